@@ -1,0 +1,120 @@
+# autotune and libtuned. `make quickstart` sets everything up and runs the main job;
+# `make check` builds and passes all tests. `make help` lists the targets.
+
+CC ?= gcc
+CUDA_HOME ?= $(firstword $(wildcard /usr/local/cuda build/cuda/nvidia/cu13))
+PREFIX ?= /usr/local
+DESTDIR ?=
+B ?= build
+SAN ?=
+Q := $(if $(V),,@)
+
+VERSION := 0.1.0
+LUA_INCLUDE := /usr/include/lua5.4
+LIBDIR := $(shell $(CC) -print-multiarch 2>/dev/null)
+# Lua and SQLite are linked statically (xxHash is only a header), so that one file runs on any machine.
+STATIC_LIBS = $(wildcard /usr/lib/$(LIBDIR)/liblua5.4.a) $(wildcard /usr/lib/$(LIBDIR)/libsqlite3.a)
+
+WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-missing-field-initializers
+INCLUDES := -Iruntime/base -Igenerator -Iruntime/device -Iruntime/emu -Iruntime/run -Iruntime/serve -Idb -Ituner -I$(B) \
+  -isystem $(LUA_INCLUDE) -isystem $(CUDA_HOME)/include
+CFLAGS ?= -O2 -g
+ALL_CFLAGS = -std=c11 $(CFLAGS) $(SAN) $(WARN) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP \
+  -DTUNED_VERSION='"$(VERSION)"'
+# Only autotune itself reads recorded spaces (zlib, Jansson); libtuned has no need of them.
+TUNER_LIBS = $(wildcard /usr/lib/$(LIBDIR)/libz.a) $(wildcard /usr/lib/$(LIBDIR)/libjansson.a)
+LDLIBS = $(STATIC_LIBS) -lm -ldl -lpthread
+
+MODULES := runtime/base generator db runtime/device runtime/emu runtime/run runtime/serve
+SRC := $(filter-out runtime/serve/calls.c,$(foreach d,$(MODULES),$(wildcard $(d)/*.c)))
+OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o
+TUNER_SRC := $(wildcard tuner/*.c)
+TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o)
+TEST_SRC := $(wildcard tests/test_*.c)
+TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
+EMBEDDED := $(sort $(wildcard templates/*.lua templates/*.cuh)) $(wildcard runtime/run/*.cu)
+
+all: $(B)/libtuned.a
+
+# ---- what a newcomer types -----------------------------------------------------------------------
+
+help:
+	@echo 'make quickstart   install what is needed, build, tune sgemm (on GPU 0, else on the emulated device)'
+	@echo 'make check        install what is needed, build, pass all tests'
+	@echo 'make              build build/autotune and build/libtuned.a'
+	@echo 'make install      into PREFIX=$(PREFIX); DESTDIR= for packagers'
+	@echo 'make deps         only install the packages'
+	@echo 'make lint         formatting, static analysis, the rule which folder may include which'
+	@echo 'make asan         all tests under address and undefined-behaviour sanitizers'
+	@echo 'make format       clang-format every C file'
+	@echo 'make golden       rewrite the golden files of tests/golden; review the diff'
+
+quickstart: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) all
+	tests/quickstart.sh $(B)/autotune
+
+check: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) all tests
+	@sh tests/layers.sh
+	@sh tests/run.sh $(TESTS) $(wildcard tests/test_*.sh)
+
+tests: $(TESTS)
+
+deps:
+	@sh tests/deps.sh
+
+asan: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) B=build-asan CFLAGS='-O1 -g' \
+	  SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all tests
+	@ASAN_OPTIONS=detect_leaks=1 sh tests/run.sh $(TESTS:$(B)/%=build-asan/%)
+
+SOURCES = $(wildcard runtime/*/*.[ch] generator/*.[ch] db/*.[ch] tuner/*.[ch] tests/*.[ch] tests/*/*.[ch] examples/*.[ch])
+lint:
+	sh tests/layers.sh
+	clang-format --dry-run -Werror $(SOURCES)
+	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
+	  --suppress=missingIncludeSystem $(INCLUDES:-isystem=) $(filter %.c,$(SOURCES))
+
+format:
+	clang-format -i $(SOURCES)
+
+golden: $(B)/tests/test_gen
+	$(B)/tests/test_gen --update
+
+.PHONY: all help quickstart check tests deps asan lint format golden
+
+# ---- building ------------------------------------------------------------------------------------
+
+$(B)/%.o: %.c
+	@mkdir -p $(@D)
+	@echo '  CC  $<'
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+# Templates and the runtime's own device code travel inside the library.
+$(B)/embedded.c: $(EMBEDDED) generator/embed.sh
+	@mkdir -p $(@D)
+	sh generator/embed.sh $(EMBEDDED) > $@
+$(B)/embedded.o: $(B)/embedded.c $(EMBEDDED)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+
+
+$(B)/libtuned.a: $(OBJ)
+	@echo '  AR  $@'
+	$(Q)rm -f $@ && ar rcs $@ $^
+
+$(B)/autotune: $(TUNER_OBJ) $(B)/libtuned.a
+	@echo '  LD  $@'
+	$(Q)$(CC) $(CFLAGS) $(SAN) -rdynamic $^ $(TUNER_LIBS) $(LDLIBS) -o $@
+
+$(B)/tests/%: tests/%.c $(B)/libtuned.a $(filter-out $(B)/tuner/main.o,$(TUNER_OBJ))
+	@mkdir -p $(@D)
+	@echo '  LD  $@'
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(filter-out $(B)/tuner/main.o,$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
+
+
+clean:
+	rm -rf $(B)
+.PHONY: clean
+
+-include $(OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TESTS:%=%.d)

@@ -1,0 +1,287 @@
+/* gen.h -- the generator: from a template and a problem to its space, and from a configuration to
+ * CUDA source and a launch plan.
+ *
+ * Pure: the same template text, problem, device limits and configuration give the same bytes. No
+ * CUDA, no SQL, no clock. Lua runs the templates in a sandbox; each gen_template owns one Lua
+ * state, so different templates may be used from different threads, one template from one at a
+ * time.
+ *
+ * The street inside:   gen_open -> gen_problem_parse -> gen_instance_new -> gen_space_new
+ *                      -> gen_config -> gen_source_make, gen_plan_make
+ *
+ * What a template file looks like is told in templates/saxpy.lua, the smallest real one.
+ */
+#ifndef GEN_H
+#define GEN_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "dtype.h"
+#include "err.h"
+#include "hash.h"
+#include "str.h"
+
+enum { GEN_MAX_FIELDS = 32, GEN_MAX_PARAMS = 48, GEN_MAX_DERIVED = 64 };
+
+/* ---- where templates come from --------------------------------------------------------------- */
+
+typedef struct gen_file {
+  const char *name; /* "sgemm.lua" */
+  const char *text;
+  size_t n;
+} gen_file;
+
+typedef struct gen_options {
+  const char *const *folders; /* searched first, in this order; may be NULL */
+  size_t n_folders;
+  uint64_t max_instructions; /* Lua instructions per evaluation; 0 takes 20 million */
+  size_t max_nbytes;         /* Lua memory of one template; 0 takes 512 MiB */
+  size_t max_source_nbytes;  /* one generated source; 0 takes 4 MiB */
+  const volatile int *stop;  /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */
+  uint64_t fail_at;          /* for tests: Lua's allocations fail from this one on; 0: none does */
+} gen_options;
+
+/* The templates that come with the library, built into it; ends with a NULL name. */
+extern const gen_file gen_builtin[];
+
+typedef struct gen_value { /* of a field or a parameter */
+  int64_t i;               /* an integer, or the index of the name below */
+  const char *s;           /* NULL for an integer */
+} gen_value;
+
+typedef struct gen_field { /* one typed field of a problem */
+  const char *name, *brief;
+  int64_t min, max;         /* integers: inclusive range */
+  const char *const *names; /* enumerations: the values; NULL for an integer */
+  size_t n_names;
+  const int64_t *choices; /* integers of which only some are allowed: these; NULL for a range */
+  size_t n_choices;
+  const char *preset; /* expression over the fields before it */
+} gen_field;
+
+typedef struct gen_param { /* one dimension of the space, values in declaration order */
+  const char *name, *brief;
+  const gen_value *values;
+  size_t n;
+} gen_param;
+
+typedef enum gen_dir { GEN_SCALAR, GEN_IN, GEN_OUT, GEN_INOUT } gen_dir;
+
+typedef struct gen_arg { /* one argument of the family: a buffer or a scalar */
+  const char *name, *brief;
+  const char *type; /* a dtype's name, or the name of a field whose values are such names */
+  gen_dir dir;
+  const char *value; /* scalars: an expression when fixed by problem and configuration, else NULL */
+  const char *sample; /* scalars the caller gives: what tests and timing pass (expression) */
+} gen_arg;
+
+typedef struct gen_pair { /* a derived value or a requirement */
+  const char *name;       /* derive: the name; require: the reason a rejected point reports */
+  const char *expression;
+} gen_pair;
+
+typedef struct gen_template { /* read-only for everyone outside generator/ */
+  const char *name, *brief, *cite;
+  int64_t version;
+  const char *path;     /* as error messages and #line name it */
+  char hash[HASH_TEXT]; /* of the file and everything it includes */
+  const gen_field *fields;
+  size_t n_fields;
+  const gen_arg *args;
+  size_t n_args;
+  const gen_param *params;
+  size_t n_params;
+  const gen_pair *derived;
+  size_t n_derived;
+  const gen_pair *requirements;
+  size_t n_requirements;
+  const char *const *call; /* order of the typed call's arguments: names of fields and args */
+  size_t n_call;
+  const gen_pair *call_fields; /* fields the typed call computes: expression over call arguments */
+  size_t n_call_fields;
+  const gen_pair *call_requirements; /* what the call checks: reason, and expression likewise */
+  size_t n_call_requirements;
+  size_t n_cases; /* argument values to check with; at least 1, the first is timed */
+  const char *const *sizes_emu, *const *sizes_test, *const *sizes_bench; /* problem texts */
+  size_t n_sizes_emu, n_sizes_test, n_sizes_bench;
+} gen_template;
+
+/* gen_open -- load a template.
+ *   in   name  a family ("sgemm": NAME.lua in the folders, then built in), or a path ending in .lua
+ *   out  *t    gen_close
+ *   err  ERR_NOTFOUND  no such family; the message suggests the nearest
+ *        ERR_TEMPLATE  what is wrong with the file; place is file:line
+ *        ERR_LIMIT     it ran or allocated past the limits */
+int gen_open(const gen_options *options, const char *name, gen_template **t, err *e);
+void gen_close(gen_template *t);
+/* gen_families -- every family that gen_open would find by name, sorted, each once.
+ *   out  names in the arena */
+int gen_families(const gen_options *options, arena *a, const char *const **names, size_t *n,
+                 err *e);
+
+/* ---- problems and configurations ------------------------------------------------------------- */
+
+typedef struct gen_problem {
+  gen_value values[GEN_MAX_FIELDS]; /* in field order */
+} gen_problem;
+
+/* gen_problem_parse -- "m=4096 n=4096 ta=t"; fields in any order, separated by white space, the
+ * family's name in front is allowed; fields not given take their preset.
+ *   err  ERR_USAGE  unknown field (suggests the nearest), not a number, out of range, given twice
+ */
+int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e);
+/* gen_problem_set -- the same from values: given[i] says whether p->values[i].i is set already */
+int gen_problem_complete(gen_template *t, gen_problem *p, const bool *given, err *e);
+/* gen_problem_text -- THE canonical form: "sgemm m=4096 n=4096 k=4096 ta=n tb=n", every field in
+ * declaration order */
+void gen_problem_text(const gen_template *t, const gen_problem *p, str *out);
+
+typedef struct gen_config {
+  uint16_t index[GEN_MAX_PARAMS]; /* into each parameter's values */
+} gen_config;
+
+void gen_config_default(const gen_template *t, gen_config *c);
+/* gen_config_parse -- "BM=128,BN=64"; separated by commas or white space; parameters not named take
+ * the template's default.
+ *   err  ERR_USAGE  unknown parameter (suggests the nearest) or a value outside the space (lists
+ * it) */
+int gen_config_parse(const gen_template *t, const char *text, gen_config *c, err *e);
+/* gen_config_text -- every parameter, in declaration order: "BM=128,BN=64,..." */
+void gen_config_text(const gen_template *t, const gen_config *c, str *out);
+
+/* ---- a problem on a device ------------------------------------------------------------------- */
+
+/* The device limits that expressions may read; whoever makes an instance fills them all in. */
+#define GEN_DEVICE_LIST(X)                                                                         \
+  X(dev_cc, "compute capability, 90 for 9.0")                                                      \
+  X(dev_sms, "multiprocessors")                                                                    \
+  X(dev_threads_block, "threads a block may have")                                                 \
+  X(dev_threads_sm, "threads a multiprocessor may have")                                           \
+  X(dev_blocks_sm, "blocks a multiprocessor may have")                                             \
+  X(dev_regs_block, "32-bit registers a block may have")                                           \
+  X(dev_regs_sm, "32-bit registers of a multiprocessor")                                           \
+  X(dev_smem_block, "bytes of shared memory a block may opt in to")                                \
+  X(dev_smem_sm, "bytes of shared memory of a multiprocessor")                                     \
+  X(dev_smem_reserved, "bytes of shared memory per block that the system takes")                   \
+  X(dev_l2, "bytes of second-level cache")                                                         \
+  X(dev_memory, "bytes of memory")                                                                 \
+  X(dev_warp, "threads of a warp")
+
+typedef struct gen_number { /* a device limit that expressions may read, see gen_expr.h */
+  const char *name;         /* "dev_smem_block" */
+  int64_t value;
+} gen_number;
+
+typedef struct gen_instance gen_instance; /* a template bound to a problem and a device's limits */
+
+/* gen_instance_new -- `device` is copied; the template must outlive the instance.
+ *   err  ERR_TEMPLATE  an expression that depends on nothing else failed */
+int gen_instance_new(gen_template *t, const gen_problem *p, const gen_number *device,
+                     size_t n_device, gen_instance **out, err *e);
+void gen_instance_free(gen_instance *g);
+
+/* gen_config_check -- is the point valid for this problem and device?
+ *   err  ERR_USAGE     a requirement fails; the message is its reason and expression
+ *        ERR_TEMPLATE  an expression could not be evaluated */
+int gen_config_check(gen_instance *g, const gen_config *c, err *e);
+
+typedef struct gen_space gen_space; /* the valid points, enumerated */
+
+typedef struct gen_tally {
+  double candidates; /* points of the Cartesian product */
+  uint64_t valid;
+  const double *rejected; /* points rejected, by requirement in declaration order; a point counts
+                             for the first requirement that could see it fail */
+  size_t n;
+} gen_tally;
+
+/* gen_space_new -- enumerate, in declaration order (last parameter fastest), testing each
+ * requirement as soon as the parameters it reads are known, so that one failure prunes a subtree.
+ *   err  ERR_USAGE   no point is valid; names the requirement that emptied the space
+ *        ERR_LIMIT   more than 2^26 valid points, or the enumeration was interrupted
+ *   cost over a million candidate points a second */
+int gen_space_new(gen_instance *g, gen_space **out, err *e);
+void gen_space_free(gen_space *s);
+size_t gen_space_count(const gen_space *s);
+/* gen_space_at -- the i-th valid point */
+void gen_space_at(const gen_space *s, size_t i, gen_config *c);
+/* gen_space_find -- its index; false when the point is not valid */
+bool gen_space_find(const gen_space *s, const gen_config *c, size_t *i);
+const gen_tally *gen_space_tally(const gen_space *s);
+
+/* ---- what a configuration becomes ------------------------------------------------------------ */
+
+/* gen_source_make -- append the CUDA text.
+ *   The first lines are comments: the command that made it and the template's hash. They end with
+ *   an empty line; *body is the offset after it, so that equal kernels hash equal.
+ *   err  ERR_TEMPLATE  place is file:line;  ERR_LIMIT  too long, or it ran past the limits */
+int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body, err *e);
+/* gen_reference_source -- the slow, obvious kernel that results are compared with */
+int gen_reference_source(gen_instance *g, str *out, size_t *body, err *e);
+
+typedef enum gen_from { GEN_FROM_ARG, GEN_FROM_WORKSPACE, GEN_FROM_VALUE } gen_from;
+
+typedef struct gen_operand { /* one kernel parameter */
+  gen_from from;
+  uint32_t index;  /* of the argument or workspace */
+  uint32_t nbytes; /* GEN_FROM_VALUE: its size */
+  uint64_t bits;   /* GEN_FROM_VALUE: the value, little-endian */
+} gen_operand;
+
+typedef struct gen_launch {
+  const char *kernel; /* NULL: this stage sets memory */
+  uint32_t grid[3], block[3], smem;
+  const gen_operand *operands; /* of the kernel; or one: what to set */
+  size_t n_operands;
+  uint8_t fill;    /* memory stages: the byte */
+  uint64_t nbytes; /* memory stages: how many */
+} gen_launch;
+
+typedef struct gen_plan { /* the launches in order; stages whose `when` is false are left out */
+  const gen_launch *launches;
+  size_t n;
+  const uint64_t *workspaces; /* bytes of each */
+  size_t n_workspaces;
+  const uint64_t *values; /* per argument: the bits of scalars with a fixed value, else 0 */
+  double flops, bytes;    /* of the whole problem */
+} gen_plan;
+
+/* gen_plan_make -- out is in the arena. A problem with an empty grid has no kernel launches.
+ *   err  ERR_TEMPLATE  a grid, block, or size is negative, not whole, or beyond CUDA's limits */
+int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e);
+int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e);
+
+typedef enum gen_fill_kind { GEN_FILL_UNIFORM, GEN_FILL_NORMAL, GEN_FILL_CONSTANT } gen_fill_kind;
+
+typedef struct gen_datum { /* one argument as tests and timing pass it */
+  dtype type;
+  uint64_t count;   /* buffers: elements, padding included */
+  bool overwritten; /* buffers: contents before the launch do not matter, so they are poisoned */
+  gen_fill_kind fill;
+  double a, b;   /* uniform: range [a, b]; normal: mean, standard deviation; constant: a */
+  uint64_t bits; /* scalars */
+} gen_datum;
+
+typedef struct gen_data {
+  const gen_datum *args;               /* n_args of the template, in order */
+  double tolerance_abs, tolerance_rel; /* |x - ref| <= abs + rel * |ref| */
+} gen_data;
+
+/* gen_data_make -- the arguments of case i, i < n_cases */
+int gen_data_make(gen_instance *g, size_t i, arena *a, const gen_data **out, err *e);
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+/* gen_expression_c -- append the expression as C, each name passed through `name` (NULL: as is).
+ * Whole numbers that are not negative are assumed. Helpers become functions: tuned_ceildiv,
+ * tuned_roundup, tuned_min, tuned_max (of two), tuned_log2, tuned_ispow2, tuned_pow2div, tuned_abs.
+ * A text, which can only be compared with ==, is passed through `name` too, in single quotes.
+ *   err  ERR_TEMPLATE  it uses what C can't say (/, bit operators, and/or as a value; texts when
+ *                      name is NULL) */
+int gen_expression_c(const char *expression, const char *(*name)(void *, const char *), void *ud,
+                     str *out, err *e);
+
+#endif

@@ -1,0 +1,249 @@
+/* A template bound to a problem and a device: the table of values that expressions read. */
+#define _GNU_SOURCE
+#include <lauxlib.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "gen_tmpl.h"
+
+/* ---- values into Lua ------------------------------------------------------------------------- */
+
+static void push_value(lua_State *L, const gen_value *v) {
+  if (v->s) {
+    lua_pushstring(L, v->s);
+  } else {
+    lua_pushinteger(L, v->i);
+  }
+}
+
+static void push_result(lua_State *L, const gen_result *r) {
+  switch (r->type) {
+  case GEN_INTEGER: lua_pushinteger(L, r->i); break;
+  case GEN_REAL: lua_pushnumber(L, r->d); break;
+  case GEN_CONDITION: lua_pushboolean(L, r->yes); break;
+  case GEN_NAME: lua_pushstring(L, r->s); break;
+  }
+}
+
+/* Pops the value into the table just below it. */
+static void set(lua_State *L, const char *name) {
+  lua_pushstring(L, name);
+  lua_insert(L, -2);
+  lua_rawset(L, -3);
+}
+
+static void push_env(tmpl *t) {
+  luaL_checkstack(t->box.L, 8, NULL);
+  lua_rawgeti(t->box.L, LUA_REGISTRYINDEX, t->env);
+}
+
+void gen_set_result(tmpl *t, const char *name, const gen_result *r) {
+  push_env(t);
+  push_result(t->box.L, r);
+  set(t->box.L, name);
+  lua_pop(t->box.L, 1);
+}
+
+void gen_set_field(tmpl *t, size_t i, const gen_problem *p) {
+  push_env(t);
+  push_value(t->box.L, &p->values[i]);
+  set(t->box.L, t->pub.fields[i].name);
+  lua_pop(t->box.L, 1);
+}
+
+/* Fields and device limits into the table on top. */
+static void set_problem(gen_instance *g) {
+  lua_State *L = g->t->box.L;
+  const gen_template *p = &g->t->pub;
+  for (size_t i = 0; i < p->n_fields; i++) {
+    push_value(L, &g->problem.values[i]);
+    set(L, p->fields[i].name);
+  }
+  for (size_t i = 0; gen_device_names[i]; i++) {
+    lua_pushinteger(L, g->device[i]);
+    set(L, gen_device_names[i]);
+  }
+}
+
+static void set_params(gen_instance *g, const gen_config *c) {
+  lua_State *L = g->t->box.L;
+  const gen_template *p = &g->t->pub;
+  for (size_t i = 0; i < p->n_params; i++) {
+    push_value(L, &p->params[i].values[c->index[i]]);
+    set(L, p->params[i].name);
+  }
+}
+
+/* ---- binding --------------------------------------------------------------------------------- */
+
+static void bind_config(gen_instance *g, const gen_config *c) {
+  const gen_template *p = &g->t->pub;
+  if (g->has_config && !memcmp(g->config.index, c->index, p->n_params * sizeof *c->index)) {
+    return;
+  }
+  g->has_config = false; /* while it is half done */
+  push_env(g->t);
+  set_params(g, c);
+  lua_pop(g->t->box.L, 1);
+  memset(g->known, 0, p->n_derived * sizeof *g->known);
+  g->config = *c;
+  g->has_config = true;
+}
+
+void gen_bind(gen_instance *g, const gen_config *c) {
+  tmpl *t = g->t;
+  if (t->bound != g) {
+    t->bound = NULL;
+    push_env(t);
+    set_problem(g);
+    lua_pop(t->box.L, 1);
+    g->has_config = false;
+    memset(g->known, 0, t->pub.n_derived * sizeof *g->known);
+    t->bound = g;
+  }
+  if (c) {
+    bind_config(g, c);
+  }
+}
+
+/* Derived values are whole numbers or conditions: what CUDA text can have as a constant. */
+static void derive(gen_instance *g, size_t i) {
+  tmpl *t = g->t;
+  const gen_expr *x = t->derived[i];
+  gen_derive_for(g, x);
+  gen_result r = gen_expr_value(&t->box, x);
+  if (r.type != GEN_CONDITION) {
+    r = (gen_result){.type = GEN_INTEGER, .i = gen_expr_integer(&t->box, x)};
+  }
+  g->values[i] = r;
+  gen_set_result(t, t->pub.derived[i].name, &r);
+  g->known[i] = true;
+}
+
+void gen_derive_for(gen_instance *g, const gen_expr *x) {
+  for (size_t i = 0; i < x->n_reads; i++) {
+    const gen_symbol *s = x->reads[i];
+    if (gen_is_derived(s) && !g->known[s->index]) {
+      derive(g, s->index);
+    }
+  }
+}
+
+void gen_derive_all(gen_instance *g, const gen_config *c) {
+  for (size_t i = 0; i < g->t->pub.n_derived; i++) {
+    if (!g->known[i] && (c || g->t->fixed[i])) {
+      derive(g, i);
+    }
+  }
+}
+
+bool gen_has_derived(const gen_instance *g, size_t i, const gen_config *c) {
+  return g->known[i] && (c || g->t->fixed[i]);
+}
+
+void gen_push_values(gen_instance *g, const gen_config *c) {
+  gen_push_globals(&g->t->box);
+  set_problem(g);
+  if (c) {
+    set_params(g, c);
+  }
+  for (size_t i = 0; i < g->t->pub.n_derived; i++) {
+    if (gen_has_derived(g, i, c)) {
+      push_result(g->t->box.L, &g->values[i]);
+      set(g->t->box.L, g->t->pub.derived[i].name);
+    }
+  }
+}
+
+dtype gen_element_type(const gen_instance *g, gen_element x) {
+  if (x.field >= 0) {
+    dtype_parse(g->problem.values[x.field].s, &x.type);
+  }
+  return x.type;
+}
+
+/* ---- making one ------------------------------------------------------------------------------ */
+
+static int copy_device(gen_instance *g, const gen_number *device, size_t n, err *e) {
+  for (size_t i = 0; gen_device_names[i]; i++) {
+    size_t j = 0;
+    while (j < n && strcmp(device[j].name, gen_device_names[i])) {
+      j++;
+    }
+    if (j == n) {
+      return err_set(e, ERR_USAGE, "the device's limits lack %s", gen_device_names[i]);
+    }
+    g->device[i] = device[j].value;
+  }
+  return 0;
+}
+
+/* What depends on the problem alone fails here rather than at every candidate. */
+static void check_problem(gen_box *b, void *ud) {
+  gen_instance *g = ud;
+  const tmpl *t = g->t;
+  const gen_expr *const numbers[] = {t->flops, t->bytes, t->tolerance_abs, t->tolerance_rel};
+  gen_bind(g, NULL);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    gen_derive_for(g, numbers[i]);
+    gen_expr_real(b, numbers[i]);
+  }
+}
+
+int gen_instance_new(gen_template *t, const gen_problem *p, const gen_number *device,
+                     size_t n_device, gen_instance **out, err *e) {
+  gen_instance *g = calloc(1, sizeof *g);
+  if (!g) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  g->t = gen_tmpl(t);
+  g->problem = *p;
+  g->values = calloc(t->n_derived + 1, sizeof *g->values);
+  g->known = calloc(t->n_derived + 1, sizeof *g->known);
+  int rc = g->values && g->known ? copy_device(g, device, n_device, e)
+                                 : err_set(e, ERR_NOMEM, "out of memory");
+  rc = rc ? rc : gen_box_run(&g->t->box, check_problem, g, false, e);
+  if (rc) {
+    gen_instance_free(g);
+    return rc;
+  }
+  *out = g;
+  return 0;
+}
+
+void gen_instance_free(gen_instance *g) {
+  if (g) {
+    if (g->t->bound == g) {
+      g->t->bound = NULL;
+    }
+    free(g->values);
+    free(g->known);
+    free(g);
+  }
+}
+
+/* ---- checking a configuration ---------------------------------------------------------------- */
+
+typedef struct trial {
+  gen_instance *g;
+  const gen_config *c;
+} trial;
+
+static void check(gen_box *b, void *ud) {
+  trial *k = ud;
+  const tmpl *t = k->g->t;
+  gen_bind(k->g, k->c);
+  for (size_t i = 0; i < t->pub.n_requirements; i++) {
+    gen_derive_for(k->g, t->requirements[i]);
+    if (!gen_expr_condition(b, t->requirements[i])) {
+      const gen_pair *p = &t->pub.requirements[i];
+      gen_fail(b, ERR_USAGE, (gen_line){0}, "%s (%s)", p->name, p->expression);
+    }
+  }
+  gen_derive_all(k->g, k->c);
+}
+
+int gen_config_check(gen_instance *g, const gen_config *c, err *e) {
+  trial k = {g, c};
+  return gen_box_run(&g->t->box, check, &k, false, e);
+}

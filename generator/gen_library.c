@@ -1,0 +1,440 @@
+/* What scripts can call: see gen_sandbox.h for what is left out and why. */
+#define _GNU_SOURCE
+#include <lauxlib.h>
+#include <limits.h>
+#include <lualib.h>
+#include <math.h>
+#include <string.h>
+
+#include "gen_sandbox.h"
+
+static gen_box *box_of(lua_State *L) {
+  void *ud;
+  lua_getallocf(L, &ud);
+  return ud;
+}
+
+/* ---- helpers of expressions ------------------------------------------------------------------ */
+
+/* The whole number at that place of the stack. Unlike Lua, no text is taken for a number. */
+static lua_Integer whole(lua_State *L, int i) {
+  int is_whole = 0;
+  lua_Integer v = lua_type(L, i) == LUA_TNUMBER ? lua_tointegerx(L, i, &is_whole) : 0;
+  if (!is_whole) {
+    luaL_argerror(L, i, "a whole number is needed");
+  }
+  return v;
+}
+
+static lua_Integer divide_up(lua_State *L, lua_Integer a, lua_Integer b) {
+  if (b == 0) {
+    luaL_error(L, "division by zero");
+  }
+  if (b == -1) {
+    return (lua_Integer)(0 - (lua_Unsigned)a); /* the one quotient that may not fit */
+  }
+  return a / b + (a % b != 0 && (a < 0) == (b < 0));
+}
+
+static int ceildiv(lua_State *L) {
+  lua_pushinteger(L, divide_up(L, whole(L, 1), whole(L, 2)));
+  return 1;
+}
+
+static int roundup(lua_State *L) {
+  lua_Integer b = whole(L, 2);
+  lua_Unsigned n = (lua_Unsigned)divide_up(L, whole(L, 1), b);
+  lua_pushinteger(L, (lua_Integer)(n * (lua_Unsigned)b));
+  return 1;
+}
+
+/* The argument that no other is less than, or greater than. */
+static int extreme(lua_State *L, bool greatest) {
+  int best = 1;
+  for (int i = 1; i <= lua_gettop(L) || i == 1; i++) {
+    if (lua_type(L, i) != LUA_TNUMBER) {
+      return luaL_argerror(L, i, "a number is needed");
+    }
+    if (greatest ? lua_compare(L, best, i, LUA_OPLT) : lua_compare(L, i, best, LUA_OPLT)) {
+      best = i;
+    }
+  }
+  lua_pushvalue(L, best);
+  return 1;
+}
+
+static int least(lua_State *L) {
+  return extreme(L, false);
+}
+static int most(lua_State *L) {
+  return extreme(L, true);
+}
+
+static int logarithm(lua_State *L) {
+  lua_Integer x = whole(L, 1), n = 0;
+  luaL_argcheck(L, x > 0, 1, "a number above 0 is needed");
+  for (; x > 1; x >>= 1) {
+    n++;
+  }
+  lua_pushinteger(L, n);
+  return 1;
+}
+
+static int is_power(lua_State *L) {
+  lua_Integer x = whole(L, 1);
+  lua_pushboolean(L, x > 0 && !(x & (x - 1)));
+  return 1;
+}
+
+static int power_dividing(lua_State *L) {
+  lua_Unsigned x = (lua_Unsigned)whole(L, 1), p = 1;
+  lua_Integer max = whole(L, 2);
+  luaL_argcheck(L, max > 0, 2, "a number above 0 is needed");
+  while (p <= (lua_Unsigned)max / 2 && !(x & p)) {
+    p *= 2;
+  }
+  lua_pushinteger(L, (lua_Integer)p);
+  return 1;
+}
+
+static int choose(lua_State *L) {
+  luaL_argcheck(L, lua_isboolean(L, 1), 1, "a condition is needed");
+  luaL_checkany(L, 3);
+  lua_pushvalue(L, lua_toboolean(L, 1) ? 2 : 3);
+  return 1;
+}
+
+static lua_Number number(lua_State *L) {
+  luaL_argcheck(L, lua_type(L, 1) == LUA_TNUMBER, 1, "a number is needed");
+  return lua_tonumber(L, 1);
+}
+
+static int absolute(lua_State *L) {
+  lua_Number x = number(L);
+  if (lua_isinteger(L, 1)) {
+    lua_Integer i = lua_tointeger(L, 1);
+    lua_pushinteger(L, i < 0 ? (lua_Integer)(0 - (lua_Unsigned)i) : i);
+  } else {
+    lua_pushnumber(L, fabs(x));
+  }
+  return 1;
+}
+
+static int square_root(lua_State *L) {
+  lua_pushnumber(L, sqrt(number(L)));
+  return 1;
+}
+
+/* Whole when it fits, as in Lua's own math.floor. */
+static int push_rounded(lua_State *L, lua_Number x) {
+  lua_Integer i;
+  if (lua_numbertointeger(x, &i)) {
+    lua_pushinteger(L, i);
+  } else {
+    lua_pushnumber(L, x);
+  }
+  return 1;
+}
+
+static int round_down(lua_State *L) {
+  return lua_isinteger(L, 1) ? (lua_settop(L, 1), 1) : push_rounded(L, floor(number(L)));
+}
+
+static int round_up(lua_State *L) {
+  return lua_isinteger(L, 1) ? (lua_settop(L, 1), 1) : push_rounded(L, ceil(number(L)));
+}
+
+#define HELPER_LIST(X)                                                                             \
+  X(ceildiv, ceildiv)                                                                              \
+  X(roundup, roundup)                                                                              \
+  X(min, least)                                                                                    \
+  X(max, most)                                                                                     \
+  X(log2, logarithm)                                                                               \
+  X(ispow2, is_power)                                                                              \
+  X(pow2div, power_dividing)                                                                       \
+  X(sel, choose)                                                                                   \
+  X(abs, absolute)                                                                                 \
+  X(sqrt, square_root)                                                                             \
+  X(floor, round_down)                                                                             \
+  X(ceil, round_up)
+
+const char *const gen_helper_names[] = {
+#define HELPER_NAME(name, f) #name,
+    HELPER_LIST(HELPER_NAME)
+#undef HELPER_NAME
+        NULL};
+
+void gen_set_helpers(gen_box *b) {
+  static const luaL_Reg helpers[] = {
+#define HELPER_ROW(name, f) {#name, f},
+      HELPER_LIST(HELPER_ROW)
+#undef HELPER_ROW
+          {NULL, NULL}};
+  luaL_setfuncs(b->L, helpers, 0);
+}
+
+/* ---- functions that differ from Lua's -------------------------------------------------------- */
+
+/* Is its text an address, so another in every run? */
+static bool has_address(lua_State *L, int i) {
+  int type = lua_type(L, i);
+  return type == LUA_TTABLE || type == LUA_TFUNCTION || type == LUA_TUSERDATA;
+}
+
+static int to_text(lua_State *L) {
+  luaL_checkany(L, 1);
+  if (has_address(L, 1)) {
+    return luaL_error(L, "a %s has no text", luaL_typename(L, 1));
+  }
+  luaL_tolstring(L, 1, NULL);
+  return 1;
+}
+
+static bool formats_address(const char *format) {
+  for (const char *p = format; (p = strchr(p, '%')); p++) {
+    p += 1 + strspn(p + 1, "-+ #0123456789.");
+    if (*p == 'p') {
+      return true;
+    }
+    if (!*p) {
+      return false;
+    }
+  }
+  return false;
+}
+
+static int format(lua_State *L) {
+  luaL_argcheck(L, !formats_address(luaL_checkstring(L, 1)), 1, "%p is not available");
+  for (int i = 2; i <= lua_gettop(L); i++) {
+    if (has_address(L, i)) {
+      return luaL_error(L, "a %s has no text", luaL_typename(L, i));
+    }
+  }
+  return lua_tocfunction(L, lua_upvalueindex(1))(L);
+}
+
+/* Order of keys: numbers, then strings. */
+static int key_before(lua_State *L) {
+  int a = lua_type(L, 1), b = lua_type(L, 2);
+  lua_pushboolean(L, a == b ? lua_compare(L, 1, 2, LUA_OPLT) : a < b);
+  return 1;
+}
+
+static int next_pair(lua_State *L) {
+  lua_Integer i = lua_tointeger(L, lua_upvalueindex(2));
+  do {
+    lua_settop(L, 1); /* the table */
+    lua_rawgeti(L, lua_upvalueindex(1), ++i);
+    if (lua_isnil(L, 2)) {
+      return 1;
+    }
+    lua_pushvalue(L, 2);
+    lua_rawget(L, 1);
+  } while (lua_isnil(L, 3)); /* removed since */
+  lua_pushinteger(L, i);
+  lua_replace(L, lua_upvalueindex(2));
+  return 2;
+}
+
+/* pairs, in an order that does not depend on the hash seed of this run. */
+static int ordered_pairs(lua_State *L) {
+  luaL_checktype(L, 1, LUA_TTABLE);
+  lua_settop(L, 1);
+  lua_newtable(L);
+  lua_Integer n = 0;
+  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+    int type = lua_type(L, 3);
+    if (type != LUA_TNUMBER && type != LUA_TSTRING) {
+      return luaL_error(L, "pairs needs keys that are numbers or strings, to have an order");
+    }
+    lua_pushvalue(L, 3);
+    lua_rawseti(L, 2, ++n);
+  }
+  gen_box_charge(box_of(L), (uint64_t)n);
+  lua_pushvalue(L, lua_upvalueindex(1)); /* table.sort */
+  lua_pushvalue(L, 2);
+  lua_pushcfunction(L, key_before);
+  lua_call(L, 2, 0);
+  lua_pushinteger(L, 0);
+  lua_pushcclosure(L, next_pair, 2);
+  lua_insert(L, 1);
+  return 2;
+}
+
+/* ---- functions whose work instructions do not show ------------------------------------------- */
+
+typedef enum charge { CHARGE_PATTERN, CHARGE_COUNT, CHARGE_RANGE, CHARGE_TABLE } charge;
+
+static double length(lua_State *L, int i) {
+  return lua_type(L, i) == LUA_TSTRING || lua_type(L, i) == LUA_TTABLE ? (double)lua_rawlen(L, i)
+                                                                       : 0;
+}
+
+/* Backtracking takes at most about n^q steps, q the repetitions in the pattern. It seldom does, so
+ * a thousandth of that is charged. */
+static double pattern_cost(lua_State *L) {
+  const char *p = lua_type(L, 2) == LUA_TSTRING ? lua_tostring(L, 2) : "";
+  int q = 1;
+  for (; *p; p++) {
+    q += strchr("*+-", *p) != NULL;
+  }
+  double n = length(L, 1);
+  return lua_toboolean(L, 4) ? n / 100 : n / 100 + pow(n, q) / 1000;
+}
+
+static double cost(lua_State *L, charge kind) {
+  switch (kind) {
+  case CHARGE_PATTERN: return pattern_cost(L);
+  case CHARGE_COUNT: return fabs((double)lua_tonumber(L, 2));
+  case CHARGE_RANGE: return fabs((double)lua_tonumber(L, 3) - (double)lua_tonumber(L, 2));
+  case CHARGE_TABLE: break;
+  }
+  return length(L, 1) / 4;
+}
+
+static int charged(lua_State *L) {
+  double c = cost(L, (charge)lua_tointeger(L, lua_upvalueindex(2)));
+  gen_box_charge(box_of(L), c < 1e18 ? (uint64_t)c : (uint64_t)1e18);
+  return lua_tocfunction(L, lua_upvalueindex(1))(L);
+}
+
+/* Replace functions of the table on top by their charged forms. */
+static void charge_for(lua_State *L, charge kind, const char *const *names) {
+  for (; *names; names++) {
+    lua_getfield(L, -1, *names);
+    lua_pushinteger(L, kind);
+    lua_pushcclosure(L, charged, 2);
+    lua_setfield(L, -2, *names);
+  }
+}
+
+/* ---- the tables ------------------------------------------------------------------------------ */
+
+/* Push a new table with those fields of the table on top. */
+static void push_subset(lua_State *L, const char *const *names) {
+  lua_newtable(L);
+  for (; *names; names++) {
+    lua_getfield(L, -2, *names);
+    lua_setfield(L, -2, *names);
+  }
+}
+
+static void open_string(lua_State *L) {
+  static const char *const names[] = {"byte",  "char",  "find", "format",  "gmatch", "gsub",  "len",
+                                      "lower", "match", "rep",  "reverse", "sub",    "upper", NULL};
+  static const char *const patterns[] = {"find", "gmatch", "gsub", "match", NULL};
+  static const char *const counts[] = {"rep", NULL};
+  luaL_requiref(L, LUA_STRLIBNAME, luaopen_string, 0);
+  push_subset(L, names);
+  charge_for(L, CHARGE_PATTERN, patterns);
+  charge_for(L, CHARGE_COUNT, counts);
+  lua_getfield(L, -1, "format");
+  lua_pushcclosure(L, format, 1);
+  lua_setfield(L, -2, "format");
+  lua_remove(L, -2);
+}
+
+/* ("x"):rep(3) finds a table of its own, which no script can reach; "1" + 1 stays an error. */
+static void open_string_methods(lua_State *L) {
+  lua_pushliteral(L, "");
+  lua_newtable(L);
+  open_string(L);
+  lua_setfield(L, -2, "__index");
+  lua_setmetatable(L, -2);
+  lua_pop(L, 1);
+}
+
+static void open_table(lua_State *L) {
+  static const char *const names[] = {"concat", "insert", "move",   "pack",
+                                      "remove", "sort",   "unpack", NULL};
+  static const char *const ranges[] = {"move", NULL};
+  static const char *const tables[] = {"concat", "insert", "remove", "sort", "unpack", NULL};
+  luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 0);
+  push_subset(L, names);
+  charge_for(L, CHARGE_RANGE, ranges);
+  charge_for(L, CHARGE_TABLE, tables);
+  lua_remove(L, -2);
+}
+
+static void open_math(lua_State *L) {
+  static const char *const names[] = {"abs",        "ceil",       "cos", "exp",  "floor", "fmod",
+                                      "huge",       "log",        "max", "min",  "modf",  "pi",
+                                      "maxinteger", "mininteger", "sin", "sqrt", "tan",   "type",
+                                      "ult",        "tointeger",  NULL};
+  luaL_requiref(L, LUA_MATHLIBNAME, luaopen_math, 0);
+  push_subset(L, names);
+  lua_remove(L, -2);
+}
+
+static void open_base(lua_State *L) {
+  static const char *const names[] = {"assert",   "error", "ipairs", "select",
+                                      "tonumber", "type",  NULL};
+  luaL_requiref(L, LUA_GNAME, luaopen_base, 0);
+  push_subset(L, names);
+  lua_remove(L, -2);
+  lua_pushcfunction(L, to_text);
+  lua_setfield(L, -2, "tostring");
+  luaL_requiref(L, LUA_TABLIBNAME, luaopen_table, 0);
+  lua_getfield(L, -1, "sort");
+  lua_remove(L, -2);
+  lua_pushcclosure(L, ordered_pairs, 1);
+  lua_setfield(L, -2, "pairs");
+}
+
+enum { MAX_NAMES = 256 };
+
+static int undefined(lua_State *L) {
+  const char *names[MAX_NAMES];
+  size_t n = 0;
+  const char *name = luaL_tolstring(L, 2, NULL);
+  for (lua_pushnil(L); lua_next(L, 1); lua_pop(L, 1)) {
+    if (n < MAX_NAMES && lua_type(L, -2) == LUA_TSTRING) {
+      names[n++] = lua_tostring(L, -2);
+    }
+  }
+  return luaL_error(L, "there is no '%s' here%s", name, gen_suggestion(name, names, n).text);
+}
+
+static const char LIBRARY = 0, STRICT = 0; /* their addresses are keys of the registry */
+
+void gen_library_open(gen_box *b, void *ud) {
+  lua_State *L = b->L;
+  (void)ud;
+  open_string_methods(L);
+  open_base(L);
+  open_string(L);
+  lua_setfield(L, -2, "string");
+  open_table(L);
+  lua_setfield(L, -2, "table");
+  open_math(L);
+  lua_setfield(L, -2, "math");
+  gen_set_helpers(b);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &LIBRARY);
+  lua_newtable(L);
+  lua_pushcfunction(L, undefined);
+  lua_setfield(L, -2, "__index");
+  lua_rawsetp(L, LUA_REGISTRYINDEX, &STRICT);
+}
+
+/* Replace the table on top by a copy; one level of tables inside it is copied too. */
+static void copy_table(lua_State *L, int levels) {
+  lua_newtable(L);
+  for (lua_pushnil(L); lua_next(L, -3);) {
+    if (levels && lua_istable(L, -1)) {
+      copy_table(L, levels - 1);
+    }
+    lua_pushvalue(L, -2);
+    lua_insert(L, -2);
+    lua_rawset(L, -4);
+  }
+  lua_remove(L, -2);
+}
+
+/* Every script gets copies: what one changes in `string` no other sees. */
+void gen_push_globals(gen_box *b) {
+  lua_State *L = b->L;
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &LIBRARY);
+  copy_table(L, 1);
+  lua_rawgetp(L, LUA_REGISTRYINDEX, &STRICT);
+  lua_setmetatable(L, -2);
+}

@@ -1,0 +1,349 @@
+/* Finding templates and the files they include; loading; the families there are. */
+#define _GNU_SOURCE
+#include <dirent.h>
+#include <errno.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "file.h"
+#include "gen_lex.h"
+#include "gen_read.h"
+
+enum { MAX_FILE_NBYTES = 8 << 20 };
+
+static const size_t DEFAULT_SOURCE_NBYTES = (size_t)4 << 20;
+
+const char *const gen_device_names[] = {
+#define DEVICE_NAME(name, brief) #name,
+    GEN_DEVICE_LIST(DEVICE_NAME)
+#undef DEVICE_NAME
+        NULL};
+
+static const gen_file *find_builtin(const char *name) {
+  for (const gen_file *f = gen_builtin; f->name; f++) {
+    if (!strcmp(f->name, name)) {
+      return f;
+    }
+  }
+  return NULL;
+}
+
+/* ---- files that a source includes ------------------------------------------------------------ */
+
+static int find_included(tmpl *t, const char *name, str *text, const char **path, err *e) {
+  int rc = ERR_NOTFOUND;
+  if (t->folder) {
+    *path = arena_format(&t->a, "%s%s", t->folder, name);
+    rc =
+        *path ? file_read(*path, MAX_FILE_NBYTES, text, e) : err_set(e, ERR_NOMEM, "out of memory");
+  }
+  const gen_file *f = rc == ERR_NOTFOUND ? find_builtin(name) : NULL;
+  if (f) {
+    err_clear(e);
+    *path = arena_format(&t->a, "templates/%s", name);
+    str_add_n(text, f->text, f->n);
+    rc = 0;
+  }
+  return rc ? err_set(e, rc, "there is no such file") : 0;
+}
+
+static gen_included *keep(tmpl *t, const char *name, const char *path, const str *text) {
+  gen_included *f = arena_new(&t->a, sizeof *f);
+  char *copy = arena_new(&t->a, text->n + 2);
+  if (!f || !copy || text->failed || !path) {
+    return NULL;
+  }
+  memcpy(copy, str_text(text), text->n);
+  *f = (gen_included){.name = arena_text(&t->a, name), .path = path, .text = copy, .n = text->n};
+  if (f->n && copy[f->n - 1] != '\n') {
+    copy[f->n++] = '\n';
+  }
+  gen_included **tail = &t->included;
+  while (*tail) {
+    tail = &(*tail)->next;
+  }
+  *tail = f;
+  return f->name ? f : NULL;
+}
+
+static gen_included *load_included(gen_box *b, tmpl *t, const char *name) {
+  err e = {0};
+  str text = {0};
+  const char *path = NULL;
+  int rc = find_included(t, name, &text, &path, &e);
+  gen_included *f = rc ? NULL : keep(t, name, path, &text);
+  str_clear(&text);
+  if (rc) {
+    gen_fail(b, rc == ERR_NOMEM ? rc : ERR_TEMPLATE, b->at, "cannot include \"%s\": %s", name,
+             e.message);
+  }
+  if (!f) {
+    gen_fail(b, ERR_NOMEM, b->at, "out of memory");
+  }
+  return f;
+}
+
+const char *gen_read_included(gen_box *b, void *ud, const char *name, size_t *n,
+                              const char **path) {
+  tmpl *t = ud;
+  gen_included *f = t->included;
+  if (strchr(name, '/') || name[0] == '.' || !name[0]) {
+    gen_fail(b, ERR_TEMPLATE, b->at, "cannot include \"%s\": name a file beside the template",
+             name);
+  }
+  while (f && strcmp(f->name, name)) {
+    f = f->next;
+  }
+  f = f ? f : load_included(b, t, name);
+  *n = f->n;
+  *path = f->path;
+  return f->text;
+}
+
+/* ---- loading --------------------------------------------------------------------------------- */
+
+static void load(gen_box *b, void *ud) {
+  tmpl *t = ud;
+  lua_State *L = b->L;
+  lua_newtable(L);
+  gen_set_helpers(b);
+  t->env = luaL_ref(L, LUA_REGISTRYINDEX);
+  gen_push_globals(b);
+  gen_push_chunk(b, str_text(&t->text), t->text.n, "template");
+  lua_call(L, 0, 1);
+  lua_sethook(L, NULL, 0, 0); /* from here on it is data */
+  gen_read(t);
+}
+
+/* Of the file, and of every file it includes with its name. */
+static int hash(tmpl *t, err *e) {
+  str all = {0};
+  str_add_n(&all, str_text(&t->text), t->text.n);
+  for (gen_included *f = t->included; f; f = f->next) {
+    str_add_n(&all, f->name, strlen(f->name) + 1);
+    str_add_n(&all, f->text, f->n);
+  }
+  int rc = all.failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  hash_bytes(str_text(&all), all.n, t->pub.hash);
+  str_clear(&all);
+  return rc;
+}
+
+static int check_problem(tmpl *t, const char *text, int line, err *e) {
+  gen_problem p;
+  err inner = {0};
+  if (!gen_problem_parse(&t->pub, text, &p, &inner)) {
+    return 0;
+  }
+  char place[sizeof e->place];
+  snprintf(place, sizeof place, "%.180s:%d", t->pub.path, line);
+  return err_at(e, inner.code == ERR_USAGE ? ERR_TEMPLATE : inner.code,
+                *inner.place ? inner.place : place, "%s", inner.message);
+}
+
+/* Presets must make a problem when nothing is given, and every size listed must be one. */
+static int check_problems(tmpl *t, err *e) {
+  const gen_template *p = &t->pub;
+  const struct {
+    const char *key;
+    const char *const *texts;
+    size_t n;
+  } lists[] = {{"emu", p->sizes_emu, p->n_sizes_emu},
+               {"test", p->sizes_test, p->n_sizes_test},
+               {"bench", p->sizes_bench, p->n_sizes_bench}};
+  const gen_mark *sizes = gen_mark_key(t->outline, "sizes");
+  TRY(check_problem(t, "", gen_mark_key(t->outline, "problem")->line, e));
+  for (size_t i = 0; i < 3; i++) {
+    const gen_mark *list = gen_mark_key(sizes, lists[i].key);
+    for (size_t j = 0; j < lists[i].n; j++) {
+      TRY(check_problem(t, lists[i].texts[j], gen_mark_at(list, (int64_t)j + 1)->line, e));
+    }
+  }
+  return 0;
+}
+
+/* t->text, t->pub.path and t->folder are there. */
+static int prepare(tmpl *t, const gen_options *options, err *e) {
+  if (t->text.failed || !t->pub.path) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  t->outline = gen_outline_new(&t->a, str_text(&t->text), t->text.n);
+  if (!t->outline) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  size_t max = options ? options->max_source_nbytes : 0;
+  t->max_source_nbytes = max ? max : DEFAULT_SOURCE_NBYTES;
+  TRY(gen_box_open(&t->box, options, e));
+  t->box.home = (gen_line){t->pub.path, 0};
+  TRY(gen_box_run(&t->box, load, t, true, e));
+  TRY(hash(t, e));
+  return check_problems(t, e);
+}
+
+/* ---- finding --------------------------------------------------------------------------------- */
+
+static int read_at(tmpl *t, const char *folder, const char *name, err *e) {
+  const char *slash = strlen(folder) && folder[strlen(folder) - 1] != '/' ? "/" : "";
+  t->folder = arena_format(&t->a, "%s%s", folder, slash);
+  t->pub.path = arena_format(&t->a, "%s%s%s", folder, slash, name);
+  if (!t->folder || !t->pub.path) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  return file_read(t->pub.path, MAX_FILE_NBYTES, &t->text, e);
+}
+
+static int read_path(tmpl *t, const char *path, err *e) {
+  const char *slash = strrchr(path, '/');
+  char *folder = arena_text_n(&t->a, path, slash ? (size_t)(slash + 1 - path) : 0);
+  return folder ? read_at(t, folder, slash ? slash + 1 : path, e)
+                : err_set(e, ERR_NOMEM, "out of memory");
+}
+
+static int fail_family(const gen_options *options, const char *name, err *e) {
+  arena a = {0};
+  const char *const *names;
+  size_t n;
+  gen_hint hint = {""};
+  if (!gen_families(options, &a, &names, &n, NULL)) {
+    hint = gen_suggestion(name, names, n);
+  }
+  arena_clear(&a);
+  return err_set(e, ERR_NOTFOUND, "there is no template '%s'%s", name, hint.text);
+}
+
+/* In the folders, then among the built-in ones. */
+static int read_family(tmpl *t, const gen_options *options, const char *name, err *e) {
+  char file[256];
+  snprintf(file, sizeof file, "%.200s.lua", name);
+  for (size_t i = 0; gen_word_is_name(name) && options && i < options->n_folders; i++) {
+    err inner = {0};
+    int rc = read_at(t, options->folders[i], file, &inner);
+    if (rc != ERR_NOTFOUND) {
+      return rc ? err_set(e, rc, "%s", inner.message) : 0;
+    }
+  }
+  const gen_file *f = find_builtin(file);
+  if (!f || !gen_word_is_name(name)) {
+    return fail_family(options, name, e);
+  }
+  t->folder = NULL;
+  t->pub.path = arena_format(&t->a, "templates/%s", file);
+  str_add_n(&t->text, f->text, f->n);
+  return 0;
+}
+
+static bool is_path(const char *name) {
+  size_t n = strlen(name);
+  return strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".lua"));
+}
+
+/* What is found under a name must carry it, or it could not be found again by its problems' text.
+ */
+static int check_family(const tmpl *t, const char *name, err *e) {
+  if (is_path(name) || !strcmp(name, t->pub.name)) {
+    return 0;
+  }
+  return err_at(e, ERR_TEMPLATE, t->pub.path, "the file is called %s.lua, but its name is \"%s\"",
+                name, t->pub.name);
+}
+
+int gen_open(const gen_options *options, const char *name, gen_template **out, err *e) {
+  tmpl *t = calloc(1, sizeof *t);
+  if (!t) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  int rc = is_path(name) ? read_path(t, name, e) : read_family(t, options, name, e);
+  rc = rc ? rc : prepare(t, options, e);
+  rc = rc ? rc : check_family(t, name, e);
+  if (rc) {
+    gen_close(&t->pub);
+    return rc;
+  }
+  *out = &t->pub;
+  return 0;
+}
+
+void gen_close(gen_template *p) {
+  if (p) {
+    tmpl *t = gen_tmpl(p);
+    gen_box_close(&t->box);
+    str_clear(&t->text);
+    arena_clear(&t->a);
+    free(t);
+  }
+}
+
+/* ---- families -------------------------------------------------------------------------------- */
+
+typedef struct family_list {
+  arena *a;
+  const char **names;
+  size_t n, max;
+  bool failed;
+} family_list;
+
+/* A name of the form FAMILY.lua, once. */
+static void add_family(family_list *l, const char *file) {
+  size_t n = strlen(file);
+  if (n < 5 || strcmp(file + n - 4, ".lua")) {
+    return;
+  }
+  const char *name = arena_text_n(l->a, file, n - 4);
+  for (size_t i = 0; name && i < l->n; i++) {
+    if (!strcmp(l->names[i], name)) {
+      return;
+    }
+  }
+  if (name && l->n == l->max) {
+    const char **names = ARENA_ARRAY(l->a, const char *, 2 * l->max + 32);
+    if (names) {
+      memcpy(names, l->names, l->n * sizeof *names);
+      l->max = 2 * l->max + 32;
+    }
+    l->names = names;
+  }
+  l->failed = l->failed || !name || !l->names;
+  if (!l->failed && gen_word_is_name(name)) {
+    l->names[l->n++] = name;
+  }
+}
+
+static int add_folder(family_list *l, const char *folder, err *e) {
+  DIR *d = opendir(folder);
+  if (!d) {
+    return err_set(e, ERR_IO, "cannot read the template folder %s: %s", folder, strerror(errno));
+  }
+  for (struct dirent *f = readdir(d); f; f = readdir(d)) {
+    add_family(l, f->d_name);
+  }
+  closedir(d);
+  return 0;
+}
+
+static int by_name(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+int gen_families(const gen_options *options, arena *a, const char *const **names, size_t *n,
+                 err *e) {
+  const char *none[1];
+  family_list l = {.a = a, .names = none};
+  for (size_t i = 0; options && i < options->n_folders; i++) {
+    TRY(add_folder(&l, options->folders[i], e));
+  }
+  for (const gen_file *f = gen_builtin; f->name; f++) {
+    add_family(&l, f->name);
+  }
+  if (l.failed) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  if (l.names == none) { /* nothing was found */
+    l.names = ARENA_ARRAY(a, const char *, 1);
+  }
+  qsort(l.names, l.n, sizeof *l.names, by_name);
+  *names = l.names;
+  *n = l.n;
+  return l.names ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+}

@@ -1,0 +1,272 @@
+/* What a configuration launches, and with which arguments tests and timing call it. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gen_tmpl.h"
+
+/* CUDA C++ Programming Guide, table "Technical Specifications per Compute Capability": the same for
+ * every device since 3.0. Threads per block and shared memory are the device's own. */
+static const int64_t GRID_MAX[3] = {2147483647, 65535, 65535};
+static const int64_t BLOCK_MAX[3] = {1024, 1024, 64};
+
+typedef struct job {
+  gen_instance *g;
+  const gen_config *c;
+  const gen_program *program;
+  arena *a;
+  const gen_plan **plan;
+  size_t index; /* of the case */
+  const gen_data **data;
+} job;
+
+static void *make(job *j, size_t nbytes) {
+  void *p = arena_new(j->a, nbytes);
+  if (!p) {
+    gen_fail(&j->g->t->box, ERR_NOMEM, j->g->t->box.home, "out of memory");
+  }
+  return p;
+}
+
+/* ---- numbers --------------------------------------------------------------------------------- */
+
+static double real(job *j, const gen_expr *x) {
+  gen_derive_for(j->g, x);
+  return gen_expr_real(&j->g->t->box, x);
+}
+
+static bool condition(job *j, const gen_expr *x) {
+  gen_derive_for(j->g, x);
+  return gen_expr_condition(&j->g->t->box, x);
+}
+
+/* A whole number of least..most; `what` names it for the message. */
+static int64_t bounded(job *j, const gen_expr *x, int64_t least, int64_t most, const char *what) {
+  gen_derive_for(j->g, x);
+  int64_t v = gen_expr_integer(&j->g->t->box, x);
+  if (v < least || v > most) {
+    gen_fail(&j->g->t->box, ERR_TEMPLATE, x->at, "%s is %lld; it can be %lld to %lld", what,
+             (long long)v, (long long)least, (long long)most);
+  }
+  return v;
+}
+
+static bool fits(dtype type, int64_t v) {
+  size_t nbits = 8 * dtype_nbytes(type);
+  if (dtype_is_signed(type)) {
+    return nbits == 64 || (v >= -(INT64_C(1) << (nbits - 1)) && v < INT64_C(1) << (nbits - 1));
+  }
+  return v >= 0 && (nbits == 64 || v < INT64_C(1) << nbits);
+}
+
+/* The value as the bits of an element. Whole numbers stay exact up to 64 bits. */
+static uint64_t encode(job *j, const gen_expr *x, const gen_result *r, dtype type) {
+  gen_box *b = &j->g->t->box;
+  if (dtype_is_float(type)) {
+    return dtype_encode(type, r->d);
+  }
+  if (r->type != GEN_INTEGER || !fits(type, r->i)) {
+    gen_fail(b, ERR_TEMPLATE, x->at, "%.17g does not fit %s", r->d, dtype_name(type));
+  }
+  size_t nbits = 8 * dtype_nbytes(type);
+  return nbits == 64 ? (uint64_t)r->i : (uint64_t)r->i & ((UINT64_C(1) << nbits) - 1);
+}
+
+static uint64_t scalar(job *j, const gen_expr *x, gen_element element) {
+  real(j, x); /* numbers only */
+  gen_result r = gen_expr_value(&j->g->t->box, x);
+  return encode(j, x, &r, gen_element_type(j->g, element));
+}
+
+static uint64_t nbytes_of(job *j, const gen_expr *count, dtype type) {
+  int64_t max = INT64_MAX / (int64_t)dtype_nbytes(type);
+  return (uint64_t)bounded(j, count, 0, max, "the count") * dtype_nbytes(type);
+}
+
+/* ---- plan ------------------------------------------------------------------------------------ */
+
+static const gen_operand *operands(job *j, const gen_stage *s) {
+  gen_operand *o = make(j, s->n_operands * sizeof *o);
+  for (size_t i = 0; i < s->n_operands; i++) {
+    const gen_stage_operand *from = &s->operands[i];
+    o[i] = (gen_operand){.from = from->from, .index = from->index};
+    if (from->from == GEN_FROM_VALUE) {
+      o[i].nbytes = (uint32_t)dtype_nbytes(gen_element_type(j->g, from->element));
+      o[i].bits = scalar(j, from->value, from->element);
+    }
+  }
+  return o;
+}
+
+/* Returns the product, 0 for an empty grid. */
+static int64_t extent(job *j, const gen_expr *const x[3], int64_t least, const int64_t most[3],
+                      const char *what, uint32_t out[3]) {
+  double product = 1;
+  for (int i = 0; i < 3; i++) {
+    char name[16];
+    snprintf(name, sizeof name, "%s.%c", what, "xyz"[i]);
+    out[i] = x[i] ? (uint32_t)bounded(j, x[i], least, most[i], name) : 1;
+    product *= out[i];
+  }
+  return product < 9e18 ? (int64_t)product : INT64_MAX;
+}
+
+static int64_t device(const job *j, const char *name) {
+  return j->g->device[gen_symbol_find(&j->g->t->symbols, name, GEN_SYMBOL_DEVICE)->index];
+}
+
+/* A kernel launch; false when its grid is empty. */
+static bool launch(job *j, const gen_stage *s, gen_launch *l) {
+  l->kernel = s->kernel;
+  int64_t threads = extent(j, s->block, 1, BLOCK_MAX, "block", l->block);
+  if (threads > device(j, "dev_threads_block")) {
+    gen_fail(&j->g->t->box, ERR_TEMPLATE, s->at, "a block of %lld threads; the device allows %lld",
+             (long long)threads, (long long)device(j, "dev_threads_block"));
+  }
+  if (s->smem) {
+    l->smem = (uint32_t)bounded(j, s->smem, 0, device(j, "dev_smem_block"), "smem");
+  }
+  if (!extent(j, s->grid, 0, GRID_MAX, "grid", l->grid)) {
+    return false;
+  }
+  l->operands = operands(j, s);
+  l->n_operands = s->n_operands;
+  return true;
+}
+
+/* A stage that sets memory; false when there is none to set. */
+static bool memory(job *j, const gen_stage *s, const uint64_t *workspaces, gen_launch *l) {
+  l->operands = operands(j, s);
+  l->n_operands = 1;
+  l->fill = s->fill ? (uint8_t)bounded(j, s->fill, 0, 255, "value") : 0;
+  uint64_t whole =
+      s->operands[0].from == GEN_FROM_WORKSPACE ? workspaces[s->operands[0].index] : INT64_MAX;
+  l->nbytes = s->nbytes ? (uint64_t)bounded(j, s->nbytes, 0, (int64_t)whole, "nbytes") : whole;
+  return l->nbytes > 0;
+}
+
+static const uint64_t *workspaces(job *j) {
+  const gen_program *p = j->program;
+  uint64_t *nbytes = make(j, p->n_workspaces * sizeof *nbytes);
+  for (size_t i = 0; i < p->n_workspaces; i++) {
+    nbytes[i] =
+        nbytes_of(j, p->workspaces[i].count, gen_element_type(j->g, p->workspaces[i].element));
+  }
+  return nbytes;
+}
+
+/* Scalars whose value is fixed. Without a configuration, those that read none. */
+static const uint64_t *fixed_values(job *j) {
+  const tmpl *t = j->g->t;
+  uint64_t *values = make(j, t->pub.n_args * sizeof *values);
+  for (size_t i = 0; i < t->pub.n_args; i++) {
+    const gen_arg_rule *rule = &t->args[i];
+    if (rule->value && (j->c || gen_expr_reads_only(rule->value, GEN_READS_DEVICE))) {
+      values[i] = scalar(j, rule->value, rule->element);
+    }
+  }
+  return values;
+}
+
+static void plan(gen_box *b, void *ud) {
+  job *j = ud;
+  const gen_program *p = j->program;
+  gen_plan *out = make(j, sizeof *out);
+  gen_launch *launches = make(j, p->n_stages * sizeof *launches);
+  (void)b;
+  gen_bind(j->g, j->c);
+  *out = (gen_plan){.launches = launches, .n_workspaces = p->n_workspaces};
+  out->workspaces = workspaces(j);
+  out->values = fixed_values(j);
+  out->flops = real(j, j->g->t->flops);
+  out->bytes = real(j, j->g->t->bytes);
+  for (size_t i = 0; i < p->n_stages; i++) {
+    const gen_stage *s = &p->stages[i];
+    gen_launch *l = &launches[out->n];
+    *l = (gen_launch){0};
+    out->n += (!s->when || condition(j, s->when)) &&
+              (s->kernel ? launch(j, s, l) : memory(j, s, out->workspaces, l));
+  }
+  *j->plan = out;
+}
+
+int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e) {
+  job j = {.g = g, .c = c, .program = &g->t->program, .a = a, .plan = out};
+  return gen_box_run(&g->t->box, plan, &j, false, e);
+}
+
+int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e) {
+  job j = {.g = g, .program = &g->t->reference, .a = a, .plan = out};
+  return gen_box_run(&g->t->box, plan, &j, false, e);
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+/* The scalars in order, each readable by name to what follows. */
+static void set_scalars(job *j, gen_datum *args) {
+  tmpl *t = j->g->t;
+  for (size_t i = 0; i < t->pub.n_args; i++) {
+    const gen_arg_rule *rule = &t->args[i];
+    const gen_expr *x = t->cases[j->index * t->pub.n_args + i];
+    x = x ? x : rule->sample ? rule->sample : rule->value;
+    if (!x || !gen_expr_reads_only(x, GEN_READS_CASE)) {
+      continue; /* a buffer, or a value that depends on the configuration */
+    }
+    real(j, x); /* numbers only */
+    gen_result r = gen_expr_value(&t->box, x);
+    args[i].bits = encode(j, x, &r, args[i].type);
+    if (!rule->is_field) {
+      gen_set_result(t, t->pub.args[i].name, &r);
+    }
+  }
+}
+
+static void set_buffer(job *j, size_t i, gen_datum *d) {
+  const gen_arg_rule *rule = &j->g->t->args[i];
+  gen_dir dir = j->g->t->pub.args[i].dir;
+  d->count = nbytes_of(j, rule->count, d->type) / dtype_nbytes(d->type);
+  d->overwritten = dir == GEN_OUT || (rule->overwritten && condition(j, rule->overwritten));
+  d->fill = rule->fill;
+  d->a = rule->a ? real(j, rule->a) : 0;
+  d->b = rule->b ? real(j, rule->b) : 0;
+}
+
+static double tolerance(job *j, const gen_expr *x) {
+  double v = real(j, x);
+  if (!(v >= 0) || isinf(v)) {
+    gen_fail(&j->g->t->box, ERR_TEMPLATE, x->at, "a tolerance of %g", v);
+  }
+  return v;
+}
+
+static void data(gen_box *b, void *ud) {
+  job *j = ud;
+  tmpl *t = j->g->t;
+  gen_data *out = make(j, sizeof *out);
+  gen_datum *args = make(j, t->pub.n_args * sizeof *args);
+  (void)b;
+  gen_bind(j->g, NULL);
+  for (size_t i = 0; i < t->pub.n_args; i++) {
+    args[i].type = gen_element_type(j->g, t->args[i].element);
+  }
+  set_scalars(j, args);
+  for (size_t i = 0; i < t->pub.n_args; i++) {
+    if (t->pub.args[i].dir != GEN_SCALAR) {
+      set_buffer(j, i, &args[i]);
+    }
+  }
+  out->args = args;
+  out->tolerance_abs = tolerance(j, t->tolerance_abs);
+  out->tolerance_rel = tolerance(j, t->tolerance_rel);
+  *j->data = out;
+}
+
+int gen_data_make(gen_instance *g, size_t i, arena *a, const gen_data **out, err *e) {
+  job j = {.g = g, .a = a, .index = i, .data = out};
+  if (i >= g->t->pub.n_cases) {
+    return err_set(e, ERR_USAGE, "%s has no case %zu, only %zu", g->t->pub.name, i,
+                   g->t->pub.n_cases);
+  }
+  return gen_box_run(&g->t->box, data, &j, false, e);
+}

@@ -1,0 +1,306 @@
+/* Problems and configurations: their texts, both ways. */
+#define _GNU_SOURCE
+#include <ctype.h>
+#include <lauxlib.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gen_tmpl.h"
+
+/* ---- words of a text ------------------------------------------------------------------------- */
+
+typedef struct word { /* "name=value" */
+  char name[64], value[64];
+  bool has_value;
+} word;
+
+typedef struct words {
+  const char *p;
+  const char *separators;
+} words;
+
+/* The next word; false at the end. What is too long for its place is cut, and matches nothing. */
+static bool next_word(words *w, word *out) {
+  w->p += strspn(w->p, w->separators);
+  size_t n = strcspn(w->p, w->separators);
+  const char *equals = memchr(w->p, '=', n);
+  size_t n_name = equals ? (size_t)(equals - w->p) : n;
+  out->has_value = equals != NULL;
+  snprintf(out->name, sizeof out->name, "%.*s", (int)(n_name < 64 ? n_name : 64), w->p);
+  size_t n_value = equals ? n - n_name - 1 : 0;
+  snprintf(out->value, sizeof out->value, "%.*s", (int)(n_value < 64 ? n_value : 64),
+           equals ? equals + 1 : "");
+  w->p += n;
+  return n > 0;
+}
+
+/* ---- values of fields ------------------------------------------------------------------------ */
+
+/* "n, t", for messages. */
+static const char *list_values(const gen_field *f, char *text, size_t size) {
+  size_t n = 0;
+  text[0] = 0;
+  for (size_t i = 0; i < f->n_names + f->n_choices && n < size; i++) {
+    const char *comma = i ? ", " : "";
+    n += (size_t)(f->names
+                      ? snprintf(text + n, size - n, "%s%s", comma, f->names[i])
+                      : snprintf(text + n, size - n, "%s%lld", comma, (long long)f->choices[i]));
+  }
+  return text;
+}
+
+static int set_name(const gen_field *f, const char *text, gen_value *v, err *e) {
+  char values[300];
+  for (size_t i = 0; i < f->n_names; i++) {
+    if (!strcmp(f->names[i], text)) {
+      *v = (gen_value){(int64_t)i, f->names[i]};
+      return 0;
+    }
+  }
+  return err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", f->name, text, f->name,
+                 list_values(f, values, sizeof values));
+}
+
+static bool is_choice(const gen_field *f, int64_t i) {
+  for (size_t k = 0; k < f->n_choices; k++) {
+    if (f->choices[k] == i) {
+      return true;
+    }
+  }
+  return f->n_choices == 0;
+}
+
+/* `text` is how the user or an expression spelled it. */
+static int set_integer(const gen_field *f, int64_t i, const char *text, gen_value *v, err *e) {
+  char values[300];
+  if (!is_choice(f, i)) {
+    return err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", f->name, text, f->name,
+                   list_values(f, values, sizeof values));
+  }
+  if (i < f->min || i > f->max) {
+    return err_set(e, ERR_USAGE, "%s=%s is out of range: %s is %lld to %lld", f->name, text,
+                   f->name, (long long)f->min, (long long)f->max);
+  }
+  *v = (gen_value){.i = i};
+  return 0;
+}
+
+/* A whole number, but beyond 64 bits? */
+static bool is_huge(const char *text) {
+  text += *text == '-';
+  return isdigit((unsigned char)*text) && !text[strspn(text, "0123456789^")];
+}
+
+static int parse_value(const gen_field *f, const char *text, gen_value *v, err *e) {
+  int64_t i;
+  if (f->names) {
+    return set_name(f, text, v, e);
+  }
+  if (text_integer(text, &i)) {
+    return set_integer(f, i, text, v, e);
+  }
+  if (is_huge(text) && !strchr(text, '^')) {
+    return err_set(e, ERR_USAGE, "%s=%s is out of range: %s is %lld to %lld", f->name, text,
+                   f->name, (long long)f->min, (long long)f->max);
+  }
+  return err_set(e, ERR_USAGE, "%s=%s: %s is a whole number, such as 4096, 0x1000 or 2^12", f->name,
+                 text, f->name);
+}
+
+/* ---- completing: presets --------------------------------------------------------------------- */
+
+typedef struct completion {
+  tmpl *t;
+  gen_problem *p;
+  const bool *given;
+} completion;
+
+/* Fields in order: each preset may read those before it. Runs inside gen_box_run. */
+static void set_preset(tmpl *t, size_t i, gen_problem *p) {
+  const gen_field *f = &t->pub.fields[i];
+  const gen_expr *x = t->fields[i].preset;
+  gen_result r = gen_expr_value(&t->box, x);
+  err e = {0};
+  char text[32];
+  int rc;
+  if (f->names) {
+    rc = set_name(f, r.type == GEN_NAME ? r.s : "a number", &p->values[i], &e);
+  } else {
+    int64_t v = gen_expr_integer(&t->box, x);
+    snprintf(text, sizeof text, "%lld", (long long)v);
+    rc = set_integer(f, v, text, &p->values[i], &e);
+  }
+  if (rc) {
+    gen_fail(&t->box, ERR_TEMPLATE, x->at, "the default of %s: %s", f->name, e.message);
+  }
+}
+
+static void complete(gen_box *b, void *ud) {
+  completion *c = ud;
+  (void)b;
+  c->t->bound = NULL;
+  for (size_t i = 0; i < c->t->pub.n_fields; i++) {
+    if (!c->given[i]) {
+      set_preset(c->t, i, c->p);
+    }
+    gen_set_field(c->t, i, c->p);
+  }
+}
+
+static int check_given(const gen_field *f, gen_value *v, err *e) {
+  char text[32];
+  if (f->names) {
+    if (v->i < 0 || (size_t)v->i >= f->n_names) {
+      return err_set(e, ERR_USAGE, "%s has no value number %lld", f->name, (long long)v->i);
+    }
+    v->s = f->names[v->i];
+    return 0;
+  }
+  snprintf(text, sizeof text, "%lld", (long long)v->i);
+  return set_integer(f, v->i, text, v, e);
+}
+
+int gen_problem_complete(gen_template *t, gen_problem *p, const bool *given, err *e) {
+  completion c = {gen_tmpl(t), p, given};
+  for (size_t i = 0; i < t->n_fields; i++) {
+    if (given[i]) {
+      TRY(check_given(&t->fields[i], &p->values[i], e));
+    }
+  }
+  return gen_box_run(&c.t->box, complete, &c, false, e);
+}
+
+/* ---- problems -------------------------------------------------------------------------------- */
+
+static int fail_field(const gen_template *t, const char *name, err *e) {
+  const char *names[GEN_MAX_FIELDS];
+  char list[300] = "";
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_fields; i++) {
+    names[i] = t->fields[i].name;
+    if (n < sizeof list) {
+      n += (size_t)snprintf(list + n, sizeof list - n, " %s", names[i]);
+    }
+  }
+  return err_set(e, ERR_USAGE, "unknown field '%s' of %s%s its fields are%s", name, t->name,
+                 *gen_suggestion(name, names, t->n_fields).text
+                     ? gen_suggestion(name, names, t->n_fields).text
+                     : ";",
+                 *list ? list : " none");
+}
+
+static int parse_field(gen_template *t, const word *w, gen_problem *p, bool *given, err *e) {
+  for (size_t i = 0; i < t->n_fields; i++) {
+    if (!strcmp(t->fields[i].name, w->name)) {
+      if (given[i]) {
+        return err_set(e, ERR_USAGE, "the field '%s' is given twice", w->name);
+      }
+      given[i] = true;
+      return parse_value(&t->fields[i], w->value, &p->values[i], e);
+    }
+  }
+  return fail_field(t, w->name, e);
+}
+
+int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e) {
+  words rest = {text, " \t\r\n\v\f"};
+  bool given[GEN_MAX_FIELDS] = {false};
+  word w;
+  *p = (gen_problem){0};
+  for (bool first = true; next_word(&rest, &w); first = false) {
+    if (w.has_value) {
+      TRY(parse_field(t, &w, p, given, e));
+    } else if (!first || strcmp(w.name, t->name)) {
+      return err_set(e, ERR_USAGE, "'%s' is not of the form FIELD=VALUE, such as %s=...", w.name,
+                     t->n_fields ? t->fields[0].name : "n");
+    }
+  }
+  return gen_problem_complete(t, p, given, e);
+}
+
+static void add_value(str *out, const gen_value *v) {
+  if (v->s) {
+    str_add(out, v->s);
+  } else {
+    str_addf(out, "%lld", (long long)v->i);
+  }
+}
+
+void gen_add_fields(const gen_template *t, const gen_problem *p, str *out) {
+  for (size_t i = 0; i < t->n_fields; i++) {
+    str_addf(out, " %s=", t->fields[i].name);
+    add_value(out, &p->values[i]);
+  }
+}
+
+void gen_problem_text(const gen_template *t, const gen_problem *p, str *out) {
+  str_add(out, t->name);
+  gen_add_fields(t, p, out);
+}
+
+/* ---- configurations -------------------------------------------------------------------------- */
+
+void gen_config_default(const gen_template *t, gen_config *c) {
+  *c = gen_tmpl(t)->preset;
+}
+
+static int fail_value(const gen_param *p, const char *text, err *e) {
+  str list = {0};
+  for (size_t i = 0; i < p->n; i++) {
+    str_add(&list, i ? ", " : "");
+    add_value(&list, &p->values[i]);
+  }
+  int rc = err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", p->name, text, p->name, str_text(&list));
+  str_clear(&list);
+  return rc;
+}
+
+static int parse_choice(const gen_param *p, const char *text, uint16_t *index, err *e) {
+  int64_t v = 0;
+  bool number = text_integer(text, &v);
+  for (size_t i = 0; i < p->n; i++) {
+    const gen_value *c = &p->values[i];
+    if (c->s ? !strcmp(c->s, text) : number && c->i == v) {
+      *index = (uint16_t)i;
+      return 0;
+    }
+  }
+  return fail_value(p, text, e);
+}
+
+static int parse_param(const gen_template *t, const word *w, gen_config *c, bool *given, err *e) {
+  const char *names[GEN_MAX_PARAMS];
+  for (size_t i = 0; i < t->n_params; i++) {
+    names[i] = t->params[i].name;
+    if (!strcmp(names[i], w->name)) {
+      if (given[i]) {
+        return err_set(e, ERR_USAGE, "the parameter '%s' is given twice", w->name);
+      }
+      given[i] = true;
+      return parse_choice(&t->params[i], w->value, &c->index[i], e);
+    }
+  }
+  return err_set(e, ERR_USAGE, "unknown parameter '%s' of %s%s", w->name, t->name,
+                 gen_suggestion(w->name, names, t->n_params).text);
+}
+
+int gen_config_parse(const gen_template *t, const char *text, gen_config *c, err *e) {
+  words rest = {text, " ,\t\r\n\v\f"};
+  bool given[GEN_MAX_PARAMS] = {false};
+  word w;
+  gen_config_default(t, c);
+  while (next_word(&rest, &w)) {
+    if (!w.has_value) {
+      return err_set(e, ERR_USAGE, "'%s' is not of the form PARAMETER=VALUE", w.name);
+    }
+    TRY(parse_param(t, &w, c, given, e));
+  }
+  return 0;
+}
+
+void gen_config_text(const gen_template *t, const gen_config *c, str *out) {
+  for (size_t i = 0; i < t->n_params; i++) {
+    str_addf(out, "%s%s=", i ? "," : "", t->params[i].name);
+    add_value(out, &t->params[i].values[c->index[i]]);
+  }
+}

@@ -1,0 +1,349 @@
+/* The table that a template file returns becomes a gen_template and its rules. One function per
+ * key, in the order in which names come to be known. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "gen_lex.h"
+#include "gen_read.h"
+#include "gen_reader.h"
+
+enum { MAX_VALUES = 4096 };
+
+/* ---- choices: enumerations of fields, values of parameters ----------------------------------- */
+
+static bool is_word(const char *p) {
+  size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  return n && !p[n];
+}
+
+static gen_value read_choice(gen_reader *r, size_t i) {
+  if (!gen_is_text(r)) {
+    return (gen_value){.i = gen_integer(r, "a value")};
+  }
+  gen_value v = {.i = (int64_t)i, .s = gen_text(r, "a value")};
+  if (!is_word(v.s)) {
+    gen_bad(r, "'%s' cannot be a choice: letters, digits and underscores only", v.s);
+  }
+  return v;
+}
+
+static void check_different(gen_reader *r, const gen_value *v, size_t i) {
+  for (size_t j = 0; j < i; j++) {
+    if (!v[i].s != !v[j].s) {
+      gen_bad(r, "the values are both texts and numbers; make them one or the other");
+    }
+    if (v[i].s ? !strcmp(v[i].s, v[j].s) : v[i].i == v[j].i) {
+      gen_bad(r, "the same value twice");
+    }
+  }
+}
+
+/* The list here: all texts or all whole numbers, each once. */
+static gen_value *read_choices(gen_reader *r, size_t *n) {
+  *n = gen_bounded_list(r, "the list of values", MAX_VALUES);
+  if (!*n) {
+    gen_bad(r, "the list of values is empty");
+  }
+  gen_value *v = GEN_MAKE(r, gen_value, *n);
+  for (size_t i = 0; i < *n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a value");
+    v[i] = read_choice(r, i);
+    check_different(r, v, i);
+    gen_leave(r);
+  }
+  return v;
+}
+
+/* ---- problem --------------------------------------------------------------------------------- */
+
+static void read_enumeration(gen_reader *r, gen_field *f) {
+  size_t n;
+  const gen_value *v = read_choices(r, &n);
+  const char **names = GEN_MAKE(r, const char *, n);
+  int64_t *choices = GEN_MAKE(r, int64_t, n);
+  f->min = f->max = v[0].i;
+  for (size_t i = 0; i < n; i++) {
+    names[i] = v[i].s;
+    choices[i] = v[i].i;
+    f->min = v[i].i < f->min ? v[i].i : f->min;
+    f->max = v[i].i > f->max ? v[i].i : f->max;
+  }
+  if (v[0].s) {
+    f->names = names;
+    f->n_names = n;
+  } else {
+    f->choices = choices;
+    f->n_choices = n;
+  }
+}
+
+static void read_range(gen_reader *r, gen_field *f) {
+  f->min = gen_integer(r, "the least value");
+  gen_leave(r);
+  gen_need_at(r, 3, "the greatest value");
+  f->max = gen_integer(r, "the greatest value");
+  if (f->min > f->max) {
+    gen_bad(r, "the least value of '%s' is above the greatest", f->name);
+  }
+}
+
+/* A default that is one of the enumeration's own names means that name; all else is an expression.
+ */
+static const gen_expr *read_preset(gen_reader *r, const gen_field *f) {
+  gen_need(r, "default");
+  if (gen_is_text(r) && f->names) {
+    const char *text = gen_text(r, "the default");
+    for (size_t i = 0; i < f->n_names; i++) {
+      if (!strcmp(text, f->names[i])) {
+        lua_pushfstring(r->L, "'%s'", text);
+        lua_replace(r->L, -2);
+        break;
+      }
+    }
+  }
+  const gen_expr *x = gen_expression(r, GEN_READS_PROBLEM);
+  gen_leave(r);
+  return x;
+}
+
+static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t i) {
+  static const char *const keys[] = {"default", "brief", NULL};
+  gen_list(r, "a field", keys);
+  f->name = gen_first_name(r, "a field's name");
+  f->brief = gen_text_at(r, "brief");
+  gen_need_at(r, 2, "the least value, or the list of values");
+  if (gen_is_table(r)) {
+    read_enumeration(r, f);
+  } else {
+    read_range(r, f);
+  }
+  gen_leave(r);
+  rule->preset = read_preset(r, f);
+  f->preset = rule->preset->text;
+  gen_declare(r, f->name, GEN_SYMBOL_FIELD, i);
+}
+
+static void read_problem(gen_reader *r) {
+  gen_need(r, "problem");
+  size_t n = gen_bounded_list(r, "problem", GEN_MAX_FIELDS);
+  gen_field *fields = GEN_MAKE(r, gen_field, n);
+  gen_field_rule *rules = GEN_MAKE(r, gen_field_rule, n);
+  r->t->pub.fields = fields;
+  r->t->fields = rules;
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a field");
+    read_field(r, &fields[i], &rules[i], i);
+    r->t->pub.n_fields = i + 1;
+    gen_leave(r);
+  }
+  gen_leave(r);
+}
+
+/* ---- space, derive, require, default --------------------------------------------------------- */
+
+static void read_param(gen_reader *r, gen_param *p, size_t i) {
+  static const char *const keys[] = {"brief", NULL};
+  gen_list(r, "a parameter", keys);
+  p->name = gen_first_name(r, "a parameter's name");
+  gen_need_at(r, 2, "the list of values");
+  p->values = read_choices(r, &p->n);
+  gen_leave(r);
+  p->brief = gen_text_at(r, "brief");
+  if (gen_enter_at(r, 3)) {
+    p->brief = gen_text(r, "the description");
+    gen_leave(r);
+  }
+  gen_declare(r, p->name, GEN_SYMBOL_PARAM, i);
+}
+
+static void read_space(gen_reader *r) {
+  gen_need(r, "space");
+  size_t n = gen_bounded_list(r, "space", GEN_MAX_PARAMS);
+  gen_param *params = GEN_MAKE(r, gen_param, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a parameter");
+    read_param(r, &params[i], i);
+    gen_leave(r);
+  }
+  r->t->pub.params = params;
+  r->t->pub.n_params = n;
+  gen_leave(r);
+}
+
+static gen_pair read_pair(gen_reader *r, const char *what, const gen_expr **x) {
+  if (gen_list(r, what, NULL) != 2) {
+    gen_bad(r, "%s is two texts, { name, expression }", what);
+  }
+  const char *name = gen_first_name(r, what);
+  gen_need_at(r, 2, "the expression");
+  *x = gen_expression(r, GEN_READS_CONFIG);
+  gen_leave(r);
+  return (gen_pair){name, (*x)->text};
+}
+
+static void read_derive(gen_reader *r) {
+  if (!gen_enter(r, "derive")) {
+    return;
+  }
+  size_t n = gen_bounded_list(r, "derive", GEN_MAX_DERIVED);
+  bool *fixed = GEN_MAKE(r, bool, n);
+  gen_pair *pairs = GEN_MAKE(r, gen_pair, n);
+  const gen_expr **x = GEN_MAKE(r, const gen_expr *, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a derived value");
+    pairs[i] = read_pair(r, "a derived value", &x[i]);
+    fixed[i] = gen_expr_reads_only(x[i], GEN_READS_DEVICE);
+    gen_declare(r, pairs[i].name, fixed[i] ? GEN_SYMBOL_FIXED : GEN_SYMBOL_DERIVED, i);
+    gen_leave(r);
+  }
+  r->t->pub.derived = pairs;
+  r->t->pub.n_derived = n;
+  r->t->derived = x;
+  r->t->fixed = fixed;
+  gen_leave(r);
+}
+
+static void read_require(gen_reader *r) {
+  if (!gen_enter(r, "require")) {
+    return;
+  }
+  size_t n = gen_bounded_list(r, "require", 256);
+  gen_pair *pairs = GEN_MAKE(r, gen_pair, n);
+  const gen_expr **x = GEN_MAKE(r, const gen_expr *, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a requirement");
+    pairs[i] = read_pair(r, "a requirement", &x[i]);
+    gen_leave(r);
+  }
+  r->t->pub.requirements = pairs;
+  r->t->pub.n_requirements = n;
+  r->t->requirements = x;
+  gen_leave(r);
+}
+
+static size_t find_choice(gen_reader *r, const gen_param *p) {
+  const char *text = gen_is_text(r) ? gen_text(r, "a value") : NULL;
+  int64_t v = text ? 0 : gen_integer(r, "a value");
+  for (size_t i = 0; i < p->n; i++) {
+    const gen_value *c = &p->values[i];
+    if (text ? c->s && !strcmp(c->s, text) : !c->s && c->i == v) {
+      return i;
+    }
+  }
+  gen_bad(r, "the default of %s is not one of its values in the space", p->name);
+}
+
+static void read_default(gen_reader *r) {
+  const gen_template *t = &r->t->pub;
+  const char *keys[GEN_MAX_PARAMS + 1] = {NULL};
+  for (size_t i = 0; i < t->n_params; i++) {
+    keys[i] = t->params[i].name;
+  }
+  gen_need(r, "default");
+  gen_keys(r, keys);
+  for (size_t i = 0; i < t->n_params; i++) {
+    gen_need(r, t->params[i].name);
+    r->t->preset.index[i] = (uint16_t)find_choice(r, &t->params[i]);
+    gen_leave(r);
+  }
+  gen_leave(r);
+}
+
+/* ---- tolerance, rates, sizes ----------------------------------------------------------------- */
+
+static const gen_expr *need_expression(gen_reader *r, const char *key, unsigned kinds) {
+  gen_need(r, key);
+  const gen_expr *x = gen_expression(r, kinds);
+  gen_leave(r);
+  return x;
+}
+
+static void read_rates(gen_reader *r) {
+  static const char *const keys[] = {"abs", "rel", NULL};
+  tmpl *t = r->t;
+  gen_need(r, "tolerance");
+  gen_keys(r, keys);
+  t->tolerance_abs = need_expression(r, "abs", GEN_READS_PROBLEM);
+  t->tolerance_rel = need_expression(r, "rel", GEN_READS_PROBLEM);
+  gen_leave(r);
+  t->flops = need_expression(r, "flops", GEN_READS_PROBLEM);
+  t->bytes = need_expression(r, "bytes", GEN_READS_PROBLEM);
+}
+
+static const char *const *read_texts(gen_reader *r, const char *key, size_t *n) {
+  if (!gen_enter(r, key)) {
+    return NULL;
+  }
+  *n = gen_bounded_list(r, key, 1000);
+  const char **texts = GEN_MAKE(r, const char *, *n);
+  for (size_t i = 0; i < *n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a problem");
+    texts[i] = gen_text(r, "a problem");
+    gen_leave(r);
+  }
+  gen_leave(r);
+  return texts;
+}
+
+static void read_sizes(gen_reader *r) {
+  static const char *const keys[] = {"emu", "test", "bench", NULL};
+  gen_template *t = &r->t->pub;
+  gen_need(r, "sizes");
+  gen_keys(r, keys);
+  t->sizes_emu = read_texts(r, "emu", &t->n_sizes_emu);
+  t->sizes_test = read_texts(r, "test", &t->n_sizes_test);
+  t->sizes_bench = read_texts(r, "bench", &t->n_sizes_bench);
+  gen_leave(r);
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+static void read_head(gen_reader *r) {
+  gen_template *t = &r->t->pub;
+  gen_need(r, "name");
+  t->name = gen_text(r, "name");
+  gen_check_name(r, t->name);
+  gen_leave(r);
+  gen_need(r, "version");
+  t->version = gen_integer(r, "version");
+  gen_leave(r);
+  gen_need(r, "brief");
+  t->brief = gen_text(r, "brief");
+  gen_leave(r);
+  t->cite = gen_text_at(r, "cite");
+}
+
+static void declare_device(gen_reader *r) {
+  gen_symbols *s = &r->t->symbols;
+  for (size_t i = 0; gen_device_names[i]; i++) {
+    s->at[s->n++] = (gen_symbol){gen_device_names[i], GEN_SYMBOL_DEVICE, (uint32_t)i};
+  }
+}
+
+void gen_read(tmpl *t) {
+  static const char *const keys[] = {
+      "name",  "version",   "brief",   "cite",    "problem",   "args",   "call",   "call_require",
+      "space", "derive",    "require", "default", "workspace", "stages", "source", "reference",
+      "cases", "tolerance", "flops",   "bytes",   "sizes",     NULL};
+  gen_reader r = gen_reader_start(t);
+  if (!gen_is_table(&r)) {
+    gen_bad(&r, "a template returns one table: return { name = ..., ... }");
+  }
+  gen_keys(&r, keys);
+  declare_device(&r);
+  read_head(&r);
+  read_problem(&r);
+  read_space(&r);
+  read_derive(&r);
+  read_require(&r);
+  gen_read_args(&r);
+  gen_read_call(&r);
+  read_default(&r);
+  gen_read_program(&r, &t->program, GEN_READS_CONFIG);
+  gen_need(&r, "reference");
+  gen_read_reference(&r);
+  gen_leave(&r);
+  gen_read_cases(&r);
+  read_rates(&r);
+  read_sizes(&r);
+}

@@ -1,0 +1,346 @@
+/* The part of a template about its arguments: what a kernel is called with, how tests and timing
+ * make it up, and the typed call. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "gen_read.h"
+
+enum { MAX_ARGS = 64 };
+
+static void fail_unknown(gen_reader *r, const char *what, const char *name,
+                         const char *const *names, size_t n) {
+  gen_bad(r, "there is no %s '%s'%s", what, name, gen_suggestion(name, names, n).text);
+}
+
+/* ---- args ------------------------------------------------------------------------------------ */
+
+/* The element type that the text here names: a type, or a field all of whose values are types. */
+gen_element gen_read_element(gen_reader *r, const char **text) {
+  gen_element x = {.field = -1};
+  dtype ignored;
+  *text = gen_text(r, "an element type");
+  const gen_symbol *s = gen_symbol_find(&r->t->symbols, *text, GEN_SYMBOL_FIELD);
+  if (!s) {
+    if (!dtype_parse(*text, &x.type)) {
+      gen_bad(r, "'%s' is not an element type such as f32 or i64, nor a field of such", *text);
+    }
+    return x;
+  }
+  const gen_field *f = &r->t->pub.fields[s->index];
+  for (size_t i = 0; i < f->n_names; i++) {
+    if (!dtype_parse(f->names[i], &ignored)) {
+      gen_bad(r, "the field '%s' has a value '%s', which is not an element type", f->name,
+              f->names[i]);
+    }
+  }
+  if (!f->n_names) {
+    gen_bad(r, "the field '%s' is a number and cannot be an element type", f->name);
+  }
+  x.field = (int)s->index;
+  return x;
+}
+
+static gen_dir read_dir(gen_reader *r) {
+  static const char *const names[] = {"in", "out", "inout"};
+  gen_need_at(r, 3, "the direction");
+  const char *text = gen_text(r, "the direction");
+  for (int i = 0; i < 3; i++) {
+    if (!strcmp(text, names[i])) {
+      gen_leave(r);
+      return (gen_dir)(GEN_IN + i);
+    }
+  }
+  gen_bad(r, "the direction is \"in\", \"out\" or \"inout\", not \"%s\"", text);
+}
+
+static void declare_scalar(gen_reader *r, const gen_arg *arg, gen_arg_rule *rule, size_t i) {
+  if (gen_symbol_find(&r->t->symbols, arg->name, GEN_SYMBOL_FIELD)) {
+    if (!arg->value || strcmp(arg->value, arg->name)) {
+      gen_bad(r, "'%s' is a field too; an argument of that name must have it for its value",
+              arg->name);
+    }
+    rule->is_field = true;
+    return;
+  }
+  bool known = rule->sample || gen_expr_reads_only(rule->value, GEN_READS_PROBLEM);
+  gen_declare(r, arg->name, known ? GEN_SYMBOL_SCALAR : GEN_SYMBOL_OTHER, i);
+}
+
+static void read_scalar(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t i) {
+  rule->value = gen_expression_at(r, "value", GEN_READS_CONFIG);
+  rule->sample = gen_expression_at(r, "sample", GEN_READS_CASE);
+  if (!rule->value == !rule->sample) {
+    gen_bad(r,
+            "a scalar needs either value (always this) or sample (the caller's; tests pass this)");
+  }
+  arg->value = rule->value ? rule->value->text : NULL;
+  arg->sample = rule->sample ? rule->sample->text : NULL;
+  declare_scalar(r, arg, rule, i);
+}
+
+/* Name, type and direction; scalars wholly, so that the counts of all buffers can read them. */
+static void read_arg(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t i) {
+  static const char *const scalar[] = {"value", "sample", "brief", NULL};
+  static const char *const buffer[] = {"count", "fill", "overwritten", "brief", NULL};
+  if (!gen_is_table(r)) {
+    gen_bad(r, "an argument is a list that starts with a name and a type");
+  }
+  bool is_buffer = gen_enter_at(r, 3);
+  if (is_buffer) {
+    gen_leave(r);
+  }
+  size_t n = gen_list(r, "an argument", is_buffer ? buffer : scalar);
+  arg->name = gen_first_name(r, "an argument's name");
+  arg->brief = gen_text_at(r, "brief");
+  gen_need_at(r, 2, "the element type");
+  rule->element = gen_read_element(r, &arg->type);
+  gen_leave(r);
+  if (!is_buffer) {
+    read_scalar(r, arg, rule, i);
+    return;
+  }
+  arg->dir = read_dir(r);
+  gen_declare(r, arg->name, GEN_SYMBOL_OTHER, i);
+  if (n > 3) {
+    gen_bad(r, "an argument is { name, type, direction, count = ... } and no more");
+  }
+}
+
+static void read_fill(gen_reader *r, gen_arg_rule *rule) {
+  static const char *const names[] = {"uniform", "normal", "constant"};
+  static const size_t lengths[] = {3, 3, 2};
+  size_t n = gen_list(r, "fill", NULL), kind = 0;
+  const char *text = gen_first_name(r, "the kind of fill");
+  while (kind < 3 && strcmp(text, names[kind])) {
+    kind++;
+  }
+  if (kind == 3) {
+    fail_unknown(r, "fill", text, names, 3);
+  }
+  if (n != lengths[kind]) {
+    gen_bad(r, "fill is { \"uniform\", least, most }, { \"normal\", mean, deviation } or { "
+               "\"constant\", value }");
+  }
+  rule->fill = (gen_fill_kind)kind;
+  const gen_expr **numbers[] = {&rule->a, &rule->b};
+  for (size_t i = 1; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a number");
+    *numbers[i - 1] = gen_expression(r, GEN_READS_CASE);
+    gen_leave(r);
+  }
+}
+
+static void read_buffer(gen_reader *r, const gen_arg *arg, gen_arg_rule *rule) {
+  gen_need(r, "count");
+  rule->count = gen_expression(r, GEN_READS_CASE);
+  gen_leave(r);
+  rule->overwritten = gen_expression_at(r, "overwritten", GEN_READS_CASE);
+  if (rule->overwritten && arg->dir != GEN_INOUT) {
+    gen_bad(r, "'overwritten' is for inout buffers; in is never and out always overwritten");
+  }
+  bool fill = gen_enter(r, "fill");
+  if (fill) {
+    read_fill(r, rule);
+    gen_leave(r);
+  }
+  if (fill == (arg->dir == GEN_OUT)) {
+    gen_bad(r,
+            fill ? "'%s' is poisoned before each launch, being an out buffer; leave out its fill"
+                 : "'fill' is missing here: what tests put into '%s'",
+            arg->name);
+  }
+}
+
+void gen_read_args(gen_reader *r) {
+  gen_need(r, "args");
+  size_t n = gen_bounded_list(r, "args", MAX_ARGS);
+  gen_arg *args = GEN_MAKE(r, gen_arg, n);
+  gen_arg_rule *rules = GEN_MAKE(r, gen_arg_rule, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "an argument");
+    read_arg(r, &args[i], &rules[i], i);
+    gen_leave(r);
+  }
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "an argument");
+    if (args[i].dir != GEN_SCALAR) {
+      read_buffer(r, &args[i], &rules[i]);
+    }
+    gen_leave(r);
+  }
+  r->t->pub.args = args;
+  r->t->pub.n_args = n;
+  r->t->args = rules;
+  gen_leave(r);
+}
+
+/* ---- call ------------------------------------------------------------------------------------ */
+
+static const char *call_name(gen_reader *r) {
+  const gen_template *t = &r->t->pub;
+  const char *names[GEN_MAX_FIELDS + MAX_ARGS];
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_fields; i++) {
+    names[n++] = t->fields[i].name;
+  }
+  for (size_t i = 0; i < t->n_args; i++) {
+    names[n++] = t->args[i].name;
+  }
+  const char *name = gen_text(r, "an argument of the call");
+  for (size_t i = 0; i < n; i++) {
+    if (!strcmp(names[i], name)) {
+      return names[i];
+    }
+  }
+  fail_unknown(r, "field or argument", name, names, n);
+  return NULL;
+}
+
+/* The names that the computed fields of the call may read: its arguments. */
+static gen_symbols *call_symbols(gen_reader *r, const char *const *call, size_t n) {
+  gen_symbols *s = GEN_MAKE(r, gen_symbols, 1);
+  for (size_t i = 0; i < n; i++) {
+    if (gen_symbol_find(s, call[i], ~0u)) {
+      gen_bad(r, "the call has '%s' twice", call[i]);
+    }
+    s->at[s->n++] = (gen_symbol){call[i], GEN_SYMBOL_CALL, (uint32_t)i};
+  }
+  return s;
+}
+
+/* What the caller alone knows must be handed over. */
+static void check_call(gen_reader *r, const gen_symbols *call) {
+  const gen_template *t = &r->t->pub;
+  for (size_t i = 0; i < t->n_args; i++) {
+    if (!t->args[i].value && !gen_symbol_find(call, t->args[i].name, ~0u)) {
+      gen_bad(r, "the call lacks the argument '%s'", t->args[i].name);
+    }
+  }
+}
+
+static const char *any_name(void *ud, const char *name) {
+  (void)ud;
+  return name;
+}
+
+/* The expression here, over the call's arguments; it must be one that C can have. */
+static const char *call_expression(gen_reader *r, const gen_symbols *call) {
+  err e = {0};
+  str c = {0};
+  const char *text = gen_text(r, "an expression");
+  const gen_expr *x = gen_expr_new(r->b, r->a, text, gen_here(r), call, GEN_READS_CALL, r->t->env);
+  int rc = gen_expression_c(x->text, any_name, NULL, &c, &e);
+  str_clear(&c);
+  if (rc) {
+    gen_bad(r, "%s", e.message);
+  }
+  return x->text;
+}
+
+static void read_call_fields(gen_reader *r, const gen_symbols *call) {
+  gen_template *t = &r->t->pub;
+  gen_pair *pairs = GEN_MAKE(r, gen_pair, t->n_fields);
+  t->call_fields = pairs;
+  for (size_t i = 0; i < t->n_fields; i++) {
+    const char *name = t->fields[i].name;
+    if (!gen_enter(r, name)) {
+      continue;
+    }
+    if (gen_symbol_find(call, name, ~0u)) {
+      gen_bad(r, "the field '%s' is an argument of the call already", name);
+    }
+    pairs[t->n_call_fields++] = (gen_pair){name, call_expression(r, call)};
+    gen_leave(r);
+  }
+}
+
+static void read_call_require(gen_reader *r, const gen_symbols *call) {
+  gen_template *t = &r->t->pub;
+  if (!gen_enter(r, "call_require")) {
+    return;
+  }
+  size_t n = gen_bounded_list(r, "call_require", 256);
+  gen_pair *pairs = GEN_MAKE(r, gen_pair, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a requirement");
+    const char *reason = gen_first_name(r, "a reason");
+    gen_need_at(r, 2, "the expression");
+    pairs[i] = (gen_pair){reason, call_expression(r, call)};
+    gen_leave(r);
+    gen_leave(r);
+  }
+  t->call_requirements = pairs;
+  t->n_call_requirements = n;
+  gen_leave(r);
+}
+
+void gen_read_call(gen_reader *r) {
+  gen_template *t = &r->t->pub;
+  const char *keys[GEN_MAX_FIELDS + 1] = {NULL};
+  for (size_t i = 0; i < t->n_fields; i++) {
+    keys[i] = t->fields[i].name;
+  }
+  if (!gen_enter(r, "call")) {
+    return;
+  }
+  size_t n = gen_list(r, "call", keys);
+  if (n > GEN_MAX_FIELDS + MAX_ARGS) {
+    gen_bad(r, "the call has too many arguments");
+  }
+  const char **names = GEN_MAKE(r, const char *, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a name");
+    names[i] = call_name(r);
+    gen_leave(r);
+  }
+  t->call = names;
+  t->n_call = n;
+  const gen_symbols *symbols = call_symbols(r, names, n);
+  check_call(r, symbols);
+  read_call_fields(r, symbols);
+  gen_leave(r);
+  read_call_require(r, symbols);
+}
+
+/* ---- cases ----------------------------------------------------------------------------------- */
+
+static void read_case(gen_reader *r, const gen_expr **row) {
+  const gen_template *t = &r->t->pub;
+  const char *keys[MAX_ARGS + 1] = {"(nothing)", NULL};
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_args; i++) {
+    if (t->args[i].sample) {
+      keys[n++] = t->args[i].name;
+    }
+  }
+  gen_keys(r, keys);
+  for (size_t i = 0; i < t->n_args; i++) {
+    if (t->args[i].sample && gen_enter(r, t->args[i].name)) {
+      row[i] = gen_expression(r, GEN_READS_CASE);
+      for (size_t j = 0; j < row[i]->n_reads; j++) {
+        const gen_symbol *s = row[i]->reads[j];
+        if (s->kind == GEN_SYMBOL_SCALAR && s->index >= i) {
+          gen_bad(r, "'%s' can read only arguments before it, not '%s'", t->args[i].name, s->name);
+        }
+      }
+      gen_leave(r);
+    }
+  }
+}
+
+void gen_read_cases(gen_reader *r) {
+  gen_template *t = &r->t->pub;
+  bool given = gen_enter(r, "cases");
+  size_t n = given ? gen_bounded_list(r, "cases", 1000) : 0;
+  t->n_cases = n ? n : 1;
+  const gen_expr **cases = GEN_MAKE(r, const gen_expr *, t->n_cases * t->n_args);
+  r->t->cases = cases;
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a case");
+    read_case(r, cases + i * t->n_args);
+    gen_leave(r);
+  }
+  if (given) {
+    gen_leave(r);
+  }
+}

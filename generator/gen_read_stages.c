@@ -1,0 +1,290 @@
+/* The part of a template that says what runs: workspaces, stages, source; of the kernel and of the
+ * reference alike. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "gen_lex.h"
+#include "gen_read.h"
+
+enum { MAX_STAGES = 64, MAX_WORKSPACES = 32, MAX_OPERANDS = 64 };
+
+typedef struct scope { /* what the stages being read may use */
+  gen_reader *r;
+  gen_program *program;
+  unsigned kinds;
+} scope;
+
+/* ---- workspace ------------------------------------------------------------------------------- */
+
+static bool is_arg(const gen_template *t, const char *name, uint32_t *index) {
+  for (size_t i = 0; i < t->n_args; i++) {
+    if (!strcmp(t->args[i].name, name)) {
+      *index = (uint32_t)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool is_workspace(const gen_program *p, const char *name, uint32_t *index) {
+  for (size_t i = 0; i < p->n_workspaces; i++) {
+    if (!strcmp(p->workspaces[i].name, name)) {
+      *index = (uint32_t)i;
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Workspaces of the kernel and of the reference may share names; nothing else may. */
+static void check_workspace_name(scope *s, const char *name) {
+  uint32_t ignored;
+  gen_check_name(s->r, name);
+  if (gen_symbol_find(&s->r->t->symbols, name, ~0u) || is_workspace(s->program, name, &ignored)) {
+    gen_bad(s->r, "there are two things called '%s'", name);
+  }
+}
+
+static void read_workspace(scope *s, gen_workspace *w) {
+  gen_reader *r = s->r;
+  const char *type;
+  if (gen_list(r, "a workspace", NULL) != 3) {
+    gen_bad(r, "a workspace is { name, type, count }");
+  }
+  gen_need_at(r, 1, "the name");
+  w->name = gen_text(r, "the name");
+  check_workspace_name(s, w->name);
+  gen_leave(r);
+  gen_need_at(r, 2, "the element type");
+  w->element = gen_read_element(r, &type);
+  gen_leave(r);
+  gen_need_at(r, 3, "the count");
+  w->count = gen_expression(r, s->kinds);
+  gen_leave(r);
+}
+
+static void read_workspaces(scope *s) {
+  gen_reader *r = s->r;
+  if (!gen_enter(r, "workspace")) {
+    return;
+  }
+  size_t n = gen_bounded_list(r, "workspace", MAX_WORKSPACES);
+  gen_workspace *w = GEN_MAKE(r, gen_workspace, n);
+  s->program->workspaces = w;
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a workspace");
+    read_workspace(s, &w[i]);
+    s->program->n_workspaces = i + 1;
+    gen_leave(r);
+  }
+  gen_leave(r);
+}
+
+/* ---- stages ---------------------------------------------------------------------------------- */
+
+/* An argument or workspace by its name. */
+static gen_stage_operand find_operand(scope *s, const char *name) {
+  const gen_template *t = &s->r->t->pub;
+  gen_stage_operand o = {.from = GEN_FROM_ARG};
+  if (is_arg(t, name, &o.index)) {
+    return o;
+  }
+  o.from = GEN_FROM_WORKSPACE;
+  if (is_workspace(s->program, name, &o.index)) {
+    return o;
+  }
+  const char *names[128];
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_args; i++) {
+    names[n++] = t->args[i].name;
+  }
+  for (size_t i = 0; i < s->program->n_workspaces; i++) {
+    names[n++] = s->program->workspaces[i].name;
+  }
+  gen_bad(s->r, "there is no argument or workspace '%s'%s", name,
+          gen_suggestion(name, names, n).text);
+}
+
+static gen_stage_operand read_operand(scope *s) {
+  gen_reader *r = s->r;
+  const char *type;
+  if (gen_is_text(r)) {
+    return find_operand(s, gen_text(r, "an operand"));
+  }
+  if (!gen_is_table(r) || gen_list(r, "an operand", NULL) != 2) {
+    gen_bad(r, "an operand is the name of an argument or workspace, or { type, expression }");
+  }
+  gen_stage_operand o = {.from = GEN_FROM_VALUE};
+  gen_need_at(r, 1, "the type");
+  o.element = gen_read_element(r, &type);
+  gen_leave(r);
+  gen_need_at(r, 2, "the expression");
+  o.value = gen_expression(r, s->kinds);
+  gen_leave(r);
+  return o;
+}
+
+static void read_operands(scope *s, gen_stage *stage) {
+  gen_reader *r = s->r;
+  gen_need(r, "args");
+  size_t n = gen_bounded_list(r, "args", MAX_OPERANDS);
+  gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "an operand");
+    o[i] = read_operand(s);
+    gen_leave(r);
+  }
+  stage->operands = o;
+  stage->n_operands = n;
+  gen_leave(r);
+}
+
+/* One expression, or a list of up to three. */
+static void read_extent(scope *s, const char *key, const gen_expr *out[3]) {
+  gen_reader *r = s->r;
+  gen_need(r, key);
+  if (!gen_is_table(r)) {
+    out[0] = gen_expression(r, s->kinds);
+    gen_leave(r);
+    return;
+  }
+  size_t n = gen_list(r, key, NULL);
+  if (n < 1 || n > 3) {
+    gen_bad(r, "'%s' has one to three entries, for x, y and z", key);
+  }
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "an extent");
+    out[i] = gen_expression(r, s->kinds);
+    gen_leave(r);
+  }
+  gen_leave(r);
+}
+
+static void read_launch(scope *s, gen_stage *stage) {
+  static const char *const keys[] = {"kernel", "grid", "block", "smem", "when", "args", NULL};
+  gen_reader *r = s->r;
+  gen_keys(r, keys);
+  gen_need(r, "kernel");
+  stage->kernel = gen_text(r, "kernel");
+  if (!gen_word_is_name(stage->kernel)) {
+    gen_bad(r, "'%s' is not a kernel's name", stage->kernel);
+  }
+  gen_leave(r);
+  read_extent(s, "grid", stage->grid);
+  read_extent(s, "block", stage->block);
+  stage->smem = gen_expression_at(r, "smem", s->kinds);
+  read_operands(s, stage);
+}
+
+static bool can_be_set(scope *s, const gen_stage_operand *o) {
+  gen_dir dir = o->from == GEN_FROM_ARG ? s->r->t->pub.args[o->index].dir : GEN_INOUT;
+  return dir == GEN_OUT || dir == GEN_INOUT;
+}
+
+static void read_memory(scope *s, gen_stage *stage) {
+  static const char *const keys[] = {"memset", "value", "nbytes", "when", NULL};
+  gen_reader *r = s->r;
+  gen_keys(r, keys);
+  gen_need(r, "memset");
+  gen_stage_operand *o = GEN_MAKE(r, gen_stage_operand, 1);
+  *o = find_operand(s, gen_text(r, "memset"));
+  if (!can_be_set(s, o)) {
+    gen_bad(r, "memset needs a workspace or an output buffer");
+  }
+  gen_leave(r);
+  stage->operands = o;
+  stage->n_operands = 1;
+  stage->fill = gen_expression_at(r, "value", s->kinds);
+  stage->nbytes = gen_expression_at(r, "nbytes", s->kinds);
+  if (!stage->nbytes && o->from == GEN_FROM_ARG) {
+    gen_bad(r, "'nbytes' is missing here: how many bytes of the buffer to set");
+  }
+}
+
+static void read_stage(scope *s, gen_stage *stage) {
+  gen_reader *r = s->r;
+  if (!gen_is_table(r)) {
+    gen_bad(r, "a stage is { kernel = ... } or { memset = ... }");
+  }
+  stage->at = gen_here(r);
+  stage->when = gen_expression_at(r, "when", s->kinds);
+  if (gen_enter(r, "memset")) {
+    gen_leave(r);
+    read_memory(s, stage);
+  } else {
+    read_launch(s, stage);
+  }
+}
+
+static void read_stages(scope *s) {
+  gen_reader *r = s->r;
+  gen_need(r, "stages");
+  size_t n = gen_bounded_list(r, "stages", MAX_STAGES);
+  if (!n) {
+    gen_bad(r, "there are no stages");
+  }
+  gen_stage *stages = GEN_MAKE(r, gen_stage, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a stage");
+    read_stage(s, &stages[i]);
+    gen_leave(r);
+  }
+  s->program->stages = stages;
+  s->program->n_stages = n;
+  gen_leave(r);
+}
+
+/* ---- source ---------------------------------------------------------------------------------- */
+
+static const char *line_start(const str *file, int line) {
+  const char *p = file->p;
+  for (; line > 1 && (p = strchr(p, '\n')); line--) {
+    p++;
+  }
+  return p ? p : file->p;
+}
+
+/* Line of the file where the text stands, looked for from its key on. A text that Lua code put
+ * together stands nowhere, and gets the key's line. */
+static gen_line find_text(gen_reader *r, const char *text, size_t n) {
+  const str *file = &r->t->text;
+  gen_line at = gen_here(r);
+  const char *from = line_start(file, at.line);
+  const char *found = memmem(from, (size_t)(file->p + file->n - from), text, n);
+  for (const char *p = from; found && (p = memchr(p, '\n', (size_t)(found - p))); p++) {
+    at.line++;
+  }
+  return at;
+}
+
+static void read_source(scope *s) {
+  gen_reader *r = s->r;
+  gen_need(r, "source");
+  const char *text = gen_text(r, "source");
+  size_t n = strlen(text);
+  if (!n) {
+    gen_bad(r, "the source is empty");
+  }
+  gen_script_source source = {
+      .at = find_text(r, text, n), .include = gen_read_included, .ud = r->t};
+  char *whole = gen_make(r, n + 2); /* a newline ends the last line, too */
+  memcpy(whole, text, n);
+  whole[n] = '\n';
+  source.text = whole;
+  source.n = n + (text[n - 1] != '\n');
+  gen_script_new(r->b, r->a, &source, &s->program->script);
+  gen_leave(r);
+}
+
+void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds) {
+  scope s = {r, p, kinds};
+  read_workspaces(&s);
+  read_stages(&s);
+  read_source(&s);
+}
+
+void gen_read_reference(gen_reader *r) {
+  static const char *const keys[] = {"workspace", "stages", "source", NULL};
+  gen_keys(r, keys);
+  gen_read_program(r, &r->t->reference, GEN_READS_DEVICE);
+}

@@ -1,0 +1,134 @@
+/* gen_tmpl.h -- what the files of generator/ share of a loaded template.
+ *
+ * The public gen_template comes first, so that the one is the other's address. Everything is in the
+ * template's arena and stays as gen_open left it; what changes are Lua's tables of values (see
+ * gen_instance.c).
+ */
+#ifndef GEN_TMPL_H
+#define GEN_TMPL_H
+
+#include "gen_expr.h"
+#include "gen_outline.h"
+#include "gen_script.h"
+
+typedef struct gen_element { /* an element type, fixed or named by a field */
+  dtype type;
+  int field; /* -1: fixed */
+} gen_element;
+
+typedef struct gen_field_rule {
+  const gen_expr *preset;
+} gen_field_rule;
+
+typedef struct gen_arg_rule {
+  gen_element element;
+  const gen_expr *value, *sample;      /* scalars: one of the two */
+  const gen_expr *count, *overwritten; /* buffers; overwritten: inout only, may be NULL */
+  gen_fill_kind fill;
+  const gen_expr *a, *b; /* of the fill; may be NULL */
+  bool is_field;         /* has the name of a field, and its value */
+} gen_arg_rule;
+
+typedef struct gen_workspace {
+  const char *name;
+  gen_element element;
+  const gen_expr *count;
+} gen_workspace;
+
+typedef struct gen_stage_operand {
+  gen_from from;
+  uint32_t index;
+  gen_element element; /* GEN_FROM_VALUE */
+  const gen_expr *value;
+} gen_stage_operand;
+
+typedef struct gen_stage {
+  gen_line at;
+  const char *kernel;                        /* NULL: sets memory */
+  const gen_expr *when;                      /* NULL: always */
+  const gen_expr *grid[3], *block[3], *smem; /* NULL: 1, 1, 0 */
+  const gen_expr *fill, *nbytes;             /* memory stages; nbytes NULL: the whole workspace */
+  const gen_stage_operand *operands;
+  size_t n_operands;
+} gen_stage;
+
+typedef struct gen_program { /* the kernel, or the reference */
+  const gen_stage *stages;
+  size_t n_stages;
+  const gen_workspace *workspaces;
+  size_t n_workspaces;
+  gen_script script;
+} gen_program;
+
+typedef struct gen_included { /* a file that a source includes */
+  struct gen_included *next;
+  const char *name, *path, *text;
+  size_t n;
+} gen_included;
+
+typedef struct tmpl {
+  gen_template pub;
+  arena a;
+  gen_box box;
+  size_t max_source_nbytes;
+  str text;           /* of the file */
+  const char *folder; /* where it lies, "" or ending in a slash; NULL: built in */
+  gen_included *included;
+  const gen_mark *outline;
+  gen_symbols symbols;
+  int env; /* Lua's table with the values of the names */
+
+  const gen_field_rule *fields;
+  const gen_arg_rule *args;
+  const gen_expr *const *derived, *const *requirements;
+  const bool *fixed;            /* derived values that no parameter affects */
+  const gen_expr *const *cases; /* [case * n_args + arg], NULL: not overridden */
+  const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
+  gen_program program, reference;
+  gen_config preset;
+
+  const gen_instance *bound; /* whose values are in env */
+} tmpl;
+
+struct gen_instance {
+  tmpl *t;
+  gen_problem problem;
+  int64_t device[16]; /* in the order of GEN_DEVICE_LIST */
+  gen_config config;  /* in env, when has_config */
+  bool has_config;
+  gen_result *values; /* of derived, known[i] says which */
+  bool *known;
+};
+
+extern const char *const gen_device_names[]; /* ends with NULL */
+
+static inline tmpl *gen_tmpl(const gen_template *t) {
+  return (tmpl *)t;
+}
+static inline bool gen_is_number(const gen_param *p) {
+  return !p->values[0].s;
+}
+
+/* gen_add_fields -- append " m=4096 n=4096 ...", the canonical text without the name */
+void gen_add_fields(const gen_template *t, const gen_problem *p, str *out);
+
+/* gen_instance.c; inside gen_box_run: */
+
+/* One value into the table that expressions read. */
+void gen_set_result(tmpl *t, const char *name, const gen_result *r);
+void gen_set_field(tmpl *t, size_t i, const gen_problem *p);
+/* gen_bind -- the values of problem and device and, when c is not NULL, the configuration */
+void gen_bind(gen_instance *g, const gen_config *c);
+/* gen_derive_for -- the derived values that the expression reads, for the configuration bound */
+void gen_derive_for(gen_instance *g, const gen_expr *x);
+/* gen_derive_all -- all; when c is NULL, those that no parameter affects. gen_has_derived: is the
+ * i-th among them? */
+void gen_derive_all(gen_instance *g, const gen_config *c);
+bool gen_has_derived(const gen_instance *g, size_t i, const gen_config *c);
+/* gen_push_values -- push the globals of a script with the values of problem, device, c (NULL:
+ * none) and whatever is derived */
+void gen_push_values(gen_instance *g, const gen_config *c);
+/* gen_element_type -- the element type for this problem */
+dtype gen_element_type(const gen_instance *g, gen_element x);
+
+#endif

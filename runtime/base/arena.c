@@ -1,0 +1,68 @@
+#include "arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+struct arena_block {
+  struct arena_block *next;
+  size_t used, capacity;
+  _Alignas(16) char bytes[];
+};
+
+enum { BLOCK_NBYTES = 16384 };
+
+static struct arena_block *grow(arena *a, size_t nbytes) {
+  size_t capacity = nbytes > BLOCK_NBYTES ? nbytes : BLOCK_NBYTES;
+  struct arena_block *b = malloc(sizeof *b + capacity);
+  if (!b) {
+    return NULL;
+  }
+  *b = (struct arena_block){.next = a->blocks, .capacity = capacity};
+  a->blocks = b;
+  return b;
+}
+
+void *arena_new(arena *a, size_t nbytes) {
+  nbytes = (nbytes + 15) & ~(size_t)15;
+  struct arena_block *b = a->blocks;
+  if (!b || b->capacity - b->used < nbytes) {
+    b = grow(a, nbytes);
+    if (!b) {
+      return NULL;
+    }
+  }
+  void *p = b->bytes + b->used;
+  b->used += nbytes;
+  return memset(p, 0, nbytes);
+}
+
+char *arena_text_n(arena *a, const char *text, size_t n) {
+  char *p = arena_new(a, n + 1);
+  return p ? memcpy(p, text, n) : NULL;
+}
+
+char *arena_text(arena *a, const char *text) { return arena_text_n(a, text, strlen(text)); }
+
+char *arena_format(arena *a, const char *format, ...) {
+  va_list ap;
+  va_start(ap, format);
+  int n = vsnprintf(NULL, 0, format, ap);
+  va_end(ap);
+  char *p = n < 0 ? NULL : arena_new(a, (size_t)n + 1);
+  if (p) {
+    va_start(ap, format);
+    vsnprintf(p, (size_t)n + 1, format, ap);
+    va_end(ap);
+  }
+  return p;
+}
+
+void arena_clear(arena *a) {
+  while (a->blocks) {
+    struct arena_block *next = a->blocks->next;
+    free(a->blocks);
+    a->blocks = next;
+  }
+}

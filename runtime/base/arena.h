@@ -1,0 +1,23 @@
+/* arena.h -- memory that is freed all at once: what one candidate, one template or one query needs.
+ *
+ * arena_new zeroes what it returns and aligns it to 16 bytes. It returns NULL only when the host is
+ * out of memory. arena_clear frees everything; the struct may then be used again.
+ */
+#ifndef BASE_ARENA_H
+#define BASE_ARENA_H
+
+#include <stddef.h>
+
+typedef struct arena {
+  struct arena_block *blocks; /* newest first */
+} arena;
+
+void *arena_new(arena *a, size_t nbytes);
+char *arena_text(arena *a, const char *text);
+char *arena_text_n(arena *a, const char *text, size_t n);
+char *arena_format(arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void arena_clear(arena *a);
+
+#define ARENA_ARRAY(a, type, n) ((type *)arena_new((a), sizeof(type) * (n)))
+
+#endif

@@ -1,0 +1,45 @@
+#include "err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+static int set(err *e, int code, const char *place, const char *format, va_list ap) {
+  if (!e || e->code) {
+    return code;
+  }
+  e->code = code;
+  snprintf(e->place, sizeof e->place, "%s", place);
+  vsnprintf(e->message, sizeof e->message, format, ap);
+  return code;
+}
+
+int err_set(err *e, int code, const char *format, ...) {
+  va_list ap;
+  va_start(ap, format);
+  set(e, code, "", format, ap);
+  va_end(ap);
+  return code;
+}
+
+int err_at(err *e, int code, const char *place, const char *format, ...) {
+  va_list ap;
+  va_start(ap, format);
+  set(e, code, place, format, ap);
+  va_end(ap);
+  return code;
+}
+
+void err_clear(err *e) {
+  if (e) {
+    e->code = 0;
+    e->message[0] = e->place[0] = 0;
+  }
+}
+
+const char *err_name(int code) {
+  static const char *const names[] = {"ok",     "usage",  "template",  "io",    "database",
+                                      "device", "compile", "launch",    "wrong", "memory",
+                                      "not found", "limit", "interrupted"};
+  int i = -code;
+  return i >= 0 && i < (int)(sizeof names / sizeof *names) ? names[i] : "unknown";
+}

@@ -1,0 +1,120 @@
+#define _GNU_SOURCE
+#include "file.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+int file_read(const char *path, size_t max_nbytes, str *out, err *e) {
+  FILE *f = fopen(path, "rb");
+  if (!f) {
+    return err_set(e, errno == ENOENT ? ERR_NOTFOUND : ERR_IO, "cannot open %s: %s", path,
+                   strerror(errno));
+  }
+  char block[16384];
+  size_t total = 0, n;
+  while ((n = fread(block, 1, sizeof block, f)) && total <= max_nbytes) {
+    total += n;
+    str_add_n(out, block, n);
+  }
+  int failed = ferror(f);
+  fclose(f);
+  if (failed) {
+    return err_set(e, ERR_IO, "cannot read %s: %s", path, strerror(errno));
+  }
+  if (total > max_nbytes) {
+    return err_set(e, ERR_LIMIT, "%s is larger than the %zu bytes allowed here", path, max_nbytes);
+  }
+  return out->failed ? err_set(e, ERR_NOMEM, "out of memory reading %s", path) : 0;
+}
+
+static int write_all(int fd, const char *p, size_t n) {
+  while (n) {
+    ssize_t w = write(fd, p, n);
+    if (w < 0 && errno != EINTR) {
+      return -1;
+    }
+    if (w > 0) {
+      p += w;
+      n -= (size_t)w;
+    }
+  }
+  return 0;
+}
+
+/* A temporary beside the target, so that the rename stays on one file system. mkostemp makes it
+ * private to its owner; give it what a plain open() would have. */
+static int open_temporary(char *path) {
+  int fd = mkostemp(path, O_CLOEXEC);
+  if (fd >= 0) {
+    mode_t mask = umask(0);
+    umask(mask);
+    fchmod(fd, 0666 & ~mask);
+  }
+  return fd;
+}
+
+int file_write(const char *path, const void *bytes, size_t n, err *e) {
+  str temporary = {0};
+  str_addf(&temporary, "%s.XXXXXX", path);
+  if (temporary.failed) {
+    return err_set(e, ERR_NOMEM, "out of memory writing %s", path);
+  }
+  int fd = open_temporary(temporary.p);
+  int failed = fd < 0 || write_all(fd, bytes, n) || fsync(fd);
+  int saved = errno;
+  if (fd >= 0 && close(fd) && !failed) {
+    failed = 1;
+    saved = errno;
+  }
+  if (!failed && rename(temporary.p, path)) {
+    failed = 1;
+    saved = errno;
+  }
+  if (failed && fd >= 0) {
+    unlink(temporary.p);
+  }
+  str_clear(&temporary);
+  return failed ? err_set(e, ERR_IO, "cannot write %s: %s", path, strerror(saved)) : 0;
+}
+
+int file_make_parents(const char *path, err *e) {
+  char *copy = strdup(path);
+  if (!copy) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  int rc = 0;
+  for (char *p = strchr(copy + 1, '/'); p && !rc; p = strchr(p + 1, '/')) {
+    *p = 0;
+    if (mkdir(copy, 0777) && errno != EEXIST) {
+      rc = err_set(e, ERR_IO, "cannot create folder %s: %s", copy, strerror(errno));
+    }
+    *p = '/';
+  }
+  free(copy);
+  return rc;
+}
+
+int file_data_home(str *out, err *e) {
+  const char *data = getenv("XDG_DATA_HOME");
+  const char *home = getenv("HOME");
+  if (data && data[0] == '/') { /* the specification: relative paths are to be ignored */
+    str_addf(out, "%s/autotune", data);
+  } else if (home && home[0]) {
+    str_addf(out, "%s/.local/share/autotune", home);
+  } else {
+    return err_set(e, ERR_IO, "neither XDG_DATA_HOME nor HOME is set; name the database with --db");
+  }
+  return out->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+}
+
+double now_sec(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_MONOTONIC, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}

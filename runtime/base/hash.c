@@ -1,0 +1,11 @@
+#include "hash.h"
+
+#include <stdio.h>
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+void hash_bytes(const void *bytes, size_t n, char out[HASH_TEXT]) {
+  XXH128_hash_t h = XXH3_128bits(n ? bytes : "", n);
+  snprintf(out, HASH_TEXT, "%016llx%016llx", (unsigned long long)h.high64,
+           (unsigned long long)h.low64);
+}

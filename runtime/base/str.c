@@ -1,0 +1,167 @@
+#include "str.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void str_init(str *s) { *s = (str){0}; }
+
+void str_clear(str *s) {
+  free(s->p);
+  str_init(s);
+}
+
+void str_reset(str *s) {
+  s->n = 0;
+  s->failed = false;
+  if (s->p) {
+    s->p[0] = 0;
+  }
+}
+
+const char *str_text(const str *s) { return s->p ? s->p : ""; }
+
+static bool reserve(str *s, size_t more) {
+  if (s->failed || more > SIZE_MAX / 4 - s->n) {
+    s->failed = true;
+    return false;
+  }
+  size_t need = s->n + more + 1;
+  if (need <= s->capacity) {
+    return true;
+  }
+  size_t capacity = need < 64 ? 64 : need + need / 2;
+  char *p = realloc(s->p, capacity);
+  if (!p) {
+    s->failed = true;
+    return false;
+  }
+  s->p = p;
+  s->capacity = capacity;
+  return true;
+}
+
+void str_add_n(str *s, const void *bytes, size_t n) {
+  if (!reserve(s, n)) {
+    return;
+  }
+  if (n) {
+    memcpy(s->p + s->n, bytes, n);
+  }
+  s->n += n;
+  s->p[s->n] = 0;
+}
+
+void str_add(str *s, const char *text) { str_add_n(s, text, strlen(text)); }
+
+void str_addv(str *s, const char *format, va_list ap) {
+  va_list again;
+  va_copy(again, ap);
+  int n = vsnprintf(NULL, 0, format, ap);
+  if (n > 0 && reserve(s, (size_t)n)) {
+    vsnprintf(s->p + s->n, (size_t)n + 1, format, again);
+    s->n += (size_t)n;
+  }
+  va_end(again);
+}
+
+void str_addf(str *s, const char *format, ...) {
+  va_list ap;
+  va_start(ap, format);
+  str_addv(s, format, ap);
+  va_end(ap);
+}
+
+void str_add_json(str *s, const char *text) {
+  str_add(s, "\"");
+  for (const unsigned char *p = (const unsigned char *)text; *p; p++) {
+    if (*p == '"' || *p == '\\') {
+      str_addf(s, "\\%c", *p);
+    } else if (*p < 0x20) {
+      str_addf(s, "\\u%04x", *p);
+    } else {
+      str_add_n(s, p, 1);
+    }
+  }
+  str_add(s, "\"");
+}
+
+/* "2^40": is the text a base, a caret and an exponent? */
+static bool power(const char *text, int64_t *value) {
+  char *end;
+  long long base = strtoll(text, &end, 10);
+  if (end == text || *end != '^' || base < 2 || base > 1000) {
+    return false;
+  }
+  const char *exponent = end + 1;
+  long n = strtol(exponent, &end, 10);
+  if (end == exponent || *end || n < 0 || n > 62) {
+    return false;
+  }
+  int64_t v = 1;
+  for (long i = 0; i < n; i++) {
+    if (v > INT64_MAX / base) {
+      return false;
+    }
+    v *= base;
+  }
+  *value = v;
+  return true;
+}
+
+bool text_integer(const char *text, int64_t *value) {
+  if (*text == ' ' || *text == '+' || !*text) {
+    return false;
+  }
+  if (strchr(text, '^')) {
+    return power(text, value);
+  }
+  char *end;
+  bool hex = text[0] == '0' && (text[1] == 'x' || text[1] == 'X');
+  errno = 0;
+  long long v = strtoll(text, &end, hex ? 16 : 10);
+  if (end == text || *end || errno) {
+    return false;
+  }
+  *value = v;
+  return true;
+}
+
+enum { NEAREST_MAX = 64 };
+
+static size_t distance(const char *a, const char *b) {
+  size_t na = strlen(a), nb = strlen(b);
+  size_t row[NEAREST_MAX + 1];
+  for (size_t j = 0; j <= nb; j++) {
+    row[j] = j;
+  }
+  for (size_t i = 1; i <= na; i++) {
+    size_t diagonal = row[0];
+    row[0] = i;
+    for (size_t j = 1; j <= nb; j++) {
+      size_t change = diagonal + (a[i - 1] != b[j - 1]);
+      size_t best = row[j] < row[j - 1] ? row[j] + 1 : row[j - 1] + 1;
+      diagonal = row[j];
+      row[j] = change < best ? change : best;
+    }
+  }
+  return row[nb];
+}
+
+const char *text_nearest(const char *word, const char *const *names, size_t n) {
+  const char *best = NULL;
+  size_t best_distance = SIZE_MAX;
+  for (size_t i = 0; i < n; i++) {
+    size_t longer = strlen(word) > strlen(names[i]) ? strlen(word) : strlen(names[i]);
+    if (longer > NEAREST_MAX) {
+      continue;
+    }
+    size_t d = distance(word, names[i]);
+    if (d <= (longer + 2) / 3 && d < best_distance) {
+      best = names[i];
+      best_distance = d;
+    }
+  }
+  return best;
+}

@@ -1,0 +1,42 @@
+/* str.h -- a growing byte string, and the few text helpers that more than one module needs.
+ *
+ * A str is the caller's struct: str_init (or {0}), str_clear. It is always NUL-terminated. When
+ * memory runs out the string keeps what it has and `failed` is set, so a long chain of appends is
+ * checked once, at its end.
+ */
+#ifndef BASE_STR_H
+#define BASE_STR_H
+
+#include <stdarg.h>
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+typedef struct str {
+  char *p; /* NULL until the first append; use str_text */
+  size_t n, capacity;
+  bool failed;
+} str;
+
+void str_init(str *s);
+void str_clear(str *s);
+/* str_reset -- empty, keeping the memory */
+void str_reset(str *s);
+/* str_text -- never NULL; borrowed until the next append */
+const char *str_text(const str *s);
+void str_add(str *s, const char *text);
+void str_add_n(str *s, const void *bytes, size_t n);
+void str_addf(str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
+void str_addv(str *s, const char *format, va_list ap);
+/* str_add_json -- the text as a JSON string, quotes included */
+void str_add_json(str *s, const char *text);
+
+/* text_integer -- a whole number: decimal, 0x hexadecimal, or 2^40; k, M, G are not accepted
+ * because they mean 1000 to some readers and 1024 to others. False when the text is anything else
+ * or does not fit. */
+bool text_integer(const char *text, int64_t *value);
+/* text_nearest -- the name among n that `word` most likely meant; NULL when none is close.
+ * Levenshtein distance of at most a third of the longer of the two. */
+const char *text_nearest(const char *word, const char *const *names, size_t n);
+
+#endif

@@ -1,0 +1,29 @@
+// autotune emit saxpy n=16777216 align=4 --config BLOCK=256,VEC=1,COARSE=1,ORDER=interleaved
+// saxpy version 1 of templates/saxpy.lua, 1d6a09d497d919a415080bd3220d4616
+
+constexpr int BLOCK = 256;
+constexpr int VEC = 1;
+constexpr int COARSE = 1;
+enum { ORDER_interleaved, ORDER_contiguous };
+constexpr int ORDER = ORDER_interleaved;
+constexpr int TILE = 256;
+#line 68 "templates/saxpy.lua"
+using vector = float;
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) {
+  const long long tile = (long long)blockIdx.x * (TILE / VEC);
+#pragma unroll
+  for (int c = 0; c < COARSE; c++) {
+    const long long i =
+        tile + (ORDER == ORDER_interleaved ? c * BLOCK + threadIdx.x : threadIdx.x * COARSE + c);
+    if (i * VEC < n) {
+      const vector xs = reinterpret_cast<const vector *>(x)[i];
+      vector ys = reinterpret_cast<vector *>(y)[i];
+#line 82
+      ys = a * xs + ys;
+#line 85
+      reinterpret_cast<vector *>(y)[i] = ys;
+    }
+  }
+}

@@ -1,0 +1,431 @@
+/* test_gen_errors.c -- what is wrong with a template is told in one line, with the template's line.
+ */
+#define _GNU_SOURCE
+#include "gen_fixture.h"
+
+/* What replaces what in the small template, the words and the line of the error. */
+typedef struct breakage {
+  const char *what, *with, *words;
+  int line;
+} breakage;
+
+static void opens_with(const breakage *k) {
+  gen_template *t;
+  err e = {0};
+  char place[160];
+  int rc = mini_open(NULL, k->what, k->with, &t, &e);
+  if (rc != ERR_TEMPLATE || !strstr(e.message, k->words) || strchr(e.message, '\n')) {
+    fail_msg("%s: got %s '%s', wanted '%s'", k->with, err_name(rc), e.message, k->words);
+  }
+  snprintf(place, sizeof place, "%s:%d", folder_path("mini.lua"), k->line);
+  if (strcmp(place, e.place)) {
+    fail_msg("%s: at %s, wanted %s", k->with, e.place, place);
+  }
+}
+
+static void check_all(const breakage *list, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    opens_with(&list[i]);
+  }
+}
+#define CHECK_ALL(list) check_all(list, sizeof list / sizeof *list)
+
+static void lua_errors_have_their_line(void **state) {
+  (void)state;
+  static const breakage list[] = {
+      {"version = 3,", "version = ,", "unexpected symbol near ','", 3},
+      {"version = 3,", "version = undefined_thing,", "there is no 'undefined_thing' here", 3},
+      {"version = 3,", "version = error('stop'),", "stop", 3},
+      {"version = 3,", "version = error({}),", "failed with a table instead of a message", 3},
+      {"version = 3,", "version = nil + 1,", "attempt to perform arithmetic on a nil value", 3},
+      {"return {", "return nil, {", "a template returns one table", 1},
+      {"version = 3,", "version = 3 name", "expected", 3},
+  };
+  CHECK_ALL(list);
+}
+
+static void keys_are_known_and_complete(void **state) {
+  (void)state;
+  static const breakage list[] = {
+      {"version = 3,", "versio = 3,", "'versio' means nothing here; did you mean 'version'?", 3},
+      {"version = 3,", "", "'version' is missing here", 1},
+      {"version = 3,", "version = 3, 7,", "here belong keys with names", 1},
+      {"version = 3", "version = 'three'", "version must be a whole number", 3},
+      {"version = 3", "version = 3.5", "version must be a whole number", 3},
+      {"name = 'mini'", "name = 7", "name must be text in quotes, not a number", 2},
+      {"name = 'mini'", "name = 'a b'", "'a b' is not a name", 2},
+      {"name = 'mini'", "name = 'while'", "'while' is a word of Lua", 2},
+      {"name = 'mini'", "name = 'double'", "'double' is a word of CUDA C++", 2},
+      {"brief = 'y = factor x'", "brief = {}", "brief must be text in quotes, not a table", 4},
+      {"tolerance = { abs", "tolerance = { absolute", "'absolute' means nothing here", 41},
+      {"rel = 0", "", "'rel' is missing here", 41},
+      {"emu = {", "emul = {", "'emul' means nothing here; did you mean 'emu'?", 44},
+      {"flops = 'n'", "flops = {}", "an expression or a number, not a table", 42},
+      {"flops = 'n'", "flops = 'B'", "'B' is a parameter, which this expression cannot read", 42},
+      {"flops = 'n'", "flops = 'TILE'", "'TILE' is a derived value that parameters affect", 42},
+  };
+  CHECK_ALL(list);
+}
+
+static void fields_are_checked(void **state) {
+  (void)state;
+  static const breakage list[] = {
+      {"{ 'n', 0, 2^33, default = 100 }", "'n'", "a field must be a table, not a string", 6},
+      {"{ 'n', 0, 2^33, default = 100 }", "{}", "a field's name is missing", 6},
+      {"{ 'n', 0, 2^33, default = 100 }", "{ 'n', 0, 5 }", "'default' is missing here", 6},
+      {"{ 'n', 0, 2^33, default = 100 }", "{ 'n', 0, default = 1 }",
+       "the greatest value is missing", 6},
+      {"{ 'n', 0, 2^33, default = 100 }", "{ 'n', 9, 5, default = 9 }", "above the greatest", 6},
+      {"{ 'n', 0, 2^33, default = 100 }", "{ 'n', 0, 5, defult = 1 }", "did you mean 'default'?",
+       6},
+      {"{ 'n', 0, 2^33, default = 100 }", "{ 'n', 0, 2^33, default = -1 }", "n=-1 is out of range",
+       6},
+      {"{ 'n', 0, 2^33, default = 100 }", "{ 'n', 0, 2^33, default = 'kind' }",
+       "there is no 'kind' here", 6},
+      {"{ 'fast', 'safe' }", "{ 'fast', 'fast' }", "the same value twice", 7},
+      {"{ 'fast', 'safe' }", "{ 'fast', 3 }", "both texts and numbers", 7},
+      {"{ 'fast', 'safe' }", "{ 'fast', 'not safe' }", "'not safe' cannot be a choice", 7},
+      {"{ 'fast', 'safe' }", "{}", "the list of values is empty", 7},
+      {"{ 'fast', 'safe' }", "{ 'fast', true }", "a value must be a whole number", 7},
+      {"default = 'fast'", "default = 'slow'", "there is no 'slow' here", 7},
+      {"default = 'fast'", "default = 'n'", "kind=a number: kind is one of fast, safe", 7},
+      {"{ 'kind',", "{ 'n',", "there are two things called 'n'", 7},
+      {"{ 'kind',", "{ '_kind',", "'_kind' is not a name", 7},
+      {"{ 'kind',", "{ 'min',", "'min' already means something", 7},
+      {"{ 'kind',", "{ 'dev_sms',", "'dev_sms' already means something", 7},
+      {"'n=10'", "'n=ten'", "n=ten: n is a whole number", 44},
+      {"'n=2^20 kind=safe'", "'m=2'", "unknown field 'm'", 44},
+  };
+  CHECK_ALL(list);
+}
+
+static void arguments_are_checked(void **state) {
+  (void)state;
+  static const breakage list[] = {
+      {"{ 'n', 'i64', value = 'n' }", "{ 'n', 'i64', value = 'n + 1' }", "'n' is a field too", 11},
+      {"{ 'n', 'i64', value = 'n' }", "{ 'n', 'i64', sample = 3 }", "'n' is a field too", 11},
+      {"{ 'n', 'i64', value = 'n' }", "{ 'n', 'int', value = 'n' }", "'int' is not an element type",
+       11},
+      {"{ 'n', 'i64', value = 'n' }", "{ 'n', 'kind', value = 'n' }",
+       "a value 'fast', which is not", 11},
+      {"{ 'n', 'i64', value = 'n' }", "{ 'q', 'n', value = 'n' }",
+       "a number and cannot be an element type", 11},
+      {"'type', sample = 2", "'type'", "a scalar needs either value", 12},
+      {"'type', sample = 2", "'type', sample = 2, value = 2", "a scalar needs either value", 12},
+      {"'type', sample = 2", "'type', sample = 'B'", "'B' is a parameter", 12},
+      {"{ 'factor'", "{ 'B'", "there are two things called 'B'", 12},
+      {"{ 'x', 'type', 'in'", "{ 'x', 'type', 'input'", "not \"input\"", 13},
+      {"count = 'n', fill", "fill", "'count' is missing here", 13},
+      {"count = 'n', fill", "count = 'factr', fill",
+       "there is no 'factr' here; did you mean 'factor'?", 13},
+      {"fill = { 'uniform', -1, 1 }", "brief = ''",
+       "'fill' is missing here: what tests put into 'x'", 13},
+      {"fill = { 'uniform', -1, 1 }", "fill = { 'random', -1, 1 }", "there is no fill 'random'",
+       13},
+      {"fill = { 'uniform', -1, 1 }", "fill = { 'uniform', -1 }", "fill is {", 13},
+      {"'out', count = 'n'", "'out', count = 'n', fill = { 'constant', 1 }", "'y' is poisoned", 14},
+      {"'out', count = 'n'", "'out', count = 'n', overwritten = 'true'", "is for inout buffers",
+       14},
+      {"{ factor = 'n / 8' }", "{ facto = 1 }", "did you mean 'factor'?", 40},
+      {"{ factor = 'n / 8' }", "{ n = 1 }", "a key 'n' means nothing here", 40},
+      {"{ factor = 'n / 8' }", "{ factor = 'factor + 1' }", "can read only arguments before it",
+       40},
+  };
+  CHECK_ALL(list);
+}
+
+static void spaces_are_checked(void **state) {
+  (void)state;
+  static const breakage list[] = {
+      {"{ 32, 64, 128 }", "{ 32, 32 }", "the same value twice", 17},
+      {"{ 32, 64, 128 }", "{ 32, 64.5 }", "a value must be a whole number", 17},
+      {"{ 32, 64, 128 }", "{ 32, nil, 64 }", "a value is missing here, at place 2 of the list", 17},
+      {"{ 'MODE'", "{ 'while'", "a word of Lua", 18},
+      {"{ 'MODE'", "{ 'template'", "a word of CUDA C++", 18},
+      {"{ 'MODE'", "{ 'kind'", "there are two things called 'kind'", 18},
+      {"{ 'TILE', \"B", "{ 'TILE', \"BB", "there is no 'BB' here; did you mean 'B'?", 20},
+      {"{ 'TILE', \"B", "{ 'TILE', \"TILE", "there is no 'TILE' here", 20},
+      {"{ 'TILE', \"B", "{ 'B', \"B", "there are two things called 'B'", 20},
+      {"'TILE <= 256'", "'TILE <='", "unexpected symbol", 21},
+      {"'TILE <= 256'", "'TILE <= 256', 3", "a requirement is two texts", 21},
+      {"'TILE <= 256'", "'factor < 3'", "there is no 'factor' here", 21}, /* arguments come later */
+      {"default = { B = 32,", "default = { B = 33,", "the default of B is not one of its values",
+       22},
+      {"default = { B = 32,", "default = { B = 'wide',",
+       "the default of B is not one of its values", 22},
+      {"default = { B = 32,", "default = {", "'B' is missing here", 22},
+      {"default = { B = 32,", "default = { B = 32, C = 1,", "a key 'C' means nothing here", 22},
+  };
+  CHECK_ALL(list);
+}
+
+static void stages_are_checked(void **state) {
+  (void)state;
+  static const breakage list[] = {
+      {"memset = 'sums'", "memset = 'sum'",
+       "there is no argument or workspace 'sum'; did you mean 'sums'?", 25},
+      {"memset = 'sums'", "memset = 'x'", "memset needs a workspace or an output buffer", 25},
+      {"memset = 'sums'", "memset = 'y'", "'nbytes' is missing here", 25},
+      {"memset = 'sums'", "memset = 'sums', grid = 1", "a key 'grid' means nothing here", 25},
+      {"kernel = 'twice'", "kernel = 'two times'", "'two times' is not a kernel's name", 26},
+      {"kernel = 'twice', ", "", "'kernel' is missing here", 26},
+      {"grid = 'ceildiv(n, TILE)', ", "", "'grid' is missing here", 26},
+      {"grid = 'ceildiv(n, TILE)'", "grid = {}", "'grid' has one to three entries", 26},
+      {"grid = 'ceildiv(n, TILE)'", "grid = { 1, 1, 1, 1 }", "'grid' has one to three entries", 26},
+      {"grid = 'ceildiv(n, TILE)'", "grid = 'ceildiv(n, factor)'", "'factor' is an argument, which",
+       26},
+      {"{ 'i32', 'TILE' }", "{ 'i32' }", "an operand is the name", 27},
+      {"{ 'i32', 'TILE' }", "12", "an operand is the name", 27},
+      {"{ 'i32', 'TILE' }", "{ 'int', 'TILE' }", "'int' is not an element type", 27},
+      {"{ 'sums', 'u32', 'ceildiv(n, TILE)' }", "{ 'sums', 'u32' }", "a workspace is", 23},
+      {"{ 'sums', 'u32'", "{ 'x', 'u32'", "there are two things called 'x'", 23},
+      {"{ kernel = 'slow', grid = 'n'", "{ kernel = 'slow', grid = 'B'", "'B' is a parameter", 37},
+      {"source = 'reference @{n}'", "source = ''", "the source is empty", 38},
+      {"source = 'reference @{n}'", "default = {}", "a key 'default' means nothing here", 38},
+  };
+  CHECK_ALL(list);
+}
+
+static void calls_are_checked(void **state) {
+  (void)state;
+#define CALL(text) "  space =", "  call = { " text " },\n  space ="
+  static const breakage list[] = {
+      {CALL("'n', 'x', 'y'"), "the call lacks the argument 'factor'", 16},
+      {CALL("'n', 'factor', 'x', 'y', 'x'"), "the call has 'x' twice", 16},
+      {CALL("'n', 'factor', 'x', 'yy'"), "no field or argument 'yy'; did you mean 'y'?", 16},
+      {CALL("'n', 'factor', 'x', 'y', kin = 1"), "did you mean 'kind'?", 16},
+      {CALL("'n', 'factor', 'x', 'y', n = '3'"), "'n' is an argument of the call already", 16},
+      {CALL("'n', 'factor', 'x', 'y', kind = 'B'"), "there is no 'B' here", 16},
+      {CALL("'n', 'factor', 'x', 'y', kind = 'n / 2'"), "write // for /", 16},
+      {CALL("'n', 'factor', 'x', 'y', kind = 'n > 3 and 1 or 0'"), "must join conditions", 16},
+      {CALL("'n', 'factor', 'x', 'y', kind = 'n & 1'"), "C cannot say this", 16},
+  };
+  CHECK_ALL(list);
+}
+
+static void expressions_are_checked(void **state) {
+  (void)state;
+#define FLOPS(text) "flops = 'n'", "flops = " text
+  static const breakage list[] = {
+      {FLOPS("''"), "an expression is empty", 42},
+      {FLOPS("'n; n'"), "no place for ';'", 42},
+      {FLOPS("'n, n'"), "no place for ','", 42},
+      {FLOPS("'n) + (n'"), "no place for ')'", 42},
+      {FLOPS("'(n'"), "')' expected", 42},
+      {FLOPS("'n n'"), "')' expected", 42},
+      {FLOPS("'x.y'"), "which this expression cannot read", 42},
+      {FLOPS("'n.y'"), "no place for '.'", 42},
+      {FLOPS("'(\"x\"):rep(9)'"), "no place for ':'", 42},
+      {FLOPS("'#\"x\"'"), "no place for '#'", 42},
+      {FLOPS("'{}'"), "no place for '{'", 42},
+      {FLOPS("'n .. n'"), "no place for '..'", 42},
+      {FLOPS("'n = 3'"), "no place for '='", 42},
+      {FLOPS("'(function() while true do end end)()'"), "no place for 'function'", 42},
+      {FLOPS("'\\'open'"), "no place for", 42},
+      {FLOPS("'n $ 3'"), "no place for '$'", 42},
+      {FLOPS("'1e'"), "malformed number", 42},
+      {FLOPS("'os'"), "there is no 'os' here", 42},
+      {FLOPS("'nn'"), "there is no 'nn' here; did you mean 'n'?, in \"nn\"", 42},
+      {FLOPS("'ceildv(n, 2)'"), "did you mean 'ceildiv'?", 42},
+  };
+  CHECK_ALL(list);
+}
+
+/* Errors of a source at load are the source's lines, whatever stands before it. */
+static void sources_are_compiled_at_load(void **state) {
+  (void)state;
+  static const breakage list[] = {
+      {"first @{B}", "first @{B", "this @{ has no } on its line", 30},
+      {"first @{B}", "first @{B -- comment}", "this @{ has no } on its line", 30},
+      {"first @{B}", "first @{B +}", "unexpected symbol near ')'", 30},
+      {"@ end\n", "@ end end\n", "expected near 'end'", 33},
+      {"@ end\n", "\n", "'end' expected", 34},
+      {"first @{B}", "@include \"none.cuh\"", "cannot include \"none.cuh\"", 30},
+      {"first @{B}", "@include \"../mini.lua\"", "name a file beside the template", 30},
+      {"first @{B}", "@include \"mini.lua\"", "", 30},
+  };
+  check_all(list, 7);
+}
+
+static void a_file_that_includes_itself_ends(void **state) {
+  (void)state;
+  gen_template *t;
+  err e = {0};
+  folder_write("loop.cuh", "@include \"loop.cuh\"\n", 20);
+  assert_fails(mini_open(NULL, "first @{B}", "@include \"loop.cuh\"", &t, &e), &e, ERR_TEMPLATE,
+               "\"loop.cuh\" includes itself");
+  assert_string_equal(e.place, folder_path("loop.cuh:1"));
+}
+
+static void source_fails(const char *line, const char *words, int at) {
+  street s = street_mini("first @{B}", line, "");
+  str out = {0};
+  size_t body;
+  char place[160];
+  assert_fails(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e, ERR_TEMPLATE, words);
+  snprintf(place, sizeof place, "%s:%d", folder_path("mini.lua"), at);
+  assert_string_equal(s.e.place, place);
+  assert_int_equal(out.n, 0);
+  str_clear(&out);
+  street_close(&s);
+}
+
+static void sources_that_fail_say_where(void **state) {
+  (void)state;
+  source_fails("first @{BB}", "there is no 'BB' here; did you mean 'B'?", 30);
+  source_fails("\n\n@ local x = y", "there is no 'y' here", 32);
+  source_fails("@ local function f()\n@   error('inside')\n@ end\n@ f()", "inside", 31);
+  source_fails("@ error('without a place', 0)", "without a place", 30);
+  source_fails("@{nil}", "is nil, which has no text", 30);
+  source_fails("@{({}).x}", "is nil, which has no text", 30);
+  source_fails("@{{}}", "is table, which has no text", 30);
+  source_fails("\n@{n // (B - B)}", "division by zero", 31);
+  source_fails("@{1/0}", "not a finite number", 30);
+  source_fails("@{tostring({})}", "a table has no text", 30);
+  source_fails("@{('%s'):format(print)}", "there is no 'print' here", 30);
+  source_fails("@{('%s'):format(ipairs)}", "a function has no text", 30);
+  source_fails("@{('%5p'):format('x')}", "%p is not available", 30);
+  source_fails("@{dev_sm}", "did you mean 'dev_sms'?", 30);
+}
+
+/* An expression that fails later is told with its own line and text, from any depth of the space.
+ */
+static void expressions_that_fail_say_where(void **state) {
+  (void)state;
+  static const char *const wrong[][3] = {
+      {"'TILE <= 256'", "'n // (B - 64) > -9'", "division by zero, in \"n // (B - 64) > -9\""},
+      {"'TILE <= 256'", "'n % (B - 64) > -9'", "division by zero"},
+      {"'TILE <= 256'", "'MODE > 3'", "attempt to compare number with string"},
+      {"'TILE <= 256'", "'B'", "a condition is needed"},
+      {"'TILE <= 256'", "'TILE - 5'", "a condition is needed"},
+      {"'TILE <= 256'", "'ceildiv(n, B - 64) < 3'", "division by zero"},
+      {"'TILE <= 256'", "'log2(B - 64) < 30'", "a number above 0 is needed"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    street s = street_mini(wrong[i][0], wrong[i][1], "");
+    gen_space *space;
+    assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_TEMPLATE, wrong[i][2]);
+    assert_string_equal(s.e.place, folder_path("mini.lua:21"));
+    err_clear(&s.e);
+    assert_ok(gen_config_parse(s.t, "B=64", &s.c, &s.e), &s.e);
+    assert_fails(gen_config_check(s.g, &s.c, &s.e), &s.e, ERR_TEMPLATE, wrong[i][2]);
+    assert_string_equal(s.e.place, folder_path("mini.lua:21"));
+    street_close(&s);
+  }
+}
+
+static void derived_values_must_be_whole(void **state) {
+  (void)state;
+  street s = street_mini("\"B * sel(MODE == 'wide', 4, 1)\"", "'B / 64'", "");
+  gen_space *space;
+  assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_TEMPLATE, "not whole");
+  assert_string_equal(s.e.place, folder_path("mini.lua:20"));
+  assert_fails(gen_config_check(s.g, &s.c, &s.e), &s.e, ERR_TEMPLATE,
+               "a whole number is needed, not 0.5");
+  street_close(&s);
+}
+
+static void instances_need_every_limit(void **state) {
+  (void)state;
+  gen_template *t;
+  gen_problem p;
+  gen_instance *g;
+  err e = {0};
+  assert_ok(gen_open(NULL, "saxpy", &t, &e), &e);
+  assert_ok(gen_problem_parse(t, "", &p, &e), &e);
+  assert_fails(gen_instance_new(t, &p, h200, N_H200 - 1, &g, &e), &e, ERR_USAGE, "lack dev_warp");
+  gen_close(t);
+}
+
+static void tables_built_by_code_get_the_nearest_line(void **state) {
+  (void)state;
+  gen_template *t;
+  err e = {0};
+  str text = {0};
+  mini_with("return {", "local t = {", &text);
+  str_add(&text, "t.space[1][2] = {}\nreturn t\n");
+  folder_write("mini.lua", text.p, text.n);
+  assert_fails(gen_open(NULL, folder_path("mini.lua"), &t, &e), &e, ERR_TEMPLATE,
+               "list of values is empty");
+  assert_string_equal(e.place, folder_path("mini.lua:17"));
+  str_clear(&text);
+}
+
+/* Not text at all. */
+static void files_that_are_no_templates(void **state) {
+  (void)state;
+  gen_template *t;
+  err e = {0};
+  folder_write("bad.lua", "\033Lua\x54\0\x19\x93", 8);
+  assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_TEMPLATE, "not a text file");
+  folder_write("bad.lua",
+               "\x7f"
+               "ELF\0\1\2\3",
+               8);
+  assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_TEMPLATE,
+               "unexpected symbol");
+  folder_write("bad.lua", "", 0);
+  assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_TEMPLATE,
+               "returns one table");
+  folder_write("bad.lua", "return 7", 8);
+  assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_TEMPLATE,
+               "returns one table");
+  char *huge = malloc(9 << 20);
+  memset(huge, ' ', 9 << 20);
+  folder_write("bad.lua", huge, 9 << 20);
+  free(huge);
+  assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_LIMIT, "larger than");
+  assert_fails(gen_open(NULL, folder, &t, &e), &e, ERR_IO, "cannot");
+}
+
+/* A template with a few bytes changed opens or is refused, with a place, and nothing else. */
+static void mutations_are_refused_or_open(void **state) {
+  (void)state;
+  uint32_t seed = 12345;
+  size_t n = strlen(mini_text), opened = 0;
+  for (int i = 0; i < 3000; i++) {
+    char text[sizeof mini_text];
+    memcpy(text, mini_text, sizeof text);
+    for (int k = 0; k <= i % 3; k++) {
+      static const char bytes[] = "{}()[]'\"@,=-\n0n\0$x";
+      seed = seed * 1664525 + 1013904223;
+      text[(seed >> 8) % n] = bytes[(seed >> 4) % (sizeof bytes - 1)];
+    }
+    gen_template *t;
+    err e = {0};
+    const gen_options o = {.max_instructions = 100000, .max_nbytes = 4 << 20};
+    folder_write("mini.lua", text, n);
+    int rc = gen_open(&o, folder_path("mini.lua"), &t, &e);
+    if (rc) {
+      assert_true(rc == ERR_TEMPLATE || rc == ERR_LIMIT);
+      assert_true(e.message[0] && !strchr(e.message, '\n'));
+    } else {
+      opened++;
+      gen_close(t);
+    }
+  }
+  assert_true(opened > 0 && opened < 3000);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(lua_errors_have_their_line),
+      cmocka_unit_test(keys_are_known_and_complete),
+      cmocka_unit_test(fields_are_checked),
+      cmocka_unit_test(arguments_are_checked),
+      cmocka_unit_test(spaces_are_checked),
+      cmocka_unit_test(stages_are_checked),
+      cmocka_unit_test(calls_are_checked),
+      cmocka_unit_test(expressions_are_checked),
+      cmocka_unit_test(sources_are_compiled_at_load),
+      cmocka_unit_test(a_file_that_includes_itself_ends),
+      cmocka_unit_test(sources_that_fail_say_where),
+      cmocka_unit_test(expressions_that_fail_say_where),
+      cmocka_unit_test(derived_values_must_be_whole),
+      cmocka_unit_test(instances_need_every_limit),
+      cmocka_unit_test(tables_built_by_code_get_the_nearest_line),
+      cmocka_unit_test(files_that_are_no_templates),
+      cmocka_unit_test(mutations_are_refused_or_open),
+  };
+  return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

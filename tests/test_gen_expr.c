@@ -1,0 +1,262 @@
+/* test_gen_expr.c -- expressions: what the helpers give, which names are read, and how they look in
+ * C. */
+#define _GNU_SOURCE
+#include "gen_fixture.h"
+
+/* ---- values ---------------------------------------------------------------------------------- */
+
+/* The value of an expression over n = 100 and B = 32, by way of a grid. */
+static uint32_t value(const char *expression) {
+  char grid[200];
+  snprintf(grid, sizeof grid, "grid = \"%s\"", expression);
+  street s = street_mini("grid = 'ceildiv(n, TILE)'", grid, "");
+  const gen_plan *p;
+  if (gen_plan_make(s.g, &s.c, &s.a, &p, &s.e)) {
+    fail_msg("%s: %s", expression, s.e.message);
+  }
+  uint32_t v = p->n ? p->launches[0].grid[0] : 0;
+  street_close(&s);
+  return v;
+}
+
+static void helpers_give_what_they_say(void **state) {
+  (void)state;
+  static const struct {
+    const char *expression;
+    uint32_t value;
+  } list[] = {
+      {"ceildiv(10, 3)", 4},
+      {"ceildiv(9, 3)", 3},
+      {"ceildiv(0, 3)", 0},
+      {"10 + ceildiv(-10, 3)", 7},
+      {"10 + ceildiv(10, -3)", 7},
+      {"ceildiv(-10, -3)", 4},
+      {"ceildiv(10, -1) + 11", 1},
+      {"roundup(10, 4)", 12},
+      {"roundup(12, 4)", 12},
+      {"10 + roundup(-3, 4)", 10},
+      {"min(3, 2, 5)", 2},
+      {"max(3, 2, 5.0)", 5},
+      {"min(7)", 7},
+      {"log2(1)", 0},
+      {"log2(1024)", 10},
+      {"log2(1023)", 9},
+      {"log2(2^40)", 40},
+      {"sel(ispow2(64), 1, 0)", 1},
+      {"sel(ispow2(0) or ispow2(12) or ispow2(-8), 1, 0)", 0},
+      {"pow2div(24, 16)", 8},
+      {"pow2div(24, 4)", 4},
+      {"pow2div(24, 7)", 4},
+      {"pow2div(0, 16)", 16},
+      {"pow2div(0, 12)", 8},
+      {"pow2div(7, 16)", 1},
+      {"pow2div(-8, 16)", 8},
+      {"abs(-5)", 5},
+      {"abs(2.0 - 5)", 3},
+      {"floor(7 / 2)", 3},
+      {"ceil(7 / 2)", 4},
+      {"ceil(7) + floor(8)", 15},
+      {"sqrt(144)", 12},
+      {"2^10", 1024},
+      {"7 // 2 * 2 + 7 % 2", 7},
+      {"sel(kind == 'fast' and MODE ~= 'wide', n, B)", 100},
+      {"sel(not (n < B), B, n)", 32},
+      {"TILE + (3 << 2) + (6 & 3) + (1 | 2)", 49},
+      {"  n -- a comment\\n + 1", 101},
+      {"n\\n+\\n1", 101},
+      {"0x10 + 1e2", 116},
+      {"dev_sms + dev_warp", 164},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    uint32_t v = value(list[i].expression);
+    if (v != list[i].value) {
+      fail_msg("%s: got %u, wanted %u", list[i].expression, v, list[i].value);
+    }
+  }
+}
+
+static void value_fails(const char *expression, const char *words) {
+  char grid[200];
+  snprintf(grid, sizeof grid, "grid = \"%s\"", expression);
+  street s = street_mini("grid = 'ceildiv(n, TILE)'", grid, "");
+  const gen_plan *p;
+  assert_fails(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e, ERR_TEMPLATE, words);
+  assert_non_null(strstr(s.e.message, expression));
+  assert_string_equal(s.e.place, folder_path("mini.lua:26"));
+  street_close(&s);
+}
+
+static void helpers_refuse_what_they_cannot_do(void **state) {
+  (void)state;
+  value_fails("ceildiv(1, 0)", "division by zero");
+  value_fails("roundup(1, 0)", "division by zero");
+  value_fails("1 // 0", "division by zero");
+  value_fails("1 % (n - 100)", "division by zero");
+  value_fails("1 / 0", "a whole number is needed, not inf");
+  value_fails("ceildiv(1.5, 2)", "a whole number is needed");
+  value_fails("ceildiv('10', 2)", "a whole number is needed");
+  value_fails("ceildiv(1)", "a whole number is needed");
+  value_fails("min()", "a number is needed");
+  value_fails("max(1, 'a')", "a number is needed");
+  value_fails("log2(0)", "a number above 0 is needed");
+  value_fails("pow2div(8, 0)", "a number above 0 is needed");
+  value_fails("sel(1, 2, 3)", "a condition is needed");
+  value_fails("sel(true, 2)", "value expected");
+  value_fails("sqrt('a')", "a number is needed");
+  value_fails("sqrt(-1)", "a whole number is needed, not");
+  value_fails("n < 'a'", "attempt to compare");
+  value_fails("'5' + 5", "attempt to perform arithmetic");
+  value_fails("n and kind", "a whole number is needed, not 'fast'");
+}
+
+/* ---- in C ------------------------------------------------------------------------------------ */
+
+static const char *prefixed(void *ud, const char *name) {
+  str *text = ud;
+  str_reset(text);
+  if (name[0] == '\'') {
+    str_addf(text, "WORD_%.*s", (int)strlen(name) - 2, name + 1);
+  } else {
+    str_addf(text, "p->%s", name);
+  }
+  return strcmp(name, "hidden") ? text->p : NULL;
+}
+
+static void expressions_become_c(void **state) {
+  (void)state;
+  static const char *const list[][2] = {
+      {"n", "n"},
+      {"a + b * c - d // 2 % 3", "a + b * c - d / 2 % 3"},
+      {"(a + b) * c", "(a + b) * c"},
+      {"-a * - b - -c", "-a * -b - -c"},
+      {"- -a", "- -a"},
+      {"a ~= b", "a != b"},
+      {"a == b and c <= d or not (a < b)", "((a == b && c <= d) || !(a < b))"},
+      {"true and not false", "(1 && !0)"},
+      {"min(a, b, 3) // 2", "tuned_min(tuned_min(a, b), 3) / 2"},
+      {"2 * min(a + b)", "2 * (a + b)"},
+      {"max(a, b)", "tuned_max(a, b)"},
+      {"ceildiv(a, roundup(b, 4))", "tuned_ceildiv(a, tuned_roundup(b, 4))"},
+      {"sel(a > b, a, b) + 1", "((a > b) ? (a) : (b)) + 1"},
+      {"ispow2(a) == (b < c)", "tuned_ispow2(a) == (b < c)"},
+      {"pow2div(x // 4, 4)", "tuned_pow2div(x / 4, 4)"},
+      {"log2(abs(n))", "tuned_log2(tuned_abs(n))"},
+      {"2^24 + 0x10 + 32768 + 2^0", "16777216LL + 16 + 32768LL + 1"},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    str out = {0};
+    err e = {0};
+    assert_ok(gen_expression_c(list[i][0], NULL, NULL, &out, &e), &e);
+    assert_string_equal(out.p, list[i][1]);
+    str_clear(&out);
+  }
+}
+
+static void names_and_texts_are_the_callers(void **state) {
+  (void)state;
+  str out = {0}, name = {0};
+  err e = {0};
+  assert_ok(
+      gen_expression_c("sel(t == \"n\" and 'k' ~= u, m, min(k, 2))", prefixed, &name, &out, &e),
+      &e);
+  assert_string_equal(out.p,
+                      "(((p->t == WORD_n && WORD_k != p->u)) ? (p->m) : (tuned_min(p->k, 2)))");
+  assert_fails(gen_expression_c("hidden + 1", prefixed, &name, &out, &e), &e, ERR_TEMPLATE,
+               "not available in C");
+  str_clear(&name);
+  str_clear(&out);
+}
+
+static void what_c_cannot_say_is_refused(void **state) {
+  (void)state;
+  static const char *const list[][2] = {
+      {"", "something is missing"},
+      {"a +", "something is missing"},
+      {"a / b", "write // for /"},
+      {"a & b", "C cannot say this"},
+      {"a << 2", "C cannot say this"},
+      {"a ^ 2", "C cannot say this"},
+      {"2 ^ a", "C has no ^"},
+      {"10 ^ 30", "too large"},
+      {"a < b < c", "used as a number"},
+      {"a == b < c", "used as a number"},
+      {"a and b", "'and' and 'or' must join conditions"},
+      {"a > b and a or b", "'and' and 'or' must join conditions"},
+      {"not a", "'not' needs a condition"},
+      {"-(a < b)", "only a number has a sign"},
+      {"a == 'x'", "C cannot compare texts"},
+      {"sel(a, b, c)", "sel needs a condition"},
+      {"sel(a < b, b, c < a)", "two values of one kind"},
+      {"ceildiv(a)", "too few or too many arguments"},
+      {"ceildiv(a, b, c)", "too few or too many arguments"},
+      {"min(a < b)", "a helper needs numbers"},
+      {"sqrt(a)", "C lacks a function of these"},
+      {"(a", "a ) is missing"},
+      {"a b", "C cannot say this"},
+      {"a < b + (c < d)", "used as a number"},
+  };
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    str out = {0};
+    err e = {0};
+    assert_fails(gen_expression_c(list[i][0], NULL, NULL, &out, &e), &e, ERR_TEMPLATE, list[i][1]);
+    str_clear(&out);
+  }
+  str deep = {0}, out = {0};
+  err e = {0};
+  for (int i = 0; i < 100000; i++) {
+    str_add(&deep, "(");
+  }
+  assert_fails(gen_expression_c(deep.p, NULL, NULL, &out, &e), &e, ERR_TEMPLATE,
+               "too deeply nested");
+  str_reset(&deep);
+  for (int i = 0; i < 100000; i++) {
+    str_add(&deep, "- ");
+  }
+  assert_fails(gen_expression_c(deep.p, NULL, NULL, &out, &e), &e, ERR_TEMPLATE,
+               "too deeply nested");
+  str_clear(&deep);
+  str_clear(&out);
+}
+
+/* Random tokens in a row: C, or an error, and never a C text that does not balance. */
+static void random_tokens_are_refused_or_translated(void **state) {
+  (void)state;
+  static const char *const tokens[] = {"a ",   "b ",   "1 ",   "2^3 ", "(",    ")",      "+ ",
+                                       "- ",   "* ",   "// ",  "< ",   "== ",  "and ",   "or ",
+                                       "not ", "min(", "sel(", ", ",   "'t' ", "ispow2("};
+  uint32_t seed = 7;
+  size_t good = 0;
+  str name = {0};
+  for (int i = 0; i < 200000; i++) {
+    str text = {0}, out = {0};
+    for (int n = 1 + i % 8; n > 0; n--) {
+      seed = seed * 1664525 + 1013904223;
+      str_add(&text, tokens[(seed >> 10) % (sizeof tokens / sizeof *tokens)]);
+    }
+    if (!gen_expression_c(text.p, prefixed, &name, &out, NULL)) {
+      int depth = 0;
+      for (const char *p = out.p; *p; p++) {
+        depth += (*p == '(') - (*p == ')');
+        assert_true(depth >= 0);
+      }
+      assert_int_equal(depth, 0);
+      good++;
+    }
+    str_clear(&text);
+    str_clear(&out);
+  }
+  str_clear(&name);
+  assert_true(good > 100);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(helpers_give_what_they_say),
+      cmocka_unit_test(helpers_refuse_what_they_cannot_do),
+      cmocka_unit_test(expressions_become_c),
+      cmocka_unit_test(names_and_texts_are_the_callers),
+      cmocka_unit_test(what_c_cannot_say_is_refused),
+      cmocka_unit_test(random_tokens_are_refused_or_translated),
+  };
+  return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}

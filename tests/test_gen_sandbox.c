@@ -1,0 +1,214 @@
+/* test_gen_sandbox.c -- what a template cannot do: reach outside, run for ever, eat all memory, or
+ * make a failed allocation more than an error. */
+#define _GNU_SOURCE
+#include "gen_fixture.h"
+
+/* A small budget, so that what does not end does so soon. */
+static const gen_options tight = {
+    .max_instructions = 2000000, .max_nbytes = 16 << 20, .max_source_nbytes = 100000};
+
+static void load_fails(const char *code, int expected, const char *words) {
+  gen_template *t;
+  err e = {0};
+  str text = {0};
+  str_addf(&text, "local x = %s\n%s", code, mini_text);
+  folder_write("mini.lua", text.p, text.n);
+  str_clear(&text);
+  double from = now_sec();
+  assert_fails(gen_open(&tight, folder_path("mini.lua"), &t, &e), &e, expected, words);
+  assert_non_null(strstr(e.place, "mini.lua"));
+  if (now_sec() - from > 20) {
+    fail_msg("%s: took %.0f s", code, now_sec() - from);
+  }
+}
+
+static void nothing_leads_outside(void **state) {
+  (void)state;
+  static const char *const names[] = {"io",           "os",
+                                      "require",      "package",
+                                      "debug",        "load",
+                                      "loadfile",     "dofile",
+                                      "loadstring",   "coroutine",
+                                      "print",        "pcall",
+                                      "xpcall",       "collectgarbage",
+                                      "setmetatable", "rawset",
+                                      "warn",         "getmetatable",
+                                      "_G",           "utf8",
+                                      "next"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    char words[64];
+    snprintf(words, sizeof words, "there is no '%s' here", names[i]);
+    load_fails(names[i], ERR_TEMPLATE, words);
+  }
+  load_fails("string.dump(ipairs)", ERR_TEMPLATE, "nil value (field 'dump')");
+  load_fails("math.random()", ERR_TEMPLATE, "nil value (field 'random')");
+  load_fails("('x').dump(ipairs)", ERR_TEMPLATE, "nil value (field 'dump')");
+  load_fails("tostring({})", ERR_TEMPLATE, "a table has no text");
+  load_fails("string.format('%p', {})", ERR_TEMPLATE, "%p is not available");
+  load_fails("pairs({[{}] = 1})", ERR_TEMPLATE, "pairs needs keys that are numbers or strings");
+  load_fails("'1' + 1", ERR_TEMPLATE, "attempt to perform arithmetic on a string value");
+}
+
+static void loops_without_an_end_are_ended(void **state) {
+  (void)state;
+  static const char *const loops[] = {
+      "1 while true do end",
+      "1 repeat until false",
+      "1 ::again:: goto again",
+      "(function() local function f() return f() end return f() end)()",
+      "1 for i = 1, math.huge do end",
+      "string.rep('', 2^62 | 0)",
+      "table.move({}, 1, 2^62 | 0, 2)",
+      "('a'):rep(3000):find(('a-'):rep(40) .. 'b')",
+      "('a'):rep(3000):gsub('.-.-.-.-.-b', '')",
+      "1 local t = {} for i = 1, 10000 do t[i] = i end while true do table.insert(t, 1, 0) "
+      "table.remove(t, 1) end",
+      "1 local s = ('x'):rep(1000000) while true do local t = s .. 'y' end",
+      "1 local s = ('x'):rep(1000000) while true do local t = s:upper() end",
+      "1 local t = {} for i = 1, 100000 do t[i] = 'x' end while true do table.concat(t) end",
+      "1 local t = {} for i = 1, 10000 do t[i] = i end while true do for k in pairs(t) do break "
+      "end end",
+  };
+  for (size_t i = 0; i < sizeof loops / sizeof *loops; i++) {
+    load_fails(loops[i], ERR_LIMIT, "it takes more than 2000000 instructions");
+  }
+  load_fails("(function() local function f() return 1 + f() end return f() end)()", ERR_LIMIT,
+             "memory");
+}
+
+static void memory_is_limited(void **state) {
+  (void)state;
+  static const char *const bombs[] = {
+      "('x'):rep(1000000):rep(20)",
+      "1 local t = {} for i = 1, 1e9 do t[i] = {} end",
+      "1 local s = 'x' while true do s = s .. s end",
+      "table.concat({('x'):rep(1000000):rep(9), ('y'):rep(1000000):rep(9)})",
+  };
+  for (size_t i = 0; i < sizeof bombs / sizeof *bombs; i++) {
+    load_fails(bombs[i], ERR_LIMIT, "it needs more than the 16 MiB of memory it may use");
+  }
+  load_fails("('x'):rep(2^62 | 0)", ERR_LIMIT, "instructions");
+}
+
+static void source_fails(const char *line, const char *words) {
+  street s = {0};
+  str out = {0};
+  size_t body;
+  assert_ok(mini_open(&tight, "first @{B}", line, &s.t, &s.e), &s.e);
+  street_start(&s, "");
+  assert_fails(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e, ERR_LIMIT, words);
+  assert_non_null(strstr(s.e.place, "mini.lua:3"));
+  /* the same template works on */
+  const gen_plan *p;
+  err_clear(&s.e);
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  str_clear(&out);
+  street_close(&s);
+}
+
+static void sources_are_limited(void **state) {
+  (void)state;
+  source_fails("\n@ while true do end", "it takes more than");
+  source_fails("@ while true do\nline after line\n@ end",
+               "the source is longer than the 100000 bytes");
+  source_fails("@{('x'):rep(1000000)}", "the source is longer than the 100000 bytes");
+}
+
+static void an_interruption_ends_the_run(void **state) {
+  (void)state;
+  volatile int stop = 0;
+  gen_options o = {.stop = &stop};
+  street s = {0};
+  str out = {0};
+  size_t body;
+  assert_ok(mini_open(&o, "first @{B}", "@ for i = 1, 1000000 do\n@ end", &s.t, &s.e), &s.e);
+  street_start(&s, "");
+  stop = 1;
+  assert_fails(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e, ERR_INTERRUPTED, "interrupted");
+  stop = 0;
+  err_clear(&s.e);
+  assert_ok(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e);
+  str_clear(&out);
+  street_close(&s);
+}
+
+/* A script's changes to what it was given end with it. */
+static void scripts_leave_nothing_behind(void **state) {
+  (void)state;
+  street s = street_mini("first @{B}",
+                         "@ string.extra = (string.extra or 0) + 1\n@ B = B + 1\n@ count = 1\n"
+                         "@{string.extra} @{B} @{count} @{('x').extra == nil}",
+                         "");
+  for (int i = 0; i < 3; i++) {
+    str out = {0};
+    size_t body;
+    assert_ok(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e);
+    assert_non_null(strstr(out.p, "\n1 33 1 true\n"));
+    str_clear(&out);
+  }
+  street_close(&s);
+}
+
+/* ---- the k-th allocation fails, for every k -------------------------------------------------- */
+
+/* Everything the generator does, once. Nothing may leak or crash, whatever the outcome. */
+static int walk(const gen_options *o, err *e) {
+  gen_template *t;
+  gen_problem p;
+  gen_instance *g = NULL;
+  gen_space *space = NULL;
+  gen_config c;
+  arena a = {0};
+  str out = {0};
+  size_t body;
+  const gen_plan *plan;
+  const gen_data *data;
+  int rc = gen_open(o, folder_path("mini.lua"), &t, e);
+  if (rc) {
+    return rc;
+  }
+  rc = rc ? rc : gen_problem_parse(t, "n=1000 kind=safe", &p, e);
+  rc = rc ? rc : gen_instance_new(t, &p, h200, N_H200, &g, e);
+  gen_config_default(t, &c);
+  rc = rc ? rc : gen_space_new(g, &space, e);
+  rc = rc ? rc : gen_config_check(g, &c, e);
+  rc = rc ? rc : gen_source_make(g, &c, &out, &body, e);
+  rc = rc ? rc : gen_reference_source(g, &out, &body, e);
+  rc = rc ? rc : gen_plan_make(g, &c, &a, &plan, e);
+  rc = rc ? rc : gen_data_make(g, 1, &a, &data, e);
+  gen_space_free(space);
+  gen_instance_free(g);
+  str_clear(&out);
+  arena_clear(&a);
+  gen_close(t);
+  return rc;
+}
+
+static void every_failed_allocation_is_an_error(void **state) {
+  (void)state;
+  folder_write("mini.lua", mini_text, strlen(mini_text));
+  uint64_t k = 1;
+  for (int rc = ERR_NOMEM; rc; k++) {
+    err e = {0};
+    const gen_options o = {.fail_at = k};
+    rc = walk(&o, &e);
+    if (rc && (rc != ERR_NOMEM || strcmp(e.message, "out of memory"))) {
+      fail_msg("allocation %d: %s '%s'", (int)k, err_name(rc), e.message);
+    }
+    assert_true(k < 100000);
+  }
+  assert_true(k > 500); /* it takes that many, so that many were made to fail */
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(nothing_leads_outside),
+      cmocka_unit_test(loops_without_an_end_are_ended),
+      cmocka_unit_test(memory_is_limited),
+      cmocka_unit_test(sources_are_limited),
+      cmocka_unit_test(an_interruption_ends_the_run),
+      cmocka_unit_test(scripts_leave_nothing_behind),
+      cmocka_unit_test(every_failed_allocation_is_an_error),
+  };
+  return cmocka_run_group_tests(tests, folder_make, folder_remove);
+}
