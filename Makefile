@@ -97,6 +97,11 @@ $(B)/embedded.c: $(EMBEDDED) generator/embed.sh
 $(B)/embedded.o: $(B)/embedded.c $(EMBEDDED)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
+# The database's schema becomes an array of C strings, one per "-- step" line (see db/schema.sql).
+$(B)/schema_steps.h: db/schema.sql db/embed_steps.awk
+	@mkdir -p $(@D)
+	awk -f db/embed_steps.awk $< > $@
+$(B)/db/db.o: $(B)/schema_steps.h
 
 
 $(B)/libtuned.a: $(OBJ)

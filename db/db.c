@@ -1,0 +1,310 @@
+/* db.c -- opening a database: what kind of file is it, may we write it, is it up to date?
+ *
+ * Nothing is written before the file is known to be ours or empty. The application id in its header
+ * tells ours from any other SQLite file, user_version counts the steps of schema.sql it has seen.
+ */
+#define _GNU_SOURCE
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "db_sql.h"
+#include "file.h"
+#include "schema_steps.h" /* steps[], made from schema.sql */
+
+enum { N_STEPS = sizeof steps / sizeof *steps };
+
+enum { APPLICATION_ID = 0x4174756e }; /* "Atun" */
+
+/* ---- the connection -----------------------------------------------------------------------------
+ */
+
+static int execute(db *d, const char *sql, err *e) {
+  int rc = sqlite3_exec(d->sql, sql, NULL, NULL, NULL);
+  return rc ? db_fail(d, rc, e) : 0;
+}
+
+/* The path as a URI, so that no name ("file:x", "a?b") means anything else to SQLite. */
+static void add_uri(str *s, const char *path) {
+  str_add(s, *path == '/' ? "file://" : "file:");
+  for (; *path; path++) {
+    str_addf(s, strchr("?#%", *path) ? "%%%02x" : "%c", (unsigned char)*path);
+  }
+}
+
+static int connect(db *d, int flags, const char *parameters, err *e) {
+  str uri = {0};
+  add_uri(&uri, d->path);
+  str_add(&uri, parameters);
+  int rc = SQLITE_NOMEM;
+  if (!uri.failed) {
+    rc = sqlite3_open_v2(uri.p, &d->sql, flags | SQLITE_OPEN_URI | SQLITE_OPEN_NOMUTEX, NULL);
+  }
+  str_clear(&uri);
+  if (rc) {
+    return db_fail(d, rc, e);
+  }
+  sqlite3_extended_result_codes(d->sql, 1);
+  sqlite3_busy_timeout(d->sql, DB_BUSY_MS);
+  sqlite3_limit(d->sql, SQLITE_LIMIT_LENGTH, DB_MAX_BULK + DB_MAX_TEXT);
+  sqlite3_db_config(d->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
+  sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  return execute(d, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", e);
+}
+
+/* touch -- the first read shows what opening did not: SQLite opens files lazily */
+static int touch(db *d) {
+  return sqlite3_exec(d->sql, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
+}
+
+static void disconnect(db *d) {
+  for (size_t i = 0; i < d->n_cache; i++) {
+    sqlite3_finalize(d->cache[i].s);
+  }
+  sqlite3_close(d->sql);
+  d->n_cache = 0;
+  d->sql = NULL;
+}
+
+/* ---- whose file is it? ----------------------------------------------------------------------- */
+
+/* identify -- the version of a database of ours; 0 when it is empty.
+ *   err  ERR_DB  another program's, or newer than `known` */
+static int identify(db *d, int known, int *version, err *e) {
+  int64_t id = 0, v = 0, n = 0;
+  /* one statement, so that all three come from the same moment of a file in the making */
+  db_query q = db_ask(d,
+                      "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)"
+                      "FROM pragma_application_id, pragma_user_version",
+                      e);
+  if (db_row(&q)) {
+    id = db_out_int(&q);
+    v = db_out_int(&q);
+    n = db_out_int(&q);
+  }
+  TRY(db_done(&q));
+  *version = (int)v;
+  bool empty = !id && !v && !n;
+  if (v < 0 || (id != APPLICATION_ID && !empty)) {
+    return err_set(e, ERR_DB, "%s is a database of another program; name another file with --db",
+                   d->path);
+  }
+  if (v > known) {
+    return err_set(e, ERR_DB,
+                   "database %s was written by a newer version (schema %d, this program knows %d); "
+                   "upgrade autotune or name another database with --db",
+                   d->path, *version, known);
+  }
+  return 0;
+}
+
+/* ---- making it up to date -------------------------------------------------------------------- */
+
+static int apply(db *d, const char *const *all, int n, err *e) {
+  int version;
+  TRY(identify(d, n, &version, e)); /* again: another process may have been here first */
+  for (int i = version; i < n; i++) {
+    TRY(execute(d, all[i], e));
+  }
+  char stamp[96];
+  snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
+           APPLICATION_ID, n);
+  return execute(d, stamp, e);
+}
+
+int db_migrate(db *d, const char *const *all, int n, err *e) {
+  TRY(db_begin(d, e));
+  return db_end(d, apply(d, all, n, e), e);
+}
+
+/* ---- the write-ahead log --------------------------------------------------------------------- */
+
+/* granted -- did SQLite switch? It answers with the mode it is in now. */
+static int ask_wal(db *d, bool *granted) {
+  sqlite3_stmt *s;
+  int rc = sqlite3_prepare_v2(d->sql, "PRAGMA journal_mode = WAL", -1, &s, NULL);
+  if (!rc) {
+    rc = sqlite3_step(s);
+    const char *mode = rc == SQLITE_ROW ? (const char *)sqlite3_column_text(s, 0) : NULL;
+    *granted = mode && (!strcmp(mode, "wal") || !strcmp(mode, "memory"));
+    sqlite3_finalize(s);
+  }
+  return rc == SQLITE_ROW ? SQLITE_OK : rc;
+}
+
+/* SQLite's own waiting does not cover the switch, which two processes may try on a new file. */
+static int ask_wal_patiently(db *d, bool *granted) {
+  double end = now_sec() + DB_BUSY_MS / 1000.0;
+  int rc;
+  while (((rc = ask_wal(d, granted)) & 0xff) == SQLITE_BUSY && now_sec() < end) {
+    usleep(2000);
+  }
+  return rc;
+}
+
+/* SQLite switched and then could not use the log: its index is memory shared between processes, and
+ * this file system has none. A sole owner needs no such memory, and can switch back. */
+static int take_back_wal(db *d, err *e) {
+  disconnect(d);
+  TRY(connect(d, SQLITE_OPEN_READWRITE, "", e));
+  return execute(d,
+                 "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;"
+                 "PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_schema",
+                 e);
+}
+
+/* With a log, NORMAL is what survives a kill at any moment, and a power failure costs at most the
+ * last rows; a rollback journal needs FULL for that (SQLite manual, PRAGMA synchronous). */
+static int use_wal(db *d, err *e) {
+  bool granted = false;
+  int rc = ask_wal_patiently(d, &granted);
+  rc = rc ? rc : touch(d);
+  if ((rc & 0xff) == SQLITE_IOERR) {
+    granted = false;
+    TRY(take_back_wal(d, e));
+  } else if (rc) {
+    return db_fail(d, rc, e);
+  }
+  if (granted) {
+    return execute(d, "PRAGMA synchronous = NORMAL", e);
+  }
+  d->note = "this file system cannot keep a write-ahead log, so readers and the writer of the "
+            "database wait for each other; a local disk would not (name one with --db)";
+  return execute(d, "PRAGMA synchronous = FULL", e);
+}
+
+/* ---- opening ----------------------------------------------------------------------------------
+ */
+
+static int make_parents(db *d, err *e) {
+  err why = {0};
+  int code = strcmp(d->path, ":memory:") ? file_make_parents(d->path, &why) : 0;
+  return code ? err_set(e, code, "%s; name another database with --db", why.message) : 0;
+}
+
+static int open_write(db *d, err *e) {
+  TRY(make_parents(d, e));
+  TRY(connect(d, SQLITE_OPEN_READWRITE | SQLITE_OPEN_CREATE, "", e));
+  if (sqlite3_db_readonly(d->sql, "main") == 1) {
+    return db_fail(d, SQLITE_READONLY, e);
+  }
+  int version;
+  TRY(identify(d, N_STEPS, &version, e));
+  TRY(use_wal(d, e));
+  return version == N_STEPS ? 0 : db_migrate(d, steps, N_STEPS, e);
+}
+
+/* Is there more to the database than its file: a log, or the journal of an unfinished change? */
+static bool file_is_partial(const db *d) {
+  static const char *const endings[] = {"-wal", "-journal"};
+  bool partial = false;
+  for (int i = 0; i < 2; i++) {
+    char name[4096];
+    struct stat s;
+    snprintf(name, sizeof name, "%s%s", d->path, endings[i]);
+    partial = partial || (!stat(name, &s) && s.st_size > 0);
+  }
+  return partial;
+}
+
+/* SQLite reads a database by way of small files beside it. Where they can't be made (a read-only
+ * medium, somebody else's folder) it can take the file as whole and unchanging, if it is whole. */
+static int connect_unchanging(db *d, err *e) {
+  if (file_is_partial(d)) {
+    return err_set(e, ERR_DB,
+                   "database %s was not closed and its folder cannot be written; copy it and the "
+                   "files %s-* to a folder of your own, and name the copy with --db",
+                   d->path, d->path);
+  }
+  disconnect(d);
+  d->note = "the folder of the database is read-only: rows that others add while it is open here "
+            "are not seen";
+  return connect(d, SQLITE_OPEN_READONLY, "?immutable=1", e);
+}
+
+static int open_read(db *d, err *e) {
+  if (strcmp(d->path, ":memory:") && faccessat(AT_FDCWD, d->path, R_OK, AT_EACCESS)) {
+    return errno == ENOENT ? err_set(e, ERR_NOTFOUND,
+                                     "there is no database %s yet; tune something first, or "
+                                     "name one with --db",
+                                     d->path)
+                           : err_set(e, ERR_DB,
+                                     "database %s cannot be read (%s); make it readable, or name "
+                                     "another with --db",
+                                     d->path, strerror(errno));
+  }
+  TRY(connect(d, SQLITE_OPEN_READONLY, "", e));
+  int rc = touch(d);
+  if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) {
+    TRY(connect_unchanging(d, e));
+  }
+  int version;
+  TRY(identify(d, N_STEPS, &version, e));
+  if (version == 0) {
+    return err_set(e, ERR_NOTFOUND, "database %s is empty; tune something first", d->path);
+  }
+  return version == N_STEPS ? 0
+                            : err_set(e, ERR_DB,
+                                      "database %s was written by an older version "
+                                      "(schema %d, this program reads %d); the next tuning run "
+                                      "brings it up to date",
+                                      d->path, version, N_STEPS);
+}
+
+/* Memory comes from SQLite's allocator, so that a test can make any allocation here fail. */
+static db *new_handle(const char *path) {
+  size_t n = strlen(path) + 1;
+  db *d = sqlite3_malloc64(sizeof *d + n);
+  if (d) {
+    memset(d, 0, sizeof *d);
+    memcpy(d->path, path, n);
+  }
+  return d;
+}
+
+int db_open(const char *path, db_mode mode, db **out, err *e) {
+  *out = NULL;
+  if (!*path) {
+    return err_set(e, ERR_USAGE, "the name of the database is empty; name a file with --db");
+  }
+  db *d = new_handle(path);
+  if (!d) {
+    return err_set(e, ERR_NOMEM, "out of memory opening database %s", path);
+  }
+  int code = mode == DB_WRITE ? open_write(d, e) : open_read(d, e);
+  if (code) {
+    db_close(d);
+    return code;
+  }
+  *out = d;
+  return 0;
+}
+
+void db_close(db *d) {
+  if (d) {
+    disconnect(d);
+    sqlite3_free(d);
+  }
+}
+
+const char *db_note(const db *d) {
+  return d->note;
+}
+
+int db_default_path(arena *a, const char **path, err *e) {
+  const char *named = getenv("TUNED_DB");
+  if (named && *named) {
+    *path = arena_text(a, named);
+  } else {
+    str home = {0};
+    int code = file_data_home(&home, e);
+    *path = code ? NULL : arena_format(a, "%s/tuned.db", home.p);
+    str_clear(&home);
+    TRY(code);
+  }
+  return *path ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+}

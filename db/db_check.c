@@ -1,0 +1,109 @@
+/* db_check.c -- how large a database is, and whether it is sound. */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include "db_sql.h"
+
+/* ---- size ------------------------------------------------------------------------------------ */
+
+static const struct {
+  const char *table, *count;
+} tables[DB_TABLES] = {
+#define COUNT(name)                                                                                \
+  { #name, "SELECT count(*) FROM " #name }
+    COUNT(device), COUNT(template), COUNT(problem),  COUNT(image),  COUNT(image_bulk),
+    COUNT(trial),  COUNT(sample),   COUNT(estimate), COUNT(effort), COUNT(standing),
+#undef COUNT
+};
+
+static int64_t file_nbytes(const char *path, const char *ending) {
+  char name[4096];
+  struct stat s;
+  snprintf(name, sizeof name, "%s%s", path, ending);
+  return stat(name, &s) ? 0 : (int64_t)s.st_size;
+}
+
+int db_stat(db *d, db_stats *out, err *e) {
+  int64_t version;
+  *out = (db_stats){.nbytes = file_nbytes(d->path, "") + file_nbytes(d->path, "-wal")};
+  for (int i = 0; i < DB_TABLES; i++) {
+    db_query q = db_ask(d, tables[i].count, e);
+    out->tables[i].table = tables[i].table;
+    TRY(db_first_int(&q, &out->tables[i].rows));
+  }
+  db_query q = db_ask(d, "PRAGMA user_version", e);
+  TRY(db_first_int(&q, &version));
+  out->schema = (int)version;
+  return 0;
+}
+
+/* ---- soundness ------------------------------------------------------------------------------- */
+
+/* Each query gives a description of the first thing wrong, or no row. SQLite's own check covers
+ * pages, indexes and types; the CHECKs of schema.sql only where the file is open for writing. */
+static const char *const checks[] = {
+    "SELECT integrity_check FROM pragma_integrity_check(1) WHERE integrity_check <> 'ok'",
+
+    "SELECT 'a row of ' || \"table\" || ' refers to a missing ' || parent "
+    "FROM pragma_foreign_key_check LIMIT 1",
+
+    "SELECT 'an image''s key is not a hash: ' || key FROM image "
+    "WHERE length(key) <> 32 OR key GLOB '*[^0-9a-f]*' LIMIT 1",
+
+    "SELECT 'image ' || key || ' has no source' FROM image "
+    "WHERE key NOT IN (SELECT image FROM image_bulk) LIMIT 1",
+
+    "SELECT 'trial ' || trial || ' does not stand where its samples put it' FROM ("
+    " SELECT t.id AS trial, s.sec, s.rank,"
+    "  (SELECT median FROM sample WHERE trial = t.id AND stage = 'final' ORDER BY id DESC LIMIT 1)"
+    "   AS final,"
+    "  (SELECT median FROM sample WHERE trial = t.id AND stage = 'screen' ORDER BY id DESC LIMIT 1)"
+    "   AS screen,"
+    "  (SELECT sec FROM estimate WHERE trial = t.id ORDER BY id DESC LIMIT 1) AS modelled"
+    " FROM trial AS t LEFT JOIN standing AS s ON s.trial = t.id) "
+    "WHERE sec IS NOT coalesce(final, screen, modelled) OR rank IS NOT"
+    " CASE WHEN final IS NOT NULL THEN 0 WHEN screen IS NOT NULL THEN 1"
+    "  WHEN modelled IS NOT NULL THEN 2 END LIMIT 1",
+};
+
+static int check(db *d, const char *sql, err *e) {
+  arena a = {0};
+  db_query q = db_ask(d, sql, e);
+  const char *wrong = db_row(&q) ? db_out_text(&q, &a) : NULL;
+  int code = db_done(&q);
+  if (!code && wrong) {
+    code = db_damaged(d, wrong, e);
+  }
+  arena_clear(&a);
+  return code;
+}
+
+/* Reading an image compares it with its digest. */
+static int check_image(db *d, const char *key, err *e) {
+  arena a = {0};
+  db_image row;
+  int code = db_image_get(d, key, &a, &row, e);
+  arena_clear(&a);
+  return code;
+}
+
+static int check_images(db *d, err *e) {
+  arena a = {0};
+  db_query q = db_ask(d, "SELECT key FROM image", e);
+  while (db_row(&q)) {
+    const char *key = db_out_text(&q, &a);
+    if (!q.code) {
+      q.code = check_image(d, key, e);
+    }
+    arena_clear(&a);
+  }
+  return db_done(&q);
+}
+
+int db_verify(db *d, err *e) {
+  for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
+    TRY(check(d, checks[i], e));
+  }
+  return check_images(d, e);
+}

@@ -1,0 +1,46 @@
+/* db_effort.c -- how long was searched for a problem, and whether rows are there. */
+#include "db_sql.h"
+
+const char *db_path(const db *d) {
+  return d->path;
+}
+
+int db_device_find(db *d, const char *key, int64_t *id, err *e) {
+  db_query q = db_ask(d, "SELECT id FROM device WHERE key = ?1", e);
+  db_in_text(&q, key);
+  return db_first_int(&q, id);
+}
+
+int db_template_find(db *d, const char *hash, int64_t *id, err *e) {
+  db_query q = db_ask(d, "SELECT id FROM template WHERE hash = ?1", e);
+  db_in_text(&q, hash);
+  return db_first_int(&q, id);
+}
+
+int db_effort_add(db *d, int64_t template_id, int64_t device_id, const char *problem, double sec,
+                  err *e) {
+  db_query q =
+      db_ask(d,
+             "INSERT INTO effort (problem, sec)"
+             "SELECT id, ?4 FROM problem WHERE template = ?1 AND device = ?2 AND text = ?3 "
+             "ON CONFLICT (problem) DO UPDATE SET sec = sec + excluded.sec",
+             e);
+  db_in_int(&q, template_id);
+  db_in_int(&q, device_id);
+  db_in_text(&q, problem);
+  db_in_real(&q, sec);
+  return db_run(&q);
+}
+
+int db_effort_get(db *d, int64_t template_id, int64_t device_id, const char *problem, double *sec,
+                  err *e) {
+  db_query q = db_ask(d,
+                      "SELECT e.sec FROM effort AS e JOIN problem AS p ON p.id = e.problem "
+                      "WHERE p.template = ?1 AND p.device = ?2 AND p.text = ?3",
+                      e);
+  db_in_int(&q, template_id);
+  db_in_int(&q, device_id);
+  db_in_text(&q, problem);
+  *sec = db_row(&q) ? db_out_real(&q) : 0;
+  return db_done(&q);
+}

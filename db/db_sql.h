@@ -1,0 +1,93 @@
+/* db_sql.h -- how the files of this folder talk to SQLite; nobody else includes it.
+ *
+ * A question is asked, given its arguments in order, and read row by row, columns in order. What
+ * goes wrong sticks to the query: later calls do nothing, and db_done reports it once.
+ *
+ *   db_query q = db_ask(d, "SELECT id, name FROM device WHERE cc = ?1", e);
+ *   db_in_int(&q, 90);
+ *   while (db_row(&q)) {
+ *     id = db_out_int(&q);
+ *     name = db_out_text(&q, a);
+ *   }
+ *   return db_done(&q);
+ *
+ * Every command runs a handful of statements thousands of times, so each is prepared once per
+ * handle and found again by the address of its text, which must therefore be a literal. Its db_done
+ * comes before it is asked again; a statement left half read would keep a read transaction open.
+ */
+#ifndef DB_SQL_H
+#define DB_SQL_H
+
+#include <sqlite3.h>
+
+#include "db.h"
+#include "hash.h"
+
+enum {
+  DB_MAX_TEXT = 64 << 10,
+  DB_MAX_BULK = 64 << 20,
+  DB_MAX_STATEMENTS = 64, /* distinct texts in this folder: about half as many */
+  DB_BUSY_MS = 5000
+};
+
+struct db {
+  sqlite3 *sql;
+  struct {
+    const char *text;
+    sqlite3_stmt *s;
+  } cache[DB_MAX_STATEMENTS];
+  size_t n_cache;
+  const char *note; /* static, or NULL */
+  char path[];
+};
+
+typedef struct db_query {
+  db *d;
+  sqlite3_stmt *s;
+  err *e;
+  int code; /* the first failure */
+  int i;    /* argument or column last used */
+} db_query;
+
+db_query db_ask(db *d, const char *sql, err *e);
+/* Arguments are borrowed until db_done. */
+void db_in_int(db_query *q, int64_t value);
+void db_in_real(db_query *q, double value);          /* NaN is stored as NULL */
+void db_in_known(db_query *q, double value);         /* 0 is stored as NULL: not known */
+void db_in_text(db_query *q, const char *text);      /* NULL is NULL; at most DB_MAX_TEXT bytes */
+void db_in_bulk_text(db_query *q, const char *text); /* at most DB_MAX_BULK */
+void db_in_bulk(db_query *q, const void *bytes, size_t n); /* 0 bytes are NULL */
+/* db_row -- is there another row? The columns start again at the first. */
+bool db_row(db_query *q);
+int64_t db_out_int(db_query *q);
+double db_out_real(db_query *q);                /* NULL is NaN */
+const char *db_out_text(db_query *q, arena *a); /* NULL is damage */
+const char *db_out_text_or_null(db_query *q, arena *a);
+const void *db_out_bulk(db_query *q, arena *a, size_t *n); /* a NUL follows; NULL is NULL */
+/* db_done -- finish, whether or not every row was read; returns the first failure */
+int db_done(db_query *q);
+/* db_run -- db_row to the end, then db_done */
+int db_run(db_query *q);
+/* db_first_int -- the first column of the first row.
+ *   err  ERR_NOTFOUND  no row; no message */
+int db_first_int(db_query *q, int64_t *value);
+
+/* db_begin ... db_end -- what is between is stored whole or not at all.
+ *   code  of what happened since db_begin: 0 commits, anything else rolls back and is returned */
+int db_begin(db *d, err *e);
+int db_end(db *d, int code, err *e);
+
+/* db_fail -- turn SQLite's answer into one of ours, in words that say how to mend it */
+int db_fail(db *d, int rc, err *e);
+/* db_damaged -- the same for what SQLite did not notice */
+int db_damaged(db *d, const char *what, err *e);
+
+/* db_migrate -- bring an empty or older file to the version after the n-th step, in one
+ * transaction. err  ERR_DB  another program's file, a newer one, or a step failed; nothing has
+ * changed then */
+int db_migrate(db *d, const char *const *steps, int n, err *e);
+
+/* db_image_digest -- of an image's bulk: source, log, cubin, PTX */
+void db_image_digest(const db_image *row, char digest[HASH_TEXT]);
+
+#endif

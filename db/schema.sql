@@ -1,0 +1,164 @@
+-- schema.sql -- the database, as the ordered steps that lead to it.
+--
+-- Each "-- step" line below starts the SQL that takes a database from the version before to the
+-- next one; PRAGMA user_version says how many steps a file has seen. A step that has been released
+-- is never edited: a change is a new step at the end.
+--
+--   device ---+           effort                  seconds spent searching
+--             |             |
+--             +-- problem --+-- trial --+-- sample     measured times
+--             |                   |     +-- estimate   what a model says
+--   template -+                 image ---- image_bulk  source, log, cubin, PTX
+--
+-- Those are the facts, and they are only ever added; effort adds up. `standing` is derived from them
+-- by triggers, so that the best of a problem is one look-up in an index however many trials there
+-- are; the views `result` and `best` are what to read. Every `at` is in seconds since 1970.
+
+-- step 1
+
+CREATE TABLE device ( -- a kind of device: cards with equal keys are interchangeable
+  id   INTEGER PRIMARY KEY,
+  key  TEXT NOT NULL UNIQUE,
+  name TEXT NOT NULL,
+  cc   INTEGER NOT NULL, -- compute capability: 90 is 9.0
+  sms  INTEGER NOT NULL, -- multiprocessors
+  at   INTEGER NOT NULL DEFAULT (unixepoch())
+) STRICT;
+
+CREATE TABLE template ( -- one text of a template; an edited one is another row
+  id      INTEGER PRIMARY KEY,
+  hash    TEXT NOT NULL UNIQUE,
+  family  TEXT NOT NULL,
+  version INTEGER NOT NULL,
+  path    TEXT NOT NULL, -- where it was read from first
+  at      INTEGER NOT NULL DEFAULT (unixepoch())
+) STRICT;
+
+CREATE TABLE problem ( -- what is tuned: one template, one kind of device, one problem
+  id       INTEGER PRIMARY KEY,
+  template INTEGER NOT NULL REFERENCES template (id),
+  device   INTEGER NOT NULL REFERENCES device (id),
+  text     TEXT NOT NULL, -- canonical
+  at       INTEGER NOT NULL DEFAULT (unixepoch()),
+  UNIQUE (template, device, text)
+) STRICT;
+
+CREATE TABLE image ( -- one compilation, failed ones included
+  key   TEXT PRIMARY KEY, -- the hash of what went into it
+  arch  TEXT NOT NULL,
+  nvrtc INTEGER NOT NULL, -- version
+  regs  INTEGER NOT NULL, -- the largest of its kernels, as are the next two
+  spill INTEGER NOT NULL, -- bytes
+  smem  INTEGER NOT NULL, -- bytes
+  sec   REAL NOT NULL,    -- compile time
+  at    INTEGER NOT NULL DEFAULT (unixepoch()),
+  CONSTRAINT key_is_a_hash CHECK (length(key) = 32 AND key NOT GLOB '*[^0-9a-f]*')
+) STRICT;
+
+CREATE TABLE image_bulk ( -- nearly all the bytes of the file, apart so that no scan meets them
+  id     INTEGER PRIMARY KEY,
+  image  TEXT NOT NULL UNIQUE REFERENCES image (key),
+  digest TEXT NOT NULL, -- of the four below: a damaged image is never served
+  source TEXT NOT NULL,
+  log    TEXT,
+  cubin  BLOB,
+  ptx    BLOB
+) STRICT;
+
+CREATE TABLE trial ( -- one candidate and what became of it
+  id      INTEGER PRIMARY KEY,
+  problem INTEGER NOT NULL REFERENCES problem (id),
+  config  TEXT NOT NULL, -- canonical
+  status  TEXT NOT NULL
+    CHECK (status IN ('ok', 'invalid', 'compile', 'launch', 'wrong', 'timeout', 'crashed')),
+  reason  TEXT,
+  image   TEXT REFERENCES image (key),
+  error   REAL, -- in units of the tolerance; NULL is not a number
+  at      INTEGER NOT NULL DEFAULT (unixepoch()),
+  UNIQUE (problem, config)
+) STRICT;
+CREATE INDEX trial_status ON trial (problem, status); -- counts without reading the rows
+
+CREATE TABLE sample ( -- one measured set of times
+  id            INTEGER PRIMARY KEY,
+  trial         INTEGER NOT NULL REFERENCES trial (id),
+  stage         TEXT NOT NULL CHECK (stage IN ('screen', 'final')),
+  median        REAL NOT NULL CHECK (median >= 0), -- seconds
+  spread        REAL NOT NULL,                     -- (p75 - p25) / median
+  launches      INTEGER NOT NULL,
+  cold          INTEGER NOT NULL CHECK (cold IN (0, 1)),
+  driver        INTEGER NOT NULL,
+  uuid          TEXT,
+  clock_mhz     REAL, -- NULL, as the next two: not known
+  power_w       REAL,
+  temperature_c REAL,
+  at            INTEGER NOT NULL DEFAULT (unixepoch())
+) STRICT;
+CREATE INDEX sample_trial ON sample (trial);
+
+CREATE TABLE estimate ( -- what a model says; never mixed with measured times
+  id    INTEGER PRIMARY KEY,
+  trial INTEGER NOT NULL REFERENCES trial (id),
+  model TEXT NOT NULL,
+  sec   REAL NOT NULL CHECK (sec >= 0),
+  at    INTEGER NOT NULL DEFAULT (unixepoch())
+) STRICT;
+CREATE INDEX estimate_trial ON estimate (trial);
+
+CREATE TABLE effort ( -- so long was searched, in all runs: what is left of a budget
+  problem INTEGER PRIMARY KEY REFERENCES problem (id),
+  sec     REAL NOT NULL CHECK (sec >= 0)
+) STRICT;
+
+CREATE TABLE standing ( -- derived: where a trial stands among those of its problem
+  trial   INTEGER PRIMARY KEY REFERENCES trial (id),
+  problem INTEGER NOT NULL REFERENCES problem (id),
+  rank    INTEGER NOT NULL, -- 0 latest final sample, 1 latest screening, 2 latest estimate
+  sec     REAL NOT NULL,
+  spread  REAL NOT NULL,
+  at      INTEGER NOT NULL
+) STRICT;
+CREATE INDEX standing_order ON standing (problem, rank, sec);
+
+-- A newer fact counts unless it is of a lesser kind than the one that stands.
+CREATE TRIGGER sample_stands AFTER INSERT ON sample BEGIN
+  INSERT INTO standing (trial, problem, rank, sec, spread, at)
+  SELECT id, problem, iif(NEW.stage = 'final', 0, 1), NEW.median, NEW.spread, NEW.at
+  FROM trial WHERE id = NEW.trial
+  ON CONFLICT (trial) DO UPDATE
+  SET rank = excluded.rank, sec = excluded.sec, spread = excluded.spread, at = excluded.at
+  WHERE excluded.rank <= rank;
+END;
+CREATE TRIGGER estimate_stands AFTER INSERT ON estimate BEGIN
+  INSERT INTO standing (trial, problem, rank, sec, spread, at)
+  SELECT id, problem, 2, NEW.sec, 0, NEW.at
+  FROM trial WHERE id = NEW.trial
+  ON CONFLICT (trial) DO UPDATE
+  SET rank = excluded.rank, sec = excluded.sec, spread = excluded.spread, at = excluded.at
+  WHERE excluded.rank <= rank;
+END;
+
+CREATE VIEW result AS -- every trial with its times summed up
+SELECT t.id AS trial, t.problem AS problem_id, m.family, m.hash AS template, v.key AS device,
+       p.text AS problem, t.config, t.status, t.reason, t.image, t.error, s.rank, s.sec,
+       iif(s.rank < 2, s.sec, 0.0) AS median, coalesce(s.spread, 0.0) AS spread,
+       coalesce(s.rank = 0, 0) AS final,
+       coalesce((SELECT sec FROM estimate WHERE trial = t.id ORDER BY id DESC LIMIT 1), 0.0)
+         AS modelled,
+       coalesce(i.regs, 0) AS regs, coalesce(i.spill, 0) AS spill, coalesce(i.smem, 0) AS smem
+FROM trial AS t
+JOIN problem AS p ON p.id = t.problem
+JOIN template AS m ON m.id = p.template
+JOIN device AS v ON v.id = p.device
+LEFT JOIN standing AS s ON s.trial = t.id
+LEFT JOIN image AS i ON i.key = t.image;
+
+CREATE VIEW winner AS -- each problem's fastest final, else fastest screened, else least modelled
+SELECT p.id AS problem_id,
+       (SELECT s.trial FROM standing AS s JOIN trial AS t ON t.id = s.trial
+        WHERE s.problem = p.id AND t.status = 'ok'
+        ORDER BY s.rank, s.sec, s.trial LIMIT 1) AS trial
+FROM problem AS p;
+
+CREATE VIEW best AS
+SELECT r.* FROM winner AS w JOIN result AS r ON r.trial = w.trial AND r.problem_id = w.problem_id;

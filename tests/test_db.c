@@ -1,0 +1,838 @@
+/* test_db.c -- the database: what is stored is what comes back, the best is the best, and no file,
+ * however broken or foreign, does worse than one line of explanation. Faults: test_db_faults.c. */
+#define _GNU_SOURCE
+#include "db_fixture.h"
+
+#include <math.h>
+#include <sqlite3.h>
+
+#include "db_sql.h"
+
+static void run_sql(const char *path, const char *sql) {
+  sqlite3 *raw;
+  assert_int_equal(sqlite3_open(path, &raw), SQLITE_OK);
+  char *message = NULL;
+  if (sqlite3_exec(raw, sql, NULL, NULL, &message)) {
+    fail_msg("%s: %s", sql, message);
+  }
+  sqlite3_close(raw);
+}
+
+static void write_file(scratch *s, const char *path, const void *bytes, size_t n) {
+  OK(s, file_write(path, bytes, n, &s->e));
+}
+
+static void hash_file(scratch *s, const char *path, char out[HASH_TEXT]) {
+  str text = {0};
+  OK(s, file_read(path, 1 << 28, &text, &s->e));
+  hash_bytes(text.p, text.n, out);
+  str_clear(&text);
+}
+
+/* ---- facts ----------------------------------------------------------------------------------- */
+
+static void test_rows_are_stored_once(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  int64_t a, b;
+  db_device other = {.key = "L4 sm_89 58", .name = "NVIDIA L4", .cc = 89, .sms = 58};
+  OK(s, db_device_put(d, &other, &a, &s->e));
+  OK(s, db_device_put(d, &card, &b, &s->e));
+  assert_int_equal(a, 2);
+  assert_int_equal(b, 1);
+  OK(s, db_template_put(d, &saxpy, &a, &s->e));
+  assert_int_equal(a, 1);
+  assert_null(db_note(d));
+  db_close(d);
+  OK(s, db_open(s->path, DB_READ, &d, &s->e));
+  assert_null(db_note(d));
+  FAILS(s, ERR_DB, "cannot be written", db_device_put(d, &other, &a, &s->e));
+  db_close(d);
+}
+
+static void test_images_come_back(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  const char cubin[] = "\177ELF\0\1\2\3";
+  db_image in = image_of(image_key, cubin, sizeof cubin), out;
+  FAILS(s, ERR_NOTFOUND, image_key, db_image_get(d, image_key, &s->a, &out, &s->e));
+  OK(s, db_image_put(d, &in, &s->e));
+  OK(s, db_image_put(d, &in, &s->e));
+  OK(s, db_image_get(d, image_key, &s->a, &out, &s->e));
+  assert_string_equal(out.key, in.key);
+  assert_string_equal(out.arch, in.arch);
+  assert_string_equal(out.source, in.source);
+  assert_string_equal(out.log, in.log);
+  assert_int_equal(out.n_cubin, sizeof cubin);
+  assert_memory_equal(out.cubin, cubin, sizeof cubin);
+  assert_int_equal(out.n_ptx, 8);
+  assert_memory_equal(out.ptx, ".version", 8);
+  assert_true(out.nvrtc == 13000 && out.regs == 32 && out.spill == 8 && out.smem == 1024);
+  assert_true(out.sec == 0.25);
+
+  char key[] = "00000000000000000000000000000abd"; /* one that did not compile */
+  in = (db_image){.key = key, .arch = "sm_90", .source = "", .nvrtc = 13000};
+  OK(s, db_image_put(d, &in, &s->e));
+  OK(s, db_image_get(d, key, &s->a, &out, &s->e));
+  assert_true(!out.cubin && !out.ptx && !out.log && !*out.source && !out.n_cubin && !out.n_ptx);
+  OK(s, db_verify(d, &s->e));
+  db_close(d);
+}
+
+static db_result result_of(scratch *s, db *d, int64_t trial) {
+  db_result *rows;
+  size_t n;
+  OK(s, db_results(d, 1, 1, saxpy_problem, &s->a, &rows, &n, &s->e));
+  for (size_t i = 0; i < n; i++) {
+    if (rows[i].trial == trial) {
+      return rows[i];
+    }
+  }
+  fail_msg("no trial %d", (int)trial);
+  return rows[0];
+}
+
+static void test_trial_is_replaced_only_by_another_outcome(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  int64_t id = put_trial(s, d, "BX=64"), again;
+  put_sample(s, d, id, DB_SCREEN, 2e-3);
+  run_sql(s->path, "UPDATE trial SET at = 1");
+  assert_int_equal(put_trial(s, d, "BX=64"), id);
+  run_sql(s->path,
+          "CREATE TABLE untouched AS SELECT 1 / (at = 1) AS yes FROM trial;"
+          "CREATE TABLE must (yes INTEGER NOT NULL) STRICT;"
+          "INSERT INTO must SELECT yes FROM untouched; DROP TABLE untouched; DROP TABLE must");
+  db_trial wrong = trial_of("BX=64");
+  wrong.status = DB_WRONG;
+  wrong.reason = "y[3] is 4.5, reference 4.25";
+  wrong.error = NAN;
+  OK(s, db_trial_put(d, 1, 1, &wrong, &again, &s->e));
+  assert_int_equal(again, id);
+  db_result r = result_of(s, d, id);
+  assert_int_equal(r.t.status, DB_WRONG);
+  assert_string_equal(r.t.reason, wrong.reason);
+  assert_true(isnan(r.t.error));
+  assert_true(r.median == 2e-3); /* its samples stay */
+  db_close(d);
+}
+
+static const char *best_config(scratch *s, db *d) {
+  db_result r;
+  int code = db_best(d, saxpy.hash, card.key, saxpy_problem, &s->a, &r, &s->e);
+  return code ? err_name(code) : r.t.config;
+}
+
+/* Each line: one more fact, and what is best from then on. */
+static void test_best_follows_the_facts(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  assert_string_equal(best_config(s, d), "not found");
+  int64_t a = put_trial(s, d, "A"), b = put_trial(s, d, "B"), c = put_trial(s, d, "C");
+  assert_string_equal(best_config(s, d), "not found");
+  static const struct {
+    int trial; /* 0 A, 1 B, 2 C */
+    int what;  /* 0 screen, 1 final, 2 estimate */
+    double sec;
+    const char *best;
+  } facts[] = {
+      {2, 2, 5e-3, "C"},  {1, 2, 4e-3, "B"},  {1, 2, 6e-3, "C"}, /* a newer estimate counts */
+      {0, 0, 9e-3, "A"},                                         /* measured beats modelled */
+      {1, 0, 8e-3, "B"},  {1, 0, 10e-3, "A"},                    /* a newer screening counts */
+      {1, 1, 20e-3, "B"},                                        /* a final beats screenings */
+      {1, 0, 1e-3, "B"},  {0, 1, 19e-3, "A"}, {0, 1, 21e-3, "B"},
+      {0, 2, 1e-9, "B"},  {1, 0, 99e-3, "B"}, {0, 1, 20e-3, "A"}, /* a tie: the older trial */
+  };
+  for (size_t i = 0; i < sizeof facts / sizeof *facts; i++) {
+    int64_t id = facts[i].trial == 0 ? a : facts[i].trial == 1 ? b : c;
+    if (facts[i].what == 2) {
+      OK(s, db_estimate_put(d, id, "emu:h200 1", facts[i].sec, &s->e));
+    } else {
+      put_sample(s, d, id, facts[i].what ? DB_FINAL : DB_SCREEN, facts[i].sec);
+    }
+    if (strcmp(best_config(s, d), facts[i].best)) {
+      fail_msg("after fact %zu the best is %s, not %s", i, best_config(s, d), facts[i].best);
+    }
+  }
+  db_result r = result_of(s, d, a);
+  assert_true(r.final && r.median == 20e-3 && r.spread == 0.01 && r.modelled == 1e-9);
+  r = result_of(s, d, c);
+  assert_true(!r.final && r.median == 0 && r.modelled == 5e-3);
+
+  db_trial dead = {.problem = saxpy_problem, .config = "A", .status = DB_CRASHED, .reason = "died"};
+  OK(s, db_trial_put(d, 1, 1, &dead, &a, &s->e));
+  assert_string_equal(best_config(s, d), "B");
+  OK(s, db_verify(d, &s->e));
+  db_close(d);
+}
+
+static void test_results_are_ordered_and_counted(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  db_image image = image_of(image_key, "elf", 3);
+  OK(s, db_image_put(d, &image, &s->e));
+  int64_t id;
+  db_trial bad = {.problem = saxpy_problem, .config = "bad", .status = DB_COMPILE, .reason = "no"};
+  OK(s, db_trial_put(d, 1, 1, &bad, &id, &s->e));
+  put_trial(s, d, "untimed");
+  put_sample(s, d, put_trial(s, d, "slow"), DB_SCREEN, 3e-3);
+  OK(s, db_estimate_put(d, put_trial(s, d, "modelled"), "emu:h200 1", 1e-9, &s->e));
+  put_sample(s, d, put_trial(s, d, "final"), DB_FINAL, 2e-3);
+  db_trial quick = trial_of("quick");
+  quick.image = image_key;
+  OK(s, db_trial_put(d, 1, 1, &quick, &id, &s->e));
+  put_sample(s, d, id, DB_SCREEN, 1e-3);
+
+  static const char *const order[] = {"final", "quick", "slow", "modelled", "untimed", "bad"};
+  db_result *rows;
+  size_t n;
+  OK(s, db_results(d, 1, 1, saxpy_problem, &s->a, &rows, &n, &s->e));
+  assert_int_equal(n, 6);
+  for (size_t i = 0; i < n; i++) {
+    assert_string_equal(rows[i].t.config, order[i]);
+    assert_string_equal(rows[i].t.problem, saxpy_problem);
+  }
+  assert_true(rows[1].regs == 32 && rows[1].spill == 8 && rows[1].smem == 1024);
+  assert_string_equal(rows[1].t.image, image_key);
+  assert_true(!rows[0].t.image && rows[0].regs == 0);
+
+  int64_t counts[DB_STATUSES];
+  OK(s, db_counts(d, 1, 1, saxpy_problem, counts, &s->e));
+  assert_true(counts[DB_OK] == 5 && counts[DB_COMPILE] == 1 && counts[DB_WRONG] == 0);
+  OK(s, db_counts(d, 1, 1, "saxpy n=7", counts, &s->e));
+  assert_true(counts[DB_OK] == 0);
+  OK(s, db_results(d, 1, 1, "saxpy n=7", &s->a, &rows, &n, &s->e));
+  assert_int_equal(n, 0);
+  db_close(d);
+}
+
+static void test_effort_adds_up(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  double sec;
+  int64_t id;
+  OK(s, db_effort_add(d, 1, 1, saxpy_problem, 5, &s->e)); /* no trial yet: nowhere to keep it */
+  OK(s, db_effort_get(d, 1, 1, saxpy_problem, &sec, &s->e));
+  assert_true(sec == 0);
+  put_trial(s, d, "A");
+  OK(s, db_effort_add(d, 1, 1, saxpy_problem, 2, &s->e));
+  OK(s, db_effort_add(d, 1, 1, saxpy_problem, 0.5, &s->e));
+  OK(s, db_effort_get(d, 1, 1, saxpy_problem, &sec, &s->e));
+  assert_true(sec == 2.5);
+  OK(s, db_device_find(d, card.key, &id, &s->e));
+  assert_int_equal(id, 1);
+  OK(s, db_template_find(d, saxpy.hash, &id, &s->e));
+  assert_int_equal(id, 1);
+  assert_int_equal(db_device_find(d, "other", &id, &s->e), ERR_NOTFOUND);
+  assert_int_equal(db_template_find(d, "other", &id, &s->e), ERR_NOTFOUND);
+  assert_string_equal(db_path(d), s->path);
+  db_close(d);
+}
+
+static void test_problems_are_listed(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  db_problem *rows;
+  size_t n;
+  OK(s, db_problems(d, NULL, &s->a, &rows, &n, &s->e));
+  assert_int_equal(n, 0);
+  put_sample(s, d, put_trial(s, d, "A"), DB_FINAL, 2e-3);
+  db_trial t = {.problem = "saxpy n=5", .config = "B", .status = DB_LAUNCH, .reason = "no"};
+  int64_t id;
+  OK(s, db_trial_put(d, 1, 1, &t, &id, &s->e));
+  OK(s, db_problems(d, "saxpy", &s->a, &rows, &n, &s->e));
+  assert_int_equal(n, 2);
+  assert_string_equal(rows[0].config, "A");
+  assert_string_equal(rows[0].device_name, card.name);
+  assert_string_equal(rows[0].template_hash, saxpy.hash);
+  assert_int_equal(strlen(rows[0].when), strlen("2025-01-31T12:00:00Z"));
+  assert_true(rows[0].median == 2e-3 && rows[0].n_trials == 1 && rows[0].n_ok == 1);
+  assert_true(rows[0].template_id == 1 && rows[0].device_id == 1);
+  assert_string_equal(rows[1].problem, "saxpy n=5");
+  assert_true(!rows[1].config && rows[1].n_trials == 1 && rows[1].n_ok == 0);
+  assert_true(rows[1].median == 0 && rows[1].modelled == 0);
+  OK(s, db_problems(d, "sgemm", &s->a, &rows, &n, &s->e));
+  assert_int_equal(n, 0);
+  db_close(d);
+}
+
+static void test_rows_that_do_not_fit_are_refused(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  int64_t id;
+  db_trial t = trial_of("A");
+  FAILS(s, ERR_DB, "does not accept", db_trial_put(d, 9, 1, &t, &id, &s->e));
+  t.image = image_key;
+  FAILS(s, ERR_DB, "does not accept", db_trial_put(d, 1, 1, &t, &id, &s->e));
+  db_sample sample = sample_of(DB_FINAL, 1e-3);
+  FAILS(s, ERR_DB, "does not accept", db_sample_put(d, 77, &sample, &s->e));
+  FAILS(s, ERR_DB, "does not accept", db_estimate_put(d, 77, "m", 1, &s->e));
+  id = put_trial(s, d, "A");
+  sample.median = NAN;
+  FAILS(s, ERR_DB, "does not accept", db_sample_put(d, id, &sample, &s->e));
+  db_image image = image_of("not-a-hash", "x", 1);
+  FAILS(s, ERR_DB, "key_is_a_hash", db_image_put(d, &image, &s->e));
+  char *long_text = malloc(DB_MAX_TEXT + 2);
+  memset(long_text, 'x', DB_MAX_TEXT + 1);
+  long_text[DB_MAX_TEXT + 1] = 0;
+  t = trial_of(long_text);
+  FAILS(s, ERR_LIMIT, "too long", db_trial_put(d, 1, 1, &t, &id, &s->e));
+  long_text[DB_MAX_TEXT] = 0;
+  OK(s, db_trial_put(d, 1, 1, &t, &id, &s->e));
+  free(long_text);
+  size_t n = (size_t)DB_MAX_BULK + DB_MAX_TEXT + 1;
+  void *bulk = calloc(n, 1);
+  image = image_of(image_key, bulk, n);
+  FAILS(s, ERR_LIMIT, "64 MiB", db_image_put(d, &image, &s->e));
+  free(bulk);
+  db_stats stats;
+  OK(s, db_stat(d, &stats, &s->e));
+  assert_string_equal(stats.tables[3].table, "image");
+  assert_int_equal(stats.tables[3].rows, 0);
+  assert_string_equal(stats.tables[5].table, "trial");
+  assert_int_equal(stats.tables[5].rows, 2);
+  assert_string_equal(stats.tables[2].table, "problem"); /* the refused trials left none behind */
+  assert_int_equal(stats.tables[2].rows, 1);
+  assert_true(stats.nbytes > 4096 && stats.schema == 1);
+  OK(s, db_verify(d, &s->e));
+  db_close(d);
+}
+
+/* ---- files that are not what they should be
+ * ------------------------------------------------------ */
+
+/* Fails both ways, and leaves the file as it was. */
+static void refused(scratch *s, int code, const char *words) {
+  char before[HASH_TEXT], after[HASH_TEXT];
+  db *d;
+  hash_file(s, s->path, before);
+  FAILS(s, code, words, db_open(s->path, DB_WRITE, &d, &s->e));
+  FAILS(s, code, words, db_open(s->path, DB_READ, &d, &s->e));
+  hash_file(s, s->path, after);
+  assert_string_equal(before, after);
+}
+
+static void test_foreign_files_are_refused(void **state) {
+  scratch *s = *state;
+  char noise[20000];
+  for (size_t i = 0; i < sizeof noise; i++) {
+    noise[i] = (char)(i * 2654435761u >> 13);
+  }
+  write_file(s, s->path, noise, sizeof noise);
+  refused(s, ERR_DB, "is not a database");
+  write_file(s, s->path, "hello\n", 6);
+  refused(s, ERR_DB, "is not a database");
+  remove(s->path);
+  run_sql(s->path, "CREATE TABLE bookmarks (url TEXT)");
+  refused(s, ERR_DB, "of another program");
+  remove(s->path);
+  run_sql(s->path, "PRAGMA application_id = 77; CREATE TABLE t (x); DROP TABLE t");
+  refused(s, ERR_DB, "of another program");
+}
+
+static void test_newer_and_older_files(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  db_close(d);
+  run_sql(s->path, "PRAGMA user_version = 99");
+  refused(s, ERR_DB,
+          "written by a newer version (schema 99, this program knows 1); upgrade autotune "
+          "or name another database with --db");
+  run_sql(s->path, "PRAGMA user_version = -7");
+  refused(s, ERR_DB, "of another program");
+  run_sql(s->path, "PRAGMA user_version = 0");
+  FAILS(s, ERR_NOTFOUND, "is empty", db_open(s->path, DB_READ, &d, &s->e));
+  FAILS(s, ERR_DB, "already exists", db_open(s->path, DB_WRITE, &d, &s->e));
+  run_sql(s->path, "PRAGMA user_version = 1; DROP VIEW best");
+  OK(s, db_open(s->path, DB_READ, &d, &s->e));
+  db_result r;
+  FAILS(s, ERR_DB, "tables this program expects", db_best(d, "h", "k", "p", &s->a, &r, &s->e));
+  db_close(d);
+}
+
+static void test_missing_and_empty(void **state) {
+  scratch *s = *state;
+  db *d;
+  FAILS(s, ERR_NOTFOUND, "tune something first", db_open(s->path, DB_READ, &d, &s->e));
+  FAILS(s, ERR_USAGE, "empty", db_open("", DB_WRITE, &d, &s->e));
+  FAILS(s, ERR_DB, "--db", db_open(s->folder, DB_WRITE, &d, &s->e));
+  FAILS(s, ERR_DB, "--db", db_open(s->folder, DB_READ, &d, &s->e));
+  FAILS(s, ERR_IO, "--db", db_open("/dev/null/x/tuned.db", DB_WRITE, &d, &s->e));
+  FAILS(s, ERR_DB, "Not a directory", db_open("/dev/null/tuned.db", DB_READ, &d, &s->e));
+  write_file(s, s->path, "", 0);
+  FAILS(s, ERR_NOTFOUND, "is empty", db_open(s->path, DB_READ, &d, &s->e));
+  d = open_writer(s); /* an empty file becomes a database */
+  db_close(d);
+  OK(s, db_open(":memory:", DB_WRITE, &d, &s->e));
+  OK(s, db_verify(d, &s->e));
+  db_close(d);
+}
+
+static void test_names_are_taken_literally(void **state) {
+  scratch *s = *state;
+  static const char *const names[] = {"a?mode=memory", "b#c", "50%20", "new folder/deep/ü.db"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    db *d;
+    snprintf(s->path, sizeof s->path, "%s/%s", s->folder, names[i]);
+    d = open_writer(s);
+    db_close(d);
+    assert_int_equal(access(s->path, R_OK), 0);
+    OK(s, db_open(s->path, DB_READ, &d, &s->e));
+    db_close(d);
+  }
+}
+
+/* A database with enough rows for a few dozen pages, closed, everything in one file. */
+static void make_sample_file(scratch *s) {
+  db *d = open_writer(s);
+  char bulk[20000], config[32];
+  memset(bulk, 7, sizeof bulk);
+  db_image image = image_of(image_key, bulk, sizeof bulk);
+  OK(s, db_image_put(d, &image, &s->e));
+  for (int i = 0; i < 200; i++) {
+    snprintf(config, sizeof config, "BX=%d,BY=%d", i, i * i);
+    put_sample(s, d, put_trial(s, d, config), i % 2 ? DB_FINAL : DB_SCREEN, 1e-3 + i * 1e-6);
+  }
+  db_close(d);
+}
+
+/* Reads everything there is; 0, or the first failure. */
+static int read_all(scratch *s) {
+  db *d;
+  db_image image;
+  db_result best, *results;
+  db_problem *problems;
+  size_t n;
+  err_clear(&s->e);
+  TRY(db_open(s->path, DB_READ, &d, &s->e));
+  int code = db_verify(d, &s->e);
+  err e = {0}; /* whatever the verdict, reading on must be safe */
+  db_image_get(d, image_key, &s->a, &image, &e);
+  db_best(d, saxpy.hash, card.key, saxpy_problem, &s->a, &best, &e);
+  db_results(d, 1, 1, saxpy_problem, &s->a, &results, &n, &e);
+  db_problems(d, NULL, &s->a, &problems, &n, &e);
+  db_close(d);
+  arena_clear(&s->a);
+  return code;
+}
+
+/* Every page in turn overwritten, three ways; and the file cut at every page. */
+static void test_damage_is_found(void **state) {
+  scratch *s = *state;
+  make_sample_file(s);
+  assert_int_equal(read_all(s), 0);
+  str good = {0};
+  OK(s, file_read(s->path, 1 << 28, &good, &s->e));
+  size_t n_pages = good.n / 4096;
+  assert_true(n_pages > 25);
+  char *bad = malloc(good.n);
+  for (size_t page = 0; page < n_pages; page++) {
+    for (int how = 0; how < 3; how++) {
+      memcpy(bad, good.p, good.n);
+      char *p = bad + 4096 * page;
+      memset(p + (how == 2 ? 2000 : 0), how == 0 ? 0xa5 : 0, how == 2 ? 1500 : 4096);
+      if (memcmp(bad, good.p, good.n)) {
+        write_file(s, s->path, bad, good.n);
+        int code = read_all(s);
+        bool empty = page == 0 && how == 1; /* zeros at the start: SQLite's empty file */
+        if (code != ERR_DB && !(empty && code)) {
+          fail_msg("page %zu damaged (%d): %s %s", page, how, err_name(code), s->e.message);
+        }
+        assert_null(strchr(s->e.message, '\n'));
+      }
+    }
+    if (page) {
+      write_file(s, s->path, good.p, 4096 * page);
+      refused(s, ERR_DB, "is damaged");
+    }
+  }
+  write_file(s, s->path, good.p, good.n - 4000); /* SQLite opens this one */
+  assert_int_equal(read_all(s), ERR_DB);
+  free(bad);
+  str_clear(&good);
+}
+
+static void test_verify_sees_what_sqlite_does_not(void **state) {
+  scratch *s = *state;
+  static const struct {
+    const char *sql, *words;
+  } damages[] = {
+      {"PRAGMA ignore_check_constraints = ON; UPDATE image SET key = 'X'; UPDATE image_bulk SET "
+       "image = 'X'",
+       "key is not a hash"},
+      {"UPDATE image_bulk SET cubin = zeroblob(20000)", "not what was stored"},
+      {"UPDATE image_bulk SET source = ''", "not what was stored"},
+      {"DELETE FROM image_bulk", "has no source"},
+      {"DELETE FROM template", "missing template"},
+      {"UPDATE standing SET sec = 1 WHERE trial = 7", "trial 7 does not stand"},
+      {"UPDATE standing SET rank = 0 WHERE trial = 7", "trial 7 does not stand"},
+      {"DELETE FROM standing WHERE trial = 7", "trial 7 does not stand"},
+      {"DROP TRIGGER sample_stands; INSERT INTO sample (trial, stage, median, spread, launches, "
+       "cold,"
+       "driver) VALUES (7, 'final', 5, 0, 1, 1, 1)",
+       "trial 7 does not stand"},
+  };
+  for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
+    make_sample_file(s);
+    run_sql(s->path, damages[i].sql);
+    db *d;
+    OK(s, db_open(s->path, DB_READ, &d, &s->e));
+    FAILS(s, ERR_DB, damages[i].words, db_verify(d, &s->e));
+    db_close(d);
+    remove(s->path);
+  }
+}
+
+static void test_texts_from_elsewhere_are_bounded(void **state) {
+  scratch *s = *state;
+  make_sample_file(s);
+  run_sql(s->path, "UPDATE trial SET config = printf('%.*c', 70000, 'x') WHERE id = 200");
+  db *d;
+  db_result *rows;
+  size_t n;
+  OK(s, db_open(s->path, DB_READ, &d, &s->e));
+  FAILS(s, ERR_DB, "longer than", db_results(d, 1, 1, saxpy_problem, &s->a, &rows, &n, &s->e));
+  FAILS(s, ERR_DB, "longer than", db_results(d, 1, 1, saxpy_problem, &s->a, &rows, &n, &s->e));
+  db_close(d);
+  run_sql(s->path, "UPDATE trial SET config = 'x' WHERE id = 200;"
+                   "UPDATE image_bulk SET cubin = zeroblob(80000000)");
+  OK(s, db_open(s->path, DB_READ, &d, &s->e));
+  db_image image;
+  FAILS(s, ERR_LIMIT, "64 MiB", db_image_get(d, image_key, &s->a, &image, &s->e));
+  OK(s, db_results(d, 1, 1, saxpy_problem, &s->a, &rows, &n, &s->e));
+  assert_int_equal(n, 200);
+  db_close(d);
+}
+
+/* ---- permissions and other processes
+ * -------------------------------------------------------------- */
+
+enum { NOBODY = 65534 };
+
+/* Root may do anything, so these tests step down for a while. */
+static void step_down(void) {
+  if (!getuid()) {
+    assert_int_equal(seteuid(NOBODY), 0);
+  }
+}
+static void step_up(void) {
+  if (!getuid()) {
+    assert_int_equal(seteuid(0), 0);
+  }
+}
+
+static int open_as_nobody(scratch *s, db_mode mode, db **d) {
+  err_clear(&s->e);
+  step_down();
+  int code = db_open(s->path, mode, d, &s->e);
+  step_up();
+  return code;
+}
+
+static void test_read_only_folder_and_file(void **state) {
+  scratch *s = *state;
+  make_sample_file(s);
+  db *d;
+  chmod(s->path, 0444);
+  chmod(s->folder, 0555);
+  FAILS(s, ERR_DB, "cannot be written", open_as_nobody(s, DB_WRITE, &d));
+  OK(s, open_as_nobody(s, DB_READ, &d));
+  assert_non_null(strstr(db_note(d), "read-only"));
+  assert_string_equal(best_config(s, d), "BX=1,BY=1");
+  OK(s, db_verify(d, &s->e));
+  db_close(d);
+
+  chmod(s->path, 0666); /* the folder alone */
+  FAILS(s, ERR_DB, "cannot be written", open_as_nobody(s, DB_WRITE, &d));
+  chmod(s->path, 0000);
+  FAILS(s, ERR_DB, "Permission denied", open_as_nobody(s, DB_READ, &d));
+  FAILS(s, ERR_DB, "Permission denied", open_as_nobody(s, DB_WRITE, &d));
+  chmod(s->path, 0444);
+  char path[128];
+  memcpy(path, s->path, sizeof s->path);
+  snprintf(s->path, sizeof s->path, "%s/other.db", s->folder);
+  FAILS(s, ERR_DB, "cannot be created", open_as_nobody(s, DB_WRITE, &d));
+  memcpy(s->path, path, sizeof s->path);
+}
+
+static int write_and_die(scratch *s) {
+  db *d = open_writer(s);
+  put_trial(s, d, "A");
+  kill(getpid(), SIGKILL);
+  return 1;
+}
+
+static int change_and_die(scratch *s) {
+  run_sql(s->path, "PRAGMA journal_mode = DELETE");
+  sqlite3 *raw;
+  sqlite3_open(s->path, &raw);
+  sqlite3_exec(raw, "PRAGMA cache_size = 1; BEGIN; UPDATE image_bulk SET cubin = zeroblob(9000000)",
+               NULL, NULL, NULL);
+  kill(getpid(), SIGKILL);
+  return 1;
+}
+
+/* A killed writer leaves a log, a killed change a journal; without them the file is not whole. */
+static void test_unfinished_file_in_a_read_only_folder(void **state) {
+  scratch *s = *state;
+  int (*const leave[])(scratch *) = {write_and_die, change_and_die};
+  for (int i = 0; i < 2; i++) {
+    db *d;
+    char shm[128];
+    make_sample_file(s);
+    assert_int_equal(child_status(fork_child(leave[i], s)), 128);
+    snprintf(shm, sizeof shm, "%s-shm", s->path);
+    remove(shm);
+    chmod(s->folder, 0555);
+    FAILS(s, ERR_DB, "copy it and the files", open_as_nobody(s, DB_READ, &d));
+    chmod(s->folder, 0777);
+    OK(s, db_open(s->path, DB_WRITE, &d, &s->e));
+    OK(s, db_verify(d, &s->e));
+    assert_int_equal(result_of(s, d, 1).t.status, DB_OK);
+    db_close(d);
+    remove(s->path);
+  }
+}
+
+static void test_locked(void **state) {
+  scratch *s = *state;
+  make_sample_file(s);
+  sqlite3 *other;
+  assert_int_equal(sqlite3_open(s->path, &other), SQLITE_OK);
+  sqlite3_exec(other, "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE", NULL, NULL, NULL);
+  sqlite3_exec(other, "CREATE TABLE t (x)", NULL, NULL, NULL);
+  db *d;
+  double start = now_sec();
+  FAILS(s, ERR_DB, "in use by another program", db_open(s->path, DB_WRITE, &d, &s->e));
+  assert_true(now_sec() - start > 4.5);
+  sqlite3_close(other);
+  d = open_writer(s);
+  assert_int_equal(sqlite3_open(s->path, &other), SQLITE_OK);
+  sqlite3_exec(other, "BEGIN IMMEDIATE", NULL, NULL, NULL);
+  int64_t id;
+  db_trial t = trial_of("new");
+  sqlite3_busy_timeout(d->sql, 50);
+  FAILS(s, ERR_DB, "in use by another program", db_trial_put(d, 1, 1, &t, &id, &s->e));
+  assert_string_equal(best_config(s, d), "BX=1,BY=1"); /* readers don't wait */
+  sqlite3_exec(other, "COMMIT", NULL, NULL, NULL);
+  sqlite3_close(other);
+  OK(s, db_trial_put(d, 1, 1, &t, &id, &s->e));
+  db_close(d);
+}
+
+enum { WRITER_ROWS = 150 };
+
+static int write_rows(scratch *s) {
+  db *d;
+  int64_t device, template, id;
+  err_clear(&s->e);
+  int code = db_open(s->path, DB_WRITE, &d, &s->e);
+  code = code ? code : db_device_put(d, &card, &device, &s->e);
+  code = code ? code : db_template_put(d, &saxpy, &template, &s->e);
+  for (int i = 0; !code && i < WRITER_ROWS; i++) {
+    char config[32];
+    snprintf(config, sizeof config, "%d,%d", i % 3 ? (int)getpid() : 0, i);
+    db_trial t = trial_of(config);
+    db_sample sample = sample_of(DB_FINAL, 1 + i);
+    code = db_trial_put(d, template, device, &t, &id, &s->e);
+    code = code ? code : db_sample_put(d, id, &sample, &s->e);
+  }
+  if (code) {
+    fprintf(stderr, "writer: %s\n", s->e.message);
+  }
+  db_close(d);
+  return code ? 1 : 0;
+}
+
+/* They create it at the same moment, and store some trials that both have. */
+static void test_two_writers_and_a_reader(void **state) {
+  scratch *s = *state;
+  for (int round = 0; round < 5; round++) {
+    snprintf(s->path, sizeof s->path, "%s/%d.db", s->folder, round);
+    pid_t a = fork_child(write_rows, s), b = fork_child(write_rows, s);
+    db *d = NULL;
+    int64_t counts[DB_STATUSES], before = 0;
+    while (waitpid(a, NULL, WNOHANG | WNOWAIT) == 0 && (d || db_open(s->path, DB_READ, &d, NULL))) {
+    }
+    for (int i = 0; d && i < 50; i++) {
+      OK(s, db_counts(d, 1, 1, saxpy_problem, counts, &s->e));
+      assert_true(counts[DB_OK] >= before);
+      before = counts[DB_OK];
+    }
+    db_close(d);
+    assert_int_equal(child_status(a), 0);
+    assert_int_equal(child_status(b), 0);
+    OK(s, db_open(s->path, DB_READ, &d, &s->e));
+    OK(s, db_counts(d, 1, 1, saxpy_problem, counts, &s->e));
+    assert_int_equal(counts[DB_OK], 2 * WRITER_ROWS - WRITER_ROWS / 3);
+    OK(s, db_verify(d, &s->e));
+    db_close(d);
+  }
+}
+
+/* unix-dotfile, one of SQLite's own file layers, has no shared memory: no log is possible on it. */
+static void test_without_a_log(void **state) {
+  scratch *s = *state;
+  sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
+  sqlite3_vfs_register(sqlite3_vfs_find("unix-dotfile"), 1);
+  db *d = open_writer(s);
+  assert_non_null(strstr(db_note(d), "write-ahead log"));
+  put_sample(s, d, put_trial(s, d, "A"), DB_FINAL, 1);
+  db_close(d);
+  OK(s, db_open(s->path, DB_READ, &d, &s->e));
+  assert_string_equal(best_config(s, d), "A");
+  OK(s, db_verify(d, &s->e));
+  db_close(d);
+  sqlite3_vfs_register(usual, 1);
+}
+
+/* ---- versions, places, speed ------------------------------------------------------------------
+ */
+
+static void test_migrations(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  put_trial(s, d, "A");
+  static const char *const good[] = {
+      "not run: the file is past it",
+      "ALTER TABLE device ADD COLUMN memory INTEGER NOT NULL DEFAULT 0",
+      "CREATE TABLE note (text TEXT) STRICT; INSERT INTO note SELECT name FROM device"};
+  static const char *const broken[] = {"", "CREATE TABLE half (x INTEGER) STRICT", "CREATE TABEL"};
+  FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, 3, &s->e));
+  FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, 3, &s->e)); /* not: "half already exists" */
+  db_stats stats;
+  OK(s, db_stat(d, &stats, &s->e));
+  assert_int_equal(stats.schema, 1);
+  OK(s, db_migrate(d, good, 2, &s->e));
+  OK(s, db_migrate(d, good, 3, &s->e));
+  OK(s, db_migrate(d, good, 3, &s->e));
+  OK(s, db_stat(d, &stats, &s->e));
+  assert_int_equal(stats.schema, 3);
+  assert_int_equal(put_trial(s, d, "A"), 1);
+  FAILS(s, ERR_DB, "newer version", db_migrate(d, good, 2, &s->e));
+  db_close(d);
+  run_sql(s->path, "UPDATE note SET text = text; UPDATE device SET memory = 1");
+  FAILS(s, ERR_DB, "newer version", db_open(s->path, DB_READ, &d, &s->e));
+}
+
+static void test_default_path(void **state) {
+  scratch *s = *state;
+  const char *path;
+  setenv("XDG_DATA_HOME", "/data", 1);
+  unsetenv("TUNED_DB");
+  OK(s, db_default_path(&s->a, &path, &s->e));
+  assert_string_equal(path, "/data/autotune/tuned.db");
+  setenv("TUNED_DB", "mine.db", 1);
+  OK(s, db_default_path(&s->a, &path, &s->e));
+  assert_string_equal(path, "mine.db");
+  setenv("TUNED_DB", "", 1);
+  unsetenv("XDG_DATA_HOME");
+  setenv("HOME", "/home/x", 1);
+  OK(s, db_default_path(&s->a, &path, &s->e));
+  assert_string_equal(path, "/home/x/.local/share/autotune/tuned.db");
+  unsetenv("HOME");
+  FAILS(s, ERR_IO, "--db", db_default_path(&s->a, &path, &s->e));
+}
+
+enum { N_PROBLEMS = 20, N_CONFIGS = 10000 };
+
+static double best_open_sec(scratch *s) {
+  double best = 1;
+  for (int i = 0; i < 20; i++) {
+    db *d;
+    double start = now_sec();
+    OK(s, db_open(s->path, i % 2 ? DB_WRITE : DB_READ, &d, &s->e));
+    double sec = now_sec() - start;
+    best = sec < best ? sec : best;
+    db_close(d);
+  }
+  return best;
+}
+
+static double mean_best_sec(scratch *s, db *d, int n) {
+  double start = now_sec();
+  for (int i = 0; i < n; i++) {
+    char problem[32];
+    db_result r;
+    snprintf(problem, sizeof problem, "saxpy n=%d", i % N_PROBLEMS);
+    OK(s, db_best(d, saxpy.hash, card.key, problem, &s->a, &r, &s->e));
+    assert_int_equal(atoi(r.t.config + 3), (i % N_PROBLEMS * 37 + 11) % N_CONFIGS);
+    arena_clear(&s->a);
+  }
+  return (now_sec() - start) / n;
+}
+
+/* 200,000 samples: a look-up must not notice them. */
+static void test_speed(void **state) {
+  scratch *s = *state;
+  db_close(open_writer(s));
+  char sql[1600];
+  snprintf(
+      sql, sizeof sql,
+      "BEGIN;"
+      "WITH RECURSIVE p(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM p WHERE i < %d - 1) "
+      "INSERT INTO problem (id, template, device, text) SELECT i + 1, 1, 1, 'saxpy n=' || i FROM p;"
+      "WITH RECURSIVE c(i) AS (SELECT 0 UNION ALL SELECT i + 1 FROM c WHERE i < %d - 1) "
+      "INSERT INTO trial (problem, config, status, error)"
+      " SELECT p.id, 'BX=' || i, 'ok', 0 FROM problem p, c;"
+      "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, uuid)"
+      " SELECT t.id, 'screen', 1 + (CAST(substr(t.config, 4) AS INT) + 2 * %d"
+      "  - (p.id - 1) * 37 - 11) %% %d, 0.01, 9, 1, 13000, 'GPU-1'"
+      " FROM trial t JOIN problem p ON p.id = t.problem;"
+      "COMMIT",
+      N_PROBLEMS, N_CONFIGS, N_CONFIGS, N_CONFIGS);
+  run_sql(s->path, sql);
+  double open_sec = best_open_sec(s);
+  db *d;
+  OK(s, db_open(s->path, DB_WRITE, &d, &s->e));
+  double best_sec = mean_best_sec(s, d, 2000);
+  double start = now_sec();
+  for (int i = 0; i < 200; i++) {
+    char config[32];
+    snprintf(config, sizeof config, "new %d", i);
+    put_sample(s, d, put_trial(s, d, config), DB_FINAL, 1);
+  }
+  double put_sec = (now_sec() - start) / 200;
+  db_problem *problems;
+  size_t n;
+  start = now_sec();
+  OK(s, db_problems(d, NULL, &s->a, &problems, &n, &s->e));
+  print_message("bench db: %d samples; open %.3f ms, best %.4f ms, put %.3f ms, list %.1f ms\n",
+                N_PROBLEMS * N_CONFIGS, 1e3 * open_sec, 1e3 * best_sec, 1e3 * put_sec,
+                1e3 * (now_sec() - start));
+  assert_int_equal(n, N_PROBLEMS + 1);
+  assert_true(open_sec < 5e-3);
+  assert_true(best_sec < 1e-3);
+  db_close(d);
+}
+
+#define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      SCRATCH_TEST(test_rows_are_stored_once),
+      SCRATCH_TEST(test_images_come_back),
+      SCRATCH_TEST(test_trial_is_replaced_only_by_another_outcome),
+      SCRATCH_TEST(test_best_follows_the_facts),
+      SCRATCH_TEST(test_results_are_ordered_and_counted),
+      SCRATCH_TEST(test_effort_adds_up),
+      SCRATCH_TEST(test_problems_are_listed),
+      SCRATCH_TEST(test_rows_that_do_not_fit_are_refused),
+      SCRATCH_TEST(test_foreign_files_are_refused),
+      SCRATCH_TEST(test_newer_and_older_files),
+      SCRATCH_TEST(test_missing_and_empty),
+      SCRATCH_TEST(test_names_are_taken_literally),
+      SCRATCH_TEST(test_damage_is_found),
+      SCRATCH_TEST(test_verify_sees_what_sqlite_does_not),
+      SCRATCH_TEST(test_texts_from_elsewhere_are_bounded),
+      SCRATCH_TEST(test_read_only_folder_and_file),
+      SCRATCH_TEST(test_unfinished_file_in_a_read_only_folder),
+      SCRATCH_TEST(test_locked),
+      SCRATCH_TEST(test_two_writers_and_a_reader),
+      SCRATCH_TEST(test_without_a_log),
+      SCRATCH_TEST(test_migrations),
+      SCRATCH_TEST(test_default_path),
+      SCRATCH_TEST(test_speed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
