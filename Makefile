@@ -32,7 +32,8 @@ TUNER_SRC := $(wildcard tuner/*.c)
 TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o)
 TEST_SRC := $(wildcard tests/test_*.c)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
-EMBEDDED := $(sort $(wildcard templates/*.lua templates/*.cuh)) $(wildcard runtime/run/*.cu)
+EMBEDDED := $(sort $(wildcard templates/*.lua templates/*.cuh)) $(wildcard runtime/run/*.cu) \
+  $(sort $(wildcard db/presets/*.txt))
 
 all: $(B)/libtuned.a
 
@@ -90,7 +91,7 @@ $(B)/%.o: %.c
 	@echo '  CC  $<'
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
-# Templates and the runtime's own device code travel inside the library.
+# Templates, the runtime's own device code and shipped results travel inside the library.
 $(B)/embedded.c: $(EMBEDDED) generator/embed.sh
 	@mkdir -p $(@D)
 	sh generator/embed.sh $(EMBEDDED) > $@

@@ -1,0 +1,221 @@
+#define _GNU_SOURCE
+#include "compile.h"
+
+#include <ctype.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "compile_log.h"
+#include "file.h"
+#include "nvrtc_api.h"
+
+struct rt_compiler {
+  nvrtc_api api;
+  int version;
+};
+
+int rt_compiler_open(rt_compiler **out, err *e) {
+  *out = NULL;
+  rt_compiler *c = calloc(1, sizeof *c);
+  if (!c) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  int rc = nvrtc_api_open(&c->api, e), major = 0, minor = 0;
+  if (rc) {
+    free(c);
+    return rc;
+  }
+  c->api.nvrtcVersion(&major, &minor);
+  c->version = 1000 * major + 10 * minor;
+  *out = c;
+  return 0;
+}
+
+void rt_compiler_close(rt_compiler *c) {
+  free(c);
+}
+
+int rt_compiler_version(const rt_compiler *c) {
+  return c->version;
+}
+const char *rt_compiler_path(const rt_compiler *c) {
+  return c->api.path;
+}
+
+/* ---- options and the key ------------------------------------------------------------------- */
+
+enum { OPTIONS_MAX = 12, OPTION_TEXT = PATH_MAX + 16 };
+
+typedef struct options {
+  const char *list[OPTIONS_MAX];
+  int n;
+  int n_hashed; /* those before belong to the key */
+  char arch[64], include[OPTION_TEXT], cccl[OPTION_TEXT];
+} options;
+
+static bool is_cubin(const rt_source *s) {
+  return !strncmp(s->arch, "sm_", 3);
+}
+
+/* What decides the code stands in front; where the headers lie and how NVRTC works comes after. */
+static void make_options(const rt_compiler *c, const rt_source *s, options *o) {
+  o->n = 0;
+  snprintf(o->arch, sizeof o->arch, "--gpu-architecture=%s", s->arch);
+  o->list[o->n++] = o->arch;
+  o->list[o->n++] = "--std=c++17";
+  if (s->lineinfo) {
+    o->list[o->n++] = "-lineinfo";
+  }
+  o->n_hashed = o->n;
+  if (is_cubin(s)) {
+    o->list[o->n++] = "--ptxas-options=-v";
+  }
+  if (c->version >= 12090) { /* the first with a cache of its own */
+    o->list[o->n++] = "--no-cache";
+  }
+  if (*c->api.include) {
+    snprintf(o->include, sizeof o->include, "-I%s", c->api.include);
+    snprintf(o->cccl, sizeof o->cccl, "-I%s/cccl", c->api.include); /* CUB, since CUDA 13 */
+    o->list[o->n++] = o->include;
+    o->list[o->n++] = o->cccl;
+  }
+}
+
+void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT]) {
+  options o;
+  str text = {0};
+  make_options(c, s, &o);
+  for (int i = 0; i < o.n_hashed; i++) {
+    str_addf(&text, "%s ", o.list[i]);
+  }
+  str_addf(&text, "nvrtc %d\n", c->version);
+  str_add(&text, s->text + s->body);
+  hash_bytes(str_text(&text), text.n, key);
+  str_clear(&text);
+}
+
+/* ---- is the architecture one that this NVRTC knows? ---------------------------------------- */
+
+static void list_archs(const int *archs, int n, str *out) {
+  for (int i = 0; i < n; i++) {
+    str_addf(out, "%s%d", i ? " " : "", archs[i]);
+  }
+}
+
+/* "sm_90a" and "compute_120f" to 90 and 120; -1 for anything else. */
+static int arch_number(const char *arch) {
+  const char *digits = strchr(arch, '_');
+  if (!digits || (strncmp(arch, "sm_", 3) && strncmp(arch, "compute_", 8)) ||
+      !isdigit((unsigned char)digits[1])) {
+    return -1;
+  }
+  char *end;
+  long number = strtol(digits + 1, &end, 10);
+  bool suffix = *end && strchr("af", *end) && !end[1];
+  return (*end == 0 || suffix) && number < 10000 ? (int)number : -1;
+}
+
+static int check_arch(rt_compiler *c, const char *arch, err *e) {
+  int archs[64], n = 0, wanted = arch_number(arch);
+  if (c->api.nvrtcGetNumSupportedArchs(&n) || n > 64 || c->api.nvrtcGetSupportedArchs(archs)) {
+    return 0; /* it does not say: let the compilation decide */
+  }
+  for (int i = 0; i < n; i++) {
+    if (archs[i] == wanted) {
+      return 0;
+    }
+  }
+  str known = {0};
+  list_archs(archs, n, &known);
+  int rc =
+      err_set(e, ERR_USAGE,
+              "NVRTC %d.%d can't compile for %.40s; use sm_N or compute_N with N one of %s, or "
+              "another CUDA toolkit",
+              c->version / 1000, c->version % 1000 / 10, arch, str_text(&known));
+  str_clear(&known);
+  return rc;
+}
+
+/* ---- compiling ----------------------------------------------------------------------------- */
+
+typedef nvrtcResult size_function(nvrtcProgram, size_t *);
+typedef nvrtcResult get_function(nvrtcProgram, char *);
+
+/* Appends what a pair of NVRTC's functions returns; nothing there is no error. */
+static int fetch(nvrtcProgram p, size_function *size, get_function *get, bool text, str *out,
+                 err *e) {
+  size_t n = 0;
+  if (size(p, &n) || n <= (size_t)text) {
+    return 0;
+  }
+  char *bytes = malloc(n);
+  if (bytes && get(p, bytes) == NVRTC_SUCCESS) {
+    str_add_n(out, bytes, n - text); /* a text's size counts its NUL */
+  }
+  bool failed = !bytes || out->failed;
+  free(bytes);
+  return failed ? err_set(e, ERR_NOMEM, "out of memory for %zu bytes of NVRTC's output", n) : 0;
+}
+
+/* NVRTC 13.0 separates ptxas's errors from its account of the kernels by a NUL: without it, the
+ * log is one text. */
+static void remove_nuls(str *text) {
+  size_t kept = 0;
+  for (size_t i = 0; i < text->n; i++) {
+    if (text->p[i]) {
+      text->p[kept++] = text->p[i];
+    }
+  }
+  if (text->n) {
+    text->n = kept;
+    text->p[kept] = 0;
+  }
+}
+
+static int run(rt_compiler *c, nvrtcProgram p, const rt_source *s, rt_image *image, err *e) {
+  options o;
+  make_options(c, s, &o);
+  double start = now_sec();
+  nvrtcResult result = c->api.nvrtcCompileProgram(p, o.n, o.list);
+  image->sec = now_sec() - start;
+  TRY(fetch(p, c->api.nvrtcGetProgramLogSize, c->api.nvrtcGetProgramLog, true, &image->log, e));
+  remove_nuls(&image->log);
+  return result ? log_error(str_text(&image->log), c->api.nvrtcGetErrorString(result), e) : 0;
+}
+
+static int fetch_image(rt_compiler *c, nvrtcProgram p, const rt_source *s, rt_image *image,
+                       err *e) {
+  TRY(fetch(p, c->api.nvrtcGetPTXSize, c->api.nvrtcGetPTX, true, &image->ptx, e));
+  if (is_cubin(s)) {
+    TRY(fetch(p, c->api.nvrtcGetCUBINSize, c->api.nvrtcGetCUBIN, false, &image->cubin, e));
+  }
+  bool whole = image->ptx.n && (!is_cubin(s) || image->cubin.n);
+  return whole ? 0 : err_set(e, ERR_COMPILE, "NVRTC returned no image for %s", s->arch);
+}
+
+int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e) {
+  nvrtcProgram p;
+  rt_image_clear(image);
+  TRY(check_arch(c, s->arch, e));
+  rt_image_key(c, s, image->key);
+  nvrtcResult made = c->api.nvrtcCreateProgram(&p, s->text, "kernel.cu", 0, NULL, NULL);
+  if (made) {
+    return err_set(e, ERR_COMPILE, "NVRTC: %s", c->api.nvrtcGetErrorString(made));
+  }
+  int rc = run(c, p, s, image, e);
+  rc = rc ? rc : fetch_image(c, p, s, image, e);
+  c->api.nvrtcDestroyProgram(&p);
+  return rc ? rc : log_kernels(str_text(&image->log), a, &image->kernels, &image->n_kernels, e);
+}
+
+void rt_image_init(rt_image *image) {
+  *image = (rt_image){0};
+}
+
+void rt_image_clear(rt_image *image) {
+  str_clear(&image->cubin);
+  str_clear(&image->ptx);
+  str_clear(&image->log);
+  rt_image_init(image);
+}

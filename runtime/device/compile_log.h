@@ -1,0 +1,19 @@
+/* compile_log.h -- what NVRTC and ptxas wrote, as values. Private to compile.c and its test.
+ *
+ * Two kinds of line matter: the first error, which becomes the message of the err, and ptxas's
+ * account of each kernel (registers, stack, spills, shared memory), printed with -v. Both formats
+ * are prose that has changed between versions, so a line that is not understood is skipped.
+ */
+#ifndef RT_COMPILE_LOG_H
+#define RT_COMPILE_LOG_H
+
+#include "compile.h"
+
+/* log_kernels -- one entry per "Compiling entry function", in the log's order, in the arena.
+ *   err  ERR_NOMEM */
+int log_kernels(const char *log, arena *a, const rt_kernel_info **kernels, size_t *n, err *e);
+/* log_error -- set *e from the first line that is an error; returns ERR_COMPILE.
+ *   in  fallback  the message when no line is one */
+int log_error(const char *log, const char *fallback, err *e);
+
+#endif

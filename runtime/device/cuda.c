@@ -1,0 +1,438 @@
+/* cuda.c -- a GPU behind device.h, by the driver API.
+ *
+ * Every entry point may be called from a thread that has another context current, or none (libtuned
+ * is called from its users' threads). ENTER asks first, which takes a few nanoseconds, sets ours
+ * only when it must, and puts another one back when the function returns. A fault in a kernel shows
+ * up at whatever call comes next; from then on the context refuses everything, and device->dead
+ * says so.
+ */
+#define _GNU_SOURCE
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cuda_device.h"
+
+static cuda *of(rt_device *d) {
+  return (cuda *)d;
+}
+
+/* Every failure of a driver call ends here. */
+#define FAIL(d, e, r, ...) cuda_explain(&of(d)->api, r, &(d)->dead, e, __VA_ARGS__)
+
+typedef struct visit {
+  const cuda *c;
+  CUcontext before; /* the thread's own, to be put back; NULL: nothing to put back */
+} visit;
+
+static void leave(visit *v) {
+  if (v->before) {
+    v->c->api.cuCtxSetCurrent(v->before);
+  }
+}
+
+static int enter(rt_device *d, visit *v, err *e) {
+  const cuda *c = of(d);
+  CUcontext current = NULL;
+  if (d->dead) {
+    return err_set(e, ERR_LAUNCH,
+                   "the GPU's context died of an earlier fault; open the device again");
+  }
+  if (c->api.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == c->context) {
+    return 0;
+  }
+  CUresult r = c->api.cuCtxSetCurrent(c->context);
+  *v = (visit){c, r ? NULL : current};
+  return r ? FAIL(d, e, r, "entering the GPU's context") : 0;
+}
+
+#define ENTER(d, e)                                                                                \
+  visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};                                     \
+  TRY(enter(d, &visit_, e))
+
+/* For what returns nothing: a dead context has already lost what would be freed. */
+#define ENTER_OR_RETURN(d)                                                                         \
+  visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};                                     \
+  if (enter(d, &visit_, NULL)) {                                                                   \
+    return;                                                                                        \
+  }
+
+/* ---- memory -------------------------------------------------------------------------------- */
+
+static int memory_free(rt_device *d, int64_t *nbytes, err *e) {
+  size_t left, total;
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuMemGetInfo(&left, &total);
+  *nbytes = r ? 0 : (int64_t)left;
+  return r ? FAIL(d, e, r, "asking for the GPU's free memory") : 0;
+}
+
+static int alloc(rt_device *d, size_t nbytes, rt_ptr *p, err *e) {
+  CUdeviceptr address = 0;
+  *p = 0;
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuMemAlloc(&address, nbytes ? nbytes : 1);
+  if (r == CUDA_ERROR_OUT_OF_MEMORY) {
+    int64_t left = 0;
+    memory_free(d, &left, NULL);
+    return FAIL(d, e, r, "allocating %zu bytes on the GPU, of which %lld are free", nbytes,
+                (long long)left);
+  }
+  *p = address;
+  return r ? FAIL(d, e, r, "allocating %zu bytes on the GPU", nbytes) : 0;
+}
+
+static void release(rt_device *d, rt_ptr p) {
+  ENTER_OR_RETURN(d);
+  if (p) {
+    of(d)->api.cuMemFree(p);
+  }
+}
+
+/* ---- copies -------------------------------------------------------------------------------- */
+
+static int stream_sync(rt_device *d, rt_stream s, err *e) {
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuStreamSynchronize(s);
+  return r ? FAIL(d, e, r, "running on the GPU") : 0;
+}
+
+static int copy_in(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s, err *e) {
+  ENTER(d, e);
+  CUresult r = nbytes ? of(d)->api.cuMemcpyHtoDAsync(to, from, nbytes, s) : CUDA_SUCCESS;
+  return r ? FAIL(d, e, r, "copying %zu bytes to the GPU", nbytes) : stream_sync(d, s, e);
+}
+
+static int copy_out(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s, err *e) {
+  ENTER(d, e);
+  CUresult r = nbytes ? of(d)->api.cuMemcpyDtoHAsync(to, from, nbytes, s) : CUDA_SUCCESS;
+  return r ? FAIL(d, e, r, "copying %zu bytes from the GPU", nbytes) : stream_sync(d, s, e);
+}
+
+static int copy(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_stream s, err *e) {
+  ENTER(d, e);
+  CUresult r = nbytes ? of(d)->api.cuMemcpyDtoDAsync(to, from, nbytes, s) : CUDA_SUCCESS;
+  return r ? FAIL(d, e, r, "copying %zu bytes on the GPU", nbytes) : 0;
+}
+
+static int set(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_stream s, err *e) {
+  ENTER(d, e);
+  CUresult r = nbytes ? of(d)->api.cuMemsetD8Async(to, byte, nbytes, s) : CUDA_SUCCESS;
+  return r ? FAIL(d, e, r, "setting %zu bytes on the GPU", nbytes) : 0;
+}
+
+/* ---- modules ------------------------------------------------------------------------------- */
+
+static bool is_elf(const void *image, size_t n) {
+  return n >= 4 && !memcmp(image, "\177ELF", 4);
+}
+
+/* The driver takes no length and trusts the ELF header, so a cut image would be read past its end.
+ */
+static bool is_whole(const unsigned char *image, size_t n) {
+  uint64_t sections;
+  uint16_t size, count;
+  if (n < 64) {
+    return false;
+  }
+  memcpy(&sections, image + 0x28, sizeof sections); /* e_shoff, e_shentsize, e_shnum of ELF64 */
+  memcpy(&size, image + 0x3a, sizeof size);
+  memcpy(&count, image + 0x3c, sizeof count);
+  return sections <= n && (uint64_t)size * count <= n - sections;
+}
+
+static int load(rt_device *d, const void *image, rt_module **m, err *e) {
+  char log[512] = "";
+  CUjit_option options[] = {CU_JIT_ERROR_LOG_BUFFER, CU_JIT_ERROR_LOG_BUFFER_SIZE_BYTES};
+  void *values[] = {log, (void *)(uintptr_t)sizeof log};
+  CUmodule module = NULL;
+  CUresult r = of(d)->api.cuModuleLoadDataEx(&module, image, 2, options, values);
+  *m = (rt_module *)module;
+  log[strcspn(log, "\n")] = 0;
+  return r ? FAIL(d, e, r, "loading an image%s%s", *log ? ": " : "", log) : 0;
+}
+
+/* PTX, from another GPU's image, is text that must end with a NUL. */
+static int load_text(rt_device *d, const void *image, size_t nbytes, rt_module **m, err *e) {
+  char *text = malloc(nbytes + 1);
+  if (!text) {
+    return err_set(e, ERR_NOMEM, "out of memory for an image of %zu bytes", nbytes);
+  }
+  memcpy(text, image, nbytes);
+  text[nbytes] = 0;
+  int rc = load(d, text, m, e);
+  free(text);
+  return rc;
+}
+
+static int module_load(rt_device *d, const void *image, size_t nbytes, rt_module **m, err *e) {
+  *m = NULL;
+  ENTER(d, e);
+  bool elf = is_elf(image, nbytes);
+  if (elf ? !is_whole(image, nbytes) : nbytes == 0 || memchr(image, 0, nbytes - 1)) {
+    return err_set(e, ERR_LAUNCH, "the image of %zu bytes is damaged; compile it again", nbytes);
+  }
+  return elf ? load(d, image, m, e) : load_text(d, image, nbytes, m, e);
+}
+
+static void module_unload(rt_device *d, rt_module *m) {
+  ENTER_OR_RETURN(d);
+  if (m) {
+    of(d)->api.cuModuleUnload((CUmodule)m);
+  }
+}
+
+/* ---- functions ----------------------------------------------------------------------------- */
+
+static int function(rt_device *d, rt_module *m, const char *name, rt_function **f, err *e) {
+  CUfunction found = NULL;
+  *f = NULL;
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuModuleGetFunction(&found, (CUmodule)m, name);
+  *f = (rt_function *)found;
+  return r ? FAIL(d, e, r, "looking for kernel %s in its image", name) : 0;
+}
+
+static int function_info(rt_device *d, rt_function *f, rt_function_info *info, err *e) {
+  int regs, threads, smem, local;
+  const struct {
+    CUfunction_attribute attribute;
+    int *value;
+  } list[] = {{CU_FUNC_ATTRIBUTE_NUM_REGS, &regs},
+              {CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK, &threads},
+              {CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES, &smem},
+              {CU_FUNC_ATTRIBUTE_LOCAL_SIZE_BYTES, &local}};
+  ENTER(d, e);
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    CUresult r = of(d)->api.cuFuncGetAttribute(list[i].value, list[i].attribute, (CUfunction)f);
+    if (r) {
+      return FAIL(d, e, r, "reading a kernel's attributes");
+    }
+  }
+  *info = (rt_function_info){regs, threads, smem, local};
+  return 0;
+}
+
+/* The limit belongs to the kernel, and several plans may share it: it is only ever raised. */
+static int raise_smem(rt_device *d, CUfunction f, int nbytes, err *e) {
+  const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
+  int now = 0;
+  CUresult r = of(d)->api.cuFuncGetAttribute(&now, attribute, f);
+  if (!r && now < nbytes) {
+    r = of(d)->api.cuFuncSetAttribute(f, attribute, nbytes);
+  }
+  if (r == CUDA_ERROR_INVALID_VALUE) {
+    return err_set(e, ERR_LAUNCH,
+                   "%d bytes of dynamic shared memory do not fit beside the kernel's static ones; "
+                   "%lld is the most for both",
+                   nbytes, (long long)d->info.smem_block);
+  }
+  return r ? FAIL(d, e, r, "allowing %d bytes of shared memory", nbytes) : 0;
+}
+
+static int function_smem(rt_device *d, rt_function *f, int64_t nbytes, err *e) {
+  ENTER(d, e);
+  if (nbytes < 0 || nbytes > d->info.smem_block) {
+    return err_set(e, ERR_LAUNCH, "%lld bytes of dynamic shared memory asked for, %lld is the most",
+                   (long long)nbytes, (long long)d->info.smem_block);
+  }
+  return raise_smem(d, (CUfunction)f, (int)nbytes, e);
+}
+
+static int occupancy(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e) {
+  *blocks = 0;
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (CUfunction)f,
+                                                                      threads, (size_t)smem);
+  return r ? FAIL(d, e, r, "asking for the occupancy of %d threads and %lld bytes", threads,
+                  (long long)smem)
+           : 0;
+}
+
+static int launch_failed(rt_device *d, const uint32_t grid[3], const uint32_t block[3],
+                         uint32_t smem, CUresult r, err *e) {
+  if (r == CUDA_ERROR_INVALID_VALUE) {
+    return err_set(e, ERR_LAUNCH,
+                   "%ux%ux%u blocks of %ux%ux%u threads with %u bytes of shared memory are beyond "
+                   "what the kernel or the GPU allows",
+                   grid[0], grid[1], grid[2], block[0], block[1], block[2], smem);
+  }
+  return FAIL(d, e, r,
+              "launching %ux%ux%u blocks of %ux%ux%u threads with %u bytes of shared memory",
+              grid[0], grid[1], grid[2], block[0], block[1], block[2], smem);
+}
+
+static int launch(rt_device *d, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
+                  uint32_t smem, rt_stream s, void **args, err *e) {
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuLaunchKernel((CUfunction)f, grid[0], grid[1], grid[2], block[0],
+                                         block[1], block[2], smem, s, args, NULL);
+  return r ? launch_failed(d, grid, block, smem, r, e) : 0;
+}
+
+/* ---- streams and events -------------------------------------------------------------------- */
+
+static int stream_new(rt_device *d, rt_stream *s, err *e) {
+  CUstream stream = NULL;
+  *s = NULL;
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuStreamCreate(&stream, CU_STREAM_DEFAULT);
+  *s = stream;
+  return r ? FAIL(d, e, r, "making a stream") : 0;
+}
+
+static void stream_free(rt_device *d, rt_stream s) {
+  ENTER_OR_RETURN(d);
+  if (s) {
+    of(d)->api.cuStreamDestroy(s);
+  }
+}
+
+static int event_new(rt_device *d, rt_event **ev, err *e) {
+  CUevent event = NULL;
+  *ev = NULL;
+  ENTER(d, e);
+  if (!of(d)->api.cuEventElapsedTime) {
+    return err_set(e, ERR_DEVICE, "the NVIDIA driver has no event times; install a newer one");
+  }
+  CUresult r = of(d)->api.cuEventCreate(&event, CU_EVENT_DEFAULT);
+  *ev = (rt_event *)event;
+  return r ? FAIL(d, e, r, "making an event") : 0;
+}
+
+static void event_free(rt_device *d, rt_event *ev) {
+  ENTER_OR_RETURN(d);
+  if (ev) {
+    of(d)->api.cuEventDestroy((CUevent)ev);
+  }
+}
+
+static int event_record(rt_device *d, rt_event *ev, rt_stream s, err *e) {
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuEventRecord((CUevent)ev, s);
+  return r ? FAIL(d, e, r, "recording an event") : 0;
+}
+
+static int elapsed(rt_device *d, rt_event *from, rt_event *to, double *sec, err *e) {
+  float msec = 0;
+  *sec = 0;
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuEventSynchronize((CUevent)to);
+  if (r) {
+    return FAIL(d, e, r, "running on the GPU");
+  }
+  r = of(d)->api.cuEventElapsedTime(&msec, (CUevent)from, (CUevent)to);
+  *sec = 1e-3 * (double)msec;
+  return r ? FAIL(d, e, r, "reading the time between two events") : 0;
+}
+
+/* ---- opening and closing ------------------------------------------------------------------- */
+
+static void close_device(rt_device *d) {
+  if (d) {
+    if (of(d)->retained) {
+      of(d)->api.cuDevicePrimaryCtxRelease(of(d)->handle);
+    }
+    free(d);
+  }
+}
+
+static const rt_device_ops ops = {
+    .close = close_device,
+    .alloc = alloc,
+    .release = release,
+    .memory_free = memory_free,
+    .copy_in = copy_in,
+    .copy_out = copy_out,
+    .copy = copy,
+    .set = set,
+    .module_load = module_load,
+    .module_unload = module_unload,
+    .function = function,
+    .function_info = function_info,
+    .function_smem = function_smem,
+    .occupancy = occupancy,
+    .launch = launch,
+    .stream_new = stream_new,
+    .stream_free = stream_free,
+    .stream_sync = stream_sync,
+    .event_new = event_new,
+    .event_free = event_free,
+    .event_record = event_record,
+    .elapsed = elapsed,
+};
+
+static int count(const cuda_api *api, int *n, err *e) {
+  *n = 0;
+  CUresult r = api->cuDeviceGetCount(n);
+  return r ? cuda_explain(api, r, NULL, e, "counting the GPUs") : 0;
+}
+
+int rt_cuda_count(int *n, err *e) {
+  cuda_api api;
+  *n = 0;
+  TRY(cuda_api_open(&api, true, e));
+  return count(&api, n, e);
+}
+
+static int retain(cuda *d, int ordinal, err *e) {
+  int n;
+  TRY(count(&d->api, &n, e));
+  if (ordinal >= n) {
+    return err_set(e, ERR_DEVICE, "no GPU %d: this machine shows %d, numbered from 0", ordinal, n);
+  }
+  CUresult r = d->api.cuDeviceGet(&d->handle, ordinal);
+  r = r ? r : d->api.cuDevicePrimaryCtxRetain(&d->context, d->handle);
+  d->retained = !r;
+  return r ? cuda_explain(&d->api, r, NULL, e, "opening GPU %d", ordinal) : 0;
+}
+
+/* The caller's context; its ordinal is found by comparing handles. */
+static int adopt(cuda *d, int *ordinal, err *e) {
+  int n;
+  CUresult r = d->api.cuCtxGetCurrent(&d->context);
+  if (!r && !d->context) {
+    return err_set(e, ERR_DEVICE,
+                   "no CUDA context is current on this thread; make one (cudaFree(0), "
+                   "cuCtxSetCurrent), or open a GPU by its number");
+  }
+  r = r ? r : d->api.cuCtxGetDevice(&d->handle);
+  if (r) {
+    return cuda_explain(&d->api, r, NULL, e, "reading the current CUDA context");
+  }
+  TRY(count(&d->api, &n, e));
+  for (*ordinal = 0; *ordinal < n; ++*ordinal) {
+    CUdevice handle;
+    if (!d->api.cuDeviceGet(&handle, *ordinal) && handle == d->handle) {
+      return 0;
+    }
+  }
+  return err_set(e, ERR_DEVICE, "the current CUDA context is of no GPU that the driver shows");
+}
+
+/* A thread without a context keeps ours from now on: entering then costs nothing. */
+static int open_device(cuda *d, int ordinal, err *e) {
+  visit v = {NULL, NULL};
+  TRY(cuda_api_open(&d->api, ordinal >= 0, e));
+  TRY(ordinal < 0 ? adopt(d, &ordinal, e) : retain(d, ordinal, e));
+  TRY(cuda_info(d, ordinal, e));
+  TRY(enter(&d->device, &v, e));
+  leave(&v);
+  return 0;
+}
+
+int rt_cuda_open(int ordinal, rt_device **out, err *e) {
+  *out = NULL;
+  cuda *d = calloc(1, sizeof *d);
+  if (!d) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  d->device.ops = &ops;
+  int rc = open_device(d, ordinal, e);
+  if (rc) {
+    close_device(&d->device);
+    return rc;
+  }
+  *out = &d->device;
+  return 0;
+}

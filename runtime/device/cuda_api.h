@@ -1,0 +1,53 @@
+/* cuda_api.h -- the CUDA driver's functions, found at run time. Private to the cuda*.c files.
+ *
+ * The lists are over the names of the real cuda.h, which are macros for the versioned symbols
+ * (cuMemAlloc is cuMemAlloc_v2): the argument of CUDA_LOAD is expanded before it becomes the text
+ * for dlsym, so symbol, type and member always belong together. A driver that lacks a REQUIRED one
+ * is too old; an OPTIONAL one is NULL when missing.
+ */
+#ifndef RT_CUDA_API_H
+#define RT_CUDA_API_H
+
+#include <cuda.h>
+#include <stdbool.h>
+
+#include "err.h"
+
+/* clang-format off */
+#define CUDA_REQUIRED(X)                                                                            \
+  X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString)                             \
+  X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceTotalMem) \
+  X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease)                                          \
+  X(cuCtxGetCurrent) X(cuCtxSetCurrent) X(cuCtxGetDevice)                                           \
+  X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo)                                                        \
+  X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)                 \
+  X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction)                                    \
+  X(cuFuncGetAttribute) X(cuFuncSetAttribute)                                                       \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuLaunchKernel)                                  \
+  X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)                                       \
+  X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize)
+/* clang-format on */
+
+#define CUDA_OPTIONAL(X) X(cuDeviceGetUuid) X(cuEventElapsedTime)
+
+typedef struct cuda_api {
+#define CUDA_MEMBER(f) __typeof__(f) *f;
+  CUDA_REQUIRED(CUDA_MEMBER)
+  CUDA_OPTIONAL(CUDA_MEMBER)
+#undef CUDA_MEMBER
+} cuda_api;
+
+/* cuda_api_open -- libcuda.so.1 by the loader's rules, then the folders where container runtimes
+ * and distributions put it; cuInit included. The toolkit's stub (libcuda.so) is never tried. The
+ * driver stays loaded until the program ends.
+ *   in   load  false: only if this process has loaded the driver already; nothing is started
+ *   err  ERR_DEVICE  no driver, too old, or it refused to start; says which and what to do */
+int cuda_api_open(cuda_api *api, bool load, err *e);
+
+/* cuda_explain -- *e from a failed call: what we were doing, CUDA's name and words, what to do.
+ *   out  *dead  set (never cleared) when the context is lost for good; may be NULL
+ *   returns the code that device.h documents for this result */
+int cuda_explain(const cuda_api *api, CUresult r, bool *dead, err *e, const char *doing, ...)
+    __attribute__((format(printf, 5, 6)));
+
+#endif

@@ -1,0 +1,120 @@
+/* device.h -- what everything above sees of a device: a table of functions and a set of limits.
+ *
+ * Two implementations: cuda.c (the driver API, opened at run time) and emu/ (a PTX interpreter on
+ * the CPU). Nobody above asks which one it has, except to choose the image format it takes.
+ *
+ * A device is used from one thread at a time; launches on a stream run in order. Device addresses
+ * are plain numbers, the driver's own for cuda, so that a caller's pointers can be passed through.
+ */
+#ifndef RT_DEVICE_H
+#define RT_DEVICE_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "err.h"
+
+typedef uint64_t rt_ptr;                /* CUdeviceptr */
+typedef void *rt_stream;                /* CUstream; NULL is the device's default stream */
+typedef struct rt_event rt_event;       /* CUevent */
+typedef struct rt_module rt_module;     /* CUmodule */
+typedef struct rt_function rt_function; /* CUfunction; lives as long as its module */
+
+typedef enum rt_format { RT_CUBIN, RT_PTX } rt_format;
+
+typedef struct rt_info {
+  const char *kind; /* "cuda", "emu" */
+  char name[128];   /* "NVIDIA H200" */
+  char uuid[48];    /* "" where there is none */
+  char arch[16];    /* what NVRTC compiles for: "sm_90" (cubin) or "compute_90" (ptx) */
+  rt_format format;
+  int ordinal;
+  int cc;     /* compute capability, 90 for 9.0 */
+  int driver; /* 13000 for CUDA 13.0; 0 for emu */
+  int64_t memory_nbytes, l2_nbytes;
+  int sms, warp;
+  int threads_block, threads_sm, blocks_sm;
+  int regs_block, regs_sm;
+  int64_t smem_block;             /* largest dynamic + static shared memory a block may opt in to */
+  int64_t smem_static;            /* without opting in: 48 KiB */
+  int64_t smem_sm, smem_reserved; /* per multiprocessor; reserved by the system per block */
+  int64_t grid_max[3], block_max[3];
+  double clock_hz, memory_clock_hz; /* peak */
+  int memory_bus_bits;
+} rt_info;
+
+typedef struct rt_function_info {
+  int regs, threads_max;
+  int64_t smem_static, local_nbytes; /* local: spills and stack, per thread */
+} rt_function_info;
+
+typedef struct rt_device rt_device;
+
+/* Every call returns 0 or an error code. A failed driver call is ERR_DEVICE; a kernel that faulted
+ * is ERR_LAUNCH. On a GPU that sets device->dead: the context is lost, close the device and open it
+ * again, best in another process. Out of device memory is ERR_NOMEM. */
+typedef struct rt_device_ops {
+  void (*close)(rt_device *d);
+  /* alloc -- 256-byte aligned; nbytes 0 gives a valid address of no bytes */
+  int (*alloc)(rt_device *d, size_t nbytes, rt_ptr *p, err *e);
+  void (*release)(rt_device *d, rt_ptr p); /* 0 does nothing */
+  int (*memory_free)(rt_device *d, int64_t *nbytes, err *e);
+  /* copies to and from the host return when done; on the device they are asynchronous */
+  int (*copy_in)(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s, err *e);
+  int (*copy_out)(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s, err *e);
+  int (*copy)(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_stream s, err *e);
+  int (*set)(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_stream s, err *e);
+
+  int (*module_load)(rt_device *d, const void *image, size_t nbytes, rt_module **m, err *e);
+  void (*module_unload)(rt_device *d, rt_module *m);
+  /* function -- err ERR_NOTFOUND: no kernel of that name in the module */
+  int (*function)(rt_device *d, rt_module *m, const char *name, rt_function **f, err *e);
+  int (*function_info)(rt_device *d, rt_function *f, rt_function_info *info, err *e);
+  /* function_smem -- allow launches with this much dynamic shared memory; never takes any back */
+  int (*function_smem)(rt_device *d, rt_function *f, int64_t nbytes, err *e);
+  int (*occupancy)(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e);
+  /* launch -- args[i] points at the i-th kernel parameter, as for cuLaunchKernel */
+  int (*launch)(rt_device *d, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
+                uint32_t smem, rt_stream s, void **args, err *e);
+
+  int (*stream_new)(rt_device *d, rt_stream *s, err *e);
+  void (*stream_free)(rt_device *d, rt_stream s);
+  int (*stream_sync)(rt_device *d, rt_stream s, err *e);
+  int (*event_new)(rt_device *d, rt_event **ev, err *e);
+  void (*event_free)(rt_device *d, rt_event *ev);
+  int (*event_record)(rt_device *d, rt_event *ev, rt_stream s, err *e);
+  /* elapsed -- waits for `to`; seconds from one event to the other. On emu these are MODELLED
+   * seconds, never to be stored or shown as measured. */
+  int (*elapsed)(rt_device *d, rt_event *from, rt_event *to, double *sec, err *e);
+} rt_device_ops;
+
+struct rt_device { /* implementations put this first in their own struct */
+  const rt_device_ops *ops;
+  rt_info info;
+  bool dead;
+};
+
+/* rt_device_open -- by name: "0", "1" or "cuda:1" for a GPU, "emu" or "emu:PROFILE" for the CPU.
+ *   out  *d   close with d->ops->close(d)
+ *   err  ERR_DEVICE  no driver, no such device, no such profile; says what there is */
+int rt_device_open(const char *name, rt_device **d, err *e);
+/* rt_cuda_open -- ordinal, or -1: the calling thread's current context, whoever made it */
+int rt_cuda_open(int ordinal, rt_device **d, err *e);
+/* rt_cuda_count -- GPUs the driver shows; err ERR_DEVICE: no driver, or it refused */
+int rt_cuda_count(int *n, err *e);
+/* rt_emu_open -- profile NULL or "": the default one */
+int rt_emu_open(const char *profile, rt_device **d, err *e);
+/* rt_emu_profiles -- names, ends with NULL */
+const char *const *rt_emu_profiles(void);
+
+/* rt_device_key -- append what makes two cards interchangeable: "NVIDIA
+ * H200|sm_90|132|6144|1980|3201": name, compute capability, multiprocessors, memory bus in bits,
+ * clocks in MHz; the database's key of a device. "emu:h200" for the emulator. */
+struct str;
+void rt_device_key(const rt_info *info, struct str *out);
+/* rt_peak_flops, rt_peak_bandwidth -- FP32 FMA rate counting two per FMA; DRAM bytes a second */
+double rt_peak_flops(const rt_info *info);
+double rt_peak_bandwidth(const rt_info *info);
+
+#endif

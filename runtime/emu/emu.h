@@ -1,0 +1,80 @@
+/* emu.h -- what only the emulated device has: checks, findings, statistics and the modelled cost.
+ *
+ * A device opened with rt_emu_open is used through rt_device_ops like any other; these functions
+ * take that device too. A launch runs at once and to its end. A finding ends the launch: it returns
+ * ERR_LAUNCH with the finding as its message and the source line as its place. Memory stays as it
+ * was, so the device is not dead afterwards.
+ */
+#ifndef RT_EMU_H
+#define RT_EMU_H
+
+#include "device.h"
+
+typedef enum rt_emu_check {
+  EMU_GLOBAL_BOUNDS, EMU_FREED, EMU_SHARED_BOUNDS, EMU_LOCAL_BOUNDS, EMU_MISALIGNED,
+  EMU_SHARED_UNINIT, EMU_GLOBAL_UNINIT, EMU_SHARED_RACE, EMU_GLOBAL_RACE, EMU_BARRIER,
+  EMU_SHUFFLE, EMU_ASYNC, EMU_STEPS, EMU_TRAP, EMU_ASSERT, EMU_STACK, EMU_READ_ONLY, EMU_CALL,
+  EMU_NO_FINDING
+} rt_emu_check;
+
+typedef struct rt_emu_finding {
+  rt_emu_check check;       /* EMU_NO_FINDING: none */
+  char message[560];        /* the whole sentence */
+  char kernel[160], place[200]; /* place: "templates/reduce.lua:57" where the PTX has .loc */
+  uint32_t block[3], thread[3];
+  int ptx_line;
+} rt_emu_finding;
+
+/* what a kernel did, and what bounds it on the profile's card; from the blocks that ran, scaled to
+ * the whole launch */
+#define RT_EMU_PIPES(X) \
+  X(fma) X(alu) X(fp64) X(half) X(mufu) X(imad) X(cvt) X(lsu) X(tensor) X(control) X(uniform) X(none)
+enum {
+#define RT_EMU_PIPE_ENUM(name) EMU_PIPE_##name,
+  RT_EMU_PIPES(RT_EMU_PIPE_ENUM)
+#undef RT_EMU_PIPE_ENUM
+      EMU_PIPES_N
+};
+
+typedef struct rt_emu_stats {
+  uint64_t blocks, blocks_run;
+  double warp_instructions, thread_instructions;
+  double pipes[EMU_PIPES_N];         /* warp instructions issued to each unit */
+  double global_requests, load_sectors, store_sectors; /* sectors of 32 bytes */
+  double shared_requests, shared_wavefronts;           /* more wavefronts than needed: bank conflicts */
+  double atomics, barriers;
+  int regs, blocks_sm;               /* occupancy */
+  double waves;
+  double sec;                        /* modelled, of the whole launch */
+  const char *bound;                 /* "dram", "l2", "fma", "shared", "latency", ... */
+} rt_emu_stats;
+
+/* rt_emu_pipe_name -- "fma", ... */
+const char *rt_emu_pipe_name(int pipe);
+/* rt_emu_last_stats -- of the last launch that ended without a finding */
+void rt_emu_last_stats(const rt_device *d, rt_emu_stats *stats);
+/* rt_emu_check_name -- "shared-memory race", ... */
+const char *rt_emu_check_name(rt_emu_check check);
+/* rt_emu_is -- is this device the emulated one? The functions below need one that is. */
+bool rt_emu_is(const rt_device *d);
+/* rt_emu_set_checks -- on at first. Off: only accesses that would leave the device's memory are
+ * found, and several times faster. */
+void rt_emu_set_checks(rt_device *d, bool on);
+/* rt_emu_set_memory -- the bound on what is allocated; half the host's memory at first.
+ *   err  ERR_USAGE  memory is in use already */
+int rt_emu_set_memory(rt_device *d, int64_t nbytes, err *e);
+/* rt_emu_set_steps -- instructions one warp may execute; 2^28 at first, 0 gives that back */
+void rt_emu_set_steps(rt_device *d, uint64_t n);
+/* rt_emu_set_threads -- host threads that run blocks; 0: one per processor */
+void rt_emu_set_threads(rt_device *d, int n);
+/* rt_emu_set_sample -- run only about n blocks of each launch, spread over the grid, and model the
+ * rest from them; results are then incomplete. 0: all. */
+void rt_emu_set_sample(rt_device *d, int64_t n);
+/* rt_emu_set_regs -- what the cubin says of a kernel's registers, in place of our estimate */
+void rt_emu_set_regs(rt_device *d, rt_function *f, int regs);
+/* rt_emu_set_print -- where printf of kernels goes; NULL: nowhere, at first */
+void rt_emu_set_print(rt_device *d, void (*print)(void *context, const char *text), void *context);
+/* rt_emu_last_finding -- of the last launch; borrowed until the next one */
+const rt_emu_finding *rt_emu_last_finding(const rt_device *d);
+
+#endif

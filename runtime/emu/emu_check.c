@@ -1,0 +1,382 @@
+/* emu_check.c -- findings, and the shadows that lead to them.
+ *
+ * Global memory has a state per byte (there, set, constant, freed) and, per two bytes, the last
+ * block of this launch that wrote there. Shared memory has, per byte, the thread and clock of the
+ * last write and of a read. Every warp counts its own clock on at each synchronisation, and a
+ * barrier tells its warps each other's clocks, so "is this write ordered before me" is one
+ * comparison: a vector clock per warp.
+ * src: Flanagan and Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009.
+ */
+#define _GNU_SOURCE
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "emu_exec.h"
+
+/* ---- findings ---- */
+
+const char *rt_emu_check_name(rt_emu_check check) {
+  static const char *const names[] = {
+      "global memory out of bounds", "use after free", "shared memory out of bounds",
+      "local memory out of bounds", "misaligned access", "uninitialised shared memory",
+      "uninitialised global memory", "shared-memory race", "global race between blocks",
+      "divergent barrier", "shuffle from an inactive lane", "missing cp.async wait", "step limit",
+      "trap", "assertion", "stack", "write to constant memory", "bad call", "no finding"};
+  return names[check < EMU_NO_FINDING ? check : EMU_NO_FINDING];
+}
+
+/* NVRTC puts the current folder before names that #line gave it: take it away again */
+static const char *relative(const char *file) {
+  char folder[PATH_MAX];
+  size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
+  return n && !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
+}
+
+static void place_of(const emu_warp *w, const emu_insn *in, rt_emu_finding *f) {
+  const emu_module *m = w->launch->module;
+  const char *file = in->file < EMU_FILES && m->files[in->file] ? relative(m->files[in->file]) : NULL;
+  if (file && in->source_line) {
+    snprintf(f->place, sizeof f->place, "%s:%u", file, in->source_line);
+  } else {
+    snprintf(f->place, sizeof f->place, "PTX line %u", in->line);
+  }
+}
+
+static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, rt_emu_finding *f,
+                 const char *what) {
+  f->check = check;
+  f->ptx_line = (int)in->line;
+  memcpy(f->block, w->block->ctaid, sizeof f->block);
+  for (int i = 0; i < 3; i++) {
+    f->thread[i] = w->tid[i][lane];
+  }
+  snprintf(f->kernel, sizeof f->kernel, "%s", w->launch->func->name);
+  place_of(w, in, f);
+  snprintf(f->message, sizeof f->message,
+           "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s [kernel %.80s, PTX line %d]",
+           rt_emu_check_name(check), f->thread[0], f->thread[1], f->thread[2], f->block[0], f->block[1],
+           f->block[2], what, f->kernel, f->ptx_line);
+}
+
+/* the finding of the first block in the grid's order is the one that is kept */
+int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format, ...) {
+  emu_launch *l = w->launch;
+  char what[380];
+  va_list ap;
+  va_start(ap, format);
+  vsnprintf(what, sizeof what, format, ap);
+  va_end(ap);
+  pthread_mutex_lock(&l->lock);
+  if (!l->found || w->block->linear < l->finding_block) {
+    fill(w, in, lane & 31, check, l->finding, what);
+    l->finding_block = w->block->linear;
+    l->found = true;
+  }
+  atomic_store(&l->stop, true);
+  pthread_mutex_unlock(&l->lock);
+  return RUN_FAULT;
+}
+
+/* ---- global memory ---- */
+
+static int bad_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int n, emu_access access,
+                    int i, uint8_t state) {
+  str text = {0};
+  rt_emu_check check = !(state & BYTE_THERE) ? (state & BYTE_FREED ? EMU_FREED : EMU_GLOBAL_BOUNDS)
+                       : state & BYTE_CONST && access != ACCESS_READ ? EMU_READ_ONLY : EMU_GLOBAL_UNINIT;
+  emu_heap_describe(w->launch->heap, address + (uint64_t)i, &text);
+  int rc = emu_finding(w, in, lane, check, "%s %d bytes%s: %s",
+                       access == ACCESS_READ ? "reads" : access == ACCESS_WRITE ? "writes" : "updates", n,
+                       check == EMU_GLOBAL_UNINIT ? " that nothing was written to" : "", str_text(&text));
+  str_clear(&text);
+  return rc;
+}
+
+/* bits a byte's state must have, and the value they must have */
+static void wanted(emu_access access, uint8_t *bits, uint8_t *value) {
+  *bits = BYTE_THERE | BYTE_FREED | (access == ACCESS_WRITE ? 0 : BYTE_SET) |
+          (access == ACCESS_READ ? 0 : BYTE_CONST);
+  *value = BYTE_THERE | (access == ACCESS_WRITE ? 0 : BYTE_SET);
+}
+
+static inline bool state_ok(const uint8_t *state, int n, uint8_t bits, uint8_t value) {
+  const uint64_t ones = UINT64_C(0x0101010101010101);
+  uint64_t bad = 0;
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t s;
+    memcpy(&s, state + i, 8);
+    bad |= (s & (ones * bits)) ^ (ones * value);
+  }
+  if (n - i == 4) {
+    uint32_t s;
+    memcpy(&s, state + i, 4);
+    return !bad && !((s & (uint32_t)(ones * bits)) ^ (uint32_t)(ones * value));
+  }
+  for (; i < n; i++) {
+    bad |= (uint64_t)((state[i] & bits) ^ value);
+  }
+  return !bad;
+}
+
+int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
+                     emu_access access) {
+  emu_heap *h = w->launch->heap;
+  uint8_t bits, value;
+  wanted(access, &bits, &value);
+  for (int lane = 0; lane < EMU_LANES_N; lane++) {
+    uint8_t *state = h->state + (mask >> lane & 1 ? address[lane] - EMU_GLOBAL_BASE : 0);
+    if (!(mask >> lane & 1)) {
+      continue;
+    }
+    for (int i = 0; i < n && !state_ok(state, n, bits, value); i++) {
+      if ((state[i] & bits) != value) {
+        return bad_byte(w, in, lane, address[lane], n, access, i, state[i]);
+      }
+    }
+    if (access == ACCESS_WRITE) {
+      memset(state, BYTE_THERE | BYTE_SET, (size_t)n);
+    }
+  }
+  if (access == ACCESS_ATOMIC) {
+    w->block->ordered = true;
+  }
+  return RUN_ON;
+}
+
+static int race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int n, uint32_t other) {
+  const emu_launch *l = w->launch;
+  uint64_t b = other - l->tag_base;
+  str text = {0};
+  emu_heap_describe(l->heap, address, &text);
+  int rc = emu_finding(w, in, lane, EMU_GLOBAL_RACE,
+                       "writes %d bytes that block (%u,%u,%u) wrote in this launch, with another value: %s",
+                       n, (uint32_t)(b % l->grid[0]), (uint32_t)(b / l->grid[0] % l->grid[1]),
+                       (uint32_t)(b / l->grid[0] / l->grid[1]), str_text(&text));
+  str_clear(&text);
+  return rc;
+}
+
+int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
+                   const uint8_t *values) {
+  emu_heap *h = w->launch->heap;
+  uint32_t base = w->launch->tag_base, mine = base + (uint32_t)w->block->linear;
+  if (n == 1 || !base || w->block->ordered) {
+    return RUN_ON;
+  }
+  for (int lane = 0; lane < EMU_LANES_N; lane++) {
+    if (!(mask >> lane & 1)) {
+      continue;
+    }
+    uint64_t offset = address[lane] - EMU_GLOBAL_BASE;
+    uint32_t *tag = h->tag + offset / 2;
+    for (int i = 0; i < n; i += 2) {
+      uint32_t other = tag[i / 2];
+      if (other >= base && other != mine && memcmp(h->data + offset + i, values + lane * n + i, 2)) {
+        return race(w, in, lane, address[lane], n, other);
+      }
+      tag[i / 2] = mine;
+    }
+  }
+  return RUN_ON;
+}
+
+/* ---- shared memory ---- */
+
+enum { THREAD_BITS = 10, MANY = 1 << 10, STRONG = 1 << 11, CLOCK_SHIFT = 12, CLOCK_MAX = (1 << 20) - 1 };
+
+static inline uint32_t clock_of(uint32_t tag) {
+  return tag >> CLOCK_SHIFT;
+}
+static inline int thread_of(uint32_t tag) {
+  return (int)(tag & ((1 << THREAD_BITS) - 1));
+}
+
+/* is what the tag says ordered before the thread that looks? */
+static inline bool ordered(const emu_warp *w, uint32_t tag, int thread) {
+  uint32_t clock = clock_of(tag);
+  int by = thread_of(tag), warp = by / EMU_LANES_N;
+  if (clock < w->block->first_clock) {
+    return true;
+  }
+  if (warp == w->index) {
+    return by == thread || clock < w->block->clocks[warp][warp];
+  }
+  return clock <= w->block->clocks[w->index][warp];
+}
+
+/* the last part of a mangled name: "s" of "_ZZ4copyPfE1s" */
+static int plain_name(const char *name, int n) {
+  for (int at = n - 1; at > 1 && !memcmp(name, "_Z", 2); at--) {
+    if (name[at - 1] >= '0' && name[at - 1] <= '9' && atoi(name + at - 1) == n - at) {
+      return at;
+    }
+  }
+  return 0;
+}
+
+/* the variable an address lies in: "s[37]" for the 37th of elements as wide as the access */
+static void name_shared(const emu_warp *w, uint64_t address, int width, char *out, size_t n) {
+  const emu_module *m = w->launch->module;
+  snprintf(out, n, "shared address %llu", (unsigned long long)address);
+  for (int i = 0; i < m->n_vars; i++) {
+    const emu_var *v = &m->vars[i];
+    bool mine = v->owner < 0 || m->funcs[v->owner] == w->launch->func || !m->funcs[v->owner]->entry;
+    if (v->space != SPACE_shared || !mine || address < v->address ||
+        (!v->external && address >= v->address + v->nbytes)) {
+      continue;
+    }
+    int skip = plain_name(v->name, (int)v->name_n);
+    snprintf(out, n, "%.*s[%llu]", (int)(v->name_n < 60 ? v->name_n : 60) - skip, v->name + skip,
+             (unsigned long long)(address - v->address) / (unsigned)width);
+    if (!v->external) {
+      return;
+    }
+  }
+}
+
+static int shared_race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
+                       const char *does, const char *did, uint32_t tag) {
+  char name[120], by[40] = "another thread";
+  name_shared(w, address, width, name, sizeof name);
+  if (thread_of(tag) != emu_thread(w, lane)) {
+    snprintf(by, sizeof by, "thread %d", thread_of(tag));
+  }
+  return emu_finding(w, in, lane, EMU_SHARED_RACE, "(thread %d) %s %s, %s by %s since the last barrier",
+                     emu_thread(w, lane), does, name, did, by);
+}
+
+static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width, const char *does) {
+  char name[120];
+  name_shared(w, address, width, name, sizeof name);
+  return emu_finding(w, in, lane, EMU_ASYNC, "%s %s, where a cp.async is still on its way: wait for its group first",
+                     does, name);
+}
+
+static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width, emu_shadow *s, uint32_t strong) {
+  int thread = emu_thread(w, lane);
+  uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
+  if (clock_of(s->write) < w->block->first_clock) {
+    char name[120];
+    name_shared(w, address, width, name, sizeof name);
+    return emu_finding(w, in, lane, EMU_SHARED_UNINIT, "reads %s, which nothing was written to yet (is a barrier missing?)", name);
+  }
+  if (!(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
+    return shared_race(w, in, lane, address, width, "reads", "written", s->write);
+  }
+  if (ordered(w, s->read, thread) || (s->read & STRONG)) {
+    s->read = tag;
+  } else if (thread_of(s->read) != thread) {
+    s->read |= MANY;
+  }
+  return RUN_ON;
+}
+
+static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width, emu_shadow *s, uint32_t strong,
+                      bool changes) {
+  int thread = emu_thread(w, lane);
+  uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
+  if (changes && !(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
+    return shared_race(w, in, lane, address, width, "writes", "written otherwise", s->write);
+  }
+  bool many = s->read & MANY && thread_of(s->read) == thread &&
+              clock_of(s->read) >= w->block->clocks[w->index][w->index];
+  if (changes && !(strong && s->read & STRONG) && (many || !ordered(w, s->read, thread))) {
+    return shared_race(w, in, lane, address, width, "writes", "read", s->read);
+  }
+  s->write = tag;
+  return RUN_ON;
+}
+
+/* does the store change the byte, or differ from what another lane stores there now? */
+static bool changes_byte(const emu_warp *w, uint32_t mask, const uint64_t address[32], int n, int lane, int i,
+                         const uint8_t *values, const emu_shadow *s) {
+  uint8_t value = values[lane * n + i];
+  int by = thread_of(s->write), other = by % EMU_LANES_N;
+  if (by / EMU_LANES_N == w->index && other < lane && (mask >> other & 1) && address[other] == address[lane]) {
+    return values[other * n + i] != value;
+  }
+  return w->block->smem[address[lane] + (uint64_t)i] != value;
+}
+
+static int check_lane(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
+                      int lane, emu_access access, const uint8_t *values) {
+  emu_shadow *s = w->block->shadow + address[lane];
+  uint32_t strong = in->flags & INSN_STRONG ? STRONG : 0;
+  const uint8_t *pending = w->block->pending + address[lane];
+  int rc = RUN_ON, width = n > 4 && n % 4 == 0 ? emu_type_bytes((emu_type)in->type) : n;
+  width = width < 1 ? n : width;
+  for (int i = 0; i < n && !rc; i++) {
+    if (pending[i]) {
+      return pending_copy(w, in, lane, address[lane] + (uint64_t)i, width, access == ACCESS_READ ? "reads" : "writes");
+    }
+    if (access != ACCESS_WRITE) {
+      rc = read_byte(w, in, lane, address[lane] + (uint64_t)i, width, &s[i], strong);
+    }
+    if (access != ACCESS_READ && !rc) {
+      bool changes = access == ACCESS_ATOMIC || changes_byte(w, mask, address, n, lane, i, values, &s[i]);
+      rc = write_byte(w, in, lane, address[lane] + (uint64_t)i, width, &s[i], strong, changes);
+    }
+  }
+  return rc;
+}
+
+int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
+                     emu_access access, const uint8_t *values) {
+  if (w->block->clocks[w->index][w->index] >= CLOCK_MAX) {
+    return RUN_ON; /* a million barriers in one block: the clock has no more bits */
+  }
+  for (int lane = 0; lane < EMU_LANES_N; lane++) {
+    if (mask >> lane & 1) {
+      int rc = check_lane(w, in, mask, address, n, lane, access, values);
+      if (rc) {
+        return rc;
+      }
+    }
+  }
+  return RUN_ON;
+}
+
+/* ---- clocks ---- */
+
+void emu_clock_tick(emu_warp *w) {
+  w->block->clocks[w->index][w->index]++;
+}
+
+void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]) {
+  uint32_t joined[EMU_WARPS] = {0};
+  for (int i = 0; i < b->n_warps; i++) {
+    for (int u = 0; arrived[i] && u < b->n_warps; u++) {
+      joined[u] = b->clocks[i][u] > joined[u] ? b->clocks[i][u] : joined[u];
+    }
+  }
+  for (int i = 0; i < b->n_warps; i++) {
+    for (int u = 0; arrived[i] && u < b->n_warps; u++) {
+      b->clocks[i][u] = joined[u] > b->clocks[i][u] ? joined[u] : b->clocks[i][u];
+    }
+    b->clocks[i][i] += arrived[i] != 0;
+  }
+}
+
+void emu_clock_fence(emu_warp *w) {
+  emu_block *b = w->block;
+  for (int u = 0; u < b->n_warps; u++) {
+    uint32_t c = b->clocks[w->index][u];
+    b->released[u] = c > b->released[u] ? c : b->released[u];
+  }
+  b->clocks[w->index][w->index]++;
+  b->ordered = true;
+}
+
+void emu_clock_acquire(emu_warp *w) {
+  emu_block *b = w->block;
+  for (int u = 0; u < b->n_warps; u++) {
+    if (u != w->index && b->released[u] > b->clocks[w->index][u]) {
+      b->clocks[w->index][u] = b->released[u];
+    }
+  }
+}

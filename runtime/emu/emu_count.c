@@ -1,0 +1,155 @@
+/* emu_count.c -- what an access to memory costs, in the hardware's units.
+ *
+ * Global memory moves in sectors of 32 bytes; the lanes of a warp that touch the same sector share
+ * it. Loads first look in a direct-mapped model of what one multiprocessor's L1 would keep. Shared
+ * memory has 32 banks of 4 bytes; a wavefront serves each bank one word, so an access takes as many
+ * as the most different words in one bank.
+ * src: CUDA C++ Best Practices Guide 13.0, 10.2 (coalescing, bank conflicts); Jia, Maggioni, Staiger,
+ * Scarpazza, "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking", 2018, 3.
+ */
+#include <string.h>
+
+#include "emu_cost.h"
+#include "emu_device.h"
+
+void emu_count_start(emu_worker *w) {
+  const emu_launch *l = w->launch;
+  const emu_profile *p = l->device->profile;
+  int blocks = emu_occupancy(p, l->regs, l->n_threads, (int64_t)(l->func->smem + l->dynamic_nbytes));
+  /* 256 KiB on cc 8.0 and 9.0, 128 elsewhere, less shared memory, shared by the blocks there */
+  int64_t whole = (p->smem_sm_kib > 128 ? p->smem_sm_kib + 28 : 128) * INT64_C(1024);
+  int64_t left = whole - blocks * (int64_t)(l->func->smem + l->dynamic_nbytes + 1024);
+  int64_t sectors = (left > 16384 ? left : 16384) / 32 / (blocks ? blocks : 1);
+  uint32_t n = 64;
+  while (2 * n <= sectors && 2 * n <= EMU_L1_SECTORS) {
+    n *= 2;
+  }
+  memset(w->cache.sector, 0xff, sizeof w->cache.sector);
+  w->cache.mask = n - 1;
+  w->cache.n = 0;
+  w->cache.last = 0;
+}
+
+/* the allocation that a sector is of; a few are remembered, the rest share the last place */
+static void note_allocation(emu_warp *w, emu_cache *c, uint64_t sector, uint64_t n) {
+  uint64_t offset = sector * 32 - EMU_GLOBAL_BASE;
+  for (int k = 0; k < c->n; k++) {
+    int i = (c->last + k) % c->n;
+    if (offset - c->offset[i] < c->nbytes[i]) {
+      c->sectors[i] += n;
+      c->last = i;
+      return;
+    }
+  }
+  if (c->n < EMU_ALLOCS && emu_heap_extent(w->launch->heap, sector * 32, &c->offset[c->n], &c->nbytes[c->n])) {
+    c->sectors[c->n] = n;
+    c->last = c->n++;
+  }
+}
+
+/* distinct sectors of an access, in the order of lanes */
+static int sectors_of(uint32_t mask, const uint64_t address[32], int n, uint64_t out[EMU_LANES_N * 2]) {
+  int count = 0;
+  uint64_t previous = ~UINT64_C(0);
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    uint64_t last = (address[i] + (uint64_t)n - 1) / 32;
+    for (uint64_t s = address[i] / 32; (mask >> i & 1) && s <= last; s++) {
+      int k = s == previous ? 0 : count - 1;
+      while (s != previous && k >= 0 && out[k] != s) {
+        k--;
+      }
+      if (s != previous && k < 0 && count < EMU_LANES_N * 2) {
+        out[count++] = s;
+      }
+      previous = s;
+    }
+  }
+  return count;
+}
+
+void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n, emu_access access) {
+  uint64_t sectors[EMU_LANES_N * 2];
+  emu_traffic *t = &w->block->worker->traffic;
+  emu_cache *c = &w->block->worker->cache;
+  int count = sectors_of(mask, address, n, sectors);
+  t->global_requests++;
+  for (int i = 0; i < count; i++) {
+    uint64_t *slot = &c->sector[(sectors[i] ^ sectors[i] >> 13) & c->mask];
+    bool hit = *slot == sectors[i] && access == ACCESS_READ;
+    *slot = access == ACCESS_READ ? sectors[i] : *slot;
+    t->load_misses += access == ACCESS_READ && !hit;
+    if (!hit) {
+      note_allocation(w, c, sectors[i], 1);
+    }
+  }
+  *(access == ACCESS_READ ? &t->load_sectors : &t->store_sectors) += (uint64_t)count;
+  w->extra[w->pc - 1] += (uint64_t)(count + 3) / 4; /* 128 bytes a clock */
+  if (access == ACCESS_ATOMIC) {
+    t->atomic_conflicts += (uint64_t)(__builtin_popcount(mask) - count);
+  }
+}
+
+void emu_count_join(emu_cache *to, const emu_cache *from) {
+  for (int i = 0; i < from->n; i++) {
+    int k = 0;
+    while (k < to->n && to->offset[k] != from->offset[i]) {
+      k++;
+    }
+    if (k == to->n && k < EMU_ALLOCS) {
+      to->offset[k] = from->offset[i];
+      to->nbytes[k] = from->nbytes[i];
+      to->sectors[k] = 0;
+      to->n++;
+    }
+    if (k < to->n) {
+      to->sectors[k] += from->sectors[i];
+    }
+  }
+}
+
+/* the most different words in one bank */
+static int wavefronts(uint32_t mask, const uint64_t address[32], int n) {
+  uint64_t words[32][32];
+  uint8_t count[32] = {0};
+  int most = 1;
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    for (uint64_t a = address[i] / 4; (mask >> i & 1) && a <= (address[i] + (uint64_t)n - 1) / 4; a++) {
+      unsigned bank = (unsigned)a & 31;
+      int k = count[bank] - 1;
+      while (k >= 0 && words[bank][k] != a) {
+        k--;
+      }
+      if (k < 0 && count[bank] < 32) {
+        words[bank][count[bank]++] = a;
+        most = count[bank] > most ? count[bank] : most;
+      }
+    }
+  }
+  return most;
+}
+
+/* lanes that update the same word, one after the other */
+static int repeats(uint32_t mask, const uint64_t address[32]) {
+  int most = 1;
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    int same = 0;
+    for (int j = 0; j < EMU_LANES_N; j++) {
+      same += (mask >> i & 1) && (mask >> j & 1) && address[i] == address[j];
+    }
+    most = same > most ? same : most;
+  }
+  return most;
+}
+
+void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n, emu_access access) {
+  emu_traffic *t = &w->block->worker->traffic;
+  int fronts = wavefronts(mask, address, n);
+  if (access == ACCESS_ATOMIC) {
+    int same = repeats(mask, address);
+    fronts = same > fronts ? same : fronts;
+    t->atomic_conflicts += (uint64_t)(same - 1);
+  }
+  t->shared_requests++;
+  t->shared_wavefronts += (uint64_t)fronts;
+  w->extra[w->pc - 1] += (uint64_t)fronts;
+}

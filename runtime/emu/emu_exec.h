@@ -1,0 +1,253 @@
+/* emu_exec.h -- a launch while it runs: blocks, warps, fragments of warps.
+ *
+ * A CUDA thread is a lane's program counter and its lane of every register. The lanes of a warp that
+ * stand at the same place form a fragment; the lowest fragment runs first, so that paths that meet
+ * again are joined. A fragment runs until it must wait: at a barrier for the block, at an
+ * instruction with a member mask for the lanes named there. Slices of some thousand instructions
+ * keep a fragment, a warp or a block that spins from starving the one it waits for.
+ */
+#ifndef EMU_EXEC_H
+#define EMU_EXEC_H
+
+#include <pthread.h>
+#include <stdatomic.h>
+
+#include "emu.h"
+#include "emu_code.h"
+#include "emu_memory.h"
+
+enum { EMU_LANES_N = 32, EMU_WARPS = 32, EMU_BARRIERS = 16, EMU_FILES = 4096 };
+
+typedef struct emu_frame {
+  struct emu_frame *up;
+  int func;
+  const emu_insn *call;   /* the instruction to return to is the next one; NULL for the kernel */
+  int ret_pc, depth;
+  uint32_t lanes;         /* inside it */
+  uint8_t *regs;
+  uint64_t local;         /* where its local memory begins */
+} emu_frame;
+
+typedef enum emu_frag_state { FRAG_RUN, FRAG_BAR, FRAG_SYNC } emu_frag_state;
+
+typedef struct emu_frag {
+  emu_frame *frame;
+  int pc;
+  uint32_t mask;
+  emu_frag_state state;
+  int barrier;            /* FRAG_BAR */
+  uint32_t members;       /* FRAG_SYNC */
+} emu_frag;
+
+typedef struct emu_async { /* a cp.async in flight */
+  uint32_t to;
+  uint8_t n, lane, data[16];
+  uint32_t group;
+} emu_async;
+
+typedef struct emu_warp {
+  /* of the running fragment */
+  uint8_t *regs;
+  const uint8_t *pool;
+  const emu_insn *code;
+  uint64_t *counts, *extra; /* per instruction: executions, wavefronts of memory */
+  int pc, stop;           /* stop: where another fragment stands */
+  uint32_t mask;          /* its lanes */
+  emu_frame *frame;
+  struct emu_block *block;
+  struct emu_launch *launch;
+  int index, current;
+  uint32_t live, carry;
+  emu_frag frags[EMU_LANES_N + 2]; /* one may be empty for a moment */
+  int n_frags;
+  uint64_t steps, slice_end;
+  bool rotate;
+  emu_frame kernel;       /* the outermost frame */
+  size_t kernel_capacity, local_capacity;
+  uint8_t *local;         /* lanes * launch->local_nbytes */
+  uint32_t tid[3][EMU_LANES_N];
+  emu_async *async;
+  int n_async, cap_async;
+  uint32_t group[EMU_LANES_N]; /* cp.async groups committed so far */
+} emu_warp;
+
+typedef struct emu_barrier {
+  uint32_t arrived[EMU_WARPS];
+  int pc[EMU_WARPS];      /* of an aligned barrier, where the warp's lanes arrived; -1 none yet */
+  bool any;
+  int expected;           /* threads; 0: all that live */
+  int n_true, n_all;      /* reductions */
+} emu_barrier;
+
+typedef struct emu_shadow { /* of a byte of shared memory: thread and clock of the last access */
+  uint32_t write, read;
+} emu_shadow;
+
+typedef struct emu_block {
+  struct emu_block *next;
+  struct emu_worker *worker;
+  struct emu_launch *launch;
+  uint64_t linear;
+  uint32_t ctaid[3];
+  uint8_t *smem;
+  emu_shadow *shadow;
+  uint8_t *pending;       /* per byte of shared memory: a cp.async is on its way there */
+  emu_warp *warps;
+  int n_warps;
+  emu_barrier barriers[EMU_BARRIERS];
+  uint32_t clocks[EMU_WARPS][EMU_WARPS]; /* [w][u]: what warp w knows of warp u's clock */
+  uint32_t released[EMU_WARPS];          /* what fences published */
+  uint32_t first_clock;   /* older clocks are of earlier blocks in this memory */
+  bool counting;          /* is its memory traffic counted? */
+  bool moved;             /* did anything happen in this round? */
+  bool ordered;           /* took part in an ordering between blocks: atomics, fences */
+} emu_block;
+
+typedef struct emu_traffic { /* what the cost model wants to know of memory; all counts */
+  uint64_t global_requests, load_sectors, load_misses, store_sectors;
+  uint64_t shared_requests, shared_wavefronts, atomics, atomic_conflicts, barriers;
+} emu_traffic;
+
+enum { EMU_L1_SECTORS = 8192, EMU_ALLOCS = 64 };
+
+/* sectors that one multiprocessor's first-level cache would hold, and the traffic by allocation */
+typedef struct emu_cache {
+  uint64_t sector[EMU_L1_SECTORS];
+  uint32_t mask;          /* of the sectors in use: what shared memory leaves */
+  uint64_t offset[EMU_ALLOCS], nbytes[EMU_ALLOCS], sectors[EMU_ALLOCS]; /* allocations touched */
+  int n, last;
+} emu_cache;
+
+typedef struct emu_worker {
+  struct emu_launch *launch;
+  pthread_t thread;
+  emu_block *idle;        /* finished blocks whose memory can be used again */
+  uint64_t **counts;      /* [function][pc]: executions by warps; behind them, wavefronts */
+  uint64_t counted;       /* blocks whose memory traffic was counted */
+  emu_traffic traffic;
+  emu_cache cache;
+  uint64_t lanes, blocks; /* thread-instructions and blocks done */
+  int failed;             /* ERR_NOMEM */
+} emu_worker;
+
+typedef struct emu_launch {
+  struct emu_device *device;
+  emu_heap *heap;
+  const emu_module *module;
+  const emu_func *func;
+  uint32_t grid[3], block[3];
+  uint64_t n_blocks, sampled; /* sampled: how many are run */
+  int n_threads, n_warps;
+  uint64_t smem_nbytes;   /* static and dynamic */
+  uint32_t dynamic_nbytes;
+  uint64_t local_nbytes;  /* per lane */
+  const uint8_t *params;
+  uint64_t params_nbytes;
+  bool checks;
+  uint64_t count_every;   /* blocks: each so-manieth has its memory traffic counted */
+  int regs;               /* per thread */
+  uint64_t step_limit;
+  uint32_t tag_base;
+  int resident;           /* blocks that one worker may hold unfinished */
+  atomic_uint_fast64_t next;
+  atomic_bool stop;
+  pthread_mutex_t lock;
+  rt_emu_finding *finding;
+  uint64_t finding_block;
+  bool found;
+} emu_launch;
+
+/* what executing an instruction says */
+enum { RUN_ON, RUN_PICK, RUN_FAULT };
+typedef int (*emu_executor)(emu_warp *w, const emu_insn *in, uint32_t mask);
+extern const emu_executor emu_executors[KIND_COUNT];
+#define EMU_DECLARE(name) int exec_##name(emu_warp *w, const emu_insn *in, uint32_t mask);
+EMU_KINDS(EMU_DECLARE)
+#undef EMU_DECLARE
+
+static inline void *emu_reg(const emu_warp *w, int32_t o) {
+  return w->regs + o;
+}
+static inline const void *emu_src(const emu_warp *w, int32_t o) {
+  return o >= 0 ? w->regs + o : w->pool + ~o;
+}
+/* emu_get, emu_put -- one lane of an operand, zero-extended */
+static inline uint64_t emu_get(const void *lanes, int lane, int bytes) {
+  uint64_t v = 0;
+  __builtin_memcpy(&v, (const uint8_t *)lanes + lane * bytes, (size_t)bytes);
+  return v;
+}
+static inline void emu_put(void *lanes, int lane, int bytes, uint64_t v) {
+  __builtin_memcpy((uint8_t *)lanes + lane * bytes, &v, (size_t)bytes);
+}
+/* emu_store -- lanes of `from` to a register, where mask says so */
+void emu_store(void *to, const void *from, int bytes, uint32_t mask);
+
+/* ---- emu_warp.c ---- */
+typedef enum emu_warp_state { WARP_DONE, WARP_WAITS, WARP_YIELDS, WARP_FAULT } emu_warp_state;
+emu_warp_state emu_warp_run(emu_warp *w);
+/* emu_warp_start -- all lanes of a fresh warp at the kernel's first instruction */
+int emu_warp_start(emu_warp *w, uint32_t lanes);
+void emu_warp_clear(emu_warp *w);
+/* emu_warp_split -- a new fragment; the caller takes its lanes from the running one */
+emu_frag *emu_warp_split(emu_warp *w, uint32_t lanes, int pc, emu_frame *frame);
+/* emu_warp_sync -- may the lanes of mask go on, given the members they name? RUN_ON: all are here */
+int emu_warp_sync(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t members);
+
+/* emu_sms -- multiprocessors of the profile */
+int emu_sms(const struct emu_device *d);
+
+/* ---- emu_block.c ---- */
+void *emu_worker_main(void *worker);
+void emu_worker_clear(emu_worker *w);
+/* emu_block_release -- let go barriers that are complete; false: a finding */
+bool emu_block_release(emu_block *b);
+
+/* ---- emu_exec_mem.c ---- */
+/* emu_resolve -- host addresses of an access by the lanes of mask to `n` bytes each.
+ *   out  host[32]
+ *   returns RUN_ON or RUN_FAULT */
+typedef enum emu_access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC } emu_access;
+int emu_resolve(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
+                const uint64_t address[32], int n, emu_access access, uint8_t *host[32]);
+/* emu_account -- the checks that need the values, and the cost model's counts, of a resolved access.
+ * values: n bytes a lane of a write, else NULL */
+int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
+                const uint64_t address[32], int n, emu_access access, const uint8_t *values);
+void emu_addresses(const emu_warp *w, const emu_insn *in, int slot, int bytes, int64_t offset,
+                   uint64_t address[32]);
+
+/* ---- emu_check.c: findings and the shadows of memory ---- */
+int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format, ...)
+    __attribute__((format(printf, 5, 6)));
+/* the checks return RUN_ON or RUN_FAULT */
+int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
+                     emu_access access);
+int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
+                     emu_access access, const uint8_t *values);
+/* emu_check_race -- a plain store of values (n bytes a lane) to global memory by this block */
+int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
+                   const uint8_t *values);
+void emu_clock_tick(emu_warp *w);                       /* after a warp synchronised */
+void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]); /* a barrier completed */
+void emu_clock_fence(emu_warp *w);
+void emu_clock_acquire(emu_warp *w);
+static inline int emu_thread(const emu_warp *w, int lane) {
+  return w->index * EMU_LANES_N + lane;
+}
+
+/* ---- emu_count.c: what an access adds to the counts ---- */
+/* emu_count_start -- an empty cache of the size that this launch leaves */
+void emu_count_start(emu_worker *w);
+/* emu_count_join -- add one worker's traffic by allocation to another's */
+void emu_count_join(emu_cache *to, const emu_cache *from);
+void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n, emu_access access);
+void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n, emu_access access);
+
+/* ---- emu_printf.c ---- */
+int emu_vprintf(emu_warp *w, const emu_insn *in, int lane, uint64_t format, uint64_t arguments, int *printed);
+int emu_assertfail(emu_warp *w, const emu_insn *in, int lane, const uint64_t arguments[5]);
+/* emu_peek -- a byte at a generic address, as one lane sees it; false: not there */
+bool emu_peek(emu_warp *w, int lane, uint64_t address, uint64_t n, void *to);
+
+#endif

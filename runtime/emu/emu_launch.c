@@ -1,0 +1,93 @@
+/* emu_launch.c -- a launch from start to end: host threads, their results, the modelled time. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu_cost.h"
+#include "emu_device.h"
+
+static int worker_open(emu_worker *w, emu_launch *l) {
+  const emu_module *m = l->module;
+  memset(w, 0, sizeof *w);
+  w->launch = l;
+  emu_count_start(w);
+  w->counts = calloc((size_t)m->n_funcs, sizeof *w->counts);
+  for (int i = 0; w->counts && i < m->n_funcs; i++) {
+    w->counts[i] = calloc(2 * ((size_t)m->funcs[i]->n + 1), sizeof **w->counts);
+    if (!w->counts[i]) {
+      return ERR_NOMEM;
+    }
+  }
+  return w->counts ? 0 : ERR_NOMEM;
+}
+
+static void add_traffic(emu_traffic *to, const emu_traffic *from) {
+  uint64_t *t = (uint64_t *)(void *)to;
+  const uint64_t *f = (const uint64_t *)(const void *)from;
+  for (size_t i = 0; i < sizeof *to / sizeof *t; i++) {
+    t[i] += f[i];
+  }
+}
+
+/* everything into the first worker */
+static void gather(emu_worker *workers, int n) {
+  const emu_module *m = workers[0].launch->module;
+  for (int i = 1; i < n; i++) {
+    workers[0].lanes += workers[i].lanes;
+    workers[0].blocks += workers[i].blocks;
+    workers[0].counted += workers[i].counted;
+    workers[0].failed |= workers[i].failed;
+    add_traffic(&workers[0].traffic, &workers[i].traffic);
+    emu_count_join(&workers[0].cache, &workers[i].cache);
+    for (int f = 0; f < m->n_funcs; f++) {
+      for (int pc = 0; pc < 2 * (m->funcs[f]->n + 1); pc++) {
+        workers[0].counts[f][pc] += workers[i].counts[f][pc];
+      }
+    }
+  }
+}
+
+static void run_all(emu_worker *workers, int n) {
+  int started = 1;
+  while (started < n && !pthread_create(&workers[started].thread, NULL, emu_worker_main, &workers[started])) {
+    started++;
+  }
+  emu_worker_main(&workers[0]);
+  for (int i = 1; i < started; i++) {
+    pthread_join(workers[i].thread, NULL);
+  }
+}
+
+static int outcome_of(const emu_launch *l, const emu_worker *first, err *e) {
+  if (l->found) {
+    return err_at(e, ERR_LAUNCH, l->finding->place, "%s", l->finding->message);
+  }
+  return first->failed ? err_set(e, ERR_NOMEM, "no host memory to run the kernel's blocks") : 0;
+}
+
+int emu_launch_run(emu_launch *l, int threads, rt_emu_stats *stats, err *e) {
+  int n = (uint64_t)threads > l->sampled ? (int)l->sampled : threads, rc = 0;
+  emu_worker *workers = calloc((size_t)n, sizeof *workers);
+  if (!workers || pthread_mutex_init(&l->lock, NULL)) {
+    free(workers);
+    return err_set(e, ERR_NOMEM, "no host memory to run the kernel");
+  }
+  for (int i = 0; i < n; i++) {
+    rc = rc ? rc : worker_open(&workers[i], l);
+  }
+  if (rc) {
+    err_set(e, rc, "no host memory to run the kernel");
+  } else {
+    run_all(workers, n);
+    gather(workers, n);
+    rc = outcome_of(l, &workers[0], e);
+    if (!rc) {
+      emu_cost_launch(l, &workers[0], stats);
+    }
+  }
+  for (int i = 0; i < n; i++) {
+    emu_worker_clear(&workers[i]);
+  }
+  free(workers);
+  pthread_mutex_destroy(&l->lock);
+  return rc;
+}

@@ -1,0 +1,277 @@
+/* kit.cu -- the runtime's own kernels: they fill test data and judge results.
+ *
+ * Compiled once per device. In front of this text the host puts, from its own headers, one
+ * `#define DTYPE_name number` per element type and the GEN_FILL_ kinds, so that no number is
+ * written twice. No header is needed: 16-bit floats are handled as bits.
+ *
+ * Fills are functions of seed and index alone (no state, no order), in whole numbers and single
+ * roundings only, so that a GPU and the emulator make the same bytes.
+ */
+typedef unsigned char u8;
+typedef unsigned short u16;
+typedef unsigned int u32;
+typedef unsigned long long u64;
+typedef long long i64;
+
+__device__ constexpr u64 NONE = ~0ull;
+
+static __device__ u64 thread_id() { return (u64)blockIdx.x * blockDim.x + threadIdx.x; }
+static __device__ u64 n_threads() { return (u64)gridDim.x * blockDim.x; }
+
+/* ---- one instruction each ------------------------------------------------------------------ */
+
+/* PTX ISA, "Data Movement and Conversion Instructions: cvt" */
+static __device__ float float_of_half(u16 bits) {
+  float value;
+  asm("cvt.f32.f16 %0, %1;" : "=f"(value) : "h"(bits));
+  return value;
+}
+static __device__ u16 half_of_float(float value) {
+  u16 bits;
+  asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(value));
+  return bits;
+}
+
+/* ---- elements of any type ------------------------------------------------------------------ */
+
+static __device__ bool is_float(int type) {
+  return type == DTYPE_f16 || type == DTYPE_bf16 || type == DTYPE_f32 || type == DTYPE_f64;
+}
+
+static __device__ bool is_signed(int type) {
+  return type == DTYPE_i8 || type == DTYPE_i16 || type == DTYPE_i32 || type == DTYPE_i64;
+}
+
+static __device__ int log2_size(int type) {
+  switch (type) {
+  case DTYPE_i8: case DTYPE_u8: return 0;
+  case DTYPE_i16: case DTYPE_u16: case DTYPE_f16: case DTYPE_bf16: return 1;
+  case DTYPE_i32: case DTYPE_u32: case DTYPE_f32: return 2;
+  default: return 3;
+  }
+}
+
+static __device__ u64 load(int type, const void *p, u64 i) {
+  switch (log2_size(type)) {
+  case 0: return ((const u8 *)p)[i];
+  case 1: return ((const u16 *)p)[i];
+  case 2: return ((const u32 *)p)[i];
+  default: return ((const u64 *)p)[i];
+  }
+}
+
+static __device__ void store(int type, void *p, u64 i, u64 bits) {
+  switch (log2_size(type)) {
+  case 0: ((u8 *)p)[i] = (u8)bits; break;
+  case 1: ((u16 *)p)[i] = (u16)bits; break;
+  case 2: ((u32 *)p)[i] = (u32)bits; break;
+  default: ((u64 *)p)[i] = bits; break;
+  }
+}
+
+static __device__ double float_value(int type, u64 bits) {
+  switch (type) {
+  case DTYPE_f16: return float_of_half((u16)bits);
+  case DTYPE_bf16: return __uint_as_float((u32)bits << 16);
+  case DTYPE_f32: return __uint_as_float((u32)bits);
+  default: return __longlong_as_double((i64)bits);
+  }
+}
+
+/* Round to nearest even; a fill's values are ordinary numbers. */
+static __device__ u64 float_bits(int type, double value) {
+  u32 single = __float_as_uint((float)value);
+  switch (type) {
+  case DTYPE_f16: return half_of_float((float)value);
+  case DTYPE_bf16: return (single + 0x7fff + (single >> 16 & 1)) >> 16;
+  case DTYPE_f32: return single;
+  default: return (u64)__double_as_longlong(value);
+  }
+}
+
+static __device__ i64 signed_value(int type, u64 bits) {
+  int unused = 64 - (8 << log2_size(type));
+  return (i64)(bits << unused) >> unused;
+}
+
+/* ---- filling ------------------------------------------------------------------------------- */
+
+/* The finalizer of SplitMix64 over a Weyl sequence: Steele, Lea, Flood, "Fast splittable
+ * pseudorandom number generators", OOPSLA 2014. */
+static __device__ u64 random_bits(u64 seed, u64 i) {
+  u64 z = seed + (i + 1) * 0x9e3779b97f4a7c15ull;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9ull;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebull;
+  return z ^ z >> 31;
+}
+
+/* In [0, 1), 53 bits. */
+static __device__ double random_unit(u64 seed, u64 i) {
+  return (double)(random_bits(seed, i) >> 11) * 0x1p-53;
+}
+
+/* The sum of twelve uniform numbers less six: mean 0, variance 1, bell-shaped up to 6 deviations.
+ * Twelve numbers of 32 bits, summed as whole numbers: no rounding before the last step. */
+static __device__ double random_normal(u64 seed, u64 i) {
+  u64 sum = 0;
+  for (int k = 0; k < 6; k++) {
+    u64 z = random_bits(seed + k * 0x632be59bd9b4e019ull, i);
+    sum += (z & 0xffffffff) + (z >> 32);
+  }
+  return (double)sum * 0x1p-32 - 6.0;
+}
+
+struct filling {
+  int type, kind;
+  u64 bits;      /* constant: the element; uniform integers: the least value */
+  u64 span;      /* uniform integers: how many values, 0 for all 2^64 */
+  double offset; /* floats, and normal integers: value = offset + scale * random */
+  double scale;
+  u64 seed;
+};
+
+static __device__ u64 element(const filling &f, u64 i) {
+  if (f.kind == GEN_FILL_CONSTANT) {
+    return f.bits;
+  }
+  if (f.kind == GEN_FILL_UNIFORM && !is_float(f.type)) {
+    u64 r = random_bits(f.seed, i);
+    return f.bits + (f.span ? __umul64hi(r, f.span) : r);
+  }
+  double r = f.kind == GEN_FILL_UNIFORM ? random_unit(f.seed, i) : random_normal(f.seed, i);
+  double value = __fma_rn(f.scale, r, f.offset);
+  return is_float(f.type) ? float_bits(f.type, value) : (u64)__double2ll_rn(value);
+}
+
+extern "C" __global__ void kit_fill(void *out, u64 n, filling f) {
+  for (u64 i = thread_id(); i < n; i += n_threads()) {
+    store(f.type, out, i, element(f, i));
+  }
+}
+
+/* ---- judging ------------------------------------------------------------------------------- */
+
+struct finding {
+  u64 n;           /* how many are wrong */
+  u64 first, last; /* which; NONE and 0 when none is */
+  u64 worst;       /* the largest error, as the bits of a double that is not negative */
+};
+
+/* Every thread of a block must come here. */
+static __device__ void report(finding *out, finding mine) {
+  __shared__ finding all;
+  if (threadIdx.x == 0) {
+    all = finding{0, NONE, 0, 0};
+  }
+  __syncthreads();
+  if (mine.n) {
+    atomicAdd(&all.n, mine.n);
+    atomicMin(&all.first, mine.first);
+    atomicMax(&all.last, mine.last);
+  }
+  if (mine.worst) {
+    atomicMax(&all.worst, mine.worst);
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    atomicAdd(&out->n, all.n);
+    atomicMin(&out->first, all.first);
+    atomicMax(&out->last, all.last);
+    atomicMax(&out->worst, all.worst);
+  }
+}
+
+static __device__ void note(finding &f, u64 i) {
+  f.n++;
+  f.first = i < f.first ? i : f.first;
+  f.last = i > f.last ? i : f.last;
+}
+
+/* |x - y| of two integers of the same type, exact before it becomes a double. */
+static __device__ double integer_distance(int type, u64 x, u64 y) {
+  bool less = is_signed(type) ? signed_value(type, x) < signed_value(type, y) : x < y;
+  u64 d = is_signed(type) ? (u64)signed_value(type, x) - (u64)signed_value(type, y) : x - y;
+  return (double)(less ? 0 - d : d);
+}
+
+static __device__ double magnitude(int type, u64 bits) {
+  return is_float(type) ? fabs(float_value(type, bits))
+         : is_signed(type) ? fabs((double)signed_value(type, bits))
+                           : (double)bits;
+}
+
+static __device__ double distance(int type, u64 x, u64 y) {
+  return is_float(type) ? fabs(float_value(type, x) - float_value(type, y))
+                        : integer_distance(type, x, y);
+}
+
+/* |x - ref| in units of what is allowed. The same bits are always right; NaN is right only where
+ * the reference is one, an infinity only where it is the same one. */
+static __device__ double error_of(int type, u64 x, u64 ref, double tolerance_abs,
+                                  double tolerance_rel) {
+  const double infinity = __longlong_as_double(0x7ff0000000000000ll);
+  double m = magnitude(type, ref), d = distance(type, x, ref);
+  if (x == ref || d == 0) {
+    return 0;
+  }
+  if (m != m) {
+    return magnitude(type, x) != magnitude(type, x) ? 0 : infinity;
+  }
+  double allowed = tolerance_abs + tolerance_rel * m;
+  return d < infinity && allowed > 0 ? d / allowed : infinity;
+}
+
+/* An element that the reference left poisoned must be left so by everyone. */
+extern "C" __global__ void kit_compare(const void *x, const void *ref, u64 n, int type,
+                                       double tolerance_abs, double tolerance_rel, u64 poison,
+                                       int poisoned, finding *out) {
+  finding f = {0, NONE, 0, 0};
+  for (u64 i = thread_id(); i < n; i += n_threads()) {
+    u64 a = load(type, x, i), b = load(type, ref, i);
+    bool touched = poisoned && b == poison && a != b;
+    double error = error_of(type, a, b, tolerance_abs, tolerance_rel);
+    u64 bits = touched ? 0 : (u64)__double_as_longlong(error);
+    f.worst = bits > f.worst ? bits : f.worst;
+    if (touched || error > 1) {
+      note(f, i);
+    }
+  }
+  report(out, f);
+}
+
+/* Which bytes differ? */
+extern "C" __global__ void kit_differ(const u8 *a, const u8 *b, u64 nbytes, finding *out) {
+  finding f = {0, NONE, 0, 0};
+  const u64 words = nbytes / 8;
+  for (u64 i = thread_id(); i < words + nbytes % 8; i += n_threads()) {
+    if (i >= words) {
+      u64 at = words * 8 + (i - words);
+      if (a[at] != b[at]) {
+        note(f, at);
+      }
+    } else if (((const u64 *)a)[i] != ((const u64 *)b)[i]) {
+      for (u64 at = i * 8; at < i * 8 + 8; at++) {
+        if (a[at] != b[at]) {
+          note(f, at);
+        }
+      }
+    }
+  }
+  report(out, f);
+}
+
+struct zone {
+  u64 at, nbytes;
+};
+
+/* Canaries: one block per zone; the bytes that are no longer `canary`. */
+extern "C" __global__ void kit_canaries(const zone *zones, u32 canary, finding *out) {
+  finding f = {0, NONE, 0, 0};
+  const u8 *p = (const u8 *)zones[blockIdx.x].at;
+  for (u64 i = threadIdx.x; i < zones[blockIdx.x].nbytes; i += blockDim.x) {
+    if (p[i] != canary) {
+      note(f, i);
+    }
+  }
+  report(&out[blockIdx.x], f);
+}

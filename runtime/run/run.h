@@ -1,0 +1,116 @@
+/* run.h -- a candidate on a device: loaded, launched, checked, timed.
+ *
+ * rt_loaded is an image with its plan, ready to launch: the tuner and libtuned use the same one.
+ * rt_bench is one problem's buffers on a device: inputs filled, outputs poisoned, canaries around
+ * every buffer, reference results, and enough copies that timing can rotate past the L2 cache.
+ *
+ * How it is used: one rt_bench per problem; for every candidate one rt_loaded, one check, and, when
+ * that passed, one timing. Neither allocates device memory per launch.
+ */
+#ifndef RT_RUN_H
+#define RT_RUN_H
+
+#include "compile.h"
+#include "device.h"
+#include "gen.h"
+
+enum { RT_NUMBERS = 13 };
+/* rt_numbers -- a device's limits by the names that templates' expressions read: dev_sms, ... */
+void rt_numbers(const rt_info *info, gen_number out[RT_NUMBERS]);
+
+typedef struct rt_loaded rt_loaded;
+
+/* rt_loaded_new -- load the image, find the plan's kernels, allow their shared memory. The plan is
+ * copied. An image without kernel launches (an empty problem) may be NULL.
+ *   err  ERR_LAUNCH  a stage asks for more than the loaded kernel or the device allows
+ *        ERR_NOTFOUND  the image lacks a kernel */
+int rt_loaded_new(rt_device *d, const void *image, size_t nbytes, const gen_template *t,
+                  const gen_plan *plan, rt_loaded **out, err *e);
+/* rt_loaded_new_from -- another plan over the image of `same`, which may be freed before or after
+ */
+int rt_loaded_new_from(rt_loaded *same, const gen_template *t, const gen_plan *plan,
+                       rt_loaded **out, err *e);
+void rt_loaded_free(rt_loaded *l);
+/* rt_loaded_launch -- all stages in order, on the stream; asynchronous. The first launch of a plan
+ * with workspaces allocates and zeroes them (rt_loaded_reserve does it ahead); launches of one
+ * rt_loaded share them, so they must not overlap on the device.
+ *   in  args  per argument of the template, in order: a pointer to its value (an rt_ptr for a
+ *             buffer); entries of scalars whose value the plan fixes are ignored, may be NULL
+ *   err  ERR_NOMEM  workspace;  ERR_LAUNCH */
+int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e);
+/* rt_loaded_launch_in -- the same with the caller's workspace, rt_loaded_workspace_nbytes large and
+ * 256-byte aligned and zeroed before its first use. It changes nothing in *l: several threads may
+ * launch one rt_loaded, with a workspace each. */
+int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
+                        err *e);
+size_t rt_loaded_workspace_nbytes(const rt_loaded *l);
+int rt_loaded_reserve(rt_loaded *l, err *e);
+/* rt_loaded_info -- registers, spills and shared memory: the largest over the plan's kernels */
+int rt_loaded_info(rt_loaded *l, rt_function_info *info, err *e);
+
+typedef struct rt_tools rt_tools; /* the runtime's own kernels (kit.cu) on a device */
+/* rt_tools_new -- compiles and loads them; once per device and process */
+int rt_tools_new(rt_device *d, rt_compiler *c, rt_tools **out, err *e);
+void rt_tools_free(rt_tools *k);
+
+typedef struct rt_bench rt_bench;
+/* rt_bench_new -- allocates and fills the problem's buffers, runs the reference for every case. The
+ * template, the instance and the tools must outlive the bench.
+ *   err  ERR_NOMEM     the problem does not fit; says how much it needs and what is free
+ *        ERR_TEMPLATE  the reference itself writes where it should not */
+int rt_bench_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t, gen_instance *g,
+                 rt_bench **out, err *e);
+void rt_bench_free(rt_bench *b);
+
+typedef struct rt_check {
+  /* the largest |x - ref| / (abs + rel * |ref|) over all outputs and the cases that were run */
+  double error;
+  /* elements outside the tolerance; a NaN where the reference is a number is one */
+  uint64_t n_wrong;
+} rt_check;
+
+/* rt_bench_check -- run every case of the template against the reference, up to the first that is
+ * wrong: outputs poisoned (NaN patterns) before each, all bytes of every output compared, padding
+ * included, inputs and canaries compared afterwards.
+ *   err  ERR_WRONG   what is wrong, in words: "y[123] is 4.5, reference 4.25 (case 1); 17 of 20
+ *                    wrong"; "wrote 12 bytes past the end of C, at +0 to +11"; "changed input A"
+ *        ERR_LAUNCH  it died */
+int rt_bench_check(rt_bench *b, rt_loaded *l, rt_check *out, err *e);
+
+typedef struct rt_timing {
+  /* device time to spend on one candidate; 0 takes 0.01 */
+  double target_sec;
+  /* give up as soon as it is surely slower than this; 0: never */
+  double stop_above;
+  /* one set of buffers instead of rotating */
+  bool hot;
+} rt_timing;
+
+typedef struct rt_times {
+  double median, p25, p75; /* seconds per launch of the whole plan */
+  uint64_t launches;
+  bool cold, stopped; /* buffers rotated past the L2 cache; stopped early by stop_above */
+} rt_times;
+
+/* rt_times_spread -- the middle half's width as a share of the median */
+static inline double rt_times_spread(const rt_times *t) {
+  return t->median > 0 ? (t->p75 - t->p25) / t->median : 0;
+}
+
+/* rt_bench_time -- batches of launches between two events, each batch long enough for the events'
+ * resolution, over rotating buffers; case 0. On the emulator one launch, in modelled seconds. */
+int rt_bench_time(rt_bench *b, rt_loaded *l, const rt_timing *how, rt_times *out, err *e);
+
+/* A thing to time beside the candidates: a vendor's library, say. */
+typedef struct rt_contender {
+  int (*launch)(void *self, rt_stream s, const void *const *args, err *e);
+  void *self;
+} rt_contender;
+rt_contender rt_loaded_contender(rt_loaded *l);
+/* rt_bench_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each; times[n] */
+int rt_bench_race(rt_bench *b, const rt_contender *c, size_t n, size_t rounds, const rt_timing *how,
+                  rt_times *times, err *e);
+/* rt_bench_check_contender -- as rt_bench_check */
+int rt_bench_check_contender(rt_bench *b, rt_contender c, rt_check *out, err *e);
+
+#endif

@@ -1,0 +1,361 @@
+#define _GNU_SOURCE
+#include "run_bench.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+enum { ALIGNMENT = 256, CANARY_NBYTES = 256, L2_LINE = 128, MAX_SETS = 65536 };
+
+bool bench_is_buffer(const rt_bench *b, size_t arg) {
+  return b->t->args[arg].dir != GEN_SCALAR;
+}
+
+static bool is_output(const rt_bench *b, size_t arg) {
+  return b->t->args[arg].dir == GEN_OUT || b->t->args[arg].dir == GEN_INOUT;
+}
+
+bool bench_is_poisoned(const rt_bench *b, const bench_case *c, size_t arg) {
+  return b->t->args[arg].dir == GEN_OUT ||
+         (b->t->args[arg].dir == GEN_INOUT && c->data->args[arg].overwritten);
+}
+
+uint64_t bench_nbytes(const bench_case *c, size_t arg) {
+  return c->data->args[arg].count * dtype_nbytes(c->data->args[arg].type);
+}
+
+uint8_t bench_poison(dtype t) {
+  return dtype_is_float(t) ? 0xff : 0xa5;
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+/* Cases may have buffers of different sizes: there must be room for the largest. */
+static uint64_t largest(const rt_bench *b, size_t arg) {
+  uint64_t most = 0;
+  for (size_t i = 0; i < b->n_cases; i++) {
+    uint64_t n = bench_nbytes(&b->cases[i], arg);
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+static int out_of_memory(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
+
+/* ---- host side: the cases ------------------------------------------------------------------ */
+
+static int make_case(rt_bench *b, gen_instance *g, size_t i, err *e) {
+  bench_case *c = &b->cases[i];
+  size_t n = b->t->n_args;
+  TRY(gen_data_make(g, i, &b->memory, &c->data, e));
+  c->at = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
+  c->expected = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
+  c->values = ARENA_ARRAY(&b->memory, uint64_t, n + 1);
+  c->args = ARENA_ARRAY(&b->memory, const void *, n + 1);
+  c->zones = ARENA_ARRAY(&b->memory, rt_zone, n + 2);
+  if (!c->at || !c->expected || !c->values || !c->args || !c->zones) {
+    return out_of_memory(e);
+  }
+  for (size_t j = 0; j < n; j++) {
+    c->values[j] = c->data->args[j].bits;
+    c->args[j] = &c->values[j];
+  }
+  return 0;
+}
+
+static int make_cases(rt_bench *b, gen_instance *g, err *e) {
+  size_t n = b->t->n_args;
+  b->n_cases = b->t->n_cases;
+  b->cases = ARENA_ARRAY(&b->memory, bench_case, b->n_cases + 1);
+  b->masters = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
+  b->filled = ARENA_ARRAY(&b->memory, gen_datum, n + 1);
+  b->blocks = ARENA_ARRAY(&b->memory, rt_ptr, 3 + n + 2 * n * b->n_cases);
+  if (!b->cases || !b->masters || !b->filled || !b->blocks) {
+    return out_of_memory(e);
+  }
+  for (size_t i = 0; i < n; i++) {
+    b->n_buffers += bench_is_buffer(b, i);
+  }
+  for (size_t i = 0; i < b->n_cases; i++) {
+    TRY(make_case(b, g, i, e));
+  }
+  return 0;
+}
+
+/* ---- device side: room for everything ------------------------------------------------------ */
+
+static int take(rt_bench *b, uint64_t nbytes, rt_ptr *p, err *e) {
+  TRY(b->d->ops->alloc(b->d, nbytes, p, e));
+  b->blocks[b->n_blocks++] = *p;
+  return 0;
+}
+
+static void lay_out(rt_bench *b) {
+  uint64_t end = CANARY_NBYTES, footprint = 0;
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (bench_is_buffer(b, i)) {
+      end = round_up(end, ALIGNMENT) + largest(b, i) + CANARY_NBYTES;
+      footprint += round_up(bench_nbytes(&b->cases[0], i), L2_LINE);
+    }
+  }
+  b->stride = round_up(end, ALIGNMENT);
+  b->set_nbytes = footprint;
+}
+
+/* One set, masters, expected results. */
+static uint64_t least_nbytes(const rt_bench *b) {
+  uint64_t n = b->stride;
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    n += bench_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT ? largest(b, i) : 0;
+    for (size_t j = 0; j < b->n_cases; j++) {
+      n += is_output(b, i) ? bench_nbytes(&b->cases[j], i) : 0;
+    }
+  }
+  return n;
+}
+
+/* As many sets as lie beyond twice the L2 together, from at most half of what is left of the
+ * memory. */
+static uint64_t count_sets(const rt_bench *b, uint64_t left) {
+  uint64_t twice = 2 * (uint64_t)b->d->info.l2_nbytes;
+  uint64_t room = left / 2 / b->stride + 1;
+  if (b->separate || b->set_nbytes == 0 || b->set_nbytes > twice) {
+    return 1;
+  }
+  uint64_t wanted = twice / b->set_nbytes + 1;
+  wanted = wanted < MAX_SETS ? wanted : MAX_SETS;
+  return wanted < room ? wanted : room;
+}
+
+static int measure_memory(rt_bench *b, err *e) {
+  int64_t left;
+  TRY(b->d->ops->memory_free(b->d, &left, e));
+  lay_out(b);
+  uint64_t least = least_nbytes(b);
+  if (least > (uint64_t)left) {
+    return err_set(
+        e, ERR_NOMEM,
+        "the problem needs %.6g MB on the device (buffers, inputs, the reference's results "
+        "of %zu cases) and %.6g MB are free; take a smaller one",
+        (double)least / 1e6, b->n_cases, (double)left / 1e6);
+  }
+  b->n_sets = count_sets(b, (uint64_t)left - least);
+  return 0;
+}
+
+/* ---- device side: where each buffer lies --------------------------------------------------- */
+
+/* All buffers of a set in one piece; between the end of one, in this case, and the next: a canary.
+ */
+static void place_case(rt_bench *b, bench_case *c) {
+  uint64_t room_end = CANARY_NBYTES;
+  rt_ptr end = b->sets;
+  rt_zone *zone = c->zones;
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (bench_is_buffer(b, i)) {
+      uint64_t offset = round_up(room_end, ALIGNMENT);
+      c->at[i] = b->sets + offset;
+      *zone++ = (rt_zone){end, c->at[i] - end};
+      end = c->at[i] + bench_nbytes(c, i);
+      room_end = offset + largest(b, i) + CANARY_NBYTES;
+    }
+  }
+  *zone = (rt_zone){end, b->sets + b->stride - end};
+}
+
+static int place_separately(rt_bench *b, bench_case *c, err *e) {
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (bench_is_buffer(b, i)) {
+      TRY(take(b, bench_nbytes(c, i), &c->at[i], e));
+    }
+  }
+  return 0;
+}
+
+static int place(rt_bench *b, err *e) {
+  b->n_zones = b->separate ? 0 : b->n_buffers + 1;
+  if (!b->separate) {
+    TRY(take(b, b->n_sets * b->stride, &b->sets, e));
+  }
+  for (size_t i = 0; i < b->n_cases; i++) {
+    bench_case *c = &b->cases[i];
+    if (b->separate) {
+      TRY(place_separately(b, c, e));
+    } else {
+      place_case(b, c);
+    }
+    for (size_t j = 0; j < b->t->n_args; j++) {
+      c->values[j] = bench_is_buffer(b, j) ? c->at[j] : c->values[j];
+    }
+  }
+  return 0;
+}
+
+static int allocate(rt_bench *b, err *e) {
+  TRY(measure_memory(b, e));
+  TRY(place(b, e));
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (bench_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT) {
+      TRY(take(b, largest(b, i), &b->masters[i], e));
+    }
+    for (size_t j = 0; j < b->n_cases && is_output(b, i); j++) {
+      TRY(take(b, bench_nbytes(&b->cases[j], i), &b->cases[j].expected[i], e));
+    }
+  }
+  b->found = ARENA_ARRAY(&b->memory, rt_finding, b->n_buffers + b->n_zones + 1);
+  if (!b->found) {
+    return out_of_memory(e);
+  }
+  TRY(take(b, (b->n_buffers + b->n_zones) * sizeof(rt_finding), &b->findings, e));
+  return take(b, b->n_zones * sizeof(rt_zone), &b->zones, e);
+}
+
+/* ---- contents ------------------------------------------------------------------------------ */
+
+static bool same_fill(const gen_datum *a, const gen_datum *b) {
+  return a->type == b->type && a->count == b->count && a->fill == b->fill && a->a == b->a &&
+         a->b == b->b;
+}
+
+/* Every input has its own seed, the same in all cases. */
+static int refresh_master(rt_bench *b, const bench_case *c, size_t arg, err *e) {
+  const gen_datum *wanted = &c->data->args[arg];
+  if (same_fill(wanted, &b->filled[arg])) {
+    return 0;
+  }
+  TRY(rt_tools_fill(b->tools, wanted, arg + 1, b->masters[arg], e));
+  b->filled[arg] = *wanted;
+  return 0;
+}
+
+static int start_buffer(rt_bench *b, bench_case *c, size_t arg, err *e) {
+  const rt_device_ops *ops = b->d->ops;
+  uint64_t nbytes = bench_nbytes(c, arg);
+  if (bench_is_poisoned(b, c, arg)) {
+    return ops->set(b->d, c->at[arg], bench_poison(c->data->args[arg].type), nbytes, NULL, e);
+  }
+  TRY(refresh_master(b, c, arg, e));
+  return ops->copy(b->d, c->at[arg], b->masters[arg], nbytes, NULL, e);
+}
+
+int bench_start(rt_bench *b, bench_case *c, err *e) {
+  for (size_t i = 0; i < b->n_zones; i++) {
+    TRY(b->d->ops->set(b->d, c->zones[i].at, BENCH_CANARY, c->zones[i].nbytes, NULL, e));
+  }
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (bench_is_buffer(b, i)) {
+      TRY(start_buffer(b, c, i, e));
+    }
+  }
+  return 0;
+}
+
+/* ---- the reference ------------------------------------------------------------------------- */
+
+/* The reference is judged too, but for its results: a stray write of its own would spoil all that
+ * follows. */
+static int judge_reference(rt_bench *b, bench_case *c, err *e) {
+  rt_check unused = {0};
+  err why = {0};
+  int rc = bench_judge(b, c, &unused, &why);
+  return rc ? err_at(e, rc == ERR_WRONG ? ERR_TEMPLATE : rc, b->t->path, "the reference: %s",
+                     why.message)
+            : 0;
+}
+
+static int expect_case(rt_bench *b, bench_case *c, err *e) {
+  TRY(bench_start(b, c, e));
+  TRY(rt_loaded_launch(b->reference, NULL, c->args, e));
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (is_output(b, i)) {
+      TRY(b->d->ops->copy(b->d, c->expected[i], c->at[i], bench_nbytes(c, i), NULL, e));
+    }
+  }
+  return judge_reference(b, c, e);
+}
+
+int bench_expect(rt_bench *b, err *e) {
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    b->filled[i] = (gen_datum){.count = UINT64_MAX};
+  }
+  for (size_t i = 0; i < b->n_cases; i++) {
+    TRY(expect_case(b, &b->cases[i], e));
+  }
+  b->suspect = false;
+  return 0;
+}
+
+static int load_reference(rt_bench *b, rt_compiler *c, gen_instance *g, arena *a, rt_image *image,
+                          err *e) {
+  str text = {0};
+  rt_source source = {.arch = b->d->info.arch};
+  const gen_plan *plan;
+  TRY(gen_reference_plan(g, a, &plan, e));
+  int rc = gen_reference_source(g, &text, &source.body, e);
+  source.text = str_text(&text);
+  rc = rc ? rc : rt_compile(c, &source, a, image, e);
+  str_clear(&text);
+  if (rc) {
+    return rc;
+  }
+  const str *bytes = b->d->info.format == RT_CUBIN ? &image->cubin : &image->ptx;
+  return rt_loaded_new(b->d, str_text(bytes), bytes->n, b->t, plan, &b->reference, e);
+}
+
+static int make_reference(rt_bench *b, rt_compiler *c, gen_instance *g, err *e) {
+  arena a = {0};
+  rt_image image;
+  rt_image_init(&image);
+  int rc = load_reference(b, c, g, &a, &image, e);
+  rt_image_clear(&image);
+  arena_clear(&a);
+  return rc;
+}
+
+/* ---- making and freeing -------------------------------------------------------------------- */
+
+static int fill_in(rt_bench *b, rt_compiler *c, gen_instance *g, err *e) {
+  TRY(make_cases(b, g, e));
+  TRY(make_reference(b, c, g, e));
+  TRY(allocate(b, e));
+  TRY(b->d->ops->event_new(b->d, &b->from, e));
+  TRY(b->d->ops->event_new(b->d, &b->to, e));
+  return bench_expect(b, e);
+}
+
+int rt_bench_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t, gen_instance *g,
+                 rt_bench **out, err *e) {
+  *out = NULL;
+  rt_bench *b = calloc(1, sizeof *b);
+  if (!b) {
+    return out_of_memory(e);
+  }
+  b->d = d;
+  b->tools = k;
+  b->t = t;
+  b->separate = !strcmp(d->info.kind, "emu");
+  int rc = fill_in(b, c, g, e);
+  if (rc) {
+    rt_bench_free(b);
+    return rc;
+  }
+  *out = b;
+  return 0;
+}
+
+void rt_bench_free(rt_bench *b) {
+  if (!b) {
+    return;
+  }
+  b->d->ops->event_free(b->d, b->from);
+  b->d->ops->event_free(b->d, b->to);
+  for (size_t i = 0; i < b->n_blocks; i++) {
+    b->d->ops->release(b->d, b->blocks[i]);
+  }
+  rt_loaded_free(b->reference);
+  arena_clear(&b->memory);
+  free(b);
+}

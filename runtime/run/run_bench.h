@@ -1,0 +1,67 @@
+/* run_bench.h -- what run_bench.c, run_check.c and run_timing.c share. Private to runtime/run.
+ *
+ * Where the buffers lie. On a GPU all buffers of one launch (a SET) lie in one allocation, each
+ * 256-byte aligned, and every byte between them is a canary: a write past the exact end, or before
+ * the start, changes one. Further sets for timing follow at a fixed stride. The emulator guards
+ * every allocation to the byte, reads included, so there each buffer of each case is its own.
+ *
+ *   | canary | x ........ | canary | y ........ | canary | canary | x ....   next set
+ *
+ * Beside the sets, far from stray writes: the inputs as they were filled (masters), and per case
+ * what the reference made of them (expected).
+ */
+#ifndef RT_RUN_BENCH_H
+#define RT_RUN_BENCH_H
+
+#include "run.h"
+#include "run_tools.h"
+
+typedef struct bench_case {
+  const gen_data *data;
+  rt_ptr *at;        /* per argument: its buffer in the first set; 0 for scalars */
+  rt_ptr *expected;  /* per argument: what it must become; 0 for inputs and scalars */
+  uint64_t *values;  /* per argument: a scalar's bits, a buffer's address */
+  const void **args; /* pointers to these, as a launch takes them */
+  rt_zone *zones;    /* canaries: zone i lies before the i-th buffer, the last after all */
+} bench_case;
+
+struct rt_bench {
+  rt_device *d;
+  rt_tools *tools;
+  const gen_template *t;
+  arena memory;
+  bench_case *cases;
+  size_t n_cases, n_buffers, n_zones;
+  bool separate; /* one allocation per buffer, no canaries: the emulator */
+  rt_loaded *reference;
+  rt_ptr *masters;   /* per argument: the inputs' contents; 0 when it is never read */
+  gen_datum *filled; /* per argument: what its master holds now */
+  rt_ptr sets;       /* the first set, and the others behind it */
+  uint64_t stride, n_sets, set_nbytes;
+  rt_ptr findings, zones; /* on the device: room for one check */
+  rt_finding *found;      /* the same on the host: zones, then buffers */
+  rt_ptr *blocks;         /* every allocation, for the end */
+  size_t n_blocks;
+  rt_event *from, *to;
+  bool suspect; /* a candidate wrote where it should not: masters and expected may be hit */
+};
+
+bool bench_is_buffer(const rt_bench *b, size_t arg);
+/* Does this argument start as poison in this case? */
+bool bench_is_poisoned(const rt_bench *b, const bench_case *c, size_t arg);
+uint64_t bench_nbytes(const bench_case *c, size_t arg);
+/* The byte that poisons; all ones is a NaN of every floating type. */
+uint8_t bench_poison(dtype t);
+/* bench_start -- the first set as a launch of this case must find it: inputs, poison, canaries */
+int bench_start(rt_bench *b, bench_case *c, err *e);
+/* bench_expect -- run the reference for every case and keep what it gives; undoes `suspect` */
+int bench_expect(rt_bench *b, err *e);
+
+/* bench_judge -- after a launch of this case: canaries, inputs and outputs.
+ *   out  *out  errors counted on top of what it holds
+ *   err  ERR_WRONG  what is wrong, in words */
+int bench_judge(rt_bench *b, bench_case *c, rt_check *out, err *e);
+
+enum { BENCH_CANARY = 0xcb };
+
+#endif

@@ -1,0 +1,347 @@
+/* run_loaded.c -- an image and its plan, made ready so that a launch is little more than the
+ * driver's.
+ *
+ * A kernel parameter comes from one of three places: a constant of the plan, an argument of the
+ * caller, a workspace. Where each comes from is worked out once, in rt_loaded_new. A launch fills
+ * an array of pointers on its own stack (a few nanoseconds) and so may run in several threads at
+ * once.
+ */
+#define _GNU_SOURCE
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "run.h"
+
+enum { MAX_OPERANDS = 128, MAX_WORKSPACES = 32, ALIGNMENT = 256 };
+
+typedef struct operand {
+  enum { CONSTANT, ARGUMENT, WORKSPACE } from;
+  uint32_t index;       /* of the argument or workspace */
+  const void *constant; /* in the arena */
+} operand;
+
+typedef struct loaded_image { /* shared by plans whose source is the same */
+  rt_module *module;
+  atomic_int users;
+} loaded_image;
+
+typedef struct stage {
+  rt_function *function; /* NULL: set memory */
+  uint32_t grid[3], block[3], smem;
+  operand *operands;
+  size_t n_operands;
+  uint8_t fill;
+  uint64_t nbytes;
+} stage;
+
+struct rt_loaded {
+  rt_device *d;
+  loaded_image *image; /* NULL: nothing to launch */
+  arena memory;
+  stage *stages;
+  size_t n_stages;
+  uint64_t *offsets; /* of each workspace */
+  size_t n_workspaces, workspace_nbytes;
+  rt_ptr workspace; /* ours, 0 until reserved */
+  rt_function_info info;
+};
+
+/* ---- from plan to stages ------------------------------------------------------------------- */
+
+static int out_of_memory(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
+
+static int copy_workspaces(rt_loaded *l, const gen_plan *plan, err *e) {
+  l->n_workspaces = plan->n_workspaces;
+  l->offsets = ARENA_ARRAY(&l->memory, uint64_t, plan->n_workspaces + 1);
+  if (!l->offsets) {
+    return out_of_memory(e);
+  }
+  if (plan->n_workspaces > MAX_WORKSPACES) {
+    return err_set(e, ERR_LIMIT, "%zu workspaces; at most %d", plan->n_workspaces, MAX_WORKSPACES);
+  }
+  for (size_t i = 0; i < plan->n_workspaces; i++) {
+    l->offsets[i] = l->workspace_nbytes;
+    l->workspace_nbytes += (plan->workspaces[i] + ALIGNMENT - 1) / ALIGNMENT * ALIGNMENT;
+  }
+  return 0;
+}
+
+static int constant(rt_loaded *l, uint64_t bits, operand *out, err *e) {
+  uint64_t *value = arena_new(&l->memory, sizeof *value);
+  if (!value) {
+    return out_of_memory(e);
+  }
+  *value = bits; /* little-endian: a shorter type reads its low bytes */
+  *out = (operand){.from = CONSTANT, .constant = value};
+  return 0;
+}
+
+static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, const gen_operand *o,
+                   operand *out, err *e) {
+  if (o->from == GEN_FROM_VALUE) {
+    return constant(l, o->bits, out, e);
+  }
+  if (o->from == GEN_FROM_WORKSPACE) {
+    *out = (operand){.from = WORKSPACE, .index = o->index};
+    return 0;
+  }
+  const gen_arg *arg = &t->args[o->index];
+  if (arg->dir == GEN_SCALAR && arg->value) {
+    return constant(l, plan->values[o->index], out, e);
+  }
+  *out = (operand){.from = ARGUMENT, .index = o->index};
+  return 0;
+}
+
+static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *plan,
+                         const gen_launch *from, stage *to, err *e) {
+  if (from->n_operands > MAX_OPERANDS) {
+    return err_set(e, ERR_LIMIT, "kernel %s takes %zu arguments; at most %d", from->kernel,
+                   from->n_operands, MAX_OPERANDS);
+  }
+  to->n_operands = from->n_operands;
+  to->operands = ARENA_ARRAY(&l->memory, operand, from->n_operands + 1);
+  if (!to->operands) {
+    return out_of_memory(e);
+  }
+  for (size_t i = 0; i < from->n_operands; i++) {
+    TRY(resolve(l, t, plan, &from->operands[i], &to->operands[i], e));
+  }
+  return 0;
+}
+
+/* ---- does it fit the kernel and the device? ------------------------------------------------ */
+
+static int check_block(const gen_launch *s, const rt_function_info *f, err *e) {
+  uint64_t threads = (uint64_t)s->block[0] * s->block[1] * s->block[2];
+  if (threads > (uint64_t)f->threads_max) {
+    return err_set(
+        e, ERR_LAUNCH,
+        "%s wants %llu threads a block; %d is the most with its %d registers and launch bounds",
+        s->kernel, (unsigned long long)threads, f->threads_max, f->regs);
+  }
+  return 0;
+}
+
+static int check_shared(const rt_info *d, const gen_launch *s, const rt_function_info *f, err *e) {
+  if (f->smem_static + s->smem > d->smem_block) {
+    return err_set(e, ERR_LAUNCH, "%s wants %lld bytes of shared memory a block; %lld is the most",
+                   s->kernel, (long long)(f->smem_static + s->smem), (long long)d->smem_block);
+  }
+  return 0;
+}
+
+static int check_grid(const rt_info *d, const gen_launch *s, err *e) {
+  for (int i = 0; i < 3; i++) {
+    if (s->grid[i] < 1 || s->grid[i] > d->grid_max[i]) {
+      return err_set(e, ERR_LAUNCH,
+                     "%s wants a grid of %ux%ux%u blocks; %lldx%lldx%lld is the most", s->kernel,
+                     s->grid[0], s->grid[1], s->grid[2], (long long)d->grid_max[0],
+                     (long long)d->grid_max[1], (long long)d->grid_max[2]);
+    }
+  }
+  return 0;
+}
+
+static int64_t larger(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+
+static void merge_info(rt_function_info *all, const rt_function_info *one) {
+  all->regs = (int)larger(all->regs, one->regs);
+  all->smem_static = larger(all->smem_static, one->smem_static);
+  all->local_nbytes = larger(all->local_nbytes, one->local_nbytes);
+  if (all->threads_max == 0 || one->threads_max < all->threads_max) {
+    all->threads_max = one->threads_max;
+  }
+}
+
+static int find_kernel(rt_loaded *l, const gen_launch *from, stage *to, err *e) {
+  const rt_device_ops *ops = l->d->ops;
+  rt_function_info f;
+  if (!l->image) {
+    return err_set(e, ERR_NOTFOUND, "no image to find kernel %s in", from->kernel);
+  }
+  TRY(ops->function(l->d, l->image->module, from->kernel, &to->function, e));
+  TRY(ops->function_info(l->d, to->function, &f, e));
+  TRY(check_block(from, &f, e));
+  TRY(check_shared(&l->d->info, from, &f, e));
+  TRY(check_grid(&l->d->info, from, e));
+  merge_info(&l->info, &f);
+  /* All that the device has, whatever this stage takes: the limit is the kernel's, and another
+   * stage or another plan over the same image may take more. */
+  bool opt_in = f.smem_static + from->smem > l->d->info.smem_static;
+  int64_t most = l->d->info.smem_block - f.smem_static;
+  return opt_in ? ops->function_smem(l->d, to->function, most, e) : 0;
+}
+
+static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
+                      const gen_launch *from, stage *to, err *e) {
+  memcpy(to->grid, from->grid, sizeof to->grid);
+  memcpy(to->block, from->block, sizeof to->block);
+  to->smem = from->smem;
+  to->fill = from->fill;
+  to->nbytes = from->nbytes;
+  TRY(copy_operands(l, t, plan, from, to, e));
+  return from->kernel ? find_kernel(l, from, to, e) : 0;
+}
+
+static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, err *e) {
+  TRY(copy_workspaces(l, plan, e));
+  l->stages = ARENA_ARRAY(&l->memory, stage, plan->n + 1);
+  if (!l->stages) {
+    return out_of_memory(e);
+  }
+  for (; l->n_stages < plan->n; l->n_stages++) {
+    TRY(make_stage(l, t, plan, &plan->launches[l->n_stages], &l->stages[l->n_stages], e));
+  }
+  return 0;
+}
+
+/* ---- making and freeing -------------------------------------------------------------------- */
+
+static int load_image(rt_device *d, const void *bytes, size_t nbytes, loaded_image **out, err *e) {
+  *out = NULL;
+  if (!bytes || nbytes == 0) {
+    return 0;
+  }
+  loaded_image *image = calloc(1, sizeof *image);
+  if (!image) {
+    return out_of_memory(e);
+  }
+  int rc = d->ops->module_load(d, bytes, nbytes, &image->module, e);
+  if (rc) {
+    free(image);
+    return rc;
+  }
+  *out = image;
+  return 0;
+}
+
+static void drop_image(rt_device *d, loaded_image *image) {
+  if (image && atomic_fetch_sub(&image->users, 1) == 1) {
+    d->ops->module_unload(d, image->module);
+    free(image);
+  }
+}
+
+/* Takes one use of the image, whatever comes of it. */
+static int make(rt_device *d, loaded_image *image, const gen_template *t, const gen_plan *plan,
+                rt_loaded **out, err *e) {
+  if (image) {
+    atomic_fetch_add(&image->users, 1);
+  }
+  rt_loaded *l = calloc(1, sizeof *l);
+  if (!l) {
+    drop_image(d, image);
+    return out_of_memory(e);
+  }
+  l->d = d;
+  l->image = image;
+  int rc = copy_plan(l, t, plan, e);
+  if (rc) {
+    rt_loaded_free(l);
+    return rc;
+  }
+  *out = l;
+  return 0;
+}
+
+int rt_loaded_new(rt_device *d, const void *image, size_t nbytes, const gen_template *t,
+                  const gen_plan *plan, rt_loaded **out, err *e) {
+  loaded_image *loaded;
+  *out = NULL;
+  TRY(load_image(d, image, nbytes, &loaded, e));
+  return make(d, loaded, t, plan, out, e);
+}
+
+int rt_loaded_new_from(rt_loaded *same, const gen_template *t, const gen_plan *plan,
+                       rt_loaded **out, err *e) {
+  *out = NULL;
+  return make(same->d, same->image, t, plan, out, e);
+}
+
+void rt_loaded_free(rt_loaded *l) {
+  if (l) {
+    l->d->ops->release(l->d, l->workspace);
+    drop_image(l->d, l->image);
+    arena_clear(&l->memory);
+    free(l);
+  }
+}
+
+int rt_loaded_info(rt_loaded *l, rt_function_info *info, err *e) {
+  (void)e;
+  *info = l->info;
+  return 0;
+}
+
+/* ---- launching ----------------------------------------------------------------------------- */
+
+size_t rt_loaded_workspace_nbytes(const rt_loaded *l) {
+  return l->workspace_nbytes;
+}
+
+int rt_loaded_reserve(rt_loaded *l, err *e) {
+  if (l->workspace || l->workspace_nbytes == 0) {
+    return 0;
+  }
+  rt_ptr p;
+  TRY(l->d->ops->alloc(l->d, l->workspace_nbytes, &p, e));
+  int rc = l->d->ops->set(l->d, p, 0, l->workspace_nbytes, NULL, e);
+  rc = rc ? rc : l->d->ops->stream_sync(l->d, NULL, e);
+  if (rc) {
+    l->d->ops->release(l->d, p);
+    return rc;
+  }
+  l->workspace = p;
+  return 0;
+}
+
+static const void *pointer(const operand *o, const void *const *args, const rt_ptr *workspaces) {
+  return o->from == ARGUMENT    ? args[o->index]
+         : o->from == WORKSPACE ? &workspaces[o->index]
+                                : o->constant;
+}
+
+static int launch_stage(rt_loaded *l, const stage *s, rt_stream stream, const void *const *args,
+                        const rt_ptr *workspaces, err *e) {
+  void *params[MAX_OPERANDS];
+  for (size_t i = 0; i < s->n_operands; i++) {
+    params[i] = (void *)(uintptr_t)pointer(&s->operands[i], args, workspaces);
+  }
+  if (s->function) {
+    return l->d->ops->launch(l->d, s->function, s->grid, s->block, s->smem, stream, params, e);
+  }
+  return l->d->ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
+}
+
+int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
+                        err *e) {
+  rt_ptr workspaces[MAX_WORKSPACES];
+  for (size_t i = 0; i < l->n_workspaces; i++) {
+    workspaces[i] = workspace + l->offsets[i];
+  }
+  for (size_t i = 0; i < l->n_stages; i++) {
+    TRY(launch_stage(l, &l->stages[i], s, args, workspaces, e));
+  }
+  return 0;
+}
+
+int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e) {
+  if (!l->workspace) {
+    TRY(rt_loaded_reserve(l, e));
+  }
+  return rt_loaded_launch_in(l, s, args, l->workspace, e);
+}
+
+static int launch_contender(void *self, rt_stream s, const void *const *args, err *e) {
+  return rt_loaded_launch(self, s, args, e);
+}
+
+rt_contender rt_loaded_contender(rt_loaded *l) {
+  return (rt_contender){launch_contender, l};
+}

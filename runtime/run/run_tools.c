@@ -1,0 +1,158 @@
+#define _GNU_SOURCE
+#include "run_tools.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "kit.h"
+
+enum { KIT_BLOCK = 256 };
+
+struct rt_tools {
+  rt_device *d;
+  rt_module *module;
+  rt_function *fill, *compare, *differ, *canaries;
+};
+
+/* ---- compiling ----------------------------------------------------------------------------- */
+
+/* The numbers that host and kernels must agree on, then the kernels. */
+static void kit_source(str *out) {
+#define KIT_DTYPE(name, nbytes, cuda, kind)                                                        \
+  str_addf(out, "#define DTYPE_%s %d\n", #name, DTYPE_##name);
+  DTYPE_LIST(KIT_DTYPE)
+#undef KIT_DTYPE
+  str_addf(out, "#define GEN_FILL_UNIFORM %d\n", GEN_FILL_UNIFORM);
+  str_addf(out, "#define GEN_FILL_NORMAL %d\n", GEN_FILL_NORMAL);
+  str_addf(out, "#define GEN_FILL_CONSTANT %d\n", GEN_FILL_CONSTANT);
+  for (const gen_file *f = rt_kit; f->name; f++) {
+    str_addf(out, "#line 1 \"%s\"\n", f->name);
+    str_add_n(out, f->text, f->n);
+  }
+}
+
+static int load(rt_tools *k, const rt_image *image, err *e) {
+  const str *bytes = k->d->info.format == RT_CUBIN ? &image->cubin : &image->ptx;
+  const struct {
+    const char *name;
+    rt_function **function;
+  } list[] = {{"kit_fill", &k->fill},
+              {"kit_compare", &k->compare},
+              {"kit_differ", &k->differ},
+              {"kit_canaries", &k->canaries}};
+  TRY(k->d->ops->module_load(k->d, str_text(bytes), bytes->n, &k->module, e));
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    TRY(k->d->ops->function(k->d, k->module, list[i].name, list[i].function, e));
+  }
+  return 0;
+}
+
+static int compile_and_load(rt_tools *k, rt_compiler *c, err *e) {
+  rt_image image;
+  arena a = {0};
+  str text = {0};
+  rt_image_init(&image);
+  kit_source(&text);
+  rt_source source = {.text = str_text(&text), .arch = k->d->info.arch};
+  int rc =
+      text.failed ? err_set(e, ERR_NOMEM, "out of memory") : rt_compile(c, &source, &a, &image, e);
+  rc = rc ? rc : load(k, &image, e);
+  rt_image_clear(&image);
+  arena_clear(&a);
+  str_clear(&text);
+  return rc;
+}
+
+int rt_tools_new(rt_device *d, rt_compiler *c, rt_tools **out, err *e) {
+  *out = NULL;
+  rt_tools *k = calloc(1, sizeof *k);
+  if (!k) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  k->d = d;
+  int rc = compile_and_load(k, c, e);
+  if (rc) {
+    rt_tools_free(k);
+    return rc;
+  }
+  *out = k;
+  return 0;
+}
+
+void rt_tools_free(rt_tools *k) {
+  if (k) {
+    if (k->module) {
+      k->d->ops->module_unload(k->d, k->module);
+    }
+    free(k);
+  }
+}
+
+/* ---- launching ----------------------------------------------------------------------------- */
+
+/* Enough blocks for n threads, or for the device to be full: the kernels stride over the rest. */
+static int launch(rt_tools *k, rt_function *f, uint64_t n, void **args, err *e) {
+  uint64_t blocks = (n + KIT_BLOCK - 1) / KIT_BLOCK, most = 8 * (uint64_t)k->d->info.sms;
+  const uint32_t grid[3] = {(uint32_t)(blocks < most ? blocks : most), 1, 1};
+  const uint32_t block[3] = {KIT_BLOCK, 1, 1};
+  return n ? k->d->ops->launch(k->d, f, grid, block, 0, NULL, args, e) : 0;
+}
+
+typedef struct filling { /* as in kit.cu */
+  int32_t type, kind;
+  uint64_t bits, span;
+  double offset, scale;
+  uint64_t seed;
+} filling;
+
+/* A double as a whole number within what 64 bits of the type's kind hold. */
+static uint64_t whole(dtype t, double value) {
+  if (dtype_is_signed(t)) {
+    return value >= 0x1p63   ? (uint64_t)INT64_MAX
+           : value < -0x1p63 ? (uint64_t)INT64_MIN
+                             : (uint64_t)(int64_t)value;
+  }
+  return value >= 0x1p64 ? UINT64_MAX : value < 0 ? 0 : (uint64_t)value;
+}
+
+static filling make_filling(const gen_datum *m, uint64_t seed) {
+  filling f = {.type = (int32_t)m->type, .kind = (int32_t)m->fill, .seed = seed};
+  switch (m->fill) {
+  case GEN_FILL_CONSTANT: f.bits = dtype_encode(m->type, m->a); break;
+  case GEN_FILL_NORMAL: f.offset = m->a, f.scale = m->b; break;
+  case GEN_FILL_UNIFORM:
+    f.offset = m->a, f.scale = m->b - m->a;
+    f.bits = whole(m->type, m->a);
+    f.span = whole(m->type, m->b) - f.bits + 1;
+    break;
+  }
+  return f;
+}
+
+int rt_tools_fill(rt_tools *k, const gen_datum *datum, uint64_t seed, rt_ptr p, err *e) {
+  filling f = make_filling(datum, seed);
+  uint64_t n = datum->count;
+  void *args[] = {&p, &n, &f};
+  return launch(k, k->fill, n, args, e);
+}
+
+int rt_tools_compare(rt_tools *k, const rt_comparison *c, rt_ptr finding, err *e) {
+  rt_comparison v = *c;
+  int32_t type = (int32_t)v.type, poisoned = v.poisoned;
+  void *args[] = {&v.x,      &v.ref,    &v.count, &type, &v.tolerance_abs, &v.tolerance_rel,
+                  &v.poison, &poisoned, &finding};
+  return launch(k, k->compare, v.count, args, e);
+}
+
+int rt_tools_differ(rt_tools *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr finding, err *e) {
+  void *args[] = {&a, &b, &nbytes, &finding};
+  return launch(k, k->differ, nbytes / 8 + nbytes % 8, args, e);
+}
+
+int rt_tools_canaries(rt_tools *k, rt_ptr zones, size_t n, uint8_t canary, rt_ptr findings,
+                      err *e) {
+  uint32_t byte = canary;
+  void *args[] = {&zones, &byte, &findings};
+  const uint32_t grid[3] = {(uint32_t)n, 1, 1}, block[3] = {KIT_BLOCK, 1, 1};
+  return n ? k->d->ops->launch(k->d, k->canaries, grid, block, 0, NULL, args, e) : 0;
+}

@@ -1,0 +1,45 @@
+/* run_tools.h -- launching the kernels of kit.cu. Private to runtime/run.
+ *
+ * All calls are asynchronous, on the default stream, in order. Judges ADD to a finding that lies on
+ * the device, so that a whole check reads its findings back once.
+ */
+#ifndef RT_RUN_TOOLS_H
+#define RT_RUN_TOOLS_H
+
+#include "run.h"
+
+typedef struct rt_finding { /* as in kit.cu */
+  uint64_t n;
+  uint64_t first, last; /* UINT64_MAX and 0 when n is 0 */
+  uint64_t worst;       /* bits of a double */
+} rt_finding;
+
+#define RT_FINDING_NONE ((rt_finding){0, UINT64_MAX, 0, 0})
+
+typedef struct rt_zone { /* as in kit.cu */
+  rt_ptr at;
+  uint64_t nbytes;
+} rt_zone;
+
+/* rt_tools_fill -- datum->count elements of its type, at p; the same seed gives the same bytes */
+int rt_tools_fill(rt_tools *k, const gen_datum *datum, uint64_t seed, rt_ptr p, err *e);
+
+typedef struct rt_comparison {
+  rt_ptr x, ref;
+  uint64_t count;
+  dtype type;
+  double tolerance_abs, tolerance_rel;
+  bool poisoned;   /* both started as `poison`: what the reference left, x must leave */
+  uint64_t poison; /* one element's bits */
+} rt_comparison;
+
+/* rt_tools_compare -- which elements of x are wrong, and the largest error in units of the
+ * tolerance */
+int rt_tools_compare(rt_tools *k, const rt_comparison *c, rt_ptr finding, err *e);
+/* rt_tools_differ -- which bytes differ */
+int rt_tools_differ(rt_tools *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr finding, err *e);
+/* rt_tools_canaries -- which bytes of each zone are not `canary`.
+ *   in  zones, findings  arrays of n on the device */
+int rt_tools_canaries(rt_tools *k, rt_ptr zones, size_t n, uint8_t canary, rt_ptr findings, err *e);
+
+#endif

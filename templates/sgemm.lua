@@ -1,0 +1,702 @@
+-- sgemm: C = alpha op(A) op(B) + beta C, single precision, as BLAS has it: column-major, all four
+-- transpositions, any sizes and leading dimensions.
+--
+-- One block computes a BM x BN tile of C, one thread TM x TN elements of it in registers. Along k
+-- the block walks in tiles of BK, copied to shared memory STAGES deep. Where C has few tiles, the
+-- sum over k is shared as well: SLICEK groups of threads of a block each take a part of every tile
+-- and add up through shared memory; SPLITK blocks each take a part of k and add up through a
+-- workspace.
+--
+-- The text depends on the problem only through ta and tb; what else it assumes about sizes and
+-- alignment is a parameter (VEC, STORE, EDGE) with a requirement, so that an image fits every
+-- problem that meets the requirements.
+
+-- Expressions that several places use.
+local TILES = "(ceildiv(m, BM) * ceildiv(n, BN))"
+local A_EXTENT = "sel(ta == 'n', m, k)" -- of a column of A and of B in memory
+local B_EXTENT = "sel(tb == 'n', k, n)"
+local SPLIT = "(SPLITK > 1 and FINISH ~= 'atomic')"
+local VEC_MOST = "min(align, pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4))"
+
+return {
+  name = "sgemm",
+  version = 1,
+  brief = "C = alpha op(A) op(B) + beta C, single precision, column-major",
+  cite = "BLAS level 3; Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 5, 6; "
+    .. "Volkov and Demmel, Benchmarking GPUs to tune dense linear algebra (register blocking); "
+    .. "PTX ISA, cp.async (multistage copies)",
+
+  problem = {
+    { "m", 0, 2^31 - 1, default = 4096, brief = "rows of C and op(A)" },
+    { "n", 0, 2^31 - 1, default = "m", brief = "columns of C and op(B)" },
+    { "k", 0, 2^31 - 1, default = "m", brief = "columns of op(A), rows of op(B)" },
+    { "ta", { "n", "t" }, default = "n", brief = "op(A): n as it is, t transposed" },
+    { "tb", { "n", "t" }, default = "n", brief = "op(B)" },
+    { "align", { 4, 2, 1 },
+      default = "min(pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4), "
+        .. "pow2div(m, 4))",
+      brief = "elements to which A, B, C and their leading dimensions are aligned" },
+  },
+
+  args = {
+    { "m", "i32", value = "m" },
+    { "n", "i32", value = "n" },
+    { "k", "i32", value = "k" },
+    { "alpha", "f32", sample = 1 },
+    { "A", "f32", "in", count = "lda * max(0, sel(ta == 'n', k, m) - 1) + " .. A_EXTENT,
+      fill = { "uniform", -1, 1 } },
+    { "lda", "i64", sample = "roundup(max(1, " .. A_EXTENT .. "), align)" },
+    { "B", "f32", "in", count = "ldb * max(0, sel(tb == 'n', n, k) - 1) + " .. B_EXTENT,
+      fill = { "uniform", -1, 1 } },
+    { "ldb", "i64", sample = "roundup(max(1, " .. B_EXTENT .. "), align)" },
+    { "beta", "f32", sample = 0 },
+    -- With beta 0 what C held does not matter, not even a NaN.
+    { "C", "f32", "inout", count = "ldc * max(0, n - 1) + m", fill = { "uniform", -1, 1 },
+      overwritten = "beta == 0" },
+    { "ldc", "i64", sample = "roundup(max(1, m), align)" },
+  },
+
+  call = { "ta", "tb", "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc",
+    align = "min(pow2div(A // 4, 4), pow2div(B // 4, 4), pow2div(C // 4, 4), "
+      .. "pow2div(lda, 4), pow2div(ldb, 4), pow2div(ldc, 4))" },
+
+  call_require = {
+    { "lda is less than the rows of A", "lda >= max(1, " .. A_EXTENT .. ")" },
+    { "ldb is less than the rows of B", "ldb >= max(1, " .. B_EXTENT .. ")" },
+    { "ldc is less than the rows of C", "ldc >= max(1, m)" },
+  },
+
+  space = {
+    { "BM", { 16, 32, 64, 96, 128, 192, 256 }, "rows of C per block" },
+    { "BN", { 16, 32, 64, 96, 128, 192, 256 }, "columns of C per block" },
+    { "TM", { 1, 2, 4, 8, 12, 16 }, "rows of C per thread" },
+    { "TN", { 1, 2, 4, 8, 12, 16 }, "columns of C per thread" },
+    { "ORDER", { "rows", "columns", "snake" }, "order of the multiplications in the text" },
+    { "STORE", { 1, 2, 4 }, "floats per access of C" },
+    { "RASTER", { 1, 4, 16 }, "rows of tiles that neighbouring blocks share" },
+    { "LM", { 2, 4, 8, 16, 32 }, "lanes of a warp along the rows, the others along the columns" },
+    { "LANES", { "interleaved", "rows" }, "order of a warp's lanes in its tile" },
+    { "BK", { 8, 16, 32, 64 }, "elements along k per tile" },
+    { "EDGE", { "guarded", "whole" }, "tiles may cross the matrices' edges, or never do" },
+    { "SLICEK", { 1, 2, 4, 8 }, "groups of threads in a block that share its k" },
+    { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled" },
+    { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32, 64 }, "blocks that share a tile's k" },
+    { "MINBLOCKS", { 1, 2, 3, 4 }, "blocks per multiprocessor that registers must allow" },
+    { "FINISH", { "last_block", "two_launch", "atomic" }, "how these add up" },
+    { "VEC", { 1, 2, 4 }, "floats per load" },
+    { "PAD", { 0, 4 }, "floats between rows in shared memory" },
+    { "LOADER", { "register", "cpasync" }, "global to shared memory: through registers or not" },
+    { "STAGES", { 1, 2, 3, 4, 5 }, "tiles of A and B in shared memory" },
+    { "COPIES", { "burst", "spread" }, "copies at a tile's start, or spread between its steps" },
+    { "KLANES", { 8, 16 }, "lanes along k that load an operand contiguous along k" },
+    { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications" },
+  },
+
+  derive = {
+    { "GROUP", "(BM // TM) * (BN // TN)" }, -- threads that cover the block's tile of C once
+    { "THREADS", "GROUP * SLICEK" },
+    { "LN", "32 // LM" },
+    { "DEPTH", "BK // SLICEK" }, -- steps along k of one thread in one tile
+    { "STAGE", "BK * (BM + BN + 2 * PAD)" }, -- floats in shared memory per tile of A and of B
+    { "SMEM", "4 * max(STAGES * STAGE, (SLICEK - 1) * BM * BN)" },
+    -- A transposed A and an ordinary B are contiguous along k; then vectors go along k, and
+    -- asynchronous copies are of single floats, since they transpose on the way.
+    { "A_ALONG_K", "ta == 't'" },
+    { "B_ALONG_K", "tb == 'n'" },
+    { "KVEC", "sel(LOADER == 'cpasync', 1, VEC)" },
+    { "KSIDE", "min(KLANES, BK // KVEC)" }, -- threads side by side that copy such an operand
+    { "A_SIDE", "sel(A_ALONG_K, KSIDE, pow2div(BM // VEC, pow2div(THREADS, 1024)))" },
+    { "B_SIDE", "sel(B_ALONG_K, KSIDE, pow2div(BN // VEC, pow2div(THREADS, 1024)))" },
+    { "HELD", "sel(LOADER == 'register', ceildiv(BK * (BM + BN), THREADS), 0)" },
+    { "REGISTERS", "TM * TN + FRAGMENTS * (TM + TN) + HELD + 24" }, -- an estimate
+  },
+
+  -- The textbook kernel, one element of C per thread, is spared what only serves speed.
+  require = {
+    { "the tile is more than twice as high as C", "BM // 2 < max(m, 16)" },
+    { "the tile is more than twice as wide as C", "BN // 2 < max(n, 16)" },
+    { "the tile's sides differ more than fourfold",
+      "(BM <= 4 * BN or n <= 2 * BN) and (BN <= 4 * BM or m <= 2 * BM)" },
+    { "a tile is no whole number of thread tiles", "BM % TM == 0 and BN % TN == 0" },
+    { "a thread's tile exceeds the registers", "TM * TN <= 192" },
+    { "a thread's tile has sides that differ more than fourfold", "TM <= 4 * TN and TN <= 4 * TM" },
+    { "a block has fewer than 32 threads, or more than it may",
+      "BM // TM * (BN // TN) >= 32 and BM // TM * (BN // TN) <= dev_threads_block" },
+    { "many small tiles: loads would limit",
+      "TM * TN == 1 or BM * BN >= 4096 or " .. TILES .. " <= 4 * dev_sms" },
+    { "many small thread tiles: shared memory would limit",
+      "TM * TN == 1 or TM * TN >= 32 or " .. TILES .. " <= 4 * dev_sms" },
+    { "few multiplications have no order", "TM * TN >= 64 or ORDER == 'rows'" },
+    { "stores of C wider than alignment, thread or edge allow",
+      "STORE <= min(TM, align, pow2div(m, 4))" },
+    { "stores of C narrower than need be",
+      "TM * TN == 1 or STORE >= min(TM, align, pow2div(m, 4))" },
+    { "few tiles share nothing", "RASTER == 1 or TM * TN > 1 and " .. TILES .. " >= 2 * dev_sms" },
+    { "the warps do not divide the tile", "BM % (LM * TM) == 0 and BN % (32 // LM * TN) == 0" },
+    { "a warp's tile has sides that differ more than fourfold",
+      "TM * TN == 1 or LM * TM <= 4 * (32 // LM) * TN and 32 // LM * TN <= 4 * LM * TM" },
+    { "lanes in one row, or of small thread tiles, are not interleaved",
+      "LM < 32 and TM * TN >= 16 or LANES == 'rows'" },
+    { "the tile is deeper than k", "BK // 2 < max(k, 16)" },
+    { "tiles cross an edge of the matrices",
+      "EDGE == 'guarded' or m % BM == 0 and n % BN == 0 and k % BK == 0" },
+    { "guards, though no tile crosses an edge",
+      "EDGE == 'whole' or TM * TN == 1 or m % BM > 0 or n % BN > 0 or k % BK > 0" },
+    { "slices of k leave a thread fewer than 4 steps", "BK // SLICEK >= 4" },
+    { "a block has more threads than it may", "THREADS <= dev_threads_block" },
+    { "slices of k, though there are tiles enough",
+      "SLICEK == 1 or GROUP <= 256 and " .. TILES .. " <= 2 * dev_sms" },
+    { "the unrolled steps do not divide a tile's", "DEPTH % UNROLL == 0" },
+    { "the unrolled loop outgrows the instruction cache", "UNROLL * TM * TN <= 4096" },
+    { "the unrolled loop is short", "UNROLL == DEPTH or UNROLL * TM * TN >= 1024" },
+    { "split k, though there are tiles enough",
+      "SPLITK == 1 or " .. TILES .. " * SPLITK <= sel(BM * BN <= 2048, 4, 2) * dev_sms" },
+    { "k both split and sliced, for large tiles", "SPLITK == 1 or SLICEK == 1 or BM * BN <= 4096" },
+    { "large tiles leave most multiprocessors idle",
+      "BM * BN <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
+    { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * BK * 2 <= k" },
+    { "fewer blocks than multiprocessors would hold",
+      "MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
+    { "that many blocks exceed a multiprocessor's threads",
+      "THREADS * MINBLOCKS <= dev_threads_sm" },
+    { "so few threads leave each all the registers it can have",
+      "MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
+    { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
+    { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST },
+    { "vectors narrower than the alignment allows", "TM * TN == 1 or VEC >= " .. VEC_MOST },
+    { "padding is for transposing on the way, and needed there",
+      "TM * TN == 1 or (PAD > 0) == (A_ALONG_K or B_ALONG_K)" },
+    { "asynchronous copies need compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
+    { "asynchronous copies need a second stage", "LOADER == 'register' or STAGES >= 2" },
+    { "registers hold one tile: two stages at most", "LOADER == 'cpasync' or STAGES <= 2" },
+    { "more stages than tiles along k", "STAGES <= 2 or (STAGES - 1) * BK * SPLITK < k" },
+    { "copies run further ahead than their latency asks",
+      "STAGES <= 2 or BM * BN <= 2048 or (STAGES - 1) * BK <= 64" },
+    { "more shared memory than a block may have", "SMEM + 16 <= dev_smem_block" }, -- arrive.cuh: 16
+    { "the textbook kernel, where it can only be a yardstick, comes plain",
+      "TM * TN > 1 or " .. TILES .. " <= 16 * dev_sms or LOADER == 'register' and STAGES == 1 "
+        .. "and VEC == 1 and PAD == 0" },
+    { "that many blocks exceed a multiprocessor's shared memory",
+      "MINBLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm or MINBLOCKS == 1" },
+    { "only asynchronous copies can be spread, over many steps, all unrolled",
+      "COPIES == 'burst' or LOADER == 'cpasync' and UNROLL == DEPTH and UNROLL * TM * TN >= 512" },
+    { "nothing is loaded along k", "A_ALONG_K or B_ALONG_K or KLANES == 16" },
+    { "fewer vectors along k than lanes",
+      "KLANES <= max(8, BK // KVEC) or not (A_ALONG_K or B_ALONG_K)" },
+    { "loads of A do not divide among the threads",
+      "THREADS // A_SIDE > sel(A_ALONG_K, BM, BK) or "
+        .. "sel(A_ALONG_K, BM, BK) % (THREADS // A_SIDE) == 0" },
+    { "loads of B do not divide among the threads",
+      "THREADS // B_SIDE > sel(B_ALONG_K, BN, BK) or "
+        .. "sel(B_ALONG_K, BN, BK) % (THREADS // B_SIDE) == 0" },
+    { "reading ahead needs work to hide behind", "FRAGMENTS == 1 or TM * TN >= 16" },
+    { "registers would spill",
+      "REGISTERS <= min(255, dev_regs_sm // roundup(THREADS * MINBLOCKS, 128) // 8 * 8)" },
+  },
+
+  default = { BM = 16, BN = 16, TM = 1, TN = 1, ORDER = "rows", STORE = 1, RASTER = 1, LM = 16,
+    LANES = "rows", BK = 16, EDGE = "guarded", SLICEK = 1, UNROLL = 16, SPLITK = 1, MINBLOCKS = 1,
+    FINISH = "last_block", VEC = 1, PAD = 0, LOADER = "register", STAGES = 1, COPIES = "burst",
+    KLANES = 16, FRAGMENTS = 1 },
+
+  workspace = {
+    { "partial", "f32", "sel(" .. SPLIT .. ", " .. TILES .. " * SPLITK * BM * BN, 0)" },
+    -- Arrivals per tile; wraps to 0 by itself, so it is zero again after every launch.
+    { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. TILES .. ", 0)" },
+  },
+
+  stages = {
+    { kernel = "sgemm_scale", when = "SPLITK > 1 and FINISH == 'atomic'",
+      grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256,
+      args = { "m", "n", "beta", "C", "ldc" } },
+    { kernel = "sgemm", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
+      args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "partial",
+        "arrived" } },
+    { kernel = "sgemm_finish", when = "SPLITK > 1 and FINISH == 'two_launch'",
+      grid = TILES, block = "GROUP", args = { "m", "n", "alpha", "beta", "C", "ldc", "partial" } },
+  },
+
+  source = [[
+@include "ptx.cuh"
+@include "arrive.cuh"
+
+// A thread has MV neighbouring rows, and the next MV of its rows LM * MV further on, behind those
+// of the other lanes; the same with columns. So a warp reads shared memory without gaps.
+constexpr int MV = TM < 4 ? TM : 4;
+constexpr int NV = TN < 4 ? TN : 4;
+
+template <int N>
+struct alignas(4 * N) floats {
+  float e[N];
+};
+
+// ---- one operand's way from global to shared memory ------------------------------------------
+
+// A tile lies in shared memory as BK rows of WIDTH floats, WIDTH being BM for A and BN for B.
+// In global memory it is contiguous along k (ALONG_K) or along the rows. A thread copies
+// ALONG x ACROSS vectors of V floats, with SIDE threads side by side in that direction.
+template <int WIDTH, bool ALONG_K, int SIDE>
+struct operand {
+  static constexpr int ROW = WIDTH + PAD;
+  static constexpr int V = ALONG_K ? KVEC : VEC;
+  static constexpr int ALONG = (ALONG_K ? BK : WIDTH) / (V * SIDE);
+  static constexpr int FAR = ALONG_K ? WIDTH : BK;
+  static constexpr bool SOME_IDLE = THREADS / SIDE > FAR;  // more threads than vectors
+  static constexpr int STEP = SOME_IDLE ? FAR : THREADS / SIDE;
+  static constexpr int ACROSS = FAR / STEP;
+
+  const float *from;     // the next vector to copy
+  long long ld, stride;  // floats between neighbours across, and between this thread's vectors
+  int room;              // rows of the matrix from this thread's first one on
+  int along, across;     // where in a tile this thread begins
+  float *to;             // its place in the first stage
+  floats<V> held[ACROSS][ALONG];
+
+  // The tile that starts at row `first` of `rows` and at k; stages from `shared` on.
+  __device__ operand(const float *matrix, long long ld_, long long first, int rows, long long k,
+                     float *shared) {
+    along = threadIdx.x % SIDE * V;
+    across = threadIdx.x / SIDE;
+    ld = ld_;
+    stride = STEP * ld;
+    from = matrix + (ALONG_K ? (first + across) * ld + k + along
+                             : (k + across) * ld + first + along);
+    room = (int)(rows - first) - (ALONG_K ? across : along);
+    to = shared + (ALONG_K ? along * ROW + across : across * ROW + along);
+  }
+
+  __device__ bool idle() const { return SOME_IDLE && across >= FAR; }
+
+  // Is the vector inside the matrix, and less than `depth` along k?
+  __device__ bool inside(int i, int j, int depth) const {
+    if (EDGE == EDGE_whole) return true;
+    const int row = ALONG_K ? i * STEP : j * SIDE * V;
+    const int k = ALONG_K ? along + j * SIDE * V : across + i * STEP;
+    return row < room && (depth == BK || k < depth);
+  }
+
+  // Where it goes, relative to the thread's first one.
+  __device__ static constexpr int place(int i, int j) {
+    return ALONG_K ? j * SIDE * V * ROW + i * STEP : i * STEP * ROW + j * SIDE * V;
+  }
+
+  // Part p of `parts` of the copies to a stage.
+  __device__ void copy(int stage, int depth, int p, int parts) {
+    if (idle()) return;
+    const unsigned target = shared_address(to + stage);
+#pragma unroll
+    for (int i = 0; i < ACROSS; i++) {
+#pragma unroll
+      for (int j = 0; j < ALONG; j++) {
+        if ((i * ALONG + j) * parts / (ALONG * ACROSS) != p) continue;
+        cp_async<4 * V>(target + 4 * place(i, j), from + j * SIDE * V,
+                        inside(i, j, depth) ? 4 * V : 0);
+        if (j == ALONG - 1) from += stride;
+      }
+    }
+  }
+
+  __device__ void load(int depth) {
+    if (idle()) return;
+#pragma unroll
+    for (int i = 0; i < ACROSS; i++) {
+#pragma unroll
+      for (int j = 0; j < ALONG; j++) {
+        held[i][j] = floats<V>();
+        if (inside(i, j, depth)) {
+          held[i][j] = *reinterpret_cast<const floats<V> *>(from + j * SIDE * V);
+        }
+      }
+      from += stride;
+    }
+  }
+
+  // From the end of a tile, `depth` of which counts, to the beginning of the next.
+  __device__ void advance(int depth) {
+    from += ALONG_K ? depth - ACROSS * stride : (depth - BK) * ld;
+  }
+
+  __device__ void store(int stage) const {
+    if (idle()) return;
+#pragma unroll
+    for (int i = 0; i < ACROSS; i++) {
+#pragma unroll
+      for (int j = 0; j < ALONG; j++) {
+        float *target = to + stage + place(i, j);
+        if constexpr (ALONG_K) {
+#pragma unroll
+          for (int e = 0; e < V; e++) target[e * ROW] = held[i][j].e[e];
+        } else {
+          *reinterpret_cast<floats<V> *>(target) = held[i][j];
+        }
+      }
+    }
+  }
+};
+
+using operand_a = operand<BM, A_ALONG_K, A_SIDE>;
+using operand_b = operand<BN, B_ALONG_K, B_SIDE>;
+constexpr int B_TILE = BK * operand_a::ROW;  // where B's tile starts in a stage
+
+// Where a thread's elements lie in the block's tile of C.
+struct position {
+  int row, column;  // its first ones
+  __device__ explicit position(int thread) {
+    const int warp = thread / 32, lane = thread % 32;
+    constexpr int ACROSS = LN > 1 ? 2 : 1;  // interleaved: pairs of lanes go along the columns
+    const int lane_row = LANES == LANES_rows ? lane % LM : lane / ACROSS % LM;
+    const int lane_column =
+        LANES == LANES_rows ? lane / LM : lane % ACROSS + lane / (ACROSS * LM) * ACROSS;
+    constexpr int WARPS = BM / (LM * TM);  // of the block, along the rows
+    row = warp % WARPS * LM * TM + lane_row * MV;
+    column = warp / WARPS * LN * TN + lane_column * NV;
+  }
+  __device__ static int row_offset(int i) { return i / MV * LM * MV + i % MV; }
+  __device__ static int column_offset(int j) { return j / NV * LN * NV + j % NV; }
+};
+
+// ---- the block's product -----------------------------------------------------------------------
+
+// A row of a tile in shared memory to a thread's fragment of it.
+template <int N, int V, int LANES_ACROSS>
+__device__ __forceinline__ void read(float (&fragment)[N], const float *row) {
+#pragma unroll
+  for (int i = 0; i < N; i += V) {
+    const floats<V> v = *reinterpret_cast<const floats<V> *>(row + i * LANES_ACROSS);
+#pragma unroll
+    for (int e = 0; e < V; e++) fragment[i + e] = v.e[e];
+  }
+}
+
+__device__ __forceinline__ void multiply(float (&c)[TM][TN], const float (&a)[TM],
+                                         const float (&b)[TN]) {
+  if constexpr (ORDER == ORDER_columns) {
+#pragma unroll
+    for (int j = 0; j < TN; j++) {
+#pragma unroll
+      for (int i = 0; i < TM; i++) c[i][j] += a[i] * b[j];
+    }
+  } else {
+#pragma unroll
+    for (int i = 0; i < TM; i++) {
+#pragma unroll
+      for (int s = 0; s < TN; s++) {
+        const int j = ORDER == ORDER_snake && i % 2 == 1 ? TN - 1 - s : s;
+        c[i][j] += a[i] * b[j];
+      }
+    }
+  }
+}
+
+// The sum over `depth` elements along k, from the operands' position on.
+__device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared, operand_a &A,
+                                        operand_b &B, long long depth) {
+  const int tiles = (int)((depth + BK - 1) / BK);
+  if (tiles == 0) return;
+  // The first tile is the incomplete one, so that the loop need not test k.
+  const int head = (int)(depth - (long long)(tiles - 1) * BK);
+  const position at(threadIdx.x % GROUP);
+  const int slice = threadIdx.x / GROUP * DEPTH;
+  const float *const a_from = shared + slice * operand_a::ROW + at.row;
+  const float *const b_from = shared + B_TILE + slice * operand_b::ROW + at.column;
+  float a[FRAGMENTS][TM], b[FRAGMENTS][TN];
+  int stage = 0;  // where the current tile lies, in floats
+
+  const auto next = [](int s) { return s + STAGE == STAGES * STAGE ? 0 : s + STAGE; };
+  const auto fetch = [&](int f, int s, int k) {
+    read<TM, MV, LM>(a[f], a_from + s + k * operand_a::ROW);
+    read<TN, NV, LN>(b[f], b_from + s + k * operand_b::ROW);
+  };
+
+@ if LOADER == "cpasync" then
+  // Copies run STAGES - 1 tiles ahead, in one burst or spread over the first steps of a tile.
+  int fill = 0;
+  const auto copy = [&](int tile_depth, int p, int parts) {
+    A.copy(fill, tile_depth, p, parts);
+    B.copy(fill, tile_depth, p, parts);
+    if (p < parts - 1) return;
+    A.advance(tile_depth);
+    B.advance(tile_depth);
+    fill = next(fill);
+  };
+  const auto ahead = [&](int t, int p, int parts) {
+    if (t + STAGES - 1 < tiles) copy(BK, p, parts);
+    if (p == parts - 1) cp_async_commit();
+  };
+  const auto turn = [&] {
+    cp_async_wait<STAGES - 2>();
+    __syncthreads();
+    stage = next(stage);
+  };
+  copy(head, 0, 1);
+  cp_async_commit();
+#pragma unroll 1
+  for (int t = 2 - STAGES; t < 0; t++) ahead(t, 0, 1);
+  cp_async_wait<STAGES - 2>();
+  __syncthreads();
+@ else
+  // Registers hold the next tile while the block works on this one.
+  const auto load = [&](int tile_depth) {
+    A.load(tile_depth);
+    B.load(tile_depth);
+    A.advance(tile_depth);
+    B.advance(tile_depth);
+  };
+  const auto ahead = [&](int t, int, int) {
+    if (t + 1 < tiles) load(BK);
+  };
+  const auto turn = [&] {
+    if (STAGES == 1) __syncthreads();
+    stage = next(stage);
+    A.store(stage);
+    B.store(stage);
+    __syncthreads();
+  };
+  load(head);
+  A.store(stage);
+  B.store(stage);
+  __syncthreads();
+@ end
+
+  if (FRAGMENTS == 2) fetch(0, stage, 0);
+#pragma unroll 1
+  for (int t = 0; t < tiles; t++) {
+    if (COPIES == COPIES_burst) ahead(t, 0, 1);
+#pragma unroll 1
+    for (int k = 0; k < DEPTH; k += UNROLL) {
+#pragma unroll
+      for (int u = 0; u < UNROLL; u++) {
+        if (COPIES == COPIES_spread && u % 2 == 0 && u < UNROLL / 2) ahead(t, u / 2, UNROLL / 4);
+        if (FRAGMENTS == 1) {
+          fetch(0, stage, k + u);
+        } else if (u + 1 < UNROLL || k + UNROLL < DEPTH) {
+          fetch((u + 1) % FRAGMENTS, stage, k + u + 1);
+        } else if (t + 1 < tiles) {
+          turn();
+          fetch((u + 1) % FRAGMENTS, stage, 0);
+        }
+        multiply(c, a[u % FRAGMENTS], b[u % FRAGMENTS]);
+      }
+    }
+    if (FRAGMENTS == 1 && t + 1 < tiles) turn();
+  }
+}
+
+@ if SLICEK > 1 then
+// Adds up what the slices of the block found; the first one has the sum.
+__device__ __forceinline__ void add_slices(float (&c)[TM][TN], float *shared) {
+  const int thread = threadIdx.x % GROUP, slice = threadIdx.x / GROUP;
+  __syncthreads();  // tiles were there
+#pragma unroll
+  for (int r = 0; r < TM * TN; r++) {
+    if (slice > 0) shared[((slice - 1) * TM * TN + r) * GROUP + thread] = c[r / TN][r % TN];
+  }
+  __syncthreads();
+#pragma unroll
+  for (int r = 0; r < TM * TN; r++) {
+#pragma unroll
+    for (int s = 0; s < SLICEK - 1; s++) {
+      if (slice == 0) c[r / TN][r % TN] += shared[(s * TM * TN + r) * GROUP + thread];
+    }
+  }
+}
+
+@ end
+// ---- into C ------------------------------------------------------------------------------------
+
+struct corner {  // of the block's tile in C
+  int row, column;
+  // Bands of RASTER rows of tiles; down within a band first.
+  __device__ corner(int m, int n) {
+    const unsigned rows = (unsigned)(m - 1) / BM + 1, columns = (unsigned)(n - 1) / BN + 1;
+    const unsigned band = blockIdx.x / (RASTER * columns) * RASTER;
+    const unsigned in = blockIdx.x % (RASTER * columns);
+    const unsigned height = rows - band < RASTER ? rows - band : RASTER;
+    row = (int)(band + in % height) * BM;
+    column = (int)(in / height) * BN;
+  }
+};
+
+// C = alpha c + beta C; with beta 0, C is not read.
+__device__ __forceinline__ void put(const float (&c)[TM][TN], corner tile, int m, int n,
+                                    float alpha, float beta, float *C, long long ldc) {
+  const position at(threadIdx.x % GROUP);
+  const int rows = m - tile.row - at.row, columns = n - tile.column - at.column;
+  C += (long long)tile.row + at.row + ((long long)tile.column + at.column) * ldc;
+#pragma unroll
+  for (int j = 0; j < TN; j++) {
+    if (EDGE == EDGE_guarded && position::column_offset(j) >= columns) continue;
+#pragma unroll
+    for (int i = 0; i < TM; i += STORE) {
+      if (EDGE == EDGE_guarded && position::row_offset(i) >= rows) continue;
+      float *to = C + position::row_offset(i) + position::column_offset(j) * ldc;
+@ if SPLITK > 1 and FINISH == "atomic" then
+#pragma unroll
+      for (int e = 0; e < STORE; e++) atomicAdd(to + e, alpha * c[i + e][j]);
+@ else
+      floats<STORE> v = floats<STORE>();
+      if (beta != 0) v = *reinterpret_cast<const floats<STORE> *>(to);
+#pragma unroll
+      for (int e = 0; e < STORE; e++) v.e[e] = alpha * c[i + e][j] + beta * v.e[e];
+      *reinterpret_cast<floats<STORE> *>(to) = v;
+@ end
+    }
+  }
+}
+
+@ if SPLITK > 1 and FINISH ~= "atomic" then
+// Partial sums lie in the order in which threads write them: per tile and split, vectors of PV.
+constexpr int PV = TM * TN < 4 ? TM * TN : 4;
+constexpr int PARTIAL = BM * BN / PV;  // vectors of one block
+
+__device__ __forceinline__ floats<PV> *partials(float *partial, int split) {
+  return reinterpret_cast<floats<PV> *>(partial) +
+         ((long long)blockIdx.x * SPLITK + split) * PARTIAL + threadIdx.x % GROUP;
+}
+
+__device__ __forceinline__ void put_partial(const float (&c)[TM][TN], floats<PV> *to) {
+#pragma unroll
+  for (int r = 0; r < TM * TN; r += PV) {
+    floats<PV> v;
+#pragma unroll
+    for (int e = 0; e < PV; e++) v.e[e] = c[(r + e) / TN][(r + e) % TN];
+    to[r / PV * GROUP] = v;
+  }
+}
+
+// The sum over all splits, always in the same order.
+__device__ __forceinline__ void add_partials(float (&c)[TM][TN], float *partial) {
+  constexpr int AHEAD = TM * TN < 64 ? 64 / (TM * TN) : 1;
+#pragma unroll AHEAD
+  for (int s = 0; s < SPLITK; s++) {
+    const floats<PV> *from = partials(partial, s);
+#pragma unroll
+    for (int r = 0; r < TM * TN; r += PV) {
+      const floats<PV> v = from[r / PV * GROUP];
+#pragma unroll
+      for (int e = 0; e < PV; e++) c[(r + e) / TN][(r + e) % TN] += v.e[e];
+    }
+  }
+}
+
+@ end
+extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
+sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long lda,
+      const float *__restrict__ B, long long ldb, float beta, float *C, long long ldc,
+      float *partial, unsigned *arrived) {
+  extern __shared__ __align__(16) float shared[];
+  const corner tile(m, n);
+  // With alpha 0, BLAS does not look at A and B.
+  const long long all = alpha == 0 ? 0 : k;
+@ if SPLITK > 1 then
+  const long long share = ((all + BK - 1) / BK + SPLITK - 1) / SPLITK * BK;
+  const long long begin = blockIdx.y * share < all ? blockIdx.y * share : all;
+  const long long depth = all - begin < share ? all - begin : share;
+@ else
+  const long long begin = 0, depth = all;
+@ end
+  float c[TM][TN] = {};
+  {
+    operand_a a(A, lda, tile.row, m, begin, shared);
+    operand_b b(B, ldb, tile.column, n, begin, shared + B_TILE);
+    product(c, shared, a, b, depth);
+  }
+@ local first = "true"
+@ if SLICEK > 1 then
+@   first = "threadIdx.x < GROUP"
+  add_slices(c, shared);
+@ end
+@ if SPLITK == 1 or FINISH == "atomic" then
+  if (@{first}) put(c, tile, m, n, alpha, beta, C, ldc);
+@ else
+  if (@{first}) put_partial(c, partials(partial, blockIdx.y));
+@   if FINISH == "last_block" then
+  if (!last_to_arrive(arrived + blockIdx.x, SPLITK) || !(@{first})) return;
+  float sum[TM][TN] = {};
+  add_partials(sum, partial);
+  put(sum, tile, m, n, alpha, beta, C, ldc);
+@   end
+@ end
+}
+@ if SPLITK > 1 and FINISH == "two_launch" then
+
+extern "C" __global__ void __launch_bounds__(GROUP)
+sgemm_finish(int m, int n, float alpha, float beta, float *C, long long ldc, float *partial) {
+  float sum[TM][TN] = {};
+  add_partials(sum, partial);
+  put(sum, corner(m, n), m, n, alpha, beta, C, ldc);
+}
+@ end
+@ if SPLITK > 1 and FINISH == "atomic" then
+
+extern "C" __global__ void sgemm_scale(int m, int n, float beta, float *C, long long ldc) {
+  const int row = blockIdx.x * 256 + threadIdx.x;
+  if (row >= m) return;
+  for (int column = blockIdx.y; column < n; column += gridDim.y) {
+    float *to = C + row + column * ldc;
+    *to = beta == 0 ? 0 : beta * *to;
+  }
+}
+@ end
+]],
+
+  -- One thread per element of C, accumulating in double.
+  reference = {
+    stages = {
+      { kernel = "reference", grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256,
+        args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc" } },
+    },
+    source = [[
+extern "C" __global__ void reference(int m, int n, int k, float alpha, const float *A,
+                                     long long lda, const float *B, long long ldb, float beta,
+                                     float *C, long long ldc) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= m) return;
+  for (int j = blockIdx.y; j < n; j += gridDim.y) {
+    double sum = 0;
+    if (alpha != 0) {
+      for (int p = 0; p < k; p++) {
+        const double a = A[@{ta == "n" and "i + p * lda" or "p + i * lda"}];
+        const double b = B[@{tb == "n" and "p + j * ldb" or "j + p * ldb"}];
+        sum += a * b;
+      }
+    }
+    float *c = C + i + j * ldc;
+    *c = (float)(beta == 0 ? alpha * sum : alpha * sum + (double)beta * *c);
+  }
+}
+]],
+  },
+
+  cases = {
+    {},
+    { alpha = -0.75, beta = 0.5 },
+    { lda = "roundup(max(1, " .. A_EXTENT .. "), align) + align",
+      ldb = "roundup(max(1, " .. B_EXTENT .. "), align) + 3 * align",
+      ldc = "roundup(max(1, m), align) + 2 * align", beta = -1 },
+    { alpha = 0, beta = 0.5 },
+  },
+
+  -- With partial sums s_1, s_2, ... of products of numbers uniform in [-1, 1] and u = 2^-24, the
+  -- error of adding up in sequence is at most u (|s_1| + ... + |s_k|): no more than 4 u k as far as
+  -- k = 7. Beyond, rounding errors are independent of sign; s_i is a random walk of variance i/9,
+  -- the sum of squares of its k steps is k^2/9 times the integral of a squared Brownian motion,
+  -- whose tail is exp(-pi^2 x / 8), and the error is normal with u^2/3 times that sum: it exceeds
+  -- t u k with probability near exp(-8.2 t), 1e-14 for t = 4. Any other order (tiles, slices,
+  -- splits) has shorter partial sums. At k = 10^6 this is 0.24, less than 2 of 5 single products,
+  -- so a kernel that omits a term fails. |alpha|, |beta| <= 1 add at most four roundings.
+  tolerance = { abs = "2.0^-22 * (k + 1)", rel = 2^-22 },
+
+  flops = "2 * m * n * k",
+  bytes = "4 * (m * k + k * n + m * n)",
+
+  sizes = {
+    emu = { "m=64 n=64 k=32", "m=44 n=16 k=700 tb=t", "m=37 n=29 k=19 ta=t tb=t", "m=100 n=100 k=100",
+      "m=1 n=70 k=5 tb=t" },
+    test = { "m=0 n=5 k=7", "m=5 n=0 k=7", "m=33 n=65 k=0", "m=1 n=1 k=1", "m=100 n=100 k=100",
+      "m=128 n=256 k=64 tb=t", "m=255 n=257 k=1023 ta=t", "m=1000 n=16 k=1000",
+      "m=16 n=1000 k=4096 ta=t tb=t", "m=1024 n=1024 k=1024", "m=16 n=16 k=1000000" },
+    bench = { "m=4096 n=4096 k=4096", "m=1024 n=1024 k=1024", "m=100 n=100 k=100",
+      "m=1760 n=16 k=1760" },
+  },
+}

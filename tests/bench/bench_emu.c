@@ -1,0 +1,81 @@
+/* bench_emu.c -- how fast the emulated device executes: thread-instructions a second of sgemm's
+ * inner loop, and the time to load PTX.
+ *
+ *   build/tests/bench/bench_emu [m n k]
+ */
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "compile.h"
+#include "device.h"
+#include "emu.h"
+#include "file.h"
+
+static err e;
+
+static void need(int rc) {
+  if (rc) {
+    fprintf(stderr, "%s %s\n", e.place, e.message);
+    exit(1);
+  }
+}
+
+static void load(rt_device *d, rt_module **m) {
+  rt_compiler *c;
+  rt_image image;
+  arena a = {0};
+  str text = {0};
+  need(file_read("tests/emu/sgemm.cu", 1 << 20, &text, &e));
+  need(rt_compiler_open(&c, &e));
+  rt_source source = {str_text(&text), 0, d->info.arch, 1};
+  rt_image_init(&image);
+  need(rt_compile(c, &source, &a, &image, &e));
+  double start = now_sec();
+  need(d->ops->module_load(d, str_text(&image.ptx), image.ptx.n, m, &e));
+  int lines = 0;
+  for (size_t i = 0; i < image.ptx.n; i++) {
+    lines += image.ptx.p[i] == '\n';
+  }
+  printf("load: %d lines of PTX in %.2f ms\n", lines, (now_sec() - start) * 1e3);
+  rt_image_clear(&image);
+  arena_clear(&a);
+  str_clear(&text);
+  rt_compiler_close(c);
+}
+
+static rt_ptr matrix(rt_device *d, int64_t n) {
+  rt_ptr p;
+  need(d->ops->alloc(d, (size_t)n * 4, &p, &e));
+  need(d->ops->set(d, p, 0, (size_t)n * 4, NULL, &e));
+  return p;
+}
+
+static void measure(rt_device *d, rt_function *f, int m, int n, void **args, const char *what) {
+  uint32_t grid[3] = {(uint32_t)n / 64, (uint32_t)m / 64, 1}, block[3] = {64, 1, 1};
+  double start = now_sec();
+  need(d->ops->launch(d, f, grid, block, 0, NULL, args, &e));
+  double sec = now_sec() - start;
+  rt_emu_stats s;
+  rt_emu_last_stats(d, &s);
+  printf("%s: %.3g thread-instructions in %.3f s: %.3g a second; modelled %.3g s\n", what, s.thread_instructions,
+         sec, s.thread_instructions / sec, s.sec);
+}
+
+int main(int argc, char **argv) {
+  int m = argc > 3 ? atoi(argv[1]) : 512, n = argc > 3 ? atoi(argv[2]) : 512, k = argc > 3 ? atoi(argv[3]) : 512;
+  rt_device *d;
+  rt_module *module;
+  rt_function *f;
+  need(rt_emu_open("", &d, &e));
+  load(d, &module);
+  need(d->ops->function(d, module, "sgemm", &f, &e));
+  rt_ptr a = matrix(d, (int64_t)m * k), b = matrix(d, (int64_t)k * n), c = matrix(d, (int64_t)m * n);
+  void *args[] = {&m, &n, &k, &a, &b, &c};
+  measure(d, f, m, n, args, "checks on ");
+  rt_emu_set_checks(d, false);
+  measure(d, f, m, n, args, "checks off");
+  rt_emu_set_sample(d, 8);
+  measure(d, f, m, n, args, "a sample of 8 blocks");
+  d->ops->close(d);
+  return 0;
+}

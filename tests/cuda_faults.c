@@ -1,0 +1,259 @@
+/* cuda_faults.c -- cuda.c over the fake driver: contexts of other threads, every failure of every
+ * driver call, what the messages say. Built and run by test_cuda.sh, which puts the fake driver
+ * where the real one would be found. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "device.h"
+#include "fake_driver.h"
+
+static fake_driver *driver; /* NULL until the library is loaded */
+
+static void connect(void) {
+  void *library = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  assert_non_null(library);
+  driver = dlsym(library, "fake_driver_state");
+  assert_non_null(driver); /* NULL: this is a real driver */
+}
+
+static rt_device *open_device(void) {
+  rt_device *d;
+  err e = {0};
+  assert_ok(rt_cuda_open(0, &d, &e), &e);
+  connect();
+  return d;
+}
+
+/* The first test: asking for the caller's context loads nothing. */
+static void test_adopt_unloaded(void **state) {
+  (void)state;
+  rt_device *d;
+  err e = {0};
+  assert_fails(rt_cuda_open(-1, &d, &e), &e, ERR_DEVICE, "has not loaded");
+  assert_null(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD));
+}
+
+static void test_info(void **state) {
+  (void)state;
+  rt_device *d = open_device();
+  assert_string_equal(d->info.arch, "sm_90");
+  assert_string_equal(d->info.name, "Fake");
+  assert_string_equal(d->info.uuid, "GPU-1f1f1f1f-1f1f-1f1f-1f1f-1f1f1f1f1f1f");
+  assert_int_equal(d->info.smem_block, 232448);
+  assert_int_equal(d->info.smem_static, 49152);
+  d->ops->close(d);
+  assert_int_equal(driver->live, 0);
+}
+
+/* ---- contexts ------------------------------------------------------------------------------- */
+
+typedef int context_call(void *);
+
+static void set_context(void *c) {
+  context_call *set;
+  *(void **)&set = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuCtxSetCurrent");
+  set(c);
+}
+
+static void *get_context(void) {
+  void *c;
+  context_call *get;
+  *(void **)&get = dlsym(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), "cuCtxGetCurrent");
+  get(&c);
+  return c;
+}
+
+typedef struct visitor {
+  rt_device *d;
+  void *before, *after;
+  int rc, switches;
+} visitor;
+
+static void *visit(void *arg) {
+  visitor *v = arg;
+  rt_ptr p;
+  set_context(v->before);
+  int start = driver->switches;
+  v->rc = v->d->ops->alloc(v->d, 100, &p, NULL);
+  v->d->ops->release(v->d, p);
+  v->after = get_context();
+  v->switches = driver->switches - start;
+  return NULL;
+}
+
+/* A thread without a context keeps ours; one in ours pays nothing; another context is put back. */
+static void test_threads(void **state) {
+  (void)state;
+  rt_device *d = open_device();
+  void *ours = get_context(), *other = (void *)0x2000;
+  const struct {
+    void *before, *after;
+    int switches;
+  } cases[] = {{NULL, ours, 1}, {ours, ours, 0}, {other, other, 4}};
+  assert_non_null(ours);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    pthread_t t;
+    visitor v = {.d = d, .before = cases[i].before};
+    assert_int_equal(pthread_create(&t, NULL, visit, &v), 0);
+    pthread_join(t, NULL);
+    assert_int_equal(v.rc, 0);
+    assert_ptr_equal(v.after, cases[i].after);
+    assert_int_equal(v.switches, cases[i].switches);
+  }
+  d->ops->close(d);
+  assert_int_equal(driver->live, 0);
+}
+
+static void test_adopt(void **state) {
+  (void)state;
+  rt_device *d = open_device(), *adopted;
+  err e = {0};
+  assert_ok(rt_cuda_open(-1, &adopted, &e), &e);
+  assert_int_equal(adopted->info.ordinal, 0);
+  adopted->ops->close(adopted);
+  assert_int_equal(driver->live, 1); /* the other's: adopting retains nothing */
+  set_context(NULL);
+  assert_fails(rt_cuda_open(-1, &adopted, &e), &e, ERR_DEVICE, "no CUDA context is current");
+  d->ops->close(d);
+}
+
+/* ---- failures ------------------------------------------------------------------------------- */
+
+#define DO(call)                                                                                   \
+  do {                                                                                             \
+    rc = rc ? rc : (call);                                                                         \
+  } while (0)
+
+/* Every operation once; gives everything back whatever happens. */
+static int all_operations(rt_device *d, err *e) {
+  const rt_device_ops *o = d->ops;
+  rt_ptr p = 0, q = 0;
+  rt_module *m = NULL;
+  rt_function *f = NULL;
+  rt_function_info info;
+  rt_stream s = NULL;
+  rt_event *from = NULL, *to = NULL;
+  char elf[64] = "\177ELF", bytes[64];
+  int rc = 0, blocks;
+  int64_t left;
+  double sec;
+  const uint32_t one[3] = {1, 1, 1};
+  DO(o->alloc(d, 64, &p, e));
+  DO(o->alloc(d, 0, &q, e));
+  DO(o->memory_free(d, &left, e));
+  DO(o->set(d, p, 7, 64, NULL, e));
+  DO(o->copy_in(d, p, elf, 64, NULL, e));
+  DO(o->copy(d, p, p, 1, NULL, e));
+  DO(o->copy_out(d, bytes, p, 64, NULL, e));
+  DO(o->module_load(d, elf, sizeof elf, &m, e));
+  DO(o->function(d, m, "f", &f, e));
+  DO(o->function_info(d, f, &info, e));
+  DO(o->function_smem(d, f, 100000, e));
+  DO(o->occupancy(d, f, 64, 0, &blocks, e));
+  DO(o->stream_new(d, &s, e));
+  DO(o->event_new(d, &from, e));
+  DO(o->event_new(d, &to, e));
+  DO(o->event_record(d, from, s, e));
+  DO(o->launch(d, f, one, one, 100000, s, NULL, e));
+  DO(o->event_record(d, to, s, e));
+  DO(o->elapsed(d, from, to, &sec, e));
+  DO(o->stream_sync(d, s, e));
+  o->event_free(d, from);
+  o->event_free(d, to);
+  o->stream_free(d, s);
+  o->module_unload(d, m);
+  o->release(d, p);
+  o->release(d, q);
+  return rc;
+}
+
+static int whole_life(bool *dead, err *e) {
+  rt_device *d;
+  TRY(rt_cuda_open(0, &d, e));
+  int rc = all_operations(d, e);
+  *dead = d->dead;
+  d->ops->close(d);
+  return rc;
+}
+
+static const struct {
+  int result, code;
+  bool sticky;
+} failures[] = {
+    {2, ERR_NOMEM, false}, {1, 0, false}, {700, ERR_LAUNCH, true}, {999, ERR_DEVICE, true}};
+
+/* The k-th call fails, for every k. What a dead context held is the driver's to free. */
+static void test_every_failure(void **state) {
+  (void)state;
+  for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
+    int k = 0, rc;
+    do {
+      err e = {0};
+      bool dead = false;
+      *driver = (fake_driver){.smem = 49152, .fail_at = ++k, .result = failures[i].result};
+      rc = whole_life(&dead, &e);
+      assert_true(failures[i].sticky || driver->live == 0);
+      assert_int_equal(rc, e.code);
+      assert_true(!rc || strstr(e.message, "CUDA_ERROR_") || rc == ERR_LAUNCH);
+      assert_true(!rc || !failures[i].code || rc == failures[i].code);
+      assert_true(!dead || failures[i].sticky);
+    } while (rc || driver->calls >= k); /* one call may fail unseen: the UUID is optional */
+    printf("  result %d: %d calls\n", failures[i].result, k - 1);
+    assert_true(k > 50);
+  }
+  *driver = (fake_driver){.smem = 49152};
+}
+
+static void test_messages(void **state) {
+  (void)state;
+  rt_device *d = open_device();
+  const rt_device_ops *o = d->ops;
+  rt_ptr p;
+  rt_module *m;
+  rt_function *f;
+  err e = {0};
+  char elf[64] = "\177ELF";
+  const uint32_t grid[3] = {1, 70000, 1}, block[3] = {32, 1, 1};
+  assert_fails(o->alloc(d, (size_t)1 << 40, &p, &e), &e, ERR_NOMEM,
+               "1099511627776 bytes on the GPU, of which 1073741824");
+  assert_fails(o->module_load(d, "text", 4, &m, &e), &e, ERR_LAUNCH, "line 1: not PTX");
+  assert_fails(o->module_load(d, elf, 20, &m, &e), &e, ERR_LAUNCH, "20 bytes is damaged");
+  err_clear(&e);
+  assert_ok(o->module_load(d, elf, 64, &m, &e), &e);
+  assert_fails(o->function(d, m, "nobody", &f, &e), &e, ERR_NOTFOUND, "nobody");
+  err_clear(&e);
+  assert_ok(o->function(d, m, "f", &f, &e), &e);
+  assert_fails(o->launch(d, f, grid, block, 0, NULL, NULL, &e), &e, ERR_LAUNCH, "1x70000x1");
+  assert_fails(o->function_smem(d, f, 300000, &e), &e, ERR_LAUNCH, "232448");
+  err_clear(&e);
+  assert_ok(o->function_smem(d, f, 200000, &e), &e);
+  assert_ok(o->function_smem(d, f, 100000, &e), &e);
+  assert_int_equal(driver->smem, 200000); /* only ever raised */
+  assert_fails(rt_cuda_open(3, &d, &e), &e, ERR_DEVICE, "no GPU 3: this machine shows 1");
+}
+
+/* A fault of a kernel is told once by CUDA's name, then by ours. */
+static void test_death(void **state) {
+  (void)state;
+  rt_device *d = open_device();
+  err e = {0};
+  *driver = (fake_driver){.smem = 49152, .fail_at = 1, .result = 700};
+  assert_fails(d->ops->stream_sync(d, NULL, &e), &e, ERR_LAUNCH, "CUDA_ERROR_ILLEGAL_ADDRESS");
+  assert_true(d->dead);
+  assert_fails(d->ops->stream_sync(d, NULL, &e), &e, ERR_LAUNCH, "open the device again");
+  d->ops->close(d);
+  *driver = (fake_driver){.smem = 49152};
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(test_adopt_unloaded), cmocka_unit_test(test_info),
+      cmocka_unit_test(test_threads),        cmocka_unit_test(test_adopt),
+      cmocka_unit_test(test_every_failure),  cmocka_unit_test(test_death),
+      cmocka_unit_test(test_messages),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

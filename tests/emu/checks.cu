@@ -1,0 +1,249 @@
+// Kernels with one fault each, and the same without it. The line that must be named carries the
+// mark "fault: NAME"; tests/test_emu_checks.c runs all of them.
+#define GLOBAL extern "C" __global__ void
+
+GLOBAL bounds_bad(float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i <= n) x[i] = 1;  // fault: bounds
+}
+GLOBAL bounds_good(float *x, int n) {
+  int i = blockIdx.x * blockDim.x + threadIdx.x;
+  if (i < n) x[i] = 1;
+}
+
+GLOBAL freed(float *x, int n) {
+  x[threadIdx.x] = n;  // fault: freed
+}
+
+GLOBAL null_bad(float *x, int n) {
+  float *p = (float *)((unsigned long long)x * (n == 0));
+  p[threadIdx.x] = 1;  // fault: null
+}
+
+GLOBAL shared_bounds_bad(float *x, int n) {
+  extern __shared__ float s[];
+  s[threadIdx.x + n] = x[threadIdx.x];  // fault: shared_bounds
+  x[threadIdx.x] = s[threadIdx.x + n];
+}
+
+GLOBAL local_bounds_bad(float *x, int n) {
+  float a[8];
+#pragma unroll
+  for (int i = 0; i < 8; i++) a[i] = i;
+  a[(threadIdx.x + n) & 0xffff] = 3;  // fault: local_bounds
+  x[threadIdx.x] = a[(threadIdx.x * 5 + n) & 7];
+}
+
+GLOBAL misaligned_bad(float *x, int n) {
+  *reinterpret_cast<float4 *>(x + n + 4 * threadIdx.x) = make_float4(1, 2, 3, 4);  // fault: misaligned
+}
+
+GLOBAL uninit_shared_bad(float *x, int n) {
+  __shared__ float s[64];
+  if (threadIdx.x < n) s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = s[threadIdx.x];  // fault: uninit_shared
+}
+
+GLOBAL uninit_global_bad(float *x, int n) {
+  x[threadIdx.x] = x[threadIdx.x + n] + 1;  // fault: uninit_global
+}
+
+GLOBAL race_bad(float *x, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = 0;
+  __syncthreads();
+  s[threadIdx.x] = x[threadIdx.x];  // fault: race
+  x[threadIdx.x] = s[threadIdx.x ^ 63];
+}
+GLOBAL race_good(float *x, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = s[threadIdx.x ^ 63];
+}
+// within one warp: __syncwarp orders, nothing does not
+GLOBAL warp_race_bad(float *x, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  x[threadIdx.x] = s[threadIdx.x ^ 1];  // fault: warp_race
+}
+GLOBAL warp_race_good(float *x, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncwarp();
+  x[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+// a write after another thread's read
+GLOBAL war_bad(float *x, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  float v = s[threadIdx.x ^ 63];
+  if (threadIdx.x >= 32) s[threadIdx.x] = v + 1;  // fault: war
+  __syncthreads();
+  x[threadIdx.x] = s[threadIdx.x] + v;
+}
+// all write the same flag: no race
+GLOBAL same_value_good(float *x, int n) {
+  __shared__ int flag;
+  if (threadIdx.x == 0) flag = 0;
+  __syncthreads();
+  if (x[threadIdx.x] >= 0) flag = 1;
+  __syncthreads();
+  x[threadIdx.x] = flag;
+}
+// warps 0 and 1 meet at a named barrier; so do 2 and 3
+GLOBAL named_good(float *x, int n) {
+  __shared__ float s[128];
+  int id = 1 + threadIdx.x / 64;
+  s[threadIdx.x] = threadIdx.x;
+  asm volatile("bar.sync %0, 64;" ::"r"(id) : "memory");
+  x[threadIdx.x] = s[threadIdx.x ^ 63];
+}
+GLOBAL named_bad(float *x, int n) {
+  __shared__ float s[128];
+  int id = 1 + threadIdx.x / 64;
+  s[threadIdx.x] = 0;
+  __syncthreads();
+  s[threadIdx.x] = threadIdx.x;
+  asm volatile("bar.sync %0, 64;" ::"r"(id) : "memory");
+  x[threadIdx.x] = s[threadIdx.x ^ 127];  // fault: named
+}
+GLOBAL atomic_good(float *x, int n) {
+  __shared__ int bins[4];
+  if (threadIdx.x < 4) bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x & 3], 1);
+  __syncthreads();
+  x[threadIdx.x] = bins[threadIdx.x & 3];
+}
+GLOBAL atomic_bad(float *x, int n) {
+  __shared__ int bins[4];
+  if (threadIdx.x < 4) bins[threadIdx.x] = 0;
+  __syncthreads();
+  atomicAdd(&bins[threadIdx.x & 3], 1);
+  x[threadIdx.x] = bins[threadIdx.x & 3];  // fault: atomic
+}
+
+GLOBAL global_race_bad(float *x, int n) {
+  x[threadIdx.x] = blockIdx.x;  // fault: global_race
+}
+GLOBAL global_race_good(float *x, int n) {
+  x[threadIdx.x] = n;
+}
+// blocks that hand a value on with a fence and an atomic
+__device__ int turn;
+GLOBAL ordered_good(float *x, int n) {
+  if (threadIdx.x == 0) {
+    while (atomicAdd(&turn, 0) % (int)gridDim.x != (int)blockIdx.x) {
+    }
+    __threadfence();
+    x[0] = blockIdx.x;
+    __threadfence();
+    atomicAdd(&turn, 1);
+  }
+}
+
+GLOBAL divergent_bad(float *x, int n) {
+  __shared__ float s[64];
+  s[threadIdx.x] = x[threadIdx.x];
+  if (threadIdx.x < n) {
+    __syncthreads();
+    x[threadIdx.x] = s[threadIdx.x];
+  }
+}
+// whole warps that have ended do not hold the others up
+GLOBAL divergent_good(float *x, int n) {
+  __shared__ float s[64];
+  if (threadIdx.x >= 32) return;
+  s[threadIdx.x] = x[threadIdx.x];
+  __syncthreads();
+  x[threadIdx.x] = s[threadIdx.x ^ 1];
+}
+GLOBAL deadlock_bad(float *x, int n) {
+  if (threadIdx.x < 32) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");  // fault: deadlock
+  } else {
+    asm volatile("bar.sync 2, 64;" ::: "memory");
+  }
+  x[threadIdx.x] = n;
+}
+
+GLOBAL shuffle_bad(float *x, int n) {
+  float v = x[threadIdx.x];
+  if (threadIdx.x < n) {
+    v = __shfl_down_sync((1u << n) - 1, v, 8);  // fault: shuffle
+    x[threadIdx.x] = v;
+  }
+}
+GLOBAL shuffle_good(float *x, int n) {
+  float v = x[threadIdx.x];
+  for (int d = 16; d > 0; d /= 2) v += __shfl_down_sync(0xffffffff, v, d);
+  if (threadIdx.x % 32 == 0) x[threadIdx.x] = v;
+}
+// lanes that diverge and meet at the shuffle
+GLOBAL shuffle_meet_good(float *x, int n) {
+  float v = x[threadIdx.x];
+  if (threadIdx.x % 3 == 0) {
+    for (int i = 0; i < (int)threadIdx.x; i++) v = v * 1.5f + i;
+  } else {
+    v = -v;
+  }
+  x[threadIdx.x] = __shfl_xor_sync(0xffffffff, v, 1);
+}
+GLOBAL never_bad(float *x, int n) {
+  if (threadIdx.x < n) {
+    x[threadIdx.x] = __shfl_xor_sync(0xffffffff, x[threadIdx.x], 1);  // fault: never
+  } else {
+    while (atomicAdd((int *)x + 63, 0) != 12345) {
+    }
+  }
+}
+
+__device__ __forceinline__ void copy16(void *to, const void *from) {
+  asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(to)), "l"(from)
+               : "memory");
+}
+GLOBAL async_bad(float *x, int n) {
+  __shared__ __align__(16) float s[256];
+  copy16(s + 4 * threadIdx.x, x + 4 * threadIdx.x);
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  __syncthreads();
+  x[threadIdx.x] = s[4 * threadIdx.x + 1];  // fault: async
+}
+GLOBAL async_good(float *x, int n) {
+  __shared__ __align__(16) float s[256];
+  copy16(s + 4 * threadIdx.x, x + 4 * threadIdx.x);
+  asm volatile("cp.async.commit_group;" ::: "memory");
+  asm volatile("cp.async.wait_group 0;" ::: "memory");
+  __syncthreads();
+  x[threadIdx.x] = s[4 * ((threadIdx.x + 1) & 31) + 1];
+}
+
+GLOBAL steps_bad(float *x, int n) {
+  volatile float *p = x;
+  while (p[0] != -1) {  // fault: steps
+  }
+}
+
+GLOBAL trap_bad(float *x, int n) {
+  if (threadIdx.x == 5) __trap();  // fault: trap
+  x[threadIdx.x] = n;
+}
+
+__device__ __noinline__ int deep(int n) { return n == 0 ? 1 : n + deep(n - 1) * 3; }
+GLOBAL stack_bad(float *x, int n) {
+  x[threadIdx.x] = deep(1 << 20);
+}
+GLOBAL stack_good(float *x, int n) {
+  x[threadIdx.x] = deep(threadIdx.x & 15);
+}
+
+__constant__ float table[4] = {1, 2, 3, 4};
+GLOBAL constant_bad(float *x, int n) {
+  float *p;
+  asm volatile("mov.u64 %0, %1;" : "=l"(p) : "l"(table));  // so that NVRTC does not see it
+  p[threadIdx.x & 3] = n;  // fault: constant
+  x[threadIdx.x] = p[(threadIdx.x + n) & 3];
+}

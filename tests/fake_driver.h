@@ -1,0 +1,14 @@
+/* fake_driver.h -- how a test holds the fake driver (fake_driver.c): its exported state. */
+#ifndef FAKE_DRIVER_H
+#define FAKE_DRIVER_H
+
+typedef struct fake_driver {
+  int calls, fail_at; /* the call of this number fails; 0: none */
+  int result;         /* ... with this CUresult */
+  int dead;           /* a sticky error: every later call fails with it */
+  int live;           /* what was made and not yet given back */
+  int switches;       /* how often a thread's context was changed */
+  int smem;           /* dynamic shared memory that kernels are allowed */
+} fake_driver;
+
+#endif

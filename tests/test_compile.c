@@ -1,0 +1,317 @@
+/* test_compile -- CUDA text to images; needs NVRTC and no GPU. Without NVRTC only the reading of
+ * logs is tested, and the rest says that it was skipped. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "check.h"
+#include "compile.h"
+#include "compile_log.h"
+
+typedef struct bed { /* what every test lies on */
+  rt_compiler *c;
+  rt_image image;
+  arena a;
+  err e;
+} bed;
+
+static int set_up(void **state) {
+  bed *b = calloc(1, sizeof *b);
+  *state = b;
+  rt_image_init(&b->image);
+  if (rt_compiler_open(&b->c, &b->e)) {
+    printf("no compiler: %s\n", b->e.message);
+  }
+  err_clear(&b->e);
+  return 0;
+}
+
+static int tear_down(void **state) {
+  bed *b = *state;
+  rt_compiler_close(b->c);
+  rt_image_clear(&b->image);
+  arena_clear(&b->a);
+  free(b);
+  return 0;
+}
+
+static int compile(bed *b, const char *text, const char *arch) {
+  rt_source s = {.text = text, .arch = arch};
+  if (!b->c) {
+    skip();
+  }
+  err_clear(&b->e);
+  return rt_compile(b->c, &s, &b->a, &b->image, &b->e);
+}
+
+static const char two_kernels[] =
+    "__device__ __noinline__ float slow(const float *x) { float v[50]; for (int i = 0; i < 50; "
+    "i++)\n"
+    "  v[i] = x[i] * x[i + 1]; return v[(int)x[0]]; }\n"
+    "extern \"C\" __global__ void first(float *y) { __shared__ float s[100];\n"
+    "  s[threadIdx.x] = y[threadIdx.x]; __syncthreads(); y[threadIdx.x] = s[threadIdx.x ^ 1]; }\n"
+    "extern \"C\" __global__ void second(float *y) { y[0] = slow(y); }\n";
+
+static const rt_kernel_info *kernel(const rt_image *image, const char *name) {
+  for (size_t i = 0; i < image->n_kernels; i++) {
+    if (!strcmp(image->kernels[i].name, name)) {
+      return &image->kernels[i];
+    }
+  }
+  fail_msg("no kernel %s", name);
+  return NULL;
+}
+
+static void test_cubin(void **state) {
+  bed *b = *state;
+  assert_int_equal(compile(b, two_kernels, "sm_90"), 0);
+  assert_true(b->image.cubin.n > 1000);
+  assert_memory_equal(b->image.cubin.p, "\177ELF", 4);
+  assert_non_null(strstr(str_text(&b->image.ptx), ".target sm_90"));
+  assert_int_equal(strlen(b->image.ptx.p), b->image.ptx.n);
+  assert_int_equal(b->image.n_kernels, 2);
+  assert_int_equal(kernel(&b->image, "first")->smem_static, 400);
+  assert_int_equal(kernel(&b->image, "first")->stack, 0);
+  assert_in_range(kernel(&b->image, "first")->regs, 1, 255);
+  assert_int_equal(kernel(&b->image, "second")->smem_static, 0);
+  assert_true(b->image.sec > 0);
+}
+
+static void test_ptx_only(void **state) {
+  bed *b = *state;
+  assert_int_equal(compile(b, two_kernels, "compute_90"), 0);
+  assert_int_equal(b->image.cubin.n, 0);
+  assert_int_equal(b->image.n_kernels, 0);
+  assert_non_null(strstr(str_text(&b->image.ptx), ".entry second"));
+}
+
+/* An image may be compiled into again; the same source gives the same bytes. */
+static void test_same_bytes(void **state) {
+  bed *b = *state;
+  str first = {0};
+  assert_int_equal(compile(b, two_kernels, "sm_90"), 0);
+  str_add_n(&first, b->image.cubin.p, b->image.cubin.n);
+  assert_int_equal(compile(b, two_kernels, "sm_90"), 0);
+  assert_int_equal(first.n, b->image.cubin.n);
+  assert_memory_equal(first.p, b->image.cubin.p, first.n);
+  str_clear(&first);
+}
+
+static void test_spills(void **state) {
+  bed *b = *state;
+  assert_int_equal(
+      compile(
+          b,
+          "extern \"C\" __global__ void __launch_bounds__(1024, 2) b(float *y) { float v[64];\n"
+          "for (int i = 0; i < 64; i++) v[i] = y[i * 1024 + threadIdx.x];\n"
+          "__syncthreads();\n"
+          "for (int i = 0; i < 64; i++) y[i * 1024 + threadIdx.x] = v[i] * v[(i * 7) & 63]; }\n",
+          "sm_90"),
+      0);
+  assert_true(kernel(&b->image, "b")->spill_stores > 0);
+  assert_true(kernel(&b->image, "b")->spill_loads > 0);
+  assert_true(kernel(&b->image, "b")->stack > 0);
+  assert_int_equal(kernel(&b->image, "b")->regs, 32);
+}
+
+static void test_error_place(void **state) {
+  bed *b = *state;
+  assert_int_equal(
+      compile(b,
+              "#line 40 \"templates/saxpy.lua\"\n"
+              "extern \"C\" __global__ void b(float *y) {\n  int unused;\n  y[0] = zzz;\n}",
+              "sm_90"),
+      ERR_COMPILE);
+  assert_string_equal(b->e.place, "templates/saxpy.lua:42");
+  assert_string_equal(b->e.message, "identifier \"zzz\" is undefined");
+  assert_non_null(strstr(str_text(&b->image.log), "never referenced"));
+}
+
+static void test_ptxas_error(void **state) {
+  bed *b = *state;
+  assert_int_equal(compile(b,
+                           "extern \"C\" __global__ void b(float *y) { __shared__ float s[20000];\n"
+                           "s[threadIdx.x] = y[0]; __syncthreads(); y[1] = s[threadIdx.x ^ 1]; }",
+                           "sm_90"),
+                   ERR_COMPILE);
+  assert_non_null(strstr(b->e.message, "too much shared data"));
+  assert_int_equal(strlen(b->image.log.p), b->image.log.n);
+}
+
+static void test_bad_arch(void **state) {
+  bed *b = *state;
+  static const char *const bad[] = {"sm_43",   "sm_", "compute_9000", "ninety", "sm_90x",
+                                    "sm_90ab", ""};
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    assert_int_equal(compile(b, two_kernels, bad[i]), ERR_USAGE);
+    assert_non_null(strstr(b->e.message, " 90 "));
+  }
+  assert_int_equal(compile(b, two_kernels, "sm_90a"), 0);
+}
+
+static void key_of(bed *b, const char *text, size_t body, const char *arch, int lineinfo,
+                   char key[HASH_TEXT]) {
+  rt_image_key(b->c, &(rt_source){text, body, arch, lineinfo}, key);
+}
+
+static void test_key(void **state) {
+  bed *b = *state;
+  char key[HASH_TEXT], other[HASH_TEXT];
+  if (!b->c) {
+    skip();
+  }
+  key_of(b, "// by A\n__device__ int x;", 8, "sm_90", 0, key);
+  key_of(b, "// by somebody else\n__device__ int x;", 20, "sm_90", 0, other);
+  assert_string_equal(key, other);
+  key_of(b, "// by A\n__device__ int y;", 8, "sm_90", 0, other);
+  assert_string_not_equal(key, other);
+  key_of(b, "// by A\n__device__ int x;", 8, "sm_80", 0, other);
+  assert_string_not_equal(key, other);
+  key_of(b, "// by A\n__device__ int x;", 8, "sm_90", 1, other);
+  assert_string_not_equal(key, other);
+  assert_int_equal(compile(b, "__device__ int x;", "sm_90"), 0);
+  assert_string_equal(key, b->image.key);
+}
+
+static void test_lineinfo(void **state) {
+  bed *b = *state;
+  rt_source s = {.text =
+                     "#line 7 \"mine.lua\"\nextern \"C\" __global__ void b(int *y) { y[0] = 1; }",
+                 .arch = "compute_90",
+                 .lineinfo = 1};
+  if (!b->c) {
+    skip();
+  }
+  assert_int_equal(rt_compile(b->c, &s, &b->a, &b->image, &b->e), 0);
+  assert_non_null(strstr(str_text(&b->image.ptx), "mine.lua"));
+  assert_non_null(strstr(str_text(&b->image.ptx), ".loc"));
+}
+
+static void test_headers(void **state) {
+  bed *b = *state;
+  assert_int_equal(compile(b, "#include <nosuch.h>\n", "sm_90"), ERR_COMPILE);
+  assert_string_equal(b->e.place, "kernel.cu:1");
+  if (strstr(b->e.message, "no directories")) {
+    skip(); /* NVRTC without the toolkit's headers */
+  }
+  assert_int_equal(
+      compile(b,
+              "#include <cuda_fp16.h>\n"
+              "extern \"C\" __global__ void h(__half *y) { y[0] = __hadd(y[0], y[1]); }",
+              "sm_90"),
+      0);
+}
+
+/* The loader must say which library was asked for, and nothing may be found by accident. */
+static void test_no_library(void **state) {
+  (void)state;
+  rt_compiler *c;
+  err e = {0};
+  setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1);
+  assert_int_equal(rt_compiler_open(&c, &e), ERR_DEVICE);
+  assert_null(c);
+  assert_non_null(strstr(e.message, "/nowhere/libnvrtc.so"));
+  setenv("AUTOTUNE_NVRTC", "libm.so.6", 1);
+  err_clear(&e);
+  assert_int_equal(rt_compiler_open(&c, &e), ERR_DEVICE);
+  assert_non_null(strstr(e.message, "nvrtcVersion"));
+  unsetenv("AUTOTUNE_NVRTC");
+}
+
+/* As ptxas 12 wrote it, and with a function that was not inlined. */
+static void test_log_kernels(void **state) {
+  bed *b = *state;
+  static const char log[] =
+      "ptxas info    : 0 bytes gmem\n"
+      "ptxas info    : Compiling entry function 'one' for 'sm_86'\n"
+      "ptxas info    : Function properties for one\n"
+      "    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\n"
+      "ptxas info    : Used 40 registers, 8192 bytes smem, 380 bytes cmem[0]\n"
+      "ptxas info    : Function properties for _Z4slowPKf\n"
+      "    200 bytes stack frame, 1 bytes spill stores, 2 bytes spill loads\n"
+      "ptxas info    : Compiling entry function 'two' for 'sm_86'\n"
+      "ptxas info    : Used 255 registers\n"
+      "ptxas info    : Compiling entry function 'cut";
+  const rt_kernel_info *k;
+  size_t n;
+  assert_int_equal(log_kernels(log, &b->a, &k, &n, &b->e), 0);
+  assert_int_equal(n, 3);
+  assert_string_equal(k[0].name, "one");
+  assert_int_equal(k[0].regs, 40);
+  assert_int_equal(k[0].smem_static, 8192);
+  assert_int_equal(k[0].stack, 8);
+  assert_int_equal(k[0].spill_stores, 12);
+  assert_int_equal(k[0].spill_loads, 16);
+  assert_string_equal(k[1].name, "two");
+  assert_int_equal(k[1].regs, 255);
+  assert_int_equal(k[1].smem_static, 0);
+  assert_string_equal(k[2].name, "cut");
+  assert_int_equal(log_kernels("", &b->a, &k, &n, &b->e), 0);
+  assert_int_equal(n, 0);
+}
+
+static void test_log_error(void **state) {
+  (void)state;
+  static const struct {
+    const char *log, *place, *message;
+  } cases[] = {
+      {"a.lua(3): warning #1-D: an error: maybe\n  x(1): error: no\nb.lua(5): error #20-D: bad\n",
+       "b.lua:5", "bad"},
+      {"k.cu(1): catastrophic error: cannot open \"a: b\"\n", "k.cu:1", "cannot open \"a: b\""},
+      {"ptxas application ptx input, line 26; error   : Unknown modifier\n", "",
+       "ptxas: Unknown modifier (line 26 of the PTX)"},
+      {"ptxas error   : too much\n", "", "ptxas: too much"},
+      {"nvrtc: error: unrecognized option --foo found\n", "",
+       "NVRTC: unrecognized option --foo found"},
+      {"odd(name): error: x\n", "", "x"},
+      {"", "", "fallback"},
+      {"nothing to see", "", "fallback"},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    err e = {0};
+    assert_int_equal(log_error(cases[i].log, "fallback", &e), ERR_COMPILE);
+    assert_string_equal(e.place, cases[i].place);
+    assert_string_equal(e.message, cases[i].message);
+  }
+}
+
+/* Logs cut anywhere, as a full disk or a crash leaves them: nothing is read past the end. */
+static void test_log_cut(void **state) {
+  bed *b = *state;
+  static const char log[] =
+      "a.lua(3): error: x\nptxas application ptx input, line 26; error   : y\n"
+      "ptxas info    : Compiling entry function 'one' for 'sm_86'\n"
+      "ptxas info    : Function properties for one\n"
+      "    8 bytes stack frame, 12 bytes spill stores, 16 bytes spill loads\n"
+      "ptxas info    : Used 40 registers, 8192 bytes smem\nnvrtc: error: z\n";
+  for (size_t i = 0; i < sizeof log; i++) {
+    const rt_kernel_info *k;
+    size_t n;
+    char *cut = malloc(i + 1); /* exact, for AddressSanitizer */
+    memcpy(cut, log, i);
+    cut[i] = 0;
+    err_clear(&b->e);
+    assert_int_equal(log_kernels(cut, &b->a, &k, &n, &b->e), 0);
+    assert_int_equal(log_error(cut, "none", &b->e), ERR_COMPILE);
+    free(cut);
+  }
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(test_cubin, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_ptx_only, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_same_bytes, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_spills, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_error_place, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_ptxas_error, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_bad_arch, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_key, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_lineinfo, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_headers, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_log_kernels, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_log_cut, set_up, tear_down),
+      cmocka_unit_test(test_no_library),
+      cmocka_unit_test(test_log_error),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

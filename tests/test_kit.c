@@ -1,0 +1,363 @@
+/* test_kit -- the runtime's own kernels (kit.cu) on a device, against plain C:
+ *   build/tests/test_kit [--device NAME]
+ * They judge every other kernel, so they are judged here: for every element type, what must pass
+ * passes, and what must not does not. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "check.h"
+#include "fake_device.h"
+#include "run_tools.h"
+
+typedef struct bed {
+  const char *name;
+  rt_device *d;
+  rt_compiler *c;
+  rt_tools *k;
+  err e;
+} bed;
+
+static bed *ready(void **state) {
+  bed *b = *state;
+  if (!b->k) {
+    skip();
+  }
+  return b;
+}
+
+/* must work */
+#define OK(b, call) assert_ok(call, &(b)->e)
+
+static rt_ptr alloc(bed *b, size_t nbytes) {
+  rt_ptr p;
+  OK(b, b->d->ops->alloc(b->d, nbytes, &p, &b->e));
+  return p;
+}
+
+static rt_ptr upload(bed *b, const void *bytes, size_t n) {
+  rt_ptr p = alloc(b, n);
+  OK(b, b->d->ops->copy_in(b->d, p, bytes, n, NULL, &b->e));
+  return p;
+}
+
+static void download(bed *b, void *bytes, rt_ptr p, size_t n) {
+  OK(b, b->d->ops->copy_out(b->d, bytes, p, n, NULL, &b->e));
+}
+
+static void release(bed *b, rt_ptr p) {
+  b->d->ops->release(b->d, p);
+}
+
+/* ---- filling ------------------------------------------------------------------------------- */
+
+enum { N = 3000 };
+
+static void fill(bed *b, const gen_datum *m, uint64_t seed, uint64_t *out) {
+  size_t size = dtype_nbytes(m->type);
+  char *bytes = malloc(m->count * size);
+  rt_ptr p = alloc(b, m->count * size);
+  OK(b, rt_tools_fill(b->k, m, seed, p, &b->e));
+  download(b, bytes, p, m->count * size);
+  for (uint64_t i = 0; i < m->count; i++) {
+    out[i] = 0;
+    memcpy(&out[i], bytes + i * size, size);
+  }
+  release(b, p);
+  free(bytes);
+}
+
+static double mean_of(dtype t, const uint64_t *bits, double *deviation) {
+  double sum = 0, squares = 0;
+  for (int i = 0; i < N; i++) {
+    sum += dtype_decode(t, bits[i]);
+  }
+  for (int i = 0; i < N; i++) {
+    squares += pow(dtype_decode(t, bits[i]) - sum / N, 2);
+  }
+  *deviation = sqrt(squares / N);
+  return sum / N;
+}
+
+static void test_uniform(void **state) {
+  bed *b = ready(state);
+  static uint64_t one[N], two[N];
+  for (int t = 0; t < DTYPE_COUNT; t++) {
+    const bool sign = dtype_is_signed((dtype)t);
+    gen_datum m = {
+        .type = (dtype)t, .count = N, .fill = GEN_FILL_UNIFORM, .a = sign ? -50 : 10, .b = 90};
+    double deviation, middle = (m.a + m.b) / 2, least = 1e9, most = -1e9;
+    fill(b, &m, 1, one);
+    for (int i = 0; i < N; i++) {
+      double v = dtype_decode((dtype)t, one[i]);
+      least = v < least ? v : least;
+      most = v > most ? v : most;
+    }
+    assert_true(least >= m.a && most <= m.b);
+    assert_true(least < m.a + 2 && most > m.b - 2);
+    assert_true(fabs(mean_of((dtype)t, one, &deviation) - middle) < 4);
+    fill(b, &m, 2, two);
+    assert_memory_not_equal(one, two, sizeof one);
+    m.count = N / 2; /* element i does not depend on how many there are */
+    fill(b, &m, 1, two);
+    assert_memory_equal(one, two, N / 2 * sizeof *one);
+  }
+}
+
+static void test_normal(void **state) {
+  bed *b = ready(state);
+  static uint64_t bits[N];
+  for (int t = 0; t < DTYPE_COUNT; t++) {
+    gen_datum m = {.type = (dtype)t, .count = N, .fill = GEN_FILL_NORMAL, .a = 64, .b = 8};
+    double deviation;
+    fill(b, &m, 3, bits);
+    assert_true(fabs(mean_of((dtype)t, bits, &deviation) - 64) < 0.8);
+    assert_true(fabs(deviation - 8) < 0.6);
+  }
+}
+
+static void test_constant(void **state) {
+  bed *b = ready(state);
+  uint64_t bits[70];
+  for (int t = 0; t < DTYPE_COUNT; t++) {
+    gen_datum m = {.type = (dtype)t, .count = 70, .fill = GEN_FILL_CONSTANT, .a = 3};
+    fill(b, &m, 3, bits);
+    assert_int_equal(bits[0], dtype_encode((dtype)t, 3));
+    assert_int_equal(bits[69], dtype_encode((dtype)t, 3));
+  }
+}
+
+/* Keys over the whole range of a type, as sorting wants them: every bit is used. */
+static void test_whole_range(void **state) {
+  bed *b = ready(state);
+  static uint64_t bits[N];
+  static const dtype types[] = {DTYPE_u64, DTYPE_u32, DTYPE_u8, DTYPE_i64};
+  for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
+    size_t n = 8 * dtype_nbytes(types[i]);
+    double top = dtype_is_signed(types[i]) ? 0x1p63 : ldexp(1, (int)n) - (n < 64);
+    gen_datum m = {.type = types[i],
+                   .count = N,
+                   .fill = GEN_FILL_UNIFORM,
+                   .a = dtype_is_signed(types[i]) ? -top : 0,
+                   .b = top};
+    uint64_t any = 0, all = UINT64_MAX;
+    fill(b, &m, 4, bits);
+    for (int j = 0; j < N; j++) {
+      any |= bits[j];
+      all &= bits[j];
+    }
+    assert_int_equal(any, n == 64 ? UINT64_MAX : ((uint64_t)1 << n) - 1);
+    assert_int_equal(all, 0);
+  }
+}
+
+/* ---- comparing ----------------------------------------------------------------------------- */
+
+static rt_finding compare(bed *b, rt_comparison v, const void *x, const void *ref) {
+  size_t n = v.count * dtype_nbytes(v.type);
+  rt_finding f = RT_FINDING_NONE;
+  rt_ptr out = upload(b, &f, sizeof f);
+  v.x = upload(b, x, n);
+  v.ref = upload(b, ref, n);
+  OK(b, rt_tools_compare(b->k, &v, out, &b->e));
+  download(b, &f, out, sizeof f);
+  release(b, v.x);
+  release(b, v.ref);
+  release(b, out);
+  return f;
+}
+
+static double worst(const rt_finding *f) {
+  double v;
+  memcpy(&v, &f->worst, sizeof v);
+  return v;
+}
+
+static rt_finding compare_one(bed *b, dtype t, uint64_t x, uint64_t ref, double abs_, double rel) {
+  return compare(
+      b, (rt_comparison){.count = 1, .type = t, .tolerance_abs = abs_, .tolerance_rel = rel}, &x,
+      &ref);
+}
+
+/* Pairs of values that every type holds exactly; the error in units of abs = 2, rel = 1/4. */
+static void test_errors(void **state) {
+  bed *b = ready(state);
+  static const double pairs[][2] = {{5, 5}, {6, 5}, {0, 8}, {8, 0}, {120, 4}, {4, 120}, {100, 99}};
+  for (int t = 0; t < DTYPE_COUNT; t++) {
+    for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
+      const double x = pairs[i][0], ref = pairs[i][1];
+      double error = fake_error(x, ref, 2, 0.25);
+      rt_finding f =
+          compare_one(b, (dtype)t, dtype_encode((dtype)t, x), dtype_encode((dtype)t, ref), 2, 0.25);
+      assert_true(fabs(worst(&f) - error) <= 1e-12 * error);
+      assert_int_equal(f.n, error > 1);
+      assert_int_equal(f.first, error > 1 ? 0 : UINT64_MAX);
+    }
+  }
+}
+
+static void test_negative(void **state) {
+  bed *b = ready(state);
+  for (int t = 0; t < DTYPE_COUNT; t++) {
+    if (dtype_is_signed((dtype)t)) {
+      uint64_t x = dtype_encode((dtype)t, -100), ref = dtype_encode((dtype)t, 20);
+      rt_finding f = compare_one(b, (dtype)t, x, ref, 0, 1);
+      assert_true(worst(&f) == 6);
+      f = compare_one(b, (dtype)t, ref, x, 0, 1);
+      assert_true(fabs(worst(&f) - 1.2) < 1e-12);
+    }
+  }
+}
+
+/* Beyond what a double can tell apart. */
+static void test_large_integers(void **state) {
+  bed *b = ready(state);
+  rt_finding f = compare_one(b, DTYPE_u64, UINT64_MAX, UINT64_MAX - 3, 1, 0);
+  assert_true(worst(&f) == 3);
+  f = compare_one(b, DTYPE_u64, 0, UINT64_MAX, 0, 1);
+  assert_true(worst(&f) == 1);
+  f = compare_one(b, DTYPE_i64, (uint64_t)INT64_MIN, (uint64_t)INT64_MAX, 1, 0);
+  assert_true(worst(&f) == 0x1p64);
+  f = compare_one(b, DTYPE_i64, (uint64_t)INT64_MIN + 1, (uint64_t)INT64_MIN, 0, 0);
+  assert_true(worst(&f) == INFINITY && f.n == 1);
+}
+
+static void test_special_floats(void **state) {
+  bed *b = ready(state);
+  static const dtype types[] = {DTYPE_f16, DTYPE_bf16, DTYPE_f32, DTYPE_f64};
+  static const struct {
+    double x, ref, error;
+  } cases[] = {{NAN, NAN, 0},
+               {NAN, 1, INFINITY},
+               {1, NAN, INFINITY},
+               {INFINITY, INFINITY, 0},
+               {-INFINITY, INFINITY, INFINITY},
+               {INFINITY, 1, INFINITY},
+               {1, INFINITY, INFINITY},
+               {-0.0, 0.0, 0},
+               {NAN, INFINITY, INFINITY},
+               {INFINITY, NAN, INFINITY}};
+  for (size_t t = 0; t < sizeof types / sizeof *types; t++) {
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+      uint64_t x = dtype_encode(types[t], cases[i].x), ref = dtype_encode(types[t], cases[i].ref);
+      rt_finding f = compare_one(b, types[t], x, ref, 1, 1);
+      assert_true(worst(&f) == cases[i].error);
+      assert_int_equal(f.n, cases[i].error > 1);
+    }
+  }
+  uint64_t quiet = 0x7fc00001, other = 0xffffffff; /* NaNs with different bits are NaNs */
+  assert_int_equal(compare_one(b, DTYPE_f32, quiet, other, 0, 0).n, 0);
+}
+
+/* What the reference left poisoned must be left; what it wrote must not be poison. */
+static void test_poison(void **state) {
+  bed *b = ready(state);
+  const uint32_t poison = 0xffffffff, x[] = {poison, 1, poison, 0x7fc00000},
+                 ref[] = {poison, 1, 1, poison};
+  rt_comparison v = {.count = 4, .type = DTYPE_f32, .poisoned = true, .poison = poison};
+  rt_finding f = compare(b, v, x, ref);
+  assert_int_equal(f.n, 2);
+  assert_int_equal(f.first, 2);
+  assert_int_equal(f.last, 3);
+  v.poisoned = false; /* then a NaN is a NaN */
+  assert_int_equal(compare(b, v, x, ref).n, 1);
+}
+
+/* Many blocks find their own errors; the sum, the ends and the worst come together. */
+static void test_many(void **state) {
+  bed *b = ready(state);
+  enum { MANY = 100000 };
+  static float x[MANY], ref[MANY];
+  for (int i = 0; i < MANY; i++) {
+    ref[i] = 1;
+    x[i] = i % 1000 == 777 ? 2 + (float)i : 1;
+  }
+  rt_comparison v = {.count = MANY, .type = DTYPE_f32, .tolerance_abs = 1};
+  rt_finding f = compare(b, v, x, ref);
+  assert_int_equal(f.n, 100);
+  assert_int_equal(f.first, 777);
+  assert_int_equal(f.last, 99777);
+  assert_true(worst(&f) == 99778);
+  v.count = 0;
+  assert_int_equal(compare(b, v, x, ref).n, 0);
+}
+
+/* ---- bytes --------------------------------------------------------------------------------- */
+
+static void test_differ(void **state) {
+  bed *b = ready(state);
+  uint8_t one[40], two[40];
+  for (uint64_t n = 0; n <= 40; n += n < 17 ? 1 : 7) {
+    for (uint64_t at = 0; at <= n && at < 40; at++) { /* at == n: just outside */
+      rt_finding f = RT_FINDING_NONE;
+      memset(one, 3, sizeof one);
+      memset(two, 3, sizeof two);
+      two[at] = 4;
+      rt_ptr p = upload(b, one, 40), q = upload(b, two, 40), out = upload(b, &f, sizeof f);
+      OK(b, rt_tools_differ(b->k, p, q, n, out, &b->e));
+      download(b, &f, out, sizeof f);
+      assert_int_equal(f.n, at < n);
+      assert_int_equal(f.first, at < n ? at : UINT64_MAX);
+      release(b, p);
+      release(b, q);
+      release(b, out);
+    }
+  }
+}
+
+static void test_canaries(void **state) {
+  bed *b = ready(state);
+  uint8_t bytes[2000];
+  memset(bytes, 0xcb, sizeof bytes);
+  memset(bytes + 300, 1, 700); /* the buffer between */
+  bytes[299] = 0, bytes[1500] = 0, bytes[1503] = 0;
+  rt_ptr p = upload(b, bytes, sizeof bytes);
+  rt_zone zones[3] = {{p, 300}, {p + 1000, 1000}, {p + 5, 0}};
+  rt_finding f[3] = {RT_FINDING_NONE, RT_FINDING_NONE, RT_FINDING_NONE};
+  rt_ptr z = upload(b, zones, sizeof zones), out = upload(b, f, sizeof f);
+  OK(b, rt_tools_canaries(b->k, z, 3, 0xcb, out, &b->e));
+  download(b, f, out, sizeof f);
+  assert_true(f[0].n == 1 && f[0].first == 299 && f[0].last == 299);
+  assert_true(f[1].n == 2 && f[1].first == 500 && f[1].last == 503);
+  assert_int_equal(f[2].n, 0);
+  release(b, p);
+  release(b, z);
+  release(b, out);
+}
+
+static int prepare(bed *b) {
+  if (rt_device_open(b->name, &b->d, &b->e)) {
+    return b->e.code;
+  }
+  if (rt_compiler_open(&b->c, &b->e)) {
+    printf("skipped: %s\n", b->e.message);
+    return 0;
+  }
+  return rt_tools_new(b->d, b->c, &b->k, &b->e);
+}
+
+int main(int argc, char **argv) {
+  bed b = {.name = argc == 3 && !strcmp(argv[1], "--device") ? argv[2] : "emu"};
+  if (argc != 1 && argc != 3) {
+    fprintf(stderr, "usage: %s [--device NAME]\n", argv[0]);
+    return 2;
+  }
+  int failed = prepare(&b);
+  if (failed) {
+    printf("device %s: %s%s%s\n", b.name, b.e.place, *b.e.place ? ": " : "", b.e.message);
+  } else {
+#define TEST(f) cmocka_unit_test_prestate(f, &b)
+    const struct CMUnitTest tests[] = {
+        TEST(test_uniform),        TEST(test_normal),         TEST(test_constant),
+        TEST(test_whole_range),    TEST(test_errors),         TEST(test_negative),
+        TEST(test_large_integers), TEST(test_special_floats), TEST(test_poison),
+        TEST(test_many),           TEST(test_differ),         TEST(test_canaries),
+    };
+    failed = cmocka_run_group_tests(tests, NULL, NULL);
+  }
+  rt_tools_free(b.k);
+  rt_compiler_close(b.c);
+  if (b.d) {
+    b.d->ops->close(b.d);
+  }
+  return failed != 0;
+}

@@ -1,0 +1,817 @@
+/* test_run -- candidates launched, checked and timed.
+ *   build/tests/test_run [--device NAME]        NAME: emu (the default), 0, cuda:1, ...
+ * First on a fake device, where time and results are exact and any call can fail; then real
+ * templates on the named device. The reference is compiled in both, so without NVRTC tests say they
+ * are skipped. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "check.h"
+#include "fake_device.h"
+#include "file.h"
+#include "run.h"
+#include "str.h"
+
+/* ---- a small family, whose kernels on the fake device are the C functions below ------------ */
+
+static const char probe_lua[] =
+    "return { name = 'probe', version = 1, brief = 'a test', cite = 'none',\n"
+    "  problem = { { 'n', 0, 2^20, default = 1000 } },\n"
+    "  args = {\n"
+    "    { 'n', 'i64', value = 'n' },\n"
+    "    { 'a', 'f32', sample = 2.5 },\n"
+    "    { 'pad', 'i32', sample = 0 },\n"
+    "    { 'x', 'f32', 'in', count = 'n', fill = { 'uniform', -1, 1 } },\n"
+    "    { 'y', 'f32', 'inout', count = 'n', fill = { 'uniform', -1, 1 }, overwritten = 'a == 0' "
+    "},\n"
+    "    { 'z', 'i32', 'out', count = 'n + pad' },\n"
+    "  },\n"
+    "  call = { 'n', 'a', 'pad', 'x', 'y', 'z' },\n"
+    "  space = { { 'BLOCK', { 64, 128 }, 'threads per block' } },\n"
+    "  derive = {}, require = {}, default = { BLOCK = 64 },\n"
+    "  stages = { { kernel = 'probe', grid = 'ceildiv(n, BLOCK)', block = 'BLOCK',\n"
+    "               args = { 'n', 'a', 'x', 'y', 'z' } } },\n"
+    "  source = 'extern \"C\" __global__ void probe() {}\\n',\n"
+    "  reference = {\n"
+    "    stages = { { kernel = 'reference', grid = 'ceildiv(n, 64)', block = 64,\n"
+    "                 args = { 'n', 'a', 'x', 'y', 'z' } } },\n"
+    "    source = 'extern \"C\" __global__ void reference() {}\\n' },\n"
+    "  cases = { {}, { a = 0 }, { a = -1, pad = 7 } },\n"
+    "  tolerance = { abs = 2^-20, rel = 2^-20 },\n"
+    "  flops = '2 * n', bytes = '16 * n',\n"
+    "  sizes = { emu = { 'n=100' }, test = { 'n=100' }, bench = { 'n=1000' } },\n"
+    "}\n";
+
+enum mode {
+  GOOD,
+  NEAR,      /* within the tolerance */
+  FAR,       /* one element beyond it */
+  NANS,      /* a NaN where a number belongs */
+  UNWRITTEN, /* leaves out the last z */
+  PADDING,   /* writes where the reference does not */
+  PAST,      /* three bytes past the end of y */
+  BEFORE,    /* four bytes before z */
+  INPUT,     /* changes x */
+  READS_OLD, /* adds the old y even when a is 0 */
+};
+
+static void probe_in_mode(enum mode mode, void **args) {
+  long long n = FAKE_ARG(args, 0, long long);
+  float a = FAKE_ARG(args, 1, float);
+  float *x = fake_memory(FAKE_ARG(args, 2, rt_ptr)), *y = fake_memory(FAKE_ARG(args, 3, rt_ptr));
+  int32_t *z = fake_memory(FAKE_ARG(args, 4, rt_ptr));
+  for (long long i = 0; i < n; i++) {
+    y[i] = a != 0 || mode == READS_OLD ? a * x[i] + y[i] : 2.0f;
+    z[i] = mode == UNWRITTEN && i == n - 1 ? z[i] : (int32_t)i;
+  }
+  y[3] *= mode == NEAR ? 1 + 1e-7f : mode == FAR ? 1.5f : 1;
+  y[5] = mode == NANS ? NAN : y[5];
+  x[7] += mode == INPUT;
+  if (mode == PADDING && a < 0) {
+    z[n + 2] = 0;
+  } else if (mode == PAST) {
+    memset(y + n, 0, 3);
+  } else if (mode == BEFORE) {
+    z[-1] = 0;
+  }
+}
+
+static void probe(fake *f, void **args) {
+  probe_in_mode((enum mode)f->mode, args);
+}
+static void reference(fake *f, void **args) {
+  (void)f, probe_in_mode(GOOD, args);
+}
+
+/* ---- the bed that every test on the fake device lies on ------------------------------------ */
+
+typedef struct bed {
+  fake f;
+  fake_function functions[3];
+  rt_compiler *c;
+  rt_tools *tools;
+  char path[64];
+  gen_template *t;
+  gen_instance *g;
+  arena a;
+  const gen_plan *plan;
+  rt_bench *bench;
+  rt_loaded *l;
+  err e;
+} bed;
+
+/* must work */
+#define OK(b, call) assert_ok(call, &(b)->e)
+
+/* The template, bound to n = 100, and its plan. */
+static void bind(bed *b, const char *text) {
+  gen_problem p;
+  gen_config config;
+  gen_number numbers[RT_NUMBERS];
+  snprintf(b->path, sizeof b->path, "/tmp/test_run_%d.lua", (int)getpid());
+  OK(b, file_write(b->path, text, strlen(text), &b->e));
+  OK(b, gen_open(NULL, b->path, &b->t, &b->e));
+  OK(b, gen_problem_parse(b->t, "n=100", &p, &b->e));
+  rt_numbers(&b->f.device.info, numbers);
+  OK(b, gen_instance_new(b->t, &p, numbers, RT_NUMBERS, &b->g, &b->e));
+  gen_config_default(b->t, &config);
+  OK(b, gen_plan_make(b->g, &config, &b->a, &b->plan, &b->e));
+}
+
+static int set_up(void **state) {
+  bed *b = calloc(1, sizeof *b);
+  *state = b;
+  b->functions[0] = (fake_function){"probe", probe, 1e-6};
+  b->functions[1] = (fake_function){"reference", reference, 1e-3};
+  fake_init(&b->f, b->functions);
+  if (rt_compiler_open(&b->c, &b->e)) {
+    printf("skipped: %s\n", b->e.message);
+    return 0;
+  }
+  bind(b, probe_lua);
+  OK(b, rt_tools_new(&b->f.device, b->c, &b->tools, &b->e));
+  OK(b, rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &b->bench, &b->e));
+  OK(b, rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &b->l, &b->e));
+  return 0;
+}
+
+static void drop_bench(bed *b) {
+  rt_loaded_free(b->l);
+  rt_bench_free(b->bench);
+  rt_tools_free(b->tools);
+  b->l = NULL, b->bench = NULL, b->tools = NULL;
+}
+
+static int tear_down(void **state) {
+  bed *b = *state;
+  drop_bench(b);
+  gen_instance_free(b->g);
+  gen_close(b->t);
+  arena_clear(&b->a);
+  rt_compiler_close(b->c);
+  unlink(b->path);
+  int live = b->f.live;
+  free(b);
+  return live; /* a leak fails the test */
+}
+
+static bed *ready(void **state) {
+  bed *b = *state;
+  if (!b->c) {
+    skip();
+  }
+  return b;
+}
+
+/* ---- checking ------------------------------------------------------------------------------ */
+
+static int check(bed *b, enum mode mode, rt_check *c) {
+  err_clear(&b->e);
+  b->f.mode = mode;
+  return rt_bench_check(b->bench, b->l, c, &b->e);
+}
+
+static void test_good(void **state) {
+  bed *b = ready(state);
+  rt_check c;
+  OK(b, check(b, GOOD, &c));
+  assert_int_equal(c.n_wrong, 0);
+  assert_true(c.error == 0);
+  OK(b, check(b, NEAR, &c));
+  assert_int_equal(c.n_wrong, 0);
+  assert_true(c.error > 0 && c.error <= 1);
+}
+
+/* Each kind of fault is found, is named, and leaves the next check as it was. */
+static void test_faults(void **state) {
+  bed *b = ready(state);
+  static const struct {
+    enum mode mode;
+    const char *words[3];
+    uint64_t n_wrong;
+  } faults[] = {{FAR, {"y[3] is ", "(case 0)", "1 of 100 wrong"}, 1},
+                {NANS, {"y[5] is nan", "(case 0)", "1 of 100 wrong"}, 1},
+                {UNWRITTEN, {"z[99] is as before the launch", "reference 99", ""}, 1},
+                {PADDING, {"z[102] is 0", "reference as before", "(case 2)"}, 1},
+                {PAST, {"wrote 3 bytes past the end of y", "at +0 to +2", "case 0"}, 0},
+                {BEFORE, {"wrote 4 bytes before the start of z", "at -4 to -1", "case 0"}, 0},
+                {INPUT, {"changed input x", "element 7", "case 0"}, 0},
+                {READS_OLD, {"y[0] is ", "reference 2", "(case 1); 100 of 100 wrong"}, 100}};
+  for (size_t i = 0; i < sizeof faults / sizeof *faults; i++) {
+    rt_check c;
+    assert_int_equal(check(b, faults[i].mode, &c), ERR_WRONG);
+    printf("  %s\n", b->e.message);
+    for (int j = 0; j < 3; j++) {
+      assert_non_null(strstr(b->e.message, faults[i].words[j]));
+    }
+    assert_int_equal(c.n_wrong, faults[i].n_wrong);
+    OK(b, check(b, GOOD, &c));
+  }
+}
+
+/* After a stray write the reference runs again: what it gave may have been hit. */
+static void test_suspicion(void **state) {
+  bed *b = ready(state);
+  rt_check c;
+  uint64_t before;
+  assert_int_equal(check(b, FAR, &c), ERR_WRONG);
+  before = b->f.launches;
+  OK(b, check(b, GOOD, &c));
+  uint64_t plain = b->f.launches - before;
+  assert_int_equal(check(b, PAST, &c), ERR_WRONG);
+  before = b->f.launches;
+  OK(b, check(b, GOOD, &c));
+  assert_true(b->f.launches - before > plain);
+}
+
+static int bad_launch(void *self, rt_stream s, const void *const *args, err *e) {
+  (void)self, (void)s, (void)args;
+  return err_set(e, ERR_LAUNCH, "no");
+}
+
+static void test_contender(void **state) {
+  bed *b = ready(state);
+  rt_check c;
+  OK(b, rt_bench_check_contender(b->bench, rt_loaded_contender(b->l), &c, &b->e));
+  assert_int_equal(rt_bench_check_contender(b->bench, (rt_contender){bad_launch, NULL}, &c, &b->e),
+                   ERR_LAUNCH);
+  assert_string_equal(b->e.message, "no");
+}
+
+static void stray_reference(fake *f, void **args) {
+  (void)f, probe_in_mode(PAST, args);
+}
+
+static void test_bad_reference(void **state) {
+  bed *b = ready(state);
+  rt_bench *other;
+  b->functions[1].run = stray_reference;
+  assert_int_equal(rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
+                   ERR_TEMPLATE);
+  assert_null(other);
+  assert_non_null(strstr(b->e.message, "the reference: wrote 3 bytes past the end of y"));
+  assert_string_equal(b->e.place, b->path);
+}
+
+static void test_too_large(void **state) {
+  bed *b = ready(state);
+  rt_bench *other;
+  b->f.device.info.memory_nbytes = 2000;
+  assert_int_equal(rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
+                   ERR_NOMEM);
+  printf("  %s\n", b->e.message);
+  assert_non_null(strstr(b->e.message, "free"));
+}
+
+/* As on the emulator: each buffer on its own, to the byte. */
+static void test_separate(void **state) {
+  bed *b = ready(state);
+  rt_check c;
+  rt_times times;
+  drop_bench(b);
+  b->f.device.info.kind = "emu";
+  OK(b, rt_tools_new(&b->f.device, b->c, &b->tools, &b->e));
+  OK(b, rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &b->bench, &b->e));
+  OK(b, rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &b->l, &b->e));
+  OK(b, check(b, GOOD, &c));
+  assert_int_equal(check(b, PADDING, &c), ERR_WRONG);
+  uint64_t before = b->f.launches;
+  b->f.mode = GOOD;
+  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){0}, &times, &b->e));
+  assert_int_equal(times.launches, 1);
+  assert_int_equal(b->f.launches - before, 1);
+}
+
+/* ---- timing -------------------------------------------------------------------------------- */
+
+static bool near(double a, double b) {
+  return fabs(a - b) <= 1e-6 * b;
+}
+
+static void test_times(void **state) {
+  bed *b = ready(state);
+  rt_times t;
+  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
+  assert_true(near(t.median, 1e-6) && near(t.p25, 1e-6) && near(t.p75, 1e-6));
+  assert_in_range(t.launches, 10000, 11000);
+  assert_true(t.cold);
+  assert_false(t.stopped);
+}
+
+static void test_long_launch(void **state) {
+  bed *b = ready(state);
+  rt_times t;
+  b->functions[0].sec = 0.1;
+  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
+  assert_true(near(t.median, 0.1));
+  assert_in_range(t.launches, 1, 3);
+  b->functions[0].sec = 0.004;
+  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
+  assert_in_range(t.launches, 3, 8);
+}
+
+static void test_stop(void **state) {
+  bed *b = ready(state);
+  rt_times t;
+  b->functions[0].sec = 1e-3;
+  uint64_t before = b->f.launches;
+  OK(b,
+     rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-4}, &t, &b->e));
+  assert_true(t.stopped && near(t.median, 1e-3));
+  assert_int_equal(b->f.launches - before, 2); /* the warm-up and one look */
+  b->functions[0].sec = 1.2e-6;                /* hardly slower: takes some batches to be sure */
+  OK(b,
+     rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-6}, &t, &b->e));
+  assert_true(t.stopped && t.launches > 100);
+  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1.2e-6}, &t,
+                      &b->e));
+  assert_false(t.stopped);
+}
+
+typedef struct witness { /* a contender that notes which buffers it gets */
+  bed *b;
+  char name;
+  double sec;
+  rt_ptr seen[64];
+  size_t n;
+} witness;
+
+static char order[64];
+
+static int witness_launch(void *self, rt_stream s, const void *const *args, err *e) {
+  witness *w = self;
+  size_t n = strlen(order);
+  if (n + 1 < sizeof order && (n == 0 || order[n - 1] != w->name)) {
+    order[n] = w->name;
+  }
+  w->seen[w->n++ % 64] = *(const rt_ptr *)args[4];
+  w->b->f.clock += w->sec - 1e-6;
+  return rt_loaded_launch(w->b->l, s, args, e);
+}
+
+static size_t distinct(const witness *w) {
+  size_t n = 0, all = w->n < 64 ? w->n : 64;
+  for (size_t i = 0; i < all; i++) {
+    bool old = false;
+    for (size_t j = 0; j < i; j++) {
+      old = old || w->seen[j] == w->seen[i];
+    }
+    n += !old;
+  }
+  return n;
+}
+
+/* Every launch has its own buffers while there are fresh ones; twice the L2 lies between two uses.
+ */
+static void test_rotation(void **state) {
+  bed *b = ready(state);
+  witness w = {b, 'A', 1e-6, {0}, 0}, hot = w;
+  rt_contender c = {witness_launch, &w}, h = {witness_launch, &hot};
+  rt_times t;
+  OK(b, rt_bench_race(b->bench, &c, 1, 3, &(rt_timing){0}, &t, &b->e));
+  assert_true(t.cold);
+  assert_int_equal(distinct(&w), 64);
+  OK(b, rt_bench_race(b->bench, &h, 1, 3, &(rt_timing){.hot = true}, &t, &b->e));
+  assert_false(t.cold);
+  assert_int_equal(distinct(&hot), 1);
+}
+
+static void test_race(void **state) {
+  bed *b = ready(state);
+  witness w[2] = {{b, 'A', 2e-6, {0}, 0}, {b, 'B', 5e-6, {0}, 0}};
+  rt_contender c[2] = {{witness_launch, &w[0]}, {witness_launch, &w[1]}};
+  rt_times t[2];
+  memset(order, 0, sizeof order);
+  OK(b, rt_bench_race(b->bench, c, 2, 4, &(rt_timing){.target_sec = 0.002}, t, &b->e));
+  assert_true(near(t[0].median, 2e-6) && near(t[1].median, 5e-6));
+  assert_string_equal(order, "ABABABABAB");
+  assert_true(t[0].launches >= 1000 && t[1].launches >= 400);
+  c[1].launch = bad_launch;
+  assert_int_equal(rt_bench_race(b->bench, c, 2, 4, &(rt_timing){0}, t, &b->e), ERR_LAUNCH);
+}
+
+/* ---- loading ------------------------------------------------------------------------------- */
+
+typedef struct call { /* what the kernel "look" was given */
+  uint64_t n, args[8];
+} call;
+
+static call last_call;
+
+static void look(fake *f, void **args) {
+  (void)f;
+  last_call.n++;
+  for (int i = 0; i < 4; i++) {
+    last_call.args[i] = FAKE_ARG(args, i, uint64_t);
+  }
+}
+
+static const fake_function look_only[] = {{"look", look, 1e-6}, {NULL, NULL, 0}};
+
+static const gen_arg look_args[] = {{.name = "n", .type = "i64", .dir = GEN_SCALAR, .value = "n"},
+                                    {.name = "a", .type = "f64", .dir = GEN_SCALAR},
+                                    {.name = "x", .type = "u8", .dir = GEN_INOUT}};
+static const gen_template look_template = {.name = "look", .args = look_args, .n_args = 3};
+static const gen_operand look_operands[] = {{.from = GEN_FROM_ARG, .index = 0},
+                                            {.from = GEN_FROM_ARG, .index = 1},
+                                            {.from = GEN_FROM_WORKSPACE, .index = 1},
+                                            {.from = GEN_FROM_VALUE, .nbytes = 8, .bits = 77}};
+static const gen_operand set_workspace = {.from = GEN_FROM_WORKSPACE, .index = 0};
+static const gen_operand set_argument = {.from = GEN_FROM_ARG, .index = 2};
+
+/* Constants from the plan, the caller's arguments, two workspaces, and memory set in between. */
+static void test_operands(void **state) {
+  (void)state;
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  uint8_t x[16], before[16];
+  rt_ptr px = (rt_ptr)(uintptr_t)x;
+  double a = 2.5;
+  const void *args[] = {NULL, &a, &px};
+  const uint64_t workspaces[] = {100, 300}, values[] = {12345, 0, 0};
+  const gen_launch launches[] = {
+      {.operands = &set_workspace, .n_operands = 1, .fill = 9, .nbytes = 100},
+      {.kernel = "look",
+       .grid = {2, 1, 1},
+       .block = {64, 1, 1},
+       .operands = look_operands,
+       .n_operands = 4},
+      {.operands = &set_argument, .n_operands = 1, .fill = 7, .nbytes = 10}};
+  const gen_plan plan = {
+      .launches = launches, .n = 3, .workspaces = workspaces, .n_workspaces = 2, .values = values};
+  memset(before, 1, sizeof before);
+  memcpy(x, before, sizeof x);
+  memset(before, 7, 10);
+  fake_init(&f, look_only);
+  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
+  assert_int_equal(rt_loaded_workspace_nbytes(l), 256 + 512);
+  assert_int_equal(f.live, 1); /* the module: workspaces come with the first launch */
+  assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
+  assert_int_equal(last_call.args[0], 12345);
+  assert_memory_equal(&last_call.args[1], &a, 8);
+  assert_int_equal(last_call.args[3], 77);
+  const uint8_t *ours = fake_memory(last_call.args[2]);
+  assert_int_equal(ours[-256], 9); /* the first workspace was set by the first stage */
+  assert_int_equal(ours[0], 0);    /* the second is as new: zero */
+  assert_memory_equal(x, before, sizeof x);
+  static uint8_t mine[768];
+  assert_int_equal(rt_loaded_launch_in(l, NULL, args, (rt_ptr)(uintptr_t)mine, &e), 0);
+  assert_int_equal(last_call.args[2], (uintptr_t)mine + 256);
+  assert_int_equal(mine[99], 9);
+  assert_int_equal(f.live, 2);
+  rt_loaded_free(l);
+  assert_int_equal(f.live, 0);
+}
+
+static void test_shared_image(void **state) {
+  (void)state;
+  fake f;
+  err e = {0};
+  rt_loaded *one, *two;
+  const gen_launch launch = {.kernel = "look",
+                             .grid = {1, 1, 1},
+                             .block = {1, 1, 1},
+                             .operands = look_operands,
+                             .n_operands = 0};
+  const gen_plan plan = {.launches = &launch, .n = 1};
+  fake_init(&f, look_only);
+  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &one, &e), 0);
+  assert_int_equal(rt_loaded_new_from(one, &look_template, &plan, &two, &e), 0);
+  assert_int_equal(f.live, 1);
+  rt_loaded_free(one);
+  assert_int_equal(f.live, 1);
+  rt_loaded_free(two);
+  assert_int_equal(f.live, 0);
+  rt_loaded_free(NULL);
+}
+
+/* What does not fit is refused before it is launched, in words. */
+static void test_limits(void **state) {
+  (void)state;
+  fake f;
+  static const struct {
+    const char *kernel;
+    uint32_t grid[3], block[3], smem;
+    int code;
+    const char *word;
+  } bad[] = {{"look", {1, 1, 1}, {1024, 1, 1}, 0, ERR_LAUNCH, "1024 threads"},
+             {"look", {1, 1, 1}, {64, 1, 1}, 232000, ERR_LAUNCH, "233024 bytes of shared memory"},
+             {"look", {1, 70000, 1}, {64, 1, 1}, 0, ERR_LAUNCH, "65535"},
+             {"nobody", {1, 1, 1}, {64, 1, 1}, 0, ERR_NOTFOUND, "nobody"}};
+  fake_init(&f, look_only);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    err e = {0};
+    rt_loaded *l;
+    gen_launch launch = {.kernel = bad[i].kernel, .smem = bad[i].smem, .operands = look_operands};
+    memcpy(launch.grid, bad[i].grid, sizeof launch.grid);
+    memcpy(launch.block, bad[i].block, sizeof launch.block);
+    const gen_plan plan = {.launches = &launch, .n = 1};
+    assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), bad[i].code);
+    printf("  %s\n", e.message);
+    assert_non_null(strstr(e.message, bad[i].word));
+    assert_null(l);
+    assert_int_equal(f.live, 0);
+  }
+}
+
+static void test_nothing_to_launch(void **state) {
+  (void)state;
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  const gen_plan plan = {.n = 0};
+  fake_init(&f, look_only);
+  assert_int_equal(rt_loaded_new(&f.device, NULL, 0, &look_template, &plan, &l, &e), 0);
+  assert_int_equal(rt_loaded_launch(l, NULL, NULL, &e), 0);
+  rt_loaded_free(l);
+  assert_int_equal(f.live, 0);
+}
+
+/* ---- every device call fails once ---------------------------------------------------------- */
+
+static int whole_street(bed *b, err *e) {
+  rt_bench *bench = NULL;
+  rt_loaded *l = NULL;
+  rt_check c;
+  rt_times t;
+  rt_contender who;
+  const rt_timing how = {.target_sec = 1e-4};
+  int rc = rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &bench, e);
+  rc = rc ? rc : rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &l, e);
+  rc = rc ? rc : rt_bench_check(bench, l, &c, e);
+  rc = rc ? rc : rt_bench_time(bench, l, &how, &t, e);
+  who = rt_loaded_contender(l);
+  rc = rc ? rc : rt_bench_race(bench, &who, 1, 1, &how, &t, e);
+  rt_loaded_free(l);
+  rt_bench_free(bench);
+  return rc;
+}
+
+static void test_every_failure(void **state) {
+  bed *b = ready(state);
+  int live = b->f.live, k = 0, rc;
+  b->functions[0].sec = 1e-3; /* few launches: few calls to fail */
+  do {
+    err e = {0};
+    b->f.calls = 0;
+    b->f.fail_at = ++k;
+    rc = whole_street(b, &e);
+    assert_int_equal(b->f.live, live);
+    assert_true(rc == 0 || (rc == ERR_DEVICE && strstr(e.message, "made to fail")));
+  } while (rc);
+  printf("  %d calls\n", k - 1);
+  assert_true(k > 50 && b->f.calls < k);
+  b->f.fail_at = 0;
+}
+
+static void test_tools_failures(void **state) {
+  bed *b = ready(state);
+  int live = b->f.live;
+  for (int k = 1; k <= 5; k++) {
+    rt_tools *tools;
+    err_clear(&b->e);
+    b->f.calls = 0;
+    b->f.fail_at = k;
+    assert_int_equal(rt_tools_new(&b->f.device, b->c, &tools, &b->e), ERR_DEVICE);
+    assert_null(tools);
+    assert_int_equal(b->f.live, live);
+  }
+  b->f.fail_at = 0;
+}
+
+/* ---- real templates on a real device ------------------------------------------------------- */
+
+typedef struct road {
+  const char *name;
+  rt_device *d;
+  rt_compiler *c;
+  rt_tools *tools;
+  err e;
+} road;
+
+static int road_open(road *r) {
+  if (rt_device_open(r->name, &r->d, &r->e)) {
+    return r->e.code;
+  }
+  if (rt_compiler_open(&r->c, &r->e)) {
+    return 0; /* the tests skip */
+  }
+  return rt_tools_new(r->d, r->c, &r->tools, &r->e);
+}
+
+static void road_close(road *r) {
+  rt_tools_free(r->tools);
+  rt_compiler_close(r->c);
+  if (r->d) {
+    r->d->ops->close(r->d);
+  }
+}
+
+typedef struct trip { /* one problem, and one configuration with its source perhaps spoilt */
+  gen_template *t;
+  gen_instance *g;
+  arena a;
+  rt_image image;
+  rt_bench *bench;
+  rt_loaded *l;
+} trip;
+
+/* Replaces the first `from` in the text by `to`, which may not be longer. */
+static void spoil(str *text, const char *from, const char *to) {
+  char *at = strstr(text->p, from);
+  assert_non_null(at);
+  assert_true(strlen(to) <= strlen(from));
+  memset(at, ' ', strlen(from));
+  memcpy(at, to, strlen(to));
+}
+
+static void trip_load(road *r, trip *v, const char *from, const char *to) {
+  gen_config config;
+  const gen_plan *plan;
+  str text = {0};
+  size_t body;
+  gen_config_default(v->t, &config);
+  OK(r, gen_plan_make(v->g, &config, &v->a, &plan, &r->e));
+  OK(r, gen_source_make(v->g, &config, &text, &body, &r->e));
+  if (from) {
+    spoil(&text, from, to);
+  }
+  rt_source s = {.text = text.p, .arch = r->d->info.arch};
+  OK(r, rt_compile(r->c, &s, &v->a, &v->image, &r->e));
+  str_clear(&text);
+  const str *bytes = r->d->info.format == RT_CUBIN ? &v->image.cubin : &v->image.ptx;
+  OK(r, rt_loaded_new(r->d, str_text(bytes), bytes->n, v->t, plan, &v->l, &r->e));
+}
+
+static void trip_start(road *r, trip *v, const char *family, const char *problem, const char *from,
+                       const char *to) {
+  gen_problem p;
+  gen_number numbers[RT_NUMBERS];
+  *v = (trip){0};
+  err_clear(&r->e);
+  OK(r, gen_open(NULL, family, &v->t, &r->e));
+  OK(r, gen_problem_parse(v->t, problem, &p, &r->e));
+  rt_numbers(&r->d->info, numbers);
+  OK(r, gen_instance_new(v->t, &p, numbers, RT_NUMBERS, &v->g, &r->e));
+  OK(r, rt_bench_new(r->d, r->c, r->tools, v->t, v->g, &v->bench, &r->e));
+  trip_load(r, v, from, to);
+}
+
+static void trip_end(trip *v) {
+  rt_loaded_free(v->l);
+  rt_bench_free(v->bench);
+  rt_image_clear(&v->image);
+  arena_clear(&v->a);
+  gen_instance_free(v->g);
+  gen_close(v->t);
+}
+
+static road *road_ready(void **state) {
+  road *r = *state;
+  if (!r->tools) {
+    skip();
+  }
+  return r;
+}
+
+static void test_family(road *r, const char *family) {
+  gen_template *t;
+  OK(r, gen_open(NULL, family, &t, &r->e));
+  const bool emu = !strcmp(r->d->info.kind, "emu");
+  size_t n = emu ? t->n_sizes_emu : t->n_sizes_test;
+  for (size_t i = 0; i < n; i++) {
+    trip v;
+    rt_check c;
+    rt_times times;
+    trip_start(r, &v, family, emu ? t->sizes_emu[i] : t->sizes_test[i], NULL, NULL);
+    OK(r, rt_bench_check(v.bench, v.l, &c, &r->e));
+    assert_true(c.error <= 1);
+    OK(r, rt_bench_time(v.bench, v.l, &(rt_timing){0}, &times, &r->e));
+    printf("  %s %s: error %.2f of the tolerance, %.3g us, %.3g to %.3g, %llu launches%s\n", family,
+           emu ? t->sizes_emu[i] : t->sizes_test[i], c.error, times.median * 1e6, times.p25 * 1e6,
+           times.p75 * 1e6, (unsigned long long)times.launches, times.cold ? ", cold" : "");
+    assert_true(times.p25 <= times.median && times.median <= times.p75 && times.launches > 0);
+    trip_end(&v);
+  }
+  gen_close(t);
+}
+
+static void test_saxpy(void **state) {
+  test_family(road_ready(state), "saxpy");
+}
+static void test_reduce(void **state) {
+  test_family(road_ready(state), "reduce");
+}
+static void test_sgemm(void **state) {
+  test_family(road_ready(state), "sgemm");
+}
+
+static void test_wrong_kernel(void **state) {
+  road *r = road_ready(state);
+  trip v;
+  rt_check c;
+  trip_start(r, &v, "saxpy", "n=1000", "a * xs", "xs");
+  assert_int_equal(rt_bench_check(v.bench, v.l, &c, &r->e), ERR_WRONG);
+  printf("  %s\n", r->e.message);
+  assert_non_null(strstr(r->e.message, "y[0] is "));
+  assert_true(c.n_wrong > 900 && c.error > 1);
+  trip_end(&v);
+}
+
+/* One element too far: a canary on a GPU, a finding of its own on the emulator, whose context dies.
+ */
+static void test_stray_kernel(void **state) {
+  road own = {.name = road_ready(state)->name};
+  road *r = &own;
+  trip v;
+  rt_check c;
+  OK(r, road_open(r));
+  trip_start(r, &v, "saxpy", "n=1001", "< n", "<=n");
+  int rc = rt_bench_check(v.bench, v.l, &c, &r->e);
+  printf("  %s %s\n", r->e.place, r->e.message);
+  if (!strcmp(r->d->info.kind, "emu")) {
+    assert_true(rc == ERR_LAUNCH || rc == ERR_WRONG);
+  } else {
+    assert_int_equal(rc, ERR_WRONG);
+    assert_non_null(strstr(r->e.message, "wrote 4 bytes past the end of y, at +0 to +3"));
+  }
+  trip_end(&v);
+  road_close(r);
+}
+
+/* What the handle costs the host beside the bare call; printed, and bounded generously. */
+static void test_overhead(void **state) {
+  road *r = road_ready(state);
+  enum { N = 500 };
+  trip v;
+  uint64_t zero = 0;
+  float a = 1;
+  rt_ptr p;
+  trip_start(r, &v, "saxpy", "n=256", NULL, NULL);
+  if (!strcmp(r->d->info.kind, "emu")) {
+    trip_end(&v);
+    skip();
+  }
+  OK(r, r->d->ops->alloc(r->d, 1024, &p, &r->e));
+  const void *args[] = {&zero, &a, &p, &p};
+  for (int round = 0; round < 3; round++) {
+    OK(r, r->d->ops->stream_sync(r->d, NULL, &r->e));
+    double start = now_sec();
+    for (int i = 0; i < N; i++) {
+      OK(r, rt_loaded_launch(v.l, NULL, args, &r->e));
+    }
+    double through = (now_sec() - start) / N;
+    OK(r, r->d->ops->stream_sync(r->d, NULL, &r->e));
+    printf("  a launch through the handle: %.3f us of host time\n", through * 1e6);
+    assert_true(through < 50e-6);
+  }
+  r->d->ops->release(r->d, p);
+  trip_end(&v);
+}
+
+int main(int argc, char **argv) {
+  road r = {.name = "emu"};
+  if (argc == 3 && !strcmp(argv[1], "--device")) {
+    r.name = argv[2];
+  } else if (argc != 1) {
+    fprintf(stderr, "usage: %s [--device NAME]\n", argv[0]);
+    return 2;
+  }
+#define FAKE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
+  const struct CMUnitTest on_fake[] = {
+      FAKE(test_good),
+      FAKE(test_faults),
+      FAKE(test_suspicion),
+      FAKE(test_contender),
+      FAKE(test_bad_reference),
+      FAKE(test_too_large),
+      FAKE(test_separate),
+      FAKE(test_times),
+      FAKE(test_long_launch),
+      FAKE(test_stop),
+      FAKE(test_rotation),
+      FAKE(test_race),
+      FAKE(test_every_failure),
+      FAKE(test_tools_failures),
+      cmocka_unit_test(test_operands),
+      cmocka_unit_test(test_shared_image),
+      cmocka_unit_test(test_limits),
+      cmocka_unit_test(test_nothing_to_launch),
+  };
+  int failed = cmocka_run_group_tests(on_fake, NULL, NULL);
+  if (road_open(&r)) {
+    printf("device %s: %s%s%s\n", r.name, r.e.place, *r.e.place ? ": " : "", r.e.message);
+    road_close(&r);
+    return failed + 1;
+  }
+#define REAL(f) cmocka_unit_test_prestate(f, &r)
+  const struct CMUnitTest on_device[] = {
+      REAL(test_saxpy),        REAL(test_reduce),   REAL(test_sgemm),
+      REAL(test_wrong_kernel), REAL(test_overhead), REAL(test_stray_kernel),
+  };
+  failed += cmocka_run_group_tests(on_device, NULL, NULL);
+  road_close(&r);
+  return failed;
+}
