@@ -96,7 +96,8 @@ static inline void kit_read(kit *k, void *to, rt_ptr from, size_t nbytes) {
   kit_ok(k, k->d->ops->copy_out(k->d, to, from, nbytes, NULL, &k->e));
 }
 
-static inline int kit_launch(kit *k, const char *kernel, uint32_t grid, uint32_t block, uint32_t smem, void **args) {
+static inline int kit_launch(kit *k, const char *kernel, uint32_t grid, uint32_t block,
+                             uint32_t smem, void **args) {
   rt_function *f;
   uint32_t g[3] = {grid, 1, 1}, b[3] = {block, 1, 1};
   err_clear(&k->e);

@@ -291,11 +291,21 @@ static void memory_bound(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(variables),       cmocka_unit_test(calls),        cmocka_unit_test(parameters),
-      cmocka_unit_test(local_memory),    cmocka_unit_test(divergence),   cmocka_unit_test(atomics),
-      cmocka_unit_test(progress),        cmocka_unit_test(shapes),       cmocka_unit_test(votes),
-      cmocka_unit_test(printing),        cmocka_unit_test(wide_arithmetic), cmocka_unit_test(device_heap),
-      cmocka_unit_test(generic_addresses), cmocka_unit_test(host_threads), cmocka_unit_test(refusals),
+      cmocka_unit_test(variables),
+      cmocka_unit_test(calls),
+      cmocka_unit_test(parameters),
+      cmocka_unit_test(local_memory),
+      cmocka_unit_test(divergence),
+      cmocka_unit_test(atomics),
+      cmocka_unit_test(progress),
+      cmocka_unit_test(shapes),
+      cmocka_unit_test(votes),
+      cmocka_unit_test(printing),
+      cmocka_unit_test(wide_arithmetic),
+      cmocka_unit_test(device_heap),
+      cmocka_unit_test(generic_addresses),
+      cmocka_unit_test(host_threads),
+      cmocka_unit_test(refusals),
       cmocka_unit_test(memory_bound),
   };
   return cmocka_run_group_tests(tests, open_all, close_all);

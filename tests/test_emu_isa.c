@@ -166,7 +166,8 @@ REF(dfma, db(fma(d(a), d(b), d(c))))
 REF(ddiv, db(d(a) / d(b)))
 REF(hadd, hb(h(a) + h(b)))
 REF(hmul, hb(h(a) * h(b)))
-static u64 hfma(u64 a, u64 b, u64 c) { /* exact in long double: 22 bits and 11, exponents -48 to 32 */
+static u64 hfma(u64 a, u64 b,
+                u64 c) { /* exact in long double: 22 bits and 11, exponents -48 to 32 */
   long double v = (long double)h(a) * h(b) + (long double)h(c);
   double s = (double)v;
   if ((long double)s != v && s == s && !isinf(s)) { /* to odd, so that rounding twice is harmless */
@@ -183,7 +184,9 @@ REF(hadd2, hadd(a, b, c) | hadd(a >> 16, b >> 16, c) << 16)
 REF(f2h, hb(f(a)))
 REF(h2f, fb((float)h(a)))
 REF(f2s, clamp(truncf(f(a)), INT32_MIN, INT32_MAX) & 0xffffffff)
-REF(f2u_rni, f(a) != f(a) || f(a) <= 0 ? 0 : nearbyintf(f(a)) >= 0x1p32f ? ~0u : (uint32_t)nearbyintf(f(a)))
+REF(f2u_rni, f(a) != f(a) || f(a) <= 0     ? 0
+             : nearbyintf(f(a)) >= 0x1p32f ? ~0u
+                                           : (uint32_t)nearbyintf(f(a)))
 REF(s2f, fb((float)SA32))
 REF(u642f, fb((float)a))
 REF(d2f, fb((float)d(a)))
@@ -245,11 +248,48 @@ static const form forms[] = {
 };
 
 static const u64 edges[] = {
-    0, 1, 2, 31, 32, 63, 64, 0x7f, 0x80, 0xff, 0x7fff, 0x8000, 0xffff, 0x7fffffff, 0x80000000, 0xffffffff,
-    0x3f800000, 0xbf800000, 0x7f800000, 0xff800000, 0x7fc00000, 0x00800000, 0x00000001, 0x007fffff,
-    0x7f7fffff, 0x4f000000, 0x33800000, 0x3f8000003f800000, 0x7ff0000000000000, 0xfff8000000000000,
-    0x3ff0000000000000, 0x8000000000000000, 0x000fffffffffffff, 0x7fffffffffffffff, 0xffffffffffffffff,
-    0x3c00, 0x7bff, 0x7c00, 0x7e00, 0x0400, 0x03ff, 0xbc003c00,
+    0,
+    1,
+    2,
+    31,
+    32,
+    63,
+    64,
+    0x7f,
+    0x80,
+    0xff,
+    0x7fff,
+    0x8000,
+    0xffff,
+    0x7fffffff,
+    0x80000000,
+    0xffffffff,
+    0x3f800000,
+    0xbf800000,
+    0x7f800000,
+    0xff800000,
+    0x7fc00000,
+    0x00800000,
+    0x00000001,
+    0x007fffff,
+    0x7f7fffff,
+    0x4f000000,
+    0x33800000,
+    0x3f8000003f800000,
+    0x7ff0000000000000,
+    0xfff8000000000000,
+    0x3ff0000000000000,
+    0x8000000000000000,
+    0x000fffffffffffff,
+    0x7fffffffffffffff,
+    0xffffffffffffffff,
+    0x3c00,
+    0x7bff,
+    0x7c00,
+    0x7e00,
+    0x0400,
+    0x03ff,
+    0xbc003c00,
 };
 
 static void fill(u64 *x) {
@@ -260,7 +300,9 @@ static void fill(u64 *x) {
     state ^= state >> 7;
     state ^= state << 17;
     int pick = (int)(state >> 40) % (2 * n_edges);
-    x[i] = pick < n_edges ? edges[pick] : i % 5 ? state : state >> (state & 63); /* small ones too */
+    x[i] = pick < n_edges ? edges[pick]
+           : i % 5        ? state
+                          : state >> (state & 63); /* small ones too */
   }
 }
 
@@ -270,12 +312,14 @@ static void write_kernel(str *out, const form *x) {
   static const char *const classes[] = {"%p", "%h", "%r", "%d"};
   const char *result = classes[strchr(letters, x->types[0]) - letters];
   str_reset(out);
-  str_add(out, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry one(.param .u64 x, .param .u64 y)\n{\n"
-               ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %d<16>;\n"
-               "ld.param.u64 %d4, [x]; ld.param.u64 %d5, [y];\n"
-               "mov.u32 %r4, %ctaid.x; mad.lo.u32 %r4, %r4, 64, %tid.x; \n"
-               "mad.wide.u32 %d6, %r4, 24, %d4; mad.wide.u32 %d7, %r4, 8, %d5;\n"
-               "ld.global.u64 %d1, [%d6]; ld.global.u64 %d2, [%d6+8]; ld.global.u64 %d3, [%d6+16];\n");
+  str_add(out,
+          ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry one(.param .u64 x, "
+          ".param .u64 y)\n{\n"
+          ".reg .pred %p<4>; .reg .b16 %h<4>; .reg .b32 %r<8>; .reg .b64 %d<16>;\n"
+          "ld.param.u64 %d4, [x]; ld.param.u64 %d5, [y];\n"
+          "mov.u32 %r4, %ctaid.x; mad.lo.u32 %r4, %r4, 64, %tid.x; \n"
+          "mad.wide.u32 %d6, %r4, 24, %d4; mad.wide.u32 %d7, %r4, 8, %d5;\n"
+          "ld.global.u64 %d1, [%d6]; ld.global.u64 %d2, [%d6+8]; ld.global.u64 %d3, [%d6+16];\n");
   for (int i = 1; i <= 3; i++) {
     str_addf(out, "cvt.u32.u64 %%r%d, %%d%d; cvt.u16.u64 %%h%d, %%d%d;\n", i, i, i, i);
   }
@@ -292,7 +336,8 @@ static void write_kernel(str *out, const form *x) {
 }
 
 static bool same(const form *x, u64 got, u64 expected) {
-  bool f64_nan = x->types[0] == 'd' && d(got) != d(got) && d(expected) != d(expected) && strstr(x->opcode, "f64");
+  bool f64_nan = x->types[0] == 'd' && d(got) != d(got) && d(expected) != d(expected) &&
+                 strstr(x->opcode, "f64");
   return f64_nan || ((got ^ expected) & x->mask) == 0;
 }
 
@@ -307,8 +352,9 @@ static void check(kit *k, const form *x, const u64 *in, rt_ptr px, rt_ptr py) {
   for (int i = 0; i < N; i++) {
     u64 expected = x->expected(in[3 * i], in[3 * i + 1], in[3 * i + 2]);
     if (!same(x, out[i], expected)) {
-      fail_msg("%s of %016llx %016llx %016llx is %016llx, not %016llx", x->opcode, (unsigned long long)in[3 * i],
-               (unsigned long long)in[3 * i + 1], (unsigned long long)in[3 * i + 2], (unsigned long long)out[i],
+      fail_msg("%s of %016llx %016llx %016llx is %016llx, not %016llx", x->opcode,
+               (unsigned long long)in[3 * i], (unsigned long long)in[3 * i + 1],
+               (unsigned long long)in[3 * i + 2], (unsigned long long)out[i],
                (unsigned long long)expected);
     }
   }
@@ -354,8 +400,8 @@ static void both_tables_agree(void **state) {
         for (int i = 0; i < 64; i++) {
           bool nans = f64 && d(x[i]) != d(x[i]) && d(y[i]) != d(y[i]);
           if (x[i] != y[i] && !nans) {
-            fail_msg("operation %d of type %d differs: %016llx, %016llx", op, t, (unsigned long long)x[i],
-                     (unsigned long long)y[i]);
+            fail_msg("operation %d of type %d differs: %016llx, %016llx", op, t,
+                     (unsigned long long)x[i], (unsigned long long)y[i]);
           }
         }
       }

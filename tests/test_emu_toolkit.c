@@ -204,8 +204,10 @@ static void fragments(void **state) {
     ia[i] = (signed char)(i * 7 % 255 - 127);
     ib[i] = (signed char)(i * 13 % 251 - 125);
   }
-  rt_ptr pa = kit_copy(&k, a, sizeof a), pb = kit_copy(&k, b, sizeof b), pc = kit_alloc(&k, sizeof c);
-  rt_ptr pia = kit_copy(&k, ia, sizeof ia), pib = kit_copy(&k, ib, sizeof ib), pic = kit_alloc(&k, sizeof ic);
+  rt_ptr pa = kit_copy(&k, a, sizeof a), pb = kit_copy(&k, b, sizeof b),
+         pc = kit_alloc(&k, sizeof c);
+  rt_ptr pia = kit_copy(&k, ia, sizeof ia), pib = kit_copy(&k, ib, sizeof ib),
+         pic = kit_alloc(&k, sizeof ic);
   void *args[] = {&pa, &pb, &pc}, *bytes[] = {&pia, &pib, &pic};
   kit_ok(&k, kit_launch(&k, "wmma_half", 1, 32, 0, args));
   kit_ok(&k, kit_launch(&k, "wmma_bytes", 1, 32, 0, bytes));

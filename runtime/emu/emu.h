@@ -27,8 +27,9 @@ typedef struct rt_emu_finding {
 
 /* what a kernel did, and what bounds it on the profile's card; from the blocks that ran, scaled to
  * the whole launch */
-#define RT_EMU_PIPES(X) \
-  X(fma) X(alu) X(fp64) X(half) X(mufu) X(imad) X(cvt) X(lsu) X(tensor) X(control) X(uniform) X(none)
+#define RT_EMU_PIPES(X)                                                                            \
+  X(fma)                                                                                           \
+  X(alu) X(fp64) X(half) X(mufu) X(imad) X(cvt) X(lsu) X(tensor) X(control) X(uniform) X(none)
 enum {
 #define RT_EMU_PIPE_ENUM(name) EMU_PIPE_##name,
   RT_EMU_PIPES(RT_EMU_PIPE_ENUM)
@@ -41,7 +42,7 @@ typedef struct rt_emu_stats {
   double warp_instructions, thread_instructions;
   double pipes[EMU_PIPES_N];         /* warp instructions issued to each unit */
   double global_requests, load_sectors, store_sectors; /* sectors of 32 bytes */
-  double shared_requests, shared_wavefronts;           /* more wavefronts than needed: bank conflicts */
+  double shared_requests, shared_wavefronts; /* more wavefronts than needed: bank conflicts */
   double atomics, barriers;
   int regs, blocks_sm;               /* occupancy */
   double waves;

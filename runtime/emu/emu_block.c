@@ -113,7 +113,8 @@ static outcome deadlock(emu_block *b) {
       const emu_frag *f = &w->frags[j];
       if (f->state == FRAG_SYNC) {
         emu_finding(w, instruction_at(w, f, 0), __builtin_ctz(f->mask), EMU_SHUFFLE,
-                    "waits for lanes 0x%08x of its warp, which never arrive here", f->members & w->live & ~f->mask);
+                    "waits for lanes 0x%08x of its warp, which never arrive here",
+                    f->members & w->live & ~f->mask);
         return BLOCK_FAULT;
       }
     }
@@ -123,7 +124,8 @@ static outcome deadlock(emu_block *b) {
     if (w->n_frags) {
       const emu_frag *f = &w->frags[0];
       emu_finding(w, instruction_at(w, f, 1), __builtin_ctz(f->mask), EMU_BARRIER,
-                  "waits at barrier %d, where the other threads of the block never arrive", f->barrier);
+                  "waits at barrier %d, where the other threads of the block never arrive",
+                  f->barrier);
       return BLOCK_FAULT;
     }
   }
@@ -157,7 +159,9 @@ static bool stopped(const emu_block *b) {
   return atomic_load(&l->stop) && b->linear > l->finding_block;
 }
 
-enum { ROUNDS = 64 }; /* of a block before another one gets its turn: a grid-wide barrier may wait */
+enum {
+  ROUNDS = 64
+}; /* of a block before another one gets its turn: a grid-wide barrier may wait */
 
 static outcome run_block(emu_block *b, bool alone) {
   outcome o = BLOCK_GOES_ON;
@@ -188,7 +192,8 @@ static emu_block *next_block(emu_worker *w) {
   emu_block *b = w->idle ? w->idle : block_new(w);
   w->idle = b && b == w->idle ? b->next : w->idle;
   /* a sample is spread evenly over the grid */
-  uint64_t linear = l->sampled == l->n_blocks ? i : (uint64_t)((unsigned __int128)i * l->n_blocks / l->sampled);
+  uint64_t linear =
+      l->sampled == l->n_blocks ? i : (uint64_t)((unsigned __int128)i * l->n_blocks / l->sampled);
   if (b) {
     b->counting = i % l->count_every == 0;
     w->counted += b->counting;

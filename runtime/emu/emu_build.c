@@ -209,10 +209,13 @@ static int keep_refs(emu_parser *p) {
     f->refs[i] = (uint32_t)*slot_of(&f->code[p->refs[i].pc], p->refs[i].slot) << 1 | p->refs[i].def;
   }
   for (int i = 0; i < f->n; i++) {
-    f->ref_start[i + 1] = f->ref_start[i + 1] > f->ref_start[i] ? f->ref_start[i + 1] : f->ref_start[i];
+    f->ref_start[i + 1] =
+        f->ref_start[i + 1] > f->ref_start[i] ? f->ref_start[i + 1] : f->ref_start[i];
   }
   for (int i = 0; i < p->n_regs; i++) {
-    f->reg_words[i] = (uint8_t)(p->reg_bytes[i] == 0 ? 0 : p->reg_bytes[i] <= 4 ? 1 : p->reg_bytes[i] / 4);
+    f->reg_words[i] = (uint8_t)(p->reg_bytes[i] == 0   ? 0
+                                : p->reg_bytes[i] <= 4 ? 1
+                                                       : p->reg_bytes[i] / 4);
   }
   return 0;
 }

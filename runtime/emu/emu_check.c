@@ -38,7 +38,8 @@ static const char *relative(const char *file) {
 
 static void place_of(const emu_warp *w, const emu_insn *in, rt_emu_finding *f) {
   const emu_module *m = w->launch->module;
-  const char *file = in->file < EMU_FILES && m->files[in->file] ? relative(m->files[in->file]) : NULL;
+  const char *file =
+      in->file < EMU_FILES && m->files[in->file] ? relative(m->files[in->file]) : NULL;
   if (file && in->source_line) {
     snprintf(f->place, sizeof f->place, "%s:%u", file, in->source_line);
   } else {
@@ -58,12 +59,13 @@ static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, 
   place_of(w, in, f);
   snprintf(f->message, sizeof f->message,
            "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s [kernel %.80s, PTX line %d]",
-           rt_emu_check_name(check), f->thread[0], f->thread[1], f->thread[2], f->block[0], f->block[1],
-           f->block[2], what, f->kernel, f->ptx_line);
+           rt_emu_check_name(check), f->thread[0], f->thread[1], f->thread[2], f->block[0],
+           f->block[1], f->block[2], what, f->kernel, f->ptx_line);
 }
 
 /* the finding of the first block in the grid's order is the one that is kept */
-int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format, ...) {
+int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format,
+                ...) {
   emu_launch *l = w->launch;
   char what[380];
   va_list ap;
@@ -83,15 +85,19 @@ int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, c
 
 /* ---- global memory ---- */
 
-static int bad_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int n, emu_access access,
-                    int i, uint8_t state) {
+static int bad_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int n,
+                    emu_access access, int i, uint8_t state) {
   str text = {0};
   rt_emu_check check = !(state & BYTE_THERE) ? (state & BYTE_FREED ? EMU_FREED : EMU_GLOBAL_BOUNDS)
-                       : state & BYTE_CONST && access != ACCESS_READ ? EMU_READ_ONLY : EMU_GLOBAL_UNINIT;
+                       : state & BYTE_CONST && access != ACCESS_READ ? EMU_READ_ONLY
+                                                                     : EMU_GLOBAL_UNINIT;
   emu_heap_describe(w->launch->heap, address + (uint64_t)i, &text);
   int rc = emu_finding(w, in, lane, check, "%s %d bytes%s: %s",
-                       access == ACCESS_READ ? "reads" : access == ACCESS_WRITE ? "writes" : "updates", n,
-                       check == EMU_GLOBAL_UNINIT ? " that nothing was written to" : "", str_text(&text));
+                       access == ACCESS_READ    ? "reads"
+                       : access == ACCESS_WRITE ? "writes"
+                                                : "updates",
+                       n, check == EMU_GLOBAL_UNINIT ? " that nothing was written to" : "",
+                       str_text(&text));
   str_clear(&text);
   return rc;
 }
@@ -123,8 +129,8 @@ static inline bool state_ok(const uint8_t *state, int n, uint8_t bits, uint8_t v
   return !bad;
 }
 
-int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
-                     emu_access access) {
+int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                     int n, emu_access access) {
   emu_heap *h = w->launch->heap;
   uint8_t bits, value;
   wanted(access, &bits, &value);
@@ -148,21 +154,23 @@ int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint6
   return RUN_ON;
 }
 
-static int race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int n, uint32_t other) {
+static int race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int n,
+                uint32_t other) {
   const emu_launch *l = w->launch;
   uint64_t b = other - l->tag_base;
   str text = {0};
   emu_heap_describe(l->heap, address, &text);
-  int rc = emu_finding(w, in, lane, EMU_GLOBAL_RACE,
-                       "writes %d bytes that block (%u,%u,%u) wrote in this launch, with another value: %s",
-                       n, (uint32_t)(b % l->grid[0]), (uint32_t)(b / l->grid[0] % l->grid[1]),
-                       (uint32_t)(b / l->grid[0] / l->grid[1]), str_text(&text));
+  int rc = emu_finding(
+      w, in, lane, EMU_GLOBAL_RACE,
+      "writes %d bytes that block (%u,%u,%u) wrote in this launch, with another value: %s", n,
+      (uint32_t)(b % l->grid[0]), (uint32_t)(b / l->grid[0] % l->grid[1]),
+      (uint32_t)(b / l->grid[0] / l->grid[1]), str_text(&text));
   str_clear(&text);
   return rc;
 }
 
-int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
-                   const uint8_t *values) {
+int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                   int n, const uint8_t *values) {
   emu_heap *h = w->launch->heap;
   uint32_t base = w->launch->tag_base, mine = base + (uint32_t)w->block->linear;
   if (n == 1 || !base || w->block->ordered) {
@@ -176,7 +184,8 @@ int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_
     uint32_t *tag = h->tag + offset / 2;
     for (int i = 0; i < n; i += 2) {
       uint32_t other = tag[i / 2];
-      if (other >= base && other != mine && memcmp(h->data + offset + i, values + lane * n + i, 2)) {
+      if (other >= base && other != mine &&
+          memcmp(h->data + offset + i, values + lane * n + i, 2)) {
         return race(w, in, lane, address[lane], n, other);
       }
       tag[i / 2] = mine;
@@ -187,7 +196,13 @@ int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_
 
 /* ---- shared memory ---- */
 
-enum { THREAD_BITS = 10, MANY = 1 << 10, STRONG = 1 << 11, CLOCK_SHIFT = 12, CLOCK_MAX = (1 << 20) - 1 };
+enum {
+  THREAD_BITS = 10,
+  MANY = 1 << 10,
+  STRONG = 1 << 11,
+  CLOCK_SHIFT = 12,
+  CLOCK_MAX = (1 << 20) - 1
+};
 
 static inline uint32_t clock_of(uint32_t tag) {
   return tag >> CLOCK_SHIFT;
@@ -246,24 +261,29 @@ static int shared_race(emu_warp *w, const emu_insn *in, int lane, uint64_t addre
   if (thread_of(tag) != emu_thread(w, lane)) {
     snprintf(by, sizeof by, "thread %d", thread_of(tag));
   }
-  return emu_finding(w, in, lane, EMU_SHARED_RACE, "(thread %d) %s %s, %s by %s since the last barrier",
-                     emu_thread(w, lane), does, name, did, by);
+  return emu_finding(w, in, lane, EMU_SHARED_RACE,
+                     "(thread %d) %s %s, %s by %s since the last barrier", emu_thread(w, lane),
+                     does, name, did, by);
 }
 
-static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width, const char *does) {
+static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
+                        const char *does) {
   char name[120];
   name_shared(w, address, width, name, sizeof name);
-  return emu_finding(w, in, lane, EMU_ASYNC, "%s %s, where a cp.async is still on its way: wait for its group first",
-                     does, name);
+  return emu_finding(w, in, lane, EMU_ASYNC,
+                     "%s %s, where a cp.async is still on its way: wait for its group first", does,
+                     name);
 }
 
-static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width, emu_shadow *s, uint32_t strong) {
+static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
+                     emu_shadow *s, uint32_t strong) {
   int thread = emu_thread(w, lane);
   uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
   if (clock_of(s->write) < w->block->first_clock) {
     char name[120];
     name_shared(w, address, width, name, sizeof name);
-    return emu_finding(w, in, lane, EMU_SHARED_UNINIT, "reads %s, which nothing was written to yet (is a barrier missing?)", name);
+    return emu_finding(w, in, lane, EMU_SHARED_UNINIT,
+                       "reads %s, which nothing was written to yet (is a barrier missing?)", name);
   }
   if (!(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
     return shared_race(w, in, lane, address, width, "reads", "written", s->write);
@@ -276,8 +296,8 @@ static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address
   return RUN_ON;
 }
 
-static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width, emu_shadow *s, uint32_t strong,
-                      bool changes) {
+static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
+                      emu_shadow *s, uint32_t strong, bool changes) {
   int thread = emu_thread(w, lane);
   uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
   if (changes && !(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
@@ -293,46 +313,83 @@ static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t addres
 }
 
 /* does the store change the byte, or differ from what another lane stores there now? */
-static bool changes_byte(const emu_warp *w, uint32_t mask, const uint64_t address[32], int n, int lane, int i,
-                         const uint8_t *values, const emu_shadow *s) {
+static bool changes_byte(const emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
+                         int lane, int i, const uint8_t *values, const emu_shadow *s) {
   uint8_t value = values[lane * n + i];
   int by = thread_of(s->write), other = by % EMU_LANES_N;
-  if (by / EMU_LANES_N == w->index && other < lane && (mask >> other & 1) && address[other] == address[lane]) {
+  if (by / EMU_LANES_N == w->index && other < lane && (mask >> other & 1) &&
+      address[other] == address[lane]) {
     return values[other * n + i] != value;
   }
   return w->block->smem[address[lane] + (uint64_t)i] != value;
 }
 
-static int check_lane(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
-                      int lane, emu_access access, const uint8_t *values) {
-  emu_shadow *s = w->block->shadow + address[lane];
-  uint32_t strong = in->flags & INSN_STRONG ? STRONG : 0;
-  const uint8_t *pending = w->block->pending + address[lane];
-  int rc = RUN_ON, width = n > 4 && n % 4 == 0 ? emu_type_bytes((emu_type)in->type) : n;
-  width = width < 1 ? n : width;
-  for (int i = 0; i < n && !rc; i++) {
-    if (pending[i]) {
-      return pending_copy(w, in, lane, address[lane] + (uint64_t)i, width, access == ACCESS_READ ? "reads" : "writes");
+/* are four bytes alike, so that one of them speaks for all? Most accesses are of whole words. */
+static inline bool alike(const emu_shadow *s) {
+  uint64_t v[4];
+  memcpy(v, s, sizeof v);
+  return ((v[0] ^ v[1]) | (v[0] ^ v[2]) | (v[0] ^ v[3])) == 0;
+}
+
+typedef struct shared_access {
+  uint32_t mask, strong;
+  const uint64_t *address;
+  int n, lane, width;
+  emu_access access;
+  const uint8_t *values;
+} shared_access;
+
+/* bytes i to i + count of one lane's access, whose shadows are alike */
+static int check_bytes(emu_warp *w, const emu_insn *in, const shared_access *a, emu_shadow *s,
+                       int i, int count) {
+  uint64_t address = a->address[a->lane] + (uint64_t)i;
+  int rc = RUN_ON;
+  if (a->access != ACCESS_WRITE) {
+    rc = read_byte(w, in, a->lane, address, a->width, s, a->strong);
+  }
+  if (a->access != ACCESS_READ && !rc) {
+    bool changes = a->access == ACCESS_ATOMIC;
+    for (int k = 0; k < count && !changes; k++) {
+      changes = changes_byte(w, a->mask, a->address, a->n, a->lane, i + k, a->values, s);
     }
-    if (access != ACCESS_WRITE) {
-      rc = read_byte(w, in, lane, address[lane] + (uint64_t)i, width, &s[i], strong);
-    }
-    if (access != ACCESS_READ && !rc) {
-      bool changes = access == ACCESS_ATOMIC || changes_byte(w, mask, address, n, lane, i, values, &s[i]);
-      rc = write_byte(w, in, lane, address[lane] + (uint64_t)i, width, &s[i], strong, changes);
-    }
+    rc = write_byte(w, in, a->lane, address, a->width, s, a->strong, changes);
+  }
+  for (int k = 1; k < count; k++) {
+    s[k] = s[0];
   }
   return rc;
 }
 
-int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
-                     emu_access access, const uint8_t *values) {
+static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
+  emu_shadow *s = w->block->shadow + a->address[a->lane];
+  const uint8_t *pending = w->block->pending + a->address[a->lane];
+  int rc = RUN_ON;
+  for (int i = 0; i < a->n && !rc;) {
+    int count = a->n - i >= 4 && alike(s + i) ? 4 : 1;
+    for (int k = 0; k < count; k++) {
+      if (pending[i + k]) {
+        return pending_copy(w, in, a->lane, a->address[a->lane] + (uint64_t)(i + k), a->width,
+                            a->access == ACCESS_READ ? "reads" : "writes");
+      }
+    }
+    rc = check_bytes(w, in, a, s + i, i, count);
+    i += count;
+  }
+  return rc;
+}
+
+int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                     int n, emu_access access, const uint8_t *values) {
   if (w->block->clocks[w->index][w->index] >= CLOCK_MAX) {
     return RUN_ON; /* a million barriers in one block: the clock has no more bits */
   }
-  for (int lane = 0; lane < EMU_LANES_N; lane++) {
-    if (mask >> lane & 1) {
-      int rc = check_lane(w, in, mask, address, n, lane, access, values);
+  int width = n > 4 && n % 4 == 0 ? emu_type_bytes((emu_type)in->type) : n;
+  shared_access a = {
+      mask,  in->flags & INSN_STRONG ? STRONG : 0, address, n, 0, width < 1 ? n : width, access,
+      values};
+  for (; a.lane < EMU_LANES_N; a.lane++) {
+    if (mask >> a.lane & 1) {
+      int rc = check_lane(w, in, &a);
       if (rc) {
         return rc;
       }
@@ -369,7 +426,6 @@ void emu_clock_fence(emu_warp *w) {
     b->released[u] = c > b->released[u] ? c : b->released[u];
   }
   b->clocks[w->index][w->index]++;
-  b->ordered = true;
 }
 
 void emu_clock_acquire(emu_warp *w) {

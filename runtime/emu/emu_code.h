@@ -34,12 +34,12 @@ typedef enum emu_space {
 } emu_space;
 
 /* kinds of instruction, each executed by the function exec_<name> */
-#define EMU_KINDS(X)                                                                            \
-  X(alu) X(wrapped) X(setp) X(set) X(plogic) X(pmov) X(carry) X(cvt) X(sreg) X(pack) X(unpack) X(frameaddr) \
-  X(cvta) X(isspacep) X(ld) X(st) X(atom) X(bra) X(brx) X(call) X(ret) X(exit) X(bar)           \
-  X(warpsync) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect) X(cpasync) X(cpcommit)   \
-  X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) X(wmmaload) X(wmmastore) X(wmma)        \
-  X(fence) X(nop) X(trap)
+#define EMU_KINDS(X)                                                                          \
+  X(alu) X(wrapped) X(setp) X(set) X(plogic) X(pmov) X(carry) X(cvt) X(sreg) X(pack)          \
+  X(unpack) X(frameaddr) X(cvta) X(isspacep) X(ld) X(st) X(atom) X(bra) X(brx) X(call) X(ret) \
+  X(exit) X(bar) X(warpsync) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect)         \
+  X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) X(wmmaload)    \
+  X(wmmastore) X(wmma) X(fence) X(nop) X(trap)
 
 typedef enum emu_kind {
 #define EMU_KIND_ENUM(name) KIND_##name,
@@ -145,9 +145,10 @@ typedef struct emu_func {
   int n_params, n_results;
   uint64_t params_nbytes; /* of a kernel */
   uint64_t smem;          /* static shared memory of a kernel, what it calls included */
-  int max_threads, required[3];
+  int max_threads, required[3], min_blocks, max_regs; /* launch bounds; 0: none */
   int regs;               /* estimate from liveness */
-  uint32_t *ref_start, *refs; /* of instruction i: refs[ref_start[i]] on, register << 1 | is result */
+  uint32_t *ref_start,
+      *refs; /* of instruction i: refs[ref_start[i]] on, register << 1 | is result */
   int n_regs;
   uint8_t *reg_words;     /* 32-bit registers each takes; predicates 0 */
   uint8_t *leads;         /* per instruction: does a basic block begin here? */
@@ -180,7 +181,8 @@ typedef struct emu_module {
  *                     instruction;  ERR_NOMEM;  ERR_LIMIT  absurd sizes */
 int emu_module_parse(const char *text, size_t nbytes, emu_module **m, err *e);
 void emu_module_free(emu_module *m);
-/* emu_module_link -- write addresses into code and initialisers, once global variables have theirs */
+/* emu_module_link -- write addresses into code and initialisers, once global variables have theirs
+ */
 void emu_module_link(emu_module *m);
 emu_func *emu_module_kernel(const emu_module *m, const char *name);
 

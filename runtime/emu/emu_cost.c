@@ -3,16 +3,15 @@
  * A kernel is cut into segments: basic blocks, cut again at barriers and waits. Of each segment the
  * model knows how often a warp executes it and two times, in clocks of one multiprocessor:
  *
- *   busy(s)  what the busiest unit needs for one block's executions: for each pipe, warp instructions
- *            times 32 / lanes a clock; issue, 4 a clock; the load/store unit, wavefronts
- *   path(s)  the longest chain of dependent instructions, once per execution of a warp, latencies
- *            of results that the segment itself waits for included
+ *   busy(s)  what the busiest unit needs for one block's executions: for each pipe, warp
+ * instructions times 32 / lanes a clock; issue, 4 a clock; the load/store unit, wavefronts path(s)
+ * the longest chain of dependent instructions, once per execution of a warp, latencies of results
+ * that the segment itself waits for included
  *
- *   alone    = sum of max(busy(s), executions(s) * path(s))   one block with the multiprocessor to itself
- *   wave(b)  = | b * sum of busy(s), alone |                  b blocks at a time
- *   compute  = full waves * wave(occupancy) + wave(what is left over, ceil'd to multiprocessors)
- *   memory   = max(L2 bytes / L2 rate, DRAM bytes / DRAM rate)
- *   seconds  = launch + | compute / clock, memory |
+ *   alone    = sum of max(busy(s), executions(s) * path(s))   one block with the multiprocessor to
+ * itself wave(b)  = | b * sum of busy(s), alone |                  b blocks at a time compute  =
+ * full waves * wave(occupancy) + wave(what is left over, ceil'd to multiprocessors) memory   =
+ * max(L2 bytes / L2 rate, DRAM bytes / DRAM rate) seconds  = launch + | compute / clock, memory |
  *
  * |x, y| is (x^4 + y^4)^(1/4): the larger, a little more where both are alike, since neither hides
  * the other perfectly. DRAM bytes: per allocation, what one wave asks for, at most its size; a
@@ -21,11 +20,12 @@
  * It leaves out: instruction caches, register banks, ptxas's own choices, clock changes under load,
  * DRAM pages, partition camping. It ranks variants; it is no measurement.
  *
- * src: the approach is Hong and Kim, "An analytical model for a GPU architecture with memory-level and
- * thread-level parallelism awareness", ISCA 2009, with segments in place of whole kernels. Latencies:
- * Luo, Fan, Li, Du, Wang, Chu, "Benchmarking and dissecting the Nvidia Hopper GPU architecture via
- * microbenchmarking", IPDPS workshops 2024 (H100: shared 29, L1 41, L2 263, DRAM 479 clocks; mma.sync
- * at 62 % of the tensor peak); arithmetic: Jia et al. 2018 (4 clocks dependent issue).
+ * src: the approach is Hong and Kim, "An analytical model for a GPU architecture with memory-level
+ * and thread-level parallelism awareness", ISCA 2009, with segments in place of whole kernels.
+ * Latencies: Luo, Fan, Li, Du, Wang, Chu, "Benchmarking and dissecting the Nvidia Hopper GPU
+ * architecture via microbenchmarking", IPDPS workshops 2024 (H100: shared 29, L1 41, L2 263, DRAM
+ * 479 clocks; mma.sync at 62 % of the tensor peak); arithmetic: Jia et al. 2018 (4 clocks dependent
+ * issue).
  */
 #include "emu_cost.h"
 
@@ -35,9 +35,22 @@
 
 #include "emu_device.h"
 
-enum { LAT_ALU = 4, LAT_FP64 = 8, LAT_MUFU = 18, LAT_CVT = 8, LAT_SHARED = 29, LAT_L1 = 41, LAT_L2 = 263,
-       LAT_DRAM = 479, LAT_TENSOR = 33, LAT_SHFL = 23, LAT_ATOM_SHARED = 60, LAT_BARRIER = 20, LAT_UNIFORM = 8,
-       GROUPS = 16 };
+enum {
+  LAT_ALU = 4,
+  LAT_FP64 = 8,
+  LAT_MUFU = 18,
+  LAT_CVT = 8,
+  LAT_SHARED = 29,
+  LAT_L1 = 41,
+  LAT_L2 = 263,
+  LAT_DRAM = 479,
+  LAT_TENSOR = 33,
+  LAT_SHFL = 23,
+  LAT_ATOM_SHARED = 60,
+  LAT_BARRIER = 20,
+  LAT_UNIFORM = 8,
+  GROUPS = 16
+};
 static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
 
 typedef struct model {
@@ -76,14 +89,22 @@ static double tensor_clocks(const emu_profile *p, const emu_insn *in) {
   return fma / (rate * (p->cc >= 90 ? mma_sync_share : 1));
 }
 
+/* results go to the registers 128 bytes a clock, a word of every lane, broadcast or not */
+static double words_a_lane(const emu_insn *in) {
+  double words = in->kind == KIND_ld ? in->more->mode[0] * in->more->n / 4.0
+                 : in->kind == KIND_ldmatrix ? in->more->mode[0] : 1;
+  return larger(1, words);
+}
+
 /* clocks that one execution keeps its unit busy; extra: wavefronts an execution */
 static double unit_clocks(const emu_profile *p, const emu_insn *in, double extra) {
-  const int lanes[PIPE_COUNT] = {[PIPE_fma] = p->fma, [PIPE_alu] = p->alu, [PIPE_fp64] = p->fp64,
-                                 [PIPE_half] = p->half, [PIPE_mufu] = p->mufu, [PIPE_imad] = p->imad,
-                                 [PIPE_cvt] = p->cvt, [PIPE_control] = 64, [PIPE_uniform] = 64};
+  const int lanes[PIPE_COUNT] = {
+      [PIPE_fma] = p->fma,   [PIPE_alu] = p->alu,   [PIPE_fp64] = p->fp64,
+      [PIPE_half] = p->half, [PIPE_mufu] = p->mufu, [PIPE_imad] = p->imad,
+      [PIPE_cvt] = p->cvt,   [PIPE_control] = 64,   [PIPE_uniform] = 64};
   switch (in->pipe) {
     case PIPE_none: return 0;
-    case PIPE_lsu: return larger(1, extra);
+    case PIPE_lsu: return larger(words_a_lane(in), extra);
     case PIPE_tensor: return tensor_clocks(p, in);
     default: return 32.0 * in->weight / lanes[in->pipe];
   }
@@ -125,7 +146,8 @@ static double latency(const model *m, const emu_insn *in) {
 
 static bool ends_segment(const emu_func *f, int pc) {
   const emu_insn *in = &f->code[pc];
-  return pc + 1 == f->n || f->leads[pc + 1] || in->kind == KIND_bar || in->kind == KIND_cpwait || in->kind == KIND_call;
+  return pc + 1 == f->n || f->leads[pc + 1] || in->kind == KIND_bar || in->kind == KIND_cpwait ||
+         in->kind == KIND_call;
 }
 
 /* cp.async.wait_group n: the n youngest groups may stay in flight */
@@ -279,7 +301,8 @@ static double compute_clocks(const model *m, double blocks_sm) {
   return clocks;
 }
 
-static const char *bound_of(const model *m, double compute, double l2, double dram, double blocks_sm) {
+static const char *bound_of(const model *m, double compute, double l2, double dram,
+                            double blocks_sm) {
   int most = 0;
   if (dram > compute && dram >= l2) {
     return "dram";
@@ -327,10 +350,12 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, rt_emu_stats *s) 
   double share = (double)l->n_blocks / m.run, traffic_share = (double)l->n_blocks / m.counted;
   fill_counts(&m, share, traffic_share, s);
   s->regs = l->regs;
-  s->blocks_sm = emu_occupancy(p, l->regs, l->n_threads, (int64_t)(l->func->smem + l->dynamic_nbytes));
+  s->blocks_sm =
+      emu_occupancy(p, l->regs, l->n_threads, (int64_t)(l->func->smem + l->dynamic_nbytes));
   double blocks_sm = s->blocks_sm ? s->blocks_sm : 1;
   s->waves = (double)l->n_blocks / (blocks_sm * p->sms);
-  double l2_bytes = (double)(t->load_misses + t->store_sectors + 2 * t->atomic_conflicts) * 32 * traffic_share;
+  double l2_bytes =
+      (double)(t->load_misses + t->store_sectors + 2 * t->atomic_conflicts) * 32 * traffic_share;
   double dram = dram_bytes(&m, traffic_share, s->waves);
   double missed = l2_bytes > 0 ? dram / l2_bytes : 0;
   double hit_l1 = t->load_sectors ? 1 - (double)t->load_misses / (double)t->load_sectors : 0;
@@ -341,7 +366,8 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, rt_emu_stats *s) 
   }
   double compute = compute_clocks(&m, blocks_sm) / p->clock_hz;
   double l2 = l2_bytes / (p->l2_bytes_clock * p->clock_hz);
-  double from_dram = dram / (2 * p->memory_clock_hz * p->bus_bits / 8 * 0.92); /* refresh, turnarounds */
+  double from_dram =
+      dram / (2 * p->memory_clock_hz * p->bus_bits / 8 * 0.92); /* refresh, turnarounds */
   s->sec = launch_sec + together(compute, larger(l2, from_dram));
   s->bound = bound_of(&m, compute, l2, from_dram, blocks_sm);
 }

@@ -4,8 +4,9 @@
  * it. Loads first look in a direct-mapped model of what one multiprocessor's L1 would keep. Shared
  * memory has 32 banks of 4 bytes; a wavefront serves each bank one word, so an access takes as many
  * as the most different words in one bank.
- * src: CUDA C++ Best Practices Guide 13.0, 10.2 (coalescing, bank conflicts); Jia, Maggioni, Staiger,
- * Scarpazza, "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking", 2018, 3.
+ * src: CUDA C++ Best Practices Guide 13.0, 10.2 (coalescing, bank conflicts); Jia, Maggioni,
+ * Staiger, Scarpazza, "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking",
+ * 2018, 3.
  */
 #include <string.h>
 
@@ -15,7 +16,8 @@
 void emu_count_start(emu_worker *w) {
   const emu_launch *l = w->launch;
   const emu_profile *p = l->device->profile;
-  int blocks = emu_occupancy(p, l->regs, l->n_threads, (int64_t)(l->func->smem + l->dynamic_nbytes));
+  int blocks =
+      emu_occupancy(p, l->regs, l->n_threads, (int64_t)(l->func->smem + l->dynamic_nbytes));
   /* 256 KiB on cc 8.0 and 9.0, 128 elsewhere, less shared memory, shared by the blocks there */
   int64_t whole = (p->smem_sm_kib > 128 ? p->smem_sm_kib + 28 : 128) * INT64_C(1024);
   int64_t left = whole - blocks * (int64_t)(l->func->smem + l->dynamic_nbytes + 1024);
@@ -41,14 +43,16 @@ static void note_allocation(emu_warp *w, emu_cache *c, uint64_t sector, uint64_t
       return;
     }
   }
-  if (c->n < EMU_ALLOCS && emu_heap_extent(w->launch->heap, sector * 32, &c->offset[c->n], &c->nbytes[c->n])) {
+  if (c->n < EMU_ALLOCS &&
+      emu_heap_extent(w->launch->heap, sector * 32, &c->offset[c->n], &c->nbytes[c->n])) {
     c->sectors[c->n] = n;
     c->last = c->n++;
   }
 }
 
 /* distinct sectors of an access, in the order of lanes */
-static int sectors_of(uint32_t mask, const uint64_t address[32], int n, uint64_t out[EMU_LANES_N * 2]) {
+static int sectors_of(uint32_t mask, const uint64_t address[32], int n,
+                      uint64_t out[EMU_LANES_N * 2]) {
   int count = 0;
   uint64_t previous = ~UINT64_C(0);
   for (int i = 0; i < EMU_LANES_N; i++) {
@@ -67,7 +71,8 @@ static int sectors_of(uint32_t mask, const uint64_t address[32], int n, uint64_t
   return count;
 }
 
-void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n, emu_access access) {
+void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
+                      emu_access access) {
   uint64_t sectors[EMU_LANES_N * 2];
   emu_traffic *t = &w->block->worker->traffic;
   emu_cache *c = &w->block->worker->cache;
@@ -113,7 +118,8 @@ static int wavefronts(uint32_t mask, const uint64_t address[32], int n) {
   uint8_t count[32] = {0};
   int most = 1;
   for (int i = 0; i < EMU_LANES_N; i++) {
-    for (uint64_t a = address[i] / 4; (mask >> i & 1) && a <= (address[i] + (uint64_t)n - 1) / 4; a++) {
+    for (uint64_t a = address[i] / 4; (mask >> i & 1) && a <= (address[i] + (uint64_t)n - 1) / 4;
+         a++) {
       unsigned bank = (unsigned)a & 31;
       int k = count[bank] - 1;
       while (k >= 0 && words[bank][k] != a) {
@@ -141,7 +147,8 @@ static int repeats(uint32_t mask, const uint64_t address[32]) {
   return most;
 }
 
-void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n, emu_access access) {
+void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
+                      emu_access access) {
   emu_traffic *t = &w->block->worker->traffic;
   int fronts = wavefronts(mask, address, n);
   if (access == ACCESS_ATOMIC) {

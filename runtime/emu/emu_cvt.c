@@ -91,7 +91,9 @@ static uint64_t integer_of(double x, emu_type t, int round) {
   }
   x = round_integral(x, round);
   if (x >= most) {
-    return is_signed ? (UINT64_C(1) << (bits - 1)) - 1 : bits == 64 ? ~UINT64_C(0) : (UINT64_C(1) << bits) - 1;
+    return is_signed    ? (UINT64_C(1) << (bits - 1)) - 1
+           : bits == 64 ? ~UINT64_C(0)
+                        : (UINT64_C(1) << bits) - 1;
   }
   if (x <= least) {
     return is_signed ? ~UINT64_C(0) << (bits - 1) : 0;
@@ -148,10 +150,12 @@ static uint64_t float_of_integer(uint64_t value, emu_type from, emu_type to, int
   } else if (to == T_f64) {
     volatile double d = is_signed ? (double)s : (double)u;
     bits = emu_f64_bits(d);
-  } else { /* to a half: any integer beyond 2^53 overflows or ties exactly alike */
+  } else { /* to a half, by way of a double rounded to odd */
+    fesetround(FE_TOWARDZERO);
     volatile double d = is_signed ? (double)s : (double)u;
+    bool exact = is_signed ? (int64_t)d == s && fabs(d) < 0x1p63 : d < 0x1p64 && (uint64_t)d == u;
     fesetround(FE_TONEAREST);
-    bits = float_bits(d, to, round, false);
+    bits = float_bits(exact ? d : emu_f64(emu_f64_bits(d) | 1), to, round, false);
   }
   fesetround(before);
   return bits;
@@ -188,7 +192,11 @@ static uint64_t one(const emu_insn *in, uint64_t bits, emu_type from, emu_type t
 }
 
 static emu_type element(emu_type t) {
-  return t == T_f16x2 ? T_f16 : t == T_bf16x2 ? T_bf16 : t == T_e4m3x2 ? T_e4m3 : t == T_e5m2x2 ? T_e5m2 : t;
+  return t == T_f16x2    ? T_f16
+         : t == T_bf16x2 ? T_bf16
+         : t == T_e4m3x2 ? T_e4m3
+         : t == T_e5m2x2 ? T_e5m2
+                         : t;
 }
 
 /* packed: element 0 is in the low half, and comes from operand b when two floats are packed */

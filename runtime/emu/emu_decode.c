@@ -61,8 +61,8 @@ emu_round emu_mod_round(emu_parser *p) {
 
 int emu_unsupported(emu_parser *p, const char *why) {
   const emu_statement *s = &p->statement;
-  return emu_fail(p, "unsupported instruction '%.*s'%s%s", (int)(s->opcode_n < 100 ? s->opcode_n : 100),
-                  s->opcode, *why ? ": " : "", why);
+  return emu_fail(p, "unsupported instruction '%.*s'%s%s",
+                  (int)(s->opcode_n < 100 ? s->opcode_n : 100), s->opcode, *why ? ": " : "", why);
 }
 
 int emu_arity(emu_parser *p, int least, int most) {
@@ -250,7 +250,8 @@ static int prepare(emu_parser *p, emu_operand *o, bool is_call) {
   if (o->kind == OPERAND_SREG) {
     return from_sreg(p, o);
   }
-  if ((o->kind == OPERAND_SYMBOL || o->kind == OPERAND_ADDRESS) && in_frame(p, o->symbol) && !is_call) {
+  if ((o->kind == OPERAND_SYMBOL || o->kind == OPERAND_ADDRESS) && in_frame(p, o->symbol) &&
+      !is_call) {
     return from_frame(p, o);
   }
   if (o->kind == OPERAND_REG && o->negated) {
@@ -299,7 +300,8 @@ int emu_decode(emu_parser *p) {
   for (int i = 1; i < s->n_mods; i++) {
     if (!(s->used >> i & 1)) {
       char why[80];
-      snprintf(why, sizeof why, "modifier '.%.*s'", s->mods[i].n < 40 ? s->mods[i].n : 40, s->mods[i].p);
+      snprintf(why, sizeof why, "modifier '.%.*s'", s->mods[i].n < 40 ? s->mods[i].n : 40,
+               s->mods[i].p);
       return emu_unsupported(p, why);
     }
   }

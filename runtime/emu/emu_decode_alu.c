@@ -176,7 +176,8 @@ static int decode_mul24(emu_parser *p, int op, int arg) {
   static const char *const parts[] = {"lo", "hi", NULL};
   int part = emu_mod_choice(p, parts);
   emu_type t = emu_mod_type(p);
-  return finish(p, (emu_op)(op + (part == 1)), t, alike(t, arg), (options){ROUND_none, false, false});
+  return finish(p, (emu_op)(op + (part == 1)), t, alike(t, arg),
+                (options){ROUND_none, false, false});
 }
 
 static int decode_fma(emu_parser *p, int op, int arg) {
@@ -245,14 +246,19 @@ static int predicate_logic(emu_parser *p, int which, int n) {
 static int decode_logic(emu_parser *p, int op, int arg) {
   emu_type t = emu_mod_type(p);
   if (t == T_pred) {
-    int which = op == OP_not ? PLOGIC_not : op == OP_and ? PLOGIC_and : op == OP_or ? PLOGIC_or : PLOGIC_xor;
+    int which = op == OP_not   ? PLOGIC_not
+                : op == OP_and ? PLOGIC_and
+                : op == OP_or  ? PLOGIC_or
+                               : PLOGIC_xor;
     return predicate_logic(p, which, arg);
   }
-  return finish(p, (emu_op)op, emu_type_unsigned(t), alike(t, arg), (options){ROUND_none, false, false});
+  return finish(p, (emu_op)op, emu_type_unsigned(t), alike(t, arg),
+                (options){ROUND_none, false, false});
 }
 
 static int decode_shift(emu_parser *p, int op, int arg) {
-  emu_type t = emu_mod_type(p), of = op == OP_shl || emu_type_kind(t) == 'b' ? emu_type_unsigned(t) : t;
+  emu_type t = emu_mod_type(p),
+           of = op == OP_shl || emu_type_kind(t) == 'b' ? emu_type_unsigned(t) : t;
   int b = emu_type_bytes(t);
   shape s = {b, {b, 4, -2, -2}};
   (void)arg;
@@ -301,7 +307,8 @@ static int decode_count(emu_parser *p, int op, int arg) {
   emu_type t = emu_mod_type(p);
   int b = emu_type_bytes(t);
   shape s = {4, {b, -2, -2, -2}};
-  return finish(p, shift ? OP_bfindshift : (emu_op)op, arg ? t : emu_type_unsigned(t), s, plain_options);
+  return finish(p, shift ? OP_bfindshift : (emu_op)op, arg ? t : emu_type_unsigned(t), s,
+                plain_options);
 }
 
 static int decode_wrapclamp(emu_parser *p, int op, int arg) {
@@ -331,11 +338,12 @@ static int decode_dot(emu_parser *p, int op, int arg) {
 
 /* ---- comparison and selection ---- */
 
-static const char *const comparisons[] = {"eq", "ne", "lt", "le", "gt", "ge", "lo", "ls", "hi", "hs",
-                                          "equ", "neu", "ltu", "leu", "gtu", "geu", "num", "nan", NULL};
-static const emu_op comparison_ops[] = {OP_eq, OP_ne, OP_lt, OP_le, OP_gt, OP_ge, OP_lt, OP_le, OP_gt,
-                                        OP_ge, OP_equ, OP_neu, OP_ltu, OP_leu, OP_gtu, OP_geu, OP_num,
-                                        OP_nan};
+static const char *const comparisons[] = {"eq",  "ne",  "lt",  "le",  "gt",  "ge",  "lo",
+                                          "ls",  "hi",  "hs",  "equ", "neu", "ltu", "leu",
+                                          "gtu", "geu", "num", "nan", NULL};
+static const emu_op comparison_ops[] = {OP_eq,  OP_ne,  OP_lt,  OP_le,  OP_gt,  OP_ge,
+                                        OP_lt,  OP_le,  OP_gt,  OP_ge,  OP_equ, OP_neu,
+                                        OP_ltu, OP_leu, OP_gtu, OP_geu, OP_num, OP_nan};
 
 static emu_lane_fn comparison_of(emu_parser *p, int which, emu_type t) {
   if (emu_type_kind(t) == 'b' || (which >= 6 && which <= 9)) {

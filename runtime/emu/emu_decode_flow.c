@@ -13,7 +13,8 @@ static int decode_bra(emu_parser *p, int op, int arg) {
     return emu_unsupported(p, "the target is not a label");
   }
   emu_insn *in = emu_begin(p, KIND_bra, PIPE_control);
-  if (!in || !emu_grow(&p->scope->fixes, p->scope->n_fixes, &p->scope->cap_fixes, sizeof(emu_fix))) {
+  if (!in ||
+      !emu_grow(&p->scope->fixes, p->scope->n_fixes, &p->scope->cap_fixes, sizeof(emu_fix))) {
     return ERR_NOMEM;
   }
   in->flags |= uniform ? INSN_UNIFORM : 0;
@@ -27,7 +28,8 @@ static int decode_brx(emu_parser *p, int op, int arg) {
   (void)op, (void)arg;
   emu_mod(p, "uni");
   TRY(emu_arity(p, 2, 2));
-  if (!emu_mod(p, "idx") || o[1].kind != OPERAND_SYMBOL || p->symbols[o[1].symbol].kind != SYMBOL_TABLE) {
+  if (!emu_mod(p, "idx") || o[1].kind != OPERAND_SYMBOL ||
+      p->symbols[o[1].symbol].kind != SYMBOL_TABLE) {
     return emu_unsupported(p, "");
   }
   emu_insn *in = emu_begin(p, KIND_brx, PIPE_control);

@@ -11,16 +11,17 @@ static bool is_entry(const emu_parser *p) {
 static emu_space take_space(emu_parser *p) {
   static const char *const names[] = {"global", "shared", "shared::cta", "shared::cluster", "local",
                                       "const", "param", "param::entry", "param::func", NULL};
-  static const emu_space spaces[] = {SPACE_global, SPACE_shared, SPACE_shared, SPACE_shared,
-                                     SPACE_local, SPACE_const, SPACE_param, SPACE_param, SPACE_frame};
+  static const emu_space spaces[] = {SPACE_global, SPACE_shared, SPACE_shared,
+                                     SPACE_shared, SPACE_local,  SPACE_const,
+                                     SPACE_param,  SPACE_param,  SPACE_frame};
   int i = emu_mod_choice(p, names);
   return i < 0 ? SPACE_generic : spaces[i];
 }
 
 /* what the memory model says; the emulator is sequentially consistent, so only "strong" matters */
 static bool take_strong(emu_parser *p) {
-  static const char *const strong[] = {"volatile", "relaxed", "acquire", "release", "acq_rel", "mmio",
-                                       "sc", NULL};
+  static const char *const strong[] = {"volatile", "relaxed", "acquire", "release",
+                                       "acq_rel",  "mmio",    "sc",      NULL};
   static const char *const scopes[] = {"cta", "cluster", "gpu", "sys", NULL};
   bool is = false;
   emu_mod(p, "weak");
@@ -33,7 +34,8 @@ static bool take_strong(emu_parser *p) {
 
 /* hints change no result; returns whether a cache-policy operand follows */
 static bool take_hints(emu_parser *p) {
-  static const char *const hints[] = {"ca", "cg", "cs", "lu", "cv", "wb", "wt", "nc", "noftz", NULL};
+  static const char *const hints[] = {"ca", "cg", "cs", "lu",    "cv",
+                                      "wb", "wt", "nc", "noftz", NULL};
   bool policy = false;
   while (emu_mod_choice(p, hints) >= 0) {
   }
@@ -150,7 +152,8 @@ static bool atom_type_fits(int which, emu_type t) {
     return b == 2 || b == 4 || b == 8;
   }
   if (kind == 'f' || t == T_f16x2 || t == T_bf16x2) {
-    return which == ATOM_add || ((which == ATOM_min || which == ATOM_max) && t != T_f32 && t != T_f64);
+    return which == ATOM_add ||
+           ((which == ATOM_min || which == ATOM_max) && t != T_f32 && t != T_f64);
   }
   return b == 4 || b == 8;
 }
@@ -167,7 +170,8 @@ static int decode_atom(emu_parser *p, int op, int arg) {
   emu_type t = emu_mod_type(p);
   int first = red ? 0 : 1, n_ops = (red ? 2 : 3) + (which == ATOM_cas) + policy;
   (void)op;
-  if (which < 0 || !atom_type_fits(which, t) || (space != SPACE_generic && space != SPACE_global && space != SPACE_shared)) {
+  if (which < 0 || !atom_type_fits(which, t) ||
+      (space != SPACE_generic && space != SPACE_global && space != SPACE_shared)) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, n_ops, n_ops));
@@ -297,20 +301,30 @@ static int decode_cp(emu_parser *p, int op, int arg) {
 /* ---- ordering and hints ---- */
 
 static int decode_fence(emu_parser *p, int op, int arg) {
-  static const char *const words[] = {"cta", "cluster", "gpu", "sys", "gl", "sc", "acq_rel", "acquire",
-                                      "release", "proxy", "alias", "async", "generic", "global", "shared::cta",
-                                      "shared::cluster", "mbarrier_init", "sync_restrict::shared::cta", NULL};
+  static const char *const words[] = {"cluster", "gpu", "sys", "gl", "sc", "acq_rel", "acquire",
+                                      "release", "proxy", "alias", "async", "generic", "global",
+                                      "shared::cta", "shared::cluster", "mbarrier_init",
+                                      "sync_restrict::shared::cta", NULL};
+  bool block = emu_mod(p, "cta");
   (void)op, (void)arg;
   while (emu_mod_choice(p, words) >= 0) {
   }
-  return emu_begin(p, KIND_fence, PIPE_control) ? 0 : ERR_NOMEM;
+  emu_insn *in = emu_begin(p, KIND_fence, PIPE_control);
+  if (in) {
+    in->imm = !block; /* does it order this block's accesses with those of others? */
+  }
+  return in ? 0 : ERR_NOMEM;
 }
 
-/* no effect on results: prefetch, discard, nanosleep, ... */
+/* no effect on results: prefetch, discard, ...; arg: nanosleep, which lets others go first */
 static int decode_nothing(emu_parser *p, int op, int arg) {
-  (void)op, (void)arg;
+  (void)op;
   p->statement.used = ~0u;
-  return emu_begin(p, KIND_nop, PIPE_control) ? 0 : ERR_NOMEM;
+  emu_insn *in = emu_begin(p, KIND_nop, PIPE_control);
+  if (in) {
+    in->imm = arg;
+  }
+  return in ? 0 : ERR_NOMEM;
 }
 
 /* createpolicy: the value is only ever a cache hint */
@@ -335,6 +349,6 @@ const emu_decode_row emu_decode_mem_rows[] = {
     {"membar", decode_fence, 0, 0},    {"fence", decode_fence, 0, 0},
     {"prefetch", decode_nothing, 0, 0}, {"prefetchu", decode_nothing, 0, 0},
     {"discard", decode_nothing, 0, 0}, {"applypriority", decode_nothing, 0, 0},
-    {"nanosleep", decode_nothing, 0, 0}, {"pmevent", decode_nothing, 0, 0},
+    {"nanosleep", decode_nothing, 0, 1}, {"pmevent", decode_nothing, 0, 0},
     {"griddepcontrol", decode_nothing, 0, 0}, {"createpolicy", decode_policy, 0, 0},
     {NULL, NULL, 0, 0}};

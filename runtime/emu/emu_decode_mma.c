@@ -35,7 +35,8 @@ static int place_list(emu_parser *p, emu_insn *in, const emu_operand *list, int 
       return emu_unsupported(p, "an element that is no register of 32 or 64 bits");
     }
     in->more->bytes[at + i] = (uint8_t)bytes;
-    TRY(def ? emu_def_operand(p, 5 + at + i, o, bytes) : emu_use_operand(p, 5 + at + i, o, bytes, T_b32));
+    TRY(def ? emu_def_operand(p, 5 + at + i, o, bytes)
+            : emu_use_operand(p, 5 + at + i, o, bytes, T_b32));
   }
   return 0;
 }
@@ -52,10 +53,12 @@ static bool mma_types(emu_type d, emu_type a, emu_type b, emu_type c, int m, int
   bool half = a == T_f16 && b == T_f16 && (d == T_f16 || d == T_f32) && (c == T_f16 || c == T_f32);
   bool brain = a == T_bf16 && b == T_bf16 && d == T_f32 && c == T_f32;
   bool tensor = a == T_tf32 && b == T_tf32 && d == T_f32 && c == T_f32;
-  bool quarter = (a == T_e4m3 || a == T_e5m2) && (b == T_e4m3 || b == T_e5m2) && d == T_f32 && c == T_f32;
+  bool quarter =
+      (a == T_e4m3 || a == T_e5m2) && (b == T_e4m3 || b == T_e5m2) && d == T_f32 && c == T_f32;
   bool dbl = a == T_f64 && b == T_f64 && d == T_f64 && c == T_f64;
   return (integer && ((m == 8 && k == 16) || (m == 16 && (k == 16 || k == 32)))) ||
-         ((half || brain) && m == 16 && (k == 8 || k == 16)) || (tensor && m == 16 && (k == 4 || k == 8)) ||
+         ((half || brain) && m == 16 && (k == 8 || k == 16)) ||
+         (tensor && m == 16 && (k == 4 || k == 8)) ||
          (quarter && m == 16 && (k == 16 || k == 32)) ||
          (dbl && ((m == 8 && k == 4) || (m == 16 && (k == 4 || k == 8 || k == 16))));
 }
@@ -75,7 +78,8 @@ static int decode_mma(emu_parser *p, int op, int arg) {
   }
   TRY(emu_arity(p, 4, 4));
   const emu_operand *o = p->statement.operands;
-  int counts[] = {registers(m * n, d), registers(m * k, a), registers(k * n, b), registers(m * n, c)};
+  int counts[] = {registers(m * n, d), registers(m * k, a), registers(k * n, b),
+                  registers(m * n, c)};
   int total = 0;
   for (int i = 0; i < 4; i++) {
     if (count_of(&o[i]) != counts[i]) {
@@ -129,7 +133,8 @@ static int decode_ldmatrix(emu_parser *p, int op, int arg) {
 
 static int decode_movmatrix(emu_parser *p, int op, int arg) {
   (void)op, (void)arg;
-  bool ok = emu_mod(p, "sync") && emu_mod(p, "aligned") && emu_mod(p, "m8n8") && emu_mod(p, "trans");
+  bool ok =
+      emu_mod(p, "sync") && emu_mod(p, "aligned") && emu_mod(p, "m8n8") && emu_mod(p, "trans");
   if (!ok || emu_mod_type(p) != T_b16) {
     return emu_unsupported(p, "");
   }
@@ -149,7 +154,8 @@ static int wmma_element(emu_parser *p, int *matrix) {
   return *matrix < 0 ? emu_unsupported(p, "") : 0;
 }
 
-/* load and store: mode: rows, columns, column-major?, matrix (0 a, 1 b, 2 accumulator); o[2] stride */
+/* load and store: mode: rows, columns, column-major?, matrix (0 a, 1 b, 2 accumulator); o[2] stride
+ */
 static int wmma_access(emu_parser *p, emu_kind kind) {
   static const char *const layouts[] = {"row", "col", NULL};
   static const char *const spaces[] = {"global", "shared", "shared::cta", NULL};

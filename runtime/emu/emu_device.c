@@ -40,12 +40,14 @@ static int emu_memory_free_op(rt_device *d, int64_t *nbytes, err *e) {
 static int outside(emu_device *d, rt_ptr p, size_t nbytes, err *e) {
   str text = {0};
   emu_heap_describe(&d->heap, p, &text);
-  int rc = err_set(e, ERR_DEVICE, "a copy of %zu bytes is not inside one allocation: %s", nbytes, str_text(&text));
+  int rc = err_set(e, ERR_DEVICE, "a copy of %zu bytes is not inside one allocation: %s", nbytes,
+                   str_text(&text));
   str_clear(&text);
   return rc;
 }
 
-static int emu_copy_in_op(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s, err *e) {
+static int emu_copy_in_op(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s,
+                          err *e) {
   emu_device *self_ = self(d);
   uint8_t *host = nbytes ? emu_heap_host(&self_->heap, to, nbytes) : NULL;
   (void)s;
@@ -59,7 +61,8 @@ static int emu_copy_in_op(rt_device *d, rt_ptr to, const void *from, size_t nbyt
   return 0;
 }
 
-static int emu_copy_out_op(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s, err *e) {
+static int emu_copy_out_op(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s,
+                           err *e) {
   const uint8_t *host = nbytes ? emu_heap_host(&self(d)->heap, from, nbytes) : NULL;
   (void)s;
   if (nbytes && !host) {
@@ -150,7 +153,8 @@ static void fill_variables(emu_device *d, emu_module *m) {
   }
 }
 
-static int emu_module_load_op(rt_device *d, const void *image, size_t nbytes, rt_module **out, err *e) {
+static int emu_module_load_op(rt_device *d, const void *image, size_t nbytes, rt_module **out,
+                              err *e) {
   rt_module *module = calloc(1, sizeof *module);
   *out = NULL;
   if (!module) {
@@ -184,7 +188,8 @@ static void emu_module_unload_op(rt_device *d, rt_module *m) {
   }
 }
 
-static int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **out, err *e) {
+static int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **out,
+                           err *e) {
   const emu_func *f = emu_module_kernel(m->m, name);
   (void)d;
   *out = NULL;
@@ -201,12 +206,21 @@ static int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_func
   return 0;
 }
 
-static int regs_of(const rt_function *f) {
-  return f->regs ? f->regs : f->f->regs;
+/* Of the cubin where it is known; else our estimate, which ptxas would press under what the launch
+ * bounds leave each thread. */
+static int regs_of(const emu_device *d, const rt_function *f) {
+  const emu_func *func = f->f;
+  double required = (double)func->required[0] * func->required[1] * func->required[2];
+  int threads = required >= 1 && required <= 1024 ? (int)required : func->max_threads;
+  int blocks = func->min_blocks > 1 ? func->min_blocks : 1;
+  int most = threads ? d->profile->regs_sm / blocks / ((threads + 31) / 32 * 32) / 8 * 8 : 255;
+  most = func->max_regs && func->max_regs < most ? func->max_regs : most;
+  return f->regs ? f->regs : func->regs < most ? func->regs : most > 16 ? most : 16;
 }
 
+/* an estimate of registers refuses no launch */
 static int threads_max(const emu_device *d, const rt_function *f) {
-  int regs_warp = (regs_of(f) * 32 + 255) / 256 * 256;
+  int regs_warp = (f->regs * 32 + 255) / 256 * 256;
   int most = regs_warp ? d->profile->regs_sm / 4 / regs_warp * 4 * 32 : 1024;
   most = most > 1024 ? 1024 : most;
   return f->f->max_threads && f->f->max_threads < most ? f->f->max_threads : most;
@@ -214,56 +228,63 @@ static int threads_max(const emu_device *d, const rt_function *f) {
 
 static int emu_function_info_op(rt_device *d, rt_function *f, rt_function_info *info, err *e) {
   (void)e;
-  *info = (rt_function_info){regs_of(f), threads_max(self(d), f), (int64_t)f->f->smem, (int64_t)f->f->frame_nbytes};
+  *info = (rt_function_info){regs_of(self(d), f), threads_max(self(d), f), (int64_t)f->f->smem,
+                             (int64_t)f->f->frame_nbytes};
   return 0;
 }
 
 static int emu_function_smem_op(rt_device *d, rt_function *f, int64_t nbytes, err *e) {
   if (nbytes < 0 || nbytes + (int64_t)f->f->smem > d->info.smem_block) {
-    return err_set(e, ERR_LAUNCH, "%lld bytes of dynamic and %llu of static shared memory; a block of %s may "
-                   "have %lld", (long long)nbytes, (unsigned long long)f->f->smem, d->info.name,
+    return err_set(e, ERR_LAUNCH,
+                   "%lld bytes of dynamic and %llu of static shared memory; a block of %s may "
+                   "have %lld",
+                   (long long)nbytes, (unsigned long long)f->f->smem, d->info.name,
                    (long long)d->info.smem_block);
   }
   f->smem_dynamic = nbytes;
   return 0;
 }
 
-static int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e) {
+static int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks,
+                            err *e) {
   (void)e;
-  *blocks = threads > threads_max(self(d), f)
-                ? 0 : emu_occupancy(self(d)->profile, regs_of(f), threads, smem + (int64_t)f->f->smem);
+  *blocks = threads > threads_max(self(d), f) ? 0
+                                              : emu_occupancy(self(d)->profile, regs_of(self(d), f),
+                                                              threads, smem + (int64_t)f->f->smem);
   return 0;
 }
 
 /* ---- launches ---- */
 
-static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid[3], const uint32_t block[3],
-                        uint32_t smem, err *e) {
+static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid[3],
+                        const uint32_t block[3], uint32_t smem, err *e) {
   const rt_info *info = &d->device.info;
   uint64_t threads = 1;
   for (int i = 0; i < 3; i++) {
     if (!grid[i] || grid[i] > info->grid_max[i] || !block[i] || block[i] > info->block_max[i]) {
-      return err_set(e, ERR_LAUNCH, "grid %u,%u,%u or block %u,%u,%u is beyond what %s takes", grid[0], grid[1],
-                     grid[2], block[0], block[1], block[2], info->name);
+      return err_set(e, ERR_LAUNCH, "grid %u,%u,%u or block %u,%u,%u is beyond what %s takes",
+                     grid[0], grid[1], grid[2], block[0], block[1], block[2], info->name);
     }
     threads *= block[i];
   }
   if (threads > (uint64_t)threads_max(d, f)) {
     return err_set(e, ERR_LAUNCH, "%llu threads a block; kernel %s with %d registers can have %d",
-                   (unsigned long long)threads, f->f->name, regs_of(f), threads_max(d, f));
+                   (unsigned long long)threads, f->f->name, regs_of(d, f), threads_max(d, f));
   }
   for (int i = 0; i < 3; i++) {
     if (f->f->required[i] && (uint32_t)f->f->required[i] != block[i]) {
-      return err_set(e, ERR_LAUNCH, "kernel %s requires blocks of %d,%d,%d", f->f->name, f->f->required[0],
-                     f->f->required[1], f->f->required[2]);
+      return err_set(e, ERR_LAUNCH, "kernel %s requires blocks of %d,%d,%d", f->f->name,
+                     f->f->required[0], f->f->required[1], f->f->required[2]);
     }
   }
   int64_t total = (int64_t)smem + (int64_t)f->f->smem;
   int64_t most = f->smem_dynamic + (int64_t)f->f->smem;
   most = most > info->smem_static ? most : info->smem_static;
   if (total > most) {
-    return err_set(e, ERR_LAUNCH, "%lld bytes of shared memory a block; over %lld a kernel must be allowed more "
-                   "first", (long long)total, (long long)most);
+    return err_set(e, ERR_LAUNCH,
+                   "%lld bytes of shared memory a block; over %lld a kernel must be allowed more "
+                   "first",
+                   (long long)total, (long long)most);
   }
   return 0;
 }
@@ -302,8 +323,8 @@ static uint64_t stack_of(const emu_func *f) {
   return f->depth_nbytes;
 }
 
-static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3], const uint32_t block[3],
-                    uint32_t smem, emu_launch *l) {
+static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
+                    const uint32_t block[3], uint32_t smem, emu_launch *l) {
   memset(l, 0, sizeof *l);
   l->device = d;
   l->heap = &d->heap;
@@ -321,7 +342,7 @@ static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
   l->params_nbytes = f->f->params_nbytes;
   l->checks = d->checks;
   l->count_every = l->sampled > 32 ? l->sampled / 32 : 1;
-  l->regs = regs_of(f);
+  l->regs = regs_of(d, f);
   l->step_limit = d->steps;
   l->tag_base = next_tags(&d->heap, l->n_blocks);
   l->resident = 32;
@@ -329,8 +350,8 @@ static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
   d->finding = (rt_emu_finding){.check = EMU_NO_FINDING};
 }
 
-static int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
-                         uint32_t smem, rt_stream s, void **args, err *e) {
+static int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3],
+                         const uint32_t block[3], uint32_t smem, rt_stream s, void **args, err *e) {
   emu_device *d = self(dev);
   emu_launch l;
   (void)s;
@@ -396,14 +417,28 @@ static void emu_close_op(rt_device *d) {
   free(d);
 }
 
-static const rt_device_ops ops = {
-    .close = emu_close_op, .alloc = emu_alloc_op, .release = emu_release_op, .memory_free = emu_memory_free_op,
-    .copy_in = emu_copy_in_op, .copy_out = emu_copy_out_op, .copy = emu_copy_op, .set = emu_set_op,
-    .module_load = emu_module_load_op, .module_unload = emu_module_unload_op, .function = emu_function_op,
-    .function_info = emu_function_info_op, .function_smem = emu_function_smem_op,
-    .occupancy = emu_occupancy_op, .launch = emu_launch_op, .stream_new = emu_stream_new_op,
-    .stream_free = emu_stream_free_op, .stream_sync = emu_stream_sync_op, .event_new = emu_event_new_op,
-    .event_free = emu_event_free_op, .event_record = emu_event_record_op, .elapsed = emu_elapsed_op};
+static const rt_device_ops ops = {.close = emu_close_op,
+                                  .alloc = emu_alloc_op,
+                                  .release = emu_release_op,
+                                  .memory_free = emu_memory_free_op,
+                                  .copy_in = emu_copy_in_op,
+                                  .copy_out = emu_copy_out_op,
+                                  .copy = emu_copy_op,
+                                  .set = emu_set_op,
+                                  .module_load = emu_module_load_op,
+                                  .module_unload = emu_module_unload_op,
+                                  .function = emu_function_op,
+                                  .function_info = emu_function_info_op,
+                                  .function_smem = emu_function_smem_op,
+                                  .occupancy = emu_occupancy_op,
+                                  .launch = emu_launch_op,
+                                  .stream_new = emu_stream_new_op,
+                                  .stream_free = emu_stream_free_op,
+                                  .stream_sync = emu_stream_sync_op,
+                                  .event_new = emu_event_new_op,
+                                  .event_free = emu_event_free_op,
+                                  .event_record = emu_event_record_op,
+                                  .elapsed = emu_elapsed_op};
 
 static int64_t default_bound(const emu_profile *p) {
   int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);
@@ -416,7 +451,8 @@ static int no_profile(const char *name, err *e) {
   for (const char *const *p = rt_emu_profiles(); *p; p++) {
     str_addf(&text, " %s", *p);
   }
-  int rc = err_set(e, ERR_DEVICE, "no profile '%s' of the emulated device; there are:%s", name, str_text(&text));
+  int rc = err_set(e, ERR_DEVICE, "no profile '%s' of the emulated device; there are:%s", name,
+                   str_text(&text));
   str_clear(&text);
   return rc;
 }

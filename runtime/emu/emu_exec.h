@@ -1,8 +1,8 @@
 /* emu_exec.h -- a launch while it runs: blocks, warps, fragments of warps.
  *
- * A CUDA thread is a lane's program counter and its lane of every register. The lanes of a warp that
- * stand at the same place form a fragment; the lowest fragment runs first, so that paths that meet
- * again are joined. A fragment runs until it must wait: at a barrier for the block, at an
+ * A CUDA thread is a lane's program counter and its lane of every register. The lanes of a warp
+ * that stand at the same place form a fragment; the lowest fragment runs first, so that paths that
+ * meet again are joined. A fragment runs until it must wait: at a barrier for the block, at an
  * instruction with a member mask for the lanes named there. Slices of some thousand instructions
  * keep a fragment, a warp or a block that spins from starving the one it waits for.
  */
@@ -191,7 +191,8 @@ int emu_warp_start(emu_warp *w, uint32_t lanes);
 void emu_warp_clear(emu_warp *w);
 /* emu_warp_split -- a new fragment; the caller takes its lanes from the running one */
 emu_frag *emu_warp_split(emu_warp *w, uint32_t lanes, int pc, emu_frame *frame);
-/* emu_warp_sync -- may the lanes of mask go on, given the members they name? RUN_ON: all are here */
+/* emu_warp_sync -- may the lanes of mask go on, given the members they name? RUN_ON: all are here
+ */
 int emu_warp_sync(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t members);
 
 /* emu_sms -- multiprocessors of the profile */
@@ -210,24 +211,24 @@ bool emu_block_release(emu_block *b);
 typedef enum emu_access { ACCESS_READ, ACCESS_WRITE, ACCESS_ATOMIC } emu_access;
 int emu_resolve(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
                 const uint64_t address[32], int n, emu_access access, uint8_t *host[32]);
-/* emu_account -- the checks that need the values, and the cost model's counts, of a resolved access.
- * values: n bytes a lane of a write, else NULL */
+/* emu_account -- the checks that need the values, and the cost model's counts, of a resolved
+ * access. values: n bytes a lane of a write, else NULL */
 int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
                 const uint64_t address[32], int n, emu_access access, const uint8_t *values);
 void emu_addresses(const emu_warp *w, const emu_insn *in, int slot, int bytes, int64_t offset,
                    uint64_t address[32]);
 
 /* ---- emu_check.c: findings and the shadows of memory ---- */
-int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format, ...)
-    __attribute__((format(printf, 5, 6)));
+int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format,
+                ...) __attribute__((format(printf, 5, 6)));
 /* the checks return RUN_ON or RUN_FAULT */
-int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
-                     emu_access access);
-int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
-                     emu_access access, const uint8_t *values);
+int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                     int n, emu_access access);
+int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                     int n, emu_access access, const uint8_t *values);
 /* emu_check_race -- a plain store of values (n bytes a lane) to global memory by this block */
-int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
-                   const uint8_t *values);
+int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                   int n, const uint8_t *values);
 void emu_clock_tick(emu_warp *w);                       /* after a warp synchronised */
 void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]); /* a barrier completed */
 void emu_clock_fence(emu_warp *w);
@@ -241,11 +242,14 @@ static inline int emu_thread(const emu_warp *w, int lane) {
 void emu_count_start(emu_worker *w);
 /* emu_count_join -- add one worker's traffic by allocation to another's */
 void emu_count_join(emu_cache *to, const emu_cache *from);
-void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n, emu_access access);
-void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n, emu_access access);
+void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
+                      emu_access access);
+void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
+                      emu_access access);
 
 /* ---- emu_printf.c ---- */
-int emu_vprintf(emu_warp *w, const emu_insn *in, int lane, uint64_t format, uint64_t arguments, int *printed);
+int emu_vprintf(emu_warp *w, const emu_insn *in, int lane, uint64_t format, uint64_t arguments,
+                int *printed);
 int emu_assertfail(emu_warp *w, const emu_insn *in, int lane, const uint64_t arguments[5]);
 /* emu_peek -- a byte at a generic address, as one lane sees it; false: not there */
 bool emu_peek(emu_warp *w, int lane, uint64_t address, uint64_t n, void *to);

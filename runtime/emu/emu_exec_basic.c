@@ -98,7 +98,8 @@ static uint32_t compare_half(emu_warp *w, const emu_insn *in, int half) {
 int exec_set(emu_warp *w, const emu_insn *in, uint32_t mask) {
   bool two = emu_type_kind(in->more->from) == 'v';
   uint32_t with = in->o[4] == EMU_NONE ? 0 : *(const uint32_t *)emu_src(w, in->o[4]);
-  uint32_t low = two ? compare_half(w, in, 0) : compare(w, in), high = two ? compare_half(w, in, 1) : 0;
+  uint32_t low = two ? compare_half(w, in, 0) : compare(w, in),
+           high = two ? compare_half(w, in, 1) : 0;
   uint64_t yes = truth_value((emu_type)in->type), d[64];
   low = combine(in->more->mode[0], low, with);
   high = combine(in->more->mode[0], high, with);
@@ -116,7 +117,10 @@ int exec_set(emu_warp *w, const emu_insn *in, uint32_t mask) {
 int exec_plogic(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint32_t a = *(const uint32_t *)emu_src(w, in->o[1]);
   uint32_t b = in->imm == PLOGIC_not ? 0 : *(const uint32_t *)emu_src(w, in->o[2]);
-  uint32_t d = in->imm == PLOGIC_not ? ~a : in->imm == PLOGIC_and ? a & b : in->imm == PLOGIC_or ? a | b : a ^ b;
+  uint32_t d = in->imm == PLOGIC_not   ? ~a
+               : in->imm == PLOGIC_and ? a & b
+               : in->imm == PLOGIC_or  ? a | b
+                                       : a ^ b;
   emu_store(emu_reg(w, in->o[0]), &d, 0, mask);
   return RUN_ON;
 }
@@ -132,7 +136,8 @@ typedef unsigned __int128 wide;
 
 static uint64_t product(uint64_t a, uint64_t b, int bits, int part, bool is_signed) {
   if (bits == 32) {
-    uint64_t all = is_signed ? (uint64_t)((int64_t)(int32_t)a * (int32_t)b) : (uint64_t)(uint32_t)a * (uint32_t)b;
+    uint64_t all = is_signed ? (uint64_t)((int64_t)(int32_t)a * (int32_t)b)
+                             : (uint64_t)(uint32_t)a * (uint32_t)b;
     return part == 1 ? all >> 32 & 0xffffffff : all & 0xffffffff;
   }
   wide all = is_signed ? (wide)((__int128)(int64_t)a * (int64_t)b) : (wide)a * b;
@@ -147,7 +152,8 @@ int exec_carry(emu_warp *w, const emu_insn *in, uint32_t mask) {
     if (!(mask >> i & 1)) {
       continue;
     }
-    uint64_t a = emu_get(emu_src(w, in->o[1]), i, bytes), b = emu_get(emu_src(w, in->o[2]), i, bytes);
+    uint64_t a = emu_get(emu_src(w, in->o[1]), i, bytes),
+             b = emu_get(emu_src(w, in->o[2]), i, bytes);
     uint64_t cc = mode[1] ? w->carry >> i & 1 : 0;
     if (mode[0] == OP_mad) {
       a = product(a, b, bits, mode[3], mode[4]);
@@ -198,7 +204,9 @@ static uint64_t sreg_of_warp(const emu_warp *w, emu_sreg r) {
   const emu_launch *l = w->launch;
   switch (r) {
     case SREG_ntid_x: case SREG_ntid_y: case SREG_ntid_z: return l->block[r - SREG_ntid_x];
-    case SREG_ctaid_x: case SREG_ctaid_y: case SREG_ctaid_z: return w->block->ctaid[r - SREG_ctaid_x];
+    case SREG_ctaid_x:
+    case SREG_ctaid_y:
+    case SREG_ctaid_z: return w->block->ctaid[r - SREG_ctaid_x];
     case SREG_nctaid_x: case SREG_nctaid_y: case SREG_nctaid_z: return l->grid[r - SREG_nctaid_x];
     case SREG_warpid: return (uint64_t)w->index;
     case SREG_nwarpid: return (uint64_t)l->n_warps;
@@ -219,7 +227,8 @@ static uint64_t sreg_of_warp(const emu_warp *w, emu_sreg r) {
 
 int exec_sreg(emu_warp *w, const emu_insn *in, uint32_t mask) {
   emu_sreg r = (emu_sreg)in->imm;
-  bool by_lane = r <= SREG_tid_z || r == SREG_laneid || (r >= SREG_lanemask_eq && r <= SREG_lanemask_gt);
+  bool by_lane =
+      r <= SREG_tid_z || r == SREG_laneid || (r >= SREG_lanemask_eq && r <= SREG_lanemask_gt);
   uint64_t all = by_lane ? 0 : sreg_of_warp(w, r);
   for (int i = 0; i < EMU_LANES_N; i++) {
     if (mask >> i & 1) {
@@ -296,7 +305,8 @@ int exec_isspacep(emu_warp *w, const emu_insn *in, uint32_t mask) {
 }
 
 int exec_nop(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  (void)w, (void)in, (void)mask;
+  (void)mask;
+  w->slice_end = in->imm ? 0 : w->slice_end;
   return RUN_ON;
 }
 

@@ -101,7 +101,8 @@ static int enter(emu_warp *w, const emu_insn *in, uint32_t mask, int index) {
   memset(regs, 0, f->regs_nbytes + 64);
   *frame = (emu_frame){w->frame, index, in, w->pc, w->frame->depth + 1, mask, regs, base};
   for (int i = 0; i < f->n_params && i < in->more->mode[0]; i++) {
-    copy_params(w, mask, base + f->params[i].offset, w->frame->local + (uint64_t)in->more->ops[2 * i],
+    copy_params(w, mask, base + f->params[i].offset,
+                w->frame->local + (uint64_t)in->more->ops[2 * i],
                 least(f->params[i].nbytes, (uint64_t)in->more->ops[2 * i + 1]));
   }
   w->mask &= ~mask;
@@ -113,7 +114,8 @@ static int call_one(emu_warp *w, const emu_insn *in, uint32_t mask, int64_t inde
   const emu_module *m = w->launch->module;
   if (index < 0 || index >= m->n_funcs || m->funcs[index]->entry ||
       (!m->funcs[index]->defined && !m->funcs[index]->builtin)) {
-    return emu_finding(w, in, __builtin_ctz(mask), EMU_CALL, "calls an address that is no function");
+    return emu_finding(w, in, __builtin_ctz(mask), EMU_CALL,
+                       "calls an address that is no function");
   }
   const emu_func *f = m->funcs[index];
   return f->defined ? enter(w, in, mask, (int)index) : call_builtin(w, in, mask, f->builtin);

@@ -50,8 +50,8 @@ static const char *verb(emu_access access) {
   return access == ACCESS_READ ? "reads" : access == ACCESS_WRITE ? "writes" : "updates";
 }
 
-static int misaligned(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32], int n,
-                      emu_access access, const char *space) {
+static int misaligned(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                      int n, emu_access access, const char *space) {
   uint64_t any = 0;
   for (int i = 0; i < EMU_LANES_N; i++) {
     any |= mask >> i & 1 ? address[i] : 0;
@@ -63,18 +63,22 @@ static int misaligned(emu_warp *w, const emu_insn *in, uint32_t mask, const uint
   while (!(mask >> lane & 1) || !(address[lane] & (uint64_t)(n - 1))) {
     lane++;
   }
-  return emu_finding(w, in, lane, EMU_MISALIGNED, "%s %d bytes at %s address 0x%llx, which is not a "
-                     "multiple of %d", verb(access), n, space, (unsigned long long)address[lane], n);
+  return emu_finding(w, in, lane, EMU_MISALIGNED,
+                     "%s %d bytes at %s address 0x%llx, which is not a "
+                     "multiple of %d",
+                     verb(access), n, space, (unsigned long long)address[lane], n);
 }
 
-static int resolve_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
-                          int n, emu_access access, uint8_t *host[32]) {
+static int resolve_shared(emu_warp *w, const emu_insn *in, uint32_t mask,
+                          const uint64_t address[32], int n, emu_access access, uint8_t *host[32]) {
   uint64_t limit = w->launch->smem_nbytes;
   if (!all_below(mask, address, limit, n)) {
     int lane = first_beyond(mask, address, limit, n);
-    return emu_finding(w, in, lane, EMU_SHARED_BOUNDS, "%s %d bytes at shared address %llu, but the "
-                       "block has %llu bytes (%u of them dynamic)", verb(access), n,
-                       (unsigned long long)address[lane], (unsigned long long)limit, w->launch->dynamic_nbytes);
+    return emu_finding(w, in, lane, EMU_SHARED_BOUNDS,
+                       "%s %d bytes at shared address %llu, but the "
+                       "block has %llu bytes (%u of them dynamic)",
+                       verb(access), n, (unsigned long long)address[lane],
+                       (unsigned long long)limit, w->launch->dynamic_nbytes);
   }
   for (int i = 0; i < EMU_LANES_N; i++) {
     host[i] = w->block->smem + (mask >> i & 1 ? address[i] : 0);
@@ -88,7 +92,8 @@ static int resolve_local(emu_warp *w, const emu_insn *in, uint32_t mask, const u
   if (!all_below(mask, address, stride, n)) {
     int lane = first_beyond(mask, address, stride, n);
     return emu_finding(w, in, lane, EMU_LOCAL_BOUNDS, "%s %d bytes at local address %llu of %llu",
-                       verb(access), n, (unsigned long long)address[lane], (unsigned long long)stride);
+                       verb(access), n, (unsigned long long)address[lane],
+                       (unsigned long long)stride);
   }
   for (int i = 0; i < EMU_LANES_N; i++) {
     host[i] = w->local + (uint64_t)i * stride + (mask >> i & 1 ? address[i] : 0);
@@ -111,8 +116,8 @@ static int resolve_param(emu_warp *w, const emu_insn *in, uint32_t mask, const u
   return misaligned(w, in, mask, address, n, access, "parameter");
 }
 
-static int resolve_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
-                          int n, emu_access access, uint8_t *host[32]) {
+static int resolve_global(emu_warp *w, const emu_insn *in, uint32_t mask,
+                          const uint64_t address[32], int n, emu_access access, uint8_t *host[32]) {
   emu_heap *h = w->launch->heap;
   uint64_t offset[32];
   for (int i = 0; i < EMU_LANES_N; i++) {
@@ -121,11 +126,14 @@ static int resolve_global(emu_warp *w, const emu_insn *in, uint32_t mask, const 
   if (!all_below(mask, offset, h->top, n)) {
     int lane = first_beyond(mask, offset, h->top, n);
     if (address[lane] < 4096) {
-      return emu_finding(w, in, lane, EMU_GLOBAL_BOUNDS, "%s %d bytes through a null pointer (0x%llx)",
-                         verb(access), n, (unsigned long long)address[lane]);
+      return emu_finding(w, in, lane, EMU_GLOBAL_BOUNDS,
+                         "%s %d bytes through a null pointer (0x%llx)", verb(access), n,
+                         (unsigned long long)address[lane]);
     }
-    return emu_finding(w, in, lane, EMU_GLOBAL_BOUNDS, "%s %d bytes at address 0x%llx, which belongs to "
-                       "no allocation", verb(access), n, (unsigned long long)address[lane]);
+    return emu_finding(w, in, lane, EMU_GLOBAL_BOUNDS,
+                       "%s %d bytes at address 0x%llx, which belongs to "
+                       "no allocation",
+                       verb(access), n, (unsigned long long)address[lane]);
   }
   for (int i = 0; i < EMU_LANES_N; i++) {
     host[i] = h->data + (mask >> i & 1 ? offset[i] : 0);
@@ -144,8 +152,9 @@ static emu_space window_of(uint64_t address) {
 }
 
 /* each window's lanes by themselves */
-static int resolve_generic(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
-                           int n, emu_access access, uint8_t *host[32]) {
+static int resolve_generic(emu_warp *w, const emu_insn *in, uint32_t mask,
+                           const uint64_t address[32], int n, emu_access access,
+                           uint8_t *host[32]) {
   static const emu_space spaces[] = {SPACE_global, SPACE_shared, SPACE_local, SPACE_param};
   for (size_t s = 0; s < 4; s++) {
     uint64_t inside[32] = {0};
@@ -184,7 +193,8 @@ int emu_resolve(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
 }
 
 /* lanes of a generic access that lie in shared memory, with their offsets there; 0: none */
-static uint32_t shared_lanes(emu_space space, uint32_t mask, const uint64_t address[32], uint64_t offset[32]) {
+static uint32_t shared_lanes(emu_space space, uint32_t mask, const uint64_t address[32],
+                             uint64_t offset[32]) {
   uint32_t lanes = 0;
   if (space == SPACE_shared) {
     memcpy(offset, address, 32 * sizeof *offset);
@@ -213,7 +223,8 @@ static uint32_t global_lanes(emu_space space, uint32_t mask, const uint64_t addr
 int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
                 const uint64_t address[32], int n, emu_access access, const uint8_t *values) {
   uint64_t offset[32];
-  uint32_t shared = shared_lanes(space, mask, address, offset), global = global_lanes(space, mask, address);
+  uint32_t shared = shared_lanes(space, mask, address, offset),
+           global = global_lanes(space, mask, address);
   if (w->block->counting && shared) {
     emu_count_shared(w, shared, offset, n, access);
   }
@@ -331,7 +342,8 @@ int exec_ld(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   for (int e = 0; e < more->n; e++) {
     if (more->ops[e] != EMU_NONE) {
-      load_lanes(emu_reg(w, more->ops[e]), host, e * size, size, more->bytes[e], more->mode[1], mask);
+      load_lanes(emu_reg(w, more->ops[e]), host, e * size, size, more->bytes[e], more->mode[1],
+                 mask);
     }
   }
   if (in->flags & INSN_STRONG) {
@@ -350,7 +362,8 @@ int exec_ld(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }                                                   \
   return
 
-static void store_lanes(uint8_t *const p[32], int skip, const uint8_t *s, int size, int width, uint32_t mask) {
+static void store_lanes(uint8_t *const p[32], int skip, const uint8_t *s, int size, int width,
+                        uint32_t mask) {
   switch (size) {
     case 1: STORE(uint8_t);
     case 2: STORE(uint16_t);
@@ -486,7 +499,8 @@ int exec_atom(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const void *swap = more->ops[2 * n] == EMU_NONE ? NULL : emu_src(w, more->ops[2 * n]);
   for (int i = 0; i < EMU_LANES_N; i++) {
     for (int e = 0; e < n && (mask >> i & 1); e++) {
-      uint64_t b = emu_get(emu_src(w, more->ops[n + e]), i, size), c = swap ? emu_get(swap, i, size) : 0;
+      uint64_t b = emu_get(emu_src(w, more->ops[n + e]), i, size),
+               c = swap ? emu_get(swap, i, size) : 0;
       uint64_t old = update(in, host[i] + e * size, b, c);
       if (more->ops[e] != EMU_NONE) {
         emu_put(emu_reg(w, more->ops[e]), i, size, old);
@@ -541,7 +555,8 @@ int exec_cpasync(emu_warp *w, const emu_insn *in, uint32_t mask) {
       continue;
     }
     if (reads >> i & 1) {
-      uint64_t have = in->o[3] == EMU_NONE || more->mode[1] ? 16 : emu_get(emu_src(w, in->o[3]), i, 4);
+      uint64_t have =
+          in->o[3] == EMU_NONE || more->mode[1] ? 16 : emu_get(emu_src(w, in->o[3]), i, 4);
       memcpy(one.data, host[i], have < (uint64_t)n ? have : (size_t)n);
     }
     memset(w->block->pending + to[i], 1, (size_t)n);
@@ -575,8 +590,9 @@ int exec_cpwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
     address[a->lane] = a->to;
     memset(w->block->pending + a->to, 0, a->n);
     memcpy(values + a->lane * a->n, a->data, a->n);
-    int rc = w->launch->checks ? emu_check_shared(w, in, 1u << a->lane, address, a->n, ACCESS_WRITE, values)
-                               : RUN_ON;
+    int rc = w->launch->checks
+                 ? emu_check_shared(w, in, 1u << a->lane, address, a->n, ACCESS_WRITE, values)
+                 : RUN_ON;
     if (rc) {
       return rc;
     }

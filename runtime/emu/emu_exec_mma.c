@@ -114,7 +114,8 @@ static int each_of(emu_type t) {
   return t == T_f64 ? 1 : 4 / emu_type_bytes(t);
 }
 
-static void unpack(const emu_warp *w, const emu_insn *in, int at, int n_regs, int matrix, emu_type t, matrices *x) {
+static void unpack(const emu_warp *w, const emu_insn *in, int at, int n_regs, int matrix,
+                   emu_type t, matrices *x) {
   int each = each_of(t), bits = 8 * emu_type_bytes(t);
   for (int r = 0; r < n_regs; r++) {
     const void *s = emu_src(w, in->more->ops[at + r]);
@@ -124,7 +125,9 @@ static void unpack(const emu_warp *w, const emu_insn *in, int at, int n_regs, in
         spot p = place(matrix, lane, r, e, each, in->more->mode[0]);
         uint64_t one = bits == 64 ? reg : reg >> (bits * e) & ((UINT64_C(1) << bits) - 1);
         double v = element_value(one, t);
-        *(matrix == 0 ? &x->a[p.row][p.column] : matrix == 1 ? &x->b[p.row][p.column] : &x->c[p.row][p.column]) = v;
+        *(matrix == 0   ? &x->a[p.row][p.column]
+          : matrix == 1 ? &x->b[p.row][p.column]
+                        : &x->c[p.row][p.column]) = v;
       }
     }
   }
@@ -167,8 +170,8 @@ static spot half_of(int lane, int e, bool trans) {
   return trans ? (spot){column, row} : (spot){row, column};
 }
 
-static int row_pointers(emu_warp *w, const emu_insn *in, int n, emu_access access, const uint8_t *values,
-                        uint8_t *host[32]) {
+static int row_pointers(emu_warp *w, const emu_insn *in, int n, emu_access access,
+                        const uint8_t *values, uint8_t *host[32]) {
   uint64_t address[32];
   uint32_t lanes = n == 4 ? ~0u : (1u << (8 * n)) - 1;
   emu_addresses(w, in, 1, in->more->mode[5], in->imm, address);
@@ -247,14 +250,17 @@ static emu_type held_as(emu_type t) {
 }
 
 /* address of the matrix and its stride, the same in all lanes */
-static void wmma_addresses(const emu_warp *w, const emu_insn *in, int lane_element, int share, uint64_t address[32]) {
+static void wmma_addresses(const emu_warp *w, const emu_insn *in, int lane_element, int share,
+                           uint64_t address[32]) {
   const int *mode = in->more->mode;
   int size = emu_type_bytes((emu_type)in->type);
   uint64_t stride = emu_get(emu_src(w, in->o[2]), 0, 4);
   emu_addresses(w, in, 1, mode[5], in->imm, address);
   for (int lane = 0; lane < EMU_LANES_N; lane++) {
-    int index = lane * share + lane_element % share, row = index / mode[1], column = index % mode[1];
-    uint64_t at = mode[2] ? (uint64_t)column * stride + (uint64_t)row : (uint64_t)row * stride + (uint64_t)column;
+    int index = lane * share + lane_element % share, row = index / mode[1],
+        column = index % mode[1];
+    uint64_t at = mode[2] ? (uint64_t)column * stride + (uint64_t)row
+                          : (uint64_t)row * stride + (uint64_t)column;
     address[lane] += at * (uint64_t)size;
   }
 }
@@ -270,10 +276,11 @@ int exec_wmmaload(emu_warp *w, const emu_insn *in, uint32_t mask) {
     uint8_t *host[32];
     wmma_addresses(w, in, e, share, address);
     rc = emu_resolve(w, in, ~0u, more->space, address, size, ACCESS_READ, host);
-    rc = rc || e >= share ? rc : emu_account(w, in, ~0u, more->space, address, size, ACCESS_READ, NULL);
+    rc = rc || e >= share ? rc
+                          : emu_account(w, in, ~0u, more->space, address, size, ACCESS_READ, NULL);
     for (int lane = 0; lane < EMU_LANES_N && !rc; lane++) {
-      memcpy((uint8_t *)emu_reg(w, more->ops[e / each]) + lane * more->bytes[0] + e % each * size, host[lane],
-             (size_t)size);
+      memcpy((uint8_t *)emu_reg(w, more->ops[e / each]) + lane * more->bytes[0] + e % each * size,
+             host[lane], (size_t)size);
     }
   }
   return rc;
@@ -282,14 +289,17 @@ int exec_wmmaload(emu_warp *w, const emu_insn *in, uint32_t mask) {
 int exec_wmmastore(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const emu_more *more = in->more;
   emu_type t = (emu_type)in->type;
-  int rc = whole_warp(w, in, mask), size = emu_type_bytes(t), share = more->mode[0] * more->mode[1] / EMU_LANES_N;
+  int rc = whole_warp(w, in, mask), size = emu_type_bytes(t),
+      share = more->mode[0] * more->mode[1] / EMU_LANES_N;
   int each = more->bytes[0] / size;
   for (int e = 0; e < share && rc == RUN_ON; e++) {
     uint64_t address[32];
     uint8_t *host[32], values[32 * 8];
     wmma_addresses(w, in, e, share, address);
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      memcpy(values + lane * size, (const uint8_t *)emu_src(w, more->ops[e / each]) + lane * more->bytes[0] + e % each * size,
+      memcpy(values + lane * size,
+             (const uint8_t *)emu_src(w, more->ops[e / each]) + lane * more->bytes[0] +
+                 e % each * size,
              (size_t)size);
     }
     rc = emu_resolve(w, in, ~0u, more->space, address, size, ACCESS_WRITE, host);
@@ -307,7 +317,8 @@ static uint64_t wmma_get(const emu_warp *w, const emu_insn *in, int at, int size
   return emu_get(s + lane * bytes + e % each * size, 0, size);
 }
 
-static void wmma_unpack(const emu_warp *w, const emu_insn *in, int at, int matrix, emu_type t, matrices *x) {
+static void wmma_unpack(const emu_warp *w, const emu_insn *in, int at, int matrix, emu_type t,
+                        matrices *x) {
   const int *mode = in->more->mode;
   int rows = matrix == 1 ? mode[2] : mode[0], columns = matrix == 0 ? mode[2] : mode[1];
   int size = emu_type_bytes(held_as(t)), share = rows * columns / EMU_LANES_N;
@@ -330,11 +341,13 @@ int exec_wmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
   wmma_unpack(w, in, in->o[1] + in->o[2], 1, (emu_type)mode[4], &x);
   wmma_unpack(w, in, in->o[1] + in->o[2] + in->o[3], 2, (emu_type)mode[5], &x);
   multiply(w, in, &x);
-  int size = emu_type_bytes(t), share = mode[0] * mode[1] / EMU_LANES_N, bytes = in->more->bytes[0], each = bytes / size;
+  int size = emu_type_bytes(t), share = mode[0] * mode[1] / EMU_LANES_N, bytes = in->more->bytes[0],
+      each = bytes / size;
   for (int i = 0; i < mode[0] * mode[1]; i++) {
     uint64_t bits = element_bits(x.c[i / mode[1]][i % mode[1]], t, in->flags & INSN_SAT);
     int e = i % share;
-    memcpy((uint8_t *)emu_reg(w, in->more->ops[e / each]) + i / share * bytes + e % each * size, &bits, (size_t)size);
+    memcpy((uint8_t *)emu_reg(w, in->more->ops[e / each]) + i / share * bytes + e % each * size,
+           &bits, (size_t)size);
   }
   return RUN_ON;
 }

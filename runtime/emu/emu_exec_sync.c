@@ -7,7 +7,8 @@
 /* ---- barriers of the block ---- */
 
 static int arrive_twice(emu_warp *w, const emu_insn *in, int lane, int id) {
-  return emu_finding(w, in, lane, EMU_BARRIER, "arrives at barrier %d again before it is complete", id);
+  return emu_finding(w, in, lane, EMU_BARRIER, "arrives at barrier %d again before it is complete",
+                     id);
 }
 
 /* in an aligned barrier all lanes of a warp must stand at the same instruction */
@@ -38,8 +39,10 @@ int exec_bar(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint64_t id = emu_get(emu_src(w, in->o[1]), lane, 4);
   uint64_t count = in->o[2] == EMU_NONE ? 0 : emu_get(emu_src(w, in->o[2]), lane, 4);
   if (id >= EMU_BARRIERS || count % EMU_LANES_N) {
-    return emu_finding(w, in, lane, EMU_BARRIER, "uses barrier %llu with %llu threads: there are 16, "
-                       "and a count is a multiple of 32", (unsigned long long)id, (unsigned long long)count);
+    return emu_finding(w, in, lane, EMU_BARRIER,
+                       "uses barrier %llu with %llu threads: there are 16, "
+                       "and a count is a multiple of 32",
+                       (unsigned long long)id, (unsigned long long)count);
   }
   emu_barrier *b = &w->block->barriers[id];
   if (b->arrived[w->index] & mask) {
@@ -182,8 +185,9 @@ int exec_shfl(emu_warp *w, const emu_insn *in, uint32_t mask) {
     bool inside;
     int j = shfl_source(in->more->mode[0], i, b[i], c[i], &inside);
     if ((group >> i & 1) && !(group >> j & 1) && w->launch->checks) {
-      return emu_finding(w, in, i, EMU_SHUFFLE, "shuffles from lane %d (thread %d), which takes no part",
-                         j, emu_thread(w, j));
+      return emu_finding(w, in, i, EMU_SHUFFLE,
+                         "shuffles from lane %d (thread %d), which takes no part", j,
+                         emu_thread(w, j));
     }
     d[i] = a[j];
     p |= inside ? 1u << i : 0;
@@ -202,7 +206,9 @@ int exec_vote(emu_warp *w, const emu_insn *in, uint32_t mask) {
     return rc;
   }
   uint32_t yes = *(const uint32_t *)emu_src(w, in->o[1]) & group;
-  bool truth = mode == VOTE_all ? yes == group : mode == VOTE_any ? yes != 0 : yes == 0 || yes == group;
+  bool truth = mode == VOTE_all   ? yes == group
+               : mode == VOTE_any ? yes != 0
+                                  : yes == 0 || yes == group;
   for (int i = 0; i < EMU_LANES_N; i++) {
     d[i] = mode == VOTE_ballot ? yes : truth ? ~0u : 0;
   }
@@ -290,8 +296,9 @@ int exec_elect(emu_warp *w, const emu_insn *in, uint32_t mask) {
 }
 
 int exec_fence(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  (void)in, (void)mask;
+  (void)mask;
   __atomic_thread_fence(__ATOMIC_SEQ_CST);
   emu_clock_fence(w);
+  w->block->ordered |= in->imm != 0;
   return RUN_ON;
 }

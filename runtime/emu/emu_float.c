@@ -37,7 +37,8 @@ static int round_up(emu_round mode, int negative, uint64_t kept, uint64_t rest, 
 
 static uint64_t overflow(int ebits, int mbits, int negative, emu_round mode) {
   uint64_t infinity = ((UINT64_C(1) << ebits) - 1) << mbits;
-  int finite = mode == ROUND_rz || (mode == ROUND_rm && !negative) || (mode == ROUND_rp && negative);
+  int finite =
+      mode == ROUND_rz || (mode == ROUND_rm && !negative) || (mode == ROUND_rp && negative);
   return ((uint64_t)negative << (ebits + mbits)) | (infinity - (finite ? 1 : 0));
 }
 

@@ -2,8 +2,8 @@
  *
  * Every function rounds once. The narrow formats (f16, bf16, tf32, fp8) are converted from a double
  * that holds the exact value, or the exact value rounded to odd in its last bit, which a second
- * rounding to at most 50 bits cannot distinguish from the exact one (Boldo and Melquiond, "Emulation
- * of FMA and correctly rounded sums", IEEE Trans. Computers 57(4), 2008).
+ * rounding to at most 50 bits cannot distinguish from the exact one (Boldo and Melquiond,
+ * "Emulation of FMA and correctly rounded sums", IEEE Trans. Computers 57(4), 2008).
  */
 #ifndef EMU_FLOAT_H
 #define EMU_FLOAT_H

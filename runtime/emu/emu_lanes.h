@@ -95,7 +95,8 @@ static inline uint32_t emu_sign_from(uint32_t v, uint32_t n) {
   }
   return (uint32_t)((int32_t)(v << (32 - n)) >> (32 - n));
 }
-static inline uint64_t emu_bfe(uint64_t a, uint32_t pos, uint32_t len, uint32_t msb, int is_signed) {
+static inline uint64_t emu_bfe(uint64_t a, uint32_t pos, uint32_t len, uint32_t msb,
+                               int is_signed) {
   uint32_t last = pos + len - 1 > msb ? msb : pos + len - 1;
   int sign = is_signed && len && (a >> last & 1);
   uint64_t body = pos > msb ? 0 : a >> pos;
@@ -130,7 +131,8 @@ static inline uint32_t emu_prmt(uint32_t a, uint32_t b, uint64_t c) {
   uint64_t both = JOIN(a, b);
   uint32_t d = 0;
   for (int i = 0; i < 4; i++) {
-    uint32_t pick = (uint32_t)(c >> (4 * i)) & 15, byte = (uint32_t)(both >> (8 * (pick & 7))) & 255;
+    uint32_t pick = (uint32_t)(c >> (4 * i)) & 15;
+    uint32_t byte = (uint32_t)(both >> (8 * (pick & 7))) & 255;
     d |= (pick & 8 ? (byte & 128 ? 255 : 0) : byte) << (8 * i);
   }
   return d;

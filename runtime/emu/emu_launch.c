@@ -48,7 +48,8 @@ static void gather(emu_worker *workers, int n) {
 
 static void run_all(emu_worker *workers, int n) {
   int started = 1;
-  while (started < n && !pthread_create(&workers[started].thread, NULL, emu_worker_main, &workers[started])) {
+  while (started < n &&
+         !pthread_create(&workers[started].thread, NULL, emu_worker_main, &workers[started])) {
     started++;
   }
   emu_worker_main(&workers[0]);

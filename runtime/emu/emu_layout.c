@@ -1,5 +1,6 @@
 /* emu_layout.c -- what is decided once a whole module is parsed: where shared variables lie, how
- * deep stacks get, which functions are missing; and, once global variables have addresses, linking. */
+ * deep stacks get, which functions are missing; and, once global variables have addresses, linking.
+ */
 #include <stdlib.h>
 #include <string.h>
 
@@ -82,8 +83,9 @@ static void mark(const emu_module *m, int index, uint8_t *seen) {
 /* does a function that the kernel reaches declare or name the variable? */
 static bool needs(const emu_module *m, const uint8_t *seen, int var) {
   for (int f = 0; f < m->n_funcs; f++) {
-    if (seen[f] && (m->vars[var].owner == f ||
-                    (m->vars[var].owner < 0 && var < m->funcs[f]->n_uses && m->funcs[f]->uses[var]))) {
+    if (seen[f] &&
+        (m->vars[var].owner == f ||
+         (m->vars[var].owner < 0 && var < m->funcs[f]->n_uses && m->funcs[f]->uses[var]))) {
       return true;
     }
   }
@@ -116,9 +118,10 @@ static int find_builtins(emu_parser *p) {
     for (int i = 0; i < func->n_calls; i++) {
       const emu_func *called = p->m->funcs[func->calls[i]];
       if (!called->defined && !called->builtin) {
-        return err_set(p->e, ERR_COMPILE,
-                       "%s calls %s, which the PTX does not define; device libraries are not linked",
-                       func->name, called->name);
+        return err_set(
+            p->e, ERR_COMPILE,
+            "%s calls %s, which the PTX does not define; device libraries are not linked",
+            func->name, called->name);
       }
     }
   }
@@ -166,6 +169,7 @@ void emu_module_link(emu_module *m) {
   for (int i = 0; i < m->n_relocs; i++) {
     const emu_reloc *r = &m->relocs[i];
     uint64_t value = address_of(m, r->of) + r->addend;
-    memcpy((uint8_t *)m->vars[r->var].init + r->offset, &value, (size_t)(r->size > 8 ? 8 : r->size));
+    memcpy((uint8_t *)m->vars[r->var].init + r->offset, &value,
+           (size_t)(r->size > 8 ? 8 : r->size));
   }
 }

@@ -51,7 +51,9 @@ static void lex_word(emu_lexer *l) {
 }
 
 static int digit_value(char c) {
-  return isdigit((unsigned char)c) ? c - '0' : isxdigit((unsigned char)c) ? (c | 32) - 'a' + 10 : 99;
+  return isdigit((unsigned char)c)    ? c - '0'
+         : isxdigit((unsigned char)c) ? (c | 32) - 'a' + 10
+                                      : 99;
 }
 
 static void lex_digits(emu_lexer *l, int base) {
@@ -69,7 +71,8 @@ static void lex_digits(emu_lexer *l, int base) {
 /* a decimal floating-point literal: at most 63 characters of it */
 static void lex_decimal(emu_lexer *l, const char *first) {
   char text[64], *stop;
-  size_t n = (size_t)(l->end - first) < sizeof text - 1 ? (size_t)(l->end - first) : sizeof text - 1;
+  size_t n =
+      (size_t)(l->end - first) < sizeof text - 1 ? (size_t)(l->end - first) : sizeof text - 1;
   memcpy(text, first, n);
   text[n] = 0;
   l->token.kind = TOKEN_F64;

@@ -1,4 +1,5 @@
-/* emu_live.c -- how many registers a thread needs: the largest number of 32-bit values live at once.
+/* emu_live.c -- how many registers a thread needs: the largest number of 32-bit values live at
+ * once.
  *
  * Liveness by the usual backward iteration over bit sets on basic blocks, then a walk through each
  * block. ptxas reorders instructions and shares addresses, so this is an estimate; where a cubin's
@@ -23,8 +24,8 @@ typedef struct blocks {
 } blocks;
 
 static bool ends_block(const emu_insn *in) {
-  return in->kind == KIND_bra || in->kind == KIND_brx || in->kind == KIND_ret || in->kind == KIND_exit ||
-         in->kind == KIND_trap;
+  return in->kind == KIND_bra || in->kind == KIND_brx || in->kind == KIND_ret ||
+         in->kind == KIND_exit || in->kind == KIND_trap;
 }
 
 static void mark_leads(emu_func *f) {

@@ -126,7 +126,8 @@ static int place(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *addre
   if (offset + need > h->reserved) {
     forget_dead(h);
     if (!find_gap(h, need, &offset)) {
-      return err_set(e, ERR_NOMEM, "the emulated device's addresses are too fragmented for %llu bytes",
+      return err_set(e, ERR_NOMEM,
+                     "the emulated device's addresses are too fragmented for %llu bytes",
                      (unsigned long long)nbytes);
     }
   }
@@ -142,9 +143,11 @@ static int place(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *addre
 int emu_heap_alloc(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *address, err *e) {
   pthread_mutex_lock(&h->lock);
   int rc = nbytes > h->bound || h->used + nbytes > h->bound
-               ? err_set(e, ERR_NOMEM, "out of emulated device memory: %llu bytes asked for, %llu of "
-                         "%llu free", (unsigned long long)nbytes,
-                         (unsigned long long)(h->bound - h->used), (unsigned long long)h->bound)
+               ? err_set(e, ERR_NOMEM,
+                         "out of emulated device memory: %llu bytes asked for, %llu of "
+                         "%llu free",
+                         (unsigned long long)nbytes, (unsigned long long)(h->bound - h->used),
+                         (unsigned long long)h->bound)
                : place(h, nbytes, name, address, e);
   pthread_mutex_unlock(&h->lock);
   return rc;
@@ -157,7 +160,8 @@ static emu_alloc *at(emu_heap *h, uint64_t offset) {
 
 /* give the pages of a big range back to the host; they read as zeros afterwards */
 static void drop_pages(uint8_t *p, uint64_t nbytes) {
-  uintptr_t first = ((uintptr_t)p + 4095) / 4096 * 4096, last = ((uintptr_t)p + nbytes) / 4096 * 4096;
+  uintptr_t first = ((uintptr_t)p + 4095) / 4096 * 4096,
+            last = ((uintptr_t)p + nbytes) / 4096 * 4096;
   if (last > first) {
     madvise((void *)first, last - first, MADV_DONTNEED);
   }

@@ -1,8 +1,8 @@
 /* emu_ops.h -- what the arithmetic instructions compute, one line per operation and type.
  *
  * The lists are expanded twice: into the numbering of operations (emu_op) and, in emu_lanes.h, into
- * loops over the 32 lanes of a warp. A row is (operation, type, C type of the result, C types of the
- * operands..., expression in a, b, c, e). Rounding other than to nearest, ftz and saturation are
+ * loops over the 32 lanes of a warp. A row is (operation, type, C type of the result, C types of
+ * the operands..., expression in a, b, c, e). Rounding other than to nearest, ftz and saturation are
  * not here: emu_round.c has the first, the interpreter wraps an operation with the other two.
  *
  * src  PTX ISA 9.0, 9.7.1 to 9.7.8
@@ -257,7 +257,8 @@ typedef enum emu_op {
   X(prmtrc8, u32, uint32_t, uint32_t, uint32_t, uint32_t, emu_prmt(a, b, (c & 3) * 0x1111)) \
   X(prmtecl, u32, uint32_t, uint32_t, uint32_t, uint32_t, emu_prmt(a, b, EMU_ECL(c & 3)))        \
   X(prmtecr, u32, uint32_t, uint32_t, uint32_t, uint32_t, emu_prmt(a, b, EMU_ECR(c & 3)))        \
-  X(prmtrc16, u32, uint32_t, uint32_t, uint32_t, uint32_t, emu_prmt(a, b, c & 1 ? 0x3232 : 0x1010)) \
+  X(prmtrc16, u32, uint32_t, uint32_t, uint32_t, uint32_t,                                       \
+    emu_prmt(a, b, c & 1 ? 0x3232 : 0x1010))                                                     \
   X(dp4auu, u32, uint32_t, uint32_t, uint32_t, uint32_t, emu_dp4a(a, b, c, 0, 0))                \
   X(dp4aus, u32, uint32_t, uint32_t, uint32_t, uint32_t, emu_dp4a(a, b, c, 0, 1))                \
   X(dp4asu, u32, uint32_t, uint32_t, uint32_t, uint32_t, emu_dp4a(a, b, c, 1, 0))                \
@@ -293,8 +294,10 @@ typedef enum emu_op {
 
 #define EMU_QUATERNARY(X)                                                                \
   X(lop3, u32, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, emu_lop3(a, b, c, e))   \
-  X(bfi, u32, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t, emu_bfi(a, b, c & 255, e & 255, 32)) \
-  X(bfi, u64, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t, emu_bfi(a, b, c & 255, e & 255, 64))
+  X(bfi, u32, uint32_t, uint32_t, uint32_t, uint32_t, uint32_t,                          \
+    emu_bfi(a, b, c & 255, e & 255, 32))                                                 \
+  X(bfi, u64, uint64_t, uint64_t, uint64_t, uint32_t, uint32_t,                          \
+    emu_bfi(a, b, c & 255, e & 255, 64))
 
 #define EMU_COMPARE_INT(X, T, CT)                                             \
   X(eq, T, CT, a == b) X(ne, T, CT, a != b) X(lt, T, CT, a < b) X(le, T, CT, a <= b) \

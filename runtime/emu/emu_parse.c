@@ -770,7 +770,7 @@ static int three_numbers(emu_parser *p, int v[3]) {
     if (i == 0 || accept(p, ',')) {
       TRY(take_integer(p, &one));
     }
-    v[i] = one < INT_MAX ? (int)one : INT_MAX;
+    v[i] = one < 4096 ? (int)one : 4096; /* more than any block or multiprocessor has */
   }
   return 0;
 }
@@ -789,11 +789,15 @@ static int parse_performance(emu_parser *p, emu_func *f) {
     }
     TRY(three_numbers(p, v));
     if (emu_token_is(&t, ".maxntid")) {
-      f->max_threads = (int)((int64_t)v[0] * v[1] * v[2] > 1024 ? 1024 : v[0] * v[1] * v[2]);
+      double n = (double)v[0] * v[1] * v[2];
+      f->max_threads = n < 1 || n > 1024 ? 1024 : (int)n;
     } else if (emu_token_is(&t, ".reqntid")) {
       memcpy(f->required, v, sizeof v);
-    } else if (!emu_token_is(&t, ".minnctapersm") && !emu_token_is(&t, ".maxnreg") &&
-               !emu_token_is(&t, ".maxnctapersm")) {
+    } else if (emu_token_is(&t, ".minnctapersm")) {
+      f->min_blocks = v[0] < 64 ? v[0] : 64;
+    } else if (emu_token_is(&t, ".maxnreg")) {
+      f->max_regs = v[0] < 255 ? v[0] : 255;
+    } else if (!emu_token_is(&t, ".maxnctapersm")) {
       return emu_fail(p, "unsupported directive '%.*s'", (int)(t.n < 60 ? t.n : 60), t.p);
     }
   }

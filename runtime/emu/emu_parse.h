@@ -6,7 +6,13 @@
 #include "emu_code.h"
 #include "emu_lex.h"
 
-typedef enum emu_symbol_kind { SYMBOL_VAR, SYMBOL_FUNC, SYMBOL_REG, SYMBOL_TABLE, SYMBOL_PROTO } emu_symbol_kind;
+typedef enum emu_symbol_kind {
+  SYMBOL_VAR,
+  SYMBOL_FUNC,
+  SYMBOL_REG,
+  SYMBOL_TABLE,
+  SYMBOL_PROTO
+} emu_symbol_kind;
 
 typedef struct emu_symbol {
   emu_symbol_kind kind;

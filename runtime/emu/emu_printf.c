@@ -1,4 +1,5 @@
-/* emu_printf.c -- printf and assert of kernels. src: CUDA C++ Programming Guide, formatted output. */
+/* emu_printf.c -- printf and assert of kernels. src: CUDA C++ Programming Guide, formatted output.
+ */
 #include <stdio.h>
 #include <string.h>
 
@@ -49,7 +50,8 @@ static uint64_t take(emu_warp *w, int lane, uint64_t *at, uint64_t n) {
 /* the formats are the kernel's own, checked by parse_spec to match the one argument given */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
-static void print_one(emu_warp *w, int lane, char *spec, char conversion, bool wide, uint64_t *at, str *out) {
+static void print_one(emu_warp *w, int lane, char *spec, char conversion, bool wide, uint64_t *at,
+                      str *out) {
   char text[TEXT_MAX];
   size_t n = strlen(spec);
   if (strchr("fFeEgGaA", conversion)) {
@@ -64,7 +66,9 @@ static void print_one(emu_warp *w, int lane, char *spec, char conversion, bool w
   } else {
     uint64_t v = take(w, lane, at, wide ? 8 : 4);
     bool is_signed = conversion == 'd' || conversion == 'i';
-    long long value = wide ? (long long)v : is_signed ? (long long)(int32_t)v : (long long)(uint32_t)v;
+    long long value = wide        ? (long long)v
+                      : is_signed ? (long long)(int32_t)v
+                                  : (long long)(uint32_t)v;
     snprintf(spec + n, 4, conversion == 'c' ? "%c" : "ll%c", conversion);
     if (conversion == 'c') {
       str_addf(out, spec, (int)value);
@@ -90,7 +94,8 @@ static void format_text(emu_warp *w, int lane, const char *format, uint64_t at, 
   }
 }
 
-int emu_vprintf(emu_warp *w, const emu_insn *in, int lane, uint64_t format, uint64_t arguments, int *printed) {
+int emu_vprintf(emu_warp *w, const emu_insn *in, int lane, uint64_t format, uint64_t arguments,
+                int *printed) {
   char text[TEXT_MAX];
   str out = {0};
   (void)in;
@@ -113,6 +118,6 @@ int emu_assertfail(emu_warp *w, const emu_insn *in, int lane, const uint64_t arg
   read_text(w, lane, arguments[0], condition, sizeof condition);
   read_text(w, lane, arguments[1], file, sizeof file);
   read_text(w, lane, arguments[3], function, sizeof function);
-  return emu_finding(w, in, lane, EMU_ASSERT, "fails the assertion `%s` at %s:%u (%s)", condition, file,
-                     (unsigned)arguments[2], function);
+  return emu_finding(w, in, lane, EMU_ASSERT, "fails the assertion `%s` at %s:%u (%s)", condition,
+                     file, (unsigned)arguments[2], function);
 }

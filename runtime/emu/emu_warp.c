@@ -4,7 +4,7 @@
 
 #include "emu_exec.h"
 
-enum { SLICE = 20000, COUNTS_MAX_STOP = INT32_MAX };
+enum { SLICE = 20000 };
 
 void emu_store(void *to, const void *from, int bytes, uint32_t mask) {
 #define STORE(T)                                            \
@@ -238,7 +238,6 @@ static int over_limit(emu_warp *w, const emu_insn *in) {
                      "the step limit", (unsigned long long)w->launch->step_limit);
 }
 
-/* true: go on with this fragment */
 static inline int slice_over(emu_warp *w, const emu_insn *in) {
   if (w->steps > w->launch->step_limit) {
     return over_limit(w, in);
@@ -293,7 +292,7 @@ emu_warp_state emu_warp_run(emu_warp *w) {
       state = WARP_FAULT;
       break;
     }
-    if (w->rotate && w->steps - slice_first > SLICE) {
+    if (w->rotate) { /* the slice is over: other warps first */
       save(w);
       state = WARP_YIELDS;
       break;

@@ -57,19 +57,21 @@ static void measure(rt_device *d, rt_function *f, int m, int n, void **args, con
   double sec = now_sec() - start;
   rt_emu_stats s;
   rt_emu_last_stats(d, &s);
-  printf("%s: %.3g thread-instructions in %.3f s: %.3g a second; modelled %.3g s\n", what, s.thread_instructions,
-         sec, s.thread_instructions / sec, s.sec);
+  printf("%s: %.3g thread-instructions in %.3f s: %.3g a second; modelled %.3g s\n", what,
+         s.thread_instructions, sec, s.thread_instructions / sec, s.sec);
 }
 
 int main(int argc, char **argv) {
-  int m = argc > 3 ? atoi(argv[1]) : 512, n = argc > 3 ? atoi(argv[2]) : 512, k = argc > 3 ? atoi(argv[3]) : 512;
+  int m = argc > 3 ? atoi(argv[1]) : 512, n = argc > 3 ? atoi(argv[2]) : 512,
+      k = argc > 3 ? atoi(argv[3]) : 512;
   rt_device *d;
   rt_module *module;
   rt_function *f;
   need(rt_emu_open("", &d, &e));
   load(d, &module);
   need(d->ops->function(d, module, "sgemm", &f, &e));
-  rt_ptr a = matrix(d, (int64_t)m * k), b = matrix(d, (int64_t)k * n), c = matrix(d, (int64_t)m * n);
+  rt_ptr a = matrix(d, (int64_t)m * k), b = matrix(d, (int64_t)k * n),
+         c = matrix(d, (int64_t)m * n);
   void *args[] = {&m, &n, &k, &a, &b, &c};
   measure(d, f, m, n, args, "checks on ");
   rt_emu_set_checks(d, false);

@@ -1,0 +1,156 @@
+/* test_emu_cost.c -- occupancy is exact, counts are what the kernel does, and the modelled time
+ * orders kernels whose order is beyond doubt. */
+#include "emu_kit.h"
+
+static const char text[] =
+    "#define GLOBAL extern \"C\" __global__ void\n"
+    "GLOBAL stride(float *x, int step) { x[(blockIdx.x * blockDim.x + threadIdx.x) * step] = 1; }\n"
+    "GLOBAL banks(float *x, int step) {\n"
+    "  __shared__ float s[1024];\n"
+    "  for (int i = threadIdx.x; i < 1024; i += blockDim.x) s[i] = i;\n"
+    "  __syncthreads();\n"
+    "  float sum = 0;\n"
+    "  for (int i = 0; i < 64; i++) sum += s[(threadIdx.x * step + i) & 1023];\n"
+    "  x[blockIdx.x * blockDim.x + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL work(float *x, int n) {\n"
+    "  float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; i < n; i++) { a = a * b + c; b = b * c + d; c = c * d + a; d = d * a + b; "
+    "}\n"
+    "  x[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;\n"
+    "}\n";
+
+static void open_cost(kit *k, const char *profile) {
+  kit_open(k, profile);
+  kit_cuda(k, text, "cost.cu");
+}
+
+static rt_emu_stats run(kit *k, const char *kernel, uint32_t grid, uint32_t block, int n) {
+  rt_emu_stats s;
+  rt_ptr p = kit_alloc(k, (size_t)grid * block * 4 * 32);
+  void *args[] = {&p, &n};
+  kit_ok(k, kit_launch(k, kernel, grid, block, 0, args));
+  rt_emu_last_stats(k->d, &s);
+  k->d->ops->release(k->d, p);
+  return s;
+}
+
+/* cases worked out by the CUDA occupancy calculator's rules */
+static void occupancy(void **state) {
+  static const struct {
+    const char *profile;
+    int regs, threads;
+    int64_t smem;
+    int blocks;
+  } all[] = {
+      {"h200", 32, 256, 0, 8},       {"h200", 33, 256, 0, 6},       {"h200", 255, 256, 0, 1},
+      {"h200", 128, 256, 0, 2},      {"h200", 16, 32, 0, 32},       {"h200", 32, 128, 49152, 4},
+      {"h200", 32, 128, 232448 - 8192, 1}, {"a100", 32, 128, 49152, 3}, {"t4", 64, 256, 0, 4},
+      {"t4", 16, 1024, 0, 1},        {"rtx4090", 40, 512, 0, 3},    {"rtx4090", 32, 768, 0, 2},
+      {"t4", 16, 64, 16384, 4},      {"h200", 168, 384, 0, 1},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    kit k;
+    rt_function *f;
+    int blocks;
+    open_cost(&k, all[i].profile);
+    kit_ok(&k, k.d->ops->function(k.d, k.m, "stride", &f, &k.e));
+    rt_emu_set_regs(k.d, f, all[i].regs);
+    kit_ok(&k, k.d->ops->occupancy(k.d, f, all[i].threads, all[i].smem, &blocks, &k.e));
+    if (blocks != all[i].blocks) {
+      print_error("%s regs %d threads %d smem %d\n", all[i].profile, all[i].regs, all[i].threads,
+                  (int)all[i].smem);
+    }
+    assert_int_equal(blocks, all[i].blocks);
+    kit_close(&k);
+  }
+}
+
+static void sectors(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  assert_true(run(&k, "stride", 4, 256, 1).store_sectors == 4 * 8 * 4);
+  assert_true(run(&k, "stride", 4, 256, 2).store_sectors == 4 * 8 * 8);
+  assert_true(run(&k, "stride", 4, 256, 8).store_sectors == 4 * 8 * 32);
+  kit_close(&k);
+}
+
+static void bank_conflicts(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  rt_emu_stats one = run(&k, "banks", 264, 256, 1), two = run(&k, "banks", 264, 256, 2);
+  rt_emu_stats most = run(&k, "banks", 264, 256, 32);
+  double filling = 264 * 8 * 4; /* wavefronts of the stores, without conflict */
+  assert_true(one.shared_wavefronts == one.shared_requests);
+  assert_true(two.shared_wavefronts - filling == 2 * (two.shared_requests - filling));
+  assert_true(most.shared_wavefronts - filling == 32 * (most.shared_requests - filling));
+  assert_true(one.sec < most.sec);
+  kit_close(&k);
+}
+
+/* more work takes longer, a smaller card takes longer, a sample predicts the whole */
+static void order(void **state) {
+  kit k, small;
+  (void)state;
+  open_cost(&k, "");
+  open_cost(&small, "t4");
+  rt_emu_stats little = run(&k, "work", 1056, 256, 100), much = run(&k, "work", 1056, 256, 400);
+  assert_true(much.sec > 2 * little.sec);
+  assert_true(much.pipes[EMU_PIPE_fma] >= 400.0 * 4 * 1056 * 8);
+  assert_true(run(&small, "work", 1056, 256, 400).sec > 2 * much.sec);
+  rt_emu_set_sample(k.d, 16);
+  rt_emu_stats sampled = run(&k, "work", 1056, 256, 400);
+  assert_int_equal(sampled.blocks_run, 16);
+  assert_true(sampled.sec > 0.99 * much.sec && sampled.sec < 1.01 * much.sec);
+  assert_true(sampled.warp_instructions > 0.99 * much.warp_instructions);
+  kit_close(&k);
+  kit_close(&small);
+}
+
+/* a copy's modelled bandwidth and a chain of multiplications stay below the card's peaks, not far
+ */
+static void peaks(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  rt_emu_set_checks(k.d, false);
+  rt_emu_set_sample(k.d, 64);
+  rt_emu_stats busy = run(&k, "work", 132 * 8 * 4, 256, 1000);
+  double fma = busy.pipes[EMU_PIPE_fma] * 32 / busy.sec, most = 132 * 128 * 1.98e9;
+  assert_true(fma < most && fma > 0.5 * most);
+  rt_emu_stats copy = run(&k, "stride", 1 << 16, 256, 1);
+  double bytes = copy.store_sectors * 32 / copy.sec;
+  assert_true(bytes < 4.9e12 && bytes > 1e12);
+  assert_string_equal(copy.bound, "dram");
+  kit_close(&k);
+}
+
+static void elapsed(void **state) {
+  kit k;
+  rt_event *from, *to;
+  double sec;
+  (void)state;
+  open_cost(&k, "");
+  kit_ok(&k, k.d->ops->event_new(k.d, &from, &k.e));
+  kit_ok(&k, k.d->ops->event_new(k.d, &to, &k.e));
+  kit_ok(&k, k.d->ops->event_record(k.d, from, NULL, &k.e));
+  rt_emu_stats s = run(&k, "work", 16, 256, 10);
+  kit_ok(&k, k.d->ops->event_record(k.d, to, NULL, &k.e));
+  kit_ok(&k, k.d->ops->elapsed(k.d, from, to, &sec, &k.e));
+  assert_true(sec > 0.999 * s.sec && sec < 1.001 * s.sec);
+  k.d->ops->event_free(k.d, from);
+  k.d->ops->event_free(k.d, to);
+  kit_close(&k);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(occupancy), cmocka_unit_test(sectors), cmocka_unit_test(bank_conflicts),
+      cmocka_unit_test(order),     cmocka_unit_test(peaks),   cmocka_unit_test(elapsed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,148 @@
+/* test_emu_parse.c -- PTX that the emulated device must refuse, with the line and the reason, and
+ * PTX that it must load quickly. */
+#include "emu_kit.h"
+
+static int load(kit *k, const char *text) {
+  err_clear(&k->e);
+  k->m = NULL;
+  int rc = k->d->ops->module_load(k->d, text, strlen(text), &k->m, &k->e);
+  if (!rc) {
+    k->d->ops->module_unload(k->d, k->m);
+  }
+  return rc;
+}
+
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
+#define BODY(text)                                                                                 \
+  HEAD ".visible .entry k(.param .u64 x)\n{\n.reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred "        \
+       "%p;\n" text "\nret;\n}\n"
+
+static void refusals(void **state) {
+  static const struct {
+    const char *text, *says, *place;
+  } all[] = {
+      {"hello", "not PTX", "PTX line 1"},
+      {HEAD ".visible .entry k(", "ends", "PTX line 4"},
+      {BODY("frobnicate.b32 %r1, %r2;"), "unsupported instruction 'frobnicate.b32'", "PTX line 7"},
+      {BODY("add.rn.bogus.s32 %r1, %r2, %r3;"), "add.rn.bogus.s32", "PTX line 7"},
+      {BODY("add.s32 %r1, %r2, %d3;"), "width", "PTX line 7"},
+      {BODY("add.s32 %r1, %r2, %r9;"), "no register '%r9'", "PTX line 7"},
+      {BODY("add.s32 %r1, %r2;"), "number of operands", "PTX line 7"},
+      {BODY("@%p bra nowhere;"), "no label 'nowhere'", NULL},
+      {BODY("ld.global.f32 %r1, %r2;"), "address", "PTX line 7"},
+      {BODY("ld.global.v4.f32 {%r1, %r2}, [%d1];"), "ld.global.v4.f32", "PTX line 7"},
+      {BODY("call nobody, ();"), "no such function", "PTX line 7"},
+      {BODY("wgmma.fence.sync.aligned;"), "wgmma", "PTX line 7"},
+      {BODY("shfl.down.b32 %r1, %r2, 1, 31;"), "sm_6x", "PTX line 7"},
+      {HEAD ".extern .func outside;\n.visible .entry k()\n{\ncall outside;\nret;\n}\n", "outside",
+       NULL},
+      {HEAD ".global .b8 big[99999999999];\n", "elements", NULL},
+      {HEAD ".visible .entry k()\n{\n.reg .b32 %r<2000000000>;\nret;\n}\n", "registers", NULL},
+      {HEAD ".global .b32 x = {1, 2, 3};\n", "longer", NULL},
+      {HEAD ".visible .entry k()\n{\nret;\n}\n.visible .entry k()\n{\nret;\n}\n", "twice", NULL},
+      {BODY("mov.b32 %r1, {{{{{%r2}}}}};"), "nested", NULL},
+      {HEAD ".global .align 3 .b32 x;\n", "alignment", NULL},
+  };
+  kit k;
+  (void)state;
+  kit_open(&k, "");
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    assert_int_not_equal(load(&k, all[i].text), 0);
+    if (!strstr(k.e.message, all[i].says)) {
+      fail_msg("'%s' should say '%s'", k.e.message, all[i].says);
+    }
+    if (all[i].place) {
+      assert_string_equal(k.e.place, all[i].place);
+    }
+    assert_null(strchr(k.e.message, '\n'));
+  }
+  kit_close(&k);
+}
+
+/* every prefix of a real module is refused or loaded, and nothing breaks */
+static void prefixes(void **state) {
+  static const char text[] =
+      BODY("ld.param.u64 %d1, [x];\n@%p bra L;\nadd.s32 %r1, %r2, -5; // comment\nL:\n"
+           "st.global.v2.b32 [%d1+8], {%r1, %r2};");
+  kit k;
+  (void)state;
+  kit_open(&k, "");
+  for (size_t n = 0; n <= sizeof text - 1; n++) {
+    err_clear(&k.e);
+    if (!k.d->ops->module_load(k.d, text, n, &k.m, &k.e)) {
+      k.d->ops->module_unload(k.d, k.m);
+    } else {
+      assert_true(n < sizeof text - 2);
+    }
+  }
+  kit_close(&k);
+}
+
+/* 5000 lines with a label each: looking labels up must not be quadratic */
+static void many_labels(void **state) {
+  enum { LABELS = 2500 };
+  kit k;
+  str text = {0};
+  (void)state;
+  kit_open(&k, "");
+  str_add(&text, HEAD ".visible .entry k()\n{\n.reg .pred %p; .reg .b32 %r<4>;\n");
+  for (int i = 0; i < LABELS; i++) {
+    str_addf(&text, "L%d: add.s32 %%r1, %%r1, %d;\n@%%p bra L%d;\n", i, i, (i * 7 + 3) % LABELS);
+  }
+  str_add(&text, "ret;\n}\n");
+  double start = now_sec();
+  kit_ok(&k, load(&k, str_text(&text)));
+  double sec = now_sec() - start;
+  print_message("%d lines in %.1f ms\n", 2 * LABELS, sec * 1e3);
+  assert_true(sec < 1); /* 20 ms are meant; a second leaves room for sanitizers and busy machines */
+  str_clear(&text);
+  kit_close(&k);
+}
+
+/* names of one scope do not reach another; the same label may stand in two */
+static void scopes(void **state) {
+  kit k;
+  uint32_t out = 0;
+  (void)state;
+  kit_open(&k, "");
+  kit_ptx(&k, BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, 1;\n"
+                   "{ .reg .b32 %r<2>; .reg .pred q; mov.u32 %r1, 5; setp.eq.u32 q, %r1, 5; @q bra "
+                   "DONE; trap; DONE: }\n"
+                   "{ .reg .pred q; setp.eq.u32 q, %r1, 1; @q bra DONE; trap; DONE: }\n"
+                   "st.global.u32 [%d1], %r1;"));
+  rt_ptr p = kit_copy(&k, &out, 4);
+  void *args[] = {&p};
+  kit_ok(&k, kit_launch(&k, "k", 1, 1, 0, args));
+  kit_read(&k, &out, p, 4);
+  assert_int_equal(out, 1);
+  kit_close(&k);
+}
+
+/* a branch by index, and an index beyond the table */
+static void branch_tables(void **state) {
+  kit k;
+  uint32_t out[4] = {0};
+  (void)state;
+  kit_open(&k, "");
+  kit_ptx(&k, BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; mad.wide.u32 %d1, %r1, 4, %d1;\n"
+                   "T: .branchtargets A, B, C;\nbrx.idx %r1, T;\nA: mov.u32 %r2, 10; bra E;\nB: "
+                   "mov.u32 %r2, 20; bra E;\n"
+                   "C: mov.u32 %r2, 30;\nE: st.global.u32 [%d1], %r2;"));
+  rt_ptr p = kit_copy(&k, out, sizeof out);
+  void *args[] = {&p};
+  kit_ok(&k, kit_launch(&k, "k", 1, 3, 0, args));
+  kit_read(&k, out, p, sizeof out);
+  assert_int_equal(out[0], 10);
+  assert_int_equal(out[1], 20);
+  assert_int_equal(out[2], 30);
+  assert_int_equal(kit_launch(&k, "k", 1, 4, 0, args), ERR_LAUNCH);
+  kit_close(&k);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(refusals), cmocka_unit_test(prefixes),      cmocka_unit_test(many_labels),
+      cmocka_unit_test(scopes),   cmocka_unit_test(branch_tables),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
