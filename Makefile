@@ -27,7 +27,7 @@ LDLIBS = $(STATIC_LIBS) -lm -ldl -lpthread
 
 MODULES := runtime/base generator db runtime/device runtime/emu runtime/run runtime/serve
 SRC := $(filter-out runtime/serve/calls.c,$(foreach d,$(MODULES),$(wildcard $(d)/*.c)))
-OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o
+OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/tuned_calls.o
 TUNER_SRC := $(wildcard tuner/*.c)
 TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o)
 TEST_SRC := $(wildcard tests/test_*.c)
@@ -35,7 +35,7 @@ TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
 EMBEDDED := $(sort $(wildcard templates/*.lua templates/*.cuh)) $(wildcard runtime/run/*.cu) \
   $(sort $(wildcard db/presets/*.txt))
 
-all: $(B)/libtuned.a
+all: $(B)/autotune $(B)/libtuned.a
 
 # ---- what a newcomer types -----------------------------------------------------------------------
 
@@ -104,6 +104,16 @@ $(B)/schema_steps.h: db/schema.sql db/embed_steps.awk
 	awk -f db/embed_steps.awk $< > $@
 $(B)/db/db.o: $(B)/schema_steps.h
 
+# The typed calls (tuned_sgemm, ...) are written by a program of ours that reads the templates.
+CALLS_OBJ := $(B)/runtime/serve/calls.o $(B)/runtime/serve/serve_words.o
+$(B)/calls: $(CALLS_OBJ) $(filter $(B)/runtime/base/% $(B)/generator/%,$(OBJ)) $(B)/embedded.o
+	$(CC) $(CFLAGS) $(SAN) $^ $(LDLIBS) -o $@
+$(B)/tuned_calls.h $(B)/tuned_calls.c &: $(B)/calls
+	$< $(B)/tuned_calls.h $(B)/tuned_calls.c
+$(B)/tuned_calls.o: $(B)/tuned_calls.c
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+# tuned.h includes tuned_calls.h, which must be there before the first compilation that needs it.
+$(filter-out $(CALLS_OBJ),$(filter $(B)/runtime/serve/%,$(OBJ))) $(TUNER_OBJ): | $(B)/tuned_calls.h
 
 $(B)/libtuned.a: $(OBJ)
 	@echo '  AR  $@'
@@ -118,9 +128,47 @@ $(B)/tests/%: tests/%.c $(B)/libtuned.a $(filter-out $(B)/tuner/main.o,$(TUNER_O
 	@echo '  LD  $@'
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(filter-out $(B)/tuner/main.o,$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
 
+# ---- installing -----------------------------------------------------------------------------------
+# Both libraries show nothing but tuned_*. The static one carries Lua and SQLite inside and is a single
+# object whose other names are made local, so that they can't meet those of the program it goes into.
+# The shared one needs liblua5.4.so, because Debian's static Lua is not position-independent.
+
+$(B)/libtuned.so.0: $(OBJ) runtime/serve/libtuned.map
+	$(CC) $(CFLAGS) $(SAN) -shared -Wl,-soname,libtuned.so.0 -Wl,-z,defs \
+	  -Wl,--version-script=runtime/serve/libtuned.map $(OBJ) \
+	  $(filter-out %lua5.4.a,$(STATIC_LIBS)) -llua5.4 -lm -ldl -lpthread -o $@
+$(B)/install/libtuned.a: $(OBJ)
+	@mkdir -p $(@D)
+	$(CC) -r -nostdlib $(OBJ) $(STATIC_LIBS) -o $(@D)/libtuned.o
+	objcopy --wildcard --keep-global-symbol='tuned_*' $(@D)/libtuned.o
+	rm -f $@ && ar rcs $@ $(@D)/libtuned.o
+
+TO := $(DESTDIR)$(PREFIX)
+DOC := share/doc/libtuned/examples
+install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a
+	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/include $(TO)/share/autotune/templates $(TO)/$(DOC) \
+	  $(TO)/share/man/man1 $(TO)/share/man/man3
+	install -m 755 $(B)/autotune $(TO)/bin
+	install -m 755 $(B)/libtuned.so.0 $(TO)/lib
+	ln -sf libtuned.so.0 $(TO)/lib/libtuned.so
+	install -m 644 $(B)/install/libtuned.a $(TO)/lib
+	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' runtime/serve/tuned.pc.in \
+	  > $(TO)/lib/pkgconfig/tuned.pc
+	install -m 644 runtime/serve/tuned.h $(B)/tuned_calls.h $(TO)/include
+	install -m 644 $(wildcard templates/*) $(TO)/share/autotune/templates
+	install -m 644 examples/*.c examples/Makefile $(TO)/$(DOC)
+	sed 's|@VERSION@|$(VERSION)|' tuner/autotune.1 > $(TO)/share/man/man1/autotune.1
+	sed 's|@VERSION@|$(VERSION)|' runtime/serve/libtuned.3 > $(TO)/share/man/man3/libtuned.3
+uninstall:
+	rm -f $(TO)/bin/autotune $(TO)/lib/libtuned.a $(TO)/lib/libtuned.so $(TO)/lib/libtuned.so.0
+	rm -f $(TO)/lib/pkgconfig/tuned.pc $(TO)/include/tuned.h $(TO)/include/tuned_calls.h
+	rm -f $(TO)/share/man/man1/autotune.1 $(TO)/share/man/man3/libtuned.3
+	rm -rf $(TO)/share/autotune/templates $(TO)/share/doc/libtuned
+	rmdir $(TO)/share/autotune 2>/dev/null || true
+.PHONY: install uninstall
 
 clean:
 	rm -rf $(B)
 .PHONY: clean
 
--include $(OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TESTS:%=%.d)
+-include $(OBJ:.o=.d) $(CALLS_OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TESTS:%=%.d)

@@ -23,13 +23,12 @@ enum { APPLICATION_ID = 0x4174756e }; /* "Atun" */
 /* ---- the connection -----------------------------------------------------------------------------
  */
 
-static int execute(db *d, const char *sql, err *e) {
+int db_execute(db *d, const char *sql, err *e) {
   int rc = sqlite3_exec(d->sql, sql, NULL, NULL, NULL);
   return rc ? db_fail(d, rc, e) : 0;
 }
 
-/* The path as a URI, so that no name ("file:x", "a?b") means anything else to SQLite. */
-static void add_uri(str *s, const char *path) {
+void db_add_uri(str *s, const char *path) {
   str_add(s, *path == '/' ? "file://" : "file:");
   for (; *path; path++) {
     str_addf(s, strchr("?#%", *path) ? "%%%02x" : "%c", (unsigned char)*path);
@@ -38,7 +37,7 @@ static void add_uri(str *s, const char *path) {
 
 static int connect(db *d, int flags, const char *parameters, err *e) {
   str uri = {0};
-  add_uri(&uri, d->path);
+  db_add_uri(&uri, d->path);
   str_add(&uri, parameters);
   int rc = SQLITE_NOMEM;
   if (!uri.failed) {
@@ -53,7 +52,7 @@ static int connect(db *d, int flags, const char *parameters, err *e) {
   sqlite3_limit(d->sql, SQLITE_LIMIT_LENGTH, DB_MAX_BULK + DB_MAX_TEXT);
   sqlite3_db_config(d->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
-  return execute(d, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", e);
+  return db_execute(d, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", e);
 }
 
 /* touch -- the first read shows what opening did not: SQLite opens files lazily */
@@ -108,12 +107,12 @@ static int apply(db *d, const char *const *all, int n, err *e) {
   int version;
   TRY(identify(d, n, &version, e)); /* again: another process may have been here first */
   for (int i = version; i < n; i++) {
-    TRY(execute(d, all[i], e));
+    TRY(db_execute(d, all[i], e));
   }
   char stamp[96];
   snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
            APPLICATION_ID, n);
-  return execute(d, stamp, e);
+  return db_execute(d, stamp, e);
 }
 
 int db_migrate(db *d, const char *const *all, int n, err *e) {
@@ -151,10 +150,10 @@ static int ask_wal_patiently(db *d, bool *granted) {
 static int take_back_wal(db *d, err *e) {
   disconnect(d);
   TRY(connect(d, SQLITE_OPEN_READWRITE, "", e));
-  return execute(d,
-                 "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;"
-                 "PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_schema",
-                 e);
+  return db_execute(d,
+                    "PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = DELETE;"
+                    "PRAGMA locking_mode = NORMAL; SELECT 1 FROM sqlite_schema",
+                    e);
 }
 
 /* With a log, NORMAL is what survives a kill at any moment, and a power failure costs at most the
@@ -170,11 +169,11 @@ static int use_wal(db *d, err *e) {
     return db_fail(d, rc, e);
   }
   if (granted) {
-    return execute(d, "PRAGMA synchronous = NORMAL", e);
+    return db_execute(d, "PRAGMA synchronous = NORMAL", e);
   }
   d->note = "this file system cannot keep a write-ahead log, so readers and the writer of the "
             "database wait for each other; a local disk would not (name one with --db)";
-  return execute(d, "PRAGMA synchronous = FULL", e);
+  return db_execute(d, "PRAGMA synchronous = FULL", e);
 }
 
 /* ---- opening ----------------------------------------------------------------------------------

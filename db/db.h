@@ -151,9 +151,34 @@ typedef struct db_problem { /* one tuned problem and its best, for lists */
 /* db_problems -- by family and device, oldest first; family NULL: all. Strings in the arena */
 int db_problems(db *d, const char *family, arena *a, db_problem **rows, size_t *n, err *e);
 
+typedef struct db_known { /* the best of one tuned problem, as a guess for another */
+  const char *device_key;
+  int sms;
+  const char *problem, *config;
+  const char *image;       /* key; NULL when there is none */
+  double median, modelled; /* seconds; as in db_result */
+} db_known;
+/* db_known_list -- the best of every problem of a template on the device with this key, and on
+ * those of compute capability `cc`; of the `most` newest problems. In no order. Strings in the
+ * arena out  rows[most], *n */
+int db_known_list(db *d, const char *template_hash, const char *device_key, int cc, size_t most,
+                  arena *a, db_known *rows, size_t *n, err *e);
+/* db_changes -- a number that is another one after somebody else has written */
+int db_changes(db *d, int64_t *number, err *e);
+
 /* db_counts -- trials of a problem, n[status]; reads an index only */
 int db_counts(db *d, int64_t template_id, int64_t device_id, const char *problem,
               int64_t n[DB_STATUSES], err *e);
+
+/* db_merge -- add every fact of another database that is not there yet, in one transaction; nothing
+ * is lost, and doing it twice changes nothing. Of a configuration measured in both, the final
+ * result counts before a first look, and the later one of a kind. err  ERR_DB  the other one is not
+ * sound, or not one of ours */
+int db_merge(db *d, const char *path, err *e);
+/* db_prune -- drop the images, nearly all the bytes of the file, of all but the `keep` best
+ * configurations of each problem, and give the space back. What was measured stays.
+ *   out  *n  images dropped */
+int db_prune(db *d, int keep, int64_t *n, err *e);
 
 enum { DB_TABLES = 10 };
 typedef struct db_stats {

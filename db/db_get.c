@@ -15,8 +15,7 @@ static db_status status_parse(db_query *q, const char *name) {
   return DB_INVALID;
 }
 
-/* room -- space for one more row in an array that lives in an arena and doubles when full. */
-static void *room(db_query *q, arena *a, void *rows, size_t n, size_t nbytes) {
+void *db_room(db_query *q, arena *a, void *rows, size_t n, size_t nbytes) {
   bool full = (n & (n - 1)) == 0; /* at 0 and at each power of two */
   if (!full) {
     return rows;
@@ -111,7 +110,7 @@ int db_results(db *d, int64_t template_id, int64_t device_id, const char *proble
                       "ORDER BY status <> 'ok', rank IS NULL, rank, sec, trial",
                       e);
   in_problem(&q, template_id, device_id, problem);
-  while (db_row(&q) && (*rows = room(&q, a, *rows, *n, sizeof **rows))) {
+  while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
     read_result(&q, a, &(*rows)[(*n)++]);
   }
   return db_done(&q);
@@ -183,7 +182,7 @@ int db_problems(db *d, const char *family, arena *a, db_problem **rows, size_t *
              "WHERE ?1 IS NULL OR m.family = ?1 ORDER BY m.family, v.key, p.id",
              e);
   db_in_text(&q, family);
-  while (db_row(&q) && (*rows = room(&q, a, *rows, *n, sizeof **rows))) {
+  while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
     read_problem(&q, a, &(*rows)[(*n)++]);
   }
   return db_done(&q);

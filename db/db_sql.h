@@ -72,6 +72,10 @@ int db_run(db_query *q);
  *   err  ERR_NOTFOUND  no row; no message */
 int db_first_int(db_query *q, int64_t *value);
 
+/* db_room -- space for one more row in an array that lives in an arena and doubles when full; NULL
+ * when out of memory, which sticks to the query */
+void *db_room(db_query *q, arena *a, void *rows, size_t n, size_t nbytes);
+
 /* db_begin ... db_end -- what is between is stored whole or not at all.
  *   code  of what happened since db_begin: 0 commits, anything else rolls back and is returned */
 int db_begin(db *d, err *e);
@@ -81,6 +85,12 @@ int db_end(db *d, int code, err *e);
 int db_fail(db *d, int rc, err *e);
 /* db_damaged -- the same for what SQLite did not notice */
 int db_damaged(db *d, const char *what, err *e);
+
+/* db_execute -- statements without arguments or answers, which need not be literals */
+int db_execute(db *d, const char *sql, err *e);
+/* db_add_uri -- append a path as a URI, so that no name ("file:x", "a?b") means anything else */
+struct str;
+void db_add_uri(struct str *s, const char *path);
 
 /* db_migrate -- bring an empty or older file to the version after the n-th step, in one
  * transaction. err  ERR_DB  another program's file, a newer one, or a step failed; nothing has

@@ -1,6 +1,7 @@
 #!/bin/sh
 # embed.sh FILE... -- C on standard output that builds the files into the library as text, each
-# followed by a NUL: what lies in templates/ as gen_builtin[], device code of the runtime as rt_kit[].
+# followed by a NUL: what lies in templates/ as gen_builtin[], device code of the runtime as rt_kit[],
+# shipped results as serve_presets[].
 set -eu
 table() { # $1: symbol, $2: folder, then the files
   symbol=$1 folder=$2
@@ -15,6 +16,7 @@ table() { # $1: symbol, $2: folder, then the files
 }
 echo '#include "gen.h"'
 echo '#include "kit.h"'
+echo '#include "serve_presets.h"'
 i=0
 for f; do
   echo "static const unsigned char file$i[] = {"
@@ -24,3 +26,4 @@ for f; do
 done
 table gen_builtin templates "$@"
 table rt_kit runtime/run "$@"
+table serve_presets db/presets "$@"

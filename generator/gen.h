@@ -187,6 +187,9 @@ void gen_instance_free(gen_instance *g);
  *   err  ERR_USAGE     a requirement fails; the message is its reason and expression
  *        ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_check(gen_instance *g, const gen_config *c, err *e);
+/* gen_config_failing -- the same as a number: the first requirement that fails, n_requirements when
+ * none does. err ERR_TEMPLATE  an expression could not be evaluated */
+int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e);
 
 typedef struct gen_space gen_space; /* the valid points, enumerated */
 

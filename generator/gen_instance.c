@@ -227,23 +227,39 @@ void gen_instance_free(gen_instance *g) {
 typedef struct trial {
   gen_instance *g;
   const gen_config *c;
+  size_t failed; /* the first requirement that does; n_requirements: none */
 } trial;
 
-static void check(gen_box *b, void *ud) {
+static void find_failed(gen_box *b, void *ud) {
   trial *k = ud;
   const tmpl *t = k->g->t;
   gen_bind(k->g, k->c);
-  for (size_t i = 0; i < t->pub.n_requirements; i++) {
-    gen_derive_for(k->g, t->requirements[i]);
-    if (!gen_expr_condition(b, t->requirements[i])) {
-      const gen_pair *p = &t->pub.requirements[i];
-      gen_fail(b, ERR_USAGE, (gen_line){0}, "%s (%s)", p->name, p->expression);
+  for (k->failed = 0; k->failed < t->pub.n_requirements; k->failed++) {
+    gen_derive_for(k->g, t->requirements[k->failed]);
+    if (!gen_expr_condition(b, t->requirements[k->failed])) {
+      return;
     }
   }
   gen_derive_all(k->g, k->c);
 }
 
+static void check(gen_box *b, void *ud) {
+  trial *k = ud;
+  find_failed(b, k);
+  if (k->failed < k->g->t->pub.n_requirements) {
+    const gen_pair *p = &k->g->t->pub.requirements[k->failed];
+    gen_fail(b, ERR_USAGE, (gen_line){0}, "%s (%s)", p->name, p->expression);
+  }
+}
+
 int gen_config_check(gen_instance *g, const gen_config *c, err *e) {
-  trial k = {g, c};
+  trial k = {.g = g, .c = c};
   return gen_box_run(&g->t->box, check, &k, false, e);
+}
+
+int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e) {
+  trial k = {.g = g, .c = c};
+  TRY(gen_box_run(&g->t->box, find_failed, &k, false, e));
+  *failing = k.failed;
+  return 0;
 }

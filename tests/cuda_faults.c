@@ -207,6 +207,24 @@ static void test_every_failure(void **state) {
   *driver = (fake_driver){.smem = 49152};
 }
 
+/* Whatever is called, and whichever call of the driver fails, the thread keeps its own context. */
+static void test_visits(void **state) {
+  (void)state;
+  void *const other = (void *)0x2000;
+  int k = 0, rc;
+  do {
+    bool dead = false;
+    *driver = (fake_driver){.smem = 49152, .fail_at = k, .result = k % 2 ? 1 : 700};
+    set_context(other);
+    rc = whole_life(&dead, NULL);
+    assert_ptr_equal(get_context(), other);
+    k++;
+  } while (k == 1 || rc || driver->calls >= k - 1);
+  assert_true(k > 50);
+  set_context(NULL);
+  *driver = (fake_driver){.smem = 49152};
+}
+
 static void test_messages(void **state) {
   (void)state;
   rt_device *d = open_device();
@@ -253,7 +271,7 @@ int main(void) {
       cmocka_unit_test(test_adopt_unloaded), cmocka_unit_test(test_info),
       cmocka_unit_test(test_threads),        cmocka_unit_test(test_adopt),
       cmocka_unit_test(test_every_failure),  cmocka_unit_test(test_death),
-      cmocka_unit_test(test_messages),
+      cmocka_unit_test(test_visits),         cmocka_unit_test(test_messages),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

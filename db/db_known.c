@@ -1,0 +1,43 @@
+/* db_known.c -- what is tuned on devices of one kind: the source of a guess for other sizes. */
+#include <string.h>
+
+#include "db_sql.h"
+
+static void read_known(db_query *q, arena *a, db_known *k) {
+  k->device_key = db_out_text(q, a);
+  k->sms = (int)db_out_int(q);
+  k->problem = db_out_text(q, a);
+  k->config = db_out_text(q, a);
+  k->image = db_out_text_or_null(q, a);
+  k->median = db_out_real(q);
+  k->modelled = db_out_real(q);
+}
+
+/* The newest problems are picked from the index alone, before anything else is read of them. */
+int db_known_list(db *d, const char *template_hash, const char *device_key, int cc, size_t most,
+                  arena *a, db_known *rows, size_t *n, err *e) {
+  *n = 0;
+  db_query q = db_ask(d,
+                      "SELECT v.key, v.sms, p.text, t.config, t.image,"
+                      " iif(s.rank < 2, s.sec, 0.0), iif(s.rank = 2, s.sec, 0.0) "
+                      "FROM (SELECT id, device, text FROM problem"
+                      "  WHERE template = (SELECT id FROM template WHERE hash = ?1)"
+                      "   AND device IN (SELECT id FROM device WHERE key = ?2 OR cc = ?3)"
+                      "  ORDER BY id DESC LIMIT ?4) AS p"
+                      " JOIN winner AS w ON w.problem_id = p.id JOIN trial AS t ON t.id = w.trial"
+                      " JOIN standing AS s ON s.trial = t.id JOIN device AS v ON v.id = p.device",
+                      e);
+  db_in_text(&q, template_hash);
+  db_in_text(&q, device_key);
+  db_in_int(&q, cc);
+  db_in_int(&q, (int64_t)most);
+  while (*n < most && db_row(&q)) {
+    read_known(&q, a, &rows[(*n)++]);
+  }
+  return db_done(&q);
+}
+
+int db_changes(db *d, int64_t *number, err *e) {
+  db_query q = db_ask(d, "PRAGMA data_version", e);
+  return db_first_int(&q, number);
+}

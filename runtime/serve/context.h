@@ -1,0 +1,90 @@
+/* context.h -- what a tuned_context holds; for the files of this folder.
+ *
+ * Two tables are read without a lock: `kernels`, from a problem's key to its kernel, and
+ * `workspaces`, from a kernel and a stream to the scratch memory used there. Everything else,
+ * finding a kernel included, happens under `lock`.
+ */
+#ifndef SERVE_CONTEXT_H
+#define SERVE_CONTEXT_H
+
+#include <pthread.h>
+
+#include "compile.h"
+#include "db.h"
+#include "device.h"
+#include "run.h"
+#include "serve_call.h"
+#include "serve_known.h"
+#include "serve_table.h"
+
+typedef struct serve_family { /* a template in use */
+  struct serve_family *next;
+  char *name; /* as asked for: "sgemm" or a path */
+  gen_template *t;
+  serve_known known;
+} serve_family;
+
+typedef struct serve {
+  unsigned forks; /* serve_forks when it was opened */
+  pthread_mutex_t lock;
+  rt_device *device;
+  pthread_mutex_t turn; /* held around device calls when the device takes one thread at a time */
+  bool one_at_a_time;
+  str device_key;
+  db *db;                /* NULL: no database file */
+  rt_compiler *compiler; /* NULL until something must be compiled */
+  gen_options options;
+  char *folders;           /* what options.folders points into */
+  const gen_file *presets; /* serve_presets; a test may have its own */
+  serve_family *families;
+  tuned_kernel *newest; /* every kernel, newest first */
+  serve_table kernels;
+  serve_table workspaces;
+  serve_table images; /* from an image's key, and from the hash of its source, to the first kernel
+                         of it: other sizes share it */
+} serve;
+
+typedef enum serve_need {
+  SERVE_FIXED,  /* the problem says its value: args[i] may be NULL */
+  SERVE_GIVEN,  /* args[i] must point at a value */
+  SERVE_ADDRESS /* and that value is an address that must not be NULL */
+} serve_need;
+
+struct tuned_kernel {
+  tuned_kernel *next;
+  serve *owner;
+  const gen_template *t;
+  rt_loaded *loaded;
+  size_t n_launches;       /* 0: an empty problem, nothing to do */
+  const serve_need *needs; /* per argument of the template */
+  tuned_kernel_info info;
+  arena memory; /* all of the above and the texts */
+};
+
+/* serve_of -- the open context behind a handle.
+ *   err  ERR_USAGE  NULL, closed, or opened before a fork */
+int serve_of(tuned_context *ctx, serve **s, err *e);
+/* serve_check_fork -- neither CUDA nor SQLite works in the child of a fork; a counter that the fork
+ * raises in the child tells, at the cost of a load. err ERR_USAGE */
+int serve_check_fork(const serve *s, err *e);
+/* serve_turn_take, _end -- around a device call; nothing where the device is a GPU */
+void serve_turn_take(serve *s);
+void serve_turn_end(serve *s);
+
+/* serve_family_get -- under the lock; borrowed until the context is closed */
+int serve_family_get(serve *s, const char *name, gen_template **t, err *e);
+/* serve_kernel_get -- the kernel of a complete problem, found or made; under the lock */
+int serve_kernel_get(serve *s, gen_template *t, const gen_problem *p, tuned_kernel **k, err *e);
+void serve_kernel_free(tuned_kernel *k);
+/* serve_remember -- the key leads to the kernel from now on; under the lock */
+int serve_remember(serve *s, const void *key, size_t nbytes, tuned_kernel *k, err *e);
+
+/* serve_launch -- check the arguments and launch; takes no lock, except that kernels with a
+ * workspace take that workspace's */
+int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
+void serve_workspaces_free(serve *s);
+
+/* serve_report -- an error object of ours as the caller's; returns its code. `to` may be NULL. */
+int serve_report(tuned_error *to, const err *e);
+
+#endif

@@ -1,0 +1,133 @@
+/* serve_call.c -- behind the typed calls: from a key of words to a launch.
+ *
+ * A problem met before costs a look into the table; a new one is written out as a problem of the
+ * generator's, found or built, and remembered. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "context.h"
+
+/* ---- a problem not met before --------------------------------------------------------------- */
+
+static bool find_field(const gen_template *t, const char *name, size_t *i) {
+  for (*i = 0; *i < t->n_fields; (*i)++) {
+    if (!strcmp(t->fields[*i].name, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static int unknown_choice(const serve_call *call, const gen_field *f, err *e) {
+  str names = {0};
+  for (size_t i = 0; i < f->n_names; i++) {
+    str_addf(&names, "%s%s", i ? ", " : "", f->names[i]);
+  }
+  err_set(e, ERR_USAGE, "%s: %s must be one of %s", call->function, f->name, str_text(&names));
+  str_clear(&names);
+  return ERR_USAGE;
+}
+
+/* src  gen_value: an integer, or the index of a name */
+static int set_field(const serve_call *call, const gen_field *f, int64_t word, gen_value *v,
+                     err *e) {
+  if (!f->names) {
+    v->i = word;
+    return 0;
+  }
+  for (size_t i = 0; i < f->n_names; i++) {
+    if (serve_word(f->names[i]) == word) {
+      v->i = (int64_t)i;
+      v->s = f->names[i];
+      return 0;
+    }
+  }
+  return unknown_choice(call, f, e);
+}
+
+static int problem_of(const serve_call *call, gen_template *t, const int64_t *words, gen_problem *p,
+                      err *e) {
+  bool given[GEN_MAX_FIELDS] = {0};
+  for (size_t i = 0; i < call->n_fields; i++) {
+    size_t at;
+    if (!find_field(t, call->fields[i], &at)) {
+      return err_set(e, ERR_USAGE, "%s has no field %s", t->path, call->fields[i]);
+    }
+    TRY(set_field(call, &t->fields[at], words[i], &p->values[at], e));
+    given[at] = true;
+  }
+  return gen_problem_complete(t, p, given, e);
+}
+
+static int family_of(serve *s, const serve_call *call, gen_template **t, err *e) {
+  char signature[HASH_TEXT];
+  TRY(serve_family_get(s, call->family, t, e));
+  serve_signature(*t, signature);
+  if (strcmp(signature, call->signature)) {
+    return err_set(e, ERR_USAGE,
+                   "%s: the template %s has other fields or arguments than this call was made for; "
+                   "use tuned_find and tuned_launch",
+                   call->function, (*t)->path);
+  }
+  return 0;
+}
+
+static int find_locked(serve *s, const serve_call *call, const int64_t *key, size_t nbytes,
+                       tuned_kernel **k, err *e) {
+  gen_template *t;
+  gen_problem p = {0};
+  if ((*k = serve_table_get(&s->kernels, key, nbytes))) {
+    return 0; /* another thread was first */
+  }
+  TRY(family_of(s, call, &t, e));
+  TRY(problem_of(call, t, key + 1, &p, e));
+  TRY(serve_kernel_get(s, t, &p, k, e));
+  return serve_remember(s, key, nbytes, *k, e);
+}
+
+static int find(serve *s, const serve_call *call, const int64_t *key, size_t nbytes,
+                tuned_kernel **k, err *e) {
+  pthread_mutex_lock(&s->lock);
+  const int rc = find_locked(s, call, key, nbytes, k, e);
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}
+
+/* ---- every call ----------------------------------------------------------------------------- */
+
+static int call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,
+                       tuned_stream stream, const void *const *args, err *e) {
+  serve *s;
+  TRY(serve_of(ctx, &s, e));
+  const size_t nbytes = (call->n_fields + 1) * sizeof *key;
+  tuned_kernel *k = serve_table_get(&s->kernels, key, nbytes);
+  if (!k) {
+    TRY(find(s, call, key, nbytes, &k, e));
+  }
+  return serve_launch(k, stream, args, e);
+}
+
+int serve_call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,
+                      tuned_stream stream, const void *const *args, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  call_launch(ctx, call, key, stream, args, &e);
+  return serve_report(error, &e);
+}
+
+int serve_refuse_range(tuned_error *error, const char *function, const char *arg, int64_t value,
+                       int64_t min, int64_t max) {
+  err e;
+  err_clear(&e);
+  err_set(&e, ERR_USAGE, "%s: %s is %lld; it must lie between %lld and %lld", function, arg,
+          (long long)value, (long long)min, (long long)max);
+  return serve_report(error, &e);
+}
+
+int serve_refuse_requirement(tuned_error *error, const char *function, const char *reason,
+                             const char *expression) {
+  err e;
+  err_clear(&e);
+  err_set(&e, ERR_USAGE, "%s: %s (required: %s)", function, reason, expression);
+  return serve_report(error, &e);
+}

@@ -1,0 +1,32 @@
+/* serve_call.h -- what the typed calls are made of.
+ *
+ * The typed calls (tuned_calls.c, written by calls.c at build time) check their arguments, gather
+ * the problem's fields into a key of 64-bit words, and hand over. What a found kernel costs beyond
+ * the driver's launch is spent here: hash the key, read the table, fill the operands.
+ */
+#ifndef SERVE_CALL_H
+#define SERVE_CALL_H
+
+#include "serve_words.h"
+#include "tuned.h"
+
+typedef struct serve_call { /* one family's typed call; static data of tuned_calls.c */
+  const char *family;
+  const char *function;      /* "tuned_saxpy" */
+  const char *const *fields; /* the fields that the call gives, in the key's order */
+  size_t n_fields;
+  const char *signature; /* serve_signature of the template it was made from */
+} serve_call;
+
+/* serve_call_launch -- find (once) and launch.
+ *   in  key   the address of `call`, then a word per field, in call->fields' order
+ *       args  as for tuned_launch */
+int serve_call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,
+                      tuned_stream stream, const void *const *args, tuned_error *err);
+/* What a typed call refuses before it looks for a kernel. */
+int serve_refuse_range(tuned_error *err, const char *function, const char *arg, int64_t value,
+                       int64_t min, int64_t max);
+int serve_refuse_requirement(tuned_error *err, const char *function, const char *reason,
+                             const char *expression);
+
+#endif

@@ -1,0 +1,253 @@
+#define _GNU_SOURCE
+#include "serve_choose.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+#include "serve_adapt.h"
+
+/* What a result from elsewhere is charged, in octaves: a neighbour twice as large or small in one
+ * field, tuned here, is worth as much as the same size tuned on another device. */
+static const double charge_of[] = {
+    [TUNED_EXACT] = 0, [TUNED_NEAREST] = 0, [TUNED_OTHER_DEVICE] = 1, [TUNED_PRESET] = 1.25};
+
+enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at some 20 us each */
+
+enum { ADAPT_MOST = 3 }; /* candidates that are adapted, at a millisecond or two each */
+
+static const double SAME_DISTANCE = 1e-9, ADAPTED_CHARGE = 1;
+
+typedef struct serve_adapted {
+  gen_config config;
+  int changed;
+} adapted;
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of host memory");
+}
+
+/* ---- distance ------------------------------------------------------------------------------- */
+
+/* Zero and negative values have a place too. */
+static double octaves(int64_t value) {
+  const double x = log2(1 + fabs((double)value));
+  return value < 0 ? -x : x;
+}
+
+static double problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values) {
+  double sum = 0;
+  for (size_t i = 0; i < t->n_fields; i++) {
+    const double d = octaves(p->values[i].i) - octaves(values[i]);
+    if (t->fields[i].names && p->values[i].i != values[i]) {
+      return INFINITY;
+    }
+    sum += t->fields[i].names ? 0 : d * d;
+  }
+  return sqrt(sum);
+}
+
+static double distance_of(const serve_choose *c, const serve_known_row *row) {
+  const double device = fabs(log2(row->sms)) + fabs(log2(row->bandwidth));
+  return problem_distance(c->t, c->p, row->values) + device + charge_of[row->origin];
+}
+
+/* ---- speed ---------------------------------------------------------------------------------- */
+
+/* The least time that the peak rates of a device allow, `sms` and `bandwidth` against ours. */
+static double floor_of(const serve_choose *c, const gen_plan *plan, double sms, double bandwidth) {
+  const rt_info *info = &c->s->device->info;
+  const double compute = plan->flops / (rt_peak_flops(info) * sms);
+  const double memory = plan->bytes / (rt_peak_bandwidth(info) * bandwidth);
+  return fmax(compute, memory);
+}
+
+static double floor_at(serve_choose *c, const gen_problem *p, const gen_config *config, double sms,
+                       double bandwidth) {
+  const gen_plan *plan;
+  gen_instance *g;
+  gen_number limits[RT_NUMBERS];
+  double sec = 0;
+  rt_numbers(&c->s->device->info, limits);
+  if (!gen_instance_new(c->t, p, limits, RT_NUMBERS, &g, NULL)) {
+    sec = gen_plan_make(g, config, c->memory, &plan, NULL) ? 0 : floor_of(c, plan, sms, bandwidth);
+    gen_instance_free(g);
+  }
+  return sec;
+}
+
+/* How far from the peak the row's own problem stayed there: its time over the least; 0: not known.
+ */
+static double slowness(serve_choose *c, serve_known_row *row, const gen_config *config) {
+  gen_problem p;
+  if (!(row->sec > 0) || gen_problem_parse(c->t, row->problem, &p, NULL)) {
+    return 0;
+  }
+  if (row->floor_sec <= 0) {
+    row->floor_sec = floor_at(c, &p, config, row->sms, row->bandwidth);
+  }
+  return row->floor_sec > 0 ? row->sec / row->floor_sec : 0;
+}
+
+/* ---- the nearest ---------------------------------------------------------------------------- */
+
+/* The exact one has had its turn. */
+static bool was_exact(const serve_choose *c, const serve_known_row *row) {
+  return row->origin == TUNED_NEAREST && !strcmp(row->problem, c->problem);
+}
+
+static int measure_distances(serve_choose *c, err *e) {
+  TRY(serve_known_read(c->s, c->t, c->known, e));
+  c->distance = ARENA_ARRAY(c->memory, double, c->known->n + 1);
+  c->adapted = ARENA_ARRAY(c->memory, adapted *, c->known->n + 1);
+  for (size_t i = 0; c->distance && i < c->known->n; i++) {
+    const serve_known_row *row = &c->known->rows[i];
+    c->distance[i] = was_exact(c, row) ? INFINITY : distance_of(c, row);
+  }
+  return c->distance && c->adapted ? 0 : no_room(e);
+}
+
+/* A walk per candidate looked at, and mostly the first will do. */
+static size_t nearest(const serve_choose *c) {
+  size_t best = c->known->n;
+  double least = INFINITY;
+  for (size_t i = 0; i < c->known->n; i++) {
+    if (c->distance[i] < least) {
+      least = c->distance[i];
+      best = i;
+    }
+  }
+  return best;
+}
+
+static bool valid(serve_choose *c, const char *config, gen_config *out) {
+  return !gen_config_parse(c->t, config, out, NULL) && !gen_config_check(c->g, out, NULL);
+}
+
+static bool valid_row(serve_choose *c, size_t i, gen_config *config) {
+  if (c->adapted[i]) {
+    *config = c->adapted[i]->config;
+    return true;
+  }
+  c->n_looked++;
+  return valid(c, c->known->rows[i].config, config);
+}
+
+/* A row that does not fit comes again farther away, changed so that it does, or never. */
+static void adapt_or_drop(serve_choose *c, size_t i) {
+  adapted *a = c->n_adapted++ < ADAPT_MOST ? ARENA_ARRAY(c->memory, adapted, 1) : NULL;
+  if (a && !gen_config_parse(c->t, c->known->rows[i].config, &a->config, NULL) &&
+      serve_adapt(c->t, c->g, &a->config, &a->changed)) {
+    c->adapted[i] = a;
+    c->distance[i] += ADAPTED_CHARGE;
+  } else {
+    c->distance[i] = INFINITY;
+  }
+}
+
+/* Among those just as near as row i: the one closest to its device's peak. The others stay. */
+static size_t fastest_beside(serve_choose *c, size_t i, gen_config *config) {
+  double least = 0;
+  const double near = c->distance[i];
+  for (size_t j = i + 1; j < c->known->n && c->n_looked < LOOK_MOST; j++) {
+    gen_config other;
+    if (fabs(c->distance[j] - near) > SAME_DISTANCE || !valid_row(c, j, &other)) {
+      continue;
+    }
+    const double slow = slowness(c, &c->known->rows[j], &other);
+    least = least > 0 ? least : slowness(c, &c->known->rows[i], config);
+    if (slow > 0 && (slow < least || !(least > 0))) {
+      least = slow;
+      i = j;
+      *config = other;
+    }
+  }
+  return i;
+}
+
+static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_pick *pick) {
+  serve_known_row *row = &c->known->rows[i];
+  const double slow = slowness(c, row, config);
+  const double least = slow > 0 ? floor_at(c, c->p, config, 1, 1) : 0;
+  *pick = (serve_pick){.config = *config,
+                       .origin = row->origin,
+                       .problem = row->problem,
+                       .device_key = row->device_key,
+                       .image = row->image,
+                       .sec = slow * least,
+                       .measured = row->measured,
+                       .changed = c->adapted[i] ? c->adapted[i]->changed : 0};
+  c->distance[i] = INFINITY;
+}
+
+static bool next_nearest(serve_choose *c, serve_pick *pick) {
+  size_t i;
+  while (c->n_looked < LOOK_MOST && (i = nearest(c)) < c->known->n) {
+    gen_config config;
+    if (valid_row(c, i, &config)) {
+      take_row(c, fastest_beside(c, i, &config), &config, pick);
+      return true;
+    }
+    adapt_or_drop(c, i);
+  }
+  return false;
+}
+
+/* ---- the ends of the list ------------------------------------------------------------------- */
+
+/* A stored configuration that this template does not accept is as good as none. */
+static int find_exact(serve_choose *c, serve_pick *pick, bool *found, err *e) {
+  db_result best;
+  err why = {0};
+  *found = false;
+  if (!c->s->db) {
+    return 0;
+  }
+  const char *key = str_text(&c->s->device_key);
+  const int rc = db_best(c->s->db, c->t->hash, key, c->problem, c->memory, &best, &why);
+  if (rc) {
+    return rc == ERR_NOTFOUND ? 0 : err_at(e, rc, why.place, "%s", why.message);
+  }
+  *pick = (serve_pick){.origin = TUNED_EXACT,
+                       .problem = best.t.problem,
+                       .device_key = key,
+                       .image = best.t.image,
+                       .sec = best.median > 0 ? best.median : best.modelled,
+                       .measured = best.median > 0};
+  *found = valid(c, best.t.config, &pick->config);
+  return 0;
+}
+
+static int take_default(serve_choose *c, serve_pick *pick, err *e) {
+  *pick = (serve_pick){.origin = TUNED_DEFAULT};
+  gen_config_default(c->t, &pick->config);
+  return gen_config_check(c->g, &pick->config, e);
+}
+
+enum { EXACT, NEAR, REST, DEFAULT, END };
+
+int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
+  bool found = false;
+  if (c->step == EXACT) {
+    c->step = NEAR;
+    TRY(find_exact(c, pick, &found, e));
+  }
+  if (!found && c->step == NEAR) {
+    c->step = REST;
+    TRY(measure_distances(c, e));
+  }
+  if (!found && c->step == REST) {
+    found = next_nearest(c, pick);
+    c->step = found ? REST : DEFAULT;
+  }
+  if (!found && c->step == DEFAULT) {
+    c->step = END;
+    return take_default(c, pick, e);
+  }
+  return found ? 0 : ERR_NOTFOUND;
+}
+
+void serve_choose_default(serve_choose *c) {
+  c->step = c->step == END ? END : DEFAULT;
+}

@@ -1,0 +1,48 @@
+/* serve_choose.h -- which configuration a problem gets: the candidates in order, best guess first.
+ *
+ * Exactly this problem on this device comes first, the template's default last. Between them stand
+ * the tuned problems of the family by their distance: in octaves, the root of the summed squares
+ * over the integer fields (an octave is a factor of two), plus a charge for what was tuned
+ * elsewhere. So this device's own results win among comparable ones, and yet a size tuned elsewhere
+ * beats a much farther one tuned here. Fields that are names, a transposition or a type, must be
+ * equal. Of two at the same distance the one that comes nearer to its device's peak goes first. One
+ * whose configuration does not fit is adapted (serve_adapt.h), which puts it an octave farther
+ * away. */
+#ifndef SERVE_CHOOSE_H
+#define SERVE_CHOOSE_H
+
+#include "serve_known.h"
+
+typedef struct serve_pick { /* a configuration that is valid for the problem */
+  gen_config config;
+  tuned_origin origin;
+  const char *problem, *device_key; /* it was tuned for; NULL for the default */
+  const char *image;                /* stored with it; NULL: none */
+  double sec;                       /* expected here; 0: not known */
+  bool measured;
+  int changed; /* parameters, to make it valid here */
+} serve_pick;
+
+typedef struct serve_choose { /* while one problem's kernel is being found */
+  struct serve *s;
+  gen_template *t;
+  const gen_problem *p;
+  gen_instance *g;
+  const char *problem;
+  serve_known *known;
+  arena *memory;
+  int step;
+  double *distance;               /* per known row; infinite: not eligible, or tried already */
+  struct serve_adapted **adapted; /* per known row; NULL: as it is */
+  size_t n_looked, n_adapted;
+} serve_choose;
+
+/* serve_choose_next -- the next candidate whose requirements hold; texts live as long as the arena
+ * and what is known.
+ *   err  ERR_NOTFOUND  the default was the last one, no message
+ *        else the database can't be read, or the default itself is not valid */
+int serve_choose_next(serve_choose *c, serve_pick *pick, err *e);
+/* serve_choose_default -- leave out all but the default */
+void serve_choose_default(serve_choose *c);
+
+#endif

@@ -1,0 +1,51 @@
+/* serve_known.h -- what is known about a family: every tuned problem that may tell something about
+ * another one on this device, from the database and from the presets built into the library.
+ *
+ * Read once per family and again after somebody wrote the database; so a new size costs a walk over
+ * an array. Bounded: of a larger database the newest problems are taken. */
+#ifndef SERVE_KNOWN_H
+#define SERVE_KNOWN_H
+
+#include "db.h"
+#include "gen.h"
+#include "tuned.h"
+
+enum { SERVE_KNOWN_MOST = 2048 }; /* rows kept of the database, and as many of the presets */
+
+typedef struct serve_known_row {
+  const int64_t *values; /* of the problem, in field order; choices by index */
+  const char *problem, *config, *device_key;
+  const char *image; /* stored with it; NULL: none */
+  tuned_origin origin;
+  double sec; /* of one launch there; 0: not known */
+  bool measured;
+  double sms, bandwidth; /* of the device it was tuned on, against this one: 1 is the same */
+  double floor_sec;      /* the least time that device allows; 0: not computed yet */
+} serve_known_row;
+
+typedef struct serve_known { /* all zero: nothing read yet */
+  arena memory;
+  serve_known_row *rows;
+  size_t n;
+  bool read;
+  int64_t changes; /* db_changes when it was read */
+} serve_known;
+
+struct serve;
+/* serve_known_read -- make it up to date
+ *   err  ERR_DB  the database can't be read */
+int serve_known_read(struct serve *s, gen_template *t, serve_known *k, err *e);
+void serve_known_clear(serve_known *k);
+
+typedef struct serve_known_source { /* a row as it is stored */
+  const char *device_key, *problem, *config, *image;
+  int sms;
+  double sec;
+  bool measured, preset;
+} serve_known_source;
+/* serve_known_add -- for those who read rows: take this one, unless it is of no use here. Its texts
+ * must live as long as k. Room for SERVE_KNOWN_MOST of each kind. */
+int serve_known_add(struct serve *s, gen_template *t, serve_known *k,
+                    const serve_known_source *from, err *e);
+
+#endif

@@ -1,0 +1,151 @@
+/* serve_launch.c -- the launch path of a found kernel, and the scratch memory it may need.
+ *
+ * Kernels without a workspace take no lock and share nothing that is written. A workspace belongs
+ * to one kernel on one stream, where launches follow each other; two threads that launch the same
+ * kernel on the same stream take turns, so that the stages of one launch are not split by
+ * another's. Workspaces are zeroed once and kept: kernels leave the counters in them as they found
+ * them. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "context.h"
+
+void serve_turn_take(serve *s) {
+  if (s->one_at_a_time) {
+    pthread_mutex_lock(&s->turn);
+  }
+}
+
+void serve_turn_end(serve *s) {
+  if (s->one_at_a_time) {
+    pthread_mutex_unlock(&s->turn);
+  }
+}
+
+/* ---- workspaces ----------------------------------------------------------------------------- */
+
+typedef struct workspace {
+  pthread_mutex_t turn;
+  rt_ptr at;
+} workspace;
+
+typedef struct workspace_key {
+  tuned_kernel *kernel;
+  tuned_stream stream;
+  pthread_t thread; /* of the per-thread default stream; else 0 */
+} workspace_key;
+
+/* CU_STREAM_PER_THREAD is one handle for a different stream in every thread. */
+static bool per_thread(tuned_stream stream) {
+  return (uintptr_t)stream == 2;
+}
+
+static workspace_key key_of(tuned_kernel *k, tuned_stream stream) {
+  return (workspace_key){
+      .kernel = k, .stream = stream, .thread = per_thread(stream) ? pthread_self() : 0};
+}
+
+static void workspace_free(serve *s, workspace *w) {
+  s->device->ops->release(s->device, w->at);
+  pthread_mutex_destroy(&w->turn);
+  free(w);
+}
+
+static int workspace_fill(tuned_kernel *k, const workspace_key *key, workspace *w, err *e) {
+  serve *s = k->owner;
+  const size_t nbytes = rt_loaded_workspace_nbytes(k->loaded);
+  TRY(s->device->ops->alloc(s->device, nbytes, &w->at, e));
+  TRY(s->device->ops->set(s->device, w->at, 0, nbytes, key->stream, e));
+  if (!serve_table_put(&s->workspaces, key, sizeof *key, w)) {
+    return err_set(e, ERR_NOMEM, "out of host memory");
+  }
+  return 0;
+}
+
+static int workspace_new(tuned_kernel *k, const workspace_key *key, workspace **out, err *e) {
+  workspace *w = calloc(1, sizeof *w);
+  if (!w) {
+    return err_set(e, ERR_NOMEM, "out of host memory");
+  }
+  pthread_mutex_init(&w->turn, NULL);
+  serve_turn_take(k->owner);
+  const int rc = workspace_fill(k, key, w, e);
+  if (rc) {
+    workspace_free(k->owner, w);
+  }
+  serve_turn_end(k->owner);
+  *out = w;
+  return rc;
+}
+
+static int workspace_get(tuned_kernel *k, tuned_stream stream, workspace **w, err *e) {
+  serve *s = k->owner;
+  const workspace_key key = key_of(k, stream);
+  if ((*w = serve_table_get(&s->workspaces, &key, sizeof key))) {
+    return 0;
+  }
+  pthread_mutex_lock(&s->lock);
+  int rc = 0;
+  if (!(*w = serve_table_get(&s->workspaces, &key, sizeof key))) {
+    rc = workspace_new(k, &key, w, e);
+  }
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}
+
+static void free_one(void *value, void *ud) {
+  workspace_free(ud, value);
+}
+
+void serve_workspaces_free(serve *s) {
+  serve_table_each(&s->workspaces, free_one, s);
+  serve_table_clear(&s->workspaces);
+}
+
+/* ---- launching ------------------------------------------------------------------------------ */
+
+static int refuse(const tuned_kernel *k, size_t i, const char *what, err *e) {
+  return err_set(e, ERR_USAGE, "%s: argument %s %s", k->t->name, k->t->args[i].name, what);
+}
+
+static int check(const tuned_kernel *k, const void *const *args, err *e) {
+  if (!args) {
+    return err_set(e, ERR_USAGE, "%s: args is NULL; give a pointer per argument", k->t->name);
+  }
+  for (size_t i = 0; i < k->t->n_args; i++) {
+    if (k->needs[i] != SERVE_FIXED && !args[i]) {
+      return refuse(k, i, "is missing", e);
+    }
+    if (k->needs[i] == SERVE_ADDRESS && !*(const rt_ptr *)args[i]) {
+      return refuse(k, i, "is a NULL address", e);
+    }
+  }
+  return 0;
+}
+
+static int launch(const tuned_kernel *k, tuned_stream stream, const void *const *args,
+                  rt_ptr workspace_at, err *e) {
+  serve_turn_take(k->owner);
+  const int rc = rt_loaded_launch_in(k->loaded, stream, args, workspace_at, e);
+  serve_turn_end(k->owner);
+  return rc;
+}
+
+static int launch_in_turn(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
+  workspace *w;
+  TRY(workspace_get(k, stream, &w, e));
+  pthread_mutex_lock(&w->turn);
+  const int rc = launch(k, stream, args, w->at, e);
+  pthread_mutex_unlock(&w->turn);
+  return rc;
+}
+
+int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
+  TRY(serve_check_fork(k->owner, e));
+  if (!k->n_launches) {
+    return 0; /* an empty problem */
+  }
+  TRY(check(k, args, e));
+  return k->info.workspace_nbytes ? launch_in_turn(k, stream, args, e)
+                                  : launch(k, stream, args, 0, e);
+}

@@ -1,0 +1,40 @@
+/* serve_math.h -- the helpers of templates' expressions, for expressions written out as C: whole
+ * numbers of 64 bits, as in Lua. Typed calls check their fields' ranges before they compute. */
+#ifndef SERVE_MATH_H
+#define SERVE_MATH_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+static inline int64_t tuned_min(int64_t a, int64_t b) {
+  return a < b ? a : b;
+}
+static inline int64_t tuned_max(int64_t a, int64_t b) {
+  return a > b ? a : b;
+}
+static inline int64_t tuned_abs(int64_t a) {
+  return a < 0 ? -a : a;
+}
+static inline int64_t tuned_ceildiv(int64_t a, int64_t b) {
+  return a / b + (a % b > 0);
+}
+static inline int64_t tuned_roundup(int64_t a, int64_t b) {
+  return tuned_ceildiv(a, b) * b;
+}
+static inline bool tuned_ispow2(int64_t a) {
+  return a > 0 && (a & (a - 1)) == 0;
+}
+static inline int64_t tuned_log2(int64_t a) {
+  return a > 0 ? 63 - __builtin_clzll((uint64_t)a) : 0;
+}
+
+/* the largest power of two that divides a and is at most `most` */
+static inline int64_t tuned_pow2div(int64_t a, int64_t most) {
+  int64_t p = 1;
+  while (p <= most / 2 && !(a & p)) {
+    p *= 2;
+  }
+  return p;
+}
+
+#endif

@@ -1,0 +1,55 @@
+#define _GNU_SOURCE
+#include "serve_presets.h"
+
+#include <string.h>
+
+#include "context.h"
+#include "db_text.h"
+
+static bool is_for(const serve *s, const gen_template *t, const db_line *l) {
+  return !strcmp(l->template.family, t->name) && l->template.version == t->version &&
+         l->device.cc == s->device->info.cc;
+}
+
+/* An edited template of the same version takes the configuration, which is checked like any other;
+ * the time was another text's. */
+static int add(serve *s, gen_template *t, serve_known *k, const db_line *l, err *e) {
+  const bool same = !strcmp(l->template.hash, t->hash);
+  const serve_known_source from = {.device_key = l->device.key,
+                                   .problem = l->problem,
+                                   .config = l->config,
+                                   .sms = l->device.sms,
+                                   .sec = same ? l->sec : 0,
+                                   .measured = same && l->kind != DB_KIND_MODEL,
+                                   .preset = true};
+  return serve_known_add(s, t, k, &from, e);
+}
+
+/* The cheap question first: most lines are about other families. */
+static bool mentions(const char *line, size_t n, const char *family) {
+  return *line != '#' && memmem(line, n, family, strlen(family));
+}
+
+static int read_file(serve *s, gen_template *t, serve_known *k, const gen_file *f, size_t *left,
+                     err *e) {
+  db_line l;
+  bool none;
+  for (const char *at = f->text, *end; *left && *at; at = *end ? end + 1 : end) {
+    end = strchrnul(at, '\n');
+    const size_t n = (size_t)(end - at), before = k->n;
+    if (mentions(at, n, t->name) && !db_text_read(at, n, &k->memory, &l, &none, NULL) && !none &&
+        is_for(s, t, &l)) {
+      TRY(add(s, t, k, &l, e));
+      *left -= k->n - before;
+    }
+  }
+  return 0;
+}
+
+int serve_presets_read(serve *s, gen_template *t, serve_known *k, err *e) {
+  size_t left = SERVE_KNOWN_MOST;
+  for (const gen_file *f = s->presets; f->name && left; f++) {
+    TRY(read_file(s, t, k, f, &left, e));
+  }
+  return 0;
+}

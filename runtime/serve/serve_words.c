@@ -1,0 +1,80 @@
+#include "serve_words.h"
+
+#include <ctype.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "gen.h"
+
+static bool taken(const char *name) {
+  static const char *const words =
+      " and args auto bool break call case catch char class const continue ctx default delete do "
+      "double else enum err explicit export extern false fields float for friend goto if inline "
+      "int kernels key long mutable namespace new none not operands operator or private protected "
+      "public rc register restrict return short signed sizeof static stream struct switch template "
+      "this throw true try typedef typename union unsigned using virtual void volatile while "
+      "workspaces xor ";
+  char word[SERVE_NAME + 2];
+  snprintf(word, sizeof word, " %s ", name);
+  return strstr(words, word) != NULL;
+}
+
+void serve_c_name(const char *name, char out[SERVE_NAME]) {
+  snprintf(out, SERVE_NAME, "%s%s", name, taken(name) ? "_" : "");
+}
+
+int64_t serve_word(const char *text) {
+  uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
+  if (!text) {
+    return 0; /* means no choice */
+  }
+  if (text[0] && !text[1]) {
+    return (unsigned char)text[0];
+  }
+  for (; *text; text++) {
+    hash = (hash ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+  }
+  return (int64_t)hash;
+}
+
+int64_t serve_word_letter(char letter, int upper, int real) {
+  const int low = tolower((unsigned char)letter);
+  const int word = real && low == 'c' ? 't' : low;
+  return upper ? toupper(word) : word;
+}
+
+static void add_field(str *s, const gen_field *f) {
+  str_addf(s, "field %s", f->name);
+  for (size_t i = 0; i < f->n_names; i++) {
+    str_addf(s, " %s", f->names[i]);
+  }
+  for (size_t i = 0; i < f->n_choices; i++) {
+    str_addf(s, " %lld", (long long)f->choices[i]);
+  }
+  str_addf(s, " %lld %lld\n", (long long)f->min, (long long)f->max);
+}
+
+static void add_pairs(str *s, const char *what, const gen_pair *p, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    str_addf(s, "%s %s: %s\n", what, p[i].name, p[i].expression);
+  }
+}
+
+void serve_signature(const gen_template *t, char out[HASH_TEXT]) {
+  str s = {0};
+  for (size_t i = 0; i < t->n_fields; i++) {
+    add_field(&s, &t->fields[i]);
+  }
+  for (size_t i = 0; i < t->n_args; i++) {
+    const gen_arg *a = &t->args[i];
+    str_addf(&s, "arg %s %s %d %d\n", a->name, a->type, (int)a->dir, a->value != NULL);
+  }
+  for (size_t i = 0; i < t->n_call; i++) {
+    str_addf(&s, "call %s\n", t->call[i]);
+  }
+  add_pairs(&s, "computed", t->call_fields, t->n_call_fields);
+  add_pairs(&s, "required", t->call_requirements, t->n_call_requirements);
+  hash_bytes(str_text(&s), s.n, out);
+  str_clear(&s);
+}

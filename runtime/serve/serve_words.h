@@ -1,0 +1,25 @@
+/* serve_words.h -- what the typed calls, and the program that writes them, must agree on. */
+#ifndef SERVE_WORDS_H
+#define SERVE_WORDS_H
+
+#include <stdint.h>
+
+struct gen_template;
+
+enum { SERVE_NAME = 72 };
+/* serve_c_name -- a template's name as a C parameter's: a word that C or C++ reserves, or that the
+ * functions we write use themselves, gets an underscore */
+void serve_c_name(const char *name, char out[SERVE_NAME]);
+
+/* A choice in a key is a word: one letter stands for itself, longer ones are hashed (FNV-1a).
+ * serve_word_letter folds the letter to the case that the template uses; `real` says that
+ * conjugation means nothing, so 'c' is 't'. */
+int64_t serve_word(const char *text);
+int64_t serve_word_letter(char letter, int upper, int real);
+
+/* serve_signature -- a digest of all that a typed call was made from: the fields and arguments with
+ * their types, the order, what is computed and checked. A user's template may take the place of a
+ * built-in one; the typed call serves it when the signatures agree. */
+void serve_signature(const struct gen_template *t, char out[33]); /* HASH_TEXT */
+
+#endif

@@ -1,0 +1,437 @@
+/* tuned.c -- the public calls: open and close a context, find, launch and describe a kernel, and
+ * the memory helpers. Each turns the caller's words into ours, and an err into a tuned_error. */
+#define _GNU_SOURCE
+#include "tuned.h"
+
+#include <assert.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "file.h"
+#include "serve_presets.h"
+
+static_assert(sizeof((tuned_error *)0)->message == sizeof((err *)0)->message, "same messages");
+static_assert(sizeof((tuned_error *)0)->place == sizeof((err *)0)->place, "same places");
+#define SAME_CODE(ours, theirs) static_assert((int)(ours) == (int)(theirs), "same codes")
+SAME_CODE(ERR_USAGE, TUNED_E_USAGE);
+SAME_CODE(ERR_DB, TUNED_E_DATABASE);
+SAME_CODE(ERR_LAUNCH, TUNED_E_LAUNCH);
+SAME_CODE(ERR_NOTFOUND, TUNED_E_NOTFOUND);
+SAME_CODE(ERR_INTERRUPTED, TUNED_E_INTERRUPTED);
+
+/* Handles are places in a static table, never freed, so that a closed context can be told from an
+ * open one without reading freed memory. They are handed out in turn, so that a closed one is not
+ * soon somebody else's. */
+enum { MAX_CONTEXTS = 256 };
+struct tuned_context {
+  _Atomic(serve *) open;
+};
+static struct tuned_context handles[MAX_CONTEXTS];
+static atomic_uint next_handle;
+
+static atomic_uint forks; /* between the process that first opened a context and this one */
+static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
+
+static void count_fork(void) {
+  atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+}
+
+static void start_watching(void) {
+  pthread_atfork(NULL, NULL, count_fork);
+}
+
+int serve_check_fork(const serve *s, err *e) {
+  if (s->forks == atomic_load_explicit(&forks, memory_order_relaxed)) {
+    return 0;
+  }
+  return err_set(
+      e, ERR_USAGE,
+      "the context was opened before a fork and can't be used in the child; open another "
+      "there (with a GPU: fork before the first CUDA call)");
+}
+
+int serve_of(tuned_context *ctx, serve **s, err *e) {
+  if (!ctx) {
+    return err_set(e, ERR_USAGE, "the context is NULL; tuned_open makes one");
+  }
+  if (ctx < handles || ctx >= handles + MAX_CONTEXTS) {
+    return err_set(e, ERR_USAGE, "this is no context; tuned_open makes one");
+  }
+  *s = atomic_load_explicit(&ctx->open, memory_order_acquire);
+  return *s ? serve_check_fork(*s, e)
+            : err_set(e, ERR_USAGE, "the context is closed; open another with tuned_open");
+}
+
+int serve_report(tuned_error *to, const err *e) {
+  if (to) {
+    to->code = e->code;
+    strcpy(to->message, e->code ? e->message : "");
+    strcpy(to->place, e->code ? e->place : "");
+  }
+  return e->code;
+}
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of host memory");
+}
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+static const char *environment(const char *name) {
+  const char *value = getenv(name);
+  return value && *value ? value : NULL;
+}
+
+static int open_device(serve *s, const char *name, err *e) {
+  if (!name && !rt_cuda_open(-1, &s->device, NULL)) {
+    return 0; /* the thread's current context */
+  }
+  if (!name) {
+    name = environment("TUNED_DEVICE");
+  }
+  return rt_device_open(name ? name : "0", &s->device, e);
+}
+
+/* Who can write a database can run code on the GPU with the caller's data. */
+static int check_trust(const char *path, const tuned_options *o, err *e) {
+  struct stat st;
+  if (o->trust_database || environment("TUNED_TRUST") || stat(path, &st)) {
+    return 0;
+  }
+  if (st.st_mode & (S_IWGRP | S_IWOTH)) {
+    return err_set(
+        e, ERR_DB,
+        "others can write to database %s, and what it holds runs on the GPU; `chmod go-w` "
+        "it, or set TUNED_TRUST=1 to use it as it is",
+        path);
+  }
+  if (st.st_uid && st.st_uid != geteuid()) {
+    return err_set(
+        e, ERR_DB,
+        "database %s belongs to another user, and what it holds runs on the GPU; copy it, "
+        "or set TUNED_TRUST=1 to use it as it is",
+        path);
+  }
+  return 0;
+}
+
+static int open_database(serve *s, const tuned_options *o, err *e) {
+  arena a = {0};
+  err why = {0};
+  const char *path = o->database;
+  int rc = path ? 0 : db_default_path(&a, &path, e);
+  rc = rc ? rc : check_trust(path, o, e);
+  if (!rc) {
+    rc = db_open(path, DB_READ, &s->db, &why);
+    rc = rc && rc != ERR_NOTFOUND ? err_at(e, rc, why.place, "%s", why.message) : 0;
+  }
+  arena_clear(&a);
+  return rc;
+}
+
+/* "a:b" as a list of folders. */
+static int set_folders(serve *s, const char *text, err *e) {
+  if (!text && !(text = environment("TUNED_TEMPLATES"))) {
+    return 0;
+  }
+  s->folders = strdup(text);
+  const char **list = calloc(strlen(text) + 1, sizeof *list);
+  s->options.folders = list;
+  if (!s->folders || !list) {
+    return no_room(e);
+  }
+  char *rest = s->folders, *folder;
+  while ((folder = strsep(&rest, ":"))) {
+    if (*folder) {
+      list[s->options.n_folders++] = folder;
+    }
+  }
+  return 0;
+}
+
+static int fill(serve *s, const tuned_options *o, err *e) {
+  TRY(open_device(s, o->device, e));
+  s->one_at_a_time = strcmp(s->device->info.kind, "cuda") != 0;
+  rt_device_key(&s->device->info, &s->device_key);
+  TRY(set_folders(s, o->templates, e));
+  TRY(open_database(s, o, e));
+  return s->device_key.failed ? no_room(e) : 0;
+}
+
+static void free_kernels(serve *s) {
+  for (tuned_kernel *k = s->newest, *older; k; k = older) {
+    older = k->next;
+    serve_kernel_free(k);
+  }
+}
+
+static void free_families(serve *s) {
+  for (serve_family *f = s->families, *next; f; f = next) {
+    next = f->next;
+    serve_known_clear(&f->known);
+    gen_close(f->t);
+    free(f->name);
+    free(f);
+  }
+}
+
+static void serve_free(serve *s) {
+  serve_table_clear(&s->kernels);
+  serve_table_clear(&s->images);
+  serve_workspaces_free(s);
+  free_kernels(s);
+  free_families(s);
+  rt_compiler_close(s->compiler);
+  db_close(s->db);
+  if (s->device) {
+    s->device->ops->close(s->device);
+  }
+  str_clear(&s->device_key);
+  free((void *)s->options.folders);
+  free(s->folders);
+  pthread_mutex_destroy(&s->turn);
+  pthread_mutex_destroy(&s->lock);
+  free(s);
+}
+
+static int serve_new(const tuned_options *o, serve **out, err *e) {
+  serve *s = calloc(1, sizeof *s);
+  if (!s) {
+    return no_room(e);
+  }
+  pthread_once(&watch_forks, start_watching);
+  s->forks = atomic_load(&forks);
+  s->presets = serve_presets;
+  pthread_mutex_init(&s->lock, NULL);
+  pthread_mutex_init(&s->turn, NULL);
+  const int rc = fill(s, o, e);
+  if (rc) {
+    serve_free(s);
+    return rc;
+  }
+  *out = s;
+  return 0;
+}
+
+static tuned_context *take_handle(serve *s) {
+  for (unsigned i = 0; i < MAX_CONTEXTS; i++) {
+    tuned_context *h = &handles[atomic_fetch_add(&next_handle, 1) % MAX_CONTEXTS];
+    serve *nobody = NULL;
+    if (atomic_compare_exchange_strong(&h->open, &nobody, s)) {
+      return h;
+    }
+  }
+  return NULL;
+}
+
+static int open_context(tuned_context **ctx, const tuned_options *o, err *e) {
+  const tuned_options defaults = {0};
+  serve *s;
+  if (!ctx) {
+    return err_set(e, ERR_USAGE, "tuned_open: ctx is NULL; give the address of a tuned_context *");
+  }
+  *ctx = NULL;
+  TRY(serve_new(o ? o : &defaults, &s, e));
+  if (!(*ctx = take_handle(s))) {
+    serve_free(s);
+    return err_set(e, ERR_LIMIT, "tuned_open: %d contexts are open already; close some",
+                   MAX_CONTEXTS);
+  }
+  return 0;
+}
+
+int tuned_open(tuned_context **ctx, const tuned_options *options, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  open_context(ctx, options, &e);
+  return serve_report(error, &e);
+}
+
+void tuned_close(tuned_context *ctx) {
+  serve *s;
+  if (!serve_of(ctx, &s, NULL) && atomic_compare_exchange_strong(&ctx->open, &s, NULL)) {
+    serve_free(s);
+  }
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+/* The first word is the family or a template's path; the path may hold spaces, up to ".lua". */
+static size_t name_length(const char *text) {
+  const char *lua = strstr(text, ".lua");
+  const bool path = lua && strchr(" \t\n", lua[4]);
+  return path ? (size_t)(lua + 4 - text) : strcspn(text, " \t\n");
+}
+
+static int find_family(serve *s, const char *text, size_t n, gen_template **t, err *e) {
+  char *name = strndup(text, n);
+  if (!name) {
+    return no_room(e);
+  }
+  const int rc = serve_family_get(s, name, t, e);
+  free(name);
+  return rc;
+}
+
+static int find_locked(serve *s, const char *text, tuned_kernel **k, err *e) {
+  const char *words = text + strspn(text, " \t\n");
+  const size_t n = name_length(words);
+  gen_template *t;
+  gen_problem p;
+  TRY(find_family(s, words, n, &t, e));
+  TRY(gen_problem_parse(t, words + n, &p, e));
+  TRY(serve_kernel_get(s, t, &p, k, e));
+  return serve_remember(s, text, strlen(text), *k, e);
+}
+
+static int find(tuned_context *ctx, const char *text, tuned_kernel **k, err *e) {
+  serve *s;
+  TRY(serve_of(ctx, &s, e));
+  if (!text || !k) {
+    return err_set(e, ERR_USAGE, "tuned_find: %s is NULL", text ? "kernel" : "problem");
+  }
+  if ((*k = serve_table_get(&s->kernels, text, strlen(text)))) {
+    return 0;
+  }
+  pthread_mutex_lock(&s->lock);
+  const int rc = find_locked(s, text, k, e);
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}
+
+int tuned_find(tuned_context *ctx, const char *problem, tuned_kernel **kernel, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (find(ctx, problem, kernel, &e) && kernel) {
+    *kernel = NULL;
+  }
+  return serve_report(error, &e);
+}
+
+int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
+                 tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (!kernel) {
+    err_set(&e, ERR_USAGE, "tuned_launch: the kernel is NULL; tuned_find finds one");
+  } else {
+    serve_launch(kernel, stream, args, &e);
+  }
+  return serve_report(error, &e);
+}
+
+int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (kernel && info) {
+    *info = kernel->info;
+  } else {
+    err_set(&e, ERR_USAGE, "tuned_info: %s is NULL", kernel ? "info" : "the kernel");
+  }
+  return serve_report(error, &e);
+}
+
+const char *tuned_origin_name(tuned_origin origin) {
+  static const char *const names[] = {[TUNED_EXACT] = "exact",
+                                      [TUNED_NEAREST] = "nearest",
+                                      [TUNED_OTHER_DEVICE] = "other device",
+                                      [TUNED_PRESET] = "preset",
+                                      [TUNED_DEFAULT] = "default"};
+  return origin >= TUNED_EXACT && origin <= TUNED_DEFAULT ? names[origin] : "unknown";
+}
+
+const char *tuned_version(void) {
+  return TUNED_VERSION;
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static rt_ptr address_of(const void *p) {
+  return (rt_ptr)(uintptr_t)p;
+}
+
+/* What the helpers have in common: an open context, and the device's turn. */
+static int begin(tuned_context *ctx, serve **s, err *e) {
+  err_clear(e);
+  TRY(serve_of(ctx, s, e));
+  serve_turn_take(*s);
+  return 0;
+}
+
+static int end(serve *s, const err *e, tuned_error *error) {
+  serve_turn_end(s);
+  return serve_report(error, e);
+}
+
+int tuned_alloc(tuned_context *ctx, size_t nbytes, void **address, tuned_error *error) {
+  err e;
+  serve *s;
+  rt_ptr p = 0;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  if (address) {
+    s->device->ops->alloc(s->device, nbytes, &p, &e);
+    *address = (void *)(uintptr_t)p;
+  } else {
+    err_set(&e, ERR_USAGE, "tuned_alloc: address is NULL");
+  }
+  return end(s, &e, error);
+}
+
+int tuned_free(tuned_context *ctx, void *address, tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  s->device->ops->release(s->device, address_of(address));
+  return end(s, &e, error);
+}
+
+/* A copy of nothing needs no addresses. */
+static int copyable(const void *to, const void *from, size_t nbytes, const char *function, err *e) {
+  if (nbytes && (!to || !from)) {
+    return err_set(e, ERR_USAGE, "%s: %s is NULL", function, to ? "from" : "to");
+  }
+  return 0;
+}
+
+int tuned_copy_to_device(tuned_context *ctx, void *to, const void *from, size_t nbytes,
+                         tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  if (!copyable(to, from, nbytes, "tuned_copy_to_device", &e) && nbytes) {
+    s->device->ops->copy_in(s->device, address_of(to), from, nbytes, NULL, &e);
+  }
+  return end(s, &e, error);
+}
+
+int tuned_copy_to_host(tuned_context *ctx, void *to, const void *from, size_t nbytes,
+                       tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  if (!copyable(to, from, nbytes, "tuned_copy_to_host", &e) && nbytes) {
+    s->device->ops->copy_out(s->device, to, address_of(from), nbytes, NULL, &e);
+  }
+  return end(s, &e, error);
+}
+
+int tuned_sync(tuned_context *ctx, tuned_stream stream, tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  s->device->ops->stream_sync(s->device, stream, &e);
+  return end(s, &e, error);
+}

@@ -1,0 +1,146 @@
+/* tuned.h -- libtuned: the kernels that autotune found, launched from C and C++.
+ *
+ *   #include <tuned.h>
+ *   tuned_context *ctx;
+ *   tuned_error err = {0};
+ *   if (tuned_open(&ctx, NULL, &err) ||
+ *       tuned_sgemm(ctx, stream, 'N', 'T', m, n, k, alpha, A, lda, B, ldb, beta, C, ldc, &err)) {
+ *     fprintf(stderr, "%s\n", err.message);
+ *   }
+ *   tuned_close(ctx);
+ *
+ * Every call that can fail returns 0 or one of the negative codes below, and says why in *err,
+ * which may be NULL. Nothing is ever printed. A context may be used from any number of threads at
+ * once. Launches are asynchronous, on the caller's stream. Buffers are device addresses, from
+ * tuned_alloc or from wherever the program has them (cudaMalloc, cuMemAlloc).
+ *
+ * Needs no CUDA header; a CUstream or a cudaStream_t is passed as it is.
+ */
+#ifndef TUNED_H
+#define TUNED_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#define TUNED_API __attribute__((visibility("default")))
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+enum {
+  TUNED_OK = 0,
+  TUNED_E_USAGE = -1,     /* the caller's arguments: an unknown name, a value out of range */
+  TUNED_E_TEMPLATE = -2,  /* a template is broken; place is file:line */
+  TUNED_E_IO = -3,        /* a file or folder */
+  TUNED_E_DATABASE = -4,  /* the database: locked, corrupt, from a newer version */
+  TUNED_E_DEVICE = -5,    /* no driver, no such device, a driver call failed */
+  TUNED_E_COMPILE = -6,   /* the kernel's source did not compile */
+  TUNED_E_LAUNCH = -7,    /* the kernel could not be launched, or died */
+  TUNED_E_WRONG = -8,     /* results are wrong; only where results are checked */
+  TUNED_E_NOMEM = -9,     /* host or device memory */
+  TUNED_E_NOTFOUND = -10, /* no such family */
+  TUNED_E_LIMIT = -11,    /* a bound of the library was reached */
+  TUNED_E_INTERRUPTED = -12
+};
+
+typedef struct tuned_error {
+  int code;          /* one of the above */
+  char message[720]; /* one line: what is wrong and how to mend it */
+  char place[200];   /* "saxpy.lua:41" for a template; usually empty */
+} tuned_error;
+
+typedef struct tuned_context tuned_context; /* a device, a database, and the kernels in use */
+typedef struct tuned_kernel tuned_kernel;   /* one problem's kernel, ready to launch */
+typedef void *tuned_stream;                 /* CUstream, cudaStream_t; NULL is the default stream */
+
+typedef struct tuned_options { /* all zero: the defaults */
+  const char *device;    /* "0" or "cuda:0" a GPU, "emu" the CPU. NULL: the calling thread's current
+                            CUDA context if it has one, else $TUNED_DEVICE, else "0" */
+  const char *database;  /* file. NULL: $TUNED_DB, else autotune/tuned.db in the XDG data folder. A
+                            missing file is an empty database */
+  const char *templates; /* folders with templates of your own, separated by colons, searched before
+                            the built-in ones. NULL: $TUNED_TEMPLATES */
+  int trust_database;    /* not 0: use the database even if others can write to it, as does
+                            $TUNED_TRUST; else that is an error, since it holds code */
+} tuned_options;
+
+/* tuned_open -- out *ctx: tuned_close; NULL after a failure. A context does not outlive a fork: in
+ * the child every call with it is an error, and tuned_close does nothing. */
+TUNED_API int tuned_open(tuned_context **ctx, const tuned_options *options, tuned_error *err);
+/* tuned_close -- waits for nothing: synchronise the streams first, and let no other thread be in a
+ * call with it. Its kernels end with it. A call on a closed context is an error; NULL does nothing.
+ */
+TUNED_API void tuned_close(tuned_context *ctx);
+
+/* tuned_find -- the kernel for a problem.
+ *   in   problem  "sgemm m=1000 n=1000 k=64": a family's name, or the path of a template of yours,
+ *                 then its fields; those left out take their presets
+ *   out  *kernel  owned by the context. The same problem gives the same kernel.
+ *   It is the best one in the database for exactly this problem and device. Else it has the
+ *   configuration of the nearest problem for which all requirements hold: of those tuned on this
+ *   device, on another of the same compute capability, or shipped with the library; adapted, if
+ *   no near one fits as it is. Else it has the template's default configuration. tuned_info says
+ * which. NVRTC is needed only when no stored image has the same source. */
+TUNED_API int tuned_find(tuned_context *ctx, const char *problem, tuned_kernel **kernel,
+                         tuned_error *err);
+
+/* tuned_launch -- run it; asynchronous. A kernel that needs scratch memory keeps some per stream
+ * until the context is closed. It goes by the stream's handle, which CUDA may give to a new stream
+ * once the old one is destroyed: synchronise a stream before you destroy it. in  args  per argument
+ * of the template, in its order: a pointer to the value (to the device address, for a buffer).
+ * Scalars that the problem fixes may be NULL. */
+TUNED_API int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
+                           tuned_error *err);
+
+typedef enum tuned_origin {
+  TUNED_EXACT,        /* tuned for this problem on this device */
+  TUNED_NEAREST,      /* for the nearest problem tuned on this device */
+  TUNED_OTHER_DEVICE, /* on another device of the same compute capability */
+  TUNED_PRESET,       /* on the library's author's device: what the library ships with */
+  TUNED_DEFAULT       /* nobody tuned anything that fits: the template's default configuration */
+} tuned_origin;
+
+typedef struct tuned_kernel_info { /* texts live as long as the kernel */
+  const char *problem;             /* complete, in canonical form */
+  const char *config;              /* "BM=128,BN=64,..." */
+  tuned_origin origin;
+  const char *tuned_problem; /* that the configuration was tuned for; NULL for a default */
+  const char *tuned_device;  /* and where: the device's key in the database; likewise */
+  int adapted;               /* parameters that had to be changed to fit this problem */
+  double expected_sec;   /* of one launch; 0: not known. Unless the origin is exact, the time of the
+                           tuned problem times the ratio of the least times that the devices'
+                           peak rates allow for the two problems: an estimate, coarse where
+                           launches are short */
+  int measured;          /* 1: that time was measured; 0: modelled */
+  int registers;         /* per thread; the largest over the kernels launched, as are the next */
+  int64_t spill_nbytes;  /* registers spilled to memory, per thread */
+  int64_t shared_nbytes; /* shared memory per block, static and dynamic */
+  int64_t workspace_nbytes; /* device memory the context holds for it, per stream */
+} tuned_kernel_info;
+
+/* tuned_origin_name -- "exact", "nearest", "other device", "preset", "default"; static */
+TUNED_API const char *tuned_origin_name(tuned_origin origin);
+TUNED_API int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error *err);
+
+/* Memory, for programs that use nothing else of CUDA. The copies follow what was launched on the
+ * default stream and return when they are done; for another stream, tuned_sync it first. */
+TUNED_API int tuned_alloc(tuned_context *ctx, size_t nbytes, void **address, tuned_error *err);
+TUNED_API int tuned_free(tuned_context *ctx, void *address, tuned_error *err);
+TUNED_API int tuned_copy_to_device(tuned_context *ctx, void *to, const void *from, size_t nbytes,
+                                   tuned_error *err);
+TUNED_API int tuned_copy_to_host(tuned_context *ctx, void *to, const void *from, size_t nbytes,
+                                 tuned_error *err);
+/* tuned_sync -- wait for all work on the stream; reports what went wrong in it */
+TUNED_API int tuned_sync(tuned_context *ctx, tuned_stream stream, tuned_error *err);
+
+/* tuned_version -- "0.1.0" */
+TUNED_API const char *tuned_version(void);
+
+#include "tuned_calls.h" /* the typed calls: tuned_saxpy, tuned_sgemm, ... */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

@@ -1,0 +1,103 @@
+/* driver_on_emu.c -- the few functions of the driver API that exported code calls, over the
+ * emulated device: lets a test run an exported kernel where there is no GPU. One device, one
+ * thread. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include <cuda.h>
+
+#include "device.h"
+#include "file.h"
+
+static rt_device *device;
+
+/* Any failure of the emulated device ends the test with its words. */
+static CUresult done(int rc, const err *e) {
+  if (rc) {
+    fprintf(stderr, "driver_on_emu: %s\n", e->message);
+  }
+  return rc ? CUDA_ERROR_UNKNOWN : CUDA_SUCCESS;
+}
+
+CUresult cuInit(unsigned flags) {
+  err e = {0};
+  (void)flags;
+  return done(rt_emu_open(NULL, &device, &e), &e);
+}
+
+CUresult cuDeviceGet(CUdevice *d, int ordinal) {
+  *d = ordinal;
+  return ordinal ? CUDA_ERROR_INVALID_DEVICE : CUDA_SUCCESS;
+}
+
+CUresult cuDevicePrimaryCtxRetain(CUcontext *c, CUdevice d) {
+  (void)d;
+  *c = (CUcontext)device;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuCtxSetCurrent(CUcontext c) {
+  return c == (CUcontext)device ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
+
+CUresult cuModuleLoad(CUmodule *m, const char *path) {
+  err e = {0};
+  str image = {0};
+  int rc = file_read(path, 1 << 26, &image, &e);
+  if (!rc) {
+    rc = device->ops->module_load(device, image.p, image.n, (rt_module **)m, &e);
+  }
+  str_clear(&image);
+  return done(rc, &e);
+}
+
+CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) {
+  err e = {0};
+  return done(device->ops->function(device, (rt_module *)m, name, (rt_function **)f, &e), &e);
+}
+
+CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute attribute, int value) {
+  err e = {0};
+  if (attribute != CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES) {
+    return CUDA_ERROR_NOT_SUPPORTED;
+  }
+  return done(device->ops->function_smem(device, (rt_function *)f, value, &e), &e);
+}
+
+CUresult cuMemAlloc(CUdeviceptr *p, size_t nbytes) {
+  err e = {0};
+  rt_ptr address;
+  const int rc = device->ops->alloc(device, nbytes, &address, &e);
+  *p = address;
+  return done(rc, &e);
+}
+
+CUresult cuMemcpyHtoD(CUdeviceptr to, const void *from, size_t nbytes) {
+  err e = {0};
+  return done(device->ops->copy_in(device, to, from, nbytes, NULL, &e), &e);
+}
+
+CUresult cuMemcpyDtoH(void *to, CUdeviceptr from, size_t nbytes) {
+  err e = {0};
+  return done(device->ops->copy_out(device, to, from, nbytes, NULL, &e), &e);
+}
+
+CUresult cuMemsetD8(CUdeviceptr to, unsigned char byte, size_t nbytes) {
+  err e = {0};
+  return done(device->ops->set(device, to, byte, nbytes, NULL, &e), &e);
+}
+
+CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t nbytes, CUstream s) {
+  (void)s;
+  return cuMemsetD8(to, byte, nbytes);
+}
+
+CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
+                        unsigned by, unsigned bz, unsigned smem, CUstream s, void **args,
+                        void **extra) {
+  err e = {0};
+  const uint32_t grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
+  (void)s, (void)extra;
+  return done(device->ops->launch(device, (rt_function *)f, grid, block, smem, NULL, args, &e), &e);
+}

@@ -1,0 +1,335 @@
+/* test_nearest.c -- which configuration a size gets that nobody tuned, from where, and that it
+ * needs no compiler. Runs on any device: test_nearest [--device NAME]. */
+#define _GNU_SOURCE
+#include <math.h>
+
+#include "serve_choose.h"
+#include "serve_fixture.h"
+
+/* ---- helpers -------------------------------------------------------------------------------- */
+
+static void put(fixture *f, const char *problem, const char *config) {
+  store_put(f, &(stored){.problem = problem, .config = config});
+}
+
+static void serves(fixture *f, const char *problem, tuned_origin origin, const char *from,
+                   const char *config) {
+  const tuned_kernel_info info = info_of(f, problem);
+  if (info.origin != origin || !strstr(info.config, config)) {
+    fail_msg("%s: origin %d, %s; wanted %d, %s", problem, (int)info.origin, info.config,
+             (int)origin, config);
+  }
+  if (!from != !info.tuned_problem || (from && strcmp(from, info.tuned_problem))) {
+    fail_msg("%s: from %s, wanted %s", problem, info.tuned_problem, from);
+  }
+}
+
+/* From here on there is no NVRTC, as on a machine without the toolkit. */
+static void forbid_compiler(void) {
+  setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1);
+}
+
+static int allow_compiler(void **state) {
+  unsetenv("AUTOTUNE_NVRTC");
+  return teardown(state);
+}
+
+#define WITHOUT_COMPILER(test) cmocka_unit_test_setup_teardown(test, setup, allow_compiler)
+
+/* ---- distance ------------------------------------------------------------------------------- */
+
+static void the_nearest_in_octaves(void **state) {
+  fixture *f = *state;
+  put(f, "saxpy n=1000 align=4", "BLOCK=64");
+  put(f, "saxpy n=100000 align=4", "BLOCK=512");
+  reopen(f, NULL);
+  serves(f, "saxpy n=9000", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64");
+  serves(f, "saxpy n=11200", TUNED_NEAREST, "saxpy n=100000 align=4", "BLOCK=512");
+  serves(f, "saxpy n=0", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64");
+  serves(f, "saxpy n=1000", TUNED_EXACT, "saxpy n=1000 align=4", "BLOCK=64");
+}
+
+/* A configuration that this size does not allow leaves its place to a near one that it does. */
+static void requirements_are_checked_again(void **state) {
+  fixture *f = *state;
+  put(f, "saxpy n=1000 align=4", "BLOCK=64,VEC=4");
+  put(f, "saxpy n=1800 align=4", "BLOCK=128,VEC=1");
+  reopen(f, NULL);
+  serves(f, "saxpy n=1004", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64,VEC=4");
+  serves(f, "saxpy n=1001", TUNED_NEAREST, "saxpy n=1800 align=4", "BLOCK=128,VEC=1");
+  assert_int_equal(info_of(f, "saxpy n=1001").adapted, 0);
+}
+
+/* Where none is near, the nearest is changed no more than it must be. */
+static void the_nearest_is_adapted(void **state) {
+  fixture *f = *state;
+  put(f, "saxpy n=1000 align=4", "BLOCK=64,VEC=4,COARSE=2");
+  put(f, "saxpy n=80000 align=4", "BLOCK=128,VEC=1");
+  reopen(f, NULL);
+  serves(f, "saxpy n=1002", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64,VEC=2,COARSE=2");
+  serves(f, "saxpy n=1001", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64,VEC=1,COARSE=2");
+  assert_int_equal(info_of(f, "saxpy n=1001").adapted, 1);
+  assert_int_equal(info_of(f, "saxpy n=1004").adapted, 0);
+}
+
+#define TILED                                                                                      \
+  "BM=128,BN=32,TM=16,TN=4,STORE=4,LM=4,LANES=interleaved,BK=8,UNROLL=8,SPLITK=3,VEC=4,STAGES=2"
+
+/* An odd size next to a tuned one keeps the tiles, though no access may be a vector. */
+static void odd_sizes_keep_the_tiles(void **state) {
+  fixture *f = *state;
+  put(f, "sgemm m=160 n=96 k=64 ta=n tb=t align=4", TILED);
+  reopen(f, NULL);
+  const double start = now_sec();
+  const tuned_kernel_info info = info_of(f, "sgemm m=159 n=95 k=63 ta=n tb=t");
+  print_message("%d changed, found in %.1f ms: %s\n", info.adapted, 1e3 * (now_sec() - start),
+                info.config);
+  assert_int_equal(info.origin, TUNED_NEAREST);
+  assert_true(info.adapted >= 2);
+  assert_non_null(strstr(info.config, "BM=128,BN=32,TM=16,TN=4"));
+  assert_non_null(strstr(info.config, "STORE=1"));
+  assert_non_null(strstr(info.config, "VEC=1"));
+}
+
+static void choices_must_be_equal(void **state) {
+  fixture *f = *state;
+  put(f, "sgemm m=256 n=256 k=256 ta=n tb=t align=4", "");
+  reopen(f, NULL);
+  serves(f, "sgemm m=250 n=256 k=256 ta=n tb=t align=1", TUNED_NEAREST,
+         "sgemm m=256 n=256 k=256 ta=n tb=t align=4", "BM=");
+  serves(f, "sgemm m=256 n=256 k=256 ta=n tb=n", TUNED_DEFAULT, NULL, "BM=");
+}
+
+/* Two at the same distance: the one that ran closer to the peak. */
+static void ties_go_to_the_faster(void **state) {
+  fixture *f = *state;
+  const stored slow = {
+      .problem = "saxpy n=1023 align=4", .config = "BLOCK=64,VEC=1", .median = 8e-6};
+  const stored fast = {
+      .problem = "saxpy n=4095 align=4", .config = "BLOCK=128,VEC=1", .median = 9e-6};
+  store_put(f, &slow);
+  store_put(f, &fast);
+  reopen(f, NULL);
+  serves(f, "saxpy n=2047 align=4", TUNED_NEAREST, fast.problem, "BLOCK=128");
+  /* and not because it is the larger, or the later one */
+  store_put(f,
+            &(stored){.problem = "saxpy n=16383 align=4", .config = "BLOCK=512", .median = 1e-3});
+  reopen(f, NULL);
+  serves(f, "saxpy n=8191 align=4", TUNED_NEAREST, fast.problem, "BLOCK=128");
+}
+
+/* ---- expected time -------------------------------------------------------------------------- */
+
+/* saxpy is bound by memory: twice the size is twice the time. */
+static void expectation_is_scaled(void **state) {
+  fixture *f = *state;
+  store_put(f, &(stored){.problem = "saxpy n=1048576 align=4", .config = "", .median = 1e-3});
+  reopen(f, NULL);
+  const tuned_kernel_info info = info_of(f, "saxpy n=2097152");
+  assert_true(info.measured);
+  assert_true(fabs(info.expected_sec - 2e-3) < 1e-6);
+  assert_string_equal(info.tuned_device, str_text(&inside(f)->device_key));
+}
+
+static void modelled_stays_modelled(void **state) {
+  fixture *f = *state;
+  store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "", .modelled = 1e-6});
+  reopen(f, NULL);
+  const tuned_kernel_info info = info_of(f, "saxpy n=8192");
+  assert_int_equal(info.origin, TUNED_NEAREST);
+  assert_true(!info.measured && fabs(info.expected_sec - 2e-6) < 1e-8);
+}
+
+/* ---- elsewhere ------------------------------------------------------------------------------ */
+
+#define CARD "NVIDIA H100|sm_90|132|5120|1980|2619"
+
+static void other_devices_of_the_architecture(void **state) {
+  fixture *f = *state;
+  const int cc = inside(f)->device->info.cc;
+  store_put(f, &(stored){.problem = "saxpy n=1000 align=4",
+                         .config = "BLOCK=64",
+                         .device_key = "some card|sm_80|108|5120|1410|1593",
+                         .cc = cc + 10});
+  reopen(f, NULL);
+  serves(f, "saxpy n=1000", TUNED_DEFAULT, NULL, "BLOCK=256");
+  store_put(f, &(stored){.problem = "saxpy n=1000 align=4",
+                         .config = "BLOCK=128",
+                         .device_key = CARD,
+                         .cc = cc});
+  store_put(f, &(stored){.problem = "saxpy n=1000 align=4",
+                         .config = "BLOCK=512",
+                         .device_key = "NVIDIA small|sm_90|16|5120|1980|2619",
+                         .cc = cc,
+                         .sms = 16});
+  reopen(f, NULL);
+  serves(f, "saxpy n=1000", TUNED_OTHER_DEVICE, "saxpy n=1000 align=4", "BLOCK=128");
+  assert_string_equal(info_of(f, "saxpy n=1000").tuned_device, CARD);
+}
+
+/* Results of this device win among comparable ones, but not from the other end of the scale. */
+static void this_device_goes_first(void **state) {
+  fixture *f = *state;
+  const int cc = inside(f)->device->info.cc;
+  put(f, "saxpy n=1500 align=4", "BLOCK=64");
+  store_put(f, &(stored){.problem = "saxpy n=1000 align=4",
+                         .config = "BLOCK=128",
+                         .device_key = CARD,
+                         .cc = cc});
+  store_put(f, &(stored){.problem = "saxpy n=16777216 align=4",
+                         .config = "BLOCK=512",
+                         .device_key = CARD,
+                         .cc = cc});
+  reopen(f, NULL);
+  serves(f, "saxpy n=1000", TUNED_NEAREST, "saxpy n=1500 align=4", "BLOCK=64");
+  serves(f, "saxpy n=16777216", TUNED_OTHER_DEVICE, "saxpy n=16777216 align=4", "BLOCK=512");
+}
+
+/* ---- images --------------------------------------------------------------------------------- */
+
+static void a_neighbours_image_needs_no_compiler(void **state) {
+  fixture *f = *state;
+  put(f, "sgemm m=128 n=128 k=128 ta=n tb=n align=4", "");
+  forbid_compiler();
+  reopen(f, NULL);
+  serves(f, "sgemm m=96 n=160 k=64", TUNED_NEAREST, "sgemm m=128 n=128 k=128 ta=n tb=n align=4",
+         "BM=");
+  serves(f, "sgemm m=97 n=161 k=65", TUNED_NEAREST, "sgemm m=128 n=128 k=128 ta=n tb=n align=4",
+         "BM=");
+  assert_null(inside(f)->compiler);
+  assert_int_equal(info_of(f, "sgemm m=96 n=160 k=64").spill_nbytes, STORED_SPILL);
+  assert_int_equal(inside(f)->images.n, 2);
+}
+
+static void spoil_images(fixture *f) {
+  char command[300];
+  snprintf(command, sizeof command,
+           "sqlite3 %s \"UPDATE image_bulk SET ptx = CAST('rubbish' AS BLOB), cubin = NULL\"",
+           f->db_path);
+  assert_int_equal(system(command), 0);
+}
+
+/* A damaged image is made again where there is a compiler. */
+static void a_damaged_image_is_built_again(void **state) {
+  fixture *f = *state;
+  put(f, "saxpy n=1000 align=4", "BLOCK=64");
+  spoil_images(f);
+  reopen(f, NULL);
+  serves(f, "saxpy n=1000", TUNED_EXACT, "saxpy n=1000 align=4", "BLOCK=64");
+  assert_int_not_equal(info_of(f, "saxpy n=1000").spill_nbytes, STORED_SPILL);
+}
+
+/* Where there is none, the next candidate with a sound image is served; else the reason is told. */
+static void a_damaged_image_leaves_its_place(void **state) {
+  fixture *f = *state;
+  tuned_kernel *k;
+  put(f, "saxpy n=1000 align=4", "BLOCK=64");
+  spoil_images(f);
+  forbid_compiler();
+  reopen(f, NULL);
+  REFUSED(f, TUNED_E_DEVICE, "NVRTC", tuned_find(f->ctx, "saxpy n=1000", &k, &f->err));
+  unsetenv("AUTOTUNE_NVRTC");
+  put(f, "saxpy n=2000 align=4", "BLOCK=128");
+  forbid_compiler();
+  reopen(f, NULL);
+  serves(f, "saxpy n=1000", TUNED_NEAREST, "saxpy n=2000 align=4", "BLOCK=128");
+}
+
+/* ---- the database moves on ------------------------------------------------------------------ */
+
+static void new_rows_are_seen(void **state) {
+  fixture *f = *state;
+  put(f, "saxpy n=1000 align=4", "BLOCK=64");
+  reopen(f, NULL);
+  serves(f, "saxpy n=3000", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64");
+  put(f, "saxpy n=2800 align=4", "BLOCK=512");
+  serves(f, "saxpy n=2804", TUNED_NEAREST, "saxpy n=2800 align=4", "BLOCK=512");
+  serves(f, "saxpy n=3000", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64"); /* found before */
+}
+
+/* Rows that this template can't read, or whose texts are rubbish, are passed over. */
+static void rubbish_rows_are_passed_over(void **state) {
+  fixture *f = *state;
+  static const char *const problems[] = {"saxpy",        "saxpy n=x align=4", "",
+                                         "saxpy n=1000", "saxpy q=1",         "%s%s%s%n",
+                                         "saxpy n=2^63", "sgemm m=4",         "saxpy align=3"};
+  store st;
+  db *d;
+  put(f, "saxpy n=1000 align=4", "BLOCK=64");
+  store_open(&st, f, "saxpy", "n=4");
+  assert_ok(db_open(f->db_path, DB_WRITE, &d, &st.e), &st.e);
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    store_trial(&st, d, &(stored){.problem = problems[i], .config = "BLOCK=\x01\xff,,,=,VEC=9"},
+                NULL);
+  }
+  db_close(d);
+  store_close(&st);
+  reopen(f, NULL);
+  serves(f, "saxpy n=1200", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64");
+}
+
+/* ---- cost ----------------------------------------------------------------------------------- */
+
+enum { TUNED = 60, NEW = 200 };
+
+static void put_many(fixture *f) {
+  store st;
+  db *d;
+  gen_config c;
+  str full = {0};
+  char key[HASH_TEXT], problem[100];
+  store_open(&st, f, "sgemm", "m=4");
+  gen_config_default(st.t, &c);
+  gen_config_text(st.t, &c, &full);
+  assert_ok(db_open(f->db_path, DB_WRITE, &d, &st.e), &st.e);
+  store_image(&st, d, &c, key);
+  for (int i = 0; i < TUNED; i++) {
+    snprintf(problem, sizeof problem, "sgemm m=%d n=%d k=%d ta=n tb=n align=4", 64 << i % 4,
+             64 << i / 4 % 4, 48 << i / 16);
+    store_trial(&st, d, &(stored){.problem = problem, .config = str_text(&full)}, key);
+  }
+  str_clear(&full);
+  db_close(d);
+  store_close(&st);
+}
+
+/* Under 1 ms per new size on a quiet machine; the test allows for sanitizers and busy ones. */
+static void a_new_size_costs_little(void **state) {
+  fixture *f = *state;
+  char problem[100];
+  put_many(f);
+  forbid_compiler();
+  reopen(f, NULL);
+  info_of(f, "sgemm m=100 n=100 k=100"); /* reads the template, the rows and the image */
+  const double start = now_sec();
+  for (int i = 0; i < NEW; i++) {
+    snprintf(problem, sizeof problem, "sgemm m=%d n=%d k=%d", 60 + i, 50 + 3 * i, 40 + 2 * i);
+    assert_int_equal(info_of(f, problem).origin, TUNED_NEAREST);
+  }
+  const double each = (now_sec() - start) / NEW;
+  print_message("%.0f us per new size with %d tuned\n", each * 1e6, TUNED);
+  assert_true(each < 20e-3);
+}
+
+int main(int argc, char **argv) {
+  device_name = device_argument(argc, argv, "emu");
+  const struct CMUnitTest tests[] = {
+      WITH_CONTEXT(the_nearest_in_octaves),
+      WITH_CONTEXT(requirements_are_checked_again),
+      WITH_CONTEXT(the_nearest_is_adapted),
+      WITH_CONTEXT(odd_sizes_keep_the_tiles),
+      WITH_CONTEXT(choices_must_be_equal),
+      WITH_CONTEXT(ties_go_to_the_faster),
+      WITH_CONTEXT(expectation_is_scaled),
+      WITH_CONTEXT(modelled_stays_modelled),
+      WITH_CONTEXT(other_devices_of_the_architecture),
+      WITH_CONTEXT(this_device_goes_first),
+      WITHOUT_COMPILER(a_neighbours_image_needs_no_compiler),
+      WITH_CONTEXT(a_damaged_image_is_built_again),
+      WITHOUT_COMPILER(a_damaged_image_leaves_its_place),
+      WITH_CONTEXT(new_rows_are_seen),
+      WITH_CONTEXT(rubbish_rows_are_passed_over),
+      WITHOUT_COMPILER(a_new_size_costs_little),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

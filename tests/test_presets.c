@@ -1,0 +1,482 @@
+/* test_presets.c -- results as text: written, read, mutated; presets served from such a text;
+ * databases merged and pruned. Runs on any device: test_presets [--device NAME]. */
+#define _GNU_SOURCE
+#include <math.h>
+
+#include "db_text.h"
+#include "serve_fixture.h"
+
+static db_line example(void) {
+  return (db_line){.device = {.key = "NVIDIA H200|sm_90|132|6144|1980|3201",
+                              .name = "NVIDIA H200",
+                              .cc = 90,
+                              .sms = 132},
+                   .template = {.family = "saxpy",
+                                .hash = "0123456789abcdef0123456789abcdef",
+                                .path = "templates/saxpy.lua",
+                                .version = 1},
+                   .problem = "saxpy n=1000 align=4",
+                   .config = "BLOCK=128,VEC=4,COARSE=1,ORDER=interleaved",
+                   .kind = DB_KIND_FINAL,
+                   .sec = 1.25e-6,
+                   .spread = 0.01,
+                   .launches = 100,
+                   .driver = 13000,
+                   .nvrtc = 13000,
+                   .when = "2025-01-31T12:00:00Z"};
+}
+
+/* ---- the text ------------------------------------------------------------------------------- */
+
+static bool same(const db_line *a, const db_line *b) {
+  return !strcmp(a->device.key, b->device.key) && !strcmp(a->device.name, b->device.name) &&
+         a->device.cc == b->device.cc && a->device.sms == b->device.sms &&
+         !strcmp(a->template.family, b->template.family) &&
+         !strcmp(a->template.hash, b->template.hash) &&
+         !strcmp(a->template.path, b->template.path) &&
+         a->template.version == b->template.version && !strcmp(a->problem, b->problem) &&
+         !strcmp(a->config, b->config) && a->kind == b->kind && a->sec == b->sec &&
+         a->spread == b->spread && a->launches == b->launches && a->driver == b->driver &&
+         a->nvrtc == b->nvrtc && !strcmp(a->when, b->when);
+}
+
+static void what_is_written_is_read(void **state) {
+  (void)state;
+  static const char *const names[] = {"plain",        "with\ttab", "100%",
+                                      "two\nlines\r", "\x7f\x01",  "\xc3\xa9\xff"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    db_line in = example(), out;
+    str text = {0};
+    arena a = {0};
+    err e = {0};
+    bool none;
+    in.device.name = in.template.path = names[i];
+    in.kind = (db_kind)(i % DB_KINDS);
+    db_text_write(&in, &text);
+    assert_int_equal(strchr(text.p, '\n') - text.p, text.n - 1); /* one line */
+    assert_ok(db_text_read(text.p, text.n - 1, &a, &out, &none, &e), &e);
+    assert_true(!none && same(&in, &out));
+    str_clear(&text);
+    arena_clear(&a);
+  }
+}
+
+static void comments_are_nothing(void **state) {
+  (void)state;
+  static const char *const comments[] = {"", "#", "# saxpy", "\r", DB_TEXT_HEAD};
+  for (size_t i = 0; i < sizeof comments / sizeof *comments; i++) {
+    db_line l;
+    bool none = false;
+    assert_int_equal(db_text_read(comments[i], strlen(comments[i]), NULL, &l, &none, NULL), 0);
+    assert_true(none);
+  }
+}
+
+/* Replace the text `from` of the example's line by `to`; it must then be refused, by the column. */
+static void refused(const char *from, const char *to, const char *words) {
+  const db_line in = example();
+  db_line out;
+  str text = {0}, wrong = {0};
+  arena a = {0};
+  err e = {0};
+  bool none;
+  db_text_write(&in, &text);
+  const char *at = strstr(text.p, from);
+  assert_non_null(at);
+  str_add_n(&wrong, text.p, (size_t)(at - text.p));
+  str_addf(&wrong, "%s%.*s", to, (int)(text.p + text.n - 1 - at - strlen(from)), at + strlen(from));
+  assert_fails(db_text_read(wrong.p, wrong.n, &a, &out, &none, &e), &e, ERR_USAGE, words);
+  str_clear(&text);
+  str_clear(&wrong);
+  arena_clear(&a);
+}
+
+static void wrong_columns_are_told(void **state) {
+  (void)state;
+  refused("\t90\t", "\t9\t", "column cc");
+  refused("\t90\t", "\t-90\t", "column cc");
+  refused("\t132\t", "\t\t", "column sms");
+  refused("0123456789abcdef\t", "0123456789abcdeg\t", "column hash");
+  refused("\tfinal\t", "\tFINAL\t", "column kind");
+  refused("\t1.25e-06\t", "\tnan\t", "column seconds");
+  refused("\t1.25e-06\t", "\t1e300\t", "column seconds");
+  refused("\t1.25e-06\t", "\t0\t", "column seconds");
+  refused("\t1.25e-06\t", "\t1.25e-06 \t", "column seconds");
+  refused("\t100\t", "\t99999999999999999999\t", "column launches");
+  refused("driver 13000 nvrtc 13000", "driver 13000", "column versions");
+  refused("12:00:00Z", "12:00Z", "column when");
+  refused("12:00:00Z", "12:00:00Z\tmore", "more than sixteen");
+  refused("\t2025-01-31T12:00:00Z", "", "column when is missing");
+  refused("NVIDIA H200\t", "NVIDIA%41\t", "column name has");
+  refused("NVIDIA H200\t", "NVIDIA%0\t", "column name has");
+  refused("NVIDIA H200\t", "NVIDIA%00\t", "column name has");
+  refused("NVIDIA H200\t", "\t", "column name is empty");
+  refused("saxpy n=1000", "sgemm n=1000", "family");
+}
+
+static uint64_t random_next(uint64_t *x) { /* xorshift, Marsaglia 2003 */
+  *x ^= *x << 13;
+  *x ^= *x >> 7;
+  return *x ^= *x << 17;
+}
+
+static void mutate(char *text, size_t *n, uint64_t *x) {
+  const int changes = 1 + (int)(random_next(x) % 4);
+  for (int i = 0; i<changes && * n> 1; i++) {
+    const size_t at = random_next(x) % *n;
+    switch (random_next(x) % 4) {
+    case 0: text[at] = (char)random_next(x); break;
+    case 1: memmove(text + at, text + at + 1, --*n - at); break;
+    case 2: text[at] = "\t%-9.e\n#"[random_next(x) % 8]; break;
+    default: *n = at; break;
+    }
+  }
+}
+
+enum { MUTATIONS = 20000 };
+
+/* Whatever comes of it: read without harm, and what is taken can be written and read again. */
+static void mutated_lines_do_no_harm(void **state) {
+  (void)state;
+  const db_line in = example();
+  str text = {0};
+  uint64_t x = 88172645463325252u;
+  int n_taken = 0;
+  db_text_write(&in, &text);
+  for (int i = 0; i < MUTATIONS; i++) {
+    arena a = {0};
+    db_line out, again;
+    str copy = {0};
+    bool none;
+    size_t n = text.n - 1;
+    char *line = malloc(n); /* exactly as long as it may be read */
+    memcpy(line, text.p, n);
+    mutate(line, &n, &x);
+    line = realloc(line, n ? n : 1);
+    if (!db_text_read(line, n, &a, &out, &none, NULL) && !none) {
+      n_taken++;
+      db_text_write(&out, &copy);
+      assert_int_equal(db_text_read(copy.p, copy.n - 1, &a, &again, &none, NULL), 0);
+      assert_string_equal(out.problem, again.problem);
+      assert_string_equal(out.device.key, again.device.key);
+    }
+    free(line);
+    str_clear(&copy);
+    arena_clear(&a);
+  }
+  assert_true(n_taken > 100 && n_taken < MUTATIONS);
+  str_clear(&text);
+}
+
+/* ---- presets -------------------------------------------------------------------------------- */
+
+/* The context's database as a preset file of another cc or device, served by an empty database. */
+typedef struct shipped {
+  str text;
+  gen_file files[2];
+} shipped;
+
+static void ship(fixture *f, shipped *p, void (*edit)(db_line *)) {
+  db *d;
+  db_line *rows;
+  size_t n;
+  arena a = {0};
+  err e = {0};
+  *p = (shipped){0};
+  assert_ok(db_open(f->db_path, DB_READ, &d, &e), &e);
+  assert_ok(db_lines(d, NULL, NULL, &a, &rows, &n, &e), &e);
+  db_text_head(&p->text);
+  str_add(&p->text, "rubbish about saxpy\n");
+  for (size_t i = 0; i < n; i++) {
+    if (edit) {
+      edit(&rows[i]);
+    }
+    db_text_write(&rows[i], &p->text);
+  }
+  db_close(d);
+  arena_clear(&a);
+  assert_int_equal(remove(f->db_path), 0);
+  p->files[0] = (gen_file){.name = "generated.txt", .text = p->text.p, .n = p->text.n};
+  reopen(f, NULL);
+  inside(f)->presets = p->files;
+}
+
+static void presets_are_served(void **state) {
+  fixture *f = *state;
+  shipped p;
+  store_put(f,
+            &(stored){.problem = "saxpy n=1048576 align=4", .config = "BLOCK=64", .median = 1e-3});
+  ship(f, &p, NULL);
+  const tuned_kernel_info info = info_of(f, "saxpy n=2097152");
+  assert_int_equal(info.origin, TUNED_PRESET);
+  assert_non_null(strstr(info.config, "BLOCK=64"));
+  assert_string_equal(info.tuned_problem, "saxpy n=1048576 align=4");
+  assert_true(info.measured && fabs(info.expected_sec - 2e-3) < 1e-6);
+  assert_string_equal(tuned_origin_name(info.origin), "preset");
+  str_clear(&p.text);
+}
+
+static void change_device(db_line *l) {
+  l->device.key = "NVIDIA H100|sm_90|132|5120|1980|2619";
+}
+
+static void presets_of_the_architecture_are_served(void **state) {
+  fixture *f = *state;
+  shipped p;
+  store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
+  ship(f, &p, change_device);
+  assert_int_equal(info_of(f, "saxpy n=4096").origin, TUNED_PRESET);
+  str_clear(&p.text);
+}
+
+static void change_cc(db_line *l) {
+  l->device.cc += 10;
+}
+
+static void change_version(db_line *l) {
+  l->template.version++;
+}
+
+static void presets_of_something_else_are_not(void **state) {
+  fixture *f = *state;
+  void (*const edits[])(db_line *) = {change_cc, change_version};
+  for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
+    shipped p;
+    store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
+    ship(f, &p, edits[i]);
+    assert_int_equal(info_of(f, "saxpy n=4096").origin, TUNED_DEFAULT);
+    str_clear(&p.text);
+  }
+}
+
+static void change_hash(db_line *l) {
+  l->template.hash = "00000000000000000000000000000000";
+}
+
+/* An edited template: the configuration is tried, the time is another's. */
+static void presets_of_an_older_text_promise_nothing(void **state) {
+  fixture *f = *state;
+  shipped p;
+  store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
+  ship(f, &p, change_hash);
+  const tuned_kernel_info info = info_of(f, "saxpy n=4096");
+  assert_int_equal(info.origin, TUNED_PRESET);
+  assert_true(info.expected_sec == 0 && !info.measured);
+  str_clear(&p.text);
+}
+
+/* What was tuned here goes first, unless it is much farther away. */
+static void own_results_go_before_presets(void **state) {
+  fixture *f = *state;
+  shipped p;
+  store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
+  ship(f, &p, NULL);
+  store_put(f, &(stored){.problem = "saxpy n=16384 align=4", .config = "BLOCK=512"});
+  reopen(f, NULL);
+  inside(f)->presets = p.files;
+  assert_int_equal(info_of(f, "saxpy n=8192").origin, TUNED_NEAREST);
+  assert_int_equal(info_of(f, "saxpy n=2048").origin, TUNED_PRESET);
+  str_clear(&p.text);
+}
+
+/* Mutated presets: never an error, never a wrong result, always some kernel. */
+static void mutated_presets_do_no_harm(void **state) {
+  fixture *f = *state;
+  shipped p;
+  uint64_t x = 42;
+  store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
+  ship(f, &p, NULL);
+  for (int i = 0; i < 60; i++) {
+    size_t n = p.text.n;
+    char *text = malloc(n + 1);
+    memcpy(text, p.text.p, n);
+    mutate(text, &n, &x);
+    text[n] = 0;
+    gen_file files[2] = {{.name = "mutated.txt", .text = text, .n = n}};
+    reopen(f, NULL);
+    inside(f)->presets = files;
+    const tuned_kernel_info info = info_of(f, "saxpy n=4096");
+    assert_true(info.origin == TUNED_PRESET || info.origin == TUNED_DEFAULT);
+    tuned_close(f->ctx);
+    f->ctx = NULL;
+    free(text);
+  }
+  str_clear(&p.text);
+}
+
+/* ---- importing, merging, pruning ------------------------------------------------------------ */
+
+static void put_line(fixture *f, const db_line *l, bool expected) {
+  db *d;
+  err e = {0};
+  bool taken;
+  assert_ok(db_open(f->db_path, DB_WRITE, &d, &e), &e);
+  assert_ok(db_line_put(d, l, &taken, &e), &e);
+  assert_int_equal(taken, expected);
+  assert_ok(db_verify(d, &e), &e);
+  db_close(d);
+}
+
+static double best_of(const char *path, const char *problem) {
+  const db_line l = example();
+  db *d;
+  db_result best;
+  arena a = {0};
+  err e = {0};
+  assert_ok(db_open(path, DB_READ, &d, &e), &e);
+  assert_ok(db_best(d, l.template.hash, l.device.key, problem, &a, &best, &e), &e);
+  arena_clear(&a);
+  db_close(d);
+  return best.median;
+}
+
+static void the_better_line_counts(void **state) {
+  fixture *f = *state;
+  db_line l = example();
+  put_line(f, &l, true);
+  put_line(f, &l, false); /* the same again */
+  l.sec = 2e-6;
+  l.when = "2025-01-30T12:00:00Z";
+  put_line(f, &l, false); /* older */
+  l.when = "2025-02-01T12:00:00Z";
+  l.kind = DB_KIND_SCREEN;
+  put_line(f, &l, false); /* newer, but only a first look */
+  assert_true(best_of(f->db_path, l.problem) == 1.25e-6);
+  l.kind = DB_KIND_FINAL;
+  put_line(f, &l, true);
+  assert_true(best_of(f->db_path, l.problem) == 2e-6);
+}
+
+static int64_t rows_of(const char *path, const char *table) {
+  db *d;
+  db_stats s;
+  err e = {0};
+  int64_t n = -1;
+  assert_ok(db_open(path, DB_READ, &d, &e), &e);
+  assert_ok(db_stat(d, &s, &e), &e);
+  for (int i = 0; i < DB_TABLES; i++) {
+    n = strcmp(s.tables[i].table, table) ? n : s.tables[i].rows;
+  }
+  db_close(d);
+  return n;
+}
+
+static void merge(const char *into, const char *from) {
+  db *d;
+  err e = {0};
+  assert_ok(db_open(into, DB_WRITE, &d, &e), &e);
+  assert_ok(db_merge(d, from, &e), &e);
+  assert_ok(db_verify(d, &e), &e);
+  db_close(d);
+}
+
+/* Two machines with a trial in common, measured at different times, and one each of their own. */
+static void make_two(fixture *f, char other[100]) {
+  char own[96];
+  db_line l = example();
+  snprintf(other, 100, "%s/other.db", f->folder);
+  strcpy(own, f->db_path);
+  put_line(f, &l, true);
+  l.problem = "saxpy n=2000 align=4";
+  put_line(f, &l, true);
+  snprintf(f->db_path, sizeof f->db_path, "%s/other.db", f->folder);
+  l = example();
+  l.sec = 3e-6;
+  l.when = "2025-01-01T00:00:00Z";
+  put_line(f, &l, true);
+  l.problem = "saxpy n=3000 align=4";
+  put_line(f, &l, true);
+  strcpy(f->db_path, own);
+}
+
+static void merging_loses_nothing(void **state) {
+  fixture *f = *state;
+  char other[100];
+  make_two(f, other);
+  for (int again = 0; again < 2; again++) {
+    merge(f->db_path, other);
+    assert_int_equal(rows_of(f->db_path, "problem"), 3);
+    assert_int_equal(rows_of(f->db_path, "trial"), 3);
+    assert_int_equal(rows_of(f->db_path, "sample"), 4);
+    assert_true(best_of(f->db_path, "saxpy n=1000 align=4") == 1.25e-6); /* the later one */
+    assert_true(best_of(f->db_path, "saxpy n=3000 align=4") == 3e-6);
+  }
+  merge(other, f->db_path); /* the other way round gives the same */
+  assert_int_equal(rows_of(other, "sample"), 4);
+  assert_true(best_of(other, "saxpy n=1000 align=4") == 1.25e-6);
+}
+
+static void merging_with_rubbish_changes_nothing(void **state) {
+  fixture *f = *state;
+  char path[100];
+  db *d;
+  err e = {0};
+  const db_line l = example();
+  put_line(f, &l, true);
+  snprintf(path, sizeof path, "%s/rubbish.db", f->folder);
+  assert_ok(file_write(path, "this is no database, whatever it is called", 42, &e), &e);
+  assert_ok(db_open(f->db_path, DB_WRITE, &d, &e), &e);
+  assert_fails(db_merge(d, path, &e), &e, ERR_DB, "rubbish.db");
+  assert_fails(db_merge(d, "/nowhere/x.db", &e), &e, ERR_NOTFOUND, "no database");
+  db_close(d);
+  assert_int_equal(rows_of(f->db_path, "sample"), 1);
+}
+
+/* An image comes along, and serves without a compiler. */
+static void merged_images_are_served(void **state) {
+  fixture *f = *state;
+  char other[100], moved[96];
+  store_put(f, &(stored){.problem = "saxpy n=1000 align=4", .config = "BLOCK=128"});
+  snprintf(other, sizeof other, "%s/other.db", f->folder);
+  strcpy(moved, f->db_path);
+  assert_int_equal(rename(moved, other), 0);
+  merge(f->db_path, other);
+  reopen(f, NULL);
+  assert_int_equal(info_of(f, "saxpy n=1000").origin, TUNED_EXACT);
+  assert_int_equal(info_of(f, "saxpy n=1000").spill_nbytes, STORED_SPILL);
+}
+
+static void pruning_keeps_the_best(void **state) {
+  fixture *f = *state;
+  db *d;
+  err e = {0};
+  int64_t n = 0;
+  static const char *const configs[] = {"BLOCK=64", "BLOCK=128", "BLOCK=256", "BLOCK=512"};
+  for (size_t i = 0; i < 4; i++) {
+    store_put(f, &(stored){.problem = "saxpy n=1000 align=4",
+                           .config = configs[i],
+                           .median = 1e-6 * (double)(4 - i)});
+  }
+  assert_ok(db_open(f->db_path, DB_WRITE, &d, &e), &e);
+  assert_ok(db_prune(d, 1, &n, &e), &e);
+  assert_ok(db_verify(d, &e), &e);
+  db_close(d);
+  assert_int_equal(n, 3);
+  assert_int_equal(rows_of(f->db_path, "image_bulk"), 1);
+  assert_int_equal(rows_of(f->db_path, "sample"), 4);
+  reopen(f, NULL);
+  assert_non_null(strstr(info_of(f, "saxpy n=1000").config, "BLOCK=512"));
+  assert_int_equal(info_of(f, "saxpy n=1000").spill_nbytes, STORED_SPILL);
+}
+
+int main(int argc, char **argv) {
+  device_name = device_argument(argc, argv, "emu");
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(what_is_written_is_read),
+      cmocka_unit_test(comments_are_nothing),
+      cmocka_unit_test(wrong_columns_are_told),
+      cmocka_unit_test(mutated_lines_do_no_harm),
+      WITH_CONTEXT(presets_are_served),
+      WITH_CONTEXT(presets_of_the_architecture_are_served),
+      WITH_CONTEXT(presets_of_something_else_are_not),
+      WITH_CONTEXT(presets_of_an_older_text_promise_nothing),
+      WITH_CONTEXT(own_results_go_before_presets),
+      WITH_CONTEXT(mutated_presets_do_no_harm),
+      WITH_CONTEXT(the_better_line_counts),
+      WITH_CONTEXT(merging_loses_nothing),
+      WITH_CONTEXT(merging_with_rubbish_changes_nothing),
+      WITH_CONTEXT(merged_images_are_served),
+      WITH_CONTEXT(pruning_keeps_the_best),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

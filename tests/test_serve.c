@@ -1,0 +1,727 @@
+/* test_serve.c -- libtuned: which kernel is served, that it computes, from many threads, and what
+ * is refused in which words. Runs on any device: test_serve [--device NAME]. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <pthread.h>
+#include <sys/wait.h>
+
+#include "serve.h"
+#include "serve_fixture.h"
+
+/* ---- vectors on the device ------------------------------------------------------------------ */
+
+static float *vector_new(fixture *f, const float *host, size_t n) {
+  void *p;
+  OK(f, tuned_alloc(f->ctx, n * sizeof *host, &p, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, p, host, n * sizeof *host, &f->err));
+  return p;
+}
+
+static void fill(float *x, size_t n, float first, float step) {
+  for (size_t i = 0; i < n; i++) {
+    x[i] = first + step * (float)(i % 97);
+  }
+}
+
+/* y = 2 x + y for n elements: are all of them right, and nothing behind them touched? Thread-safe.
+ */
+static int saxpy_is_right(fixture *f, size_t n) {
+  tuned_error why = {0};
+  float *x = malloc((n + 4) * sizeof *x), *y = malloc((n + 4) * sizeof *y),
+        *z = malloc((n + 4) * sizeof *z);
+  void *dx, *dy;
+  const size_t nbytes = (n + 4) * sizeof *x;
+  fill(x, n + 4, 1, 1);
+  fill(y, n + 4, -50, 0.5f);
+  int bad = tuned_alloc(f->ctx, nbytes, &dx, &why) || tuned_alloc(f->ctx, nbytes, &dy, &why) ||
+            tuned_copy_to_device(f->ctx, dx, x, nbytes, &why) ||
+            tuned_copy_to_device(f->ctx, dy, y, nbytes, &why) ||
+            tuned_saxpy(f->ctx, NULL, (int64_t)n, 2, dx, dy, &why) ||
+            tuned_copy_to_host(f->ctx, z, dy, nbytes, &why) || tuned_free(f->ctx, dx, &why) ||
+            tuned_free(f->ctx, dy, &why);
+  for (size_t i = 0; i < n + 4; i++) {
+    bad += z[i] != (i < n ? 2 * x[i] + y[i] : y[i]);
+  }
+  free(x);
+  free(y);
+  free(z);
+  return !bad;
+}
+
+/* ---- the table ------------------------------------------------------------------------------ */
+
+static void table_finds_what_was_put(void **state) {
+  (void)state;
+  serve_table t = {0};
+  static int values[5000];
+  for (int64_t i = 0; i < 5000; i++) {
+    const int64_t key[] = {i / 70, i % 70};
+    assert_null(serve_table_get(&t, key, sizeof key));
+    assert_true(serve_table_put(&t, key, sizeof key, &values[i]));
+  }
+  for (int64_t i = 0; i < 5000; i++) {
+    const int64_t key[] = {i / 70, i % 70};
+    assert_ptr_equal(serve_table_get(&t, key, sizeof key), &values[i]);
+    assert_null(serve_table_get(&t, key, sizeof key[0])); /* a prefix is another key */
+  }
+  assert_true(serve_table_put(&t, "text", 4, values));
+  assert_ptr_equal(serve_table_get(&t, "text", 4), values);
+  assert_null(serve_table_get(&t, "tex", 3));
+  serve_table_clear(&t);
+  assert_null(serve_table_get(&t, "text", 4));
+}
+
+typedef struct reading {
+  serve_table *t;
+  _Atomic int *n_put;
+  int n_lost;
+} reading;
+
+enum { PUTS = 3000 };
+
+/* Whatever was put before we look must be found, however the table grows meanwhile. */
+static void *read_all(void *ud) {
+  reading *r = ud;
+  for (int64_t n = 0; n < PUTS;) {
+    n = atomic_load(r->n_put);
+    for (int64_t i = 0; i < n; i++) {
+      r->n_lost += serve_table_get(r->t, &i, sizeof i) != r;
+    }
+  }
+  return NULL;
+}
+
+static void table_is_read_while_it_grows(void **state) {
+  (void)state;
+  serve_table t = {0};
+  _Atomic int n_put = 0;
+  reading r = {&t, &n_put, 0};
+  pthread_t thread;
+  assert_int_equal(pthread_create(&thread, NULL, read_all, &r), 0);
+  for (int64_t i = 0; i < PUTS; i++) {
+    assert_true(serve_table_put(&t, &i, sizeof i, &r));
+    atomic_store(&n_put, (int)i + 1);
+  }
+  pthread_join(thread, NULL);
+  assert_int_equal(r.n_lost, 0);
+  serve_table_clear(&t);
+}
+
+static void words_tell_choices_apart(void **state) {
+  (void)state;
+  assert_int_equal(serve_word("n"), 'n');
+  assert_int_equal(serve_word_letter('N', 0, 1), 'n');
+  assert_int_equal(serve_word_letter('C', 0, 1), 't'); /* real: conjugation means nothing */
+  assert_int_equal(serve_word_letter('C', 0, 0), 'c');
+  assert_int_equal(serve_word_letter('u', 1, 0), 'U');
+  assert_int_not_equal(serve_word("sum"), serve_word("max"));
+  assert_int_equal(serve_word(NULL), 0);
+}
+
+/* ---- which kernel --------------------------------------------------------------------------- */
+
+static void nobody_tuned_gives_the_default(void **state) {
+  fixture *f = *state;
+  const tuned_kernel_info info = info_of(f, "saxpy n=1000");
+  assert_int_equal(info.origin, TUNED_DEFAULT);
+  assert_string_equal(info.problem, "saxpy n=1000 align=4");
+  assert_non_null(strstr(info.config, "BLOCK=256"));
+  assert_true(info.expected_sec == 0 && !info.measured);
+  assert_true(info.registers > 0);
+}
+
+static void same_problem_same_kernel(void **state) {
+  fixture *f = *state;
+  tuned_kernel *a, *b, *c;
+  OK(f, tuned_find(f->ctx, "saxpy n=1000", &a, &f->err));
+  OK(f, tuned_find(f->ctx, "  saxpy   align=4 n=1000", &b, &f->err));
+  OK(f, tuned_find(f->ctx, "saxpy n=1001", &c, &f->err));
+  assert_ptr_equal(a, b);
+  assert_ptr_not_equal(a, c);
+}
+
+static void tuned_is_served_without_compiler(void **state) {
+  fixture *f = *state;
+  store_saxpy(f, "saxpy n=1000 align=4", "BLOCK=128,VEC=4", NULL);
+  reopen(f, NULL);
+  const tuned_kernel_info info = info_of(f, "saxpy n=1000");
+  assert_int_equal(info.origin, TUNED_EXACT);
+  assert_non_null(strstr(info.config, "BLOCK=128,VEC=4"));
+  assert_true(info.measured && info.expected_sec == 1.25e-6);
+  assert_null(inside(f)->compiler);
+  assert_true(saxpy_is_right(f, 1000));
+  assert_null(inside(f)->compiler);
+}
+
+static void other_size_is_not_exact(void **state) {
+  fixture *f = *state;
+  store_saxpy(f, "saxpy n=1000 align=4", "BLOCK=128,VEC=4", NULL);
+  reopen(f, NULL);
+  assert_int_equal(info_of(f, "saxpy n=1004").origin, TUNED_NEAREST);
+  assert_non_null(strstr(info_of(f, "saxpy n=1000 align=1").config, "BLOCK=128,VEC=1"));
+}
+
+static void changed_template_is_not_served(void **state) {
+  fixture *f = *state;
+  store_saxpy(f, "saxpy n=1000 align=4", "BLOCK=128,VEC=4", "00000000000000000000000000000000");
+  reopen(f, NULL);
+  assert_int_equal(info_of(f, "saxpy n=1000").origin, TUNED_DEFAULT);
+}
+
+/* A stored configuration that breaks a requirement must not run. */
+static void invalid_row_is_not_served(void **state) {
+  fixture *f = *state;
+  store st;
+  db *d;
+  store_open(&st, f, "saxpy", "n=1001");
+  assert_ok(db_open(f->db_path, DB_WRITE, &d, &st.e), &st.e);
+  store_trial(&st, d,
+              &(stored){.problem = "saxpy n=1001 align=1",
+                        .config = "BLOCK=128,VEC=4,COARSE=1,ORDER=interleaved"},
+              NULL);
+  db_close(d);
+  store_close(&st);
+  reopen(f, NULL);
+  assert_int_equal(info_of(f, "saxpy n=1001").origin, TUNED_DEFAULT);
+}
+
+/* The default's image is in the database under the same source: it is loaded, not built. */
+static void stored_image_of_the_same_source_is_used(void **state) {
+  fixture *f = *state;
+  store_saxpy(f, "saxpy n=4096 align=4", "", "00000000000000000000000000000000");
+  reopen(f, NULL);
+  assert_int_equal(info_of(f, "saxpy n=1001").origin, TUNED_DEFAULT);
+  assert_int_equal(info_of(f, "saxpy n=1001").spill_nbytes, STORED_SPILL);
+  assert_true(saxpy_is_right(f, 1001));
+}
+
+/* Sizes that nobody tuned differ in their launch, not in their source. */
+static void other_sizes_are_not_compiled_again(void **state) {
+  fixture *f = *state;
+  for (size_t n = 1001; n < 1010; n += 2) {
+    assert_true(saxpy_is_right(f, n));
+  }
+  assert_int_equal(inside(f)->images.n, 2); /* one image, by its key and by its source */
+}
+
+static char *copy_template(fixture *f, const char *name, const char *from, const char *to) {
+  str text = {0};
+  err e = {0};
+  static char path[128];
+  for (const gen_file *b = gen_builtin; b->name; b++) {
+    if (!strcmp(b->name, "saxpy.lua")) {
+      const char *at = strstr(b->text, from);
+      assert_non_null(at);
+      str_add_n(&text, b->text, (size_t)(at - b->text));
+      str_addf(&text, "%s%s", to, at + strlen(from));
+    }
+  }
+  snprintf(path, sizeof path, "%s/%s", f->folder, name);
+  assert_ok(file_write(path, text.p, text.n, &e), &e);
+  str_clear(&text);
+  return path;
+}
+
+static void own_template_by_path(void **state) {
+  fixture *f = *state;
+  char problem[200];
+  float host[8];
+  fill(host, 8, 1, 1);
+  const char *path = copy_template(f, "my own.lua", "BLOCK = 256", "BLOCK = 64");
+  snprintf(problem, sizeof problem, "%s n=8", path);
+  assert_non_null(strstr(info_of(f, problem).config, "BLOCK=64"));
+  assert_non_null(strstr(info_of(f, "saxpy n=8").config, "BLOCK=256")); /* not mixed up */
+  tuned_kernel *k;
+  const float a = 3, *x = vector_new(f, host, 8), *y = vector_new(f, host, 8);
+  const void *args[] = {NULL, &a, &x, &y};
+  OK(f, tuned_find(f->ctx, problem, &k, &f->err));
+  OK(f, tuned_launch(k, NULL, args, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, host, y, sizeof host, &f->err));
+  assert_true(host[0] == 4 && host[7] == 32);
+}
+
+static void folders_come_from_the_environment(void **state) {
+  fixture *f = *state;
+  char folders[160];
+  tuned_close(f->ctx);
+  copy_template(f, "saxpy.lua", "BLOCK = 256", "BLOCK = 512");
+  snprintf(folders, sizeof folders, "/nowhere::%s", f->folder);
+  setenv("TUNED_TEMPLATES", folders, 1);
+  setenv("TUNED_DB", f->db_path, 1);
+  OK(f, tuned_open(&f->ctx, &(tuned_options){.device = device_name}, &f->err));
+  unsetenv("TUNED_TEMPLATES");
+  unsetenv("TUNED_DB");
+  assert_non_null(strstr(info_of(f, "saxpy n=4").config, "BLOCK=512"));
+}
+
+/* TUNED_TEMPLATES may replace a built-in family; the typed call serves it if it still fits. */
+static void own_family_behind_the_typed_call(void **state) {
+  fixture *f = *state;
+  copy_template(f, "saxpy.lua", "BLOCK = 256", "BLOCK = 128");
+  assert_true(saxpy_is_right(f, 777));
+  assert_non_null(strstr(info_of(f, "saxpy n=777").config, "BLOCK=128"));
+}
+
+static void own_family_with_other_arguments_is_refused(void **state) {
+  fixture *f = *state;
+  float host[4] = {0};
+  copy_template(f, "saxpy.lua", "{ \"a\", \"f32\"", "{ \"a\", \"f64\"");
+  float *x = vector_new(f, host, 4);
+  REFUSED(f, TUNED_E_USAGE, "use tuned_find", tuned_saxpy(f->ctx, NULL, 4, 2, x, x, &f->err));
+}
+
+/* ---- computing ------------------------------------------------------------------------------ */
+
+static void saxpy_computes(void **state) {
+  fixture *f = *state;
+  for (size_t n = 0; n < 70; n += 3) {
+    assert_true(saxpy_is_right(f, n));
+  }
+  assert_true(saxpy_is_right(f, 10000));
+}
+
+static float host_product(const float *a, const float *b, int m, int n, int k, int i, int j) {
+  double sum = 0; /* A' is k x m, B' is n x k */
+  for (int l = 0; l < k; l++) {
+    sum += (double)a[l + i * k] * b[j + l * n];
+  }
+  (void)m;
+  return (float)sum;
+}
+
+static void sgemm_computes(void **state) {
+  fixture *f = *state;
+  enum { M = 21, N = 17, K = 9, LDC = 23 };
+  float a[M * K], b[N * K], c[N * LDC];
+  fill(a, M * K, -1, 0.02f);
+  fill(b, N * K, 2, -0.03f);
+  fill(c, N * LDC, 7, 0);
+  float *da = vector_new(f, a, M * K), *db_ = vector_new(f, b, N * K),
+        *dc = vector_new(f, c, N * LDC);
+  OK(f, tuned_sgemm(f->ctx, NULL, 'C', 'T', M, N, K, 1, da, K, db_, N, 0, dc, LDC, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, c, dc, sizeof c, &f->err));
+  for (int j = 0; j < N; j++) {
+    for (int i = 0; i < LDC; i++) {
+      const float expected = i < M ? host_product(a, b, M, N, K, i, j) : 7;
+      assert_true(fabsf(c[i + j * LDC] - expected) < 1e-4f);
+    }
+  }
+}
+
+static void sgemm_of_nothing_scales(void **state) {
+  fixture *f = *state;
+  float host[6] = {1, 2, 3, 4, 5, 6};
+  float *p = vector_new(f, host, 6), *c = vector_new(f, host, 6);
+  OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 3, 2, 0, 1, p, 3, p, 1, 2, c, 3, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, host, c, sizeof host, &f->err));
+  for (int i = 0; i < 6; i++) {
+    assert_true(host[i] == 2 * (float)(i + 1));
+  }
+}
+
+static void too_much_memory_is_refused(void **state) {
+  fixture *f = *state;
+  void *p = f;
+  REFUSED(f, TUNED_E_NOMEM, "1152921504606846976",
+          tuned_alloc(f->ctx, (size_t)1 << 60, &p, &f->err));
+  assert_null(p);
+  assert_true(saxpy_is_right(f, 50)); /* and nothing else is the worse for it */
+}
+
+static void reduce_computes_on_streams(void **state) {
+  fixture *f = *state;
+  enum { N = 5000, STREAMS = 3 };
+  static float x[N];
+  const float poison = -1;
+  float y = 0;
+  double sum = 0;
+  serve *s = inside(f);
+  fill(x, N, -3, 0.25f);
+  for (int i = 0; i < N; i++) {
+    sum += x[i];
+  }
+  float *dx = vector_new(f, x, N), *dy = vector_new(f, &y, 1);
+  for (int i = 0; i < 2 * STREAMS; i++) {
+    rt_stream stream;
+    assert_int_equal(s->device->ops->stream_new(s->device, &stream, NULL), 0);
+    for (int again = 0; again < 2; again++) { /* the workspace is as clean the second time */
+      OK(f, tuned_copy_to_device(f->ctx, dy, &poison, sizeof y, &f->err));
+      OK(f, tuned_reduce(f->ctx, stream, "sum", "f32", N, dx, dy, &f->err));
+      OK(f, tuned_sync(f->ctx, stream, &f->err));
+      OK(f, tuned_copy_to_host(f->ctx, &y, dy, sizeof y, &f->err));
+      assert_true(fabs(y - sum) < 1e-3 * fabs(sum));
+    }
+    s->device->ops->stream_free(s->device, stream);
+  }
+  OK(f, tuned_reduce(f->ctx, NULL, "max", "f32", N, dx, dy, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, &y, dy, sizeof y, &f->err));
+  assert_true(y == 21);
+}
+
+typedef struct caller {
+  fixture *f;
+  int number, n_bad;
+} caller;
+
+static void *call_often(void *ud) {
+  caller *c = ud;
+  for (int i = 0; i < 12; i++) {
+    c->n_bad +=
+        !saxpy_is_right(c->f, (size_t)(100 + (i * 7 + c->number) % 5)); /* shared problems */
+  }
+  return NULL;
+}
+
+static void many_threads_one_context(void **state) {
+  fixture *f = *state;
+  enum { THREADS = 6 };
+  pthread_t threads[THREADS];
+  caller callers[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    callers[i] = (caller){f, i, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+  }
+  int bad = 0, kernels = 0;
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    bad += callers[i].n_bad;
+  }
+  for (const tuned_kernel *k = inside(f)->newest; k; k = k->next) {
+    kernels++;
+  }
+  assert_int_equal(bad, 0);
+  assert_int_equal(kernels, 5); /* each problem once, whoever asked first */
+}
+
+/* ---- what is refused ------------------------------------------------------------------------ */
+
+static void empty_problems_are_nothing_to_do(void **state) {
+  fixture *f = *state;
+  OK(f, tuned_saxpy(f->ctx, NULL, 0, 1, NULL, NULL, &f->err));
+  OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 0, 5, 5, 1, NULL, 1, NULL, 5, 0, NULL, 1, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, NULL, NULL, 0, &f->err));
+  OK(f, tuned_free(f->ctx, NULL, &f->err));
+  assert_null(inside(f)->compiler); /* nothing was built for it */
+}
+
+static void arguments_are_refused_by_name(void **state) {
+  fixture *f = *state;
+  float host[16] = {0}, *p = vector_new(f, host, 16);
+  REFUSED(f, TUNED_E_USAGE, "tuned_saxpy: n is -1",
+          tuned_saxpy(f->ctx, NULL, -1, 1, p, p, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "tuned_saxpy: n is 9223372036854775807",
+          tuned_saxpy(f->ctx, NULL, INT64_MAX, 1, p, p, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "argument x is a NULL address",
+          tuned_saxpy(f->ctx, NULL, 4, 1, NULL, p, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "ta must be one of n, t",
+          tuned_sgemm(f->ctx, NULL, 'x', 'n', 2, 2, 2, 1, p, 2, p, 2, 0, p, 2, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "tuned_sgemm: k is -2",
+          tuned_sgemm(f->ctx, NULL, 'n', 'n', 2, 2, -2, 1, p, 2, p, 2, 0, p, 2, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "lda",
+          tuned_sgemm(f->ctx, NULL, 'n', 'n', 4, 2, 2, 1, p, 3, p, 2, 0, p, 4, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "ldc",
+          tuned_sgemm(f->ctx, NULL, 'n', 'n', 4, 2, 2, 1, p, 4, p, 2, 0, p, 3, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "op must be one of",
+          tuned_reduce(f->ctx, NULL, "mean", "f32", 4, p, p, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "op must be one of",
+          tuned_reduce(f->ctx, NULL, NULL, "f32", 4, p, p, &f->err));
+  OK(f, tuned_saxpy(f->ctx, NULL, 4, 1, p, p, &f->err));
+  assert_string_equal(f->err.message, ""); /* a success clears the error */
+}
+
+static void problems_are_refused(void **state) {
+  fixture *f = *state;
+  tuned_kernel *k;
+  REFUSED(f, TUNED_E_NOTFOUND, "saxpy", tuned_find(f->ctx, "saxpi n=4", &k, &f->err));
+  assert_null(k);
+  REFUSED(f, TUNED_E_USAGE, "m", tuned_find(f->ctx, "saxpy m=4", &k, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "n", tuned_find(f->ctx, "saxpy n=-4", &k, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "n", tuned_find(f->ctx, "saxpy n=2^40", &k, &f->err));
+  assert_int_not_equal(tuned_find(f->ctx, "", &k, &f->err), 0);
+  assert_int_not_equal(tuned_find(f->ctx, "/nowhere/mine.lua n=4", &k, &f->err), 0);
+}
+
+static void nulls_are_refused(void **state) {
+  fixture *f = *state;
+  tuned_kernel *k;
+  tuned_kernel_info info;
+  const void *args[4] = {NULL};
+  void *p;
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_open(NULL, NULL, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_find(NULL, "saxpy n=4", &k, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_find(f->ctx, NULL, &k, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_find(f->ctx, "saxpy n=4", NULL, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_launch(NULL, NULL, args, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_info(NULL, &info, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_alloc(f->ctx, 4, NULL, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_alloc(NULL, 4, &p, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_copy_to_device(f->ctx, NULL, args, 4, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_saxpy(NULL, NULL, 4, 1, NULL, NULL, &f->err));
+  assert_int_equal(tuned_find(NULL, NULL, NULL, NULL),
+                   TUNED_E_USAGE); /* nor need the error be there */
+  OK(f, tuned_find(f->ctx, "saxpy n=4", &k, NULL));
+  REFUSED(f, TUNED_E_USAGE, "NULL", tuned_info(k, NULL, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "args is NULL", tuned_launch(k, NULL, NULL, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "argument a is missing", tuned_launch(k, NULL, args, &f->err));
+  tuned_close(NULL);
+}
+
+static void closed_contexts_are_refused(void **state) {
+  fixture *f = *state;
+  tuned_context *closed = f->ctx;
+  f->ctx = NULL;
+  tuned_close(closed);
+  tuned_close(closed);
+  REFUSED(f, TUNED_E_USAGE, "closed", tuned_sync(closed, NULL, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "closed", tuned_saxpy(closed, NULL, 4, 1, NULL, NULL, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "no context", tuned_sync((tuned_context *)f, NULL, &f->err));
+}
+
+static void opening_can_fail(void **state) {
+  fixture *f = *state;
+  tuned_context *ctx = f->ctx;
+  err e = {0};
+  REFUSED(f, TUNED_E_DEVICE, "no device is called",
+          tuned_open(&ctx, &(tuned_options){.device = "toaster"}, &f->err));
+  assert_null(ctx);
+  assert_ok(
+      file_write(f->db_path, "not a database at all, but long enough to be looked into", 56, &e),
+      &e);
+  REFUSED(
+      f, TUNED_E_DATABASE, "database",
+      tuned_open(&ctx, &(tuned_options){.device = device_name, .database = f->db_path}, &f->err));
+  assert_null(ctx);
+}
+
+/* A database is code: who else can write it? */
+static void databases_of_others_are_refused(void **state) {
+  fixture *f = *state;
+  tuned_context *ctx;
+  const tuned_options o = {.device = device_name, .database = f->db_path};
+  const tuned_options trusting = {
+      .device = device_name, .database = f->db_path, .trust_database = 1};
+  store_saxpy(f, "saxpy n=1000 align=4", "", NULL);
+  for (int i = 0; i < 2; i++) {
+    assert_int_equal(chmod(f->db_path, i ? 0620 : 0602), 0);
+    REFUSED(f, TUNED_E_DATABASE, "others can write", tuned_open(&ctx, &o, &f->err));
+    OK(f, tuned_open(&ctx, &trusting, &f->err));
+    tuned_close(ctx);
+    setenv("TUNED_TRUST", "1", 1);
+    OK(f, tuned_open(&ctx, &o, &f->err));
+    tuned_close(ctx);
+    unsetenv("TUNED_TRUST");
+  }
+  assert_int_equal(chmod(f->db_path, 0644), 0);
+  OK(f, tuned_open(&ctx, &o, &f->err));
+  tuned_close(ctx);
+  if (!geteuid()) { /* only root can give a file away */
+    assert_int_equal(chown(f->db_path, 12345, 12345), 0);
+    REFUSED(f, TUNED_E_DATABASE, "another user", tuned_open(&ctx, &o, &f->err));
+  }
+}
+
+/* What the child of a fork is told; its exit status is the number of the first call that was not.
+ */
+static int use_after_fork(fixture *f, tuned_kernel *k) {
+  tuned_kernel *other;
+  tuned_context *own;
+  const tuned_options o = {.device = device_name, .database = f->db_path};
+  const void *args[4] = {NULL};
+  if (tuned_find(f->ctx, "saxpy n=4", &other, &f->err) != TUNED_E_USAGE ||
+      !strstr(f->err.message, "fork")) {
+    return 1;
+  }
+  if (tuned_saxpy(f->ctx, NULL, 4, 1, NULL, NULL, &f->err) != TUNED_E_USAGE) {
+    return 2;
+  }
+  if (tuned_launch(k, NULL, args, &f->err) != TUNED_E_USAGE || !strstr(f->err.message, "fork")) {
+    return 3;
+  }
+  tuned_close(f->ctx);
+  /* on a GPU the driver itself does not survive the fork */
+  const bool gpu = strcmp(k->owner->device->info.kind, "cuda") == 0;
+  return !gpu && tuned_open(&own, &o, &f->err) ? 4 : 0;
+}
+
+static void a_fork_is_told(void **state) {
+  fixture *f = *state;
+  tuned_kernel *k;
+  int status;
+  OK(f, tuned_find(f->ctx, "saxpy n=4", &k, &f->err));
+  const pid_t child = fork();
+  if (!child) {
+    _exit(use_after_fork(f, k));
+  }
+  assert_int_equal(waitpid(child, &status, 0), child);
+  assert_int_equal(WIFEXITED(status) ? WEXITSTATUS(status) : 100, 0);
+  assert_true(saxpy_is_right(f, 4)); /* and the parent goes on */
+}
+
+/* The k-th call of a device that may fail does, for all k: told, nothing leaked, and the next
+ * attempt works. */
+static struct {
+  const rt_device_ops *own;
+  int left; /* calls until one fails */
+} fault;
+
+static int fail_here(err *e) {
+  return --fault.left == 0 ? err_set(e, ERR_DEVICE, "injected") : 0;
+}
+
+static int bad_alloc(rt_device *d, size_t nbytes, rt_ptr *p, err *e) {
+  TRY(fail_here(e));
+  return fault.own->alloc(d, nbytes, p, e);
+}
+
+static int bad_set(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_stream s, err *e) {
+  TRY(fail_here(e));
+  return fault.own->set(d, to, byte, nbytes, s, e);
+}
+
+static int bad_load(rt_device *d, const void *image, size_t nbytes, rt_module **m, err *e) {
+  TRY(fail_here(e));
+  return fault.own->module_load(d, image, nbytes, m, e);
+}
+
+static int bad_function(rt_device *d, rt_module *m, const char *name, rt_function **f, err *e) {
+  TRY(fail_here(e));
+  return fault.own->function(d, m, name, f, e);
+}
+
+static int bad_launch(rt_device *d, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
+                      uint32_t smem, rt_stream s, void **args, err *e) {
+  TRY(fail_here(e));
+  return fault.own->launch(d, f, grid, block, smem, s, args, e);
+}
+
+/* One attempt at a kernel with a workspace, its k-th device call failing; did it come to that? */
+static bool fails_at(fixture *f, int k, const float *x, float *y) {
+  rt_device *d = inside(f)->device;
+  rt_device_ops bad = *d->ops;
+  fault.own = d->ops;
+  fault.left = k;
+  bad.alloc = bad_alloc;
+  bad.set = bad_set;
+  bad.module_load = bad_load;
+  bad.function = bad_function;
+  bad.launch = bad_launch;
+  d->ops = &bad;
+  const int rc = tuned_reduce(f->ctx, NULL, "sum", "f32", 8, x, y, &f->err);
+  d->ops = fault.own;
+  assert_int_equal(rc, fault.left <= 0 ? TUNED_E_DEVICE : 0);
+  assert_string_equal(f->err.message, rc ? "injected" : "");
+  return rc;
+}
+
+static void every_device_failure_is_survived(void **state) {
+  fixture *f = *state;
+  float host[8] = {1, 2, 3, 4, 5, 6, 7, 8}, sum;
+  int k = 1, n_failed = 0;
+  for (bool failed = true; failed; k++) {
+    reopen(f, NULL);
+    float *x = vector_new(f, host, 8), *y = vector_new(f, host, 1);
+    failed = fails_at(f, k, x, y);
+    n_failed += failed;
+    OK(f, tuned_reduce(f->ctx, NULL, "sum", "f32", 8, x, y, &f->err));
+    OK(f, tuned_copy_to_host(f->ctx, &sum, y, sizeof sum, &f->err));
+    assert_true(sum == 36);
+  }
+  assert_true(n_failed >= 5); /* load, look up, workspace, its zeros, launch */
+}
+
+static void contexts_run_out_politely(void **state) {
+  fixture *f = *state;
+  const tuned_options o = {.device = device_name, .database = f->db_path};
+  static tuned_context *many[256];
+  int n = 0, rc = 0;
+  while (n < 256 && !(rc = tuned_open(&many[n], &o, &f->err))) {
+    n++;
+  }
+  assert_int_equal(n, 255); /* the fixture's is open as well */
+  assert_int_equal(rc, TUNED_E_LIMIT);
+  while (n > 0) {
+    tuned_close(many[--n]);
+  }
+  OK(f, tuned_open(&many[0], &o, &f->err));
+  tuned_close(many[0]);
+}
+
+/* ---- export --------------------------------------------------------------------------------- */
+
+static void export_of(store *st, const char *config, const char *name, str *out, int expected) {
+  const gen_plan *plan;
+  gen_config c;
+  const serve_export x = {.problem = "saxpy n=1001 align=1",
+                          .config = config,
+                          .command = "autotune export",
+                          .arch = "sm_90",
+                          .device = "a GPU",
+                          .sec = 2e-6,
+                          .measured = true,
+                          .nvrtc = 13000,
+                          .name = name};
+  err_clear(&st->e);
+  assert_ok(gen_config_parse(st->t, config, &c, &st->e), &st->e);
+  assert_ok(gen_plan_make(st->g, &c, &st->memory, &plan, &st->e), &st->e);
+  assert_int_equal(serve_export_header(st->t, plan, &x, out, &st->e), expected);
+}
+
+static void header_says_how_to_launch(void **state) {
+  fixture *f = *state;
+  store st;
+  str a = {0}, b = {0};
+  store_open(&st, f, "saxpy", "n=1001");
+  export_of(&st, "BLOCK=128", NULL, &a, 0);
+  export_of(&st, "BLOCK=128", NULL, &b, 0);
+  assert_string_equal(str_text(&a), str_text(&b));
+  assert_non_null(strstr(str_text(&a), "#define SAXPY_n 1001\n"));
+  assert_non_null(
+      strstr(str_text(&a), "cuLaunchKernel(kernels->saxpy, 8, 1, 1, 128, 1, 1, 0, stream,"));
+  assert_non_null(strstr(str_text(&a), "2 microseconds a launch, measured"));
+  str_reset(&b);
+  export_of(&st, "BLOCK=128", "mine", &b, 0);
+  assert_non_null(strstr(str_text(&b), "mine_launch("));
+  export_of(&st, "BLOCK=128", "not-a-name", &b, ERR_USAGE);
+  str_clear(&a);
+  str_clear(&b);
+  store_close(&st);
+}
+
+int main(int argc, char **argv) {
+  device_name = device_argument(argc, argv, "emu");
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(table_finds_what_was_put),
+      cmocka_unit_test(table_is_read_while_it_grows),
+      cmocka_unit_test(words_tell_choices_apart),
+      WITH_CONTEXT(nobody_tuned_gives_the_default),
+      WITH_CONTEXT(same_problem_same_kernel),
+      WITH_CONTEXT(tuned_is_served_without_compiler),
+      WITH_CONTEXT(other_size_is_not_exact),
+      WITH_CONTEXT(changed_template_is_not_served),
+      WITH_CONTEXT(invalid_row_is_not_served),
+      WITH_CONTEXT(stored_image_of_the_same_source_is_used),
+      WITH_CONTEXT(other_sizes_are_not_compiled_again),
+      WITH_CONTEXT(own_template_by_path),
+      WITH_CONTEXT(folders_come_from_the_environment),
+      WITH_CONTEXT(own_family_behind_the_typed_call),
+      WITH_CONTEXT(own_family_with_other_arguments_is_refused),
+      WITH_CONTEXT(saxpy_computes),
+      WITH_CONTEXT(sgemm_computes),
+      WITH_CONTEXT(sgemm_of_nothing_scales),
+      WITH_CONTEXT(too_much_memory_is_refused),
+      WITH_CONTEXT(reduce_computes_on_streams),
+      WITH_CONTEXT(many_threads_one_context),
+      WITH_CONTEXT(empty_problems_are_nothing_to_do),
+      WITH_CONTEXT(arguments_are_refused_by_name),
+      WITH_CONTEXT(problems_are_refused),
+      WITH_CONTEXT(nulls_are_refused),
+      WITH_CONTEXT(closed_contexts_are_refused),
+      WITH_CONTEXT(opening_can_fail),
+      WITH_CONTEXT(databases_of_others_are_refused),
+      WITH_CONTEXT(a_fork_is_told),
+      WITH_CONTEXT(every_device_failure_is_survived),
+      WITH_CONTEXT(contexts_run_out_politely),
+      WITH_CONTEXT(header_says_how_to_launch),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
