@@ -1,0 +1,121 @@
+#!/bin/sh
+# test_cli.sh -- what a user meets who mistypes: one line that says what and how to mend it, and a status
+# that is not 0. And the main job on the emulated device, twice. AUTOTUNE names the program.
+set -u
+autotune=${AUTOTUNE:-build/autotune}
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export TUNED_DEVICE=emu TUNED_DB="$folder/tuned.db" TUNED_TEMPLATES=
+bad=0
+
+complain() {
+  echo "$1"
+  bad=$((bad + 1))
+}
+
+# refuses STATUS WORDS COMMAND...: exits with STATUS, one line on standard error that holds WORDS
+refuses() {
+  status=$1 words=$2
+  shift 2
+  "$@" >"$folder/out" 2>"$folder/err"
+  got=$?
+  [ $got = "$status" ] || complain "$*: status $got, wanted $status"
+  grep -qF -e "$words" "$folder/err" || complain "$*: says '$(cat "$folder/err")', wanted '$words'"
+  [ "$(wc -l <"$folder/err")" -le 1 ] || complain "$*: says more than one line: $(cat "$folder/err")"
+}
+
+# prints WORDS COMMAND...: succeeds with WORDS on standard output
+prints() {
+  words=$1
+  shift
+  "$@" >"$folder/out" 2>"$folder/err" || complain "$*: failed: $(cat "$folder/err")"
+  grep -qF -e "$words" "$folder/out" || complain "$*: no '$words' in: $(head -c 2000 "$folder/out")"
+}
+
+# ---- words
+refuses 1 "did you mean" $autotune sgem
+refuses 2 "did you mean 'm'" $autotune sgemm mm=5
+refuses 2 "whole number" $autotune sgemm m=0x
+refuses 2 "m" $autotune sgemm m=-1
+refuses 2 "m" $autotune sgemm m=2^40
+refuses 2 "m" $autotune sgemm m=ten
+refuses 2 "ta" $autotune sgemm ta=x
+refuses 2 "m" $autotune sgemm m=1 m=2
+refuses 2 "--budget" $autotune sgemm --budget 0
+refuses 2 "--budget" $autotune sgemm --budget soon
+refuses 2 "did you mean 'random'" $autotune sgemm --strategy randm
+refuses 2 "--jobs" $autotune sgemm --jobs 0
+refuses 2 "did you mean --budget" $autotune sgemm --budgt 5
+refuses 2 "needs a value" $autotune sgemm --budget
+refuses 2 "takes no option --vs" $autotune emit sgemm --vs cublas
+refuses 2 "neither a word nor an option" $autotune sgemm -x
+refuses 2 "takes no value" $autotune sgemm --quiet=1
+refuses 2 "name a family" $autotune emit
+refuses 2 "BM" $autotune emit saxpy --config BM=128
+refuses 2 "BLOCK" $autotune emit saxpy --config BLOCK=100
+refuses 2 "vectors wider than the alignment" $autotune check saxpy n=1001 --config VEC=4
+refuses 2 "name what to write" $autotune export saxpy n=1000
+refuses 2 "only models" $autotune bench saxpy n=1000
+
+# ---- devices
+refuses 1 "no device is called" $autotune saxpy n=1000 --device gpu
+refuses 1 "emu" $autotune saxpy n=1000 --device emu:gtx285
+if ! $autotune devices | grep -q '^0 '; then
+  refuses 1 "--device emu" $autotune saxpy n=1000 --device 0
+fi
+
+# ---- templates
+refuses 1 "no-such.lua" $autotune ./no-such.lua
+printf 'return {' >"$folder/broken.lua"
+refuses 1 "broken.lua:1" $autotune emit "$folder/broken.lua"
+printf 'while true do end' >"$folder/endless.lua"
+refuses 1 "endless.lua:1" $autotune emit "$folder/endless.lua"
+printf 'local t = {} while true do t[#t + 1] = ("x"):rep(1000000) .. #t end' >"$folder/greedy.lua"
+refuses 1 "greedy.lua:1" $autotune emit "$folder/greedy.lua"
+sed 's/ys@{lane} = a/ys@{lane} = undefined_name + a/' templates/saxpy.lua >"$folder/wrong.lua"
+line=$(grep -n undefined_name "$folder/wrong.lua" | cut -d: -f1)
+$autotune build "$folder/wrong.lua" n=1000 >"$folder/out" 2>"$folder/err" && complain "wrong.lua built"
+grep -q "wrong.lua:$line: .*undefined_name" "$folder/err" || complain "no template line: $(cat "$folder/err")"
+sed 's/a \* xs@{lane}/1.5f * a * xs@{lane}/' templates/saxpy.lua >"$folder/false.lua"
+$autotune check "$folder/false.lua" n=1000 --sample 1 >"$folder/out" 2>"$folder/err" && complain "wrong results passed"
+grep -q "reference" "$folder/out" || complain "no word on the wrong result: $(cat "$folder/out")"
+
+# ---- the database
+printf 'this is not a database, and long enough to be looked at' >"$folder/text.db"
+refuses 1 "text.db" $autotune saxpy n=1000 --db "$folder/text.db"
+grep -q "this is not" "$folder/text.db" || complain "a file that is no database was changed"
+refuses 1 "/proc/none" $autotune saxpy n=1000 --db /proc/none/tuned.db
+refuses 1 "missing.db" $autotune show saxpy --db "$folder/missing.db"
+
+# ---- the main job
+prints "saxpy n=1000" $autotune saxpy n=1000 --budget 6 --quiet
+prints "modelled" $autotune saxpy n=1000 --budget 6
+grep -q "nothing to measure" "$folder/out" || complain "the second run measured again: $(cat "$folder/out")"
+prints "9 trials" $autotune saxpy n=1000 --budget 9
+prints '"event":"result"' $autotune saxpy n=1000 --budget 10 --json
+prints "saxpy n=1000" $autotune list
+prints "BLOCK=" $autotune show saxpy n=1000
+prints "valid" $autotune space saxpy n=1000
+prints "autotune emit saxpy n=1000" $autotune emit saxpy n=1000 --config VEC=2
+prints "registers" $autotune build saxpy n=1000 --arch sm_90
+prints "0 wrong" $autotune check saxpy n=1027 --sample 5
+prints "tuned" $autotune export saxpy n=1000 --cubin "$folder/k.cubin" --ptx "$folder/k.ptx" \
+  --source "$folder/k.cu" --header "$folder/k.h"
+for f in k.cubin k.ptx k.cu k.h; do [ -s "$folder/$f" ] || complain "export wrote no $f"; done
+prints "usage: autotune" $autotune --help
+for verb in tune emit space build check devices list show doctor export bench; do
+  prints "usage: autotune" $autotune $verb --help
+done
+
+# ---- killed and started again: nothing that was finished is lost
+$autotune saxpy n=4096 --budget 400 --json >"$folder/out" 2>/dev/null &
+pid=$!
+while [ "$(wc -l <"$folder/out")" -lt 3 ] && kill -0 $pid 2>/dev/null; do sleep 0.1; done
+kill -9 $pid 2>/dev/null
+wait $pid 2>/dev/null
+seen=$(grep -c '"event":"trial"' "$folder/out")
+stored=$($autotune show saxpy n=4096 --json --top 1000 | wc -l)
+[ "$seen" -gt 0 ] && [ "$stored" -ge "$seen" ] || complain "$seen trials were reported, $stored are stored"
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]

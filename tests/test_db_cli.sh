@@ -1,0 +1,86 @@
+#!/bin/sh
+# test_db_cli.sh -- autotune db, from a tuning run to a preset file that can be built into the library,
+# and back into another database. AUTOTUNE names the program.
+set -u
+autotune=${AUTOTUNE:-build/autotune}
+root=$PWD
+folder=$(mktemp -d)
+trap 'rm -rf "$folder"' EXIT
+export TUNED_DEVICE=emu TUNED_DB="$folder/tuned.db" TUNED_TEMPLATES=
+bad=0
+
+complain() {
+  echo "$1"
+  bad=$((bad + 1))
+}
+
+# refuses STATUS WORDS COMMAND...: exits with STATUS, one line on standard error that holds WORDS
+refuses() {
+  status=$1 words=$2
+  shift 2
+  "$@" >"$folder/out" 2>"$folder/err"
+  got=$?
+  [ $got = "$status" ] || complain "$*: status $got, wanted $status"
+  grep -qF -e "$words" "$folder/err" || complain "$*: says '$(cat "$folder/err")', wanted '$words'"
+  [ "$(wc -l <"$folder/err")" -le 1 ] || complain "$*: says more than one line: $(cat "$folder/err")"
+}
+
+# prints WORDS COMMAND...: succeeds with WORDS on standard output
+prints() {
+  words=$1
+  shift
+  "$@" >"$folder/out" 2>"$folder/err" || complain "$*: failed: $(cat "$folder/err")"
+  grep -qF -e "$words" "$folder/out" || complain "$*: no '$words' in: $(head -c 2000 "$folder/out")"
+}
+
+# ---- words, and nothing there yet
+refuses 2 "say what to do" "$autotune" db
+refuses 2 "say what to do" "$autotune" db exprot
+refuses 2 "takes no word" "$autotune" db stat now
+refuses 2 "name the file" "$autotune" db import
+refuses 1 "no database" "$autotune" db stat
+refuses 1 "no database" "$autotune" db export
+refuses 1 "no database" "$autotune" db prune
+[ ! -e "$TUNED_DB" ] || complain "looking made a database"
+
+# ---- out and in
+for n in 1000 4000; do
+  "$autotune" saxpy n=$n --budget 4 --quiet >/dev/null || complain "tuning failed"
+done
+prints "saxpy n=4000" "$autotune" db export
+"$autotune" db export "$folder/results.txt" saxpy --quiet || complain "no export"
+"$autotune" db export "$folder/none.txt" sgemm --quiet || complain "no export of nothing"
+[ "$(grep -c '^[^#]' "$folder/results.txt")" = 2 ] || complain "not two results"
+[ "$(grep -c '^[^#]' "$folder/none.txt")" = 0 ] || complain "results of another family"
+prints "2 results, 2 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/b.db"
+prints "2 results, 0 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/b.db"
+"$autotune" db export "$folder/again.txt" --db "$folder/b.db" --quiet
+sed 's/nvrtc [0-9]*/nvrtc 0/' "$folder/results.txt" >"$folder/expected.txt"
+cmp "$folder/expected.txt" "$folder/again.txt" || complain "out, in and out again differs"
+
+# ---- broken lines are named, the others are taken
+sed 's/	90	/	ninety	/' "$folder/results.txt" | head -3 >"$folder/broken.txt"
+grep 'n=4000' "$folder/results.txt" >>"$folder/broken.txt"
+refuses 2 "broken.txt:3: column cc" "$autotune" db import "$folder/broken.txt" --db "$folder/c.db"
+prints "n=4000" "$autotune" db export --db "$folder/c.db"
+refuses 2 "does not start with" "$autotune" db import "$root/Makefile" --db "$folder/c.db"
+refuses 1 "nowhere" "$autotune" db import /nowhere/results.txt --db "$folder/c.db"
+
+# ---- merging, pruning, verifying
+prints "merged" "$autotune" db merge "$TUNED_DB" --db "$folder/b.db"
+prints "sound" "$autotune" db verify --db "$folder/b.db"
+prints '"problem":2' "$autotune" db stat --json --db "$folder/b.db"
+refuses 1 "not a database" "$autotune" db merge "$root/Makefile" --db "$folder/b.db"
+prints "images dropped" "$autotune" db prune --top 1 --db "$folder/b.db"
+prints "sound" "$autotune" db verify --db "$folder/b.db"
+
+# ---- presets: only what was measured, or the emulated device that was named
+refuses 1 "no measured result" "$autotune" db export --presets "$folder/db/presets"
+prints "2 results in $folder/db/presets/emu-h200.txt" \
+  "$autotune" db export --presets "$folder/db/presets" --device emu
+(cd "$folder" && sh "$root/generator/embed.sh" db/presets/emu-h200.txt) >"$folder/embedded.c"
+sed -n '/serve_presets\[\] = {/,/};/p' "$folder/embedded.c" | grep -q '"emu-h200.txt"' ||
+  complain "the presets are not embedded"
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]

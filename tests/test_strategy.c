@@ -1,0 +1,370 @@
+/* test_strategy.c -- every strategy asks each valid point exactly once, the same way for the same seed;
+ * those that learn beat the one that doesn't. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "gen.h"
+#include "strategy.h"
+
+static const char text[] =
+    "return {\n"
+    "  name = 'toy', version = 1, brief = 'x', cite = 'x',\n"
+    "  problem = { { 'n', 0, 2^31 - 1, default = 100 } },\n"
+    "  args = { { 'n', 'i32', value = 'n' }, { 'x', 'f32', 'inout', count = 'n', fill = { 'uniform', -1, 1 } } },\n"
+    "  space = { { 'A', { 1, 2, 4, 8, 16, 32 } }, { 'B', { 1, 2, 3, 4, 5, 6, 7, 8 } },\n"
+    "    { 'C', { 'p', 'q', 'r' } }, { 'D', { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 } }, { 'E', { 1, 2, 4 } } },\n"
+    "  derive = {}, require = { { 'too large', 'A * B <= 64' }, { 'q is even', \"C ~= 'q' or B % 2 == 0\" } },\n"
+    "  default = { A = 1, B = 1, C = 'p', D = 0, E = 1 },\n"
+    "  stages = { { kernel = 'k', grid = '1', block = 'A', args = { 'n', 'x' } } },\n"
+    "  source = [[\nextern \"C\" __global__ void k(int n, float *x) {}\n]],\n"
+    "  reference = { stages = { { kernel = 'k', grid = '1', block = '1', args = { 'n', 'x' } } },\n"
+    "    source = [[\nextern \"C\" __global__ void k(int n, float *x) {}\n]] },\n"
+    "  tolerance = { abs = 0, rel = 0 }, flops = 'n', bytes = 'n',\n"
+    "  sizes = { emu = { 'n=1' }, test = { 'n=1' }, bench = { 'n=1' } },\n"
+    "}\n";
+
+typedef struct bed {
+  char path[40];
+  gen_template *t;
+  gen_instance *g;
+  gen_space *space;
+  tune_space view;
+} bed;
+
+/* A limit for everything that an expression may read. */
+static void lay(bed *b) {
+  err e = {0};
+  gen_problem p;
+  static const gen_number numbers[] = {
+#define LIMIT(name, text) {#name, 1024},
+      GEN_DEVICE_LIST(LIMIT)
+#undef LIMIT
+  };
+  strcpy(b->path, "/tmp/tuned-toy-XXXXXX.lua");
+  int fd = mkstemps(b->path, 4);
+  assert_true(fd >= 0);
+  close(fd);
+  assert_ok(file_write(b->path, text, sizeof text - 1, &e), &e);
+  gen_options o = {0};
+  assert_ok(gen_open(&o, b->path, &b->t, &e), &e);
+  assert_ok(gen_problem_parse(b->t, "", &p, &e), &e);
+  assert_ok(gen_instance_new(b->t, &p, numbers, sizeof numbers / sizeof *numbers, &b->g, &e), &e);
+  assert_ok(gen_space_new(b->g, &b->space, &e), &e);
+  tune_space_view(b->space, b->t, &b->view);
+}
+
+static void clear(bed *b) {
+  gen_space_free(b->space);
+  gen_instance_free(b->g);
+  gen_close(b->t);
+  unlink(b->path);
+}
+
+/* A smooth landscape with one best point and a wall of failures beside it. */
+static double landscape(const bed *b, size_t point) {
+  gen_config c;
+  gen_space_at(b->space, point, &c);
+  double a = c.index[0] - 3.0, bb = c.index[1] - 5.0, d = c.index[3] - 7.0, e = c.index[4];
+  if (c.index[2] == 2 && c.index[3] > 7) {
+    return INFINITY;
+  }
+  return 1 + 0.3 * a * a + 0.1 * bb * bb + 0.2 * d * d + 0.5 * fabs(e - 1) + (c.index[2] != 2);
+}
+
+/* The first n points asked for, each answered at once; returns how many there were. */
+static size_t walk(const bed *b, const tune_strategy *s, uint64_t seed, size_t *points, size_t n) {
+  void *self = NULL;
+  err e = {0};
+  size_t i = 0;
+  assert_ok(s->open(&b->view, seed, &self, &e), &e);
+  while (i < n && s->ask(self, &points[i])) {
+    if (s->tell) {
+      s->tell(self, points[i], landscape(b, points[i]));
+    }
+    i++;
+  }
+  s->close(self);
+  return i;
+}
+
+static void each_point_is_asked_exactly_once(void **state) {
+  (void)state;
+  bed b;
+  lay(&b);
+  size_t n = gen_space_count(b.space);
+  size_t *points = calloc(n + 1, sizeof *points);
+  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+    uint8_t *seen = calloc(n, 1);
+    assert_int_equal(walk(&b, *s, 7, points, n + 1), n);
+    for (size_t i = 0; i < n; i++) {
+      assert_true(points[i] < n);
+      assert_int_equal(seen[points[i]]++, 0);
+    }
+    free(seen);
+  }
+  free(points);
+  clear(&b);
+}
+
+static void the_same_seed_asks_the_same(void **state) {
+  (void)state;
+  bed b;
+  lay(&b);
+  size_t one[200], two[200], other[200];
+  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+    assert_int_equal(walk(&b, *s, 3, one, 200), 200);
+    walk(&b, *s, 3, two, 200);
+    walk(&b, *s, 4, other, 200);
+    assert_memory_equal(one, two, sizeof one);
+    if (*s != &tune_exhaustive) {
+      assert_memory_not_equal(one, other, sizeof one);
+    }
+  }
+  clear(&b);
+}
+
+static void the_view_shows_the_space(void **state) {
+  (void)state;
+  bed b;
+  lay(&b);
+  assert_int_equal(b.view.n, gen_space_count(b.space));
+  assert_int_equal(b.view.n_params, 5);
+  assert_int_equal(b.view.n_values[3], 10);
+  for (size_t i = 0; i < b.view.n; i += 7) {
+    uint16_t places[GEN_MAX_PARAMS];
+    gen_config c;
+    size_t back;
+    b.view.at(b.view.self, i, places);
+    gen_space_at(b.space, i, &c);
+    assert_memory_equal(places, c.index, sizeof c.index);
+    assert_true(b.view.find(b.view.self, places, &back) && back == i);
+  }
+  assert_false(b.view.find(b.view.self, (uint16_t[GEN_MAX_PARAMS]){5, 7}, &(size_t){0})); /* 32 * 8 */
+  clear(&b);
+}
+
+/* Answers that come late, out of order, or never; and the end of the space. */
+static void many_questions_may_be_open(void **state) {
+  (void)state;
+  enum { OPEN = 33 };
+  bed b;
+  lay(&b);
+  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+    uint8_t *seen = calloc(b.view.n, 1);
+    size_t waiting[OPEN], n = 0, n_asked = 0, point;
+    void *self = NULL;
+    err e = {0};
+    assert_ok((*s)->open(&b.view, 11, &self, &e), &e);
+    while ((*s)->ask(self, &point)) {
+      assert_int_equal(seen[point]++, 0);
+      waiting[n++] = point;
+      if (n == OPEN && (*s)->tell) {
+        size_t late = waiting[n_asked % OPEN];
+        waiting[n_asked % OPEN] = waiting[--n];
+        if (n_asked % 5) { /* one in five is never answered */
+          (*s)->tell(self, late, landscape(&b, late));
+        }
+      }
+      n -= n == OPEN;
+      n_asked++;
+    }
+    assert_int_equal(n_asked, b.view.n);
+    (*s)->close(self);
+    free(seen);
+  }
+  clear(&b);
+}
+
+/* What an earlier run found is told before the first question: it is not asked again, and it helps. */
+static void known_points_are_a_head_start(void **state) {
+  (void)state;
+  enum { KNOWN = 60 };
+  bed b;
+  lay(&b);
+  size_t known[KNOWN], points[KNOWN];
+  walk(&b, &tune_random, 99, known, KNOWN);
+  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+    void *self = NULL;
+    err e = {0};
+    if (!(*s)->tell) {
+      continue;
+    }
+    assert_ok((*s)->open(&b.view, 5, &self, &e), &e);
+    for (size_t i = 0; i < KNOWN; i++) {
+      (*s)->tell(self, known[i], landscape(&b, known[i]));
+    }
+    (*s)->tell(self, known[0], landscape(&b, known[0])); /* twice is once */
+    for (size_t i = 0; i < KNOWN; i++) {
+      assert_true((*s)->ask(self, &points[i]));
+      (*s)->tell(self, points[i], landscape(&b, points[i]));
+      for (size_t k = 0; k < KNOWN; k++) {
+        assert_int_not_equal(points[i], known[k]);
+      }
+    }
+    (*s)->close(self);
+  }
+  clear(&b);
+}
+
+/* Nothing works: still every point is tried once. */
+static void a_space_of_failures_comes_to_its_end(void **state) {
+  (void)state;
+  bed b;
+  lay(&b);
+  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+    size_t n = 0, point;
+    void *self = NULL;
+    err e = {0};
+    assert_ok((*s)->open(&b.view, 3, &self, &e), &e);
+    for (; (*s)->ask(self, &point); n++) {
+      if ((*s)->tell) {
+        (*s)->tell(self, point, n % 2 ? INFINITY : n % 4 ? NAN : 0);
+      }
+    }
+    assert_int_equal(n, b.view.n);
+    (*s)->close(self);
+  }
+  clear(&b);
+}
+
+/* ---- a space with one point, and one with more than a million ------------------------------------------- */
+
+static void grid_at(const void *self, size_t point, uint16_t *places) {
+  const tune_space *s = self;
+  memset(places, 0, GEN_MAX_PARAMS * sizeof *places);
+  for (size_t i = s->n_params; i-- > 0; point /= s->n_values[i]) {
+    places[i] = (uint16_t)(point % s->n_values[i]);
+  }
+}
+
+static bool grid_find(const void *self, const uint16_t *places, size_t *point) {
+  const tune_space *s = self;
+  *point = 0;
+  for (size_t i = 0; i < s->n_params; i++) {
+    *point = *point * s->n_values[i] + places[i];
+  }
+  return *point < s->n;
+}
+
+static double grid_sec(const tune_space *s, size_t point) {
+  uint16_t places[GEN_MAX_PARAMS];
+  double sec = 1;
+  grid_at(s, point, places);
+  for (size_t i = 0; i < s->n_params; i++) {
+    sec += 0.1 * abs(places[i] - 2) * (double)(1 + i % 3);
+  }
+  return sec;
+}
+
+static void one_point_is_asked_once(void **state) {
+  (void)state;
+  tune_space one = {.n = 1, .n_params = 2, .n_values = {1, 1}, .at = grid_at, .find = grid_find};
+  one.self = &one;
+  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+    size_t point = 7;
+    void *self = NULL;
+    err e = {0};
+    assert_ok((*s)->open(&one, 1, &self, &e), &e);
+    assert_true((*s)->ask(self, &point));
+    assert_int_equal(point, 0);
+    assert_false((*s)->ask(self, &point));
+    (*s)->close(self);
+  }
+}
+
+/* The bound is ten times what is promised, for slow and shared machines and sanitizers. */
+static void large_spaces_cost_little(void **state) {
+  (void)state;
+  enum { TRIALS = 120 };
+  tune_space large = {.n_params = 10, .at = grid_at, .find = grid_find};
+  large.self = &large;
+  large.n = 1;
+  for (size_t i = 0; i < large.n_params; i++) {
+    large.n_values[i] = i < 7 ? 4 : 5;
+    large.n *= large.n_values[i];
+  }
+  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+    size_t point;
+    void *self = NULL;
+    err e = {0};
+    double from = now_sec();
+    assert_ok((*s)->open(&large, 1, &self, &e), &e);
+    for (size_t i = 0; i < TRIALS; i++) {
+      assert_true((*s)->ask(self, &point));
+      if ((*s)->tell) {
+        (*s)->tell(self, point, grid_sec(&large, point));
+      }
+    }
+    (*s)->close(self);
+    double ms = 1e3 * (now_sec() - from) / TRIALS;
+    printf("%-12s %8.3f ms a trial among %zu\n", (*s)->name, ms, large.n);
+    assert_true(ms < 50);
+  }
+}
+
+/* ---- learning --------------------------------------------------------------------------------------------- */
+
+static double mean_best(const bed *b, const tune_strategy *s, size_t budget) {
+  enum { SEEDS = 12 };
+  size_t *points = calloc(budget, sizeof *points);
+  double sum = 0;
+  for (uint64_t seed = 1; seed <= SEEDS; seed++) {
+    double best = INFINITY;
+    size_t n = walk(b, s, seed, points, budget);
+    for (size_t i = 0; i < n; i++) {
+      best = fmin(best, landscape(b, points[i]));
+    }
+    sum += best;
+  }
+  free(points);
+  return sum / SEEDS;
+}
+
+static bool learns(const tune_strategy *s) {
+  return s != &tune_exhaustive && s != &tune_random && s != &tune_lhs;
+}
+
+static void learning_pays(void **state) {
+  (void)state;
+  bed b;
+  lay(&b);
+  double random = mean_best(&b, &tune_random, 160);
+  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+    double best = learns(*s) ? mean_best(&b, *s, 160) : random;
+    printf("mean best of 160 trials among %zu: %-10s %.3f, random %.3f (optimum 1)\n", b.view.n,
+           (*s)->name, best, random);
+    assert_true(!learns(*s) || best < 0.95 * random);
+  }
+  clear(&b);
+}
+
+static void an_unknown_name_lists_the_known_ones(void **state) {
+  (void)state;
+  const tune_strategy *s;
+  err e = {0};
+  assert_fails(tune_strategy_find("randon", &s, &e), &e, ERR_USAGE, "did you mean 'random'");
+  assert_fails(tune_strategy_find("gradient", &s, &e), &e, ERR_USAGE, "exhaustive");
+  assert_int_equal(tune_strategy_find("random", &s, NULL), 0);
+  assert_ptr_equal(s, &tune_random);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_view_shows_the_space),
+      cmocka_unit_test(each_point_is_asked_exactly_once),
+      cmocka_unit_test(the_same_seed_asks_the_same),
+      cmocka_unit_test(many_questions_may_be_open),
+      cmocka_unit_test(known_points_are_a_head_start),
+      cmocka_unit_test(a_space_of_failures_comes_to_its_end),
+      cmocka_unit_test(one_point_is_asked_once),
+      cmocka_unit_test(large_spaces_cost_little),
+      cmocka_unit_test(learning_pays),
+      cmocka_unit_test(an_unknown_name_lists_the_known_ones),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,235 @@
+/* test_tune.c -- the tuning loop meets candidates that fail in every way: each costs its own row, the
+ * others are measured, and nothing is measured twice.
+ *     build/tests/test_tune [--device NAME]
+ */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "tune.h"
+
+static const char *device = "emu";
+
+/* y = 2x, in one right way and several wrong ones. */
+static const char text[] =
+    "return {\n"
+    "  name = 'faults', version = 1, brief = 'x', cite = 'x',\n"
+    "  problem = { { 'n', 1, 2^20, default = 1000 } },\n"
+    "  args = { { 'n', 'i32', value = 'n' }, { 'x', 'f32', 'in', count = 'n', fill = { 'uniform', -1, 1 } },\n"
+    "    { 'y', 'f32', 'out', count = 'n' } },\n"
+    "  space = { { 'WAY', { 'right', 'wrong', 'late', 'past', 'input', 'wild', 'broken', 'greedy', 'trap' } },\n"
+    "    { 'BLOCK', { 64, 128 } } },\n"
+    "  derive = { { 'SMEM', \"sel(WAY == 'greedy', dev_smem_block + 16, 0)\" } }, require = {},\n"
+    "  default = { WAY = 'right', BLOCK = 64 },\n"
+    "  stages = { { kernel = 'k', grid = 'ceildiv(n, BLOCK)', block = 'BLOCK',\n"
+    "    args = { 'n', 'x', 'y' } } },\n"
+    "  source = [[\n"
+    "extern \"C\" __global__ void k(int n, float *x, float *y) {\n"
+    "  const int i = blockIdx.x * BLOCK + threadIdx.x;\n"
+    "@ if WAY == 'broken' then\n"
+    "  int z = nothing;\n"
+    "@ elseif WAY == 'greedy' then\n"
+    "  __shared__ float much[1 << 20]; much[threadIdx.x] = x[i]; y[i] = much[threadIdx.x ^ 1];\n"
+    "@ elseif WAY == 'wild' then\n"
+    "  y[(1ll << 40) + i] = 1;\n"
+    "@ elseif WAY == 'trap' then\n"
+    "  asm(\"trap;\");\n"
+    "@ end\n"
+    "  if (i < n) y[i] = (WAY == WAY_wrong && i == 7 ? 3 : 2) * x[i];\n"
+    "  if (WAY == WAY_late && i == n - 1) y[i] = y[0] / 0.0f - y[0] / 0.0f;\n"
+    "  if (WAY == WAY_past && i == 0) y[n] = 1;\n"
+    "  if (WAY == WAY_input && i == 0) x[n - 1] = 17;\n"
+    "}\n"
+    "]],\n"
+    "  reference = { stages = { { kernel = 'r', grid = 'ceildiv(n, 256)', block = '256', args = { 'n', 'x', 'y' } } },\n"
+    "    source = [[\n"
+    "extern \"C\" __global__ void r(int n, const float *x, float *y) {\n"
+    "  const int i = blockIdx.x * 256 + threadIdx.x;\n"
+    "  if (i < n) y[i] = 2 * x[i];\n"
+    "}\n"
+    "]] },\n"
+    "  tolerance = { abs = 0, rel = 0 }, flops = 'n', bytes = '8 * n',\n"
+    "  sizes = { emu = { 'n=1000' }, test = { 'n=1000' }, bench = { 'n=1000' } },\n"
+    "}\n";
+
+typedef struct bed {
+  char folder[40], path[64], base[64];
+  gen_template *t;
+  rt_compiler *c;
+  db *d;
+  tune_session *s;
+  gen_problem p;
+  volatile sig_atomic_t stop;
+  uint64_t stop_after; /* trials; 0: never */
+  err e;
+} bed;
+
+static void on_report(void *self, const tune_state *s, const db_result *trial) {
+  bed *b = self;
+  if (trial && b->stop_after && s->tried >= b->stop_after) {
+    b->stop = 1;
+  }
+}
+
+static void open_session(bed *b, uint64_t trials) {
+  tune_options o = {.device = device,
+                    .jobs = 2,
+                    .seed = 1,
+                    .strategy = &tune_random,
+                    .budget = {.trials = trials},
+                    .stop = &b->stop,
+                    .report = on_report,
+                    .report_self = b};
+  assert_ok(db_open(b->base, DB_WRITE, &b->d, &b->e), &b->e);
+  assert_ok(tune_open(b->t, b->d, b->c, &o, &b->s, &b->e), &b->e);
+}
+
+static void close_session(bed *b) {
+  tune_close(b->s);
+  db_close(b->d);
+  b->s = NULL;
+  b->d = NULL;
+}
+
+static int lay(void **state) {
+  bed *b = calloc(1, sizeof *b);
+  strcpy(b->folder, "/tmp/tuned-tune-XXXXXX");
+  assert_non_null(mkdtemp(b->folder));
+  snprintf(b->path, sizeof b->path, "%s/faults.lua", b->folder);
+  snprintf(b->base, sizeof b->base, "%s/tuned.db", b->folder);
+  assert_ok(file_write(b->path, text, sizeof text - 1, &b->e), &b->e);
+  gen_options o = {0};
+  assert_ok(gen_open(&o, b->path, &b->t, &b->e), &b->e);
+  assert_ok(gen_problem_parse(b->t, "", &b->p, &b->e), &b->e);
+  assert_ok(rt_compiler_open(&b->c, &b->e), &b->e);
+  *state = b;
+  return 0;
+}
+
+static int clear(void **state) {
+  bed *b = *state;
+  char command[80];
+  snprintf(command, sizeof command, "rm -r %s", b->folder);
+  rt_compiler_close(b->c);
+  gen_close(b->t);
+  free(b);
+  return system(command);
+}
+
+static db_result *rows_of(bed *b, arena *a, size_t *n) {
+  db_result *rows;
+  str problem = {0};
+  gen_problem_text(b->t, &b->p, &problem);
+  assert_ok(db_results(b->d, tune_template_id(b->s), tune_device_id(b->s), str_text(&problem), a,
+                       &rows, n, &b->e), &b->e);
+  str_clear(&problem);
+  return rows;
+}
+
+static void expect(const db_result *rows, size_t n, const char *way, db_status status,
+                   const char *words) {
+  size_t seen = 0;
+  char text_of[32];
+  snprintf(text_of, sizeof text_of, "WAY=%s,", way);
+  for (size_t i = 0; i < n; i++) {
+    if (strncmp(rows[i].t.config, text_of, strlen(text_of))) {
+      continue;
+    }
+    seen++;
+    const char *reason = rows[i].t.reason ? rows[i].t.reason : "";
+    if (rows[i].t.status != status || !strstr(reason, words)) {
+      fail_msg("%s is '%s', %s; wanted '%s', %s", way, db_status_name(rows[i].t.status), reason,
+               db_status_name(status), words);
+    }
+  }
+  assert_int_equal(seen, 2);
+}
+
+static void every_fault_costs_its_own_row(void **state) {
+  bed *b = *state;
+  arena a = {0};
+  tune_state last;
+  size_t n;
+  open_session(b, 1000);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  assert_int_equal(last.tried, 18);
+  db_result *rows = rows_of(b, &a, &n);
+  assert_int_equal(n, 18);
+  expect(rows, n, "right", DB_OK, "");
+  expect(rows, n, "wrong", DB_WRONG, "y[7]");
+  expect(rows, n, "late", DB_WRONG, "y[999]");
+  expect(rows, n, "broken", DB_COMPILE, "nothing");
+  assert_true(rows[0].t.status == DB_OK && rows[1].t.status == DB_OK);
+  for (size_t i = 2; i < n; i++) { /* whoever notices first, nobody takes these for right */
+    assert_true(rows[i].t.status != DB_OK);
+    assert_true(rows[i].t.reason && rows[i].t.reason[0]);
+  }
+  arena_clear(&a);
+  close_session(b);
+}
+
+static void what_is_known_is_not_measured_again(void **state) {
+  bed *b = *state;
+  tune_state last;
+  open_session(b, 5);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  assert_int_equal(last.tried, 5);
+  close_session(b);
+  open_session(b, 5);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  assert_int_equal(last.tried, 0);
+  assert_int_equal(last.known, 5);
+  assert_true(last.best_sec < 1); /* the default came first */
+  close_session(b);
+  open_session(b, 9);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  assert_int_equal(last.tried, 4);
+  close_session(b);
+}
+
+static void an_interrupted_search_goes_on(void **state) {
+  bed *b = *state;
+  tune_state last;
+  b->stop_after = 3;
+  open_session(b, 12);
+  assert_fails(tune_problem(b->s, &b->p, &last, &b->e), &b->e, ERR_INTERRUPTED, "the same command");
+  uint64_t first = last.tried;
+  assert_true(first >= 3 && first < 12);
+  close_session(b);
+  b->stop_after = b->stop = 0;
+  err_clear(&b->e);
+  open_session(b, 12);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  assert_int_equal(last.known, first);
+  assert_int_equal(last.known + last.tried, 12);
+  close_session(b);
+}
+
+static void the_default_is_tried_first(void **state) {
+  bed *b = *state;
+  arena a = {0};
+  tune_state last;
+  size_t n;
+  open_session(b, 1);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  db_result *rows = rows_of(b, &a, &n);
+  assert_int_equal(n, 1);
+  assert_string_equal(rows[0].t.config, "WAY=right,BLOCK=64");
+  arena_clear(&a);
+  close_session(b);
+}
+
+int main(int argc, char **argv) {
+  device = device_argument(argc, argv, "emu");
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(every_fault_costs_its_own_row, lay, clear),
+      cmocka_unit_test_setup_teardown(what_is_known_is_not_measured_again, lay, clear),
+      cmocka_unit_test_setup_teardown(an_interrupted_search_goes_on, lay, clear),
+      cmocka_unit_test_setup_teardown(the_default_is_tried_first, lay, clear),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,199 @@
+/* test_worker.c -- child processes that answer, die, and hang; and the frames between. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "file.h"
+#include "worker.h"
+
+static void frames_read_back_what_was_put(void **state) {
+  (void)state;
+  str s = {0};
+  err e = {0}, back = {0};
+  size_t n;
+  err_at(&e, ERR_WRONG, "a.lua:3", "seven is not %d", 8);
+  wire_put_u64(&s, 42);
+  wire_put_f64(&s, -0.5);
+  wire_put_bytes(&s, "a\0b", 3);
+  wire_put_text(&s, "text");
+  wire_put_text(&s, NULL);
+  wire_put_err(&s, &e);
+  wire_reader r = {.p = s.p, .n = s.n};
+  assert_int_equal(wire_get_u64(&r), 42);
+  assert_true(wire_get_f64(&r) == -0.5);
+  assert_memory_equal(wire_get_bytes(&r, &n), "a\0b", 3);
+  assert_int_equal(n, 3);
+  assert_string_equal(wire_get_text(&r), "text");
+  assert_string_equal(wire_get_text(&r), "");
+  wire_get_err(&r, &back);
+  assert_int_equal(back.code, ERR_WRONG);
+  assert_string_equal(back.message, "seven is not 8");
+  assert_string_equal(back.place, "a.lua:3");
+  assert_false(r.failed);
+  assert_int_equal(r.n, 0);
+  str_clear(&s);
+}
+
+static void a_short_frame_fails_and_yields_zeros(void **state) {
+  (void)state;
+  str s = {0};
+  wire_put_bytes(&s, "abcdef", 6);
+  for (size_t cut = 0; cut < s.n; cut++) {
+    wire_reader r = {.p = s.p, .n = cut};
+    size_t n;
+    const void *p = wire_get_bytes(&r, &n);
+    assert_true(r.failed);
+    assert_null(p);
+    assert_int_equal(n, 0);
+    assert_int_equal(wire_get_u64(&r), 0);
+  }
+  str_clear(&s);
+}
+
+/* Answers "echo TEXT"; "die": a segmentation fault; "leave": exit 7; "hang": never answers. */
+static void echo_main(int fd, void *setting) {
+  str request = {0}, frame = {0};
+  while (!wire_receive(fd, &request, NULL)) {
+    wire_reader r = {.p = request.p, .n = request.n};
+    const char *text = wire_get_text(&r);
+    if (!strcmp(text, "die")) {
+      signal(SIGSEGV, SIG_DFL);
+      raise(SIGSEGV);
+    } else if (!strcmp(text, "leave")) {
+      _exit(7);
+    } else if (!strcmp(text, "hang")) {
+      for (;;) {
+        pause();
+      }
+    }
+    str_reset(&frame);
+    wire_put_text(&frame, setting);
+    wire_put_text(&frame, text);
+    wire_send(fd, &frame, NULL);
+  }
+}
+
+static int ask(worker *w, const char *text, err *e) {
+  str frame = {0};
+  wire_put_text(&frame, text);
+  int rc = worker_ask(w, &frame, e);
+  str_clear(&frame);
+  return rc;
+}
+
+static void a_worker_answers_in_turn(void **state) {
+  (void)state;
+  char setting[] = "set";
+  worker w = {.run = echo_main, .setting = setting};
+  err e = {0};
+  str answer = {0}, how = {0};
+  assert_ok(worker_start(&w, &e), &e);
+  for (int i = 0; i < 100; i++) {
+    char text[32];
+    snprintf(text, sizeof text, "number %d", i);
+    assert_ok(ask(&w, text, &e), &e);
+    assert_true(w.busy);
+    assert_ok(worker_answer(&w, &answer, &how, &e), &e);
+    assert_false(w.busy);
+    wire_reader r = {.p = answer.p, .n = answer.n};
+    assert_string_equal(wire_get_text(&r), "set");
+    assert_string_equal(wire_get_text(&r), text);
+  }
+  worker_stop(&w);
+  assert_int_equal(w.pid, 0);
+  worker_stop(&w);
+  str_clear(&answer);
+  str_clear(&how);
+}
+
+static void death_of(const char *request, const char *says) {
+  char setting[] = "";
+  worker w = {.run = echo_main, .setting = setting};
+  err e = {0};
+  str answer = {0}, how = {0};
+  assert_ok(worker_start(&w, &e), &e);
+  assert_ok(ask(&w, request, &e), &e);
+  assert_fails(worker_answer(&w, &answer, &how, &e), &e, ERR_NOTFOUND, says);
+  assert_non_null(strstr(str_text(&how), says));
+  assert_int_equal(w.pid, 0);
+  err_clear(&e);
+  assert_ok(worker_start(&w, &e), &e); /* and goes on */
+  assert_ok(ask(&w, "still", &e), &e);
+  assert_ok(worker_answer(&w, &answer, &how, &e), &e);
+  worker_stop(&w);
+  str_clear(&answer);
+  str_clear(&how);
+}
+
+static void a_dying_worker_says_how(void **state) {
+  (void)state;
+  death_of("leave", "exit status 7");
+#ifndef __SANITIZE_ADDRESS__
+  death_of("die", "signal 11");
+#endif
+}
+
+static void a_hanging_worker_can_be_ended(void **state) {
+  (void)state;
+  char setting[] = "";
+  worker w = {.run = echo_main, .setting = setting};
+  err e = {0};
+  assert_ok(worker_start(&w, &e), &e);
+  assert_ok(ask(&w, "hang", &e), &e);
+  struct pollfd p = {.fd = w.fd, .events = POLLIN};
+  assert_int_equal(poll(&p, 1, 50), 0);
+  assert_true(now_sec() - w.since >= 0.04);
+  pid_t pid = w.pid;
+  worker_stop(&w);
+  assert_int_equal(kill(pid, 0), -1);
+}
+
+/* kill -9 of the parent must not leave children behind, holding the GPU. */
+static void children_die_with_their_parent(void **state) {
+  (void)state;
+  int pipe_fds[2];
+  assert_int_equal(pipe(pipe_fds), 0);
+  pid_t parent = fork();
+  if (!parent) {
+    char setting[] = "";
+    worker w = {.run = echo_main, .setting = setting};
+    if (worker_start(&w, NULL) || write(pipe_fds[1], &w.pid, sizeof w.pid) != sizeof w.pid) {
+      _exit(1);
+    }
+    for (;;) {
+      pause();
+    }
+  }
+  pid_t grandchild = 0;
+  assert_int_equal(read(pipe_fds[0], &grandchild, sizeof grandchild), sizeof grandchild);
+  assert_int_equal(kill(grandchild, 0), 0);
+  kill(parent, SIGKILL);
+  for (int i = 0; i < 200; i++) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/stat", (int)grandchild);
+    str stat = {0};
+    int gone = file_read(path, 4096, &stat, NULL) || strstr(str_text(&stat), ") Z ");
+    str_clear(&stat);
+    if (gone) {
+      return;
+    }
+    usleep(10000);
+  }
+  fail_msg("the worker outlived its parent");
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(frames_read_back_what_was_put),
+      cmocka_unit_test(a_short_frame_fails_and_yields_zeros),
+      cmocka_unit_test(a_worker_answers_in_turn),
+      cmocka_unit_test(a_dying_worker_says_how),
+      cmocka_unit_test(a_hanging_worker_can_be_ended),
+      cmocka_unit_test(children_die_with_their_parent),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

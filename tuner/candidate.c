@@ -1,0 +1,129 @@
+#include "candidate.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+void candidate_free(candidate *c) {
+  if (c) {
+    str_clear(&c->source);
+    str_clear(&c->image);
+    free(c);
+  }
+}
+
+int candidate_new(gen_instance *g, const rt_compiler *compiler, const char *arch, bool lineinfo,
+                  size_t point, const gen_config *config, candidate **out, err *e) {
+  candidate *c = calloc(1, sizeof *c);
+  if (!c) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  c->point = point;
+  c->config = *config;
+  int rc = gen_source_make(g, config, &c->source, &c->body, e);
+  if (rc) {
+    candidate_free(c);
+    return rc;
+  }
+  rt_source s = {
+      .text = str_text(&c->source), .body = c->body, .arch = arch, .lineinfo = lineinfo};
+  rt_image_key(compiler, &s, c->key);
+  *out = c;
+  return 0;
+}
+
+int candidate_from_db(candidate *c, db *d, rt_format format, bool *found, err *e) {
+  arena a = {0};
+  db_image row;
+  err miss = {0};
+  int rc = db_image_get(d, c->key, &a, &row, &miss);
+  *found = false;
+  if (rc == ERR_NOTFOUND) {
+    rc = 0;
+  } else if (rc) {
+    rc = err_set(e, rc, "%s", miss.message);
+  } else {
+    const void *bytes = format == RT_CUBIN ? row.cubin : row.ptx;
+    size_t n = format == RT_CUBIN ? row.n_cubin : row.n_ptx;
+    str_add_n(&c->image, bytes, n);
+    *found = n > 0;
+  }
+  arena_clear(&a);
+  return rc;
+}
+
+int candidate_built(candidate *c, db *d, const compiled *built, const char *arch, int nvrtc,
+                    rt_format format, err *e) {
+  bool cubin = format == RT_CUBIN;
+  db_image row = {.key = c->key,
+                  .arch = arch,
+                  .source = str_text(&c->source),
+                  .log = built->log,
+                  .nvrtc = nvrtc,
+                  .regs = built->regs,
+                  .spill = built->spill,
+                  .smem = built->smem,
+                  .cubin = cubin ? built->cubin : NULL,
+                  .n_cubin = cubin ? built->n_cubin : 0,
+                  .ptx = cubin ? NULL : built->ptx,
+                  .n_ptx = cubin ? 0 : built->n_ptx,
+                  .sec = built->sec};
+  str_add_n(&c->image, cubin ? built->cubin : built->ptx, cubin ? built->n_cubin : built->n_ptx);
+  return db_image_put(d, &row, e);
+}
+
+void candidate_push(candidate_queue *q, candidate *c) {
+  c->next = NULL;
+  if (q->last) {
+    q->last->next = c;
+  } else {
+    q->first = c;
+  }
+  q->last = c;
+  q->n++;
+}
+
+candidate *candidate_pop(candidate_queue *q) {
+  candidate *c = q->first;
+  if (c) {
+    q->first = c->next;
+    q->last = q->first ? q->last : NULL;
+    q->n--;
+  }
+  return c;
+}
+
+void candidate_drop(candidate_queue *q) {
+  for (candidate *c; (c = candidate_pop(q));) {
+    candidate_free(c);
+  }
+}
+
+static int by_point(const void *a, const void *b) {
+  size_t x = ((const known_point *)a)->point, y = ((const known_point *)b)->point;
+  return x < y ? -1 : x > y;
+}
+
+int known_load(const gen_template *t, const gen_space *space, const db_result *rows, size_t n,
+               arena *a, known_points *out, err *e) {
+  *out = (known_points){.p = ARENA_ARRAY(a, known_point, n + 1)};
+  if (!out->p) {
+    return err_set(e, ERR_NOMEM, "out of memory for %zu known trials", n);
+  }
+  for (size_t i = 0; i < n; i++) {
+    gen_config c;
+    known_point k;
+    if (gen_config_parse(t, rows[i].t.config, &c, NULL) || !gen_space_find(space, &c, &k.point)) {
+      continue;
+    }
+    double sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
+    k.sec = rows[i].t.status == DB_OK && sec > 0 ? sec : INFINITY;
+    out->p[out->n++] = k;
+  }
+  qsort(out->p, out->n, sizeof *out->p, by_point);
+  return 0;
+}
+
+const known_point *known_find(const known_points *k, size_t point) {
+  known_point wanted = {.point = point};
+  return bsearch(&wanted, k->p, k->n, sizeof *k->p, by_point);
+}

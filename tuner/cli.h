@@ -1,0 +1,127 @@
+/* cli.h -- the command line: its words, its options, and what several verbs share.
+ *
+ * Every verb is a function that gets the parsed line and returns 0 or an error code; main prints the
+ * one line of an error. A verb writes results to standard output, everything else to standard error.
+ */
+#ifndef TUNE_CLI_H
+#define TUNE_CLI_H
+
+#include <stdio.h>
+
+#include "compile.h"
+#include "db.h"
+#include "device.h"
+#include "gen.h"
+#include "strategy.h"
+#include "tune.h"
+
+/* name (its _ is typed as -), placeholder of its value (NULL: a flag), what it does */
+#define CLI_OPTIONS(X)                                                                            \
+  X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")        \
+  X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")         \
+  X(templates, "DIR", "look for templates here first; else in $TUNED_TEMPLATES (DIR:DIR)")        \
+  X(config, "LIST", "a configuration, NAME=VALUE,...; what is not named takes the default")       \
+  X(budget, "WHAT", "trials and seconds for one problem: 200 | 90s | 200,90s (default 60s)")      \
+  X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")         \
+  X(seed, "N", "of a random order (default 1)")                                                   \
+  X(jobs, "N", "processes that compile (default: one a core)")                                    \
+  X(timeout, "SEC", "kill a compilation or measurement that takes longer (default 120)")          \
+  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own")                    \
+  X(sample, "N", "that many random valid configurations (default 20)")                            \
+  X(all, NULL, "every valid configuration")                                                       \
+  X(vs, "PEER", "time beside the tuned and the default kernel: cublas")                           \
+  X(rounds, "N", "interleaved rounds (default 25)")                                               \
+  X(hot, NULL, "keep the buffers in cache instead of rotating past it")                           \
+  X(cubin, "FILE", "write the machine code")                                                      \
+  X(ptx, "FILE", "write the PTX")                                                                 \
+  X(source, "FILE", "write the CUDA source")                                                      \
+  X(header, "FILE", "write a C header that launches it")                                          \
+  X(runs, "N", "searches of each space, every one with another seed (default 50)")                \
+  X(ahead, "N", "questions open at once, as when compilers run ahead (default 1)")                \
+  X(plot, "FILE", "write the curves as SVG")                                                      \
+  X(presets, "DIR", "write a file per device, of results of the current templates, to be shipped") \
+  X(top, "N", "rows to show (default 10)")                                                        \
+  X(json, NULL, "for machines: one JSON object a line on standard output")                        \
+  X(quiet, NULL, "only results and errors")                                                       \
+  X(grid, "X,Y,Z", "blocks of the launch")                                                        \
+  X(block, "X,Y,Z", "threads of a block")                                                         \
+  X(smem, "BYTES", "dynamic shared memory of a block")                                            \
+  X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                    \
+  X(no_checks, NULL, "only look for accesses outside the device's memory; several times faster")  \
+  X(emu_memory, "BYTES", "bound on the emulated device's memory (default: half of the host's)")   \
+  X(help, NULL, "this")
+
+typedef struct cli {
+  const char *verb;
+  const char *const *words; /* what is neither verb nor option */
+  size_t n_words;
+#define CLI_FIELD(name, value, text) const char *name; /* NULL: not given; flags: "" */
+  CLI_OPTIONS(CLI_FIELD)
+#undef CLI_FIELD
+} cli;
+
+typedef struct cli_verb {
+  const char *name, *usage, *brief;
+  const char *options; /* that it takes: " device db ... " */
+  const char *details; /* more for --help: paragraphs and examples */
+  int (*run)(const cli *c, err *e);
+} cli_verb;
+
+extern const cli_verb cli_verbs[]; /* ends with a NULL name; the first is `tune` */
+
+/* cli_parse -- argv without the program's name; words are borrowed from argv.
+ *   err ERR_USAGE  unknown option (suggests the nearest), one this verb doesn't take, no value */
+int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err *e);
+void cli_print_help(FILE *f, const cli_verb *verb);
+
+/* ---- what verbs share ------------------------------------------------------------------------------ */
+
+/* cli_stop -- set by SIGINT and SIGTERM; a second signal ends the program at once */
+const volatile sig_atomic_t *cli_catch_signals(void);
+
+/* cli_number -- an option's value in [least, most]; `other` when it was not given */
+int cli_number(const char *option, const char *value, int64_t least, int64_t most, int64_t other,
+               int64_t *out, err *e);
+/* cli_device -- --device, else $TUNED_DEVICE, else GPU 0, else emu */
+const char *cli_device(const cli *c);
+/* cli_open_db -- err ERR_NOTFOUND for DB_READ: nothing tuned yet */
+int cli_open_db(const cli *c, db_mode mode, db **out, err *e);
+/* cli_template_options -- folders of --templates and $TUNED_TEMPLATES; texts in the arena */
+int cli_template_options(const cli *c, arena *a, gen_options *out, err *e);
+/* cli_open_template -- the family is the first word */
+int cli_open_template(const cli *c, arena *a, gen_template **t, err *e);
+/* cli_problem -- from the words after the family */
+int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e);
+
+/* What verbs about one kernel need: template, problem, configuration, the device's limits. */
+typedef struct cli_kernel {
+  arena memory;
+  gen_template *t;
+  gen_problem problem;
+  str problem_text;
+  rt_device *device;
+  gen_instance *g;
+  gen_config config;
+} cli_kernel;
+/* cli_kernel_open -- clear it with cli_kernel_close whether or not it failed */
+int cli_kernel_open(const cli *c, cli_kernel *k, err *e);
+void cli_kernel_close(cli_kernel *k);
+/* cli_kernel_compile -- for the device, or for --arch */
+int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt_compiler *compiler,
+                       str *source, size_t *body, rt_image *image, err *e);
+
+/* ---- numbers for people ---------------------------------------------------------------------------- */
+
+/* format_sec -- "12.3 us" */
+void format_sec(str *s, double sec);
+/* format_rate -- "46.1 TFLOP/s, 69 % of peak" or "3.92 TB/s, 82 % of peak", whichever bounds it */
+void format_rate(str *s, const rt_info *info, double flops, double bytes, double sec);
+/* rate_bound -- floor of the time by the device's peaks; *compute: which of the two it is */
+double rate_floor(const rt_info *info, double flops, double bytes, bool *compute);
+void format_count(str *s, double n); /* "20,482" */
+/* format_json_number -- null when it is not known */
+void format_json_number(str *s, double v);
+/* cli_print -- a str to standard output, and clear it */
+void cli_print(str *s);
+
+#endif

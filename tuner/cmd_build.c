@@ -1,0 +1,66 @@
+/* cmd_build.c -- autotune build: compile a configuration and say what the compiler made of it. */
+#include <string.h>
+
+#include "cli.h"
+#include "file.h"
+#include "verbs.h"
+
+static int write_if(const char *path, const str *bytes, const char *what, err *e) {
+  if (!path) {
+    return 0;
+  }
+  if (!bytes->n) {
+    return err_set(e, ERR_USAGE, "there is no %s for this architecture; --arch sm_90 gives one", what);
+  }
+  return file_write(path, bytes->p, bytes->n, e);
+}
+
+static void print_report(const cli_kernel *k, const rt_image *image, const char *arch) {
+  printf("%s for %s: %zu bytes of cubin, %zu of PTX, in %.2f s\n", str_text(&k->problem_text), arch,
+         image->cubin.n, image->ptx.n, image->sec);
+  for (size_t i = 0; i < image->n_kernels; i++) {
+    const rt_kernel_info *x = &image->kernels[i];
+    printf("  %-16s %3d registers, %lld bytes of static shared memory, %lld of stack, "
+           "%lld spilled by stores, %lld by loads\n",
+           x->name, x->regs, (long long)x->smem_static, (long long)x->stack,
+           (long long)x->spill_stores, (long long)x->spill_loads);
+  }
+  if (image->log.n) {
+    printf("%s%s", str_text(&image->log), image->log.p[image->log.n - 1] == '\n' ? "" : "\n");
+  }
+}
+
+static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
+  str source = {0};
+  size_t body;
+  rt_image image;
+  err invalid = {0};
+  rt_image_init(&image);
+  int rc = cli_kernel_compile(c, k, &k->config, compiler, &source, &body, &image, e);
+  if (rc == ERR_COMPILE && image.log.n) {
+    fputs(str_text(&image.log), stderr);
+  }
+  if (!rc) {
+    print_report(k, &image, c->arch ? c->arch : k->device->info.arch);
+    rc = write_if(c->cubin, &image.cubin, "cubin", e);
+    rc = rc ? rc : write_if(c->ptx, &image.ptx, "PTX", e);
+    rc = rc ? rc : write_if(c->source, &source, "source", e);
+  }
+  if (!rc && gen_config_check(k->g, &k->config, &invalid)) {
+    fprintf(stderr, "autotune: not valid on %s: %s\n", k->device->info.name, invalid.message);
+  }
+  rt_image_clear(&image);
+  str_clear(&source);
+  return rc;
+}
+
+int cmd_build(const cli *c, err *e) {
+  cli_kernel k;
+  rt_compiler *compiler = NULL;
+  int rc = cli_kernel_open(c, &k, e);
+  rc = rc ? rc : rt_compiler_open(&compiler, e);
+  rc = rc ? rc : build(c, &k, compiler, e);
+  rt_compiler_close(compiler);
+  cli_kernel_close(&k);
+  return rc;
+}

@@ -1,0 +1,228 @@
+/* cmd_tune.c -- autotune FAMILY ...: tune one problem, or the template's own sizes. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "progress.h"
+#include "verbs.h"
+
+enum { DEFAULT_SEC = 60 };
+
+typedef struct run_ { /* what one call of the verb holds */
+  const cli *c;
+  arena memory;
+  gen_template *t;
+  db *db;
+  rt_compiler *compiler;
+  tune_session *session;
+  progress progress;
+  int64_t top;
+} run_;
+
+/* "200", "90s", "200,90s" */
+static int parse_budget(const char *text, arena *a, tune_budget *b, err *e) {
+  *b = (tune_budget){.sec = text ? 0 : DEFAULT_SEC};
+  char *copy = arena_text(a, text ? text : ""), *rest = NULL;
+  for (char *p = strtok_r(copy, ",", &rest); p; p = strtok_r(NULL, ",", &rest)) {
+    size_t n = strlen(p);
+    bool seconds = n > 1 && p[n - 1] == 's';
+    int64_t v;
+    p[seconds ? n - 1 : n] = 0;
+    if (!text_integer(p, &v) || v < 1 || v > INT32_MAX) {
+      return err_set(e, ERR_USAGE, "--budget '%s' is not a number of trials (200), of seconds (90s) "
+                     "or both (200,90s), at least 1", text);
+    }
+    if (seconds) {
+      b->sec = (double)v;
+    } else {
+      b->trials = (uint64_t)v;
+    }
+  }
+  return b->sec > 0 || b->trials ? 0 : err_set(e, ERR_USAGE, "--budget is empty: 200 | 90s | 200,90s");
+}
+
+static int parse_options(run_ *r, tune_options *o, err *e) {
+  const cli *c = r->c;
+  int64_t jobs, seed, timeout;
+  TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
+  TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
+  TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
+  TRY(cli_number("top", c->top, 1, 1000, 5, &r->top, e));
+  TRY(parse_budget(c->budget, &r->memory, &o->budget, e));
+  TRY(tune_strategy_find(c->strategy ? c->strategy : tune_strategies()[0]->name, &o->strategy, e));
+  o->device = cli_device(c);
+  o->jobs = (int)jobs;
+  o->seed = (uint64_t)seed;
+  o->timeout_sec = (double)timeout;
+  o->stop = cli_catch_signals();
+  o->report = progress_report;
+  o->report_self = &r->progress;
+  return 0;
+}
+
+/* ---- the end of one problem -------------------------------------------------------------------------- */
+
+static void add_row(str *s, const tune_state *t, const db_result *r, const char *label) {
+  double sec = r->median > 0 ? r->median : r->modelled;
+  str line = {0};
+  format_sec(&line, sec);
+  str_addf(s, "  %-9s %9s  ", label, str_text(&line));
+  str_reset(&line);
+  format_rate(&line, t->device, t->flops, t->bytes, sec);
+  str_addf(s, "%-28s %s\n", str_text(&line), r->t.config);
+  str_clear(&line);
+}
+
+static void add_failures(str *s, const db_result *rows, size_t n) {
+  size_t by_status[DB_CRASHED + 1] = {0};
+  const char *example[DB_CRASHED + 1] = {0};
+  size_t failed = 0;
+  for (size_t i = 0; i < n; i++) {
+    db_status status = rows[i].t.status;
+    failed += status != DB_OK;
+    by_status[status]++;
+    example[status] = example[status] ? example[status] : rows[i].t.reason;
+  }
+  str_addf(s, "  %zu trials, %zu failed", n, failed);
+  for (int status = DB_OK + 1; status <= DB_CRASHED; status++) {
+    if (by_status[status]) {
+      str_addf(s, "\n    %zu %s, e.g. %s", by_status[status], db_status_name((db_status)status),
+               example[status] ? example[status] : "");
+    }
+  }
+  str_add(s, "\n");
+}
+
+static void add_summary(str *s, run_ *r, const tune_state *t, const db_result *rows, size_t n) {
+  gen_config def;
+  str def_text = {0};
+  bool shown = false;
+  gen_config_default(r->t, &def);
+  gen_config_text(r->t, &def, &def_text);
+  str_addf(s, "%s on %s%s\n", t->problem, t->device->name,
+           strcmp(t->device->kind, "emu") ? "" : " (emulated: times are modelled, not measured)");
+  for (size_t i = 0; i < n && rows[i].t.status == DB_OK; i++) {
+    bool is_default = !strcmp(rows[i].t.config, str_text(&def_text));
+    char label[24];
+    snprintf(label, sizeof label, is_default ? "default" : "%zu.", i + 1);
+    if ((int64_t)i < r->top || is_default) {
+      add_row(s, t, &rows[i], label);
+      shown |= is_default;
+    }
+  }
+  if (!shown) {
+    str_add(s, "  the default was not measured or failed\n");
+  }
+  if (n && isnan(rows[0].t.error)) {
+    str_addf(s, "  too large to check on the emulated device; a smaller one: autotune check %s %s\n",
+             r->t->name, r->t->n_sizes_emu ? r->t->sizes_emu[0] : "");
+  }
+  add_failures(s, rows, n);
+  str_clear(&def_text);
+}
+
+static void add_json(str *s, const tune_state *t, const db_result *rows, size_t n) {
+  str_add(s, "{\"event\":\"result\",\"problem\":");
+  str_add_json(s, t->problem);
+  str_add(s, ",\"device\":");
+  str_add_json(s, t->device->name);
+  str_addf(s, ",\"tried\":%llu,\"known\":%llu,\"failed\":%llu", (unsigned long long)t->tried,
+           (unsigned long long)t->known,
+           (unsigned long long)(t->tried - t->failed[DB_OK]));
+  if (n && rows[0].t.status == DB_OK) {
+    bool is_measured = rows[0].median > 0;
+    str_add(s, ",\"config\":");
+    str_add_json(s, rows[0].t.config);
+    str_addf(s, ",\"%s\":%.9g", is_measured ? "seconds" : "modelled_seconds",
+             is_measured ? rows[0].median : rows[0].modelled);
+  }
+  str_add(s, "}\n");
+}
+
+static int summarise(run_ *r, const tune_state *t, err *e) {
+  arena a = {0};
+  db_result *rows;
+  size_t n;
+  str s = {0};
+  int rc = db_results(r->db, tune_template_id(r->session), tune_device_id(r->session), t->problem,
+                      &a, &rows, &n, e);
+  if (!rc && r->c->json) {
+    add_json(&s, t, rows, n);
+  } else if (!rc) {
+    add_summary(&s, r, t, rows, n);
+    str_addf(&s, t->tried ? "  %llu new in %.1f s (%.1f a second)\n"
+                          : "  nothing to measure: its budget was spent before; a larger --budget "
+                            "searches further\n",
+             (unsigned long long)t->tried, t->sec, t->sec > 0 ? (double)t->tried / t->sec : 0.0);
+  }
+  cli_print(&s);
+  arena_clear(&a);
+  return rc;
+}
+
+/* ---- problems ---------------------------------------------------------------------------------------- */
+
+static int tune_one(run_ *r, const gen_problem *p, err *e) {
+  tune_state last;
+  int rc = tune_problem(r->session, p, &last, e);
+  progress_end(&r->progress);
+  return rc ? rc : summarise(r, &last, e);
+}
+
+static int tune_sizes(run_ *r, err *e) {
+  bool emu = !strcmp(tune_device(r->session)->kind, "emu");
+  const char *const *sizes = emu ? r->t->sizes_emu : r->t->sizes_bench;
+  size_t n = emu ? r->t->n_sizes_emu : r->t->n_sizes_bench;
+  for (size_t i = 0; i < n; i++) {
+    gen_problem p;
+    TRY(gen_problem_parse(r->t, sizes[i], &p, e));
+    TRY(tune_one(r, &p, e));
+  }
+  return 0;
+}
+
+static void announce(const run_ *r, const tune_options *o) {
+  const rt_info *info = tune_device(r->session);
+  if (r->c->quiet || r->c->json) {
+    return;
+  }
+  if (!strcmp(info->kind, "emu")) {
+    fprintf(stderr, "%s: kernels run on the CPU's emulated device; times are modelled\n",
+            r->c->device ? o->device : "no GPU here");
+  }
+  fprintf(stderr, "device %s, %d multiprocessors, strategy %s\n", info->name, info->sms,
+          o->strategy->name);
+}
+
+static int tune(run_ *r, err *e) {
+  tune_options o = {0};
+  gen_problem p;
+  TRY(parse_options(r, &o, e));
+  TRY(cli_open_template(r->c, &r->memory, &r->t, e));
+  if (r->c->n_words > 1) { /* complain about the words before any device is touched */
+    TRY(cli_problem(r->c, r->t, &p, e));
+  }
+  TRY(cli_open_db(r->c, DB_WRITE, &r->db, e));
+  TRY(rt_compiler_open(&r->compiler, e));
+  TRY(tune_open(r->t, r->db, r->compiler, &o, &r->session, e));
+  announce(r, &o);
+  TRY(r->c->n_words > 1 ? tune_one(r, &p, e) : tune_sizes(r, e));
+  if (!r->c->json && !r->c->quiet) {
+    printf("stored in %s\n", db_path(r->db));
+  }
+  return 0;
+}
+
+int cmd_tune(const cli *c, err *e) {
+  run_ r = {.c = c};
+  progress_init(&r.progress, c->json, c->quiet);
+  int rc = tune(&r, e);
+  tune_close(r.session);
+  rt_compiler_close(r.compiler);
+  db_close(r.db);
+  gen_close(r.t);
+  arena_clear(&r.memory);
+  return rc;
+}

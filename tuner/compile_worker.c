@@ -1,0 +1,69 @@
+#include "compile_worker.h"
+
+void compile_summary(const rt_image *image, compiled *out) {
+  for (size_t i = 0; i < image->n_kernels; i++) {
+    const rt_kernel_info *k = &image->kernels[i];
+    int64_t spill = k->spill_stores + k->spill_loads;
+    out->regs = k->regs > out->regs ? k->regs : out->regs;
+    out->spill = spill > out->spill ? spill : out->spill;
+    out->smem = k->smem_static > out->smem ? k->smem_static : out->smem;
+  }
+}
+
+void compile_worker_request(str *frame, const char *text, size_t body) {
+  wire_put_text(frame, text);
+  wire_put_u64(frame, body);
+}
+
+static void answer(str *frame, const rt_image *image, const err *why) {
+  compiled c = {0};
+  compile_summary(image, &c);
+  wire_put_err(frame, why);
+  wire_put_text(frame, str_text(&image->log));
+  wire_put_bytes(frame, str_text(&image->cubin), image->cubin.n);
+  wire_put_bytes(frame, str_text(&image->ptx), image->ptx.n);
+  wire_put_u64(frame, (uint64_t)c.regs);
+  wire_put_u64(frame, (uint64_t)c.spill);
+  wire_put_u64(frame, (uint64_t)c.smem);
+  wire_put_f64(frame, image->sec);
+}
+
+static void compile_one(const compile_setting *s, const str *request, str *frame) {
+  wire_reader r = {.p = str_text(request), .n = request->n};
+  err why = {0};
+  arena a = {0};
+  rt_image image;
+  rt_image_init(&image);
+  rt_source source = {.text = wire_get_text(&r), .arch = s->arch, .lineinfo = s->lineinfo};
+  source.body = wire_get_u64(&r);
+  rt_compile(s->compiler, &source, &a, &image, &why);
+  answer(frame, &image, &why);
+  rt_image_clear(&image);
+  arena_clear(&a);
+}
+
+void compile_worker_main(int fd, void *setting) {
+  str request = {0}, frame = {0};
+  while (!wire_receive(fd, &request, NULL)) {
+    str_reset(&frame);
+    compile_one(setting, &request, &frame);
+    if (wire_send(fd, &frame, NULL)) {
+      break;
+    }
+  }
+  str_clear(&request);
+  str_clear(&frame);
+}
+
+int compile_worker_result(const str *frame, compiled *out, err *e) {
+  wire_reader r = {.p = str_text(frame), .n = frame->n};
+  wire_get_err(&r, &out->why);
+  out->log = wire_get_text(&r);
+  out->cubin = wire_get_bytes(&r, &out->n_cubin);
+  out->ptx = wire_get_bytes(&r, &out->n_ptx);
+  out->regs = (int)wire_get_u64(&r);
+  out->spill = (int64_t)wire_get_u64(&r);
+  out->smem = (int64_t)wire_get_u64(&r);
+  out->sec = wire_get_f64(&r);
+  return r.failed ? err_set(e, ERR_IO, "a compile worker's answer makes no sense") : 0;
+}

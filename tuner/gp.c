@@ -1,0 +1,141 @@
+#include "gp.h"
+
+#include <math.h>
+
+static const double lengths[] = {0.25, 0.5, 1, 2}, noises[] = {1e-4, 1e-2};
+
+/* ---- the kernel -------------------------------------------------------------------------------------------- */
+
+static double distance(const gp *g, const uint16_t *a, const uint16_t *b) {
+  double sum = 0;
+  for (size_t i = 0; i < g->space->n_params; i++) {
+    if (a[i] != b[i]) { /* so there are two values at least */
+      double d = ((double)a[i] - b[i]) / (g->space->n_values[i] - 1.0);
+      sum += d * d;
+    }
+  }
+  return sqrt(sum);
+}
+
+static double kernel(const gp *g, const uint16_t *a, const uint16_t *b) {
+  double d = sqrt(5) * distance(g, a, b) / g->length;
+  return (1 + d + d * d / 3) * exp(-d);
+}
+
+/* ---- fitting ----------------------------------------------------------------------------------------------- */
+
+static void fill(gp *g) {
+  for (size_t i = 0; i < g->n; i++) {
+    for (size_t j = 0; j < i; j++) {
+      g->chol[i][j] = kernel(g, g->places[i], g->places[j]);
+    }
+    g->chol[i][i] = 1 + g->noise;
+  }
+}
+
+/* In place: the lower triangle becomes its Cholesky factor. */
+static bool factor(gp *g) {
+  for (size_t i = 0; i < g->n; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      double v = g->chol[i][j];
+      for (size_t k = 0; k < j; k++) {
+        v -= g->chol[i][k] * g->chol[j][k];
+      }
+      if (i == j && v <= 0) {
+        return false;
+      }
+      g->chol[i][j] = i == j ? sqrt(v) : v / g->chol[j][j];
+    }
+  }
+  return true;
+}
+
+/* v := L^-1 v */
+static void solve_lower(const gp *g, double *v) {
+  for (size_t i = 0; i < g->n; i++) {
+    for (size_t k = 0; k < i; k++) {
+      v[i] -= g->chol[i][k] * v[k];
+    }
+    v[i] /= g->chol[i][i];
+  }
+}
+
+/* v := L^-T v */
+static void solve_upper(const gp *g, double *v) {
+  for (size_t i = g->n; i-- > 0;) {
+    for (size_t k = i + 1; k < g->n; k++) {
+      v[i] -= g->chol[k][i] * v[k];
+    }
+    v[i] /= g->chol[i][i];
+  }
+}
+
+/* Fits with the length and noise at hand; returns the log likelihood up to a constant. */
+static double fit_once(gp *g) {
+  double fit = 0, volume = 0;
+  fill(g);
+  if (!factor(g)) {
+    return -INFINITY;
+  }
+  for (size_t i = 0; i < g->n; i++) {
+    g->alpha[i] = (g->target[i] - g->mean) / g->scale;
+    volume += log(g->chol[i][i]);
+  }
+  solve_lower(g, g->alpha);
+  for (size_t i = 0; i < g->n; i++) {
+    fit += g->alpha[i] * g->alpha[i];
+  }
+  solve_upper(g, g->alpha);
+  return -0.5 * fit - volume;
+}
+
+static void standardise(gp *g) {
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < g->n; i++) {
+    sum += g->target[i];
+  }
+  g->mean = sum / (double)g->n;
+  for (size_t i = 0; i < g->n; i++) {
+    squares += (g->target[i] - g->mean) * (g->target[i] - g->mean);
+  }
+  g->scale = squares > 0 ? sqrt(squares / (double)g->n) : 1;
+}
+
+bool gp_fit(gp *g, const tune_space *space, const uint16_t *const *places, const double *target,
+            size_t n) {
+  double best = -INFINITY, length = 0, noise = 0;
+  g->space = space;
+  g->n = n;
+  for (size_t i = 0; i < n; i++) {
+    g->places[i] = places[i];
+    g->target[i] = target[i];
+  }
+  standardise(g);
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths * 2; i++) {
+    g->length = lengths[i / 2];
+    g->noise = noises[i % 2];
+    double likelihood = fit_once(g);
+    if (likelihood > best) {
+      best = likelihood;
+      length = g->length;
+      noise = g->noise;
+    }
+  }
+  g->length = length;
+  g->noise = noise;
+  return isfinite(best) && isfinite(fit_once(g));
+}
+
+void gp_predict(const gp *g, const uint16_t *places, double *mean, double *deviation) {
+  double v[GP_MAX], m = 0, explained = 0;
+  for (size_t i = 0; i < g->n; i++) {
+    v[i] = kernel(g, places, g->places[i]);
+    m += v[i] * g->alpha[i];
+  }
+  solve_lower(g, v);
+  for (size_t i = 0; i < g->n; i++) {
+    explained += v[i] * v[i];
+  }
+  *mean = g->mean + g->scale * m;
+  *deviation = g->scale * sqrt(fmax(0, 1 + g->noise - explained));
+}

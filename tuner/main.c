@@ -1,0 +1,164 @@
+/* main.c -- autotune: which verb, and what its end looks like to the caller. */
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "verbs.h"
+
+/* What a problem looks like, for every verb that takes one. */
+#define PROBLEM                                                                                   \
+  "A problem is a family and its fields: sgemm m=4096 n=4096 k=4096 ta=t. Fields not given take\n" \
+  "their default. The family is built in (autotune list --help), found in a templates folder, or\n" \
+  "the path of a template file: autotune path/to/mine.lua n=1000.\n"
+
+const cli_verb cli_verbs[] = {
+    {"tune", "[tune] FAMILY [FIELD=VALUE ...] [options]",
+     "Search the space for the fastest configuration and store what is found.",
+     " device db templates budget strategy seed jobs timeout json quiet top ",
+     PROBLEM
+     "Without fields the template's own bench sizes are tuned, one after another (on the emulated\n"
+     "device its emu sizes).\n\n"
+     "Every finished trial is stored at once. The same command again measures nothing that is known\n"
+     "and goes on where an interrupted one stopped; a larger --budget searches further.\n\n"
+     "  autotune sgemm m=4096 n=4096 k=4096 --device 0\n"
+     "  autotune sgemm m=100 n=100 k=100 --budget 500\n",
+     cmd_tune},
+    {"emit", "emit FAMILY [FIELD=VALUE ...] [--config NAME=VALUE,...]",
+     "Print the CUDA source that a configuration becomes.",
+     " device templates config ",
+     PROBLEM "\n  autotune emit saxpy n=1000 --config VEC=4,BLOCK=256\n", cmd_emit},
+    {"space", "space FAMILY [FIELD=VALUE ...]",
+     "Count the points of the space, the valid ones, and what rejected the others.",
+     " device templates json ", PROBLEM, cmd_space},
+    {"build", "build FAMILY [FIELD=VALUE ...] [--config NAME=VALUE,...] [--arch sm_90]",
+     "Compile a configuration, without a GPU: registers, spills, shared memory, compiler's log.",
+     " device templates config arch cubin ptx source ", PROBLEM, cmd_build},
+    {"check", "check FAMILY [FIELD=VALUE ...] [--config LIST | --all | --sample N]",
+     "Run configurations against the template's reference, without timing or storing anything.",
+     " device templates config all sample seed json quiet ",
+     PROBLEM "\nEvery output byte is compared, inputs and the memory around every buffer must be "
+     "untouched.\n\n  autotune check sgemm m=100 n=70 k=50 --sample 50\n",
+     cmd_check},
+    {"profile", "profile FAMILY [FIELD=VALUE ...] [--config LIST]",
+     "What a configuration does on the emulated device: instructions, sectors, bank conflicts, the bound.",
+     " device templates config json ",
+     PROBLEM "\n  autotune profile sgemm m=1024 n=1024 k=1024 --device emu:a100\n", cmd_profile},
+    {"run-ptx", "run-ptx FILE.ptx KERNEL --grid 8 --block 256 --args \"buf:f32:1024 i32:5\"",
+     "Run any PTX on the emulated device with its checks, and print what it did.",
+     " device grid block smem args no_checks emu_memory json ",
+     "A parameter is buf:TYPE:COUNT, filled with random numbers (or buf:TYPE:COUNT:zero, :index, :none), or\n"
+     "TYPE:VALUE. A finding names kernel, block, thread and line, and is the program's failure.\n",
+     cmd_run_ptx},
+    {"devices", "devices", "List the GPUs and the emulated devices.", " json ", NULL, cmd_devices},
+    {"list", "list [FAMILY]", "List what is tuned, and the families there are.",
+     " db templates json ", NULL, cmd_list},
+    {"show", "show FAMILY [FIELD=VALUE ...]",
+     "Show the best configurations of a family's tuned problems, or of one problem.",
+     " device db templates top json ",
+     PROBLEM "With at least one field: the fastest configurations and the failures of that problem.\n",
+     cmd_show},
+    {"doctor", "doctor", "Say what is missing on this machine and how to get it.",
+     " db templates json ", NULL, cmd_doctor},
+    {"export", "export FAMILY FIELD=VALUE ... [--cubin F] [--ptx F] [--source F] [--header F]",
+     "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
+     " device db templates config arch cubin ptx source header ",
+     PROBLEM "The configuration is --config, else the tuned one, else the template's default.\n\n"
+     "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n",
+     cmd_export},
+    {"bench", "bench FAMILY [FIELD=VALUE ...] [--vs cublas]",
+     "Time the tuned and the default kernel, and the vendor's library, interleaved in one run.",
+     " device db templates vs rounds hot json ",
+     PROBLEM "Without fields: every bench size of the template.\n", cmd_bench},
+    {"replay", "replay FILE ... [--strategy NAME|all] [--runs N] [--plot FILE.svg]",
+     "Judge search strategies on recorded spaces, without a GPU.",
+     " strategy seed runs jobs ahead json plot ",
+     "A recording holds the result of every configuration of a space: a CSV file with a column for\n"
+     "each parameter, then `status` (ok, or why it failed) and `time_ms`; or a cache file of Kernel\n"
+     "Tuner. Either may be compressed with gzip. Printed is the speed of the best configuration found\n"
+     "after 25, 50, ... 400 trials, as a fraction of the optimum's; failures count as trials.\n\n"
+     "  autotune replay gemm.csv.gz convolution.csv.gz --strategy all --runs 50 --plot curves.svg\n",
+     cmd_replay},
+    {"db", "db export [FILE [FAMILY ...]] | import FILE ... | merge FILE ... | prune | stat | verify",
+     "Results as text and back, databases into one, and the care of the file.",
+     " device db templates presets top json quiet ",
+     "  export   the best result of every problem, one readable line each, to FILE or standard output;\n"
+     "           with --presets DIR a file per device instead, to be built into the library from\n"
+     "           db/presets: measured with the templates as they are now, on a real device (on an\n"
+     "           emulated one only if --device names it)\n"
+     "  import   such lines, unless the database knows better; broken ones are told and left out\n"
+     "  merge    everything another database holds; the better measurement counts, nothing is lost\n"
+     "  prune    drop the images of all but the --top (default 3) best configurations of a problem\n"
+     "  stat     rows and bytes\n"
+     "  verify   read every byte: is it sound?\n\n"
+     "  autotune db export results.txt sgemm\n"
+     "  autotune db merge other-machine.db\n"
+     "  autotune db export --presets db/presets\n",
+     cmd_db},
+    {NULL}};
+
+static void print_usage(FILE *f) {
+  fprintf(f, "usage: autotune FAMILY [FIELD=VALUE ...] [options]     tune a kernel family\n"
+             "       autotune VERB ...                               see autotune VERB --help\n\n");
+  for (const cli_verb *v = cli_verbs; v->name; v++) {
+    fprintf(f, "  %-8s %s\n", v->name, v->brief);
+  }
+  fprintf(f, "\nTry: autotune sgemm m=1024 n=1024 k=1024\n"
+             "No GPU? The same with --device emu, and autotune doctor says what is missing.\n");
+}
+
+static const cli_verb *find_verb(const char *word) {
+  for (const cli_verb *v = cli_verbs; v->name; v++) {
+    if (!strcmp(v->name, word)) {
+      return v;
+    }
+  }
+  return NULL;
+}
+
+static void complain(const err *e) {
+  fprintf(stderr, "autotune: %s%s%s\n", e->place, e->place[0] ? ": " : "",
+          e->message[0] ? e->message : err_name(e->code));
+}
+
+static int exit_status(int code) {
+  return code == ERR_INTERRUPTED ? 130 : code == ERR_USAGE ? 2 : 1;
+}
+
+static int run(const cli_verb *verb, int argc, char **argv) {
+  cli c;
+  err e = {0};
+  arena a = {0};
+  int rc = cli_parse(verb, argc, argv, &a, &c, &e);
+  if (!rc && c.help) {
+    cli_print_help(stdout, verb);
+  } else if (!rc) {
+    rc = verb->run(&c, &e);
+  }
+  if (!rc && (fflush(stdout) || ferror(stdout))) {
+    rc = err_set(&e, ERR_IO, "cannot write to standard output");
+  }
+  if (rc) {
+    complain(&e);
+  }
+  arena_clear(&a);
+  return rc ? exit_status(rc) : 0;
+}
+
+int main(int argc, char **argv) {
+  const char *word = argc > 1 ? argv[1] : "";
+  if (!word[0]) {
+    print_usage(stderr);
+    return 2;
+  }
+  if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
+    const cli_verb *about = argc > 2 ? find_verb(argv[2]) : NULL;
+    about ? cli_print_help(stdout, about) : print_usage(stdout);
+    return 0;
+  }
+  if (!strcmp(word, "--version")) {
+    printf("autotune %s\n", TUNED_VERSION);
+    return 0;
+  }
+  const cli_verb *verb = find_verb(word);
+  return verb ? run(verb, argc - 2, argv + 2) : run(&cli_verbs[0], argc - 1, argv + 1);
+}

@@ -1,0 +1,55 @@
+/* measurer.h -- the one process that owns the device while tuning.
+ *
+ * It opens the device, holds the buffers of the current problem, and checks and times the candidates
+ * it is sent. A kernel that faults, hangs or takes the process with it costs its own row: the parent
+ * kills what is left, starts another and goes on.
+ */
+#ifndef TUNE_MEASURER_H
+#define TUNE_MEASURER_H
+
+#include "db.h"
+#include "run.h"
+#include "worker.h"
+
+typedef struct measurer {
+  worker w;
+  const char *device; /* as the user named it */
+  rt_compiler *compiler;
+  gen_template *t;
+  rt_info info;    /* of the device, told by the child */
+  str problem;     /* that the child holds; empty: none */
+} measurer;
+
+typedef struct measured {
+  db_status status;
+  err why;      /* when status is not DB_OK */
+  double error; /* as in rt_check */
+  rt_times times;
+  bool dead;    /* the device's context is lost: measurer_restart */
+} measured;
+
+typedef struct measure_image {
+  gen_config config;
+  const void *bytes;
+  size_t n;
+} measure_image;
+
+/* measurer_start -- fork, open the device, learn its limits.
+ *   err  ERR_DEVICE  as rt_device_open;  ERR_LIMIT  it did not answer in 120 s */
+int measurer_start(measurer *m, const char *device, rt_compiler *c, gen_template *t, err *e);
+void measurer_stop(measurer *m);
+/* measurer_problem -- allocate and fill the buffers of a problem (its canonical text) */
+int measurer_problem(measurer *m, const char *problem, err *e);
+/* measurer_restart -- a fresh process with the same problem */
+int measurer_restart(measurer *m, err *e);
+
+/* measurer_ask -- check and time one candidate; the answer comes when m->w.fd turns readable */
+int measurer_ask(measurer *m, const measure_image *image, double stop_above, err *e);
+/* measurer_answer -- never fails because of the candidate: a dead child is a DB_CRASHED.
+ *   err  ERR_IO  the answer makes no sense */
+int measurer_answer(measurer *m, measured *out, err *e);
+/* measurer_race -- time n candidates interleaved; waits. out[i].status tells how each fared */
+int measurer_race(measurer *m, const measure_image *images, size_t n, size_t rounds, measured *out,
+                  err *e);
+
+#endif

@@ -1,0 +1,125 @@
+#define _GNU_SOURCE
+#include "replay.h"
+
+#include <math.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { MAX_AHEAD = 256, MAX_THREADS = 256 };
+
+typedef struct task { /* what the threads share */
+  const recorded *r;
+  const tune_strategy *s;
+  const replay_options *o;
+  double (*fraction)[REPLAY_EVALUATIONS]; /* of each run */
+  double *sec;                            /* of each run: the strategy's */
+  atomic_llong next;
+  atomic_int rc;
+} task;
+
+typedef struct queue { /* questions without an answer yet, oldest first */
+  size_t point[MAX_AHEAD];
+  size_t first, n;
+} queue;
+
+static double cpu_sec(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static void fill(const task *t, void *self, queue *q) {
+  size_t point;
+  while (q->n < (size_t)t->o->ahead && t->s->ask(self, &point)) {
+    q->point[(q->first + q->n++) % MAX_AHEAD] = point;
+  }
+}
+
+static void walk(const task *t, void *self, double *fraction) {
+  queue q = {0};
+  double best = INFINITY;
+  for (size_t i = 0; i < REPLAY_EVALUATIONS; i++) {
+    fill(t, self, &q);
+    if (q.n) {
+      size_t point = q.point[q.first];
+      q.first = (q.first + 1) % MAX_AHEAD;
+      q.n--;
+      best = fmin(best, t->r->sec[point]);
+      if (t->s->tell) {
+        t->s->tell(self, point, t->r->sec[point]);
+      }
+    }
+    fraction[i] = isfinite(best) ? t->r->best / best : 0;
+  }
+}
+
+static void run(task *t, int64_t i) {
+  void *self = NULL;
+  double from = cpu_sec();
+  int rc = t->s->open(&t->r->view, (uint64_t)(t->o->seed + i), &self, NULL);
+  if (rc) {
+    atomic_store(&t->rc, rc);
+    return;
+  }
+  walk(t, self, t->fraction[i]);
+  t->s->close(self);
+  t->sec[i] = cpu_sec() - from;
+}
+
+static void *work(void *arg) {
+  task *t = arg;
+  long long i;
+  while ((i = atomic_fetch_add(&t->next, 1)) < t->o->runs && !atomic_load(&t->rc)) {
+    if (t->o->stop && *t->o->stop) {
+      atomic_store(&t->rc, ERR_INTERRUPTED);
+    } else {
+      run(t, i);
+    }
+  }
+  return NULL;
+}
+
+/* This thread works too, so that no thread at all is needed. */
+static void run_all(task *t) {
+  pthread_t threads[MAX_THREADS];
+  size_t n = 0;
+  int64_t wanted = t->o->jobs < t->o->runs ? t->o->jobs : t->o->runs;
+  while ((int64_t)n + 1 < wanted && n < MAX_THREADS &&
+         !pthread_create(&threads[n], NULL, work, t)) {
+    n++;
+  }
+  work(t);
+  for (size_t i = 0; i < n; i++) {
+    pthread_join(threads[i], NULL);
+  }
+}
+
+static void average(const task *t, replay_curve *out) {
+  size_t n = t->r->view.n < REPLAY_EVALUATIONS ? t->r->view.n : REPLAY_EVALUATIONS;
+  *out = (replay_curve){0};
+  for (int64_t i = 0; i < t->o->runs; i++) {
+    for (size_t k = 0; k < REPLAY_EVALUATIONS; k++) {
+      out->fraction[k] += t->fraction[i][k] / (double)t->o->runs;
+    }
+    out->ask_sec += t->sec[i] / (double)t->o->runs / (double)n;
+  }
+}
+
+int replay(const recorded *r, const tune_strategy *s, const replay_options *o, replay_curve *out,
+           err *e) {
+  task t = {.r = r, .s = s, .o = o};
+  t.fraction = calloc((size_t)o->runs, sizeof *t.fraction);
+  t.sec = calloc((size_t)o->runs, sizeof *t.sec);
+  if (t.fraction && t.sec) {
+    run_all(&t);
+    average(&t, out);
+  } else {
+    t.rc = ERR_NOMEM;
+  }
+  free(t.fraction);
+  free(t.sec);
+  int rc = atomic_load(&t.rc);
+  return rc ? err_set(e, rc, rc == ERR_INTERRUPTED ? "interrupted" : "out of memory") : 0;
+}

@@ -1,0 +1,510 @@
+/* session.c -- the tuning loop: compile workers ahead, one measuring process behind, rows between.
+ *
+ * One thread, one poll(). A candidate moves
+ *     strategy -> (known already? skipped) -> (image in the database? ready) -> compile worker -> ready
+ *     -> measuring process -> row -> strategy
+ * and belongs to exactly one of: a compile worker's slot, the ready queue, the measuring slot.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "candidate.h"
+#include "file.h"
+#include "finals.h"
+#include "run.h"
+#include "session.h"
+
+enum { MAX_JOBS = 256, AHEAD_PER_JOB = 2, POLL_MS = 200, TIMEOUT_SEC = 120 };
+
+/* ---- opening ---------------------------------------------------------------------------------------- */
+
+static int register_device(tune_session *s, err *e) {
+  str key = {0};
+  rt_device_key(&s->m.info, &key);
+  db_device row = {
+      .key = str_text(&key), .name = s->m.info.name, .cc = s->m.info.cc, .sms = s->m.info.sms};
+  int rc = db_device_put(s->db, &row, &s->device_id, e);
+  str_clear(&key);
+  return rc;
+}
+
+static int register_template(tune_session *s, err *e) {
+  db_template row = {.family = s->t->name,
+                     .hash = s->t->hash,
+                     .path = s->t->path,
+                     .version = s->t->version};
+  return db_template_put(s->db, &row, &s->template_id, e);
+}
+
+static int start_compilers(tune_session *s, err *e) {
+  long cores = sysconf(_SC_NPROCESSORS_ONLN);
+  int jobs = s->o.jobs > 0 ? s->o.jobs : cores > 0 ? (int)cores : 1;
+  s->n_jobs = jobs < MAX_JOBS ? (size_t)jobs : MAX_JOBS;
+  s->jobs = calloc(s->n_jobs, sizeof *s->jobs);
+  s->slots = calloc(s->n_jobs, sizeof *s->slots);
+  if (!s->jobs || !s->slots) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  snprintf(s->setting.arch, sizeof s->setting.arch, "%s", s->m.info.arch);
+  s->setting.compiler = s->compiler;
+  s->setting.lineinfo = s->m.info.format == RT_PTX;
+  for (size_t i = 0; i < s->n_jobs; i++) {
+    s->jobs[i].run = compile_worker_main;
+    s->jobs[i].setting = &s->setting;
+    TRY(worker_start(&s->jobs[i], e));
+  }
+  return 0;
+}
+
+int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tune_session **out,
+              err *e) {
+  tune_session *s = calloc(1, sizeof *s);
+  if (!s) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  s->t = t;
+  s->db = d;
+  s->compiler = c;
+  s->o = *o;
+  s->timeout_sec = o->timeout_sec > 0 ? o->timeout_sec : TIMEOUT_SEC;
+  int rc = measurer_start(&s->m, o->device, c, t, e);
+  rc = rc ? rc : register_device(s, e);
+  rc = rc ? rc : register_template(s, e);
+  rc = rc ? rc : start_compilers(s, e);
+  if (rc) {
+    tune_close(s);
+    return rc;
+  }
+  *out = s;
+  return 0;
+}
+
+/* Empties every stage; workers that were busy are ended, and started again when next needed. */
+static void drop_in_flight(tune_session *s) {
+  for (size_t i = 0; i < s->n_jobs; i++) {
+    candidate_free(s->slots[i]);
+    s->slots[i] = NULL;
+    if (s->jobs[i].busy) {
+      worker_stop(&s->jobs[i]);
+    }
+  }
+  candidate_drop(&s->ready);
+  candidate_free(s->measuring);
+  s->measuring = NULL;
+}
+
+static void close_problem(tune_session *s) {
+  drop_in_flight(s);
+  if (s->search) {
+    s->o.strategy->close(s->search);
+    s->search = NULL;
+  }
+  gen_space_free(s->space);
+  gen_instance_free(s->g);
+  s->space = NULL;
+  s->g = NULL;
+  s->known = (known_points){0};
+  s->default_asked = s->exhausted = false;
+  arena_clear(&s->memory);
+}
+
+void tune_close(tune_session *s) {
+  if (!s) {
+    return;
+  }
+  close_problem(s);
+  for (size_t i = 0; i < s->n_jobs && s->jobs; i++) {
+    worker_stop(&s->jobs[i]);
+  }
+  measurer_stop(&s->m);
+  str_clear(&s->problem);
+  free(s->jobs);
+  free(s->slots);
+  free(s);
+}
+
+const rt_info *tune_device(const tune_session *s) { return &s->m.info; }
+int64_t tune_device_id(const tune_session *s) { return s->device_id; }
+int64_t tune_template_id(const tune_session *s) { return s->template_id; }
+
+/* ---- one result -------------------------------------------------------------------------------------- */
+
+static void report(tune_session *s, const db_result *trial) {
+  s->state.sec = now_sec() - s->started;
+  s->state.compiled_ahead = s->ready.n;
+  if (s->o.report) {
+    s->o.report(s->o.report_self, &s->state, trial);
+  }
+}
+
+static void note_best(tune_session *s, const char *config, double sec) {
+  if (sec < s->state.best_sec) {
+    s->state.best_sec = sec;
+    snprintf(s->state.best_config, sizeof s->state.best_config, "%s", config);
+  }
+}
+
+static int put_times(tune_session *s, int64_t trial, const rt_times *t, err *e) {
+  if (!strcmp(s->m.info.kind, "emu")) {
+    return db_estimate_put(s->db, trial, TUNE_MODEL, t->median, e);
+  }
+  return db_sample_put(s->db, trial, &(db_sample){.stage = DB_SCREEN,
+                                                  .median = t->median,
+                                                  .spread = rt_times_spread(t),
+                                                  .launches = (int64_t)t->launches,
+                                                  .cold = t->cold,
+                                                  .driver = s->m.info.driver,
+                                                  .uuid = s->m.info.uuid}, e);
+}
+
+/* Everything that is known of a finished candidate, into the database, the strategy and the report. */
+static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
+  str config = {0};
+  gen_config_text(s->t, &c->config, &config);
+  bool ok = m->status == DB_OK;
+  db_result row = {.t = {.problem = str_text(&s->problem),
+                         .config = str_text(&config),
+                         .status = m->status,
+                         .reason = ok ? NULL : m->why.message,
+                         .image = c->image.n ? c->key : NULL,
+                         .error = m->error},
+                   .median = m->times.median,
+                   .spread = ok ? rt_times_spread(&m->times) : 0};
+  int rc = db_trial_put(s->db, s->template_id, s->device_id, &row.t, &row.trial, e);
+  if (!rc && ok) {
+    rc = put_times(s, row.trial, &m->times, e);
+    note_best(s, row.t.config, m->times.median);
+  }
+  double now = now_sec();
+  rc = rc ? rc
+          : db_effort_add(s->db, s->template_id, s->device_id, row.t.problem, now - s->effort_from,
+                          e);
+  s->effort_from = now;
+  if (s->o.strategy->tell) {
+    s->o.strategy->tell(s->search, c->point, ok ? m->times.median : INFINITY);
+  }
+  s->state.tried++;
+  s->state.failed[m->status]++;
+  report(s, &row);
+  str_clear(&config);
+  return rc;
+}
+
+static int fail(tune_session *s, candidate *c, db_status status, const err *why, err *e) {
+  measured m = {.status = status, .why = *why};
+  return finish(s, c, &m, e);
+}
+
+/* ---- asking and compiling ---------------------------------------------------------------------------- */
+
+static bool stopped(const tune_session *s) { return s->o.stop && *s->o.stop; }
+
+static bool budget_left(const tune_session *s) {
+  const tune_budget *b = &s->o.budget;
+  if (b->trials && s->state.known + s->asked >= b->trials) {
+    return false;
+  }
+  return b->sec <= 0 || s->state.sec_before + now_sec() - s->started < b->sec;
+}
+
+/* The next point nobody knows yet: first the default, then what the strategy asks for. */
+static bool next_point(tune_session *s, size_t *point) {
+  if (!s->default_asked) {
+    s->default_asked = true;
+    *point = s->default_point;
+    if (!known_find(&s->known, *point)) {
+      return true;
+    }
+  }
+  while (s->o.strategy->ask(s->search, point)) {
+    if (*point != s->default_point && !known_find(&s->known, *point)) {
+      return true;
+    }
+  }
+  s->exhausted = true;
+  return false;
+}
+
+static size_t compiling(const tune_session *s) {
+  size_t n = 0;
+  for (size_t i = 0; i < s->n_jobs; i++) {
+    n += s->slots[i] != NULL;
+  }
+  return n;
+}
+
+static bool may_ask(const tune_session *s) {
+  return !s->exhausted && !stopped(s) && budget_left(s) &&
+         s->ready.n + compiling(s) < AHEAD_PER_JOB * s->n_jobs;
+}
+
+/* A source for worker i: *out stays NULL when the candidate needs no compiler. */
+static int next_candidate(tune_session *s, candidate **out, err *e) {
+  size_t point;
+  gen_config config;
+  candidate *c;
+  bool found;
+  *out = NULL;
+  if (!next_point(s, &point)) {
+    return 0;
+  }
+  s->asked++;
+  gen_space_at(s->space, point, &config);
+  TRY(candidate_new(s->g, s->compiler, s->setting.arch, s->setting.lineinfo, point, &config, &c,
+                    e));
+  int rc = candidate_from_db(c, s->db, s->m.info.format, &found, e);
+  if (rc) {
+    candidate_free(c);
+    return rc;
+  }
+  if (found) {
+    candidate_push(&s->ready, c);
+  } else {
+    *out = c;
+  }
+  return 0;
+}
+
+static int feed_compiler(tune_session *s, size_t i, err *e) {
+  while (!s->slots[i] && may_ask(s)) {
+    candidate *c;
+    TRY(next_candidate(s, &c, e));
+    if (!c) {
+      continue;
+    }
+    s->slots[i] = c;
+    if (!s->jobs[i].pid) {
+      TRY(worker_start(&s->jobs[i], e));
+    }
+    str frame = {0};
+    compile_worker_request(&frame, str_text(&c->source), c->body);
+    int rc = worker_ask(&s->jobs[i], &frame, e);
+    str_clear(&frame);
+    TRY(rc);
+  }
+  return 0;
+}
+
+static int take_compiled(tune_session *s, candidate *c, const str *frame, err *e) {
+  compiled built = {0};
+  int rc = compile_worker_result(frame, &built, e);
+  if (!rc && built.why.code) {
+    rc = fail(s, c, DB_COMPILE, &built.why, e);
+    candidate_free(c);
+    return rc;
+  }
+  rc = rc ? rc
+          : candidate_built(c, s->db, &built, s->setting.arch, rt_compiler_version(s->compiler),
+                            s->m.info.format, e);
+  if (rc) {
+    candidate_free(c);
+    return rc;
+  }
+  candidate_push(&s->ready, c);
+  return 0;
+}
+
+static int compile_answer(tune_session *s, size_t i, err *e) {
+  str frame = {0}, how = {0};
+  candidate *c = s->slots[i];
+  s->slots[i] = NULL;
+  int rc;
+  if (worker_answer(&s->jobs[i], &frame, &how, NULL)) {
+    err why = {0};
+    err_set(&why, ERR_COMPILE, "the compiler died: %s", str_text(&how));
+    rc = fail(s, c, DB_CRASHED, &why, e);
+    candidate_free(c);
+  } else {
+    rc = take_compiled(s, c, &frame, e);
+  }
+  str_clear(&frame);
+  str_clear(&how);
+  return rc;
+}
+
+/* ---- measuring --------------------------------------------------------------------------------------- */
+
+static int feed_measurer(tune_session *s, err *e) {
+  if (s->measuring || !s->ready.n) {
+    return 0;
+  }
+  candidate *c = s->measuring = candidate_pop(&s->ready);
+  measure_image image = {.config = c->config, .bytes = str_text(&c->image), .n = c->image.n};
+  return measurer_ask(&s->m, &image, s->state.best_sec, e);
+}
+
+static int measured_answer(tune_session *s, err *e) {
+  measured m;
+  candidate *c = s->measuring;
+  s->measuring = NULL;
+  int rc = measurer_answer(&s->m, &m, e);
+  rc = rc ? rc : finish(s, c, &m, e);
+  candidate_free(c);
+  return rc || !m.dead ? rc : measurer_restart(&s->m, e);
+}
+
+/* Nobody waits for ever: a compiler or kernel past its time is killed and becomes a row. */
+static int watch(tune_session *s, err *e) {
+  double now = now_sec();
+  err why = {0};
+  err_set(&why, ERR_LIMIT, "took longer than %.0f s", s->timeout_sec);
+  for (size_t i = 0; i < s->n_jobs; i++) {
+    if (s->slots[i] && now - s->jobs[i].since > s->timeout_sec) {
+      candidate *c = s->slots[i];
+      s->slots[i] = NULL;
+      worker_stop(&s->jobs[i]);
+      int rc = fail(s, c, DB_TIMEOUT, &why, e);
+      candidate_free(c);
+      TRY(rc);
+    }
+  }
+  if (s->measuring && now - s->m.w.since > s->timeout_sec) {
+    candidate *c = s->measuring;
+    s->measuring = NULL;
+    int rc = fail(s, c, DB_TIMEOUT, &why, e);
+    candidate_free(c);
+    TRY(rc);
+    return measurer_restart(&s->m, e);
+  }
+  return 0;
+}
+
+static int wait_for_answers(tune_session *s, err *e) {
+  struct pollfd fds[MAX_JOBS + 1];
+  nfds_t n = 0;
+  size_t who[MAX_JOBS + 1];
+  for (size_t i = 0; i < s->n_jobs; i++) {
+    if (s->slots[i]) {
+      who[n] = i;
+      fds[n++] = (struct pollfd){.fd = s->jobs[i].fd, .events = POLLIN};
+    }
+  }
+  if (s->measuring) {
+    who[n] = s->n_jobs;
+    fds[n++] = (struct pollfd){.fd = s->m.w.fd, .events = POLLIN};
+  }
+  if (poll(fds, n, POLL_MS) < 0) {
+    return 0; /* a signal; the loop looks at the flag */
+  }
+  for (nfds_t i = 0; i < n; i++) {
+    if (fds[i].revents) {
+      TRY(who[i] == s->n_jobs ? measured_answer(s, e) : compile_answer(s, who[i], e));
+    }
+  }
+  return watch(s, e);
+}
+
+/* Out of time or out of points: what is compiled but not measured is dropped when time is the bound
+ * (its image is kept), and measured when the number of trials is. */
+static bool more_to_do(const tune_session *s) {
+  if (stopped(s)) {
+    return false;
+  }
+  bool timed_out = s->o.budget.sec > 0 &&
+                   s->state.sec_before + now_sec() - s->started >= s->o.budget.sec;
+  if (timed_out) {
+    return s->measuring != NULL;
+  }
+  return may_ask(s) || compiling(s) || s->ready.n || s->measuring;
+}
+
+static int search(tune_session *s, err *e) {
+  while (more_to_do(s)) {
+    for (size_t i = 0; i < s->n_jobs; i++) {
+      TRY(feed_compiler(s, i, e));
+    }
+    TRY(feed_measurer(s, e));
+    TRY(wait_for_answers(s, e));
+  }
+  drop_in_flight(s);
+  return 0;
+}
+
+/* ---- one problem ------------------------------------------------------------------------------------- */
+
+static int open_problem(tune_session *s, const gen_problem *p, err *e) {
+  gen_number numbers[RT_NUMBERS];
+  gen_config def;
+  str_reset(&s->problem);
+  gen_problem_text(s->t, p, &s->problem);
+  rt_numbers(&s->m.info, numbers);
+  TRY(gen_instance_new(s->t, p, numbers, RT_NUMBERS, &s->g, e));
+  TRY(gen_space_new(s->g, &s->space, e));
+  gen_config_default(s->t, &def);
+  if (!gen_space_find(s->space, &def, &s->default_point)) {
+    TRY(gen_config_check(s->g, &def, e));
+    return err_at(e, ERR_TEMPLATE, s->t->path, "the default configuration is not in the space");
+  }
+  tune_space_view(s->space, s->t, &s->view);
+  return s->o.strategy->open(&s->view, s->o.seed, &s->search, e);
+}
+
+static int load_known(tune_session *s, err *e) {
+  db_result *rows;
+  size_t n;
+  TRY(db_results(s->db, s->template_id, s->device_id, str_text(&s->problem), &s->memory, &rows, &n,
+                 e));
+  TRY(known_load(s->t, s->space, rows, n, &s->memory, &s->known, e));
+  s->state.known = n;
+  for (size_t i = 0; i < s->known.n && s->o.strategy->tell; i++) {
+    s->o.strategy->tell(s->search, s->known.p[i].point, s->known.p[i].sec);
+  }
+  if (n && rows[0].t.status == DB_OK) {
+    note_best(s, rows[0].t.config, rows[0].median > 0 ? rows[0].median : rows[0].modelled);
+  }
+  return db_effort_get(s->db, s->template_id, s->device_id, str_text(&s->problem),
+                       &s->state.sec_before, e);
+}
+
+static int describe_problem(tune_session *s, err *e) {
+  gen_config def;
+  const gen_plan *plan;
+  gen_config_default(s->t, &def);
+  TRY(gen_plan_make(s->g, &def, &s->memory, &plan, e));
+  s->state.problem = str_text(&s->problem);
+  s->state.device = &s->m.info;
+  s->state.tally = gen_space_tally(s->space);
+  s->state.flops = plan->flops;
+  s->state.bytes = plan->bytes;
+  s->state.budget = s->o.budget;
+  return 0;
+}
+
+static int search_and_race(tune_session *s, err *e) {
+  s->started = s->effort_from = now_sec();
+  if (may_ask(s)) {
+    TRY(measurer_problem(&s->m, str_text(&s->problem), e));
+  }
+  s->state.phase = "search";
+  TRY(search(s, e));
+  if (stopped(s)) {
+    return err_set(e, ERR_INTERRUPTED, "interrupted; %llu trials are stored, the same command goes on",
+                   (unsigned long long)(s->state.known + s->state.tried));
+  }
+  if (s->state.tried && strcmp(s->m.info.kind, "emu")) { /* a model gives the same answer twice */
+    s->state.phase = "finals";
+    report(s, NULL);
+    TRY(finals_race(s, e));
+  }
+  s->state.phase = "done";
+  report(s, NULL);
+  return 0;
+}
+
+int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e) {
+  close_problem(s);
+  s->state = (tune_state){.best_sec = INFINITY, .phase = "search"};
+  s->asked = 0;
+  int rc = open_problem(s, p, e);
+  rc = rc ? rc : describe_problem(s, e);
+  rc = rc ? rc : load_known(s, e);
+  rc = rc ? rc : search_and_race(s, e);
+  drop_in_flight(s);
+  *last = s->state;
+  return rc;
+}

@@ -1,0 +1,70 @@
+/* tune.h -- walk the whole street for one problem: ask the strategy, write, compile, measure, store.
+ *
+ * One session serves one template on one device, for any number of problems. The parent process owns
+ * Lua, the strategy and the database; compile workers run ahead while the one measuring process has the
+ * device to itself. Every finished candidate is in the database before the next one is looked at, so
+ * nothing that kills any of the processes loses more than what was in flight.
+ */
+#ifndef TUNE_H
+#define TUNE_H
+
+#include <signal.h>
+
+#include "db.h"
+#include "measurer.h"
+#include "strategy.h"
+
+typedef struct tune_budget { /* for one problem, earlier runs counted in; 0: no such bound */
+  uint64_t trials;
+  double sec;
+} tune_budget;
+
+typedef struct tune_state { /* of the search under way; what a progress line shows */
+  const char *problem;      /* canonical text */
+  const rt_info *device;
+  const gen_tally *tally;
+  double flops, bytes;      /* of the problem */
+  tune_budget budget;
+  uint64_t known;           /* trials that were in the database at the start */
+  uint64_t tried, failed[DB_CRASHED + 1]; /* now; by db_status, DB_OK counts the good ones */
+  uint64_t compiled_ahead;
+  double sec, sec_before;   /* spent now; in earlier runs */
+  double best_sec;          /* INFINITY: none yet */
+  char best_config[1024];
+  const char *phase;        /* "search", "finals", "done" */
+} tune_state;
+
+typedef struct tune_options {
+  const char *device;
+  int jobs;                 /* compile workers; 0: one a core */
+  uint64_t seed;
+  const tune_strategy *strategy;
+  tune_budget budget;
+  double timeout_sec;       /* for one compilation or measurement; 0: 120 */
+  const volatile sig_atomic_t *stop; /* set by a signal handler: finish what is stored, return */
+  void (*report)(void *, const tune_state *, const db_result *trial); /* after every trial (NULL
+                               trial: a change of phase); may be NULL */
+  void *report_self;
+} tune_options;
+
+typedef struct tune_session tune_session;
+
+/* tune_open -- start the processes.
+ *   err  ERR_DEVICE  no such device, or no NVRTC */
+int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tune_session **out,
+              err *e);
+void tune_close(tune_session *s);
+const rt_info *tune_device(const tune_session *s);
+int64_t tune_device_id(const tune_session *s);
+int64_t tune_template_id(const tune_session *s);
+
+/* tune_problem -- search until the budget is spent, then race the finalists and the default.
+ *   out  *last  the state at the end; its texts live until the next call
+ *   err  ERR_INTERRUPTED  `stop` was set; what is known is stored
+ *        ERR_USAGE        the space is empty for this problem and device */
+int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e);
+
+/* Every estimate of the emulated device carries the model's name and version. */
+#define TUNE_MODEL "emulator 1"
+
+#endif

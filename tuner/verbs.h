@@ -1,0 +1,23 @@
+/* verbs.h -- one function a verb; each in a file of its own, cmd_NAME.c. */
+#ifndef TUNE_VERBS_H
+#define TUNE_VERBS_H
+
+#include "cli.h"
+
+int cmd_tune(const cli *c, err *e);
+int cmd_emit(const cli *c, err *e);
+int cmd_space(const cli *c, err *e);
+int cmd_build(const cli *c, err *e);
+int cmd_check(const cli *c, err *e);
+int cmd_profile(const cli *c, err *e);
+int cmd_run_ptx(const cli *c, err *e);
+int cmd_devices(const cli *c, err *e);
+int cmd_list(const cli *c, err *e);
+int cmd_show(const cli *c, err *e);
+int cmd_doctor(const cli *c, err *e);
+int cmd_export(const cli *c, err *e);
+int cmd_bench(const cli *c, err *e);
+int cmd_replay(const cli *c, err *e);
+int cmd_db(const cli *c, err *e);
+
+#endif
