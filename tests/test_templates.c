@@ -146,19 +146,32 @@ static void check_family(bed *b, const char *family) {
   gen_close(t);
 }
 
-static void saxpy_is_right(void **state) {
-  check_family(*state, "saxpy");
+static void copy_is_right(void **state) {
+  check_family(*state, "copy");
+}
+static void histogram_is_right(void **state) {
+  check_family(*state, "histogram");
 }
 static void reduce_is_right(void **state) {
   check_family(*state, "reduce");
 }
+static void saxpy_is_right(void **state) {
+  check_family(*state, "saxpy");
+}
+static void scan_is_right(void **state) {
+  check_family(*state, "scan");
+}
 static void sgemm_is_right(void **state) {
   check_family(*state, "sgemm");
+}
+static void transpose_is_right(void **state) {
+  check_family(*state, "transpose");
 }
 
 /* A family without a test above is no accident of the alphabet. */
 static void every_family_is_tested(void **state) {
-  static const char *const tested[] = {"reduce", "saxpy", "sgemm"};
+  static const char *const tested[] = {"copy", "histogram", "reduce",   "saxpy",
+                                       "scan", "sgemm",     "transpose"};
   bed *b = *state;
   const char *const *names;
   size_t n;
@@ -169,9 +182,28 @@ static void every_family_is_tested(void **state) {
   }
 }
 
-/* Every way to finish and to load, by name: the samples above may miss one. */
+/* What each family can do in several ways, by name: the samples above may miss one. */
+static void check_configs(bed *b, const char *family, const char *problem,
+                          const char *const *configs, size_t n) {
+  if (!b->c) {
+    skip();
+  }
+  subject s = open_subject(b, NULL, family, problem);
+  gen_problem p;
+  gen_config c;
+  rt_bench *bench;
+  assert_ok(gen_problem_parse(s.t, problem, &p, &b->e), &b->e);
+  assert_ok(rt_bench_new(b->d, b->c, b->tools, s.t, s.g, &bench, &b->e), &b->e);
+  for (size_t i = 0; i < n; i++) {
+    assert_ok(gen_config_parse(s.t, configs[i], &c, &b->e), &b->e);
+    assert_ok(gen_config_check(s.g, &c, &b->e), &b->e);
+    assert_right(b, &s, bench, &p, &c);
+  }
+  rt_bench_free(bench);
+  close_subject(&s);
+}
+
 static void sgemm_parts_are_right(void **state) {
-  static const char *const problem = "m=72 n=40 k=260 ta=t align=4";
   static const char *const configs[] = {
       "BM=32,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES=interleaved,VEC=4,PAD=4,KLANES=8,BK=16,UNROLL=16,"
       "LOADER=cpasync,STAGES=3,FRAGMENTS=2",
@@ -182,23 +214,62 @@ static void sgemm_parts_are_right(void **state) {
       "BM=32,BN=32,TM=2,TN=4,STORE=2,LM=8,VEC=4,PAD=4,KLANES=8,BK=8,UNROLL=8,SPLITK=4,FINISH="
       "atomic",
   };
+  check_configs(*state, "sgemm", "m=72 n=40 k=260 ta=t align=4", configs,
+                sizeof configs / sizeof *configs);
+}
+
+static void scan_parts_are_right(void **state) {
+  static const char *const configs[] = {
+      "ALG=one_block,SECTION=kogge_stone,BLOCK=1024,ITEMS=1,EXCHANGE=none",
+      "ALG=one_block,SECTION=double_buffered,BLOCK=128,ITEMS=4,EXCHANGE=block",
+      "ALG=three_launch,SECTION=brent_kung,BLOCK=64,ITEMS=2,EXCHANGE=none,VEC=2",
+      "ALG=reduce_scan,SECTION=shuffle,BLOCK=192,ITEMS=6,EXCHANGE=warp",
+      "ALG=chained,SECTION=kogge_stone,BLOCK=64,ITEMS=8,EXCHANGE=block,VEC=2,DELAY=32",
+      "ALG=lookback,SECTION=double_buffered,BLOCK=64,ITEMS=1,EXCHANGE=none",
+      "ALG=lookback,SECTION=shuffle,BLOCK=64,ITEMS=4,EXCHANGE=warp,VEC=2,DELAY=128",
+      "ALG=gather,SECTION=brent_kung,BLOCK=64,ITEMS=4,EXCHANGE=block,CACHE=streaming",
+  };
+  static const char *const problems[] = {"n=5003 kind=exclusive", "n=5003 dtype=i64",
+                                         "n=5003 op=max dtype=f64 kind=exclusive",
+                                         "n=5003 dtype=f32"};
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    check_configs(*state, "scan", problems[i], configs, sizeof configs / sizeof *configs);
+  }
+}
+
+static void histogram_parts_are_right(void **state) {
+  static const char *const configs[] = {
+      "ALG=global,AGGREGATE=run,VEC=2,COARSE=4,PARTITION=contiguous",
+      "ALG=global_private,COPIES=4,FINISH=two_launch,AGGREGATE=match",
+      "ALG=global_private,COPIES=2,FINISH=last_block",
+      "ALG=shared,COPIES=8,SPREAD=lanes,VEC=4,FINISH=last_block",
+      "ALG=shared,COPIES=4,SPREAD=warps,FINISH=two_launch,AGGREGATE=match",
+      "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,AGGREGATE=run",
+      "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=two_launch",
+  };
+  static const char *const apart[] = {"ALG=shared,PARTS=2,BLOCKS=1,VEC=4,FINISH=last_block",
+                                      "ALG=shared,PARTS=2,BLOCKS=1,AGGREGATE=match",
+                                      "ALG=shared,COUNTER=16,BLOCKS=1,FINISH=two_launch"};
+  check_configs(*state, "histogram", "n=20001 bins=1500 span=3001 lower=-1 used=1700", configs,
+                sizeof configs / sizeof *configs);
+  check_configs(*state, "histogram", "n=4001 bins=41001", apart, sizeof apart / sizeof *apart);
+}
+
+/* Counters of 16 bits overflow unless they are emptied in time: the fill is one bin. */
+static void histogram_counters_are_emptied(void **state) {
+  static const char *const configs[] = {
+      "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=atomic",
+      "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=two_launch,AGGREGATE=run"};
   bed *b = *state;
-  if (!b->c) {
-    skip();
+  gen_number *sms = NULL;
+  for (size_t i = 0; i < RT_NUMBERS; i++) {
+    sms = strcmp(b->limits[i].name, "dev_sms") ? sms : &b->limits[i];
   }
-  subject s = open_subject(b, NULL, "sgemm", problem);
-  gen_problem p;
-  gen_config c;
-  rt_bench *bench;
-  assert_ok(gen_problem_parse(s.t, problem, &p, &b->e), &b->e);
-  assert_ok(rt_bench_new(b->d, b->c, b->tools, s.t, s.g, &bench, &b->e), &b->e);
-  for (size_t i = 0; i < sizeof configs / sizeof *configs; i++) {
-    assert_ok(gen_config_parse(s.t, configs[i], &c, &b->e), &b->e);
-    assert_ok(gen_config_check(s.g, &c, &b->e), &b->e);
-    assert_right(b, &s, bench, &p, &c);
-  }
-  rt_bench_free(bench);
-  close_subject(&s);
+  int64_t before = sms->value;
+  sms->value = 1; /* so that one block counts them all */
+  check_configs(b, "histogram", "n=200003 bins=1024 used=1", configs,
+                sizeof configs / sizeof *configs);
+  sms->value = before;
 }
 
 /* ---- spaces
@@ -232,6 +303,16 @@ static void defaults_are_always_valid(void **state) {
       {"sgemm", "m=2147483647 n=1 k=2147483647 tb=t"},
       {"sgemm", "m=1 n=2147483647 k=1"},
       {"sgemm", "m=16 n=16 k=10 align=1"},
+      {"scan", "n=0"},
+      {"scan", "n=2^36 dtype=f64 op=max align=1"},
+      {"scan", "n=1 dtype=f16 kind=exclusive"},
+      {"histogram", "n=0 bins=1"},
+      {"histogram", "n=4294967295 bins=2^24 dtype=u8 align=1"},
+      {"transpose", "rows=0 cols=0"},
+      {"transpose", "rows=2147483647 cols=1 dtype=u8 align=1"},
+      {"transpose", "rows=1 cols=3 batch=2^20 dtype=f64"},
+      {"copy", "n=0 size=16 op=fill align=1"},
+      {"copy", "n=2^36 size=16"},
   };
   bed *b = *state;
   for (size_t i = 0; i < RT_NUMBERS; i++) {
@@ -338,6 +419,16 @@ static void mistakes_are_found(void **state) {
   assert_fails(check_broken(b, "reduce", "n=1000", "if (i + c * BLOCK < vectors)",
                             "if (i + c * BLOCK + 1 < vectors)"),
                &b->e, ERR_WRONG, "y[");
+  assert_fails(
+      check_broken(b, "scan", "n=3000", "combine(warp > 0 ? before", "combine(warp > 1 ? before"),
+      &b->e, ERR_WRONG, "y[");
+  assert_fails(check_broken(b, "histogram", "n=1000", "if (bin >= 0) add", "if (bin > 0) add"),
+               &b->e, ERR_WRONG, "y[");
+  assert_fails(check_broken(b, "transpose", "rows=40 cols=33", "* cols + column));",
+                            "* cols + column / 2 * 2));"),
+               &b->e, ERR_WRONG, "y[");
+  assert_fails(check_broken(b, "copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)"),
+               &b->e, ERR_WRONG, "y[");
   /* with beta 0, C is not read: it may hold anything */
   assert_fails(check_broken(b, "sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v ="), &b->e,
                ERR_WRONG, "C[");
@@ -349,10 +440,17 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(every_family_is_tested, &b),
       cmocka_unit_test_prestate(defaults_are_always_valid, &b),
       cmocka_unit_test_prestate(sgemm_has_a_space, &b),
-      cmocka_unit_test_prestate(saxpy_is_right, &b),
+      cmocka_unit_test_prestate(copy_is_right, &b),
+      cmocka_unit_test_prestate(histogram_is_right, &b),
       cmocka_unit_test_prestate(reduce_is_right, &b),
+      cmocka_unit_test_prestate(saxpy_is_right, &b),
+      cmocka_unit_test_prestate(scan_is_right, &b),
       cmocka_unit_test_prestate(sgemm_is_right, &b),
+      cmocka_unit_test_prestate(transpose_is_right, &b),
       cmocka_unit_test_prestate(sgemm_parts_are_right, &b),
+      cmocka_unit_test_prestate(scan_parts_are_right, &b),
+      cmocka_unit_test_prestate(histogram_parts_are_right, &b),
+      cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),
       cmocka_unit_test_prestate(samples_build, &b),
       cmocka_unit_test_prestate(mistakes_are_found, &b),
   };

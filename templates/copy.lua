@@ -1,0 +1,160 @@
+-- copy: y = x, or every element of y = value: the bandwidth that all else is measured against.
+--
+-- Bytes are bytes: the kernel moves words of WIDTH bytes, whatever the elements. Blocks either take
+-- one tile each (BLOCKS 0), or there are as many as fit and they walk from tile to tile.
+
+local TOTAL = "(n * size)" -- bytes
+local GRID = "sel(BLOCKS == 0, ceildiv(" .. TOTAL .. ", WIDTH * TILE), "
+  .. "min(max(1, BLOCKS) * dev_sms, ceildiv(" .. TOTAL .. ", WIDTH * TILE)))"
+
+return {
+  name = "copy",
+  version = 1,
+  brief = "copies n elements, or sets them to a value",
+  cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 6",
+
+  problem = {
+    { "n", 0, 2^36, default = 2^24, brief = "elements" },
+    { "size", { 4, 1, 2, 8, 16 }, default = 4, brief = "bytes of an element" },
+    { "op", { "copy", "fill" }, default = "copy", brief = "from x, or with the value" },
+    { "align", { 16, 8, 4, 2, 1 }, default = 16, brief = "bytes that x and y are aligned to" },
+  },
+
+  args = {
+    { "n", "i64", value = "n" },
+    -- As many bytes of it as an element has; elements of 16 bytes have it twice.
+    { "value", "u64", sample = 1234605616436508552 }, -- 0x1122334455667788
+    { "x", "u8", "in", count = "sel(op == 'copy', n * size, 0)", fill = { "uniform", 0, 255 } },
+    { "y", "u8", "out", count = "n * size" },
+  },
+
+  call = { "op", "size", "n", "value", "x", "y", align = "min(pow2div(x, 16), pow2div(y, 16))" },
+
+  space = {
+    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block" },
+    { "BLOCKS", { 0, 1, 2, 4, 8, 16, 32 }, "blocks per multiprocessor; 0: one per tile" },
+    { "WIDTH", { 1, 2, 4, 8, 16 }, "bytes per load and store" },
+    { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: words under way per thread" },
+    { "ORDER", { "interleaved", "contiguous" }, "which words a thread takes" },
+    { "LOAD", { "plain", "constant", "second", "streaming" }, "cache operator of loads" },
+    { "STORE", { "plain", "second", "streaming" }, "cache operator of stores" },
+  },
+
+  derive = {
+    { "TILE", "BLOCK * COARSE" }, -- words
+  },
+
+  require = {
+    { "more threads than a block may have", "BLOCK <= dev_threads_block" },
+    { "more threads than a multiprocessor has", "BLOCK * BLOCKS <= dev_threads_sm or BLOCKS <= 1" },
+    { "words wider than the alignment", "WIDTH <= align" },
+    { "more blocks than a grid may have", "BLOCKS > 0 or n * size < 2^31 * WIDTH * TILE" },
+    { "one word a thread has no order", "COARSE > 1 or ORDER == 'interleaved'" },
+    { "nothing is loaded", "op == 'copy' or LOAD == 'plain'" },
+  },
+
+  default = { BLOCK = 256, BLOCKS = 8, WIDTH = 1, COARSE = 4, ORDER = "interleaved",
+    LOAD = "plain", STORE = "plain" },
+
+  stages = {
+    { kernel = "copy", grid = GRID, block = "BLOCK", args = { "n", "value", "x", "y" } },
+  },
+
+  source = [[
+@include "words.cuh"
+
+using unit = word_of<WIDTH>::type;
+
+@ if op == "fill" then
+// WIDTH bytes of the pattern that `eight` repeats, from byte `at` of it on.
+__device__ __forceinline__ unit part(unsigned long long eight, long long at) {
+  const unsigned long long v[2] = {eight >> at % 8 * 8, eight};
+  return *reinterpret_cast<const unit *>(v);
+}
+
+// The value's bytes, again and again.
+__device__ __forceinline__ unsigned long long repeated(unsigned long long value) {
+@   if size < 8 then
+  value &= (1ull << @{8 * size}) - 1;
+#pragma unroll
+  for (int bits = @{8 * size}; bits < 64; bits *= 2) value |= value << bits;
+@   end
+  return value;
+}
+
+@ end
+extern "C" __global__ void __launch_bounds__(BLOCK)
+copy(long long n, unsigned long long value, const unsigned char *__restrict__ x,
+     unsigned char *__restrict__ y) {
+  const long long nbytes = n * @{size}, units = nbytes / WIDTH;
+  const unit *from = reinterpret_cast<const unit *>(x);
+  unit *to = reinterpret_cast<unit *>(y);
+@ if op == "fill" then
+  const unsigned long long eight = repeated(value);
+@ end
+  for (long long tile = (long long)blockIdx.x * TILE; tile < units;
+       tile += (long long)gridDim.x * TILE) {
+    const long long first =
+        tile + (ORDER == ORDER_interleaved ? threadIdx.x : threadIdx.x * COARSE);
+    constexpr int STRIDE = ORDER == ORDER_interleaved ? BLOCK : 1;
+@ if op == "copy" then
+    unit v[COARSE];
+#pragma unroll
+    for (int c = 0; c < COARSE; c++) {
+      if (first + c * STRIDE < units) v[c] = load_@{LOAD}(from + first + c * STRIDE);
+    }
+@ end
+#pragma unroll
+    for (int c = 0; c < COARSE; c++) {
+      const long long i = first + c * STRIDE;
+      if (i < units) store_@{STORE}(to + i, @{op == "copy" and "v[c]" or "part(eight, i * WIDTH)"});
+    }
+  }
+  const long long rest = units * WIDTH + threadIdx.x;
+  if (blockIdx.x == 0 && rest < nbytes) {
+@ if op == "copy" then
+    y[rest] = x[rest];
+@ else
+    y[rest] = (unsigned char)(eight >> rest % 8 * 8);
+@ end
+  }
+}
+]],
+
+  -- One thread per byte, in steps of the grid.
+  reference = {
+    stages = {
+      { kernel = "reference", grid = "min(65536, ceildiv(n * size, 256))", block = 256,
+        args = { "n", "value", "x", "y" } },
+    },
+    source = [[
+extern "C" __global__ void reference(long long n, unsigned long long value,
+                                     const unsigned char *x, unsigned char *y) {
+  const long long nbytes = n * @{size};
+  for (long long i = blockIdx.x * 256 + threadIdx.x; i < nbytes; i += gridDim.x * 256) {
+@ if op == "copy" then
+    y[i] = x[i];
+@ else
+    y[i] = (unsigned char)(value >> i % @{math.min(size, 8)} * 8);
+@ end
+  }
+}
+]],
+  },
+
+  cases = { {}, { value = 0 } },
+
+  tolerance = { abs = 0, rel = 0 },
+
+  flops = 0,
+  bytes = "n * size * sel(op == 'copy', 2, 1)",
+
+  sizes = {
+    emu = { "n=1000", "n=0", "n=1 size=1", "n=5003 size=1 align=4", "n=777 size=2 op=fill align=8",
+      "n=501 size=16 op=fill align=2", "n=1500 size=8", "n=3001 size=1 op=fill" },
+    test = { "n=0", "n=1", "n=1027 size=1", "n=65537 size=2", "n=1000003 align=4", "n=2^22 size=16",
+      "n=1000001 op=fill", "n=1000001 op=fill size=16", "n=3000001 op=fill size=1" },
+    bench = { "n=2^16", "n=2^20", "n=2^24", "n=2^28", "n=2^30 size=1", "n=2^26 size=16",
+      "n=2^28 op=fill" },
+  },
+}

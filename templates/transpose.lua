@@ -1,0 +1,306 @@
+-- transpose: y = the transpose of x, rows x cols elements, row-major; or each of a batch of them.
+--
+-- Without a tile (ALG read and write) either loads or stores of a warp are far apart. With one,
+-- both are in order: a block loads TM x TN elements, turns them in shared memory and stores them.
+-- A thread takes little squares of VEC x VEC elements: VEC vectors along the rows of x that it
+-- turns in registers into VEC vectors along the rows of y; shared memory holds vectors.
+
+local TILES = "(ceildiv(rows, TM) * ceildiv(cols, TN))"
+local NBYTES = "sel(dtype == 'u8', 1, sel(dtype == 'f16', 2, sel(dtype == 'f32', 4, 8)))"
+local VEC_MOST = "min(align, pow2div(rows, 16), pow2div(cols, 16))"
+
+return {
+  name = "transpose",
+  version = 1,
+  brief = "transposes matrices",
+  cite = "Ruetsch and Micikevicius, Optimizing matrix transpose in CUDA; "
+    .. "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 6.1",
+
+  problem = {
+    { "rows", 0, 2^31 - 1, default = 4096, brief = "rows of x, columns of y" },
+    { "cols", 0, 2^31 - 1, default = "rows", brief = "columns of x, rows of y" },
+    { "batch", 1, 2^20, default = 1, brief = "matrices, one behind the other" },
+    { "dtype", { "f32", "u8", "f16", "f64" }, default = "f32", brief = "type of the elements" },
+    { "align", { 16, 8, 4, 2, 1 }, default = 16, brief = "elements that x and y are aligned to" },
+  },
+
+  args = {
+    { "rows", "i32", value = "rows" },
+    { "cols", "i32", value = "cols" },
+    { "batch", "i32", value = "batch" },
+    { "x", "dtype", "in", count = "batch * rows * cols",
+      fill = { "uniform", "sel(dtype == 'u8', 0, -1000)", "sel(dtype == 'u8', 255, 1000)" } },
+    { "y", "dtype", "out", count = "batch * rows * cols", brief = "not x itself" },
+  },
+
+  call = { "dtype", "rows", "cols", "batch", "x", "y",
+    align = "min(pow2div(x // (" .. NBYTES .. "), 16), pow2div(y // (" .. NBYTES .. "), 16))" },
+
+  space = {
+    { "ALG", { "read", "write", "tile" }, "what is in order: loads, stores, or by a tile both" },
+    { "TM", { 8, 16, 32, 64, 128, 256 }, "rows of x per block" },
+    { "TN", { 8, 16, 32, 64, 128, 256 }, "columns of x per block" },
+    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block" },
+    { "VEC", { 1, 2, 4, 8, 16 }, "elements per load and store" },
+    { "LAYOUT", { "plain", "padded", "swizzled" }, "of the tile in shared memory" },
+    { "RASTER", { "across", "down", "diagonal", "bands" }, "the order of tiles" },
+    { "LOAD", { "plain", "streaming" }, "cache operator of loads" },
+    { "STORE", { "plain", "streaming" }, "cache operator of stores" },
+  },
+
+  derive = {
+    { "NBYTES", NBYTES },
+    { "SQUARES", "TM * TN // (VEC * VEC * BLOCK)" }, -- of a thread
+    { "ROW", "TM // VEC" }, -- vectors in a row of the turned tile
+    { "PADS", "sel(LAYOUT == 'padded', TN // VEC, 0)" }, -- vectors between rows
+    { "SMEM", "sel(ALG == 'tile', (TN * ROW + PADS) * VEC * NBYTES, 0)" },
+  },
+
+  require = {
+    { "more threads than a block may have", "BLOCK <= dev_threads_block" },
+    { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST },
+    { "vectors of more than 16 bytes", "VEC * NBYTES <= 16" },
+    { "vectors need a tile to turn in", "VEC == 1 or ALG == 'tile'" },
+    { "a tile is no whole number of squares a thread",
+      "TM * TN >= VEC * VEC * BLOCK and TM * TN % (VEC * VEC * BLOCK) == 0" },
+    { "a tile's sides differ more than eightfold", "TM <= 8 * TN and TN <= 8 * TM" },
+    { "the tile is more than twice as high as x", "TM // 2 < max(rows, 32)" },
+    { "the tile is more than twice as wide as x", "TN // 2 < max(cols, 32)" },
+    { "a thread's elements exceed the registers", "TM * TN * NBYTES <= 256 * BLOCK" },
+    { "what is in order is shorter than a sector", "TM * NBYTES >= 32 and TN * NBYTES >= 32 "
+      .. "or TM >= 32 and TN >= 32" },
+    { "without a tile there is no layout", "ALG == 'tile' or LAYOUT == 'plain'" },
+    { "so few tiles have no order",
+      "RASTER == 'across' or ceildiv(rows, TM) > 1 and ceildiv(cols, TN) > 1" },
+    { "more shared memory than a block may have", "SMEM <= dev_smem_block" },
+    { "more tiles than a grid may have", TILES .. " < 2^31" },
+  },
+
+  default = { ALG = "tile", TM = 32, TN = 32, BLOCK = 256, VEC = 1, LAYOUT = "padded",
+    RASTER = "across", LOAD = "plain", STORE = "plain" },
+
+  stages = {
+    { kernel = "transpose", grid = { TILES, "min(batch, 65535)" }, block = "BLOCK", smem = "SMEM",
+      args = { "rows", "cols", "batch", "x", "y" } },
+  },
+
+  source = [[
+@ local types = { u8 = "unsigned char", f16 = "unsigned short", f32 = "unsigned", f64 = "uint2" }
+@include "words.cuh"
+
+using element = @{types[dtype]};  // bits
+
+struct alignas(VEC * sizeof(element)) vector {
+  element e[VEC];
+};
+
+@ if ALG == "tile" and VEC * NBYTES >= 4 and VEC > 1 then
+// The rows of a square, in words.
+union square {
+  vector row[VEC];
+  unsigned word[VEC][VEC * NBYTES / 4];
+
+  // By halves: what is above the diagonal changes places with what is below, for squares within the
+  // square of ever half the size; from a word on downwards in bytes of a pair of words.
+  __device__ __forceinline__ void turn() {
+#pragma unroll
+    for (int half = VEC / 2; half > 0; half /= 2) {
+#pragma unroll
+      for (int a = 0; a < VEC; a++) {
+        if (a & half) continue;
+#pragma unroll
+        for (int j = 0; j < VEC * NBYTES / 4; j++) swap(a, a + half, j, half * NBYTES);
+      }
+    }
+  }
+
+  __device__ __forceinline__ void swap(int a, int b, int j, int nbytes) {
+    const int far = j + nbytes / 4;
+    if (nbytes >= 4 && j & nbytes / 4) return;
+    const unsigned above = word[a][far], below = word[b][j];
+    if (nbytes >= 4) {
+      word[a][far] = below;
+      word[b][j] = above;
+    } else {
+      word[a][j] = __byte_perm(above, below, nbytes == 2 ? 0x5410 : 0x6240);
+      word[b][j] = __byte_perm(above, below, nbytes == 2 ? 0x7632 : 0x7351);
+    }
+  }
+};
+@ else
+struct square {
+  vector row[VEC];
+
+  __device__ __forceinline__ void turn() {
+#pragma unroll
+    for (int a = 1; a < VEC; a++) {
+#pragma unroll
+      for (int b = 0; b < a; b++) {
+        const element v = row[a].e[b];
+        row[a].e[b] = row[b].e[a];
+        row[b].e[a] = v;
+      }
+    }
+  }
+};
+@ end
+
+struct corner {  // of the block's tile in x
+  int row, column;
+
+  __device__ corner(int rows, int cols) {
+    const unsigned high = (unsigned)(rows - 1) / TM + 1, wide = (unsigned)(cols - 1) / TN + 1;
+    const unsigned t = blockIdx.x;
+@ if RASTER == "across" then
+    const unsigned r = t / wide, c = t % wide;
+@ elseif RASTER == "down" then
+    const unsigned r = t % high, c = t / high;
+@ elseif RASTER == "diagonal" then
+    const unsigned r = t % high, c = (t / high + r) % wide;
+@ else  -- bands of 8 rows of tiles, down within a band first
+    const unsigned band = t / (8 * wide) * 8, in = t % (8 * wide);
+    const unsigned height = min(high - band, 8u);
+    const unsigned r = band + in % height, c = in / height;
+@ end
+    row = (int)r * TM;
+    column = (int)c * TN;
+  }
+};
+
+@ if ALG == "tile" then
+// Where vector r of row c of the turned tile lies in shared memory. Threads that write next to each
+// other write the same r of rows VEC apart: these have to be in different banks.
+__device__ __forceinline__ int place(int c, int r) {
+@   if LAYOUT == "plain" then
+  return c * ROW + r;
+@   elseif LAYOUT == "padded" then
+  return c * ROW + c / VEC + r;
+@   else
+  return c * ROW + (r ^ c / VEC % ROW);
+@   end
+}
+
+// Squares of this thread, from x to registers.
+__device__ __forceinline__ void load(square (&v)[SQUARES], const element *x, int rows, int cols,
+                                     corner tile) {
+#pragma unroll
+  for (int s = 0; s < SQUARES; s++) {
+    const int i = s * BLOCK + threadIdx.x;
+    const int row = tile.row + i / (TN / VEC) * VEC, column = tile.column + i % (TN / VEC) * VEC;
+    if (row < rows && column < cols) {
+#pragma unroll
+      for (int a = 0; a < VEC; a++) {
+        v[s].row[a] = load_@{LOAD}(
+            reinterpret_cast<const vector *>(x + (long long)(row + a) * cols + column));
+      }
+    }
+  }
+}
+
+// Turned, to shared memory; squares outside of x are not written, and not read later.
+__device__ __forceinline__ void turn(square (&v)[SQUARES], vector *shared, int rows,
+                                     int cols, corner tile) {
+#pragma unroll
+  for (int s = 0; s < SQUARES; s++) {
+    const int i = s * BLOCK + threadIdx.x;
+    const int r = i / (TN / VEC), c = i % (TN / VEC) * VEC;
+    if (tile.row + r * VEC < rows && tile.column + c < cols) {
+      v[s].turn();
+#pragma unroll
+      for (int b = 0; b < VEC; b++) store_plain(shared + place(c + b, r), v[s].row[b]);
+    }
+  }
+}
+
+__device__ __forceinline__ void store(const vector *shared, element *y, int rows, int cols,
+                                      corner tile) {
+#pragma unroll
+  for (int s = 0; s < SQUARES * VEC; s++) {
+    const int i = s * BLOCK + threadIdx.x, c = i / ROW, r = i % ROW;
+    const int row = tile.row + r * VEC, column = tile.column + c;
+    if (row < rows && column < cols) {
+      store_@{STORE}(reinterpret_cast<vector *>(y + (long long)column * rows + row),
+                   load_plain(shared + place(c, r)));
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+transpose(int rows, int cols, int batch, const element *__restrict__ x,
+          element *__restrict__ y) {
+  extern __shared__ __align__(16) unsigned char tile_memory[];
+  vector *shared = reinterpret_cast<vector *>(tile_memory);
+  const corner tile(rows, cols);
+  for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
+    const long long matrix = m * rows * cols;
+    square v[SQUARES];
+    load(v, x + matrix, rows, cols, tile);
+    turn(v, shared, rows, cols, tile);
+    __syncthreads();
+    store(shared, y + matrix, rows, cols, tile);
+    __syncthreads();
+  }
+}
+@ else
+extern "C" __global__ void __launch_bounds__(BLOCK)
+transpose(int rows, int cols, int batch, const element *__restrict__ x,
+          element *__restrict__ y) {
+  const corner tile(rows, cols);
+  for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
+    const long long matrix = m * rows * cols;
+#pragma unroll
+    for (int s = 0; s < SQUARES; s++) {
+      const int i = s * BLOCK + threadIdx.x;
+@   if ALG == "read" then
+      const int row = tile.row + i / TN, column = tile.column + i % TN;
+@   else
+      const int row = tile.row + i % TM, column = tile.column + i / TM;
+@   end
+      if (row < rows && column < cols) {
+        const element v = load_@{LOAD}(x + matrix + (long long)row * cols + column);
+        store_@{STORE}(y + matrix + (long long)column * rows + row, v);
+      }
+    }
+  }
+}
+@ end
+]],
+
+  -- One thread per element, in steps of the grid.
+  reference = {
+    stages = {
+      { kernel = "reference", grid = "min(65536, ceildiv(batch * rows * cols, 256))", block = 256,
+        args = { "rows", "cols", "batch", "x", "y" } },
+    },
+    source = [[
+@ local types = { u8 = "unsigned char", f16 = "unsigned short", f32 = "float", f64 = "double" }
+extern "C" __global__ void reference(int rows, int cols, int batch, const @{types[dtype]} *x,
+                                     @{types[dtype]} *y) {
+  const long long one = (long long)rows * cols;
+  for (long long i = blockIdx.x * 256 + threadIdx.x; i < batch * one; i += gridDim.x * 256) {
+    const long long m = i / one, row = i / cols % rows, column = i % cols;
+    y[(m * cols + column) * rows + row] = x[i];
+  }
+}
+]],
+  },
+
+  cases = { {} },
+
+  tolerance = { abs = 0, rel = 0 },
+
+  flops = 0,
+  bytes = "2 * batch * rows * cols * (" .. NBYTES .. ")",
+
+  sizes = {
+    emu = { "rows=64 cols=96", "rows=0 cols=5", "rows=1 cols=70", "rows=33 cols=47 dtype=u8",
+      "rows=80 cols=112 dtype=u8", "rows=40 cols=72 batch=3 dtype=f16", "rows=50 cols=36 dtype=f64",
+      "rows=257 cols=5 align=1" },
+    test = { "rows=1 cols=1", "rows=5 cols=0", "rows=1 cols=100003", "rows=1023 cols=1025",
+      "rows=1000 cols=1000 dtype=u8", "rows=2048 cols=1024 dtype=f16", "rows=777 cols=555 dtype=f64",
+      "rows=100 cols=60 batch=70000 dtype=u8", "rows=100000 cols=32" },
+    bench = { "rows=4096", "rows=16384", "rows=16383", "rows=16384 dtype=u8", "rows=16384 dtype=f16",
+      "rows=16384 dtype=f64", "rows=1000000 cols=32", "rows=32 cols=1000000",
+      "rows=64 cols=3136 batch=256 dtype=f16" },
+  },
+}
