@@ -31,7 +31,8 @@ static void product(const char *kernel, dtype in, dtype out, int m, int n, int d
     uint64_t bits = dtype_encode(in, (double)(i * 5 % 19 - 9));
     memcpy(b + (size_t)i * size, &bits, size);
   }
-  rt_ptr pa = kit_copy(&k, a, (size_t)(m * depth) * size), pb = kit_copy(&k, b, (size_t)(n * depth) * size);
+  rt_ptr pa = kit_copy(&k, a, (size_t)(m * depth) * size),
+         pb = kit_copy(&k, b, (size_t)(n * depth) * size);
   rt_ptr pc = kit_alloc(&k, (size_t)(m * n) * wide);
   void *args[] = {&pa, &pb, &pc};
   kit_ok(&k, kit_launch(&k, kernel, 1, 32, 0, args));

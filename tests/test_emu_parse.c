@@ -34,6 +34,14 @@ static void refusals(void **state) {
       {BODY("call nobody, ();"), "no such function", "PTX line 7"},
       {BODY("wgmma.fence.sync.aligned;"), "wgmma", "PTX line 7"},
       {BODY("shfl.down.b32 %r1, %r2, 1, 31;"), "sm_6x", "PTX line 7"},
+      /* widths that would reach beyond a register */
+      {BODY("ld.global.v8.b64 {%d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1}, [%d1];"), "v8.b64", NULL},
+      {BODY(".reg .b16 %h<3>; selp.b8 %h1, %h2, %h2, %p;"), "selp.b8", NULL},
+      {BODY(".reg .b128 %q; cvt.u64.u64 %q, %d1;"), "width", NULL},
+      {BODY(".reg .b16 %h<3>; mov.b64 %d1, {%h1, %h2};"), "narrow", NULL},
+      {BODY("wmma.store.d.sync.aligned.row.m16n16k16.f32 [%d1], {%r1, %r2};"), "registers", NULL},
+      {BODY(".local .b8 much[600000];"), "local memory", NULL},
+      {HEAD ".visible .entry k(.param .b8 x[40000])\n{\nret;\n}\n", "parameters", NULL},
       {HEAD ".extern .func outside;\n.visible .entry k()\n{\ncall outside;\nret;\n}\n", "outside",
        NULL},
       {HEAD ".global .b8 big[99999999999];\n", "elements", NULL},
@@ -118,6 +126,25 @@ static void scopes(void **state) {
   kit_close(&k);
 }
 
+/* parameters are read within their bounds, whatever the offset */
+static void parameter_bounds(void **state) {
+  static const char *const offsets[] = {"x-4", "x+8", "x+4096", "x-8"};
+  uint64_t value = 0;
+  void *args[] = {&value};
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    kit k;
+    str text = {0};
+    kit_open(&k, "");
+    str_add(&text, HEAD ".visible .entry k(.param .u64 x)\n{\n.reg .b32 %r<2>;\n");
+    str_addf(&text, "ld.param.u32 %%r1, [%s];\nret;\n}\n", offsets[i]);
+    kit_ptx(&k, str_text(&text));
+    assert_int_equal(kit_launch(&k, "k", 1, 1, 0, args), ERR_LAUNCH);
+    str_clear(&text);
+    kit_close(&k);
+  }
+}
+
 /* a branch by index, and an index beyond the table */
 static void branch_tables(void **state) {
   kit k;
@@ -143,6 +170,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(refusals), cmocka_unit_test(prefixes),      cmocka_unit_test(many_labels),
       cmocka_unit_test(scopes),   cmocka_unit_test(branch_tables),
+      cmocka_unit_test(parameter_bounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -271,5 +271,5 @@ int emu_build_end(emu_parser *p) {
   free(p->f->pool);
   p->f->code = code;
   p->f->pool = pool;
-  return 0; /* labels are resolved when the scope closes; emu_live_regs comes after that */
+  return 0; /* labels are resolved when the scope closes; emu_live comes after that */
 }

@@ -365,7 +365,8 @@ static int compare(emu_parser *p, emu_kind kind, emu_type to) {
   emu_type t = emu_mod_type(p);
   emu_lane_fn fn = comparison_of(p, which, t);
   int b = emu_type_bytes(t);
-  if (!fn || (kind == KIND_setp && emu_type_kind(t) == 'v')) {
+  bool narrow = kind == KIND_set && emu_type_bytes(to) != 2 && emu_type_bytes(to) != 4;
+  if (!fn || narrow || (kind == KIND_setp && emu_type_kind(t) == 'v')) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, boolean ? 4 : 3, boolean ? 4 : 3));
@@ -429,7 +430,7 @@ static int decode_selp(emu_parser *p, int op, int arg) {
   emu_type t = emu_mod_type(p);
   int b = emu_type_bytes(t);
   shape s = {b, {b, b, 0, -2}};
-  emu_type of = b == 2 ? T_u16 : b == 4 ? T_u32 : T_u64;
+  emu_type of = b == 2 ? T_u16 : b == 4 ? T_u32 : b == 8 ? T_u64 : T_none;
   (void)arg;
   narrow_literals(p, t);
   return finish(p, (emu_op)op, of, s, plain_options);
@@ -441,8 +442,12 @@ static int decode_slct(emu_parser *p, int op, int arg) {
   int b = emu_type_bytes(t);
   shape s = {b, {b, b, 4, -2}};
   (void)op, (void)arg, (void)ftz;
-  return finish(p, by == T_f32 ? OP_slctf : OP_slcts, b == 2 ? T_u16 : b == 4 ? T_u32 : T_u64, s,
-                plain_options);
+  return finish(p, by == T_f32 ? OP_slctf : OP_slcts,
+                b == 2   ? T_u16
+                : b == 4 ? T_u32
+                : b == 8 ? T_u64
+                         : T_none,
+                s, plain_options);
 }
 
 static int decode_testp(emu_parser *p, int op, int arg) {
@@ -484,6 +489,9 @@ static int move_list(emu_parser *p, emu_type t, bool pack) {
   for (int i = 0; i < list->count; i++) {
     const emu_operand *o = emu_list(p, list, i);
     in->more->bytes[i] = (uint8_t)(emu_reg_bytes(p, o) > 0 ? emu_reg_bytes(p, o) : b);
+    if (pack && in->more->bytes[i] < b) {
+      return emu_unsupported(p, "a register is too narrow");
+    }
     if (pack) {
       TRY(emu_use_operand(p, 5 + i, o, in->more->bytes[i], T_b64));
     } else if (o->kind != OPERAND_SINK) {
@@ -560,8 +568,9 @@ static int decode_cvt(emu_parser *p, int op, int arg) {
   }
   TRY(emu_def(p, 0, 0, -1));
   in->dbytes = p->reg_bytes[p->statement.operands[0].reg];
-  if (in->dbytes < emu_type_bytes(to)) {
-    return emu_unsupported(p, "the result register is too narrow");
+  if (in->dbytes < emu_type_bytes(to) || in->dbytes > 8 || modes[4] > 8 ||
+      modes[4] < emu_type_bytes(from)) {
+    return emu_unsupported(p, "a register of the wrong width");
   }
   in->pipe = (uint8_t)emu_cvt_pipe(to, from);
   in->fn = emu_cvt_fast(in);

@@ -87,7 +87,7 @@ static int decode_ld(emu_parser *p, int op, int arg) {
   const emu_operand *to = &p->statement.operands[0];
   (void)op, (void)arg;
   TRY(emu_arity(p, 2, 3));
-  if (!emu_type_bytes(t) || element_count(to) != n) {
+  if (!emu_type_bytes(t) || element_count(to) != n || n * emu_type_bytes(t) > 32) {
     return emu_unsupported(p, "");
   }
   space = resolve_space(p, space, 1);
@@ -122,7 +122,7 @@ static int decode_st(emu_parser *p, int op, int arg) {
   const emu_operand *from = &p->statement.operands[1];
   (void)op, (void)arg;
   TRY(emu_arity(p, 2, 3));
-  if (!emu_type_bytes(t) || element_count(from) != n) {
+  if (!emu_type_bytes(t) || element_count(from) != n || n * emu_type_bytes(t) > 32) {
     return emu_unsupported(p, "");
   }
   space = resolve_space(p, space, 0);

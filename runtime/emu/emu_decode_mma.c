@@ -119,6 +119,12 @@ static int decode_ldmatrix(emu_parser *p, int op, int arg) {
   if (count_of(list) != 1 << which) {
     return emu_unsupported(p, "wrong number of registers");
   }
+  for (int i = 0; i < count_of(list); i++) {
+    const emu_operand *o = list->kind == OPERAND_LIST ? emu_list(p, list, i) : list;
+    if (emu_reg_bytes(p, o) != 4) {
+      return emu_unsupported(p, "an element that is no register of 32 bits");
+    }
+  }
   emu_insn *in = emu_begin(p, (emu_kind)op, PIPE_lsu);
   if (!in || !emu_build_more(p, in, 1 << which)) {
     return ERR_NOMEM;
@@ -147,6 +153,17 @@ static int decode_movmatrix(emu_parser *p, int op, int arg) {
 }
 
 /* ---- wmma: fragments whose layout is ours, since PTX leaves it open ---- */
+
+/* do n registers from `at` on, all alike, hold a lane's share of so many elements? */
+static int check_fragment(emu_parser *p, const emu_insn *in, int at, int n, emu_type t,
+                          int elements) {
+  int size = emu_type_bytes(t), bytes = n ? in->more->bytes[at] : 0;
+  bool fits = size && size <= bytes && n * (bytes / size) * 32 >= elements;
+  for (int i = 1; i < n; i++) {
+    fits = fits && in->more->bytes[at + i] == bytes;
+  }
+  return fits ? 0 : emu_unsupported(p, "wrong number of registers for this shape");
+}
 
 static int wmma_element(emu_parser *p, int *matrix) {
   static const char *const names[] = {"a", "b", "c", "d", NULL};
@@ -186,6 +203,7 @@ static int wmma_access(emu_parser *p, emu_kind kind) {
   in->more->mode[3] = matrix > 2 ? 2 : matrix;
   TRY(emu_address(p, 1, address, in));
   TRY(place_list(p, in, list, 0, kind == KIND_wmmaload));
+  TRY(check_fragment(p, in, 0, count_of(list), t, rows * columns));
   if (p->statement.n == 3) {
     return emu_use(p, 2, 2, 4, T_u32);
   }
@@ -227,9 +245,12 @@ static int wmma_multiply(emu_parser *p) {
   memcpy(in->more->mode, modes, sizeof modes);
   in->type = (uint8_t)t[0];
   in->flags |= finite ? INSN_SAT : 0;
+  const int elements[] = {m * n, m * k, k * n, m * n};
+  const emu_type held[] = {t[0], a, b, c};
   for (int i = 0, at = 0; i < 4; at += count_of(&o[i]), i++) {
     in->o[i + 1] = count_of(&o[i]);
     TRY(place_list(p, in, &o[i], at, i == 0));
+    TRY(check_fragment(p, in, at, count_of(&o[i]), held[i], elements[i]));
   }
   return 0;
 }

@@ -311,7 +311,7 @@ static int load_param(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const emu_more *more = in->more;
   uint64_t at = emu_get(emu_src(w, in->o[1]), 0, 8) + (uint64_t)in->imm;
   int size = more->mode[0];
-  if (at + (uint64_t)(size * more->n) > l->params_nbytes) {
+  if (at > l->params_nbytes || (uint64_t)(size * more->n) > l->params_nbytes - at) {
     return emu_finding(w, in, __builtin_ctz(mask), EMU_LOCAL_BOUNDS, "reads behind the parameters");
   }
   uint8_t *p[32];

@@ -6,7 +6,7 @@
 
 #include "emu_parse.h"
 
-enum { FUNCS_MAX = 4096 };
+enum { FUNCS_MAX = 4096, SHARED_MAX = 16 << 20 };
 
 static uint64_t align_up(uint64_t n, uint64_t align) {
   return (n + align - 1) / align * align;
@@ -139,6 +139,9 @@ int emu_module_layout(emu_parser *p) {
     return err_set(p->e, ERR_NOMEM, "no host memory for the PTX module");
   }
   layout_shared(m);
+  if (m->smem_dynamic_at > SHARED_MAX) {
+    return err_set(p->e, ERR_LIMIT, "a PTX module with over %d bytes of shared memory", SHARED_MAX);
+  }
   for (int f = 0; f < m->n_funcs; f++) {
     if (m->funcs[f]->defined && !emu_live(m->funcs[f])) {
       return err_set(p->e, ERR_NOMEM, "no host memory for the PTX module");

@@ -9,6 +9,8 @@
 #include "emu_parse.h"
 
 enum { VAR_MAX = 1 << 30, PARAMS_MAX = 1024, FILES_MAX = 4096 };
+/* what CUDA allows: 512 KiB of local memory a thread, 32764 bytes of parameters */
+enum { LOCAL_MAX = 512 * 1024, PARAMS_NBYTES = 32764 };
 
 int emu_fail(emu_parser *p, const char *format, ...) {
   char text[400], place[40];
@@ -365,6 +367,9 @@ static int parse_var(emu_parser *p, declaration *d) {
     }
     v->address = (p->f->frame_nbytes + v->align - 1) / v->align * v->align;
     p->f->frame_nbytes = v->address + v->nbytes;
+    if (p->f->frame_nbytes > LOCAL_MAX) {
+      return emu_fail(p, "over %d bytes of local memory a thread", LOCAL_MAX);
+    }
   }
   return 0;
 }
@@ -741,6 +746,9 @@ static int param_var(emu_parser *p, emu_func *f, emu_param *param, uint64_t *at)
   v->address = (*at + v->align - 1) / v->align * v->align;
   *at = v->address + v->nbytes;
   *param = (emu_param){v->address, v->nbytes};
+  if (*at > PARAMS_NBYTES) {
+    return emu_fail(p, "over %d bytes of parameters", PARAMS_NBYTES);
+  }
   return 0;
 }
 
