@@ -7,6 +7,7 @@
  */
 #define _GNU_SOURCE
 #include "db_fixture.h"
+#include "db_text.h"
 
 #include <assert.h>
 #include <sqlite3.h>
@@ -161,6 +162,22 @@ static int put_one(db *d, put what, err *e) {
   }
 }
 
+/* The best results, for a guess at other sizes and as text. */
+static int get_best(db *d, arena *a, err *e) {
+  db_known known[2];
+  db_line *lines;
+  size_t n;
+  int64_t changes;
+  TRY(db_changes(d, &changes, e));
+  TRY(db_known_list(d, saxpy.hash, "another", card.cc, 2, a, known, &n, e));
+  assert_int_equal(n, 1);
+  assert_string_equal(known[0].config, "BX=64");
+  TRY(db_lines(d, "saxpy", card.key, a, &lines, &n, e));
+  assert_int_equal(n, 1);
+  assert_true(lines[0].sec == 1e-3 && lines[0].kind == DB_KIND_FINAL);
+  return 0;
+}
+
 /* Reads; what succeeds must be right. */
 static int get_all(db *d, arena *a, err *e) {
   db_image image;
@@ -181,6 +198,7 @@ static int get_all(db *d, arena *a, err *e) {
   assert_string_equal(problems[0].config, "BX=64");
   TRY(db_counts(d, 1, 1, saxpy_problem, counts, e));
   assert_int_equal(counts[DB_OK], 1);
+  TRY(get_best(d, a, e));
   return db_verify(d, e);
 }
 

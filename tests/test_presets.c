@@ -149,10 +149,11 @@ static void mutated_lines_do_no_harm(void **state) {
     str copy = {0};
     bool none;
     size_t n = text.n - 1;
-    char *line = malloc(n); /* exactly as long as it may be read */
-    memcpy(line, text.p, n);
-    mutate(line, &n, &x);
-    line = realloc(line, n ? n : 1);
+    char *whole = strdup(text.p);
+    mutate(whole, &n, &x);
+    char *line = malloc(n + !n); /* exactly as long as it may be read */
+    memcpy(line, whole, n);
+    free(whole);
     if (!db_text_read(line, n, &a, &out, &none, NULL) && !none) {
       n_taken++;
       db_text_write(&out, &copy);

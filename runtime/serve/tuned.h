@@ -81,15 +81,16 @@ TUNED_API void tuned_close(tuned_context *ctx);
  *   configuration of the nearest problem for which all requirements hold: of those tuned on this
  *   device, on another of the same compute capability, or shipped with the library; adapted, if
  *   no near one fits as it is. Else it has the template's default configuration. tuned_info says
- * which. NVRTC is needed only when no stored image has the same source. */
+ *   which. NVRTC is needed only when no stored image has the same source. */
 TUNED_API int tuned_find(tuned_context *ctx, const char *problem, tuned_kernel **kernel,
                          tuned_error *err);
 
-/* tuned_launch -- run it; asynchronous. A kernel that needs scratch memory keeps some per stream
- * until the context is closed. It goes by the stream's handle, which CUDA may give to a new stream
- * once the old one is destroyed: synchronise a stream before you destroy it. in  args  per argument
- * of the template, in its order: a pointer to the value (to the device address, for a buffer).
- * Scalars that the problem fixes may be NULL. */
+/* tuned_launch -- run it; asynchronous.
+ *   in  args  per argument of the template, in its order: a pointer to the value (to the device
+ *             address, for a buffer). Scalars that the problem fixes may be NULL.
+ *   A kernel that needs scratch memory keeps some per stream until the context is closed. It goes
+ *   by the stream's handle, which CUDA may give to a new stream once the old one is destroyed:
+ *   synchronise a stream before you destroy it. */
 TUNED_API int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
                            tuned_error *err);
 
@@ -108,14 +109,14 @@ typedef struct tuned_kernel_info { /* texts live as long as the kernel */
   const char *tuned_problem; /* that the configuration was tuned for; NULL for a default */
   const char *tuned_device;  /* and where: the device's key in the database; likewise */
   int adapted;               /* parameters that had to be changed to fit this problem */
-  double expected_sec;   /* of one launch; 0: not known. Unless the origin is exact, the time of the
-                           tuned problem times the ratio of the least times that the devices'
-                           peak rates allow for the two problems: an estimate, coarse where
-                           launches are short */
-  int measured;          /* 1: that time was measured; 0: modelled */
-  int registers;         /* per thread; the largest over the kernels launched, as are the next */
-  int64_t spill_nbytes;  /* registers spilled to memory, per thread */
-  int64_t shared_nbytes; /* shared memory per block, static and dynamic */
+  /* of one launch; 0: not known. Unless the origin is exact, the time of the tuned problem times
+   * the ratio of the least times that the devices' peak rates allow for the two problems: an
+   * estimate, coarse where launches are short or parameters were adapted */
+  double expected_sec;
+  int measured;             /* 1: that time was measured; 0: modelled */
+  int registers;            /* per thread; the largest over the kernels launched, as are the next */
+  int64_t spill_nbytes;     /* registers spilled to memory, per thread */
+  int64_t shared_nbytes;    /* shared memory per block, static and dynamic */
   int64_t workspace_nbytes; /* device memory the context holds for it, per stream */
 } tuned_kernel_info;
 
