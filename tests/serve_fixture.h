@@ -40,10 +40,20 @@ typedef struct fixture {
     }                                                                                              \
   } while (0)
 
+static inline serve *inside(fixture *f) {
+  serve *s = NULL;
+  assert_int_equal(serve_of(f->ctx, &s, NULL), 0);
+  return s;
+}
+
+/* The shipped presets are results of one day's search; a test has its own, or none. */
+static const gen_file no_presets[] = {{NULL, NULL, 0}};
+
 static inline void reopen(fixture *f, const char *templates) {
   const tuned_options o = {.device = device_name, .database = f->db_path, .templates = templates};
   tuned_close(f->ctx);
   OK(f, tuned_open(&f->ctx, &o, &f->err));
+  inside(f)->presets = no_presets;
 }
 
 static inline int setup(void **state) {
@@ -67,12 +77,6 @@ static inline int teardown(void **state) {
   nftw(f->folder, remove_one, 8, FTW_DEPTH | FTW_PHYS);
   free(f);
   return 0;
-}
-
-static inline serve *inside(fixture *f) {
-  serve *s = NULL;
-  assert_int_equal(serve_of(f->ctx, &s, NULL), 0);
-  return s;
 }
 
 static inline tuned_kernel_info info_of(fixture *f, const char *problem) {
