@@ -189,8 +189,8 @@ static void checks_off(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_check),           cmocka_unit_test(lanes_that_never_come),
-      cmocka_unit_test(use_after_free),       cmocka_unit_test(uninitialised_global),
+      cmocka_unit_test(each_check),     cmocka_unit_test(lanes_that_never_come),
+      cmocka_unit_test(use_after_free), cmocka_unit_test(uninitialised_global),
       cmocka_unit_test(checks_off),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

@@ -13,6 +13,12 @@ static const char text[] =
     "  for (int i = 0; i < 64; i++) sum += s[(threadIdx.x * step + i) & 1023];\n"
     "  x[blockIdx.x * blockDim.x + threadIdx.x] = sum;\n"
     "}\n"
+    "GLOBAL wide(float4 *x, int merge) {\n"
+    "  __shared__ float4 s[32];\n"
+    "  s[threadIdx.x] = make_float4(threadIdx.x, 1, 2, 3);\n"
+    "  __syncthreads();\n"
+    "  x[threadIdx.x] = s[merge ? threadIdx.x / 2 : threadIdx.x % 16];\n"
+    "}\n"
     "GLOBAL work(float *x, int n) {\n"
     "  float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;\n"
     "#pragma unroll 1\n"
@@ -44,11 +50,20 @@ static void occupancy(void **state) {
     int64_t smem;
     int blocks;
   } all[] = {
-      {"h200", 32, 256, 0, 8},       {"h200", 33, 256, 0, 6},       {"h200", 255, 256, 0, 1},
-      {"h200", 128, 256, 0, 2},      {"h200", 16, 32, 0, 32},       {"h200", 32, 128, 49152, 4},
-      {"h200", 32, 128, 232448 - 8192, 1}, {"a100", 32, 128, 49152, 3}, {"t4", 64, 256, 0, 4},
-      {"t4", 16, 1024, 0, 1},        {"rtx4090", 40, 512, 0, 3},    {"rtx4090", 32, 768, 0, 2},
-      {"t4", 16, 64, 16384, 4},      {"h200", 168, 384, 0, 1},
+      {"h200", 32, 256, 0, 8},
+      {"h200", 33, 256, 0, 6},
+      {"h200", 255, 256, 0, 1},
+      {"h200", 128, 256, 0, 2},
+      {"h200", 16, 32, 0, 32},
+      {"h200", 32, 128, 49152, 4},
+      {"h200", 32, 128, 232448 - 8192, 1},
+      {"a100", 32, 128, 49152, 3},
+      {"t4", 64, 256, 0, 4},
+      {"t4", 16, 1024, 0, 1},
+      {"rtx4090", 40, 512, 0, 3},
+      {"rtx4090", 32, 768, 0, 2},
+      {"t4", 16, 64, 16384, 4},
+      {"h200", 168, 384, 0, 1},
   };
   (void)state;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -89,6 +104,58 @@ static void bank_conflicts(void **state) {
   assert_true(two.shared_wavefronts - filling == 2 * (two.shared_requests - filling));
   assert_true(most.shared_wavefronts - filling == 32 * (most.shared_requests - filling));
   assert_true(one.sec < most.sec);
+  kit_close(&k);
+}
+
+/* 16 bytes a lane: 4 wavefronts, 2 where neighbours read the same */
+static void wide_accesses(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  assert_true(run(&k, "wide", 1, 32, 0).shared_wavefronts == 4 + 4);
+  assert_true(run(&k, "wide", 1, 32, 1).shared_wavefronts == 4 + 2);
+  kit_close(&k);
+}
+
+/* 4 schedulers: a fifth warp takes as long as four more */
+static void schedulers(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  double five = run(&k, "work", 132, 32 * 5, 2000).sec,
+         eight = run(&k, "work", 132, 32 * 8, 2000).sec;
+  double four = run(&k, "work", 132, 32 * 4, 2000).sec;
+  assert_true(five > 0.99 * eight && five < 1.01 * eight);
+  assert_true(five > 1.05 * four);
+  kit_close(&k);
+}
+
+static const char noted_ptx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() { ret; }\n";
+
+/* what ptxas said decides, where the PTX says it; a note that makes no sense is none */
+static void noted_registers(void **state) {
+  static const struct {
+    const char *note;
+    int regs;
+  } all[] = {{"// ptxas: f registers 168 spill stores 8 spill loads 4\n", 168},
+             {"// ptxas: f registers 999 spill stores 0 spill loads 0\n", 0},
+             {"// ptxas: g registers 168 spill stores 0 spill loads 0\n", 0}};
+  kit k;
+  rt_module *m;
+  rt_function *f;
+  rt_function_info info;
+  (void)state;
+  kit_open(&k, "");
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    char ptx[400];
+    int n = snprintf(ptx, sizeof ptx, "%s%s", noted_ptx, all[i].note);
+    kit_ok(&k, k.d->ops->module_load(k.d, ptx, (size_t)n, &m, &k.e));
+    kit_ok(&k, k.d->ops->function(k.d, m, "f", &f, &k.e));
+    kit_ok(&k, k.d->ops->function_info(k.d, f, &info, &k.e));
+    assert_true(all[i].regs ? info.regs == all[i].regs : info.regs < 32);
+    k.d->ops->module_unload(k.d, m);
+  }
   kit_close(&k);
 }
 
@@ -149,8 +216,11 @@ static void elapsed(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(occupancy), cmocka_unit_test(sectors), cmocka_unit_test(bank_conflicts),
-      cmocka_unit_test(order),     cmocka_unit_test(peaks),   cmocka_unit_test(elapsed),
+      cmocka_unit_test(occupancy),      cmocka_unit_test(sectors),
+      cmocka_unit_test(bank_conflicts), cmocka_unit_test(wide_accesses),
+      cmocka_unit_test(schedulers),     cmocka_unit_test(noted_registers),
+      cmocka_unit_test(order),          cmocka_unit_test(peaks),
+      cmocka_unit_test(elapsed),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

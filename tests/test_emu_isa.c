@@ -16,7 +16,7 @@ typedef struct form {
   const char *types; /* of the result and the operands: b h r d x = pred 16 32 64, f16 in h */
   const char *tail;  /* after the operands: ", 0x1" */
   reference expected;
-  u64 mask;          /* bits of the result that are defined */
+  u64 mask; /* bits of the result that are defined */
 } form;
 
 static float f(u64 v) {
@@ -61,10 +61,10 @@ static int32_t clamp(double v, double least, double most) {
   return v != v ? 0 : v < least ? (int32_t)least : v > most ? (int32_t)most : (int32_t)v;
 }
 
-#define REF(name, expr)                                \
-  static u64 name(u64 a, u64 b, u64 c) {               \
-    (void)a, (void)b, (void)c;                         \
-    return (u64)(expr);                                \
+#define REF(name, expr)                                                                            \
+  static u64 name(u64 a, u64 b, u64 c) {                                                           \
+    (void)a, (void)b, (void)c;                                                                     \
+    return (u64)(expr);                                                                            \
   }
 #define A32 ((uint32_t)a)
 #define B32 ((uint32_t)b)
@@ -76,12 +76,12 @@ static int32_t clamp(double v, double least, double most) {
 REF(add32, A32 + B32)
 REF(sub64, a - b)
 REF(addsat, clamp((double)SA32 + SB32, INT32_MIN, INT32_MAX))
-REF(mulhi32, (u64)A32 * B32 >> 32)
+REF(mulhi32, (u64)A32 *B32 >> 32)
 REF(mulhis32, (u64)(((int64_t)SA32 * SB32) >> 32))
-REF(mulwide, (int64_t)SA32 * SB32)
-REF(mulhi64, (unsigned __int128)a * b >> 64)
-REF(madlo, A32 * B32 + C32)
-REF(madwide, (u64)A32 * B32 + c)
+REF(mulwide, (int64_t)SA32 *SB32)
+REF(mulhi64, (unsigned __int128)a *b >> 64)
+REF(madlo, A32 *B32 + C32)
+REF(madwide, (u64)A32 *B32 + c)
 REF(div32, B32 ? A32 / B32 : ~0u)
 REF(divs32, SB32 == 0 ? -1 : (int64_t)SA32 / SB32)
 REF(rem64, b ? a % b : a)
@@ -192,7 +192,7 @@ REF(u642f, fb((float)a))
 REF(d2f, fb((float)d(a)))
 REF(f2d, db(f(a)))
 REF(s8ext, (uint32_t)(int8_t)a)
-REF(sat8, SA32 < -128 ? 0xffffff80u : SA32 > 127 ? 127 : A32)
+REF(sat8, SA32<-128 ? 0xffffff80u : SA32> 127 ? 127 : A32)
 REF(lt, SA32 < SB32)
 REF(gtu, !(f(a) <= f(b)))
 REF(eqf, f(a) == f(b))
@@ -209,42 +209,78 @@ REF(cpsgn, (A32 & 0x80000000u) | (B32 & 0x7fffffff))
 
 #define ALL (~UINT64_C(0))
 static const form forms[] = {
-    {"add.s32", "rrr", "", add32, ALL}, {"sub.u64", "ddd", "", sub64, ALL},
-    {"add.sat.s32", "rrr", "", addsat, 0xffffffff}, {"mul.hi.u32", "rrr", "", mulhi32, ALL},
-    {"mul.hi.s32", "rrr", "", mulhis32, 0xffffffff}, {"mul.wide.s32", "drr", "", mulwide, ALL},
-    {"mul.hi.u64", "ddd", "", mulhi64, ALL}, {"mad.lo.s32", "rrrr", "", madlo, ALL},
-    {"mad.wide.u32", "drrd", "", madwide, ALL}, {"div.u32", "rrr", "", div32, ALL},
-    {"div.s32", "rrr", "", divs32, 0xffffffff}, {"rem.u64", "ddd", "", rem64, ALL},
-    {"min.s32", "rrr", "", mins32, 0xffffffff}, {"max.u64", "ddd", "", maxu64, ALL},
-    {"abs.s32", "rr", "", abs32, ALL}, {"and.b16", "hhh", "", and16, ALL},
-    {"shl.b32", "rrr", "", shl32, ALL}, {"shr.u32", "rrr", "", shr32, ALL},
-    {"shr.s64", "ddr", "", shrs64, ALL}, {"shf.l.wrap.b32", "rrrr", "", shfl, ALL},
-    {"shf.r.clamp.b32", "rrrr", "", shfr, ALL}, {"lop3.b32", "rrrr", ", 0xCA", lop3, ALL},
-    {"popc.b64", "rd", "", popc64, ALL}, {"clz.b32", "rr", "", clz32, ALL},
-    {"bfind.u64", "rd", "", bfind64, 0xffffffff}, {"brev.b32", "rr", "", brev32, ALL},
-    {"bfe.s32", "rrrr", "", bfes32, ALL}, {"bfi.b64", "dddr", ", 17", bfi64, ALL},
-    {"prmt.b32", "rrrr", "", prmt, ALL}, {"dp4a.s32.u32", "rrrr", "", dp4a, ALL},
-    {"add.f32", "rrr", "", fadd, ALL}, {"mul.rn.f32", "rrr", "", fmul, ALL},
-    {"fma.rn.f32", "rrrr", "", ffma, ALL}, {"add.ftz.f32", "rrr", "", faddftz, ALL},
-    {"mul.sat.f32", "rrr", "", fmulsat, ALL}, {"add.rz.f32", "rrr", "", faddrz, ALL},
-    {"mul.rp.f32", "rrr", "", fmulrp, ALL}, {"div.rm.f32", "rrr", "", fdivrm, ALL},
-    {"div.rn.f32", "rrr", "", fdiv, ALL}, {"sqrt.rn.f32", "rr", "", fsqrt, ALL},
-    {"neg.f32", "rr", "", fneg, ALL}, {"min.f32", "rrr", "", fmin_ref, ALL},
-    {"add.f64", "ddd", "", dadd, ALL}, {"fma.rn.f64", "dddd", "", dfma, ALL},
-    {"div.rn.f64", "ddd", "", ddiv, ALL}, {"add.f16", "hhh", "", hadd, ALL},
-    {"mul.f16", "hhh", "", hmul, ALL}, {"fma.rn.f16", "hhhh", "", hfma, ALL},
-    {"add.f16x2", "rrr", "", hadd2, ALL}, {"cvt.rn.f16.f32", "hr", "", f2h, ALL},
-    {"cvt.f32.f16", "rh", "", h2f, ALL}, {"cvt.rzi.s32.f32", "rr", "", f2s, 0xffffffff},
-    {"cvt.rni.u32.f32", "rr", "", f2u_rni, 0xffffffff}, {"cvt.rn.f32.s32", "rr", "", s2f, ALL},
-    {"cvt.rn.f32.u64", "rd", "", u642f, ALL}, {"cvt.rn.f32.f64", "rd", "", d2f, ALL},
-    {"cvt.f64.f32", "dr", "", f2d, ALL}, {"cvt.s32.s8", "rr", "", s8ext, ALL},
-    {"cvt.sat.s8.s32", "rr", "", sat8, 0xff}, {"setp.lt.s32", "brr", "", lt, ALL},
-    {"setp.gtu.f32", "brr", "", gtu, ALL}, {"setp.eq.f32", "brr", "", eqf, ALL},
-    {"setp.nan.f32", "brr", "", nanp, ALL}, {"setp.lt.f64", "bdd", "", dlt, ALL},
-    {"setp.ge.f16", "bhh", "", hge, ALL}, {"sad.s32", "rrrr", "", sad, ALL},
-    {"mul24.lo.s32", "rrr", "", mul24, 0xffffffff}, {"cvt.rn.f16x2.f32", "rrr", "", cvtpack, ALL},
-    {"cvt.rna.tf32.f32", "rr", "", tf32, ALL}, {"cvt.rni.f32.f32", "rr", "", rint_f, ALL},
-    {"cvt.rmi.f64.f64", "dd", "", floor_d, ALL}, {"copysign.f32", "rrr", "", cpsgn, ALL},
+    {"add.s32", "rrr", "", add32, ALL},
+    {"sub.u64", "ddd", "", sub64, ALL},
+    {"add.sat.s32", "rrr", "", addsat, 0xffffffff},
+    {"mul.hi.u32", "rrr", "", mulhi32, ALL},
+    {"mul.hi.s32", "rrr", "", mulhis32, 0xffffffff},
+    {"mul.wide.s32", "drr", "", mulwide, ALL},
+    {"mul.hi.u64", "ddd", "", mulhi64, ALL},
+    {"mad.lo.s32", "rrrr", "", madlo, ALL},
+    {"mad.wide.u32", "drrd", "", madwide, ALL},
+    {"div.u32", "rrr", "", div32, ALL},
+    {"div.s32", "rrr", "", divs32, 0xffffffff},
+    {"rem.u64", "ddd", "", rem64, ALL},
+    {"min.s32", "rrr", "", mins32, 0xffffffff},
+    {"max.u64", "ddd", "", maxu64, ALL},
+    {"abs.s32", "rr", "", abs32, ALL},
+    {"and.b16", "hhh", "", and16, ALL},
+    {"shl.b32", "rrr", "", shl32, ALL},
+    {"shr.u32", "rrr", "", shr32, ALL},
+    {"shr.s64", "ddr", "", shrs64, ALL},
+    {"shf.l.wrap.b32", "rrrr", "", shfl, ALL},
+    {"shf.r.clamp.b32", "rrrr", "", shfr, ALL},
+    {"lop3.b32", "rrrr", ", 0xCA", lop3, ALL},
+    {"popc.b64", "rd", "", popc64, ALL},
+    {"clz.b32", "rr", "", clz32, ALL},
+    {"bfind.u64", "rd", "", bfind64, 0xffffffff},
+    {"brev.b32", "rr", "", brev32, ALL},
+    {"bfe.s32", "rrrr", "", bfes32, ALL},
+    {"bfi.b64", "dddr", ", 17", bfi64, ALL},
+    {"prmt.b32", "rrrr", "", prmt, ALL},
+    {"dp4a.s32.u32", "rrrr", "", dp4a, ALL},
+    {"add.f32", "rrr", "", fadd, ALL},
+    {"mul.rn.f32", "rrr", "", fmul, ALL},
+    {"fma.rn.f32", "rrrr", "", ffma, ALL},
+    {"add.ftz.f32", "rrr", "", faddftz, ALL},
+    {"mul.sat.f32", "rrr", "", fmulsat, ALL},
+    {"add.rz.f32", "rrr", "", faddrz, ALL},
+    {"mul.rp.f32", "rrr", "", fmulrp, ALL},
+    {"div.rm.f32", "rrr", "", fdivrm, ALL},
+    {"div.rn.f32", "rrr", "", fdiv, ALL},
+    {"sqrt.rn.f32", "rr", "", fsqrt, ALL},
+    {"neg.f32", "rr", "", fneg, ALL},
+    {"min.f32", "rrr", "", fmin_ref, ALL},
+    {"add.f64", "ddd", "", dadd, ALL},
+    {"fma.rn.f64", "dddd", "", dfma, ALL},
+    {"div.rn.f64", "ddd", "", ddiv, ALL},
+    {"add.f16", "hhh", "", hadd, ALL},
+    {"mul.f16", "hhh", "", hmul, ALL},
+    {"fma.rn.f16", "hhhh", "", hfma, ALL},
+    {"add.f16x2", "rrr", "", hadd2, ALL},
+    {"cvt.rn.f16.f32", "hr", "", f2h, ALL},
+    {"cvt.f32.f16", "rh", "", h2f, ALL},
+    {"cvt.rzi.s32.f32", "rr", "", f2s, 0xffffffff},
+    {"cvt.rni.u32.f32", "rr", "", f2u_rni, 0xffffffff},
+    {"cvt.rn.f32.s32", "rr", "", s2f, ALL},
+    {"cvt.rn.f32.u64", "rd", "", u642f, ALL},
+    {"cvt.rn.f32.f64", "rd", "", d2f, ALL},
+    {"cvt.f64.f32", "dr", "", f2d, ALL},
+    {"cvt.s32.s8", "rr", "", s8ext, ALL},
+    {"cvt.sat.s8.s32", "rr", "", sat8, 0xff},
+    {"setp.lt.s32", "brr", "", lt, ALL},
+    {"setp.gtu.f32", "brr", "", gtu, ALL},
+    {"setp.eq.f32", "brr", "", eqf, ALL},
+    {"setp.nan.f32", "brr", "", nanp, ALL},
+    {"setp.lt.f64", "bdd", "", dlt, ALL},
+    {"setp.ge.f16", "bhh", "", hge, ALL},
+    {"sad.s32", "rrrr", "", sad, ALL},
+    {"mul24.lo.s32", "rrr", "", mul24, 0xffffffff},
+    {"cvt.rn.f16x2.f32", "rrr", "", cvtpack, ALL},
+    {"cvt.rna.tf32.f32", "rr", "", tf32, ALL},
+    {"cvt.rni.f32.f32", "rr", "", rint_f, ALL},
+    {"cvt.rmi.f64.f64", "dd", "", floor_d, ALL},
+    {"copysign.f32", "rrr", "", cpsgn, ALL},
 };
 
 static const u64 edges[] = {
@@ -386,7 +422,7 @@ static void a_wrong_reference_is_noticed(void **state) {
 /* the loops for this processor against those for any */
 static void both_tables_agree(void **state) {
   static u64 in[3 * N];
-  const emu_lane_fn (*fast)[T_COUNT] = emu_lanes();
+  const emu_lane_fn(*fast)[T_COUNT] = emu_lanes();
   (void)state;
   fill(in);
   for (int op = 0; op < OP_COUNT; op++) {

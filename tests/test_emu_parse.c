@@ -168,9 +168,9 @@ static void branch_tables(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(refusals), cmocka_unit_test(prefixes),      cmocka_unit_test(many_labels),
-      cmocka_unit_test(scopes),   cmocka_unit_test(branch_tables),
-      cmocka_unit_test(parameter_bounds),
+      cmocka_unit_test(refusals),      cmocka_unit_test(prefixes),
+      cmocka_unit_test(many_labels),   cmocka_unit_test(scopes),
+      cmocka_unit_test(branch_tables), cmocka_unit_test(parameter_bounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -11,7 +11,7 @@ void candidate_free(candidate *c) {
   }
 }
 
-int candidate_new(gen_instance *g, const rt_compiler *compiler, const char *arch, bool lineinfo,
+int candidate_new(gen_instance *g, const rt_compiler *compiler, const compile_setting *how,
                   size_t point, const gen_config *config, candidate **out, err *e) {
   candidate *c = calloc(1, sizeof *c);
   if (!c) {
@@ -24,8 +24,11 @@ int candidate_new(gen_instance *g, const rt_compiler *compiler, const char *arch
     candidate_free(c);
     return rc;
   }
-  rt_source s = {
-      .text = str_text(&c->source), .body = c->body, .arch = arch, .lineinfo = lineinfo};
+  rt_source s = {.text = str_text(&c->source),
+                 .body = c->body,
+                 .arch = how->arch,
+                 .lineinfo = how->lineinfo,
+                 .registers = how->registers};
   rt_image_key(compiler, &s, c->key);
   *out = c;
   return 0;

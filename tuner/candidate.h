@@ -8,18 +8,18 @@
 #include "gen.h"
 
 typedef struct candidate {
-  size_t point;     /* in the space */
+  size_t point; /* in the space */
   gen_config config;
   str source;
   size_t body;
   char key[HASH_TEXT];
-  str image;        /* what the device loads; empty until built */
+  str image; /* what the device loads; empty until built */
   struct candidate *next;
 } candidate;
 
 void candidate_free(candidate *c);
 /* candidate_new -- the configuration's source and the key of its image */
-int candidate_new(gen_instance *g, const rt_compiler *compiler, const char *arch, bool lineinfo,
+int candidate_new(gen_instance *g, const rt_compiler *compiler, const compile_setting *how,
                   size_t point, const gen_config *config, candidate **out, err *e);
 /* candidate_from_db -- take the image from the database when an equal source was built before;
  * *found says whether */

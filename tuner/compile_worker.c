@@ -34,7 +34,10 @@ static void compile_one(const compile_setting *s, const str *request, str *frame
   arena a = {0};
   rt_image image;
   rt_image_init(&image);
-  rt_source source = {.text = wire_get_text(&r), .arch = s->arch, .lineinfo = s->lineinfo};
+  rt_source source = {.text = wire_get_text(&r),
+                      .arch = s->arch,
+                      .lineinfo = s->lineinfo,
+                      .registers = s->registers};
   source.body = wire_get_u64(&r);
   rt_compile(s->compiler, &source, &a, &image, &why);
   answer(frame, &image, &why);

@@ -13,6 +13,7 @@ typedef struct compile_setting {
   rt_compiler *compiler; /* opened before the fork: its pages are shared */
   char arch[16];
   bool lineinfo;
+  bool registers; /* PTX with ptxas's registers noted: for the emulated device's cost model */
 } compile_setting;
 
 typedef struct compiled { /* an answer; texts and bytes are borrowed from its frame */

@@ -1,7 +1,8 @@
 /* session.c -- the tuning loop: compile workers ahead, one measuring process behind, rows between.
  *
  * One thread, one poll(). A candidate moves
- *     strategy -> (known already? skipped) -> (image in the database? ready) -> compile worker -> ready
+ *     strategy -> (known already? skipped) -> (image in the database? ready) -> compile worker ->
+ * ready
  *     -> measuring process -> row -> strategy
  * and belongs to exactly one of: a compile worker's slot, the ready queue, the measuring slot.
  */
@@ -21,7 +22,8 @@
 
 enum { MAX_JOBS = 256, AHEAD_PER_JOB = 2, POLL_MS = 200, TIMEOUT_SEC = 120 };
 
-/* ---- opening ---------------------------------------------------------------------------------------- */
+/* ---- opening
+ * ---------------------------------------------------------------------------------------- */
 
 static int register_device(tune_session *s, err *e) {
   str key = {0};
@@ -34,10 +36,8 @@ static int register_device(tune_session *s, err *e) {
 }
 
 static int register_template(tune_session *s, err *e) {
-  db_template row = {.family = s->t->name,
-                     .hash = s->t->hash,
-                     .path = s->t->path,
-                     .version = s->t->version};
+  db_template row = {
+      .family = s->t->name, .hash = s->t->hash, .path = s->t->path, .version = s->t->version};
   return db_template_put(s->db, &row, &s->template_id, e);
 }
 
@@ -53,6 +53,7 @@ static int start_compilers(tune_session *s, err *e) {
   snprintf(s->setting.arch, sizeof s->setting.arch, "%s", s->m.info.arch);
   s->setting.compiler = s->compiler;
   s->setting.lineinfo = s->m.info.format == RT_PTX;
+  s->setting.registers = s->m.info.format == RT_PTX;
   for (size_t i = 0; i < s->n_jobs; i++) {
     s->jobs[i].run = compile_worker_main;
     s->jobs[i].setting = &s->setting;
@@ -128,11 +129,18 @@ void tune_close(tune_session *s) {
   free(s);
 }
 
-const rt_info *tune_device(const tune_session *s) { return &s->m.info; }
-int64_t tune_device_id(const tune_session *s) { return s->device_id; }
-int64_t tune_template_id(const tune_session *s) { return s->template_id; }
+const rt_info *tune_device(const tune_session *s) {
+  return &s->m.info;
+}
+int64_t tune_device_id(const tune_session *s) {
+  return s->device_id;
+}
+int64_t tune_template_id(const tune_session *s) {
+  return s->template_id;
+}
 
-/* ---- one result -------------------------------------------------------------------------------------- */
+/* ---- one result
+ * -------------------------------------------------------------------------------------- */
 
 static void report(tune_session *s, const db_result *trial) {
   s->state.sec = now_sec() - s->started;
@@ -153,16 +161,19 @@ static int put_times(tune_session *s, int64_t trial, const rt_times *t, err *e) 
   if (!strcmp(s->m.info.kind, "emu")) {
     return db_estimate_put(s->db, trial, TUNE_MODEL, t->median, e);
   }
-  return db_sample_put(s->db, trial, &(db_sample){.stage = DB_SCREEN,
-                                                  .median = t->median,
-                                                  .spread = rt_times_spread(t),
-                                                  .launches = (int64_t)t->launches,
-                                                  .cold = t->cold,
-                                                  .driver = s->m.info.driver,
-                                                  .uuid = s->m.info.uuid}, e);
+  return db_sample_put(s->db, trial,
+                       &(db_sample){.stage = DB_SCREEN,
+                                    .median = t->median,
+                                    .spread = rt_times_spread(t),
+                                    .launches = (int64_t)t->launches,
+                                    .cold = t->cold,
+                                    .driver = s->m.info.driver,
+                                    .uuid = s->m.info.uuid},
+                       e);
 }
 
-/* Everything that is known of a finished candidate, into the database, the strategy and the report. */
+/* Everything that is known of a finished candidate, into the database, the strategy and the report.
+ */
 static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
   str config = {0};
   gen_config_text(s->t, &c->config, &config);
@@ -200,9 +211,12 @@ static int fail(tune_session *s, candidate *c, db_status status, const err *why,
   return finish(s, c, &m, e);
 }
 
-/* ---- asking and compiling ---------------------------------------------------------------------------- */
+/* ---- asking and compiling
+ * ---------------------------------------------------------------------------- */
 
-static bool stopped(const tune_session *s) { return s->o.stop && *s->o.stop; }
+static bool stopped(const tune_session *s) {
+  return s->o.stop && *s->o.stop;
+}
 
 static bool budget_left(const tune_session *s) {
   const tune_budget *b = &s->o.budget;
@@ -255,8 +269,7 @@ static int next_candidate(tune_session *s, candidate **out, err *e) {
   }
   s->asked++;
   gen_space_at(s->space, point, &config);
-  TRY(candidate_new(s->g, s->compiler, s->setting.arch, s->setting.lineinfo, point, &config, &c,
-                    e));
+  TRY(candidate_new(s->g, s->compiler, &s->setting, point, &config, &c, e));
   int rc = candidate_from_db(c, s->db, s->m.info.format, &found, e);
   if (rc) {
     candidate_free(c);
@@ -327,7 +340,8 @@ static int compile_answer(tune_session *s, size_t i, err *e) {
   return rc;
 }
 
-/* ---- measuring --------------------------------------------------------------------------------------- */
+/* ---- measuring
+ * --------------------------------------------------------------------------------------- */
 
 static int feed_measurer(tune_session *s, err *e) {
   if (s->measuring || !s->ready.n) {
@@ -405,8 +419,8 @@ static bool more_to_do(const tune_session *s) {
   if (stopped(s)) {
     return false;
   }
-  bool timed_out = s->o.budget.sec > 0 &&
-                   s->state.sec_before + now_sec() - s->started >= s->o.budget.sec;
+  bool timed_out =
+      s->o.budget.sec > 0 && s->state.sec_before + now_sec() - s->started >= s->o.budget.sec;
   if (timed_out) {
     return s->measuring != NULL;
   }
@@ -425,7 +439,8 @@ static int search(tune_session *s, err *e) {
   return 0;
 }
 
-/* ---- one problem ------------------------------------------------------------------------------------- */
+/* ---- one problem
+ * ------------------------------------------------------------------------------------- */
 
 static int open_problem(tune_session *s, const gen_problem *p, err *e) {
   gen_number numbers[RT_NUMBERS];
@@ -483,7 +498,8 @@ static int search_and_race(tune_session *s, err *e) {
   s->state.phase = "search";
   TRY(search(s, e));
   if (stopped(s)) {
-    return err_set(e, ERR_INTERRUPTED, "interrupted; %llu trials are stored, the same command goes on",
+    return err_set(e, ERR_INTERRUPTED,
+                   "interrupted; %llu trials are stored, the same command goes on",
                    (unsigned long long)(s->state.known + s->state.tried));
   }
   if (s->state.tried && strcmp(s->m.info.kind, "emu")) { /* a model gives the same answer twice */

@@ -58,17 +58,24 @@ static bool is_cubin(const rt_source *s) {
   return !strncmp(s->arch, "sm_", 3);
 }
 
+static bool runs_ptxas(const rt_source *s) {
+  return is_cubin(s) || s->registers;
+}
+
 /* What decides the code stands in front; where the headers lie and how NVRTC works comes after. */
 static void make_options(const rt_compiler *c, const rt_source *s, options *o) {
   o->n = 0;
-  snprintf(o->arch, sizeof o->arch, "--gpu-architecture=%s", s->arch);
+  const char *number = strchr(s->arch, '_');
+  bool real = runs_ptxas(s) && number;
+  snprintf(o->arch, sizeof o->arch, "--gpu-architecture=%s%s", real ? "sm" : "",
+           real ? number : s->arch);
   o->list[o->n++] = o->arch;
   o->list[o->n++] = "--std=c++17";
   if (s->lineinfo) {
     o->list[o->n++] = "-lineinfo";
   }
   o->n_hashed = o->n;
-  if (is_cubin(s)) {
+  if (runs_ptxas(s)) {
     o->list[o->n++] = "--ptxas-options=-v";
   }
   if (c->version >= 12090) { /* the first with a cache of its own */
@@ -89,7 +96,7 @@ void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT])
   for (int i = 0; i < o.n_hashed; i++) {
     str_addf(&text, "%s ", o.list[i]);
   }
-  str_addf(&text, "nvrtc %d\n", c->version);
+  str_addf(&text, "nvrtc %d%s\n", c->version, is_cubin(s) || !s->registers ? "" : " registers");
   str_add(&text, s->text + s->body);
   hash_bytes(str_text(&text), text.n, key);
   str_clear(&text);
@@ -194,6 +201,16 @@ static int fetch_image(rt_compiler *c, nvrtcProgram p, const rt_source *s, rt_im
   return whole ? 0 : err_set(e, ERR_COMPILE, "NVRTC returned no image for %s", s->arch);
 }
 
+/* PTX knows no registers of the card: a comment a kernel says what ptxas made of it. */
+static void note_registers(rt_image *image) {
+  for (size_t i = 0; i < image->n_kernels; i++) {
+    const rt_kernel_info *k = &image->kernels[i];
+    str_addf(&image->ptx, "%s// ptxas: %s registers %d spill stores %lld spill loads %lld\n",
+             i ? "" : "\n", k->name, k->regs, (long long)k->spill_stores,
+             (long long)k->spill_loads);
+  }
+}
+
 int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e) {
   nvrtcProgram p;
   rt_image_clear(image);
@@ -206,7 +223,11 @@ int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, er
   int rc = run(c, p, s, image, e);
   rc = rc ? rc : fetch_image(c, p, s, image, e);
   c->api.nvrtcDestroyProgram(&p);
-  return rc ? rc : log_kernels(str_text(&image->log), a, &image->kernels, &image->n_kernels, e);
+  rc = rc ? rc : log_kernels(str_text(&image->log), a, &image->kernels, &image->n_kernels, e);
+  if (!rc && s->registers && !is_cubin(s)) {
+    note_registers(image);
+  }
+  return rc;
 }
 
 void rt_image_init(rt_image *image) {

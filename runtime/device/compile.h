@@ -44,6 +44,9 @@ typedef struct rt_source {
   size_t body;      /* the key is taken from here on: comments in front do not matter */
   const char *arch; /* "sm_90": cubin and ptx; "compute_90": ptx only */
   int lineinfo;     /* keep #line positions in the PTX, for the emulator and profilers */
+  int registers;    /* of "compute_90": let ptxas allocate them for sm_90 all the same, fill
+                     * image->kernels, and note them in the PTX's last lines, where the emulated
+                     * device finds them; several times slower */
 } rt_source;
 
 /* rt_image_key -- what rt_compile would put into image->key */

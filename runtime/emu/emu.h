@@ -8,6 +8,8 @@
 #ifndef RT_EMU_H
 #define RT_EMU_H
 
+/* Tables read best as they are written: */
+/* clang-format off */
 #include "device.h"
 
 typedef enum rt_emu_check {

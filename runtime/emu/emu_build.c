@@ -62,10 +62,15 @@ emu_insn *emu_build_insn(emu_parser *p, emu_kind kind) {
   }
   p->cap_code = (uint32_t)capacity;
   emu_insn *in = &f->code[f->n++];
-  *in = (emu_insn){.kind = (uint8_t)kind, .guard = EMU_NONE, .target = -1,
+  *in = (emu_insn){.kind = (uint8_t)kind,
+                   .guard = EMU_NONE,
+                   .target = -1,
                    .o = {EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE},
-                   .line = (uint32_t)p->statement.line, .file = p->file,
-                   .source_line = p->source_line, .pipe = PIPE_none, .weight = 1};
+                   .line = (uint32_t)p->statement.line,
+                   .file = p->file,
+                   .source_line = p->source_line,
+                   .pipe = PIPE_none,
+                   .weight = 1};
   return in;
 }
 

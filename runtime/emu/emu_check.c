@@ -20,12 +20,25 @@
 /* ---- findings ---- */
 
 const char *rt_emu_check_name(rt_emu_check check) {
-  static const char *const names[] = {
-      "global memory out of bounds", "use after free", "shared memory out of bounds",
-      "local memory out of bounds", "misaligned access", "uninitialised shared memory",
-      "uninitialised global memory", "shared-memory race", "global race between blocks",
-      "divergent barrier", "shuffle from an inactive lane", "missing cp.async wait", "step limit",
-      "trap", "assertion", "stack", "write to constant memory", "bad call", "no finding"};
+  static const char *const names[] = {"global memory out of bounds",
+                                      "use after free",
+                                      "shared memory out of bounds",
+                                      "local memory out of bounds",
+                                      "misaligned access",
+                                      "uninitialised shared memory",
+                                      "uninitialised global memory",
+                                      "shared-memory race",
+                                      "global race between blocks",
+                                      "divergent barrier",
+                                      "shuffle from an inactive lane",
+                                      "missing cp.async wait",
+                                      "step limit",
+                                      "trap",
+                                      "assertion",
+                                      "stack",
+                                      "write to constant memory",
+                                      "bad call",
+                                      "no finding"};
   return names[check < EMU_NO_FINDING ? check : EMU_NO_FINDING];
 }
 

@@ -27,19 +27,23 @@
 #define EMU_GLOBAL_BASE (UINT64_C(0x10) << EMU_WINDOW_SHIFT)
 #define EMU_NONE INT32_MIN
 
+/* clang-format off */
 typedef enum emu_space {
   SPACE_generic, SPACE_global, SPACE_const, SPACE_shared, SPACE_local,
   SPACE_param, /* a kernel's parameters */
   SPACE_frame  /* parameters of calls: per thread, beside its local variables */
 } emu_space;
+/* clang-format on */
 
 /* kinds of instruction, each executed by the function exec_<name> */
+/* clang-format off */
 #define EMU_KINDS(X)                                                                          \
   X(alu) X(wrapped) X(setp) X(set) X(plogic) X(pmov) X(carry) X(cvt) X(sreg) X(pack)          \
   X(unpack) X(frameaddr) X(cvta) X(isspacep) X(ld) X(st) X(atom) X(bra) X(brx) X(call) X(ret) \
   X(exit) X(bar) X(warpsync) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect)         \
   X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) X(wmmaload)    \
   X(wmmastore) X(wmma) X(fence) X(nop) X(trap)
+/* clang-format on */
 
 typedef enum emu_kind {
 #define EMU_KIND_ENUM(name) KIND_##name,
@@ -56,6 +60,7 @@ typedef enum emu_pipe {
       PIPE_COUNT
 } emu_pipe;
 
+/* clang-format off */
 typedef enum emu_sreg {
   SREG_tid_x, SREG_tid_y, SREG_tid_z, SREG_ntid_x, SREG_ntid_y, SREG_ntid_z,
   SREG_ctaid_x, SREG_ctaid_y, SREG_ctaid_z, SREG_nctaid_x, SREG_nctaid_y, SREG_nctaid_z,
@@ -64,6 +69,7 @@ typedef enum emu_sreg {
   SREG_clock, SREG_clock_hi, SREG_clock64, SREG_globaltimer, SREG_globaltimer_lo,
   SREG_globaltimer_hi, SREG_dynamic_smem_size, SREG_total_smem_size, SREG_zero, SREG_one
 } emu_sreg;
+/* clang-format on */
 
 enum {
   INSN_FTZ = 1,       /* flush subnormal f32 operands and results */
@@ -76,11 +82,11 @@ enum {
 /* what only some kinds need */
 typedef struct emu_more {
   emu_space space;
-  int mode[6];        /* by kind; the decoder and the executor of a kind agree on it */
-  emu_type from;      /* cvt: source type */
-  int n;              /* entries of ops */
-  int32_t *ops;       /* operand lists: elements of vectors, arguments of a call */
-  uint8_t *bytes;     /* lane width of each: 0 a predicate or absent */
+  int mode[6];    /* by kind; the decoder and the executor of a kind agree on it */
+  emu_type from;  /* cvt: source type */
+  int n;          /* entries of ops */
+  int32_t *ops;   /* operand lists: elements of vectors, arguments of a call */
+  uint8_t *bytes; /* lane width of each: 0 a predicate or absent */
 } emu_more;
 
 typedef struct emu_insn {
@@ -91,9 +97,9 @@ typedef struct emu_insn {
   int64_t imm;                       /* offset of an address */
   emu_lane_fn fn, sat;               /* sat: for INSN_SAT */
   emu_more *more;
-  uint32_t line;                     /* in the PTX */
-  uint16_t file;                     /* .loc */
-  uint8_t pipe, weight;              /* the pipe it issues to, how many times */
+  uint32_t line;        /* in the PTX */
+  uint16_t file;        /* .loc */
+  uint8_t pipe, weight; /* the pipe it issues to, how many times */
   uint32_t source_line;
 } emu_insn;
 
@@ -133,28 +139,30 @@ typedef struct emu_param {
 } emu_param;
 
 typedef struct emu_func {
-  const char *name;     /* NUL-terminated */
+  const char *name; /* NUL-terminated */
   bool entry, defined;
-  int builtin;          /* of an undefined function: which of ours it is, or 0 */
+  int builtin; /* of an undefined function: which of ours it is, or 0 */
   emu_insn *code;
   int n;
   uint8_t *pool;
   size_t pool_nbytes, regs_nbytes, frame_nbytes; /* frame: local memory per thread */
-  size_t depth_nbytes;  /* local memory of it and what it calls; SIZE_MAX: recursive */
+  size_t depth_nbytes; /* local memory of it and what it calls; SIZE_MAX: recursive */
   emu_param *params, *results;
   int n_params, n_results;
   uint64_t params_nbytes; /* of a kernel */
   uint64_t smem;          /* static shared memory of a kernel, what it calls included */
   int max_threads, required[3], min_blocks, max_regs; /* launch bounds; 0: none */
-  int regs;               /* estimate from liveness */
+  int regs;                                           /* estimate from liveness, or noted */
+  bool noted;                                         /* ptxas's account is in the PTX */
+  double spill_stores, spill_loads; /* instructions of 4 bytes in the text, as noted */
   uint32_t *ref_start,
       *refs; /* of instruction i: refs[ref_start[i]] on, register << 1 | is result */
   int n_regs;
-  uint8_t *reg_words;     /* 32-bit registers each takes; predicates 0 */
-  uint8_t *leads;         /* per instruction: does a basic block begin here? */
-  int *calls, n_calls;    /* functions it calls or whose address it takes */
-  bool indirect;          /* calls through a register */
-  uint8_t *uses;          /* per variable of the module: does it name it? */
+  uint8_t *reg_words;  /* 32-bit registers each takes; predicates 0 */
+  uint8_t *leads;      /* per instruction: does a basic block begin here? */
+  int *calls, n_calls; /* functions it calls or whose address it takes */
+  bool indirect;       /* calls through a register */
+  uint8_t *uses;       /* per variable of the module: does it name it? */
   int n_uses;
   int line;
 } emu_func;
@@ -174,7 +182,7 @@ typedef struct emu_module {
   int n_files;
   uint64_t smem_static, smem_dynamic_at; /* layout of shared memory, all kernels alike */
   int target;                            /* 90 for sm_90 */
-  } emu_module;
+} emu_module;
 
 /* emu_module_parse -- text to decoded functions; copies the text.
  *   err  ERR_COMPILE  malformed or unsupported; place is "PTX line N", message names the

@@ -1,23 +1,36 @@
 /* emu_cost.c -- the cost model: from counts to modelled seconds.
  *
  * A kernel is cut into segments: basic blocks, cut again at barriers and waits. Of each segment the
- * model knows how often a warp executes it and two times, in clocks of one multiprocessor:
+ * model knows how often a warp executes it, and in clocks
  *
- *   busy(s)  what the busiest unit needs for one block's executions: for each pipe, warp
- * instructions times 32 / lanes a clock; issue, 4 a clock; the load/store unit, wavefronts path(s)
- * the longest chain of dependent instructions, once per execution of a warp, latencies of results
- * that the segment itself waits for included
+ *   work   what one warp needs of its scheduler: the busiest of issue (one instruction a clock) and
+ *          of the pipes (a warp instruction takes 32 lanes over a scheduler's lanes)
+ *   path   how long one warp takes by itself: instructions in the order in which their operands
+ *          arrive, one a clock; ptxas is taken to find that order
+ *   lead   the idle part of it at the start of a segment behind a barrier or a wait: all warps of
+ *          the block are there at once, so none of them hides it
+ *   lsu    what one warp needs of the load/store unit, which the schedulers share: wavefronts in
+ *          shared memory, 128-byte lines in global memory
  *
- *   alone    = sum of max(busy(s), executions(s) * path(s))   one block with the multiprocessor to
- * itself wave(b)  = | b * sum of busy(s), alone |                  b blocks at a time compute  =
- * full waves * wave(occupancy) + wave(what is left over, ceil'd to multiprocessors) memory   =
- * max(L2 bytes / L2 rate, DRAM bytes / DRAM rate) seconds  = launch + | compute / clock, memory |
+ * n that share a unit take n work + stall (stall / path)^(n-1), stall = path - work: the stall of
+ * one shows only where the others stall too. This gives a block alone, from the warps on its
+ * busiest scheduler, ceil(warps / 4), and lead on top; the sum over segments is `alone`. The same
+ * formula gives b blocks on a multiprocessor, n = ceil(b warps / 4) / ceil(warps / 4), so a number
+ * of warps that is no multiple of the schedulers costs what it costs on the card.
+ *
+ *   wave(b)  = | that, b * lsu or b * fetch |    fetch: a loop longer than the instruction cache
+ *   compute  = full waves * wave(occupancy) + wave(what is left over, ceil'd to multiprocessors)
+ *   memory   = max(L2 bytes / L2 rate, DRAM bytes / DRAM rate)
+ *   seconds  = launch + | compute / clock, memory |
  *
  * |x, y| is (x^4 + y^4)^(1/4): the larger, a little more where both are alike, since neither hides
  * the other perfectly. DRAM bytes: per allocation, what one wave asks for, at most its size; a
- * footprint that fits the L2 is fetched once.
+ * footprint that fits the L2 is fetched once. In the first wave all blocks want the same data at
+ * the same time, so a share 1 / waves of the loads waits as long as DRAM takes. Registers, hence
+ * occupancy, are ptxas's where the PTX notes them (emu_notes.c); spills count once in every pass of
+ * the hottest segment.
  *
- * It leaves out: instruction caches, register banks, ptxas's own choices, clock changes under load,
+ * It leaves out: register banks, what ptxas's order costs in registers, clock changes under load,
  * DRAM pages, partition camping. It ranks variants; it is no measurement.
  *
  * src: the approach is Hong and Kim, "An analytical model for a GPU architecture with memory-level
@@ -25,7 +38,8 @@
  * Latencies: Luo, Fan, Li, Du, Wang, Chu, "Benchmarking and dissecting the Nvidia Hopper GPU
  * architecture via microbenchmarking", IPDPS workshops 2024 (H100: shared 29, L1 41, L2 263, DRAM
  * 479 clocks; mma.sync at 62 % of the tensor peak); arithmetic: Jia et al. 2018 (4 clocks dependent
- * issue).
+ * issue). CODE_CACHE and CODE_RATE are rounded from our own timings of unrolled matrix products on
+ * an H200, 32 to 64 KiB a loop; the documentation gives neither.
  */
 #include "emu_cost.h"
 
@@ -49,7 +63,11 @@ enum {
   LAT_ATOM_SHARED = 60,
   LAT_BARRIER = 20,
   LAT_UNIFORM = 8,
-  GROUPS = 16
+  GROUPS = 16,
+  SCHEDULERS = 4,     /* of a multiprocessor; a warp stays with one */
+  CODE_BYTES = 16,    /* of an instruction, since cc 7.0 */
+  CODE_CACHE = 32768, /* a longer loop is fetched again in every pass, by every block */
+  CODE_RATE = 16      /* bytes a clock */
 };
 static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
 
@@ -58,12 +76,15 @@ typedef struct model {
   const emu_profile *p;
   const emu_worker *w;
   double lat_global;
-  double run, counted;      /* blocks that ran, and whose traffic was counted */
-  double busy, alone;       /* sums, a block */
-  double pipes[PIPE_COUNT]; /* clocks of the multiprocessor a block */
-  double issue;
-  double *ready;            /* per register: clocks until it is there */
-  double group[GROUPS];     /* cp.async groups in flight: until they land */
+  double run, counted;       /* blocks that ran, and whose traffic was counted */
+  double lsu, fetch;         /* clocks of the multiprocessor a block; fetch: of instructions */
+  double issue;              /* clocks of a scheduler a warp: its busiest unit */
+  double alone;              /* clocks of a block with the multiprocessor to itself */
+  double hottest, hot_times; /* the segment with the most work: clocks a block, executions a warp */
+  double pipes[PIPE_COUNT];  /* clocks of the multiprocessor a block */
+  double *ready;             /* per register: clocks until it is there */
+  double *starts;            /* per instruction of a segment: when its operands are there */
+  double group[GROUPS];      /* cp.async groups in flight: until they land */
   int n_groups;
 } model;
 
@@ -89,13 +110,6 @@ static double tensor_clocks(const emu_profile *p, const emu_insn *in) {
   return fma / (rate * (p->cc >= 90 ? mma_sync_share : 1));
 }
 
-/* results go to the registers 128 bytes a clock, a word of every lane, broadcast or not */
-static double words_a_lane(const emu_insn *in) {
-  double words = in->kind == KIND_ld ? in->more->mode[0] * in->more->n / 4.0
-                 : in->kind == KIND_ldmatrix ? in->more->mode[0] : 1;
-  return larger(1, words);
-}
-
 /* clocks that one execution keeps its unit busy; extra: wavefronts an execution */
 static double unit_clocks(const emu_profile *p, const emu_insn *in, double extra) {
   const int lanes[PIPE_COUNT] = {
@@ -103,51 +117,54 @@ static double unit_clocks(const emu_profile *p, const emu_insn *in, double extra
       [PIPE_half] = p->half, [PIPE_mufu] = p->mufu, [PIPE_imad] = p->imad,
       [PIPE_cvt] = p->cvt,   [PIPE_control] = 64,   [PIPE_uniform] = 64};
   switch (in->pipe) {
-    case PIPE_none: return 0;
-    case PIPE_lsu: return larger(words_a_lane(in), extra);
-    case PIPE_tensor: return tensor_clocks(p, in);
-    default: return 32.0 * in->weight / lanes[in->pipe];
+  case PIPE_none: return 0;
+  case PIPE_lsu: return larger(1, extra);
+  case PIPE_tensor: return tensor_clocks(p, in);
+  default: return 32.0 * in->weight / lanes[in->pipe];
   }
 }
 
 static double load_latency(const model *m, const emu_insn *in) {
   switch (in->more->space) {
-    case SPACE_shared: return in->kind == KIND_atom ? LAT_ATOM_SHARED : LAT_SHARED;
-    case SPACE_local: return LAT_L1;
-    case SPACE_param:
-    case SPACE_const: return LAT_UNIFORM;
-    default: return m->lat_global;
+  case SPACE_shared: return in->kind == KIND_atom ? LAT_ATOM_SHARED : LAT_SHARED;
+  case SPACE_local: return LAT_L1;
+  case SPACE_param:
+  case SPACE_const: return LAT_UNIFORM;
+  default: return m->lat_global;
   }
 }
 
 static double latency(const model *m, const emu_insn *in) {
   switch (in->kind) {
-    case KIND_ld:
-    case KIND_atom:
-    case KIND_wmmaload: return load_latency(m, in);
-    case KIND_ldmatrix: return LAT_SHARED;
-    case KIND_shfl:
-    case KIND_movmatrix:
-    case KIND_match: return LAT_SHFL;
-    case KIND_mma:
-    case KIND_wmma: return LAT_TENSOR;
-    default: break;
+  case KIND_ld:
+  case KIND_atom:
+  case KIND_wmmaload: return load_latency(m, in);
+  case KIND_ldmatrix: return LAT_SHARED;
+  case KIND_shfl:
+  case KIND_movmatrix:
+  case KIND_match: return LAT_SHFL;
+  case KIND_mma:
+  case KIND_wmma: return LAT_TENSOR;
+  default: break;
   }
   switch (in->pipe) {
-    case PIPE_fp64: return LAT_FP64;
-    case PIPE_mufu: return LAT_MUFU;
-    case PIPE_cvt: return LAT_CVT;
-    case PIPE_none: return 0;
-    default: return LAT_ALU * (in->weight > 2 ? in->weight / 2.0 : 1);
+  case PIPE_fp64: return LAT_FP64;
+  case PIPE_mufu: return LAT_MUFU;
+  case PIPE_cvt: return LAT_CVT;
+  case PIPE_none: return 0;
+  default: return LAT_ALU * (in->weight > 2 ? in->weight / 2.0 : 1);
   }
 }
 
 /* ---- segments ---- */
 
+static bool synchronizes(const emu_insn *in) {
+  return in->kind == KIND_bar || in->kind == KIND_cpwait;
+}
+
 static bool ends_segment(const emu_func *f, int pc) {
   const emu_insn *in = &f->code[pc];
-  return pc + 1 == f->n || f->leads[pc + 1] || in->kind == KIND_bar || in->kind == KIND_cpwait ||
-         in->kind == KIND_call;
+  return pc + 1 == f->n || f->leads[pc + 1] || synchronizes(in) || in->kind == KIND_call;
 }
 
 /* cp.async.wait_group n: the n youngest groups may stay in flight */
@@ -160,37 +177,87 @@ static double wait_for_groups(const model *m, const emu_insn *in) {
   return until;
 }
 
-static void commit_group(model *m, double now) {
+static void commit_group(model *m, double until) {
   if (m->n_groups == GROUPS) {
     memmove(m->group, m->group + 1, sizeof *m->group * (GROUPS - 1));
     m->n_groups--;
   }
-  m->group[m->n_groups++] = now + m->lat_global;
+  m->group[m->n_groups++] = until;
 }
 
-/* the chain of dependent instructions from s to e, with what earlier segments left behind */
-static double path_of(model *m, const emu_func *f, int s, int e) {
-  double path = 0;
+static int by_value(const void *a, const void *b) {
+  double x = *(const double *)a, y = *(const double *)b;
+  return x < y ? -1 : x > y;
+}
+
+typedef struct segment {
+  double times;          /* executions by all warps of a block */
+  const uint64_t *extra; /* per instruction: wavefronts, or units of 128 bytes */
+} segment;
+
+static bool from_global(const emu_insn *in) {
+  return in->pipe == PIPE_lsu && in->more && in->more->space == SPACE_global;
+}
+
+/* The warps of a block load together: the last one's data comes when all of it came through the
+ * multiprocessor's share of the L2's rate. */
+static double copy_clocks(const model *m, const segment *g, const emu_insn *in, int pc) {
+  double rate = m->p->l2_bytes_clock / (double)m->p->sms;
+  bool loads = from_global(in) && in->kind != KIND_st;
+  return loads ? (double)g->extra[pc] / m->counted / g->times * 128 * m->l->n_warps / rate : 0;
+}
+
+/* when each instruction from s to e could start, were there an issue slot for it, with what earlier
+ * segments left behind; the number of them that need one */
+static int find_starts(model *m, const emu_func *f, const segment *g, int s, int e) {
+  int n = 0;
+  double last = 0, queue = 0;
   for (int pc = s; pc < e; pc++) {
     const emu_insn *in = &f->code[pc];
     double start = 0;
     for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
       start = f->refs[r] & 1 ? start : larger(start, m->ready[f->refs[r] >> 1]);
     }
+    queue += copy_clocks(m, g, in, pc);
     if (in->kind == KIND_cpcommit) {
-      commit_group(m, path);
+      commit_group(m, last + m->lat_global + queue);
     } else if (in->kind == KIND_cpwait) {
       start = larger(start, wait_for_groups(m, in));
     }
     start += in->kind == KIND_bar ? LAT_BARRIER : 0;
-    path = larger(path, start);
+    last = larger(last, start);
+    if (in->pipe != PIPE_none || in->kind == KIND_cpwait || in->kind == KIND_bar) {
+      m->starts[n++] = start;
+    }
     for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
       if (f->refs[r] & 1) {
-        m->ready[f->refs[r] >> 1] = start + latency(m, in);
+        m->ready[f->refs[r] >> 1] = start + latency(m, in) + (from_global(in) ? queue : 0);
       }
     }
   }
-  return path + 1;
+  return n;
+}
+
+/* clocks of one warp by itself: ptxas orders instructions so that each of them issues as soon as
+ * its operands and the slot are there */
+static double path_of(model *m, const emu_func *f, const segment *g, int s, int e, double *lead) {
+  int n = find_starts(m, f, g, s, e);
+  double now = 0;
+  *lead = 0;
+  qsort(m->starts, (size_t)n, sizeof *m->starts, by_value);
+  for (int i = 0; i < n; i++) {
+    double idle = larger(m->starts[i] - now, 0);
+    *lead += i <= n / 4 ? idle : 0;
+    now += idle + 1;
+  }
+  return now;
+}
+
+/* n alike share a unit that each needs for `work` of the `whole` clocks it takes alone: a stall of
+ * one shows only where the others stall too */
+static double shared_among(double n, double work, double whole) {
+  double stall = whole > work ? whole - work : 0;
+  return n * work + (whole > 0 ? stall * pow(stall / whole, n > 1 ? n - 1 : 0) : 0);
 }
 
 static void pass_time(model *m, const emu_func *f, double clocks) {
@@ -205,7 +272,7 @@ static void pass_time(model *m, const emu_func *f, double clocks) {
 /* executions are counted for warps; a segment that never ran costs nothing */
 static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int s, int e) {
   const uint64_t *extra = counts + f->n + 1;
-  double pipes[PIPE_COUNT] = {0}, issue = 0, busiest = 0;
+  double pipes[PIPE_COUNT] = {0}, issue = 0;
   double times = (double)counts[s] / m->run; /* by all warps of a block */
   if (!counts[s]) {
     return;
@@ -216,18 +283,28 @@ static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int
     pipes[in->pipe] += clocks;
     issue += in->pipe == PIPE_none ? 0 : in->weight / 4.0;
   }
+  /* integer and floating-point multiplication share a pipe */
+  double busiest = larger(issue, pipes[PIPE_fma] + pipes[PIPE_imad] / 2);
   for (int i = 0; i < PIPE_COUNT; i++) {
     m->pipes[i] += times * pipes[i];
-    busiest = larger(busiest, pipes[i]);
+    busiest = i == PIPE_lsu ? busiest : larger(busiest, pipes[i]);
   }
-  /* integer and floating-point multiplication share a pipe */
-  busiest = larger(busiest, pipes[PIPE_fma] + pipes[PIPE_imad] / 2);
-  m->issue += times * issue;
-  busiest = larger(busiest, issue);
-  double path = path_of(m, f, s, e), warps = m->l->n_warps;
-  m->busy += times * busiest;
-  m->alone += times / warps * larger(path, warps * busiest);
-  pass_time(m, f, larger(path, warps * busiest));
+  busiest *= SCHEDULERS;
+  double warps = m->l->n_warps, a_warp = times / warps;
+  double lead, path = path_of(m, f, &(segment){times, extra}, s, e, &lead);
+  lead = s > 0 && synchronizes(&f->code[s - 1]) ? lead : 0; /* all warps wait together */
+  double all = lead + shared_among(ceil(warps / SCHEDULERS), busiest, larger(path - lead, busiest));
+  all = larger(all, pipes[PIPE_lsu] * warps);
+  m->issue += a_warp * busiest;
+  m->alone += a_warp * all;
+  m->lsu += times * pipes[PIPE_lsu];
+  double code = issue * SCHEDULERS * CODE_BYTES;
+  m->fetch += code > CODE_CACHE ? a_warp * code / CODE_RATE : 0;
+  if (times * busiest > m->hottest) {
+    m->hottest = times * busiest;
+    m->hot_times = a_warp;
+  }
+  pass_time(m, f, all);
 }
 
 static bool add_function(model *m, int index) {
@@ -237,15 +314,17 @@ static bool add_function(model *m, int index) {
     return true;
   }
   m->ready = calloc((size_t)f->n_regs + 1, sizeof *m->ready);
+  m->starts = calloc((size_t)f->n + 1, sizeof *m->starts);
   m->n_groups = 0;
-  for (int s = 0, pc = 0; m->ready && pc < f->n; pc++) {
+  for (int s = 0, pc = 0; m->ready && m->starts && pc < f->n; pc++) {
     if (ends_segment(f, pc)) {
       add_segment(m, f, counts, s, pc + 1);
       s = pc + 1;
     }
   }
-  bool ok = m->ready != NULL;
+  bool ok = m->ready && m->starts;
   free(m->ready);
+  free(m->starts);
   return ok;
 }
 
@@ -291,12 +370,27 @@ int emu_sms(const struct emu_device *d) {
 
 /* ---- the whole ---- */
 
+/* ptxas spills where registers are scarce: taken as once in every pass of the hottest segment */
+static void add_spills(model *m) {
+  double a_warp = m->hot_times * (m->l->func->spill_loads + m->l->func->spill_stores);
+  m->issue += a_warp;
+  m->alone += a_warp * m->l->n_warps;
+  m->lsu += a_warp * m->l->n_warps;
+  m->pipes[PIPE_lsu] += a_warp * m->l->n_warps;
+}
+
+/* b blocks at a time on one multiprocessor; the scheduler with the most warps is the last */
+static double wave_clocks(const model *m, double b) {
+  double warps = m->l->n_warps, one = ceil(warps / SCHEDULERS), n = ceil(b * warps / SCHEDULERS);
+  return together(shared_among(n / one, one * m->issue, m->alone), b * larger(m->lsu, m->fetch));
+}
+
 static double compute_clocks(const model *m, double blocks_sm) {
   double n = (double)m->l->n_blocks, slots = blocks_sm * m->p->sms;
   double full = floor(n / slots), left = n - full * slots;
-  double clocks = full * together(blocks_sm * m->busy, m->alone);
+  double clocks = full * wave_clocks(m, blocks_sm);
   if (left > 0) {
-    clocks += together(ceil(left / m->p->sms) * m->busy, m->alone);
+    clocks += wave_clocks(m, ceil(left / m->p->sms));
   }
   return clocks;
 }
@@ -310,13 +404,15 @@ static const char *bound_of(const model *m, double compute, double l2, double dr
   if (l2 > compute) {
     return "l2";
   }
-  if (m->alone > blocks_sm * m->busy) {
+  double work = ceil(blocks_sm * m->l->n_warps / SCHEDULERS) * m->issue;
+  if (wave_clocks(m, blocks_sm) > 1.5 * larger(work, blocks_sm * m->lsu)) {
     return "latency";
   }
   for (int i = 0; i < PIPE_COUNT; i++) {
     most = m->pipes[i] > m->pipes[most] ? i : most;
   }
-  return m->issue > m->pipes[most] ? "issue" : rt_emu_pipe_name(most);
+  return m->issue * m->l->n_warps / SCHEDULERS > 1.02 * m->pipes[most] ? "issue"
+                                                                       : rt_emu_pipe_name(most);
 }
 
 static void fill_counts(const model *m, double share, double traffic_share, rt_emu_stats *s) {
@@ -343,7 +439,10 @@ static void fill_counts(const model *m, double share, double traffic_share, rt_e
 
 void emu_cost_launch(const emu_launch *l, const emu_worker *w, rt_emu_stats *s) {
   const emu_profile *p = l->device->profile;
-  model m = {.l = l, .p = p, .w = w, .run = (double)(w->blocks ? w->blocks : 1),
+  model m = {.l = l,
+             .p = p,
+             .w = w,
+             .run = (double)(w->blocks ? w->blocks : 1),
              .counted = (double)(w->counted ? w->counted : 1)};
   const emu_traffic *t = &w->traffic;
   memset(s, 0, sizeof *s);
@@ -360,10 +459,13 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, rt_emu_stats *s) 
   double missed = l2_bytes > 0 ? dram / l2_bytes : 0;
   double hit_l1 = t->load_sectors ? 1 - (double)t->load_misses / (double)t->load_sectors : 0;
   missed = missed > 1 ? 1 : missed;
+  /* the blocks of the first wave want the same data at the same time: all wait for DRAM */
+  missed = s->waves <= 1 ? 1 : larger(missed, 1 / s->waves);
   m.lat_global = hit_l1 * LAT_L1 + (1 - hit_l1) * (LAT_L2 + missed * (LAT_DRAM - LAT_L2));
   for (int f = 0; f < l->module->n_funcs; f++) {
     add_function(&m, f);
   }
+  add_spills(&m);
   double compute = compute_clocks(&m, blocks_sm) / p->clock_hz;
   double l2 = l2_bytes / (p->l2_bytes_clock * p->clock_hz);
   double from_dram =

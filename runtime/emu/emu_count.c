@@ -1,12 +1,13 @@
 /* emu_count.c -- what an access to memory costs, in the hardware's units.
  *
  * Global memory moves in sectors of 32 bytes; the lanes of a warp that touch the same sector share
- * it. Loads first look in a direct-mapped model of what one multiprocessor's L1 would keep. Shared
- * memory has 32 banks of 4 bytes; a wavefront serves each bank one word, so an access takes as many
- * as the most different words in one bank.
+ * it. Loads first look in a direct-mapped model of what one multiprocessor's L1 would keep, a line
+ * of 128 bytes at a time. Shared memory has 32 banks of 4 bytes; a wavefront serves each bank one
+ * word, so an access takes as many as the most different words in one bank. Accesses of 8 and 16
+ * bytes a lane go in two and four parts, two of which go together where they read alike.
  * src: CUDA C++ Best Practices Guide 13.0, 10.2 (coalescing, bank conflicts); Jia, Maggioni,
  * Staiger, Scarpazza, "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking",
- * 2018, 3.
+ * 2018, 3. How wide accesses merge is observed, not documented.
  */
 #include <string.h>
 
@@ -71,6 +72,15 @@ static int sectors_of(uint32_t mask, const uint64_t address[32], int n,
   return count;
 }
 
+/* lines of 128 bytes, each a look-up of the L1; neighbouring sectors come one after the other */
+static int lines_of(const uint64_t *sectors, int n) {
+  int lines = 0;
+  for (int i = 0; i < n; i++) {
+    lines += i == 0 || sectors[i] / 4 != sectors[i - 1] / 4;
+  }
+  return lines;
+}
+
 void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                       emu_access access) {
   uint64_t sectors[EMU_LANES_N * 2];
@@ -88,7 +98,7 @@ void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], in
     }
   }
   *(access == ACCESS_READ ? &t->load_sectors : &t->store_sectors) += (uint64_t)count;
-  w->extra[w->pc - 1] += (uint64_t)(count + 3) / 4; /* 128 bytes a clock */
+  w->extra[w->pc - 1] += (uint64_t)lines_of(sectors, count); /* one a clock */
   if (access == ACCESS_ATOMIC) {
     t->atomic_conflicts += (uint64_t)(__builtin_popcount(mask) - count);
   }
@@ -112,8 +122,18 @@ void emu_count_join(emu_cache *to, const emu_cache *from) {
   }
 }
 
+/* do lanes that differ in this bit of their number read the same, all of them? */
+static bool alike(uint32_t mask, const uint64_t address[32], int bit) {
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    if ((mask >> i & mask >> (i ^ bit) & 1) && address[i] != address[i ^ bit]) {
+      return false;
+    }
+  }
+  return true;
+}
+
 /* the most different words in one bank */
-static int wavefronts(uint32_t mask, const uint64_t address[32], int n) {
+static int wavefronts_of(uint32_t mask, const uint64_t address[32], int n) {
   uint64_t words[32][32];
   uint8_t count[32] = {0};
   int most = 1;
@@ -132,6 +152,18 @@ static int wavefronts(uint32_t mask, const uint64_t address[32], int n) {
     }
   }
   return most;
+}
+
+/* Accesses of 8 bytes go by halves of a warp, of 16 bytes by quarters; two of these go together
+ * where neighbouring lanes, or those two apart, all have the same address. */
+static int wavefronts(uint32_t mask, const uint64_t address[32], int n) {
+  int lanes = n <= 4 ? 32 : n <= 8 ? 16 : 8, all = 0;
+  lanes *= n > 4 && (alike(mask, address, 1) || alike(mask, address, 2)) ? 2 : 1;
+  for (int i = 0; i < EMU_LANES_N; i += lanes) {
+    uint32_t part = mask & (lanes == 32 ? UINT32_MAX : ((UINT32_C(1) << lanes) - 1) << i);
+    all += part ? wavefronts_of(part, address, n) : 0;
+  }
+  return all ? all : 1;
 }
 
 /* lanes that update the same word, one after the other */

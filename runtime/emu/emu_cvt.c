@@ -44,24 +44,24 @@ static double ftz(double x, bool on) {
 
 static double float_of(uint64_t bits, emu_type t) {
   switch (t) {
-    case T_f16: return emu_f16_value((uint16_t)bits);
-    case T_bf16: return emu_bf16_value((uint16_t)bits);
-    case T_f64: return emu_f64(bits);
-    case T_e4m3: return emu_fp8_value((uint8_t)bits, 0);
-    case T_e5m2: return emu_fp8_value((uint8_t)bits, 1);
-    default: return emu_f32((uint32_t)bits);
+  case T_f16: return emu_f16_value((uint16_t)bits);
+  case T_bf16: return emu_bf16_value((uint16_t)bits);
+  case T_f64: return emu_f64(bits);
+  case T_e4m3: return emu_fp8_value((uint8_t)bits, 0);
+  case T_e5m2: return emu_fp8_value((uint8_t)bits, 1);
+  default: return emu_f32((uint32_t)bits);
   }
 }
 
 static uint64_t extend(uint64_t bits, emu_type t) {
   switch (emu_type_bytes(t) * (emu_type_kind(t) == 's' ? -1 : 1)) {
-    case 1: return (uint8_t)bits;
-    case 2: return (uint16_t)bits;
-    case 4: return (uint32_t)bits;
-    case -1: return (uint64_t)(int8_t)bits;
-    case -2: return (uint64_t)(int16_t)bits;
-    case -4: return (uint64_t)(int32_t)bits;
-    default: return bits;
+  case 1: return (uint8_t)bits;
+  case 2: return (uint16_t)bits;
+  case 4: return (uint32_t)bits;
+  case -1: return (uint64_t)(int8_t)bits;
+  case -2: return (uint64_t)(int16_t)bits;
+  case -4: return (uint64_t)(int32_t)bits;
+  default: return bits;
   }
 }
 
@@ -74,10 +74,10 @@ static int host_mode(int round) {
 
 static double round_integral(double x, int round) {
   switch (round) {
-    case ROUND_rz: return trunc(x);
-    case ROUND_rm: return floor(x);
-    case ROUND_rp: return ceil(x);
-    default: return nearbyint(x);
+  case ROUND_rz: return trunc(x);
+  case ROUND_rm: return floor(x);
+  case ROUND_rp: return ceil(x);
+  default: return nearbyint(x);
   }
 }
 
@@ -117,17 +117,17 @@ static uint64_t saturate(uint64_t value, emu_type from, emu_type to) {
 
 static uint64_t float_bits(double x, emu_type to, int round, bool finite) {
   switch (to) {
-    case T_f16:
-      if (finite && fabs(x) > 65504) {
-        return x < 0 ? 0xfbff : 0x7bff;
-      }
-      return emu_narrow(x, 5, 10, (emu_round)round);
-    case T_bf16: return emu_narrow(x, 8, 7, (emu_round)round);
-    case T_tf32: return emu_narrow(x, 8, 10, (emu_round)round) << 13;
-    case T_f64: return emu_f64_bits(x);
-    case T_e4m3: return emu_fp8(x, 0);
-    case T_e5m2: return emu_fp8(x, 1);
-    default: break;
+  case T_f16:
+    if (finite && fabs(x) > 65504) {
+      return x < 0 ? 0xfbff : 0x7bff;
+    }
+    return emu_narrow(x, 5, 10, (emu_round)round);
+  case T_bf16: return emu_narrow(x, 8, 7, (emu_round)round);
+  case T_tf32: return emu_narrow(x, 8, 10, (emu_round)round) << 13;
+  case T_f64: return emu_f64_bits(x);
+  case T_e4m3: return emu_fp8(x, 0);
+  case T_e5m2: return emu_fp8(x, 1);
+  default: break;
   }
   int before = fegetround();
   fesetround(host_mode(round));
@@ -230,16 +230,17 @@ static inline float quiet(float v) {
   return v == v ? v : emu_f32(0x7fffffff);
 }
 
-#define FAST(name, DT, AT, expr)                                                               \
-  static void name(void *d_, const void *a_, const void *b_, const void *c_, const void *e_) { \
-    DT *d = d_;                                                                                \
-    const AT *as = a_;                                                                         \
-    (void)b_, (void)c_, (void)e_;                                                              \
-    for (int i = 0; i < 32; i++) {                                                             \
-      AT a = as[i];                                                                            \
-      d[i] = (DT)(expr);                                                                       \
-    }                                                                                          \
+#define FAST(name, DT, AT, expr)                                                                   \
+  static void name(void *d_, const void *a_, const void *b_, const void *c_, const void *e_) {     \
+    DT *d = d_;                                                                                    \
+    const AT *as = a_;                                                                             \
+    (void)b_, (void)c_, (void)e_;                                                                  \
+    for (int i = 0; i < 32; i++) {                                                                 \
+      AT a = as[i];                                                                                \
+      d[i] = (DT)(expr);                                                                           \
+    }                                                                                              \
   }
+/* clang-format off */
 #define FAST_PAIRS(X)                                                           \
   X(u64, u32, uint64_t, uint32_t, a) X(s64, s32, int64_t, int32_t, a)           \
   X(u32, u64, uint32_t, uint64_t, a) X(s64, u32, int64_t, uint32_t, a)          \
@@ -250,12 +251,14 @@ static inline float quiet(float v) {
   X(u16, u64, uint16_t, uint64_t, a)                                            \
   X(f32, f16, float, uint16_t, quiet(emu_f16_value(a)))                                \
   X(f32, bf16, float, uint16_t, emu_bf16_value(a))
-#define FAST_ROUNDED(X)                                                         \
-  X(f16, f32, uint16_t, float, emu_f16_nearest(a))                              \
-  X(bf16, f32, uint16_t, float, emu_bf16_nearest(a))                            \
-  X(f32, s32, float, int32_t, a) X(f32, u32, float, uint32_t, a)                \
-  X(f64, s32, double, int32_t, a) X(f64, u32, double, uint32_t, a)              \
-  X(f64, f32, double, float, a) X(f32, u16, float, uint16_t, a)
+/* clang-format on */
+#define FAST_ROUNDED(X)                                                                            \
+  X(f16, f32, uint16_t, float, emu_f16_nearest(a))                                                 \
+  X(bf16, f32, uint16_t, float, emu_bf16_nearest(a))                                               \
+  X(f32, s32, float, int32_t, a)                                                                   \
+  X(f32, u32, float, uint32_t, a)                                                                  \
+  X(f64, s32, double, int32_t, a)                                                                  \
+  X(f64, u32, double, uint32_t, a) X(f64, f32, double, float, a) X(f32, u16, float, uint16_t, a)
 
 #define FUNCTION(to, from, DT, AT, expr) FAST(to##_##from, DT, AT, expr)
 FAST_PAIRS(FUNCTION)
@@ -277,9 +280,9 @@ emu_lane_fn emu_cvt_fast(const emu_insn *in) {
     from = plain(from, from);
     to = plain(to, to);
   }
-#define PICK(t, f, DT, AT, expr)     \
-  if (to == T_##t && from == T_##f) { \
-    return t##_##f;                  \
+#define PICK(t, f, DT, AT, expr)                                                                   \
+  if (to == T_##t && from == T_##f) {                                                              \
+    return t##_##f;                                                                                \
   }
   FAST_PAIRS(PICK)
   if (mode[0] == ROUND_rn || mode[0] == ROUND_none) {

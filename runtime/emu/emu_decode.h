@@ -54,8 +54,18 @@ extern const emu_decode_row emu_decode_alu_rows[], emu_decode_mem_rows[], emu_de
 /* orderings of mode[] shared with the executors */
 enum { SHFL_up, SHFL_down, SHFL_bfly, SHFL_idx };
 enum { VOTE_all, VOTE_any, VOTE_uni, VOTE_ballot };
-enum { ATOM_add, ATOM_inc, ATOM_dec, ATOM_min, ATOM_max, ATOM_and, ATOM_or, ATOM_xor, ATOM_exch,
-       ATOM_cas };
+enum {
+  ATOM_add,
+  ATOM_inc,
+  ATOM_dec,
+  ATOM_min,
+  ATOM_max,
+  ATOM_and,
+  ATOM_or,
+  ATOM_xor,
+  ATOM_exch,
+  ATOM_cas
+};
 enum { BAR_sync, BAR_arrive, BAR_popc, BAR_and, BAR_or };
 enum { PLOGIC_not, PLOGIC_and, PLOGIC_or, PLOGIC_xor };
 enum { BOOL_none, BOOL_and, BOOL_or, BOOL_xor };

@@ -32,20 +32,20 @@ static emu_pipe pipe_of(emu_op op, emu_type t) {
 static int weight_of(emu_op op, emu_type t) {
   bool wide = (t == T_u64 || t == T_s64);
   switch (op) {
-    case OP_div: return t == T_f32 ? 8 : t == T_f64 ? 10 : wide ? 70 : 17;
-    case OP_rem: return wide ? 75 : 20;
-    case OP_rcp:
-    case OP_sqrt:
-    case OP_rsqrt: return t == T_f64 ? 8 : 1;
-    case OP_mul:
-    case OP_mad: return wide ? 3 : 1;
-    case OP_mulhi:
-    case OP_madhi: return wide ? 6 : 1;
-    case OP_mulwide:
-    case OP_madwide:
-    case OP_mov:
-    case OP_lop3: return 1;
-    default: return wide ? 2 : 1;
+  case OP_div: return t == T_f32 ? 8 : t == T_f64 ? 10 : wide ? 70 : 17;
+  case OP_rem: return wide ? 75 : 20;
+  case OP_rcp:
+  case OP_sqrt:
+  case OP_rsqrt: return t == T_f64 ? 8 : 1;
+  case OP_mul:
+  case OP_mad: return wide ? 3 : 1;
+  case OP_mulhi:
+  case OP_madhi: return wide ? 6 : 1;
+  case OP_mulwide:
+  case OP_madwide:
+  case OP_mov:
+  case OP_lop3: return 1;
+  default: return wide ? 2 : 1;
   }
 }
 
@@ -211,9 +211,10 @@ static int decode_min(emu_parser *p, int op, int arg) {
   emu_mod(p, "abs");
   emu_type t = emu_mod_type(p);
   bool is_min = op == OP_min;
-  emu_op which = nan ? (is_min ? OP_minnan : OP_maxnan)
+  emu_op which = nan       ? (is_min ? OP_minnan : OP_maxnan)
                  : xorsign ? (is_min ? OP_minxor : OP_maxxor)
-                 : relu ? (is_min ? OP_minrelu : OP_maxrelu) : (emu_op)op;
+                 : relu    ? (is_min ? OP_minrelu : OP_maxrelu)
+                           : (emu_op)op;
   (void)arg;
   return finish(p, which, t, alike(t, 2), (options){ROUND_none, ftz, false});
 }
@@ -451,8 +452,8 @@ static int decode_slct(emu_parser *p, int op, int arg) {
 }
 
 static int decode_testp(emu_parser *p, int op, int arg) {
-  static const char *const names[] = {"finite", "infinite", "number", "notanumber", "normal",
-                                      "subnormal", NULL};
+  static const char *const names[] = {"finite", "infinite",  "number", "notanumber",
+                                      "normal", "subnormal", NULL};
   int which = emu_mod_choice(p, names);
   emu_type t = emu_mod_type(p);
   emu_lane_fn fn = which < 0 || t >= T_COUNT ? NULL : emu_lanes()[op + which][t];
@@ -557,8 +558,12 @@ static int decode_cvt(emu_parser *p, int op, int arg) {
     return ERR_NOMEM;
   }
   int width = emu_reg_bytes(p, &p->statement.operands[1]);
-  int modes[] = {to_integer >= 0 ? to_integer : (int)round, to_integer >= 0, finite || sat, relu,
-                 width > 0 ? width : emu_type_bytes(from), packs};
+  int modes[] = {to_integer >= 0 ? to_integer : (int)round,
+                 to_integer >= 0,
+                 finite || sat,
+                 relu,
+                 width > 0 ? width : emu_type_bytes(from),
+                 packs};
   memcpy(in->more->mode, modes, sizeof modes);
   in->flags |= (uint8_t)((ftz ? INSN_FTZ : 0) | (sat ? INSN_SAT : 0));
   in->type = (uint8_t)to;
@@ -578,32 +583,58 @@ static int decode_cvt(emu_parser *p, int op, int arg) {
   return 0;
 }
 
-const emu_decode_row emu_decode_alu_rows[] = {
-    {"add", decode_add, OP_add, 0},       {"sub", decode_add, OP_sub, 0},
-    {"addc", decode_add, OP_add, 1},      {"subc", decode_add, OP_sub, 1},
-    {"mul", decode_mul, OP_mul, 0},       {"mad", decode_mul, OP_mad, 0},
-    {"madc", decode_mul, OP_mad, 1},      {"mul24", decode_mul24, OP_mul24, 2},
-    {"mad24", decode_mul24, OP_mad24, 3}, {"fma", decode_fma, OP_fma, 0},
-    {"sad", decode_plain, OP_sad, 3},     {"div", decode_div, OP_div, 0},
-    {"rem", decode_plain, OP_rem, 2},     {"abs", decode_plain, OP_abs, 1},
-    {"neg", decode_plain, OP_neg, 17},    {"min", decode_min, OP_min, 0},
-    {"max", decode_min, OP_max, 0},       {"and", decode_logic, OP_and, 2},
-    {"or", decode_logic, OP_or, 2},       {"xor", decode_logic, OP_xor, 2},
-    {"not", decode_logic, OP_not, 1},     {"cnot", decode_plain, OP_cnot, 17},
-    {"shl", decode_shift, OP_shl, 0},     {"shr", decode_shift, OP_shr, 0},
-    {"shf", decode_shf, 0, 0},            {"lop3", decode_lop3, OP_lop3, 0},
-    {"bfe", decode_bfe, OP_bfe, 0},       {"bfi", decode_bfi, OP_bfi, 0},
-    {"bfind", decode_count, OP_bfind, 1}, {"popc", decode_count, OP_popc, 0},
-    {"clz", decode_count, OP_clz, 0},     {"brev", decode_plain, OP_brev, 17},
-    {"fns", decode_plain, OP_fns, 19},    {"szext", decode_wrapclamp, OP_szextwrap, 0},
-    {"bmsk", decode_wrapclamp, OP_bmskwrap, 0}, {"prmt", decode_prmt, OP_prmt, 0},
-    {"dp4a", decode_dot, OP_dp4auu, 0},   {"dp2a", decode_dot, OP_dp2aluu, 0},
-    {"rcp", decode_special, OP_rcp, 0},   {"sqrt", decode_special, OP_sqrt, 0},
-    {"rsqrt", decode_special, OP_rsqrt, 0}, {"sin", decode_special, OP_sin, 0},
-    {"cos", decode_special, OP_cos, 0},   {"ex2", decode_special, OP_ex2, 0},
-    {"lg2", decode_special, OP_lg2, 0},   {"tanh", decode_special, OP_tanh, 0},
-    {"copysign", decode_plain, OP_copysign, 2}, {"testp", decode_testp, OP_finite, 0},
-    {"setp", decode_setp, 0, 0},          {"set", decode_set, 0, 0},
-    {"selp", decode_selp, OP_selp, 0},    {"slct", decode_slct, 0, 0},
-    {"mov", decode_mov, OP_mov, 0},       {"cvt", decode_cvt, 0, 0},
-    {NULL, NULL, 0, 0}};
+const emu_decode_row emu_decode_alu_rows[] = {{"add", decode_add, OP_add, 0},
+                                              {"sub", decode_add, OP_sub, 0},
+                                              {"addc", decode_add, OP_add, 1},
+                                              {"subc", decode_add, OP_sub, 1},
+                                              {"mul", decode_mul, OP_mul, 0},
+                                              {"mad", decode_mul, OP_mad, 0},
+                                              {"madc", decode_mul, OP_mad, 1},
+                                              {"mul24", decode_mul24, OP_mul24, 2},
+                                              {"mad24", decode_mul24, OP_mad24, 3},
+                                              {"fma", decode_fma, OP_fma, 0},
+                                              {"sad", decode_plain, OP_sad, 3},
+                                              {"div", decode_div, OP_div, 0},
+                                              {"rem", decode_plain, OP_rem, 2},
+                                              {"abs", decode_plain, OP_abs, 1},
+                                              {"neg", decode_plain, OP_neg, 17},
+                                              {"min", decode_min, OP_min, 0},
+                                              {"max", decode_min, OP_max, 0},
+                                              {"and", decode_logic, OP_and, 2},
+                                              {"or", decode_logic, OP_or, 2},
+                                              {"xor", decode_logic, OP_xor, 2},
+                                              {"not", decode_logic, OP_not, 1},
+                                              {"cnot", decode_plain, OP_cnot, 17},
+                                              {"shl", decode_shift, OP_shl, 0},
+                                              {"shr", decode_shift, OP_shr, 0},
+                                              {"shf", decode_shf, 0, 0},
+                                              {"lop3", decode_lop3, OP_lop3, 0},
+                                              {"bfe", decode_bfe, OP_bfe, 0},
+                                              {"bfi", decode_bfi, OP_bfi, 0},
+                                              {"bfind", decode_count, OP_bfind, 1},
+                                              {"popc", decode_count, OP_popc, 0},
+                                              {"clz", decode_count, OP_clz, 0},
+                                              {"brev", decode_plain, OP_brev, 17},
+                                              {"fns", decode_plain, OP_fns, 19},
+                                              {"szext", decode_wrapclamp, OP_szextwrap, 0},
+                                              {"bmsk", decode_wrapclamp, OP_bmskwrap, 0},
+                                              {"prmt", decode_prmt, OP_prmt, 0},
+                                              {"dp4a", decode_dot, OP_dp4auu, 0},
+                                              {"dp2a", decode_dot, OP_dp2aluu, 0},
+                                              {"rcp", decode_special, OP_rcp, 0},
+                                              {"sqrt", decode_special, OP_sqrt, 0},
+                                              {"rsqrt", decode_special, OP_rsqrt, 0},
+                                              {"sin", decode_special, OP_sin, 0},
+                                              {"cos", decode_special, OP_cos, 0},
+                                              {"ex2", decode_special, OP_ex2, 0},
+                                              {"lg2", decode_special, OP_lg2, 0},
+                                              {"tanh", decode_special, OP_tanh, 0},
+                                              {"copysign", decode_plain, OP_copysign, 2},
+                                              {"testp", decode_testp, OP_finite, 0},
+                                              {"setp", decode_setp, 0, 0},
+                                              {"set", decode_set, 0, 0},
+                                              {"selp", decode_selp, OP_selp, 0},
+                                              {"slct", decode_slct, 0, 0},
+                                              {"mov", decode_mov, OP_mov, 0},
+                                              {"cvt", decode_cvt, 0, 0},
+                                              {NULL, NULL, 0, 0}};

@@ -9,8 +9,9 @@ static bool is_entry(const emu_parser *p) {
 }
 
 static emu_space take_space(emu_parser *p) {
-  static const char *const names[] = {"global", "shared", "shared::cta", "shared::cluster", "local",
-                                      "const", "param", "param::entry", "param::func", NULL};
+  static const char *const names[] = {"global",      "shared", "shared::cta", "shared::cluster",
+                                      "local",       "const",  "param",       "param::entry",
+                                      "param::func", NULL};
   static const emu_space spaces[] = {SPACE_global, SPACE_shared, SPACE_shared,
                                      SPACE_shared, SPACE_local,  SPACE_const,
                                      SPACE_param,  SPACE_param,  SPACE_frame};
@@ -160,8 +161,8 @@ static bool atom_type_fits(int which, emu_type t) {
 
 /* ops: n results (absent in red), n operands, and the new value of cas */
 static int decode_atom(emu_parser *p, int op, int arg) {
-  static const char *const names[] = {"add", "inc", "dec", "min", "max", "and", "or", "xor", "exch",
-                                      "cas", NULL};
+  static const char *const names[] = {"add", "inc", "dec",  "min", "max", "and",
+                                      "or",  "xor", "exch", "cas", NULL};
   bool red = arg;
   take_strong(p);
   emu_space space = take_space(p);
@@ -202,11 +203,11 @@ static int decode_atom(emu_parser *p, int op, int arg) {
 
 static uint64_t window(const emu_parser *p, emu_space space) {
   switch (space) {
-    case SPACE_shared: return EMU_SHARED_WINDOW;
-    case SPACE_local: return EMU_LOCAL_WINDOW;
-    case SPACE_param: return is_entry(p) ? EMU_PARAM_WINDOW : EMU_LOCAL_WINDOW;
-    case SPACE_frame: return EMU_LOCAL_WINDOW;
-    default: return 0;
+  case SPACE_shared: return EMU_SHARED_WINDOW;
+  case SPACE_local: return EMU_LOCAL_WINDOW;
+  case SPACE_param: return is_entry(p) ? EMU_PARAM_WINDOW : EMU_LOCAL_WINDOW;
+  case SPACE_frame: return EMU_LOCAL_WINDOW;
+  default: return 0;
   }
 }
 
@@ -301,10 +302,24 @@ static int decode_cp(emu_parser *p, int op, int arg) {
 /* ---- ordering and hints ---- */
 
 static int decode_fence(emu_parser *p, int op, int arg) {
-  static const char *const words[] = {"cluster", "gpu", "sys", "gl", "sc", "acq_rel", "acquire",
-                                      "release", "proxy", "alias", "async", "generic", "global",
-                                      "shared::cta", "shared::cluster", "mbarrier_init",
-                                      "sync_restrict::shared::cta", NULL};
+  static const char *const words[] = {"cluster",
+                                      "gpu",
+                                      "sys",
+                                      "gl",
+                                      "sc",
+                                      "acq_rel",
+                                      "acquire",
+                                      "release",
+                                      "proxy",
+                                      "alias",
+                                      "async",
+                                      "generic",
+                                      "global",
+                                      "shared::cta",
+                                      "shared::cluster",
+                                      "mbarrier_init",
+                                      "sync_restrict::shared::cta",
+                                      NULL};
   bool block = emu_mod(p, "cta");
   (void)op, (void)arg;
   while (emu_mod_choice(p, words) >= 0) {
@@ -341,14 +356,22 @@ static int decode_policy(emu_parser *p, int op, int arg) {
   return emu_def(p, 0, 0, 8);
 }
 
-const emu_decode_row emu_decode_mem_rows[] = {
-    {"ld", decode_ld, 0, 0},           {"ldu", decode_ld, 0, 0},
-    {"st", decode_st, 0, 0},           {"atom", decode_atom, 0, 0},
-    {"red", decode_atom, 0, 1},        {"cvta", decode_cvta, 0, 0},
-    {"isspacep", decode_isspacep, 0, 0}, {"cp", decode_cp, 0, 0},
-    {"membar", decode_fence, 0, 0},    {"fence", decode_fence, 0, 0},
-    {"prefetch", decode_nothing, 0, 0}, {"prefetchu", decode_nothing, 0, 0},
-    {"discard", decode_nothing, 0, 0}, {"applypriority", decode_nothing, 0, 0},
-    {"nanosleep", decode_nothing, 0, 1}, {"pmevent", decode_nothing, 0, 0},
-    {"griddepcontrol", decode_nothing, 0, 0}, {"createpolicy", decode_policy, 0, 0},
-    {NULL, NULL, 0, 0}};
+const emu_decode_row emu_decode_mem_rows[] = {{"ld", decode_ld, 0, 0},
+                                              {"ldu", decode_ld, 0, 0},
+                                              {"st", decode_st, 0, 0},
+                                              {"atom", decode_atom, 0, 0},
+                                              {"red", decode_atom, 0, 1},
+                                              {"cvta", decode_cvta, 0, 0},
+                                              {"isspacep", decode_isspacep, 0, 0},
+                                              {"cp", decode_cp, 0, 0},
+                                              {"membar", decode_fence, 0, 0},
+                                              {"fence", decode_fence, 0, 0},
+                                              {"prefetch", decode_nothing, 0, 0},
+                                              {"prefetchu", decode_nothing, 0, 0},
+                                              {"discard", decode_nothing, 0, 0},
+                                              {"applypriority", decode_nothing, 0, 0},
+                                              {"nanosleep", decode_nothing, 0, 1},
+                                              {"pmevent", decode_nothing, 0, 0},
+                                              {"griddepcontrol", decode_nothing, 0, 0},
+                                              {"createpolicy", decode_policy, 0, 0},
+                                              {NULL, NULL, 0, 0}};

@@ -8,10 +8,10 @@ static bool take_shape(emu_parser *p, int *m, int *n, int *k) {
   static const struct {
     const char *name;
     int m, n, k;
-  } shapes[] = {{"m16n8k4", 16, 8, 4},    {"m16n8k8", 16, 8, 8},    {"m16n8k16", 16, 8, 16},
-                {"m16n8k32", 16, 8, 32},  {"m16n8k64", 16, 8, 64},  {"m8n8k4", 8, 8, 4},
-                {"m8n8k16", 8, 8, 16},    {"m8n8k32", 8, 8, 32},    {"m16n16k16", 16, 16, 16},
-                {"m32n8k16", 32, 8, 16},  {"m8n32k16", 8, 32, 16},  {"m16n16k8", 16, 16, 8}};
+  } shapes[] = {{"m16n8k4", 16, 8, 4},   {"m16n8k8", 16, 8, 8},   {"m16n8k16", 16, 8, 16},
+                {"m16n8k32", 16, 8, 32}, {"m16n8k64", 16, 8, 64}, {"m8n8k4", 8, 8, 4},
+                {"m8n8k16", 8, 8, 16},   {"m8n8k32", 8, 8, 32},   {"m16n16k16", 16, 16, 16},
+                {"m32n8k16", 32, 8, 16}, {"m8n32k16", 8, 32, 16}, {"m16n16k8", 16, 16, 8}};
   for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
     if (emu_mod(p, shapes[i].name)) {
       *m = shapes[i].m;
@@ -266,7 +266,9 @@ static int decode_wmma(emu_parser *p, int op, int arg) {
   return emu_mod(p, "mma") ? wmma_multiply(p) : emu_unsupported(p, "");
 }
 
-const emu_decode_row emu_decode_mma_rows[] = {
-    {"mma", decode_mma, 0, 0},           {"ldmatrix", decode_ldmatrix, KIND_ldmatrix, 0},
-    {"stmatrix", decode_ldmatrix, KIND_stmatrix, 0}, {"movmatrix", decode_movmatrix, 0, 0},
-    {"wmma", decode_wmma, 0, 0},         {NULL, NULL, 0, 0}};
+const emu_decode_row emu_decode_mma_rows[] = {{"mma", decode_mma, 0, 0},
+                                              {"ldmatrix", decode_ldmatrix, KIND_ldmatrix, 0},
+                                              {"stmatrix", decode_ldmatrix, KIND_stmatrix, 0},
+                                              {"movmatrix", decode_movmatrix, 0, 0},
+                                              {"wmma", decode_wmma, 0, 0},
+                                              {NULL, NULL, 0, 0}};

@@ -215,7 +215,10 @@ static int regs_of(const emu_device *d, const rt_function *f) {
   int blocks = func->min_blocks > 1 ? func->min_blocks : 1;
   int most = threads ? d->profile->regs_sm / blocks / ((threads + 31) / 32 * 32) / 8 * 8 : 255;
   most = func->max_regs && func->max_regs < most ? func->max_regs : most;
-  return f->regs ? f->regs : func->regs < most ? func->regs : most > 16 ? most : 16;
+  if (f->regs || func->noted) {
+    return f->regs ? f->regs : func->regs;
+  }
+  return func->regs < most ? func->regs : most > 16 ? most : 16;
 }
 
 /* an estimate of registers refuses no launch */
@@ -496,8 +499,9 @@ void rt_emu_set_checks(rt_device *d, bool on) {
 int rt_emu_set_memory(rt_device *d, int64_t nbytes, err *e) {
   emu_heap *h = &self(d)->heap, fresh;
   if (nbytes < 1 || h->used) {
-    return err_set(e, ERR_USAGE, nbytes < 1 ? "a memory bound is at least one byte"
-                                            : "the memory bound is set before memory is used");
+    return err_set(e, ERR_USAGE,
+                   nbytes < 1 ? "a memory bound is at least one byte"
+                              : "the memory bound is set before memory is used");
   }
   TRY(emu_heap_open(&fresh, (uint64_t)nbytes, e));
   emu_heap_close(h);

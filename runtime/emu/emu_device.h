@@ -38,7 +38,7 @@ typedef struct emu_device {
   void *print_context;
   rt_emu_finding finding;
   rt_emu_stats stats;
-  double now;           /* modelled seconds since the device was opened */
+  double now; /* modelled seconds since the device was opened */
   rt_module *modules;
 } emu_device;
 

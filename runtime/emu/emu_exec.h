@@ -21,11 +21,11 @@ enum { EMU_LANES_N = 32, EMU_WARPS = 32, EMU_BARRIERS = 16, EMU_FILES = 4096 };
 typedef struct emu_frame {
   struct emu_frame *up;
   int func;
-  const emu_insn *call;   /* the instruction to return to is the next one; NULL for the kernel */
+  const emu_insn *call; /* the instruction to return to is the next one; NULL for the kernel */
   int ret_pc, depth;
-  uint32_t lanes;         /* inside it */
+  uint32_t lanes; /* inside it */
   uint8_t *regs;
-  uint64_t local;         /* where its local memory begins */
+  uint64_t local; /* where its local memory begins */
 } emu_frame;
 
 typedef enum emu_frag_state { FRAG_RUN, FRAG_BAR, FRAG_SYNC } emu_frag_state;
@@ -35,8 +35,8 @@ typedef struct emu_frag {
   int pc;
   uint32_t mask;
   emu_frag_state state;
-  int barrier;            /* FRAG_BAR */
-  uint32_t members;       /* FRAG_SYNC */
+  int barrier;      /* FRAG_BAR */
+  uint32_t members; /* FRAG_SYNC */
 } emu_frag;
 
 typedef struct emu_async { /* a cp.async in flight */
@@ -51,8 +51,8 @@ typedef struct emu_warp {
   const uint8_t *pool;
   const emu_insn *code;
   uint64_t *counts, *extra; /* per instruction: executions, wavefronts of memory */
-  int pc, stop;           /* stop: where another fragment stands */
-  uint32_t mask;          /* its lanes */
+  int pc, stop;             /* stop: where another fragment stands */
+  uint32_t mask;            /* its lanes */
   emu_frame *frame;
   struct emu_block *block;
   struct emu_launch *launch;
@@ -62,9 +62,9 @@ typedef struct emu_warp {
   int n_frags;
   uint64_t steps, slice_end;
   bool rotate;
-  emu_frame kernel;       /* the outermost frame */
+  emu_frame kernel; /* the outermost frame */
   size_t kernel_capacity, local_capacity;
-  uint8_t *local;         /* lanes * launch->local_nbytes */
+  uint8_t *local; /* lanes * launch->local_nbytes */
   uint32_t tid[3][EMU_LANES_N];
   emu_async *async;
   int n_async, cap_async;
@@ -73,10 +73,10 @@ typedef struct emu_warp {
 
 typedef struct emu_barrier {
   uint32_t arrived[EMU_WARPS];
-  int pc[EMU_WARPS];      /* of an aligned barrier, where the warp's lanes arrived; -1 none yet */
+  int pc[EMU_WARPS]; /* of an aligned barrier, where the warp's lanes arrived; -1 none yet */
   bool any;
-  int expected;           /* threads; 0: all that live */
-  int n_true, n_all;      /* reductions */
+  int expected;      /* threads; 0: all that live */
+  int n_true, n_all; /* reductions */
 } emu_barrier;
 
 typedef struct emu_shadow { /* of a byte of shared memory: thread and clock of the last access */
@@ -91,16 +91,16 @@ typedef struct emu_block {
   uint32_t ctaid[3];
   uint8_t *smem;
   emu_shadow *shadow;
-  uint8_t *pending;       /* per byte of shared memory: a cp.async is on its way there */
+  uint8_t *pending; /* per byte of shared memory: a cp.async is on its way there */
   emu_warp *warps;
   int n_warps;
   emu_barrier barriers[EMU_BARRIERS];
   uint32_t clocks[EMU_WARPS][EMU_WARPS]; /* [w][u]: what warp w knows of warp u's clock */
   uint32_t released[EMU_WARPS];          /* what fences published */
-  uint32_t first_clock;   /* older clocks are of earlier blocks in this memory */
-  bool counting;          /* is its memory traffic counted? */
-  bool moved;             /* did anything happen in this round? */
-  bool ordered;           /* took part in an ordering between blocks: atomics, fences */
+  uint32_t first_clock;                  /* older clocks are of earlier blocks in this memory */
+  bool counting;                         /* is its memory traffic counted? */
+  bool moved;                            /* did anything happen in this round? */
+  bool ordered; /* took part in an ordering between blocks: atomics, fences */
 } emu_block;
 
 typedef struct emu_traffic { /* what the cost model wants to know of memory; all counts */
@@ -113,7 +113,7 @@ enum { EMU_L1_SECTORS = 8192, EMU_ALLOCS = 64 };
 /* sectors that one multiprocessor's first-level cache would hold, and the traffic by allocation */
 typedef struct emu_cache {
   uint64_t sector[EMU_L1_SECTORS];
-  uint32_t mask;          /* of the sectors in use: what shared memory leaves */
+  uint32_t mask; /* of the sectors in use: what shared memory leaves */
   uint64_t offset[EMU_ALLOCS], nbytes[EMU_ALLOCS], sectors[EMU_ALLOCS]; /* allocations touched */
   int n, last;
 } emu_cache;
@@ -121,9 +121,9 @@ typedef struct emu_cache {
 typedef struct emu_worker {
   struct emu_launch *launch;
   pthread_t thread;
-  emu_block *idle;        /* finished blocks whose memory can be used again */
-  uint64_t **counts;      /* [function][pc]: executions by warps; behind them, wavefronts */
-  uint64_t counted;       /* blocks whose memory traffic was counted */
+  emu_block *idle;   /* finished blocks whose memory can be used again */
+  uint64_t **counts; /* [function][pc]: executions by warps; behind them, wavefronts */
+  uint64_t counted;  /* blocks whose memory traffic was counted */
   emu_traffic traffic;
   emu_cache cache;
   uint64_t lanes, blocks; /* thread-instructions and blocks done */
@@ -138,17 +138,17 @@ typedef struct emu_launch {
   uint32_t grid[3], block[3];
   uint64_t n_blocks, sampled; /* sampled: how many are run */
   int n_threads, n_warps;
-  uint64_t smem_nbytes;   /* static and dynamic */
+  uint64_t smem_nbytes; /* static and dynamic */
   uint32_t dynamic_nbytes;
-  uint64_t local_nbytes;  /* per lane */
+  uint64_t local_nbytes; /* per lane */
   const uint8_t *params;
   uint64_t params_nbytes;
   bool checks;
-  uint64_t count_every;   /* blocks: each so-manieth has its memory traffic counted */
-  int regs;               /* per thread */
+  uint64_t count_every; /* blocks: each so-manieth has its memory traffic counted */
+  int regs;             /* per thread */
   uint64_t step_limit;
   uint32_t tag_base;
-  int resident;           /* blocks that one worker may hold unfinished */
+  int resident; /* blocks that one worker may hold unfinished */
   atomic_uint_fast64_t next;
   atomic_bool stop;
   pthread_mutex_t lock;
@@ -229,7 +229,7 @@ int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint6
 /* emu_check_race -- a plain store of values (n bytes a lane) to global memory by this block */
 int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                    int n, const uint8_t *values);
-void emu_clock_tick(emu_warp *w);                       /* after a warp synchronised */
+void emu_clock_tick(emu_warp *w); /* after a warp synchronised */
 void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]); /* a barrier completed */
 void emu_clock_fence(emu_warp *w);
 void emu_clock_acquire(emu_warp *w);

@@ -74,12 +74,12 @@ int exec_setp(emu_warp *w, const emu_insn *in, uint32_t mask) {
 /* the number that stands for true */
 static uint64_t truth_value(emu_type t) {
   switch (t) {
-    case T_f32: return 0x3f800000;
-    case T_f16:
-    case T_f16x2: return 0x3c00;
-    case T_bf16:
-    case T_bf16x2: return 0x3f80;
-    default: return ~UINT64_C(0);
+  case T_f32: return 0x3f800000;
+  case T_f16:
+  case T_f16x2: return 0x3c00;
+  case T_bf16:
+  case T_bf16x2: return 0x3f80;
+  default: return ~UINT64_C(0);
   }
 }
 
@@ -187,41 +187,45 @@ static uint64_t nanoseconds(void) {
 static uint64_t sreg_of_lane(const emu_warp *w, emu_sreg r, int lane) {
   uint32_t below = (1u << lane) - 1, self = 1u << lane;
   switch (r) {
-    case SREG_tid_x: return w->tid[0][lane];
-    case SREG_tid_y: return w->tid[1][lane];
-    case SREG_tid_z: return w->tid[2][lane];
-    case SREG_laneid: return (uint64_t)lane;
-    case SREG_lanemask_eq: return self;
-    case SREG_lanemask_lt: return below;
-    case SREG_lanemask_le: return below | self;
-    case SREG_lanemask_gt: return ~(below | self);
-    case SREG_lanemask_ge: return ~below;
-    default: return 0;
+  case SREG_tid_x: return w->tid[0][lane];
+  case SREG_tid_y: return w->tid[1][lane];
+  case SREG_tid_z: return w->tid[2][lane];
+  case SREG_laneid: return (uint64_t)lane;
+  case SREG_lanemask_eq: return self;
+  case SREG_lanemask_lt: return below;
+  case SREG_lanemask_le: return below | self;
+  case SREG_lanemask_gt: return ~(below | self);
+  case SREG_lanemask_ge: return ~below;
+  default: return 0;
   }
 }
 
 static uint64_t sreg_of_warp(const emu_warp *w, emu_sreg r) {
   const emu_launch *l = w->launch;
   switch (r) {
-    case SREG_ntid_x: case SREG_ntid_y: case SREG_ntid_z: return l->block[r - SREG_ntid_x];
-    case SREG_ctaid_x:
-    case SREG_ctaid_y:
-    case SREG_ctaid_z: return w->block->ctaid[r - SREG_ctaid_x];
-    case SREG_nctaid_x: case SREG_nctaid_y: case SREG_nctaid_z: return l->grid[r - SREG_nctaid_x];
-    case SREG_warpid: return (uint64_t)w->index;
-    case SREG_nwarpid: return (uint64_t)l->n_warps;
-    case SREG_smid: return w->block->linear % (uint64_t)emu_sms(l->device);
-    case SREG_nsmid: return (uint64_t)emu_sms(l->device);
-    case SREG_clock: return (uint32_t)w->steps;
-    case SREG_clock_hi: return w->steps >> 32;
-    case SREG_clock64: return w->steps;
-    case SREG_globaltimer: return nanoseconds();
-    case SREG_globaltimer_lo: return (uint32_t)nanoseconds();
-    case SREG_globaltimer_hi: return nanoseconds() >> 32;
-    case SREG_dynamic_smem_size: return l->dynamic_nbytes;
-    case SREG_total_smem_size: return l->smem_nbytes;
-    case SREG_one: return 1;
-    default: return 0;
+  case SREG_ntid_x:
+  case SREG_ntid_y:
+  case SREG_ntid_z: return l->block[r - SREG_ntid_x];
+  case SREG_ctaid_x:
+  case SREG_ctaid_y:
+  case SREG_ctaid_z: return w->block->ctaid[r - SREG_ctaid_x];
+  case SREG_nctaid_x:
+  case SREG_nctaid_y:
+  case SREG_nctaid_z: return l->grid[r - SREG_nctaid_x];
+  case SREG_warpid: return (uint64_t)w->index;
+  case SREG_nwarpid: return (uint64_t)l->n_warps;
+  case SREG_smid: return w->block->linear % (uint64_t)emu_sms(l->device);
+  case SREG_nsmid: return (uint64_t)emu_sms(l->device);
+  case SREG_clock: return (uint32_t)w->steps;
+  case SREG_clock_hi: return w->steps >> 32;
+  case SREG_clock64: return w->steps;
+  case SREG_globaltimer: return nanoseconds();
+  case SREG_globaltimer_lo: return (uint32_t)nanoseconds();
+  case SREG_globaltimer_hi: return nanoseconds() >> 32;
+  case SREG_dynamic_smem_size: return l->dynamic_nbytes;
+  case SREG_total_smem_size: return l->smem_nbytes;
+  case SREG_one: return 1;
+  default: return 0;
   }
 }
 

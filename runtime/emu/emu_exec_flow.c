@@ -175,7 +175,8 @@ int exec_exit(emu_warp *w, const emu_insn *in, uint32_t mask) {
         w->block->barriers[f->barrier].pc[w->index] >= 0) {
       return emu_finding(w, in, __builtin_ctz(mask), EMU_BARRIER,
                          "ends while thread %d of its warp waits at a barrier: the barrier is in a "
-                         "divergent branch", emu_thread(w, __builtin_ctz(f->mask)));
+                         "divergent branch",
+                         emu_thread(w, __builtin_ctz(f->mask)));
     }
   }
   w->live &= ~mask;

@@ -144,10 +144,10 @@ static int resolve_global(emu_warp *w, const emu_insn *in, uint32_t mask,
 
 static emu_space window_of(uint64_t address) {
   switch (address >> EMU_WINDOW_SHIFT) {
-    case 1: return SPACE_shared;
-    case 2: return SPACE_local;
-    case 3: return SPACE_param;
-    default: return SPACE_global;
+  case 1: return SPACE_shared;
+  case 2: return SPACE_local;
+  case 3: return SPACE_param;
+  default: return SPACE_global;
   }
 }
 
@@ -183,12 +183,12 @@ static int resolve_generic(emu_warp *w, const emu_insn *in, uint32_t mask,
 int emu_resolve(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
                 const uint64_t address[32], int n, emu_access access, uint8_t *host[32]) {
   switch (space) {
-    case SPACE_shared: return resolve_shared(w, in, mask, address, n, access, host);
-    case SPACE_local:
-    case SPACE_frame: return resolve_local(w, in, mask, address, n, access, host);
-    case SPACE_param: return resolve_param(w, in, mask, address, n, access, host);
-    case SPACE_generic: return resolve_generic(w, in, mask, address, n, access, host);
-    default: return resolve_global(w, in, mask, address, n, access, host);
+  case SPACE_shared: return resolve_shared(w, in, mask, address, n, access, host);
+  case SPACE_local:
+  case SPACE_frame: return resolve_local(w, in, mask, address, n, access, host);
+  case SPACE_param: return resolve_param(w, in, mask, address, n, access, host);
+  case SPACE_generic: return resolve_generic(w, in, mask, address, n, access, host);
+  default: return resolve_global(w, in, mask, address, n, access, host);
   }
 }
 
@@ -249,54 +249,57 @@ int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
 /* ---- loads ---- */
 
 /* elements of `size` bytes at p[lane] + skip to a register of `width` bytes */
-#define LOAD(DT, ST)                                  \
-  do {                                                \
-    DT *to = d;                                       \
-    for (int i = 0; i < EMU_LANES_N; i++) {           \
-      if (mask >> i & 1) {                            \
-        ST v;                                         \
-        memcpy(&v, p[i] + skip, sizeof v);            \
-        to[i] = (DT)v;                                \
-      }                                               \
-    }                                                 \
-    return;                                           \
+#define LOAD(DT, ST)                                                                               \
+  do {                                                                                             \
+    DT *to = d;                                                                                    \
+    for (int i = 0; i < EMU_LANES_N; i++) {                                                        \
+      if (mask >> i & 1) {                                                                         \
+        ST v;                                                                                      \
+        memcpy(&v, p[i] + skip, sizeof v);                                                         \
+        to[i] = (DT)v;                                                                             \
+      }                                                                                            \
+    }                                                                                              \
+    return;                                                                                        \
   } while (0)
-#define LOAD_FULL(DT)                                 \
-  do {                                                \
-    DT *to = d;                                       \
-    for (int i = 0; i < EMU_LANES_N; i++) {           \
-      memcpy(&to[i], p[i] + skip, sizeof *to);        \
-    }                                                 \
-    return;                                           \
+#define LOAD_FULL(DT)                                                                              \
+  do {                                                                                             \
+    DT *to = d;                                                                                    \
+    for (int i = 0; i < EMU_LANES_N; i++) {                                                        \
+      memcpy(&to[i], p[i] + skip, sizeof *to);                                                     \
+    }                                                                                              \
+    return;                                                                                        \
   } while (0)
 
 static void load_lanes(void *d, uint8_t *const p[32], int skip, int size, int width, bool is_signed,
                        uint32_t mask) {
   if (size == width && mask == ~0u) {
     switch (size) {
-      case 4: LOAD_FULL(uint32_t);
-      case 8: LOAD_FULL(uint64_t);
-      case 2: LOAD_FULL(uint16_t);
-      default: break;
+    case 4: LOAD_FULL(uint32_t);
+    case 8: LOAD_FULL(uint64_t);
+    case 2: LOAD_FULL(uint16_t);
+    default: break;
     }
   }
   switch (size * 100 + width + (is_signed ? 10000 : 0)) {
-    case 102: LOAD(uint16_t, uint8_t);
-    case 104: LOAD(uint32_t, uint8_t);
-    case 108: LOAD(uint64_t, uint8_t);
-    case 202: case 10202: LOAD(uint16_t, uint16_t);
-    case 204: LOAD(uint32_t, uint16_t);
-    case 208: LOAD(uint64_t, uint16_t);
-    case 404: case 10404: LOAD(uint32_t, uint32_t);
-    case 408: LOAD(uint64_t, uint32_t);
-    case 808: case 10808: LOAD(uint64_t, uint64_t);
-    case 10102: LOAD(uint16_t, int8_t);
-    case 10104: LOAD(uint32_t, int8_t);
-    case 10108: LOAD(uint64_t, int8_t);
-    case 10204: LOAD(uint32_t, int16_t);
-    case 10208: LOAD(uint64_t, int16_t);
-    case 10408: LOAD(uint64_t, int32_t);
-    default: break;
+  case 102: LOAD(uint16_t, uint8_t);
+  case 104: LOAD(uint32_t, uint8_t);
+  case 108: LOAD(uint64_t, uint8_t);
+  case 202:
+  case 10202: LOAD(uint16_t, uint16_t);
+  case 204: LOAD(uint32_t, uint16_t);
+  case 208: LOAD(uint64_t, uint16_t);
+  case 404:
+  case 10404: LOAD(uint32_t, uint32_t);
+  case 408: LOAD(uint64_t, uint32_t);
+  case 808:
+  case 10808: LOAD(uint64_t, uint64_t);
+  case 10102: LOAD(uint16_t, int8_t);
+  case 10104: LOAD(uint32_t, int8_t);
+  case 10108: LOAD(uint64_t, int8_t);
+  case 10204: LOAD(uint32_t, int16_t);
+  case 10208: LOAD(uint64_t, int16_t);
+  case 10408: LOAD(uint64_t, int32_t);
+  default: break;
   }
   for (int i = 0; i < EMU_LANES_N; i++) { /* 16 bytes */
     if (mask >> i & 1) {
@@ -354,22 +357,22 @@ int exec_ld(emu_warp *w, const emu_insn *in, uint32_t mask) {
 
 /* ---- stores ---- */
 
-#define STORE(T)                                      \
-  for (int i = 0; i < EMU_LANES_N; i++) {             \
-    if (mask >> i & 1) {                              \
-      memcpy(p[i] + skip, s + i * width, sizeof(T));  \
-    }                                                 \
-  }                                                   \
+#define STORE(T)                                                                                   \
+  for (int i = 0; i < EMU_LANES_N; i++) {                                                          \
+    if (mask >> i & 1) {                                                                           \
+      memcpy(p[i] + skip, s + i * width, sizeof(T));                                               \
+    }                                                                                              \
+  }                                                                                                \
   return
 
 static void store_lanes(uint8_t *const p[32], int skip, const uint8_t *s, int size, int width,
                         uint32_t mask) {
   switch (size) {
-    case 1: STORE(uint8_t);
-    case 2: STORE(uint16_t);
-    case 4: STORE(uint32_t);
-    case 8: STORE(uint64_t);
-    default: break;
+  case 1: STORE(uint8_t);
+  case 2: STORE(uint16_t);
+  case 4: STORE(uint32_t);
+  case 8: STORE(uint64_t);
+  default: break;
   }
   for (int i = 0; i < EMU_LANES_N; i++) {
     if (mask >> i & 1) {
@@ -419,23 +422,24 @@ static uint64_t add_halves(uint64_t a, uint64_t b, bool brain) {
   for (int i = 0; i < 2; i++) {
     uint16_t x = (uint16_t)(a >> (16 * i)), y = (uint16_t)(b >> (16 * i));
     r |= (uint32_t)(brain ? emu_bf16_nearest(emu_bf16_value(x) + emu_bf16_value(y))
-                          : emu_f16_nearest(emu_f16_value(x) + emu_f16_value(y))) << (16 * i);
+                          : emu_f16_nearest(emu_f16_value(x) + emu_f16_value(y)))
+         << (16 * i);
   }
   return r;
 }
 
 static uint64_t add_of(emu_type t, uint64_t a, uint64_t b) {
   switch (t) {
-    case T_f32: {
-      float r = emu_f32((uint32_t)a) + emu_f32((uint32_t)b);
-      return r == r ? emu_f32_bits(r) : 0x7fffffff;
-    }
-    case T_f64: return emu_f64_bits(emu_f64(a) + emu_f64(b));
-    case T_f16: return emu_f16_nearest(emu_f16_value((uint16_t)a) + emu_f16_value((uint16_t)b));
-    case T_bf16: return emu_bf16_nearest(emu_bf16_value((uint16_t)a) + emu_bf16_value((uint16_t)b));
-    case T_f16x2: return add_halves(a, b, false);
-    case T_bf16x2: return add_halves(a, b, true);
-    default: return a + b;
+  case T_f32: {
+    float r = emu_f32((uint32_t)a) + emu_f32((uint32_t)b);
+    return r == r ? emu_f32_bits(r) : 0x7fffffff;
+  }
+  case T_f64: return emu_f64_bits(emu_f64(a) + emu_f64(b));
+  case T_f16: return emu_f16_nearest(emu_f16_value((uint16_t)a) + emu_f16_value((uint16_t)b));
+  case T_bf16: return emu_bf16_nearest(emu_bf16_value((uint16_t)a) + emu_bf16_value((uint16_t)b));
+  case T_f16x2: return add_halves(a, b, false);
+  case T_bf16x2: return add_halves(a, b, true);
+  default: return a + b;
   }
 }
 
@@ -454,33 +458,33 @@ static uint64_t pick_of(emu_type t, uint64_t a, uint64_t b, bool smaller) {
 static uint64_t updated(const emu_insn *in, uint64_t old, uint64_t b, uint64_t c) {
   emu_type t = (emu_type)in->type;
   switch (in->more->mode[3]) {
-    case ATOM_add: return add_of(t, old, b);
-    case ATOM_inc: return old >= b ? 0 : old + 1;
-    case ATOM_dec: return old == 0 || old > b ? b : old - 1;
-    case ATOM_min: return pick_of(t, old, b, true);
-    case ATOM_max: return pick_of(t, old, b, false);
-    case ATOM_and: return old & b;
-    case ATOM_or: return old | b;
-    case ATOM_xor: return old ^ b;
-    case ATOM_exch: return b;
-    default: return old == b ? c : old;
+  case ATOM_add: return add_of(t, old, b);
+  case ATOM_inc: return old >= b ? 0 : old + 1;
+  case ATOM_dec: return old == 0 || old > b ? b : old - 1;
+  case ATOM_min: return pick_of(t, old, b, true);
+  case ATOM_max: return pick_of(t, old, b, false);
+  case ATOM_and: return old & b;
+  case ATOM_or: return old | b;
+  case ATOM_xor: return old ^ b;
+  case ATOM_exch: return b;
+  default: return old == b ? c : old;
   }
 }
 
-#define SWAP(T)                                                                        \
-  do {                                                                                 \
-    T *at = (T *)(void *)p, old = __atomic_load_n(at, __ATOMIC_SEQ_CST);               \
-    while (!__atomic_compare_exchange_n(at, &old, (T)updated(in, old, b, c), false,    \
-                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {         \
-    }                                                                                  \
-    return old;                                                                        \
+#define SWAP(T)                                                                                    \
+  do {                                                                                             \
+    T *at = (T *)(void *)p, old = __atomic_load_n(at, __ATOMIC_SEQ_CST);                           \
+    while (!__atomic_compare_exchange_n(at, &old, (T)updated(in, old, b, c), false,                \
+                                        __ATOMIC_SEQ_CST, __ATOMIC_SEQ_CST)) {                     \
+    }                                                                                              \
+    return old;                                                                                    \
   } while (0)
 
 static uint64_t update(const emu_insn *in, uint8_t *p, uint64_t b, uint64_t c) {
   switch (emu_type_bytes((emu_type)in->type)) {
-    case 2: SWAP(uint16_t);
-    case 4: SWAP(uint32_t);
-    default: SWAP(uint64_t);
+  case 2: SWAP(uint16_t);
+  case 4: SWAP(uint32_t);
+  default: SWAP(uint64_t);
   }
 }
 
@@ -606,17 +610,18 @@ bool emu_peek(emu_warp *w, int lane, uint64_t address, uint64_t n, void *to) {
   uint64_t inside = address & ((UINT64_C(1) << EMU_WINDOW_SHIFT) - 1);
   const uint8_t *from = NULL;
   switch (window_of(address)) {
-    case SPACE_shared:
-      from = inside + n <= w->launch->smem_nbytes ? w->block->smem + inside : NULL;
-      break;
-    case SPACE_local:
-      from = inside + n <= w->launch->local_nbytes
-                 ? w->local + (uint64_t)lane * w->launch->local_nbytes + inside : NULL;
-      break;
-    case SPACE_param:
-      from = inside + n <= w->launch->params_nbytes ? w->launch->params + inside : NULL;
-      break;
-    default: from = emu_heap_host(w->launch->heap, address, n);
+  case SPACE_shared:
+    from = inside + n <= w->launch->smem_nbytes ? w->block->smem + inside : NULL;
+    break;
+  case SPACE_local:
+    from = inside + n <= w->launch->local_nbytes
+               ? w->local + (uint64_t)lane * w->launch->local_nbytes + inside
+               : NULL;
+    break;
+  case SPACE_param:
+    from = inside + n <= w->launch->params_nbytes ? w->launch->params + inside : NULL;
+    break;
+  default: from = emu_heap_host(w->launch->heap, address, n);
   }
   if (from) {
     memcpy(to, from, n);

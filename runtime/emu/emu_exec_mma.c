@@ -25,32 +25,32 @@ static int whole_warp(emu_warp *w, const emu_insn *in, uint32_t mask) {
 
 static double element_value(uint64_t bits, emu_type t) {
   switch (t) {
-    case T_f16: return emu_f16_value((uint16_t)bits);
-    case T_bf16: return emu_bf16_value((uint16_t)bits);
-    case T_tf32: return emu_f32((uint32_t)bits & 0xffffe000);
-    case T_f32: return emu_f32((uint32_t)bits);
-    case T_f64: return emu_f64(bits);
-    case T_e4m3: return emu_fp8_value((uint8_t)bits, 0);
-    case T_e5m2: return emu_fp8_value((uint8_t)bits, 1);
-    case T_s8: return (int8_t)bits;
-    case T_u8: return (uint8_t)bits;
-    default: return (int32_t)bits;
+  case T_f16: return emu_f16_value((uint16_t)bits);
+  case T_bf16: return emu_bf16_value((uint16_t)bits);
+  case T_tf32: return emu_f32((uint32_t)bits & 0xffffe000);
+  case T_f32: return emu_f32((uint32_t)bits);
+  case T_f64: return emu_f64(bits);
+  case T_e4m3: return emu_fp8_value((uint8_t)bits, 0);
+  case T_e5m2: return emu_fp8_value((uint8_t)bits, 1);
+  case T_s8: return (int8_t)bits;
+  case T_u8: return (uint8_t)bits;
+  default: return (int32_t)bits;
   }
 }
 
 static uint64_t element_bits(double v, emu_type t, bool finite) {
   switch (t) {
-    case T_f16: {
-      uint64_t h = emu_narrow(v, 5, 10, ROUND_rn);
-      return finite && (h & 0x7fff) == 0x7c00 ? h - 1 : h;
+  case T_f16: {
+    uint64_t h = emu_narrow(v, 5, 10, ROUND_rn);
+    return finite && (h & 0x7fff) == 0x7c00 ? h - 1 : h;
+  }
+  case T_f32: return isnan(v) ? 0x7fffffff : emu_f32_bits((float)v);
+  case T_f64: return emu_f64_bits(v);
+  default:
+    if (finite) {
+      return (uint32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v);
     }
-    case T_f32: return isnan(v) ? 0x7fffffff : emu_f32_bits((float)v);
-    case T_f64: return emu_f64_bits(v);
-    default:
-      if (finite) {
-        return (uint32_t)(v > INT32_MAX ? INT32_MAX : v < INT32_MIN ? INT32_MIN : (int32_t)v);
-      }
-      return (uint32_t)(int64_t)v;
+    return (uint32_t)(int64_t)v;
   }
 }
 

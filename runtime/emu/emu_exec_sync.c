@@ -49,7 +49,8 @@ int exec_bar(emu_warp *w, const emu_insn *in, uint32_t mask) {
     return arrive_twice(w, in, lane, (int)id);
   }
   if (diverged(w, b, in->more->mode[1])) {
-    return emu_finding(w, in, lane, EMU_BARRIER, "arrives at a barrier while other threads of its "
+    return emu_finding(w, in, lane, EMU_BARRIER,
+                       "arrives at a barrier while other threads of its "
                        "warp wait at another one: a divergent barrier");
   }
   b->any = true;
@@ -89,7 +90,8 @@ static void reduce(emu_warp *w, const emu_frag *f, const emu_barrier *bar) {
     return;
   }
   uint32_t v = mode == BAR_popc ? (uint32_t)bar->n_true
-               : (mode == BAR_and ? bar->n_true == bar->n_all : bar->n_true > 0) ? ~0u : 0;
+               : (mode == BAR_and ? bar->n_true == bar->n_all : bar->n_true > 0) ? ~0u
+                                                                                 : 0;
   for (int i = 0; i < EMU_LANES_N; i++) {
     d[i] = v;
   }
@@ -166,10 +168,22 @@ static int shfl_source(int mode, int lane, uint32_t b, uint32_t c, bool *inside)
   int segment = (int)(c >> 8 & 31), clamp = (int)(c & 31), value = (int)(b & 31);
   int last = (lane & segment) | (clamp & ~segment), first = lane & segment, j;
   switch (mode) {
-    case SHFL_up: j = lane - value; *inside = j >= last; break;
-    case SHFL_down: j = lane + value; *inside = j <= last; break;
-    case SHFL_bfly: j = lane ^ value; *inside = j <= last; break;
-    default: j = first | (value & ~segment); *inside = j <= last; break;
+  case SHFL_up:
+    j = lane - value;
+    *inside = j >= last;
+    break;
+  case SHFL_down:
+    j = lane + value;
+    *inside = j <= last;
+    break;
+  case SHFL_bfly:
+    j = lane ^ value;
+    *inside = j <= last;
+    break;
+  default:
+    j = first | (value & ~segment);
+    *inside = j <= last;
+    break;
   }
   return *inside ? j : lane;
 }
@@ -242,12 +256,12 @@ int exec_match(emu_warp *w, const emu_insn *in, uint32_t mask) {
 static uint32_t fold(int op, bool is_signed, uint32_t a, uint32_t b) {
   bool less = is_signed ? (int32_t)a < (int32_t)b : a < b;
   switch (op) {
-    case ATOM_add: return a + b;
-    case ATOM_min: return less ? a : b;
-    case ATOM_max: return less ? b : a;
-    case ATOM_and: return a & b;
-    case ATOM_or: return a | b;
-    default: return a ^ b;
+  case ATOM_add: return a + b;
+  case ATOM_min: return less ? a : b;
+  case ATOM_max: return less ? b : a;
+  case ATOM_and: return a & b;
+  case ATOM_or: return a | b;
+  default: return a ^ b;
   }
 }
 

@@ -27,11 +27,11 @@ uint16_t emu_bf16_nearest(float f) {
 
 static int round_up(emu_round mode, int negative, uint64_t kept, uint64_t rest, uint64_t half) {
   switch (mode) {
-    case ROUND_rz: return 0;
-    case ROUND_rm: return negative && rest;
-    case ROUND_rp: return !negative && rest;
-    case ROUND_rna: return rest >= half;
-    default: return rest > half || (rest == half && (kept & 1));
+  case ROUND_rz: return 0;
+  case ROUND_rm: return negative && rest;
+  case ROUND_rp: return !negative && rest;
+  case ROUND_rna: return rest >= half;
+  default: return rest > half || (rest == half && (kept & 1));
   }
 }
 

@@ -4,6 +4,8 @@
  * the target its loops are compiled for: emu_lanes_base.c for every processor, emu_lanes_avx2.c for
  * those with AVX2 and FMA. The loops are plain C; the compiler vectorises them.
  */
+/* Tables read best as they are written: */
+/* clang-format off */
 #include <math.h>
 #include <stdint.h>
 

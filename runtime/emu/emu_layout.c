@@ -65,9 +65,8 @@ static size_t depth_of(emu_module *m, int index, uint8_t *state) {
     deepest = below > deepest ? below : deepest;
   }
   state[index] = 2;
-  f->depth_nbytes = deepest == SIZE_MAX || f->indirect
-                        ? SIZE_MAX
-                        : deepest + align_up(f->frame_nbytes, 16);
+  f->depth_nbytes =
+      deepest == SIZE_MAX || f->indirect ? SIZE_MAX : deepest + align_up(f->frame_nbytes, 16);
   return f->depth_nbytes;
 }
 

@@ -15,10 +15,10 @@ enum { SETS_MAX = 1 << 23, WORK_MAX = 1 << 28 }; /* words of bit sets: beyond, n
 enum { OVERHEAD = 4, LEAST = 10, MOST = 255 }; /* OVERHEAD: what ptxas keeps besides (addresses) */
 
 typedef struct blocks {
-  int *first;           /* of block i; first[n] is the end */
-  int *of;              /* block of an instruction */
+  int *first; /* of block i; first[n] is the end */
+  int *of;    /* block of an instruction */
   int n;
-  size_t words;         /* of a bit set */
+  size_t words; /* of a bit set */
   uint64_t *in, *use, *def;
   bool too_big;
 } blocks;

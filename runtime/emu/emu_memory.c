@@ -44,8 +44,10 @@ int emu_heap_open(emu_heap *h, uint64_t bound, err *e) {
   *h = (emu_heap){.bound = bound, .top = FIRST, .tag_base = 1};
   uint64_t whole = (bound + 4096 + FIRST) / 4096 * 4096;
   if (!reserve_all(h, 4 * whole) && !reserve_all(h, 2 * whole)) {
-    return err_set(e, ERR_NOMEM, "cannot reserve %.1f GiB of addresses for the emulated device; "
-                   "lower its memory bound", 2 * (double)whole / 0x1p30);
+    return err_set(e, ERR_NOMEM,
+                   "cannot reserve %.1f GiB of addresses for the emulated device; "
+                   "lower its memory bound",
+                   2 * (double)whole / 0x1p30);
   }
   if (pthread_mutex_init(&h->lock, NULL)) {
     unreserve(h);

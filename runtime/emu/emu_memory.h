@@ -18,11 +18,11 @@
 #include "err.h"
 #include "str.h"
 
-enum { /* bits of a byte's state */
-  BYTE_THERE = 1,   /* part of a living allocation */
-  BYTE_SET = 2,     /* something was written there */
-  BYTE_CONST = 4,   /* kernels may not write it */
-  BYTE_FREED = 8
+enum {                 /* bits of a byte's state */
+       BYTE_THERE = 1, /* part of a living allocation */
+       BYTE_SET = 2,   /* something was written there */
+       BYTE_CONST = 4, /* kernels may not write it */
+       BYTE_FREED = 8
 };
 
 typedef struct emu_alloc {
@@ -34,9 +34,9 @@ typedef struct emu_alloc {
 
 typedef struct emu_heap {
   uint8_t *data, *state;
-  uint32_t *tag;       /* per two bytes: last writing block of a launch */
+  uint32_t *tag; /* per two bytes: last writing block of a launch */
   uint64_t reserved, bound, used, top;
-  emu_alloc *allocs;   /* by offset */
+  emu_alloc *allocs; /* by offset */
   int n, capacity;
   uint32_t serial, tag_base;
   pthread_mutex_t lock;

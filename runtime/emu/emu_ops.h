@@ -2,14 +2,16 @@
  *
  * The lists are expanded twice: into the numbering of operations (emu_op) and, in emu_lanes.h, into
  * loops over the 32 lanes of a warp. A row is (operation, type, C type of the result, C types of
- * the operands..., expression in a, b, c, e). Rounding other than to nearest, ftz and saturation are
- * not here: emu_round.c has the first, the interpreter wraps an operation with the other two.
+ * the operands..., expression in a, b, c, e). Rounding other than to nearest, ftz and saturation
+ * are not here: emu_round.c has the first, the interpreter wraps an operation with the other two.
  *
  * src  PTX ISA 9.0, 9.7.1 to 9.7.8
  */
 #ifndef EMU_OPS_H
 #define EMU_OPS_H
 
+/* Tables read best as they are written: */
+/* clang-format off */
 #define EMU_OP_NAMES(X)                                                                        \
   X(mov) X(add) X(sub) X(addsat) X(subsat) X(mul) X(mulhi) X(mulwide) X(mad) X(madhi)          \
   X(madhisat) X(madwide) X(mul24) X(mul24hi) X(mad24) X(mad24hi) X(sad) X(div) X(rem) X(abs)   \

@@ -178,8 +178,11 @@ static bool space_of(const emu_token *t, emu_space *space) {
   static const struct {
     const char *name;
     emu_space space;
-  } names[] = {{".global", SPACE_global}, {".const", SPACE_const}, {".shared", SPACE_shared},
-               {".local", SPACE_local},   {".param", SPACE_param}};
+  } names[] = {{".global", SPACE_global},
+               {".const", SPACE_const},
+               {".shared", SPACE_shared},
+               {".local", SPACE_local},
+               {".param", SPACE_param}};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     if (emu_token_is(t, names[i].name)) {
       *space = names[i].space;
@@ -231,8 +234,12 @@ static int add_var(emu_parser *p, const emu_token *name, const declaration *d, u
   }
   uint32_t width = (uint32_t)emu_type_bytes(d->type) * (uint32_t)d->vector;
   uint32_t align = d->align ? (uint32_t)d->align : width ? width : 1;
-  m->vars[m->n_vars] = (emu_var){.name = name->p, .name_n = (uint32_t)name->n, .space = d->space,
-                                 .align = align, .nbytes = nbytes, .external = d->external,
+  m->vars[m->n_vars] = (emu_var){.name = name->p,
+                                 .name_n = (uint32_t)name->n,
+                                 .space = d->space,
+                                 .align = align,
+                                 .nbytes = nbytes,
+                                 .external = d->external,
                                  .owner = p->f ? p->f_index : -1};
   *index = m->n_vars++;
   return add_symbol(p, name, (emu_symbol){SYMBOL_VAR, *index, 0});
@@ -304,7 +311,8 @@ static int parse_number(emu_parser *p, emu_type type, uint64_t *bits) {
   }
   if (minus) {
     value = t->kind == TOKEN_INTEGER && emu_type_kind(type) != 'f' ? -value
-            : type == T_f32 ? value ^ 0x80000000u : value ^ UINT64_C(1) << 63;
+            : type == T_f32                                        ? value ^ 0x80000000u
+                                                                   : value ^ UINT64_C(1) << 63;
   }
   *bits = value;
   emu_lex_next(&p->lex);
@@ -539,9 +547,10 @@ static int parse_operand(emu_parser *p, emu_operand *o) {
   if (t->kind != TOKEN_INTEGER && t->kind != TOKEN_F32 && t->kind != TOKEN_F64) {
     return unexpected(p, "an operand");
   }
-  o->value = !minus ? t->value
+  o->value = !minus                     ? t->value
              : t->kind == TOKEN_INTEGER ? -t->value
-             : t->kind == TOKEN_F32 ? t->value ^ 0x80000000u : t->value ^ UINT64_C(1) << 63;
+             : t->kind == TOKEN_F32     ? t->value ^ 0x80000000u
+                                        : t->value ^ UINT64_C(1) << 63;
   emu_lex_next(&p->lex);
   return 0;
 }
@@ -1010,6 +1019,9 @@ int emu_module_parse(const char *text, size_t nbytes, emu_module **out, err *e) 
     emu_lex_start(&p->lex, m->text ? m->text : "", m->text ? nbytes : 0);
     rc = m->text && m->files ? parse_module(p) : no_memory(p);
     parser_clear(p);
+  }
+  if (!rc) {
+    emu_notes(m);
   }
   free(p);
   if (rc) {

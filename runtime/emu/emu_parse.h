@@ -21,32 +21,43 @@ typedef struct emu_symbol {
 } emu_symbol;
 
 typedef enum emu_operand_kind {
-  OPERAND_REG, OPERAND_INT, OPERAND_F32, OPERAND_F64, OPERAND_SREG, OPERAND_SYMBOL,
-  OPERAND_ADDRESS, OPERAND_LIST, OPERAND_NAME, OPERAND_SINK
+  OPERAND_REG,
+  OPERAND_INT,
+  OPERAND_F32,
+  OPERAND_F64,
+  OPERAND_SREG,
+  OPERAND_SYMBOL,
+  OPERAND_ADDRESS,
+  OPERAND_LIST,
+  OPERAND_NAME,
+  OPERAND_SINK
 } emu_operand_kind;
 
 enum { EMU_LIST_MAX = 256 };
 
 typedef struct emu_operand {
   emu_operand_kind kind;
-  bool negated;          /* !%p */
-  bool in_frame;         /* an address in the frame: local variables, parameters of calls */
-  int32_t reg, second;   /* register id; `second` of %p|%q, or EMU_NONE */
-  uint64_t value;        /* number; addend of a symbol or an address */
-  int symbol;            /* index of a symbol, or -1 */
-  const char *p;         /* OPERAND_NAME: a label */
+  bool negated;        /* !%p */
+  bool in_frame;       /* an address in the frame: local variables, parameters of calls */
+  int32_t reg, second; /* register id; `second` of %p|%q, or EMU_NONE */
+  uint64_t value;      /* number; addend of a symbol or an address */
+  int symbol;          /* index of a symbol, or -1 */
+  const char *p;       /* OPERAND_NAME: a label */
   size_t n;
-  int first, count;      /* OPERAND_LIST: elements in the statement's list */
+  int first, count; /* OPERAND_LIST: elements in the statement's list */
 } emu_operand;
 
 enum { EMU_MODS = 24 };
 
 typedef struct emu_statement {
-  const char *opcode;    /* the whole word */
+  const char *opcode; /* the whole word */
   size_t opcode_n;
-  struct { const char *p; int n; } mods[EMU_MODS]; /* mods[0] is the base */
+  struct {
+    const char *p;
+    int n;
+  } mods[EMU_MODS]; /* mods[0] is the base */
   int n_mods;
-  uint32_t used;         /* modifiers that the decoder understood */
+  uint32_t used; /* modifiers that the decoder understood */
   emu_operand operands[12];
   int n;
   emu_operand list[EMU_LIST_MAX];
@@ -137,6 +148,8 @@ int emu_module_layout(emu_parser *p);
 int emu_decode(emu_parser *p);
 /* emu_sreg_parse -- -1: no special register of that name */
 int emu_sreg_parse(const char *name, size_t n);
+/* emu_notes -- take what ptxas said of the kernels from the PTX's comments (emu_notes.c) */
+void emu_notes(emu_module *m);
 /* emu_live -- mark where basic blocks begin and estimate f->regs (emu_live.c); false: no memory */
 bool emu_live(emu_func *f);
 

@@ -14,7 +14,7 @@ typedef struct emu_profile {
   double clock_hz, memory_clock_hz; /* the latter: data rate is twice it */
   /* lanes a clock and multiprocessor, 4 schedulers together */
   int fma, alu, fp64, half, mufu, imad, cvt;
-  double tensor_f16;  /* dense f16 FMA a clock and multiprocessor */
+  double tensor_f16;     /* dense f16 FMA a clock and multiprocessor */
   double l2_bytes_clock; /* whole device, bytes a clock */
 } emu_profile;
 

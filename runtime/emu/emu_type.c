@@ -37,12 +37,12 @@ emu_type emu_type_parse(const char *name, int n) {
 
 emu_type emu_type_bits(emu_type t) {
   switch (emu_type_bytes(t)) {
-    case 1: return T_b8;
-    case 2: return T_b16;
-    case 4: return T_b32;
-    case 8: return T_b64;
-    case 16: return T_b128;
-    default: return t;
+  case 1: return T_b8;
+  case 2: return T_b16;
+  case 4: return T_b32;
+  case 8: return T_b64;
+  case 16: return T_b128;
+  default: return t;
   }
 }
 
@@ -52,10 +52,10 @@ emu_type emu_type_unsigned(emu_type t) {
     return t;
   }
   switch (emu_type_bytes(t)) {
-    case 1: return T_u8;
-    case 2: return T_u16;
-    case 4: return T_u32;
-    case 8: return T_u64;
-    default: return t;
+  case 1: return T_u8;
+  case 2: return T_u16;
+  case 4: return T_u32;
+  case 8: return T_u64;
+  default: return t;
   }
 }

@@ -8,36 +8,36 @@
 #include <stdint.h>
 
 /* name, bytes, kind: p predicate, b bits, u unsigned, s signed, f floating point, v packed */
-#define EMU_TYPES(X) \
-  X(pred, 0, 'p')    \
-  X(b8, 1, 'b')      \
-  X(b16, 2, 'b')     \
-  X(b32, 4, 'b')     \
-  X(b64, 8, 'b')     \
-  X(b128, 16, 'b')   \
-  X(u8, 1, 'u')      \
-  X(u16, 2, 'u')     \
-  X(u32, 4, 'u')     \
-  X(u64, 8, 'u')     \
-  X(s8, 1, 's')      \
-  X(s16, 2, 's')     \
-  X(s32, 4, 's')     \
-  X(s64, 8, 's')     \
-  X(f16, 2, 'f')     \
-  X(bf16, 2, 'f')    \
-  X(f32, 4, 'f')     \
-  X(f64, 8, 'f')     \
-  X(tf32, 4, 'f')    \
-  X(f16x2, 4, 'v')   \
-  X(bf16x2, 4, 'v')  \
-  X(u16x2, 4, 'v')   \
-  X(s16x2, 4, 'v')   \
-  X(e4m3x2, 2, 'v')  \
-  X(e5m2x2, 2, 'v')  \
-  X(e4m3, 1, 'f')    \
-  X(e5m2, 1, 'f')    \
-  X(s4, 0, 's')      \
-  X(u4, 0, 'u')      \
+#define EMU_TYPES(X)                                                                               \
+  X(pred, 0, 'p')                                                                                  \
+  X(b8, 1, 'b')                                                                                    \
+  X(b16, 2, 'b')                                                                                   \
+  X(b32, 4, 'b')                                                                                   \
+  X(b64, 8, 'b')                                                                                   \
+  X(b128, 16, 'b')                                                                                 \
+  X(u8, 1, 'u')                                                                                    \
+  X(u16, 2, 'u')                                                                                   \
+  X(u32, 4, 'u')                                                                                   \
+  X(u64, 8, 'u')                                                                                   \
+  X(s8, 1, 's')                                                                                    \
+  X(s16, 2, 's')                                                                                   \
+  X(s32, 4, 's')                                                                                   \
+  X(s64, 8, 's')                                                                                   \
+  X(f16, 2, 'f')                                                                                   \
+  X(bf16, 2, 'f')                                                                                  \
+  X(f32, 4, 'f')                                                                                   \
+  X(f64, 8, 'f')                                                                                   \
+  X(tf32, 4, 'f')                                                                                  \
+  X(f16x2, 4, 'v')                                                                                 \
+  X(bf16x2, 4, 'v')                                                                                \
+  X(u16x2, 4, 'v')                                                                                 \
+  X(s16x2, 4, 'v')                                                                                 \
+  X(e4m3x2, 2, 'v')                                                                                \
+  X(e5m2x2, 2, 'v')                                                                                \
+  X(e4m3, 1, 'f')                                                                                  \
+  X(e5m2, 1, 'f')                                                                                  \
+  X(s4, 0, 's')                                                                                    \
+  X(u4, 0, 'u')                                                                                    \
   X(b1, 0, 'b')
 
 typedef enum emu_type {

@@ -7,25 +7,25 @@
 enum { SLICE = 20000 };
 
 void emu_store(void *to, const void *from, int bytes, uint32_t mask) {
-#define STORE(T)                                            \
-  do {                                                      \
-    T *d = to;                                              \
-    const T *s = from;                                      \
-    for (int i = 0; i < EMU_LANES_N; i++) {                 \
-      d[i] = mask >> i & 1 ? s[i] : d[i];                   \
-    }                                                       \
+#define STORE(T)                                                                                   \
+  do {                                                                                             \
+    T *d = to;                                                                                     \
+    const T *s = from;                                                                             \
+    for (int i = 0; i < EMU_LANES_N; i++) {                                                        \
+      d[i] = mask >> i & 1 ? s[i] : d[i];                                                          \
+    }                                                                                              \
   } while (0)
   switch (bytes) {
-    case 0: *(uint32_t *)to = (*(uint32_t *)to & ~mask) | (*(const uint32_t *)from & mask); break;
-    case 2: STORE(uint16_t); break;
-    case 4: STORE(uint32_t); break;
-    case 8: STORE(uint64_t); break;
-    default:
-      for (int i = 0; i < EMU_LANES_N; i++) {
-        if (mask >> i & 1) {
-          memcpy((uint8_t *)to + i * bytes, (const uint8_t *)from + i * bytes, (size_t)bytes);
-        }
+  case 0: *(uint32_t *)to = (*(uint32_t *)to & ~mask) | (*(const uint32_t *)from & mask); break;
+  case 2: STORE(uint16_t); break;
+  case 4: STORE(uint32_t); break;
+  case 8: STORE(uint64_t); break;
+  default:
+    for (int i = 0; i < EMU_LANES_N; i++) {
+      if (mask >> i & 1) {
+        memcpy((uint8_t *)to + i * bytes, (const uint8_t *)from + i * bytes, (size_t)bytes);
       }
+    }
   }
 #undef STORE
 }
@@ -222,7 +222,8 @@ int emu_warp_sync(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t membe
   if (members & w->live & w->mask & ~mask) {
     return emu_finding(w, in, __builtin_ctz(members & w->mask & ~mask), EMU_SHUFFLE,
                        "is named in the member mask 0x%08x of an instruction that its predicate "
-                       "keeps it from executing", members);
+                       "keeps it from executing",
+                       members);
   }
   w->frags[w->current].state = FRAG_SYNC;
   w->frags[w->current].members = members;
@@ -235,7 +236,8 @@ int emu_warp_sync(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t membe
 static int over_limit(emu_warp *w, const emu_insn *in) {
   return emu_finding(w, in, __builtin_ctz(w->mask), EMU_STEPS,
                      "is in a warp that executed over %llu instructions; an endless loop, or raise "
-                     "the step limit", (unsigned long long)w->launch->step_limit);
+                     "the step limit",
+                     (unsigned long long)w->launch->step_limit);
 }
 
 static inline int slice_over(emu_warp *w, const emu_insn *in) {
