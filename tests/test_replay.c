@@ -1,5 +1,6 @@
-/* test_replay.c -- recorded spaces: reading them, whatever state the file is in, and judging strategies on
- * them. The spaces are made here; TUNED_SPACES may name a folder of real ones, which are then tried too. */
+/* test_replay.c -- recorded spaces: reading them, whatever state the file is in, and judging
+ * strategies on them. The spaces are made here; TUNED_SPACES may name a folder of real ones, which
+ * are then tried too. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -12,7 +13,7 @@
 #include "file.h"
 #include "replay.h"
 
-/* ---- making a recording -------------------------------------------------------------------------------- */
+/* ---- making a recording ---------------- */
 
 enum { A = 12, B = 10, C = 4, D = 6 };
 
@@ -21,10 +22,13 @@ static double landscape(int a, int b, int c, int d) {
   if (c == 3 && a > 8) {
     return INFINITY;
   }
-  return 1 + 0.1 * abs(a - 7) + 0.07 * abs(b - 2 - c) + 0.3 * (d != 4) + 0.2 * (a % 3 != 1) + 0.05 * c;
+  return 1 + 0.1 * abs(a - 7) + 0.07 * abs(b - 2 - c) + 0.3 * (d != 4) + 0.2 * (a % 3 != 1) +
+         0.05 * c;
 }
 
-static bool valid(int a, int b, int c, int d) { return (a + b + c + d) % 3 != 1; }
+static bool valid(int a, int b, int c, int d) {
+  return (a + b + c + d) % 3 != 1;
+}
 
 /* Rows from the last to the first, because their order must mean nothing. */
 static size_t make_csv(str *s) {
@@ -44,13 +48,15 @@ static size_t make_csv(str *s) {
 
 static size_t make_json(str *s) {
   size_t n = 0;
-  str_add(s, "{\"kernel_name\":\"k\",\"tune_params_keys\":[\"a\",\"b\",\"c\",\"d\"],\"objective\":\"time\","
+  str_add(s, "{\"kernel_name\":\"k\",\"tune_params_keys\":[\"a\",\"b\",\"c\",\"d\"],\"objective\":"
+             "\"time\","
              "\"cache\":{\n");
   for (int i = 0; i < A * B * C * D; i++) {
     int a = i / (B * C * D), b = i / (C * D) % B, c = i / D % C, d = i % D;
     if (valid(a, b, c, d)) {
       double ms = landscape(a, b, c, d);
-      str_addf(s, "\"%d\":{\"a\":%d,\"b\":%d,\"c\":\"%c\",\"d\":%g,\"time\":", i, 1 << a, b, 'p' + c, d * 0.5);
+      str_addf(s, "\"%d\":{\"a\":%d,\"b\":%d,\"c\":\"%c\",\"d\":%g,\"time\":", i, 1 << a, b,
+               'p' + c, d * 0.5);
       str_addf(s, isfinite(ms) ? "%.6f},\n" : "\"CompilationFailedConfig\"},\n", ms);
       n++;
     }
@@ -73,7 +79,7 @@ static recorded *toy(void) {
   return r;
 }
 
-/* ---- reading ------------------------------------------------------------------------------------------- */
+/* ---- reading ---------------- */
 
 static void the_rows_become_a_space(void **state) {
   (void)state;
@@ -188,7 +194,8 @@ static void every_fault_is_told_with_its_line(void **state) {
       {"{}", "no cache file of Kernel Tuner", "x"},
       {"{\"tune_params_keys\":[1],\"cache\":{}}", "not a name", "x"},
       {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"a\":1}}}", "'1' has no result", "x"},
-      {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"time\":1}}}", "'1' lacks a parameter", "x"},
+      {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"time\":1}}}", "'1' lacks a parameter",
+       "x"},
       {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"a\":[],\"time\":1}}}", "'1' lacks", "x"},
   };
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
@@ -212,10 +219,11 @@ static void damaged_files_are_refused_or_read(void **state) {
     str s = {0};
     err e = {0};
     recorded *r = NULL;
-    round % 2 ? (void)str_add(&s, "a,b,status,time_ms\n1,x,ok,1\n2,y,ok,2.5\n2,x,compile,\n1,y,ok,3\n")
-              : (void)str_add(&s, "{\"tune_params_keys\":[\"a\",\"b\"],\"objective\":\"time\",\"cache\":{"
-                                  "\"1,x\":{\"a\":1,\"b\":\"x\",\"time\":1.5},"
-                                  "\"2,x\":{\"a\":2,\"b\":\"x\",\"time\":\"RuntimeFailedConfig\"}}}");
+    round % 2
+        ? (void)str_add(&s, "a,b,status,time_ms\n1,x,ok,1\n2,y,ok,2.5\n2,x,compile,\n1,y,ok,3\n")
+        : (void)str_add(&s, "{\"tune_params_keys\":[\"a\",\"b\"],\"objective\":\"time\",\"cache\":{"
+                            "\"1,x\":{\"a\":1,\"b\":\"x\",\"time\":1.5},"
+                            "\"2,x\":{\"a\":2,\"b\":\"x\",\"time\":\"RuntimeFailedConfig\"}}}");
     for (long k = random() % 6; k >= 0; k--) {
       s.p[(size_t)random() % s.n] = spice[(size_t)random() % (sizeof spice - 1)];
     }
@@ -227,7 +235,7 @@ static void damaged_files_are_refused_or_read(void **state) {
   }
 }
 
-/* ---- judging ------------------------------------------------------------------------------------------- */
+/* ---- judging ---------------- */
 
 static const replay_options usual = {.runs = 10, .seed = 1, .jobs = 1, .ahead = 1};
 
@@ -356,7 +364,8 @@ static void the_default_reaches_its_figures_on_real_spaces(void **state) {
   if (!n) {
     skip();
   }
-  printf("%zu spaces: %.3f after 100 trials, %.3f after 200\n", n, at_100 / (double)n, at_200 / (double)n);
+  printf("%zu spaces: %.3f after 100 trials, %.3f after 200\n", n, at_100 / (double)n,
+         at_200 / (double)n);
   assert_true(at_100 > 0.95 * (double)n && at_200 > 0.98 * (double)n);
 }
 

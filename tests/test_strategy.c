@@ -1,5 +1,5 @@
-/* test_strategy.c -- every strategy asks each valid point exactly once, the same way for the same seed;
- * those that learn beat the one that doesn't. */
+/* test_strategy.c -- every strategy asks each valid point exactly once, the same way for the same
+ * seed; those that learn beat the one that doesn't. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -15,10 +15,13 @@ static const char text[] =
     "return {\n"
     "  name = 'toy', version = 1, brief = 'x', cite = 'x',\n"
     "  problem = { { 'n', 0, 2^31 - 1, default = 100 } },\n"
-    "  args = { { 'n', 'i32', value = 'n' }, { 'x', 'f32', 'inout', count = 'n', fill = { 'uniform', -1, 1 } } },\n"
+    "  args = { { 'n', 'i32', value = 'n' }, { 'x', 'f32', 'inout', count = 'n', fill = { "
+    "'uniform', -1, 1 } } },\n"
     "  space = { { 'A', { 1, 2, 4, 8, 16, 32 } }, { 'B', { 1, 2, 3, 4, 5, 6, 7, 8 } },\n"
-    "    { 'C', { 'p', 'q', 'r' } }, { 'D', { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 } }, { 'E', { 1, 2, 4 } } },\n"
-    "  derive = {}, require = { { 'too large', 'A * B <= 64' }, { 'q is even', \"C ~= 'q' or B % 2 == 0\" } },\n"
+    "    { 'C', { 'p', 'q', 'r' } }, { 'D', { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 } }, { 'E', { 1, 2, 4 } "
+    "} },\n"
+    "  derive = {}, require = { { 'too large', 'A * B <= 64' }, { 'q is even', \"C ~= 'q' or B % 2 "
+    "== 0\" } },\n"
     "  default = { A = 1, B = 1, C = 'p', D = 0, E = 1 },\n"
     "  stages = { { kernel = 'k', grid = '1', block = 'A', args = { 'n', 'x' } } },\n"
     "  source = [[\nextern \"C\" __global__ void k(int n, float *x) {}\n]],\n"
@@ -144,7 +147,8 @@ static void the_view_shows_the_space(void **state) {
     assert_memory_equal(places, c.index, sizeof c.index);
     assert_true(b.view.find(b.view.self, places, &back) && back == i);
   }
-  assert_false(b.view.find(b.view.self, (uint16_t[GEN_MAX_PARAMS]){5, 7}, &(size_t){0})); /* 32 * 8 */
+  assert_false(
+      b.view.find(b.view.self, (uint16_t[GEN_MAX_PARAMS]){5, 7}, &(size_t){0})); /* 32 * 8 */
   clear(&b);
 }
 
@@ -180,7 +184,8 @@ static void many_questions_may_be_open(void **state) {
   clear(&b);
 }
 
-/* What an earlier run found is told before the first question: it is not asked again, and it helps. */
+/* What an earlier run found is told before the first question: it is not asked again, and it helps.
+ */
 static void known_points_are_a_head_start(void **state) {
   (void)state;
   enum { KNOWN = 60 };
@@ -232,7 +237,8 @@ static void a_space_of_failures_comes_to_its_end(void **state) {
   clear(&b);
 }
 
-/* ---- a space with one point, and one with more than a million ------------------------------------------- */
+/* ---- a space with one point, and one with more than a million
+ * ------------------------------------------- */
 
 static void grid_at(const void *self, size_t point, uint16_t *places) {
   const tune_space *s = self;
@@ -307,10 +313,11 @@ static void large_spaces_cost_little(void **state) {
   }
 }
 
-/* ---- learning --------------------------------------------------------------------------------------------- */
+/* ---- learning
+ * --------------------------------------------------------------------------------------------- */
 
 static double mean_best(const bed *b, const tune_strategy *s, size_t budget) {
-  enum { SEEDS = 12 };
+  enum { SEEDS = 8 };
   size_t *points = calloc(budget, sizeof *points);
   double sum = 0;
   for (uint64_t seed = 1; seed <= SEEDS; seed++) {

@@ -7,7 +7,8 @@
 
 #include "run.h"
 
-/* ---- parsing --------------------------------------------------------------------------------------- */
+/* ---- parsing
+ * --------------------------------------------------------------------------------------- */
 
 typedef struct option {
   const char *name, *value, *text;
@@ -134,7 +135,8 @@ int cli_number(const char *name, const char *value, int64_t least, int64_t most,
   return 0;
 }
 
-/* ---- what verbs share ------------------------------------------------------------------------------ */
+/* ---- what verbs share
+ * ------------------------------------------------------------------------------ */
 
 static volatile sig_atomic_t stop_flag;
 static bool catching;
@@ -197,7 +199,8 @@ int cli_template_options(const cli *c, arena *a, gen_options *out, err *e) {
 int cli_open_template(const cli *c, arena *a, gen_template **t, err *e) {
   gen_options o;
   if (!c->n_words) {
-    return err_set(e, ERR_USAGE, "name a family or a template file: autotune %s sgemm ...", c->verb);
+    return err_set(e, ERR_USAGE, "name a family or a template file: autotune %s sgemm ...",
+                   c->verb);
   }
   TRY(cli_template_options(c, a, &o, e));
   return gen_open(&o, c->words[0], t, e);
@@ -249,7 +252,8 @@ int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt
   return rt_compile(compiler, &s, &k->memory, image, e);
 }
 
-/* ---- numbers for people ---------------------------------------------------------------------------- */
+/* ---- numbers for people
+ * ---------------------------------------------------------------------------- */
 
 static void format_scaled(str *s, double v, const char *const *units, double step) {
   size_t i = 0;
@@ -277,7 +281,8 @@ void format_rate(str *s, const rt_info *info, double flops, double bytes, double
   bool compute;
   double least = rate_floor(info, flops, bytes, &compute);
   if (sec > 0 && least > 0) {
-    format_scaled(s, (compute ? flops : bytes) / sec / 1e9, compute ? flop_units : byte_units, 1000);
+    format_scaled(s, (compute ? flops : bytes) / sec / 1e9, compute ? flop_units : byte_units,
+                  1000);
     str_addf(s, ", %.0f %% of peak", 100 * least / sec);
   }
 }

@@ -1,7 +1,8 @@
 /* cli.h -- the command line: its words, its options, and what several verbs share.
  *
- * Every verb is a function that gets the parsed line and returns 0 or an error code; main prints the
- * one line of an error. A verb writes results to standard output, everything else to standard error.
+ * Every verb is a function that gets the parsed line and returns 0 or an error code; main prints
+ * the one line of an error. A verb writes results to standard output, everything else to standard
+ * error.
  */
 #ifndef TUNE_CLI_H
 #define TUNE_CLI_H
@@ -16,39 +17,39 @@
 #include "tune.h"
 
 /* name (its _ is typed as -), placeholder of its value (NULL: a flag), what it does */
-#define CLI_OPTIONS(X)                                                                            \
-  X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")        \
-  X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")         \
-  X(templates, "DIR", "look for templates here first; else in $TUNED_TEMPLATES (DIR:DIR)")        \
-  X(config, "LIST", "a configuration, NAME=VALUE,...; what is not named takes the default")       \
-  X(budget, "WHAT", "trials and seconds for one problem: 200 | 90s | 200,90s (default 60s)")      \
-  X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")         \
-  X(seed, "N", "of a random order (default 1)")                                                   \
-  X(jobs, "N", "processes that compile (default: one a core)")                                    \
-  X(timeout, "SEC", "kill a compilation or measurement that takes longer (default 120)")          \
-  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own")                    \
-  X(sample, "N", "that many random valid configurations (default 20)")                            \
-  X(all, NULL, "every valid configuration")                                                       \
-  X(vs, "PEER", "time beside the tuned and the default kernel: cublas")                           \
-  X(rounds, "N", "interleaved rounds (default 25)")                                               \
-  X(hot, NULL, "keep the buffers in cache instead of rotating past it")                           \
-  X(cubin, "FILE", "write the machine code")                                                      \
-  X(ptx, "FILE", "write the PTX")                                                                 \
-  X(source, "FILE", "write the CUDA source")                                                      \
-  X(header, "FILE", "write a C header that launches it")                                          \
-  X(runs, "N", "searches of each space, every one with another seed (default 50)")                \
-  X(ahead, "N", "questions open at once, as when compilers run ahead (default 1)")                \
-  X(plot, "FILE", "write the curves as SVG")                                                      \
+#define CLI_OPTIONS(X)                                                                             \
+  X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")         \
+  X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")          \
+  X(templates, "DIR", "look for templates here first; else in $TUNED_TEMPLATES (DIR:DIR)")         \
+  X(config, "LIST", "a configuration, NAME=VALUE,...; what is not named takes the default")        \
+  X(budget, "WHAT", "trials and seconds for one problem: 200 | 90s | 200,90s (default 60s)")       \
+  X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")          \
+  X(seed, "N", "of a random order (default 1)")                                                    \
+  X(jobs, "N", "processes that compile (default: one a core)")                                     \
+  X(timeout, "SEC", "kill a compilation or measurement that takes longer (default 120)")           \
+  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own")                     \
+  X(sample, "N", "that many random valid configurations (default 20)")                             \
+  X(all, NULL, "every valid configuration")                                                        \
+  X(vs, "PEER", "time beside the tuned and the default kernel: cublas")                            \
+  X(rounds, "N", "interleaved rounds (default 25)")                                                \
+  X(hot, NULL, "keep the buffers in cache instead of rotating past it")                            \
+  X(cubin, "FILE", "write the machine code")                                                       \
+  X(ptx, "FILE", "write the PTX")                                                                  \
+  X(source, "FILE", "write the CUDA source")                                                       \
+  X(header, "FILE", "write a C header that launches it")                                           \
+  X(runs, "N", "searches of each space, every one with another seed (default 50)")                 \
+  X(ahead, "N", "questions open at once, as when compilers run ahead (default 1)")                 \
+  X(plot, "FILE", "write the curves as SVG")                                                       \
   X(presets, "DIR", "write a file per device, of results of the current templates, to be shipped") \
-  X(top, "N", "rows to show (default 10)")                                                        \
-  X(json, NULL, "for machines: one JSON object a line on standard output")                        \
-  X(quiet, NULL, "only results and errors")                                                       \
-  X(grid, "X,Y,Z", "blocks of the launch")                                                        \
-  X(block, "X,Y,Z", "threads of a block")                                                         \
-  X(smem, "BYTES", "dynamic shared memory of a block")                                            \
-  X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                    \
-  X(no_checks, NULL, "only look for accesses outside the device's memory; several times faster")  \
-  X(emu_memory, "BYTES", "bound on the emulated device's memory (default: half of the host's)")   \
+  X(top, "N", "rows to show (default 10)")                                                         \
+  X(json, NULL, "for machines: one JSON object a line on standard output")                         \
+  X(quiet, NULL, "only results and errors")                                                        \
+  X(grid, "X,Y,Z", "blocks of the launch")                                                         \
+  X(block, "X,Y,Z", "threads of a block")                                                          \
+  X(smem, "BYTES", "dynamic shared memory of a block")                                             \
+  X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                     \
+  X(no_checks, NULL, "only look for accesses outside the device's memory; several times faster")   \
+  X(emu_memory, "BYTES", "bound on the emulated device's memory (default: half of the host's)")    \
   X(help, NULL, "this")
 
 typedef struct cli {
@@ -74,7 +75,8 @@ extern const cli_verb cli_verbs[]; /* ends with a NULL name; the first is `tune`
 int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err *e);
 void cli_print_help(FILE *f, const cli_verb *verb);
 
-/* ---- what verbs share ------------------------------------------------------------------------------ */
+/* ---- what verbs share
+ * ------------------------------------------------------------------------------ */
 
 /* cli_stop -- set by SIGINT and SIGTERM; a second signal ends the program at once */
 const volatile sig_atomic_t *cli_catch_signals(void);
@@ -110,7 +112,8 @@ void cli_kernel_close(cli_kernel *k);
 int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt_compiler *compiler,
                        str *source, size_t *body, rt_image *image, err *e);
 
-/* ---- numbers for people ---------------------------------------------------------------------------- */
+/* ---- numbers for people
+ * ---------------------------------------------------------------------------- */
 
 /* format_sec -- "12.3 us" */
 void format_sec(str *s, double sec);

@@ -1,7 +1,7 @@
 /* cmd_bench.c -- autotune bench: the tuned kernel, the default and the vendor's library in one run.
  *
- * All contenders get the same buffers and are timed interleaved, so that clocks, temperature and cache
- * are the same for all; ratios are of medians.
+ * All contenders get the same buffers and are timed interleaved, so that clocks, temperature and
+ * cache are the same for all; ratios are of medians.
  */
 #include <math.h>
 #include <string.h>
@@ -53,7 +53,8 @@ static int tuned_config(bench_run *r, bench_case *x, err *e) {
     return 0;
   }
   rt_device_key(&r->device->info, &key);
-  int rc = db_best(r->db, r->t->hash, str_text(&key), str_text(&x->problem), &x->memory, &best, &miss);
+  int rc =
+      db_best(r->db, r->t->hash, str_text(&key), str_text(&x->problem), &x->memory, &best, &miss);
   str_clear(&key);
   if (rc == ERR_NOTFOUND) {
     return 0;
@@ -130,7 +131,8 @@ static int check_all(bench_case *x, err *e) {
     }
     int rc = rt_bench_check_contender(x->buffers, x->e[i].contender, &check, &wrong);
     if (rc && !(i == PEER && rc == ERR_WRONG)) {
-      return err_set(e, rc, "the %s kernel of %s: %s", labels[i], str_text(&x->problem), wrong.message);
+      return err_set(e, rc, "the %s kernel of %s: %s", labels[i], str_text(&x->problem),
+                     wrong.message);
     }
     x->e[i].error = check.error;
   }
@@ -156,13 +158,15 @@ static int race(bench_run *r, bench_case *x, err *e) {
   return 0;
 }
 
-/* ---- printing ---------------------------------------------------------------------------------------- */
+/* ---- printing
+ * ---------------------------------------------------------------------------------------- */
 
 static void add_entrant(str *s, bench_run *r, bench_case *x, int i) {
   const entrant *n = &x->e[i];
   str time = {0}, config = {0};
   format_sec(&time, n->times.median);
-  str_addf(s, "  %-8s %9s +-%4.1f %%  ", labels[i], str_text(&time), 100 * rt_times_spread(&n->times));
+  str_addf(s, "  %-8s %9s +-%4.1f %%  ", labels[i], str_text(&time),
+           100 * rt_times_spread(&n->times));
   str_reset(&time);
   format_rate(&time, &r->device->info, x->flops, x->bytes, n->times.median);
   if (i == PEER) {

@@ -10,7 +10,8 @@ static int write_if(const char *path, const str *bytes, const char *what, err *e
     return 0;
   }
   if (!bytes->n) {
-    return err_set(e, ERR_USAGE, "there is no %s for this architecture; --arch sm_90 gives one", what);
+    return err_set(e, ERR_USAGE, "there is no %s for this architecture; --arch sm_90 gives one",
+                   what);
   }
   return file_write(path, bytes->p, bytes->n, e);
 }

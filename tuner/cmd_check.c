@@ -1,4 +1,5 @@
-/* cmd_check.c -- autotune check: are the results of configurations right? Nothing is timed or stored. */
+/* cmd_check.c -- autotune check: are the results of configurations right? Nothing is timed or
+ * stored. */
 #include <string.h>
 
 #include "cli.h"
@@ -34,13 +35,15 @@ static int run_one(checker *x, const gen_config *config, rt_check *check, err *e
   return rc;
 }
 
-static void report(const checker *x, const gen_config *config, const rt_check *check, const err *why) {
+static void report(const checker *x, const gen_config *config, const rt_check *check,
+                   const err *why) {
   str s = {0}, text = {0};
   gen_config_text(x->k.t, config, &text);
   if (x->c->json) {
     str_add(&s, "{\"config\":");
     str_add_json(&s, str_text(&text));
-    str_addf(&s, ",\"ok\":%s,\"error\":%.3g,\"reason\":", why->code ? "false" : "true", check->error);
+    str_addf(&s, ",\"ok\":%s,\"error\":%.3g,\"reason\":", why->code ? "false" : "true",
+             check->error);
     str_add_json(&s, why->message);
     str_add(&s, "}\n");
   } else if (why->code) {
@@ -64,7 +67,8 @@ static int check_one(checker *x, const gen_config *config, err *e) {
   }
   report(x, config, &check, &why);
   if (x->k.device->dead) {
-    return err_set(e, ERR_LAUNCH, "the last configuration killed the device's context; %zu were checked",
+    return err_set(e, ERR_LAUNCH,
+                   "the last configuration killed the device's context; %zu were checked",
                    x->passed + x->failed);
   }
   return 0;
@@ -109,8 +113,8 @@ static int check(checker *x, err *e) {
     TRY(check_many(x, &tune_random, (size_t)n, (uint64_t)seed, e));
   }
   if (!x->c->json) {
-    printf("%s on %s: %zu right, %zu wrong\n", str_text(&x->k.problem_text),
-           x->k.device->info.name, x->passed, x->failed);
+    printf("%s on %s: %zu right, %zu wrong\n", str_text(&x->k.problem_text), x->k.device->info.name,
+           x->passed, x->failed);
   }
   return x->failed ? err_set(e, ERR_WRONG, "%zu of %zu configurations failed the check", x->failed,
                              x->passed + x->failed)

@@ -15,7 +15,8 @@ static void add_text(str *s, const char *name, const rt_info *d) {
 static void add_json(str *s, const char *name, const rt_info *d) {
   str_addf(s, "{\"device\":\"%s\",\"name\":", name);
   str_add_json(s, d->name);
-  str_addf(s, ",\"kind\":\"%s\",\"cc\":%d,\"sms\":%d,\"memory_nbytes\":%lld,\"l2_nbytes\":%lld,"
+  str_addf(s,
+           ",\"kind\":\"%s\",\"cc\":%d,\"sms\":%d,\"memory_nbytes\":%lld,\"l2_nbytes\":%lld,"
            "\"smem_block\":%lld,\"peak_flops\":%.4g,\"peak_bandwidth\":%.4g}\n",
            d->kind, d->cc, d->sms, (long long)d->memory_nbytes, (long long)d->l2_nbytes,
            (long long)d->smem_block, rt_peak_flops(d), rt_peak_bandwidth(d));

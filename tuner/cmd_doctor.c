@@ -14,7 +14,8 @@ typedef struct doctor {
   bool ill; /* something that nothing works without */
 } doctor;
 
-static void say(const doctor *d, bool good, const char *what, const char *finding, const char *cure) {
+static void say(const doctor *d, bool good, const char *what, const char *finding,
+                const char *cure) {
   str s = {0};
   if (d->c->json) {
     str_addf(&s, "{\"check\":\"%s\",\"ok\":%s,\"finding\":", what, good ? "true" : "false");
@@ -44,7 +45,10 @@ static void check_gpu(doctor *d) {
     }
   }
   bool good = s.n > 0;
-  say(d, good, "gpu", good ? str_text(&s) : e.message[0] ? e.message : "the driver shows no GPU",
+  say(d, good, "gpu",
+      good           ? str_text(&s)
+      : e.message[0] ? e.message
+                     : "the driver shows no GPU",
       "works without: --device emu; for a GPU install NVIDIA's driver (Debian: apt install "
       "nvidia-driver, non-free)");
   str_clear(&s);
@@ -72,7 +76,8 @@ static void check_database(doctor *d) {
   err e = {0};
   bool good = !cli_open_db(d->c, DB_WRITE, &base, &e);
   d->ill |= !good;
-  say(d, good, "database", good ? db_path(base) : e.message, "name another one with --db or TUNED_DB");
+  say(d, good, "database", good ? db_path(base) : e.message,
+      "name another one with --db or TUNED_DB");
   if (good) {
     db_close(base);
   }

@@ -13,8 +13,8 @@ typedef struct choice { /* which configuration, and why */
   bool measured;
 } choice;
 
-/* --config, else the tuned one, else the template's default. A database that can't be read is an error
- * only when there is one. */
+/* --config, else the tuned one, else the template's default. A database that can't be read is an
+ * error only when there is one. */
 static int choose(const cli *c, cli_kernel *k, choice *out, err *e) {
   db *d;
   db_result best;
@@ -90,7 +90,8 @@ static int write_texts(const cli *c, cli_kernel *k, const choice *ch, const char
 
 static int write_images(const cli *c, const rt_image *image, const char *arch, err *e) {
   if (c->cubin && !image->cubin.n) {
-    return err_set(e, ERR_USAGE, "%s has no machine code; --arch sm_90 names a real architecture", arch);
+    return err_set(e, ERR_USAGE, "%s has no machine code; --arch sm_90 names a real architecture",
+                   arch);
   }
   if (c->cubin) {
     TRY(file_write(c->cubin, image->cubin.p, image->cubin.n, e));
@@ -120,8 +121,7 @@ static int export_kernel(const cli *c, cli_kernel *k, rt_compiler *compiler, err
   rt_source s = {.text = str_text(&source), .body = body, .arch = arch};
   rc = rc ? rc : rt_compile(compiler, &s, &k->memory, &image, e);
   rc = rc ? rc : write_images(c, &image, arch, e);
-  rc = rc ? rc
-          : write_texts(c, k, &ch, arch, rt_compiler_version(compiler), str_text(&source), e);
+  rc = rc ? rc : write_texts(c, k, &ch, arch, rt_compiler_version(compiler), str_text(&source), e);
   rt_image_clear(&image);
   str_clear(&source);
   return rc;

@@ -4,7 +4,8 @@
 #include "cli.h"
 #include "verbs.h"
 
-/* ---- list -------------------------------------------------------------------------------------------- */
+/* ---- list
+ * -------------------------------------------------------------------------------------------- */
 
 static void add_problem_json(str *s, const db_problem *p) {
   str_add(s, "{\"problem\":");
@@ -24,8 +25,9 @@ static void add_problem(str *s, const db_problem *p) {
   if (sec > 0) {
     format_sec(&time, sec);
   }
-  str_addf(s, "  %-48s %9s %-8s  %5lld trials  %s  %.16s\n", p->problem, sec > 0 ? str_text(&time) : "-",
-           p->median > 0 || sec <= 0 ? "" : "modelled", (long long)p->n_trials, p->device_name, p->when);
+  str_addf(s, "  %-48s %9s %-8s  %5lld trials  %s  %.16s\n", p->problem,
+           sec > 0 ? str_text(&time) : "-", p->median > 0 || sec <= 0 ? "" : "modelled",
+           (long long)p->n_trials, p->device_name, p->when);
   str_clear(&time);
 }
 
@@ -94,7 +96,8 @@ int cmd_list(const cli *c, err *e) {
   return rc;
 }
 
-/* ---- show -------------------------------------------------------------------------------------------- */
+/* ---- show
+ * -------------------------------------------------------------------------------------------- */
 
 static void add_result(str *s, const db_result *r) {
   str time = {0};
@@ -116,8 +119,9 @@ static void add_result_json(str *s, const db_result *r) {
   str_addf(s, ",\"status\":\"%s\"", db_status_name(r->t.status));
   if (r->t.status == DB_OK) {
     str_addf(s, ",\"%s\":%.9g,\"final\":%s,\"spread\":%.3g,\"registers\":%d,\"error\":",
-             r->median > 0 ? "seconds" : "modelled_seconds", r->median > 0 ? r->median : r->modelled,
-             r->final ? "true" : "false", r->spread, r->regs);
+             r->median > 0 ? "seconds" : "modelled_seconds",
+             r->median > 0 ? r->median : r->modelled, r->final ? "true" : "false", r->spread,
+             r->regs);
     format_json_number(s, r->t.error);
   } else {
     str_add(s, ",\"reason\":");
@@ -158,12 +162,13 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
   size_t n = 0;
   int64_t device_id, template_id;
   int rc = cli_kernel_open(c, &k, e);
-  if (!rc && (device_row(&k, d, &device_id, NULL) ||
-              db_template_find(d, k.t->hash, &template_id, NULL))) {
+  if (!rc &&
+      (device_row(&k, d, &device_id, NULL) || db_template_find(d, k.t->hash, &template_id, NULL))) {
     rc = err_set(e, ERR_NOTFOUND, "nothing tuned with this template on %s", k.device->info.name);
   }
   rc = rc ? rc
-          : db_results(d, template_id, device_id, str_text(&k.problem_text), &k.memory, &rows, &n, e);
+          : db_results(d, template_id, device_id, str_text(&k.problem_text), &k.memory, &rows, &n,
+                       e);
   if (!rc && !n) {
     rc = err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s does it",
                  str_text(&k.problem_text), k.device->info.name, str_text(&k.problem_text));

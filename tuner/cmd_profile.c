@@ -1,4 +1,5 @@
-/* cmd_profile.c -- autotune profile: what a configuration does on the emulated device, launch by launch. */
+/* cmd_profile.c -- autotune profile: what a configuration does on the emulated device, launch by
+ * launch. */
 #include <string.h>
 
 #include "cli.h"
@@ -64,7 +65,8 @@ static int profile(profiler *x, err *e) {
   rt_image image;
   TRY(cli_kernel_open(x->c, &x->k, e));
   if (!rt_emu_is(x->k.device)) {
-    return err_set(e, ERR_USAGE, "profile counts on the emulated device: --device emu; on a GPU take ncu");
+    return err_set(e, ERR_USAGE,
+                   "profile counts on the emulated device: --device emu; on a GPU take ncu");
   }
   TRY(gen_config_check(x->k.g, &x->k.config, e));
   TRY(rt_compiler_open(&x->compiler, e));

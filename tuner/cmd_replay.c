@@ -21,7 +21,8 @@ typedef struct bench {
   size_t n_spaces;
   const tune_strategy *strategies[MAX_STRATEGIES];
   size_t n_strategies;
-  replay_curve *means, *curves; /* over the spaces, of each strategy; of the last strategy, each space */
+  replay_curve *means,
+      *curves; /* over the spaces, of each strategy; of the last strategy, each space */
 } bench;
 
 static int parse(bench *b, err *e) {
@@ -58,7 +59,7 @@ static int load(bench *b, err *e) {
   return 0;
 }
 
-/* ---- the tables ------------------------------------------------------------------------------------------- */
+/* ---- the tables ---------------- */
 
 static void add_head(str *s, int width, const char *title) {
   str_addf(s, "%-*s", width, title);
@@ -115,7 +116,8 @@ static void announce(const bench *b) {
     format_sec(&s, b->spaces[i]->best);
     str_add(&s, "\n");
   }
-  str_addf(&s, "mean fraction of the optimum after so many trials, %lld runs\n\n", (long long)b->o.runs);
+  str_addf(&s, "mean fraction of the optimum after so many trials, %lld runs\n\n",
+           (long long)b->o.runs);
   add_head(&s, width_of(b), b->n_strategies == 1 ? "space" : "strategy");
   cli_print(&s);
   fflush(stdout);
@@ -142,7 +144,7 @@ static void print(const bench *b, size_t k) {
   fflush(stdout);
 }
 
-/* ---- running ---------------------------------------------------------------------------------------------- */
+/* ---- running ---------------- */
 
 static int run_strategy(bench *b, size_t k, err *e) {
   replay_curve *mean = &b->means[k];

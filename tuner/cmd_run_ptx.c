@@ -14,9 +14,9 @@ enum { MAX_ARGS = 64, SHOWN = 8, MAX_PTX = 64 << 20 };
 typedef struct parameter {
   dtype type;
   bool is_buffer;
-  int64_t count;   /* buffers: elements */
-  uint64_t bits;   /* what the kernel gets: an address or a value */
-  void *host;      /* buffers: contents */
+  int64_t count; /* buffers: elements */
+  uint64_t bits; /* what the kernel gets: an address or a value */
+  void *host;    /* buffers: contents */
 } parameter;
 
 typedef struct runner {
@@ -39,27 +39,33 @@ static double value_at(dtype t, uint64_t i) {
 static void fill(parameter *p, const char *how) {
   size_t nbytes = dtype_nbytes(p->type);
   for (int64_t i = 0; i < p->count; i++) {
-    double v = !strcmp(how, "zero") ? 0 : !strcmp(how, "index") ? (double)i : value_at(p->type, (uint64_t)i);
+    double v = !strcmp(how, "zero")    ? 0
+               : !strcmp(how, "index") ? (double)i
+                                       : value_at(p->type, (uint64_t)i);
     uint64_t bits = dtype_encode(p->type, v);
     memcpy((char *)p->host + (size_t)i * nbytes, &bits, nbytes);
   }
 }
 
 static int bad(const char *word, err *e) {
-  return err_set(e, ERR_USAGE, "--args '%s' is neither buf:TYPE:COUNT[:random|zero|index|none], such as "
-                 "buf:f32:1024, nor TYPE:VALUE, such as i32:5", word);
+  return err_set(e, ERR_USAGE,
+                 "--args '%s' is neither buf:TYPE:COUNT[:random|zero|index|none], such as "
+                 "buf:f32:1024, nor TYPE:VALUE, such as i32:5",
+                 word);
 }
 
-/* buf:f32:1024, buf:f32:1024:zero; `none` leaves it as it is allocated, to be found by the checks */
+/* buf:f32:1024, buf:f32:1024:zero; `none` leaves it as it is allocated, to be found by the checks
+ */
 static int parse_buffer(runner *r, parameter *p, char *rest, const char *word, err *e) {
   char *save = NULL, *type = strtok_r(rest, ":", &save), *count = strtok_r(NULL, ":", &save);
   char *how = strtok_r(NULL, ":", &save);
   how = how ? how : "random";
-  bool known = !strcmp(how, "random") || !strcmp(how, "zero") || !strcmp(how, "index") || !strcmp(how, "none");
+  bool known = !strcmp(how, "random") || !strcmp(how, "zero") || !strcmp(how, "index") ||
+               !strcmp(how, "none");
   rt_ptr at;
   p->is_buffer = true;
-  if (!type || !count || !known || !dtype_parse(type, &p->type) || !text_integer(count, &p->count) ||
-      p->count < 0 || p->count > INT32_MAX) {
+  if (!type || !count || !known || !dtype_parse(type, &p->type) ||
+      !text_integer(count, &p->count) || p->count < 0 || p->count > INT32_MAX) {
     return bad(word, e);
   }
   size_t nbytes = (size_t)p->count * dtype_nbytes(p->type);
@@ -112,7 +118,8 @@ static int parse_extent(runner *r, const char *option, const char *text, uint32_
   for (char *w = strtok_r(list, ",", &save); w; w = strtok_r(NULL, ",", &save)) {
     int64_t v;
     if (n == 3 || !text_integer(w, &v) || v < 1 || v > INT32_MAX) {
-      return err_set(e, ERR_USAGE, "--%s '%s' is not one to three numbers from 1: 8 or 8,4,2", option, text);
+      return err_set(e, ERR_USAGE, "--%s '%s' is not one to three numbers from 1: 8 or 8,4,2",
+                     option, text);
     }
     out[n++] = (uint32_t)v;
   }
@@ -128,7 +135,8 @@ static int prepare(runner *r, err *e) {
   int64_t memory;
   TRY(rt_device_open(r->c->device ? r->c->device : "emu", &r->d, e));
   if (!rt_emu_is(r->d)) {
-    return err_set(e, ERR_USAGE, "run-ptx runs on the emulated device: --device emu or emu:PROFILE");
+    return err_set(e, ERR_USAGE,
+                   "run-ptx runs on the emulated device: --device emu or emu:PROFILE");
   }
   TRY(cli_number("emu-memory", r->c->emu_memory, 1, INT64_MAX, 0, &memory, e));
   if (memory) {
@@ -185,7 +193,8 @@ static int run(runner *r, err *e) {
   str ptx = {0};
   rt_function *f;
   if (r->c->n_words != 2) {
-    return err_set(e, ERR_USAGE, "name the file and the kernel: autotune run-ptx FILE.ptx KERNEL --grid 8 "
+    return err_set(e, ERR_USAGE,
+                   "name the file and the kernel: autotune run-ptx FILE.ptx KERNEL --grid 8 "
                    "--block 256 --args \"buf:f32:1024 i32:5\"");
   }
   TRY(prepare(r, e));

@@ -31,8 +31,10 @@ static int parse_budget(const char *text, arena *a, tune_budget *b, err *e) {
     int64_t v;
     p[seconds ? n - 1 : n] = 0;
     if (!text_integer(p, &v) || v < 1 || v > INT32_MAX) {
-      return err_set(e, ERR_USAGE, "--budget '%s' is not a number of trials (200), of seconds (90s) "
-                     "or both (200,90s), at least 1", text);
+      return err_set(e, ERR_USAGE,
+                     "--budget '%s' is not a number of trials (200), of seconds (90s) "
+                     "or both (200,90s), at least 1",
+                     text);
     }
     if (seconds) {
       b->sec = (double)v;
@@ -40,7 +42,8 @@ static int parse_budget(const char *text, arena *a, tune_budget *b, err *e) {
       b->trials = (uint64_t)v;
     }
   }
-  return b->sec > 0 || b->trials ? 0 : err_set(e, ERR_USAGE, "--budget is empty: 200 | 90s | 200,90s");
+  return b->sec > 0 || b->trials ? 0
+                                 : err_set(e, ERR_USAGE, "--budget is empty: 200 | 90s | 200,90s");
 }
 
 static int parse_options(run_ *r, tune_options *o, err *e) {
@@ -62,7 +65,8 @@ static int parse_options(run_ *r, tune_options *o, err *e) {
   return 0;
 }
 
-/* ---- the end of one problem -------------------------------------------------------------------------- */
+/* ---- the end of one problem
+ * -------------------------------------------------------------------------- */
 
 static void add_row(str *s, const tune_state *t, const db_result *r, const char *label) {
   double sec = r->median > 0 ? r->median : r->modelled;
@@ -116,7 +120,8 @@ static void add_summary(str *s, run_ *r, const tune_state *t, const db_result *r
     str_add(s, "  the default was not measured or failed\n");
   }
   if (n && isnan(rows[0].t.error)) {
-    str_addf(s, "  too large to check on the emulated device; a smaller one: autotune check %s %s\n",
+    str_addf(s,
+             "  too large to check on the emulated device; a smaller one: autotune check %s %s\n",
              r->t->name, r->t->n_sizes_emu ? r->t->sizes_emu[0] : "");
   }
   add_failures(s, rows, n);
@@ -129,8 +134,7 @@ static void add_json(str *s, const tune_state *t, const db_result *rows, size_t 
   str_add(s, ",\"device\":");
   str_add_json(s, t->device->name);
   str_addf(s, ",\"tried\":%llu,\"known\":%llu,\"failed\":%llu", (unsigned long long)t->tried,
-           (unsigned long long)t->known,
-           (unsigned long long)(t->tried - t->failed[DB_OK]));
+           (unsigned long long)t->known, (unsigned long long)(t->tried - t->failed[DB_OK]));
   if (n && rows[0].t.status == DB_OK) {
     bool is_measured = rows[0].median > 0;
     str_add(s, ",\"config\":");
@@ -152,9 +156,10 @@ static int summarise(run_ *r, const tune_state *t, err *e) {
     add_json(&s, t, rows, n);
   } else if (!rc) {
     add_summary(&s, r, t, rows, n);
-    str_addf(&s, t->tried ? "  %llu new in %.1f s (%.1f a second)\n"
-                          : "  nothing to measure: its budget was spent before; a larger --budget "
-                            "searches further\n",
+    str_addf(&s,
+             t->tried ? "  %llu new in %.1f s (%.1f a second)\n"
+                      : "  nothing to measure: its budget was spent before; a larger --budget "
+                        "searches further\n",
              (unsigned long long)t->tried, t->sec, t->sec > 0 ? (double)t->tried / t->sec : 0.0);
   }
   cli_print(&s);
@@ -162,7 +167,8 @@ static int summarise(run_ *r, const tune_state *t, err *e) {
   return rc;
 }
 
-/* ---- problems ---------------------------------------------------------------------------------------- */
+/* ---- problems
+ * ---------------------------------------------------------------------------------------- */
 
 static int tune_one(run_ *r, const gen_problem *p, err *e) {
   tune_state last;

@@ -40,13 +40,15 @@ static int images_of(tune_session *s, const finalist *f, size_t n, measure_image
 }
 
 static int store(tune_session *s, const db_result *row, const rt_times *t, err *e) {
-  return db_sample_put(s->db, row->trial, &(db_sample){.stage = DB_FINAL,
-                                                       .median = t->median,
-                                                       .spread = rt_times_spread(t),
-                                                       .launches = (int64_t)t->launches,
-                                                       .cold = t->cold,
-                                                       .driver = s->m.info.driver,
-                                                       .uuid = s->m.info.uuid}, e);
+  return db_sample_put(s->db, row->trial,
+                       &(db_sample){.stage = DB_FINAL,
+                                    .median = t->median,
+                                    .spread = rt_times_spread(t),
+                                    .launches = (int64_t)t->launches,
+                                    .cold = t->cold,
+                                    .driver = s->m.info.driver,
+                                    .uuid = s->m.info.uuid},
+                       e);
 }
 
 int finals_race(tune_session *s, err *e) {

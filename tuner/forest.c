@@ -69,7 +69,8 @@ static void count(const growth *g, const size_t *rows, size_t n, size_t p, histo
   }
 }
 
-/* The border lies anywhere between two places that were seen: what is in between may go either way. */
+/* The border lies anywhere between two places that were seen: what is in between may go either way.
+ */
 static size_t border(const growth *g, const histogram *h, size_t b) {
   size_t next = b + 1;
   while (!h->count[next]) {
@@ -78,7 +79,8 @@ static size_t border(const growth *g, const histogram *h, size_t b) {
   return (b + chance_below(&g->t->chance, next - b) + 1) * h->bin - 1;
 }
 
-/* The cut of this parameter that explains most of the targets' variance, if it is better than *best. */
+/* The cut of this parameter that explains most of the targets' variance, if it is better than
+ * *best. */
 static void try_param(const growth *g, const size_t *rows, size_t n, double total, size_t p,
                       cut *best) {
   histogram h;

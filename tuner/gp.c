@@ -4,7 +4,7 @@
 
 static const double lengths[] = {0.25, 0.5, 1, 2}, noises[] = {1e-4, 1e-2};
 
-/* ---- the kernel -------------------------------------------------------------------------------------------- */
+/* ---- the kernel ---------------- */
 
 static double distance(const gp *g, const uint16_t *a, const uint16_t *b) {
   double sum = 0;
@@ -22,7 +22,7 @@ static double kernel(const gp *g, const uint16_t *a, const uint16_t *b) {
   return (1 + d + d * d / 3) * exp(-d);
 }
 
-/* ---- fitting ----------------------------------------------------------------------------------------------- */
+/* ---- fitting ---------------- */
 
 static void fill(gp *g) {
   for (size_t i = 0; i < g->n; i++) {

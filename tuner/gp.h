@@ -1,9 +1,11 @@
-/* gp.h -- a Gaussian process over points of a space, small enough to be fitted anew for every question.
+/* gp.h -- a Gaussian process over points of a space, small enough to be fitted anew for every
+ * question.
  *
- * Kernel: Matern 5/2 in each parameter's place, scaled to [0, 1], multiplied with a common length scale that
- * is chosen by the likelihood from a short list, as is the noise; mean and scale of the targets are taken
- * out. Cost: n^3 / 6 for the fit, n^2 / 2 for one prediction with its deviation.
- * src: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1 and chapter 4.
+ * Kernel: Matern 5/2 in each parameter's place, scaled to [0, 1], multiplied with a common length
+ * scale that is chosen by the likelihood from a short list, as is the noise; mean and scale of the
+ * targets are taken out. Cost: n^3 / 6 for the fit, n^2 / 2 for one prediction with its deviation.
+ * src: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, algorithm 2.1 and
+ * chapter 4.
  */
 #ifndef TUNE_GP_H
 #define TUNE_GP_H

@@ -6,9 +6,10 @@
 #include "verbs.h"
 
 /* What a problem looks like, for every verb that takes one. */
-#define PROBLEM                                                                                   \
+#define PROBLEM                                                                                    \
   "A problem is a family and its fields: sgemm m=4096 n=4096 k=4096 ta=t. Fields not given take\n" \
-  "their default. The family is built in (autotune list --help), found in a templates folder, or\n" \
+  "their default. The family is built in (autotune list --help), found in a templates folder, "    \
+  "or\n"                                                                                           \
   "the path of a template file: autotune path/to/mine.lua n=1000.\n"
 
 const cli_verb cli_verbs[] = {
@@ -18,14 +19,14 @@ const cli_verb cli_verbs[] = {
      PROBLEM
      "Without fields the template's own bench sizes are tuned, one after another (on the emulated\n"
      "device its emu sizes).\n\n"
-     "Every finished trial is stored at once. The same command again measures nothing that is known\n"
+     "Every finished trial is stored at once. The same command again measures nothing that is "
+     "known\n"
      "and goes on where an interrupted one stopped; a larger --budget searches further.\n\n"
      "  autotune sgemm m=4096 n=4096 k=4096 --device 0\n"
      "  autotune sgemm m=100 n=100 k=100 --budget 500\n",
      cmd_tune},
     {"emit", "emit FAMILY [FIELD=VALUE ...] [--config NAME=VALUE,...]",
-     "Print the CUDA source that a configuration becomes.",
-     " device templates config ",
+     "Print the CUDA source that a configuration becomes.", " device templates config ",
      PROBLEM "\n  autotune emit saxpy n=1000 --config VEC=4,BLOCK=256\n", cmd_emit},
     {"space", "space FAMILY [FIELD=VALUE ...]",
      "Count the points of the space, the valid ones, and what rejected the others.",
@@ -37,16 +38,18 @@ const cli_verb cli_verbs[] = {
      "Run configurations against the template's reference, without timing or storing anything.",
      " device templates config all sample seed json quiet ",
      PROBLEM "\nEvery output byte is compared, inputs and the memory around every buffer must be "
-     "untouched.\n\n  autotune check sgemm m=100 n=70 k=50 --sample 50\n",
+             "untouched.\n\n  autotune check sgemm m=100 n=70 k=50 --sample 50\n",
      cmd_check},
     {"profile", "profile FAMILY [FIELD=VALUE ...] [--config LIST]",
-     "What a configuration does on the emulated device: instructions, sectors, bank conflicts, the bound.",
+     "What a configuration does on the emulated device: instructions, sectors, bank conflicts, the "
+     "bound.",
      " device templates config json ",
      PROBLEM "\n  autotune profile sgemm m=1024 n=1024 k=1024 --device emu:a100\n", cmd_profile},
     {"run-ptx", "run-ptx FILE.ptx KERNEL --grid 8 --block 256 --args \"buf:f32:1024 i32:5\"",
      "Run any PTX on the emulated device with its checks, and print what it did.",
      " device grid block smem args no_checks emu_memory json ",
-     "A parameter is buf:TYPE:COUNT, filled with random numbers (or buf:TYPE:COUNT:zero, :index, :none), or\n"
+     "A parameter is buf:TYPE:COUNT, filled with random numbers (or buf:TYPE:COUNT:zero, :index, "
+     ":none), or\n"
      "TYPE:VALUE. A finding names kernel, block, thread and line, and is the program's failure.\n",
      cmd_run_ptx},
     {"devices", "devices", "List the GPUs and the emulated devices.", " json ", NULL, cmd_devices},
@@ -55,7 +58,8 @@ const cli_verb cli_verbs[] = {
     {"show", "show FAMILY [FIELD=VALUE ...]",
      "Show the best configurations of a family's tuned problems, or of one problem.",
      " device db templates top json ",
-     PROBLEM "With at least one field: the fastest configurations and the failures of that problem.\n",
+     PROBLEM
+     "With at least one field: the fastest configurations and the failures of that problem.\n",
      cmd_show},
     {"doctor", "doctor", "Say what is missing on this machine and how to get it.",
      " db templates json ", NULL, cmd_doctor},
@@ -63,7 +67,7 @@ const cli_verb cli_verbs[] = {
      "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
      " device db templates config arch cubin ptx source header ",
      PROBLEM "The configuration is --config, else the tuned one, else the template's default.\n\n"
-     "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n",
+             "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n",
      cmd_export},
     {"bench", "bench FAMILY [FIELD=VALUE ...] [--vs cublas]",
      "Time the tuned and the default kernel, and the vendor's library, interleaved in one run.",
@@ -72,22 +76,33 @@ const cli_verb cli_verbs[] = {
     {"replay", "replay FILE ... [--strategy NAME|all] [--runs N] [--plot FILE.svg]",
      "Judge search strategies on recorded spaces, without a GPU.",
      " strategy seed runs jobs ahead json plot ",
-     "A recording holds the result of every configuration of a space: a CSV file with a column for\n"
-     "each parameter, then `status` (ok, or why it failed) and `time_ms`; or a cache file of Kernel\n"
-     "Tuner. Either may be compressed with gzip. Printed is the speed of the best configuration found\n"
+     "A recording holds the result of every configuration of a space: a CSV file with a column "
+     "for\n"
+     "each parameter, then `status` (ok, or why it failed) and `time_ms`; or a cache file of "
+     "Kernel\n"
+     "Tuner. Either may be compressed with gzip. Printed is the speed of the best configuration "
+     "found\n"
      "after 25, 50, ... 400 trials, as a fraction of the optimum's; failures count as trials.\n\n"
-     "  autotune replay gemm.csv.gz convolution.csv.gz --strategy all --runs 50 --plot curves.svg\n",
+     "Strategies: forest (the default), evolve, bayes, bandit, genetic, diffevo, swarm, anneal, "
+     "tabu,\n"
+     "greedy, lhs (Latin hypercube), random, exhaustive.\n\n"
+     "  autotune replay gemm.csv.gz convolution.csv.gz --strategy all --runs 50 --plot "
+     "curves.svg\n",
      cmd_replay},
-    {"db", "db export [FILE [FAMILY ...]] | import FILE ... | merge FILE ... | prune | stat | verify",
+    {"db",
+     "db export [FILE [FAMILY ...]] | import FILE ... | merge FILE ... | prune | stat | verify",
      "Results as text and back, databases into one, and the care of the file.",
      " device db templates presets top json quiet ",
-     "  export   the best result of every problem, one readable line each, to FILE or standard output;\n"
+     "  export   the best result of every problem, one readable line each, to FILE or standard "
+     "output;\n"
      "           with --presets DIR a file per device instead, to be built into the library from\n"
      "           db/presets: measured with the templates as they are now, on a real device (on an\n"
      "           emulated one only if --device names it)\n"
      "  import   such lines, unless the database knows better; broken ones are told and left out\n"
-     "  merge    everything another database holds; the better measurement counts, nothing is lost\n"
-     "  prune    drop the images of all but the --top (default 3) best configurations of a problem\n"
+     "  merge    everything another database holds; the better measurement counts, nothing is "
+     "lost\n"
+     "  prune    drop the images of all but the --top (default 3) best configurations of a "
+     "problem\n"
      "  stat     rows and bytes\n"
      "  verify   read every byte: is it sound?\n\n"
      "  autotune db export results.txt sgemm\n"

@@ -8,7 +8,8 @@
 #include "emu.h"
 #include "file.h"
 
-/* ---- the child ----------------------------------------------------------------------------------- */
+/* ---- the child
+ * ----------------------------------------------------------------------------------- */
 
 enum { OP_PROBLEM, OP_TRIAL, OP_RACE };
 
@@ -57,8 +58,9 @@ static db_status status_of(int code) {
   }
 }
 
-/* A GPU checks any problem in no time. The emulated device would need minutes for a large one, which it
- * models from a few of its blocks instead: such a trial is stored with an unknown error. */
+/* A GPU checks any problem in no time. The emulated device would need minutes for a large one,
+ * which it models from a few of its blocks instead: such a trial is stored with an unknown error.
+ */
 static const double EMU_CHECKED_FLOPS = 1 << 26;
 enum { EMU_SAMPLED_BLOCKS = 8 };
 
@@ -232,10 +234,12 @@ static void child_main(int fd, void *setting) {
       break;
     }
   }
-  /* The process ends here: the system takes device and memory back, even those of a dead context. */
+  /* The process ends here: the system takes device and memory back, even those of a dead context.
+   */
 }
 
-/* ---- the parent ---------------------------------------------------------------------------------- */
+/* ---- the parent
+ * ---------------------------------------------------------------------------------- */
 
 enum { PATIENCE_SEC = 120 };
 

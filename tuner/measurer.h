@@ -1,8 +1,8 @@
 /* measurer.h -- the one process that owns the device while tuning.
  *
- * It opens the device, holds the buffers of the current problem, and checks and times the candidates
- * it is sent. A kernel that faults, hangs or takes the process with it costs its own row: the parent
- * kills what is left, starts another and goes on.
+ * It opens the device, holds the buffers of the current problem, and checks and times the
+ * candidates it is sent. A kernel that faults, hangs or takes the process with it costs its own
+ * row: the parent kills what is left, starts another and goes on.
  */
 #ifndef TUNE_MEASURER_H
 #define TUNE_MEASURER_H
@@ -16,8 +16,8 @@ typedef struct measurer {
   const char *device; /* as the user named it */
   rt_compiler *compiler;
   gen_template *t;
-  rt_info info;    /* of the device, told by the child */
-  str problem;     /* that the child holds; empty: none */
+  rt_info info; /* of the device, told by the child */
+  str problem;  /* that the child holds; empty: none */
 } measurer;
 
 typedef struct measured {
@@ -25,7 +25,7 @@ typedef struct measured {
   err why;      /* when status is not DB_OK */
   double error; /* as in rt_check */
   rt_times times;
-  bool dead;    /* the device's context is lost: measurer_restart */
+  bool dead; /* the device's context is lost: measurer_restart */
 } measured;
 
 typedef struct measure_image {

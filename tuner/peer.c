@@ -1,5 +1,5 @@
-/* peer.c -- cuBLAS: the one peer so far. Its handful of entry points is declared here, from the cuBLAS
- * documentation, so that neither its headers nor the library are needed to build. */
+/* peer.c -- cuBLAS: the one peer so far. Its handful of entry points is declared here, from the
+ * cuBLAS documentation, so that neither its headers nor the library are needed to build. */
 #define _GNU_SOURCE
 #include "peer.h"
 
@@ -14,15 +14,19 @@ typedef struct cublas {
   int (*destroy)(void *);
   int (*set_stream)(void *, void *);
   int (*version)(void *, int *);
-  int (*sgemm)(void *, int, int, int, int, int, const float *, const float *, int, const float *, int,
-               const float *, float *, int);
+  int (*sgemm)(void *, int, int, int, int, int, const float *, const float *, int, const float *,
+               int, const float *, float *, int);
   int transa, transb;
-  size_t m, n, k, alpha, a, lda, b, ldb, beta, c, ldc; /* positions among the template's arguments */
+  size_t m, n, k, alpha, a, lda, b, ldb, beta, c,
+      ldc; /* positions among the template's arguments */
 } cublas;
 
-static const char *const libraries[] = {
-    "libcublas.so.13", "libcublas.so.12", "libcublas.so", "/usr/local/cuda/lib64/libcublas.so.13",
-    "/usr/local/cuda/lib64/libcublas.so.12", "/usr/local/cuda/lib64/libcublas.so"};
+static const char *const libraries[] = {"libcublas.so.13",
+                                        "libcublas.so.12",
+                                        "libcublas.so",
+                                        "/usr/local/cuda/lib64/libcublas.so.13",
+                                        "/usr/local/cuda/lib64/libcublas.so.12",
+                                        "/usr/local/cuda/lib64/libcublas.so"};
 
 static int load(cublas *x, err *e) {
   for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !x->library; i++) {
@@ -48,9 +52,9 @@ static int launch(void *self, rt_stream s, const void *const *args, err *e) {
 #define INT(i) (*(const int *)args[i])
 #define MATRIX(i) ((float *)(uintptr_t) * (const rt_ptr *)args[i])
   x->set_stream(x->handle, s);
-  int rc = x->sgemm(x->handle, x->transa, x->transb, INT(x->m), INT(x->n), INT(x->k), args[x->alpha],
-                    MATRIX(x->a), INT(x->lda), MATRIX(x->b), INT(x->ldb), args[x->beta],
-                    MATRIX(x->c), INT(x->ldc));
+  int rc = x->sgemm(x->handle, x->transa, x->transb, INT(x->m), INT(x->n), INT(x->k),
+                    args[x->alpha], MATRIX(x->a), INT(x->lda), MATRIX(x->b), INT(x->ldb),
+                    args[x->beta], MATRIX(x->c), INT(x->ldc));
 #undef INT
 #undef MATRIX
   return rc ? err_set(e, ERR_LAUNCH, "cublasSgemm failed with status %d", rc) : 0;
@@ -119,8 +123,8 @@ static int open_cublas(const gen_template *t, const gen_problem *p, peer *out, e
   return 0;
 }
 
-int peer_open(const char *name, const gen_template *t, const gen_problem *p, rt_device *d, peer *out,
-              err *e) {
+int peer_open(const char *name, const gen_template *t, const gen_problem *p, rt_device *d,
+              peer *out, err *e) {
   *out = (peer){0};
   if (strcmp(name, "cublas")) {
     return err_set(e, ERR_USAGE, "no peer '%s'; there is: cublas", name);

@@ -14,8 +14,8 @@ typedef struct peer {
 /* peer_open -- by name, for one problem of one family on one device.
  *   err ERR_USAGE     no such peer, or it has nothing like this family
  *       ERR_NOTFOUND  its library is not on this machine */
-int peer_open(const char *name, const gen_template *t, const gen_problem *p, rt_device *d, peer *out,
-              err *e);
+int peer_open(const char *name, const gen_template *t, const gen_problem *p, rt_device *d,
+              peer *out, err *e);
 void peer_close(peer *p);
 
 #endif

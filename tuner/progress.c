@@ -16,7 +16,10 @@ void progress_init(progress *p, bool json, bool quiet) {
   const char *term = getenv("TERM");
   bool terminal = isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb"));
   *p = (progress){.shown_best = INFINITY};
-  p->kind = json ? PROGRESS_JSON : quiet ? PROGRESS_NONE : terminal ? PROGRESS_LINE : PROGRESS_PLAIN;
+  p->kind = json       ? PROGRESS_JSON
+            : quiet    ? PROGRESS_NONE
+            : terminal ? PROGRESS_LINE
+                       : PROGRESS_PLAIN;
 }
 
 static void add_total(str *s, const tune_state *t) {
@@ -34,8 +37,8 @@ static double left_sec(const tune_state *t) {
   double by_clock = t->budget.sec > 0 ? t->budget.sec - t->sec_before - t->sec : INFINITY;
   double total = t->budget.trials && t->budget.trials < t->tally->valid ? (double)t->budget.trials
                                                                         : (double)t->tally->valid;
-  double by_pace = t->tried ? (total - (double)(t->known + t->tried)) * t->sec / (double)t->tried
-                            : INFINITY;
+  double by_pace =
+      t->tried ? (total - (double)(t->known + t->tried)) * t->sec / (double)t->tried : INFINITY;
   double left = by_clock < by_pace ? by_clock : by_pace;
   return left > 0 ? left : 0;
 }

@@ -8,7 +8,12 @@
 
 #include "tune.h"
 
-typedef enum progress_kind { PROGRESS_LINE, PROGRESS_PLAIN, PROGRESS_JSON, PROGRESS_NONE } progress_kind;
+typedef enum progress_kind {
+  PROGRESS_LINE,
+  PROGRESS_PLAIN,
+  PROGRESS_JSON,
+  PROGRESS_NONE
+} progress_kind;
 
 typedef struct progress {
   progress_kind kind;

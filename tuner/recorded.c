@@ -8,7 +8,7 @@
 
 static const size_t MAX_ROWS = (size_t)1 << 26;
 
-/* ---- the table -------------------------------------------------------------------------------------------- */
+/* ---- the table ---------------- */
 
 static int no_memory(const char *path, err *e) {
   return err_set(e, ERR_NOMEM, "out of memory for %s", path);
@@ -57,7 +57,7 @@ void table_clear(table *t) {
   free(t->sec);
 }
 
-/* ---- values ----------------------------------------------------------------------------------------------- */
+/* ---- values ---------------- */
 
 /* A number, and nothing else? Names compare after all numbers. */
 static bool number(const char *text, double *v) {
@@ -98,7 +98,8 @@ static int collect(recorded *r, const table *t, size_t p, err *e) {
   }
   free(all);
   if (!values || n > UINT16_MAX) {
-    return values ? err_at(e, ERR_LIMIT, r->path, "'%s' has more than %d values", r->params[p], UINT16_MAX)
+    return values ? err_at(e, ERR_LIMIT, r->path, "'%s' has more than %d values", r->params[p],
+                           UINT16_MAX)
                   : no_memory(r->path, e);
   }
   r->values[p] = values;
@@ -120,7 +121,7 @@ static int collect_all(recorded *r, const table *t, err *e) {
   return 0;
 }
 
-/* ---- points ----------------------------------------------------------------------------------------------- */
+/* ---- points ---------------- */
 
 typedef struct place {
   uint64_t rank;
@@ -142,7 +143,8 @@ static uint64_t rank_of_row(const recorded *r, const table *t, size_t row) {
   return rank;
 }
 
-/* A configuration measured twice counts with its later result, as in a run that was taken up again. */
+/* A configuration measured twice counts with its later result, as in a run that was taken up again.
+ */
 static void keep_last(recorded *r, const table *t, const place *places) {
   size_t n = 0;
   for (size_t i = 0; i < t->n; i++) {
@@ -202,7 +204,7 @@ static bool find(const void *self, const uint16_t *places, size_t *point) {
   return low < r->view.n && r->ranks[low] == rank;
 }
 
-/* ---- opening ---------------------------------------------------------------------------------------------- */
+/* ---- opening ---------------- */
 
 static int read_table(table *t, char *text, size_t n, err *e) {
   if (strlen(text) != n) {

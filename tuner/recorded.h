@@ -1,10 +1,10 @@
 /* recorded.h -- a space that somebody measured completely, so that a search can be replayed on it.
  *
- * Read from a CSV file (one column a parameter, then `status` and `time_ms`; what follows is ignored) or
- * from a cache file of Kernel Tuner (JSON, closed or not); either may be compressed with gzip. The
- * values of a parameter are sorted by size (names: alphabetically) and the points by their values, so
- * that the order of the file's rows means nothing. A strategy sees it through the same view as a
- * template's space: points that are not in the recording are not valid.
+ * Read from a CSV file (one column a parameter, then `status` and `time_ms`; what follows is
+ * ignored) or from a cache file of Kernel Tuner (JSON, closed or not); either may be compressed
+ * with gzip. The values of a parameter are sorted by size (names: alphabetically) and the points by
+ * their values, so that the order of the file's rows means nothing. A strategy sees it through the
+ * same view as a template's space: points that are not in the recording are not valid.
  */
 #ifndef TUNE_RECORDED_H
 #define TUNE_RECORDED_H

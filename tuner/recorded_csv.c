@@ -1,4 +1,5 @@
-/* recorded_csv.c -- one line a configuration: the parameters' columns, then `status` and `time_ms`. */
+/* recorded_csv.c -- one line a configuration: the parameters' columns, then `status` and `time_ms`.
+ */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,7 +52,8 @@ static int read_head(csv *x, char *line, err *e) {
     TRY(table_param(x->t, name, e));
   }
   if (!name) {
-    return bad(x, e, "no column '%s': a recording has the parameters, then status and time_ms", "status");
+    return bad(x, e, "no column '%s': a recording has the parameters, then status and time_ms",
+               "status");
   }
   x->time_column = x->t->n_params + 1;
   while ((name = next_cell(&line)) && strcmp(name, "time_ms")) {

@@ -1,4 +1,5 @@
-/* recorded_file.c -- a file's text, whether or not it is compressed. zlib's gz functions read both. */
+/* recorded_file.c -- a file's text, whether or not it is compressed. zlib's gz functions read both.
+ */
 #include <errno.h>
 #include <string.h>
 #include <zlib.h>
@@ -21,7 +22,9 @@ static int read_all(gzFile f, const char *path, str *out, err *e) {
   const char *why = gzerror(f, &code);
   if (n < 0 || code == Z_BUF_ERROR) { /* the latter: the file ends inside the stream */
     return err_set(e, ERR_IO, "%s can't be read: %s", path,
-                   code == Z_ERRNO ? strerror(errno) : code == Z_BUF_ERROR ? "it is cut short" : why);
+                   code == Z_ERRNO       ? strerror(errno)
+                   : code == Z_BUF_ERROR ? "it is cut short"
+                                         : why);
   }
   return out->failed ? err_set(e, ERR_NOMEM, "out of memory for %s", path) : 0;
 }

@@ -1,9 +1,9 @@
 /* recorded_json.c -- Kernel Tuner's cache: {"tune_params_keys": [...], "objective": "time",
  * "cache": {"32,1": {"x": 32, "y": 1, "time": 1.5, ...}, ...}}.
  *
- * A failed configuration has the name of its failure where the time would be, or in older files 1e20.
- * Kernel Tuner appends to the file while it runs and closes it at the end; one that was never closed
- * is closed here.
+ * A failed configuration has the name of its failure where the time would be, or in older files
+ * 1e20. Kernel Tuner appends to the file while it runs and closes it at the end; one that was never
+ * closed is closed here.
  */
 #include <jansson.h>
 #include <math.h>
@@ -18,7 +18,9 @@ static int bad(const table *t, err *e, const char *what, const char *word) {
   return err_at(e, ERR_USAGE, t->path, what, word);
 }
 
-static bool ends_with(const str *s, char c) { return s->n && s->p[s->n - 1] == c; }
+static bool ends_with(const str *s, char c) {
+  return s->n && s->p[s->n - 1] == c;
+}
 
 /* The text with its last comma taken off and the two open braces closed. */
 static json_t *parse_unclosed(const char *text, size_t n) {

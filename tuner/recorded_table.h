@@ -1,4 +1,5 @@
-/* recorded_table.h -- between the readers of files and recorded.c, which makes a space of their rows. */
+/* recorded_table.h -- between the readers of files and recorded.c, which makes a space of their
+ * rows. */
 #ifndef TUNE_RECORDED_TABLE_H
 #define TUNE_RECORDED_TABLE_H
 

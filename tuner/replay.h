@@ -9,7 +9,7 @@
 enum { REPLAY_EVALUATIONS = 400 };
 
 typedef struct replay_options {
-  int64_t runs;  /* each with its own seed: seed, seed + 1, ... */
+  int64_t runs; /* each with its own seed: seed, seed + 1, ... */
   int64_t seed;
   int64_t jobs;  /* threads; the result doesn't depend on how many */
   int64_t ahead; /* questions open at once, as when compilers run ahead of the measuring; 1: none */

@@ -11,8 +11,8 @@
 
 enum { WIDTH = 900, HEIGHT = 540, LEFT = 60, TOP = 50, RIGHT = 190, BOTTOM = 50, FIRST = 10 };
 
-/* Told apart by eyes that confuse red and green too (src: Okabe and Ito, Color Universal Design, 2008);
- * beyond the eighth the line is dashed. */
+/* Told apart by eyes that confuse red and green too (src: Okabe and Ito, Color Universal Design,
+ * 2008); beyond the eighth the line is dashed. */
 static const char *const colours[] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
                                       "#E69F00", "#56B4E9", "#000000", "#999900"};
 enum { COLOURS = sizeof colours / sizeof *colours };
@@ -44,7 +44,8 @@ static void add_escaped(str *out, const char *s) {
 
 static void grid(str *out, double low) {
   for (int trial = 0; trial <= REPLAY_EVALUATIONS; trial += 50) {
-    str_addf(out, "<path d=\"M%.1f %d V%d\" stroke=\"#ddd\"/>\n", x_of(trial), TOP, HEIGHT - BOTTOM);
+    str_addf(out, "<path d=\"M%.1f %d V%d\" stroke=\"#ddd\"/>\n", x_of(trial), TOP,
+             HEIGHT - BOTTOM);
     text(out, x_of(trial), HEIGHT - BOTTOM + 18, "middle", "0", trial);
   }
   for (int i = (int)ceil(low * 20 - 1e-9); i <= 20; i++) {
@@ -99,10 +100,11 @@ void replay_plot(const replay_line *lines, size_t n, const char *title, str *out
   }
   qsort(sorted, n, sizeof *sorted, by_end);
   double low = lowest(sorted, n);
-  str_addf(out,
-           "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
-           "font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
-           WIDTH, HEIGHT);
+  str_addf(
+      out,
+      "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %d\" font-family=\"sans-serif\" "
+      "font-size=\"13\">\n<rect width=\"100%%\" height=\"100%%\" fill=\"#fff\"/>\n",
+      WIDTH, HEIGHT);
   str_addf(out, "<text x=\"%d\" y=\"26\" font-size=\"16\">", LEFT);
   add_escaped(out, title);
   str_add(out, "</text>\n");

@@ -15,7 +15,7 @@ struct tune_session {
 
   measurer m;
   candidate *measuring;
-  worker *jobs; /* compile workers */
+  worker *jobs;      /* compile workers */
   candidate **slots; /* slots[i]: what jobs[i] compiles */
   size_t n_jobs;
   compile_setting setting;

@@ -18,7 +18,9 @@ static void add_pipes(str *s, const rt_emu_stats *x) {
   str_add(s, "\n");
 }
 
-static double share(double part, double whole) { return whole > 0 ? part / whole : 0; }
+static double share(double part, double whole) {
+  return whole > 0 ? part / whole : 0;
+}
 
 void stats_text(str *s, const char *kernel, const rt_emu_stats *x) {
   str time = {0};
@@ -47,8 +49,8 @@ void stats_text(str *s, const char *kernel, const rt_emu_stats *x) {
 void stats_json(str *s, const char *kernel, const rt_emu_stats *x) {
   str_add(s, "{\"kernel\":");
   str_add_json(s, kernel);
-  str_addf(s, ",\"modelled_seconds\":%.9g,\"bound\":\"%s\",\"blocks\":%llu,\"blocks_run\":%llu", x->sec,
-           x->bound, (unsigned long long)x->blocks, (unsigned long long)x->blocks_run);
+  str_addf(s, ",\"modelled_seconds\":%.9g,\"bound\":\"%s\",\"blocks\":%llu,\"blocks_run\":%llu",
+           x->sec, x->bound, (unsigned long long)x->blocks, (unsigned long long)x->blocks_run);
   str_addf(s, ",\"blocks_sm\":%d,\"waves\":%.4g,\"registers\":%d", x->blocks_sm, x->waves, x->regs);
   str_addf(s, ",\"thread_instructions\":%.0f,\"warp_instructions\":%.0f,\"units\":{",
            x->thread_instructions, x->warp_instructions);
@@ -57,6 +59,8 @@ void stats_json(str *s, const char *kernel, const rt_emu_stats *x) {
   }
   str_addf(s, "},\"global_requests\":%.0f,\"load_sectors\":%.0f,\"store_sectors\":%.0f",
            x->global_requests, x->load_sectors, x->store_sectors);
-  str_addf(s, ",\"shared_requests\":%.0f,\"shared_wavefronts\":%.0f,\"atomics\":%.0f,\"barriers\":%.0f}\n",
-           x->shared_requests, x->shared_wavefronts, x->atomics, x->barriers);
+  str_addf(
+      s,
+      ",\"shared_requests\":%.0f,\"shared_wavefronts\":%.0f,\"atomics\":%.0f,\"barriers\":%.0f}\n",
+      x->shared_requests, x->shared_wavefronts, x->atomics, x->barriers);
 }

@@ -3,11 +3,11 @@
  * A strategy sees numbered valid points, so it can't propose an invalid one, and each point as the
  * places of its values in the parameters' lists; a space made from a template and one read from a
  * recording look alike. It never asks for the same point twice and is reproducible: the same space,
- * seed and answers give the same questions. Several questions may be open at once; answers come in any
- * order, failures as INFINITY, a question may stay without an answer, and answers to points that were
- * never asked for (known from an earlier run, or from elsewhere) are welcome at any time.
- * Adding one: a file strategy_NAME.c with a tune_strategy, and a line in strategy.c. What most of them
- * need to remember is in trail.h.
+ * seed and answers give the same questions. Several questions may be open at once; answers come in
+ * any order, failures as INFINITY, a question may stay without an answer, and answers to points
+ * that were never asked for (known from an earlier run, or from elsewhere) are welcome at any time.
+ * Adding one: a file strategy_NAME.c with a tune_strategy, and a line in strategy.c. What most of
+ * them need to remember is in trail.h.
  */
 #ifndef TUNE_STRATEGY_H
 #define TUNE_STRATEGY_H
@@ -44,8 +44,9 @@ typedef struct tune_strategy {
   void (*close)(void *self);
 } tune_strategy;
 
-extern const tune_strategy tune_forest, tune_evolve, tune_bayes, tune_bandit, tune_genetic, tune_diffevo,
-    tune_swarm, tune_anneal, tune_tabu, tune_greedy, tune_lhs, tune_random, tune_exhaustive;
+extern const tune_strategy tune_forest, tune_evolve, tune_bayes, tune_bandit, tune_genetic,
+    tune_diffevo, tune_swarm, tune_anneal, tune_tabu, tune_greedy, tune_lhs, tune_random,
+    tune_exhaustive;
 
 /* tune_strategies -- all, the default first; ends with NULL */
 const tune_strategy *const *tune_strategies(void);

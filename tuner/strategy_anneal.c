@@ -1,10 +1,11 @@
-/* strategy_anneal.c -- simulated annealing: walk to a random neighbour if it is faster, and sometimes if it
- * is not; ever less often.
+/* strategy_anneal.c -- simulated annealing: walk to a random neighbour if it is faster, and
+ * sometimes if it is not; ever less often.
  *
- * Times are compared by their ratio: a neighbour slower by the factor r is accepted with probability
- * r^(-1/T). T falls by COOL with every answer, from 0.5 (2x slower: one time in four) to 0.01, and is set
- * back when it arrives there or when the neighbours run out; the walk then goes on from the best point known.
- * (src: Kirkpatrick, Gelatt and Vecchi, Optimization by Simulated Annealing, Science 220, 1983.)
+ * Times are compared by their ratio: a neighbour slower by the factor r is accepted with
+ * probability r^(-1/T). T falls by COOL with every answer, from 0.5 (2x slower: one time in four)
+ * to 0.01, and is set back when it arrives there or when the neighbours run out; the walk then goes
+ * on from the best point known. (src: Kirkpatrick, Gelatt and Vecchi, Optimization by Simulated
+ * Annealing, Science 220, 1983.)
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
-/* strategy_bandit.c -- let the other strategies take turns, and give the more turns to those that find better
- * points.
+/* strategy_bandit.c -- let the other strategies take turns, and give the more turns to those that
+ * find better points.
  *
- * Every arm hears every answer, so that they share what is known. An arm's credit is the area under the curve
- * of its successes among its last WINDOW questions, recent ones counting more, plus a bonus for arms that were
- * seldom asked. (src: Fialho, Da Costa, Schoenauer and Sebag, Analyzing bandit-based adaptive operator
- * selection mechanisms, 2010; Ansel et al., OpenTuner, PACT 2014.)
+ * Every arm hears every answer, so that they share what is known. An arm's credit is the area under
+ * the curve of its successes among its last WINDOW questions, recent ones counting more, plus a
+ * bonus for arms that were seldom asked. (src: Fialho, Da Costa, Schoenauer and Sebag, Analyzing
+ * bandit-based adaptive operator selection mechanisms, 2010; Ansel et al., OpenTuner, PACT 2014.)
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,9 +1,9 @@
-/* strategy_bayes.c -- Bayesian optimisation: a Gaussian process models the logarithm of the time, and the
- * point with the largest expected improvement comes next.
+/* strategy_bayes.c -- Bayesian optimisation: a Gaussian process models the logarithm of the time,
+ * and the point with the largest expected improvement comes next.
  *
- * The process sees the fastest half of GP_MAX answers and the latest of the others; failures count as slow as
- * the slowest that worked. It is fitted again after every BATCH answers.
- * (src: Jones, Schonlau and Welch, Efficient Global Optimization of Expensive Black-Box Functions, Journal of
+ * The process sees the fastest half of GP_MAX answers and the latest of the others; failures count
+ * as slow as the slowest that worked. It is fitted again after every BATCH answers. (src: Jones,
+ * Schonlau and Welch, Efficient Global Optimization of Expensive Black-Box Functions, Journal of
  * Global Optimization 13, 1998; for kernels: Willemsen, van Nieuwpoort and van Werkhoven, Bayesian
  * Optimization for auto-tuning GPU kernels, PMBS 2021.)
  */
@@ -71,7 +71,8 @@ static bool fit(bayes *x, const size_t *chosen, size_t n, double worst) {
 /* Minus the expected improvement on `best`. */
 static double improvement(double mean, double deviation, double best) {
   double z = (best - mean) / fmax(deviation, 1e-9);
-  double below = 0.5 * erfc(-z * 0.70710678118654752), density = exp(-z * z / 2) * 0.39894228040143268;
+  double below = 0.5 * erfc(-z * 0.70710678118654752),
+         density = exp(-z * z / 2) * 0.39894228040143268;
   return -((best - mean) * below + deviation * density);
 }
 

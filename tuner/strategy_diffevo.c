@@ -1,7 +1,8 @@
 /* strategy_diffevo.c -- differential evolution: a member moves by the difference of two others.
  *
  * rand-to-best/1/bin with the authors' usual factors; a coordinate is the place of a value in its
- * parameter's list. (src: Storn and Price, Differential Evolution, Journal of Global Optimization 11, 1997.)
+ * parameter's list. (src: Storn and Price, Differential Evolution, Journal of Global Optimization
+ * 11, 1997.)
  */
 #include <stdlib.h>
 
@@ -56,7 +57,9 @@ static bool ask(void *self, size_t *point) {
   return flock_send(x, wanted, point);
 }
 
-static void tell(void *self, size_t point, double sec) { flock_tell(self, point, sec); }
+static void tell(void *self, size_t point, double sec) {
+  flock_tell(self, point, sec);
+}
 
 const tune_strategy tune_diffevo = {
     .name = "diffevo",

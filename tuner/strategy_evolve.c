@@ -1,10 +1,10 @@
 /* strategy_evolve.c -- random points first, then children of the best found so far.
  *
- * A child takes each parameter from one of two parents and changes a few of them; only valid points that
- * nobody asked for are proposed, so constraints cost a look-up and no measurement. One proposal in
- * EXPLORE stays random, which keeps the search alive where the best few are a local optimum. In the
- * manner of a steady-state genetic algorithm with a truncated population (src: Goldberg and Deb, A
- * Comparative Analysis of Selection Schemes Used in Genetic Algorithms, 1991).
+ * A child takes each parameter from one of two parents and changes a few of them; only valid points
+ * that nobody asked for are proposed, so constraints cost a look-up and no measurement. One
+ * proposal in EXPLORE stays random, which keeps the search alive where the best few are a local
+ * optimum. In the manner of a steady-state genetic algorithm with a truncated population (src:
+ * Goldberg and Deb, A Comparative Analysis of Selection Schemes Used in Genetic Algorithms, 1991).
  */
 #include <math.h>
 #include <stdlib.h>

@@ -1,19 +1,23 @@
-/* strategy_forest.c -- the default: a random forest learns which points are fast, and says what to try next.
+/* strategy_forest.c -- the default: a random forest learns which points are fast, and says what to
+ * try next.
  *
- * FIRST random points, then again and again: fit the forest to all answers, score a few thousand points
- * (prospects.h) and try the best BATCH of them. Trees suit the spaces of kernels: parameters interact, the
- * landscape has steps, values have no distance, and failures fill whole corners of it.
+ * FIRST random points, then again and again: fit the forest to all answers, score a few thousand
+ * points (prospects.h) and try the best BATCH of them. Trees suit the spaces of kernels: parameters
+ * interact, the landscape has steps, values have no distance, and failures fill whole corners of
+ * it. One trial in EXPLORE stays random, for what the model will never believe.
  *
- * What the forest learns is the logarithm of the time, cut off above the median, so that its splits are spent
- * on telling good from very good, not slow from very slow. Failures are a class of their own: half the
- * range above the cut, whichever way they failed. The score is the mean over the trees minus their
- * deviation: an optimist's bound, so that a point the trees disagree about is worth a trial.
+ * What the forest learns is the logarithm of the time, cut off above the fastest quarter, so that
+ * its splits are spent on telling good from very good, not slow from very slow. Failures are a
+ * class of their own: half the range above the cut, whichever way they failed. The score is the
+ * mean over the trees minus their deviation: an optimist's bound, so that a point the trees
+ * disagree about is worth a trial.
  *
- * src: Hutter, Hoos and Leyton-Brown, Sequential Model-Based Optimization for General Algorithm Configuration,
- * LION 5, 2011 (forest as surrogate, candidates around the incumbents); Song et al., A General Recipe for
- * Likelihood-free Bayesian Optimization, ICML 2022 (learning only what separates good from the rest).
- * The constants were chosen on synthetic spaces, and none of them matters much: half or twice of any
- * changes the mean result after 100 trials by less than one hundredth.
+ * src: Hutter, Hoos and Leyton-Brown, Sequential Model-Based Optimization for General Algorithm
+ * Configuration, LION 5, 2011 (forest as surrogate, candidates around the incumbents); Song et al.,
+ * A General Recipe for Likelihood-free Bayesian Optimization, ICML 2022 (learning only what
+ * separates good from the rest). The constants were tried on recorded and on synthetic spaces, and
+ * none of them matters much: half or twice of any changes the mean result after 200 trials by about
+ * one hundredth.
  */
 #include <math.h>
 #include <stdlib.h>
@@ -21,18 +25,18 @@
 #include "forest.h"
 #include "prospects.h"
 
-enum { FIRST = 20, LEAST = 10, BATCH = 4, TREES = 48, PROSPECTS = 2048 };
+enum { FIRST = 20, LEAST = 10, BATCH = 4, EXPLORE = 12, TREES = 48, PROSPECTS = 2048 };
 static const double FAILURE = 0.5;
 
 typedef struct forest_search {
   trail t;
   forest model;
   prospects p;
-  size_t n_seen;         /* asked for, or known from elsewhere */
-  size_t n_fitted;       /* answers the scores come from; 0: none yet */
-  float *target;         /* of each answer */
-  size_t *order;         /* of the answers */
-  size_t capacity;       /* of both */
+  size_t n_seen;   /* asked for, or known from elsewhere */
+  size_t n_fitted; /* answers the scores come from; 0: none yet */
+  float *target;   /* of each answer */
+  size_t *order;   /* of the answers */
+  size_t capacity; /* of both */
 } forest_search;
 
 static void close_(void *self) {
@@ -73,10 +77,11 @@ static bool reserve(forest_search *x) {
   return target && order;
 }
 
-/* 0 for the fastest, 1 for the median and what is slower, more for failures. */
+/* 0 for the fastest, 1 for the slowest of the fast quarter and what is slower, more for failures.
+ */
 static void set_targets(forest_search *x, size_t n_ok) {
   const told *a = x->t.told;
-  double best = log(a[x->order[0]].sec), cut = log(a[x->order[(n_ok - 1) / 2]].sec);
+  double best = log(a[x->order[0]].sec), cut = log(a[x->order[(n_ok - 1) / 4]].sec);
   double range = cut > best ? cut - best : 1;
   for (size_t i = 0; i < x->t.n_told; i++) {
     double sec = a[i].sec;
@@ -109,14 +114,21 @@ static bool learn(forest_search *x) {
 }
 
 static bool informed(const forest_search *x) {
-  return x->n_seen >= FIRST && x->t.n_told >= LEAST && x->t.best != SIZE_MAX;
+  return x->n_seen >= FIRST && x->t.n_told >= LEAST && x->t.best != SIZE_MAX && x->n_seen % EXPLORE;
+}
+
+/* A fit costs in proportion to the answers; fits become rarer in proportion, so that a trial's
+ * share stays. */
+static bool due(const forest_search *x) {
+  size_t batch = x->n_fitted / (100 * BATCH) ? x->n_fitted / 100 : BATCH;
+  return !x->n_fitted || x->t.n_told >= x->n_fitted + batch;
 }
 
 static bool ask(void *self, size_t *point) {
   forest_search *x = self;
   bool model = informed(x);
   x->n_seen++;
-  if (model && (!x->n_fitted || x->t.n_told >= x->n_fitted + BATCH)) {
+  if (model && due(x)) {
     model = learn(x);
   }
   return (model && prospects_take(&x->p, &x->t, point)) || trail_fresh(&x->t, point);

@@ -1,8 +1,8 @@
 /* strategy_genetic.c -- a genetic algorithm: generations of POPULATION, tournaments of two, uniform
  * crossover, one mutation in a child on average; the best of parents and children live on.
  *
- * (src: Goldberg, Genetic Algorithms in Search, Optimization and Machine Learning, 1989; survival by
- * (mu + lambda) selection.)
+ * (src: Goldberg, Genetic Algorithms in Search, Optimization and Machine Learning, 1989; survival
+ * by (mu + lambda) selection.)
  */
 #include <math.h>
 #include <stdlib.h>

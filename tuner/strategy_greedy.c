@@ -1,5 +1,6 @@
-/* strategy_greedy.c -- local search: the neighbours of the best point of this climb, in random order; the
- * first that is faster becomes the centre. When no neighbour is left, climb again from a random point.
+/* strategy_greedy.c -- local search: the neighbours of the best point of this climb, in random
+ * order; the first that is faster becomes the centre. When no neighbour is left, climb again from a
+ * random point.
  *
  * A neighbour differs in one parameter, by any value. (src: Aarts and Lenstra, Local Search in
  * Combinatorial Optimization, 1997, chapter 1: iterative improvement with restarts.)

@@ -1,9 +1,11 @@
-/* strategy_lhs.c -- Latin hypercube: every value of every parameter equally often among the first points.
+/* strategy_lhs.c -- Latin hypercube: every value of every parameter equally often among the first
+ * points.
  *
- * The next point's target takes, for each parameter, the next value of that parameter's own shuffled list,
- * which is shuffled again when it is used up; the nearest valid point nobody asked for stands in where the
- * target is not valid. (src: McKay, Beckman and Conover, A Comparison of Three Methods for Selecting
- * Values of Input Variables, Technometrics 21, 1979.) It spreads, and learns nothing.
+ * The next point's target takes, for each parameter, the next value of that parameter's own
+ * shuffled list, which is shuffled again when it is used up; the nearest valid point nobody asked
+ * for stands in where the target is not valid. (src: McKay, Beckman and Conover, A Comparison of
+ * Three Methods for Selecting Values of Input Variables, Technometrics 21, 1979.) It spreads, and
+ * learns nothing.
  */
 #include <stdlib.h>
 

@@ -1,8 +1,9 @@
-/* strategy_swarm.c -- particle swarm: members fly on, drawn to their own best point and to everybody's.
+/* strategy_swarm.c -- particle swarm: members fly on, drawn to their own best point and to
+ * everybody's.
  *
- * A coordinate is the place of a value in its parameter's list; the constants are those of the constriction
- * factor. (src: Kennedy and Eberhart, Particle Swarm Optimization, ICNN 1995; Clerc and Kennedy, IEEE
- * Transactions on Evolutionary Computation 6, 2002.)
+ * A coordinate is the place of a value in its parameter's list; the constants are those of the
+ * constriction factor. (src: Kennedy and Eberhart, Particle Swarm Optimization, ICNN 1995; Clerc
+ * and Kennedy, IEEE Transactions on Evolutionary Computation 6, 2002.)
  */
 #include <stdlib.h>
 

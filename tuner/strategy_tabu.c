@@ -1,10 +1,10 @@
-/* strategy_tabu.c -- tabu search: look at a few neighbours, move to the best of them even if it is slower,
- * and don't come back.
+/* strategy_tabu.c -- tabu search: look at a few neighbours, move to the best of them even if it is
+ * slower, and don't come back.
  *
- * Every point that was tried is tabu, as each is measured once; that is also what drives the walk out of a
- * local optimum. A move looks at LOOK neighbours; when a step leads to a new best, to half as many. A walk
- * that has not improved for PATIENCE moves goes on from a random point. (src: Glover, Tabu Search,
- * Part I, ORSA Journal on Computing 1, 1989.)
+ * Every point that was tried is tabu, as each is measured once; that is also what drives the walk
+ * out of a local optimum. A move looks at LOOK neighbours; when a step leads to a new best, to half
+ * as many. A walk that has not improved for PATIENCE moves goes on from a random point. (src:
+ * Glover, Tabu Search, Part I, ORSA Journal on Computing 1, 1989.)
  */
 #include <math.h>
 #include <stdlib.h>
@@ -15,11 +15,11 @@ enum { LOOK = 8, PATIENCE = 12 };
 
 typedef struct tabu {
   trail t;
-  size_t at;        /* answer from which the neighbours are taken; SIZE_MAX: none */
-  size_t next;      /* the best of the neighbours looked at; SIZE_MAX: none */
-  size_t n_looked;  /* since the last move */
-  size_t n_moves;   /* since the last improvement */
-  double best;      /* of this walk */
+  size_t at;       /* answer from which the neighbours are taken; SIZE_MAX: none */
+  size_t next;     /* the best of the neighbours looked at; SIZE_MAX: none */
+  size_t n_looked; /* since the last move */
+  size_t n_moves;  /* since the last improvement */
+  double best;     /* of this walk */
 } tabu;
 
 static void close_(void *self) {
@@ -80,7 +80,8 @@ static void tell(void *self, size_t point, double sec) {
   tabu *x = self;
   size_t new = trail_tell(&x->t, point, sec);
   x->n_looked++;
-  if (new != SIZE_MAX && isfinite(x->t.told[new].sec) && (x->next == SIZE_MAX || sec < x->t.told[x->next].sec)) {
+  if (new != SIZE_MAX && isfinite(x->t.told[new].sec) &&
+      (x->next == SIZE_MAX || sec < x->t.told[x->next].sec)) {
     x->next = new;
   }
   if (x->next == SIZE_MAX) {

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* ---- random numbers ------------------------------------------------------------------------------------ */
+/* ---- random numbers ---------------- */
 
 /* The finaliser of SplitMix64: every bit of the input reaches every bit of the output. */
 static uint64_t mix(uint64_t x) {
@@ -21,9 +21,13 @@ uint64_t chance_next(chance *c) {
   return x;
 }
 
-size_t chance_below(chance *c, size_t n) { return chance_next(c) % n; }
+size_t chance_below(chance *c, size_t n) {
+  return chance_next(c) % n;
+}
 
-double chance_unit(chance *c) { return (double)(chance_next(c) >> 11) * 0x1p-53; }
+double chance_unit(chance *c) {
+  return (double)(chance_next(c) >> 11) * 0x1p-53;
+}
 
 void shuffle_init(shuffle *s, uint64_t n, uint64_t seed) {
   *s = (shuffle){.n = n, .seed = seed, .half = 1};
@@ -57,7 +61,7 @@ bool shuffle_next(shuffle *s, size_t *point) {
   return true;
 }
 
-/* ---- answers --------------------------------------------------------------------------------------------- */
+/* ---- answers ---------------- */
 
 int trail_init(trail *t, const tune_space *space, uint64_t seed, err *e) {
   *t = (trail){.space = space, .chance.state = seed, .best = SIZE_MAX};
@@ -153,11 +157,15 @@ size_t trail_order(const trail *t, size_t *order) {
   return n;
 }
 
-/* ---- points ---------------------------------------------------------------------------------------------- */
+/* ---- points ---------------- */
 
-bool trail_is_asked(const trail *t, size_t point) { return t->asked[point / 8] >> point % 8 & 1; }
+bool trail_is_asked(const trail *t, size_t point) {
+  return t->asked[point / 8] >> point % 8 & 1;
+}
 
-void trail_take(trail *t, size_t point) { t->asked[point / 8] |= (uint8_t)(1u << point % 8); }
+void trail_take(trail *t, size_t point) {
+  t->asked[point / 8] |= (uint8_t)(1u << point % 8);
+}
 
 bool trail_fresh(trail *t, size_t *point) {
   while (shuffle_next(&t->fresh, point)) {
@@ -201,8 +209,8 @@ bool trail_near(trail *t, const uint16_t *places, size_t *point) {
   return trail_fresh(t, point);
 }
 
-/* Each time a neighbour is met, it replaces the one in hand with a probability that makes all equally
- * likely in the end (src: Vitter, Random Sampling with a Reservoir, 1985). */
+/* Each time a neighbour is met, it replaces the one in hand with a probability that makes all
+ * equally likely in the end (src: Vitter, Random Sampling with a Reservoir, 1985). */
 bool trail_neighbour(trail *t, const uint16_t *places, size_t *point) {
   uint16_t near[GEN_MAX_PARAMS];
   size_t n = 0, candidate;

@@ -1,7 +1,9 @@
-/* trail.h -- what a search remembers: which points were asked for, what was told, and its random numbers.
+/* trail.h -- what a search remembers: which points were asked for, what was told, and its random
+ * numbers.
  *
- * Memory is a bit a point for "asked", and one record for each answer: a search of a few hundred trials
- * in a space of millions costs next to nothing. Every strategy that learns has one trail inside.
+ * Memory is a bit a point for "asked", and one record for each answer: a search of a few hundred
+ * trials in a space of millions costs next to nothing. Every strategy that learns has one trail
+ * inside.
  */
 #ifndef TUNE_TRAIL_H
 #define TUNE_TRAIL_H
@@ -45,12 +47,13 @@ typedef struct trail {
 
 int trail_init(trail *t, const tune_space *space, uint64_t seed, err *e);
 void trail_clear(trail *t);
-/* trail_tell -- the number of the answer; SIZE_MAX when it was told before, or memory is out (then the
- * answer is forgotten, and the search goes on without it) */
+/* trail_tell -- the number of the answer; SIZE_MAX when it was told before, or memory is out (then
+ * the answer is forgotten, and the search goes on without it) */
 size_t trail_tell(trail *t, size_t point, double sec);
 /* trail_find -- the answer of a point; NULL: none yet */
 const told *trail_find(const trail *t, size_t point);
-/* trail_order -- the answers that did not fail, fastest first, in room for t->n_told; returns how many */
+/* trail_order -- the answers that did not fail, fastest first, in room for t->n_told; returns how
+ * many */
 size_t trail_order(const trail *t, size_t *order);
 
 bool trail_is_asked(const trail *t, size_t point);
@@ -59,11 +62,11 @@ void trail_take(trail *t, size_t point); /* mark it asked */
 bool trail_fresh(trail *t, size_t *point);
 /* trail_open_at -- is this a valid point that nobody asked for? */
 bool trail_open_at(const trail *t, const uint16_t *places, size_t *point);
-/* trail_near -- take the given point if it can be, else one that differs in as few parameters as a few
- * random attempts find, else a random one; false when every point was asked for */
+/* trail_near -- take the given point if it can be, else one that differs in as few parameters as a
+ * few random attempts find, else a random one; false when every point was asked for */
 bool trail_near(trail *t, const uint16_t *places, size_t *point);
-/* trail_neighbour -- take a random point that differs from the given one in a single parameter and that
- * nobody asked for; false when there is none */
+/* trail_neighbour -- take a random point that differs from the given one in a single parameter and
+ * that nobody asked for; false when there is none */
 bool trail_neighbour(trail *t, const uint16_t *places, size_t *point);
 /* trail_step -- another value for one free parameter */
 void trail_step(trail *t, uint16_t *places);

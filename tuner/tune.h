@@ -1,9 +1,10 @@
-/* tune.h -- walk the whole street for one problem: ask the strategy, write, compile, measure, store.
+/* tune.h -- walk the whole street for one problem: ask the strategy, write, compile, measure,
+ * store.
  *
- * One session serves one template on one device, for any number of problems. The parent process owns
- * Lua, the strategy and the database; compile workers run ahead while the one measuring process has the
- * device to itself. Every finished candidate is in the database before the next one is looked at, so
- * nothing that kills any of the processes loses more than what was in flight.
+ * One session serves one template on one device, for any number of problems. The parent process
+ * owns Lua, the strategy and the database; compile workers run ahead while the one measuring
+ * process has the device to itself. Every finished candidate is in the database before the next one
+ * is looked at, so nothing that kills any of the processes loses more than what was in flight.
  */
 #ifndef TUNE_H
 #define TUNE_H
@@ -23,24 +24,24 @@ typedef struct tune_state { /* of the search under way; what a progress line sho
   const char *problem;      /* canonical text */
   const rt_info *device;
   const gen_tally *tally;
-  double flops, bytes;      /* of the problem */
+  double flops, bytes; /* of the problem */
   tune_budget budget;
-  uint64_t known;           /* trials that were in the database at the start */
+  uint64_t known;                         /* trials that were in the database at the start */
   uint64_t tried, failed[DB_CRASHED + 1]; /* now; by db_status, DB_OK counts the good ones */
   uint64_t compiled_ahead;
-  double sec, sec_before;   /* spent now; in earlier runs */
-  double best_sec;          /* INFINITY: none yet */
+  double sec, sec_before; /* spent now; in earlier runs */
+  double best_sec;        /* INFINITY: none yet */
   char best_config[1024];
-  const char *phase;        /* "search", "finals", "done" */
+  const char *phase; /* "search", "finals", "done" */
 } tune_state;
 
 typedef struct tune_options {
   const char *device;
-  int jobs;                 /* compile workers; 0: one a core */
+  int jobs; /* compile workers; 0: one a core */
   uint64_t seed;
   const tune_strategy *strategy;
   tune_budget budget;
-  double timeout_sec;       /* for one compilation or measurement; 0: 120 */
+  double timeout_sec;                /* for one compilation or measurement; 0: 120 */
   const volatile sig_atomic_t *stop; /* set by a signal handler: finish what is stored, return */
   void (*report)(void *, const tune_state *, const db_result *trial); /* after every trial (NULL
                                trial: a change of phase); may be NULL */

@@ -6,9 +6,13 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-void wire_put_u64(str *s, uint64_t v) { str_add_n(s, &v, sizeof v); }
+void wire_put_u64(str *s, uint64_t v) {
+  str_add_n(s, &v, sizeof v);
+}
 
-void wire_put_f64(str *s, double v) { str_add_n(s, &v, sizeof v); }
+void wire_put_f64(str *s, double v) {
+  str_add_n(s, &v, sizeof v);
+}
 
 void wire_put_bytes(str *s, const void *p, size_t n) {
   wire_put_u64(s, n);

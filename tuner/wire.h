@@ -1,7 +1,8 @@
 /* wire.h -- what the tuner's processes say to each other: frames of numbers and bytes.
  *
- * Both ends are the same program (forked, never exec'ed), so there is no version and no byte order to
- * care for. A reader that runs past the end sets `failed` and yields zeros: check once, at the end.
+ * Both ends are the same program (forked, never exec'ed), so there is no version and no byte order
+ * to care for. A reader that runs past the end sets `failed` and yields zeros: check once, at the
+ * end.
  */
 #ifndef TUNE_WIRE_H
 #define TUNE_WIRE_H
