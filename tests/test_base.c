@@ -49,12 +49,27 @@ static void whole_numbers_are_read_and_nothing_else(void **state) {
   static const struct {
     const char *text;
     int64_t value;
-  } good[] = {{"0", 0},          {"-7", -7},   {"4096", 4096},           {"0x10", 16},
-              {"2^24", 1 << 24}, {"2^0", 1},   {"10^3", 1000},           {"9223372036854775807", INT64_MAX},
+  } good[] = {{"0", 0},           {"-7", -7}, {"4096", 4096}, {"0x10", 16},
+              {"2^24", 1 << 24},  {"2^0", 1}, {"10^3", 1000}, {"9223372036854775807", INT64_MAX},
               {"2^62", 1ll << 62}};
-  static const char *const bad[] = {"",    " 1",   "+1",  "1k",   "1.5",  "1e3", "0x",   "2^",
-                                    "^2",  "2^-1", "2^63", "1^4", "abc",  "12 ", "--1",  "2^2^2",
-                                    "9223372036854775808", "99999999999999999999"};
+  static const char *const bad[] = {"",
+                                    " 1",
+                                    "+1",
+                                    "1k",
+                                    "1.5",
+                                    "1e3",
+                                    "0x",
+                                    "2^",
+                                    "^2",
+                                    "2^-1",
+                                    "2^63",
+                                    "1^4",
+                                    "abc",
+                                    "12 ",
+                                    "--1",
+                                    "2^2^2",
+                                    "9223372036854775808",
+                                    "99999999999999999999"};
   int64_t v;
   for (size_t i = 0; i < sizeof good / sizeof *good; i++) {
     assert_true(text_integer(good[i].text, &v));
@@ -114,13 +129,26 @@ static void element_types_round_as_ieee(void **state) {
     dtype t;
     double v;
     uint64_t bits;
-  } known[] = {{DTYPE_f16, 1, 0x3c00},       {DTYPE_f16, -2, 0xc000},     {DTYPE_f16, 65504, 0x7bff},
-               {DTYPE_f16, 65520, 0x7c00},   {DTYPE_f16, 65519, 0x7bff},  {DTYPE_f16, 0x1p-24, 1},
-               {DTYPE_f16, 0x1p-25, 0},      {DTYPE_f16, 0x1.8p-25, 1},   {DTYPE_f16, 0x1p-14, 0x0400},
-               {DTYPE_f16, 1 + 0x1p-11, 0x3c00}, {DTYPE_f16, 1 + 0x1.8p-10, 0x3c02},
-               {DTYPE_bf16, 1, 0x3f80},      {DTYPE_bf16, -0.0, 0x8000},  {DTYPE_bf16, 3.140625, 0x4049},
-               {DTYPE_bf16, 1e39, 0x7f80},   {DTYPE_f32, 1.5, 0x3fc00000}, {DTYPE_f64, 1, 0x3ff0000000000000},
-               {DTYPE_i8, -1, 0xff},         {DTYPE_i32, -2, 0xfffffffe}, {DTYPE_u16, 65535, 0xffff}};
+  } known[] = {{DTYPE_f16, 1, 0x3c00},
+               {DTYPE_f16, -2, 0xc000},
+               {DTYPE_f16, 65504, 0x7bff},
+               {DTYPE_f16, 65520, 0x7c00},
+               {DTYPE_f16, 65519, 0x7bff},
+               {DTYPE_f16, 0x1p-24, 1},
+               {DTYPE_f16, 0x1p-25, 0},
+               {DTYPE_f16, 0x1.8p-25, 1},
+               {DTYPE_f16, 0x1p-14, 0x0400},
+               {DTYPE_f16, 1 + 0x1p-11, 0x3c00},
+               {DTYPE_f16, 1 + 0x1.8p-10, 0x3c02},
+               {DTYPE_bf16, 1, 0x3f80},
+               {DTYPE_bf16, -0.0, 0x8000},
+               {DTYPE_bf16, 3.140625, 0x4049},
+               {DTYPE_bf16, 1e39, 0x7f80},
+               {DTYPE_f32, 1.5, 0x3fc00000},
+               {DTYPE_f64, 1, 0x3ff0000000000000},
+               {DTYPE_i8, -1, 0xff},
+               {DTYPE_i32, -2, 0xfffffffe},
+               {DTYPE_u16, 65535, 0xffff}};
   for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
     assert_int_equal(dtype_encode(known[i].t, known[i].v), known[i].bits);
   }

@@ -1,6 +1,5 @@
-/* test_tune.c -- the tuning loop meets candidates that fail in every way: each costs its own row, the
- * others are measured, and nothing is measured twice.
- *     build/tests/test_tune [--device NAME]
+/* test_tune.c -- the tuning loop meets candidates that fail in every way: each costs its own row,
+ * the others are measured, and nothing is measured twice. build/tests/test_tune [--device NAME]
  */
 #define _GNU_SOURCE
 #include "check.h"
@@ -19,9 +18,11 @@ static const char text[] =
     "return {\n"
     "  name = 'faults', version = 1, brief = 'x', cite = 'x',\n"
     "  problem = { { 'n', 1, 2^20, default = 1000 } },\n"
-    "  args = { { 'n', 'i32', value = 'n' }, { 'x', 'f32', 'in', count = 'n', fill = { 'uniform', -1, 1 } },\n"
+    "  args = { { 'n', 'i32', value = 'n' }, { 'x', 'f32', 'in', count = 'n', fill = { 'uniform', "
+    "-1, 1 } },\n"
     "    { 'y', 'f32', 'out', count = 'n' } },\n"
-    "  space = { { 'WAY', { 'right', 'wrong', 'late', 'past', 'input', 'wild', 'broken', 'greedy', 'trap' } },\n"
+    "  space = { { 'WAY', { 'right', 'wrong', 'late', 'past', 'input', 'wild', 'broken', 'greedy', "
+    "'trap' } },\n"
     "    { 'BLOCK', { 64, 128 } } },\n"
     "  derive = { { 'SMEM', \"sel(WAY == 'greedy', dev_smem_block + 16, 0)\" } }, require = {},\n"
     "  default = { WAY = 'right', BLOCK = 64 },\n"
@@ -45,7 +46,8 @@ static const char text[] =
     "  if (WAY == WAY_input && i == 0) x[n - 1] = 17;\n"
     "}\n"
     "]],\n"
-    "  reference = { stages = { { kernel = 'r', grid = 'ceildiv(n, 256)', block = '256', args = { 'n', 'x', 'y' } } },\n"
+    "  reference = { stages = { { kernel = 'r', grid = 'ceildiv(n, 256)', block = '256', args = { "
+    "'n', 'x', 'y' } } },\n"
     "    source = [[\n"
     "extern \"C\" __global__ void r(int n, const float *x, float *y) {\n"
     "  const int i = blockIdx.x * 256 + threadIdx.x;\n"
@@ -125,7 +127,8 @@ static db_result *rows_of(bed *b, arena *a, size_t *n) {
   str problem = {0};
   gen_problem_text(b->t, &b->p, &problem);
   assert_ok(db_results(b->d, tune_template_id(b->s), tune_device_id(b->s), str_text(&problem), a,
-                       &rows, n, &b->e), &b->e);
+                       &rows, n, &b->e),
+            &b->e);
   str_clear(&problem);
   return rows;
 }

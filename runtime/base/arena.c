@@ -43,7 +43,9 @@ char *arena_text_n(arena *a, const char *text, size_t n) {
   return p ? memcpy(p, text, n) : NULL;
 }
 
-char *arena_text(arena *a, const char *text) { return arena_text_n(a, text, strlen(text)); }
+char *arena_text(arena *a, const char *text) {
+  return arena_text_n(a, text, strlen(text));
+}
 
 char *arena_format(arena *a, const char *format, ...) {
   va_list ap;

@@ -23,11 +23,21 @@ bool dtype_parse(const char *name, dtype *out) {
   return false;
 }
 
-const char *dtype_name(dtype t) { return table[t].name; }
-const char *dtype_cuda(dtype t) { return table[t].cuda; }
-size_t dtype_nbytes(dtype t) { return table[t].nbytes; }
-bool dtype_is_float(dtype t) { return table[t].kind == 'f'; }
-bool dtype_is_signed(dtype t) { return table[t].kind != 'u'; }
+const char *dtype_name(dtype t) {
+  return table[t].name;
+}
+const char *dtype_cuda(dtype t) {
+  return table[t].cuda;
+}
+size_t dtype_nbytes(dtype t) {
+  return table[t].nbytes;
+}
+bool dtype_is_float(dtype t) {
+  return table[t].kind == 'f';
+}
+bool dtype_is_signed(dtype t) {
+  return table[t].kind != 'u';
+}
 
 /* Any binary format of at most 16 bits: `mantissa` stored bits, exponent bias `bias`. Rounds once,
  * from the double, so that no value is rounded twice. */
@@ -39,7 +49,7 @@ static uint64_t encode16(double value, int mantissa, int bias) {
   }
   double a = fabs(value);
   int exponent;
-  frexp(a, &exponent); /* a = f * 2^exponent, f in [0.5, 1) */
+  frexp(a, &exponent);   /* a = f * 2^exponent, f in [0.5, 1) */
   int lowest = 1 - bias; /* exponent of the smallest normal number */
   int e = a == 0 || exponent - 1 < lowest ? lowest : exponent - 1;
   double units = nearbyint(ldexp(a, mantissa - e)); /* a in units of the last place */

@@ -37,9 +37,9 @@ void err_clear(err *e) {
 }
 
 const char *err_name(int code) {
-  static const char *const names[] = {"ok",     "usage",  "template",  "io",    "database",
-                                      "device", "compile", "launch",    "wrong", "memory",
-                                      "not found", "limit", "interrupted"};
+  static const char *const names[] = {"ok",        "usage",   "template",   "io",    "database",
+                                      "device",    "compile", "launch",     "wrong", "memory",
+                                      "not found", "limit",   "interrupted"};
   int i = -code;
   return i >= 0 && i < (int)(sizeof names / sizeof *names) ? names[i] : "unknown";
 }

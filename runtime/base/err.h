@@ -41,12 +41,12 @@ void err_clear(err *e);
 const char *err_name(int code);
 
 /* Pass a failure on; its message is already set. */
-#define TRY(call)            \
-  do {                       \
-    int try_rc_ = (call);    \
-    if (try_rc_) {           \
-      return try_rc_;        \
-    }                        \
+#define TRY(call)                                                                                  \
+  do {                                                                                             \
+    int try_rc_ = (call);                                                                          \
+    if (try_rc_) {                                                                                 \
+      return try_rc_;                                                                              \
+    }                                                                                              \
   } while (0)
 
 #endif

@@ -5,7 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-void str_init(str *s) { *s = (str){0}; }
+void str_init(str *s) {
+  *s = (str){0};
+}
 
 void str_clear(str *s) {
   free(s->p);
@@ -20,7 +22,9 @@ void str_reset(str *s) {
   }
 }
 
-const char *str_text(const str *s) { return s->p ? s->p : ""; }
+const char *str_text(const str *s) {
+  return s->p ? s->p : "";
+}
 
 static bool reserve(str *s, size_t more) {
   if (s->failed || more > SIZE_MAX / 4 - s->n) {
@@ -53,7 +57,9 @@ void str_add_n(str *s, const void *bytes, size_t n) {
   s->p[s->n] = 0;
 }
 
-void str_add(str *s, const char *text) { str_add_n(s, text, strlen(text)); }
+void str_add(str *s, const char *text) {
+  str_add_n(s, text, strlen(text));
+}
 
 void str_addv(str *s, const char *format, va_list ap) {
   va_list again;

@@ -43,7 +43,8 @@ struct rt_bench {
   rt_ptr *blocks;         /* every allocation, for the end */
   size_t n_blocks;
   rt_event *from, *to;
-  bool suspect; /* masters and expected must be made (again): a candidate wrote where it should not */
+  bool suspect; /* masters and expected must be made (again): a candidate wrote where it should not
+                 */
 };
 
 bool bench_is_buffer(const rt_bench *b, size_t arg);
