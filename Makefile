@@ -70,11 +70,13 @@ asan: deps
 	@ASAN_OPTIONS=detect_leaks=1 sh tests/run.sh $(TESTS:$(B)/%=build-asan/%)
 
 SOURCES = $(wildcard runtime/*/*.[ch] generator/*.[ch] db/*.[ch] tuner/*.[ch] tests/*.[ch] tests/*/*.[ch] examples/*.[ch])
+# Leaks are left to `make asan`: cppcheck loses sight of memory that a struct takes over.
 lint:
 	sh tests/layers.sh
 	clang-format --dry-run -Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
-	  --suppress=missingIncludeSystem $(INCLUDES:-isystem=) $(filter %.c,$(SOURCES))
+	  --suppress=missingIncludeSystem --suppress=memleak --suppress='shiftTooManyBitsSigned:tests/*' \
+	  $(filter -I%,$(INCLUDES)) $(filter %.c,$(SOURCES))
 
 format:
 	clang-format -i $(SOURCES)

@@ -84,7 +84,7 @@ static bool needs(const emu_module *m, const uint8_t *seen, int var) {
   for (int f = 0; f < m->n_funcs; f++) {
     if (seen[f] &&
         (m->vars[var].owner == f ||
-         (m->vars[var].owner < 0 && var < m->funcs[f]->n_uses && m->funcs[f]->uses[var]))) {
+         (var < m->funcs[f]->n_uses && m->funcs[f]->uses[var] && m->vars[var].owner < 0))) {
       return true;
     }
   }
