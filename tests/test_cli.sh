@@ -108,12 +108,13 @@ for verb in tune emit space build check devices list show doctor export bench; d
 done
 
 # ---- killed and started again: nothing that was finished is lost
-$autotune saxpy n=4096 --budget 400 --json >"$folder/out" 2>/dev/null &
+: >"$folder/killed"
+$autotune saxpy n=4096 --budget 400 --json >"$folder/killed" 2>/dev/null &
 pid=$!
-while [ "$(wc -l <"$folder/out")" -lt 3 ] && kill -0 $pid 2>/dev/null; do sleep 0.1; done
+while [ "$(wc -l <"$folder/killed")" -lt 3 ] && kill -0 $pid 2>/dev/null; do sleep 0.1; done
 kill -9 $pid 2>/dev/null
 wait $pid 2>/dev/null
-seen=$(grep -c '"event":"trial"' "$folder/out")
+seen=$(grep -c '"event":"trial"' "$folder/killed")
 stored=$($autotune show saxpy n=4096 --json --top 1000 | wc -l)
 [ "$seen" -gt 0 ] && [ "$stored" -ge "$seen" ] || complain "$seen trials were reported, $stored are stored"
 
