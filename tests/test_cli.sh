@@ -39,6 +39,7 @@ refuses 2 "whole number" $autotune sgemm m=0x
 refuses 2 "m" $autotune sgemm m=-1
 refuses 2 "m" $autotune sgemm m=2^40
 refuses 2 "m" $autotune sgemm m=ten
+refuses 2 "nothing to tune" $autotune sgemm m=0 --quiet
 refuses 2 "ta" $autotune sgemm ta=x
 refuses 2 "m" $autotune sgemm m=1 m=2
 refuses 2 "--budget" $autotune sgemm --budget 0

@@ -481,6 +481,10 @@ static int describe_problem(tune_session *s, err *e) {
   const gen_plan *plan;
   gen_config_default(s->t, &def);
   TRY(gen_plan_make(s->g, &def, &s->memory, &plan, e));
+  if (!plan->n) {
+    return err_set(e, ERR_USAGE, "'%s' launches nothing: there is nothing to tune; give it a size",
+                   str_text(&s->problem));
+  }
   s->state.problem = str_text(&s->problem);
   s->state.device = &s->m.info;
   s->state.tally = gen_space_tally(s->space);
