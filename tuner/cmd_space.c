@@ -8,8 +8,7 @@ static void add_text(str *s, const cli_kernel *k, const gen_tally *t, double sec
   format_count(s, t->candidates);
   str_add(s, " points, ");
   format_count(s, (double)t->valid);
-  str_addf(s, " valid, counted in %.2f s (%.1f million points a second)\n", sec,
-           sec > 0 ? t->candidates / sec / 1e6 : 0.0);
+  str_addf(s, " valid, counted in %.2f s\n", sec);
   for (size_t i = 0; i < k->t->n_params; i++) {
     const gen_param *p = &k->t->params[i];
     str_addf(s, "  %-10s", p->name);
