@@ -7,7 +7,7 @@
 #include "gen_read.h"
 #include "gen_reader.h"
 
-enum { MAX_VALUES = 4096 };
+enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256 };
 
 /* ---- choices: enumerations of fields, values of parameters ----------------------------------- */
 
@@ -139,10 +139,10 @@ static void read_problem(gen_reader *r) {
   gen_leave(r);
 }
 
-/* ---- space, derive, require, default --------------------------------------------------------- */
+/* ---- space, default, derive, require --------------------------------------------------------- */
 
 static void read_param(gen_reader *r, gen_param *p, size_t i) {
-  static const char *const keys[] = {"brief", NULL};
+  static const char *const keys[] = {"brief", "when", NULL};
   gen_list(r, "a parameter", keys);
   p->name = gen_first_name(r, "a parameter's name");
   gen_need_at(r, 2, "the list of values");
@@ -203,24 +203,6 @@ static void read_derive(gen_reader *r) {
   gen_leave(r);
 }
 
-static void read_require(gen_reader *r) {
-  if (!gen_enter(r, "require")) {
-    return;
-  }
-  size_t n = gen_bounded_list(r, "require", 256);
-  gen_pair *pairs = GEN_MAKE(r, gen_pair, n);
-  const gen_expr **x = GEN_MAKE(r, const gen_expr *, n);
-  for (size_t i = 0; i < n; i++) {
-    gen_need_at(r, (int64_t)i + 1, "a requirement");
-    pairs[i] = read_pair(r, "a requirement", &x[i]);
-    gen_leave(r);
-  }
-  r->t->pub.requirements = pairs;
-  r->t->pub.n_requirements = n;
-  r->t->requirements = x;
-  gen_leave(r);
-}
-
 static size_t find_choice(gen_reader *r, const gen_param *p) {
   const char *text = gen_is_text(r) ? gen_text(r, "a value") : NULL;
   int64_t v = text ? 0 : gen_integer(r, "a value");
@@ -247,6 +229,66 @@ static void read_default(gen_reader *r) {
     gen_leave(r);
   }
   gen_leave(r);
+}
+
+/* "(condition) or P == its default" of a parameter that is of use only under a condition. */
+static const gen_expr *only_when(gen_reader *r, const gen_param *p, const char *condition) {
+  const gen_value *v = &p->values[r->t->preset.index[p - r->t->pub.params]];
+  if (v->s) {
+    lua_pushfstring(r->L, "(%s) or %s == '%s'", condition, p->name, v->s);
+  } else {
+    lua_pushfstring(r->L, "(%s) or %s == %I", condition, p->name, (LUAI_UACINT)v->i);
+  }
+  lua_replace(r->L, -2); /* expressions are read from where the reader stands */
+  return gen_expression(r, GEN_READS_CONFIG);
+}
+
+/* One requirement per parameter that has a condition. */
+static size_t read_conditions(gen_reader *r, gen_pair *pairs, const gen_expr **x) {
+  const gen_template *t = &r->t->pub;
+  size_t n = 0;
+  gen_need(r, "space");
+  for (size_t i = 0; i < t->n_params; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a parameter");
+    if (gen_enter(r, "when")) {
+      const char *condition = gen_text(r, "the condition");
+      const char *reason =
+          lua_pushfstring(r->L, "%s is of use only when %s", t->params[i].name, condition);
+      pairs[n].name = strcpy(gen_make(r, strlen(reason) + 1), reason);
+      lua_pop(r->L, 1);
+      x[n] = only_when(r, &t->params[i], condition);
+      pairs[n].expression = x[n]->text;
+      n++;
+      gen_leave(r);
+    }
+    gen_leave(r);
+  }
+  gen_leave(r);
+  return n;
+}
+
+static size_t read_requirements(gen_reader *r, gen_pair *pairs, const gen_expr **x) {
+  if (!gen_enter(r, "require")) {
+    return 0;
+  }
+  size_t n = gen_bounded_list(r, "require", MAX_REQUIREMENTS);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a requirement");
+    pairs[i] = read_pair(r, "a requirement", &x[i]);
+    gen_leave(r);
+  }
+  gen_leave(r);
+  return n;
+}
+
+static void read_require(gen_reader *r) {
+  gen_template *t = &r->t->pub;
+  gen_pair *pairs = GEN_MAKE(r, gen_pair, t->n_params + MAX_REQUIREMENTS);
+  const gen_expr **x = GEN_MAKE(r, const gen_expr *, t->n_params + MAX_REQUIREMENTS);
+  size_t n = read_conditions(r, pairs, x);
+  t->n_requirements = n + read_requirements(r, pairs + n, x + n);
+  t->requirements = pairs;
+  r->t->requirements = x;
 }
 
 /* ---- tolerance, rates, sizes ----------------------------------------------------------------- */
@@ -334,11 +376,11 @@ void gen_read(tmpl *t) {
   read_head(&r);
   read_problem(&r);
   read_space(&r);
+  read_default(&r);
   read_derive(&r);
   read_require(&r);
   gen_read_args(&r);
   gen_read_call(&r);
-  read_default(&r);
   gen_read_program(&r, &t->program, GEN_READS_CONFIG);
   gen_need(&r, "reference");
   gen_read_reference(&r);

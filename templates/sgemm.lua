@@ -10,11 +10,15 @@
 -- The text depends on the problem only through ta and tb; what else it assumes about sizes and
 -- alignment is a parameter (VEC, STORE, EDGE) with a requirement, so that an image fits every
 -- problem that meets the requirements.
+--
+-- Where the caller allows more error than that of single-precision multiplications in any order
+-- (accuracy), or where tensor cores have no more (tf32x3), ALG may be theirs: see tensor.cuh.
 
 -- Expressions that several places use.
-local TILES = "(ceildiv(m, BM) * ceildiv(n, BN))"
+local TILES = "(ceildiv(m, ROWS) * ceildiv(n, COLUMNS))"
 local A_EXTENT = "sel(ta == 'n', m, k)" -- of a column of A and of B in memory
 local B_EXTENT = "sel(tb == 'n', k, n)"
+local FFMA, TENSOR = "ALG == 'ffma'", "ALG ~= 'ffma'"
 local SPLIT = "(SPLITK > 1 and FINISH ~= 'atomic')"
 local VEC_MOST = "min(align, pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4))"
 
@@ -36,6 +40,10 @@ return {
       default = "min(pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4), "
         .. "pow2div(m, 4))",
       brief = "elements to which A, B, C and their leading dimensions are aligned" },
+    { "accuracy", { "strict", "fp32", "tf32", "bf16" }, default = "strict",
+      brief = "error allowed: strict, of single-precision FMAs, on numbers of any size; fp32, no "
+        .. "more than theirs by other means, infinities become NaN; tf32, bf16, of factors rounded "
+        .. "to 11 or 8 bits" },
   },
 
   args = {
@@ -67,43 +75,65 @@ return {
   },
 
   space = {
-    { "BM", { 16, 32, 64, 96, 128, 192, 256 }, "rows of C per block" },
-    { "BN", { 16, 32, 64, 96, 128, 192, 256 }, "columns of C per block" },
-    { "TM", { 1, 2, 4, 8, 12, 16 }, "rows of C per thread" },
-    { "TN", { 1, 2, 4, 8, 12, 16 }, "columns of C per thread" },
-    { "ORDER", { "rows", "columns", "snake" }, "order of the multiplications in the text" },
-    { "STORE", { 1, 2, 4 }, "floats per access of C" },
+    { "ALG", { "ffma", "tf32x3", "tf32" }, "multiplications: FMA, or tensor cores in three or one" },
+    { "GROUPS", { 1, 2, 3 }, "warpgroups that multiply, 64 rows of a tile each", when = TENSOR },
+    { "TILE", { 64, 96, 128, 160 }, "the tile's other side", when = TENSOR },
+    { "SWAP", { "no", "yes" }, "compute C, or its transpose", when = TENSOR },
+    { "QUEUE", { 2, 3, 4, 5, 6 }, "tiles in shared memory", when = TENSOR },
+    { "PROMOTE", { 1, 2, 4, 8 }, "tiles added up in tensor cores", when = TENSOR },
+    { "BM", { 16, 32, 64, 96, 128, 192, 256 }, "rows of C per block", when = FFMA },
+    { "BN", { 16, 32, 64, 96, 128, 192, 256 }, "columns of C per block", when = FFMA },
+    { "TM", { 1, 2, 4, 8, 12, 16 }, "rows of C per thread", when = FFMA },
+    { "TN", { 1, 2, 4, 8, 12, 16 }, "columns of C per thread", when = FFMA },
+    { "ORDER", { "rows", "columns", "snake" }, "order of the multiplications in the text", when = FFMA },
+    { "STORE", { 1, 2, 4 }, "floats per access of C", when = FFMA },
     { "RASTER", { 1, 4, 16 }, "rows of tiles that neighbouring blocks share" },
-    { "LM", { 2, 4, 8, 16, 32 }, "lanes of a warp along the rows, the others along the columns" },
-    { "LANES", { "interleaved", "rows" }, "order of a warp's lanes in its tile" },
-    { "BK", { 8, 16, 32, 64 }, "elements along k per tile" },
+    { "LM", { 2, 4, 8, 16, 32 }, "lanes of a warp along the rows, the others along the columns", when = FFMA },
+    { "LANES", { "interleaved", "rows" }, "order of a warp's lanes in its tile", when = FFMA },
+    { "BK", { 8, 16, 32, 64 }, "elements along k per tile", when = FFMA },
     { "EDGE", { "guarded", "whole" }, "tiles may cross the matrices' edges, or never do" },
-    { "SLICEK", { 1, 2, 4, 8 }, "groups of threads in a block that share its k" },
-    { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled" },
+    { "SLICEK", { 1, 2, 4, 8 }, "groups of threads in a block that share its k", when = FFMA },
+    { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled", when = FFMA },
     { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32, 64 }, "blocks that share a tile's k" },
-    { "MINBLOCKS", { 1, 2, 3, 4 }, "blocks per multiprocessor that registers must allow" },
+    { "MINBLOCKS", { 1, 2, 3, 4 }, "blocks per multiprocessor that registers must allow", when = FFMA },
     { "FINISH", { "last_block", "two_launch", "atomic" }, "how these add up" },
     { "VEC", { 1, 2, 4 }, "floats per load" },
-    { "PAD", { 0, 4 }, "floats between rows in shared memory" },
-    { "LOADER", { "register", "cpasync" }, "global to shared memory: through registers or not" },
-    { "STAGES", { 1, 2, 3, 4, 5 }, "tiles of A and B in shared memory" },
-    { "COPIES", { "burst", "spread" }, "copies at a tile's start, or spread between its steps" },
-    { "KLANES", { 8, 16 }, "lanes along k that load an operand contiguous along k" },
-    { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications" },
+    { "PAD", { 0, 4 }, "floats between rows in shared memory", when = FFMA },
+    { "LOADER", { "register", "cpasync" }, "global to shared memory: through registers or not", when = FFMA },
+    { "STAGES", { 1, 2, 3, 4, 5 }, "tiles of A and B in shared memory", when = FFMA },
+    { "COPIES", { "burst", "spread" }, "copies at a tile's start, or spread between its steps", when = FFMA },
+    { "KLANES", { 8, 16 }, "lanes along k that load an operand contiguous along k", when = FFMA },
+    { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications", when = FFMA },
   },
 
   derive = {
-    { "GROUP", "(BM // TM) * (BN // TN)" }, -- threads that cover the block's tile of C once
-    { "THREADS", "GROUP * SLICEK" },
+    { "TENSOR", TENSOR },
+    { "BLOCKED", "ALG == 'ffma' and TM * TN > 1" }, -- not the textbook's kernel
+    { "ROWS", "sel(TENSOR, sel(SWAP == 'no', 64 * GROUPS, TILE), BM)" }, -- of a tile of C
+    { "COLUMNS", "sel(TENSOR, sel(SWAP == 'no', TILE, 64 * GROUPS), BN)" },
+    { "ALONG", "sel(TENSOR, 32, BK)" }, -- elements along k per tile
+    -- threads that cover the block's tile of C once
+    { "GROUP", "sel(TENSOR, 128 * GROUPS, (BM // TM) * (BN // TN))" },
+    { "THREADS", "sel(TENSOR, GROUP + 128, GROUP * SLICEK)" },
     { "LN", "32 // LM" },
     { "DEPTH", "BK // SLICEK" }, -- steps along k of one thread in one tile
     { "STAGE", "BK * (BM + BN + 2 * PAD)" }, -- floats in shared memory per tile of A and of B
-    { "SMEM", "4 * max(STAGES * STAGE, (SLICEK - 1) * BM * BN)" },
     -- A transposed A and an ordinary B are contiguous along k; then vectors go along k, and
     -- asynchronous copies are of single floats, since they transpose on the way.
     { "A_ALONG_K", "ta == 't'" },
     { "B_ALONG_K", "tb == 'n'" },
-    { "KVEC", "sel(LOADER == 'cpasync', 1, VEC)" },
+    { "HELD_ALONG_K", "sel(SWAP == 'no', A_ALONG_K, B_ALONG_K)" },
+    { "SHARED_ALONG_K", "sel(SWAP == 'no', B_ALONG_K, A_ALONG_K)" },
+    { "PARTS", "sel(ALG == 'tf32', 1, 2)" },
+    { "HELD_NBYTES",
+      "roundup(4 * sel(HELD_ALONG_K, 64 * GROUPS * (32 + 4), 32 * (64 * GROUPS + 8)), 1024)" },
+    { "QUEUE_TILE", "HELD_NBYTES + PARTS * TILE * 32 * 4" },
+    { "SMEM", "sel(TENSOR, QUEUE * QUEUE_TILE + 1024, "
+      .. "4 * max(STAGES * STAGE, (SLICEK - 1) * BM * BN))" },
+    -- What a block has at its launch, 65536 // THREADS per thread, is dealt out anew.
+    { "LOADER_REGISTERS", "sel(GROUPS == 3, 72, 88)" },
+    { "MULTIPLIER_REGISTERS", "sel(GROUPS == 3, 144, 208)" },
+    { "KVEC", "sel(LOADER == 'cpasync' or TENSOR, 1, VEC)" },
     { "KSIDE", "min(KLANES, BK // KVEC)" }, -- threads side by side that copy such an operand
     { "A_SIDE", "sel(A_ALONG_K, KSIDE, pow2div(BM // VEC, pow2div(THREADS, 1024)))" },
     { "B_SIDE", "sel(B_ALONG_K, KSIDE, pow2div(BN // VEC, pow2div(THREADS, 1024)))" },
@@ -113,6 +143,17 @@ return {
 
   -- The textbook kernel, one element of C per thread, is spared what only serves speed.
   require = {
+    { "this algorithm's error is more than the accuracy allows",
+      "ALG == 'ffma' or ALG == 'tf32x3' and accuracy ~= 'strict' or accuracy == 'tf32' "
+        .. "or accuracy == 'bf16'" },
+    { "warpgroups' multiplications need compute capability 9.0", "not TENSOR or dev_cc == 90" },
+    { "a tile for tensor cores is more than twice as high or wide as C",
+      "not TENSOR or ROWS // 2 < max(m, 64) and COLUMNS // 2 < max(n, 64)" },
+    { "truncated sums get too long for the accuracy",
+      "PROMOTE <= sel(accuracy == 'fp32', 2, 8) and (PROMOTE == 1 or PROMOTE * 32 < k)" },
+    { "the multiplying threads' registers would spill",
+      "not TENSOR or TILE + 48 <= MULTIPLIER_REGISTERS" },
+    { "more tiles in shared memory than along k", "QUEUE == 2 or (QUEUE - 1) * 32 * SPLITK < k" },
     { "the tile is more than twice as high as C", "BM // 2 < max(m, 16)" },
     { "the tile is more than twice as wide as C", "BN // 2 < max(n, 16)" },
     { "the tile's sides differ more than fourfold",
@@ -123,25 +164,26 @@ return {
     { "a block has fewer than 32 threads, or more than it may",
       "BM // TM * (BN // TN) >= 32 and BM // TM * (BN // TN) <= dev_threads_block" },
     { "many small tiles: loads would limit",
-      "TM * TN == 1 or BM * BN >= 4096 or " .. TILES .. " <= 4 * dev_sms" },
+      "not BLOCKED or BM * BN >= 4096 or " .. TILES .. " <= 4 * dev_sms" },
     { "many small thread tiles: shared memory would limit",
-      "TM * TN == 1 or TM * TN >= 32 or " .. TILES .. " <= 4 * dev_sms" },
+      "not BLOCKED or TM * TN >= 32 or " .. TILES .. " <= 4 * dev_sms" },
     { "few multiplications have no order", "TM * TN >= 64 or ORDER == 'rows'" },
     { "stores of C wider than alignment, thread or edge allow",
       "STORE <= min(TM, align, pow2div(m, 4))" },
     { "stores of C narrower than need be",
-      "TM * TN == 1 or STORE >= min(TM, align, pow2div(m, 4))" },
-    { "few tiles share nothing", "RASTER == 1 or TM * TN > 1 and " .. TILES .. " >= 2 * dev_sms" },
+      "not BLOCKED or STORE >= min(TM, align, pow2div(m, 4))" },
+    { "few tiles share nothing", "RASTER == 1 or (BLOCKED or TENSOR) and " .. TILES .. " >= 2 * dev_sms" },
     { "the warps do not divide the tile", "BM % (LM * TM) == 0 and BN % (32 // LM * TN) == 0" },
     { "a warp's tile has sides that differ more than fourfold",
-      "TM * TN == 1 or LM * TM <= 4 * (32 // LM) * TN and 32 // LM * TN <= 4 * LM * TM" },
+      "not BLOCKED or LM * TM <= 4 * (32 // LM) * TN and 32 // LM * TN <= 4 * LM * TM" },
     { "lanes in one row, or of small thread tiles, are not interleaved",
       "LM < 32 and TM * TN >= 16 or LANES == 'rows'" },
     { "the tile is deeper than k", "BK // 2 < max(k, 16)" },
     { "tiles cross an edge of the matrices",
-      "EDGE == 'guarded' or m % BM == 0 and n % BN == 0 and k % BK == 0" },
+      "EDGE == 'guarded' or m % ROWS == 0 and n % COLUMNS == 0 and k % ALONG == 0" },
     { "guards, though no tile crosses an edge",
-      "EDGE == 'whole' or TM * TN == 1 or m % BM > 0 or n % BN > 0 or k % BK > 0" },
+      "EDGE == 'whole' or not (BLOCKED or TENSOR) or m % ROWS > 0 or n % COLUMNS > 0 "
+        .. "or k % ALONG > 0" },
     { "slices of k leave a thread fewer than 4 steps", "BK // SLICEK >= 4" },
     { "a block has more threads than it may", "THREADS <= dev_threads_block" },
     { "slices of k, though there are tiles enough",
@@ -150,11 +192,11 @@ return {
     { "the unrolled loop outgrows the instruction cache", "UNROLL * TM * TN <= 4096" },
     { "the unrolled loop is short", "UNROLL == DEPTH or UNROLL * TM * TN >= 1024" },
     { "split k, though there are tiles enough",
-      "SPLITK == 1 or " .. TILES .. " * SPLITK <= sel(BM * BN <= 2048, 4, 2) * dev_sms" },
+      "SPLITK == 1 or " .. TILES .. " * SPLITK <= sel(ROWS * COLUMNS <= 2048, 4, 2) * dev_sms" },
     { "k both split and sliced, for large tiles", "SPLITK == 1 or SLICEK == 1 or BM * BN <= 4096" },
     { "large tiles leave most multiprocessors idle",
-      "BM * BN <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
-    { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * BK * 2 <= k" },
+      "ROWS * COLUMNS <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
+    { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * ALONG * 2 <= k" },
     { "fewer blocks than multiprocessors would hold",
       "MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
     { "that many blocks exceed a multiprocessor's threads",
@@ -162,10 +204,12 @@ return {
     { "so few threads leave each all the registers it can have",
       "MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
     { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
+    { "the loading threads have ended before the last block could be known",
+      "not TENSOR or SPLITK == 1 or FINISH ~= 'last_block'" },
     { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST },
-    { "vectors narrower than the alignment allows", "TM * TN == 1 or VEC >= " .. VEC_MOST },
+    { "vectors narrower than the alignment allows", "not (BLOCKED or TENSOR) or VEC >= " .. VEC_MOST },
     { "padding is for transposing on the way, and needed there",
-      "TM * TN == 1 or (PAD > 0) == (A_ALONG_K or B_ALONG_K)" },
+      "not BLOCKED or (PAD > 0) == (A_ALONG_K or B_ALONG_K)" },
     { "asynchronous copies need compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
     { "asynchronous copies need a second stage", "LOADER == 'register' or STAGES >= 2" },
     { "registers hold one tile: two stages at most", "LOADER == 'cpasync' or STAGES <= 2" },
@@ -174,7 +218,7 @@ return {
       "STAGES <= 2 or BM * BN <= 2048 or (STAGES - 1) * BK <= 64" },
     { "more shared memory than a block may have", "SMEM + 16 <= dev_smem_block" }, -- arrive.cuh: 16
     { "the textbook kernel, where it can only be a yardstick, comes plain",
-      "TM * TN > 1 or " .. TILES .. " <= 16 * dev_sms or LOADER == 'register' and STAGES == 1 "
+      "BLOCKED or TENSOR or " .. TILES .. " <= 16 * dev_sms or LOADER == 'register' and STAGES == 1 "
         .. "and VEC == 1 and PAD == 0" },
     { "that many blocks exceed a multiprocessor's shared memory",
       "MINBLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm or MINBLOCKS == 1" },
@@ -194,13 +238,13 @@ return {
       "REGISTERS <= min(255, dev_regs_sm // roundup(THREADS * MINBLOCKS, 128) // 8 * 8)" },
   },
 
-  default = { BM = 16, BN = 16, TM = 1, TN = 1, ORDER = "rows", STORE = 1, RASTER = 1, LM = 16,
+  default = { ALG = "ffma", BM = 16, BN = 16, TM = 1, TN = 1, ORDER = "rows", STORE = 1, RASTER = 1, LM = 16,
     LANES = "rows", BK = 16, EDGE = "guarded", SLICEK = 1, UNROLL = 16, SPLITK = 1, MINBLOCKS = 1,
     FINISH = "last_block", VEC = 1, PAD = 0, LOADER = "register", STAGES = 1, COPIES = "burst",
-    KLANES = 16, FRAGMENTS = 1 },
+    KLANES = 16, GROUPS = 2, TILE = 128, SWAP = "no", QUEUE = 3, PROMOTE = 1, FRAGMENTS = 1 },
 
   workspace = {
-    { "partial", "f32", "sel(" .. SPLIT .. ", " .. TILES .. " * SPLITK * BM * BN, 0)" },
+    { "partial", "f32", "sel(" .. SPLIT .. ", " .. TILES .. " * SPLITK * ROWS * COLUMNS, 0)" },
     -- Arrivals per tile; wraps to 0 by itself, so it is zero again after every launch.
     { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. TILES .. ", 0)" },
   },
@@ -220,15 +264,21 @@ return {
 @include "ptx.cuh"
 @include "arrive.cuh"
 
-// A thread has MV neighbouring rows, and the next MV of its rows LM * MV further on, behind those
-// of the other lanes; the same with columns. So a warp reads shared memory without gaps.
-constexpr int MV = TM < 4 ? TM : 4;
-constexpr int NV = TN < 4 ? TN : 4;
-
 template <int N>
 struct alignas(4 * N) floats {
   float e[N];
 };
+
+@ if TENSOR then
+@include "ptx90.cuh"
+@include "tensor.cuh"
+@ else
+constexpr int CM = TM, CN = TN;  // elements of C of one thread
+
+// A thread has MV neighbouring rows, and the next MV of its rows LM * MV further on, behind those
+// of the other lanes; the same with columns. So a warp reads shared memory without gaps.
+constexpr int MV = TM < 4 ? TM : 4;
+constexpr int NV = TN < 4 ? TN : 4;
 
 // ---- one operand's way from global to shared memory ------------------------------------------
 
@@ -351,8 +401,8 @@ struct position {
     row = warp % WARPS * LM * TM + lane_row * MV;
     column = warp / WARPS * LN * TN + lane_column * NV;
   }
-  __device__ static int row_offset(int i) { return i / MV * LM * MV + i % MV; }
-  __device__ static int column_offset(int j) { return j / NV * LN * NV + j % NV; }
+  __device__ static int row_offset(int i, int) { return i / MV * LM * MV + i % MV; }
+  __device__ static int column_offset(int, int j) { return j / NV * LN * NV + j % NV; }
 };
 
 // ---- the block's product -----------------------------------------------------------------------
@@ -502,34 +552,35 @@ __device__ __forceinline__ void add_slices(float (&c)[TM][TN], float *shared) {
 }
 
 @ end
+@ end
 // ---- into C ------------------------------------------------------------------------------------
 
 struct corner {  // of the block's tile in C
   int row, column;
   // Bands of RASTER rows of tiles; down within a band first.
   __device__ corner(int m, int n) {
-    const unsigned rows = (unsigned)(m - 1) / BM + 1, columns = (unsigned)(n - 1) / BN + 1;
+    const unsigned rows = (unsigned)(m - 1) / ROWS + 1, columns = (unsigned)(n - 1) / COLUMNS + 1;
     const unsigned band = blockIdx.x / (RASTER * columns) * RASTER;
     const unsigned in = blockIdx.x % (RASTER * columns);
     const unsigned height = rows - band < RASTER ? rows - band : RASTER;
-    row = (int)(band + in % height) * BM;
-    column = (int)(in / height) * BN;
+    row = (int)(band + in % height) * ROWS;
+    column = (int)(in / height) * COLUMNS;
   }
 };
 
 // C = alpha c + beta C; with beta 0, C is not read.
-__device__ __forceinline__ void put(const float (&c)[TM][TN], corner tile, int m, int n,
+__device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m, int n,
                                     float alpha, float beta, float *C, long long ldc) {
   const position at(threadIdx.x % GROUP);
   const int rows = m - tile.row - at.row, columns = n - tile.column - at.column;
   C += (long long)tile.row + at.row + ((long long)tile.column + at.column) * ldc;
 #pragma unroll
-  for (int j = 0; j < TN; j++) {
-    if (EDGE == EDGE_guarded && position::column_offset(j) >= columns) continue;
+  for (int j = 0; j < CN; j++) {
 #pragma unroll
-    for (int i = 0; i < TM; i += STORE) {
-      if (EDGE == EDGE_guarded && position::row_offset(i) >= rows) continue;
-      float *to = C + position::row_offset(i) + position::column_offset(j) * ldc;
+    for (int i = 0; i < CM; i += STORE) {
+      const int row = position::row_offset(i, j), column = position::column_offset(i, j);
+      if (EDGE == EDGE_guarded && (row >= rows || column >= columns)) continue;
+      float *to = C + row + column * ldc;
 @ if SPLITK > 1 and FINISH == "atomic" then
 #pragma unroll
       for (int e = 0; e < STORE; e++) atomicAdd(to + e, alpha * c[i + e][j]);
@@ -546,35 +597,35 @@ __device__ __forceinline__ void put(const float (&c)[TM][TN], corner tile, int m
 
 @ if SPLITK > 1 and FINISH ~= "atomic" then
 // Partial sums lie in the order in which threads write them: per tile and split, vectors of PV.
-constexpr int PV = TM * TN < 4 ? TM * TN : 4;
-constexpr int PARTIAL = BM * BN / PV;  // vectors of one block
+constexpr int PV = CM * CN < 4 ? CM * CN : 4;
+constexpr int PARTIAL = ROWS * COLUMNS / PV;  // vectors of one block
 
 __device__ __forceinline__ floats<PV> *partials(float *partial, int split) {
   return reinterpret_cast<floats<PV> *>(partial) +
          ((long long)blockIdx.x * SPLITK + split) * PARTIAL + threadIdx.x % GROUP;
 }
 
-__device__ __forceinline__ void put_partial(const float (&c)[TM][TN], floats<PV> *to) {
+__device__ __forceinline__ void put_partial(const float (&c)[CM][CN], floats<PV> *to) {
 #pragma unroll
-  for (int r = 0; r < TM * TN; r += PV) {
+  for (int r = 0; r < CM * CN; r += PV) {
     floats<PV> v;
 #pragma unroll
-    for (int e = 0; e < PV; e++) v.e[e] = c[(r + e) / TN][(r + e) % TN];
+    for (int e = 0; e < PV; e++) v.e[e] = c[(r + e) / CN][(r + e) % CN];
     to[r / PV * GROUP] = v;
   }
 }
 
 // The sum over all splits, always in the same order.
-__device__ __forceinline__ void add_partials(float (&c)[TM][TN], float *partial) {
-  constexpr int AHEAD = TM * TN < 64 ? 64 / (TM * TN) : 1;
+__device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial) {
+  constexpr int AHEAD = CM * CN < 64 ? 64 / (CM * CN) : 1;
 #pragma unroll AHEAD
   for (int s = 0; s < SPLITK; s++) {
     const floats<PV> *from = partials(partial, s);
 #pragma unroll
-    for (int r = 0; r < TM * TN; r += PV) {
+    for (int r = 0; r < CM * CN; r += PV) {
       const floats<PV> v = from[r / PV * GROUP];
 #pragma unroll
-      for (int e = 0; e < PV; e++) c[(r + e) / TN][(r + e) % TN] += v.e[e];
+      for (int e = 0; e < PV; e++) c[(r + e) / CN][(r + e) % CN] += v.e[e];
     }
   }
 }
@@ -595,12 +646,17 @@ sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long l
 @ else
   const long long begin = 0, depth = all;
 @ end
-  float c[TM][TN] = {};
+  float c[CM][CN] = {};
+@ if TENSOR then
+  product(c, (char *)shared, operand(A, lda, A_ALONG_K, tile.row, m, begin, depth),
+          operand(B, ldb, B_ALONG_K, tile.column, n, begin, depth), depth);
+@ else
   {
     operand_a a(A, lda, tile.row, m, begin, shared);
     operand_b b(B, ldb, tile.column, n, begin, shared + B_TILE);
     product(c, shared, a, b, depth);
   }
+@ end
 @ local first = "true"
 @ if SLICEK > 1 then
 @   first = "threadIdx.x < GROUP"
@@ -612,7 +668,7 @@ sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long l
   if (@{first}) put_partial(c, partials(partial, blockIdx.y));
 @   if FINISH == "last_block" then
   if (!last_to_arrive(arrived + blockIdx.x, SPLITK) || !(@{first})) return;
-  float sum[TM][TN] = {};
+  float sum[CM][CN] = {};
   add_partials(sum, partial);
   put(sum, tile, m, n, alpha, beta, C, ldc);
 @   end
@@ -622,7 +678,7 @@ sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long l
 
 extern "C" __global__ void __launch_bounds__(GROUP)
 sgemm_finish(int m, int n, float alpha, float beta, float *C, long long ldc, float *partial) {
-  float sum[TM][TN] = {};
+  float sum[CM][CN] = {};
   add_partials(sum, partial);
   put(sum, corner(m, n), m, n, alpha, beta, C, ldc);
 }
