@@ -39,7 +39,7 @@ static void test_adopt_unloaded(void **state) {
 static void test_info(void **state) {
   (void)state;
   rt_device *d = open_device();
-  assert_string_equal(d->info.arch, "sm_90");
+  assert_string_equal(d->info.arch, "sm_90a");
   assert_string_equal(d->info.name, "Fake");
   assert_string_equal(d->info.uuid, "GPU-1f1f1f1f-1f1f-1f1f-1f1f-1f1f1f1f1f1f");
   assert_int_equal(d->info.smem_block, 232448);

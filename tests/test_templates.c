@@ -348,7 +348,7 @@ static void samples_build(void **state) {
     rt_image image;
     assert_ok(gen_space_new(s.g, &space, &b->e), &b->e);
     gen_space_at(space, draw(b, gen_space_count(space)), &c);
-    build(b, &s, &c, "sm_90", &image);
+    build(b, &s, &c, "sm_90a", &image);
     assert_true(image.n_kernels >= 1);
     for (size_t k = 0; k < image.n_kernels; k++) {
       assert_in_range(image.kernels[k].regs, 1, 255);

@@ -104,7 +104,7 @@ static const char *export_arch(const cli *c, const cli_kernel *k, char *buffer, 
   if (c->arch) {
     return c->arch;
   }
-  snprintf(buffer, n, "sm_%d", k->device->info.cc);
+  snprintf(buffer, n, "sm_%d%s", k->device->info.cc, rt_arch_suffix(k->device->info.cc));
   return buffer;
 }
 

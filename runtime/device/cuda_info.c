@@ -46,7 +46,7 @@ static int ask_compute(cuda *d, err *e) {
   f->cc = 10 * major + minor;
   f->clock_hz = 1e3 * clock; /* the driver gives kHz */
   f->memory_clock_hz = 1e3 * memory_clock;
-  snprintf(f->arch, sizeof f->arch, "sm_%d", f->cc);
+  snprintf(f->arch, sizeof f->arch, "sm_%d%s", f->cc, rt_arch_suffix(f->cc));
   return 0;
 }
 

@@ -27,7 +27,7 @@ typedef struct rt_info {
   const char *kind; /* "cuda", "emu" */
   char name[128];   /* "NVIDIA H200" */
   char uuid[48];    /* "" where there is none */
-  char arch[16];    /* what NVRTC compiles for: "sm_90" (cubin) or "compute_90" (ptx) */
+  char arch[16];    /* what NVRTC compiles for: "sm_90a" (cubin) or "compute_90a" (ptx) */
   rt_format format;
   int ordinal;
   int cc;     /* compute capability, 90 for 9.0 */
@@ -107,6 +107,12 @@ int rt_cuda_count(int *n, err *e);
 int rt_emu_open(const char *profile, rt_device **d, err *e);
 /* rt_emu_profiles -- names, ends with NULL */
 const char *const *rt_emu_profiles(void);
+
+/* rt_arch_suffix -- "a" where the instructions of one compute capability alone (wgmma, setmaxnreg
+ * of 9.0) are compiled for: the image runs on no other, but then neither does a cubin without it;
+ * else
+ * "" */
+const char *rt_arch_suffix(int cc);
 
 /* rt_device_key -- append what makes two cards interchangeable: "NVIDIA
  * H200|sm_90|132|6144|1980|3201": name, compute capability, multiprocessors, memory bus in bits,

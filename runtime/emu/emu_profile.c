@@ -218,5 +218,5 @@ void emu_profile_info(const emu_profile *p, rt_info *info) {
                     .memory_clock_hz = p->memory_clock_hz,
                     .memory_bus_bits = p->bus_bits};
   snprintf(info->name, sizeof info->name, "emu:%s", p->name);
-  snprintf(info->arch, sizeof info->arch, "compute_%d", p->cc);
+  snprintf(info->arch, sizeof info->arch, "compute_%d%s", p->cc, rt_arch_suffix(p->cc));
 }
