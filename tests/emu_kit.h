@@ -62,7 +62,8 @@ static inline void kit_cuda(kit *k, const char *text, const char *file) {
     print_error("%s\n", str_text(&image.log));
   }
   kit_ok(k, rc);
-  kit_ok(k, k->d->ops->module_load(k->d, str_text(&image.ptx), image.ptx.n, &k->m, &k->e));
+  const str *chosen = k->d->info.format == RT_CUBIN ? &image.cubin : &image.ptx;
+  kit_ok(k, k->d->ops->module_load(k->d, chosen->p, chosen->n, &k->m, &k->e));
   rt_image_clear(&image);
   arena_clear(&a);
   str_clear(&whole);

@@ -32,7 +32,8 @@ static void refusals(void **state) {
       {BODY("ld.global.f32 %r1, %r2;"), "address", "PTX line 7"},
       {BODY("ld.global.v4.f32 {%r1, %r2}, [%d1];"), "ld.global.v4.f32", "PTX line 7"},
       {BODY("call nobody, ();"), "no such function", "PTX line 7"},
-      {BODY("wgmma.fence.sync.aligned;"), "wgmma", "PTX line 7"},
+      {BODY("tcgen05.fence::before_thread_sync;"), "tcgen05", "PTX line 7"},
+      {BODY("wgmma.fence.sync.aligned;"), "target sm_90a", "PTX line 7"},
       {BODY("shfl.down.b32 %r1, %r2, 1, 31;"), "sm_6x", "PTX line 7"},
       /* widths that would reach beyond a register */
       {BODY("ld.global.v8.b64 {%d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1}, [%d1];"), "v8.b64", NULL},

@@ -1,4 +1,5 @@
 /* emu_block.c -- blocks on a host thread: start, run warps in turn, barriers, the next block. */
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -15,6 +16,8 @@ static void block_free(emu_block *b) {
     free(b->smem);
     free(b->shadow);
     free(b->pending);
+    free(b->read_by);
+    free(b->mbarriers);
     free(b);
   }
 }
@@ -31,8 +34,9 @@ static emu_block *block_new(emu_worker *worker) {
   b->warps = calloc((size_t)l->n_warps, sizeof *b->warps);
   b->smem = calloc(1, l->smem_nbytes + 64);
   b->pending = calloc(1, l->smem_nbytes + 64);
+  b->read_by = calloc(l->smem_nbytes / 16 + 8, sizeof *b->read_by);
   b->shadow = l->checks ? calloc(l->smem_nbytes + 64, sizeof *b->shadow) : NULL;
-  if (!b->warps || !b->smem || !b->pending || (l->checks && !b->shadow)) {
+  if (!b->warps || !b->smem || !b->pending || !b->read_by || (l->checks && !b->shadow)) {
     block_free(b);
     return NULL;
   }
@@ -63,6 +67,7 @@ static void start_clocks(emu_block *b) {
   for (int i = 0; i < b->n_warps; i++) {
     for (int u = 0; u < b->n_warps; u++) {
       b->clocks[i][u] = latest + (i == u);
+      b->proxied[i][u] = latest;
     }
     b->released[i] = latest;
   }
@@ -75,7 +80,9 @@ static int block_start(emu_block *b, uint64_t linear) {
   b->ctaid[1] = (uint32_t)(linear / l->grid[0] % l->grid[1]);
   b->ctaid[2] = (uint32_t)(linear / l->grid[0] / l->grid[1]);
   b->ordered = false;
+  b->n_mbarriers = b->idle = 0;
   memset(b->pending, 0, l->smem_nbytes + 64);
+  memset(b->read_by, 0, (l->smem_nbytes / 16 + 8) * sizeof *b->read_by);
   memset(b->barriers, 0, sizeof b->barriers);
   for (int i = 0; i < EMU_BARRIERS; i++) {
     memset(b->barriers[i].pc, -1, sizeof b->barriers[i].pc);
@@ -123,9 +130,14 @@ static outcome deadlock(emu_block *b) {
     emu_warp *w = &b->warps[i];
     if (w->n_frags) {
       const emu_frag *f = &w->frags[0];
-      emu_finding(w, instruction_at(w, f, 1), __builtin_ctz(f->mask), EMU_BARRIER,
-                  "waits at barrier %d, where the other threads of the block never arrive",
-                  f->barrier);
+      char what[200];
+      snprintf(what, sizeof what,
+               "waits at barrier %d, where the other threads of the block never arrive",
+               f->barrier);
+      if (f->state == FRAG_MBAR) {
+        emu_mbarrier_note(b, f, what, sizeof what);
+      }
+      emu_finding(w, instruction_at(w, f, 1), __builtin_ctz(f->mask), EMU_BARRIER, "%s", what);
       return BLOCK_FAULT;
     }
   }
@@ -151,7 +163,7 @@ static outcome run_round(emu_block *b) {
     return BLOCK_DONE;
   }
   bool released = emu_block_release(b);
-  return b->moved || released ? BLOCK_GOES_ON : deadlock(b);
+  return b->moved || released || emu_mbarrier_timeout(b) ? BLOCK_GOES_ON : deadlock(b);
 }
 
 static bool stopped(const emu_block *b) {

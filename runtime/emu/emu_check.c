@@ -31,13 +31,15 @@ const char *rt_emu_check_name(rt_emu_check check) {
                                       "global race between blocks",
                                       "divergent barrier",
                                       "shuffle from an inactive lane",
-                                      "missing cp.async wait",
+                                      "missing wait for an asynchronous operation",
                                       "step limit",
                                       "trap",
                                       "assertion",
                                       "stack",
                                       "write to constant memory",
                                       "bad call",
+                                      "missing proxy fence",
+                                      "misused mbarrier",
                                       "no finding"};
   return names[check < EMU_NO_FINDING ? check : EMU_NO_FINDING];
 }
@@ -211,7 +213,8 @@ int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_
 
 enum {
   THREAD_BITS = 10,
-  MANY = 1 << 10,
+  MANY = 1 << 10,  /* of reads: by several threads */
+  ASYNC = 1 << 10, /* of writes: by the asynchronous proxy */
   STRONG = 1 << 11,
   CLOCK_SHIFT = 12,
   CLOCK_MAX = (1 << 20) - 1
@@ -283,9 +286,22 @@ static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t addr
                         const char *does) {
   char name[120];
   name_shared(w, address, width, name, sizeof name);
+  if (w->block->pending[address] == PENDING_MBARRIER) {
+    return emu_finding(w, in, lane, EMU_MBARRIER, "%s %s, which is an mbarrier now", does, name);
+  }
   return emu_finding(w, in, lane, EMU_ASYNC,
                      "%s %s, where a cp.async is still on its way: wait for its group first", does,
                      name);
+}
+
+static int still_read(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width) {
+  char name[120];
+  name_shared(w, address, width, name, sizeof name);
+  return emu_finding(
+      w, in, lane, EMU_ASYNC,
+      "writes %s, which an asynchronous operation may still read: wait for its group "
+      "first",
+      name);
 }
 
 static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
@@ -376,7 +392,12 @@ static int check_bytes(emu_warp *w, const emu_insn *in, const shared_access *a, 
 static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
   emu_shadow *s = w->block->shadow + a->address[a->lane];
   const uint8_t *pending = w->block->pending + a->address[a->lane];
+  const uint16_t *read_by = w->block->read_by + a->address[a->lane] / 16;
   int rc = RUN_ON;
+  if (a->access != ACCESS_READ &&
+      (read_by[0] || (a->n > 16 && read_by[1]))) { /* aligned: at most two chunks */
+    return still_read(w, in, a->lane, a->address[a->lane], a->width);
+  }
   for (int i = 0; i < a->n && !rc;) {
     int count = a->n - i >= 4 && alike(s + i) ? 4 : 1;
     for (int k = 0; k < count; k++) {
@@ -411,6 +432,59 @@ int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint6
   return RUN_ON;
 }
 
+/* ---- reads by the asynchronous proxy: in chunks of 16 bytes ---- */
+
+static int not_fenced(emu_warp *w, const emu_insn *in, uint64_t address, const char *what,
+                      uint32_t tag) {
+  char name[120];
+  name_shared(w, address, 4, name, sizeof name);
+  return emu_finding(
+      w, in, 0, EMU_PROXY,
+      "%s %s, stored by thread %d without a fence.proxy.async since: the asynchronous "
+      "proxy may see what was there before",
+      what, name, thread_of(tag));
+}
+
+/* bytes whose shadows are alike */
+static int check_proxy(emu_warp *w, const emu_insn *in, emu_shadow *s, uint64_t address, int count,
+                       const char *what) {
+  int rc = read_byte(w, in, 0, address, 4, s, 0);
+  uint32_t tag = s->write;
+  int by = thread_of(tag) / EMU_LANES_N;
+  if (!rc && !(tag & ASYNC) && clock_of(tag) > w->block->proxied[w->index][by]) {
+    rc = not_fenced(w, in, address, what, tag);
+  }
+  for (int k = 1; k < count; k++) {
+    s[k] = s[0];
+  }
+  return rc;
+}
+
+static bool chunk_alike(const emu_shadow *s) {
+  return !memcmp(s, s + 1, 15 * sizeof *s);
+}
+
+int emu_check_async(emu_warp *w, const emu_insn *in, const uint32_t *chunks, int n,
+                    const char *what) {
+  emu_block *b = w->block;
+  int rc = RUN_ON;
+  for (int c = 0; c < n && !rc; c++) {
+    uint64_t pending[2];
+    emu_shadow *s = b->shadow + chunks[c];
+    memcpy(pending, b->pending + chunks[c], sizeof pending);
+    for (int i = 0; (pending[0] | pending[1]) && i < 16; i++) {
+      if (b->pending[chunks[c] + (uint32_t)i]) {
+        return pending_copy(w, in, 0, chunks[c] + (uint64_t)i, 4, what);
+      }
+    }
+    int step = chunk_alike(s) ? 16 : 1;
+    for (int i = 0; i < 16 && !rc; i += step) {
+      rc = check_proxy(w, in, s + i, chunks[c] + (uint64_t)i, step, what);
+    }
+  }
+  return rc;
+}
+
 /* ---- clocks ---- */
 
 void emu_clock_tick(emu_warp *w) {
@@ -418,18 +492,31 @@ void emu_clock_tick(emu_warp *w) {
 }
 
 void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]) {
-  uint32_t joined[EMU_WARPS] = {0};
+  uint32_t joined[EMU_WARPS] = {0}, proxied[EMU_WARPS] = {0};
   for (int i = 0; i < b->n_warps; i++) {
     for (int u = 0; arrived[i] && u < b->n_warps; u++) {
       joined[u] = b->clocks[i][u] > joined[u] ? b->clocks[i][u] : joined[u];
+      proxied[u] = b->proxied[i][u] > proxied[u] ? b->proxied[i][u] : proxied[u];
     }
   }
   for (int i = 0; i < b->n_warps; i++) {
     for (int u = 0; arrived[i] && u < b->n_warps; u++) {
       b->clocks[i][u] = joined[u] > b->clocks[i][u] ? joined[u] : b->clocks[i][u];
+      b->proxied[i][u] = proxied[u] > b->proxied[i][u] ? proxied[u] : b->proxied[i][u];
     }
     b->clocks[i][i] += arrived[i] != 0;
   }
+}
+
+/* Whatever is ordered before the fence is visible to the proxy behind it, and so it is to every
+ * warp that is ordered behind the fence. */
+void emu_clock_proxy(emu_warp *w) {
+  emu_block *b = w->block;
+  for (int u = 0; u < b->n_warps; u++) {
+    uint32_t c = b->clocks[w->index][u];
+    b->proxied[w->index][u] = c > b->proxied[w->index][u] ? c : b->proxied[w->index][u];
+  }
+  b->clocks[w->index][w->index]++;
 }
 
 void emu_clock_fence(emu_warp *w) {

@@ -30,6 +30,7 @@
 /* clang-format off */
 typedef enum emu_space {
   SPACE_generic, SPACE_global, SPACE_const, SPACE_shared, SPACE_local,
+  SPACE_cluster, /* shared memory of any block of the cluster */
   SPACE_param, /* a kernel's parameters */
   SPACE_frame  /* parameters of calls: per thread, beside its local variables */
 } emu_space;
@@ -42,7 +43,8 @@ typedef enum emu_space {
   X(unpack) X(frameaddr) X(cvta) X(isspacep) X(ld) X(st) X(atom) X(bra) X(brx) X(call) X(ret) \
   X(exit) X(bar) X(warpsync) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect)         \
   X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) X(wmmaload)    \
-  X(wmmastore) X(wmma) X(fence) X(nop) X(trap)
+  X(wmmastore) X(wmma) X(fence) X(nop) X(trap) X(mbarrier) X(mbarwait) X(mbarpending)         \
+  X(proxyfence) X(wgmma) X(wgmmacommit) X(wgmmawait) X(cparrive)
 /* clang-format on */
 
 typedef enum emu_kind {
@@ -182,6 +184,7 @@ typedef struct emu_module {
   int n_files;
   uint64_t smem_static, smem_dynamic_at; /* layout of shared memory, all kernels alike */
   int target;                            /* 90 for sm_90 */
+  bool target_alone;                     /* sm_90a */
 } emu_module;
 
 /* emu_module_parse -- text to decoded functions; copies the text.

@@ -47,6 +47,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu_decode.h"
 #include "emu_device.h"
 
 enum {
@@ -67,7 +68,8 @@ enum {
   SCHEDULERS = 4,     /* of a multiprocessor; a warp stays with one */
   CODE_BYTES = 16,    /* of an instruction, since cc 7.0 */
   CODE_CACHE = 32768, /* a longer loop is fetched again in every pass, by every block */
-  CODE_RATE = 16      /* bytes a clock */
+  CODE_RATE = 16,     /* bytes a clock */
+  SHARED_BYTES = 128  /* that shared memory moves in a clock */
 };
 static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
 
@@ -88,13 +90,13 @@ typedef struct model {
   int n_groups;
 } model;
 
+static double larger(double a, double b) {
+  return a > b ? a : b;
+}
+
 static double together(double x, double y) {
   double most = x > y ? x : y, ratio = most > 0 ? (x < y ? x : y) / most : 0;
   return most * pow(1 + ratio * ratio * ratio * ratio, 0.25);
-}
-
-static double larger(double a, double b) {
-  return a > b ? a : b;
 }
 
 /* ---- one instruction ---- */
@@ -107,6 +109,10 @@ static double tensor_clocks(const emu_profile *p, const emu_insn *in) {
     return fma / (p->cc == 80 || p->cc == 90 ? 2 * p->fp64 : p->fp64);
   }
   rate *= t == T_tf32 ? 0.5 : emu_type_bytes(t) == 1 ? 2 : 1;
+  if (in->kind == KIND_wgmma) { /* reads its operands from shared memory meanwhile */
+    double rows = mode[5] & WGMMA_registers ? 0 : 4 * mode[0];
+    return larger(fma / rate, (rows + mode[1]) * 32 / SHARED_BYTES / 4);
+  }
   return fma / (rate * (p->cc >= 90 ? mma_sync_share : 1));
 }
 
@@ -145,6 +151,10 @@ static double latency(const model *m, const emu_insn *in) {
   case KIND_match: return LAT_SHFL;
   case KIND_mma:
   case KIND_wmma: return LAT_TENSOR;
+  /* others on the same accumulators follow without a gap; the wait adds the rest */
+  case KIND_wgmma: return SCHEDULERS * tensor_clocks(m->p, in);
+  case KIND_mbarrier: return LAT_SHARED;
+  case KIND_mbarwait: return LAT_BARRIER;
   default: break;
   }
   switch (in->pipe) {
@@ -159,7 +169,8 @@ static double latency(const model *m, const emu_insn *in) {
 /* ---- segments ---- */
 
 static bool synchronizes(const emu_insn *in) {
-  return in->kind == KIND_bar || in->kind == KIND_cpwait;
+  return in->kind == KIND_bar || in->kind == KIND_cpwait || in->kind == KIND_mbarwait ||
+         in->kind == KIND_wgmmawait;
 }
 
 static bool ends_segment(const emu_func *f, int pc) {
@@ -224,7 +235,7 @@ static int find_starts(model *m, const emu_func *f, const segment *g, int s, int
     } else if (in->kind == KIND_cpwait) {
       start = larger(start, wait_for_groups(m, in));
     }
-    start += in->kind == KIND_bar ? LAT_BARRIER : 0;
+    start += in->kind == KIND_bar ? LAT_BARRIER : in->kind == KIND_wgmmawait ? LAT_TENSOR : 0;
     last = larger(last, start);
     if (in->pipe != PIPE_none || in->kind == KIND_cpwait || in->kind == KIND_bar) {
       m->starts[n++] = start;

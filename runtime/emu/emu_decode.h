@@ -47,9 +47,12 @@ static inline const emu_operand *emu_list(const emu_parser *p, const emu_operand
   return &p->statement.list[o->first + i];
 }
 
-/* arithmetic (emu_decode_alu.c), memory (emu_decode_mem.c), the rest; each ends with name NULL */
+/* arithmetic, memory, control, matrices, asynchronous work; each ends with name NULL */
 extern const emu_decode_row emu_decode_alu_rows[], emu_decode_mem_rows[], emu_decode_flow_rows[],
-    emu_decode_mma_rows[];
+    emu_decode_mma_rows[], emu_decode_async_rows[];
+
+/* emu_decode_cp_arrive -- cp.async.mbarrier.arrive, whose modifiers up to "mbarrier" are taken */
+int emu_decode_cp_arrive(emu_parser *p);
 
 /* orderings of mode[] shared with the executors */
 enum { SHFL_up, SHFL_down, SHFL_bfly, SHFL_idx };
@@ -68,6 +71,21 @@ enum {
 };
 enum { BAR_sync, BAR_arrive, BAR_popc, BAR_and, BAR_or };
 enum { PLOGIC_not, PLOGIC_and, PLOGIC_or, PLOGIC_xor };
+enum {
+  MBARRIER_init,
+  MBARRIER_inval,
+  MBARRIER_arrive,
+  MBARRIER_drop,
+  MBARRIER_expect,
+  MBARRIER_complete
+};
+enum {                      /* flags of wgmma */
+       WGMMA_registers = 1, /* a is in registers */
+       WGMMA_minus_a = 2,
+       WGMMA_minus_b = 4,
+       WGMMA_trans_a = 8,
+       WGMMA_trans_b = 16
+};
 enum { BOOL_none, BOOL_and, BOOL_or, BOOL_xor };
 
 #endif

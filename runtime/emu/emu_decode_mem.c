@@ -250,6 +250,9 @@ static int decode_isspacep(emu_parser *p, int op, int arg) {
 /* ---- cp.async ---- */
 
 static int decode_cp_groups(emu_parser *p) {
+  if (emu_mod(p, "mbarrier")) {
+    return emu_decode_cp_arrive(p);
+  }
   if (emu_mod(p, "commit_group")) {
     return emu_begin(p, KIND_cpcommit, PIPE_control) ? 0 : ERR_NOMEM;
   }
@@ -310,21 +313,22 @@ static int decode_fence(emu_parser *p, int op, int arg) {
                                       "acq_rel",
                                       "acquire",
                                       "release",
-                                      "proxy",
                                       "alias",
-                                      "async",
                                       "generic",
+                                      "tensormap::generic",
                                       "global",
                                       "shared::cta",
                                       "shared::cluster",
                                       "mbarrier_init",
                                       "sync_restrict::shared::cta",
+                                      "sync_restrict::shared::cluster",
                                       NULL};
-  bool block = emu_mod(p, "cta");
+  bool block = emu_mod(p, "cta"), proxy = emu_mod(p, "proxy");
+  bool async = proxy && (emu_mod(p, "async") || emu_mod(p, "async::generic"));
   (void)op, (void)arg;
   while (emu_mod_choice(p, words) >= 0) {
   }
-  emu_insn *in = emu_begin(p, KIND_fence, PIPE_control);
+  emu_insn *in = emu_begin(p, async ? KIND_proxyfence : KIND_fence, PIPE_control);
   if (in) {
     in->imm = !block; /* does it order this block's accesses with those of others? */
   }

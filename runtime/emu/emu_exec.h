@@ -28,22 +28,33 @@ typedef struct emu_frame {
   uint64_t local; /* where its local memory begins */
 } emu_frame;
 
-typedef enum emu_frag_state { FRAG_RUN, FRAG_BAR, FRAG_SYNC } emu_frag_state;
+typedef enum emu_frag_state { FRAG_RUN, FRAG_BAR, FRAG_SYNC, FRAG_MBAR } emu_frag_state;
 
 typedef struct emu_frag {
   emu_frame *frame;
   int pc;
   uint32_t mask;
   emu_frag_state state;
-  int barrier;      /* FRAG_BAR */
-  uint32_t members; /* FRAG_SYNC */
+  int barrier;      /* FRAG_BAR: its number; FRAG_MBAR: index of the block's mbarriers */
+  uint32_t members; /* FRAG_SYNC; FRAG_MBAR: the parity whose phase it waits for */
 } emu_frag;
+
+/* does it wait for other warps? */
+static inline bool emu_parked(const emu_frag *f) {
+  return f->state == FRAG_BAR || f->state == FRAG_MBAR;
+}
 
 typedef struct emu_async { /* a cp.async in flight */
   uint32_t to;
   uint8_t n, lane, data[16];
   uint32_t group;
 } emu_async;
+
+typedef struct emu_wgmma { /* a wgmma in flight */
+  uint64_t descriptor[2];  /* of a and b in shared memory; a: only where it is not in registers */
+  const emu_insn *in;
+  uint32_t group;
+} emu_wgmma;
 
 typedef struct emu_warp {
   /* of the running fragment */
@@ -69,6 +80,12 @@ typedef struct emu_warp {
   emu_async *async;
   int n_async, cap_async;
   uint32_t group[EMU_LANES_N]; /* cp.async groups committed so far */
+  emu_wgmma *wgmma;
+  int n_wgmma, cap_wgmma;
+  uint32_t wgmma_group; /* groups committed so far */
+  uint32_t *flying;     /* per register of the kernel: the group that writes it, plus one */
+  size_t cap_flying;
+  bool is_flying; /* is any? */
 } emu_warp;
 
 typedef struct emu_barrier {
@@ -78,6 +95,19 @@ typedef struct emu_barrier {
   int expected;      /* threads; 0: all that live */
   int n_true, n_all; /* reductions */
 } emu_barrier;
+
+/* An mbarrier object. The state lives here, not in the eight bytes that the program set aside for
+ * it: those are marked, so that an ordinary access to them is found. What a warp knew when it
+ * arrived (its clocks) goes to those that see the phase complete. */
+typedef struct emu_mbarrier {
+  uint32_t address; /* in shared memory */
+  bool alive;
+  uint32_t expected, pending, phase;
+  int64_t tx;
+  int maker; /* thread that initialised it, when */
+  uint32_t made;
+  uint32_t arriving[2][EMU_WARPS], complete[2][EMU_WARPS]; /* clocks; [1]: of the proxy */
+} emu_mbarrier;
 
 typedef struct emu_shadow { /* of a byte of shared memory: thread and clock of the last access */
   uint32_t write, read;
@@ -91,15 +121,19 @@ typedef struct emu_block {
   uint32_t ctaid[3];
   uint8_t *smem;
   emu_shadow *shadow;
-  uint8_t *pending; /* per byte of shared memory: a cp.async is on its way there */
+  uint8_t *pending;  /* per byte of shared memory: emu_pending */
+  uint16_t *read_by; /* per 16 bytes of shared memory: asynchronous reads that are not over */
   emu_warp *warps;
   int n_warps;
   emu_barrier barriers[EMU_BARRIERS];
-  uint32_t clocks[EMU_WARPS][EMU_WARPS]; /* [w][u]: what warp w knows of warp u's clock */
-  uint32_t released[EMU_WARPS];          /* what fences published */
-  uint32_t first_clock;                  /* older clocks are of earlier blocks in this memory */
-  bool counting;                         /* is its memory traffic counted? */
-  bool moved;                            /* did anything happen in this round? */
+  uint32_t clocks[EMU_WARPS][EMU_WARPS];  /* [w][u]: what warp w knows of warp u's clock */
+  uint32_t released[EMU_WARPS];           /* what fences published */
+  uint32_t proxied[EMU_WARPS][EMU_WARPS]; /* [w][u]: clocks of u that w knows a proxy fence after */
+  emu_mbarrier *mbarriers;
+  int n_mbarriers, cap_mbarriers, idle; /* idle: times that nothing but time could pass */
+  uint32_t first_clock;                 /* older clocks are of earlier blocks in this memory */
+  bool counting;                        /* is its memory traffic counted? */
+  bool moved;                           /* did anything happen in this round? */
   bool ordered; /* took part in an ordering between blocks: atomics, fences */
 } emu_block;
 
@@ -157,6 +191,9 @@ typedef struct emu_launch {
   bool found;
 } emu_launch;
 
+/* why ordinary accesses to a byte of shared memory must wait */
+enum emu_pending { PENDING_COPY = 1, PENDING_MBARRIER };
+
 /* what executing an instruction says */
 enum { RUN_ON, RUN_PICK, RUN_FAULT };
 typedef int (*emu_executor)(emu_warp *w, const emu_insn *in, uint32_t mask);
@@ -195,6 +232,9 @@ emu_frag *emu_warp_split(emu_warp *w, uint32_t lanes, int pc, emu_frame *frame);
  */
 int emu_warp_sync(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t members);
 
+/* emu_warp_park -- let the lanes of mask wait for others, with the rest going on */
+emu_frag *emu_warp_park(emu_warp *w, uint32_t mask, emu_frag_state state, int barrier);
+
 /* emu_sms -- multiprocessors of the profile */
 int emu_sms(const struct emu_device *d);
 
@@ -218,6 +258,9 @@ int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
 void emu_addresses(const emu_warp *w, const emu_insn *in, int slot, int bytes, int64_t offset,
                    uint64_t address[32]);
 
+/* emu_async_land -- the lanes' cp.async arrive, but for the `flying` youngest groups; -1: all */
+int emu_async_land(emu_warp *w, const emu_insn *in, uint32_t mask, int64_t flying);
+
 /* ---- emu_check.c: findings and the shadows of memory ---- */
 int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format,
                 ...) __attribute__((format(printf, 5, 6)));
@@ -233,9 +276,27 @@ void emu_clock_tick(emu_warp *w); /* after a warp synchronised */
 void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]); /* a barrier completed */
 void emu_clock_fence(emu_warp *w);
 void emu_clock_acquire(emu_warp *w);
+/* emu_clock_proxy -- a fence of the asynchronous proxy: what w knows, it sees too */
+void emu_clock_proxy(emu_warp *w);
+/* emu_check_async -- reads of `n` chunks of 16 bytes of shared memory by the asynchronous proxy,
+ * issued by this warp: written, ordered, fenced? */
+int emu_check_async(emu_warp *w, const emu_insn *in, const uint32_t *chunks, int n,
+                    const char *what);
 static inline int emu_thread(const emu_warp *w, int lane) {
   return w->index * EMU_LANES_N + lane;
 }
+
+/* ---- emu_exec_mbarrier.c ---- */
+/* emu_mbarrier_timeout -- nobody can move: the waits whose time is limited give up; false: there
+ * are none, or they did so too often without anything happening between */
+bool emu_mbarrier_timeout(emu_block *b);
+/* emu_mbarrier_note -- "waits for phase 1 of the mbarrier s[3], ..." */
+void emu_mbarrier_note(const emu_block *b, const emu_frag *f, char *out, size_t n);
+
+/* ---- emu_exec_wgmma.c ---- */
+/* emu_wgmma_registers -- may this instruction touch its registers while wgmmas are in flight? */
+int emu_wgmma_registers(emu_warp *w, const emu_insn *in, uint32_t mask);
+void emu_wgmma_start(emu_warp *w);
 
 /* ---- emu_count.c: what an access adds to the counts ---- */
 /* emu_count_start -- an empty cache of the size that this launch leaves */

@@ -183,7 +183,8 @@ static int resolve_generic(emu_warp *w, const emu_insn *in, uint32_t mask,
 int emu_resolve(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
                 const uint64_t address[32], int n, emu_access access, uint8_t *host[32]) {
   switch (space) {
-  case SPACE_shared: return resolve_shared(w, in, mask, address, n, access, host);
+  case SPACE_shared:
+  case SPACE_cluster: return resolve_shared(w, in, mask, address, n, access, host);
   case SPACE_local:
   case SPACE_frame: return resolve_local(w, in, mask, address, n, access, host);
   case SPACE_param: return resolve_param(w, in, mask, address, n, access, host);
@@ -579,12 +580,11 @@ int exec_cpcommit(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return RUN_ON;
 }
 
-/* wait until at most imm groups are in flight; -1: nothing is */
-int exec_cpwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
+int emu_async_land(emu_warp *w, const emu_insn *in, uint32_t mask, int64_t flying) {
   int kept = 0;
   for (int k = 0; k < w->n_async; k++) {
     const emu_async *a = &w->async[k];
-    bool done = in->imm < 0 || (int64_t)a->group + in->imm < (int64_t)w->group[a->lane];
+    bool done = flying < 0 || (int64_t)a->group + flying < (int64_t)w->group[a->lane];
     if (!(mask >> a->lane & 1) || !done) {
       w->async[kept++] = *a;
       continue;
@@ -604,6 +604,11 @@ int exec_cpwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   w->n_async = kept;
   return RUN_ON;
+}
+
+/* wait until at most imm groups are in flight; -1: nothing is */
+int exec_cpwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  return emu_async_land(w, in, mask, in->imm);
 }
 
 bool emu_peek(emu_warp *w, int lane, uint64_t address, uint64_t n, void *to) {

@@ -10,7 +10,7 @@
 
 #include "emu_decode.h"
 #include "emu_device.h"
-#include "emu_exec.h"
+#include "emu_matrix.h"
 
 enum { ROWS = 32, COLS = 32, DEPTH = 64 };
 
@@ -23,7 +23,7 @@ static int whole_warp(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return emu_warp_sync(w, in, mask, ~0u);
 }
 
-static double element_value(uint64_t bits, emu_type t) {
+double emu_element_value(uint64_t bits, emu_type t) {
   switch (t) {
   case T_f16: return emu_f16_value((uint16_t)bits);
   case T_bf16: return emu_bf16_value((uint16_t)bits);
@@ -38,7 +38,7 @@ static double element_value(uint64_t bits, emu_type t) {
   }
 }
 
-static uint64_t element_bits(double v, emu_type t, bool finite) {
+uint64_t emu_element_bits(double v, emu_type t, bool finite) {
   switch (t) {
   case T_f16: {
     uint64_t h = emu_narrow(v, 5, 10, ROUND_rn);
@@ -55,7 +55,7 @@ static uint64_t element_bits(double v, emu_type t, bool finite) {
 }
 
 /* a double to f32, towards zero */
-static double cut(double v) {
+double emu_cut(double v) {
   float f = (float)v;
   if (isfinite(v) && fabs((double)f) > fabs(v)) {
     f = emu_f32(emu_f32_bits(f) - 1);
@@ -64,7 +64,7 @@ static double cut(double v) {
 }
 
 /* how many products are added at once: 16 halves on Hopper, 8 before; fewer of wider types */
-static int block_of(const emu_warp *w, emu_type t) {
+int emu_matrix_block(const emu_warp *w, emu_type t) {
   int halves = w->launch->device->profile->cc >= 90 ? 16 : 8;
   return t == T_tf32 ? halves / 2 : emu_type_bytes(t) == 1 ? 2 * halves : halves;
 }
@@ -72,7 +72,7 @@ static int block_of(const emu_warp *w, emu_type t) {
 static void multiply(const emu_warp *w, const emu_insn *in, matrices *x) {
   int m = in->more->mode[0], n = in->more->mode[1], k = in->more->mode[2];
   emu_type ta = (emu_type)in->more->mode[3], td = (emu_type)in->type;
-  int block = block_of(w, ta);
+  int block = emu_matrix_block(w, ta);
   bool cuts = td == T_f32;
   for (int i = 0; i < m; i++) {
     double *c = x->c[i];
@@ -83,7 +83,7 @@ static void multiply(const emu_warp *w, const emu_insn *in, matrices *x) {
       }
       if (cuts && (p + 1) % block == 0) {
         for (int j = 0; j < n; j++) {
-          c[j] = cut(c[j]);
+          c[j] = emu_cut(c[j]);
         }
       }
     }
@@ -92,22 +92,18 @@ static void multiply(const emu_warp *w, const emu_insn *in, matrices *x) {
 
 /* ---- mma: the layouts of PTX, by registers ---- */
 
-typedef struct spot {
-  int row, column;
-} spot;
-
 /* element e of register r: `matrix` 0 a, 1 b, 2 accumulator; `each` elements a register */
-static spot place(int matrix, int lane, int r, int e, int each, int m) {
+emu_spot emu_spot_of(int matrix, int lane, int r, int e, int each, int m) {
   int g = lane >> 2, t = lane & 3;
   if (matrix == 0) {
     int blocks = m / 8;
-    return (spot){g + 8 * (r % blocks), r / blocks * 4 * each + t * each + e};
+    return (emu_spot){g + 8 * (r % blocks), r / blocks * 4 * each + t * each + e};
   }
   if (matrix == 1) {
-    return (spot){r * 4 * each + t * each + e, g};
+    return (emu_spot){r * 4 * each + t * each + e, g};
   }
   int i = r * each + e;
-  return (spot){g + 8 * (i >> 1), t * 2 + (i & 1)};
+  return (emu_spot){g + 8 * (i >> 1), t * 2 + (i & 1)};
 }
 
 static int each_of(emu_type t) {
@@ -122,9 +118,9 @@ static void unpack(const emu_warp *w, const emu_insn *in, int at, int n_regs, in
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       uint64_t reg = emu_get(s, lane, in->more->bytes[at + r]);
       for (int e = 0; e < each; e++) {
-        spot p = place(matrix, lane, r, e, each, in->more->mode[0]);
+        emu_spot p = emu_spot_of(matrix, lane, r, e, each, in->more->mode[0]);
         uint64_t one = bits == 64 ? reg : reg >> (bits * e) & ((UINT64_C(1) << bits) - 1);
-        double v = element_value(one, t);
+        double v = emu_element_value(one, t);
         *(matrix == 0   ? &x->a[p.row][p.column]
           : matrix == 1 ? &x->b[p.row][p.column]
                         : &x->c[p.row][p.column]) = v;
@@ -140,8 +136,8 @@ static void pack(emu_warp *w, const emu_insn *in, int n_regs, const matrices *x)
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       uint64_t reg = 0;
       for (int e = 0; e < each; e++) {
-        spot p = place(2, lane, r, e, each, in->more->mode[0]);
-        reg |= element_bits(x->c[p.row][p.column], t, in->flags & INSN_SAT) << (bits * e % 64);
+        emu_spot p = emu_spot_of(2, lane, r, e, each, in->more->mode[0]);
+        reg |= emu_element_bits(x->c[p.row][p.column], t, in->flags & INSN_SAT) << (bits * e % 64);
       }
       emu_put(emu_reg(w, in->more->ops[r]), lane, in->more->bytes[r], reg);
     }
@@ -165,9 +161,9 @@ int exec_mma(emu_warp *w, const emu_insn *in, uint32_t mask) {
 /* ---- ldmatrix, stmatrix, movmatrix: 8 by 8 halves ---- */
 
 /* which half of a matrix lane's element e is: row, column */
-static spot half_of(int lane, int e, bool trans) {
+static emu_spot half_of(int lane, int e, bool trans) {
   int row = lane >> 2, column = 2 * (lane & 3) + e;
-  return trans ? (spot){column, row} : (spot){row, column};
+  return trans ? (emu_spot){column, row} : (emu_spot){row, column};
 }
 
 static int row_pointers(emu_warp *w, const emu_insn *in, int n, emu_access access,
@@ -191,7 +187,7 @@ int exec_ldmatrix(emu_warp *w, const emu_insn *in, uint32_t mask) {
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       uint16_t two[2];
       for (int e = 0; e < 2; e++) {
-        spot p = half_of(lane, e, in->more->mode[1]);
+        emu_spot p = half_of(lane, e, in->more->mode[1]);
         memcpy(&two[e], host[8 * j + p.row] + 2 * p.column, 2);
       }
       d[lane] = two[0] | (uint32_t)two[1] << 16;
@@ -207,7 +203,7 @@ int exec_stmatrix(emu_warp *w, const emu_insn *in, uint32_t mask) {
     const uint32_t *s = emu_src(w, in->more->ops[j]);
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       for (int e = 0; e < 2; e++) {
-        spot p = half_of(lane, e, in->more->mode[1]);
+        emu_spot p = half_of(lane, e, in->more->mode[1]);
         uint16_t h = (uint16_t)(s[lane] >> (16 * e));
         memcpy(rows + (8 * j + p.row) * 16 + 2 * p.column, &h, 2);
       }
@@ -323,7 +319,7 @@ static void wmma_unpack(const emu_warp *w, const emu_insn *in, int at, int matri
   int rows = matrix == 1 ? mode[2] : mode[0], columns = matrix == 0 ? mode[2] : mode[1];
   int size = emu_type_bytes(held_as(t)), share = rows * columns / EMU_LANES_N;
   for (int i = 0; i < rows * columns; i++) {
-    double v = element_value(wmma_get(w, in, at, size, i / share, i % share), t);
+    double v = emu_element_value(wmma_get(w, in, at, size, i / share, i % share), t);
     int row = i / columns, column = i % columns;
     *(matrix == 0 ? &x->a[row][column] : matrix == 1 ? &x->b[row][column] : &x->c[row][column]) = v;
   }
@@ -344,7 +340,7 @@ int exec_wmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
   int size = emu_type_bytes(t), share = mode[0] * mode[1] / EMU_LANES_N, bytes = in->more->bytes[0],
       each = bytes / size;
   for (int i = 0; i < mode[0] * mode[1]; i++) {
-    uint64_t bits = element_bits(x.c[i / mode[1]][i % mode[1]], t, in->flags & INSN_SAT);
+    uint64_t bits = emu_element_bits(x.c[i / mode[1]][i % mode[1]], t, in->flags & INSN_SAT);
     int e = i % share;
     memcpy((uint8_t *)emu_reg(w, in->more->ops[e / each]) + i / share * bytes + e % each * size,
            &bits, (size_t)size);

@@ -22,18 +22,6 @@ static bool diverged(emu_warp *w, emu_barrier *b, bool aligned) {
   return other;
 }
 
-static void wait_here(emu_warp *w, uint32_t mask, int id) {
-  if (mask == w->mask) {
-    w->frags[w->current].state = FRAG_BAR;
-    w->frags[w->current].barrier = id;
-    return;
-  }
-  emu_frag *f = emu_warp_split(w, mask, w->pc, w->frame);
-  f->state = FRAG_BAR;
-  f->barrier = id;
-  w->mask &= ~mask;
-}
-
 int exec_bar(emu_warp *w, const emu_insn *in, uint32_t mask) {
   int lane = __builtin_ctz(mask), mode = in->more->mode[0];
   uint64_t id = emu_get(emu_src(w, in->o[1]), lane, 4);
@@ -62,10 +50,11 @@ int exec_bar(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   w->block->worker->traffic.barriers++;
   w->block->moved = true;
+  w->block->idle = 0;
   if (mode == BAR_arrive) {
     return RUN_ON;
   }
-  wait_here(w, mask, (int)id);
+  emu_warp_park(w, mask, FRAG_BAR, (int)id);
   return RUN_PICK;
 }
 

@@ -8,7 +8,7 @@
 
 #include "emu_parse.h"
 
-enum { VAR_MAX = 1 << 30, PARAMS_MAX = 1024, FILES_MAX = 4096 };
+enum { VAR_MAX = 1 << 30, PARAMS_MAX = 1024, FILES_MAX = 4096, OPERANDS_MAX = 128 };
 /* what CUDA allows: 512 KiB of local memory a thread, 32764 bytes of parameters */
 enum { LOCAL_MAX = 512 * 1024, PARAMS_NBYTES = 32764 };
 
@@ -426,14 +426,14 @@ static int push_list(emu_parser *p, const emu_operand *o) {
 static int parse_operand(emu_parser *p, emu_operand *o);
 
 static int parse_list(emu_parser *p, emu_operand *o, char close) {
-  emu_operand items[64];
+  emu_operand items[OPERANDS_MAX];
   int n = 0;
   if (++p->depth > 3) {
     return emu_fail(p, "operands nested over 3 deep");
   }
   while (!accept(p, close)) {
-    if (n == 64) {
-      return emu_fail(p, "over 64 operands in a list");
+    if (n == OPERANDS_MAX) {
+      return emu_fail(p, "over %d operands in a list", OPERANDS_MAX);
     }
     TRY(parse_operand(p, &items[n++]));
     if (!accept(p, ',') && !emu_lex_is(&p->lex, close)) {
@@ -921,6 +921,7 @@ static int parse_target(emu_parser *p) {
     TRY(take_name(p, &t));
     if (t.n > 3 && memcmp(t.p, "sm_", 3) == 0) {
       p->m->target = atoi(t.p + 3);
+      p->m->target_alone = t.p[t.n - 1] == 'a';
     }
   } while (accept(p, ','));
   return 0;

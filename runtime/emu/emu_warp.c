@@ -69,6 +69,7 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   w->rotate = false;
   w->n_async = 0;
   w->carry = 0;
+  emu_wgmma_start(w);
   memset(w->group, 0, sizeof w->group);
   return 0;
 }
@@ -98,12 +99,22 @@ void emu_warp_clear(emu_warp *w) {
   free(w->kernel.regs);
   free(w->local);
   free(w->async);
+  free(w->wgmma);
+  free(w->flying);
 }
 
 emu_frag *emu_warp_split(emu_warp *w, uint32_t lanes, int pc, emu_frame *frame) {
   /* lanes are disjoint, so there are never more than 32 */
   emu_frag *f = &w->frags[w->n_frags++];
   *f = (emu_frag){frame, pc, lanes, FRAG_RUN, 0, 0};
+  return f;
+}
+
+emu_frag *emu_warp_park(emu_warp *w, uint32_t mask, emu_frag_state state, int barrier) {
+  emu_frag *f = mask == w->mask ? &w->frags[w->current] : emu_warp_split(w, mask, w->pc, w->frame);
+  f->state = state;
+  f->barrier = barrier;
+  w->mask &= mask == w->mask ? ~0u : ~mask;
   return f;
 }
 
@@ -133,8 +144,8 @@ static void join(emu_warp *w) {
   for (int i = 0; i < w->n_frags; i++) {
     for (int j = i + 1; j < w->n_frags; j++) {
       emu_frag *a = &w->frags[i], *b = &w->frags[j];
-      if (a->mask && b->mask && a->frame == b->frame && a->pc == b->pc && a->state != FRAG_BAR &&
-          b->state != FRAG_BAR) {
+      if (a->mask && b->mask && a->frame == b->frame && a->pc == b->pc && !emu_parked(a) &&
+          !emu_parked(b)) {
         a->mask |= b->mask;
         a->state = FRAG_RUN;
         b->mask = 0;
@@ -173,7 +184,7 @@ static void find_stop(emu_warp *w) {
   w->stop = INT32_MAX;
   for (int i = 0; i < w->n_frags; i++) {
     const emu_frag *f = &w->frags[i];
-    if (i != w->current && f->state != FRAG_BAR && f->frame == w->frame && f->pc > w->pc &&
+    if (i != w->current && !emu_parked(f) && f->frame == w->frame && f->pc > w->pc &&
         f->pc < w->stop) {
       w->stop = f->pc;
     }
@@ -277,6 +288,9 @@ emu_warp_state emu_warp_run(emu_warp *w) {
       uint32_t mask = guarded(w, in);
       w->counts[w->pc++]++;
       w->steps++;
+      if (w->is_flying && mask && (rc = emu_wgmma_registers(w, in, mask)) != RUN_ON) {
+        break;
+      }
       if (in->kind == KIND_alu) {
         compute(w, in, mask);
       } else if (mask) {

@@ -1,0 +1,350 @@
+// mbarriers, warp roles, named barriers and the faults of wgmma; tests/test_emu_hopper.c has the
+// list. A thread writes 1 to ok[threadIdx.x] where it saw what it must. "fault: NAME" marks the line
+// that a finding must name.
+typedef unsigned long long u64;
+#define GLOBAL extern "C" __global__ void
+#define DEVICE __device__ __forceinline__
+
+DEVICE unsigned shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }
+
+DEVICE void init(u64 *m, unsigned count) {
+  asm volatile("mbarrier.init.shared::cta.b64 [%0], %1;" ::"r"(shared(m)), "r"(count) : "memory");
+}
+DEVICE u64 arrive(u64 *m) {
+  u64 state;
+  asm volatile("mbarrier.arrive.shared::cta.b64 %0, [%1];" : "=l"(state) : "r"(shared(m)) : "memory");
+  return state;
+}
+DEVICE void expect(u64 *m, unsigned nbytes) {
+  asm volatile("mbarrier.arrive.expect_tx.release.cta.shared::cta.b64 _, [%0], %1;" ::"r"(shared(m)), "r"(nbytes) : "memory");
+}
+DEVICE void complete(u64 *m, unsigned nbytes) {
+  asm volatile("mbarrier.complete_tx.relaxed.cta.shared::cta.b64 [%0], %1;" ::"r"(shared(m)), "r"(nbytes) : "memory");
+}
+DEVICE bool try_parity(u64 *m, unsigned parity) {
+  unsigned ok;
+  asm volatile("{.reg .pred p; mbarrier.try_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+               : "=r"(ok) : "r"(shared(m)), "r"(parity) : "memory");
+  return ok;
+}
+DEVICE bool test_parity(u64 *m, unsigned parity) {
+  unsigned ok;
+  asm volatile("{.reg .pred p; mbarrier.test_wait.parity.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+               : "=r"(ok) : "r"(shared(m)), "r"(parity) : "memory");
+  return ok;
+}
+DEVICE bool test_state(u64 *m, u64 state) {
+  unsigned ok;
+  asm volatile("{.reg .pred p; mbarrier.test_wait.shared::cta.b64 p, [%1], %2; selp.u32 %0, 1, 0, p;}"
+               : "=r"(ok) : "r"(shared(m)), "l"(state) : "memory");
+  return ok;
+}
+DEVICE void wait(u64 *m, unsigned parity) {
+  while (!try_parity(m, parity)) {
+  }
+}
+DEVICE void inval(u64 *m) {
+  asm volatile("mbarrier.inval.shared::cta.b64 [%0];" ::"r"(shared(m)) : "memory");
+}
+DEVICE void fence() { asm volatile("fence.proxy.async.shared::cta;" ::: "memory"); }
+DEVICE void warpgroup_arrive() { asm volatile("wgmma.fence.sync.aligned;" ::: "memory"); }
+DEVICE void commit() { asm volatile("wgmma.commit_group.sync.aligned;" ::: "memory"); }
+DEVICE void wait_groups() { asm volatile("wgmma.wait_group.sync.aligned 0;" ::: "memory"); }
+
+// 64 x 8 x 8, no swizzle: a at `a`, b at `b`
+DEVICE u64 plain(const void *p, unsigned leading, unsigned stride) {
+  return (shared(p) >> 4 & 0x3fff) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32;
+}
+DEVICE void multiply(float (&c)[4], const float *a, const float *b) {
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;"
+               : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+               : "l"(plain(a, 1024, 128)), "l"(plain(b, 128, 128)));
+}
+// element (r, k) of an operand of `rows` rows
+DEVICE int at(int r, int k, int rows) { return k / 4 * (rows * 4) + r / 8 * 32 + r % 8 * 4 + k % 4; }
+
+// a state and a parity name the same phase; arrivals with a count; two phases
+GLOBAL phases(int *ok, const float *data) {
+  __shared__ u64 m;
+  const int t = threadIdx.x;
+  if (t == 0) init(&m, 64);
+  __syncthreads();
+  bool fine = !test_parity(&m, 0) && test_parity(&m, 1);
+  __syncthreads();
+  u64 state = arrive(&m);
+  while (!test_state(&m, state)) {
+  }
+  fine &= test_parity(&m, 0) && !test_parity(&m, 1);
+  __syncthreads();
+  if (t < 2) asm volatile("{.reg .b64 s; mbarrier.arrive.release.cta.shared::cta.b64 s, [%0], 32;}" ::"r"(shared(&m)) : "memory");
+  wait(&m, 1);
+  __syncthreads();
+  if (t == 0) inval(&m);
+  ok[t] = fine;
+}
+
+// warps 0 to 3 produce, warps 4 to 7 consume, through two stages of a ring
+GLOBAL roles(int *ok, const float *data) {
+  __shared__ float s[2][128];
+  __shared__ u64 full[2], empty[2];
+  const int t = threadIdx.x;
+  if (t == 0) {
+    for (int i = 0; i < 2; i++) {
+      init(&full[i], 128);
+      init(&empty[i], 128);
+    }
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  if (t < 128) {
+    asm volatile("setmaxnreg.dec.sync.aligned.u32 40;");
+    for (int i = 0; i < 8; i++) {
+      wait(&empty[i % 2], (i / 2 & 1) ^ 1);
+      s[i % 2][t] = data[i * 128 + t];
+      arrive(&full[i % 2]);
+    }
+    ok[t] = 1;
+  } else {
+    asm volatile("setmaxnreg.inc.sync.aligned.u32 232;");
+    float sum = 0, want = 0;
+    for (int i = 0; i < 8; i++) {
+      wait(&full[i % 2], i / 2 & 1);
+      sum += s[i % 2][(t + 1) % 128];
+      want += data[i * 128 + (t + 1) % 128];
+      arrive(&empty[i % 2]);
+    }
+    ok[t] = sum == want;
+  }
+}
+
+// warp 0 hands over to warps 1 and 2 by two named barriers
+GLOBAL named(int *ok, const float *data) {
+  __shared__ float s[32];
+  const int t = threadIdx.x;
+  if (t < 32) {
+    s[t] = data[t];
+    asm volatile("bar.arrive 1, 64;" ::: "memory");
+    asm volatile("barrier.cta.arrive 2, 64;" ::: "memory");
+    ok[t] = 1;
+  } else if (t < 64) {
+    asm volatile("bar.sync 1, 64;" ::: "memory");
+    ok[t] = s[t - 32] == data[t - 32];
+  } else {
+    asm volatile("barrier.cta.sync 2, 64;" ::: "memory");
+    ok[t] = s[t - 64] == data[t - 64];
+  }
+}
+
+// a phase needs its bytes as well as its arrivals, in whichever order they come
+GLOBAL bytes_and_arrivals(int *ok, const float *data) {
+  __shared__ u64 m;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    init(&m, 1);
+    expect(&m, 96);
+    ok[0] = !test_parity(&m, 0);
+    complete(&m, 32);
+    ok[0] &= !test_parity(&m, 0);
+    complete(&m, 64);
+    ok[0] &= test_parity(&m, 0);
+    asm volatile("mbarrier.expect_tx.relaxed.cta.shared::cta.b64 [%0], 16;" ::"r"(shared(&m)) : "memory");
+    complete(&m, 16);
+    ok[0] &= !test_parity(&m, 1);
+    arrive(&m);
+    ok[0] &= test_parity(&m, 1);
+  } else {
+    ok[t] = 1;
+  }
+}
+
+// try_wait may say no: asked for the next stage before the present one is given back
+GLOBAL peeks(int *ok, const float *data) {
+  __shared__ u64 full, empty;
+  __shared__ float s[32];
+  const int t = threadIdx.x;
+  if (t == 0) {
+    init(&full, 32);
+    init(&empty, 32);
+  }
+  __syncthreads();
+  if (t < 32) {
+    for (int i = 0; i < 4; i++) {
+      wait(&empty, (i & 1) ^ 1);
+      s[t] = data[32 * i + t];
+      arrive(&full);
+    }
+    ok[t] = 1;
+  } else {
+    bool fine = true, there = try_parity(&full, 0);
+    for (int i = 0; i < 4; i++) {
+      if (!there) wait(&full, i & 1);
+      fine &= s[63 - t] == data[32 * i + 63 - t];
+      there = i < 3 && try_parity(&full, (i + 1) & 1);  // before the stage is given back
+      arrive(&empty);
+    }
+    ok[t] = fine;
+  }
+}
+
+GLOBAL elects(int *ok, const float *data) {
+  unsigned is, leader;
+  asm volatile("{.reg .pred p; elect.sync %0|p, 0xffffffff; selp.u32 %1, 1, 0, p;}" : "=r"(leader), "=r"(is));
+  ok[threadIdx.x] = leader < 32 && __popc(__ballot_sync(~0u, is)) == 1 && is == (threadIdx.x % 32 == leader);
+}
+
+// one group stays in flight while the next is issued; the accumulator goes around a loop
+GLOBAL pipelined(int *ok, const float *data) {
+  __shared__ __align__(1024) float a[2][512], b[2][64];
+  const int t = threadIdx.x;
+  float c[4] = {};
+  for (int s = 0; s < 2; s++) {
+    for (int i = t; i < 512; i += 128) a[s][at(i / 8, i % 8, 64)] = data[s * 512 + i];
+    if (t < 64) b[s][at(t / 8, t % 8, 8)] = data[t];
+  }
+  fence();
+  __syncthreads();
+#pragma unroll 1
+  for (int i = 0; i < 4; i++) {
+    warpgroup_arrive();
+    multiply(c, a[i & 1], b[i & 1]);
+    commit();
+    asm volatile("wgmma.wait_group.sync.aligned 1;" ::: "memory");
+  }
+  wait_groups();
+  bool fine = true;
+  for (int i = 0; i < 4; i++) {
+    const int row = t / 32 * 16 + t % 32 / 4 + i / 2 * 8, column = t % 4 * 2 + i % 2;
+    float want = 0;
+    for (int k = 0; k < 8; k++) want += 2 * (data[row * 8 + k] + data[512 + row * 8 + k]) * data[column * 8 + k];
+    fine &= c[i] == want;
+  }
+  ok[t] = fine;
+}
+
+// copies by cp.async that arrive for their thread
+GLOBAL cp_async_arrives(int *ok, const float *data) {
+  __shared__ float s[64];
+  __shared__ u64 m;
+  const int t = threadIdx.x;
+  if (t == 0) init(&m, 64);
+  __syncthreads();
+  asm volatile("cp.async.ca.shared.global [%0], [%1], 4;" ::"r"(shared(&s[t])), "l"(data + t) : "memory");
+  asm volatile("cp.async.mbarrier.arrive.noinc.shared::cta.b64 [%0];" ::"r"(shared(&m)) : "memory");
+  wait(&m, 0);
+  ok[t] = s[63 - t] == data[63 - t];
+}
+
+// ---- faults ----
+
+GLOBAL no_init_bad(int *ok, const float *data) {
+  __shared__ u64 m;
+  arrive(&m);
+}
+
+GLOBAL too_many_bad(int *ok, const float *data) {
+  __shared__ u64 m;
+  if (threadIdx.x == 0) {
+    init(&m, 2);
+    expect(&m, 16);
+    arrive(&m);
+    arrive(&m);
+  }
+}
+
+GLOBAL plain_store_bad(int *ok, const float *data) {
+  __shared__ u64 m;
+  if (threadIdx.x == 0) {
+    init(&m, 1);
+    *(volatile u64 *)&m = 0;  // fault: plain_store
+  }
+}
+
+GLOBAL unsynchronised_bad(int *ok, const float *data) {
+  __shared__ u64 m;
+  if (threadIdx.x == 0) init(&m, 64);
+  arrive(&m);
+}
+
+GLOBAL no_wait_bad(int *ok, const float *data) {
+  __shared__ u64 m;
+  __shared__ float s[32];
+  const int t = threadIdx.x;
+  if (t == 0) init(&m, 32);
+  __syncthreads();
+  if (t < 32) {
+    s[t] = data[t];
+    arrive(&m);
+  } else {
+    ok[t] = s[t - 32] == 1;  // fault: no_wait
+  }
+}
+
+GLOBAL never_bad(int *ok, const float *data) {
+  __shared__ u64 m;
+  if (threadIdx.x == 0) init(&m, 65);
+  __syncthreads();
+  arrive(&m);
+  wait(&m, 0);
+}
+
+#define MATRICES                                            \
+  __shared__ __align__(1024) float a[512], b[64];           \
+  const int t = threadIdx.x;                                \
+  float c[4] = {};                                          \
+  for (int i = t; i < 512; i += 128) a[i] = 1;              \
+  if (t < 64) b[t] = 1;
+
+GLOBAL early_read_bad(int *ok, const float *data) {
+  MATRICES
+  fence();
+  __syncthreads();
+  warpgroup_arrive();
+  multiply(c, a, b);
+  commit();
+  ok[t] = c[0] + c[1] == 16;
+}
+
+GLOBAL overwrite_bad(int *ok, const float *data) {
+  MATRICES
+  fence();
+  __syncthreads();
+  warpgroup_arrive();
+  multiply(c, a, b);
+  commit();
+  __syncthreads();
+  a[t] = 2;  // fault: overwrite
+  wait_groups();
+  ok[t] = c[0] == 8;
+}
+
+GLOBAL no_fence_bad(int *ok, const float *data) {
+  MATRICES
+  __syncthreads();
+  warpgroup_arrive();
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(plain(a, 1024, 128)), "l"(plain(b, 128, 128)));  // fault: no_fence
+  commit();
+  wait_groups();
+  ok[t] = c[0] == 8;
+}
+
+GLOBAL far_descriptor_bad(int *ok, const float *data) {
+  MATRICES
+  fence();
+  __syncthreads();
+  warpgroup_arrive();
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(plain(a, 131072, 128)), "l"(plain(b, 128, 128)));  // fault: far_descriptor
+  commit();
+  wait_groups();
+  ok[t] = c[0] == 8;
+}
+
+GLOBAL half_group_bad(int *ok, const float *data) {
+  MATRICES
+  fence();
+  __syncthreads();
+  warpgroup_arrive();
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(plain(a, 1024, 128)), "l"(plain(b, 128, 128)));  // fault: half_group
+  commit();
+  wait_groups();
+  ok[t] = c[0] == 8;
+}
