@@ -1,0 +1,331 @@
+/* bench_same.c -- does the emulated device compute what a GPU computes, bit by bit?
+ *
+ *   build/tests/bench/bench_same [--device 0] [--against emu] [--sample N] [--seconds S]
+ * [FAMILY...]
+ *
+ * Every family at its emu and test sizes, its default and N points drawn from its space: the same
+ * inputs on both devices, all outputs compared as bytes. A GPU that differs from itself in a second
+ * run (atomics on floating-point numbers) is listed as such. One line a configuration that differs,
+ * one a family, and exit status 1 where a difference was found that is not the GPU's own.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu.h"
+#include "file.h"
+#include "gen.h"
+#include "run_bench.h"
+
+/* what the emulated device does in some seconds */
+static const double FLOPS_MAX = 1 << 24, BYTES_MAX = 1 << 24;
+
+typedef struct side { /* one of the two devices */
+  rt_device *d;
+  rt_tools *tools;
+  gen_number limits[RT_NUMBERS];
+  gen_instance *g;
+  rt_bench *bench;
+} side;
+
+typedef struct tally {
+  size_t same, other, varies, skipped, failed;
+} tally;
+
+typedef struct run {
+  side sides[2];
+  rt_compiler *c;
+  gen_template *t;
+  const char *problem;
+  uint64_t random;
+  size_t sample;
+  double until;
+  err e;
+} run;
+
+static size_t draw(run *r, size_t n) { /* Knuth's generator, the upper bits */
+  r->random = r->random * 6364136223846793005u + 1442695040888963407u;
+  return (size_t)((r->random >> 33) % n);
+}
+
+static void need(run *r, int rc) {
+  if (rc) {
+    fprintf(stderr, "bench_same: %s%s%s\n", r->e.place, r->e.place[0] ? ": " : "", r->e.message);
+    exit(2);
+  }
+}
+
+/* ---- one configuration on one device ---- */
+
+static int load(run *r, side *s, const gen_config *config, arena *a, rt_loaded **out) {
+  str text = {0};
+  rt_image image;
+  const gen_plan *plan;
+  rt_source source = {.arch = s->d->info.arch};
+  rt_image_init(&image);
+  int rc = gen_source_make(s->g, config, &text, &source.body, &r->e);
+  source.text = str_text(&text);
+  rc = rc ? rc : rt_compile(r->c, &source, a, &image, &r->e);
+  rc = rc ? rc : gen_plan_make(s->g, config, a, &plan, &r->e);
+  const str *bytes = s->d->info.format == RT_CUBIN ? &image.cubin : &image.ptx;
+  rc = rc ? rc : rt_loaded_new(s->d, str_text(bytes), bytes->n, r->t, plan, out, &r->e);
+  rt_image_clear(&image);
+  str_clear(&text);
+  return rc;
+}
+
+/* every output of one case, one behind the other */
+static int outputs(run *r, side *s, rt_loaded *l, size_t i, str *out) {
+  rt_bench *b = s->bench;
+  bench_case *c = &b->cases[i];
+  TRY(bench_start(b, c, &r->e));
+  TRY(rt_loaded_launch(l, NULL, c->args, &r->e));
+  out->n = 0;
+  for (size_t arg = 0; arg < r->t->n_args; arg++) {
+    if (r->t->args[arg].dir != GEN_OUT && r->t->args[arg].dir != GEN_INOUT) {
+      continue;
+    }
+    size_t nbytes = bench_nbytes(c, arg);
+    char *bytes = malloc(nbytes + 1);
+    int rc = bytes ? s->d->ops->copy_out(s->d, bytes, c->at[arg], nbytes, NULL, &r->e) : ERR_NOMEM;
+    if (!rc) {
+      str_add_n(out, bytes, nbytes);
+    }
+    free(bytes);
+    TRY(rc);
+  }
+  return 0;
+}
+
+/* ---- what differs ---- */
+
+/* steps between two floating-point numbers of one type */
+static double steps_between(dtype t, uint64_t a, uint64_t b) {
+  unsigned bits = 8 * (unsigned)dtype_nbytes(t);
+  int64_t sign = (int64_t)1 << (bits - 1), x = (int64_t)a, y = (int64_t)b;
+  if (bits < 64) {
+    x = x & sign ? sign - x : x;
+    y = y & sign ? sign - y : y;
+  }
+  return fabs((double)x - (double)y);
+}
+
+static void describe(run *r, size_t i, const str *x, const str *y) {
+  const gen_data *data = r->sides[0].bench->cases[i].data;
+  size_t at = 0;
+  for (size_t arg = 0; arg < r->t->n_args; arg++) {
+    const gen_datum *m = &data->args[arg];
+    size_t size = dtype_nbytes(m->type), n = 0, first = 0;
+    double most = 0;
+    if (r->t->args[arg].dir != GEN_OUT && r->t->args[arg].dir != GEN_INOUT) {
+      continue;
+    }
+    uint64_t a = 0, b = 0, a0 = 0, b0 = 0;
+    for (size_t k = 0; k < m->count; k++, at += size) {
+      memcpy(&a, x->p + at, size);
+      memcpy(&b, y->p + at, size);
+      if (a != b) {
+        first = n++ ? first : k;
+        a0 = n == 1 ? a : a0;
+        b0 = n == 1 ? b : b0;
+        double apart = dtype_is_float(m->type) ? steps_between(m->type, a, b) : 0;
+        most = apart > most ? apart : most;
+      }
+    }
+    if (n) {
+      printf("    %s: %zu of %llu differ, by at most %.0f ulp; [%zu] is %.9g and %.9g\n",
+             r->t->args[arg].name, n, (unsigned long long)m->count, most, first,
+             dtype_decode(m->type, a0), dtype_decode(m->type, b0));
+    }
+  }
+}
+
+static bool equal(const str *a, const str *b) {
+  return a->n == b->n && (!a->n || !memcmp(a->p, b->p, a->n));
+}
+
+static void say(run *r, const gen_config *config, const char *what) {
+  str text = {0};
+  gen_config_text(r->t, config, &text);
+  printf("  %s %s --config %s: %s\n", r->t->name, r->problem, str_text(&text), what);
+  str_clear(&text);
+}
+
+static int compare_case(run *r, const gen_config *config, rt_loaded *const l[2], size_t i,
+                        tally *sum) {
+  str x = {0}, again = {0}, y = {0};
+  int rc = outputs(r, &r->sides[0], l[0], i, &x);
+  rc = rc ? rc : outputs(r, &r->sides[0], l[0], i, &again);
+  rc = rc ? rc : outputs(r, &r->sides[1], l[1], i, &y);
+  if (!rc && equal(&x, &y)) {
+    sum->same++;
+  } else if (!rc && !equal(&x, &again)) {
+    sum->varies++;
+  } else if (!rc) {
+    sum->other++;
+    say(r, config, "differs");
+    describe(r, i, &x, &y);
+  }
+  str_clear(&x);
+  str_clear(&again);
+  str_clear(&y);
+  return rc;
+}
+
+static void compare_config(run *r, const gen_config *config, tally *sum) {
+  rt_loaded *l[2] = {NULL, NULL};
+  arena a = {0};
+  int rc = 0;
+  err_clear(&r->e);
+  for (int i = 0; i < 2 && !rc; i++) {
+    rc = gen_config_check(r->sides[i].g, config, &r->e);
+    rc = rc ? rc : load(r, &r->sides[i], config, &a, &l[i]);
+  }
+  for (size_t i = 0; i < r->sides[0].bench->n_cases && !rc; i++) {
+    rc = compare_case(r, config, l, i, sum);
+  }
+  if (rc) {
+    sum->failed++;
+    say(r, config, r->e.message);
+  }
+  rt_loaded_free(l[0]);
+  rt_loaded_free(l[1]);
+  arena_clear(&a);
+}
+
+/* ---- problems, families ---- */
+
+static void compare_points(run *r, tally *sum) {
+  gen_config config;
+  gen_space *space;
+  need(r, gen_space_new(r->sides[0].g, &space, &r->e));
+  gen_config_default(r->t, &config);
+  compare_config(r, &config, sum);
+  for (size_t i = 0; i < r->sample && now_sec() < r->until && gen_space_count(space); i++) {
+    gen_space_at(space, draw(r, gen_space_count(space)), &config);
+    compare_config(r, &config, sum);
+  }
+  gen_space_free(space);
+}
+
+static bool too_big(run *r, gen_instance *g) {
+  arena a = {0};
+  const gen_plan *plan;
+  need(r, gen_reference_plan(g, &a, &plan, &r->e));
+  bool is = plan->flops > FLOPS_MAX || plan->bytes > BYTES_MAX;
+  arena_clear(&a);
+  return is;
+}
+
+static void open_bench(run *r, side *s) {
+  need(r, rt_bench_new(s->d, r->c, s->tools, r->t, s->g, &s->bench, &r->e));
+  for (size_t arg = 0; arg < r->t->n_args; arg++) { /* nothing is filled yet */
+    s->bench->filled[arg] = (gen_datum){.count = UINT64_MAX};
+  }
+}
+
+static void compare_problem(run *r, const char *words, tally *sum) {
+  gen_problem p;
+  r->problem = words;
+  need(r, gen_problem_parse(r->t, words, &p, &r->e));
+  for (int i = 0; i < 2; i++) {
+    side *s = &r->sides[i];
+    need(r, gen_instance_new(r->t, &p, s->limits, RT_NUMBERS, &s->g, &r->e));
+  }
+  if (too_big(r, r->sides[0].g) || now_sec() > r->until) {
+    sum->skipped++;
+  } else {
+    open_bench(r, &r->sides[0]);
+    open_bench(r, &r->sides[1]);
+    compare_points(r, sum);
+    rt_bench_free(r->sides[0].bench);
+    rt_bench_free(r->sides[1].bench);
+  }
+  gen_instance_free(r->sides[0].g);
+  gen_instance_free(r->sides[1].g);
+}
+
+static void add(tally *to, const tally *from) {
+  to->same += from->same;
+  to->other += from->other;
+  to->varies += from->varies;
+  to->skipped += from->skipped;
+  to->failed += from->failed;
+}
+
+static void compare_family(run *r, const char *name, tally *all) {
+  tally sum = {0};
+  need(r, gen_open(NULL, name, &r->t, &r->e));
+  for (size_t i = 0; i < r->t->n_sizes_emu; i++) {
+    compare_problem(r, r->t->sizes_emu[i], &sum);
+  }
+  for (size_t i = 0; i < r->t->n_sizes_test; i++) {
+    compare_problem(r, r->t->sizes_test[i], &sum);
+  }
+  printf(
+      "%-12s %zu the same, %zu different, %zu vary on %s itself, %zu failed, %zu sizes skipped\n",
+      name, sum.same, sum.other, sum.varies, r->sides[0].d->info.name, sum.failed, sum.skipped);
+  fflush(stdout);
+  add(all, &sum);
+  gen_close(r->t);
+}
+
+static void open_side(run *r, side *s, const char *name) {
+  need(r, rt_device_open(name, &s->d, &r->e));
+  rt_numbers(&s->d->info, s->limits);
+  need(r, rt_tools_new(s->d, r->c, &s->tools, &r->e));
+  if (rt_emu_is(s->d)) {
+    rt_emu_set_checks(s->d, false);
+  }
+}
+
+static void close_side(side *s) {
+  rt_tools_free(s->tools);
+  s->d->ops->close(s->d);
+}
+
+int main(int argc, char **argv) {
+  run r = {.sample = 3};
+  arena a = {0};
+  const char *names[2] = {"0", "emu"}, *const * families;
+  const char *chosen[64];
+  size_t n = 0, n_families;
+  double seconds = 600;
+  tally all = {0};
+  for (int i = 1; i < argc; i++) {
+    bool valued = i + 1 < argc;
+    if (!strcmp(argv[i], "--device") && valued) {
+      names[0] = argv[++i];
+    } else if (!strcmp(argv[i], "--against") && valued) {
+      names[1] = argv[++i];
+    } else if (!strcmp(argv[i], "--sample") && valued) {
+      r.sample = (size_t)strtoul(argv[++i], NULL, 10);
+    } else if (!strcmp(argv[i], "--seconds") && valued) {
+      seconds = strtod(argv[++i], NULL);
+    } else if (argv[i][0] == '-' || n == 64) {
+      fprintf(stderr, "usage: bench_same [--device 0] [--against emu] [--sample N] [--seconds S] "
+                      "[FAMILY...]\n");
+      return 2;
+    } else {
+      chosen[n++] = argv[i];
+    }
+  }
+  need(&r, rt_compiler_open(&r.c, &r.e));
+  need(&r, gen_families(NULL, &a, &families, &n_families, &r.e));
+  open_side(&r, &r.sides[0], names[0]);
+  open_side(&r, &r.sides[1], names[1]);
+  size_t n_all = n ? n : n_families;
+  double start = now_sec();
+  for (size_t i = 0; i < n_all; i++) { /* an equal share of the time for each */
+    r.until = start + seconds * (double)(i + 1) / (double)n_all;
+    compare_family(&r, n ? chosen[i] : families[i], &all);
+  }
+  printf("%s against %s: %zu the same, %zu different, %zu vary, %zu failed\n", names[0], names[1],
+         all.same, all.other, all.varies, all.failed);
+  close_side(&r.sides[0]);
+  close_side(&r.sides[1]);
+  rt_compiler_close(r.c);
+  arena_clear(&a);
+  return all.other || all.failed;
+}
