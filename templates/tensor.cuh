@@ -227,7 +227,7 @@ struct queue {
   __device__ void initialize() const {
     for (int s = 0; s < QUEUE; s++) {
       mbarrier_init(full + 8 * s, 2 * LOADERS);  // asynchronous copies, and stores
-      mbarrier_init(empty + 8 * s, GROUPS);
+      mbarrier_init(empty + 8 * s, GROUP / 32);  // warps
     }
   }
   __device__ void wait_full() const { mbarrier_wait(full + 8 * i, round); }
@@ -269,7 +269,7 @@ __device__ __forceinline__ void multiply_tiles(queue q, int n, float (&c)[CM][CN
     q.wait_full();
     const fragments a(reinterpret_cast<const float *>(q.pointer()));
     multiply(d, a, q.shared(), t % PROMOTE > 0);
-    if (threadIdx.x % 128 == 0) mbarrier_arrive(q.empty + 8 * q.i);
+    if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
     if (t % PROMOTE == PROMOTE - 1 || t + 1 == n) {
 #pragma unroll
       for (int i = 0; i < 2 * CN; i++) c[i / 2 % 2][i / 4 * 2 + i % 2] += d[i];
