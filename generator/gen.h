@@ -191,7 +191,7 @@ int gen_config_check(gen_instance *g, const gen_config *c, err *e);
  * none does. err ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e);
 
-typedef struct gen_space gen_space; /* the valid points, enumerated */
+typedef struct gen_space gen_space; /* the valid points */
 
 typedef struct gen_tally {
   double candidates; /* points of the Cartesian product */
@@ -199,12 +199,18 @@ typedef struct gen_tally {
   const double *rejected; /* points rejected, by requirement in declaration order; a point counts
                              for the first requirement that could see it fail */
   size_t n;
+  size_t n_nodes; /* of the decision diagram that stands for the points; 0: they are listed */
+  size_t nbytes;  /* of memory */
 } gen_tally;
 
-/* gen_space_new -- enumerate, in declaration order (last parameter fastest), testing each
- * requirement as soon as the parameters it reads are known, so that one failure prunes a subtree.
+/* gen_space_new -- find the valid points, testing each requirement as soon as the parameters it
+ * reads are known, so that one failure prunes a subtree. Up to 2^22 of them are listed, in
+ * declaration order (last parameter fastest); larger spaces, of 10^12 points and more, become a
+ * diagram that counts them and finds each by its number without having them all, in an order of its
+ * own, but always the same.
  *   err  ERR_USAGE   no point is valid; names the requirement that emptied the space
- *        ERR_LIMIT   more than 2^26 valid points, or the enumeration was interrupted
+ *        ERR_LIMIT   too large for the list and the diagram, or 2^63 valid points and more
+ *        ERR_INTERRUPTED
  *   cost over a million candidate points a second */
 int gen_space_new(gen_instance *g, gen_space **out, err *e);
 void gen_space_free(gen_space *s);

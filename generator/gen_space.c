@@ -1,4 +1,4 @@
-/* The valid points of a space.
+/* The valid points of a space: a list while there are few, else a decision diagram (gen_diagram.h).
  *
  * A requirement is tested in the outermost loop at which everything it reads is known, and a
  * failure there rejects all the points below at once. The loops, with every expression in its
@@ -18,17 +18,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen_tmpl.h"
+#include "gen_diagram.h"
 
 enum { SUM_PERIOD = 8, TICK_PERIOD = 4096, STEPS_PER_TICK = 16 * TICK_PERIOD, MAX_FACTOR = 1000 };
-static const size_t MAX_POINTS = (size_t)1 << 26;
+/* What is listed, 32 MiB, and looked at, some seconds, before a diagram is tried; and what is
+ * listed when that fails, too. */
+enum { FEW_TICKS = 1024 };
+static const size_t FEW_POINTS = (size_t)1 << 22, MAX_POINTS = (size_t)1 << 26;
 
 struct gen_space {
   const gen_template *t;
+  gen_diagram *diagram;             /* NULL: the points are listed */
   uint64_t weights[GEN_MAX_PARAMS]; /* points below one value of each parameter */
   uint64_t *points;                 /* ascending */
   size_t n, max;
-  uint64_t total;
+  uint64_t total; /* of the Cartesian product; 0: 2^63 or more */
   gen_tally tally;
   double *rejected;
 };
@@ -244,6 +248,9 @@ typedef struct enumeration {
   str *text;
   arena *a;
   uint64_t run; /* points that each call of _valid stands for */
+  bool patient; /* go on to MAX_POINTS */
+  uint64_t n_ticks;
+  bool gave_up; /* after FEW_POINTS or FEW_TICKS */
 } enumeration;
 
 static enumeration *enumeration_of(lua_State *L) {
@@ -263,14 +270,20 @@ static bool reserve(gen_space *s, uint64_t more) {
   return points != NULL;
 }
 
+static void give_up(enumeration *m) {
+  gen_box *b = &m->g->t->box;
+  m->gave_up = !m->patient;
+  gen_fail(b, ERR_LIMIT, b->home,
+           "more than 2^26 valid configurations; add requirements or fix parameters");
+}
+
 /* _valid(rank): the points from there on that differ only in parameters nothing reads */
 static int add_points(lua_State *L) {
   enumeration *m = enumeration_of(L);
   gen_box *b = &m->g->t->box;
   gen_space *s = m->s;
-  if (m->run > MAX_POINTS - s->n) {
-    gen_fail(b, ERR_LIMIT, b->home,
-             "more than 2^26 valid configurations; add requirements or fix parameters");
+  if (m->run > (m->patient ? MAX_POINTS : FEW_POINTS) - s->n) {
+    give_up(m);
   }
   if (!reserve(s, m->run)) {
     gen_fail(b, ERR_NOMEM, b->home, "out of memory");
@@ -283,7 +296,11 @@ static int add_points(lua_State *L) {
 }
 
 static int tick(lua_State *L) {
-  gen_box_charge(&enumeration_of(L)->g->t->box, STEPS_PER_TICK);
+  enumeration *m = enumeration_of(L);
+  gen_box_charge(&m->g->t->box, STEPS_PER_TICK);
+  if (!m->patient && ++m->n_ticks > FEW_TICKS) {
+    give_up(m);
+  }
   return 0;
 }
 
@@ -379,26 +396,34 @@ static void enumerate(gen_box *b, void *ud) {
 
 /* ---- the space ------------------------------------------------------------------------------- */
 
-static int weigh(gen_space *s, err *e) {
+static double candidates(const gen_template *t) {
+  double n = 1;
+  for (size_t i = 0; i < t->n_params; i++) {
+    n *= (double)t->params[i].n;
+  }
+  return n;
+}
+
+static void weigh(gen_space *s) {
   s->total = 1;
   for (size_t i = s->t->n_params; i-- > 0;) {
     s->weights[i] = s->total;
     if (s->total > (uint64_t)INT64_MAX / s->t->params[i].n) {
-      return err_at(e, ERR_LIMIT, s->t->path, "the space of %s has more than 2^63 points",
-                    s->t->name);
+      s->total = 0;
+      return;
     }
     s->total *= s->t->params[i].n;
   }
-  return 0;
 }
 
 /* traced: count every instruction; several times as slow, but Lua then knows where it is */
-static int run(gen_instance *g, gen_space *s, bool traced, err *e) {
+static int run(gen_instance *g, gen_space *s, bool patient, bool traced, bool *gave_up, err *e) {
   str text = {0};
   arena a = {0};
-  enumeration m = {.g = g, .s = s, .text = &text, .a = &a};
+  enumeration m = {.g = g, .s = s, .text = &text, .a = &a, .patient = patient};
   s->n = 0;
   int rc = gen_box_run(&g->t->box, enumerate, &m, traced, e);
+  *gave_up = m.gave_up;
   str_clear(&text);
   arena_clear(&a);
   return rc;
@@ -406,13 +431,42 @@ static int run(gen_instance *g, gen_space *s, bool traced, err *e) {
 
 /* Lua 5.4.4 keeps no track of the line for a division by zero, unless a hook watches: an expression
  * that fails is found again with one, to tell which it was. */
-static int find_points(gen_instance *g, gen_space *s, err *e) {
+static int list_points(gen_instance *g, gen_space *s, bool patient, bool *gave_up, err *e) {
   err first = {0};
-  int rc = run(g, s, false, &first);
+  int rc = run(g, s, patient, false, gave_up, &first);
   if (rc == ERR_TEMPLATE) {
-    return run(g, s, true, e);
+    return run(g, s, patient, true, gave_up, e);
   }
   return rc ? err_at(e, rc, first.place, "%s", first.message) : 0;
+}
+
+static int make_diagram(gen_instance *g, gen_space *s, err *e) {
+  free(s->points);
+  s->points = NULL;
+  s->n = s->max = 0;
+  TRY(gen_diagram_new(g, s->rejected, &s->diagram, e));
+  s->n = gen_diagram_count(s->diagram);
+  return 0;
+}
+
+/* A diagram that fails, for its size or because an expression needs the order of the declaration,
+ * is no reason not to list. */
+static int find_points(gen_instance *g, gen_space *s, err *e) {
+  bool gave_up = true;
+  err why = {0};
+  if (s->total) {
+    int rc = list_points(g, s, false, &gave_up, &why);
+    if (!rc || !gave_up) {
+      return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+    }
+    err_clear(&why);
+  }
+  int rc = make_diagram(g, s, &why);
+  if (!rc || rc == ERR_INTERRUPTED || rc == ERR_NOMEM || !s->total) {
+    return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+  }
+  rc = list_points(g, s, true, &gave_up, e);
+  return rc;
 }
 
 static int fail_empty(const gen_space *s, err *e) {
@@ -437,9 +491,14 @@ int gen_space_new(gen_instance *g, gen_space **out, err *e) {
   }
   s->t = t;
   s->rejected = rejected;
-  int rc = weigh(s, e);
-  rc = rc ? rc : find_points(g, s, e);
-  s->tally = (gen_tally){(double)s->total, s->n, s->rejected, t->n_requirements};
+  weigh(s);
+  int rc = find_points(g, s, e);
+  s->tally = (gen_tally){candidates(t),
+                         s->n,
+                         s->rejected,
+                         t->n_requirements,
+                         s->diagram ? s->diagram->n_nodes : 0,
+                         s->diagram ? s->diagram->nbytes : s->n * sizeof *s->points};
   rc = rc || s->n ? rc : fail_empty(s, e);
   if (rc) {
     gen_space_free(s);
@@ -451,6 +510,7 @@ int gen_space_new(gen_instance *g, gen_space **out, err *e) {
 
 void gen_space_free(gen_space *s) {
   if (s) {
+    gen_diagram_free(s->diagram);
     free(s->points);
     free(s->rejected);
     free(s);
@@ -466,6 +526,10 @@ const gen_tally *gen_space_tally(const gen_space *s) {
 }
 
 void gen_space_at(const gen_space *s, size_t i, gen_config *c) {
+  if (s->diagram) {
+    gen_diagram_at(s->diagram, i, c);
+    return;
+  }
   *c = (gen_config){{0}};
   for (size_t k = 0; k < s->t->n_params; k++) {
     c->index[k] = (uint16_t)(s->points[i] / s->weights[k] % s->t->params[k].n);
@@ -474,6 +538,11 @@ void gen_space_at(const gen_space *s, size_t i, gen_config *c) {
 
 bool gen_space_find(const gen_space *s, const gen_config *c, size_t *i) {
   uint64_t rank = 0;
+  if (s->diagram) {
+    bool found = gen_diagram_find(s->diagram, c, &rank);
+    *i = rank;
+    return found;
+  }
   for (size_t k = 0; k < s->t->n_params; k++) {
     rank += s->weights[k] * c->index[k];
   }

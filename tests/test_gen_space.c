@@ -1,5 +1,8 @@
 /* test_gen_space.c -- the enumeration against trying every point, and how fast it is. */
 #define _GNU_SOURCE
+#include <math.h>
+
+#include "gen_diagram.h"
 #include "gen_fixture.h"
 
 /* A space whose requirements sit at every depth, read derived values of derived values, fields,
@@ -167,38 +170,224 @@ static void the_largest_space_is_enumerated(void **state) {
   str_clear(&require);
 }
 
-static void spaces_too_large_are_refused(void **state) {
+/* ---- diagrams -------------------------------------------------------------------------------- */
+
+/* Every point of the product: valid by the diagram just when it is by itself; numbers and points
+ * are each other's. */
+static void compare_diagram_with_trying_all(street *s, const gen_diagram *d,
+                                            const double *rejected) {
+  uint64_t n = gen_diagram_count(d), valid = 0, i;
+  double candidates = 0, sum = (double)n;
+  char *seen = calloc(n + 1, 1);
+  gen_config c = {{0}}, at;
+  do {
+    err e = {0};
+    bool is_valid = !gen_config_check(s->g, &c, &e);
+    assert_true(is_valid || e.code == ERR_USAGE);
+    assert_int_equal(gen_diagram_find(d, &c, &i), is_valid);
+    if (is_valid) {
+      assert_true(i < n && !seen[i]);
+      seen[i] = 1;
+      gen_diagram_at(d, i, &at);
+      assert_memory_equal(at.index, c.index, s->t->n_params * sizeof *c.index);
+      valid++;
+    }
+    candidates++;
+  } while (next_point(s->t, &c));
+  for (size_t k = 0; k < s->t->n_requirements; k++) {
+    sum += rejected[k];
+  }
+  assert_int_equal(valid, n);
+  assert_true(sum == candidates);
+  free(seen);
+}
+
+static uint64_t random_state;
+static size_t draw(size_t n) {
+  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
+  return (random_state >> 33) % n;
+}
+
+/* A requirement of one of the kinds that templates have, over random parameters and derived values;
+ * sums, products and guards among them. */
+static void add_random_requirement(str *out, int n_params) {
+  static const char *const forms[] = {"A * B * C <= 40",
+                                      "A + B + C - D ~= 3",
+                                      "(A + 2) * (B + C) * 2 <= 60",
+                                      "A % B == 0 or C > 2",
+                                      "B ~= 3 and A % B ~= 1",
+                                      "S ~= 'b' or A * D > 4",
+                                      "ceildiv(A * B, C) <= 5 and D <= 7",
+                                      "D0 <= 30",
+                                      "D1 + D0 <= 40",
+                                      "not (D2 and A == B)",
+                                      "sel(S == 'a', A, B) <= C + D",
+                                      "A / B <= C",
+                                      "S == 'c' or (A > 1 and B < 8) or C == D",
+                                      "min(A, B, C) <= 2 and max(B, D) > 1",
+                                      "A - B - C < 5 and D0 - A > -9",
+                                      "n > 5 and A * n < B * 900",
+                                      "(A * B) % (C * D) == 0 or A << B < 64"};
+  const char *form = forms[draw(sizeof forms / sizeof *forms)];
+  int order[4];
+  for (int i = 0; i < 4; i++) {
+    order[i] = (int)draw((size_t)n_params);
+  }
+  str_add(out, "{ 'r', \"");
+  for (const char *p = form; *p; p++) {
+    bool name = *p >= 'A' && *p <= 'D' && !(p[1] >= '0' && p[1] <= '9');
+    if (name) {
+      str_addf(out, "P%d", order[*p - 'A']);
+    } else {
+      str_add_n(out, p, 1);
+    }
+  }
+  str_add(out, "\" }, ");
+}
+
+static void random_space(str *out) {
+  int n_params = 4 + (int)draw(3);
+  str derive = {0}, require = {0}, preset = {0};
+  str_add(out, "  space = { { 'S', { 'a', 'b', 'c' } }, ");
+  for (int i = 0; i < n_params; i++) {
+    str_addf(out, "{ 'P%d', { 1", i);
+    for (int v = 2, last = 2 + (int)draw(6); v <= last; v++) {
+      str_addf(out, ", %d", draw(2) ? v : v + 8);
+    }
+    str_add(out, " } }, ");
+    str_addf(&preset, "P%d = 1, ", i);
+  }
+  str_addf(&derive, "{ 'D0', 'P%zu * P%zu + 1' }, { 'D1', 'D0 + P%zu' }, { 'D2', 'D1 %% 2 == 1' }",
+           draw(3), draw(3), draw(4));
+  for (size_t n = 1 + draw(5); n > 0; n--) {
+    add_random_requirement(&require, n_params);
+  }
+  str_addf(
+      out,
+      "},\n derive = { { 'B', '32' }, { 'TILE', 'B' }, %s }, require = { %s },\n default = { S "
+      "= 'a', %s },\n",
+      derive.p, require.p, preset.p);
+  str_clear(&derive);
+  str_clear(&require);
+  str_clear(&preset);
+}
+
+static void a_diagram_has_the_points_that_trying_all_finds(void **state) {
   (void)state;
-  str text = {0}, preset = {0};
-  gen_space *space;
+  size_t n_points = 0, n_empty = 0;
+  for (random_state = 1; random_state < 50; random_state++) {
+    uint64_t seed = random_state;
+    str text = {0};
+    random_space(&text);
+    street s = street_mini(old_space(), text.p, "");
+    gen_diagram *d;
+    double rejected[16];
+    if (gen_diagram_new(s.g, rejected, &d, &s.e)) {
+      fail_msg("seed %zu: %s\n%s", (size_t)seed, s.e.message, text.p);
+    }
+    compare_diagram_with_trying_all(&s, d, rejected);
+    n_points += gen_diagram_count(d);
+    n_empty += !gen_diagram_count(d);
+    gen_diagram_free(d);
+    street_close(&s);
+    str_clear(&text);
+    random_state = seed;
+  }
+  printf("50 random spaces, %zu valid points, %zu spaces empty\n", n_points, n_empty);
+  assert_true(n_points > 10000 && n_empty < 25);
+  street s = street_mini(old_space(), DEEP_SPACE, "");
+  gen_diagram *d;
+  double rejected[16];
+  assert_ok(gen_diagram_new(s.g, rejected, &d, &s.e), &s.e);
+  compare_diagram_with_trying_all(&s, d, rejected);
+  gen_diagram_free(d);
+  street_close(&s);
+}
+
+/* n parameters with the values 0, 1, ... n_values - 1, and what they must fulfil. */
+static street open_digits(int n, int n_values, const char *sum, const char *require) {
+  str text = {0}, preset = {0}, values = {0}, all = {0};
+  for (int v = 0; v < n_values; v++) {
+    str_addf(&values, "%d, ", v);
+  }
   str_add(&text, "  space = {");
-  for (int i = 0; i < 9; i++) {
-    str_addf(&text, "{ 'P%d', { 0, 1, 2, 3, 4, 5, 6, 7, 8, 9 } },", i);
+  for (int i = 0; i < n; i++) {
+    str_addf(&text, " { 'P%d', { %s } },", i, values.p);
     str_addf(&preset, "P%d = 0, ", i);
+    str_addf(&all, "%sP%d", i ? sum : "", i);
   }
   str_addf(&text,
-           " },\n  derive = { { 'B', '32' }, { 'TILE', 'P0 + P1 + P2 + P3 + P4 + P5 + P6 + P7 + "
-           "P8' } },\n"
-           "  require = { { 'sum', 'TILE >= 0' } },\n  default = { %s },\n",
-           preset.p);
+           " },\n  derive = { { 'B', '32' }, { 'TILE', 'B' }, { 'ALL', '%s' } },\n"
+           "  require = { %s },\n  default = { %s },\n",
+           all.p, require, preset.p);
   street s = street_mini(old_space(), text.p, "");
-  assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_LIMIT,
-               "more than 2^26 valid configurations");
-  street_close(&s);
   str_clear(&text);
   str_clear(&preset);
-  str_add(&text, "  space = {");
-  for (int i = 0; i < 48; i++) {
-    str_addf(&text, "{ 'P%d', { 0, 1, 2 } },", i);
-    str_addf(&preset, "P%d = 0, ", i);
+  str_clear(&values);
+  str_clear(&all);
+  return s;
+}
+
+/* How many n-digit numbers have a sum of digits of at most `most`? */
+static double digit_sums(int n, int most) {
+  double ways[200] = {1};
+  for (int i = 0; i < n; i++) {
+    double next[200] = {0};
+    for (int sum = 0; sum <= 9 * i; sum++) {
+      for (int v = 0; v < 10; v++) {
+        next[sum + v] += ways[sum];
+      }
+    }
+    memcpy(ways, next, sizeof ways);
   }
-  str_addf(&text, " },\n  derive = { { 'B', '32' }, { 'TILE', 'B' } },\n  default = { %s },\n",
-           preset.p);
-  s = street_mini(old_space(), text.p, "");
-  assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_LIMIT, "more than 2^63 points");
+  double total = 0;
+  for (int sum = 0; sum <= most; sum++) {
+    total += ways[sum];
+  }
+  return total;
+}
+
+static void spaces_larger_than_memory_are_counted(void **state) {
+  (void)state;
+  gen_space *space;
+  street s = open_digits(12, 10, " + ", "{ 'sum', 'ALL <= 40' }");
+  double from = now_sec(), drawn[10] = {0};
+  assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
+  size_t n = gen_space_count(space), i;
+  const gen_tally *tally = gen_space_tally(space);
+  printf("%zu valid points of 10^12, %zu nodes, %zu bytes, %.2f s\n", n, tally->n_nodes,
+         tally->nbytes, now_sec() - from);
+  assert_true((double)n == digit_sums(12, 40));
+  assert_true(tally->candidates == 1e12 && tally->rejected[0] == 1e12 - (double)n);
+  enum { SAMPLES = 20000 };
+  for (int k = 0; k < SAMPLES; k++) {
+    gen_config c;
+    size_t wanted = (size_t)((double)k / SAMPLES * (double)n) + draw(1000);
+    gen_space_at(space, wanted, &c);
+    assert_true(gen_space_find(space, &c, &i) && i == wanted);
+    assert_ok(gen_config_check(s.g, &c, &s.e), &s.e);
+    drawn[c.index[5]]++;
+    c.index[0] = c.index[1] = c.index[2] = c.index[3] = c.index[4] = 9;
+    assert_false(gen_space_find(space, &c, &i));
+  }
+  double share0 = digit_sums(11, 40) / (double)n, share9 = digit_sums(11, 31) / (double)n;
+  assert_true(fabs(drawn[0] / SAMPLES - share0) < 0.01);
+  assert_true(fabs(drawn[9] / SAMPLES - share9) < 0.01);
+  gen_space_free(space);
   street_close(&s);
-  str_clear(&text);
-  str_clear(&preset);
+}
+
+static void spaces_too_large_are_refused(void **state) {
+  (void)state;
+  gen_space *space;
+  street s = open_digits(48, 3, " + ", "");
+  assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_LIMIT, "more than 2^63 of them");
+  street_close(&s);
+  s = open_digits(48, 3, " + ", "{ 'few', 'ALL < 3' }");
+  assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
+  assert_int_equal(gen_space_count(space), 1 + 48 + 48 + 48 * 47 / 2);
+  gen_space_free(space);
+  street_close(&s);
 }
 
 /* A search that finds nothing for very long is ended, too. */
@@ -262,6 +451,8 @@ int main(void) {
       cmocka_unit_test(an_empty_space_names_what_emptied_it),
       cmocka_unit_test(a_space_without_parameters_has_one_point),
       cmocka_unit_test(the_largest_space_is_enumerated),
+      cmocka_unit_test(a_diagram_has_the_points_that_trying_all_finds),
+      cmocka_unit_test(spaces_larger_than_memory_are_counted),
       cmocka_unit_test(spaces_too_large_are_refused),
       cmocka_unit_test(an_enumeration_can_be_limited_and_interrupted),
       cmocka_unit_test(more_than_a_million_candidates_a_second),

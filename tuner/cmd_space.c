@@ -8,7 +8,13 @@ static void add_text(str *s, const cli_kernel *k, const gen_tally *t, double sec
   format_count(s, t->candidates);
   str_add(s, " points, ");
   format_count(s, (double)t->valid);
-  str_addf(s, " valid, counted in %.2f s\n", sec);
+  str_addf(s, " valid, counted in %.2f s", sec);
+  if (t->n_nodes) {
+    str_add(s, "; too many to list, kept as a diagram of ");
+    format_count(s, (double)t->n_nodes);
+    str_add(s, " nodes");
+  }
+  str_addf(s, ", %.1f MiB\n", (double)t->nbytes / 1048576);
   for (size_t i = 0; i < k->t->n_params; i++) {
     const gen_param *p = &k->t->params[i];
     str_addf(s, "  %-10s", p->name);
@@ -31,11 +37,13 @@ static void add_text(str *s, const cli_kernel *k, const gen_tally *t, double sec
   }
 }
 
-static void add_json(str *s, const cli_kernel *k, const gen_tally *t) {
+static void add_json(str *s, const cli_kernel *k, const gen_tally *t, double sec) {
   str_add(s, "{\"problem\":");
   str_add_json(s, str_text(&k->problem_text));
-  str_addf(s, ",\"candidates\":%.0f,\"valid\":%llu,\"rejected\":{", t->candidates,
-           (unsigned long long)t->valid);
+  str_addf(s,
+           ",\"candidates\":%.0f,\"valid\":%llu,\"seconds\":%.6f,\"nodes\":%zu,\"bytes\":%zu,"
+           "\"rejected\":{",
+           t->candidates, (unsigned long long)t->valid, sec, t->n_nodes, t->nbytes);
   for (size_t i = 0; i < t->n; i++) {
     str_add(s, i ? "," : "");
     str_add_json(s, k->t->requirements[i].name);
@@ -51,7 +59,7 @@ static int count(const cli *c, cli_kernel *k, err *e) {
   TRY(gen_space_new(k->g, &space, e));
   double sec = now_sec() - from;
   if (c->json) {
-    add_json(&s, k, gen_space_tally(space));
+    add_json(&s, k, gen_space_tally(space), sec);
   } else {
     add_text(&s, k, gen_space_tally(space), sec);
   }

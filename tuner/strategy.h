@@ -20,7 +20,7 @@
 #include "gen.h"
 
 typedef struct tune_space {
-  size_t n;        /* valid points, numbered in declaration order */
+  size_t n;        /* valid points, numbered; up to 2^63 of them */
   size_t n_params; /* at most GEN_MAX_PARAMS */
   uint16_t n_values[GEN_MAX_PARAMS];
   const void *self; /* whose points they are; outlives the view */

@@ -5,6 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+static const size_t MAX_BITS = (size_t)1 << 24;
+
 /* ---- random numbers ---------------- */
 
 /* The finaliser of SplitMix64: every bit of the input reaches every bit of the output. */
@@ -71,12 +73,18 @@ int trail_init(trail *t, const tune_space *space, uint64_t seed, err *e) {
     }
   }
   shuffle_init(&t->fresh, space->n, seed);
-  t->asked = calloc(space->n / 8 + 1, 1);
-  return t->asked ? 0 : err_set(e, ERR_NOMEM, "out of memory for %zu points", space->n);
+  bool few = space->n <= MAX_BITS;
+  t->n_asked_table = few ? 0 : 1024;
+  t->asked = few ? calloc(space->n / 8 + 1, 1) : NULL;
+  t->asked_table = few ? NULL : calloc(t->n_asked_table, sizeof *t->asked_table);
+  return t->asked || t->asked_table
+             ? 0
+             : err_set(e, ERR_NOMEM, "out of memory for %zu points", space->n);
 }
 
 void trail_clear(trail *t) {
   free(t->asked);
+  free(t->asked_table);
   free(t->told);
   free(t->places);
   free(t->slots);
@@ -159,12 +167,48 @@ size_t trail_order(const trail *t, size_t *order) {
 
 /* ---- points ---------------- */
 
+/* Where the point stands in the table, or would. */
+static size_t *asked_at(const trail *t, size_t point) {
+  size_t i = mix(point) & (t->n_asked_table - 1);
+  while (t->asked_table[i] && t->asked_table[i] != point + 1) {
+    i = (i + 1) & (t->n_asked_table - 1);
+  }
+  return &t->asked_table[i];
+}
+
+/* False when memory is out; the table never fills up. */
+static bool asked_room(trail *t) {
+  size_t n = t->n_asked_table, *old = t->asked_table;
+  if (2 * t->n_asked < n) {
+    return true;
+  }
+  size_t *table = calloc(2 * n, sizeof *table);
+  if (!table) {
+    return t->n_asked + 1 < n;
+  }
+  t->asked_table = table;
+  t->n_asked_table = 2 * n;
+  for (size_t i = 0; i < n; i++) {
+    if (old[i]) {
+      *asked_at(t, old[i] - 1) = old[i];
+    }
+  }
+  free(old);
+  return true;
+}
+
 bool trail_is_asked(const trail *t, size_t point) {
-  return t->asked[point / 8] >> point % 8 & 1;
+  return t->asked ? t->asked[point / 8] >> point % 8 & 1 : *asked_at(t, point) != 0;
 }
 
 void trail_take(trail *t, size_t point) {
-  t->asked[point / 8] |= (uint8_t)(1u << point % 8);
+  if (t->asked) {
+    t->asked[point / 8] |= (uint8_t)(1u << point % 8);
+  } else if (asked_room(t)) { /* else a point may be asked for twice */
+    size_t *slot = asked_at(t, point);
+    t->n_asked += !*slot;
+    *slot = point + 1;
+  }
 }
 
 bool trail_fresh(trail *t, size_t *point) {

@@ -1,9 +1,9 @@
 /* trail.h -- what a search remembers: which points were asked for, what was told, and its random
  * numbers.
  *
- * Memory is a bit a point for "asked", and one record for each answer: a search of a few hundred
- * trials in a space of millions costs next to nothing. Every strategy that learns has one trail
- * inside.
+ * Memory is a bit a point for "asked", in spaces of more than 2^24 points a table of those that
+ * were, and one record for each answer: a search of a few hundred trials in a space of any size
+ * costs next to nothing. Every strategy that learns has one trail inside.
  */
 #ifndef TUNE_TRAIL_H
 #define TUNE_TRAIL_H
@@ -39,8 +39,9 @@ typedef struct trail {
   size_t n_told, best;                 /* the fastest of them; SIZE_MAX: none worked yet */
   /* inside */
   size_t capacity;
-  uint8_t *asked;
-  uint32_t *slots; /* hash table: point -> 1 + number of its answer */
+  uint8_t *asked;                              /* NULL: the table has them */
+  size_t *asked_table, n_asked_table, n_asked; /* 1 + point; 0: free */
+  uint32_t *slots;                             /* hash table: point -> 1 + number of its answer */
   size_t n_slots;
   shuffle fresh;
 } trail;
