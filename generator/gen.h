@@ -116,6 +116,9 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
  *        ERR_TEMPLATE  what is wrong with the file; place is file:line
  *        ERR_LIMIT     it ran or allocated past the limits */
 int gen_open(const gen_options *options, const char *name, gen_template **t, err *e);
+/* gen_open_text -- the same from text; `path` is for messages */
+int gen_open_text(const gen_options *options, const char *path, const char *text, size_t n,
+                  gen_template **t, err *e);
 void gen_close(gen_template *t);
 /* gen_families -- every family that gen_open would find by name, sorted, each once.
  *   out  names in the arena */

@@ -70,6 +70,7 @@ static void judge_operator(gen_formula *x) {
   if (among(x->text, comparisons)) {
     x->condition = true;
   } else if (among(x->text, logic)) {
+    x->logic = true;
     x->condition = x->kids[0]->condition && x->kids[1]->condition;
   } else if (among(x->text, harmless)) {
     x->whole = is_whole;
@@ -112,6 +113,7 @@ static const gen_formula *binary(gen_formulas *f, const char *op, const gen_form
   if (!x) {
     return NULL;
   }
+  x->sum = sum;
   memcpy(x->kids, n_left > 1 ? a->kids : &a, n_left * sizeof *x->kids);
   memcpy(x->kids + n_left, n_right > 1 ? b->kids : &b, n_right * sizeof *x->kids);
   judge_operator(x);
@@ -252,17 +254,8 @@ const gen_formula *gen_formula_new(gen_formulas *f, const gen_expr *x) {
 
 /* ---- parts ----------------------------------------------------------------------------------- */
 
-static bool is_logic(const gen_formula *x) {
-  return x->kind == GEN_FORMULA_OPERATOR && (!strcmp(x->text, "and") || !strcmp(x->text, "or"));
-}
-
-static bool is_sum(const gen_formula *x) {
-  return x->kind == GEN_FORMULA_OPERATOR && x->whole &&
-         (!strcmp(x->text, "+") || !strcmp(x->text, "*"));
-}
-
 static bool guards(const gen_formula *x, size_t i, bool guarded) {
-  return guarded || (is_logic(x) && i > 0);
+  return guarded || (x->logic && i > 0);
 }
 
 static bool is_part(const gen_formula *x, uint64_t known, bool guarded) {
@@ -271,7 +264,7 @@ static bool is_part(const gen_formula *x, uint64_t known, bool guarded) {
 
 /* Of a sum or product: do some of the operands make a part? */
 static bool has_group(const gen_formula *x, uint64_t known, bool guarded) {
-  for (size_t i = 0; i < x->n && is_sum(x); i++) {
+  for (size_t i = 0; i < x->n && x->sum; i++) {
     if (x->kids[i]->reads && is_part(x->kids[i], known, guarded)) {
       return true;
     }
@@ -366,7 +359,7 @@ void gen_part_text(const gen_part *p, const gen_held *held, str *out) {
     str_add(out, ")");
     break;
   case GEN_FORMULA_OPERATOR:
-    if (is_sum(x)) {
+    if (x->sum) {
       write_sum(p, h, out);
     } else {
       str_add(out, "(");

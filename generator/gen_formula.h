@@ -26,6 +26,8 @@ typedef struct gen_formula {
   bool whole;       /* a whole number for certain */
   bool condition;   /* true or false for certain */
   bool fails;       /* may fail to evaluate */
+  bool logic;       /* `and`, `or` */
+  bool sum;         /* a sum or product of whole numbers, in any order */
   uint64_t reads;   /* bits of parameters */
   const struct gen_formula **kids;
   size_t n;

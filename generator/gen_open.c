@@ -265,6 +265,23 @@ int gen_open(const gen_options *options, const char *name, gen_template **out, e
   return 0;
 }
 
+int gen_open_text(const gen_options *options, const char *path, const char *text, size_t n,
+                  gen_template **out, err *e) {
+  tmpl *t = calloc(1, sizeof *t);
+  if (!t) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  t->pub.path = arena_text(&t->a, path);
+  str_add_n(&t->text, text, n);
+  int rc = prepare(t, options, e);
+  if (rc) {
+    gen_close(&t->pub);
+    return rc;
+  }
+  *out = &t->pub;
+  return 0;
+}
+
 void gen_close(gen_template *p) {
   if (p) {
     tmpl *t = gen_tmpl(p);

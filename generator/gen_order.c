@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { MAX_PARTS = 64, MAX_VISITS = 4000000 };
+enum { MAX_PARTS = 64, MAX_VISITS = 1000000 };
 
 typedef struct estimate {
   const gen_template *t;

@@ -21,10 +21,10 @@
 #include "gen_diagram.h"
 
 enum { SUM_PERIOD = 8, TICK_PERIOD = 4096, STEPS_PER_TICK = 16 * TICK_PERIOD, MAX_FACTOR = 1000 };
-/* What is listed, 32 MiB, and looked at, some seconds, before a diagram is tried; and what is
- * listed when that fails, too. */
-enum { FEW_TICKS = 1024 };
+/* A list of so many points takes 32 MiB; larger spaces stay diagrams. */
 static const size_t FEW_POINTS = (size_t)1 << 22, MAX_POINTS = (size_t)1 << 26;
+/* What the loops may look at, about 30 ms, before a diagram is tried. */
+enum { FEW_TICKS = 16 };
 
 struct gen_space {
   const gen_template *t;
@@ -440,17 +440,64 @@ static int list_points(gen_instance *g, gen_space *s, bool patient, bool *gave_u
   return rc ? err_at(e, rc, first.place, "%s", first.message) : 0;
 }
 
-static int make_diagram(gen_instance *g, gen_space *s, err *e) {
-  free(s->points);
-  s->points = NULL;
-  s->n = s->max = 0;
-  TRY(gen_diagram_new(g, s->rejected, &s->diagram, e));
-  s->n = gen_diagram_count(s->diagram);
+/* ---- by way of a diagram --------------------------------------------------------------------- */
+
+typedef struct listing {
+  gen_space *s;
+  const gen_diagram *d;
+} listing;
+
+static void list_below(const listing *m, size_t layer, size_t node, uint64_t rank) {
+  const gen_layer *y = &m->d->layers[layer];
+  if (layer == m->s->t->n_params) {
+    m->s->points[m->s->n++] = rank;
+    return;
+  }
+  size_t n_values = m->s->t->params[y->param].n;
+  for (size_t v = 0; v < n_values; v++) {
+    uint32_t below = y->below[node * n_values + v];
+    if (below != GEN_NOWHERE && m->d->layers[layer + 1].count[below]) {
+      list_below(m, layer + 1, below, rank + v * m->s->weights[y->param]);
+    }
+  }
+}
+
+static int by_rank(const void *a, const void *b) {
+  uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+  return x < y ? -1 : x > y;
+}
+
+static int list_diagram(gen_space *s, const gen_diagram *d, err *e) {
+  size_t n = gen_diagram_count(d);
+  if (!reserve(s, n)) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  if (n) {
+    list_below(&(listing){s, d}, 0, 0, 0);
+  }
+  qsort(s->points, n, sizeof *s->points, by_rank);
   return 0;
 }
 
-/* A diagram that fails, for its size or because an expression needs the order of the declaration,
- * is no reason not to list. */
+static int make_diagram(gen_instance *g, gen_space *s, err *e) {
+  gen_diagram *d;
+  free(s->points);
+  s->points = NULL;
+  s->n = s->max = 0;
+  TRY(gen_diagram_new(g, s->rejected, &d, e));
+  if (gen_diagram_count(d) <= FEW_POINTS && s->total) {
+    int rc = list_diagram(s, d, e);
+    gen_diagram_free(d);
+    return rc;
+  }
+  s->diagram = d;
+  s->n = gen_diagram_count(d);
+  return 0;
+}
+
+/* Loops in the order of the declaration are fast where that order prunes well; else a diagram,
+ * whose order is its own, is. One that fails, for its size or because an expression needs the order
+ * of the declaration, is no reason not to go on with the loops. */
 static int find_points(gen_instance *g, gen_space *s, err *e) {
   bool gave_up = true;
   err why = {0};
@@ -480,10 +527,11 @@ static int fail_empty(const gen_space *s, err *e) {
                  s->t->name, s->rejected[worst], s->tally.candidates, p->name, p->expression);
 }
 
-int gen_space_new(gen_instance *g, gen_space **out, err *e) {
+static int open_space(gen_instance *g, bool loops_only, gen_space **out, err *e) {
   const gen_template *t = &g->t->pub;
   gen_space *s = calloc(1, sizeof *s);
   double *rejected = calloc(t->n_requirements + 1, sizeof *rejected);
+  bool gave_up;
   if (!s || !rejected) {
     free(s);
     free(rejected);
@@ -492,7 +540,7 @@ int gen_space_new(gen_instance *g, gen_space **out, err *e) {
   s->t = t;
   s->rejected = rejected;
   weigh(s);
-  int rc = find_points(g, s, e);
+  int rc = loops_only ? list_points(g, s, true, &gave_up, e) : find_points(g, s, e);
   s->tally = (gen_tally){candidates(t),
                          s->n,
                          s->rejected,
@@ -506,6 +554,14 @@ int gen_space_new(gen_instance *g, gen_space **out, err *e) {
   }
   *out = s;
   return 0;
+}
+
+int gen_space_new(gen_instance *g, gen_space **out, err *e) {
+  return open_space(g, false, out, e);
+}
+
+int gen_space_by_loops(gen_instance *g, gen_space **out, err *e) {
+  return open_space(g, true, out, e);
 }
 
 void gen_space_free(gen_space *s) {

@@ -394,7 +394,7 @@ static void spaces_too_large_are_refused(void **state) {
 static void an_enumeration_can_be_limited_and_interrupted(void **state) {
   (void)state;
   volatile int stop = 0;
-  gen_options o = {.max_instructions = 10000, .stop = &stop};
+  gen_options o = {.max_instructions = 900, .stop = &stop};
   const char *text =
       "  space = { { 'B', { 32, 64 } }, { 'P0', { 1, 2, 3, 4, 5, 6, 7, 8, 9 } }, { 'P1', { 1, 2, "
       "3, 4, 5, 6, 7, 8, 9 } },\n"

@@ -31,6 +31,15 @@ const cli_verb cli_verbs[] = {
     {"space", "space FAMILY [FIELD=VALUE ...]",
      "Count the points of the space, the valid ones, and what rejected the others.",
      " device templates json ", PROBLEM, cmd_space},
+    {"spec", "spec FILE.json ...",
+     "Count the space of a T1 file, the auto-tuning community's form of a tuning problem.",
+     " json ",
+     "T1 is JSON with parameters, and with conditions in Python. What is constructed is the space; "
+     "the\n"
+     "kernel itself is tuned here once it is a template, and searched without a GPU by `autotune "
+     "replay`\n"
+     "once somebody has recorded it.\n\n  autotune spec gemm_milo.json\n",
+     cmd_spec},
     {"build", "build FAMILY [FIELD=VALUE ...] [--config NAME=VALUE,...] [--arch sm_90]",
      "Compile a configuration, without a GPU: registers, spills, shared memory, compiler's log.",
      " device templates config arch cubin ptx source ", PROBLEM, cmd_build},

@@ -7,6 +7,7 @@
 int cmd_tune(const cli *c, err *e);
 int cmd_emit(const cli *c, err *e);
 int cmd_space(const cli *c, err *e);
+int cmd_spec(const cli *c, err *e);
 int cmd_build(const cli *c, err *e);
 int cmd_check(const cli *c, err *e);
 int cmd_profile(const cli *c, err *e);

@@ -1,0 +1,218 @@
+/* test_spec.c -- T1 files: Python's expressions as Lua, and the spaces that come of them. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <stdlib.h>
+
+#include "gen_diagram.h"
+#include "python.h"
+#include "spec.h"
+
+/* ---- expressions ----------------------------------------------------------------------------- */
+
+static const python_name names[] = {{"x", false}, {"y", false}, {"s", true}};
+
+static void check_condition(const char *python, const char *lua) {
+  str out = {0};
+  err e = {0};
+  if (python_condition(python, names, 3, &out, &e)) {
+    fail_msg("%s: %s", python, e.message);
+  }
+  assert_string_equal(str_text(&out), lua);
+  str_clear(&out);
+}
+
+static void conditions_become_lua(void **state) {
+  (void)state;
+  check_condition("x % y == 0", "((x % y) == 0)");
+  check_condition("32 <= x * y <= 1024", "((32 <= (x * y)) and ((x * y) <= 1024))");
+  check_condition("x", "(x ~= 0)");
+  check_condition("not x or y % 2", "((not (x ~= 0)) or ((y % 2) ~= 0))");
+  check_condition("x and not y == 3", "((x ~= 0) and (not (y == 3)))");
+  check_condition("s != 'half' or x**2 > -y", "((s ~= 'half') or ((x ^ 2) > (-y)))");
+  check_condition("x in [1, 2] and y not in (3,)", "(((x == 1 or x == 2)) and (not (y == 3)))");
+  check_condition("x // 2 == True", "((x // 2) == sel(true, 1, 0))");
+  check_condition("(1 if x > 2 else y) > 1", "((sel((x > 2), 1, y)) > 1)");
+  check_condition("max([x, y]) + int(x / 2) < 0x10", "((max(x, y) + floor((x / 2))) < 16)");
+  check_condition("-x ** 2 < 1 - 2 - 3", "((-(x ^ 2)) < ((1 - 2) - 3))");
+  check_condition("(x == 1) == (y == 2)", "(sel(((x == 1)), 1, 0) == sel(((y == 2)), 1, 0))");
+}
+
+static void what_is_not_understood_is_named(void **state) {
+  (void)state;
+  static const char *const wrong[][2] = {{"x ==", "it ends too early"},
+                                         {"x = 1", "there is '='"},
+                                         {"z > 1", "no parameter is called 'z'"},
+                                         {"x > 1)", "no place for ')'"},
+                                         {"f(x) > 1", "no function that is known here: 'f'"},
+                                         {"x < 'a'", "can't be compared by '<'"},
+                                         {"x in y", "a list in brackets"},
+                                         {"(x, y) == 1", "a tuple"},
+                                         {"s + 1 == 2", "numbers are needed beside '+'"},
+                                         {"lambda: 1", "there is ':'"},
+                                         {"x > 1; y", "there is ';'"},
+                                         {"'abc", "there is ''"},
+                                         {"1e400x", "no place for"},
+                                         {"", "it ends too early"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    str out = {0};
+    err e = {0};
+    assert_fails(python_condition(wrong[i][0], names, 3, &out, &e), &e, ERR_USAGE, wrong[i][1]);
+    str_clear(&out);
+  }
+  str deep = {0}, out = {0};
+  err e = {0};
+  for (int i = 0; i < 5000; i++) {
+    str_add(&deep, "(");
+  }
+  assert_fails(python_condition(deep.p, names, 3, &out, &e), &e, ERR_USAGE, "too deep");
+  str_clear(&deep);
+  str_clear(&out);
+}
+
+/* ---- files ----------------------------------------------------------------------------------- */
+
+#define HEAD                                                                                       \
+  "{\"General\": {\"BenchmarkName\": \"toy\"}, \"ConfigurationSpace\": {\"TuningParameters\": ["
+#define PARAM(name, values)                                                                        \
+  "{\"Name\": \"" name "\", \"Type\": \"int\", \"Values\": " values ", \"Default\": 99}"
+
+static spec open_text(const char *text) {
+  spec s;
+  err e = {0};
+  assert_ok(spec_parse("toy.json", text, strlen(text), &s, &e), &e);
+  return s;
+}
+
+static void lists_of_values_are_made(void **state) {
+  (void)state;
+  spec s =
+      open_text(HEAD PARAM("a", "\"[1, 2, 4] + list(range(8, 21, 4))\"") "," PARAM(
+          "b",
+          "\"[2**i for i in "
+          "range(0, 5) if i % "
+          "2 == 0]\"") "," PARAM("c",
+                                 "[3, 1]") "," PARAM("d",
+                                                     "\"['x', 'y']\"") "," PARAM("e",
+                                                                                 "\"[True, "
+                                                                                 "False]\"") "," PARAM("f",
+                                                                                                       "\"range("
+                                                                                                       "3, 0, "
+                                                                                                       "-1)\"") "], \"Conditions\": []}}");
+  static const int64_t a[] = {1, 2, 4, 8, 12, 16, 20}, b[] = {1, 4, 16}, f[] = {3, 2, 1};
+  assert_string_equal(s.name, "toy");
+  assert_int_equal(s.t->params[0].n, 7);
+  for (size_t i = 0; i < 7; i++) {
+    assert_int_equal(s.t->params[0].values[i].i, a[i]);
+  }
+  assert_int_equal(s.t->params[1].n, 3);
+  assert_int_equal(s.t->params[5].n, 3);
+  for (size_t i = 0; i < 3; i++) {
+    assert_int_equal(s.t->params[1].values[i].i, b[i]);
+    assert_int_equal(s.t->params[5].values[i].i, f[i]);
+  }
+  assert_int_equal(s.t->params[2].values[0].i, 3);
+  assert_string_equal(s.t->params[3].values[1].s, "y");
+  assert_int_equal(s.t->params[4].values[0].i, 1);
+  spec_close(&s);
+}
+
+static void broken_files_are_told(void **state) {
+  (void)state;
+  static const char *const wrong[][2] = {
+      {"[", "not JSON"},
+      {"{}", "not T1"},
+      {HEAD "{\"Name\": \"a b\"}]}}", "odd characters"},
+      {HEAD "{\"Name\": \"a\"}]}}", "no list of values"},
+      {HEAD PARAM("a", "\"1\"") "]}}", "values of 'a': a list is needed"},
+      {HEAD PARAM("a", "\"[]\"") "]}}", "the list of values is empty"},
+      {HEAD PARAM("a", "\"[0.5]\"") "]}}", "whole"},
+      {HEAD PARAM("a", "\"range(10**9)\"") "]}}", ""},
+      {HEAD PARAM("min", "\"[1]\"") "]}}", "min"},
+      {HEAD PARAM("a", "\"[1]\"") "], \"Conditions\": [{\"Expression\": \"b > 1\"}]}}",
+       "no parameter is called 'b'"},
+      {HEAD PARAM("a", "\"[1]\"") "], \"Conditions\": [{}]}}", "no Expression"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    spec s;
+    err e = {0};
+    assert_int_not_equal(spec_parse("toy.json", wrong[i][0], strlen(wrong[i][0]), &s, &e), 0);
+    if (!strstr(e.message, wrong[i][1])) {
+      fail_msg("%s: '%s', wanted '%s'", wrong[i][0], e.message, wrong[i][1]);
+    }
+    assert_non_null(strstr(e.place, "toy.json"));
+    spec_close(&s);
+  }
+}
+
+/* The counts that the format's authors and Kernel Tuner give for these conditions. */
+static void a_space_has_the_points_that_trying_all_finds(void **state) {
+  (void)state;
+  const char *text =
+      HEAD PARAM("MWG", "\"[16, 32, 64, 128]\"") "," PARAM(
+          "NWG",
+          "\"[16, 32, 64, "
+          "128]\"") "," PARAM("KWG",
+                              "\"[16, 32]\"") "," PARAM("MDIMC",
+                                                        "\"[8, 16, 32]\"") "," PARAM("NDIMC",
+                                                                                     "\"[8, 16, "
+                                                                                     "32]\"") "," PARAM("MDIMA",
+                                                                                                        "\"[8, 16, 32]\"") "," PARAM("NDIMB",
+                                                                                                                                     "\"[8, 16, 32]\"") "," PARAM("VWM",
+                                                                                                                                                                  "\"[1,"
+                                                                                                                                                                  " 2, "
+                                                                                                                                                                  "4, "
+                                                                                                                                                                  "8]\"") "," PARAM("VWN",
+                                                                                                                                                                                    "\"[1, 2, 4, 8]\"") "," PARAM("SA",
+                                                                                                                                                                                                                  "\"[0, 1]\"") "], \"Conditions\": ["
+                                                                                                                                                                                                                                "{\"Expression\": \"MWG % (MDIMC * VWM) == 0\"}, {\"Expression\": \"NWG % (NDIMC * VWN) == 0\"},"
+                                                                                                                                                                                                                                "{\"Expression\": \"MWG % (MDIMA * VWM) == 0\"}, {\"Expression\": \"NWG % (NDIMB * VWN) == 0\"},"
+                                                                                                                                                                                                                                "{\"Expression\": \"KWG % ((MDIMC * NDIMC)/MDIMA) == 0\"},"
+                                                                                                                                                                                                                                "{\"Expression\": \"KWG % ((MDIMC * NDIMC)/NDIMB) == 0\"},"
+                                                                                                                                                                                                                                "{\"Expression\": \"not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)\"}]}}";
+  spec s = open_text(text);
+  gen_space *space, *all;
+  gen_config c, d;
+  size_t n, k;
+  err e = {0};
+  assert_ok(gen_space_new(s.g, &space, &e), &e);
+  n = gen_space_count(space);
+  str brute = {0};
+  gen_template *t;
+  gen_problem p;
+  gen_instance *g;
+  static const gen_number device[] = {
+#define LIMIT(name, brief) {#name, 0},
+      GEN_DEVICE_LIST(LIMIT)
+#undef LIMIT
+  };
+  assert_ok(spec_template("toy.json", text, strlen(text), true, &brute, &e), &e);
+  assert_ok(gen_open_text(NULL, "toy.json", brute.p, brute.n, &t, &e), &e);
+  assert_ok(gen_problem_parse(t, "", &p, &e), &e);
+  assert_ok(gen_instance_new(t, &p, device, sizeof device / sizeof *device, &g, &e), &e);
+  assert_ok(gen_space_by_loops(g, &all, &e), &e);
+  assert_int_equal(gen_space_count(all), n);
+  assert_int_equal(n, 116928 / 8); /* of CLBlast's GEMM: STRM, STRN and SB left out */
+  for (size_t i = 0; i < n; i++) {
+    gen_space_at(space, i, &c);
+    gen_space_at(all, i, &d);
+    assert_memory_equal(c.index, d.index, sizeof c.index);
+    assert_true(gen_space_find(space, &d, &k) && k == i);
+  }
+  gen_space_free(space);
+  gen_space_free(all);
+  gen_instance_free(g);
+  gen_close(t);
+  str_clear(&brute);
+  spec_close(&s);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(conditions_become_lua),
+      cmocka_unit_test(what_is_not_understood_is_named),
+      cmocka_unit_test(lists_of_values_are_made),
+      cmocka_unit_test(broken_files_are_told),
+      cmocka_unit_test(a_space_has_the_points_that_trying_all_finds),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

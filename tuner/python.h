@@ -1,0 +1,29 @@
+/* python.h -- the expressions of Python that tuning specifications are written in, as Lua.
+ *
+ * Conditions become expressions of gen_expr.h; lists of values become Lua that builds a table, with
+ * the functions of python_lists. Taken are numbers, strings, True and False, arithmetic, chained
+ * comparisons, in, and, or, not, x if c else y, min, max, abs, int, round, lists, range and list
+ * comprehensions. Lua's //, % and / round as Python's do; True and False are 1 and 0.
+ */
+#ifndef TUNE_PYTHON_H
+#define TUNE_PYTHON_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "err.h"
+#include "str.h"
+
+typedef struct python_name {
+  const char *name;
+  bool is_text; /* its values are strings */
+} python_name;
+
+/* python_condition -- append the condition in Lua
+ *   err  ERR_USAGE  not Python that is understood here, or a name that is not among `names` */
+int python_condition(const char *text, const python_name *names, size_t n, str *out, err *e);
+/* python_list -- append Lua that gives a table of the values; it calls what python_lists defines */
+int python_list(const char *text, str *out, err *e);
+extern const char python_lists[];
+
+#endif
