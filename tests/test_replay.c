@@ -191,7 +191,7 @@ static void every_fault_is_told_with_its_line(void **state) {
       {"a,status,time_ms\n1,runtime,1\n", "no configuration in it worked", "x"},
       {"a,status,time_ms\n", "no configuration in it worked", "x"},
       {"{\"cache\":", "not JSON", "x:1"},
-      {"{}", "no cache file of Kernel Tuner", "x"},
+      {"{}", "neither a cache file of Kernel Tuner", "x"},
       {"{\"tune_params_keys\":[1],\"cache\":{}}", "not a name", "x"},
       {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"a\":1}}}", "'1' has no result", "x"},
       {"{\"tune_params_keys\":[\"a\"],\"cache\":{\"1\":{\"time\":1}}}", "'1' lacks a parameter",

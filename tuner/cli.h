@@ -41,6 +41,7 @@
   X(ahead, "N", "questions open at once, as when compilers run ahead (default 1)")                 \
   X(plot, "FILE", "write the curves as SVG")                                                       \
   X(presets, "DIR", "write a file per device, of results of the current templates, to be shipped") \
+  X(format, "NAME", "of the file to write: t4 (the default), kernel-tuner or csv")                 \
   X(top, "N", "rows to show (default 10)")                                                         \
   X(json, NULL, "for machines: one JSON object a line on standard output")                         \
   X(quiet, NULL, "only results and errors")                                                        \

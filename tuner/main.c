@@ -89,7 +89,8 @@ const cli_verb cli_verbs[] = {
      "for\n"
      "each parameter, then `status` (ok, or why it failed) and `time_ms`; or a cache file of "
      "Kernel\n"
-     "Tuner. Either may be compressed with gzip. Printed is the speed of the best configuration "
+     "Tuner, or a T4 file. Each may be compressed with gzip. Printed is the speed of the best "
+     "configuration "
      "found\n"
      "after 25, 50, ... 400 trials, as a fraction of the optimum's; failures count as trials.\n\n"
      "Strategies: forest (the default), evolve, bayes, bandit, genetic, diffevo, swarm, anneal, "
@@ -98,6 +99,24 @@ const cli_verb cli_verbs[] = {
      "  autotune replay gemm.csv.gz convolution.csv.gz --strategy all --runs 50 --plot "
      "curves.svg\n",
      cmd_replay},
+    {"export-results",
+     "export-results FILE FAMILY [FIELD=VALUE ...] [--format t4|kernel-tuner|csv]",
+     "Write every trial of a problem for other tools: T4, a cache of Kernel Tuner, or CSV.",
+     " device db templates format quiet ",
+     PROBLEM "autotune replay and autotune import read all three.\n\n"
+             "  autotune export-results sgemm.json sgemm m=1024 n=1024 k=1024 --format t4\n",
+     cmd_export_results},
+    {"import", "import FILE [FAMILY FIELD=VALUE ...]",
+     "Take results from a T4, Kernel Tuner or CSV file as trials of a problem.",
+     " device db templates quiet ",
+     "The file's parameters must be those of the template; results of another kernel have no place "
+     "in\n"
+     "the database, but `autotune replay` searches them as they are. Files that export-results "
+     "wrote\n"
+     "know their problem and device; for others name the problem, and the GPU with --device. What "
+     "is\n"
+     "in the database already stays as it is.\n\n  autotune import sgemm.json\n",
+     cmd_import},
     {"db",
      "db export [FILE [FAMILY ...]] | import FILE ... | merge FILE ... | prune | stat | verify",
      "Results as text and back, databases into one, and the care of the file.",

@@ -33,14 +33,18 @@ static int grow(table *t, err *e) {
   t->cells = cells ? cells : t->cells;
   double *sec = realloc(t->sec, capacity * sizeof *sec);
   t->sec = sec ? sec : t->sec;
-  if (!cells || !sec) {
+  uint8_t *status = realloc(t->status, capacity);
+  t->status = status ? status : t->status;
+  const char **reason = realloc(t->reason, capacity * sizeof *reason);
+  t->reason = reason ? reason : t->reason;
+  if (!cells || !sec || !status || !reason) {
     return no_memory(t->path, e);
   }
   t->capacity = capacity;
   return 0;
 }
 
-int table_row(table *t, double sec, const char ***cells, err *e) {
+int table_row(table *t, db_status status, double sec, const char ***cells, err *e) {
   if (t->n == MAX_ROWS) {
     return err_at(e, ERR_LIMIT, t->path, "more than %zu configurations", MAX_ROWS);
   }
@@ -48,13 +52,40 @@ int table_row(table *t, double sec, const char ***cells, err *e) {
     TRY(grow(t, e));
   }
   *cells = t->cells + t->n * t->n_params;
-  t->sec[t->n++] = sec;
+  t->sec[t->n] = status == DB_OK ? sec : INFINITY;
+  t->status[t->n] = (uint8_t)status;
+  t->reason[t->n++] = NULL;
   return 0;
+}
+
+db_status table_status(const char *word) {
+  static const struct {
+    const char *word;
+    db_status status;
+  } words[] = {{"correct", DB_OK},
+               {"constraints", DB_INVALID},
+               {"InvalidConfig", DB_INVALID},
+               {"CompilationFailedConfig", DB_COMPILE},
+               {"runtime", DB_LAUNCH},
+               {"correctness", DB_WRONG}};
+  for (size_t i = 0; i < sizeof words / sizeof *words; i++) {
+    if (!strcmp(word, words[i].word)) {
+      return words[i].status;
+    }
+  }
+  for (int s = 0; s < DB_STATUSES; s++) {
+    if (!strcmp(word, db_status_name((db_status)s))) {
+      return (db_status)s;
+    }
+  }
+  return DB_LAUNCH;
 }
 
 void table_clear(table *t) {
   free(t->cells);
   free(t->sec);
+  free(t->status);
+  free(t->reason);
 }
 
 /* ---- values ---------------- */
@@ -206,7 +237,7 @@ static bool find(const void *self, const uint16_t *places, size_t *point) {
 
 /* ---- opening ---------------- */
 
-static int read_table(table *t, char *text, size_t n, err *e) {
+int table_read(table *t, char *text, size_t n, err *e) {
   if (strlen(text) != n) {
     return err_at(e, ERR_USAGE, t->path, "not a text file");
   }
@@ -215,7 +246,7 @@ static int read_table(table *t, char *text, size_t n, err *e) {
 }
 
 static int build(recorded *r, table *t, char *text, size_t n, err *e) {
-  TRY(read_table(t, text, n, e));
+  TRY(table_read(t, text, n, e));
   TRY(collect_all(r, t, e));
   return place_rows(r, t, e);
 }

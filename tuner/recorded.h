@@ -1,7 +1,7 @@
 /* recorded.h -- a space that somebody measured completely, so that a search can be replayed on it.
  *
  * Read from a CSV file (one column a parameter, then `status` and `time_ms`; what follows is
- * ignored) or from a cache file of Kernel Tuner (JSON, closed or not); either may be compressed
+ * ignored), a cache file of Kernel Tuner (JSON, closed or not) or a T4 file; each may be compressed
  * with gzip. The values of a parameter are sorted by size (names: alphabetically) and the points by
  * their values, so that the order of the file's rows means nothing. A strategy sees it through the
  * same view as a template's space: points that are not in the recording are not valid.

@@ -65,7 +65,7 @@ static int read_head(csv *x, char *line, err *e) {
 static int read_time(const csv *x, const char *status, const char *text, double *sec, err *e) {
   char *end;
   *sec = INFINITY;
-  if (strcmp(status, "ok")) {
+  if (table_status(status) != DB_OK) {
     return 0;
   }
   double ms = strtod(text, &end);
@@ -78,7 +78,8 @@ static int read_time(const csv *x, const char *status, const char *text, double 
 
 static int read_row(csv *x, char *line, err *e) {
   const char **cells, *status = NULL, *time = NULL, *cell;
-  TRY(table_row(x->t, INFINITY, &cells, e));
+  TRY(table_row(x->t, DB_LAUNCH, INFINITY, &cells, e));
+  size_t row = x->t->n - 1;
   for (size_t i = 0; i <= x->time_column; i++) {
     if (!(cell = next_cell(&line))) {
       return bad(x, e, "%s", "the line has fewer columns than the first");
@@ -89,7 +90,9 @@ static int read_row(csv *x, char *line, err *e) {
     status = i == x->t->n_params ? cell : status;
     time = cell;
   }
-  return read_time(x, status, time, &x->t->sec[x->t->n - 1], e);
+  x->t->status[row] = (uint8_t)table_status(status);
+  x->t->reason[row] = x->t->status[row] == DB_OK ? NULL : status;
+  return read_time(x, status, time, &x->t->sec[row], e);
 }
 
 int table_read_csv(table *t, char *text, err *e) {

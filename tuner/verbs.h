@@ -19,6 +19,8 @@ int cmd_doctor(const cli *c, err *e);
 int cmd_export(const cli *c, err *e);
 int cmd_bench(const cli *c, err *e);
 int cmd_replay(const cli *c, err *e);
+int cmd_export_results(const cli *c, err *e);
+int cmd_import(const cli *c, err *e);
 int cmd_db(const cli *c, err *e);
 
 #endif
