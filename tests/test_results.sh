@@ -48,6 +48,13 @@ printf '' >"$folder/empty"
 refuses 2 "empty" "$autotune" import "$folder/empty"
 refuses 1 "nowhere" "$autotune" import /nowhere/results.json
 
+# ---- what matters
+refuses 1 "too few" "$autotune" show saxpy n=1000 --importance
+refuses 2 "of one problem" "$autotune" show saxpy --importance
+"$autotune" saxpy n=1000 --budget 60 --quiet >/dev/null || complain "tuning failed"
+prints "BLOCK" "$autotune" show saxpy n=1000 --importance
+prints '"parameters":[{"name":"BLOCK","share":' "$autotune" show saxpy n=1000 --importance --json
+
 # ---- T1
 cat >"$folder/t1.json" <<'END'
 {"General": {"BenchmarkName": "toy"}, "ConfigurationSpace": {"TuningParameters": [

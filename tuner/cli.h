@@ -43,6 +43,7 @@
   X(presets, "DIR", "write a file per device, of results of the current templates, to be shipped") \
   X(format, "NAME", "of the file to write: t4 (the default), kernel-tuner or csv")                 \
   X(top, "N", "rows to show (default 10)")                                                         \
+  X(importance, NULL, "instead of the configurations: which parameters the time depends on")       \
   X(json, NULL, "for machines: one JSON object a line on standard output")                         \
   X(quiet, NULL, "only results and errors")                                                        \
   X(grid, "X,Y,Z", "blocks of the launch")                                                         \

@@ -174,10 +174,14 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
                  str_text(&k.problem_text), k.device->info.name, str_text(&k.problem_text));
   }
   if (!rc) {
-    if (!c->json) {
+    if (!c->json && !c->importance) {
       printf("%s on %s\n", str_text(&k.problem_text), k.device->info.name);
     }
-    print_results(c, rows, n, top);
+    if (c->importance) {
+      rc = show_importance(c, &k, rows, n, top, e);
+    } else {
+      print_results(c, rows, n, top);
+    }
   }
   cli_kernel_close(&k);
   return rc;
@@ -203,6 +207,11 @@ int cmd_show(const cli *c, err *e) {
   TRY(cli_number("top", c->top, 1, 1000000, 10, &top, e));
   if (!c->n_words) {
     return err_set(e, ERR_USAGE, "name a family: autotune show sgemm; `autotune list` lists them");
+  }
+  if (c->importance && c->n_words < 2) {
+    return err_set(e, ERR_USAGE,
+                   "--importance is of one problem: name it, as in autotune show %s FIELD=VALUE",
+                   c->words[0]);
   }
   TRY(cli_open_db(c, DB_READ, &d, e));
   int rc = c->n_words > 1 ? show_problem(c, d, top, e) : show_family(c, d, e);

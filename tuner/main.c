@@ -64,11 +64,14 @@ const cli_verb cli_verbs[] = {
     {"devices", "devices", "List the GPUs and the emulated devices.", " json ", NULL, cmd_devices},
     {"list", "list [FAMILY]", "List what is tuned, and the families there are.",
      " db templates json ", NULL, cmd_list},
-    {"show", "show FAMILY [FIELD=VALUE ...]",
+    {"show", "show FAMILY [FIELD=VALUE ...] [--importance]",
      "Show the best configurations of a family's tuned problems, or of one problem.",
-     " device db templates top json ",
+     " device db templates top importance json ",
      PROBLEM
-     "With at least one field: the fastest configurations and the failures of that problem.\n",
+     "With at least one field: the fastest configurations and the failures of that problem. With\n"
+     "--importance: what the time depends on, by functional ANOVA of a forest of regression trees "
+     "over\n"
+     "the trials, for each parameter and the strongest pairs (--top).\n",
      cmd_show},
     {"doctor", "doctor", "Say what is missing on this machine and how to get it.",
      " db templates json ", NULL, cmd_doctor},

@@ -23,4 +23,8 @@ int cmd_export_results(const cli *c, err *e);
 int cmd_import(const cli *c, err *e);
 int cmd_db(const cli *c, err *e);
 
+/* show_importance -- what `show --importance` prints of a problem's trials; cmd_importance.c */
+int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n, int64_t top,
+                    err *e);
+
 #endif
