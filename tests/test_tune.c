@@ -226,6 +226,58 @@ static void the_default_is_tried_first(void **state) {
   close_session(b);
 }
 
+/* A result of another size, as an earlier run would have left it. */
+static void tuned_before(bed *b, const char *problem, const char *config) {
+  int64_t trial;
+  const db_trial row = {.problem = problem, .config = config, .status = DB_OK};
+  assert_ok(db_trial_put(b->d, tune_template_id(b->s), tune_device_id(b->s), &row, &trial, &b->e),
+            &b->e);
+  assert_ok(db_estimate_put(b->d, trial, TUNE_MODEL, 1e-6, &b->e), &b->e);
+  assert_ok(db_sample_put(b->d, trial, &(db_sample){.median = 1e-6, .launches = 1}, &b->e), &b->e);
+}
+
+static bool is_known(const db_result *rows, size_t n, const char *config) {
+  for (size_t i = 0; i < n; i++) {
+    if (!strcmp(rows[i].t.config, config)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void the_best_of_the_nearest_size_comes_second(void **state) {
+  bed *b = *state;
+  arena a = {0};
+  tune_state last;
+  size_t n;
+  open_session(b, 3);
+  tuned_before(b, "faults n=900000", "WAY=wild,BLOCK=128");
+  tuned_before(b, "faults n=2000", "WAY=late,BLOCK=128");
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  db_result *rows = rows_of(b, &a, &n);
+  assert_int_equal(n, 3);
+  assert_true(is_known(rows, n, "WAY=right,BLOCK=64"));
+  assert_true(is_known(rows, n, "WAY=late,BLOCK=128"));
+  assert_true(is_known(rows, n, "WAY=wild,BLOCK=128"));
+  assert_int_equal(last.settled, 1);
+  arena_clear(&a);
+  close_session(b);
+}
+
+static void the_phases_add_up(void **state) {
+  bed *b = *state;
+  tune_state last;
+  open_session(b, 6);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  const tune_phases *p = &last.phases;
+  const double here = p->setup + p->generate + p->search + p->store + p->wait + p->finals;
+  assert_true(p->compile > 0 && p->check > 0 && p->measure > 0 && p->load > 0);
+  assert_true(here > 0.9 * last.sec && here <= last.sec * 1.001);
+  assert_true(p->load + p->check + p->measure <= last.sec);
+  assert_int_equal(p->jobs, 2);
+  close_session(b);
+}
+
 int main(int argc, char **argv) {
   device = device_argument(argc, argv, "emu");
   const struct CMUnitTest tests[] = {
@@ -233,6 +285,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup_teardown(what_is_known_is_not_measured_again, lay, clear),
       cmocka_unit_test_setup_teardown(an_interrupted_search_goes_on, lay, clear),
       cmocka_unit_test_setup_teardown(the_default_is_tried_first, lay, clear),
+      cmocka_unit_test_setup_teardown(the_best_of_the_nearest_size_comes_second, lay, clear),
+      cmocka_unit_test_setup_teardown(the_phases_add_up, lay, clear),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -22,7 +22,13 @@
   X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")          \
   X(templates, "DIR", "look for templates here first; else in $TUNED_TEMPLATES (DIR:DIR)")         \
   X(config, "LIST", "a configuration, NAME=VALUE,...; what is not named takes the default")        \
-  X(budget, "WHAT", "trials and seconds for one problem: 200 | 90s | 200,90s (default 60s)")       \
+  X(budget, "WHAT",                                                                                \
+    "trials and seconds for one problem, instead of the effort's: 200 | 90s | 200,90s")            \
+  X(effort, "NAME",                                                                                \
+    "estimate (seconds), measure (a minute, the default), patient (ten), exhaustive")              \
+  X(sizes, "FILE", "many problems, one a line; or themselves: \"m=256..4096*2 n=16,64 k=1024\"")   \
+  X(start, "FROM",                                                                                 \
+    "begin with the best of near problems: all (default), tuned (none shipped), none")             \
   X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")          \
   X(seed, "N", "of a random order (default 1)")                                                    \
   X(jobs, "N", "processes that compile (default: one a core)")                                     \

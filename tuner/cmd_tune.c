@@ -5,10 +5,12 @@
 #include <string.h>
 
 #include "cli.h"
+#include "effort.h"
+#include "phases.h"
 #include "progress.h"
+#include "sizes.h"
+#include "summary.h"
 #include "verbs.h"
-
-enum { DEFAULT_SEC = 60 };
 
 typedef struct run_ { /* what one call of the verb holds */
   const cli *c;
@@ -19,12 +21,13 @@ typedef struct run_ { /* what one call of the verb holds */
   tune_session *session;
   progress progress;
   int64_t top;
+  summary summary;
 } run_;
 
 /* "200", "90s", "200,90s" */
 static int parse_budget(const char *text, arena *a, tune_budget *b, err *e) {
-  *b = (tune_budget){.sec = text ? 0 : DEFAULT_SEC};
-  char *copy = arena_text(a, text ? text : ""), *rest = NULL;
+  char *copy = arena_text(a, text), *rest = NULL;
+  *b = (tune_budget){0};
   for (char *p = strtok_r(copy, ",", &rest); p; p = strtok_r(NULL, ",", &rest)) {
     size_t n = strlen(p);
     bool seconds = n > 1 && p[n - 1] == 's';
@@ -46,6 +49,27 @@ static int parse_budget(const char *text, arena *a, tune_budget *b, err *e) {
                                  : err_set(e, ERR_USAGE, "--budget is empty: 200 | 90s | 200,90s");
 }
 
+static int parse_effort(run_ *r, tune_options *o, err *e) {
+  const tune_effort *effort;
+  TRY(tune_effort_find(r->c->effort, &effort, e));
+  o->budget = effort->budget;
+  o->finalists = effort->finalists;
+  o->rounds = effort->rounds;
+  return r->c->budget ? parse_budget(r->c->budget, &r->memory, &o->budget, e) : 0;
+}
+
+static int parse_start(const char *text, tune_start *out, err *e) {
+  static const char *const names[] = {
+      [TUNE_START_ALL] = "all", [TUNE_START_TUNED] = "tuned", [TUNE_START_NONE] = "none"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (!text || !strcmp(text, names[i])) {
+      *out = (tune_start)i;
+      return 0;
+    }
+  }
+  return err_set(e, ERR_USAGE, "--start '%s' is none of: all, tuned, none", text);
+}
+
 static int parse_options(run_ *r, tune_options *o, err *e) {
   const cli *c = r->c;
   int64_t jobs, seed, timeout;
@@ -53,7 +77,8 @@ static int parse_options(run_ *r, tune_options *o, err *e) {
   TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
   TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
   TRY(cli_number("top", c->top, 1, 1000, 5, &r->top, e));
-  TRY(parse_budget(c->budget, &r->memory, &o->budget, e));
+  TRY(parse_effort(r, o, e));
+  TRY(parse_start(c->start, &o->start, e));
   TRY(tune_strategy_find(c->strategy ? c->strategy : tune_strategies()[0]->name, &o->strategy, e));
   o->device = cli_device(c);
   o->jobs = (int)jobs;
@@ -142,7 +167,48 @@ static void add_json(str *s, const tune_state *t, const db_result *rows, size_t 
     str_addf(s, ",\"%s\":%.9g", is_measured ? "seconds" : "modelled_seconds",
              is_measured ? rows[0].median : rows[0].modelled);
   }
+  str_addf(s, ",\"sec\":%.4g,\"settled\":%llu", t->sec, (unsigned long long)t->settled);
+  str_add(s, ",\"phases\":");
+  phases_json(s, &t->phases);
   str_add(s, "}\n");
+}
+
+static const char *ordinal(uint64_t n) {
+  static const char *const endings[] = {"th", "st", "nd", "rd"};
+  return n % 100 / 10 == 1 || n % 10 > 3 ? "th" : endings[n % 10];
+}
+
+static void add_end(str *s, const tune_state *t) {
+  if (!t->tried) {
+    str_add(s, "  nothing to measure: its budget was spent before; a larger --budget or --effort "
+               "searches further\n");
+    return;
+  }
+  str_addf(s, "  %llu new in %.1f s (%.1f a second)", (unsigned long long)t->tried, t->sec,
+           t->sec > 0 ? (double)t->tried / t->sec : 0.0);
+  if (t->settled) {
+    str_addf(s, "; the %llu%s was within 3 %% of the best", (unsigned long long)t->settled,
+             ordinal(t->settled));
+  }
+  str_add(s, "\n");
+  phases_text(s, &t->phases, t->sec);
+}
+
+static double sec_of(const db_result *r) {
+  return r->median > 0 ? r->median : r->modelled;
+}
+
+static void note_in_summary(run_ *r, const tune_state *t, const db_result *rows, size_t n) {
+  gen_config def;
+  str text = {0};
+  double def_sec = 0;
+  gen_config_default(r->t, &def);
+  gen_config_text(r->t, &def, &text);
+  for (size_t i = 0; i < n && rows[i].t.status == DB_OK; i++) {
+    def_sec = strcmp(rows[i].t.config, str_text(&text)) ? def_sec : sec_of(&rows[i]);
+  }
+  str_clear(&text);
+  summary_add(&r->summary, t, n && rows[0].t.status == DB_OK ? sec_of(&rows[0]) : 0, def_sec);
 }
 
 static int summarise(run_ *r, const tune_state *t, err *e) {
@@ -156,13 +222,13 @@ static int summarise(run_ *r, const tune_state *t, err *e) {
     add_json(&s, t, rows, n);
   } else if (!rc) {
     add_summary(&s, r, t, rows, n);
-    str_addf(&s,
-             t->tried ? "  %llu new in %.1f s (%.1f a second)\n"
-                      : "  nothing to measure: its budget was spent before; a larger --budget "
-                        "searches further\n",
-             (unsigned long long)t->tried, t->sec, t->sec > 0 ? (double)t->tried / t->sec : 0.0);
+    add_end(&s, t);
+  }
+  if (!rc) {
+    note_in_summary(r, t, rows, n);
   }
   cli_print(&s);
+  fflush(stdout);
   arena_clear(&a);
   return rc;
 }
@@ -177,16 +243,68 @@ static int tune_one(run_ *r, const gen_problem *p, err *e) {
   return rc ? rc : summarise(r, &last, e);
 }
 
-static int tune_sizes(run_ *r, err *e) {
-  bool emu = !strcmp(tune_device(r->session)->kind, "emu");
-  const char *const *sizes = emu ? r->t->sizes_emu : r->t->sizes_bench;
-  size_t n = emu ? r->t->n_sizes_emu : r->t->n_sizes_bench;
-  for (size_t i = 0; i < n; i++) {
-    gen_problem p;
-    TRY(gen_problem_parse(r->t, sizes[i], &p, e));
-    TRY(tune_one(r, &p, e));
+/* The problems of this template that this device has results of. */
+static int tuned_problems(run_ *r, gen_problem **out, size_t *n, err *e) {
+  db_problem *rows;
+  size_t n_rows;
+  *n = 0;
+  TRY(db_problems(r->db, r->t->name, &r->memory, &rows, &n_rows, e));
+  *out = ARENA_ARRAY(&r->memory, gen_problem, n_rows + 1);
+  if (!*out) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < n_rows; i++) {
+    const bool ours = rows[i].template_id == tune_template_id(r->session) &&
+                      rows[i].device_id == tune_device_id(r->session) && rows[i].config;
+    *n += ours && !gen_problem_parse(r->t, rows[i].problem, &(*out)[*n], NULL);
   }
   return 0;
+}
+
+/* A problem that can't be tuned costs its row of the table, not the others. */
+static int tune_many(run_ *r, const sizes *list, err *e) {
+  int worst = 0;
+  summary_start(&r->summary, list->n);
+  for (size_t i = 0; i < list->n; i++) {
+    err why = {0};
+    int rc = tune_one(r, &list->p[i], &why);
+    if (rc == ERR_INTERRUPTED || rc == ERR_DB || rc == ERR_DEVICE || rc == ERR_IO) {
+      return err_at(e, rc, why.place, "%s", why.message);
+    }
+    if (rc) {
+      str problem = {0};
+      gen_problem_text(r->t, &list->p[i], &problem);
+      summary_failed(&r->summary, str_text(&problem), why.message);
+      str_clear(&problem);
+      worst = rc;
+    }
+  }
+  if (!r->c->json) {
+    summary_print(&r->summary);
+  }
+  return worst ? err_set(e, worst, "%zu of %zu problems could not be tuned", r->summary.n_failed,
+                         list->n)
+               : 0;
+}
+
+static int tune_sizes(run_ *r, sizes *list, err *e) {
+  gen_problem *tuned = NULL;
+  size_t n_tuned = 0;
+  TRY(tuned_problems(r, &tuned, &n_tuned, e));
+  TRY(sizes_order(r->t, list, tuned, n_tuned, e));
+  return tune_many(r, list, e);
+}
+
+/* Without fields: the template's own sizes. */
+static int own_sizes(run_ *r, sizes *out, err *e) {
+  bool emu = !strcmp(tune_device(r->session)->kind, "emu");
+  const char *const *texts = emu ? r->t->sizes_emu : r->t->sizes_bench;
+  size_t n = emu ? r->t->n_sizes_emu : r->t->n_sizes_bench;
+  *out = (sizes){.p = ARENA_ARRAY(&r->memory, gen_problem, n + 1)};
+  for (; out->p && out->n < n; out->n++) {
+    TRY(gen_problem_parse(r->t, texts[out->n], &out->p[out->n], e));
+  }
+  return out->p ? 0 : err_set(e, ERR_NOMEM, "out of memory");
 }
 
 static void announce(const run_ *r, const tune_options *o) {
@@ -202,19 +320,36 @@ static void announce(const run_ *r, const tune_options *o) {
           o->strategy->name);
 }
 
+static int read_sizes(run_ *r, sizes *out, err *e) {
+  str common = {0};
+  for (size_t i = 1; i < r->c->n_words; i++) {
+    str_addf(&common, "%s ", r->c->words[i]);
+  }
+  int rc = sizes_read(r->t, r->c->sizes, str_text(&common), &r->memory, out, e);
+  str_clear(&common);
+  return rc;
+}
+
 static int tune(run_ *r, err *e) {
   tune_options o = {0};
   gen_problem p;
+  sizes list = {0};
+  const bool one = r->c->n_words > 1 && !r->c->sizes;
   TRY(parse_options(r, &o, e));
   TRY(cli_open_template(r->c, &r->memory, &r->t, e));
-  if (r->c->n_words > 1) { /* complain about the words before any device is touched */
+  if (r->c->sizes) { /* complain about the words before any device is touched */
+    TRY(read_sizes(r, &list, e));
+  } else if (one) {
     TRY(cli_problem(r->c, r->t, &p, e));
   }
   TRY(cli_open_db(r->c, DB_WRITE, &r->db, e));
   TRY(rt_compiler_open(&r->compiler, e));
   TRY(tune_open(r->t, r->db, r->compiler, &o, &r->session, e));
   announce(r, &o);
-  TRY(r->c->n_words > 1 ? tune_one(r, &p, e) : tune_sizes(r, e));
+  if (!one && !r->c->sizes) {
+    TRY(own_sizes(r, &list, e));
+  }
+  TRY(one ? tune_one(r, &p, e) : tune_sizes(r, &list, e));
   if (!r->c->json && !r->c->quiet) {
     printf("stored in %s\n", db_path(r->db));
   }
@@ -225,6 +360,7 @@ int cmd_tune(const cli *c, err *e) {
   run_ r = {.c = c};
   progress_init(&r.progress, c->json, c->quiet);
   int rc = tune(&r, e);
+  summary_clear(&r.summary);
   tune_close(r.session);
   rt_compiler_close(r.compiler);
   db_close(r.db);

@@ -5,7 +5,7 @@
 
 #include "session.h"
 
-enum { FINALISTS = 6, ROUNDS = 15 };
+enum { FINALISTS = 6, ROUNDS = 15 }; /* unless the options say otherwise */
 
 typedef struct finalist {
   const db_result *row;
@@ -13,7 +13,7 @@ typedef struct finalist {
 } finalist;
 
 /* The fastest, and the default wherever it came in. */
-static size_t choose(tune_session *s, const db_result *rows, size_t n, finalist *out) {
+static size_t choose(tune_session *s, const db_result *rows, size_t n, size_t most, finalist *out) {
   str text = {0};
   gen_config def;
   size_t chosen = 0;
@@ -21,7 +21,7 @@ static size_t choose(tune_session *s, const db_result *rows, size_t n, finalist 
   gen_config_text(s->t, &def, &text);
   for (size_t i = 0; i < n && rows[i].t.status == DB_OK; i++) {
     bool is_default = !strcmp(rows[i].t.config, str_text(&text));
-    if ((chosen < FINALISTS || is_default) && rows[i].t.image &&
+    if ((chosen < most || is_default) && rows[i].t.image &&
         !gen_config_parse(s->t, rows[i].t.config, &out[chosen].config, NULL)) {
       out[chosen++].row = &rows[i];
     }
@@ -54,17 +54,22 @@ static int store(tune_session *s, const db_result *row, const rt_times *t, err *
 int finals_race(tune_session *s, err *e) {
   db_result *rows;
   size_t n;
-  finalist f[FINALISTS + 1];
-  measure_image images[FINALISTS + 1];
-  measured out[FINALISTS + 1] = {{0}};
+  const size_t most = s->o.finalists ? s->o.finalists : FINALISTS;
+  const size_t rounds = s->o.rounds ? s->o.rounds : ROUNDS;
+  finalist *f = ARENA_ARRAY(&s->memory, finalist, most + 1);
+  measure_image *images = ARENA_ARRAY(&s->memory, measure_image, most + 1);
+  measured *out = ARENA_ARRAY(&s->memory, measured, most + 1);
+  if (!f || !images || !out) {
+    return err_set(e, ERR_NOMEM, "out of memory for %zu finalists", most);
+  }
   TRY(db_results(s->db, s->template_id, s->device_id, str_text(&s->problem), &s->memory, &rows, &n,
                  e));
-  n = choose(s, rows, n, f);
+  n = choose(s, rows, n, most, f);
   TRY(images_of(s, f, n, images, e));
   if (!s->m.w.pid) {
     TRY(measurer_restart(&s->m, e));
   }
-  TRY(measurer_race(&s->m, images, n, ROUNDS, out, e));
+  TRY(measurer_race(&s->m, images, n, rounds, out, e));
   s->state.best_sec = INFINITY;
   for (size_t i = 0; i < n; i++) {
     if (out[i].status != DB_OK) {

@@ -15,7 +15,7 @@
 const cli_verb cli_verbs[] = {
     {"tune", "[tune] FAMILY [FIELD=VALUE ...] [options]",
      "Search the space for the fastest configuration and store what is found.",
-     " device db templates budget strategy seed jobs timeout json quiet top ",
+     " device db templates effort budget sizes start strategy seed jobs timeout json quiet top ",
      PROBLEM
      "Without fields the template's own bench sizes are tuned, one after another (on the emulated\n"
      "device its emu sizes).\n\n"
@@ -23,7 +23,12 @@ const cli_verb cli_verbs[] = {
      "known\n"
      "and goes on where an interrupted one stopped; a larger --budget searches further.\n\n"
      "  autotune sgemm m=4096 n=4096 k=4096 --device 0\n"
-     "  autotune sgemm m=100 n=100 k=100 --budget 500\n",
+     "  autotune sgemm m=100 n=100 k=100 --budget 500\n"
+     "  autotune sgemm --sizes sizes.txt --effort patient\n\n"
+     "Effort: estimate (8 trials: the default, the best of near problems), measure (60 s),\n"
+     "patient (10 minutes), exhaustive (every valid point). --budget replaces the bound.\n"
+     "Sizes: a problem a line; values may be lists and ranges: m=64..1024*2 n=16,64 "
+     "k=1000..1200+100\n",
      cmd_tune},
     {"emit", "emit FAMILY [FIELD=VALUE ...] [--config NAME=VALUE,...]",
      "Print the CUDA source that a configuration becomes.", " device templates config ",

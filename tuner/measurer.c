@@ -90,16 +90,27 @@ static int time_it(bench *b, rt_loaded *l, double stop_above, rt_times *times, e
   return rc;
 }
 
+static double lap(double *at) {
+  double before = *at;
+  *at = now_sec();
+  return *at - before;
+}
+
 static void try_one(bench *b, const measure_image *image, double stop_above, measured *out) {
   arena a = {0};
   rt_loaded *l = NULL;
   const gen_plan *plan;
+  double at = now_sec();
   int rc = load(b, image, &a, &plan, &l, &out->why);
+  out->load_sec = lap(&at);
   rc = rc ? rc : check(b, l, plan->flops, &out->error, &out->why);
+  out->check_sec = lap(&at);
   rc = rc ? rc : time_it(b, l, stop_above, &out->times, &out->why);
+  out->time_sec = lap(&at);
   out->status = status_of(rc);
   out->dead = b->device->dead;
   rt_loaded_free(l);
+  out->load_sec += lap(&at); /* unloading */
   arena_clear(&a);
 }
 
@@ -153,6 +164,9 @@ static void put_measured(str *s, const measured *m) {
   wire_put_err(s, &m->why);
   wire_put_f64(s, m->error);
   wire_put_bytes(s, &m->times, sizeof m->times);
+  wire_put_f64(s, m->load_sec);
+  wire_put_f64(s, m->check_sec);
+  wire_put_f64(s, m->time_sec);
   wire_put_u64(s, m->dead);
 }
 
@@ -165,6 +179,9 @@ static void get_measured(wire_reader *r, measured *m) {
   if (n == sizeof m->times) {
     memcpy(&m->times, times, n);
   }
+  m->load_sec = wire_get_f64(r);
+  m->check_sec = wire_get_f64(r);
+  m->time_sec = wire_get_f64(r);
   m->dead = wire_get_u64(r);
 }
 

@@ -25,7 +25,8 @@ typedef struct measured {
   err why;      /* when status is not DB_OK */
   double error; /* as in rt_check */
   rt_times times;
-  bool dead; /* the device's context is lost: measurer_restart */
+  double load_sec, check_sec, time_sec; /* the measuring process spent on it */
+  bool dead;                            /* the device's context is lost: measurer_restart */
 } measured;
 
 typedef struct measure_image {

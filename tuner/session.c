@@ -110,7 +110,8 @@ static void close_problem(tune_session *s) {
   s->space = NULL;
   s->g = NULL;
   s->known = (known_points){0};
-  s->default_asked = s->exhausted = false;
+  s->exhausted = false;
+  s->n_seeds = s->seeds_asked = s->n_steps = 0;
   arena_clear(&s->memory);
 }
 
@@ -153,6 +154,9 @@ static void report(tune_session *s, const db_result *trial) {
 static void note_best(tune_session *s, const char *config, double sec) {
   if (sec < s->state.best_sec) {
     s->state.best_sec = sec;
+    s->n_steps -= s->n_steps == STEPS_MOST;
+    s->steps[s->n_steps].trial = s->state.tried + 1;
+    s->steps[s->n_steps++].sec = sec;
     snprintf(s->state.best_config, sizeof s->state.best_config, "%s", config);
   }
 }
@@ -172,6 +176,32 @@ static int put_times(tune_session *s, int64_t trial, const rt_times *t, err *e) 
                        e);
 }
 
+/* Seconds since `from`, for one of the phases. */
+static void spent(double *phase, double from) {
+  *phase += now_sec() - from;
+}
+
+static int store_result(tune_session *s, const measured *m, db_result *row, err *e) {
+  double from = now_sec();
+  int rc = db_trial_put(s->db, s->template_id, s->device_id, &row->t, &row->trial, e);
+  if (!rc && m->status == DB_OK) {
+    rc = put_times(s, row->trial, &m->times, e);
+  }
+  double now = now_sec();
+  rc = rc ? rc
+          : db_effort_add(s->db, s->template_id, s->device_id, row->t.problem, now - s->effort_from,
+                          e);
+  s->effort_from = now;
+  spent(&s->state.phases.store, from);
+  return rc;
+}
+
+static void add_phases(tune_phases *p, const measured *m) {
+  p->load += m->load_sec;
+  p->check += m->check_sec;
+  p->measure += m->time_sec;
+}
+
 /* Everything that is known of a finished candidate, into the database, the strategy and the report.
  */
 static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
@@ -186,19 +216,16 @@ static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
                          .error = m->error},
                    .median = m->times.median,
                    .spread = ok ? rt_times_spread(&m->times) : 0};
-  int rc = db_trial_put(s->db, s->template_id, s->device_id, &row.t, &row.trial, e);
+  int rc = store_result(s, m, &row, e);
   if (!rc && ok) {
-    rc = put_times(s, row.trial, &m->times, e);
     note_best(s, row.t.config, m->times.median);
   }
-  double now = now_sec();
-  rc = rc ? rc
-          : db_effort_add(s->db, s->template_id, s->device_id, row.t.problem, now - s->effort_from,
-                          e);
-  s->effort_from = now;
+  double from = now_sec();
   if (s->o.strategy->tell) {
     s->o.strategy->tell(s->search, c->point, ok ? m->times.median : INFINITY);
   }
+  spent(&s->state.phases.search, from);
+  add_phases(&s->state.phases, m);
   s->state.tried++;
   s->state.failed[m->status]++;
   report(s, &row);
@@ -226,17 +253,25 @@ static bool budget_left(const tune_session *s) {
   return b->sec <= 0 || s->state.sec_before + now_sec() - s->started < b->sec;
 }
 
-/* The next point nobody knows yet: first the default, then what the strategy asks for. */
+static bool is_seed(const tune_session *s, size_t point) {
+  for (size_t i = 0; i < s->n_seeds; i++) {
+    if (s->seeds[i] == point) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The next point nobody knows yet: first the seeds, then what the strategy asks for. */
 static bool next_point(tune_session *s, size_t *point) {
-  if (!s->default_asked) {
-    s->default_asked = true;
-    *point = s->default_point;
+  while (s->seeds_asked < s->n_seeds) {
+    *point = s->seeds[s->seeds_asked++];
     if (!known_find(&s->known, *point)) {
       return true;
     }
   }
   while (s->o.strategy->ask(s->search, point)) {
-    if (*point != s->default_point && !known_find(&s->known, *point)) {
+    if (!is_seed(s, *point) && !known_find(&s->known, *point)) {
       return true;
     }
   }
@@ -263,14 +298,21 @@ static int next_candidate(tune_session *s, candidate **out, err *e) {
   gen_config config;
   candidate *c;
   bool found;
+  double from = now_sec();
   *out = NULL;
-  if (!next_point(s, &point)) {
+  found = next_point(s, &point);
+  spent(&s->state.phases.search, from);
+  if (!found) {
     return 0;
   }
   s->asked++;
+  from = now_sec();
   gen_space_at(s->space, point, &config);
   TRY(candidate_new(s->g, s->compiler, &s->setting, point, &config, &c, e));
+  spent(&s->state.phases.generate, from);
+  from = now_sec();
   int rc = candidate_from_db(c, s->db, s->m.info.format, &found, e);
+  spent(&s->state.phases.store, from);
   if (rc) {
     candidate_free(c);
     return rc;
@@ -311,9 +353,12 @@ static int take_compiled(tune_session *s, candidate *c, const str *frame, err *e
     candidate_free(c);
     return rc;
   }
+  double from = now_sec();
   rc = rc ? rc
           : candidate_built(c, s->db, &built, s->setting.arch, rt_compiler_version(s->compiler),
                             s->m.info.format, e);
+  spent(&s->state.phases.store, from);
+  s->state.phases.compile += built.sec;
   if (rc) {
     candidate_free(c);
     return rc;
@@ -402,7 +447,10 @@ static int wait_for_answers(tune_session *s, err *e) {
     who[n] = s->n_jobs;
     fds[n++] = (struct pollfd){.fd = s->m.w.fd, .events = POLLIN};
   }
-  if (poll(fds, n, POLL_MS) < 0) {
+  double from = now_sec();
+  int ready = poll(fds, n, POLL_MS);
+  spent(&s->state.phases.wait, from);
+  if (ready < 0) {
     return 0; /* a signal; the loop looks at the flag */
   }
   for (nfds_t i = 0; i < n; i++) {
@@ -456,6 +504,8 @@ static int open_problem(tune_session *s, const gen_problem *p, err *e) {
     return err_at(e, ERR_TEMPLATE, s->t->path, "the default configuration is not in the space");
   }
   tune_space_view(s->space, s->t, &s->view);
+  s->p = *p;
+  TRY(seeds_find(s, s->seeds, &s->n_seeds, e));
   return s->o.strategy->open(&s->view, s->o.seed, &s->search, e);
 }
 
@@ -471,6 +521,7 @@ static int load_known(tune_session *s, err *e) {
   }
   if (n && rows[0].t.status == DB_OK) {
     note_best(s, rows[0].t.config, rows[0].median > 0 ? rows[0].median : rows[0].modelled);
+    s->steps[0].trial = 0;
   }
   return db_effort_get(s->db, s->template_id, s->device_id, str_text(&s->problem),
                        &s->state.sec_before, e);
@@ -494,13 +545,26 @@ static int describe_problem(tune_session *s, err *e) {
   return 0;
 }
 
+/* How soon was a first look as good as the best one, or nearly? Before the finals, whose times are
+ * taken otherwise. */
+static void note_settled(tune_session *s) {
+  static const double NEARLY = 1.03;
+  size_t i = 0;
+  while (i < s->n_steps && s->steps[i].sec > NEARLY * s->state.best_sec) {
+    i++;
+  }
+  s->state.settled = i < s->n_steps ? s->steps[i].trial : 0;
+}
+
 static int search_and_race(tune_session *s, err *e) {
   s->started = s->effort_from = now_sec();
   if (may_ask(s)) {
     TRY(measurer_problem(&s->m, str_text(&s->problem), e));
+    spent(&s->state.phases.setup, s->started);
   }
   s->state.phase = "search";
   TRY(search(s, e));
+  note_settled(s);
   if (stopped(s)) {
     return err_set(e, ERR_INTERRUPTED,
                    "interrupted; %llu trials are stored, the same command goes on",
@@ -509,7 +573,9 @@ static int search_and_race(tune_session *s, err *e) {
   if (s->state.tried && strcmp(s->m.info.kind, "emu")) { /* a model gives the same answer twice */
     s->state.phase = "finals";
     report(s, NULL);
+    double from = now_sec();
     TRY(finals_race(s, e));
+    spent(&s->state.phases.finals, from);
   }
   s->state.phase = "done";
   report(s, NULL);
@@ -518,7 +584,7 @@ static int search_and_race(tune_session *s, err *e) {
 
 int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e) {
   close_problem(s);
-  s->state = (tune_state){.best_sec = INFINITY, .phase = "search"};
+  s->state = (tune_state){.best_sec = INFINITY, .phase = "search", .phases.jobs = s->n_jobs};
   s->asked = 0;
   int rc = open_problem(s, p, e);
   rc = rc ? rc : describe_problem(s, e);

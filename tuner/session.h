@@ -3,7 +3,10 @@
 #define TUNE_SESSION_H
 
 #include "candidate.h"
+#include "seeds.h"
 #include "tune.h"
+
+enum { STEPS_MOST = 256 }; /* of the improvements kept */
 
 struct tune_session {
   gen_template *t;
@@ -23,14 +26,20 @@ struct tune_session {
 
   /* the problem at hand */
   str problem;
+  gen_problem p;
   gen_instance *g;
   gen_space *space;
   tune_space view; /* of the space, for the strategy */
   void *search;    /* the strategy's */
   arena memory;
   known_points known;
-  size_t default_point;
-  bool default_asked, exhausted;
+  size_t default_point, seeds[SEEDS_MOST], n_seeds, seeds_asked;
+  bool exhausted;
+  struct {
+    uint64_t trial;
+    double sec;
+  } steps[STEPS_MOST]; /* each a new best of this run */
+  size_t n_steps;
   uint64_t asked;
   double started, effort_from;
   tune_state state;

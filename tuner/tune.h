@@ -20,6 +20,17 @@ typedef struct tune_budget { /* for one problem, earlier runs counted in; 0: no 
   double sec;
 } tune_budget;
 
+/* Where the seconds went. One process generates, searches, stores and waits; `jobs` others compile;
+ * one loads, checks and measures: the three groups run at the same time. */
+typedef struct tune_phases {
+  double setup; /* the problem's buffers and the reference's results */
+  double generate, search, store, wait;
+  double compile; /* summed over the processes */
+  double load, check, measure;
+  double finals;
+  size_t jobs;
+} tune_phases;
+
 typedef struct tune_state { /* of the search under way; what a progress line shows */
   const char *problem;      /* canonical text */
   const rt_info *device;
@@ -32,8 +43,18 @@ typedef struct tune_state { /* of the search under way; what a progress line sho
   double sec, sec_before; /* spent now; in earlier runs */
   double best_sec;        /* INFINITY: none yet */
   char best_config[1024];
+  uint64_t settled;  /* trials of this run until one was within 3 % of the best first look; 0: the
+                        best was known before, or nothing worked */
   const char *phase; /* "search", "finals", "done" */
+  tune_phases phases;
 } tune_state;
+
+/* What a search tries before its own points, besides the default; see seeds.h */
+typedef enum tune_start {
+  TUNE_START_ALL,   /* the nearest tuned problems' best, shipped results included */
+  TUNE_START_TUNED, /* of this database alone */
+  TUNE_START_NONE
+} tune_start;
 
 typedef struct tune_options {
   const char *device;
@@ -41,6 +62,8 @@ typedef struct tune_options {
   uint64_t seed;
   const tune_strategy *strategy;
   tune_budget budget;
+  tune_start start;
+  size_t finalists, rounds;          /* of the finals; 0: 6 and 15 */
   double timeout_sec;                /* for one compilation or measurement; 0: 120 */
   const volatile sig_atomic_t *stop; /* set by a signal handler: finish what is stored, return */
   void (*report)(void *, const tune_state *, const db_result *trial); /* after every trial (NULL

@@ -36,7 +36,7 @@ static double octaves(int64_t value) {
   return value < 0 ? -x : x;
 }
 
-static double problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values) {
+double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values) {
   double sum = 0;
   for (size_t i = 0; i < t->n_fields; i++) {
     const double d = octaves(p->values[i].i) - octaves(values[i]);
@@ -50,7 +50,7 @@ static double problem_distance(const gen_template *t, const gen_problem *p, cons
 
 static double distance_of(const serve_choose *c, const serve_known_row *row) {
   const double device = fabs(log2(row->sms)) + fabs(log2(row->bandwidth));
-  return problem_distance(c->t, c->p, row->values) + device + charge_of[row->origin];
+  return serve_problem_distance(c->t, c->p, row->values) + device + charge_of[row->origin];
 }
 
 /* ---- speed ---------------------------------------------------------------------------------- */

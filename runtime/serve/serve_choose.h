@@ -42,6 +42,9 @@ typedef struct serve_choose { /* while one problem's kernel is being found */
  *   err  ERR_NOTFOUND  the default was the last one, no message
  *        else the database can't be read, or the default itself is not valid */
 int serve_choose_next(serve_choose *c, serve_pick *pick, err *e);
+/* serve_problem_distance -- in octaves, from a problem to one with these field values; infinite when
+ * a field that is a name differs */
+double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values);
 /* serve_choose_default -- leave out all but the default */
 void serve_choose_default(serve_choose *c);
 

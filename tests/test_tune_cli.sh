@@ -1,0 +1,32 @@
+#!/bin/sh
+# test_tune_cli.sh -- efforts, budgets and lists of sizes as a user meets them, on the emulated device.
+set -u
+. tests/cli_kit.sh
+
+# ---- what is refused
+refuses 2 "did you mean 'patient'" $autotune saxpy --effort pateint
+refuses 2 "none of: all, tuned, none" $autotune saxpy --start some
+refuses 1 "/no/such/sizes" $autotune saxpy --sizes /no/such/sizes
+printf 'n=100\n# ok\nn=ten\n' >"$folder/sizes"
+refuses 2 "$folder/sizes:3" $autotune saxpy --sizes "$folder/sizes"
+: >"$folder/sizes"
+refuses 2 "names no problem" $autotune saxpy --sizes "$folder/sizes"
+refuses 2 "given twice" $autotune saxpy n=5 --sizes "n=7"
+refuses 2 "nothing to tune" $autotune saxpy n=0 --quiet
+
+# ---- an effort is a budget, and the same one again has nothing to do
+prints "8 trials" $autotune saxpy n=1000 --effort estimate
+prints "nothing to measure" $autotune saxpy n=1000 --effort estimate
+prints "2 new in" $autotune saxpy n=1000 --effort estimate --budget 10
+prints '"phases":{"jobs":' $autotune saxpy n=1000 --budget 11 --json
+
+# ---- a list of sizes: ordered, summed up, and gone on with
+printf '# sizes of saxpy\nn=64,3000 # far from each other\nn=1500\n' >"$folder/sizes"
+prints "3 problems" $autotune saxpy --sizes "$folder/sizes" --budget 3
+order=$(sed -n 's/^saxpy n=\([0-9]*\) .* on .*/\1/p' "$folder/out" | tr '\n' ' ')
+[ "$order" = "1500 3000 64 " ] || complain "sizes came in the order $order"
+prints "3 problems, 0 new trials" $autotune saxpy --sizes "$folder/sizes" --budget 3
+prints "3 problems, 3 new trials" $autotune saxpy --sizes "$folder/sizes" --budget 4
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]

@@ -1,0 +1,18 @@
+/* seeds.h -- what to try before the search: the template's default, then what is best for the
+ * nearest tuned problems (serve_choose.h says what is near), here or on other devices, and what the
+ * library ships with.
+ *
+ * A neighbour's best is rarely the best here, but mostly near it, and tells a searcher that learns
+ * where to look; see tests/bench/bench_sizes.sh for what that saves. */
+#ifndef TUNE_SEEDS_H
+#define TUNE_SEEDS_H
+
+#include "tune.h"
+
+enum { SEEDS_MOST = 8 };
+
+/* seeds_find -- points of the session's space, each once, the default first; at most SEEDS_MOST.
+ *   err  ERR_DB, ERR_NOMEM */
+int seeds_find(tune_session *s, size_t *points, size_t *n, err *e);
+
+#endif

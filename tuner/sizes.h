@@ -1,0 +1,32 @@
+/* sizes.h -- many problems of one family, and in which order to tune them.
+ *
+ * As text, a problem a line (or between semicolons), # starts a comment. A value may be a list, a
+ * sum or a product: the line then stands for every combination.
+ *
+ *   m=1024 n=1024 k=1024
+ *   m=256,512,4096 n=16 k=64..1024*2        # 3 x 5 problems: k doubles
+ *   m=1000..1300+100 n=1000 k=1000 ta=n,t   # 4 x 2 problems
+ *
+ * They are ordered like a minimum spanning tree grows: next comes the problem that is nearest to
+ * any that is tuned, so that each starts from its nearest neighbours' best configurations. */
+#ifndef TUNE_SIZES_H
+#define TUNE_SIZES_H
+
+#include "gen.h"
+
+enum { SIZES_MOST = 2000 };
+
+typedef struct sizes {
+  gen_problem *p; /* in the arena */
+  size_t n;
+} sizes;
+
+/* sizes_read -- a file, or, when `from` has a = in it, the problems themselves. `common` are fields
+ * of all of them. A problem that is there twice is taken once.
+ *   err  ERR_USAGE  place is FILE:LINE;  ERR_NOTFOUND, ERR_IO  the file */
+int sizes_read(gen_template *t, const char *from, const char *common, arena *a, sizes *out, err *e);
+/* sizes_order -- in place; `tuned` are the n_tuned problems that there are results of. Without any,
+ * the problem in the middle of all comes first. */
+int sizes_order(const gen_template *t, sizes *s, const gen_problem *tuned, size_t n_tuned, err *e);
+
+#endif
