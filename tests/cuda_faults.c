@@ -127,6 +127,17 @@ static void test_adopt(void **state) {
     rc = rc ? rc : (call);                                                                         \
   } while (0)
 
+typedef struct recorded { /* what a graph is to hold */
+  rt_device *d;
+  rt_function *f;
+} recorded;
+
+static int record(void *self, rt_stream s, err *e) {
+  const recorded *r = self;
+  const uint32_t one[3] = {1, 1, 1};
+  return r->d->ops->launch(r->d, r->f, one, one, 0, s, NULL, e);
+}
+
 /* Every operation once; gives everything back whatever happens. */
 static int all_operations(rt_device *d, err *e) {
   const rt_device_ops *o = d->ops;
@@ -140,6 +151,7 @@ static int all_operations(rt_device *d, err *e) {
   int rc = 0, blocks;
   int64_t left;
   double sec;
+  rt_graph *g = NULL;
   const uint32_t one[3] = {1, 1, 1};
   DO(o->alloc(d, 64, &p, e));
   DO(o->alloc(d, 0, &q, e));
@@ -161,6 +173,11 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->event_record(d, to, s, e));
   DO(o->elapsed(d, from, to, &sec, e));
   DO(o->stream_sync(d, s, e));
+  recorded r = {d, f};
+  DO(o->graph_new(d, record, &r, &g, e));
+  DO(o->graph_launch(d, g, s, e));
+  assert_false(driver->capturing);
+  o->graph_free(d, g);
   o->event_free(d, from);
   o->event_free(d, to);
   o->stream_free(d, s);

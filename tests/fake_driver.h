@@ -8,6 +8,7 @@ typedef struct fake_driver {
   int dead;           /* a sticky error: every later call fails with it */
   int live;           /* what was made and not yet given back */
   int switches;       /* how often a thread's context was changed */
+  int capturing;      /* between the begin and the end of a graph's recording */
   int smem;           /* dynamic shared memory that kernels are allowed */
 } fake_driver;
 

@@ -294,9 +294,130 @@ static void test_times(void **state) {
   rt_times t;
   OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
   assert_true(near(t.median, 1e-6) && near(t.p25, 1e-6) && near(t.p75, 1e-6));
-  assert_in_range(t.launches, 10000, 11000);
+  assert_in_range(t.launches, 2500, 2600); /* five batches that agree are enough */
+  assert_int_equal(t.n_batches, 5);
+  assert_int_equal(t.ended, RT_ENDED_PRECISE);
   assert_true(t.cold);
   assert_false(t.stopped);
+}
+
+/* Launches take up to a fifth longer or shorter, at random. */
+static uint64_t noise_state;
+static void noisy(fake *f, void **args) {
+  probe(f, args);
+  noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
+  f->clock += 0.4e-3 * ((double)(noise_state >> 11) * 0x1p-53 - 0.5);
+}
+
+/* The sequential test: as fast as the best is hardly ever given up, a third slower is, and
+ * soon; twice as slow always, at the first look. */
+static void test_sequential(void **state) {
+  bed *b = ready(state);
+  static const struct {
+    double sec;
+    int least, most;
+    rt_ended ended;
+  } cases[] = {{1.0e-3, 0, 4, RT_ENDED_SLOWER},
+               {1.3e-3, 195, 200, RT_ENDED_SLOWER},
+               {3e-3, 200, 200, RT_ENDED_LOOK}};
+  b->functions[0].run = noisy;
+  b->f.mode = GOOD;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    int n = 0;
+    uint64_t batches = 0;
+    noise_state = 1;
+    b->functions[0].sec = cases[i].sec;
+    for (int j = 0; j < 200; j++) {
+      rt_times t;
+      const rt_timing how = {.target_sec = 0.02, .stop_above = 1e-3};
+      OK(b, rt_bench_time(b->bench, b->l, &how, &t, &b->e));
+      n += t.ended == cases[i].ended;
+      batches += t.n_batches;
+      assert_int_equal(t.stopped, t.ended == RT_ENDED_SLOWER || t.ended == RT_ENDED_LOOK);
+    }
+    printf("  %.1f times the best: %d of 200 %s, %.1f batches each\n", cases[i].sec / 1e-3, n,
+           rt_ended_name(cases[i].ended), (double)batches / 200);
+    assert_in_range(n, cases[i].least, cases[i].most);
+  }
+}
+
+/* A graph repeats its launches with the same buffers, so it holds enough of them to be cold. */
+static void test_graphs(void **state) {
+  bed *b = ready(state);
+  rt_times t;
+  const rt_timing how = {.replay = RT_GRAPH};
+  b->functions[0].sec = 50e-6;
+  OK(b, rt_bench_time(b->bench, b->l, &how, &t, &b->e));
+  assert_int_equal(t.replay, RT_GRAPH);
+  assert_true(near(t.median, 50e-6) && t.cold);
+  assert_int_equal(b->f.graphs, 1);
+  rt_contender c[2] = {rt_loaded_contender(b->l), rt_loaded_contender(b->l)};
+  rt_times both[2];
+  OK(b, rt_bench_race(b->bench, c, 2, 3, &how, both, &b->e));
+  assert_int_equal(b->f.graphs, 3);
+  assert_true(both[1].replay == RT_GRAPH && both[1].cold && both[1].ended == RT_ENDED_RACE);
+  rt_device_ops without = *b->f.device.ops;
+  without.graph_new = NULL;
+  b->f.device.ops = &without;
+  assert_fails(rt_bench_time(b->bench, b->l, &how, &t, &b->e), &b->e, ERR_USAGE, "no graphs");
+  b->f.device.ops = &fake_ops;
+}
+
+typedef struct meter { /* 100 W, told in steps of 10 ms of the device's time */
+  fake *f;
+  bool broken;
+} meter;
+
+static double joules(void *self) {
+  meter *m = self;
+  return m->broken ? -1 : floor(m->f->clock / 0.01) * 0.01 * 100;
+}
+
+static void test_energy(void **state) {
+  bed *b = ready(state);
+  meter m = {&b->f, false};
+  const rt_meter how = {joules, &m};
+  double each;
+  b->functions[0].sec = 1e-4;
+  OK(b, rt_bench_energy(b->bench, b->l, &how, 0.02, &each, &b->e));
+  assert_true(fabs(each - 1e-4 * 100) < 0.01 * 1e-4 * 100);
+  m.broken = true;
+  assert_fails(rt_bench_energy(b->bench, b->l, &how, 0.02, &each, &b->e), &b->e, ERR_DEVICE,
+               "can't be read");
+}
+
+static size_t seen_by_watch[4];
+static void watch(void *self, size_t contender) {
+  (void)self, seen_by_watch[contender]++;
+}
+
+static void test_watch(void **state) {
+  bed *b = ready(state);
+  rt_contender c[3] = {rt_loaded_contender(b->l), rt_loaded_contender(b->l),
+                       rt_loaded_contender(b->l)};
+  rt_times t[3];
+  const rt_timing how = {.watch = watch};
+  OK(b, rt_bench_time(b->bench, b->l, &how, t, &b->e));
+  assert_int_equal(seen_by_watch[0], 1);
+  OK(b, rt_bench_race(b->bench, c, 3, 5, &how, t, &b->e));
+  assert_true(seen_by_watch[0] == 2 && seen_by_watch[1] == 1 && seen_by_watch[2] == 1);
+}
+
+/* What is far too slow is not run in every case. */
+static void test_quick_check(void **state) {
+  bed *b = ready(state);
+  rt_check c;
+  b->f.mode = GOOD;
+  OK(b, rt_bench_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
+  assert_int_equal(c.n_cases, 3);
+  b->functions[0].sec = 1e-3;
+  OK(b, rt_bench_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
+  assert_int_equal(c.n_cases, 1);
+  assert_true(near(c.first_sec, 1e-3));
+  OK(b, rt_bench_check_quick(b->bench, b->l, 0, &c, &b->e));
+  assert_int_equal(c.n_cases, 3);
+  b->f.mode = FAR;
+  assert_int_equal(rt_bench_check_quick(b->bench, b->l, 1e-6, &c, &b->e), ERR_WRONG);
 }
 
 static void test_long_launch(void **state) {
@@ -538,12 +659,14 @@ static int whole_street(bed *b, err *e) {
   rt_times t;
   rt_contender who;
   const rt_timing how = {.target_sec = 1e-4};
+  const rt_timing graph = {.target_sec = 1e-4, .replay = RT_GRAPH};
   int rc = rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &bench, e);
   rc = rc ? rc : rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &l, e);
   rc = rc ? rc : rt_bench_check(bench, l, &c, e);
   rc = rc ? rc : rt_bench_time(bench, l, &how, &t, e);
   who = rt_loaded_contender(l);
   rc = rc ? rc : rt_bench_race(bench, &who, 1, 1, &how, &t, e);
+  rc = rc ? rc : rt_bench_time(bench, l, &graph, &t, e);
   rt_loaded_free(l);
   rt_bench_free(bench);
   return rc;
@@ -789,6 +912,11 @@ int main(int argc, char **argv) {
       FAKE(test_too_large),
       FAKE(test_separate),
       FAKE(test_times),
+      FAKE(test_sequential),
+      FAKE(test_graphs),
+      FAKE(test_energy),
+      FAKE(test_watch),
+      FAKE(test_quick_check),
       FAKE(test_long_launch),
       FAKE(test_stop),
       FAKE(test_rotation),

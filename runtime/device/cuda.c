@@ -326,6 +326,63 @@ static int elapsed(rt_device *d, rt_event *from, rt_event *to, double *sec, err 
   return r ? FAIL(d, e, r, "reading the time between two events") : 0;
 }
 
+/* ---- graphs -------------------------------------------------------------------------------- */
+
+static bool has_graphs(const cuda_api *api) {
+  return api->cuStreamBeginCapture && api->cuStreamEndCapture && api->cuGraphInstantiate &&
+         api->cuGraphLaunch && api->cuGraphExecDestroy && api->cuGraphDestroy;
+}
+
+/* What is recorded fails first, and its words are the ones that count; but a capture once begun
+ * must be ended, or the stream is of no use any more. */
+static int capture(rt_device *d, CUstream s, int (*record)(void *, rt_stream, err *), void *self,
+                   CUgraph *graph, err *e) {
+  CUresult r = of(d)->api.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
+  if (r) {
+    return FAIL(d, e, r, "recording a graph");
+  }
+  int rc = record(self, s, e);
+  r = of(d)->api.cuStreamEndCapture(s, graph);
+  return rc ? rc : r ? FAIL(d, e, r, "recording a graph") : 0;
+}
+
+static int graph_new(rt_device *d, int (*record)(void *, rt_stream, err *), void *self,
+                     rt_graph **g, err *e) {
+  CUgraph graph = NULL;
+  CUgraphExec made = NULL;
+  rt_stream s;
+  *g = NULL;
+  ENTER(d, e);
+  if (!has_graphs(&of(d)->api)) {
+    return err_set(e, ERR_USAGE, "the NVIDIA driver is too old for graphs; install a newer one");
+  }
+  TRY(stream_new(d, &s, e)); /* the default stream can't be recorded */
+  int rc = capture(d, s, record, self, &graph, e);
+  if (!rc) {
+    CUresult r = of(d)->api.cuGraphInstantiate(&made, graph, 0);
+    rc = r ? FAIL(d, e, r, "making a graph ready") : 0;
+  }
+  if (graph) {
+    of(d)->api.cuGraphDestroy(graph);
+  }
+  stream_free(d, s);
+  *g = (rt_graph *)made;
+  return rc;
+}
+
+static void graph_free(rt_device *d, rt_graph *g) {
+  ENTER_OR_RETURN(d);
+  if (g) {
+    of(d)->api.cuGraphExecDestroy((CUgraphExec)g);
+  }
+}
+
+static int graph_launch(rt_device *d, rt_graph *g, rt_stream s, err *e) {
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuGraphLaunch((CUgraphExec)g, s);
+  return r ? FAIL(d, e, r, "launching a graph") : 0;
+}
+
 /* ---- opening and closing ------------------------------------------------------------------- */
 
 static void close_device(rt_device *d) {
@@ -360,6 +417,9 @@ static const rt_device_ops ops = {
     .event_free = event_free,
     .event_record = event_record,
     .elapsed = elapsed,
+    .graph_new = graph_new,
+    .graph_free = graph_free,
+    .graph_launch = graph_launch,
 };
 
 static int count(const cuda_api *api, int *n, err *e) {

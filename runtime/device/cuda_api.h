@@ -28,7 +28,12 @@
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize)
 /* clang-format on */
 
-#define CUDA_OPTIONAL(X) X(cuDeviceGetUuid) X(cuEventElapsedTime)
+/* clang-format off */
+#define CUDA_OPTIONAL(X)                                                                            \
+  X(cuDeviceGetUuid) X(cuEventElapsedTime)                                                          \
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphLaunch)              \
+  X(cuGraphExecDestroy) X(cuGraphDestroy)
+/* clang-format on */
 
 typedef struct cuda_api {
 #define CUDA_MEMBER(f) __typeof__(f) *f;

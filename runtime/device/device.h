@@ -20,6 +20,7 @@ typedef void *rt_stream;                /* CUstream; NULL is the device's defaul
 typedef struct rt_event rt_event;       /* CUevent */
 typedef struct rt_module rt_module;     /* CUmodule */
 typedef struct rt_function rt_function; /* CUfunction; lives as long as its module */
+typedef struct rt_graph rt_graph;       /* CUgraphExec */
 
 typedef enum rt_format { RT_CUBIN, RT_PTX } rt_format;
 
@@ -87,6 +88,13 @@ typedef struct rt_device_ops {
   /* elapsed -- waits for `to`; seconds from one event to the other. On emu these are MODELLED
    * seconds, never to be stored or shown as measured. */
   int (*elapsed)(rt_device *d, rt_event *from, rt_event *to, double *sec, err *e);
+  /* graph_new -- what `record` launches on the stream it is given, as one thing that is launched
+   * with little of the host's time; err ERR_USAGE: this device has no graphs. `record` may be
+   * called again by graph_launch, so *self must live as long as the graph. */
+  int (*graph_new)(rt_device *d, int (*record)(void *self, rt_stream s, err *e), void *self,
+                   rt_graph **g, err *e);
+  void (*graph_free)(rt_device *d, rt_graph *g);
+  int (*graph_launch)(rt_device *d, rt_graph *g, rt_stream s, err *e);
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */

@@ -67,6 +67,10 @@ typedef struct rt_check {
   double error;
   /* elements outside the tolerance; a NaN where the reference is a number is one */
   uint64_t n_wrong;
+  /* cases that were run, and seconds of the first one's launch: cold, with all that a first launch
+   * brings along; 0 where it was not asked for */
+  size_t n_cases;
+  double first_sec;
 } rt_check;
 
 /* rt_bench_check -- run every case of the template against the reference, up to the first that is
@@ -76,6 +80,24 @@ typedef struct rt_check {
  *                    wrong"; "wrote 12 bytes past the end of C, at +0 to +11"; "changed input A"
  *        ERR_LAUNCH  it died */
 int rt_bench_check(rt_bench *b, rt_loaded *l, rt_check *out, err *e);
+/* rt_bench_check_quick -- the same, but when the first case's launch takes more than four times
+ * `stop_above` (0: never) the others are left out: right or wrong, it is no winner */
+int rt_bench_check_quick(rt_bench *b, rt_loaded *l, double stop_above, rt_check *out, err *e);
+
+typedef enum rt_replay {
+  RT_STREAM, /* launches one after another, as a program would make them */
+  RT_GRAPH   /* CUDA graphs of many launches: the host's time for each launch is left out */
+} rt_replay;
+
+/* Why a timing ended. */
+typedef enum rt_ended {
+  RT_ENDED_FULL,    /* the time for it was spent */
+  RT_ENDED_PRECISE, /* its mean was known well enough before */
+  RT_ENDED_SLOWER,  /* surely slower than stop_above */
+  RT_ENDED_LOOK,    /* the first look took more than twice stop_above */
+  RT_ENDED_RACE     /* all rounds of a race */
+} rt_ended;
+const char *rt_ended_name(rt_ended ended);
 
 typedef struct rt_timing {
   /* device time to spend on one candidate; 0 takes 0.01 */
@@ -84,12 +106,23 @@ typedef struct rt_timing {
   double stop_above;
   /* one set of buffers instead of rotating */
   bool hot;
+  rt_replay replay;
+  /* called once for each contender (0 in rt_bench_time) while the device works on a batch of its:
+   * the moment to read clocks and power. NULL: nobody looks */
+  void (*watch)(void *self, size_t contender);
+  void *watcher;
 } rt_timing;
+
+enum { RT_BATCHES = 64 };
 
 typedef struct rt_times {
   double median, p25, p75; /* seconds per launch of the whole plan */
   uint64_t launches;
   bool cold, stopped; /* buffers rotated past the L2 cache; stopped early by stop_above */
+  rt_ended ended;
+  rt_replay replay;
+  uint32_t n_batches;
+  float batches[RT_BATCHES]; /* seconds per launch of each, in the order they were taken */
 } rt_times;
 
 /* rt_times_spread -- the middle half's width as a share of the median */
@@ -97,8 +130,21 @@ static inline double rt_times_spread(const rt_times *t) {
   return t->median > 0 ? (t->p75 - t->p25) / t->median : 0;
 }
 
+/* rt_bench_energy -- joules per launch, by a meter that counts in steps and is read as often as
+ * need be: launches follow each other for at least `sec`, from one step of the meter to another.
+ * The emulator has no meter. in   joules  the meter, read by the host; a negative number: it failed
+ *   err  ERR_DEVICE  it failed, or stood still for two seconds */
+typedef struct rt_meter {
+  double (*joules)(void *self);
+  void *self;
+} rt_meter;
+int rt_bench_energy(rt_bench *b, rt_loaded *l, const rt_meter *meter, double sec, double *joules,
+                    err *e);
+
 /* rt_bench_time -- batches of launches between two events, each batch long enough for the events'
- * resolution, over rotating buffers; case 0. On the emulator one launch, in modelled seconds. */
+ * resolution, over rotating buffers; case 0. It ends by a sequential test (see run_timing.c). On
+ * the emulator one launch, in modelled seconds. err  ERR_USAGE  RT_GRAPH, and this device has no
+ * graphs */
 int rt_bench_time(rt_bench *b, rt_loaded *l, const rt_timing *how, rt_times *out, err *e);
 
 /* A thing to time beside the candidates: a vendor's library, say. */

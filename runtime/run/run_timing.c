@@ -4,12 +4,29 @@
  * short enough that a median over many of them shrugs off disturbances. Each launch takes the next
  * set of buffers, so that nothing is left of its data in the L2 from the last time, as in a program
  * that does other things in between. Launches follow each other without waiting: a kernel of less
- * than about three microseconds is held up by the host, here as in the user's program.
+ * than about three microseconds is held up by the host, here as in the user's program; a graph of
+ * the same launches is not.
+ *
+ * How many batches? As many as it takes to know, by a sequential test after each of them. Let m be
+ * the mean of the n batches so far, s their standard deviation, though at least AGREE of m (a few
+ * batches agree by chance), and h = t(n) s / sqrt(n), with Student's t for one chance in a
+ * thousand.
+ *   - m - h > (1 + DRIFT) best: it is surely slower than the best, and given up. DRIFT covers what
+ *     batches taken at different times differ by: clocks. Whoever is nearer goes to the finals,
+ * which are interleaved.
+ *   - h < PRECISE m: its time is known.
+ *   - a first look at a single launch, taken for what it is worth, must not take twice the best.
+ * With at most 20 looks at the data, a candidate as fast as the best is given up in less than one
+ * case in 50, and then it was no faster.
+ * src: Wald, Sequential Tests of Statistical Hypotheses, 1945, for the idea; the bound is
+ * Student's.
  */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
+#include "file.h"
 #include "run_bench.h"
 
 /* 200 us is 400 times the resolution of an event: CUDA driver API, cuEventElapsedTime. */
@@ -17,14 +34,26 @@ static const double batch_sec_least = 200e-6;
 static const double default_target_sec = 0.01;
 /* What a pair of events around a single launch adds at most, and a cold clock besides. */
 static const double look_overhead_sec = 10e-6;
+static const double DRIFT = 0.03, AGREE = 0.003, PRECISE = 0.01;
 
-enum { BATCHES_LEAST = 5, BATCHES_MOST = 512, BATCHES_WANTED = 20 };
+enum { BATCHES_LEAST = 5, BATCHES_WANTED = 20 };
 enum { LAUNCHES_BATCH = 20000, LAUNCHES_MOST = 1000000 }; /* an empty problem's take no time */
+enum { LAUNCHES_GRAPH = 4096 }; /* nodes that a graph is made of in some milliseconds */
+
+const char *rt_ended_name(rt_ended ended) {
+  static const char *const names[] = {[RT_ENDED_FULL] = "full",
+                                      [RT_ENDED_PRECISE] = "precise",
+                                      [RT_ENDED_SLOWER] = "slower",
+                                      [RT_ENDED_LOOK] = "look",
+                                      [RT_ENDED_RACE] = "race"};
+  return names[ended];
+}
 
 /* ---- rotating ------------------------------------------------------------------------------ */
 
 typedef struct rotation { /* the arguments of the next launch */
   rt_bench *b;
+  const rt_timing *how;
   uint64_t *values;
   const void **args;
   uint64_t set, n_sets;
@@ -39,9 +68,13 @@ static int spread(rt_bench *b, err *e) {
   return 0;
 }
 
-static int rotation_start(rotation *r, rt_bench *b, bool hot, err *e) {
+static int rotation_start(rotation *r, rt_bench *b, const rt_timing *how, err *e) {
   size_t n = b->t->n_args;
-  *r = (rotation){.b = b, .n_sets = hot ? 1 : b->n_sets};
+  *r = (rotation){.b = b, .how = how, .n_sets = how->hot ? 1 : b->n_sets};
+  if (how->replay == RT_GRAPH && !b->d->ops->graph_new) {
+    return err_set(e, ERR_USAGE, "%s has no graphs; time the launches in a stream",
+                   b->d->info.name);
+  }
   r->values = calloc(n + 1, sizeof *r->values);
   r->args = calloc(n + 1, sizeof *r->args);
   if (!r->values || !r->args) {
@@ -52,7 +85,7 @@ static int rotation_start(rotation *r, rt_bench *b, bool hot, err *e) {
     r->args[i] = &r->values[i];
   }
   TRY(bench_start(b, &b->cases[0], e));
-  return hot ? 0 : spread(b, e);
+  return how->hot ? 0 : spread(b, e);
 }
 
 static void rotation_end(rotation *r) {
@@ -73,21 +106,66 @@ static const void *const *next_args(rotation *r) {
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
-/* Seconds per launch of n launches in a row. One more goes ahead of them, unless they are long:
- * while the device is busy with it the host gets ahead, so that no launch is waited for between the
- * events. */
-static int batch(rotation *r, const rt_contender *who, uint64_t n, double *sec, err *e) {
+/* n launches in a row, timed together. Those of a graph take their buffers when it is recorded, so
+ * there must be enough of them to rotate past the L2 cache. */
+typedef struct burst {
+  rotation *r;
+  const rt_contender *who;
+  uint64_t n;
+  rt_graph *graph; /* NULL: launched one by one */
+} burst;
+
+static int launch_one(burst *x, rt_stream s, err *e) {
+  return x->who->launch(x->who->self, s, next_args(x->r), e);
+}
+
+static int launch_all(void *self, rt_stream s, err *e) {
+  burst *x = self;
+  for (uint64_t i = 0; i < x->n; i++) {
+    TRY(launch_one(x, s, e));
+  }
+  return 0;
+}
+
+static void burst_end(burst *x) {
+  if (x->graph) {
+    x->r->b->d->ops->graph_free(x->r->b->d, x->graph);
+    x->graph = NULL;
+  }
+}
+
+/* Where it lies must not change while it is in use. */
+static int burst_start(burst *x, rotation *r, const rt_contender *who, uint64_t n, err *e) {
+  *x = (burst){.r = r, .who = who, .n = n};
+  if (r->how->replay != RT_GRAPH) {
+    return 0;
+  }
+  x->n = n < r->n_sets ? r->n_sets : n;
+  x->n = x->n < LAUNCHES_GRAPH ? x->n : LAUNCHES_GRAPH;
+  return r->b->d->ops->graph_new(r->b->d, launch_all, x, &x->graph, e);
+}
+
+static int launch_burst(burst *x, err *e) {
+  rt_device *d = x->r->b->d;
+  return x->graph ? d->ops->graph_launch(d, x->graph, NULL, e) : launch_all(x, NULL, e);
+}
+
+/* Seconds per launch of a burst. One more goes ahead of it, unless they are long: while the device
+ * is busy with it the host gets ahead, so that no launch is waited for between the events. */
+static int batch(burst *x, bool watched, size_t contender, double *sec, err *e) {
+  const rotation *r = x->r;
   const rt_bench *b = r->b;
-  if (n > 1) {
-    TRY(who->launch(who->self, NULL, next_args(r), e));
+  if (x->n > 1) {
+    TRY(launch_one(x, NULL, e));
   }
   TRY(b->d->ops->event_record(b->d, b->from, NULL, e));
-  for (uint64_t i = 0; i < n; i++) {
-    TRY(who->launch(who->self, NULL, next_args(r), e));
-  }
+  TRY(launch_burst(x, e));
   TRY(b->d->ops->event_record(b->d, b->to, NULL, e));
+  if (watched && r->how->watch) {
+    r->how->watch(r->how->watcher, contender);
+  }
   TRY(b->d->ops->elapsed(b->d, b->from, b->to, sec, e));
-  *sec /= (double)n;
+  *sec /= (double)x->n;
   return 0;
 }
 
@@ -104,8 +182,9 @@ static uint64_t launches_for(double batch_sec, double launch_sec) {
 /* A launch to warm up (the first of a module copies it to the device), then one that is looked at.
  */
 static int first_look(rotation *r, const rt_contender *who, double *sec, err *e) {
-  TRY(who->launch(who->self, NULL, next_args(r), e));
-  return batch(r, who, 1, sec, e);
+  burst one = {.r = r, .who = who, .n = 1};
+  TRY(launch_one(&one, NULL, e));
+  return batch(&one, false, 0, sec, e);
 }
 
 /* ---- statistics ---------------------------------------------------------------------------- */
@@ -124,23 +203,30 @@ static double quantile(const double *sorted, size_t n, double q) {
 }
 
 static void summarize(double *secs, size_t n, rt_times *out) {
+  out->n_batches = n < RT_BATCHES ? (uint32_t)n : RT_BATCHES;
+  for (size_t i = 0; i < out->n_batches; i++) {
+    out->batches[i] = (float)secs[i];
+  }
   qsort(secs, n, sizeof *secs, ascending);
   out->median = quantile(secs, n, 0.5);
   out->p25 = quantile(secs, n, 0.25);
   out->p75 = quantile(secs, n, 0.75);
 }
 
-static bool is_cold(const rotation *r) {
-  return r->n_sets * r->b->set_nbytes > 2 * (uint64_t)r->b->d->info.l2_nbytes;
+/* `n` launches are repeated with the same buffers when they are a graph. */
+static bool is_cold(const rotation *r, uint64_t n) {
+  const bool graph = r->how->replay == RT_GRAPH;
+  const uint64_t sets = graph && n < r->n_sets ? n : r->n_sets;
+  return sets * r->b->set_nbytes > 2 * (uint64_t)r->b->d->info.l2_nbytes;
 }
 
 /* ---- one candidate ------------------------------------------------------------------------- */
 
 typedef struct series {
-  double secs[BATCHES_MOST];
+  double secs[RT_BATCHES];
   size_t n;
   double fastest, total; /* seconds: per launch, of all batches */
-  uint64_t launches;
+  uint64_t launches, per_batch;
 } series;
 
 static void add(series *s, double sec, uint64_t launches) {
@@ -148,52 +234,98 @@ static void add(series *s, double sec, uint64_t launches) {
   s->secs[s->n++] = sec;
   s->total += sec * (double)launches;
   s->launches += launches;
+  s->per_batch = launches;
 }
 
-/* Slower than the limit for certain? Even the fastest batch, with a margin that shrinks as they
- * agree: 30 % after one, 3 % after ten. */
+/* Student's t that is passed once in a thousand, for n batches; beyond the table it only falls. */
+static double student(size_t n) {
+  static const double t[] = {318.3, 22.33, 10.21, 7.173, 5.893, 5.208, 4.785, 4.501, 4.297, 4.144,
+                             4.025, 3.930, 3.852, 3.787, 3.733, 3.686, 3.646, 3.610, 3.579};
+  const size_t last = sizeof t / sizeof *t - 1;
+  return t[n - 2 < last ? n - 2 : last];
+}
+
+/* The mean, and how far from it the truth may be; of at least two batches. */
+static void estimate(const series *s, double *mean, double *half) {
+  double sum = 0, squares = 0;
+  for (size_t i = 0; i < s->n; i++) {
+    sum += s->secs[i];
+  }
+  *mean = sum / (double)s->n;
+  for (size_t i = 0; i < s->n; i++) {
+    squares += (s->secs[i] - *mean) * (s->secs[i] - *mean);
+  }
+  *half =
+      student(s->n) * fmax(sqrt(squares / (double)(s->n - 1)), AGREE * *mean) / sqrt((double)s->n);
+}
+
 static bool too_slow(const series *s, double limit) {
-  return limit > 0 && s->fastest > limit * (1 + 0.3 / (double)s->n);
+  double mean, half;
+  if (limit <= 0 || s->n < 2 || s->fastest <= limit) {
+    return false;
+  }
+  estimate(s, &mean, &half);
+  return mean - half > (1 + DRIFT) * limit;
+}
+
+static bool precise(const series *s) {
+  double mean, half;
+  if (s->n < BATCHES_LEAST) {
+    return false;
+  }
+  estimate(s, &mean, &half);
+  return half < PRECISE * mean;
 }
 
 static bool look_too_slow(double first, double limit) {
   return limit > 0 && first - look_overhead_sec > 2 * limit;
 }
 
-/* Enough: the time is spent, over enough batches; a launch longer than that is not repeated often.
- */
-static bool enough(const series *s, double target_sec) {
+/* The time is spent, over enough batches; a launch longer than that is not repeated often. */
+static bool is_full(const series *s, double target_sec) {
   double longest_wait = 3 * target_sec;
-  return s->n == BATCHES_MOST || s->launches >= LAUNCHES_MOST ||
+  return s->n == RT_BATCHES || s->launches >= LAUNCHES_MOST ||
          (s->total >= target_sec && (s->n >= BATCHES_LEAST || s->total >= longest_wait));
 }
 
-static int measure(rotation *r, const rt_contender *who, const rt_timing *how, series *s,
-                   bool *stopped, err *e) {
-  double target = how->target_sec > 0 ? how->target_sec : default_target_sec, first;
-  TRY(first_look(r, who, &first, e));
-  if (look_too_slow(first, how->stop_above)) {
-    add(s, first, 1);
-    *stopped = true;
-    return 0;
-  }
-  uint64_t n = launches_for(batch_length(target, BATCHES_WANTED), first);
-  if (n == 1) {
-    add(s, first, 1); /* as good as a batch */
-  }
-  while (!*stopped && !enough(s, target)) {
+static bool has_ended(const series *s, double target_sec, double limit, rt_ended *why) {
+  *why = too_slow(s, limit) ? RT_ENDED_SLOWER : precise(s) ? RT_ENDED_PRECISE : RT_ENDED_FULL;
+  return *why != RT_ENDED_FULL || is_full(s, target_sec);
+}
+
+static int take_batches(burst *x, double target, series *s, rt_ended *ended, err *e) {
+  while (!has_ended(s, target, x->r->how->stop_above, ended)) {
     double sec;
-    TRY(batch(r, who, n, &sec, e));
-    add(s, sec, n);
-    *stopped = too_slow(s, how->stop_above);
+    TRY(batch(x, s->n == 1, 0, &sec, e)); /* the second: by then it is in full swing */
+    add(s, sec, x->n);
   }
   return 0;
 }
 
+static int measure(rotation *r, const rt_contender *who, series *s, rt_ended *ended, err *e) {
+  const rt_timing *how = r->how;
+  double target = how->target_sec > 0 ? how->target_sec : default_target_sec, first;
+  burst x;
+  TRY(first_look(r, who, &first, e));
+  if (look_too_slow(first, how->stop_above)) {
+    add(s, first, 1);
+    *ended = RT_ENDED_LOOK;
+    return 0;
+  }
+  int rc = burst_start(&x, r, who, launches_for(batch_length(target, BATCHES_WANTED), first), e);
+  if (!rc && x.n == 1) {
+    add(s, first, 1); /* as good as a batch */
+  }
+  rc = rc ? rc : take_batches(&x, target, s, ended, e);
+  burst_end(&x);
+  return rc;
+}
+
 /* The emulator's times are modelled, every launch alike: one is enough. */
 static int model(rotation *r, const rt_contender *who, series *s, err *e) {
+  burst one = {.r = r, .who = who, .n = 1};
   double sec;
-  TRY(batch(r, who, 1, &sec, e));
+  TRY(batch(&one, false, 0, &sec, e));
   add(s, sec, 1);
   return 0;
 }
@@ -202,16 +334,76 @@ int rt_bench_time(rt_bench *b, rt_loaded *l, const rt_timing *how, rt_times *out
   rotation r;
   series s = {.n = 0};
   rt_contender who = rt_loaded_contender(l);
-  *out = (rt_times){0};
-  int rc = rotation_start(&r, b, how->hot, e);
-  rc = rc            ? rc
-       : b->separate ? model(&r, &who, &s, e)
-                     : measure(&r, &who, how, &s, &out->stopped, e);
+  *out = (rt_times){.replay = how->replay};
+  int rc = rotation_start(&r, b, how, e);
+  rc = rc ? rc : b->separate ? model(&r, &who, &s, e) : measure(&r, &who, &s, &out->ended, e);
   if (!rc) {
+    out->stopped = out->ended == RT_ENDED_SLOWER || out->ended == RT_ENDED_LOOK;
     out->launches = s.launches;
-    out->cold = is_cold(&r);
+    out->cold = is_cold(&r, s.per_batch);
     summarize(s.secs, s.n, out);
   }
+  rotation_end(&r);
+  return rc;
+}
+
+/* ---- energy
+ * -------------------------------------------------------------------------------------------------
+ */
+
+enum { METER_PATIENCE_SEC = 2 };
+static const double METER_BATCH_SEC = 0.002;
+
+typedef struct reading {
+  double joules, at;
+  uint64_t launches;
+} reading;
+
+static int read_meter(const rt_meter *meter, reading *now, err *e) {
+  now->joules = meter->joules(meter->self);
+  now->at = now_sec();
+  return now->joules >= 0 ? 0 : err_set(e, ERR_DEVICE, "the GPU's energy meter can't be read");
+}
+
+/* Launch on until the meter has moved from where it stands, and at least until `until`. */
+static int to_next_step(burst *x, const rt_meter *meter, double until, reading *now, err *e) {
+  const double before = now->joules, from = now->at;
+  double unused;
+  do {
+    TRY(batch(x, false, 0, &unused, e));
+    now->launches += x->n + (x->n > 1);
+    TRY(read_meter(meter, now, e));
+    if (now->at > fmax(from, until) + METER_PATIENCE_SEC) {
+      return err_set(e, ERR_DEVICE, "the GPU's energy meter stands still");
+    }
+  } while (now->joules == before || now->at < until);
+  return 0;
+}
+
+/* From a step to a step; what the meter shows between two steps is the past's. */
+static int integrate(burst *x, const rt_meter *meter, double sec, double *joules, err *e) {
+  reading now = {0}, first;
+  TRY(read_meter(meter, &now, e));
+  TRY(to_next_step(x, meter, 0, &now, e));
+  first = now;
+  TRY(to_next_step(x, meter, first.at + sec, &now, e));
+  TRY(to_next_step(x, meter, 0, &now, e)); /* it was somewhere behind a step */
+  *joules = (now.joules - first.joules) / (double)(now.launches - first.launches);
+  return 0;
+}
+
+int rt_bench_energy(rt_bench *b, rt_loaded *l, const rt_meter *meter, double sec, double *joules,
+                    err *e) {
+  const rt_timing how = {0};
+  rotation r;
+  rt_contender who = rt_loaded_contender(l);
+  burst x = {0};
+  double first;
+  *joules = 0;
+  int rc = rotation_start(&r, b, &how, e);
+  rc = rc ? rc : first_look(&r, &who, &first, e);
+  rc = rc ? rc : burst_start(&x, &r, &who, launches_for(METER_BATCH_SEC, first), e);
+  rc = rc ? rc : integrate(&x, meter, sec, joules, e);
   rotation_end(&r);
   return rc;
 }
@@ -221,15 +413,14 @@ int rt_bench_time(rt_bench *b, rt_loaded *l, const rt_timing *how, rt_times *out
  */
 
 typedef struct lane {
-  uint64_t launches; /* per batch */
-  double *secs;      /* [rounds] */
+  burst x;
+  double *secs; /* [rounds] */
 } lane;
 
 static int enter_lane(rotation *r, const rt_contender *who, double batch_sec, lane *out, err *e) {
   double first;
   TRY(first_look(r, who, &first, e));
-  out->launches = r->b->separate ? 1 : launches_for(batch_sec, first);
-  return 0;
+  return burst_start(&out->x, r, who, r->b->separate ? 1 : launches_for(batch_sec, first), e);
 }
 
 static int run_race(rotation *r, const rt_contender *c, size_t n, size_t rounds, double batch_sec,
@@ -239,14 +430,17 @@ static int run_race(rotation *r, const rt_contender *c, size_t n, size_t rounds,
   }
   for (size_t round = 0; round < rounds; round++) {
     for (size_t i = 0; i < n; i++) {
-      TRY(batch(r, &c[i], lanes[i].launches, &lanes[i].secs[round], e));
+      TRY(batch(&lanes[i].x, round == rounds / 2, i, &lanes[i].secs[round], e));
     }
   }
   return 0;
 }
 
 static void read_lane(const rotation *r, const lane *l, size_t rounds, rt_times *out) {
-  *out = (rt_times){.launches = l->launches * rounds, .cold = is_cold(r)};
+  *out = (rt_times){.launches = l->x.n * rounds,
+                    .cold = is_cold(r, l->x.n),
+                    .ended = RT_ENDED_RACE,
+                    .replay = r->how->replay};
   summarize(l->secs, rounds, out);
 }
 
@@ -256,7 +450,7 @@ int rt_bench_race(rt_bench *b, const rt_contender *c, size_t n, size_t rounds, c
   double target = how->target_sec > 0 ? how->target_sec : default_target_sec;
   lane *lanes = calloc(n + 1, sizeof *lanes);
   double *secs = calloc(n * rounds + 1, sizeof *secs);
-  int rc = rotation_start(&r, b, how->hot, e);
+  int rc = rotation_start(&r, b, how, e);
   if (!rc && (!lanes || !secs || rounds == 0)) {
     rc = err_set(e, rounds ? ERR_NOMEM : ERR_USAGE,
                  rounds ? "out of memory" : "a race of no rounds");
@@ -267,6 +461,9 @@ int rt_bench_race(rt_bench *b, const rt_contender *c, size_t n, size_t rounds, c
   rc = rc ? rc : run_race(&r, c, n, rounds, batch_length(target, (double)rounds), lanes, e);
   for (size_t i = 0; !rc && i < n; i++) {
     read_lane(&r, &lanes[i], rounds, &times[i]);
+  }
+  for (size_t i = 0; lanes && i < n; i++) {
+    burst_end(&lanes[i].x);
   }
   rotation_end(&r);
   free(lanes);
