@@ -26,10 +26,10 @@ typedef struct db db;
 
 typedef enum db_mode { DB_READ, DB_WRITE } db_mode;
 
-/* db_open -- DB_WRITE creates the file and the folders above it; DB_READ of a missing file is
- * ERR_NOTFOUND. ":memory:" works for tests.
- *   err  ERR_DB  locked, read-only, corrupt, not a database of ours, or written by a newer version;
- *                says which and what to do */
+/* db_open -- DB_WRITE creates the file and the folders above it, and brings an older one up to
+ * date; DB_READ takes older ones as they are, and of a missing file is ERR_NOTFOUND. ":memory:"
+ * works for tests. err  ERR_DB  locked, read-only, corrupt, not a database of ours, or written by a
+ * newer version; says which and what to do */
 int db_open(const char *path, db_mode mode, db **out, err *e);
 void db_close(db *d);
 /* db_note -- what the user should know about how the file is open ("this file system has no
@@ -92,6 +92,9 @@ typedef struct db_sample {
   int driver;
   const char *uuid;
   double clock_mhz, power_w, temperature_c; /* 0: not known */
+  double memory_mhz, energy_j;              /* likewise; joules per launch */
+  int64_t held, retaken;                    /* nvml.h; times it was taken again */
+  const char *ended, *replay, *batches;     /* schema.sql; NULL: not known */
 } db_sample;
 
 int db_device_put(db *d, const db_device *row, int64_t *id, err *e);
@@ -107,6 +110,10 @@ int db_image_get(db *d, const char *key, arena *a, db_image *row, err *e);
 int db_trial_put(db *d, int64_t template_id, int64_t device_id, const db_trial *row, int64_t *id,
                  err *e);
 int db_sample_put(db *d, int64_t trial_id, const db_sample *row, err *e);
+/* db_sample_get -- the sample by which a trial stands: its latest final one, else its latest
+ * screening. Of a file of schema 1 the fields that it lacks are not known. Strings in the arena.
+ *   err  ERR_NOTFOUND  never measured */
+int db_sample_get(db *d, int64_t trial_id, arena *a, db_sample *row, err *e);
 /* db_estimate_put -- what a model says, kept apart from samples: seconds, and the model's name and
  * version ("emu:h200 1"). Never mixed with measured times. */
 int db_estimate_put(db *d, int64_t trial_id, const char *model, double sec, err *e);

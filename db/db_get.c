@@ -148,6 +148,59 @@ int db_counts(db *d, int64_t template_id, int64_t device_id, const char *problem
   return 0;
 }
 
+/* ---- samples --------------------------------------------------------------------------------- */
+
+#define SAMPLE_OF_TRIAL " FROM sample WHERE trial = ?1 ORDER BY stage <> 'final', id DESC LIMIT 1"
+
+/* NULL reads as 0: not known. */
+static double out_known(db_query *q) {
+  const double value = db_out_real(q);
+  return value == value ? value : 0;
+}
+
+static void read_sample(db_query *q, arena *a, db_sample *s) {
+  s->stage = db_out_int(q) ? DB_FINAL : DB_SCREEN;
+  s->median = db_out_real(q);
+  s->spread = db_out_real(q);
+  s->launches = db_out_int(q);
+  s->cold = db_out_int(q) != 0;
+  s->driver = (int)db_out_int(q);
+  s->uuid = db_out_text_or_null(q, a);
+  s->clock_mhz = out_known(q);
+  s->power_w = out_known(q);
+  s->temperature_c = out_known(q);
+  s->memory_mhz = out_known(q);
+  s->energy_j = out_known(q);
+  s->held = db_out_int(q);
+  s->retaken = db_out_int(q);
+  s->ended = db_out_text_or_null(q, a);
+  s->replay = db_out_text_or_null(q, a);
+  s->batches = db_out_text_or_null(q, a);
+}
+
+int db_sample_get(db *d, int64_t trial_id, arena *a, db_sample *row, err *e) {
+  db_query q =
+      d->version < 2
+          ? db_ask(d,
+                   "SELECT stage = 'final', median, spread, launches, cold, driver, uuid,"
+                   " clock_mhz, power_w, temperature_c, NULL, NULL, 0, 0, NULL, NULL, "
+                   "NULL" SAMPLE_OF_TRIAL,
+                   e)
+          : db_ask(d,
+                   "SELECT stage = 'final', median, spread, launches, cold, driver, uuid,"
+                   " clock_mhz, power_w, temperature_c, memory_mhz, energy_j, coalesce(held, 0),"
+                   " coalesce(retaken, 0), ended, replay, batches" SAMPLE_OF_TRIAL,
+                   e);
+  db_in_int(&q, trial_id);
+  *row = (db_sample){0};
+  bool found = db_row(&q);
+  if (found) {
+    read_sample(&q, a, row);
+  }
+  TRY(db_done(&q));
+  return found ? 0 : err_set(e, ERR_NOTFOUND, "trial %lld was never measured", (long long)trial_id);
+}
+
 /* ---- lists ----------------------------------------------------------------------------------- */
 
 static void read_problem(db_query *q, arena *a, db_problem *p) {

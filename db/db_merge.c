@@ -20,7 +20,8 @@
 #define OURS "JOIN main.trial AS t ON t.problem = p.id AND t.config = ot.config "
 
 #define SAMPLE_COLUMNS                                                                             \
-  "stage, median, spread, launches, cold, driver, uuid, clock_mhz, power_w, temperature_c, at"
+  "stage, median, spread, launches, cold, driver, uuid, clock_mhz, power_w, temperature_c, "       \
+  "memory_mhz, held, retaken, energy_j, ended, replay, batches, at"
 
 static const char *const things[] = {
     "INSERT INTO main.device (key, name, cc, sms, at)"
@@ -125,16 +126,22 @@ static int attach(db *d, const char *path, err *e) {
 }
 
 /* Is it one of ours, of this version, and sound? */
-static int inspect(const char *path, err *e) {
+static int inspect(const db *d, const char *path, err *e) {
   db *other;
   TRY(db_open(path, DB_READ, &other, e));
-  const int rc = db_verify(other, e);
+  int rc = db_verify(other, e);
+  if (!rc && other->version != d->version) {
+    rc = err_set(e, ERR_DB,
+                 "database %s was written by an older version (schema %d, this program writes %d); "
+                 "the next tuning run with --db %s brings it up to date",
+                 path, other->version, d->version, path);
+  }
   db_close(other);
   return rc;
 }
 
 int db_merge(db *d, const char *path, err *e) {
-  TRY(inspect(path, e));
+  TRY(inspect(d, path, e));
   TRY(attach(d, path, e));
   int rc = db_begin(d, e);
   rc = rc ? rc : db_end(d, copy_all(d, e), e);

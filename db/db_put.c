@@ -147,7 +147,8 @@ int db_sample_put(db *d, int64_t trial_id, const db_sample *row, err *e) {
   db_query q = db_ask(
       d,
       "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, uuid, clock_mhz,"
-      " power_w, temperature_c) VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11)",
+      " power_w, temperature_c, memory_mhz, energy_j, held, retaken, ended, replay, batches)"
+      "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
       e);
   db_in_int(&q, trial_id);
   db_in_text(&q, row->stage == DB_FINAL ? "final" : "screen");
@@ -160,6 +161,13 @@ int db_sample_put(db *d, int64_t trial_id, const db_sample *row, err *e) {
   db_in_known(&q, row->clock_mhz);
   db_in_known(&q, row->power_w);
   db_in_known(&q, row->temperature_c);
+  db_in_known(&q, row->memory_mhz);
+  db_in_known(&q, row->energy_j);
+  db_in_int(&q, row->held);
+  db_in_int(&q, row->retaken);
+  db_in_text(&q, row->ended);
+  db_in_text(&q, row->replay);
+  db_in_text(&q, row->batches);
   return db_run(&q);
 }
 

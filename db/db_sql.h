@@ -37,6 +37,7 @@ struct db {
     sqlite3_stmt *s;
   } cache[DB_MAX_STATEMENTS];
   size_t n_cache;
+  int version;      /* of the file's schema when it was opened */
   const char *note; /* static, or NULL */
   char path[];
 };

@@ -162,3 +162,14 @@ FROM problem AS p;
 
 CREATE VIEW best AS
 SELECT r.* FROM winner AS w JOIN result AS r ON r.trial = w.trial AND r.problem_id = w.problem_id;
+
+-- step 2
+
+-- How a sample was taken, and what the device said of itself meanwhile. NULL: not known.
+ALTER TABLE sample ADD COLUMN memory_mhz REAL;
+ALTER TABLE sample ADD COLUMN held INTEGER;    -- what held the clocks back: NVML's bits (nvml.h)
+ALTER TABLE sample ADD COLUMN retaken INTEGER; -- so often it was taken again, clocks held back badly
+ALTER TABLE sample ADD COLUMN energy_j REAL;   -- joules per launch
+ALTER TABLE sample ADD COLUMN ended TEXT;      -- full, precise, slower, look, race (run.h, rt_ended)
+ALTER TABLE sample ADD COLUMN replay TEXT;     -- stream or graph
+ALTER TABLE sample ADD COLUMN batches TEXT;    -- seconds per launch of each batch, in order

@@ -7,6 +7,9 @@
 #include <sqlite3.h>
 
 #include "db_sql.h"
+#include "schema_steps.h"
+
+enum { SCHEMA = sizeof steps / sizeof *steps };
 
 static void run_sql(const char *path, const char *sql) {
   sqlite3 *raw;
@@ -293,7 +296,7 @@ static void test_rows_that_do_not_fit_are_refused(void **state) {
   assert_int_equal(stats.tables[5].rows, 2);
   assert_string_equal(stats.tables[2].table, "problem"); /* the refused trials left none behind */
   assert_int_equal(stats.tables[2].rows, 1);
-  assert_true(stats.nbytes > 4096 && stats.schema == 1);
+  assert_true(stats.nbytes > 4096 && stats.schema == SCHEMA);
   OK(s, db_verify(d, &s->e));
   db_close(d);
 }
@@ -336,14 +339,14 @@ static void test_newer_and_older_files(void **state) {
   db_close(d);
   run_sql(s->path, "PRAGMA user_version = 99");
   refused(s, ERR_DB,
-          "written by a newer version (schema 99, this program knows 1); upgrade autotune "
+          "written by a newer version (schema 99, this program knows 2); upgrade autotune "
           "or name another database with --db");
   run_sql(s->path, "PRAGMA user_version = -7");
   refused(s, ERR_DB, "of another program");
   run_sql(s->path, "PRAGMA user_version = 0");
   FAILS(s, ERR_NOTFOUND, "is empty", db_open(s->path, DB_READ, &d, &s->e));
   FAILS(s, ERR_DB, "already exists", db_open(s->path, DB_WRITE, &d, &s->e));
-  run_sql(s->path, "PRAGMA user_version = 1; DROP VIEW best");
+  run_sql(s->path, "PRAGMA user_version = 2; DROP VIEW best");
   OK(s, db_open(s->path, DB_READ, &d, &s->e));
   db_result r;
   FAILS(s, ERR_DB, "tables this program expects", db_best(d, "h", "k", "p", &s->a, &r, &s->e));
@@ -694,25 +697,111 @@ static void test_migrations(void **state) {
   db *d = open_writer(s);
   put_trial(s, d, "A");
   static const char *const good[] = {
-      "not run: the file is past it",
+      "not run: the file is past it", "neither",
       "ALTER TABLE device ADD COLUMN memory INTEGER NOT NULL DEFAULT 0",
       "CREATE TABLE note (text TEXT) STRICT; INSERT INTO note SELECT name FROM device"};
-  static const char *const broken[] = {"", "CREATE TABLE half (x INTEGER) STRICT", "CREATE TABEL"};
-  FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, 3, &s->e));
-  FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, 3, &s->e)); /* not: "half already exists" */
+  static const char *const broken[] = {"", "", "CREATE TABLE half (x INTEGER) STRICT",
+                                       "CREATE TABEL"};
+  FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, 4, &s->e));
+  FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, 4, &s->e)); /* not: "half already exists" */
   db_stats stats;
   OK(s, db_stat(d, &stats, &s->e));
-  assert_int_equal(stats.schema, 1);
-  OK(s, db_migrate(d, good, 2, &s->e));
+  assert_int_equal(stats.schema, SCHEMA);
   OK(s, db_migrate(d, good, 3, &s->e));
-  OK(s, db_migrate(d, good, 3, &s->e));
+  OK(s, db_migrate(d, good, 4, &s->e));
+  OK(s, db_migrate(d, good, 4, &s->e));
   OK(s, db_stat(d, &stats, &s->e));
-  assert_int_equal(stats.schema, 3);
+  assert_int_equal(stats.schema, SCHEMA + 2);
   assert_int_equal(put_trial(s, d, "A"), 1);
-  FAILS(s, ERR_DB, "newer version", db_migrate(d, good, 2, &s->e));
+  FAILS(s, ERR_DB, "newer version", db_migrate(d, good, 3, &s->e));
   db_close(d);
   run_sql(s->path, "UPDATE note SET text = text; UPDATE device SET memory = 1");
   FAILS(s, ERR_DB, "newer version", db_open(s->path, DB_READ, &d, &s->e));
+}
+
+/* How a sample was taken comes back; of two, the final one. */
+static void test_samples_come_back(void **state) {
+  scratch *s = *state;
+  db *d = open_writer(s);
+  const int64_t trial = put_trial(s, d, "A");
+  db_sample got;
+  FAILS(s, ERR_NOTFOUND, "never measured", db_sample_get(d, trial, &s->a, &got, &s->e));
+  const db_sample final = {.stage = DB_FINAL,
+                           .median = 1e-3,
+                           .spread = 0.01,
+                           .launches = 77,
+                           .cold = true,
+                           .driver = 13000,
+                           .uuid = "GPU-1",
+                           .clock_mhz = 1980,
+                           .power_w = 612.5,
+                           .temperature_c = 61,
+                           .memory_mhz = 3201,
+                           .energy_j = 0.25,
+                           .held = 0x24,
+                           .retaken = 2,
+                           .ended = "race",
+                           .replay = "graph",
+                           .batches = "1e-3 1.01e-3"};
+  OK(s, db_sample_put(d, trial, &final, &s->e));
+  OK(s, db_sample_put(d, trial, &(db_sample){.median = 2e-3, .launches = 1}, &s->e));
+  OK(s, db_sample_get(d, trial, &s->a, &got, &s->e));
+  assert_int_equal(got.stage, DB_FINAL);
+  assert_true(got.cold && got.median == final.median && got.energy_j == final.energy_j);
+  assert_true(got.clock_mhz == 1980 && got.memory_mhz == 3201 && got.power_w == 612.5);
+  assert_true(got.launches == 77 && got.held == 0x24 && got.retaken == 2 && got.driver == 13000);
+  assert_string_equal(got.ended, "race");
+  assert_string_equal(got.replay, "graph");
+  assert_string_equal(got.batches, "1e-3 1.01e-3");
+  db_close(d);
+}
+
+/* A file of the first version is read as it is, and brought up to date by whoever writes. */
+static void test_a_file_of_the_first_version(void **state) {
+  scratch *s = *state;
+  db *d;
+  db_stats stats;
+  db_sample got;
+  str sql = {0};
+  str_add(&sql, steps[0]);
+  str_addf(&sql, "PRAGMA application_id = %d; PRAGMA user_version = 1;", 0x4174756e);
+  str_add(&sql, "INSERT INTO device (key, name, cc, sms) VALUES ('k', 'n', 90, 1);"
+                "INSERT INTO template (hash, family, version, path) VALUES ('h', 'f', 1, 'p');"
+                "INSERT INTO problem (template, device, text) VALUES (1, 1, 'f n=1');"
+                "INSERT INTO trial (problem, config, status) VALUES (1, 'A', 'ok');"
+                "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver)"
+                " VALUES (1, 'final', 0.5, 0, 3, 1, 13000)");
+  run_sql(s->path, str_text(&sql));
+  str_clear(&sql);
+  for (int mode = DB_READ; mode <= DB_WRITE; mode++) {
+    db_result best;
+    OK(s, db_open(s->path, (db_mode)mode, &d, &s->e));
+    OK(s, db_stat(d, &stats, &s->e));
+    assert_int_equal(stats.schema, mode == DB_READ ? 1 : SCHEMA);
+    OK(s, db_best(d, "h", "k", "f n=1", &s->a, &best, &s->e));
+    assert_true(best.median == 0.5 && best.final);
+    OK(s, db_sample_get(d, best.trial, &s->a, &got, &s->e));
+    assert_true(got.launches == 3 && got.energy_j == 0 && !got.ended && !got.batches);
+    OK(s, db_verify(d, &s->e));
+    db_close(d);
+  }
+}
+
+/* Its rows have no place to go to before it is brought up to date. */
+static void test_merging_a_file_of_the_first_version(void **state) {
+  scratch *s = *state;
+  char older[160];
+  str sql = {0};
+  snprintf(older, sizeof older, "%s/older.db", s->folder);
+  str_addf(&sql, "%sPRAGMA application_id = %d; PRAGMA user_version = 1;", steps[0], 0x4174756e);
+  run_sql(older, str_text(&sql));
+  str_clear(&sql);
+  db *d = open_writer(s), *updated;
+  FAILS(s, ERR_DB, "brings it up to date", db_merge(d, older, &s->e));
+  OK(s, db_open(older, DB_WRITE, &updated, &s->e));
+  db_close(updated);
+  OK(s, db_merge(d, older, &s->e));
+  db_close(d);
 }
 
 static void test_default_path(void **state) {
@@ -820,6 +909,9 @@ int main(void) {
       SCRATCH_TEST(test_rows_that_do_not_fit_are_refused),
       SCRATCH_TEST(test_foreign_files_are_refused),
       SCRATCH_TEST(test_newer_and_older_files),
+      SCRATCH_TEST(test_samples_come_back),
+      SCRATCH_TEST(test_a_file_of_the_first_version),
+      SCRATCH_TEST(test_merging_a_file_of_the_first_version),
       SCRATCH_TEST(test_missing_and_empty),
       SCRATCH_TEST(test_names_are_taken_literally),
       SCRATCH_TEST(test_damage_is_found),
