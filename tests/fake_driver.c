@@ -189,7 +189,9 @@ CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) {
 CUresult cuFuncGetAttribute(int *v, CUfunction_attribute a, CUfunction f) {
   CALL_INSIDE();
   (void)f;
-  *v = a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? F.smem : 32;
+  *v = a == CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES ? F.smem
+       : a == CU_FUNC_ATTRIBUTE_MAX_THREADS_PER_BLOCK       ? 1024
+                                                            : 32;
   return CUDA_SUCCESS;
 }
 CUresult cuFuncSetAttribute(CUfunction f, CUfunction_attribute a, int v) {

@@ -106,7 +106,7 @@ static int by_point(const void *a, const void *b) {
   return x < y ? -1 : x > y;
 }
 
-int known_load(const gen_template *t, const gen_space *space, const db_result *rows, size_t n,
+int known_load(const gen_template *t, const gen_space *space, const scored *rows, size_t n,
                arena *a, known_points *out, err *e) {
   *out = (known_points){.p = ARENA_ARRAY(a, known_point, n + 1)};
   if (!out->p) {
@@ -115,11 +115,11 @@ int known_load(const gen_template *t, const gen_space *space, const db_result *r
   for (size_t i = 0; i < n; i++) {
     gen_config c;
     known_point k;
-    if (gen_config_parse(t, rows[i].t.config, &c, NULL) || !gen_space_find(space, &c, &k.point)) {
+    if (gen_config_parse(t, rows[i].row->t.config, &c, NULL) ||
+        !gen_space_find(space, &c, &k.point)) {
       continue;
     }
-    double sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
-    k.sec = rows[i].t.status == DB_OK && sec > 0 ? sec : INFINITY;
+    k.score = rows[i].score;
     out->p[out->n++] = k;
   }
   qsort(out->p, out->n, sizeof *out->p, by_point);

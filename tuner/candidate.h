@@ -6,6 +6,7 @@
 #include "db.h"
 #include "device.h"
 #include "gen.h"
+#include "samples.h"
 
 typedef struct candidate {
   size_t point; /* in the space */
@@ -40,14 +41,14 @@ void candidate_drop(candidate_queue *q);      /* frees all */
 /* What the database already knows of a space's points. */
 typedef struct known_point {
   size_t point;
-  double sec; /* INFINITY: it failed */
+  double score; /* INFINITY: it failed */
 } known_point;
 typedef struct known_points {
   known_point *p; /* sorted by point; in the arena */
   size_t n;
 } known_points;
 /* known_load -- rows whose configuration is no longer in the space are left out */
-int known_load(const gen_template *t, const gen_space *space, const db_result *rows, size_t n,
+int known_load(const gen_template *t, const gen_space *space, const scored *rows, size_t n,
                arena *a, known_points *out, err *e);
 const known_point *known_find(const known_points *k, size_t point);
 

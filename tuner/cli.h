@@ -29,6 +29,8 @@
   X(sizes, "FILE", "many problems, one a line; or themselves: \"m=256..4096*2 n=16,64 k=1024\"")   \
   X(start, "FROM",                                                                                 \
     "begin with the best of near problems: all (default), tuned (none shipped), none")             \
+  X(objective, "WHAT", "least time (default), energy, or edp (their product); energy needs a GPU") \
+  X(timing, "HOW", "launches in a stream (default), or in CUDA graphs: graph")                     \
   X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")          \
   X(seed, "N", "of a random order (default 1)")                                                    \
   X(jobs, "N", "processes that compile (default: one a core)")                                     \

@@ -8,6 +8,7 @@
 #include "effort.h"
 #include "phases.h"
 #include "progress.h"
+#include "samples.h"
 #include "sizes.h"
 #include "summary.h"
 #include "verbs.h"
@@ -70,6 +71,13 @@ static int parse_start(const char *text, tune_start *out, err *e) {
   return err_set(e, ERR_USAGE, "--start '%s' is none of: all, tuned, none", text);
 }
 
+static int parse_timing(const char *text, rt_replay *out, err *e) {
+  *out = text && !strcmp(text, "graph") ? RT_GRAPH : RT_STREAM;
+  return !text || *out == RT_GRAPH || !strcmp(text, "stream")
+             ? 0
+             : err_set(e, ERR_USAGE, "--timing '%s' is neither stream nor graph", text);
+}
+
 static int parse_options(run_ *r, tune_options *o, err *e) {
   const cli *c = r->c;
   int64_t jobs, seed, timeout;
@@ -79,6 +87,8 @@ static int parse_options(run_ *r, tune_options *o, err *e) {
   TRY(cli_number("top", c->top, 1, 1000, 5, &r->top, e));
   TRY(parse_effort(r, o, e));
   TRY(parse_start(c->start, &o->start, e));
+  TRY(parse_timing(c->timing, &o->replay, e));
+  TRY(tune_objective_find(c->objective ? c->objective : "time", &o->objective, e));
   TRY(tune_strategy_find(c->strategy ? c->strategy : tune_strategies()[0]->name, &o->strategy, e));
   o->device = cli_device(c);
   o->jobs = (int)jobs;
@@ -141,6 +151,16 @@ static void add_summary(str *s, run_ *r, const tune_state *t, const db_result *r
       shown |= is_default;
     }
   }
+  if (t->replay == RT_GRAPH) {
+    str_add(s, "  timed in CUDA graphs: launches one by one from a program take longer\n");
+  }
+  if (t->best_joules > 0) {
+    str_addf(s, "  least %s: %.4g J, %.0f W, ",
+             t->objective == TUNE_EDP ? "energy x time" : "energy", t->best_joules,
+             t->best_joules / t->best_sec);
+    format_sec(s, t->best_sec);
+    str_addf(s, "  %s\n", t->best_config);
+  }
   if (!shown) {
     str_add(s, "  the default was not measured or failed\n");
   }
@@ -167,6 +187,14 @@ static void add_json(str *s, const tune_state *t, const db_result *rows, size_t 
     str_addf(s, ",\"%s\":%.9g", is_measured ? "seconds" : "modelled_seconds",
              is_measured ? rows[0].median : rows[0].modelled);
   }
+  str_addf(s, ",\"timing\":\"%s\",\"objective\":\"%s\"", t->replay == RT_GRAPH ? "graph" : "stream",
+           tune_objective_name(t->objective));
+  if (t->best_joules > 0) {
+    str_addf(s, ",\"best\":{\"joules\":%.6g,\"seconds\":%.9g,\"config\":", t->best_joules,
+             t->best_sec);
+    str_add_json(s, t->best_config);
+    str_add(s, "}");
+  }
   str_addf(s, ",\"sec\":%.4g,\"settled\":%llu", t->sec, (unsigned long long)t->settled);
   str_add(s, ",\"phases\":");
   phases_json(s, &t->phases);
@@ -191,6 +219,7 @@ static void add_end(str *s, const tune_state *t) {
              ordinal(t->settled));
   }
   str_add(s, "\n");
+  samples_health_text(s, &t->health);
   phases_text(s, &t->phases, t->sec);
 }
 
@@ -318,6 +347,9 @@ static void announce(const run_ *r, const tune_options *o) {
   }
   fprintf(stderr, "device %s, %d multiprocessors, strategy %s\n", info->name, info->sms,
           o->strategy->name);
+  if (tune_note(r->session)[0]) {
+    fprintf(stderr, "%s: clocks, temperature and power are not recorded\n", tune_note(r->session));
+  }
 }
 
 static int read_sizes(run_ *r, sizes *out, err *e) {

@@ -15,7 +15,8 @@
 const cli_verb cli_verbs[] = {
     {"tune", "[tune] FAMILY [FIELD=VALUE ...] [options]",
      "Search the space for the fastest configuration and store what is found.",
-     " device db templates effort budget sizes start strategy seed jobs timeout json quiet top ",
+     " device db templates effort budget sizes start objective timing strategy seed jobs timeout "
+     "json quiet top ",
      PROBLEM
      "Without fields the template's own bench sizes are tuned, one after another (on the emulated\n"
      "device its emu sizes).\n\n"

@@ -8,16 +8,26 @@
 #define TUNE_MEASURER_H
 
 #include "db.h"
+#include "nvml.h"
 #include "run.h"
 #include "worker.h"
+
+enum { MEASURE_RACERS = 16 }; /* most in one race */
+
+typedef struct measure_how { /* the same for all candidates of a session */
+  rt_replay replay;
+  double energy_sec; /* measure joules over so long; 0: don't */
+} measure_how;
 
 typedef struct measurer {
   worker w;
   const char *device; /* as the user named it */
   rt_compiler *compiler;
   gen_template *t;
-  rt_info info; /* of the device, told by the child */
-  str problem;  /* that the child holds; empty: none */
+  measure_how how;
+  rt_info info;   /* of the device, told by the child */
+  char note[200]; /* why clocks and power are not known; empty: they are */
+  str problem;    /* that the child holds; empty: none */
 } measurer;
 
 typedef struct measured {
@@ -25,6 +35,9 @@ typedef struct measured {
   err why;      /* when status is not DB_OK */
   double error; /* as in rt_check */
   rt_times times;
+  rt_health health;                     /* while it ran */
+  uint32_t retaken;                     /* times: the clocks were held back badly */
+  double energy_j;                      /* per launch; 0: not measured */
   double load_sec, check_sec, time_sec; /* the measuring process spent on it */
   bool dead;                            /* the device's context is lost: measurer_restart */
 } measured;
@@ -37,15 +50,19 @@ typedef struct measure_image {
 
 /* measurer_start -- fork, open the device, learn its limits.
  *   err  ERR_DEVICE  as rt_device_open;  ERR_LIMIT  it did not answer in 120 s */
-int measurer_start(measurer *m, const char *device, rt_compiler *c, gen_template *t, err *e);
+int measurer_start(measurer *m, const char *device, rt_compiler *c, gen_template *t,
+                   const measure_how *how, err *e);
 void measurer_stop(measurer *m);
 /* measurer_problem -- allocate and fill the buffers of a problem (its canonical text) */
 int measurer_problem(measurer *m, const char *problem, err *e);
 /* measurer_restart -- a fresh process with the same problem */
 int measurer_restart(measurer *m, err *e);
 
-/* measurer_ask -- check and time one candidate; the answer comes when m->w.fd turns readable */
-int measurer_ask(measurer *m, const measure_image *image, double stop_above, err *e);
+/* measurer_ask -- check and time one candidate; the answer comes when m->w.fd turns readable.
+ *   in  stop_above    seconds: give up what is surely slower; 0 or infinite: never
+ *       energy_above  seconds: and measure no joules of what is slower than this */
+int measurer_ask(measurer *m, const measure_image *image, double stop_above, double energy_above,
+                 err *e);
 /* measurer_answer -- never fails because of the candidate: a dead child is a DB_CRASHED.
  *   err  ERR_IO  the answer makes no sense */
 int measurer_answer(measurer *m, measured *out, err *e);

@@ -83,6 +83,22 @@ static void show_line(const progress *p, const tune_state *t) {
   str_clear(&s);
 }
 
+/* What the device said, as far as it did. */
+static void add_sample(str *s, const measured *m) {
+  const rt_health *h = &m->health;
+  str_addf(s, ",\"ended\":\"%s\"", rt_ended_name(m->times.ended));
+  if (h->clock_mhz > 0) {
+    str_addf(s, ",\"clock_mhz\":%.0f,\"power_w\":%.1f,\"temperature_c\":%.0f,\"held\":%llu",
+             h->clock_mhz, h->power_w, h->temperature_c, (unsigned long long)h->held);
+  }
+  if (m->retaken) {
+    str_addf(s, ",\"retaken\":%u", (unsigned)m->retaken);
+  }
+  if (m->energy_j > 0) {
+    str_addf(s, ",\"joules\":%.6g", m->energy_j);
+  }
+}
+
 static void print_json(const tune_state *t, const db_result *trial) {
   str s = {0};
   const char *seconds = strcmp(t->device->kind, "emu") ? "seconds" : "modelled_seconds";
@@ -94,6 +110,7 @@ static void print_json(const tune_state *t, const db_result *trial) {
   if (trial->t.status == DB_OK) {
     str_addf(&s, ",\"%s\":%.9g,\"spread\":%.3g,\"error\":", seconds, trial->median, trial->spread);
     format_json_number(&s, trial->t.error);
+    add_sample(&s, t->measured);
   } else {
     str_add(&s, ",\"reason\":");
     str_add_json(&s, trial->t.reason ? trial->t.reason : "");

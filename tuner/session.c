@@ -21,6 +21,9 @@
 #include "session.h"
 
 enum { MAX_JOBS = 256, AHEAD_PER_JOB = 2, POLL_MS = 200, TIMEOUT_SEC = 120 };
+/* Joules are counted in steps of up to a tenth of a second. What is slower than this times the
+ * fastest would need less than half its power to be the best. */
+static const double ENERGY_SEC = 0.25, ENERGY_WITHIN = 2;
 
 /* ---- opening
  * ---------------------------------------------------------------------------------------- */
@@ -73,7 +76,9 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
   s->compiler = c;
   s->o = *o;
   s->timeout_sec = o->timeout_sec > 0 ? o->timeout_sec : TIMEOUT_SEC;
-  int rc = measurer_start(&s->m, o->device, c, t, e);
+  const measure_how how = {.replay = o->replay,
+                           .energy_sec = o->objective == TUNE_TIME ? 0 : ENERGY_SEC};
+  int rc = measurer_start(&s->m, o->device, c, t, &how, e);
   rc = rc ? rc : register_device(s, e);
   rc = rc ? rc : register_template(s, e);
   rc = rc ? rc : start_compilers(s, e);
@@ -133,6 +138,9 @@ void tune_close(tune_session *s) {
 const rt_info *tune_device(const tune_session *s) {
   return &s->m.info;
 }
+const char *tune_note(const tune_session *s) {
+  return s->m.note;
+}
 int64_t tune_device_id(const tune_session *s) {
   return s->device_id;
 }
@@ -151,29 +159,18 @@ static void report(tune_session *s, const db_result *trial) {
   }
 }
 
-static void note_best(tune_session *s, const char *config, double sec) {
-  if (sec < s->state.best_sec) {
+static void note_best(tune_session *s, const char *config, double sec, double joules,
+                      double score) {
+  s->fastest = sec < s->fastest ? sec : s->fastest;
+  if (score < s->best_score) {
+    s->best_score = score;
     s->state.best_sec = sec;
+    s->state.best_joules = joules;
     s->n_steps -= s->n_steps == STEPS_MOST;
     s->steps[s->n_steps].trial = s->state.tried + 1;
-    s->steps[s->n_steps++].sec = sec;
+    s->steps[s->n_steps++].score = score;
     snprintf(s->state.best_config, sizeof s->state.best_config, "%s", config);
   }
-}
-
-static int put_times(tune_session *s, int64_t trial, const rt_times *t, err *e) {
-  if (!strcmp(s->m.info.kind, "emu")) {
-    return db_estimate_put(s->db, trial, TUNE_MODEL, t->median, e);
-  }
-  return db_sample_put(s->db, trial,
-                       &(db_sample){.stage = DB_SCREEN,
-                                    .median = t->median,
-                                    .spread = rt_times_spread(t),
-                                    .launches = (int64_t)t->launches,
-                                    .cold = t->cold,
-                                    .driver = s->m.info.driver,
-                                    .uuid = s->m.info.uuid},
-                       e);
 }
 
 /* Seconds since `from`, for one of the phases. */
@@ -185,7 +182,7 @@ static int store_result(tune_session *s, const measured *m, db_result *row, err 
   double from = now_sec();
   int rc = db_trial_put(s->db, s->template_id, s->device_id, &row->t, &row->trial, e);
   if (!rc && m->status == DB_OK) {
-    rc = put_times(s, row->trial, &m->times, e);
+    rc = samples_put(s, row->trial, DB_SCREEN, m, e);
   }
   double now = now_sec();
   rc = rc ? rc
@@ -217,18 +214,23 @@ static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
                    .median = m->times.median,
                    .spread = ok ? rt_times_spread(&m->times) : 0};
   int rc = store_result(s, m, &row, e);
+  s->watts = m->energy_j > 0 ? m->energy_j / m->times.median : s->watts;
+  const double score = ok ? samples_score(s, m->times.median, m->energy_j) : INFINITY;
   if (!rc && ok) {
-    note_best(s, row.t.config, m->times.median);
+    note_best(s, row.t.config, m->times.median, m->energy_j, score);
   }
   double from = now_sec();
   if (s->o.strategy->tell) {
-    s->o.strategy->tell(s->search, c->point, ok ? m->times.median : INFINITY);
+    s->o.strategy->tell(s->search, c->point, score);
   }
   spent(&s->state.phases.search, from);
   add_phases(&s->state.phases, m);
   s->state.tried++;
   s->state.failed[m->status]++;
+  samples_note(&s->state.health, m);
+  s->state.measured = m;
   report(s, &row);
+  s->state.measured = NULL;
   str_clear(&config);
   return rc;
 }
@@ -245,12 +247,16 @@ static bool stopped(const tune_session *s) {
   return s->o.stop && *s->o.stop;
 }
 
+static bool out_of_time(const tune_session *s) {
+  return s->o.budget.sec > 0 && s->state.sec_before + now_sec() - s->started >= s->o.budget.sec;
+}
+
 static bool budget_left(const tune_session *s) {
   const tune_budget *b = &s->o.budget;
   if (b->trials && s->state.known + s->asked >= b->trials) {
     return false;
   }
-  return b->sec <= 0 || s->state.sec_before + now_sec() - s->started < b->sec;
+  return !out_of_time(s);
 }
 
 static bool is_seed(const tune_session *s, size_t point) {
@@ -385,6 +391,60 @@ static int compile_answer(tune_session *s, size_t i, err *e) {
   return rc;
 }
 
+/* One source, waited for. */
+static int compile_now(tune_session *s, candidate *c, str *frame, compiled *built, err *e) {
+  worker *w = &s->jobs[0];
+  str how = {0};
+  TRY(w->pid ? 0 : worker_start(w, e));
+  compile_worker_request(frame, str_text(&c->source), c->body);
+  TRY(worker_ask(w, frame, e));
+  struct pollfd p = {.fd = w->fd, .events = POLLIN};
+  if (poll(&p, 1, (int)(1000 * s->timeout_sec)) <= 0) {
+    worker_stop(w);
+    return err_set(e, ERR_COMPILE, "compiling took longer than %.0f s", s->timeout_sec);
+  }
+  int rc = worker_answer(w, frame, &how, NULL);
+  str_clear(&how);
+  if (rc) {
+    return err_set(e, ERR_COMPILE, "the compiler died");
+  }
+  TRY(compile_worker_result(frame, built, e));
+  return built->why.code ? err_set(e, ERR_COMPILE, "%s", built->why.message) : 0;
+}
+
+static int build(tune_session *s, candidate *c, err *e) {
+  str frame = {0};
+  compiled built = {0};
+  bool found;
+  TRY(candidate_from_db(c, s->db, s->m.info.format, &found, e));
+  if (found) {
+    return 0;
+  }
+  int rc = compile_now(s, c, &frame, &built, e);
+  rc = rc ? rc
+          : candidate_built(c, s->db, &built, s->setting.arch, rt_compiler_version(s->compiler),
+                            s->m.info.format, e);
+  str_clear(&frame);
+  return rc;
+}
+
+int session_build(tune_session *s, const db_result *row, measure_image *image, err *e) {
+  candidate *c;
+  int64_t same;
+  TRY(candidate_new(s->g, s->compiler, &s->setting, 0, &image->config, &c, e));
+  int rc = build(s, c, e);
+  if (!rc) {
+    db_trial with = row->t;
+    with.image = c->key;
+    image->n = c->image.n;
+    image->bytes = arena_text_n(&s->memory, str_text(&c->image), c->image.n);
+    rc = image->bytes ? db_trial_put(s->db, s->template_id, s->device_id, &with, &same, e)
+                      : err_set(e, ERR_NOMEM, "out of memory");
+  }
+  candidate_free(c);
+  return rc;
+}
+
 /* ---- measuring
  * --------------------------------------------------------------------------------------- */
 
@@ -394,17 +454,26 @@ static int feed_measurer(tune_session *s, err *e) {
   }
   candidate *c = s->measuring = candidate_pop(&s->ready);
   measure_image image = {.config = c->config, .bytes = str_text(&c->image), .n = c->image.n};
-  return measurer_ask(&s->m, &image, s->state.best_sec, e);
+  const bool time = s->o.objective == TUNE_TIME;
+  const double limit = time ? s->fastest : ENERGY_WITHIN * s->fastest;
+  return measurer_ask(&s->m, &image, limit, limit, e);
 }
 
+/* The device gets its next candidate before the books are kept on the last one. What that was may
+ * be the fastest so far, which the next one's time is held against. */
 static int measured_answer(tune_session *s, err *e) {
   measured m;
   candidate *c = s->measuring;
   s->measuring = NULL;
   int rc = measurer_answer(&s->m, &m, e);
+  if (!rc && m.status == DB_OK) {
+    s->fastest = fmin(s->fastest, m.times.median);
+  }
+  rc = rc ? rc : m.dead ? measurer_restart(&s->m, e) : 0;
+  rc = rc || stopped(s) || out_of_time(s) ? rc : feed_measurer(s, e);
   rc = rc ? rc : finish(s, c, &m, e);
   candidate_free(c);
-  return rc || !m.dead ? rc : measurer_restart(&s->m, e);
+  return rc;
 }
 
 /* Nobody waits for ever: a compiler or kernel past its time is killed and becomes a row. */
@@ -467,9 +536,7 @@ static bool more_to_do(const tune_session *s) {
   if (stopped(s)) {
     return false;
   }
-  bool timed_out =
-      s->o.budget.sec > 0 && s->state.sec_before + now_sec() - s->started >= s->o.budget.sec;
-  if (timed_out) {
+  if (out_of_time(s)) {
     return s->measuring != NULL;
   }
   return may_ask(s) || compiling(s) || s->ready.n || s->measuring;
@@ -477,10 +544,11 @@ static bool more_to_do(const tune_session *s) {
 
 static int search(tune_session *s, err *e) {
   while (more_to_do(s)) {
+    TRY(feed_measurer(s, e));
     for (size_t i = 0; i < s->n_jobs; i++) {
       TRY(feed_compiler(s, i, e));
     }
-    TRY(feed_measurer(s, e));
+    TRY(feed_measurer(s, e)); /* an image may have been there already */
     TRY(wait_for_answers(s, e));
   }
   drop_in_flight(s);
@@ -514,14 +582,21 @@ static int load_known(tune_session *s, err *e) {
   size_t n;
   TRY(db_results(s->db, s->template_id, s->device_id, str_text(&s->problem), &s->memory, &rows, &n,
                  e));
-  TRY(known_load(s->t, s->space, rows, n, &s->memory, &s->known, e));
+  scored *scores;
+  TRY(samples_score_rows(s, rows, n, &s->memory, &scores, e));
+  TRY(known_load(s->t, s->space, scores, n, &s->memory, &s->known, e));
   s->state.known = n;
   for (size_t i = 0; i < s->known.n && s->o.strategy->tell; i++) {
-    s->o.strategy->tell(s->search, s->known.p[i].point, s->known.p[i].sec);
+    s->o.strategy->tell(s->search, s->known.p[i].point, s->known.p[i].score);
   }
-  if (n && rows[0].t.status == DB_OK) {
-    note_best(s, rows[0].t.config, rows[0].median > 0 ? rows[0].median : rows[0].modelled);
-    s->steps[0].trial = 0;
+  for (size_t i = 0; i < n; i++) {
+    if (isfinite(scores[i].score)) {
+      const double sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
+      note_best(s, rows[i].t.config, sec, 0, scores[i].score);
+      s->n_steps = 1; /* known before this run's first trial */
+      s->steps[0].trial = 0;
+      s->steps[0].score = s->best_score;
+    }
   }
   return db_effort_get(s->db, s->template_id, s->device_id, str_text(&s->problem),
                        &s->state.sec_before, e);
@@ -550,7 +625,7 @@ static int describe_problem(tune_session *s, err *e) {
 static void note_settled(tune_session *s) {
   static const double NEARLY = 1.03;
   size_t i = 0;
-  while (i < s->n_steps && s->steps[i].sec > NEARLY * s->state.best_sec) {
+  while (i < s->n_steps && s->steps[i].score > NEARLY * s->best_score) {
     i++;
   }
   s->state.settled = i < s->n_steps ? s->steps[i].trial : 0;
@@ -584,7 +659,13 @@ static int search_and_race(tune_session *s, err *e) {
 
 int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e) {
   close_problem(s);
-  s->state = (tune_state){.best_sec = INFINITY, .phase = "search", .phases.jobs = s->n_jobs};
+  s->state = (tune_state){.best_sec = INFINITY,
+                          .phase = "search",
+                          .phases.jobs = s->n_jobs,
+                          .objective = s->o.objective,
+                          .replay = s->o.replay};
+  s->best_score = s->fastest = INFINITY;
+  s->watts = 0;
   s->asked = 0;
   int rc = open_problem(s, p, e);
   rc = rc ? rc : describe_problem(s, e);

@@ -3,6 +3,7 @@
 #define TUNE_SESSION_H
 
 #include "candidate.h"
+#include "samples.h"
 #include "seeds.h"
 #include "tune.h"
 
@@ -37,12 +38,19 @@ struct tune_session {
   bool exhausted;
   struct {
     uint64_t trial;
-    double sec;
+    double score;
   } steps[STEPS_MOST]; /* each a new best of this run */
   size_t n_steps;
   uint64_t asked;
+  double best_score; /* by the objective; INFINITY: none yet */
+  double fastest;    /* seconds of whatever was fastest; INFINITY: none yet */
+  double watts;      /* of the last candidate whose energy was measured; 0: none yet */
   double started, effort_from;
   tune_state state;
 };
+
+/* session_build -- the image of a row that has none, by a compile worker; stored, and kept as long
+ * as the session's memory. err  ERR_COMPILE  it doesn't build, or takes too long */
+int session_build(tune_session *s, const db_result *row, measure_image *image, err *e);
 
 #endif

@@ -3,8 +3,9 @@
  *
  * One session serves one template on one device, for any number of problems. The parent process
  * owns Lua, the strategy and the database; compile workers run ahead while the one measuring
- * process has the device to itself. Every finished candidate is in the database before the next one
- * is looked at, so nothing that kills any of the processes loses more than what was in flight.
+ * process has the device to itself. A finished candidate is stored while its successor is measured,
+ * and before anything is asked of a third, so nothing that kills any of the processes loses more
+ * than these two and what was being compiled.
  */
 #ifndef TUNE_H
 #define TUNE_H
@@ -31,6 +32,18 @@ typedef struct tune_phases {
   size_t jobs;
 } tune_phases;
 
+/* What a search wants least of. Energy is measured, over a quarter of a second of launches for
+ * every candidate that takes at most ENERGY_WITHIN times the fastest one's time, and for longer in
+ * the finals; edp is energy times time. */
+typedef enum tune_objective { TUNE_TIME, TUNE_ENERGY, TUNE_EDP } tune_objective;
+
+/* The device's own words, over all samples of a run. */
+typedef struct tune_health {
+  uint64_t n, capped, spoiled, retaken; /* samples; under the power cap; held back badly; repeats */
+  uint64_t held;                        /* all that was met */
+  double clock_min, clock_max, temperature_max, power_max;
+} tune_health;
+
 typedef struct tune_state { /* of the search under way; what a progress line shows */
   const char *problem;      /* canonical text */
   const rt_info *device;
@@ -42,11 +55,16 @@ typedef struct tune_state { /* of the search under way; what a progress line sho
   uint64_t compiled_ahead;
   double sec, sec_before; /* spent now; in earlier runs */
   double best_sec;        /* INFINITY: none yet */
+  double best_joules;     /* of the same; 0: not measured */
   char best_config[1024];
   uint64_t settled;  /* trials of this run until one was within 3 % of the best first look; 0: the
                         best was known before, or nothing worked */
   const char *phase; /* "search", "finals", "done" */
   tune_phases phases;
+  tune_health health;
+  tune_objective objective;
+  rt_replay replay;
+  const measured *measured; /* of the trial that is reported; NULL for a change of phase */
 } tune_state;
 
 /* What a search tries before its own points, besides the default; see seeds.h */
@@ -63,6 +81,8 @@ typedef struct tune_options {
   const tune_strategy *strategy;
   tune_budget budget;
   tune_start start;
+  tune_objective objective;
+  rt_replay replay;
   size_t finalists, rounds;          /* of the finals; 0: 6 and 15 */
   double timeout_sec;                /* for one compilation or measurement; 0: 120 */
   const volatile sig_atomic_t *stop; /* set by a signal handler: finish what is stored, return */
@@ -79,6 +99,8 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
               err *e);
 void tune_close(tune_session *s);
 const rt_info *tune_device(const tune_session *s);
+/* tune_note -- why the GPU's clocks and power are not known; "": they are */
+const char *tune_note(const tune_session *s);
 int64_t tune_device_id(const tune_session *s);
 int64_t tune_template_id(const tune_session *s);
 

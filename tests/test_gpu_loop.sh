@@ -1,0 +1,64 @@
+#!/bin/sh
+# test_gpu_loop.sh -- the whole tuning loop as it runs on a GPU, finals, clocks, energy and graphs
+# included, over a fake driver whose kernels do nothing (so every check passes) and a fake NVML.
+set -eu
+CC=${CC:-cc}
+[ -n "${CUDA_HOME:-}" ] || for CUDA_HOME in "$PWD/build/cuda/nvidia/cu13" /usr/local/cuda; do
+  [ ! -d "$CUDA_HOME" ] || break
+done
+. tests/cli_kit.sh
+flags="-std=c11 -g -Wall -Wextra -Werror -Wno-missing-field-initializers -shared -fPIC -Itests -isystem $CUDA_HOME/include"
+mkdir "$folder/driver" "$folder/nvml"
+"$CC" $flags -Wl,-soname,libcuda.so.1 tests/fake_driver.c -o "$folder/driver/libcuda.so.1"
+"$CC" $flags -Wl,-soname,libnvidia-ml.so.1 tests/fake_nvml.c -o "$folder/nvml/libnvidia-ml.so.1"
+set +e
+export TUNED_DEVICE=0 LD_LIBRARY_PATH="$folder/driver"
+
+# ---- without NVML: one line says so, and all else works
+prints "5 trials, 0 failed" $autotune saxpy n=1000 --budget 5
+grep -q "Fake" "$folder/out" || complain "this is not the fake driver: $(cat "$folder/out")"
+[ "$(grep -c "clocks, temperature and power are not recorded" "$folder/err")" = 1 ] ||
+  complain "no line about NVML: $(cat "$folder/err")"
+grep -q "  clocks" "$folder/out" && complain "clocks from nowhere: $(cat "$folder/out")"
+refuses 2 "only --objective time" $autotune saxpy n=1000 --objective energy --quiet
+
+# ---- with NVML: what it says is told and stored
+export LD_LIBRARY_PATH="$folder/driver:$folder/nvml"
+prints "clocks 1755 to 1755 MHz, at most 61 C and 300 W" $autotune saxpy n=1001 --budget 5
+grep -q "power cap in" "$folder/out" || complain "no power cap: $(cat "$folder/out")"
+grep -q "not recorded" "$folder/err" && complain "NVML was not found: $(cat "$folder/err")"
+prints '"clock_mhz":1755,"power_w":300.0,"temperature_c":61,"held":4' $autotune saxpy n=1002 --budget 3 --json
+grep -q '"ended":"precise"' "$folder/out" || complain "no reason: $(cat "$folder/out")"
+
+# ---- held back: a sample is taken again, a bounded number of times, and then told
+export FAKE_NVML_HOT=2
+prints "taken again" $autotune saxpy n=1003 --budget 2
+export FAKE_NVML_HOT=1000000
+prints '"held":68,"retaken":3' $autotune saxpy n=1004 --budget 1 --json
+unset FAKE_NVML_HOT
+
+# ---- energy: the fake counts 300 W; a launch is what the host makes of it
+prints "least energy" $autotune saxpy n=1005 --budget 2 --objective energy
+grep -q ", 300 W, \|, [0-9]* W, " "$folder/out" || complain "no watts: $(cat "$folder/out")"
+prints '"objective":"edp","best":{"joules":' $autotune saxpy n=1005 --budget 3 --objective edp --json
+for no in energy gpu init; do
+  export FAKE_NVML_NO=$no
+  refuses 2 "only --objective time" $autotune saxpy n=1006 --objective energy --quiet
+done
+export FAKE_NVML_NO=clock
+prints "3 trials" $autotune saxpy n=1006 --budget 3
+unset FAKE_NVML_NO
+
+# ---- graphs: another way to time, said wherever it shows
+prints "timed in CUDA graphs" $autotune saxpy n=1007 --budget 3 --timing graph
+prints '"timing":"graph"' $autotune saxpy n=1007 --budget 4 --timing graph --json
+refuses 2 "neither stream nor graph" $autotune saxpy n=1007 --timing graphs
+refuses 2 "needs a GPU" $autotune saxpy n=1007 --timing graph --quiet --device emu
+
+# ---- the default is a finalist, though its image is gone
+$autotune saxpy n=1008 --budget 3 --quiet >/dev/null
+$autotune db prune --top 1 --quiet >/dev/null 2>&1
+prints "default" $autotune saxpy n=1008 --budget 4
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]
