@@ -219,6 +219,10 @@ static void add_end(str *s, const tune_state *t) {
              ordinal(t->settled));
   }
   str_add(s, "\n");
+  if (t->shared) {
+    str_addf(s, "  %llu trials came from another search beside this one\n",
+             (unsigned long long)t->shared);
+  }
   samples_health_text(s, &t->health);
   phases_text(s, &t->phases, t->sec);
 }

@@ -75,6 +75,7 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
   s->db = d;
   s->compiler = c;
   s->o = *o;
+  s->chance.state = (uint64_t)getpid();
   s->timeout_sec = o->timeout_sec > 0 ? o->timeout_sec : TIMEOUT_SEC;
   const measure_how how = {.replay = o->replay,
                            .energy_sec = o->objective == TUNE_TIME ? 0 : ENERGY_SEC};
@@ -115,6 +116,7 @@ static void close_problem(tune_session *s) {
   s->space = NULL;
   s->g = NULL;
   s->known = (known_points){0};
+  arena_clear(&s->known_memory);
   s->exhausted = false;
   s->n_seeds = s->seeds_asked = s->n_steps = 0;
   arena_clear(&s->memory);
@@ -228,9 +230,11 @@ static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
   s->state.tried++;
   s->state.failed[m->status]++;
   samples_note(&s->state.health, m);
-  s->state.measured = m;
-  report(s, &row);
-  s->state.measured = NULL;
+  if (!rc) { /* what is told is stored */
+    s->state.measured = m;
+    report(s, &row);
+    s->state.measured = NULL;
+  }
   str_clear(&config);
   return rc;
 }
@@ -448,11 +452,26 @@ int session_build(tune_session *s, const db_result *row, measure_image *image, e
 /* ---- measuring
  * --------------------------------------------------------------------------------------- */
 
+/* The next that is ready and not known meanwhile. Two searches with the same seed ask for the same
+ * points: whoever noticed another one takes any of those ready, so that they part. */
+static candidate *next_ready(tune_session *s) {
+  candidate *c = NULL;
+  while (!c && s->ready.n) {
+    c = candidate_take(&s->ready, s->state.shared ? chance_below(&s->chance, s->ready.n) : 0);
+    if (known_find(&s->known, c->point)) {
+      candidate_free(c);
+      c = NULL;
+      s->asked--; /* somebody else's trial, counted as known */
+    }
+  }
+  return c;
+}
+
 static int feed_measurer(tune_session *s, err *e) {
-  if (s->measuring || !s->ready.n) {
+  if (s->measuring || !(s->measuring = next_ready(s))) {
     return 0;
   }
-  candidate *c = s->measuring = candidate_pop(&s->ready);
+  candidate *c = s->measuring;
   measure_image image = {.config = c->config, .bytes = str_text(&c->image), .n = c->image.n};
   const bool time = s->o.objective == TUNE_TIME;
   const double limit = time ? s->fastest : ENERGY_WITHIN * s->fastest;
@@ -506,15 +525,15 @@ static int wait_for_answers(tune_session *s, err *e) {
   struct pollfd fds[MAX_JOBS + 1];
   nfds_t n = 0;
   size_t who[MAX_JOBS + 1];
+  if (s->measuring) { /* first: an idle device is what costs */
+    who[n] = s->n_jobs;
+    fds[n++] = (struct pollfd){.fd = s->m.w.fd, .events = POLLIN};
+  }
   for (size_t i = 0; i < s->n_jobs; i++) {
     if (s->slots[i]) {
       who[n] = i;
       fds[n++] = (struct pollfd){.fd = s->jobs[i].fd, .events = POLLIN};
     }
-  }
-  if (s->measuring) {
-    who[n] = s->n_jobs;
-    fds[n++] = (struct pollfd){.fd = s->m.w.fd, .events = POLLIN};
   }
   double from = now_sec();
   int ready = poll(fds, n, POLL_MS);
@@ -542,8 +561,65 @@ static bool more_to_do(const tune_session *s) {
   return may_ask(s) || compiling(s) || s->ready.n || s->measuring;
 }
 
+/* ---- other searches of the same problem
+ * ---------------------------------------------------------------- */
+
+static const double SHARE_SEC = 0.5;
+
+/* Rows that another process stored since we looked: known from now on, told to the strategy. Our
+ * own among them were told before, and a strategy takes an answer once. */
+static int read_others(tune_session *s, arena *a, err *e) {
+  db_result *rows;
+  scored *scores;
+  size_t n;
+  TRY(db_results(s->db, s->template_id, s->device_id, str_text(&s->problem), a, &rows, &n, e));
+  const uint64_t ours = s->state.known_before + s->state.tried;
+  s->state.shared = n > ours ? n - ours : 0;
+  s->state.known = s->state.known_before + s->state.shared;
+  TRY(samples_score_rows(s, rows, n, a, &scores, e));
+  TRY(known_load(s->t, s->space, scores, n, a, &s->known, e));
+  for (size_t i = 0; i < s->known.n && s->o.strategy->tell; i++) {
+    s->o.strategy->tell(s->search, s->known.p[i].point, s->known.p[i].score);
+  }
+  for (size_t i = 0; i < n && rows[i].t.status == DB_OK; i++) {
+    s->fastest = fmin(s->fastest, rows[i].median > 0 ? rows[i].median : INFINITY);
+  }
+  return 0;
+}
+
+/* What is known lies in an arena of its own, which is replaced as a whole. */
+static int learn_from_others(tune_session *s, err *e) {
+  arena fresh = {0};
+  int rc = read_others(s, &fresh, e);
+  if (rc) {
+    s->known = (known_points){0};
+  }
+  arena_clear(&s->known_memory);
+  s->known_memory = fresh;
+  return rc;
+}
+
+static int share(tune_session *s, err *e) {
+  int64_t changes;
+  double now = now_sec();
+  if (now - s->shared_at < SHARE_SEC) {
+    return 0;
+  }
+  s->shared_at = now;
+  TRY(db_changes(s->db, &changes, e));
+  if (changes == s->changes) {
+    return 0;
+  }
+  s->changes = changes;
+  int rc = learn_from_others(s, e);
+  spent(&s->state.phases.store, now);
+  return rc;
+}
+
 static int search(tune_session *s, err *e) {
+  TRY(db_changes(s->db, &s->changes, e));
   while (more_to_do(s)) {
+    TRY(share(s, e));
     TRY(feed_measurer(s, e));
     for (size_t i = 0; i < s->n_jobs; i++) {
       TRY(feed_compiler(s, i, e));
@@ -585,7 +661,7 @@ static int load_known(tune_session *s, err *e) {
   scored *scores;
   TRY(samples_score_rows(s, rows, n, &s->memory, &scores, e));
   TRY(known_load(s->t, s->space, scores, n, &s->memory, &s->known, e));
-  s->state.known = n;
+  s->state.known = s->state.known_before = n;
   for (size_t i = 0; i < s->known.n && s->o.strategy->tell; i++) {
     s->o.strategy->tell(s->search, s->known.p[i].point, s->known.p[i].score);
   }

@@ -5,6 +5,7 @@
 #include "candidate.h"
 #include "samples.h"
 #include "seeds.h"
+#include "trail.h"
 #include "tune.h"
 
 enum { STEPS_MOST = 256 }; /* of the improvements kept */
@@ -34,6 +35,7 @@ struct tune_session {
   void *search;    /* the strategy's */
   arena memory;
   known_points known;
+  arena known_memory; /* of what was learnt from others */
   size_t default_point, seeds[SEEDS_MOST], n_seeds, seeds_asked;
   bool exhausted;
   struct {
@@ -45,6 +47,9 @@ struct tune_session {
   double best_score; /* by the objective; INFINITY: none yet */
   double fastest;    /* seconds of whatever was fastest; INFINITY: none yet */
   double watts;      /* of the last candidate whose energy was measured; 0: none yet */
+  chance chance;     /* for this process alone */
+  int64_t changes;   /* of the database, when it was last looked at */
+  double shared_at;
   double started, effort_from;
   tune_state state;
 };

@@ -50,7 +50,9 @@ typedef struct tune_state { /* of the search under way; what a progress line sho
   const gen_tally *tally;
   double flops, bytes; /* of the problem */
   tune_budget budget;
-  uint64_t known;                         /* trials that were in the database at the start */
+  uint64_t known;        /* trials in the database that are not of this run */
+  uint64_t known_before; /* of those: at the start */
+  uint64_t shared;       /* of those: stored meanwhile by another search of this problem */
   uint64_t tried, failed[DB_CRASHED + 1]; /* now; by db_status, DB_OK counts the good ones */
   uint64_t compiled_ahead;
   double sec, sec_before; /* spent now; in earlier runs */
