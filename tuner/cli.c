@@ -135,6 +135,13 @@ int cli_number(const char *name, const char *value, int64_t least, int64_t most,
   return 0;
 }
 
+int cli_timing(const cli *c, rt_replay *out, err *e) {
+  *out = c->timing && !strcmp(c->timing, "graph") ? RT_GRAPH : RT_STREAM;
+  return !c->timing || *out == RT_GRAPH || !strcmp(c->timing, "stream")
+             ? 0
+             : err_set(e, ERR_USAGE, "--timing '%s' is neither stream nor graph", c->timing);
+}
+
 /* ---- what verbs share
  * ------------------------------------------------------------------------------ */
 

@@ -94,6 +94,8 @@ const volatile sig_atomic_t *cli_catch_signals(void);
 /* cli_number -- an option's value in [least, most]; `other` when it was not given */
 int cli_number(const char *option, const char *value, int64_t least, int64_t most, int64_t other,
                int64_t *out, err *e);
+/* cli_timing -- stream or graph */
+int cli_timing(const cli *c, rt_replay *out, err *e);
 /* cli_device -- --device, else $TUNED_DEVICE, else GPU 0, else emu */
 const char *cli_device(const cli *c);
 /* cli_open_db -- err ERR_NOTFOUND for DB_READ: nothing tuned yet */

@@ -11,8 +11,8 @@
 #include "run.h"
 #include "verbs.h"
 
-enum { TUNED, DEFAULT, PEER, N_CONTENDERS };
-static const char *const labels[] = {"tuned", "default", "peer"};
+enum { TUNED, DEFAULT, GIVEN, PEER, N_CONTENDERS };
+static const char *const labels[] = {"tuned", "default", "given", "peer"};
 
 typedef struct entrant {
   bool in;
@@ -31,6 +31,7 @@ typedef struct bench_run {
   rt_device *device;
   rt_tools *tools;
   int64_t rounds;
+  rt_replay replay;
   double sum_vs_peer, sum_vs_default; /* of logarithms */
   size_t n_vs_peer, n_vs_default;
 } bench_run;
@@ -97,7 +98,12 @@ static int open_case(bench_run *r, bench_case *x, const gen_problem *p, err *e) 
   x->e[DEFAULT].in = true;
   gen_config_default(r->t, &x->e[DEFAULT].config);
   TRY(tuned_config(r, x, e));
-  for (int i = TUNED; i <= DEFAULT; i++) {
+  if (r->c->config) {
+    x->e[GIVEN].in = true;
+    TRY(gen_config_parse(r->t, r->c->config, &x->e[GIVEN].config, e));
+    TRY(gen_config_check(x->g, &x->e[GIVEN].config, e));
+  }
+  for (int i = TUNED; i <= GIVEN; i++) {
     if (x->e[i].in) {
       TRY(load(r, x, &x->e[i], e));
     }
@@ -144,7 +150,7 @@ static int race(bench_run *r, bench_case *x, err *e) {
   rt_times times[N_CONTENDERS];
   int who[N_CONTENDERS];
   size_t n = 0;
-  rt_timing how = {.hot = r->c->hot != NULL};
+  rt_timing how = {.hot = r->c->hot != NULL, .replay = r->replay};
   for (int i = 0; i < N_CONTENDERS; i++) {
     if (x->e[i].in) {
       who[n] = i;
@@ -190,8 +196,8 @@ static void add_ratio(str *s, const entrant *from, const entrant *to, const char
 }
 
 static void add_text(str *s, bench_run *r, bench_case *x) {
-  str_addf(s, "%s on %s, %s L2\n", str_text(&x->problem), r->device->info.name,
-           r->c->hot ? "hot" : "cold");
+  str_addf(s, "%s on %s, %s L2%s\n", str_text(&x->problem), r->device->info.name,
+           r->c->hot ? "hot" : "cold", r->replay == RT_GRAPH ? ", in CUDA graphs" : "");
   for (int i = 0; i < N_CONTENDERS; i++) {
     if (x->e[i].in) {
       add_entrant(s, r, x, i);
@@ -201,6 +207,9 @@ static void add_text(str *s, bench_run *r, bench_case *x) {
     str_addf(s, "  not tuned yet: autotune %s\n", str_text(&x->problem));
   }
   const entrant *ours = x->e[TUNED].in ? &x->e[TUNED] : &x->e[DEFAULT];
+  double unused = 0;
+  size_t none = 0;
+  add_ratio(s, ours, &x->e[GIVEN], "  %.2f x the given one\n", &unused, &none);
   add_ratio(s, ours, &x->e[PEER], "  %.2f x the peer\n", &r->sum_vs_peer, &r->n_vs_peer);
   if (ours == &x->e[TUNED]) {
     add_ratio(s, ours, &x->e[DEFAULT], "  %.2f x the default\n", &r->sum_vs_default,
@@ -213,7 +222,8 @@ static void add_json(str *s, bench_run *r, bench_case *x) {
   str_add_json(s, str_text(&x->problem));
   str_add(s, ",\"device\":");
   str_add_json(s, r->device->info.name);
-  str_addf(s, ",\"cold\":%s", r->c->hot ? "false" : "true");
+  str_addf(s, ",\"cold\":%s,\"timing\":\"%s\"", r->c->hot ? "false" : "true",
+           r->replay == RT_GRAPH ? "graph" : "stream");
   for (int i = 0; i < N_CONTENDERS; i++) {
     if (x->e[i].in) {
       str_addf(s, ",\"%s\":{\"seconds\":%.9g,\"spread\":%.3g,\"error\":%.3g}", labels[i],
@@ -258,6 +268,7 @@ static int bench_sizes(bench_run *r, err *e) {
 static int bench(bench_run *r, arena *a, err *e) {
   gen_problem p;
   err miss = {0};
+  TRY(cli_timing(r->c, &r->replay, e));
   TRY(cli_number("rounds", r->c->rounds, 1, 10000, 25, &r->rounds, e));
   TRY(cli_open_template(r->c, a, &r->t, e));
   if (r->c->n_words > 1) {

@@ -71,13 +71,6 @@ static int parse_start(const char *text, tune_start *out, err *e) {
   return err_set(e, ERR_USAGE, "--start '%s' is none of: all, tuned, none", text);
 }
 
-static int parse_timing(const char *text, rt_replay *out, err *e) {
-  *out = text && !strcmp(text, "graph") ? RT_GRAPH : RT_STREAM;
-  return !text || *out == RT_GRAPH || !strcmp(text, "stream")
-             ? 0
-             : err_set(e, ERR_USAGE, "--timing '%s' is neither stream nor graph", text);
-}
-
 static int parse_options(run_ *r, tune_options *o, err *e) {
   const cli *c = r->c;
   int64_t jobs, seed, timeout;
@@ -87,7 +80,7 @@ static int parse_options(run_ *r, tune_options *o, err *e) {
   TRY(cli_number("top", c->top, 1, 1000, 5, &r->top, e));
   TRY(parse_effort(r, o, e));
   TRY(parse_start(c->start, &o->start, e));
-  TRY(parse_timing(c->timing, &o->replay, e));
+  TRY(cli_timing(c, &o->replay, e));
   TRY(tune_objective_find(c->objective ? c->objective : "time", &o->objective, e));
   TRY(tune_strategy_find(c->strategy ? c->strategy : tune_strategies()[0]->name, &o->strategy, e));
   o->device = cli_device(c);

@@ -88,9 +88,9 @@ const cli_verb cli_verbs[] = {
      PROBLEM "The configuration is --config, else the tuned one, else the template's default.\n\n"
              "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n",
      cmd_export},
-    {"bench", "bench FAMILY [FIELD=VALUE ...] [--vs cublas]",
+    {"bench", "bench FAMILY [FIELD=VALUE ...] [--vs cublas] [--config LIST]",
      "Time the tuned and the default kernel, and the vendor's library, interleaved in one run.",
-     " device db templates vs rounds hot json ",
+     " device db templates config vs rounds hot timing json ",
      PROBLEM "Without fields: every bench size of the template.\n", cmd_bench},
     {"replay", "replay FILE ... [--strategy NAME|all] [--runs N] [--plot FILE.svg]",
      "Judge search strategies on recorded spaces, without a GPU.",
