@@ -30,6 +30,10 @@ grep -q "not recorded" "$folder/err" && complain "NVML was not found: $(cat "$fo
 prints '"clock_mhz":1755,"power_w":300.0,"temperature_c":61,"held":4' $autotune saxpy n=1002 --budget 3 --json
 grep -q '"ended":"precise"' "$folder/out" || complain "no reason: $(cat "$folder/out")"
 
+prints '"held":4,"retaken":0,"clock_mhz":1755,"memory_mhz":3201,"power_w":300,"temperature_c":61' \
+  $autotune show saxpy n=1002 --json
+grep -q '"ended":"race","timing":"stream","batches":\[' "$folder/out" || complain "no final: $(cat "$folder/out")"
+
 # ---- held back: a sample is taken again, a bounded number of times, and then told
 export FAKE_NVML_HOT=2
 prints "taken again" $autotune saxpy n=1003 --budget 2

@@ -113,7 +113,43 @@ static void add_result(str *s, const db_result *r) {
   str_clear(&time);
 }
 
-static void add_result_json(str *s, const db_result *r) {
+/* How it was taken, and what the device said meanwhile; what is not known is left out. */
+static void add_sample_json(str *s, db *d, int64_t trial) {
+  arena a = {0};
+  db_sample x;
+  const struct {
+    const char *name;
+    const double *value;
+  } numbers[] = {{"clock_mhz", &x.clock_mhz},
+                 {"memory_mhz", &x.memory_mhz},
+                 {"power_w", &x.power_w},
+                 {"temperature_c", &x.temperature_c},
+                 {"joules", &x.energy_j}};
+  if (db_sample_get(d, trial, &a, &x, NULL)) {
+    return;
+  }
+  str_addf(s, ",\"launches\":%lld,\"cold\":%s,\"held\":%lld,\"retaken\":%lld",
+           (long long)x.launches, x.cold ? "true" : "false", (long long)x.held,
+           (long long)x.retaken);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (*numbers[i].value > 0) {
+      str_addf(s, ",\"%s\":%.6g", numbers[i].name, *numbers[i].value);
+    }
+  }
+  if (x.ended && x.replay) {
+    str_addf(s, ",\"ended\":\"%s\",\"timing\":\"%s\"", x.ended, x.replay);
+  }
+  if (x.batches && x.batches[0]) {
+    str_add(s, ",\"batches\":[");
+    for (const char *p = x.batches; *p; p++) {
+      str_addf(s, "%c", *p == ' ' ? ',' : *p);
+    }
+    str_add(s, "]");
+  }
+  arena_clear(&a);
+}
+
+static void add_result_json(str *s, db *d, const db_result *r) {
   str_add(s, "{\"config\":");
   str_add_json(s, r->t.config);
   str_addf(s, ",\"status\":\"%s\"", db_status_name(r->t.status));
@@ -123,6 +159,7 @@ static void add_result_json(str *s, const db_result *r) {
              r->median > 0 ? r->median : r->modelled, r->final ? "true" : "false", r->spread,
              r->regs);
     format_json_number(s, r->t.error);
+    add_sample_json(s, d, r->trial);
   } else {
     str_add(s, ",\"reason\":");
     str_add_json(s, r->t.reason ? r->t.reason : "");
@@ -131,13 +168,17 @@ static void add_result_json(str *s, const db_result *r) {
 }
 
 /* The rows to show: the fastest `top`, and as many failures at the end. */
-static void print_results(const cli *c, const db_result *rows, size_t n, int64_t top) {
+static void print_results(const cli *c, db *d, const db_result *rows, size_t n, int64_t top) {
   str s = {0};
   int64_t good = 0, bad = 0;
   for (size_t i = 0; i < n; i++) {
     bool ok = rows[i].t.status == DB_OK;
     if ((ok ? good : bad) < top) {
-      (c->json ? add_result_json : add_result)(&s, &rows[i]);
+      if (c->json) {
+        add_result_json(&s, d, &rows[i]);
+      } else {
+        add_result(&s, &rows[i]);
+      }
     }
     good += ok;
     bad += !ok;
@@ -180,7 +221,7 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
     if (c->importance) {
       rc = show_importance(c, &k, rows, n, top, e);
     } else {
-      print_results(c, rows, n, top);
+      print_results(c, d, rows, n, top);
     }
   }
   cli_kernel_close(&k);

@@ -293,6 +293,9 @@ static int tune_many(run_ *r, const sizes *list, err *e) {
   summary_start(&r->summary, list->n);
   for (size_t i = 0; i < list->n; i++) {
     err why = {0};
+    if (list->n > 1 && !r->c->quiet && !r->c->json) {
+      fprintf(stderr, "problem %zu of %zu\n", i + 1, list->n);
+    }
     int rc = tune_one(r, &list->p[i], &why);
     if (rc == ERR_INTERRUPTED || rc == ERR_DB || rc == ERR_DEVICE || rc == ERR_IO) {
       return err_at(e, rc, why.place, "%s", why.message);

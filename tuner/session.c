@@ -20,7 +20,11 @@
 #include "run.h"
 #include "session.h"
 
-enum { MAX_JOBS = 256, AHEAD_PER_JOB = 2, POLL_MS = 200, TIMEOUT_SEC = 120 };
+enum { MAX_JOBS = 256, POLL_MS = 200, TIMEOUT_SEC = 120 };
+/* So many images wait for the device before the compilers pause: enough that it never waits for
+ * them, few enough that the search, which asks before it has these answers, does not fall behind.
+ */
+enum { READY_MOST = 8 };
 /* Joules are counted in steps of up to a tenth of a second. What is slower than this times the
  * fastest would need less than half its power to be the best. */
 static const double ENERGY_SEC = 0.25, ENERGY_WITHIN = 2;
@@ -298,8 +302,7 @@ static size_t compiling(const tune_session *s) {
 }
 
 static bool may_ask(const tune_session *s) {
-  return !s->exhausted && !stopped(s) && budget_left(s) &&
-         s->ready.n + compiling(s) < AHEAD_PER_JOB * s->n_jobs;
+  return !s->exhausted && !stopped(s) && budget_left(s) && s->ready.n < READY_MOST;
 }
 
 /* A source for worker i: *out stays NULL when the candidate needs no compiler. */
