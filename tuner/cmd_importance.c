@@ -95,7 +95,7 @@ static void add_json(const cli_kernel *k, const importance *m, size_t n, size_t 
 static size_t count_ok(const known_points *k) {
   size_t n = 0;
   for (size_t i = 0; i < k->n; i++) {
-    n += isfinite(k->p[i].sec);
+    n += isfinite(k->p[i].score);
   }
   return n;
 }
@@ -104,11 +104,21 @@ static int analyse(const tune_space *view, const known_points *k, importance *m,
   trail t;
   TRY(trail_init(&t, view, 1, e));
   for (size_t i = 0; i < k->n; i++) {
-    trail_tell(&t, k->p[i].point, k->p[i].sec);
+    trail_tell(&t, k->p[i].point, k->p[i].score);
   }
   int rc = importance_find(&t, m, e);
   trail_clear(&t);
   return rc;
+}
+
+/* By time, measured or else modelled; what failed has none. */
+static scored *scores_of(const db_result *rows, size_t n, arena *a) {
+  scored *list = ARENA_ARRAY(a, scored, n + 1);
+  for (size_t i = 0; list && i < n; i++) {
+    const double sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
+    list[i] = (scored){&rows[i], rows[i].t.status == DB_OK && sec > 0 ? sec : INFINITY};
+  }
+  return list;
 }
 
 int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n, int64_t top,
@@ -118,12 +128,13 @@ int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n
   known_points known;
   str s = {0};
   importance *m = arena_new(&k->memory, sizeof *m);
-  if (!m) {
+  const scored *scores = scores_of(rows, n, &k->memory);
+  if (!m || !scores) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   TRY(gen_space_new(k->g, &space, e));
   tune_space_view(space, k->t, &view);
-  int rc = known_load(k->t, space, rows, n, &k->memory, &known, e);
+  int rc = known_load(k->t, space, scores, n, &k->memory, &known, e);
   rc = rc ? rc : analyse(&view, &known, m, e);
   if (!rc) {
     (c->json ? add_json : add_text)(k, m, count_ok(&known), (size_t)top, &s);

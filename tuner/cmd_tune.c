@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "budget.h"
 #include "cli.h"
 #include "effort.h"
 #include "phases.h"
@@ -25,38 +26,13 @@ typedef struct run_ { /* what one call of the verb holds */
   summary summary;
 } run_;
 
-/* "200", "90s", "200,90s" */
-static int parse_budget(const char *text, arena *a, tune_budget *b, err *e) {
-  char *copy = arena_text(a, text), *rest = NULL;
-  *b = (tune_budget){0};
-  for (char *p = strtok_r(copy, ",", &rest); p; p = strtok_r(NULL, ",", &rest)) {
-    size_t n = strlen(p);
-    bool seconds = n > 1 && p[n - 1] == 's';
-    int64_t v;
-    p[seconds ? n - 1 : n] = 0;
-    if (!text_integer(p, &v) || v < 1 || v > INT32_MAX) {
-      return err_set(e, ERR_USAGE,
-                     "--budget '%s' is not a number of trials (200), of seconds (90s) "
-                     "or both (200,90s), at least 1",
-                     text);
-    }
-    if (seconds) {
-      b->sec = (double)v;
-    } else {
-      b->trials = (uint64_t)v;
-    }
-  }
-  return b->sec > 0 || b->trials ? 0
-                                 : err_set(e, ERR_USAGE, "--budget is empty: 200 | 90s | 200,90s");
-}
-
 static int parse_effort(run_ *r, tune_options *o, err *e) {
   const tune_effort *effort;
   TRY(tune_effort_find(r->c->effort, &effort, e));
   o->budget = effort->budget;
   o->finalists = effort->finalists;
   o->rounds = effort->rounds;
-  return r->c->budget ? parse_budget(r->c->budget, &r->memory, &o->budget, e) : 0;
+  return r->c->budget ? budget_parse("budget", r->c->budget, &r->memory, &o->budget, e) : 0;
 }
 
 static int parse_start(const char *text, tune_start *out, err *e) {

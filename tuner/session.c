@@ -653,7 +653,8 @@ static int open_problem(tune_session *s, const gen_problem *p, err *e) {
   tune_space_view(s->space, s->t, &s->view);
   s->p = *p;
   TRY(seeds_find(s, s->seeds, &s->n_seeds, e));
-  return s->o.strategy->open(&s->view, s->o.seed, &s->search, e);
+  return s->o.within ? tune_within_open(s->o.within, &s->view, s->o.seed, &s->search, e)
+                     : s->o.strategy->open(&s->view, s->o.seed, &s->search, e);
 }
 
 static int load_known(tune_session *s, err *e) {
@@ -753,4 +754,11 @@ int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e
   drop_in_flight(s);
   *last = s->state;
   return rc;
+}
+
+void tune_narrow(tune_session *s, const tune_within *w, const tune_budget *budget) {
+  close_problem(s); /* its search still has the strategy that is replaced */
+  s->o.within = w;
+  s->o.strategy = &tune_within_strategy;
+  s->o.budget = *budget;
 }

@@ -15,6 +15,7 @@
 #include "db.h"
 #include "measurer.h"
 #include "strategy.h"
+#include "within.h"
 
 typedef struct tune_budget { /* for one problem, earlier runs counted in; 0: no such bound */
   uint64_t trials;
@@ -81,6 +82,7 @@ typedef struct tune_options {
   int jobs; /* compile workers; 0: one a core */
   uint64_t seed;
   const tune_strategy *strategy;
+  const tune_within *within; /* NULL: the whole space; see tune_narrow */
   tune_budget budget;
   tune_start start;
   tune_objective objective;
@@ -111,6 +113,10 @@ int64_t tune_template_id(const tune_session *s);
  *   err  ERR_INTERRUPTED  `stop` was set; what is known is stored
  *        ERR_USAGE        the space is empty for this problem and device */
 int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e);
+
+/* tune_narrow -- the next problems are searched only where `w` says, which must outlive them; what
+ * is asked first all the same is the default. With another budget. */
+void tune_narrow(tune_session *s, const tune_within *w, const tune_budget *budget);
 
 /* Every estimate of the emulated device carries the model's name and version. */
 #define TUNE_MODEL "emulator 1"
