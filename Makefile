@@ -29,7 +29,8 @@ MODULES := runtime/base generator db runtime/device runtime/emu runtime/run runt
 SRC := $(filter-out runtime/serve/calls.c,$(foreach d,$(MODULES),$(wildcard $(d)/*.c)))
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/tuned_calls.o
 TUNER_SRC := $(wildcard tuner/*.c)
-TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o)
+TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o) $(B)/tuner_files.o
+TUNER_FILES := $(wildcard tuner/*.cu) tuner/peer_cub.h $(sort $(wildcard tuner/suites/*.txt))
 TEST_SRC := $(wildcard tests/test_*.c)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
 EMBEDDED := $(sort $(wildcard templates/*.lua templates/*.cuh)) $(wildcard runtime/run/*.cu) \
@@ -48,6 +49,7 @@ help:
 	@echo 'make lint         formatting, static analysis, the rule which folder may include which'
 	@echo 'make asan         all tests under address and undefined-behaviour sanitizers'
 	@echo 'make format       clang-format every C file'
+	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
 	@echo 'make golden       rewrite the golden files of tests/golden; review the diff'
 
 quickstart: deps
@@ -84,7 +86,12 @@ format:
 golden: $(B)/tests/test_gen
 	$(B)/tests/test_gen --update
 
-.PHONY: all help quickstart check tests deps asan lint format golden
+# What bench compiles of the toolkit's own libraries; takes nvcc a minute.
+check-peers: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) $(B)/tests/peer_builds
+	$(B)/tests/peer_builds
+
+.PHONY: all help quickstart check check-peers tests deps asan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 
@@ -96,8 +103,16 @@ $(B)/%.o: %.c
 # Templates, the runtime's own device code and shipped results travel inside the library.
 $(B)/embedded.c: $(EMBEDDED) generator/embed.sh
 	@mkdir -p $(@D)
-	sh generator/embed.sh $(EMBEDDED) > $@
+	sh generator/embed.sh gen_builtin:gen.h:templates rt_kit:kit.h:runtime/run \
+	  serve_presets:serve_presets.h:db/presets -- $(EMBEDDED) > $@
 $(B)/embedded.o: $(B)/embedded.c $(EMBEDDED)
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
+# What autotune itself carries: suites of problems, and the text of the peers that nvcc compiles.
+$(B)/tuner_files.c: $(TUNER_FILES) generator/embed.sh
+	@mkdir -p $(@D)
+	sh generator/embed.sh tuner_files:tuner_files.h:tuner -- $(TUNER_FILES) > $@
+$(B)/tuner_files.o: $(B)/tuner_files.c
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
 
 # The database's schema becomes an array of C strings, one per "-- step" line (see db/schema.sql).

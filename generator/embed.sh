@@ -1,8 +1,13 @@
 #!/bin/sh
-# embed.sh FILE... -- C on standard output that builds the files into the library as text, each
-# followed by a NUL: what lies in templates/ as gen_builtin[], device code of the runtime as rt_kit[],
-# shipped results as serve_presets[].
+# embed.sh SYMBOL:HEADER:FOLDER ... -- FILE... -- C on standard output that builds the files into a
+# program as text, each followed by a NUL: what lies in FOLDER as SYMBOL[], which HEADER declares.
 set -eu
+tables=
+while [ "$1" != -- ]; do
+  tables="$tables $1"
+  shift
+done
+shift
 table() { # $1: symbol, $2: folder, then the files
   symbol=$1 folder=$2
   shift 2
@@ -14,9 +19,10 @@ table() { # $1: symbol, $2: folder, then the files
   done
   echo '  {0, 0, 0}};'
 }
-echo '#include "gen.h"'
-echo '#include "kit.h"'
-echo '#include "serve_presets.h"'
+for t in $tables; do
+  t=${t#*:}
+  echo "#include \"${t%%:*}\""
+done
 i=0
 for f; do
   echo "static const unsigned char file$i[] = {"
@@ -24,6 +30,6 @@ for f; do
   echo '0};'
   i=$((i + 1))
 done
-table gen_builtin templates "$@"
-table rt_kit runtime/run "$@"
-table serve_presets db/presets "$@"
+for t in $tables; do
+  table "${t%%:*}" "${t##*:}" "$@"
+done

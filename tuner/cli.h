@@ -38,7 +38,10 @@
   X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own")                     \
   X(sample, "N", "that many random valid configurations (default 20)")                             \
   X(all, NULL, "every valid configuration")                                                        \
-  X(vs, "PEER", "time beside the tuned and the default kernel: cublas")                            \
+  X(vs, "PEER", "a library to time beside: cublas, cublas-tf32, cub, driver")                      \
+  X(suite, "NAME", "problems by a suite's name, or from a file, one a line")                       \
+  X(tune, "BUDGET", "tune every problem first: trials and seconds, as for --budget")               \
+  X(error, NULL, "show how far each one's results are from the reference")                         \
   X(rounds, "N", "interleaved rounds (default 25)")                                                \
   X(hot, NULL, "keep the buffers in cache instead of rotating past it")                            \
   X(cubin, "FILE", "write the machine code")                                                       \

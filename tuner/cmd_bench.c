@@ -1,304 +1,376 @@
-/* cmd_bench.c -- autotune bench: the tuned kernel, the default and the vendor's library in one run.
+/* cmd_bench.c -- autotune bench: what libtuned serves, beside the template's default or a vendor's
+ * library.
  *
  * All contenders get the same buffers and are timed interleaved, so that clocks, temperature and
- * cache are the same for all; ratios are of medians.
+ * cache are the same for all; ratios are of medians. A problem that nobody tuned is served all the
+ * same, by a neighbour's configuration or the default, and its row says so.
  */
 #include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "bench_case.h"
+#include "bench_report.h"
 #include "cli.h"
-#include "peer.h"
-#include "run.h"
+#include "file.h"
+#include "many.h"
+#include "suite.h"
+#include "tuned.h"
 #include "verbs.h"
-
-enum { TUNED, DEFAULT, GIVEN, PEER, N_CONTENDERS };
-static const char *const labels[] = {"tuned", "default", "given", "peer"};
-
-typedef struct entrant {
-  bool in;
-  gen_config config;
-  rt_loaded *loaded;
-  rt_contender contender;
-  rt_times times;
-  double error; /* of its results, in units of the tolerance */
-} entrant;
 
 typedef struct bench_run {
   const cli *c;
-  gen_template *t;
-  db *db; /* NULL: nothing tuned */
-  rt_compiler *compiler;
-  rt_device *device;
-  rt_tools *tools;
+  arena memory;
+  bench_place place;
+  suite suite;
+  const peer_kind *peer; /* NULL: none */
+  tuned_context *served;
   int64_t rounds;
-  rt_replay replay;
-  double sum_vs_peer, sum_vs_default; /* of logarithms */
-  size_t n_vs_peer, n_vs_default;
+  bench_report report;
+  bench_row *rows; /* of the suite's problems */
+  size_t n_failed;
 } bench_run;
 
-typedef struct bench_case { /* one problem */
-  arena memory;
-  gen_instance *g;
-  rt_bench *buffers;
-  str problem;
-  entrant e[N_CONTENDERS];
-  peer peer;
-  double flops, bytes;
-} bench_case;
+/* ---- contenders ------------------------------------------------------------------------------ */
 
-static int tuned_config(bench_run *r, bench_case *x, err *e) {
-  db_result best;
-  str key = {0};
-  err miss = {0};
-  if (!r->db) {
+/* As libtuned would serve it: which configuration, and where it comes from. */
+static int find_served(bench_run *r, const gen_problem *p, tuned_kernel_info *info,
+                       gen_config *config, err *e) {
+  str canonical = {0}, problem = {0};
+  tuned_kernel *kernel;
+  tuned_error why = {0};
+  gen_problem_text(r->place.t, p, &canonical);
+  const char *fields = strchr(str_text(&canonical), ' ');
+  str_addf(&problem, "%s%s", r->c->words[0], fields ? fields : "");
+  int rc = tuned_find(r->served, str_text(&problem), &kernel, &why);
+  rc = rc ? rc : tuned_info(kernel, info, &why);
+  if (rc) {
+    rc = err_at(e, rc, why.place, "%s", why.message);
+  }
+  str_clear(&canonical);
+  str_clear(&problem);
+  return rc ? rc : gen_config_parse(r->place.t, info->config, config, e);
+}
+
+/* The default stands in where there is no vendor's library, or beside it for one problem. */
+static bool wants_plain(const bench_run *r) {
+  return !r->peer || r->suite.n == 1;
+}
+
+/* A peer that has nothing like this problem leaves its columns empty. */
+static int add_peer(bench_run *r, bench_case *x, err *e) {
+  err why = {0};
+  int rc = r->peer ? bench_case_add_peer(x, r->peer, &why) : 0;
+  if (rc == ERR_USAGE && r->suite.n > 1) {
+    fprintf(stderr, "autotune: %s\n", why.message);
     return 0;
   }
-  rt_device_key(&r->device->info, &key);
-  int rc =
-      db_best(r->db, r->t->hash, str_text(&key), str_text(&x->problem), &x->memory, &best, &miss);
-  str_clear(&key);
-  if (rc == ERR_NOTFOUND) {
-    return 0;
+  return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+}
+
+static int add_contenders(bench_run *r, bench_case *x, const gen_config *served, err *e) {
+  gen_config plain;
+  gen_config_default(r->place.t, &plain);
+  TRY(bench_case_add(x, served, "the kernel that is served", e));
+  if (wants_plain(r) &&
+      memcmp(served->index, plain.index, r->place.t->n_params * sizeof *plain.index)) {
+    TRY(bench_case_add(x, &plain, "the default", e));
+  }
+  return add_peer(r, x, e);
+}
+
+/* ---- one problem ----------------------------------------------------------------------------- */
+
+static bench_time time_of(const bench_entrant *n) {
+  return (bench_time){n->times.median, rt_times_spread(&n->times), n->error};
+}
+
+static void fill_times(bench_run *r, const bench_case *x, bench_row *row) {
+  row->ours = time_of(&x->e[0]);
+  for (size_t i = 1; i < x->n; i++) {
+    *(x->e[i].is_peer ? &row->peer : &row->plain) = time_of(&x->e[i]);
+    if (x->e[i].is_peer) {
+      r->report.version = arena_text(&r->memory, x->e[i].peer.version);
+    }
+  }
+  if (wants_plain(r) && !(row->plain.sec > 0)) { /* served is the default itself */
+    row->plain = row->ours;
+  }
+}
+
+static int fill_texts(bench_run *r, const gen_problem *p, const tuned_kernel_info *info,
+                      bench_row *row, err *e) {
+  str problem = {0};
+  gen_problem_text(r->place.t, p, &problem);
+  row->problem = arena_text(&r->memory, str_text(&problem));
+  str_clear(&problem);
+  row->origin = tuned_origin_name(info->origin);
+  row->config = info->config;
+  row->tuned_for = info->tuned_problem;
+  return row->problem ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+}
+
+static int run_case(bench_run *r, bench_case *x, const suite_problem *p, bench_row *row, err *e) {
+  tuned_kernel_info info;
+  gen_config config;
+  bool compute;
+  TRY(find_served(r, &p->p, &info, &config, e));
+  TRY(fill_texts(r, &p->p, &info, row, e));
+  TRY(bench_case_open(x, &r->place, &p->p, e));
+  TRY(add_contenders(r, x, &config, e));
+  TRY(bench_case_check(x, e));
+  TRY(bench_case_race(x, r->rounds, r->c->hot != NULL, e));
+  fill_times(r, x, row);
+  row->floor_sec = rate_floor(&r->place.device->info, x->flops, x->bytes, &compute);
+  return 0;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static void add_detail(const bench_run *r, const char *name, const bench_time *t, const char *what,
+                       double flops, double bytes, str *s) {
+  str time = {0};
+  if (!(t->sec > 0)) {
+    return;
+  }
+  format_sec(&time, t->sec);
+  str_addf(s, "  %-8s %9s +-%4.1f %%  ", name, str_text(&time), 50 * t->spread);
+  str_reset(&time);
+  format_rate(&time, &r->place.device->info, flops, bytes, t->sec);
+  str_addf(s, "%-28s", str_text(&time));
+  if (!isnan(t->error)) {
+    str_addf(s, "  error %.2g", t->error);
+  }
+  str_addf(s, "  %s\n", what);
+  str_clear(&time);
+}
+
+static void print_origin(const bench_row *row, str *s) {
+  if (strcmp(row->origin, "exact")) {
+    str_addf(s, "  not tuned yet: served by the %s%s%s; autotune %s\n", row->origin,
+             row->tuned_for ? " " : "", row->tuned_for ? row->tuned_for : "", row->problem);
+  }
+}
+
+/* One problem has room for what each contender is. */
+static void print_alone(bench_run *r, const bench_case *x, const bench_row *row) {
+  str s = {0}, def = {0};
+  gen_config plain;
+  gen_config_default(r->place.t, &plain);
+  gen_config_text(r->place.t, &plain, &def);
+  str_addf(&s, "%s on %s, %s L2%s\n", row->problem, r->report.device, r->c->hot ? "hot" : "cold",
+           r->report.modelled ? " (emulated: times are modelled)" : "");
+  add_detail(r, "ours", &row->ours, row->config, x->flops, x->bytes, &s);
+  add_detail(r, "default", &row->plain, str_text(&def), x->flops, x->bytes, &s);
+  add_detail(r, r->peer ? r->peer->name : "", &row->peer, r->report.version, x->flops, x->bytes,
+             &s);
+  if (row->peer.sec > 0) {
+    str_addf(&s, "  %.2f x %s\n", row->peer.sec / row->ours.sec, r->peer->name);
+  }
+  str_addf(&s, "  %.2f x the default\n", row->plain.sec / row->ours.sec);
+  print_origin(row, &s);
+  cli_print(&s);
+  str_clear(&def);
+}
+
+static void print_row(bench_run *r, const bench_case *x, const bench_row *row) {
+  str s = {0};
+  if (r->c->json) {
+    bench_report_row_json(&r->report, row, &s);
+  } else if (r->suite.n == 1) {
+    print_alone(r, x, row);
+  } else {
+    if (row == r->rows) {
+      bench_report_head(&r->report, &s);
+    }
+    bench_report_row(&r->report, row, &s);
+  }
+  cli_print(&s);
+  fflush(stdout);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* What goes wrong with one problem (it doesn't fit into the memory, say) is told, and the others go
+ * on, unless the device is lost. */
+static int bench_one(bench_run *r, size_t i, err *e) {
+  bench_case x = {0};
+  err why = {0};
+  const suite_problem *p = &r->suite.problems[i];
+  r->rows[i].label = p->text;
+  int rc = run_case(r, &x, p, &r->rows[i], &why);
+  if (!rc) {
+    bench_report_count(&r->report, &r->rows[i]);
+    print_row(r, &x, &r->rows[i]);
+  }
+  bench_case_close(&x);
+  if (rc && (r->suite.n == 1 || r->place.device->dead)) {
+    return err_at(e, rc, why.place, "%s: %s", p->text, why.message);
   }
   if (rc) {
-    return err_set(e, rc, "%s", miss.message);
-  }
-  x->e[TUNED].in = true;
-  return gen_config_parse(r->t, best.t.config, &x->e[TUNED].config, e);
-}
-
-static int load(bench_run *r, bench_case *x, entrant *n, err *e) {
-  str source = {0};
-  size_t body;
-  rt_image image;
-  const gen_plan *plan;
-  rt_image_init(&image);
-  int rc = gen_source_make(x->g, &n->config, &source, &body, e);
-  rt_source s = {.text = str_text(&source), .body = body, .arch = r->device->info.arch};
-  rc = rc ? rc : rt_compile(r->compiler, &s, &x->memory, &image, e);
-  rc = rc ? rc : gen_plan_make(x->g, &n->config, &x->memory, &plan, e);
-  const str *bytes = r->device->info.format == RT_PTX ? &image.ptx : &image.cubin;
-  rc = rc ? rc : rt_loaded_new(r->device, str_text(bytes), bytes->n, r->t, plan, &n->loaded, e);
-  if (!rc) {
-    n->contender = rt_loaded_contender(n->loaded);
-    x->flops = plan->flops;
-    x->bytes = plan->bytes;
-  }
-  rt_image_clear(&image);
-  str_clear(&source);
-  return rc;
-}
-
-static int open_case(bench_run *r, bench_case *x, const gen_problem *p, err *e) {
-  gen_number numbers[RT_NUMBERS];
-  gen_problem_text(r->t, p, &x->problem);
-  rt_numbers(&r->device->info, numbers);
-  TRY(gen_instance_new(r->t, p, numbers, RT_NUMBERS, &x->g, e));
-  TRY(rt_bench_new(r->device, r->compiler, r->tools, r->t, x->g, &x->buffers, e));
-  x->e[DEFAULT].in = true;
-  gen_config_default(r->t, &x->e[DEFAULT].config);
-  TRY(tuned_config(r, x, e));
-  if (r->c->config) {
-    x->e[GIVEN].in = true;
-    TRY(gen_config_parse(r->t, r->c->config, &x->e[GIVEN].config, e));
-    TRY(gen_config_check(x->g, &x->e[GIVEN].config, e));
-  }
-  for (int i = TUNED; i <= GIVEN; i++) {
-    if (x->e[i].in) {
-      TRY(load(r, x, &x->e[i], e));
-    }
-  }
-  if (r->c->vs) {
-    TRY(peer_open(r->c->vs, r->t, p, r->device, &x->peer, e));
-    x->e[PEER].in = true;
-    x->e[PEER].contender = x->peer.contender;
+    fprintf(stderr, "autotune: %s: %s%s%s\n", p->text, why.place, why.place[0] ? ": " : "",
+            why.message);
+    r->n_failed++;
   }
   return 0;
 }
 
-static void close_case(bench_case *x) {
-  for (int i = 0; i < N_CONTENDERS; i++) {
-    rt_loaded_free(x->e[i].loaded);
-  }
-  peer_close(&x->peer);
-  rt_bench_free(x->buffers);
-  gen_instance_free(x->g);
-  str_clear(&x->problem);
-  arena_clear(&x->memory);
-}
-
-/* A fast kernel with wrong results wins nothing. The peer's error is shown, not judged. */
-static int check_all(bench_case *x, err *e) {
-  for (int i = 0; i < N_CONTENDERS; i++) {
-    rt_check check = {0};
-    err wrong = {0};
-    if (!x->e[i].in) {
-      continue;
-    }
-    int rc = rt_bench_check_contender(x->buffers, x->e[i].contender, &check, &wrong);
-    if (rc && !(i == PEER && rc == ERR_WRONG)) {
-      return err_set(e, rc, "the %s kernel of %s: %s", labels[i], str_text(&x->problem),
-                     wrong.message);
-    }
-    x->e[i].error = check.error;
-  }
-  return 0;
-}
-
-static int race(bench_run *r, bench_case *x, err *e) {
-  rt_contender contenders[N_CONTENDERS];
-  rt_times times[N_CONTENDERS];
-  int who[N_CONTENDERS];
-  size_t n = 0;
-  rt_timing how = {.hot = r->c->hot != NULL, .replay = r->replay};
-  for (int i = 0; i < N_CONTENDERS; i++) {
-    if (x->e[i].in) {
-      who[n] = i;
-      contenders[n++] = x->e[i].contender;
-    }
-  }
-  TRY(rt_bench_race(x->buffers, contenders, n, (size_t)r->rounds, &how, times, e));
-  for (size_t i = 0; i < n; i++) {
-    x->e[who[i]].times = times[i];
-  }
-  return 0;
-}
-
-/* ---- printing
- * ---------------------------------------------------------------------------------------- */
-
-static void add_entrant(str *s, bench_run *r, bench_case *x, int i) {
-  const entrant *n = &x->e[i];
-  str time = {0}, config = {0};
-  format_sec(&time, n->times.median);
-  str_addf(s, "  %-8s %9s +-%4.1f %%  ", labels[i], str_text(&time),
-           100 * rt_times_spread(&n->times));
-  str_reset(&time);
-  format_rate(&time, &r->device->info, x->flops, x->bytes, n->times.median);
-  if (i == PEER) {
-    str_add(&config, x->peer.version);
-  } else {
-    gen_config_text(r->t, &n->config, &config);
-  }
-  str_addf(s, "%-28s  error %.2g  %s\n", str_text(&time), n->error, str_text(&config));
-  str_clear(&time);
-  str_clear(&config);
-}
-
-static void add_ratio(str *s, const entrant *from, const entrant *to, const char *text, double *sum,
-                      size_t *n) {
-  if (from->in && to->in && from->times.median > 0) {
-    double ratio = to->times.median / from->times.median;
-    str_addf(s, text, ratio);
-    *sum += log(ratio);
-    ++*n;
-  }
-}
-
-static void add_text(str *s, bench_run *r, bench_case *x) {
-  str_addf(s, "%s on %s, %s L2%s\n", str_text(&x->problem), r->device->info.name,
-           r->c->hot ? "hot" : "cold", r->replay == RT_GRAPH ? ", in CUDA graphs" : "");
-  for (int i = 0; i < N_CONTENDERS; i++) {
-    if (x->e[i].in) {
-      add_entrant(s, r, x, i);
-    }
-  }
-  if (!x->e[TUNED].in) {
-    str_addf(s, "  not tuned yet: autotune %s\n", str_text(&x->problem));
-  }
-  const entrant *ours = x->e[TUNED].in ? &x->e[TUNED] : &x->e[DEFAULT];
-  double unused = 0;
-  size_t none = 0;
-  add_ratio(s, ours, &x->e[GIVEN], "  %.2f x the given one\n", &unused, &none);
-  add_ratio(s, ours, &x->e[PEER], "  %.2f x the peer\n", &r->sum_vs_peer, &r->n_vs_peer);
-  if (ours == &x->e[TUNED]) {
-    add_ratio(s, ours, &x->e[DEFAULT], "  %.2f x the default\n", &r->sum_vs_default,
-              &r->n_vs_default);
-  }
-}
-
-static void add_json(str *s, bench_run *r, bench_case *x) {
-  str_add(s, "{\"problem\":");
-  str_add_json(s, str_text(&x->problem));
-  str_add(s, ",\"device\":");
-  str_add_json(s, r->device->info.name);
-  str_addf(s, ",\"cold\":%s,\"timing\":\"%s\"", r->c->hot ? "false" : "true",
-           r->replay == RT_GRAPH ? "graph" : "stream");
-  for (int i = 0; i < N_CONTENDERS; i++) {
-    if (x->e[i].in) {
-      str_addf(s, ",\"%s\":{\"seconds\":%.9g,\"spread\":%.3g,\"error\":%.3g}", labels[i],
-               x->e[i].times.median, rt_times_spread(&x->e[i].times), x->e[i].error);
-    }
-  }
-  str_add(s, "}\n");
-}
-
-static int bench_one(bench_run *r, const gen_problem *p, err *e) {
-  bench_case x = {0};
+static int plot(const bench_run *r, err *e) {
   str s = {0};
-  int rc = open_case(r, &x, p, e);
-  rc = rc ? rc : check_all(&x, e);
-  rc = rc ? rc : race(r, &x, e);
-  if (!rc) {
-    (r->c->json ? add_json : add_text)(&s, r, &x);
-    cli_print(&s);
-    fflush(stdout);
-  }
-  close_case(&x);
+  bench_report_plot(&r->report, r->rows, r->suite.n, &s);
+  int rc = s.failed ? err_set(e, ERR_NOMEM, "out of memory") : file_write(r->c->plot, s.p, s.n, e);
+  str_clear(&s);
   return rc;
 }
 
-static int bench_sizes(bench_run *r, err *e) {
+static int bench_all(bench_run *r, err *e) {
   const volatile sig_atomic_t *stop = cli_catch_signals();
-  for (size_t i = 0; i < r->t->n_sizes_bench; i++) {
-    gen_problem p;
+  str s = {0};
+  for (size_t i = 0; i < r->suite.n; i++) {
     if (*stop) {
       return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
-    TRY(gen_problem_parse(r->t, r->t->sizes_bench[i], &p, e));
-    TRY(bench_one(r, &p, e));
+    TRY(bench_one(r, i, e));
   }
-  if (!r->c->json && r->n_vs_peer > 1) {
-    printf("geometric mean of %zu: %.2f x the peer\n", r->n_vs_peer,
-           exp(r->sum_vs_peer / (double)r->n_vs_peer));
+  if (r->c->json) {
+    bench_report_end_json(&r->report, &s);
+  } else if (r->suite.n > 1) {
+    bench_report_end(&r->report, &s);
   }
-  return 0;
+  cli_print(&s);
+  TRY(r->c->plot ? plot(r, e) : 0);
+  return r->n_failed
+             ? err_set(e, ERR_LIMIT, "%zu of %zu problems were not timed", r->n_failed, r->suite.n)
+             : 0;
 }
 
-static int bench(bench_run *r, arena *a, err *e) {
-  gen_problem p;
-  err miss = {0};
-  TRY(cli_timing(r->c, &r->replay, e));
-  TRY(cli_number("rounds", r->c->rounds, 1, 10000, 25, &r->rounds, e));
-  TRY(cli_open_template(r->c, a, &r->t, e));
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int one_problem(bench_run *r, err *e) {
+  str text = {0};
+  for (size_t i = 1; i < r->c->n_words; i++) {
+    str_addf(&text, "%s%s", i > 1 ? " " : "", r->c->words[i]);
+  }
+  const char *texts[] = {str_text(&text)};
+  int rc = suite_of(r->place.t, texts, 1, &r->memory, &r->suite, e);
+  str_clear(&text);
+  return rc;
+}
+
+static bool is_emulated(const cli *c) {
+  return !strncmp(cli_device(c), "emu", 3);
+}
+
+static int open_suite(bench_run *r, err *e) {
+  gen_template *t = r->place.t;
+  const bool emu = is_emulated(r->c);
+  if (r->c->suite && r->c->n_words > 1) {
+    return err_set(e, ERR_USAGE, "a suite brings its own problems: leave out '%s', or --suite",
+                   r->c->words[1]);
+  }
+  if (r->c->suite) {
+    return suite_open(t, r->c->suite, &r->memory, &r->suite, e);
+  }
   if (r->c->n_words > 1) {
-    TRY(cli_problem(r->c, r->t, &p, e));
+    return one_problem(r, e);
   }
-  int rc = cli_open_db(r->c, DB_READ, &r->db, &miss);
-  if (rc && rc != ERR_NOTFOUND) {
-    return err_set(e, rc, "%s", miss.message);
+  return suite_of(t, emu ? t->sizes_emu : t->sizes_bench, emu ? t->n_sizes_emu : t->n_sizes_bench,
+                  &r->memory, &r->suite, e);
+}
+
+/* Its own limits and database make libtuned a second user of the device, as a program's would be.
+ */
+static int open_served(bench_run *r, err *e) {
+  tuned_error why = {0};
+  str folders = {0};
+  const char *variable = getenv("TUNED_TEMPLATES");
+  str_addf(&folders, "%s%s%s", r->c->templates ? r->c->templates : "",
+           r->c->templates && variable ? ":" : "", variable ? variable : "");
+  tuned_options o = {.device = cli_device(r->c),
+                     .database = r->c->db,
+                     .templates = str_text(&folders),
+                     .trust_database = 1};
+  int rc = tuned_open(&r->served, &o, &why);
+  str_clear(&folders);
+  return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+}
+
+static void open_report(bench_run *r) {
+  const rt_info *info = &r->place.device->info;
+  r->report = (bench_report){.device = info->name,
+                             .family = r->place.t->name,
+                             .peer = r->peer ? r->peer->name : NULL,
+                             .modelled = !strcmp(info->kind, "emu"),
+                             .hot = r->c->hot != NULL,
+                             .errors = r->c->error != NULL,
+                             .width = 7};
+  for (size_t i = 0; i < r->suite.n; i++) {
+    int n = (int)strlen(r->suite.problems[i].text);
+    r->report.width = n > r->report.width ? n : r->report.width;
   }
-  TRY(rt_compiler_open(&r->compiler, e));
-  TRY(rt_device_open(cli_device(r->c), &r->device, e));
-  if (!strcmp(r->device->info.kind, "emu")) {
-    return err_set(e, ERR_USAGE, "bench measures, and %s only models; it needs a GPU: --device 0",
-                   r->device->info.name);
+}
+
+static gen_problem *problems_of(bench_run *r) {
+  gen_problem *p = ARENA_ARRAY(&r->memory, gen_problem, r->suite.n + 1);
+  for (size_t i = 0; p && i < r->suite.n; i++) {
+    p[i] = r->suite.problems[i].p;
   }
-  TRY(rt_tools_new(r->device, r->compiler, &r->tools, e));
-  return r->c->n_words > 1 ? bench_one(r, &p, e) : bench_sizes(r, e);
+  return p;
+}
+
+static int tune_first(bench_run *r, const gen_problem *p, err *e) {
+  many m = {.c = r->c, .t = r->place.t};
+  if (!r->c->tune) {
+    return 0;
+  }
+  TRY(budget_parse("tune", r->c->tune, &r->memory, &m.budget, e));
+  return many_tune(&m, p, r->suite.n, e);
+}
+
+/* Before any tuning, which may take long. */
+static int find_peer(bench_run *r, err *e) {
+  if (!r->c->vs) {
+    return 0;
+  }
+  TRY(peer_find(r->c->vs, r->place.t, &r->peer, e));
+  return is_emulated(r->c)
+             ? err_set(e, ERR_USAGE,
+                       "%s needs a GPU, and %s is emulated: bench without --vs, or with --device 0",
+                       r->peer->name, cli_device(r->c))
+             : 0;
+}
+
+static int open_all(bench_run *r, err *e) {
+  const cli *c = r->c;
+  TRY(cli_number("rounds", c->rounds, 1, 10000, 25, &r->rounds, e));
+  TRY(cli_open_template(c, &r->memory, &r->place.t, e));
+  TRY(open_suite(r, e));
+  TRY(find_peer(r, e));
+  gen_problem *p = problems_of(r);
+  r->rows = ARENA_ARRAY(&r->memory, bench_row, r->suite.n + 1);
+  TRY(p && r->rows ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
+  TRY(tune_first(r, p, e));
+  TRY(rt_compiler_open(&r->place.compiler, e));
+  TRY(rt_device_open(cli_device(c), &r->place.device, e));
+  TRY(r->peer ? peer_prepare(r->peer, r->place.t, p, r->suite.n, r->place.device, e) : 0);
+  TRY(rt_tools_new(r->place.device, r->place.compiler, &r->place.tools, e));
+  TRY(open_served(r, e));
+  open_report(r);
+  return 0;
 }
 
 int cmd_bench(const cli *c, err *e) {
   bench_run r = {.c = c};
-  arena a = {0};
-  int rc = bench(&r, &a, e);
-  rt_tools_free(r.tools);
-  if (r.device) {
-    r.device->ops->close(r.device);
+  int rc = open_all(&r, e);
+  rc = rc ? rc : bench_all(&r, e);
+  tuned_close(r.served);
+  rt_tools_free(r.place.tools);
+  if (r.place.device) {
+    r.place.device->ops->close(r.place.device);
   }
-  rt_compiler_close(r.compiler);
-  db_close(r.db);
-  gen_close(r.t);
-  arena_clear(&a);
+  rt_compiler_close(r.place.compiler);
+  gen_close(r.place.t);
+  arena_clear(&r.memory);
   return rc;
 }

@@ -88,10 +88,24 @@ const cli_verb cli_verbs[] = {
      PROBLEM "The configuration is --config, else the tuned one, else the template's default.\n\n"
              "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n",
      cmd_export},
-    {"bench", "bench FAMILY [FIELD=VALUE ...] [--vs cublas] [--config LIST]",
-     "Time the tuned and the default kernel, and the vendor's library, interleaved in one run.",
-     " device db templates config vs rounds hot timing json ",
-     PROBLEM "Without fields: every bench size of the template.\n", cmd_bench},
+    {"bench", "bench FAMILY [FIELD=VALUE ...] [--suite NAME] [--vs cublas|cub|driver]",
+     "Time what is served beside the default or a vendor's library, interleaved in one run.",
+     " device db templates suite vs tune rounds hot timing error plot json quiet jobs seed strategy "
+     "timeout ",
+     PROBLEM
+     "Without fields: every bench size of the template, or the problems of a suite. A suite is a\n"
+     "list in tuner/suites/FAMILY.txt, which is built in, or in a file of yours: --suite "
+     "a/list.txt.\n"
+     "Beside what: the template's default configuration, or with --vs\n"
+     "  cublas       cuBLAS: sgemm, gemm_batched, gemv, transpose (cublasSgeam)\n"
+     "  cublas-tf32  the same, allowed to round factors to TF32\n"
+     "  cub          CUB: reduce, scan, histogram, radix_sort, merge, merge_sort; compiled by the\n"
+     "               toolkit's nvcc at first use\n"
+     "  driver       the driver's own copy and fill: copy\n"
+     "A peer's results are compared like ours: one that computes something else is refused.\n\n"
+     "  autotune bench sgemm --suite cubes --vs cublas\n"
+     "  autotune bench scan --suite cub --vs cub --tune 20s --plot scan.svg\n",
+     cmd_bench},
     {"replay", "replay FILE ... [--strategy NAME|all] [--runs N] [--plot FILE.svg]",
      "Judge search strategies on recorded spaces, without a GPU.",
      " strategy seed runs jobs ahead json plot ",

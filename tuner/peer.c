@@ -1,145 +1,101 @@
-/* peer.c -- cuBLAS: the one peer so far. Its handful of entry points is declared here, from the
- * cuBLAS documentation, so that neither its headers nor the library are needed to build. */
+/* peer.c -- which peers there are, and what they share. */
 #define _GNU_SOURCE
 #include "peer.h"
 
 #include <dlfcn.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
-typedef struct cublas {
-  void *library, *handle;
-  int (*create)(void **);
-  int (*destroy)(void *);
-  int (*set_stream)(void *, void *);
-  int (*version)(void *, int *);
-  int (*sgemm)(void *, int, int, int, int, int, const float *, const float *, int, const float *,
-               int, const float *, float *, int);
-  int transa, transb;
-  size_t m, n, k, alpha, a, lda, b, ldb, beta, c,
-      ldc; /* positions among the template's arguments */
-} cublas;
+static const peer_kind *const kinds[] = {&peer_cublas, &peer_cublas_tf32, &peer_cub, &peer_driver};
+enum { KINDS = sizeof kinds / sizeof *kinds };
 
-static const char *const libraries[] = {"libcublas.so.13",
-                                        "libcublas.so.12",
-                                        "libcublas.so",
-                                        "/usr/local/cuda/lib64/libcublas.so.13",
-                                        "/usr/local/cuda/lib64/libcublas.so.12",
-                                        "/usr/local/cuda/lib64/libcublas.so"};
+/* ---- which ----------------------------------------------------------------------------------- */
 
-static int load(cublas *x, err *e) {
-  for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !x->library; i++) {
-    x->library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
-  }
-  if (!x->library) {
-    return err_set(e, ERR_NOTFOUND, "cuBLAS is not on this machine (libcublas.so.13 or .12): %s",
-                   dlerror());
-  }
-  *(void **)&x->create = dlsym(x->library, "cublasCreate_v2");
-  *(void **)&x->destroy = dlsym(x->library, "cublasDestroy_v2");
-  *(void **)&x->set_stream = dlsym(x->library, "cublasSetStream_v2");
-  *(void **)&x->version = dlsym(x->library, "cublasGetVersion_v2");
-  *(void **)&x->sgemm = dlsym(x->library, "cublasSgemm_v2");
-  if (!x->create || !x->destroy || !x->set_stream || !x->version || !x->sgemm) {
-    return err_set(e, ERR_NOTFOUND, "this cuBLAS lacks an entry point that is needed");
-  }
-  return 0;
-}
-
-static int launch(void *self, rt_stream s, const void *const *args, err *e) {
-  cublas *x = self;
-#define INT(i) (*(const int *)args[i])
-#define MATRIX(i) ((float *)(uintptr_t) * (const rt_ptr *)args[i])
-  x->set_stream(x->handle, s);
-  int rc = x->sgemm(x->handle, x->transa, x->transb, INT(x->m), INT(x->n), INT(x->k),
-                    args[x->alpha], MATRIX(x->a), INT(x->lda), MATRIX(x->b), INT(x->ldb),
-                    args[x->beta], MATRIX(x->c), INT(x->ldc));
-#undef INT
-#undef MATRIX
-  return rc ? err_set(e, ERR_LAUNCH, "cublasSgemm failed with status %d", rc) : 0;
-}
-
-static int position(const gen_template *t, const char *name, size_t *out, err *e) {
-  for (*out = 0; *out < t->n_args; (*out)++) {
-    if (!strcmp(t->args[*out].name, name)) {
-      return 0;
+static bool serves(const peer_kind *k, const char *family) {
+  for (const char *const *f = k->families; *f; f++) {
+    if (!strcmp(*f, family)) {
+      return true;
     }
   }
-  return err_set(e, ERR_USAGE, "template %s has no argument %s that cuBLAS needs", t->name, name);
+  return false;
 }
 
-static int positions(cublas *x, const gen_template *t, err *e) {
-  TRY(position(t, "m", &x->m, e));
-  TRY(position(t, "n", &x->n, e));
-  TRY(position(t, "k", &x->k, e));
-  TRY(position(t, "alpha", &x->alpha, e));
-  TRY(position(t, "A", &x->a, e));
-  TRY(position(t, "lda", &x->lda, e));
-  TRY(position(t, "B", &x->b, e));
-  TRY(position(t, "ldb", &x->ldb, e));
-  TRY(position(t, "beta", &x->beta, e));
-  TRY(position(t, "C", &x->c, e));
-  return position(t, "ldc", &x->ldc, e);
+static int unknown(const char *name, err *e) {
+  str list = {0};
+  for (size_t i = 0; i < KINDS; i++) {
+    str_addf(&list, "%s%s", i ? ", " : "", kinds[i]->name);
+  }
+  int rc = err_set(e, ERR_USAGE, "no peer '%s'; there are: %s", name, str_text(&list));
+  str_clear(&list);
+  return rc;
 }
 
-static int transposed(const gen_template *t, const gen_problem *p, const char *field) {
-  for (size_t i = 0; i < t->n_fields; i++) {
-    if (!strcmp(t->fields[i].name, field)) {
-      return p->values[i].s && !strcmp(p->values[i].s, "t");
+static int not_served(const peer_kind *k, const char *family, err *e) {
+  str list = {0};
+  for (const char *const *f = k->families; *f; f++) {
+    str_addf(&list, "%s%s", f == k->families ? "" : ", ", *f);
+  }
+  for (size_t i = 0; i < KINDS; i++) {
+    if (serves(kinds[i], family)) {
+      str_addf(&list, "; for %s there is --vs %s", family, kinds[i]->name);
     }
   }
+  int rc = err_set(e, ERR_USAGE, "%s has nothing to set beside %s; it knows %s", k->name, family,
+                   str_text(&list));
+  str_clear(&list);
+  return rc;
+}
+
+int peer_find(const char *name, const gen_template *t, const peer_kind **out, err *e) {
+  for (size_t i = 0; i < KINDS; i++) {
+    if (!strcmp(kinds[i]->name, name)) {
+      *out = kinds[i];
+      return serves(kinds[i], t->name) ? 0 : not_served(kinds[i], t->name, e);
+    }
+  }
+  return unknown(name, e);
+}
+
+/* ---- the device ------------------------------------------------------------------------------ */
+
+void *peer_driver_symbol(const char *name) {
+  void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD);
+  void *symbol = driver ? dlsym(driver, name) : NULL;
+  if (driver) {
+    dlclose(driver); /* the device keeps it */
+  }
+  return symbol;
+}
+
+/* The libraries take the calling thread's current context: it must be the device's. */
+static int make_current(const rt_device *d, err *e) {
+  int (*get)(int *, int) = NULL, (*retain)(void **, int) = NULL, (*set)(void *) = NULL;
+  int device;
+  void *context;
+  *(void **)&get = peer_driver_symbol("cuDeviceGet");
+  *(void **)&retain = peer_driver_symbol("cuDevicePrimaryCtxRetain");
+  *(void **)&set = peer_driver_symbol("cuCtxSetCurrent");
+  if (!get || !retain || !set || get(&device, d->info.ordinal) || retain(&context, device) ||
+      set(context)) {
+    return err_set(e, ERR_DEVICE, "the context of %s can't be made current for the peer",
+                   d->info.name);
+  }
   return 0;
 }
 
-static void close_(void *self) {
-  cublas *x = self;
-  if (x->handle) {
-    x->destroy(x->handle);
+int peer_prepare(const peer_kind *k, const gen_template *t, const gen_problem *p, size_t n,
+                 rt_device *d, err *e) {
+  if (strcmp(d->info.kind, "cuda")) {
+    return err_set(e, ERR_USAGE, "%s needs a GPU; this is %s", k->name, d->info.name);
   }
-  if (x->library) {
-    dlclose(x->library);
-  }
-  free(x);
+  TRY(make_current(d, e));
+  return k->prepare ? k->prepare(t, p, n, &d->info, e) : 0;
 }
 
-static int open_cublas(const gen_template *t, const gen_problem *p, peer *out, err *e) {
-  cublas *x = calloc(1, sizeof *x);
-  int number = 0;
-  if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
-  *out = (peer){.self = x, .close = close_, .contender = {.launch = launch, .self = x}};
-  TRY(load(x, e));
-  TRY(positions(x, t, e));
-  x->transa = transposed(t, p, "ta");
-  x->transb = transposed(t, p, "tb");
-  if (x->create(&x->handle)) {
-    return err_set(e, ERR_DEVICE, "cublasCreate failed");
-  }
-  x->version(x->handle, &number);
-  snprintf(out->version, sizeof out->version, "cuBLAS %d.%d.%d", number / 10000, number / 100 % 100,
-           number % 100);
-  return 0;
-}
-
-int peer_open(const char *name, const gen_template *t, const gen_problem *p, rt_device *d,
+int peer_open(const peer_kind *k, const gen_template *t, const gen_problem *p, rt_device *d,
               peer *out, err *e) {
   *out = (peer){0};
-  if (strcmp(name, "cublas")) {
-    return err_set(e, ERR_USAGE, "no peer '%s'; there is: cublas", name);
-  }
-  if (strcmp(t->name, "sgemm")) {
-    return err_set(e, ERR_USAGE, "cublas has nothing to set beside %s; it knows sgemm", t->name);
-  }
-  if (strcmp(d->info.kind, "cuda")) {
-    return err_set(e, ERR_USAGE, "cublas needs a GPU; this is %s", d->info.name);
-  }
-  int rc = open_cublas(t, p, out, e);
-  if (rc) {
-    peer_close(out);
-  }
-  return rc;
+  return k->open(t, p, d, out, e);
 }
 
 void peer_close(peer *p) {
@@ -147,4 +103,55 @@ void peer_close(peer *p) {
     p->close(p->self);
   }
   *p = (peer){0};
+}
+
+/* ---- what they ask of a template ------------------------------------------------------------- */
+
+static bool is_among(const char *names, const char *name) {
+  size_t n = strlen(name);
+  for (const char *p = names; (p = strstr(p, name)); p += n) {
+    if ((p == names || p[-1] == ' ') && (p[n] == 0 || p[n] == ' ')) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static const gen_value *field(const gen_template *t, const gen_problem *p, const char *names) {
+  for (size_t i = 0; i < t->n_fields; i++) {
+    if (is_among(names, t->fields[i].name)) {
+      return &p->values[i];
+    }
+  }
+  return NULL;
+}
+
+int64_t peer_number(const gen_template *t, const gen_problem *p, const char *names, int64_t other) {
+  const gen_value *v = field(t, p, names);
+  return v && !v->s ? v->i : other;
+}
+
+const char *peer_word(const gen_template *t, const gen_problem *p, const char *names) {
+  const gen_value *v = field(t, p, names);
+  return v ? v->s : NULL;
+}
+
+int peer_argument(const gen_template *t, const char *names, size_t *out, err *e) {
+  for (*out = 0; *out < t->n_args; (*out)++) {
+    if (is_among(names, t->args[*out].name)) {
+      return 0;
+    }
+  }
+  return err_set(e, ERR_USAGE, "template %s has no argument %s that the peer needs", t->name,
+                 names);
+}
+
+int peer_symbols(void *library, const char *what, const peer_symbol *s, size_t n, err *e) {
+  for (size_t i = 0; i < n; i++) {
+    *(void **)s[i].to = dlsym(library, s[i].name);
+    if (!*(void **)s[i].to) {
+      return err_set(e, ERR_NOTFOUND, "this %s lacks %s, which is needed", what, s[i].name);
+    }
+  }
+  return 0;
 }

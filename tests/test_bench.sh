@@ -1,0 +1,35 @@
+#!/bin/sh
+# test_bench.sh -- bench as it is typed, on the emulated device. AUTOTUNE names the program.
+set -u
+. tests/cli_kit.sh
+
+# ---- words
+refuses 2 "there are: cubes, odd" $autotune bench sgemm --suite cube5
+refuses 2 "did you mean 'cubes'" $autotune bench sgemm --suite cubs
+refuses 2 "leave out 'm=5'" $autotune bench sgemm m=5 --suite cubes
+refuses 1 "missing.txt" $autotune bench sgemm --suite ./missing.txt
+refuses 2 "there are: cublas" $autotune bench sgemm --vs mkl
+refuses 2 "for scan there is --vs cub" $autotune bench scan --vs cublas
+refuses 2 "cub needs a GPU" $autotune bench scan n=1000 --vs cub
+refuses 2 "cublas-tf32 needs a GPU" $autotune bench sgemm m=64 --vs cublas-tf32 --tune 100s
+refuses 2 "--tune 'soon'" $autotune bench saxpy n=1000 --tune soon
+refuses 2 "--rounds" $autotune bench saxpy n=1000 --rounds 0
+printf 'n=1000\nn=2{\n' >"$folder/wrong.txt"
+refuses 1 "wrong.txt:2" $autotune bench saxpy --suite "$folder/wrong.txt"
+
+# ---- what is served, and where it comes from
+export XDG_DATA_HOME="$folder"
+prints "served by the default" $autotune bench reduce n=1000 op=max
+prints "modelled" $autotune bench reduce n=1000 op=max
+printf 'n={1000,2000} op=max\nn=600\n' >"$folder/list.txt"
+prints "geometric mean of 3" $autotune bench reduce --suite "$folder/list.txt" --plot "$folder/bars.svg" --error
+[ "$(grep -c '<rect x=' "$folder/bars.svg")" = 3 ] || complain "the plot has not three bars"
+[ "$(grep -c '^n=.* default ' "$folder/out")" = 2 ] || complain "not two rows: $(cat "$folder/out")"
+prints "geometric mean of 3" $autotune bench reduce --suite "$folder/list.txt" --tune 4
+[ "$(grep -c '^n=.* exact ' "$folder/out")" = 3 ] || complain "not tuned first: $(cat "$folder/out")"
+prints '"origin":"exact"' $autotune bench reduce n=1000 op=max --json
+prints '"geometric_mean":' $autotune bench reduce n=1000 op=max --json
+prints '"origin":"nearest"' $autotune bench reduce n=1500 op=max --json
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]

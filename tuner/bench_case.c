@@ -1,0 +1,146 @@
+#include "bench_case.h"
+
+#include <math.h>
+#include <string.h>
+
+#include "emu.h"
+
+/* The emulated device would need minutes to check a large problem, which it models from a few of
+ * its blocks instead. */
+static const double EMU_CHECKED_FLOPS = 1 << 26;
+enum { EMU_SAMPLED_BLOCKS = 8 };
+
+int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *p, err *e) {
+  gen_number numbers[RT_NUMBERS];
+  gen_config def;
+  const gen_plan *plan;
+  *x = (bench_case){.place = place, .problem = *p};
+  rt_numbers(&place->device->info, numbers);
+  TRY(gen_instance_new(place->t, p, numbers, RT_NUMBERS, &x->g, e));
+  gen_config_default(place->t, &def);
+  TRY(gen_plan_make(x->g, &def, &x->memory, &plan, e));
+  if (!plan->n) {
+    return err_set(e, ERR_USAGE, "the problem launches nothing: there is nothing to time");
+  }
+  x->flops = plan->flops;
+  x->bytes = plan->bytes;
+  return rt_bench_new(place->device, place->compiler, place->tools, place->t, x->g, &x->buffers, e);
+}
+
+void bench_case_close(bench_case *x) {
+  for (size_t i = 0; i < x->n; i++) {
+    rt_loaded_free(x->e[i].loaded);
+    peer_close(&x->e[i].peer);
+  }
+  rt_bench_free(x->buffers);
+  gen_instance_free(x->g);
+  arena_clear(&x->memory);
+}
+
+static int load(bench_case *x, const gen_config *config, rt_loaded **out, err *e) {
+  const bench_place *at = x->place;
+  str source = {0};
+  size_t body;
+  rt_image image;
+  const gen_plan *plan;
+  rt_image_init(&image);
+  int rc = gen_source_make(x->g, config, &source, &body, e);
+  rt_source s = {.text = str_text(&source),
+                 .body = body,
+                 .arch = at->device->info.arch,
+                 .registers = at->device->info.format == RT_PTX};
+  rc = rc ? rc : rt_compile(at->compiler, &s, &x->memory, &image, e);
+  rc = rc ? rc : gen_plan_make(x->g, config, &x->memory, &plan, e);
+  const str *bytes = at->device->info.format == RT_PTX ? &image.ptx : &image.cubin;
+  rc = rc ? rc : rt_loaded_new(at->device, str_text(bytes), bytes->n, at->t, plan, out, e);
+  rt_image_clear(&image);
+  str_clear(&source);
+  return rc;
+}
+
+int bench_case_add(bench_case *x, const gen_config *config, const char *name, err *e) {
+  if (x->n == BENCH_ENTRANTS) {
+    return err_set(e, ERR_LIMIT, "more than %d contenders", BENCH_ENTRANTS);
+  }
+  bench_entrant *n = &x->e[x->n];
+  TRY(load(x, config, &n->loaded, e));
+  n->config = *config;
+  n->name = name;
+  n->contender = rt_loaded_contender(n->loaded);
+  x->n++;
+  return 0;
+}
+
+int bench_case_add_peer(bench_case *x, const peer_kind *k, err *e) {
+  bench_entrant *n = &x->e[x->n];
+  if (x->n == BENCH_ENTRANTS) {
+    return err_set(e, ERR_LIMIT, "more than %d contenders", BENCH_ENTRANTS);
+  }
+  int rc = peer_open(k, x->place->t, &x->problem, x->place->device, &n->peer, e);
+  if (rc) {
+    peer_close(&n->peer);
+    return rc;
+  }
+  n->is_peer = true;
+  n->name = k->name;
+  n->contender = n->peer.contender;
+  x->n++;
+  return 0;
+}
+
+/* ---- right? ---------------------------------------------------------------------------------- */
+
+/* Rounding of its own is a peer's right, up to a bound; a stray write, or another result, is not.
+ */
+static bool is_tolerable(const bench_entrant *n, int rc, const rt_check *check) {
+  return n->is_peer && rc == ERR_WRONG && check->n_wrong && check->error <= n->peer.loosest;
+}
+
+static int check_one(bench_case *x, bench_entrant *n, err *e) {
+  rt_check check = {0};
+  err wrong = {0};
+  int rc = rt_bench_check_contender(x->buffers, n->contender, &check, &wrong);
+  n->error = check.error;
+  if (!rc || is_tolerable(n, rc, &check)) {
+    return 0;
+  }
+  return rc == ERR_WRONG && n->is_peer
+             ? err_set(e, rc, "%s computes something else: %s", n->name, wrong.message)
+             : err_set(e, rc, "%s: %s", n->name, wrong.message);
+}
+
+int bench_case_check(bench_case *x, err *e) {
+  bool skip = rt_emu_is(x->place->device) && x->flops > EMU_CHECKED_FLOPS;
+  for (size_t i = 0; i < x->n; i++) {
+    x->e[i].error = NAN;
+    TRY(skip ? 0 : check_one(x, &x->e[i], e));
+  }
+  return 0;
+}
+
+/* ---- fast? ----------------------------------------------------------------------------------- */
+
+int bench_case_race(bench_case *x, int64_t rounds, bool hot, err *e) {
+  rt_contender contenders[BENCH_ENTRANTS];
+  rt_times times[BENCH_ENTRANTS];
+  rt_device *d = x->place->device;
+  const bool emulated = rt_emu_is(d);
+  const rt_timing how = {.hot = hot};
+  for (size_t i = 0; i < x->n; i++) {
+    contenders[i] = x->e[i].contender;
+  }
+  if (emulated) { /* a model gives the same answer twice */
+    rounds = 1;
+    rt_emu_set_checks(d, false);
+    rt_emu_set_sample(d, EMU_SAMPLED_BLOCKS);
+  }
+  int rc = rt_bench_race(x->buffers, contenders, x->n, (size_t)rounds, &how, times, e);
+  if (emulated) {
+    rt_emu_set_checks(d, true);
+    rt_emu_set_sample(d, 0);
+  }
+  for (size_t i = 0; !rc && i < x->n; i++) {
+    x->e[i].times = times[i];
+  }
+  return rc;
+}

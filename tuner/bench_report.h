@@ -1,0 +1,46 @@
+/* bench_report.h -- what bench prints: rows of times, what they amount to, pictures.
+ * Arithmetic and text only; no device is asked. */
+#ifndef TUNE_BENCH_REPORT_H
+#define TUNE_BENCH_REPORT_H
+
+#include "device.h"
+#include "str.h"
+
+typedef struct bench_time {
+  double sec; /* 0: did not take part */
+  double spread, error;
+} bench_time;
+
+typedef struct bench_row {
+  const char *label, *problem;  /* short; canonical */
+  const char *origin, *config;  /* of what libtuned serves: "exact", "nearest", ... */
+  const char *tuned_for;        /* problem; NULL: a default */
+  bench_time ours, plain, peer; /* what is served; the template's default; the vendor's */
+  double floor_sec;             /* the least time that the device's peaks allow */
+} bench_row;
+
+typedef struct bench_report {
+  const char *device, *family, *peer, *version; /* peer NULL: the default stands in */
+  bool modelled, hot, errors;
+  int width;         /* of the labels */
+  double sum;        /* of the ratios' logarithms */
+  size_t n, n_ahead; /* ratios; those of at least 1 */
+  double worst;      /* ratio */
+  char worst_label[200];
+} bench_report;
+
+/* bench_row_ratio -- how many times as fast ours is; 0: nothing to compare with */
+double bench_row_ratio(const bench_report *r, const bench_row *row);
+/* bench_report_count -- before it is printed, once a row */
+void bench_report_count(bench_report *r, const bench_row *row);
+double bench_report_mean(const bench_report *r); /* geometric; NAN: of nothing */
+
+void bench_report_head(const bench_report *r, str *out);
+void bench_report_row(const bench_report *r, const bench_row *row, str *out);
+void bench_report_end(const bench_report *r, str *out);
+void bench_report_row_json(const bench_report *r, const bench_row *row, str *out);
+void bench_report_end_json(const bench_report *r, str *out);
+/* bench_report_plot -- SVG: a bar a row, how many times as fast */
+void bench_report_plot(const bench_report *r, const bench_row *rows, size_t n, str *out);
+
+#endif

@@ -1,0 +1,124 @@
+#include "many.h"
+
+#include <string.h>
+
+#include "progress.h"
+
+typedef struct run_ {
+  const many *m;
+  arena memory;
+  db *db;
+  rt_compiler *compiler;
+  tune_session *session;
+  progress progress;
+} run_;
+
+static int options_of(run_ *r, tune_options *o, err *e) {
+  const cli *c = r->m->c;
+  int64_t jobs, seed, timeout;
+  TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
+  TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
+  TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
+  TRY(tune_strategy_find(c->strategy ? c->strategy : tune_strategies()[0]->name, &o->strategy, e));
+  o->device = cli_device(c);
+  o->jobs = (int)jobs;
+  o->seed = (uint64_t)seed;
+  o->timeout_sec = (double)timeout;
+  o->budget = r->m->budget;
+  o->stop = cli_catch_signals();
+  o->report = progress_report;
+  o->report_self = &r->progress;
+  return 0;
+}
+
+static int tune(run_ *r, const gen_problem *p, err *e) {
+  tune_state last;
+  int rc = tune_problem(r->session, p, &last, e);
+  progress_end(&r->progress);
+  return rc;
+}
+
+/* ---- a part of the space --------------------------------------------------------------------- */
+
+/* What is stored of this problem: all of it, and what lies inside. */
+static int count(run_ *r, const char *problem, const tune_within *w, size_t *n, size_t *n_inside,
+                 double *sec, err *e) {
+  const int64_t t = tune_template_id(r->session), d = tune_device_id(r->session);
+  arena a = {0};
+  db_result *rows;
+  *n_inside = 0;
+  int rc = db_results(r->db, t, d, problem, &a, &rows, n, e);
+  rc = rc ? rc : db_effort_get(r->db, t, d, problem, sec, e);
+  for (size_t i = 0; !rc && i < *n; i++) {
+    gen_config c;
+    *n_inside +=
+        !gen_config_parse(r->m->t, rows[i].t.config, &c, NULL) && c.index[w->param] == w->place;
+  }
+  arena_clear(&a);
+  return rc;
+}
+
+/* A session's budget counts all that is stored; here only what lies inside counts. */
+static int tune_part(run_ *r, const gen_problem *p, const char *problem, const tune_within *w,
+                     err *e) {
+  size_t n, n_inside;
+  double sec;
+  tune_budget budget = r->m->budget;
+  TRY(count(r, problem, w, &n, &n_inside, &sec, e));
+  if (budget.trials && n_inside >= budget.trials) {
+    return 0;
+  }
+  budget.trials += budget.trials ? n - n_inside : 0;
+  budget.sec += budget.sec > 0 ? sec : 0;
+  tune_narrow(r->session, w, &budget);
+  return tune(r, p, e);
+}
+
+/* Every search asks for the default first, which lies inside one part only: the second time round
+ * the others get what it took from them. */
+static int tune_twice(run_ *r, const gen_problem *p, const char *problem, err *e) {
+  const int times = r->m->budget.trials ? 2 : 1;
+  for (size_t i = 0; i < r->m->n_within; i++) {
+    for (int k = 0; k < times; k++) {
+      TRY(tune_part(r, p, problem, &r->m->within[i], e));
+    }
+  }
+  return 0;
+}
+
+static int tune_parts(run_ *r, const gen_problem *p, err *e) {
+  str problem = {0};
+  gen_problem_text(r->m->t, p, &problem);
+  int rc = tune_twice(r, p, str_text(&problem), e);
+  str_clear(&problem);
+  return rc;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int run(run_ *r, const gen_problem *p, size_t n, err *e) {
+  tune_options o = {0};
+  TRY(options_of(r, &o, e));
+  TRY(cli_open_db(r->m->c, DB_WRITE, &r->db, e));
+  TRY(rt_compiler_open(&r->compiler, e));
+  TRY(tune_open(r->m->t, r->db, r->compiler, &o, &r->session, e));
+  for (size_t i = 0; i < n; i++) {
+    err why = {0};
+    int rc = r->m->n_within ? tune_parts(r, &p[i], &why) : tune(r, &p[i], &why);
+    if (rc && rc != ERR_USAGE && rc != ERR_NOMEM) { /* of these the bench itself tells */
+      return err_at(e, rc, why.place, "%s", why.message);
+    }
+  }
+  return 0;
+}
+
+int many_tune(const many *m, const gen_problem *p, size_t n, err *e) {
+  run_ r = {.m = m};
+  progress_init(&r.progress, false, m->c->quiet || m->c->json);
+  int rc = run(&r, p, n, e);
+  tune_close(r.session);
+  rt_compiler_close(r.compiler);
+  db_close(r.db);
+  arena_clear(&r.memory);
+  return rc;
+}

@@ -1,0 +1,291 @@
+/* peer_cub.c -- CUB, from the headers of the installed toolkit: peer_cub.cu, compiled by nvcc for
+ * the types of the problem, on the template's own buffers. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "dtype.h"
+#include "nvcc.h"
+#include "peer.h"
+#include "peer_cub.h"
+#include "tuner_files.h"
+
+/* ---- families -------------------------------------------------------------------------------- */
+
+/* How a family's problem becomes CUB's call: names of its fields and arguments; a space stands
+ * between alternatives. */
+typedef struct recipe {
+  const char *family, *algorithm;
+  const char *type;              /* field: type of the elements */
+  const char *payload;           /* field: bytes or type of what goes with a key; NULL: never any */
+  const char *in[PEER_CUB_IN];   /* arguments; the last two of pairs only */
+  const char *out[PEER_CUB_OUT]; /* arguments; the second of pairs only, or of an index */
+} recipe;
+
+#define TYPES "dtype type key key_type"
+static const recipe recipes[] = {
+    {"reduce", "PEER_REDUCE", TYPES, NULL, {"x"}, {"y", "index i"}},
+    {"scan", "PEER_SCAN", TYPES, NULL, {"x"}, {"y"}},
+    {"histogram", "PEER_HISTOGRAM", TYPES, NULL, {"x"}, {"y"}},
+    {"radix_sort",
+     "PEER_RADIX_SORT",
+     TYPES,
+     "value values payload",
+     {"keys x a keys_in", NULL, "values v vals values_in xv"},
+     {"sorted y b keys_out out", "values_out w moved yv"}},
+    {"merge", "PEER_MERGE", TYPES, "value values payload", {"a", "b", "av", "bv"}, {"c", "cv"}},
+    {"merge_sort",
+     "PEER_MERGE_SORT",
+     TYPES,
+     "value values payload",
+     {"x keys a", NULL, "xv values v av"},
+     {"y sorted b", "yv values_out w bv"}},
+};
+enum { RECIPES = sizeof recipes / sizeof *recipes };
+static const char *const families[] = {"reduce", "scan",       "histogram", "radix_sort",
+                                       "merge",  "merge_sort", NULL};
+
+static const recipe *recipe_of(const gen_template *t) {
+  const recipe *r = recipes;
+  while (strcmp(r->family, t->name)) {
+    r++;
+  }
+  return r;
+}
+
+/* Types as peer_cub.cu spells them. */
+static const struct {
+  const char *dtype, *text;
+  double loosest; /* rounding in this type against a template that accumulates in a wider one */
+} types[] = {{"u8", "uint8_t", 1},       {"i8", "int8_t", 1},
+             {"u16", "uint16_t", 1},     {"i16", "int16_t", 1},
+             {"u32", "uint32_t", 1},     {"i32", "int32_t", 1},
+             {"u64", "uint64_t", 1},     {"i64", "int64_t", 1},
+             {"f16", "__half", 1 << 20}, {"bf16", "__nv_bfloat16", 1 << 24},
+             {"f32", "float", 1 << 10},  {"f64", "double", 1 << 10}};
+enum { TYPES_KNOWN = sizeof types / sizeof *types };
+
+static int type_of(const gen_template *t, const gen_problem *p, const char *field, size_t *out,
+                   err *e) {
+  const char *word = peer_word(t, p, field);
+  for (*out = 0; word && *out < TYPES_KNOWN; (*out)++) {
+    if (!strcmp(types[*out].dtype, word)) {
+      return 0;
+    }
+  }
+  return err_set(e, ERR_USAGE, "cub is not asked about elements of type %s", word ? word : "?");
+}
+
+static const char *payload_of(const recipe *r, const gen_template *t, const gen_problem *p) {
+  const char *word = r->payload ? peer_word(t, p, r->payload) : NULL;
+  int64_t nbytes = r->payload ? peer_number(t, p, r->payload, 0) : 0;
+  if (word) {
+    nbytes = strstr(word, "64") ? 8 : strstr(word, "32") ? 4 : strstr(word, "16") ? 2 : 0;
+  }
+  return nbytes == 8 ? "uint64_t" : nbytes == 4 ? "uint32_t" : nbytes == 2 ? "uint16_t" : NULL;
+}
+
+/* ---- what a problem asks for ----------------------------------------------------------------- */
+
+static bool is_word(const gen_template *t, const gen_problem *p, const char *names,
+                    const char *prefix) {
+  const char *word = peer_word(t, p, names);
+  return word && !strncmp(word, prefix, strlen(prefix));
+}
+
+static int check_range(const peer_cub_call *c, err *e) {
+  if (c->bins >= INT32_MAX || c->lower < INT32_MIN || c->upper > INT32_MAX) {
+    return err_set(e, ERR_USAGE, "cub's levels are of 32 bits: the bins reach from %.0f to %.0f",
+                   c->lower, c->upper);
+  }
+  return 0;
+}
+
+static int call_of(const gen_template *t, const gen_problem *p, size_t type, peer_cub_call *c,
+                   err *e) {
+  dtype d = DTYPE_u8;
+  dtype_parse(types[type].dtype, &d);
+  const int bits = (int)(8 * dtype_nbytes(d));
+  *c = (peer_cub_call){.n = peer_number(t, p, "n", 0),
+                       .m = peer_number(t, p, "m", 0),
+                       .exclusive = is_word(t, p, "kind", "exclusive"),
+                       .descending = is_word(t, p, "order", "d"),
+                       .begin_bit = (int)peer_number(t, p, "begin_bit begin", 0),
+                       .end_bit = (int)peer_number(t, p, "end_bit end", bits),
+                       .bins = peer_number(t, p, "bins", 0),
+                       .lower = (double)peer_number(t, p, "lower", 0)};
+  c->upper = c->lower + (double)peer_number(t, p, "span", 0);
+  return check_range(c, e);
+}
+
+/* The flags that choose what is compiled. */
+static int flags_of(const gen_template *t, const gen_problem *p, str *flags, err *e) {
+  const recipe *r = recipe_of(t);
+  const char *op = peer_word(t, p, "op"), *payload = payload_of(r, t, p);
+  size_t type;
+  peer_cub_call c;
+  TRY(type_of(t, p, r->type, &type, e));
+  TRY(call_of(t, p, type, &c, e));
+  str_addf(flags, "-D%s -DPEER_TYPE=%s -DPEER_OFFSET=%s -DPEER_OPERATOR=peer_%s", r->algorithm,
+           types[type].text, c.n + c.m > INT32_MAX ? "int64_t" : "int", op ? op : "sum");
+  if (payload) {
+    str_addf(flags, " -DPEER_PAYLOAD=%s", payload);
+  }
+  return 0;
+}
+
+static nvcc_source source_of(const char *arch, const char *flags, gen_file files[2]) {
+  for (const gen_file *f = tuner_files; f->name; f++) {
+    if (!strcmp(f->name, "peer_cub.cu")) {
+      files[0] = *f;
+    } else if (!strcmp(f->name, "peer_cub.h")) {
+      files[1] = *f;
+    }
+  }
+  return (nvcc_source){.files = files, .n_files = 2, .arch = arch, .flags = flags};
+}
+
+/* Every combination of types once. */
+static size_t distinct(const gen_template *t, const gen_problem *p, size_t n, str *flags) {
+  size_t n_flags = 0;
+  for (size_t i = 0; i < n; i++) {
+    str *mine = &flags[n_flags];
+    str_reset(mine);
+    bool isnew = !flags_of(t, &p[i], mine, NULL);
+    for (size_t j = 0; isnew && j < n_flags; j++) {
+      isnew = strcmp(str_text(mine), str_text(&flags[j])) != 0;
+    }
+    n_flags += isnew;
+  }
+  return n_flags;
+}
+
+static int prepare(const gen_template *t, const gen_problem *p, size_t n, const rt_info *info,
+                   err *e) {
+  str *flags = calloc(n + 1, sizeof *flags), *paths = calloc(n + 1, sizeof *paths);
+  nvcc_source *sources = calloc(n + 1, sizeof *sources);
+  gen_file files[2];
+  size_t n_flags = flags && paths && sources ? distinct(t, p, n, flags) : 0;
+  int rc = flags && paths && sources ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  for (size_t i = 0; i < n_flags; i++) {
+    sources[i] = source_of(info->arch, str_text(&flags[i]), files);
+  }
+  rc = rc ? rc : nvcc_build(sources, n_flags, paths, e);
+  for (size_t i = 0; i < n; i++) {
+    flags ? str_clear(&flags[i]) : (void)0;
+    paths ? str_clear(&paths[i]) : (void)0;
+  }
+  free(flags);
+  free(paths);
+  free(sources);
+  return rc;
+}
+
+/* ---- one problem ----------------------------------------------------------------------------- */
+
+typedef struct cub {
+  void *library;
+  int (*run)(void *, size_t *, const peer_cub_call *, void *);
+  const char *(*error)(int);
+  int (*version)(void);
+  rt_device *d;
+  rt_ptr temporary;
+  size_t nbytes;
+  peer_cub_call call;
+  size_t in[PEER_CUB_IN], out[PEER_CUB_OUT]; /* positions of the arguments, from 1; 0: not used */
+} cub;
+
+static int launch(void *self, rt_stream s, const void *const *args, err *e) {
+  cub *x = self;
+  for (int i = 0; i < PEER_CUB_IN; i++) {
+    x->call.in[i] = x->in[i] ? *(const void *const *)args[x->in[i] - 1] : NULL;
+  }
+  for (int i = 0; i < PEER_CUB_OUT; i++) {
+    x->call.out[i] = x->out[i] ? *(void *const *)args[x->out[i] - 1] : NULL;
+  }
+  int rc = x->run((void *)(uintptr_t)x->temporary, &x->nbytes, &x->call, s);
+  return rc ? err_set(e, ERR_LAUNCH, "CUB failed: %s", x->error(rc)) : 0;
+}
+
+static void close_(void *self) {
+  cub *x = self;
+  if (x->d) {
+    x->d->ops->release(x->d, x->temporary);
+  }
+  if (x->library) {
+    dlclose(x->library);
+  }
+  free(x);
+}
+
+static int load(cub *x, const char *flags, const rt_info *info, err *e) {
+  gen_file files[2];
+  str path = {0};
+  nvcc_source source = source_of(info->arch, flags, files);
+  int rc = nvcc_build(&source, 1, &path, e);
+  if (!rc && !(x->library = dlopen(str_text(&path), RTLD_NOW | RTLD_LOCAL))) {
+    rc = err_set(e, ERR_IO, "cannot open the compiled peer: %s", dlerror());
+  }
+  str_clear(&path);
+  const peer_symbol symbols[] = {
+      {"peer_cub_run", &x->run}, {"peer_cub_error", &x->error}, {"peer_cub_version", &x->version}};
+  return rc ? rc : peer_symbols(x->library, "peer", symbols, 3, e);
+}
+
+static int position(const gen_template *t, const char *names, size_t *out, err *e) {
+  TRY(peer_argument(t, names, out, e));
+  ++*out;
+  return 0;
+}
+
+static int positions(cub *x, const gen_template *t, const gen_problem *p, err *e) {
+  const recipe *r = recipe_of(t);
+  const bool pairs = payload_of(r, t, p) != NULL;
+  for (int i = 0; i < PEER_CUB_IN; i++) {
+    if (r->in[i] && (i < 2 || pairs)) {
+      TRY(position(t, r->in[i], &x->in[i], e));
+    }
+  }
+  TRY(position(t, r->out[0], &x->out[0], e));
+  return pairs || is_word(t, p, "op", "arg") ? position(t, r->out[1], &x->out[1], e) : 0;
+}
+
+static int reserve(cub *x, rt_device *d, err *e) {
+  int rc = x->run(NULL, &x->nbytes, &x->call, NULL);
+  if (rc) {
+    return err_set(e, ERR_LAUNCH, "CUB refuses the problem: %s", x->error(rc));
+  }
+  TRY(d->ops->alloc(d, x->nbytes ? x->nbytes : 1, &x->temporary, e));
+  x->d = d;
+  return 0;
+}
+
+static int open_cub(const gen_template *t, const gen_problem *p, rt_device *d, peer *out, err *e) {
+  cub *x = calloc(1, sizeof *x);
+  str flags = {0};
+  size_t type = 0;
+  if (!x) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  *out = (peer){.self = x, .close = close_, .contender = {.launch = launch, .self = x}};
+  int rc = flags_of(t, p, &flags, e);
+  rc = rc ? rc : type_of(t, p, recipe_of(t)->type, &type, e);
+  rc = rc ? rc : call_of(t, p, type, &x->call, e);
+  rc = rc ? rc : positions(x, t, p, e);
+  rc = rc ? rc : load(x, str_text(&flags), &d->info, e);
+  str_clear(&flags);
+  TRY(rc);
+  out->loosest = types[type].loosest;
+  const int version = x->version();
+  snprintf(out->version, sizeof out->version, "CUB %d.%d.%d", version / 100000,
+           version / 100 % 1000, version % 100);
+  return reserve(x, d, e);
+}
+
+const peer_kind peer_cub = {.name = "cub",
+                            .brief = "the device-wide algorithms of the toolkit's CUB",
+                            .families = families,
+                            .prepare = prepare,
+                            .open = open_cub};

@@ -1,0 +1,191 @@
+// peer_cub.cu -- one call of CUB, behind C, to be timed beside a kernel of ours.
+//
+// Compiled by the installed toolkit's nvcc against the toolkit's own CUB (peer_cub.c), once for
+// every algorithm and types that are asked for:
+//   PEER_REDUCE, PEER_SCAN, ...   the algorithm: one of them is defined
+//   PEER_TYPE                     of the elements
+//   PEER_PAYLOAD                  of what moves with the keys, where there is any
+//   PEER_OFFSET                   int, or int64_t for 2^31 elements and more
+//   PEER_OPERATOR                 of reductions and scans: peer_sum, peer_max, ...
+// A call with no temporary storage only says how much of it there must be, as CUB's calls do.
+
+#include <cstdint>
+
+#include <cuda_bf16.h>
+#include <cuda_fp16.h>
+
+#include <cub/version.cuh>
+#include <cuda/std/limits>
+#include <cuda/std/type_traits>
+
+#include "peer_cub.h"
+
+using T = PEER_TYPE;
+using offset = PEER_OFFSET;
+
+template <typename A, typename B>
+constexpr bool is = cuda::std::is_same_v<A, B>;
+
+template <typename V>
+const V *in(const peer_cub_call *c, int i) {
+  return static_cast<const V *>(c->in[i]);
+}
+template <typename V>
+V *out(const peer_cub_call *c, int i) {
+  return static_cast<V *>(c->out[i]);
+}
+
+struct peer_sum {};
+struct peer_max {};
+struct peer_min {};
+struct peer_argmax {};
+struct peer_argmin {};
+using op = PEER_OPERATOR;
+
+#define SIGNATURE                                                                                  \
+  static cudaError_t run(void *temporary, size_t &nbytes, const peer_cub_call *c, cudaStream_t s)
+
+#if defined PEER_REDUCE
+#include <cub/device/device_reduce.cuh>
+
+SIGNATURE {
+  using reduce = cub::DeviceReduce;
+  const offset n = static_cast<offset>(c->n);
+  const T *x = in<T>(c, 0);
+  T *y = out<T>(c, 0);
+  if constexpr (is<op, peer_sum>) {
+    return reduce::Sum(temporary, nbytes, x, y, n, s);
+  } else if constexpr (is<op, peer_max>) {
+    return reduce::Max(temporary, nbytes, x, y, n, s);
+  } else if constexpr (is<op, peer_min>) {
+    return reduce::Min(temporary, nbytes, x, y, n, s);
+  } else if constexpr (is<op, peer_argmax>) {
+    return reduce::ArgMax(temporary, nbytes, x, y, out<int64_t>(c, 1), c->n, s);
+  } else {
+    return reduce::ArgMin(temporary, nbytes, x, y, out<int64_t>(c, 1), c->n, s);
+  }
+}
+
+#elif defined PEER_SCAN
+#include <cub/device/device_scan.cuh>
+
+struct larger {
+  __device__ __forceinline__ T operator()(const T &a, const T &b) const { return b > a ? b : a; }
+};
+struct smaller {
+  __device__ __forceinline__ T operator()(const T &a, const T &b) const { return b < a ? b : a; }
+};
+
+// What the first exclusive maximum is; of minima with the other sign.
+static T least() {
+  using limits = cuda::std::numeric_limits<T>;
+  if constexpr (is<T, __half>) {
+    return __half(-cuda::std::numeric_limits<float>::infinity());
+  } else if constexpr (limits::has_infinity) {
+    return -limits::infinity();
+  } else {
+    return limits::lowest();
+  }
+}
+static T most() {
+  using limits = cuda::std::numeric_limits<T>;
+  if constexpr (cuda::std::is_integral_v<T>) {
+    return (limits::max)();
+  } else {
+    return -least();
+  }
+}
+
+SIGNATURE {
+  using scan = cub::DeviceScan;
+  const offset n = static_cast<offset>(c->n);
+  const T *x = in<T>(c, 0);
+  T *y = out<T>(c, 0);
+  if constexpr (is<op, peer_sum>) {
+    return c->exclusive ? scan::ExclusiveSum(temporary, nbytes, x, y, n, s)
+                        : scan::InclusiveSum(temporary, nbytes, x, y, n, s);
+  } else if constexpr (is<op, peer_max>) {
+    return c->exclusive ? scan::ExclusiveScan(temporary, nbytes, x, y, larger{}, least(), n, s)
+                        : scan::InclusiveScan(temporary, nbytes, x, y, larger{}, n, s);
+  } else {
+    return c->exclusive ? scan::ExclusiveScan(temporary, nbytes, x, y, smaller{}, most(), n, s)
+                        : scan::InclusiveScan(temporary, nbytes, x, y, smaller{}, n, s);
+  }
+}
+
+#elif defined PEER_HISTOGRAM
+#include <cub/device/device_histogram.cuh>
+
+SIGNATURE {
+  using level = cuda::std::conditional_t<is<T, float>, float, int>;
+  return cub::DeviceHistogram::HistogramEven(
+      temporary, nbytes, in<T>(c, 0), out<unsigned>(c, 0), static_cast<int>(c->bins + 1),
+      static_cast<level>(c->lower), static_cast<level>(c->upper), static_cast<offset>(c->n), s);
+}
+
+#elif defined PEER_RADIX_SORT
+#include <cub/device/device_radix_sort.cuh>
+
+SIGNATURE {
+  using sort = cub::DeviceRadixSort;
+  const offset n = static_cast<offset>(c->n);
+  const T *keys = in<T>(c, 0);
+  T *sorted = out<T>(c, 0);
+  const int from = c->begin_bit, to = c->end_bit;
+#ifdef PEER_PAYLOAD
+  const auto *with = in<PEER_PAYLOAD>(c, 2);
+  auto *moved = out<PEER_PAYLOAD>(c, 1);
+  return c->descending
+             ? sort::SortPairsDescending(temporary, nbytes, keys, sorted, with, moved, n, from, to, s)
+             : sort::SortPairs(temporary, nbytes, keys, sorted, with, moved, n, from, to, s);
+#else
+  return c->descending ? sort::SortKeysDescending(temporary, nbytes, keys, sorted, n, from, to, s)
+                       : sort::SortKeys(temporary, nbytes, keys, sorted, n, from, to, s);
+#endif
+}
+
+#elif defined PEER_MERGE
+#include <cub/device/device_merge.cuh>
+#include <cuda/std/functional>
+
+SIGNATURE {
+  const offset m = static_cast<offset>(c->m), n = static_cast<offset>(c->n);
+  const auto before = cuda::std::less<T>{};
+#ifdef PEER_PAYLOAD
+  return cub::DeviceMerge::MergePairs(temporary, nbytes, in<T>(c, 0), in<PEER_PAYLOAD>(c, 2), m,
+                                      in<T>(c, 1), in<PEER_PAYLOAD>(c, 3), n, out<T>(c, 0),
+                                      out<PEER_PAYLOAD>(c, 1), before, s);
+#else
+  return cub::DeviceMerge::MergeKeys(temporary, nbytes, in<T>(c, 0), m, in<T>(c, 1), n,
+                                     out<T>(c, 0), before, s);
+#endif
+}
+
+#elif defined PEER_MERGE_SORT
+#include <cub/device/device_merge_sort.cuh>
+#include <cuda/std/functional>
+
+// Of pairs only the call that does not promise stability leaves the input as it is; it is the same
+// stable merge sort.
+SIGNATURE {
+  const offset n = static_cast<offset>(c->n);
+  const auto before = cuda::std::less<T>{};
+#ifdef PEER_PAYLOAD
+  return cub::DeviceMergeSort::SortPairsCopy(temporary, nbytes, in<T>(c, 0), in<PEER_PAYLOAD>(c, 2),
+                                             out<T>(c, 0), out<PEER_PAYLOAD>(c, 1), n, before, s);
+#else
+  return cub::DeviceMergeSort::StableSortKeysCopy(temporary, nbytes, in<T>(c, 0), out<T>(c, 0), n,
+                                                  before, s);
+#endif
+}
+#endif
+
+extern "C" int peer_cub_run(void *temporary, size_t *nbytes, const peer_cub_call *c, void *stream) {
+  return run(temporary, *nbytes, c, static_cast<cudaStream_t>(stream));
+}
+
+extern "C" const char *peer_cub_error(int code) {
+  return cudaGetErrorString(static_cast<cudaError_t>(code));
+}
+
+extern "C" int peer_cub_version(void) { return CUB_VERSION; }

@@ -1,0 +1,274 @@
+/* peer_cublas.c -- cuBLAS. Its handful of entry points is declared here, from the cuBLAS
+ * documentation, so that neither its headers nor the library are needed to build. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "peer.h"
+
+enum { ARGS_MOST = 16, TF32_MATH = 3 }; /* CUBLAS_TF32_TENSOR_OP_MATH */
+
+typedef struct cublas cublas;
+
+typedef struct routine {     /* what a family is to cuBLAS */
+  const char *family, *type; /* type NULL: the family has one only, f32 */
+  const char *symbol;
+  int (*call)(cublas *x, const void *const *args);
+  const char *args[ARGS_MOST]; /* names of the template's, in the order that `call` knows */
+} routine;
+
+struct cublas {
+  void *library, *handle;
+  int (*create)(void **);
+  int (*destroy)(void *);
+  int (*set_stream)(void *, void *);
+  int (*set_math)(void *, int);
+  int (*version)(void *, int *);
+  const routine *r;
+  void *entry;
+  int op[2];            /* of A and of B: 1 is transposed */
+  size_t at[ARGS_MOST]; /* positions among the template's arguments */
+  bool wide[ARGS_MOST]; /* a scalar of 64 bits */
+};
+
+/* ---- arguments ------------------------------------------------------------------------------- */
+
+static long long whole(const cublas *x, const void *const *args, int i) {
+  int32_t narrow;
+  int64_t wide;
+  memcpy(&narrow, args[x->at[i]], sizeof narrow);
+  if (!x->wide[i]) {
+    return narrow;
+  }
+  memcpy(&wide, args[x->at[i]], sizeof wide);
+  return wide;
+}
+
+static double real(const cublas *x, const void *const *args, int i) {
+  float narrow;
+  double wide;
+  memcpy(&narrow, args[x->at[i]], sizeof narrow);
+  if (!x->wide[i]) {
+    return narrow;
+  }
+  memcpy(&wide, args[x->at[i]], sizeof wide);
+  return wide;
+}
+
+static void *address(const cublas *x, const void *const *args, int i) {
+  return (void *)(uintptr_t) * (const rt_ptr *)args[x->at[i]];
+}
+
+#define INT(i) ((int)whole(x, args, i))
+#define LONG(i) whole(x, args, i)
+#define AT(i) address(x, args, i)
+
+/* ---- the routines ---------------------------------------------------------------------------- */
+
+static int sgemm(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, int, int, const float *, const float *, int, const float *, int,
+           const float *, float *, int) = NULL;
+  *(void **)&f = x->entry;
+  const float alpha = (float)real(x, args, 3), beta = (float)real(x, args, 8);
+  return f(x->handle, x->op[0], x->op[1], INT(0), INT(1), INT(2), &alpha, AT(4), INT(5), AT(6),
+           INT(7), &beta, AT(9), INT(10));
+}
+
+static int sgemm_batched(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, int, int, const float *, const float *, int, long long,
+           const float *, int, long long, const float *, float *, int, long long, int) = NULL;
+  *(void **)&f = x->entry;
+  const float alpha = (float)real(x, args, 3), beta = (float)real(x, args, 8);
+  return f(x->handle, x->op[0], x->op[1], INT(0), INT(1), INT(2), &alpha, AT(4), INT(5), LONG(11),
+           AT(6), INT(7), LONG(12), &beta, AT(9), INT(10), LONG(13), INT(14));
+}
+
+static int sgemv(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, const float *, const float *, int, const float *, int,
+           const float *, float *, int) = NULL;
+  *(void **)&f = x->entry;
+  const float alpha = (float)real(x, args, 2), beta = (float)real(x, args, 7);
+  return f(x->handle, x->op[0], INT(0), INT(1), &alpha, AT(3), INT(4), AT(5), INT(6), &beta, AT(8),
+           INT(9));
+}
+
+static int dgemv(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, const double *, const double *, int, const double *, int,
+           const double *, double *, int) = NULL;
+  *(void **)&f = x->entry;
+  const double alpha = real(x, args, 2), beta = real(x, args, 7);
+  return f(x->handle, x->op[0], INT(0), INT(1), &alpha, AT(3), INT(4), AT(5), INT(6), &beta, AT(8),
+           INT(9));
+}
+
+/* Rows of ours are columns of cuBLAS's: y, in its eyes of `rows` rows, is x transposed. */
+static int sgeam(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, int, const float *, const float *, int, const float *,
+           const float *, int, float *, int) = NULL;
+  *(void **)&f = x->entry;
+  const float one = 1, zero = 0;
+  return f(x->handle, 1, 0, INT(0), INT(1), &one, AT(2), INT(1), &zero, AT(3), INT(0), AT(3),
+           INT(0));
+}
+
+static int dgeam(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, int, const double *, const double *, int, const double *,
+           const double *, int, double *, int) = NULL;
+  *(void **)&f = x->entry;
+  const double one = 1, zero = 0;
+  return f(x->handle, 1, 0, INT(0), INT(1), &one, AT(2), INT(1), &zero, AT(3), INT(0), AT(3),
+           INT(0));
+}
+
+#define GEMM "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc"
+#define GEMV "m", "n", "alpha", "A", "lda", "x", "incx", "beta", "y", "incy"
+static const routine routines[] = {
+    {"sgemm", NULL, "cublasSgemm_v2", sgemm, {GEMM}},
+    {"gemm_batched",
+     "f32",
+     "cublasSgemmStridedBatched",
+     sgemm_batched,
+     {GEMM, "strideA stride_a sa", "strideB stride_b sb", "strideC stride_c sc", "batch count"}},
+    {"gemv", "f32", "cublasSgemv_v2", sgemv, {GEMV}},
+    {"gemv", "f64", "cublasDgemv_v2", dgemv, {GEMV}},
+    {"transpose", "f32", "cublasSgeam", sgeam, {"rows", "cols", "x", "y"}},
+    {"transpose", "f64", "cublasDgeam", dgeam, {"rows", "cols", "x", "y"}}};
+enum { ROUTINES = sizeof routines / sizeof *routines };
+
+/* ---- which ----------------------------------------------------------------------------------- */
+
+static int find_routine(const gen_template *t, const gen_problem *p, const routine **out, err *e) {
+  const char *type = peer_word(t, p, "dtype type");
+  for (size_t i = 0; i < ROUTINES; i++) {
+    const routine *r = &routines[i];
+    if (!strcmp(r->family, t->name) && (!type || !r->type || !strcmp(r->type, type))) {
+      *out = r;
+      return 0;
+    }
+  }
+  return err_set(e, ERR_USAGE, "cuBLAS is not asked about a %s of %s", t->name, type);
+}
+
+/* What cuBLAS's routine can't do by itself. */
+static int check_extras(const gen_template *t, const gen_problem *p, err *e) {
+  static const char *const extras[] = {"scale", "bias", "act", "epilogue"};
+  for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
+    const char *word = peer_word(t, p, extras[i]);
+    if (word && strcmp(word, "none")) {
+      return err_set(e, ERR_USAGE, "cuBLAS has no %s=%s in this routine", extras[i], word);
+    }
+  }
+  return !strcmp(t->name, "transpose") && peer_number(t, p, "batch", 1) != 1
+             ? err_set(e, ERR_USAGE, "cuBLAS transposes one matrix a call")
+             : 0;
+}
+
+static int positions(cublas *x, const gen_template *t, err *e) {
+  for (int i = 0; i < ARGS_MOST && x->r->args[i]; i++) {
+    TRY(peer_argument(t, x->r->args[i], &x->at[i], e));
+    x->wide[i] = strstr(t->args[x->at[i]].type, "64") != NULL;
+  }
+  return 0;
+}
+
+static int transposed(const gen_template *t, const gen_problem *p, const char *field) {
+  const char *word = peer_word(t, p, field);
+  return word && !strcmp(word, "t");
+}
+
+/* ---- the library ----------------------------------------------------------------------------- */
+
+static const char *const libraries[] = {"libcublas.so.13",
+                                        "libcublas.so.12",
+                                        "libcublas.so",
+                                        "/usr/local/cuda/lib64/libcublas.so.13",
+                                        "/usr/local/cuda/lib64/libcublas.so.12",
+                                        "/usr/local/cuda/lib64/libcublas.so"};
+
+static int load(cublas *x, err *e) {
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !x->library; i++) {
+    x->library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
+  }
+  if (!x->library) {
+    return err_set(e, ERR_NOTFOUND, "cuBLAS is not on this machine (libcublas.so.13 or .12): %s",
+                   dlerror());
+  }
+  const peer_symbol symbols[] = {
+      {"cublasCreate_v2", &x->create},        {"cublasDestroy_v2", &x->destroy},
+      {"cublasSetStream_v2", &x->set_stream}, {"cublasSetMathMode", &x->set_math},
+      {"cublasGetVersion_v2", &x->version},   {x->r->symbol, &x->entry}};
+  return peer_symbols(x->library, "cuBLAS", symbols, sizeof symbols / sizeof *symbols, e);
+}
+
+static int launch(void *self, rt_stream s, const void *const *args, err *e) {
+  cublas *x = self;
+  x->set_stream(x->handle, s);
+  const int rc = x->r->call(x, args);
+  return rc ? err_set(e, ERR_LAUNCH, "%s failed with status %d", x->r->symbol, rc) : 0;
+}
+
+static void close_(void *self) {
+  cublas *x = self;
+  if (x->handle) {
+    x->destroy(x->handle);
+  }
+  if (x->library) {
+    dlclose(x->library);
+  }
+  free(x);
+}
+
+static int start(cublas *x, bool tf32, peer *out, err *e) {
+  int number = 0;
+  if (x->create(&x->handle)) {
+    x->handle = NULL;
+    return err_set(e, ERR_DEVICE, "cublasCreate failed");
+  }
+  if (tf32 && x->set_math(x->handle, TF32_MATH)) {
+    return err_set(e, ERR_DEVICE, "cuBLAS does not take TF32 here");
+  }
+  x->version(x->handle, &number);
+  snprintf(out->version, sizeof out->version, "cuBLAS %d.%d.%d%s", number / 10000,
+           number / 100 % 100, number % 100, tf32 ? " TF32" : "");
+  return 0;
+}
+
+static int open_cublas(const gen_template *t, const gen_problem *p, bool tf32, peer *out, err *e) {
+  cublas *x = calloc(1, sizeof *x);
+  if (!x) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  /* TF32 keeps 10 bits of each factor's fraction where f32 keeps 23. */
+  *out = (peer){.self = x,
+                .close = close_,
+                .loosest = tf32 ? 1 << 14 : 16,
+                .contender = {.launch = launch, .self = x}};
+  TRY(find_routine(t, p, &x->r, e));
+  TRY(check_extras(t, p, e));
+  TRY(positions(x, t, e));
+  x->op[0] = transposed(t, p, "ta trans");
+  x->op[1] = transposed(t, p, "tb");
+  TRY(load(x, e));
+  return start(x, tf32, out, e);
+}
+
+static int open_f32(const gen_template *t, const gen_problem *p, rt_device *d, peer *out, err *e) {
+  (void)d;
+  return open_cublas(t, p, false, out, e);
+}
+
+static int open_tf32(const gen_template *t, const gen_problem *p, rt_device *d, peer *out, err *e) {
+  (void)d;
+  return open_cublas(t, p, true, out, e);
+}
+
+static const char *const families[] = {"sgemm", "gemm_batched", "gemv", "transpose", NULL};
+const peer_kind peer_cublas = {
+    .name = "cublas", .brief = "cuBLAS", .families = families, .open = open_f32};
+static const char *const tf32_families[] = {"sgemm", "gemm_batched", NULL};
+const peer_kind peer_cublas_tf32 = {.name = "cublas-tf32",
+                                    .brief = "cuBLAS, allowed to round factors to TF32",
+                                    .families = tf32_families,
+                                    .open = open_tf32};
