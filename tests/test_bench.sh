@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_bench.sh -- bench as it is typed, on the emulated device. AUTOTUNE names the program.
+# test_bench.sh -- bench and compare as they are typed, on the emulated device. AUTOTUNE names the program.
 set -u
 . tests/cli_kit.sh
 
@@ -14,6 +14,10 @@ refuses 2 "cub needs a GPU" $autotune bench scan n=1000 --vs cub
 refuses 2 "cublas-tf32 needs a GPU" $autotune bench sgemm m=64 --vs cublas-tf32 --tune 100s
 refuses 2 "--tune 'soon'" $autotune bench saxpy n=1000 --tune soon
 refuses 2 "--rounds" $autotune bench saxpy n=1000 --rounds 0
+refuses 2 "--by one of: BLOCK" $autotune compare saxpy n=1000
+refuses 2 "did you mean 'BLOCK'" $autotune compare saxpy n=1000 --by BLOK
+refuses 2 "unknown field 'x'" $autotune compare saxpy --by BLOCK --sizes x=1,2
+refuses 1 "tuned.db" $autotune compare saxpy n=1000 --by BLOCK --budget 0
 printf 'n=1000\nn=2{\n' >"$folder/wrong.txt"
 refuses 1 "wrong.txt:2" $autotune bench saxpy --suite "$folder/wrong.txt"
 
@@ -30,6 +34,22 @@ prints "geometric mean of 3" $autotune bench reduce --suite "$folder/list.txt" -
 prints '"origin":"exact"' $autotune bench reduce n=1000 op=max --json
 prints '"geometric_mean":' $autotune bench reduce n=1000 op=max --json
 prints '"origin":"nearest"' $autotune bench reduce n=1500 op=max --json
+
+# ---- steps
+prints "* " $autotune compare scan n=3000 --by ALG --budget 2 --quiet
+grep -q "^  *chained .*trials" "$folder/out" || grep -q "^\* chained .*trials" "$folder/out" ||
+  complain "no step of chained: $(cat "$folder/out")"
+cp "$folder/out" "$folder/first"
+prints "modelled" $autotune compare scan n=3000 --by ALG --budget 2 --quiet
+cmp -s "$folder/first" "$folder/out" || complain "the same comparison again differs"
+prints "modelled" $autotune compare scan n=3000 --by ALG --budget 0
+cmp -s "$folder/first" "$folder/out" || complain "what is stored differs"
+prints '"value":"lookback"' $autotune compare scan n=3000 --by ALG --budget 0 --json
+prints "BLOCK" $autotune compare saxpy --by BLOCK --sizes 1000,2000 --budget 2 --quiet --plot "$folder/steps.svg"
+[ "$(grep -c '^n=.*us\*' "$folder/out")" = 2 ] || complain "no best in every row: $(cat "$folder/out")"
+grep -q '<rect x=' "$folder/steps.svg" || complain "the plot of steps has no bars"
+prints "no valid point" $autotune compare saxpy n=1001 --by VEC --budget 2 --quiet
+refuses 1 "no trial of 'saxpy n=5000" $autotune compare saxpy n=5000 --by BLOCK --budget 0
 
 [ $bad = 0 ] || echo "$bad complaints"
 [ $bad = 0 ]

@@ -76,7 +76,7 @@ prints "tuned" $autotune export saxpy n=1000 --cubin "$folder/k.cubin" --ptx "$f
   --source "$folder/k.cu" --header "$folder/k.h"
 for f in k.cubin k.ptx k.cu k.h; do [ -s "$folder/$f" ] || complain "export wrote no $f"; done
 prints "usage: autotune" $autotune --help
-for verb in tune emit space build check devices list show doctor export bench; do
+for verb in tune emit space build check devices list show doctor export bench compare; do
   prints "usage: autotune" $autotune $verb --help
 done
 

@@ -106,6 +106,16 @@ const cli_verb cli_verbs[] = {
      "  autotune bench sgemm --suite cubes --vs cublas\n"
      "  autotune bench scan --suite cub --vs cub --tune 20s --plot scan.svg\n",
      cmd_bench},
+    {"compare", "compare FAMILY [FIELD=VALUE ...] --by PARAMETER [--sizes LIST]",
+     "Search the best of every value of a parameter, and show these steps side by side.",
+     " device db templates by sizes budget strategy seed jobs timeout rounds hot plot json quiet ",
+     PROBLEM "Each value has its own --budget (default 30 trials, of which those stored count; 0: "
+             "only what "
+             "is\nstored). On a GPU the best of each are then timed interleaved in one run.\n\n"
+             "  autotune compare scan n=2^24 --by ALG\n"
+             "  autotune compare reduce --by BLOCK --sizes 2^16,2^20,2^24\n"
+             "  autotune compare sgemm --by BK --sizes m=n=k=256,1024\n",
+     cmd_compare},
     {"replay", "replay FILE ... [--strategy NAME|all] [--runs N] [--plot FILE.svg]",
      "Judge search strategies on recorded spaces, without a GPU.",
      " strategy seed runs jobs ahead json plot ",

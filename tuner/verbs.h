@@ -18,6 +18,7 @@ int cmd_show(const cli *c, err *e);
 int cmd_doctor(const cli *c, err *e);
 int cmd_export(const cli *c, err *e);
 int cmd_bench(const cli *c, err *e);
+int cmd_compare(const cli *c, err *e);
 int cmd_replay(const cli *c, err *e);
 int cmd_export_results(const cli *c, err *e);
 int cmd_import(const cli *c, err *e);
