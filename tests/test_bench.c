@@ -26,6 +26,17 @@ static gen_template *open_family(const char *name) {
   return t;
 }
 
+static bool is_built_in(const char *family) {
+  char name[80];
+  snprintf(name, sizeof name, "%s.lua", family);
+  for (const gen_file *f = gen_builtin; f->name; f++) {
+    if (!strcmp(f->name, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static size_t count_of(const char *text, const char *word) {
   size_t n = 0;
   for (const char *p = text; (p = strstr(p, word)); p++) {
@@ -138,6 +149,10 @@ static void every_built_in_suite_is_sound(void **state) {
       continue;
     }
     snprintf(family, sizeof family, "%.*s", (int)strlen(f->name) - 4, f->name);
+    if (!is_built_in(family)) {
+      print_message("suites of %s, which is not built in\n", family);
+      continue;
+    }
     gen_template *t = open_family(family);
     for (const char *p = f->text; (p = strchr(p, '[')); p++) {
       arena a = {0};

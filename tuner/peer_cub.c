@@ -14,36 +14,26 @@
 
 /* ---- families -------------------------------------------------------------------------------- */
 
-/* How a family's problem becomes CUB's call: names of its fields and arguments; a space stands
- * between alternatives. */
+/* How a family's problem becomes CUB's call: names of its fields and arguments. */
 typedef struct recipe {
   const char *family, *algorithm;
-  const char *type;              /* field: type of the elements */
-  const char *payload;           /* field: bytes or type of what goes with a key; NULL: never any */
+  const char *payload;           /* field: bytes of what goes with a key; NULL: never any */
   const char *in[PEER_CUB_IN];   /* arguments; the last two of pairs only */
   const char *out[PEER_CUB_OUT]; /* arguments; the second of pairs only, or of an index */
 } recipe;
 
-#define TYPES "dtype type key key_type"
 static const recipe recipes[] = {
-    {"reduce", "PEER_REDUCE", TYPES, NULL, {"x"}, {"y", "index i"}},
-    {"scan", "PEER_SCAN", TYPES, NULL, {"x"}, {"y"}},
-    {"histogram", "PEER_HISTOGRAM", TYPES, NULL, {"x"}, {"y"}},
+    {"reduce", "PEER_REDUCE", NULL, {"x"}, {"y", "i"}},
+    {"scan", "PEER_SCAN", NULL, {"x"}, {"y"}},
+    {"histogram", "PEER_HISTOGRAM", NULL, {"x"}, {"y"}},
     {"radix_sort",
      "PEER_RADIX_SORT",
-     TYPES,
-     "value values payload",
-     {"keys x a keys_in", NULL, "values v vals values_in xv"},
-     {"sorted y b keys_out out", "values_out w moved yv"}},
-    {"merge", "PEER_MERGE", TYPES, "value values payload", {"a", "b", "av", "bv"}, {"c", "cv"}},
-    {"merge_sort",
-     "PEER_MERGE_SORT",
-     TYPES,
-     "value values payload",
-     {"x keys a", NULL, "xv values v av"},
-     {"y sorted b", "yv values_out w bv"}},
+     "value_bytes",
+     {"keys_in", NULL, "values_in"},
+     {"keys_out", "values_out"}},
+    {"merge", "PEER_MERGE", "value", {"a", "b", "av", "bv"}, {"c", "cv"}},
+    {"merge_sort", "PEER_MERGE_SORT", "value", {"x", NULL, "xv"}, {"y", "yv"}},
 };
-enum { RECIPES = sizeof recipes / sizeof *recipes };
 static const char *const families[] = {"reduce", "scan",       "histogram", "radix_sort",
                                        "merge",  "merge_sort", NULL};
 
@@ -67,9 +57,8 @@ static const struct {
              {"f32", "float", 1 << 10},  {"f64", "double", 1 << 10}};
 enum { TYPES_KNOWN = sizeof types / sizeof *types };
 
-static int type_of(const gen_template *t, const gen_problem *p, const char *field, size_t *out,
-                   err *e) {
-  const char *word = peer_word(t, p, field);
+static int type_of(const gen_template *t, const gen_problem *p, size_t *out, err *e) {
+  const char *word = peer_word(t, p, "dtype");
   for (*out = 0; word && *out < TYPES_KNOWN; (*out)++) {
     if (!strcmp(types[*out].dtype, word)) {
       return 0;
@@ -78,13 +67,10 @@ static int type_of(const gen_template *t, const gen_problem *p, const char *fiel
   return err_set(e, ERR_USAGE, "cub is not asked about elements of type %s", word ? word : "?");
 }
 
-static const char *payload_of(const recipe *r, const gen_template *t, const gen_problem *p) {
-  const char *word = r->payload ? peer_word(t, p, r->payload) : NULL;
-  int64_t nbytes = r->payload ? peer_number(t, p, r->payload, 0) : 0;
-  if (word) {
-    nbytes = strstr(word, "64") ? 8 : strstr(word, "32") ? 4 : strstr(word, "16") ? 2 : 0;
-  }
-  return nbytes == 8 ? "uint64_t" : nbytes == 4 ? "uint32_t" : nbytes == 2 ? "uint16_t" : NULL;
+static const char *payload_of(const gen_template *t, const gen_problem *p) {
+  const char *field = recipe_of(t)->payload;
+  const int64_t nbytes = field ? peer_number(t, p, field, 0) : 0;
+  return nbytes == 8 ? "uint64_t" : nbytes == 4 ? "uint32_t" : NULL;
 }
 
 /* ---- what a problem asks for ----------------------------------------------------------------- */
@@ -112,8 +98,8 @@ static int call_of(const gen_template *t, const gen_problem *p, size_t type, pee
                        .m = peer_number(t, p, "m", 0),
                        .exclusive = is_word(t, p, "kind", "exclusive"),
                        .descending = is_word(t, p, "order", "d"),
-                       .begin_bit = (int)peer_number(t, p, "begin_bit begin", 0),
-                       .end_bit = (int)peer_number(t, p, "end_bit end", bits),
+                       .begin_bit = (int)peer_number(t, p, "begin_bit", 0),
+                       .end_bit = (int)peer_number(t, p, "end_bit", bits),
                        .bins = peer_number(t, p, "bins", 0),
                        .lower = (double)peer_number(t, p, "lower", 0)};
   c->upper = c->lower + (double)peer_number(t, p, "span", 0);
@@ -123,10 +109,10 @@ static int call_of(const gen_template *t, const gen_problem *p, size_t type, pee
 /* The flags that choose what is compiled. */
 static int flags_of(const gen_template *t, const gen_problem *p, str *flags, err *e) {
   const recipe *r = recipe_of(t);
-  const char *op = peer_word(t, p, "op"), *payload = payload_of(r, t, p);
+  const char *op = peer_word(t, p, "op"), *payload = payload_of(t, p);
   size_t type;
   peer_cub_call c;
-  TRY(type_of(t, p, r->type, &type, e));
+  TRY(type_of(t, p, &type, e));
   TRY(call_of(t, p, type, &c, e));
   str_addf(flags, "-D%s -DPEER_TYPE=%s -DPEER_OFFSET=%s -DPEER_OPERATOR=peer_%s", r->algorithm,
            types[type].text, c.n + c.m > INT32_MAX ? "int64_t" : "int", op ? op : "sum");
@@ -242,7 +228,7 @@ static int position(const gen_template *t, const char *names, size_t *out, err *
 
 static int positions(cub *x, const gen_template *t, const gen_problem *p, err *e) {
   const recipe *r = recipe_of(t);
-  const bool pairs = payload_of(r, t, p) != NULL;
+  const bool pairs = payload_of(t, p) != NULL;
   for (int i = 0; i < PEER_CUB_IN; i++) {
     if (r->in[i] && (i < 2 || pairs)) {
       TRY(position(t, r->in[i], &x->in[i], e));
@@ -271,7 +257,7 @@ static int open_cub(const gen_template *t, const gen_problem *p, rt_device *d, p
   }
   *out = (peer){.self = x, .close = close_, .contender = {.launch = launch, .self = x}};
   int rc = flags_of(t, p, &flags, e);
-  rc = rc ? rc : type_of(t, p, recipe_of(t)->type, &type, e);
+  rc = rc ? rc : type_of(t, p, &type, e);
   rc = rc ? rc : call_of(t, p, type, &x->call, e);
   rc = rc ? rc : positions(x, t, p, e);
   rc = rc ? rc : load(x, str_text(&flags), &d->info, e);

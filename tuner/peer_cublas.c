@@ -8,7 +8,11 @@
 
 #include "peer.h"
 
-enum { ARGS_MOST = 16, TF32_MATH = 3 }; /* CUBLAS_TF32_TENSOR_OP_MATH */
+enum { ARGS_MOST = 16 };
+
+/* Of cublasMath_t, cublasComputeType_t, cublasGemmAlgo_t and cudaDataType. */
+enum { TF32_MATH = 3, COMPUTE_32F = 68, COMPUTE_64F = 70, GEMM_DEFAULT = -1 };
+enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
 
 typedef struct cublas cublas;
 
@@ -29,6 +33,7 @@ struct cublas {
   const routine *r;
   void *entry;
   int op[2];            /* of A and of B: 1 is transposed */
+  int type, ctype;      /* of A and B, and of C: cudaDataType */
   size_t at[ARGS_MOST]; /* positions among the template's arguments */
   bool wide[ARGS_MOST]; /* a scalar of 64 bits */
 };
@@ -85,6 +90,40 @@ static int sgemm_batched(cublas *x, const void *const *args) {
            AT(6), INT(7), LONG(12), &beta, AT(9), INT(10), LONG(13), INT(14));
 }
 
+static int dgemm_batched(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, int, int, const double *, const double *, int, long long,
+           const double *, int, long long, const double *, double *, int, long long, int) = NULL;
+  *(void **)&f = x->entry;
+  const double alpha = real(x, args, 3), beta = real(x, args, 8);
+  return f(x->handle, x->op[0], x->op[1], INT(0), INT(1), INT(2), &alpha, AT(4), INT(5), LONG(11),
+           AT(6), INT(7), LONG(12), &beta, AT(9), INT(10), LONG(13), INT(14));
+}
+
+/* Factors of 16 bits are added up in f32, as ours are. */
+static int gemm_ex_of(cublas *x, int m, int n, int k, double alpha, void *A, int lda, void *B,
+                      int ldb, double beta, void *C, int ldc) {
+  int (*f)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int,
+           int, const void *, void *, int, int, int, int) = NULL;
+  *(void **)&f = x->entry;
+  const bool wide = x->type == R_64F;
+  const float alpha_f = (float)alpha, beta_f = (float)beta;
+  return f(x->handle, x->op[0], x->op[1], m, n, k, wide ? (void *)&alpha : (void *)&alpha_f, A,
+           x->type, lda, B, x->type, ldb, wide ? (void *)&beta : (void *)&beta_f, C, x->ctype, ldc,
+           wide ? COMPUTE_64F : COMPUTE_32F, GEMM_DEFAULT);
+}
+
+static int gemm_ex(cublas *x, const void *const *args) {
+  return gemm_ex_of(x, INT(0), INT(1), INT(2), real(x, args, 3), AT(4), INT(5), AT(6), INT(7),
+                    real(x, args, 8), AT(9), INT(10));
+}
+
+/* There is no gemv of 16 bits: a product with a matrix of one column. */
+static int gemv_ex(cublas *x, const void *const *args) {
+  const int m = INT(0), n = INT(1), rows = x->op[0] ? n : m, depth = x->op[0] ? m : n;
+  return gemm_ex_of(x, rows, 1, depth, real(x, args, 2), AT(3), INT(4), AT(5), depth,
+                    real(x, args, 7), AT(8), rows);
+}
+
 static int sgemv(cublas *x, const void *const *args) {
   int (*f)(void *, int, int, int, const float *, const float *, int, const float *, int,
            const float *, float *, int) = NULL;
@@ -123,16 +162,17 @@ static int dgeam(cublas *x, const void *const *args) {
 }
 
 #define GEMM "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc"
+#define STRIDES "stride_a", "stride_b", "stride_c", "batch"
 #define GEMV "m", "n", "alpha", "A", "lda", "x", "incx", "beta", "y", "incy"
 static const routine routines[] = {
     {"sgemm", NULL, "cublasSgemm_v2", sgemm, {GEMM}},
-    {"gemm_batched",
-     "f32",
-     "cublasSgemmStridedBatched",
-     sgemm_batched,
-     {GEMM, "strideA stride_a sa", "strideB stride_b sb", "strideC stride_c sc", "batch count"}},
+    {"gemm_batched", "f32", "cublasSgemmStridedBatched", sgemm_batched, {GEMM, STRIDES}},
+    {"gemm_batched", "f64", "cublasDgemmStridedBatched", dgemm_batched, {GEMM, STRIDES}},
+    {"gemm", NULL, "cublasGemmEx", gemm_ex, {GEMM}},
     {"gemv", "f32", "cublasSgemv_v2", sgemv, {GEMV}},
     {"gemv", "f64", "cublasDgemv_v2", dgemv, {GEMV}},
+    {"gemv", "f16", "cublasGemmEx", gemv_ex, {GEMV}},
+    {"gemv", "bf16", "cublasGemmEx", gemv_ex, {GEMV}},
     {"transpose", "f32", "cublasSgeam", sgeam, {"rows", "cols", "x", "y"}},
     {"transpose", "f64", "cublasDgeam", dgeam, {"rows", "cols", "x", "y"}}};
 enum { ROUTINES = sizeof routines / sizeof *routines };
@@ -140,7 +180,7 @@ enum { ROUTINES = sizeof routines / sizeof *routines };
 /* ---- which ----------------------------------------------------------------------------------- */
 
 static int find_routine(const gen_template *t, const gen_problem *p, const routine **out, err *e) {
-  const char *type = peer_word(t, p, "dtype type");
+  const char *type = peer_word(t, p, "dtype");
   for (size_t i = 0; i < ROUTINES; i++) {
     const routine *r = &routines[i];
     if (!strcmp(r->family, t->name) && (!type || !r->type || !strcmp(r->type, type))) {
@@ -152,16 +192,20 @@ static int find_routine(const gen_template *t, const gen_problem *p, const routi
 }
 
 /* What cuBLAS's routine can't do by itself. */
-static int check_extras(const gen_template *t, const gen_problem *p, err *e) {
-  static const char *const extras[] = {"scale", "bias", "act", "epilogue"};
+static int check_extras(const routine *r, const gen_template *t, const gen_problem *p, err *e) {
+  static const char *const extras[] = {"scale", "bias", "act"};
   for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
     const char *word = peer_word(t, p, extras[i]);
     if (word && strcmp(word, "none")) {
       return err_set(e, ERR_USAGE, "cuBLAS has no %s=%s in this routine", extras[i], word);
     }
   }
-  return !strcmp(t->name, "transpose") && peer_number(t, p, "batch", 1) != 1
-             ? err_set(e, ERR_USAGE, "cuBLAS transposes one matrix a call")
+  if (!strcmp(t->name, "transpose") && peer_number(t, p, "batch", 1) != 1) {
+    return err_set(e, ERR_USAGE, "cuBLAS transposes one matrix a call");
+  }
+  return r->call == gemv_ex && peer_number(t, p, "unit", 1) != 1
+             ? err_set(e, ERR_USAGE,
+                       "cuBLAS has no product of 16 bits with a vector that is not contiguous")
              : 0;
 }
 
@@ -171,6 +215,13 @@ static int positions(cublas *x, const gen_template *t, err *e) {
     x->wide[i] = strstr(t->args[x->at[i]].type, "64") != NULL;
   }
   return 0;
+}
+
+static int data_type(const char *word) {
+  return !word || !strcmp(word, "f32") ? R_32F
+         : !strcmp(word, "f64")        ? R_64F
+         : !strcmp(word, "f16")        ? R_16F
+                                       : R_16BF;
 }
 
 static int transposed(const gen_template *t, const gen_problem *p, const char *field) {
@@ -246,10 +297,13 @@ static int open_cublas(const gen_template *t, const gen_problem *p, bool tf32, p
                 .loosest = tf32 ? 1 << 14 : 16,
                 .contender = {.launch = launch, .self = x}};
   TRY(find_routine(t, p, &x->r, e));
-  TRY(check_extras(t, p, e));
+  TRY(check_extras(x->r, t, p, e));
   TRY(positions(x, t, e));
   x->op[0] = transposed(t, p, "ta trans");
   x->op[1] = transposed(t, p, "tb");
+  x->type = data_type(peer_word(t, p, "dtype"));
+  const char *ctype = peer_word(t, p, "ctype");
+  x->ctype = ctype ? data_type(ctype) : x->type;
   TRY(load(x, e));
   return start(x, tf32, out, e);
 }
@@ -264,7 +318,7 @@ static int open_tf32(const gen_template *t, const gen_problem *p, rt_device *d, 
   return open_cublas(t, p, true, out, e);
 }
 
-static const char *const families[] = {"sgemm", "gemm_batched", "gemv", "transpose", NULL};
+static const char *const families[] = {"sgemm", "gemm", "gemm_batched", "gemv", "transpose", NULL};
 const peer_kind peer_cublas = {
     .name = "cublas", .brief = "cuBLAS", .families = families, .open = open_f32};
 static const char *const tf32_families[] = {"sgemm", "gemm_batched", NULL};
