@@ -29,7 +29,7 @@ typedef struct bench_run {
   int64_t rounds;
   bench_report report;
   bench_row *rows; /* of the suite's problems */
-  size_t n_failed;
+  size_t n_shown, n_failed;
 } bench_run;
 
 /* ---- contenders ------------------------------------------------------------------------------ */
@@ -181,7 +181,7 @@ static void print_row(bench_run *r, const bench_case *x, const bench_row *row) {
   } else if (r->suite.n == 1) {
     print_alone(r, x, row);
   } else {
-    if (row == r->rows) {
+    if (!r->n_shown++) {
       bench_report_head(&r->report, &s);
     }
     bench_report_row(&r->report, row, &s);
@@ -211,7 +211,7 @@ static int bench_one(bench_run *r, size_t i, err *e) {
   if (rc) {
     fprintf(stderr, "autotune: %s: %s%s%s\n", p->text, why.place, why.place[0] ? ": " : "",
             why.message);
-    r->n_failed++;
+    r->n_failed += rc != ERR_USAGE; /* an empty problem, say */
   }
   return 0;
 }
@@ -334,11 +334,12 @@ static int find_peer(bench_run *r, err *e) {
     return 0;
   }
   TRY(peer_find(r->c->vs, r->place.t, &r->peer, e));
-  return is_emulated(r->c)
-             ? err_set(e, ERR_USAGE,
-                       "%s needs a GPU, and %s is emulated: bench without --vs, or with --device 0",
-                       r->peer->name, cli_device(r->c))
-             : 0;
+  if (is_emulated(r->c)) {
+    return err_set(e, ERR_USAGE,
+                   "%s needs a GPU, and %s is emulated: bench without --vs, or with --device 0",
+                   r->peer->name, cli_device(r->c));
+  }
+  return r->peer->prepare ? r->peer->prepare(r->place.t, NULL, 0, NULL, e) : 0;
 }
 
 static int open_all(bench_run *r, err *e) {

@@ -21,7 +21,8 @@ typedef struct peer {
 typedef struct peer_kind {
   const char *name, *brief;
   const char *const *families; /* that it has something like; ends with NULL */
-  /* prepare -- ahead of the first open, for all of a run's problems; may be NULL */
+  /* prepare -- ahead of the first open, for all of a run's problems; may be NULL. Of no problems
+   * and no device: can it be had on this machine at all? */
   int (*prepare)(const gen_template *t, const gen_problem *p, size_t n, const rt_info *info,
                  err *e);
   /* open -- err ERR_USAGE: nothing like this problem of the family; says which part of it */

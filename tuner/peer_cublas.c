@@ -238,14 +238,28 @@ static const char *const libraries[] = {"libcublas.so.13",
                                         "/usr/local/cuda/lib64/libcublas.so.12",
                                         "/usr/local/cuda/lib64/libcublas.so"};
 
+static int open_library(void **library, err *e) {
+  for (size_t i = 0; i < sizeof libraries / sizeof *libraries; i++) {
+    *library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
+    if (*library) {
+      return 0;
+    }
+  }
+  return err_set(e, ERR_NOTFOUND, "cuBLAS is not on this machine (libcublas.so.13 or .12): %s",
+                 dlerror());
+}
+
+static int prepare(const gen_template *t, const gen_problem *p, size_t n, const rt_info *info,
+                   err *e) {
+  void *library;
+  (void)t, (void)p, (void)n, (void)info;
+  TRY(open_library(&library, e));
+  dlclose(library);
+  return 0;
+}
+
 static int load(cublas *x, err *e) {
-  for (size_t i = 0; i < sizeof libraries / sizeof *libraries && !x->library; i++) {
-    x->library = dlopen(libraries[i], RTLD_NOW | RTLD_LOCAL);
-  }
-  if (!x->library) {
-    return err_set(e, ERR_NOTFOUND, "cuBLAS is not on this machine (libcublas.so.13 or .12): %s",
-                   dlerror());
-  }
+  TRY(open_library(&x->library, e));
   const peer_symbol symbols[] = {
       {"cublasCreate_v2", &x->create},        {"cublasDestroy_v2", &x->destroy},
       {"cublasSetStream_v2", &x->set_stream}, {"cublasSetMathMode", &x->set_math},
@@ -319,10 +333,14 @@ static int open_tf32(const gen_template *t, const gen_problem *p, rt_device *d, 
 }
 
 static const char *const families[] = {"sgemm", "gemm", "gemm_batched", "gemv", "transpose", NULL};
-const peer_kind peer_cublas = {
-    .name = "cublas", .brief = "cuBLAS", .families = families, .open = open_f32};
+const peer_kind peer_cublas = {.name = "cublas",
+                               .brief = "cuBLAS",
+                               .families = families,
+                               .prepare = prepare,
+                               .open = open_f32};
 static const char *const tf32_families[] = {"sgemm", "gemm_batched", NULL};
 const peer_kind peer_cublas_tf32 = {.name = "cublas-tf32",
                                     .brief = "cuBLAS, allowed to round factors to TF32",
                                     .families = tf32_families,
+                                    .prepare = prepare,
                                     .open = open_tf32};
