@@ -385,7 +385,7 @@ static void a_report_is_json(void **state) {
     bench_report_row_json(&r, &rows[i], &s);
     json_t *line = json_loads(s.p, 0, NULL);
     assert_non_null(line);
-    json_t *ours = json_object_get(line, "ours");
+    json_t *ours = json_object_get(line, "tuned");
     assert_true(json_real_value(json_object_get(ours, "seconds")) == rows[i].ours.sec);
     assert_true(json_is_null(json_object_get(ours, "error")) == (i == 1));
     assert_true(!json_object_get(line, "ratio") == (i == 2));
@@ -394,8 +394,9 @@ static void a_report_is_json(void **state) {
   }
   str s = {0};
   bench_report_end_json(&r, &s);
-  json_t *end = json_object_get(json_loads(s.p, 0, NULL), "summary");
+  json_t *line = json_loads(s.p, 0, NULL), *end = json_object_get(line, "summary");
   assert_true(fabs(json_number_value(json_object_get(end, "geometric_mean")) - sqrt(2)) < 1e-4);
+  json_decref(line);
   str_clear(&s);
 }
 

@@ -35,6 +35,11 @@ prints '"origin":"exact"' $autotune bench reduce n=1000 op=max --json
 prints '"geometric_mean":' $autotune bench reduce n=1000 op=max --json
 prints '"origin":"nearest"' $autotune bench reduce n=1500 op=max --json
 
+prints "x the given one" $autotune bench reduce n=1000 op=max --config BLOCK=64
+prints '"given":{"modelled_seconds"' $autotune bench reduce n=1000 op=max --config BLOCK=64 --json
+refuses 2 "one problem" $autotune bench reduce --config BLOCK=64
+refuses 2 "atomics are for sums" $autotune bench reduce n=1000 op=max --config FINISH=atomic
+
 # ---- steps
 prints "* " $autotune compare scan n=3000 --by ALG --budget 2 --quiet
 grep -q "^  *chained .*trials" "$folder/out" || grep -q "^\* chained .*trials" "$folder/out" ||

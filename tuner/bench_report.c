@@ -123,8 +123,9 @@ void bench_report_row_json(const bench_report *r, const bench_row *row, str *out
   add_json_text("origin", row->origin, out);
   add_json_text("tuned_for", row->tuned_for, out);
   add_json_text("config", row->config, out);
-  add_json_time(r, "ours", &row->ours, out);
+  add_json_time(r, "tuned", &row->ours, out);
   add_json_time(r, "default", &row->plain, out);
+  add_json_time(r, "given", &row->given, out);
   add_json_time(r, "peer", &row->peer, out);
   if (row->peer.sec > 0) {
     add_json_text("peer_version", r->version, out);

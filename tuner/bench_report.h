@@ -12,11 +12,12 @@ typedef struct bench_time {
 } bench_time;
 
 typedef struct bench_row {
-  const char *label, *problem;  /* short; canonical */
-  const char *origin, *config;  /* of what libtuned serves: "exact", "nearest", ... */
-  const char *tuned_for;        /* problem; NULL: a default */
-  bench_time ours, plain, peer; /* what is served; the template's default; the vendor's */
-  double floor_sec;             /* the least time that the device's peaks allow */
+  const char *label, *problem;         /* short; canonical */
+  const char *origin, *config;         /* of what libtuned serves: "exact", "nearest", ... */
+  const char *tuned_for;               /* problem; NULL: a default */
+  bench_time ours, plain, given, peer; /* what is served; the template's default; a configuration
+                                       that the user gave; the vendor's */
+  double floor_sec;                    /* the least time that the device's peaks allow */
 } bench_row;
 
 typedef struct bench_report {

@@ -32,6 +32,9 @@ typedef struct bench_run {
   size_t n_shown, n_failed;
 } bench_run;
 
+static const char SERVED[] = "the kernel that is served", PLAIN[] = "the default",
+                  GIVEN[] = "the given configuration";
+
 /* ---- contenders ------------------------------------------------------------------------------ */
 
 /* As libtuned would serve it: which configuration, and where it comes from. */
@@ -69,14 +72,25 @@ static int add_peer(bench_run *r, bench_case *x, err *e) {
   return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }
 
+static int add_given(bench_run *r, bench_case *x, err *e) {
+  gen_config given;
+  if (!r->c->config) {
+    return 0;
+  }
+  TRY(gen_config_parse(r->place.t, r->c->config, &given, e));
+  TRY(gen_config_check(x->g, &given, e));
+  return bench_case_add(x, &given, GIVEN, e);
+}
+
 static int add_contenders(bench_run *r, bench_case *x, const gen_config *served, err *e) {
   gen_config plain;
   gen_config_default(r->place.t, &plain);
-  TRY(bench_case_add(x, served, "the kernel that is served", e));
+  TRY(bench_case_add(x, served, SERVED, e));
   if (wants_plain(r) &&
       memcmp(served->index, plain.index, r->place.t->n_params * sizeof *plain.index)) {
-    TRY(bench_case_add(x, &plain, "the default", e));
+    TRY(bench_case_add(x, &plain, PLAIN, e));
   }
+  TRY(add_given(r, x, e));
   return add_peer(r, x, e);
 }
 
@@ -89,9 +103,10 @@ static bench_time time_of(const bench_entrant *n) {
 static void fill_times(bench_run *r, const bench_case *x, bench_row *row) {
   row->ours = time_of(&x->e[0]);
   for (size_t i = 1; i < x->n; i++) {
-    *(x->e[i].is_peer ? &row->peer : &row->plain) = time_of(&x->e[i]);
-    if (x->e[i].is_peer) {
-      r->report.version = arena_text(&r->memory, x->e[i].peer.version);
+    const bench_entrant *n = &x->e[i];
+    *(n->is_peer ? &row->peer : n->name == GIVEN ? &row->given : &row->plain) = time_of(n);
+    if (n->is_peer) {
+      r->report.version = arena_text(&r->memory, n->peer.version);
     }
   }
   if (wants_plain(r) && !(row->plain.sec > 0)) { /* served is the default itself */
@@ -163,12 +178,16 @@ static void print_alone(bench_run *r, const bench_case *x, const bench_row *row)
            r->report.modelled ? " (emulated: times are modelled)" : "");
   add_detail(r, "ours", &row->ours, row->config, x->flops, x->bytes, &s);
   add_detail(r, "default", &row->plain, str_text(&def), x->flops, x->bytes, &s);
+  add_detail(r, "given", &row->given, r->c->config, x->flops, x->bytes, &s);
   add_detail(r, r->peer ? r->peer->name : "", &row->peer, r->report.version, x->flops, x->bytes,
              &s);
   if (row->peer.sec > 0) {
     str_addf(&s, "  %.2f x %s\n", row->peer.sec / row->ours.sec, r->peer->name);
   }
   str_addf(&s, "  %.2f x the default\n", row->plain.sec / row->ours.sec);
+  if (row->given.sec > 0) {
+    str_addf(&s, "  %.2f x the given one\n", row->given.sec / row->ours.sec);
+  }
   print_origin(row, &s);
   cli_print(&s);
   str_clear(&def);
@@ -347,6 +366,10 @@ static int open_all(bench_run *r, err *e) {
   TRY(cli_number("rounds", c->rounds, 1, 10000, 25, &r->rounds, e));
   TRY(cli_open_template(c, &r->memory, &r->place.t, e));
   TRY(open_suite(r, e));
+  if (c->config && r->suite.n != 1) {
+    return err_set(e, ERR_USAGE, "--config is for one problem: bench %s FIELD=VALUE ...",
+                   c->words[0]);
+  }
   TRY(find_peer(r, e));
   gen_problem *p = problems_of(r);
   r->rows = ARENA_ARRAY(&r->memory, bench_row, r->suite.n + 1);

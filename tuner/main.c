@@ -90,7 +90,8 @@ const cli_verb cli_verbs[] = {
      cmd_export},
     {"bench", "bench FAMILY [FIELD=VALUE ...] [--suite NAME] [--vs cublas|cub|driver]",
      "Time what is served beside the default or a vendor's library, interleaved in one run.",
-     " device db templates suite vs tune rounds hot timing error plot json quiet jobs seed strategy "
+     " device db templates suite config vs tune rounds hot timing error plot json quiet jobs seed "
+     "strategy "
      "timeout ",
      PROBLEM
      "Without fields: every bench size of the template, or the problems of a suite. A suite is a\n"
