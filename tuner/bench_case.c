@@ -120,12 +120,11 @@ int bench_case_check(bench_case *x, err *e) {
 
 /* ---- fast? ----------------------------------------------------------------------------------- */
 
-int bench_case_race(bench_case *x, int64_t rounds, bool hot, err *e) {
+int bench_case_race(bench_case *x, int64_t rounds, const rt_timing *how, err *e) {
   rt_contender contenders[BENCH_ENTRANTS];
   rt_times times[BENCH_ENTRANTS];
   rt_device *d = x->place->device;
   const bool emulated = rt_emu_is(d);
-  const rt_timing how = {.hot = hot};
   for (size_t i = 0; i < x->n; i++) {
     contenders[i] = x->e[i].contender;
   }
@@ -134,7 +133,7 @@ int bench_case_race(bench_case *x, int64_t rounds, bool hot, err *e) {
     rt_emu_set_checks(d, false);
     rt_emu_set_sample(d, EMU_SAMPLED_BLOCKS);
   }
-  int rc = rt_bench_race(x->buffers, contenders, x->n, (size_t)rounds, &how, times, e);
+  int rc = rt_bench_race(x->buffers, contenders, x->n, (size_t)rounds, how, times, e);
   if (emulated) {
     rt_emu_set_checks(d, true);
     rt_emu_set_sample(d, 0);

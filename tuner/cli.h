@@ -43,7 +43,6 @@
   X(tune, "BUDGET", "tune every problem first: trials and seconds, as for --budget")               \
   X(error, NULL, "show how far each one's results are from the reference")                         \
   X(by, "PARAMETER", "whose values are compared")                                                  \
-  X(sizes, "LIST", "values of the first field, or of those named: 2^16,2^20 | m=n=k=256,512")      \
   X(rounds, "N", "interleaved rounds (default 25)")                                                \
   X(hot, NULL, "keep the buffers in cache instead of rotating past it")                            \
   X(cubin, "FILE", "write the machine code")                                                       \

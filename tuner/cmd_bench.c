@@ -27,6 +27,7 @@ typedef struct bench_run {
   const peer_kind *peer; /* NULL: none */
   tuned_context *served;
   int64_t rounds;
+  rt_timing how;
   bench_report report;
   bench_row *rows; /* of the suite's problems */
   size_t n_shown, n_failed;
@@ -135,7 +136,7 @@ static int run_case(bench_run *r, bench_case *x, const suite_problem *p, bench_r
   TRY(bench_case_open(x, &r->place, &p->p, e));
   TRY(add_contenders(r, x, &config, e));
   TRY(bench_case_check(x, e));
-  TRY(bench_case_race(x, r->rounds, r->c->hot != NULL, e));
+  TRY(bench_case_race(x, r->rounds, &r->how, e));
   fill_times(r, x, row);
   row->floor_sec = rate_floor(&r->place.device->info, x->flops, x->bytes, &compute);
   return 0;
@@ -174,7 +175,8 @@ static void print_alone(bench_run *r, const bench_case *x, const bench_row *row)
   gen_config plain;
   gen_config_default(r->place.t, &plain);
   gen_config_text(r->place.t, &plain, &def);
-  str_addf(&s, "%s on %s, %s L2%s\n", row->problem, r->report.device, r->c->hot ? "hot" : "cold",
+  str_addf(&s, "%s on %s, %s L2%s%s\n", row->problem, r->report.device, r->how.hot ? "hot" : "cold",
+           r->how.replay == RT_GRAPH ? ", in CUDA graphs" : "",
            r->report.modelled ? " (emulated: times are modelled)" : "");
   add_detail(r, "ours", &row->ours, row->config, x->flops, x->bytes, &s);
   add_detail(r, "default", &row->plain, str_text(&def), x->flops, x->bytes, &s);
@@ -321,7 +323,7 @@ static void open_report(bench_run *r) {
                              .family = r->place.t->name,
                              .peer = r->peer ? r->peer->name : NULL,
                              .modelled = !strcmp(info->kind, "emu"),
-                             .hot = r->c->hot != NULL,
+                             .hot = r->how.hot,
                              .errors = r->c->error != NULL,
                              .width = 7};
   for (size_t i = 0; i < r->suite.n; i++) {
@@ -363,6 +365,8 @@ static int find_peer(bench_run *r, err *e) {
 
 static int open_all(bench_run *r, err *e) {
   const cli *c = r->c;
+  r->how.hot = r->c->hot != NULL;
+  TRY(cli_timing(r->c, &r->how.replay, e));
   TRY(cli_number("rounds", c->rounds, 1, 10000, 25, &r->rounds, e));
   TRY(cli_open_template(c, &r->memory, &r->place.t, e));
   TRY(open_suite(r, e));

@@ -186,10 +186,11 @@ static int add_steps(compare_run *r, bench_case *x, const ladder *l, size_t *who
 static int race(compare_run *r, const gen_problem *p, ladder *l, err *e) {
   size_t who[BENCH_ENTRANTS];
   bench_case x = {0};
+  const rt_timing how = {.hot = r->c->hot != NULL};
   int rc = bench_case_open(&x, &r->place, p, e);
   rc = rc ? rc : add_steps(r, &x, l, who, e);
   rc = rc ? rc : bench_case_check(&x, e);
-  rc = rc ? rc : bench_case_race(&x, r->rounds, r->c->hot != NULL, e);
+  rc = rc ? rc : bench_case_race(&x, r->rounds, &how, e);
   for (size_t i = 0; !rc && i < x.n; i++) {
     l->steps[who[i]].sec = x.e[i].times.median;
     l->steps[who[i]].spread = rt_times_spread(&x.e[i].times);
