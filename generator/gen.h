@@ -266,14 +266,21 @@ typedef struct gen_plan { /* the launches in order; stages whose `when` is false
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e);
 int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e);
 
-typedef enum gen_fill_kind { GEN_FILL_UNIFORM, GEN_FILL_NORMAL, GEN_FILL_CONSTANT } gen_fill_kind;
+typedef enum gen_fill_kind {
+  GEN_FILL_UNIFORM,
+  GEN_FILL_NORMAL,
+  GEN_FILL_CONSTANT,
+  GEN_FILL_BITS,
+  GEN_FILL_RAMP
+} gen_fill_kind;
 
 typedef struct gen_datum { /* one argument as tests and timing pass it */
   dtype type;
   uint64_t count;   /* buffers: elements, padding included */
   bool overwritten; /* buffers: contents before the launch do not matter, so they are poisoned */
   gen_fill_kind fill;
-  double a, b;   /* uniform: range [a, b]; normal: mean, standard deviation; constant: a */
+  double a, b;   /* uniform: range [a, b]; normal: mean, standard deviation; constant: a; bits: the
+                    bitwise and of a random words; ramp: a + b * index */
   uint64_t bits; /* scalars */
 } gen_datum;
 

@@ -230,6 +230,9 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   d->fill = rule->fill;
   d->a = rule->a ? real(j, rule->a) : 0;
   d->b = rule->b ? real(j, rule->b) : 0;
+  if (d->fill == GEN_FILL_BITS && !(d->a >= 1 && d->a <= 64 && d->a == floor(d->a))) {
+    gen_fail(&j->g->t->box, ERR_TEMPLATE, rule->a->at, "bits of %g words; from 1 to 64", d->a);
+  }
 }
 
 static double tolerance(job *j, const gen_expr *x) {

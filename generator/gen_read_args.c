@@ -107,19 +107,20 @@ static void read_arg(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t i) 
 }
 
 static void read_fill(gen_reader *r, gen_arg_rule *rule) {
-  static const char *const names[] = {"uniform", "normal", "constant"};
-  static const size_t lengths[] = {3, 3, 2};
+  static const char *const names[] = {"uniform", "normal", "constant", "bits", "ramp"};
+  static const size_t lengths[] = {3, 3, 2, 2, 3};
+  const size_t kinds = sizeof names / sizeof *names;
   size_t n = gen_list(r, "fill", NULL), kind = 0;
   const char *text = gen_first_name(r, "the kind of fill");
-  while (kind < 3 && strcmp(text, names[kind])) {
+  while (kind < kinds && strcmp(text, names[kind])) {
     kind++;
   }
-  if (kind == 3) {
-    fail_unknown(r, "fill", text, names, 3);
+  if (kind == kinds) {
+    fail_unknown(r, "fill", text, names, kinds);
   }
   if (n != lengths[kind]) {
-    gen_bad(r, "fill is { \"uniform\", least, most }, { \"normal\", mean, deviation } or { "
-               "\"constant\", value }");
+    gen_bad(r, "fill is { \"uniform\", least, most }, { \"normal\", mean, deviation }, { "
+               "\"constant\", value }, { \"bits\", words } or { \"ramp\", first, step }");
   }
   rule->fill = (gen_fill_kind)kind;
   const gen_expr **numbers[] = {&rule->a, &rule->b};

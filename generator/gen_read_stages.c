@@ -6,7 +6,7 @@
 #include "gen_lex.h"
 #include "gen_read.h"
 
-enum { MAX_STAGES = 64, MAX_WORKSPACES = 32, MAX_OPERANDS = 64 };
+enum { MAX_STAGES = 512, MAX_WORKSPACES = 32, MAX_OPERANDS = 64 };
 
 typedef struct scope { /* what the stages being read may use */
   gen_reader *r;

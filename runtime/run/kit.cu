@@ -123,16 +123,33 @@ static __device__ double random_normal(u64 seed, u64 i) {
 
 struct filling {
   int type, kind;
-  u64 bits;      /* constant: the element; uniform integers: the least value */
-  u64 span;      /* uniform integers: how many values, 0 for all 2^64 */
-  double offset; /* floats, and normal integers: value = offset + scale * random */
+  u64 bits;      /* constant: the element; uniform integers: the least value; ramp: the first */
+  u64 span;      /* uniform integers: how many values, 0 for all 2^64; bits: words; ramp: step */
+  double offset; /* floats, and normal integers: value = offset + scale * random, or index */
   double scale;
   u64 seed;
 };
 
+/* Each bit is 1 with a probability of 2^-words: fewer and fewer distinct keys. Thearling and Smith,
+ * "An improved supercomputer sorting benchmark", Supercomputing 1992. */
+static __device__ u64 random_and(u64 seed, u64 words, u64 i) {
+  u64 bits = ~0ull;
+  for (u64 k = 0; k < words; k++) {
+    bits &= random_bits(seed + k * 0x632be59bd9b4e019ull, i);
+  }
+  return bits;
+}
+
 static __device__ u64 element(const filling &f, u64 i) {
   if (f.kind == GEN_FILL_CONSTANT) {
     return f.bits;
+  }
+  if (f.kind == GEN_FILL_BITS) {
+    return random_and(f.seed, f.span, i);
+  }
+  if (f.kind == GEN_FILL_RAMP) {
+    return is_float(f.type) ? float_bits(f.type, __fma_rn(f.scale, (double)i, f.offset))
+                            : f.bits + i * f.span;
   }
   if (f.kind == GEN_FILL_UNIFORM && !is_float(f.type)) {
     u64 r = random_bits(f.seed, i);

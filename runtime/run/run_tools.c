@@ -25,6 +25,8 @@ static void kit_source(str *out) {
   str_addf(out, "#define GEN_FILL_UNIFORM %d\n", GEN_FILL_UNIFORM);
   str_addf(out, "#define GEN_FILL_NORMAL %d\n", GEN_FILL_NORMAL);
   str_addf(out, "#define GEN_FILL_CONSTANT %d\n", GEN_FILL_CONSTANT);
+  str_addf(out, "#define GEN_FILL_BITS %d\n", GEN_FILL_BITS);
+  str_addf(out, "#define GEN_FILL_RAMP %d\n", GEN_FILL_RAMP);
   for (const gen_file *f = rt_kit; f->name; f++) {
     str_addf(out, "#line 1 \"%s\"\n", f->name);
     str_add_n(out, f->text, f->n);
@@ -120,6 +122,11 @@ static filling make_filling(const gen_datum *m, uint64_t seed) {
   switch (m->fill) {
   case GEN_FILL_CONSTANT: f.bits = dtype_encode(m->type, m->a); break;
   case GEN_FILL_NORMAL: f.offset = m->a, f.scale = m->b; break;
+  case GEN_FILL_BITS: f.span = (uint64_t)m->a; break;
+  case GEN_FILL_RAMP:
+    f.offset = m->a, f.scale = m->b;
+    f.bits = whole(DTYPE_i64, m->a), f.span = whole(DTYPE_i64, m->b);
+    break;
   case GEN_FILL_UNIFORM:
     f.offset = m->a, f.scale = m->b - m->a;
     f.bits = whole(m->type, m->a);

@@ -1,0 +1,1101 @@
+-- radix_sort: keys, or keys with values, in ascending or descending order; stable.
+--
+-- Least significant digit first: every pass moves the keys, by DIGIT bits of theirs, from one array
+-- to another and keeps the order of those with equal digits. Passes share the bits evenly; the last
+-- may have fewer. What a pass does is ALG:
+--   onebit        the textbook's: one bit, a key a thread, an exclusive scan of all bits, and every
+--                 key goes straight to its place
+--   three_launch  tiles count their digits, the counts are scanned, then every tile is sorted in
+--                 shared memory and its runs of equal digits are written one after another
+--   onesweep      digits of all passes are counted first, in one launch; a pass then reads and writes
+--                 each key once, and tiles learn by look-back how many keys of a digit came before.
+--                 Passes in which all keys have the same digit are left out.
+--   single_block  one block has all keys in its registers; every pass goes through shared memory
+--
+-- Keys are compared as unsigned words: of signed keys the sign is inverted, of negative floats all
+-- bits are, of others the sign; begin_bit and end_bit count the bits of that word. -0 and +0 are
+-- equal; a NaN is beyond infinity on its sign's side, and NaNs are in the order of their bits.
+--
+-- What is the least? onesweep moves KEY + VALUE bytes in and out per key and pass, and KEY once more:
+-- 36 bytes for keys of 32 bits and 4 passes, at 4.3 TB/s 119 Gkey/s. A key of a pass also costs a
+-- warp about 50 instructions (half of them 8 ballots) and 18 accesses to shared memory for 32 keys,
+-- since 32 random digits meet in 3.5 of a bank: at 132 x 1.75 GHz about 100 Gkey/s with 4 passes.
+
+local MANY = "(ALG == 'three_launch' or ALG == 'onesweep')" -- sorted in tiles
+local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype == 'i16' or "
+  .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
+  .. "dtype == 'f32', 4, 8)))"
+local MOST_PASSES = 64
+local CHUNK = "max(16, ceildiv(n, 8192))" -- of a thread of the reference
+
+local move = { "keys_in", "values_in", "keys_out", "values_out", "keys_tmp", "values_tmp" }
+local function args(first, last)
+  local all = {}
+  for _, list in ipairs({ first, move, last }) do
+    for _, arg in ipairs(list) do all[#all + 1] = arg end
+  end
+  return all
+end
+
+-- Stage by stage of every pass.
+local stages = {
+  { kernel = "sort_block", when = "ALG == 'single_block'", grid = "min(n, 1)", block = "BLOCK",
+    smem = "SMEM", args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
+  { kernel = "sort_digits", when = "ALG == 'onesweep'", block = "BLOCK", smem = "DIGITS_SMEM",
+    grid = "min(4 * dev_sms, ceildiv(n, 4096))",
+    args = { "n", "keys_in", "counts", "bases", "plan", "arrived" } },
+}
+for p = 0, MOST_PASSES - 1 do
+  local pass = { "i32", p }
+  local three = "PASSES > " .. p .. " and (ALG == 'onebit' or ALG == 'three_launch')"
+  stages[#stages + 1] = { kernel = "sort_count", when = three, grid = "TILES", block = "BLOCK",
+    smem = "COUNTERS", args = args({ "n", pass }, { "counts", "ones" }) }
+  stages[#stages + 1] = { kernel = "sort_scan", when = three,
+    grid = "sel(ALG == 'onebit', min(n, 1), min(n, 1) * BINS)", block = "BLOCK",
+    args = { { "i64", "TILES" }, "counts" } }
+  stages[#stages + 1] = { kernel = "sort_scatter", when = three, grid = "TILES", block = "BLOCK",
+    smem = "SMEM", args = args({ "n", pass }, { "counts", "ones" }) }
+  stages[#stages + 1] = { kernel = "sort_pass", when = "PASSES > " .. p .. " and ALG == 'onesweep'",
+    grid = "TILES", block = "BLOCK", smem = "SMEM",
+    args = args({ "n", pass }, { "bases", "plan", "published", "tickets" }) }
+end
+
+-- The reference's passes: one bit each.
+local slow_move = { "keys_in", "values_in", "keys_out", "values_out", "keys", "values" }
+local slow = {}
+for p = 0, MOST_PASSES - 1 do
+  local when = "max(1, min(end_bit, 8 * (" .. KEY .. ")) - begin_bit) > " .. p
+  local head = { "n", { "i64", CHUNK }, { "i32", p } }
+  local function with(last)
+    local all = {}
+    for _, list in ipairs({ head, slow_move, last }) do
+      for _, arg in ipairs(list) do all[#all + 1] = arg end
+    end
+    return all
+  end
+  slow[#slow + 1] = { kernel = "count", when = when, block = 64,
+    grid = "ceildiv(n, 64 * " .. CHUNK .. ")", args = with({ "zeros" }) }
+  slow[#slow + 1] = { kernel = "exclude", when = when, grid = "min(n, 1)", block = 1,
+    args = { { "i64", "ceildiv(n, " .. CHUNK .. ")" }, "zeros" } }
+  slow[#slow + 1] = { kernel = "move", when = when, block = 64,
+    grid = "ceildiv(n, 64 * " .. CHUNK .. ")", args = with({ "zeros" }) }
+end
+
+-- What both texts say of keys; the file's own copy, so that the reference stands alone.
+return {
+  name = "radix_sort",
+  version = 1,
+  brief = "stable sort of keys, or of keys with values",
+  cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 13; "
+    .. "Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs",
+
+  problem = {
+    { "n", 0, 2^36, default = 2^24, brief = "keys" },
+    { "dtype", { "u32", "i32", "f32", "u64", "i64", "f64", "u16", "i16", "f16", "bf16", "u8", "i8" },
+      default = "u32", brief = "type of the keys" },
+    { "value_bytes", { 0, 4, 8 }, default = 0, brief = "bytes of the value of each key; 0: none" },
+    { "order", { "ascending", "descending" }, default = "ascending",
+      brief = "equal keys stay in their order" },
+    { "begin_bit", 0, 64, default = 0, brief = "the lowest bit of the keys that counts" },
+    { "end_bit", 0, 64, default = "8 * (" .. KEY .. ")", brief = "one above the highest" },
+    -- Says how keys are distributed, which decides what is fast. What it is tuned for is what tests
+    -- and timing use; any keys are sorted.
+    { "words", { 1, 2, 3, 4, 5, 6, 16, 64 }, default = 1,
+      brief = "random words whose bitwise and is a key: 1, 0.81, 0.54, 0.34, 0.20 bits of entropy a "
+        .. "bit; 64: all keys are 0" },
+  },
+
+  args = {
+    { "n", "i64", value = "n" },
+    { "keys_in", "dtype", "in", count = "n", fill = { "bits", "words" } },
+    { "values_in", "u32", "in", count = "n * (value_bytes // 4)", fill = { "ramp", 0, 1 },
+      brief = "n values of value_bytes" },
+    { "keys_out", "dtype", "out", count = "n", brief = "not keys_in itself" },
+    { "values_out", "u32", "out", count = "n * (value_bytes // 4)" },
+  },
+
+  call = { "dtype", "order", "begin_bit", "end_bit", "value_bytes", "n", "keys_in", "keys_out",
+    "values_in", "values_out" },
+  call_require = {
+    { "values of 8 bytes have to be aligned to 8",
+      "value_bytes ~= 8 or values_in % 8 == 0 and values_out % 8 == 0" },
+  },
+
+  space = {
+    { "ALG", { "onebit", "three_launch", "onesweep", "single_block" }, "what a pass does" },
+    { "RADIX", { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }, "bits of a digit at most" },
+    { "BLOCK", { 64, 128, 192, 256, 320, 384, 448, 512, 640, 768, 1024 }, "threads per block" },
+    { "ITEMS", { 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 32 },
+      "coarsening factor: keys per thread" },
+    { "RANK", { "ballot", "match", "or" },
+      "how a warp finds equal digits: a ballot a bit, one instruction, or masks in shared memory" },
+    { "COUNT", { "late", "early" },
+      "a tile's digits are counted as keys are ranked, or before that" },
+    { "GROUP", { 1, 2, 4 }, "keys of a thread whose equals are sought at a time" },
+    { "COUNTER", { 32, 16 }, "bits of a warp's counters" },
+    { "SCATTER", { "shared", "direct" },
+      "keys are sorted in shared memory before they are written, or not" },
+    { "CACHE", { "plain", "streaming" }, "operator of loads" },
+    { "LOOK", { 1, 2, 4, 8, 16 }, "tiles that a look back loads at a time" },
+    { "DELAY", { 0, 32, 128 }, "nanoseconds between two looks at a tile that is waited for" },
+    { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks a multiprocessor has registers for" },
+    { "COPIES", { 1, 2, 4, 8, 16, 32 }, "copies of the counters that count digits of all passes" },
+  },
+
+  derive = {
+    { "KEY", KEY }, -- bytes
+    { "VALUE", "value_bytes" },
+    { "WIDE", "sel(n < 2^30, 0, 1)" }, -- is a position more than 30 bits?
+    { "FIRST_BIT", "min(begin_bit, 8 * KEY - 1)" },
+    { "BITS", "max(0, min(end_bit, 8 * KEY) - begin_bit)" },
+    { "PASSES", "max(1, ceildiv(BITS, RADIX))" },
+    { "DIGIT", "max(1, ceildiv(BITS, PASSES))" },
+    { "BINS", "1 << DIGIT" },
+    { "ROW", "max(8, BINS)" }, -- counters of a warp
+    { "WARPS", "BLOCK // 32" },
+    { "TILE", "BLOCK * ITEMS" },
+    { "TILES", "ceildiv(n, TILE)" },
+    { "BINS_THREAD", "ceildiv(BINS, BLOCK)" },
+    { "COUNTERS", "sel(ALG == 'onebit', 0, WARPS * ROW * (COUNTER // 8 + sel(RANK == 'or', 4, 0)))" },
+    { "STAGE", "sel(SCATTER == 'shared', TILE * (KEY + VALUE), 0)" },
+    { "SMEM", "max(COUNTERS, STAGE)" },
+    { "DIGITS_SMEM", "sel(ALG == 'onesweep', 4 * PASSES * BINS * COPIES, 0)" },
+    { "STATIC", "sel(" .. MANY .. ", BINS * (4 + 4 * WIDE), 0) + 1024" },
+    { "REGS", "ITEMS * (max(4, KEY) // 4 + 1 + sel(ALG == 'single_block', VALUE // 4, 0)) + 20" },
+  },
+
+  require = {
+    { "more threads than a block may have", "BLOCK <= dev_threads_block" },
+    { "the textbook's thread has one bit of one key", "ALG ~= 'onebit' or RADIX == 1 and ITEMS == 1" },
+    { "a few bits less take as many passes",
+      "ALG == 'onebit' or RADIX == 8 or RADIX == DIGIT and PASSES ~= ceildiv(BITS, 8)" },
+    { "the textbook scans bits", "ALG ~= 'onebit' or RANK == 'ballot' and GROUP == 1 and "
+      .. "COUNTER == 32 and SCATTER == 'direct'" },
+    { "a block's registers hold everything", "ALG ~= 'single_block' or SCATTER == 'shared'" },
+    { "nobody waits for a tile's counts", "COUNT == 'late' or ALG == 'onesweep'" },
+    { "nobody looks back", "ALG == 'onesweep' or LOOK == 1 and DELAY == 0 and COPIES == 1" },
+    { "loads that are not repeated", "CACHE == 'plain' or " .. MANY },
+    { "one block per multiprocessor",
+      "RESIDENT == 1 or " .. MANY },
+    { "more keys than the block holds", "ALG ~= 'single_block' or n <= TILE" },
+    { "tiles larger than the problem", "TILE <= max(2048, 2 * n)" },
+    { "fewer keys a tile than digits", "TILE >= BINS" },
+    { "keys a thread are no whole number of groups", "ITEMS % GROUP == 0" },
+    { "short counters overflow", "COUNTER == 32 or TILE < 65536" },
+    { "a thread's keys exceed the registers", "REGS <= 255" },
+    { "a block's keys exceed the registers", "BLOCK * REGS <= dev_regs_block" },
+    { "that many blocks exceed a multiprocessor's registers",
+      "RESIDENT == 1 or BLOCK * RESIDENT * REGS <= dev_regs_sm" },
+    { "that many blocks exceed a multiprocessor's threads",
+      "RESIDENT == 1 or BLOCK * RESIDENT <= dev_threads_sm" },
+    { "more shared memory than a block may have", "SMEM + STATIC <= dev_smem_block" },
+    { "that many blocks exceed a multiprocessor's shared memory",
+      "RESIDENT == 1 or RESIDENT * (SMEM + STATIC + dev_smem_reserved) <= dev_smem_sm" },
+    { "counters of all passes exceed a block's shared memory",
+      "DIGITS_SMEM + 1024 <= dev_smem_block" },
+  },
+
+  default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
+    GROUP = 1, COUNTER = 32, SCATTER = "shared", CACHE = "plain", LOOK = 4, DELAY = 0, RESIDENT = 1,
+    COPIES = 1 },
+
+  workspace = {
+    { "keys_tmp", "u8", "sel(PASSES > 1 and ALG ~= 'single_block', n * KEY, 0)" },
+    { "values_tmp", "u8", "sel(PASSES > 1 and ALG ~= 'single_block', n * VALUE, 0)" },
+    -- onesweep: of each pass how many keys have a digit; three_launch: of each digit how many of a
+    -- tile's keys have it, then all keys that do; onebit: of each block how many bits are ones.
+    { "counts", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, "
+      .. "sel(ALG == 'three_launch', BINS * (TILES + 1), sel(ALG == 'onebit', TILES + 1, 0)))" },
+    { "ones", "u32", "sel(ALG == 'onebit', n, 0)" },
+    { "bases", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, 0)" },
+    { "plan", "u32", "sel(ALG == 'onesweep', PASSES + 1, 0)" },
+    { "published", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', TILES * BINS, 0)" },
+    { "tickets", "u32", "sel(ALG == 'onesweep', PASSES, 0)" },
+    { "arrived", "u32", "sel(ALG == 'onesweep', 1, 0)" },
+  },
+
+  stages = stages,
+
+  source = [==[
+@include "arrive.cuh"
+@include "ptx.cuh"
+@include "words.cuh"
+
+@ local unsigned = { "unsigned char", "unsigned short", nil, "unsigned", nil, nil, nil,
+@   "unsigned long long" }
+@ local float = dtype == "f16" or dtype == "bf16" or dtype == "f32" or dtype == "f64"
+@ local plain = dtype:sub(1, 1) == "u" and order == "ascending" -- keys are compared as they are
+@ local tiles = ALG == "three_launch" or ALG == "onesweep"
+using key = @{unsigned[KEY]};
+using value = @{unsigned[VALUE] or "unsigned"};
+using index = @{unsigned[4 + 4 * WIDE]};  // a position among all keys
+using counter = @{unsigned[COUNTER // 8]};
+
+// ---- keys --------------------------------------------------------------------------------------
+
+constexpr key SIGN = (key)((key)1 << (8 * KEY - 1));
+
+// Words whose unsigned order is the wanted one; and back.
+__device__ __forceinline__ key encode(key k) {
+@ if float then
+  k = (key)(k & SIGN ? ~k : k ^ SIGN);
+@ elseif dtype:sub(1, 1) == "i" then
+  k = (key)(k ^ SIGN);
+@ end
+  return @{order == "descending" and "(key)~k" or "k"};
+}
+__device__ __forceinline__ key decode(key k) {
+@ if order == "descending" then
+  k = (key)~k;
+@ end
+@ if float then
+  return (key)(k & SIGN ? k ^ SIGN : ~k);
+@ elseif dtype:sub(1, 1) == "i" then
+  return (key)(k ^ SIGN);
+@ else
+  return k;
+@ end
+}
+
+// The digit of a pass.
+struct place {
+  int shift;
+  unsigned mask;
+
+  __device__ __forceinline__ unsigned of(key k) const {
+@ if float then
+    constexpr key MINUS = (key)@{order == "ascending" and "(SIGN - 1)" or "SIGN"};  // -0
+    if (k == MINUS) k = (key)~MINUS;                       // is +0 too
+@ end
+    return (unsigned)(k >> shift) & mask;
+  }
+};
+__device__ __forceinline__ place place_of(int pass) {
+  const int bits = min(DIGIT, BITS - pass * DIGIT);
+  return {FIRST_BIT + pass * DIGIT, (1u << max(bits, 0)) - 1};
+}
+
+// ---- where they are ----------------------------------------------------------------------------
+
+// What a pass moves: the first from the input, the last to the output, others to and fro.
+struct move {
+  const key *from;
+  key *to;
+  const value *values_from;
+  value *values_to;
+  bool first, last;
+};
+struct arrays {
+  const key *keys_in;
+  const value *values_in;
+  key *keys_out;
+  value *values_out;
+  key *keys_tmp;
+  value *values_tmp;
+
+  __device__ __forceinline__ move of(bool first, bool last, bool to_out) const {
+    return {first ? keys_in : to_out ? keys_tmp : keys_out, to_out ? keys_out : keys_tmp,
+            first ? values_in : to_out ? values_tmp : values_out,
+            to_out ? values_out : values_tmp, first, last};
+  }
+  __device__ __forceinline__ move of_pass(int pass) const {
+    return of(pass == 0, pass == PASSES - 1, (PASSES - 1 - pass) % 2 == 0);
+  }
+};
+
+// ---- scans -------------------------------------------------------------------------------------
+
+template <typename T>
+__device__ __forceinline__ T scan_lanes(T v) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    const T left = __shfl_up_sync(0xffffffff, v, d);
+    if (lane >= d) v += left;
+  }
+  return v;
+}
+
+// The exclusive scan of ROWS * 32 numbers, of which a thread has every BLOCK-th; and their sum. A
+// barrier has to separate two calls.
+template <int ROWS, int OWN, typename T>
+__device__ __forceinline__ T scan_rows(T (&v)[OWN]) {
+  __shared__ T rows[ROWS + 1];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (int j = 0; j < OWN; j++) {
+    const T sum = scan_lanes(v[j]);
+    if (lane == 31 && j * WARPS + warp < ROWS) rows[j * WARPS + warp] = sum;
+    v[j] = sum - v[j];
+  }
+  __syncthreads();
+  if (warp == 0) {
+    T before = 0;
+#pragma unroll
+    for (int r = 0; r < ROWS; r += 32) {
+      const T own = r + lane < ROWS ? rows[r + lane] : 0, sum = scan_lanes(own);
+      __syncwarp();
+      if (r + lane < ROWS) rows[r + lane] = before + sum - own;
+      before += __shfl_sync(0xffffffff, sum, 31);
+    }
+    if (lane == 0) rows[ROWS] = before;
+  }
+  __syncthreads();
+#pragma unroll
+  for (int j = 0; j < OWN; j++) {
+    if (j * WARPS + warp < ROWS) v[j] += rows[j * WARPS + warp];
+  }
+  return rows[ROWS];
+}
+
+@ if ALG ~= "onebit" then
+extern __shared__ __align__(16) unsigned char shared[];
+
+// ---- ranks -------------------------------------------------------------------------------------
+
+// The lanes whose digit is the same.
+__device__ __forceinline__ unsigned match(unsigned digit, unsigned *masks) {
+@ if RANK == "ballot" then
+  unsigned same = 0xffffffff;
+#pragma unroll
+  for (int b = 0; b < DIGIT; b++) same &= vote_same(digit, 1u << b);
+  return same;
+@ elseif RANK == "match" then
+  return __match_any_sync(0xffffffff, digit);
+@ else
+  atomicOr(masks + digit, 1u << threadIdx.x % 32);
+  __syncwarp();
+  const unsigned same = masks[digit];
+  __syncwarp();
+  if ((same & lanemask_gt()) == 0) masks[digit] = 0;
+  __syncwarp();
+  return same;
+@ end
+}
+
+__device__ __forceinline__ counter *counters_of(int warp) {
+  return reinterpret_cast<counter *>(shared) + warp * ROW;
+}
+
+// A warp's own, with its masks.
+__device__ __forceinline__ void clear_counters() {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  constexpr int UNITS = ROW * COUNTER / 128;
+  uint4 *row = reinterpret_cast<uint4 *>(counters_of(warp));
+#pragma unroll
+  for (int u = 0; u < UNITS; u += 32) {
+    if (u + lane < UNITS) row[u + lane] = make_uint4(0, 0, 0, 0);
+  }
+@ if RANK == "or" then
+  unsigned *masks = reinterpret_cast<unsigned *>(counters_of(WARPS)) + warp * ROW;
+#pragma unroll
+  for (int u = 0; u < ROW; u += 32) {
+    if (u + lane < ROW) masks[u + lane] = 0;
+  }
+@ end
+  __syncwarp();
+}
+
+// Adds to each key's digit's counter in the order of the warp's keys; a key's rank is what it found.
+__device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], unsigned (&rank)[ITEMS],
+                                          place p) {
+  const int warp = threadIdx.x / 32;
+  counter *mine = counters_of(warp);
+  unsigned *masks = reinterpret_cast<unsigned *>(counters_of(WARPS)) + warp * ROW;
+  const unsigned before = lanemask_lt(), after = lanemask_gt();
+#pragma unroll
+  for (int i = 0; i < ITEMS; i += GROUP) {
+    unsigned digit[GROUP], same[GROUP];
+#pragma unroll
+    for (int j = 0; j < GROUP; j++) {
+      digit[j] = p.of(k[i + j]);
+      same[j] = match(digit[j], masks);
+    }
+#pragma unroll
+    for (int j = 0; j < GROUP; j++) {
+      counter *c = mine + digit[j];
+      const unsigned r = *c + __popc(same[j] & before);
+      __syncwarp();
+      if ((same[j] & after) == 0) *c = (counter)(r + 1);
+      __syncwarp();
+      rank[i + j] = r;
+    }
+  }
+}
+
+// What the warps have of this thread's bins.
+__device__ __forceinline__ void sum_counters(unsigned (&count)[BINS_THREAD]) {
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    count[j] = 0;
+    if (bin < BINS) {
+#pragma unroll 8
+      for (int w = 0; w < WARPS; w++) count[j] += counters_of(w)[bin];
+    }
+  }
+}
+
+// Counters become where in the tile the warps' keys begin; start: where those of this thread's bins.
+__device__ __forceinline__ void scan_counters(unsigned (&start)[BINS_THREAD]) {
+  constexpr int ROWS = BINS < 32 ? 1 : BINS / 32;
+  scan_rows<ROWS>(start);
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    unsigned at = start[j];
+    if (bin < BINS) {
+#pragma unroll 8
+      for (int w = 0; w < WARPS; w++) {
+        counter *c = counters_of(w) + bin;
+        const unsigned own = *c;
+        *c = (counter)at;
+        at += own;
+      }
+    }
+  }
+}
+
+// Ranks within the warp become ranks within the tile.
+__device__ __forceinline__ void add_starts(const key (&k)[ITEMS], unsigned (&rank)[ITEMS],
+                                           place p) {
+  const counter *mine = counters_of(threadIdx.x / 32);
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) rank[i] += mine[p.of(k[i])];
+}
+
+// ---- a tile between memory and registers -------------------------------------------------------
+
+// This thread's i-th key of the tile: a warp's keys lie together, so that loads do.
+__device__ __forceinline__ int item(int i) {
+  return threadIdx.x / 32 * (32 * ITEMS) + i * 32 + threadIdx.x % 32;
+}
+
+// Beyond the `room` keys that exist, keys that come last.
+template <bool WHOLE>
+__device__ __forceinline__ void load_keys(key (&k)[ITEMS], const key *from, int room, bool first) {
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    k[i] = WHOLE || item(i) < room ? load_@{CACHE}(from + item(i)) : (key)~(key)0;
+  }
+@ if not plain then
+  if (first) {
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) {
+      if (WHOLE || item(i) < room) k[i] = encode(k[i]);
+    }
+  }
+@ end
+}
+
+template <bool WHOLE>
+__device__ __forceinline__ void load_values(value (&v)[ITEMS], const value *from, int room) {
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    v[i] = WHOLE || item(i) < room ? load_@{CACHE}(from + item(i)) : 0;
+  }
+}
+
+__device__ __forceinline__ void get_keys(key (&k)[ITEMS], const key *from, long long room,
+                                         bool first) {
+  if (room >= TILE) {
+    load_keys<true>(k, from, TILE, first);
+  } else {
+    load_keys<false>(k, from, (int)room, first);
+  }
+}
+
+__device__ __forceinline__ void get_values(value (&v)[ITEMS], const value *from, long long room) {
+  if (room >= TILE) {
+    load_values<true>(v, from, TILE);
+  } else {
+    load_values<false>(v, from, (int)room);
+  }
+}
+
+@ if tiles then
+// ---- from a tile to all keys -------------------------------------------------------------------
+
+__shared__ index bases[BINS];  // where a tile's keys of a digit go, less where they are in the tile
+
+// How many keys of this thread's bins exist: those beyond them count for nothing.
+__device__ __forceinline__ void real_counts(const unsigned (&count)[BINS_THREAD], long long room,
+                                            place p, unsigned (&real)[BINS_THREAD]) {
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const bool last = j * BLOCK + threadIdx.x == p.mask;
+    real[j] = count[j] - (last && room < TILE ? TILE - (unsigned)room : 0);
+  }
+}
+
+@   if SCATTER == "shared" then
+__device__ __forceinline__ key *staged_keys() { return reinterpret_cast<key *>(shared); }
+__device__ __forceinline__ value *staged_values() {
+  return reinterpret_cast<value *>(shared + TILE * KEY);
+}
+
+template <bool WHOLE>
+__device__ __forceinline__ void write_staged(const move &m, place p, int room) {
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    const int at = i * BLOCK + threadIdx.x;
+    if (WHOLE || at < room) {
+      const key k = staged_keys()[at];
+      const index to = bases[p.of(k)] + at;
+      m.to[to] = @{plain and "k" or "m.last ? decode(k) : k"};
+@     if VALUE > 0 then
+      m.values_to[to] = staged_values()[at];
+@     end
+    }
+  }
+}
+
+@   end
+// Where the keys go: through shared memory, or straight. `find` tells the bases.
+template <typename F>
+__device__ __forceinline__ void put(const key (&k)[ITEMS], const unsigned (&rank)[ITEMS],
+                                    const move &m, place p, long long first, long long room,
+                                    F find) {
+@   if SCATTER == "shared" then
+  __syncthreads();  // counters and what is staged share their memory
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) staged_keys()[rank[i]] = k[i];
+@     if VALUE > 0 then
+  value v[ITEMS];
+  get_values(v, m.values_from + first, room);
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) staged_values()[rank[i]] = v[i];
+@     end
+  find();
+  __syncthreads();
+  if (room >= TILE) {
+    write_staged<true>(m, p, TILE);
+  } else {
+    write_staged<false>(m, p, (int)room);
+  }
+@   else
+@     if VALUE > 0 then
+  value v[ITEMS];
+  get_values(v, m.values_from + first, room);
+@     end
+  find();
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    if (item(i) < room) {
+      const index to = bases[p.of(k[i])] + rank[i];
+      m.to[to] = @{plain and "k[i]" or "m.last ? decode(k[i]) : k[i]"};
+@     if VALUE > 0 then
+      m.values_to[to] = v[i];
+@     end
+    }
+  }
+@   end
+}
+@ end
+@ end
+@ if ALG == "onesweep" then
+
+// ---- digits of all passes ----------------------------------------------------------------------
+
+enum { ACTIVE = 1, FIRST = 2, LAST = 4, TO_OUT = 8, PARITY = 16 };
+
+// Counts a key of every pass.
+__device__ __forceinline__ void count_key(key k) {
+  unsigned *counters = reinterpret_cast<unsigned *>(shared);
+  k = encode(k);
+#pragma unroll
+  for (int pass = 0; pass < PASSES; pass++) {
+    const unsigned bin = pass * BINS + place_of(pass).of(k);
+    atomicAdd(counters + bin * COPIES + threadIdx.x % COPIES, 1);
+  }
+}
+
+// Where the keys of each digit of a pass begin; whether all have the same. By a warp; counts become
+// zeros for the next launch.
+__device__ __forceinline__ bool scan_pass(index n, index *counts, index *begin) {
+  const int lane = threadIdx.x % 32;
+  index before = 0;
+  bool same = false;
+#pragma unroll 4
+  for (int bin = lane; bin < (BINS + 31) / 32 * 32; bin += 32) {
+    const index own = bin < BINS ? load_second(counts + bin) : 0, sum = scan_lanes(own);
+    if (bin < BINS) {
+      begin[bin] = before + sum - own;
+      counts[bin] = 0;
+    }
+    before += __shfl_sync(0xffffffff, sum, 31);
+    same = same || own == n;
+  }
+  return __any_sync(0xffffffff, same);
+}
+
+// Which passes there are, and between which arrays; by one thread. plan[PASSES] has the parity of the
+// last pass that was made, so that words of a pass are told from those of the pass before.
+__device__ __forceinline__ void make_plan(const bool *same, unsigned *plan) {
+  int left = 0;
+  for (int p = 0; p < PASSES; p++) left += !same[p];
+  const bool none = left == 0;
+  bool first = true;
+  unsigned parity = plan[PASSES];
+  left = none ? 1 : left;
+  for (int p = 0; p < PASSES; p++) {
+    if (same[p] && !(none && p == 0)) {
+      plan[p] = 0;
+      continue;
+    }
+    parity ^= 1;
+    left--;
+    plan[p] = ACTIVE | (first ? FIRST : 0) | (left == 0 ? LAST : 0) | (left % 2 == 0 ? TO_OUT : 0) |
+              (parity ? PARITY : 0);
+    first = false;
+  }
+  plan[PASSES] = parity;
+}
+
+struct alignas(16) vector {
+  key e[16 / KEY];
+};
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *begins,
+            unsigned *plan, unsigned *arrived) {
+  constexpr int VEC = 16 / KEY, COARSE = 4;
+  unsigned *counters = reinterpret_cast<unsigned *>(shared);
+  for (int i = threadIdx.x; i < PASSES * BINS * COPIES; i += BLOCK) counters[i] = 0;
+  __syncthreads();
+  // what lies before and after the whole vectors
+  const long long head = min(n, (long long)(-(long long)keys_in & 15) / KEY);
+  const long long vectors = (n - head) / VEC;
+  const vector *from = reinterpret_cast<const vector *>(keys_in + head);
+  if (blockIdx.x == 0) {
+    if (threadIdx.x < head) count_key(keys_in[threadIdx.x]);
+    const long long tail = head + vectors * VEC + threadIdx.x;
+    if (tail < n) count_key(keys_in[tail]);
+  }
+  for (long long at = (long long)blockIdx.x * (BLOCK * COARSE) + threadIdx.x; at < vectors;
+       at += (long long)gridDim.x * (BLOCK * COARSE)) {
+    vector v[COARSE];
+#pragma unroll
+    for (int c = 0; c < COARSE; c++) {
+      if (at + c * BLOCK < vectors) v[c] = load_plain(from + at + c * BLOCK);
+    }
+#pragma unroll
+    for (int c = 0; c < COARSE; c++) {
+      if (at + c * BLOCK < vectors) {
+#pragma unroll
+        for (int e = 0; e < VEC; e++) count_key(v[c].e[e]);
+      }
+    }
+  }
+  __syncthreads();
+  for (int bin = threadIdx.x; bin < PASSES * BINS; bin += BLOCK) {
+    unsigned sum = 0;
+#pragma unroll
+    for (int c = 0; c < COPIES; c++) {
+      sum += counters[bin * COPIES + (c + threadIdx.x) % COPIES];  // in other banks
+    }
+    if (sum > 0) atomicAdd(counts + bin, (index)sum);
+  }
+  if (!last_to_arrive(arrived, gridDim.x)) return;
+  __shared__ bool same[PASSES];
+  for (int p = threadIdx.x / 32; p < PASSES; p += WARPS) {
+    const bool all = scan_pass((index)n, counts + p * BINS, begins + p * BINS);
+    if (threadIdx.x % 32 == 0) same[p] = all;
+  }
+  __syncthreads();
+  if (threadIdx.x == 0) make_plan(same, plan);
+}
+
+// ---- a pass ------------------------------------------------------------------------------------
+
+// A tile publishes how many keys of a digit it has, then how many all up to and with it have, as a
+// word of the digit: the pass's parity, which of the two, the number.
+constexpr index ODD = (index)1 << (32 + 32 * WIDE - 1), SUM = ODD >> 1, NUMBER = SUM - 1;
+
+// How many keys of a digit the tiles before this one have.
+__device__ __forceinline__ index look_back(const index *words, long long tile, index odd) {
+  index sum = 0;
+  const index *row = words + (tile - 1) * BINS;
+  for (;;) {
+    index w[LOOK];
+#pragma unroll
+    for (int j = 0; j < LOOK; j++) w[j] = load_relaxed(row - (tile - 1 - j > 0 ? j : tile - 1) * BINS);
+#pragma unroll
+    for (int j = 0; j < LOOK; j++) {
+      while ((w[j] & ODD) != odd) {
+@   if DELAY > 0 then
+        __nanosleep(DELAY);
+@   end
+        w[j] = load_relaxed(row);
+      }
+      sum += w[j] & NUMBER;
+      if (w[j] & SUM) return sum;
+      row -= BINS;
+      tile--;
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
+sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+          value *values_out, key *keys_tmp, value *values_tmp, const index *begins,
+          const unsigned *plan, index *words, unsigned *tickets) {
+  const unsigned what = plan[pass];
+  if (!(what & ACTIVE)) return;
+  __shared__ unsigned ticket;  // tiles in the order in which blocks start: nobody waits for a later
+  if (threadIdx.x == 0) ticket = atomicInc(tickets + pass, gridDim.x - 1);
+  clear_counters();
+  __syncthreads();
+  const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
+  const move m = all.of(what & FIRST, what & LAST, what & TO_OUT);
+  const index odd = what & PARITY ? ODD : 0;
+  const long long tile = ticket, room = n - tile * TILE;
+  const place p = place_of(pass);
+  key k[ITEMS];
+  unsigned rank[ITEMS], count[BINS_THREAD], start[BINS_THREAD];
+  get_keys(k, m.from + tile * TILE, room, m.first);
+@   if COUNT == "early" then
+  counter *mine = counters_of(threadIdx.x / 32);
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+@     if COUNTER == 16 then
+    const unsigned d = p.of(k[i]);
+    atomicAdd(reinterpret_cast<unsigned *>(mine) + d / 2, 1u << d % 2 * 16);
+@     else
+    atomicAdd(mine + p.of(k[i]), 1);
+@     end
+  }
+@   else
+  rank_keys(k, rank, p);
+@   end
+  __syncthreads();
+  sum_counters(start);
+  real_counts(start, room, p, count);
+  index *own = words + tile * BINS;
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    if (bin < BINS && tile > 0) store_relaxed(own + bin, odd | count[j]);
+    if (bin < BINS && tile == 0) {
+      store_relaxed(own + bin, odd | SUM | (begins[pass * BINS + bin] + count[j]));
+    }
+  }
+  scan_counters(start);
+  __syncthreads();
+@   if COUNT == "early" then
+  rank_keys(k, rank, p);
+@   else
+  add_starts(k, rank, p);
+@   end
+  put(k, rank, m, p, tile * TILE, room, [&] {
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+      const int bin = j * BLOCK + threadIdx.x;
+      if (bin < BINS) {
+        index before;
+        if (tile == 0) {
+          before = begins[pass * BINS + bin];
+        } else {
+          before = look_back(words + bin, tile, odd);
+          store_relaxed(own + bin, odd | SUM | (before + count[j]));
+        }
+        bases[bin] = before - start[j];
+      }
+    }
+  });
+}
+@ elseif ALG == "three_launch" then
+
+// ---- a pass in three launches ------------------------------------------------------------------
+
+// counts[digit * tiles + tile], then counts[BINS * tiles + digit] of all tiles
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+sort_count(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+           value *values_out, key *keys_tmp, value *values_tmp, index *counts, unsigned *) {
+  const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
+  const move m = all.of_pass(pass);
+  const long long tile = blockIdx.x, room = n - tile * TILE;
+  const place p = place_of(pass);
+  key k[ITEMS];
+  unsigned count[BINS_THREAD];
+  clear_counters();
+  get_keys(k, m.from + tile * TILE, room, m.first);
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    const unsigned d = p.of(k[i]);
+    atomicAdd(reinterpret_cast<unsigned *>(counters_of(threadIdx.x / 32)) + d * COUNTER / 32,
+              1u << d % (32 / COUNTER) * 16);
+  }
+  __syncthreads();
+  sum_counters(count);
+  real_counts(count, room, p, count);
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    if (bin < BINS) counts[(long long)bin * gridDim.x + tile] = count[j];
+  }
+}
+
+// Of each digit the exclusive scan of its counts: a block for each.
+extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long tiles, index *counts) {
+  index *row = counts + blockIdx.x * tiles, before = 0;
+  for (long long at = threadIdx.x; at < (tiles + BLOCK - 1) / BLOCK * BLOCK; at += BLOCK) {
+    index v[1] = {at < tiles ? row[at] : 0};
+    const index sum = scan_rows<WARPS>(v);
+    if (at < tiles) row[at] = before + v[0];
+    before += sum;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) counts[gridDim.x * tiles + blockIdx.x] = before;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
+sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+             value *values_out, key *keys_tmp, value *values_tmp, const index *counts, unsigned *) {
+  const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
+  const move m = all.of_pass(pass);
+  const long long tile = blockIdx.x, tiles = gridDim.x, room = n - tile * TILE;
+  const place p = place_of(pass);
+  key k[ITEMS];
+  unsigned rank[ITEMS], start[BINS_THREAD];
+  clear_counters();
+  get_keys(k, m.from + tile * TILE, room, m.first);
+  rank_keys(k, rank, p);
+  __syncthreads();
+  sum_counters(start);
+  scan_counters(start);
+  __syncthreads();
+  add_starts(k, rank, p);
+  put(k, rank, m, p, tile * TILE, room, [&] {
+    index begin[BINS_THREAD];
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+      const int bin = j * BLOCK + threadIdx.x;
+      begin[j] = bin < BINS ? counts[BINS * tiles + bin] : 0;
+    }
+    scan_rows<BINS < 32 ? 1 : BINS / 32>(begin);
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+      const int bin = j * BLOCK + threadIdx.x;
+      if (bin < BINS) bases[bin] = begin[j] + counts[bin * tiles + tile] - start[j];
+    }
+  });
+}
+@ elseif ALG == "single_block" then
+
+// ---- all passes in one block -------------------------------------------------------------------
+
+template <typename T>
+__device__ __forceinline__ void exchange(T (&v)[ITEMS], const unsigned (&rank)[ITEMS]) {
+  T *all = reinterpret_cast<T *>(shared);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) all[rank[i]] = v[i];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) v[i] = all[item(i)];
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+sort_block(long long n, const key *keys_in, const value *values_in, key *keys_out,
+           value *values_out) {
+  key k[ITEMS];
+  unsigned rank[ITEMS], start[BINS_THREAD];
+  get_keys(k, keys_in, n, true);
+@   if VALUE > 0 then
+  value v[ITEMS];
+  get_values(v, values_in, n);
+@   end
+#pragma unroll 1
+  for (int pass = 0; pass < PASSES; pass++) {
+    const place p = place_of(pass);
+    clear_counters();
+    rank_keys(k, rank, p);
+    __syncthreads();
+    sum_counters(start);
+    scan_counters(start);
+    __syncthreads();
+    add_starts(k, rank, p);
+    exchange(k, rank);
+@   if VALUE > 0 then
+    exchange(v, rank);
+@   end
+    __syncthreads();
+  }
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    if (item(i) < n) {
+      keys_out[item(i)] = decode(k[i]);
+@   if VALUE > 0 then
+      values_out[item(i)] = v[i];
+@   end
+    }
+  }
+}
+@ elseif ALG == "onebit" then
+
+// ---- the textbook's pass -----------------------------------------------------------------------
+
+__device__ __forceinline__ unsigned bit_of(const move &m, place p, long long i) {
+  return p.of(m.first ? encode(m.from[i]) : m.from[i]);
+}
+
+// Of each bit how many of the block's bits before it are ones; and how many ones the block has.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+sort_count(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+           value *values_out, key *keys_tmp, value *values_tmp, index *counts, unsigned *ones) {
+  const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
+  const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
+  unsigned bit[1] = {i < n ? bit_of(all.of_pass(pass), place_of(pass), i) : 0};
+  const unsigned sum = scan_rows<WARPS>(bit);
+  if (i < n) ones[i] = bit[0];
+  if (threadIdx.x == 0) counts[blockIdx.x] = sum;
+}
+
+// The blocks' counts become how many ones are before each; then how many there are.
+extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long blocks, index *counts) {
+  index before = 0;
+  for (long long at = threadIdx.x; at < (blocks + BLOCK - 1) / BLOCK * BLOCK; at += BLOCK) {
+    index v[1] = {at < blocks ? counts[at] : 0};
+    const index sum = scan_rows<WARPS>(v);
+    if (at < blocks) counts[at] = before + v[0];
+    before += sum;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) counts[blocks] = before;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+             value *values_out, key *keys_tmp, value *values_tmp, const index *counts,
+             const unsigned *ones) {
+  const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
+  const move m = all.of_pass(pass);
+  const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
+  if (i >= n) return;
+  const long long before = counts[blockIdx.x] + (long long)ones[i], all_ones = counts[gridDim.x];
+  const long long to = bit_of(m, place_of(pass), i) ? n - all_ones + before : i - before;
+  const key k = m.first ? encode(m.from[i]) : m.from[i];
+  m.to[to] = m.last ? decode(k) : k;
+@   if VALUE > 0 then
+  m.values_to[to] = m.values_from[i];
+@   end
+}
+@ end
+]==],
+
+  -- Least significant bit first, keys as they are: chunks of neighbours, a thread each. Threads count
+  -- their zeros, one thread scans the counts, then each moves its keys in their order.
+  reference = {
+    workspace = {
+      { "keys", "u8", "n * (" .. KEY .. ")" },
+      { "values", "u8", "n * value_bytes" },
+      { "zeros", "u64", "ceildiv(n, " .. CHUNK .. ") + 1" },
+    },
+    stages = slow,
+    source = [[
+@ local size = tonumber(dtype:match("%d+")) // 8
+@ local unsigned = { "unsigned char", "unsigned short", nil, "unsigned", nil, nil, nil,
+@   "unsigned long long" }
+@ local float = dtype:find("f") ~= nil
+using key = @{unsigned[size]};
+using value = @{unsigned[value_bytes] or "unsigned"};
+
+constexpr int WIDTH = @{8 * size}, STEPS = @{math.max(1, math.min(end_bit, 8 * size) - begin_bit)};
+
+// A bit of the word by which a key is compared; 1 comes last.
+__device__ bool bit_of(key k, int pass) {
+@ if begin_bit >= math.min(end_bit, 8 * size) then
+  return false;
+@ end
+  const bool negative = k >> (WIDTH - 1) & 1;
+@ if float then
+  if ((key)(k << 1) == 0) k = 0;  // zeros of either sign
+@ end
+  const int bit = @{begin_bit} + pass;
+  bool one = k >> bit & 1;
+@ if float then
+  if (bit == WIDTH - 1 || (negative && k != 0)) one = !one;
+@ elseif dtype:sub(1, 1) == "i" then
+  if (bit == WIDTH - 1) one = !one;
+@ end
+  return one != @{order == "descending" and "true" or "false"};
+}
+
+struct arrays {
+  const key *from;
+  const value *values_from;
+  key *to;
+  value *values_to;
+};
+__device__ arrays of_pass(int pass, const key *keys_in, const value *values_in, key *keys_out,
+                          value *values_out, key *keys, value *values) {
+  const bool to_out = (STEPS - 1 - pass) % 2 == 0;
+  return {pass == 0 ? keys_in : to_out ? keys : keys_out,
+          pass == 0 ? values_in : to_out ? values : values_out, to_out ? keys_out : keys,
+          to_out ? values_out : values};
+}
+
+extern "C" __global__ void count(long long n, long long chunk, int pass, const key *keys_in,
+                                 const value *values_in, key *keys_out, value *values_out,
+                                 key *keys, value *values, long long *zeros) {
+  const arrays a = of_pass(pass, keys_in, values_in, keys_out, values_out, keys, values);
+  const long long first = (blockIdx.x * 64ll + threadIdx.x) * chunk;
+  if (first >= n) return;
+  long long sum = 0;
+  for (long long i = first; i < n && i < first + chunk; i++) sum += !bit_of(a.from[i], pass);
+  zeros[first / chunk] = sum;
+}
+
+extern "C" __global__ void exclude(long long chunks, long long *zeros) {
+  long long sum = 0;
+  for (long long i = 0; i < chunks; i++) {
+    const long long own = zeros[i];
+    zeros[i] = sum;
+    sum += own;
+  }
+  zeros[chunks] = sum;
+}
+
+extern "C" __global__ void move(long long n, long long chunk, int pass, const key *keys_in,
+                                const value *values_in, key *keys_out, value *values_out,
+                                key *keys, value *values, const long long *zeros) {
+  const arrays a = of_pass(pass, keys_in, values_in, keys_out, values_out, keys, values);
+  const long long first = (blockIdx.x * 64ll + threadIdx.x) * chunk;
+  if (first >= n) return;
+  long long zero = zeros[first / chunk];
+  long long one = zeros[(n + chunk - 1) / chunk] + first - zero;
+  for (long long i = first; i < n && i < first + chunk; i++) {
+    const long long to = bit_of(a.from[i], pass) ? one++ : zero++;
+    a.to[to] = a.from[i];
+@ if value_bytes > 0 then
+    a.values_to[to] = a.values_from[i];
+@ end
+  }
+}
+]],
+  },
+
+  cases = { {}, {} }, -- the second finds the workspace as the first has left it
+
+  tolerance = { abs = 0, rel = 0 },
+
+  flops = "n",
+  bytes = "2 * n * (" .. KEY .. " + value_bytes)",
+
+  sizes = {
+    emu = { "n=1000", "n=0", "n=1", "n=5003 value_bytes=4", "n=4096 dtype=f32 words=3",
+      "n=3001 dtype=i64 order=descending", "n=2777 dtype=u8 value_bytes=8",
+      "n=2500 dtype=f16 value_bytes=4 order=descending", "n=3000 begin_bit=5 end_bit=18",
+      "n=2048 dtype=i16 words=64 value_bytes=4", "n=1500 dtype=f64 value_bytes=8 words=5" },
+    test = { "n=0", "n=1", "n=1025", "n=65537 value_bytes=4", "n=1000003 words=3",
+      "n=1000000 dtype=f32 order=descending value_bytes=8", "n=2^20 dtype=i64 value_bytes=4",
+      "n=3000001 dtype=u8 value_bytes=4", "n=777777 dtype=f16", "n=2^22 end_bit=20",
+      "n=300000 dtype=f64 words=5 value_bytes=8", "n=2^20 words=64", "n=2^20 dtype=i16" },
+    bench = { "n=2^12", "n=2^16", "n=2^20", "n=2^24", "n=2^27", "n=2^24 value_bytes=4",
+      "n=2^26 value_bytes=4", "n=2^27 end_bit=20", "n=2^27 words=3", "n=2^26 dtype=u64",
+      "n=2^27 dtype=f32", "n=2^28 dtype=u8" },
+  },
+}
