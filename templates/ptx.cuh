@@ -100,3 +100,10 @@ __device__ __forceinline__ unsigned vote_same(unsigned word, unsigned bit) {
       : "r"(word), "r"(bit));
   return lanes;
 }
+
+// "lop3": the bits that all three have, in one instruction; 0x80 is its table of "and".
+__device__ __forceinline__ unsigned and3(unsigned a, unsigned b, unsigned c) {
+  unsigned all;
+  asm("lop3.b32 %0, %1, %2, %3, 0x80;" : "=r"(all) : "r"(a), "r"(b), "r"(c));
+  return all;
+}

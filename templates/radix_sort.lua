@@ -356,10 +356,12 @@ extern __shared__ __align__(16) unsigned char shared[];
 // The lanes whose digit is the same.
 __device__ __forceinline__ unsigned match(unsigned digit, unsigned *masks) {
 @ if RANK == "ballot" then
-  unsigned same = 0xffffffff;
+  unsigned same = vote_same(digit, 1);
 #pragma unroll
-  for (int b = 0; b < DIGIT; b++) same &= vote_same(digit, 1u << b);
-  return same;
+  for (int b = 1; b + 1 < DIGIT; b += 2) {
+    same = and3(same, vote_same(digit, 1u << b), vote_same(digit, 2u << b));
+  }
+  return DIGIT % 2 ? same : same & vote_same(digit, 1u << (DIGIT - 1));
 @ elseif RANK == "match" then
   return __match_any_sync(0xffffffff, digit);
 @ else
