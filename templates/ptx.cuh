@@ -42,14 +42,6 @@ __device__ __forceinline__ unsigned long long load_relaxed(const unsigned long l
 __device__ __forceinline__ void store_relaxed(unsigned long long *p, unsigned long long v) {
   asm volatile("st.relaxed.gpu.global.u64 [%0], %1;" ::"l"(p), "l"(v) : "memory");
 }
-__device__ __forceinline__ unsigned load_relaxed(const unsigned *p) {
-  unsigned v;
-  asm volatile("ld.relaxed.gpu.global.u32 %0, [%1];" : "=r"(v) : "l"(p) : "memory");
-  return v;
-}
-__device__ __forceinline__ void store_relaxed(unsigned *p, unsigned v) {
-  asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
-}
 // What this thread reads afterwards is at least as new as what the releasing thread wrote before.
 __device__ __forceinline__ unsigned load_acquire(const unsigned *p) {
   unsigned v;
@@ -70,40 +62,4 @@ __device__ __forceinline__ unsigned short float_to_half(float v) {
   unsigned short bits;
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(v));
   return bits;
-}
-
-// "Special registers": the lanes before and after this one, a bit each.
-__device__ __forceinline__ unsigned lanemask_lt() {
-  unsigned mask;
-  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
-  return mask;
-}
-__device__ __forceinline__ unsigned lanemask_gt() {
-  unsigned mask;
-  asm("mov.u32 %0, %%lanemask_gt;" : "=r"(mask));
-  return mask;
-}
-
-// "vote.sync": the lanes of the whole warp in which this bit is the same as in this one. The
-// predicate that is voted on also inverts the votes, where C++ would compare twice.
-__device__ __forceinline__ unsigned vote_same(unsigned word, unsigned bit) {
-  unsigned lanes;
-  asm volatile(
-      "{\n"
-      ".reg .pred one;\n"
-      "and.b32 %0, %1, %2;\n"
-      "setp.ne.u32 one, %0, 0;\n"
-      "vote.sync.ballot.b32 %0, one, 0xffffffff;\n"
-      "@!one not.b32 %0, %0;\n"
-      "}"
-      : "=&r"(lanes)
-      : "r"(word), "r"(bit));
-  return lanes;
-}
-
-// "lop3": the bits that all three have, in one instruction; 0x80 is its table of "and".
-__device__ __forceinline__ unsigned and3(unsigned a, unsigned b, unsigned c) {
-  unsigned all;
-  asm("lop3.b32 %0, %1, %2, %3, 0x80;" : "=r"(all) : "r"(a), "r"(b), "r"(c));
-  return all;
 }

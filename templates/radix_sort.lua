@@ -123,23 +123,23 @@ return {
 
   space = {
     { "ALG", { "onebit", "three_launch", "onesweep", "single_block" }, "what a pass does" },
-    { "RADIX", { 1, 2, 3, 4, 5, 6, 7, 8, 9, 10, 11 }, "bits of a digit at most" },
-    { "BLOCK", { 64, 128, 192, 256, 320, 384, 448, 512, 640, 768, 1024 }, "threads per block" },
-    { "ITEMS", { 1, 2, 3, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 26, 28, 32 },
+    { "RADIX", { 1, 4, 5, 6, 7, 8, 9, 10, 11 }, "bits of a digit at most" },
+    { "BLOCK", { 64, 128, 192, 256, 384, 512, 768, 1024 }, "threads per block" },
+    { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32 },
       "coarsening factor: keys per thread" },
     { "RANK", { "ballot", "match", "or" },
       "how a warp finds equal digits: a ballot a bit, one instruction, or masks in shared memory" },
     { "COUNT", { "late", "early" },
       "a tile's digits are counted as keys are ranked, or before that" },
-    { "GROUP", { 1, 2, 4 }, "keys of a thread whose equals are sought at a time" },
+    { "GROUP", { 1, 2 }, "keys of a thread whose equals are sought at a time" },
     { "COUNTER", { 32, 16 }, "bits of a warp's counters" },
     { "SCATTER", { "shared", "direct" },
       "keys are sorted in shared memory before they are written, or not" },
     { "CACHE", { "plain", "streaming" }, "operator of loads" },
-    { "LOOK", { 1, 2, 4, 8, 16 }, "tiles that a look back loads at a time" },
-    { "DELAY", { 0, 32, 128 }, "nanoseconds between two looks at a tile that is waited for" },
-    { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks a multiprocessor has registers for" },
-    { "COPIES", { 1, 2, 4, 8, 16, 32 }, "copies of the counters that count digits of all passes" },
+    { "LOOK", { 1, 4, 8, 16 }, "tiles that a look back loads at a time" },
+    { "DELAY", { 0, 64 }, "nanoseconds between two looks at a tile that is waited for" },
+    { "RESIDENT", { 1, 2, 3, 4, 6, 8 }, "blocks a multiprocessor has registers for" },
+    { "COPIES", { 1, 4, 8, 16, 32 }, "copies of the counters that count digits of all passes" },
   },
 
   derive = {
@@ -166,7 +166,8 @@ return {
 
   require = {
     { "more threads than a block may have", "BLOCK <= dev_threads_block" },
-    { "the textbook's thread has one bit of one key", "ALG ~= 'onebit' or RADIX == 1 and ITEMS == 1" },
+    { "one bit a pass and one key a thread are the textbook's",
+      "sel(ALG == 'onebit', RADIX == 1 and ITEMS == 1, RADIX > 1 and ITEMS > 1)" },
     { "a few bits less take as many passes",
       "ALG == 'onebit' or RADIX == 8 or RADIX == DIGIT and PASSES ~= ceildiv(BITS, 8)" },
     { "the textbook scans bits", "ALG ~= 'onebit' or RANK == 'ballot' and GROUP == 1 and "
@@ -179,15 +180,19 @@ return {
       "RESIDENT == 1 or " .. MANY },
     { "more keys than the block holds", "ALG ~= 'single_block' or n <= TILE" },
     { "tiles larger than the problem", "TILE <= max(2048, 2 * n)" },
-    { "fewer keys a tile than digits", "TILE >= BINS" },
+    { "fewer keys a tile than digits", "TILE >= 2 * BINS or ALG == 'onebit'" },
+    { "many small tiles", "not " .. MANY .. " or TILE >= 2048 or n <= 4096 * TILE" },
     { "keys a thread are no whole number of groups", "ITEMS % GROUP == 0" },
+    { "masks in shared memory are of one key at a time", "GROUP == 1 or RANK ~= 'or'" },
     { "short counters overflow", "COUNTER == 32 or TILE < 65536" },
+    { "short counters, though long ones have room", "COUNTER == 32 or 4 * WARPS * ROW > STAGE" },
     { "a thread's keys exceed the registers", "REGS <= 255" },
     { "a block's keys exceed the registers", "BLOCK * REGS <= dev_regs_block" },
     { "that many blocks exceed a multiprocessor's registers",
       "RESIDENT == 1 or BLOCK * RESIDENT * REGS <= dev_regs_sm" },
     { "that many blocks exceed a multiprocessor's threads",
       "RESIDENT == 1 or BLOCK * RESIDENT <= dev_threads_sm" },
+    { "so few blocks need no bound", "RESIDENT == 1 or BLOCK * RESIDENT * 128 >= dev_regs_sm" },
     { "more shared memory than a block may have", "SMEM + STATIC <= dev_smem_block" },
     { "that many blocks exceed a multiprocessor's shared memory",
       "RESIDENT == 1 or RESIDENT * (SMEM + STATIC + dev_smem_reserved) <= dev_smem_sm" },
@@ -218,6 +223,7 @@ return {
 
   source = [==[
 @include "arrive.cuh"
+@include "lanes.cuh"
 @include "ptx.cuh"
 @include "words.cuh"
 
