@@ -1094,10 +1094,8 @@ extern "C" __global__ void move(long long n, long long chunk, int pass, const ke
   bytes = "2 * n * (" .. KEY .. " + value_bytes)",
 
   sizes = {
-    emu = { "n=1000", "n=0", "n=1", "n=5003 value_bytes=4", "n=4096 dtype=f32 words=3",
-      "n=3001 dtype=i64 order=descending", "n=2777 dtype=u8 value_bytes=8",
-      "n=2500 dtype=f16 value_bytes=4 order=descending", "n=3000 begin_bit=5 end_bit=18",
-      "n=2048 dtype=i16 words=64 value_bytes=4", "n=1500 dtype=f64 value_bytes=8 words=5" },
+    emu = { "n=3001", "n=0", "n=1 dtype=u16 value_bytes=8", "n=1003 value_bytes=4 words=5",
+      "n=777 dtype=f16 order=descending value_bytes=8 begin_bit=3 end_bit=16" },
     test = { "n=0", "n=1", "n=1025", "n=65537 value_bytes=4", "n=1000003 words=3",
       "n=1000000 dtype=f32 order=descending value_bytes=8", "n=2^20 dtype=i64 value_bytes=4",
       "n=3000001 dtype=u8 value_bytes=4", "n=777777 dtype=f16", "n=2^22 end_bit=20",

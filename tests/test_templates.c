@@ -152,6 +152,9 @@ static void copy_is_right(void **state) {
 static void histogram_is_right(void **state) {
   check_family(*state, "histogram");
 }
+static void radix_sort_is_right(void **state) {
+  check_family(*state, "radix_sort");
+}
 static void reduce_is_right(void **state) {
   check_family(*state, "reduce");
 }
@@ -170,8 +173,8 @@ static void transpose_is_right(void **state) {
 
 /* A family without a test above is no accident of the alphabet. */
 static void every_family_is_tested(void **state) {
-  static const char *const tested[] = {"copy", "histogram", "reduce",   "saxpy",
-                                       "scan", "sgemm",     "transpose"};
+  static const char *const tested[] = {"copy",  "histogram", "radix_sort", "reduce",
+                                       "saxpy", "scan",      "sgemm",      "transpose"};
   bed *b = *state;
   const char *const *names;
   size_t n;
@@ -311,6 +314,10 @@ static void defaults_are_always_valid(void **state) {
       {"transpose", "rows=0 cols=0"},
       {"transpose", "rows=2147483647 cols=1 dtype=u8 align=1"},
       {"transpose", "rows=1 cols=3 batch=2^20 dtype=f64"},
+      {"radix_sort", "n=0 begin_bit=64 end_bit=0"},
+      {"radix_sort", "n=2^36 dtype=u8"},
+      {"radix_sort", "n=5 dtype=f64 value_bytes=8 order=descending end_bit=1"},
+      {"radix_sort", "n=2^32 dtype=u64 value_bytes=8"},
       {"copy", "n=0 size=16 op=fill align=1"},
       {"copy", "n=2^36 size=16"},
   };
@@ -427,6 +434,13 @@ static void mistakes_are_found(void **state) {
   assert_fails(check_broken(b, "transpose", "rows=40 cols=33", "* cols + column));",
                             "* cols + column / 2 * 2));"),
                &b->e, ERR_WRONG, "y[");
+  assert_fails(check_broken(b, "radix_sort", "n=1000", "(1u << max(bits, 0)) - 1",
+                            "(1u << max(bits - 1, 0)) - 1"),
+               &b->e, ERR_WRONG, "keys_out[");
+  /* equal keys that change places */
+  assert_fails(check_broken(b, "radix_sort", "n=1000 value_bytes=4 words=64", "rank[i + j] = r;",
+                            "rank[i + j] = r ^ (same[j] == 0xffffffff);"),
+               &b->e, ERR_WRONG, "values_out[");
   assert_fails(check_broken(b, "copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)"),
                &b->e, ERR_WRONG, "y[");
   /* with beta 0, C is not read: it may hold anything */
@@ -442,6 +456,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_has_a_space, &b),
       cmocka_unit_test_prestate(copy_is_right, &b),
       cmocka_unit_test_prestate(histogram_is_right, &b),
+      cmocka_unit_test_prestate(radix_sort_is_right, &b),
       cmocka_unit_test_prestate(reduce_is_right, &b),
       cmocka_unit_test_prestate(saxpy_is_right, &b),
       cmocka_unit_test_prestate(scan_is_right, &b),
