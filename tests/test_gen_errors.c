@@ -123,6 +123,8 @@ static void arguments_are_checked(void **state) {
       {"fill = { 'uniform', -1, 1 }", "fill = { 'random', -1, 1 }", "there is no fill 'random'",
        13},
       {"fill = { 'uniform', -1, 1 }", "fill = { 'uniform', -1 }", "fill is {", 13},
+      {"fill = { 'uniform', -1, 1 }", "fill = { 'bits', 1, 2 }", "fill is {", 13},
+      {"fill = { 'uniform', -1, 1 }", "fill = { 'ramp', 1 }", "fill is {", 13},
       {"'out', count = 'n'", "'out', count = 'n', fill = { 'constant', 1 }", "'y' is poisoned", 14},
       {"'out', count = 'n'", "'out', count = 'n', overwritten = 'true'", "is for inout buffers",
        14},

@@ -126,6 +126,53 @@ static void test_constant(void **state) {
   }
 }
 
+/* Each bit is 1 with a probability of 2^-words, and has nothing to do with another. */
+static void test_bits(void **state) {
+  bed *b = ready(state);
+  static uint64_t bits[N], again[N];
+  for (int t = 0; t < DTYPE_COUNT; t++) {
+    const size_t width = 8 * dtype_nbytes((dtype)t);
+    for (int words = 1; words <= 3; words++) {
+      gen_datum m = {.type = (dtype)t, .count = N, .fill = GEN_FILL_BITS, .a = words};
+      fill(b, &m, 5, bits);
+      for (size_t bit = 0; bit < width; bit++) {
+        size_t ones = 0, pairs = 0;
+        for (size_t i = 0; i < N; i++) {
+          ones += bits[i] >> bit & 1;
+          pairs += bits[i] >> bit & bits[i] >> (bit + 1) % width & 1;
+        }
+        const double p = ldexp(1, -words), slack = 5 * sqrt(p / N); /* five deviations */
+        assert_true(fabs((double)ones / N - p) < slack);
+        assert_true(fabs((double)pairs / N - p * p) < slack);
+      }
+      fill(b, &m, 6, again);
+      assert_memory_not_equal(bits, again, sizeof bits);
+    }
+  }
+}
+
+static void test_ramp(void **state) {
+  bed *b = ready(state);
+  static uint64_t bits[N];
+  for (int t = 0; t < DTYPE_COUNT; t++) {
+    const bool sign = dtype_is_signed((dtype)t), real = dtype_is_float((dtype)t);
+    gen_datum m = {.type = (dtype)t,
+                   .count = N,
+                   .fill = GEN_FILL_RAMP,
+                   .a = 5,
+                   .b = real   ? 0.5
+                        : sign ? -3
+                               : 2};
+    const size_t size = dtype_nbytes((dtype)t);
+    fill(b, &m, 5, bits);
+    for (size_t i = 0; i < N; i++) {
+      const uint64_t whole = (uint64_t)(5 + (int64_t)i * (int64_t)m.b);
+      const uint64_t wanted = real ? dtype_encode((dtype)t, 5 + 0.5 * (double)i) : whole;
+      assert_memory_equal(&bits[i], &wanted, size); /* integers wrap */
+    }
+  }
+}
+
 /* Keys over the whole range of a type, as sorting wants them: every bit is used. */
 static void test_whole_range(void **state) {
   bed *b = ready(state);
@@ -347,10 +394,11 @@ int main(int argc, char **argv) {
   } else {
 #define TEST(f) cmocka_unit_test_prestate(f, &b)
     const struct CMUnitTest tests[] = {
-        TEST(test_uniform),        TEST(test_normal),         TEST(test_constant),
-        TEST(test_whole_range),    TEST(test_errors),         TEST(test_negative),
-        TEST(test_large_integers), TEST(test_special_floats), TEST(test_poison),
-        TEST(test_many),           TEST(test_differ),         TEST(test_canaries),
+        TEST(test_uniform),        TEST(test_normal),   TEST(test_constant),
+        TEST(test_bits),           TEST(test_ramp),     TEST(test_whole_range),
+        TEST(test_errors),         TEST(test_negative), TEST(test_large_integers),
+        TEST(test_special_floats), TEST(test_poison),   TEST(test_many),
+        TEST(test_differ),         TEST(test_canaries),
     };
     failed = cmocka_run_group_tests(tests, NULL, NULL);
   }
