@@ -12,10 +12,10 @@ __device__ __forceinline__ void store_relaxed(unsigned *p, unsigned v) {
   asm volatile("st.relaxed.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
-// "Special registers": the lanes before and after this one, a bit each.
-__device__ __forceinline__ unsigned lanemask_lt() {
+// "Special registers": the lanes up to and with this one, and those after it, a bit each.
+__device__ __forceinline__ unsigned lanemask_le() {
   unsigned mask;
-  asm("mov.u32 %0, %%lanemask_lt;" : "=r"(mask));
+  asm("mov.u32 %0, %%lanemask_le;" : "=r"(mask));
   return mask;
 }
 __device__ __forceinline__ unsigned lanemask_gt() {
@@ -38,6 +38,22 @@ __device__ __forceinline__ unsigned vote_same(unsigned word, unsigned bit) {
       "}"
       : "=&r"(lanes)
       : "r"(word), "r"(bit));
+  return lanes;
+}
+// The same with a multiplication for the inversion: it goes to another unit than votes and logic do.
+// `minus` is -1, but the compiler must not know.
+__device__ __forceinline__ unsigned vote_same(unsigned word, unsigned bit, int minus) {
+  unsigned lanes;
+  asm volatile(
+      "{\n"
+      ".reg .pred one;\n"
+      "and.b32 %0, %1, %2;\n"
+      "setp.ne.u32 one, %0, 0;\n"
+      "vote.sync.ballot.b32 %0, one, 0xffffffff;\n"
+      "@!one mad.lo.s32 %0, %0, %3, %3;\n"
+      "}"
+      : "=&r"(lanes)
+      : "r"(word), "r"(bit), "r"(minus));
   return lanes;
 }
 

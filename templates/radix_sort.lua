@@ -127,8 +127,9 @@ return {
     { "BLOCK", { 64, 128, 192, 256, 384, 512, 768, 1024 }, "threads per block" },
     { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32 },
       "coarsening factor: keys per thread" },
-    { "RANK", { "ballot", "match", "or" },
-      "how a warp finds equal digits: a ballot a bit, one instruction, or masks in shared memory" },
+    { "RANK", { "ballot", "ballot_mad", "match", "or" },
+      "how a warp finds equal digits: a ballot a bit, inverted by logic or by a multiplication; one "
+        .. "instruction; masks in shared memory" },
     { "COUNT", { "late", "early" },
       "a tile's digits are counted as keys are ranked, or before that" },
     { "GROUP", { 1, 2 }, "keys of a thread whose equals are sought at a time" },
@@ -361,13 +362,15 @@ extern __shared__ __align__(16) unsigned char shared[];
 
 // The lanes whose digit is the same.
 __device__ __forceinline__ unsigned match(unsigned digit, unsigned *masks) {
-@ if RANK == "ballot" then
-  unsigned same = vote_same(digit, 1);
+@ if RANK == "ballot" or RANK == "ballot_mad" then
+@   local minus = RANK == "ballot" and "" or ", minus"
+  const int minus = lanemask_gt() | lanemask_le();
+  unsigned same = vote_same(digit, 1@{minus});
 #pragma unroll
   for (int b = 1; b + 1 < DIGIT; b += 2) {
-    same = and3(same, vote_same(digit, 1u << b), vote_same(digit, 2u << b));
+    same = and3(same, vote_same(digit, 1u << b@{minus}), vote_same(digit, 2u << b@{minus}));
   }
-  return DIGIT % 2 ? same : same & vote_same(digit, 1u << (DIGIT - 1));
+  return DIGIT % 2 ? same : same & vote_same(digit, 1u << (DIGIT - 1)@{minus});
 @ elseif RANK == "match" then
   return __match_any_sync(0xffffffff, digit);
 @ else
@@ -404,13 +407,14 @@ __device__ __forceinline__ void clear_counters() {
   __syncwarp();
 }
 
-// Adds to each key's digit's counter in the order of the warp's keys; a key's rank is what it found.
+// Adds to each key's digit's counter in the order of the warp's keys; a key's rank is what the counter
+// has then: the first key's is 1.
 __device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], unsigned (&rank)[ITEMS],
                                           place p) {
   const int warp = threadIdx.x / 32;
   counter *mine = counters_of(warp);
   unsigned *masks = reinterpret_cast<unsigned *>(counters_of(WARPS)) + warp * ROW;
-  const unsigned before = lanemask_lt(), after = lanemask_gt();
+  const unsigned upto = lanemask_le(), after = lanemask_gt();
 #pragma unroll
   for (int i = 0; i < ITEMS; i += GROUP) {
     unsigned digit[GROUP], same[GROUP];
@@ -422,9 +426,9 @@ __device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], unsigned (&rank
 #pragma unroll
     for (int j = 0; j < GROUP; j++) {
       counter *c = mine + digit[j];
-      const unsigned r = *c + __popc(same[j] & before);
+      const unsigned r = *c + __popc(same[j] & upto);
       __syncwarp();
-      if ((same[j] & after) == 0) *c = (counter)(r + 1);
+      if ((same[j] & after) == 0) *c = (counter)r;
       __syncwarp();
       rank[i + j] = r;
     }
@@ -567,12 +571,12 @@ __device__ __forceinline__ void put(const key (&k)[ITEMS], const unsigned (&rank
 @   if SCATTER == "shared" then
   __syncthreads();  // counters and what is staged share their memory
 #pragma unroll
-  for (int i = 0; i < ITEMS; i++) staged_keys()[rank[i]] = k[i];
+  for (int i = 0; i < ITEMS; i++) (staged_keys() - 1)[rank[i]] = k[i];
 @     if VALUE > 0 then
   value v[ITEMS];
   get_values(v, m.values_from + first, room);
 #pragma unroll
-  for (int i = 0; i < ITEMS; i++) staged_values()[rank[i]] = v[i];
+  for (int i = 0; i < ITEMS; i++) (staged_values() - 1)[rank[i]] = v[i];
 @     end
   find();
   __syncthreads();
@@ -591,7 +595,7 @@ __device__ __forceinline__ void put(const key (&k)[ITEMS], const unsigned (&rank
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     if (item(i) < room) {
-      const index to = bases[p.of(k[i])] + rank[i];
+      const index to = bases[p.of(k[i])] + rank[i] - 1;
       m.to[to] = @{plain and "k[i]" or "m.last ? decode(k[i]) : k[i]"};
 @     if VALUE > 0 then
       m.values_to[to] = v[i];
@@ -606,7 +610,17 @@ __device__ __forceinline__ void put(const key (&k)[ITEMS], const unsigned (&rank
 
 // ---- digits of all passes ----------------------------------------------------------------------
 
-enum { ACTIVE = 1, FIRST = 2, LAST = 4, TO_OUT = 8, PARITY = 16 };
+// Which passes are made, and how: a plan has a pass's difference from what is usual, so that zeros,
+// which is what it is at first, are the usual passes.
+enum { SKIP = 1, FIRST = 2, LAST = 4, TO_OUT = 8, PARITY = 16 };
+
+__device__ __forceinline__ unsigned steps_of(bool first, int left, unsigned parity) {
+  return (first ? FIRST : 0) | (left == 0 ? LAST : 0) | (left % 2 == 0 ? TO_OUT : 0) |
+         (parity % 2 ? PARITY : 0);
+}
+__device__ __forceinline__ unsigned usual_steps(int pass) {
+  return steps_of(pass == 0, PASSES - 1 - pass, pass + 1);
+}
 
 // Counts a key of every pass.
 __device__ __forceinline__ void count_key(key k) {
@@ -638,8 +652,8 @@ __device__ __forceinline__ bool scan_pass(index n, index *counts, index *begin) 
   return __any_sync(0xffffffff, same);
 }
 
-// Which passes there are, and between which arrays; by one thread. plan[PASSES] has the parity of the
-// last pass that was made, so that words of a pass are told from those of the pass before.
+// By one thread. plan[PASSES] has the parity of the last pass that was made, so that words of a pass
+// are told from those of the pass before.
 __device__ __forceinline__ void make_plan(const bool *same, unsigned *plan) {
   int left = 0;
   for (int p = 0; p < PASSES; p++) left += !same[p];
@@ -648,15 +662,12 @@ __device__ __forceinline__ void make_plan(const bool *same, unsigned *plan) {
   unsigned parity = plan[PASSES];
   left = none ? 1 : left;
   for (int p = 0; p < PASSES; p++) {
-    if (same[p] && !(none && p == 0)) {
-      plan[p] = 0;
-      continue;
+    unsigned steps = SKIP;
+    if (!same[p] || (none && p == 0)) {
+      steps = steps_of(first, --left, parity ^= 1);
+      first = false;
     }
-    parity ^= 1;
-    left--;
-    plan[p] = ACTIVE | (first ? FIRST : 0) | (left == 0 ? LAST : 0) | (left % 2 == 0 ? TO_OUT : 0) |
-              (parity ? PARITY : 0);
-    first = false;
+    plan[p] = steps ^ usual_steps(p);
   }
   plan[PASSES] = parity;
 }
@@ -749,8 +760,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
 sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
           value *values_out, key *keys_tmp, value *values_tmp, const index *begins,
           const unsigned *plan, index *words, unsigned *tickets) {
-  const unsigned what = plan[pass];
-  if (!(what & ACTIVE)) return;
+  const unsigned what = plan[pass] ^ usual_steps(pass);
+  if (what & SKIP) return;
   __shared__ unsigned ticket;  // tiles in the order in which blocks start: nobody waits for a later
   if (threadIdx.x == 0) ticket = atomicInc(tickets + pass, gridDim.x - 1);
   clear_counters();
@@ -900,7 +911,7 @@ __device__ __forceinline__ void exchange(T (&v)[ITEMS], const unsigned (&rank)[I
   T *all = reinterpret_cast<T *>(shared);
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < ITEMS; i++) all[rank[i]] = v[i];
+  for (int i = 0; i < ITEMS; i++) (all - 1)[rank[i]] = v[i];
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) v[i] = all[item(i)];
