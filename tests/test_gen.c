@@ -517,6 +517,29 @@ static void data_follow_the_case(void **state) {
   street_close(&s);
 }
 
+static void fills_are_told(void **state) {
+  static const char *const odd[] = {"0", "2.5", "65", "-1"};
+  (void)state;
+  const gen_data *d;
+  street s = street_mini("{ 'uniform', -1, 1 }", "{ 'bits', 'n // 10' }", "n=30");
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_int_equal(d->args[2].fill, GEN_FILL_BITS);
+  assert_true(d->args[2].a == 3);
+  street_close(&s);
+  s = street_mini("{ 'uniform', -1, 1 }", "{ 'ramp', 'n', -2 }", "n=30");
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_int_equal(d->args[2].fill, GEN_FILL_RAMP);
+  assert_true(d->args[2].a == 30 && d->args[2].b == -2);
+  street_close(&s);
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+    char text[40];
+    snprintf(text, sizeof text, "{ 'bits', %s }", odd[i]);
+    s = street_mini("{ 'uniform', -1, 1 }", text, "");
+    assert_fails(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e, ERR_TEMPLATE, "from 1 to 64");
+    street_close(&s);
+  }
+}
+
 /* Leading dimensions: a count reads scalars, and a case changes them. */
 static void counts_see_the_scalars_of_their_case(void **state) {
   (void)state;
@@ -564,6 +587,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(an_empty_problem_launches_nothing),
       cmocka_unit_test(launches_beyond_the_limits_are_refused),
       cmocka_unit_test(data_follow_the_case),
+      cmocka_unit_test(fills_are_told),
       cmocka_unit_test(counts_see_the_scalars_of_their_case),
   };
   return cmocka_run_group_tests(tests, folder_make, folder_remove);
