@@ -266,9 +266,9 @@ static const char path[] = "tests/emu/hopper.cu";
 
 typedef struct expectation {
   const char *kernel;
-  rt_emu_check check; /* EMU_NO_FINDING: silent */
-  const char *mark;   /* of the line; NULL: any */
-  uint32_t block;
+  rt_emu_check check;   /* EMU_NO_FINDING: silent */
+  const char *mark;     /* of the line; NULL: any */
+  uint32_t block, grid; /* grid 0: one block */
 } expectation;
 
 static const expectation all[] = {
@@ -280,6 +280,16 @@ static const expectation all[] = {
     {"elects", EMU_NO_FINDING, NULL, 64},
     {"pipelined", EMU_NO_FINDING, NULL, 128},
     {"cp_async_arrives", EMU_NO_FINDING, NULL, 64},
+    {"neighbours", EMU_NO_FINDING, NULL, 64, 4},
+    {"bulk_bytes", EMU_NO_FINDING, NULL, 64},
+    {"multicast", EMU_NO_FINDING, NULL, 64, 2},
+    {"bulk_no_wait_bad", EMU_ASYNC, "bulk_no_wait", 64},
+    {"bulk_no_group_bad", EMU_ASYNC, NULL, 64},
+    {"bulk_no_fence_bad", EMU_PROXY, "bulk_no_fence", 64},
+    {"bulk_bounds_bad", EMU_GLOBAL_BOUNDS, NULL, 64},
+    {"bulk_size_bad", EMU_MISALIGNED, NULL, 64},
+    {"ended_bad", EMU_SHARED_BOUNDS, "ended", 64, 2},
+    {"cluster_deadlock_bad", EMU_BARRIER, NULL, 64, 2},
     {"no_init_bad", EMU_MBARRIER, NULL, 32},
     {"too_many_bad", EMU_MBARRIER, NULL, 32},
     {"plain_store_bad", EMU_MBARRIER, "plain_store", 32},
@@ -328,7 +338,8 @@ static void check_one(const expectation *x, const char *text) {
   }
   rt_ptr pok = kit_copy(&k, ok, sizeof ok), pdata = kit_copy(&k, data, sizeof data);
   void *args[] = {&pok, &pdata};
-  int rc = kit_launch(&k, x->kernel, 1, x->block, 0, args);
+  uint32_t grid = x->grid ? x->grid : 1;
+  int rc = kit_launch(&k, x->kernel, grid, x->block, 0, args);
   if (!rc) {
     kit_read(&k, ok, pok, sizeof ok);
   }
@@ -336,7 +347,7 @@ static void check_one(const expectation *x, const char *text) {
     check_finding(x, text, rc);
   }
   assert_int_equal(rc, x->check == EMU_NO_FINDING ? 0 : ERR_LAUNCH);
-  for (uint32_t i = 0; !rc && i < x->block; i++) {
+  for (uint32_t i = 0; !rc && i < grid * x->block; i++) {
     if (ok[i] != 1) {
       print_error("%s: thread %u\n", x->kernel, i);
     }
@@ -360,9 +371,116 @@ static void each_kernel(void **state) {
   kit_close(&k);
 }
 
+/* ---- tensor maps ---- */
+
+enum { NX = 40, NY = 12, NZ = 3, PITCH = 44 }; /* elements; rows are PITCH apart */
+
+typedef struct tile {
+  int dims, at[3], box[3], swizzle;
+  bool nan;
+} tile;
+
+static const tile tiles[] = {
+    {1, {8, 0, 0}, {16, 1, 1}, 0},    {1, {32, 0, 0}, {16, 1, 1}, 0},
+    {1, {-4, 0, 0}, {8, 1, 1}, 0},    {2, {4, 2, 0}, {8, 4, 1}, 0},
+    {2, {36, 10, 0}, {8, 4, 1}, 0},   {2, {-4, -2, 0}, {8, 8, 1}, 0, true},
+    {2, {0, 0, 0}, {32, 12, 1}, 128}, {2, {16, 3, 0}, {16, 8, 1}, 64},
+    {2, {8, 5, 0}, {8, 10, 1}, 32},   {3, {4, 10, 1}, {8, 4, 2}, 0},
+    {3, {16, 1, 0}, {32, 8, 3}, 128},
+};
+
+static float element(int x, int y, int z) {
+  return (float)(z * 10000 + y * 100 + x + 1);
+}
+
+static bool inside(const tile *t, int x, int y, int z) {
+  return x >= 0 && x < NX && (t->dims < 2 || (y >= 0 && y < NY)) &&
+         (t->dims < 3 || (z >= 0 && z < NZ));
+}
+
+/* the tile in shared memory, and what is stored of it */
+static void check_tile(const tile *t, const float *have, const float *stored) {
+  for (int i = 0; i < t->box[0] * t->box[1] * t->box[2]; i++) {
+    int x = t->at[0] + i % t->box[0], y = t->at[1] + i / t->box[0] % t->box[1],
+        z = t->at[2] + i / t->box[0] / t->box[1], at = 4 * i;
+    int rows = t->swizzle / 16;
+    at ^= rows ? (at >> 7 & (rows - 1)) << 4 : 0;
+    float got = have[at / 4];
+    if (inside(t, x, y, z)) {
+      assert_true(got == element(x, y, z));
+      assert_true(stored[(z * NY + y) * PITCH + x] == got);
+    } else {
+      assert_true(t->nan ? got != got : got == 0);
+    }
+  }
+}
+
+static void describe(const tile *t, rt_ptr at, rt_tensor_map *map) {
+  rt_tensor x = {.type = DTYPE_f32,
+                 .rank = t->dims,
+                 .at = at,
+                 .dims = {NX, NY, NZ},
+                 .strides = {PITCH * 4, PITCH * NY * 4},
+                 .swizzle = t->swizzle,
+                 .nan = t->nan};
+  for (int i = 0; i < 3; i++) {
+    x.box[i] = (uint32_t)t->box[i];
+  }
+  kit_ok(&k, k.d->ops->tensor_map(k.d, &x, map, &k.e));
+}
+
+static void copy_tile(const tile *t) {
+  static float data[NZ * NY * PITCH], stored[NZ * NY * PITCH], have[4096];
+  for (int i = 0; i < NZ * NY * PITCH; i++) {
+    data[i] = element(i % PITCH, i / PITCH % NY, i / PITCH / NY);
+  }
+  memset(stored, 0, sizeof stored);
+  rt_ptr from = kit_copy(&k, data, sizeof data), to = kit_copy(&k, stored, sizeof stored),
+         out = kit_alloc(&k, sizeof have);
+  rt_tensor_map maps[2];
+  describe(t, from, &maps[0]);
+  describe(t, to, &maps[1]);
+  int dims = t->dims, x = t->at[0], y = t->at[1], z = t->at[2];
+  uint32_t nbytes = (uint32_t)(t->box[0] * t->box[1] * t->box[2] * 4);
+  void *args[] = {&maps[0], &maps[1], &dims, &x, &y, &z, &nbytes, &out};
+  kit_ok(&k, kit_launch(&k, "tile", 1, 32, 0, args));
+  kit_read(&k, have, out, nbytes);
+  kit_read(&k, stored, to, sizeof stored);
+  check_tile(t, have, stored);
+  int written = 0, wanted = 0;
+  for (int i = 0; i < NZ * NY * PITCH; i++) {
+    written += stored[i] != 0;
+  }
+  for (int i = 0; i < t->box[0] * t->box[1] * t->box[2]; i++) {
+    wanted +=
+        inside(t, x + i % t->box[0], y + i / t->box[0] % t->box[1], z + i / t->box[0] / t->box[1]);
+  }
+  assert_int_equal(written, wanted); /* and nothing outside the tensor */
+  k.d->ops->release(k.d, from);
+  k.d->ops->release(k.d, to);
+  k.d->ops->release(k.d, out);
+}
+
+static void tiles_are_right(void **state) {
+  str text = kit_file(path);
+  rt_tensor_map map;
+  (void)state;
+  open_kit();
+  kit_cuda(&k, str_text(&text), path);
+  for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+    copy_tile(&tiles[i]);
+  }
+  rt_tensor bad = {
+      .type = DTYPE_f32, .rank = 2, .at = 256, .dims = {40, 12}, .strides = {164}, .box = {8, 4}};
+  assert_int_equal(k.d->ops->tensor_map(k.d, &bad, &map, &k.e), ERR_USAGE);
+  str_clear(&text);
+  kit_close(&k);
+}
+
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right),
-                                     cmocka_unit_test(each_kernel)};
+                                     cmocka_unit_test(each_kernel),
+                                     cmocka_unit_test(tiles_are_right)};
   device = argc == 3 && !strcmp(argv[1], "--device") ? argv[2] : device;
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -28,11 +28,16 @@
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize)
 /* clang-format on */
 
+#if CUDA_VERSION >= 12000
+#define CUDA_OPTIONAL_12(X) X(cuTensorMapEncodeTiled)
+#else
+#define CUDA_OPTIONAL_12(X)
+#endif
 /* clang-format off */
 #define CUDA_OPTIONAL(X)                                                                            \
   X(cuDeviceGetUuid) X(cuEventElapsedTime)                                                          \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphLaunch)              \
-  X(cuGraphExecDestroy) X(cuGraphDestroy)
+  X(cuGraphExecDestroy) X(cuGraphDestroy) CUDA_OPTIONAL_12(X)
 /* clang-format on */
 
 typedef struct cuda_api {

@@ -49,10 +49,6 @@ int rt_device_open(const char *name, rt_device **d, err *e) {
 
 /* ---- what a device is worth ---------------------------------------------------------------- */
 
-const char *rt_arch_suffix(int cc) {
-  return cc == 90 ? "a" : "";
-}
-
 void rt_device_key(const rt_info *info, str *out) {
   if (!strcmp(info->kind, "emu")) {
     bool prefixed = !strncmp(info->name, "emu:", 4);

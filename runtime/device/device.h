@@ -13,6 +13,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "dtype.h"
 #include "err.h"
 
 typedef uint64_t rt_ptr;                /* CUdeviceptr */
@@ -49,6 +50,23 @@ typedef struct rt_function_info {
   int regs, threads_max;
   int64_t smem_static, local_nbytes; /* local: spills and stack, per thread */
 } rt_function_info;
+
+/* A tensor as bulk copies see it: up to 5 dimensions, the first without gaps. */
+typedef struct rt_tensor {
+  dtype type;
+  int rank;
+  rt_ptr at;           /* 16-byte aligned */
+  uint64_t dims[5];    /* elements */
+  uint64_t strides[4]; /* bytes from one to the next along dimension 1, 2, ... */
+  uint32_t box[5];     /* elements of a tile, at most 256 each */
+  int swizzle;         /* 0, or the bytes of a tile's row: 32, 64, 128 */
+  bool nan;            /* elements outside read as NaN, not as 0 */
+} rt_tensor;
+
+/* CUtensorMap: what a kernel takes as a const __grid_constant__ parameter */
+typedef struct rt_tensor_map {
+  _Alignas(64) uint64_t words[16];
+} rt_tensor_map;
 
 typedef struct rt_device rt_device;
 
@@ -95,6 +113,9 @@ typedef struct rt_device_ops {
                    rt_graph **g, err *e);
   void (*graph_free)(rt_device *d, rt_graph *g);
   int (*graph_launch)(rt_device *d, rt_graph *g, rt_stream s, err *e);
+  /* tensor_map -- err ERR_USAGE: not a tensor that the hardware can copy in tiles; ERR_DEVICE: the
+   * driver knows no tensor maps */
+  int (*tensor_map)(rt_device *d, const rt_tensor *t, rt_tensor_map *map, err *e);
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */
@@ -120,7 +141,9 @@ const char *const *rt_emu_profiles(void);
  * of 9.0) are compiled for: the image runs on no other, but then neither does a cubin without it;
  * else
  * "" */
-const char *rt_arch_suffix(int cc);
+static inline const char *rt_arch_suffix(int cc) {
+  return cc == 90 ? "a" : "";
+}
 
 /* rt_device_key -- append what makes two cards interchangeable: "NVIDIA
  * H200|sm_90|132|6144|1980|3201": name, compute capability, multiprocessors, memory bus in bits,

@@ -18,6 +18,7 @@ static void block_free(emu_block *b) {
     free(b->pending);
     free(b->read_by);
     free(b->mbarriers);
+    free(b->bulks);
     free(b);
   }
 }
@@ -73,14 +74,26 @@ static void start_clocks(emu_block *b) {
   }
 }
 
-static int block_start(emu_block *b, uint64_t linear) {
+/* the block of this rank in a cluster; clusters are counted as blocks are, x first */
+static void place_block(emu_block *b, uint64_t cluster, int rank) {
   const emu_launch *l = b->launch;
-  b->linear = linear;
-  b->ctaid[0] = (uint32_t)(linear % l->grid[0]);
-  b->ctaid[1] = (uint32_t)(linear / l->grid[0] % l->grid[1]);
-  b->ctaid[2] = (uint32_t)(linear / l->grid[0] / l->grid[1]);
-  b->ordered = false;
-  b->n_mbarriers = b->idle = 0;
+  uint64_t at = cluster, in = (uint64_t)rank;
+  for (int i = 0; i < 3; i++) {
+    uint64_t n = l->grid[i] / l->cluster[i];
+    b->ctaid[i] = (uint32_t)(at % n * l->cluster[i] + in % l->cluster[i]);
+    at /= n;
+    in /= l->cluster[i];
+  }
+  b->linear = b->ctaid[0] + l->grid[0] * (b->ctaid[1] + (uint64_t)l->grid[1] * b->ctaid[2]);
+  b->rank = rank;
+}
+
+static int block_start(emu_block *b, uint64_t cluster, int rank) {
+  const emu_launch *l = b->launch;
+  place_block(b, cluster, rank);
+  b->ordered = b->done = false;
+  b->n_mbarriers = b->n_bulks = b->idle = 0;
+  b->cluster_phase = 0;
   memset(b->pending, 0, l->smem_nbytes + 64);
   memset(b->read_by, 0, (l->smem_nbytes / 16 + 8) * sizeof *b->read_by);
   memset(b->barriers, 0, sizeof b->barriers);
@@ -134,6 +147,10 @@ static outcome deadlock(emu_block *b) {
       snprintf(what, sizeof what,
                "waits at barrier %d, where the other threads of the block never arrive",
                f->barrier);
+      if (f->state == FRAG_CLUSTER) {
+        snprintf(what, sizeof what,
+                 "waits at the barrier of its cluster, where others never arrive");
+      }
       if (f->state == FRAG_MBAR) {
         emu_mbarrier_note(b, f, what, sizeof what);
       }
@@ -144,8 +161,8 @@ static outcome deadlock(emu_block *b) {
   return BLOCK_DONE;
 }
 
-/* one slice of every warp */
-static outcome run_round(emu_block *b) {
+/* one slice of every warp; *moved: did anything happen? */
+static outcome run_round(emu_block *b, bool *moved) {
   bool all_done = true;
   b->moved = false;
   for (int i = 0; i < b->n_warps; i++) {
@@ -159,11 +176,41 @@ static outcome run_round(emu_block *b) {
     }
     all_done &= state == WARP_DONE;
   }
-  if (all_done) {
-    return BLOCK_DONE;
+  int delivered = emu_bulk_deliver(b);
+  if (delivered == RUN_FAULT) {
+    return BLOCK_FAULT;
   }
   bool released = emu_block_release(b);
-  return b->moved || released || emu_mbarrier_timeout(b) ? BLOCK_GOES_ON : deadlock(b);
+  *moved |= b->moved || delivered == RUN_PICK || released;
+  return all_done ? BLOCK_DONE : BLOCK_GOES_ON;
+}
+
+/* a round of every block of a cluster that has not ended */
+static outcome run_mates(emu_block *first) {
+  bool moved = false, all_done = true, any = false;
+  int n = first->launch->n_mates;
+  for (int i = 0; i < n; i++) {
+    emu_block *b = first->mates[i];
+    outcome o = b->done ? BLOCK_DONE : run_round(b, &moved);
+    if (o == BLOCK_FAULT) {
+      return o;
+    }
+    b->done = o == BLOCK_DONE;
+    all_done &= b->done;
+  }
+  moved |= emu_cluster_release(first);
+  if (all_done || moved) {
+    return all_done ? BLOCK_DONE : BLOCK_GOES_ON;
+  }
+  for (int i = 0; i < n; i++) {
+    any |= emu_mbarrier_timeout(first->mates[i]);
+  }
+  for (int i = 0; i < n && !any; i++) {
+    if (deadlock(first->mates[i]) == BLOCK_FAULT) {
+      return BLOCK_FAULT;
+    }
+  }
+  return BLOCK_GOES_ON;
 }
 
 static bool stopped(const emu_block *b) {
@@ -179,7 +226,7 @@ static outcome run_block(emu_block *b, bool alone) {
   outcome o = BLOCK_GOES_ON;
   uint64_t steps = 0, before = b->warps[0].steps;
   for (int i = 0; o == BLOCK_GOES_ON && !stopped(b); i++) {
-    o = run_round(b);
+    o = run_mates(b);
     steps = b->warps[0].steps - before;
     if (!alone && i >= ROUNDS && steps > ROUNDS * 20000u) {
       break;
@@ -188,35 +235,58 @@ static outcome run_block(emu_block *b, bool alone) {
   return stopped(b) ? BLOCK_FAULT : o;
 }
 
-static void finish(emu_worker *w, emu_block *b) {
-  w->blocks++;
-  b->next = w->idle;
-  w->idle = b;
+static void finish(emu_worker *w, emu_block *first) {
+  for (int i = first->launch->n_mates - 1; i >= 0; i--) {
+    emu_block *b = first->mates[i];
+    w->blocks++;
+    b->next = w->idle;
+    w->idle = b;
+  }
 }
 
-/* the next block of the grid, or NULL: none left, or out of memory */
-static emu_block *next_block(emu_worker *w) {
-  emu_launch *l = w->launch;
-  uint64_t i = atomic_load(&l->stop) ? l->sampled : atomic_fetch_add(&l->next, 1);
-  if (i >= l->sampled) {
-    return NULL;
-  }
+static emu_block *take_block(emu_worker *w, uint64_t cluster, int rank) {
   emu_block *b = w->idle ? w->idle : block_new(w);
   w->idle = b && b == w->idle ? b->next : w->idle;
-  /* a sample is spread evenly over the grid */
-  uint64_t linear =
-      l->sampled == l->n_blocks ? i : (uint64_t)((unsigned __int128)i * l->n_blocks / l->sampled);
-  if (b) {
-    b->counting = i % l->count_every == 0;
-    w->counted += b->counting;
-  }
-  if (!b || block_start(b, linear)) {
+  if (b && block_start(b, cluster, rank)) {
     block_free(b);
-    w->failed = ERR_NOMEM;
-    atomic_store(&l->stop, true);
     return NULL;
   }
   return b;
+}
+
+static void give_up(emu_worker *w, emu_block *const *mates, int n) {
+  for (int i = 0; i < n; i++) {
+    block_free(mates[i]);
+  }
+  w->failed = ERR_NOMEM;
+  atomic_store(&w->launch->stop, true);
+}
+
+/* the next cluster of the grid, which is one block where the kernel has none: its first block, or
+ * NULL: none left, or out of memory */
+static emu_block *next_cluster(emu_worker *w) {
+  emu_launch *l = w->launch;
+  uint64_t n = (uint64_t)l->n_mates, some = l->sampled / n, all = l->n_blocks / n;
+  uint64_t i = atomic_load(&l->stop) ? some : atomic_fetch_add(&l->next, 1);
+  emu_block *mates[EMU_MATES] = {NULL};
+  if (i >= some) {
+    return NULL;
+  }
+  /* a sample is spread evenly over the grid */
+  uint64_t cluster = some == all ? i : (uint64_t)((unsigned __int128)i * all / some);
+  for (int rank = 0; rank < l->n_mates; rank++) {
+    mates[rank] = take_block(w, cluster, rank);
+    if (!mates[rank]) {
+      give_up(w, mates, rank);
+      return NULL;
+    }
+    mates[rank]->counting = i % l->count_every == 0;
+    w->counted += mates[rank]->counting;
+  }
+  for (int rank = 0; rank < l->n_mates; rank++) {
+    memcpy(mates[rank]->mates, mates, sizeof mates);
+  }
+  return mates[0];
 }
 
 void *emu_worker_main(void *worker) {
@@ -226,7 +296,7 @@ void *emu_worker_main(void *worker) {
   bool more = true;
   while (more || n) {
     if (more && n < w->launch->resident) {
-      emu_block *b = next_block(w);
+      emu_block *b = next_cluster(w);
       more = b != NULL;
       if (b) {
         queue[n++] = b;

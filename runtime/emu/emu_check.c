@@ -219,6 +219,7 @@ enum {
   CLOCK_SHIFT = 12,
   CLOCK_MAX = (1 << 20) - 1
 };
+#define REMOTE UINT32_MAX /* written by another block of the cluster: ordered for all we know */
 
 static inline uint32_t clock_of(uint32_t tag) {
   return tag >> CLOCK_SHIFT;
@@ -231,7 +232,7 @@ static inline int thread_of(uint32_t tag) {
 static inline bool ordered(const emu_warp *w, uint32_t tag, int thread) {
   uint32_t clock = clock_of(tag);
   int by = thread_of(tag), warp = by / EMU_LANES_N;
-  if (clock < w->block->first_clock) {
+  if (clock < w->block->first_clock || tag == REMOTE) {
     return true;
   }
   if (warp == w->index) {
@@ -286,6 +287,11 @@ static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t addr
                         const char *does) {
   char name[120];
   name_shared(w, address, width, name, sizeof name);
+  if (w->block->pending[address] == PENDING_BULK) {
+    return emu_finding(w, in, lane, EMU_ASYNC,
+                       "%s %s, where a bulk copy is still on its way: wait for its mbarrier first",
+                       does, name);
+  }
   if (w->block->pending[address] == PENDING_MBARRIER) {
     return emu_finding(w, in, lane, EMU_MBARRIER, "%s %s, which is an mbarrier now", does, name);
   }
@@ -458,6 +464,68 @@ static int check_proxy(emu_warp *w, const emu_insn *in, emu_shadow *s, uint64_t 
     s[k] = s[0];
   }
   return rc;
+}
+
+/* ---- bulk copies, and other blocks' shared memory ---- */
+
+int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint64_t offset,
+                      uint64_t n) {
+  if (!w->launch->checks) {
+    return RUN_ON;
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    emu_shadow *s = &home->shadow[offset + i];
+    char name[120];
+    if (home->pending[offset + i]) {
+      name_shared(w, offset + i, 4, name, sizeof name);
+      return emu_finding(w, in, lane, EMU_ASYNC, "copies in bulk to %s, where %s", name,
+                         home->pending[offset + i] == PENDING_MBARRIER
+                             ? "an mbarrier lies"
+                             : "another copy is still on its way");
+    }
+    if (home->read_by[(offset + i) / 16]) {
+      return still_read(w, in, lane, offset + i, 4);
+    }
+    if (home == w->block && !ordered(w, s->read, emu_thread(w, lane))) {
+      return shared_race(w, in, lane, offset + i, 4, "copies in bulk to", "read", s->read);
+    }
+    if (home == w->block && !ordered(w, s->write, emu_thread(w, lane))) {
+      return shared_race(w, in, lane, offset + i, 4, "copies in bulk to", "written", s->write);
+    }
+  }
+  return RUN_ON;
+}
+
+void emu_check_arrival(emu_block *home, uint64_t offset, uint64_t n, const emu_warp *by, int lane,
+                       uint32_t when) {
+  uint32_t tag =
+      home == by->block ? when << CLOCK_SHIFT | (uint32_t)emu_thread(by, lane) | ASYNC : REMOTE;
+  for (uint64_t i = 0; i < n && home->shadow; i++) {
+    home->shadow[offset + i].write = tag;
+  }
+}
+
+int emu_check_remote(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint64_t offset,
+                     int n, emu_access access) {
+  for (uint64_t i = offset; i < offset + (uint64_t)n; i++) {
+    if (home->pending[i]) {
+      return emu_finding(w, in, lane, EMU_ASYNC,
+                         "accesses shared address %llu of block %d of its cluster, where %s",
+                         (unsigned long long)i, home->rank,
+                         home->pending[i] == PENDING_MBARRIER ? "an mbarrier lies"
+                                                              : "a copy is still on its way");
+    }
+    if (access != ACCESS_WRITE && clock_of(home->shadow[i].write) < home->first_clock) {
+      return emu_finding(w, in, lane, EMU_SHARED_UNINIT,
+                         "reads shared address %llu of block %d of its cluster, which nothing was "
+                         "written to yet (is a cluster barrier missing?)",
+                         (unsigned long long)i, home->rank);
+    }
+    if (access != ACCESS_READ) {
+      home->shadow[i].write = REMOTE;
+    }
+  }
+  return RUN_ON;
 }
 
 static bool chunk_alike(const emu_shadow *s) {

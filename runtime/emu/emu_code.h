@@ -25,6 +25,9 @@
 #define EMU_PARAM_WINDOW (UINT64_C(3) << EMU_WINDOW_SHIFT)
 #define EMU_CODE_WINDOW (UINT64_C(4) << EMU_WINDOW_SHIFT)
 #define EMU_GLOBAL_BASE (UINT64_C(0x10) << EMU_WINDOW_SHIFT)
+/* in the window of shared memory, and in addresses of shared::cluster: the bits above say which
+ * block of the cluster, from one on; zero is the own */
+#define EMU_RANK_SHIFT 24
 #define EMU_NONE INT32_MIN
 
 /* clang-format off */
@@ -44,7 +47,8 @@ typedef enum emu_space {
   X(exit) X(bar) X(warpsync) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect)         \
   X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) X(wmmaload)    \
   X(wmmastore) X(wmma) X(fence) X(nop) X(trap) X(mbarrier) X(mbarwait) X(mbarpending)         \
-  X(proxyfence) X(wgmma) X(wgmmacommit) X(wgmmawait) X(cparrive)
+  X(proxyfence) X(wgmma) X(wgmmacommit) X(wgmmawait) X(mapa) X(ctarank) X(clusterarrive) X(clusterwait) X(bulk)   \
+  X(bulkcommit) X(bulkwait) X(cparrive)
 /* clang-format on */
 
 typedef enum emu_kind {
@@ -69,7 +73,10 @@ typedef enum emu_sreg {
   SREG_laneid, SREG_warpid, SREG_nwarpid, SREG_smid, SREG_nsmid, SREG_gridid,
   SREG_lanemask_eq, SREG_lanemask_le, SREG_lanemask_lt, SREG_lanemask_ge, SREG_lanemask_gt,
   SREG_clock, SREG_clock_hi, SREG_clock64, SREG_globaltimer, SREG_globaltimer_lo,
-  SREG_globaltimer_hi, SREG_dynamic_smem_size, SREG_total_smem_size, SREG_zero, SREG_one
+  SREG_globaltimer_hi, SREG_dynamic_smem_size, SREG_total_smem_size, SREG_cluster_ctaid_x, SREG_cluster_ctaid_y, SREG_cluster_ctaid_z,
+  SREG_cluster_nctaid_x, SREG_cluster_nctaid_y, SREG_cluster_nctaid_z, SREG_cluster_ctarank,
+  SREG_cluster_nctarank, SREG_clusterid_x, SREG_clusterid_y, SREG_clusterid_z,
+  SREG_nclusterid_x, SREG_nclusterid_y, SREG_nclusterid_z, SREG_zero, SREG_one
 } emu_sreg;
 /* clang-format on */
 
@@ -84,11 +91,13 @@ enum {
 /* what only some kinds need */
 typedef struct emu_more {
   emu_space space;
-  int mode[6];    /* by kind; the decoder and the executor of a kind agree on it */
-  emu_type from;  /* cvt: source type */
-  int n;          /* entries of ops */
-  int32_t *ops;   /* operand lists: elements of vectors, arguments of a call */
-  uint8_t *bytes; /* lane width of each: 0 a predicate or absent */
+  int mode[6];        /* by kind; the decoder and the executor of a kind agree on it */
+  emu_type from;      /* cvt: source type */
+  int64_t offsets[3]; /* of several addresses, in slots 1, 2 and 3 */
+  int widths[3];      /* bytes of their registers; 0: absent */
+  int n;              /* entries of ops */
+  int32_t *ops;       /* operand lists: elements of vectors, arguments of a call */
+  uint8_t *bytes;     /* lane width of each: 0 a predicate or absent */
 } emu_more;
 
 typedef struct emu_insn {
@@ -154,6 +163,7 @@ typedef struct emu_func {
   uint64_t params_nbytes; /* of a kernel */
   uint64_t smem;          /* static shared memory of a kernel, what it calls included */
   int max_threads, required[3], min_blocks, max_regs; /* launch bounds; 0: none */
+  int cluster[3];                                     /* blocks of a cluster; 0: none */
   int regs;                                           /* estimate from liveness, or noted */
   bool noted;                                         /* ptxas's account is in the PTX */
   double spill_stores, spill_loads; /* instructions of 4 bytes in the text, as noted */

@@ -104,6 +104,15 @@ void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], in
   }
 }
 
+void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access) {
+  emu_traffic *t = &w->block->worker->traffic;
+  uint64_t sectors = (address + n + 31) / 32 - address / 32;
+  t->global_requests++;
+  t->load_misses += access == ACCESS_READ ? sectors : 0;
+  *(access == ACCESS_READ ? &t->load_sectors : &t->store_sectors) += sectors;
+  note_allocation(w, &w->block->worker->cache, address / 32, sectors);
+}
+
 void emu_count_join(emu_cache *to, const emu_cache *from) {
   for (int i = 0; i < from->n; i++) {
     int k = 0;

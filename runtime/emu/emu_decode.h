@@ -49,10 +49,15 @@ static inline const emu_operand *emu_list(const emu_parser *p, const emu_operand
 
 /* arithmetic, memory, control, matrices, asynchronous work; each ends with name NULL */
 extern const emu_decode_row emu_decode_alu_rows[], emu_decode_mem_rows[], emu_decode_flow_rows[],
-    emu_decode_mma_rows[], emu_decode_async_rows[];
+    emu_decode_mma_rows[], emu_decode_async_rows[], emu_decode_bulk_rows[];
 
 /* emu_decode_cp_arrive -- cp.async.mbarrier.arrive, whose modifiers up to "mbarrier" are taken */
 int emu_decode_cp_arrive(emu_parser *p);
+
+/* emu_decode_bulk, emu_decode_cluster_bar -- cp.async.bulk and barrier.cluster, behind these words
+ */
+int emu_decode_bulk(emu_parser *p);
+int emu_decode_cluster_bar(emu_parser *p);
 
 /* orderings of mode[] shared with the executors */
 enum { SHFL_up, SHFL_down, SHFL_bfly, SHFL_idx };

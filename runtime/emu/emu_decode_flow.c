@@ -117,6 +117,9 @@ static int decode_bar(emu_parser *p, int op, int arg) {
   if (emu_mod(p, "warp")) {
     return decode_warp_bar(p);
   }
+  if (emu_mod(p, "cluster")) {
+    return emu_decode_cluster_bar(p);
+  }
   emu_mod(p, "cta");
   int kind = emu_mod_choice(p, kinds), reduction = kind == 2 ? emu_mod_choice(p, reductions) : -1;
   aligned |= emu_mod(p, "aligned");

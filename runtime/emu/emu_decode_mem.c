@@ -12,9 +12,9 @@ static emu_space take_space(emu_parser *p) {
   static const char *const names[] = {"global",      "shared", "shared::cta", "shared::cluster",
                                       "local",       "const",  "param",       "param::entry",
                                       "param::func", NULL};
-  static const emu_space spaces[] = {SPACE_global, SPACE_shared, SPACE_shared,
-                                     SPACE_shared, SPACE_local,  SPACE_const,
-                                     SPACE_param,  SPACE_param,  SPACE_frame};
+  static const emu_space spaces[] = {SPACE_global,  SPACE_shared, SPACE_shared,
+                                     SPACE_cluster, SPACE_local,  SPACE_const,
+                                     SPACE_param,   SPACE_param,  SPACE_frame};
   int i = emu_mod_choice(p, names);
   return i < 0 ? SPACE_generic : spaces[i];
 }
@@ -172,7 +172,8 @@ static int decode_atom(emu_parser *p, int op, int arg) {
   int first = red ? 0 : 1, n_ops = (red ? 2 : 3) + (which == ATOM_cas) + policy;
   (void)op;
   if (which < 0 || !atom_type_fits(which, t) ||
-      (space != SPACE_generic && space != SPACE_global && space != SPACE_shared)) {
+      (space != SPACE_generic && space != SPACE_global && space != SPACE_shared &&
+       space != SPACE_cluster)) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, n_ops, n_ops));
@@ -203,7 +204,8 @@ static int decode_atom(emu_parser *p, int op, int arg) {
 
 static uint64_t window(const emu_parser *p, emu_space space) {
   switch (space) {
-  case SPACE_shared: return EMU_SHARED_WINDOW;
+  case SPACE_shared:
+  case SPACE_cluster: return EMU_SHARED_WINDOW;
   case SPACE_local: return EMU_LOCAL_WINDOW;
   case SPACE_param: return is_entry(p) ? EMU_PARAM_WINDOW : EMU_LOCAL_WINDOW;
   case SPACE_frame: return EMU_LOCAL_WINDOW;
@@ -273,6 +275,9 @@ static int decode_cp(emu_parser *p, int op, int arg) {
   (void)op, (void)arg;
   if (!emu_mod(p, "async")) {
     return emu_unsupported(p, "");
+  }
+  if (emu_mod(p, "bulk")) {
+    return emu_decode_bulk(p);
   }
   if (p->statement.n < 2) {
     return decode_cp_groups(p);

@@ -259,6 +259,25 @@ static int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t s
 
 /* ---- launches ---- */
 
+/* 8 blocks a cluster is what every card of compute capability 9.0 takes; more must be asked for */
+static int check_cluster(const emu_func *f, const uint32_t grid[3], err *e) {
+  const int *c = f->cluster;
+  if (!c[0]) {
+    return 0;
+  }
+  bool divides = c[1] > 0 && c[2] > 0 && c[0] <= 8 && c[1] <= 8 && c[2] <= 8;
+  for (int i = 0; i < 3 && divides; i++) {
+    divides = grid[i] % (uint32_t)c[i] == 0;
+  }
+  return divides && c[0] * c[1] * c[2] <= 8
+             ? 0
+             : err_set(
+                   e, ERR_LAUNCH,
+                   "kernel %s has clusters of %d,%d,%d blocks: a cluster has at most 8, and the "
+                   "grid (%u,%u,%u) must be whole clusters",
+                   f->name, c[0], c[1], c[2], grid[0], grid[1], grid[2]);
+}
+
 static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid[3],
                         const uint32_t block[3], uint32_t smem, err *e) {
   const rt_info *info = &d->device.info;
@@ -280,6 +299,7 @@ static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid
                      f->f->required[0], f->f->required[1], f->f->required[2]);
     }
   }
+  TRY(check_cluster(f->f, grid, e));
   int64_t total = (int64_t)smem + (int64_t)f->f->smem;
   int64_t most = f->smem_dynamic + (int64_t)f->f->smem;
   most = most > info->smem_static ? most : info->smem_static;
@@ -337,6 +357,15 @@ static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
   memcpy(l->block, block, sizeof l->block);
   l->n_blocks = (uint64_t)grid[0] * grid[1] * grid[2];
   l->sampled = d->sample && (uint64_t)d->sample < l->n_blocks ? (uint64_t)d->sample : l->n_blocks;
+  l->n_mates = 1;
+  for (int i = 0; i < 3; i++) {
+    l->cluster[i] = f->f->cluster[0] ? (uint32_t)f->f->cluster[i] : 1;
+    l->n_mates *= (int)l->cluster[i];
+  }
+  l->sampled =
+      (l->sampled + (uint64_t)l->n_mates - 1) / (uint64_t)l->n_mates * (uint64_t)l->n_mates;
+  uint64_t clusters = l->sampled / (uint64_t)l->n_mates;
+  l->count_every = clusters > 32 ? clusters / 32 : 1;
   l->n_threads = (int)(block[0] * block[1] * block[2]);
   l->n_warps = (l->n_threads + 31) / 32;
   l->smem_nbytes = l->module->smem_dynamic_at + smem;
@@ -344,7 +373,6 @@ static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
   l->local_nbytes = stack_of(f->f);
   l->params_nbytes = f->f->params_nbytes;
   l->checks = d->checks;
-  l->count_every = l->sampled > 32 ? l->sampled / 32 : 1;
   l->regs = regs_of(d, f);
   l->step_limit = d->steps;
   l->tag_base = next_tags(&d->heap, l->n_blocks);
@@ -441,7 +469,8 @@ static const rt_device_ops ops = {.close = emu_close_op,
                                   .event_new = emu_event_new_op,
                                   .event_free = emu_event_free_op,
                                   .event_record = emu_event_record_op,
-                                  .elapsed = emu_elapsed_op};
+                                  .elapsed = emu_elapsed_op,
+                                  .tensor_map = emu_tensor_map_op};
 
 static int64_t default_bound(const emu_profile *p) {
   int64_t pages = sysconf(_SC_PHYS_PAGES), size = sysconf(_SC_PAGESIZE);

@@ -44,6 +44,8 @@ typedef struct emu_device {
 
 /* emu_launch_run -- all blocks, on all host threads (emu_launch.c); a finding is in l->finding */
 int emu_launch_run(emu_launch *l, int threads, rt_emu_stats *stats, err *e);
+/* emu_tensor_map_op -- of device.h (emu_tensor.c) */
+int emu_tensor_map_op(rt_device *d, const rt_tensor *t, rt_tensor_map *map, err *e);
 void emu_device_print(emu_device *d, const char *text);
 
 #endif

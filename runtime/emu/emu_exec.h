@@ -16,6 +16,7 @@
 #include "emu_code.h"
 #include "emu_memory.h"
 
+enum { EMU_MATES = 16 }; /* blocks of a cluster at most */
 enum { EMU_LANES_N = 32, EMU_WARPS = 32, EMU_BARRIERS = 16, EMU_FILES = 4096 };
 
 typedef struct emu_frame {
@@ -28,7 +29,13 @@ typedef struct emu_frame {
   uint64_t local; /* where its local memory begins */
 } emu_frame;
 
-typedef enum emu_frag_state { FRAG_RUN, FRAG_BAR, FRAG_SYNC, FRAG_MBAR } emu_frag_state;
+typedef enum emu_frag_state {
+  FRAG_RUN,
+  FRAG_BAR,
+  FRAG_SYNC,
+  FRAG_MBAR,
+  FRAG_CLUSTER
+} emu_frag_state;
 
 typedef struct emu_frag {
   emu_frame *frame;
@@ -41,7 +48,7 @@ typedef struct emu_frag {
 
 /* does it wait for other warps? */
 static inline bool emu_parked(const emu_frag *f) {
-  return f->state == FRAG_BAR || f->state == FRAG_MBAR;
+  return f->state != FRAG_RUN && f->state != FRAG_SYNC;
 }
 
 typedef struct emu_async { /* a cp.async in flight */
@@ -85,7 +92,10 @@ typedef struct emu_warp {
   uint32_t wgmma_group; /* groups committed so far */
   uint32_t *flying;     /* per register of the kernel: the group that writes it, plus one */
   size_t cap_flying;
-  bool is_flying; /* is any? */
+  bool is_flying;                                       /* is any? */
+  uint32_t cluster_arrived, cluster_phase[EMU_LANES_N]; /* barrier.cluster: who, when */
+  uint32_t bulk_group[EMU_LANES_N];                     /* bulk groups committed so far */
+  uint32_t bulk_reads; /* lanes whose bulk copies may still read shared memory */
 } emu_warp;
 
 typedef struct emu_barrier {
@@ -130,11 +140,19 @@ typedef struct emu_block {
   uint32_t released[EMU_WARPS];           /* what fences published */
   uint32_t proxied[EMU_WARPS][EMU_WARPS]; /* [w][u]: clocks of u that w knows a proxy fence after */
   emu_mbarrier *mbarriers;
-  int n_mbarriers, cap_mbarriers, idle; /* idle: times that nothing but time could pass */
-  uint32_t first_clock;                 /* older clocks are of earlier blocks in this memory */
-  bool counting;                        /* is its memory traffic counted? */
-  bool moved;                           /* did anything happen in this round? */
-  bool ordered; /* took part in an ordering between blocks: atomics, fences */
+  int n_mbarriers, cap_mbarriers;
+  struct emu_bulk *bulks; /* issued and not done yet */
+  int n_bulks, cap_bulks;
+  struct emu_block *mates[EMU_MATES]; /* the cluster's blocks by rank; alone: itself */
+  int rank;
+  bool done;
+  /* of the first block, for the whole cluster */
+  int idle; /* times that nothing but time could pass */
+  uint32_t cluster_phase;
+  uint32_t first_clock; /* older clocks are of earlier blocks in this memory */
+  bool counting;        /* is its memory traffic counted? */
+  bool moved;           /* did anything happen in this round? */
+  bool ordered;         /* took part in an ordering between blocks: atomics, fences */
 } emu_block;
 
 typedef struct emu_traffic { /* what the cost model wants to know of memory; all counts */
@@ -169,7 +187,8 @@ typedef struct emu_launch {
   emu_heap *heap;
   const emu_module *module;
   const emu_func *func;
-  uint32_t grid[3], block[3];
+  uint32_t grid[3], block[3], cluster[3];
+  int n_mates;                /* blocks of a cluster */
   uint64_t n_blocks, sampled; /* sampled: how many are run */
   int n_threads, n_warps;
   uint64_t smem_nbytes; /* static and dynamic */
@@ -192,7 +211,7 @@ typedef struct emu_launch {
 } emu_launch;
 
 /* why ordinary accesses to a byte of shared memory must wait */
-enum emu_pending { PENDING_COPY = 1, PENDING_MBARRIER };
+enum emu_pending { PENDING_COPY = 1, PENDING_MBARRIER, PENDING_BULK };
 
 /* what executing an instruction says */
 enum { RUN_ON, RUN_PICK, RUN_FAULT };
@@ -278,6 +297,16 @@ void emu_clock_fence(emu_warp *w);
 void emu_clock_acquire(emu_warp *w);
 /* emu_clock_proxy -- a fence of the asynchronous proxy: what w knows, it sees too */
 void emu_clock_proxy(emu_warp *w);
+/* emu_check_remote -- an access to another block's shared memory: written, not pending? Races
+ * between blocks are not looked for. */
+int emu_check_remote(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint64_t offset,
+                     int n, emu_access access);
+/* emu_check_arrival -- a bulk copy writes n bytes here; false: nothing to be said against it */
+void emu_check_arrival(emu_block *home, uint64_t offset, uint64_t n, const emu_warp *by, int lane,
+                       uint32_t when);
+/* emu_check_reserve -- a bulk copy will write n bytes here: who accesses them before is found */
+int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint64_t offset,
+                      uint64_t n);
 /* emu_check_async -- reads of `n` chunks of 16 bytes of shared memory by the asynchronous proxy,
  * issued by this warp: written, ordered, fenced? */
 int emu_check_async(emu_warp *w, const emu_insn *in, const uint32_t *chunks, int n,
@@ -286,7 +315,22 @@ static inline int emu_thread(const emu_warp *w, int lane) {
   return w->index * EMU_LANES_N + lane;
 }
 
+/* ---- emu_exec_cluster.c ---- */
+/* emu_cluster_home -- the block that an address in shared memory, cluster-wide, belongs to, and
+ * where there; NULL: no such block, or it has ended */
+emu_block *emu_cluster_home(const emu_block *b, uint64_t address, uint64_t *offset);
+/* emu_cluster_release -- let go the cluster's barrier when it is complete */
+bool emu_cluster_release(emu_block *first);
+
+/* ---- emu_exec_bulk.c ---- */
+/* emu_bulk_deliver -- do the bulk copies that this block's threads issued. RUN_ON: there were none,
+ * RUN_PICK: there were some */
+int emu_bulk_deliver(emu_block *b);
+
 /* ---- emu_exec_mbarrier.c ---- */
+/* emu_mbarrier_complete -- bytes have come, by a copy that the thread issued at its clock `when` */
+int emu_mbarrier_complete(emu_warp *w, const emu_insn *in, int lane, uint32_t when, emu_block *home,
+                          uint32_t address, uint32_t nbytes);
 /* emu_mbarrier_timeout -- nobody can move: the waits whose time is limited give up; false: there
  * are none, or they did so too often without anything happening between */
 bool emu_mbarrier_timeout(emu_block *b);
@@ -305,6 +349,8 @@ void emu_count_start(emu_worker *w);
 void emu_count_join(emu_cache *to, const emu_cache *from);
 void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                       emu_access access);
+/* emu_count_bulk -- n bytes of a bulk copy, which goes past the first-level cache */
+void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access);
 void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                       emu_access access);
 

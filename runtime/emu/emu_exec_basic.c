@@ -224,6 +224,22 @@ static uint64_t sreg_of_warp(const emu_warp *w, emu_sreg r) {
   case SREG_globaltimer_hi: return nanoseconds() >> 32;
   case SREG_dynamic_smem_size: return l->dynamic_nbytes;
   case SREG_total_smem_size: return l->smem_nbytes;
+  case SREG_cluster_ctaid_x:
+  case SREG_cluster_ctaid_y:
+  case SREG_cluster_ctaid_z:
+    return w->block->ctaid[r - SREG_cluster_ctaid_x] % l->cluster[r - SREG_cluster_ctaid_x];
+  case SREG_cluster_nctaid_x:
+  case SREG_cluster_nctaid_y:
+  case SREG_cluster_nctaid_z: return l->cluster[r - SREG_cluster_nctaid_x];
+  case SREG_cluster_ctarank: return (uint64_t)w->block->rank;
+  case SREG_cluster_nctarank: return (uint64_t)l->n_mates;
+  case SREG_clusterid_x:
+  case SREG_clusterid_y:
+  case SREG_clusterid_z:
+    return w->block->ctaid[r - SREG_clusterid_x] / l->cluster[r - SREG_clusterid_x];
+  case SREG_nclusterid_x:
+  case SREG_nclusterid_y:
+  case SREG_nclusterid_z: return l->grid[r - SREG_nclusterid_x] / l->cluster[r - SREG_nclusterid_x];
   case SREG_one: return 1;
   default: return 0;
   }

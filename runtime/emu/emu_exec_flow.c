@@ -179,6 +179,11 @@ int exec_exit(emu_warp *w, const emu_insn *in, uint32_t mask) {
                          emu_thread(w, __builtin_ctz(f->mask)));
     }
   }
+  if ((w->bulk_reads & mask) && w->launch->checks) {
+    return emu_finding(w, in, __builtin_ctz(w->bulk_reads & mask), EMU_ASYNC,
+                       "ends while a bulk copy may still read shared memory: "
+                       "cp.async.bulk.wait_group.read 0 first");
+  }
   w->live &= ~mask;
   w->mask &= ~mask;
   emu_frame *frame = w->frame;

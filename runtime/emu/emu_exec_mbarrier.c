@@ -46,8 +46,11 @@ static void raise_to(uint32_t *to, const uint32_t *from, int n) {
   }
 }
 
-static void publish(emu_warp *w, emu_mbarrier *m) {
+static void publish(emu_warp *w, const emu_block *home, emu_mbarrier *m) {
   emu_block *b = w->block;
+  if (home != b) {
+    return; /* clocks are a block's own */
+  }
   raise_to(m->arriving[0], b->clocks[w->index], b->n_warps);
   raise_to(m->arriving[1], b->proxied[w->index], b->n_warps);
   emu_clock_tick(w);
@@ -94,7 +97,7 @@ static void try_phase(emu_block *b, emu_mbarrier *m) {
 
 bool emu_mbarrier_timeout(emu_block *b) {
   bool any = false;
-  for (int i = 0; i < b->n_mbarriers && b->idle < TIMEOUTS; i++) {
+  for (int i = 0; i < b->n_mbarriers && b->mates[0]->idle < TIMEOUTS; i++) {
     wake(b, &b->mbarriers[i], false);
   }
   for (int i = 0; i < b->n_warps; i++) {
@@ -102,7 +105,7 @@ bool emu_mbarrier_timeout(emu_block *b) {
       any |= b->warps[i].frags[j].state == FRAG_RUN;
     }
   }
-  b->idle++;
+  b->mates[0]->idle++;
   return any;
 }
 
@@ -154,10 +157,13 @@ static int invalidate(emu_block *b, emu_mbarrier *m) {
 }
 
 /* was it initialised, and is that known here? */
-static int usable(emu_warp *w, const emu_insn *in, int lane, uint32_t address,
-                  const emu_mbarrier *m) {
+static int usable(emu_warp *w, const emu_insn *in, int lane, const emu_block *home,
+                  uint32_t address, const emu_mbarrier *m) {
   if (!m || !m->alive) {
     return misuse(w, in, lane, address, "uses what nobody initialised as one");
+  }
+  if (home != w->block) {
+    return RUN_ON; /* races between blocks are not looked for */
   }
   int warp = m->maker / EMU_LANES_N, thread = emu_thread(w, lane);
   uint32_t known = w->block->clocks[w->index][warp];
@@ -177,14 +183,15 @@ static int expect(emu_warp *w, const emu_insn *in, const change *c, emu_mbarrier
              : misuse(w, in, c->lane, m->address, "counts beyond 2^20 - 1 bytes");
 }
 
-static int arrive(emu_warp *w, const emu_insn *in, change *c, emu_mbarrier *m) {
+static int arrive(emu_warp *w, const emu_insn *in, change *c, const emu_block *home,
+                  emu_mbarrier *m) {
   uint32_t n = c->expects || in->o[2] == EMU_NONE ? 1 : c->count;
   if (n < 1 || n > m->pending) {
     return misuse(w, in, c->lane, m->address, "arrives more often than a phase has arrivals");
   }
   c->state = (uint64_t)m->pending << 32 | m->phase;
   if (c->ordered) {
-    publish(w, m);
+    publish(w, home, m);
   }
   m->pending -= n;
   m->expected -= c->op == MBARRIER_drop ? n : 0;
@@ -194,16 +201,17 @@ static int arrive(emu_warp *w, const emu_insn *in, change *c, emu_mbarrier *m) {
   return RUN_ON;
 }
 
-static int change_one(emu_warp *w, const emu_insn *in, change *c, uint32_t address) {
-  emu_mbarrier *m = find(w->block, address);
+static int change_one(emu_warp *w, const emu_insn *in, change *c, emu_block *home,
+                      uint32_t address) {
+  emu_mbarrier *m = find(home, address);
   int rc = RUN_ON;
-  w->block->idle = 0;
+  home->mates[0]->idle = 0;
   if (c->op == MBARRIER_init) {
     return initialise(w, in, c, address);
   }
-  rc = usable(w, in, c->lane, address, m);
+  rc = usable(w, in, c->lane, home, address, m);
   if (rc || c->op == MBARRIER_inval) {
-    return rc ? rc : invalidate(w->block, m);
+    return rc ? rc : invalidate(home, m);
   }
   if (c->expects || c->op == MBARRIER_expect) {
     rc = expect(w, in, c, m, c->count);
@@ -211,37 +219,59 @@ static int change_one(emu_warp *w, const emu_insn *in, change *c, uint32_t addre
     rc = expect(w, in, c, m, -(int64_t)c->count);
   }
   if (!rc && (c->op == MBARRIER_arrive || c->op == MBARRIER_drop)) {
-    rc = arrive(w, in, c, m);
+    rc = arrive(w, in, c, home, m);
   }
   if (!rc) {
-    try_phase(w->block, m);
+    try_phase(home, m);
+  }
+  return rc;
+}
+
+int emu_mbarrier_complete(emu_warp *w, const emu_insn *in, int lane, uint32_t when, emu_block *home,
+                          uint32_t address, uint32_t nbytes) {
+  emu_mbarrier *m = find(home, address);
+  change c = {.op = MBARRIER_complete, .lane = lane, .count = nbytes};
+  if (!m || !m->alive) {
+    return misuse(w, in, lane, address, "completes bytes of what nobody initialised as one");
+  }
+  if (home == w->block && when > m->arriving[0][w->index]) {
+    m->arriving[0][w->index] = when;
+  }
+  home->mates[0]->idle = 0;
+  int rc = expect(w, in, &c, m, -(int64_t)nbytes);
+  if (!rc) {
+    try_phase(home, m);
   }
   return rc;
 }
 
 /* ---- instructions ---- */
 
-/* offsets in shared memory of the lanes' mbarriers */
-static int locate(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t offset[32]) {
+/* the lanes' mbarriers: blocks and offsets in their shared memory */
+static int locate(emu_warp *w, const emu_insn *in, uint32_t mask, emu_block *home[32],
+                  uint32_t offset[32]) {
   uint64_t address[32];
   uint8_t *host[32];
   emu_addresses(w, in, 1, in->more->mode[5], in->imm, address);
   int rc = emu_resolve(w, in, mask, in->more->space, address, 8, ACCESS_WRITE, host);
   for (int i = 0; i < EMU_LANES_N && !rc; i++) {
-    ptrdiff_t at = mask >> i & 1 ? host[i] - w->block->smem : 0;
-    if (at < 0 || (uint64_t)at >= w->launch->smem_nbytes) {
+    uint64_t at = 0, base = in->more->space == SPACE_generic ? EMU_SHARED_WINDOW : 0;
+    bool shared = address[i] - base < EMU_SHARED_WINDOW;
+    home[i] = mask >> i & 1 && shared ? emu_cluster_home(w->block, address[i] - base, &at) : NULL;
+    offset[i] = (uint32_t)at;
+    if ((mask >> i & 1) && !home[i]) {
       return emu_finding(w, in, i, EMU_MBARRIER, "uses an mbarrier at 0x%llx, not in shared memory",
                          (unsigned long long)address[i]);
     }
-    offset[i] = (uint32_t)at;
   }
   return rc;
 }
 
 int exec_mbarrier(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const int *mode = in->more->mode;
+  emu_block *home[32];
   uint32_t offset[32];
-  int rc = locate(w, in, mask, offset);
+  int rc = locate(w, in, mask, home, offset);
   for (int lane = 0; lane < EMU_LANES_N && !rc; lane++) {
     change c = {
         .op = mode[0], .lane = lane, .ordered = mode[1], .expects = mode[2], .incomplete = mode[3]};
@@ -249,7 +279,7 @@ int exec_mbarrier(emu_warp *w, const emu_insn *in, uint32_t mask) {
       continue;
     }
     c.count = in->o[2] == EMU_NONE ? 1 : (uint32_t)emu_get(emu_src(w, in->o[2]), lane, 4);
-    rc = change_one(w, in, &c, offset[lane]);
+    rc = change_one(w, in, &c, home[lane], offset[lane]);
     if (!rc && in->o[0] != EMU_NONE) {
       emu_put(emu_reg(w, in->o[0]), lane, 8, c.state);
     }
@@ -258,12 +288,13 @@ int exec_mbarrier(emu_warp *w, const emu_insn *in, uint32_t mask) {
 }
 
 int exec_cparrive(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  emu_block *home[32];
   uint32_t offset[32];
-  int rc = locate(w, in, mask, offset);
+  int rc = locate(w, in, mask, home, offset);
   rc = rc ? rc : emu_async_land(w, in, mask, -1);
   for (int lane = 0; lane < EMU_LANES_N && !rc && in->more->mode[0]; lane++) {
     change c = {.op = MBARRIER_arrive, .lane = lane, .ordered = true};
-    rc = mask >> lane & 1 ? change_one(w, in, &c, offset[lane]) : RUN_ON;
+    rc = mask >> lane & 1 ? change_one(w, in, &c, home[lane], offset[lane]) : RUN_ON;
   }
   return rc;
 }
@@ -290,12 +321,13 @@ static int suspend(emu_warp *w, uint32_t mask, const uint32_t offset[32]) {
 }
 
 int exec_mbarwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  emu_block *home[32];
   uint32_t offset[32], over = 0;
-  int rc = locate(w, in, mask, offset);
+  int rc = locate(w, in, mask, home, offset);
   for (int i = 0; i < EMU_LANES_N && !rc; i++) {
     if (mask >> i & 1) {
       const emu_mbarrier *m = find(w->block, offset[i]);
-      rc = usable(w, in, i, offset[i], m);
+      rc = usable(w, in, i, w->block, offset[i], m);
       if (!rc && is_over(w, in, i, m)) {
         over |= 1u << i;
         if (in->more->mode[1]) {

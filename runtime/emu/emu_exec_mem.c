@@ -86,6 +86,32 @@ static int resolve_shared(emu_warp *w, const emu_insn *in, uint32_t mask,
   return misaligned(w, in, mask, address, n, access, "shared");
 }
 
+/* an address with a rank in it is of another block of the cluster */
+static int resolve_cluster(emu_warp *w, const emu_insn *in, uint32_t mask,
+                           const uint64_t address[32], int n, emu_access access,
+                           uint8_t *host[32]) {
+  uint64_t ranks = 0;
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    ranks |= mask >> i & 1 ? address[i] >> EMU_RANK_SHIFT : 0;
+    host[i] = w->block->smem;
+  }
+  for (int i = 0; i < EMU_LANES_N && ranks; i++) {
+    uint64_t offset = 0;
+    emu_block *home = mask >> i & 1 ? emu_cluster_home(w->block, address[i], &offset) : w->block;
+    if (!home || home->done || offset + (uint64_t)n > w->launch->smem_nbytes) {
+      return emu_finding(w, in, i, EMU_SHARED_BOUNDS,
+                         "%s %d bytes at address 0x%llx of its cluster's shared memory: %s",
+                         verb(access), n, (unsigned long long)address[i],
+                         !home        ? "there is no such block"
+                         : home->done ? "that block has ended"
+                                      : "beyond what a block has");
+    }
+    host[i] = home->smem + offset;
+  }
+  return ranks ? misaligned(w, in, mask, address, n, access, "shared")
+               : resolve_shared(w, in, mask, address, n, access, host);
+}
+
 static int resolve_local(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                          int n, emu_access access, uint8_t *host[32]) {
   uint64_t stride = w->launch->local_nbytes;
@@ -169,7 +195,8 @@ static int resolve_generic(emu_warp *w, const emu_insn *in, uint32_t mask,
     if (!low) {
       continue;
     }
-    int rc = emu_resolve(w, in, low, spaces[s], inside, n, access, low == mask ? host : some);
+    emu_space space = spaces[s] == SPACE_shared ? SPACE_cluster : spaces[s];
+    int rc = emu_resolve(w, in, low, space, inside, n, access, low == mask ? host : some);
     if (rc || low == mask) {
       return rc;
     }
@@ -183,8 +210,8 @@ static int resolve_generic(emu_warp *w, const emu_insn *in, uint32_t mask,
 int emu_resolve(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
                 const uint64_t address[32], int n, emu_access access, uint8_t *host[32]) {
   switch (space) {
-  case SPACE_shared:
-  case SPACE_cluster: return resolve_shared(w, in, mask, address, n, access, host);
+  case SPACE_shared: return resolve_shared(w, in, mask, address, n, access, host);
+  case SPACE_cluster: return resolve_cluster(w, in, mask, address, n, access, host);
   case SPACE_local:
   case SPACE_frame: return resolve_local(w, in, mask, address, n, access, host);
   case SPACE_param: return resolve_param(w, in, mask, address, n, access, host);
@@ -197,7 +224,7 @@ int emu_resolve(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
 static uint32_t shared_lanes(emu_space space, uint32_t mask, const uint64_t address[32],
                              uint64_t offset[32]) {
   uint32_t lanes = 0;
-  if (space == SPACE_shared) {
+  if (space == SPACE_shared || space == SPACE_cluster) {
     memcpy(offset, address, 32 * sizeof *offset);
     return mask;
   }
@@ -220,6 +247,21 @@ static uint32_t global_lanes(emu_space space, uint32_t mask, const uint64_t addr
   return lanes;
 }
 
+/* what lies in other blocks of the cluster is checked here and leaves *lanes */
+static int check_far(emu_warp *w, const emu_insn *in, uint32_t *lanes, const uint64_t offset[32],
+                     int n, emu_access access) {
+  int rc = RUN_ON;
+  for (int i = 0; i < EMU_LANES_N && !rc && w->launch->n_mates > 1; i++) {
+    uint64_t there;
+    if ((*lanes >> i & 1) && offset[i] >> EMU_RANK_SHIFT) {
+      *lanes &= ~(1u << i);
+      emu_block *home = emu_cluster_home(w->block, offset[i], &there);
+      rc = emu_check_remote(w, in, i, home, there, n, access);
+    }
+  }
+  return rc;
+}
+
 /* checks of shared memory, and what the cost model counts */
 int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
                 const uint64_t address[32], int n, emu_access access, const uint8_t *values) {
@@ -236,7 +278,8 @@ int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
     return RUN_ON;
   }
   if (shared) {
-    int rc = emu_check_shared(w, in, shared, offset, n, access, values);
+    int rc = check_far(w, in, &shared, offset, n, access);
+    rc = rc ? rc : emu_check_shared(w, in, shared, offset, n, access, values);
     if (rc) {
       return rc;
     }

@@ -50,7 +50,7 @@ int exec_bar(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   w->block->worker->traffic.barriers++;
   w->block->moved = true;
-  w->block->idle = 0;
+  w->block->mates[0]->idle = 0;
   if (mode == BAR_arrive) {
     return RUN_ON;
   }

@@ -511,6 +511,10 @@ static int parse_address(emu_parser *p, emu_operand *o) {
   } else {
     TRY(take_integer(p, &base.value));
   }
+  if (accept(p, ',')) { /* a tensor map's: coordinates follow */
+    TRY(expect(p, '{'));
+    TRY(parse_list(p, o, '}'));
+  }
   if (!emu_lex_is(&p->lex, ']')) {
     return emu_fail(p, "unsupported form of address");
   }
@@ -810,11 +814,13 @@ static int parse_performance(emu_parser *p, emu_func *f) {
       f->max_threads = n < 1 || n > 1024 ? 1024 : (int)n;
     } else if (emu_token_is(&t, ".reqntid")) {
       memcpy(f->required, v, sizeof v);
+    } else if (emu_token_is(&t, ".reqnctapercluster")) {
+      memcpy(f->cluster, v, sizeof v);
     } else if (emu_token_is(&t, ".minnctapersm")) {
       f->min_blocks = v[0] < 64 ? v[0] : 64;
     } else if (emu_token_is(&t, ".maxnreg")) {
       f->max_regs = v[0] < 255 ? v[0] : 255;
-    } else if (!emu_token_is(&t, ".maxnctapersm")) {
+    } else if (!emu_token_is(&t, ".maxnctapersm") && !emu_token_is(&t, ".maxclusterrank")) {
       return emu_fail(p, "unsupported directive '%.*s'", (int)(t.n < 60 ? t.n : 60), t.p);
     }
   }

@@ -69,6 +69,9 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   w->rotate = false;
   w->n_async = 0;
   w->carry = 0;
+  w->cluster_arrived = w->bulk_reads = 0;
+  memset(w->cluster_phase, 0xff, sizeof w->cluster_phase);
+  memset(w->bulk_group, 0, sizeof w->bulk_group);
   emu_wgmma_start(w);
   memset(w->group, 0, sizeof w->group);
   return 0;

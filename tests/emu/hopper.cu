@@ -348,3 +348,205 @@ GLOBAL half_group_bad(int *ok, const float *data) {
   wait_groups();
   ok[t] = c[0] == 8;
 }
+
+// ---- clusters and bulk copies ----
+
+DEVICE unsigned rank() {
+  unsigned r;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(r));
+  return r;
+}
+DEVICE unsigned there(const void *p, unsigned block) {
+  unsigned a;
+  asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(a) : "r"(shared(p)), "r"(block));
+  return a;
+}
+DEVICE void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::: "memory");
+}
+DEVICE void load_bulk(void *to, const void *from, unsigned nbytes, u64 *m) {
+  asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];"
+               ::"r"(shared(to)), "l"(from), "r"(nbytes), "r"(shared(m)) : "memory");
+}
+#define CLUSTER(n) extern "C" __global__ void __cluster_dims__(n, 1, 1)
+
+// each block reads its neighbour's shared memory, adds to it, and arrives at its mbarrier
+CLUSTER(2) neighbours(int *ok, const float *data) {
+  __shared__ int s[64];
+  __shared__ int sum;
+  __shared__ u64 m;
+  const int t = threadIdx.x, other = rank() ^ 1;
+  s[t] = 1000 * rank() + t;
+  if (t == 0) {
+    sum = 0;
+    init(&m, 64);
+  }
+  cluster_sync();
+  int v, old;
+  asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(v) : "r"(there(&s[63 - t], other)) : "memory");
+  asm volatile("atom.shared::cluster.add.s32 %0, [%1], %2;" : "=r"(old) : "r"(there(&sum, other)), "r"(t) : "memory");
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(there(&m, other)) : "memory");
+  wait(&m, 0);
+  cluster_sync();
+  unsigned n, id;
+  asm volatile("mov.u32 %0, %%cluster_nctarank; mov.u32 %1, %%clusterid.x;" : "=r"(n), "=r"(id));
+  ok[blockIdx.x * 64 + t] = v == 1000 * other + 63 - t && sum == 2016 && n == 2 && id == blockIdx.x / 2;
+}
+
+// plain bytes in, doubled, and out again
+GLOBAL bulk_bytes(int *ok, float *data) {
+  __shared__ __align__(128) float s[256];
+  __shared__ u64 m;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    init(&m, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  __syncthreads();
+  if (t == 0) {
+    expect(&m, 1024);
+    load_bulk(s, data, 512, &m);
+    load_bulk(s + 128, data + 128, 512, &m);
+  }
+  wait(&m, 0);
+  bool fine = true;
+  for (int i = t; i < 256; i += 64) {
+    fine &= s[i] == i % 50;
+    s[i] *= 2;
+  }
+  fence();
+  __syncthreads();
+  if (t == 0) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(data + 512), "r"(shared(s)), "r"(1024) : "memory");
+    asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
+    for (int i = 0; i < 256; i++) fine &= __ldcg(data + 512 + i) == 2 * (i % 50);
+  }
+  ok[t] = fine;
+}
+
+// block 0 copies to both blocks
+CLUSTER(2) multicast(int *ok, const float *data) {
+  __shared__ __align__(128) float s[64];
+  __shared__ u64 m;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    init(&m, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    expect(&m, 256);
+  }
+  cluster_sync();
+  if (t == 0 && rank() == 0) {
+    asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes.multicast::cluster [%0], [%1], 256, [%2], %3;"
+                 ::"r"(shared(s)), "l"(data), "r"(shared(&m)), "h"((unsigned short)3) : "memory");
+  }
+  wait(&m, 0);
+  ok[blockIdx.x * 64 + t] = s[t] == t % 50;
+  cluster_sync();
+}
+
+// ---- faults ----
+
+GLOBAL bulk_no_wait_bad(int *ok, const float *data) {
+  __shared__ __align__(128) float s[64];
+  __shared__ u64 m;
+  if (threadIdx.x == 0) {
+    init(&m, 1);
+    expect(&m, 256);
+    load_bulk(s, data, 256, &m);
+    ok[0] = s[5] == 5;  // fault: bulk_no_wait
+  }
+}
+
+GLOBAL bulk_no_group_bad(int *ok, float *data) {
+  __shared__ __align__(128) float s[64];
+  s[threadIdx.x] = 1;
+  fence();
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" ::"l"(data), "r"(shared(s)) : "memory");
+    asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+  }
+}
+
+GLOBAL bulk_no_fence_bad(int *ok, float *data) {
+  __shared__ __align__(128) float s[64];
+  s[threadIdx.x] = 1;
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], 256;" ::"l"(data), "r"(shared(s)) : "memory");  // fault: bulk_no_fence
+    asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
+  }
+}
+
+GLOBAL bulk_bounds_bad(int *ok, float *data) {
+  __shared__ __align__(128) float s[64];
+  __shared__ u64 m;
+  if (threadIdx.x == 0) {
+    init(&m, 1);
+    expect(&m, 256);
+    load_bulk(s, data + 1004, 256, &m);
+  }
+}
+
+GLOBAL bulk_size_bad(int *ok, float *data) {
+  __shared__ __align__(128) float s[64];
+  __shared__ u64 m;
+  if (threadIdx.x == 0) {
+    init(&m, 1);
+    load_bulk(s, data, 20, &m);
+  }
+}
+
+CLUSTER(2) ended_bad(int *ok, const float *data) {
+  __shared__ int s[64];
+  s[threadIdx.x] = 1;
+  cluster_sync();
+  if (rank() == 1) {
+    for (int i = 0; i < 10000; i++) asm volatile("" ::: "memory");
+    __nanosleep(100);
+    asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(ok[0]) : "r"(there(s, 0)) : "memory");  // fault: ended
+  }
+}
+
+CLUSTER(2) cluster_deadlock_bad(int *ok, const float *data) {
+  if (rank() == 0) asm volatile("barrier.cluster.arrive.aligned;\nbarrier.cluster.wait.aligned;" ::: "memory");
+  else asm volatile("bar.sync 1, 128;" ::: "memory");
+}
+
+// ---- tensor maps: tests/test_emu_hopper.c describes the tensor ----
+
+struct __align__(64) map { u64 words[16]; };
+
+#define LOAD(dims, coordinates, ...)                                                                                 \
+  asm volatile("cp.async.bulk.tensor." dims ".shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], [%1, {" \
+               coordinates "}], [%2];" ::"r"(shared(s)), "l"(&tensor), "r"(shared(&m)), __VA_ARGS__ : "memory")
+#define STORE(dims, coordinates, ...)                                                                              \
+  asm volatile("cp.async.bulk.tensor." dims ".global.shared::cta.tile.bulk_group [%0, {" coordinates "}], [%1];" :: \
+               "l"(&other), "r"(shared(s)), __VA_ARGS__ : "memory")
+
+// the tile at (x, y, z) as it lies in shared memory goes to out; then it is stored to `other`
+GLOBAL tile(const __grid_constant__ map tensor, const __grid_constant__ map other, int dims, int x, int y, int z,
+            unsigned nbytes, unsigned *out) {
+  __shared__ __align__(1024) unsigned s[4096];
+  __shared__ u64 m;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    init(&m, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+    expect(&m, nbytes);
+    if (dims == 1) LOAD("1d", "%3", "r"(x));
+    if (dims == 2) LOAD("2d", "%3, %4", "r"(x), "r"(y));
+    if (dims == 3) LOAD("3d", "%3, %4, %5", "r"(x), "r"(y), "r"(z));
+  }
+  __syncthreads();
+  wait(&m, 0);
+  for (int i = t; i < nbytes / 4; i += 32) out[i] = s[i];
+  fence();
+  __syncthreads();
+  if (t == 0) {
+    if (dims == 1) STORE("1d", "%2", "r"(x));
+    if (dims == 2) STORE("2d", "%2, %3", "r"(x), "r"(y));
+    if (dims == 3) STORE("3d", "%2, %3, %4", "r"(x), "r"(y), "r"(z));
+    asm volatile("cp.async.bulk.commit_group;\ncp.async.bulk.wait_group 0;" ::: "memory");
+  }
+}
