@@ -271,7 +271,8 @@ typedef enum gen_fill_kind {
   GEN_FILL_NORMAL,
   GEN_FILL_CONSTANT,
   GEN_FILL_BITS,
-  GEN_FILL_RAMP
+  GEN_FILL_RAMP,
+  GEN_FILL_SORTED
 } gen_fill_kind;
 
 typedef struct gen_datum { /* one argument as tests and timing pass it */
@@ -279,8 +280,8 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
   uint64_t count;   /* buffers: elements, padding included */
   bool overwritten; /* buffers: contents before the launch do not matter, so they are poisoned */
   gen_fill_kind fill;
-  double a, b;   /* uniform: range [a, b]; normal: mean, standard deviation; constant: a; bits: the
-                    bitwise and of a random words; ramp: a + b * index */
+  double a, b;   /* uniform, sorted: range [a, b]; normal: mean, standard deviation; constant: a;
+                    bits: the bitwise and of a random words; ramp: a + b * index */
   uint64_t bits; /* scalars */
 } gen_datum;
 

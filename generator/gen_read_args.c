@@ -107,8 +107,8 @@ static void read_arg(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t i) 
 }
 
 static void read_fill(gen_reader *r, gen_arg_rule *rule) {
-  static const char *const names[] = {"uniform", "normal", "constant", "bits", "ramp"};
-  static const size_t lengths[] = {3, 3, 2, 2, 3};
+  static const char *const names[] = {"uniform", "normal", "constant", "bits", "ramp", "sorted"};
+  static const size_t lengths[] = {3, 3, 2, 2, 3, 3};
   const size_t kinds = sizeof names / sizeof *names;
   size_t n = gen_list(r, "fill", NULL), kind = 0;
   const char *text = gen_first_name(r, "the kind of fill");
@@ -119,8 +119,10 @@ static void read_fill(gen_reader *r, gen_arg_rule *rule) {
     fail_unknown(r, "fill", text, names, kinds);
   }
   if (n != lengths[kind]) {
-    gen_bad(r, "fill is { \"uniform\", least, most }, { \"normal\", mean, deviation }, { "
-               "\"constant\", value }, { \"bits\", words } or { \"ramp\", first, step }");
+    gen_bad(
+        r, "fill is { \"uniform\", least, most }, { \"normal\", mean, deviation }, { "
+           "\"constant\", value }, { \"bits\", words }, { \"ramp\", first, step } or { \"sorted\", "
+           "least, most }");
   }
   rule->fill = (gen_fill_kind)kind;
   const gen_expr **numbers[] = {&rule->a, &rule->b};

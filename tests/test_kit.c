@@ -173,6 +173,53 @@ static void test_ramp(void **state) {
   }
 }
 
+static bool in_order(dtype t, uint64_t a, uint64_t b) {
+  unsigned unused = 64 - 8 * (unsigned)dtype_nbytes(t);
+  return dtype_is_float(t)    ? dtype_decode(t, a) <= dtype_decode(t, b)
+         : dtype_is_signed(t) ? (int64_t)(a << unused) <= (int64_t)(b << unused)
+                              : a <= b;
+}
+
+/* In order, and spread as uniform numbers are. */
+static void test_sorted(void **state) {
+  bed *b = ready(state);
+  static uint64_t bits[N], few[N];
+  for (int t = 0; t < DTYPE_COUNT; t++) {
+    const bool sign = dtype_is_signed((dtype)t);
+    gen_datum m = {
+        .type = (dtype)t, .count = N, .fill = GEN_FILL_SORTED, .a = sign ? -50 : 10, .b = 90};
+    double deviation, width = m.b - m.a;
+    fill(b, &m, 5, bits);
+    for (int i = 1; i < N; i++) {
+      assert_true(in_order((dtype)t, bits[i - 1], bits[i]));
+    }
+    assert_true(dtype_decode((dtype)t, bits[0]) >= m.a);
+    assert_true(dtype_decode((dtype)t, bits[N - 1]) <= m.b);
+    assert_true(fabs(mean_of((dtype)t, bits, &deviation) - (m.a + m.b) / 2) < width / 20);
+    assert_true(fabs(deviation - width / sqrt(12)) < width / 20);
+    m.count = 1;
+    fill(b, &m, 5, few);
+    assert_true(dtype_decode((dtype)t, few[0]) >= m.a && dtype_decode((dtype)t, few[0]) <= m.b);
+  }
+}
+
+/* The gaps between neighbours are those of uniform numbers, not those of a grid: a third is longer
+ * than the mean, give or take. */
+static void test_sorted_gaps(void **state) {
+  bed *b = ready(state);
+  static uint64_t bits[N];
+  gen_datum m = {.type = DTYPE_f64, .count = N, .fill = GEN_FILL_SORTED, .a = 0, .b = N};
+  int longer = 0, twice = 0;
+  fill(b, &m, 6, bits);
+  for (int i = 1; i < N; i++) {
+    double gap = dtype_decode(DTYPE_f64, bits[i]) - dtype_decode(DTYPE_f64, bits[i - 1]);
+    longer += gap > 1;
+    twice += gap > 2;
+  }
+  assert_in_range(longer, N * 3 / 10, N * 45 / 100);
+  assert_in_range(twice, N * 7 / 100, N * 20 / 100);
+}
+
 /* Keys over the whole range of a type, as sorting wants them: every bit is used. */
 static void test_whole_range(void **state) {
   bed *b = ready(state);
@@ -394,11 +441,12 @@ int main(int argc, char **argv) {
   } else {
 #define TEST(f) cmocka_unit_test_prestate(f, &b)
     const struct CMUnitTest tests[] = {
-        TEST(test_uniform),        TEST(test_normal),   TEST(test_constant),
-        TEST(test_bits),           TEST(test_ramp),     TEST(test_whole_range),
-        TEST(test_errors),         TEST(test_negative), TEST(test_large_integers),
-        TEST(test_special_floats), TEST(test_poison),   TEST(test_many),
-        TEST(test_differ),         TEST(test_canaries),
+        TEST(test_uniform),     TEST(test_normal),         TEST(test_constant),
+        TEST(test_bits),        TEST(test_ramp),           TEST(test_sorted),
+        TEST(test_sorted_gaps), TEST(test_whole_range),    TEST(test_errors),
+        TEST(test_negative),    TEST(test_large_integers), TEST(test_special_floats),
+        TEST(test_poison),      TEST(test_many),           TEST(test_differ),
+        TEST(test_canaries),
     };
     failed = cmocka_run_group_tests(tests, NULL, NULL);
   }

@@ -27,6 +27,7 @@ static void kit_source(str *out) {
   str_addf(out, "#define GEN_FILL_CONSTANT %d\n", GEN_FILL_CONSTANT);
   str_addf(out, "#define GEN_FILL_BITS %d\n", GEN_FILL_BITS);
   str_addf(out, "#define GEN_FILL_RAMP %d\n", GEN_FILL_RAMP);
+  str_addf(out, "#define GEN_FILL_SORTED %d\n", GEN_FILL_SORTED);
   for (const gen_file *f = rt_kit; f->name; f++) {
     str_addf(out, "#line 1 \"%s\"\n", f->name);
     str_add_n(out, f->text, f->n);
@@ -127,6 +128,7 @@ static filling make_filling(const gen_datum *m, uint64_t seed) {
     f.offset = m->a, f.scale = m->b;
     f.bits = whole(DTYPE_i64, m->a), f.span = whole(DTYPE_i64, m->b);
     break;
+  case GEN_FILL_SORTED:
   case GEN_FILL_UNIFORM:
     f.offset = m->a, f.scale = m->b - m->a;
     f.bits = whole(m->type, m->a);
