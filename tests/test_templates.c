@@ -155,6 +155,9 @@ static void histogram_is_right(void **state) {
 static void radix_sort_is_right(void **state) {
   check_family(*state, "radix_sort");
 }
+static void merge_is_right(void **state) {
+  check_family(*state, "merge");
+}
 static void reduce_is_right(void **state) {
   check_family(*state, "reduce");
 }
@@ -173,8 +176,8 @@ static void transpose_is_right(void **state) {
 
 /* A family without a test above is no accident of the alphabet. */
 static void every_family_is_tested(void **state) {
-  static const char *const tested[] = {"copy",  "histogram", "radix_sort", "reduce",
-                                       "saxpy", "scan",      "sgemm",      "transpose"};
+  static const char *const tested[] = {"copy",  "histogram", "merge", "radix_sort", "reduce",
+                                       "saxpy", "scan",      "sgemm", "transpose"};
   bed *b = *state;
   const char *const *names;
   size_t n;
@@ -237,6 +240,24 @@ static void scan_parts_are_right(void **state) {
                                          "n=5003 dtype=f32"};
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     check_configs(*state, "scan", problems[i], configs, sizeof configs / sizeof *configs);
+  }
+}
+
+static void merge_parts_are_right(void **state) {
+  static const char *const configs[] = {
+      "ALG=corank,PARTITION=thread,BLOCK=64,ITEMS=5,STORE=direct",
+      "ALG=tiled,PARTITION=launch,BLOCK=64,ITEMS=7,TILES=4,STORE=direct",
+      "ALG=circular,PARTITION=block,BLOCK=64,ITEMS=4,TILES=8,STORE=direct",
+      "ALG=circular,PARTITION=launch,BLOCK=64,ITEMS=9,TILES=2,STORE=direct,CACHE=streaming",
+      "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=7,STORE=block",
+      "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=8,VEC=2,LOADER=cpasync,STORE=warp",
+      "ALG=merge_path,PARTITION=block,BLOCK=128,ITEMS=12,VEC=2,STORE=block,CACHE=streaming",
+      "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=4,VEC=2,LOADER=cpasync,STORE=direct",
+  };
+  static const char *const problems[] = {"m=3001 n=1999 keys=40 value=4", "m=700 n=4000 dtype=f32",
+                                         "m=3001 n=1 dtype=u64 keys=7 value=8"};
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    check_configs(*state, "merge", problems[i], configs, sizeof configs / sizeof *configs);
   }
 }
 
@@ -311,6 +332,8 @@ static void defaults_are_always_valid(void **state) {
       {"scan", "n=1 dtype=f16 kind=exclusive"},
       {"histogram", "n=0 bins=1"},
       {"histogram", "n=4294967295 bins=2^24 dtype=u8 align=1"},
+      {"merge", "m=0"},
+      {"merge", "m=2^36 n=2^36 dtype=f64 value=8 align=1"},
       {"transpose", "rows=0 cols=0"},
       {"transpose", "rows=2147483647 cols=1 dtype=u8 align=1"},
       {"transpose", "rows=1 cols=3 batch=2^20 dtype=f64"},
@@ -377,7 +400,7 @@ static void write_broken(bed *b, const char *folder, const char *family, const c
     const char *at = strstr(f->text, from);
     char *path = arena_format(&b->a, "%s/%s", folder, f->name);
     char *text = arena_text(&b->a, f->text);
-    if (!strncmp(f->name, family, strlen(family))) {
+    if (!strcmp(f->name, arena_format(&b->a, "%s.lua", family))) {
       assert_non_null(at);
       text = arena_format(&b->a, "%.*s%s%s", (int)(at - f->text), f->text, to, at + strlen(from));
     }
@@ -431,6 +454,9 @@ static void mistakes_are_found(void **state) {
       &b->e, ERR_WRONG, "y[");
   assert_fails(check_broken(b, "histogram", "n=1000", "if (bin >= 0) add", "if (bin > 0) add"),
                &b->e, ERR_WRONG, "y[");
+  assert_fails(check_broken(b, "merge", "m=1000 value=4 keys=9", "b_first + source - a_count]",
+                            "b_first + (source - a_count) / 2]"),
+               &b->e, ERR_WRONG, "cv[");
   assert_fails(check_broken(b, "transpose", "rows=40 cols=33", "* cols + column));",
                             "* cols + column / 2 * 2));"),
                &b->e, ERR_WRONG, "y[");
@@ -457,6 +483,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(copy_is_right, &b),
       cmocka_unit_test_prestate(histogram_is_right, &b),
       cmocka_unit_test_prestate(radix_sort_is_right, &b),
+      cmocka_unit_test_prestate(merge_is_right, &b),
       cmocka_unit_test_prestate(reduce_is_right, &b),
       cmocka_unit_test_prestate(saxpy_is_right, &b),
       cmocka_unit_test_prestate(scan_is_right, &b),
@@ -464,6 +491,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(transpose_is_right, &b),
       cmocka_unit_test_prestate(sgemm_parts_are_right, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
+      cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),
       cmocka_unit_test_prestate(samples_build, &b),
