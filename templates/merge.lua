@@ -280,7 +280,7 @@ merge(long long m, long long n, const key *__restrict__ a, const key *__restrict
     const int at = co_rank(d, all.a, a_count, all.b, b_count);
     key v[ITEMS];
     int source[ITEMS];
-    merger<buffers> from(all, at, a_count, TILE + d - at, TILE + b_count);
+    merger<key, buffers> from(all, at, a_count, TILE + d - at, TILE + b_count);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) v[k] = from.next(&source[k]);
     store_tile(v, c + first, count, memory);

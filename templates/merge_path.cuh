@@ -6,7 +6,7 @@
 //   src  Green, McColl, Bader, GPU merge path; Siebert, Traeff, Efficient MPI implementation of a
 //        parallel, stable merge algorithm
 //
-// The template says, before it includes this: key, a type, and bool before(key a, key b).
+// Where keys are said here, anything will do for which there is a bool before(x, y).
 
 // The co-rank of d in the sequences a, of na keys, and b, of nb.
 template <typename Index, typename A, typename B>
@@ -39,12 +39,12 @@ __device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index
 }
 
 // Where this thread merges: the next key of either sequence, if any is left.
-template <typename Keys>
+template <typename Key, typename Keys>
 struct merger {
-  const Keys keys;  // both sequences, by position: keys[i] is a key
+  const Keys keys;  // both sequences, by position
   int i, i_end, j, j_end;
   bool has_a, has_b;
-  key a, b;
+  Key a, b;
 
   __device__ __forceinline__ merger(Keys all, int a_at, int a_end, int b_at, int b_end)
       : keys(all), i(a_at), i_end(a_end), j(b_at), j_end(b_end), a(), b() {
@@ -55,13 +55,13 @@ struct merger {
   }
 
   // The next key of the merged sequence, and its position; anything when none is left.
-  __device__ __forceinline__ key next(int *position) {
+  __device__ __forceinline__ Key next(int *position) {
     const bool from_a = !has_b || (has_a && !before(b, a));
-    const key out = from_a ? a : b;
+    const Key out = from_a ? a : b;
     *position = from_a ? i : j;
     const int at = *position + 1;
     const bool left = at < (from_a ? i_end : j_end);
-    key fresh = out;
+    Key fresh = out;
     if (left) fresh = keys[at];
     if (from_a) {
       i = at;

@@ -1,5 +1,5 @@
 // merge_tile.cuh -- a block's tile of a merged sequence: two pieces come from global memory, are
-// merged in shared memory, and the tile goes back. See merge_path.cuh for key and before.
+// merged in shared memory, and the tile goes back.
 //
 // The template says in Lua how keys are loaded (load_keys, of words.cuh), and has the parameters and
 // derived values BLOCK, ITEMS, VEC, UNITS, ROW, LOADER, STORE and CACHE.
@@ -100,7 +100,7 @@ __device__ __forceinline__ void merge_pieces(key *shared, const piece &a, const 
   __syncthreads();
   const int d = min((int)threadIdx.x * ITEMS, a.count + b.count);
   const int i = co_rank(d, shared + w.a_at, a.count, shared + w.b_at, b.count);
-  merger<const key *> from(shared, w.a_at + i, w.a_at + a.count, w.b_at + d - i, w.b_at + b.count);
+  merger<key, const key *> from(shared, w.a_at + i, w.a_at + a.count, w.b_at + d - i, w.b_at + b.count);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     v[k] = from.next(&source[k]);

@@ -158,6 +158,9 @@ static void radix_sort_is_right(void **state) {
 static void merge_is_right(void **state) {
   check_family(*state, "merge");
 }
+static void merge_sort_is_right(void **state) {
+  check_family(*state, "merge_sort");
+}
 static void reduce_is_right(void **state) {
   check_family(*state, "reduce");
 }
@@ -176,8 +179,8 @@ static void transpose_is_right(void **state) {
 
 /* A family without a test above is no accident of the alphabet. */
 static void every_family_is_tested(void **state) {
-  static const char *const tested[] = {"copy",  "histogram", "merge", "radix_sort", "reduce",
-                                       "saxpy", "scan",      "sgemm", "transpose"};
+  static const char *const tested[] = {"copy",   "histogram", "merge", "merge_sort", "radix_sort",
+                                       "reduce", "saxpy",     "scan",  "sgemm",      "transpose"};
   bed *b = *state;
   const char *const *names;
   size_t n;
@@ -261,6 +264,24 @@ static void merge_parts_are_right(void **state) {
   }
 }
 
+static void merge_sort_parts_are_right(void **state) {
+  static const char *const configs[] = {
+      "SORT_BLOCK=64,SORT_ITEMS=5,NETWORK=odd_even,BLOCK=64,ITEMS=5,STORE=direct",
+      "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,BLOCK=128,ITEMS=4,PARTITION=block,VEC=2,STORE="
+      "warp",
+      "SORT_BLOCK=128,SORT_ITEMS=4,NETWORK=batcher,BLOCK=64,ITEMS=4,VEC=2,LOADER=cpasync",
+      "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=7,NETWORK=odd_even,BLOCK=64,ITEMS=7,PARTITION=block",
+      "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=16,NETWORK=batcher,BLOCK=64,ITEMS=8,PARTITION=block,VEC="
+      "2,"
+      "LOADER=cpasync,STORE=warp,CACHE=streaming",
+  };
+  static const char *const problems[] = {"n=6001 keys=40 value=4", "n=4097 dtype=f32",
+                                         "n=5000 dtype=u64 keys=7 value=8"};
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    check_configs(*state, "merge_sort", problems[i], configs, sizeof configs / sizeof *configs);
+  }
+}
+
 static void histogram_parts_are_right(void **state) {
   static const char *const configs[] = {
       "ALG=global,AGGREGATE=run,VEC=2,COARSE=4,PARTITION=contiguous",
@@ -334,6 +355,9 @@ static void defaults_are_always_valid(void **state) {
       {"histogram", "n=4294967295 bins=2^24 dtype=u8 align=1"},
       {"merge", "m=0"},
       {"merge", "m=2^36 n=2^36 dtype=f64 value=8 align=1"},
+      {"merge_sort", "n=0"},
+      {"merge_sort", "n=5000 dtype=i8 align=1"},
+      {"merge_sort", "n=2^36 dtype=f64 value=8 align=1"},
       {"transpose", "rows=0 cols=0"},
       {"transpose", "rows=2147483647 cols=1 dtype=u8 align=1"},
       {"transpose", "rows=1 cols=3 batch=2^20 dtype=f64"},
@@ -457,6 +481,9 @@ static void mistakes_are_found(void **state) {
   assert_fails(check_broken(b, "merge", "m=1000 value=4 keys=9", "b_first + source - a_count]",
                             "b_first + (source - a_count) / 2]"),
                &b->e, ERR_WRONG, "cv[");
+  assert_fails(
+      check_broken(b, "merge_sort", "n=9000", "min(run, n - start)", "min(run, n - start - 1)"),
+      &b->e, ERR_WRONG, "y[");
   assert_fails(check_broken(b, "transpose", "rows=40 cols=33", "* cols + column));",
                             "* cols + column / 2 * 2));"),
                &b->e, ERR_WRONG, "y[");
@@ -484,6 +511,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(histogram_is_right, &b),
       cmocka_unit_test_prestate(radix_sort_is_right, &b),
       cmocka_unit_test_prestate(merge_is_right, &b),
+      cmocka_unit_test_prestate(merge_sort_is_right, &b),
       cmocka_unit_test_prestate(reduce_is_right, &b),
       cmocka_unit_test_prestate(saxpy_is_right, &b),
       cmocka_unit_test_prestate(scan_is_right, &b),
@@ -492,6 +520,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_parts_are_right, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
+      cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),
       cmocka_unit_test_prestate(samples_build, &b),

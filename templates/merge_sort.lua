@@ -1,0 +1,483 @@
+-- merge_sort: n keys in order, stable, by comparisons alone; values go along, if there are.
+--
+-- Every block sorts a tile, a run (block_sort.cuh). Then passes merge two runs to one, each by many
+-- blocks (merge_path.cuh), until one is left. What comes after what is ALG:
+--   passes  a launch sorts tiles, then each pass is a launch; one tile needs no pass
+--   tasks   one launch: its blocks take the tiles of all passes in order, and each waits for those
+--           that made the two runs it merges
+-- The order is that of merge_order.cuh, which says how to sort by another.
+
+local NBYTES = "sel(dtype == 'i64' or dtype == 'u64' or dtype == 'f64', 8, "
+  .. "sel(dtype == 'i8' or dtype == 'u8', 1, sel(dtype == 'i16' or dtype == 'u16', 2, 4)))"
+local LEAST = "sel(dtype == 'i64' or dtype == 'i32' or dtype == 'i16' or dtype == 'i8', "
+  .. "-(keys // 2), sel(dtype == 'f32' or dtype == 'f64', -1000, 0))"
+local MOST = "sel(dtype == 'f32' or dtype == 'f64', 1000, " .. LEAST .. " + keys - 1)"
+local RUNS = "ceildiv(n, RUN)"
+local TILES = "ceildiv(n, TILE)"
+local MOST_PASSES = 26
+
+local stages = {
+  { kernel = "sort_runs", when = "ALG == 'passes'", grid = RUNS, block = "SORT_BLOCK",
+    smem = "SORT_SMEM", args = { "n", "x", "xv", "y", "yv", "other", "other_v",
+      { "i32", "PASSES % 2" } } },
+  { kernel = "sort_all", when = "ALG == 'tasks'", grid = RUNS .. " + PASSES * " .. TILES,
+    block = "BLOCK", smem = "max(SORT_SMEM, SMEM)",
+    args = { "n", "x", "xv", "y", "yv", "other", "other_v", { "i32", "PASSES" }, "done",
+      "counter" } },
+}
+for pass = 0, MOST_PASSES - 1 do
+  local run = { "i64", "RUN * " .. (1 << pass) }
+  local to_other = { "i32", "(PASSES - 1 - " .. pass .. ") % 2" }
+  local when = "ALG == 'passes' and PASSES > " .. pass
+  stages[#stages + 1] = { kernel = "merge_split", when = when .. " and PARTITION == 'launch'",
+    grid = "ceildiv(" .. TILES .. ", 128)", block = 128,
+    args = { "n", "y", "other", run, to_other, "splits" } }
+  stages[#stages + 1] = { kernel = "merge_runs_of", when = when, grid = TILES, block = "BLOCK",
+    smem = "SMEM", args = { "n", "y", "yv", "other", "other_v", run, to_other, "splits" } }
+end
+
+-- Every pass of the reference goes from one pair of buffers to the other; the first starts so that the
+-- last ends in y.
+local REFERENCE_PASSES = "sel(n <= 1, 0, log2(max(1, n - 1)) + 1)"
+local reference_stages = {}
+for odd = 0, 1 do
+  reference_stages[odd + 1] = { kernel = "take", grid = "min(65536, ceildiv(n, 256))", block = 256,
+    when = REFERENCE_PASSES .. " % 2 == " .. odd,
+    args = { "n", "x", "xv", odd == 1 and "was" or "y", odd == 1 and "was_v" or "yv" } }
+end
+for pass = 0, 35 do
+  for odd = 0, 1 do
+    local from, to = odd == 1 and "y" or "was", odd == 1 and "was" or "y"
+    reference_stages[#reference_stages + 1] = { kernel = "pass",
+      grid = "min(65536, ceildiv(n, 256))", block = 256,
+      when = REFERENCE_PASSES .. " > " .. pass .. " and (" .. REFERENCE_PASSES .. " - 1 - " .. pass
+        .. ") % 2 == " .. odd,
+      args = { "n", { "i64", 1 << pass }, from, from .. (odd == 1 and "v" or "_v"),
+        to, to .. (odd == 1 and "_v" or "v") } }
+  end
+end
+
+return {
+  name = "merge_sort",
+  version = 1,
+  brief = "sorts keys by comparing them, stable",
+  cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 13.7; "
+    .. "Green, McColl, Bader, GPU merge path",
+
+  problem = {
+    { "n", 0, 2^36, default = 2^24, brief = "keys" },
+    { "dtype", { "i32", "u32", "i64", "u64", "f32", "f64", "i16", "u16", "i8", "u8" },
+      default = "i32", brief = "type of the keys; floats that are numbers" },
+    { "value", { 0, 4, 8 }, default = 0, brief = "bytes of the value that goes with a key" },
+    { "align", { 16, 8, 4, 2, 1 }, default = 16, brief = "keys that y is aligned to" },
+    { "keys", 1, 2^32, default = "sel(dtype == 'i8' or dtype == 'u8', 256, "
+      .. "sel(dtype == 'i16' or dtype == 'u16', 2^16, 2^32))",
+      brief = "different keys that integers in tests and timing have" },
+  },
+
+  args = {
+    { "n", "i64", value = "n" },
+    { "x", "dtype", "in", count = "n", fill = { "uniform", LEAST, MOST } },
+    { "y", "dtype", "out", count = "n" },
+    { "xv", "u8", "in", count = "n * value", fill = { "uniform", 0, 255 }, brief = "values of x" },
+    { "yv", "u8", "out", count = "n * value", brief = "values of y" },
+  },
+
+  call = { "dtype", "value", "n", "x", "xv", "y", "yv",
+    align = "pow2div(y // (" .. NBYTES .. "), 16)", keys = "2^32" },
+
+  space = {
+    { "ALG", { "passes", "tasks" }, "what comes after what" },
+    { "SORT_BLOCK", { 64, 128, 256, 512, 1024 }, "threads that sort a tile" },
+    { "SORT_ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
+      "coarsening factor: keys per thread of them" },
+    { "NETWORK", { "odd_even", "batcher" }, "that sorts a thread's keys" },
+    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block that merge" },
+    { "ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
+      "coarsening factor: keys per thread of them" },
+    { "PARTITION", { "launch", "block" },
+      "who finds where tiles start in the two runs: a launch before each pass, or a warp" },
+    { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store that merges" },
+    { "LOADER", { "register", "cpasync" }, "into shared memory through registers, or past them" },
+    { "STORE", { "direct", "block", "warp" },
+      "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
+    { "CACHE", { "plain", "streaming" }, "operator of a pass's stores" },
+  },
+
+  derive = {
+    { "NBYTES", NBYTES },
+    { "RUN", "SORT_BLOCK * SORT_ITEMS" },
+    { "TILE", "BLOCK * ITEMS" },
+    { "PASSES", "sel(n <= RUN, 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" },
+    { "UNITS", "ITEMS // VEC" }, -- vectors per thread
+    { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
+    { "ITEM", "sel(value == 0, NBYTES, 2 * max(2, NBYTES))" }, -- a key and where it came from
+    { "SORT_SMEM", "RUN * ITEM + sel(SORT_ITEMS % 2 == 0, ceildiv(RUN * ITEM, 128) * max(4, ITEM), 0)"
+    },
+    { "SMEM", "max((TILE + 4 * VEC) * NBYTES, sel(STORE == 'direct', 0, "
+      .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0))))" },
+  },
+
+  require = {
+    { "more threads than a block may have", "max(BLOCK, SORT_BLOCK) <= dev_threads_block" },
+    { "tiles sorted are too small for so many keys", "PASSES <= " .. MOST_PASSES },
+    { "one tile leaves nothing to merge", "PASSES > 0 or ALG == 'passes' and BLOCK == 256 and "
+      .. "ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and LOADER == 'register' and "
+      .. "STORE == 'block' and CACHE == 'plain'" },
+    { "all blocks of a launch have the same threads", "ALG == 'passes' or BLOCK == SORT_BLOCK" },
+    { "there is no launch before", "ALG == 'passes' or PARTITION == 'block'" },
+    { "tiles merged are no part of two runs", "PASSES == 0 or 2 * RUN % TILE == 0" },
+    { "tiles sorted and merged differ more than eightfold",
+      "PASSES == 0 or TILE <= 8 * RUN and RUN <= 8 * TILE" },
+    { "vectors wider than the alignment", "VEC <= align" },
+    { "vectors of more than 16 bytes", "VEC * NBYTES <= 16" },
+    { "a thread's keys are no whole number of vectors", "ITEMS % VEC == 0" },
+    { "asynchronous copies need compute capability 8.0 and 4, 8 or 16 bytes",
+      "LOADER == 'register' or dev_cc >= 80 and VEC * NBYTES >= 4" },
+    { "so many exchanges of neighbours", "NETWORK == 'batcher' or SORT_ITEMS <= 24" },
+    { "a thread's keys exceed the registers",
+      "max(SORT_ITEMS * max(4, ITEM), ITEMS * max(4, NBYTES)) <= 256" },
+    { "a block's keys exceed the registers",
+      "BLOCK * (ITEMS * max(4, NBYTES) // 4 * sel(value > 0, 2, 1) + 28) <= dev_regs_block and "
+      .. "SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 28) <= dev_regs_block" },
+    { "more shared memory than a block may have", "max(SMEM, SORT_SMEM) + 256 <= dev_smem_block" },
+    { "more tiles than a grid may have", RUNS .. " + PASSES * " .. TILES .. " < 2^31" },
+  },
+
+  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, NETWORK = "odd_even", BLOCK = 256,
+    ITEMS = 8, PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
+    CACHE = "plain" },
+
+  workspace = {
+    { "other", "dtype", "sel(PASSES > 0, n, 0)" }, -- passes go from there to y and back
+    { "other_v", "u8", "sel(PASSES > 0, n * value, 0)" },
+    { "splits", "i64", "sel(PASSES > 0 and PARTITION == 'launch', " .. TILES .. ", 0)" },
+    -- tiles that are done of each run, of one pass after the other, of all launches
+    { "done", "u32", "sel(ALG == 'tasks', PASSES * " .. RUNS .. ", 0)" },
+    { "counter", "u64", "sel(ALG == 'tasks', 1, 0)" },
+  },
+
+  stages = stages,
+
+  source = [[
+@ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
+@   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
+@   f64 = "double" }
+@ local load_keys = "load_plain"  -- not .nc: one launch may both write and read
+@include "ptx.cuh"
+@include "words.cuh"
+
+using key = @{types[dtype]};
+@ if value > 0 then
+using value = @{value == 4 and "unsigned" or "uint2"};  // bits
+@ else
+using value = unsigned char;  // there are none
+@ end
+
+@include "merge_order.cuh"
+@include "merge_path.cuh"
+@ if ALG == "tasks" then
+@include "ticket.cuh"
+@ end
+
+// ---- runs --------------------------------------------------------------------------------------
+
+@ if value > 0 then
+@   local places = { [8] = "long long", [4] = "int", [2] = "unsigned short", [1] = "unsigned short" }
+struct item {
+  key k;
+  @{places[NBYTES]} source;  // its place in the tile; as wide as the key, which leaves no gap
+};
+__device__ __forceinline__ bool before(const item &x, const item &y) { return before(x.k, y.k); }
+__device__ __forceinline__ bool swapped(const item &x, const item &y) {
+@   if NETWORK == "odd_even" then
+  return before(y.k, x.k);
+@   else
+  return before(y.k, x.k) || (!before(x.k, y.k) && y.source < x.source);
+@   end
+}
+__device__ __forceinline__ item make_item(key k, int source) {
+  return {k, (@{places[NBYTES]})source};
+}
+__device__ __forceinline__ key key_of(const item &x) { return x.k; }
+@ else
+using item = key;
+__device__ __forceinline__ bool swapped(key x, key y) { return before(y, x); }
+__device__ __forceinline__ item make_item(key k, int source) { return k; }
+__device__ __forceinline__ key key_of(item x) { return x; }
+@ end
+
+@include "block_sort.cuh"
+
+// From x to y: tile number `tile`.
+template <bool WHOLE>
+__device__ __forceinline__ void make_run(const key *x, const value *xv, key *y, value *yv,
+                                         int count, unsigned char *memory) {
+  const padded all = {reinterpret_cast<item *>(memory)};
+  item v[SORT_ITEMS];
+#pragma unroll
+  for (int k = 0; k < SORT_ITEMS; k++) {
+    const int i = k * SORT_BLOCK + threadIdx.x;
+    v[k] = make_item(WHOLE || i < count ? x[i] : key(), i);
+  }
+@ if value > 0 or NETWORK == "odd_even" then
+  constexpr bool ANYWHERE = false;
+@ else
+  constexpr bool ANYWHERE = WHOLE;  // in which thread a key starts
+@ end
+  if (!ANYWHERE) {
+#pragma unroll
+    for (int k = 0; k < SORT_ITEMS; k++) all[k * SORT_BLOCK + threadIdx.x] = v[k];
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < SORT_ITEMS; k++) v[k] = all.own(k);
+    __syncwarp();
+  }
+  sort_tile<WHOLE>(v, count, all);
+#pragma unroll
+  for (int k = 0; k < SORT_ITEMS; k++) {
+    const int i = k * SORT_BLOCK + threadIdx.x;
+    if (WHOLE || i < count) {
+      const item one = all[i];
+      y[i] = key_of(one);
+@ if value > 0 then
+      yv[i] = xv[one.source];
+@ end
+    }
+  }
+}
+
+__device__ __forceinline__ void make_run(long long run, long long n, const key *x, const value *xv,
+                                         key *y, value *yv, unsigned char *memory) {
+  const long long first = run * RUN;
+  if (n - first >= RUN) {
+    make_run<true>(x + first, xv + first, y + first, yv + first, RUN, memory);
+  } else {
+    make_run<false>(x + first, xv + first, y + first, yv + first, (int)(n - first), memory);
+  }
+}
+
+// ---- passes ------------------------------------------------------------------------------------
+
+// A tile of the result of a pass that merges runs of `run` keys, two by two.
+struct tile_of {
+  long long start, a_count, b_count;  // the runs: a from start on, then b
+  long long d, d_end;                 // the tile, from start on
+
+  __device__ __forceinline__ tile_of(long long tile, long long run, long long n) {
+    const long long first = tile * TILE;
+    start = first - first % (2 * run);
+    a_count = min(run, n - start);
+    b_count = min(run, n - start - a_count);
+    d = first - start;
+    d_end = min(d + TILE, a_count + b_count);
+  }
+};
+
+@include "merge_tile.cuh"
+
+@ if value > 0 then
+// The value of a place in a tile of y.
+struct fetch {
+  const value *a, *b;
+  value *y;
+  int a_count;
+
+  __device__ __forceinline__ void operator()(int place, int source) const {
+    y[place] = source < a_count ? a[source] : b[source - a_count];
+  }
+};
+
+@ end
+@ if PARTITION == "block" then
+// Where the tile's part of a starts and ends; all threads come here.
+__device__ __forceinline__ void split(const tile_of &t, const key *x, long long *from,
+                                      long long *to) {
+  __shared__ long long found[2];
+  const int warp = threadIdx.x / 32;
+  if (warp < 2) {
+    const key *a = x + t.start;
+    const long long i =
+        co_rank_warp(warp == 0 ? t.d : t.d_end, a, t.a_count, a + t.a_count, t.b_count);
+    if (threadIdx.x % 32 == 0) found[warp] = i;
+  }
+  __syncthreads();
+  *from = found[0];
+  *to = found[1];
+}
+
+@ end
+// From x to y: the tile of which the part of a starts and ends there.
+__device__ __forceinline__ void merge_tile(const tile_of &t, long long from, long long to,
+                                           long long n, const key *x, const value *xv, key *y,
+                                           value *yv, unsigned char *memory) {
+  const int count = (int)(t.d_end - t.d);
+  const piece a = {x, n, t.start + from, (int)(to - from)};
+  const piece b = {x, n, t.start + t.a_count + t.d - from, count - a.count};
+  key v[ITEMS];
+  int source[ITEMS];
+  merge_pieces(reinterpret_cast<key *>(memory), a, b, v, source);
+  __syncthreads();
+  store_tile(v, y + t.start + t.d, count, memory);
+@ if value > 0 then
+  const fetch take = {xv + a.first, xv + b.first, yv + t.start + t.d, a.count};
+  take_values(source, count, memory, take);
+@ end
+}
+
+// ---- launches ----------------------------------------------------------------------------------
+
+extern "C" __global__ void __launch_bounds__(SORT_BLOCK)
+sort_runs(long long n, const key *x, const value *xv, key *y, value *yv, key *other,
+          value *other_v, int to_other) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  make_run(blockIdx.x, n, x, xv, to_other ? other : y, to_other ? other_v : yv, memory);
+}
+
+@ if PARTITION == "launch" then
+extern "C" __global__ void __launch_bounds__(128)
+merge_split(long long n, const key *y, const key *other, long long run, int to_other,
+            long long *splits) {
+  const long long tile = blockIdx.x * 128ll + threadIdx.x;
+  if (tile * TILE >= n) return;
+  const tile_of t(tile, run, n);
+  const key *a = (to_other ? y : other) + t.start;
+  splits[tile] = co_rank(t.d, a, t.a_count, a + t.a_count, t.b_count);
+}
+
+@ end
+extern "C" __global__ void __launch_bounds__(BLOCK)
+merge_runs_of(long long n, key *y, value *yv, key *other, value *other_v, long long run,
+              int to_other, const long long *splits) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const key *from_keys = to_other ? y : other;
+  const value *from_values = to_other ? yv : other_v;
+  const tile_of t(blockIdx.x, run, n);
+@ if PARTITION == "launch" then
+  const bool last = t.d_end == t.a_count + t.b_count;
+  const long long from = splits[blockIdx.x], to = last ? t.a_count : splits[blockIdx.x + 1];
+@ else
+  long long from, to;
+  split(t, from_keys, &from, &to);
+@ end
+  merge_tile(t, from, to, n, from_keys, from_values, to_other ? other : y,
+             to_other ? other_v : yv, memory);
+}
+@ if ALG == "tasks" then
+
+// Of one run, in one pass: tiles that are done.
+__device__ __forceinline__ void tell(unsigned *done) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(done, 1);
+  }
+}
+
+__device__ __forceinline__ void wait_for(const unsigned *done, unsigned count) {
+  while (load_acquire(done) != count) __nanosleep(20);
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+sort_all(long long n, const key *x, const value *xv, key *y, value *yv, key *other, value *other_v,
+         int passes, unsigned *done, unsigned long long *counter) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const unsigned runs = (unsigned)((n - 1) / RUN + 1), tiles = (unsigned)((n - 1) / TILE + 1);
+  unsigned launch;
+  const unsigned task = take_ticket(counter, &launch);
+  if (task < runs) {
+    make_run(task, n, x, xv, passes % 2 ? other : y, passes % 2 ? other_v : yv, memory);
+    tell(done + task);
+    return;
+  }
+  const unsigned pass = (task - runs) / tiles, tile = (task - runs) % tiles;
+  const long long run = (long long)RUN << pass;
+  const tile_of t(tile, run, n);
+  if (threadIdx.x < 2) {
+    const long long count = threadIdx.x == 0 ? t.a_count : t.b_count;
+    const unsigned parts = pass == 0 ? 1 : (unsigned)((count + TILE - 1) / TILE);
+    const unsigned *runs_done = done + (long long)pass * runs + t.start / run;
+    if (count > 0) wait_for(runs_done + threadIdx.x, (launch + 1) * parts);
+  }
+  __syncthreads();
+  const bool to_other = (passes - 1 - pass) % 2;
+  const key *from_keys = to_other ? y : other;
+  const value *from_values = to_other ? yv : other_v;
+  long long from, to;
+  split(t, from_keys, &from, &to);
+  merge_tile(t, from, to, n, from_keys, from_values, to_other ? other : y,
+             to_other ? other_v : yv, memory);
+  if (pass + 1 < passes) tell(done + (long long)(pass + 1) * runs + t.start / (2 * run));
+}
+@ end
+]],
+
+  -- Runs of 1, 2, 4... keys become runs of twice as many: one thread per key finds how many of its
+  -- run's neighbour come before it. Every second pass ends in y, and a copy does if none does.
+  reference = {
+    workspace = {
+      { "was", "dtype", "n" },
+      { "was_v", "u8", "n * value" },
+    },
+    stages = reference_stages,
+    source = [[
+@ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
+@   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
+@   f64 = "double" }
+using key = @{types[dtype]};
+@include "merge_order.cuh"
+
+// How many of n keys go before x; with ties, also those that tie with it.
+__device__ long long rank(key x, const key *keys, long long n, bool ties) {
+  long long least = 0, most = n;
+  while (least < most) {
+    const long long i = (least + most) / 2;
+    if (ties ? !before(x, keys[i]) : before(keys[i], x)) least = i + 1;
+    else most = i;
+  }
+  return least;
+}
+
+__device__ void put(long long to, key x, const unsigned char *v, long long from, key *y,
+                    unsigned char *yv) {
+  y[to] = x;
+  for (int e = 0; e < @{value}; e++) yv[to * @{value} + e] = v[from * @{value} + e];
+}
+
+extern "C" __global__ void take(long long n, const key *x, const unsigned char *xv, key *y,
+                                unsigned char *yv) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) {
+    put(i, x[i], xv, i, y, yv);
+  }
+}
+
+extern "C" __global__ void pass(long long n, long long run, const key *x, const unsigned char *xv,
+                                key *y, unsigned char *yv) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) {
+    const long long start = i - i % (2 * run), middle = min(start + run, n);
+    const long long end = min(middle + run, n), left = i < middle ? start : middle;
+    const long long other = i < middle ? middle : start, others = i < middle ? end - middle : run;
+    put(start + i - left + rank(x[i], x + other, others, i >= middle), x[i], xv, i, y, yv);
+  }
+}
+]],
+  },
+
+  cases = { {}, {} }, -- the second finds the workspace as the first has left it
+
+  tolerance = { abs = 0, rel = 0 },
+
+  flops = "n * log2(max(n, 1))",
+  bytes = "2 * n * (" .. NBYTES .. " + value)",
+
+  sizes = {
+    emu = { "n=5000", "n=0", "n=1", "n=2 dtype=u8", "n=3001 dtype=f32",
+      "n=9001 keys=50 value=4 align=1", "n=4000 dtype=f64 value=8 align=2", "n=7000 dtype=i64",
+      "n=2049 dtype=u16 value=4 keys=3", "n=12000 dtype=u8" },
+    test = { "n=1", "n=1025", "n=65537", "n=1000003 align=1", "n=2^22 dtype=f32",
+      "n=2000000 value=4 keys=1000", "n=1500001 dtype=u64 value=8 keys=5", "n=2^22 dtype=i8",
+      "n=3000001 dtype=u16", "n=2^21 dtype=f64", "n=16777215" },
+    bench = { "n=2^10", "n=2^13", "n=2^16", "n=2^20", "n=2^24", "n=2^27", "n=2^24 dtype=f32",
+      "n=2^24 dtype=i64", "n=2^24 value=4" },
+  },
+}
