@@ -214,16 +214,17 @@ merge(long long m, long long n, const key *__restrict__ a, const key *__restrict
   const long long first = (long long)blockIdx.x * TILE, end = min(first + TILE, m + n);
   long long from, to;
   split(first, end, s, splits, &from, &to);
-  const piece pa = {a, m, from, (int)(to - from)};
-  const piece pb = {b, n, first - from, (int)(end - first) - pa.count};
+  const int count = (int)(end - first);
+  const piece pa = {a, m, from, keys_of_a(from, to, count)};
+  const piece pb = {b, n, first - from, count - pa.count};
   key v[ITEMS];
   int source[ITEMS];
   merge_pieces(reinterpret_cast<key *>(memory), pa, pb, v, source);
   __syncthreads();
-  store_tile(v, c + first, (int)(end - first), memory);
+  store_tile(v, c + first, count, memory);
 @     if value > 0 then
   const fetch take = {s, first, pa.first, pb.first, pa.count};
-  take_values(source, (int)(end - first), memory, take);
+  take_values(source, count, memory, take);
 @     end
 }
 @   else

@@ -312,7 +312,7 @@ __device__ __forceinline__ void merge_tile(const tile_of &t, long long from, lon
                                            long long n, const key *x, const value *xv, key *y,
                                            value *yv, unsigned char *memory) {
   const int count = (int)(t.d_end - t.d);
-  const piece a = {x, n, t.start + from, (int)(to - from)};
+  const piece a = {x, n, t.start + from, keys_of_a(from, to, count)};
   const piece b = {x, n, t.start + t.a_count + t.d - from, count - a.count};
   key v[ITEMS];
   int source[ITEMS];

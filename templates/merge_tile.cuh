@@ -15,6 +15,12 @@ struct piece {
   int count;
 };
 
+// The keys of a among `count` of the merged sequence, if a's part is that from..to. What is not sorted
+// may have its parts in any order, but nobody leaves the sequences.
+__device__ __forceinline__ int keys_of_a(long long from, long long to, int count) {
+  return (int)max(0ll, min(to - from, (long long)count));
+}
+
 // ---- from global to shared memory --------------------------------------------------------------
 
 // The pieces as whole vectors: those of a, then those of b.
