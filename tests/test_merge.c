@@ -227,13 +227,15 @@ static list take(bed *b, buffers m, size_t n) {
 }
 
 static list merged(bed *b, const kernel *k, list x, list y) {
-  buffers mx = put(b, x), my = put(b, y), mz = put(b, list_joined(x, y));
+  list room = list_joined(x, y);
+  buffers mx = put(b, x), my = put(b, y), mz = put(b, room);
   const void *args[] = {NULL, NULL, &mx.keys, &my.keys, &mz.keys, &mx.tags, &my.tags, &mz.tags};
   launch(b, k, arena_format(&b->a, "m=%zu n=%zu value=4", x.n, y.n), args);
   list z = take(b, mz, x.n + y.n);
   drop(b, mx);
   drop(b, my);
   drop(b, mz);
+  free(room.p);
   return z;
 }
 
