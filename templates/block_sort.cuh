@@ -65,12 +65,15 @@ __device__ __forceinline__ void sort_own(item (&v)[SORT_ITEMS], int count) {
 // Runs of `width` threads' items become runs of twice as many; `count` items are in the tile.
 __device__ __forceinline__ void merge_runs(item (&v)[SORT_ITEMS], int count, padded all, int width) {
   const int in = threadIdx.x & (2 * width - 1), start = (threadIdx.x - in) * SORT_ITEMS;
-  const int middle = min(start + width * SORT_ITEMS, count);
-  const int end = min(start + 2 * width * SORT_ITEMS, count);
-  const int na = max(middle - start, 0), nb = max(end - middle, 0);
+  const int there = max(start, count);
+  const int middle = min(start + width * SORT_ITEMS, there);
+  const int end = min(start + 2 * width * SORT_ITEMS, there);
+  const int na = middle - start, nb = end - middle;
   const int d = min(in * SORT_ITEMS, na + nb);
   const int i = co_rank(d, padded_from{all, start}, na, padded_from{all, middle}, nb);
-  merger<item, padded> from(all, start + i, middle, middle + d - i, end);
+  // up to 32 threads are merging on their own
+  const int last = (width < 32 ? (threadIdx.x / 32 + 1) * 32 * SORT_ITEMS : RUN) - 1;
+  merger<item, padded> from(all, start + i, middle, middle + d - i, end, last);
 #pragma unroll
   for (int k = 0; k < SORT_ITEMS; k++) {
     int ignored;

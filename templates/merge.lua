@@ -239,11 +239,12 @@ struct buffer {
   }
 };
 
-struct buffers {  // a's, then b's
+struct buffers {  // a's keys and, behind them, those of b
   buffer a, b;
+  int a_count;
 
   __device__ __forceinline__ const key &operator[](int i) const {
-    return i < TILE ? a[i] : b[i - TILE];
+    return i < a_count ? a[i] : b[i - a_count];
   }
 };
 
@@ -275,18 +276,19 @@ merge(long long m, long long n, const key *__restrict__ a, const key *__restrict
     refill(b_keys, b_start, b_kept, b + j + b_kept, b_count - b_kept);
     __syncthreads();
     const int count = (int)min(end - first, (long long)TILE);
-    const buffers all = {{a_keys, a_start}, {b_keys, b_start}};
+    const buffers all = {{a_keys, a_start}, {b_keys, b_start}, a_count};
     const int used = co_rank(count, all.a, a_count, all.b, b_count);  // of a; the same in all threads
     const int d = min((int)threadIdx.x * ITEMS, count);
     const int at = co_rank(d, all.a, a_count, all.b, b_count);
     key v[ITEMS];
     int source[ITEMS];
-    merger<key, buffers> from(all, at, a_count, TILE + d - at, TILE + b_count);
+    const int both = a_count + b_count;
+    merger<key, buffers> from(all, at, a_count, a_count + d - at, both, both - 1);
 #pragma unroll
     for (int k = 0; k < ITEMS; k++) v[k] = from.next(&source[k]);
     store_tile(v, c + first, count, memory);
 @     if value > 0 then
-    const fetch take = {s, first, i, j, TILE};
+    const fetch take = {s, first, i, j, a_count};
     take_values(source, count, memory, take);
 @     end
     __syncthreads();  // all have merged before the buffers are filled again

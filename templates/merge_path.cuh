@@ -13,7 +13,7 @@ template <typename Index, typename A, typename B>
 __device__ __forceinline__ Index co_rank(Index d, A a, Index na, B b, Index nb) {
   Index least = d > nb ? d - nb : 0, most = d < na ? d : na;
   while (least < most) {
-    const Index i = least + (most - least) / 2;
+    const Index i = least + ((most - least) >> 1);
     if (before(b[d - 1 - i], a[i])) {
       most = i;
     } else {
@@ -38,40 +38,32 @@ __device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index
   return least;
 }
 
-// Where this thread merges: the next key of either sequence, if any is left.
+// Where this thread merges: the next key of either sequence, if any is left. What lies behind the end
+// of a sequence is read too, but nothing behind `last`.
 template <typename Key, typename Keys>
 struct merger {
   const Keys keys;  // both sequences, by position
-  int i, i_end, j, j_end;
-  bool has_a, has_b;
+  const int i_end, j_end, last;
+  int i, j;
   Key a, b;
 
-  __device__ __forceinline__ merger(Keys all, int a_at, int a_end, int b_at, int b_end)
-      : keys(all), i(a_at), i_end(a_end), j(b_at), j_end(b_end), a(), b() {
-    has_a = i < i_end;
-    has_b = j < j_end;
-    if (has_a) a = keys[i];
-    if (has_b) b = keys[j];
+  __device__ __forceinline__ merger(Keys all, int a_at, int a_end, int b_at, int b_end, int last_at)
+      : keys(all), i_end(a_end), j_end(b_end), last(last_at), i(a_at), j(b_at) {
+    a = keys[min(i, last)];
+    b = keys[min(j, last)];
   }
 
   // The next key of the merged sequence, and its position; anything when none is left.
   __device__ __forceinline__ Key next(int *position) {
-    const bool from_a = !has_b || (has_a && !before(b, a));
+    const bool from_a = j >= j_end || (i < i_end && !before(b, a));
     const Key out = from_a ? a : b;
     *position = from_a ? i : j;
     const int at = *position + 1;
-    const bool left = at < (from_a ? i_end : j_end);
-    Key fresh = out;
-    if (left) fresh = keys[at];
-    if (from_a) {
-      i = at;
-      a = fresh;
-      has_a = left;
-    } else {
-      j = at;
-      b = fresh;
-      has_b = left;
-    }
+    const Key fresh = keys[min(at, last)];
+    i = from_a ? at : i;
+    j = from_a ? j : at;
+    a = from_a ? fresh : a;
+    b = from_a ? b : fresh;
     return out;
   }
 };

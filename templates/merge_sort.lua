@@ -114,7 +114,8 @@ return {
     { "ITEM", "sel(value == 0, NBYTES, 2 * max(2, NBYTES))" }, -- a key and where it came from
     { "SORT_SMEM", "RUN * ITEM + sel(SORT_ITEMS % 2 == 0, ceildiv(RUN * ITEM, 128) * max(4, ITEM), 0)"
     },
-    { "SMEM", "max((TILE + 4 * VEC) * NBYTES, sel(STORE == 'direct', 0, "
+    { "ROOM", "TILE + 4 * VEC" }, -- the tile's keys, and up to VEC - 1 at both ends of both parts
+    { "SMEM", "max(ROOM * NBYTES, sel(STORE == 'direct', 0, "
       .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0))))" },
   },
 

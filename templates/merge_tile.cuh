@@ -25,32 +25,31 @@ __device__ __forceinline__ int keys_of_a(long long from, long long to, int count
 
 // The pieces as whole vectors: those of a, then those of b.
 struct windows {
-  const key *a, *b;       // where the vectors start
-  long long a_room, b_room;  // keys that exist from there on
-  int a_units, units;     // vectors of a, and of both
-  int a_at, b_at;         // where in shared memory the pieces start
+  const key *a, *b;  // where the vectors would start if they all were a's, or all b's
+  int a_units, units;  // vectors of a, and of both
+  int a_at, b_at;      // where in shared memory the pieces start
+  long long a_end, b_end;  // keys that exist, counted as the vectors are
 
   __device__ __forceinline__ windows(const piece &pa, const piece &pb) {
     const int a_head = (int)(pa.first % VEC), b_head = (int)(pb.first % VEC);
-    a = pa.keys + (pa.first - a_head);
-    b = pb.keys + (pb.first - b_head);
-    a_room = pa.n - (pa.first - a_head);
-    b_room = pb.n - (pb.first - b_head);
     a_units = (a_head + pa.count + VEC - 1) / VEC;
     units = a_units + (b_head + pb.count + VEC - 1) / VEC;
     a_at = a_head;
     b_at = a_units * VEC + b_head;
+    a = pa.keys + (pa.first - a_at);
+    b = pb.keys + (pb.first - b_at);
+    a_end = pa.n - (pa.first - a_at);
+    b_end = pb.n - (pb.first - b_at);
   }
 
   __device__ __forceinline__ bool whole() const {
-    return a_units * VEC <= a_room && (units - a_units) * VEC <= b_room;
+    return a_units * VEC <= a_end && units * VEC <= b_end;
   }
   __device__ __forceinline__ const key *from(int u) const {
-    return u < a_units ? a + u * VEC : b + (u - a_units) * VEC;
+    return (u < a_units ? a : b) + u * VEC;
   }
   __device__ __forceinline__ int room(int u) const {
-    const long long n = u < a_units ? a_room - u * VEC : b_room - (u - a_units) * VEC;
-    return (int)min(n, (long long)VEC);
+    return (int)min((u < a_units ? a_end : b_end) - u * VEC, (long long)VEC);
   }
 };
 
@@ -64,16 +63,16 @@ __device__ __forceinline__ vector load_vector(const windows &w, int u) {
 }
 
 template <bool WHOLE>
-__device__ __forceinline__ void load_windows(key *to, const windows &w) {
+__device__ __forceinline__ void load_windows(vector *to, const windows &w) {
   constexpr int STEPS = UNITS + (VEC > 1);  // for what lies around the pieces in their vectors
 @ if LOADER == "cpasync" then
 #pragma unroll
   for (int k = 0; k < STEPS; k++) {
     const int u = k * BLOCK + threadIdx.x;
     if (u < w.units && (WHOLE || w.room(u) == VEC)) {
-      cp_async<sizeof(vector)>(shared_address(to + u * VEC), w.from(u), sizeof(vector));
+      cp_async<sizeof(vector)>(shared_address(to + u), w.from(u), sizeof(vector));
     } else if (u < w.units) {
-      store_plain(reinterpret_cast<vector *>(to) + u, load_vector<false>(w, u));
+      store_plain(to + u, load_vector<false>(w, u));
     }
   }
   cp_async_commit();
@@ -88,7 +87,7 @@ __device__ __forceinline__ void load_windows(key *to, const windows &w) {
 #pragma unroll
   for (int k = 0; k < STEPS; k++) {
     const int u = k * BLOCK + threadIdx.x;
-    if (u < w.units) store_plain(reinterpret_cast<vector *>(to) + u, v[k]);
+    if (u < w.units) store_plain(to + u, v[k]);
   }
 @ end
 }
@@ -98,15 +97,17 @@ __device__ __forceinline__ void load_windows(key *to, const windows &w) {
 __device__ __forceinline__ void merge_pieces(key *shared, const piece &a, const piece &b,
                                              key (&v)[ITEMS], int (&source)[ITEMS]) {
   const windows w(a, b);
+  vector *vectors = reinterpret_cast<vector *>(shared);
   if (w.whole()) {
-    load_windows<true>(shared, w);
+    load_windows<true>(vectors, w);
   } else {
-    load_windows<false>(shared, w);
+    load_windows<false>(vectors, w);
   }
   __syncthreads();
   const int d = min((int)threadIdx.x * ITEMS, a.count + b.count);
   const int i = co_rank(d, shared + w.a_at, a.count, shared + w.b_at, b.count);
-  merger<key, const key *> from(shared, w.a_at + i, w.a_at + a.count, w.b_at + d - i, w.b_at + b.count);
+  merger<key, const key *> from(shared, w.a_at + i, w.a_at + a.count, w.b_at + d - i,
+                                w.b_at + b.count, w.units * VEC - 1);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     v[k] = from.next(&source[k]);
