@@ -76,6 +76,7 @@ typedef struct gen_arg { /* one argument of the family: a buffer or a scalar */
   gen_dir dir;
   const char *value; /* scalars: an expression when fixed by problem and configuration, else NULL */
   const char *sample; /* scalars the caller gives: what tests and timing pass (expression) */
+  bool optional;      /* buffers: a typed call that leaves it out passes NULL */
 } gen_arg;
 
 typedef struct gen_pair { /* a derived value or a requirement */

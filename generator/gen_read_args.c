@@ -81,7 +81,7 @@ static void read_scalar(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t 
 /* Name, type and direction; scalars wholly, so that the counts of all buffers can read them. */
 static void read_arg(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t i) {
   static const char *const scalar[] = {"value", "sample", "brief", NULL};
-  static const char *const buffer[] = {"count", "fill", "overwritten", "brief", NULL};
+  static const char *const buffer[] = {"count", "fill", "overwritten", "optional", "brief", NULL};
   if (!gen_is_table(r)) {
     gen_bad(r, "an argument is a list that starts with a name and a type");
   }
@@ -133,11 +133,25 @@ static void read_fill(gen_reader *r, gen_arg_rule *rule) {
   }
 }
 
-static void read_buffer(gen_reader *r, const gen_arg *arg, gen_arg_rule *rule) {
+static bool read_optional(gen_reader *r) {
+  bool given = gen_enter(r, "optional");
+  if (!given) {
+    return false;
+  }
+  if (!lua_isboolean(r->L, -1)) {
+    gen_bad(r, "'optional' is true or false: may the typed call leave the buffer out?");
+  }
+  bool optional = lua_toboolean(r->L, -1);
+  gen_leave(r);
+  return optional;
+}
+
+static void read_buffer(gen_reader *r, gen_arg *arg, gen_arg_rule *rule) {
   gen_need(r, "count");
   rule->count = gen_expression(r, GEN_READS_CASE);
   gen_leave(r);
   rule->overwritten = gen_expression_at(r, "overwritten", GEN_READS_CASE);
+  arg->optional = read_optional(r);
   if (rule->overwritten && arg->dir != GEN_INOUT) {
     gen_bad(r, "'overwritten' is for inout buffers; in is never and out always overwritten");
   }
@@ -215,7 +229,8 @@ static gen_symbols *call_symbols(gen_reader *r, const char *const *call, size_t 
 static void check_call(gen_reader *r, const gen_symbols *call) {
   const gen_template *t = &r->t->pub;
   for (size_t i = 0; i < t->n_args; i++) {
-    if (!t->args[i].value && !gen_symbol_find(call, t->args[i].name, ~0u)) {
+    const bool needed = !t->args[i].value && !t->args[i].optional;
+    if (needed && !gen_symbol_find(call, t->args[i].name, ~0u)) {
       gen_bad(r, "the call lacks the argument '%s'", t->args[i].name);
     }
   }

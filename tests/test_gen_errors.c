@@ -128,6 +128,7 @@ static void arguments_are_checked(void **state) {
       {"'out', count = 'n'", "'out', count = 'n', fill = { 'constant', 1 }", "'y' is poisoned", 14},
       {"'out', count = 'n'", "'out', count = 'n', overwritten = 'true'", "is for inout buffers",
        14},
+      {"'in', count = 'n'", "'in', count = 'n', optional = 1", "'optional' is true or false", 13},
       {"{ factor = 'n / 8' }", "{ facto = 1 }", "did you mean 'factor'?", 40},
       {"{ factor = 'n / 8' }", "{ n = 1 }", "a key 'n' means nothing here", 40},
       {"{ factor = 'n / 8' }", "{ factor = 'factor + 1' }", "can read only arguments before it",
@@ -193,6 +194,7 @@ static void calls_are_checked(void **state) {
 #define CALL(text) "  space =", "  call = { " text " },\n  space ="
   static const breakage list[] = {
       {CALL("'n', 'x', 'y'"), "the call lacks the argument 'factor'", 16},
+      {CALL("'n', 'factor', 'y'"), "the call lacks the argument 'x'", 16},
       {CALL("'n', 'factor', 'x', 'y', 'x'"), "the call has 'x' twice", 16},
       {CALL("'n', 'factor', 'x', 'yy'"), "no field or argument 'yy'; did you mean 'y'?", 16},
       {CALL("'n', 'factor', 'x', 'y', kin = 1"), "did you mean 'kind'?", 16},

@@ -383,6 +383,8 @@ static int add_arg(str *s, maker *m, const gen_arg *a) {
   const parameter *p = parameter_of(m, a->name);
   if (a->dir == GEN_SCALAR && a->value) {
     str_add(s, "NULL");
+  } else if (!p && a->optional) {
+    str_add(s, "&serve_no_buffer");
   } else if (!p) {
     return err_at(m->e, ERR_TEMPLATE, m->t->path, "call: it does not give the argument %s",
                   a->name);

@@ -93,6 +93,8 @@ static int find(serve *s, const serve_call *call, const int64_t *key, size_t nby
   return rc;
 }
 
+const void *const serve_no_buffer = NULL;
+
 /* ---- every call ----------------------------------------------------------------------------- */
 
 static int call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,

@@ -23,6 +23,8 @@ typedef struct serve_call { /* one family's typed call; static data of tuned_cal
  *       args  as for tuned_launch */
 int serve_call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,
                       tuned_stream stream, const void *const *args, tuned_error *err);
+/* Stands for a buffer that the call leaves out: a null address. */
+extern const void *const serve_no_buffer;
 /* What a typed call refuses before it looks for a kernel. */
 int serve_refuse_range(tuned_error *err, const char *function, const char *arg, int64_t value,
                        int64_t min, int64_t max);
