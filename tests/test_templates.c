@@ -149,6 +149,9 @@ static void check_family(bed *b, const char *family) {
 static void copy_is_right(void **state) {
   check_family(*state, "copy");
 }
+static void gemv_is_right(void **state) {
+  check_family(*state, "gemv");
+}
 static void histogram_is_right(void **state) {
   check_family(*state, "histogram");
 }
@@ -179,8 +182,9 @@ static void transpose_is_right(void **state) {
 
 /* A family without a test above is no accident of the alphabet. */
 static void every_family_is_tested(void **state) {
-  static const char *const tested[] = {"copy",   "histogram", "merge", "merge_sort", "radix_sort",
-                                       "reduce", "saxpy",     "scan",  "sgemm",      "transpose"};
+  static const char *const tested[] = {"copy",       "gemv",       "histogram", "merge",
+                                       "merge_sort", "radix_sort", "reduce",    "saxpy",
+                                       "scan",       "sgemm",      "transpose"};
   bed *b = *state;
   const char *const *names;
   size_t n;
@@ -301,6 +305,22 @@ static void histogram_parts_are_right(void **state) {
 }
 
 /* Counters of 16 bits overflow unless they are emptied in time: the fill is one bin. */
+static void gemv_parts_are_right(void **state) {
+  static const char *const configs[] = {
+      "BLOCK=64,LX=8,VEC=4,ROWS=2,COLS=2,AHEAD=1,X=shared,BLOCKS=1,FINISH=last_block",
+      "BLOCK=128,LX=64,VEC=4,ROWS=1,COLS=4,AHEAD=0,LOAD=streaming,BLOCKS=1,FINISH=two_launch",
+      "BLOCK=256,LX=16,VEC=4,ROWS=1,COLS=2,X=shared,BLOCKS=1,FINISH=atomic",
+      "BLOCK=64,LX=32,VEC=4,ROWS=4,COLS=1,AHEAD=1,LOAD=second,BLOCKS=1,FINISH=two_launch",
+      "BLOCK=32,LX=32,VEC=2,ROWS=1,COLS=2,AHEAD=1,BLOCKS=2,FINISH=last_block"};
+  static const char *const far[] = {
+      "BLOCK=64,LX=8,VEC=1,ROWS=2,COLS=4,AHEAD=1,X=shared,BLOCKS=1,FINISH=last_block",
+      "BLOCK=128,LX=64,VEC=1,ROWS=1,COLS=2,X=cached,BLOCKS=2,FINISH=atomic"};
+  check_configs(*state, "gemv", "m=1100 n=300", configs, sizeof configs / sizeof *configs);
+  check_configs(*state, "gemv", "m=5000 n=100 trans=t", configs, sizeof configs / sizeof *configs);
+  check_configs(*state, "gemv", "m=901 n=203 unit=0", far, sizeof far / sizeof *far);
+  check_configs(*state, "gemv", "m=901 n=203 unit=0 trans=t", far, sizeof far / sizeof *far);
+}
+
 static void histogram_counters_are_emptied(void **state) {
   static const char *const configs[] = {
       "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=atomic",
@@ -365,6 +385,10 @@ static void defaults_are_always_valid(void **state) {
       {"radix_sort", "n=2^36 dtype=u8"},
       {"radix_sort", "n=5 dtype=f64 value_bytes=8 order=descending end_bit=1"},
       {"radix_sort", "n=2^32 dtype=u64 value_bytes=8"},
+      {"gemv", "m=0 n=0"},
+      {"gemv", "m=2147352576 n=1 dtype=f64 align=1 unit=0"},
+      {"gemv", "m=2147352576 n=3 trans=t dtype=bf16"},
+      {"gemv", "m=1 n=2147352576 trans=t bias=row act=gelu"},
       {"copy", "n=0 size=16 op=fill align=1"},
       {"copy", "n=2^36 size=16"},
   };
@@ -496,6 +520,12 @@ static void mistakes_are_found(void **state) {
                &b->e, ERR_WRONG, "values_out[");
   assert_fails(check_broken(b, "copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)"),
                &b->e, ERR_WRONG, "y[");
+  assert_fails(
+      check_broken(b, "gemv", "m=40 n=50", "at < end; at += STEP", "at + STEP < end; at += STEP"),
+      &b->e, ERR_WRONG, "y[");
+  assert_fails(check_broken(b, "gemv", "m=40 n=50", "beta == 0 ? 0 : beta * widen(y[i * incy])",
+                            "beta * widen(y[i * incy])"),
+               &b->e, ERR_WRONG, "y[");
   /* with beta 0, C is not read: it may hold anything */
   assert_fails(check_broken(b, "sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v ="), &b->e,
                ERR_WRONG, "C[");
@@ -508,6 +538,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(defaults_are_always_valid, &b),
       cmocka_unit_test_prestate(sgemm_has_a_space, &b),
       cmocka_unit_test_prestate(copy_is_right, &b),
+      cmocka_unit_test_prestate(gemv_is_right, &b),
       cmocka_unit_test_prestate(histogram_is_right, &b),
       cmocka_unit_test_prestate(radix_sort_is_right, &b),
       cmocka_unit_test_prestate(merge_is_right, &b),
@@ -522,6 +553,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_parts_are_right, &b),
+      cmocka_unit_test_prestate(gemv_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),
       cmocka_unit_test_prestate(samples_build, &b),
       cmocka_unit_test_prestate(mistakes_are_found, &b),
