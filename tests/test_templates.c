@@ -149,6 +149,9 @@ static void check_family(bed *b, const char *family) {
 static void copy_is_right(void **state) {
   check_family(*state, "copy");
 }
+static void gemm_batched_is_right(void **state) {
+  check_family(*state, "gemm_batched");
+}
 static void gemv_is_right(void **state) {
   check_family(*state, "gemv");
 }
@@ -182,9 +185,9 @@ static void transpose_is_right(void **state) {
 
 /* A family without a test above is no accident of the alphabet. */
 static void every_family_is_tested(void **state) {
-  static const char *const tested[] = {"copy",       "gemv",       "histogram", "merge",
-                                       "merge_sort", "radix_sort", "reduce",    "saxpy",
-                                       "scan",       "sgemm",      "transpose"};
+  static const char *const tested[] = {"copy",  "gemm_batched", "gemv",       "histogram",
+                                       "merge", "merge_sort",   "radix_sort", "reduce",
+                                       "saxpy", "scan",         "sgemm",      "transpose"};
   bed *b = *state;
   const char *const *names;
   size_t n;
@@ -214,6 +217,17 @@ static void check_configs(bed *b, const char *family, const char *problem,
   }
   rt_bench_free(bench);
   close_subject(&s);
+}
+
+/* Multiprocessors that the templates take the device to have; returns those before. */
+static int64_t set_sms(bed *b, int64_t n) {
+  gen_number *sms = NULL;
+  for (size_t i = 0; i < RT_NUMBERS; i++) {
+    sms = strcmp(b->limits[i].name, "dev_sms") ? sms : &b->limits[i];
+  }
+  int64_t before = sms->value;
+  sms->value = n;
+  return before;
 }
 
 static void sgemm_parts_are_right(void **state) {
@@ -305,6 +319,25 @@ static void histogram_parts_are_right(void **state) {
 }
 
 /* Counters of 16 bits overflow unless they are emptied in time: the fill is one bin. */
+static void gemm_batched_parts_are_right(void **state) {
+  static const char *const configs[] = {
+      "PM=4,PN=4,GROUP=8,ALG=shared,UNROLL=16,KV=4,PAD=4,SKEW=4,VEC=4,LOADER=cpasync,BLOCKS=1,"
+      "STAGES=3,STORE=direct",
+      "PM=8,PN=2,GROUP=4,ALG=shared,UNROLL=16,KV=1,PAD=1,VEC=1,LOADER=cpasync,BLOCKS=2,STAGES=2,"
+      "STORE=shared",
+      "PM=4,PN=4,GROUP=4,ALG=shared,UNROLL=16,KV=2,VEC=4,BLOCKS=1,STORE=shared",
+      "PM=2,PN=8,GROUP=8,ALG=direct,UNROLL=16,KV=4,BLOCKS=1,STORE=direct",
+      "PM=16,PN=16,GROUP=1,ALG=direct,EXACT=0,KV=1,UNROLL=4,STORE=shared"};
+  static const char *const problems[] = {"m=16 batch=53", "m=16 batch=53 ta=t",
+                                         "m=16 batch=53 ta=t tb=t layout=strided"};
+  bed *b = *state;
+  int64_t before = set_sms(b, 2); /* so that blocks go on to further groups */
+  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
+    check_configs(b, "gemm_batched", problems[i], configs, sizeof configs / sizeof *configs);
+  }
+  set_sms(b, before);
+}
+
 static void gemv_parts_are_right(void **state) {
   static const char *const configs[] = {
       "BLOCK=64,LX=8,VEC=4,ROWS=2,COLS=2,AHEAD=1,X=shared,BLOCKS=1,FINISH=last_block",
@@ -326,15 +359,10 @@ static void histogram_counters_are_emptied(void **state) {
       "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=atomic",
       "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=two_launch,AGGREGATE=run"};
   bed *b = *state;
-  gen_number *sms = NULL;
-  for (size_t i = 0; i < RT_NUMBERS; i++) {
-    sms = strcmp(b->limits[i].name, "dev_sms") ? sms : &b->limits[i];
-  }
-  int64_t before = sms->value;
-  sms->value = 1; /* so that one block counts them all */
+  int64_t before = set_sms(b, 1); /* so that one block counts them all */
   check_configs(b, "histogram", "n=200003 bins=1024 used=1", configs,
                 sizeof configs / sizeof *configs);
-  sms->value = before;
+  set_sms(b, before);
 }
 
 /* ---- spaces
@@ -385,6 +413,10 @@ static void defaults_are_always_valid(void **state) {
       {"radix_sort", "n=2^36 dtype=u8"},
       {"radix_sort", "n=5 dtype=f64 value_bytes=8 order=descending end_bit=1"},
       {"radix_sort", "n=2^32 dtype=u64 value_bytes=8"},
+      {"gemm_batched", "m=0 n=0 batch=0"},
+      {"gemm_batched", "m=128 n=128 k=32768 dtype=f64 layout=strided"},
+      {"gemm_batched", "m=1 n=128 k=1 batch=2^30 ta=t tb=t"},
+      {"gemm_batched", "m=5 n=7 k=0 layout=strided bias=row"},
       {"gemv", "m=0 n=0"},
       {"gemv", "m=2147352576 n=1 dtype=f64 align=1 unit=0"},
       {"gemv", "m=2147352576 n=3 trans=t dtype=bf16"},
@@ -521,6 +553,11 @@ static void mistakes_are_found(void **state) {
   assert_fails(check_broken(b, "copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)"),
                &b->e, ERR_WRONG, "y[");
   assert_fails(
+      check_broken(b, "gemm_batched", "m=6 batch=9", "p < s.k; p += KV", "p + KV < s.k; p += KV"),
+      &b->e, ERR_WRONG, "C[");
+  assert_fails(check_broken(b, "gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to"),
+               &b->e, ERR_WRONG, "C[");
+  assert_fails(
       check_broken(b, "gemv", "m=40 n=50", "at < end; at += STEP", "at + STEP < end; at += STEP"),
       &b->e, ERR_WRONG, "y[");
   assert_fails(check_broken(b, "gemv", "m=40 n=50", "beta == 0 ? 0 : beta * widen(y[i * incy])",
@@ -538,6 +575,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(defaults_are_always_valid, &b),
       cmocka_unit_test_prestate(sgemm_has_a_space, &b),
       cmocka_unit_test_prestate(copy_is_right, &b),
+      cmocka_unit_test_prestate(gemm_batched_is_right, &b),
       cmocka_unit_test_prestate(gemv_is_right, &b),
       cmocka_unit_test_prestate(histogram_is_right, &b),
       cmocka_unit_test_prestate(radix_sort_is_right, &b),
@@ -553,6 +591,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_parts_are_right, &b),
+      cmocka_unit_test_prestate(gemm_batched_parts_are_right, &b),
       cmocka_unit_test_prestate(gemv_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),
       cmocka_unit_test_prestate(samples_build, &b),
