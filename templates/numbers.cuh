@@ -12,6 +12,9 @@ __device__ __forceinline__ stored narrow(float v) { return float_to_half(v); }
 @ elseif dtype == "bf16" then
 __device__ __forceinline__ float widen(stored v) { return bfloat_to_float(v); }
 __device__ __forceinline__ stored narrow(float v) { return float_to_bfloat(v); }
+@ end
+@ if dtype == "f16" or dtype == "bf16" then
+__device__ __forceinline__ float widen(float v) { return v; }
 @ else
 __device__ __forceinline__ wide widen(stored v) { return v; }
 __device__ __forceinline__ stored narrow(wide v) { return v; }

@@ -149,6 +149,9 @@ static void check_family(bed *b, const char *family) {
 static void copy_is_right(void **state) {
   check_family(*state, "copy");
 }
+static void gemm_is_right(void **state) {
+  check_family(*state, "gemm");
+}
 static void gemm_batched_is_right(void **state) {
   check_family(*state, "gemm_batched");
 }
@@ -185,9 +188,9 @@ static void transpose_is_right(void **state) {
 
 /* A family without a test above is no accident of the alphabet. */
 static void every_family_is_tested(void **state) {
-  static const char *const tested[] = {"copy",  "gemm_batched", "gemv",       "histogram",
-                                       "merge", "merge_sort",   "radix_sort", "reduce",
-                                       "saxpy", "scan",         "sgemm",      "transpose"};
+  static const char *const tested[] = {"copy",  "gemm",       "gemm_batched", "gemv",   "histogram",
+                                       "merge", "merge_sort", "radix_sort",   "reduce", "saxpy",
+                                       "scan",  "sgemm",      "transpose"};
   bed *b = *state;
   const char *const *names;
   size_t n;
@@ -319,6 +322,26 @@ static void histogram_parts_are_right(void **state) {
 }
 
 /* Counters of 16 bits overflow unless they are emptied in time: the fill is one bin. */
+static void gemm_parts_are_right(void **state) {
+  static const char *const halves[] = {
+      "ALG=mma,BM=64,BN=64,WM=32,WN=32,BK=32,VEC=8,STAGES=3,LAYOUT=swizzled,STORE=shared",
+      "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=64,VEC=8,LAYOUT=swizzled,SPLITK=3,STORE=direct",
+      "ALG=mma,BM=64,BN=32,WM=16,WN=32,BK=16,VEC=8,STAGES=4,SPLITK=4,FINISH=two_launch,STORE="
+      "shared"};
+  static const char *const doubles[] = {
+      "ALG=mma,BM=32,BN=32,WM=16,WN=32,BK=16,STEP=4,VEC=2,STAGES=3,STORE=direct",
+      "ALG=mma,BM=64,BN=32,WM=32,WN=16,BK=8,STEP=8,VEC=2,SPLITK=3,STORE=shared",
+      "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=32,STEP=16,VEC=2,SPLITK=2,FINISH=two_launch"};
+  static const char *const orders[] = {"ta=n tb=n", "ta=t tb=n", "ta=n tb=t", "ta=t tb=t"};
+  bed *b = *state;
+  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+    check_configs(b, "gemm", arena_format(&b->a, "m=72 n=40 k=440 %s", orders[i]), halves,
+                  sizeof halves / sizeof *halves);
+    check_configs(b, "gemm", arena_format(&b->a, "m=36 n=40 k=134 dtype=f64 %s", orders[i]),
+                  doubles, sizeof doubles / sizeof *doubles);
+  }
+}
+
 static void gemm_batched_parts_are_right(void **state) {
   static const char *const configs[] = {
       "PM=4,PN=4,GROUP=8,ALG=shared,UNROLL=16,KV=4,PAD=4,SKEW=4,VEC=4,LOADER=cpasync,BLOCKS=1,"
@@ -413,6 +436,10 @@ static void defaults_are_always_valid(void **state) {
       {"radix_sort", "n=2^36 dtype=u8"},
       {"radix_sort", "n=5 dtype=f64 value_bytes=8 order=descending end_bit=1"},
       {"radix_sort", "n=2^32 dtype=u64 value_bytes=8"},
+      {"gemm", "m=0 n=0 k=0"},
+      {"gemm", "m=2^30 n=1 k=2^30 ta=t dtype=f64"},
+      {"gemm", "m=1 n=2^30 k=3 dtype=f16 ctype=f32"},
+      {"gemm", "m=16 n=16 k=10 align=1"},
       {"gemm_batched", "m=0 n=0 batch=0"},
       {"gemm_batched", "m=128 n=128 k=32768 dtype=f64 layout=strided"},
       {"gemm_batched", "m=1 n=128 k=1 batch=2^30 ta=t tb=t"},
@@ -555,6 +582,12 @@ static void mistakes_are_found(void **state) {
   assert_fails(
       check_broken(b, "gemm_batched", "m=6 batch=9", "p < s.k; p += KV", "p + KV < s.k; p += KV"),
       &b->e, ERR_WRONG, "C[");
+  assert_fails(
+      check_broken(b, "gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A"),
+      &b->e, ERR_WRONG, "C[");
+  assert_fails(check_broken(b, "gemm", "m=20 n=20 k=5", "beta == 0 ? 0 : beta * widen(before)",
+                            "0 * widen(C[row + column * ld])"),
+               &b->e, ERR_WRONG, "C[");
   assert_fails(check_broken(b, "gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to"),
                &b->e, ERR_WRONG, "C[");
   assert_fails(
@@ -575,6 +608,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(defaults_are_always_valid, &b),
       cmocka_unit_test_prestate(sgemm_has_a_space, &b),
       cmocka_unit_test_prestate(copy_is_right, &b),
+      cmocka_unit_test_prestate(gemm_is_right, &b),
       cmocka_unit_test_prestate(gemm_batched_is_right, &b),
       cmocka_unit_test_prestate(gemv_is_right, &b),
       cmocka_unit_test_prestate(histogram_is_right, &b),
@@ -591,6 +625,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_parts_are_right, &b),
+      cmocka_unit_test_prestate(gemm_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_batched_parts_are_right, &b),
       cmocka_unit_test_prestate(gemv_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),

@@ -1,0 +1,662 @@
+-- gemm: C = alpha op(A) op(B) + beta C by tensor cores, column-major: 16-bit numbers added up in f32,
+-- or f64. (Single precision is sgemm.)
+--
+-- A block computes a BM x BN tile of C, a warp WM x WN of it, in accumulators of 16 x 8 (mma). Along k
+-- the block walks in tiles of BK, copied to shared memory STAGES deep as they lie in memory; ldmatrix
+-- turns 16-bit operands on the way to registers, doubles are read one by one. Where C has few tiles,
+-- SPLITK blocks share a tile's k and add up through a workspace. ALG plain is the textbook's tiled
+-- kernel: it serves any device.
+
+-- Expressions that several places use.
+local NBYTES = "sel(dtype == 'f64', 8, 2)"
+local C_NBYTES = "sel(ctype == 'f64', 8, sel(ctype == 'f32', 4, 2))"
+local TILES = "(ceildiv(m, BM) * ceildiv(n, BN))"
+local A_EXTENT = "sel(ta == 'n', m, k)" -- of a column of A and of B in memory
+local B_EXTENT = "sel(tb == 'n', k, n)"
+local PLAIN = "ALG == 'plain'"
+
+return {
+  name = "gemm",
+  version = 1,
+  brief = "C = alpha op(A) op(B) + beta C by tensor cores: bf16, f16, f64; column-major",
+  cite = "BLAS level 3; PTX ISA, mma and ldmatrix; Hwu, Kirk, El Hajj, Programming Massively "
+    .. "Parallel Processors, ch. 5, 6",
+
+  problem = {
+    { "m", 0, 2^30, default = 4096, brief = "rows of C and op(A)" },
+    { "n", 0, 2^30, default = "m", brief = "columns of C and op(B)" },
+    { "k", 0, 2^30, default = "m", brief = "columns of op(A), rows of op(B)" },
+    { "ta", { "n", "t" }, default = "n", brief = "op(A): n as it is, t transposed" },
+    { "tb", { "n", "t" }, default = "n", brief = "op(B)" },
+    { "dtype", { "bf16", "f16", "f64" }, default = "bf16",
+      brief = "type of A and B; 16-bit ones are added up in f32" },
+    { "ctype", { "bf16", "f16", "f64", "f32" }, default = "dtype",
+      brief = "type of C: that of A and B, or for 16-bit ones f32" },
+    { "align", { 8, 4, 2, 1 },
+      default = "min(pow2div(" .. A_EXTENT .. ", 8), pow2div(" .. B_EXTENT .. ", 8), "
+        .. "pow2div(m, 8))",
+      brief = "elements to which A, B, C and their leading dimensions are aligned" },
+    { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results" },
+    { "bias", { "none", "row", "column" }, default = "none", brief = "what is then added to them" },
+    { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
+      brief = "the function that is then applied" },
+  },
+
+  args = {
+    { "m", "i32", value = "m" },
+    { "n", "i32", value = "n" },
+    { "k", "i32", value = "k" },
+    { "alpha", "f64", sample = 1 },
+    { "A", "dtype", "in", count = "lda * max(0, sel(ta == 'n', k, m) - 1) + " .. A_EXTENT,
+      fill = { "uniform", -1, 1 } },
+    { "lda", "i64", sample = "roundup(max(1, " .. A_EXTENT .. "), align)" },
+    { "B", "dtype", "in", count = "ldb * max(0, sel(tb == 'n', n, k) - 1) + " .. B_EXTENT,
+      fill = { "uniform", -1, 1 } },
+    { "ldb", "i64", sample = "roundup(max(1, " .. B_EXTENT .. "), align)" },
+    { "beta", "f64", sample = 0 },
+    -- With beta 0 what C held does not matter, not even a NaN.
+    { "C", "ctype", "inout", count = "ldc * max(0, n - 1) + m", fill = { "uniform", -1, 1 },
+      overwritten = "beta == 0" },
+    { "ldc", "i64", sample = "roundup(max(1, m), align)" },
+    { "scales", "ctype", "in", count = "sel(scale == 'none', 0, sel(scale == 'row', m, n))",
+      fill = { "uniform", -1, 1 }, optional = true },
+    { "biases", "ctype", "in", count = "sel(bias == 'none', 0, sel(bias == 'row', m, n))",
+      fill = { "uniform", -1, 1 }, optional = true },
+  },
+
+  call = { "ta", "tb", "dtype", "ctype", "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C",
+    "ldc",
+    align = "min(pow2div(A // (" .. NBYTES .. "), 8), pow2div(B // (" .. NBYTES .. "), 8), "
+      .. "pow2div(C // (" .. C_NBYTES .. "), 8), pow2div(lda, 8), pow2div(ldb, 8), "
+      .. "pow2div(ldc, 8))" },
+
+  call_require = {
+    { "lda is less than the rows of A", "lda >= max(1, " .. A_EXTENT .. ")" },
+    { "ldb is less than the rows of B", "ldb >= max(1, " .. B_EXTENT .. ")" },
+    { "ldc is less than the rows of C", "ldc >= max(1, m)" },
+    { "C is neither of the type of A and B nor, these having 16 bits, f32",
+      "ctype == dtype or ctype == 'f32' and dtype ~= 'f64'" },
+  },
+
+  space = {
+    { "ALG", { "mma", "plain" }, "tensor cores, or an element of C per thread" },
+    { "BM", { 16, 32, 64, 96, 128, 192, 256 }, "rows of C per block" },
+    { "BN", { 16, 32, 64, 96, 128, 192, 256 }, "columns of C per block" },
+    { "WM", { 16, 32, 48, 64, 96, 128 }, "rows of C per warp" },
+    { "WN", { 16, 32, 48, 64, 96, 128 }, "columns of C per warp" },
+    { "BK", { 8, 16, 32, 64 }, "elements along k per tile" },
+    { "STEP", { 4, 8, 16 }, "elements along k per instruction" },
+    { "VEC", { 1, 2, 4, 8 }, "elements per copy to shared memory" },
+    { "STAGES", { 2, 3, 4, 5, 6 }, "tiles of A and B in shared memory" },
+    { "LAYOUT", { "padded", "swizzled" }, "of the tiles there" },
+    { "RASTER", { 1, 4, 8, 16 }, "rows of tiles that neighbouring blocks share" },
+    { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks that share a tile's k" },
+    { "FINISH", { "last_block", "two_launch" }, "how these add up" },
+    { "STORE", { "direct", "shared" }, "C from registers, or by way of shared memory" },
+    { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow" },
+  },
+
+  derive = {
+    { "WIDTH", NBYTES },
+    { "WIDE", "sel(dtype == 'f64', 8, 4)" }, -- bytes of an accumulator
+    { "THREADS", "sel(ALG == 'plain', 256, 32 * (BM // WM) * (BN // WN))" },
+    { "A_ALONG_K", "ta == 't'" },
+    { "B_ALONG_K", "tb == 'n'" },
+    { "PAD", "sel(LAYOUT == 'padded', sel(dtype == 'f64', 4, 8), 0)" }, -- elements between rows
+    -- Elements of a tile in shared memory.
+    { "A_TILE", "sel(A_ALONG_K, BM * (BK + PAD), BK * (BM + PAD))" },
+    { "B_TILE", "sel(B_ALONG_K, BN * (BK + PAD), BK * (BN + PAD))" },
+    { "STAGE", "A_TILE + B_TILE" },
+    { "CV", "sel(ALG == 'plain', 1, min(align, pow2div(m, 8), 16 // (" .. C_NBYTES .. ")))" },
+    { "SLICE", "8 * (WM + 4)" }, -- accumulators of 8 columns of a warp, on their way to C
+    { "SMEM", "sel(ALG == 'plain', 2 * 16 * 17 * WIDE, "
+      .. "max(STAGES * STAGE * WIDTH, sel(STORE == 'shared', THREADS // 32 * SLICE * WIDE, 0)))" },
+    { "REGISTERS", "WIDE // 4 * WM * WN // 32 + sel(dtype == 'f64', STEP * (WM + WN // 2) // 16, "
+      .. "WM // 4 + WN // 4) + 40" }, -- an estimate
+  },
+
+  require = {
+    { "C is neither of the type of A and B nor, these having 16 bits, f32",
+      "ctype == dtype or ctype == 'f32' and dtype ~= 'f64'" },
+    { "tensor cores need compute capability 8.0", PLAIN .. " or dev_cc >= 80" },
+    { "the textbook kernel comes plain", "ALG == 'mma' or BM == 16 and BN == 16" },
+    { "the tile is more than twice as high as C", "BM // 2 < max(m, 32)" },
+    { "the tile is more than twice as wide as C", "BN // 2 < max(n, 32)" },
+    { "the tile's sides differ more than fourfold",
+      "(BM <= 4 * BN or n <= 2 * BN) and (BN <= 4 * BM or m <= 2 * BM)" },
+    { "many small tiles: loads would limit",
+      PLAIN .. " or BM * BN >= 4096 or " .. TILES .. " <= 4 * dev_sms" },
+    { "large tiles leave most multiprocessors idle",
+      "BM * BN <= 4096 or 2 * " .. TILES .. " >= dev_sms or k > 8 * BM" },
+    { "the textbook kernel comes plain", "ALG == 'mma' or WM == 16 and WN == 16" },
+    { "the warps do not divide the tile", "BM % WM == 0 and BN % WN == 0" },
+    { "a block has more than 16 warps", PLAIN .. " or (BM // WM) * (BN // WN) <= 16" },
+    { "a warp's tile is small for no reason",
+      PLAIN .. " or WM * WN >= 1024 or " .. TILES .. " <= 4 * dev_sms" },
+    { "a warp's tile has sides that differ more than fourfold", "WM <= 4 * WN and WN <= 4 * WM" },
+    { "a warp's accumulators exceed the registers", "WIDE // 4 * WM * WN // 32 <= 160" },
+    { "the textbook kernel comes plain",
+      "ALG == 'mma' or BK == 16 and STEP == 16 and VEC == 1" },
+    { "16-bit numbers are multiplied 16 at a time", "dtype == 'f64' or STEP == 16" },
+    { "doubles by more than 4 need compute capability 9.0",
+      PLAIN .. " or STEP == 4 or dtype ~= 'f64' or dev_cc >= 90" },
+    { "instructions do not divide the tile along k", "BK % STEP == 0 and (dtype ~= 'f64' or BK <= 32)" },
+    { "the tile is deeper than k", "BK // 2 < max(k, 32)" },
+    { "vectors wider than the alignment, 16 bytes or a tile",
+      "VEC <= min(align, 16 // WIDTH) and VEC <= min(BK, BM)" },
+    { "vectors narrower than the alignment allows",
+      PLAIN .. " or VEC == min(align, 16 // WIDTH)" },
+    { "copies of A do not divide among the threads", PLAIN .. " or "
+      .. "THREADS % (sel(A_ALONG_K, BK, BM) // VEC) == 0 or sel(A_ALONG_K, BK, BM) // VEC % THREADS == 0" },
+    { "copies of B do not divide among the threads", PLAIN .. " or "
+      .. "THREADS % (sel(B_ALONG_K, BK, BN) // VEC) == 0 or sel(B_ALONG_K, BK, BN) // VEC % THREADS == 0" },
+    { "more stages than tiles along k", "STAGES == 2 or (STAGES - 1) * BK * SPLITK < k" },
+    { "the textbook kernel comes plain", "ALG == 'mma' or STAGES == 2 and LAYOUT == 'padded' "
+      .. "and STORE == 'direct' and MINBLOCKS == 1 and SPLITK == 1 and RASTER == 1" },
+    { "a swizzle is for 16-bit numbers in rows of a power of two, at least 64 bytes",
+      "LAYOUT == 'padded' or dtype ~= 'f64' and sel(A_ALONG_K, BK >= 32, BM >= 32 and ispow2(BM)) "
+        .. "and sel(B_ALONG_K, BK >= 32, BN >= 32 and ispow2(BN))" },
+    { "few tiles share nothing", "RASTER == 1 or " .. TILES .. " >= 2 * dev_sms" },
+    { "split k, though there are tiles enough",
+      "SPLITK == 1 or " .. TILES .. " * SPLITK <= 2 * dev_sms" },
+    { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * BK * 2 <= k" },
+    { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
+    { "more shared memory than a block may have", "SMEM + 16 <= dev_smem_block" }, -- arrive.cuh: 16
+    { "that many blocks exceed a multiprocessor's shared memory",
+      "MINBLOCKS == 1 or MINBLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm" },
+    { "that many blocks exceed a multiprocessor's threads",
+      "MINBLOCKS * THREADS <= dev_threads_sm" },
+    { "so few threads leave each all the registers it can have",
+      "MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
+    { "fewer blocks than multiprocessors would hold",
+      "MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
+    { "registers would spill", PLAIN .. " or "
+      .. "REGISTERS <= min(255, dev_regs_sm // roundup(THREADS * MINBLOCKS, 128) // 8 * 8)" },
+  },
+
+  default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, BK = 16, STEP = 16, VEC = 1,
+    STAGES = 2, LAYOUT = "padded", RASTER = 1, SPLITK = 1, FINISH = "last_block", STORE = "direct",
+    MINBLOCKS = 1 },
+
+  workspace = {
+    -- An accumulator each; two of f32 in one of these.
+    { "partial", "f64",
+      "sel(SPLITK > 1, ceildiv(" .. TILES .. " * SPLITK * BM * BN * WIDE, 8), 0)" },
+    { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. TILES .. ", 0)" },
+  },
+
+  stages = {
+    { kernel = "gemm", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
+      args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
+        "biases", "partial", "arrived" } },
+    { kernel = "gemm_finish", when = "SPLITK > 1 and FINISH == 'two_launch'",
+      grid = TILES, block = "THREADS", smem = "SMEM",
+      args = { "m", "n", "alpha", "beta", "C", "ldc", "scales", "biases", "partial" } },
+  },
+
+  source = [[
+@include "ptx.cuh"
+@include "mma.cuh"
+@include "arrive.cuh"
+@include "numbers.cuh"
+@include "epilogue.cuh"
+
+using output = @{ctype == "f32" and "float" or "stored"};
+extern __shared__ __align__(16) unsigned char memory[];
+
+struct corner {  // of the block's tile in C
+  int row, column;
+  // Bands of RASTER rows of tiles; down within a band first.
+  __device__ corner(int m, int n) {
+    const unsigned rows = (unsigned)(m - 1) / BM + 1, columns = (unsigned)(n - 1) / BN + 1;
+    const unsigned band = blockIdx.x / (RASTER * columns) * RASTER;
+    const unsigned in = blockIdx.x % (RASTER * columns);
+    const unsigned height = rows - band < RASTER ? rows - band : RASTER;
+    row = (int)(band + in % height) * BM;
+    column = (int)(in / height) * BN;
+  }
+};
+
+// ---- into C ------------------------------------------------------------------------------------
+
+struct result {
+  wide alpha, beta;
+  output *C;
+  long long ld;
+  int m, n;
+  const output *scales, *biases;
+
+  struct alignas(CV * sizeof(output)) vector {
+    output e[CV];
+  };
+
+  __device__ __forceinline__ wide finished(wide sum, output before, int row, int column) const {
+    const wide v = alpha * sum + (beta == 0 ? 0 : beta * widen(before));
+    return epilogue(v, row, column, scales, biases);
+  }
+  __device__ __forceinline__ static output rounded(wide v) {
+    return @{ctype == dtype and "narrow(v)" or "v"};
+  }
+
+  // With beta 0, C is not read.
+  __device__ __forceinline__ void put(wide sum, int row, int column) const {
+    if (row >= m || column >= n) return;
+    output *to = C + row + column * ld;
+    *to = rounded(finished(sum, beta == 0 ? output() : *to, row, column));
+  }
+  // The same of CV elements of a column, all inside or none.
+  __device__ __forceinline__ void put_vector(const wide *sums, int row, int column) const {
+    if (row >= m || column >= n) return;
+    vector *to = reinterpret_cast<vector *>(C + row + column * ld);
+    vector v = vector();
+    if (beta != 0) v = *to;
+#pragma unroll
+    for (int e = 0; e < CV; e++) v.e[e] = rounded(finished(sums[e], v.e[e], row + e, column));
+    *to = v;
+  }
+};
+
+@ if ALG == "plain" then
+// With alpha 0, BLAS does not look at A and B.
+extern "C" __global__ void __launch_bounds__(THREADS)
+gemm(int m, int n, int k, double alpha, const stored *A, long long lda, const stored *B,
+     long long ldb, double beta, output *C, long long ldc, const output *scales,
+     const output *biases, wide *, unsigned *) {
+  const corner tile(m, n);
+  const int x = threadIdx.x % 16, y = threadIdx.x / 16;
+  const int row = tile.row + x, column = tile.column + y;
+  wide(*a)[17] = reinterpret_cast<wide(*)[17]>(memory), (*b)[17] = a + 16;
+  wide sum = 0;
+  for (int p = 0; alpha != 0 && p < k; p += 16) {
+@   if ta == "n" then
+    a[y][x] = row < m && p + y < k ? widen(A[row + (p + y) * lda]) : 0;
+@   else
+    a[x][y] = tile.row + y < m && p + x < k ? widen(A[p + x + (tile.row + y) * lda]) : 0;
+@   end
+@   if tb == "n" then
+    b[x][y] = column < n && p + x < k ? widen(B[p + x + column * ldb]) : 0;
+@   else
+    b[y][x] = tile.column + x < n && p + y < k ? widen(B[tile.column + x + (p + y) * ldb]) : 0;
+@   end
+    __syncthreads();
+#pragma unroll
+    for (int q = 0; q < 16; q++) sum += a[q][x] * b[q][y];
+    __syncthreads();
+  }
+  const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
+  to.put(sum, row, column);
+}
+@ else
+// ---- from global to shared memory --------------------------------------------------------------
+
+// A tile lies in shared memory as in global memory: FAR runs of NEAR elements, NEAR being BK where
+// the operand is contiguous along k, else the tile's width.
+template <int WIDTH_, bool ALONG_K>
+struct operand {
+  static constexpr int NEAR = ALONG_K ? BK : WIDTH_, FAR = ALONG_K ? WIDTH_ : BK;
+  static constexpr int SIDE = NEAR / VEC < THREADS ? NEAR / VEC : THREADS;  // threads along a run
+  static constexpr int ACROSS = (FAR * SIDE + THREADS - 1) / THREADS;
+  static constexpr int ALONG = NEAR / (SIDE * VEC);
+  static constexpr int STRIDE = THREADS / SIDE;
+
+  const stored *from;  // this thread's first vector of the next tile
+  long long ld;
+  int near, far;       // where that is in a tile
+  int room;            // elements of the matrix from the tile's first one on, across k
+
+  __device__ operand(const stored *matrix, long long ld_, int first, int extent, long long k) {
+    near = threadIdx.x % SIDE * VEC;
+    far = threadIdx.x / SIDE;
+    ld = ld_;
+    room = extent - first;
+    from = matrix + (ALONG_K ? (first + far) * ld + k + near : (k + far) * ld + first + near);
+  }
+
+  // Where an element lies; swizzled, runs of 16 bytes change places so that eight in a column, which
+  // ldmatrix reads at a time, are in different banks.
+  __device__ __forceinline__ static int place(int far, int near) {
+    if (LAYOUT == LAYOUT_padded) return far * (NEAR + PAD) + near;
+    const int turn = NEAR >= 64 ? far % 8 : far / 2 % 4;
+    return far * NEAR + ((near / 8) ^ turn) * 8 + near % 8;
+  }
+
+  // The next tile, of which `depth` elements along k count; zeros beyond.
+  __device__ __forceinline__ void copy(stored *to, int depth) {
+    const int near_room = ALONG_K ? depth : room, far_room = ALONG_K ? room : depth;
+#pragma unroll
+    for (int i = 0; i < ACROSS; i++) {
+      const int y = far + i * STRIDE;
+      if (FAR % STRIDE > 0 && y >= FAR) break;
+#pragma unroll
+      for (int j = 0; j < ALONG; j++) {
+        const int x = near + j * SIDE * VEC;
+        const int given = y < far_room ? max(0, min(VEC, near_room - x)) : 0;
+        const stored *source = from + (long long)i * STRIDE * ld + j * SIDE * VEC;
+@   if VEC * WIDTH >= 4 then
+        cp_async<VEC * WIDTH>(shared_address(to + place(y, x)), source, given * WIDTH);
+@   else
+        to[place(y, x)] = given ? *source : stored();
+@   end
+      }
+    }
+    from += ALONG_K ? BK : BK * ld;
+  }
+};
+
+using operand_a = operand<BM, A_ALONG_K>;
+using operand_b = operand<BN, B_ALONG_K>;
+
+// ---- a warp's product --------------------------------------------------------------------------
+
+constexpr int MI = WM / 16, NI = WN / 8;  // accumulators of a warp
+
+struct position {  // of the warp in the block's tile, of the lane in the warp
+  int row, column, lane;
+  __device__ explicit position(int thread) {
+    lane = thread % 32;
+    row = thread / 32 % (BM / WM) * WM;
+    column = thread / 32 / (BM / WM) * WN;
+  }
+};
+
+@ if dtype == "f64" then
+constexpr int KQ = STEP / 4;
+using fragment_a = double[2 * KQ];
+using fragment_b = double[KQ];
+
+__device__ __forceinline__ void fetch(fragment_a (&a)[MI], fragment_b (&b)[NI], const stored *stage,
+                                      position at, int k) {
+  const int quad = at.lane / 4, place = at.lane % 4;
+#pragma unroll
+  for (int q = 0; q < KQ; q++) {
+    const int p = k + 4 * q + place;
+#pragma unroll
+    for (int i = 0; i < 2 * MI; i++) {
+      const int row = at.row + 8 * i + quad;
+      a[i / 2][2 * q + i % 2] = stage[A_ALONG_K ? operand_a::place(row, p) : operand_a::place(p, row)];
+    }
+#pragma unroll
+    for (int j = 0; j < NI; j++) {
+      const int column = at.column + 8 * j + quad;
+      b[j][q] = stage[A_TILE +
+                      (B_ALONG_K ? operand_b::place(column, p) : operand_b::place(p, column))];
+    }
+  }
+}
+@ else
+using fragment_a = unsigned[4];
+using fragment_b = unsigned[2];
+
+__device__ __forceinline__ void fetch(fragment_a (&a)[MI], fragment_b (&b)[NI], const stored *stage,
+                                      position at, int k) {
+  const int in = at.lane % 8, second = at.lane / 8 % 2, third = at.lane / 16;
+#pragma unroll
+  for (int i = 0; i < MI; i++) {
+    const int row = at.row + 16 * i;
+    if (A_ALONG_K) {
+      load_matrices(a[i], shared_address(
+                              stage + operand_a::place(row + in + 8 * second, k + 8 * third)));
+    } else {
+      load_transposed(a[i], shared_address(
+                                stage + operand_a::place(k + in + 8 * third, row + 8 * second)));
+    }
+  }
+#pragma unroll
+  for (int j = 0; j < NI; j += 2) {
+    const int column = at.column + 8 * j;
+    unsigned both[4];
+    if (B_ALONG_K) {
+      load_matrices(both, shared_address(stage + A_TILE + operand_b::place(column + in + 8 * third,
+                                                                           k + 8 * second)));
+    } else {
+      load_transposed(both, shared_address(stage + A_TILE +
+                                           operand_b::place(k + in + 8 * second,
+                                                            column + 8 * third)));
+    }
+#pragma unroll
+    for (int e = 0; e < 4; e++) b[j + e / 2][e % 2] = both[e];
+  }
+}
+@ end
+
+using sums = wide[MI][NI][4];
+
+__device__ __forceinline__ void product(sums &c, operand_a &a, operand_b &b, long long depth) {
+  stored *const shared = reinterpret_cast<stored *>(memory);
+  const position at(threadIdx.x);
+  const int tiles = (int)((depth + BK - 1) / BK);
+  int next = 0, stage = 0, fill = 0;
+  const auto copy = [&] {
+    if (next < tiles) {
+      const int part = (int)min((long long)BK, depth - (long long)next * BK);
+      a.copy(shared + fill * STAGE, part);
+      b.copy(shared + fill * STAGE + A_TILE, part);
+    }
+    cp_async_commit();
+    next++;
+    fill = fill + 1 == STAGES ? 0 : fill + 1;
+  };
+#pragma unroll 1
+  for (int s = 0; s < STAGES - 1; s++) copy();
+#pragma unroll 1
+  for (int t = 0; t < tiles; t++) {
+    cp_async_wait<STAGES - 2>();
+    __syncthreads();
+    copy();
+#pragma unroll
+    for (int k = 0; k < BK; k += STEP) {
+      fragment_a fa[MI];
+      fragment_b fb[NI];
+      fetch(fa, fb, shared + stage * STAGE, at, k);
+#pragma unroll
+      for (int i = 0; i < MI; i++) {
+#pragma unroll
+        for (int j = 0; j < NI; j++) mma_@{dtype}(c[i][j], fa[i], fb[j]);
+      }
+    }
+    stage = stage + 1 == STAGES ? 0 : stage + 1;
+  }
+}
+
+// ---- from accumulators to C --------------------------------------------------------------------
+
+__device__ __forceinline__ void store(const sums &c, const result &to, corner tile) {
+  const position at(threadIdx.x);
+  const int quad = at.lane / 4, place = at.lane % 4;
+  const int row = tile.row + at.row, column = tile.column + at.column;
+@ if STORE == "direct" then
+#pragma unroll
+  for (int j = 0; j < NI; j++) {
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+      for (int e = 0; e < 4; e++) {
+        to.put(c[i][j][e], row + 16 * i + quad + e / 2 * 8, column + 8 * j + 2 * place + e % 2);
+      }
+    }
+  }
+@ else
+  // A warp turns eight columns at a time in its own part of shared memory.
+  wide *slice = reinterpret_cast<wide *>(memory) + threadIdx.x / 32 * SLICE;
+  __syncthreads();  // tiles were there
+#pragma unroll
+  for (int j = 0; j < NI; j++) {
+#pragma unroll
+    for (int i = 0; i < MI; i++) {
+#pragma unroll
+      for (int e = 0; e < 4; e++) {
+        slice[(2 * place + e % 2) * (WM + 4) + 16 * i + quad + e / 2 * 8] = c[i][j][e];
+      }
+    }
+    __syncwarp();
+#pragma unroll
+    for (int v = at.lane; v < 8 * WM / CV; v += 32) {
+      const int x = v % (WM / CV) * CV, y = v / (WM / CV);
+      to.put_vector(slice + y * (WM + 4) + x, row + x, column + 8 * j + y);
+    }
+    __syncwarp();
+  }
+@ end
+}
+
+@ if SPLITK > 1 then
+// Partial sums lie in the order in which threads write them.
+struct alignas(16) quarter {
+  wide e[16 / sizeof(wide)];
+};
+constexpr int QUARTERS = MI * NI * 4 * WIDE / 16;  // of a thread
+
+__device__ __forceinline__ quarter *partials(wide *partial, int split) {
+  return reinterpret_cast<quarter *>(partial) +
+         ((long long)blockIdx.x * SPLITK + split) * (QUARTERS * THREADS) + threadIdx.x;
+}
+
+__device__ __forceinline__ void put_partial(const sums &c, quarter *to) {
+#pragma unroll
+  for (int q = 0; q < QUARTERS; q++) {
+    quarter v;
+#pragma unroll
+    for (int e = 0; e < 16 / WIDE; e++) {
+      const int i = q * 16 / WIDE + e;
+      v.e[e] = c[i / (4 * NI)][i / 4 % NI][i % 4];
+    }
+    to[q * THREADS] = v;
+  }
+}
+
+// The sum over all splits, always in the same order.
+__device__ __forceinline__ void add_partials(sums &c, wide *partial) {
+#pragma unroll 1
+  for (int s = 0; s < SPLITK; s++) {
+    const quarter *from = partials(partial, s);
+#pragma unroll
+    for (int q = 0; q < QUARTERS; q++) {
+      const quarter v = from[q * THREADS];
+#pragma unroll
+      for (int e = 0; e < 16 / WIDE; e++) {
+        const int i = q * 16 / WIDE + e;
+        c[i / (4 * NI)][i / 4 % NI][i % 4] += v.e[e];
+      }
+    }
+  }
+}
+
+@ end
+// With alpha 0, BLAS does not look at A and B.
+extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
+gemm(int m, int n, int k, double alpha, const stored *__restrict__ A, long long lda,
+     const stored *__restrict__ B, long long ldb, double beta, output *C, long long ldc,
+     const output *scales, const output *biases, wide *partial, unsigned *arrived) {
+  const corner tile(m, n);
+  const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
+  const long long all = alpha == 0 ? 0 : k;
+@ if SPLITK > 1 then
+  const long long share = ((all + BK - 1) / BK + SPLITK - 1) / SPLITK * BK;
+  const long long begin = min(blockIdx.y * share, all), depth = min(share, all - begin);
+@ else
+  const long long begin = 0, depth = all;
+@ end
+  sums c = {};
+  operand_a a(A, lda, tile.row, m, begin);
+  operand_b b(B, ldb, tile.column, n, begin);
+  product(c, a, b, depth);
+@ if SPLITK == 1 then
+  store(c, to, tile);
+@ else
+  put_partial(c, partials(partial, blockIdx.y));
+@   if FINISH == "last_block" then
+  if (!last_to_arrive(arrived + blockIdx.x, SPLITK)) return;
+  sums whole = {};
+  add_partials(whole, partial);
+  store(whole, to, tile);
+@   end
+@ end
+}
+@ if SPLITK > 1 and FINISH == "two_launch" then
+
+extern "C" __global__ void __launch_bounds__(THREADS)
+gemm_finish(int m, int n, double alpha, double beta, output *C, long long ldc,
+            const output *scales, const output *biases, wide *partial) {
+  const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
+  sums whole = {};
+  add_partials(whole, partial);
+  store(whole, to, corner(m, n));
+}
+@ end
+@ end
+]],
+
+  -- One thread per element of C, accumulating in double.
+  reference = {
+    stages = {
+      { kernel = "reference", grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256,
+        args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
+          "biases" } },
+    },
+    source = [[
+@include "ptx.cuh"
+@include "numbers.cuh"
+@include "epilogue.cuh"
+
+using output = @{ctype == "f32" and "float" or "stored"};
+
+extern "C" __global__ void reference(int m, int n, int k, double alpha, const stored *A,
+                                     long long lda, const stored *B, long long ldb, double beta,
+                                     output *C, long long ldc, const output *scales,
+                                     const output *biases) {
+  const int i = blockIdx.x * 256 + threadIdx.x;
+  if (i >= m) return;
+  for (int j = blockIdx.y; j < n; j += gridDim.y) {
+    double sum = 0;
+    for (long long p = 0; alpha != 0 && p < k; p++) {
+      const double a = widen(A[@{ta == "n" and "i + p * lda" or "p + i * lda"}]);
+      sum += a * widen(B[@{tb == "n" and "p + j * ldb" or "j + p * ldb"}]);
+    }
+    output *c = C + i + j * ldc;
+    const double v = alpha * sum + (beta == 0 ? 0 : beta * widen(*c));
+    *c = @{ctype == dtype and "narrow" or ""}((wide)epilogue(v, i, j, scales, biases));
+  }
+}
+]],
+  },
+
+  cases = {
+    {},
+    { alpha = -0.75, beta = 0.5 },
+    { lda = "roundup(max(1, " .. A_EXTENT .. "), align) + align",
+      ldb = "roundup(max(1, " .. B_EXTENT .. "), align) + 3 * align",
+      ldc = "roundup(max(1, m), align) + 2 * align", beta = -1 },
+    { alpha = 0, beta = 0.5 },
+  },
+
+  -- Products of 16-bit numbers are exact in f32. Tensor cores add several of them at once and cut
+  -- off instead of rounding: an error of at most one unit in the last place of the largest term or
+  -- sum per addition, always towards zero, so it does not average out as in sgemm.lua. With
+  -- numbers uniform in [-1, 1] partial sums are a random walk, s_i near sqrt(i) / 3, so k additions
+  -- at one unit each lose at most 2^-23 times the sum of |s_i|, near 2/9 k^1.5 2^-23, four times
+  -- that with a probability of 1e-14 or less; and a product of its own at least: 2^-23 (k + k^1.5).
+  -- At k = 4096 this is 0.03. f64 rounds: as sgemm.lua derives, its reference likewise. The
+  -- epilogue: see gemv.lua. A result of 16 bits may be the neighbour of the reference's.
+  tolerance = {
+    abs = "sel(dtype == 'f64', 2.0^-50 * (k + 1), 2.0^-23 * (k + k^1.5 + 4)) * 1.25 "
+      .. "+ sel(act == 'none', 0, sel(dtype == 'f64', 2.0^-50, 2.0^-20))",
+    rel = "sel(ctype == 'f64', 2.0^-50, sel(ctype == 'f32', 2.0^-21, sel(ctype == 'f16', 2.0^-10, "
+      .. "2.0^-7)))",
+  },
+
+  flops = "2 * m * n * k",
+  bytes = "(" .. NBYTES .. ") * (m * k + k * n) + (" .. C_NBYTES .. ") * m * n",
+
+  sizes = {
+    emu = { "m=64 n=48 k=64", "m=72 n=40 k=88 ta=t", "m=37 n=29 k=35 tb=t", "m=64 n=64 k=64 ta=t tb=t",
+      "m=50 n=34 k=70 dtype=f16 ctype=f32 tb=t", "m=40 n=36 k=50 dtype=f64",
+      "m=33 n=31 k=19 dtype=f64 ta=t tb=t", "m=64 n=32 k=40 bias=row act=gelu scale=column" },
+    test = { "m=0 n=5 k=7", "m=33 n=65 k=0", "m=1 n=1 k=1", "m=100 n=100 k=100 dtype=f64",
+      "m=1000 n=1000 k=1000", "m=1024 n=1024 k=1024 ta=t", "m=999 n=1001 k=1003 dtype=f16",
+      "m=512 n=256 k=4096 tb=t ctype=f32", "m=777 n=555 k=333 dtype=f64 ta=t",
+      "m=64 n=64 k=8192 ta=t tb=t", "m=512 n=512 k=512 dtype=f64 tb=t",
+      "m=2048 n=128 k=512 bias=column act=gelu_erf" },
+    bench = { "m=4096", "m=8192", "m=1024", "m=4096 ta=t", "m=4096 dtype=f16 tb=t", "m=128 n=7168 k=16384",
+      "m=2048 dtype=f64", "m=4096 dtype=f64", "m=4096 dtype=f64 ta=t" },
+  },
+}
