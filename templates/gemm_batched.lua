@@ -44,8 +44,8 @@ return {
     { "ta", { "n", "t" }, default = "n", brief = "op(A): n as it is, t transposed" },
     { "tb", { "n", "t" }, default = "n", brief = "op(B)" },
     { "dtype", { "f32", "f64" }, default = "f32", brief = "type of the elements" },
-    { "layout", { "packed", "strided" }, default = "packed",
-      brief = "packed: without gaps between columns and matrices" },
+    { "layout", { "packed", "strided", "pointers" }, default = "packed",
+      brief = "packed: without gaps between columns and matrices; pointers: each has its own" },
     { "align", { 4, 2, 1 }, default = "sel(layout == 'packed', 4, min(pow2div(" .. A_ROWS
         .. ", 4), pow2div(" .. B_ROWS .. ", 4), pow2div(m, 4)))",
       brief = "elements to which A, B, C and, unless packed, all their columns are aligned" },
@@ -75,6 +75,14 @@ return {
     { "ldc", "i64", sample = leading("m") },
     { "stride_c", "i64", sample = stride("ldc", "m", "n") },
     { "batch", "i64", value = "batch" },
+    -- In bytes from A, B, C. With these null they are the matrices' addresses: BLAS' arrays of pointers.
+    { "offsets_a", "i64", "in", count = "sel(layout == 'pointers', batch, 0)",
+      fill = { "ramp", "max(0, batch - 1) * stride_a * (" .. NBYTES .. ")",
+        "-stride_a * (" .. NBYTES .. ")" }, optional = true },
+    { "offsets_b", "i64", "in", count = "sel(layout == 'pointers', batch, 0)",
+      fill = { "ramp", 0, "stride_b * (" .. NBYTES .. ")" }, optional = true },
+    { "offsets_c", "i64", "in", count = "sel(layout == 'pointers', batch, 0)",
+      fill = { "ramp", 0, "stride_c * (" .. NBYTES .. ")" }, optional = true },
     { "scales", "dtype", "in",
       count = "sel(scale == 'none', 0, sel(scale == 'row', m, n))", fill = { "uniform", -1, 1 },
       optional = true },
@@ -215,7 +223,8 @@ return {
         .. ")))",
       block = "BLOCK", smem = "SMEM",
       args = { "m", "n", "k", "alpha", "A", "lda", "stride_a", "B", "ldb", "stride_b", "beta", "C",
-        "ldc", "stride_c", "batch", "scales", "biases" } },
+        "ldc", "stride_c", "batch", "offsets_a", "offsets_b", "offsets_c", "scales",
+        "biases" } },
   },
 
   source = [[
@@ -241,6 +250,23 @@ struct shape {
 @ end
 
 extern __shared__ __align__(16) unsigned char memory[];
+
+// Where the matrices of an operand, or of the result, lie.
+template <typename T>
+struct matrices {
+  T *first;
+  long long ld, stride;
+  const long long *offsets;
+
+  __device__ __forceinline__ T *operator[](long long i) const {
+@ if layout == "pointers" then
+    // A sum of numbers, for `first` may be null.
+    return reinterpret_cast<T *>(reinterpret_cast<unsigned long long>(first) + offsets[i]);
+@ else
+    return first + i * stride;
+@ end
+  }
+};
 
 // ---- a thread's part of one matrix -------------------------------------------------------------
 
@@ -299,15 +325,14 @@ __device__ __forceinline__ void multiply(wide (&c)[TM][TN], const stored *a, L l
 
 struct result {
   wide alpha, beta;
-  stored *C;
-  long long ld, stride;
+  matrices<stored> C;
   const stored *scales, *biases;
 
   // V elements of a column; with beta 0, C is not read.
   template <int V>
   __device__ __forceinline__ void put(const wide (&sum)[V], long long matrix, int row,
                                       int column) const {
-    vector<V> *to = reinterpret_cast<vector<V> *>(C + matrix * stride + column * ld + row);
+    vector<V> *to = reinterpret_cast<vector<V> *>(C[matrix] + column * C.ld + row);
     vector<V> v = vector<V>();
     if (beta != 0) v = *to;
 #pragma unroll
@@ -363,19 +388,19 @@ __device__ __forceinline__ void store_group(const stored *sums, const result &to
 
 // COLS columns of ROWS elements a matrix; LD and SIZE as they lie there.
 template <int ROWS, int COLS, int LD, int SIZE>
-__device__ __forceinline__ void copy(stored *to, const stored *matrices, long long ld,
-                                     long long stride, long long first, int count) {
+__device__ __forceinline__ void copy(stored *to, const matrices<const stored> &all,
+                                     long long first, int count) {
   constexpr bool RUN = @{layout == "packed"};  // in global memory one run of vectors
   constexpr bool DENSE = LD == ROWS && SIZE == ROWS * COLS;
   constexpr int ALL = GROUP * ROWS * COLS;
   const int room = count * ROWS * COLS;
-  const stored *group = matrices + first * stride;
+  const stored *group = all[first];
 #pragma unroll
   for (int c = 0; c < (ALL + BLOCK * VEC - 1) / (BLOCK * VEC); c++) {
     const int i = (c * BLOCK + threadIdx.x) * VEC;
     if (i >= room) break;
     const int matrix = i / (ROWS * COLS), column = i / ROWS % COLS, row = i % ROWS;
-    const stored *from = RUN ? group + i : group + matrix * stride + column * ld + row;
+    const stored *from = RUN ? group + i : all[first + matrix] + column * all.ld + row;
     stored *place = to + (DENSE ? i : matrix * SIZE + column * LD + row);
     if (i + VEC > room) {  // the last matrix ends within this vector
       for (int e = 0; i + e < room; e++) place[e] = from[e];
@@ -395,9 +420,12 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, long long lda,
              long long stride_a, const stored *__restrict__ B, long long ldb, long long stride_b,
              double beta, stored *C, long long ldc, long long stride_c, long long batch,
+             const long long *offsets_a, const long long *offsets_b, const long long *offsets_c,
              const stored *scales, const stored *biases) {
   const shape s(m, n, k);
-  const result to = {(wide)alpha, (wide)beta, C, ldc, stride_c, scales, biases};
+  const matrices<const stored> as = {A, lda, stride_a, offsets_a};
+  const matrices<const stored> bs = {B, ldb, stride_b, offsets_b};
+  const result to = {(wide)alpha, (wide)beta, {C, ldc, stride_c, offsets_c}, scales, biases};
   const int mine = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
   const int row = thread % PM, column = thread / PM;
   stored *shared = reinterpret_cast<stored *>(memory);
@@ -408,8 +436,8 @@ gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, lo
     const int count = (int)min((long long)GROUP, batch - first);
     stored *at = shared + stage * STAGE;
     if (count <= 0 || alpha == 0 || s.k == 0) return;
-    copy<@{size_a}, A_LD, A_SIZE>(at, A, lda, stride_a, first, count);
-    copy<@{size_b}, B_LD, B_SIZE>(at + B_AT, B, ldb, stride_b, first, count);
+    copy<@{size_a}, A_LD, A_SIZE>(at, as, first, count);
+    copy<@{size_b}, B_LD, B_SIZE>(at + B_AT, bs, first, count);
   };
 @ end
 @ if ALG == "shared" and (PAD > 0 or SKEW > 0 or m * k % 4 > 0 or k * n % 4 > 0) then
@@ -453,8 +481,7 @@ gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, lo
     }
 @ else
     if (here && alpha != 0) {
-      multiply(c, A + (first + mine) * stride_a, lda, B + (first + mine) * stride_b, ldb, s, row,
-               column);
+      multiply(c, as[first + mine], lda, bs[first + mine], ldb, s, row, column);
     }
 @ end
 @ if STORE == "direct" then
@@ -477,7 +504,8 @@ gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, lo
     stages = {
       { kernel = "reference", grid = "min(2^20, ceildiv(batch * m * n, 256))", block = 256,
         args = { "m", "n", "k", "alpha", "A", "lda", "stride_a", "B", "ldb", "stride_b", "beta",
-          "C", "ldc", "stride_c", "batch", "scales", "biases" } },
+          "C", "ldc", "stride_c", "batch", "offsets_a", "offsets_b", "offsets_c", "scales",
+          "biases" } },
     },
     source = [[
 @include "ptx.cuh"
@@ -488,17 +516,25 @@ extern "C" __global__ void reference(int m, int n, int k, double alpha, const st
                                      long long lda, long long stride_a, const stored *B,
                                      long long ldb, long long stride_b, double beta, stored *C,
                                      long long ldc, long long stride_c, long long batch,
-                                     const stored *scales, const stored *biases) {
+                                     const long long *offsets_a, const long long *offsets_b,
+                                     const long long *offsets_c, const stored *scales,
+                                     const stored *biases) {
   const long long all = batch * m * n;
   for (long long t = blockIdx.x * 256ll + threadIdx.x; t < all; t += gridDim.x * 256ll) {
     const long long matrix = t / (m * n), i = t % m, j = t / m % n;
+@ if layout == "pointers" then
+    const stored *a = (const stored *)((const char *)A + offsets_a[matrix]);
+    const stored *b = (const stored *)((const char *)B + offsets_b[matrix]);
+    stored *c = (stored *)((char *)C + offsets_c[matrix]) + i + j * ldc;
+@ else
     const stored *a = A + matrix * stride_a, *b = B + matrix * stride_b;
+    stored *c = C + matrix * stride_c + i + j * ldc;
+@ end
     double sum = 0;
     for (long long p = 0; alpha != 0 && p < k; p++) {
       sum += (double)a[@{ta == "n" and "i + p * lda" or "p + i * lda"}] *
              b[@{tb == "n" and "p + j * ldb" or "j + p * ldb"}];
     }
-    stored *c = C + matrix * stride_c + i + j * ldc;
     const double before = beta == 0 ? 0 : beta * *c;
     *c = (stored)epilogue(alpha * sum + before, i, j, scales, biases);
   }
@@ -528,10 +564,12 @@ extern "C" __global__ void reference(int m, int n, int k, double alpha, const st
     emu = { "m=4 batch=70", "m=5 batch=41", "m=7 n=3 k=9 ta=t tb=t batch=13",
       "m=16 batch=9 tb=t", "m=12 n=20 k=8 batch=7 layout=strided ta=t", "m=13 batch=6 dtype=f64",
       "m=8 batch=11 bias=column act=relu", "m=9 n=4 k=6 batch=10 layout=strided scale=row act=gelu",
+      "m=12 n=8 k=16 batch=9 layout=pointers tb=t",
       "m=33 n=20 k=40 batch=2" },
     test = { "m=0 n=4", "m=3 k=0 batch=100", "m=4 batch=0", "m=1 batch=1000", "m=4 batch=10001",
       "m=5 batch=10001 ta=t", "m=7 batch=1003 tb=t", "m=13 batch=501 dtype=f64", "m=23 batch=1000",
-      "m=32 batch=1000 ta=t tb=t", "m=32 n=16 k=64 batch=333 layout=strided", "m=64 batch=200",
+      "m=32 batch=1000 ta=t tb=t", "m=32 n=16 k=64 batch=333 layout=strided",
+      "m=17 n=16 batch=777 layout=pointers ta=t", "m=64 batch=200",
       "m=128 batch=150", "m=16 batch=3000 bias=row scale=column act=gelu_erf" },
     bench = { "m=4 batch=4000000", "m=5 batch=2500000", "m=7 batch=1250000", "m=8 batch=1000000",
       "m=13 batch=400000", "m=16 batch=250000", "m=23 batch=120000", "m=24 batch=110000",
