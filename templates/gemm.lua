@@ -108,7 +108,9 @@ return {
     { "B_TILE", "sel(B_ALONG_K, BN * (BK + PAD), BK * (BN + PAD))" },
     { "STAGE", "A_TILE + B_TILE" },
     { "CV", "sel(ALG == 'plain', 1, min(align, pow2div(m, 8), 16 // (" .. C_NBYTES .. ")))" },
-    { "SLICE", "8 * (WM + 4)" }, -- accumulators of 8 columns of a warp, on their way to C
+    -- Accumulators of up to 32 columns of a warp, on their way to C; rows apart by banks.
+    { "JOINT", "pow2div(WN // 8, 4)" },
+    { "SLICE", "8 * JOINT * (WM + 4)" },
     { "SMEM", "sel(ALG == 'plain', 2 * 16 * 17 * WIDE, "
       .. "max(STAGES * STAGE * WIDTH, sel(STORE == 'shared', THREADS // 32 * SLICE * WIDE, 0)))" },
     { "REGISTERS", "WIDE // 4 * WM * WN // 32 + sel(dtype == 'f64', STEP * (WM + WN // 2) // 16, "
@@ -229,10 +231,12 @@ struct result {
   struct alignas(CV * sizeof(output)) vector {
     output e[CV];
   };
+  struct alignas(CV * WIDE < 16 ? CV * WIDE : 16) vector_sum {
+    wide e[CV];
+  };
 
   __device__ __forceinline__ wide finished(wide sum, output before, int row, int column) const {
-    const wide v = alpha * sum + (beta == 0 ? 0 : beta * widen(before));
-    return epilogue(v, row, column, scales, biases);
+    return epilogue(alpha * sum + beta * widen(before), row, column, scales, biases);
   }
   __device__ __forceinline__ static output rounded(wide v) {
     return @{ctype == dtype and "narrow(v)" or "v"};
@@ -245,13 +249,14 @@ struct result {
     *to = rounded(finished(sum, beta == 0 ? output() : *to, row, column));
   }
   // The same of CV elements of a column, all inside or none.
-  __device__ __forceinline__ void put_vector(const wide *sums, int row, int column) const {
+  __device__ __forceinline__ void put_vector(const wide *from, int row, int column) const {
     if (row >= m || column >= n) return;
+    const vector_sum sum = *reinterpret_cast<const vector_sum *>(from);
     vector *to = reinterpret_cast<vector *>(C + row + column * ld);
     vector v = vector();
     if (beta != 0) v = *to;
 #pragma unroll
-    for (int e = 0; e < CV; e++) v.e[e] = rounded(finished(sums[e], v.e[e], row + e, column));
+    for (int e = 0; e < CV; e++) v.e[e] = rounded(finished(sum.e[e], v.e[e], row + e, column));
     *to = v;
   }
 };
@@ -476,23 +481,22 @@ __device__ __forceinline__ void store(const sums &c, const result &to, corner ti
     }
   }
 @ else
-  // A warp turns eight columns at a time in its own part of shared memory.
+  // A warp turns some columns at a time in its own part of shared memory.
   wide *slice = reinterpret_cast<wide *>(memory) + threadIdx.x / 32 * SLICE;
   __syncthreads();  // tiles were there
 #pragma unroll
-  for (int j = 0; j < NI; j++) {
+  for (int first = 0; first < NI; first += JOINT) {
 #pragma unroll
-    for (int i = 0; i < MI; i++) {
-#pragma unroll
-      for (int e = 0; e < 4; e++) {
-        slice[(2 * place + e % 2) * (WM + 4) + 16 * i + quad + e / 2 * 8] = c[i][j][e];
-      }
+    for (int r = 0; r < JOINT * MI * 4; r++) {
+      const int j = r / (4 * MI), i = r / 4 % MI, e = r % 4;
+      slice[(8 * j + 2 * place + e % 2) * (WM + 4) + 16 * i + quad + e / 2 * 8] =
+          c[i][first + j][e];
     }
     __syncwarp();
-#pragma unroll
-    for (int v = at.lane; v < 8 * WM / CV; v += 32) {
+#pragma unroll 2
+    for (int v = at.lane; v < 8 * JOINT * WM / CV; v += 32) {
       const int x = v % (WM / CV) * CV, y = v / (WM / CV);
-      to.put_vector(slice + y * (WM + 4) + x, row + x, column + 8 * j + y);
+      to.put_vector(slice + y * (WM + 4) + x, row + x, column + 8 * first + y);
     }
     __syncwarp();
   }
