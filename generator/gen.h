@@ -76,7 +76,7 @@ typedef struct gen_arg { /* one argument of the family: a buffer or a scalar */
   gen_dir dir;
   const char *value; /* scalars: an expression when fixed by problem and configuration, else NULL */
   const char *sample; /* scalars the caller gives: what tests and timing pass (expression) */
-  bool optional;      /* buffers: a typed call that leaves it out passes NULL */
+  bool optional;      /* buffers: may be NULL in some problems; so a typed call may leave it out */
 } gen_arg;
 
 typedef struct gen_pair { /* a derived value or a requirement */
@@ -280,6 +280,7 @@ typedef struct gen_datum { /* one argument as tests and timing pass it */
   dtype type;
   uint64_t count;   /* buffers: elements, padding included */
   bool overwritten; /* buffers: contents before the launch do not matter, so they are poisoned */
+  bool optional;    /* buffers: the address may be NULL */
   gen_fill_kind fill;
   double a, b;   /* uniform, sorted: range [a, b]; normal: mean, standard deviation; constant: a;
                     bits: the bitwise and of a random words; ramp: a + b * index */

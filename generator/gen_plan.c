@@ -227,6 +227,7 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   gen_dir dir = j->g->t->pub.args[i].dir;
   d->count = nbytes_of(j, rule->count, d->type) / dtype_nbytes(d->type);
   d->overwritten = dir == GEN_OUT || (rule->overwritten && condition(j, rule->overwritten));
+  d->optional = rule->optional && condition(j, rule->optional);
   d->fill = rule->fill;
   d->a = rule->a ? real(j, rule->a) : 0;
   d->b = rule->b ? real(j, rule->b) : 0;

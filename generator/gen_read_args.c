@@ -133,25 +133,13 @@ static void read_fill(gen_reader *r, gen_arg_rule *rule) {
   }
 }
 
-static bool read_optional(gen_reader *r) {
-  bool given = gen_enter(r, "optional");
-  if (!given) {
-    return false;
-  }
-  if (!lua_isboolean(r->L, -1)) {
-    gen_bad(r, "'optional' is true or false: may the typed call leave the buffer out?");
-  }
-  bool optional = lua_toboolean(r->L, -1);
-  gen_leave(r);
-  return optional;
-}
-
 static void read_buffer(gen_reader *r, gen_arg *arg, gen_arg_rule *rule) {
   gen_need(r, "count");
   rule->count = gen_expression(r, GEN_READS_CASE);
   gen_leave(r);
   rule->overwritten = gen_expression_at(r, "overwritten", GEN_READS_CASE);
-  arg->optional = read_optional(r);
+  rule->optional = gen_expression_at(r, "optional", GEN_READS_CASE);
+  arg->optional = rule->optional;
   if (rule->overwritten && arg->dir != GEN_INOUT) {
     gen_bad(r, "'overwritten' is for inout buffers; in is never and out always overwritten");
   }

@@ -59,9 +59,9 @@ return {
       overwritten = "beta == 0" },
     { "ldc", "i64", sample = "roundup(max(1, m), align)" },
     { "scales", "ctype", "in", count = "sel(scale == 'none', 0, sel(scale == 'row', m, n))",
-      fill = { "uniform", -1, 1 }, optional = true },
+      fill = { "uniform", -1, 1 }, optional = "scale == 'none'" },
     { "biases", "ctype", "in", count = "sel(bias == 'none', 0, sel(bias == 'row', m, n))",
-      fill = { "uniform", -1, 1 }, optional = true },
+      fill = { "uniform", -1, 1 }, optional = "bias == 'none'" },
   },
 
   call = { "ta", "tb", "dtype", "ctype", "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C",

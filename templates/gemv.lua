@@ -55,9 +55,9 @@ return {
       fill = { "uniform", -1, 1 }, overwritten = "beta == 0" },
     { "incy", "i64", sample = 1 },
     { "scales", "dtype", "in", count = "sel(scale == 'none', 0, " .. OUTPUTS .. ")",
-      fill = { "uniform", -1, 1 }, optional = true },
+      fill = { "uniform", -1, 1 }, optional = "scale == 'none'" },
     { "biases", "dtype", "in", count = "sel(bias == 'none', 0, " .. OUTPUTS .. ")",
-      fill = { "uniform", -1, 1 }, optional = true },
+      fill = { "uniform", -1, 1 }, optional = "bias == 'none'" },
   },
 
   call = { "trans", "dtype", "m", "n", "alpha", "A", "lda", "x", "incx", "beta", "y", "incy",

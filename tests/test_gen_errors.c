@@ -128,7 +128,7 @@ static void arguments_are_checked(void **state) {
       {"'out', count = 'n'", "'out', count = 'n', fill = { 'constant', 1 }", "'y' is poisoned", 14},
       {"'out', count = 'n'", "'out', count = 'n', overwritten = 'true'", "is for inout buffers",
        14},
-      {"'in', count = 'n'", "'in', count = 'n', optional = 1", "'optional' is true or false", 13},
+      {"'in', count = 'n'", "'in', count = 'n', optional = 'B > 3'", "'B' is a parameter", 13},
       {"{ factor = 'n / 8' }", "{ facto = 1 }", "did you mean 'factor'?", 40},
       {"{ factor = 'n / 8' }", "{ n = 1 }", "a key 'n' means nothing here", 40},
       {"{ factor = 'n / 8' }", "{ factor = 'factor + 1' }", "can read only arguments before it",

@@ -320,6 +320,114 @@ static void sgemm_of_nothing_scales(void **state) {
   }
 }
 
+/* Whole numbers, so that sums are exact: from -5 to 5. */
+static void fill_whole(float *x, size_t n, int first) {
+  for (size_t i = 0; i < n; i++) {
+    x[i] = (float)((int)((size_t)first + 7 * i) % 11 - 5);
+  }
+}
+
+static void gemv_computes(void **state) {
+  fixture *f = *state;
+  enum { M = 21, N = 13, LDA = 24 };
+  float a[N * LDA], x[2 * M], y[N], out[N];
+  fill_whole(a, N * LDA, 1);
+  fill_whole(x, 2 * M, 2);
+  fill_whole(y, N, 3);
+  float *da = vector_new(f, a, N * LDA), *dx = vector_new(f, x, 2 * M), *dy = vector_new(f, y, N);
+  OK(f, tuned_gemv(f->ctx, NULL, 'T', "f32", M, N, 2, da, LDA, dx, -2, -1, dy, 1, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, out, dy, sizeof out, &f->err));
+  for (int j = 0; j < N; j++) {
+    float expected = -y[j];
+    for (int i = 0; i < M; i++) {
+      expected += 2 * a[i + j * LDA] * x[2 * (M - 1 - i)];
+    }
+    assert_true(out[j] == expected);
+  }
+  REFUSED(f, TUNED_E_USAGE, "have no distance",
+          tuned_gemv(f->ctx, NULL, 'n', "f32", M, N, 1, da, LDA, dx, 0, 0, dy, 1, &f->err));
+}
+
+/* C = A B of matrices of 2 x 3 and 3 x 4 in a row: is it the i-th element? */
+static bool is_product(const float *a, const float *b, const float *c, int i) {
+  const int matrix = i / 8, row = i % 2, column = i / 2 % 4;
+  float expected = 0;
+  for (int p = 0; p < 3; p++) {
+    expected += a[6 * matrix + row + 2 * p] * b[12 * matrix + p + 3 * column];
+  }
+  return c[i] == expected;
+}
+
+static void gemm_batched_computes(void **state) {
+  fixture *f = *state;
+  enum { BATCH = 19 };
+  float a[6 * BATCH], b[12 * BATCH], c[8 * BATCH] = {0}, again[8 * BATCH] = {0};
+  int64_t at[3][BATCH];
+  fill_whole(a, 6 * BATCH, 1);
+  fill_whole(b, 12 * BATCH, 2);
+  float *da = vector_new(f, a, 6 * BATCH), *db_ = vector_new(f, b, 12 * BATCH),
+        *dc = vector_new(f, c, 8 * BATCH);
+  OK(f, tuned_gemm_batched(f->ctx, NULL, 'n', 'n', "f32", 2, 4, 3, 1, da, 2, 6, db_, 3, 12, 0, dc,
+                           2, 8, BATCH, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, c, dc, sizeof c, &f->err));
+  for (int i = 0; i < 8 * BATCH; i++) {
+    assert_true(is_product(a, b, c, i));
+  }
+  /* the same by arrays of pointers */
+  dc = vector_new(f, again, 8 * BATCH);
+  for (int i = 0; i < BATCH; i++) {
+    at[0][i] = (int64_t)(intptr_t)(da + 6 * i);
+    at[1][i] = (int64_t)(intptr_t)(db_ + 12 * i);
+    at[2][i] = (int64_t)(intptr_t)(dc + 8 * i);
+  }
+  void *lists;
+  OK(f, tuned_alloc(f->ctx, sizeof at, &lists, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, lists, at, sizeof at, &f->err));
+  const int64_t *list = lists, *list_b = list + BATCH, *list_c = list_b + BATCH;
+  const int64_t two = 2, three = 3, unused = 0;
+  const double one = 1, zero = 0;
+  const void *none = NULL;
+  const void *const args[] = {NULL,  NULL,   NULL,    &one,    &none, &two, &unused,
+                              &none, &three, &unused, &zero,   &none, &two, &unused,
+                              NULL,  &list,  &list_b, &list_c, &none, &none};
+  tuned_kernel *k;
+  OK(f,
+     tuned_find(f->ctx, "gemm_batched m=2 n=4 k=3 batch=19 layout=pointers align=1", &k, &f->err));
+  OK(f, tuned_launch(k, NULL, args, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, again, dc, sizeof again, &f->err));
+  assert_memory_equal(again, c, sizeof c);
+}
+
+static void gemm_computes(void **state) {
+  fixture *f = *state;
+  enum { N = 24 };
+  float a[N * N], c[N * N];
+  uint16_t bits[N * N];
+  void *da, *dc;
+  fill_whole(a, N * N, 4);
+  for (int i = 0; i < N * N; i++) { /* a bfloat is the upper half of a float */
+    uint32_t word;
+    memcpy(&word, &a[i], sizeof word);
+    bits[i] = (uint16_t)(word >> 16);
+  }
+  OK(f, tuned_alloc(f->ctx, sizeof bits, &da, &f->err));
+  OK(f, tuned_alloc(f->ctx, sizeof c, &dc, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, da, bits, sizeof bits, &f->err));
+  OK(f, tuned_gemm(f->ctx, NULL, 'n', 't', "bf16", "f32", N, N, N, 1, da, N, da, N, 0, dc, N,
+                   &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, c, dc, sizeof c, &f->err));
+  for (int i = 0; i < N * N; i++) {
+    float expected = 0;
+    for (int p = 0; p < N; p++) {
+      expected += a[i % N + p * N] * a[i / N + p * N];
+    }
+    assert_true(c[i] == expected);
+  }
+  REFUSED(f, TUNED_E_USAGE, "C is neither of the type",
+          tuned_gemm(f->ctx, NULL, 'n', 't', "bf16", "f16", N, N, N, 1, da, N, da, N, 0, dc, N,
+                     &f->err));
+}
+
 static void too_much_memory_is_refused(void **state) {
   fixture *f = *state;
   void *p = f;
@@ -708,6 +816,9 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(own_family_with_other_arguments_is_refused),
       WITH_CONTEXT(saxpy_computes),
       WITH_CONTEXT(sgemm_computes),
+      WITH_CONTEXT(gemv_computes),
+      WITH_CONTEXT(gemm_batched_computes),
+      WITH_CONTEXT(gemm_computes),
       WITH_CONTEXT(sgemm_of_nothing_scales),
       WITH_CONTEXT(too_much_memory_is_refused),
       WITH_CONTEXT(reduce_computes_on_streams),

@@ -262,7 +262,7 @@ static void describe_needs(tuned_kernel *k, const gen_data *data, serve_need *ne
     if (a->dir == GEN_SCALAR) {
       needs[i] = a->value ? SERVE_FIXED : SERVE_GIVEN;
     } else {
-      needs[i] = data->args[i].count ? SERVE_ADDRESS : SERVE_GIVEN;
+      needs[i] = data->args[i].count && !data->args[i].optional ? SERVE_ADDRESS : SERVE_GIVEN;
     }
   }
   k->needs = needs;
