@@ -29,16 +29,16 @@ template <typename T>
 __device__ __forceinline__ T activation(T x) { return x; }
 @ end
 
-@ local epilogue_bits = dtype == "f16" or dtype == "bf16"  -- such elements are kept as bits
-// Both vectors have the elements' type; null where the field says none.
+// Both vectors have the elements' type, which a function widen turns into a number (see numbers.cuh);
+// null where the field says none.
 template <typename T, typename S>
 __device__ __forceinline__ T epilogue(T v, long long row, long long column, const S *scales,
                                       const S *biases) {
 @ if scale ~= "none" then
-  v *= @{epilogue_bits and "widen" or "(T)"}(scales[@{scale}]);
+  v *= widen(scales[@{scale}]);
 @ end
 @ if bias ~= "none" then
-  v += @{epilogue_bits and "widen" or "(T)"}(biases[@{bias}]);
+  v += widen(biases[@{bias}]);
 @ end
   return activation(v);
 }
