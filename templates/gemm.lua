@@ -93,6 +93,7 @@ return {
     { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks that share a tile's k" },
     { "FINISH", { "last_block", "two_launch" }, "how these add up" },
     { "STORE", { "direct", "shared" }, "C from registers, or by way of shared memory" },
+    { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications" },
     { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow" },
   },
 
@@ -113,8 +114,8 @@ return {
     { "SLICE", "8 * JOINT * (WM + 4)" },
     { "SMEM", "sel(ALG == 'plain', 2 * 16 * 17 * WIDE, "
       .. "max(STAGES * STAGE * WIDTH, sel(STORE == 'shared', THREADS // 32 * SLICE * WIDE, 0)))" },
-    { "REGISTERS", "WIDE // 4 * WM * WN // 32 + sel(dtype == 'f64', STEP * (WM + WN // 2) // 16, "
-      .. "WM // 4 + WN // 4) + 40" }, -- an estimate
+    { "REGISTERS", "WIDE // 4 * WM * WN // 32 + FRAGMENTS * sel(dtype == 'f64', "
+      .. "STEP * (WM + WN) // 16, WM // 4 + WN // 4) + 40" }, -- an estimate
   },
 
   require = {
@@ -163,6 +164,8 @@ return {
       "SPLITK == 1 or " .. TILES .. " * SPLITK <= 2 * dev_sms" },
     { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * BK * 2 <= k" },
     { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
+    { "reading ahead takes turns between an even number of steps",
+      "FRAGMENTS == 1 or ALG == 'mma' and BK // STEP % 2 == 0" },
     { "more shared memory than a block may have", "SMEM + 16 <= dev_smem_block" }, -- arrive.cuh: 16
     { "that many blocks exceed a multiprocessor's shared memory",
       "MINBLOCKS == 1 or MINBLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm" },
@@ -178,7 +181,7 @@ return {
 
   default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, BK = 16, STEP = 16, VEC = 1,
     STAGES = 2, LAYOUT = "padded", RASTER = 1, SPLITK = 1, FINISH = "last_block", STORE = "direct",
-    MINBLOCKS = 1 },
+    FRAGMENTS = 1, MINBLOCKS = 1 },
 
   workspace = {
     -- An accumulator each; two of f32 in one of these.
@@ -441,25 +444,40 @@ __device__ __forceinline__ void product(sums &c, operand_a &a, operand_b &b, lon
     next++;
     fill = fill + 1 == STAGES ? 0 : fill + 1;
   };
-#pragma unroll 1
-  for (int s = 0; s < STAGES - 1; s++) copy();
-#pragma unroll 1
-  for (int t = 0; t < tiles; t++) {
+  const auto turn = [&] {  // the next tile is there, and nobody reads the one before the last
     cp_async_wait<STAGES - 2>();
     __syncthreads();
     copy();
+  };
+  fragment_a fa[FRAGMENTS][MI];
+  fragment_b fb[FRAGMENTS][NI];
+  const auto read = [&](int f, int k) { fetch(fa[f], fb[f], shared + stage * STAGE, at, k); };
+#pragma unroll 1
+  for (int s = 0; s < STAGES - 1; s++) copy();
+  if (FRAGMENTS == 2 && tiles > 0) {
+    turn();
+    read(0, 0);
+  }
+#pragma unroll 1
+  for (int t = 0; t < tiles; t++) {
+    if (FRAGMENTS == 1) turn();
 #pragma unroll
     for (int k = 0; k < BK; k += STEP) {
-      fragment_a fa[MI];
-      fragment_b fb[NI];
-      fetch(fa, fb, shared + stage * STAGE, at, k);
+      const int f = k / STEP % FRAGMENTS;
+      const bool last = k + STEP == BK;
+      if (FRAGMENTS == 1) read(f, k);
+      if (last) stage = stage + 1 == STAGES ? 0 : stage + 1;
+      if (FRAGMENTS == 2 && !last) read(1 - f, k + STEP);
+      if (FRAGMENTS == 2 && last && t + 1 < tiles) {
+        turn();
+        read(1 - f, 0);
+      }
 #pragma unroll
       for (int i = 0; i < MI; i++) {
 #pragma unroll
-        for (int j = 0; j < NI; j++) mma_@{dtype}(c[i][j], fa[i], fb[j]);
+        for (int j = 0; j < NI; j++) mma_@{dtype}(c[i][j], fa[f][i], fb[f][j]);
       }
     }
-    stage = stage + 1 == STAGES ? 0 : stage + 1;
   }
 }
 

@@ -325,13 +325,14 @@ static void histogram_parts_are_right(void **state) {
 static void gemm_parts_are_right(void **state) {
   static const char *const halves[] = {
       "ALG=mma,BM=64,BN=64,WM=32,WN=32,BK=32,VEC=8,STAGES=3,LAYOUT=swizzled,STORE=shared",
-      "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=64,VEC=8,LAYOUT=swizzled,SPLITK=3,STORE=direct",
+      "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=64,VEC=8,LAYOUT=swizzled,FRAGMENTS=2,SPLITK=3,STORE="
+      "direct",
       "ALG=mma,BM=64,BN=32,WM=16,WN=32,BK=16,VEC=8,STAGES=4,SPLITK=4,FINISH=two_launch,STORE="
       "shared"};
   static const char *const doubles[] = {
       "ALG=mma,BM=32,BN=32,WM=16,WN=32,BK=16,STEP=4,VEC=2,STAGES=3,STORE=direct",
       "ALG=mma,BM=64,BN=32,WM=32,WN=16,BK=8,STEP=8,VEC=2,SPLITK=3,STORE=shared",
-      "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=32,STEP=16,VEC=2,SPLITK=2,FINISH=two_launch"};
+      "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=32,STEP=16,VEC=2,FRAGMENTS=2,SPLITK=2,FINISH=two_launch"};
   static const char *const orders[] = {"ta=n tb=n", "ta=t tb=n", "ta=n tb=t", "ta=t tb=t"};
   bed *b = *state;
   for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
