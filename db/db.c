@@ -247,7 +247,7 @@ static int open_read(db *d, err *e) {
   if (version == 0) {
     return err_set(e, ERR_NOTFOUND, "database %s is empty; tune something first", d->path);
   }
-  d->version = version; /* an older one lacks columns that only db_sample_get reads */
+  d->version = version; /* what an older one lacks is not there (db_has) */
   return 0;
 }
 

@@ -170,8 +170,27 @@ typedef struct db_known { /* the best of one tuned problem, as a guess for anoth
  * arena out  rows[most], *n */
 int db_known_list(db *d, const char *template_hash, const char *device_key, int cc, size_t most,
                   arena *a, db_known *rows, size_t *n, err *e);
+/* db_config_images -- the images, each once, with which a configuration was tried for any problem of
+ * the template on the device: at most `most` keys, in the arena
+ *   out  keys[most], *n */
+int db_config_images(db *d, const char *template_hash, const char *device_key, const char *config,
+                     size_t most, arena *a, const char **keys, size_t *n, err *e);
 /* db_changes -- a number that is another one after somebody else has written */
 int db_changes(db *d, int64_t *number, err *e);
+
+typedef struct db_portfolio { /* a few configurations for a range of sizes */
+  const char *family, *template_hash, *device_key, *device_name;
+  const char *text; /* serve_cover.h reads and writes it; at most 64 KiB */
+  const char *when; /* 2025-01-31T12:00:00Z */
+} db_portfolio;
+/* db_portfolio_put -- in place of an older one; now, or `when` not NULL: unless it is newer */
+int db_portfolio_put(db *d, int64_t template_id, int64_t device_id, const char *text,
+                     const char *when, bool *stored, err *e);
+/* db_portfolio_get -- text in the arena. err  ERR_NOTFOUND  there is none, no message */
+int db_portfolio_get(db *d, const char *template_hash, const char *device_key, arena *a,
+                     const char **text, err *e);
+/* db_portfolios -- by family and device; family NULL: all. Strings in the arena */
+int db_portfolios(db *d, const char *family, arena *a, db_portfolio **rows, size_t *n, err *e);
 
 /* db_counts -- trials of a problem, n[status]; reads an index only */
 int db_counts(db *d, int64_t template_id, int64_t device_id, const char *problem,
@@ -187,7 +206,7 @@ int db_merge(db *d, const char *path, err *e);
  *   out  *n  images dropped */
 int db_prune(db *d, int keep, int64_t *n, err *e);
 
-enum { DB_TABLES = 10 };
+enum { DB_TABLES = 11 };
 typedef struct db_stats {
   struct {
     const char *table; /* static */

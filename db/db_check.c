@@ -14,6 +14,7 @@ static const struct {
   { #name, "SELECT count(*) FROM " #name }
     COUNT(device), COUNT(template), COUNT(problem),  COUNT(image),  COUNT(image_bulk),
     COUNT(trial),  COUNT(sample),   COUNT(estimate), COUNT(effort), COUNT(standing),
+    COUNT(portfolio),
 #undef COUNT
 };
 
@@ -24,13 +25,23 @@ static int64_t file_nbytes(const char *path, const char *ending) {
   return stat(name, &s) ? 0 : (int64_t)s.st_size;
 }
 
+static int count(db *d, int i, int64_t *rows, err *e) {
+  bool there;
+  TRY(db_has(d, "main", tables[i].table, &there, e));
+  *rows = 0;
+  if (!there) {
+    return 0;
+  }
+  db_query q = db_ask(d, tables[i].count, e);
+  return db_first_int(&q, rows);
+}
+
 int db_stat(db *d, db_stats *out, err *e) {
   int64_t version;
   *out = (db_stats){.nbytes = file_nbytes(d->path, "") + file_nbytes(d->path, "-wal")};
   for (int i = 0; i < DB_TABLES; i++) {
-    db_query q = db_ask(d, tables[i].count, e);
     out->tables[i].table = tables[i].table;
-    TRY(db_first_int(&q, &out->tables[i].rows));
+    TRY(count(d, i, &out->tables[i].rows, e));
   }
   db_query q = db_ask(d, "PRAGMA user_version", e);
   TRY(db_first_int(&q, &version));

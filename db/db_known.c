@@ -13,7 +13,8 @@ static void read_known(db_query *q, arena *a, db_known *k) {
   k->modelled = db_out_real(q);
 }
 
-/* The newest problems are picked from the index alone, before anything else is read of them. */
+/* The newest problems are picked from the index alone, before anything else is read of them. A
+ * guess can do without a row that a foreign hand made too long to be ours. */
 int db_known_list(db *d, const char *template_hash, const char *device_key, int cc, size_t most,
                   arena *a, db_known *rows, size_t *n, err *e) {
   *n = 0;
@@ -25,12 +26,15 @@ int db_known_list(db *d, const char *template_hash, const char *device_key, int 
                       "   AND device IN (SELECT id FROM device WHERE key = ?2 OR cc = ?3)"
                       "  ORDER BY id DESC LIMIT ?4) AS p"
                       " JOIN winner AS w ON w.problem_id = p.id JOIN trial AS t ON t.id = w.trial"
-                      " JOIN standing AS s ON s.trial = t.id JOIN device AS v ON v.id = p.device",
+                      " JOIN standing AS s ON s.trial = t.id JOIN device AS v ON v.id = p.device"
+                      " WHERE max(length(CAST(v.key AS BLOB)), length(CAST(p.text AS BLOB)),"
+                      "  length(CAST(t.config AS BLOB)), length(coalesce(t.image, ''))) <= ?5",
                       e);
   db_in_text(&q, template_hash);
   db_in_text(&q, device_key);
   db_in_int(&q, cc);
   db_in_int(&q, (int64_t)most);
+  db_in_int(&q, DB_MAX_TEXT);
   while (*n < most && db_row(&q)) {
     read_known(&q, a, &rows[(*n)++]);
   }
@@ -40,4 +44,25 @@ int db_known_list(db *d, const char *template_hash, const char *device_key, int 
 int db_changes(db *d, int64_t *number, err *e) {
   db_query q = db_ask(d, "PRAGMA data_version", e);
   return db_first_int(&q, number);
+}
+
+/* From each problem to its trial by the index; there are far fewer problems than trials. */
+int db_config_images(db *d, const char *template_hash, const char *device_key, const char *config,
+                     size_t most, arena *a, const char **keys, size_t *n, err *e) {
+  *n = 0;
+  db_query q = db_ask(d,
+                      "SELECT DISTINCT t.image FROM problem AS p"
+                      " CROSS JOIN trial AS t ON t.problem = p.id AND t.config = ?3 "
+                      "WHERE p.template = (SELECT id FROM template WHERE hash = ?1)"
+                      " AND p.device = (SELECT id FROM device WHERE key = ?2)"
+                      " AND t.status = 'ok' AND t.image IS NOT NULL LIMIT ?4",
+                      e);
+  db_in_text(&q, template_hash);
+  db_in_text(&q, device_key);
+  db_in_text(&q, config);
+  db_in_int(&q, (int64_t)most);
+  while (*n < most && db_row(&q)) {
+    keys[(*n)++] = db_out_text(&q, a);
+  }
+  return db_done(&q);
 }

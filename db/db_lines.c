@@ -27,10 +27,8 @@ static void read_line(db_query *q, arena *a, db_line *l) {
   l->when = db_out_text(q, a);
 }
 
-int db_lines(db *d, const char *family, const char *device_key, arena *a, db_line **rows, size_t *n,
-             err *e) {
-  *rows = NULL;
-  *n = 0;
+static int best_lines(db *d, const char *family, const char *device_key, arena *a, db_line **rows,
+                      size_t *n, err *e) {
   db_query q = db_ask(
       d,
       "SELECT v.key, v.name, v.cc, v.sms, m.family, m.version, m.hash, m.path, p.text,"
@@ -51,6 +49,39 @@ int db_lines(db *d, const char *family, const char *device_key, arena *a, db_lin
     read_line(&q, a, &(*rows)[(*n)++]);
   }
   return db_done(&q);
+}
+
+static int portfolio_lines(db *d, const char *family, const char *device_key, arena *a,
+                           db_line **rows, size_t *n, err *e) {
+  bool there;
+  TRY(db_has(d, "main", "portfolio", &there, e));
+  if (!there) {
+    return 0;
+  }
+  db_query q = db_ask(d,
+                      "SELECT v.key, v.name, v.cc, v.sms, m.family, m.version, m.hash, m.path,"
+                      " m.family, o.text, ?3, 1.0, 0.0, 0, 0, 0,"
+                      " strftime('%Y-%m-%dT%H:%M:%SZ', o.at, 'unixepoch') "
+                      "FROM portfolio AS o JOIN template AS m ON m.id = o.template"
+                      " JOIN device AS v ON v.id = o.device "
+                      "WHERE (?1 IS NULL OR m.family = ?1) AND (?2 IS NULL OR v.key = ?2) "
+                      "ORDER BY m.family, v.key, m.id",
+                      e);
+  db_in_text(&q, family);
+  db_in_text(&q, device_key);
+  db_in_int(&q, DB_KIND_PORTFOLIO);
+  while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
+    read_line(&q, a, &(*rows)[(*n)++]);
+  }
+  return db_done(&q);
+}
+
+int db_lines(db *d, const char *family, const char *device_key, arena *a, db_line **rows, size_t *n,
+             err *e) {
+  *rows = NULL;
+  *n = 0;
+  TRY(best_lines(d, family, device_key, a, rows, n, e));
+  return portfolio_lines(d, family, device_key, a, rows, n, e);
 }
 
 /* ---- in -------------------------------------------------------------------------------------- */
@@ -118,6 +149,9 @@ int db_line_put(db *d, const db_line *l, bool *stored, err *e) {
   *stored = false;
   TRY(db_device_put(d, &l->device, &device_id, e));
   TRY(db_template_put(d, &l->template, &template_id, e));
+  if (l->kind == DB_KIND_PORTFOLIO) {
+    return db_portfolio_put(d, template_id, device_id, l->config, l->when, stored, e);
+  }
   TRY(look(d, l, template_id, device_id, &k, e));
   if (k.trial && (!k.ok || k.newer)) {
     return 0;

@@ -96,6 +96,16 @@ static const char *const times[] = {
     "DROP TABLE temp.modelled",
 };
 
+/* The later one counts; an older file has none. */
+static const char *const portfolios[] = {
+    "INSERT INTO main.portfolio (template, device, text, at)"
+    " SELECT m.id, v.id, o.text, o.at FROM other.portfolio AS o"
+    " JOIN other.template AS om ON om.id = o.template JOIN other.device AS ov ON ov.id = o.device"
+    " JOIN main.template AS m ON m.hash = om.hash JOIN main.device AS v ON v.key = ov.key "
+    "WHERE true ON CONFLICT (template, device) DO UPDATE SET (text, at) ="
+    " (excluded.text, excluded.at) WHERE excluded.at > at",
+};
+
 #define LENGTH(list) (sizeof(list) / sizeof *(list))
 
 static int run_list(db *d, const char *const *list, size_t n, err *e) {
@@ -106,7 +116,12 @@ static int run_list(db *d, const char *const *list, size_t n, err *e) {
 }
 
 static int copy_all(db *d, err *e) {
+  bool newer;
   TRY(run_list(d, things, LENGTH(things), e));
+  TRY(db_has(d, "other", "portfolio", &newer, e));
+  if (newer) {
+    TRY(run_list(d, portfolios, LENGTH(portfolios), e));
+  }
   return run_list(d, times, LENGTH(times), e);
 }
 

@@ -9,7 +9,7 @@
 
 enum { COLUMN_MOST = 32 << 10 }; /* bytes of a column; configurations are a few hundred */
 
-static const char *const kinds[DB_KINDS] = {"final", "screen", "model"};
+static const char *const kinds[DB_KINDS] = {"final", "screen", "model", "portfolio"};
 
 static const char *const columns[] = {
     "device",  "name",   "cc",   "sms",     "family", "version",  "hash",     "path",
@@ -156,7 +156,7 @@ static db_kind kind_column(reading *r) {
       return (db_kind)i;
     }
   }
-  refuse(r, "is none of final, screen, model");
+  refuse(r, "is none of final, screen, model, portfolio");
   return DB_KIND_MODEL;
 }
 

@@ -14,7 +14,14 @@
 
 #define DB_TEXT_HEAD "# autotune results 1"
 
-typedef enum db_kind { DB_KIND_FINAL, DB_KIND_SCREEN, DB_KIND_MODEL, DB_KINDS } db_kind;
+typedef enum db_kind {
+  DB_KIND_FINAL,
+  DB_KIND_SCREEN,
+  DB_KIND_MODEL,
+  DB_KIND_PORTFOLIO, /* a portfolio: its text is the line's config, the problem the family alone; one
+                        second and no launches, since its times are those of its sizes */
+  DB_KINDS
+} db_kind;
 
 typedef struct db_line {
   db_device device;
@@ -37,8 +44,8 @@ void db_text_write(const db_line *l, str *out);
  *   err  ERR_USAGE  what is wrong with which column */
 int db_text_read(const char *line, size_t n, arena *a, db_line *l, bool *none, err *e);
 
-/* db_lines -- the best of every problem that matches, by family, device and problem; each argument
- * may be NULL for any. Strings in the arena */
+/* db_lines -- the best of every problem that matches, by family, device and problem, and after all
+ * of them the portfolios; each argument may be NULL for any. Strings in the arena */
 int db_lines(db *d, const char *family, const char *device_key, arena *a, db_line **rows, size_t *n,
              err *e);
 /* db_line_put -- store it as a trial with its times, unless the database knows this configuration

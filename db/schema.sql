@@ -10,6 +10,8 @@
 --             |                   |     +-- estimate   what a model says
 --   template -+                 image ---- image_bulk  source, log, cubin, PTX
 --
+--   device, template -- portfolio                 a few configurations for a range of sizes
+--
 -- Those are the facts, and they are only ever added; effort adds up. `standing` is derived from them
 -- by triggers, so that the best of a problem is one look-up in an index however many trials there
 -- are; the views `result` and `best` are what to read. Every `at` is in seconds since 1970.
@@ -173,3 +175,14 @@ ALTER TABLE sample ADD COLUMN energy_j REAL;   -- joules per launch
 ALTER TABLE sample ADD COLUMN ended TEXT;      -- full, precise, slower, look, race (run.h, rt_ended)
 ALTER TABLE sample ADD COLUMN replay TEXT;     -- stream or graph
 ALTER TABLE sample ADD COLUMN batches TEXT;    -- seconds per launch of each batch, in order
+
+-- step 3
+
+CREATE TABLE portfolio ( -- a few configurations that serve a range of sizes, and which of them when
+  id       INTEGER PRIMARY KEY,
+  template INTEGER NOT NULL REFERENCES template (id),
+  device   INTEGER NOT NULL REFERENCES device (id),
+  text     TEXT NOT NULL, -- as serve_cover.h has it; a later one takes its place
+  at       INTEGER NOT NULL DEFAULT (unixepoch()),
+  UNIQUE (template, device)
+) STRICT;

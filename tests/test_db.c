@@ -7,6 +7,7 @@
 #include <sqlite3.h>
 
 #include "db_sql.h"
+#include "db_text.h"
 #include "schema_steps.h"
 
 enum { SCHEMA = sizeof steps / sizeof *steps };
@@ -692,28 +693,122 @@ static void test_without_a_log(void **state) {
 /* ---- versions, places, speed ------------------------------------------------------------------
  */
 
+/* What the versions before this one left behind. */
+static void test_an_older_file_is_read_as_it_is(void **state) {
+  scratch *s = *state;
+  make_sample_file(s);
+  run_sql(s->path, "DROP TABLE portfolio; PRAGMA user_version = 1");
+  db *d, *to;
+  db_stats stats;
+  db_portfolio *rows;
+  db_line *lines;
+  const char *text;
+  size_t n;
+  char other[200];
+  OK(s, db_open(s->path, DB_READ, &d, &s->e));
+  OK(s, db_stat(d, &stats, &s->e));
+  assert_int_equal(stats.schema, 1);
+  assert_int_equal(db_portfolio_get(d, "h", "k", &s->a, &text, &s->e), ERR_NOTFOUND);
+  OK(s, db_portfolios(d, NULL, &s->a, &rows, &n, &s->e));
+  assert_int_equal(n, 0);
+  OK(s, db_lines(d, NULL, NULL, &s->a, &lines, &n, &s->e));
+  assert_true(n > 0);
+  OK(s, db_verify(d, &s->e));
+  db_close(d);
+  snprintf(other, sizeof other, "%s.to", s->path);
+  OK(s, db_open(other, DB_WRITE, &to, &s->e));
+  OK(s, db_merge(to, s->path, &s->e));
+  OK(s, db_lines(to, NULL, NULL, &s->a, &lines, &n, &s->e));
+  assert_true(n > 0);
+  db_close(to);
+  OK(s, db_open(s->path, DB_WRITE, &d, &s->e)); /* and brought up to date */
+  OK(s, db_stat(d, &stats, &s->e));
+  assert_int_equal(stats.schema, SCHEMA);
+  db_close(d);
+}
+
+static const char *portfolio_of(scratch *s, db *d) {
+  const char *text = NULL;
+  const int rc = db_portfolio_get(d, saxpy.hash, card.key, &s->a, &text, &s->e);
+  assert_true(!rc || rc == ERR_NOTFOUND);
+  return text;
+}
+
+/* The later one counts, wherever it comes from; merging and lines of text carry it. */
+static void test_portfolios(void **state) {
+  scratch *s = *state;
+  db *d, *other;
+  int64_t template_id, device_id;
+  bool stored;
+  db_line *lines;
+  size_t n;
+  char path[200];
+  make_sample_file(s);
+  snprintf(path, sizeof path, "%s.other", s->path);
+  OK(s, db_open(s->path, DB_WRITE, &d, &s->e));
+  OK(s, db_device_find(d, card.key, &device_id, &s->e));
+  OK(s, db_template_find(d, saxpy.hash, &template_id, &s->e));
+  assert_null(portfolio_of(s, d));
+  OK(s, db_portfolio_put(d, template_id, device_id, "old\n1", NULL, &stored, &s->e));
+  OK(s, db_portfolio_put(d, template_id, device_id, "new\n2", NULL, &stored, &s->e));
+  assert_true(stored);
+  assert_string_equal(portfolio_of(s, d), "new\n2");
+  OK(s, db_portfolio_put(d, template_id, device_id, "x", "2001-01-01T00:00:00Z", &stored, &s->e));
+  assert_false(stored);
+  assert_string_equal(portfolio_of(s, d), "new\n2");
+  OK(s, db_lines(d, NULL, card.key, &s->a, &lines, &n, &s->e));
+  const db_line *last = &lines[n - 1];
+  assert_int_equal(last->kind, DB_KIND_PORTFOLIO);
+  assert_string_equal(last->config, "new\n2");
+
+  str text = {0};
+  db_line back;
+  bool none;
+  db_text_write(last, &text);
+  OK(s, db_text_read(text.p, text.n - 1, &s->a, &back, &none, &s->e));
+  OK(s, db_open(path, DB_WRITE, &other, &s->e));
+  OK(s, db_line_put(other, &back, &stored, &s->e));
+  assert_true(stored);
+  assert_string_equal(portfolio_of(s, other), "new\n2");
+  OK(s, db_line_put(other, &back, &stored, &s->e));
+  assert_false(stored);
+  db_close(other);
+
+  run_sql(path, "UPDATE portfolio SET text = 'later', at = at + 100");
+  OK(s, db_merge(d, path, &s->e));
+  OK(s, db_merge(d, path, &s->e));
+  assert_string_equal(portfolio_of(s, d), "later");
+  run_sql(path, "UPDATE portfolio SET text = 'earlier', at = 5");
+  OK(s, db_merge(d, path, &s->e));
+  assert_string_equal(portfolio_of(s, d), "later");
+  OK(s, db_verify(d, &s->e));
+  str_clear(&text);
+  db_close(d);
+}
+
 static void test_migrations(void **state) {
   scratch *s = *state;
   db *d = open_writer(s);
   put_trial(s, d, "A");
   static const char *const good[] = {
-      "not run: the file is past it", "neither",
+      "not run: the file is past it", "nor is this", "nor this",
       "ALTER TABLE device ADD COLUMN memory INTEGER NOT NULL DEFAULT 0",
       "CREATE TABLE note (text TEXT) STRICT; INSERT INTO note SELECT name FROM device"};
-  static const char *const broken[] = {"", "", "CREATE TABLE half (x INTEGER) STRICT",
+  static const char *const broken[] = {"", "", "", "CREATE TABLE half (x INTEGER) STRICT",
                                        "CREATE TABEL"};
-  FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, 4, &s->e));
-  FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, 4, &s->e)); /* not: "half already exists" */
+  FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, SCHEMA + 2, &s->e));
+  FAILS(s, ERR_DB, "TABEL",
+        db_migrate(d, broken, SCHEMA + 2, &s->e)); /* not: "half already exists" */
   db_stats stats;
   OK(s, db_stat(d, &stats, &s->e));
   assert_int_equal(stats.schema, SCHEMA);
-  OK(s, db_migrate(d, good, 3, &s->e));
-  OK(s, db_migrate(d, good, 4, &s->e));
-  OK(s, db_migrate(d, good, 4, &s->e));
+  OK(s, db_migrate(d, good, SCHEMA + 1, &s->e));
+  OK(s, db_migrate(d, good, SCHEMA + 2, &s->e));
+  OK(s, db_migrate(d, good, SCHEMA + 2, &s->e));
   OK(s, db_stat(d, &stats, &s->e));
   assert_int_equal(stats.schema, SCHEMA + 2);
   assert_int_equal(put_trial(s, d, "A"), 1);
-  FAILS(s, ERR_DB, "newer version", db_migrate(d, good, 3, &s->e));
+  FAILS(s, ERR_DB, "newer version", db_migrate(d, good, SCHEMA + 1, &s->e));
   db_close(d);
   run_sql(s->path, "UPDATE note SET text = text; UPDATE device SET memory = 1");
   FAILS(s, ERR_DB, "newer version", db_open(s->path, DB_READ, &d, &s->e));
@@ -923,6 +1018,8 @@ int main(void) {
       SCRATCH_TEST(test_two_writers_and_a_reader),
       SCRATCH_TEST(test_without_a_log),
       SCRATCH_TEST(test_migrations),
+      SCRATCH_TEST(test_an_older_file_is_read_as_it_is),
+      SCRATCH_TEST(test_portfolios),
       SCRATCH_TEST(test_default_path),
       SCRATCH_TEST(test_speed),
   };

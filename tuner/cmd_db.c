@@ -110,7 +110,8 @@ static bool is_current(current *now, const db_line *l) {
 
 /* What a device only models is no result to ship, unless that very device was named. */
 static bool is_preset(const cli *c, current *now, const db_line *l) {
-  return (c->device || l->kind != DB_KIND_MODEL) && has_word(c, 1, l->template.family) &&
+  const bool modelled = l->kind == DB_KIND_MODEL || !strncmp(l->device.key, "emu:", 4);
+  return (c->device || !modelled) && has_word(c, 1, l->template.family) &&
          is_current(now, l);
 }
 

@@ -11,7 +11,7 @@
 /* What a result from elsewhere is charged, in octaves: a neighbour twice as large or small in one
  * field, tuned here, is worth as much as the same size tuned on another device. */
 static const double charge_of[] = {
-    [TUNED_EXACT] = 0, [TUNED_NEAREST] = 0, [TUNED_OTHER_DEVICE] = 1, [TUNED_PRESET] = 1.25};
+    [TUNED_EXACT] = 0, [TUNED_PORTFOLIO] = 0, [TUNED_NEAREST] = 0, [TUNED_OTHER_DEVICE] = 1, [TUNED_PRESET] = 1.25};
 
 enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at some 20 us each */
 
@@ -98,7 +98,6 @@ static bool was_exact(const serve_choose *c, const serve_known_row *row) {
 }
 
 static int measure_distances(serve_choose *c, err *e) {
-  TRY(serve_known_read(c->s, c->t, c->known, e));
   c->distance = ARENA_ARRAY(c->memory, double, c->known->n + 1);
   c->adapted = ARENA_ARRAY(c->memory, adapted *, c->known->n + 1);
   for (size_t i = 0; c->distance && i < c->known->n; i++) {
@@ -194,6 +193,70 @@ static bool next_nearest(serve_choose *c, serve_pick *pick) {
   return false;
 }
 
+/* ---- the portfolio -------------------------------------------------------------------------- */
+
+static bool tuned_here(const serve_known *k) {
+  for (size_t i = 0; i < k->n; i++) {
+    if (k->rows[i].origin == TUNED_NEAREST) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static int open_cover(serve_choose *c, err *e) {
+  int64_t values[GEN_MAX_FIELDS];
+  TRY(serve_known_read(c->s, c->t, c->known, e));
+  const serve_known *k = c->known;
+  const bool here = k->cover.n_nodes && !strcmp(k->cover_device, str_text(&c->s->device_key));
+  for (size_t i = 0; i < c->t->n_fields; i++) {
+    values[i] = c->p->values[i].i;
+  }
+  c->leaf = here || !tuned_here(k) ? serve_cover_leaf(c->t, &k->cover, values) : NULL;
+  return 0;
+}
+
+/* As the nearest tuned problem tells: how far from the peak it stayed. */
+static void estimate(serve_choose *c, serve_pick *pick) {
+  serve_known_row *near = NULL;
+  double least = INFINITY;
+  for (size_t i = 0; i < c->known->n; i++) {
+    serve_known_row *row = &c->known->rows[i];
+    const double d = problem_distance(c->t, c->p, row->values);
+    if (d < least && !strcmp(row->device_key, pick->device_key)) {
+      least = d;
+      near = row;
+    }
+  }
+  gen_config config;
+  if (near && !gen_config_parse(c->t, near->config, &config, NULL)) {
+    const double slow = slowness(c, near, &config);
+    pick->sec = slow > 0 ? slow * floor_at(c, c->p, &pick->config, 1, 1) : 0;
+    pick->measured = near->measured;
+  }
+}
+
+static bool fits(serve_choose *c, serve_pick *pick) {
+  return !gen_config_check(c->g, &pick->config, NULL) ||
+         (c->n_adapted++ < ADAPT_MOST &&
+          serve_adapt(c->t, c->g, &pick->config, &pick->changed));
+}
+
+static bool next_of_cover(serve_choose *c, serve_pick *pick) {
+  while (c->leaf && c->leaf_at < c->leaf->n_order) {
+    *pick = (serve_pick){.config = c->known->cover.configs[c->leaf->order[c->leaf_at++]],
+                         .origin = TUNED_PORTFOLIO,
+                         .device_key = c->known->cover_device,
+                         .loss = c->leaf->expected};
+    if (fits(c, pick)) {
+      estimate(c, pick);
+      return true;
+    }
+  }
+  c->n_adapted = 0;
+  return false;
+}
+
 /* ---- the ends of the list ------------------------------------------------------------------- */
 
 /* A stored configuration that this template does not accept is as good as none. */
@@ -206,8 +269,8 @@ static int find_exact(serve_choose *c, serve_pick *pick, bool *found, err *e) {
   }
   const char *key = str_text(&c->s->device_key);
   const int rc = db_best(c->s->db, c->t->hash, key, c->problem, c->memory, &best, &why);
-  if (rc) {
-    return rc == ERR_NOTFOUND ? 0 : err_at(e, rc, why.place, "%s", why.message);
+  if (rc) { /* a damaged row is no row; if it is the file, the next look at it tells */
+    return rc == ERR_NOTFOUND || rc == ERR_DB ? 0 : err_at(e, rc, why.place, "%s", why.message);
   }
   *pick = (serve_pick){.origin = TUNED_EXACT,
                        .problem = best.t.problem,
@@ -225,13 +288,21 @@ static int take_default(serve_choose *c, serve_pick *pick, err *e) {
   return gen_config_check(c->g, &pick->config, e);
 }
 
-enum { EXACT, NEAR, REST, DEFAULT, END };
+enum { EXACT, COVER, COVERED, NEAR, REST, DEFAULT, END };
 
 int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
   bool found = false;
   if (c->step == EXACT) {
-    c->step = NEAR;
+    c->step = COVER;
     TRY(find_exact(c, pick, &found, e));
+  }
+  if (!found && c->step == COVER) {
+    c->step = COVERED;
+    TRY(open_cover(c, e));
+  }
+  if (!found && c->step == COVERED) {
+    found = next_of_cover(c, pick);
+    c->step = found ? COVERED : NEAR;
   }
   if (!found && c->step == NEAR) {
     c->step = REST;

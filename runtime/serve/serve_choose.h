@@ -1,7 +1,9 @@
 /* serve_choose.h -- which configuration a problem gets: the candidates in order, best guess first.
  *
- * Exactly this problem on this device comes first, the template's default last. Between them stand
- * the tuned problems of the family by their distance: in octaves, the root of the summed squares
+ * Exactly this problem on this device comes first, the template's default last. After the exact one
+ * comes the portfolio, where the problem lies in the range that it was made for (serve_cover.h): its
+ * configurations in the order of the tree's leaf, adapted if need be. A portfolio from another
+ * device counts only while nothing of the family is tuned on this one. Then stand the tuned problems of the family by their distance: in octaves, the root of the summed squares
  * over the integer fields (an octave is a factor of two), plus a charge for what was tuned
  * elsewhere. So this device's own results win among comparable ones, and yet a size tuned elsewhere
  * beats a much farther one tuned here. Fields that are names, a transposition or a type, must be
@@ -19,6 +21,7 @@ typedef struct serve_pick { /* a configuration that is valid for the problem */
   const char *problem, *device_key; /* it was tuned for; NULL for the default */
   const char *image;                /* stored with it; NULL: none */
   double sec;                       /* expected here; 0: not known */
+  double loss; /* against the best, expected of a portfolio */
   bool measured;
   int changed; /* parameters, to make it valid here */
 } serve_pick;
@@ -32,6 +35,8 @@ typedef struct serve_choose { /* while one problem's kernel is being found */
   serve_known *known;
   arena *memory;
   int step;
+  const serve_cover_node *leaf; /* of the portfolio; NULL: not for this problem */
+  size_t leaf_at;
   double *distance;               /* per known row; infinite: not eligible, or tried already */
   struct serve_adapted **adapted; /* per known row; NULL: as it is */
   size_t n_looked, n_adapted;

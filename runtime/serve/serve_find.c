@@ -119,6 +119,26 @@ static bool take_neighbours(choice *c, const char hash[HASH_TEXT]) {
   return !strcmp(c->text, hash);
 }
 
+/* Tried with this configuration for another size: an adapted one, or a portfolio's. */
+static bool take_tried(choice *c, const char hash[HASH_TEXT]) {
+  enum { MOST = 4 };
+  const char *keys[MOST];
+  size_t n = 0;
+  str config = {0};
+  bool found = false;
+  gen_config_text(c->t, &c->pick.config, &config);
+  if (c->s->db && !config.failed) {
+    db_config_images(c->s->db, c->t->hash, str_text(&c->s->device_key), str_text(&config), MOST,
+                     &c->memory, keys, &n, NULL);
+  }
+  for (size_t i = 0; i < n && !found; i++) {
+    found = take_stored(c, keys[i]) && !strcmp(c->text, hash);
+    snprintf(c->key, sizeof c->key, "%s", keys[i]);
+  }
+  str_clear(&config);
+  return found;
+}
+
 static int64_t most_spilled(const rt_image *image) {
   int64_t most = 0;
   for (size_t i = 0; i < image->n_kernels; i++) {
@@ -150,7 +170,7 @@ static int compile_or_find(choice *c, const rt_source *source, bool anew, err *e
 static int find_or_build(choice *c, const rt_source *source, bool anew, err *e) {
   char hash[HASH_TEXT];
   hash_bytes(source->text + source->body, strlen(source->text + source->body), hash);
-  if (!anew && (take_loaded(c, hash) || take_neighbours(c, hash))) {
+  if (!anew && (take_loaded(c, hash) || take_neighbours(c, hash) || take_tried(c, hash))) {
     return 0;
   }
   const int rc = compile_or_find(c, source, anew, e);
@@ -298,6 +318,7 @@ static int describe_origin(tuned_kernel *k, const choice *c, err *e) {
   info->measured = c->pick.measured;
   info->adapted = c->pick.changed;
   info->expected_sec = c->pick.sec;
+  info->expected_loss = c->pick.loss;
   info->tuned_problem = copy_or_null(&k->memory, c->pick.problem);
   info->tuned_device = copy_or_null(&k->memory, c->pick.device_key);
   return !info->tuned_problem == !c->pick.problem && !info->tuned_device == !c->pick.device_key

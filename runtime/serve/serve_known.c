@@ -34,6 +34,10 @@ static double ratio(double a, double b) {
   return a > 0 && b > 0 ? a / b : 1;
 }
 
+static bool is_here(const serve *s, const char *device_key) {
+  return !strcmp(device_key, str_text(&s->device_key));
+}
+
 /* A model's guess is never served to a real device. */
 static bool is_welcome(const serve *s, const char *device_key) {
   return !is_emulated(device_key) || is_emulated(str_text(&s->device_key));
@@ -50,8 +54,9 @@ static int64_t *values_of(gen_template *t, const gen_problem *p, arena *a) {
 }
 
 static tuned_origin origin_of(const serve *s, const serve_known_source *from) {
-  const bool here = !strcmp(from->device_key, str_text(&s->device_key));
-  return from->preset ? TUNED_PRESET : here ? TUNED_NEAREST : TUNED_OTHER_DEVICE;
+  return from->preset                    ? TUNED_PRESET
+         : is_here(s, from->device_key) ? TUNED_NEAREST
+                                        : TUNED_OTHER_DEVICE;
 }
 
 static int fill(serve *s, const serve_known_source *from, serve_known_row *row) {
@@ -83,6 +88,28 @@ int serve_known_add(serve *s, gen_template *t, serve_known *k, const serve_known
   }
   k->n++;
   return fill(s, from, row);
+}
+
+/* ---- the portfolio -------------------------------------------------------------------------- */
+
+void serve_known_cover(serve *s, gen_template *t, serve_known *k, const char *text,
+                       const char *device_key) {
+  serve_cover c;
+  const bool better = !k->cover.n_nodes || (is_here(s, device_key) && !is_here(s, k->cover_device));
+  if (better && is_welcome(s, device_key) && !serve_cover_read(t, text, &k->memory, &c, NULL)) {
+    k->cover = c;
+    k->cover_device = device_key;
+  }
+}
+
+static int read_cover(serve *s, gen_template *t, serve_known *k, err *e) {
+  const char *text, *key = str_text(&s->device_key);
+  err why = {0};
+  const int rc = db_portfolio_get(s->db, t->hash, key, &k->memory, &text, &why);
+  if (!rc) {
+    serve_known_cover(s, t, k, text, key);
+  }
+  return rc == ERR_NOMEM ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
@@ -118,6 +145,7 @@ static int read_all(serve *s, gen_template *t, serve_known *k, err *e) {
   }
   if (s->db) {
     TRY(read_database(s, t, k, e));
+    TRY(read_cover(s, t, k, e));
   }
   TRY(serve_presets_read(s, t, k, e));
   k->read = true;

@@ -8,6 +8,7 @@
 
 #include "db.h"
 #include "gen.h"
+#include "serve_cover.h"
 #include "tuned.h"
 
 enum { SERVE_KNOWN_MOST = 2048 }; /* rows kept of the database, and as many of the presets */
@@ -27,11 +28,18 @@ typedef struct serve_known { /* all zero: nothing read yet */
   arena memory;
   serve_known_row *rows;
   size_t n;
+  serve_cover cover;        /* the portfolio; n_nodes 0: there is none */
+  const char *cover_device; /* it was made on */
   bool read;
   int64_t changes; /* db_changes when it was read */
 } serve_known;
 
 struct serve;
+/* serve_known_cover -- take a portfolio as it is stored, in place of none or of one that was made
+ * elsewhere; one that can't be read is none.
+ *   in  text, device_key  live as long as k */
+void serve_known_cover(struct serve *s, gen_template *t, serve_known *k, const char *text,
+                       const char *device_key);
 /* serve_known_read -- make it up to date
  *   err  ERR_DB  the database can't be read */
 int serve_known_read(struct serve *s, gen_template *t, serve_known *k, err *e);

@@ -15,6 +15,10 @@ static bool is_for(const serve *s, const gen_template *t, const db_line *l) {
  * the time was another text's. */
 static int add(serve *s, gen_template *t, serve_known *k, const db_line *l, err *e) {
   const bool same = !strcmp(l->template.hash, t->hash);
+  if (l->kind == DB_KIND_PORTFOLIO) {
+    serve_known_cover(s, t, k, l->config, l->device.key);
+    return 0;
+  }
   const serve_known_source from = {.device_key = l->device.key,
                                    .problem = l->problem,
                                    .config = l->config,

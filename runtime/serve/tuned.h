@@ -77,7 +77,8 @@ TUNED_API void tuned_close(tuned_context *ctx);
  *   in   problem  "sgemm m=1000 n=1000 k=64": a family's name, or the path of a template of yours,
  *                 then its fields; those left out take their presets
  *   out  *kernel  owned by the context. The same problem gives the same kernel.
- *   It is the best one in the database for exactly this problem and device. Else it has the
+ *   It is the best one in the database for exactly this problem and device. Else, where `autotune
+ *   cover` has made a portfolio for such sizes, the one of it that suits this size. Else it has the
  *   configuration of the nearest problem for which all requirements hold: of those tuned on this
  *   device, on another of the same compute capability, or shipped with the library; adapted, if
  *   no near one fits as it is. Else it has the template's default configuration. tuned_info says
@@ -96,6 +97,7 @@ TUNED_API int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void
 
 typedef enum tuned_origin {
   TUNED_EXACT,        /* tuned for this problem on this device */
+  TUNED_PORTFOLIO,    /* a range of sizes is covered by a few configurations: the one for this size */
   TUNED_NEAREST,      /* for the nearest problem tuned on this device */
   TUNED_OTHER_DEVICE, /* on another device of the same compute capability */
   TUNED_PRESET,       /* on the library's author's device: what the library ships with */
@@ -118,9 +120,12 @@ typedef struct tuned_kernel_info { /* texts live as long as the kernel */
   int64_t spill_nbytes;     /* registers spilled to memory, per thread */
   int64_t shared_nbytes;    /* shared memory per block, static and dynamic */
   int64_t workspace_nbytes; /* device memory the context holds for it, per stream */
+  /* of a portfolio: by what share it is expected to be slower than the best for this very size, as
+   * sizes that its choice was not made from showed; else 0 */
+  double expected_loss;
 } tuned_kernel_info;
 
-/* tuned_origin_name -- "exact", "nearest", "other device", "preset", "default"; static */
+/* tuned_origin_name -- "exact", "portfolio", "nearest", "other device", "preset", "default"; static */
 TUNED_API const char *tuned_origin_name(tuned_origin origin);
 TUNED_API int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error *err);
 

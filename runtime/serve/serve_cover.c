@@ -1,0 +1,416 @@
+#define _GNU_SOURCE
+#include "serve_cover.h"
+
+#include <ctype.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- features ------------------------------------------------------------------------------- */
+
+static bool is_whole(const gen_template *t, size_t i) {
+  return !t->fields[i].names;
+}
+
+typedef struct feature_list {
+  serve_feature *list;
+  size_t n, most;
+} feature_list;
+
+static void add_feature(feature_list *l, serve_feature f) {
+  if (l->n < l->most) {
+    l->list[l->n++] = f;
+  }
+}
+
+static void add_choices(const gen_template *t, feature_list *l, size_t i) {
+  const size_t n = t->fields[i].n_names;
+  for (size_t j = 0; j < n && (n > 2 || j < 1); j++) { /* of two, one tells */
+    add_feature(l, (serve_feature){
+                       .kind = SERVE_FEATURE_CHOICE, .a = (uint8_t)i, .choice = (int64_t)j});
+  }
+}
+
+static void add_pairs(const gen_template *t, feature_list *l, size_t i) {
+  for (size_t j = i + 1; j < t->n_fields; j++) {
+    if (!is_whole(t, j)) {
+      continue;
+    }
+    const serve_feature pair = {.a = (uint8_t)i, .b = (uint8_t)j};
+    add_feature(l, (serve_feature){.kind = SERVE_FEATURE_RATIO, .a = pair.a, .b = pair.b});
+    add_feature(l, (serve_feature){.kind = SERVE_FEATURE_PRODUCT, .a = pair.a, .b = pair.b});
+    for (size_t k = j + 1; k < t->n_fields; k++) {
+      if (is_whole(t, k)) {
+        add_feature(l, (serve_feature){.kind = SERVE_FEATURE_VOLUME,
+                                       .a = pair.a,
+                                       .b = pair.b,
+                                       .c = (uint8_t)k});
+      }
+    }
+  }
+}
+
+size_t serve_features(const gen_template *t, serve_feature *list, size_t most) {
+  feature_list l = {.list = list, .most = most};
+  for (size_t i = 0; i < t->n_fields; i++) {
+    if (is_whole(t, i)) {
+      add_feature(&l, (serve_feature){.kind = SERVE_FEATURE_FIELD, .a = (uint8_t)i});
+    } else {
+      add_choices(t, &l, i);
+    }
+  }
+  for (size_t i = 0; i < t->n_fields; i++) {
+    if (is_whole(t, i)) {
+      add_pairs(t, &l, i);
+    }
+  }
+  return l.n;
+}
+
+double serve_feature_value(const serve_feature *f, const int64_t *values) {
+  const double a = (double)values[f->a], b = (double)values[f->b], c = (double)values[f->c];
+  switch (f->kind) {
+  case SERVE_FEATURE_RATIO: return a / (b > 1 ? b : 1);
+  case SERVE_FEATURE_PRODUCT: return a * b;
+  case SERVE_FEATURE_VOLUME: return a * b * c;
+  default: return a;
+  }
+}
+
+bool serve_feature_holds(const serve_feature *f, double below, const int64_t *values) {
+  return f->kind == SERVE_FEATURE_CHOICE ? values[f->a] == f->choice
+                                         : serve_feature_value(f, values) < below;
+}
+
+void serve_feature_text(const gen_template *t, const serve_feature *f, str *out) {
+  const gen_field *a = &t->fields[f->a];
+  str_add(out, a->name);
+  if (f->kind == SERVE_FEATURE_CHOICE) {
+    str_addf(out, "=%s", a->names[f->choice]);
+  } else if (f->kind != SERVE_FEATURE_FIELD) {
+    str_addf(out, "%s%s", f->kind == SERVE_FEATURE_RATIO ? "/" : "*", t->fields[f->b].name);
+  }
+  if (f->kind == SERVE_FEATURE_VOLUME) {
+    str_addf(out, "*%s", t->fields[f->c].name);
+  }
+}
+
+/* ---- writing -------------------------------------------------------------------------------- */
+
+static void add_range(const gen_template *t, const serve_cover *c, size_t i, str *out) {
+  const gen_field *f = &t->fields[i];
+  str_addf(out, "range %s", f->name);
+  if (is_whole(t, i)) {
+    str_addf(out, " %lld %lld", (long long)c->least[i], (long long)c->most[i]);
+  }
+  for (size_t j = 0; j < f->n_names; j++) {
+    if (c->choices[i] >> j & 1) {
+      str_addf(out, " %s", f->names[j]);
+    }
+  }
+  str_add(out, "\n");
+}
+
+static void add_node(const gen_template *t, const serve_cover_node *n, str *out) {
+  if (!n->no) {
+    str_addf(out, "leaf %.3g %.3g", n->expected, n->worst);
+    for (size_t i = 0; i < n->n_order; i++) {
+      str_addf(out, " %u", n->order[i]);
+    }
+  } else {
+    str_add(out, "if ");
+    serve_feature_text(t, &n->feature, out);
+    if (n->feature.kind != SERVE_FEATURE_CHOICE) {
+      str_addf(out, " < %.9g", n->below);
+    }
+    str_addf(out, " else %zu", n->no);
+  }
+  str_add(out, "\n");
+}
+
+void serve_cover_text(const gen_template *t, const serve_cover *c, str *out) {
+  str_addf(out, "portfolio 1\nasked %.6g\nsizes %zu\nexpected %.3g %.3g\n", c->asked, c->n_sizes,
+           c->expected, c->worst);
+  for (size_t i = 0; i < t->n_fields; i++) {
+    add_range(t, c, i, out);
+  }
+  for (size_t i = 0; i < c->n_configs; i++) {
+    str_add(out, "config ");
+    gen_config_text(t, &c->configs[i], out);
+    str_add(out, "\n");
+  }
+  for (size_t i = 0; i < c->n_nodes; i++) {
+    add_node(t, &c->nodes[i], out);
+  }
+}
+
+/* ---- reading -------------------------------------------------------------------------------- */
+
+typedef struct reading {
+  const gen_template *t;
+  arena *a;
+  serve_cover *c;
+  gen_config *configs;
+  serve_cover_node *nodes;
+  bool ranged[GEN_MAX_FIELDS];
+  char *words; /* the rest of the line */
+} reading;
+
+static char *next_word(reading *r) {
+  char *word;
+  do {
+    word = strsep(&r->words, " ");
+  } while (word && !*word);
+  return word;
+}
+
+static bool number(reading *r, double *v) {
+  const char *word = next_word(r);
+  char *end;
+  *v = word ? strtod(word, &end) : NAN;
+  return word && *word && !*end && isfinite(*v);
+}
+
+static bool loss(reading *r, double *v) {
+  return number(r, v) && *v >= 0;
+}
+
+static bool index_below(reading *r, size_t most, size_t *v) {
+  const char *word = next_word(r);
+  int64_t i;
+  if (!word || !isdigit((unsigned char)*word) || !text_integer(word, &i) || (uint64_t)i >= most) {
+    return false;
+  }
+  *v = (size_t)i;
+  return true;
+}
+
+static bool done(reading *r) {
+  return !next_word(r);
+}
+
+static bool find_field(const gen_template *t, const char *name, size_t n, size_t *i) {
+  for (*i = 0; *i < t->n_fields; (*i)++) {
+    if (strlen(t->fields[*i].name) == n && !memcmp(t->fields[*i].name, name, n)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool find_name(const gen_field *f, const char *name, size_t *i) {
+  for (*i = 0; name && *i < f->n_names && *i < 64; (*i)++) {
+    if (!strcmp(f->names[*i], name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool read_asked(reading *r) {
+  return loss(r, &r->c->asked) && done(r);
+}
+
+static bool read_sizes(reading *r) {
+  return index_below(r, SIZE_MAX / 2, &r->c->n_sizes) && done(r);
+}
+
+static bool read_expected(reading *r) {
+  return loss(r, &r->c->expected) && loss(r, &r->c->worst) && done(r);
+}
+
+static bool read_range(reading *r) {
+  size_t i, j;
+  const char *name = next_word(r);
+  if (!name || !find_field(r->t, name, strlen(name), &i)) {
+    return false;
+  }
+  r->ranged[i] = true;
+  if (is_whole(r->t, i)) {
+    const char *least = next_word(r), *most = next_word(r);
+    return least && most && text_integer(least, &r->c->least[i]) &&
+           text_integer(most, &r->c->most[i]) && r->c->least[i] <= r->c->most[i] && done(r);
+  }
+  for (char *word; (word = next_word(r));) {
+    if (!find_name(&r->t->fields[i], word, &j)) {
+      return false;
+    }
+    r->c->choices[i] |= UINT64_C(1) << j;
+  }
+  return r->c->choices[i] != 0;
+}
+
+static bool read_config(reading *r) {
+  const char *text = r->words ? r->words : "";
+  return r->c->n_configs < SERVE_COVER_CONFIGS && !r->c->n_nodes &&
+         !gen_config_parse(r->t, text, &r->configs[r->c->n_configs++], NULL);
+}
+
+static bool whole_field(reading *r, const char **at, uint8_t *out) {
+  size_t i;
+  const size_t n = strcspn(*at, "*/");
+  if (!find_field(r->t, *at, n, &i) || !is_whole(r->t, i)) {
+    return false;
+  }
+  *out = (uint8_t)i;
+  *at += n;
+  return true;
+}
+
+static bool read_choice(reading *r, const char *text, const char *equals, serve_feature *f) {
+  size_t i, j;
+  if (!find_field(r->t, text, (size_t)(equals - text), &i) ||
+      !find_name(&r->t->fields[i], equals + 1, &j)) {
+    return false;
+  }
+  *f = (serve_feature){.kind = SERVE_FEATURE_CHOICE, .a = (uint8_t)i, .choice = (int64_t)j};
+  return true;
+}
+
+static bool read_feature(reading *r, serve_feature *f) {
+  const char *at = next_word(r), *equals = at ? strchr(at, '=') : NULL;
+  if (equals) {
+    return read_choice(r, at, equals, f);
+  }
+  *f = (serve_feature){.kind = SERVE_FEATURE_FIELD};
+  if (!at || !whole_field(r, &at, &f->a)) {
+    return false;
+  }
+  if (*at) {
+    f->kind = *at == '/' ? SERVE_FEATURE_RATIO : SERVE_FEATURE_PRODUCT;
+    at++;
+    if (!whole_field(r, &at, &f->b)) {
+      return false;
+    }
+  }
+  if (*at == '*' && f->kind == SERVE_FEATURE_PRODUCT) {
+    f->kind = SERVE_FEATURE_VOLUME;
+    at++;
+    return whole_field(r, &at, &f->c) && !*at;
+  }
+  return !*at;
+}
+
+static bool is_next(reading *r, const char *wanted) {
+  const char *word = next_word(r);
+  return word && !strcmp(word, wanted);
+}
+
+static serve_cover_node *new_node(reading *r) {
+  return r->c->n_nodes < SERVE_COVER_NODES ? &r->nodes[r->c->n_nodes++] : NULL;
+}
+
+/* Branches go forward, so a walk ends. */
+static bool read_if(reading *r) {
+  serve_cover_node *n = new_node(r);
+  if (!n || !read_feature(r, &n->feature)) {
+    return false;
+  }
+  const bool choice = n->feature.kind == SERVE_FEATURE_CHOICE;
+  return (choice || (is_next(r, "<") && number(r, &n->below))) && is_next(r, "else") &&
+         index_below(r, SERVE_COVER_NODES, &n->no) && n->no > r->c->n_nodes && done(r);
+}
+
+static bool read_leaf(reading *r) {
+  serve_cover_node *n = new_node(r);
+  uint8_t *order = ARENA_ARRAY(r->a, uint8_t, SERVE_COVER_CONFIGS);
+  if (!n || !order || !loss(r, &n->expected) || !loss(r, &n->worst)) {
+    return false;
+  }
+  n->order = order;
+  while (r->words) {
+    size_t i;
+    if (n->n_order == SERVE_COVER_CONFIGS || !index_below(r, r->c->n_configs, &i)) {
+      return false;
+    }
+    order[n->n_order++] = (uint8_t)i;
+  }
+  return n->n_order > 0;
+}
+
+static bool read_line(reading *r, char *line) {
+  static const struct {
+    const char *word;
+    bool (*read)(reading *);
+  } lines[] = {{"asked", read_asked},       {"sizes", read_sizes},   {"range", read_range},
+               {"expected", read_expected}, {"config", read_config}, {"if", read_if},
+               {"leaf", read_leaf}};
+  r->words = line;
+  const char *word = next_word(r);
+  for (size_t i = 0; word && i < sizeof lines / sizeof *lines; i++) {
+    if (!strcmp(word, lines[i].word)) {
+      return lines[i].read(r);
+    }
+  }
+  return false;
+}
+
+/* Every branch leads to a node, and every field has a range. */
+static bool is_complete(const reading *r) {
+  const serve_cover *c = r->c;
+  bool ok = c->n_nodes > 0 && !c->nodes[c->n_nodes - 1].no;
+  for (size_t i = 0; ok && i < c->n_nodes; i++) {
+    ok = c->nodes[i].no < c->n_nodes;
+  }
+  for (size_t i = 0; ok && i < r->t->n_fields; i++) {
+    ok = r->ranged[i];
+  }
+  return ok;
+}
+
+static int read_lines(reading *r, char *text, err *e) {
+  char *line = strsep(&text, "\n");
+  if (!line || strcmp(line, "portfolio 1")) {
+    return err_set(e, ERR_USAGE, "this is no portfolio, or one of another version of autotune");
+  }
+  for (size_t number = 2; (line = strsep(&text, "\n")); number++) {
+    if (*line && !read_line(r, line)) {
+      return err_set(e, ERR_USAGE, "line %zu of the portfolio is damaged, or not of this template",
+                     number);
+    }
+  }
+  return is_complete(r) ? 0 : err_set(e, ERR_USAGE, "the portfolio is incomplete");
+}
+
+int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e) {
+  *c = (serve_cover){0};
+  reading r = {.t = t, .a = a, .c = c};
+  char *copy = arena_text(a, text);
+  c->configs = r.configs = ARENA_ARRAY(a, gen_config, SERVE_COVER_CONFIGS);
+  c->nodes = r.nodes = ARENA_ARRAY(a, serve_cover_node, SERVE_COVER_NODES);
+  if (!copy || !r.configs || !r.nodes) {
+    return err_set(e, ERR_NOMEM, "out of host memory");
+  }
+  return read_lines(&r, copy, e);
+}
+
+/* ---- using ---------------------------------------------------------------------------------- */
+
+static bool near_range(const serve_cover *c, size_t i, double v) {
+  const double least = (double)c->least[i], most = (double)c->most[i];
+  return v >= (least > 0 ? least / 2 : 2 * least) && v <= (most > 0 ? 2 * most : most / 2);
+}
+
+static bool in_range(const gen_template *t, const serve_cover *c, const int64_t *values) {
+  for (size_t i = 0; i < t->n_fields; i++) {
+    const bool in = is_whole(t, i) ? near_range(c, i, (double)values[i])
+                                   : values[i] < 64 && (c->choices[i] >> values[i] & 1);
+    if (!in) {
+      return false;
+    }
+  }
+  return true;
+}
+
+const serve_cover_node *serve_cover_leaf(const gen_template *t, const serve_cover *c,
+                                         const int64_t *values) {
+  size_t i = 0;
+  if (!c->n_nodes || !in_range(t, c, values)) {
+    return NULL;
+  }
+  while (c->nodes[i].no) {
+    const serve_cover_node *n = &c->nodes[i];
+    i = serve_feature_holds(&n->feature, n->below, values) ? i + 1 : n->no;
+  }
+  return &c->nodes[i];
+}

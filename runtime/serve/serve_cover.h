@@ -1,0 +1,78 @@
+/* serve_cover.h -- a portfolio: a few configurations that serve a whole range of sizes, and a
+ * decision tree over the problem's fields that says which of them to try first.
+ *
+ * `autotune cover` makes one out of what was measured; the database keeps it as text, a line each:
+ *
+ *   portfolio 1
+ *   asked 0.05                      no size of the grid loses more than this with the best of them
+ *   sizes 90                        of the grid
+ *   expected 0.021 0.13             lost with the one that the tree picks, sizes left out of its
+ *                                   training: geometric mean, worst
+ *   range m 16 8192                 of the grid, a line for every field;
+ *   range ta n t                    of choices, those it has
+ *   config BM=128,BN=64,...
+ *   if m*n < 262144 else 4          an inner node: the next one when it holds, else number 4
+ *   leaf 0.012 0.05 2 0 1           expected and worst loss there, configurations in order
+ *
+ * Nodes are numbered from 0 in the order of their lines, and branches only go forward. Losses are
+ * shares of the least time: 0.05 is 5 % slower. A feature is a field (m), a ratio (m/n), a product
+ * (m*n, m*n*k), or a choice (ta=t). */
+#ifndef SERVE_COVER_H
+#define SERVE_COVER_H
+
+#include "gen.h"
+
+enum { SERVE_COVER_CONFIGS = 64, SERVE_COVER_NODES = 127 };
+
+typedef enum serve_feature_kind {
+  SERVE_FEATURE_FIELD,
+  SERVE_FEATURE_RATIO,
+  SERVE_FEATURE_PRODUCT,
+  SERVE_FEATURE_VOLUME, /* of three */
+  SERVE_FEATURE_CHOICE
+} serve_feature_kind;
+
+typedef struct serve_feature {
+  serve_feature_kind kind;
+  uint8_t a, b, c; /* fields */
+  int64_t choice;  /* index */
+} serve_feature;
+
+typedef struct serve_cover_node {
+  serve_feature feature; /* inner: value < below, or the choice is this one */
+  double below;
+  size_t no;               /* the node when it isn't so; 0: a leaf */
+  double expected, worst;  /* leaf: losses */
+  const uint8_t *order;    /* leaf: configurations, best first */
+  size_t n_order;
+} serve_cover_node;
+
+typedef struct serve_cover {
+  double asked, expected, worst;
+  size_t n_sizes;
+  int64_t least[GEN_MAX_FIELDS], most[GEN_MAX_FIELDS]; /* whole numbers */
+  uint64_t choices[GEN_MAX_FIELDS];                    /* names: a bit each */
+  const gen_config *configs;
+  size_t n_configs;
+  const serve_cover_node *nodes;
+  size_t n_nodes;
+} serve_cover;
+
+/* serve_features -- those that make sense for the template's problems; at most `most` */
+size_t serve_features(const gen_template *t, serve_feature *list, size_t most);
+/* serve_feature_holds -- values as in serve_known_row, problem fields in order */
+double serve_feature_value(const serve_feature *f, const int64_t *values);
+bool serve_feature_holds(const serve_feature *f, double below, const int64_t *values);
+/* serve_feature_text -- append "m*n" */
+void serve_feature_text(const gen_template *t, const serve_feature *f, str *out);
+
+void serve_cover_text(const gen_template *t, const serve_cover *c, str *out);
+/* serve_cover_read -- what it points to is in the arena.
+ *   err  ERR_USAGE  it is none, or of another template; the message names the line */
+int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e);
+/* serve_cover_leaf -- where the tree leads; NULL for a problem outside the range that the portfolio
+ * was made for: another choice, or more than a factor of two beyond its sizes */
+const serve_cover_node *serve_cover_leaf(const gen_template *t, const serve_cover *c,
+                                         const int64_t *values);
+
+#endif
