@@ -170,9 +170,8 @@ typedef struct db_known { /* the best of one tuned problem, as a guess for anoth
  * arena out  rows[most], *n */
 int db_known_list(db *d, const char *template_hash, const char *device_key, int cc, size_t most,
                   arena *a, db_known *rows, size_t *n, err *e);
-/* db_config_images -- the images, each once, with which a configuration was tried for any problem of
- * the template on the device: at most `most` keys, in the arena
- *   out  keys[most], *n */
+/* db_config_images -- the images, each once, with which a configuration was tried for any problem
+ * of the template on the device: at most `most` keys, in the arena out  keys[most], *n */
 int db_config_images(db *d, const char *template_hash, const char *device_key, const char *config,
                      size_t most, arena *a, const char **keys, size_t *n, err *e);
 /* db_changes -- a number that is another one after somebody else has written */

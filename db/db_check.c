@@ -12,9 +12,9 @@ static const struct {
 } tables[DB_TABLES] = {
 #define COUNT(name)                                                                                \
   { #name, "SELECT count(*) FROM " #name }
-    COUNT(device), COUNT(template), COUNT(problem),  COUNT(image),  COUNT(image_bulk),
-    COUNT(trial),  COUNT(sample),   COUNT(estimate), COUNT(effort), COUNT(standing),
-    COUNT(portfolio),
+    COUNT(device),     COUNT(template), COUNT(problem),   COUNT(image),
+    COUNT(image_bulk), COUNT(trial),    COUNT(sample),    COUNT(estimate),
+    COUNT(effort),     COUNT(standing), COUNT(portfolio),
 #undef COUNT
 };
 

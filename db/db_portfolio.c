@@ -5,8 +5,8 @@
 
 int db_has(db *d, const char *schema, const char *table, bool *yes, err *e) {
   int64_t n = 0;
-  db_query q = db_ask(d,
-                      "SELECT count(*) FROM pragma_table_list WHERE schema = ?1 AND name = ?2", e);
+  db_query q =
+      db_ask(d, "SELECT count(*) FROM pragma_table_list WHERE schema = ?1 AND name = ?2", e);
   db_in_text(&q, schema);
   db_in_text(&q, table);
   TRY(db_first_int(&q, &n));
@@ -16,12 +16,13 @@ int db_has(db *d, const char *schema, const char *table, bool *yes, err *e) {
 
 int db_portfolio_put(db *d, int64_t template_id, int64_t device_id, const char *text,
                      const char *when, bool *stored, err *e) {
-  db_query q = db_ask(d,
-                      "INSERT INTO portfolio (template, device, text, at)"
-                      "VALUES (?1, ?2, ?3, iif(?4 IS NULL, unixepoch(), coalesce(unixepoch(?4), 0)))"
-                      "ON CONFLICT (template, device) DO UPDATE SET (text, at) ="
-                      " (excluded.text, excluded.at) WHERE ?4 IS NULL OR excluded.at > at",
-                      e);
+  db_query q =
+      db_ask(d,
+             "INSERT INTO portfolio (template, device, text, at)"
+             "VALUES (?1, ?2, ?3, iif(?4 IS NULL, unixepoch(), coalesce(unixepoch(?4), 0)))"
+             "ON CONFLICT (template, device) DO UPDATE SET (text, at) ="
+             " (excluded.text, excluded.at) WHERE ?4 IS NULL OR excluded.at > at",
+             e);
   db_in_int(&q, template_id);
   db_in_int(&q, device_id);
   db_in_text(&q, text);

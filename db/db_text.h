@@ -18,8 +18,8 @@ typedef enum db_kind {
   DB_KIND_FINAL,
   DB_KIND_SCREEN,
   DB_KIND_MODEL,
-  DB_KIND_PORTFOLIO, /* a portfolio: its text is the line's config, the problem the family alone; one
-                        second and no launches, since its times are those of its sizes */
+  DB_KIND_PORTFOLIO, /* a portfolio: its text is the line's config, the problem the family alone;
+                        one second and no launches, since its times are those of its sizes */
   DB_KINDS
 } db_kind;
 

@@ -82,6 +82,24 @@ const cli_verb cli_verbs[] = {
      cmd_show},
     {"doctor", "doctor", "Say what is missing on this machine and how to get it.",
      " db templates json ", NULL, cmd_doctor},
+    {"cover", "cover FAMILY [--sizes FILE | --grid RANGES] [--loss 5%]",
+     "Choose a few of the tuned configurations that serve a whole range of sizes, and which when.",
+     " device db templates loss sizes grid sample seed budget jobs timeout json quiet ",
+     "What is tuned of the family on the device gives the candidates: the best configuration of "
+     "every\n"
+     "problem, and the template's default. Each is timed at each size, adapted where it does not "
+     "fit.\n"
+     "The fewest are kept that serve every size within --loss of the best, with a decision tree "
+     "that\n"
+     "picks among them for any other size of the range. libtuned serves from it what is not tuned\n"
+     "exactly; autotune show FAMILY shows it; autotune export FAMILY --portfolio writes it as C.\n\n"
+     "Sizes: --sizes as for tuning; or --grid, of which --sample sizes are drawn, log-uniformly, "
+     "every\n"
+     "other one rounded as programs' sizes often are; else all the sizes that are tuned. --budget "
+     "90s\n"
+     "ends the measuring after so long; the same command goes on where it ended.\n\n"
+     "  autotune cover sgemm --grid \"m=16..8192 n=16..8192 k=16..8192\" --sample 150 --device 0\n",
+     cmd_cover},
     {"export", "export FAMILY FIELD=VALUE ... [--cubin F] [--ptx F] [--source F] [--header F]",
      "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
      " device db templates config arch cubin ptx source header ",

@@ -10,8 +10,11 @@
 
 /* What a result from elsewhere is charged, in octaves: a neighbour twice as large or small in one
  * field, tuned here, is worth as much as the same size tuned on another device. */
-static const double charge_of[] = {
-    [TUNED_EXACT] = 0, [TUNED_PORTFOLIO] = 0, [TUNED_NEAREST] = 0, [TUNED_OTHER_DEVICE] = 1, [TUNED_PRESET] = 1.25};
+static const double charge_of[] = {[TUNED_EXACT] = 0,
+                                   [TUNED_PORTFOLIO] = 0,
+                                   [TUNED_NEAREST] = 0,
+                                   [TUNED_OTHER_DEVICE] = 1,
+                                   [TUNED_PRESET] = 1.25};
 
 enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at some 20 us each */
 
@@ -222,7 +225,7 @@ static void estimate(serve_choose *c, serve_pick *pick) {
   double least = INFINITY;
   for (size_t i = 0; i < c->known->n; i++) {
     serve_known_row *row = &c->known->rows[i];
-    const double d = problem_distance(c->t, c->p, row->values);
+    const double d = serve_problem_distance(c->t, c->p, row->values);
     if (d < least && !strcmp(row->device_key, pick->device_key)) {
       least = d;
       near = row;
@@ -238,8 +241,7 @@ static void estimate(serve_choose *c, serve_pick *pick) {
 
 static bool fits(serve_choose *c, serve_pick *pick) {
   return !gen_config_check(c->g, &pick->config, NULL) ||
-         (c->n_adapted++ < ADAPT_MOST &&
-          serve_adapt(c->t, c->g, &pick->config, &pick->changed));
+         (c->n_adapted++ < ADAPT_MOST && serve_adapt(c->t, c->g, &pick->config, &pick->changed));
 }
 
 static bool next_of_cover(serve_choose *c, serve_pick *pick) {

@@ -1,15 +1,15 @@
 /* serve_choose.h -- which configuration a problem gets: the candidates in order, best guess first.
  *
  * Exactly this problem on this device comes first, the template's default last. After the exact one
- * comes the portfolio, where the problem lies in the range that it was made for (serve_cover.h): its
- * configurations in the order of the tree's leaf, adapted if need be. A portfolio from another
- * device counts only while nothing of the family is tuned on this one. Then stand the tuned problems of the family by their distance: in octaves, the root of the summed squares
- * over the integer fields (an octave is a factor of two), plus a charge for what was tuned
- * elsewhere. So this device's own results win among comparable ones, and yet a size tuned elsewhere
- * beats a much farther one tuned here. Fields that are names, a transposition or a type, must be
- * equal. Of two at the same distance the one that comes nearer to its device's peak goes first. One
- * whose configuration does not fit is adapted (serve_adapt.h), which puts it an octave farther
- * away. */
+ * comes the portfolio, where the problem lies in the range that it was made for (serve_cover.h):
+ * its configurations in the order of the tree's leaf, adapted if need be. A portfolio from another
+ * device counts only while nothing of the family is tuned on this one. Then stand the tuned
+ * problems of the family by their distance: in octaves, the root of the summed squares over the
+ * integer fields (an octave is a factor of two), plus a charge for what was tuned elsewhere. So
+ * this device's own results win among comparable ones, and yet a size tuned elsewhere beats a much
+ * farther one tuned here. Fields that are names, a transposition or a type, must be equal. Of two
+ * at the same distance the one that comes nearer to its device's peak goes first. One whose
+ * configuration does not fit is adapted (serve_adapt.h), which puts it an octave farther away. */
 #ifndef SERVE_CHOOSE_H
 #define SERVE_CHOOSE_H
 
@@ -21,7 +21,7 @@ typedef struct serve_pick { /* a configuration that is valid for the problem */
   const char *problem, *device_key; /* it was tuned for; NULL for the default */
   const char *image;                /* stored with it; NULL: none */
   double sec;                       /* expected here; 0: not known */
-  double loss; /* against the best, expected of a portfolio */
+  double loss;                      /* against the best, expected of a portfolio */
   bool measured;
   int changed; /* parameters, to make it valid here */
 } serve_pick;
@@ -47,8 +47,8 @@ typedef struct serve_choose { /* while one problem's kernel is being found */
  *   err  ERR_NOTFOUND  the default was the last one, no message
  *        else the database can't be read, or the default itself is not valid */
 int serve_choose_next(serve_choose *c, serve_pick *pick, err *e);
-/* serve_problem_distance -- in octaves, from a problem to one with these field values; infinite when
- * a field that is a name differs */
+/* serve_problem_distance -- in octaves, from a problem to one with these field values; infinite
+ * when a field that is a name differs */
 double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values);
 /* serve_choose_default -- leave out all but the default */
 void serve_choose_default(serve_choose *c);

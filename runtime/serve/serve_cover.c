@@ -26,8 +26,8 @@ static void add_feature(feature_list *l, serve_feature f) {
 static void add_choices(const gen_template *t, feature_list *l, size_t i) {
   const size_t n = t->fields[i].n_names;
   for (size_t j = 0; j < n && (n > 2 || j < 1); j++) { /* of two, one tells */
-    add_feature(l, (serve_feature){
-                       .kind = SERVE_FEATURE_CHOICE, .a = (uint8_t)i, .choice = (int64_t)j});
+    add_feature(
+        l, (serve_feature){.kind = SERVE_FEATURE_CHOICE, .a = (uint8_t)i, .choice = (int64_t)j});
   }
 }
 
@@ -41,10 +41,9 @@ static void add_pairs(const gen_template *t, feature_list *l, size_t i) {
     add_feature(l, (serve_feature){.kind = SERVE_FEATURE_PRODUCT, .a = pair.a, .b = pair.b});
     for (size_t k = j + 1; k < t->n_fields; k++) {
       if (is_whole(t, k)) {
-        add_feature(l, (serve_feature){.kind = SERVE_FEATURE_VOLUME,
-                                       .a = pair.a,
-                                       .b = pair.b,
-                                       .c = (uint8_t)k});
+        add_feature(l,
+                    (serve_feature){
+                        .kind = SERVE_FEATURE_VOLUME, .a = pair.a, .b = pair.b, .c = (uint8_t)k});
       }
     }
   }

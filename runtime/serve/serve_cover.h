@@ -22,7 +22,7 @@
 
 #include "gen.h"
 
-enum { SERVE_COVER_CONFIGS = 64, SERVE_COVER_NODES = 127 };
+enum { SERVE_COVER_CONFIGS = 48, SERVE_COVER_NODES = 127 };
 
 typedef enum serve_feature_kind {
   SERVE_FEATURE_FIELD,
@@ -41,9 +41,9 @@ typedef struct serve_feature {
 typedef struct serve_cover_node {
   serve_feature feature; /* inner: value < below, or the choice is this one */
   double below;
-  size_t no;               /* the node when it isn't so; 0: a leaf */
-  double expected, worst;  /* leaf: losses */
-  const uint8_t *order;    /* leaf: configurations, best first */
+  size_t no;              /* the node when it isn't so; 0: a leaf */
+  double expected, worst; /* leaf: losses */
+  const uint8_t *order;   /* leaf: configurations, best first */
   size_t n_order;
 } serve_cover_node;
 

@@ -54,7 +54,7 @@ static int64_t *values_of(gen_template *t, const gen_problem *p, arena *a) {
 }
 
 static tuned_origin origin_of(const serve *s, const serve_known_source *from) {
-  return from->preset                    ? TUNED_PRESET
+  return from->preset                   ? TUNED_PRESET
          : is_here(s, from->device_key) ? TUNED_NEAREST
                                         : TUNED_OTHER_DEVICE;
 }

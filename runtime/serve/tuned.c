@@ -335,12 +335,10 @@ int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error 
 }
 
 const char *tuned_origin_name(tuned_origin origin) {
-  static const char *const names[] = {[TUNED_EXACT] = "exact",
-                                      [TUNED_PORTFOLIO] = "portfolio",
-                                      [TUNED_NEAREST] = "nearest",
-                                      [TUNED_OTHER_DEVICE] = "other device",
-                                      [TUNED_PRESET] = "preset",
-                                      [TUNED_DEFAULT] = "default"};
+  static const char *const names[] = {
+      [TUNED_EXACT] = "exact",     [TUNED_PORTFOLIO] = "portfolio",
+      [TUNED_NEAREST] = "nearest", [TUNED_OTHER_DEVICE] = "other device",
+      [TUNED_PRESET] = "preset",   [TUNED_DEFAULT] = "default"};
   return origin >= TUNED_EXACT && origin <= TUNED_DEFAULT ? names[origin] : "unknown";
 }
 

@@ -96,9 +96,9 @@ TUNED_API int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void
                            tuned_error *err);
 
 typedef enum tuned_origin {
-  TUNED_EXACT,        /* tuned for this problem on this device */
-  TUNED_PORTFOLIO,    /* a range of sizes is covered by a few configurations: the one for this size */
-  TUNED_NEAREST,      /* for the nearest problem tuned on this device */
+  TUNED_EXACT,     /* tuned for this problem on this device */
+  TUNED_PORTFOLIO, /* a range of sizes is covered by a few configurations: the one for this size */
+  TUNED_NEAREST,   /* for the nearest problem tuned on this device */
   TUNED_OTHER_DEVICE, /* on another device of the same compute capability */
   TUNED_PRESET,       /* on the library's author's device: what the library ships with */
   TUNED_DEFAULT       /* nobody tuned anything that fits: the template's default configuration */
@@ -125,7 +125,8 @@ typedef struct tuned_kernel_info { /* texts live as long as the kernel */
   double expected_loss;
 } tuned_kernel_info;
 
-/* tuned_origin_name -- "exact", "portfolio", "nearest", "other device", "preset", "default"; static */
+/* tuned_origin_name -- "exact", "portfolio", "nearest", "other device", "preset", "default"; static
+ */
 TUNED_API const char *tuned_origin_name(tuned_origin origin);
 TUNED_API int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error *err);
 

@@ -1,0 +1,297 @@
+/* cmd_cover.c -- autotune cover: from what is tuned to a portfolio that serves a range of sizes. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "cover.h"
+#include "cover_text.h"
+#include "draw.h"
+#include "gauge.h"
+#include "verbs.h"
+
+enum { SAMPLE = 100, CANDIDATES_MOST = 512 };
+
+typedef struct cover_run {
+  const cli *c;
+  arena memory;
+  gen_template *t;
+  db *db;
+  rt_compiler *compiler;
+  gauge *gauge;
+  double loss;
+  int64_t sample, seed;
+  sizes sizes;
+  gen_config *candidates;
+  size_t n_candidates;
+  double *sec; /* [candidate * sizes.n + size] */
+} cover_run;
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
+
+/* ---- the command line ----------------------------------------------------------------------- */
+
+/* "5%" or "0.05" */
+static int parse_loss(const char *text, double *loss, err *e) {
+  char *end;
+  *loss = 0.05;
+  if (!text) {
+    return 0;
+  }
+  *loss = strtod(text, &end);
+  if (end != text && !strcmp(end, "%")) {
+    *loss /= 100;
+    end++;
+  }
+  return end != text && !*end && *loss >= 0 && *loss <= 10
+             ? 0
+             : err_set(e, ERR_USAGE, "--loss '%s' is not a share such as 5%% or 0.05", text);
+}
+
+static int parse_seconds(const char *text, double *sec, err *e) {
+  char *end;
+  *sec = text ? strtod(text, &end) : 0;
+  return !text || (end != text && !strcmp(end, "s") && *sec > 0)
+             ? 0
+             : err_set(e, ERR_USAGE, "--budget '%s' is not a number of seconds such as 90s", text);
+}
+
+static void report(void *self, const gauge_progress *p) {
+  (void)self;
+  if (p->why) {
+    fprintf(stderr, "autotune: %s is left out: %s\n", p->problem, p->why);
+  } else {
+    fprintf(stderr, "%4zu of %zu  %s  %llu measured\n", p->i, p->n, p->problem,
+            (unsigned long long)p->measured);
+  }
+}
+
+static int parse_options(cover_run *r, gauge_options *o, err *e) {
+  const cli *c = r->c;
+  int64_t jobs, timeout;
+  TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
+  TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
+  TRY(cli_number("sample", c->sample, 1, SIZES_MOST, SAMPLE, &r->sample, e));
+  TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &r->seed, e));
+  TRY(parse_loss(c->loss, &r->loss, e));
+  TRY(parse_seconds(c->budget, &o->sec, e));
+  if (c->sizes && c->grid) {
+    return err_set(e, ERR_USAGE, "give --sizes or --grid, not both");
+  }
+  o->device = cli_device(c);
+  o->jobs = (int)jobs;
+  o->timeout_sec = (double)timeout;
+  o->stop = cli_catch_signals();
+  o->report = c->quiet || c->json ? NULL : report;
+  return 0;
+}
+
+/* ---- sizes and candidates ------------------------------------------------------------------- */
+
+static bool is_ours(const cover_run *r, const db_problem *row) {
+  return row->config && row->template_id == gauge_template_id(r->gauge) &&
+         row->device_id == gauge_device_id(r->gauge);
+}
+
+/* What was only measured for an earlier portfolio was never searched: it holds that portfolio's
+ * configurations, and no new one. An imported result is a single trial. */
+static int was_tuned(const cover_run *r, const db_problem *row, bool *yes, err *e) {
+  double sec;
+  TRY(db_effort_get(r->db, row->template_id, row->device_id, row->problem, &sec, e));
+  *yes = sec > 0 || row->n_trials == 1;
+  return 0;
+}
+
+static void add_candidate(cover_run *r, const gen_config *c) {
+  for (size_t i = 0; i < r->n_candidates; i++) {
+    if (!memcmp(r->candidates[i].index, c->index, r->t->n_params * sizeof *c->index)) {
+      return;
+    }
+  }
+  if (r->n_candidates < CANDIDATES_MOST) {
+    r->candidates[r->n_candidates++] = *c;
+  }
+}
+
+static int find_candidates(cover_run *r, const db_problem *rows, size_t n, sizes *tuned, err *e) {
+  r->candidates = ARENA_ARRAY(&r->memory, gen_config, CANDIDATES_MOST);
+  tuned->p = ARENA_ARRAY(&r->memory, gen_problem, n + 1);
+  if (!r->candidates || !tuned->p) {
+    return no_room(e);
+  }
+  for (size_t i = 0; i < n; i++) {
+    gen_config c;
+    bool yes = false;
+    if (is_ours(r, &rows[i])) {
+      TRY(was_tuned(r, &rows[i], &yes, e));
+    }
+    if (yes && !gen_problem_parse(r->t, rows[i].problem, &tuned->p[tuned->n], NULL) &&
+        !gen_config_parse(r->t, rows[i].config, &c, NULL)) {
+      tuned->n++;
+      add_candidate(r, &c);
+    }
+  }
+  if (!tuned->n) {
+    return err_set(
+        e, ERR_NOTFOUND,
+        "nothing of %s is tuned on %s with this template; autotune %s --sizes FILE first",
+        r->t->name, gauge_device(r->gauge)->name, r->t->name);
+  }
+  return 0;
+}
+
+static int gather(cover_run *r, err *e) {
+  db_problem *rows;
+  size_t n;
+  sizes tuned = {0};
+  gen_config def;
+  TRY(db_problems(r->db, r->t->name, &r->memory, &rows, &n, e));
+  TRY(find_candidates(r, rows, n, &tuned, e));
+  gen_config_default(r->t, &def);
+  add_candidate(r, &def);
+  if (!r->sizes.n) {
+    r->sizes = tuned;
+  }
+  return 0;
+}
+
+static int read_sizes(cover_run *r, err *e) {
+  if (r->c->sizes) {
+    return sizes_read(r->t, r->c->sizes, "", &r->memory, &r->sizes, e);
+  }
+  return r->c->grid ? draw_sizes(r->t, r->c->grid, (size_t)r->sample, (uint64_t)r->seed, true,
+                                 &r->memory, &r->sizes, e)
+                    : 0;
+}
+
+/* ---- the portfolio -------------------------------------------------------------------------- */
+
+/* Sizes that were looked at, and that something serves. */
+static int make_table(cover_run *r, size_t n_done, cover_table *out, err *e) {
+  const size_t nc = r->n_candidates, nf = r->t->n_fields;
+  double *sec = ARENA_ARRAY(&r->memory, double, nc *n_done + 1);
+  int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * n_done + 1);
+  size_t *which = ARENA_ARRAY(&r->memory, size_t, n_done + 1), n = 0;
+  if (!sec || !values || !which) {
+    return no_room(e);
+  }
+  for (size_t j = 0; j < n_done; j++) {
+    bool served = false;
+    for (size_t i = 0; i < nc; i++) {
+      served = served || isfinite(r->sec[i * r->sizes.n + j]);
+    }
+    which[n] = j;
+    n += served;
+  }
+  for (size_t j = 0; j < n; j++) {
+    for (size_t i = 0; i < nc; i++) {
+      sec[i * n + j] = r->sec[i * r->sizes.n + which[j]];
+    }
+    for (size_t f = 0; f < nf; f++) {
+      values[j * nf + f] = r->sizes.p[which[j]].values[f].i;
+    }
+  }
+  *out = (cover_table){.n_configs = nc, .n_sizes = n, .n_fields = nf, .sec = sec, .values = values};
+  return n ? 0 : err_set(e, ERR_NOTFOUND, "no configuration works for any of these sizes");
+}
+
+static void set_ranges(const gen_template *t, const cover_table *table, serve_cover *c) {
+  for (size_t f = 0; f < t->n_fields; f++) {
+    c->least[f] = INT64_MAX;
+    c->most[f] = INT64_MIN;
+    for (size_t j = 0; j < table->n_sizes; j++) {
+      const int64_t v = table->values[j * table->n_fields + f];
+      c->least[f] = v < c->least[f] ? v : c->least[f];
+      c->most[f] = v > c->most[f] ? v : c->most[f];
+      c->choices[f] |= t->fields[f].names && v < 64 ? UINT64_C(1) << v : 0;
+    }
+  }
+}
+
+static int learn(cover_run *r, const cover_table *table, serve_cover *out, size_t *n_left, err *e) {
+  size_t chosen[SERVE_COVER_CONFIGS], n;
+  gen_config *configs = ARENA_ARRAY(&r->memory, gen_config, SERVE_COVER_CONFIGS);
+  *out = (serve_cover){.asked = r->loss, .configs = configs};
+  if (!configs) {
+    return no_room(e);
+  }
+  TRY(cover_choose(table, r->loss, chosen, &n, n_left, e));
+  TRY(cover_learn(r->t, table, chosen, n, &r->memory, out, e));
+  for (size_t i = 0; i < n; i++) {
+    configs[i] = r->candidates[chosen[i]];
+  }
+  out->n_configs = n;
+  set_ranges(r->t, table, out);
+  return 0;
+}
+
+static int store(cover_run *r, const serve_cover *cover, err *e) {
+  str text = {0};
+  bool stored;
+  serve_cover_text(r->t, cover, &text);
+  int rc = text.failed
+               ? no_room(e)
+               : db_portfolio_put(r->db, gauge_template_id(r->gauge), gauge_device_id(r->gauge),
+                                  str_text(&text), NULL, &stored, e);
+  str_clear(&text);
+  return rc;
+}
+
+static void print(cover_run *r, const serve_cover *cover, size_t n_left) {
+  str s = {0};
+  const char *device = gauge_device(r->gauge)->name;
+  if (r->c->json) {
+    cover_json(r->t, cover, device, &s);
+  } else {
+    str_addf(&s, "%s on %s: %zu candidates; ", r->t->name, device, r->n_candidates);
+    cover_text(r->t, cover, &s);
+    if (n_left) {
+      str_addf(&s, "%zu sizes lose more than that: %d configurations are the most there may be\n",
+               n_left, SERVE_COVER_CONFIGS);
+    }
+    str_addf(&s, "stored in %s\n", db_path(r->db));
+  }
+  cli_print(&s);
+}
+
+static int cover(cover_run *r, err *e) {
+  gauge_options o = {0};
+  cover_table table;
+  serve_cover result;
+  size_t n_done, n_left = 0;
+  TRY(parse_options(r, &o, e));
+  TRY(cli_open_template(r->c, &r->memory, &r->t, e));
+  if (r->c->n_words > 1) {
+    return err_set(e, ERR_USAGE, "cover takes sizes with --sizes or --grid, not as words: '%s'",
+                   r->c->words[1]);
+  }
+  TRY(read_sizes(r, e));
+  TRY(cli_open_db(r->c, DB_WRITE, &r->db, e));
+  TRY(rt_compiler_open(&r->compiler, e));
+  TRY(gauge_open(r->t, r->db, r->compiler, &o, &r->gauge, e));
+  TRY(gather(r, e));
+  r->sec = ARENA_ARRAY(&r->memory, double, r->n_candidates * r->sizes.n + 1);
+  if (!r->sec) {
+    return no_room(e);
+  }
+  TRY(gauge_table(r->gauge, r->candidates, r->n_candidates, &r->sizes, r->sec, &n_done, e));
+  TRY(make_table(r, n_done, &table, e));
+  TRY(learn(r, &table, &result, &n_left, e));
+  TRY(store(r, &result, e));
+  print(r, &result, n_left);
+  return 0;
+}
+
+int cmd_cover(const cli *c, err *e) {
+  cover_run r = {.c = c};
+  const int rc = cover(&r, e);
+  gauge_close(r.gauge);
+  rt_compiler_close(r.compiler);
+  db_close(r.db);
+  gen_close(r.t);
+  arena_clear(&r.memory);
+  return rc;
+}

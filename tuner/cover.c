@@ -1,0 +1,607 @@
+#include "cover.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
+
+/* ---- losses --------------------------------------------------------------------------------- */
+
+static double sec_of(const cover_table *t, size_t config, size_t size) {
+  return t->sec[config * t->n_sizes + size];
+}
+
+static double least_of(const cover_table *t, size_t size) {
+  double least = INFINITY;
+  for (size_t i = 0; i < t->n_configs; i++) {
+    least = fmin(least, sec_of(t, i, size));
+  }
+  return least;
+}
+
+double cover_loss(const cover_table *t, const size_t *chosen, size_t n, size_t size) {
+  double best = INFINITY;
+  for (size_t i = 0; i < n; i++) {
+    best = fmin(best, sec_of(t, chosen[i], size));
+  }
+  return isfinite(best) ? log(best / least_of(t, size)) : INFINITY;
+}
+
+/* ---- the set -------------------------------------------------------------------------------- */
+
+static const double LOST_MOST = 3; /* a logarithm: what a size that is not served counts as lost */
+
+typedef struct set { /* being chosen */
+  const cover_table *t;
+  double bound;     /* logarithm */
+  double *lost;     /* [config * n_sizes + size], at most LOST_MOST */
+  bool *in;         /* per configuration */
+  unsigned *covers; /* per size: how many of those in do */
+  size_t *chosen;
+  size_t n;
+} set;
+
+static double lost(const set *s, size_t config, size_t size) {
+  return s->lost[config * s->t->n_sizes + size];
+}
+
+static bool covered_by(const set *s, size_t config, size_t size) {
+  return lost(s, config, size) <= s->bound;
+}
+
+static double total_lost(const set *s, size_t config) {
+  double sum = 0;
+  for (size_t j = 0; j < s->t->n_sizes; j++) {
+    sum += lost(s, config, j);
+  }
+  return sum;
+}
+
+static void put(set *s, size_t config, int by) {
+  s->in[config] = by > 0;
+  for (size_t j = 0; j < s->t->n_sizes; j++) {
+    if (covered_by(s, config, j)) {
+      s->covers[j] += (unsigned)by;
+    }
+  }
+}
+
+static void add(set *s, size_t config) {
+  put(s, config, 1);
+  s->chosen[s->n++] = config;
+}
+
+static void drop(set *s, size_t place) {
+  put(s, s->chosen[place], -1);
+  memmove(&s->chosen[place], &s->chosen[place + 1], (--s->n - place) * sizeof *s->chosen);
+}
+
+static size_t newly_covered(const set *s, size_t config) {
+  size_t n = 0;
+  for (size_t j = 0; j < s->t->n_sizes; j++) {
+    n += !s->covers[j] && covered_by(s, config, j);
+  }
+  return n;
+}
+
+/* The one that covers the most of what is left; of equal ones, the one that loses least at all. */
+static bool greedy_step(set *s) {
+  size_t best = 0, most = 0;
+  for (size_t i = 0; i < s->t->n_configs; i++) {
+    const size_t n = s->in[i] ? 0 : newly_covered(s, i);
+    if (n > most || (n && n == most && total_lost(s, i) < total_lost(s, best))) {
+      most = n;
+      best = i;
+    }
+  }
+  if (most) {
+    add(s, best);
+  }
+  return most > 0;
+}
+
+static size_t n_covered(const set *s) {
+  size_t n = 0;
+  for (size_t j = 0; j < s->t->n_sizes; j++) {
+    n += s->covers[j] > 0;
+  }
+  return n;
+}
+
+/* Those whose sizes others cover as well. */
+static bool drop_needless(set *s) {
+  const size_t covered = n_covered(s);
+  for (size_t i = s->n; i-- > 0;) {
+    const size_t config = s->chosen[i];
+    put(s, config, -1);
+    const bool needless = s->n > 1 && n_covered(s) == covered;
+    put(s, config, 1);
+    if (needless) {
+      drop(s, i);
+      return true;
+    }
+  }
+  return false;
+}
+
+static bool replaces(set *s, size_t covered, size_t config) {
+  return !s->in[config] && n_covered(s) + newly_covered(s, config) >= covered;
+}
+
+/* Two for which one will do. */
+static bool merge_two(set *s) {
+  const size_t covered = n_covered(s);
+  for (size_t i = 0; i < s->n; i++) {
+    for (size_t k = i + 1; k < s->n; k++) {
+      const size_t a = s->chosen[i], b = s->chosen[k];
+      put(s, a, -1);
+      put(s, b, -1);
+      size_t other = 0;
+      while (other < s->t->n_configs &&
+             (other == a || other == b || !replaces(s, covered, other))) {
+        other++;
+      }
+      put(s, a, 1);
+      put(s, b, 1);
+      if (other < s->t->n_configs) {
+        drop(s, k);
+        drop(s, i);
+        add(s, other);
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static double set_lost(const set *s) {
+  double sum = 0;
+  for (size_t j = 0; j < s->t->n_sizes; j++) {
+    double least = LOST_MOST;
+    for (size_t i = 0; i < s->n; i++) {
+      least = fmin(least, lost(s, s->chosen[i], j));
+    }
+    sum += least;
+  }
+  return sum;
+}
+
+/* One for another that covers as much and loses less. */
+static bool exchange(set *s) {
+  const size_t covered = n_covered(s);
+  const double before = set_lost(s);
+  for (size_t i = 0; i < s->n; i++) {
+    const size_t old = s->chosen[i];
+    put(s, old, -1);
+    for (size_t other = 0; other < s->t->n_configs; other++) {
+      if (other == old || !replaces(s, covered, other)) {
+        continue;
+      }
+      s->chosen[i] = other;
+      if (set_lost(s) < before - 1e-9) {
+        put(s, other, 1);
+        return true;
+      }
+    }
+    s->chosen[i] = old;
+    put(s, old, 1);
+  }
+  return false;
+}
+
+/* An exchange lowers the loss at the same number, the others the number: it ends. */
+static void choose(set *s) {
+  while (s->n < SERVE_COVER_CONFIGS && greedy_step(s)) {
+  }
+  while (drop_needless(s) || merge_two(s) || exchange(s)) {
+  }
+}
+
+static void fill_lost(set *s) {
+  for (size_t j = 0; j < s->t->n_sizes; j++) {
+    const double least = least_of(s->t, j);
+    for (size_t i = 0; i < s->t->n_configs; i++) {
+      const double sec = sec_of(s->t, i, j);
+      s->lost[i * s->t->n_sizes + j] =
+          isfinite(sec) ? fmin(log(sec / least), LOST_MOST) : LOST_MOST;
+    }
+  }
+}
+
+static size_t servable(const cover_table *t) {
+  size_t n = 0;
+  for (size_t j = 0; j < t->n_sizes; j++) {
+    n += isfinite(least_of(t, j));
+  }
+  return n;
+}
+
+int cover_choose(const cover_table *t, double loss, size_t *chosen, size_t *n, size_t *n_left,
+                 err *e) {
+  set s = {.t = t, .bound = log1p(loss) + 1e-12, .chosen = chosen};
+  s.lost = calloc(t->n_configs * t->n_sizes + 1, sizeof *s.lost);
+  s.in = calloc(t->n_configs + 1, sizeof *s.in);
+  s.covers = calloc(t->n_sizes + 1, sizeof *s.covers);
+  const bool ok = s.lost && s.in && s.covers;
+  if (ok) {
+    fill_lost(&s);
+    choose(&s);
+    *n = s.n;
+    *n_left = servable(t) - n_covered(&s);
+  }
+  free(s.lost);
+  free(s.in);
+  free(s.covers);
+  return ok ? 0 : no_room(e);
+}
+
+/* ---- the tree ------------------------------------------------------------------------------- */
+
+enum { LEAF_LEAST = 3, LEAVES_MOST = (SERVE_COVER_NODES + 1) / 2, FOLDS = 10, ORDER_MOST = 12 };
+enum { FEATURES_MOST = 256 };
+
+/* A leaf's few sizes are believed as far as they go; this many more are taken to be like those of
+ * the node above. */
+static const double PRIOR = 1.5;
+
+typedef struct split {
+  double gain; /* 0: none */
+  serve_feature feature;
+  double below;
+} split;
+
+typedef struct grown { /* a node of a tree being grown */
+  size_t *members, n;  /* sizes */
+  double *mean;        /* per configuration: the loss expected here */
+  size_t best;         /* configuration */
+  split split;
+  size_t yes, no; /* nodes; 0: not split */
+  size_t step;    /* when it was split: a tree of s + 1 leaves has the splits before step s */
+} grown;
+
+typedef struct learner {
+  const cover_table *t;
+  const serve_feature *features;
+  size_t n_features, n_configs;
+  const double *lost; /* [size * n_configs + configuration] */
+  grown nodes[2 * LEAVES_MOST];
+  size_t n_nodes, n_leaves;
+  arena *a;
+  double *left, *right; /* scratch, per configuration */
+  bool failed;          /* out of memory */
+} learner;
+
+static const int64_t *values_of(const learner *l, size_t size) {
+  return l->t->values + size * l->t->n_fields;
+}
+
+static const double *lost_of(const learner *l, size_t size) {
+  return l->lost + size * l->n_configs;
+}
+
+/* The configuration by the sums over n sizes, with the node above as a prior; its own sum. */
+static double least_sum(const learner *l, const double *sum, size_t n, const double *above,
+                        size_t *best) {
+  double least = INFINITY;
+  *best = 0;
+  for (size_t k = 0; k < l->n_configs; k++) {
+    const double mean = (sum[k] + PRIOR * above[k]) / ((double)n + PRIOR);
+    if (mean < least) {
+      least = mean;
+      *best = k;
+    }
+  }
+  return sum[*best];
+}
+
+typedef struct ranked {
+  double value;
+  size_t size;
+} ranked;
+
+static int by_value(const void *a, const void *b) {
+  const ranked *x = a, *y = b;
+  return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
+                              : (x->size > y->size) - (x->size < y->size);
+}
+
+/* The shortest number in (a, b]. */
+static double round_between(double a, double b) {
+  const double middle = a > 0 ? sqrt(a * b) : (a + b) / 2;
+  for (int digits = 1; digits < 17; digits++) {
+    char text[40];
+    snprintf(text, sizeof text, "%.*g", digits, middle);
+    const double v = strtod(text, NULL);
+    if (v > a && v <= b) {
+      return v;
+    }
+  }
+  return b;
+}
+
+static double feature_value(const learner *l, const serve_feature *f, size_t size) {
+  return f->kind == SERVE_FEATURE_CHOICE ? !serve_feature_holds(f, 0, values_of(l, size))
+                                         : serve_feature_value(f, values_of(l, size));
+}
+
+/* whole: what the node loses as it is */
+static void try_feature(learner *l, const grown *g, const serve_feature *f, double whole,
+                        ranked *order, split *best) {
+  for (size_t i = 0; i < g->n; i++) {
+    order[i] = (ranked){.value = feature_value(l, f, g->members[i]), .size = g->members[i]};
+  }
+  qsort(order, g->n, sizeof *order, by_value);
+  memset(l->left, 0, l->n_configs * sizeof *l->left);
+  memset(l->right, 0, l->n_configs * sizeof *l->right);
+  for (size_t i = 0; i < g->n; i++) {
+    for (size_t k = 0; k < l->n_configs; k++) {
+      l->right[k] += lost_of(l, order[i].size)[k];
+    }
+  }
+  for (size_t i = 1; i < g->n; i++) {
+    for (size_t k = 0; k < l->n_configs; k++) {
+      l->left[k] += lost_of(l, order[i - 1].size)[k];
+      l->right[k] -= lost_of(l, order[i - 1].size)[k];
+    }
+    if (i < LEAF_LEAST || g->n - i < LEAF_LEAST || order[i].value <= order[i - 1].value) {
+      continue;
+    }
+    size_t a, b;
+    const double gain = whole - least_sum(l, l->left, i, g->mean, &a) -
+                        least_sum(l, l->right, g->n - i, g->mean, &b);
+    if (a != b && gain > best->gain + 1e-9) {
+      *best = (split){
+          .gain = gain, .feature = *f, .below = round_between(order[i - 1].value, order[i].value)};
+    }
+  }
+}
+
+/* Fill in what a node with its members is worth, and its best split. */
+static void judge(learner *l, grown *g, const double *above) {
+  double *sum = ARENA_ARRAY(l->a, double, l->n_configs);
+  ranked *order = ARENA_ARRAY(l->a, ranked, g->n + 1);
+  g->mean = ARENA_ARRAY(l->a, double, l->n_configs);
+  if (!sum || !order || !g->mean) {
+    l->failed = true;
+    return;
+  }
+  for (size_t i = 0; i < g->n; i++) {
+    for (size_t k = 0; k < l->n_configs; k++) {
+      sum[k] += lost_of(l, g->members[i])[k];
+    }
+  }
+  for (size_t k = 0; k < l->n_configs; k++) {
+    const double prior = above ? PRIOR : 0;
+    g->mean[k] = (sum[k] + (above ? PRIOR * above[k] : 0)) / ((double)g->n + prior);
+    g->best = g->mean[k] < g->mean[g->best] ? k : g->best;
+  }
+  for (size_t i = 0; i < l->n_features; i++) {
+    try_feature(l, g, &l->features[i], sum[g->best], order, &g->split);
+  }
+}
+
+static size_t new_node(learner *l, size_t most) {
+  grown *g = &l->nodes[l->n_nodes];
+  *g = (grown){.members = ARENA_ARRAY(l->a, size_t, most + 1)};
+  l->failed = l->failed || !g->members;
+  return l->n_nodes++;
+}
+
+static void split_node(learner *l, size_t i) {
+  grown *g = &l->nodes[i];
+  g->yes = new_node(l, g->n);
+  g->no = new_node(l, g->n);
+  g->step = l->n_leaves++ - 1;
+  for (size_t j = 0; j < g->n && !l->failed; j++) {
+    const bool yes =
+        serve_feature_holds(&g->split.feature, g->split.below, values_of(l, g->members[j]));
+    grown *to = &l->nodes[yes ? g->yes : g->no];
+    to->members[to->n++] = g->members[j];
+  }
+  if (!l->failed) {
+    judge(l, &l->nodes[g->yes], g->mean);
+    judge(l, &l->nodes[g->no], g->mean);
+  }
+}
+
+static bool best_leaf(const learner *l, size_t *best) {
+  double most = 0;
+  for (size_t i = 0; i < l->n_nodes; i++) {
+    if (!l->nodes[i].yes && l->nodes[i].split.gain > most) {
+      most = l->nodes[i].split.gain;
+      *best = i;
+    }
+  }
+  return most > 0;
+}
+
+/* A tree over the sizes for which in[size] is `wanted`. */
+static void grow(learner *l, const uint8_t *in, uint8_t left_out, size_t leaves) {
+  size_t i;
+  l->n_nodes = 0;
+  l->n_leaves = 1;
+  new_node(l, l->t->n_sizes);
+  for (size_t j = 0; j < l->t->n_sizes && !l->failed; j++) {
+    if (in[j] != left_out) {
+      l->nodes[0].members[l->nodes[0].n++] = j;
+    }
+  }
+  if (!l->failed && l->nodes[0].n) {
+    judge(l, &l->nodes[0], NULL);
+  }
+  while (!l->failed && l->n_leaves < leaves && best_leaf(l, &i)) {
+    split_node(l, i);
+  }
+}
+
+/* Where the tree with so many leaves leads. */
+static const grown *walk(const learner *l, const int64_t *values, size_t leaves) {
+  const grown *g = &l->nodes[0];
+  while (g->yes && g->step + 1 < leaves) {
+    const bool yes = serve_feature_holds(&g->split.feature, g->split.below, values);
+    g = &l->nodes[yes ? g->yes : g->no];
+  }
+  return g;
+}
+
+/* ---- how many leaves ------------------------------------------------------------------------ */
+
+/* Every size is left out once, with its neighbours in no order: a multiplicative generator deals
+ * them to the folds. */
+static void deal(uint8_t *fold, size_t n) {
+  uint64_t x = 88172645463325252u;
+  for (size_t i = 0; i < n; i++) {
+    fold[i] = (uint8_t)(i % FOLDS);
+  }
+  for (size_t i = n; i-- > 1;) { /* Fisher and Yates, with xorshift64 (Marsaglia 2003) */
+    x ^= x << 13, x ^= x >> 7, x ^= x << 17;
+    const size_t j = x % (i + 1);
+    const uint8_t other = fold[i];
+    fold[i] = fold[j];
+    fold[j] = other;
+  }
+}
+
+/* lost[size * LEAVES_MOST + leaves - 1] of the sizes left out */
+static void cross_validate(learner *l, const uint8_t *fold, double *held) {
+  for (uint8_t f = 0; f < FOLDS; f++) {
+    grow(l, fold, f, LEAVES_MOST);
+    for (size_t j = 0; j < l->t->n_sizes && !l->failed; j++) {
+      for (size_t n = 1; n <= LEAVES_MOST && fold[j] == f; n++) {
+        held[j * LEAVES_MOST + n - 1] = lost_of(l, j)[walk(l, values_of(l, j), n)->best];
+      }
+    }
+  }
+}
+
+/* The fewest that do as well as any but for a tenth of a per cent. */
+static size_t best_number(const learner *l, const double *held) {
+  double mean[LEAVES_MOST] = {0}, least = INFINITY;
+  for (size_t n = 0; n < LEAVES_MOST; n++) {
+    for (size_t j = 0; j < l->t->n_sizes; j++) {
+      mean[n] += held[j * LEAVES_MOST + n] / (double)l->t->n_sizes;
+    }
+    least = fmin(least, mean[n]);
+  }
+  size_t n = 0;
+  while (mean[n] > least + 1e-3) {
+    n++;
+  }
+  return n + 1;
+}
+
+/* ---- as a portfolio's nodes ----------------------------------------------------------------- */
+
+typedef struct emitter {
+  const learner *l;
+  const double *held;
+  size_t leaves;
+  serve_cover_node *nodes;
+  size_t n;
+} emitter;
+
+static bool set_order(emitter *m, const grown *g, serve_cover_node *n) {
+  ranked order[SERVE_COVER_CONFIGS];
+  uint8_t *list = ARENA_ARRAY(m->l->a, uint8_t, ORDER_MOST);
+  for (size_t k = 0; k < m->l->n_configs; k++) {
+    order[k] = (ranked){.value = g->mean[k], .size = k};
+  }
+  qsort(order, m->l->n_configs, sizeof *order, by_value);
+  n->order = list;
+  for (size_t k = 0; list && k < m->l->n_configs && k < ORDER_MOST; k++) {
+    list[n->n_order++] = (uint8_t)order[k].size;
+  }
+  return list;
+}
+
+/* What the leaf promises: what its sizes lost when they were left out. */
+static void set_losses(emitter *m, const grown *g, serve_cover_node *n) {
+  double sum = 0, worst = 0;
+  for (size_t i = 0; i < g->n; i++) {
+    const double x = m->held[g->members[i] * LEAVES_MOST + m->leaves - 1];
+    sum += x;
+    worst = fmax(worst, x);
+  }
+  n->expected = g->n ? expm1(sum / (double)g->n) : 0;
+  n->worst = expm1(worst);
+}
+
+/* The depth is at most the number of leaves. */
+static bool emit(emitter *m, const grown *g) {
+  serve_cover_node *n = &m->nodes[m->n++];
+  if (!g->yes || g->step + 1 >= m->leaves) {
+    set_losses(m, g, n);
+    return set_order(m, g, n);
+  }
+  n->feature = g->split.feature;
+  n->below = g->split.below;
+  if (!emit(m, &m->l->nodes[g->yes])) {
+    return false;
+  }
+  n->no = m->n;
+  return emit(m, &m->l->nodes[g->no]);
+}
+
+static void promise(const learner *l, const double *held, size_t leaves, serve_cover *out) {
+  double sum = 0, worst = 0;
+  for (size_t j = 0; j < l->t->n_sizes; j++) {
+    sum += held[j * LEAVES_MOST + leaves - 1];
+    worst = fmax(worst, held[j * LEAVES_MOST + leaves - 1]);
+  }
+  out->expected = expm1(sum / (double)l->t->n_sizes);
+  out->worst = expm1(worst);
+}
+
+static bool learn(learner *l, serve_cover *out) {
+  const size_t n = l->t->n_sizes;
+  uint8_t *fold = ARENA_ARRAY(l->a, uint8_t, n);
+  double *held = ARENA_ARRAY(l->a, double, n *LEAVES_MOST);
+  serve_cover_node *nodes = ARENA_ARRAY(l->a, serve_cover_node, SERVE_COVER_NODES);
+  if (!fold || !held || !nodes) {
+    return false;
+  }
+  deal(fold, n);
+  cross_validate(l, fold, held);
+  const size_t leaves = l->failed ? 1 : best_number(l, held);
+  grow(l, fold, FOLDS, leaves); /* all sizes */
+  emitter m = {.l = l, .held = held, .leaves = leaves, .nodes = nodes};
+  if (l->failed || !emit(&m, &l->nodes[0])) {
+    return false;
+  }
+  promise(l, held, leaves, out);
+  out->nodes = nodes;
+  out->n_nodes = m.n;
+  out->n_sizes = n;
+  return true;
+}
+
+static double *losses(const cover_table *t, const size_t *chosen, size_t n, arena *a) {
+  double *out = ARENA_ARRAY(a, double, t->n_sizes *n + 1);
+  for (size_t j = 0; out && j < t->n_sizes; j++) {
+    const double least = least_of(t, j);
+    for (size_t k = 0; k < n; k++) {
+      const double x = log(sec_of(t, chosen[k], j) / least);
+      out[j * n + k] = x < LOST_MOST ? x : LOST_MOST; /* also where nothing is finite */
+    }
+  }
+  return out;
+}
+
+int cover_learn(const gen_template *t, const cover_table *table, const size_t *chosen, size_t n,
+                arena *a, serve_cover *out, err *e) {
+  learner *l = ARENA_ARRAY(a, learner, 1);
+  serve_feature *features = ARENA_ARRAY(a, serve_feature, FEATURES_MOST);
+  if (!l || !features) {
+    return no_room(e);
+  }
+  *l = (learner){.t = table, .features = features, .n_configs = n, .a = a};
+  l->n_features = serve_features(t, features, FEATURES_MOST);
+  l->lost = losses(table, chosen, n, a);
+  l->left = ARENA_ARRAY(a, double, n + 1);
+  l->right = ARENA_ARRAY(a, double, n + 1);
+  return l->lost && l->left && l->right && learn(l, out) ? 0 : no_room(e);
+}

@@ -1,0 +1,36 @@
+/* cover.h -- which few configurations serve all sizes, and which of them a size gets.
+ *
+ * Pure: it sees a table of times, a row per configuration and a column per size. The set is a
+ * greedy set cover (a configuration covers a size if it is at most `loss` slower than the best),
+ * then made smaller and better by exchanges. The tree is grown best gain first; every leaf takes
+ * the configuration that loses the least time over the leaf's sizes; how many leaves it gets is
+ * decided by the sizes left out in cross-validation, and what they lost is what the tree promises.
+ */
+#ifndef TUNE_COVER_H
+#define TUNE_COVER_H
+
+#include "serve_cover.h"
+
+typedef struct cover_table {
+  size_t n_configs, n_sizes, n_fields;
+  const double *sec;     /* [config * n_sizes + size]; INFINITY: it does not fit, or failed */
+  const int64_t *values; /* [size * n_fields + field]; as in serve_known_row */
+} cover_table;
+
+/* cover_choose -- the configurations, at most SERVE_COVER_CONFIGS, most useful first.
+ *   in   loss     0.05: at most 5 % slower than the best
+ *   out  chosen[SERVE_COVER_CONFIGS], *n
+ *        *n_left  sizes that none of them serves within the loss, since there may be no more; sizes
+ *                 that nothing serves are not counted
+ *   err  ERR_NOMEM */
+int cover_choose(const cover_table *t, double loss, size_t *chosen, size_t *n, size_t *n_left,
+                 err *e);
+/* cover_loss -- of the best of these for a size: log(sec / least); INFINITY when none serves it */
+double cover_loss(const cover_table *t, const size_t *chosen, size_t n, size_t size);
+/* cover_learn -- the tree over the chosen ones, into out's nodes, expected and worst; in the arena.
+ * Leaves name a configuration by its place in `chosen`.
+ *   err  ERR_NOMEM */
+int cover_learn(const gen_template *t, const cover_table *table, const size_t *chosen, size_t n,
+                arena *a, serve_cover *out, err *e);
+
+#endif

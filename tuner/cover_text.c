@@ -1,0 +1,111 @@
+#include "cover_text.h"
+
+static void add_range(const gen_template *t, const serve_cover *c, size_t i, str *out) {
+  const gen_field *f = &t->fields[i];
+  const char *between = "";
+  str_addf(out, " %s=", f->name);
+  if (!f->names && c->least[i] == c->most[i]) {
+    str_addf(out, "%lld", (long long)c->least[i]);
+  } else if (!f->names) {
+    str_addf(out, "%lld..%lld", (long long)c->least[i], (long long)c->most[i]);
+  }
+  for (size_t j = 0; j < f->n_names; j++) {
+    if (c->choices[i] >> j & 1) {
+      str_addf(out, "%s%s", between, f->names[j]);
+      between = ",";
+    }
+  }
+}
+
+static void add_condition(const gen_template *t, const serve_cover_node *n, str *out) {
+  serve_feature_text(t, &n->feature, out);
+  if (n->feature.kind != SERVE_FEATURE_CHOICE) {
+    str_addf(out, " < %.6g", n->below);
+  }
+}
+
+static void add_leaf(const serve_cover_node *n, str *out) {
+  for (size_t i = 0; i < n->n_order && i < 4; i++) {
+    str_addf(out, i ? ", then %u" : "%u", n->order[i] + 1u);
+  }
+  str_addf(out, "%s   (%.1f %%, worst %.1f %%)\n", n->n_order > 4 ? ", ..." : "", 100 * n->expected,
+           100 * n->worst);
+}
+
+/* Depth first, as the nodes lie; branches go forward, and there are at most 64 leaves. */
+static void add_node(const gen_template *t, const serve_cover *c, size_t i, int depth, str *out) {
+  const serve_cover_node *n = &c->nodes[i];
+  if (!n->no) {
+    add_leaf(n, out);
+    return;
+  }
+  str_addf(out, "%s%*s", depth ? "\n" : "", 4 + 2 * depth, "");
+  add_condition(t, n, out);
+  str_add(out, ": ");
+  add_node(t, c, i + 1, depth + 1, out);
+  str_addf(out, "%*selse: ", 4 + 2 * depth, "");
+  add_node(t, c, n->no, depth + 1, out);
+}
+
+void cover_text(const gen_template *t, const serve_cover *c, str *out) {
+  str_addf(out,
+           "portfolio of %zu configuration%s for %zu sizes, the best of them within %.3g %%; the "
+           "tree loses %.1f %%, at worst %.1f %%\n  for",
+           c->n_configs, c->n_configs == 1 ? "" : "s", c->n_sizes, 100 * c->asked,
+           100 * c->expected, 100 * c->worst);
+  for (size_t i = 0; i < t->n_fields; i++) {
+    add_range(t, c, i, out);
+  }
+  str_add(out, "\n");
+  for (size_t i = 0; i < c->n_configs; i++) {
+    str_addf(out, "  %2zu  ", i + 1);
+    gen_config_text(t, &c->configs[i], out);
+    str_add(out, "\n");
+  }
+  str_add(out, c->nodes[0].no ? "  which one:\n" : "  which one: ");
+  add_node(t, c, 0, 0, out);
+}
+
+static void add_json_node(const gen_template *t, const serve_cover *c, size_t i, str *out) {
+  const serve_cover_node *n = &c->nodes[i];
+  if (!n->no) {
+    str_addf(out, "{\"expected_loss\":%.4g,\"worst_loss\":%.4g,\"order\":[", n->expected, n->worst);
+    for (size_t k = 0; k < n->n_order; k++) {
+      str_addf(out, "%s%u", k ? "," : "", n->order[k]);
+    }
+    str_add(out, "]}");
+    return;
+  }
+  str condition = {0};
+  add_condition(t, n, &condition);
+  str_add(out, "{\"if\":");
+  str_add_json(out, str_text(&condition));
+  str_add(out, ",\"then\":");
+  add_json_node(t, c, i + 1, out);
+  str_add(out, ",\"else\":");
+  add_json_node(t, c, n->no, out);
+  str_add(out, "}");
+  str_clear(&condition);
+}
+
+void cover_json(const gen_template *t, const serve_cover *c, const char *device, str *out) {
+  str config = {0};
+  str_add(out, "{\"portfolio\":");
+  str_add_json(out, t->name);
+  str_add(out, ",\"device\":");
+  str_add_json(out, device);
+  str_addf(out,
+           ",\"asked_loss\":%.4g,\"sizes\":%zu,\"expected_loss\":%.4g,\"worst_loss\":%.4g,"
+           "\"configs\":[",
+           c->asked, c->n_sizes, c->expected, c->worst);
+  for (size_t i = 0; i < c->n_configs; i++) {
+    str_reset(&config);
+    gen_config_text(t, &c->configs[i], &config);
+    str_add(out, i ? "," : "");
+    str_add_json(out, str_text(&config));
+  }
+  str_add(out, "],\"tree\":");
+  add_json_node(t, c, 0, out);
+  str_add(out, "}\n");
+  str_clear(&config);
+}
