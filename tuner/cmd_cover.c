@@ -11,7 +11,7 @@
 #include "gauge.h"
 #include "verbs.h"
 
-enum { SAMPLE = 100, CANDIDATES_MOST = 512 };
+enum { SAMPLE = 100, CANDIDATES_MOST = 512, PROBLEMS_MOST = 8192 };
 
 typedef struct cover_run {
   const cli *c;
@@ -91,17 +91,16 @@ static int parse_options(cover_run *r, gauge_options *o, err *e) {
 
 /* ---- sizes and candidates ------------------------------------------------------------------- */
 
-static bool is_ours(const cover_run *r, const db_problem *row) {
-  return row->config && row->template_id == gauge_template_id(r->gauge) &&
-         row->device_id == gauge_device_id(r->gauge);
-}
-
 /* What was only measured for an earlier portfolio was never searched: it holds that portfolio's
- * configurations, and no new one. An imported result is a single trial. */
-static int was_tuned(const cover_run *r, const db_problem *row, bool *yes, err *e) {
-  double sec;
-  TRY(db_effort_get(r->db, row->template_id, row->device_id, row->problem, &sec, e));
-  *yes = sec > 0 || row->n_trials == 1;
+ * configurations, and no new one. An imported result has no image. */
+static int was_tuned(const cover_run *r, const db_known *row, bool *yes, err *e) {
+  double sec = 0;
+  *yes = !row->image;
+  if (!*yes) {
+    TRY(db_effort_get(r->db, gauge_template_id(r->gauge), gauge_device_id(r->gauge), row->problem,
+                      &sec, e));
+    *yes = sec > 0;
+  }
   return 0;
 }
 
@@ -116,7 +115,7 @@ static void add_candidate(cover_run *r, const gen_config *c) {
   }
 }
 
-static int find_candidates(cover_run *r, const db_problem *rows, size_t n, sizes *tuned, err *e) {
+static int find_candidates(cover_run *r, const db_known *rows, size_t n, sizes *tuned, err *e) {
   r->candidates = ARENA_ARRAY(&r->memory, gen_config, CANDIDATES_MOST);
   tuned->p = ARENA_ARRAY(&r->memory, gen_problem, n + 1);
   if (!r->candidates || !tuned->p) {
@@ -124,10 +123,8 @@ static int find_candidates(cover_run *r, const db_problem *rows, size_t n, sizes
   }
   for (size_t i = 0; i < n; i++) {
     gen_config c;
-    bool yes = false;
-    if (is_ours(r, &rows[i])) {
-      TRY(was_tuned(r, &rows[i], &yes, e));
-    }
+    bool yes;
+    TRY(was_tuned(r, &rows[i], &yes, e));
     if (yes && !gen_problem_parse(r->t, rows[i].problem, &tuned->p[tuned->n], NULL) &&
         !gen_config_parse(r->t, rows[i].config, &c, NULL)) {
       tuned->n++;
@@ -144,11 +141,19 @@ static int find_candidates(cover_run *r, const db_problem *rows, size_t n, sizes
 }
 
 static int gather(cover_run *r, err *e) {
-  db_problem *rows;
-  size_t n;
+  size_t n = 0;
   sizes tuned = {0};
   gen_config def;
-  TRY(db_problems(r->db, r->t->name, &r->memory, &rows, &n, e));
+  str key = {0};
+  db_known *rows = ARENA_ARRAY(&r->memory, db_known, PROBLEMS_MOST);
+  if (!rows) {
+    return no_room(e);
+  }
+  rt_device_key(gauge_device(r->gauge), &key);
+  const int rc =
+      db_known_list(r->db, r->t->hash, str_text(&key), -1, PROBLEMS_MOST, &r->memory, rows, &n, e);
+  str_clear(&key);
+  TRY(rc);
   TRY(find_candidates(r, rows, n, &tuned, e));
   gen_config_default(r->t, &def);
   add_candidate(r, &def);

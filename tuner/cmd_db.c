@@ -111,8 +111,7 @@ static bool is_current(current *now, const db_line *l) {
 /* What a device only models is no result to ship, unless that very device was named. */
 static bool is_preset(const cli *c, current *now, const db_line *l) {
   const bool modelled = l->kind == DB_KIND_MODEL || !strncmp(l->device.key, "emu:", 4);
-  return (c->device || !modelled) && has_word(c, 1, l->template.family) &&
-         is_current(now, l);
+  return (c->device || !modelled) && has_word(c, 1, l->template.family) && is_current(now, l);
 }
 
 /* "NVIDIA H200" is told in nvidia-h200.txt. */

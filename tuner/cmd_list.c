@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "cover_text.h"
 #include "verbs.h"
 
 /* ---- list
@@ -228,6 +229,39 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
   return rc;
 }
 
+/* One made with another text of the template says so; it is not served. */
+static void add_portfolio(const cli *c, const gen_template *t, const db_portfolio *p, str *s) {
+  arena a = {0};
+  serve_cover cover;
+  err why = {0};
+  const bool stale = strcmp(p->template_hash, t->hash) != 0;
+  if (stale || serve_cover_read(t, p->text, &a, &cover, &why)) {
+    str_addf(s, c->json ? "" : "  portfolio on %s, not served: %s\n", p->device_name,
+             stale ? "made with another version of the template; autotune cover makes one anew"
+                   : why.message);
+  } else if (c->json) {
+    cover_json(t, &cover, p->device_name, s);
+  } else {
+    str_addf(s, "%s, %.16s: ", p->device_name, p->when);
+    cover_text(t, &cover, s);
+  }
+  arena_clear(&a);
+}
+
+static int print_portfolios(const cli *c, db *d, const gen_template *t, err *e) {
+  arena a = {0};
+  db_portfolio *rows;
+  size_t n;
+  str s = {0};
+  const int rc = db_portfolios(d, t->name, &a, &rows, &n, e);
+  for (size_t i = 0; !rc && i < n; i++) {
+    add_portfolio(c, t, &rows[i], &s);
+  }
+  cli_print(&s);
+  arena_clear(&a);
+  return rc;
+}
+
 static int show_family(const cli *c, db *d, err *e) {
   arena a = {0};
   gen_template *t;
@@ -238,6 +272,7 @@ static int show_family(const cli *c, db *d, err *e) {
     printf("%s: %s\n", t->name, t->brief);
   }
   rc = print_problems(c, d, t->name, e);
+  rc = rc ? rc : print_portfolios(c, d, t, e);
   gen_close(t);
   return rc;
 }

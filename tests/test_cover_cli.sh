@@ -1,0 +1,41 @@
+#!/bin/sh
+# test_cover_cli.sh -- autotune cover from the outside: it covers, goes on where it was, is shown, travels
+# with the database's text and merges, and what it is told wrongly costs one line.
+set -u
+. tests/cli_kit.sh
+
+"$autotune" saxpy n=4096 --device emu --budget 6 --quiet >/dev/null || complain "tuning saxpy failed"
+"$autotune" saxpy n=100001 --device emu --budget 6 --quiet >/dev/null || complain "tuning saxpy failed"
+
+cover() { "$autotune" cover saxpy --grid "n=500..100000" --sample 8 "$@"; }
+
+refuses 1 "nothing of copy is tuned on emu:h200" "$autotune" cover copy --quiet
+refuses 2 "--loss '5x' is not a share" "$autotune" cover saxpy --loss 5x
+refuses 2 "not both" "$autotune" cover saxpy --sizes n=100 --grid n=1..5
+refuses 2 "LEAST..MOST" "$autotune" cover saxpy --grid n=5..1
+refuses 2 "not as words: 'n=100'" "$autotune" cover saxpy n=100
+refuses 2 "number of seconds" "$autotune" cover saxpy --budget 50
+
+prints "portfolio of" cover
+grep -q " 8 of 8 " "$folder/err" || complain "cover: no progress on standard error"
+cover --json >"$folder/one" 2>"$folder/err" || complain "cover again"
+python3 -c 'import json, sys
+d = json.load(open(sys.argv[1]))
+assert d["portfolio"] == "saxpy" and d["sizes"] == 8 and d["configs"] and d["tree"]' "$folder/one" ||
+  complain "cover --json: $(cat "$folder/one")"
+cover 2>&1 >/dev/null | tail -n 1 | grep -q " 0 measured" || complain "what is known was measured again"
+prints "which one" "$autotune" show saxpy
+prints '"expected_loss"' "$autotune" show saxpy --json
+
+# without sizes: what is tuned; the sizes measured above are none of it
+prints "for 2 sizes" "$autotune" cover saxpy
+
+# as text, and by merging
+"$autotune" db export "$folder/text" || complain "export"
+grep -q "	portfolio	" "$folder/text" || complain "the portfolio is not in the exported text"
+TUNED_DB=$folder/other.db "$autotune" db import "$folder/text" >/dev/null || complain "import"
+TUNED_DB=$folder/other.db prints "which one" "$autotune" show saxpy
+TUNED_DB=$folder/third.db "$autotune" db merge "$TUNED_DB" >/dev/null || complain "merge"
+TUNED_DB=$folder/third.db prints "which one" "$autotune" show saxpy
+
+exit $bad
