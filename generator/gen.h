@@ -267,6 +267,40 @@ typedef struct gen_plan { /* the launches in order; stages whose `when` is false
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e);
 int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e);
 
+/* The same as expressions, for those who write them out for any problem. */
+typedef struct gen_operand_text {
+  gen_from from;
+  uint32_t index;    /* of the argument or workspace */
+  dtype type;        /* GEN_FROM_VALUE */
+  const char *value; /* likewise */
+} gen_operand_text;
+
+typedef struct gen_launch_text {
+  const char *kernel;                    /* NULL: this stage sets memory */
+  const char *when;                      /* NULL: always */
+  const char *grid[3], *block[3], *smem; /* NULL: 1, 1, 0 */
+  const char *fill, *nbytes;             /* NULL: 0, the whole workspace */
+  const gen_operand_text *operands;
+  size_t n_operands;
+} gen_launch_text;
+
+typedef struct gen_workspace_text {
+  const char *count; /* elements */
+  dtype type;        /* of an element, unless */
+  int field;         /* this field chooses it; -1: none does */
+} gen_workspace_text;
+
+typedef struct gen_texts {
+  const gen_launch_text *launches;
+  size_t n;
+  const gen_workspace_text *workspaces;
+  size_t n_workspaces;
+} gen_texts;
+
+/* gen_texts_make -- out in the arena; texts live as long as the template.
+ *   err  ERR_USAGE  a value's type is chosen by a field, which C can't say */
+int gen_texts_make(const gen_template *t, arena *a, gen_texts *out, err *e);
+
 typedef enum gen_fill_kind {
   GEN_FILL_UNIFORM,
   GEN_FILL_NORMAL,

@@ -52,8 +52,68 @@ CUresult cuModuleLoad(CUmodule *m, const char *path) {
   return done(rc, &e);
 }
 
+/* Only PTX can be run here; it is a text. */
+CUresult cuModuleLoadData(CUmodule *m, const void *image) {
+  err e = {0};
+  return done(device->ops->module_load(device, image, strlen(image), (rt_module **)m, &e), &e);
+}
+
+CUresult cuModuleUnload(CUmodule m) {
+  device->ops->module_unload(device, (rt_module *)m);
+  return CUDA_SUCCESS;
+}
+
+/* What exported code asks of a device; anything else ends the test. */
+CUresult cuDeviceGetAttribute(int *value, CUdevice_attribute attribute, CUdevice d) {
+  const rt_info *i = &device->info;
+  (void)d;
+  switch (attribute) {
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR: *value = i->cc / 10; break;
+  case CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR: *value = i->cc % 10; break;
+  case CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT: *value = i->sms; break;
+  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_BLOCK: *value = i->threads_block; break;
+  case CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR: *value = i->threads_sm; break;
+  case CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR: *value = i->blocks_sm; break;
+  case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK: *value = i->regs_block; break;
+  case CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR: *value = i->regs_sm; break;
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN: *value = (int)i->smem_block; break;
+  case CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR: *value = (int)i->smem_sm; break;
+  case CU_DEVICE_ATTRIBUTE_RESERVED_SHARED_MEMORY_PER_BLOCK: *value = (int)i->smem_reserved; break;
+  case CU_DEVICE_ATTRIBUTE_L2_CACHE_SIZE: *value = (int)i->l2_nbytes; break;
+  case CU_DEVICE_ATTRIBUTE_WARP_SIZE: *value = i->warp; break;
+  default: return CUDA_ERROR_INVALID_VALUE;
+  }
+  return CUDA_SUCCESS;
+}
+
+CUresult cuDeviceTotalMem(size_t *nbytes, CUdevice d) {
+  (void)d;
+  *nbytes = (size_t)device->info.memory_nbytes;
+  return CUDA_SUCCESS;
+}
+
+CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f) {
+  err e = {0};
+  rt_function_info info = {0};
+  if (attribute != CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) {
+    return CUDA_ERROR_INVALID_VALUE;
+  }
+  const int rc = device->ops->function_info(device, (rt_function *)f, &info, &e);
+  *value = (int)info.smem_static;
+  return done(rc, &e);
+}
+
+CUresult cuMemFree(CUdeviceptr p) {
+  device->ops->release(device, p);
+  return CUDA_SUCCESS;
+}
+
 CUresult cuModuleGetFunction(CUfunction *f, CUmodule m, const char *name) {
   err e = {0};
+  if (device->ops->function(device, (rt_module *)m, name, (rt_function **)f, NULL) ==
+      ERR_NOTFOUND) {
+    return CUDA_ERROR_NOT_FOUND;
+  }
   return done(device->ops->function(device, (rt_module *)m, name, (rt_function **)f, &e), &e);
 }
 

@@ -35,7 +35,7 @@
   X(seed, "N", "of a random order (default 1)")                                                    \
   X(jobs, "N", "processes that compile (default: one a core)")                                     \
   X(timeout, "SEC", "kill a compilation or measurement that takes longer (default 120)")           \
-  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own")                     \
+  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own; export: a list")     \
   X(sample, "N", "check: so many random configurations (20); cover: so many sizes (100)")          \
   X(all, NULL, "every valid configuration")                                                        \
   X(vs, "PEER", "a library to time beside: cublas, cublas-tf32, cub, driver")                      \
@@ -49,6 +49,10 @@
   X(ptx, "FILE", "write the PTX")                                                                  \
   X(source, "FILE", "write the CUDA source")                                                       \
   X(header, "FILE", "write a C header that launches it")                                           \
+  X(embed, "FILE", "write a C source that holds the images and loads the one for the device")      \
+  X(manifest, "FILE", "write as JSON what it is and what was measured where")                      \
+  X(portfolio, NULL, "export the family's portfolio instead of one problem's kernel")              \
+  X(name, "NAME", "what names in the header begin with (default: the family)")                     \
   X(runs, "N", "searches of each space, every one with another seed (default 50)")                 \
   X(ahead, "N", "questions open at once, as when compilers run ahead (default 1)")                 \
   X(plot, "FILE", "write the curves as SVG")                                                       \

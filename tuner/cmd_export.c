@@ -1,85 +1,300 @@
-/* cmd_export.c -- autotune export: a tuned kernel as files that need neither libtuned nor NVRTC. */
+/* cmd_export.c -- autotune export: a tuned kernel, or a portfolio, as files that need neither
+ * libtuned nor NVRTC. */
+#define _GNU_SOURCE
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "cli.h"
+#include "db_text.h"
 #include "file.h"
 #include "serve.h"
+#include "variants.h"
 #include "verbs.h"
+
+enum { ARCHS_MOST = 16, VARIANTS = 64 };
+
+typedef struct archs { /* what to compile for */
+  const char *name[ARCHS_MOST];
+  size_t n;
+} archs;
 
 typedef struct choice { /* which configuration, and why */
   gen_config config;
   const char *origin;
-  double sec; /* 0: not known */
-  bool measured;
+  db_line row; /* of the tuned one; problem NULL: there is none */
 } choice;
 
-/* --config, else the tuned one, else the template's default. A database that can't be read is an
- * error only when there is one. */
-static int choose(const cli *c, cli_kernel *k, choice *out, err *e) {
+typedef struct export {
+  const cli *c;
+  cli_kernel k;
+  rt_compiler *compiler;
+  archs archs;
+  str device_key;
+  char own_arch[16];
+}
+export;
+
+/* ---- architectures -------------------------------------------------------------------------- */
+
+/* The emulated device runs PTX; what leaves this machine is for the card it emulates. */
+static int parse_archs(export *x, err *e) {
+  snprintf(x->own_arch, sizeof x->own_arch, "sm_%d%s", x->k.device->info.cc,
+           rt_arch_suffix(x->k.device->info.cc));
+  char *list = arena_text(&x->k.memory, x->c->arch ? x->c->arch : x->own_arch);
+  for (char *word; list && (word = strsep(&list, ","));) {
+    if (x->archs.n == ARCHS_MOST || !*word) {
+      return err_set(e, ERR_USAGE, "--arch takes up to %d names: sm_80,sm_90,compute_90",
+                     ARCHS_MOST);
+    }
+    x->archs.name[x->archs.n++] = word;
+  }
+  return x->archs.n ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+}
+
+static bool is_ptx(const char *arch) {
+  return !strncmp(arch, "compute", 7);
+}
+
+/* sgemm.cubin of several architectures is sgemm.sm_80.cubin, sgemm.sm_90.cubin. */
+static const char *path_for(export *x, const char *path, const char *arch) {
+  const char *dot = strrchr(path, '.'), *slash = strrchr(path, '/');
+  if (x->archs.n == 1) {
+    return path;
+  }
+  if (!dot || (slash && dot < slash)) {
+    return arena_format(&x->k.memory, "%s.%s", path, arch);
+  }
+  return arena_format(&x->k.memory, "%.*s.%s%s", (int)(dot - path), path, arch, dot);
+}
+
+static const char *file_name(const char *path) {
+  const char *slash = strrchr(path, '/');
+  return slash ? slash + 1 : path;
+}
+
+/* ---- which configuration -------------------------------------------------------------------- */
+
+/* The problem's best row; ERR_NOTFOUND, no message: nothing is tuned. A database that can't be read
+ * is an error only when there is one. */
+static int find_row(export *x, const char *problem, db_line *row, err *e) {
   db *d;
-  db_result best;
-  str key = {0};
+  db_line *rows;
+  size_t n = 0;
   err miss = {0};
-  *out = (choice){.config = k->config, .origin = c->config ? "--config" : "the template's default"};
-  if (c->config) {
-    return gen_config_check(k->g, &k->config, e);
-  }
-  int rc = cli_open_db(c, DB_READ, &d, &miss);
+  int rc = cli_open_db(x->c, DB_READ, &d, &miss);
   if (rc == ERR_NOTFOUND) {
-    return 0;
-  }
-  if (rc) {
-    return err_set(e, rc, "%s", miss.message);
-  }
-  rt_device_key(&k->device->info, &key);
-  rc = db_best(d, k->t->hash, str_text(&key), str_text(&k->problem_text), &k->memory, &best, &miss);
-  str_clear(&key);
-  db_close(d);
-  if (rc == ERR_NOTFOUND) {
-    return 0;
-  }
-  if (rc) {
-    return err_set(e, rc, "%s", miss.message);
-  }
-  out->origin = "tuned";
-  out->measured = best.median > 0;
-  out->sec = out->measured ? best.median : best.modelled;
-  return gen_config_parse(k->t, best.t.config, &out->config, e);
-}
-
-/* The command that makes the same files again, whatever the database holds by then. */
-static void add_command(const cli *c, const cli_kernel *k, const char *config, str *out) {
-  str_addf(out, "autotune export %s --config %s", str_text(&k->problem_text), config);
-  if (c->arch) {
-    str_addf(out, " --arch %s", c->arch);
-  }
-}
-
-static int write_texts(const cli *c, cli_kernel *k, const choice *ch, const char *arch, int nvrtc,
-                       const char *source, err *e) {
-  str command = {0}, config = {0}, header = {0}, text = {0};
-  const gen_plan *plan;
-  gen_config_text(k->t, &ch->config, &config);
-  add_command(c, k, str_text(&config), &command);
-  serve_export x = {.command = str_text(&command),
-                    .problem = str_text(&k->problem_text),
-                    .config = str_text(&config),
-                    .device = ch->sec > 0 ? k->device->info.name : NULL,
-                    .arch = arch,
-                    .nvrtc = nvrtc,
-                    .sec = ch->sec,
-                    .measured = ch->measured};
-  int rc = gen_plan_make(k->g, &ch->config, &k->memory, &plan, e);
-  rc = rc ? rc : serve_export_header(k->t, plan, &x, &header, e);
-  rc = rc ? rc : serve_export_source(k->t, source, &x, &text, e);
-  if (!rc && c->header) {
-    rc = file_write(c->header, str_text(&header), header.n, e);
-  }
-  if (!rc && c->source) {
-    rc = file_write(c->source, str_text(&text), text.n, e);
+    return rc;
   }
   if (!rc) {
-    printf("%s for %s: %s, %s\n", str_text(&k->problem_text), arch, ch->origin, str_text(&config));
+    rc = db_lines(d, x->k.t->name, str_text(&x->device_key), &x->k.memory, &rows, &n, &miss);
+    db_close(d);
+  }
+  if (rc) {
+    return err_set(e, rc, "%s", miss.message);
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (!strcmp(rows[i].template.hash, x->k.t->hash) && !strcmp(rows[i].problem, problem)) {
+      *row = rows[i];
+      return 0;
+    }
+  }
+  return ERR_NOTFOUND;
+}
+
+/* --config, else the tuned one, else the template's default. */
+static int choose(export *x, choice *out, err *e) {
+  cli_kernel *k = &x->k;
+  *out =
+      (choice){.config = k->config, .origin = x->c->config ? "--config" : "the template's default"};
+  if (x->c->config) {
+    return gen_config_check(k->g, &k->config, e);
+  }
+  const int rc = find_row(x, str_text(&k->problem_text), &out->row, e);
+  if (rc) {
+    return rc == ERR_NOTFOUND ? 0 : rc;
+  }
+  out->origin = "tuned";
+  return gen_config_parse(k->t, out->row.config, &out->config, e);
+}
+
+/* ---- the manifest --------------------------------------------------------------------------- */
+
+static void add_member(str *s, const char *name, const char *text) {
+  str_addf(s, ",\n  \"%s\": ", name);
+  if (text) {
+    str_add_json(s, text);
+  } else {
+    str_add(s, "null");
+  }
+}
+
+static void add_files(const export *x, str *s) {
+  const struct {
+    const char *name, *path;
+  } files[] = {{"cubin", x->c->cubin},
+               {"ptx", x->c->ptx},
+               {"source", x->c->source},
+               {"header", x->c->header},
+               {"embed", x->c->embed}};
+  const char *between = "";
+  str_add(s, ",\n  \"files\": {");
+  for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+    if (files[i].path) {
+      str_addf(s, "%s\"%s\": ", between, files[i].name);
+      str_add_json(s, files[i].path);
+      between = ", ";
+    }
+  }
+  str_add(s, "}");
+}
+
+static void add_template(const export *x, str *s) {
+  const gen_template *t = x->k.t;
+  str_addf(s, ",\n  \"template\": {\"family\": ");
+  str_add_json(s, t->name);
+  str_addf(s, ", \"version\": %lld, \"hash\": \"%s\"}", (long long)t->version, t->hash);
+}
+
+static void add_archs(const export *x, str *s) {
+  str_add(s, ",\n  \"archs\": [");
+  for (size_t i = 0; i < x->archs.n; i++) {
+    str_add(s, i ? ", " : "");
+    str_add_json(s, x->archs.name[i]);
+  }
+  str_add(s, "]");
+}
+
+/* What was measured where; a modelled time is not called seconds. */
+static void add_measured(const db_line *row, str *s) {
+  if (!row->problem) {
+    str_add(s, ",\n  \"measured\": null");
+    return;
+  }
+  const bool modelled = row->kind == DB_KIND_MODEL;
+  str_addf(s, ",\n  \"%s\": {\"%s\": %.9g", modelled ? "modelled" : "measured",
+           modelled ? "modelled_seconds" : "seconds", row->sec);
+  str_addf(s, ", \"spread\": %.3g, \"launches\": %lld, \"final\": %s", row->spread,
+           (long long)row->launches, row->kind == DB_KIND_FINAL ? "true" : "false");
+  str_add(s, ", \"device\": ");
+  str_add_json(s, row->device.name);
+  str_add(s, ", \"device_key\": ");
+  str_add_json(s, row->device.key);
+  str_addf(s, ", \"driver\": %d, \"nvrtc\": %d, \"when\": ", row->driver, row->nvrtc);
+  str_add_json(s, row->when);
+  str_add(s, "}");
+}
+
+static void add_cover(const export *x, const serve_cover *c, str *s) {
+  str_addf(s,
+           ",\n  \"portfolio\": {\"configs\": %zu, \"sizes\": %zu, \"asked_loss\": %.4g, "
+           "\"expected_loss\": %.4g, \"worst_loss\": %.4g, \"device\": ",
+           c->n_configs, c->n_sizes, c->asked, c->expected, c->worst);
+  str_add_json(s, x->k.device->info.name);
+  str_add(s, ", \"device_key\": ");
+  str_add_json(s, str_text(&x->device_key));
+  str_add(s, "}");
+}
+
+/* cover: NULL for one problem */
+static int write_manifest(export *x, const serve_export *what, const choice *ch,
+                          const serve_cover *cover, err *e) {
+  str s = {0};
+  str_addf(&s, "{\n  \"autotune\": \"%s\"", TUNED_VERSION);
+  add_member(&s, "problem", what->problem);
+  add_member(&s, "config", what->config);
+  add_member(&s, "origin", ch->origin);
+  add_member(&s, "command", what->command);
+  add_template(x, &s);
+  add_archs(x, &s);
+  str_addf(&s, ",\n  \"compiled_by_nvrtc\": %d", what->nvrtc);
+  if (cover) {
+    add_cover(x, cover, &s);
+  } else {
+    add_measured(&ch->row, &s);
+  }
+  add_files(x, &s);
+  str_add(&s, "\n}\n");
+  const int rc = s.failed ? err_set(e, ERR_NOMEM, "out of memory")
+                          : file_write(x->c->manifest, str_text(&s), s.n, e);
+  str_clear(&s);
+  return rc;
+}
+
+/* ---- one problem ---------------------------------------------------------------------------- */
+
+/* The command that makes the same files again, whatever the database holds by then. */
+static void add_command(const export *x, const char *config, str *out) {
+  str_addf(out, "autotune export %s --config %s", str_text(&x->k.problem_text), config);
+  if (x->c->arch) {
+    str_addf(out, " --arch %s", x->c->arch);
+  }
+}
+
+static int write_text(const char *path, const str *text, err *e) {
+  return path ? file_write(path, str_text(text), text->n, e) : 0;
+}
+
+static int write_embedded(export *x, const serve_export *what, const rt_image *built, err *e) {
+  serve_image images[ARCHS_MOST];
+  str text = {0};
+  for (size_t i = 0; i < x->archs.n; i++) {
+    const str *bytes = is_ptx(x->archs.name[i]) ? &built[i].ptx : &built[i].cubin;
+    images[i] =
+        (serve_image){.arch = x->archs.name[i], .bytes = str_text(bytes), .nbytes = bytes->n};
+  }
+  int rc = serve_export_embed(x->k.t, what, images, x->archs.n, file_name(x->c->header), &text, e);
+  rc = rc ? rc : write_text(x->c->embed, &text, e);
+  str_clear(&text);
+  return rc;
+}
+
+static int write_images(export *x, const rt_image *built, err *e) {
+  size_t n_ptx = 0;
+  for (size_t i = 0; i < x->archs.n; i++) {
+    const char *arch = x->archs.name[i];
+    if (x->c->cubin && !is_ptx(arch)) {
+      TRY(file_write(path_for(x, x->c->cubin, arch), built[i].cubin.p, built[i].cubin.n, e));
+    }
+    if (x->c->ptx) {
+      TRY(write_text(path_for(x, x->c->ptx, arch), &built[i].ptx, e));
+    }
+    n_ptx += is_ptx(arch);
+  }
+  if (x->c->cubin && n_ptx == x->archs.n) {
+    return err_set(e, ERR_USAGE, "%s has no machine code; --arch sm_90 names a real architecture",
+                   x->archs.name[0]);
+  }
+  return 0;
+}
+
+static int write_texts(export *x, const choice *ch, const rt_image *built, const char *source,
+                       err *e) {
+  str command = {0}, config = {0}, header = {0}, text = {0};
+  cli_kernel *k = &x->k;
+  const gen_plan *plan;
+  gen_config_text(k->t, &ch->config, &config);
+  add_command(x, str_text(&config), &command);
+  const serve_export what = {.command = str_text(&command),
+                             .problem = str_text(&k->problem_text),
+                             .config = str_text(&config),
+                             .device = ch->row.problem ? k->device->info.name : NULL,
+                             .arch = x->c->arch ? x->c->arch : x->own_arch,
+                             .nvrtc = rt_compiler_version(x->compiler),
+                             .sec = ch->row.sec,
+                             .measured = ch->row.kind != DB_KIND_MODEL,
+                             .name = x->c->name,
+                             .embedded = x->c->embed != NULL};
+  int rc = gen_plan_make(k->g, &ch->config, &k->memory, &plan, e);
+  rc = rc ? rc : serve_export_header(k->t, plan, &what, &header, e);
+  rc = rc ? rc : serve_export_source(k->t, source, &what, &text, e);
+  rc = rc ? rc : write_text(x->c->header, &header, e);
+  rc = rc ? rc : write_text(x->c->source, &text, e);
+  rc = rc || !x->c->embed ? rc : write_embedded(x, &what, built, e);
+  rc = rc || !x->c->manifest ? rc : write_manifest(x, &what, ch, NULL, e);
+  if (!rc) {
+    printf("%s for %s: %s, %s\n", str_text(&k->problem_text), what.arch, ch->origin,
+           str_text(&config));
   }
   str_clear(&command);
   str_clear(&config);
@@ -88,55 +303,171 @@ static int write_texts(const cli *c, cli_kernel *k, const choice *ch, const char
   return rc;
 }
 
-static int write_images(const cli *c, const rt_image *image, const char *arch, err *e) {
-  if (c->cubin && !image->cubin.n) {
-    return err_set(e, ERR_USAGE, "%s has no machine code; --arch sm_90 names a real architecture",
-                   arch);
+static int compile_all(export *x, const str *source, size_t body, rt_image *built, err *e) {
+  for (size_t i = 0; i < x->archs.n; i++) {
+    const rt_source s = {.text = str_text(source), .body = body, .arch = x->archs.name[i]};
+    TRY(rt_compile(x->compiler, &s, &x->k.memory, &built[i], e));
   }
-  if (c->cubin) {
-    TRY(file_write(c->cubin, image->cubin.p, image->cubin.n, e));
-  }
-  return c->ptx ? file_write(c->ptx, str_text(&image->ptx), image->ptx.n, e) : 0;
+  return 0;
 }
 
-/* The emulated device runs PTX; what leaves this machine is for the card it emulates. */
-static const char *export_arch(const cli *c, const cli_kernel *k, char *buffer, size_t n) {
-  if (c->arch) {
-    return c->arch;
-  }
-  snprintf(buffer, n, "sm_%d%s", k->device->info.cc, rt_arch_suffix(k->device->info.cc));
-  return buffer;
-}
-
-static int export_kernel(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
+static int export_kernel(export *x, err *e) {
   str source = {0};
   size_t body;
   choice ch;
-  char buffer[16];
-  rt_image image;
-  const char *arch = export_arch(c, k, buffer, sizeof buffer);
-  rt_image_init(&image);
-  int rc = choose(c, k, &ch, e);
-  rc = rc ? rc : gen_source_make(k->g, &ch.config, &source, &body, e);
-  rt_source s = {.text = str_text(&source), .body = body, .arch = arch};
-  rc = rc ? rc : rt_compile(compiler, &s, &k->memory, &image, e);
-  rc = rc ? rc : write_images(c, &image, arch, e);
-  rc = rc ? rc : write_texts(c, k, &ch, arch, rt_compiler_version(compiler), str_text(&source), e);
-  rt_image_clear(&image);
+  rt_image built[ARCHS_MOST];
+  for (size_t i = 0; i < ARCHS_MOST; i++) {
+    rt_image_init(&built[i]);
+  }
+  int rc = choose(x, &ch, e);
+  rc = rc ? rc : gen_source_make(x->k.g, &ch.config, &source, &body, e);
+  rc = rc ? rc : compile_all(x, &source, body, built, e);
+  rc = rc ? rc : write_images(x, built, e);
+  rc = rc ? rc : write_texts(x, &ch, built, str_text(&source), e);
+  for (size_t i = 0; i < ARCHS_MOST; i++) {
+    rt_image_clear(&built[i]);
+  }
   str_clear(&source);
   return rc;
 }
 
-int cmd_export(const cli *c, err *e) {
-  cli_kernel k;
-  rt_compiler *compiler = NULL;
-  if (!c->cubin && !c->ptx && !c->source && !c->header) {
-    return err_set(e, ERR_USAGE, "name what to write: --cubin F, --ptx F, --source F, --header F");
+/* ---- a portfolio ---------------------------------------------------------------------------- */
+
+static int read_cover(export *x, serve_cover *cover, err *e) {
+  db *d;
+  const char *text;
+  err miss = {0};
+  int rc = cli_open_db(x->c, DB_READ, &d, &miss);
+  if (!rc) {
+    rc = db_portfolio_get(d, x->k.t->hash, str_text(&x->device_key), &x->k.memory, &text, &miss);
+    db_close(d);
   }
-  int rc = cli_kernel_open(c, &k, e);
-  rc = rc ? rc : rt_compiler_open(&compiler, e);
-  rc = rc ? rc : export_kernel(c, &k, compiler, e);
-  rt_compiler_close(compiler);
-  cli_kernel_close(&k);
+  if (rc == ERR_NOTFOUND) {
+    return err_set(e, rc, "there is no portfolio of %s on %s; autotune cover %s makes one",
+                   x->k.t->name, x->k.device->info.name, x->k.t->name);
+  }
+  return rc ? err_set(e, rc, "%s", miss.message)
+            : serve_cover_read(x->k.t, text, &x->k.memory, cover, e);
+}
+
+/* built[source * archs + arch] */
+static int compile_variants(export *x, const variants *v, rt_image *built, serve_image *images,
+                            err *e) {
+  for (size_t i = 0; i < v->n_sources; i++) {
+    TRY(compile_all(x, &v->sources[i], v->bodies[i], built + i * x->archs.n, e));
+    for (size_t a = 0; a < x->archs.n; a++) {
+      const size_t at = i * x->archs.n + a;
+      const str *bytes = is_ptx(x->archs.name[a]) ? &built[at].ptx : &built[at].cubin;
+      images[at] =
+          (serve_image){.arch = x->archs.name[a], .bytes = str_text(bytes), .nbytes = bytes->n};
+    }
+    if (!x->c->quiet && isatty(STDERR_FILENO)) {
+      fprintf(stderr, "\r%zu of %zu compiled%s", i + 1, v->n_sources,
+              i + 1 < v->n_sources ? "" : "\n");
+    }
+  }
+  return 0;
+}
+
+static int write_portfolio(export *x, const serve_export_cover *what, err *e) {
+  str header = {0}, source = {0};
+  const choice ch = {.origin = "portfolio"};
+  int rc = serve_cover_header(x->k.t, what, &header, e);
+  rc = rc ? rc : serve_cover_source(x->k.t, what, file_name(x->c->header), &source, e);
+  rc = rc ? rc : write_text(x->c->header, &header, e);
+  rc = rc ? rc : write_text(x->c->embed, &source, e);
+  rc = rc || !x->c->manifest ? rc : write_manifest(x, what->x, &ch, what->cover, e);
+  if (!rc) {
+    printf("%s for %s: a portfolio of %zu configurations, %zu variants, %zu kernels, %zu KB of C\n",
+           x->k.t->name, what->x->arch, what->cover->n_configs, what->n_variants, what->n_sources,
+           source.n / 1024);
+  }
+  str_clear(&header);
+  str_clear(&source);
+  return rc;
+}
+
+static int export_variants(export *x, const serve_cover *cover, const variants *v, err *e) {
+  const size_t n = v->n_sources * x->archs.n;
+  rt_image *built = ARENA_ARRAY(&x->k.memory, rt_image, n + 1);
+  serve_image *images = ARENA_ARRAY(&x->k.memory, serve_image, n + 1);
+  if (!built || !images) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < n; i++) {
+    rt_image_init(&built[i]);
+  }
+  str command = {0};
+  str_addf(&command, "autotune export %s --portfolio --arch %s", x->k.t->name,
+           x->c->arch ? x->c->arch : x->own_arch);
+  const serve_export about = {.command = str_text(&command),
+                              .problem = x->k.t->name,
+                              .config = "",
+                              .device = x->k.device->info.name,
+                              .arch = x->c->arch ? x->c->arch : x->own_arch,
+                              .nvrtc = rt_compiler_version(x->compiler),
+                              .name = x->c->name};
+  const serve_export_cover what = {.x = &about,
+                                   .cover = cover,
+                                   .variants = v->v,
+                                   .n_variants = v->n,
+                                   .images = images,
+                                   .n_sources = v->n_sources,
+                                   .n_archs = x->archs.n};
+  int rc = compile_variants(x, v, built, images, e);
+  rc = rc ? rc : write_portfolio(x, &what, e);
+  for (size_t i = 0; i < n; i++) {
+    rt_image_clear(&built[i]);
+  }
+  str_clear(&command);
+  return rc;
+}
+
+static int export_portfolio(export *x, err *e) {
+  serve_cover cover;
+  variants v = {0};
+  int64_t most;
+  gen_number numbers[RT_NUMBERS];
+  TRY(cli_number("top", x->c->top, 1, 1000, VARIANTS, &most, e));
+  if (x->c->n_words > 1 || x->c->config) {
+    return err_set(e, ERR_USAGE, "a portfolio has its own problems and configurations");
+  }
+  if (!x->c->header || !x->c->embed || x->c->cubin || x->c->ptx || x->c->source) {
+    return err_set(e, ERR_USAGE, "a portfolio is written with --header F.h --embed F.c");
+  }
+  TRY(read_cover(x, &cover, e));
+  rt_numbers(&x->k.device->info, numbers);
+  int rc = variants_find(x->k.t, &cover, numbers, RT_NUMBERS, (size_t)most, &x->k.memory, &v, e);
+  rc = rc ? rc : export_variants(x, &cover, &v, e);
+  variants_clear(&v);
+  return rc;
+}
+
+/* ---- the verb ------------------------------------------------------------------------------- */
+
+static int check_words(const cli *c, err *e) {
+  if (!c->cubin && !c->ptx && !c->source && !c->header && !c->embed && !c->manifest) {
+    return err_set(e, ERR_USAGE,
+                   "name what to write: --cubin F, --ptx F, --source F, --header F, --embed F, "
+                   "--manifest F");
+  }
+  return !c->embed || c->header
+             ? 0
+             : err_set(e, ERR_USAGE, "--embed F.c goes with --header F.h, which it includes");
+}
+
+int cmd_export(const cli *c, err *e) {
+  export x = {.c = c};
+  TRY(check_words(c, e));
+  int rc = cli_kernel_open(c, &x.k, e);
+  rc = rc ? rc : parse_archs(&x, e);
+  rc = rc ? rc : rt_compiler_open(&x.compiler, e);
+  if (!rc) {
+    rt_device_key(&x.k.device->info, &x.device_key);
+    rc = c->portfolio ? export_portfolio(&x, e) : export_kernel(&x, e);
+  }
+  str_clear(&x.device_key);
+  rt_compiler_close(x.compiler);
+  cli_kernel_close(&x.k);
   return rc;
 }

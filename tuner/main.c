@@ -101,11 +101,26 @@ const cli_verb cli_verbs[] = {
      "ends the measuring after so long; the same command goes on where it ended.\n\n"
      "  autotune cover sgemm --grid \"m=16..8192 n=16..8192 k=16..8192\" --sample 150 --device 0\n",
      cmd_cover},
-    {"export", "export FAMILY FIELD=VALUE ... [--cubin F] [--ptx F] [--source F] [--header F]",
+    {"export",
+     "export FAMILY FIELD=VALUE ... | export FAMILY --portfolio [--header F] [--embed F] [--cubin "
+     "F] "
+     "...",
      "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
-     " device db templates config arch cubin ptx source header ",
-     PROBLEM "The configuration is --config, else the tuned one, else the template's default.\n\n"
-             "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n",
+     " device db templates config arch cubin ptx source header embed manifest portfolio name top "
+     "quiet ",
+     PROBLEM
+     "The configuration is --config, else the tuned one, else the template's default.\n\n"
+     "Of several architectures (--arch sm_80,sm_90,compute_90) each gets its own --cubin and "
+     "--ptx\n"
+     "file, its name before the ending; --embed is one C source with all of them, which loads the "
+     "one\n"
+     "that the device runs: machine code, else PTX. With --portfolio header and source hold the "
+     "tree,\n"
+     "the requirements and the kernels of what autotune cover chose, for any size; --top (default "
+     "64)\n"
+     "bounds the variants.\n\n"
+     "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n"
+     "  autotune export sgemm --portfolio --arch sm_90,compute_90 --header s.h --embed s.c\n",
      cmd_export},
     {"bench", "bench FAMILY [FIELD=VALUE ...] [--suite NAME] [--vs cublas|cub|driver]",
      "Time what is served beside the default or a vendor's library, interleaved in one run.",

@@ -7,15 +7,15 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "serve.h"
+#include "export_parts.h"
 #include "serve_words.h"
 
 typedef struct sheet { /* the header being written */
   const gen_template *t;
   const gen_plan *plan;
   const serve_export *x;
-  const char *name; /* prefix */
-  char upper[80];   /* the same in capitals */
+  const char *name;        /* prefix */
+  char upper[EXPORT_NAME]; /* the same in capitals */
   str *out;
 } sheet;
 
@@ -27,8 +27,7 @@ static void add_time(str *s, const serve_export *x) {
            micro ? "microseconds" : "milliseconds", x->measured ? "measured" : "modelled");
 }
 
-/* Each line begins with `start`: " * " or "// ". */
-static void add_provenance(str *s, const serve_export *x, const char *start) {
+void export_provenance(str *s, const serve_export *x, const char *start) {
   str_addf(s, "%smade by: %s\n", start, x->command ? x->command : "autotune export");
   str_addf(s, "%scompiled for %s", start, x->arch ? x->arch : "any device");
   if (x->nvrtc) {
@@ -44,17 +43,19 @@ static void add_provenance(str *s, const serve_export *x, const char *start) {
 
 /* ---- names and types ------------------------------------------------------------------------ */
 
-static int set_name(sheet *h, err *e) {
-  h->name = h->x->name ? h->x->name : h->t->name;
-  const size_t n = strlen(h->name);
-  bool ok = n > 0 && n < sizeof h->upper && !isdigit((unsigned char)h->name[0]);
+int export_name(const gen_template *t, const serve_export *x, const char **name,
+                char upper[EXPORT_NAME], err *e) {
+  *name = x->name ? x->name : t->name;
+  const size_t n = strlen(*name);
+  bool ok = n > 0 && n < EXPORT_NAME && !isdigit((unsigned char)(*name)[0]);
   for (size_t i = 0; ok && i <= n; i++) {
-    ok = !h->name[i] || isalnum((unsigned char)h->name[i]) || h->name[i] == '_';
-    h->upper[i] = (char)toupper((unsigned char)h->name[i]);
+    const char c = (*name)[i];
+    ok = !c || isalnum((unsigned char)c) || c == '_';
+    upper[i] = (char)toupper((unsigned char)c);
   }
   return ok ? 0
             : err_set(e, ERR_USAGE,
-                      "export: \"%s\" can't begin names in C; give letters, digits and _", h->name);
+                      "export: \"%s\" can't begin names in C; give letters, digits and _", *name);
 }
 
 /* The field's value in the problem's canonical text, "sgemm m=4096 ta=n". */
@@ -93,20 +94,13 @@ static dtype known_type(const sheet *h, const gen_arg *a) {
   return type;
 }
 
-static const char *c_type(dtype type) {
+const char *export_c_type(dtype type) {
   static const char *const types[DTYPE_COUNT] = {
       [DTYPE_i8] = "int8_t",     [DTYPE_u8] = "uint8_t",   [DTYPE_i16] = "int16_t",
       [DTYPE_u16] = "uint16_t",  [DTYPE_i32] = "int32_t",  [DTYPE_u32] = "uint32_t",
       [DTYPE_i64] = "int64_t",   [DTYPE_u64] = "uint64_t", [DTYPE_f16] = "uint16_t",
       [DTYPE_bf16] = "uint16_t", [DTYPE_f32] = "float",    [DTYPE_f64] = "double"};
   return types[type];
-}
-
-static bool is_buffer(const gen_arg *a) {
-  return a->dir != GEN_SCALAR;
-}
-static bool is_fixed(const gen_arg *a) {
-  return !is_buffer(a) && a->value;
 }
 
 /* The value as a C literal. */
@@ -142,7 +136,7 @@ static void add_top(const sheet *h) {
   str_addf(s,
            "/* %s -- %s\n * A kernel of autotune for the CUDA driver API; it needs no library.\n",
            h->name, h->t->brief ? h->t->brief : h->t->name);
-  add_provenance(s, h->x, " *   ");
+  export_provenance(s, h->x, " *   ");
   str_addf(s, " *   %s\n *   %s\n */\n", h->x->problem, h->x->config);
   str_addf(s, "#ifndef %s_KERNEL_H\n#define %s_KERNEL_H\n\n", h->upper, h->upper);
   static const char *const headers[] = {"cuda.h", "stddef.h", "stdint.h"};
@@ -306,8 +300,9 @@ static void add_name(const sheet *h, const gen_arg *a) {
 static void add_parameters(const sheet *h) {
   for (size_t i = 0; i < h->t->n_args; i++) {
     const gen_arg *a = &h->t->args[i];
-    if (!is_fixed(a)) {
-      str_addf(h->out, ",\n    %s ", is_buffer(a) ? "CUdeviceptr" : c_type(known_type(h, a)));
+    if (!export_is_fixed(a)) {
+      str_addf(h->out, ",\n    %s ",
+               export_is_buffer(a) ? "CUdeviceptr" : export_c_type(known_type(h, a)));
       add_name(h, a);
       if (a->brief) {
         str_addf(h->out, " /* %s */", a->brief);
@@ -321,13 +316,13 @@ static void add_parameters(const sheet *h) {
 static void add_arg(const sheet *h, size_t i) {
   const gen_arg *a = &h->t->args[i];
   const bool used = reads(h, GEN_FROM_ARG, i);
-  if (is_fixed(a) && used) {
-    str_addf(h->out, "  %s ", c_type(known_type(h, a)));
+  if (export_is_fixed(a) && used) {
+    str_addf(h->out, "  %s ", export_c_type(known_type(h, a)));
     add_name(h, a);
     str_add(h->out, " = ");
     add_value(h->out, known_type(h, a), h->plan->values[i]);
     str_add(h->out, ";\n");
-  } else if (!is_fixed(a) && !used) {
+  } else if (!export_is_fixed(a) && !used) {
     str_add(h->out, "  (void)");
     add_name(h, a);
     str_add(h->out, ";\n");
@@ -415,13 +410,19 @@ static void add_launches(const sheet *h) {
 int serve_export_header(const gen_template *t, const gen_plan *plan, const serve_export *x,
                         str *out, err *e) {
   sheet h = {.t = t, .plan = plan, .x = x, .out = out};
-  TRY(set_name(&h, e));
+  TRY(export_name(t, x, &h.name, h.upper, e));
   TRY(check_types(&h, e));
   add_top(&h);
   add_workspaces(&h);
   add_struct(&h);
   add_load(&h);
   add_launches(&h);
+  if (x->embedded) {
+    str_addf(out,
+             "/* %s_load_module -- the embedded image that suits the device */\n"
+             "CUresult %s_load_module(CUdevice device, CUmodule *module);\n\n",
+             h.name, h.name);
+  }
   str_add(out, "#endif\n");
   return out->failed ? err_set(e, ERR_NOMEM, "out of host memory") : 0;
 }
@@ -429,7 +430,7 @@ int serve_export_header(const gen_template *t, const gen_plan *plan, const serve
 int serve_export_source(const gen_template *t, const char *source, const serve_export *x, str *out,
                         err *e) {
   str_addf(out, "// %s\n", t->brief ? t->brief : t->name);
-  add_provenance(out, x, "// ");
+  export_provenance(out, x, "// ");
   str_addf(out, "// %s\n// %s\n%s", x->problem, x->config, source);
   return out->failed ? err_set(e, ERR_NOMEM, "out of host memory") : 0;
 }

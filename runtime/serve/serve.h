@@ -3,6 +3,7 @@
 #define SERVE_H
 
 #include "gen.h"
+#include "serve_cover.h"
 
 typedef struct serve_export {   /* what the files are about, and where they come from */
   const char *problem, *config; /* canonical texts */
@@ -13,6 +14,7 @@ typedef struct serve_export {   /* what the files are about, and where they come
   bool measured;                /* or modelled */
   int nvrtc;                    /* the compiler's version, 13000; 0: not known */
   const char *name;             /* prefix of the header's names; NULL: the family's */
+  bool embedded;                /* the header declares what serve_export_embed defines */
 } serve_export;
 
 /* serve_export_header -- append a self-contained C header over the driver API: the problem's
@@ -25,5 +27,41 @@ int serve_export_header(const gen_template *t, const gen_plan *plan, const serve
 /* serve_export_source -- append the provenance and the CUDA text as generated */
 int serve_export_source(const gen_template *t, const char *source, const serve_export *x, str *out,
                         err *e);
+
+typedef struct serve_image { /* of one source for one architecture */
+  const char *arch;          /* "sm_90": machine code; "compute_90": PTX */
+  const void *bytes;
+  size_t nbytes;
+} serve_image;
+
+/* serve_export_embed -- append a C source with the images and a function that loads the one that
+ * suits a device: of its architecture with the highest minor version it can run, else PTX.
+ *   in  header  to be included, as its file is named */
+int serve_export_embed(const gen_template *t, const serve_export *x, const serve_image *images,
+                       size_t n, const char *header, str *out, err *e);
+
+typedef struct serve_variant { /* a configuration as it fits some sizes */
+  gen_config config;
+  int64_t choices[GEN_MAX_FIELDS]; /* the fields that are names have these values */
+  size_t base;                     /* in the portfolio; n_configs: the template's default */
+  size_t source;                   /* its images are images[source * n_archs + i] */
+} serve_variant;
+
+typedef struct serve_export_cover { /* a portfolio as C */
+  const serve_export *x;            /* problem: the family; config is not used */
+  const serve_cover *cover;
+  const serve_variant *variants; /* by base; those of a base in the order to be tried */
+  size_t n_variants;
+  const serve_image *images;
+  size_t n_sources, n_archs;
+} serve_export_cover;
+
+/* serve_cover_header, serve_cover_source -- append a C header, and the source that goes with it:
+ * the tree, every requirement as a condition on the problem, geometry and arguments as expressions,
+ * the images. They need the driver API and nothing else. err  ERR_USAGE     something of the
+ * template that C can't say; which ERR_TEMPLATE  likewise an expression */
+int serve_cover_header(const gen_template *t, const serve_export_cover *c, str *out, err *e);
+int serve_cover_source(const gen_template *t, const serve_export_cover *c, const char *header,
+                       str *out, err *e);
 
 #endif

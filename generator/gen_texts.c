@@ -1,0 +1,64 @@
+/* What a template launches, as the expressions it was written with. */
+#include "gen_tmpl.h"
+
+static const char *text_of(const gen_expr *x) {
+  return x ? x->text : NULL;
+}
+
+static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text *out, err *e) {
+  gen_operand_text *o = ARENA_ARRAY(a, gen_operand_text, s->n_operands + 1);
+  if (!o) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < s->n_operands; i++) {
+    const gen_stage_operand *from = &s->operands[i];
+    if (from->from == GEN_FROM_VALUE && from->element.field >= 0) {
+      return err_set(e, ERR_USAGE, "%s: the type of a value that %s is launched with depends on %s",
+                     t->pub.name, s->kernel ? s->kernel : "a stage",
+                     t->pub.fields[from->element.field].name);
+    }
+    o[i] = (gen_operand_text){.from = from->from,
+                              .index = from->index,
+                              .type = from->element.type,
+                              .value = text_of(from->value)};
+  }
+  out->operands = o;
+  out->n_operands = s->n_operands;
+  return 0;
+}
+
+static int launch(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text *out, err *e) {
+  *out = (gen_launch_text){.kernel = s->kernel,
+                           .when = text_of(s->when),
+                           .smem = text_of(s->smem),
+                           .fill = text_of(s->fill),
+                           .nbytes = text_of(s->nbytes)};
+  for (int i = 0; i < 3; i++) {
+    out->grid[i] = text_of(s->grid[i]);
+    out->block[i] = text_of(s->block[i]);
+  }
+  return operands(t, s, a, out, e);
+}
+
+int gen_texts_make(const gen_template *pub, arena *a, gen_texts *out, err *e) {
+  const tmpl *t = gen_tmpl(pub);
+  const gen_program *p = &t->program;
+  gen_launch_text *launches = ARENA_ARRAY(a, gen_launch_text, p->n_stages + 1);
+  gen_workspace_text *workspaces = ARENA_ARRAY(a, gen_workspace_text, p->n_workspaces + 1);
+  if (!launches || !workspaces) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < p->n_stages; i++) {
+    TRY(launch(t, &p->stages[i], a, &launches[i], e));
+  }
+  for (size_t i = 0; i < p->n_workspaces; i++) {
+    const gen_workspace *w = &p->workspaces[i];
+    workspaces[i] = (gen_workspace_text){
+        .count = w->count->text, .type = w->element.type, .field = w->element.field};
+  }
+  *out = (gen_texts){.launches = launches,
+                     .n = p->n_stages,
+                     .workspaces = workspaces,
+                     .n_workspaces = p->n_workspaces};
+  return 0;
+}

@@ -1,0 +1,80 @@
+#!/bin/sh
+# test_export.sh -- exported files from the outside: an image for each architecture, one C source that picks
+# among them, a manifest, and a portfolio as C that serves sizes nobody tuned. What is written is compiled
+# with every warning and run on the emulated device, through the handful of driver functions that it calls.
+set -u
+. tests/cli_kit.sh
+B=${B:-build}
+[ -n "${CUDA_HOME:-}" ] || for CUDA_HOME in "$PWD/build/cuda/nvidia/cu13" /usr/local/cuda; do
+  [ ! -d "$CUDA_HOME" ] || break
+done
+here=$PWD
+flags="-std=c11 -pedantic -Wall -Wextra -Werror -isystem $CUDA_HOME/include -Iruntime/base -Iruntime/device"
+build() { # PROGRAM SOURCE...: with the driver's functions over the emulated device
+  program=$1
+  shift
+  # shellcheck disable=SC2086
+  ${CC:-cc} $flags -I"$folder" "$@" tests/driver_on_emu.c "$B/libtuned.a" -ldl -lm -lpthread -o "$folder/$program" ||
+    complain "$program does not compile"
+}
+is_json() { python3 -c 'import json, sys; json.load(open(sys.argv[1]))' "$1" || complain "$1 is no JSON"; }
+
+# ---- one problem
+"$autotune" sgemm m=64 n=64 k=32 --budget 2 --quiet >/dev/null || complain "tuning failed"
+export="$autotune export sgemm m=64 n=64 k=32"
+refuses 2 "--embed F.c goes with --header F.h" $export --embed "$folder/e.c"
+refuses 2 "has no machine code" $export --arch compute_90 --cubin "$folder/e.cubin"
+refuses 2 "sm_80,sm_90" $export --arch sm_80,,sm_90 --ptx "$folder/e.ptx"
+prints "tuned, BM=" $export --arch sm_80,sm_90,compute_90 --cubin "$folder/k.cubin" --ptx "$folder/k.ptx" \
+  --header "$folder/k.h" --embed "$folder/k.c" --manifest "$folder/k.json"
+for file in k.sm_80.cubin k.sm_90.cubin k.sm_80.ptx k.sm_90.ptx k.compute_90.ptx; do
+  [ -s "$folder/$file" ] || complain "$file was not written"
+done
+! cmp -s "$folder/k.sm_80.cubin" "$folder/k.sm_90.cubin" || complain "both architectures got one image"
+is_json "$folder/k.json"
+for word in '"modelled": {"modelled_seconds"' '"device_key": "emu:h200"' '"hash"' '"archs": ["sm_80", "sm_90", "compute_90"]' \
+  '"when": "20' '"embed"'; do
+  grep -qF "$word" "$folder/k.json" || complain "the manifest has no $word: $(cat "$folder/k.json")"
+done
+
+# the choice among images, by what would be loaded
+cat >"$folder/pick.c" <<'C'
+#include <stdio.h>
+#include "k.c"
+int main(void) {
+  static const int devices[] = {75, 80, 86, 89, 90, 100, 120};
+  for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
+    const void *image = find_image(0, devices[i]);
+    printf("%d:%d ", devices[i], image == images[0][0].bytes ? 80 : image == images[0][1].bytes ? 90 :
+           image == images[0][2].bytes ? 1 : 0);
+  }
+  return 0;
+}
+C
+build pick "$folder/pick.c"
+[ "$("$folder/pick")" = "75:0 80:80 86:80 89:80 90:90 100:1 120:1 " ] || complain "picked: $("$folder/pick")"
+
+# ---- a portfolio
+refuses 1 "there is no portfolio of sgemm" "$autotune" export sgemm --portfolio --header "$folder/p.h" --embed "$folder/p.c"
+"$autotune" sgemm m=33 n=50 k=70 --budget 2 --quiet >/dev/null || complain "tuning failed"
+"$autotune" cover sgemm --grid "m=16..128 n=16..128 k=16..128" --sample 4 --quiet >/dev/null || complain "covering failed"
+refuses 2 "written with --header" "$autotune" export sgemm --portfolio --cubin "$folder/p.cubin"
+refuses 2 "its own problems" "$autotune" export sgemm m=5 --portfolio --header "$folder/p.h" --embed "$folder/p.c"
+prints "a portfolio of" "$autotune" export sgemm --portfolio --arch sm_80,compute_90 --top 4 --manifest "$folder/p.json" \
+  --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
+is_json "$folder/p.json"
+grep -q '"expected_loss"' "$folder/p.json" || complain "the manifest does not tell the loss"
+build portfolio "$here/examples/exported_portfolio.c" "$folder/sgemm_portfolio.c"
+"$folder/portfolio" 150 100 70 64 64 64 33 17 101 1 1 1 128 8 300 >"$folder/out" 2>&1 || complain "wrong: $(cat "$folder/out")"
+[ "$(grep -c ' ok; expected to lose ' "$folder/out")" = 5 ] || complain "not all ran: $(cat "$folder/out")"
+echo '#include "sgemm_portfolio.h"' | ${CXX:-c++} -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -I"$folder" \
+  -isystem "$CUDA_HOME/include" -fsyntax-only - || complain "the header is no C++"
+
+# a template whose text depends on the size says so
+sed 's/if (i \* VEC < n) {/if (i * VEC < @{n}) {/; s/name = "saxpy"/name = "fixed"/; s/kernel = "saxpy"/kernel = "fixed"/; s/^saxpy(/fixed(/' \
+  templates/saxpy.lua >"$folder/fixed.lua"
+"$autotune" "$folder/fixed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning fixed.lua failed"
+"$autotune" cover "$folder/fixed.lua" --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "covering fixed.lua failed"
+refuses 2 "text of fixed depends on the size" "$autotune" export "$folder/fixed.lua" --portfolio --header "$folder/c.h" \
+  --embed "$folder/c.c"
+exit $bad

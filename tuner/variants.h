@@ -1,0 +1,23 @@
+/* variants.h -- what a portfolio's configurations become over its range: found by trying them on
+ * many sizes drawn from it, as libtuned would fit them. */
+#ifndef TUNE_VARIANTS_H
+#define TUNE_VARIANTS_H
+
+#include "serve.h"
+
+typedef struct variants {
+  serve_variant *v; /* by base; of each first the configuration itself, then the least changed */
+  size_t n;
+  str *sources;   /* distinct ones: v[i].source is a place here */
+  size_t *bodies; /* where each begins after its comments */
+  size_t n_sources;
+} variants;
+
+/* variants_find -- at most `most`, the most frequent, and the template's default for every choice
+ * of the portfolio's range. Clear them with variants_clear. in   numbers  the limits of the device
+ *   err  ERR_USAGE  the text of the kernel depends on the sizes, so it can't be shared by them */
+int variants_find(gen_template *t, const serve_cover *c, const gen_number *numbers,
+                  size_t n_numbers, size_t most, arena *a, variants *out, err *e);
+void variants_clear(variants *v);
+
+#endif
