@@ -1,0 +1,184 @@
+/* bench_first_use.c -- what a new process pays until its first kernel has run, and what a context
+ * holds.
+ *
+ *   bench_first_use [--device 0|emu] [FIELD=VALUE ...]      (default m=1024 n=1024 k=1024)
+ *
+ * The database ($TUNED_DB) holds the kernel: autotune sgemm m=1024 n=1024 k=1024 first. The program
+ * runs itself 15 times. On a GPU each makes the primary context with the driver first, as a program
+ * that uses CUDA has done; told apart are that, opening a libtuned context, and the first call
+ * until its result is there: find, load, launch, wait. Medians, milliseconds.
+ *
+ * The heap is what malloc has handed out: after opening a context, and after its first kernel.
+ *
+ * Prints one line of JSON; exit status 1 when libtuned's share is 10 ms or over, or the context
+ * takes 2 MB or more. */
+#define _GNU_SOURCE
+#include <dlfcn.h>
+#include <malloc.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "context.h"
+#include "file.h"
+
+enum { RUNS = 15, BUFFER = 4 << 20 }; /* bytes: 1024 x 1024 floats */
+
+typedef struct use { /* one process's */
+  double driver_ms, open_ms, call_ms, again_us;
+  double open_kb, call_kb;
+  int origin;
+} use;
+
+static tuned_error failure;
+
+static void must(int rc, const char *what) {
+  if (rc) {
+    fprintf(stderr, "bench_first_use: %s: %s\n", what, failure.message);
+    exit(1);
+  }
+}
+
+static double heap_kb(void) {
+  const struct mallinfo2 m = mallinfo2();
+  return (double)(m.uordblks + m.hblkhd) / 1024;
+}
+
+/* As a program that uses CUDA: initialised, with a current context. */
+static void open_driver(const char *device) {
+  void *driver = strcmp(device, "emu") ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) : NULL;
+  int (*init)(unsigned) = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
+  int (*retain)(void **, int) =
+      driver ? (int (*)(void **, int))dlsym(driver, "cuDevicePrimaryCtxRetain") : NULL;
+  int (*set)(void *) = driver ? (int (*)(void *))dlsym(driver, "cuCtxSetCurrent") : NULL;
+  void *context;
+  if (driver && (init(0) || retain(&context, atoi(device)) || set(context))) {
+    fprintf(stderr, "bench_first_use: the driver refused a context\n");
+    exit(1);
+  }
+}
+
+static int64_t field(const char *problem, const char *name) {
+  const char *at = strstr(problem, name);
+  return at ? atoll(at + strlen(name)) : 1024;
+}
+
+static void call(tuned_context *ctx, const char *problem, float *buffers[3]) {
+  const int64_t m = field(problem, " m="), n = field(problem, " n="), k = field(problem, " k=");
+  must(tuned_sgemm(ctx, NULL, 'n', 'n', m, n, k, 1, buffers[0], m, buffers[1], k, 0, buffers[2], m,
+                   &failure),
+       "tuned_sgemm");
+  must(tuned_sync(ctx, NULL, &failure), "waiting");
+}
+
+/* The buffers are the program's own, so they do not count. */
+static use run_once(const char *device, const char *problem) {
+  use u;
+  tuned_context *ctx;
+  tuned_kernel *kernel;
+  tuned_kernel_info info;
+  float *buffers[3];
+  const tuned_options o = {.device = strcmp(device, "emu") ? NULL : "emu"};
+  float *zeros = calloc(BUFFER, 1);
+  const double from = now_sec();
+  open_driver(device);
+  const double begin = now_sec(), heap = heap_kb();
+  must(tuned_open(&ctx, &o, &failure), "tuned_open");
+  const double opened = now_sec();
+  u.open_kb = heap_kb() - heap;
+  for (int i = 0; i < 3; i++) {
+    void *p;
+    must(tuned_alloc(ctx, BUFFER, &p, &failure), "tuned_alloc");
+    must(tuned_copy_to_device(ctx, p, zeros, BUFFER, &failure), "tuned_copy_to_device");
+    buffers[i] = p;
+  }
+  const double before = now_sec(), heap_before = heap_kb();
+  call(ctx, problem, buffers);
+  const double done = now_sec();
+  u.call_kb = heap_kb() - heap_before + u.open_kb;
+  call(ctx, problem, buffers);
+  u.again_us = 1e6 * (now_sec() - done);
+  must(tuned_find(ctx, problem, &kernel, &failure), "tuned_find");
+  must(tuned_info(kernel, &info, &failure), "tuned_info");
+  u.origin = (int)info.origin;
+  u.driver_ms = 1e3 * (begin - from);
+  u.open_ms = 1e3 * (opened - begin);
+  u.call_ms = 1e3 * (done - before);
+  tuned_close(ctx);
+  free(zeros);
+  return u;
+}
+
+static use run_in_process(char *self, const char *device, const char *problem) {
+  use u;
+  int fds[2];
+  char fd[16];
+  if (pipe(fds)) {
+    exit(1);
+  }
+  snprintf(fd, sizeof fd, "%d", fds[1]);
+  const pid_t child = fork();
+  if (!child) {
+    execl(self, self, "--child", fd, device, problem, (char *)NULL);
+    _exit(1);
+  }
+  close(fds[1]);
+  const bool ok = read(fds[0], &u, sizeof u) == sizeof u;
+  close(fds[0]);
+  int status;
+  waitpid(child, &status, 0);
+  if (!ok || status) {
+    fprintf(stderr, "bench_first_use: a process failed\n");
+    exit(1);
+  }
+  return u;
+}
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(const use *u, size_t offset) {
+  double list[RUNS];
+  for (int i = 0; i < RUNS; i++) {
+    memcpy(&list[i], (const char *)&u[i] + offset, sizeof list[i]);
+  }
+  qsort(list, RUNS, sizeof *list, by_value);
+  return list[RUNS / 2];
+}
+
+#define MEDIAN(what) median(u, offsetof(use, what))
+
+int main(int argc, char **argv) {
+  static use u[RUNS];
+  char problem[400] = "sgemm";
+  const char *device = "0";
+  if (argc == 5 && !strcmp(argv[1], "--child")) {
+    const use mine = run_once(argv[3], argv[4]);
+    return write(atoi(argv[2]), &mine, sizeof mine) == sizeof mine ? 0 : 1;
+  }
+  for (int i = 1; i < argc; i++) {
+    if (!strcmp(argv[i], "--device") && i + 1 < argc) {
+      device = argv[++i];
+    } else {
+      snprintf(problem + strlen(problem), sizeof problem - strlen(problem), " %s", argv[i]);
+    }
+  }
+  if (!strchr(problem, '=')) {
+    strcat(problem, " m=1024 n=1024 k=1024");
+  }
+  for (int i = 0; i < RUNS; i++) {
+    u[i] = run_in_process("/proc/self/exe", device, problem);
+  }
+  const double ours = MEDIAN(open_ms) + MEDIAN(call_ms);
+  printf(
+      "{\"bench\": \"first_use\", \"device\": \"%s\", \"problem\": \"%s\", \"origin\": \"%s\", "
+      "\"driver_ms\": %.2f, \"open_ms\": %.2f, \"first_call_ms\": %.2f, \"second_call_us\": %.1f, "
+      "\"ours_ms\": %.2f, \"context_kb\": %.0f, \"with_kernel_kb\": %.0f}\n",
+      device, problem, tuned_origin_name((tuned_origin)u[0].origin), MEDIAN(driver_ms),
+      MEDIAN(open_ms), MEDIAN(call_ms), MEDIAN(again_us), ours, MEDIAN(open_kb), MEDIAN(call_kb));
+  return ours < 10 && MEDIAN(call_kb) < 2048 ? 0 : 1;
+}
