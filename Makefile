@@ -164,13 +164,16 @@ TO := $(DESTDIR)$(PREFIX)
 DOC := share/doc/libtuned/examples
 install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a
 	install -d $(TO)/bin $(TO)/lib/pkgconfig $(TO)/include $(TO)/share/autotune/templates $(TO)/$(DOC) \
-	  $(TO)/share/man/man1 $(TO)/share/man/man3
+	  $(TO)/share/man/man1 $(TO)/share/man/man3 $(TO)/lib/cmake/tuned
 	install -m 755 $(B)/autotune $(TO)/bin
 	install -m 755 $(B)/libtuned.so.0 $(TO)/lib
 	ln -sf libtuned.so.0 $(TO)/lib/libtuned.so
 	install -m 644 $(B)/install/libtuned.a $(TO)/lib
 	sed 's|@PREFIX@|$(PREFIX)|; s|@VERSION@|$(VERSION)|' runtime/serve/tuned.pc.in \
 	  > $(TO)/lib/pkgconfig/tuned.pc
+	install -m 644 runtime/serve/tunedConfig.cmake $(TO)/lib/cmake/tuned
+	sed 's|@VERSION@|$(VERSION)|' runtime/serve/tunedConfigVersion.cmake.in \
+	  > $(TO)/lib/cmake/tuned/tunedConfigVersion.cmake
 	install -m 644 runtime/serve/tuned.h $(B)/tuned_calls.h $(TO)/include
 	install -m 644 $(wildcard templates/*) $(TO)/share/autotune/templates
 	install -m 644 examples/*.c examples/Makefile $(TO)/$(DOC)
@@ -180,7 +183,7 @@ uninstall:
 	rm -f $(TO)/bin/autotune $(TO)/lib/libtuned.a $(TO)/lib/libtuned.so $(TO)/lib/libtuned.so.0
 	rm -f $(TO)/lib/pkgconfig/tuned.pc $(TO)/include/tuned.h $(TO)/include/tuned_calls.h
 	rm -f $(TO)/share/man/man1/autotune.1 $(TO)/share/man/man3/libtuned.3
-	rm -rf $(TO)/share/autotune/templates $(TO)/share/doc/libtuned
+	rm -rf $(TO)/share/autotune/templates $(TO)/share/doc/libtuned $(TO)/lib/cmake/tuned
 	rmdir $(TO)/share/autotune 2>/dev/null || true
 .PHONY: install uninstall
 

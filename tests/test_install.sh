@@ -55,6 +55,39 @@ for program in saxpy sgemm; do
 done
 say "examples run as C and C++, shared and static"
 
+# ---- as a project of another's: a Makefile, and CMake by find_package and by pkg-config
+consumer=$scratch/consumer
+cp -r "$examples" "$consumer"
+make -s -C "$consumer" CC="$CC" saxpy sgemm || fail "the examples' Makefile"
+"$consumer/saxpy" && "$consumer/sgemm" || fail "what the examples' Makefile built"
+cat >"$consumer/CMakeLists.txt" <<'CMAKE'
+cmake_minimum_required(VERSION 3.16)
+project(consumer C CXX)
+find_package(tuned 0.1 REQUIRED)
+add_executable(with_shared sgemm.c)
+target_link_libraries(with_shared PRIVATE tuned::tuned m)
+add_executable(with_static sgemm.c)
+target_link_libraries(with_static PRIVATE tuned::tuned_static)
+file(WRITE ${CMAKE_BINARY_DIR}/version.cpp "#include <tuned.h>\n#include <cstdio>\nint main() { std::puts(tuned_version()); }\n")
+add_executable(with_cxx ${CMAKE_BINARY_DIR}/version.cpp)
+target_link_libraries(with_cxx PRIVATE tuned::tuned_static)
+find_package(PkgConfig REQUIRED)
+pkg_check_modules(TUNED REQUIRED IMPORTED_TARGET tuned)
+add_executable(with_pkgconfig saxpy.c)
+target_link_libraries(with_pkgconfig PRIVATE PkgConfig::TUNED m)
+CMAKE
+cmake -S "$consumer" -B "$scratch/cmake" -DCMAKE_PREFIX_PATH="$at" >"$scratch/cmake.log" 2>&1 &&
+  cmake --build "$scratch/cmake" >>"$scratch/cmake.log" 2>&1 || fail "CMake: $(tail -n 20 "$scratch/cmake.log")"
+for program in with_shared with_static with_cxx with_pkgconfig; do
+  "$scratch/cmake/$program" >"$scratch/out" || fail "$program: $(cat "$scratch/out")"
+done
+uses_library "$scratch/cmake/with_shared" && uses_library "$scratch/cmake/with_pkgconfig" ||
+  fail "CMake's programs do not use the shared library"
+! uses_library "$scratch/cmake/with_static" || fail "CMake's static program uses the shared library"
+sed -i 's/find_package(tuned 0.1/find_package(tuned 0.2/' "$consumer/CMakeLists.txt"
+! cmake -S "$consumer" -B "$scratch/cmake2" -DCMAKE_PREFIX_PATH="$at" >/dev/null 2>&1 || fail "CMake took version 0.1 for 0.2"
+say "Makefile and CMake projects build and run"
+
 # What the installed autotune finds, the example is served.
 autotune=$at/bin/autotune
 export TUNED_DB="$scratch/tuned.db"
