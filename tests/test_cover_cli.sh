@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_cover_cli.sh -- autotune cover from the outside: it covers, goes on where it was, is shown, travels
+# test_cover_cli.sh -- autotune cover and tune-captured from the outside: cover covers, goes on where it was, is shown, travels
 # with the database's text and merges, and what it is told wrongly costs one line.
 set -u
 . tests/cli_kit.sh
@@ -37,5 +37,16 @@ TUNED_DB=$folder/other.db "$autotune" db import "$folder/text" >/dev/null || com
 TUNED_DB=$folder/other.db prints "which one" "$autotune" show saxpy
 TUNED_DB=$folder/third.db "$autotune" db merge "$TUNED_DB" >/dev/null || complain "merge"
 TUNED_DB=$folder/third.db prints "which one" "$autotune" show saxpy
+
+# ---- what a program asked for
+printf '# a comment\nsaxpy n=3000 align=4  # 7 calls\n\nreduce n=5000 # 1 calls\nsaxpy n=3100\n' >"$folder/asked"
+prints "saxpy n=3100" "$autotune" tune-captured "$folder/asked" --budget 1
+grep -q "saxpy n=3000" "$folder/out" && grep -q "reduce n=5000" "$folder/out" || complain "not all captured problems were tuned"
+echo "n=100" >"$folder/asked"
+refuses 2 "asked:1: a line starts with the family" "$autotune" tune-captured "$folder/asked"
+echo "# nothing" >"$folder/asked"
+refuses 1 "names no problem" "$autotune" tune-captured "$folder/asked"
+refuses 1 "absent" "$autotune" tune-captured "$folder/absent"
+refuses 2 "name the file" "$autotune" tune-captured
 
 exit $bad

@@ -82,6 +82,18 @@ const cli_verb cli_verbs[] = {
      cmd_show},
     {"doctor", "doctor", "Say what is missing on this machine and how to get it.",
      " db templates json ", NULL, cmd_doctor},
+    {"tune-captured", "tune-captured FILE [options]",
+     "Tune the problems that a program asked for, as libtuned has written them down.",
+     " device db templates effort budget start strategy seed jobs timeout json quiet top ",
+     "Run the program with TUNED_CAPTURE=FILE: every problem it brings to libtuned becomes a line "
+     "of "
+     "FILE,\n"
+     "with the number of calls as a comment. Lines may be deleted, and others added. A family at a "
+     "time,\n"
+     "the problems are tuned as by autotune FAMILY --sizes.\n\n"
+     "  TUNED_CAPTURE=asked.txt ./simulation\n"
+     "  autotune tune-captured asked.txt --budget 20s\n",
+     cmd_captured},
     {"cover", "cover FAMILY [--sizes FILE | --grid RANGES] [--loss 5%]",
      "Choose a few of the tuned configurations that serve a whole range of sizes, and which when.",
      " device db templates loss sizes grid sample seed budget jobs timeout json quiet ",
@@ -212,7 +224,7 @@ static void print_usage(FILE *f) {
   fprintf(f, "usage: autotune FAMILY [FIELD=VALUE ...] [options]     tune a kernel family\n"
              "       autotune VERB ...                               see autotune VERB --help\n\n");
   for (const cli_verb *v = cli_verbs; v->name; v++) {
-    fprintf(f, "  %-8s %s\n", v->name, v->brief);
+    fprintf(f, "  %-13s %s\n", v->name, v->brief);
   }
   fprintf(f, "\nTry: autotune sgemm m=1024 n=1024 k=1024\n"
              "No GPU? The same with --device emu, and autotune doctor says what is missing.\n");

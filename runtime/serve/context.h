@@ -14,6 +14,7 @@
 #include "device.h"
 #include "run.h"
 #include "serve_call.h"
+#include "serve_capture.h"
 #include "serve_known.h"
 #include "serve_table.h"
 
@@ -36,6 +37,7 @@ typedef struct serve {
   gen_options options;
   char *folders;           /* what options.folders points into */
   const gen_file *presets; /* serve_presets; a test may have its own */
+  serve_capture *capture;  /* NULL: nobody asked */
   serve_family *families;
   tuned_kernel *newest; /* every kernel, newest first */
   serve_table kernels;
@@ -57,6 +59,10 @@ struct tuned_kernel {
   rt_loaded *loaded;
   size_t n_launches;       /* 0: an empty problem, nothing to do */
   const serve_need *needs; /* per argument of the template */
+  const char *name;        /* of its family, as asked for; the context's */
+  _Atomic uint64_t calls;  /* launches, counted while there is a capture */
+  uint64_t calls_told;     /* of them in the capture's file */
+  bool told;
   tuned_kernel_info info;
   arena memory; /* all of the above and the texts */
 };

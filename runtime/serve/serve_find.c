@@ -47,12 +47,12 @@ int serve_family_get(serve *s, const char *name, gen_template **t, err *e) {
   return rc;
 }
 
-static serve_known *known_of(serve *s, const gen_template *t) {
+static serve_family *family_of(serve *s, const gen_template *t) {
   serve_family *f = s->families;
   while (f->t != t) {
     f = f->next;
   }
-  return &f->known;
+  return f;
 }
 
 /* ---- which image ---------------------------------------------------------------------------- */
@@ -348,7 +348,7 @@ static int kernel_fill(tuned_kernel *k, choice *c, const gen_problem *p, err *e)
                          .p = p,
                          .g = c->g,
                          .problem = k->info.problem,
-                         .known = known_of(c->s, c->t),
+                         .known = &family_of(c->s, c->t)->known,
                          .memory = &c->memory};
   TRY(make_first(k, c, &choose, &plan, e));
   TRY(describe_args(k, c, e));
@@ -396,6 +396,7 @@ static int kernel_new(serve *s, gen_template *t, const gen_problem *p, const cha
   }
   k->owner = s;
   k->t = t;
+  k->name = family_of(s, t)->name;
   k->info.problem = arena_text(&k->memory, problem);
   rt_image_init(&c.built);
   serve_turn_take(s);
@@ -432,6 +433,7 @@ static int get_by_text(serve *s, gen_template *t, const gen_problem *p, const ch
   TRY(kernel_new(s, t, p, problem, k, e));
   (*k)->next = s->newest;
   s->newest = *k;
+  serve_capture_note(s);
   return serve_remember(s, key->p, key->n, *k, e);
 }
 

@@ -146,6 +146,9 @@ int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, 
     return 0; /* an empty problem */
   }
   TRY(check(k, args, e));
+  if (k->owner->capture) {
+    atomic_fetch_add_explicit(&k->calls, 1, memory_order_relaxed);
+  }
   return k->info.workspace_nbytes ? launch_in_turn(k, stream, args, e)
                                   : launch(k, stream, args, 0, e);
 }

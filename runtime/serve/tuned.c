@@ -158,6 +158,10 @@ static int fill(serve *s, const tuned_options *o, err *e) {
   rt_device_key(&s->device->info, &s->device_key);
   TRY(set_folders(s, o->templates, e));
   TRY(open_database(s, o, e));
+  const char *capture = secure_getenv("TUNED_CAPTURE"); /* names a file to be written */
+  if (capture && *capture) {
+    TRY(serve_capture_open(capture, &s->capture, e));
+  }
   return s->device_key.failed ? no_room(e) : 0;
 }
 
@@ -179,6 +183,7 @@ static void free_families(serve *s) {
 }
 
 static void serve_free(serve *s) {
+  serve_capture_close(s);
   serve_table_clear(&s->kernels);
   serve_table_clear(&s->images);
   serve_workspaces_free(s);
