@@ -329,6 +329,10 @@ typedef struct gen_data {
 /* gen_data_make -- the arguments of case i, i < n_cases */
 int gen_data_make(gen_instance *g, size_t i, arena *a, const gen_data **out, err *e);
 
+/* gen_data_given -- the same for a call: scalars that the caller gives have these bits, per
+ * argument */
+int gen_data_given(gen_instance *g, const uint64_t *bits, arena *a, const gen_data **out, err *e);
+
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 /* gen_expression_c -- append the expression as C, each name passed through `name` (NULL: as is).

@@ -17,7 +17,8 @@ typedef struct job {
   const gen_program *program;
   arena *a;
   const gen_plan **plan;
-  size_t index; /* of the case */
+  size_t index;          /* of the case */
+  const uint64_t *given; /* scalars of a call, instead of the case's; may be NULL */
   const gen_data **data;
 } job;
 
@@ -203,11 +204,26 @@ int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e) 
 
 /* ---- data ------------------------------------------------------------------------------------ */
 
+static void set_given(job *j, size_t i, gen_datum *d) {
+  tmpl *t = j->g->t;
+  const double v = dtype_decode(d->type, j->given[i]);
+  const bool is_real = dtype_is_float(d->type);
+  const gen_result r = {.type = is_real ? GEN_REAL : GEN_INTEGER, .i = (int64_t)v, .d = v};
+  d->bits = j->given[i];
+  if (!t->args[i].is_field) {
+    gen_set_result(t, t->pub.args[i].name, &r);
+  }
+}
+
 /* The scalars in order, each readable by name to what follows. */
 static void set_scalars(job *j, gen_datum *args) {
   tmpl *t = j->g->t;
   for (size_t i = 0; i < t->pub.n_args; i++) {
     const gen_arg_rule *rule = &t->args[i];
+    if (j->given && t->pub.args[i].dir == GEN_SCALAR && !rule->value) {
+      set_given(j, i, &args[i]);
+      continue;
+    }
     const gen_expr *x = t->cases[j->index * t->pub.n_args + i];
     x = x ? x : rule->sample ? rule->sample : rule->value;
     if (!x || !gen_expr_reads_only(x, GEN_READS_CASE)) {
@@ -272,5 +288,10 @@ int gen_data_make(gen_instance *g, size_t i, arena *a, const gen_data **out, err
     return err_set(e, ERR_USAGE, "%s has no case %zu, only %zu", g->t->pub.name, i,
                    g->t->pub.n_cases);
   }
+  return gen_box_run(&g->t->box, data, &j, false, e);
+}
+
+int gen_data_given(gen_instance *g, const uint64_t *bits, arena *a, const gen_data **out, err *e) {
+  job j = {.g = g, .a = a, .given = bits, .data = out};
   return gen_box_run(&g->t->box, data, &j, false, e);
 }

@@ -16,6 +16,7 @@
 #include "serve_call.h"
 #include "serve_capture.h"
 #include "serve_known.h"
+#include "serve_online.h"
 #include "serve_table.h"
 
 typedef struct serve_family { /* a template in use */
@@ -38,6 +39,9 @@ typedef struct serve {
   char *folders;           /* what options.folders points into */
   const gen_file *presets; /* serve_presets; a test may have its own */
   serve_capture *capture;  /* NULL: nobody asked */
+  serve_online *online;    /* NULL: nobody asked */
+  double online_fraction;
+  char *db_path;
   serve_family *families;
   tuned_kernel *newest; /* every kernel, newest first */
   serve_table kernels;
@@ -57,11 +61,13 @@ struct tuned_kernel {
   serve *owner;
   const gen_template *t;
   rt_loaded *loaded;
-  size_t n_launches;       /* 0: an empty problem, nothing to do */
-  const serve_need *needs; /* per argument of the template */
-  const char *name;        /* of its family, as asked for; the context's */
-  _Atomic uint64_t calls;  /* launches, counted while there is a capture */
-  uint64_t calls_told;     /* of them in the capture's file */
+  size_t n_launches;              /* 0: an empty problem, nothing to do */
+  const serve_need *needs;        /* per argument of the template */
+  _Atomic(serve_trial *) online;  /* it is being tuned; NULL: it isn't */
+  _Atomic(tuned_kernel *) better; /* takes its place; NULL: none does */
+  const char *name;               /* of its family, as asked for; the context's */
+  _Atomic uint64_t calls;         /* launches, counted while there is a capture */
+  uint64_t calls_told;            /* of them in the capture's file */
   bool told;
   tuned_kernel_info info;
   arena memory; /* all of the above and the texts */
@@ -82,12 +88,22 @@ int serve_family_get(serve *s, const char *name, gen_template **t, err *e);
 /* serve_kernel_get -- the kernel of a complete problem, found or made; under the lock */
 int serve_kernel_get(serve *s, gen_template *t, const gen_problem *p, tuned_kernel **k, err *e);
 void serve_kernel_free(tuned_kernel *k);
+/* serve_kernel_variant -- the same problem with another configuration, whose image is given; it
+ * belongs to the context. Under the lock, and in the device's turn */
+int serve_kernel_variant(const tuned_kernel *k, gen_instance *g, const gen_config *c,
+                         const void *image, size_t nbytes, int64_t spill, tuned_kernel **out,
+                         err *e);
+/* serve_kernel_unload -- of a variant that nobody launches any more: what remains is a struct */
+void serve_kernel_unload(tuned_kernel *k);
+serve_known *serve_known_of(serve *s, const gen_template *t);
 /* serve_remember -- the key leads to the kernel from now on; under the lock */
 int serve_remember(serve *s, const void *key, size_t nbytes, tuned_kernel *k, err *e);
 
 /* serve_launch -- check the arguments and launch; takes no lock, except that kernels with a
  * workspace take that workspace's */
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
+/* serve_launch_plain -- this kernel and no other, of checked arguments */
+int serve_launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
 void serve_workspaces_free(serve *s);
 
 /* serve_report -- an error object of ours as the caller's; returns its code. `to` may be NULL. */

@@ -55,6 +55,10 @@ static serve_family *family_of(serve *s, const gen_template *t) {
   return f;
 }
 
+serve_known *serve_known_of(serve *s, const gen_template *t) {
+  return &family_of(s, t)->known;
+}
+
 /* ---- which image ---------------------------------------------------------------------------- */
 
 typedef struct choice { /* while a kernel is being made */
@@ -348,7 +352,7 @@ static int kernel_fill(tuned_kernel *k, choice *c, const gen_problem *p, err *e)
                          .p = p,
                          .g = c->g,
                          .problem = k->info.problem,
-                         .known = &family_of(c->s, c->t)->known,
+                         .known = serve_known_of(c->s, c->t),
                          .memory = &c->memory};
   TRY(make_first(k, c, &choose, &plan, e));
   TRY(describe_args(k, c, e));
@@ -412,6 +416,56 @@ static int kernel_new(serve *s, gen_template *t, const gen_problem *p, const cha
   return rc;
 }
 
+/* ---- variants ------------------------------------------------------------------------------- */
+
+static int variant_fill(tuned_kernel *k, choice *c, const void *image, size_t nbytes, err *e) {
+  const gen_plan *plan;
+  k->info.problem = arena_text(&k->memory, k->info.problem);
+  if (!k->info.problem) {
+    return no_room(e);
+  }
+  TRY(gen_plan_make(c->g, &c->pick.config, &c->memory, &plan, e));
+  TRY(rt_loaded_new(c->s->device, image, nbytes, c->t, plan, &k->loaded, e));
+  TRY(describe_args(k, c, e));
+  TRY(describe_config(k, c, e));
+  TRY(describe_origin(k, c, e));
+  return describe_load(k, c, plan, e);
+}
+
+int serve_kernel_variant(const tuned_kernel *from, gen_instance *g, const gen_config *config,
+                         const void *image, size_t nbytes, int64_t spill, tuned_kernel **out,
+                         err *e) {
+  serve *s = from->owner;
+  choice c = {.s = s, .t = (gen_template *)from->t, .g = g, .spill = spill};
+  tuned_kernel *k = calloc(1, sizeof *k);
+  if (!k) {
+    return no_room(e);
+  }
+  c.pick = (serve_pick){.config = *config,
+                        .origin = TUNED_ONLINE,
+                        .problem = from->info.problem,
+                        .device_key = str_text(&s->device_key)};
+  k->owner = s;
+  k->t = from->t;
+  k->name = from->name;
+  k->info.problem = from->info.problem;
+  const int rc = variant_fill(k, &c, image, nbytes, e);
+  arena_clear(&c.memory);
+  if (rc) {
+    serve_kernel_free(k);
+    return rc;
+  }
+  k->next = s->newest;
+  s->newest = k;
+  *out = k;
+  return 0;
+}
+
+void serve_kernel_unload(tuned_kernel *k) {
+  rt_loaded_free(k->loaded);
+  k->loaded = NULL;
+}
+
 void serve_kernel_free(tuned_kernel *k) {
   rt_loaded_free(k->loaded);
   arena_clear(&k->memory);
@@ -434,6 +488,7 @@ static int get_by_text(serve *s, gen_template *t, const gen_problem *p, const ch
   (*k)->next = s->newest;
   s->newest = *k;
   serve_capture_note(s);
+  serve_online_attach(s, *k);
   return serve_remember(s, key->p, key->n, *k, e);
 }
 

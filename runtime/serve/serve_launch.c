@@ -140,6 +140,11 @@ static int launch_in_turn(tuned_kernel *k, tuned_stream stream, const void *cons
   return rc;
 }
 
+int serve_launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
+  return k->info.workspace_nbytes ? launch_in_turn(k, stream, args, e)
+                                  : launch(k, stream, args, 0, e);
+}
+
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
   TRY(serve_check_fork(k->owner, e));
   if (!k->n_launches) {
@@ -149,6 +154,11 @@ int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, 
   if (k->owner->capture) {
     atomic_fetch_add_explicit(&k->calls, 1, memory_order_relaxed);
   }
-  return k->info.workspace_nbytes ? launch_in_turn(k, stream, args, e)
-                                  : launch(k, stream, args, 0, e);
+  serve_trial *trial = atomic_load_explicit(&k->online, memory_order_acquire);
+  int rc;
+  if (trial && serve_online_try(trial, stream, args, &rc, e)) {
+    return rc;
+  }
+  tuned_kernel *better = atomic_load_explicit(&k->better, memory_order_acquire);
+  return serve_launch_plain(better ? better : k, stream, args, e);
 }

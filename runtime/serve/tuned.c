@@ -125,6 +125,7 @@ static int open_database(serve *s, const tuned_options *o, err *e) {
   int rc = path ? 0 : db_default_path(&a, &path, e);
   rc = rc ? rc : check_trust(path, o, e);
   if (!rc) {
+    s->db_path = strdup(path);
     rc = db_open(path, DB_READ, &s->db, &why);
     rc = rc && rc != ERR_NOTFOUND ? err_at(e, rc, why.place, "%s", why.message) : 0;
   }
@@ -183,7 +184,9 @@ static void free_families(serve *s) {
 }
 
 static void serve_free(serve *s) {
+  serve_online_stop(s);
   serve_capture_close(s);
+  serve_online_free(s);
   serve_table_clear(&s->kernels);
   serve_table_clear(&s->images);
   serve_workspaces_free(s);
@@ -197,6 +200,7 @@ static void serve_free(serve *s) {
   str_clear(&s->device_key);
   free((void *)s->options.folders);
   free(s->folders);
+  free(s->db_path);
   pthread_mutex_destroy(&s->turn);
   pthread_mutex_destroy(&s->lock);
   free(s);
@@ -332,7 +336,8 @@ int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error 
   err e;
   err_clear(&e);
   if (kernel && info) {
-    *info = kernel->info;
+    const tuned_kernel *better = atomic_load_explicit(&kernel->better, memory_order_acquire);
+    *info = better ? better->info : kernel->info;
   } else {
     err_set(&e, ERR_USAGE, "tuned_info: %s is NULL", kernel ? "info" : "the kernel");
   }
@@ -343,12 +348,31 @@ const char *tuned_origin_name(tuned_origin origin) {
   static const char *const names[] = {
       [TUNED_EXACT] = "exact",     [TUNED_PORTFOLIO] = "portfolio",
       [TUNED_NEAREST] = "nearest", [TUNED_OTHER_DEVICE] = "other device",
-      [TUNED_PRESET] = "preset",   [TUNED_DEFAULT] = "default"};
-  return origin >= TUNED_EXACT && origin <= TUNED_DEFAULT ? names[origin] : "unknown";
+      [TUNED_PRESET] = "preset",   [TUNED_DEFAULT] = "default",
+      [TUNED_ONLINE] = "online"};
+  return origin >= TUNED_EXACT && origin <= TUNED_ONLINE ? names[origin] : "unknown";
 }
 
 const char *tuned_version(void) {
   return TUNED_VERSION;
+}
+
+static int set_online(tuned_context *ctx, double fraction, err *e) {
+  serve *s;
+  TRY(serve_of(ctx, &s, e));
+  if (!(fraction >= 0 && fraction <= 1)) {
+    return err_set(e, ERR_USAGE,
+                   "tuned_online: the share of the time is %g; it must lie between 0, off, and 1",
+                   fraction);
+  }
+  return serve_online_set(s, fraction, e);
+}
+
+int tuned_online(tuned_context *ctx, double budget_fraction, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  set_online(ctx, budget_fraction, &e);
+  return serve_report(error, &e);
 }
 
 /* ---- memory --------------------------------------------------------------------------------- */

@@ -101,7 +101,8 @@ typedef enum tuned_origin {
   TUNED_NEAREST,   /* for the nearest problem tuned on this device */
   TUNED_OTHER_DEVICE, /* on another device of the same compute capability */
   TUNED_PRESET,       /* on the library's author's device: what the library ships with */
-  TUNED_DEFAULT       /* nobody tuned anything that fits: the template's default configuration */
+  TUNED_DEFAULT,      /* nobody tuned anything that fits: the template's default configuration */
+  TUNED_ONLINE        /* found while this program ran: tuned_online */
 } tuned_origin;
 
 typedef struct tuned_kernel_info { /* texts live as long as the kernel */
@@ -129,6 +130,20 @@ typedef struct tuned_kernel_info { /* texts live as long as the kernel */
  */
 TUNED_API const char *tuned_origin_name(tuned_origin origin);
 TUNED_API int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error *err);
+
+/* tuned_online -- tune while the program runs; off unless this is called.
+ *   in  budget_fraction  of the time that passes, for trying: 0.05; 0 ends it
+ *   A problem that is not tuned is served at once as ever. A thread of the context compiles
+ * variants of its kernel; now and then a launch tries one beside the served kernel, on the caller's
+ * inputs and a scratch copy of the outputs, and waits for both. One whose results agree every time
+ * and that is faster takes the kernel's place (tuned_info then says so). After some dozens the
+ * problem settles, and the best is stored in the database for the next process, if it can be
+ * written. Results are always those of a kernel that was served or has agreed with it within the
+ * template's tolerance; floating-point sums may round differently once a kernel is replaced. Not
+ * for streams that are being captured into a graph. Problems with outputs of more than 64 MiB are
+ * left alone. tuned_close then waits for a compilation under way. err  TUNED_E_DEVICE  there is no
+ * NVRTC */
+TUNED_API int tuned_online(tuned_context *ctx, double budget_fraction, tuned_error *err);
 
 /* Memory, for programs that use nothing else of CUDA. The copies follow what was launched on the
  * default stream and return when they are done; for another stream, tuned_sync it first. */
