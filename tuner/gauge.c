@@ -101,7 +101,8 @@ int gauge_open(gen_template *t, db *d, rt_compiler *c, const gauge_options *o, g
   g->compiler = c;
   g->o = *o;
   g->timeout_sec = o->timeout_sec > 0 ? o->timeout_sec : TIMEOUT_SEC;
-  int rc = measurer_start(&g->m, o->device, c, t, e);
+  const measure_how how = {0};
+  int rc = measurer_start(&g->m, o->device, c, t, &how, e);
   rc = rc ? rc : register_device(g, e);
   rc = rc ? rc : register_template(g, e);
   rc = rc ? rc : start_compilers(g, e);
@@ -285,7 +286,7 @@ static int feed_measurer(gauge *g, err *e) {
   }
   candidate *c = g->measuring = candidate_pop(&g->ready);
   const measure_image image = {.config = c->config, .bytes = str_text(&c->image), .n = c->image.n};
-  return measurer_ask(&g->m, &image, isfinite(g->best) ? HOPELESS * g->best : 0, e);
+  return measurer_ask(&g->m, &image, isfinite(g->best) ? HOPELESS * g->best : 0, 0, e);
 }
 
 static int measured_answer(gauge *g, err *e) {
