@@ -224,6 +224,9 @@ void gen_space_at(const gen_space *s, size_t i, gen_config *c);
 /* gen_space_find -- its index; false when the point is not valid */
 bool gen_space_find(const gen_space *s, const gen_config *c, size_t *i);
 const gen_tally *gen_space_tally(const gen_space *s);
+/* gen_space_is_sorted -- whether points are numbered in the order of the declaration: all with the
+ * first value of the first parameter, then all with the second */
+bool gen_space_is_sorted(const gen_space *s);
 
 /* ---- what a configuration becomes ------------------------------------------------------------ */
 

@@ -573,6 +573,10 @@ void gen_space_free(gen_space *s) {
   }
 }
 
+bool gen_space_is_sorted(const gen_space *s) {
+  return !s->diagram;
+}
+
 size_t gen_space_count(const gen_space *s) {
   return s->n;
 }

@@ -340,7 +340,7 @@ static void test_newer_and_older_files(void **state) {
   db_close(d);
   run_sql(s->path, "PRAGMA user_version = 99");
   refused(s, ERR_DB,
-          "written by a newer version (schema 99, this program knows 2); upgrade autotune "
+          "written by a newer version (schema 99, this program knows 3); upgrade autotune "
           "or name another database with --db");
   run_sql(s->path, "PRAGMA user_version = -7");
   refused(s, ERR_DB, "of another program");
@@ -697,7 +697,7 @@ static void test_without_a_log(void **state) {
 static void test_an_older_file_is_read_as_it_is(void **state) {
   scratch *s = *state;
   make_sample_file(s);
-  run_sql(s->path, "DROP TABLE portfolio; PRAGMA user_version = 1");
+  run_sql(s->path, "DROP TABLE portfolio; PRAGMA user_version = 2");
   db *d, *to;
   db_stats stats;
   db_portfolio *rows;
@@ -707,7 +707,7 @@ static void test_an_older_file_is_read_as_it_is(void **state) {
   char other[200];
   OK(s, db_open(s->path, DB_READ, &d, &s->e));
   OK(s, db_stat(d, &stats, &s->e));
-  assert_int_equal(stats.schema, 1);
+  assert_int_equal(stats.schema, 2);
   assert_int_equal(db_portfolio_get(d, "h", "k", &s->a, &text, &s->e), ERR_NOTFOUND);
   OK(s, db_portfolios(d, NULL, &s->a, &rows, &n, &s->e));
   assert_int_equal(n, 0);

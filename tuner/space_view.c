@@ -15,10 +15,41 @@ static bool find(const void *self, const uint16_t *places, size_t *point) {
   return gen_space_find(self, &c, point);
 }
 
+/* The first point whose first parameter has at least that value. */
+static size_t first_with(const tune_space *s, size_t value) {
+  uint16_t places[GEN_MAX_PARAMS];
+  size_t from = 0, to = s->n;
+  while (from < to) {
+    size_t middle = from + (to - from) / 2;
+    s->at(s->self, middle, places);
+    if (places[0] < value) {
+      from = middle + 1;
+    } else {
+      to = middle;
+    }
+  }
+  return from;
+}
+
+/* By convention the parameter ALG, if there is one, comes first and names the algorithm. */
+static void find_strata(const gen_space *space, const gen_template *t, tune_space *s) {
+  if (!t->n_params || strcmp(t->params[0].name, "ALG") != 0 || !gen_space_is_sorted(space) ||
+      t->params[0].n > TUNE_MAX_STRATA) {
+    return;
+  }
+  for (size_t v = 1; v <= t->params[0].n; v++) {
+    size_t end = first_with(s, v);
+    if (end > s->stratum[s->n_strata]) {
+      s->stratum[++s->n_strata] = end;
+    }
+  }
+}
+
 void tune_space_view(const gen_space *space, const gen_template *t, tune_space *out) {
   *out = (tune_space){
       .n = gen_space_count(space), .n_params = t->n_params, .self = space, .at = at, .find = find};
   for (size_t i = 0; i < t->n_params; i++) {
     out->n_values[i] = (uint16_t)t->params[i].n;
   }
+  find_strata(space, t, out);
 }

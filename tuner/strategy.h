@@ -19,10 +19,15 @@
 #include "err.h"
 #include "gen.h"
 
+enum { TUNE_MAX_STRATA = 32 };
+
 typedef struct tune_space {
   size_t n;        /* valid points, numbered; up to 2^63 of them */
   size_t n_params; /* at most GEN_MAX_PARAMS */
   uint16_t n_values[GEN_MAX_PARAMS];
+  /* Points stratum[i] .. stratum[i + 1] - 1 are of one algorithm. Strategies draw the same number
+   * of random points from each: one that has few points would never be met otherwise. */
+  size_t n_strata, stratum[TUNE_MAX_STRATA + 1];
   const void *self; /* whose points they are; outlives the view */
   /* at -- the places of a point's values; GEN_MAX_PARAMS of them, 0 beyond n_params */
   void (*at)(const void *self, size_t point, uint16_t *places);

@@ -211,7 +211,27 @@ void trail_take(trail *t, size_t point) {
   }
 }
 
+static bool fresh_of_some_stratum(trail *t, size_t *point) {
+  enum { ATTEMPTS = 16 };
+  const tune_space *s = t->space;
+  if (s->n_strata < 2) {
+    return false;
+  }
+  const size_t *stratum = &s->stratum[chance_below(&t->chance, s->n_strata)];
+  for (int i = 0; i < ATTEMPTS; i++) {
+    *point = stratum[0] + chance_below(&t->chance, stratum[1] - stratum[0]);
+    if (!trail_is_asked(t, *point)) {
+      trail_take(t, *point);
+      return true;
+    }
+  }
+  return false;
+}
+
 bool trail_fresh(trail *t, size_t *point) {
+  if (fresh_of_some_stratum(t, point)) {
+    return true;
+  }
   while (shuffle_next(&t->fresh, point)) {
     if (!trail_is_asked(t, *point)) {
       trail_take(t, *point);

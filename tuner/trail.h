@@ -59,7 +59,8 @@ size_t trail_order(const trail *t, size_t *order);
 
 bool trail_is_asked(const trail *t, size_t point);
 void trail_take(trail *t, size_t point); /* mark it asked */
-/* trail_fresh -- take a random point that nobody asked for; false when there is none */
+/* trail_fresh -- take a random point that nobody asked for, of each stratum as often; false when
+ * there is none */
 bool trail_fresh(trail *t, size_t *point);
 /* trail_open_at -- is this a valid point that nobody asked for? */
 bool trail_open_at(const trail *t, const uint16_t *places, size_t *point);
