@@ -1,6 +1,6 @@
 /* fake_driver.c -- a libcuda.so.1 for tests: device memory is malloc's, kernels do nothing, and any
- * call can be made to fail. It refuses what the real one refuses: another context, sizes beyond the
- * limits, anything after a sticky error. */
+ * call can be made to fail; a launch takes longer the more blocks it has. It refuses what the real
+ * one refuses: another context, sizes beyond the limits, anything after a sticky error. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -97,13 +97,28 @@ CUresult cuDeviceTotalMem(size_t *n, CUdevice d) {
   return call();
 }
 
+/* Those of a GPU of compute capability 9.0 where a template asks; 1024 is as good as any else. */
 CUresult cuDeviceGetAttribute(int *v, CUdevice_attribute a, CUdevice d) {
+  static const struct {
+    CUdevice_attribute attribute;
+    int value;
+  } list[] = {{CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, 9},
+              {CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, 0},
+              {CU_DEVICE_ATTRIBUTE_MULTIPROCESSOR_COUNT, 132},
+              {CU_DEVICE_ATTRIBUTE_WARP_SIZE, 32},
+              {CU_DEVICE_ATTRIBUTE_MAX_THREADS_PER_MULTIPROCESSOR, 2048},
+              {CU_DEVICE_ATTRIBUTE_MAX_BLOCKS_PER_MULTIPROCESSOR, 32},
+              {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_BLOCK, 65536},
+              {CU_DEVICE_ATTRIBUTE_MAX_REGISTERS_PER_MULTIPROCESSOR, 65536},
+              {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK, 49152},
+              {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN, 232448},
+              {CU_DEVICE_ATTRIBUTE_MAX_GRID_DIM_X, 2147483647},
+              {CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_MULTIPROCESSOR, 233472}};
   (void)d;
-  *v = a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR            ? 9
-       : a == CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR          ? 0
-       : a == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK       ? 49152
-       : a == CU_DEVICE_ATTRIBUTE_MAX_SHARED_MEMORY_PER_BLOCK_OPTIN ? 232448
-                                                                    : 1024;
+  *v = 1024;
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    *v = list[i].attribute == a ? list[i].value : *v;
+  }
   return call();
 }
 
@@ -208,7 +223,8 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
                         unsigned by, unsigned bz, unsigned smem, CUstream s, void **args,
                         void **extra) {
   CALL_INSIDE();
-  (void)f, (void)gx, (void)gz, (void)s, (void)args, (void)extra;
+  (void)f, (void)gz, (void)s, (void)args, (void)extra;
+  F.clock += 1e-3 + 1e-6 * gx; /* ms: a microsecond, and a nanosecond for each block */
   return gy > 65535 || bx * by * bz > 1024 || (int)smem > F.smem ? CUDA_ERROR_INVALID_VALUE
                                                                  : CUDA_SUCCESS;
 }
@@ -259,7 +275,7 @@ CUresult cuStreamSynchronize(CUstream s) {
 }
 CUresult cuEventCreate(CUevent *e, unsigned flags) {
   CALL_INSIDE();
-  (void)flags, *e = made(1);
+  (void)flags, *e = made(sizeof F.clock);
   return CUDA_SUCCESS;
 }
 CUresult cuEventDestroy(CUevent e) {
@@ -267,7 +283,7 @@ CUresult cuEventDestroy(CUevent e) {
 }
 CUresult cuEventRecord(CUevent e, CUstream s) {
   CALL_INSIDE();
-  (void)e, (void)s;
+  (void)s, memcpy(e, &F.clock, sizeof F.clock);
   return CUDA_SUCCESS;
 }
 CUresult cuEventSynchronize(CUevent e) {
@@ -277,6 +293,9 @@ CUresult cuEventSynchronize(CUevent e) {
 }
 CUresult cuEventElapsedTime(float *msec, CUevent a, CUevent b) {
   CALL_INSIDE();
-  (void)a, (void)b, *msec = 0.5f;
+  double from, to;
+  memcpy(&from, a, sizeof from);
+  memcpy(&to, b, sizeof to);
+  *msec = (float)(to - from);
   return CUDA_SUCCESS;
 }

@@ -9,6 +9,7 @@ typedef struct fake_driver {
   int live;           /* what was made and not yet given back */
   int switches;       /* how often a thread's context was changed */
   int capturing;      /* between the begin and the end of a graph's recording */
+  double clock;       /* milliseconds, counted by launches */
   int smem;           /* dynamic shared memory that kernels are allowed */
 } fake_driver;
 

@@ -42,9 +42,9 @@ prints '"held":68,"retaken":3' $autotune saxpy n=1004 --budget 1 --json
 unset FAKE_NVML_HOT
 
 # ---- energy: the fake counts 300 W; a launch is what the host makes of it
-prints "least energy" $autotune saxpy n=1005 --budget 2 --objective energy
+prints "least energy" $autotune saxpy n=1005 --budget 1 --objective energy
 grep -q ", 300 W, \|, [0-9]* W, " "$folder/out" || complain "no watts: $(cat "$folder/out")"
-prints '"objective":"edp","best":{"joules":' $autotune saxpy n=1005 --budget 3 --objective edp --json
+prints '"objective":"edp","best":{"joules":' $autotune saxpy n=1005 --budget 2 --objective edp --json
 for no in energy gpu init; do
   export FAKE_NVML_NO=$no
   refuses 2 "only --objective time" $autotune saxpy n=1006 --objective energy --quiet
@@ -63,6 +63,15 @@ refuses 2 "needs a GPU" $autotune saxpy n=1007 --timing graph --quiet --device e
 $autotune saxpy n=1008 --budget 3 --quiet >/dev/null
 $autotune db prune --top 1 --quiet >/dev/null 2>&1
 prints "default" $autotune saxpy n=1008 --budget 4
+
+# ---- the fastest go to the finals, and the default though it is the slowest of them all
+prints "20 trials" $autotune saxpy n=3000000 --budget 20
+prints '"final":true' $autotune show saxpy n=3000000 --json --top 100
+[ "$(grep -c '"final":true' "$folder/out")" = 7 ] || complain "not seven finalists: $(cat "$folder/out")"
+[ "$(tail -n 1 "$folder/out" | grep -c '"final":true')" = 0 ] || complain "a final at the end"
+grep 'BLOCK=256,VEC=1,COARSE=1,ORDER=interleaved' "$folder/out" | grep -q '"final":true' ||
+  complain "the default is no finalist: $(cat "$folder/out")"
+[ "$(grep -cE '"ended":"(slower|look)"' "$folder/out")" -gt 0 ] || complain "nobody was given up: $(cat "$folder/out")"
 
 [ $bad = 0 ] || echo "$bad complaints"
 [ $bad = 0 ]
