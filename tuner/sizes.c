@@ -19,7 +19,7 @@ typedef struct reader {
   arena *a;
   sizes *out;
   str text; /* of one problem */
-  err *e;
+  err why;  /* of a line */
 } reader;
 
 typedef struct choice { /* a field and its values as written */
@@ -44,12 +44,12 @@ static bool is_there(const reader *r, const gen_problem *p) {
 static int add_problem(reader *r) {
   gen_problem p;
   memset(&p, 0, sizeof p);
-  TRY(gen_problem_parse(r->t, str_text(&r->text), &p, r->e));
+  TRY(gen_problem_parse(r->t, str_text(&r->text), &p, &r->why));
   if (is_there(r, &p)) {
     return 0;
   }
   if (r->out->n == SIZES_MOST) {
-    return err_set(r->e, ERR_USAGE, "more than %d problems", SIZES_MOST);
+    return err_set(&r->why, ERR_USAGE, "more than %d problems", SIZES_MOST);
   }
   r->out->p[r->out->n++] = p;
   return 0;
@@ -57,10 +57,10 @@ static int add_problem(reader *r) {
 
 static int add_value(reader *r, choice *c, const char *value) {
   if (c->n == VALUES_MOST) {
-    return err_set(r->e, ERR_USAGE, "%s has more than %d values", c->name, VALUES_MOST);
+    return err_set(&r->why, ERR_USAGE, "%s has more than %d values", c->name, VALUES_MOST);
   }
   c->values[c->n++] = value;
-  return value ? 0 : no_memory(r->e);
+  return value ? 0 : no_memory(&r->why);
 }
 
 /* "64..1024*2", "1000..1300+100" */
@@ -74,7 +74,7 @@ static int add_range(reader *r, choice *c, char *from, char *dots) {
   }
   if (!text_integer(from, &first) || !text_integer(to, &last) || !by || !text_integer(by, &step) ||
       step < (times ? 2 : 1) || first < (times ? 1 : 0) || last < first) {
-    return err_set(r->e, ERR_USAGE,
+    return err_set(&r->why, ERR_USAGE,
                    "%s: a range is FIRST..LAST*FACTOR or FIRST..LAST+STEP, such as 64..1024*2",
                    c->name);
   }
@@ -91,18 +91,18 @@ static int add_range(reader *r, choice *c, char *from, char *dots) {
 static int read_choice(reader *r, char *word, choice *c) {
   char *equals = strchr(word, '='), *rest = NULL;
   if (!equals) {
-    return err_set(r->e, ERR_USAGE, "'%s' is not FIELD=VALUE", word);
+    return err_set(&r->why, ERR_USAGE, "'%s' is not FIELD=VALUE", word);
   }
   *equals = 0;
   *c = (choice){.name = word, .values = ARENA_ARRAY(r->a, const char *, VALUES_MOST)};
   if (!c->values) {
-    return no_memory(r->e);
+    return no_memory(&r->why);
   }
   for (char *v = strtok_r(equals + 1, ",", &rest); v; v = strtok_r(NULL, ",", &rest)) {
     char *dots = strstr(v, "..");
     TRY(dots ? add_range(r, c, v, dots) : add_value(r, c, v));
   }
-  return c->n ? 0 : err_set(r->e, ERR_USAGE, "%s has no value", c->name);
+  return c->n ? 0 : err_set(&r->why, ERR_USAGE, "%s has no value", c->name);
 }
 
 static int combine(reader *r, const choice *c, size_t n) {
@@ -131,7 +131,7 @@ static int read_line(reader *r, char *line) {
       continue; /* the family's name may stand in front */
     }
     if (n == FIELDS_MOST) {
-      return err_set(r->e, ERR_USAGE, "more than %d fields", FIELDS_MOST);
+      return err_set(&r->why, ERR_USAGE, "more than %d fields", FIELDS_MOST);
     }
     TRY(read_choice(r, w, &choices[n++]));
   }
@@ -144,15 +144,13 @@ static int read_lines(reader *r, char *text, const char *ends, const char *name,
   size_t number = 1;
   for (char *line = text; line; number++) {
     char *end = strpbrk(line, ends), *next = end ? end + 1 : NULL;
-    err why = {0};
     if (end) {
       *end = 0;
     }
-    r->e = &why;
     if (read_line(r, line)) {
       char place[200];
       snprintf(place, sizeof place, "%s:%zu", name, number);
-      return err_at(e, why.code, place, "%s", why.message);
+      return err_at(e, r->why.code, place, "%s", r->why.message);
     }
     line = next;
   }
