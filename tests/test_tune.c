@@ -264,6 +264,23 @@ static void the_best_of_the_nearest_size_comes_second(void **state) {
   close_session(b);
 }
 
+/* Another size of the same source: what worked next door is tried without a compiler. */
+static void a_neighbours_images_are_used(void **state) {
+  bed *b = *state;
+  tune_state last;
+  open_session(b, 18);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  assert_true(last.phases.compile > 0);
+  close_session(b);
+  open_session(b, 2);
+  assert_ok(gen_problem_parse(b->t, "n=999", &b->p, &b->e), &b->e);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  assert_int_equal(last.tried, 2);
+  assert_int_equal(last.failed[DB_OK], 2);
+  assert_true(last.phases.compile == 0);
+  close_session(b);
+}
+
 static void the_phases_add_up(void **state) {
   bed *b = *state;
   tune_state last;
@@ -286,6 +303,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup_teardown(an_interrupted_search_goes_on, lay, clear),
       cmocka_unit_test_setup_teardown(the_default_is_tried_first, lay, clear),
       cmocka_unit_test_setup_teardown(the_best_of_the_nearest_size_comes_second, lay, clear),
+      cmocka_unit_test_setup_teardown(a_neighbours_images_are_used, lay, clear),
       cmocka_unit_test_setup_teardown(the_phases_add_up, lay, clear),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

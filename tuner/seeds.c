@@ -5,27 +5,75 @@
 #include "context.h"
 #include "session.h"
 
-static void add(tune_session *s, const gen_config *c, size_t *points, size_t *n) {
+typedef struct sower {
+  tune_session *s;
+  size_t *points, n;
+  const char *near[SEEDS_NEAR]; /* problems tuned here */
+  size_t n_near;
+} sower;
+
+static void add(sower *x, const gen_config *c) {
   size_t point;
-  if (!gen_space_find(s->space, c, &point)) {
+  if (!gen_space_find(x->s->space, c, &point)) {
     return;
   }
-  for (size_t i = 0; i < *n; i++) {
-    if (points[i] == point) {
+  for (size_t i = 0; i < x->n; i++) {
+    if (x->points[i] == point) {
       return;
     }
   }
-  points[(*n)++] = point;
+  x->points[x->n++] = point;
 }
 
-static int add_neighbours(tune_session *s, serve_choose *choose, size_t *points, size_t *n,
-                          err *e) {
+static int add_best(sower *x, serve_choose *choose, err *e) {
   serve_pick pick;
   int rc = 0;
-  while (*n < SEEDS_MOST && !(rc = serve_choose_next(choose, &pick, e))) {
-    add(s, &pick.config, points, n);
+  while (x->n < SEEDS_BEST && !(rc = serve_choose_next(choose, &pick, e))) {
+    if (pick.origin == TUNED_NEAREST && x->n_near < SEEDS_NEAR) {
+      x->near[x->n_near++] = pick.problem;
+    }
+    add(x, &pick.config);
   }
   return rc == ERR_NOTFOUND ? 0 : rc;
+}
+
+/* Is its image in the database? */
+static int is_built(sower *x, const gen_config *c, bool *found, err *e) {
+  tune_session *s = x->s;
+  candidate *built;
+  TRY(candidate_new(s->g, s->compiler, &s->setting, 0, c, &built, e));
+  int rc = candidate_from_db(built, s->db, s->m.info.format, found, e);
+  candidate_free(built);
+  return rc;
+}
+
+/* The fastest of a problem nearby that are valid here and built. */
+static int add_built(sower *x, const char *problem, err *e) {
+  tune_session *s = x->s;
+  db_result *rows;
+  size_t n, before = x->n;
+  TRY(db_results(s->db, s->template_id, s->device_id, problem, &s->memory, &rows, &n, e));
+  for (size_t i = 0; i < n && i < 2 * SEEDS_BUILT && x->n < before + SEEDS_BUILT; i++) {
+    gen_config c;
+    bool found = false;
+    if (rows[i].t.status != DB_OK || gen_config_parse(s->t, rows[i].t.config, &c, NULL) ||
+        gen_config_check(s->g, &c, NULL)) {
+      continue;
+    }
+    TRY(is_built(x, &c, &found, e));
+    if (found) {
+      add(x, &c);
+    }
+  }
+  return 0;
+}
+
+static int add_neighbours(sower *x, serve_choose *choose, err *e) {
+  TRY(add_best(x, choose, e));
+  for (size_t i = 0; i < x->n_near; i++) {
+    TRY(add_built(x, x->near[i], e));
+  }
+  return 0;
 }
 
 /* libtuned's own search for a kernel, over this session's database; the device is only asked for
@@ -44,13 +92,15 @@ int seeds_find(tune_session *s, size_t *points, size_t *n, err *e) {
                          .problem = str_text(&s->problem),
                          .known = &known,
                          .memory = &s->memory};
-  *n = 0;
-  points[(*n)++] = s->default_point;
+  sower x = {.s = s, .points = points, .n = 1};
+  points[0] = s->default_point;
+  *n = 1;
   if (s->o.start == TUNE_START_NONE) {
     return 0;
   }
   rt_device_key(&s->m.info, &here.device_key);
-  int rc = add_neighbours(s, &choose, points, n, e);
+  int rc = add_neighbours(&x, &choose, e);
+  *n = x.n;
   serve_known_clear(&known);
   str_clear(&here.device_key);
   return rc;

@@ -3,8 +3,8 @@
 # every size on its own, once in the order of --sizes with the best of the near ones first, and counts for
 # each size the trials until one was within 3 % of the best that either run found.
 #   sh tests/bench/bench_sizes.sh [DEVICE [FAMILY [SIZES [TRIALS]]]]
-# Default: 0 sgemm "m=256..2048*2 n=512,1024 k=512" 100. Kernels are compiled once for both, and times are
-# those of the first look. AUTOTUNE names the program.
+# Default: 0 sgemm "m=256..2048*2 n=512,1024 k=512" 100. Times are those of the first look. AUTOTUNE names the
+# program.
 set -eu
 autotune=${AUTOTUNE:-build/autotune}
 device=${1:-0} family=${2:-sgemm} sizes=${3:-m=256..2048*2 n=512,1024 k=512} trials=${4:-100}
