@@ -25,6 +25,9 @@ enum { MAX_JOBS = 256, POLL_MS = 200, TIMEOUT_SEC = 120 };
  * them, few enough that the search, which asks before it has these answers, does not fall behind.
  */
 enum { READY_MOST = 8 };
+/* Sources written ahead, one for so many compilers: while this process searches, none waits for it.
+ */
+enum { JOBS_PER_DRAFT = 4 };
 /* Joules are counted in steps of up to a tenth of a second. What is slower than this times the
  * fastest would need less than half its power to be the best. */
 static const double ENERGY_SEC = 0.25, ENERGY_WITHIN = 2;
@@ -104,6 +107,7 @@ static void drop_in_flight(tune_session *s) {
       worker_stop(&s->jobs[i]);
     }
   }
+  candidate_drop(&s->drafts);
   candidate_drop(&s->ready);
   candidate_free(s->measuring);
   s->measuring = NULL;
@@ -338,11 +342,30 @@ static int next_candidate(tune_session *s, candidate **out, err *e) {
   return 0;
 }
 
+static bool may_draft(const tune_session *s) {
+  return s->drafts.n < 1 + s->n_jobs / JOBS_PER_DRAFT && may_ask(s);
+}
+
+static int draft(tune_session *s, err *e) {
+  candidate *c;
+  TRY(next_candidate(s, &c, e));
+  if (c) {
+    candidate_push(&s->drafts, c);
+  }
+  return 0;
+}
+
+static bool may_compile(const tune_session *s) {
+  return s->drafts.n ? !stopped(s) && !out_of_time(s) : may_ask(s);
+}
+
 static int feed_compiler(tune_session *s, size_t i, err *e) {
-  while (!s->slots[i] && may_ask(s)) {
+  while (!s->slots[i] && may_compile(s)) {
     candidate *c;
-    TRY(next_candidate(s, &c, e));
-    if (!c) {
+    if (!s->drafts.n) {
+      TRY(draft(s, e));
+    }
+    if (!(c = candidate_pop(&s->drafts))) {
       continue;
     }
     s->slots[i] = c;
@@ -539,8 +562,12 @@ static int wait_for_answers(tune_session *s, err *e) {
     }
   }
   double from = now_sec();
-  int ready = poll(fds, n, POLL_MS);
+  const bool idle = may_draft(s);
+  int ready = poll(fds, n, idle ? 0 : POLL_MS);
   spent(&s->state.phases.wait, from);
+  if (!ready && idle) {
+    TRY(draft(s, e));
+  }
   if (ready < 0) {
     return 0; /* a signal; the loop looks at the flag */
   }
@@ -561,7 +588,7 @@ static bool more_to_do(const tune_session *s) {
   if (out_of_time(s)) {
     return s->measuring != NULL;
   }
-  return may_ask(s) || compiling(s) || s->ready.n || s->measuring;
+  return may_ask(s) || s->drafts.n || compiling(s) || s->ready.n || s->measuring;
 }
 
 /* ---- other searches of the same problem

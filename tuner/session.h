@@ -24,7 +24,7 @@ struct tune_session {
   candidate **slots; /* slots[i]: what jobs[i] compiles */
   size_t n_jobs;
   compile_setting setting;
-  candidate_queue ready;
+  candidate_queue drafts, ready; /* for the compilers; for the device */
 
   /* the problem at hand */
   str problem;
