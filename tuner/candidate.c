@@ -85,20 +85,14 @@ void candidate_push(candidate_queue *q, candidate *c) {
   q->n++;
 }
 
-candidate *candidate_take(candidate_queue *q, size_t i) {
-  candidate *before = NULL, *c = q->first;
-  for (; i > 0; i--) {
-    before = c;
-    c = c->next;
-  }
-  *(before ? &before->next : &q->first) = c->next;
-  q->last = q->last == c ? before : q->last;
-  q->n--;
-  return c;
-}
-
 candidate *candidate_pop(candidate_queue *q) {
-  return q->n ? candidate_take(q, 0) : NULL;
+  candidate *c = q->first;
+  if (c) {
+    q->first = c->next;
+    q->last = q->first ? q->last : NULL;
+    q->n--;
+  }
+  return c;
 }
 
 void candidate_drop(candidate_queue *q) {

@@ -36,9 +36,7 @@ typedef struct candidate_queue {
 } candidate_queue;
 void candidate_push(candidate_queue *q, candidate *c);
 candidate *candidate_pop(candidate_queue *q); /* NULL when empty */
-/* candidate_take -- the i-th, i < n */
-candidate *candidate_take(candidate_queue *q, size_t i);
-void candidate_drop(candidate_queue *q); /* frees all */
+void candidate_drop(candidate_queue *q);      /* frees all */
 
 /* What the database already knows of a space's points. */
 typedef struct known_point {

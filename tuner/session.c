@@ -126,7 +126,8 @@ static void close_problem(tune_session *s) {
   s->known = (known_points){0};
   arena_clear(&s->known_memory);
   s->exhausted = false;
-  s->n_seeds = s->seeds_asked = s->n_steps = 0;
+  s->n_seeds = s->seeds_asked = s->n_steps = s->n_put_off = 0;
+  s->accompanied = false;
   arena_clear(&s->memory);
 }
 
@@ -280,6 +281,16 @@ static bool is_seed(const tune_session *s, size_t point) {
   return false;
 }
 
+/* Two searches with the same seed ask for the same points. Beside another one, every other point is
+ * put off, by a process's own coin; what nobody has tried by then comes at the end. */
+static bool put_off(tune_session *s, size_t point) {
+  if (!s->accompanied || s->n_put_off == PUT_OFF_MOST || chance_below(&s->chance, 2)) {
+    return false;
+  }
+  s->put_off[s->n_put_off++] = point;
+  return true;
+}
+
 /* The next point nobody knows yet: first the seeds, then what the strategy asks for. */
 static bool next_point(tune_session *s, size_t *point) {
   while (s->seeds_asked < s->n_seeds) {
@@ -289,7 +300,13 @@ static bool next_point(tune_session *s, size_t *point) {
     }
   }
   while (s->o.strategy->ask(s->search, point)) {
-    if (!is_seed(s, *point) && !known_find(&s->known, *point)) {
+    if (!is_seed(s, *point) && !known_find(&s->known, *point) && !put_off(s, *point)) {
+      return true;
+    }
+  }
+  while (s->n_put_off) {
+    *point = s->put_off[--s->n_put_off];
+    if (!known_find(&s->known, *point)) {
       return true;
     }
   }
@@ -478,12 +495,11 @@ int session_build(tune_session *s, const db_result *row, measure_image *image, e
 /* ---- measuring
  * --------------------------------------------------------------------------------------- */
 
-/* The next that is ready and not known meanwhile. Two searches with the same seed ask for the same
- * points: whoever noticed another one takes any of those ready, so that they part. */
+/* The next that is ready and not known meanwhile. */
 static candidate *next_ready(tune_session *s) {
   candidate *c = NULL;
   while (!c && s->ready.n) {
-    c = candidate_take(&s->ready, s->state.shared ? chance_below(&s->chance, s->ready.n) : 0);
+    c = candidate_pop(&s->ready);
     if (known_find(&s->known, c->point)) {
       candidate_free(c);
       c = NULL;
@@ -594,7 +610,7 @@ static bool more_to_do(const tune_session *s) {
 /* ---- other searches of the same problem
  * ---------------------------------------------------------------- */
 
-static const double SHARE_SEC = 0.5;
+static const double SHARE_SEC = 0.2;
 
 /* Rows that another process stored since we looked: known from now on, told to the strategy. Our
  * own among them were told before, and a strategy takes an answer once. */
@@ -641,6 +657,7 @@ static int share(tune_session *s, err *e) {
     return 0;
   }
   s->changes = changes;
+  s->accompanied = true;
   int rc = learn_from_others(s, e);
   spent(&s->state.phases.store, now);
   return rc;

@@ -8,6 +8,7 @@
 #include "trail.h"
 #include "tune.h"
 
+enum { PUT_OFF_MOST = 4096 };
 enum { STEPS_MOST = 256 }; /* of the improvements kept */
 
 struct tune_session {
@@ -48,7 +49,9 @@ struct tune_session {
   double fastest;    /* seconds of whatever was fastest; INFINITY: none yet */
   double watts;      /* of the last candidate whose energy was measured; 0: none yet */
   chance chance;     /* for this process alone */
-  int64_t changes;   /* of the database, when it was last looked at */
+  bool accompanied;  /* somebody else writes to the database */
+  size_t put_off[PUT_OFF_MOST], n_put_off;
+  int64_t changes; /* of the database, when it was last looked at */
   double shared_at;
   double started, effort_from;
   tune_state state;
