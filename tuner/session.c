@@ -21,13 +21,6 @@
 #include "session.h"
 
 enum { MAX_JOBS = 256, POLL_MS = 200, TIMEOUT_SEC = 120 };
-/* So many images wait for the device before the compilers pause: enough that it never waits for
- * them, few enough that the search, which asks before it has these answers, does not fall behind.
- */
-enum { READY_MOST = 8 };
-/* Sources written ahead, one for so many compilers: while this process searches, none waits for it.
- */
-enum { JOBS_PER_DRAFT = 4 };
 /* Joules are counted in steps of up to a tenth of a second. What is slower than this times the
  * fastest would need less than half its power to be the best. */
 static const double ENERGY_SEC = 0.25, ENERGY_WITHIN = 2;
@@ -184,8 +177,7 @@ static void note_best(tune_session *s, const char *config, double sec, double jo
   }
 }
 
-/* Seconds since `from`, for one of the phases. */
-static void spent(double *phase, double from) {
+void session_spent(double *phase, double from) {
   *phase += now_sec() - from;
 }
 
@@ -200,7 +192,7 @@ static int store_result(tune_session *s, const measured *m, db_result *row, err 
           : db_effort_add(s->db, s->template_id, s->device_id, row->t.problem, now - s->effort_from,
                           e);
   s->effort_from = now;
-  spent(&s->state.phases.store, from);
+  session_spent(&s->state.phases.store, from);
   return rc;
 }
 
@@ -234,7 +226,7 @@ static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
   if (s->o.strategy->tell) {
     s->o.strategy->tell(s->search, c->point, score);
   }
-  spent(&s->state.phases.search, from);
+  session_spent(&s->state.phases.search, from);
   add_phases(&s->state.phases, m);
   s->state.tried++;
   s->state.failed[m->status]++;
@@ -253,134 +245,18 @@ static int fail(tune_session *s, candidate *c, db_status status, const err *why,
   return finish(s, c, &m, e);
 }
 
-/* ---- asking and compiling
+/* ---- compiling
  * ---------------------------------------------------------------------------- */
 
-static bool stopped(const tune_session *s) {
-  return s->o.stop && *s->o.stop;
-}
-
-static bool out_of_time(const tune_session *s) {
-  return s->o.budget.sec > 0 && s->state.sec_before + now_sec() - s->started >= s->o.budget.sec;
-}
-
-static bool budget_left(const tune_session *s) {
-  const tune_budget *b = &s->o.budget;
-  if (b->trials && s->state.known + s->asked >= b->trials) {
-    return false;
-  }
-  return !out_of_time(s);
-}
-
-static bool is_seed(const tune_session *s, size_t point) {
-  for (size_t i = 0; i < s->n_seeds; i++) {
-    if (s->seeds[i] == point) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* Two searches with the same seed ask for the same points. Beside another one, every other point is
- * put off, by a process's own coin; what nobody has tried by then comes at the end. */
-static bool put_off(tune_session *s, size_t point) {
-  if (!s->accompanied || s->n_put_off == PUT_OFF_MOST || chance_below(&s->chance, 2)) {
-    return false;
-  }
-  s->put_off[s->n_put_off++] = point;
-  return true;
-}
-
-/* The next point nobody knows yet: first the seeds, then what the strategy asks for. */
-static bool next_point(tune_session *s, size_t *point) {
-  while (s->seeds_asked < s->n_seeds) {
-    *point = s->seeds[s->seeds_asked++];
-    if (!known_find(&s->known, *point)) {
-      return true;
-    }
-  }
-  while (s->o.strategy->ask(s->search, point)) {
-    if (!is_seed(s, *point) && !known_find(&s->known, *point) && !put_off(s, *point)) {
-      return true;
-    }
-  }
-  while (s->n_put_off) {
-    *point = s->put_off[--s->n_put_off];
-    if (!known_find(&s->known, *point)) {
-      return true;
-    }
-  }
-  s->exhausted = true;
-  return false;
-}
-
-static size_t compiling(const tune_session *s) {
-  size_t n = 0;
-  for (size_t i = 0; i < s->n_jobs; i++) {
-    n += s->slots[i] != NULL;
-  }
-  return n;
-}
-
-static bool may_ask(const tune_session *s) {
-  return !s->exhausted && !stopped(s) && budget_left(s) && s->ready.n < READY_MOST;
-}
-
-/* A source for worker i: *out stays NULL when the candidate needs no compiler. */
-static int next_candidate(tune_session *s, candidate **out, err *e) {
-  size_t point;
-  gen_config config;
-  candidate *c;
-  bool found;
-  double from = now_sec();
-  *out = NULL;
-  found = next_point(s, &point);
-  spent(&s->state.phases.search, from);
-  if (!found) {
-    return 0;
-  }
-  s->asked++;
-  from = now_sec();
-  gen_space_at(s->space, point, &config);
-  TRY(candidate_new(s->g, s->compiler, &s->setting, point, &config, &c, e));
-  spent(&s->state.phases.generate, from);
-  from = now_sec();
-  int rc = candidate_from_db(c, s->db, s->m.info.format, &found, e);
-  spent(&s->state.phases.store, from);
-  if (rc) {
-    candidate_free(c);
-    return rc;
-  }
-  if (found) {
-    candidate_push(&s->ready, c);
-  } else {
-    *out = c;
-  }
-  return 0;
-}
-
-static bool may_draft(const tune_session *s) {
-  return s->drafts.n < 1 + s->n_jobs / JOBS_PER_DRAFT && may_ask(s);
-}
-
-static int draft(tune_session *s, err *e) {
-  candidate *c;
-  TRY(next_candidate(s, &c, e));
-  if (c) {
-    candidate_push(&s->drafts, c);
-  }
-  return 0;
-}
-
 static bool may_compile(const tune_session *s) {
-  return s->drafts.n ? !stopped(s) && !out_of_time(s) : may_ask(s);
+  return s->drafts.n ? !session_stopped(s) && !session_out_of_time(s) : session_may_ask(s);
 }
 
 static int feed_compiler(tune_session *s, size_t i, err *e) {
   while (!s->slots[i] && may_compile(s)) {
     candidate *c;
     if (!s->drafts.n) {
-      TRY(draft(s, e));
+      TRY(session_draft(s, e));
     }
     if (!(c = candidate_pop(&s->drafts))) {
       continue;
@@ -410,7 +286,7 @@ static int take_compiled(tune_session *s, candidate *c, const str *frame, err *e
   rc = rc ? rc
           : candidate_built(c, s->db, &built, s->setting.arch, rt_compiler_version(s->compiler),
                             s->m.info.format, e);
-  spent(&s->state.phases.store, from);
+  session_spent(&s->state.phases.store, from);
   s->state.phases.compile += built.sec;
   if (rc) {
     candidate_free(c);
@@ -531,7 +407,7 @@ static int measured_answer(tune_session *s, err *e) {
     s->fastest = fmin(s->fastest, m.times.median);
   }
   rc = rc ? rc : m.dead ? measurer_restart(&s->m, e) : 0;
-  rc = rc || stopped(s) || out_of_time(s) ? rc : feed_measurer(s, e);
+  rc = rc || session_stopped(s) || session_out_of_time(s) ? rc : feed_measurer(s, e);
   rc = rc ? rc : finish(s, c, &m, e);
   candidate_free(c);
   return rc;
@@ -578,11 +454,11 @@ static int wait_for_answers(tune_session *s, err *e) {
     }
   }
   double from = now_sec();
-  const bool idle = may_draft(s);
+  const bool idle = session_may_draft(s);
   int ready = poll(fds, n, idle ? 0 : POLL_MS);
-  spent(&s->state.phases.wait, from);
+  session_spent(&s->state.phases.wait, from);
   if (!ready && idle) {
-    TRY(draft(s, e));
+    TRY(session_draft(s, e));
   }
   if (ready < 0) {
     return 0; /* a signal; the loop looks at the flag */
@@ -598,75 +474,19 @@ static int wait_for_answers(tune_session *s, err *e) {
 /* Out of time or out of points: what is compiled but not measured is dropped when time is the bound
  * (its image is kept), and measured when the number of trials is. */
 static bool more_to_do(const tune_session *s) {
-  if (stopped(s)) {
+  if (session_stopped(s)) {
     return false;
   }
-  if (out_of_time(s)) {
+  if (session_out_of_time(s)) {
     return s->measuring != NULL;
   }
-  return may_ask(s) || s->drafts.n || compiling(s) || s->ready.n || s->measuring;
-}
-
-/* ---- other searches of the same problem
- * ---------------------------------------------------------------- */
-
-static const double SHARE_SEC = 0.2;
-
-/* Rows that another process stored since we looked: known from now on, told to the strategy. Our
- * own among them were told before, and a strategy takes an answer once. */
-static int read_others(tune_session *s, arena *a, err *e) {
-  db_result *rows;
-  scored *scores;
-  size_t n;
-  TRY(db_results(s->db, s->template_id, s->device_id, str_text(&s->problem), a, &rows, &n, e));
-  const uint64_t ours = s->state.known_before + s->state.tried;
-  s->state.shared = n > ours ? n - ours : 0;
-  s->state.known = s->state.known_before + s->state.shared;
-  TRY(samples_score_rows(s, rows, n, a, &scores, e));
-  TRY(known_load(s->t, s->space, scores, n, a, &s->known, e));
-  for (size_t i = 0; i < s->known.n && s->o.strategy->tell; i++) {
-    s->o.strategy->tell(s->search, s->known.p[i].point, s->known.p[i].score);
-  }
-  for (size_t i = 0; i < n && rows[i].t.status == DB_OK; i++) {
-    s->fastest = fmin(s->fastest, rows[i].median > 0 ? rows[i].median : INFINITY);
-  }
-  return 0;
-}
-
-/* What is known lies in an arena of its own, which is replaced as a whole. */
-static int learn_from_others(tune_session *s, err *e) {
-  arena fresh = {0};
-  int rc = read_others(s, &fresh, e);
-  if (rc) {
-    s->known = (known_points){0};
-  }
-  arena_clear(&s->known_memory);
-  s->known_memory = fresh;
-  return rc;
-}
-
-static int share(tune_session *s, err *e) {
-  int64_t changes;
-  double now = now_sec();
-  if (now - s->shared_at < SHARE_SEC) {
-    return 0;
-  }
-  s->shared_at = now;
-  TRY(db_changes(s->db, &changes, e));
-  if (changes == s->changes) {
-    return 0;
-  }
-  s->changes = changes;
-  s->accompanied = true;
-  int rc = learn_from_others(s, e);
-  spent(&s->state.phases.store, now);
-  return rc;
+  return session_may_ask(s) || s->drafts.n || session_compiling(s) || s->ready.n || s->measuring;
 }
 
 static int search(tune_session *s, err *e) {
   TRY(db_changes(s->db, &s->changes, e));
   while (more_to_do(s)) {
-    TRY(share(s, e));
+    TRY(session_share(s, e));
     TRY(feed_measurer(s, e));
     for (size_t i = 0; i < s->n_jobs; i++) {
       TRY(feed_compiler(s, i, e));
@@ -757,14 +577,14 @@ static void note_settled(tune_session *s) {
 
 static int search_and_race(tune_session *s, err *e) {
   s->started = s->effort_from = now_sec();
-  if (may_ask(s)) {
+  if (session_may_ask(s)) {
     TRY(measurer_problem(&s->m, str_text(&s->problem), e));
-    spent(&s->state.phases.setup, s->started);
+    session_spent(&s->state.phases.setup, s->started);
   }
   s->state.phase = "search";
   TRY(search(s, e));
   note_settled(s);
-  if (stopped(s)) {
+  if (session_stopped(s)) {
     return err_set(e, ERR_INTERRUPTED,
                    "interrupted; %llu trials are stored, the same command goes on",
                    (unsigned long long)(s->state.known + s->state.tried));
@@ -774,7 +594,7 @@ static int search_and_race(tune_session *s, err *e) {
     report(s, NULL);
     double from = now_sec();
     TRY(finals_race(s, e));
-    spent(&s->state.phases.finals, from);
+    session_spent(&s->state.phases.finals, from);
   }
   s->state.phase = "done";
   report(s, NULL);

@@ -1,4 +1,5 @@
-/* session.h -- the inside of a tuning session, for session.c and finals.c only. */
+/* session.h -- the inside of a tuning session, for the files that it is spread over: session.c (the
+ * loop), asking.c, sharing.c, seeds.c, samples.c, finals.c. */
 #ifndef TUNE_SESSION_H
 #define TUNE_SESSION_H
 
@@ -60,5 +61,22 @@ struct tune_session {
 /* session_build -- the image of a row that has none, by a compile worker; stored, and kept as long
  * as the session's memory. err  ERR_COMPILE  it doesn't build, or takes too long */
 int session_build(tune_session *s, const db_result *row, measure_image *image, err *e);
+
+/* asking.c */
+bool session_stopped(const tune_session *s);
+bool session_out_of_time(const tune_session *s);
+/* session_may_ask -- is there budget, a point, and need for another candidate? */
+bool session_may_ask(const tune_session *s);
+size_t session_compiling(const tune_session *s); /* candidates */
+bool session_may_draft(const tune_session *s);
+/* session_draft -- ask for one and write its source: it joins the drafts, or, when an equal source
+ * was compiled before, what is ready for the device; neither when no point is left */
+int session_draft(tune_session *s, err *e);
+
+/* session_share -- a few times a second: learn what others have stored */
+int session_share(tune_session *s, err *e);
+
+/* session_spent -- seconds since `from`, for one of the phases */
+void session_spent(double *phase, double from);
 
 #endif

@@ -1,0 +1,256 @@
+#define _GNU_SOURCE
+#include "trial.h"
+
+#include <math.h>
+#include <string.h>
+#include <time.h>
+
+#include "emu.h"
+#include "file.h"
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+/* What the session asks for must be there; what is only good to know may be missing. */
+int trial_open(trial_bench *b, const char *name, err *note, err *e) {
+  TRY(rt_device_open(name, &b->device, e));
+  const bool emulated = rt_emu_is(b->device);
+  if (b->how.replay == RT_GRAPH && emulated) {
+    return err_set(e, ERR_USAGE, "%s has no graphs: --timing graph needs a GPU",
+                   b->device->info.name);
+  }
+  if (!emulated) {
+    rt_nvml_open(b->device->info.uuid, &b->nvml, note);
+  }
+  if (b->how.energy_sec > 0 && (!b->nvml || rt_nvml_joules(b->nvml) < 0)) {
+    return err_set(e, ERR_USAGE, "%s tells no energy%s%s: only --objective time can be had",
+                   b->device->info.name, note->code ? "; " : "", note->message);
+  }
+  return 0;
+}
+
+static void drop_problem(trial_bench *b) {
+  rt_bench_free(b->buffers);
+  gen_instance_free(b->instance);
+  b->buffers = NULL;
+  b->instance = NULL;
+}
+
+int trial_problem(trial_bench *b, const char *text, err *e) {
+  gen_problem p;
+  gen_number numbers[RT_NUMBERS];
+  drop_problem(b);
+  TRY(gen_problem_parse(b->t, text, &p, e));
+  rt_numbers(&b->device->info, numbers);
+  TRY(gen_instance_new(b->t, &p, numbers, RT_NUMBERS, &b->instance, e));
+  if (!b->tools) {
+    TRY(rt_tools_new(b->device, b->compiler, &b->tools, e));
+  }
+  return rt_bench_new(b->device, b->compiler, b->tools, b->t, b->instance, &b->buffers, e);
+}
+
+static int load(trial_bench *b, const measure_image *image, arena *a, const gen_plan **plan,
+                rt_loaded **out, err *e) {
+  TRY(gen_plan_make(b->instance, &image->config, a, plan, e));
+  return rt_loaded_new(b->device, image->bytes, image->n, b->t, *plan, out, e);
+}
+
+static db_status status_of(int code) {
+  switch (code) {
+  case 0: return DB_OK;
+  case ERR_TEMPLATE:
+  case ERR_USAGE: return DB_INVALID;
+  case ERR_WRONG: return DB_WRONG;
+  default: return DB_LAUNCH;
+  }
+}
+
+/* A GPU checks any problem in no time. The emulated device would need minutes for a large one,
+ * which it models from a few of its blocks instead: such a trial is stored with an unknown error.
+ */
+static const double EMU_CHECKED_FLOPS = 1 << 26;
+enum { EMU_SAMPLED_BLOCKS = 8 };
+
+/* What is far slower than the best is checked in one case only: it wins nothing, and whoever comes
+ * to the finals is checked again. */
+static int check(trial_bench *b, rt_loaded *l, double flops, double stop_above, double *error,
+                 err *e) {
+  rt_check found = {0};
+  if (rt_emu_is(b->device) && flops > EMU_CHECKED_FLOPS) {
+    *error = NAN;
+    return 0;
+  }
+  int rc = rt_bench_check_quick(b->buffers, l, rt_emu_is(b->device) ? 0 : stop_above, &found, e);
+  *error = found.error;
+  return rc;
+}
+
+/* ---- clocks held back: taken again */
+
+enum { RETAKES = 3 };
+static const double COOL_SEC = 0.3; /* times the number of the attempt */
+
+static void look(void *self, size_t contender) {
+  trial_bench *b = self;
+  if (b->nvml) {
+    rt_nvml_read(b->nvml, &b->health[contender]);
+  }
+}
+
+/* Only the clocks that the kernel itself met count: idle ones say nothing. */
+static bool is_spoiled(trial_bench *b, size_t n) {
+  uint64_t held = 0;
+  for (size_t i = 0; i < n; i++) {
+    held |= b->health[i].held;
+  }
+  return held & RT_HELD_BADLY;
+}
+
+static void cool_down(uint32_t attempt) {
+  const double sec = COOL_SEC * attempt;
+  nanosleep(&(struct timespec){(time_t)sec, (long)(1e9 * (sec - (double)(time_t)sec))}, NULL);
+}
+
+static int time_on_gpu(trial_bench *b, rt_loaded *l, const rt_timing *how, measured *out) {
+  int rc;
+  do {
+    b->health[0] = (rt_health){0};
+    rc = rt_bench_time(b->buffers, l, how, &out->times, &out->why);
+    if (b->nvml && b->health[0].clock_mhz > 0) {
+      b->health[0].held |= rt_nvml_held(b->nvml);
+    }
+    if (rc || !is_spoiled(b, 1) || out->retaken == RETAKES) {
+      break;
+    }
+    cool_down(++out->retaken);
+  } while (true);
+  out->health = b->health[0];
+  return rc;
+}
+
+static int time_it(trial_bench *b, rt_loaded *l, double stop_above, measured *out) {
+  const bool emulated = rt_emu_is(b->device);
+  const rt_timing how = {
+      .stop_above = stop_above, .replay = b->how.replay, .watch = look, .watcher = b};
+  if (!emulated) {
+    return time_on_gpu(b, l, &how, out);
+  }
+  rt_emu_set_checks(b->device, false);
+  rt_emu_set_sample(b->device, EMU_SAMPLED_BLOCKS);
+  int rc = rt_bench_time(b->buffers, l, &how, &out->times, &out->why);
+  rt_emu_set_checks(b->device, true);
+  rt_emu_set_sample(b->device, 0);
+  return rc;
+}
+
+static double joules(void *self) {
+  return rt_nvml_joules(self);
+}
+
+static int measure_energy(trial_bench *b, rt_loaded *l, double sec, measured *out) {
+  const rt_meter meter = {joules, b->nvml};
+  return rt_bench_energy(b->buffers, l, &meter, sec, &out->energy_j, &out->why);
+}
+
+static double lap(double *at) {
+  double before = *at;
+  *at = now_sec();
+  return *at - before;
+}
+
+void trial_one(trial_bench *b, const measure_image *image, double stop_above, double energy_above,
+               measured *out) {
+  arena a = {0};
+  rt_loaded *l = NULL;
+  const gen_plan *plan;
+  double at = now_sec();
+  int rc = load(b, image, &a, &plan, &l, &out->why);
+  out->load_sec = lap(&at);
+  rc = rc ? rc : check(b, l, plan->flops, stop_above, &out->error, &out->why);
+  out->check_sec = lap(&at);
+  rc = rc ? rc : time_it(b, l, stop_above, out);
+  if (!rc && b->how.energy_sec > 0 && out->times.median <= energy_above) {
+    rc = measure_energy(b, l, b->how.energy_sec, out);
+  }
+  out->time_sec = lap(&at);
+  out->status = status_of(rc);
+  out->dead = b->device->dead;
+  rt_loaded_free(l);
+  out->load_sec += lap(&at); /* unloading */
+  arena_clear(&a);
+}
+
+/* ---- finals */
+
+typedef struct final { /* those that take part */
+  rt_loaded **loaded;
+  rt_contender *contenders;
+  rt_times *times;
+  size_t *who, n;
+} final;
+
+static bool final_room(final *f, size_t n, arena *a) {
+  f->loaded = ARENA_ARRAY(a, rt_loaded *, n + 1);
+  f->contenders = ARENA_ARRAY(a, rt_contender, n + 1);
+  f->times = ARENA_ARRAY(a, rt_times, n + 1);
+  f->who = ARENA_ARRAY(a, size_t, n + 1);
+  return f->loaded && f->contenders && f->times && f->who;
+}
+
+/* Loads again, and is right in every case. */
+static void enter(trial_bench *b, final *f, const measure_image *image, size_t i, measured *out,
+                  arena *a) {
+  const gen_plan *plan;
+  rt_check found;
+  int rc = load(b, image, a, &plan, &f->loaded[i], &out->why);
+  rc = rc ? rc : rt_bench_check(b->buffers, f->loaded[i], &found, &out->why);
+  out->status = status_of(rc);
+  if (!rc) {
+    out->error = found.error;
+    f->who[f->n] = i;
+    f->contenders[f->n++] = rt_loaded_contender(f->loaded[i]);
+  }
+}
+
+static int run_final(trial_bench *b, final *f, size_t rounds, uint32_t *retaken, err *e) {
+  const rt_timing how = {.replay = b->how.replay, .watch = look, .watcher = b};
+  int rc;
+  do {
+    memset(b->health, 0, sizeof b->health);
+    rc = rt_bench_race(b->buffers, f->contenders, f->n, rounds, &how, f->times, e);
+    if (rc || !is_spoiled(b, f->n) || *retaken == RETAKES) {
+      return rc;
+    }
+    cool_down(++*retaken);
+  } while (true);
+}
+
+enum { ENERGY_FINAL = 3 }; /* times as long as a first look at the joules */
+
+void trial_race(trial_bench *b, const measure_image *images, size_t n, size_t rounds, measured *out,
+                arena *a) {
+  final f = {0};
+  err why = {0};
+  uint32_t retaken = 0;
+  if (!final_room(&f, n, a)) {
+    return;
+  }
+  for (size_t i = 0; i < n; i++) {
+    enter(b, &f, &images[i], i, &out[i], a);
+  }
+  int rc = run_final(b, &f, rounds, &retaken, &why);
+  for (size_t i = 0; i < f.n; i++) {
+    measured *m = &out[f.who[i]];
+    m->times = f.times[i];
+    m->health = b->health[i];
+    m->retaken = retaken;
+    m->why = why;
+    if (!rc && b->how.energy_sec > 0) {
+      rc = measure_energy(b, f.loaded[f.who[i]], ENERGY_FINAL * b->how.energy_sec, m);
+    }
+    m->status = status_of(rc);
+  }
+  for (size_t i = 0; i < n; i++) {
+    out[i].dead = b->device->dead;
+    rt_loaded_free(f.loaded[i]);
+  }
+}
