@@ -263,33 +263,44 @@ static int tuned_problems(run_ *r, gen_problem **out, size_t *n, err *e) {
   return 0;
 }
 
+static bool ends_all(int code) {
+  return code == ERR_INTERRUPTED || code == ERR_DB || code == ERR_DEVICE || code == ERR_IO;
+}
+
 /* A problem that can't be tuned costs its row of the table, not the others. */
+static int tune_next(run_ *r, const gen_problem *p, int *worst, err *e) {
+  err why = {0};
+  int rc = tune_one(r, p, &why);
+  if (ends_all(rc)) {
+    return err_at(e, rc, why.place, "%s", why.message);
+  }
+  if (rc) {
+    str problem = {0};
+    gen_problem_text(r->t, p, &problem);
+    summary_failed(&r->summary, str_text(&problem), why.message);
+    str_clear(&problem);
+    *worst = rc;
+  }
+  return 0;
+}
+
 static int tune_many(run_ *r, const sizes *list, err *e) {
-  int worst = 0;
+  int worst = 0, rc = 0;
+  const bool counted = list->n > 1 && !r->c->quiet && !r->c->json;
   summary_start(&r->summary, list->n);
-  for (size_t i = 0; i < list->n; i++) {
-    err why = {0};
-    if (list->n > 1 && !r->c->quiet && !r->c->json) {
+  for (size_t i = 0; i < list->n && !rc; i++) {
+    if (counted) {
       fprintf(stderr, "problem %zu of %zu\n", i + 1, list->n);
     }
-    int rc = tune_one(r, &list->p[i], &why);
-    if (rc == ERR_INTERRUPTED || rc == ERR_DB || rc == ERR_DEVICE || rc == ERR_IO) {
-      return err_at(e, rc, why.place, "%s", why.message);
-    }
-    if (rc) {
-      str problem = {0};
-      gen_problem_text(r->t, &list->p[i], &problem);
-      summary_failed(&r->summary, str_text(&problem), why.message);
-      str_clear(&problem);
-      worst = rc;
-    }
+    rc = tune_next(r, &list->p[i], &worst, e);
   }
   if (!r->c->json) {
     summary_print(&r->summary);
   }
-  return worst ? err_set(e, worst, "%zu of %zu problems could not be tuned", r->summary.n_failed,
-                         list->n)
-               : 0;
+  if (rc || !worst) {
+    return rc;
+  }
+  return err_set(e, worst, "%zu of %zu problems could not be tuned", r->summary.n_failed, list->n);
 }
 
 static int tune_sizes(run_ *r, sizes *list, err *e) {
