@@ -110,9 +110,9 @@ int samples_score_rows(tune_session *s, const db_result *rows, size_t n, arena *
 
 /* ---- the device's state --------------------------------------------------------------------- */
 
-void samples_note(tune_health *h, const measured *m) {
+void samples_note(tune_health *h, const measured *m, bool counted) {
   const rt_health *x = &m->health;
-  h->retaken += m->retaken;
+  h->retaken += counted ? 0 : m->retaken;
   if (!(x->clock_mhz > 0)) {
     return;
   }

@@ -16,8 +16,8 @@ typedef struct scored {
 } scored;
 int samples_score_rows(tune_session *s, const db_result *rows, size_t n, arena *a, scored **out,
                        err *e);
-/* samples_note -- into what is known of the device's state */
-void samples_note(tune_health *h, const measured *m);
+/* samples_note -- into what is known of the device's state; its repeats may be counted already */
+void samples_note(tune_health *h, const measured *m, bool counted);
 /* samples_health_text -- one line, nothing when nothing is known */
 void samples_health_text(str *s, const tune_health *h);
 

@@ -230,7 +230,7 @@ static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
   add_phases(&s->state.phases, m);
   s->state.tried++;
   s->state.failed[m->status]++;
-  samples_note(&s->state.health, m);
+  samples_note(&s->state.health, m, false);
   if (!rc) { /* what is told is stored */
     s->state.measured = m;
     report(s, &row);

@@ -232,6 +232,10 @@ void trial_race(trial_bench *b, const measure_image *images, size_t n, size_t ro
   err why = {0};
   uint32_t retaken = 0;
   if (!final_room(&f, n, a)) {
+    for (size_t i = 0; i < n; i++) {
+      out[i].status = DB_LAUNCH;
+      err_set(&out[i].why, ERR_NOMEM, "out of memory for the finals");
+    }
     return;
   }
   for (size_t i = 0; i < n; i++) {
