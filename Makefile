@@ -61,7 +61,7 @@ check: deps
 	@sh tests/layers.sh
 	@sh tests/run.sh $(TESTS) $(wildcard tests/test_*.sh)
 
-tests: $(TESTS)
+tests: $(TESTS) $(B)/tests/cublas_calls
 
 deps:
 	@sh tests/deps.sh
