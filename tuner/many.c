@@ -58,30 +58,32 @@ static int count(run_ *r, const char *problem, const tune_within *w, size_t *n, 
   return rc;
 }
 
-/* A session's budget counts all that is stored; here only what lies inside counts. */
+/* A session's budget counts all that is stored; here only what lies inside counts. A search asks
+ * for the default and near sizes' best first, wherever these lie: what they took is made up for by
+ * searching again, as long as anything new is found. */
 static int tune_part(run_ *r, const gen_problem *p, const char *problem, const tune_within *w,
                      err *e) {
-  size_t n, n_inside;
+  const tune_budget wanted = r->m->budget;
+  size_t n, n_inside, n_before = SIZE_MAX;
   double sec;
-  tune_budget budget = r->m->budget;
   TRY(count(r, problem, w, &n, &n_inside, &sec, e));
-  if (budget.trials && n_inside >= budget.trials) {
-    return 0;
+  while (n != n_before && !(wanted.trials && n_inside >= wanted.trials)) {
+    const tune_budget budget = {.trials = wanted.trials ? wanted.trials + n - n_inside : 0,
+                                .sec = wanted.sec > 0 ? wanted.sec + sec : 0};
+    tune_narrow(r->session, w, &budget);
+    TRY(tune(r, p, e));
+    if (wanted.sec > 0) { /* spent */
+      return 0;
+    }
+    n_before = n;
+    TRY(count(r, problem, w, &n, &n_inside, &sec, e));
   }
-  budget.trials += budget.trials ? n - n_inside : 0;
-  budget.sec += budget.sec > 0 ? sec : 0;
-  tune_narrow(r->session, w, &budget);
-  return tune(r, p, e);
+  return 0;
 }
 
-/* Every search asks for the default first, which lies inside one part only: the second time round
- * the others get what it took from them. */
-static int tune_twice(run_ *r, const gen_problem *p, const char *problem, err *e) {
-  const int times = r->m->budget.trials ? 2 : 1;
+static int tune_all_parts(run_ *r, const gen_problem *p, const char *problem, err *e) {
   for (size_t i = 0; i < r->m->n_within; i++) {
-    for (int k = 0; k < times; k++) {
-      TRY(tune_part(r, p, problem, &r->m->within[i], e));
-    }
+    TRY(tune_part(r, p, problem, &r->m->within[i], e));
   }
   return 0;
 }
@@ -89,7 +91,7 @@ static int tune_twice(run_ *r, const gen_problem *p, const char *problem, err *e
 static int tune_parts(run_ *r, const gen_problem *p, err *e) {
   str problem = {0};
   gen_problem_text(r->m->t, p, &problem);
-  int rc = tune_twice(r, p, str_text(&problem), e);
+  int rc = tune_all_parts(r, p, str_text(&problem), e);
   str_clear(&problem);
   return rc;
 }
