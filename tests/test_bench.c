@@ -266,7 +266,7 @@ static void the_driver_copies_and_fills(void **state) {
     if (i == 0 || !rc) { /* fills other than of bytes ask the driver itself */
       assert_ok(rc, &e);
       assert_ok(bench_case_check(&b.x, &e), &e);
-      assert_ok(bench_case_race(&b.x, 5, &(rt_timing){0}, &e), &e);
+      assert_ok(bench_case_race(&b.x, 5, &(rt_timing){.hot = false}, &e), &e);
       assert_true(b.x.e[0].times.median > 0);
     }
     clear(&b);

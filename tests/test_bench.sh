@@ -40,6 +40,9 @@ prints '"given":{"modelled_seconds"' $autotune bench reduce n=1000 op=max --conf
 refuses 2 "one problem" $autotune bench reduce --config BLOCK=64
 refuses 2 "atomics are for sums" $autotune bench reduce n=1000 op=max --config FINISH=atomic
 
+refuses 2 "neither stream nor graph" $autotune bench reduce n=1000 --timing fast
+refuses 2 "no graphs" $autotune bench reduce n=1000 --timing graph
+
 # ---- steps
 prints "* " $autotune compare scan n=3000 --by ALG --budget 2 --quiet
 grep -q "^  *chained .*trials" "$folder/out" || grep -q "^\* chained .*trials" "$folder/out" ||

@@ -48,7 +48,9 @@ int bench_case_add_peer(bench_case *x, const peer_kind *k, err *e);
  * a peer that computes something else is no peer.
  *   err ERR_WRONG  whose results are, and which of them */
 int bench_case_check(bench_case *x, err *e);
-/* bench_case_race -- fills in the times; on the emulated device they are modelled */
+/* bench_case_race -- fills in the times; on the emulated device they are modelled
+ *   in  how  hot and replay count
+ *   err ERR_USAGE  this device has no graphs */
 int bench_case_race(bench_case *x, int64_t rounds, const rt_timing *how, err *e);
 
 #endif

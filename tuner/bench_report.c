@@ -42,8 +42,8 @@ static const char *them(const bench_report *r) {
 }
 
 void bench_report_head(const bench_report *r, str *out) {
-  str_addf(out, "%s on %s, %s L2%s; %s%s\n", r->family, r->device, r->hot ? "hot" : "cold",
-           r->modelled ? ", emulated: times are modelled" : "",
+  str_addf(out, "%s on %s, %s L2%s%s; %s%s\n", r->family, r->device, r->hot ? "hot" : "cold",
+           r->graph ? ", in CUDA graphs" : "", r->modelled ? ", emulated: times are modelled" : "",
            r->version && r->version[0] ? r->version : them(r),
            r->modelled ? "" : ", interleaved; medians, +- half of the middle half's width");
   str_addf(out, "%-*s  %-12s %15s %9s %15s %7s", r->width, "problem", "origin", "ours", "of floor",
@@ -119,7 +119,8 @@ void bench_report_row_json(const bench_report *r, const bench_row *row, str *out
   str_add(out, "{\"problem\":");
   str_add_json(out, row->problem);
   add_json_text("device", r->device, out);
-  str_addf(out, ",\"cold\":%s", r->hot ? "false" : "true");
+  str_addf(out, ",\"cold\":%s,\"timing\":\"%s\"", r->hot ? "false" : "true",
+           r->graph ? "graph" : "stream");
   add_json_text("origin", row->origin, out);
   add_json_text("tuned_for", row->tuned_for, out);
   add_json_text("config", row->config, out);

@@ -22,7 +22,7 @@ typedef struct bench_row {
 
 typedef struct bench_report {
   const char *device, *family, *peer, *version; /* peer NULL: the default stands in */
-  bool modelled, hot, errors;
+  bool modelled, hot, graph, errors;
   int width;         /* of the labels */
   double sum;        /* of the ratios' logarithms */
   size_t n, n_ahead; /* ratios; those of at least 1 */

@@ -175,8 +175,8 @@ static void print_alone(bench_run *r, const bench_case *x, const bench_row *row)
   gen_config plain;
   gen_config_default(r->place.t, &plain);
   gen_config_text(r->place.t, &plain, &def);
-  str_addf(&s, "%s on %s, %s L2%s%s\n", row->problem, r->report.device, r->how.hot ? "hot" : "cold",
-           r->how.replay == RT_GRAPH ? ", in CUDA graphs" : "",
+  str_addf(&s, "%s on %s, %s L2%s%s\n", row->problem, r->report.device, r->c->hot ? "hot" : "cold",
+           r->report.graph ? ", in CUDA graphs" : "",
            r->report.modelled ? " (emulated: times are modelled)" : "");
   add_detail(r, "ours", &row->ours, row->config, x->flops, x->bytes, &s);
   add_detail(r, "default", &row->plain, str_text(&def), x->flops, x->bytes, &s);
@@ -324,6 +324,7 @@ static void open_report(bench_run *r) {
                              .peer = r->peer ? r->peer->name : NULL,
                              .modelled = !strcmp(info->kind, "emu"),
                              .hot = r->how.hot,
+                             .graph = r->how.replay == RT_GRAPH,
                              .errors = r->c->error != NULL,
                              .width = 7};
   for (size_t i = 0; i < r->suite.n; i++) {
@@ -365,9 +366,9 @@ static int find_peer(bench_run *r, err *e) {
 
 static int open_all(bench_run *r, err *e) {
   const cli *c = r->c;
-  r->how.hot = r->c->hot != NULL;
-  TRY(cli_timing(r->c, &r->how.replay, e));
   TRY(cli_number("rounds", c->rounds, 1, 10000, 25, &r->rounds, e));
+  TRY(cli_timing(c, &r->how.replay, e));
+  r->how.hot = c->hot != NULL;
   TRY(cli_open_template(c, &r->memory, &r->place.t, e));
   TRY(open_suite(r, e));
   if (c->config && r->suite.n != 1) {

@@ -24,30 +24,38 @@ typedef struct compare_run {
   bool stored_only;
   many many;
   int64_t rounds;
+  rt_timing how;
   ladder_head head;
   ladder *ladders; /* of the suite's problems */
 } compare_run;
 
 /* ---- words ----------------------------------------------------------------------------------- */
 
-static int find_param(compare_run *r, err *e) {
+static int no_param(const compare_run *r, err *e) {
   const gen_template *t = r->place.t;
-  const char *names[GEN_MAX_PARAMS];
+  const char *names[GEN_MAX_PARAMS], *wanted = r->c->by;
   str list = {0};
-  for (r->param = 0; r->param < t->n_params; r->param++) {
-    names[r->param] = t->params[r->param].name;
-    if (r->c->by && !strcmp(r->c->by, names[r->param])) {
-      return 0;
-    }
-    str_addf(&list, "%s%s", r->param ? ", " : "", names[r->param]);
+  for (size_t i = 0; i < t->n_params; i++) {
+    names[i] = t->params[i].name;
+    str_addf(&list, "%s%s", i ? ", " : "", names[i]);
   }
-  const char *near = r->c->by ? text_nearest(r->c->by, names, t->n_params) : NULL;
-  int rc = r->c->by ? err_set(e, ERR_USAGE, "%s has no parameter '%s'%s%s%s; there are: %s",
-                              t->name, r->c->by, near ? ", did you mean '" : "", near ? near : "",
-                              near ? "'?" : "", str_text(&list))
-                    : err_set(e, ERR_USAGE, "compare what? --by one of: %s", str_text(&list));
+  const char *near = wanted ? text_nearest(wanted, names, t->n_params) : NULL;
+  int rc = wanted ? err_set(e, ERR_USAGE, "%s has no parameter '%s'%s%s%s; there are: %s", t->name,
+                            wanted, near ? ", did you mean '" : "", near ? near : "",
+                            near ? "'?" : "", str_text(&list))
+                  : err_set(e, ERR_USAGE, "compare what? --by one of: %s", str_text(&list));
   str_clear(&list);
   return rc;
+}
+
+static int find_param(compare_run *r, err *e) {
+  const gen_template *t = r->place.t;
+  for (r->param = 0; r->param < t->n_params; r->param++) {
+    if (r->c->by && !strcmp(r->c->by, t->params[r->param].name)) {
+      return 0;
+    }
+  }
+  return no_param(r, e);
 }
 
 /* "2^16,2^20" are values of the first field, "m=n=k=256,512" of those that are named. */
@@ -186,11 +194,10 @@ static int add_steps(compare_run *r, bench_case *x, const ladder *l, size_t *who
 static int race(compare_run *r, const gen_problem *p, ladder *l, err *e) {
   size_t who[BENCH_ENTRANTS];
   bench_case x = {0};
-  const rt_timing how = {.hot = r->c->hot != NULL};
   int rc = bench_case_open(&x, &r->place, p, e);
   rc = rc ? rc : add_steps(r, &x, l, who, e);
   rc = rc ? rc : bench_case_check(&x, e);
-  rc = rc ? rc : bench_case_race(&x, r->rounds, &how, e);
+  rc = rc ? rc : bench_case_race(&x, r->rounds, &r->how, e);
   for (size_t i = 0; !rc && i < x.n; i++) {
     l->steps[who[i]].sec = x.e[i].times.median;
     l->steps[who[i]].spread = rt_times_spread(&x.e[i].times);
@@ -268,6 +275,8 @@ static void print(compare_run *r) {
 
 static int compare(compare_run *r, err *e) {
   TRY(cli_number("rounds", r->c->rounds, 1, 10000, 25, &r->rounds, e));
+  TRY(cli_timing(r->c, &r->how.replay, e));
+  r->how.hot = r->c->hot != NULL;
   TRY(cli_open_template(r->c, &r->memory, &r->place.t, e));
   TRY(find_param(r, e));
   TRY(open_problems(r, e));

@@ -149,13 +149,16 @@ const cli_verb cli_verbs[] = {
      "  cub          CUB: reduce, scan, histogram, radix_sort, merge, merge_sort; compiled by the\n"
      "               toolkit's nvcc at first use\n"
      "  driver       the driver's own copy and fill: copy\n"
-     "A peer's results are compared like ours: one that computes something else is refused.\n\n"
+     "A peer's results are compared like ours: one that computes something else is refused.\n"
+     "Launches follow each other in a stream, as a program's would: below some ten microseconds a\n"
+     "library's time is mostly the host's, spent in its calls. --timing graph leaves that out.\n\n"
      "  autotune bench sgemm --suite cubes --vs cublas\n"
      "  autotune bench scan --suite cub --vs cub --tune 20s --plot scan.svg\n",
      cmd_bench},
     {"compare", "compare FAMILY [FIELD=VALUE ...] --by PARAMETER [--sizes LIST]",
      "Search the best of every value of a parameter, and show these steps side by side.",
-     " device db templates by sizes budget strategy seed jobs timeout rounds hot plot json quiet ",
+     " device db templates by sizes budget strategy seed jobs timeout rounds hot timing plot json "
+     "quiet ",
      PROBLEM "Each value has its own --budget (default 30 trials, of which those stored count; 0: "
              "only what "
              "is\nstored). On a GPU the best of each are then timed interleaved in one run.\n\n"

@@ -24,6 +24,7 @@ static int options_of(run_ *r, tune_options *o, err *e) {
   o->jobs = (int)jobs;
   o->seed = (uint64_t)seed;
   o->timeout_sec = (double)timeout;
+  TRY(cli_timing(c, &o->replay, e));
   o->budget = r->m->budget;
   o->stop = cli_catch_signals();
   o->report = progress_report;
