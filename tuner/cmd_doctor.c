@@ -3,10 +3,10 @@
  * Succeeds when the main job can be done at all: on a GPU, or without one on the emulated device.
  */
 #define _GNU_SOURCE
-#include <dlfcn.h>
 #include <string.h>
 
 #include "cli.h"
+#include "peer.h"
 #include "verbs.h"
 
 typedef struct doctor {
@@ -110,15 +110,11 @@ static void check_templates(doctor *d) {
   arena_clear(&a);
 }
 
-static void check_cublas(doctor *d) {
-  void *library = dlopen("libcublas.so.13", RTLD_LAZY);
-  library = library ? library : dlopen("libcublas.so.12", RTLD_LAZY);
-  library = library ? library : dlopen("/usr/local/cuda/lib64/libcublas.so", RTLD_LAZY);
-  say(d, library != NULL, "cublas", library ? "there" : "not found",
-      "only `autotune bench --vs cublas` wants it; it comes with the CUDA toolkit");
-  if (library) {
-    dlclose(library);
-  }
+/* Of no problem and no device: can it be had at all? */
+static void check_peer(doctor *d, const peer_kind *k, const char *cure) {
+  err e = {0};
+  const bool good = !k->prepare(NULL, NULL, 0, NULL, &e);
+  say(d, good, k->name, good ? k->brief : e.message, cure);
 }
 
 int cmd_doctor(const cli *c, err *e) {
@@ -127,6 +123,8 @@ int cmd_doctor(const cli *c, err *e) {
   check_nvrtc(&d);
   check_database(&d);
   check_templates(&d);
-  check_cublas(&d);
+  check_peer(&d, &peer_cublas,
+             "only `autotune bench --vs cublas` wants it; it comes with the CUDA toolkit");
+  check_peer(&d, &peer_cub, "only `autotune bench --vs cub` wants it");
   return d.ill ? err_set(e, ERR_NOTFOUND, "autotune can't work here yet; see above") : 0;
 }

@@ -230,7 +230,7 @@ static int positions(cub *x, const gen_template *t, const gen_problem *p, err *e
   const recipe *r = recipe_of(t);
   const bool pairs = payload_of(t, p) != NULL;
   for (int i = 0; i < PEER_CUB_IN; i++) {
-    if (r->in[i] && (i < 2 || pairs)) {
+    if ((i < 2 || pairs) && r->in[i]) {
       TRY(position(t, r->in[i], &x->in[i], e));
     }
   }
