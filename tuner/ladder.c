@@ -151,13 +151,15 @@ void ladder_json(const ladder_head *h, const ladder *l, str *out) {
   }
 }
 
+/* Of problems of different sizes the times themselves would leave the small ones invisible. */
 static void add_bars(const ladder *l, size_t colour, arena *a, plot_bar *bars, size_t *n) {
+  const size_t best = ladder_best(l);
   for (size_t i = 0; i < l->n; i++) {
     str time = {0};
     if (l->steps[i].sec > 0) {
       format_sec(&time, l->steps[i].sec);
       bars[(*n)++] = (plot_bar){.label = arena_format(a, "%s  %s", l->label, l->steps[i].value),
-                                .value = l->steps[i].sec,
+                                .value = l->steps[i].sec / l->steps[best].sec,
                                 .text = arena_text(a, str_text(&time)),
                                 .colour = colour};
     }
@@ -173,8 +175,8 @@ void ladder_plot(const ladder_head *h, const ladder *l, size_t n, str *out) {
   for (size_t k = 0; bars && k < n; k++) {
     add_bars(&l[k], k, &a, bars, &n_bars);
   }
-  str_addf(&title, "%s by %s on %s: best time%s", h->family, h->parameter, h->device,
-           h->modelled ? ", modelled" : "");
+  str_addf(&title, "%s by %s on %s: time, beside the best of each problem%s", h->family,
+           h->parameter, h->device, h->modelled ? ", modelled" : "");
   plot_bars(bars, n_bars, str_text(&title), out);
   out->failed |= !bars;
   str_clear(&title);

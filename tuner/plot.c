@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { WIDTH = 900, TOP = 50, BOTTOM = 46, RIGHT = 90, ROW = 20, LETTER = 7, LEFT_MOST = 460 };
+enum { WIDTH = 900, TOP = 50, BOTTOM = 46, RIGHT = 90, ROW = 20, LETTER = 8, LEFT_MOST = 460 };
 
 /* src: Okabe and Ito, Color Universal Design, 2008 */
 static const char *const colours[PLOT_COLOURS] = {"#0072B2", "#D55E00", "#009E73", "#CC79A7",
