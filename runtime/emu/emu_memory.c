@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { ALIGN = 256, RED_ZONE = 256, FIRST = 4096 };
+enum { ALIGN = 256, RED_ZONE = 256, FIRST = 4096, LEAST = 64 << 20 };
 
 static void *reserve(uint64_t nbytes) {
   void *p = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
@@ -40,14 +40,26 @@ static bool reserve_all(emu_heap *h, uint64_t nbytes) {
   return false;
 }
 
+/* Addresses are plenty, except beside many other devices under a sanitizer, which has most of them
+ * for itself: better a device that can hold less than none. */
+static bool reserve_most(emu_heap *h, uint64_t whole) {
+  const uint64_t least = whole < LEAST ? whole : LEAST;
+  for (uint64_t n = 4 * whole; n >= least; n = n / 8192 * 4096) {
+    if (reserve_all(h, n)) {
+      return true;
+    }
+  }
+  return false;
+}
+
 int emu_heap_open(emu_heap *h, uint64_t bound, err *e) {
   *h = (emu_heap){.bound = bound, .top = FIRST, .tag_base = 1};
   uint64_t whole = (bound + 4096 + FIRST) / 4096 * 4096;
-  if (!reserve_all(h, 4 * whole) && !reserve_all(h, 2 * whole)) {
+  if (!reserve_most(h, whole)) {
     return err_set(e, ERR_NOMEM,
                    "cannot reserve %.1f GiB of addresses for the emulated device; "
                    "lower its memory bound",
-                   2 * (double)whole / 0x1p30);
+                   (double)(whole < LEAST ? whole : LEAST) / 0x1p30);
   }
   if (pthread_mutex_init(&h->lock, NULL)) {
     unreserve(h);
