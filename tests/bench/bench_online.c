@@ -1,0 +1,152 @@
+/* bench_online.c -- tuning while a program runs: what it gains, and what it costs meanwhile.
+ *
+ *   bench_online [--device 0|emu] [--share 0.1] [--sec 20] [--size 1000]
+ *
+ * A program that multiplies SIZE x SIZE matrices again and again, with nothing tuned (give
+ * $TUNED_DB an absent file). For three seconds as it is; then tuned_online with the share of the
+ * time, until the problem settles or the seconds are over; then again for three seconds. Every
+ * result is compared with the first.
+ *
+ * Prints one line of JSON: microseconds a call before, meanwhile (trials included) and after, the
+ * calls slower than twice the first median, and the largest difference of a result. Exit status 1
+ * when a result is off, or when the program was slowed by more than twice the share. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "context.h"
+#include "file.h"
+
+typedef struct bench {
+  tuned_context *ctx;
+  int size;
+  float *a, *b, *c;
+  float *first, *now; /* on the host */
+  double worst;
+} bench;
+
+static tuned_error failure;
+
+static void must(int rc, const char *what) {
+  if (rc) {
+    fprintf(stderr, "bench_online: %s: %s\n", what, failure.message);
+    exit(1);
+  }
+}
+
+static float *matrix(bench *b, bool random) {
+  const size_t n = (size_t)b->size * (size_t)b->size;
+  float *host = calloc(n, sizeof *host);
+  void *p;
+  for (size_t i = 0; random && i < n; i++) {
+    host[i] = 2 * (float)rand() / (float)RAND_MAX - 1;
+  }
+  must(tuned_alloc(b->ctx, n * sizeof *host, &p, &failure), "tuned_alloc");
+  must(tuned_copy_to_device(b->ctx, p, host, n * sizeof *host, &failure), "copying");
+  free(host);
+  return p;
+}
+
+/* Microseconds until the result is there. */
+static double call(bench *b) {
+  const double from = now_sec();
+  must(tuned_sgemm(b->ctx, NULL, 'n', 'n', b->size, b->size, b->size, 1, b->a, b->size, b->b,
+                   b->size, 0, b->c, b->size, &failure),
+       "tuned_sgemm");
+  must(tuned_sync(b->ctx, NULL, &failure), "waiting");
+  return 1e6 * (now_sec() - from);
+}
+
+static void check(bench *b) {
+  const size_t n = (size_t)b->size * (size_t)b->size;
+  must(tuned_copy_to_host(b->ctx, b->now, b->c, n * sizeof *b->now, &failure), "copying");
+  for (size_t i = 0; i < n; i++) {
+    b->worst = fmax(b->worst, fabs((double)b->now[i] - b->first[i]));
+  }
+}
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+enum { CALLS_MOST = 4000000 };
+static double us[CALLS_MOST];
+
+/* For so long, or until the problem has settled; every hundredth result is looked at. */
+static size_t run(bench *b, double sec, tuned_kernel *until, double *mean) {
+  const double from = now_sec();
+  size_t n = 0;
+  double sum = 0;
+  while (n < CALLS_MOST && now_sec() - from < sec && (!until || atomic_load(&until->online))) {
+    us[n] = call(b);
+    sum += us[n++];
+    if (n % 100 == 0) {
+      check(b);
+    }
+  }
+  *mean = n ? sum / (double)n : 0;
+  return n;
+}
+
+static double median(size_t n) {
+  qsort(us, n, sizeof *us, by_value);
+  return n ? us[n / 2] : 0;
+}
+
+static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
+  for (int i = 1; i + 1 < argc; i++) {
+    if (!strcmp(argv[i], name)) {
+      return argv[i + 1];
+    }
+  }
+  return otherwise;
+}
+
+int main(int argc, char **argv) {
+  static bench b;
+  const double share = atof(option(argc, argv, "--share", "0.1"));
+  const double sec = atof(option(argc, argv, "--sec", "20"));
+  const tuned_options o = {.device = option(argc, argv, "--device", "0")};
+  char problem[100];
+  tuned_kernel *kernel;
+  tuned_kernel_info first, last;
+  double mean[3];
+  b.size = atoi(option(argc, argv, "--size", "1000"));
+  const size_t n = (size_t)b.size * (size_t)b.size;
+  must(tuned_open(&b.ctx, &o, &failure), "tuned_open");
+  b.a = matrix(&b, true);
+  b.b = matrix(&b, true);
+  b.c = matrix(&b, false);
+  b.first = calloc(n, sizeof *b.first);
+  b.now = calloc(n, sizeof *b.now);
+  call(&b);
+  must(tuned_copy_to_host(b.ctx, b.first, b.c, n * sizeof *b.first, &failure), "copying");
+  snprintf(problem, sizeof problem, "sgemm m=%d n=%d k=%d", b.size, b.size, b.size);
+  must(tuned_find(b.ctx, problem, &kernel, &failure), "tuned_find");
+  must(tuned_info(kernel, &first, &failure), "tuned_info");
+  size_t calls = run(&b, sec / 6, NULL, &mean[0]);
+  const double before = median(calls), from = now_sec();
+  must(tuned_online(b.ctx, share, &failure), "tuned_online");
+  calls = run(&b, sec, kernel, &mean[1]);
+  const double settled = now_sec() - from;
+  size_t slow = 0;
+  for (size_t i = 0; i < calls; i++) {
+    slow += us[i] > 2 * before;
+  }
+  must(tuned_info(kernel, &last, &failure), "tuned_info");
+  const size_t after_calls = run(&b, sec / 6, NULL, &mean[2]);
+  const double after = median(after_calls), bound = 1e-6 * (b.size + 16);
+  printf(
+      "{\"bench\": \"online\", \"device\": \"%s\", \"problem\": \"%s\", \"share\": %g, "
+      "\"before_us\": %.1f, \"before\": \"%s\", \"meanwhile_mean_us\": %.1f, \"calls\": %zu, "
+      "\"slow_calls\": %zu, \"sec\": %.1f, \"settled\": %s, \"after_us\": %.1f, \"after\": \"%s\", "
+      "\"config\": \"%s\", \"worst_difference\": %.2g}\n",
+      o.device, problem, share, before, tuned_origin_name(first.origin), mean[1], calls, slow,
+      settled, atomic_load(&kernel->online) ? "false" : "true", after,
+      tuned_origin_name(last.origin), last.config, b.worst);
+  tuned_close(b.ctx);
+  return b.worst <= bound && mean[1] <= mean[0] * (1 + 2 * share) ? 0 : 1;
+}
