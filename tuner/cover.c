@@ -128,8 +128,9 @@ static bool drop_needless(set *s) {
   return false;
 }
 
-static bool replaces(set *s, size_t covered, size_t config) {
-  return !s->in[config] && n_covered(s) + newly_covered(s, config) >= covered;
+/* missing: sizes that are not covered any more */
+static bool replaces(set *s, size_t missing, size_t config) {
+  return !s->in[config] && newly_covered(s, config) >= missing;
 }
 
 /* Two for which one will do. */
@@ -140,9 +141,10 @@ static bool merge_two(set *s) {
       const size_t a = s->chosen[i], b = s->chosen[k];
       put(s, a, -1);
       put(s, b, -1);
+      const size_t missing = covered - n_covered(s);
       size_t other = 0;
       while (other < s->t->n_configs &&
-             (other == a || other == b || !replaces(s, covered, other))) {
+             (other == a || other == b || !replaces(s, missing, other))) {
         other++;
       }
       put(s, a, 1);
@@ -177,8 +179,9 @@ static bool exchange(set *s) {
   for (size_t i = 0; i < s->n; i++) {
     const size_t old = s->chosen[i];
     put(s, old, -1);
+    const size_t missing = covered - n_covered(s);
     for (size_t other = 0; other < s->t->n_configs; other++) {
-      if (other == old || !replaces(s, covered, other)) {
+      if (other == old || !replaces(s, missing, other)) {
         continue;
       }
       s->chosen[i] = other;
