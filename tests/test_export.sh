@@ -70,6 +70,15 @@ build portfolio "$here/examples/exported_portfolio.c" "$folder/sgemm_portfolio.c
 echo '#include "sgemm_portfolio.h"' | ${CXX:-c++} -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -I"$folder" \
   -isystem "$CUDA_HOME/include" -fsyntax-only - || complain "the header is no C++"
 
+# what C decides is what the template's Lua decides, for problems far and wide
+archives=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
+# shellcheck disable=SC2086
+${CC:-cc} -std=c11 -Wall -Wextra -Wno-unused-function -isystem "$CUDA_HOME/include" -I"$folder" -Iruntime/base -Iruntime/device \
+  -Iruntime/run -Iruntime/serve -Igenerator -Ituner -Idb tests/exported_choice.c tests/driver_on_emu.c "$B/tuner/draw.o" \
+  "$B/libtuned.a" $archives -ldl -lm -lpthread -o "$folder/choice" || complain "exported_choice does not compile"
+"$folder/choice" >"$folder/out" 2>&1 || complain "C and Lua differ: $(cat "$folder/out")"
+grep -q " 0 differences" "$folder/out" || complain "$(cat "$folder/out")"
+
 # a template whose text depends on the size says so
 sed 's/if (i \* VEC < n) {/if (i * VEC < @{n}) {/; s/name = "saxpy"/name = "fixed"/; s/kernel = "saxpy"/kernel = "fixed"/; s/^saxpy(/fixed(/' \
   templates/saxpy.lua >"$folder/fixed.lua"

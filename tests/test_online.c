@@ -111,7 +111,7 @@ static int call_until_settled(user *u) {
     if (!call_is_right(u, &u->f->err)) {
       fail_msg("call %d is wrong, served by %s: %s", calls, now(u).config, u->f->err.message);
     }
-    usleep(2000);
+    usleep(500);
   }
   return calls;
 }

@@ -508,7 +508,7 @@ typedef struct emitter {
 } emitter;
 
 static bool set_order(emitter *m, const grown *g, serve_cover_node *n) {
-  ranked order[SERVE_COVER_CONFIGS];
+  ranked order[SERVE_COVER_CONFIGS] = {{0}};
   uint8_t *list = ARENA_ARRAY(m->l->a, uint8_t, ORDER_MOST);
   for (size_t k = 0; k < m->l->n_configs; k++) {
     order[k] = (ranked){.value = g->mean[k], .size = k};
