@@ -349,7 +349,7 @@ int serve_cover_header(const gen_template *t, const serve_export_cover *c, str *
 /* ---- the source: numbers -------------------------------------------------------------------- */
 
 /* serve_math.h, for files that stand alone */
-static const char helpers[] =
+static const char functions[] =
     "static inline int64_t tuned_min(int64_t a, int64_t b) {\n  return a < b ? a : b;\n}\n"
     "static inline int64_t tuned_max(int64_t a, int64_t b) {\n  return a > b ? a : b;\n}\n"
     "static inline int64_t tuned_abs(int64_t a) {\n  return a < 0 ? -a : a;\n}\n"
@@ -860,7 +860,7 @@ static void add_open(const page *p) {
 static int write_source(page *p, const char *header) {
   add_title(p);
   str_addf(p->out, "#include \"%s\"\n\n#include <string.h>\n\n", header);
-  str_add(p->out, helpers);
+  str_add(p->out, functions);
   add_config_struct(p);
   add_configs(p);
   TRY(add_derived(p));
