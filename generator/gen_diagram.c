@@ -14,6 +14,7 @@
 #include "gen_order.h"
 
 enum { MAX_SLOTS = 60, MAX_FACTOR = 1000, STEPS_PER_EDGE = 32 };
+enum { SHORT = 40 }; /* bytes of a string that Lua keeps only once (LUAI_MAXSHORTLEN) */
 static const size_t MAX_CELLS = (size_t)1 << 25, MAX_KEYS = (size_t)1 << 24;
 
 typedef struct test { /* a requirement, or one of the conditions that it joins by `and` */
@@ -333,9 +334,11 @@ static void read_value(builder *b, lua_State *L, int i, uint64_t *bits, uint8_t 
     *type = REAL;
   } else if (*type == LUA_TBOOLEAN) {
     *bits = (uint64_t)lua_toboolean(L, i);
-  } else if (*type ==
-             LUA_TSTRING) { /* short ones are kept once; a long one makes a node too many */
+  } else if (*type == LUA_TSTRING) {
     const char *p = lua_tostring(L, i);
+    if (lua_rawlen(L, i) > SHORT) { /* Lua has it more than once, and may drop this one */
+      fail_limit(b, "one of its texts is long");
+    }
     memcpy(bits, &p, sizeof p);
   } else {
     gen_fail(&b->g->t->box, ERR_TEMPLATE, b->g->t->box.home, "an expression has no value");
@@ -508,8 +511,8 @@ static uint64_t count_below(const gen_diagram *d, size_t layer, const uint32_t *
 }
 
 /* False when there are more than 2^63. */
-static bool count_layer(const gen_diagram *d, size_t layer) {
-  gen_layer *y = (gen_layer *)&d->layers[layer];
+static bool count_layer(gen_diagram *d, size_t layer) {
+  gen_layer *y = &d->layers[layer];
   size_t n_values = d->t->params[y->param].n;
   for (size_t i = 0; i < y->n; i++) {
     uint64_t sum = 0;

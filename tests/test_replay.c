@@ -64,6 +64,31 @@ static size_t make_json(str *s) {
   return n;
 }
 
+/* The same rows as T4; times in seconds, to see that units are read. */
+static void make_t4(str *s) {
+  const char *between = "";
+  str_add(s, "{\"metadata\":{\"timeunit\":\"seconds\"},\"results\":[\n");
+  for (int i = 0; i < A * B * C * D; i++) {
+    int a = i / (B * C * D), b = i / (C * D) % B, c = i / D % C, d = i % D;
+    double ms = landscape(a, b, c, d);
+    if (!valid(a, b, c, d)) {
+      continue;
+    }
+    str_addf(s,
+             "%s{\"configuration\":{\"a\":%d,\"b\":%d,\"c\":\"%c\",\"d\":%g},\"times\":{},"
+             "\"objectives\":[\"time\"],\"measurements\":[{\"name\":\"power\",\"value\":1},",
+             between, 1 << a, b, 'p' + c, d * 0.5);
+    if (isfinite(ms)) {
+      str_addf(s, "{\"name\":\"time\",\"value\":%.9f,\"unit\":\"seconds\"}],", ms * 1e-3);
+    } else {
+      str_add(s, "{\"name\":\"time\",\"value\":\"CompilationFailedConfig\"}],");
+    }
+    str_addf(s, "\"correctness\":1,\"invalidity\":\"%s\"}", isfinite(ms) ? "correct" : "compile");
+    between = ",\n";
+  }
+  str_add(s, "]}");
+}
+
 static recorded *open_text(const str *s) {
   recorded *r = NULL;
   err e = {0};
@@ -132,6 +157,40 @@ static void a_kernel_tuner_cache_reads_the_same(void **state) {
   recorded_close(csv);
   recorded_close(open);
   recorded_close(closed);
+  str_clear(&s);
+}
+
+static void a_t4_file_reads_the_same(void **state) {
+  (void)state;
+  str s = {0};
+  recorded *csv = toy();
+  make_t4(&s);
+  recorded *t4 = open_text(&s);
+  assert_int_equal(t4->view.n, csv->view.n);
+  assert_int_equal(t4->n_failed, csv->n_failed);
+  assert_memory_equal(t4->ranks, csv->ranks, csv->view.n * sizeof *csv->ranks);
+  for (size_t i = 0; i < csv->view.n; i++) {
+    assert_true(t4->sec[i] == csv->sec[i] || fabs(t4->sec[i] / csv->sec[i] - 1) < 1e-6);
+  }
+  recorded_close(csv);
+  recorded_close(t4);
+  str_clear(&s);
+}
+
+/* Since 1.0 Kernel Tuner writes a failure under __error__, with or without a time beside it. */
+static void newer_caches_name_their_failures_apart(void **state) {
+  (void)state;
+  str s = {0};
+  str_add(
+      &s,
+      "{\"tune_params_keys\":[\"a\"],\"objective\":\"time\",\"cache\":{"
+      "\"1\":{\"a\":1,\"time\":2.5},\"2\":{\"a\":2,\"__error__\":\"InvalidConfig\"},"
+      "\"3\":{\"a\":3,\"time\":\"RuntimeFailedConfig\",\"__error__\":\"RuntimeFailedConfig\"}}}");
+  recorded *r = open_text(&s);
+  assert_int_equal(r->view.n, 3);
+  assert_int_equal(r->n_failed, 2);
+  assert_true(fabs(r->best - 2.5e-3) < 1e-12);
+  recorded_close(r);
   str_clear(&s);
 }
 
@@ -373,6 +432,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_rows_become_a_space),
       cmocka_unit_test(a_kernel_tuner_cache_reads_the_same),
+      cmocka_unit_test(a_t4_file_reads_the_same),
+      cmocka_unit_test(newer_caches_name_their_failures_apart),
       cmocka_unit_test(a_repeated_configuration_counts_once_with_its_last_result),
       cmocka_unit_test(compressed_files_open_and_broken_ones_say_so),
       cmocka_unit_test(every_fault_is_told_with_its_line),

@@ -86,19 +86,18 @@ static spec open_text(const char *text) {
 
 static void lists_of_values_are_made(void **state) {
   (void)state;
-  spec s =
-      open_text(HEAD PARAM("a", "\"[1, 2, 4] + list(range(8, 21, 4))\"") "," PARAM(
-          "b",
-          "\"[2**i for i in "
-          "range(0, 5) if i % "
-          "2 == 0]\"") "," PARAM("c",
-                                 "[3, 1]") "," PARAM("d",
-                                                     "\"['x', 'y']\"") "," PARAM("e",
-                                                                                 "\"[True, "
-                                                                                 "False]\"") "," PARAM("f",
-                                                                                                       "\"range("
-                                                                                                       "3, 0, "
-                                                                                                       "-1)\"") "], \"Conditions\": []}}");
+  spec s = open_text(HEAD PARAM("a", "\"[1, 2, 4] + list(range(8, 21, 4))\"") "," PARAM(
+      "b",
+      "\"[2**i for i in "
+      "range(0, 5) if i % "
+      "2 == 0]\"") "," PARAM("c",
+                             "[3, 1]") "," PARAM("d",
+                                                 "\"['x', 'y']\"") "," PARAM("e",
+                                                                             "\"[True, "
+                                                                             "False]\"") "," PARAM("f",
+                                                                                                   "\"range("
+                                                                                                   "3, 0, "
+                                                                                                   "-1)\"") "], \"Conditions\": []}}");
   static const int64_t a[] = {1, 2, 4, 8, 12, 16, 20}, b[] = {1, 4, 16}, f[] = {3, 2, 1};
   assert_string_equal(s.name, "toy");
   assert_int_equal(s.t->params[0].n, 7);
@@ -144,31 +143,29 @@ static void broken_files_are_told(void **state) {
   }
 }
 
-/* The counts that the format's authors and Kernel Tuner give for these conditions. */
 static void a_space_has_the_points_that_trying_all_finds(void **state) {
   (void)state;
-  const char *text =
-      HEAD PARAM("MWG", "\"[16, 32, 64, 128]\"") "," PARAM(
-          "NWG",
-          "\"[16, 32, 64, "
-          "128]\"") "," PARAM("KWG",
-                              "\"[16, 32]\"") "," PARAM("MDIMC",
-                                                        "\"[8, 16, 32]\"") "," PARAM("NDIMC",
-                                                                                     "\"[8, 16, "
-                                                                                     "32]\"") "," PARAM("MDIMA",
-                                                                                                        "\"[8, 16, 32]\"") "," PARAM("NDIMB",
-                                                                                                                                     "\"[8, 16, 32]\"") "," PARAM("VWM",
-                                                                                                                                                                  "\"[1,"
-                                                                                                                                                                  " 2, "
-                                                                                                                                                                  "4, "
-                                                                                                                                                                  "8]\"") "," PARAM("VWN",
-                                                                                                                                                                                    "\"[1, 2, 4, 8]\"") "," PARAM("SA",
-                                                                                                                                                                                                                  "\"[0, 1]\"") "], \"Conditions\": ["
-                                                                                                                                                                                                                                "{\"Expression\": \"MWG % (MDIMC * VWM) == 0\"}, {\"Expression\": \"NWG % (NDIMC * VWN) == 0\"},"
-                                                                                                                                                                                                                                "{\"Expression\": \"MWG % (MDIMA * VWM) == 0\"}, {\"Expression\": \"NWG % (NDIMB * VWN) == 0\"},"
-                                                                                                                                                                                                                                "{\"Expression\": \"KWG % ((MDIMC * NDIMC)/MDIMA) == 0\"},"
-                                                                                                                                                                                                                                "{\"Expression\": \"KWG % ((MDIMC * NDIMC)/NDIMB) == 0\"},"
-                                                                                                                                                                                                                                "{\"Expression\": \"not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)\"}]}}";
+  const char *text = HEAD PARAM("MWG", "\"[16, 32, 64, 128]\"") "," PARAM(
+      "NWG",
+      "\"[16, 32, 64, "
+      "128]\"") "," PARAM("KWG",
+                          "\"[16, 32]\"") "," PARAM("MDIMC",
+                                                    "\"[8, 16, 32]\"") "," PARAM("NDIMC",
+                                                                                 "\"[8, 16, "
+                                                                                 "32]\"") "," PARAM("MDIMA",
+                                                                                                    "\"[8, 16, 32]\"") "," PARAM("NDIMB",
+                                                                                                                                 "\"[8, 16, 32]\"") "," PARAM("VWM",
+                                                                                                                                                              "\"[1,"
+                                                                                                                                                              " 2, "
+                                                                                                                                                              "4, "
+                                                                                                                                                              "8]\"") "," PARAM("VWN",
+                                                                                                                                                                                "\"[1, 2, 4, 8]\"") "," PARAM("SA",
+                                                                                                                                                                                                              "\"[0, 1]\"") "], \"Conditions\": ["
+                                                                                                                                                                                                                            "{\"Expression\": \"MWG % (MDIMC * VWM) == 0\"}, {\"Expression\": \"NWG % (NDIMC * VWN) == 0\"},"
+                                                                                                                                                                                                                            "{\"Expression\": \"MWG % (MDIMA * VWM) == 0\"}, {\"Expression\": \"NWG % (NDIMB * VWN) == 0\"},"
+                                                                                                                                                                                                                            "{\"Expression\": \"KWG % ((MDIMC * NDIMC)/MDIMA) == 0\"},"
+                                                                                                                                                                                                                            "{\"Expression\": \"KWG % ((MDIMC * NDIMC)/NDIMB) == 0\"},"
+                                                                                                                                                                                                                            "{\"Expression\": \"not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)\"}]}}";
   spec s = open_text(text);
   gen_space *space, *all;
   gen_config c, d;
@@ -206,6 +203,34 @@ static void a_space_has_the_points_that_trying_all_finds(void **state) {
   spec_close(&s);
 }
 
+/* The four files of benchmark_hub, and how many configurations Kernel Tuner finds in them. */
+static void the_files_of_the_hub_have_their_counts(void **state) {
+  (void)state;
+  static const struct {
+    const char *file;
+    size_t n;
+  } hub[] = {{"convolution_milo", 4362},
+             {"dedispersion_milo", 11130},
+             {"gemm_milo", 116928},
+             {"hotspot_milo", 82984}};
+  const char *folder = getenv("TUNED_SPACES");
+  for (size_t i = 0; folder && i < sizeof hub / sizeof *hub; i++) {
+    char path[300];
+    spec s;
+    gen_space *space;
+    err e = {0};
+    snprintf(path, sizeof path, "%s/t1/%s.json", folder, hub[i].file);
+    assert_ok(spec_open(path, &s, &e), &e);
+    assert_ok(gen_space_new(s.g, &space, &e), &e);
+    assert_int_equal(gen_space_count(space), hub[i].n);
+    gen_space_free(space);
+    spec_close(&s);
+  }
+  if (!folder) {
+    skip();
+  }
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(conditions_become_lua),
@@ -213,6 +238,7 @@ int main(void) {
       cmocka_unit_test(lists_of_values_are_made),
       cmocka_unit_test(broken_files_are_told),
       cmocka_unit_test(a_space_has_the_points_that_trying_all_finds),
+      cmocka_unit_test(the_files_of_the_hub_have_their_counts),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
