@@ -3,274 +3,29 @@
  * tests the requirements that are decided by it, and hands on the next layer's parts; C finds the
  * node that has these, or makes it. */
 #define _GNU_SOURCE
-#include "gen_diagram.h"
-
 #include <lauxlib.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen_formula.h"
-#include "gen_order.h"
+#include "gen_builder.h"
 
-enum { MAX_SLOTS = 60, MAX_FACTOR = 1000, STEPS_PER_EDGE = 32 };
+enum { MAX_FACTOR = 1000, STEPS_PER_EDGE = 32 };
 enum { SHORT = 40 }; /* bytes of a string that Lua keeps only once (LUAI_MAXSHORTLEN) */
 static const size_t MAX_CELLS = (size_t)1 << 25, MAX_KEYS = (size_t)1 << 24;
-
-typedef struct test { /* a requirement, or one of the conditions that it joins by `and` */
-  const gen_formula *x;
-  size_t requirement;
-} test;
-
-typedef struct slots { /* the parts whose values tell the nodes of a layer apart */
-  const char *text[MAX_SLOTS];
-  gen_part part[MAX_SLOTS];
-  size_t n;
-} slots;
-
-typedef struct keys { /* their values, of the nodes of one layer */
-  uint64_t *bits;
-  uint8_t *types; /* Lua's; LUA_TNUMBER + 16 for a number that is not whole */
-  double *ways;   /* beginnings that lead to each node */
-  size_t width, n, max;
-  uint32_t *table; /* hash: 1 + node */
-  size_t n_table;
-} keys;
-
 enum { REAL = LUA_TNUMBER + 16 };
-
-typedef struct builder {
-  gen_instance *g;
-  gen_diagram *d;
-  double *rejected;
-  arena a;
-  str text, part;
-  test *tests;
-  size_t n_tests;
-  size_t order[GEN_MAX_PARAMS];
-  uint64_t known[GEN_MAX_PARAMS + 1];
-  slots slots[GEN_MAX_PARAMS + 1];
-  keys now, next;
-  size_t layer, node;
-  double points_below; /* one value of the layer's parameter, valid or not */
-  bool too_many_slots;
-} builder;
-
-_Noreturn static void fail_memory(builder *b) {
-  gen_fail(&b->g->t->box, ERR_NOMEM, b->g->t->box.home, "out of memory");
-}
-
-_Noreturn static void fail_limit(builder *b, const char *why) {
-  gen_fail(&b->g->t->box, ERR_LIMIT, b->g->t->box.home,
-           "the space has too many valid configurations to list, and %s; add requirements, or fix "
-           "parameters",
-           why);
-}
-
-/* ---- what must hold -------------------------------------------------------------------------- */
-
-static void add_test(builder *b, const gen_formula *x, size_t requirement) {
-  b->tests[b->n_tests++] = (test){x, requirement};
-}
-
-/* Conditions joined by `and` are tested each as soon as it can be; if one could fail to evaluate
- * where the others don't hold, the whole is tested, too. */
-static void add_tests(builder *b, const gen_formula *x, size_t requirement) {
-  bool joined = x->kind == GEN_FORMULA_OPERATOR && !strcmp(x->text, "and");
-  for (size_t i = 0; i < x->n && joined; i++) {
-    if (!x->kids[i]->fails && x->kids[i]->condition) {
-      add_test(b, x->kids[i], requirement);
-    } else {
-      joined = false;
-    }
-  }
-  if (!joined) {
-    add_test(b, x, requirement);
-  }
-}
-
-static size_t count_kids(const gen_formula *x) {
-  return x->n + 1;
-}
-
-static void find_tests(builder *b) {
-  const tmpl *t = b->g->t;
-  size_t n = t->pub.n_requirements, max = 0;
-  gen_formulas f = {.a = &b->a, .t = t};
-  const gen_formula **x = ARENA_ARRAY(&b->a, const gen_formula *, n + 1);
-  for (size_t i = 0; i < n && x; i++) {
-    x[i] = gen_formula_new(&f, t->requirements[i]);
-    if (!x[i]) {
-      fail_limit(b, "its requirements are too long to be taken apart");
-    }
-    max += count_kids(x[i]);
-  }
-  b->tests = ARENA_ARRAY(&b->a, test, max + 1);
-  if (!x || !b->tests) {
-    fail_memory(b);
-  }
-  for (size_t i = 0; i < n; i++) {
-    add_tests(b, x[i], i);
-  }
-}
-
-/* ---- which parts tell the nodes apart -------------------------------------------------------- */
-
-static size_t find_slot(const slots *s, const char *text) {
-  size_t i = 0;
-  while (i < s->n && strcmp(s->text[i], text)) {
-    i++;
-  }
-  return i;
-}
-
-static void add_slot(void *ud, const gen_part *part) {
-  builder *b = ud;
-  slots *s = &b->slots[b->layer];
-  str_reset(&b->part);
-  gen_part_text(part, NULL, &b->part);
-  if (find_slot(s, str_text(&b->part)) < s->n) {
-    return;
-  }
-  if (s->n == MAX_SLOTS) {
-    b->too_many_slots = true;
-    return;
-  }
-  s->part[s->n] = *part;
-  s->text[s->n] = arena_text(&b->a, str_text(&b->part));
-  if (!s->text[s->n++] || b->part.failed) {
-    fail_memory(b);
-  }
-}
-
-static void find_slots(builder *b) {
-  for (b->layer = 0; b->layer <= b->d->t->n_params; b->layer++) {
-    uint64_t known = b->known[b->layer];
-    for (size_t i = 0; i < b->n_tests; i++) {
-      if (b->tests[i].x->reads & ~known) {
-        gen_formula_parts(b->tests[i].x, known, add_slot, b);
-      }
-    }
-    if (b->too_many_slots) {
-      fail_limit(b, "its requirements tie too many parameters to each other");
-    }
-  }
-}
-
-static void find_order(builder *b) {
-  const gen_formula **x = ARENA_ARRAY(&b->a, const gen_formula *, b->n_tests + 1);
-  if (!x) {
-    fail_memory(b);
-  }
-  for (size_t i = 0; i < b->n_tests; i++) {
-    x[i] = b->tests[i].x;
-  }
-  gen_order(b->d->t, x, b->n_tests, b->order);
-  for (size_t i = 0; i < b->d->t->n_params; i++) {
-    b->d->layers[i].param = b->order[i];
-    b->known[i + 1] = b->known[i] | (uint64_t)1 << b->order[i];
-  }
-}
-
-/* ---- the functions, in Lua ------------------------------------------------------------------- */
-
-static void add_slot_name(void *ud, const gen_part *part, str *out) {
-  builder *b = ud;
-  str text = {0};
-  gen_part_text(part, NULL, &text);
-  str_addf(out, "_%zu", find_slot(&b->slots[b->layer], str_text(&text)));
-  out->failed = out->failed || text.failed;
-  str_clear(&text);
-}
-
-static void write_literal(str *out, const char *name, const gen_value *v) {
-  if (v->s) {
-    str_addf(out, "local %s <const> = '%s'\n", name, v->s);
-  } else {
-    str_addf(out, "local %s <const> = 0x%llx\n", name, (unsigned long long)v->i);
-  }
-}
-
-static void write_head(builder *b) {
-  const gen_template *t = b->d->t;
-  str *out = &b->text;
-  str_add(out, "local _values, _edge, _reject, _bad");
-  for (size_t i = 0; gen_helper_names[i]; i++) {
-    str_addf(out, ", %s", gen_helper_names[i]);
-  }
-  str_add(out, " = ...\n");
-  for (size_t i = 0; i < t->n_fields; i++) {
-    write_literal(out, t->fields[i].name, &b->g->problem.values[i]);
-  }
-  for (size_t i = 0; gen_device_names[i]; i++) {
-    write_literal(out, gen_device_names[i], &(gen_value){.i = b->g->device[i]});
-  }
-  str_add(out, "local function _whole(x)\n"
-               "  if x ~= true and x ~= false then x = x | 0 end\n  return x\nend\n");
-}
-
-static void write_tests(builder *b, const gen_held *held) {
-  uint64_t before = b->known[b->layer], after = b->known[b->layer + 1];
-  for (size_t i = 0; i < b->n_tests; i++) {
-    const test *k = &b->tests[i];
-    bool decided_now = !(k->x->reads & ~after) && ((k->x->reads & ~before) || !b->layer);
-    if (decided_now) {
-      str_add(&b->text, "do local _ok = ");
-      gen_part_text(&(gen_part){k->x, UINT64_MAX, false}, held, &b->text);
-      str_addf(&b->text,
-               " if _ok ~= true then if _ok ~= false then _bad() end _reject(%zu) goto _next end "
-               "end\n",
-               k->requirement);
-    }
-  }
-}
-
-/* The function of layer b->layer; the lists of values follow each other in declaration order. */
-static void write_layer(builder *b) {
-  size_t first = 0, p = b->order[b->layer];
-  const slots *now = &b->slots[b->layer], *next = &b->slots[b->layer + 1];
-  gen_held held = {b->known[b->layer], add_slot_name, b};
-  for (size_t i = 0; i < p; i++) {
-    first += b->d->t->params[i].n;
-  }
-  str_add(&b->text, "function(");
-  for (size_t i = 0; i < now->n; i++) {
-    str_addf(&b->text, "%s_%zu", i ? ", " : "", i);
-  }
-  str_addf(&b->text, ")\nfor _i = 1, %zu do\nlocal %s <const> = _values[%zu + _i]\n",
-           b->d->t->params[p].n, b->d->t->params[p].name, first);
-  write_tests(b, &held);
-  str_add(&b->text, "_edge(_i");
-  for (size_t i = 0; i < next->n; i++) {
-    str_add(&b->text, ", ");
-    gen_part_text(&next->part[i], &held, &b->text);
-  }
-  str_add(&b->text, ")\n::_next:: end end,\n");
-}
-
-static void write_functions(builder *b) {
-  write_head(b);
-  str_add(&b->text, "return {\n");
-  for (b->layer = 0; b->layer < b->d->t->n_params; b->layer++) {
-    write_layer(b);
-  }
-  str_add(&b->text, "}\n");
-  if (b->text.failed) {
-    fail_memory(b);
-  }
-}
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
 
-static void keys_clear(keys *k) {
+static void keys_clear(gen_keys *k) {
   free(k->bits);
   free(k->types);
   free(k->ways);
   free(k->table);
-  *k = (keys){0};
+  *k = (gen_keys){0};
 }
 
-static bool keys_reserve(keys *k, size_t n) {
+static bool keys_reserve(gen_keys *k, size_t n) {
   if (n <= k->max) {
     return true;
   }
@@ -285,7 +40,7 @@ static bool keys_reserve(keys *k, size_t n) {
   return bits && types && ways;
 }
 
-static uint64_t hash_key(const keys *k, size_t node) {
+static uint64_t hash_key(const gen_keys *k, size_t node) {
   uint64_t h = 0x9e3779b97f4a7c15u;
   for (size_t i = node * k->width; i < (node + 1) * k->width; i++) {
     h = (h ^ k->bits[i] ^ k->types[i]) * 0xbf58476d1ce4e5b9u;
@@ -294,13 +49,13 @@ static uint64_t hash_key(const keys *k, size_t node) {
   return h;
 }
 
-static bool equal_keys(const keys *k, size_t a, size_t b) {
+static bool equal_keys(const gen_keys *k, size_t a, size_t b) {
   return !memcmp(k->bits + a * k->width, k->bits + b * k->width, k->width * sizeof *k->bits) &&
          !memcmp(k->types + a * k->width, k->types + b * k->width, k->width);
 }
 
 /* Where the node's number stands, or could. */
-static uint32_t *table_slot(const keys *k, size_t node) {
+static uint32_t *table_slot(const gen_keys *k, size_t node) {
   size_t i = hash_key(k, node) & (k->n_table - 1);
   while (k->table[i] && !equal_keys(k, k->table[i] - 1, node)) {
     i = (i + 1) & (k->n_table - 1);
@@ -308,7 +63,7 @@ static uint32_t *table_slot(const keys *k, size_t node) {
   return &k->table[i];
 }
 
-static bool rehash(keys *k) {
+static bool rehash(gen_keys *k) {
   size_t n_table = k->n_table ? 2 * k->n_table : 1024;
   uint32_t *table = calloc(n_table, sizeof *table);
   if (!table) {
@@ -323,7 +78,7 @@ static bool rehash(keys *k) {
   return true;
 }
 
-static void read_value(builder *b, lua_State *L, int i, uint64_t *bits, uint8_t *type) {
+static void read_value(gen_builder *b, lua_State *L, int i, uint64_t *bits, uint8_t *type) {
   *type = (uint8_t)lua_type(L, i);
   *bits = 0;
   if (*type == LUA_TNUMBER && lua_isinteger(L, i)) {
@@ -337,7 +92,7 @@ static void read_value(builder *b, lua_State *L, int i, uint64_t *bits, uint8_t 
   } else if (*type == LUA_TSTRING) {
     const char *p = lua_tostring(L, i);
     if (lua_rawlen(L, i) > SHORT) { /* Lua has it more than once, and may drop this one */
-      fail_limit(b, "one of its texts is long");
+      gen_builder_too_large(b, "one of its texts is long");
     }
     memcpy(bits, &p, sizeof p);
   } else {
@@ -363,13 +118,13 @@ static void push_value(lua_State *L, uint64_t bits, uint8_t type) {
 }
 
 /* The next layer's node with the values from stack place 2 on. */
-static size_t node_with(builder *b, lua_State *L) {
-  keys *k = &b->next;
+static size_t node_with(gen_builder *b, lua_State *L) {
+  gen_keys *k = &b->next;
   if (!keys_reserve(k, k->n + 1) || (2 * k->n >= k->n_table && !rehash(k))) {
-    fail_memory(b);
+    gen_builder_no_memory(b);
   }
   if ((k->n + 1) * (k->width + 1) > MAX_KEYS) {
-    fail_limit(b, "its requirements tie too many parameters to each other");
+    gen_builder_too_large(b, "its requirements tie too many parameters to each other");
   }
   for (size_t i = 0; i < k->width; i++) {
     read_value(b, L, (int)i + 2, &k->bits[k->n * k->width + i], &k->types[k->n * k->width + i]);
@@ -382,13 +137,13 @@ static size_t node_with(builder *b, lua_State *L) {
   return *slot - 1;
 }
 
-static builder *builder_of(lua_State *L) {
+static gen_builder *builder_of(lua_State *L) {
   return lua_touserdata(L, lua_upvalueindex(1));
 }
 
 /* _edge(i, parts...): the i-th value of the node at hand leads to the node with these parts */
 static int edge(lua_State *L) {
-  builder *b = builder_of(L);
+  gen_builder *b = builder_of(L);
   gen_layer *y = &b->d->layers[b->layer];
   size_t n_values = b->d->t->params[y->param].n, value = (size_t)lua_tointeger(L, 1) - 1;
   size_t next = node_with(b, L);
@@ -399,7 +154,7 @@ static int edge(lua_State *L) {
 }
 
 static int reject(lua_State *L) {
-  builder *b = builder_of(L);
+  gen_builder *b = builder_of(L);
   b->rejected[lua_tointeger(L, 1)] += b->now.ways[b->node] * b->points_below;
   gen_box_charge(&b->g->t->box, STEPS_PER_EDGE);
   return 0;
@@ -429,7 +184,7 @@ static void push_values(lua_State *L, const gen_template *t) {
 
 /* Leaves the list of functions at stack place 1, and the values, which the strings belong to, at 2.
  */
-static void push_functions(builder *b) {
+static void push_functions(gen_builder *b) {
   gen_box *box = &b->g->t->box;
   lua_State *L = box->L;
   static const lua_CFunction callbacks[] = {edge, reject, not_condition};
@@ -453,8 +208,8 @@ static void push_functions(builder *b) {
   lua_insert(L, 1);
 }
 
-static void walk_node(builder *b, lua_State *L) {
-  const keys *k = &b->now;
+static void walk_node(gen_builder *b, lua_State *L) {
+  const gen_keys *k = &b->now;
   lua_rawgeti(L, 1, (lua_Integer)b->layer + 1);
   for (size_t i = b->node * k->width; i < (b->node + 1) * k->width; i++) {
     push_value(L, k->bits[i], k->types[i]);
@@ -463,17 +218,17 @@ static void walk_node(builder *b, lua_State *L) {
 }
 
 /* All edges of the layer, and with them the nodes of the next. */
-static void walk_layer(builder *b, lua_State *L) {
+static void walk_layer(gen_builder *b, lua_State *L) {
   gen_layer *y = &b->d->layers[b->layer];
   size_t cells = b->now.n * b->d->t->params[y->param].n;
   y->n = b->now.n;
   b->d->n_cells += cells;
   if (b->d->n_cells > MAX_CELLS) {
-    fail_limit(b, "its requirements tie too many parameters to each other");
+    gen_builder_too_large(b, "its requirements tie too many parameters to each other");
   }
   y->below = malloc((cells + 1) * sizeof *y->below);
   if (!y->below) {
-    fail_memory(b);
+    gen_builder_no_memory(b);
   }
   memset(y->below, 0xff, cells * sizeof *y->below);
   b->next.width = b->slots[b->layer + 1].n;
@@ -483,14 +238,14 @@ static void walk_layer(builder *b, lua_State *L) {
   }
   keys_clear(&b->now);
   b->now = b->next;
-  b->next = (keys){0};
+  b->next = (gen_keys){0};
 }
 
-static void walk_layers(builder *b) {
+static void walk_layers(gen_builder *b) {
   lua_State *L = b->g->t->box.L;
-  luaL_checkstack(L, MAX_SLOTS + 16, NULL);
+  luaL_checkstack(L, GEN_MAX_SLOTS + 16, NULL);
   if (!keys_reserve(&b->now, 1)) {
-    fail_memory(b);
+    gen_builder_no_memory(b);
   }
   b->now.n = 1;
   b->now.ways[0] = 1;
@@ -529,42 +284,39 @@ static bool count_layer(gen_diagram *d, size_t layer) {
   return true;
 }
 
-static void count_all(builder *b) {
+static void count_all(gen_builder *b) {
   gen_diagram *d = b->d;
   for (size_t i = d->t->n_params + 1; i-- > 0;) {
     gen_layer *y = &d->layers[i];
     y->count = calloc(y->n + 1, sizeof *y->count);
     if (!y->count) {
-      fail_memory(b);
+      gen_builder_no_memory(b);
     }
     d->n_nodes += y->n;
     if (i == d->t->n_params) {
       y->count[0] = y->n;
     } else if (!count_layer(d, i)) {
-      fail_limit(b, "more than 2^63 of them are valid");
+      gen_builder_too_large(b, "more than 2^63 of them are valid");
     }
   }
   d->nbytes = d->n_cells * sizeof(uint32_t) + d->n_nodes * sizeof(uint64_t);
 }
 
 static void build(gen_box *box, void *ud) {
-  builder *b = ud;
+  gen_builder *b = ud;
   box->budget = box->max_instructions > UINT64_MAX / MAX_FACTOR
                     ? UINT64_MAX
                     : box->max_instructions * MAX_FACTOR;
   box->lines = &box->home;
   box->n_lines = 1;
-  find_tests(b);
-  find_order(b);
-  find_slots(b);
-  write_functions(b);
+  gen_builder_plan(b);
   push_functions(b);
   walk_layers(b);
   count_all(b);
 }
 
 int gen_diagram_new(gen_instance *g, double *rejected, gen_diagram **out, err *e) {
-  builder *b = calloc(1, sizeof *b);
+  gen_builder *b = calloc(1, sizeof *b);
   gen_diagram *d = calloc(1, sizeof *d);
   if (!b || !d) {
     free(b);

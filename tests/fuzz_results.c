@@ -6,7 +6,7 @@
  *   I='-Iruntime/base -Igenerator -Iruntime/device -Idb -Ituner -isystem /usr/include/lua5.4'
  *   L='build/libtuned.a -ljansson -lz -llua5.4 -lsqlite3 -lm -ldl -lpthread'
  *   make build/libtuned.a && mkdir -p build-fuzz
- *   for f in runtime/base/[a-z]*.c generator/[a-z]*.c tuner/{recorded*,spec,python}.c; do
+ *   for f in runtime/base/[a-z]*.c generator/[a-z]*.c tuner/{recorded*,spec,python*}.c; do
  *     clang $S $I -c $f -o build-fuzz/$(basename $f .c).o
  *   done
  *   clang ${S/-no-link/} $I tests/fuzz_results.c build-fuzz/[a-z]*.o $L -o build-fuzz/fuzz_results

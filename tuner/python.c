@@ -1,10 +1,11 @@
 #define _GNU_SOURCE
 #include "python.h"
 
-#include <ctype.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "python_lex.h"
 
 const char python_lists[] = "local function range(from, to, step)\n"
                             "  if not to then from, to = 0, from end\n"
@@ -30,14 +31,13 @@ const char python_lists[] = "local function range(from, to, step)\n"
                             "local min, max, abs = math.min, math.max, math.abs\n"
                             "local floor, ceil = math.floor, math.ceil\n";
 
-enum { MAX_DEPTH = 60, MAX_NAMES = 128, MAX_TOKEN = 120, MAX_ITEMS = 64 };
+enum { MAX_DEPTH = 60, MAX_NAMES = 128, MAX_ITEMS = 64 };
 
 typedef enum type { FAILED, NUMBER, CONDITION, TEXT, LIST } type;
 
 typedef struct translator {
-  const char *text, *p; /* all; what follows the token */
-  char token[MAX_TOKEN];
-  enum { END, NAME, LITERAL, STRING, OPERATOR } kind;
+  const char *text;
+  python_lexer x;
   python_name names[MAX_NAMES];
   size_t n_names;
   int depth;
@@ -52,79 +52,27 @@ static type fail(translator *t, const char *what, const char *word) {
 
 /* ---- tokens ---------------------------------------------------------------------------------- */
 
-static size_t number_length(const char *p) {
-  char *end;
-  strtod(p, &end);
-  return (size_t)(end - p);
-}
-
-static size_t string_length(const char *p) {
-  const char *end = strchr(p + 1, *p);
-  return end ? (size_t)(end + 1 - p) : 0;
-}
-
-static size_t operator_length(const char *p) {
-  static const char *const two[] = {"**", "//", "<=", ">=", "==", "!=", "<<", ">>"};
-  for (size_t i = 0; i < sizeof two / sizeof *two; i++) {
-    if (!strncmp(p, two[i], 2)) {
-      return 2;
-    }
-  }
-  return strchr("+-*/%<>&|^~()[],", *p) ? 1 : 0;
-}
-
-static size_t name_length(const char *p) {
-  size_t n = 0;
-  while (isalnum((unsigned char)p[n]) || p[n] == '_' || p[n] == '.') {
-    n++;
-  }
-  return n;
-}
-
-/* False when there is something that is no token. */
 static bool advance(translator *t) {
-  const char *p = t->p + strspn(t->p, " \t\r\n");
-  size_t n;
-  t->token[0] = 0;
-  if (!*p) {
-    t->kind = END;
-    t->p = p;
-    return true;
-  }
-  if (isdigit((unsigned char)*p) || (*p == '.' && isdigit((unsigned char)p[1]))) {
-    t->kind = LITERAL;
-    n = number_length(p);
-  } else if (*p == '\'' || *p == '"') {
-    t->kind = STRING;
-    n = string_length(p);
-  } else if (isalpha((unsigned char)*p) || *p == '_') {
-    t->kind = NAME;
-    n = name_length(p);
-  } else {
-    t->kind = OPERATOR;
-    n = operator_length(p);
-  }
-  if (!n || n >= MAX_TOKEN) {
-    char word[2] = {isprint((unsigned char)*p) ? *p : '?', 0};
-    return fail(t, "no Python that is understood here: there is", word) != FAILED;
-  }
-  memcpy(t->token, p, n);
-  t->token[n] = 0;
-  t->p = p + n;
-  return true;
+  python_next(&t->x);
+  return t->x.kind != PYTHON_BAD ||
+         fail(t, "no Python that is understood here: there is", t->x.token) != FAILED;
 }
 
 static bool is(const translator *t, const char *word) {
-  return (t->kind == OPERATOR || t->kind == NAME) && !strcmp(t->token, word);
+  return python_is(&t->x, word);
 }
 
-/* Over the token if it is this one. */
+/* Over the token if it is this one. What is wrong with the next shows when it is looked at. */
 static bool accept(translator *t, const char *word) {
-  return is(t, word) && (advance(t) || (t->kind = END, true));
+  bool yes = is(t, word);
+  if (yes) {
+    advance(t);
+  }
+  return yes;
 }
 
 static type unexpected(translator *t) {
-  return fail(t, t->kind == END ? "it ends too early" : "no place for", t->token);
+  return fail(t, t->x.kind == PYTHON_END ? "it ends too early" : "no place for", t->x.token);
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -172,27 +120,27 @@ static type number_value(translator *t, str *out) {
 
 static type literal(translator *t, str *out) {
   char *end;
-  strtoll(t->token, &end, 0);
+  strtoll(t->x.token, &end, 0);
   bool whole = !*end;
   if (!whole) {
-    strtod(t->token, &end);
+    strtod(t->x.token, &end);
   }
   if (*end) {
-    return fail(t, "no number:", t->token);
+    return fail(t, "no number:", t->x.token);
   }
   if (whole) {
-    str_addf(out, "%lld", strtoll(t->token, NULL, 0));
+    str_addf(out, "%lld", strtoll(t->x.token, NULL, 0));
   } else {
-    str_add(out, t->token);
+    str_add(out, t->x.token);
   }
   return advance(t) ? NUMBER : FAILED;
 }
 
 static type string(translator *t, str *out) {
-  if (strpbrk(t->token, "\\\n")) {
+  if (strpbrk(t->x.token, "\\\n")) {
     return fail(t, "a string with a backslash", "");
   }
-  str_add(out, t->token);
+  str_add(out, t->x.token);
   return advance(t) ? TEXT : FAILED;
 }
 
@@ -280,8 +228,8 @@ static type call(translator *t, const char *name, str *out) {
 }
 
 static type word(translator *t, str *out) {
-  char name[MAX_TOKEN];
-  strcpy(name, t->token);
+  char name[PYTHON_MAX_TOKEN];
+  strcpy(name, t->x.token);
   if (!advance(t)) {
     return FAILED;
   }
@@ -332,7 +280,7 @@ static type comprehension(translator *t, str *out, size_t start, const char *var
 static bool find_variable(const translator *t, char *name) {
   translator ahead = *t;
   ahead.e = NULL;
-  for (int depth = 0; depth >= 0 && ahead.kind != END;) {
+  for (int depth = 0; depth >= 0 && ahead.x.kind != PYTHON_END;) {
     depth += is(&ahead, "[") || is(&ahead, "(");
     depth -= is(&ahead, "]") || is(&ahead, ")");
     bool here = depth == 0 && is(&ahead, "for");
@@ -340,8 +288,8 @@ static bool find_variable(const translator *t, char *name) {
       return false;
     }
     if (here) {
-      strcpy(name, ahead.token);
-      return ahead.kind == NAME && !strchr(name, '.');
+      strcpy(name, ahead.x.token);
+      return ahead.x.kind == PYTHON_NAME && !strchr(name, '.');
     }
   }
   return false;
@@ -357,7 +305,7 @@ static type element(translator *t, str *out) {
 /* After [, or after ( when `end` is ) */
 static type list(translator *t, str *out, const char *end) {
   size_t start = out->n;
-  char variable[MAX_TOKEN];
+  char variable[PYTHON_MAX_TOKEN];
   if (find_variable(t, variable)) {
     if (t->n_names == MAX_NAMES) {
       return fail(t, "too many names", "");
@@ -405,10 +353,10 @@ static type operand(translator *t, str *out) {
       return !k || k == NUMBER ? k : fail(t, "a number is needed after", signs[i]);
     }
   }
-  switch (t->kind) {
-  case LITERAL: return literal(t, out);
-  case STRING: return string(t, out);
-  case NAME: return word(t, out);
+  switch (t->x.kind) {
+  case PYTHON_NUMBER: return literal(t, out);
+  case PYTHON_STRING: return string(t, out);
+  case PYTHON_NAME: return word(t, out);
   default: break;
   }
   return accept(t, "(") ? parentheses(t, out) : accept(t, "[") ? list(t, out, "]") : unexpected(t);
@@ -429,7 +377,7 @@ static const arithmetic table[] = {
 
 static const arithmetic *arithmetic_at(const translator *t) {
   for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
-    if (t->kind == OPERATOR && !strcmp(t->token, table[i].python)) {
+    if (t->x.kind == PYTHON_OPERATOR && !strcmp(t->x.token, table[i].python)) {
       return &table[i];
     }
   }
@@ -642,7 +590,7 @@ static type expression(translator *t, str *out) {
  */
 
 static int finish(translator *t, type k, str *out, err *e) {
-  if (k && t->kind != END) {
+  if (k && t->x.kind != PYTHON_END) {
     k = unexpected(t);
   }
   if (!k || t->e->code) {
@@ -653,7 +601,7 @@ static int finish(translator *t, type k, str *out, err *e) {
 
 int python_condition(const char *text, const python_name *names, size_t n, str *out, err *e) {
   err inner = {0};
-  translator t = {.text = text, .p = text, .e = &inner};
+  translator t = {.text = text, .x.p = text, .e = &inner};
   for (; t.n_names < n && t.n_names < MAX_NAMES; t.n_names++) {
     t.names[t.n_names] = names[t.n_names];
   }
@@ -665,7 +613,7 @@ int python_condition(const char *text, const python_name *names, size_t n, str *
 
 int python_list(const char *text, str *out, err *e) {
   err inner = {0};
-  translator t = {.text = text, .p = text, .e = &inner};
+  translator t = {.text = text, .x.p = text, .e = &inner};
   type k = advance(&t) ? expression(&t, out) : FAILED;
   if (k && k != LIST) {
     k = fail(&t, "a list is needed", "");
