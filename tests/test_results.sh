@@ -48,6 +48,27 @@ printf '' >"$folder/empty"
 refuses 2 "empty" "$autotune" import "$folder/empty"
 refuses 1 "nowhere" "$autotune" import /nowhere/results.json
 
+# ---- measured results, to a GPU: a driver that pretends
+[ -n "${CUDA_HOME:-}" ] || for CUDA_HOME in "$PWD/build/cuda/nvidia/cu13" /usr/local/cuda; do
+  [ ! -d "$CUDA_HOME" ] || break
+done
+${CC:-cc} -std=c11 -Iruntime/base -Iruntime/device -Itests -isystem "$CUDA_HOME/include" -shared -fPIC \
+  -Wl,-soname,libcuda.so.1 tests/fake_driver.c -o "$folder/libcuda.so.1" || complain "no fake driver"
+gpu() { LD_LIBRARY_PATH="$folder" "$autotune" "$@" --device 0 --db "$folder/gpu.db"; }
+{
+  echo 'BLOCK,VEC,COARSE,ORDER,status,time_ms'
+  echo '64,1,1,interleaved,ok,0.012'
+  echo '128,2,4,contiguous,compile,'
+  echo '256,1,2,contiguous,ok,0.010'
+} >"$folder/measured.csv"
+prints "3 results, 3 of them new" gpu import "$folder/measured.csv" saxpy n=1000
+prints '"seconds":1e-05' gpu show saxpy n=1000 --json
+gpu export-results "$folder/measured.json" saxpy n=1000 --quiet || complain "no export"
+prints "3 results, 3 of them new" "$autotune" import "$folder/measured.json" --db "$folder/elsewhere.db"
+refuses 2 "a model's" gpu import "$folder/t4.gz"
+echo '512,1,1,contiguous,ok,0.001' >>"$folder/measured.csv"
+refuses 2 "one vector a thread has no order" gpu import "$folder/measured.csv" saxpy n=1000
+
 # ---- what matters
 refuses 1 "too few" "$autotune" show saxpy n=1000 --importance
 refuses 2 "of one problem" "$autotune" show saxpy --importance

@@ -88,7 +88,9 @@ typedef struct import {
   arena memory;
   table rows;
   gen_template *t;
+  gen_problem p;
   str problem;
+  gen_instance *g; /* NULL: the device is not here, so nothing is known of its limits */
   db *d;
   int64_t device_id, template_id;
   const char *device_name;
@@ -131,7 +133,6 @@ static int check_columns(const import *in, err *e) {
 
 /* The problem: as the command line says, else as the file does. */
 static int open_problem(import *in, err *e) {
-  gen_problem p;
   gen_options o;
   const cli *c = in->c;
   str words = {0};
@@ -149,10 +150,10 @@ static int open_problem(import *in, err *e) {
     snprintf(family, sizeof family, "%.*s", (int)strcspn(text, " "), text);
     rc = cli_template_options(c, &in->memory, &o, e);
     rc = rc ? rc : gen_open(&o, family, &in->t, e);
-    rc = rc ? rc : gen_problem_parse(in->t, text + strcspn(text, " "), &p, e);
+    rc = rc ? rc : gen_problem_parse(in->t, text + strcspn(text, " "), &in->p, e);
   }
   if (!rc) {
-    gen_problem_text(in->t, &p, &in->problem);
+    gen_problem_text(in->t, &in->p, &in->problem);
   }
   str_clear(&words);
   return rc;
@@ -172,9 +173,14 @@ static int open_device(import *in, err *e) {
   rt_device_key(&device->info, &key);
   in->device_name = arena_text(&in->memory, device->info.name);
   in->emulated = !strcmp(device->info.kind, "emu");
-  int rc = db_device_put(
-      in->d, &(db_device){str_text(&key), device->info.name, device->info.cc, device->info.sms},
-      &in->device_id, e);
+  gen_number numbers[RT_NUMBERS];
+  rt_numbers(&device->info, numbers);
+  int rc = gen_instance_new(in->t, &in->p, numbers, RT_NUMBERS, &in->g, e);
+  rc = rc ? rc
+          : db_device_put(
+                in->d,
+                &(db_device){str_text(&key), device->info.name, device->info.cc, device->info.sms},
+                &in->device_id, e);
   str_clear(&key);
   device->ops->close(device);
   return rc;
@@ -200,6 +206,7 @@ static int put_time(const import *in, int64_t trial, double sec, err *e) {
       in->d, trial, &(db_sample){.stage = DB_SCREEN, .median = sec, .launches = 1, .uuid = ""}, e);
 }
 
+/* A result where the template allows none is of another kernel, or of another version. */
 static int config_of(const import *in, size_t row, str *out, err *e) {
   gen_config c;
   str text = {0};
@@ -208,6 +215,8 @@ static int config_of(const import *in, size_t row, str *out, err *e) {
     str_addf(&text, "%s%s=%s", i ? "," : "", in->rows.params[i], cells[i]);
   }
   int rc = gen_config_parse(in->t, str_text(&text), &c, e);
+  bool worked = in->rows.status[row] == DB_OK;
+  rc = rc || !in->g || !worked ? rc : gen_config_check(in->g, &c, e);
   str_clear(&text);
   if (!rc) {
     gen_config_text(in->t, &c, out);
@@ -313,6 +322,7 @@ import in = {.c = c };
   rc = rc ? rc : store(&in, e);
   rc = rc ? rc : report(&in, e);
   db_close(in.d);
+  gen_instance_free(in.g);
   gen_close(in.t);
   table_clear(&in.rows);
   str_clear(&in.problem);
