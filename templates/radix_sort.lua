@@ -125,7 +125,7 @@ return {
     { "ALG", { "onebit", "three_launch", "onesweep", "single_block" }, "what a pass does" },
     { "RADIX", { 1, 4, 5, 6, 7, 8, 9, 10, 11 }, "bits of a digit at most" },
     { "BLOCK", { 64, 128, 192, 256, 384, 512, 768, 1024 }, "threads per block" },
-    { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32 },
+    { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40, 48 },
       "coarsening factor: keys per thread" },
     { "RANK", { "ballot", "ballot_mad", "match", "or" },
       "how a warp finds equal digits: a ballot a bit, inverted by logic or by a multiplication; one "
@@ -137,7 +137,9 @@ return {
     { "SCATTER", { "shared", "direct" },
       "keys are sorted in shared memory before they are written, or not" },
     { "CACHE", { "plain", "streaming" }, "operator of loads" },
-    { "LOOK", { 1, 4, 8, 16 }, "tiles that a look back loads at a time" },
+    { "SEEK", { "late", "soon" },
+      "a tile looks back before its keys are written, or as soon as it has counted" },
+    { "LOOK", { 1, 4, 8, 16, 32 }, "tiles that a look back loads at a time" },
     { "DELAY", { 0, 64 }, "nanoseconds between two looks at a tile that is waited for" },
     { "RESIDENT", { 1, 2, 3, 4, 6, 8 }, "blocks a multiprocessor has registers for" },
     { "COPIES", { 1, 4, 8, 16, 32 }, "copies of the counters that count digits of all passes" },
@@ -159,10 +161,13 @@ return {
     { "BINS_THREAD", "ceildiv(BINS, BLOCK)" },
     { "COUNTERS", "sel(ALG == 'onebit', 0, WARPS * ROW * (COUNTER // 8 + sel(RANK == 'or', 4, 0)))" },
     { "STAGE", "sel(SCATTER == 'shared', TILE * (KEY + VALUE), 0)" },
-    { "SMEM", "max(COUNTERS, STAGE)" },
+    -- Counted before they are ranked, keys are staged as they are ranked: beside the counters.
+    { "DIRECT", "sel(COUNT == 'early' and SCATTER == 'shared', 1, 0)" },
+    { "SMEM", "sel(DIRECT == 1, COUNTERS + STAGE, max(COUNTERS, STAGE))" },
     { "DIGITS_SMEM", "sel(ALG == 'onesweep', 4 * PASSES * BINS * COPIES, 0)" },
     { "STATIC", "sel(" .. MANY .. ", BINS * (4 + 4 * WIDE), 0) + 1024" },
-    { "REGS", "ITEMS * (max(4, KEY) // 4 + 1 + sel(ALG == 'single_block', VALUE // 4, 0)) + 20" },
+    { "REGS", "ITEMS * (max(4, KEY) // 4 + sel(DIRECT == 1, 0, 1) + "
+      .. "sel(ALG == 'single_block' or DIRECT == 1, VALUE // 4, 0)) + 20" },
   },
 
   require = {
@@ -175,7 +180,8 @@ return {
       .. "COUNTER == 32 and SCATTER == 'direct'" },
     { "a block's registers hold everything", "ALG ~= 'single_block' or SCATTER == 'shared'" },
     { "nobody waits for a tile's counts", "COUNT == 'late' or ALG == 'onesweep'" },
-    { "nobody looks back", "ALG == 'onesweep' or LOOK == 1 and DELAY == 0 and COPIES == 1" },
+    { "nobody looks back", "ALG == 'onesweep' or SEEK == 'late' and LOOK == 1 and "
+      .. "DELAY == 0 and COPIES == 1" },
     { "loads that are not repeated", "CACHE == 'plain' or " .. MANY },
     { "one block per multiprocessor",
       "RESIDENT == 1 or " .. MANY },
@@ -186,7 +192,8 @@ return {
     { "keys a thread are no whole number of groups", "ITEMS % GROUP == 0" },
     { "masks in shared memory are of one key at a time", "GROUP == 1 or RANK ~= 'or'" },
     { "short counters overflow", "COUNTER == 32 or TILE < 65536" },
-    { "short counters, though long ones have room", "COUNTER == 32 or 4 * WARPS * ROW > STAGE" },
+    { "short counters, though long ones have room", "COUNTER == 32 or "
+      .. "4 * WARPS * ROW > sel(DIRECT == 1, 16384, STAGE)" },
     { "a thread's keys exceed the registers", "REGS <= 255" },
     { "a block's keys exceed the registers", "BLOCK * REGS <= dev_regs_block" },
     { "that many blocks exceed a multiprocessor's registers",
@@ -202,7 +209,7 @@ return {
   },
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
-    GROUP = 1, COUNTER = 32, SCATTER = "shared", CACHE = "plain", LOOK = 4, DELAY = 0, RESIDENT = 1,
+    GROUP = 1, COUNTER = 32, SCATTER = "shared", CACHE = "plain", SEEK = "late", LOOK = 4, DELAY = 0, RESIDENT = 1,
     COPIES = 1 },
 
   workspace = {
@@ -408,9 +415,9 @@ __device__ __forceinline__ void clear_counters() {
 }
 
 // Adds to each key's digit's counter in the order of the warp's keys; a key's rank is what the counter
-// has then: the first key's is 1.
-__device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], unsigned (&rank)[ITEMS],
-                                          place p) {
+// has then: the first key's is 1. `each` takes the number of the key and its rank.
+template <typename F>
+__device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], place p, F each) {
   const int warp = threadIdx.x / 32;
   counter *mine = counters_of(warp);
   unsigned *masks = reinterpret_cast<unsigned *>(counters_of(WARPS)) + warp * ROW;
@@ -430,7 +437,7 @@ __device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], unsigned (&rank
       __syncwarp();
       if ((same[j] & after) == 0) *c = (counter)r;
       __syncwarp();
-      rank[i + j] = r;
+      each(i + j, r);
     }
   }
 }
@@ -541,9 +548,10 @@ __device__ __forceinline__ void real_counts(const unsigned (&count)[BINS_THREAD]
 }
 
 @   if SCATTER == "shared" then
-__device__ __forceinline__ key *staged_keys() { return reinterpret_cast<key *>(shared); }
+constexpr int STAGED = DIRECT ? COUNTERS : 0;  // beside the counters, or in their place
+__device__ __forceinline__ key *staged_keys() { return reinterpret_cast<key *>(shared + STAGED); }
 __device__ __forceinline__ value *staged_values() {
-  return reinterpret_cast<value *>(shared + TILE * KEY);
+  return reinterpret_cast<value *>(shared + STAGED + TILE * KEY);
 }
 
 template <bool WHOLE>
@@ -559,6 +567,17 @@ __device__ __forceinline__ void write_staged(const move &m, place p, int room) {
       m.values_to[to] = staged_values()[at];
 @     end
     }
+  }
+}
+
+@   end
+@   if SCATTER == "shared" then
+__device__ __forceinline__ void put_staged(const move &m, place p, long long room) {
+  __syncthreads();
+  if (room >= TILE) {
+    write_staged<true>(m, p, TILE);
+  } else {
+    write_staged<false>(m, p, (int)room);
   }
 }
 
@@ -579,12 +598,7 @@ __device__ __forceinline__ void put(const key (&k)[ITEMS], const unsigned (&rank
   for (int i = 0; i < ITEMS; i++) (staged_values() - 1)[rank[i]] = v[i];
 @     end
   find();
-  __syncthreads();
-  if (room >= TILE) {
-    write_staged<true>(m, p, TILE);
-  } else {
-    write_staged<false>(m, p, (int)room);
-  }
+  put_staged(m, p, room);
 @   else
 @     if VALUE > 0 then
   value v[ITEMS];
@@ -639,7 +653,7 @@ __device__ __forceinline__ bool scan_pass(index n, index *counts, index *begin) 
   const int lane = threadIdx.x % 32;
   index before = 0;
   bool same = false;
-#pragma unroll 4
+#pragma unroll 8
   for (int bin = lane; bin < (BINS + 31) / 32 * 32; bin += 32) {
     const index own = bin < BINS ? load_second(counts + bin) : 0, sum = scan_lanes(own);
     if (bin < BINS) {
@@ -647,7 +661,7 @@ __device__ __forceinline__ bool scan_pass(index n, index *counts, index *begin) 
       counts[bin] = 0;
     }
     before += __shfl_sync(0xffffffff, sum, 31);
-    same = same || own == n;
+    same |= own == n;
   }
   return __any_sync(0xffffffff, same);
 }
@@ -760,11 +774,11 @@ extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
 sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
           value *values_out, key *keys_tmp, value *values_tmp, const index *begins,
           const unsigned *plan, index *words, unsigned *tickets) {
-  const unsigned what = plan[pass] ^ usual_steps(pass);
-  if (what & SKIP) return;
   __shared__ unsigned ticket;  // tiles in the order in which blocks start: nobody waits for a later
   if (threadIdx.x == 0) ticket = atomicInc(tickets + pass, gridDim.x - 1);
   clear_counters();
+  const unsigned what = plan[pass] ^ usual_steps(pass);
+  if (what & SKIP) return;
   __syncthreads();
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const move m = all.of(what & FIRST, what & LAST, what & TO_OUT);
@@ -772,8 +786,15 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   const long long tile = ticket, room = n - tile * TILE;
   const place p = place_of(pass);
   key k[ITEMS];
-  unsigned rank[ITEMS], count[BINS_THREAD], start[BINS_THREAD];
+  unsigned count[BINS_THREAD], start[BINS_THREAD];
+@   if DIRECT == 0 then
+  unsigned rank[ITEMS];
+@   end
   get_keys(k, m.from + tile * TILE, room, m.first);
+@   if DIRECT == 1 and VALUE > 0 then
+  value v[ITEMS];
+  get_values(v, m.values_from + tile * TILE, room);
+@   end
 @   if COUNT == "early" then
   counter *mine = counters_of(threadIdx.x / 32);
 #pragma unroll
@@ -786,7 +807,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
 @     end
   }
 @   else
-  rank_keys(k, rank, p);
+  rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
 @   end
   __syncthreads();
   sum_counters(start);
@@ -801,13 +822,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
     }
   }
   scan_counters(start);
-  __syncthreads();
-@   if COUNT == "early" then
-  rank_keys(k, rank, p);
-@   else
-  add_starts(k, rank, p);
-@   end
-  put(k, rank, m, p, tile * TILE, room, [&] {
+  const auto find = [&] {
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
@@ -822,7 +837,28 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
         bases[bin] = before - start[j];
       }
     }
+  };
+@   local soon = SEEK == "soon" and "find();" or ""
+@   local late = SEEK == "late" and "find();" or ""
+  @{soon}
+  __syncthreads();
+@   if DIRECT == 1 then
+  rank_keys(k, p, [&](int i, unsigned r) {
+    (staged_keys() - 1)[r] = k[i];
+@     if VALUE > 0 then
+    (staged_values() - 1)[r] = v[i];
+@     end
   });
+  @{late}
+  put_staged(m, p, room);
+@   else
+@     if COUNT == "early" then
+  rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
+@     else
+  add_starts(k, rank, p);
+@     end
+  put(k, rank, m, p, tile * TILE, room, [&] { @{late} });
+@   end
 }
 @ elseif ALG == "three_launch" then
 
@@ -881,7 +917,7 @@ sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, 
   unsigned rank[ITEMS], start[BINS_THREAD];
   clear_counters();
   get_keys(k, m.from + tile * TILE, room, m.first);
-  rank_keys(k, rank, p);
+  rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
   __syncthreads();
   sum_counters(start);
   scan_counters(start);
@@ -931,7 +967,7 @@ sort_block(long long n, const key *keys_in, const value *values_in, key *keys_ou
   for (int pass = 0; pass < PASSES; pass++) {
     const place p = place_of(pass);
     clear_counters();
-    rank_keys(k, rank, p);
+    rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
     __syncthreads();
     sum_counters(start);
     scan_counters(start);
@@ -1105,7 +1141,7 @@ extern "C" __global__ void move(long long n, long long chunk, int pass, const ke
   bytes = "2 * n * (" .. KEY .. " + value_bytes)",
 
   sizes = {
-    emu = { "n=3001", "n=0", "n=1 dtype=u16 value_bytes=8", "n=1003 value_bytes=4 words=5",
+    emu = { "n=3001", "n=0", "n=1003 value_bytes=4 words=5",
       "n=777 dtype=f16 order=descending value_bytes=8 begin_bit=3 end_bit=16" },
     test = { "n=0", "n=1", "n=1025", "n=65537 value_bytes=4", "n=1000003 words=3",
       "n=1000000 dtype=f32 order=descending value_bytes=8", "n=2^20 dtype=i64 value_bytes=4",
