@@ -250,6 +250,7 @@ typedef struct gen_operand { /* one kernel parameter */
 typedef struct gen_launch {
   const char *kernel; /* NULL: this stage sets memory */
   uint32_t grid[3], block[3], smem;
+  bool overlap; /* with the kernel before: it waits for that one's end by itself (griddepcontrol) */
   const gen_operand *operands; /* of the kernel; or one: what to set */
   size_t n_operands;
   uint8_t fill;    /* memory stages: the byte */

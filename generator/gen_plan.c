@@ -118,7 +118,7 @@ static int64_t device(const job *j, const char *name) {
 }
 
 /* A kernel launch; false when its grid is empty. */
-static bool launch(job *j, const gen_stage *s, gen_launch *l) {
+static bool launch(job *j, const gen_stage *s, bool after_kernel, gen_launch *l) {
   l->kernel = s->kernel;
   int64_t threads = extent(j, s->block, 1, BLOCK_MAX, "block", l->block);
   if (threads > device(j, "dev_threads_block")) {
@@ -131,6 +131,7 @@ static bool launch(job *j, const gen_stage *s, gen_launch *l) {
   if (!extent(j, s->grid, 0, GRID_MAX, "grid", l->grid)) {
     return false;
   }
+  l->overlap = after_kernel && s->overlap && condition(j, s->overlap);
   l->operands = operands(j, s);
   l->n_operands = s->n_operands;
   return true;
@@ -187,7 +188,8 @@ static void plan(gen_box *b, void *ud) {
     gen_launch *l = &launches[out->n];
     *l = (gen_launch){0};
     out->n += (!s->when || condition(j, s->when)) &&
-              (s->kernel ? launch(j, s, l) : memory(j, s, out->workspaces, l));
+              (s->kernel ? launch(j, s, out->n > 0 && l[-1].kernel, l)
+                         : memory(j, s, out->workspaces, l));
   }
   *j->plan = out;
 }

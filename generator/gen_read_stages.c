@@ -161,7 +161,8 @@ static void read_extent(scope *s, const char *key, const gen_expr *out[3]) {
 }
 
 static void read_launch(scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"kernel", "grid", "block", "smem", "when", "args", NULL};
+  static const char *const keys[] = {"kernel", "grid",    "block", "smem",
+                                     "when",   "overlap", "args",  NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "kernel");
@@ -173,6 +174,7 @@ static void read_launch(scope *s, gen_stage *stage) {
   read_extent(s, "grid", stage->grid);
   read_extent(s, "block", stage->block);
   stage->smem = gen_expression_at(r, "smem", s->kinds);
+  stage->overlap = gen_expression_at(r, "overlap", s->kinds);
   read_operands(s, stage);
 }
 

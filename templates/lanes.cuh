@@ -63,3 +63,13 @@ __device__ __forceinline__ unsigned and3(unsigned a, unsigned b, unsigned c) {
   asm("lop3.b32 %0, %1, %2, %3, 0x80;" : "=r"(all) : "r"(a), "r"(b), "r"(c));
   return all;
 }
+
+// "griddepcontrol", compute capability 9.0: the launch after this one, if it may overlap, can start
+// when all blocks have said so or have ended; and waits until the launch before has ended and what it
+// wrote can be seen. Without such launches neither does anything.
+__device__ __forceinline__ void griddepcontrol_launch_dependents() {
+  asm volatile("griddepcontrol.launch_dependents;" ::: "memory");
+}
+__device__ __forceinline__ void griddepcontrol_wait() {
+  asm volatile("griddepcontrol.wait;" ::: "memory");
+}

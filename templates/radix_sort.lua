@@ -26,6 +26,7 @@ local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype 
   .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
   .. "dtype == 'f32', 4, 8)))"
 local MOST_PASSES = 64
+local DIGITS_BLOCK = 512 -- threads that count digits of all passes
 local CHUNK = "max(16, ceildiv(n, 8192))" -- of a thread of the reference
 
 local move = { "keys_in", "values_in", "keys_out", "values_out", "keys_tmp", "values_tmp" }
@@ -41,8 +42,8 @@ end
 local stages = {
   { kernel = "sort_block", when = "ALG == 'single_block'", grid = "min(n, 1)", block = "BLOCK",
     smem = "SMEM", args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
-  { kernel = "sort_digits", when = "ALG == 'onesweep'", block = "BLOCK", smem = "DIGITS_SMEM",
-    grid = "min(4 * dev_sms, ceildiv(n, 4096))",
+  { kernel = "sort_digits", when = "ALG == 'onesweep'", block = DIGITS_BLOCK, smem = "DIGITS_SMEM",
+    grid = "min(sel(DIGITS_SMEM > 49152, 2, 4) * dev_sms, ceildiv(n, 4 * " .. DIGITS_BLOCK .. "))",
     args = { "n", "keys_in", "counts", "bases", "plan", "arrived" } },
 }
 for p = 0, MOST_PASSES - 1 do
@@ -56,7 +57,7 @@ for p = 0, MOST_PASSES - 1 do
   stages[#stages + 1] = { kernel = "sort_scatter", when = three, grid = "TILES", block = "BLOCK",
     smem = "SMEM", args = args({ "n", pass }, { "counts", "ones" }) }
   stages[#stages + 1] = { kernel = "sort_pass", when = "PASSES > " .. p .. " and ALG == 'onesweep'",
-    grid = "TILES", block = "BLOCK", smem = "SMEM",
+    grid = "TILES", block = "BLOCK", smem = "SMEM", overlap = "OVERLAP == 'on'",
     args = args({ "n", pass }, { "bases", "plan", "published", "tickets" }) }
 end
 
@@ -142,6 +143,7 @@ return {
     { "LOOK", { 1, 4, 8, 16, 32 }, "tiles that a look back loads at a time" },
     { "DELAY", { 0, 64 }, "nanoseconds between two looks at a tile that is waited for" },
     { "RESIDENT", { 1, 2, 3, 4, 6, 8 }, "blocks a multiprocessor has registers for" },
+    { "OVERLAP", { "off", "on" }, "blocks of a pass start while the last of the pass before run" },
     { "COPIES", { 1, 4, 8, 16, 32 }, "copies of the counters that count digits of all passes" },
   },
 
@@ -181,7 +183,8 @@ return {
     { "a block's registers hold everything", "ALG ~= 'single_block' or SCATTER == 'shared'" },
     { "nobody waits for a tile's counts", "COUNT == 'late' or ALG == 'onesweep'" },
     { "nobody looks back", "ALG == 'onesweep' or SEEK == 'late' and LOOK == 1 and "
-      .. "DELAY == 0 and COPIES == 1" },
+      .. "DELAY == 0 and OVERLAP == 'off' and COPIES == 1" },
+    { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
     { "loads that are not repeated", "CACHE == 'plain' or " .. MANY },
     { "one block per multiprocessor",
       "RESIDENT == 1 or " .. MANY },
@@ -210,7 +213,7 @@ return {
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
     GROUP = 1, COUNTER = 32, SCATTER = "shared", CACHE = "plain", SEEK = "late", LOOK = 4, DELAY = 0, RESIDENT = 1,
-    COPIES = 1 },
+    OVERLAP = "off", COPIES = 1 },
 
   workspace = {
     { "keys_tmp", "u8", "sel(PASSES > 1 and ALG ~= 'single_block', n * KEY, 0)" },
@@ -240,6 +243,7 @@ return {
 @ local float = dtype == "f16" or dtype == "bf16" or dtype == "f32" or dtype == "f64"
 @ local plain = dtype:sub(1, 1) == "u" and order == "ascending" -- keys are compared as they are
 @ local tiles = ALG == "three_launch" or ALG == "onesweep"
+@ local digits_block = ]==] .. DIGITS_BLOCK .. [==[ -- threads that count digits of all passes
 using key = @{unsigned[KEY]};
 using value = @{unsigned[VALUE] or "unsigned"};
 using index = @{unsigned[4 + 4 * WIDE]};  // a position among all keys
@@ -284,6 +288,11 @@ struct place {
     return (unsigned)(k >> shift) & mask;
   }
 };
+// The same, but not to the compiler: it takes digits anew, where it would keep them in registers.
+__device__ __forceinline__ place again(place p) {
+  asm volatile("" : "+r"(p.shift), "+r"(p.mask));
+  return p;
+}
 __device__ __forceinline__ place place_of(int pass) {
   const int bits = min(DIGIT, BITS - pass * DIGIT);
   return {FIRST_BIT + pass * DIGIT, (1u << max(bits, 0)) - 1};
@@ -668,12 +677,11 @@ __device__ __forceinline__ bool scan_pass(index n, index *counts, index *begin) 
 
 // By one thread. plan[PASSES] has the parity of the last pass that was made, so that words of a pass
 // are told from those of the pass before.
-__device__ __forceinline__ void make_plan(const bool *same, unsigned *plan) {
+__device__ __forceinline__ void make_plan(const bool *same, unsigned parity, unsigned *plan) {
   int left = 0;
   for (int p = 0; p < PASSES; p++) left += !same[p];
   const bool none = left == 0;
   bool first = true;
-  unsigned parity = plan[PASSES];
   left = none ? 1 : left;
   for (int p = 0; p < PASSES; p++) {
     unsigned steps = SKIP;
@@ -686,16 +694,29 @@ __device__ __forceinline__ void make_plan(const bool *same, unsigned *plan) {
   plan[PASSES] = parity;
 }
 
+// Programmatic launches: what a pass does before wait() it may do while the launch before runs.
+__device__ __forceinline__ void let_next_start() {
+@   if OVERLAP == "on" then
+  griddepcontrol_launch_dependents();
+@   end
+}
+__device__ __forceinline__ void wait_for_last() {
+@   if OVERLAP == "on" then
+  griddepcontrol_wait();
+@   end
+}
+
 struct alignas(16) vector {
   key e[16 / KEY];
 };
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
+extern "C" __global__ void __launch_bounds__(@{digits_block})
 sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *begins,
             unsigned *plan, unsigned *arrived) {
-  constexpr int VEC = 16 / KEY, COARSE = 4;
+  constexpr int VEC = 16 / KEY, COARSE = 4, THREADS = @{digits_block};
   unsigned *counters = reinterpret_cast<unsigned *>(shared);
-  for (int i = threadIdx.x; i < PASSES * BINS * COPIES; i += BLOCK) counters[i] = 0;
+  let_next_start();
+  for (int i = threadIdx.x; i < PASSES * BINS * COPIES; i += THREADS) counters[i] = 0;
   __syncthreads();
   // what lies before and after the whole vectors
   const long long head = min(n, (long long)(-(long long)keys_in & 15) / KEY);
@@ -706,23 +727,23 @@ sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *
     const long long tail = head + vectors * VEC + threadIdx.x;
     if (tail < n) count_key(keys_in[tail]);
   }
-  for (long long at = (long long)blockIdx.x * (BLOCK * COARSE) + threadIdx.x; at < vectors;
-       at += (long long)gridDim.x * (BLOCK * COARSE)) {
+  for (long long at = (long long)blockIdx.x * (THREADS * COARSE) + threadIdx.x; at < vectors;
+       at += (long long)gridDim.x * (THREADS * COARSE)) {
     vector v[COARSE];
 #pragma unroll
     for (int c = 0; c < COARSE; c++) {
-      if (at + c * BLOCK < vectors) v[c] = load_plain(from + at + c * BLOCK);
+      if (at + c * THREADS < vectors) v[c] = load_plain(from + at + c * THREADS);
     }
 #pragma unroll
     for (int c = 0; c < COARSE; c++) {
-      if (at + c * BLOCK < vectors) {
+      if (at + c * THREADS < vectors) {
 #pragma unroll
         for (int e = 0; e < VEC; e++) count_key(v[c].e[e]);
       }
     }
   }
   __syncthreads();
-  for (int bin = threadIdx.x; bin < PASSES * BINS; bin += BLOCK) {
+  for (int bin = threadIdx.x; bin < PASSES * BINS; bin += THREADS) {
     unsigned sum = 0;
 #pragma unroll
     for (int c = 0; c < COPIES; c++) {
@@ -732,12 +753,13 @@ sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *
   }
   if (!last_to_arrive(arrived, gridDim.x)) return;
   __shared__ bool same[PASSES];
-  for (int p = threadIdx.x / 32; p < PASSES; p += WARPS) {
+  const unsigned parity = plan[PASSES];
+  for (int p = threadIdx.x / 32; p < PASSES; p += THREADS / 32) {
     const bool all = scan_pass((index)n, counts + p * BINS, begins + p * BINS);
     if (threadIdx.x % 32 == 0) same[p] = all;
   }
   __syncthreads();
-  if (threadIdx.x == 0) make_plan(same, plan);
+  if (threadIdx.x == 0) make_plan(same, parity, plan);
 }
 
 // ---- a pass ------------------------------------------------------------------------------------
@@ -777,6 +799,8 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   __shared__ unsigned ticket;  // tiles in the order in which blocks start: nobody waits for a later
   if (threadIdx.x == 0) ticket = atomicInc(tickets + pass, gridDim.x - 1);
   clear_counters();
+  let_next_start();
+  wait_for_last();
   const unsigned what = plan[pass] ^ usual_steps(pass);
   if (what & SKIP) return;
   __syncthreads();
@@ -843,7 +867,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   @{soon}
   __syncthreads();
 @   if DIRECT == 1 then
-  rank_keys(k, p, [&](int i, unsigned r) {
+  rank_keys(k, again(p), [&](int i, unsigned r) {
     (staged_keys() - 1)[r] = k[i];
 @     if VALUE > 0 then
     (staged_values() - 1)[r] = v[i];
@@ -853,9 +877,9 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   put_staged(m, p, room);
 @   else
 @     if COUNT == "early" then
-  rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
+  rank_keys(k, again(p), [&](int i, unsigned r) { rank[i] = r; });
 @     else
-  add_starts(k, rank, p);
+  add_starts(k, rank, again(p));
 @     end
   put(k, rank, m, p, tile * TILE, room, [&] { @{late} });
 @   end

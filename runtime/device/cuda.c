@@ -270,6 +270,22 @@ static int launch(rt_device *d, rt_function *f, const uint32_t grid[3], const ui
   return r ? launch_failed(d, grid, block, smem, r, e) : 0;
 }
 
+/* A driver before CUDA 12 launches one after the other, which is right too. */
+static int launch_overlapping(rt_device *d, rt_function *f, const uint32_t grid[3],
+                              const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                              err *e) {
+  CUlaunchAttribute early = {.id = CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION,
+                             .value.programmaticStreamSerializationAllowed = 1};
+  const CUlaunchConfig how = {grid[0],  grid[1], grid[2], block[0], block[1],
+                              block[2], smem,    s,       &early,   1};
+  if (!of(d)->api.cuLaunchKernelEx || d->info.cc < 90) {
+    return launch(d, f, grid, block, smem, s, args, e);
+  }
+  ENTER(d, e);
+  CUresult r = of(d)->api.cuLaunchKernelEx(&how, (CUfunction)f, args, NULL);
+  return r ? launch_failed(d, grid, block, smem, r, e) : 0;
+}
+
 /* ---- streams and events -------------------------------------------------------------------- */
 
 static int stream_new(rt_device *d, rt_stream *s, err *e) {
@@ -464,6 +480,7 @@ static const rt_device_ops ops = {
     .function_smem = function_smem,
     .occupancy = occupancy,
     .launch = launch,
+    .launch_overlapping = launch_overlapping,
     .stream_new = stream_new,
     .stream_free = stream_free,
     .stream_sync = stream_sync,

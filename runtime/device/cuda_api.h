@@ -35,7 +35,7 @@
 #endif
 /* clang-format off */
 #define CUDA_OPTIONAL(X)                                                                            \
-  X(cuDeviceGetUuid) X(cuEventElapsedTime)                                                          \
+  X(cuDeviceGetUuid) X(cuEventElapsedTime) X(cuLaunchKernelEx)                                      \
   X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphLaunch)              \
   X(cuGraphExecDestroy) X(cuGraphDestroy) CUDA_OPTIONAL_12(X)
 /* clang-format on */

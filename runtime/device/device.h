@@ -116,6 +116,12 @@ typedef struct rt_device_ops {
   /* tensor_map -- err ERR_USAGE: not a tensor that the hardware can copy in tiles; ERR_DEVICE: the
    * driver knows no tensor maps */
   int (*tensor_map)(rt_device *d, const rt_tensor *t, rt_tensor_map *map, err *e);
+
+  /* launch_overlapping -- as launch, but the kernel may start before the one ahead of it in the
+   * stream has ended, and waits for that itself (griddepcontrol.wait). NULL: the device can't */
+  int (*launch_overlapping)(rt_device *d, rt_function *f, const uint32_t grid[3],
+                            const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                            err *e);
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */

@@ -29,6 +29,7 @@ typedef struct loaded_image { /* shared by plans whose source is the same */
 typedef struct stage {
   rt_function *function; /* NULL: set memory */
   uint32_t grid[3], block[3], smem;
+  bool overlap;
   operand *operands;
   size_t n_operands;
   uint8_t fill;
@@ -183,6 +184,7 @@ static int make_stage(rt_loaded *l, const gen_template *t, const gen_plan *plan,
   memcpy(to->grid, from->grid, sizeof to->grid);
   memcpy(to->block, from->block, sizeof to->block);
   to->smem = from->smem;
+  to->overlap = from->overlap && l->d->ops->launch_overlapping;
   to->fill = from->fill;
   to->nbytes = from->nbytes;
   TRY(copy_operands(l, t, plan, from, to, e));
@@ -314,7 +316,9 @@ static int launch_stage(rt_loaded *l, const stage *s, rt_stream stream, const vo
     params[i] = (void *)(uintptr_t)pointer(&s->operands[i], args, workspaces);
   }
   if (s->function) {
-    return l->d->ops->launch(l->d, s->function, s->grid, s->block, s->smem, stream, params, e);
+    const rt_device_ops *ops = l->d->ops;
+    return (s->overlap ? ops->launch_overlapping : ops->launch)(
+        l->d, s->function, s->grid, s->block, s->smem, stream, params, e);
   }
   return l->d->ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
 }
