@@ -125,26 +125,24 @@ return {
   space = {
     { "ALG", { "onebit", "three_launch", "onesweep", "single_block" }, "what a pass does" },
     { "RADIX", { 1, 4, 5, 6, 7, 8, 9, 10, 11 }, "bits of a digit at most" },
-    { "BLOCK", { 64, 128, 192, 256, 384, 512, 768, 1024 }, "threads per block" },
-    { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 14, 16, 18, 20, 22, 24, 28, 32, 36, 40, 48 },
+    { "BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads per block" },
+    { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48 },
       "coarsening factor: keys per thread" },
     { "RANK", { "ballot", "ballot_mad", "match", "or" },
       "how a warp finds equal digits: a ballot a bit, inverted by logic or by a multiplication; one "
         .. "instruction; masks in shared memory" },
     { "COUNT", { "late", "early" },
       "a tile's digits are counted as keys are ranked, or before that" },
-    { "GROUP", { 1, 2 }, "keys of a thread whose equals are sought at a time" },
     { "COUNTER", { 32, 16 }, "bits of a warp's counters" },
     { "SCATTER", { "shared", "direct" },
       "keys are sorted in shared memory before they are written, or not" },
-    { "CACHE", { "plain", "streaming" }, "operator of loads" },
     { "SEEK", { "late", "soon" },
       "a tile looks back before its keys are written, or as soon as it has counted" },
-    { "LOOK", { 1, 4, 8, 16, 32 }, "tiles that a look back loads at a time" },
+    { "LOOK", { 1, 4, 8, 16 }, "tiles that a look back loads at a time" },
     { "DELAY", { 0, 64 }, "nanoseconds between two looks at a tile that is waited for" },
     { "RESIDENT", { 1, 2, 3, 4, 6, 8 }, "blocks a multiprocessor has registers for" },
     { "OVERLAP", { "off", "on" }, "blocks of a pass start while the last of the pass before run" },
-    { "COPIES", { 1, 4, 8, 16, 32 }, "copies of the counters that count digits of all passes" },
+    { "COPIES", { 1, 8, 16 }, "copies of the counters that count digits of all passes" },
   },
 
   derive = {
@@ -178,22 +176,19 @@ return {
       "sel(ALG == 'onebit', RADIX == 1 and ITEMS == 1, RADIX > 1 and ITEMS > 1)" },
     { "a few bits less take as many passes",
       "ALG == 'onebit' or RADIX == 8 or RADIX == DIGIT and PASSES ~= ceildiv(BITS, 8)" },
-    { "the textbook scans bits", "ALG ~= 'onebit' or RANK == 'ballot' and GROUP == 1 and "
+    { "the textbook scans bits", "ALG ~= 'onebit' or RANK == 'ballot' and "
       .. "COUNTER == 32 and SCATTER == 'direct'" },
     { "a block's registers hold everything", "ALG ~= 'single_block' or SCATTER == 'shared'" },
     { "nobody waits for a tile's counts", "COUNT == 'late' or ALG == 'onesweep'" },
     { "nobody looks back", "ALG == 'onesweep' or SEEK == 'late' and LOOK == 1 and "
       .. "DELAY == 0 and OVERLAP == 'off' and COPIES == 1" },
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
-    { "loads that are not repeated", "CACHE == 'plain' or " .. MANY },
     { "one block per multiprocessor",
       "RESIDENT == 1 or " .. MANY },
     { "more keys than the block holds", "ALG ~= 'single_block' or n <= TILE" },
     { "tiles larger than the problem", "TILE <= max(2048, 2 * n)" },
     { "fewer keys a tile than digits", "TILE >= 2 * BINS or ALG == 'onebit'" },
     { "many small tiles", "not " .. MANY .. " or TILE >= 2048 or n <= 4096 * TILE" },
-    { "keys a thread are no whole number of groups", "ITEMS % GROUP == 0" },
-    { "masks in shared memory are of one key at a time", "GROUP == 1 or RANK ~= 'or'" },
     { "short counters overflow", "COUNTER == 32 or TILE < 65536" },
     { "short counters, though long ones have room", "COUNTER == 32 or "
       .. "4 * WARPS * ROW > sel(DIRECT == 1, 16384, STAGE)" },
@@ -212,7 +207,7 @@ return {
   },
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
-    GROUP = 1, COUNTER = 32, SCATTER = "shared", CACHE = "plain", SEEK = "late", LOOK = 4, DELAY = 0, RESIDENT = 1,
+    COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0, RESIDENT = 1,
     OVERLAP = "off", COPIES = 1 },
 
   workspace = {
@@ -432,22 +427,14 @@ __device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], place p, F each
   unsigned *masks = reinterpret_cast<unsigned *>(counters_of(WARPS)) + warp * ROW;
   const unsigned upto = lanemask_le(), after = lanemask_gt();
 #pragma unroll
-  for (int i = 0; i < ITEMS; i += GROUP) {
-    unsigned digit[GROUP], same[GROUP];
-#pragma unroll
-    for (int j = 0; j < GROUP; j++) {
-      digit[j] = p.of(k[i + j]);
-      same[j] = match(digit[j], masks);
-    }
-#pragma unroll
-    for (int j = 0; j < GROUP; j++) {
-      counter *c = mine + digit[j];
-      const unsigned r = *c + __popc(same[j] & upto);
-      __syncwarp();
-      if ((same[j] & after) == 0) *c = (counter)r;
-      __syncwarp();
-      each(i + j, r);
-    }
+  for (int i = 0; i < ITEMS; i++) {
+    const unsigned digit = p.of(k[i]), same = match(digit, masks);
+    counter *c = mine + digit;
+    const unsigned r = *c + __popc(same & upto);
+    __syncwarp();
+    if ((same & after) == 0) *c = (counter)r;
+    __syncwarp();
+    each(i, r);
   }
 }
 
@@ -504,7 +491,7 @@ template <bool WHOLE>
 __device__ __forceinline__ void load_keys(key (&k)[ITEMS], const key *from, int room, bool first) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    k[i] = WHOLE || item(i) < room ? load_@{CACHE}(from + item(i)) : (key)~(key)0;
+    k[i] = WHOLE || item(i) < room ? load_plain(from + item(i)) : (key)~(key)0;
   }
 @ if not plain then
   if (first) {
@@ -520,7 +507,7 @@ template <bool WHOLE>
 __device__ __forceinline__ void load_values(value (&v)[ITEMS], const value *from, int room) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    v[i] = WHOLE || item(i) < room ? load_@{CACHE}(from + item(i)) : 0;
+    v[i] = WHOLE || item(i) < room ? load_plain(from + item(i)) : 0;
   }
 }
 

@@ -575,8 +575,8 @@ static void mistakes_are_found(void **state) {
                             "(1u << max(bits - 1, 0)) - 1"),
                &b->e, ERR_WRONG, "keys_out[");
   /* equal keys that change places */
-  assert_fails(check_broken(b, "radix_sort", "n=1000 value_bytes=4 words=64", "rank[i + j] = r;",
-                            "rank[i + j] = same[j] == 0xffffffff ? ((r - 1) ^ 1) + 1 : r;"),
+  assert_fails(check_broken(b, "radix_sort", "n=1000 value_bytes=4 words=64", "each(i, r);",
+                            "each(i, same == 0xffffffff ? ((r - 1) ^ 1) + 1 : r);"),
                &b->e, ERR_WRONG, "values_out[");
   assert_fails(check_broken(b, "copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)"),
                &b->e, ERR_WRONG, "y[");
