@@ -133,6 +133,8 @@ return {
         .. "instruction; masks in shared memory" },
     { "COUNT", { "late", "early" },
       "a tile's digits are counted as keys are ranked, or before that" },
+    { "EQUALS", { "ordered", "any" },
+      "keys with equal digits keep their order in all passes, or in all but the first" },
     { "COUNTER", { 32, 16 }, "bits of a warp's counters" },
     { "SCATTER", { "shared", "direct" },
       "keys are sorted in shared memory before they are written, or not" },
@@ -179,6 +181,10 @@ return {
     { "the textbook scans bits", "ALG ~= 'onebit' or RANK == 'ballot' and "
       .. "COUNTER == 32 and SCATTER == 'direct'" },
     { "a block's registers hold everything", "ALG ~= 'single_block' or SCATTER == 'shared'" },
+    { "keys whose order could be told apart", "EQUALS == 'ordered' or ALG == 'onesweep' and "
+      .. "VALUE == 0 and BITS == 8 * KEY and dtype ~= 'f16' and dtype ~= 'bf16' and "
+      .. "dtype ~= 'f32' and dtype ~= 'f64'" },
+    { "long counters are added to", "EQUALS == 'ordered' or COUNTER == 32" },
     { "nobody waits for a tile's counts", "COUNT == 'late' or ALG == 'onesweep'" },
     { "nobody looks back", "ALG == 'onesweep' or SEEK == 'late' and LOOK == 1 and "
       .. "DELAY == 0 and OVERLAP == 'off' and COPIES == 1" },
@@ -207,7 +213,7 @@ return {
   },
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
-    COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0, RESIDENT = 1,
+    EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0, RESIDENT = 1,
     OVERLAP = "off", COPIES = 1 },
 
   workspace = {
@@ -438,6 +444,22 @@ __device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], place p, F each
   }
 }
 
+@   if ALG == "onesweep" then
+// In the first pass, where nobody can tell, equal digits may come in any order.
+template <typename F>
+__device__ __forceinline__ void rank_in(bool first, const key (&k)[ITEMS], place p, F each) {
+@     if EQUALS == "any" then
+  if (first) {
+    unsigned *mine = counters_of(threadIdx.x / 32);
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) each(i, atomicAdd(mine + p.of(k[i]), 1) + 1);
+    return;
+  }
+@     end
+  rank_keys(k, p, each);
+}
+
+@   end
 // What the warps have of this thread's bins.
 __device__ __forceinline__ void sum_counters(unsigned (&count)[BINS_THREAD]) {
 #pragma unroll
@@ -818,7 +840,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
 @     end
   }
 @   else
-  rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
+  rank_in(m.first, k, p, [&](int i, unsigned r) { rank[i] = r; });
 @   end
   __syncthreads();
   sum_counters(start);
@@ -854,7 +876,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   @{soon}
   __syncthreads();
 @   if DIRECT == 1 then
-  rank_keys(k, again(p), [&](int i, unsigned r) {
+  rank_in(m.first, k, again(p), [&](int i, unsigned r) {
     (staged_keys() - 1)[r] = k[i];
 @     if VALUE > 0 then
     (staged_values() - 1)[r] = v[i];
@@ -864,7 +886,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   put_staged(m, p, room);
 @   else
 @     if COUNT == "early" then
-  rank_keys(k, again(p), [&](int i, unsigned r) { rank[i] = r; });
+  rank_in(m.first, k, again(p), [&](int i, unsigned r) { rank[i] = r; });
 @     else
   add_starts(k, rank, again(p));
 @     end
