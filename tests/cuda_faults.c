@@ -170,6 +170,7 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->event_new(d, &to, e));
   DO(o->event_record(d, from, s, e));
   DO(o->launch(d, f, one, one, 100000, s, NULL, e));
+  DO(o->launch_overlapping(d, f, one, one, 100000, s, NULL, e));
   DO(o->event_record(d, to, s, e));
   DO(o->elapsed(d, from, to, &sec, e));
   DO(o->stream_sync(d, s, e));
@@ -262,6 +263,10 @@ static void test_messages(void **state) {
   err_clear(&e);
   assert_ok(o->function(d, m, "f", &f, &e), &e);
   assert_fails(o->launch(d, f, grid, block, 0, NULL, NULL, &e), &e, ERR_LAUNCH, "1x70000x1");
+  assert_int_equal(driver->overlapping, 0);
+  assert_fails(o->launch_overlapping(d, f, grid, block, 0, NULL, NULL, &e), &e, ERR_LAUNCH,
+               "1x70000x1");
+  assert_int_equal(driver->overlapping, 1);
   assert_fails(o->function_smem(d, f, 300000, &e), &e, ERR_LAUNCH, "232448");
   err_clear(&e);
   assert_ok(o->function_smem(d, f, 200000, &e), &e);

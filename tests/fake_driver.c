@@ -260,6 +260,15 @@ CUresult cuGraphLaunch(CUgraphExec x, CUstream s) {
   return CUDA_SUCCESS;
 }
 
+CUresult cuLaunchKernelEx(const CUlaunchConfig *c, CUfunction f, void **args, void **extra) {
+  for (unsigned i = 0; i < c->numAttrs; i++) {
+    F.overlapping += c->attrs[i].id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                     c->attrs[i].value.programmaticStreamSerializationAllowed == 1;
+  }
+  return cuLaunchKernel(f, c->gridDimX, c->gridDimY, c->gridDimZ, c->blockDimX, c->blockDimY,
+                        c->blockDimZ, c->sharedMemBytes, c->hStream, args, extra);
+}
+
 CUresult cuStreamCreate(CUstream *s, unsigned flags) {
   CALL_INSIDE();
   (void)flags, *s = made(1);

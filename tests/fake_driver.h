@@ -11,6 +11,7 @@ typedef struct fake_driver {
   int capturing;      /* between the begin and the end of a graph's recording */
   double clock;       /* milliseconds, counted by launches */
   int smem;           /* dynamic shared memory that kernels are allowed */
+  int overlapping;    /* launches that were let start before the one ahead ended */
 } fake_driver;
 
 #endif

@@ -517,6 +517,34 @@ static void data_follow_the_case(void **state) {
   street_close(&s);
 }
 
+/* Only with a kernel right before, and where the template says so. */
+static void launches_may_overlap(void **state) {
+  static const struct {
+    const char *problem, *overlap;
+    bool first, second;
+  } cases[] = {{"kind=fast", "B == 32", false, true},
+               {"kind=fast", "B > 32", false, false},
+               {"kind=safe", "B == 32", false, true}};
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char stage[300];
+    const gen_plan *p;
+    snprintf(stage, sizeof stage,
+             "{ kernel = 'again', overlap = '%s', grid = 1, block = 1, args = { 'n' } },\n"
+             "    { kernel = 'more', overlap = '%s', grid = 1, block = 1, args = { 'n' } },\n"
+             "    { kernel = 'twice', grid =",
+             cases[i].overlap, cases[i].overlap);
+    street s = street_mini("{ kernel = 'twice', grid =", stage, cases[i].problem);
+    assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+    assert_int_equal(p->n, strstr(cases[i].problem, "safe") ? 4 : 3);
+    const gen_launch *last = p->launches + p->n;
+    assert_int_equal(last[-3].overlap, cases[i].first);
+    assert_int_equal(last[-2].overlap, cases[i].second);
+    assert_false(last[-1].overlap);
+    street_close(&s);
+  }
+}
+
 static void fills_are_told(void **state) {
   static const char *const odd[] = {"0", "2.5", "65", "-1"};
   (void)state;
@@ -588,6 +616,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(launches_beyond_the_limits_are_refused),
       cmocka_unit_test(data_follow_the_case),
       cmocka_unit_test(fills_are_told),
+      cmocka_unit_test(launches_may_overlap),
       cmocka_unit_test(counts_see_the_scalars_of_their_case),
   };
   return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -586,6 +586,45 @@ static void test_operands(void **state) {
   assert_int_equal(f.live, 0);
 }
 
+static int overlapping;
+
+static int launch_overlapping(rt_device *d, rt_function *f, const uint32_t grid[3],
+                              const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                              err *e) {
+  overlapping++;
+  return fake_launch(d, f, grid, block, smem, s, args, e);
+}
+
+/* Where the plan says so and the device can; else as ever. */
+static void test_overlap(void **state) {
+  (void)state;
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  rt_ptr none = 0;
+  double a = 1;
+  const void *args[] = {NULL, &a, &none};
+  const uint64_t workspaces[] = {8, 8}, values[] = {1, 0, 0};
+  gen_launch launches[] = {
+      {"look", {1, 1, 1}, {32, 1, 1}, .operands = look_operands, .n_operands = 4},
+      {"look", {1, 1, 1}, {32, 1, 1}, .operands = look_operands, .n_operands = 4}};
+  const gen_plan plan = {
+      .launches = launches, .n = 2, .workspaces = workspaces, .n_workspaces = 2, .values = values};
+  rt_device_ops able = fake_ops;
+  able.launch_overlapping = launch_overlapping;
+  launches[1].overlap = true;
+  for (int can = 0; can < 2; can++) {
+    fake_init(&f, look_only);
+    f.device.ops = can ? &able : &fake_ops;
+    overlapping = 0;
+    assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
+    assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
+    assert_int_equal(f.launches, 2);
+    assert_int_equal(overlapping, can);
+    rt_loaded_free(l);
+  }
+}
+
 static void test_shared_image(void **state) {
   (void)state;
   fake f;
@@ -924,6 +963,7 @@ int main(int argc, char **argv) {
       FAKE(test_every_failure),
       FAKE(test_tools_failures),
       cmocka_unit_test(test_operands),
+      cmocka_unit_test(test_overlap),
       cmocka_unit_test(test_shared_image),
       cmocka_unit_test(test_limits),
       cmocka_unit_test(test_nothing_to_launch),
