@@ -16,73 +16,65 @@
 -- bits are, of others the sign; begin_bit and end_bit count the bits of that word. -0 and +0 are
 -- equal; a NaN is beyond infinity on its sign's side, and NaNs are in the order of their bits.
 --
--- What is the least? onesweep moves KEY + VALUE bytes in and out per key and pass, and KEY once more:
--- 36 bytes for keys of 32 bits and 4 passes, at 4.3 TB/s 119 Gkey/s. A key of a pass also costs a
--- warp about 50 instructions (half of them 8 ballots) and 18 accesses to shared memory for 32 keys,
--- since 32 random digits meet in 3.5 of a bank: at 132 x 1.75 GHz about 100 Gkey/s with 4 passes.
+-- What is the least? onesweep moves KEY + VALUE bytes in and out per key and pass, and KEY once more to
+-- count: 36 bytes for keys of 32 bits and 4 passes, at 4.3 TB/s 119 Gkey/s. For 32 keys of a pass a
+-- warp also needs about 50 instructions, 25 to 35 of them (8 ballots, their inversion and conjunction)
+-- of the unit for integers and logic, which begins two a clock, and 18 turns at shared memory, since 32
+-- random digits of 8 bits meet in about 3.5 of a bank: at 132 x 1.9 GHz these allow 100 Gkey/s.
 
 local MANY = "(ALG == 'three_launch' or ALG == 'onesweep')" -- sorted in tiles
 local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype == 'i16' or "
   .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
   .. "dtype == 'f32', 4, 8)))"
 local MOST_PASSES = 64
-local DIGITS_BLOCK = 512 -- threads that count digits of all passes
 local CHUNK = "max(16, ceildiv(n, 8192))" -- of a thread of the reference
 
-local move = { "keys_in", "values_in", "keys_out", "values_out", "keys_tmp", "values_tmp" }
-local function args(first, last)
+local function join(...)
   local all = {}
-  for _, list in ipairs({ first, move, last }) do
-    for _, arg in ipairs(list) do all[#all + 1] = arg end
+  for _, list in ipairs({ ... }) do
+    for _, entry in ipairs(list) do all[#all + 1] = entry end
   end
   return all
 end
 
--- Stage by stage of every pass.
+-- Stages are there for every pass that a problem may have.
+local arrays = { "keys_in", "values_in", "keys_out", "values_out", "keys_tmp", "values_tmp" }
 local stages = {
   { kernel = "sort_block", when = "ALG == 'single_block'", grid = "min(n, 1)", block = "BLOCK",
     smem = "SMEM", args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
-  { kernel = "sort_digits", when = "ALG == 'onesweep'", block = DIGITS_BLOCK, smem = "DIGITS_SMEM",
-    grid = "min(sel(DIGITS_SMEM > 49152, 2, 4) * dev_sms, ceildiv(n, 4 * " .. DIGITS_BLOCK .. "))",
+  { kernel = "sort_digits", when = "ALG == 'onesweep'", block = "DIGITS_BLOCK", smem = "DIGITS_SMEM",
+    grid = "min(sel(DIGITS_SMEM > 49152, 2, 4) * dev_sms, ceildiv(n, 4 * DIGITS_BLOCK))",
     args = { "n", "keys_in", "counts", "bases", "plan", "arrived" } },
 }
 for p = 0, MOST_PASSES - 1 do
   local pass = { "i32", p }
   local three = "PASSES > " .. p .. " and (ALG == 'onebit' or ALG == 'three_launch')"
   stages[#stages + 1] = { kernel = "sort_count", when = three, grid = "TILES", block = "BLOCK",
-    smem = "COUNTERS", args = args({ "n", pass }, { "counts", "ones" }) }
+    smem = "COUNTERS", args = join({ "n", pass }, arrays, { "counts", "ones" }) }
   stages[#stages + 1] = { kernel = "sort_scan", when = three,
     grid = "sel(ALG == 'onebit', min(n, 1), min(n, 1) * BINS)", block = "BLOCK",
     args = { { "i64", "TILES" }, "counts" } }
   stages[#stages + 1] = { kernel = "sort_scatter", when = three, grid = "TILES", block = "BLOCK",
-    smem = "SMEM", args = args({ "n", pass }, { "counts", "ones" }) }
+    smem = "SMEM", args = join({ "n", pass }, arrays, { "counts", "ones" }) }
   stages[#stages + 1] = { kernel = "sort_pass", when = "PASSES > " .. p .. " and ALG == 'onesweep'",
     grid = "TILES", block = "BLOCK", smem = "SMEM", overlap = "OVERLAP == 'on'",
-    args = args({ "n", pass }, { "bases", "plan", "published", "tickets" }) }
+    args = join({ "n", pass }, arrays, { "bases", "plan", "published", "tickets" }) }
 end
 
 -- The reference's passes: one bit each.
-local slow_move = { "keys_in", "values_in", "keys_out", "values_out", "keys", "values" }
+local slow_arrays = { "keys_in", "values_in", "keys_out", "values_out", "keys", "values" }
 local slow = {}
 for p = 0, MOST_PASSES - 1 do
   local when = "max(1, min(end_bit, 8 * (" .. KEY .. ")) - begin_bit) > " .. p
-  local head = { "n", { "i64", CHUNK }, { "i32", p } }
-  local function with(last)
-    local all = {}
-    for _, list in ipairs({ head, slow_move, last }) do
-      for _, arg in ipairs(list) do all[#all + 1] = arg end
-    end
-    return all
-  end
+  local args = join({ "n", { "i64", CHUNK }, { "i32", p } }, slow_arrays, { "zeros" })
   slow[#slow + 1] = { kernel = "count", when = when, block = 64,
-    grid = "ceildiv(n, 64 * " .. CHUNK .. ")", args = with({ "zeros" }) }
+    grid = "ceildiv(n, 64 * " .. CHUNK .. ")", args = args }
   slow[#slow + 1] = { kernel = "exclude", when = when, grid = "min(n, 1)", block = 1,
     args = { { "i64", "ceildiv(n, " .. CHUNK .. ")" }, "zeros" } }
   slow[#slow + 1] = { kernel = "move", when = when, block = 64,
-    grid = "ceildiv(n, 64 * " .. CHUNK .. ")", args = with({ "zeros" }) }
+    grid = "ceildiv(n, 64 * " .. CHUNK .. ")", args = args }
 end
 
--- What both texts say of keys; the file's own copy, so that the reference stands alone.
 return {
   name = "radix_sort",
   version = 1,
@@ -164,12 +156,13 @@ return {
     { "COUNTERS", "sel(ALG == 'onebit', 0, WARPS * ROW * (COUNTER // 8 + sel(RANK == 'or', 4, 0)))" },
     { "STAGE", "sel(SCATTER == 'shared', TILE * (KEY + VALUE), 0)" },
     -- Counted before they are ranked, keys are staged as they are ranked: beside the counters.
-    { "DIRECT", "sel(COUNT == 'early' and SCATTER == 'shared', 1, 0)" },
-    { "SMEM", "sel(DIRECT == 1, COUNTERS + STAGE, max(COUNTERS, STAGE))" },
+    { "AT_ONCE", "sel(COUNT == 'early' and SCATTER == 'shared', 1, 0)" },
+    { "SMEM", "sel(AT_ONCE == 1, COUNTERS + STAGE, max(COUNTERS, STAGE))" },
+    { "DIGITS_BLOCK", "512" }, -- threads that count digits of all passes
     { "DIGITS_SMEM", "sel(ALG == 'onesweep', 4 * PASSES * BINS * COPIES, 0)" },
     { "STATIC", "sel(" .. MANY .. ", BINS * (4 + 4 * WIDE), 0) + 1024" },
-    { "REGS", "ITEMS * (max(4, KEY) // 4 + sel(DIRECT == 1, 0, 1) + "
-      .. "sel(ALG == 'single_block' or DIRECT == 1, VALUE // 4, 0)) + 20" },
+    { "REGS", "ITEMS * (max(4, KEY) // 4 + sel(AT_ONCE == 1, 0, 1) + "
+      .. "sel(ALG == 'single_block' or AT_ONCE == 1, VALUE // 4, 0)) + 20" },
   },
 
   require = {
@@ -189,15 +182,14 @@ return {
     { "nobody looks back", "ALG == 'onesweep' or SEEK == 'late' and LOOK == 1 and "
       .. "DELAY == 0 and OVERLAP == 'off' and COPIES == 1" },
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
-    { "one block per multiprocessor",
-      "RESIDENT == 1 or " .. MANY },
+    { "one block a multiprocessor", "RESIDENT == 1 or " .. MANY },
     { "more keys than the block holds", "ALG ~= 'single_block' or n <= TILE" },
     { "tiles larger than the problem", "TILE <= max(2048, 2 * n)" },
     { "fewer keys a tile than digits", "TILE >= 2 * BINS or ALG == 'onebit'" },
     { "many small tiles", "not " .. MANY .. " or TILE >= 2048 or n <= 4096 * TILE" },
     { "short counters overflow", "COUNTER == 32 or TILE < 65536" },
     { "short counters, though long ones have room", "COUNTER == 32 or "
-      .. "4 * WARPS * ROW > sel(DIRECT == 1, 16384, STAGE)" },
+      .. "4 * WARPS * ROW > sel(AT_ONCE == 1, 16384, STAGE)" },
     { "a thread's keys exceed the registers", "REGS <= 255" },
     { "a block's keys exceed the registers", "BLOCK * REGS <= dev_regs_block" },
     { "that many blocks exceed a multiprocessor's registers",
@@ -213,8 +205,8 @@ return {
   },
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
-    EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0, RESIDENT = 1,
-    OVERLAP = "off", COPIES = 1 },
+    EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0,
+    RESIDENT = 1, OVERLAP = "off", COPIES = 1 },
 
   workspace = {
     { "keys_tmp", "u8", "sel(PASSES > 1 and ALG ~= 'single_block', n * KEY, 0)" },
@@ -244,7 +236,6 @@ return {
 @ local float = dtype == "f16" or dtype == "bf16" or dtype == "f32" or dtype == "f64"
 @ local plain = dtype:sub(1, 1) == "u" and order == "ascending" -- keys are compared as they are
 @ local tiles = ALG == "three_launch" or ALG == "onesweep"
-@ local digits_block = ]==] .. DIGITS_BLOCK .. [==[ -- threads that count digits of all passes
 using key = @{unsigned[KEY]};
 using value = @{unsigned[VALUE] or "unsigned"};
 using index = @{unsigned[4 + 4 * WIDE]};  // a position among all keys
@@ -284,7 +275,7 @@ struct place {
   __device__ __forceinline__ unsigned of(key k) const {
 @ if float then
     constexpr key MINUS = (key)@{order == "ascending" and "(SIGN - 1)" or "SIGN"};  // -0
-    if (k == MINUS) k = (key)~MINUS;                       // is +0 too
+    if (k == MINUS) k = (key)~MINUS;                                          // counts as +0
 @ end
     return (unsigned)(k >> shift) & mask;
   }
@@ -566,7 +557,7 @@ __device__ __forceinline__ void real_counts(const unsigned (&count)[BINS_THREAD]
 }
 
 @   if SCATTER == "shared" then
-constexpr int STAGED = DIRECT ? COUNTERS : 0;  // beside the counters, or in their place
+constexpr int STAGED = AT_ONCE ? COUNTERS : 0;  // beside the counters, or in their place
 __device__ __forceinline__ key *staged_keys() { return reinterpret_cast<key *>(shared + STAGED); }
 __device__ __forceinline__ value *staged_values() {
   return reinterpret_cast<value *>(shared + STAGED + TILE * KEY);
@@ -719,13 +710,13 @@ struct alignas(16) vector {
   key e[16 / KEY];
 };
 
-extern "C" __global__ void __launch_bounds__(@{digits_block})
+extern "C" __global__ void __launch_bounds__(DIGITS_BLOCK)
 sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *begins,
             unsigned *plan, unsigned *arrived) {
-  constexpr int VEC = 16 / KEY, COARSE = 4, THREADS = @{digits_block};
+  constexpr int VEC = 16 / KEY, COARSE = 4;
   unsigned *counters = reinterpret_cast<unsigned *>(shared);
   let_next_start();
-  for (int i = threadIdx.x; i < PASSES * BINS * COPIES; i += THREADS) counters[i] = 0;
+  for (int i = threadIdx.x; i < PASSES * BINS * COPIES; i += DIGITS_BLOCK) counters[i] = 0;
   __syncthreads();
   // what lies before and after the whole vectors
   const long long head = min(n, (long long)(-(long long)keys_in & 15) / KEY);
@@ -736,23 +727,23 @@ sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *
     const long long tail = head + vectors * VEC + threadIdx.x;
     if (tail < n) count_key(keys_in[tail]);
   }
-  for (long long at = (long long)blockIdx.x * (THREADS * COARSE) + threadIdx.x; at < vectors;
-       at += (long long)gridDim.x * (THREADS * COARSE)) {
+  for (long long at = (long long)blockIdx.x * (DIGITS_BLOCK * COARSE) + threadIdx.x; at < vectors;
+       at += (long long)gridDim.x * (DIGITS_BLOCK * COARSE)) {
     vector v[COARSE];
 #pragma unroll
     for (int c = 0; c < COARSE; c++) {
-      if (at + c * THREADS < vectors) v[c] = load_plain(from + at + c * THREADS);
+      if (at + c * DIGITS_BLOCK < vectors) v[c] = load_plain(from + at + c * DIGITS_BLOCK);
     }
 #pragma unroll
     for (int c = 0; c < COARSE; c++) {
-      if (at + c * THREADS < vectors) {
+      if (at + c * DIGITS_BLOCK < vectors) {
 #pragma unroll
         for (int e = 0; e < VEC; e++) count_key(v[c].e[e]);
       }
     }
   }
   __syncthreads();
-  for (int bin = threadIdx.x; bin < PASSES * BINS; bin += THREADS) {
+  for (int bin = threadIdx.x; bin < PASSES * BINS; bin += DIGITS_BLOCK) {
     unsigned sum = 0;
 #pragma unroll
     for (int c = 0; c < COPIES; c++) {
@@ -763,7 +754,7 @@ sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *
   if (!last_to_arrive(arrived, gridDim.x)) return;
   __shared__ bool same[PASSES];
   const unsigned parity = plan[PASSES];
-  for (int p = threadIdx.x / 32; p < PASSES; p += THREADS / 32) {
+  for (int p = threadIdx.x / 32; p < PASSES; p += DIGITS_BLOCK / 32) {
     const bool all = scan_pass((index)n, counts + p * BINS, begins + p * BINS);
     if (threadIdx.x % 32 == 0) same[p] = all;
   }
@@ -820,11 +811,11 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   const place p = place_of(pass);
   key k[ITEMS];
   unsigned count[BINS_THREAD], start[BINS_THREAD];
-@   if DIRECT == 0 then
+@   if AT_ONCE == 0 then
   unsigned rank[ITEMS];
 @   end
   get_keys(k, m.from + tile * TILE, room, m.first);
-@   if DIRECT == 1 and VALUE > 0 then
+@   if AT_ONCE == 1 and VALUE > 0 then
   value v[ITEMS];
   get_values(v, m.values_from + tile * TILE, room);
 @   end
@@ -875,7 +866,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
 @   local late = SEEK == "late" and "find();" or ""
   @{soon}
   __syncthreads();
-@   if DIRECT == 1 then
+@   if AT_ONCE == 1 then
   rank_in(m.first, k, again(p), [&](int i, unsigned r) {
     (staged_keys() - 1)[r] = k[i];
 @     if VALUE > 0 then
