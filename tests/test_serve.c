@@ -309,6 +309,36 @@ static void sgemm_computes(void **state) {
   }
 }
 
+/* With values, and without: then their addresses mean nothing. */
+static void radix_sort_sorts(void **state) {
+  fixture *f = *state;
+  enum { N = 500 };
+  float keys[N], sorted[N];
+  uint32_t order[N];
+  for (uint32_t i = 0; i < N; i++) {
+    keys[i] = (float)(i * 7919 % N) - 250;
+    order[i] = i;
+  }
+  float *in = vector_new(f, keys, N), *out = vector_new(f, keys, N);
+  float *values = vector_new(f, (float *)order, N), *moved = vector_new(f, keys, N);
+  OK(f, tuned_radix_sort(f->ctx, NULL, "f32", "descending", 0, 32, 4, N, in, out,
+                         (uint32_t *)values, (uint32_t *)moved, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, sorted, out, sizeof sorted, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, order, moved, sizeof order, &f->err));
+  for (int i = 0; i < N; i++) {
+    assert_true(sorted[i] == (float)(N - 1 - i) - 250 && keys[order[i]] == sorted[i]);
+  }
+  OK(f,
+     tuned_radix_sort(f->ctx, NULL, "f32", "ascending", 0, 32, 0, N, in, out, NULL, NULL, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, sorted, out, sizeof sorted, &f->err));
+  for (int i = 0; i < N; i++) {
+    assert_true(sorted[i] == (float)i - 250);
+  }
+  REFUSED(f, TUNED_E_USAGE, "aligned to 8",
+          tuned_radix_sort(f->ctx, NULL, "f32", "ascending", 0, 32, 8, N / 4, in, out,
+                           (uint32_t *)values + 1, (uint32_t *)moved, &f->err));
+}
+
 static void sgemm_of_nothing_scales(void **state) {
   fixture *f = *state;
   float host[6] = {1, 2, 3, 4, 5, 6};
@@ -819,6 +849,7 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(gemv_computes),
       WITH_CONTEXT(gemm_batched_computes),
       WITH_CONTEXT(gemm_computes),
+      WITH_CONTEXT(radix_sort_sorts),
       WITH_CONTEXT(sgemm_of_nothing_scales),
       WITH_CONTEXT(too_much_memory_is_refused),
       WITH_CONTEXT(reduce_computes_on_streams),

@@ -545,6 +545,16 @@ static int check_broken(bed *b, const char *family, const char *problem, const c
   return rc;
 }
 
+/* Positions of more than 30 bits are other code, which keys in such numbers would take too long. */
+static void radix_sort_has_wide_positions(void **state) {
+  bed *b = *state;
+  if (!b->c) {
+    skip();
+  }
+  assert_ok(check_broken(b, "radix_sort", "n=3001 value_bytes=4", "sel(n < 2^30, 0, 1)", "1"),
+            &b->e);
+}
+
 static void mistakes_are_found(void **state) {
   bed *b = *state;
   if (!b->c) {
@@ -630,6 +640,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(gemv_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),
       cmocka_unit_test_prestate(samples_build, &b),
+      cmocka_unit_test_prestate(radix_sort_has_wide_positions, &b),
       cmocka_unit_test_prestate(mistakes_are_found, &b),
   };
   if (open_bed(&b)) {
