@@ -1,55 +1,80 @@
--- reduce: the sum, the largest or the smallest of n numbers.
+-- reduce: n numbers become one: their sum, product, maximum or minimum, or a norm.
 --
--- Every block folds its share in registers, then across its threads. What the blocks found meets
--- in one of three ways (FINISH): the last block to arrive folds it, a second launch does, or
--- atomics add it up. Sums of f32 are kept in f64 except within one step of a thread, so that a
--- billion numbers add up as exactly as a thousand.
+-- Every block folds its share in registers, then across its threads (FOLD). What the blocks found
+-- meets in one of three ways (FINISH): the last block to arrive folds it, a second launch does, or
+-- atomics add it up. The textbook's kernels are points of this space: its simple and its convergent
+-- tree in global memory and its tree in shared memory are values of FOLD, with atomics its segments,
+-- with COARSE > 1 its coarsened kernel.
+-- Sums of f32 are kept in f64 except within one step of a thread, so that a billion numbers add up as
+-- exactly as a thousand; products and squares are f64 from the start, and squares can't overflow.
 
 local GRID = "max(1, min(BLOCKS * dev_sms, ceildiv(n, STEP * VEC)))" -- blocks
+local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, sel(dtype == 'f16' or dtype == 'bf16', 2, 4))"
+local WHOLE = "(dtype == 'i32' or dtype == 'i64')"
+local ADDS = "(op == 'sum' or op == 'norm1')"
+local EXACT = "(" .. WHOLE .. " or op == 'max' or op == 'min')"
+-- Numbers of tests: not so large that a sum of f16 overflows; of products so near to 1 that they stay
+-- there, and whole ones that are odd, since a product of even ones is soon 0.
+local NEAR_1 = "0.5 / (n + 1)^0.5"
+local function bound(sign)
+  return "sel(op == 'product', sel(" .. WHOLE .. ", 3, 1 " .. sign .. " " .. NEAR_1 .. "), "
+    .. "0 " .. sign .. " sel(dtype == 'f16', 0.125, 8))"
+end
 
 return {
   name = "reduce",
-  version = 1,
-  brief = "sum, maximum or minimum of n numbers",
+  version = 2,
+  brief = "sum, product, maximum, minimum or norm of n numbers",
   cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 10; "
     .. "Harris, Optimizing parallel reduction in CUDA",
 
   problem = {
     { "n", 0, 2^36, default = 2^24, brief = "elements" },
-    { "op", { "sum", "max", "min" }, default = "sum", brief = "of no elements: its identity" },
-    { "dtype", { "f32", "f64", "i32" }, default = "f32", brief = "type of the elements" },
-    { "align", { 4, 2, 1 }, default = 4, brief = "elements that x is aligned to" },
+    { "op", { "sum", "max", "min", "product", "norm1", "norm2" }, default = "sum",
+      brief = "of no elements: its identity; whole sums and products wrap, norms are of floats" },
+    { "dtype", { "f32", "f64", "i32", "i64", "f16", "bf16" }, default = "f32",
+      brief = "type of the elements" },
+    { "align", { 8, 4, 2, 1 }, default = "sel(dtype == 'f16' or dtype == 'bf16', 8, 4)",
+      brief = "elements that x is aligned to" },
+    { "order", { "any", "fixed" }, default = "any",
+      brief = "fixed: in every run the same bits, which atomics can't promise of floats" },
   },
 
   args = {
     { "n", "i64", value = "n" },
-    { "x", "dtype", "in", count = "n", fill = { "uniform", -8, 8 } },
+    { "x", "dtype", "in", count = "n", fill = { "uniform", bound("-"), bound("+") } },
     { "y", "dtype", "out", count = 1 },
   },
 
-  call = { "op", "dtype", "n", "x", "y", align = "pow2div(x // sel(dtype == 'f64', 8, 4), 4)" },
+  call = { "op", "dtype", "n", "x", "y", align = "pow2div(x // (" .. NBYTES .. "), 8)" },
 
   space = {
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block" },
     { "BLOCKS", { 1, 2, 4, 8, 16, 32 }, "blocks per multiprocessor at most" },
-    { "VEC", { 1, 2, 4 }, "elements per load" },
+    { "VEC", { 1, 2, 4, 8 }, "elements per load" },
     { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: loads under way per thread" },
-    { "FOLD", { "shuffle", "shared" }, "across a block: between registers, or in shared memory" },
+    { "FOLD", { "shuffle", "shared", "convergent", "simple" },
+      "across a block: between registers, in shared or in global memory" },
     { "FINISH", { "last_block", "two_launch", "atomic" }, "across blocks" },
   },
 
   derive = {
-    { "NBYTES", "sel(dtype == 'f64', 8, 4)" },
+    { "NBYTES", NBYTES },
     { "STEP", "BLOCK * COARSE" }, -- vectors a block takes at a time
   },
 
   require = {
+    { "norms are of floats", "not " .. WHOLE .. " or op ~= 'norm1' and op ~= 'norm2'" },
     { "more threads than a block may have", "BLOCK <= dev_threads_block" },
     { "more threads than a multiprocessor has", "BLOCK * BLOCKS <= dev_threads_sm or BLOCKS == 1" },
     { "vectors wider than the alignment", "VEC <= align" },
     { "vectors of more than 16 bytes", "VEC * NBYTES <= 16" },
-    { "loads under way exceed the registers", "COARSE * VEC * NBYTES <= 256" },
-    { "atomics are for sums", "FINISH ~= 'atomic' or op == 'sum'" },
+    { "loads under way exceed the registers",
+      "COARSE * VEC * NBYTES <= 256 and COARSE * VEC <= 64" },
+    { "atomics are for sums of 4 or 8 bytes", "FINISH ~= 'atomic' or " .. ADDS .. " and NBYTES > 2" },
+    { "atomics add up in any order", "FINISH ~= 'atomic' or order == 'any' or " .. WHOLE },
+    { "so many loads would hide what a tree in global memory costs",
+      "FOLD == 'shuffle' or FOLD == 'shared' or COARSE * VEC <= 4" },
   },
 
   default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 4, FOLD = "shuffle",
@@ -58,46 +83,83 @@ return {
   workspace = {
     { "partial", "f64", "sel(FINISH == 'atomic', 0, BLOCKS * dev_sms)" }, -- one result per block
     { "arrived", "u32", "sel(FINISH == 'last_block', 1, 0)" },
+    { "trees", "f64", "sel(FOLD == 'simple' or FOLD == 'convergent', BLOCKS * dev_sms * BLOCK, 0)" },
   },
 
   stages = {
     { memset = "y", value = 0, nbytes = "NBYTES", when = "FINISH == 'atomic'" },
     { kernel = "reduce", grid = GRID, block = "BLOCK",
-      args = { "n", "x", "y", "partial", "arrived" } },
+      args = { "n", "x", "y", "partial", "arrived", "trees" } },
     { kernel = "reduce_finish", when = "FINISH == 'two_launch'", grid = 1, block = "BLOCK",
-      args = { { "i32", GRID }, "partial", "y" } },
+      args = { { "i32", GRID }, "partial", "y", "trees" } },
   },
 
   source = [[
-@ local types = { f32 = "float", f64 = "double", i32 = "int" }
+@ local half = dtype == "f16" or dtype == "bf16"
+@ local whole = dtype == "i32" or dtype == "i64"
+@ local adds = op == "sum" or op == "norm1"
+@ local stored = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long",
+@   f16 = "unsigned short", bf16 = "unsigned short" }
+@ local close = { f32 = "float", f64 = "double", f16 = "float", bf16 = "float",
+@   i32 = "int", i64 = "long long" }
+@ local step = close[dtype]
+@ if whole and (adds or op == "product") then step = "unsigned " .. step end  -- it wraps
+@ if not whole and (op == "product" or op == "norm2") then step = "double" end
+@ local wide = step
+@ if not whole and op ~= "max" and op ~= "min" then wide = "double" end
 @ local most = { f32 = "__int_as_float(0x7f800000)", f64 = "__longlong_as_double(0x7ffll << 52)",
-@   i32 = "2147483647" }
-@ local least = dtype == "i32" and "-2147483647 - 1" or "-" .. most[dtype]
+@   i32 = "2147483647", i64 = "9223372036854775807ll", f16 = "0x7c00", bf16 = "0x7f80" }
+@ local least = half and most[dtype] .. " | 0x8000" or whole and "-" .. most[dtype] .. " - 1"
+@   or "-" .. most[dtype]
+@ local one = dtype == "f16" and "0x3c00" or dtype == "bf16" and "0x3f80" or "1"
+@ local identity = op == "max" and least or op == "min" and most[dtype] or op == "product" and one
+@   or "0"
 @include "arrive.cuh"
-
-using value = @{types[dtype]};
-using wide = @{dtype == "f32" and op == "sum" and "double" or types[dtype]};  // to accumulate in
-
-@ if op == "sum" then
-#define IDENTITY 0
-template <typename T>
-__device__ __forceinline__ T combine(T a, T b) { return a + b; }
-@ elseif op == "max" then
-#define IDENTITY (@{least})
-template <typename T>
-__device__ __forceinline__ T combine(T a, T b) { return a > b ? a : b; }
-@ else
-#define IDENTITY (@{most[dtype]})
-template <typename T>
-__device__ __forceinline__ T combine(T a, T b) { return a < b ? a : b; }
+@ if dtype == "f16" then
+@include "ptx.cuh"
+@ elseif dtype == "bf16" then
+@include "bfloat.cuh"
 @ end
 
-struct alignas(VEC * sizeof(value)) vector {
-  value e[VEC];
+using stored = @{stored[dtype]};  // in memory
+using value = @{step};  // of a thread's step
+using wide = @{wide};  // to accumulate in
+
+#define IDENTITY ((stored)(@{identity}))
+@ if dtype == "f16" then
+__device__ __forceinline__ value widen(stored v) { return half_to_float(v); }
+__device__ __forceinline__ stored narrow(wide v) { return float_to_half((float)v); }
+@ elseif dtype == "bf16" then
+__device__ __forceinline__ value widen(stored v) { return bfloat_to_float(v); }
+__device__ __forceinline__ stored narrow(wide v) { return float_to_bfloat((float)v); }
+@ else
+__device__ __forceinline__ value widen(stored v) { return (value)v; }
+__device__ __forceinline__ stored narrow(wide v) { return (stored)v; }
+@ end
+
+// What of a number is combined, how, and what the result of it is.
+@ if op == "norm1" then
+__device__ __forceinline__ value take(stored v) { return fabs(widen(v)); }
+@ elseif op == "norm2" then
+__device__ __forceinline__ value take(stored v) { return widen(v) * widen(v); }
+@ else
+__device__ __forceinline__ value take(stored v) { return widen(v); }
+@ end
+template <typename T>
+__device__ __forceinline__ T combine(T a, T b) {
+@ local combined = { sum = "a + b", norm1 = "a + b", norm2 = "a + b", product = "a * b",
+@   max = "a > b ? a : b", min = "a < b ? a : b" }
+  return @{combined[op]};
+}
+__device__ __forceinline__ stored result(wide v) { return narrow(@{op == "norm2" and "sqrt(v)" or "v"}); }
+__device__ __forceinline__ wide identity() { return (wide)take(IDENTITY); }
+
+struct alignas(VEC * sizeof(stored)) vector {
+  stored e[VEC];
 };
 
 // Of all the block's threads; thread 0 has the result.
-__device__ __forceinline__ wide fold_block(wide v) {
+__device__ __forceinline__ wide fold_block(wide v, wide *trees) {
 @ if FOLD == "shuffle" then
   __shared__ wide warps[32];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -106,27 +168,39 @@ __device__ __forceinline__ wide fold_block(wide v) {
   if (lane == 0) warps[warp] = v;
   __syncthreads();
   if (warp == 0) {
-    v = lane < BLOCK / 32 ? warps[lane] : (wide)IDENTITY;
+    v = lane < BLOCK / 32 ? warps[lane] : identity();
 #pragma unroll
     for (int d = 16; d > 0; d /= 2) v = combine(v, __shfl_down_sync(0xffffffff, v, d));
   }
 @ else
+@   if FOLD == "shared" then
   __shared__ wide all[BLOCK];
+@   else
+  wide *const all = trees + (long long)blockIdx.x * BLOCK;
+@   end
   all[threadIdx.x] = v;
+@   if FOLD == "simple" then
+#pragma unroll 1
+  for (int d = 1; d < BLOCK; d *= 2) {  // ever fewer threads of ever more warps
+    __syncthreads();
+    if (threadIdx.x % (2 * d) == 0) all[threadIdx.x] = v = combine(v, all[threadIdx.x + d]);
+  }
+@   else
 #pragma unroll
   for (int d = BLOCK / 2; d > 0; d /= 2) {
     __syncthreads();
     if (threadIdx.x < d) all[threadIdx.x] = v = combine(v, all[threadIdx.x + d]);
   }
+@   end
 @ end
   return v;
 }
 
 // Of this block's share of x: steps of STEP vectors, as far apart as there are blocks.
-__device__ __forceinline__ wide fold_share(long long n, const value *x) {
+__device__ __forceinline__ wide fold_share(long long n, const stored *x) {
   const vector *from = reinterpret_cast<const vector *>(x);
   const long long vectors = n / VEC;
-  wide sum = IDENTITY;
+  wide sum = identity();
   for (long long i = (long long)blockIdx.x * STEP + threadIdx.x; i < vectors;
        i += (long long)gridDim.x * STEP) {
     vector v[COARSE];
@@ -139,75 +213,93 @@ __device__ __forceinline__ wide fold_share(long long n, const value *x) {
         for (int e = 0; e < VEC; e++) v[c].e[e] = IDENTITY;
       }
     }
-    value step = IDENTITY;
+    value step = take(IDENTITY);
 #pragma unroll
     for (int c = 0; c < COARSE; c++) {
 #pragma unroll
-      for (int e = 0; e < VEC; e++) step = combine(step, v[c].e[e]);
+      for (int e = 0; e < VEC; e++) step = combine(step, take(v[c].e[e]));
     }
     sum = combine(sum, (wide)step);
   }
   const long long rest = vectors * VEC + threadIdx.x;
-  if (blockIdx.x == 0 && rest < n) sum = combine(sum, (wide)x[rest]);
+  if (blockIdx.x == 0 && rest < n) sum = combine(sum, (wide)take(x[rest]));
   return sum;
 }
 
 @ if FINISH ~= "atomic" then
 // Of the results of all blocks, by one block.
-__device__ __forceinline__ void finish(int blocks, const wide *partial, value *y) {
-  wide sum = IDENTITY;
+__device__ __forceinline__ void finish(int blocks, const wide *partial, stored *y, wide *trees) {
+  wide sum = identity();
   for (int i = threadIdx.x; i < blocks; i += BLOCK) sum = combine(sum, partial[i]);
   __syncthreads();  // fold_block's memory may be in use still
-  sum = fold_block(sum);
-  if (threadIdx.x == 0) *y = (value)sum;
+  sum = fold_block(sum, trees);
+  if (threadIdx.x == 0) *y = result(sum);
 }
 
 @ end
 extern "C" __global__ void __launch_bounds__(BLOCK)
-reduce(long long n, const value *x, value *y, wide *partial, unsigned *arrived) {
-  const wide sum = fold_block(fold_share(n, x));
+reduce(long long n, const stored *x, stored *y, wide *partial, unsigned *arrived, wide *trees) {
+  const wide sum = fold_block(fold_share(n, x), trees);
 @ if FINISH == "atomic" then
-  if (threadIdx.x == 0) atomicAdd(y, (value)sum);
+  using added = @{dtype == "i64" and "unsigned long long" or stored[dtype]};
+  if (threadIdx.x == 0) atomicAdd(reinterpret_cast<added *>(y), (added)sum);
 @ else
   if (threadIdx.x == 0) partial[blockIdx.x] = sum;
 @ end
 @ if FINISH == "last_block" then
-  if (last_to_arrive(arrived, gridDim.x)) finish(gridDim.x, partial, y);
+  if (last_to_arrive(arrived, gridDim.x)) finish(gridDim.x, partial, y, trees);
 @ end
 }
 @ if FINISH == "two_launch" then
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-reduce_finish(int blocks, const wide *partial, value *y) {
-  finish(blocks, partial, y);
+reduce_finish(int blocks, const wide *partial, stored *y, wide *trees) {
+  finish(blocks, partial, y, trees);
 }
 @ end
 ]],
 
   -- One output element: one block, each thread every 1024th element, then thread 0 the 1024
-  -- results; sums in double or, of integers, exactly (they wrap).
+  -- results; in double or, of integers, exactly (they wrap).
   reference = {
     stages = {
       { kernel = "reference", grid = 1, block = 1024, args = { "n", "x", "y" } },
     },
     source = [[
-@ local types = { f32 = "float", f64 = "double", i32 = "int" }
-@ local wide = dtype == "i32" and "int" or "double"
-@ local most = dtype == "i32" and "2147483647" or "__longlong_as_double(0x7ffll << 52)"
-@ local least = dtype == "i32" and "-2147483647 - 1" or "-" .. most
-@ local identity = op == "sum" and "0" or op == "max" and least or most
-@ local combine = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
-__device__ @{wide} combine(@{wide} a, @{wide} b) { return @{combine[op]}; }
+@ local stored = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long",
+@   f16 = "unsigned short", bf16 = "unsigned short" }
+@ local whole = dtype == "i32" or dtype == "i64"
+@ local wide = not whole and "double" or (op == "max" or op == "min") and "long long"
+@   or "unsigned long long"
+@ local most = dtype == "i32" and "2147483647" or dtype == "i64" and "9223372036854775807ll"
+@   or "__longlong_as_double(0x7ffll << 52)"
+@ local least = whole and "-" .. most .. " - 1" or "-" .. most
+@ local identity = { max = least, min = most, product = "1" }
+@ local combine = { product = "a * b", max = "a > b ? a : b", min = "a < b ? a : b" }
+@ local take = { norm1 = "fabs(v)", norm2 = "v * v" }
+@include "ptx.cuh"
+@include "bfloat.cuh"
+using stored = @{stored[dtype]};
+using wide = @{wide};
 
-extern "C" __global__ void reference(long long n, const @{types[dtype]} *x, @{types[dtype]} *y) {
-  __shared__ @{wide} all[1024];
-  @{wide} v = @{identity};
-  for (long long i = threadIdx.x; i < n; i += 1024) v = combine(v, x[i]);
+__device__ wide combine(wide a, wide b) { return @{combine[op] or "a + b"}; }
+__device__ wide take(wide v) { return @{take[op] or "v"}; }
+__device__ wide widen(stored v) {
+  return (wide)@{dtype == "f16" and "half_to_float(v)" or dtype == "bf16" and "bfloat_to_float(v)" or "v"};
+}
+__device__ stored narrow(wide v) {
+  return @{dtype == "f16" and "float_to_half((float)v)" or dtype == "bf16" and "float_to_bfloat((float)v)" or "(stored)v"};
+}
+
+extern "C" __global__ void reference(long long n, const stored *x, stored *y) {
+  __shared__ wide all[1024];
+  wide v = (wide)(@{identity[op] or "0"});
+  for (long long i = threadIdx.x; i < n; i += 1024) v = combine(v, take(widen(x[i])));
   all[threadIdx.x] = v;
   __syncthreads();
   if (threadIdx.x > 0) return;
   for (int i = 1; i < 1024; i++) v = combine(v, all[i]);
-  *y = (@{types[dtype]})v;
+  *y = narrow(@{op == "norm2" and "sqrt(v)" or "v"});
 }
 ]],
   },
@@ -221,19 +313,31 @@ extern "C" __global__ void reference(long long n, const @{types[dtype]} *x, @{ty
   -- f32, u = 2^-24: at most 64 in a step (the rest is f64), and as many as there are blocks, 2^13,
   -- when atomics add them up: eight standard deviations are 1360 u sqrt(n), below 2^-13 sqrt(n).
   -- f64, u = 2^-53: n / 2^6 a thread at worst, the same for n <= 2^31 with L = 2^25: 2^-36 sqrt(n).
+  -- f16 and bf16 are added up as f32 is; f16 with numbers a 64th as large.
   -- The largest n that the tests use, 2^24, has a tolerance of 0.5 among numbers as large as 8.
+  -- Sums of magnitudes grow steadily, so their error is relative: 64 additions in a step leave less
+  -- than 2^-18 of it, and 2^13 atomics sqrt(2^13 / 3) u at one standard deviation, 2^-15 at eight.
+  -- Products and squares are f64: n <= 2^31 roundings of u, 2^-53, are 2^-34 even at eight standard
+  -- deviations. rel is all this, and the last rounding.
   tolerance = {
-    abs = "sel(op ~= 'sum' or dtype == 'i32', 0, sel(dtype == 'f64', 2.0^-36, 2.0^-13) * n^0.5)",
-    rel = "sel(op ~= 'sum' or dtype == 'i32', 0, 2.0^-23)",
+    abs = "sel(op ~= 'sum' or " .. EXACT .. ", 0, sel(dtype == 'f64', 2.0^-36, 2.0^-13) * "
+      .. "sel(dtype == 'f16', 2.0^-6, 1) * n^0.5)",
+    rel = "sel(" .. EXACT .. ", 0, sel(dtype == 'bf16', 2.0^-7, sel(dtype == 'f16', 2.0^-10, "
+      .. "sel(dtype == 'f64', 2.0^-34, sel(op == 'norm1', 2.0^-14, 2.0^-23)))))",
   },
 
   flops = "n",
-  bytes = "n * sel(dtype == 'f64', 8, 4)",
+  bytes = "n * (" .. NBYTES .. ")",
 
   sizes = {
-    emu = { "n=1000", "n=5003 op=max", "n=777 dtype=f64", "n=4096 dtype=i32 op=min" },
+    emu = { "n=1000", "n=5003 op=max", "n=777 dtype=f64", "n=4096 dtype=i32 op=min",
+      "n=3001 dtype=i64 op=product", "n=2999 dtype=f16", "n=1501 dtype=bf16 op=norm1",
+      "n=2000 op=norm2 order=fixed", "n=700 dtype=bf16 op=max", "n=1200 op=product" },
     test = { "n=0", "n=0 op=max", "n=1", "n=31", "n=65537", "n=1000003",
-      "n=1000000 op=min dtype=i32", "n=100001 dtype=f64", "n=2^24" },
-    bench = { "n=2^16", "n=2^20", "n=2^24", "n=2^27" },
+      "n=1000000 op=min dtype=i32", "n=100001 dtype=f64", "n=2^24", "n=3000001 dtype=i64",
+      "n=1000001 op=product", "n=65537 op=norm2 dtype=f64", "n=2^20 op=norm1 order=fixed",
+      "n=100003 dtype=f16 op=norm2", "n=3000000 dtype=bf16", "n=777777 dtype=f16 op=min",
+      "n=0 op=product dtype=i32" },
+    bench = { "n=2^16", "n=2^20", "n=2^24", "n=2^27", "n=2^28 dtype=f16", "n=2^26 dtype=i64" },
   },
 }

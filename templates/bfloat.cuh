@@ -1,0 +1,12 @@
+// bfloat.cuh -- a bfloat16, handled as its bits, and a float: its upper half.
+
+__device__ __forceinline__ float bfloat_to_float(unsigned short bits) {
+  return __uint_as_float((unsigned)bits << 16);
+}
+
+// To nearest even; a NaN stays one.
+__device__ __forceinline__ unsigned short float_to_bfloat(float v) {
+  const unsigned bits = __float_as_uint(v);
+  if (v != v) return (unsigned short)(bits >> 16 | 0x40);
+  return (unsigned short)((bits + 0x7fff + (bits >> 16 & 1)) >> 16);
+}
