@@ -1,28 +1,13 @@
 // block_sort.cuh -- a block sorts a tile: every thread its own keys in registers by a network of
-// exchanges, then all of them merge, in shared memory, runs of 1, 2, 4... threads to runs twice as long.
+// exchanges, then all of them merge runs of 1, 2, 4... threads to runs twice as long: in shared memory,
+// or, as long as they are a warp's (LANES), by a network between its registers.
 //
-// The template has the parameters SORT_BLOCK, SORT_ITEMS and NETWORK, includes merge_path.cuh before
-// this, and defines item, what is sorted, with bool before(item x, item y) and bool swapped(item x,
-// item y): must x, which is on the left, go to the right of y?
+// The template has the parameters SORT_BLOCK, SORT_ITEMS, NETWORK and LANES, includes merge_path.cuh
+// before this, and defines item, what is sorted, with bool before(item x, item y), bool swapped(item x,
+// item y): must x, which is on the left, go to the right of y?, and item from_lane(item x, int mask): the
+// x of the lane whose number differs by the mask.
 
-// Keys of different threads' rows in different banks: 4 bytes left out every 128.
-struct padded {
-  static constexpr int LINE = 128 / sizeof(item);
-  static constexpr int GAP = sizeof(item) < 4 ? 4 / sizeof(item) : 1;
-  item *p;
-
-  static __device__ __forceinline__ int at(int i) {
-    return SORT_ITEMS % 2 == 0 ? i + i / LINE * GAP : i;
-  }
-  __device__ __forceinline__ item &operator[](int i) const { return p[at(i)]; }
-  __device__ __forceinline__ item &own(int k) const { return (*this)[threadIdx.x * SORT_ITEMS + k]; }
-};
-
-struct padded_from {  // a sequence that starts there
-  padded all;
-  int first;
-  __device__ __forceinline__ item operator[](int i) const { return all[first + i]; }
-};
+using rows = spread<item, SORT_ITEMS>;
 
 __device__ __forceinline__ void exchange(item &x, item &y) {
   const bool yes = swapped(x, y);
@@ -62,18 +47,53 @@ __device__ __forceinline__ void sort_own(item (&v)[SORT_ITEMS], int count) {
 @ end
 }
 
+@ if LANES == "bitonic" then
+// Batcher's bitonic merges of the runs of 1, 2, 4, 8, 16 lanes. The run on the right is taken backwards,
+// and then halves of ever half the size exchange what is at the same place.
+__device__ __forceinline__ void sort_lanes(item (&v)[SORT_ITEMS]) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+  for (int width = 1; width < 32; width *= 2) {
+    item other[SORT_ITEMS];
+#pragma unroll
+    for (int k = 0; k < SORT_ITEMS; k++) {
+      other[k] = from_lane(v[SORT_ITEMS - 1 - k], 2 * width - 1);
+    }
+#pragma unroll
+    for (int k = 0; k < SORT_ITEMS; k++) {
+      v[k] = swapped(v[k], other[k]) == !(lane & width) ? other[k] : v[k];
+    }
+#pragma unroll
+    for (int d = width / 2; d > 0; d /= 2) {
+#pragma unroll
+      for (int k = 0; k < SORT_ITEMS; k++) {
+        const item one = from_lane(v[k], d);
+        v[k] = swapped(v[k], one) == !(lane & d) ? one : v[k];
+      }
+    }
+#pragma unroll
+    for (int d = SORT_ITEMS / 2; d > 0; d /= 2) {
+#pragma unroll
+      for (int k = 0; k < SORT_ITEMS; k++) {
+        if (!(k & d)) exchange(v[k], v[k + d]);
+      }
+    }
+  }
+}
+
+@ end
 // Runs of `width` threads' items become runs of twice as many; `count` items are in the tile.
-__device__ __forceinline__ void merge_runs(item (&v)[SORT_ITEMS], int count, padded all, int width) {
+__device__ __forceinline__ void merge_runs(item (&v)[SORT_ITEMS], int count, rows all, int width) {
   const int in = threadIdx.x & (2 * width - 1), start = (threadIdx.x - in) * SORT_ITEMS;
   const int there = max(start, count);
   const int middle = min(start + width * SORT_ITEMS, there);
   const int end = min(start + 2 * width * SORT_ITEMS, there);
   const int na = middle - start, nb = end - middle;
   const int d = min(in * SORT_ITEMS, na + nb);
-  const int i = co_rank(d, padded_from{all, start}, na, padded_from{all, middle}, nb);
+  const int i = co_rank(d, sequence_of<rows>{all, start}, na, sequence_of<rows>{all, middle}, nb);
   // up to 32 threads are merging on their own
   const int last = (width < 32 ? (threadIdx.x / 32 + 1) * 32 * SORT_ITEMS : RUN) - 1;
-  merger<item, padded> from(all, start + i, middle, middle + d - i, end, last);
+  merger<item, rows> from(all, start + i, middle, middle + d - i, end, last);
 #pragma unroll
   for (int k = 0; k < SORT_ITEMS; k++) {
     int ignored;
@@ -81,26 +101,32 @@ __device__ __forceinline__ void merge_runs(item (&v)[SORT_ITEMS], int count, pad
   }
 }
 
+// Runs of `from` up to `to` threads.
+__device__ __forceinline__ void merge_widths(item (&v)[SORT_ITEMS], int count, rows all, int from,
+                                             int to) {
+#pragma unroll 1
+  for (int width = from; width < to; width *= 2) {
+#pragma unroll
+    for (int k = 0; k < SORT_ITEMS; k++) all.own(k) = v[k];
+    if (to <= 32) __syncwarp();
+    else __syncthreads();
+    merge_runs(v, count, all, width);
+    if (to <= 32) __syncwarp();
+    else __syncthreads();
+  }
+}
+
 // The tile's first `count` items, each thread's neighbours in v; they end up in shared memory.
 template <bool WHOLE>
-__device__ __forceinline__ void sort_tile(item (&v)[SORT_ITEMS], int count, padded all) {
+__device__ __forceinline__ void sort_tile(item (&v)[SORT_ITEMS], int count, rows all) {
   sort_own<WHOLE>(v, count - (int)threadIdx.x * SORT_ITEMS);
-#pragma unroll 1
-  for (int width = 1; width < min(SORT_BLOCK, 32); width *= 2) {
-#pragma unroll
-    for (int k = 0; k < SORT_ITEMS; k++) all.own(k) = v[k];
-    __syncwarp();
-    merge_runs(v, count, all, width);
-    __syncwarp();
-  }
-#pragma unroll 1
-  for (int width = 32; width < SORT_BLOCK; width *= 2) {
-#pragma unroll
-    for (int k = 0; k < SORT_ITEMS; k++) all.own(k) = v[k];
-    __syncthreads();
-    merge_runs(v, count, all, width);
-    __syncthreads();
-  }
+@ if LANES == "bitonic" then
+  if (WHOLE) sort_lanes(v);
+  else merge_widths(v, count, all, 1, 32);
+@ else
+  merge_widths(v, count, all, 1, 32);
+@ end
+  merge_widths(v, count, all, 32, SORT_BLOCK);
 #pragma unroll
   for (int k = 0; k < SORT_ITEMS; k++) all.own(k) = v[k];
   __syncthreads();

@@ -120,7 +120,7 @@ return {
 @ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
 @   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
 @   f64 = "double" }
-@ local load_keys = "load_constant"
+@ local load_keys, ways = "load_constant", 2
 @include "ptx.cuh"
 @include "words.cuh"
 
@@ -215,15 +215,15 @@ merge(long long m, long long n, const key *__restrict__ a, const key *__restrict
   long long from, to;
   split(first, end, s, splits, &from, &to);
   const int count = (int)(end - first);
-  const piece pa = {a, m, from, keys_of_a(from, to, count)};
-  const piece pb = {b, n, first - from, count - pa.count};
+  const int of_a = keys_of_a(from, to, count);
+  const piece pieces[2] = {{a, m, from, of_a}, {b, n, first - from, count - of_a}};
   key v[ITEMS];
   int source[ITEMS];
-  merge_pieces(reinterpret_cast<key *>(memory), pa, pb, v, source);
+  merge_pieces(memory, pieces, v, source);
   __syncthreads();
   store_tile(v, c + first, count, memory);
 @     if value > 0 then
-  const fetch take = {s, first, pa.first, pb.first, pa.count};
+  const fetch take = {s, first, from, first - from, of_a};
   take_values(source, count, memory, take);
 @     end
 }

@@ -1,10 +1,11 @@
 -- merge_sort: n keys in order, stable, by comparisons alone; values go along, if there are.
 --
--- Every block sorts a tile, a run (block_sort.cuh). Then passes merge two runs to one, each by many
--- blocks (merge_path.cuh), until one is left. What comes after what is ALG:
+-- Every block sorts a tile, a run (block_sort.cuh). Then passes merge two or four runs to one (WAYS),
+-- each by many blocks (merge_path.cuh), until one is left: four at a time halve what goes through global
+-- memory. What comes after what is ALG:
 --   passes  a launch sorts tiles, then each pass is a launch; one tile needs no pass
 --   tasks   one launch: its blocks take the tiles of all passes in order, and each waits for those
---           that made the two runs it merges
+--           that made the runs it merges
 -- The order is that of merge_order.cuh, which says how to sort by another.
 
 local NBYTES = "sel(dtype == 'i64' or dtype == 'u64' or dtype == 'f64', 8, "
@@ -26,11 +27,12 @@ local stages = {
       "counter" } },
 }
 for pass = 0, MOST_PASSES - 1 do
-  local run = { "i64", "RUN * " .. (1 << pass) }
+  local run = { "i64", pass < 13 and "RUN * sel(WAYS == 4, " .. (1 << 2 * pass) .. ", " .. (1 << pass)
+    .. ")" or "RUN * " .. (1 << pass) }
   local to_other = { "i32", "(PASSES - 1 - " .. pass .. ") % 2" }
   local when = "ALG == 'passes' and PASSES > " .. pass
   stages[#stages + 1] = { kernel = "merge_split", when = when .. " and PARTITION == 'launch'",
-    grid = "ceildiv(" .. TILES .. ", 128)", block = 128,
+    grid = "ceildiv(" .. TILES .. ", sel(WAYS == 4, 4, 128))", block = 128,
     args = { "n", "y", "other", run, to_other, "splits" } }
   stages[#stages + 1] = { kernel = "merge_runs_of", when = when, grid = TILES, block = "BLOCK",
     smem = "SMEM", args = { "n", "y", "yv", "other", "other_v", run, to_other, "splits" } }
@@ -92,11 +94,14 @@ return {
     { "SORT_ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
       "coarsening factor: keys per thread of them" },
     { "NETWORK", { "odd_even", "batcher" }, "that sorts a thread's keys" },
+    { "LANES", { "merge", "bitonic" },
+      "how a warp's threads sort on: in shared memory, or by a network between registers" },
+    { "WAYS", { 2, 4 }, "runs that a pass merges to one" },
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block that merge" },
     { "ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
       "coarsening factor: keys per thread of them" },
     { "PARTITION", { "launch", "block" },
-      "who finds where tiles start in the two runs: a launch before each pass, or a warp" },
+      "who finds where tiles start in the runs: a launch before each pass, or warps of the block" },
     { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store that merges" },
     { "LOADER", { "register", "cpasync" }, "into shared memory through registers, or past them" },
     { "STORE", { "direct", "block", "warp" },
@@ -108,26 +113,34 @@ return {
     { "NBYTES", NBYTES },
     { "RUN", "SORT_BLOCK * SORT_ITEMS" },
     { "TILE", "BLOCK * ITEMS" },
-    { "PASSES", "sel(n <= RUN, 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" },
+    { "LEVELS", "sel(n <= RUN, 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" },
+    { "PASSES", "ceildiv(LEVELS, sel(WAYS == 4, 2, 1))" },
     { "UNITS", "ITEMS // VEC" }, -- vectors per thread
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
     { "ITEM", "sel(value == 0, NBYTES, 2 * max(2, NBYTES))" }, -- a key and where it came from
     { "SORT_SMEM", "RUN * ITEM + sel(SORT_ITEMS % 2 == 0, ceildiv(RUN * ITEM, 128) * max(4, ITEM), 0)"
     },
-    { "ROOM", "TILE + 4 * VEC" }, -- the tile's keys, and up to VEC - 1 at both ends of both parts
-    { "SMEM", "max(ROOM * NBYTES, sel(STORE == 'direct', 0, "
+    -- The tile's keys, with up to VEC - 1 more at both ends of each part; then keys in rows of ITEMS,
+    -- and where they came from.
+    { "ROOM", "(TILE + 2 * WAYS * VEC) * NBYTES" },
+    { "ROWS", "sel(WAYS == 4, roundup(TILE * NBYTES + sel(ITEMS % 2 == 0, "
+      .. "ceildiv(TILE * NBYTES, 128) * max(4, NBYTES), 0), 16), 0)" },
+    { "SOURCES", "max(ROOM, ROWS)" },
+    { "SMEM", "max(SOURCES + sel(WAYS == 4 and value > 0, TILE * 4 + TILE // 8 + 4, 0), "
+      .. "sel(STORE == 'direct', 0, "
       .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0))))" },
   },
 
   require = {
     { "more threads than a block may have", "max(BLOCK, SORT_BLOCK) <= dev_threads_block" },
     { "tiles sorted are too small for so many keys", "PASSES <= " .. MOST_PASSES },
-    { "one tile leaves nothing to merge", "PASSES > 0 or ALG == 'passes' and BLOCK == 256 and "
+    { "one tile leaves nothing to merge", "PASSES > 0 or ALG == 'passes' and WAYS == 2 and BLOCK == 256 and "
       .. "ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and LOADER == 'register' and "
       .. "STORE == 'block' and CACHE == 'plain'" },
     { "all blocks of a launch have the same threads", "ALG == 'passes' or BLOCK == SORT_BLOCK" },
     { "there is no launch before", "ALG == 'passes' or PARTITION == 'block'" },
-    { "tiles merged are no part of two runs", "PASSES == 0 or 2 * RUN % TILE == 0" },
+    { "tiles merged are no part of a pass's run", "PASSES == 0 or WAYS * RUN % TILE == 0" },
+    { "four ways for two runs", "WAYS == 2 or LEVELS > 1" },
     { "tiles sorted and merged differ more than eightfold",
       "PASSES == 0 or TILE <= 8 * RUN and RUN <= 8 * TILE" },
     { "vectors wider than the alignment", "VEC <= align" },
@@ -135,6 +148,8 @@ return {
     { "a thread's keys are no whole number of vectors", "ITEMS % VEC == 0" },
     { "asynchronous copies need compute capability 8.0 and 4, 8 or 16 bytes",
       "LOADER == 'register' or dev_cc >= 80 and VEC * NBYTES >= 4" },
+    { "a bitonic network needs a power of two of keys, and is not stable without Batcher's tags",
+      "LANES == 'merge' or ispow2(SORT_ITEMS) and NETWORK == 'batcher'" },
     { "so many exchanges of neighbours", "NETWORK == 'batcher' or SORT_ITEMS <= 24" },
     { "a thread's keys exceed the registers",
       "max(SORT_ITEMS * max(4, ITEM), ITEMS * max(4, NBYTES)) <= 256" },
@@ -145,14 +160,16 @@ return {
     { "more tiles than a grid may have", RUNS .. " + PASSES * " .. TILES .. " < 2^31" },
   },
 
-  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, NETWORK = "odd_even", BLOCK = 256,
+  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, NETWORK = "odd_even", LANES = "merge",
+    WAYS = 2,
+    BLOCK = 256,
     ITEMS = 8, PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
     CACHE = "plain" },
 
   workspace = {
     { "other", "dtype", "sel(PASSES > 0, n, 0)" }, -- passes go from there to y and back
     { "other_v", "u8", "sel(PASSES > 0, n * value, 0)" },
-    { "splits", "i64", "sel(PASSES > 0 and PARTITION == 'launch', " .. TILES .. ", 0)" },
+    { "splits", "i64", "sel(PASSES > 0 and PARTITION == 'launch', WAYS * " .. TILES .. ", 0)" },
     -- tiles that are done of each run, of one pass after the other, of all launches
     { "done", "u32", "sel(ALG == 'tasks', PASSES * " .. RUNS .. ", 0)" },
     { "counter", "u64", "sel(ALG == 'tasks', 1, 0)" },
@@ -164,6 +181,7 @@ return {
 @ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
 @   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
 @   f64 = "double" }
+@ local ways = WAYS
 @ local load_keys = "load_plain"  -- not .nc: one launch may both write and read
 @include "ptx.cuh"
 @include "words.cuh"
@@ -201,11 +219,18 @@ __device__ __forceinline__ item make_item(key k, int source) {
   return {k, (@{places[NBYTES]})source};
 }
 __device__ __forceinline__ key key_of(const item &x) { return x.k; }
+__device__ __forceinline__ item from_lane(const item &x, int mask) {
+  return make_item((key)__shfl_xor_sync(0xffffffff, x.k, mask),
+                   (int)__shfl_xor_sync(0xffffffff, x.source, mask));
+}
 @ else
 using item = key;
 __device__ __forceinline__ bool swapped(key x, key y) { return before(y, x); }
 __device__ __forceinline__ item make_item(key k, int source) { return k; }
 __device__ __forceinline__ key key_of(item x) { return x; }
+__device__ __forceinline__ item from_lane(item x, int mask) {
+  return (key)__shfl_xor_sync(0xffffffff, x, mask);
+}
 @ end
 
 @include "block_sort.cuh"
@@ -214,7 +239,7 @@ __device__ __forceinline__ key key_of(item x) { return x; }
 template <bool WHOLE>
 __device__ __forceinline__ void make_run(const key *x, const value *xv, key *y, value *yv,
                                          int count, unsigned char *memory) {
-  const padded all = {reinterpret_cast<item *>(memory)};
+  const rows all = {reinterpret_cast<item *>(memory)};
   item v[SORT_ITEMS];
 #pragma unroll
   for (int k = 0; k < SORT_ITEMS; k++) {
@@ -260,47 +285,102 @@ __device__ __forceinline__ void make_run(long long run, long long n, const key *
 
 // ---- passes ------------------------------------------------------------------------------------
 
-// A tile of the result of a pass that merges runs of `run` keys, two by two.
+@include "merge_tile.cuh"
+
+// A tile of the result of a pass that merges runs of `run` keys, WAYS of them at a time.
 struct tile_of {
-  long long start, a_count, b_count;  // the runs: a from start on, then b
-  long long d, d_end;                 // the tile, from start on
+  long long start, count[WAYS];  // the runs, one behind the other
+  long long d, d_end;            // the tile, from start on
 
   __device__ __forceinline__ tile_of(long long tile, long long run, long long n) {
     const long long first = tile * TILE;
-    start = first - first % (2 * run);
-    a_count = min(run, n - start);
-    b_count = min(run, n - start - a_count);
+    start = first - first % (WAYS * run);
+#pragma unroll
+    for (int i = 0; i < WAYS; i++) count[i] = max(0ll, min(run, n - start - i * run));
     d = first - start;
-    d_end = min(d + TILE, a_count + b_count);
+    d_end = min(d + TILE, min(WAYS * run, n - start));
+  }
+  __device__ __forceinline__ bool last(long long run, long long n) const {
+    return d_end == min(WAYS * run, n - start);
   }
 };
 
-@include "merge_tile.cuh"
+// How many of the first d keys of a tile's runs merged are of each run.
+struct cut {
+  long long of[WAYS];
+};
+
+// By a whole warp.
+__device__ __forceinline__ cut cut_at(long long d, const tile_of &t, long long run, const key *x) {
+  cut c;
+  const key *a = x + t.start;
+@ if WAYS == 2 then
+  c.of[0] = co_rank_warp(d, a, t.count[0], a + run, t.count[1]);
+  c.of[1] = d - c.of[0];
+@ else
+  const merged_pair<key> left = {a, a + run, t.count[0], t.count[1]};
+  const merged_pair<key> right = {a + 2 * run, a + 3 * run, t.count[2], t.count[3]};
+  co_rank_four(d, left, right, c.of);
+@ end
+  return c;
+}
 
 @ if value > 0 then
 // The value of a place in a tile of y.
 struct fetch {
-  const value *a, *b;
+  const value *from[WAYS];
+  int end[WAYS];  // of the pieces, one behind the other
   value *y;
-  int a_count;
 
   __device__ __forceinline__ void operator()(int place, int source) const {
-    y[place] = source < a_count ? a[source] : b[source - a_count];
+    const value *start = from[0];
+#pragma unroll
+    for (int i = 1; i < WAYS; i++) start = source < end[i - 1] ? start : from[i] - end[i - 1];
+    y[place] = start[source];
   }
 };
 
 @ end
+// From x to y: the tile that lies between the two cuts.
+__device__ __forceinline__ void merge_tile(const tile_of &t, const cut &from, const cut &to,
+                                           long long run, long long n, const key *x,
+                                           const value *xv, key *y, value *yv,
+                                           unsigned char *memory) {
+  const int count = (int)(t.d_end - t.d);
+  piece p[WAYS];
+  int left = count;
+#pragma unroll
+  for (int i = 0; i < WAYS; i++) {
+    p[i] = {x, n, t.start + i * run + from.of[i],
+            i + 1 < WAYS ? keys_of_a(from.of[i], to.of[i], left) : left};
+    left -= p[i].count;
+  }
+  key v[ITEMS];
+  int source[ITEMS];
+  merge_pieces(memory, p, v, source);
+  __syncthreads();
+  store_tile(v, y + t.start + t.d, count, memory);
+@ if value > 0 then
+  fetch take;
+  take.y = yv + t.start + t.d;
+#pragma unroll
+  for (int i = 0; i < WAYS; i++) {
+    take.from[i] = xv + p[i].first;
+    take.end[i] = p[i].count + (i > 0 ? take.end[i > 0 ? i - 1 : 0] : 0);
+  }
+  take_values(source, count, memory, take);
+@ end
+}
+
 @ if PARTITION == "block" then
-// Where the tile's part of a starts and ends; all threads come here.
-__device__ __forceinline__ void split(const tile_of &t, const key *x, long long *from,
-                                      long long *to) {
-  __shared__ long long found[2];
+// The cuts where the tile starts and ends; all threads come here.
+__device__ __forceinline__ void cuts(const tile_of &t, long long run, const key *x, cut *from,
+                                     cut *to) {
+  __shared__ cut found[2];
   const int warp = threadIdx.x / 32;
   if (warp < 2) {
-    const key *a = x + t.start;
-    const long long i =
-        co_rank_warp(warp == 0 ? t.d : t.d_end, a, t.a_count, a + t.a_count, t.b_count);
-    if (threadIdx.x % 32 == 0) found[warp] = i;
+    const cut c = cut_at(warp == 0 ? t.d : t.d_end, t, run, x);
+    if (threadIdx.x % 32 == 0) found[warp] = c;
   }
   __syncthreads();
   *from = found[0];
@@ -308,24 +388,6 @@ __device__ __forceinline__ void split(const tile_of &t, const key *x, long long 
 }
 
 @ end
-// From x to y: the tile of which the part of a starts and ends there.
-__device__ __forceinline__ void merge_tile(const tile_of &t, long long from, long long to,
-                                           long long n, const key *x, const value *xv, key *y,
-                                           value *yv, unsigned char *memory) {
-  const int count = (int)(t.d_end - t.d);
-  const piece a = {x, n, t.start + from, keys_of_a(from, to, count)};
-  const piece b = {x, n, t.start + t.a_count + t.d - from, count - a.count};
-  key v[ITEMS];
-  int source[ITEMS];
-  merge_pieces(reinterpret_cast<key *>(memory), a, b, v, source);
-  __syncthreads();
-  store_tile(v, y + t.start + t.d, count, memory);
-@ if value > 0 then
-  const fetch take = {xv + a.first, xv + b.first, yv + t.start + t.d, a.count};
-  take_values(source, count, memory, take);
-@ end
-}
-
 // ---- launches ----------------------------------------------------------------------------------
 
 extern "C" __global__ void __launch_bounds__(SORT_BLOCK)
@@ -337,31 +399,46 @@ sort_runs(long long n, const key *x, const value *xv, key *y, value *yv, key *ot
 
 @ if PARTITION == "launch" then
 extern "C" __global__ void __launch_bounds__(128)
-merge_split(long long n, const key *y, const key *other, long long run, int to_other,
-            long long *splits) {
+merge_split(long long n, const key *y, const key *other, long long run, int to_other, cut *splits) {
+  const key *x = to_other ? y : other;
+@   if WAYS == 2 then
   const long long tile = blockIdx.x * 128ll + threadIdx.x;
   if (tile * TILE >= n) return;
   const tile_of t(tile, run, n);
-  const key *a = (to_other ? y : other) + t.start;
-  splits[tile] = co_rank(t.d, a, t.a_count, a + t.a_count, t.b_count);
+  const key *a = x + t.start;
+  cut c;
+  c.of[0] = co_rank(t.d, a, t.count[0], a + run, t.count[1]);
+  c.of[1] = t.d - c.of[0];
+  splits[tile] = c;
+@   else
+  const long long tile = blockIdx.x * 4ll + threadIdx.x / 32;
+  if (tile * TILE >= n) return;
+  const tile_of t(tile, run, n);
+  const cut c = cut_at(t.d, t, run, x);
+  if (threadIdx.x % 32 == 0) splits[tile] = c;
+@   end
 }
 
 @ end
 extern "C" __global__ void __launch_bounds__(BLOCK)
 merge_runs_of(long long n, key *y, value *yv, key *other, value *other_v, long long run,
-              int to_other, const long long *splits) {
+              int to_other, const cut *splits) {
   extern __shared__ __align__(16) unsigned char memory[];
-  const key *from_keys = to_other ? y : other;
-  const value *from_values = to_other ? yv : other_v;
+  const key *x = to_other ? y : other;
   const tile_of t(blockIdx.x, run, n);
+  cut from, to;
 @ if PARTITION == "launch" then
-  const bool last = t.d_end == t.a_count + t.b_count;
-  const long long from = splits[blockIdx.x], to = last ? t.a_count : splits[blockIdx.x + 1];
+  from = splits[blockIdx.x];
+  if (t.last(run, n)) {
+#pragma unroll
+    for (int i = 0; i < WAYS; i++) to.of[i] = t.count[i];
+  } else {
+    to = splits[blockIdx.x + 1];
+  }
 @ else
-  long long from, to;
-  split(t, from_keys, &from, &to);
+  cuts(t, run, x, &from, &to);
 @ end
-  merge_tile(t, from, to, n, from_keys, from_values, to_other ? other : y,
+  merge_tile(t, from, to, run, n, x, to_other ? yv : other_v, to_other ? other : y,
              to_other ? other_v : yv, memory);
 }
 @ if ALG == "tasks" then
@@ -392,10 +469,10 @@ sort_all(long long n, const key *x, const value *xv, key *y, value *yv, key *oth
     return;
   }
   const unsigned pass = (task - runs) / tiles, tile = (task - runs) % tiles;
-  const long long run = (long long)RUN << pass;
+  const long long run = (long long)RUN << pass * (WAYS == 4 ? 2 : 1);
   const tile_of t(tile, run, n);
-  if (threadIdx.x < 2) {
-    const long long count = threadIdx.x == 0 ? t.a_count : t.b_count;
+  if (threadIdx.x < WAYS) {
+    const long long count = max(0ll, min(run, n - t.start - threadIdx.x * run));
     const unsigned parts = pass == 0 ? 1 : (unsigned)((count + TILE - 1) / TILE);
     const unsigned *runs_done = done + (long long)pass * runs + t.start / run;
     if (count > 0) wait_for(runs_done + threadIdx.x, (launch + 1) * parts);
@@ -403,12 +480,11 @@ sort_all(long long n, const key *x, const value *xv, key *y, value *yv, key *oth
   __syncthreads();
   const bool to_other = (passes - 1 - pass) % 2;
   const key *from_keys = to_other ? y : other;
-  const value *from_values = to_other ? yv : other_v;
-  long long from, to;
-  split(t, from_keys, &from, &to);
-  merge_tile(t, from, to, n, from_keys, from_values, to_other ? other : y,
+  cut from, to;
+  cuts(t, run, from_keys, &from, &to);
+  merge_tile(t, from, to, run, n, from_keys, to_other ? yv : other_v, to_other ? other : y,
              to_other ? other_v : yv, memory);
-  if (pass + 1 < passes) tell(done + (long long)(pass + 1) * runs + t.start / (2 * run));
+  if (pass + 1 < passes) tell(done + (long long)(pass + 1) * runs + t.start / (WAYS * run));
 }
 @ end
 ]],

@@ -2,7 +2,8 @@
 // merged in shared memory, and the tile goes back.
 //
 // The template says in Lua how keys are loaded (load_keys, of words.cuh), and has the parameters and
-// derived values BLOCK, ITEMS, VEC, UNITS, ROW, LOADER, STORE and CACHE.
+// derived values BLOCK, ITEMS, VEC, UNITS, ROW, LOADER, STORE and CACHE; `ways` is how many pieces a tile
+// has at most, 2 or 4, and with 4 TILE and, in bytes, SOURCES say where places are kept.
 
 struct alignas(VEC * sizeof(key)) vector {
   key e[VEC];
@@ -23,38 +24,49 @@ __device__ __forceinline__ int keys_of_a(long long from, long long to, int count
 
 // ---- from global to shared memory --------------------------------------------------------------
 
-// The pieces as whole vectors: those of a, then those of b.
+// N pieces as whole vectors, one piece behind the other.
+template <int N>
 struct windows {
-  const key *a, *b;  // where the vectors would start if they all were a's, or all b's
-  int a_units, units;  // vectors of a, and of both
-  int a_at, b_at;      // where in shared memory the pieces start
-  long long a_end, b_end;  // keys that exist, counted as the vectors are
+  const key *keys[N];  // where the vectors would start if they all were of this piece
+  long long end[N];    // keys that exist, counted as the vectors are
+  int units[N];        // vectors of this piece and those before it
+  int at[N];           // where in shared memory the piece starts
 
-  __device__ __forceinline__ windows(const piece &pa, const piece &pb) {
-    const int a_head = (int)(pa.first % VEC), b_head = (int)(pb.first % VEC);
-    a_units = (a_head + pa.count + VEC - 1) / VEC;
-    units = a_units + (b_head + pb.count + VEC - 1) / VEC;
-    a_at = a_head;
-    b_at = a_units * VEC + b_head;
-    a = pa.keys + (pa.first - a_at);
-    b = pb.keys + (pb.first - b_at);
-    a_end = pa.n - (pa.first - a_at);
-    b_end = pb.n - (pb.first - b_at);
+  __device__ __forceinline__ windows(const piece (&p)[N]) {
+    int before_it = 0;
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      const int head = (int)(p[i].first % VEC);
+      at[i] = before_it * VEC + head;
+      keys[i] = p[i].keys + (p[i].first - at[i]);
+      end[i] = p[i].n - (p[i].first - at[i]);
+      units[i] = before_it = before_it + (head + p[i].count + VEC - 1) / VEC;
+    }
   }
 
+  __device__ __forceinline__ int all() const { return units[N - 1]; }
   __device__ __forceinline__ bool whole() const {
-    return a_units * VEC <= a_end && units * VEC <= b_end;
+    bool yes = true;
+#pragma unroll
+    for (int i = 0; i < N; i++) yes = yes && units[i] * VEC <= end[i];
+    return yes;
   }
   __device__ __forceinline__ const key *from(int u) const {
-    return (u < a_units ? a : b) + u * VEC;
+    const key *start = keys[0];
+#pragma unroll
+    for (int i = 1; i < N; i++) start = u < units[i - 1] ? start : keys[i];
+    return start + u * VEC;
   }
   __device__ __forceinline__ int room(int u) const {
-    return (int)min((u < a_units ? a_end : b_end) - u * VEC, (long long)VEC);
+    long long most = end[0];
+#pragma unroll
+    for (int i = 1; i < N; i++) most = u < units[i - 1] ? most : end[i];
+    return (int)min(most - u * VEC, (long long)VEC);
   }
 };
 
-template <bool WHOLE>
-__device__ __forceinline__ vector load_vector(const windows &w, int u) {
+template <bool WHOLE, int N>
+__device__ __forceinline__ vector load_vector(const windows<N> &w, int u) {
   vector v;
   if (WHOLE || w.room(u) == VEC) return @{load_keys}(reinterpret_cast<const vector *>(w.from(u)));
 #pragma unroll
@@ -62,16 +74,16 @@ __device__ __forceinline__ vector load_vector(const windows &w, int u) {
   return v;
 }
 
-template <bool WHOLE>
-__device__ __forceinline__ void load_windows(vector *to, const windows &w) {
+template <bool WHOLE, int N>
+__device__ __forceinline__ void load_windows(vector *to, const windows<N> &w) {
   constexpr int STEPS = UNITS + (VEC > 1);  // for what lies around the pieces in their vectors
 @ if LOADER == "cpasync" then
 #pragma unroll
   for (int k = 0; k < STEPS; k++) {
     const int u = k * BLOCK + threadIdx.x;
-    if (u < w.units && (WHOLE || w.room(u) == VEC)) {
+    if (u < w.all() && (WHOLE || w.room(u) == VEC)) {
       cp_async<sizeof(vector)>(shared_address(to + u), w.from(u), sizeof(vector));
-    } else if (u < w.units) {
+    } else if (u < w.all()) {
       store_plain(to + u, load_vector<false>(w, u));
     }
   }
@@ -82,21 +94,18 @@ __device__ __forceinline__ void load_windows(vector *to, const windows &w) {
 #pragma unroll
   for (int k = 0; k < STEPS; k++) {
     const int u = k * BLOCK + threadIdx.x;
-    if (u < w.units) v[k] = load_vector<WHOLE>(w, u);
+    if (u < w.all()) v[k] = load_vector<WHOLE>(w, u);
   }
 #pragma unroll
   for (int k = 0; k < STEPS; k++) {
     const int u = k * BLOCK + threadIdx.x;
-    if (u < w.units) store_plain(to + u, v[k]);
+    if (u < w.all()) store_plain(to + u, v[k]);
   }
 @ end
 }
 
-// This thread's ITEMS keys of the merged pieces, and where they came from: counted from the start
-// of a's piece, and on into b's.
-__device__ __forceinline__ void merge_pieces(key *shared, const piece &a, const piece &b,
-                                             key (&v)[ITEMS], int (&source)[ITEMS]) {
-  const windows w(a, b);
+template <int N>
+__device__ __forceinline__ void load_pieces(key *shared, const windows<N> &w) {
   vector *vectors = reinterpret_cast<vector *>(shared);
   if (w.whole()) {
     load_windows<true>(vectors, w);
@@ -104,17 +113,84 @@ __device__ __forceinline__ void merge_pieces(key *shared, const piece &a, const 
     load_windows<false>(vectors, w);
   }
   __syncthreads();
-  const int d = min((int)threadIdx.x * ITEMS, a.count + b.count);
-  const int i = co_rank(d, shared + w.a_at, a.count, shared + w.b_at, b.count);
-  merger<key, const key *> from(shared, w.a_at + i, w.a_at + a.count, w.b_at + d - i,
-                                w.b_at + b.count, w.units * VEC - 1);
+}
+
+// ---- in shared memory --------------------------------------------------------------------------
+
+// This thread's ITEMS keys of the merged pieces, and where they came from: counted from the start
+// of the first piece, and on into those that follow.
+__device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[2],
+                                             key (&v)[ITEMS], int (&source)[ITEMS]) {
+  key *shared = reinterpret_cast<key *>(memory);
+  const windows<2> w(p);
+  load_pieces(shared, w);
+  const int d = min((int)threadIdx.x * ITEMS, p[0].count + p[1].count);
+  const int i = co_rank(d, shared + w.at[0], p[0].count, shared + w.at[1], p[1].count);
+  merger<key, const key *> from(shared, w.at[0] + i, w.at[0] + p[0].count, w.at[1] + d - i,
+                                w.at[1] + p[1].count, w.all() * VEC - 1);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     v[k] = from.next(&source[k]);
-    source[k] -= source[k] < w.b_at ? w.a_at : w.b_at - a.count;
+    source[k] -= source[k] < w.at[1] ? w.at[0] : w.at[1] - p[0].count;
   }
 }
 
+@ if ways == 4 then
+// The first two pieces become one and the last two become one, in shared memory, and these two are
+// merged like any others.
+__device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[4],
+                                             key (&v)[ITEMS], int (&source)[ITEMS]) {
+  key *shared = reinterpret_cast<key *>(memory);
+  const windows<4> w(p);
+  load_pieces(shared, w);
+  const int left = p[0].count + p[1].count, all = left + p[2].count + p[3].count;
+  const int place = min((int)threadIdx.x * ITEMS, all);
+  const bool in_left = place < left;
+  const int a_at = in_left ? w.at[0] : w.at[2];
+  const int b_at = in_left ? w.at[1] : w.at[3];
+  const int na = in_left ? p[0].count : p[2].count, nb = in_left ? p[1].count : p[3].count;
+  const int d = in_left ? place : place - left;
+  const int i = co_rank(d, shared + a_at, na, shared + b_at, nb);
+  merger<key, const key *> from(shared, a_at + i, a_at + na, b_at + d - i, b_at + nb,
+                                w.all() * VEC - 1);
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) {
+    if (place + k == left && place < left) {  // the thread's keys are of both pairs
+      from.start(w.at[2], w.at[2] + p[2].count, w.at[3], w.at[3] + p[3].count);
+    }
+    v[k] = from.next(&source[k]);
+  }
+  __syncthreads();
+  const spread<key, ITEMS> halves = {shared};
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) halves.own(k) = v[k];
+@   if value > 0 then
+  const spread<int, ITEMS> sources = {reinterpret_cast<int *>(memory + SOURCES)};
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) {
+    int gap = w.at[0], gone = 0;  // of the piece that the key came from: what lies before it, and keys
+#pragma unroll
+    for (int q = 1; q < 4; q++) {
+      gone += source[k] < w.at[q] ? 0 : p[q - 1].count;
+      gap = source[k] < w.at[q] ? gap : w.at[q];
+    }
+    sources.own(k) = source[k] - gap + gone;
+  }
+@   end
+  __syncthreads();
+  const int j = co_rank(place, sequence_of<spread<key, ITEMS>>{halves, 0}, left,
+                        sequence_of<spread<key, ITEMS>>{halves, left}, all - left);
+  merger<key, spread<key, ITEMS>> both(halves, j, left, left + place - j, all, TILE - 1);
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) {
+    v[k] = both.next(&source[k]);
+@   if value > 0 then
+    source[k] = sources[min(source[k], TILE - 1)];
+@   end
+  }
+}
+
+@ end
 // ---- from registers to global memory -----------------------------------------------------------
 
 // The tile's vector that this thread stores k-th.

@@ -260,10 +260,11 @@ static const char *const MERGES[] = {
 };
 static const char *const SORTS[] = {
     "SORT_BLOCK=64,SORT_ITEMS=5,NETWORK=odd_even,BLOCK=64,ITEMS=5",
-    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,BLOCK=64,ITEMS=4,PARTITION=block,VEC=4,"
-    "LOADER=cpasync",
-    "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,BLOCK=64,ITEMS=8,PARTITION=block,STORE="
-    "warp",
+    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,LANES=bitonic,WAYS=4,BLOCK=64,ITEMS=4,PARTITION="
+    "block,"
+    "VEC=4,LOADER=cpasync",
+    "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,WAYS=4,BLOCK=64,ITEMS=8,PARTITION=block,"
+    "STORE=warp",
 };
 enum { N_MERGES = sizeof MERGES / sizeof *MERGES, N_SORTS = sizeof SORTS / sizeof *SORTS };
 

@@ -288,13 +288,16 @@ static void merge_parts_are_right(void **state) {
 static void merge_sort_parts_are_right(void **state) {
   static const char *const configs[] = {
       "SORT_BLOCK=64,SORT_ITEMS=5,NETWORK=odd_even,BLOCK=64,ITEMS=5,STORE=direct",
-      "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,BLOCK=128,ITEMS=4,PARTITION=block,VEC=2,STORE="
-      "warp",
-      "SORT_BLOCK=128,SORT_ITEMS=4,NETWORK=batcher,BLOCK=64,ITEMS=4,VEC=2,LOADER=cpasync",
-      "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=7,NETWORK=odd_even,BLOCK=64,ITEMS=7,PARTITION=block",
-      "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=16,NETWORK=batcher,BLOCK=64,ITEMS=8,PARTITION=block,VEC="
-      "2,"
-      "LOADER=cpasync,STORE=warp,CACHE=streaming",
+      "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,LANES=bitonic,BLOCK=128,ITEMS=4,PARTITION=block,"
+      "VEC=2,"
+      "STORE=warp",
+      "SORT_BLOCK=128,SORT_ITEMS=4,NETWORK=batcher,WAYS=4,BLOCK=64,ITEMS=4,VEC=2,LOADER=cpasync",
+      "SORT_BLOCK=64,SORT_ITEMS=4,NETWORK=batcher,LANES=bitonic,WAYS=4,BLOCK=64,ITEMS=16,"
+      "PARTITION=block,STORE=direct",
+      "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=7,NETWORK=odd_even,WAYS=4,BLOCK=64,ITEMS=7,PARTITION="
+      "block",
+      "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=16,NETWORK=batcher,LANES=bitonic,BLOCK=64,ITEMS=8,"
+      "PARTITION=block,VEC=2,LOADER=cpasync,STORE=warp,CACHE=streaming",
   };
   static const char *const problems[] = {"n=6001 keys=40 value=4", "n=4097 dtype=f32",
                                          "n=5000 dtype=u64 keys=7 value=8"};
