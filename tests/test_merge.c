@@ -305,7 +305,7 @@ static void sorts_are_right(void **state) {
   for (size_t c = 0; c < N_SORTS; c++) {
     kernel k = open_kernel(b, "merge_sort", SORTS[c]);
     for (int kind = 0; kind < KINDS; kind++) {
-      list x = list_random(b, 513 + draw(b, 5000), kind, 0), y = sorted(b, &k, x);
+      list x = list_random(b, 1025 + draw(b, 5000), kind, 0), y = sorted(b, &k, x);
       assert_right(&k, x, y, kind);
       free(x.p);
       free(y.p);
@@ -323,7 +323,7 @@ static void identities_hold(void **state) {
   kernel sort = open_kernel(b, "merge_sort", SORTS[2]);
   for (int kind = 0; kind < 3; kind++) {
     list x = list_random(b, 1500 + draw(b, 1000), kind, 0), none = {x.p, 0};
-    list y = list_random(b, 900, kind, (uint32_t)x.n), all = list_joined(x, y);
+    list y = list_random(b, 1100, kind, (uint32_t)x.n), all = list_joined(x, y);
     list sx = sorted(b, &sort, x), sy = sorted(b, &sort, y), sall = sorted(b, &sort, all);
     list again = sorted(b, &sort, sall), alone = merged(b, &one, sx, none);
     list z = merged(b, &one, sx, sy), z2 = merged(b, &other, sx, sy);
