@@ -1,4 +1,4 @@
--- scan: all prefix sums, or prefix maxima, of n numbers; inclusive or exclusive.
+-- scan: all prefix sums, maxima or minima of n numbers; inclusive or exclusive.
 --
 -- Every block scans a tile: each thread its own ITEMS numbers in registers (with one a thread this is
 -- the textbook's section scan, with more its coarsened, three-phase scan), then the threads' totals
@@ -18,12 +18,14 @@ local ONE_PASS = "(ALG == 'chained' or ALG == 'lookback' or ALG == 'gather')"
 local TOTALS = "(ALG == 'three_launch' or ALG == 'reduce_scan')"
 local NBYTES = "sel(dtype == 'i64' or dtype == 'f64', 8, "
   .. "sel(dtype == 'i32' or dtype == 'f32', 4, sel(dtype == 'i8', 1, 2)))"
+local HALF = "(dtype == 'f16' or dtype == 'bf16')"
+local EXACT = "(op ~= 'sum' or dtype == 'i8' or dtype == 'i16' or dtype == 'i32' or dtype == 'i64')"
 local CHUNK = "max(16, ceildiv(n, 65536))" -- of a thread of the reference
 
 return {
   name = "scan",
-  version = 1,
-  brief = "prefix sums or maxima of n numbers",
+  version = 2,
+  brief = "prefix sums, maxima or minima of n numbers",
   cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 11; "
     .. "Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back",
 
@@ -31,17 +33,17 @@ return {
     { "n", 0, 2^36, default = 2^24, brief = "elements" },
     { "kind", { "inclusive", "exclusive" }, default = "inclusive",
       brief = "with or without the element itself; the first exclusive result is the identity" },
-    { "op", { "sum", "max" }, default = "sum", brief = "sums of integers wrap" },
-    { "dtype", { "i32", "f32", "i64", "f64", "i8", "i16", "f16" }, default = "i32",
-      brief = "type of the elements; sums of f16 are added up in f32" },
+    { "op", { "sum", "max", "min" }, default = "sum", brief = "sums of integers wrap" },
+    { "dtype", { "i32", "f32", "i64", "f64", "i8", "i16", "f16", "bf16" }, default = "i32",
+      brief = "type of the elements; sums of f16 and bf16 are added up in f32" },
     { "align", { 16, 8, 4, 2, 1 }, default = 16, brief = "elements that x and y are aligned to" },
   },
 
   args = {
     { "n", "i64", value = "n" },
     { "x", "dtype", "in", count = "n",
-      fill = { "uniform", "sel(dtype == 'f16', -0.125, sel(dtype == 'i64', -2^40, -100))",
-        "sel(dtype == 'f16', 0.125, sel(dtype == 'i64', 2^40, 100))" } },
+      fill = { "uniform", "sel(" .. HALF .. ", -0.125, sel(dtype == 'i64', -2^40, -100))",
+        "sel(" .. HALF .. ", 0.125, sel(dtype == 'i64', 2^40, 100))" } },
     { "y", "dtype", "out", count = "n", brief = "not x itself" },
   },
 
@@ -94,8 +96,8 @@ return {
       "ALG == 'one_block' or ALG == 'reduce_scan' or n > TILE" },
     { "too many tiles to sum up all before each", "ALG ~= 'gather' or n <= 4 * BLOCK * TILE" },
     { "too many tiles for a chain", "ALG ~= 'chained' or n <= 2^14 * TILE" },
-    { "sums of f16 would be rounded twice",
-      "ALG ~= 'three_launch' or dtype ~= 'f16' or op == 'max'" },
+    { "sums of f16 or bf16 would be rounded twice",
+      "ALG ~= 'three_launch' or not " .. HALF .. " or op ~= 'sum'" },
     { "nobody waits", "DELAY == 0 or " .. ONE_PASS },
   },
 
@@ -129,25 +131,39 @@ return {
 
   source = [[
 @ local stored = { i8 = "signed char", i16 = "short", i32 = "int", i64 = "long long",
-@   f16 = "unsigned short", f32 = "float", f64 = "double" }
+@   f16 = "unsigned short", bf16 = "unsigned short", f32 = "float", f64 = "double" }
 @ local sign = op == "sum" and "unsigned " or ""  -- unsigned sums wrap
-@ local wide = { i64 = sign .. "long long", f16 = "float", f32 = "float", f64 = "double" }
-@ local least = { i8 = "-128", i16 = "-32768", i32 = "-2147483647 - 1",
-@   i64 = "-9223372036854775807ll - 1", f16 = "-__int_as_float(0x7f800000)",
-@   f32 = "-__int_as_float(0x7f800000)", f64 = "-__longlong_as_double(0x7ffll << 52)" }
+@ local wide = { i64 = sign .. "long long", f16 = "float", bf16 = "float", f32 = "float",
+@   f64 = "double" }
+@ local infinity = dtype == "f64" and "__longlong_as_double(0x7ffll << 52)"
+@   or "__int_as_float(0x7f800000)"
+@ local most = { i8 = "127", i16 = "32767", i32 = "2147483647", i64 = "9223372036854775807ll" }
+@ local identity = op == "sum" and "0" or op == "min" and (most[dtype] or infinity)
+@   or most[dtype] and "-" .. most[dtype] .. " - 1" or "-" .. infinity
 @include "ptx.cuh"
 @include "words.cuh"
+@ if dtype == "bf16" then
+@include "bfloat.cuh"
+@ end
+@ if ALG == "chained" or ALG == "lookback" or ALG == "gather" then
+@include "ticket.cuh"
+@ end
 
 using stored = @{stored[dtype]};                    // in memory
 using wide = @{wide[dtype] or sign .. "int"};  // in registers
 
-#define IDENTITY ((wide)(@{op == "sum" and "0" or least[dtype]}))
+#define IDENTITY ((wide)(@{identity}))
 @ if op == "sum" then
 __device__ __forceinline__ wide combine(wide a, wide b) { return a + b; }
-@ else
+@ elseif op == "max" then
 __device__ __forceinline__ wide combine(wide a, wide b) { return a > b ? a : b; }
+@ else
+__device__ __forceinline__ wide combine(wide a, wide b) { return a < b ? a : b; }
 @ end
-@ if dtype == "f16" then
+@ if dtype == "bf16" then
+__device__ __forceinline__ wide widen(stored v) { return bfloat_to_float(v); }
+__device__ __forceinline__ stored narrow(wide v) { return float_to_bfloat(v); }
+@ elseif dtype == "f16" then
 __device__ __forceinline__ wide widen(stored v) { return half_to_float(v); }
 __device__ __forceinline__ stored narrow(wide v) { return float_to_half(v); }
 @ else
@@ -377,7 +393,7 @@ __device__ __forceinline__ wide of_bits(unsigned long long v) { return __longlon
 @ elseif NARROW == 8 then
 __device__ __forceinline__ unsigned long long bits_of(wide v) { return v; }
 __device__ __forceinline__ wide of_bits(unsigned long long v) { return v; }
-@ elseif dtype == "f32" or dtype == "f16" then
+@ elseif dtype == "f32" or dtype == "f16" or dtype == "bf16" then
 __device__ __forceinline__ unsigned bits_of(wide v) { return __float_as_uint(v); }
 __device__ __forceinline__ wide of_bits(unsigned v) { return __uint_as_float(v); }
 @ else
@@ -423,19 +439,6 @@ struct board {
     }
   }
 };
-
-// The number of the launch and of the tile: the high and low half of a counter, which the block
-// that takes the last tile sets to the start of the next launch.
-__device__ __forceinline__ long long take_tile(unsigned long long *counter, unsigned *launch) {
-  __shared__ unsigned long long taken;
-  if (threadIdx.x == 0) {
-    taken = atomicAdd(counter, 1);
-    if ((unsigned)taken == gridDim.x - 1) atomicAdd(counter, (1ull << 32) - gridDim.x);
-  }
-  __syncthreads();
-  *launch = (unsigned)(taken >> 32);
-  return (unsigned)taken;
-}
 
 @ if ALG == "lookback" then
 // The sum of all tiles before this one, by one warp.
@@ -495,7 +498,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
      unsigned *flags, unsigned long long *counter) {
   unsigned launch;
-  const long long tile = take_tile(counter, &launch);
+  const long long tile = take_ticket(counter, &launch);
   const board all = {words, flags, launch};
   wide v[ITEMS], total;
   get(v, n, x, tile);
@@ -599,21 +602,25 @@ scan(long long n, const stored *__restrict__ x, stored *__restrict__ y,
     },
     source = [[
 @ local stored = { i8 = "signed char", i16 = "short", i32 = "int", i64 = "long long",
-@   f16 = "unsigned short", f32 = "float", f64 = "double" }
-@ local least = { i8 = "-128", i16 = "-32768", i32 = "-2147483647 - 1",
-@   i64 = "-9223372036854775807ll - 1", float = "-__longlong_as_double(0x7ffll << 52)" }
-@ local float = dtype == "f16" or dtype == "f32" or dtype == "f64"
+@   f16 = "unsigned short", bf16 = "unsigned short", f32 = "float", f64 = "double" }
+@ local most = { i8 = "127", i16 = "32767", i32 = "2147483647", i64 = "9223372036854775807ll" }
+@ local float = not most[dtype]
+@ local infinity = "__longlong_as_double(0x7ffll << 52)"
+@ local identity = op == "sum" and "0" or op == "min" and (most[dtype] or infinity)
+@   or float and "-" .. infinity or "-" .. tostring(most[dtype]) .. " - 1"
+@ local combine = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
+@ local to_wide = { f16 = "half_to_float(v)", bf16 = "bfloat_to_float(v)" }
+@ local from_wide = { f16 = "float_to_half((float)v)", bf16 = "float_to_bfloat((float)v)" }
 @include "ptx.cuh"
+@include "bfloat.cuh"
 
 using stored = @{stored[dtype]};
 using wide = @{float and "double" or op == "sum" and "unsigned long long" or "long long"};
-#define IDENTITY ((wide)(@{op == "sum" and "0" or least[dtype] or least.float}))
+#define IDENTITY ((wide)(@{identity}))
 
-__device__ wide combine(wide a, wide b) { return @{op == "sum" and "a + b" or "a > b ? a : b"}; }
-__device__ wide widen(stored v) { return (wide)@{dtype == "f16" and "half_to_float(v)" or "v"}; }
-__device__ stored narrow(wide v) {
-  return @{dtype == "f16" and "float_to_half((float)v)" or "(stored)v"};
-}
+__device__ wide combine(wide a, wide b) { return @{combine[op]}; }
+__device__ wide widen(stored v) { return (wide)@{to_wide[dtype] or "v"}; }
+__device__ stored narrow(wide v) { return @{from_wide[dtype] or "(stored)v"}; }
 
 extern "C" __global__ void total(long long n, long long chunk, const stored *x, wide *sums) {
   const long long first = (blockIdx.x * 256ll + threadIdx.x) * chunk;
@@ -655,13 +662,12 @@ extern "C" __global__ void reference(long long n, long long chunk, const stored 
   -- totals are added up by a block or a warp, L is below 128: eight standard deviations are below
   -- 2^5 u h sqrt(n). A chain of tiles has L = n / TILE: eight are 1.9 u h n / sqrt(TILE), with
   -- TILE >= 64 up to n = 2^20 less than u h n / 4, and beyond, with TILE >= 512, than u h n / 8.
-  -- h is 100, less than 2^7, or for f16 2^-3; u is 2^-24, for f64 2^-53. rel is the last rounding.
+  -- h is 100, less than 2^7, or for f16 and bf16 2^-3; u is 2^-24, for f64 2^-53. rel is the last rounding.
   tolerance = {
-    abs = "sel(op == 'max' or " .. NBYTES .. " == 1 or dtype == 'i16' or dtype == 'i32' or "
-      .. "dtype == 'i64', 0, sel(dtype == 'f64', 2.0^-53, 2.0^-24) * "
-      .. "sel(dtype == 'f16', 2.0^-3, 2.0^7) * (32 * n^0.5 + n * sel(n <= 2^20, 0.25, 0.125)))",
-    rel = "sel(op == 'max' or " .. NBYTES .. " == 1 or dtype == 'i16' or dtype == 'i32' or "
-      .. "dtype == 'i64', 0, sel(dtype == 'f64', 2.0^-52, sel(dtype == 'f16', 2.0^-10, 2.0^-23)))",
+    abs = "sel(" .. EXACT .. ", 0, sel(dtype == 'f64', 2.0^-53, 2.0^-24) * sel(" .. HALF
+      .. ", 2.0^-3, 2.0^7) * (32 * n^0.5 + n * sel(n <= 2^20, 0.25, 0.125)))",
+    rel = "sel(" .. EXACT .. ", 0, sel(dtype == 'f64', 2.0^-52, sel(dtype == 'bf16', 2.0^-7, "
+      .. "sel(dtype == 'f16', 2.0^-10, 2.0^-23))))",
   },
 
   flops = "n",
@@ -671,11 +677,12 @@ extern "C" __global__ void reference(long long n, long long chunk, const stored 
     emu = { "n=1000", "n=0", "n=1", "n=5003 kind=exclusive", "n=4096 op=max kind=exclusive",
       "n=2777 dtype=f32 align=1", "n=3001 dtype=i64 kind=exclusive align=2", "n=2500 dtype=f64",
       "n=7001 dtype=i8", "n=3000 dtype=i16 op=max", "n=4100 dtype=f16 kind=exclusive",
-      "n=2000 dtype=f16 op=max kind=exclusive" },
+      "n=2000 dtype=f16 op=max kind=exclusive", "n=3100 dtype=bf16", "n=2100 dtype=i8 op=min",
+      "n=900 dtype=f64 op=min kind=exclusive" },
     test = { "n=0", "n=1", "n=31 kind=exclusive", "n=1025 op=max", "n=65537", "n=1000003 align=1",
       "n=1000000 kind=exclusive", "n=2^24", "n=16777215 dtype=f32", "n=4194309 dtype=i64",
       "n=1000001 dtype=f64 kind=exclusive", "n=8388611 dtype=i8", "n=3000001 dtype=i16 op=max",
-      "n=2^22 dtype=f16" },
+      "n=2^22 dtype=f16", "n=2^22 dtype=bf16 kind=exclusive", "n=1000003 dtype=f32 op=min" },
     bench = { "n=2^12", "n=2^16", "n=2^20", "n=2^24", "n=2^28", "n=2^28 dtype=f32",
       "n=2^28 dtype=i8", "n=2^27 dtype=i64", "n=2^28 dtype=f16" },
   },
