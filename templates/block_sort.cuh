@@ -1,11 +1,12 @@
 // block_sort.cuh -- a block sorts a tile: every thread its own keys in registers by a network of
-// exchanges, then all of them merge runs of 1, 2, 4... threads to runs twice as long: in shared memory,
-// or, as long as they are a warp's (LANES), by a network between its registers.
+// exchanges, then all of them merge runs of 1, 2, 4... threads to runs twice as long: in shared
+// memory, or, as long as they are a warp's (LANES), by a network between its registers.
 //
 // The template has the parameters SORT_BLOCK, SORT_ITEMS, NETWORK and LANES, includes merge_path.cuh
-// before this, and defines item, what is sorted, with bool before(item x, item y), bool swapped(item x,
-// item y): must x, which is on the left, go to the right of y?, and item from_lane(item x, int mask): the
-// x of the lane whose number differs by the mask.
+// before this, and defines item, what is sorted, with
+//   bool before(item x, item y)
+//   bool swapped(item x, item y)      must x, which is on the left, go to the right of y?
+//   item from_lane(item x, int mask)  the x of the lane whose number differs by the mask
 
 using rows = spread<item, SORT_ITEMS>;
 
@@ -48,8 +49,8 @@ __device__ __forceinline__ void sort_own(item (&v)[SORT_ITEMS], int count) {
 }
 
 @ if LANES == "bitonic" then
-// Batcher's bitonic merges of the runs of 1, 2, 4, 8, 16 lanes. The run on the right is taken backwards,
-// and then halves of ever half the size exchange what is at the same place.
+// Batcher's bitonic merges of the runs of 1, 2, 4, 8, 16 lanes. The run on the right is taken
+// backwards, and then halves of ever half the size exchange what is at the same place.
 __device__ __forceinline__ void sort_lanes(item (&v)[SORT_ITEMS]) {
   const int lane = threadIdx.x % 32;
 #pragma unroll

@@ -1,8 +1,8 @@
 -- merge_sort: n keys in order, stable, by comparisons alone; values go along, if there are.
 --
--- Every block sorts a tile, a run (block_sort.cuh). Then passes merge two or four runs to one (WAYS),
--- each by many blocks (merge_path.cuh), until one is left: four at a time halve what goes through global
--- memory. What comes after what is ALG:
+-- Every block sorts a tile, a run (block_sort.cuh). Then passes merge two or four runs to one
+-- (WAYS), each by many blocks (merge_path.cuh, merge_tile.cuh), until one is left: four at a time
+-- halve what goes through global memory. What comes after what is ALG:
 --   passes  a launch sorts tiles, then each pass is a launch; one tile needs no pass
 --   tasks   one launch: its blocks take the tiles of all passes in order, and each waits for those
 --           that made the runs it merges
@@ -27,8 +27,10 @@ local stages = {
       "counter" } },
 }
 for pass = 0, MOST_PASSES - 1 do
-  local run = { "i64", pass < 13 and "RUN * sel(WAYS == 4, " .. (1 << 2 * pass) .. ", " .. (1 << pass)
-    .. ")" or "RUN * " .. (1 << pass) }
+  -- in passes of four ways there are half as many
+  local longer = pass < MOST_PASSES // 2
+    and "sel(WAYS == 4, " .. (1 << 2 * pass) .. ", " .. (1 << pass) .. ")" or 1 << pass
+  local run = { "i64", "RUN * " .. longer }
   local to_other = { "i32", "(PASSES - 1 - " .. pass .. ") % 2" }
   local when = "ALG == 'passes' and PASSES > " .. pass
   stages[#stages + 1] = { kernel = "merge_split", when = when .. " and PARTITION == 'launch'",
@@ -38,8 +40,8 @@ for pass = 0, MOST_PASSES - 1 do
     smem = "SMEM", args = { "n", "y", "yv", "other", "other_v", run, to_other, "splits" } }
 end
 
--- Every pass of the reference goes from one pair of buffers to the other; the first starts so that the
--- last ends in y.
+-- Every pass of the reference goes from one pair of buffers to the other; the first starts so that
+-- the last ends in y.
 local REFERENCE_PASSES = "sel(n <= 1, 0, log2(max(1, n - 1)) + 1)"
 local reference_stages = {}
 for odd = 0, 1 do
@@ -118,8 +120,8 @@ return {
     { "UNITS", "ITEMS // VEC" }, -- vectors per thread
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
     { "ITEM", "sel(value == 0, NBYTES, 2 * max(2, NBYTES))" }, -- a key and where it came from
-    { "SORT_SMEM", "RUN * ITEM + sel(SORT_ITEMS % 2 == 0, ceildiv(RUN * ITEM, 128) * max(4, ITEM), 0)"
-    },
+    { "SORT_SMEM",
+      "RUN * ITEM + sel(SORT_ITEMS % 2 == 0, ceildiv(RUN * ITEM, 128) * max(4, ITEM), 0)" },
     -- The tile's keys, with up to VEC - 1 more at both ends of each part; then keys in rows of ITEMS,
     -- and where they came from.
     { "ROOM", "(TILE + 2 * WAYS * VEC) * NBYTES" },
@@ -134,8 +136,8 @@ return {
   require = {
     { "more threads than a block may have", "max(BLOCK, SORT_BLOCK) <= dev_threads_block" },
     { "tiles sorted are too small for so many keys", "PASSES <= " .. MOST_PASSES },
-    { "one tile leaves nothing to merge", "PASSES > 0 or ALG == 'passes' and WAYS == 2 and BLOCK == 256 and "
-      .. "ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and LOADER == 'register' and "
+    { "one tile leaves nothing to merge", "PASSES > 0 or ALG == 'passes' and WAYS == 2 and "
+      .. "BLOCK == 256 and ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and LOADER == 'register' and "
       .. "STORE == 'block' and CACHE == 'plain'" },
     { "all blocks of a launch have the same threads", "ALG == 'passes' or BLOCK == SORT_BLOCK" },
     { "there is no launch before", "ALG == 'passes' or PARTITION == 'block'" },

@@ -1,9 +1,10 @@
-// merge_tile.cuh -- a block's tile of a merged sequence: two pieces come from global memory, are
-// merged in shared memory, and the tile goes back.
+// merge_tile.cuh -- a block's tile of a merged sequence: two or four pieces come from global memory,
+// are merged in shared memory, and the tile goes back.
 //
-// The template says in Lua how keys are loaded (load_keys, of words.cuh), and has the parameters and
-// derived values BLOCK, ITEMS, VEC, UNITS, ROW, LOADER, STORE and CACHE; `ways` is how many pieces a tile
-// has at most, 2 or 4, and with 4 TILE and, in bytes, SOURCES say where places are kept.
+// The template says in Lua how keys are loaded (load_keys, of words.cuh) and how many pieces there
+// are (ways), and has the parameters and derived values BLOCK, ITEMS, VEC, UNITS, ROW, LOADER, STORE
+// and CACHE; for four pieces also TILE and SOURCES, the byte of shared memory from where on it is
+// noted where keys came from.
 
 struct alignas(VEC * sizeof(key)) vector {
   key e[VEC];

@@ -151,7 +151,9 @@ __device__ __forceinline__ T combine(T a, T b) {
 @   max = "a > b ? a : b", min = "a < b ? a : b" }
   return @{combined[op]};
 }
-__device__ __forceinline__ stored result(wide v) { return narrow(@{op == "norm2" and "sqrt(v)" or "v"}); }
+__device__ __forceinline__ stored result(wide v) {
+  return narrow(@{op == "norm2" and "sqrt(v)" or "v"});
+}
 __device__ __forceinline__ wide identity() { return (wide)take(IDENTITY); }
 
 struct alignas(VEC * sizeof(stored)) vector {
@@ -277,6 +279,8 @@ reduce_finish(int blocks, const wide *partial, stored *y, wide *trees) {
 @ local identity = { max = least, min = most, product = "1" }
 @ local combine = { product = "a * b", max = "a > b ? a : b", min = "a < b ? a : b" }
 @ local take = { norm1 = "fabs(v)", norm2 = "v * v" }
+@ local to_wide = { f16 = "half_to_float(v)", bf16 = "bfloat_to_float(v)" }
+@ local from_wide = { f16 = "float_to_half((float)v)", bf16 = "float_to_bfloat((float)v)" }
 @include "ptx.cuh"
 @include "bfloat.cuh"
 using stored = @{stored[dtype]};
@@ -284,12 +288,8 @@ using wide = @{wide};
 
 __device__ wide combine(wide a, wide b) { return @{combine[op] or "a + b"}; }
 __device__ wide take(wide v) { return @{take[op] or "v"}; }
-__device__ wide widen(stored v) {
-  return (wide)@{dtype == "f16" and "half_to_float(v)" or dtype == "bf16" and "bfloat_to_float(v)" or "v"};
-}
-__device__ stored narrow(wide v) {
-  return @{dtype == "f16" and "float_to_half((float)v)" or dtype == "bf16" and "float_to_bfloat((float)v)" or "(stored)v"};
-}
+__device__ wide widen(stored v) { return (wide)@{to_wide[dtype] or "v"}; }
+__device__ stored narrow(wide v) { return @{from_wide[dtype] or "(stored)v"}; }
 
 extern "C" __global__ void reference(long long n, const stored *x, stored *y) {
   __shared__ wide all[1024];

@@ -662,7 +662,8 @@ extern "C" __global__ void reference(long long n, long long chunk, const stored 
   -- totals are added up by a block or a warp, L is below 128: eight standard deviations are below
   -- 2^5 u h sqrt(n). A chain of tiles has L = n / TILE: eight are 1.9 u h n / sqrt(TILE), with
   -- TILE >= 64 up to n = 2^20 less than u h n / 4, and beyond, with TILE >= 512, than u h n / 8.
-  -- h is 100, less than 2^7, or for f16 and bf16 2^-3; u is 2^-24, for f64 2^-53. rel is the last rounding.
+  -- h is 100, less than 2^7, or for f16 and bf16 2^-3; u is 2^-24, for f64 2^-53. rel is the last
+  -- rounding.
   tolerance = {
     abs = "sel(" .. EXACT .. ", 0, sel(dtype == 'f64', 2.0^-53, 2.0^-24) * sel(" .. HALF
       .. ", 2.0^-3, 2.0^7) * (32 * n^0.5 + n * sel(n <= 2^20, 0.25, 0.125)))",
