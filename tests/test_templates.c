@@ -578,8 +578,8 @@ static void mistakes_are_found(void **state) {
   assert_fails(check_broken(b, "merge", "m=1000 value=4 keys=9", "b_first + source - a_count]",
                             "b_first + (source - a_count) / 2]"),
                &b->e, ERR_WRONG, "cv[");
-  assert_fails(check_broken(b, "merge_sort", "n=9000", "t.start + t.a_count + t.d - from,",
-                            "t.start + t.a_count + (t.d - from) / 2 * 2,"),
+  assert_fails(check_broken(b, "merge_sort", "n=9000", "t.start + i * run + from.of[i],",
+                            "t.start + i * run + from.of[i] / 2 * 2,"),
                &b->e, ERR_WRONG, "y[");
   assert_fails(check_broken(b, "transpose", "rows=40 cols=33", "* cols + column));",
                             "* cols + column / 2 * 2));"),
