@@ -146,6 +146,9 @@ static void check_family(bed *b, const char *family) {
   gen_close(t);
 }
 
+static void argmax_is_right(void **state) {
+  check_family(*state, "argmax");
+}
 static void copy_is_right(void **state) {
   check_family(*state, "copy");
 }
@@ -188,9 +191,9 @@ static void transpose_is_right(void **state) {
 
 /* A family without a test above is no accident of the alphabet. */
 static void every_family_is_tested(void **state) {
-  static const char *const tested[] = {"copy",  "gemm",       "gemm_batched", "gemv",   "histogram",
-                                       "merge", "merge_sort", "radix_sort",   "reduce", "saxpy",
-                                       "scan",  "sgemm",      "transpose"};
+  static const char *const tested[] = {"argmax",    "copy",  "gemm",       "gemm_batched", "gemv",
+                                       "histogram", "merge", "merge_sort", "radix_sort",   "reduce",
+                                       "saxpy",     "scan",  "sgemm",      "transpose"};
   bed *b = *state;
   const char *const *names;
   size_t n;
@@ -411,6 +414,9 @@ static void defaults_are_always_valid(void **state) {
       {"saxpy", "n=0"},
       {"saxpy", "n=2^36"},
       {"saxpy", "n=3"},
+      {"argmax", "n=0"},
+      {"argmax", "n=2^36 op=min dtype=f64 align=1"},
+      {"reduce", "n=2^36 op=product dtype=bf16 align=1 order=fixed"},
       {"reduce", "n=0"},
       {"reduce", "n=2^36 op=min dtype=f64"},
       {"reduce", "n=5 align=1"},
@@ -573,6 +579,9 @@ static void mistakes_are_found(void **state) {
       &b->e, ERR_WRONG, "y[");
   assert_fails(check_broken(b, "histogram", "n=1000", "if (bin >= 0) add", "if (bin > 0) add"),
                &b->e, ERR_WRONG, "y[");
+  assert_fails(
+      check_broken(b, "argmax", "n=5000 dtype=i32 keys=20", "x.at < y.at :", "x.at > y.at :"),
+      &b->e, ERR_WRONG, "y[");
   assert_fails(check_broken(b, "merge", "m=1000 value=4 keys=9", "b_first + source - a_count]",
                             "b_first + (source - a_count) / 2]"),
                &b->e, ERR_WRONG, "cv[");
@@ -618,6 +627,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(every_family_is_tested, &b),
       cmocka_unit_test_prestate(defaults_are_always_valid, &b),
       cmocka_unit_test_prestate(sgemm_has_a_space, &b),
+      cmocka_unit_test_prestate(argmax_is_right, &b),
       cmocka_unit_test_prestate(copy_is_right, &b),
       cmocka_unit_test_prestate(gemm_is_right, &b),
       cmocka_unit_test_prestate(gemm_batched_is_right, &b),

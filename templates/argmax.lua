@@ -1,0 +1,238 @@
+-- argmax: where the largest or the smallest of n numbers is, the first if there are several.
+--
+-- As reduce does it, with the number and its place together: every block folds its share in registers,
+-- then across its threads (FOLD), and the blocks' results are folded by the last block to arrive or by
+-- a second launch (FINISH). Which of two equal numbers comes first is told by their places, so the
+-- order of folding does not matter and the result is always the same.
+
+local GRID = "max(1, min(BLOCKS * dev_sms, ceildiv(n, STEP * VEC)))" -- blocks
+local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, 4)"
+
+return {
+  name = "argmax",
+  version = 1,
+  brief = "the place of the largest or smallest of n numbers",
+  cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 10",
+
+  problem = {
+    { "n", 0, 2^36, default = 2^24, brief = "elements" },
+    { "op", { "max", "min" }, default = "max", brief = "which is looked for" },
+    { "dtype", { "f32", "f64", "i32", "i64" }, default = "f32", brief = "type of the elements" },
+    { "align", { 4, 2, 1 }, default = 4, brief = "elements that x is aligned to" },
+    { "keys", 1, 2^32, default = 2^32, brief = "different values of whole numbers in tests" },
+  },
+
+  args = {
+    { "n", "i64", value = "n" },
+    { "x", "dtype", "in", count = "n", fill = { "uniform",
+      "sel(dtype == 'f32' or dtype == 'f64', -8, -(keys // 2))",
+      "sel(dtype == 'f32' or dtype == 'f64', 8, keys - 1 - keys // 2)" } },
+    { "y", "i64", "out", count = 1, brief = "counted from 0; -1 where there are but NaNs, or nothing" },
+  },
+
+  call = { "op", "dtype", "n", "x", "y", align = "pow2div(x // (" .. NBYTES .. "), 4)",
+    keys = "2^32" },
+
+  space = {
+    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block" },
+    { "BLOCKS", { 1, 2, 4, 8, 16, 32 }, "blocks per multiprocessor at most" },
+    { "VEC", { 1, 2, 4 }, "elements per load" },
+    { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: loads under way per thread" },
+    { "FOLD", { "shuffle", "shared" }, "across a block: between registers, or in shared memory" },
+    { "FINISH", { "last_block", "two_launch" }, "across blocks" },
+  },
+
+  derive = {
+    { "NBYTES", NBYTES },
+    { "STEP", "BLOCK * COARSE" }, -- vectors a block takes at a time
+  },
+
+  require = {
+    { "more threads than a block may have", "BLOCK <= dev_threads_block" },
+    { "more threads than a multiprocessor has", "BLOCK * BLOCKS <= dev_threads_sm or BLOCKS == 1" },
+    { "vectors wider than the alignment", "VEC <= align" },
+    { "vectors of more than 16 bytes", "VEC * NBYTES <= 16" },
+    { "loads under way exceed the registers", "COARSE * VEC * NBYTES <= 256" },
+  },
+
+  default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 4, FOLD = "shuffle",
+    FINISH = "two_launch" },
+
+  workspace = {
+    { "partial", "u64", "2 * BLOCKS * dev_sms" }, -- one number and its place per block
+    { "arrived", "u32", "sel(FINISH == 'last_block', 1, 0)" },
+  },
+
+  stages = {
+    { kernel = "argmax", grid = GRID, block = "BLOCK", args = { "n", "x", "y", "partial", "arrived" } },
+    { kernel = "argmax_finish", when = "FINISH == 'two_launch'", grid = 1, block = "BLOCK",
+      args = { { "i32", GRID }, "partial", "y" } },
+  },
+
+  source = [[
+@ local types = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
+@include "arrive.cuh"
+
+using value = @{types[dtype]};
+
+struct alignas(VEC * sizeof(value)) vector {
+  value e[VEC];
+};
+
+// A number, and where it is; nowhere is behind everything.
+struct found {
+  value v;
+  long long at;
+};
+#define NOWHERE 0x7fffffffffffffffll
+
+// Does x go before y?
+__device__ __forceinline__ bool better(const found &x, const found &y) {
+  if (x.at == NOWHERE || y.at == NOWHERE) return y.at == NOWHERE;
+  return x.v == y.v ? x.at < y.at : x.v @{op == "max" and ">" or "<"} y.v;
+}
+__device__ __forceinline__ found combine(const found &x, const found &y) {
+  return better(y, x) ? y : x;
+}
+__device__ __forceinline__ found nothing() { return {value(), NOWHERE}; }
+__device__ __forceinline__ found from_lane(const found &x, int down) {
+  return {__shfl_down_sync(0xffffffff, x.v, down), __shfl_down_sync(0xffffffff, x.at, down)};
+}
+
+// Of all the block's threads; thread 0 has the result.
+__device__ __forceinline__ found fold_block(found f) {
+@ if FOLD == "shuffle" then
+  __shared__ value values[32];
+  __shared__ long long places[32];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+#pragma unroll
+  for (int d = 16; d > 0; d /= 2) f = combine(f, from_lane(f, d));
+  if (lane == 0) {
+    values[warp] = f.v;
+    places[warp] = f.at;
+  }
+  __syncthreads();
+  if (warp == 0) {
+    f = lane < BLOCK / 32 ? found{values[lane], places[lane]} : nothing();
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) f = combine(f, from_lane(f, d));
+  }
+@ else
+  __shared__ value values[BLOCK];
+  __shared__ long long places[BLOCK];
+  values[threadIdx.x] = f.v;
+  places[threadIdx.x] = f.at;
+#pragma unroll
+  for (int d = BLOCK / 2; d > 0; d /= 2) {
+    __syncthreads();
+    if (threadIdx.x < d) {
+      f = combine(f, found{values[threadIdx.x + d], places[threadIdx.x + d]});
+      values[threadIdx.x] = f.v;
+      places[threadIdx.x] = f.at;
+    }
+  }
+@ end
+  return f;
+}
+
+// One more number of a thread's share, behind those that it has seen: a NaN is nothing.
+__device__ __forceinline__ void look(found &f, value v, long long at) {
+  if (v == v && (f.at == NOWHERE || v @{op == "max" and ">" or "<"} f.v)) f = {v, at};
+}
+
+// Of this block's share of x: steps of STEP vectors, as far apart as there are blocks.
+__device__ __forceinline__ found fold_share(long long n, const value *x) {
+  const vector *from = reinterpret_cast<const vector *>(x);
+  const long long vectors = n / VEC;
+  found f = nothing();
+  for (long long i = (long long)blockIdx.x * STEP + threadIdx.x; i < vectors;
+       i += (long long)gridDim.x * STEP) {
+    vector v[COARSE];
+#pragma unroll
+    for (int c = 0; c < COARSE; c++) {
+      if (i + c * BLOCK < vectors) v[c] = from[i + c * BLOCK];
+    }
+#pragma unroll
+    for (int c = 0; c < COARSE; c++) {
+#pragma unroll
+      for (int e = 0; e < VEC; e++) {
+        if (i + c * BLOCK < vectors) look(f, v[c].e[e], (i + c * BLOCK) * VEC + e);
+      }
+    }
+  }
+  const long long rest = vectors * VEC + threadIdx.x;
+  if (blockIdx.x == 0 && rest < n) look(f, x[rest], rest);
+  return f;
+}
+
+// Of the results of all blocks, by one block.
+__device__ __forceinline__ void finish(int blocks, const found *partial, long long *y) {
+  found f = nothing();
+  for (int i = threadIdx.x; i < blocks; i += BLOCK) f = combine(f, partial[i]);
+  __syncthreads();  // fold_block's memory may be in use still
+  f = fold_block(f);
+  if (threadIdx.x == 0) *y = f.at == NOWHERE ? -1 : f.at;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+argmax(long long n, const value *x, long long *y, found *partial, unsigned *arrived) {
+  const found f = fold_block(fold_share(n, x));
+  if (threadIdx.x == 0) {
+    partial[blockIdx.x].v = f.v;
+    partial[blockIdx.x].at = f.at;
+  }
+@ if FINISH == "last_block" then
+  if (last_to_arrive(arrived, gridDim.x)) finish(gridDim.x, partial, y);
+@ end
+}
+@ if FINISH == "two_launch" then
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+argmax_finish(int blocks, const found *partial, long long *y) {
+  finish(blocks, partial, y);
+}
+@ end
+]],
+
+  -- One block: each thread a stretch from front to back, then thread 0 the 1024 results in order.
+  reference = {
+    stages = {
+      { kernel = "reference", grid = 1, block = 1024, args = { "n", "x", "y" } },
+    },
+    source = [[
+@ local types = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
+using value = @{types[dtype]};
+
+extern "C" __global__ void reference(long long n, const value *x, long long *y) {
+  __shared__ long long all[1024];
+  const long long stretch = (n + 1023) / 1024, first = threadIdx.x * stretch;
+  long long at = -1;
+  for (long long i = first; i < n && i < first + stretch; i++) {
+    if (x[i] == x[i] && (at < 0 || x[i] @{op == "max" and ">" or "<"} x[at])) at = i;
+  }
+  all[threadIdx.x] = at;
+  __syncthreads();
+  if (threadIdx.x > 0) return;
+  for (int t = 1; t < 1024; t++) {
+    const long long i = all[t];
+    if (i >= 0 && (at < 0 || x[i] @{op == "max" and ">" or "<"} x[at])) at = i;
+  }
+  *y = at;
+}
+]],
+  },
+
+  cases = { {} },
+
+  tolerance = { abs = 0, rel = 0 },
+
+  flops = "n",
+  bytes = "n * (" .. NBYTES .. ")",
+
+  sizes = {
+    emu = { "n=1000", "n=5003 dtype=i32 op=min keys=20" },
+    test = { "n=0", "n=1", "n=31", "n=65537 dtype=i64 keys=3", "n=1000003 op=min",
+      "n=100001 dtype=f64", "n=2^24 dtype=i32 keys=100", "n=2^22" },
+    bench = { "n=2^16", "n=2^20", "n=2^24", "n=2^27" },
+  },
+}
