@@ -1,9 +1,9 @@
 -- argmax: where the largest or the smallest of n numbers is, the first if there are several.
 --
--- As reduce does it, with the number and its place together: every block folds its share in registers,
--- then across its threads (FOLD), and the blocks' results are folded by the last block to arrive or by
--- a second launch (FINISH). Which of two equal numbers comes first is told by their places, so the
--- order of folding does not matter and the result is always the same.
+-- As reduce does it, with the number and its place together: every block folds its share in
+-- registers, then across its threads (FOLD), and the blocks' results are folded by the last block to
+-- arrive or by a second launch (FINISH). Which of two equal numbers comes first is told by their
+-- places, so the order of folding does not matter and the result is always the same.
 
 local GRID = "max(1, min(BLOCKS * dev_sms, ceildiv(n, STEP * VEC)))" -- blocks
 local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, 4)"
@@ -27,7 +27,7 @@ return {
     { "x", "dtype", "in", count = "n", fill = { "uniform",
       "sel(dtype == 'f32' or dtype == 'f64', -8, -(keys // 2))",
       "sel(dtype == 'f32' or dtype == 'f64', 8, keys - 1 - keys // 2)" } },
-    { "y", "i64", "out", count = 1, brief = "counted from 0; -1 where there are but NaNs, or nothing" },
+    { "y", "i64", "out", count = 1, brief = "from 0; -1 where there is nothing but NaNs" },
   },
 
   call = { "op", "dtype", "n", "x", "y", align = "pow2div(x // (" .. NBYTES .. "), 4)",
@@ -64,7 +64,8 @@ return {
   },
 
   stages = {
-    { kernel = "argmax", grid = GRID, block = "BLOCK", args = { "n", "x", "y", "partial", "arrived" } },
+    { kernel = "argmax", grid = GRID, block = "BLOCK",
+      args = { "n", "x", "y", "partial", "arrived" } },
     { kernel = "argmax_finish", when = "FINISH == 'two_launch'", grid = 1, block = "BLOCK",
       args = { { "i32", GRID }, "partial", "y" } },
   },
