@@ -84,6 +84,7 @@ return {
     { "vectors wider than the alignment", "VEC <= align" },
     { "vectors of more than 16 bytes", "VEC * NBYTES <= 16" },
     { "a thread's keys are no whole number of vectors", "ITEMS % VEC == 0" },
+    { "threads of so few keys mostly search", "ITEMS >= 4 or ALG == 'corank' or m + n <= 2^18" },
     { "only tiles and circular buffers are repeated",
       "TILES == 1 or ALG == 'tiled' or ALG == 'circular'" },
     { "one tile of a stretch is what merge_path does",

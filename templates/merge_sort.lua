@@ -141,6 +141,7 @@ return {
       .. "STORE == 'block' and CACHE == 'plain'" },
     { "all blocks of a launch have the same threads", "ALG == 'passes' or BLOCK == SORT_BLOCK" },
     { "there is no launch before", "ALG == 'passes' or PARTITION == 'block'" },
+    { "threads of so few keys mostly search", "min(ITEMS, SORT_ITEMS) >= 4 or n <= 2^18" },
     { "tiles merged are no part of a pass's run", "PASSES == 0 or WAYS * RUN % TILE == 0" },
     { "four ways for two runs", "WAYS == 2 or LEVELS > 1" },
     { "tiles sorted and merged differ more than eightfold",
