@@ -114,6 +114,7 @@ return {
     { "ALG", { "shared", "direct" }, "A and B by way of shared memory, or in place" },
     { "EXACT", { 1, 0 }, "sizes are constants of the text" },
     { "KV", { 1, 2, 4 }, "steps along k at a time" },
+    { "SLICE", { 0, 8, 16, 32 }, "elements along k in shared memory at a time; 0: all" },
     { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled" },
     { "BLOCKS", { 0, 1, 2, 4, 8 },
       "blocks per multiprocessor that go on to further groups; 0: a block per group" },
@@ -136,11 +137,14 @@ return {
     -- Neighbouring rows or columns of a thread that are neighbours in memory.
     { "MV", "sel(A_ALONG_K, 1, min(pow2div(TM, 4), pow2div(m, 4), align, 16 // WIDTH))" },
     { "NV", "sel(B_ALONG_K, 1, min(pow2div(TN, 4), pow2div(n, 4), align, 16 // WIDTH))" },
-    -- A matrix in shared memory: columns, and all of it.
-    { "A_LD", "max(1, " .. A_ROWS .. ") + sel(A_ALONG_K, PAD, 0)" },
-    { "B_LD", "max(1, " .. B_ROWS .. ") + sel(B_ALONG_K, PAD, 0)" },
-    { "A_SIZE", "A_LD * (" .. A_COLS .. ") + SKEW" },
-    { "B_SIZE", "B_LD * (" .. B_COLS .. ") + SKEW" },
+    -- A matrix in shared memory, or its slice along k: columns, and all of it.
+    { "DEPTH", "sel(SLICE == 0, k, SLICE)" },
+    { "A_HIGH", "max(1, sel(A_ALONG_K, DEPTH, m))" },
+    { "B_HIGH", "max(1, sel(B_ALONG_K, DEPTH, n))" },
+    { "A_LD", "A_HIGH + sel(A_ALONG_K, PAD, 0)" },
+    { "B_LD", "B_HIGH + sel(B_ALONG_K, PAD, 0)" },
+    { "A_SIZE", "A_LD * sel(A_ALONG_K, m, DEPTH) + SKEW" },
+    { "B_SIZE", "B_LD * sel(B_ALONG_K, n, DEPTH) + SKEW" },
     { "B_AT", "roundup(GROUP * A_SIZE, 4)" }, -- where B starts in a stage
     { "STAGE", "B_AT + roundup(GROUP * B_SIZE, 4)" },
     { "SMEM", "WIDTH * (sel(ALG == 'shared', STAGES * STAGE, 0) + sel(STORE == 'shared', "
@@ -170,7 +174,10 @@ return {
     { "more matrices in a group than give every multiprocessor one",
       "GROUP == 1 or (GROUP - 1) * dev_sms < batch" },
     { "steps that do not divide k, or vectors along k beyond 16 bytes",
-      "k % KV == 0 and KV * WIDTH <= 16" },
+      "DEPTH % KV == 0 and KV * WIDTH <= 16" },
+    { "a slice is no part of k, or of a matrix too small to need it",
+      "SLICE == 0 or ALG == 'shared' and EXACT == 1 and k % SLICE == 0 and k > SLICE "
+        .. "and m * n >= 1600" },
     { "vectors along k are misaligned in place",
       "KV == 1 or ALG == 'shared' or (not A_ALONG_K or KV <= min(align, pow2div(k, 4))) "
         .. "and (not B_ALONG_K or KV <= min(align, pow2div(k, 4)))" },
@@ -181,10 +188,10 @@ return {
     { "columns are misaligned in shared memory", "ALG == 'direct' or B_SIZE % NV == 0" },
     { "nothing is read along k", "A_ALONG_K or B_ALONG_K or PAD == 0 and KV == 1" },
     { "gaps as wide as the vectors spread them over the banks",
-      "PAD == 0 or PAD == KV and k % (2 * KV) == 0" },
+      "PAD == 0 or PAD == KV and DEPTH % (2 * KV) == 0" },
     { "unrolled steps are no whole number of those taken at a time", "UNROLL % KV == 0" },
-    { "more steps unrolled than there are", "UNROLL == 4 or UNROLL < 2 * k" },
-    { "few steps are all unrolled", "k > 32 or UNROLL >= k or PM * PN == 256" },
+    { "more steps unrolled than there are", "UNROLL == 4 or UNROLL < 2 * DEPTH" },
+    { "few steps are all unrolled", "DEPTH > 32 or UNROLL >= DEPTH or PM * PN == 256 and ALG == 'direct'" },
     { "the unrolled loop outgrows the instruction cache", "UNROLL * TM * TN <= 4096" },
     { "so few groups need no block twice",
       "BLOCKS == 0 or BLOCKS * dev_sms < " .. GROUPS .. " and BLOCK * BLOCKS <= dev_threads_sm" },
@@ -193,29 +200,29 @@ return {
       .. "and STAGES == 1 and PAD == 0 and SKEW == 0" },
     { "vectors wider than the alignment or 16 bytes", "VEC <= align and VEC * WIDTH <= 16" },
     { "groups do not start aligned",
-      "layout ~= 'packed' or GROUP * m * k % VEC == 0 and GROUP * k * n % VEC == 0" },
+      "layout ~= 'packed' or SLICE > 0 or GROUP * m * k % VEC == 0 and GROUP * k * n % VEC == 0" },
     { "vectors across the end of a column that is apart in memory",
-      "layout == 'packed' or VEC <= pow2div(" .. A_ROWS .. ", 4) and VEC <= pow2div(" .. B_ROWS
-        .. ", 4)" },
+      "layout == 'packed' and SLICE == 0 or VEC <= pow2div(" .. A_ROWS .. ", 4) and VEC <= "
+        .. "pow2div(" .. B_ROWS .. ", 4) and VEC <= pow2div(A_HIGH, 4) and VEC <= pow2div(B_HIGH, 4)" },
     { "vectors across the end of a column that is apart in shared memory",
-      "PAD == 0 or VEC == 1 or PAD % VEC == 0 and (not A_ALONG_K or k % VEC == 0) "
-        .. "and (not B_ALONG_K or k % VEC == 0)" },
+      "PAD == 0 or VEC == 1 or PAD % VEC == 0 and (not A_ALONG_K or DEPTH % VEC == 0) "
+        .. "and (not B_ALONG_K or DEPTH % VEC == 0)" },
     { "vectors across the end of a matrix that is apart in shared memory",
-      "SKEW == 0 and PAD == 0 or VEC == 1 or m * k % VEC == 0 and k * n % VEC == 0" },
+      "SKEW == 0 and PAD == 0 or VEC == 1 or m * DEPTH % VEC == 0 and DEPTH * n % VEC == 0" },
     { "one matrix in a group is apart from none", "SKEW == 0 or GROUP > 1 and THREADS < 32" },
     { "vectors narrower than need be, for no reason",
       "ALG == 'direct' or PAD == 1 or GROUP % 4 > 0 or VEC * 2 >= min(align, 16 // WIDTH, "
         .. "sel(layout == 'packed', 4, min(pow2div(" .. A_ROWS .. ", 4), pow2div(" .. B_ROWS
         .. ", 4))))" },
     { "asynchronous copies need compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
-    { "more stages need asynchronous copies, and blocks that go on",
-      "STAGES == 1 or LOADER == 'cpasync' and BLOCKS > 0" },
+    { "more stages need asynchronous copies, and slices or blocks that go on",
+      "STAGES == 1 or LOADER == 'cpasync' and (BLOCKS > 0 or SLICE > 0)" },
     { "more shared memory than a block may have", "SMEM <= dev_smem_block" },
     { "so many blocks exceed a multiprocessor's shared memory",
       "BLOCKS <= 1 or BLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm" },
   },
 
-  default = { PM = 16, PN = 16, GROUP = 1, ALG = "direct", EXACT = 1, KV = 1, UNROLL = 4,
+  default = { PM = 16, PN = 16, GROUP = 1, ALG = "direct", EXACT = 1, KV = 1, SLICE = 0, UNROLL = 4,
     BLOCKS = 0, VEC = 1, LOADER = "register", STAGES = 1, PAD = 0, SKEW = 0, STORE = "direct" },
 
   stages = {
@@ -307,7 +314,7 @@ template <typename L>
 __device__ __forceinline__ void multiply(wide (&c)[TM][TN], const stored *a, L lda,
                                          const stored *b, L ldb, shape s, int row, int column) {
 #pragma unroll (UNROLL / KV)
-  for (int p = 0; p < s.k; p += KV) {
+  for (int p = 0; p < @{ALG == "shared" and "DEPTH" or "s.k"}; p += KV) {
     wide as[KV][TM], bs[KV][TN];
     fetch<A_ALONG_K, TM, MV, PM>(as, a, lda, p, row, s.m);
     fetch<B_ALONG_K, TN, NV, PN>(bs, b, ldb, p, column, s.n);
@@ -387,11 +394,12 @@ __device__ __forceinline__ void store_group(const stored *sums, const result &to
 @ if ALG == "shared" then
 // ---- a group's matrices to shared memory -------------------------------------------------------
 
-// COLS columns of ROWS elements a matrix; LD and SIZE as they lie there.
+// COLS columns of ROWS elements a matrix, `offset` from its beginning on; LD and SIZE as they lie
+// there.
 template <int ROWS, int COLS, int LD, int SIZE>
 __device__ __forceinline__ void copy(stored *to, const matrices<const stored> &all,
-                                     long long first, int count) {
-  constexpr bool RUN = @{layout == "packed"};  // in global memory one run of vectors
+                                     long long first, int count, long long offset) {
+  constexpr bool RUN = @{layout == "packed" and SLICE == 0};  // in global memory one run of vectors
   constexpr bool DENSE = LD == ROWS && SIZE == ROWS * COLS;
   constexpr int ALL = GROUP * ROWS * COLS;
   const int room = count * ROWS * COLS;
@@ -401,7 +409,7 @@ __device__ __forceinline__ void copy(stored *to, const matrices<const stored> &a
     const int i = (c * BLOCK + threadIdx.x) * VEC;
     if (i >= room) break;
     const int matrix = i / (ROWS * COLS), column = i / ROWS % COLS, row = i % ROWS;
-    const stored *from = RUN ? group + i : all[first + matrix] + column * all.ld + row;
+    const stored *from = RUN ? group + i : all[first + matrix] + column * all.ld + row + offset;
     stored *place = to + (DENSE ? i : matrix * SIZE + column * LD + row);
     if (i + VEC > room) {  // the last matrix ends within this vector
       for (int e = 0; i + e < room; e++) place[e] = from[e];
@@ -430,55 +438,72 @@ gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, lo
   const int mine = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
   const int row = thread % PM, column = thread / PM;
   stored *shared = reinterpret_cast<stored *>(memory);
-@ local size_a = ta == "n" and "shape::m, shape::k" or "shape::k, shape::m"
-@ local size_b = tb == "n" and "shape::k, shape::n" or "shape::n, shape::k"
 @ if ALG == "shared" then
-  const auto load = [&](long long first, int stage) {
-    const int count = (int)min((long long)GROUP, batch - first);
+@   local size_a = ta == "n" and "A_HIGH, DEPTH" or "A_HIGH, shape::m"
+@   local size_b = tb == "n" and "B_HIGH, shape::n" or "B_HIGH, DEPTH"
+  constexpr int SLICES = @{SLICE == 0 and 1 or k // SLICE};
+  const long long step = (long long)gridDim.x * GROUP;
+  long long next = (long long)blockIdx.x * GROUP;  // what is copied next
+  int slice = 0;
+  const auto load = [&](int stage) {
+    const int count = (int)min((long long)GROUP, batch - next);
     stored *at = shared + stage * STAGE;
-    if (count <= 0 || alpha == 0 || s.k == 0) return;
-    copy<@{size_a}, A_LD, A_SIZE>(at, as, first, count);
-    copy<@{size_b}, B_LD, B_SIZE>(at + B_AT, bs, first, count);
+    if (count > 0 && alpha != 0 && s.k > 0) {
+      copy<@{size_a}, A_LD, A_SIZE>(at, as, next, count, slice * DEPTH * (A_ALONG_K ? 1 : lda));
+      copy<@{size_b}, B_LD, B_SIZE>(at + B_AT, bs, next, count,
+                                    slice * DEPTH * (B_ALONG_K ? 1 : ldb));
+    }
+    if (++slice == SLICES) {
+      slice = 0;
+      next += step;
+    }
   };
-@ end
-@ if ALG == "shared" and (PAD > 0 or SKEW > 0 or m * k % 4 > 0 or k * n % 4 > 0) then
+@   if PAD > 0 or SKEW > 0 or m * DEPTH % 4 > 0 or DEPTH * n % 4 > 0 then
   // The compiler may read what nobody copies to, along with its neighbours.
   for (int i = threadIdx.x; i < STAGES * STAGE; i += BLOCK) shared[i] = 0;
   __syncthreads();
-@ end
-  const long long step = (long long)gridDim.x * GROUP;
-@ if STAGES > 1 then
+@   end
+@   if STAGES > 1 then
   int stage = 0, fill = STAGES - 1;
 #pragma unroll
   for (int ahead = 0; ahead < STAGES - 1; ahead++) {
-    load((long long)blockIdx.x * GROUP + ahead * step, ahead);
+    load(ahead);
     cp_async_commit();
   }
+@   end
+@ else
+  const long long step = (long long)gridDim.x * GROUP;
 @ end
 #pragma unroll 1
   for (long long first = (long long)blockIdx.x * GROUP; first < batch; first += step) {
     const bool here = threadIdx.x < THREADS * GROUP && first + mine < batch;
     wide c[TM][TN] = {};
 @ if ALG == "shared" then
+#pragma unroll 1
+    for (int part = 0; part < SLICES; part++) {
 @   if STAGES > 1 then
-    cp_async_wait<STAGES - 2>();
-    __syncthreads();
-    load(first + (STAGES - 1) * step, fill);
-    cp_async_commit();
-    const stored *at = shared + stage * STAGE;
-    stage = stage + 1 == STAGES ? 0 : stage + 1;
-    fill = fill + 1 == STAGES ? 0 : fill + 1;
+      cp_async_wait<STAGES - 2>();
+      __syncthreads();
+      load(fill);
+      cp_async_commit();
+      const stored *at = shared + stage * STAGE;
+      stage = stage + 1 == STAGES ? 0 : stage + 1;
+      fill = fill + 1 == STAGES ? 0 : fill + 1;
 @   else
-    load(first, 0);
+      load(0);
 @     if LOADER == "cpasync" then
-    cp_async_commit();
-    cp_async_wait<0>();
+      cp_async_commit();
+      cp_async_wait<0>();
 @     end
-    __syncthreads();
-    const stored *at = shared;
+      __syncthreads();
+      const stored *at = shared;
 @   end
-    if (here && alpha != 0) {
-      multiply(c, at + mine * A_SIZE, A_LD, at + B_AT + mine * B_SIZE, B_LD, s, row, column);
+      if (here && alpha != 0) {
+        multiply(c, at + mine * A_SIZE, A_LD, at + B_AT + mine * B_SIZE, B_LD, s, row, column);
+      }
+@   if STAGES == 1 and (BLOCKS > 0 or SLICE > 0) then
+      __syncthreads();  // the next ones take these ones' place
+@   end
     }
 @ else
     if (here && alpha != 0) {
@@ -493,8 +518,8 @@ gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, lo
     __syncthreads();
     store_group(sums, to, first, (int)min((long long)GROUP, batch - first), s);
 @ end
-@ if BLOCKS > 0 and (STORE == "shared" or STAGES == 1 and ALG == "shared") then
-    __syncthreads();  // the next group takes this one's place
+@ if BLOCKS > 0 and STORE == "shared" then
+    __syncthreads();  // the next group's sums take these ones' place
 @ end
   }
 }

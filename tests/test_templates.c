@@ -356,12 +356,19 @@ static void gemm_batched_parts_are_right(void **state) {
       "PM=4,PN=4,GROUP=4,ALG=shared,UNROLL=16,KV=2,VEC=4,BLOCKS=1,STORE=shared",
       "PM=2,PN=8,GROUP=8,ALG=direct,UNROLL=16,KV=4,BLOCKS=1,STORE=direct",
       "PM=16,PN=16,GROUP=1,ALG=direct,EXACT=0,KV=1,UNROLL=4,STORE=shared"};
+  static const char *const sliced[] = {
+      "PM=8,PN=8,GROUP=2,ALG=shared,SLICE=16,UNROLL=16,KV=2,PAD=2,VEC=2,LOADER=cpasync,BLOCKS=1,"
+      "STAGES=3,STORE=direct",
+      "PM=8,PN=8,GROUP=1,ALG=shared,SLICE=8,UNROLL=8,KV=4,PAD=4,VEC=4,STORE=shared"};
   static const char *const problems[] = {"m=16 batch=53", "m=16 batch=53 ta=t",
                                          "m=16 batch=53 ta=t tb=t layout=strided"};
+  static const char *const large[] = {"m=40 k=32 batch=9", "m=40 k=32 batch=9 ta=t",
+                                      "m=40 k=32 batch=9 ta=t tb=t layout=strided"};
   bed *b = *state;
   int64_t before = set_sms(b, 2); /* so that blocks go on to further groups */
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     check_configs(b, "gemm_batched", problems[i], configs, sizeof configs / sizeof *configs);
+    check_configs(b, "gemm_batched", large[i], sliced, sizeof sliced / sizeof *sliced);
   }
   set_sms(b, before);
 }
@@ -600,9 +607,9 @@ static void mistakes_are_found(void **state) {
                &b->e, ERR_WRONG, "values_out[");
   assert_fails(check_broken(b, "copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)"),
                &b->e, ERR_WRONG, "y[");
-  assert_fails(
-      check_broken(b, "gemm_batched", "m=6 batch=9", "p < s.k; p += KV", "p + KV < s.k; p += KV"),
-      &b->e, ERR_WRONG, "C[");
+  assert_fails(check_broken(b, "gemm_batched", "m=6 batch=9", "for (int p = 0; p < @{",
+                            "for (int p = KV; p < @{"),
+               &b->e, ERR_WRONG, "C[");
   assert_fails(
       check_broken(b, "gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A"),
       &b->e, ERR_WRONG, "C[");
