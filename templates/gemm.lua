@@ -85,6 +85,7 @@ return {
     { "WM", { 16, 32, 48, 64, 96, 128 }, "rows of C per warp" },
     { "WN", { 16, 32, 48, 64, 96, 128 }, "columns of C per warp" },
     { "BK", { 8, 16, 32, 64 }, "elements along k per tile" },
+    { "EDGE", { "guarded", "whole" }, "tiles may cross the matrices' edges, or never do" },
     { "STEP", { 4, 8, 16 }, "elements along k per instruction" },
     { "VEC", { 1, 2, 4, 8 }, "elements per copy to shared memory" },
     { "STAGES", { 2, 3, 4, 5, 6 }, "tiles of A and B in shared memory" },
@@ -140,6 +141,10 @@ return {
     { "a warp's accumulators exceed the registers", "WIDE // 4 * WM * WN // 32 <= 160" },
     { "the textbook kernel comes plain",
       "ALG == 'mma' or BK == 16 and STEP == 16 and VEC == 1" },
+    { "tiles cross an edge of the matrices",
+      "EDGE == 'guarded' or m % BM == 0 and n % BN == 0 and k % BK == 0 and ALG == 'mma'" },
+    { "guards, though no tile crosses an edge",
+      "EDGE == 'whole' or " .. PLAIN .. " or m % BM > 0 or n % BN > 0 or k % BK > 0" },
     { "16-bit numbers are multiplied 16 at a time", "dtype == 'f64' or STEP == 16" },
     { "doubles by more than 4 need compute capability 9.0",
       PLAIN .. " or STEP == 4 or dtype ~= 'f64' or dev_cc >= 90" },
@@ -179,7 +184,7 @@ return {
       .. "REGISTERS <= min(255, dev_regs_sm // roundup(THREADS * MINBLOCKS, 128) // 8 * 8)" },
   },
 
-  default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, BK = 16, STEP = 16, VEC = 1,
+  default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, BK = 16, EDGE = "guarded", STEP = 16, VEC = 1,
     STAGES = 2, LAYOUT = "padded", RASTER = 1, SPLITK = 1, FINISH = "last_block", STORE = "direct",
     FRAGMENTS = 1, MINBLOCKS = 1 },
 
@@ -247,13 +252,13 @@ struct result {
 
   // With beta 0, C is not read.
   __device__ __forceinline__ void put(wide sum, int row, int column) const {
-    if (row >= m || column >= n) return;
+    if (EDGE == EDGE_guarded && (row >= m || column >= n)) return;
     output *to = C + row + column * ld;
     *to = rounded(finished(sum, beta == 0 ? output() : *to, row, column));
   }
   // The same of CV elements of a column, all inside or none.
   __device__ __forceinline__ void put_vector(const wide *from, int row, int column) const {
-    if (row >= m || column >= n) return;
+    if (EDGE == EDGE_guarded && (row >= m || column >= n)) return;
     const vector_sum sum = *reinterpret_cast<const vector_sum *>(from);
     vector *to = reinterpret_cast<vector *>(C + row + column * ld);
     vector v = vector();
@@ -338,7 +343,8 @@ struct operand {
 #pragma unroll
       for (int j = 0; j < ALONG; j++) {
         const int x = near + j * SIDE * VEC;
-        const int given = y < far_room ? max(0, min(VEC, near_room - x)) : 0;
+        const int inside = y < far_room ? max(0, min(VEC, near_room - x)) : 0;
+        const int given = EDGE == EDGE_whole ? VEC : inside;
         const stored *source = from + (long long)i * STRIDE * ld + j * SIDE * VEC;
 @   if VEC * WIDTH >= 4 then
         cp_async<VEC * WIDTH>(shared_address(to + place(y, x)), source, given * WIDTH);

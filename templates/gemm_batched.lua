@@ -408,7 +408,8 @@ __device__ __forceinline__ void copy(stored *to, const matrices<const stored> &a
   for (int c = 0; c < (ALL + BLOCK * VEC - 1) / (BLOCK * VEC); c++) {
     const int i = (c * BLOCK + threadIdx.x) * VEC;
     if (i >= room) break;
-    const int matrix = i / (ROWS * COLS), column = i / ROWS % COLS, row = i % ROWS;
+    const int matrix = GROUP == 1 ? 0 : i / (ROWS * COLS), row = i % ROWS;
+    const int column = GROUP == 1 ? i / ROWS : i / ROWS % COLS;
     const stored *from = RUN ? group + i : all[first + matrix] + column * all.ld + row + offset;
     stored *place = to + (DENSE ? i : matrix * SIZE + column * LD + row);
     if (i + VEC > room) {  // the last matrix ends within this vector
@@ -432,9 +433,15 @@ gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, lo
              const long long *offsets_a, const long long *offsets_b, const long long *offsets_c,
              const stored *scales, const stored *biases) {
   const shape s(m, n, k);
-  const matrices<const stored> as = {A, lda, stride_a, offsets_a};
-  const matrices<const stored> bs = {B, ldb, stride_b, offsets_b};
-  const result to = {(wide)alpha, (wide)beta, {C, ldc, stride_c, offsets_c}, scales, biases};
+@ local known = layout == "packed" and EXACT == 1  -- then the distances are constants too
+@ local ld_a, ld_b = ta == "n" and m or k, tb == "n" and k or n
+  const matrices<const stored> as = {A, @{known and ld_a or "lda"},
+                                     @{known and m * k or "stride_a"}, offsets_a};
+  const matrices<const stored> bs = {B, @{known and ld_b or "ldb"},
+                                     @{known and k * n or "stride_b"}, offsets_b};
+  const matrices<stored> cs = {C, @{known and m or "ldc"}, @{known and m * n or "stride_c"},
+                               offsets_c};
+  const result to = {(wide)alpha, (wide)beta, cs, scales, biases};
   const int mine = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
   const int row = thread % PM, column = thread / PM;
   stored *shared = reinterpret_cast<stored *>(memory);
@@ -449,9 +456,9 @@ gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, lo
     const int count = (int)min((long long)GROUP, batch - next);
     stored *at = shared + stage * STAGE;
     if (count > 0 && alpha != 0 && s.k > 0) {
-      copy<@{size_a}, A_LD, A_SIZE>(at, as, next, count, slice * DEPTH * (A_ALONG_K ? 1 : lda));
+      copy<@{size_a}, A_LD, A_SIZE>(at, as, next, count, slice * DEPTH * (A_ALONG_K ? 1 : as.ld));
       copy<@{size_b}, B_LD, B_SIZE>(at + B_AT, bs, next, count,
-                                    slice * DEPTH * (B_ALONG_K ? 1 : ldb));
+                                    slice * DEPTH * (B_ALONG_K ? 1 : bs.ld));
     }
     if (++slice == SLICES) {
       slice = 0;
@@ -507,7 +514,7 @@ gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, lo
     }
 @ else
     if (here && alpha != 0) {
-      multiply(c, as[first + mine], lda, bs[first + mine], ldb, s, row, column);
+      multiply(c, as[first + mine], as.ld, bs[first + mine], bs.ld, s, row, column);
     }
 @ end
 @ if STORE == "direct" then
