@@ -326,67 +326,69 @@ static void histogram_parts_are_right(void **state) {
 }
 
 /* Counters of 16 bits overflow unless they are emptied in time: the fill is one bin. */
-static void gemm_parts_are_right(void **state) {
-  static const char *const halves[] = {
-      "ALG=mma,BM=64,BN=64,WM=32,WN=32,BK=32,VEC=8,STAGES=3,LAYOUT=swizzled,STORE=shared",
-      "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=64,VEC=8,LAYOUT=swizzled,FRAGMENTS=2,SPLITK=3,STORE="
-      "direct",
-      "ALG=mma,BM=64,BN=32,WM=16,WN=32,BK=16,VEC=8,STAGES=4,SPLITK=4,FINISH=two_launch,STORE="
-      "shared"};
-  static const char *const doubles[] = {
-      "ALG=mma,BM=32,BN=32,WM=16,WN=32,BK=16,STEP=4,VEC=2,STAGES=3,STORE=direct",
-      "ALG=mma,BM=64,BN=32,WM=32,WN=16,BK=8,STEP=8,VEC=2,SPLITK=3,STORE=shared",
-      "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=32,STEP=16,VEC=2,FRAGMENTS=2,SPLITK=2,FINISH=two_launch"};
-  static const char *const orders[] = {"ta=n tb=n", "ta=t tb=n", "ta=n tb=t", "ta=t tb=t"};
-  bed *b = *state;
-  for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
-    check_configs(b, "gemm", arena_format(&b->a, "m=72 n=40 k=440 %s", orders[i]), halves,
-                  sizeof halves / sizeof *halves);
-    check_configs(b, "gemm", arena_format(&b->a, "m=36 n=40 k=134 dtype=f64 %s", orders[i]),
-                  doubles, sizeof doubles / sizeof *doubles);
+typedef struct part { /* a way to do it, with a problem that it suits */
+  const char *problem, *config;
+} part;
+
+static void check_parts(bed *b, const char *family, const part *parts, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    check_configs(b, family, parts[i].problem, &parts[i].config, 1);
   }
 }
 
+static void gemm_parts_are_right(void **state) {
+  static const part parts[] = {
+      {"m=72 n=40 k=440",
+       "ALG=mma,BM=64,BN=64,WM=32,WN=32,BK=32,VEC=8,STAGES=3,LAYOUT=swizzled,STORE=shared"},
+      {"m=72 n=40 k=440 ta=t dtype=f16",
+       "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=64,VEC=8,LAYOUT=swizzled,FRAGMENTS=2,SPLITK=3"},
+      {"m=72 n=40 k=440 tb=t", "ALG=mma,BM=64,BN=32,WM=16,WN=32,BK=16,VEC=8,STAGES=4,SPLITK=4,"
+                               "FINISH=two_launch,STORE=shared"},
+      {"m=64 n=64 k=128 ta=t tb=t ctype=f32",
+       "ALG=mma,BM=64,BN=64,WM=64,WN=32,BK=32,EDGE=whole,VEC=8,LAYOUT=swizzled,STORE=shared"},
+      {"m=36 n=40 k=134 dtype=f64",
+       "ALG=mma,BM=32,BN=32,WM=16,WN=32,BK=16,STEP=4,VEC=2,STAGES=3,STORE=direct"},
+      {"m=36 n=40 k=134 dtype=f64 ta=t tb=t",
+       "ALG=mma,BM=64,BN=32,WM=32,WN=16,BK=8,STEP=8,VEC=2,SPLITK=3,STORE=shared"},
+      {"m=36 n=40 k=134 dtype=f64 tb=t", "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=32,STEP=16,VEC=2,"
+                                         "FRAGMENTS=2,SPLITK=2,FINISH=two_launch"}};
+  check_parts(*state, "gemm", parts, sizeof parts / sizeof *parts);
+}
+
 static void gemm_batched_parts_are_right(void **state) {
-  static const char *const configs[] = {
-      "PM=4,PN=4,GROUP=8,ALG=shared,UNROLL=16,KV=4,PAD=4,SKEW=4,VEC=4,LOADER=cpasync,BLOCKS=1,"
-      "STAGES=3,STORE=direct",
-      "PM=8,PN=2,GROUP=4,ALG=shared,UNROLL=16,KV=1,PAD=1,VEC=1,LOADER=cpasync,BLOCKS=2,STAGES=2,"
-      "STORE=shared",
-      "PM=4,PN=4,GROUP=4,ALG=shared,UNROLL=16,KV=2,VEC=4,BLOCKS=1,STORE=shared",
-      "PM=2,PN=8,GROUP=8,ALG=direct,UNROLL=16,KV=4,BLOCKS=1,STORE=direct",
-      "PM=16,PN=16,GROUP=1,ALG=direct,EXACT=0,KV=1,UNROLL=4,STORE=shared"};
-  static const char *const sliced[] = {
-      "PM=8,PN=8,GROUP=2,ALG=shared,SLICE=16,UNROLL=16,KV=2,PAD=2,VEC=2,LOADER=cpasync,BLOCKS=1,"
-      "STAGES=3,STORE=direct",
-      "PM=8,PN=8,GROUP=1,ALG=shared,SLICE=8,UNROLL=8,KV=4,PAD=4,VEC=4,STORE=shared"};
-  static const char *const problems[] = {"m=16 batch=53", "m=16 batch=53 ta=t",
-                                         "m=16 batch=53 ta=t tb=t layout=strided"};
-  static const char *const large[] = {"m=40 k=32 batch=9", "m=40 k=32 batch=9 ta=t",
-                                      "m=40 k=32 batch=9 ta=t tb=t layout=strided"};
+  static const part parts[] = {
+      {"m=16 batch=53 ta=t", "PM=4,PN=4,GROUP=8,ALG=shared,UNROLL=16,KV=4,PAD=4,SKEW=4,VEC=4,"
+                             "LOADER=cpasync,BLOCKS=1,STAGES=3,STORE=direct"},
+      {"m=16 batch=53 ta=t tb=t layout=strided",
+       "PM=8,PN=2,GROUP=4,ALG=shared,UNROLL=16,KV=1,PAD=1,VEC=1,LOADER=cpasync,BLOCKS=2,STAGES=2,"
+       "STORE=shared"},
+      {"m=16 batch=53", "PM=4,PN=4,GROUP=4,ALG=shared,UNROLL=16,KV=2,VEC=4,BLOCKS=1,STORE=shared"},
+      {"m=16 batch=53 ta=t", "PM=2,PN=8,GROUP=8,ALG=direct,UNROLL=16,KV=4,BLOCKS=1,STORE=direct"},
+      {"m=16 batch=53 tb=t layout=pointers",
+       "PM=16,PN=16,GROUP=1,ALG=direct,EXACT=0,KV=1,UNROLL=4,STORE=shared"},
+      {"m=40 k=32 batch=9", "PM=8,PN=8,GROUP=2,ALG=shared,SLICE=16,UNROLL=16,KV=2,PAD=2,VEC=2,"
+                            "LOADER=cpasync,BLOCKS=1,STAGES=3,STORE=direct"},
+      {"m=40 k=32 batch=9 ta=t layout=strided",
+       "PM=8,PN=8,GROUP=1,ALG=shared,SLICE=8,UNROLL=8,KV=4,PAD=4,VEC=4,STORE=shared"}};
   bed *b = *state;
   int64_t before = set_sms(b, 2); /* so that blocks go on to further groups */
-  for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
-    check_configs(b, "gemm_batched", problems[i], configs, sizeof configs / sizeof *configs);
-    check_configs(b, "gemm_batched", large[i], sliced, sizeof sliced / sizeof *sliced);
-  }
+  check_parts(b, "gemm_batched", parts, sizeof parts / sizeof *parts);
   set_sms(b, before);
 }
 
 static void gemv_parts_are_right(void **state) {
-  static const char *const configs[] = {
-      "BLOCK=64,LX=8,VEC=4,ROWS=2,COLS=2,AHEAD=1,X=shared,BLOCKS=1,FINISH=last_block",
-      "BLOCK=128,LX=64,VEC=4,ROWS=1,COLS=4,AHEAD=0,LOAD=streaming,BLOCKS=1,FINISH=two_launch",
-      "BLOCK=256,LX=16,VEC=4,ROWS=1,COLS=2,X=shared,BLOCKS=1,FINISH=atomic",
-      "BLOCK=64,LX=32,VEC=4,ROWS=4,COLS=1,AHEAD=1,LOAD=second,BLOCKS=1,FINISH=two_launch",
-      "BLOCK=32,LX=32,VEC=2,ROWS=1,COLS=2,AHEAD=1,BLOCKS=2,FINISH=last_block"};
-  static const char *const far[] = {
-      "BLOCK=64,LX=8,VEC=1,ROWS=2,COLS=4,AHEAD=1,X=shared,BLOCKS=1,FINISH=last_block",
-      "BLOCK=128,LX=64,VEC=1,ROWS=1,COLS=2,X=cached,BLOCKS=2,FINISH=atomic"};
-  check_configs(*state, "gemv", "m=1100 n=300", configs, sizeof configs / sizeof *configs);
-  check_configs(*state, "gemv", "m=5000 n=100 trans=t", configs, sizeof configs / sizeof *configs);
-  check_configs(*state, "gemv", "m=901 n=203 unit=0", far, sizeof far / sizeof *far);
-  check_configs(*state, "gemv", "m=901 n=203 unit=0 trans=t", far, sizeof far / sizeof *far);
+  static const part parts[] = {
+      {"m=1100 n=300", "BLOCK=64,LX=8,VEC=4,ROWS=2,COLS=2,AHEAD=1,X=shared,BLOCKS=1"},
+      {"m=1100 n=300",
+       "BLOCK=128,LX=64,VEC=4,ROWS=1,COLS=4,LOAD=streaming,BLOCKS=1,FINISH=two_launch"},
+      {"m=901 n=203 unit=0", "BLOCK=128,LX=64,VEC=1,ROWS=1,COLS=2,BLOCKS=2,FINISH=atomic"},
+      {"m=5000 n=100 trans=t", "BLOCK=256,LX=16,VEC=4,ROWS=1,COLS=2,X=shared,BLOCKS=1,"
+                               "FINISH=atomic"},
+      {"m=5000 n=100 trans=t", "BLOCK=64,LX=32,VEC=4,ROWS=4,COLS=1,AHEAD=1,LOAD=second,BLOCKS=1,"
+                               "FINISH=two_launch"},
+      {"m=901 n=203 unit=0 trans=t", "BLOCK=64,LX=8,VEC=1,ROWS=2,COLS=4,AHEAD=1,X=shared,BLOCKS=1"},
+  };
+  check_parts(*state, "gemv", parts, sizeof parts / sizeof *parts);
 }
 
 static void histogram_counters_are_emptied(void **state) {
