@@ -63,19 +63,3 @@ __device__ __forceinline__ unsigned short float_to_half(float v) {
   asm("cvt.rn.f16.f32 %0, %1;" : "=h"(bits) : "f"(v));
   return bits;
 }
-
-// The same of a bfloat, the upper half of a float's bits. "cvt" knows them since compute capability
-// 8.0; before, to nearest by hand.
-__device__ __forceinline__ float bfloat_to_float(unsigned short bits) {
-  return __uint_as_float((unsigned)bits << 16);
-}
-__device__ __forceinline__ unsigned short float_to_bfloat(float v) {
-#if __CUDA_ARCH__ >= 800
-  unsigned short bits;
-  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(bits) : "f"(v));
-  return bits;
-#else
-  const unsigned bits = __float_as_uint(v);
-  return v != v ? 0x7fff : (bits + 0x7fff + (bits >> 16 & 1)) >> 16;
-#endif
-}
