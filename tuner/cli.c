@@ -88,6 +88,24 @@ static int parse_option(const cli_verb *verb, int argc, char **argv, int *i, cli
   return 0;
 }
 
+/* --emu-memory becomes part of the device's name, so that every process that opens it obeys */
+static int bound_memory(cli *c, arena *a, err *e) {
+  const char *base = c->device ? c->device : "emu";
+  str name = {0};
+  int64_t nbytes;
+  if (!c->emu_memory) {
+    return 0;
+  }
+  TRY(cli_number("emu-memory", c->emu_memory, 1, INT64_MAX, 0, &nbytes, e));
+  if (strncmp(base, "emu", 3) || (base[3] && base[3] != ':')) {
+    return err_set(e, ERR_USAGE, "--emu-memory bounds the emulated device's memory: --device emu");
+  }
+  str_addf(&name, "%s%s,memory=%lld", base, base[3] ? "" : ":", (long long)nbytes);
+  c->device = arena_text(a, str_text(&name));
+  str_clear(&name);
+  return c->device ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+}
+
 int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err *e) {
   const char **words = ARENA_ARRAY(a, const char *, (size_t)argc + 1);
   *c = (cli){.verb = verb->name, .words = words};
@@ -103,7 +121,7 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err
       words[c->n_words++] = argv[i];
     }
   }
-  return 0;
+  return bound_memory(c, a, e);
 }
 
 void cli_print_help(FILE *f, const cli_verb *verb) {
@@ -250,12 +268,13 @@ void cli_kernel_close(cli_kernel *k) {
 }
 
 int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt_compiler *compiler,
-                       str *source, size_t *body, rt_image *image, err *e) {
+                       bool registers, str *source, size_t *body, rt_image *image, err *e) {
   TRY(gen_source_make(k->g, config, source, body, e));
   rt_source s = {.text = str_text(source),
                  .body = *body,
                  .arch = c->arch ? c->arch : k->device->info.arch,
-                 .lineinfo = !c->arch && k->device->info.format == RT_PTX};
+                 .lineinfo = !c->arch && k->device->info.format == RT_PTX,
+                 .registers = registers};
   return rt_compile(compiler, &s, &k->memory, image, e);
 }
 

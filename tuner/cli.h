@@ -129,9 +129,10 @@ typedef struct cli_kernel {
 /* cli_kernel_open -- clear it with cli_kernel_close whether or not it failed */
 int cli_kernel_open(const cli *c, cli_kernel *k, err *e);
 void cli_kernel_close(cli_kernel *k);
-/* cli_kernel_compile -- for the device, or for --arch */
+/* cli_kernel_compile -- for the device, or for --arch. registers: for the emulated device, what
+ * ptxas makes of it too: for counts and times, not for results */
 int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt_compiler *compiler,
-                       str *source, size_t *body, rt_image *image, err *e);
+                       bool registers, str *source, size_t *body, rt_image *image, err *e);
 
 /* ---- numbers for people
  * ---------------------------------------------------------------------------- */

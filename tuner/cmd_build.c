@@ -37,7 +37,7 @@ static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
   rt_image image;
   err invalid = {0};
   rt_image_init(&image);
-  int rc = cli_kernel_compile(c, k, &k->config, compiler, &source, &body, &image, e);
+  int rc = cli_kernel_compile(c, k, &k->config, compiler, false, &source, &body, &image, e);
   if (rc == ERR_COMPILE && image.log.n) {
     fputs(str_text(&image.log), stderr);
   }

@@ -3,6 +3,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "emu.h"
 #include "run.h"
 #include "verbs.h"
 
@@ -23,7 +24,7 @@ static int run_one(checker *x, const gen_config *config, rt_check *check, err *e
   rt_loaded *loaded = NULL;
   arena a = {0};
   rt_image_init(&image);
-  int rc = cli_kernel_compile(x->c, &x->k, config, x->compiler, &source, &body, &image, e);
+  int rc = cli_kernel_compile(x->c, &x->k, config, x->compiler, false, &source, &body, &image, e);
   rc = rc ? rc : gen_plan_make(x->k.g, config, &a, &plan, e);
   const str *bytes = x->k.device->info.format == RT_PTX ? &image.ptx : &image.cubin;
   rc = rc ? rc : rt_loaded_new(x->k.device, str_text(bytes), bytes->n, x->k.t, plan, &loaded, e);
@@ -96,11 +97,22 @@ static int check_many(checker *x, const tune_strategy *order, size_t n, uint64_t
   return rc;
 }
 
+static int choose_checks(const checker *x, err *e) {
+  if (x->c->no_checks && !rt_emu_is(x->k.device)) {
+    return err_set(e, ERR_USAGE, "--no-checks is for the emulated device: a GPU has no checks");
+  }
+  if (x->c->no_checks) {
+    rt_emu_set_checks(x->k.device, false);
+  }
+  return 0;
+}
+
 static int check(checker *x, err *e) {
   int64_t n, seed;
   TRY(cli_number("sample", x->c->sample, 1, INT32_MAX, 20, &n, e));
   TRY(cli_number("seed", x->c->seed, 0, INT64_MAX, 1, &seed, e));
   TRY(cli_kernel_open(x->c, &x->k, e));
+  TRY(choose_checks(x, e));
   TRY(rt_compiler_open(&x->compiler, e));
   TRY(rt_tools_new(x->k.device, x->compiler, &x->tools, e));
   TRY(rt_bench_new(x->k.device, x->compiler, x->tools, x->k.t, x->k.g, &x->bench, e));

@@ -76,7 +76,8 @@ static int profile(profiler *x, err *e) {
     print_head(x);
   }
   rt_image_init(&image);
-  int rc = cli_kernel_compile(x->c, &x->k, &x->k.config, x->compiler, &source, &body, &image, e);
+  int rc =
+      cli_kernel_compile(x->c, &x->k, &x->k.config, x->compiler, true, &source, &body, &image, e);
   rc = rc ? rc : profile_plan(x, &image.ptx, e);
   rt_image_clear(&image);
   str_clear(&source);

@@ -132,15 +132,10 @@ static void print_kernel_text(void *context, const char *text) {
 }
 
 static int prepare(runner *r, err *e) {
-  int64_t memory;
   TRY(rt_device_open(r->c->device ? r->c->device : "emu", &r->d, e));
   if (!rt_emu_is(r->d)) {
     return err_set(e, ERR_USAGE,
                    "run-ptx runs on the emulated device: --device emu or emu:PROFILE");
-  }
-  TRY(cli_number("emu-memory", r->c->emu_memory, 1, INT64_MAX, 0, &memory, e));
-  if (memory) {
-    TRY(rt_emu_set_memory(r->d, memory, e));
   }
   rt_emu_set_checks(r->d, !r->c->no_checks);
   rt_emu_set_print(r->d, print_kernel_text, NULL);

@@ -17,7 +17,7 @@ const cli_verb cli_verbs[] = {
     {"tune", "[tune] FAMILY [FIELD=VALUE ...] [options]",
      "Search the space for the fastest configuration and store what is found.",
      " device db templates effort budget sizes start objective timing strategy seed jobs timeout "
-     "json quiet top ",
+     "json quiet top emu_memory ",
      PROBLEM
      "Without fields the template's own bench sizes are tuned, one after another (on the emulated\n"
      "device its emu sizes).\n\n"
@@ -52,14 +52,14 @@ const cli_verb cli_verbs[] = {
      " device templates config arch cubin ptx source ", PROBLEM, cmd_build},
     {"check", "check FAMILY [FIELD=VALUE ...] [--config LIST | --all | --sample N]",
      "Run configurations against the template's reference, without timing or storing anything.",
-     " device templates config all sample seed json quiet ",
+     " device templates config all sample seed json quiet no_checks emu_memory ",
      PROBLEM "\nEvery output byte is compared, inputs and the memory around every buffer must be "
              "untouched.\n\n  autotune check sgemm m=100 n=70 k=50 --sample 50\n",
      cmd_check},
     {"profile", "profile FAMILY [FIELD=VALUE ...] [--config LIST]",
      "What a configuration does on the emulated device: instructions, sectors, bank conflicts, the "
      "bound.",
-     " device templates config json ",
+     " device templates config json emu_memory ",
      PROBLEM "\n  autotune profile sgemm m=1024 n=1024 k=1024 --device emu:a100\n", cmd_profile},
     {"run-ptx", "run-ptx FILE.ptx KERNEL --grid 8 --block 256 --args \"buf:f32:1024 i32:5\"",
      "Run any PTX on the emulated device with its checks, and print what it did.",
@@ -84,7 +84,8 @@ const cli_verb cli_verbs[] = {
      " db templates json ", NULL, cmd_doctor},
     {"tune-captured", "tune-captured FILE [options]",
      "Tune the problems that a program asked for, as libtuned has written them down.",
-     " device db templates effort budget start strategy seed jobs timeout json quiet top ",
+     " device db templates effort budget start strategy seed jobs timeout json quiet top "
+     "emu_memory ",
      "Run the program with TUNED_CAPTURE=FILE: every problem it brings to libtuned becomes a line "
      "of "
      "FILE,\n"
@@ -96,7 +97,7 @@ const cli_verb cli_verbs[] = {
      cmd_captured},
     {"cover", "cover FAMILY [--sizes FILE | --grid RANGES] [--loss 5%]",
      "Choose a few of the tuned configurations that serve a whole range of sizes, and which when.",
-     " device db templates loss sizes grid sample seed budget jobs timeout json quiet ",
+     " device db templates loss sizes grid sample seed budget jobs timeout json quiet emu_memory ",
      "What is tuned of the family on the device gives the candidates: the best configuration of "
      "every\n"
      "problem, and the template's default. Each is timed at each size, adapted where it does not "
@@ -137,8 +138,7 @@ const cli_verb cli_verbs[] = {
     {"bench", "bench FAMILY [FIELD=VALUE ...] [--suite NAME] [--vs cublas|cub|driver]",
      "Time what is served beside the default or a vendor's library, interleaved in one run.",
      " device db templates suite config vs tune rounds hot timing error plot json quiet jobs seed "
-     "strategy "
-     "timeout ",
+     "strategy timeout emu_memory ",
      PROBLEM
      "Without fields: every bench size of the template, or the problems of a suite. A suite is a\n"
      "list in tuner/suites/FAMILY.txt, which is built in, or in a file of yours: --suite "
@@ -158,7 +158,7 @@ const cli_verb cli_verbs[] = {
     {"compare", "compare FAMILY [FIELD=VALUE ...] --by PARAMETER [--sizes LIST]",
      "Search the best of every value of a parameter, and show these steps side by side.",
      " device db templates by sizes budget strategy seed jobs timeout rounds hot timing plot json "
-     "quiet ",
+     "quiet emu_memory ",
      PROBLEM "Each value has its own --budget (default 30 trials, of which those stored count; 0: "
              "only what "
              "is\nstored). On a GPU the best of each are then timed interleaved in one run.\n\n"

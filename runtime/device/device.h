@@ -130,7 +130,8 @@ struct rt_device { /* implementations put this first in their own struct */
   bool dead;
 };
 
-/* rt_device_open -- by name: "0", "1" or "cuda:1" for a GPU, "emu" or "emu:PROFILE" for the CPU.
+/* rt_device_open -- by name: "0", "1" or "cuda:1" for a GPU, "emu" or "emu:PROFILE" for the
+ * CPU.
  *   out  *d   close with d->ops->close(d)
  *   err  ERR_DEVICE  no driver, no such device, no such profile; says what there is */
 int rt_device_open(const char *name, rt_device **d, err *e);
@@ -138,7 +139,8 @@ int rt_device_open(const char *name, rt_device **d, err *e);
 int rt_cuda_open(int ordinal, rt_device **d, err *e);
 /* rt_cuda_count -- GPUs the driver shows; err ERR_DEVICE: no driver, or it refused */
 int rt_cuda_count(int *n, err *e);
-/* rt_emu_open -- profile NULL or "": the default one */
+/* rt_emu_open -- profile NULL or "": the default one. ",memory=BYTES" behind it bounds the memory
+ */
 int rt_emu_open(const char *profile, rt_device **d, err *e);
 /* rt_emu_profiles -- names, ends with NULL */
 const char *const *rt_emu_profiles(void);

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "emu_device.h"
 
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -489,12 +490,32 @@ static int no_profile(const char *name, err *e) {
   return rc;
 }
 
-int rt_emu_open(const char *profile, rt_device **out, err *e) {
+/* "h200,memory=1000000": what stands behind the profile's name */
+static int take_options(const char *text, uint64_t *bound, err *e) {
+  char *end = NULL;
+  if (!*text) {
+    return 0;
+  }
+  *bound = strncmp(text, ",memory=", 8) || text[8] < '1' || text[8] > '9'
+               ? 0
+               : strtoull(text + 8, &end, 10);
+  return *bound && *bound <= INT64_MAX && !*end
+             ? 0
+             : err_set(e, ERR_DEVICE,
+                       "'%.80s' is no option of the emulated device; there is ,memory=BYTES", text);
+}
+
+int rt_emu_open(const char *text, rt_device **out, err *e) {
+  char profile[64];
+  size_t n = text ? strcspn(text, ",") : 0;
+  snprintf(profile, sizeof profile, "%.*s", (int)(n < 63 ? n : 63), text ? text : "");
   const emu_profile *p = emu_profile_find(profile);
   *out = NULL;
   if (!p) {
     return no_profile(profile, e);
   }
+  uint64_t bound = (uint64_t)default_bound(p);
+  TRY(take_options(text ? text + n : "", &bound, e));
   emu_device *d = calloc(1, sizeof *d);
   if (!d) {
     return err_set(e, ERR_NOMEM, "no host memory for the emulated device");
@@ -503,7 +524,7 @@ int rt_emu_open(const char *profile, rt_device **out, err *e) {
   d->checks = true;
   d->steps = step_limit;
   d->finding.check = EMU_NO_FINDING;
-  int rc = emu_heap_open(&d->heap, (uint64_t)default_bound(p), e);
+  int rc = emu_heap_open(&d->heap, bound, e);
   if (rc) {
     free(d);
     return rc;
