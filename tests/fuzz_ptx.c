@@ -4,7 +4,7 @@
  * \
  *     tests/fuzz_ptx.c
  * runtime/emu/emu_{lex,map,parse,build,live,layout,decode,decode_alu,decode_mem}.c \
- *     runtime/emu/emu_{decode_flow,decode_mma,sreg,type,float,cvt,round,lanes_base,lanes_avx2}.c \
+ *     runtime/emu/emu_{decode_flow,decode_mma,decode_async,decode_bulk,sreg,type,float,cvt,round,lanes_base,lanes_avx2}.c \
  *     runtime/base/{arena,err,str}.c -lm -o build/fuzz_ptx
  *   build/fuzz_ptx -max_len=4096 CORPUS
  */
