@@ -25,6 +25,7 @@ for program; do
   fi
   passed=$((passed + ok))
   failed=$((failed + bad))
+  grep '^note: ' "$log"
   printf '%-8s %-32s %4d tests  %3d s\n' "$verdict" "$(basename "$program")" "$ok" $(($(date +%s) - from))
 done
 echo "$passed passed, $failed failed"

@@ -1,5 +1,7 @@
 /* test_emu_parse.c -- PTX that the emulated device must refuse, with the line and the reason, and
  * PTX that it must load quickly. */
+#define _GNU_SOURCE
+#include "emu_decode.h"
 #include "emu_kit.h"
 
 static int load(kit *k, const char *text) {
@@ -167,11 +169,65 @@ static void branch_tables(void **state) {
   kit_close(&k);
 }
 
+/* ---- which of PTX's instructions are known ---- */
+
+/* src: PTX ISA 9.0, 9.7, all that sm_90a has; the first word of each */
+static const char *const instructions =
+    "abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev "
+    "brkpt brx call clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 "
+    "exit fence fma fns getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad "
+    "mad24 madc mapa match max mbarrier membar min mma mov movmatrix mul mul24 multimem nanosleep "
+    "neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set "
+    "setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave stmatrix sub subc "
+    "suld suq sured sust szext tanh tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 "
+    "vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 "
+    "vshl vshr vsub vsub2 vsub4 wgmma wmma xor";
+static const char *const refused =
+    " alloca istypep multimem stackrestore stacksave suld suq sured sust tensormap tex tld4 txq "
+    "vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 "
+    "vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4";
+
+static bool is_known(const char *name) {
+  const emu_decode_row *const tables[] = {emu_decode_alu_rows,   emu_decode_mem_rows,
+                                          emu_decode_flow_rows,  emu_decode_mma_rows,
+                                          emu_decode_async_rows, emu_decode_bulk_rows};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+    for (const emu_decode_row *row = tables[t]; row->name; row++) {
+      if (!strcmp(row->name, name)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static void known_instructions(void **state) {
+  char words[2048], *rest = NULL;
+  str missing = {0};
+  int n = 0, n_refused = 0;
+  (void)state;
+  snprintf(words, sizeof words, "%s", instructions);
+  for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest), n++) {
+    if (!is_known(w)) {
+      str_addf(&missing, " %s", w);
+      n_refused++;
+    }
+  }
+  printf("note: the emulated device knows %d of %d PTX instructions and refuses%s\n", n - n_refused,
+         n, str_text(&missing));
+  assert_string_equal(str_text(&missing), refused);
+  str_clear(&missing);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(refusals),      cmocka_unit_test(prefixes),
-      cmocka_unit_test(many_labels),   cmocka_unit_test(scopes),
-      cmocka_unit_test(branch_tables), cmocka_unit_test(parameter_bounds),
+      cmocka_unit_test(known_instructions),
+      cmocka_unit_test(refusals),
+      cmocka_unit_test(prefixes),
+      cmocka_unit_test(many_labels),
+      cmocka_unit_test(scopes),
+      cmocka_unit_test(branch_tables),
+      cmocka_unit_test(parameter_bounds),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
