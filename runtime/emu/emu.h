@@ -74,6 +74,8 @@ void rt_emu_set_threads(rt_device *d, int n);
 /* rt_emu_set_sample -- run only about n blocks of each launch, spread over the grid, and model the
  * rest from them; results are then incomplete. 0: all. */
 void rt_emu_set_sample(rt_device *d, int64_t n);
+/* rt_emu_sample -- what was set last; 0: all */
+int64_t rt_emu_sample(const rt_device *d);
 /* rt_emu_set_regs -- what the cubin says of a kernel's registers, in place of our estimate */
 void rt_emu_set_regs(rt_device *d, rt_function *f, int regs);
 /* rt_emu_set_print -- where printf of kernels goes; NULL: nowhere, at first */

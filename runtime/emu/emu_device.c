@@ -572,6 +572,10 @@ void rt_emu_set_sample(rt_device *d, int64_t n) {
   self(d)->sample = n > 0 ? n : 0;
 }
 
+int64_t rt_emu_sample(const rt_device *d) {
+  return ((const emu_device *)d)->sample;
+}
+
 void rt_emu_set_regs(rt_device *d, rt_function *f, int regs) {
   (void)d;
   f->regs = regs;

@@ -4,7 +4,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { ALIGNMENT = 256, CANARY_NBYTES = 256, L2_LINE = 128, MAX_SETS = 65536 };
+#include "emu.h"
+
+enum {
+  ALIGNMENT = 256,
+  CANARY_NBYTES = 256,
+  L2_LINE = 128,
+  MAX_SETS = 65536,
+  FILLED_MAX = 1 << 20
+};
 
 bool bench_is_buffer(const rt_bench *b, size_t arg) {
   return b->t->args[arg].dir != GEN_SCALAR;
@@ -220,13 +228,33 @@ static bool same_fill(const gen_datum *a, const gen_datum *b) {
          a->b == b->b;
 }
 
+/* Launches are sampled: those that fill must not be, or the input would be mostly zeros, which
+ * costs other than random numbers where the data decide (atomics on bins). So that a large input is
+ * not the most of the work, only its beginning is filled by a kernel, and repeated. */
+static int fill_sampled(rt_bench *b, const gen_datum *wanted, size_t arg, int64_t sample, err *e) {
+  gen_datum some = *wanted;
+  uint64_t size = dtype_nbytes(wanted->type);
+  some.count = wanted->count < FILLED_MAX ? wanted->count : FILLED_MAX;
+  rt_emu_set_sample(b->d, 0);
+  int rc = rt_tools_fill(b->tools, &some, arg + 1, b->masters[arg], e);
+  rt_emu_set_sample(b->d, sample);
+  for (uint64_t have = some.count; !rc && have < wanted->count;) {
+    uint64_t n = wanted->count - have < have ? wanted->count - have : have;
+    rc = b->d->ops->copy(b->d, b->masters[arg] + have * size, b->masters[arg], n * size, NULL, e);
+    have += n;
+  }
+  return rc;
+}
+
 /* Every input has its own seed, the same in all cases. */
 static int refresh_master(rt_bench *b, const bench_case *c, size_t arg, err *e) {
   const gen_datum *wanted = &c->data->args[arg];
   if (same_fill(wanted, &b->filled[arg])) {
     return 0;
   }
-  TRY(rt_tools_fill(b->tools, wanted, arg + 1, b->masters[arg], e));
+  int64_t sample = rt_emu_is(b->d) ? rt_emu_sample(b->d) : 0;
+  TRY(sample ? fill_sampled(b, wanted, arg, sample, e)
+             : rt_tools_fill(b->tools, wanted, arg + 1, b->masters[arg], e));
   b->filled[arg] = *wanted;
   return 0;
 }
