@@ -12,16 +12,18 @@
  *   lsu    what one warp needs of the load/store unit, which the schedulers share: wavefronts in
  *          shared memory, 128-byte lines in global memory
  *
- * n that share a unit take n work + stall (stall / path)^(n-1), stall = path - work: the stall of
- * one shows only where the others stall too. This gives a block alone, from the warps on its
+ * n that share a unit take n work + stall (stall / path)^(0.7 (n-1)), stall = path - work: the stall
+ * of one shows only where the others stall too. A warp alone needs WARP_ISSUE clocks an instruction. This gives a block alone, from the warps on its
  * busiest scheduler, ceil(warps / 4), and lead on top; the sum over segments is `alone`. The same
  * formula gives b blocks on a multiprocessor, n = ceil(b warps / 4) / ceil(warps / 4), so a number
  * of warps that is no multiple of the schedulers costs what it costs on the card.
  *
- *   wave(b)  = | that, b * lsu or b * fetch |    fetch: a loop longer than the instruction cache
- *   compute  = full waves * wave(occupancy) + wave(what is left over, ceil'd to multiprocessors)
+ *   wave(b)  = | that, b * lsu or fetch |    fetch: of a loop longer than the instruction cache, once
+ *                                            for all blocks: who comes later finds what was fetched
+ *   compute  = full waves * wave(occupancy) + wave(what is left over: spread, at times packed)
  *   memory   = max(L2 bytes / L2 rate, DRAM bytes / DRAM rate)
- *   seconds  = launch + | compute / clock, memory |
+ *   atomics  = lanes that update the line of the L2 with the most of them * ATOMIC_CLOCKS
+ *   seconds  = launch + | | compute / clock, atomics |, memory |
  *
  * |x, y| is (x^4 + y^4)^(1/4): the larger, a little more where both are alike, since neither hides
  * the other perfectly. DRAM bytes: per allocation, what one wave asks for, at most its size; a
@@ -31,7 +33,8 @@
  * the hottest segment.
  *
  * It leaves out: register banks, what ptxas's order costs in registers, clock changes under load,
- * DRAM pages, partition camping. It ranks variants; it is no measurement.
+ * DRAM pages, partition camping, blocks that wait for each other (a chained scan), bulk copies but
+ * for their bytes. It ranks variants; it is no measurement.
  *
  * src: the approach is Hong and Kim, "An analytical model for a GPU architecture with memory-level
  * and thread-level parallelism awareness", ISCA 2009, with segments in place of whole kernels.
@@ -62,16 +65,23 @@ enum {
   LAT_TENSOR = 33,
   LAT_SHFL = 23,
   LAT_ATOM_SHARED = 60,
-  LAT_BARRIER = 20,
+  LAT_BARRIER = 60, /* with the pipes that drain before it and fill again behind */
   LAT_UNIFORM = 8,
   GROUPS = 16,
   SCHEDULERS = 4,     /* of a multiprocessor; a warp stays with one */
   CODE_BYTES = 16,    /* of an instruction, since cc 7.0 */
-  CODE_CACHE = 32768, /* a longer loop is fetched again in every pass, by every block */
-  CODE_RATE = 16,     /* bytes a clock */
+  CODE_CACHE = 24576, /* a longer loop is fetched again in every pass, by every block */
+  CODE_RATE = 7,      /* bytes a clock */
+  ATOMIC_CLOCKS = 4,  /* of the L2, from one lane's atomic to the next on the same line */
   SHARED_BYTES = 128  /* that shared memory moves in a clock */
 };
 static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
+/* a warp alone on its scheduler issues an instruction every so many clocks, and how well the stalls
+ * of several fill each other */
+static const double WARP_ISSUE = 1.25, STALL_OVERLAP = 0.7;
+/* of two blocks that began together, how often a multiprocessor's both have ended before others
+ * ask for work, so that it takes two of the last ones; of more blocks it is rarer */
+static const double PACKED = 0.3, PACKED_POWER = 3;
 
 typedef struct model {
   const emu_launch *l;
@@ -214,8 +224,12 @@ static bool from_global(const emu_insn *in) {
  * multiprocessor's share of the L2's rate. */
 static double copy_clocks(const model *m, const segment *g, const emu_insn *in, int pc) {
   double rate = m->p->l2_bytes_clock / (double)m->p->sms;
-  bool loads = from_global(in) && in->kind != KIND_st;
-  return loads ? (double)g->extra[pc] / m->counted / g->times * 128 * m->l->n_warps / rate : 0;
+  double lines = (double)g->extra[pc] / m->counted / g->times;
+  if (in->kind == KIND_cpasync) { /* its wavefronts in shared memory are counted there too */
+    lines = fmin(lines / 2, in->more->mode[0] / 4.0);
+  }
+  bool loads = in->kind == KIND_cpasync || (from_global(in) && in->kind != KIND_st);
+  return loads ? lines * 128 * m->l->n_warps / rate : 0;
 }
 
 /* when each instruction from s to e could start, were there an issue slot for it, with what earlier
@@ -268,7 +282,8 @@ static double path_of(model *m, const emu_func *f, const segment *g, int s, int 
  * one shows only where the others stall too */
 static double shared_among(double n, double work, double whole) {
   double stall = whole > work ? whole - work : 0;
-  return n * work + (whole > 0 ? stall * pow(stall / whole, n > 1 ? n - 1 : 0) : 0);
+  return n * work +
+         (whole > 0 ? stall * pow(stall / whole, n > 1 ? STALL_OVERLAP * (n - 1) : 0) : 0);
 }
 
 static void pass_time(model *m, const emu_func *f, double clocks) {
@@ -304,7 +319,8 @@ static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int
   double warps = m->l->n_warps, a_warp = times / warps;
   double lead, path = path_of(m, f, &(segment){times, extra}, s, e, &lead);
   lead = s > 0 && synchronizes(&f->code[s - 1]) ? lead : 0; /* all warps wait together */
-  double all = lead + shared_among(ceil(warps / SCHEDULERS), busiest, larger(path - lead, busiest));
+  double all = lead + shared_among(ceil(warps / SCHEDULERS), busiest,
+                                   larger(path - lead, WARP_ISSUE * busiest));
   all = larger(all, pipes[PIPE_lsu] * warps);
   m->issue += a_warp * busiest;
   m->alone += a_warp * all;
@@ -357,6 +373,14 @@ static double dram_bytes(const model *m, double share, double waves) {
   return larger(once, each_wave * waves);
 }
 
+static double hottest_line(const emu_cache *c) {
+  uint64_t most = 0;
+  for (int i = 0; i < EMU_ATOMIC_LINES; i++) {
+    most = c->atomic_lanes[i] > most ? c->atomic_lanes[i] : most;
+  }
+  return (double)most;
+}
+
 /* ---- occupancy ---- */
 
 int emu_occupancy(const emu_profile *p, int regs, int threads, int64_t smem) {
@@ -393,15 +417,17 @@ static void add_spills(model *m) {
 /* b blocks at a time on one multiprocessor; the scheduler with the most warps is the last */
 static double wave_clocks(const model *m, double b) {
   double warps = m->l->n_warps, one = ceil(warps / SCHEDULERS), n = ceil(b * warps / SCHEDULERS);
-  return together(shared_among(n / one, one * m->issue, m->alone), b * larger(m->lsu, m->fetch));
+  return together(shared_among(n / one, one * m->issue, m->alone), larger(b * m->lsu, m->fetch));
 }
 
 static double compute_clocks(const model *m, double blocks_sm) {
   double n = (double)m->l->n_blocks, slots = blocks_sm * m->p->sms;
   double full = floor(n / slots), left = n - full * slots;
   double clocks = full * wave_clocks(m, blocks_sm);
-  if (left > 0) {
-    clocks += wave_clocks(m, ceil(left / m->p->sms));
+  if (left > 0) { /* spread over the multiprocessors, or packed on those that end first */
+    double spread = ceil(left / m->p->sms), packed = left > blocks_sm ? blocks_sm : spread;
+    double share = full > 0 && blocks_sm > 1 ? PACKED * pow(blocks_sm - 1, -PACKED_POWER) : 0;
+    clocks += (1 - share) * wave_clocks(m, spread) + share * wave_clocks(m, packed);
   }
   return clocks;
 }
@@ -481,7 +507,8 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, rt_emu_stats *s) 
   double l2 = l2_bytes / (p->l2_bytes_clock * p->clock_hz);
   double from_dram =
       dram / (2 * p->memory_clock_hz * p->bus_bits / 8 * 0.92); /* refresh, turnarounds */
-  s->sec = launch_sec + together(compute, larger(l2, from_dram));
+  double atomics = hottest_line(&w->cache) * traffic_share * ATOMIC_CLOCKS / p->clock_hz;
+  s->sec = launch_sec + together(together(compute, atomics), larger(l2, from_dram));
   s->bound = bound_of(&m, compute, l2, from_dram, blocks_sm);
 }
 

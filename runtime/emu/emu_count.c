@@ -28,6 +28,7 @@ void emu_count_start(emu_worker *w) {
     n *= 2;
   }
   memset(w->cache.sector, 0xff, sizeof w->cache.sector);
+  memset(w->cache.atomic_lanes, 0, sizeof w->cache.atomic_lanes);
   w->cache.mask = n - 1;
   w->cache.n = 0;
   w->cache.last = 0;
@@ -48,6 +49,24 @@ static void note_allocation(emu_warp *w, emu_cache *c, uint64_t sector, uint64_t
       emu_heap_extent(w->launch->heap, sector * 32, &c->offset[c->n], &c->nbytes[c->n])) {
     c->sectors[c->n] = n;
     c->last = c->n++;
+  }
+}
+
+/* A line of the L2 does one atomic after the other: the line with the most of them matters. A table
+ * of a few hundred holds it; a line that finds its place taken takes it over when it comes more
+ * often (the majority vote of Boyer and Moore, by places). */
+static void note_atomics(emu_cache *c, uint32_t mask, const uint64_t address[32]) {
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    uint64_t line = address[i] / 128, at = (line ^ line >> 9) % EMU_ATOMIC_LINES;
+    if (!(mask >> i & 1)) {
+      continue;
+    }
+    if (c->atomic_line[at] == line || !c->atomic_lanes[at]) {
+      c->atomic_line[at] = line;
+      c->atomic_lanes[at]++;
+    } else {
+      c->atomic_lanes[at]--;
+    }
   }
 }
 
@@ -101,6 +120,7 @@ void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], in
   w->extra[w->pc - 1] += (uint64_t)lines_of(sectors, count); /* one a clock */
   if (access == ACCESS_ATOMIC) {
     t->atomic_conflicts += (uint64_t)(__builtin_popcount(mask) - count);
+    note_atomics(c, mask, address);
   }
 }
 
@@ -114,6 +134,11 @@ void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access
 }
 
 void emu_count_join(emu_cache *to, const emu_cache *from) {
+  for (int i = 0; i < EMU_ATOMIC_LINES; i++) {
+    bool same = to->atomic_line[i] == from->atomic_line[i] || !to->atomic_lanes[i];
+    to->atomic_line[i] = same ? from->atomic_line[i] : to->atomic_line[i];
+    to->atomic_lanes[i] += same ? from->atomic_lanes[i] : 0;
+  }
   for (int i = 0; i < from->n; i++) {
     int k = 0;
     while (k < to->n && to->offset[k] != from->offset[i]) {

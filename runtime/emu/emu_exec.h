@@ -160,13 +160,14 @@ typedef struct emu_traffic { /* what the cost model wants to know of memory; all
   uint64_t shared_requests, shared_wavefronts, atomics, atomic_conflicts, barriers;
 } emu_traffic;
 
-enum { EMU_L1_SECTORS = 8192, EMU_ALLOCS = 64 };
+enum { EMU_L1_SECTORS = 8192, EMU_ALLOCS = 64, EMU_ATOMIC_LINES = 512 };
 
 /* sectors that one multiprocessor's first-level cache would hold, and the traffic by allocation */
 typedef struct emu_cache {
   uint64_t sector[EMU_L1_SECTORS];
   uint32_t mask; /* of the sectors in use: what shared memory leaves */
-  uint64_t offset[EMU_ALLOCS], nbytes[EMU_ALLOCS], sectors[EMU_ALLOCS]; /* allocations touched */
+  uint64_t offset[EMU_ALLOCS], nbytes[EMU_ALLOCS], sectors[EMU_ALLOCS];   /* allocations touched */
+  uint64_t atomic_line[EMU_ATOMIC_LINES], atomic_lanes[EMU_ATOMIC_LINES]; /* 128 bytes each */
   int n, last;
 } emu_cache;
 
