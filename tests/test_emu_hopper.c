@@ -300,6 +300,7 @@ static const expectation all[] = {
     {"overwrite_bad", EMU_ASYNC, "overwrite", 128},
     {"no_fence_bad", EMU_PROXY, "no_fence", 128},
     {"far_descriptor_bad", EMU_SHARED_BOUNDS, "far_descriptor", 128},
+    {"own_rows_bad", EMU_CALL, "own_rows", 128},
     {"half_group_bad", EMU_BARRIER, "half_group", 64},
 };
 

@@ -93,6 +93,10 @@ static int block_start(emu_block *b, uint64_t cluster, int rank) {
   place_block(b, cluster, rank);
   b->ordered = b->done = false;
   b->n_mbarriers = b->n_bulks = b->idle = 0;
+  if (b->has_agreed) {
+    memset(b->agreed, 0, sizeof b->agreed);
+    b->has_agreed = false;
+  }
   b->cluster_phase = 0;
   memset(b->pending, 0, l->smem_nbytes + 64);
   memset(b->read_by, 0, (l->smem_nbytes / 16 + 8) * sizeof *b->read_by);

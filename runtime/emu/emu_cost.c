@@ -12,18 +12,18 @@
  *   lsu    what one warp needs of the load/store unit, which the schedulers share: wavefronts in
  *          shared memory, 128-byte lines in global memory
  *
- * n that share a unit take n work + stall (stall / path)^(0.7 (n-1)), stall = path - work: the stall
- * of one shows only where the others stall too. A warp alone needs WARP_ISSUE clocks an instruction. This gives a block alone, from the warps on its
- * busiest scheduler, ceil(warps / 4), and lead on top; the sum over segments is `alone`. The same
- * formula gives b blocks on a multiprocessor, n = ceil(b warps / 4) / ceil(warps / 4), so a number
- * of warps that is no multiple of the schedulers costs what it costs on the card.
+ * n that share a unit take n work + stall (stall / path)^(0.7 (n-1)), stall = path - work: the
+ * stall of one shows only where the others stall too. A warp alone needs WARP_ISSUE clocks an
+ * instruction. This gives a block alone, from the warps on its busiest scheduler, ceil(warps / 4),
+ * and lead on top; the sum over segments is `alone`. The same formula gives b blocks on a
+ * multiprocessor, n = ceil(b warps / 4) / ceil(warps / 4), so a number of warps that is no multiple
+ * of the schedulers costs what it costs on the card.
  *
- *   wave(b)  = | that, b * lsu or fetch |    fetch: of a loop longer than the instruction cache, once
- *                                            for all blocks: who comes later finds what was fetched
- *   compute  = full waves * wave(occupancy) + wave(what is left over: spread, at times packed)
- *   memory   = max(L2 bytes / L2 rate, DRAM bytes / DRAM rate)
- *   atomics  = lanes that update the line of the L2 with the most of them * ATOMIC_CLOCKS
- *   seconds  = launch + | | compute / clock, atomics |, memory |
+ *   wave(b)  = | that, b * lsu or fetch |    fetch: of a loop longer than the instruction cache,
+ * once for all blocks: who comes later finds what was fetched compute  = full waves *
+ * wave(occupancy) + wave(what is left over: spread, at times packed) memory   = max(L2 bytes / L2
+ * rate, DRAM bytes / DRAM rate) atomics  = lanes that update the line of the L2 with the most of
+ * them * ATOMIC_CLOCKS seconds  = launch + | | compute / clock, atomics |, memory |
  *
  * |x, y| is (x^4 + y^4)^(1/4): the larger, a little more where both are alike, since neither hides
  * the other perfectly. DRAM bytes: per allocation, what one wave asks for, at most its size; a

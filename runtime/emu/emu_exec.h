@@ -63,6 +63,13 @@ typedef struct emu_wgmma { /* a wgmma in flight */
   uint32_t group;
 } emu_wgmma;
 
+enum { EMU_WGMMA_RING = 64 };
+
+/* what a warp group's warps gave for their n-th wgmma, of the latest ones */
+typedef struct emu_agreement {
+  uint64_t n, descriptor[2]; /* n from one on */
+} emu_agreement;
+
 typedef struct emu_warp {
   /* of the running fragment */
   uint8_t *regs;
@@ -90,6 +97,7 @@ typedef struct emu_warp {
   emu_wgmma *wgmma;
   int n_wgmma, cap_wgmma;
   uint32_t wgmma_group; /* groups committed so far */
+  uint64_t wgmma_count; /* wgmmas issued so far */
   uint32_t *flying;     /* per register of the kernel: the group that writes it, plus one */
   size_t cap_flying;
   bool is_flying;                                       /* is any? */
@@ -139,6 +147,8 @@ typedef struct emu_block {
   uint32_t clocks[EMU_WARPS][EMU_WARPS];  /* [w][u]: what warp w knows of warp u's clock */
   uint32_t released[EMU_WARPS];           /* what fences published */
   uint32_t proxied[EMU_WARPS][EMU_WARPS]; /* [w][u]: clocks of u that w knows a proxy fence after */
+  emu_agreement agreed[EMU_WARPS / 4][EMU_WGMMA_RING];
+  bool has_agreed; /* is any of them set? */
   emu_mbarrier *mbarriers;
   int n_mbarriers, cap_mbarriers;
   struct emu_bulk *bulks; /* issued and not done yet */

@@ -192,6 +192,7 @@ enum { MOVED = INT32_MIN }; /* bit of flying: a copy of the register that the wg
 void emu_wgmma_start(emu_warp *w) {
   w->n_wgmma = 0;
   w->wgmma_group = 0;
+  w->wgmma_count = 0;
   w->is_flying = false;
   if (w->flying) {
     memset(w->flying, 0, w->cap_flying * sizeof *w->flying);
@@ -318,6 +319,22 @@ static int same_in_all(emu_warp *w, const emu_insn *in, uint64_t descriptors[2])
   return RUN_ON;
 }
 
+/* Four warps, one product: all must name the same matrices. The first to come says which. */
+static int same_in_group(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2]) {
+  uint64_t n = ++w->wgmma_count;
+  emu_agreement *a = &w->block->agreed[w->index / 4][n % EMU_WGMMA_RING];
+  w->block->has_agreed = true;
+  if (a->n < n) {
+    *a = (emu_agreement){n, {descriptors[0], descriptors[1]}};
+  }
+  bool same =
+      a->n > n || (a->descriptor[0] == descriptors[0] && a->descriptor[1] == descriptors[1]);
+  return same ? RUN_ON
+              : emu_finding(
+                    w, in, 0, EMU_CALL,
+                    "gives a matrix descriptor other than that of its warp group's first warp");
+}
+
 /* both matrices: checked, loaded, marked as being read */
 static int load_operands(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2],
                          product *x) {
@@ -353,6 +370,7 @@ int exec_wgmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
   product x;
   int rc = whole_group(w, in, mask);
   rc = rc ? rc : same_in_all(w, in, descriptors);
+  rc = rc || !w->launch->checks ? rc : same_in_group(w, in, descriptors);
   rc = rc ? rc : load_operands(w, in, descriptors, &x);
   if (rc) {
     return rc;

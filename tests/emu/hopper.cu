@@ -338,6 +338,17 @@ GLOBAL far_descriptor_bad(int *ok, const float *data) {
   ok[t] = c[0] == 8;
 }
 
+GLOBAL own_rows_bad(int *ok, const float *data) {  // each warp points at its own rows: the group does that
+  MATRICES
+  fence();
+  __syncthreads();
+  warpgroup_arrive();
+  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(plain(a + t / 32 * 64, 1024, 128)), "l"(plain(b, 128, 128)));  // fault: own_rows
+  commit();
+  wait_groups();
+  ok[t] = c[0] == 8;
+}
+
 GLOBAL half_group_bad(int *ok, const float *data) {
   MATRICES
   fence();
