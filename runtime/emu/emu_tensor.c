@@ -14,7 +14,7 @@ static bool valid_swizzle(const emu_tensor_map *m) {
 
 bool emu_tensor_valid(const emu_tensor_map *m) {
   int size = m->element_nbytes;
-  uint64_t nbytes = m->element_nbytes;
+  uint64_t nbytes = (uint64_t)size;
   bool ok = m->magic == EMU_TENSOR_MAGIC && m->rank >= 1 && m->rank <= 5 && m->address % 16 == 0 &&
             (size == 1 || size == 2 || size == 4 || size == 8);
   for (int d = 0; ok && d < m->rank; d++) {
