@@ -236,6 +236,33 @@ static void a_peer_may_round_but_not_differ(void **state) {
   clear(&b);
 }
 
+/* Launches as ours does, but refuses all after the first `left`. */
+typedef struct picky {
+  rt_contender ours;
+  int left;
+} picky;
+
+static int launch_some(void *self, rt_stream s, const void *const *args, err *e) {
+  picky *p = self;
+  return p->left-- > 0 ? p->ours.launch(p->ours.self, s, args, e)
+                       : err_set(e, ERR_USAGE, "no such call");
+}
+
+static void a_peer_must_know_the_first_case(void **state) {
+  (void)state;
+  err e = {0};
+  bed b;
+  lay(&b, "sgemm", "m=8 n=8 k=8");
+  assert_true(b.place.t->n_cases > 1);
+  picky p = {b.x.e[0].contender, 1};
+  add_fake(&b.x, launch_some, 1);
+  b.x.e[1].contender.self = &p;
+  assert_ok(bench_case_check(&b.x, &e), &e);
+  p.left = 0;
+  assert_fails(bench_case_check(&b.x, &e), &e, ERR_USAGE, "no such call");
+  clear(&b);
+}
+
 /* Changing an input is not a matter of rounding. */
 static int spoil(void *self, rt_stream s, const void *const *args, err *e) {
   bench_case *x = self;
@@ -371,7 +398,7 @@ static void a_report_has_a_line_a_row(void **state) {
   assert_non_null(strstr(s.p, " 0.50 "));
   str_reset(&s);
   bench_report_end(&r, &s);
-  assert_string_equal(s.p, "geometric mean of 2: 1.41 x cub; at least as fast in 1; worst 0.50 at "
+  assert_string_equal(s.p, "geometric mean of 2: 1.41 x cub; at least as fast in 1; worst 0.5 at "
                            "n=2 <odd>\n");
   str_clear(&s);
 }
@@ -557,6 +584,7 @@ int main(void) {
                                      cmocka_unit_test(a_template_brings_its_suites),
                                      cmocka_unit_test(every_built_in_suite_is_sound),
                                      cmocka_unit_test(a_peer_may_round_but_not_differ),
+                                     cmocka_unit_test(a_peer_must_know_the_first_case),
                                      cmocka_unit_test(a_peer_must_leave_inputs_alone),
                                      cmocka_unit_test(the_driver_copies_and_fills),
                                      cmocka_unit_test(peers_are_found_by_family),

@@ -70,6 +70,11 @@ static void add_error(str *out, double error) {
   }
 }
 
+/* Three digits, however far apart they are. */
+static void add_ratio(str *out, double ratio) {
+  str_addf(out, " %7.*f", ratio >= 100 ? 0 : ratio >= 0.1 ? 2 : 4, ratio);
+}
+
 void bench_report_row(const bench_report *r, const bench_row *row, str *out) {
   double ratio = bench_row_ratio(r, row);
   str_addf(out, "%-*s  %-12s", r->width, row->label, row->origin);
@@ -77,7 +82,7 @@ void bench_report_row(const bench_report *r, const bench_row *row, str *out) {
   str_addf(out, " %7.0f %%", row->ours.sec > 0 ? 100 * row->floor_sec / row->ours.sec : 0);
   add_time(out, other(r, row));
   if (ratio > 0) {
-    str_addf(out, " %7.2f", ratio);
+    add_ratio(out, ratio);
   } else {
     str_addf(out, " %7s", "-");
   }
@@ -91,7 +96,7 @@ void bench_report_row(const bench_report *r, const bench_row *row, str *out) {
 
 void bench_report_end(const bench_report *r, str *out) {
   if (r->n) {
-    str_addf(out, "geometric mean of %zu: %.2f x %s; at least as fast in %zu; worst %.2f at %s\n",
+    str_addf(out, "geometric mean of %zu: %.2f x %s; at least as fast in %zu; worst %.2g at %s\n",
              r->n, bench_report_mean(r), them(r), r->n_ahead, r->worst, r->worst_label);
   }
 }

@@ -9,8 +9,10 @@
 #include "run.h"
 
 typedef struct peer {
-  rt_contender contender; /* takes the template's arguments */
-  char version[64];       /* "cuBLAS 13.1.0" */
+  /* takes the template's arguments; err ERR_USAGE: nothing like these of them. The first case of
+   * the template, which is timed, it must know. */
+  rt_contender contender;
+  char version[64]; /* "cuBLAS 13.1.0" */
   /* the largest error, in units of the template's tolerance, that its arithmetic explains (a sum of
    * f32 that is kept in f32, say); what is farther off computes something else */
   double loosest;

@@ -117,8 +117,13 @@ static int gemm_ex(cublas *x, const void *const *args) {
                     real(x, args, 8), AT(9), INT(10));
 }
 
-/* There is no gemv of 16 bits: a product with a matrix of one column. */
+enum { NO_SUCH_CALL = -1 };
+
+/* There is no gemv of 16 bits: a product with a matrix of one column, which has no gaps. */
 static int gemv_ex(cublas *x, const void *const *args) {
+  if (INT(6) != 1 || INT(9) != 1) {
+    return NO_SUCH_CALL;
+  }
   const int m = INT(0), n = INT(1), rows = x->op[0] ? n : m, depth = x->op[0] ? m : n;
   return gemm_ex_of(x, rows, 1, depth, real(x, args, 2), AT(3), INT(4), AT(5), depth,
                     real(x, args, 7), AT(8), rows);
@@ -271,6 +276,9 @@ static int launch(void *self, rt_stream s, const void *const *args, err *e) {
   cublas *x = self;
   x->set_stream(x->handle, s);
   const int rc = x->r->call(x, args);
+  if (rc == NO_SUCH_CALL) {
+    return err_set(e, ERR_USAGE, "cuBLAS has no such product of 16 bits");
+  }
   return rc ? err_set(e, ERR_LAUNCH, "%s failed with status %d", x->r->symbol, rc) : 0;
 }
 
