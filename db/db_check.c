@@ -27,7 +27,7 @@ static int64_t file_nbytes(const char *path, const char *ending) {
 
 static int count(db *d, int i, int64_t *rows, err *e) {
   bool there;
-  TRY(db_has(d, "main", tables[i].table, &there, e));
+  TRY(db_has(d, tables[i].table, &there, e));
   *rows = 0;
   if (!there) {
     return 0;

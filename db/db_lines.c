@@ -54,7 +54,7 @@ static int best_lines(db *d, const char *family, const char *device_key, arena *
 static int portfolio_lines(db *d, const char *family, const char *device_key, arena *a,
                            db_line **rows, size_t *n, err *e) {
   bool there;
-  TRY(db_has(d, "main", "portfolio", &there, e));
+  TRY(db_has(d, "portfolio", &there, e));
   if (!there) {
     return 0;
   }

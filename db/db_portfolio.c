@@ -3,11 +3,10 @@
 
 #include "db_sql.h"
 
-int db_has(db *d, const char *schema, const char *table, bool *yes, err *e) {
+int db_has(db *d, const char *table, bool *yes, err *e) {
   int64_t n = 0;
   db_query q =
-      db_ask(d, "SELECT count(*) FROM pragma_table_list WHERE schema = ?1 AND name = ?2", e);
-  db_in_text(&q, schema);
+      db_ask(d, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = ?1", e);
   db_in_text(&q, table);
   TRY(db_first_int(&q, &n));
   *yes = n > 0;
@@ -36,7 +35,7 @@ int db_portfolio_get(db *d, const char *template_hash, const char *device_key, a
                      const char **text, err *e) {
   bool there;
   *text = NULL;
-  TRY(db_has(d, "main", "portfolio", &there, e));
+  TRY(db_has(d, "portfolio", &there, e));
   if (!there) {
     return ERR_NOTFOUND;
   }
@@ -66,7 +65,7 @@ int db_portfolios(db *d, const char *family, arena *a, db_portfolio **rows, size
   bool there;
   *rows = NULL;
   *n = 0;
-  TRY(db_has(d, "main", "portfolio", &there, e));
+  TRY(db_has(d, "portfolio", &there, e));
   if (!there) {
     return 0;
   }

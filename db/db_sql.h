@@ -88,8 +88,8 @@ int db_fail(db *d, int rc, err *e);
 int db_damaged(db *d, const char *what, err *e);
 
 /* db_has -- is there such a table? A file of an older version, open for reading, lacks the later
- * ones. In: schema, "main" or "other" */
-int db_has(db *d, const char *schema, const char *table, bool *yes, err *e);
+ * ones. */
+int db_has(db *d, const char *table, bool *yes, err *e);
 
 /* db_execute -- statements without arguments or answers, which need not be literals */
 int db_execute(db *d, const char *sql, err *e);
