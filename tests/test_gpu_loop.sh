@@ -56,6 +56,8 @@ unset FAKE_NVML_NO
 # ---- graphs: another way to time, said wherever it shows
 prints "timed in CUDA graphs" $autotune saxpy n=1007 --budget 3 --timing graph
 prints '"timing":"graph"' $autotune saxpy n=1007 --budget 4 --timing graph --json
+prints '"timing":"graph"' $autotune show saxpy n=1007 --timing graph --json
+refuses 1 "is not tuned" $autotune show saxpy n=1007 # kept apart from launches one by one
 refuses 2 "neither stream nor graph" $autotune saxpy n=1007 --timing graphs
 refuses 2 "needs a GPU" $autotune saxpy n=1007 --timing graph --quiet --device emu
 

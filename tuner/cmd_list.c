@@ -190,9 +190,11 @@ static void print_results(const cli *c, db *d, const db_result *rows, size_t n, 
   cli_print(&s);
 }
 
-static int device_row(const cli_kernel *k, db *d, int64_t *device_id, err *e) {
+static int device_row(const cli *c, const cli_kernel *k, db *d, int64_t *device_id, err *e) {
   str key = {0};
-  rt_device_key(&k->device->info, &key);
+  rt_replay replay;
+  TRY(cli_timing(c, &replay, e));
+  tune_device_key(&k->device->info, replay, &key);
   int rc = db_device_find(d, str_text(&key), device_id, e);
   str_clear(&key);
   return rc;
@@ -204,8 +206,8 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
   size_t n = 0;
   int64_t device_id, template_id;
   int rc = cli_kernel_open(c, &k, e);
-  if (!rc &&
-      (device_row(&k, d, &device_id, NULL) || db_template_find(d, k.t->hash, &template_id, NULL))) {
+  if (!rc && (device_row(c, &k, d, &device_id, NULL) ||
+              db_template_find(d, k.t->hash, &template_id, NULL))) {
     rc = err_set(e, ERR_NOTFOUND, "nothing tuned with this template on %s", k.device->info.name);
   }
   rc = rc ? rc

@@ -73,7 +73,7 @@ const cli_verb cli_verbs[] = {
      " db templates json ", NULL, cmd_list},
     {"show", "show FAMILY [FIELD=VALUE ...] [--importance]",
      "Show the best configurations of a family's tuned problems, or of one problem.",
-     " device db templates top importance json ",
+     " device db templates timing top importance json ",
      PROBLEM
      "With at least one field: the fastest configurations and the failures of that problem. With\n"
      "--importance: what the time depends on, by functional ANOVA of a forest of regression trees "

@@ -98,7 +98,7 @@ int seeds_find(tune_session *s, size_t *points, size_t *n, err *e) {
   if (s->o.start == TUNE_START_NONE) {
     return 0;
   }
-  rt_device_key(&s->m.info, &here.device_key);
+  tune_device_key(&s->m.info, s->o.replay, &here.device_key);
   int rc = add_neighbours(&x, &choose, e);
   *n = x.n;
   serve_known_clear(&known);

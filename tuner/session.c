@@ -28,9 +28,14 @@ static const double ENERGY_SEC = 0.25, ENERGY_WITHIN = 2;
 /* ---- opening
  * ---------------------------------------------------------------------------------------- */
 
+void tune_device_key(const rt_info *info, rt_replay replay, str *key) {
+  rt_device_key(info, key);
+  str_add(key, replay == RT_GRAPH ? "|graphs" : "");
+}
+
 static int register_device(tune_session *s, err *e) {
   str key = {0};
-  rt_device_key(&s->m.info, &key);
+  tune_device_key(&s->m.info, s->o.replay, &key);
   db_device row = {
       .key = str_text(&key), .name = s->m.info.name, .cc = s->m.info.cc, .sms = s->m.info.sms};
   int rc = db_device_put(s->db, &row, &s->device_id, e);

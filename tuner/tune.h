@@ -97,6 +97,10 @@ typedef struct tune_options {
 
 typedef struct tune_session tune_session;
 
+/* tune_device_key -- append the database's key of a device: rt_device_key, and for times taken in
+ * graphs a word more, so that they never compete with those of launches one by one */
+void tune_device_key(const rt_info *info, rt_replay replay, str *key);
+
 /* tune_open -- start the processes.
  *   err  ERR_DEVICE  no such device, or no NVRTC */
 int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tune_session **out,

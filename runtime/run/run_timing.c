@@ -352,27 +352,33 @@ int rt_bench_time(rt_bench *b, rt_loaded *l, const rt_timing *how, rt_times *out
  */
 
 enum { METER_PATIENCE_SEC = 2 };
-static const double METER_BATCH_SEC = 0.002;
+static const double METER_BATCH_SEC = 0.005;
 
+/* Reading takes milliseconds, so it is done while a batch runs: an idle device would be counted in.
+ * The launches of that batch are counted whole, at both ends alike. */
 typedef struct reading {
+  const rt_meter *meter;
   double joules, at;
   uint64_t launches;
 } reading;
 
-static int read_meter(const rt_meter *meter, reading *now, err *e) {
-  now->joules = meter->joules(meter->self);
+static void read_meter(void *self, size_t contender) {
+  reading *now = self;
+  (void)contender;
+  now->joules = now->meter->joules(now->meter->self);
   now->at = now_sec();
-  return now->joules >= 0 ? 0 : err_set(e, ERR_DEVICE, "the GPU's energy meter can't be read");
 }
 
 /* Launch on until the meter has moved from where it stands, and at least until `until`. */
-static int to_next_step(burst *x, const rt_meter *meter, double until, reading *now, err *e) {
-  const double before = now->joules, from = now->at;
+static int to_next_step(burst *x, double until, reading *now, err *e) {
+  const double before = now->joules, from = now_sec();
   double unused;
   do {
-    TRY(batch(x, false, 0, &unused, e));
+    TRY(batch(x, true, 0, &unused, e));
     now->launches += x->n + (x->n > 1);
-    TRY(read_meter(meter, now, e));
+    if (now->joules < 0) {
+      return err_set(e, ERR_DEVICE, "the GPU's energy meter can't be read");
+    }
     if (now->at > fmax(from, until) + METER_PATIENCE_SEC) {
       return err_set(e, ERR_DEVICE, "the GPU's energy meter stands still");
     }
@@ -381,20 +387,20 @@ static int to_next_step(burst *x, const rt_meter *meter, double until, reading *
 }
 
 /* From a step to a step; what the meter shows between two steps is the past's. */
-static int integrate(burst *x, const rt_meter *meter, double sec, double *joules, err *e) {
-  reading now = {0}, first;
-  TRY(read_meter(meter, &now, e));
-  TRY(to_next_step(x, meter, 0, &now, e));
-  first = now;
-  TRY(to_next_step(x, meter, first.at + sec, &now, e));
-  TRY(to_next_step(x, meter, 0, &now, e)); /* it was somewhere behind a step */
-  *joules = (now.joules - first.joules) / (double)(now.launches - first.launches);
+static int integrate(burst *x, reading *now, double sec, double *joules, err *e) {
+  TRY(to_next_step(x, 0, now, e)); /* from nothing to somewhere */
+  TRY(to_next_step(x, 0, now, e));
+  const reading first = *now;
+  TRY(to_next_step(x, first.at + sec, now, e));
+  TRY(to_next_step(x, 0, now, e)); /* it was somewhere behind a step */
+  *joules = (now->joules - first.joules) / (double)(now->launches - first.launches);
   return 0;
 }
 
 int rt_bench_energy(rt_bench *b, rt_loaded *l, const rt_meter *meter, double sec, double *joules,
                     err *e) {
-  const rt_timing how = {0};
+  reading now = {.meter = meter};
+  const rt_timing how = {.watch = read_meter, .watcher = &now};
   rotation r;
   rt_contender who = rt_loaded_contender(l);
   burst x = {0};
@@ -403,7 +409,7 @@ int rt_bench_energy(rt_bench *b, rt_loaded *l, const rt_meter *meter, double sec
   int rc = rotation_start(&r, b, &how, e);
   rc = rc ? rc : first_look(&r, &who, &first, e);
   rc = rc ? rc : burst_start(&x, &r, &who, launches_for(METER_BATCH_SEC, first), e);
-  rc = rc ? rc : integrate(&x, meter, sec, joules, e);
+  rc = rc ? rc : integrate(&x, &now, sec, joules, e);
   rotation_end(&r);
   return rc;
 }
