@@ -19,12 +19,13 @@
  * multiprocessor, n = ceil(b warps / 4) / ceil(warps / 4), so a number of warps that is no multiple
  * of the schedulers costs what it costs on the card.
  *
- *   wave(b)  = | that, b * lsu or fetch |    fetch: of a loop longer than the instruction cache,
- * once for all blocks: who comes later finds what was fetched compute  = full waves *
- * wave(occupancy) + wave(what is left over: spread, at times packed) memory   = max(L2 bytes / L2
- * rate, DRAM bytes / DRAM rate) atomics  = lanes that update the line of the L2 with the most of
- * them * ATOMIC_CLOCKS seconds  = launch + | | compute / clock, atomics |, memory |
+ *   wave(b)  = | that, b * lsu or ceil(n / 2) * fetch |
+ *   compute  = full waves * wave(occupancy) + wave(what is left: spread, at times packed)
+ *   memory   = max(L2 bytes / L2 rate, DRAM bytes / DRAM rate)
+ *   atomics  = lanes that update the L2's line with the most of them * ATOMIC_CLOCKS
+ *   seconds  = launch + | | compute, atomics | / clock, memory |
  *
+ * fetch: of code that the instruction cache lacks; two warps of a scheduler share what comes.
  * |x, y| is (x^4 + y^4)^(1/4): the larger, a little more where both are alike, since neither hides
  * the other perfectly. DRAM bytes: per allocation, what one wave asks for, at most its size; a
  * footprint that fits the L2 is fetched once. In the first wave all blocks want the same data at
@@ -41,8 +42,10 @@
  * Latencies: Luo, Fan, Li, Du, Wang, Chu, "Benchmarking and dissecting the Nvidia Hopper GPU
  * architecture via microbenchmarking", IPDPS workshops 2024 (H100: shared 29, L1 41, L2 263, DRAM
  * 479 clocks; mma.sync at 62 % of the tensor peak); arithmetic: Jia et al. 2018 (4 clocks dependent
- * issue). CODE_CACHE and CODE_RATE are rounded from our own timings of unrolled matrix products on
- * an H200, 32 to 64 KiB a loop; the documentation gives neither.
+ * issue). The instruction cache's sizes and rates: our own, loops of 8 to 160 KiB of FMAs on an
+ * H200 by clock64; a warp alone takes 1.02 clocks an instruction up to 28 KiB, 2.35 from 40 to 128,
+ * 5.85 at 160; two take 2.1, four 5.2 to 6.3. WARP_ISSUE, STALL_OVERLAP, LAT_BARRIER and PACKED are
+ * fitted to 160 random matrix products at 2048, ATOMIC_CLOCKS to histograms.
  */
 #include "emu_cost.h"
 
@@ -68,13 +71,16 @@ enum {
   LAT_BARRIER = 60, /* with the pipes that drain before it and fill again behind */
   LAT_UNIFORM = 8,
   GROUPS = 16,
-  SCHEDULERS = 4,     /* of a multiprocessor; a warp stays with one */
-  CODE_BYTES = 16,    /* of an instruction, since cc 7.0 */
-  CODE_CACHE = 24576, /* a longer loop is fetched again in every pass, by every block */
-  CODE_RATE = 7,      /* bytes a clock */
-  ATOMIC_CLOCKS = 4,  /* of the L2, from one lane's atomic to the next on the same line */
-  SHARED_BYTES = 128  /* that shared memory moves in a clock */
+  SCHEDULERS = 4,         /* of a multiprocessor; a warp stays with one */
+  CODE_BYTES = 16,        /* of an instruction, since cc 7.0 */
+  CODE_FITS = 30 << 10,   /* a longer loop is fetched again in every pass, ... */
+  CODE_MISSES = 38 << 10, /* ... all of it from here on */
+  CODE_NEAR = 144 << 10,  /* from the cache behind, up to this length */
+  ATOMIC_CLOCKS = 4,      /* of the L2, from one lane's atomic to the next on the same line */
+  SHARED_BYTES = 128      /* that shared memory moves in a clock */
 };
+/* bytes a clock of code that a scheduler's instruction cache lacks */
+static const double CODE_RATE = 6.8, CODE_FAR_RATE = 2.7;
 static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
 /* a warp alone on its scheduler issues an instruction every so many clocks, and how well the stalls
  * of several fill each other */
@@ -295,6 +301,13 @@ static void pass_time(model *m, const emu_func *f, double clocks) {
   }
 }
 
+/* of one pass through this many bytes of code */
+static double fetch_clocks(double code) {
+  double missing = (code - CODE_FITS) / (CODE_MISSES - CODE_FITS);
+  missing = missing < 0 ? 0 : missing > 1 ? 1 : missing;
+  return missing * code / (code > CODE_NEAR ? CODE_FAR_RATE : CODE_RATE);
+}
+
 /* executions are counted for warps; a segment that never ran costs nothing */
 static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int s, int e) {
   const uint64_t *extra = counts + f->n + 1;
@@ -326,7 +339,7 @@ static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int
   m->alone += a_warp * all;
   m->lsu += times * pipes[PIPE_lsu];
   double code = issue * SCHEDULERS * CODE_BYTES;
-  m->fetch += code > CODE_CACHE ? a_warp * code / CODE_RATE : 0;
+  m->fetch += a_warp * fetch_clocks(code);
   if (times * busiest > m->hottest) {
     m->hottest = times * busiest;
     m->hot_times = a_warp;
@@ -417,7 +430,8 @@ static void add_spills(model *m) {
 /* b blocks at a time on one multiprocessor; the scheduler with the most warps is the last */
 static double wave_clocks(const model *m, double b) {
   double warps = m->l->n_warps, one = ceil(warps / SCHEDULERS), n = ceil(b * warps / SCHEDULERS);
-  return together(shared_among(n / one, one * m->issue, m->alone), larger(b * m->lsu, m->fetch));
+  return together(shared_among(n / one, one * m->issue, m->alone),
+                  larger(b * m->lsu, ceil(n / 2) * m->fetch));
 }
 
 static double compute_clocks(const model *m, double blocks_sm) {
