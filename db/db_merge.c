@@ -115,11 +115,12 @@ static int run_list(db *d, const char *const *list, size_t n, err *e) {
   return 0;
 }
 
-static int copy_all(db *d, err *e) {
-  bool newer;
+/* The steps of schema.sql that brought the last columns of other tables, and portfolios. */
+enum { LAST_COLUMNS = 2, PORTFOLIOS = 3 };
+
+static int copy_all(db *d, int version, err *e) {
   TRY(run_list(d, things, LENGTH(things), e));
-  TRY(db_has(d, "other", "portfolio", &newer, e));
-  if (newer) {
+  if (version >= PORTFOLIOS) {
     TRY(run_list(d, portfolios, LENGTH(portfolios), e));
   }
   return run_list(d, times, LENGTH(times), e);
@@ -140,10 +141,8 @@ static int attach(db *d, const char *path, err *e) {
   return rc;
 }
 
-enum { LAST_COLUMNS = 2 }; /* the step of schema.sql that brought the last of them */
-
 /* Is it one of ours, with all columns that are copied, and sound? */
-static int inspect(const db *d, const char *path, err *e) {
+static int inspect(const db *d, const char *path, int *version, err *e) {
   db *other;
   TRY(db_open(path, DB_READ, &other, e));
   int rc = db_verify(other, e);
@@ -153,15 +152,17 @@ static int inspect(const db *d, const char *path, err *e) {
                  "the next tuning run with --db %s brings it up to date",
                  path, other->version, d->version, path);
   }
+  *version = other->version;
   db_close(other);
   return rc;
 }
 
 int db_merge(db *d, const char *path, err *e) {
-  TRY(inspect(d, path, e));
+  int version;
+  TRY(inspect(d, path, &version, e));
   TRY(attach(d, path, e));
   int rc = db_begin(d, e);
-  rc = rc ? rc : db_end(d, copy_all(d, e), e);
+  rc = rc ? rc : db_end(d, copy_all(d, version, e), e);
   const int left = db_execute(d, "DETACH other", rc ? NULL : e);
   return rc ? rc : left;
 }
