@@ -287,15 +287,15 @@ static int add_functions(page *p) {
       "/* %s_choose -- the configuration for a problem; -1: its fields are out of range */\n"
       "int %s_choose(const %s_portfolio *k, const %s_problem *p);\n"
       "/* %s_expected_loss -- by what share the choice is expected to be slower than the best\n"
-      " * for this very size */\n"
-      "double %s_expected_loss(const %s_problem *p);\n"
+      " * for this very size; -1: not known, only the template's default fits */\n"
+      "double %s_expected_loss(const %s_portfolio *k, const %s_problem *p);\n"
       "/* %s_workspace_nbytes -- device memory that %s_run needs for a problem: zeroed once, "
       "used for\n"
       " * this problem only, by no two launches at the same time */\n"
       "size_t %s_workspace_nbytes(const %s_portfolio *k, const %s_problem *p);\n"
       "/* %s_run -- asynchronous, on the stream. CUDA_ERROR_INVALID_VALUE: fields out of range "
       "*/\n",
-      n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n);
+      n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n, n);
   TRY(add_run_prototype(p));
   str_add(p->out, ";\n\n");
   return 0;
@@ -593,9 +593,10 @@ static void add_choose(const page *p) {
            "  for (i = 0; i < leaf->n && found < 0; i++) {\n"
            "    found = first_that_fits(k, p, leaf->order[i]);\n  }\n"
            "  return found < 0 ? first_that_fits(k, p, %zu) : found;\n}\n\n"
-           "double %s_expected_loss(const %s_problem *p) {\n"
-           "  return leaves[find_leaf(p)].expected;\n}\n\n",
-           p->name, p->name, p->name, p->name, p->name, n, p->name, p->name);
+           "double %s_expected_loss(const %s_portfolio *k, const %s_problem *p) {\n"
+           "  const int i = %s_choose(k, p);\n"
+           "  return i < 0 || i >= first[%zu] ? -1 : leaves[find_leaf(p)].expected;\n}\n\n",
+           p->name, p->name, p->name, p->name, p->name, n, p->name, p->name, p->name, p->name, n);
 }
 
 /* ---- the source: launching ------------------------------------------------------------------ */
