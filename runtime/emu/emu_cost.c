@@ -81,6 +81,8 @@ enum {
 };
 /* bytes a clock of code that a scheduler's instruction cache lacks */
 static const double CODE_RATE = 6.8, CODE_FAR_RATE = 2.7;
+/* of ptxas's code over the PTX's: addresses, loops, moves; seen in the same matrix products */
+static const double CODE_GROWTH = 1.2;
 static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
 /* a warp alone on its scheduler issues an instruction every so many clocks, and how well the stalls
  * of several fill each other */
@@ -339,7 +341,7 @@ static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int
   m->alone += a_warp * all;
   m->lsu += times * pipes[PIPE_lsu];
   double code = issue * SCHEDULERS * CODE_BYTES;
-  m->fetch += a_warp * fetch_clocks(code);
+  m->fetch += a_warp * fetch_clocks(CODE_GROWTH * code);
   if (times * busiest > m->hottest) {
     m->hottest = times * busiest;
     m->hot_times = a_warp;
