@@ -40,6 +40,10 @@ return {
       default = "min(pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4), "
         .. "pow2div(m, 4))",
       brief = "elements to which A, B, C and their leading dimensions are aligned" },
+    { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results" },
+    { "bias", { "none", "row", "column" }, default = "none", brief = "what is then added to them" },
+    { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
+      brief = "the function that is then applied" },
     { "accuracy", { "strict", "fp32", "tf32", "bf16" }, default = "strict",
       brief = "error allowed: strict, of single-precision FMAs, on numbers of any size; fp32, no "
         .. "more than theirs by other means, infinities become NaN; tf32, bf16, of factors rounded "
@@ -62,6 +66,10 @@ return {
     { "C", "f32", "inout", count = "ldc * max(0, n - 1) + m", fill = { "uniform", -1, 1 },
       overwritten = "beta == 0" },
     { "ldc", "i64", sample = "roundup(max(1, m), align)" },
+    { "scales", "f32", "in", count = "sel(scale == 'none', 0, sel(scale == 'row', m, n))",
+      fill = { "uniform", -1, 1 }, optional = "scale == 'none'" },
+    { "biases", "f32", "in", count = "sel(bias == 'none', 0, sel(bias == 'row', m, n))",
+      fill = { "uniform", -1, 1 }, optional = "bias == 'none'" },
   },
 
   call = { "ta", "tb", "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc",
@@ -204,6 +212,8 @@ return {
       "THREADS * MINBLOCKS <= dev_threads_sm" },
     { "so few threads leave each all the registers it can have",
       "MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
+    { "atomics add up nothing that a function is applied to",
+      "FINISH ~= 'atomic' or scale == 'none' and bias == 'none' and act == 'none'" },
     { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
     { "the loading threads have ended before the last block could be known",
       "not TENSOR or SPLITK == 1 or FINISH ~= 'last_block'" },
@@ -255,15 +265,18 @@ return {
       grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256,
       args = { "m", "n", "beta", "C", "ldc" } },
     { kernel = "sgemm", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
-      args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "partial",
-        "arrived" } },
+      args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
+        "biases", "partial", "arrived" } },
     { kernel = "sgemm_finish", when = "SPLITK > 1 and FINISH == 'two_launch'",
-      grid = TILES, block = "GROUP", args = { "m", "n", "alpha", "beta", "C", "ldc", "partial" } },
+      grid = TILES, block = "GROUP",
+      args = { "m", "n", "alpha", "beta", "C", "ldc", "scales", "biases", "partial" } },
   },
 
   source = [[
 @include "ptx.cuh"
 @include "arrive.cuh"
+__device__ __forceinline__ float widen(float v) { return v; }
+@include "epilogue.cuh"
 
 template <int N>
 struct alignas(4 * N) floats {
@@ -571,10 +584,12 @@ struct corner {  // of the block's tile in C
 
 // C = alpha c + beta C; with beta 0, C is not read.
 __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m, int n,
-                                    float alpha, float beta, float *C, long long ldc) {
+                                    float alpha, float beta, float *C, long long ldc,
+                                    const float *scales, const float *biases) {
   const position at(threadIdx.x % GROUP);
-  const int rows = m - tile.row - at.row, columns = n - tile.column - at.column;
-  C += (long long)tile.row + at.row + ((long long)tile.column + at.column) * ldc;
+  const int first_row = tile.row + at.row, first_column = tile.column + at.column;
+  const int rows = m - first_row, columns = n - first_column;
+  C += first_row + first_column * ldc;
 #pragma unroll
   for (int j = 0; j < CN; j++) {
 #pragma unroll
@@ -589,7 +604,10 @@ __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m
       floats<STORE> v = floats<STORE>();
       if (beta != 0) v = *reinterpret_cast<const floats<STORE> *>(to);
 #pragma unroll
-      for (int e = 0; e < STORE; e++) v.e[e] = alpha * c[i + e][j] + beta * v.e[e];
+      for (int e = 0; e < STORE; e++) {
+        v.e[e] = epilogue(alpha * c[i + e][j] + beta * v.e[e], first_row + row + e,
+                          first_column + column, scales, biases);
+      }
       *reinterpret_cast<floats<STORE> *>(to) = v;
 @ end
     }
@@ -635,7 +653,7 @@ __device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial)
 extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long lda,
       const float *__restrict__ B, long long ldb, float beta, float *C, long long ldc,
-      float *partial, unsigned *arrived) {
+      const float *scales, const float *biases, float *partial, unsigned *arrived) {
   extern __shared__ __align__(16) float shared[];
   const corner tile(m, n);
   // With alpha 0, BLAS does not look at A and B.
@@ -664,24 +682,25 @@ sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long l
   add_slices(c, shared);
 @ end
 @ if SPLITK == 1 or FINISH == "atomic" then
-  if (@{first}) put(c, tile, m, n, alpha, beta, C, ldc);
+  if (@{first}) put(c, tile, m, n, alpha, beta, C, ldc, scales, biases);
 @ else
   if (@{first}) put_partial(c, partials(partial, blockIdx.y));
 @   if FINISH == "last_block" then
   if (!last_to_arrive(arrived + blockIdx.x, SPLITK) || !(@{first})) return;
   float sum[CM][CN] = {};
   add_partials(sum, partial);
-  put(sum, tile, m, n, alpha, beta, C, ldc);
+  put(sum, tile, m, n, alpha, beta, C, ldc, scales, biases);
 @   end
 @ end
 }
 @ if SPLITK > 1 and FINISH == "two_launch" then
 
 extern "C" __global__ void __launch_bounds__(GROUP)
-sgemm_finish(int m, int n, float alpha, float beta, float *C, long long ldc, float *partial) {
+sgemm_finish(int m, int n, float alpha, float beta, float *C, long long ldc, const float *scales,
+             const float *biases, float *partial) {
   float sum[CM][CN] = {};
   add_partials(sum, partial);
-  put(sum, corner(m, n), m, n, alpha, beta, C, ldc);
+  put(sum, corner(m, n), m, n, alpha, beta, C, ldc, scales, biases);
 }
 @ end
 @ if SPLITK > 1 and FINISH == "atomic" then
@@ -701,12 +720,17 @@ extern "C" __global__ void sgemm_scale(int m, int n, float beta, float *C, long 
   reference = {
     stages = {
       { kernel = "reference", grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256,
-        args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc" } },
+        args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
+          "biases" } },
     },
     source = [[
+__device__ __forceinline__ float widen(float v) { return v; }
+@include "epilogue.cuh"
+
 extern "C" __global__ void reference(int m, int n, int k, float alpha, const float *A,
                                      long long lda, const float *B, long long ldb, float beta,
-                                     float *C, long long ldc) {
+                                     float *C, long long ldc, const float *scales,
+                                     const float *biases) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   if (i >= m) return;
   for (int j = blockIdx.y; j < n; j += gridDim.y) {
@@ -719,7 +743,8 @@ extern "C" __global__ void reference(int m, int n, int k, float alpha, const flo
       }
     }
     float *c = C + i + j * ldc;
-    *c = (float)(beta == 0 ? alpha * sum : alpha * sum + (double)beta * *c);
+    const double v = beta == 0 ? alpha * sum : alpha * sum + (double)beta * *c;
+    *c = (float)epilogue(v, i, j, scales, biases);
   }
 }
 ]],
@@ -753,7 +778,7 @@ extern "C" __global__ void reference(int m, int n, int k, float alpha, const flo
 
   sizes = {
     emu = { "m=64 n=64 k=32", "m=44 n=16 k=700 tb=t", "m=37 n=29 k=19 ta=t tb=t", "m=100 n=100 k=100",
-      "m=1 n=70 k=5 tb=t" },
+      "m=1 n=70 k=5 tb=t", "m=70 n=66 k=75 accuracy=fp32 bias=row act=relu" },
     test = { "m=0 n=5 k=7", "m=5 n=0 k=7", "m=33 n=65 k=0", "m=1 n=1 k=1", "m=100 n=100 k=100",
       "m=128 n=256 k=64 tb=t", "m=255 n=257 k=1023 ta=t", "m=1000 n=16 k=1000",
       "m=16 n=1000 k=4096 ta=t tb=t", "m=1024 n=1024 k=1024", "m=16 n=16 k=1000000" },

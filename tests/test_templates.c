@@ -336,6 +336,29 @@ static void check_parts(bed *b, const char *family, const part *parts, size_t n)
   }
 }
 
+/* Every way through tensor.cuh: operands along k or not, held or shared, whole or cut off at the
+ * edges, sums over parts of k, and what becomes of an element last. */
+static void sgemm_on_tensor_cores_is_right(void **state) {
+  static const part parts[] = {
+      {"m=256 n=256 k=128 accuracy=fp32", "ALG=tf32x3,EDGE=whole,VEC=4,QUEUE=3"},
+      {"m=150 n=131 k=100 ta=t tb=t accuracy=fp32 bias=row act=gelu",
+       "ALG=tf32x3,VEC=1,SWAP=yes,QUEUE=2,PROMOTE=2"},
+      {"m=200 n=100 k=76 tb=t accuracy=fp32", "ALG=tf32x3,GROUPS=1,TILE=64,SWAP=yes,VEC=4,QUEUE=2"},
+      {"m=130 n=258 k=330 ta=t accuracy=fp32",
+       "ALG=tf32x3,GROUPS=3,TILE=96,VEC=2,QUEUE=2,SPLITK=3,FINISH=two_launch"},
+      {"m=130 n=258 k=330 accuracy=fp32",
+       "ALG=tf32x3,TILE=160,VEC=2,SPLITK=2,FINISH=atomic,QUEUE=2"},
+      {"m=256 n=256 k=640 accuracy=tf32", "ALG=tf32,EDGE=whole,VEC=4,QUEUE=4,PROMOTE=8"},
+  };
+  bed *b = *state;
+  if (b->d->info.cc != 90) {
+    skip();
+  }
+  const int64_t sms = set_sms(b, 6); /* large tiles are for large products, elsewhere */
+  check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
+  set_sms(b, sms);
+}
+
 static void gemm_parts_are_right(void **state) {
   static const part parts[] = {
       {"m=72 n=40 k=440",
@@ -651,6 +674,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_is_right, &b),
       cmocka_unit_test_prestate(transpose_is_right, &b),
       cmocka_unit_test_prestate(sgemm_parts_are_right, &b),
+      cmocka_unit_test_prestate(sgemm_on_tensor_cores_is_right, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
