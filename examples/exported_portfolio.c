@@ -69,7 +69,16 @@ static int64_t alignment(int64_t m, int64_t k) {
 }
 
 static int run(const sgemm_portfolio *kernels, int64_t m, int64_t n, int64_t k) {
-  const sgemm_problem p = {m, n, k, SGEMM_TEXT_n, SGEMM_TEXT_n, alignment(m, k)};
+  const sgemm_problem p = {.m = m,
+                           .n = n,
+                           .k = k,
+                           .ta = SGEMM_TEXT_n,
+                           .tb = SGEMM_TEXT_n,
+                           .align = alignment(m, k),
+                           .scale = SGEMM_TEXT_none,
+                           .bias = SGEMM_TEXT_none,
+                           .act = SGEMM_TEXT_none,
+                           .accuracy = SGEMM_TEXT_strict};
   matrix a = matrix_new(m, k), b = matrix_new(k, n), c = matrix_new(m, n);
   float *out = malloc(c.nbytes + 1);
   const size_t nbytes = sgemm_workspace_nbytes(kernels, &p);
@@ -83,7 +92,7 @@ static int run(const sgemm_portfolio *kernels, int64_t m, int64_t n, int64_t k) 
     must(cuMemAlloc(&workspace, nbytes), "cuMemAlloc");
     must(cuMemsetD8(workspace, 0, nbytes), "cuMemsetD8");
   }
-  must(sgemm_run(kernels, NULL, &p, workspace, alpha, a.at, m, b.at, k, beta, c.at, m),
+  must(sgemm_run(kernels, NULL, &p, workspace, alpha, a.at, m, b.at, k, beta, c.at, m, 0, 0),
        "sgemm_run");
   must(cuMemcpyDtoH(out, c.at, c.nbytes), "cuMemcpyDtoH");
   const double worst = difference(&p, &a, &b, &c, out), bound = 1e-6 * ((double)k + 16);

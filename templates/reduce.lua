@@ -23,7 +23,7 @@ end
 
 return {
   name = "reduce",
-  version = 2,
+  version = 1,
   brief = "sum, product, maximum, minimum or norm of n numbers",
   cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 10; "
     .. "Harris, Optimizing parallel reduction in CUDA",

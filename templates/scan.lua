@@ -24,7 +24,7 @@ local CHUNK = "max(16, ceildiv(n, 65536))" -- of a thread of the reference
 
 return {
   name = "scan",
-  version = 2,
+  version = 1,
   brief = "prefix sums, maxima or minima of n numbers",
   cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 11; "
     .. "Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back",

@@ -50,7 +50,7 @@ prints "sound" "$autotune" db verify --db "$folder/b.db"
 refuses 1 "no measured result" "$autotune" db export --presets "$folder/db/presets"
 prints "2 results in $folder/db/presets/emu-h200.txt" \
   "$autotune" db export --presets "$folder/db/presets" --device emu
-(cd "$folder" && sh "$root/generator/embed.sh" db/presets/emu-h200.txt) >"$folder/embedded.c"
+(cd "$folder" && sh "$root/generator/embed.sh" serve_presets:serve_presets.h:db/presets -- db/presets/emu-h200.txt) >"$folder/embedded.c"
 sed -n '/serve_presets\[\] = {/,/};/p' "$folder/embedded.c" | grep -q '"emu-h200.txt"' ||
   complain "the presets are not embedded"
 

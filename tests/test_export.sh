@@ -25,7 +25,7 @@ export="$autotune export sgemm m=64 n=64 k=32"
 refuses 2 "--embed F.c goes with --header F.h" $export --embed "$folder/e.c"
 refuses 2 "has no machine code" $export --arch compute_90 --cubin "$folder/e.cubin"
 refuses 2 "sm_80,sm_90" $export --arch sm_80,,sm_90 --ptx "$folder/e.ptx"
-prints "tuned, BM=" $export --arch sm_80,sm_90,compute_90 --cubin "$folder/k.cubin" --ptx "$folder/k.ptx" \
+prints "tuned, ALG=" $export --arch sm_80,sm_90,compute_90 --cubin "$folder/k.cubin" --ptx "$folder/k.ptx" \
   --header "$folder/k.h" --embed "$folder/k.c" --manifest "$folder/k.json"
 for file in k.sm_80.cubin k.sm_90.cubin k.sm_80.ptx k.sm_90.ptx k.compute_90.ptx; do
   [ -s "$folder/$file" ] || complain "$file was not written"

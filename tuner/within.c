@@ -72,7 +72,7 @@ int tune_within_open(const tune_within *w, const tune_space *space, uint64_t see
   *self = s;
   s->inner = w->inner;
   s->whole = s->inside = *space;
-  s->inside.n = 0;
+  s->inside.n = s->inside.n_strata = 0;
   s->inside.self = s;
   s->inside.at = at;
   s->inside.find = find;
