@@ -222,9 +222,8 @@ static bool stopped(const emu_block *b) {
   return atomic_load(&l->stop) && b->linear > l->finding_block;
 }
 
-enum {
-  ROUNDS = 64
-}; /* of a block before another one gets its turn: a grid-wide barrier may wait */
+/* of a block before another one gets its turn: a grid-wide barrier may wait */
+enum { ROUNDS = 8 };
 
 static outcome run_block(emu_block *b, bool alone) {
   outcome o = BLOCK_GOES_ON;
