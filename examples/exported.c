@@ -79,8 +79,9 @@ static void run(CUmodule module) {
   workspaces_new(workspaces);
   const CUdeviceptr da = matrix_new(a, (size_t)M * K), db = matrix_new(b, (size_t)K * N),
                     dc = matrix_new(before, (size_t)M * N);
+  const CUdeviceptr none = 0; /* no scales, no biases */
   must(sgemm_launch(&kernels, NULL, workspaces, alpha, da, SGEMM_ta[0] == 'n' ? M : K, db,
-                    SGEMM_tb[0] == 'n' ? K : N, beta, dc, M),
+                    SGEMM_tb[0] == 'n' ? K : N, beta, dc, M, none, none),
        "launching");
   must(cuMemcpyDtoH(c, dc, (size_t)M * N * sizeof *c), "cuMemcpyDtoH");
 }

@@ -320,9 +320,9 @@ static void radix_sort_sorts(void **state) {
     order[i] = i;
   }
   float *in = vector_new(f, keys, N), *out = vector_new(f, keys, N);
-  float *values = vector_new(f, (float *)order, N), *moved = vector_new(f, keys, N);
-  OK(f, tuned_radix_sort(f->ctx, NULL, "f32", "descending", 0, 32, 4, N, in, out,
-                         (uint32_t *)values, (uint32_t *)moved, &f->err));
+  void *values = vector_new(f, (void *)order, N), *moved = vector_new(f, keys, N);
+  OK(f, tuned_radix_sort(f->ctx, NULL, "f32", "descending", 0, 32, 4, N, in, out, values, moved,
+                         &f->err));
   OK(f, tuned_copy_to_host(f->ctx, sorted, out, sizeof sorted, &f->err));
   OK(f, tuned_copy_to_host(f->ctx, order, moved, sizeof order, &f->err));
   for (int i = 0; i < N; i++) {
@@ -336,7 +336,7 @@ static void radix_sort_sorts(void **state) {
   }
   REFUSED(f, TUNED_E_USAGE, "aligned to 8",
           tuned_radix_sort(f->ctx, NULL, "f32", "ascending", 0, 32, 8, N / 4, in, out,
-                           (uint32_t *)values + 1, (uint32_t *)moved, &f->err));
+                           (uint32_t *)values + 1, moved, &f->err));
 }
 
 static void sgemm_of_nothing_scales(void **state) {

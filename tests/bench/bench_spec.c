@@ -41,7 +41,7 @@ static int time_list(const char *path, bool brute, double *candidates, size_t *n
   *sec = 1e9;
   TRY(open_as(path, brute, &t, &g, e));
   for (int i = 0; i < 3; i++) {
-    gen_space *space;
+    gen_space *space = NULL;
     double from = now_sec();
     TRY((brute ? gen_space_by_loops : gen_space_new)(g, &space, e));
     *sec = now_sec() - from < *sec ? now_sec() - from : *sec;
