@@ -101,8 +101,7 @@ int gauge_open(gen_template *t, db *d, rt_compiler *c, const gauge_options *o, g
   g->compiler = c;
   g->o = *o;
   g->timeout_sec = o->timeout_sec > 0 ? o->timeout_sec : TIMEOUT_SEC;
-  const measure_how how = {0};
-  int rc = measurer_start(&g->m, o->device, c, t, &how, e);
+  int rc = measurer_start(&g->m, o->device, c, t, &(measure_how){0}, e);
   rc = rc ? rc : register_device(g, e);
   rc = rc ? rc : register_template(g, e);
   rc = rc ? rc : start_compilers(g, e);
@@ -162,7 +161,8 @@ int64_t gauge_template_id(const gauge *g) {
 
 /* ---- one result ----------------------------------------------------------------------------- */
 
-static int put_times(gauge *g, int64_t trial, const rt_times *t, err *e) {
+static int put_times(gauge *g, int64_t trial, const measured *m, err *e) {
+  const rt_times *t = &m->times;
   if (!strcmp(g->m.info.kind, "emu")) {
     return db_estimate_put(g->db, trial, TUNE_MODEL, t->median, e);
   }
@@ -173,7 +173,15 @@ static int put_times(gauge *g, int64_t trial, const rt_times *t, err *e) {
                                     .launches = (int64_t)t->launches,
                                     .cold = t->cold,
                                     .driver = g->m.info.driver,
-                                    .uuid = g->m.info.uuid},
+                                    .uuid = g->m.info.uuid,
+                                    .clock_mhz = m->health.clock_mhz,
+                                    .power_w = m->health.power_w,
+                                    .temperature_c = m->health.temperature_c,
+                                    .memory_mhz = m->health.memory_mhz,
+                                    .held = (int64_t)m->health.held,
+                                    .retaken = m->retaken,
+                                    .ended = rt_ended_name(t->ended),
+                                    .replay = "stream"},
                        e);
 }
 
@@ -189,7 +197,7 @@ static int finish(gauge *g, candidate *c, const measured *m, err *e) {
                         .image = c->image.n ? c->key : NULL,
                         .error = m->error};
   int rc = db_trial_put(g->db, g->template_id, g->device_id, &row, &trial, e);
-  rc = rc || !ok ? rc : put_times(g, trial, &m->times, e);
+  rc = rc || !ok ? rc : put_times(g, trial, m, e);
   g->variants[c->point].sec = ok ? m->times.median : INFINITY;
   g->best = fmin(g->best, g->variants[c->point].sec);
   g->n_measured++;

@@ -30,6 +30,7 @@ typedef struct bench {
   const char *family, *grid, *out, *device_name, *vs;
   size_t n;
   uint64_t seed;
+  const peer_kind *peer;
   double sec, started;
   arena memory;
   gen_template *t;
@@ -162,7 +163,7 @@ static int open_size(bench *b, size_run *r, const gen_problem *p, err *e) {
   for (size_t i = 0; i < r->n; i++) {
     TRY(load(b, r, &r->e[i], e));
   }
-  return b->vs ? peer_open(b->vs, b->t, p, b->here.device, &r->peer, e) : 0;
+  return b->peer ? peer_open(b->peer, b->t, p, b->here.device, &r->peer, e) : 0;
 }
 
 /* What is served must be right at a size that nobody has tried. */
@@ -296,6 +297,9 @@ static int set_up(bench *b, err *e) {
   const char *path;
   b->here.presets = none;
   TRY(gen_open(NULL, b->family, &b->t, e));
+  if (b->vs) {
+    TRY(peer_find(b->vs, b->t, &b->peer, e));
+  }
   TRY(draw_sizes(b->t, b->grid, b->n, b->seed, false, &b->memory, &b->sizes, e));
   TRY(db_default_path(&b->memory, &path, e));
   TRY(db_open(path, DB_READ, &b->here.db, e));
