@@ -103,6 +103,27 @@ static void reasons_are_counted_where_they_are_seen(void **state) {
   street_close(&s);
 }
 
+static void a_parameter_of_no_use_keeps_its_default(void **state) {
+  (void)state;
+  street s = street_mini("{ 'MODE', { 'plain', 'wide' } }",
+                         "{ 'MODE', { 'plain', 'wide' }, when = 'B == 64' }", "");
+  gen_space *space;
+  gen_config c;
+  compare_with_trying_all(&s);
+  assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
+  assert_int_equal(gen_space_count(space), 4);
+  assert_true(gen_space_tally(space)->rejected[0] == 2);
+  gen_space_free(space);
+  assert_ok(gen_config_parse(s.t, "B=32,MODE=wide", &c, &s.e), &s.e);
+  assert_fails(gen_config_check(s.g, &c, &s.e), &s.e, ERR_USAGE,
+               "MODE is of use only when B == 64");
+  street_close(&s);
+  gen_template *t;
+  assert_fails(mini_open(NULL, "{ 'MODE', { 'plain', 'wide' } }",
+                         "{ 'MODE', { 'plain', 'wide' }, when = 'C == 64' }", &t, &s.e),
+               &s.e, ERR_TEMPLATE, "C");
+}
+
 static void an_empty_space_names_what_emptied_it(void **state) {
   (void)state;
   gen_space *space;
@@ -448,6 +469,7 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_enumeration_finds_what_trying_all_finds),
       cmocka_unit_test(reasons_are_counted_where_they_are_seen),
+      cmocka_unit_test(a_parameter_of_no_use_keeps_its_default),
       cmocka_unit_test(an_empty_space_names_what_emptied_it),
       cmocka_unit_test(a_space_without_parameters_has_one_point),
       cmocka_unit_test(the_largest_space_is_enumerated),
