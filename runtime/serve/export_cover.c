@@ -796,7 +796,7 @@ static void add_kernel_names(const page *p) {
   str_add(p->out, "};\n\n");
 }
 
-static void add_open(const page *p) {
+static void add_limits(const page *p) {
   static const struct {
     const char *limit, *attribute;
   } limits[] = {{"dev_sms", "MULTIPROCESSOR_COUNT"},
@@ -810,7 +810,6 @@ static void add_open(const page *p) {
                 {"dev_smem_reserved", "RESERVED_SHARED_MEMORY_PER_BLOCK"},
                 {"dev_l2", "L2_CACHE_SIZE"},
                 {"dev_warp", "WARP_SIZE"}};
-  add_kernel_names(p);
   str_addf(p->out,
            "static CUresult read_limits(%s_portfolio *k, CUdevice device) {\n"
            "  size_t memory = 0;\n  int value = 0;\n"
@@ -825,6 +824,11 @@ static void add_open(const page *p) {
   }
   str_add(p->out, "  if (rc == CUDA_SUCCESS) {\n    rc = cuDeviceTotalMem(&memory, device);\n  }\n"
                   "  k->dev_memory = (int64_t)memory;\n  return rc;\n}\n\n");
+}
+
+static void add_open(const page *p) {
+  add_kernel_names(p);
+  add_limits(p);
   str_addf(
       p->out,
       "/* All the shared memory that a kernel may have, whatever a problem asks for. A module has\n"
