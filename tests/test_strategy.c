@@ -9,6 +9,7 @@
 
 #include "file.h"
 #include "gen.h"
+#include "trail.h"
 #include "strategy.h"
 
 static const char text[] =
@@ -303,6 +304,38 @@ static double grid_sec(const tune_space *s, size_t point) {
   return sec;
 }
 
+/* One algorithm has ten points, the other a million; as many are drawn of each, and every point of
+ * the small one is met once. */
+static void algorithms_are_drawn_alike(void **state) {
+  (void)state;
+  enum { FEW = 10, MANY = 1000000, DRAWN = 40 };
+  tune_space s = {.n = FEW + MANY,
+                  .n_params = 1,
+                  .n_values = {1},
+                  .n_strata = 2,
+                  .stratum = {0, FEW, FEW + MANY},
+                  .at = grid_at,
+                  .find = grid_find};
+  s.self = &s;
+  for (uint64_t seed = 0; seed < 20; seed++) {
+    trail t;
+    err e = {0};
+    size_t few = 0, point;
+    bool met[FEW] = {false};
+    assert_ok(trail_init(&t, &s, seed, &e), &e);
+    for (size_t i = 0; i < DRAWN; i++) {
+      assert_true(trail_fresh(&t, &point));
+      if (point < FEW) {
+        assert_false(met[point]);
+        met[point] = true;
+        few++;
+      }
+    }
+    assert_in_range(few, 5, FEW); /* without strata it would be none */
+    trail_clear(&t);
+  }
+}
+
 static void one_point_is_asked_once(void **state) {
   (void)state;
   tune_space one = {.n = 1, .n_params = 2, .n_values = {1, 1}, .at = grid_at, .find = grid_find};
@@ -464,6 +497,7 @@ int main(void) {
       cmocka_unit_test(many_questions_may_be_open),
       cmocka_unit_test(known_points_are_a_head_start),
       cmocka_unit_test(a_space_of_failures_comes_to_its_end),
+      cmocka_unit_test(algorithms_are_drawn_alike),
       cmocka_unit_test(one_point_is_asked_once),
       cmocka_unit_test(large_spaces_cost_little),
       cmocka_unit_test(spaces_that_cannot_be_listed_are_searched),
