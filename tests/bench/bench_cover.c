@@ -26,6 +26,11 @@
 
 enum { ENTRANTS = SERVE_COVER_CONFIGS + 4, ROUNDS = 9 };
 
+typedef struct built { /* here, since the database does not hold it */
+  char key[HASH_TEXT];
+  str bytes;
+} built;
+
 typedef struct bench {
   const char *family, *grid, *out, *device_name, *vs;
   size_t n;
@@ -39,6 +44,8 @@ typedef struct bench {
   serve_known known;
   sizes sizes;
   str done; /* what OUT holds */
+  built *built;
+  size_t n_built;
 } bench;
 
 typedef struct entrant {
@@ -111,10 +118,8 @@ static int add_all(bench *b, size_run *r, const gen_problem *p, err *e) {
   return 0;
 }
 
-static bool stored_image(bench *b, size_run *r, const gen_config *c, const char *key,
-                         const void **bytes, size_t *n) {
+static bool stored_image(bench *b, size_run *r, const char *key, const void **bytes, size_t *n) {
   db_image row;
-  (void)c;
   if (db_image_get(b->here.db, key, &r->memory, &row, NULL)) {
     return false;
   }
@@ -124,30 +129,56 @@ static bool stored_image(bench *b, size_run *r, const gen_config *c, const char 
   return *n > 0;
 }
 
+/* Sizes share most of their variants: what one has compiled is there for all. */
+static int build(bench *b, size_run *r, const rt_source *s, const char *key, const str **bytes,
+                 err *e) {
+  for (size_t i = 0; i < b->n_built; i++) {
+    if (!strcmp(b->built[i].key, key)) {
+      *bytes = &b->built[i].bytes;
+      return 0;
+    }
+  }
+  built *more = realloc(b->built, (b->n_built + 1) * sizeof *more);
+  if (!more) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  b->built = more;
+  rt_image image;
+  rt_image_init(&image);
+  const int rc = rt_compile(b->here.compiler, s, &r->memory, &image, e);
+  if (!rc) {
+    str *from = b->here.device->info.format == RT_PTX ? &image.ptx : &image.cubin;
+    built *now = &b->built[b->n_built++];
+    snprintf(now->key, sizeof now->key, "%s", key);
+    now->bytes = *from;
+    *from = (str){0};
+  }
+  rt_image_clear(&image);
+  *bytes = rc ? NULL : &b->built[b->n_built - 1].bytes;
+  return rc;
+}
+
 static int load(bench *b, size_run *r, entrant *n, err *e) {
   str text = {0};
   const gen_plan *plan;
-  const void *bytes;
-  size_t nbytes;
+  const void *bytes = NULL;
+  const str *here = NULL;
+  size_t nbytes = 0;
   char key[HASH_TEXT];
-  rt_image image;
   rt_source s = {.arch = b->here.device->info.arch,
                  .lineinfo = b->here.device->info.format == RT_PTX};
-  rt_image_init(&image);
   int rc = gen_source_make(r->g, &n->config, &text, &s.body, e);
   s.text = str_text(&text);
   if (!rc) {
     rt_image_key(b->here.compiler, &s, key);
   }
-  if (!rc && !stored_image(b, r, &n->config, key, &bytes, &nbytes)) {
-    rc = rt_compile(b->here.compiler, &s, &r->memory, &image, e);
-    const str *out = b->here.device->info.format == RT_PTX ? &image.ptx : &image.cubin;
-    bytes = str_text(out);
-    nbytes = out->n;
+  if (!rc && !stored_image(b, r, key, &bytes, &nbytes)) {
+    rc = build(b, r, &s, key, &here, e);
+    bytes = rc ? NULL : str_text(here);
+    nbytes = rc ? 0 : here->n;
   }
   rc = rc ? rc : gen_plan_make(r->g, &n->config, &r->memory, &plan, e);
   rc = rc ? rc : rt_loaded_new(b->here.device, bytes, nbytes, b->t, plan, &n->loaded, e);
-  rt_image_clear(&image);
   str_clear(&text);
   return rc;
 }
@@ -348,6 +379,10 @@ int main(int argc, char **argv) {
   rt_compiler_close(b.here.compiler);
   db_close(b.here.db);
   gen_close(b.t);
+  for (size_t i = 0; i < b.n_built; i++) {
+    str_clear(&b.built[i].bytes);
+  }
+  free(b.built);
   str_clear(&b.done);
   str_clear(&b.here.device_key);
   arena_clear(&b.memory);
