@@ -202,6 +202,117 @@ static void test_noise_grows_no_tree(void **unused) {
   world_free(&w);
 }
 
+/* ---- sizes that only the model knows -------------------------------------------------------- */
+
+enum { TILES = 3, TIMED = 60, DRAWN = 800, UNSEEN = 300 };
+
+/* Square tiles on 132 multiprocessors, one block each: large ones are faster per element and leave
+ * multiprocessors idle where there are few of them. */
+static double tile_work(size_t i, const int64_t *v, cover_work *w) {
+  const double side = (double)(32 << i);
+  const double blocks = ceil((double)v[0] / side) * ceil((double)v[1] / side);
+  const double flops = 2 * (double)v[0] * (double)v[1] * (double)v[2];
+  *w = (cover_work){.launches = 1, .blocks = blocks, .flops = flops};
+  return 3e-6 + ceil(blocks / 132) * (5e-7 + side * (side + 60) * (double)v[2] * 1e-12);
+}
+
+typedef struct tiled {
+  world w; /* for its sizes */
+  double sec[TILES * TIMED];
+  cover_work work[TILES * (TIMED + DRAWN)];
+  cover_known known[TIMED];
+} tiled;
+
+static void tiled_new(tiled *x, size_t n_drawn) {
+  const size_t all = TIMED + n_drawn;
+  world_new(&x->w, all, 11, false);
+  assert_int_equal(x->w.sizes.n, all);
+  cover_table *t = &x->w.table;
+  *t = (cover_table){.n_configs = TILES,
+                     .n_sizes = TIMED,
+                     .n_drawn = n_drawn,
+                     .n_fields = t->n_fields,
+                     .sec = x->sec,
+                     .values = t->values,
+                     .work = x->work,
+                     .sms = 132};
+  for (size_t i = 0; i < TILES; i++) {
+    for (size_t j = 0; j < all; j++) {
+      const double sec = tile_work(i, t->values + j * t->n_fields, &x->work[i * all + j]);
+      if (j < TIMED) {
+        x->sec[i * TIMED + j] = sec * (1 + 0.02 * uniform());
+      }
+    }
+  }
+}
+
+static double loss_unseen(const tiled *x, const world *unseen, const serve_cover *c) {
+  double sum = 0;
+  for (size_t j = 0; j < unseen->sizes.n; j++) {
+    const int64_t *v = unseen->table.values + j * unseen->table.n_fields;
+    double sec[TILES], least = INFINITY;
+    cover_work work;
+    for (size_t i = 0; i < TILES; i++) {
+      sec[i] = tile_work(i, v, &work);
+      least = fmin(least, sec[i]);
+    }
+    sum += log(sec[serve_cover_leaf(x->w.t, c, v)->order[0]] / least);
+  }
+  return sum / (double)unseen->sizes.n;
+}
+
+static void test_the_model_sees_rounds(void **unused) {
+  (void)unused;
+  static tiled x;
+  world unseen;
+  err e = {0};
+  tiled_new(&x, 0);
+  world_new(&unseen, UNSEEN, 12, false);
+  for (size_t i = 0; i < TILES; i++) {
+    const cover_model *m;
+    double off = 0;
+    for (size_t j = 0; j < TIMED; j++) {
+      x.known[j] = (cover_known){.values = x.w.table.values + j * x.w.table.n_fields,
+                                 .work = x.work[i * TIMED + j],
+                                 .sec = x.sec[i * TIMED + j]};
+    }
+    assert_ok(cover_model_fit(x.w.t, x.known, TIMED, 132, &x.w.memory, &m, &e), &e);
+    assert_non_null(m);
+    for (size_t j = 0; j < unseen.sizes.n; j++) {
+      const int64_t *v = unseen.table.values + j * unseen.table.n_fields;
+      cover_work work;
+      const double sec = tile_work(i, v, &work);
+      off += fabs(log(cover_model_sec(m, v, &work) / sec)) / (double)unseen.sizes.n;
+    }
+    printf("tiles of %d: off by %.3f\n", 32 << i, off);
+    assert_true(off < 0.03);
+    assert_true(isinf(cover_model_sec(m, x.known[0].values, &(cover_work){0})));
+    assert_ok(cover_model_fit(x.w.t, x.known, 3, 132, &x.w.memory, &m, &e), &e);
+    assert_null(m);
+  }
+  world_free(&x.w);
+  world_free(&unseen);
+}
+
+static void test_drawn_sizes_teach_the_tree(void **unused) {
+  (void)unused;
+  static tiled with, without;
+  world unseen;
+  serve_cover c;
+  world_new(&unseen, UNSEEN, 12, false);
+  tiled_new(&without, 0);
+  learn(&without.w, &c);
+  const double before = loss_unseen(&without, &unseen, &c);
+  tiled_new(&with, DRAWN);
+  learn(&with.w, &c);
+  const double after = loss_unseen(&with, &unseen, &c);
+  printf("unseen sizes lose %.3f without, %.3f with the drawn ones\n", before, after);
+  assert_true(after < 0.6 * before && after < 0.05);
+  world_free(&unseen);
+  world_free(&without.w);
+  world_free(&with.w);
+}
+
 static void test_few_sizes_make_a_tree_too(void **unused) {
   (void)unused;
   for (size_t n = 1; n < 9; n++) {
@@ -493,6 +604,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_the_tree_finds_the_rule),
       cmocka_unit_test(test_noise_grows_no_tree),
       cmocka_unit_test(test_few_sizes_make_a_tree_too),
+      cmocka_unit_test(test_the_model_sees_rounds),
+      cmocka_unit_test(test_drawn_sizes_teach_the_tree),
       cmocka_unit_test(test_text_comes_back),
       cmocka_unit_test(test_damaged_text_is_refused),
       cmocka_unit_test(test_no_text_does_harm),

@@ -9,9 +9,10 @@
 #include "cover_text.h"
 #include "draw.h"
 #include "gauge.h"
+#include "serve_adapt.h"
 #include "verbs.h"
 
-enum { SAMPLE = 100, CANDIDATES_MOST = 512, PROBLEMS_MOST = 8192 };
+enum { SAMPLE = 100, CANDIDATES_MOST = 512, PROBLEMS_MOST = 8192, DRAWN = 1000 };
 
 typedef struct cover_run {
   const cli *c;
@@ -25,7 +26,8 @@ typedef struct cover_run {
   sizes sizes;
   gen_config *candidates;
   size_t n_candidates;
-  double *sec; /* [candidate * sizes.n + size] */
+  double *sec;   /* [candidate * sizes.n + size] */
+  size_t *timed; /* which of the sizes the table has */
 } cover_run;
 
 static int no_room(err *e) {
@@ -179,7 +181,7 @@ static int make_table(cover_run *r, size_t n_done, cover_table *out, err *e) {
   const size_t nc = r->n_candidates, nf = r->t->n_fields;
   double *sec = ARENA_ARRAY(&r->memory, double, nc *n_done + 1);
   int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * n_done + 1);
-  size_t *which = ARENA_ARRAY(&r->memory, size_t, n_done + 1), n = 0;
+  size_t *which = r->timed = ARENA_ARRAY(&r->memory, size_t, n_done + 1), n = 0;
   if (!sec || !values || !which) {
     return no_room(e);
   }
@@ -216,7 +218,70 @@ static void set_ranges(const gen_template *t, const cover_table *table, serve_co
   }
 }
 
-static int learn(cover_run *r, const cover_table *table, serve_cover *out, size_t *n_left, err *e) {
+/* ---- sizes that only a model knows ---------------------------------------------------------- */
+
+/* What a configuration does at a size, in the form libtuned would give it there. */
+static void find_work(cover_run *r, gen_instance *g, const gen_config *config, cover_work *out) {
+  gen_config c = *config;
+  const gen_plan *plan;
+  arena a = {0};
+  int changed;
+  if (serve_adapt(r->t, g, &c, &changed) && !gen_plan_make(g, &c, &a, &plan, NULL)) {
+    *out = (cover_work){.launches = (double)plan->n, .flops = plan->flops, .bytes = plan->bytes};
+    for (size_t i = 0; i < r->t->n_params; i++) { /* Fowler, Noll and Vo */
+      out->variant = (out->variant ^ c.index[i]) * UINT64_C(1099511628211);
+    }
+    for (size_t i = 0; i < plan->n; i++) {
+      const uint32_t *grid = plan->launches[i].grid;
+      out->blocks = fmax(out->blocks, (double)grid[0] * grid[1] * grid[2]);
+    }
+  }
+  arena_clear(&a);
+}
+
+static int find_works(cover_run *r, const gen_problem *p, const size_t *chosen, size_t n,
+                      size_t stride, cover_work *work, err *e) {
+  gen_number numbers[RT_NUMBERS];
+  gen_instance *g;
+  rt_numbers(gauge_device(r->gauge), numbers);
+  TRY(gen_instance_new(r->t, p, numbers, RT_NUMBERS, &g, e));
+  for (size_t i = 0; i < n; i++) {
+    find_work(r, g, &r->candidates[chosen[i]], &work[chosen[i] * stride]);
+  }
+  gen_instance_free(g);
+  return 0;
+}
+
+/* A grid has more sizes than can be timed: some more of them, for the tree to learn from. */
+static int draw_more(cover_run *r, const size_t *chosen, size_t n, cover_table *t, err *e) {
+  sizes more = {0};
+  if (!r->c->grid) {
+    return 0;
+  }
+  TRY(draw_sizes(r->t, r->c->grid, DRAWN, (uint64_t)r->seed + 1, true, &r->memory, &more, e));
+  const size_t all = t->n_sizes + more.n, nf = t->n_fields;
+  int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * all + 1);
+  cover_work *work = ARENA_ARRAY(&r->memory, cover_work, t->n_configs * all + 1);
+  if (!values || !work) {
+    return no_room(e);
+  }
+  memcpy(values, t->values, t->n_sizes * nf * sizeof *values);
+  for (size_t j = 0; j < all; j++) {
+    const bool drawn = j >= t->n_sizes;
+    const gen_problem *p = drawn ? &more.p[j - t->n_sizes] : &r->sizes.p[r->timed[j]];
+    for (size_t f = 0; f < nf && drawn; f++) {
+      values[j * nf + f] = p->values[f].i;
+    }
+    TRY(find_works(r, p, chosen, n, all, work + j, e));
+  }
+  t->n_drawn = more.n;
+  t->values = values;
+  t->work = work;
+  t->sms = gauge_device(r->gauge)->sms;
+  return 0;
+}
+
+static int learn(cover_run *r, cover_table *table, serve_cover *out, size_t *n_left, err *e) {
   size_t chosen[SERVE_COVER_CONFIGS], n;
   gen_config *configs = ARENA_ARRAY(&r->memory, gen_config, SERVE_COVER_CONFIGS);
   *out = (serve_cover){.asked = r->loss, .configs = configs};
@@ -224,6 +289,7 @@ static int learn(cover_run *r, const cover_table *table, serve_cover *out, size_
     return no_room(e);
   }
   TRY(cover_choose(table, r->loss, chosen, &n, n_left, e));
+  TRY(draw_more(r, chosen, n, table, e));
   TRY(cover_learn(r->t, table, chosen, n, &r->memory, out, e));
   for (size_t i = 0; i < n; i++) {
     configs[i] = r->candidates[chosen[i]];

@@ -251,6 +251,9 @@ enum { FEATURES_MOST = 256 };
  * the node above. */
 static const double PRIOR = 1.5;
 
+/* A measured size counts as much as so many of which only a model speaks. */
+static const double MEASURED = 4;
+
 typedef struct split {
   double gain; /* 0: none */
   serve_feature feature;
@@ -267,10 +270,14 @@ typedef struct grown { /* a node of a tree being grown */
 } grown;
 
 typedef struct learner {
+  const gen_template *template;
   const cover_table *t;
   const serve_feature *features;
   size_t n_features, n_configs;
-  const double *lost; /* [size * n_configs + configuration] */
+  double *lost; /* [size * n_configs + configuration]; the drawn ones' as the model says */
+  const cover_known *known; /* [configuration * n_sizes + size] */
+  cover_known *kept;        /* scratch: those of one configuration that are not left out */
+  const size_t *chosen;
   grown nodes[2 * LEAVES_MOST];
   size_t n_nodes, n_leaves;
   arena *a;
@@ -286,13 +293,23 @@ static const double *lost_of(const learner *l, size_t size) {
   return l->lost + size * l->n_configs;
 }
 
-/* The configuration by the sums over n sizes, with the node above as a prior; its own sum. */
-static double least_sum(const learner *l, const double *sum, size_t n, const double *above,
+static double weight(const learner *l, size_t size) {
+  return size < l->t->n_sizes && l->t->n_drawn ? MEASURED : 1;
+}
+
+static void add_lost(const learner *l, size_t size, double times, double *sum) {
+  for (size_t k = 0; k < l->n_configs; k++) {
+    sum[k] += times * weight(l, size) * lost_of(l, size)[k];
+  }
+}
+
+/* The configuration by the sums over sizes of weight n, with the node above as a prior; its own. */
+static double least_sum(const learner *l, const double *sum, double n, const double *above,
                         size_t *best) {
   double least = INFINITY;
   *best = 0;
   for (size_t k = 0; k < l->n_configs; k++) {
-    const double mean = (sum[k] + PRIOR * above[k]) / ((double)n + PRIOR);
+    const double mean = (sum[k] + PRIOR * above[k]) / (n + PRIOR);
     if (mean < least) {
       least = mean;
       *best = k;
@@ -338,24 +355,25 @@ static void try_feature(learner *l, const grown *g, const serve_feature *f, doub
     order[i] = (ranked){.value = feature_value(l, f, g->members[i]), .size = g->members[i]};
   }
   qsort(order, g->n, sizeof *order, by_value);
+  double left = 0, right = 0;
   memset(l->left, 0, l->n_configs * sizeof *l->left);
   memset(l->right, 0, l->n_configs * sizeof *l->right);
   for (size_t i = 0; i < g->n; i++) {
-    for (size_t k = 0; k < l->n_configs; k++) {
-      l->right[k] += lost_of(l, order[i].size)[k];
-    }
+    add_lost(l, order[i].size, 1, l->right);
+    right += weight(l, order[i].size);
   }
   for (size_t i = 1; i < g->n; i++) {
-    for (size_t k = 0; k < l->n_configs; k++) {
-      l->left[k] += lost_of(l, order[i - 1].size)[k];
-      l->right[k] -= lost_of(l, order[i - 1].size)[k];
-    }
+    const double w = weight(l, order[i - 1].size);
+    add_lost(l, order[i - 1].size, 1, l->left);
+    add_lost(l, order[i - 1].size, -1, l->right);
+    left += w;
+    right -= w;
     if (i < LEAF_LEAST || g->n - i < LEAF_LEAST || order[i].value <= order[i - 1].value) {
       continue;
     }
     size_t a, b;
-    const double gain = whole - least_sum(l, l->left, i, g->mean, &a) -
-                        least_sum(l, l->right, g->n - i, g->mean, &b);
+    const double gain = whole - least_sum(l, l->left, left, g->mean, &a) -
+                        least_sum(l, l->right, right, g->mean, &b);
     if (a != b && gain > best->gain + 1e-9) {
       *best = (split){
           .gain = gain, .feature = *f, .below = round_between(order[i - 1].value, order[i].value)};
@@ -372,14 +390,13 @@ static void judge(learner *l, grown *g, const double *above) {
     l->failed = true;
     return;
   }
+  double n = above ? PRIOR : 0;
   for (size_t i = 0; i < g->n; i++) {
-    for (size_t k = 0; k < l->n_configs; k++) {
-      sum[k] += lost_of(l, g->members[i])[k];
-    }
+    add_lost(l, g->members[i], 1, sum);
+    n += weight(l, g->members[i]);
   }
   for (size_t k = 0; k < l->n_configs; k++) {
-    const double prior = above ? PRIOR : 0;
-    g->mean[k] = (sum[k] + (above ? PRIOR * above[k] : 0)) / ((double)g->n + prior);
+    g->mean[k] = (sum[k] + (above ? PRIOR * above[k] : 0)) / n;
     g->best = g->mean[k] < g->mean[g->best] ? k : g->best;
   }
   for (size_t i = 0; i < l->n_features; i++) {
@@ -422,14 +439,56 @@ static bool best_leaf(const learner *l, size_t *best) {
   return most > 0;
 }
 
-/* A tree over the sizes for which in[size] is `wanted`. */
+/* Of one configuration at the drawn sizes, as the sizes that are not left out tell. */
+static void predict(learner *l, size_t k, const uint8_t *in, uint8_t left_out) {
+  const size_t ns = l->t->n_sizes, all = ns + l->t->n_drawn;
+  const cover_model *m = NULL;
+  size_t n = 0;
+  err e = {0};
+  for (size_t j = 0; j < ns; j++) {
+    if (in[j] != left_out) {
+      l->kept[k * ns + n++] = l->known[k * ns + j];
+    }
+  }
+  l->failed =
+      l->failed || cover_model_fit(l->template, &l->kept[k * ns], n, l->t->sms, l->a, &m, &e);
+  for (size_t j = ns; j < all; j++) {
+    const cover_work *work = &l->t->work[l->chosen[k] * all + j];
+    l->lost[j * l->n_configs + k] = m ? cover_model_sec(m, values_of(l, j), work) : INFINITY;
+  }
+}
+
+/* From seconds to what is lost against the best. */
+static void relate(learner *l, size_t size) {
+  double *lost = &l->lost[size * l->n_configs], least = INFINITY;
+  for (size_t k = 0; k < l->n_configs; k++) {
+    least = fmin(least, lost[k]);
+  }
+  for (size_t k = 0; k < l->n_configs; k++) {
+    const double x = log(lost[k] / least);
+    lost[k] = x < LOST_MOST ? x : LOST_MOST; /* also where nothing is finite */
+  }
+}
+
+static void imagine(learner *l, const uint8_t *in, uint8_t left_out) {
+  for (size_t k = 0; k < l->n_configs && l->t->n_drawn; k++) {
+    predict(l, k, in, left_out);
+  }
+  for (size_t j = l->t->n_sizes; j < l->t->n_sizes + l->t->n_drawn; j++) {
+    relate(l, j);
+  }
+}
+
+/* A tree over the sizes that are not left out. */
 static void grow(learner *l, const uint8_t *in, uint8_t left_out, size_t leaves) {
+  const size_t all = l->t->n_sizes + l->t->n_drawn;
   size_t i;
   l->n_nodes = 0;
   l->n_leaves = 1;
-  new_node(l, l->t->n_sizes);
-  for (size_t j = 0; j < l->t->n_sizes && !l->failed; j++) {
-    if (in[j] != left_out) {
+  imagine(l, in, left_out);
+  new_node(l, all);
+  for (size_t j = 0; j < all && !l->failed; j++) {
+    if (j >= l->t->n_sizes || in[j] != left_out) {
       l->nodes[0].members[l->nodes[0].n++] = j;
     }
   }
@@ -523,13 +582,16 @@ static bool set_order(emitter *m, const grown *g, serve_cover_node *n) {
 
 /* What the leaf promises: what its sizes lost when they were left out. */
 static void set_losses(emitter *m, const grown *g, serve_cover_node *n) {
-  double sum = 0, worst = 0;
+  double sum = 0, worst = 0, n_measured = 0;
   for (size_t i = 0; i < g->n; i++) {
-    const double x = m->held[g->members[i] * LEAVES_MOST + m->leaves - 1];
-    sum += x;
-    worst = fmax(worst, x);
+    if (g->members[i] < m->l->t->n_sizes) {
+      const double x = m->held[g->members[i] * LEAVES_MOST + m->leaves - 1];
+      sum += x;
+      worst = fmax(worst, x);
+      n_measured++;
+    }
   }
-  n->expected = g->n ? expm1(sum / (double)g->n) : 0;
+  n->expected = n_measured > 0 ? expm1(sum / n_measured) : 0;
   n->worst = expm1(worst);
 }
 
@@ -583,12 +645,25 @@ static bool learn(learner *l, serve_cover *out) {
 }
 
 static double *losses(const cover_table *t, const size_t *chosen, size_t n, arena *a) {
-  double *out = ARENA_ARRAY(a, double, t->n_sizes *n + 1);
+  double *out = ARENA_ARRAY(a, double, (t->n_sizes + t->n_drawn) * n + 1);
   for (size_t j = 0; out && j < t->n_sizes; j++) {
     const double least = least_of(t, j);
     for (size_t k = 0; k < n; k++) {
       const double x = log(sec_of(t, chosen[k], j) / least);
       out[j * n + k] = x < LOST_MOST ? x : LOST_MOST; /* also where nothing is finite */
+    }
+  }
+  return out;
+}
+
+static cover_known *measurements(const cover_table *t, const size_t *chosen, size_t n, arena *a) {
+  const size_t all = t->n_sizes + t->n_drawn;
+  cover_known *out = ARENA_ARRAY(a, cover_known, t->n_sizes * n + 1);
+  for (size_t k = 0; out && t->n_drawn && k < n; k++) {
+    for (size_t j = 0; j < t->n_sizes; j++) {
+      out[k * t->n_sizes + j] = (cover_known){.values = t->values + j * t->n_fields,
+                                              .work = t->work[chosen[k] * all + j],
+                                              .sec = sec_of(t, chosen[k], j)};
     }
   }
   return out;
@@ -601,10 +676,13 @@ int cover_learn(const gen_template *t, const cover_table *table, const size_t *c
   if (!l || !features) {
     return no_room(e);
   }
-  *l = (learner){.t = table, .features = features, .n_configs = n, .a = a};
+  *l = (learner){
+      .template = t, .t = table, .features = features, .n_configs = n, .chosen = chosen, .a = a};
   l->n_features = serve_features(t, features, FEATURES_MOST);
   l->lost = losses(table, chosen, n, a);
+  l->known = measurements(table, chosen, n, a);
+  l->kept = ARENA_ARRAY(a, cover_known, table->n_sizes * n + 1);
   l->left = ARENA_ARRAY(a, double, n + 1);
   l->right = ARENA_ARRAY(a, double, n + 1);
-  return l->lost && l->left && l->right && learn(l, out) ? 0 : no_room(e);
+  return l->lost && l->known && l->kept && l->left && l->right && learn(l, out) ? 0 : no_room(e);
 }

@@ -9,12 +9,16 @@
 #ifndef TUNE_COVER_H
 #define TUNE_COVER_H
 
+#include "cover_model.h"
 #include "serve_cover.h"
 
 typedef struct cover_table {
   size_t n_configs, n_sizes, n_fields;
-  const double *sec;     /* [config * n_sizes + size]; INFINITY: it does not fit, or failed */
-  const int64_t *values; /* [size * n_fields + field]; as in serve_known_row */
+  const double *sec; /* [config * n_sizes + size]; INFINITY: it does not fit, or failed */
+  size_t n_drawn;    /* further sizes, not timed: the tree learns from what a model says of them */
+  const int64_t *values; /* [size * n_fields + field]; as in serve_known_row; the drawn ones last */
+  const cover_work *work; /* [config * (n_sizes + n_drawn) + size]; NULL when none is drawn */
+  double sms;             /* the device's multiprocessors */
 } cover_table;
 
 /* cover_choose -- the configurations, at most SERVE_COVER_CONFIGS, most useful first.

@@ -22,7 +22,7 @@
 
 #include "gen.h"
 
-enum { SERVE_COVER_CONFIGS = 48, SERVE_COVER_NODES = 127 };
+enum { SERVE_COVER_CONFIGS = 48, SERVE_COVER_NODES = 255 };
 
 typedef enum serve_feature_kind {
   SERVE_FEATURE_FIELD,
