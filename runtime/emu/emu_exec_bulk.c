@@ -242,6 +242,13 @@ static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
   }
   for (int d = 0; d < more->mode[1]; d++) {
     b->at[d] = (int32_t)emu_get(emu_src(w, more->ops[d]), b->lane, 4);
+    if (b->op == BULK_STORE && b->at[d] < 0) {
+      return emu_finding(
+          w, b->in, b->lane, EMU_GLOBAL_BOUNDS,
+          "stores a tile that begins at %d in dimension %d of its tensor: only loads "
+          "may begin below 0, a GPU calls this an illegal instruction",
+          b->at[d], d);
+    }
   }
   b->nbytes = box_nbytes(&b->map);
   return RUN_ON;

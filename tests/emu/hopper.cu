@@ -535,9 +535,9 @@ struct __align__(64) map { u64 words[16]; };
   asm volatile("cp.async.bulk.tensor." dims ".global.shared::cta.tile.bulk_group [%0, {" coordinates "}], [%1];" :: \
                "l"(&other), "r"(shared(s)), __VA_ARGS__ : "memory")
 
-// the tile at (x, y, z) as it lies in shared memory goes to out; then it is stored to `other`
+// the tile at (x, y, z) as it lies in shared memory goes to out; then it is stored to `other`, unless `store` is 0
 GLOBAL tile(const __grid_constant__ map tensor, const __grid_constant__ map other, int dims, int x, int y, int z,
-            unsigned nbytes, unsigned *out) {
+            unsigned nbytes, unsigned *out, int store) {
   __shared__ __align__(1024) unsigned s[4096];
   __shared__ u64 m;
   const int t = threadIdx.x;
@@ -554,7 +554,7 @@ GLOBAL tile(const __grid_constant__ map tensor, const __grid_constant__ map othe
   for (int i = t; i < nbytes / 4; i += 32) out[i] = s[i];
   fence();
   __syncthreads();
-  if (t == 0) {
+  if (t == 0 && store) {
     if (dims == 1) STORE("1d", "%2", "r"(x));
     if (dims == 2) STORE("2d", "%2, %3", "r"(x), "r"(y));
     if (dims == 3) STORE("3d", "%2, %3, %4", "r"(x), "r"(y), "r"(z));
