@@ -105,7 +105,8 @@ typedef struct gen_template { /* read-only for everyone outside generator/ */
   size_t n_call_fields;
   const gen_pair *call_requirements; /* what the call checks: reason, and expression likewise */
   size_t n_call_requirements;
-  size_t n_cases; /* argument values to check with; at least 1, the first is timed */
+  size_t n_workspaces; /* scratch buffers of its kernels */
+  size_t n_cases;      /* argument values to check with; at least 1, the first is timed */
   const char *const *sizes_emu, *const *sizes_test, *const *sizes_bench; /* problem texts */
   size_t n_sizes_emu, n_sizes_test, n_sizes_bench;
 } gen_template;

@@ -382,6 +382,7 @@ void gen_read(tmpl *t) {
   gen_read_args(&r);
   gen_read_call(&r);
   gen_read_program(&r, &t->program, GEN_READS_CONFIG);
+  t->pub.n_workspaces = t->program.n_workspaces;
   gen_need(&r, "reference");
   gen_read_reference(&r);
   gen_leave(&r);

@@ -135,6 +135,7 @@ typedef struct recorded { /* what a graph is to hold */
 static int record(void *self, rt_stream s, err *e) {
   const recorded *r = self;
   const uint32_t one[3] = {1, 1, 1};
+  assert_true(r->d->ops->capturing(r->d, s));
   return r->d->ops->launch(r->d, r->f, one, one, 0, s, NULL, e);
 }
 
@@ -178,6 +179,7 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->graph_new(d, record, &r, &g, e));
   DO(o->graph_launch(d, g, s, e));
   assert_false(driver->capturing);
+  assert_false(rc == 0 && o->capturing(d, s));
   o->graph_free(d, g);
   o->event_free(d, from);
   o->event_free(d, to);

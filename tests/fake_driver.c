@@ -243,6 +243,11 @@ CUresult cuStreamEndCapture(CUstream s, CUgraph *g) {
   *g = made(1);
   return CUDA_SUCCESS;
 }
+CUresult cuStreamIsCapturing(CUstream s, CUstreamCaptureStatus *status) {
+  (void)s;
+  *status = F.capturing ? CU_STREAM_CAPTURE_STATUS_ACTIVE : CU_STREAM_CAPTURE_STATUS_NONE;
+  return current == primary ? CUDA_SUCCESS : CUDA_ERROR_INVALID_CONTEXT;
+}
 CUresult cuGraphInstantiate(CUgraphExec *x, CUgraph g, unsigned long long flags) {
   CALL_INSIDE();
   (void)g, (void)flags, *x = made(1);

@@ -399,6 +399,14 @@ static int graph_launch(rt_device *d, rt_graph *g, rt_stream s, err *e) {
   return r ? FAIL(d, e, r, "launching a graph") : 0;
 }
 
+static bool capturing(rt_device *d, rt_stream s) {
+  CUstreamCaptureStatus status = CU_STREAM_CAPTURE_STATUS_NONE;
+  const cuda_api *api = &of(d)->api;
+  visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};
+  return api->cuStreamIsCapturing && !enter(d, &visit_, NULL) &&
+         !api->cuStreamIsCapturing(s, &status) && status != CU_STREAM_CAPTURE_STATUS_NONE;
+}
+
 /* ---- tensor maps --------------------------------------------------------------------------- */
 
 #if CUDA_VERSION >= 12000
@@ -481,6 +489,7 @@ static const rt_device_ops ops = {
     .occupancy = occupancy,
     .launch = launch,
     .launch_overlapping = launch_overlapping,
+    .capturing = capturing,
     .stream_new = stream_new,
     .stream_free = stream_free,
     .stream_sync = stream_sync,

@@ -36,8 +36,8 @@
 /* clang-format off */
 #define CUDA_OPTIONAL(X)                                                                            \
   X(cuDeviceGetUuid) X(cuEventElapsedTime) X(cuLaunchKernelEx)                                      \
-  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuGraphInstantiate) X(cuGraphLaunch)              \
-  X(cuGraphExecDestroy) X(cuGraphDestroy) CUDA_OPTIONAL_12(X)
+  X(cuStreamBeginCapture) X(cuStreamEndCapture) X(cuStreamIsCapturing) X(cuGraphInstantiate)        \
+  X(cuGraphLaunch) X(cuGraphExecDestroy) X(cuGraphDestroy) CUDA_OPTIONAL_12(X)
 /* clang-format on */
 
 typedef struct cuda_api {

@@ -122,6 +122,8 @@ typedef struct rt_device_ops {
   int (*launch_overlapping)(rt_device *d, rt_function *f, const uint32_t grid[3],
                             const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
                             err *e);
+  /* capturing -- is what goes to this stream recorded into a graph of the caller's? NULL: never */
+  bool (*capturing)(rt_device *d, rt_stream s);
 } rt_device_ops;
 
 struct rt_device { /* implementations put this first in their own struct */

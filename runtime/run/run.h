@@ -38,8 +38,9 @@ void rt_loaded_free(rt_loaded *l);
  *             buffer); entries of scalars whose value the plan fixes are ignored, may be NULL
  *   err  ERR_NOMEM  workspace;  ERR_LAUNCH */
 int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e);
-/* rt_loaded_launch_in -- the same with the caller's workspace, rt_loaded_workspace_nbytes large and
- * 256-byte aligned and zeroed before its first use. It changes nothing in *l: several threads may
+enum { RT_WORKSPACE_ALIGNMENT = 256 };
+/* rt_loaded_launch_in -- the same with the caller's workspace, rt_loaded_workspace_nbytes large, so
+ * aligned, and zeroed before its first use. It changes nothing in *l: several threads may
  * launch one rt_loaded, with a workspace each. */
 int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e);

@@ -13,7 +13,7 @@
 
 #include "run.h"
 
-enum { MAX_OPERANDS = 128, MAX_WORKSPACES = 32, ALIGNMENT = 256 };
+enum { MAX_OPERANDS = 128, MAX_WORKSPACES = 32, ALIGNMENT = RT_WORKSPACE_ALIGNMENT };
 
 typedef struct operand {
   enum { CONSTANT, ARGUMENT, WORKSPACE } from;

@@ -3,7 +3,8 @@
  *   calls HEADER SOURCE
  *
  * Runs at build time over the built-in templates. A family whose template has a `call` gets a C
- * function tuned_FAMILY with those arguments in that order; nobody writes such a function by hand.
+ * function tuned_FAMILY with those arguments in that order, and where the template has workspaces a
+ * tuned_FAMILY_with; nobody writes such a function by hand.
  * How a name of the call becomes a C parameter:
  *   field, whole number              int64_t        field, one-letter choice      char
  *   field, other choice              const char *   scalar argument               its type
@@ -148,16 +149,47 @@ static void add_literal(str *s, const char *text) {
   str_add(s, "\"");
 }
 
-static void add_prototype(str *s, const maker *m) {
+/* name: "int tuned_sgemm"; more: parameters that stand before the error */
+static void add_prototype(str *s, const maker *m, const char *name, const char *more) {
   str piece = {0};
-  str_addf(s, "int %s(tuned_context *ctx, tuned_stream stream, ", m->function);
+  str_addf(s, "%s(tuned_context *ctx, tuned_stream stream, ", name);
   for (size_t i = 0; i < m->n; i++) {
     str_reset(&piece);
     add_type(&piece, &m->list[i]);
     str_addf(&piece, "%s, ", m->list[i].id);
     add_wrapped(s, str_text(&piece), "    ");
   }
+  add_wrapped(s, more, "    ");
   add_wrapped(s, "tuned_error *err)", "    ");
+  str_clear(&piece);
+}
+
+static const char OWN[] = "void *workspace, size_t *nbytes, ";
+
+/* One function that all calls of the family come down to: static, with the scratch memory said. */
+static void add_public(str *s, const maker *m, const char *suffix, const char *more) {
+  char name[sizeof m->function + 16];
+  snprintf(name, sizeof name, "int %s%s", m->function, suffix);
+  add_prototype(s, m, name, more);
+}
+
+static void add_worker(str *s, const maker *m) {
+  char name[sizeof m->function + 32];
+  snprintf(name, sizeof name, "static int call_%s", m->t->name);
+  add_prototype(s, m, name, "const serve_own *own, ");
+}
+
+static void add_forward(str *s, const maker *m, const char *own) {
+  str piece = {0};
+  str_addf(s, "  return call_%s(ctx, stream, ", m->t->name);
+  for (size_t i = 0; i < m->n; i++) {
+    str_reset(&piece);
+    str_addf(&piece, "%s, ", m->list[i].id);
+    add_wrapped(s, str_text(&piece), "      ");
+  }
+  str_reset(&piece);
+  str_addf(&piece, "%s, err);\n}\n\n", own);
+  add_wrapped(s, str_text(&piece), "      ");
   str_clear(&piece);
 }
 
@@ -207,8 +239,14 @@ static void add_declaration(str *s, const maker *m) {
     s->p[--s->n] = 0;
   }
   str_add(s, " */\nTUNED_API ");
-  add_prototype(s, m);
-  str_add(s, ";\n\n");
+  add_public(s, m, "", "");
+  str_add(s, ";\n");
+  if (m->t->n_workspaces) {
+    str_add(s, "TUNED_API ");
+    add_public(s, m, "_with", OWN);
+    str_add(s, ";\n");
+  }
+  str_add(s, "\n");
 }
 
 /* ---- expressions ---------------------------------------------------------------------------- */
@@ -410,15 +448,28 @@ static int add_args(str *s, maker *m) {
   return 0;
 }
 
-static int add_function(str *s, maker *m) {
-  add_prototype(s, m);
+static int add_worker_body(str *s, maker *m) {
   str_add(s, " {\n");
   add_description(s, m);
   add_field_checks(s, m);
   TRY(add_requirements(s, m));
   TRY(add_key(s, m));
   TRY(add_args(s, m));
-  str_add(s, "  return serve_call_launch(ctx, &call, key, stream, args, err);\n}\n\n");
+  str_add(s, "  return serve_call_launch(ctx, &call, key, stream, args, own, err);\n}\n\n");
+  return 0;
+}
+
+static int add_functions(str *s, maker *m) {
+  add_worker(s, m);
+  TRY(add_worker_body(s, m));
+  add_public(s, m, "", "");
+  str_add(s, " {\n");
+  add_forward(s, m, "NULL");
+  if (m->t->n_workspaces) {
+    add_public(s, m, "_with", OWN);
+    str_add(s, " {\n  const serve_own own = {workspace, nbytes};\n");
+    add_forward(s, m, "&own");
+  }
   return 0;
 }
 
@@ -432,7 +483,7 @@ static int make_family(const char *family, str *header, str *source, err *e) {
   int rc = t->n_call ? take_parameters(&m) : 0;
   if (!rc && t->n_call) {
     add_declaration(header, &m);
-    rc = add_function(source, &m);
+    rc = add_functions(source, &m);
   }
   str_clear(&m.name_text);
   gen_close(t);
@@ -444,8 +495,14 @@ static int make_all(str *header, str *source, err *e) {
   const char *const *families;
   size_t n;
   int rc = gen_families(NULL, &a, &families, &n, e);
-  str_add(header, "/* tuned_calls.h -- made by calls from the templates; included by tuned.h.\n"
-                  " * Buffers are device addresses. Letters are taken in either case. */\n\n");
+  str_add(
+      header,
+      "/* tuned_calls.h -- made by calls from the templates; included by tuned.h.\n"
+      " * Buffers are device addresses. Letters are taken in either case.\n"
+      " *\n"
+      " * tuned_FAMILY_with is tuned_FAMILY in scratch memory of the caller's own, see\n"
+      " * tuned_launch_with. workspace NULL: nothing runs, and *nbytes is what the launch with\n"
+      " * these arguments needs, at least 1; else *nbytes is its size. */\n\n");
   str_add(source, "/* tuned_calls.c -- made by calls from the templates. */\n"
                   "#include \"serve_call.h\"\n#include \"serve_math.h\"\n\n");
   for (size_t i = 0; !rc && i < n; i++) {

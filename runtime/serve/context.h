@@ -104,6 +104,9 @@ int serve_remember(serve *s, const void *key, size_t nbytes, tuned_kernel *k, er
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
 /* serve_launch_plain -- this kernel and no other, of checked arguments */
 int serve_launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
+/* serve_launch_with -- in the caller's scratch memory */
+int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *args,
+                      void *workspace, size_t nbytes, err *e);
 void serve_workspaces_free(serve *s);
 
 /* serve_report -- an error object of ours as the caller's; returns its code. `to` may be NULL. */

@@ -97,8 +97,21 @@ const void *const serve_no_buffer = NULL;
 
 /* ---- every call ----------------------------------------------------------------------------- */
 
+/* As CUB has it, an allocation of what is needed is an address even when nothing is. */
+static int call_with(const serve_call *call, tuned_kernel *k, tuned_stream stream,
+                     const void *const *args, const serve_own *own, err *e) {
+  if (!own->nbytes) {
+    return err_set(e, ERR_USAGE, "%s_with: nbytes is NULL", call->function);
+  }
+  if (own->workspace) {
+    return serve_launch_with(k, stream, args, own->workspace, *own->nbytes, e);
+  }
+  *own->nbytes = k->info.workspace_nbytes ? (size_t)k->info.workspace_nbytes : 1;
+  return 0;
+}
+
 static int call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,
-                       tuned_stream stream, const void *const *args, err *e) {
+                       tuned_stream stream, const void *const *args, const serve_own *own, err *e) {
   serve *s;
   TRY(serve_of(ctx, &s, e));
   const size_t nbytes = (call->n_fields + 1) * sizeof *key;
@@ -106,14 +119,15 @@ static int call_launch(tuned_context *ctx, const serve_call *call, const int64_t
   if (!k) {
     TRY(find(s, call, key, nbytes, &k, e));
   }
-  return serve_launch(k, stream, args, e);
+  return own ? call_with(call, k, stream, args, own, e) : serve_launch(k, stream, args, e);
 }
 
 int serve_call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,
-                      tuned_stream stream, const void *const *args, tuned_error *error) {
+                      tuned_stream stream, const void *const *args, const serve_own *own,
+                      tuned_error *error) {
   err e;
   err_clear(&e);
-  call_launch(ctx, call, key, stream, args, &e);
+  call_launch(ctx, call, key, stream, args, own, &e);
   return serve_report(error, &e);
 }
 

@@ -18,11 +18,18 @@ typedef struct serve_call { /* one family's typed call; static data of tuned_cal
   const char *signature; /* serve_signature of the template it was made from */
 } serve_call;
 
+typedef struct serve_own { /* scratch memory of the caller's own: tuned_FAMILY_with */
+  void *workspace;         /* NULL: only *nbytes is wanted */
+  size_t *nbytes;
+} serve_own;
+
 /* serve_call_launch -- find (once) and launch.
  *   in  key   the address of `call`, then a word per field, in call->fields' order
- *       args  as for tuned_launch */
+ *       args  as for tuned_launch
+ *       own   NULL: the context's scratch memory */
 int serve_call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,
-                      tuned_stream stream, const void *const *args, tuned_error *err);
+                      tuned_stream stream, const void *const *args, const serve_own *own,
+                      tuned_error *err);
 /* Stands for a buffer that the call leaves out: a null address. */
 extern const void *const serve_no_buffer;
 /* What a typed call refuses before it looks for a kernel. */

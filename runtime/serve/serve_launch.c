@@ -4,7 +4,7 @@
  * to one kernel on one stream, where launches follow each other; two threads that launch the same
  * kernel on the same stream take turns, so that the stages of one launch are not split by
  * another's. Workspaces are zeroed once and kept: kernels leave the counters in them as they found
- * them. */
+ * them. In a workspace of the caller's own the order is the caller's business. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -78,6 +78,19 @@ static int workspace_new(tuned_kernel *k, const workspace_key *key, workspace **
   return rc;
 }
 
+/* Nothing can be allocated then, and its zeros would become a part of the graph. */
+static int check_capture(const tuned_kernel *k, tuned_stream stream, err *e) {
+  rt_device *d = k->owner->device;
+  if (d->ops->capturing && d->ops->capturing(d, stream)) {
+    return err_set(
+        e, ERR_USAGE,
+        "%s: the stream is being captured and the kernel has no scratch memory there yet; "
+        "launch it once on this stream before, or give it some: tuned_launch_with",
+        k->t->name);
+  }
+  return 0;
+}
+
 static int workspace_get(tuned_kernel *k, tuned_stream stream, workspace **w, err *e) {
   serve *s = k->owner;
   const workspace_key key = key_of(k, stream);
@@ -87,7 +100,8 @@ static int workspace_get(tuned_kernel *k, tuned_stream stream, workspace **w, er
   pthread_mutex_lock(&s->lock);
   int rc = 0;
   if (!(*w = serve_table_get(&s->workspaces, &key, sizeof key))) {
-    rc = workspace_new(k, &key, w, e);
+    rc = check_capture(k, stream, e);
+    rc = rc ? rc : workspace_new(k, &key, w, e);
   }
   pthread_mutex_unlock(&s->lock);
   return rc;
@@ -145,15 +159,19 @@ int serve_launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *
                                   : launch(k, stream, args, 0, e);
 }
 
+static void count(tuned_kernel *k) {
+  if (k->owner->capture) {
+    atomic_fetch_add_explicit(&k->calls, 1, memory_order_relaxed);
+  }
+}
+
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
   TRY(serve_check_fork(k->owner, e));
   if (!k->n_launches) {
     return 0; /* an empty problem */
   }
   TRY(check(k, args, e));
-  if (k->owner->capture) {
-    atomic_fetch_add_explicit(&k->calls, 1, memory_order_relaxed);
-  }
+  count(k);
   serve_trial *trial = atomic_load_explicit(&k->online, memory_order_acquire);
   int rc;
   if (trial && serve_online_try(trial, stream, args, &rc, e)) {
@@ -161,4 +179,36 @@ int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, 
   }
   tuned_kernel *better = atomic_load_explicit(&k->better, memory_order_acquire);
   return serve_launch_plain(better ? better : k, stream, args, e);
+}
+
+static int check_workspace(const tuned_kernel *k, const void *at, size_t nbytes, err *e) {
+  const size_t needed = (size_t)k->info.workspace_nbytes;
+  if (!needed) {
+    return 0;
+  }
+  if (!at) {
+    return err_set(e, ERR_USAGE, "%s: workspace is NULL; this kernel needs %zu bytes", k->t->name,
+                   needed);
+  }
+  if (nbytes < needed) {
+    return err_set(e, ERR_USAGE, "%s: the workspace has %zu bytes; this kernel needs %zu",
+                   k->t->name, nbytes, needed);
+  }
+  if ((uintptr_t)at % RT_WORKSPACE_ALIGNMENT) {
+    return err_set(e, ERR_USAGE, "%s: the workspace at %p is not aligned to %d bytes", k->t->name,
+                   at, RT_WORKSPACE_ALIGNMENT);
+  }
+  return 0;
+}
+
+int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *args, void *at,
+                      size_t nbytes, err *e) {
+  TRY(serve_check_fork(k->owner, e));
+  if (!k->n_launches) {
+    return 0;
+  }
+  TRY(check(k, args, e));
+  TRY(check_workspace(k, at, nbytes, e));
+  count(k);
+  return launch(k, stream, args, (rt_ptr)(uintptr_t)at, e);
 }

@@ -11,10 +11,11 @@ static bool taken(const char *name) {
   static const char *const words =
       " and args auto bool break call case catch char class const continue ctx default delete do "
       "double else enum err explicit export extern false fields float for friend goto if inline "
-      "int kernels key long mutable namespace new none not operands operator or private protected "
+      "int kernels key long mutable namespace nbytes new none not operands operator or own private "
+      "protected "
       "public rc register restrict return short signed sizeof static stream struct switch template "
       "this throw true try typedef typename union unsigned using virtual void volatile while "
-      "workspaces xor ";
+      "workspace workspaces xor ";
   char word[SERVE_NAME + 2];
   snprintf(word, sizeof word, " %s ", name);
   return strstr(words, word) != NULL;

@@ -332,6 +332,29 @@ int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void *const *a
   return serve_report(error, &e);
 }
 
+int tuned_launch_with(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
+                      void *workspace, size_t nbytes, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (!kernel) {
+    err_set(&e, ERR_USAGE, "tuned_launch_with: the kernel is NULL; tuned_find finds one");
+  } else {
+    serve_launch_with(kernel, stream, args, workspace, nbytes, &e);
+  }
+  return serve_report(error, &e);
+}
+
+int tuned_workspace_bytes(const tuned_kernel *kernel, size_t *nbytes, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (kernel && nbytes) {
+    *nbytes = (size_t)kernel->info.workspace_nbytes;
+  } else {
+    err_set(&e, ERR_USAGE, "tuned_workspace_bytes: %s is NULL", kernel ? "nbytes" : "the kernel");
+  }
+  return serve_report(error, &e);
+}
+
 int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error *error) {
   err e;
   err_clear(&e);
@@ -450,6 +473,21 @@ int tuned_copy_to_host(tuned_context *ctx, void *to, const void *from, size_t nb
   }
   if (!copyable(to, from, nbytes, "tuned_copy_to_host", &e) && nbytes) {
     s->device->ops->copy_out(s->device, to, address_of(from), nbytes, NULL, &e);
+  }
+  return end(s, &e, error);
+}
+
+int tuned_zero(tuned_context *ctx, tuned_stream stream, void *address, size_t nbytes,
+               tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  if (nbytes && !address) {
+    err_set(&e, ERR_USAGE, "tuned_zero: address is NULL");
+  } else if (nbytes) {
+    s->device->ops->set(s->device, address_of(address), 0, nbytes, stream, &e);
   }
   return end(s, &e, error);
 }

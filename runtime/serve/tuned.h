@@ -89,11 +89,32 @@ TUNED_API int tuned_find(tuned_context *ctx, const char *problem, tuned_kernel *
 /* tuned_launch -- run it; asynchronous.
  *   in  args  per argument of the template, in its order: a pointer to the value (to the device
  *             address, for a buffer). Scalars that the problem fixes may be NULL.
- *   A kernel that needs scratch memory keeps some per stream until the context is closed. It goes
- *   by the stream's handle, which CUDA may give to a new stream once the old one is destroyed:
- *   synchronise a stream before you destroy it. */
+ *   A kernel that needs scratch memory keeps some per stream until the context is closed, so that
+ *   launches on different streams never share any. It goes by the stream's handle, and for
+ *   cudaStreamPerThread by the thread too; CUDA may give the handle to a new stream once the old
+ *   one is destroyed: synchronise a stream before you destroy it, or before its thread ends. A
+ *   graph that captured a launch uses its stream's scratch memory wherever it is replayed: not
+ *   beside launches on that stream, or with tuned_launch_with. */
 TUNED_API int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
                            tuned_error *err);
+
+/* tuned_workspace_bytes -- the scratch memory that a launch of this kernel needs; 0: none.
+ * tuned_launch_with -- tuned_launch in scratch memory of the caller's own, so that the context
+ * keeps none: for a program with a pool of memory, and for launches captured into a graph, which
+ * may be replayed on any stream.
+ *   in  workspace  device memory, 256-byte aligned (tuned_alloc's and cudaMalloc's is). All its
+ *                  bytes are 0 before the first launch in it (tuned_zero, cudaMemset); a launch
+ *                  leaves it ready for the next of the same kernel. Zero it again when anything
+ *                  else has written there, another problem's kernel included. NULL where the
+ *                  kernel needs none
+ *       nbytes     its size, at least tuned_workspace_bytes
+ *   Launches in one workspace must follow each other: those that may overlap, on two streams or
+ *   from two threads, need one each. The kernel is the one that was found, whatever tuned_online
+ *   puts in its place elsewhere.
+ *   err  TUNED_E_USAGE  too small, misaligned, NULL */
+TUNED_API int tuned_workspace_bytes(const tuned_kernel *kernel, size_t *nbytes, tuned_error *err);
+TUNED_API int tuned_launch_with(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
+                                void *workspace, size_t nbytes, tuned_error *err);
 
 typedef enum tuned_origin {
   TUNED_EXACT,     /* tuned for this problem on this device */
@@ -153,6 +174,9 @@ TUNED_API int tuned_copy_to_device(tuned_context *ctx, void *to, const void *fro
                                    tuned_error *err);
 TUNED_API int tuned_copy_to_host(tuned_context *ctx, void *to, const void *from, size_t nbytes,
                                  tuned_error *err);
+/* tuned_zero -- sets bytes to 0; asynchronous, on the stream */
+TUNED_API int tuned_zero(tuned_context *ctx, tuned_stream stream, void *address, size_t nbytes,
+                         tuned_error *err);
 /* tuned_sync -- wait for all work on the stream; reports what went wrong in it */
 TUNED_API int tuned_sync(tuned_context *ctx, tuned_stream stream, tuned_error *err);
 

@@ -1,0 +1,293 @@
+/* test_workspace.c -- scratch memory of libtuned's kernels: the context's own per stream, and the
+ * caller's. Runs on any device: test_workspace [--device NAME]. */
+#define _GNU_SOURCE
+#include <pthread.h>
+
+#include "serve_fixture.h"
+
+enum { N = 5000 };
+
+/* ---- a sum on the device -------------------------------------------------------------------- */
+
+typedef struct sum {
+  fixture *f;
+  rt_stream stream;
+  int *x, *y, expected;
+  void *own; /* scratch memory; NULL: the context's */
+  size_t nbytes;
+  int n_bad;
+} sum;
+
+static void *device_memory(fixture *f, size_t nbytes) {
+  void *p;
+  OK(f, tuned_alloc(f->ctx, nbytes, &p, &f->err));
+  return p;
+}
+
+/* Different numbers for each, so that a result of another's is wrong. */
+static void sum_init(sum *s, fixture *f, int number) {
+  serve *in = inside(f);
+  static int host[N];
+  *s = (sum){.f = f};
+  for (int i = 0; i < N; i++) {
+    host[i] = (i % 97) * (number + 1);
+    s->expected += host[i];
+  }
+  s->x = device_memory(f, sizeof host);
+  s->y = device_memory(f, sizeof *s->y);
+  OK(f, tuned_copy_to_device(f->ctx, s->x, host, sizeof host, &f->err));
+  assert_int_equal(in->device->ops->stream_new(in->device, &s->stream, NULL), 0);
+}
+
+static int launch(sum *s, void *workspace, size_t *nbytes, tuned_error *e) {
+  return tuned_reduce_with(s->f->ctx, s->stream, "sum", "i32", N, s->x, s->y, workspace, nbytes, e);
+}
+
+static void give_own(sum *s) {
+  fixture *f = s->f;
+  OK(f, launch(s, NULL, &s->nbytes, &f->err));
+  s->own = device_memory(f, s->nbytes); /* not a byte more: the emulated device would tell */
+  OK(f, tuned_zero(f->ctx, s->stream, s->own, s->nbytes, &f->err));
+}
+
+static int is_right(sum *s) {
+  tuned_error e = {0};
+  int y = -1;
+  const int rc = s->own ? launch(s, s->own, &s->nbytes, &e)
+                        : tuned_reduce(s->f->ctx, s->stream, "sum", "i32", N, s->x, s->y, &e);
+  return !rc && !tuned_sync(s->f->ctx, s->stream, &e) &&
+         !tuned_copy_to_host(s->f->ctx, &y, s->y, sizeof y, &e) && y == s->expected;
+}
+
+static void sum_clear(sum *s) {
+  serve *in = inside(s->f);
+  in->device->ops->stream_free(in->device, s->stream);
+}
+
+/* ---- whose memory --------------------------------------------------------------------------- */
+
+static void own_memory_is_used_and_no_other(void **state) {
+  fixture *f = *state;
+  sum s;
+  sum_init(&s, f, 0);
+  give_own(&s);
+  assert_true(s.nbytes > 1);
+  for (int i = 0; i < 3; i++) { /* each launch leaves it ready for the next */
+    assert_true(is_right(&s));
+  }
+  assert_int_equal(inside(f)->workspaces.n, 0);
+  s.own = NULL;
+  assert_true(is_right(&s));
+  assert_int_equal(inside(f)->workspaces.n, 1);
+  sum_clear(&s);
+}
+
+/* As the context's memory is per kernel and stream, no launches share it. */
+static void streams_share_no_memory(void **state) {
+  fixture *f = *state;
+  sum s[3];
+  for (int i = 0; i < 3; i++) {
+    sum_init(&s[i], f, i);
+    assert_true(is_right(&s[i]) && is_right(&s[i]));
+    assert_int_equal(inside(f)->workspaces.n, i + 1);
+  }
+  for (int i = 0; i < 3; i++) {
+    sum_clear(&s[i]);
+  }
+}
+
+static void *sum_often(void *ud) {
+  sum *s = ud;
+  for (int i = 0; i < 8; i++) {
+    s->n_bad += !is_right(s);
+  }
+  return NULL;
+}
+
+/* Half of the threads have memory of their own; two are on the same stream. */
+static void many_threads_many_streams(void **state) {
+  fixture *f = *state;
+  enum { THREADS = 6 };
+  sum s[THREADS];
+  pthread_t threads[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    sum_init(&s[i], f, i);
+    if (i % 2) {
+      give_own(&s[i]);
+    }
+  }
+  const rt_stream unused = s[2].stream;
+  s[2].stream = s[0].stream;
+  for (int i = 0; i < THREADS; i++) {
+    assert_int_equal(pthread_create(&threads[i], NULL, sum_often, &s[i]), 0);
+  }
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    assert_int_equal(s[i].n_bad, 0);
+  }
+  assert_int_equal(inside(f)->workspaces.n, 2);
+  s[2].stream = unused;
+  for (int i = 0; i < THREADS; i++) {
+    sum_clear(&s[i]);
+  }
+}
+
+/* ---- by handle ------------------------------------------------------------------------------ */
+
+static void launch_with_own_memory(void **state) {
+  fixture *f = *state;
+  tuned_kernel *k;
+  tuned_kernel_info info;
+  size_t nbytes;
+  int host[N], out[N], sum_so_far = 0;
+  for (int i = 0; i < N; i++) {
+    host[i] = i % 13 - 5;
+  }
+  OK(f, tuned_find(f->ctx, "scan n=5000 dtype=i32 op=sum kind=inclusive", &k, &f->err));
+  OK(f, tuned_workspace_bytes(k, &nbytes, &f->err));
+  OK(f, tuned_info(k, &info, &f->err));
+  assert_int_equal(nbytes, info.workspace_nbytes);
+  assert_true(nbytes > 0);
+  void *x = device_memory(f, sizeof host), *y = device_memory(f, sizeof host);
+  void *own = device_memory(f, nbytes);
+  const void *args[] = {NULL, &x, &y};
+  OK(f, tuned_copy_to_device(f->ctx, x, host, sizeof host, &f->err));
+  OK(f, tuned_zero(f->ctx, NULL, own, nbytes, &f->err));
+  for (int again = 0; again < 2; again++) {
+    OK(f, tuned_zero(f->ctx, NULL, y, sizeof host, &f->err));
+    OK(f, tuned_launch_with(k, NULL, args, own, nbytes, &f->err));
+    OK(f, tuned_copy_to_host(f->ctx, out, y, sizeof out, &f->err));
+    sum_so_far = 0;
+    for (int i = 0; i < N; i++) {
+      assert_int_equal(out[i], sum_so_far += host[i]);
+    }
+  }
+  REFUSED(f, TUNED_E_USAGE, "this kernel needs",
+          tuned_launch_with(k, NULL, args, own, nbytes - 1, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "not aligned to 256",
+          tuned_launch_with(k, NULL, args, (char *)own + 8, nbytes, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "workspace is NULL",
+          tuned_launch_with(k, NULL, args, NULL, nbytes, &f->err));
+  assert_int_equal(inside(f)->workspaces.n, 0);
+}
+
+static void kernels_without_scratch_memory_need_none(void **state) {
+  fixture *f = *state;
+  tuned_kernel *k;
+  size_t nbytes = 7;
+  const float host[2] = {1, 2}, two = 2;
+  float out[2];
+  void *x = device_memory(f, sizeof host);
+  const void *args[] = {NULL, &two, &x, &x};
+  OK(f, tuned_copy_to_device(f->ctx, x, host, sizeof host, &f->err));
+  OK(f, tuned_find(f->ctx, "saxpy n=2", &k, &f->err));
+  OK(f, tuned_workspace_bytes(k, &nbytes, &f->err));
+  assert_int_equal(nbytes, 0);
+  OK(f, tuned_launch_with(k, NULL, args, NULL, 0, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, out, x, sizeof out, &f->err));
+  assert_true(out[0] == 3 && out[1] == 6);
+  /* a typed call tells an address from a question */
+  float *c = device_memory(f, sizeof host);
+  OK(f, tuned_sgemm_with(f->ctx, NULL, 'n', 'n', 1, 1, 1, 1, x, 1, x, 1, 0, c, 1, NULL, &nbytes,
+                         &f->err));
+  assert_int_equal(nbytes, 1);
+  OK(f, tuned_sgemm_with(f->ctx, NULL, 'n', 'n', 1, 1, 1, 1, x, 1, x, 1, 0, c, 1, x, &nbytes,
+                         &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, out, c, sizeof *out, &f->err));
+  assert_true(out[0] == 9);
+}
+
+static void radix_sort_in_own_memory(void **state) {
+  fixture *f = *state;
+  static uint32_t keys[N], sorted[N];
+  size_t nbytes;
+  for (uint32_t i = 0; i < N; i++) {
+    keys[i] = i * 7919 % N;
+  }
+  void *in = device_memory(f, sizeof keys), *out = device_memory(f, sizeof keys);
+  OK(f, tuned_copy_to_device(f->ctx, in, keys, sizeof keys, &f->err));
+  OK(f, tuned_radix_sort_with(f->ctx, NULL, "u32", "ascending", 0, 32, 0, N, in, out, NULL, NULL,
+                              NULL, &nbytes, &f->err));
+  void *own = device_memory(f, nbytes);
+  OK(f, tuned_zero(f->ctx, NULL, own, nbytes, &f->err));
+  OK(f, tuned_radix_sort_with(f->ctx, NULL, "u32", "ascending", 0, 32, 0, N, in, out, NULL, NULL,
+                              own, &nbytes, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, sorted, out, sizeof sorted, &f->err));
+  for (uint32_t i = 0; i < N; i++) {
+    assert_int_equal(sorted[i], i);
+  }
+}
+
+/* ---- what is refused ------------------------------------------------------------------------ */
+
+static void bad_memory_is_refused(void **state) {
+  fixture *f = *state;
+  sum s;
+  size_t nbytes;
+  tuned_kernel *k;
+  sum_init(&s, f, 0);
+  give_own(&s);
+  nbytes = s.nbytes - 1;
+  REFUSED(f, TUNED_E_USAGE, "reduce: the workspace has", launch(&s, s.own, &nbytes, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "not aligned", launch(&s, (char *)s.own + 1, &s.nbytes, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "tuned_reduce_with: nbytes is NULL", launch(&s, s.own, NULL, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "n is -1",
+          tuned_reduce_with(f->ctx, NULL, "sum", "i32", -1, s.x, s.y, NULL, &nbytes, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "NULL address",
+          tuned_reduce_with(f->ctx, NULL, "sum", "i32", N, s.x, NULL, s.own, &s.nbytes, &f->err));
+  OK(f, tuned_find(f->ctx, "reduce n=5000 dtype=i32", &k, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "nbytes is NULL", tuned_workspace_bytes(k, NULL, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "kernel is NULL", tuned_workspace_bytes(NULL, &nbytes, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "kernel is NULL",
+          tuned_launch_with(NULL, NULL, NULL, s.own, nbytes, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "args is NULL",
+          tuned_launch_with(k, NULL, NULL, s.own, nbytes, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "address is NULL", tuned_zero(f->ctx, NULL, NULL, 4, &f->err));
+  OK(f, tuned_zero(f->ctx, NULL, NULL, 0, &f->err));
+  assert_true(is_right(&s)); /* and nothing was spoilt */
+  sum_clear(&s);
+}
+
+static bool always_capturing(rt_device *d, rt_stream s) {
+  (void)d, (void)s;
+  return true;
+}
+
+/* In a stream that is being captured nothing can be allocated: said before the driver does. */
+static void capture_wants_memory_that_is_there(void **state) {
+  fixture *f = *state;
+  sum s;
+  sum_init(&s, f, 0);
+  rt_device *d = inside(f)->device;
+  const rt_device_ops *own = d->ops;
+  rt_device_ops capturing = *own;
+  capturing.capturing = always_capturing;
+  d->ops = &capturing;
+  REFUSED(f, TUNED_E_USAGE, "the stream is being captured",
+          tuned_reduce(f->ctx, s.stream, "sum", "i32", N, s.x, s.y, &f->err));
+  d->ops = own;
+  assert_true(is_right(&s));
+  d->ops = &capturing;
+  assert_true(is_right(&s)); /* it is there now */
+  d->ops = own;
+  give_own(&s);
+  d->ops = &capturing;
+  assert_true(is_right(&s));
+  d->ops = own;
+  sum_clear(&s);
+}
+
+int main(int argc, char **argv) {
+  device_name = device_argument(argc, argv, "emu");
+  const struct CMUnitTest tests[] = {
+      WITH_CONTEXT(own_memory_is_used_and_no_other),
+      WITH_CONTEXT(streams_share_no_memory),
+      WITH_CONTEXT(many_threads_many_streams),
+      WITH_CONTEXT(launch_with_own_memory),
+      WITH_CONTEXT(kernels_without_scratch_memory_need_none),
+      WITH_CONTEXT(radix_sort_in_own_memory),
+      WITH_CONTEXT(bad_memory_is_refused),
+      WITH_CONTEXT(capture_wants_memory_that_is_there),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
