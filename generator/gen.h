@@ -192,6 +192,10 @@ void gen_instance_free(gen_instance *g);
  *   err  ERR_USAGE     a requirement fails; the message is its reason and expression
  *        ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_check(gen_instance *g, const gen_config *c, err *e);
+/* gen_config_words -- append it as people want to read it: without the parameters that are of no
+ * use in it (their `when` does not hold) and have their default. gen_config_parse reads the same
+ * configuration from it. err ERR_TEMPLATE  a condition could not be evaluated */
+int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e);
 /* gen_config_failing -- the same as a number: the first requirement that fails, n_requirements when
  * none does. err ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e);

@@ -263,3 +263,36 @@ int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, er
   *failing = k.failed;
   return 0;
 }
+
+/* ---- showing one ----------------------------------------------------------------------------- */
+
+typedef struct view {
+  gen_instance *g;
+  const gen_config *c;
+  str *out;
+} view;
+
+static void add_words(gen_box *b, void *ud) {
+  view *v = ud;
+  const tmpl *t = v->g->t;
+  const char *between = "";
+  gen_bind(v->g, v->c);
+  for (size_t i = 0; i < t->pub.n_params; i++) {
+    const gen_param *p = &t->pub.params[i];
+    const uint16_t index = v->c->index[i];
+    if (t->when[i] && index == t->preset.index[i]) {
+      gen_derive_for(v->g, t->when[i]);
+      if (!gen_expr_condition(b, t->when[i])) {
+        continue;
+      }
+    }
+    str_addf(v->out, "%s%s=", between, p->name);
+    gen_add_value(&p->values[index], v->out);
+    between = ",";
+  }
+}
+
+int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e) {
+  view v = {.g = g, .c = c, .out = out};
+  return gen_box_run(&g->t->box, add_words, &v, false, e);
+}

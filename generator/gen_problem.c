@@ -218,7 +218,7 @@ int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e)
   return gen_problem_complete(t, p, given, e);
 }
 
-static void add_value(str *out, const gen_value *v) {
+void gen_add_value(const gen_value *v, str *out) {
   if (v->s) {
     str_add(out, v->s);
   } else {
@@ -229,7 +229,7 @@ static void add_value(str *out, const gen_value *v) {
 void gen_add_fields(const gen_template *t, const gen_problem *p, str *out) {
   for (size_t i = 0; i < t->n_fields; i++) {
     str_addf(out, " %s=", t->fields[i].name);
-    add_value(out, &p->values[i]);
+    gen_add_value(&p->values[i], out);
   }
 }
 
@@ -248,7 +248,7 @@ static int fail_value(const gen_param *p, const char *text, err *e) {
   str list = {0};
   for (size_t i = 0; i < p->n; i++) {
     str_add(&list, i ? ", " : "");
-    add_value(&list, &p->values[i]);
+    gen_add_value(&p->values[i], &list);
   }
   int rc = err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", p->name, text, p->name, str_text(&list));
   str_clear(&list);
@@ -301,6 +301,6 @@ int gen_config_parse(const gen_template *t, const char *text, gen_config *c, err
 void gen_config_text(const gen_template *t, const gen_config *c, str *out) {
   for (size_t i = 0; i < t->n_params; i++) {
     str_addf(out, "%s%s=", i ? "," : "", t->params[i].name);
-    add_value(out, &t->params[i].values[c->index[i]]);
+    gen_add_value(&t->params[i].values[c->index[i]], out);
   }
 }

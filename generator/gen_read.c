@@ -246,7 +246,9 @@ static const gen_expr *only_when(gen_reader *r, const gen_param *p, const char *
 /* One requirement per parameter that has a condition. */
 static size_t read_conditions(gen_reader *r, gen_pair *pairs, const gen_expr **x) {
   const gen_template *t = &r->t->pub;
+  const gen_expr **when = GEN_MAKE(r, const gen_expr *, t->n_params);
   size_t n = 0;
+  r->t->when = when;
   gen_need(r, "space");
   for (size_t i = 0; i < t->n_params; i++) {
     gen_need_at(r, (int64_t)i + 1, "a parameter");
@@ -256,6 +258,7 @@ static size_t read_conditions(gen_reader *r, gen_pair *pairs, const gen_expr **x
           lua_pushfstring(r->L, "%s is of use only when %s", t->params[i].name, condition);
       pairs[n].name = strcpy(gen_make(r, strlen(reason) + 1), reason);
       lua_pop(r->L, 1);
+      when[i] = gen_expression(r, GEN_READS_CONFIG);
       x[n] = only_when(r, &t->params[i], condition);
       pairs[n].expression = x[n]->text;
       n++;

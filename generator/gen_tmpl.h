@@ -83,6 +83,7 @@ typedef struct tmpl {
   const gen_field_rule *fields;
   const gen_arg_rule *args;
   const gen_expr *const *derived, *const *requirements;
+  const gen_expr *const *when;  /* per parameter: it is of use only then; NULL: always */
   const bool *fixed;            /* derived values that no parameter affects */
   const gen_expr *const *cases; /* [case * n_args + arg], NULL: not overridden */
   const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
@@ -111,6 +112,7 @@ static inline bool gen_is_number(const gen_param *p) {
   return !p->values[0].s;
 }
 
+void gen_add_value(const gen_value *v, str *out);
 /* gen_add_fields -- append " m=4096 n=4096 ...", the canonical text without the name */
 void gen_add_fields(const gen_template *t, const gen_problem *p, str *out);
 

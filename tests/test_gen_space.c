@@ -124,6 +124,30 @@ static void a_parameter_of_no_use_keeps_its_default(void **state) {
                &s.e, ERR_TEMPLATE, "C");
 }
 
+/* What is left out is of no use and has its default, so the text is as good as the whole one. */
+static void people_read_the_parameters_of_use(void **state) {
+  (void)state;
+  static const struct {
+    const char *config, *words;
+  } all[] = {{"B=64,MODE=wide", "B=64,MODE=wide"},
+             {"B=64,MODE=plain", "B=64,MODE=plain"},
+             {"B=32,MODE=plain", "B=32"},
+             {"B=32,MODE=wide", "B=32,MODE=wide"}}; /* invalid, and seen to be */
+  street s = street_mini("{ 'MODE', { 'plain', 'wide' } }",
+                         "{ 'MODE', { 'plain', 'wide' }, when = 'B == 64' }", "");
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    gen_config c, again;
+    str words = {0};
+    assert_ok(gen_config_parse(s.t, all[i].config, &c, &s.e), &s.e);
+    assert_ok(gen_config_words(s.g, &c, &words, &s.e), &s.e);
+    assert_string_equal(str_text(&words), all[i].words);
+    assert_ok(gen_config_parse(s.t, str_text(&words), &again, &s.e), &s.e);
+    assert_memory_equal(again.index, c.index, s.t->n_params * sizeof *c.index);
+    str_clear(&words);
+  }
+  street_close(&s);
+}
+
 static void an_empty_space_names_what_emptied_it(void **state) {
   (void)state;
   gen_space *space;
@@ -470,6 +494,7 @@ int main(void) {
       cmocka_unit_test(the_enumeration_finds_what_trying_all_finds),
       cmocka_unit_test(reasons_are_counted_where_they_are_seen),
       cmocka_unit_test(a_parameter_of_no_use_keeps_its_default),
+      cmocka_unit_test(people_read_the_parameters_of_use),
       cmocka_unit_test(an_empty_space_names_what_emptied_it),
       cmocka_unit_test(a_space_without_parameters_has_one_point),
       cmocka_unit_test(the_largest_space_is_enumerated),

@@ -158,7 +158,7 @@ static void add_detail(const bench_run *r, const char *name, const bench_time *t
   if (!isnan(t->error)) {
     str_addf(s, "  error %.2g", t->error);
   }
-  str_addf(s, "  %s\n", what);
+  str_addf(s, "  %s\n", what ? what : "");
   str_clear(&time);
 }
 
@@ -169,18 +169,25 @@ static void print_origin(const bench_row *row, str *s) {
   }
 }
 
+static void add_config(const bench_run *r, const bench_case *x, const bench_row *row,
+                       const char *name, const bench_time *t, const char *config, str *s) {
+  str words = {0};
+  if (t->sec > 0) {
+    cli_config_words(r->place.t, &r->place.device->info, row->problem, config, &words);
+    add_detail(r, name, t, str_text(&words), x->flops, x->bytes, s);
+  }
+  str_clear(&words);
+}
+
 /* One problem has room for what each contender is. */
 static void print_alone(bench_run *r, const bench_case *x, const bench_row *row) {
-  str s = {0}, def = {0};
-  gen_config plain;
-  gen_config_default(r->place.t, &plain);
-  gen_config_text(r->place.t, &plain, &def);
+  str s = {0};
   str_addf(&s, "%s on %s, %s L2%s%s\n", row->problem, r->report.device, r->c->hot ? "hot" : "cold",
            r->report.graph ? ", in CUDA graphs" : "",
            r->report.modelled ? " (emulated: times are modelled)" : "");
-  add_detail(r, "ours", &row->ours, row->config, x->flops, x->bytes, &s);
-  add_detail(r, "default", &row->plain, str_text(&def), x->flops, x->bytes, &s);
-  add_detail(r, "given", &row->given, r->c->config, x->flops, x->bytes, &s);
+  add_config(r, x, row, "ours", &row->ours, row->config, &s);
+  add_config(r, x, row, "default", &row->plain, "", &s);
+  add_config(r, x, row, "given", &row->given, r->c->config, &s);
   add_detail(r, r->peer ? r->peer->name : "", &row->peer, r->report.version, x->flops, x->bytes,
              &s);
   if (row->peer.sec > 0) {
@@ -192,7 +199,6 @@ static void print_alone(bench_run *r, const bench_case *x, const bench_row *row)
   }
   print_origin(row, &s);
   cli_print(&s);
-  str_clear(&def);
 }
 
 static void print_row(bench_run *r, const bench_case *x, const bench_row *row) {

@@ -39,7 +39,10 @@ static int run_one(checker *x, const gen_config *config, rt_check *check, err *e
 static void report(const checker *x, const gen_config *config, const rt_check *check,
                    const err *why) {
   str s = {0}, text = {0};
-  gen_config_text(x->k.t, config, &text);
+  if (x->c->json || gen_config_words(x->k.g, config, &text, NULL)) {
+    str_reset(&text);
+    gen_config_text(x->k.t, config, &text);
+  }
   if (x->c->json) {
     str_add(&s, "{\"config\":");
     str_add_json(&s, str_text(&text));

@@ -155,6 +155,17 @@ static int known_of(compare_run *r, const char *problem, db_result **rows, size_
                             problem);
 }
 
+static const char *words_of(compare_run *r, const char *problem, const char *config) {
+  str words = {0};
+  if (!config) {
+    return NULL;
+  }
+  cli_config_words(r->place.t, &r->place.device->info, problem, config, &words);
+  const char *text = arena_text(&r->memory, str_text(&words));
+  str_clear(&words);
+  return text;
+}
+
 static int fill(compare_run *r, gen_instance *g, ladder *l, err *e) {
   const gen_param *p = &r->place.t->params[r->param];
   db_result *rows;
@@ -172,6 +183,7 @@ static int fill(compare_run *r, gen_instance *g, ladder *l, err *e) {
   for (size_t i = 0; i < p->n; i++) {
     ladder_step *s = &l->steps[i];
     s->why = s->n_trials ? s->why : reason_of(r, g, i);
+    s->words = words_of(r, l->problem, s->config);
   }
   return 0;
 }

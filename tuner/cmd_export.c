@@ -270,7 +270,7 @@ static int write_images(export *x, const rt_image *built, err *e) {
 
 static int write_texts(export *x, const choice *ch, const rt_image *built, const char *source,
                        err *e) {
-  str command = {0}, config = {0}, header = {0}, text = {0};
+  str command = {0}, config = {0}, words = {0}, header = {0}, text = {0};
   cli_kernel *k = &x->k;
   const gen_plan *plan;
   gen_config_text(k->t, &ch->config, &config);
@@ -292,10 +292,12 @@ static int write_texts(export *x, const choice *ch, const rt_image *built, const
   rc = rc ? rc : write_text(x->c->source, &text, e);
   rc = rc || !x->c->embed ? rc : write_embedded(x, &what, built, e);
   rc = rc || !x->c->manifest ? rc : write_manifest(x, &what, ch, NULL, e);
+  rc = rc ? rc : gen_config_words(k->g, &ch->config, &words, e);
   if (!rc) {
     printf("%s for %s: %s, %s\n", str_text(&k->problem_text), what.arch, ch->origin,
-           str_text(&config));
+           str_text(&words));
   }
+  str_clear(&words);
   str_clear(&command);
   str_clear(&config);
   str_clear(&header);

@@ -100,18 +100,20 @@ int cmd_list(const cli *c, err *e) {
 /* ---- show
  * -------------------------------------------------------------------------------------------- */
 
-static void add_result(str *s, const db_result *r) {
-  str time = {0};
+static void add_result(const cli_kernel *k, const db_result *r, str *s) {
+  str time = {0}, words = {0};
+  cli_config_words(k->t, &k->device->info, str_text(&k->problem_text), r->t.config, &words);
   if (r->t.status == DB_OK) {
     format_sec(&time, r->median > 0 ? r->median : r->modelled);
     str_addf(s, "  %9s %-8s +-%4.1f %%  %3d registers  %s\n", str_text(&time),
              r->median > 0 ? r->final ? "final" : "screened" : "modelled", 100 * r->spread, r->regs,
-             r->t.config);
+             str_text(&words));
   } else {
     str_addf(s, "  %9s %s: %s  %s\n", "-", db_status_name(r->t.status),
-             r->t.reason ? r->t.reason : "", r->t.config);
+             r->t.reason ? r->t.reason : "", str_text(&words));
   }
   str_clear(&time);
+  str_clear(&words);
 }
 
 /* How it was taken, and what the device said meanwhile; what is not known is left out. */
@@ -169,7 +171,8 @@ static void add_result_json(str *s, db *d, const db_result *r) {
 }
 
 /* The rows to show: the fastest `top`, and as many failures at the end. */
-static void print_results(const cli *c, db *d, const db_result *rows, size_t n, int64_t top) {
+static void print_results(const cli *c, const cli_kernel *k, db *d, const db_result *rows, size_t n,
+                          int64_t top) {
   str s = {0};
   int64_t good = 0, bad = 0;
   for (size_t i = 0; i < n; i++) {
@@ -178,7 +181,7 @@ static void print_results(const cli *c, db *d, const db_result *rows, size_t n, 
       if (c->json) {
         add_result_json(&s, d, &rows[i]);
       } else {
-        add_result(&s, &rows[i]);
+        add_result(k, &rows[i], &s);
       }
     }
     good += ok;
@@ -224,7 +227,7 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
     if (c->importance) {
       rc = show_importance(c, &k, rows, n, top, e);
     } else {
-      print_results(c, d, rows, n, top);
+      print_results(c, &k, d, rows, n, top);
     }
   }
   cli_kernel_close(&k);
@@ -232,7 +235,7 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
 }
 
 /* One made with another text of the template says so; it is not served. */
-static void add_portfolio(const cli *c, const gen_template *t, const db_portfolio *p, str *s) {
+static void add_portfolio(const cli *c, gen_template *t, const db_portfolio *p, str *s) {
   arena a = {0};
   serve_cover cover;
   err why = {0};
@@ -250,7 +253,7 @@ static void add_portfolio(const cli *c, const gen_template *t, const db_portfoli
   arena_clear(&a);
 }
 
-static int print_portfolios(const cli *c, db *d, const gen_template *t, err *e) {
+static int print_portfolios(const cli *c, db *d, gen_template *t, err *e) {
   arena a = {0};
   db_portfolio *rows;
   size_t n;

@@ -54,7 +54,7 @@ static int profile_plan(profiler *x, const str *ptx, err *e) {
 
 static void print_head(const profiler *x) {
   str config = {0};
-  gen_config_text(x->k.t, &x->k.config, &config);
+  gen_config_words(x->k.g, &x->k.config, &config, NULL);
   printf("%s on %s\n%s\n", str_text(&x->k.problem_text), x->k.device->info.name, str_text(&config));
   str_clear(&config);
 }

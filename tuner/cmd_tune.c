@@ -72,14 +72,17 @@ static int parse_options(run_ *r, tune_options *o, err *e) {
 /* ---- the end of one problem
  * -------------------------------------------------------------------------- */
 
-static void add_row(str *s, const tune_state *t, const db_result *r, const char *label) {
+static void add_row(str *s, const run_ *x, const tune_state *t, const db_result *r,
+                    const char *label) {
   double sec = r->median > 0 ? r->median : r->modelled;
   str line = {0};
   format_sec(&line, sec);
   str_addf(s, "  %-9s %9s  ", label, str_text(&line));
   str_reset(&line);
   format_rate(&line, t->device, t->flops, t->bytes, sec);
-  str_addf(s, "%-28s %s\n", str_text(&line), r->t.config);
+  str_addf(s, "%-28s ", str_text(&line));
+  cli_config_words(x->t, t->device, t->problem, r->t.config, s);
+  str_add(s, "\n");
   str_clear(&line);
 }
 
@@ -116,7 +119,7 @@ static void add_summary(str *s, run_ *r, const tune_state *t, const db_result *r
     char label[24];
     snprintf(label, sizeof label, is_default ? "default" : "%zu.", i + 1);
     if ((int64_t)i < r->top || is_default) {
-      add_row(s, t, &rows[i], label);
+      add_row(s, r, t, &rows[i], label);
       shown |= is_default;
     }
   }
@@ -128,7 +131,9 @@ static void add_summary(str *s, run_ *r, const tune_state *t, const db_result *r
              t->objective == TUNE_EDP ? "energy x time" : "energy", t->best_joules,
              t->best_joules / t->best_sec);
     format_sec(s, t->best_sec);
-    str_addf(s, "  %s\n", t->best_config);
+    str_add(s, "  ");
+    cli_config_words(r->t, t->device, t->problem, t->best_config, s);
+    str_add(s, "\n");
   }
   if (!shown) {
     str_add(s, "  the default was not measured or failed\n");

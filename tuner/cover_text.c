@@ -1,5 +1,7 @@
 #include "cover_text.h"
 
+#include "cli.h"
+
 static void add_range(const gen_template *t, const serve_cover *c, size_t i, str *out) {
   const gen_field *f = &t->fields[i];
   const char *between = "";
@@ -47,7 +49,17 @@ static void add_node(const gen_template *t, const serve_cover *c, size_t i, int 
   add_node(t, c, n->no, depth + 1, out);
 }
 
-void cover_text(const gen_template *t, const serve_cover *c, str *out) {
+/* A portfolio has no one problem: which parameters are of use is asked for the family's preset one.
+ * Whatever is left out has its default. */
+static void add_config(gen_template *t, const gen_config *c, str *out) {
+  const rt_info nowhere = {0};
+  str config = {0};
+  gen_config_text(t, c, &config);
+  cli_config_words(t, &nowhere, t->name, str_text(&config), out);
+  str_clear(&config);
+}
+
+void cover_text(gen_template *t, const serve_cover *c, str *out) {
   str_addf(out,
            "portfolio of %zu configuration%s for %zu sizes, the best of them within %.3g %%; the "
            "tree loses %.1f %%, at worst %.1f %%\n  for",
@@ -59,7 +71,7 @@ void cover_text(const gen_template *t, const serve_cover *c, str *out) {
   str_add(out, "\n");
   for (size_t i = 0; i < c->n_configs; i++) {
     str_addf(out, "  %2zu  ", i + 1);
-    gen_config_text(t, &c->configs[i], out);
+    add_config(t, &c->configs[i], out);
     str_add(out, "\n");
   }
   str_add(out, c->nodes[0].no ? "  which one:\n" : "  which one: ");

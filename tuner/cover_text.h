@@ -5,7 +5,7 @@
 #include "serve_cover.h"
 
 /* cover_text -- the configurations, and the tree as nested questions; several lines */
-void cover_text(const gen_template *t, const serve_cover *c, str *out);
+void cover_text(gen_template *t, const serve_cover *c, str *out);
 /* cover_json -- one object, one line; `family` and `device` as named */
 void cover_json(const gen_template *t, const serve_cover *c, const char *device, str *out);
 

@@ -75,7 +75,7 @@ static void add_step(const ladder *l, size_t i, int width, double most, str *out
   } else {
     str_addf(out, " %8s", "");
   }
-  str_addf(out, " %4zu trials  %s\n", s->n_trials, s->config);
+  str_addf(out, " %4zu trials  %s\n", s->n_trials, s->words ? s->words : s->config);
 }
 
 void ladder_text(const ladder_head *h, const ladder *l, str *out) {

@@ -12,6 +12,7 @@ typedef struct ladder_step {
   const char *value;  /* of the parameter */
   double sec, spread; /* 0: none of its configurations works */
   const char *config; /* the best */
+  const char *words;  /* the same for people; NULL: config */
   const char *why;    /* there is none */
   size_t n_trials, n_failed;
 } ladder_step;
