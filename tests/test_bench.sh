@@ -21,6 +21,9 @@ refuses 1 "tuned.db" $autotune compare saxpy n=1000 --by BLOCK --budget 0
 printf 'n=1000\nn=2{\n' >"$folder/wrong.txt"
 refuses 1 "wrong.txt:2" $autotune bench saxpy --suite "$folder/wrong.txt"
 
+# ---- blocks that wait for each other are not modelled from a sample, in which they would wait for ever
+prints "modelled" timeout -k 1 100 $autotune bench radix_sort n=30000 --quiet
+
 # ---- what is served, and where it comes from
 export XDG_DATA_HOME="$folder"
 prints "served by the default" $autotune bench reduce n=1000 op=max

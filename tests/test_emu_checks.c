@@ -1,5 +1,9 @@
 /* test_emu_checks.c -- every check of the emulated device: a kernel in which it fires, naming the
  * line, and one in which it stays silent. The kernels are in tests/emu/checks.cu. */
+#define _GNU_SOURCE
+#include <pthread.h>
+#include <time.h>
+
 #include "emu_kit.h"
 
 static const char path[] = "tests/emu/checks.cu";
@@ -129,6 +133,36 @@ static void lanes_that_never_come(void **state) {
   kit_close(&k);
 }
 
+static void *ask_to_stop(void *stop) {
+  nanosleep(&(struct timespec){.tv_nsec = 50000000}, NULL);
+  *(volatile int *)stop = 1;
+  return NULL;
+}
+
+/* The same without a limit that would end it: a signal handler, say, can. */
+static void an_endless_launch_is_interrupted(void **state) {
+  kit k;
+  float data[N] = {0};
+  str text = kit_file(path);
+  int n = 16;
+  volatile int stop = 0;
+  pthread_t thread;
+  (void)state;
+  kit_open(&k, "");
+  kit_cuda(&k, str_text(&text), path);
+  rt_emu_set_stop(k.d, &stop);
+  rt_ptr p = kit_copy(&k, data, sizeof data);
+  void *args[] = {&p, &n};
+  assert_int_equal(pthread_create(&thread, NULL, ask_to_stop, (void *)&stop), 0);
+  assert_int_equal(kit_launch(&k, "never_bad", 1, 32, 0, args), ERR_INTERRUPTED);
+  pthread_join(thread, NULL);
+  assert_int_equal(rt_emu_last_finding(k.d)->check, EMU_NO_FINDING);
+  rt_emu_set_stop(k.d, NULL);
+  assert_int_equal(kit_launch(&k, "stack_good", 1, 32, 0, args), 0);
+  str_clear(&text);
+  kit_close(&k);
+}
+
 static void use_after_free(void **state) {
   kit k;
   float data[N] = {0};
@@ -189,8 +223,11 @@ static void checks_off(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_check),     cmocka_unit_test(lanes_that_never_come),
-      cmocka_unit_test(use_after_free), cmocka_unit_test(uninitialised_global),
+      cmocka_unit_test(each_check),
+      cmocka_unit_test(lanes_that_never_come),
+      cmocka_unit_test(an_endless_launch_is_interrupted),
+      cmocka_unit_test(use_after_free),
+      cmocka_unit_test(uninitialised_global),
       cmocka_unit_test(checks_off),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

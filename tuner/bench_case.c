@@ -4,11 +4,7 @@
 #include <string.h>
 
 #include "emu.h"
-
-/* The emulated device would need minutes to check a large problem, which it models from a few of
- * its blocks instead. */
-static const double EMU_CHECKED_FLOPS = 1 << 26;
-enum { EMU_SAMPLED_BLOCKS = 8 };
+#include "emulated.h"
 
 int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *p, err *e) {
   gen_number numbers[RT_NUMBERS];
@@ -111,7 +107,7 @@ static int check_one(bench_case *x, bench_entrant *n, err *e) {
 }
 
 int bench_case_check(bench_case *x, err *e) {
-  bool skip = rt_emu_is(x->place->device) && x->flops > EMU_CHECKED_FLOPS;
+  const bool skip = emulated_too_large(x->place->device, x->flops);
   for (size_t i = 0; i < x->n; i++) {
     x->e[i].error = NAN;
     TRY(skip ? 0 : check_one(x, &x->e[i], e));
@@ -125,20 +121,15 @@ int bench_case_race(bench_case *x, int64_t rounds, const rt_timing *how, err *e)
   rt_contender contenders[BENCH_ENTRANTS];
   rt_times times[BENCH_ENTRANTS];
   rt_device *d = x->place->device;
-  const bool emulated = rt_emu_is(d);
   for (size_t i = 0; i < x->n; i++) {
     contenders[i] = x->e[i].contender;
   }
-  if (emulated) { /* a model gives the same answer twice */
+  if (rt_emu_is(d)) { /* a model gives the same answer twice */
     rounds = 1;
-    rt_emu_set_checks(d, false);
-    rt_emu_set_sample(d, EMU_SAMPLED_BLOCKS);
   }
+  emulated_model_begin(d, x->flops);
   int rc = rt_bench_race(x->buffers, contenders, x->n, (size_t)rounds, how, times, e);
-  if (emulated) {
-    rt_emu_set_checks(d, true);
-    rt_emu_set_sample(d, 0);
-  }
+  emulated_model_end(d);
   for (size_t i = 0; !rc && i < x->n; i++) {
     x->e[i].times = times[i];
   }

@@ -9,10 +9,12 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "bench_case.h"
 #include "bench_report.h"
 #include "cli.h"
+#include "emu.h"
 #include "file.h"
 #include "many.h"
 #include "suite.h"
@@ -232,6 +234,9 @@ static int bench_one(bench_run *r, size_t i, err *e) {
     print_row(r, &x, &r->rows[i]);
   }
   bench_case_close(&x);
+  if (rc == ERR_INTERRUPTED) {
+    return err_set(e, rc, "%s", why.message);
+  }
   if (rc && (r->suite.n == 1 || r->place.device->dead)) {
     return err_at(e, rc, why.place, "%s: %s", p->text, why.message);
   }
@@ -251,9 +256,21 @@ static int plot(const bench_run *r, err *e) {
   return rc;
 }
 
+/* What may take long is said beforehand, and can be interrupted. */
+static void foresee(const bench_run *r, const volatile sig_atomic_t *stop) {
+  if (rt_emu_is(r->place.device)) {
+    rt_emu_set_stop(r->place.device, stop);
+    if (!r->c->quiet && isatty(STDERR_FILENO)) {
+      fprintf(stderr, "emu: what is not too large is computed on the CPU and checked, minutes for "
+                      "millions of elements; times are modelled\n");
+    }
+  }
+}
+
 static int bench_all(bench_run *r, err *e) {
   const volatile sig_atomic_t *stop = cli_catch_signals();
   str s = {0};
+  foresee(r, stop);
   for (size_t i = 0; i < r->suite.n; i++) {
     if (*stop) {
       return err_set(e, ERR_INTERRUPTED, "interrupted");

@@ -13,6 +13,7 @@ typedef struct checker {
   rt_compiler *compiler;
   rt_tools *tools;
   rt_bench *bench;
+  const volatile sig_atomic_t *stop;
   size_t passed, failed;
 } checker;
 
@@ -64,7 +65,11 @@ static void report(const checker *x, const gen_config *config, const rt_check *c
 static int check_one(checker *x, const gen_config *config, err *e) {
   rt_check check = {0};
   err why = {0};
-  if (run_one(x, config, &check, &why)) {
+  const int rc = run_one(x, config, &check, &why);
+  if (rc == ERR_INTERRUPTED) {
+    return err_set(e, rc, "%s", why.message);
+  }
+  if (rc) {
     x->failed++;
   } else {
     x->passed++;
@@ -87,11 +92,10 @@ static int check_many(checker *x, const tune_strategy *order, size_t n, uint64_t
   TRY(gen_space_new(x->k.g, &space, e));
   tune_space_view(space, x->k.t, &view);
   int rc = order->open(&view, seed, &self, e);
-  const volatile sig_atomic_t *stop = cli_catch_signals();
   for (size_t i = 0; !rc && i < n && order->ask(self, &point); i++) {
     gen_config config;
     gen_space_at(space, point, &config);
-    rc = *stop ? err_set(e, ERR_INTERRUPTED, "interrupted") : check_one(x, &config, e);
+    rc = *x->stop ? err_set(e, ERR_INTERRUPTED, "interrupted") : check_one(x, &config, e);
   }
   if (self) {
     order->close(self);
@@ -100,7 +104,11 @@ static int check_many(checker *x, const tune_strategy *order, size_t n, uint64_t
   return rc;
 }
 
-static int choose_checks(const checker *x, err *e) {
+static int choose_checks(checker *x, err *e) {
+  x->stop = cli_catch_signals();
+  if (rt_emu_is(x->k.device)) {
+    rt_emu_set_stop(x->k.device, x->stop);
+  }
   if (x->c->no_checks && !rt_emu_is(x->k.device)) {
     return err_set(e, ERR_USAGE, "--no-checks is for the emulated device: a GPU has no checks");
   }

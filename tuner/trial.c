@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "emu.h"
+#include "emulated.h"
 #include "file.h"
 
 /* ---- opening -------------------------------------------------------------------------------- */
@@ -64,19 +65,13 @@ static db_status status_of(int code) {
   }
 }
 
-/* A GPU checks any problem in no time. The emulated device would need minutes for a large one,
- * which it models from a few of its blocks instead: such a trial is stored with an unknown error.
- */
-static const double EMU_CHECKED_FLOPS = 1 << 26;
-enum { EMU_SAMPLED_BLOCKS = 8 };
-
 /* What is far slower than the best is checked in one case only: it wins nothing, and whoever comes
  * to the finals is checked again. */
 static int check(trial_bench *b, rt_loaded *l, double flops, double stop_above, double *error,
                  err *e) {
   rt_check found = {0};
-  if (rt_emu_is(b->device) && flops > EMU_CHECKED_FLOPS) {
-    *error = NAN;
+  if (emulated_too_large(b->device, flops)) {
+    *error = NAN; /* stored as unknown */
     return 0;
   }
   int rc = rt_bench_check_quick(b->buffers, l, rt_emu_is(b->device) ? 0 : stop_above, &found, e);
@@ -127,18 +122,15 @@ static int time_on_gpu(trial_bench *b, rt_loaded *l, const rt_timing *how, measu
   return rc;
 }
 
-static int time_it(trial_bench *b, rt_loaded *l, double stop_above, measured *out) {
-  const bool emulated = rt_emu_is(b->device);
+static int time_it(trial_bench *b, rt_loaded *l, double flops, double stop_above, measured *out) {
   const rt_timing how = {
       .stop_above = stop_above, .replay = b->how.replay, .watch = look, .watcher = b};
-  if (!emulated) {
+  if (!rt_emu_is(b->device)) {
     return time_on_gpu(b, l, &how, out);
   }
-  rt_emu_set_checks(b->device, false);
-  rt_emu_set_sample(b->device, EMU_SAMPLED_BLOCKS);
+  emulated_model_begin(b->device, flops);
   int rc = rt_bench_time(b->buffers, l, &how, &out->times, &out->why);
-  rt_emu_set_checks(b->device, true);
-  rt_emu_set_sample(b->device, 0);
+  emulated_model_end(b->device);
   return rc;
 }
 
@@ -167,7 +159,7 @@ void trial_one(trial_bench *b, const measure_image *image, double stop_above, do
   out->load_sec = lap(&at);
   rc = rc ? rc : check(b, l, plan->flops, stop_above, &out->error, &out->why);
   out->check_sec = lap(&at);
-  rc = rc ? rc : time_it(b, l, stop_above, out);
+  rc = rc ? rc : time_it(b, l, plan->flops, stop_above, out);
   if (!rc && b->how.energy_sec > 0 && out->times.median <= energy_above) {
     rc = measure_energy(b, l, b->how.energy_sec, out);
   }

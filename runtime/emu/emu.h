@@ -69,6 +69,9 @@ void rt_emu_set_checks(rt_device *d, bool on);
 int rt_emu_set_memory(rt_device *d, int64_t nbytes, err *e);
 /* rt_emu_set_steps -- instructions one warp may execute; 2^28 at first, 0 gives that back */
 void rt_emu_set_steps(rt_device *d, uint64_t n);
+/* rt_emu_set_stop -- launches end soon, with ERR_INTERRUPTED, once *stop is not 0; NULL: nobody asks
+ * them to */
+void rt_emu_set_stop(rt_device *d, const volatile int *stop);
 /* rt_emu_set_threads -- host threads that run blocks; 0: one per processor */
 void rt_emu_set_threads(rt_device *d, int n);
 /* rt_emu_set_sample -- run only about n blocks of each launch, spread over the grid, and model the

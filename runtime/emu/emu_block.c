@@ -219,7 +219,7 @@ static outcome run_mates(emu_block *first) {
 
 static bool stopped(const emu_block *b) {
   const emu_launch *l = b->launch;
-  return atomic_load(&l->stop) && b->linear > l->finding_block;
+  return (atomic_load(&l->stop) && b->linear > l->finding_block) || emu_interrupted(l);
 }
 
 /* of a block before another one gets its turn: a grid-wide barrier may wait */
@@ -270,7 +270,8 @@ static void give_up(emu_worker *w, emu_block *const *mates, int n) {
 static emu_block *next_cluster(emu_worker *w) {
   emu_launch *l = w->launch;
   uint64_t n = (uint64_t)l->n_mates, some = l->sampled / n, all = l->n_blocks / n;
-  uint64_t i = atomic_load(&l->stop) ? some : atomic_fetch_add(&l->next, 1);
+  const bool stop = atomic_load(&l->stop) || emu_interrupted(l);
+  uint64_t i = stop ? some : atomic_fetch_add(&l->next, 1);
   emu_block *mates[EMU_MATES] = {NULL};
   if (i >= some) {
     return NULL;

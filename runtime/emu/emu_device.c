@@ -376,6 +376,7 @@ static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
   l->checks = d->checks;
   l->regs = regs_of(d, f);
   l->step_limit = d->steps;
+  l->ask_stop = d->stop;
   l->tag_base = next_tags(&d->heap, l->n_blocks);
   l->resident = 32;
   l->finding = &d->finding;
@@ -562,6 +563,10 @@ int rt_emu_set_memory(rt_device *d, int64_t nbytes, err *e) {
 
 void rt_emu_set_steps(rt_device *d, uint64_t n) {
   self(d)->steps = n ? n : step_limit;
+}
+
+void rt_emu_set_stop(rt_device *d, const volatile int *stop) {
+  self(d)->stop = stop;
 }
 
 void rt_emu_set_threads(rt_device *d, int n) {

@@ -32,6 +32,7 @@ typedef struct emu_device {
   emu_heap heap;
   bool checks;
   uint64_t steps;
+  const volatile int *stop;
   int threads;
   int64_t sample;
   void (*print)(void *context, const char *text);

@@ -215,11 +215,16 @@ typedef struct emu_launch {
   int resident; /* blocks that one worker may hold unfinished */
   atomic_uint_fast64_t next;
   atomic_bool stop;
+  const volatile int *ask_stop; /* from outside; NULL: nobody asks */
   pthread_mutex_t lock;
   rt_emu_finding *finding;
   uint64_t finding_block;
   bool found;
 } emu_launch;
+
+static inline bool emu_interrupted(const emu_launch *l) {
+  return l->ask_stop && *l->ask_stop;
+}
 
 /* why ordinary accesses to a byte of shared memory must wait */
 enum emu_pending { PENDING_COPY = 1, PENDING_MBARRIER, PENDING_BULK };

@@ -62,6 +62,9 @@ static int outcome_of(const emu_launch *l, const emu_worker *first, err *e) {
   if (l->found) {
     return err_at(e, ERR_LAUNCH, l->finding->place, "%s", l->finding->message);
   }
+  if (emu_interrupted(l)) {
+    return err_set(e, ERR_INTERRUPTED, "interrupted");
+  }
   return first->failed ? err_set(e, ERR_NOMEM, "no host memory to run the kernel's blocks") : 0;
 }
 
