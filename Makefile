@@ -48,6 +48,7 @@ help:
 	@echo 'make deps         only install the packages'
 	@echo 'make lint         formatting, static analysis, the rule which folder may include which'
 	@echo 'make asan         all tests under address and undefined-behaviour sanitizers'
+	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
 	@echo 'make golden       rewrite the golden files of tests/golden; review the diff'
@@ -71,6 +72,13 @@ asan: deps
 	  SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all tests
 	@ASAN_OPTIONS=detect_leaks=1 sh tests/run.sh $(TESTS:$(B)/%=build-asan/%)
 
+# The tests in which several threads use one context; the emulator's fences are not seen by gcc's.
+TSAN_TESTS = test_serve test_workspace test_online test_nearest
+tsan: deps
+	@$(MAKE) --no-print-directory -j$$(nproc) B=build-tsan CFLAGS='-O1 -g' SAN='-fsanitize=thread -Wno-tsan' \
+	  $(TSAN_TESTS:%=build-tsan/tests/%) build-tsan/tests/bench/bench_threads
+	@sh tests/run.sh $(TSAN_TESTS:%=build-tsan/tests/%)
+
 SOURCES = $(wildcard runtime/*/*.[ch] generator/*.[ch] db/*.[ch] tuner/*.[ch] tests/*.[ch] tests/*/*.[ch] examples/*.[ch])
 # Leaks are left to `make asan`: cppcheck loses sight of memory that a struct takes over.
 lint:
@@ -91,7 +99,7 @@ check-peers: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(B)/tests/peer_builds
 	$(B)/tests/peer_builds
 
-.PHONY: all help quickstart check check-peers tests deps asan lint format golden
+.PHONY: all help quickstart check check-peers tests deps asan tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 

@@ -124,7 +124,7 @@ static void wanted(emu_access access, uint8_t *bits, uint8_t *value) {
   *value = BYTE_THERE | (access == ACCESS_WRITE ? 0 : BYTE_SET);
 }
 
-static inline bool state_ok(const uint8_t *state, int n, uint8_t bits, uint8_t value) {
+EMU_GUEST static inline bool state_ok(const uint8_t *state, int n, uint8_t bits, uint8_t value) {
   const uint64_t ones = UINT64_C(0x0101010101010101);
   uint64_t bad = 0;
   int i = 0;
@@ -144,8 +144,14 @@ static inline bool state_ok(const uint8_t *state, int n, uint8_t bits, uint8_t v
   return !bad;
 }
 
-int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
-                     int n, emu_access access) {
+EMU_GUEST static void mark_set(uint8_t *state, int n) {
+  for (int i = 0; i < n; i++) {
+    state[i] = BYTE_THERE | BYTE_SET;
+  }
+}
+
+EMU_GUEST int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask,
+                               const uint64_t address[32], int n, emu_access access) {
   emu_heap *h = w->launch->heap;
   uint8_t bits, value;
   wanted(access, &bits, &value);
@@ -160,7 +166,7 @@ int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint6
       }
     }
     if (access == ACCESS_WRITE) {
-      memset(state, BYTE_THERE | BYTE_SET, (size_t)n);
+      mark_set(state, n);
     }
   }
   if (access == ACCESS_ATOMIC) {

@@ -226,6 +226,15 @@ static inline bool emu_interrupted(const emu_launch *l) {
   return l->ask_stop && *l->ask_stop;
 }
 
+/* Of functions that touch the emulated memory: blocks run on several host threads, and what they do
+ * to each other there is the kernel's affair, for our own checks to judge and not for a sanitizer
+ * of the host's program. An aligned access of up to 8 bytes is one access of the host's. */
+#ifdef __SANITIZE_THREAD__
+#define EMU_GUEST __attribute__((no_sanitize_thread))
+#else
+#define EMU_GUEST
+#endif
+
 /* why ordinary accesses to a byte of shared memory must wait */
 enum emu_pending { PENDING_COPY = 1, PENDING_MBARRIER, PENDING_BULK };
 

@@ -314,8 +314,8 @@ int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
     return;                                                                                        \
   } while (0)
 
-static void load_lanes(void *d, uint8_t *const p[32], int skip, int size, int width, bool is_signed,
-                       uint32_t mask) {
+EMU_GUEST static void load_lanes(void *d, uint8_t *const p[32], int skip, int size, int width,
+                                 bool is_signed, uint32_t mask) {
   if (size == width && mask == ~0u) {
     switch (size) {
     case 4: LOAD_FULL(uint32_t);
@@ -409,8 +409,8 @@ int exec_ld(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }                                                                                                \
   return
 
-static void store_lanes(uint8_t *const p[32], int skip, const uint8_t *s, int size, int width,
-                        uint32_t mask) {
+EMU_GUEST static void store_lanes(uint8_t *const p[32], int skip, const uint8_t *s, int size,
+                                  int width, uint32_t mask) {
   switch (size) {
   case 1: STORE(uint8_t);
   case 2: STORE(uint16_t);
