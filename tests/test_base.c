@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include "check.h"
 
+#include <fcntl.h>
 #include <math.h>
 #include <stdlib.h>
 #include <sys/stat.h>
@@ -192,6 +193,26 @@ static void files_are_replaced_whole(void **state) {
   assert_string_equal(str_text(&s), "second");
   assert_fails(file_read(path, 5, &s, &e), &e, ERR_LIMIT, "larger");
   str_clear(&s);
+  char special[160], bytes[8] = {0};
+  struct stat st;
+  snprintf(special, sizeof special, "%s.link", path);
+  assert_int_equal(symlink(path, special), 0);
+  assert_ok(file_write(special, "third", 5, &e), &e); /* a link stays a link */
+  assert_true(!lstat(special, &st) && S_ISLNK(st.st_mode));
+  assert_ok(file_read(path, 6, &s, &e), &e);
+  assert_string_equal(str_text(&s), "third");
+  str_clear(&s);
+  assert_int_equal(unlink(special), 0);
+  assert_int_equal(mkfifo(special, 0600), 0);
+  const int fd = open(special, O_RDWR);
+  assert_ok(file_write(special, "pipe", 4, &e), &e); /* and a pipe a pipe */
+  assert_true(!lstat(special, &st) && S_ISFIFO(st.st_mode));
+  assert_int_equal(read(fd, bytes, sizeof bytes), 4);
+  assert_string_equal(bytes, "pipe");
+  close(fd);
+  assert_int_equal(unlink(special), 0);
+  assert_fails(file_write("/dev/full", "x", 1, &e), &e, ERR_IO, "No space left");
+  err_clear(&e);
   char command[128];
   snprintf(command, sizeof command, "test \"$(ls %s/a/b)\" = file && rm -r %s", folder, folder);
   assert_int_equal(system(command), 0); /* no temporary is left behind */

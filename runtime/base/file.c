@@ -59,7 +59,11 @@ static int open_temporary(char *path) {
   return fd;
 }
 
-int file_write(const char *path, const void *bytes, size_t n, err *e) {
+static int write_error(const char *path, int number, err *e) {
+  return err_set(e, ERR_IO, "cannot write %s: %s", path, strerror(number));
+}
+
+static int replace_file(const char *path, const void *bytes, size_t n, err *e) {
   str temporary = {0};
   str_addf(&temporary, "%s.XXXXXX", path);
   if (temporary.failed) {
@@ -80,7 +84,29 @@ int file_write(const char *path, const void *bytes, size_t n, err *e) {
     unlink(temporary.p);
   }
   str_clear(&temporary);
-  return failed ? err_set(e, ERR_IO, "cannot write %s: %s", path, strerror(saved)) : 0;
+  return failed ? write_error(path, saved, e) : 0;
+}
+
+/* A device or a pipe is written to; to replace it would take it away from everybody. */
+static int write_special(const char *path, const void *bytes, size_t n, err *e) {
+  const int fd = open(path, O_WRONLY | O_CLOEXEC);
+  if (fd < 0) {
+    return write_error(path, errno, e);
+  }
+  const int failed = write_all(fd, bytes, n), saved = errno;
+  return close(fd) || failed ? write_error(path, failed ? saved : errno, e) : 0;
+}
+
+/* A link stays, and what it leads to is replaced. */
+int file_write(const char *path, const void *bytes, size_t n, err *e) {
+  struct stat st;
+  if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
+    return write_special(path, bytes, n, e);
+  }
+  char *real = realpath(path, NULL);
+  const int rc = replace_file(real ? real : path, bytes, n, e);
+  free(real);
+  return rc;
 }
 
 int file_make_parents(const char *path, err *e) {
