@@ -28,7 +28,19 @@ refuses 2 "BM" $autotune emit saxpy --config BM=128
 refuses 2 "BLOCK" $autotune emit saxpy --config BLOCK=100
 refuses 2 "vectors wider than the alignment" $autotune check saxpy n=1001 --config VEC=4
 refuses 2 "name what to write" $autotune export saxpy n=1000
+refuses 2 "no word 'saxpy'" $autotune doctor saxpy
+refuses 2 "no word 'saxpy'" $autotune devices saxpy
+refuses 2 "no word 'n=5'" $autotune list saxpy n=5
+refuses 1 "did you mean 'saxpy'" $autotune list saxpi
+refuses 2 "no verb 'benhc'" $autotune help benhc
+refuses 2 "no such folder" $autotune space saxpy --templates "$folder/none"
+refuses 2 "nothing to compare" $autotune compare sgemm m=0 --by ALG --budget 2 --quiet
 prints "modelled" $autotune bench saxpy n=1000
+if [ -c /dev/full ]; then
+  for words in --help --version list; do
+    $autotune $words >/dev/full 2>"$folder/err" && complain "$words: succeeded with nowhere to write"
+  done
+fi
 
 # ---- devices
 refuses 1 "no device is called" $autotune saxpy n=1000 --device gpu

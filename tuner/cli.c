@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "run.h"
 
@@ -153,6 +154,13 @@ int cli_number(const char *name, const char *value, int64_t least, int64_t most,
   return 0;
 }
 
+int cli_words_most(const cli *c, size_t most, err *e) {
+  return c->n_words <= most
+             ? 0
+             : err_set(e, ERR_USAGE, "`autotune %s` takes no word '%s'; see autotune %s --help",
+                       c->verb, c->words[most], c->verb);
+}
+
 int cli_timing(const cli *c, rt_replay *out, err *e) {
   *out = c->timing && !strcmp(c->timing, "graph") ? RT_GRAPH : RT_STREAM;
   return !c->timing || *out == RT_GRAPH || !strcmp(c->timing, "stream")
@@ -203,12 +211,20 @@ int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
   return rc;
 }
 
+static int check_folder(const char *path, err *e) {
+  struct stat st;
+  return !stat(path, &st) && S_ISDIR(st.st_mode)
+             ? 0
+             : err_set(e, ERR_USAGE, "--templates %s: there is no such folder", path);
+}
+
 int cli_template_options(const cli *c, arena *a, gen_options *out, err *e) {
   enum { MAX_FOLDERS = 64 };
   const char **folders = ARENA_ARRAY(a, const char *, MAX_FOLDERS);
   const char *variable = getenv("TUNED_TEMPLATES");
   *out = (gen_options){.folders = folders, .stop = catching ? &stop_flag : NULL};
   if (c->templates) {
+    TRY(check_folder(c->templates, e));
     folders[out->n_folders++] = c->templates;
   }
   char *list = variable ? arena_text(a, variable) : NULL, *rest = NULL;

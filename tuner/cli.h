@@ -100,6 +100,8 @@ void cli_print_help(FILE *f, const cli_verb *verb);
 /* cli_stop -- set by SIGINT and SIGTERM; a second signal ends the program at once */
 const volatile sig_atomic_t *cli_catch_signals(void);
 
+/* cli_words_most -- err ERR_USAGE: more words than the verb has a use for; names the first */
+int cli_words_most(const cli *c, size_t most, err *e);
 /* cli_number -- an option's value in [least, most]; `other` when it was not given */
 int cli_number(const char *option, const char *value, int64_t least, int64_t most, int64_t other,
                int64_t *out, err *e);

@@ -111,6 +111,14 @@ static double sec_of(const db_result *row) {
 }
 
 /* No point of the space has this value: which requirement does the default with it fail? */
+/* An empty problem has no trials. */
+static bool launches_nothing(compare_run *r, gen_instance *g) {
+  gen_config c;
+  const gen_plan *plan;
+  gen_config_default(r->place.t, &c);
+  return !gen_plan_make(g, &c, &r->memory, &plan, NULL) && !plan->n;
+}
+
 static const char *reason_of(compare_run *r, gen_instance *g, size_t value) {
   gen_config c;
   size_t failing;
@@ -170,6 +178,9 @@ static int fill(compare_run *r, gen_instance *g, ladder *l, err *e) {
   const gen_param *p = &r->place.t->params[r->param];
   db_result *rows;
   size_t n;
+  if (launches_nothing(r, g)) {
+    return err_set(e, ERR_USAGE, "'%s' launches nothing: there is nothing to compare", l->problem);
+  }
   TRY(known_of(r, l->problem, &rows, &n, e));
   for (size_t i = 0; i < p->n; i++) {
     l->steps[i].value = value_text(r, &p->values[i]);

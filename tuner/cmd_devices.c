@@ -39,6 +39,7 @@ static int print_one(const cli *c, const char *name, err *e) {
 int cmd_devices(const cli *c, err *e) {
   int n = 0;
   err none = {0};
+  TRY(cli_words_most(c, 0, e));
   rt_cuda_count(&n, &none);
   for (int i = 0; i < n; i++) {
     char name[24];

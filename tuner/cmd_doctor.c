@@ -119,6 +119,7 @@ static void check_peer(doctor *d, const peer_kind *k, const char *cure) {
 
 int cmd_doctor(const cli *c, err *e) {
   doctor d = {.c = c};
+  TRY(cli_words_most(c, 0, e));
   check_gpu(&d);
   check_nvrtc(&d);
   check_database(&d);

@@ -32,12 +32,23 @@ static void add_problem(str *s, const db_problem *p) {
   str_clear(&time);
 }
 
+/* Nothing is tuned of it: is there such a family at all? */
+static int check_family(const cli *c, err *e) {
+  arena a = {0};
+  gen_template *t = NULL;
+  const int rc = cli_open_template(c, &a, &t, e);
+  gen_close(t);
+  arena_clear(&a);
+  return rc;
+}
+
 static int print_problems(const cli *c, db *d, const char *family, err *e) {
   arena a = {0};
   db_problem *rows;
   size_t n;
   str s = {0};
   int rc = db_problems(d, family, &a, &rows, &n, e);
+  rc = rc || n || !family ? rc : check_family(c, e);
   for (size_t i = 0; !rc && i < n; i++) {
     if (c->json) {
       add_problem_json(&s, &rows[i]);
@@ -79,6 +90,7 @@ int cmd_list(const cli *c, err *e) {
   db *d;
   err missing = {0};
   const char *family = c->n_words ? c->words[0] : NULL;
+  TRY(cli_words_most(c, 1, e));
   if (!c->json) {
     printf("families\n");
     TRY(print_families(c, e));
@@ -86,6 +98,7 @@ int cmd_list(const cli *c, err *e) {
   }
   int rc = cli_open_db(c, DB_READ, &d, &missing);
   if (rc == ERR_NOTFOUND) {
+    TRY(family ? check_family(c, e) : 0);
     printf(c->json ? "" : "  nothing tuned yet; try: autotune sgemm m=1024 n=1024 k=1024\n");
     return 0;
   }

@@ -251,6 +251,17 @@ static int exit_status(int code) {
   return code == ERR_INTERRUPTED ? 130 : code == ERR_USAGE ? 2 : 1;
 }
 
+/* What was printed must have arrived. */
+static int finish(int rc, err *e) {
+  if (!rc && (fflush(stdout) || ferror(stdout))) {
+    rc = err_set(e, ERR_IO, "cannot write to standard output");
+  }
+  if (rc) {
+    complain(e);
+  }
+  return rc ? exit_status(rc) : 0;
+}
+
 static int run(const cli_verb *verb, int argc, char **argv) {
   cli c;
   err e = {0};
@@ -261,14 +272,20 @@ static int run(const cli_verb *verb, int argc, char **argv) {
   } else if (!rc) {
     rc = verb->run(&c, &e);
   }
-  if (!rc && (fflush(stdout) || ferror(stdout))) {
-    rc = err_set(&e, ERR_IO, "cannot write to standard output");
-  }
-  if (rc) {
-    complain(&e);
-  }
+  rc = finish(rc, &e);
   arena_clear(&a);
-  return rc ? exit_status(rc) : 0;
+  return rc;
+}
+
+static int help(const char *word) {
+  err e = {0};
+  const cli_verb *about = word ? find_verb(word) : NULL;
+  if (word && !about) {
+    return finish(err_set(&e, ERR_USAGE, "there is no verb '%s'; autotune --help lists them", word),
+                  &e);
+  }
+  about ? cli_print_help(stdout, about) : print_usage(stdout);
+  return finish(0, &e);
 }
 
 int main(int argc, char **argv) {
@@ -279,13 +296,12 @@ int main(int argc, char **argv) {
     return 2;
   }
   if (!strcmp(word, "--help") || !strcmp(word, "-h") || !strcmp(word, "help")) {
-    const cli_verb *about = argc > 2 ? find_verb(argv[2]) : NULL;
-    about ? cli_print_help(stdout, about) : print_usage(stdout);
-    return 0;
+    return help(argc > 2 ? argv[2] : NULL);
   }
   if (!strcmp(word, "--version")) {
+    err e = {0};
     printf("autotune %s\n", TUNED_VERSION);
-    return 0;
+    return finish(0, &e);
   }
   const cli_verb *verb = find_verb(word);
   return verb ? run(verb, argc - 2, argv + 2) : run(&cli_verbs[0], argc - 1, argv + 1);
