@@ -296,3 +296,35 @@ int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e) {
   view v = {.g = g, .c = c, .out = out};
   return gen_box_run(&g->t->box, add_words, &v, false, e);
 }
+
+/* ---- for problems that nobody tuned ---------------------------------------------------------- */
+
+typedef struct suggestion {
+  gen_instance *g;
+  const gen_suggested *s;
+  bool fits;
+} suggestion;
+
+static void find_fitting(gen_box *b, void *ud) {
+  suggestion *x = ud;
+  gen_bind(x->g, NULL);
+  gen_derive_for(x->g, x->s->when);
+  x->fits = gen_expr_condition(b, x->s->when);
+}
+
+int gen_config_untuned(gen_instance *g, gen_config *c, err *e) {
+  for (size_t i = 0; i < g->t->n_untuned; i++) {
+    suggestion x = {.g = g, .s = &g->t->untuned[i]};
+    size_t failing = 0;
+    TRY(gen_box_run(&g->t->box, find_fitting, &x, false, e));
+    if (x.fits) {
+      TRY(gen_config_failing(g, &x.s->config, &failing, e));
+    }
+    if (x.fits && failing == g->t->pub.n_requirements) {
+      *c = x.s->config;
+      return 0;
+    }
+  }
+  gen_config_default(&g->t->pub, c);
+  return 0;
+}

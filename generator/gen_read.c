@@ -7,7 +7,7 @@
 #include "gen_read.h"
 #include "gen_reader.h"
 
-enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256 };
+enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256, MAX_SUGGESTED = 64 };
 
 /* ---- choices: enumerations of fields, values of parameters ----------------------------------- */
 
@@ -212,22 +212,60 @@ static size_t find_choice(gen_reader *r, const gen_param *p) {
       return i;
     }
   }
-  gen_bad(r, "the default of %s is not one of its values in the space", p->name);
+  gen_bad(r, "what is given for %s is not one of its values in the space", p->name);
+}
+
+/* The table here has parameters as keys, and perhaps one key more. */
+static void check_params(gen_reader *r, const char *besides) {
+  const gen_template *t = &r->t->pub;
+  const char *keys[GEN_MAX_PARAMS + 2] = {NULL};
+  for (size_t i = 0; i < t->n_params; i++) {
+    keys[i] = t->params[i].name;
+  }
+  keys[t->n_params] = besides;
+  gen_keys(r, keys);
 }
 
 static void read_default(gen_reader *r) {
   const gen_template *t = &r->t->pub;
-  const char *keys[GEN_MAX_PARAMS + 1] = {NULL};
-  for (size_t i = 0; i < t->n_params; i++) {
-    keys[i] = t->params[i].name;
-  }
   gen_need(r, "default");
-  gen_keys(r, keys);
+  check_params(r, NULL);
   for (size_t i = 0; i < t->n_params; i++) {
     gen_need(r, t->params[i].name);
     r->t->preset.index[i] = (uint16_t)find_choice(r, &t->params[i]);
     gen_leave(r);
   }
+  gen_leave(r);
+}
+
+static void read_suggested(gen_reader *r, gen_suggested *s) {
+  const gen_template *t = &r->t->pub;
+  s->config = r->t->preset;
+  check_params(r, "when");
+  gen_need(r, "when");
+  s->when = gen_expression(r, GEN_READS_DEVICE);
+  gen_leave(r);
+  for (size_t i = 0; i < t->n_params; i++) {
+    if (gen_enter(r, t->params[i].name)) {
+      s->config.index[i] = (uint16_t)find_choice(r, &t->params[i]);
+      gen_leave(r);
+    }
+  }
+}
+
+static void read_untuned(gen_reader *r) {
+  if (!gen_enter(r, "untuned")) {
+    return;
+  }
+  size_t n = gen_bounded_list(r, "untuned", MAX_SUGGESTED);
+  gen_suggested *s = GEN_MAKE(r, gen_suggested, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a configuration");
+    read_suggested(r, &s[i]);
+    gen_leave(r);
+  }
+  r->t->untuned = s;
+  r->t->n_untuned = n;
   gen_leave(r);
 }
 
@@ -367,9 +405,10 @@ static void declare_device(gen_reader *r) {
 
 void gen_read(tmpl *t) {
   static const char *const keys[] = {
-      "name",  "version",   "brief",   "cite",    "problem",   "args",   "call",   "call_require",
-      "space", "derive",    "require", "default", "workspace", "stages", "source", "reference",
-      "cases", "tolerance", "flops",   "bytes",   "sizes",     NULL};
+      "name",      "version",      "brief",  "cite",   "problem",   "args",
+      "call",      "call_require", "space",  "derive", "require",   "default",
+      "untuned",   "workspace",    "stages", "source", "reference", "cases",
+      "tolerance", "flops",        "bytes",  "sizes",  NULL};
   gen_reader r = gen_reader_start(t);
   if (!gen_is_table(&r)) {
     gen_bad(&r, "a template returns one table: return { name = ..., ... }");
@@ -381,6 +420,7 @@ void gen_read(tmpl *t) {
   read_space(&r);
   read_default(&r);
   read_derive(&r);
+  read_untuned(&r);
   read_require(&r);
   gen_read_args(&r);
   gen_read_call(&r);

@@ -68,6 +68,11 @@ typedef struct gen_included { /* a file that a source includes */
   size_t n;
 } gen_included;
 
+typedef struct gen_suggested { /* a configuration for problems that nobody tuned */
+  const gen_expr *when;
+  gen_config config;
+} gen_suggested;
+
 typedef struct tmpl {
   gen_template pub;
   arena a;
@@ -89,6 +94,8 @@ typedef struct tmpl {
   const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
   gen_program program, reference;
   gen_config preset;
+  const gen_suggested *untuned;
+  size_t n_untuned;
 
   const gen_instance *bound; /* whose values are in env */
 } tmpl;

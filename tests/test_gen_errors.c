@@ -152,12 +152,18 @@ static void spaces_are_checked(void **state) {
       {"'TILE <= 256'", "'TILE <='", "unexpected symbol", 21},
       {"'TILE <= 256'", "'TILE <= 256', 3", "a requirement is two texts", 21},
       {"'TILE <= 256'", "'factor < 3'", "there is no 'factor' here", 21}, /* arguments come later */
-      {"default = { B = 32,", "default = { B = 33,", "the default of B is not one of its values",
+      {"default = { B = 32,", "default = { B = 33,", "what is given for B is not one of its values",
        22},
       {"default = { B = 32,", "default = { B = 'wide',",
-       "the default of B is not one of its values", 22},
+       "what is given for B is not one of its values", 22},
       {"default = { B = 32,", "default = {", "'B' is missing here", 22},
       {"default = { B = 32,", "default = { B = 32, C = 1,", "a key 'C' means nothing here", 22},
+      {"default = {", "untuned = { { B = 32 } }, default = {", "'when' is missing here", 22},
+      {"default = {", "untuned = { { when = 'n > 5', B = 33 } }, default = {",
+       "what is given for B is not one of its values", 22},
+      {"default = {", "untuned = { { when = 'n > 5', C = 1 } }, default = {",
+       "a key 'C' means nothing here", 22},
+      {"default = {", "untuned = { { when = 'B > 5' } }, default = {", "'B' is a parameter", 22},
   };
   CHECK_ALL(list);
 }

@@ -103,6 +103,31 @@ static void reasons_are_counted_where_they_are_seen(void **state) {
   street_close(&s);
 }
 
+static void assert_untuned(const char *problem, const char *expected) {
+  street s = street_mini("default = {",
+                         "untuned = { { when = 'n > 5000', B = 128, MODE = 'wide' },\n"
+                         "    { when = \"n > 500 and kind == 'fast'\", B = 128 },\n"
+                         "    { when = 'n > 50 and dev_sms > 100', MODE = 'wide' } },\n"
+                         "  default = {",
+                         problem);
+  str text = {0};
+  assert_ok(gen_config_untuned(s.g, &s.c, &s.e), &s.e);
+  gen_config_text(s.t, &s.c, &text);
+  assert_string_equal(str_text(&text), expected);
+  str_clear(&text);
+  street_close(&s);
+}
+
+/* The first suggestion that is meant for the problem and valid for it. */
+static void what_is_untuned_takes_a_suggestion(void **state) {
+  (void)state;
+  assert_untuned("n=10", "B=32,MODE=plain");
+  assert_untuned("n=100", "B=32,MODE=wide");
+  assert_untuned("n=1000", "B=128,MODE=plain");
+  assert_untuned("n=1000 kind=safe", "B=32,MODE=wide");
+  assert_untuned("n=10000", "B=128,MODE=plain"); /* the first one's tile is too wide */
+}
+
 static void a_parameter_of_no_use_keeps_its_default(void **state) {
   (void)state;
   street s = street_mini("{ 'MODE', { 'plain', 'wide' } }",
@@ -495,6 +520,7 @@ int main(void) {
       cmocka_unit_test(reasons_are_counted_where_they_are_seen),
       cmocka_unit_test(a_parameter_of_no_use_keeps_its_default),
       cmocka_unit_test(people_read_the_parameters_of_use),
+      cmocka_unit_test(what_is_untuned_takes_a_suggestion),
       cmocka_unit_test(an_empty_space_names_what_emptied_it),
       cmocka_unit_test(a_space_without_parameters_has_one_point),
       cmocka_unit_test(the_largest_space_is_enumerated),

@@ -286,7 +286,7 @@ static int find_exact(serve_choose *c, serve_pick *pick, bool *found, err *e) {
 
 static int take_default(serve_choose *c, serve_pick *pick, err *e) {
   *pick = (serve_pick){.origin = TUNED_DEFAULT};
-  gen_config_default(c->t, &pick->config);
+  TRY(gen_config_untuned(c->g, &pick->config, e));
   return gen_config_check(c->g, &pick->config, e);
 }
 
