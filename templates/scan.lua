@@ -10,11 +10,16 @@
 --   lookback      in one pass: a warp sums up totals of predecessors, 32 at a time, back to the
 --                 nearest tile that knows its whole sum already
 --   gather        in one pass: every block sums up the totals of all tiles before it by itself
+--   pipelined     the same by blocks that stay for several tiles: a warp of each has bulk copies
+--                 fetch tiles ahead, and sums up only what came since the block's tile before
 -- In one pass tiles are numbered in the order in which blocks start, by a counter: whoever waits,
 -- waits for tiles that run already, in whatever order blocks are started.
 
 local TILES = "ceildiv(n, TILE)"
 local ONE_PASS = "(ALG == 'chained' or ALG == 'lookback' or ALG == 'gather')"
+local PIPELINED = "ALG == 'pipelined'"
+local WORDS = "(" .. ONE_PASS .. " or " .. PIPELINED .. ")" -- tiles tell each other something
+local GRID = "min(" .. TILES .. ", BLOCKS * dev_sms)" -- of blocks that stay
 local TOTALS = "(ALG == 'three_launch' or ALG == 'reduce_scan')"
 local NBYTES = "sel(dtype == 'i64' or dtype == 'f64', 8, "
   .. "sel(dtype == 'i32' or dtype == 'f32', 4, sel(dtype == 'i8', 1, 2)))"
@@ -51,18 +56,26 @@ return {
     align = "min(pow2div(x // (" .. NBYTES .. "), 16), pow2div(y // (" .. NBYTES .. "), 16))" },
 
   space = {
-    { "ALG", { "one_block", "three_launch", "reduce_scan", "chained", "lookback", "gather" },
+    { "ALG",
+      { "one_block", "three_launch", "reduce_scan", "chained", "lookback", "gather", "pipelined" },
       "how a tile learns what came before it" },
     { "SECTION", { "kogge_stone", "double_buffered", "brent_kung", "shuffle" },
-      "across the threads of a block" },
+      "across the threads of a block", when = "ALG ~= 'pipelined'" },
     { "BLOCK", { 64, 128, 192, 256, 384, 512, 1024 }, "threads per block" },
-    { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 24, 28, 32, 48, 64 },
+    { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 14, 16, 20, 22, 24, 28, 32, 36, 40, 44, 48, 56, 64, 80, 112 },
       "coarsening factor: neighbouring elements per thread" },
     { "VEC", { 1, 2, 4, 8, 16 }, "elements per load and store" },
     { "EXCHANGE", { "none", "block", "warp" },
-      "threads load their own elements, or exchange them in a block's or a warp's shared memory" },
-    { "CACHE", { "plain", "streaming" }, "operator of loads and stores" },
-    { "DELAY", { 0, 32, 128, 512 }, "nanoseconds between two looks at a tile that is waited for" },
+      "threads load their own elements, or exchange them in a block's or a warp's shared memory",
+      when = "ALG ~= 'pipelined'" },
+    { "CACHE", { "plain", "streaming" }, "operator of loads and stores",
+      when = "ALG ~= 'pipelined'" },
+    { "DELAY", { 0, 32, 128, 512 }, "nanoseconds between two looks at a tile that is waited for",
+      when = ONE_PASS },
+    { "BLOCKS", { 1, 2, 3, 4, 6 }, "blocks per multiprocessor that stay", when = PIPELINED },
+    { "QUEUE", { 3, 4, 5, 6, 8 }, "tiles of a block in shared memory", when = PIPELINED },
+    { "LAG", { 0, 1 }, "tiles whose totals are told before an earlier one is finished",
+      when = PIPELINED },
   },
 
   derive = {
@@ -71,24 +84,35 @@ return {
     { "TILE", "BLOCK * ITEMS" },
     { "UNITS", "ITEMS // VEC" }, -- vectors per thread
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
-    { "SMEM", "sel(EXCHANGE == 'none', 0, BLOCK * ROW * VEC * NARROW)" },
+    { "SMEM", "sel(" .. PIPELINED .. ", QUEUE * TILE * NARROW, "
+      .. "sel(EXCHANGE == 'none', 0, BLOCK * ROW * VEC * NARROW))" },
+    { "THREADS", "sel(" .. PIPELINED .. ", BLOCK + 32, BLOCK)" },
   },
 
   require = {
-    { "more threads than a block may have", "BLOCK <= dev_threads_block" },
+    { "more threads than a block may have", "THREADS <= dev_threads_block" },
+    { "bulk copies are of compute capability 9.0", "ALG ~= 'pipelined' or dev_cc >= 90" },
+    { "bulk copies are of aligned vectors of 16 bytes",
+      "ALG ~= 'pipelined' or VEC * NARROW == 16" },
+    { "rows of an even number of vectors begin in the same banks",
+      "ALG ~= 'pipelined' or UNITS % 2 == 1" },
+    { "that many blocks exceed a multiprocessor",
+      "ALG ~= 'pipelined' or BLOCKS * THREADS <= dev_threads_sm "
+        .. "and BLOCKS * (SMEM + 2048 + dev_smem_reserved) <= dev_smem_sm" },
     { "a Brent-Kung tree has a power of two of leaves",
       "SECTION ~= 'brent_kung' or ispow2(BLOCK)" },
     { "many elements a thread leave a block's scan no weight",
       "ITEMS <= 16 or SECTION == 'shuffle' or SECTION == 'kogge_stone'" },
-    { "a thread's elements exceed the registers", "ITEMS * WIDE <= 256" },
+    { "a thread's elements exceed the registers", "ALG == 'pipelined' or ITEMS * WIDE <= 256" },
     { "a block's elements exceed the registers",
-      "BLOCK * (ITEMS * WIDE // 4 + 24) <= dev_regs_block" },
+      "ALG == 'pipelined' or BLOCK * (ITEMS * WIDE // 4 + 24) <= dev_regs_block" },
     { "a long chain of small tiles is slow, and would cost sums of f32 their accuracy",
       "TILE >= 512 or n <= 2^20" },
     { "vectors wider than the alignment", "VEC <= align" },
     { "vectors of more than 16 bytes", "VEC * NARROW <= 16" },
     { "a thread's elements are no whole number of vectors", "ITEMS % VEC == 0" },
-    { "one vector a thread needs no exchange", "EXCHANGE == 'none' or ITEMS > VEC" },
+    { "one vector a thread needs no exchange",
+      "EXCHANGE == 'none' or ALG == 'pipelined' or ITEMS > VEC" },
     { "more shared memory than a block may have",
       "SMEM + 2 * WIDE * BLOCK + 1024 <= dev_smem_block" },
     { "one block for so much would leave the others idle", "ALG ~= 'one_block' or n <= 16 * TILE" },
@@ -98,25 +122,25 @@ return {
     { "too many tiles for a chain", "ALG ~= 'chained' or n <= 2^14 * TILE" },
     { "sums of f16 or bf16 would be rounded twice",
       "ALG ~= 'three_launch' or not " .. HALF .. " or op ~= 'sum'" },
-    { "nobody waits", "DELAY == 0 or " .. ONE_PASS },
   },
 
   default = { ALG = "reduce_scan", SECTION = "shuffle", BLOCK = 256, ITEMS = 16, VEC = 1,
-    EXCHANGE = "block", CACHE = "plain", DELAY = 0 },
+    EXCHANGE = "block", CACHE = "plain", DELAY = 0, BLOCKS = 2, QUEUE = 4, LAG = 1 },
 
   workspace = {
     { "totals", "u64", "sel(" .. TOTALS .. ", " .. TILES .. ", 0)" },
-    -- What tiles tell each other: one word each, or for 8-byte numbers a flag and two words.
-    { "words", "u64", "sel(" .. ONE_PASS .. ", " .. TILES .. " * sel(NARROW == 8, 2, 1), 0)" },
-    { "flags", "u32", "sel(" .. ONE_PASS .. " and NARROW == 8, " .. TILES .. ", 0)" },
-    { "counter", "u64", "sel(" .. ONE_PASS .. ", 1, 0)" },
+    -- What tiles tell each other: a word for every 4 bytes of a number.
+    { "words", "u64", "sel(" .. WORDS .. ", " .. TILES .. " * WIDE // 4, 0)" },
+    { "counter", "u64", "sel(" .. WORDS .. ", 1, 0)" },
   },
 
   stages = {
     { kernel = "scan", when = "ALG == 'one_block'", grid = "min(n, 1)", block = "BLOCK",
       smem = "SMEM", args = { "n", "x", "y" } },
     { kernel = "scan", when = ONE_PASS, grid = TILES, block = "BLOCK", smem = "SMEM",
-      args = { "n", "x", "y", "words", "flags", "counter" } },
+      args = { "n", "x", "y", "words", "counter" } },
+    { kernel = "scan", when = PIPELINED, grid = GRID, block = "THREADS", smem = "SMEM",
+      args = { "n", "x", "y", "words", "counter" } },
     { kernel = "scan_tiles", when = "ALG == 'three_launch'", grid = TILES, block = "BLOCK",
       smem = "SMEM", args = { "n", "x", "y", "totals" } },
     { kernel = "scan_reduce", when = "ALG == 'reduce_scan'", grid = TILES, block = "BLOCK",
@@ -145,8 +169,12 @@ return {
 @ if dtype == "bf16" then
 @include "bfloat.cuh"
 @ end
-@ if ALG == "chained" or ALG == "lookback" or ALG == "gather" then
+@ local one_pass = ALG == "chained" or ALG == "lookback" or ALG == "gather"
+@ if one_pass then
 @include "ticket.cuh"
+@ elseif ALG == "pipelined" then
+@include "ptx90.cuh"
+@include "bulk.cuh"
 @ end
 
 using stored = @{stored[dtype]};                    // in memory
@@ -175,6 +203,7 @@ struct alignas(VEC * sizeof(stored)) vector {
   stored e[VEC];
 };
 
+@ if ALG ~= "pipelined" then
 // ---- a tile between memory and registers -------------------------------------------------------
 
 // The tile's vector that this thread loads and stores k-th.
@@ -295,6 +324,7 @@ __device__ __forceinline__ void put(const wide (&v)[ITEMS], wide before, long lo
   }
 }
 
+@ end
 // ---- across the threads of a block -------------------------------------------------------------
 
 @ if SECTION == "shuffle" then
@@ -311,6 +341,7 @@ __device__ __forceinline__ wide scan_lanes(wide v) {
 }
 
 @ end
+@ if ALG ~= "pipelined" then
 // What the threads before this one have together, and what all have. A barrier has to separate two
 // calls.
 __device__ __forceinline__ wide scan_block(wide v, wide *total) {
@@ -380,59 +411,63 @@ __device__ __forceinline__ wide scan_threads(wide (&v)[ITEMS], wide *total) {
   return scan_block(v[ITEMS - 1], total);
 }
 
-@ if ALG == "chained" or ALG == "lookback" or ALG == "gather" then
+@ end
+@ if one_pass or ALG == "pipelined" then
 // ---- between tiles, in one pass ----------------------------------------------------------------
 
 // A tile publishes its own total, then the sum of all up to and with it. A flag says which; it has
 // the number of the launch in it, so that what is left from the launch before means nothing.
 enum { TOTAL = 1, SUM = 2 };
 
-@ if dtype == "f64" then
-__device__ __forceinline__ unsigned long long bits_of(wide v) { return __double_as_longlong(v); }
-__device__ __forceinline__ wide of_bits(unsigned long long v) { return __longlong_as_double(v); }
-@ elseif NARROW == 8 then
-__device__ __forceinline__ unsigned long long bits_of(wide v) { return v; }
-__device__ __forceinline__ wide of_bits(unsigned long long v) { return v; }
-@ elseif dtype == "f32" or dtype == "f16" or dtype == "bf16" then
-__device__ __forceinline__ unsigned bits_of(wide v) { return __float_as_uint(v); }
-__device__ __forceinline__ wide of_bits(unsigned v) { return __uint_as_float(v); }
-@ else
-__device__ __forceinline__ unsigned bits_of(wide v) { return v; }
-__device__ __forceinline__ wide of_bits(unsigned v) { return v; }
-@ end
+@ local bits = dtype == "f64" and "__double_as_longlong(v)" or NARROW == 8 and "v"
+@   or wide[dtype] == "float" and "__float_as_uint(v)" or "(unsigned)v"
+@ local of_bits = dtype == "f64" and "__longlong_as_double(v)"
+@   or wide[dtype] == "float" and "__uint_as_float((unsigned)v)" or "(wide)v"
+__device__ __forceinline__ unsigned long long bits_of(wide v) { return @{bits}; }
+__device__ __forceinline__ wide of_bits(unsigned long long v) { return @{of_bits}; }
+
+// 4 bytes of a number in every word, and the flag: words with the same flag belong together, so they
+// need no order among them.
+struct told {
+  unsigned long long word[WIDE / 4];
+};
 
 struct board {
   unsigned long long *words;
-  unsigned *flags;
   unsigned launch;
 
   __device__ void publish(long long tile, int what, wide value) const {
-@ if NARROW == 8 then
-    store_relaxed(words + 2 * tile + what - 1, bits_of(value));
-    store_release(flags + tile, 4 * launch + what);
-@ else
-    store_relaxed(words + tile, (unsigned long long)(4 * launch + what) << 32 | bits_of(value));
-@ end
+#pragma unroll
+    for (int i = 0; i < WIDE / 4; i++) {
+      store_relaxed(words + tile * (WIDE / 4) + i, (unsigned long long)(4 * launch + what) << 32 |
+                                                       bits_of(value) >> 32 * i & 0xffffffff);
+    }
   }
 
-  // Waits until there is something; says what.
+  __device__ told look(long long tile) const {
+    told t;
+#pragma unroll
+    for (int i = 0; i < WIDE / 4; i++) t.word[i] = load_relaxed(words + tile * (WIDE / 4) + i);
+    return t;
+  }
+
+  // 0: nothing yet.
+  __device__ int what(const told &t, wide *value) const {
+    const unsigned flag = (unsigned)(t.word[0] >> 32), what = flag - 4 * launch;
+    unsigned long long v = (unsigned)t.word[0];
+@ if WIDE == 8 then
+    if ((unsigned)(t.word[1] >> 32) != flag) return 0;
+    v |= t.word[1] << 32;
+@ end
+    *value = of_bits(v);
+    return what == TOTAL || what == SUM ? what : 0;
+  }
+
+  // Waits until there is something.
   __device__ int read(long long tile, wide *value) const {
     for (;;) {
-@ if NARROW == 8 then
-      const unsigned what = load_acquire(flags + tile) - 4 * launch;
-      if (what == TOTAL || what == SUM) {
-        const unsigned long long bits = load_relaxed(words + 2 * tile + what - 1);
-        *value = of_bits(bits);
-        return what;
-      }
-@ else
-      const unsigned long long word = load_relaxed(words + tile);
-      const unsigned bits = (unsigned)word, what = (unsigned)(word >> 32) - 4 * launch;
-      if (what == TOTAL || what == SUM) {
-        *value = of_bits(bits);
-        return what;
-      }
-@ end
+      const int found = what(look(tile), value);
+      if (found) return found;
 @ if DELAY > 0 then
       __nanosleep(DELAY);
 @ end
@@ -457,6 +492,9 @@ __device__ __forceinline__ wide look_back(const board &all, long long tile) {
 }
 
 @ end
+@ if ALG == "pipelined" then
+@include "scan_pipeline.cuh"
+@ else
 // The sum of all tiles before this one, told to every thread; and others are told this one's.
 __device__ __forceinline__ wide before_tile(const board &all, long long tile, wide total) {
 @ if ALG == "gather" then
@@ -496,15 +534,16 @@ __device__ __forceinline__ wide before_tile(const board &all, long long tile, wi
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
-     unsigned *flags, unsigned long long *counter) {
+     unsigned long long *counter) {
   unsigned launch;
   const long long tile = take_ticket(counter, &launch);
-  const board all = {words, flags, launch};
+  const board all = {words, launch};
   wide v[ITEMS], total;
   get(v, n, x, tile);
   const wide before = scan_threads(v, &total);
   put(v, combine(before_tile(all, tile, total), before), n, y, tile);
 }
+@ end
 @ elseif ALG == "one_block" then
 extern "C" __global__ void __launch_bounds__(BLOCK)
 scan(long long n, const stored *__restrict__ x, stored *__restrict__ y) {

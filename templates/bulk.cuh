@@ -1,0 +1,40 @@
+// bulk.cuh -- bulk copies between global and shared memory, compute capability 9.0, as ptx90.cuh has
+// other instructions. Addresses and sizes are multiples of 16 bytes.
+
+// "mbarrier.arrive", with .expect_tx: arrives, and the phase also lasts until that many bytes have
+// been copied.
+__device__ __forceinline__ void mbarrier_arrive_expect(unsigned barrier, int nbytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared.b64 _, [%0], %1;" ::"r"(barrier), "r"(nbytes)
+               : "memory");
+}
+
+// "cp.async.bulk": global to shared memory; the barrier is told how many bytes have come.
+__device__ __forceinline__ void bulk_load(unsigned to, const void *from, int nbytes,
+                                          unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
+          to),
+      "l"(from), "r"(nbytes), "r"(barrier)
+      : "memory");
+}
+// And back, what a fence.proxy.async has made visible to copies; it belongs to a group of this thread.
+__device__ __forceinline__ void bulk_store(void *to, unsigned from, int nbytes) {
+  asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
+               "r"(nbytes)
+               : "memory");
+}
+// "cp.async.bulk.commit_group", "cp.async.bulk.wait_group": until no more than the NEWEST latest
+// groups have still to read shared memory.
+__device__ __forceinline__ void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+template <int NEWEST>
+__device__ __forceinline__ void bulk_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(NEWEST) : "memory");
+}
+
+// "barrier.sync": of the first THREADS threads of the block, whole warps; barrier 0 is __syncthreads'.
+template <int THREADS>
+__device__ __forceinline__ void sync_first() {
+  asm volatile("barrier.sync 1, %0;" ::"n"(THREADS) : "memory");
+}

@@ -1,0 +1,227 @@
+// scan_pipeline.cuh -- a scan in one pass by blocks that stay for several tiles.
+//
+// BLOCK threads compute; a warp more, the carrier, has tiles copied to a queue of QUEUE slots in
+// shared memory ahead of them and results back, and finds what comes before each tile. So memory is
+// busy while tiles wait for each other. Tiles are taken in order, whenever a slot is free: whoever
+// waits for an earlier tile waits for one that a running block has taken, which itself waits only for
+// tiles before that one.
+//
+// The template says what numbers are (stored, wide, combine, widen, narrow, vector, scan_lanes) and
+// how tiles tell each other of their totals (board); its parameters and derived values are BLOCK,
+// TILE, VEC, UNITS, WIDE, NARROW, QUEUE, LAG, BLOCKS, THREADS and the kind of scan.
+
+constexpr int WARPS = BLOCK / 32;
+constexpr int AHEAD = QUEUE - 2;  // one tile is computed with, one is on its way back
+
+struct slot {
+  unsigned long long full, carried, done;  // barriers: loaded, what is before it is known, computed
+  long long tile;
+  wide before;  // of all tiles before this one
+};
+
+__shared__ slot slots[QUEUE];
+__shared__ wide warp_totals[2][WARPS];
+extern __shared__ __align__(128) unsigned char shared[];
+
+__device__ __forceinline__ stored *tile_of(int k) {
+  return reinterpret_cast<stored *>(shared) + k % QUEUE * TILE;
+}
+
+__device__ __forceinline__ void wait_for(const unsigned long long &barrier, int k) {
+  mbarrier_wait(shared_address(&barrier), k / QUEUE & 1);
+}
+
+// ---- the carrier -------------------------------------------------------------------------------
+
+struct carrier {
+  long long n, tiles;
+  const stored *x;
+  stored *y;
+  unsigned long long *counter;
+  unsigned long long taken;  // the launch, and the next tile of this block
+
+  // The block that takes the last number sets the counter to the start of the next launch: every
+  // block takes one that is beyond the tiles, too.
+  __device__ void take() {
+    const unsigned numbers = (unsigned)tiles + gridDim.x;
+    taken = atomicAdd(counter, 1);
+    if ((unsigned)taken == numbers - 1) atomicAdd(counter, (1ull << 32) - numbers);
+  }
+
+  __device__ bool is_whole(long long tile) const { return n - tile * TILE >= TILE; }
+
+  // The next tile, or that there is none, into slot k.
+  __device__ void fetch(int k) {
+    slot &s = slots[k % QUEUE];
+    const long long tile = (unsigned)taken;
+    const unsigned full = shared_address(&s.full);
+    s.tile = tile;
+    if (tile < tiles && is_whole(tile)) {
+      mbarrier_arrive_expect(full, TILE * NARROW);
+      bulk_load(shared_address(tile_of(k)), x + tile * TILE, TILE * NARROW, full);
+    } else {
+      mbarrier_arrive(full);
+    }
+    if (tile < tiles) take();
+  }
+
+  __device__ void send(int k) const {
+    const slot &s = slots[k % QUEUE];
+    if (!is_whole(s.tile)) return;
+    wait_for(s.done, k);
+    bulk_store(y + s.tile * TILE, shared_address(tile_of(k)), TILE * NARROW);
+    bulk_commit();
+  }
+};
+
+// The sum of the tiles from `first` on, by one warp.
+__device__ __forceinline__ wide sum_tiles(const board &all, long long first, long long end) {
+  constexpr int LOOKS = 8;  // under way per lane
+  wide sum = IDENTITY;
+  for (long long i = first + threadIdx.x % 32; i < end; i += 32 * LOOKS) {
+    told t[LOOKS];
+#pragma unroll
+    for (int j = 0; j < LOOKS; j++) t[j] = all.look(min(i + 32 * j, end - 1));
+#pragma unroll
+    for (int j = 0; j < LOOKS; j++) {
+      wide v;
+      if (i + 32 * j >= end) break;
+      if (!all.what(t[j], &v)) all.read(i + 32 * j, &v);
+      sum = combine(sum, v);
+    }
+  }
+#pragma unroll
+  for (int d = 16; d > 0; d /= 2) sum = combine(__shfl_xor_sync(0xffffffff, sum, d), sum);
+  return sum;
+}
+
+__device__ __forceinline__ void carry(carrier c, const board &all) {
+  const int ahead = (int)min((long long)AHEAD, (c.tiles + gridDim.x - 1) / gridDim.x);
+  const bool leads = threadIdx.x % 32 == 0;
+  wide sum = IDENTITY;
+  long long summed = 0;
+  int k = 0;
+  for (; leads && k < ahead; k++) c.fetch(k);
+  for (k = 0;; k++) {
+    __syncwarp();
+    slot &s = slots[k % QUEUE];
+    const long long tile = s.tile;
+    if (tile >= c.tiles) break;
+    sum = combine(sum, sum_tiles(all, summed, tile));
+    summed = tile;
+    if (leads) {
+      s.before = sum;
+      mbarrier_arrive(shared_address(&s.carried));
+      if (k > 0) c.send(k - 1);
+      bulk_wait_read<1>();  // the tile before that one has left its slot
+      c.fetch(k + ahead);
+    }
+  }
+  if (leads && k > 0) c.send(k - 1);
+  bulk_wait_read<0>();
+}
+
+// ---- those who compute -------------------------------------------------------------------------
+
+// A tile that is not whole, past the queue.
+__device__ __forceinline__ void load_rest(stored *tile, const stored *x, long long room) {
+  for (int i = threadIdx.x; i < TILE; i += BLOCK) tile[i] = i < room ? x[i] : narrow(IDENTITY);
+  sync_first<BLOCK>();
+}
+
+__device__ __forceinline__ void store_rest(const stored *tile, stored *y, long long room) {
+  sync_first<BLOCK>();
+  for (int i = threadIdx.x; i < room; i += BLOCK) y[i] = tile[i];
+}
+
+// Tells the total of the block's k-th tile, and this thread what the threads before have of it.
+__device__ __forceinline__ long long announce(int k, long long n, long long tiles, const stored *x,
+                                              const board &all, wide *before) {
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const slot &s = slots[k % QUEUE];
+  wait_for(s.full, k);
+  const long long tile = s.tile, first = tile * TILE;
+  if (tile >= tiles) return tile;
+  if (n - first < TILE) load_rest(tile_of(k), x + first, n - first);
+  const vector *row = reinterpret_cast<const vector *>(tile_of(k)) + threadIdx.x * UNITS;
+  wide sum = IDENTITY;
+#pragma unroll
+  for (int u = 0; u < UNITS; u++) {
+    const vector v = load_plain(row + u);
+#pragma unroll
+    for (int e = 0; e < VEC; e++) sum = combine(sum, widen(v.e[e]));
+  }
+  sum = scan_lanes<32>(sum);
+  // in turns, so that no barrier has to separate this tile's reading from the next one's writing
+  if (lane == 31) warp_totals[k % 2][warp] = sum;
+  sync_first<BLOCK>();
+  const wide sums = scan_lanes<WARPS>(lane < WARPS ? warp_totals[k % 2][lane] : IDENTITY);
+  if (threadIdx.x == WARPS - 1) all.publish(tile, TOTAL, sums);
+  const wide warps = __shfl_sync(0xffffffff, sums, warp > 0 ? warp - 1 : 0);
+  const wide left = __shfl_up_sync(0xffffffff, sum, 1);
+  *before = combine(warp > 0 ? warps : IDENTITY, lane > 0 ? left : IDENTITY);
+  return tile;
+}
+
+// The results of the block's k-th tile, where its elements are.
+__device__ __forceinline__ void finish(int k, long long tile, long long n, stored *y, wide before) {
+  slot &s = slots[k % QUEUE];
+  vector *row = reinterpret_cast<vector *>(tile_of(k)) + threadIdx.x * UNITS;
+  wait_for(s.carried, k);
+  wide sum = combine(s.before, before);
+#pragma unroll
+  for (int u = 0; u < UNITS; u++) {
+    vector v = load_plain(row + u);
+#pragma unroll
+    for (int e = 0; e < VEC; e++) {
+      const wide with = combine(sum, widen(v.e[e]));
+      v.e[e] = narrow(@{kind == "inclusive" and "with" or "sum"});
+      sum = with;
+    }
+    store_plain(row + u, v);
+  }
+  if (n - tile * TILE < TILE) {
+    store_rest(tile_of(k), y + tile * TILE, n - tile * TILE);
+  } else {
+    fence_proxy_async();
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) mbarrier_arrive(shared_address(&s.done));
+  }
+}
+
+__device__ __forceinline__ void compute(long long n, long long tiles, const stored *x, stored *y,
+                                        const board &all) {
+  wide before, later;
+  long long tile = announce(0, n, tiles, x, all, &before);
+  for (int k = 0; tile < tiles; k++) {
+    if (LAG == 0) finish(k, tile, n, y, before);
+    const long long next = announce(k + 1, n, tiles, x, all, &later);
+    if (LAG == 1) finish(k, tile, n, y, before);
+    tile = next;
+    before = later;
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
+scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
+     unsigned long long *counter) {
+  __shared__ unsigned long long first;
+  carrier c = {n, (n + TILE - 1) / TILE, x, y, counter};
+  if (threadIdx.x == BLOCK) {
+    for (int i = 0; i < QUEUE; i++) {
+      mbarrier_init(shared_address(&slots[i].full), 1);
+      mbarrier_init(shared_address(&slots[i].carried), 1);
+      mbarrier_init(shared_address(&slots[i].done), WARPS);
+    }
+    fence_proxy_async();
+    c.take();
+    first = c.taken;
+  }
+  __syncthreads();
+  const board all = {words, (unsigned)(first >> 32)};
+  if (threadIdx.x < BLOCK) {
+    compute(n, c.tiles, x, y, all);
+  } else {
+    carry(c, all);
+  }
+}
