@@ -200,9 +200,10 @@ int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e);
  * none does. err ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e);
 /* gen_config_untuned -- what serves a problem that nobody tuned: the first of those that the
- * template suggests for such problems and that is valid for this one, else the default. err
- * ERR_TEMPLATE  an expression could not be evaluated */
-int gen_config_untuned(gen_instance *g, gen_config *c, err *e);
+ * template suggests for such problems and that is valid for this one, else the default.
+ *   out  *suggested    which of the two; may be NULL
+ *   err  ERR_TEMPLATE  an expression could not be evaluated */
+int gen_config_untuned(gen_instance *g, gen_config *c, bool *suggested, err *e);
 
 typedef struct gen_space gen_space; /* the valid points */
 

@@ -312,7 +312,11 @@ static void find_fitting(gen_box *b, void *ud) {
   x->fits = gen_expr_condition(b, x->s->when);
 }
 
-int gen_config_untuned(gen_instance *g, gen_config *c, err *e) {
+int gen_config_untuned(gen_instance *g, gen_config *c, bool *suggested, err *e) {
+  bool ignored;
+  suggested = suggested ? suggested : &ignored;
+  gen_config_default(&g->t->pub, c);
+  *suggested = false;
   for (size_t i = 0; i < g->t->n_untuned; i++) {
     suggestion x = {.g = g, .s = &g->t->untuned[i]};
     size_t failing = 0;
@@ -322,9 +326,9 @@ int gen_config_untuned(gen_instance *g, gen_config *c, err *e) {
     }
     if (x.fits && failing == g->t->pub.n_requirements) {
       *c = x.s->config;
+      *suggested = true;
       return 0;
     }
   }
-  gen_config_default(&g->t->pub, c);
   return 0;
 }

@@ -111,7 +111,9 @@ static void assert_untuned(const char *problem, const char *expected) {
                          "  default = {",
                          problem);
   str text = {0};
-  assert_ok(gen_config_untuned(s.g, &s.c, &s.e), &s.e);
+  bool suggested;
+  assert_ok(gen_config_untuned(s.g, &s.c, &suggested, &s.e), &s.e);
+  assert_int_equal(suggested, strcmp(problem, "n=10") != 0);
   gen_config_text(s.t, &s.c, &text);
   assert_string_equal(str_text(&text), expected);
   str_clear(&text);

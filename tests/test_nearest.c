@@ -100,6 +100,18 @@ static void choices_must_be_equal(void **state) {
   serves(f, "sgemm m=256 n=256 k=256 ta=n tb=n", TUNED_DEFAULT, NULL, "BM=");
 }
 
+/* What a template suggests for a problem that nobody tuned; a near neighbour knows better. */
+static void suggestions_stand_among_neighbours(void **state) {
+  fixture *f = *state;
+  static const char near[] =
+      "histogram n=100000 bins=300 dtype=i32 lower=0 span=300 used=300 align=16";
+  put(f, near, "ALG=shared,BLOCK=384,VEC=2");
+  reopen(f, NULL);
+  serves(f, "histogram n=100000 bins=256 dtype=f32", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
+  serves(f, "histogram n=100000 bins=400", TUNED_NEAREST, near, "BLOCK=384");
+  serves(f, "histogram n=100000 bins=8000", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=512");
+}
+
 /* Two at the same distance: the one that ran closer to the peak. */
 static void ties_go_to_the_faster(void **state) {
   fixture *f = *state;
@@ -319,6 +331,7 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(the_nearest_is_adapted),
       WITH_CONTEXT(odd_sizes_keep_the_tiles),
       WITH_CONTEXT(choices_must_be_equal),
+      WITH_CONTEXT(suggestions_stand_among_neighbours),
       WITH_CONTEXT(ties_go_to_the_faster),
       WITH_CONTEXT(expectation_is_scaled),
       WITH_CONTEXT(modelled_stays_modelled),

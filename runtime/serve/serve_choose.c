@@ -22,6 +22,9 @@ enum { ADAPT_MOST = 3 }; /* candidates that are adapted, at a millisecond or two
 
 static const double SAME_DISTANCE = 1e-9, ADAPTED_CHARGE = 1;
 
+/* As far away as this a neighbour is worth less than what the template suggests for the problem. */
+static const double SUGGESTED_CHARGE = 4;
+
 typedef struct serve_adapted {
   gen_config config;
   int changed;
@@ -183,10 +186,19 @@ static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_
   c->distance[i] = INFINITY;
 }
 
+static bool is_suggested(serve_choose *c) {
+  gen_config config;
+  bool suggested;
+  return !gen_config_untuned(c->g, &config, &suggested, NULL) && suggested;
+}
+
 static bool next_nearest(serve_choose *c, serve_pick *pick) {
   size_t i;
   while (c->n_looked < LOOK_MOST && (i = nearest(c)) < c->known->n) {
     gen_config config;
+    if (c->distance[i] > SUGGESTED_CHARGE && is_suggested(c)) {
+      return false;
+    }
     if (valid_row(c, i, &config)) {
       take_row(c, fastest_beside(c, i, &config), &config, pick);
       return true;
@@ -286,7 +298,7 @@ static int find_exact(serve_choose *c, serve_pick *pick, bool *found, err *e) {
 
 static int take_default(serve_choose *c, serve_pick *pick, err *e) {
   *pick = (serve_pick){.origin = TUNED_DEFAULT};
-  TRY(gen_config_untuned(c->g, &pick->config, e));
+  TRY(gen_config_untuned(c->g, &pick->config, NULL, e));
   return gen_config_check(c->g, &pick->config, e);
 }
 
