@@ -7,7 +7,7 @@
 -- samples, or counted in halves of words. Threads may add equal samples up before they count them
 -- (AGGREGATE): a thread those that follow each other, or a warp those that it holds at a time.
 --
--- Bins and range are constants in the text: finding a bin is a shift, a multiplication, or nothing.
+-- Bins and range are constants in the text: finding a bin is a shift, multiplications, or nothing.
 
 local STEP = "(BLOCK * COARSE)" -- vectors that a block takes at a time
 local GRID = "max(1, min(BLOCKS * dev_sms, ceildiv(n, VEC * " .. STEP .. ")))"
@@ -15,6 +15,34 @@ local PARTIAL = "(ALG == 'global_private' or FINISH ~= 'atomic')" -- copies that
 local COPIED = "sel(ALG == 'global_private', min(COPIES, " .. GRID .. "), " .. GRID .. ")"
 local NBYTES = "sel(dtype == 'u8', 1, sel(dtype == 'u16', 2, 4))"
 local MOST = "sel(dtype == 'u8', 255, sel(dtype == 'u16', 65535, 2^31 - 1))"
+
+-- For problems that nobody tuned, with vectors of `vec` samples. One copy of the counters will do: equal
+-- increments of a warp are combined by the hardware; but samples of a byte come in faster than lanes
+-- that meet in a bank are served.
+local function suggest(list, vec)
+  local function add(condition, config)
+    config.when = "min(align, 16 // NBYTES) == " .. vec .. " and " .. condition
+    config.ALG, config.VEC = "shared", vec
+    config.COARSE = config.COARSE or math.min(4, 64 // vec)
+    list[#list + 1] = config
+  end
+  add("n < 2^22 and bins <= 8192", { BLOCK = 256, BLOCKS = 4, COARSE = 1 })
+  if vec == 16 then
+    add("bins <= 256", { BLOCK = 256, BLOCKS = 6, COPIES = 32 })
+  end
+  add("bins <= 12288", { BLOCK = 512, BLOCKS = 4 })
+  add("bins <= 25600", { BLOCK = 1024, BLOCKS = 2 })
+  add("bins <= 56000", { BLOCK = 1024, BLOCKS = 1 })
+  for _, parts in ipairs { 2, 3, 4, 6 } do
+    add("n >= 2^22 and bins <= " .. 27000 * parts, { BLOCK = 768, BLOCKS = 2, PARTS = parts })
+  end
+  add("n >= 2^22 and bins <= 100000", { BLOCK = 1024, BLOCKS = 1, PARTS = 2 })
+end
+
+local SUGGESTED = {}
+for _, vec in ipairs { 16, 8, 4, 2, 1 } do
+  suggest(SUGGESTED, vec)
+end
 
 return {
   name = "histogram",
@@ -112,6 +140,7 @@ return {
   default = { ALG = "global", BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 1,
     PARTITION = "interleaved", AGGREGATE = "none", COPIES = 1, SPREAD = "lanes", COUNTER = 32,
     PARTS = 1, FINISH = "atomic" },
+  untuned = SUGGESTED,
 
   workspace = {
     { "partial", "u32", "sel(" .. PARTIAL .. ", " .. COPIED .. " * bins, 0)" },
@@ -154,6 +183,16 @@ __device__ __forceinline__ int bin_of(sample v) {
   if (v < (@{lower}ll) || d >= @{span}ull) return -1;
 @   if span % bins == 0 then
   return d / @{span // bins}u;
+@   elseif bins < span then
+@     -- 2^64 * bins / span, rounded up: too much by less than 2^-32 / span for every d
+@     local scale, rest = 0, bins
+@     for _ = 1, 64 do
+@       scale, rest = scale * 2, rest * 2
+@       if rest >= span then scale, rest = scale + 1, rest - span end
+@     end
+@     if rest > 0 then scale = scale + 1 end
+  const unsigned long long low = (unsigned long long)d * @{scale & 0xffffffff}u >> 32;
+  return (int)((unsigned long long)d * @{scale >> 32}u + low >> 32);
 @   else
   return (int)((unsigned long long)d * BINS / @{span}u);
 @   end
