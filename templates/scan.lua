@@ -10,8 +10,8 @@
 --   lookback      in one pass: a warp sums up totals of predecessors, 32 at a time, back to the
 --                 nearest tile that knows its whole sum already
 --   gather        in one pass: every block sums up the totals of all tiles before it by itself
---   pipelined     the same by blocks that stay for several tiles: a warp of each has bulk copies
---                 fetch tiles ahead, and sums up only what came since the block's tile before
+--   pipelined     the same by blocks that stay for several tiles: bulk copies fetch tiles ahead,
+--                 and a warp sums up only what came since the block's tile before
 -- In one pass tiles are numbered in the order in which blocks start, by a counter: whoever waits,
 -- waits for tiles that run already, in whatever order blocks are started.
 
@@ -73,8 +73,8 @@ return {
     { "DELAY", { 0, 32, 128, 512 }, "nanoseconds between two looks at a tile that is waited for",
       when = ONE_PASS },
     { "BLOCKS", { 1, 2, 3, 4, 6 }, "blocks per multiprocessor that stay", when = PIPELINED },
-    { "QUEUE", { 3, 4, 5, 6, 8 }, "tiles of a block in shared memory", when = PIPELINED },
-    { "LAG", { 0, 1 }, "tiles whose totals are told before an earlier one is finished",
+    { "QUEUE", { 4, 5, 6, 8 }, "tiles of a block in shared memory", when = PIPELINED },
+    { "LAG", { 0, 1, 2, 3 }, "tiles whose totals are told before an earlier one is finished",
       when = PIPELINED },
   },
 
@@ -86,7 +86,7 @@ return {
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
     { "SMEM", "sel(" .. PIPELINED .. ", QUEUE * TILE * NARROW, "
       .. "sel(EXCHANGE == 'none', 0, BLOCK * ROW * VEC * NARROW))" },
-    { "THREADS", "sel(" .. PIPELINED .. ", BLOCK + 32, BLOCK)" },
+    { "THREADS", "sel(" .. PIPELINED .. ", BLOCK + 64, BLOCK)" },
   },
 
   require = {
@@ -96,6 +96,7 @@ return {
       "ALG ~= 'pipelined' or VEC * NARROW == 16" },
     { "rows of an even number of vectors begin in the same banks",
       "ALG ~= 'pipelined' or UNITS % 2 == 1" },
+    { "tiles that are told wait in the queue, where one is loaded", "LAG + 3 <= QUEUE" },
     { "that many blocks exceed a multiprocessor",
       "ALG ~= 'pipelined' or BLOCKS * THREADS <= dev_threads_sm "
         .. "and BLOCKS * (SMEM + 2048 + dev_smem_reserved) <= dev_smem_sm" },

@@ -1,7 +1,8 @@
 // scan_pipeline.cuh -- a scan in one pass by blocks that stay for several tiles.
 //
-// BLOCK threads compute; a warp more, the carrier, has tiles copied to a queue of QUEUE slots in
-// shared memory ahead of them and results back, and finds what comes before each tile. So memory is
+// BLOCK threads compute; of two warps more one, the carrier, has tiles copied to a queue of QUEUE
+// slots in shared memory ahead of them and results back, and the other, the gatherer, finds what
+// comes before each tile. A tile's total is told LAG tiles before the tile is finished. So memory is
 // busy while tiles wait for each other. Tiles are taken in order, whenever a slot is free: whoever
 // waits for an earlier tile waits for one that a running block has taken, which itself waits only for
 // tiles before that one.
@@ -11,7 +12,7 @@
 // TILE, VEC, UNITS, WIDE, NARROW, QUEUE, LAG, BLOCKS, THREADS and the kind of scan.
 
 constexpr int WARPS = BLOCK / 32;
-constexpr int AHEAD = QUEUE - 2;  // one tile is computed with, one is on its way back
+constexpr int AHEAD = QUEUE - 2;  // one tile is being finished, one is on its way back
 
 struct slot {
   unsigned long long full, carried, done;  // barriers: loaded, what is before it is known, computed
@@ -39,21 +40,24 @@ struct carrier {
   stored *y;
   unsigned long long *counter;
   unsigned long long taken;  // the launch, and the next tile of this block
-
-  // The block that takes the last number sets the counter to the start of the next launch: every
-  // block takes one that is beyond the tiles, too.
-  __device__ void take() {
-    const unsigned numbers = (unsigned)tiles + gridDim.x;
-    taken = atomicAdd(counter, 1);
-    if ((unsigned)taken == numbers - 1) atomicAdd(counter, (1ull << 32) - numbers);
-  }
+  bool ended = false;        // there is no next tile, and that is in the queue
 
   __device__ bool is_whole(long long tile) const { return n - tile * TILE >= TILE; }
 
+  // The block that takes the last number sets the counter to the start of the next launch: every
+  // block takes one that is beyond the tiles, too.
+  __device__ long long take() {
+    const unsigned tile = (unsigned)taken, numbers = (unsigned)tiles + gridDim.x;
+    if (tile == numbers - 1) atomicAdd(counter, (1ull << 32) - numbers);
+    if (tile < tiles) taken = atomicAdd(counter, 1);  // nobody waits for it until the next tile
+    return tile;
+  }
+
   // The next tile, or that there is none, into slot k.
   __device__ void fetch(int k) {
+    if (ended) return;
     slot &s = slots[k % QUEUE];
-    const long long tile = (unsigned)taken;
+    const long long tile = take();
     const unsigned full = shared_address(&s.full);
     s.tile = tile;
     if (tile < tiles && is_whole(tile)) {
@@ -62,7 +66,7 @@ struct carrier {
     } else {
       mbarrier_arrive(full);
     }
-    if (tile < tiles) take();
+    ended = tile >= tiles;
   }
 
   __device__ void send(int k) const {
@@ -73,6 +77,20 @@ struct carrier {
     bulk_commit();
   }
 };
+
+__device__ __forceinline__ void carry(carrier c) {
+  // at first no more than a fair share, but those that are told before one is finished
+  const int ahead = max(LAG, (int)min((long long)AHEAD, (c.tiles + gridDim.x - 1) / gridDim.x));
+  for (int k = 0; k < ahead; k++) c.fetch(k);
+  for (int k = 0; slots[k % QUEUE].tile < c.tiles; k++) {
+    c.fetch(k + ahead);
+    c.send(k);
+    bulk_wait_read<1>();  // the tile before has left its slot
+  }
+  bulk_wait_read<0>();
+}
+
+// ---- the gatherer ------------------------------------------------------------------------------
 
 // The sum of the tiles from `first` on, by one warp.
 __device__ __forceinline__ wide sum_tiles(const board &all, long long first, long long end) {
@@ -95,30 +113,22 @@ __device__ __forceinline__ wide sum_tiles(const board &all, long long first, lon
   return sum;
 }
 
-__device__ __forceinline__ void carry(carrier c, const board &all) {
-  const int ahead = (int)min((long long)AHEAD, (c.tiles + gridDim.x - 1) / gridDim.x);
-  const bool leads = threadIdx.x % 32 == 0;
+__device__ __forceinline__ void gather(long long tiles, const board &all) {
   wide sum = IDENTITY;
   long long summed = 0;
-  int k = 0;
-  for (; leads && k < ahead; k++) c.fetch(k);
-  for (k = 0;; k++) {
-    __syncwarp();
+  for (int k = 0;; k++) {
     slot &s = slots[k % QUEUE];
+    wait_for(s.full, k);
     const long long tile = s.tile;
-    if (tile >= c.tiles) break;
+    if (tile >= tiles) break;
     sum = combine(sum, sum_tiles(all, summed, tile));
     summed = tile;
-    if (leads) {
+    __syncwarp();  // all have read which tile it is
+    if (threadIdx.x % 32 == 0) {
       s.before = sum;
       mbarrier_arrive(shared_address(&s.carried));
-      if (k > 0) c.send(k - 1);
-      bulk_wait_read<1>();  // the tile before that one has left its slot
-      c.fetch(k + ahead);
     }
   }
-  if (leads && k > 0) c.send(k - 1);
-  bulk_wait_read<0>();
 }
 
 // ---- those who compute -------------------------------------------------------------------------
@@ -191,14 +201,20 @@ __device__ __forceinline__ void finish(int k, long long tile, long long n, store
 
 __device__ __forceinline__ void compute(long long n, long long tiles, const stored *x, stored *y,
                                         const board &all) {
-  wide before, later;
-  long long tile = announce(0, n, tiles, x, all, &before);
-  for (int k = 0; tile < tiles; k++) {
-    if (LAG == 0) finish(k, tile, n, y, before);
-    const long long next = announce(k + 1, n, tiles, x, all, &later);
-    if (LAG == 1) finish(k, tile, n, y, before);
-    tile = next;
-    before = later;
+  long long tile[LAG + 1];  // announced, the oldest first
+  wide before[LAG + 1];
+  tile[LAG] = 0;
+  for (int k = 0;; k++) {
+    if (tile[LAG] < tiles) tile[LAG] = announce(k, n, tiles, x, all, &before[LAG]);
+    if (k >= LAG) {
+      if (tile[0] >= tiles) break;
+      finish(k - LAG, tile[0], n, y, before[0]);
+    }
+#pragma unroll
+    for (int i = 0; i < LAG; i++) {
+      tile[i] = tile[i + 1];
+      before[i] = before[i + 1];
+    }
   }
 }
 
@@ -214,14 +230,15 @@ scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned
       mbarrier_init(shared_address(&slots[i].done), WARPS);
     }
     fence_proxy_async();
-    c.take();
-    first = c.taken;
+    c.taken = first = atomicAdd(counter, 1);
   }
   __syncthreads();
   const board all = {words, (unsigned)(first >> 32)};
   if (threadIdx.x < BLOCK) {
     compute(n, c.tiles, x, y, all);
-  } else {
-    carry(c, all);
+  } else if (threadIdx.x == BLOCK) {
+    carry(c);
+  } else if (threadIdx.x >= BLOCK + 32) {
+    gather(c.tiles, all);
   }
 }
