@@ -339,6 +339,28 @@ static void radix_sort_sorts(void **state) {
                            (uint32_t *)values + 1, moved, &f->err));
 }
 
+/* The last segment ends at n, and one is empty. */
+static void segments_are_served(void **state) {
+  fixture *f = *state;
+  enum { N = 100, SEGMENTS = 4 };
+  static const int starts[SEGMENTS] = {0, 30, 30, 65}, ends[SEGMENTS] = {30, 30, 65, N};
+  float x[N], y[N], sums[SEGMENTS];
+  fill(x, N, 1, 0);
+  float *dx = vector_new(f, x, N), *dy = vector_new(f, x, N);
+  void *at = vector_new(f, (const void *)starts, SEGMENTS);
+  OK(f, tuned_segmented_reduce(f->ctx, NULL, "sum", "f32", N, SEGMENTS, at, dx, dy, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, sums, dy, sizeof sums, &f->err));
+  OK(f, tuned_segmented_scan(f->ctx, NULL, "exclusive", "sum", "f32", N, SEGMENTS, at, dx, dy,
+                             &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, y, dy, sizeof y, &f->err));
+  for (int s = 0; s < SEGMENTS; s++) {
+    assert_true(sums[s] == (float)(ends[s] - starts[s]));
+    for (int i = starts[s]; i < ends[s]; i++) {
+      assert_true(y[i] == (float)(i - starts[s]));
+    }
+  }
+}
+
 static void sgemm_of_nothing_scales(void **state) {
   fixture *f = *state;
   float host[6] = {1, 2, 3, 4, 5, 6};
@@ -850,6 +872,7 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(gemm_batched_computes),
       WITH_CONTEXT(gemm_computes),
       WITH_CONTEXT(radix_sort_sorts),
+      WITH_CONTEXT(segments_are_served),
       WITH_CONTEXT(sgemm_of_nothing_scales),
       WITH_CONTEXT(too_much_memory_is_refused),
       WITH_CONTEXT(reduce_computes_on_streams),

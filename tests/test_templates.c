@@ -182,6 +182,12 @@ static void saxpy_is_right(void **state) {
 static void scan_is_right(void **state) {
   check_family(*state, "scan");
 }
+static void segmented_reduce_is_right(void **state) {
+  check_family(*state, "segmented_reduce");
+}
+static void segmented_scan_is_right(void **state) {
+  check_family(*state, "segmented_scan");
+}
 static void sgemm_is_right(void **state) {
   check_family(*state, "sgemm");
 }
@@ -191,9 +197,22 @@ static void transpose_is_right(void **state) {
 
 /* A family without a test above is no accident of the alphabet. */
 static void every_family_is_tested(void **state) {
-  static const char *const tested[] = {"argmax",    "copy",  "gemm",       "gemm_batched", "gemv",
-                                       "histogram", "merge", "merge_sort", "radix_sort",   "reduce",
-                                       "saxpy",     "scan",  "sgemm",      "transpose"};
+  static const char *const tested[] = {"argmax",
+                                       "copy",
+                                       "gemm",
+                                       "gemm_batched",
+                                       "gemv",
+                                       "histogram",
+                                       "merge",
+                                       "merge_sort",
+                                       "radix_sort",
+                                       "reduce",
+                                       "saxpy",
+                                       "scan",
+                                       "segmented_reduce",
+                                       "segmented_scan",
+                                       "sgemm",
+                                       "transpose"};
   bed *b = *state;
   const char *const *names;
   size_t n;
@@ -315,6 +334,17 @@ static void merge_sort_parts_are_right(void **state) {
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     check_configs(*state, "merge_sort", problems[i], configs, sizeof configs / sizeof *configs);
   }
+}
+
+static void segments_are_right(void **state) {
+  static const char *const reduces[] = {"ALG=thread", "ALG=warp,LANES=2", "ALG=warp,LANES=32,VEC=4",
+                                        "ALG=block,BLOCK=32,VEC=2,COARSE=4",
+                                        "ALG=block,BLOCK=256,VEC=4"};
+  static const char *const scans[] = {"ALG=thread,ITEMS=2", "ALG=warp,LANES=2",
+                                      "ALG=warp,LANES=32,ITEMS=2", "ALG=block,BLOCK=32,ITEMS=8",
+                                      "ALG=block,BLOCK=256"};
+  check_configs(*state, "segmented_reduce", "n=5003 segments=70", reduces, 5);
+  check_configs(*state, "segmented_scan", "n=5003 segments=70 dtype=f32 kind=exclusive", scans, 5);
 }
 
 static void histogram_parts_are_right(void **state) {
@@ -472,6 +502,12 @@ static void defaults_are_always_valid(void **state) {
       {"scan", "n=0"},
       {"scan", "n=2^36 dtype=f64 op=max align=1"},
       {"scan", "n=1 dtype=f16 kind=exclusive"},
+      {"segmented_reduce", "n=0"},
+      {"segmented_reduce", "n=1 segments=2147483647 dtype=f64"},
+      {"segmented_reduce", "n=2147483647 segments=1 op=max align=1"},
+      {"segmented_scan", "n=0"},
+      {"segmented_scan", "n=1 segments=2147483647 dtype=f64"},
+      {"segmented_scan", "n=2147483647 segments=1 op=max kind=exclusive"},
       {"histogram", "n=0 bins=1"},
       {"histogram", "n=4294967295 bins=2^24 dtype=u8 align=1"},
       {"merge", "m=0"},
@@ -619,6 +655,12 @@ static void mistakes_are_found(void **state) {
   assert_fails(
       check_broken(b, "scan", "n=3000", "combine(warp > 0 ? before", "combine(warp > 1 ? before"),
       &b->e, ERR_WRONG, "y[");
+  assert_fails(check_broken(b, "segmented_reduce", "n=1000 segments=30",
+                            "i * VEC < s.end; i +=", "i * VEC + 1 < s.end; i +="),
+               &b->e, ERR_WRONG, "y[");
+  assert_fails(check_broken(b, "segmented_scan", "n=1000 segments=30",
+                            "sum = combine(sum, (wide)total)", "sum = (wide)total"),
+               &b->e, ERR_WRONG, "y[");
   assert_fails(check_broken(b, "histogram", "n=1000", "if (bin >= 0) add", "if (bin > 0) add"),
                &b->e, ERR_WRONG, "y[");
   assert_fails(
@@ -681,6 +723,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(reduce_is_right, &b),
       cmocka_unit_test_prestate(saxpy_is_right, &b),
       cmocka_unit_test_prestate(scan_is_right, &b),
+      cmocka_unit_test_prestate(segmented_reduce_is_right, &b),
+      cmocka_unit_test_prestate(segmented_scan_is_right, &b),
       cmocka_unit_test_prestate(sgemm_is_right, &b),
       cmocka_unit_test_prestate(transpose_is_right, &b),
       cmocka_unit_test_prestate(sgemm_parts_are_right, &b),
@@ -688,6 +732,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
+      cmocka_unit_test_prestate(segments_are_right, &b),
       cmocka_unit_test_prestate(histogram_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_batched_parts_are_right, &b),

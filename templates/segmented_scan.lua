@@ -1,0 +1,205 @@
+-- segmented_scan: all prefix sums, maxima or minima within every one of many segments of n numbers.
+--
+-- Segments lie one behind the other and are told by where they start. ALG says who scans one, ITEMS
+-- numbers a thread at a time: a thread, LANES of a warp, or a block. Segments of very different lengths
+-- are not balanced: the longest of a block or warp decides.
+
+local WIDTH = "sel(ALG == 'block', BLOCK, LANES)" -- threads of a segment
+local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, 4)"
+local EXACT = "(dtype == 'i32' or dtype == 'i64' or op ~= 'sum')"
+
+return {
+  name = "segmented_scan",
+  version = 1,
+  brief = "prefix sums, maxima or minima within segments of n numbers",
+  cite = "Sengupta, Harris, Garland, Efficient parallel scan algorithms for GPUs",
+
+  problem = {
+    { "n", 0, 2^31 - 1, default = 2^24, brief = "elements" },
+    { "segments", 1, 2^31 - 1, default = "max(1, n // 100)", brief = "how many" },
+    { "kind", { "inclusive", "exclusive" }, default = "inclusive",
+      brief = "with or without the element itself; the first exclusive result is the identity" },
+    { "op", { "sum", "max", "min" }, default = "sum", brief = "sums of integers wrap" },
+    { "dtype", { "i32", "f32", "i64", "f64" }, default = "i32", brief = "type of the elements" },
+  },
+
+  args = {
+    { "n", "i64", value = "n" },
+    { "segments", "i64", value = "segments" },
+    { "starts", "i32", "in", count = "segments", fill = { "sorted", 0, "n" },
+      brief = "where each begins, not descending, up to n; the first counts as 0" },
+    { "x", "dtype", "in", count = "n",
+      fill = { "uniform", "sel(" .. EXACT .. ", -100, -1)", "sel(" .. EXACT .. ", 100, 1)" } },
+    { "y", "dtype", "out", count = "n", brief = "not x itself" },
+  },
+
+  call = { "kind", "op", "dtype", "n", "segments", "starts", "x", "y" },
+
+  space = {
+    { "ALG", { "thread", "warp", "block" }, "who scans a segment" },
+    { "LANES", { 1, 2, 4, 8, 16, 32 }, "of a warp", when = "ALG == 'warp'" },
+    { "BLOCK", { 32, 64, 128, 256, 512, 1024 }, "threads per block" },
+    { "ITEMS", { 1, 2, 4, 8, 16 }, "coarsening factor: neighbouring elements per thread" },
+  },
+
+  derive = {
+    { "WIDTH", WIDTH },
+    { "GROUPS", "BLOCK // WIDTH" }, -- segments of a block
+  },
+
+  require = {
+    { "more threads than a block may have", "BLOCK <= dev_threads_block" },
+    { "a single lane is a thread", "ALG ~= 'warp' or LANES > 1" },
+    { "so many elements a thread would be mostly beyond the segment",
+      "ALG == 'block' or ITEMS == 1 or ITEMS * WIDTH <= 4 * ceildiv(n, segments)" },
+    { "more blocks than a grid may have", "ceildiv(segments, GROUPS) < 2^31" },
+  },
+
+  default = { ALG = "thread", LANES = 1, BLOCK = 128, ITEMS = 1 },
+  untuned = {
+    { when = "n >= 512 * segments", ALG = "block", ITEMS = 4 },
+    { when = "n >= 64 * segments", ALG = "warp", LANES = 32, ITEMS = 2 },
+    { when = "n >= 24 * segments", ALG = "warp", LANES = 8, ITEMS = 2 },
+    { when = "n >= 6 * segments", ALG = "warp", LANES = 4 },
+  },
+
+  stages = {
+    { kernel = "segmented_scan", grid = "ceildiv(segments, GROUPS)", block = "BLOCK",
+      args = { "n", "segments", "starts", "x", "y" } },
+  },
+
+  source = [[
+@ local stored = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
+@ local whole = dtype == "i32" or dtype == "i64"
+@ local value = (whole and op == "sum" and "unsigned " or "") .. stored[dtype]  -- it wraps
+@ local wide = not whole and op == "sum" and "double" or value
+@include "segments.cuh"
+
+using stored = @{stored[dtype]};
+using value = @{value};  // of what a group of threads holds at a time
+using wide = @{wide};    // of the segment before that
+
+#define IDENTITY (@{identity_of(op, dtype)})
+template <typename T>
+__device__ __forceinline__ T combine(T a, T b) {
+@ local combined = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
+  return @{combined[op]};
+}
+
+// The inclusive scan across the first N lanes of each group of them.
+template <int N>
+__device__ __forceinline__ value scan_lanes(value v) {
+#pragma unroll
+  for (int d = 1; d < N; d *= 2) {
+    const value left = __shfl_up_sync(0xffffffff, v, d, N);
+    if (threadIdx.x % N >= d) v = combine(left, v);
+  }
+  return v;
+}
+
+// What the segment's threads before this one have, and what all have.
+__device__ __forceinline__ value scan_threads(value v, value *total) {
+  constexpr int LANES_OF = WIDTH < 32 ? WIDTH : 32;
+  v = scan_lanes<LANES_OF>(v);
+  const value left = __shfl_up_sync(0xffffffff, v, 1, LANES_OF);
+  value before = threadIdx.x % LANES_OF > 0 ? left : (value)IDENTITY;
+@ if WIDTH > 32 then
+  constexpr int WARPS = WIDTH / 32;
+  __shared__ value warps[WARPS];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  __syncthreads();  // the totals before have been read
+  if (lane == 31) warps[warp] = v;
+  __syncthreads();
+  const value sums = scan_lanes<WARPS>(lane < WARPS ? warps[lane] : (value)IDENTITY);
+  const value ahead = __shfl_sync(0xffffffff, sums, warp > 0 ? warp - 1 : 0);
+  *total = __shfl_sync(0xffffffff, sums, WARPS - 1);
+  return warp > 0 ? combine(ahead, before) : before;
+@ else
+  *total = __shfl_sync(0xffffffff, v, LANES_OF - 1, LANES_OF);
+  return before;
+@ end
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+segmented_scan(long long n, long long segments, const int *__restrict__ starts,
+               const stored *__restrict__ x, stored *__restrict__ y) {
+  const segment s = segment_of((long long)blockIdx.x * GROUPS + threadIdx.x / WIDTH, n, segments,
+                               starts);
+  wide sum = (wide)IDENTITY;
+  // all of a warp go on until its longest segment ends
+  for (long long first = s.begin; __any_sync(0xffffffff, first < s.end); first += WIDTH * ITEMS) {
+    const long long at = first + threadIdx.x % WIDTH * ITEMS;
+    value v[ITEMS], total;
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) v[i] = at + i < s.end ? (value)x[at + i] : (value)IDENTITY;
+    value own = v[0];
+#pragma unroll
+    for (int i = 1; i < ITEMS; i++) own = combine(own, v[i]);
+    value local = scan_threads(own, &total);
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) {
+      const value with = combine(local, v[i]);
+      if (at + i < s.end) {
+        y[at + i] = (stored)combine(sum, (wide)@{kind == "inclusive" and "with" or "local"});
+      }
+      local = with;
+    }
+    sum = combine(sum, (wide)total);
+  }
+}
+]],
+
+  -- A thread per segment; in double or, of integers, exactly (they wrap).
+  reference = {
+    stages = {
+      { kernel = "reference", grid = "ceildiv(segments, 128)", block = 128,
+        args = { "n", "segments", "starts", "x", "y" } },
+    },
+    source = [[
+@ local stored = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
+@ local whole = dtype == "i32" or dtype == "i64"
+@ local combined = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
+@include "segments.cuh"
+using stored = @{stored[dtype]};
+using wide = @{not whole and "double" or op == "sum" and "unsigned long long" or "long long"};
+
+__device__ wide combine(wide a, wide b) { return @{combined[op]}; }
+
+extern "C" __global__ void reference(long long n, long long segments, const int *starts,
+                                     const stored *x, stored *y) {
+  const segment s = segment_of((long long)blockIdx.x * 128 + threadIdx.x, n, segments, starts);
+  wide sum = (wide)(@{identity_of(op, dtype)});
+  for (long long i = s.begin; i < s.end; i++) {
+    const wide with = combine(sum, (wide)x[i]);
+    y[i] = (stored)@{kind == "inclusive" and "with" or "sum"};
+    sum = with;
+  }
+}
+]],
+  },
+
+  cases = { {} },
+
+  -- Maxima, minima and integers are exact. Sums of f32 are in f64 but for the at most 2^14 numbers
+  -- that a block holds at a time: uniform in [-1, 1] their partial sums have a standard deviation of at
+  -- most 74, and a chain through a thread, its warp and its block of at most 27 additions leaves
+  -- 2^-24 * 74 * (27 / 3)^0.5, eight times which is below 2^-13. Sums of f64: a chain of n additions
+  -- leaves 2^-53 * n at eight standard deviations. rel is the last rounding.
+  tolerance = {
+    abs = "sel(" .. EXACT .. ", 0, sel(dtype == 'f64', 2.0^-52 * (n + 2^13), 2.0^-13))",
+    rel = "sel(" .. EXACT .. ", 0, sel(dtype == 'f64', 2.0^-52, 2.0^-23))",
+  },
+
+  flops = "n",
+  bytes = "2 * n * (" .. NBYTES .. ") + 4 * segments",
+
+  sizes = {
+    emu = { "n=3000 segments=100", "n=0 segments=3", "n=1000 segments=700 op=max kind=exclusive",
+      "n=5003 segments=5 dtype=f32", "n=2000 segments=1 dtype=f64 kind=exclusive",
+      "n=1501 segments=40 dtype=i64 op=min" },
+    test = { "n=0 segments=1", "n=1", "n=1000003 segments=1000 kind=exclusive",
+      "n=2^22 segments=2^20", "n=2^18 segments=3 dtype=f32", "n=3000001 segments=100000 dtype=i64 op=min",
+      "n=2^20 segments=5000 dtype=f64", "n=2^20 segments=2^21" },
+    bench = { "n=2^26 segments=2^24", "n=2^26 segments=2^20", "n=2^26 segments=2^16" },
+  },
+}
