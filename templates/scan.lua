@@ -72,9 +72,9 @@ return {
       when = "ALG ~= 'pipelined'" },
     { "DELAY", { 0, 32, 128, 512 }, "nanoseconds between two looks at a tile that is waited for",
       when = ONE_PASS },
-    { "BLOCKS", { 1, 2, 3, 4, 6 }, "blocks per multiprocessor that stay", when = PIPELINED },
-    { "QUEUE", { 4, 5, 6, 8 }, "tiles of a block in shared memory", when = PIPELINED },
-    { "LAG", { 0, 1, 2, 3 }, "tiles whose totals are told before an earlier one is finished",
+    { "BLOCKS", { 1, 2 }, "blocks per multiprocessor that stay", when = PIPELINED },
+    { "LOADS", { 1, 2, 3 }, "tiles of a block on their way", when = PIPELINED },
+    { "LAG", { 1, 3, 4, 6, 8, 12 }, "tiles whose totals are told before an earlier one is finished",
       when = PIPELINED },
   },
 
@@ -84,6 +84,7 @@ return {
     { "TILE", "BLOCK * ITEMS" },
     { "UNITS", "ITEMS // VEC" }, -- vectors per thread
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
+    { "QUEUE", "LAG + LOADS + 2" }, -- tiles of a block in shared memory
     { "SMEM", "sel(" .. PIPELINED .. ", QUEUE * TILE * NARROW, "
       .. "sel(EXCHANGE == 'none', 0, BLOCK * ROW * VEC * NARROW))" },
     { "THREADS", "sel(" .. PIPELINED .. ", BLOCK + 64, BLOCK)" },
@@ -96,7 +97,6 @@ return {
       "ALG ~= 'pipelined' or VEC * NARROW == 16" },
     { "rows of an even number of vectors begin in the same banks",
       "ALG ~= 'pipelined' or UNITS % 2 == 1" },
-    { "tiles that are told wait in the queue, where one is loaded", "LAG + 3 <= QUEUE" },
     { "that many blocks exceed a multiprocessor",
       "ALG ~= 'pipelined' or BLOCKS * THREADS <= dev_threads_sm "
         .. "and BLOCKS * (SMEM + 2048 + dev_smem_reserved) <= dev_smem_sm" },
@@ -126,7 +126,7 @@ return {
   },
 
   default = { ALG = "reduce_scan", SECTION = "shuffle", BLOCK = 256, ITEMS = 16, VEC = 1,
-    EXCHANGE = "block", CACHE = "plain", DELAY = 0, BLOCKS = 2, QUEUE = 4, LAG = 1 },
+    EXCHANGE = "block", CACHE = "plain", DELAY = 0, BLOCKS = 1, LOADS = 2, LAG = 4 },
 
   workspace = {
     { "totals", "u64", "sel(" .. TOTALS .. ", " .. TILES .. ", 0)" },

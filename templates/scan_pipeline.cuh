@@ -1,18 +1,23 @@
 // scan_pipeline.cuh -- a scan in one pass by blocks that stay for several tiles.
 //
-// BLOCK threads compute; of two warps more one, the carrier, has tiles copied to a queue of QUEUE
-// slots in shared memory ahead of them and results back, and the other, the gatherer, finds what
-// comes before each tile. A tile's total is told LAG tiles before the tile is finished. So memory is
-// busy while tiles wait for each other. Tiles are taken in order, whenever a slot is free: whoever
-// waits for an earlier tile waits for one that a running block has taken, which itself waits only for
-// tiles before that one.
+// BLOCK threads compute; of two warps more one, the carrier, has tiles copied to a queue in shared
+// memory ahead of them and results back, and the other, the gatherer, finds what comes before each
+// tile. Tiles are taken in order, whenever a slot of the queue is free: whoever waits for an earlier
+// tile waits for one that a running block has taken, which itself waits only for tiles before that one.
+//
+// All blocks wait for the slowest. So that it has time, a tile's total is told LAG tiles before the
+// tile is finished, which had better be longer than a copy may take; and no more than LOADS tiles a
+// block are on their way, because a copy takes the longer the more of them there are. On an H200 at
+// 2^28 numbers LAG 2 was two and a half times as slow as LAG 3, and so were 100 KB on their way.
 //
 // The template says what numbers are (stored, wide, combine, widen, narrow, vector, scan_lanes) and
 // how tiles tell each other of their totals (board); its parameters and derived values are BLOCK,
-// TILE, VEC, UNITS, WIDE, NARROW, QUEUE, LAG, BLOCKS, THREADS and the kind of scan.
+// TILE, VEC, UNITS, WIDE, NARROW, QUEUE, LAG, LOADS, BLOCKS, THREADS and the kind of scan.
 
 constexpr int WARPS = BLOCK / 32;
-constexpr int AHEAD = QUEUE - 2;  // one tile is being finished, one is on its way back
+constexpr int MANY = 0x7fffffff;
+constexpr int AHEAD = LAG + LOADS;
+static_assert(QUEUE == AHEAD + 2, "one tile is being finished, one is on its way back");
 
 struct slot {
   unsigned long long full, carried, done;  // barriers: loaded, what is before it is known, computed
@@ -144,14 +149,15 @@ __device__ __forceinline__ void store_rest(const stored *tile, stored *y, long l
   for (int i = threadIdx.x; i < room; i += BLOCK) y[i] = tile[i];
 }
 
-// Tells the total of the block's k-th tile, and this thread what the threads before have of it.
-__device__ __forceinline__ long long announce(int k, long long n, long long tiles, const stored *x,
-                                              const board &all, wide *before) {
+// Tells the total of the block's k-th tile, and this thread what the threads before have of it; false
+// when there is none.
+__device__ __forceinline__ bool announce(int k, long long n, long long tiles, const stored *x,
+                                         const board &all, wide *before) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const slot &s = slots[k % QUEUE];
   wait_for(s.full, k);
   const long long tile = s.tile, first = tile * TILE;
-  if (tile >= tiles) return tile;
+  if (tile >= tiles) return false;
   if (n - first < TILE) load_rest(tile_of(k), x + first, n - first);
   const vector *row = reinterpret_cast<const vector *>(tile_of(k)) + threadIdx.x * UNITS;
   wide sum = IDENTITY;
@@ -170,12 +176,13 @@ __device__ __forceinline__ long long announce(int k, long long n, long long tile
   const wide warps = __shfl_sync(0xffffffff, sums, warp > 0 ? warp - 1 : 0);
   const wide left = __shfl_up_sync(0xffffffff, sum, 1);
   *before = combine(warp > 0 ? warps : IDENTITY, lane > 0 ? left : IDENTITY);
-  return tile;
+  return true;
 }
 
 // The results of the block's k-th tile, where its elements are.
-__device__ __forceinline__ void finish(int k, long long tile, long long n, stored *y, wide before) {
+__device__ __forceinline__ void finish(int k, long long n, stored *y, wide before) {
   slot &s = slots[k % QUEUE];
+  const long long tile = s.tile;
   vector *row = reinterpret_cast<vector *>(tile_of(k)) + threadIdx.x * UNITS;
   wait_for(s.carried, k);
   wide sum = combine(s.before, before);
@@ -201,20 +208,13 @@ __device__ __forceinline__ void finish(int k, long long tile, long long n, store
 
 __device__ __forceinline__ void compute(long long n, long long tiles, const stored *x, stored *y,
                                         const board &all) {
-  long long tile[LAG + 1];  // announced, the oldest first
-  wide before[LAG + 1];
-  tile[LAG] = 0;
-  for (int k = 0;; k++) {
-    if (tile[LAG] < tiles) tile[LAG] = announce(k, n, tiles, x, all, &before[LAG]);
-    if (k >= LAG) {
-      if (tile[0] >= tiles) break;
-      finish(k - LAG, tile[0], n, y, before[0]);
-    }
+  wide before[LAG + 1];  // of the tiles that are told, the oldest first
+  int end = MANY;
+  for (int k = 0; k - LAG < end; k++) {
+    if (end == MANY && !announce(k, n, tiles, x, all, &before[LAG])) end = k;
+    if (k >= LAG && k - LAG < end) finish(k - LAG, n, y, before[0]);
 #pragma unroll
-    for (int i = 0; i < LAG; i++) {
-      tile[i] = tile[i + 1];
-      before[i] = before[i + 1];
-    }
+    for (int i = 0; i < LAG; i++) before[i] = before[i + 1];
   }
 }
 

@@ -288,11 +288,11 @@ static void scan_parts_are_right(void **state) {
     check_configs(*state, "scan", problems[i], configs, sizeof configs / sizeof *configs);
   }
   static const char *const stays[] = {
-      "ALG=pipelined,BLOCK=64,VEC=4,ITEMS=4,QUEUE=6,LAG=3,BLOCKS=1",
-      "ALG=pipelined,BLOCK=192,VEC=4,ITEMS=12,QUEUE=4,LAG=0,BLOCKS=2",
+      "ALG=pipelined,BLOCK=64,VEC=4,ITEMS=4,LOADS=1,LAG=6,BLOCKS=1",
+      "ALG=pipelined,BLOCK=192,VEC=4,ITEMS=12,LOADS=3,LAG=1,BLOCKS=2",
   };
-  static const char *const wide[] = {"ALG=pipelined,BLOCK=64,VEC=2,ITEMS=6,QUEUE=4,LAG=1"};
-  static const char *const narrow[] = {"ALG=pipelined,BLOCK=64,VEC=16,ITEMS=16,QUEUE=4,LAG=1"};
+  static const char *const wide[] = {"ALG=pipelined,BLOCK=64,VEC=2,ITEMS=6,LOADS=1,LAG=3"};
+  static const char *const narrow[] = {"ALG=pipelined,BLOCK=64,VEC=16,ITEMS=16,LOADS=1,LAG=3"};
   check_configs(*state, "scan", "n=50003 dtype=f32 kind=exclusive", stays, 2);
   check_configs(*state, "scan", "n=4097", stays, 2);
   check_configs(*state, "scan", "n=20003 dtype=i64", wide, 1);
