@@ -248,14 +248,32 @@ int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body
 /* gen_reference_source -- the slow, obvious kernel that results are compared with */
 int gen_reference_source(gen_instance *g, str *out, size_t *body, err *e);
 
-typedef enum gen_from { GEN_FROM_ARG, GEN_FROM_WORKSPACE, GEN_FROM_VALUE } gen_from;
+typedef enum gen_from {
+  GEN_FROM_ARG,
+  GEN_FROM_WORKSPACE,
+  GEN_FROM_VALUE,
+  GEN_FROM_TENSOR
+} gen_from;
 
 typedef struct gen_operand { /* one kernel parameter */
   gen_from from;
-  uint32_t index;  /* of the argument or workspace */
-  uint32_t nbytes; /* GEN_FROM_VALUE: its size */
-  uint64_t bits;   /* GEN_FROM_VALUE: the value, little-endian */
+  uint32_t index;                  /* of the argument or workspace */
+  uint32_t nbytes;                 /* GEN_FROM_VALUE: its size */
+  uint64_t bits;                   /* GEN_FROM_VALUE: the value, little-endian */
+  const struct gen_tensor *tensor; /* GEN_FROM_TENSOR */
 } gen_operand;
+
+enum { GEN_MAX_RANK = 5 };
+
+typedef struct gen_tensor { /* a buffer as copies of tiles see it: becomes a tensor map */
+  gen_operand at;           /* an argument or workspace */
+  dtype type;               /* of its elements */
+  size_t rank;
+  uint64_t dims[GEN_MAX_RANK];           /* elements, the contiguous dimension first */
+  gen_operand strides[GEN_MAX_RANK - 1]; /* of the others: elements; a scalar argument or a value */
+  uint32_t box[GEN_MAX_RANK];            /* elements of a tile */
+  uint32_t swizzle;                      /* 0, or the bytes of a tile's row */
+} gen_tensor;
 
 typedef struct gen_launch {
   const char *kernel; /* NULL: this stage sets memory */
@@ -284,10 +302,20 @@ int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e);
 /* The same as expressions, for those who write them out for any problem. */
 typedef struct gen_operand_text {
   gen_from from;
-  uint32_t index;    /* of the argument or workspace */
-  dtype type;        /* GEN_FROM_VALUE */
-  const char *value; /* likewise */
+  uint32_t index;                       /* of the argument or workspace */
+  dtype type;                           /* GEN_FROM_VALUE */
+  const char *value;                    /* likewise */
+  const struct gen_tensor_text *tensor; /* GEN_FROM_TENSOR */
 } gen_operand_text;
+
+typedef struct gen_tensor_text {
+  gen_operand_text at;
+  dtype type; /* of its elements, unless */
+  int field;  /* this field chooses it; -1: none does */
+  size_t rank;
+  const char *dims[GEN_MAX_RANK], *box[GEN_MAX_RANK], *swizzle; /* swizzle NULL: 0 */
+  gen_operand_text strides[GEN_MAX_RANK - 1];
+} gen_tensor_text;
 
 typedef struct gen_launch_text {
   const char *kernel;                    /* NULL: this stage sets memory */

@@ -87,15 +87,37 @@ static uint64_t nbytes_of(job *j, const gen_expr *count, dtype type) {
 
 /* ---- plan ------------------------------------------------------------------------------------ */
 
+static gen_operand plain_operand(job *j, const gen_stage_operand *from) {
+  gen_operand o = {.from = from->from, .index = from->index};
+  if (from->from == GEN_FROM_VALUE) {
+    o.nbytes = (uint32_t)dtype_nbytes(gen_element_type(j->g, from->element));
+    o.bits = scalar(j, from->value, from->element);
+  }
+  return o;
+}
+
+/* src: CUDA Driver API, cuTensorMapEncodeTiled: the limits of extents and boxes. */
+static const gen_tensor *tensor(job *j, const gen_stage_tensor *from) {
+  gen_tensor *x = make(j, sizeof *x);
+  *x = (gen_tensor){.at = plain_operand(j, &from->at),
+                    .type = gen_element_type(j->g, from->element),
+                    .rank = from->rank};
+  for (size_t i = 0; i < x->rank; i++) {
+    x->dims[i] = (uint64_t)bounded(j, from->dims[i], 1, INT64_C(1) << 32, "a tensor's extent");
+    x->box[i] = (uint32_t)bounded(j, from->box[i], 1, 256, "a side of a tensor's box");
+  }
+  for (size_t i = 0; i + 1 < x->rank; i++) {
+    x->strides[i] = plain_operand(j, &from->strides[i]);
+  }
+  x->swizzle = from->swizzle ? (uint32_t)bounded(j, from->swizzle, 0, 128, "swizzle") : 0;
+  return x;
+}
+
 static const gen_operand *operands(job *j, const gen_stage *s) {
   gen_operand *o = make(j, s->n_operands * sizeof *o);
   for (size_t i = 0; i < s->n_operands; i++) {
-    const gen_stage_operand *from = &s->operands[i];
-    o[i] = (gen_operand){.from = from->from, .index = from->index};
-    if (from->from == GEN_FROM_VALUE) {
-      o[i].nbytes = (uint32_t)dtype_nbytes(gen_element_type(j->g, from->element));
-      o[i].bits = scalar(j, from->value, from->element);
-    }
+    o[i] = plain_operand(j, &s->operands[i]);
+    o[i].tensor = s->operands[i].from == GEN_FROM_TENSOR ? tensor(j, s->operands[i].tensor) : NULL;
   }
   return o;
 }

@@ -105,14 +105,108 @@ static gen_stage_operand find_operand(scope *s, const char *name) {
           gen_suggestion(name, names, n).text);
 }
 
+/* { tensor = "A", dims = { "m", "k" }, strides = { "lda" }, box = { 64, "BK" }, swizzle = 128 } */
+
+/* A scalar argument's value at the launch, or an expression. */
+static gen_stage_operand read_stride(scope *s) {
+  gen_reader *r = s->r;
+  gen_stage_operand o = {.from = GEN_FROM_ARG};
+  if (gen_is_text(r) && is_arg(&r->t->pub, gen_text(r, "a stride"), &o.index) &&
+      r->t->pub.args[o.index].dir == GEN_SCALAR && !r->t->args[o.index].is_field) {
+    const gen_element type = r->t->args[o.index].element;
+    if (type.field >= 0 || dtype_is_float(type.type)) {
+      gen_bad(r, "a stride is a whole number; '%s' is none", r->t->pub.args[o.index].name);
+    }
+    return o;
+  }
+  return (gen_stage_operand){.from = GEN_FROM_VALUE,
+                             .element = {.type = DTYPE_i64, .field = -1},
+                             .value = gen_expression(r, s->kinds)};
+}
+
+static size_t enter_extents(scope *s, const char *key, size_t least, size_t most) {
+  gen_need(s->r, key);
+  const size_t n = gen_bounded_list(s->r, key, GEN_MAX_RANK);
+  if (n < least || n > most) {
+    gen_bad(s->r,
+            "'%s' has %zu entries; a tensor has 1 to %d dimensions, a stride for each but the "
+            "first, and a box of as many",
+            key, n, GEN_MAX_RANK);
+  }
+  return n;
+}
+
+static size_t read_extents(scope *s, const char *key, size_t least, size_t most,
+                           const gen_expr **out) {
+  const size_t n = enter_extents(s, key, least, most);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(s->r, (int64_t)i + 1, "an extent");
+    out[i] = gen_expression(s->r, s->kinds);
+    gen_leave(s->r);
+  }
+  gen_leave(s->r);
+  return n;
+}
+
+static bool has_entry(gen_reader *r, const char *key) {
+  const bool has = gen_is_table(r) && gen_enter(r, key);
+  if (has) {
+    gen_leave(r);
+  }
+  return has;
+}
+
+static void read_strides(scope *s, gen_stage_tensor *x) {
+  if (x->rank == 1 && !has_entry(s->r, "strides")) {
+    return;
+  }
+  enter_extents(s, "strides", x->rank - 1, x->rank - 1);
+  for (size_t i = 0; i + 1 < x->rank; i++) {
+    gen_need_at(s->r, (int64_t)i + 1, "a stride");
+    x->strides[i] = read_stride(s);
+    gen_leave(s->r);
+  }
+  gen_leave(s->r);
+}
+
+static gen_stage_operand find_buffer(scope *s, gen_element *element) {
+  const gen_stage_operand o = find_operand(s, gen_text(s->r, "tensor"));
+  const bool is_arg = o.from == GEN_FROM_ARG;
+  if (is_arg && s->r->t->pub.args[o.index].dir == GEN_SCALAR) {
+    gen_bad(s->r, "'%s' is a scalar; a tensor is in a buffer or workspace",
+            s->r->t->pub.args[o.index].name);
+  }
+  *element = is_arg ? s->r->t->args[o.index].element : s->program->workspaces[o.index].element;
+  return o;
+}
+
+static gen_stage_operand read_tensor(scope *s) {
+  static const char *const keys[] = {"tensor", "dims", "strides", "box", "swizzle", NULL};
+  gen_reader *r = s->r;
+  gen_stage_tensor *x = GEN_MAKE(r, gen_stage_tensor, 1);
+  gen_keys(r, keys);
+  gen_need(r, "tensor");
+  x->at = find_buffer(s, &x->element);
+  gen_leave(r);
+  x->rank = read_extents(s, "dims", 1, GEN_MAX_RANK, x->dims);
+  read_extents(s, "box", x->rank, x->rank, x->box);
+  read_strides(s, x);
+  x->swizzle = gen_expression_at(r, "swizzle", s->kinds);
+  return (gen_stage_operand){.from = GEN_FROM_TENSOR, .tensor = x};
+}
+
 static gen_stage_operand read_operand(scope *s) {
   gen_reader *r = s->r;
   const char *type;
   if (gen_is_text(r)) {
     return find_operand(s, gen_text(r, "an operand"));
   }
+  if (has_entry(r, "tensor")) {
+    return read_tensor(s);
+  }
   if (!gen_is_table(r) || gen_list(r, "an operand", NULL) != 2) {
-    gen_bad(r, "an operand is the name of an argument or workspace, or { type, expression }");
+    gen_bad(r, "an operand is the name of an argument or workspace, { type, expression } or "
+               "{ tensor = ... }");
   }
   gen_stage_operand o = {.from = GEN_FROM_VALUE};
   gen_need_at(r, 1, "the type");

@@ -5,6 +5,33 @@ static const char *text_of(const gen_expr *x) {
   return x ? x->text : NULL;
 }
 
+static gen_operand_text operand(const gen_stage_operand *from) {
+  return (gen_operand_text){.from = from->from,
+                            .index = from->index,
+                            .type = from->element.type,
+                            .value = text_of(from->value)};
+}
+
+static const gen_tensor_text *tensor(const gen_stage_tensor *from, arena *a) {
+  gen_tensor_text *x = ARENA_ARRAY(a, gen_tensor_text, 1);
+  if (!x) {
+    return NULL;
+  }
+  *x = (gen_tensor_text){.at = operand(&from->at),
+                         .type = from->element.type,
+                         .field = from->element.field,
+                         .rank = from->rank,
+                         .swizzle = text_of(from->swizzle)};
+  for (size_t i = 0; i < x->rank; i++) {
+    x->dims[i] = text_of(from->dims[i]);
+    x->box[i] = text_of(from->box[i]);
+  }
+  for (size_t i = 0; i + 1 < x->rank; i++) {
+    x->strides[i] = operand(&from->strides[i]);
+  }
+  return x;
+}
+
 static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text *out, err *e) {
   gen_operand_text *o = ARENA_ARRAY(a, gen_operand_text, s->n_operands + 1);
   if (!o) {
@@ -17,10 +44,10 @@ static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text
                      t->pub.name, s->kernel ? s->kernel : "a stage",
                      t->pub.fields[from->element.field].name);
     }
-    o[i] = (gen_operand_text){.from = from->from,
-                              .index = from->index,
-                              .type = from->element.type,
-                              .value = text_of(from->value)};
+    o[i] = operand(from);
+    if (from->from == GEN_FROM_TENSOR && !(o[i].tensor = tensor(from->tensor, a))) {
+      return err_set(e, ERR_NOMEM, "out of memory");
+    }
   }
   out->operands = o;
   out->n_operands = s->n_operands;

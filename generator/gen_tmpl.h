@@ -41,7 +41,16 @@ typedef struct gen_stage_operand {
   uint32_t index;
   gen_element element; /* GEN_FROM_VALUE */
   const gen_expr *value;
+  const struct gen_stage_tensor *tensor; /* GEN_FROM_TENSOR */
 } gen_stage_operand;
+
+typedef struct gen_stage_tensor {
+  gen_stage_operand at;
+  gen_element element;
+  size_t rank;
+  const gen_expr *dims[GEN_MAX_RANK], *box[GEN_MAX_RANK], *swizzle; /* swizzle NULL: 0 */
+  gen_stage_operand strides[GEN_MAX_RANK - 1];
+} gen_stage_tensor;
 
 typedef struct gen_stage {
   gen_line at;

@@ -58,3 +58,80 @@ __device__ __forceinline__ void wgmma_wait() {
 __device__ __forceinline__ unsigned long long swizzled_128(unsigned address) {
   return (address & 0x3ffff) >> 4 | 1ull << 16 | (1024ull >> 4) << 32 | 1ull << 62;
 }
+// The same of an operand of 16-bit numbers that is contiguous across k: per eight elements along k
+// eight rows of 128 bytes, which hold 64 rows of the operand; the next 64 are `leading` bytes behind.
+__device__ __forceinline__ unsigned long long swizzled_128_across(unsigned address,
+                                                                  unsigned leading) {
+  return (address & 0x3ffff) >> 4 | (unsigned long long)(leading >> 4) << 16 |
+         (1024ull >> 4) << 32 | 1ull << 62;
+}
+
+// CUtensorMap; a kernel takes it as a const __grid_constant__ parameter.
+struct alignas(64) tensor_map {
+  unsigned long long words[16];
+};
+
+// "mbarrier.arrive.expect_tx": an arrival; and the phase takes that many bytes of copies, too.
+__device__ __forceinline__ void mbarrier_arrive_expect(unsigned barrier, unsigned nbytes) {
+  asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(nbytes)
+               : "memory");
+}
+// "fence.mbarrier_init": what was initialized, copies and the cluster see.
+__device__ __forceinline__ void fence_mbarrier_init() {
+  asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+}
+// "cp.async.bulk.tensor": a tile from x, y on to shared memory, zeros beyond the tensor; its bytes
+// count for the barrier. `blocks` is a set of blocks of the cluster: each gets it at that address.
+__device__ __forceinline__ void load_tile(unsigned to, const tensor_map &map, int x, int y,
+                                          unsigned barrier) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
+      "[%1, {%2, %3}], [%4];" ::"r"(to), "l"(&map), "r"(x), "r"(y), "r"(barrier)
+      : "memory");
+}
+__device__ __forceinline__ void load_tile(unsigned to, const tensor_map &map, int x, int y,
+                                          unsigned barrier, unsigned short blocks) {
+  asm volatile(
+      "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
+      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to), "l"(&map), "r"(x), "r"(y),
+      "r"(barrier), "h"(blocks)
+      : "memory");
+}
+// The other way, in a bulk group of this thread; what lies beyond the tensor is not written.
+__device__ __forceinline__ void store_tile(const tensor_map &map, int x, int y, unsigned from) {
+  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
+                   &map),
+               "r"(x), "r"(y), "r"(from)
+               : "memory");
+}
+__device__ __forceinline__ void bulk_commit() {
+  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
+}
+// Until no more than the NEWEST latest groups of this thread still read shared memory.
+template <int NEWEST>
+__device__ __forceinline__ void bulk_wait_read() {
+  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(NEWEST) : "memory");
+}
+
+// "%cluster_ctarank" and "mapa": this block's number in its cluster; an address of shared memory as
+// another of them has it.
+__device__ __forceinline__ unsigned cluster_rank() {
+  unsigned rank;
+  asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
+  return rank;
+}
+__device__ __forceinline__ void mbarrier_arrive_at(unsigned barrier, unsigned block) {
+  asm volatile(
+      "{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
+      " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }" ::"r"(barrier),
+      "r"(block)
+      : "memory");
+}
+// "barrier.cluster": for all threads of all blocks of the cluster.
+__device__ __forceinline__ void cluster_sync() {
+  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+}
+// "barrier.sync": for `threads` threads that name the same barrier, 1 to 15.
+__device__ __forceinline__ void named_barrier(int barrier, int threads) {
+  asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
+}

@@ -161,3 +161,34 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
   (void)s, (void)extra;
   return done(device->ops->launch(device, (rt_function *)f, grid, block, smem, NULL, args, &e), &e);
 }
+
+#if CUDA_VERSION >= 12000
+static dtype tensor_type(CUtensorMapDataType type) {
+  return type == CU_TENSOR_MAP_DATA_TYPE_UINT8    ? DTYPE_u8
+         : type == CU_TENSOR_MAP_DATA_TYPE_UINT16 ? DTYPE_u16
+         : type == CU_TENSOR_MAP_DATA_TYPE_UINT32 ? DTYPE_u32
+                                                  : DTYPE_u64;
+}
+
+CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuuint32_t rank,
+                                void *at, const cuuint64_t *dims, const cuuint64_t *strides,
+                                const cuuint32_t *box, const cuuint32_t *steps,
+                                CUtensorMapInterleave interleave, CUtensorMapSwizzle swizzle,
+                                CUtensorMapL2promotion promotion, CUtensorMapFloatOOBfill fill) {
+  err e = {0};
+  rt_tensor t = {.type = tensor_type(type),
+                 .rank = (int)rank,
+                 .at = (rt_ptr)(uintptr_t)at,
+                 .swizzle = swizzle == CU_TENSOR_MAP_SWIZZLE_128B  ? 128
+                            : swizzle == CU_TENSOR_MAP_SWIZZLE_64B ? 64
+                            : swizzle == CU_TENSOR_MAP_SWIZZLE_32B ? 32
+                                                                   : 0};
+  (void)steps, (void)interleave, (void)promotion, (void)fill;
+  for (cuuint32_t i = 0; i < rank && i < 5; i++) {
+    t.dims[i] = dims[i];
+    t.box[i] = box[i];
+    t.strides[i < 4 ? i : 3] = strides[i < 4 ? i : 3];
+  }
+  return done(device->ops->tensor_map(device, &t, (rt_tensor_map *)map, &e), &e);
+}
+#endif

@@ -456,6 +456,44 @@ static void plans_hold_what_is_launched(void **state) {
   street_close(&s);
 }
 
+static void plans_describe_tensors(void **state) {
+  (void)state;
+  street s = street_mini("{ 'i32', 'TILE' }",
+                         "{ tensor = 'x', dims = { 'n', 3 }, strides = { '2 * n' }, "
+                         "box = { 'B', 2 }, swizzle = 32 }",
+                         "n=1000 kind=safe");
+  const gen_plan *p;
+  gen_texts texts;
+  assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  assert_int_equal(p->launches[1].operands[5].from, GEN_FROM_TENSOR);
+  const gen_tensor *x = p->launches[1].operands[5].tensor;
+  assert_int_equal(x->at.from, GEN_FROM_ARG);
+  assert_string_equal(s.t->args[x->at.index].name, "x");
+  assert_int_equal(x->type, DTYPE_f32);
+  assert_int_equal(x->rank, 2);
+  assert_int_equal(x->dims[0], 1000);
+  assert_int_equal(x->dims[1], 3);
+  assert_int_equal(x->strides[0].bits, 2000);
+  assert_int_equal(x->box[0], 64);
+  assert_int_equal(x->box[1], 2);
+  assert_int_equal(x->swizzle, 32);
+  assert_ok(gen_texts_make(s.t, &s.a, &texts, &s.e), &s.e);
+  assert_string_equal(texts.launches[1].operands[5].tensor->strides[0].value, "2 * n");
+  street_close(&s);
+}
+
+static void a_box_too_large_is_refused(void **state) {
+  (void)state;
+  street s = street_mini("{ 'i32', 'TILE' }", "{ tensor = 'x', dims = { 'n' }, box = { '8 * B' } }",
+                         "n=1000 kind=safe");
+  const gen_plan *p;
+  assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
+  assert_fails(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e, ERR_TEMPLATE,
+               "a side of a tensor's box is 512; it can be 1 to 256");
+  street_close(&s);
+}
+
 static void an_empty_problem_launches_nothing(void **state) {
   (void)state;
   street s = street_mini("", "", "n=0 kind=safe");
@@ -612,6 +650,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(includes_are_spliced_and_hashed),
       cmocka_unit_test(golden_sources_are_as_they_were),
       cmocka_unit_test(plans_hold_what_is_launched),
+      cmocka_unit_test(plans_describe_tensors),
+      cmocka_unit_test(a_box_too_large_is_refused),
       cmocka_unit_test(an_empty_problem_launches_nothing),
       cmocka_unit_test(launches_beyond_the_limits_are_refused),
       cmocka_unit_test(data_follow_the_case),

@@ -170,6 +170,7 @@ static void spaces_are_checked(void **state) {
 
 static void stages_are_checked(void **state) {
   (void)state;
+#define TENSOR(text) "{ 'i32', 'TILE' }", "{ " text " }"
   static const breakage list[] = {
       {"memset = 'sums'", "memset = 'sum'",
        "there is no argument or workspace 'sum'; did you mean 'sums'?", 25},
@@ -186,6 +187,17 @@ static void stages_are_checked(void **state) {
       {"{ 'i32', 'TILE' }", "{ 'i32' }", "an operand is the name", 27},
       {"{ 'i32', 'TILE' }", "12", "an operand is the name", 27},
       {"{ 'i32', 'TILE' }", "{ 'int', 'TILE' }", "'int' is not an element type", 27},
+      {TENSOR("tensor = 'z', dims = { 'n' }, box = { 64 }"),
+       "there is no argument or workspace 'z'", 27},
+      {TENSOR("tensor = 'n', dims = { 'n' }, box = { 64 }"), "'n' is a scalar", 27},
+      {TENSOR("tensor = 'x', box = { 64 }"), "'dims' is missing here", 27},
+      {TENSOR("tensor = 'x', dims = {}, box = { 64 }"), "'dims' has 0 entries", 27},
+      {TENSOR("tensor = 'x', dims = { 'n' }, box = { 64, 64 }"), "'box' has 2 entries", 27},
+      {TENSOR("tensor = 'x', dims = { 'n', 2 }, box = { 64, 2 }"), "'strides' is missing here", 27},
+      {TENSOR("tensor = 'x', dims = { 'n', 2 }, box = { 8, 2 }, strides = { 'factor' }"),
+       "a stride is a whole number; 'factor' is none", 27},
+      {TENSOR("tensor = 'x', dims = { 'n' }, box = { 64 }, swizle = 128"),
+       "a key 'swizle' means nothing here", 27},
       {"{ 'sums', 'u32', 'ceildiv(n, TILE)' }", "{ 'sums', 'u32' }", "a workspace is", 23},
       {"{ 'sums', 'u32'", "{ 'x', 'u32'", "there are two things called 'x'", 23},
       {"{ kernel = 'slow', grid = 'n'", "{ kernel = 'slow', grid = 'B'", "'B' is a parameter", 37},

@@ -13,13 +13,24 @@
 
 #include "run.h"
 
-enum { MAX_OPERANDS = 128, MAX_WORKSPACES = 32, ALIGNMENT = RT_WORKSPACE_ALIGNMENT };
+enum {
+  MAX_OPERANDS = 128,
+  MAX_WORKSPACES = 32,
+  MAX_TENSORS = 8,
+  ALIGNMENT = RT_WORKSPACE_ALIGNMENT
+};
 
 typedef struct operand {
-  enum { CONSTANT, ARGUMENT, WORKSPACE } from;
-  uint32_t index;       /* of the argument or workspace */
+  enum { CONSTANT, ARGUMENT, WORKSPACE, TENSOR } from;
+  uint32_t index;       /* of the argument or workspace; of the stage's tensor */
   const void *constant; /* in the arena */
 } operand;
+
+typedef struct tensor { /* what of a tensor map is known before the launch */
+  rt_tensor fixed;      /* without address and strides */
+  operand at, strides[GEN_MAX_RANK - 1];
+  dtype stride_types[GEN_MAX_RANK - 1];
+} tensor;
 
 typedef struct loaded_image { /* shared by plans whose source is the same */
   rt_module *module;
@@ -32,6 +43,8 @@ typedef struct stage {
   bool overlap;
   operand *operands;
   size_t n_operands;
+  tensor *tensors;
+  size_t n_tensors;
   uint8_t fill;
   uint64_t nbytes;
 } stage;
@@ -97,6 +110,55 @@ static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, co
   return 0;
 }
 
+static int stride(rt_loaded *l, const gen_template *t, const gen_plan *plan, const gen_operand *o,
+                  tensor *x, size_t i, err *e) {
+  x->stride_types[i] = DTYPE_i64;
+  if (o->from == GEN_FROM_ARG && !dtype_parse(t->args[o->index].type, &x->stride_types[i])) {
+    return err_set(e, ERR_TEMPLATE, "%s: a stride of type %s", t->name, t->args[o->index].type);
+  }
+  return resolve(l, t, plan, o, &x->strides[i], e);
+}
+
+static int copy_tensor(rt_loaded *l, const gen_template *t, const gen_plan *plan,
+                       const gen_tensor *from, tensor *x, err *e) {
+  x->fixed =
+      (rt_tensor){.type = from->type, .rank = (int)from->rank, .swizzle = (int)from->swizzle};
+  memcpy(x->fixed.dims, from->dims, sizeof x->fixed.dims);
+  memcpy(x->fixed.box, from->box, sizeof x->fixed.box);
+  for (size_t i = 0; i + 1 < from->rank; i++) {
+    TRY(stride(l, t, plan, &from->strides[i], x, i, e));
+  }
+  return resolve(l, t, plan, &from->at, &x->at, e);
+}
+
+static size_t count_tensors(const gen_launch *l) {
+  size_t n = 0;
+  for (size_t i = 0; i < l->n_operands; i++) {
+    n += l->operands[i].from == GEN_FROM_TENSOR;
+  }
+  return n;
+}
+
+static int copy_tensors(rt_loaded *l, const gen_template *t, const gen_plan *plan,
+                        const gen_launch *from, stage *to, err *e) {
+  const size_t n = count_tensors(from);
+  if (n > MAX_TENSORS) {
+    return err_set(e, ERR_LIMIT, "kernel %s takes %zu tensors; at most %d", from->kernel, n,
+                   MAX_TENSORS);
+  }
+  to->tensors = n ? ARENA_ARRAY(&l->memory, tensor, n) : NULL;
+  if (n && !to->tensors) {
+    return out_of_memory(e);
+  }
+  for (size_t i = 0; i < from->n_operands; i++) {
+    if (from->operands[i].from == GEN_FROM_TENSOR) {
+      to->operands[i] = (operand){.from = TENSOR, .index = (uint32_t)to->n_tensors};
+      TRY(copy_tensor(l, t, plan, from->operands[i].tensor, &to->tensors[to->n_tensors++], e));
+    }
+  }
+  return 0;
+}
+
 static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                          const gen_launch *from, stage *to, err *e) {
   if (from->n_operands > MAX_OPERANDS) {
@@ -109,9 +171,11 @@ static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *pl
     return out_of_memory(e);
   }
   for (size_t i = 0; i < from->n_operands; i++) {
-    TRY(resolve(l, t, plan, &from->operands[i], &to->operands[i], e));
+    if (from->operands[i].from != GEN_FROM_TENSOR) {
+      TRY(resolve(l, t, plan, &from->operands[i], &to->operands[i], e));
+    }
   }
-  return 0;
+  return copy_tensors(l, t, plan, from, to, e);
 }
 
 /* ---- does it fit the kernel and the device? ------------------------------------------------ */
@@ -309,11 +373,32 @@ static const void *pointer(const operand *o, const void *const *args, const rt_p
                                 : o->constant;
 }
 
+/* The tensor maps of this launch: address and strides are the caller's. */
+static int describe(rt_loaded *l, const stage *s, const void *const *args, const rt_ptr *workspaces,
+                    rt_tensor_map *maps, err *e) {
+  for (size_t i = 0; i < s->n_tensors; i++) {
+    const tensor *x = &s->tensors[i];
+    rt_tensor t = x->fixed;
+    memcpy(&t.at, pointer(&x->at, args, workspaces), sizeof t.at);
+    for (int d = 0; d + 1 < t.rank; d++) {
+      uint64_t bits = 0;
+      memcpy(&bits, pointer(&x->strides[d], args, workspaces), dtype_nbytes(x->stride_types[d]));
+      t.strides[d] = bits * dtype_nbytes(t.type);
+    }
+    TRY(l->d->ops->tensor_map(l->d, &t, &maps[i], e));
+  }
+  return 0;
+}
+
 static int launch_stage(rt_loaded *l, const stage *s, rt_stream stream, const void *const *args,
                         const rt_ptr *workspaces, err *e) {
   void *params[MAX_OPERANDS];
+  rt_tensor_map maps[MAX_TENSORS];
+  TRY(describe(l, s, args, workspaces, maps, e));
   for (size_t i = 0; i < s->n_operands; i++) {
-    params[i] = (void *)(uintptr_t)pointer(&s->operands[i], args, workspaces);
+    const operand *o = &s->operands[i];
+    params[i] = o->from == TENSOR ? (void *)&maps[o->index]
+                                  : (void *)(uintptr_t)pointer(o, args, workspaces);
   }
   if (s->function) {
     const rt_device_ops *ops = l->d->ops;

@@ -152,11 +152,37 @@ static void add_top(const sheet *h) {
 
 /* ---- what of it is used --------------------------------------------------------------------- */
 
+static bool is_operand(const gen_operand *o, gen_from from, size_t index) {
+  return o->from == from && o->index == index;
+}
+
+static bool operand_reads(const gen_operand *o, gen_from from, size_t index) {
+  if (o->from != GEN_FROM_TENSOR) {
+    return is_operand(o, from, index);
+  }
+  bool does = is_operand(&o->tensor->at, from, index);
+  for (size_t i = 0; i + 1 < o->tensor->rank; i++) {
+    does = does || is_operand(&o->tensor->strides[i], from, index);
+  }
+  return does;
+}
+
 static bool reads(const sheet *h, gen_from from, size_t index) {
   for (size_t i = 0; i < h->plan->n; i++) {
     const gen_launch *l = &h->plan->launches[i];
     for (size_t j = 0; j < l->n_operands; j++) {
-      if (l->operands[j].from == from && l->operands[j].index == index) {
+      if (operand_reads(&l->operands[j], from, index)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static bool has_tensors(const gen_plan *plan) {
+  for (size_t i = 0; i < plan->n; i++) {
+    for (size_t j = 0; j < plan->launches[i].n_operands; j++) {
+      if (plan->launches[i].operands[j].from == GEN_FROM_TENSOR) {
         return true;
       }
     }
@@ -348,11 +374,60 @@ static void add_operand(const sheet *h, const gen_operand *o, size_t stage, size
     add_name(h, &h->t->args[o->index]);
   } else if (o->from == GEN_FROM_VALUE) {
     str_addf(h->out, "value%zu_%zu", stage, i);
+  } else if (o->from == GEN_FROM_TENSOR) {
+    str_addf(h->out, "tensor%zu_%zu", stage, i);
   } else if (h->plan->workspaces[o->index]) {
     str_addf(h->out, "workspaces[%zu]", workspace_number(h->plan, o->index));
   } else {
     str_add(h->out, "none");
   }
+}
+
+static void add_extents(const sheet *h, const char *what, size_t stage, size_t i, size_t n,
+                        uint64_t (*extent)(const gen_tensor *x, size_t d), const gen_tensor *x) {
+  str_addf(h->out, "  const cuuint%d_t %s%zu_%zu[] = {", *what == 'b' ? 32 : 64, what, stage, i);
+  for (size_t d = 0; d < n; d++) {
+    str_addf(h->out, "%s%lluu", d ? ", " : "", (unsigned long long)extent(x, d));
+  }
+  str_add(h->out, "};\n");
+}
+
+static uint64_t dim_of(const gen_tensor *x, size_t d) {
+  return x->dims[d];
+}
+
+static uint64_t side_of(const gen_tensor *x, size_t d) {
+  return x->box[d];
+}
+
+/* A zero ends the strides, so that a tensor of one dimension has some, too. */
+static void add_strides(const sheet *h, const gen_tensor *x, size_t stage, size_t i) {
+  str_addf(h->out, "  const cuuint64_t strides%zu_%zu[] = {", stage, i);
+  for (size_t d = 0; d + 1 < x->rank; d++) {
+    const gen_operand *o = &x->strides[d];
+    str_add(h->out, "(cuuint64_t)");
+    o->from == GEN_FROM_ARG ? add_operand(h, o, stage, i)
+                            : str_addf(h->out, "%lluu", (unsigned long long)o->bits);
+    str_add(h->out, ", ");
+  }
+  str_add(h->out, "0};\n");
+}
+
+static void add_tensor(const sheet *h, const gen_tensor *x, size_t stage, size_t i) {
+  str call = {0};
+  add_extents(h, "dims", stage, i, x->rank, dim_of, x);
+  add_extents(h, "box", stage, i, x->rank, side_of, x);
+  add_strides(h, x, stage, i);
+  str_addf(h->out, "  CUtensorMap tensor%zu_%zu;\n", stage, i);
+  sheet inner = *h;
+  inner.out = &call;
+  str_addf(&call, "%s_tensor(&tensor%zu_%zu, %zu, %zu, ", h->name, stage, i, dtype_nbytes(x->type),
+           x->rank);
+  add_operand(&inner, &x->at, stage, i);
+  str_addf(&call, ", dims%zu_%zu, strides%zu_%zu,\n                   box%zu_%zu, %u)", stage, i,
+           stage, i, stage, i, x->swizzle);
+  add_checked(h, str_text(&call));
+  str_clear(&call);
 }
 
 static void add_operands(const sheet *h, const gen_launch *l, size_t stage) {
@@ -361,6 +436,8 @@ static void add_operands(const sheet *h, const gen_launch *l, size_t stage) {
     if (o->from == GEN_FROM_VALUE) {
       str_addf(h->out, "  uint%u_t value%zu_%zu = UINT64_C(%llu);\n", 8 * o->nbytes, stage, i,
                (unsigned long long)o->bits);
+    } else if (o->from == GEN_FROM_TENSOR) {
+      add_tensor(h, o->tensor, stage, i);
     }
   }
   str_addf(h->out, "  void *operands%zu[] = {", stage);
@@ -416,6 +493,9 @@ int serve_export_header(const gen_template *t, const gen_plan *plan, const serve
   add_workspaces(&h);
   add_struct(&h);
   add_load(&h);
+  if (has_tensors(plan)) {
+    export_tensor_function(h.name, out);
+  }
   add_launches(&h);
   if (x->embedded) {
     str_addf(out,

@@ -601,12 +601,13 @@ static void add_choose(const page *p) {
 
 /* ---- the source: launching ------------------------------------------------------------------ */
 
-static void add_element_nbytes(const page *p, const gen_workspace_text *w) {
-  if (w->field < 0) {
-    str_addf(p->out, "%zu", dtype_nbytes(w->type));
+/* Of a type that is fixed, or chosen by a field. */
+static void add_element_nbytes(const page *p, dtype fixed, int field) {
+  if (field < 0) {
+    str_addf(p->out, "%zu", dtype_nbytes(fixed));
     return;
   }
-  const gen_field *f = &p->t->fields[w->field];
+  const gen_field *f = &p->t->fields[field];
   for (size_t i = 0; i < f->n_names; i++) {
     dtype type = DTYPE_f64;
     dtype_parse(f->names[i], &type);
@@ -633,7 +634,7 @@ static int add_workspaces(page *p) {
     str_addf(p->out, "  at[%zu] = at[%zu] + (uint64_t)tuned_roundup((", i + 1, i);
     TRY(add_expression(p, p->texts.workspaces[i].count));
     str_add(p->out, ") * ");
-    add_element_nbytes(p, &p->texts.workspaces[i]);
+    add_element_nbytes(p, p->texts.workspaces[i].type, p->texts.workspaces[i].field);
     str_add(p->out, ", 256);\n");
   }
   str_addf(p->out,
@@ -670,6 +671,8 @@ static void add_operand_name(const page *p, const gen_operand_text *o, size_t i)
     export_is_fixed(a) ? str_add(p->out, a->name) : add_id(p->out, a->name);
   } else if (o->from == GEN_FROM_VALUE) {
     str_addf(p->out, "value_%zu", i);
+  } else if (o->from == GEN_FROM_TENSOR) {
+    str_addf(p->out, "tensor_%zu", i);
   } else {
     str_addf(p->out, "workspaces[%u]", o->index);
   }
@@ -701,28 +704,108 @@ static int add_value_operands(page *p, const gen_launch_text *l) {
   return 0;
 }
 
+static int add_list(page *p, const char *type, const char *name, size_t i, const char *const *x,
+                    size_t n) {
+  str_addf(p->out, "      const %s %s_%zu[] = {", type, name, i);
+  for (size_t d = 0; d < n; d++) {
+    str_addf(p->out, "%s(%s)(", d ? ", " : "", type);
+    TRY(add_expression(p, x[d]));
+    str_add(p->out, ")");
+  }
+  str_add(p->out, "};\n");
+  return 0;
+}
+
+/* A zero ends the strides, so that a tensor of one dimension has some, too. */
+static int add_strides(page *p, const gen_tensor_text *x, size_t i) {
+  str_addf(p->out, "      const cuuint64_t strides_%zu[] = {", i);
+  for (size_t d = 0; d + 1 < x->rank; d++) {
+    str_add(p->out, "(cuuint64_t)(");
+    if (x->strides[d].from == GEN_FROM_ARG) {
+      add_operand_name(p, &x->strides[d], i);
+    } else {
+      TRY(add_expression(p, x->strides[d].value));
+    }
+    str_add(p->out, "), ");
+  }
+  str_add(p->out, "0};\n");
+  return 0;
+}
+
+static int add_tensor(page *p, const gen_tensor_text *x, size_t i) {
+  TRY(add_list(p, "cuuint64_t", "dims", i, x->dims, x->rank));
+  TRY(add_list(p, "cuuint32_t", "box", i, x->box, x->rank));
+  TRY(add_strides(p, x, i));
+  str_addf(p->out,
+           "      if (rc == CUDA_SUCCESS) {\n        rc = %s_tensor(&tensor_%zu, (unsigned)(",
+           p->name, i);
+  add_element_nbytes(p, x->type, x->field);
+  str_addf(p->out, "), %zu, ", x->rank);
+  add_operand_name(p, &x->at, i);
+  str_addf(p->out, ", dims_%zu, strides_%zu, box_%zu, (int)(", i, i, i);
+  if (x->swizzle) {
+    TRY(add_expression(p, x->swizzle));
+  } else {
+    str_add(p->out, "0");
+  }
+  str_add(p->out, "));\n      }\n");
+  return 0;
+}
+
+static int add_tensors(page *p, const gen_launch_text *l) {
+  for (size_t i = 0; i < l->n_operands; i++) {
+    if (l->operands[i].from == GEN_FROM_TENSOR) {
+      TRY(add_tensor(p, l->operands[i].tensor, i));
+    }
+  }
+  return 0;
+}
+
+static void declare_tensors(const page *p, const gen_launch_text *l) {
+  for (size_t i = 0; i < l->n_operands; i++) {
+    if (l->operands[i].from == GEN_FROM_TENSOR) {
+      str_addf(p->out, "    CUtensorMap tensor_%zu;\n", i);
+    }
+  }
+}
+
+static bool has_tensors(const page *p) {
+  for (size_t i = 0; i < p->texts.n; i++) {
+    for (size_t j = 0; j < p->texts.launches[i].n_operands; j++) {
+      if (p->texts.launches[i].operands[j].from == GEN_FROM_TENSOR) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
 static int add_kernel(page *p, const gen_launch_text *l, size_t stage) {
   TRY(add_extent(p, l->grid, "grid"));
   TRY(add_extent(p, l->block, "block"));
   TRY(add_value_operands(p, l));
+  declare_tensors(p, l);
   str_add(p->out, "    void *operands[] = {");
   for (size_t i = 0; i < l->n_operands; i++) {
     str_add(p->out, i ? ", (void *)&" : "(void *)&");
     add_operand_name(p, &l->operands[i], i);
   }
+  str_addf(p->out, "%s};\n    if (grid_x > 0 && grid_y > 0 && grid_z > 0) {\n",
+           l->n_operands ? "" : "NULL");
+  TRY(add_tensors(p, l));
   str_addf(p->out,
-           "%s};\n    if (grid_x > 0 && grid_y > 0 && grid_z > 0) {\n"
-           "      rc = cuLaunchKernel(k->functions[c->source][%zu], (unsigned)grid_x, "
+           "      if (rc == CUDA_SUCCESS) {\n"
+           "        rc = cuLaunchKernel(k->functions[c->source][%zu], (unsigned)grid_x, "
            "(unsigned)grid_y,\n"
-           "                          (unsigned)grid_z, (unsigned)block_x, (unsigned)block_y,\n"
-           "                          (unsigned)block_z, (unsigned)(",
-           l->n_operands ? "" : "NULL", kernel_number(p, stage));
+           "                            (unsigned)grid_z, (unsigned)block_x, (unsigned)block_y,\n"
+           "                            (unsigned)block_z, (unsigned)(",
+           kernel_number(p, stage));
   if (l->smem) {
     TRY(add_expression(p, l->smem));
   } else {
     str_add(p->out, "0");
   }
-  str_add(p->out, "), stream, operands, NULL);\n    }\n");
+  str_add(p->out, "), stream, operands, NULL);\n      }\n    }\n");
   return 0;
 }
 
@@ -875,6 +958,9 @@ static int write_source(page *p, const char *header) {
   export_images(p->c->images, p->c->n_sources, p->c->n_archs, p->out);
   export_compute_capability(p->out);
   add_open(p);
+  if (has_tensors(p)) {
+    export_tensor_function(p->name, p->out);
+  }
   return add_run(p);
 }
 

@@ -16,6 +16,8 @@ const char *export_c_type(dtype type);
 /* export_images -- arrays of bytes, a table of them per source, and `find_image(source, cc)`; the
  * caller has included cuda.h and stddef.h */
 void export_images(const serve_image *images, size_t n_sources, size_t n_archs, str *out);
+/* export_tensor_function -- a function NAME_tensor, for plans with tensors */
+void export_tensor_function(const char *name, str *out);
 /* export_compute_capability -- a function compute_capability(device, &cc) */
 void export_compute_capability(str *out);
 
