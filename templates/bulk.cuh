@@ -23,16 +23,6 @@ __device__ __forceinline__ void bulk_store(void *to, unsigned from, int nbytes) 
                "r"(nbytes)
                : "memory");
 }
-// "cp.async.bulk.commit_group", "cp.async.bulk.wait_group": until no more than the NEWEST latest
-// groups have still to read shared memory.
-__device__ __forceinline__ void bulk_commit() {
-  asm volatile("cp.async.bulk.commit_group;" ::: "memory");
-}
-template <int NEWEST>
-__device__ __forceinline__ void bulk_wait_read() {
-  asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(NEWEST) : "memory");
-}
-
 // "barrier.sync": of the first THREADS threads of the block, whole warps; barrier 0 is __syncthreads'.
 template <int THREADS>
 __device__ __forceinline__ void sync_first() {

@@ -13,7 +13,8 @@ local C_NBYTES = "sel(ctype == 'f64', 8, sel(ctype == 'f32', 4, 2))"
 local TILES = "(ceildiv(m, BM) * ceildiv(n, BN))"
 local A_EXTENT = "sel(ta == 'n', m, k)" -- of a column of A and of B in memory
 local B_EXTENT = "sel(tb == 'n', k, n)"
-local PLAIN = "ALG == 'plain'"
+local PLAIN, MMA, WGMMA = "ALG == 'plain'", "ALG == 'mma'", "ALG == 'wgmma'"
+local NO_MMA, NO_WGMMA = "ALG ~= 'mma'", "ALG ~= 'wgmma'"
 
 return {
   name = "gemm",
@@ -79,29 +80,36 @@ return {
   },
 
   space = {
-    { "ALG", { "mma", "plain" }, "tensor cores, or an element of C per thread" },
+    { "ALG", { "mma", "plain", "wgmma" },
+      "tensor cores, by warps or (wgmma) warpgroups, or an element of C per thread" },
     { "BM", { 16, 32, 64, 96, 128, 192, 256 }, "rows of C per block" },
     { "BN", { 16, 32, 64, 96, 128, 192, 256 }, "columns of C per block" },
-    { "WM", { 16, 32, 48, 64, 96, 128 }, "rows of C per warp" },
-    { "WN", { 16, 32, 48, 64, 96, 128 }, "columns of C per warp" },
-    { "BK", { 8, 16, 32, 64 }, "elements along k per tile" },
-    { "EDGE", { "guarded", "whole" }, "tiles may cross the matrices' edges, or never do" },
-    { "STEP", { 4, 8, 16 }, "elements along k per instruction" },
-    { "VEC", { 1, 2, 4, 8 }, "elements per copy to shared memory" },
-    { "STAGES", { 2, 3, 4, 5, 6 }, "tiles of A and B in shared memory" },
-    { "LAYOUT", { "padded", "swizzled" }, "of the tiles there" },
+    { "WM", { 16, 32, 48, 64, 96, 128 }, "rows of C per warp", when = NO_WGMMA },
+    { "WN", { 16, 32, 48, 64, 96, 128 }, "columns of C per warp", when = NO_WGMMA },
+    { "BK", { 8, 16, 32, 64 }, "elements along k per tile", when = NO_WGMMA },
+    { "EDGE", { "guarded", "whole" }, "tiles may cross the matrices' edges, or never do", when = NO_WGMMA },
+    { "STEP", { 4, 8, 16 }, "elements along k per instruction", when = NO_WGMMA },
+    { "VEC", { 1, 2, 4, 8 }, "elements per copy to shared memory", when = NO_WGMMA },
+    { "STAGES", { 2, 3, 4, 5, 6 }, "tiles of A and B in shared memory", when = NO_WGMMA },
+    { "LAYOUT", { "padded", "swizzled" }, "of the tiles there", when = NO_WGMMA },
     { "RASTER", { 1, 4, 8, 16 }, "rows of tiles that neighbouring blocks share" },
-    { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks that share a tile's k" },
-    { "FINISH", { "last_block", "two_launch" }, "how these add up" },
-    { "STORE", { "direct", "shared" }, "C from registers, or by way of shared memory" },
-    { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications" },
-    { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow" },
+    { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks that share a tile's k", when = NO_WGMMA },
+    { "FINISH", { "last_block", "two_launch" }, "how these add up", when = NO_WGMMA },
+    { "STORE", { "direct", "shared" }, "C from registers, or by way of shared memory", when = NO_WGMMA },
+    { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications", when = NO_WGMMA },
+    { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow", when = NO_WGMMA },
+    { "GROUPS", { 1, 2, 3 }, "warpgroups that multiply, each its columns of C", when = WGMMA },
+    { "QUEUE", { 3, 4, 5, 6, 7, 8 }, "tiles of A and B in shared memory", when = WGMMA },
+    { "CLUSTER", { "none", "rows", "columns" }, "neighbours in C of which two blocks share copies",
+      when = WGMMA },
   },
 
   derive = {
     { "WIDTH", NBYTES },
     { "WIDE", "sel(dtype == 'f64', 8, 4)" }, -- bytes of an accumulator
-    { "THREADS", "sel(ALG == 'plain', 256, 32 * (BM // WM) * (BN // WN))" },
+    { "WGMMA", WGMMA },
+    { "THREADS", "sel(WGMMA, 128 * (GROUPS + 1), sel(ALG == 'plain', 256, "
+      .. "32 * (BM // WM) * (BN // WN)))" },
     { "A_ALONG_K", "ta == 't'" },
     { "B_ALONG_K", "tb == 'n'" },
     { "PAD", "sel(LAYOUT == 'padded', sel(dtype == 'f64', 4, 8), 0)" }, -- elements between rows
@@ -113,8 +121,16 @@ return {
     -- Accumulators of up to 32 columns of a warp, on their way to C; rows apart by banks.
     { "JOINT", "pow2div(WN // 8, 4)" },
     { "SLICE", "8 * JOINT * (WM + 4)" },
-    { "SMEM", "sel(ALG == 'plain', 2 * 16 * 17 * WIDE, "
-      .. "max(STAGES * STAGE * WIDTH, sel(STORE == 'shared', THREADS // 32 * SLICE * WIDE, 0)))" },
+    -- Tiles, two panels of C per warpgroup, barriers.
+    { "RING", "QUEUE * 128 * (BM + BN) + GROUPS * 2 * 8192 + QUEUE * 16 + 1024" },
+    { "SMEM", "sel(WGMMA, RING, sel(ALG == 'plain', 2 * 16 * 17 * WIDE, "
+      .. "max(STAGES * STAGE * WIDTH, sel(STORE == 'shared', THREADS // 32 * SLICE * WIDE, 0))))" },
+    -- What a block has at its launch, 65536 // THREADS per thread, is dealt out anew.
+    { "LOADER_REGISTERS", "sel(GROUPS == 3, 32, 40)" },
+    { "MULTIPLIER_REGISTERS", "sel(GROUPS == 3, 160, 232)" },
+    { "BLOCKS", "sel(CLUSTER == 'none', 1, 2)" }, -- of a cluster
+    { "CLUSTERS", "ceildiv(m, sel(CLUSTER == 'rows', 2, 1) * BM) "
+      .. "* ceildiv(n, sel(CLUSTER == 'columns', 2, 1) * BN)" },
     { "REGISTERS", "WIDE // 4 * WM * WN // 32 + FRAGMENTS * sel(dtype == 'f64', "
       .. "STEP * (WM + WN) // 16, WM // 4 + WN // 4) + 40" }, -- an estimate
   },
@@ -123,7 +139,20 @@ return {
     { "C is neither of the type of A and B nor, these having 16 bits, f32",
       "ctype == dtype or ctype == 'f32' and dtype ~= 'f64'" },
     { "tensor cores need compute capability 8.0", PLAIN .. " or dev_cc >= 80" },
-    { "the textbook kernel comes plain", "ALG == 'mma' or BM == 16 and BN == 16" },
+    { "warpgroups' multiplications need compute capability 9.0", "not WGMMA or dev_cc == 90" },
+    { "warpgroups multiply 16-bit numbers", "not WGMMA or dtype ~= 'f64'" },
+    { "tensor maps need addresses and leading dimensions that are multiples of 16 bytes",
+      "not WGMMA or align == 8" },
+    { "no tensor has an empty side", "not WGMMA or k > 0" },
+    { "warpgroups have 64 columns of C, or a multiple, by a multiple of 64 rows",
+      "not WGMMA or BM % 64 == 0 and BN % (64 * GROUPS) == 0" },
+    { "a warpgroup's sums exceed the registers",
+      "not WGMMA or BN // (64 * GROUPS) * BM // 2 <= sel(GROUPS == 3, 96, 128)" },
+    { "more tiles in shared memory than along k",
+      "not WGMMA or QUEUE == 3 or (QUEUE - 1) * 64 < k" },
+    { "no second tile to share copies with", "CLUSTER == 'none' "
+      .. "or sel(CLUSTER == 'rows', m > BM, n > BN)" },
+    { "the textbook kernel comes plain", "ALG ~= 'plain' or BM == 16 and BN == 16" },
     { "the tile is more than twice as high as C", "BM // 2 < max(m, 32)" },
     { "the tile is more than twice as wide as C", "BN // 2 < max(n, 32)" },
     { "the tile's sides differ more than fourfold",
@@ -131,20 +160,20 @@ return {
     { "many small tiles: loads would limit",
       PLAIN .. " or BM * BN >= 4096 or " .. TILES .. " <= 4 * dev_sms" },
     { "large tiles leave most multiprocessors idle",
-      "BM * BN <= 4096 or 2 * " .. TILES .. " >= dev_sms or k > 8 * BM" },
-    { "the textbook kernel comes plain", "ALG == 'mma' or WM == 16 and WN == 16" },
+      "WGMMA or BM * BN <= 4096 or 2 * " .. TILES .. " >= dev_sms or k > 8 * BM" },
+    { "the textbook kernel comes plain", "ALG ~= 'plain' or WM == 16 and WN == 16" },
     { "the warps do not divide the tile", "BM % WM == 0 and BN % WN == 0" },
-    { "a block has more than 16 warps", PLAIN .. " or (BM // WM) * (BN // WN) <= 16" },
+    { "a block has more than 16 warps", NO_MMA .. " or (BM // WM) * (BN // WN) <= 16" },
     { "a warp's tile is small for no reason",
-      PLAIN .. " or WM * WN >= 1024 or " .. TILES .. " <= 4 * dev_sms" },
+      NO_MMA .. " or WM * WN >= 1024 or " .. TILES .. " <= 4 * dev_sms" },
     { "a warp's tile has sides that differ more than fourfold", "WM <= 4 * WN and WN <= 4 * WM" },
     { "a warp's accumulators exceed the registers", "WIDE // 4 * WM * WN // 32 <= 160" },
     { "the textbook kernel comes plain",
-      "ALG == 'mma' or BK == 16 and STEP == 16 and VEC == 1" },
+      "ALG ~= 'plain' or BK == 16 and STEP == 16 and VEC == 1" },
     { "tiles cross an edge of the matrices",
       "EDGE == 'guarded' or m % BM == 0 and n % BN == 0 and k % BK == 0 and ALG == 'mma'" },
     { "guards, though no tile crosses an edge",
-      "EDGE == 'whole' or " .. PLAIN .. " or m % BM > 0 or n % BN > 0 or k % BK > 0" },
+      "EDGE == 'whole' or " .. NO_MMA .. " or m % BM > 0 or n % BN > 0 or k % BK > 0" },
     { "16-bit numbers are multiplied 16 at a time", "dtype == 'f64' or STEP == 16" },
     { "doubles by more than 4 need compute capability 9.0",
       PLAIN .. " or STEP == 4 or dtype ~= 'f64' or dev_cc >= 90" },
@@ -153,13 +182,13 @@ return {
     { "vectors wider than the alignment, 16 bytes or a tile",
       "VEC <= min(align, 16 // WIDTH) and VEC <= min(BK, BM)" },
     { "vectors narrower than the alignment allows",
-      PLAIN .. " or VEC == min(align, 16 // WIDTH)" },
-    { "copies of A do not divide among the threads", PLAIN .. " or "
+      NO_MMA .. " or VEC == min(align, 16 // WIDTH)" },
+    { "copies of A do not divide among the threads", NO_MMA .. " or "
       .. "THREADS % (sel(A_ALONG_K, BK, BM) // VEC) == 0 or sel(A_ALONG_K, BK, BM) // VEC % THREADS == 0" },
-    { "copies of B do not divide among the threads", PLAIN .. " or "
+    { "copies of B do not divide among the threads", NO_MMA .. " or "
       .. "THREADS % (sel(B_ALONG_K, BK, BN) // VEC) == 0 or sel(B_ALONG_K, BK, BN) // VEC % THREADS == 0" },
     { "more stages than tiles along k", "STAGES == 2 or (STAGES - 1) * BK * SPLITK < k" },
-    { "the textbook kernel comes plain", "ALG == 'mma' or STAGES == 2 and LAYOUT == 'padded' "
+    { "the textbook kernel comes plain", "ALG ~= 'plain' or STAGES == 2 and LAYOUT == 'padded' "
       .. "and STORE == 'direct' and MINBLOCKS == 1 and SPLITK == 1 and RASTER == 1" },
     { "a swizzle is for 16-bit numbers in rows of a power of two, at least 64 bytes",
       "LAYOUT == 'padded' or dtype ~= 'f64' and sel(A_ALONG_K, BK >= 32, BM >= 32 and ispow2(BM)) "
@@ -180,13 +209,13 @@ return {
       "MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
     { "fewer blocks than multiprocessors would hold",
       "MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
-    { "registers would spill", PLAIN .. " or "
+    { "registers would spill", NO_MMA .. " or "
       .. "REGISTERS <= min(255, dev_regs_sm // roundup(THREADS * MINBLOCKS, 128) // 8 * 8)" },
   },
 
   default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, BK = 16, EDGE = "guarded", STEP = 16, VEC = 1,
     STAGES = 2, LAYOUT = "padded", RASTER = 1, SPLITK = 1, FINISH = "last_block", STORE = "direct",
-    FRAGMENTS = 1, MINBLOCKS = 1 },
+    FRAGMENTS = 1, MINBLOCKS = 1, GROUPS = 2, QUEUE = 4, CLUSTER = "none" },
 
   workspace = {
     -- An accumulator each; two of f32 in one of these.
@@ -196,7 +225,18 @@ return {
   },
 
   stages = {
-    { kernel = "gemm", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
+    { kernel = "gemm_warpgroup", when = "WGMMA", grid = "min(CLUSTERS, dev_sms // BLOCKS) * BLOCKS",
+      block = "THREADS", smem = "SMEM",
+      args = { "m", "n", "k", "alpha",
+        { tensor = "A", dims = { A_EXTENT, "sel(ta == 'n', k, m)" }, strides = { "lda" },
+          box = { 64, "sel(A_ALONG_K, BM, 64) // sel(CLUSTER == 'columns', 2, 1)" }, swizzle = 128 },
+        { tensor = "B", dims = { B_EXTENT, "sel(tb == 'n', n, k)" }, strides = { "ldb" },
+          box = { 64, "sel(B_ALONG_K, BN, 64) // sel(CLUSTER == 'rows', 2, 1)" }, swizzle = 128 },
+        "beta", "C", "ldc",
+        { tensor = "C", dims = { "m", "n" }, strides = { "ldc" },
+          box = { "128 // (" .. C_NBYTES .. ")", 64 }, swizzle = 128 },
+        "scales", "biases" } },
+    { kernel = "gemm", when = "not WGMMA", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", "partial", "arrived" } },
     { kernel = "gemm_finish", when = "SPLITK > 1 and FINISH == 'two_launch'",
@@ -214,16 +254,20 @@ return {
 using output = @{ctype == "f32" and "float" or "stored"};
 extern __shared__ __align__(16) unsigned char memory[];
 
-struct corner {  // of the block's tile in C
+struct corner {  // of a block's tile in C
   int row, column;
+  // A cluster's blocks have two tiles side by side.
+  static constexpr int HEIGHT = CLUSTER == CLUSTER_rows ? 2 * BM : BM;
+  static constexpr int ACROSS = CLUSTER == CLUSTER_columns ? 2 * BN : BN;
+  __device__ static unsigned rows(int m) { return (unsigned)(m - 1) / HEIGHT + 1; }
+  __device__ static unsigned columns(int n) { return (unsigned)(n - 1) / ACROSS + 1; }
   // Bands of RASTER rows of tiles; down within a band first.
-  __device__ corner(int m, int n) {
-    const unsigned rows = (unsigned)(m - 1) / BM + 1, columns = (unsigned)(n - 1) / BN + 1;
-    const unsigned band = blockIdx.x / (RASTER * columns) * RASTER;
-    const unsigned in = blockIdx.x % (RASTER * columns);
-    const unsigned height = rows - band < RASTER ? rows - band : RASTER;
-    row = (int)(band + in % height) * BM;
-    column = (int)(in / height) * BN;
+  __device__ corner(unsigned tile, int m, int n, unsigned rank = 0) {
+    const unsigned band = tile / (RASTER * columns(n)) * RASTER;
+    const unsigned in = tile % (RASTER * columns(n));
+    const unsigned height = rows(m) - band < RASTER ? rows(m) - band : RASTER;
+    row = (int)(band + in % height) * HEIGHT + (CLUSTER == CLUSTER_rows ? (int)rank * BM : 0);
+    column = (int)(in / height) * ACROSS + (CLUSTER == CLUSTER_columns ? (int)rank * BN : 0);
   }
 };
 
@@ -269,13 +313,16 @@ struct result {
   }
 };
 
-@ if ALG == "plain" then
+@ if ALG == "wgmma" then
+@include "ptx90.cuh"
+@include "warpgroup.cuh"
+@ elseif ALG == "plain" then
 // With alpha 0, BLAS does not look at A and B.
 extern "C" __global__ void __launch_bounds__(THREADS)
 gemm(int m, int n, int k, double alpha, const stored *A, long long lda, const stored *B,
      long long ldb, double beta, output *C, long long ldc, const output *scales,
      const output *biases, wide *, unsigned *) {
-  const corner tile(m, n);
+  const corner tile(blockIdx.x, m, n);
   const int x = threadIdx.x % 16, y = threadIdx.x / 16;
   const int row = tile.row + x, column = tile.column + y;
   wide(*a)[17] = reinterpret_cast<wide(*)[17]>(memory), (*b)[17] = a + 16;
@@ -575,7 +622,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 gemm(int m, int n, int k, double alpha, const stored *__restrict__ A, long long lda,
      const stored *__restrict__ B, long long ldb, double beta, output *C, long long ldc,
      const output *scales, const output *biases, wide *partial, unsigned *arrived) {
-  const corner tile(m, n);
+  const corner tile(blockIdx.x, m, n);
   const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
   const long long all = alpha == 0 ? 0 : k;
 @ if SPLITK > 1 then
@@ -608,7 +655,7 @@ gemm_finish(int m, int n, double alpha, double beta, output *C, long long ldc,
   const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
   sums whole = {};
   add_partials(whole, partial);
-  store(whole, to, corner(m, n));
+  store(whole, to, corner(blockIdx.x, m, n));
 }
 @ end
 @ end

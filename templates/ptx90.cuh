@@ -123,7 +123,7 @@ __device__ __forceinline__ unsigned cluster_rank() {
 __device__ __forceinline__ void mbarrier_arrive_at(unsigned barrier, unsigned block) {
   asm volatile(
       "{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"
-      " mbarrier.arrive.release.cluster.shared::cluster.b64 _, [there]; }" ::"r"(barrier),
+      " mbarrier.arrive.shared::cluster.b64 _, [there]; }" ::"r"(barrier),
       "r"(block)
       : "memory");
 }

@@ -270,6 +270,30 @@ static void sgemm_parts_are_right(void **state) {
                 sizeof configs / sizeof *configs);
 }
 
+/* Warpgroups: both operands along k and across, edges of odd lengths, what two blocks share. */
+static void gemm_warpgroups_are_right(void **state) {
+  static const struct {
+    const char *problem, *config;
+  } list[] = {
+      {"m=72 n=136 k=88", "BM=64,BN=64,GROUPS=1,QUEUE=3,CLUSTER=columns"},
+      {"m=136 n=72 k=136 ta=t tb=t ctype=f32", "BM=64,BN=64,GROUPS=1,QUEUE=3,CLUSTER=rows"},
+      {"m=75 n=130 k=72 tb=t dtype=f16 align=8 bias=row act=relu", "BM=64,BN=128,GROUPS=2,QUEUE=3"},
+      {"m=130 n=192 k=200 ta=t align=8", "BM=128,BN=192,GROUPS=3,QUEUE=4"},
+      {"m=200 n=72 k=64 tb=t scale=column", "BM=256,BN=64,GROUPS=1,QUEUE=3"},
+      {"m=72 n=200 k=64 ctype=f32 align=8", "BM=64,BN=256,GROUPS=2,QUEUE=3"},
+  };
+  bed *b = *state;
+  if (b->d->info.cc != 90) {
+    skip();
+  }
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    char config[128];
+    const char *const one = config;
+    snprintf(config, sizeof config, "ALG=wgmma,%s", list[i].config);
+    check_configs(b, "gemm", list[i].problem, &one, 1);
+  }
+}
+
 static void scan_parts_are_right(void **state) {
   static const char *const configs[] = {
       "ALG=one_block,SECTION=kogge_stone,BLOCK=1024,ITEMS=1,EXCHANGE=none",
@@ -728,6 +752,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_is_right, &b),
       cmocka_unit_test_prestate(transpose_is_right, &b),
       cmocka_unit_test_prestate(sgemm_parts_are_right, &b),
+      cmocka_unit_test_prestate(gemm_warpgroups_are_right, &b),
       cmocka_unit_test_prestate(sgemm_on_tensor_cores_is_right, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),

@@ -1,0 +1,271 @@
+// warpgroup.cuh -- gemm of 16-bit numbers on the tensor cores of compute capability 9.0.
+//
+// As many blocks as run at a time, each of which computes tile after tile of C. One thread copies
+// tiles of A and B to a ring of QUEUE in shared memory, by tensor maps, which put zeros beyond the
+// matrices' edges; GROUPS warpgroups multiply, each some columns of C in steps of 64, and write
+// their part of C by way of shared memory while the next tiles' copies are under way. (The scheme
+// is CUTLASS's warp-specialized persistent kernel.)
+//
+// In the instructions' terms this is C' = op(B)' op(A)': their rows are columns of C, so that two
+// neighbouring elements of a thread are neighbours in memory, too. An operand may be contiguous
+// along k or across: both lie in shared memory in rows of 128 bytes, of 64 elements along k of a
+// row, or of 64 rows at one k.
+//
+// Two blocks of a cluster (CLUSTER) whose tiles are neighbours along rows or columns of C each copy
+// half of the operand that they share to both.
+
+constexpr int REPEAT = BN / (64 * GROUPS);  // steps of 64 columns of a warpgroup
+constexpr int SUMS = BM / 2;                // of a thread in such a step
+constexpr int A_NBYTES = BM * 128, B_NBYTES = BN * 128;  // of a tile
+constexpr int PANEL_ROWS = 128 / sizeof(output), PANEL_NBYTES = 64 * 128;  // of C: 64 columns
+constexpr bool EPILOGUE = @{scale ~= "none" or bias ~= "none" or act ~= "none"};
+constexpr int PANELS = 2;  // in shared memory, of a warpgroup: one is filled, one written out
+
+// Tiles of A and behind them of B, full or empty, in this round or the next.
+struct ring {
+  unsigned full, empty, tiles;
+  int i = 0, round = 0;
+  __device__ explicit ring(unsigned base)
+      : full(base + QUEUE * (A_NBYTES + B_NBYTES) + GROUPS * PANELS * PANEL_NBYTES),
+        empty(full + 8 * QUEUE), tiles(base) {}
+  __device__ void initialize() const {
+    for (int s = 0; s < QUEUE; s++) {
+      mbarrier_init(full + 8 * s, 1);
+      mbarrier_init(empty + 8 * s, BLOCKS * GROUPS * 4);  // warps
+    }
+    fence_mbarrier_init();
+  }
+  __device__ void wait_full() const { mbarrier_wait(full + 8 * i, round); }
+  __device__ void wait_empty() const { mbarrier_wait(empty + 8 * i, round ^ 1); }
+  // This warp has done with the tile: whoever copies there may.
+  __device__ void release() const {
+    if (BLOCKS == 1) {
+      if (threadIdx.x % 32 == 0) mbarrier_arrive(empty + 8 * i);
+    } else if (threadIdx.x % 32 < BLOCKS) {
+      mbarrier_arrive_at(empty + 8 * i, threadIdx.x % 32);
+    }
+  }
+  __device__ unsigned a() const { return tiles + i * (A_NBYTES + B_NBYTES); }
+  __device__ unsigned b() const { return a() + A_NBYTES; }
+  __device__ void next() {
+    if (++i < QUEUE) return;
+    i = 0;
+    round ^= 1;
+  }
+};
+
+// ---- copying -----------------------------------------------------------------------------------
+
+// A tile of an operand, WIDTH_ across k and 64 along it; where the cluster shares it, this block's
+// half, to both.
+template <int WIDTH_, bool ALONG_K, bool SHARED>
+__device__ __forceinline__ void copy_operand(unsigned to, const tensor_map &map, int across, int k,
+                                             unsigned barrier, unsigned rank) {
+  constexpr int PART = SHARED ? BLOCKS : 1;
+  constexpr int FAR = (ALONG_K ? WIDTH_ : 64) / PART;  // rows of 128 bytes per copy
+  const int skip = SHARED ? (int)rank * FAR : 0;
+#pragma unroll
+  for (int group = 0; group < (ALONG_K ? 1 : WIDTH_ / 64); group++) {
+    const unsigned there = to + group * 8192 + skip * 128;
+    const int x = ALONG_K ? k : across + 64 * group, y = ALONG_K ? across + skip : k + skip;
+    if (SHARED) {
+      load_tile(there, map, x, y, barrier, (unsigned short)((1 << BLOCKS) - 1));
+    } else {
+      load_tile(there, map, x, y, barrier);
+    }
+  }
+}
+
+__device__ __forceinline__ void copy_tiles(ring &q, const tensor_map &a, const tensor_map &b,
+                                           corner at, int tiles, unsigned rank) {
+#pragma unroll 1
+  for (int t = 0; t < tiles; t++) {
+    const unsigned barrier = q.full + 8 * q.i;
+    q.wait_empty();
+    mbarrier_arrive_expect(barrier, A_NBYTES + B_NBYTES);
+    copy_operand<BM, A_ALONG_K, CLUSTER == CLUSTER_columns>(q.a(), a, at.row, 64 * t, barrier, rank);
+    copy_operand<BN, B_ALONG_K, CLUSTER == CLUSTER_rows>(q.b(), b, at.column, 64 * t, barrier, rank);
+    q.next();
+  }
+}
+
+// ---- multiplying -------------------------------------------------------------------------------
+
+using sums = float[REPEAT][SUMS];
+
+__device__ __forceinline__ void wgmma(float (&d)[SUMS], unsigned long long b, unsigned long long a,
+                                      bool add) {
+@ local d, n = {}, BM // 2
+@ for i = 0, n - 1 do d[#d + 1] = "%" .. i end
+  asm volatile(
+      "{ .reg .pred add; setp.ne.b32 add, %@{n + 2}, 0;\n"
+      "wgmma.mma_async.sync.aligned.m64n@{BM}k16.f32.@{dtype}.@{dtype} "
+      "{@{table.concat(d, ", ")}}, "
+      "%@{n}, %@{n + 1}, add, 1, 1, @{B_ALONG_K and 0 or 1}, @{A_ALONG_K and 0 or 1}; }"
+@ for i = 0, n - 1 do d[i + 1] = '"+f"(d[' .. i .. "])" end
+      : @{table.concat(d, ", ")}
+      : "l"(b), "l"(a), "r"((int)add));
+}
+
+// The compiler must not move the sums' other uses into an asynchronous product.
+__device__ __forceinline__ void pin(sums &c) {
+#pragma unroll
+  for (int r = 0; r < REPEAT; r++) {
+#pragma unroll
+    for (int i = 0; i < SUMS; i++) asm volatile("" : "+f"(c[r][i])::"memory");
+  }
+}
+
+template <bool ALONG_K>
+__device__ __forceinline__ unsigned long long descriptor(unsigned tile) {
+  return ALONG_K ? swizzled_128(tile) : swizzled_128_across(tile, 8192);
+}
+
+// The products of one tile are under way while the next are issued.
+__device__ __forceinline__ void multiply_tiles(ring &q, int tiles, int group, sums &c) {
+  constexpr int A_STEP = (A_ALONG_K ? 32 : 2048) / 16, B_STEP = (B_ALONG_K ? 32 : 2048) / 16;
+  ring done = q;
+  pin(c);
+#pragma unroll 1
+  for (int t = 0; t < tiles; t++) {
+    q.wait_full();
+    const unsigned long long a = descriptor<A_ALONG_K>(q.a());
+    const unsigned long long b = descriptor<B_ALONG_K>(q.b() + group * REPEAT * 8192);
+    wgmma_fence();
+#pragma unroll
+    for (int s = 0; s < 4; s++) {
+#pragma unroll
+      for (int r = 0; r < REPEAT; r++) {
+        wgmma(c[r], b + r * (8192 / 16) + s * B_STEP, a + s * A_STEP, t > 0 || s > 0);
+      }
+    }
+    wgmma_commit();
+    if (t > 0) {
+      wgmma_wait<1>();
+      done.release();
+      done.next();
+    }
+    q.next();
+  }
+  wgmma_wait<0>();
+  pin(c);
+  if (tiles > 0) done.release();
+}
+
+// ---- into C ------------------------------------------------------------------------------------
+
+struct alignas(2 * sizeof(output)) pair {
+  output e[2];
+};
+
+// Two neighbours in a column; SCALED: they are but alpha times the sums.
+template <bool SCALED>
+__device__ __forceinline__ pair finished_pair(const result &to, const float *sum, int row,
+                                              int column) {
+  pair v;
+#pragma unroll
+  for (int e = 0; e < 2; e++) {
+    float x = to.alpha * sum[e];
+    if (!SCALED) {
+      const bool inside = EDGE == EDGE_whole || (row + e < to.m && column < to.n);
+      output before = output();
+      if (inside && to.beta != 0) before = to.C[row + e + column * to.ld];
+      x = inside ? to.finished(sum[e], before, row + e, column) : 0;
+    }
+    v.e[e] = result::rounded(x);
+  }
+  return v;
+}
+
+// Element by element from a panel, as far as it is inside.
+__device__ __forceinline__ void store_edge(const result &to, const unsigned char *panel, int row,
+                                           int column) {
+  for (int v = threadIdx.x % 128; v < 64 * PANEL_ROWS; v += 128) {
+    const int x = v % PANEL_ROWS, y = v / PANEL_ROWS, byte = x * (int)sizeof(output);
+    if (row + x >= to.m || column + y >= to.n) continue;
+    to.C[row + x + (column + y) * to.ld] =
+        *reinterpret_cast<const output *>(panel + y * 128 + (byte ^ (y & 7) << 4));
+  }
+}
+
+// A warpgroup's part, 64 columns of PANEL_ROWS at a time, swizzled as the operands are.
+template <bool SCALED>
+__device__ __forceinline__ void store_sums(const sums &c, const result &to, const tensor_map &map,
+                                           corner at, unsigned char *panels, int group) {
+  const int thread = threadIdx.x % 128, lane = thread % 32;
+  const int near = thread / 32 * 16 + lane / 4, place = lane % 4 * 2;
+#pragma unroll
+  for (int p = 0; p < REPEAT * (BM / PANEL_ROWS); p++) {
+    const int r = p / (BM / PANEL_ROWS), part = p % (BM / PANEL_ROWS);
+    const int row = at.row + part * PANEL_ROWS, column = at.column + (group * REPEAT + r) * 64;
+    unsigned char *const panel = panels + p % PANELS * PANEL_NBYTES;
+    if (thread == 0) bulk_wait_read<PANELS - 1>();
+    named_barrier(1 + group, 128);
+#pragma unroll
+    for (int j = 0; j < PANEL_ROWS / 8; j++) {
+#pragma unroll
+      for (int half = 0; half < 2; half++) {
+        const int y = near + 8 * half, x = 8 * j + place;
+        const pair v = finished_pair<SCALED>(
+            to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half], row + x, column + y);
+        const int byte = x * (int)sizeof(output);
+        *reinterpret_cast<pair *>(panel + y * 128 + (byte ^ (y & 7) << 4)) = v;
+      }
+    }
+    fence_proxy_async();
+    named_barrier(1 + group, 128);
+    // Copies write 16 bytes at a time, even across the end of a column.
+    if (row + PANEL_ROWS > to.m && to.m * sizeof(output) % 16 > 0) {
+      store_edge(to, panel, row, column);
+    } else if (thread == 0) {
+      store_tile(map, row, column, shared_address(panel));
+    }
+    if (thread == 0) bulk_commit();  // a group for each panel, be it empty
+  }
+}
+
+// ---- the kernel --------------------------------------------------------------------------------
+
+// With alpha 0, BLAS does not look at A and B.
+extern "C" __global__ void __launch_bounds__(THREADS, 1) @{CLUSTER ~= "none" and "__cluster_dims__(2, 1, 1)" or ""}
+gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor_map A,
+               const __grid_constant__ tensor_map B, double beta, output *C, long long ldc,
+               const __grid_constant__ tensor_map C_map, const output *scales,
+               const output *biases) {
+  const unsigned unaligned = shared_address(memory), base = (unaligned + 1023) / 1024 * 1024;
+  const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
+  const int group = threadIdx.x / 128;
+  const int tiles = alpha == 0 ? 0 : (k - 1) / 64 + 1;
+  const unsigned all = corner::rows(m) * corner::columns(n);
+  ring q(base);
+  if (threadIdx.x == 0) q.initialize();
+  if (BLOCKS > 1) cluster_sync();
+  else __syncthreads();
+  if (group == GROUPS) {
+    if (GROUPS > 1) release_registers<LOADER_REGISTERS>();
+    if (threadIdx.x == 128 * GROUPS) {
+      for (unsigned tile = blockIdx.x / BLOCKS; tile < all; tile += gridDim.x / BLOCKS) {
+        copy_tiles(q, A, B, corner(tile, m, n, rank), tiles, rank);
+      }
+    }
+    __syncwarp();
+  } else {
+    if (GROUPS > 1) take_registers<MULTIPLIER_REGISTERS>();
+    const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
+    unsigned char *const panels = memory + (base - unaligned) + QUEUE * (A_NBYTES + B_NBYTES) +
+                                  group * (PANELS * PANEL_NBYTES);
+    sums c;
+    if (tiles == 0) {
+#pragma unroll
+      for (int i = 0; i < REPEAT * SUMS; i++) c[i / SUMS][i % SUMS] = 0;
+    }
+    for (unsigned tile = blockIdx.x / BLOCKS; tile < all; tile += gridDim.x / BLOCKS) {
+      const corner at(tile, m, n, rank);
+      multiply_tiles(q, tiles, group, c);
+      if (!EPILOGUE && to.beta == 0) store_sums<true>(c, to, C_map, at, panels, group);
+      else store_sums<false>(c, to, C_map, at, panels, group);
+    }
+    if (threadIdx.x % 128 == 0) bulk_wait_read<0>();
+  }
+  if (BLOCKS > 1) cluster_sync();  // the other block may still write to this one, or arrive there
+}
