@@ -68,14 +68,16 @@ extern "C" __global__ void tiles(const __grid_constant__ tensor_map x,
 
   reference = {
     stages = {
-      { kernel = "reference", grid = { "ceildiv(m, 256)", "n" }, block = 256,
+      { kernel = "reference", grid = { "ceildiv(m + 8, 256)", "n" }, block = 256,
         args = { "m", "n", "x", "y", "ld" } },
     },
     source = [[
 @ local element = dtype == "f32" and "float" or "unsigned short"
+// Copies fill 16 bytes at a row's end, here with zeros.
 extern "C" __global__ void reference(int m, int n, const @{element} *x, @{element} *y, int ld) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  if (i < m) y[i + (m + 7) / 8 * 8 * blockIdx.y] = 3 * x[i + (long long)ld * blockIdx.y];
+  const int i = blockIdx.x * 256 + threadIdx.x, chunk = 16 / sizeof *x;
+  if (i >= (m + chunk - 1) / chunk * chunk) return;
+  y[i + (m + 7) / 8 * 8 * blockIdx.y] = i < m ? 3 * x[i + (long long)ld * blockIdx.y] : 0;
 }
 ]],
   },

@@ -42,11 +42,13 @@ static uint32_t swizzled(const emu_tensor_map *m, uint32_t address) {
   return address ^ (address >> 7 & (uint32_t)(m->swizzle - 1)) << 4;
 }
 
-/* the elements of a row that lie in the tensor: from `first`, so many */
+/* the elements of a row that lie in the tensor: from `first`, so many. Stores end with a whole
+ * chunk of 16 bytes (seen on an H200), even if the tensor doesn't. */
 static uint64_t columns_inside(const emu_bulk *b, uint64_t *first) {
   const emu_tensor_map *m = &b->map;
+  int64_t whole = b->op == BULK_STORE && m->rank ? CHUNK / m->element_nbytes : 1;
   int64_t low = b->at[0] < 0 ? -(int64_t)b->at[0] : 0,
-          high = (int64_t)m->dims[0] - (int64_t)b->at[0];
+          high = ((int64_t)m->dims[0] + whole - 1) / whole * whole - (int64_t)b->at[0];
   high = high < m->box[0] ? high : m->box[0];
   *first = (uint64_t)low;
   return high > low ? (uint64_t)(high - low) : 0;
