@@ -184,12 +184,26 @@ static void module_unload(rt_device *d, rt_module *m) {
 
 /* ---- functions ----------------------------------------------------------------------------- */
 
+/* Clusters of more blocks than every GPU of the architecture can have need to be allowed. */
+static CUresult allow_cluster(rt_device *d, CUfunction f) {
+  enum { PORTABLE = 8 };
+  int width = 0;
+  CUresult r = CUDA_SUCCESS;
+  if (d->info.cc >= 90) {
+    r = of(d)->api.cuFuncGetAttribute(&width, CU_FUNC_ATTRIBUTE_REQUIRED_CLUSTER_WIDTH, f);
+  }
+  return !r && width > PORTABLE ? of(d)->api.cuFuncSetAttribute(
+                                      f, CU_FUNC_ATTRIBUTE_NON_PORTABLE_CLUSTER_SIZE_ALLOWED, 1)
+                                : r;
+}
+
 static int function(rt_device *d, rt_module *m, const char *name, rt_function **f, err *e) {
   CUfunction found = NULL;
   *f = NULL;
   ENTER(d, e);
   CUresult r = of(d)->api.cuModuleGetFunction(&found, (CUmodule)m, name);
   *f = (rt_function *)found;
+  r = r ? r : allow_cluster(d, found);
   return r ? FAIL(d, e, r, "looking for kernel %s in its image", name) : 0;
 }
 

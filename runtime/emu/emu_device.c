@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "emu_cost.h"
+#include "emu_exec.h"
 
 enum { STACK_NBYTES = 32 * 1024 };
 static const uint64_t step_limit = UINT64_C(1) << 28;
@@ -266,17 +267,18 @@ static int check_cluster(const emu_func *f, const uint32_t grid[3], err *e) {
   if (!c[0]) {
     return 0;
   }
-  bool divides = c[1] > 0 && c[2] > 0 && c[0] <= 8 && c[1] <= 8 && c[2] <= 8;
+  bool divides =
+      c[1] > 0 && c[2] > 0 && c[0] <= EMU_MATES && c[1] <= EMU_MATES && c[2] <= EMU_MATES;
   for (int i = 0; i < 3 && divides; i++) {
     divides = grid[i] % (uint32_t)c[i] == 0;
   }
-  return divides && c[0] * c[1] * c[2] <= 8
+  return divides && c[0] * c[1] * c[2] <= EMU_MATES
              ? 0
              : err_set(
                    e, ERR_LAUNCH,
-                   "kernel %s has clusters of %d,%d,%d blocks: a cluster has at most 8, and the "
+                   "kernel %s has clusters of %d,%d,%d blocks: a cluster has at most %d, and the "
                    "grid (%u,%u,%u) must be whole clusters",
-                   f->name, c[0], c[1], c[2], grid[0], grid[1], grid[2]);
+                   f->name, c[0], c[1], c[2], EMU_MATES, grid[0], grid[1], grid[2]);
 }
 
 static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid[3],
