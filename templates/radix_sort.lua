@@ -10,6 +10,10 @@
 --   onesweep      digits of all passes are counted first, in one launch; a pass then reads and writes
 --                 each key once, and tiles learn by look-back how many keys of a digit came before.
 --                 Passes in which all keys have the same digit are left out.
+--   tasks         onesweep in one launch, for few tiles: its blocks take the tiles of all passes in
+--                 order, wait for the pass before, and read the counts of every tile before their own
+--   cluster       all passes in one cluster of blocks: keys stay in their shared memory until they are
+--                 sorted, and blocks store into each other's
 --   single_block  one block has all keys in its registers; every pass goes through shared memory
 --
 -- Keys are compared as unsigned words: of signed keys the sign is inverted, of negative floats all
@@ -22,7 +26,8 @@
 -- of the unit for integers and logic, which begins two a clock, and 18 turns at shared memory, since 32
 -- random digits of 8 bits meet in about 3.5 of a bank: at 132 x 1.9 GHz these allow 100 Gkey/s.
 
-local MANY = "(ALG == 'three_launch' or ALG == 'onesweep')" -- sorted in tiles
+local MANY = "(ALG == 'three_launch' or ALG == 'onesweep' or ALG == 'tasks')" -- sorted in tiles
+local HELD = "(ALG == 'single_block' or ALG == 'cluster')" -- not in memory between two passes
 local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype == 'i16' or "
   .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
   .. "dtype == 'f32', 4, 8)))"
@@ -42,6 +47,10 @@ local arrays = { "keys_in", "values_in", "keys_out", "values_out", "keys_tmp", "
 local stages = {
   { kernel = "sort_block", when = "ALG == 'single_block'", grid = "min(n, 1)", block = "BLOCK",
     smem = "SMEM", args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
+  { kernel = "sort_cluster", when = "ALG == 'cluster'", grid = "min(n, 1) * CLUSTER", block = "BLOCK",
+    smem = "SMEM", args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
+  { kernel = "sort_tasks", when = "ALG == 'tasks'", grid = "(PASSES + 1) * TILES", block = "BLOCK",
+    smem = "SMEM", args = join({ "n" }, arrays, { "counts", "published", "done", "counter" }) },
   { kernel = "sort_digits", when = "ALG == 'onesweep'", block = "DIGITS_BLOCK", smem = "DIGITS_SMEM",
     grid = "min(sel(DIGITS_SMEM > 49152, 2, 4) * dev_sms, ceildiv(n, 4 * DIGITS_BLOCK))",
     args = { "n", "keys_in", "counts", "bases", "plan", "arrived" } },
@@ -115,7 +124,8 @@ return {
   },
 
   space = {
-    { "ALG", { "onebit", "three_launch", "onesweep", "single_block" }, "what a pass does" },
+    { "ALG", { "onebit", "three_launch", "onesweep", "tasks", "cluster", "single_block" },
+      "what a pass does" },
     { "RADIX", { 1, 4, 5, 6, 7, 8, 9, 10, 11 }, "bits of a digit at most" },
     { "BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads per block" },
     { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48 },
@@ -137,6 +147,12 @@ return {
     { "RESIDENT", { 1, 2, 3, 4, 6, 8 }, "blocks a multiprocessor has registers for" },
     { "OVERLAP", { "off", "on" }, "blocks of a pass start while the last of the pass before run" },
     { "COPIES", { 1, 8, 16 }, "copies of the counters that count digits of all passes" },
+    { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks of a cluster", when = "ALG == 'cluster'" },
+    { "VALUES", { "late", "soon" },
+      "values are loaded when keys are staged, or as soon as these are ranked", when = "VALUE > 0" },
+    { "PREFETCH", { "none", "values", "next" },
+      "asked of the second-level cache as a tile begins: nothing; its values; also the keys and "
+        .. "values of the tile that the block's place has next" },
   },
 
   derive = {
@@ -155,14 +171,20 @@ return {
     { "BINS_THREAD", "ceildiv(BINS, BLOCK)" },
     { "COUNTERS", "sel(ALG == 'onebit', 0, WARPS * ROW * (COUNTER // 8 + sel(RANK == 'or', 4, 0)))" },
     { "STAGE", "sel(SCATTER == 'shared', TILE * (KEY + VALUE), 0)" },
+    -- What a cluster's blocks store into: counts of all blocks, keys and values.
+    { "TABLE", "sel(ALG == 'cluster', CLUSTER * BINS * 4, 0)" },
+    { "INCOMING", "sel(ALG == 'cluster', TILE * (KEY + VALUE), 0)" },
     -- Counted before they are ranked, keys are staged as they are ranked: beside the counters.
     { "AT_ONCE", "sel(COUNT == 'early' and SCATTER == 'shared', 1, 0)" },
-    { "SMEM", "sel(AT_ONCE == 1, COUNTERS + STAGE, max(COUNTERS, STAGE))" },
     { "DIGITS_BLOCK", "512" }, -- threads that count digits of all passes
-    { "DIGITS_SMEM", "sel(ALG == 'onesweep', 4 * PASSES * BINS * COPIES, 0)" },
-    { "STATIC", "sel(" .. MANY .. ", BINS * (4 + 4 * WIDE), 0) + 1024" },
+    { "DIGITS_SMEM", "sel(ALG == 'onesweep' or ALG == 'tasks', 4 * PASSES * BINS * COPIES, 0)" },
+    { "SMEM", "max(sel(ALG == 'tasks', DIGITS_SMEM, 0), sel(AT_ONCE == 1 or ALG == 'cluster', "
+      .. "COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
+    { "STATIC", "sel(" .. MANY .. " or ALG == 'cluster', BINS * (4 + 4 * WIDE), 0) + "
+      .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
+    { "WAVE", "RESIDENT * dev_sms" }, -- tiles at a time
     { "REGS", "ITEMS * (max(4, KEY) // 4 + sel(AT_ONCE == 1, 0, 1) + "
-      .. "sel(ALG == 'single_block' or AT_ONCE == 1, VALUE // 4, 0)) + 20" },
+      .. "sel(" .. HELD .. " or AT_ONCE == 1 or VALUES == 'soon', VALUE // 4, 0)) + 20" },
   },
 
   require = {
@@ -173,21 +195,35 @@ return {
       "ALG == 'onebit' or RADIX == 8 or RADIX == DIGIT and PASSES ~= ceildiv(BITS, 8)" },
     { "the textbook scans bits", "ALG ~= 'onebit' or RANK == 'ballot' and "
       .. "COUNTER == 32 and SCATTER == 'direct'" },
-    { "a block's registers hold everything", "ALG ~= 'single_block' or SCATTER == 'shared'" },
-    { "keys whose order could be told apart", "EQUALS == 'ordered' or ALG == 'onesweep' and "
+    { "keys stay in shared memory", "not " .. HELD .. " or SCATTER == 'shared'" },
+    { "keys whose order could be told apart", "EQUALS == 'ordered' or (ALG == 'onesweep' or ALG == 'tasks') and "
       .. "VALUE == 0 and BITS == 8 * KEY and dtype ~= 'f16' and dtype ~= 'bf16' and "
       .. "dtype ~= 'f32' and dtype ~= 'f64'" },
     { "long counters are added to", "EQUALS == 'ordered' or COUNTER == 32" },
-    { "nobody waits for a tile's counts", "COUNT == 'late' or ALG == 'onesweep'" },
-    { "nobody looks back", "ALG == 'onesweep' or SEEK == 'late' and LOOK == 1 and "
-      .. "DELAY == 0 and OVERLAP == 'off' and COPIES == 1" },
+    { "nobody waits for a tile's counts",
+      "COUNT == 'late' or ALG == 'onesweep' or ALG == 'tasks'" },
+    { "nobody looks back", "ALG == 'onesweep' or DELAY == 0 and OVERLAP == 'off'" },
+    { "nobody counts the digits of all passes",
+      "ALG == 'onesweep' or ALG == 'tasks' or COPIES == 1" },
+    { "nobody reads others' counts",
+      "ALG == 'onesweep' or ALG == 'tasks' or SEEK == 'late' and LOOK == 1" },
+    { "values that are there already or are not", "VALUES == 'late' or "
+      .. "AT_ONCE == 0 and (ALG == 'onesweep' or ALG == 'tasks')" },
+    { "prefetches of whole tiles are for compute capability 9.0 on",
+      "PREFETCH == 'none' or ALG == 'onesweep' and dev_cc >= 90" },
+    { "no values to prefetch", "PREFETCH ~= 'values' or VALUE > 0" },
+    { "clusters are for compute capability 9.0 on",
+      "ALG ~= 'cluster' or CLUSTER > 1 and dev_cc >= 90" },
+    { "most of the cluster's blocks have no keys", "ALG ~= 'cluster' or CLUSTER * TILE <= 4 * n" },
+    { "more keys than the cluster holds", "ALG ~= 'cluster' or n <= CLUSTER * TILE" },
+    { "too many tiles to read the counts of each", "ALG ~= 'tasks' or TILES <= 160" },
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
     { "one block a multiprocessor", "RESIDENT == 1 or " .. MANY },
     { "more keys than the block holds", "ALG ~= 'single_block' or n <= TILE" },
     { "tiles larger than the problem", "TILE <= max(2048, 2 * n)" },
     { "fewer keys a tile than digits", "TILE >= 2 * BINS or ALG == 'onebit'" },
     { "many small tiles", "not " .. MANY .. " or TILE >= 2048 or n <= 4096 * TILE" },
-    { "short counters overflow", "COUNTER == 32 or TILE < 65536" },
+    { "short counters overflow", "COUNTER == 32 or TILE * CLUSTER < 65536" },
     { "short counters, though long ones have room", "COUNTER == 32 or "
       .. "4 * WARPS * ROW > sel(AT_ONCE == 1, 16384, STAGE)" },
     { "a thread's keys exceed the registers", "REGS <= 255" },
@@ -206,19 +242,23 @@ return {
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
     EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0,
-    RESIDENT = 1, OVERLAP = "off", COPIES = 1 },
+    RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, VALUES = "late", PREFETCH = "none" },
 
   workspace = {
-    { "keys_tmp", "u8", "sel(PASSES > 1 and ALG ~= 'single_block', n * KEY, 0)" },
-    { "values_tmp", "u8", "sel(PASSES > 1 and ALG ~= 'single_block', n * VALUE, 0)" },
+    { "keys_tmp", "u8", "sel(PASSES > 1 and not " .. HELD .. ", n * KEY, 0)" },
+    { "values_tmp", "u8", "sel(PASSES > 1 and not " .. HELD .. ", n * VALUE, 0)" },
     -- onesweep: of each pass how many keys have a digit; three_launch: of each digit how many of a
     -- tile's keys have it, then all keys that do; onebit: of each block how many bits are ones.
     { "counts", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, "
-      .. "sel(ALG == 'three_launch', BINS * (TILES + 1), sel(ALG == 'onebit', TILES + 1, 0)))" },
+      .. "sel(ALG == 'tasks', 2 * PASSES * BINS, "
+      .. "sel(ALG == 'three_launch', BINS * (TILES + 1), sel(ALG == 'onebit', TILES + 1, 0))))" },
     { "ones", "u32", "sel(ALG == 'onebit', n, 0)" },
     { "bases", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, 0)" },
     { "plan", "u32", "sel(ALG == 'onesweep', PASSES + 1, 0)" },
-    { "published", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', TILES * BINS, 0)" },
+    { "published", "u32", "(1 + WIDE) * TILES * BINS * sel(ALG == 'tasks', PASSES, "
+      .. "sel(ALG == 'onesweep', 1, 0))" },
+    { "done", "u32", "sel(ALG == 'tasks', PASSES, 0)" }, -- tiles counted, then those of passes
+    { "counter", "u64", "sel(ALG == 'tasks', 1, 0)" },
     { "tickets", "u32", "sel(ALG == 'onesweep', PASSES, 0)" },
     { "arrived", "u32", "sel(ALG == 'onesweep', 1, 0)" },
   },
@@ -227,15 +267,19 @@ return {
 
   source = [==[
 @include "arrive.cuh"
+@include "cluster.cuh"
 @include "lanes.cuh"
+@include "prefetch.cuh"
 @include "ptx.cuh"
+@include "ticket.cuh"
 @include "words.cuh"
 
 @ local unsigned = { "unsigned char", "unsigned short", nil, "unsigned", nil, nil, nil,
 @   "unsigned long long" }
 @ local float = dtype == "f16" or dtype == "bf16" or dtype == "f32" or dtype == "f64"
 @ local plain = dtype:sub(1, 1) == "u" and order == "ascending" -- keys are compared as they are
-@ local tiles = ALG == "three_launch" or ALG == "onesweep"
+@ local chained = ALG == "onesweep" or ALG == "tasks" -- tiles read each other's counts
+@ local tiles = ALG == "three_launch" or chained
 using key = @{unsigned[KEY]};
 using value = @{unsigned[VALUE] or "unsigned"};
 using index = @{unsigned[4 + 4 * WIDE]};  // a position among all keys
@@ -435,7 +479,7 @@ __device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], place p, F each
   }
 }
 
-@   if ALG == "onesweep" then
+@   if chained then
 // In the first pass, where nobody can tell, equal digits may come in any order.
 template <typename F>
 __device__ __forceinline__ void rank_in(bool first, const key (&k)[ITEMS], place p, F each) {
@@ -464,10 +508,10 @@ __device__ __forceinline__ void sum_counters(unsigned (&count)[BINS_THREAD]) {
   }
 }
 
-// Counters become where in the tile the warps' keys begin; start: where those of this thread's bins.
-__device__ __forceinline__ void scan_counters(unsigned (&start)[BINS_THREAD]) {
-  constexpr int ROWS = BINS < 32 ? 1 : BINS / 32;
-  scan_rows<ROWS>(start);
+constexpr int BIN_ROWS = BINS < 32 ? 1 : BINS / 32;
+
+// Counters become where the warps' keys of a digit go; start: where all of this thread's bins do.
+__device__ __forceinline__ void spread_counters(const unsigned (&start)[BINS_THREAD]) {
 #pragma unroll
   for (int j = 0; j < BINS_THREAD; j++) {
     const int bin = j * BLOCK + threadIdx.x;
@@ -482,6 +526,12 @@ __device__ __forceinline__ void scan_counters(unsigned (&start)[BINS_THREAD]) {
       }
     }
   }
+}
+
+// Counters become where in the tile the warps' keys begin; start: where those of this thread's bins.
+__device__ __forceinline__ void scan_counters(unsigned (&start)[BINS_THREAD]) {
+  scan_rows<BIN_ROWS>(start);
+  spread_counters(start);
 }
 
 // Ranks within the warp become ranks within the tile.
@@ -593,26 +643,23 @@ __device__ __forceinline__ void put_staged(const move &m, place p, long long roo
 @   end
 // Where the keys go: through shared memory, or straight. `find` tells the bases.
 template <typename F>
-__device__ __forceinline__ void put(const key (&k)[ITEMS], const unsigned (&rank)[ITEMS],
-                                    const move &m, place p, long long first, long long room,
-                                    F find) {
+__device__ __forceinline__ void put(const key (&k)[ITEMS], value (&v)[ITEMS],
+                                    const unsigned (&rank)[ITEMS], const move &m, place p,
+                                    long long first, long long room, F find) {
+@   local late = VALUE > 0 and VALUES == "late" and "get_values(v, m.values_from + first, room);" or ""
 @   if SCATTER == "shared" then
   __syncthreads();  // counters and what is staged share their memory
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) (staged_keys() - 1)[rank[i]] = k[i];
 @     if VALUE > 0 then
-  value v[ITEMS];
-  get_values(v, m.values_from + first, room);
+  @{late}
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) (staged_values() - 1)[rank[i]] = v[i];
 @     end
   find();
   put_staged(m, p, room);
 @   else
-@     if VALUE > 0 then
-  value v[ITEMS];
-  get_values(v, m.values_from + first, room);
-@     end
+  @{late}
   find();
   __syncthreads();
 #pragma unroll
@@ -627,6 +674,94 @@ __device__ __forceinline__ void put(const key (&k)[ITEMS], const unsigned (&rank
   }
 @   end
 }
+@   if chained then
+
+// Counts a key of every pass.
+__device__ __forceinline__ void count_key(key k) {
+  unsigned *counters = reinterpret_cast<unsigned *>(shared);
+  k = encode(k);
+#pragma unroll
+  for (int pass = 0; pass < PASSES; pass++) {
+    const unsigned bin = pass * BINS + place_of(pass).of(k);
+    atomicAdd(counters + bin * COPIES + threadIdx.x % COPIES, 1);
+  }
+}
+
+// What the block has counted is added to what others have.
+template <int THREADS>
+__device__ __forceinline__ void add_digits(index *counts) {
+  const unsigned *counters = reinterpret_cast<const unsigned *>(shared);
+  for (int bin = threadIdx.x; bin < PASSES * BINS; bin += THREADS) {
+    unsigned sum = 0;
+#pragma unroll
+    for (int c = 0; c < COPIES; c++) {
+      sum += counters[bin * COPIES + (c + threadIdx.x) % COPIES];  // in other banks
+    }
+    if (sum > 0) atomicAdd(counts + bin, (index)sum);
+  }
+}
+
+// The tile's keys go where they belong in a pass. `tell` takes how many of this thread's bins the tile
+// has, `find` that and where in the tile they begin, and sets the bases.
+template <typename Tell, typename Find>
+__device__ __forceinline__ void move_tile(const move &m, place p, long long tile, long long room,
+                                          Tell tell, Find find_bases) {
+  key k[ITEMS];
+  value v[ITEMS];
+  unsigned count[BINS_THREAD], start[BINS_THREAD];
+@     if AT_ONCE == 0 then
+  unsigned rank[ITEMS];
+@     end
+  get_keys(k, m.from + tile * TILE, room, m.first);
+@     if AT_ONCE == 1 and VALUE > 0 then
+  get_values(v, m.values_from + tile * TILE, room);
+@     end
+@     if COUNT == "early" then
+  counter *mine = counters_of(threadIdx.x / 32);
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+@       if COUNTER == 16 then
+    const unsigned d = p.of(k[i]);
+    atomicAdd(reinterpret_cast<unsigned *>(mine) + d / 2, 1u << d % 2 * 16);
+@       else
+    atomicAdd(mine + p.of(k[i]), 1);
+@       end
+  }
+@     else
+  rank_in(m.first, k, p, [&](int i, unsigned r) { rank[i] = r; });
+@     end
+@     if VALUES == "soon" then
+  get_values(v, m.values_from + tile * TILE, room);
+@     end
+  __syncthreads();
+  sum_counters(start);
+  real_counts(start, room, p, count);
+  tell(count);
+  scan_counters(start);
+  const auto find = [&] { find_bases(count, start); };
+@     local soon = SEEK == "soon" and "find();" or ""
+@     local late = SEEK == "late" and "find();" or ""
+  @{soon}
+  __syncthreads();
+@     if AT_ONCE == 1 then
+  rank_in(m.first, k, again(p), [&](int i, unsigned r) {
+    (staged_keys() - 1)[r] = k[i];
+@       if VALUE > 0 then
+    (staged_values() - 1)[r] = v[i];
+@       end
+  });
+  @{late}
+  put_staged(m, p, room);
+@     else
+@       if COUNT == "early" then
+  rank_in(m.first, k, again(p), [&](int i, unsigned r) { rank[i] = r; });
+@       else
+  add_starts(k, rank, again(p));
+@       end
+  put(k, v, rank, m, p, tile * TILE, room, [&] { @{late} });
+@     end
+}
+@   end
 @ end
 @ end
 @ if ALG == "onesweep" then
@@ -643,17 +778,6 @@ __device__ __forceinline__ unsigned steps_of(bool first, int left, unsigned pari
 }
 __device__ __forceinline__ unsigned usual_steps(int pass) {
   return steps_of(pass == 0, PASSES - 1 - pass, pass + 1);
-}
-
-// Counts a key of every pass.
-__device__ __forceinline__ void count_key(key k) {
-  unsigned *counters = reinterpret_cast<unsigned *>(shared);
-  k = encode(k);
-#pragma unroll
-  for (int pass = 0; pass < PASSES; pass++) {
-    const unsigned bin = pass * BINS + place_of(pass).of(k);
-    atomicAdd(counters + bin * COPIES + threadIdx.x % COPIES, 1);
-  }
 }
 
 // Where the keys of each digit of a pass begin; whether all have the same. By a warp; counts become
@@ -743,14 +867,7 @@ sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *
     }
   }
   __syncthreads();
-  for (int bin = threadIdx.x; bin < PASSES * BINS; bin += DIGITS_BLOCK) {
-    unsigned sum = 0;
-#pragma unroll
-    for (int c = 0; c < COPIES; c++) {
-      sum += counters[bin * COPIES + (c + threadIdx.x) % COPIES];  // in other banks
-    }
-    if (sum > 0) atomicAdd(counts + bin, (index)sum);
-  }
+  add_digits<DIGITS_BLOCK>(counts);
   if (!last_to_arrive(arrived, gridDim.x)) return;
   __shared__ bool same[PASSES];
   const unsigned parity = plan[PASSES];
@@ -792,6 +909,30 @@ __device__ __forceinline__ index look_back(const index *words, long long tile, i
   }
 }
 
+@   if PREFETCH ~= "none" then
+// Asks for the tile's elements, as far as they are whole words of 16 bytes.
+template <typename T>
+__device__ __forceinline__ void prefetch(const T *from, long long room) {
+  const size_t first = ((size_t)from + 15) / 16 * 16;
+  const size_t end = (size_t)(from + min(room, (long long)TILE)) / 16 * 16;
+  if (first < end) prefetch_second(reinterpret_cast<const void *>(first), (unsigned)(end - first));
+}
+
+__device__ __forceinline__ void prefetch_tiles(const move &m, long long tile, long long n) {
+@     if VALUE > 0 then
+  prefetch(m.values_from + tile * TILE, n - tile * TILE);
+@     end
+@     if PREFETCH == "next" then
+  const long long next = (tile + WAVE) * TILE;
+  if (next >= n) return;
+  prefetch(m.from + next, n - next);
+@       if VALUE > 0 then
+  prefetch(m.values_from + next, n - next);
+@       end
+@     end
+}
+
+@   end
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
 sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
           value *values_out, key *keys_tmp, value *values_tmp, const index *begins,
@@ -808,45 +949,22 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   const move m = all.of(what & FIRST, what & LAST, what & TO_OUT);
   const index odd = what & PARITY ? ODD : 0;
   const long long tile = ticket, room = n - tile * TILE;
-  const place p = place_of(pass);
-  key k[ITEMS];
-  unsigned count[BINS_THREAD], start[BINS_THREAD];
-@   if AT_ONCE == 0 then
-  unsigned rank[ITEMS];
+@   if PREFETCH ~= "none" then
+  if (threadIdx.x == 0) prefetch_tiles(m, tile, n);
 @   end
-  get_keys(k, m.from + tile * TILE, room, m.first);
-@   if AT_ONCE == 1 and VALUE > 0 then
-  value v[ITEMS];
-  get_values(v, m.values_from + tile * TILE, room);
-@   end
-@   if COUNT == "early" then
-  counter *mine = counters_of(threadIdx.x / 32);
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-@     if COUNTER == 16 then
-    const unsigned d = p.of(k[i]);
-    atomicAdd(reinterpret_cast<unsigned *>(mine) + d / 2, 1u << d % 2 * 16);
-@     else
-    atomicAdd(mine + p.of(k[i]), 1);
-@     end
-  }
-@   else
-  rank_in(m.first, k, p, [&](int i, unsigned r) { rank[i] = r; });
-@   end
-  __syncthreads();
-  sum_counters(start);
-  real_counts(start, room, p, count);
   index *own = words + tile * BINS;
+  const auto tell = [&](const unsigned (&count)[BINS_THREAD]) {
 #pragma unroll
-  for (int j = 0; j < BINS_THREAD; j++) {
-    const int bin = j * BLOCK + threadIdx.x;
-    if (bin < BINS && tile > 0) store_relaxed(own + bin, odd | count[j]);
-    if (bin < BINS && tile == 0) {
-      store_relaxed(own + bin, odd | SUM | (begins[pass * BINS + bin] + count[j]));
+    for (int j = 0; j < BINS_THREAD; j++) {
+      const int bin = j * BLOCK + threadIdx.x;
+      if (bin < BINS && tile > 0) store_relaxed(own + bin, odd | count[j]);
+      if (bin < BINS && tile == 0) {
+        store_relaxed(own + bin, odd | SUM | (begins[pass * BINS + bin] + count[j]));
+      }
     }
-  }
-  scan_counters(start);
-  const auto find = [&] {
+  };
+  const auto find = [&](const unsigned (&count)[BINS_THREAD],
+                        const unsigned (&start)[BINS_THREAD]) {
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
@@ -862,27 +980,136 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
       }
     }
   };
-@   local soon = SEEK == "soon" and "find();" or ""
-@   local late = SEEK == "late" and "find();" or ""
-  @{soon}
+  move_tile(m, place_of(pass), tile, room, tell, find);
+}
+@ elseif ALG == "tasks" then
+
+// ---- all passes in one launch ------------------------------------------------------------------
+
+// A tile publishes how many keys of a digit it has as a word: the launch's parity, the number.
+constexpr index ODD = (index)1 << (32 + 32 * WIDE - 1), NUMBER = ODD - 1;
+
+// Adds up what tiles up to `tile` have of a digit: every `step`-th from the first on.
+__device__ __forceinline__ index add_tiles(const index *words, unsigned first, unsigned step,
+                                           unsigned tile, index odd) {
+  index sum = 0;
+  for (unsigned t = first; t < tile; t += step * LOOK) {
+    index w[LOOK];
+#pragma unroll
+    for (int j = 0; j < LOOK; j++) {
+      w[j] = load_relaxed(words + (long long)min(t + j * step, tile - 1) * BINS);
+    }
+#pragma unroll
+    for (int j = 0; j < LOOK; j++) {
+      const unsigned at = t + j * step;
+      if (at >= tile) break;
+      while ((w[j] & ODD) != odd) w[j] = load_relaxed(words + (long long)at * BINS);
+      sum += w[j] & NUMBER;
+    }
+  }
+  return sum;
+}
+
+// What the tiles before this one have of this thread's bins; threads beyond the bins read some tiles.
+__device__ __forceinline__ void sum_tiles(const index *words, unsigned tile, index odd,
+                                          index (&before)[BINS_THREAD]) {
+  constexpr int GROUPS = BLOCK > BINS ? BLOCK / BINS : 1;
+  __shared__ index parts[GROUPS * BINS];
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int at = j * BLOCK + threadIdx.x;
+    if (at < GROUPS * BINS) parts[at] = add_tiles(words + at % BINS, at / BINS, GROUPS, tile, odd);
+  }
   __syncthreads();
-@   if AT_ONCE == 1 then
-  rank_in(m.first, k, again(p), [&](int i, unsigned r) {
-    (staged_keys() - 1)[r] = k[i];
-@     if VALUE > 0 then
-    (staged_values() - 1)[r] = v[i];
-@     end
-  });
-  @{late}
-  put_staged(m, p, room);
-@   else
-@     if COUNT == "early" then
-  rank_in(m.first, k, again(p), [&](int i, unsigned r) { rank[i] = r; });
-@     else
-  add_starts(k, rank, again(p));
-@     end
-  put(k, rank, m, p, tile * TILE, room, [&] { @{late} });
-@   end
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    before[j] = 0;
+#pragma unroll
+    for (int g = 0; g < GROUPS; g++) before[j] += bin < BINS ? parts[g * BINS + bin] : 0;
+  }
+}
+
+// Of one pass: tiles that are done.
+__device__ __forceinline__ void tell_done(unsigned *done) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(done, 1);
+  }
+}
+__device__ __forceinline__ void wait_for(const unsigned *done, unsigned tiles) {
+  if (threadIdx.x == 0) {
+    while (load_acquire(done) != tiles) continue;
+  }
+  __syncthreads();
+}
+
+// The tile's digits of all passes.
+__device__ __forceinline__ void count_tile(const key *from, long long room, index *counts) {
+  unsigned *counters = reinterpret_cast<unsigned *>(shared);
+  key k[ITEMS];
+  get_keys(k, from, room, false);
+  for (int i = threadIdx.x; i < PASSES * BINS * COPIES; i += BLOCK) counters[i] = 0;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    if (item(i) < room) count_key(k[i]);
+  }
+  __syncthreads();
+  add_digits<BLOCK>(counts);
+}
+
+// The tasks of a launch: tiles whose digits are counted, then those of each pass. counts: of this
+// launch and, zeros for now, of the next.
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
+sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_out,
+           value *values_out, key *keys_tmp, value *values_tmp, index *counts, index *words,
+           unsigned *done, unsigned long long *counter) {
+  unsigned launch;
+  const unsigned tiles = gridDim.x / (PASSES + 1);
+  const unsigned task = take_ticket(counter, &launch), tile = task % tiles;
+  const long long room = n - (long long)tile * TILE;
+  const index odd = launch % 2 ? 0 : ODD;
+  index *mine = counts + launch % 2 * (PASSES * BINS);
+  if (task < tiles) {
+    count_tile(keys_in + (long long)tile * TILE, room, mine);
+    tell_done(done);
+    return;
+  }
+  const unsigned pass = task / tiles - 1;
+  const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
+  words += (long long)pass * tiles * BINS;
+  clear_counters();
+  wait_for(done + pass, (launch + 1) * tiles);
+  if (tile == 0) {
+    index *next = counts + (launch + 1) % 2 * (PASSES * BINS) + pass * BINS;
+    for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) next[bin] = 0;
+  }
+  const auto tell = [&](const unsigned (&count)[BINS_THREAD]) {
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+      const int bin = j * BLOCK + threadIdx.x;
+      if (bin < BINS) store_relaxed(words + (long long)tile * BINS + bin, odd | count[j]);
+    }
+  };
+  const auto find = [&](const unsigned (&)[BINS_THREAD], const unsigned (&start)[BINS_THREAD]) {
+    index before[BINS_THREAD], begin[BINS_THREAD];
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+      const int bin = j * BLOCK + threadIdx.x;
+      begin[j] = bin < BINS ? load_second(mine + pass * BINS + bin) : 0;
+    }
+    sum_tiles(words, tile, odd, before);
+    scan_rows<BIN_ROWS>(begin);
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+      const int bin = j * BLOCK + threadIdx.x;
+      if (bin < BINS) bases[bin] = begin[j] + before[j] - start[j];
+    }
+  };
+  move_tile(all.of_pass(pass), place_of(pass), tile, room, tell, find);
+  if (pass + 1 < PASSES) tell_done(done + pass + 1);
 }
 @ elseif ALG == "three_launch" then
 
@@ -938,6 +1165,7 @@ sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, 
   const long long tile = blockIdx.x, tiles = gridDim.x, room = n - tile * TILE;
   const place p = place_of(pass);
   key k[ITEMS];
+  value v[ITEMS];
   unsigned rank[ITEMS], start[BINS_THREAD];
   clear_counters();
   get_keys(k, m.from + tile * TILE, room, m.first);
@@ -947,14 +1175,14 @@ sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, 
   scan_counters(start);
   __syncthreads();
   add_starts(k, rank, p);
-  put(k, rank, m, p, tile * TILE, room, [&] {
+  put(k, v, rank, m, p, tile * TILE, room, [&] {
     index begin[BINS_THREAD];
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
       begin[j] = bin < BINS ? counts[BINS * tiles + bin] : 0;
     }
-    scan_rows<BINS < 32 ? 1 : BINS / 32>(begin);
+    scan_rows<BIN_ROWS>(begin);
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
@@ -1012,6 +1240,158 @@ sort_block(long long n, const key *keys_in, const value *values_in, key *keys_ou
 @   end
     }
   }
+}
+@ elseif ALG == "cluster" then
+
+// ---- all passes in one cluster -----------------------------------------------------------------
+
+// What other blocks store into: of each block how many keys of a digit it has, and this block's keys.
+__device__ __forceinline__ unsigned *table() {
+  return reinterpret_cast<unsigned *>(shared + COUNTERS + STAGE);
+}
+__device__ __forceinline__ key *incoming_keys() {
+  return reinterpret_cast<key *>(shared + COUNTERS + STAGE + TABLE);
+}
+__device__ __forceinline__ value *incoming_values() {
+  return reinterpret_cast<value *>(shared + COUNTERS + STAGE + TABLE + TILE * KEY);
+}
+// Where the block's own keys lie while they are sorted.
+__device__ __forceinline__ key *staged_keys() {
+  return reinterpret_cast<key *>(shared + COUNTERS);
+}
+__device__ __forceinline__ value *staged_values() {
+  return reinterpret_cast<value *>(shared + COUNTERS + TILE * KEY);
+}
+
+// Every block learns how many keys of this thread's bins this one has.
+__device__ __forceinline__ void send_counts(const unsigned (&count)[BINS_THREAD]) {
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    if (bin < BINS) {
+#pragma unroll
+      for (int b = 0; b < CLUSTER; b++) {
+        *in_block(table() + blockIdx.x * BINS + bin, b) = count[j];
+      }
+    }
+  }
+}
+
+__shared__ unsigned bases[BINS];  // where the block's keys of a digit go, less where they are staged
+
+__device__ __forceinline__ void find_bases(const unsigned (&start)[BINS_THREAD]) {
+  unsigned before[BINS_THREAD], begin[BINS_THREAD];
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    before[j] = begin[j] = 0;
+    if (bin < BINS) {
+#pragma unroll
+      for (int b = 0; b < CLUSTER; b++) {
+        const unsigned there = table()[b * BINS + bin];
+        begin[j] += there;
+        if (b < blockIdx.x) before[j] += there;
+      }
+    }
+  }
+  scan_rows<BIN_ROWS>(begin);
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    if (bin < BINS) bases[bin] = begin[j] + before[j] - start[j];
+  }
+}
+
+template <typename T>
+__device__ __forceinline__ void stage(T *staged, const T (&v)[ITEMS],
+                                      const unsigned (&rank)[ITEMS]) {
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) (staged - 1)[rank[i]] = v[i];
+}
+
+// To the block that has this place among all.
+template <typename T>
+__device__ __forceinline__ void send(T *incoming, unsigned to, T what) {
+  *in_block(incoming + to % TILE, to / TILE) = what;
+}
+
+// What is staged goes where it belongs in a pass: to the blocks, or in the last one to memory.
+__device__ __forceinline__ void send_staged(place p) {
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    const int at = i * BLOCK + threadIdx.x;
+    const key k = staged_keys()[at];
+    const unsigned to = bases[p.of(k)] + at;
+    send(incoming_keys(), to, k);
+@   if VALUE > 0 then
+    send(incoming_values(), to, staged_values()[at]);
+@   end
+  }
+}
+__device__ __forceinline__ void write_staged(place p, long long n, key *keys, value *values) {
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    const int at = i * BLOCK + threadIdx.x;
+    const key k = staged_keys()[at];
+    const unsigned to = bases[p.of(k)] + at;
+    if (to < n) {
+      keys[to] = decode(k);
+@   if VALUE > 0 then
+      values[to] = staged_values()[at];
+@   end
+    }
+  }
+}
+
+__device__ __forceinline__ void take_incoming(key (&k)[ITEMS], value (&v)[ITEMS]) {
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    k[i] = incoming_keys()[item(i)];
+@   if VALUE > 0 then
+    v[i] = incoming_values()[item(i)];
+@   end
+  }
+}
+
+// Between arriving at the cluster's barrier and waiting there, a block does what concerns it alone.
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK)
+sort_cluster(long long n, const key *keys_in, const value *values_in, key *keys_out,
+             value *values_out) {
+  const long long first = (long long)blockIdx.x * TILE;
+  key k[ITEMS];
+  value v[ITEMS];
+  unsigned rank[ITEMS], start[BINS_THREAD];
+  cluster_arrive();  // nobody stores into a block that has not started
+  get_keys(k, keys_in + first, n - first, true);
+@   if VALUE > 0 then
+  get_values(v, values_in + first, n - first);
+@   end
+#pragma unroll 1
+  for (int pass = 0; pass < PASSES; pass++) {
+    const place p = place_of(pass);
+    clear_counters();
+    cluster_wait();
+    if (pass > 0) take_incoming(k, v);
+    rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
+    __syncthreads();
+    sum_counters(start);
+    send_counts(start);
+    cluster_arrive();
+    scan_counters(start);
+    __syncthreads();
+    add_starts(k, rank, again(p));
+    stage(staged_keys(), k, rank);
+@   if VALUE > 0 then
+    stage(staged_values(), v, rank);
+@   end
+    cluster_wait();
+    find_bases(start);
+    __syncthreads();
+    if (pass + 1 == PASSES) break;
+    send_staged(p);
+    cluster_arrive();
+  }
+  write_staged(place_of(PASSES - 1), n, keys_out, values_out);
 }
 @ elseif ALG == "onebit" then
 
