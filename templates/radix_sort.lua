@@ -143,11 +143,12 @@ return {
     { "SEEK", { "late", "soon" },
       "a tile looks back before its keys are written, or as soon as it has counted" },
     { "LOOK", { 1, 4, 8, 16 }, "tiles that a look back loads at a time" },
-    { "DELAY", { 0, 64 }, "nanoseconds between two looks at a tile that is waited for" },
+    { "DELAY", { 0, 20, 64 }, "nanoseconds between two looks at what is waited for" },
     { "RESIDENT", { 1, 2, 3, 4, 6, 8 }, "blocks a multiprocessor has registers for" },
     { "OVERLAP", { "off", "on" }, "blocks of a pass start while the last of the pass before run" },
     { "COPIES", { 1, 8, 16 }, "copies of the counters that count digits of all passes" },
     { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks of a cluster", when = "ALG == 'cluster'" },
+    { "PACK", { 1, 2 }, "ranks in a register" },
     { "VALUES", { "late", "soon" },
       "values are loaded when keys are staged, or as soon as these are ranked", when = "VALUE > 0" },
     { "PREFETCH", { "none", "values", "next" },
@@ -183,8 +184,9 @@ return {
     { "STATIC", "sel(" .. MANY .. " or ALG == 'cluster', BINS * (4 + 4 * WIDE), 0) + "
       .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
     { "WAVE", "RESIDENT * dev_sms" }, -- tiles at a time
-    { "REGS", "ITEMS * (max(4, KEY) // 4 + sel(AT_ONCE == 1, 0, 1) + "
-      .. "sel(" .. HELD .. " or AT_ONCE == 1 or VALUES == 'soon', VALUE // 4, 0)) + 20" },
+    { "REGS", "ITEMS * (max(4, KEY) // 4 + "
+      .. "sel(" .. HELD .. " or AT_ONCE == 1 or VALUES == 'soon', VALUE // 4, 0)) + "
+      .. "sel(AT_ONCE == 1, 0, ITEMS // PACK) + 20" },
   },
 
   require = {
@@ -202,11 +204,12 @@ return {
     { "long counters are added to", "EQUALS == 'ordered' or COUNTER == 32" },
     { "nobody waits for a tile's counts",
       "COUNT == 'late' or ALG == 'onesweep' or ALG == 'tasks'" },
-    { "nobody looks back", "ALG == 'onesweep' or DELAY == 0 and OVERLAP == 'off'" },
+    { "nobody looks back", "ALG == 'onesweep' or OVERLAP == 'off' and (DELAY == 0 or ALG == 'tasks')" },
     { "nobody counts the digits of all passes",
       "ALG == 'onesweep' or ALG == 'tasks' or COPIES == 1" },
     { "nobody reads others' counts",
       "ALG == 'onesweep' or ALG == 'tasks' or SEEK == 'late' and LOOK == 1" },
+    { "ranks of 16 bits", "PACK == 1 or TILE < 65536 and AT_ONCE == 0 and ALG == 'onesweep'" },
     { "values that are there already or are not", "VALUES == 'late' or "
       .. "AT_ONCE == 0 and (ALG == 'onesweep' or ALG == 'tasks')" },
     { "prefetches of whole tiles are for compute capability 9.0 on",
@@ -242,7 +245,7 @@ return {
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
     EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0,
-    RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, VALUES = "late", PREFETCH = "none" },
+    RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, PACK = 1, VALUES = "late", PREFETCH = "none" },
 
   workspace = {
     { "keys_tmp", "u8", "sel(PASSES > 1 and not " .. HELD .. ", n * KEY, 0)" },
@@ -257,7 +260,7 @@ return {
     { "plan", "u32", "sel(ALG == 'onesweep', PASSES + 1, 0)" },
     { "published", "u32", "(1 + WIDE) * TILES * BINS * sel(ALG == 'tasks', PASSES, "
       .. "sel(ALG == 'onesweep', 1, 0))" },
-    { "done", "u32", "sel(ALG == 'tasks', PASSES, 0)" }, -- tiles counted, then those of passes
+    { "done", "u32", "sel(ALG == 'tasks', 32 * PASSES, 0)" }, -- tiles counted, then those of passes
     { "counter", "u64", "sel(ALG == 'tasks', 1, 0)" },
     { "tickets", "u32", "sel(ALG == 'onesweep', PASSES, 0)" },
     { "arrived", "u32", "sel(ALG == 'onesweep', 1, 0)" },
@@ -274,496 +277,10 @@ return {
 @include "ticket.cuh"
 @include "words.cuh"
 
-@ local unsigned = { "unsigned char", "unsigned short", nil, "unsigned", nil, nil, nil,
-@   "unsigned long long" }
-@ local float = dtype == "f16" or dtype == "bf16" or dtype == "f32" or dtype == "f64"
-@ local plain = dtype:sub(1, 1) == "u" and order == "ascending" -- keys are compared as they are
 @ local chained = ALG == "onesweep" or ALG == "tasks" -- tiles read each other's counts
 @ local tiles = ALG == "three_launch" or chained
-using key = @{unsigned[KEY]};
-using value = @{unsigned[VALUE] or "unsigned"};
-using index = @{unsigned[4 + 4 * WIDE]};  // a position among all keys
-using counter = @{unsigned[COUNTER // 8]};
-
-// ---- keys --------------------------------------------------------------------------------------
-
-constexpr key SIGN = (key)((key)1 << (8 * KEY - 1));
-
-// Words whose unsigned order is the wanted one; and back.
-__device__ __forceinline__ key encode(key k) {
-@ if float then
-  k = (key)(k & SIGN ? ~k : k ^ SIGN);
-@ elseif dtype:sub(1, 1) == "i" then
-  k = (key)(k ^ SIGN);
-@ end
-  return @{order == "descending" and "(key)~k" or "k"};
-}
-__device__ __forceinline__ key decode(key k) {
-@ if order == "descending" then
-  k = (key)~k;
-@ end
-@ if float then
-  return (key)(k & SIGN ? k ^ SIGN : ~k);
-@ elseif dtype:sub(1, 1) == "i" then
-  return (key)(k ^ SIGN);
-@ else
-  return k;
-@ end
-}
-
-// The digit of a pass.
-struct place {
-  int shift;
-  unsigned mask;
-
-  __device__ __forceinline__ unsigned of(key k) const {
-@ if float then
-    constexpr key MINUS = (key)@{order == "ascending" and "(SIGN - 1)" or "SIGN"};  // -0
-    if (k == MINUS) k = (key)~MINUS;                                          // counts as +0
-@ end
-    return (unsigned)(k >> shift) & mask;
-  }
-};
-// The same, but not to the compiler: it takes digits anew, where it would keep them in registers.
-__device__ __forceinline__ place again(place p) {
-  asm volatile("" : "+r"(p.shift), "+r"(p.mask));
-  return p;
-}
-__device__ __forceinline__ place place_of(int pass) {
-  const int bits = min(DIGIT, BITS - pass * DIGIT);
-  return {FIRST_BIT + pass * DIGIT, (1u << max(bits, 0)) - 1};
-}
-
-// ---- where they are ----------------------------------------------------------------------------
-
-// What a pass moves: the first from the input, the last to the output, others to and fro.
-struct move {
-  const key *from;
-  key *to;
-  const value *values_from;
-  value *values_to;
-  bool first, last;
-};
-struct arrays {
-  const key *keys_in;
-  const value *values_in;
-  key *keys_out;
-  value *values_out;
-  key *keys_tmp;
-  value *values_tmp;
-
-  __device__ __forceinline__ move of(bool first, bool last, bool to_out) const {
-    return {first ? keys_in : to_out ? keys_tmp : keys_out, to_out ? keys_out : keys_tmp,
-            first ? values_in : to_out ? values_tmp : values_out,
-            to_out ? values_out : values_tmp, first, last};
-  }
-  __device__ __forceinline__ move of_pass(int pass) const {
-    return of(pass == 0, pass == PASSES - 1, (PASSES - 1 - pass) % 2 == 0);
-  }
-};
-
-// ---- scans -------------------------------------------------------------------------------------
-
-template <typename T>
-__device__ __forceinline__ T scan_lanes(T v) {
-  const int lane = threadIdx.x % 32;
-#pragma unroll
-  for (int d = 1; d < 32; d *= 2) {
-    const T left = __shfl_up_sync(0xffffffff, v, d);
-    if (lane >= d) v += left;
-  }
-  return v;
-}
-
-// The exclusive scan of ROWS * 32 numbers, of which a thread has every BLOCK-th; and their sum. A
-// barrier has to separate two calls.
-template <int ROWS, int OWN, typename T>
-__device__ __forceinline__ T scan_rows(T (&v)[OWN]) {
-  __shared__ T rows[ROWS + 1];
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-#pragma unroll
-  for (int j = 0; j < OWN; j++) {
-    const T sum = scan_lanes(v[j]);
-    if (lane == 31 && j * WARPS + warp < ROWS) rows[j * WARPS + warp] = sum;
-    v[j] = sum - v[j];
-  }
-  __syncthreads();
-  if (warp == 0) {
-    T before = 0;
-#pragma unroll
-    for (int r = 0; r < ROWS; r += 32) {
-      const T own = r + lane < ROWS ? rows[r + lane] : 0, sum = scan_lanes(own);
-      __syncwarp();
-      if (r + lane < ROWS) rows[r + lane] = before + sum - own;
-      before += __shfl_sync(0xffffffff, sum, 31);
-    }
-    if (lane == 0) rows[ROWS] = before;
-  }
-  __syncthreads();
-#pragma unroll
-  for (int j = 0; j < OWN; j++) {
-    if (j * WARPS + warp < ROWS) v[j] += rows[j * WARPS + warp];
-  }
-  return rows[ROWS];
-}
-
-@ if ALG ~= "onebit" then
-extern __shared__ __align__(16) unsigned char shared[];
-
-// ---- ranks -------------------------------------------------------------------------------------
-
-// The lanes whose digit is the same.
-__device__ __forceinline__ unsigned match(unsigned digit, unsigned *masks) {
-@ if RANK == "ballot" or RANK == "ballot_mad" then
-@   local minus = RANK == "ballot" and "" or ", minus"
-  const int minus = lanemask_gt() | lanemask_le();
-  unsigned same = vote_same(digit, 1@{minus});
-#pragma unroll
-  for (int b = 1; b + 1 < DIGIT; b += 2) {
-    same = and3(same, vote_same(digit, 1u << b@{minus}), vote_same(digit, 2u << b@{minus}));
-  }
-  return DIGIT % 2 ? same : same & vote_same(digit, 1u << (DIGIT - 1)@{minus});
-@ elseif RANK == "match" then
-  return __match_any_sync(0xffffffff, digit);
-@ else
-  atomicOr(masks + digit, 1u << threadIdx.x % 32);
-  __syncwarp();
-  const unsigned same = masks[digit];
-  __syncwarp();
-  if ((same & lanemask_gt()) == 0) masks[digit] = 0;
-  __syncwarp();
-  return same;
-@ end
-}
-
-__device__ __forceinline__ counter *counters_of(int warp) {
-  return reinterpret_cast<counter *>(shared) + warp * ROW;
-}
-
-// A warp's own, with its masks.
-__device__ __forceinline__ void clear_counters() {
-  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-  constexpr int UNITS = ROW * COUNTER / 128;
-  uint4 *row = reinterpret_cast<uint4 *>(counters_of(warp));
-#pragma unroll
-  for (int u = 0; u < UNITS; u += 32) {
-    if (u + lane < UNITS) row[u + lane] = make_uint4(0, 0, 0, 0);
-  }
-@ if RANK == "or" then
-  unsigned *masks = reinterpret_cast<unsigned *>(counters_of(WARPS)) + warp * ROW;
-#pragma unroll
-  for (int u = 0; u < ROW; u += 32) {
-    if (u + lane < ROW) masks[u + lane] = 0;
-  }
-@ end
-  __syncwarp();
-}
-
-// Adds to each key's digit's counter in the order of the warp's keys; a key's rank is what the counter
-// has then: the first key's is 1. `each` takes the number of the key and its rank.
-template <typename F>
-__device__ __forceinline__ void rank_keys(const key (&k)[ITEMS], place p, F each) {
-  const int warp = threadIdx.x / 32;
-  counter *mine = counters_of(warp);
-  unsigned *masks = reinterpret_cast<unsigned *>(counters_of(WARPS)) + warp * ROW;
-  const unsigned upto = lanemask_le(), after = lanemask_gt();
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    const unsigned digit = p.of(k[i]), same = match(digit, masks);
-    counter *c = mine + digit;
-    const unsigned r = *c + __popc(same & upto);
-    __syncwarp();
-    if ((same & after) == 0) *c = (counter)r;
-    __syncwarp();
-    each(i, r);
-  }
-}
-
-@   if chained then
-// In the first pass, where nobody can tell, equal digits may come in any order.
-template <typename F>
-__device__ __forceinline__ void rank_in(bool first, const key (&k)[ITEMS], place p, F each) {
-@     if EQUALS == "any" then
-  if (first) {
-    unsigned *mine = counters_of(threadIdx.x / 32);
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) each(i, atomicAdd(mine + p.of(k[i]), 1) + 1);
-    return;
-  }
-@     end
-  rank_keys(k, p, each);
-}
-
-@   end
-// What the warps have of this thread's bins.
-__device__ __forceinline__ void sum_counters(unsigned (&count)[BINS_THREAD]) {
-#pragma unroll
-  for (int j = 0; j < BINS_THREAD; j++) {
-    const int bin = j * BLOCK + threadIdx.x;
-    count[j] = 0;
-    if (bin < BINS) {
-#pragma unroll 8
-      for (int w = 0; w < WARPS; w++) count[j] += counters_of(w)[bin];
-    }
-  }
-}
-
-constexpr int BIN_ROWS = BINS < 32 ? 1 : BINS / 32;
-
-// Counters become where the warps' keys of a digit go; start: where all of this thread's bins do.
-__device__ __forceinline__ void spread_counters(const unsigned (&start)[BINS_THREAD]) {
-#pragma unroll
-  for (int j = 0; j < BINS_THREAD; j++) {
-    const int bin = j * BLOCK + threadIdx.x;
-    unsigned at = start[j];
-    if (bin < BINS) {
-#pragma unroll 8
-      for (int w = 0; w < WARPS; w++) {
-        counter *c = counters_of(w) + bin;
-        const unsigned own = *c;
-        *c = (counter)at;
-        at += own;
-      }
-    }
-  }
-}
-
-// Counters become where in the tile the warps' keys begin; start: where those of this thread's bins.
-__device__ __forceinline__ void scan_counters(unsigned (&start)[BINS_THREAD]) {
-  scan_rows<BIN_ROWS>(start);
-  spread_counters(start);
-}
-
-// Ranks within the warp become ranks within the tile.
-__device__ __forceinline__ void add_starts(const key (&k)[ITEMS], unsigned (&rank)[ITEMS],
-                                           place p) {
-  const counter *mine = counters_of(threadIdx.x / 32);
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) rank[i] += mine[p.of(k[i])];
-}
-
-// ---- a tile between memory and registers -------------------------------------------------------
-
-// This thread's i-th key of the tile: a warp's keys lie together, so that loads do.
-__device__ __forceinline__ int item(int i) {
-  return threadIdx.x / 32 * (32 * ITEMS) + i * 32 + threadIdx.x % 32;
-}
-
-// Beyond the `room` keys that exist, keys that come last.
-template <bool WHOLE>
-__device__ __forceinline__ void load_keys(key (&k)[ITEMS], const key *from, int room, bool first) {
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    k[i] = WHOLE || item(i) < room ? load_plain(from + item(i)) : (key)~(key)0;
-  }
-@ if not plain then
-  if (first) {
-#pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-      if (WHOLE || item(i) < room) k[i] = encode(k[i]);
-    }
-  }
-@ end
-}
-
-template <bool WHOLE>
-__device__ __forceinline__ void load_values(value (&v)[ITEMS], const value *from, int room) {
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    v[i] = WHOLE || item(i) < room ? load_plain(from + item(i)) : 0;
-  }
-}
-
-__device__ __forceinline__ void get_keys(key (&k)[ITEMS], const key *from, long long room,
-                                         bool first) {
-  if (room >= TILE) {
-    load_keys<true>(k, from, TILE, first);
-  } else {
-    load_keys<false>(k, from, (int)room, first);
-  }
-}
-
-__device__ __forceinline__ void get_values(value (&v)[ITEMS], const value *from, long long room) {
-  if (room >= TILE) {
-    load_values<true>(v, from, TILE);
-  } else {
-    load_values<false>(v, from, (int)room);
-  }
-}
-
-@ if tiles then
-// ---- from a tile to all keys -------------------------------------------------------------------
-
-__shared__ index bases[BINS];  // where a tile's keys of a digit go, less where they are in the tile
-
-// How many keys of this thread's bins exist: those beyond them count for nothing.
-__device__ __forceinline__ void real_counts(const unsigned (&count)[BINS_THREAD], long long room,
-                                            place p, unsigned (&real)[BINS_THREAD]) {
-#pragma unroll
-  for (int j = 0; j < BINS_THREAD; j++) {
-    const bool last = j * BLOCK + threadIdx.x == p.mask;
-    real[j] = count[j] - (last && room < TILE ? TILE - (unsigned)room : 0);
-  }
-}
-
-@   if SCATTER == "shared" then
-constexpr int STAGED = AT_ONCE ? COUNTERS : 0;  // beside the counters, or in their place
-__device__ __forceinline__ key *staged_keys() { return reinterpret_cast<key *>(shared + STAGED); }
-__device__ __forceinline__ value *staged_values() {
-  return reinterpret_cast<value *>(shared + STAGED + TILE * KEY);
-}
-
-template <bool WHOLE>
-__device__ __forceinline__ void write_staged(const move &m, place p, int room) {
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    const int at = i * BLOCK + threadIdx.x;
-    if (WHOLE || at < room) {
-      const key k = staged_keys()[at];
-      const index to = bases[p.of(k)] + at;
-      m.to[to] = @{plain and "k" or "m.last ? decode(k) : k"};
-@     if VALUE > 0 then
-      m.values_to[to] = staged_values()[at];
-@     end
-    }
-  }
-}
-
-@   end
-@   if SCATTER == "shared" then
-__device__ __forceinline__ void put_staged(const move &m, place p, long long room) {
-  __syncthreads();
-  if (room >= TILE) {
-    write_staged<true>(m, p, TILE);
-  } else {
-    write_staged<false>(m, p, (int)room);
-  }
-}
-
-@   end
-// Where the keys go: through shared memory, or straight. `find` tells the bases.
-template <typename F>
-__device__ __forceinline__ void put(const key (&k)[ITEMS], value (&v)[ITEMS],
-                                    const unsigned (&rank)[ITEMS], const move &m, place p,
-                                    long long first, long long room, F find) {
-@   local late = VALUE > 0 and VALUES == "late" and "get_values(v, m.values_from + first, room);" or ""
-@   if SCATTER == "shared" then
-  __syncthreads();  // counters and what is staged share their memory
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) (staged_keys() - 1)[rank[i]] = k[i];
-@     if VALUE > 0 then
-  @{late}
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) (staged_values() - 1)[rank[i]] = v[i];
-@     end
-  find();
-  put_staged(m, p, room);
-@   else
-  @{late}
-  find();
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    if (item(i) < room) {
-      const index to = bases[p.of(k[i])] + rank[i] - 1;
-      m.to[to] = @{plain and "k[i]" or "m.last ? decode(k[i]) : k[i]"};
-@     if VALUE > 0 then
-      m.values_to[to] = v[i];
-@     end
-    }
-  }
-@   end
-}
-@   if chained then
-
-// Counts a key of every pass.
-__device__ __forceinline__ void count_key(key k) {
-  unsigned *counters = reinterpret_cast<unsigned *>(shared);
-  k = encode(k);
-#pragma unroll
-  for (int pass = 0; pass < PASSES; pass++) {
-    const unsigned bin = pass * BINS + place_of(pass).of(k);
-    atomicAdd(counters + bin * COPIES + threadIdx.x % COPIES, 1);
-  }
-}
-
-// What the block has counted is added to what others have.
-template <int THREADS>
-__device__ __forceinline__ void add_digits(index *counts) {
-  const unsigned *counters = reinterpret_cast<const unsigned *>(shared);
-  for (int bin = threadIdx.x; bin < PASSES * BINS; bin += THREADS) {
-    unsigned sum = 0;
-#pragma unroll
-    for (int c = 0; c < COPIES; c++) {
-      sum += counters[bin * COPIES + (c + threadIdx.x) % COPIES];  // in other banks
-    }
-    if (sum > 0) atomicAdd(counts + bin, (index)sum);
-  }
-}
-
-// The tile's keys go where they belong in a pass. `tell` takes how many of this thread's bins the tile
-// has, `find` that and where in the tile they begin, and sets the bases.
-template <typename Tell, typename Find>
-__device__ __forceinline__ void move_tile(const move &m, place p, long long tile, long long room,
-                                          Tell tell, Find find_bases) {
-  key k[ITEMS];
-  value v[ITEMS];
-  unsigned count[BINS_THREAD], start[BINS_THREAD];
-@     if AT_ONCE == 0 then
-  unsigned rank[ITEMS];
-@     end
-  get_keys(k, m.from + tile * TILE, room, m.first);
-@     if AT_ONCE == 1 and VALUE > 0 then
-  get_values(v, m.values_from + tile * TILE, room);
-@     end
-@     if COUNT == "early" then
-  counter *mine = counters_of(threadIdx.x / 32);
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-@       if COUNTER == 16 then
-    const unsigned d = p.of(k[i]);
-    atomicAdd(reinterpret_cast<unsigned *>(mine) + d / 2, 1u << d % 2 * 16);
-@       else
-    atomicAdd(mine + p.of(k[i]), 1);
-@       end
-  }
-@     else
-  rank_in(m.first, k, p, [&](int i, unsigned r) { rank[i] = r; });
-@     end
-@     if VALUES == "soon" then
-  get_values(v, m.values_from + tile * TILE, room);
-@     end
-  __syncthreads();
-  sum_counters(start);
-  real_counts(start, room, p, count);
-  tell(count);
-  scan_counters(start);
-  const auto find = [&] { find_bases(count, start); };
-@     local soon = SEEK == "soon" and "find();" or ""
-@     local late = SEEK == "late" and "find();" or ""
-  @{soon}
-  __syncthreads();
-@     if AT_ONCE == 1 then
-  rank_in(m.first, k, again(p), [&](int i, unsigned r) {
-    (staged_keys() - 1)[r] = k[i];
-@       if VALUE > 0 then
-    (staged_values() - 1)[r] = v[i];
-@       end
-  });
-  @{late}
-  put_staged(m, p, room);
-@     else
-@       if COUNT == "early" then
-  rank_in(m.first, k, again(p), [&](int i, unsigned r) { rank[i] = r; });
-@       else
-  add_starts(k, rank, again(p));
-@       end
-  put(k, v, rank, m, p, tile * TILE, room, [&] { @{late} });
-@     end
-}
-@   end
-@ end
-@ end
+@include "radix_tile.cuh"
+@include "radix_move.cuh"
 @ if ALG == "onesweep" then
 
 // ---- digits of all passes ----------------------------------------------------------------------
@@ -778,25 +295,6 @@ __device__ __forceinline__ unsigned steps_of(bool first, int left, unsigned pari
 }
 __device__ __forceinline__ unsigned usual_steps(int pass) {
   return steps_of(pass == 0, PASSES - 1 - pass, pass + 1);
-}
-
-// Where the keys of each digit of a pass begin; whether all have the same. By a warp; counts become
-// zeros for the next launch.
-__device__ __forceinline__ bool scan_pass(index n, index *counts, index *begin) {
-  const int lane = threadIdx.x % 32;
-  index before = 0;
-  bool same = false;
-#pragma unroll 8
-  for (int bin = lane; bin < (BINS + 31) / 32 * 32; bin += 32) {
-    const index own = bin < BINS ? load_second(counts + bin) : 0, sum = scan_lanes(own);
-    if (bin < BINS) {
-      begin[bin] = before + sum - own;
-      counts[bin] = 0;
-    }
-    before += __shfl_sync(0xffffffff, sum, 31);
-    same |= own == n;
-  }
-  return __any_sync(0xffffffff, same);
 }
 
 // By one thread. plan[PASSES] has the parity of the last pass that was made, so that words of a pass
@@ -816,18 +314,6 @@ __device__ __forceinline__ void make_plan(const bool *same, unsigned parity, uns
     plan[p] = steps ^ usual_steps(p);
   }
   plan[PASSES] = parity;
-}
-
-// Programmatic launches: what a pass does before wait() it may do while the launch before runs.
-__device__ __forceinline__ void let_next_start() {
-@   if OVERLAP == "on" then
-  griddepcontrol_launch_dependents();
-@   end
-}
-__device__ __forceinline__ void wait_for_last() {
-@   if OVERLAP == "on" then
-  griddepcontrol_wait();
-@   end
 }
 
 struct alignas(16) vector {
@@ -1030,6 +516,8 @@ __device__ __forceinline__ void sum_tiles(const index *words, unsigned tile, ind
   }
 }
 
+constexpr int APART = 32;  // between counters, so that who waits for one is in nobody else's way
+
 // Of one pass: tiles that are done.
 __device__ __forceinline__ void tell_done(unsigned *done) {
   __syncthreads();
@@ -1040,7 +528,11 @@ __device__ __forceinline__ void tell_done(unsigned *done) {
 }
 __device__ __forceinline__ void wait_for(const unsigned *done, unsigned tiles) {
   if (threadIdx.x == 0) {
-    while (load_acquire(done) != tiles) continue;
+    while (load_acquire(done) != tiles) {
+@   if DELAY > 0 then
+      __nanosleep(DELAY);
+@   end
+    }
   }
   __syncthreads();
 }
@@ -1081,7 +573,7 @@ sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_ou
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   words += (long long)pass * tiles * BINS;
   clear_counters();
-  wait_for(done + pass, (launch + 1) * tiles);
+  wait_for(done + pass * APART, (launch + 1) * tiles);
   if (tile == 0) {
     index *next = counts + (launch + 1) % 2 * (PASSES * BINS) + pass * BINS;
     for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) next[bin] = 0;
@@ -1109,7 +601,7 @@ sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_ou
     }
   };
   move_tile(all.of_pass(pass), place_of(pass), tile, room, tell, find);
-  if (pass + 1 < PASSES) tell_done(done + pass + 1);
+  if (pass + 1 < PASSES) tell_done(done + (pass + 1) * APART);
 }
 @ elseif ALG == "three_launch" then
 
@@ -1166,10 +658,11 @@ sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, 
   const place p = place_of(pass);
   key k[ITEMS];
   value v[ITEMS];
-  unsigned rank[ITEMS], start[BINS_THREAD];
+  ranks rank;
+  unsigned start[BINS_THREAD];
   clear_counters();
   get_keys(k, m.from + tile * TILE, room, m.first);
-  rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
+  rank_keys(k, p, [&](int i, unsigned r) { rank.set(i, r); });
   __syncthreads();
   sum_counters(start);
   scan_counters(start);
@@ -1195,11 +688,11 @@ sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, 
 // ---- all passes in one block -------------------------------------------------------------------
 
 template <typename T>
-__device__ __forceinline__ void exchange(T (&v)[ITEMS], const unsigned (&rank)[ITEMS]) {
+__device__ __forceinline__ void exchange(T (&v)[ITEMS], const ranks &rank) {
   T *all = reinterpret_cast<T *>(shared);
   __syncthreads();
 #pragma unroll
-  for (int i = 0; i < ITEMS; i++) (all - 1)[rank[i]] = v[i];
+  for (int i = 0; i < ITEMS; i++) (all - 1)[rank.at(i)] = v[i];
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) v[i] = all[item(i)];
@@ -1209,7 +702,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 sort_block(long long n, const key *keys_in, const value *values_in, key *keys_out,
            value *values_out) {
   key k[ITEMS];
-  unsigned rank[ITEMS], start[BINS_THREAD];
+  ranks rank;
+  unsigned start[BINS_THREAD];
   get_keys(k, keys_in, n, true);
 @   if VALUE > 0 then
   value v[ITEMS];
@@ -1219,7 +713,7 @@ sort_block(long long n, const key *keys_in, const value *values_in, key *keys_ou
   for (int pass = 0; pass < PASSES; pass++) {
     const place p = place_of(pass);
     clear_counters();
-    rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
+    rank_keys(k, p, [&](int i, unsigned r) { rank.set(i, r); });
     __syncthreads();
     sum_counters(start);
     scan_counters(start);
@@ -1304,9 +798,9 @@ __device__ __forceinline__ void find_bases(const unsigned (&start)[BINS_THREAD])
 
 template <typename T>
 __device__ __forceinline__ void stage(T *staged, const T (&v)[ITEMS],
-                                      const unsigned (&rank)[ITEMS]) {
+                                      const ranks &rank) {
 #pragma unroll
-  for (int i = 0; i < ITEMS; i++) (staged - 1)[rank[i]] = v[i];
+  for (int i = 0; i < ITEMS; i++) (staged - 1)[rank.at(i)] = v[i];
 }
 
 // To the block that has this place among all.
@@ -1360,7 +854,8 @@ sort_cluster(long long n, const key *keys_in, const value *values_in, key *keys_
   const long long first = (long long)blockIdx.x * TILE;
   key k[ITEMS];
   value v[ITEMS];
-  unsigned rank[ITEMS], start[BINS_THREAD];
+  ranks rank;
+  unsigned start[BINS_THREAD];
   cluster_arrive();  // nobody stores into a block that has not started
   get_keys(k, keys_in + first, n - first, true);
 @   if VALUE > 0 then
@@ -1372,7 +867,7 @@ sort_cluster(long long n, const key *keys_in, const value *values_in, key *keys_
     clear_counters();
     cluster_wait();
     if (pass > 0) take_incoming(k, v);
-    rank_keys(k, p, [&](int i, unsigned r) { rank[i] = r; });
+    rank_keys(k, p, [&](int i, unsigned r) { rank.set(i, r); });
     __syncthreads();
     sum_counters(start);
     send_counts(start);
