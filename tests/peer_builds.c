@@ -83,6 +83,7 @@ BUILD(reduce, "n=1000", "n=2000", "n=1000 op=max dtype=i32", "n=2^31 dtype=f64")
 BUILD(scan, "n=1000", "n=1000 op=max kind=exclusive dtype=f16")
 BUILD(histogram, "n=1000 dtype=u8", "n=1000 dtype=f32")
 BUILD(radix_sort, "n=1000 dtype=u32 end_bit=12", "n=1000 dtype=f64 value_bytes=8")
+BUILD(segmented_sort, "n=1000 segments=10", "n=1000 segments=10 order=descending value_bytes=4")
 BUILD(merge, "m=1000 dtype=u8", "m=1000 n=10 value=4")
 BUILD(merge_sort, "n=1000 dtype=f32", "n=1000 dtype=i64 value=8")
 
@@ -129,7 +130,8 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reduce_is_built),         cmocka_unit_test(scan_is_built),
       cmocka_unit_test(histogram_is_built),      cmocka_unit_test(radix_sort_is_built),
-      cmocka_unit_test(merge_is_built),          cmocka_unit_test(merge_sort_is_built),
-      cmocka_unit_test(a_compile_error_is_told), cmocka_unit_test(without_nvcc_it_says_so)};
+      cmocka_unit_test(segmented_sort_is_built), cmocka_unit_test(merge_is_built),
+      cmocka_unit_test(merge_sort_is_built),     cmocka_unit_test(a_compile_error_is_told),
+      cmocka_unit_test(without_nvcc_it_says_so)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

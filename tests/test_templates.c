@@ -188,6 +188,9 @@ static void segmented_reduce_is_right(void **state) {
 static void segmented_scan_is_right(void **state) {
   check_family(*state, "segmented_scan");
 }
+static void segmented_sort_is_right(void **state) {
+  check_family(*state, "segmented_sort");
+}
 static void sgemm_is_right(void **state) {
   check_family(*state, "sgemm");
 }
@@ -211,6 +214,7 @@ static void every_family_is_tested(void **state) {
                                        "scan",
                                        "segmented_reduce",
                                        "segmented_scan",
+                                       "segmented_sort",
                                        "sgemm",
                                        "transpose"};
   bed *b = *state;
@@ -720,6 +724,13 @@ static void mistakes_are_found(void **state) {
   assert_fails(check_broken(b, "radix_sort", "n=1000 value_bytes=4 words=64", "each(i, r);",
                             "each(i, same == 0xffffffff ? ((r - 1) ^ 1) + 1 : r);"),
                &b->e, ERR_WRONG, "values_out[");
+  assert_fails(check_broken(b, "segmented_sort", "n=900 segments=40", "size <= LANES * EACH",
+                            "size < LANES * EACH"),
+               &b->e, ERR_WRONG, "keys_out[");
+  assert_fails(check_broken(b, "segmented_sort", "n=9000 segments=2",
+                            "t.tile > 0 ? look_back(own + bin, t.tile, epoch) :",
+                            "t.tile > 1 ? look_back(own + bin, t.tile, epoch) :"),
+               &b->e, ERR_WRONG, "keys_out[");
   assert_fails(check_broken(b, "copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)"),
                &b->e, ERR_WRONG, "y[");
   assert_fails(check_broken(b, "gemm_batched", "m=6 batch=9", "for (int p = 0; p < @{",
@@ -756,6 +767,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(gemv_is_right, &b),
       cmocka_unit_test_prestate(histogram_is_right, &b),
       cmocka_unit_test_prestate(radix_sort_is_right, &b),
+      cmocka_unit_test_prestate(segmented_sort_is_right, &b),
       cmocka_unit_test_prestate(merge_is_right, &b),
       cmocka_unit_test_prestate(merge_sort_is_right, &b),
       cmocka_unit_test_prestate(reduce_is_right, &b),

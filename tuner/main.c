@@ -146,7 +146,7 @@ const cli_verb cli_verbs[] = {
      "Beside what: the template's default configuration, or with --vs\n"
      "  cublas       cuBLAS: sgemm, gemm_batched, gemv, transpose (cublasSgeam)\n"
      "  cublas-tf32  the same, allowed to round factors to TF32\n"
-     "  cub          CUB: reduce, scan, histogram, radix_sort, merge, merge_sort; compiled by the\n"
+     "  cub          CUB: reduce, scan, histogram, the sorts, merge; compiled by the\n"
      "               toolkit's nvcc at first use\n"
      "  driver       the driver's own copy and fill: copy\n"
      "A peer's results are compared like ours: one that computes something else is refused.\n"

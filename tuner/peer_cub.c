@@ -31,11 +31,16 @@ static const recipe recipes[] = {
      "value_bytes",
      {"keys_in", NULL, "values_in"},
      {"keys_out", "values_out"}},
+    {"segmented_sort",
+     "PEER_SEGMENTED_SORT",
+     "value_bytes",
+     {"keys_in", "offsets", "values_in"},
+     {"keys_out", "values_out"}},
     {"merge", "PEER_MERGE", "value", {"a", "b", "av", "bv"}, {"c", "cv"}},
     {"merge_sort", "PEER_MERGE_SORT", "value", {"x", NULL, "xv"}, {"y", "yv"}},
 };
-static const char *const families[] = {"reduce", "scan",       "histogram", "radix_sort",
-                                       "merge",  "merge_sort", NULL};
+static const char *const families[] = {"reduce",         "scan",  "histogram",  "radix_sort",
+                                       "segmented_sort", "merge", "merge_sort", NULL};
 
 static const recipe *recipe_of(const gen_template *t) {
   const recipe *r = recipes;
@@ -95,7 +100,7 @@ static int call_of(const gen_template *t, const gen_problem *p, size_t type, pee
   dtype_parse(types[type].dtype, &d);
   const int bits = (int)(8 * dtype_nbytes(d));
   *c = (peer_cub_call){.n = peer_number(t, p, "n", 0),
-                       .m = peer_number(t, p, "m", 0),
+                       .m = peer_number(t, p, "m", peer_number(t, p, "segments", 0)),
                        .exclusive = is_word(t, p, "kind", "exclusive"),
                        .descending = is_word(t, p, "order", "d"),
                        .begin_bit = (int)peer_number(t, p, "begin_bit", 0),

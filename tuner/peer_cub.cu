@@ -144,6 +144,29 @@ SIGNATURE {
 #endif
 }
 
+#elif defined PEER_SEGMENTED_SORT
+#include <cub/device/device_segmented_sort.cuh>
+
+SIGNATURE {
+  using sort = cub::DeviceSegmentedSort;
+  const T *keys = in<T>(c, 0);
+  T *sorted = out<T>(c, 0);
+  const int *from = in<int>(c, 1), *to = from + 1;
+  const offset n = static_cast<offset>(c->n), m = static_cast<offset>(c->m);
+#ifdef PEER_PAYLOAD
+  const auto *with = in<PEER_PAYLOAD>(c, 2);
+  auto *moved = out<PEER_PAYLOAD>(c, 1);
+  return c->descending ? sort::StableSortPairsDescending(temporary, nbytes, keys, sorted, with, moved,
+                                                         n, m, from, to, s)
+                       : sort::StableSortPairs(temporary, nbytes, keys, sorted, with, moved, n, m,
+                                               from, to, s);
+#else
+  return c->descending
+             ? sort::StableSortKeysDescending(temporary, nbytes, keys, sorted, n, m, from, to, s)
+             : sort::StableSortKeys(temporary, nbytes, keys, sorted, n, m, from, to, s);
+#endif
+}
+
 #elif defined PEER_MERGE
 #include <cub/device/device_merge.cuh>
 #include <cuda/std/functional>

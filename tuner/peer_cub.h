@@ -5,7 +5,7 @@
 enum { PEER_CUB_IN = 4, PEER_CUB_OUT = 2 };
 
 typedef struct peer_cub_call { /* what the problem and its buffers say; unused parts are 0 */
-  long long n, m;              /* elements; of the first of two inputs */
+  long long n, m;              /* elements; of the first of two inputs, or segments */
   int exclusive, descending, begin_bit, end_bit;
   long long bins;
   double lower, upper;

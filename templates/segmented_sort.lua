@@ -1,0 +1,613 @@
+-- segmented_sort: the keys of every segment, or keys with values, in ascending or descending order;
+-- stable.
+--
+-- Segments are what lies between neighbours among the offsets. One launch looks at all of them:
+--   a group of lanes sorts a segment of up to GROUP * GROUP_ITEMS keys in its registers,
+--   a warp one of up to 32 * WARP_ITEMS,
+--   and whatever is longer goes on a list.
+-- Then blocks take segments of up to a tile (BLOCK * ITEMS) from their list, and sort each in shared
+-- memory by digits, least significant first. Longer ones are many tiles: the digits of all passes are
+-- counted, and in every pass tiles learn by look-back how many keys of a digit their segment has
+-- before them, as radix_sort's onesweep does. The tiles of all long segments are one sequence, so few
+-- long segments occupy the device as well as many.
+--
+-- Groups and warps sort by Batcher's bitonic network: words of a key and its place, so equal keys keep
+-- their order. Keys are compared as radix_sort's are.
+--
+-- What is the least? Each key and value in and out once, if no segment is longer than a tile.
+
+local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype == 'i16' or "
+  .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
+  .. "dtype == 'f32', 4, 8)))"
+local MOST_PASSES = 16
+
+local arrays = { "keys_in", "values_in", "keys_out", "values_out" }
+local function with(...)
+  local all = {}
+  for _, list in ipairs({ ... }) do
+    for _, entry in ipairs(list) do all[#all + 1] = entry end
+  end
+  return all
+end
+
+-- Long segments take part in PASSES launches; there are stages for as many as there may be.
+local overlap = "OVERLAP == 'on'"
+local long_blocks = "min(segments, max(1, min(LONGS, BLOCKS)))" -- one at least: the last cleans up
+local lists = { "work", "middle", "longs" }
+local stages = {
+  { kernel = "sort_short", block = 256, grid = "ceildiv(segments * GROUP, 256)",
+    args = with({ "segments", "offsets" }, arrays, lists) },
+  { kernel = "sort_middle", block = "BLOCK", grid = "min(segments, BLOCKS)", smem = "SMEM",
+    overlap = overlap, args = with({ "offsets" }, arrays, lists) },
+  { kernel = "sort_digits", block = "BLOCK", grid = long_blocks, smem = "DIGITS_SMEM",
+    overlap = overlap,
+    args = with({ "offsets", "keys_in" }, lists, { "counts", "begins", "arrived" }) },
+}
+for p = 0, MOST_PASSES - 1 do
+  stages[#stages + 1] = { kernel = "sort_pass", when = "PASSES > " .. p, block = "BLOCK",
+    grid = long_blocks, smem = "SMEM", overlap = overlap,
+    args = with({ { "i32", p }, "offsets" }, arrays, { "keys_tmp", "values_tmp" }, lists,
+      { "begins", "published" }) }
+end
+
+return {
+  name = "segmented_sort",
+  version = 1,
+  brief = "stable sort of every segment's keys, or of its keys with values",
+  cite = "Adinets and Merrill, Onesweep: a faster least significant digit radix sort for GPUs; "
+    .. "Batcher, Sorting networks and their applications",
+
+  problem = {
+    { "n", 0, 2^31 - 1, default = 2^22, brief = "keys" },
+    { "segments", 0, 2^31 - 2, default = "n // 64", brief = "segments; any lengths" },
+    { "dtype", { "u32", "i32", "f32", "u64", "i64", "f64", "u16", "i16", "f16", "bf16", "u8", "i8" },
+      default = "u32", brief = "type of the keys" },
+    { "value_bytes", { 0, 4, 8 }, default = 0, brief = "bytes of the value of each key; 0: none" },
+    { "order", { "ascending", "descending" }, default = "ascending",
+      brief = "equal keys stay in their order" },
+    { "words", { 1, 2, 3, 4, 5, 6, 16, 64 }, default = 1, -- of tests and timing
+      brief = "random words whose bitwise and is a key; 64: all keys are 0" },
+  },
+
+  args = {
+    { "n", "i64", value = "n" },
+    { "segments", "i64", value = "segments" },
+    { "offsets", "i32", "in", count = "segments + 1", fill = { "sorted", 0, "n" },
+      brief = "where segments begin, ascending, and where the last ends; keys outside stay unwritten" },
+    { "keys_in", "dtype", "in", count = "n", fill = { "bits", "words" } },
+    { "values_in", "u32", "in", count = "n * (value_bytes // 4)", fill = { "ramp", 0, 1 },
+      brief = "n values of value_bytes" },
+    { "keys_out", "dtype", "out", count = "n", brief = "not keys_in itself" },
+    { "values_out", "u32", "out", count = "n * (value_bytes // 4)" },
+  },
+
+  call = { "dtype", "order", "value_bytes", "n", "segments", "offsets", "keys_in", "keys_out",
+    "values_in", "values_out" },
+  call_require = {
+    { "values of 8 bytes have to be aligned to 8",
+      "value_bytes ~= 8 or values_in % 8 == 0 and values_out % 8 == 0" },
+  },
+
+  space = {
+    { "GROUP", { 4, 8, 16, 32 }, "lanes that sort the shortest segments" },
+    { "GROUP_ITEMS", { 1, 2, 4, 8 }, "keys of each of them" },
+    { "WARP_ITEMS", { 1, 2, 4, 8, 16 }, "keys a lane of a warp sorts" },
+    { "RADIX", { 4, 5, 6, 7, 8 }, "bits of a digit at most" },
+    { "BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads per block" },
+    { "ITEMS", { 4, 6, 8, 10, 12, 16, 20, 24, 28, 32 }, "coarsening factor: keys per thread" },
+    { "RANK", { "ballot", "ballot_mad", "match", "or" },
+      "how a warp finds equal digits: a ballot a bit, inverted by logic or by a multiplication; one "
+        .. "instruction; masks in shared memory" },
+    { "COUNTER", { 32, 16 }, "bits of a warp's counters" },
+    { "LOOK", { 1, 4, 8 }, "tiles that a look back loads at a time" },
+    { "RESIDENT", { 1, 2, 3, 4, 6, 8 }, "blocks a multiprocessor has registers for" },
+    { "OVERLAP", { "off", "on" }, "blocks of a launch start while the last of the one before run" },
+  },
+
+  derive = {
+    { "KEY", KEY }, -- bytes
+    { "VALUE", "value_bytes" },
+    { "WIDE", "0" },
+    { "FIRST_BIT", "0" },
+    { "BITS", "8 * KEY" },
+    { "PASSES", "ceildiv(BITS, RADIX)" },
+    { "DIGIT", "ceildiv(BITS, PASSES)" },
+    { "BINS", "1 << DIGIT" },
+    { "ROW", "max(8, BINS)" }, -- counters of a warp
+    { "WARPS", "BLOCK // 32" },
+    { "TILE", "BLOCK * ITEMS" },
+    { "BINS_THREAD", "ceildiv(BINS, BLOCK)" },
+    { "COUNTERS", "WARPS * ROW * (COUNTER // 8 + sel(RANK == 'or', 4, 0))" },
+    { "AT_ONCE", "0" },
+    { "PACK", "1" },
+    { "COPIES", "1" },
+    { "SMEM", "max(COUNTERS, TILE * (KEY + VALUE))" },
+    { "DIGITS_SMEM", "4 * PASSES * BINS" },
+    { "BLOCKS", "dev_sms * RESIDENT" },
+    { "LONGS", "n // (TILE + 1)" }, -- segments longer than a tile, at most
+    { "TILES", "n // TILE + LONGS" }, -- theirs, at most
+    { "REGS", "ITEMS * (max(4, KEY) // 4 + 1 + VALUE // 4) + 20" },
+  },
+
+  require = {
+    { "more threads than a block may have", "BLOCK <= dev_threads_block" },
+    { "a few bits less take as many passes", "RADIX == DIGIT or RADIX == 8" },
+    { "warps take no more than groups", "32 * WARP_ITEMS > GROUP * GROUP_ITEMS" },
+    { "blocks take no more than warps", "TILE > 32 * WARP_ITEMS" },
+    { "fewer keys a tile than digits", "TILE >= 2 * BINS" },
+    { "short counters overflow", "COUNTER == 32 or TILE < 65536" },
+    { "short counters, though long ones have room",
+      "COUNTER == 32 or 4 * WARPS * ROW > TILE * (KEY + VALUE)" },
+    { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
+    { "a thread's keys exceed the registers", "REGS <= 255" },
+    { "that many blocks exceed a multiprocessor's registers",
+      "BLOCK * RESIDENT * REGS <= dev_regs_sm" },
+    { "that many blocks exceed a multiprocessor's threads", "BLOCK * RESIDENT <= dev_threads_sm" },
+    { "more shared memory than a block may have", "SMEM + 4096 <= dev_smem_block" },
+    { "that many blocks exceed a multiprocessor's shared memory",
+      "RESIDENT * (SMEM + 4096 + dev_smem_reserved) <= dev_smem_sm" },
+  },
+
+  default = { GROUP = 8, GROUP_ITEMS = 4, WARP_ITEMS = 8, RADIX = 8, BLOCK = 256, ITEMS = 8,
+    RANK = "ballot", COUNTER = 32, LOOK = 4, RESIDENT = 2, OVERLAP = "off" },
+
+  workspace = {
+    { "keys_tmp", "u8", "sel(LONGS > 0 and PASSES > 1, n * KEY, 0)" },
+    { "values_tmp", "u8", "sel(LONGS > 0 and PASSES > 1, n * VALUE, 0)" },
+    { "work", "u32", "64" }, -- struct work
+    { "middle", "i32", "min(segments, n // (32 * WARP_ITEMS + 1) + 1)" },
+    { "longs", "u64", "LONGS + 1" },
+    -- Of each long segment and pass how many of its keys have a digit; where these begin.
+    { "counts", "u32", "LONGS * PASSES * BINS" },
+    { "begins", "u32", "LONGS * PASSES * BINS" },
+    { "published", "u64", "TILES * BINS" },
+    { "arrived", "u32", "LONGS + 1" },
+  },
+
+  stages = stages,
+
+  source = [==[
+@include "arrive.cuh"
+@include "lanes.cuh"
+@include "ptx.cuh"
+@include "words.cuh"
+
+@ local chained, tiles = true, true
+@ local EQUALS, COUNT, SCATTER, SEEK, VALUES = "ordered", "late", "shared", "late", "late"
+@include "radix_tile.cuh"
+@include "radix_move.cuh"
+
+// ---- what is to do -----------------------------------------------------------------------------
+
+// What launches tell each other; zeros at first, and again when the last launch is done but for the
+// epoch, which tells the words of a pass from those before.
+struct work {
+  unsigned long long longs_tiles;  // long segments, above their tiles
+  unsigned middles, middle_ticket, digits_ticket, arrived, epoch;
+  unsigned pass_ticket[16];
+};
+
+struct long_segment {
+  int segment;
+  unsigned first_tile;
+};
+
+// The next number of a counter; told to every thread of the block.
+__device__ __forceinline__ unsigned take(unsigned *ticket) {
+  __shared__ unsigned taken;
+  __syncthreads();
+  if (threadIdx.x == 0) taken = atomicAdd(ticket, 1);
+  __syncthreads();
+  return taken;
+}
+
+// ---- segments of a few lanes -------------------------------------------------------------------
+
+// Words in the order of the keys and, of equal ones, their places.
+struct entry {
+@ if KEY == 8 then
+  unsigned long long word;
+  unsigned place;
+
+  __device__ __forceinline__ bool after(const entry &x) const {
+    return word > x.word || (word == x.word && place > x.place);
+  }
+  __device__ __forceinline__ unsigned long long bits() const { return word; }
+  __device__ __forceinline__ unsigned at() const { return place; }
+  __device__ __forceinline__ entry of_lane(int mask) const {
+    return {__shfl_xor_sync(0xffffffff, word, mask), __shfl_xor_sync(0xffffffff, place, mask)};
+  }
+@ else
+@   local word = KEY == 4 and "unsigned long long" or "unsigned"
+@   local half = KEY == 4 and 32 or 16
+  @{word} word;
+
+  __device__ __forceinline__ bool after(const entry &x) const { return word > x.word; }
+  __device__ __forceinline__ key bits() const { return (key)(word >> @{half}); }
+  __device__ __forceinline__ unsigned at() const { return (unsigned)word & @{KEY == 4 and "~0u" or "0xffff"}; }
+  __device__ __forceinline__ entry of_lane(int mask) const {
+    return {__shfl_xor_sync(0xffffffff, word, mask)};
+  }
+@ end
+};
+
+__device__ __forceinline__ entry make_entry(key k, unsigned place) {
+@ if float then
+  constexpr key MINUS = (key)@{order == "ascending" and "(SIGN - 1)" or "SIGN"};  // -0
+  if (k == MINUS) k = (key)~MINUS;                                          // counts as +0
+@ end
+@ if KEY == 8 then
+  return {k, place};
+@ elseif KEY == 4 then
+  return {(unsigned long long)k << 32 | place};
+@ else
+  return {(unsigned)k << 16 | place};
+@ end
+}
+
+// The network: item i of lane l is the (l * EACH + i)-th of LANES lanes' items.
+template <int LANES, int EACH>
+__device__ __forceinline__ void sort_entries(entry (&v)[EACH]) {
+  const int lane = threadIdx.x % LANES;
+#pragma unroll
+  for (int size = 2; size <= LANES * EACH; size *= 2) {
+#pragma unroll
+    for (int stride = size / 2; stride > 0; stride /= 2) {
+#pragma unroll
+      for (int i = 0; i < EACH; i++) {
+        const bool up = ((lane * EACH + i) & size) == 0;
+        if (stride >= EACH) {
+          const bool left = (lane & stride / EACH) == 0;
+          const entry other = v[i].of_lane(stride / EACH);
+          if (v[i].after(other) == (left == up)) v[i] = other;
+        } else if ((i & stride) == 0) {
+          const entry a = v[i], b = v[i | stride];
+          const bool swap = a.after(b) == up;
+          v[i] = swap ? b : a;
+          v[i | stride] = swap ? a : b;
+        }
+      }
+    }
+  }
+}
+
+// `count` keys from `start` on, up to LANES * EACH: lanes load neighbours, which is another order than
+// they then sort in; places tell.
+template <int LANES, int EACH>
+__device__ __forceinline__ void sort_few(int start, int count, const key *keys_in,
+                                         const value *values_in, key *keys_out,
+                                         value *values_out) {
+  const int lane = threadIdx.x % LANES;
+  entry v[EACH];
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    const int at = i * LANES + lane;
+    v[i] = make_entry((key)~(key)0, at);
+    if (at < count) v[i] = make_entry(encode(load_plain(keys_in + start + at)), at);
+  }
+  sort_entries<LANES, EACH>(v);
+#pragma unroll
+  for (int i = 0; i < EACH; i++) {
+    const int at = lane * EACH + i;
+    if (at < count) {
+@ if float then
+      keys_out[start + at] = keys_in[start + (int)v[i].at()];  // of zeros the sign is lost
+@ else
+      keys_out[start + at] = decode(v[i].bits());
+@ end
+@ if VALUE > 0 then
+      values_out[start + at] = values_in[start + (int)v[i].at()];
+@ end
+    }
+  }
+}
+
+// Longer segments go on the lists.
+__device__ __forceinline__ void put_on_list(int segment, int count, work *w, int *middle,
+                                            long_segment *longs) {
+  if (count <= TILE) {
+    middle[atomicAdd(&w->middles, 1)] = segment;
+  } else {
+    const unsigned tiles = (count - 1) / TILE + 1;
+    const unsigned long long at = atomicAdd(&w->longs_tiles, 1ull << 32 | tiles);
+    longs[at >> 32] = {segment, (unsigned)at};
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+sort_short(long long segments, const int *offsets, const key *keys_in, const value *values_in,
+           key *keys_out, value *values_out, work *w, int *middle, long_segment *longs) {
+  constexpr int FEW = GROUP * GROUP_ITEMS, SOME = 32 * WARP_ITEMS;
+  const long long s = (blockIdx.x * 256ll + threadIdx.x) / GROUP;
+  int start = 0, count = 0;
+  let_next_start();
+  if (s < segments) {
+    start = offsets[s];
+    count = offsets[s + 1] - start;
+  }
+  if (__any_sync(0xffffffff, count > 0 && count <= FEW)) {
+    sort_few<GROUP, GROUP_ITEMS>(start, count <= FEW ? count : 0, keys_in, values_in, keys_out,
+                                 values_out);
+  }
+  unsigned left = __ballot_sync(0xffffffff, count > FEW && threadIdx.x % GROUP == 0);
+  while (left) {
+    const int lane = __ffs(left) - 1;
+    left &= left - 1;
+    const int from = __shfl_sync(0xffffffff, start, lane), n = __shfl_sync(0xffffffff, count, lane);
+    if (n <= SOME) sort_few<32, WARP_ITEMS>(from, n, keys_in, values_in, keys_out, values_out);
+  }
+  if (count > SOME && threadIdx.x % GROUP == 0) put_on_list((int)s, count, w, middle, longs);
+}
+
+// ---- segments of a block -----------------------------------------------------------------------
+
+template <typename T>
+__device__ __forceinline__ void exchange(T (&v)[ITEMS], const ranks &rank) {
+  T *all = reinterpret_cast<T *>(shared);
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) (all - 1)[rank.at(i)] = v[i];
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) v[i] = all[item(i)];
+}
+
+__device__ __forceinline__ void sort_block(int count, const key *keys_in, const value *values_in,
+                                           key *keys_out, value *values_out) {
+  key k[ITEMS];
+  value v[ITEMS];
+  ranks rank;
+  unsigned start[BINS_THREAD];
+  get_keys(k, keys_in, count, true);
+@ if VALUE > 0 then
+  get_values(v, values_in, count);
+@ end
+#pragma unroll 1
+  for (int pass = 0; pass < PASSES; pass++) {
+    const place p = place_of(pass);
+    clear_counters();
+    rank_keys(k, p, [&](int i, unsigned r) { rank.set(i, r); });
+    __syncthreads();
+    sum_counters(start);
+    scan_counters(start);
+    __syncthreads();
+    add_starts(k, rank, p);
+    exchange(k, rank);
+@ if VALUE > 0 then
+    exchange(v, rank);
+@ end
+    __syncthreads();
+  }
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    if (item(i) < count) {
+      keys_out[item(i)] = decode(k[i]);
+@ if VALUE > 0 then
+      values_out[item(i)] = v[i];
+@ end
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
+sort_middle(const int *offsets, const key *keys_in, const value *values_in, key *keys_out,
+            value *values_out, work *w, const int *middle, const long_segment *) {
+  let_next_start();
+  wait_for_last();
+  const unsigned n = w->middles;
+  for (unsigned at = take(&w->middle_ticket); at < n; at = take(&w->middle_ticket)) {
+    const int start = offsets[middle[at]], count = offsets[middle[at] + 1] - start;
+    sort_block(count, keys_in + start, values_in + start, keys_out + start, values_out + start);
+  }
+}
+
+// ---- segments of many tiles --------------------------------------------------------------------
+
+// A tile of a long segment.
+struct tile_of {
+  unsigned index;  // the segment's, among the long ones
+  unsigned tile, tiles;
+  int start, count;
+
+  __device__ __forceinline__ tile_of(unsigned t, unsigned n, const long_segment *longs,
+                                     const int *offsets) {
+    unsigned least = 0, most = n;  // the last whose first tile is not after this one
+    while (most - least > 1) {
+      const unsigned middle = (least + most) / 2;
+      if (longs[middle].first_tile <= t) least = middle;
+      else most = middle;
+    }
+    index = least;
+    tile = t - longs[least].first_tile;
+    start = offsets[longs[least].segment];
+    count = offsets[longs[least].segment + 1] - start;
+    tiles = (count - 1) / TILE + 1;
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+sort_digits(const int *offsets, const key *keys_in, work *w, const int *,
+            const long_segment *longs, unsigned *counts, unsigned *begins, unsigned *arrived) {
+  unsigned *counters = reinterpret_cast<unsigned *>(shared);
+  let_next_start();
+  wait_for_last();
+  const unsigned n = w->longs_tiles >> 32, tiles = (unsigned)w->longs_tiles;
+  for (unsigned at = take(&w->digits_ticket); at < tiles; at = take(&w->digits_ticket)) {
+    const tile_of t(at, n, longs, offsets);
+    unsigned *of_segment = counts + (long long)t.index * (PASSES * BINS);
+    key k[ITEMS];
+    get_keys(k, keys_in + t.start + (long long)t.tile * TILE, t.count - (long long)t.tile * TILE,
+             false);
+    for (int i = threadIdx.x; i < PASSES * BINS; i += BLOCK) counters[i] = 0;
+    __syncthreads();
+#pragma unroll
+    for (int i = 0; i < ITEMS; i++) {
+      if (item(i) < t.count - (long long)t.tile * TILE) count_key(k[i]);
+    }
+    __syncthreads();
+    add_digits<BLOCK>(of_segment);
+    if (!last_to_arrive(arrived + t.index, t.tiles)) continue;
+    for (int p = threadIdx.x / 32; p < PASSES; p += WARPS) {
+      scan_pass((index)t.count, of_segment + p * BINS,
+                begins + ((long long)t.index * PASSES + p) * BINS);
+    }
+  }
+}
+
+// A tile publishes how many keys of a digit it has, then how many its segment has up to and with it, as
+// a word of the digit: the pass's epoch, which of the two, the number.
+constexpr unsigned SUM = 1u << 31, NUMBER = SUM - 1;
+using word64 = unsigned long long;
+
+__device__ __forceinline__ unsigned look_back(const word64 *words, unsigned tile, unsigned epoch) {
+  unsigned sum = 0;
+  const word64 *row = words - BINS;
+  for (;;) {
+    word64 v[LOOK];
+#pragma unroll
+    for (int j = 0; j < LOOK; j++) v[j] = load_relaxed(row - (tile > j + 1 ? j : tile - 1) * BINS);
+#pragma unroll
+    for (int j = 0; j < LOOK; j++) {
+      while ((unsigned)(v[j] >> 32) != epoch) v[j] = load_relaxed(row);
+      sum += (unsigned)v[j] & NUMBER;
+      if ((unsigned)v[j] & SUM) return sum;
+      row -= BINS;
+      tile--;
+    }
+  }
+}
+
+__device__ __forceinline__ void move_long(const tile_of &t, unsigned at, int pass, unsigned epoch,
+                                          const arrays &all, const unsigned *begins,
+                                          word64 *words) {
+  begins += ((long long)t.index * PASSES + pass) * BINS;
+  word64 *own = words + (long long)at * BINS;
+  const auto publish = [&](int bin, unsigned number) {
+    store_relaxed(own + bin, (word64)epoch << 32 | number);
+  };
+  const auto tell = [&](const unsigned (&count)[BINS_THREAD]) {
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+      const int bin = j * BLOCK + threadIdx.x;
+      if (bin < BINS) {
+        publish(bin, t.tile > 0 ? count[j] : SUM | (begins[bin] + count[j]));
+      }
+    }
+  };
+  const auto find = [&](const unsigned (&count)[BINS_THREAD],
+                        const unsigned (&start)[BINS_THREAD]) {
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+      const int bin = j * BLOCK + threadIdx.x;
+      if (bin < BINS) {
+        const unsigned before = t.tile > 0 ? look_back(own + bin, t.tile, epoch) : begins[bin];
+        if (t.tile > 0) publish(bin, SUM | (before + count[j]));
+        bases[bin] = before - start[j];
+      }
+    }
+  };
+  const long long room = t.count - (long long)t.tile * TILE;
+  clear_counters();
+  move_tile(all.of_pass(pass), place_of(pass), t.tile, room, tell, find);
+}
+
+// The last block leaves everything ready for the next launch.
+__device__ __forceinline__ void finish(work *w) {
+  if (threadIdx.x == 0) {
+    w->longs_tiles = 0;
+    w->middles = w->middle_ticket = w->digits_ticket = 0;
+    w->epoch += PASSES;
+  }
+  if (threadIdx.x < PASSES) w->pass_ticket[threadIdx.x] = 0;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
+sort_pass(int pass, const int *offsets, const key *keys_in, const value *values_in, key *keys_out,
+          value *values_out, key *keys_tmp, value *values_tmp, work *w, const int *,
+          const long_segment *longs, const unsigned *begins, word64 *words) {
+  let_next_start();
+  wait_for_last();
+  const unsigned n = w->longs_tiles >> 32, tiles = (unsigned)w->longs_tiles;
+  const unsigned epoch = w->epoch + pass + 1;
+  unsigned *ticket = w->pass_ticket + pass;
+  for (unsigned at = take(ticket); at < tiles; at = take(ticket)) {
+    const tile_of t(at, n, longs, offsets);
+    const arrays all = {keys_in + t.start,  values_in + t.start,
+                        keys_out + t.start, values_out + t.start,
+                        keys_tmp + t.start, values_tmp + t.start};
+    move_long(t, at, pass, epoch, all, begins, words);
+  }
+  if (pass == PASSES - 1 && last_to_arrive(&w->arrived, gridDim.x)) finish(w);
+}
+]==],
+
+  -- Every key counts the keys of its segment that come before it.
+  reference = {
+    stages = {
+      { kernel = "slow", grid = "ceildiv(segments, 8)", block = 256,
+        args = { "segments", "offsets", "keys_in", "values_in", "keys_out", "values_out" } },
+    },
+    source = [[
+@ local size = tonumber(dtype:match("%d+")) // 8
+@ local unsigned = { "unsigned char", "unsigned short", nil, "unsigned", nil, nil, nil,
+@   "unsigned long long" }
+@ local float = dtype:find("f") ~= nil
+using key = @{unsigned[size]};
+using value = @{unsigned[value_bytes] or "unsigned"};
+
+// The word by which a key is compared.
+__device__ unsigned long long word_of(key k) {
+  const bool negative = k >> @{8 * size - 1} & 1;
+@ if float then
+  if ((key)(k << 1) == 0) k = 0;  // zeros of either sign
+  else if (negative) return (key)~k;
+  return (unsigned long long)k | 1ull << @{8 * size - 1};
+@ elseif dtype:sub(1, 1) == "i" then
+  return (key)(k ^ (key)1 << @{8 * size - 1});
+@ else
+  return k;
+@ end
+}
+
+// A warp a segment.
+extern "C" __global__ void slow(long long segments, const int *offsets, const key *keys_in,
+                                const value *values_in, key *keys_out, value *values_out) {
+  const long long s = blockIdx.x * 8ll + threadIdx.x / 32;
+  if (s >= segments) return;
+  for (long long i = offsets[s] + threadIdx.x % 32; i < offsets[s + 1]; i += 32) {
+    const unsigned long long own = word_of(keys_in[i]);
+    long long to = offsets[s];
+    for (long long j = offsets[s]; j < offsets[s + 1]; j++) {
+      const unsigned long long other = word_of(keys_in[j]);
+      to += other @{order == "descending" and ">" or "<"} own || (other == own && j < i);
+    }
+    keys_out[to] = keys_in[i];
+@ if value_bytes > 0 then
+    values_out[to] = values_in[i];
+@ end
+  }
+}
+]],
+  },
+
+  cases = { {}, {} }, -- the second finds the workspace as the first has left it
+
+  tolerance = { abs = 0, rel = 0 },
+
+  flops = "n",
+  bytes = "2 * n * (" .. KEY .. " + value_bytes)",
+
+  sizes = {
+    emu = { "n=3001 segments=40", "n=0 segments=3", "n=500 segments=300 dtype=f32 value_bytes=4",
+      "n=9000 segments=3 dtype=i16 order=descending value_bytes=8",
+      "n=4000 segments=60 value_bytes=4 words=16" },
+    test = { "n=0", "n=1 segments=1", "n=1000 segments=0", "n=100000 segments=30000 value_bytes=4",
+      "n=300000 segments=700 dtype=f32 order=descending value_bytes=8",
+      "n=500000 segments=20 dtype=i64 value_bytes=4", "n=200003 segments=2000 dtype=u8",
+      "n=200000 segments=1 dtype=f64 value_bytes=4", "n=100000 segments=300000 dtype=f16",
+      "n=200000 segments=3000 words=16 value_bytes=4", "n=150000 segments=2 words=64 value_bytes=4" },
+    bench = { "n=2^22 segments=2^12", "n=2^22 segments=2^16", "n=2^22 segments=2^20",
+      "n=2^26 segments=2^12", "n=2^26 segments=2^16", "n=2^26 segments=2^20",
+      "n=2^26 segments=16", "n=2^26 segments=2^16 value_bytes=4" },
+  },
+}
