@@ -1,4 +1,5 @@
-/* test_sort -- radix_sort on data of every kind, against a stable sort by comparison in C:
+/* test_sort -- radix_sort and segmented_sort on data of every kind, against a stable sort by
+ * comparison in C:
  *   build/tests/test_sort [--device NAME]
  *
  * The family's own check (test_templates) compares one text with another that sorts by bits too.
@@ -48,6 +49,8 @@ typedef struct keys { /* with what decides their order */
   int begin, end; /* bits that count; all unless the type is unsigned */
   size_t n;
   uint64_t *at;
+  int32_t *offsets; /* of segments, which are sorted each on its own; NULL: all keys are one */
+  size_t n_segments;
 } keys;
 
 typedef enum kind { UNIFORM, FEW, SORTED, REVERSED, EQUAL, OUTLIER, SPECIAL, KINDS } kind;
@@ -136,7 +139,14 @@ static uint32_t *sorted_indices(bed *b, keys *k) {
   for (size_t i = 0; i < k->n; i++) {
     order[i] = (uint32_t)i;
   }
-  qsort_r(order, k->n, sizeof *order, by_key_then_index, k);
+  if (!k->offsets) {
+    qsort_r(order, k->n, sizeof *order, by_key_then_index, k);
+  }
+  for (size_t s = 0; s < k->n_segments; s++) {
+    const int32_t first = k->offsets[s];
+    qsort_r(order + first, (size_t)(k->offsets[s + 1] - first), sizeof *order, by_key_then_index,
+            k);
+  }
   return order;
 }
 
@@ -183,11 +193,11 @@ static void draw_config(bed *b, const run *r, gen_config *c) {
 }
 
 /* config NULL: any */
-static void open_run(bed *b, run *r, const char *problem, const char *config) {
+static void open_run(bed *b, run *r, const char *family, const char *problem, const char *config) {
   gen_problem p;
   gen_config c;
   str words = {0};
-  OK(b, gen_open(NULL, "radix_sort", &r->t, &b->e));
+  OK(b, gen_open(NULL, family, &r->t, &b->e));
   OK(b, gen_problem_parse(r->t, problem, &p, &b->e));
   OK(b, gen_instance_new(r->t, &p, b->limits, RT_NUMBERS, &r->g, &b->e));
   if (config) {
@@ -227,8 +237,15 @@ static void sort_on_device(bed *b, run *r, const keys *k) {
     memcpy(r->values + i * (size_t)r->value_bytes, &i, (size_t)r->value_bytes);
   }
   rt_ptr p[] = {room(b, nk), room(b, nv), room(b, nk), room(b, nv)};
-  int64_t n = (int64_t)k->n;
-  const void *args[] = {&n, &p[0], &p[1], &p[2], &p[3]};
+  rt_ptr offsets = room(b, (k->n_segments + 1) * sizeof *k->offsets);
+  int64_t n = (int64_t)k->n, n_segments = (int64_t)k->n_segments;
+  const void *whole[] = {&n, &p[0], &p[1], &p[2], &p[3]};
+  const void *parts[] = {&n, &n_segments, &offsets, &p[0], &p[1], &p[2], &p[3]};
+  const void **args = k->offsets ? parts : whole;
+  if (k->offsets) {
+    OK(b, ops->copy_in(b->d, offsets, k->offsets, (k->n_segments + 1) * sizeof *k->offsets, NULL,
+                       &b->e));
+  }
   OK(b, ops->copy_in(b->d, p[0], r->keys, nk, NULL, &b->e));
   OK(b, ops->copy_in(b->d, p[1], r->values, nv, NULL, &b->e));
   if (rt_loaded_launch(r->l, NULL, args, &b->e) ||
@@ -239,6 +256,7 @@ static void sort_on_device(bed *b, run *r, const keys *k) {
   for (int i = 0; i < 4; i++) {
     ops->release(b->d, p[i]);
   }
+  ops->release(b->d, offsets);
 }
 
 /* The place of the first key or value that is wrong; n when all are right. */
@@ -275,7 +293,7 @@ static void sort_two_kinds(bed *b, keys *k, int value_bytes, const char *config,
       arena_format(&b->a, "n=%zu dtype=%s value_bytes=%d order=%s begin_bit=%d end_bit=%d", k->n,
                    dtype_name(k->type), value_bytes, k->descending ? "descending" : "ascending",
                    k->begin, k->end);
-  open_run(b, &r, problem, config);
+  open_run(b, &r, "radix_sort", problem, config);
   assert_sorts(b, &r, k, (kind)(turn % KINDS));
   assert_sorts(b, &r, k, (kind)((turn + 3) % KINDS));
   assert_sorts(b, &r, k, SPECIAL);
@@ -307,7 +325,7 @@ static void every_algorithm_sorts(void **state) {
       "ALG=onesweep,RADIX=8,BLOCK=64,ITEMS=8,RANK=match,COUNT=early,SCATTER=direct,LOOK=16,OVERLAP="
       "on",
       "ALG=tasks,RADIX=11,BLOCK=128,ITEMS=32,COUNT=early,SEEK=soon,LOOK=1",
-      "ALG=onesweep,RADIX=8,BLOCK=128,ITEMS=4,RESIDENT=4,VALUES=soon,PREFETCH=next,LOOK=4",
+      "ALG=onesweep,RADIX=8,BLOCK=128,ITEMS=6,RESIDENT=4,PACK=2,VALUES=soon,PREFETCH=next,LOOK=4",
       "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=6,SCATTER=direct,LOOK=8,COPIES=8",
       "ALG=cluster,RADIX=8,BLOCK=64,ITEMS=10,CLUSTER=4,LOOK=1",
       "ALG=cluster,RADIX=6,BLOCK=64,ITEMS=6,CLUSTER=8,RANK=match,LOOK=1",
@@ -333,13 +351,53 @@ static void only_the_given_bits_count(void **state) {
     const int width = (int)(8 * dtype_nbytes(cases[i].type));
     run r = {.value_bytes = 4};
     keys k = {.type = cases[i].type, .n = 1000, .begin = cases[i].begin, .end = cases[i].end};
-    open_run(b, &r,
+    open_run(b, &r, "radix_sort",
              arena_format(&b->a, "n=1000 dtype=%s value_bytes=4 begin_bit=%d end_bit=%d",
                           dtype_name(k.type), k.begin, k.end),
              i % 2 ? NULL : "");
     k.end = k.end < width ? k.end : width;
     k.begin = k.begin < k.end ? k.begin : k.end;
     assert_sorts(b, &r, &k, UNIFORM);
+    close_run(&r);
+    arena_clear(&b->a);
+  }
+}
+
+/* Segments of none, one, a few, some hundred keys and what is left, again and again. */
+static void cut(bed *b, keys *k, size_t n_segments) {
+  static const int lengths[] = {0, 1, 3, 7, 31, 32, 33, 90, 256, 257, 700, 2100};
+  const int n = (int)k->n;
+  k->n_segments = n_segments;
+  k->offsets = ARENA_ARRAY(&b->a, int32_t, n_segments + 1);
+  assert_non_null(k->offsets);
+  k->offsets[0] = 0;
+  for (size_t i = 1; i <= n_segments; i++) {
+    const int length = lengths[draw(b) % (sizeof lengths / sizeof *lengths)];
+    k->offsets[i] = n - k->offsets[i - 1] < length ? n : k->offsets[i - 1] + length;
+  }
+  k->offsets[n_segments] = n;
+}
+
+static void segments_are_sorted(void **state) {
+  static const char *const configs[] = {
+      "GROUP=4,GROUP_ITEMS=1,WARP_ITEMS=1,BLOCK=64,ITEMS=8,RESIDENT=1,LOOK=8",
+      "GROUP=32,GROUP_ITEMS=2,WARP_ITEMS=4,RADIX=6,BLOCK=64,ITEMS=4,RANK=match,RESIDENT=8,OVERLAP="
+      "on",
+      NULL};
+  bed *b = ready(state);
+  for (int i = 0; i < 6; i++) {
+    const dtype t = types[2 * i % 12];
+    keys k = {.type = t, .descending = i & 1, .end = (int)(8 * dtype_nbytes(t)), .n = 9000};
+    run r = {.value_bytes = i % 2 ? 8 : 4};
+    open_run(b, &r, "segmented_sort",
+             arena_format(&b->a, "n=%zu segments=%d dtype=%s value_bytes=%d order=%s", k.n,
+                          1 + 9 * i, dtype_name(t), r.value_bytes,
+                          k.descending ? "descending" : "ascending"),
+             configs[i % 3]);
+    for (kind what = UNIFORM; what < KINDS; what += 3) {
+      cut(b, &k, (size_t)(1 + 9 * i));
+      assert_sorts(b, &r, &k, what);
+    }
     close_run(&r);
     arena_clear(&b->a);
   }
@@ -382,6 +440,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(every_algorithm_sorts, &b),
       cmocka_unit_test_prestate(only_the_given_bits_count, &b),
       cmocka_unit_test_prestate(any_data_is_sorted, &b),
+      cmocka_unit_test_prestate(segments_are_sorted, &b),
   };
   if (open_bed(&b)) {
     fprintf(stderr, "%s\n", b.e.message);
