@@ -15,6 +15,7 @@
 --   cluster       all passes in one cluster of blocks: keys stay in their shared memory until they are
 --                 sorted, and blocks store into each other's
 --   single_block  one block has all keys in its registers; every pass goes through shared memory
+--   counting      of keys alone, of one or two bytes, it is enough to know how many there are of each
 --
 -- Keys are compared as unsigned words: of signed keys the sign is inverted, of negative floats all
 -- bits are, of others the sign; begin_bit and end_bit count the bits of that word. -0 and +0 are
@@ -27,7 +28,8 @@
 -- random digits of 8 bits meet in about 3.5 of a bank: at 132 x 1.9 GHz these allow 100 Gkey/s.
 
 local MANY = "(ALG == 'three_launch' or ALG == 'onesweep' or ALG == 'tasks')" -- sorted in tiles
-local HELD = "(ALG == 'single_block' or ALG == 'cluster')" -- not in memory between two passes
+-- not in memory between two passes
+local HELD = "(ALG == 'single_block' or ALG == 'cluster' or ALG == 'counting')"
 local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype == 'i16' or "
   .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
   .. "dtype == 'f32', 4, 8)))"
@@ -49,6 +51,11 @@ local stages = {
     smem = "SMEM", args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
   { kernel = "sort_cluster", when = "ALG == 'cluster'", grid = "min(n, 1) * CLUSTER", block = "BLOCK",
     smem = "SMEM", args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
+  { kernel = "count_keys", when = "ALG == 'counting'", block = "BLOCK", smem = "SMEM",
+    grid = "PARTS * min(dev_sms * max(1, 1024 // BLOCK) // PARTS, ceildiv(n, 4 * BLOCK))",
+    args = { "n", "keys_in", "counts", "bases", "arrived" } },
+  { kernel = "write_keys", when = "ALG == 'counting'", block = "BLOCK",
+    grid = "ceildiv(n * KEY, 16 * TILE)", args = { "n", "bases", "keys_out" } },
   { kernel = "sort_tasks", when = "ALG == 'tasks'", grid = "(PASSES + 1) * TILES", block = "BLOCK",
     smem = "SMEM", args = join({ "n" }, arrays, { "counts", "published", "done", "counter" }) },
   { kernel = "sort_digits", when = "ALG == 'onesweep'", block = "DIGITS_BLOCK", smem = "DIGITS_SMEM",
@@ -124,7 +131,7 @@ return {
   },
 
   space = {
-    { "ALG", { "onebit", "three_launch", "onesweep", "tasks", "cluster", "single_block" },
+    { "ALG", { "onebit", "three_launch", "onesweep", "tasks", "cluster", "single_block", "counting" },
       "what a pass does" },
     { "RADIX", { 1, 4, 5, 6, 7, 8, 9, 10, 11 }, "bits of a digit at most" },
     { "BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads per block" },
@@ -179,7 +186,9 @@ return {
     { "AT_ONCE", "sel(COUNT == 'early' and SCATTER == 'shared', 1, 0)" },
     { "DIGITS_BLOCK", "512" }, -- threads that count digits of all passes
     { "DIGITS_SMEM", "sel(ALG == 'onesweep' or ALG == 'tasks', 4 * PASSES * BINS * COPIES, 0)" },
-    { "SMEM", "max(sel(ALG == 'tasks', DIGITS_SMEM, 0), sel(AT_ONCE == 1 or ALG == 'cluster', "
+    { "KINDS", "sel(ALG == 'counting', 1 << (8 * min(KEY, 2)), 1)" }, -- of keys
+    { "PARTS", "sel(KINDS > 256, 2, 1)" }, -- of which a block counts one
+    { "SMEM", "sel(ALG == 'counting', 4 * COPIES * KINDS // PARTS, 0) + max(sel(ALG == 'tasks', DIGITS_SMEM, 0), sel(AT_ONCE == 1 or ALG == 'cluster', "
       .. "COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
     { "STATIC", "sel(" .. MANY .. " or ALG == 'cluster', BINS * (4 + 4 * WIDE), 0) + "
       .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
@@ -206,9 +215,12 @@ return {
       "COUNT == 'late' or ALG == 'onesweep' or ALG == 'tasks'" },
     { "nobody looks back", "ALG == 'onesweep' or OVERLAP == 'off' and (DELAY == 0 or ALG == 'tasks')" },
     { "nobody counts the digits of all passes",
-      "ALG == 'onesweep' or ALG == 'tasks' or COPIES == 1" },
+      "ALG == 'onesweep' or ALG == 'tasks' or ALG == 'counting' or COPIES == 1" },
     { "nobody reads others' counts",
       "ALG == 'onesweep' or ALG == 'tasks' or SEEK == 'late' and LOOK == 1" },
+    { "keys that differ, though they are of one kind", "ALG ~= 'counting' or KEY <= 2 and "
+      .. "VALUE == 0 and BITS == 8 * KEY and dtype ~= 'f16' and dtype ~= 'bf16'" },
+    { "nothing is ranked", "ALG ~= 'counting' or RADIX == 8 and RANK == 'ballot' and COUNTER == 32" },
     { "ranks of 16 bits", "PACK == 1 or TILE < 65536 and AT_ONCE == 0 and ALG == 'onesweep'" },
     { "values that are there already or are not", "VALUES == 'late' or "
       .. "AT_ONCE == 0 and (ALG == 'onesweep' or ALG == 'tasks')" },
@@ -254,16 +266,17 @@ return {
     -- tile's keys have it, then all keys that do; onebit: of each block how many bits are ones.
     { "counts", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, "
       .. "sel(ALG == 'tasks', 2 * PASSES * BINS, "
-      .. "sel(ALG == 'three_launch', BINS * (TILES + 1), sel(ALG == 'onebit', TILES + 1, 0))))" },
+      .. "sel(ALG == 'three_launch', BINS * (TILES + 1), sel(ALG == 'onebit', TILES + 1, sel(ALG == 'counting', KINDS, 0)))))" },
     { "ones", "u32", "sel(ALG == 'onebit', n, 0)" },
-    { "bases", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, 0)" },
+    { "bases", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, "
+      .. "sel(ALG == 'counting', KINDS + 1, 0))" },
     { "plan", "u32", "sel(ALG == 'onesweep', PASSES + 1, 0)" },
     { "published", "u32", "(1 + WIDE) * TILES * BINS * sel(ALG == 'tasks', PASSES, "
       .. "sel(ALG == 'onesweep', 1, 0))" },
     { "done", "u32", "sel(ALG == 'tasks', 32 * PASSES, 0)" }, -- tiles counted, then those of passes
     { "counter", "u64", "sel(ALG == 'tasks', 1, 0)" },
     { "tickets", "u32", "sel(ALG == 'onesweep', PASSES, 0)" },
-    { "arrived", "u32", "sel(ALG == 'onesweep', 1, 0)" },
+    { "arrived", "u32", "sel(ALG == 'onesweep' or ALG == 'counting', 1, 0)" },
   },
 
   stages = stages,
@@ -281,6 +294,40 @@ return {
 @ local tiles = ALG == "three_launch" or chained
 @include "radix_tile.cuh"
 @include "radix_move.cuh"
+@ if ALG == "onesweep" or ALG == "counting" then
+struct alignas(16) vector {
+  key e[16 / KEY];
+};
+
+// All keys, each by one of the blocks of THREADS threads; whole vectors, and what lies before and after.
+template <int THREADS, typename F>
+__device__ __forceinline__ void each_key(const key *keys, long long n, int block, int blocks, F f) {
+  constexpr int VEC = 16 / KEY, COARSE = 4;
+  const long long head = min(n, (long long)(-(long long)keys & 15) / KEY);
+  const long long vectors = (n - head) / VEC;
+  const vector *from = reinterpret_cast<const vector *>(keys + head);
+  if (block == 0) {
+    if (threadIdx.x < head) f(keys[threadIdx.x]);
+    const long long tail = head + vectors * VEC + threadIdx.x;
+    if (tail < n) f(keys[tail]);
+  }
+  for (long long at = (long long)block * (THREADS * COARSE) + threadIdx.x; at < vectors;
+       at += (long long)blocks * (THREADS * COARSE)) {
+    vector v[COARSE];
+#pragma unroll
+    for (int c = 0; c < COARSE; c++) {
+      if (at + c * THREADS < vectors) v[c] = load_plain(from + at + c * THREADS);
+    }
+#pragma unroll
+    for (int c = 0; c < COARSE; c++) {
+      if (at + c * THREADS < vectors) {
+#pragma unroll
+        for (int e = 0; e < VEC; e++) f(v[c].e[e]);
+      }
+    }
+  }
+}
+@ end
 @ if ALG == "onesweep" then
 
 // ---- digits of all passes ----------------------------------------------------------------------
@@ -316,42 +363,14 @@ __device__ __forceinline__ void make_plan(const bool *same, unsigned parity, uns
   plan[PASSES] = parity;
 }
 
-struct alignas(16) vector {
-  key e[16 / KEY];
-};
-
 extern "C" __global__ void __launch_bounds__(DIGITS_BLOCK)
 sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *begins,
             unsigned *plan, unsigned *arrived) {
-  constexpr int VEC = 16 / KEY, COARSE = 4;
   unsigned *counters = reinterpret_cast<unsigned *>(shared);
   let_next_start();
   for (int i = threadIdx.x; i < PASSES * BINS * COPIES; i += DIGITS_BLOCK) counters[i] = 0;
   __syncthreads();
-  // what lies before and after the whole vectors
-  const long long head = min(n, (long long)(-(long long)keys_in & 15) / KEY);
-  const long long vectors = (n - head) / VEC;
-  const vector *from = reinterpret_cast<const vector *>(keys_in + head);
-  if (blockIdx.x == 0) {
-    if (threadIdx.x < head) count_key(keys_in[threadIdx.x]);
-    const long long tail = head + vectors * VEC + threadIdx.x;
-    if (tail < n) count_key(keys_in[tail]);
-  }
-  for (long long at = (long long)blockIdx.x * (DIGITS_BLOCK * COARSE) + threadIdx.x; at < vectors;
-       at += (long long)gridDim.x * (DIGITS_BLOCK * COARSE)) {
-    vector v[COARSE];
-#pragma unroll
-    for (int c = 0; c < COARSE; c++) {
-      if (at + c * DIGITS_BLOCK < vectors) v[c] = load_plain(from + at + c * DIGITS_BLOCK);
-    }
-#pragma unroll
-    for (int c = 0; c < COARSE; c++) {
-      if (at + c * DIGITS_BLOCK < vectors) {
-#pragma unroll
-        for (int e = 0; e < VEC; e++) count_key(v[c].e[e]);
-      }
-    }
-  }
+  each_key<DIGITS_BLOCK>(keys_in, n, blockIdx.x, gridDim.x, count_key);
   __syncthreads();
   add_digits<DIGITS_BLOCK>(counts);
   if (!last_to_arrive(arrived, gridDim.x)) return;
@@ -887,6 +906,110 @@ sort_cluster(long long n, const key *keys_in, const value *values_in, key *keys_
     cluster_arrive();
   }
   write_staged(place_of(PASSES - 1), n, keys_out, values_out);
+}
+@ elseif ALG == "counting" then
+
+// ---- how many there are of each ----------------------------------------------------------------
+
+// Where the keys of each kind begin, and where the last end: by the block that comes last.
+__device__ __forceinline__ void scan_kinds(index n, index *counts, index *begins) {
+  constexpr int EACH = KINDS < 8 * BLOCK ? (KINDS + BLOCK - 1) / BLOCK : 8;
+  index before = 0;
+  for (int first = 0; first < KINDS; first += EACH * BLOCK) {
+    index v[EACH];
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+      const int kind = first + j * BLOCK + threadIdx.x;
+      v[j] = kind < KINDS ? load_second(counts + kind) : 0;
+    }
+    const index sum = scan_rows<EACH * WARPS>(v);
+#pragma unroll
+    for (int j = 0; j < EACH; j++) {
+      const int kind = first + j * BLOCK + threadIdx.x;
+      if (kind < KINDS) {
+        begins[kind] = before + v[j];
+        counts[kind] = 0;
+      }
+    }
+    before += sum;
+    __syncthreads();
+  }
+  if (threadIdx.x == 0) begins[KINDS] = n;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+count_keys(long long n, const key *__restrict__ keys_in, index *counts, index *begins,
+           unsigned *arrived) {
+  constexpr int SHARE = KINDS / PARTS;
+  const unsigned first = blockIdx.x % PARTS * SHARE;
+  unsigned *counters = reinterpret_cast<unsigned *>(shared);
+  for (int i = threadIdx.x; i < SHARE * COPIES; i += BLOCK) counters[i] = 0;
+  __syncthreads();
+  each_key<BLOCK>(keys_in, n, blockIdx.x / PARTS, gridDim.x / PARTS, [&](key k) {
+    const unsigned kind = encode(k) - first;
+    if (PARTS == 1 || kind < SHARE) atomicAdd(counters + kind * COPIES + threadIdx.x % COPIES, 1);
+  });
+  __syncthreads();
+  for (int kind = threadIdx.x; kind < SHARE; kind += BLOCK) {
+    unsigned sum = 0;
+#pragma unroll
+    for (int c = 0; c < COPIES; c++) sum += counters[kind * COPIES + (c + threadIdx.x) % COPIES];
+    if (sum > 0) atomicAdd(counts + first + kind, (index)sum);
+  }
+  if (last_to_arrive(arrived, gridDim.x)) scan_kinds((index)n, counts, begins);
+}
+
+// The kind of the key at a place, which is between two kinds.
+__device__ __forceinline__ int kind_at(const index *begins, index at, int least, int most) {
+  while (least < most) {  // the last that begins no later
+    const int middle = (least + most + 1) / 2;
+    if (begins[middle] <= at) least = middle;
+    else most = middle - 1;
+  }
+  return least;
+}
+
+// 16 bytes from a place on; most of them of one kind where there are many.
+__device__ __forceinline__ vector keys_from(const index *begins, index at, int least, int most) {
+  constexpr int VEC = 16 / KEY;
+  vector v;
+  int kind = kind_at(begins, at, least, most);
+  index end = begins[kind + 1];
+#pragma unroll
+  for (int e = 0; e < VEC; e++) {
+    if (at + e >= end) {
+      kind = kind_at(begins, at + e, kind + 1, most);
+      end = begins[kind + 1];
+    }
+    v.e[e] = decode((key)kind);
+  }
+  return v;
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+write_keys(long long n, const index *begins, key *keys_out) {
+  constexpr int VEC = 16 / KEY;
+  const long long head = min(n, (long long)(-(long long)keys_out & 15) / KEY);
+  const long long vectors = (n - head) / VEC, first = (long long)blockIdx.x * TILE;
+  __shared__ int kinds[2];  // of the block's first and last key
+  if (threadIdx.x % 32 == 0 && threadIdx.x < 64) {
+    const long long at = threadIdx.x == 0 ? first : first + TILE;
+    kinds[threadIdx.x / 32] = kind_at(begins, min(head + at * VEC, n - 1), 0, KINDS - 1);
+  }
+  __syncthreads();
+  const int least = kinds[0], most = kinds[1];
+  vector *to = reinterpret_cast<vector *>(keys_out + head);
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    const long long at = first + i * BLOCK + threadIdx.x;
+    if (at < vectors) store_plain(to + at, keys_from(begins, head + at * VEC, least, most));
+  }
+  if (blockIdx.x > 0) return;
+  const long long tail = head + vectors * VEC + threadIdx.x;
+  if (threadIdx.x < head) {
+    keys_out[threadIdx.x] = decode((key)kind_at(begins, threadIdx.x, 0, KINDS - 1));
+  }
+  if (tail < n) keys_out[tail] = decode((key)kind_at(begins, tail, 0, KINDS - 1));
 }
 @ elseif ALG == "onebit" then
 

@@ -340,6 +340,20 @@ static void every_algorithm_sorts(void **state) {
   }
 }
 
+static void short_keys_are_counted(void **state) {
+  static const dtype short_types[] = {DTYPE_u8, DTYPE_i16, DTYPE_i8, DTYPE_u16};
+  bed *b = ready(state);
+  for (int i = 0; i < 4; i++) {
+    const dtype t = short_types[i];
+    keys k = {.type = t, .descending = i > 1, .end = (int)(8 * dtype_nbytes(t)), .n = 3333};
+    sort_two_kinds(b, &k, 0,
+                   i % 2 ? "ALG=counting,BLOCK=256,ITEMS=2,LOOK=1"
+                         : "ALG=counting,BLOCK=64,ITEMS=8,LOOK=1,COPIES=8",
+                   i);
+    arena_clear(&b->a);
+  }
+}
+
 static void only_the_given_bits_count(void **state) {
   static const struct {
     dtype type;
@@ -438,6 +452,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(mistakes_are_found, &b),
       cmocka_unit_test_prestate(every_algorithm_sorts, &b),
+      cmocka_unit_test_prestate(short_keys_are_counted, &b),
       cmocka_unit_test_prestate(only_the_given_bits_count, &b),
       cmocka_unit_test_prestate(any_data_is_sorted, &b),
       cmocka_unit_test_prestate(segments_are_sorted, &b),
