@@ -1,21 +1,12 @@
 // block_sort.cuh -- a block sorts a tile: every thread its own keys in registers by a network of
 // exchanges, then all of them merge runs of 1, 2, 4... threads to runs twice as long: in shared
-// memory, or, as long as they are a warp's (LANES), by a network between its registers.
+// memory, each thread alone or in windows (MERGE), or, as long as they are a warp's (LANES), by a
+// network between its registers.
 //
-// The template has the parameters SORT_BLOCK, SORT_ITEMS, NETWORK and LANES, includes merge_path.cuh
-// before this, and defines item, what is sorted, with
-//   bool before(item x, item y)
-//   bool swapped(item x, item y)      must x, which is on the left, go to the right of y?
-//   item from_lane(item x, int mask)  the x of the lane whose number differs by the mask
+// The template has the parameters SORT_BLOCK, SORT_ITEMS, NETWORK, LANES and MERGE, and includes
+// merge_path.cuh, merge_item.cuh and merge_window.cuh before this.
 
 using rows = spread<item, SORT_ITEMS>;
-
-__device__ __forceinline__ void exchange(item &x, item &y) {
-  const bool yes = swapped(x, y);
-  const item left = yes ? y : x, right = yes ? x : y;
-  x = left;
-  y = right;
-}
 
 // The thread's items, of which `count` are there. What is not there is last and stays there.
 template <bool WHOLE>
@@ -102,6 +93,28 @@ __device__ __forceinline__ void merge_runs(item (&v)[SORT_ITEMS], int count, row
   }
 }
 
+@ if MERGE == "network" then
+// The same in windows, for runs of whole warps. All threads have read when they come back.
+struct sorted_items {
+  rows all;
+  __device__ __forceinline__ item operator()(int at, int shift) const { return all[at]; }
+};
+
+__device__ __forceinline__ void merge_windows(item (&v)[SORT_ITEMS], int count, rows all,
+                                              int width) {
+  using tile_window = window<SORT_ITEMS>;
+  const int place = tile_window::number() * tile_window::WINDOW;
+  const int run = width * SORT_ITEMS, start = place & ~(2 * run - 1), middle = start + run;
+  const int na = max(0, min(run, count - start)), nb = max(0, min(run, count - middle));
+  const int d = min(place - start, na + nb), end = min(d + tile_window::WINDOW, na + nb);
+  const pair_of_ranks i = co_ranks<tile_window::GROUP>(
+      d, end, sequence_of<rows>{all, start}, na, sequence_of<rows>{all, middle}, nb);
+  const stretches both = stretches_between(i, d, end, start, middle);
+  const tile_window here = {end - d, tile_window::WINDOW};
+  here.merge(v, both, stretches(), sorted_items{all}, all);
+}
+
+@ end
 // Runs of `from` up to `to` threads.
 __device__ __forceinline__ void merge_widths(item (&v)[SORT_ITEMS], int count, rows all, int from,
                                              int to) {
@@ -127,7 +140,17 @@ __device__ __forceinline__ void sort_tile(item (&v)[SORT_ITEMS], int count, rows
 @ else
   merge_widths(v, count, all, 1, 32);
 @ end
+@ if MERGE == "network" then
+#pragma unroll 1
+  for (int width = 32; width < SORT_BLOCK; width *= 2) {
+#pragma unroll
+    for (int k = 0; k < SORT_ITEMS; k++) all.own(k) = v[k];
+    __syncthreads();
+    merge_windows(v, count, all, width);
+  }
+@ else
   merge_widths(v, count, all, 32, SORT_BLOCK);
+@ end
 #pragma unroll
   for (int k = 0; k < SORT_ITEMS; k++) all.own(k) = v[k];
   __syncthreads();

@@ -60,6 +60,9 @@ return {
     { "ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
       "coarsening factor: keys of c per thread and tile" },
     { "TILES", { 1, 2, 4, 8, 16 }, "tiles of a block's stretch of c" },
+    { "MERGE", { "serial", "network" },
+      "a thread merges its part key by key, or a group of threads theirs by a network of exchanges",
+      when = "ALG == 'merge_path'" },
     { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store" },
     { "LOADER", { "register", "cpasync" }, "into shared memory through registers, or past them" },
     { "STORE", { "direct", "block", "warp" },
@@ -75,7 +78,10 @@ return {
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
     -- Of merge_path: the tile's keys, with up to VEC - 1 more at both ends of its parts of a and b.
     { "ROOM", "sel(ALG == 'merge_path', TILE + 4 * VEC, 2 * TILE)" },
-    { "SMEM", "sel(ALG == 'corank', 0, max(ROOM * NBYTES, sel(STORE == 'direct', 0, "
+    { "ITEM", "sel(value == 0, NBYTES, 2 * max(2, NBYTES))" }, -- a key and where it came from
+    { "ROWS", "sel(MERGE == 'network', roundup(TILE * ITEM + sel(ITEMS % 2 == 0, "
+      .. "ceildiv(TILE * ITEM, 128) * max(4, ITEM), 0), 16), 0)" },
+    { "SMEM", "sel(ALG == 'corank', 0, max(max(ROOM * NBYTES, ROWS), sel(STORE == 'direct', 0, "
       .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0)))))" },
   },
 
@@ -95,6 +101,8 @@ return {
       "LOADER == 'register' or ALG == 'merge_path' and dev_cc >= 80 and VEC * NBYTES >= 4" },
     { "only exact parts leave shared memory to exchange keys in",
       "STORE == 'direct' or ALG == 'merge_path'" },
+    { "windows need a power of two of keys",
+      "MERGE == 'serial' or ispow2(ITEMS) and ITEMS >= 4" },
     { "a thread's keys exceed the registers", "ITEMS * max(4, NBYTES) <= 192" },
     { "a block's keys exceed the registers",
       "BLOCK * (ITEMS * max(4, NBYTES) // 4 * sel(value > 0, 2, 1) + 28) <= dev_regs_block" },
@@ -102,8 +110,8 @@ return {
     { "more parts than a grid may have", PARTS .. " < 2^31" },
   },
 
-  default = { ALG = "merge_path", PARTITION = "launch", BLOCK = 256, ITEMS = 8, TILES = 1, VEC = 1,
-    LOADER = "register", STORE = "block", CACHE = "plain" },
+  default = { ALG = "merge_path", PARTITION = "launch", BLOCK = 256, ITEMS = 8, TILES = 1,
+    MERGE = "serial", VEC = 1, LOADER = "register", STORE = "block", CACHE = "plain" },
 
   workspace = {
     { "splits", "i64", "sel(PARTITION == 'launch', " .. PARTS .. " + 1, 0)" },
@@ -121,7 +129,7 @@ return {
 @ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
 @   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
 @   f64 = "double" }
-@ local load_keys, ways = "load_constant", 2
+@ local load_keys, ways, neighbours = "load_constant", 2, false
 @include "ptx.cuh"
 @include "words.cuh"
 
@@ -134,6 +142,10 @@ using value = unsigned char;  // there are none
 
 @include "merge_order.cuh"
 @include "merge_path.cuh"
+@ if MERGE == "network" then
+@include "merge_item.cuh"
+@include "merge_window.cuh"
+@ end
 @include "merge_tile.cuh"
 
 struct sequences {

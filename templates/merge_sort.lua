@@ -98,6 +98,8 @@ return {
     { "NETWORK", { "odd_even", "batcher" }, "that sorts a thread's keys" },
     { "LANES", { "merge", "bitonic" },
       "how a warp's threads sort on: in shared memory, or by a network between registers" },
+    { "MERGE", { "serial", "network" },
+      "a thread merges its part key by key, or a group of threads theirs by a network of exchanges" },
     { "WAYS", { 2, 4 }, "runs that a pass merges to one" },
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block that merge" },
     { "ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
@@ -125,10 +127,12 @@ return {
     -- The tile's keys, with up to VEC - 1 more at both ends of each part; then keys in rows of ITEMS,
     -- and where they came from.
     { "ROOM", "(TILE + 2 * WAYS * VEC) * NBYTES" },
-    { "ROWS", "sel(WAYS == 4, roundup(TILE * NBYTES + sel(ITEMS % 2 == 0, "
-      .. "ceildiv(TILE * NBYTES, 128) * max(4, NBYTES), 0), 16), 0)" },
+    { "ELEMENT", "sel(MERGE == 'network', ITEM, NBYTES)" },
+    { "ROWS", "sel(WAYS == 4 or MERGE == 'network', roundup(TILE * ELEMENT + sel(ITEMS % 2 == 0, "
+      .. "ceildiv(TILE * ELEMENT, 128) * max(4, ELEMENT), 0), 16), 0)" },
     { "SOURCES", "max(ROOM, ROWS)" },
-    { "SMEM", "max(SOURCES + sel(WAYS == 4 and value > 0, TILE * 4 + TILE // 8 + 4, 0), "
+    { "SMEM", "max(SOURCES + sel(WAYS == 4 and value > 0 and MERGE == 'serial', "
+      .. "TILE * 4 + TILE // 8 + 4, 0), "
       .. "sel(STORE == 'direct', 0, "
       .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0))))" },
   },
@@ -153,9 +157,12 @@ return {
       "LOADER == 'register' or dev_cc >= 80 and VEC * NBYTES >= 4" },
     { "a bitonic network needs a power of two of keys, and is not stable without Batcher's tags",
       "LANES == 'merge' or ispow2(SORT_ITEMS) and NETWORK == 'batcher'" },
+    { "windows need a power of two of keys, and their order is not kept without Batcher's tags",
+      "MERGE == 'serial' or ispow2(ITEMS) and ispow2(SORT_ITEMS) and min(ITEMS, SORT_ITEMS) >= 4 "
+      .. "and NETWORK == 'batcher'" },
     { "so many exchanges of neighbours", "NETWORK == 'batcher' or SORT_ITEMS <= 24" },
     { "a thread's keys exceed the registers",
-      "max(SORT_ITEMS * max(4, ITEM), ITEMS * max(4, NBYTES)) <= 256" },
+      "max(SORT_ITEMS * max(4, ITEM), ITEMS * max(4, ELEMENT)) <= 256" },
     { "a block's keys exceed the registers",
       "BLOCK * (ITEMS * max(4, NBYTES) // 4 * sel(value > 0, 2, 1) + 28) <= dev_regs_block and "
       .. "SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 28) <= dev_regs_block" },
@@ -164,9 +171,7 @@ return {
   },
 
   default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, NETWORK = "odd_even", LANES = "merge",
-    WAYS = 2,
-    BLOCK = 256,
-    ITEMS = 8, PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
+    MERGE = "serial", WAYS = 2, BLOCK = 256, ITEMS = 8, PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
     CACHE = "plain" },
 
   workspace = {
@@ -186,6 +191,7 @@ return {
 @   f64 = "double" }
 @ local ways = WAYS
 @ local load_keys = "load_plain"  -- not .nc: one launch may both write and read
+@ local neighbours = NETWORK == "odd_even" and MERGE == "serial"  -- alone are exchanged
 @include "ptx.cuh"
 @include "words.cuh"
 
@@ -204,38 +210,10 @@ using value = unsigned char;  // there are none
 
 // ---- runs --------------------------------------------------------------------------------------
 
-@ if value > 0 then
-@   local places = { [8] = "long long", [4] = "int", [2] = "unsigned short", [1] = "unsigned short" }
-struct item {
-  key k;
-  @{places[NBYTES]} source;  // its place in the tile; as wide as the key, which leaves no gap
-};
-__device__ __forceinline__ bool before(const item &x, const item &y) { return before(x.k, y.k); }
-__device__ __forceinline__ bool swapped(const item &x, const item &y) {
-@   if NETWORK == "odd_even" then
-  return before(y.k, x.k);
-@   else
-  return before(y.k, x.k) || (!before(x.k, y.k) && y.source < x.source);
-@   end
-}
-__device__ __forceinline__ item make_item(key k, int source) {
-  return {k, (@{places[NBYTES]})source};
-}
-__device__ __forceinline__ key key_of(const item &x) { return x.k; }
-__device__ __forceinline__ item from_lane(const item &x, int mask) {
-  return make_item((key)__shfl_xor_sync(0xffffffff, x.k, mask),
-                   (int)__shfl_xor_sync(0xffffffff, x.source, mask));
-}
-@ else
-using item = key;
-__device__ __forceinline__ bool swapped(key x, key y) { return before(y, x); }
-__device__ __forceinline__ item make_item(key k, int source) { return k; }
-__device__ __forceinline__ key key_of(item x) { return x; }
-__device__ __forceinline__ item from_lane(item x, int mask) {
-  return (key)__shfl_xor_sync(0xffffffff, x, mask);
-}
+@include "merge_item.cuh"
+@ if MERGE == "network" then
+@include "merge_window.cuh"
 @ end
-
 @include "block_sort.cuh"
 
 // From x to y: tile number `tile`.

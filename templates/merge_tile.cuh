@@ -118,8 +118,98 @@ __device__ __forceinline__ void load_pieces(key *shared, const windows<N> &w) {
 
 // ---- in shared memory --------------------------------------------------------------------------
 
+@ if MERGE == "network" then
+using tile_window = window<ITEMS>;
+
+struct tile_keys {  // as they came
+  const key *keys;
+  __device__ __forceinline__ item operator()(int at, int shift) const {
+    return make_item(keys[at], at + shift);
+  }
+};
+
+@ end
 // This thread's ITEMS keys of the merged pieces, and where they came from: counted from the start
 // of the first piece, and on into those that follow.
+@ if MERGE == "network" and ways == 2 then
+__device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[2],
+                                             key (&v)[ITEMS], int (&source)[ITEMS]) {
+  key *shared = reinterpret_cast<key *>(memory);
+  const windows<2> w(p);
+  load_pieces(shared, w);
+  const int na = p[0].count, nb = p[1].count;
+  const int d = min(tile_window::number() * tile_window::WINDOW, na + nb);
+  const int end = min(d + tile_window::WINDOW, na + nb);
+  const pair_of_ranks i =
+      co_ranks<tile_window::GROUP>(d, end, shared + w.at[0], na, shared + w.at[1], nb);
+  const stretches both =
+      stretches_between(i, d, end, w.at[0], w.at[1], -w.at[0], na - w.at[1]);
+  const tile_window here = {end - d, tile_window::WINDOW};
+  item found[ITEMS];
+  here.merge(found, both, stretches(), tile_keys{shared},
+             spread<item, ITEMS>{reinterpret_cast<item *>(memory)});
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);
+}
+@ elseif MERGE == "network" then
+struct half_items {  // once the pieces have become two
+  spread<item, ITEMS> all;
+  __device__ __forceinline__ item operator()(int at, int shift) const { return all[at]; }
+};
+
+// The first two pieces become one and the last two become one, in shared memory, and these two are
+// merged like any others. A window may end the one and start the other.
+__device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[4],
+                                             key (&v)[ITEMS], int (&source)[ITEMS]) {
+  constexpr int GROUP = tile_window::GROUP;
+  key *shared = reinterpret_cast<key *>(memory);
+  const spread<item, ITEMS> rows = {reinterpret_cast<item *>(memory)};
+  const windows<4> w(p);
+  load_pieces(shared, w);
+  const int left = p[0].count + p[1].count, all = left + p[2].count + p[3].count;
+  const int d = min(tile_window::number() * tile_window::WINDOW, all);
+  const int end = min(d + tile_window::WINDOW, all);
+  item found[ITEMS];
+  const int point = threadIdx.x % GROUP < GROUP / 2 ? d : end;
+  const bool in_left = point < left;
+  const int i = co_rank_group<GROUP / 2>(
+      in_left ? point : point - left, shared + (in_left ? w.at[0] : w.at[2]),
+      in_left ? p[0].count : p[2].count, shared + (in_left ? w.at[1] : w.at[3]),
+      in_left ? p[1].count : p[3].count);
+  const int first_i = __shfl_sync(0xffffffff, i, 0, GROUP);
+  const int end_i = __shfl_sync(0xffffffff, i, GROUP / 2, GROUP);
+  const pair_of_ranks in_first = {d < left ? first_i : p[0].count, end < left ? end_i : p[0].count};
+  const pair_of_ranks in_last = {d < left ? 0 : first_i, end < left ? 0 : end_i};
+  const int first_d = min(d, left), first_end = min(end, left);
+  const int last_d = max(d - left, 0), last_end = max(end - left, 0);
+  stretches low = stretches_between(in_first, first_d, first_end, w.at[0], w.at[1], -w.at[0],
+                                    p[0].count - w.at[1]);
+  stretches high = stretches_between(in_last, last_d, last_end, w.at[2], w.at[3],
+                                     left - w.at[2], left + p[2].count - w.at[3]);
+  tile_window here = {first_end - first_d, tile_window::WINDOW - (last_end - last_d)};
+  if (here.low == 0) {  // only those from the right: they need not be at the window's end
+    low = high;
+    here = {last_end - last_d, tile_window::WINDOW};
+  }
+  here.merge(found, low, high, tile_keys{shared}, rows);
+  const int gap = here.high - here.low;
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) {
+    const int place = tile_window::near_place(k);
+    const int to = threadIdx.x * ITEMS + k - (place < here.high ? 0 : gap);
+    if (here.high == tile_window::WINDOW || gap == 0) rows.own(k) = found[k];
+    else if (place < here.low || place >= here.high) rows[to] = found[k];
+  }
+  __syncthreads();
+  const pair_of_ranks j = co_ranks<GROUP>(d, end, sequence_of<spread<item, ITEMS>>{rows, 0}, left,
+                                          sequence_of<spread<item, ITEMS>>{rows, left}, all - left);
+  const stretches both = stretches_between(j, d, end, 0, left);
+  const tile_window again = {end - d, tile_window::WINDOW};
+  again.merge(found, both, stretches(), half_items{rows}, rows);
+#pragma unroll
+  for (int k = 0; k < ITEMS; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);
+}
+@ else
 __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[2],
                                              key (&v)[ITEMS], int (&source)[ITEMS]) {
   key *shared = reinterpret_cast<key *>(memory);
@@ -136,7 +226,7 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
   }
 }
 
-@ if ways == 4 then
+@   if ways == 4 then
 // The first two pieces become one and the last two become one, in shared memory, and these two are
 // merged like any others.
 __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[4],
@@ -165,7 +255,7 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
   const spread<key, ITEMS> halves = {shared};
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) halves.own(k) = v[k];
-@   if value > 0 then
+@     if value > 0 then
   const spread<int, ITEMS> sources = {reinterpret_cast<int *>(memory + SOURCES)};
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
@@ -177,7 +267,7 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
     }
     sources.own(k) = source[k] - gap + gone;
   }
-@   end
+@     end
   __syncthreads();
   const int j = co_rank(place, sequence_of<spread<key, ITEMS>>{halves, 0}, left,
                         sequence_of<spread<key, ITEMS>>{halves, left}, all - left);
@@ -185,12 +275,13 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     v[k] = both.next(&source[k]);
-@   if value > 0 then
+@     if value > 0 then
     source[k] = sources[min(source[k], TILE - 1)];
-@   end
+@     end
   }
 }
 
+@   end
 @ end
 // ---- from registers to global memory -----------------------------------------------------------
 

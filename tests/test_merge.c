@@ -257,6 +257,8 @@ static const char *const MERGES[] = {
     "ALG=circular,PARTITION=launch,BLOCK=64,ITEMS=5,TILES=8,STORE=direct",
     "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=8,VEC=4,LOADER=cpasync,STORE=warp",
     "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=9,STORE=block",
+    "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=8,MERGE=network,STORE=block",
+    "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=32,MERGE=network,VEC=4,STORE=warp",
 };
 static const char *const SORTS[] = {
     "SORT_BLOCK=64,SORT_ITEMS=5,NETWORK=odd_even,BLOCK=64,ITEMS=5",
@@ -265,6 +267,9 @@ static const char *const SORTS[] = {
     "VEC=4,LOADER=cpasync",
     "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,WAYS=4,BLOCK=64,ITEMS=8,PARTITION=block,"
     "STORE=warp",
+    "SORT_BLOCK=128,SORT_ITEMS=4,NETWORK=batcher,LANES=bitonic,MERGE=network,BLOCK=64,ITEMS=16",
+    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,MERGE=network,WAYS=4,BLOCK=128,ITEMS=4,PARTITION="
+    "block",
 };
 enum { N_MERGES = sizeof MERGES / sizeof *MERGES, N_SORTS = sizeof SORTS / sizeof *SORTS };
 
