@@ -109,7 +109,7 @@ static void suggestions_stand_among_neighbours(void **state) {
   reopen(f, NULL);
   serves(f, "histogram n=100000 bins=256 dtype=f32", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
   serves(f, "histogram n=100000 bins=400", TUNED_NEAREST, near, "BLOCK=384");
-  serves(f, "histogram n=100000 bins=8000", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=512");
+  serves(f, "histogram n=100000 bins=8000", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
 }
 
 /* Two at the same distance: the one that ran closer to the peak. */
