@@ -55,7 +55,7 @@ static void a_line_is_all_its_combinations(void **state) {
   arena a = {0};
   suite s = {0};
   err e = {0};
-  assert_ok(suite_expand(t, "sgemm m=n={8,9} k=1\tta={n,t}", &a, &s, &e), &e);
+  assert_ok(suite_expand(t, "", "sgemm m=n=8..9+1 k=1\tta=n,t", &a, &s, &e), &e);
   assert_int_equal(s.n, 4);
   for (size_t i = 0; i < s.n; i++) {
     assert_string_equal(s.problems[i].text, wanted[i]);
@@ -72,24 +72,24 @@ static void wrong_lines_are_told(void **state) {
   arena a = {0};
   suite s = {0};
   err e = {0};
-  assert_fails(suite_expand(t, "m=8 fast", &a, &s, &e), &e, ERR_USAGE, "'fast'");
-  assert_fails(suite_expand(t, "m={8,9", &a, &s, &e), &e, ERR_USAGE, "no }");
-  assert_fails(suite_expand(t, "m={8, 9}", &a, &s, &e), &e, ERR_USAGE, "no }");
-  assert_fails(suite_expand(t, "m={}", &a, &s, &e), &e, ERR_USAGE, "m");
-  assert_fails(suite_expand(t, "mm={8,9}", &a, &s, &e), &e, ERR_USAGE, "did you mean");
-  assert_fails(suite_expand(t, "m={8,x}", &a, &s, &e), &e, ERR_USAGE, "whole number");
-  assert_fails(suite_expand(t,
+  assert_fails(suite_expand(t, "", "m=8 fast", &a, &s, &e), &e, ERR_USAGE, "'fast'");
+  assert_fails(suite_expand(t, "", "m={8,9", &a, &s, &e), &e, ERR_USAGE, "no }");
+  assert_fails(suite_expand(t, "", "m={8, 9}", &a, &s, &e), &e, ERR_USAGE, "no }");
+  assert_fails(suite_expand(t, "", "m={}", &a, &s, &e), &e, ERR_USAGE, "m");
+  assert_fails(suite_expand(t, "", "mm={8,9}", &a, &s, &e), &e, ERR_USAGE, "did you mean");
+  assert_fails(suite_expand(t, "", "m={8,x}", &a, &s, &e), &e, ERR_USAGE, "whole number");
+  assert_fails(suite_expand(t, "",
                             "m={1,2,3,4,5,6,7,8} n={1,2,3,4,5,6,7,8} k={1,2,3,4,5,6,7,8} "
                             "align={1,2,4} ta={n,t} tb={n,t}",
                             &a, &s, &e),
-               &e, ERR_LIMIT, "4096");
+               &e, ERR_USAGE, "4096");
   arena_clear(&a);
   gen_close(t);
 }
 
 static void files_have_named_suites(void **state) {
   (void)state;
-  static const char text[] = "# two\nn=5\n[one] of them\nn=1 # small\n\n[two]\nn={2,3}\n";
+  static const char text[] = "# two\nn=5\n[one] of them\nn=1 # small\n\n[two]\nn={2,3..6*2}\n";
   gen_template *t = open_family("saxpy");
   arena a = {0};
   suite s;
@@ -98,7 +98,7 @@ static void files_have_named_suites(void **state) {
   close(mkstemps(path, 4));
   assert_ok(file_write(path, text, sizeof text - 1, &e), &e);
   assert_ok(suite_open(t, path, &a, &s, &e), &e);
-  assert_int_equal(s.n, 4); /* all of them */
+  assert_int_equal(s.n, 5); /* all of them */
   assert_ok(file_write(path, "n=1\nn=x\n", 8, &e), &e);
   assert_fails(suite_open(t, path, &a, &s, &e), &e, ERR_TEMPLATE, "whole number");
   snprintf(place, sizeof place, "%s:2", path);

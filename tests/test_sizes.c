@@ -57,12 +57,14 @@ static void lists_and_ranges_are_multiplied_out(void **state) {
   reads(b, "m=64..300*2 n=1", "k=9", "64,1,9 128,1,9 256,1,9");
   reads(b, "m=1000..1300+100 n=1", "k=9", "1000,1,9 1100,1,9 1200,1,9 1300,1,9");
   reads(b, "m=3,2^4..32*2 n=1 k=1", "", "3,1,1 16,1,1 32,1,1");
+  reads(b, "m={3,2^4..32*2} n=k=1,2", "", "3,1,1 3,2,2 16,1,1 16,2,2 32,1,1 32,2,2");
+  reads(b, "m=5..5+9 n=k=5..5*2", "", "5,5,5");
   reads(b, "m=1 n=2 k=3;m=1 n=2 k=3 ta=n", "", "1,2,3"); /* the same, written otherwise */
 }
 
 static void a_file_has_comments_and_empty_lines(void **state) {
   bed *b = *state;
-  const char text[] = "# sizes of a network\r\n\n  m=1 n=2 k=3   # first\n\t\nm=4 n=5 k=6";
+  const char text[] = "# sizes of a network\r\n\n  m=1 n=2 k=3   # first\n\t\n[more]\nm=4 n=5 k=6";
   char path[] = "/tmp/test-sizes-XXXXXX";
   close(mkstemp(path));
   assert_ok(file_write(path, text, sizeof text - 1, &b->e), &b->e);
@@ -83,16 +85,20 @@ static void what_is_wrong_is_told_with_its_line(void **state) {
   bed *b = *state;
   sizes s;
   refuses(b, "m=1;n=2;q=3", "--sizes:3", "did you mean");
-  refuses(b, "m=1;m=", "--sizes:2", "m has no value");
+  refuses(b, "m=1;m=", "--sizes:2", "'m=' has no value");
   refuses(b, "m=1 nonsense", "--sizes:1", "'nonsense' is not FIELD=VALUE");
+  refuses(b, "m=1,,2", "--sizes:1", "empty value");
+  refuses(b, "m=1,", "--sizes:1", "empty value");
+  refuses(b, "m={1,2", "--sizes:1", "no }");
+  refuses(b, "m=4..9223372036854775807*2 n=1", "--sizes:1", "m");
   refuses(b, "m=9..4*2", "--sizes:1", "64..1024*2");
   refuses(b, "m=0..4*2", "--sizes:1", "a range is");
   refuses(b, "m=4..8", "--sizes:1", "a range is");
   refuses(b, "m=4..8*1", "--sizes:1", "a range is");
   refuses(b, "m=4..x*2", "--sizes:1", "a range is");
   refuses(b, "m=1 m=2", "--sizes:1", "m");
-  refuses(b, "m=1..9000+1 n=4", "--sizes:1", "more than 4096 values");
-  refuses(b, "m=1..100+1 n=1..100+1 k=1", "--sizes:1", "more than 2000 problems");
+  refuses(b, "m=1..9000+1 n=4", "--sizes:1", "more than 4096 problems");
+  refuses(b, "m=1..100+1 n=1..100+1 k=1", "--sizes:1", "more than 4096 problems");
   refuses(b, "#m=1", "", "--sizes names no problem");
   err_clear(&b->e);
   assert_fails(sizes_read(b->t, "/no/such/file", "", &b->a, &s, &b->e), &b->e, ERR_NOTFOUND,

@@ -60,11 +60,10 @@ static int find_param(compare_run *r, err *e) {
 
 /* "2^16,2^20" are values of the first field, "m=n=k=256,512" of those that are named. */
 static void add_sizes(const compare_run *r, str *line) {
-  const char *sizes = r->c->sizes, *last = sizes ? strrchr(sizes, '=') : NULL;
-  if (last) {
-    str_addf(line, "%.*s={%s} ", (int)(last - sizes), sizes, last + 1);
-  } else if (sizes) {
-    str_addf(line, "%s={%s} ", r->place.t->fields[0].name, sizes);
+  const char *sizes = r->c->sizes;
+  if (sizes) {
+    str_addf(line, "%s%s%s ", strchr(sizes, '=') ? "" : r->place.t->fields[0].name,
+             strchr(sizes, '=') ? "" : "=", sizes);
   }
 }
 
@@ -74,7 +73,7 @@ static int open_problems(compare_run *r, err *e) {
   for (size_t i = 1; i < r->c->n_words; i++) {
     str_addf(&line, "%s%s", line.n ? " " : "", r->c->words[i]);
   }
-  int rc = suite_expand(r->place.t, str_text(&line), &r->memory, &r->suite, e);
+  int rc = suite_expand(r->place.t, "", str_text(&line), &r->memory, &r->suite, e);
   str_clear(&line);
   return rc;
 }

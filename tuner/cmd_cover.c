@@ -12,7 +12,13 @@
 #include "serve_adapt.h"
 #include "verbs.h"
 
-enum { SAMPLE = 100, CANDIDATES_MOST = 512, PROBLEMS_MOST = 8192, DRAWN = 1000 };
+enum {
+  SAMPLE = 100,
+  SAMPLE_MOST = 2000,
+  DRAWN = 1000,
+  CANDIDATES_MOST = 512,
+  PROBLEMS_MOST = 8192
+};
 
 typedef struct cover_run {
   const cli *c;
@@ -76,7 +82,7 @@ static int parse_options(cover_run *r, gauge_options *o, err *e) {
   int64_t jobs, timeout;
   TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
   TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
-  TRY(cli_number("sample", c->sample, 1, SIZES_MOST, SAMPLE, &r->sample, e));
+  TRY(cli_number("sample", c->sample, 1, SAMPLE_MOST, SAMPLE, &r->sample, e));
   TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &r->seed, e));
   TRY(parse_loss(c->loss, &r->loss, e));
   TRY(parse_seconds(c->budget, &o->sec, e));

@@ -1,11 +1,6 @@
 /* sizes.h -- many problems of one family, and in which order to tune them.
  *
- * As text, a problem a line (or between semicolons), # starts a comment. A value may be a list, a
- * sum or a product: the line then stands for every combination.
- *
- *   m=1024 n=1024 k=1024
- *   m=256,512,4096 n=16 k=64..1024*2        # 3 x 5 problems: k doubles
- *   m=1000..1300+100 n=1000 k=1000 ta=n,t   # 4 x 2 problems
+ * As text they are the lines of suite.h, on the command line between semicolons.
  *
  * They are ordered like a minimum spanning tree grows: next comes the problem that is nearest to
  * any that is tuned, so that each starts from its nearest neighbours' best configurations. */
@@ -13,8 +8,6 @@
 #define TUNE_SIZES_H
 
 #include "gen.h"
-
-enum { SIZES_MOST = 2000 };
 
 typedef struct sizes {
   gen_problem *p; /* in the arena */

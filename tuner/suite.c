@@ -8,7 +8,7 @@
 #include "file.h"
 #include "tuner_files.h"
 
-enum { FILE_MOST = 1 << 20, PROBLEMS_MOST = 4096, WORDS_MOST = 32 };
+enum { FILE_MOST = 16 << 20, WORDS_MOST = 64 };
 
 static int no_room(err *e) {
   return err_set(e, ERR_NOMEM, "out of memory");
@@ -17,8 +17,8 @@ static int no_room(err *e) {
 /* ---- one line -------------------------------------------------------------------------------- */
 
 static int add_problem(gen_template *t, const char *text, arena *a, suite *s, err *e) {
-  if (s->n == PROBLEMS_MOST) {
-    return err_set(e, ERR_LIMIT, "a suite of more than %d problems", PROBLEMS_MOST);
+  if (s->n == SUITE_MOST) {
+    return err_set(e, ERR_USAGE, "a list of more than %d problems", SUITE_MOST);
   }
   if ((s->n & (s->n - 1)) == 0) { /* full at every power of two */
     suite_problem *more = ARENA_ARRAY(a, suite_problem, s->n ? 2 * s->n : 1);
@@ -38,50 +38,128 @@ static int add_problem(gen_template *t, const char *text, arena *a, suite *s, er
 }
 
 /* "m=n=k=64": the names before the last = share what stands behind it. */
-static void add_fields(const char *word, size_t n_names, const char *value, size_t n_value,
-                       str *out) {
+static void add_fields(const char *word, size_t n_names, const str *value, str *out) {
   for (const char *p = word; p < word + n_names;) {
     size_t n = strcspn(p, "=");
-    str_addf(out, "%s%.*s=%.*s", out->n ? " " : "", (int)n, p, (int)n_value, value);
+    str_addf(out, "%s%.*s=%s", out->n ? " " : "", (int)n, p, str_text(value));
     p += n + 1;
   }
 }
 
-/* The words from the i-th on, behind what is chosen of those before. */
-static int expand(gen_template *t, char *const *words, size_t n, const str *chosen, arena *a,
-                  suite *s, err *e) {
-  if (!n) {
-    return add_problem(t, str_text(chosen), a, s, e);
-  }
-  const char *last = strrchr(words[0], '=');
+typedef struct values { /* of a word, one after the other */
+  const char *word;     /* for messages: "m=n=8,16" */
+  const char *p, *end;  /* what is left of the list */
+  bool inside;          /* a range has more: */
+  int64_t next, last, step;
+  bool times;
+} values;
+
+/* "8,16", "{8,16}" */
+static int values_open(const char *word, values *v, err *e) {
+  const char *last = strrchr(word, '=');
   if (!last) {
-    return err_set(e, ERR_USAGE, "'%s' is no FIELD=VALUE or FIELD={VALUE,VALUE,...}", words[0]);
+    return err_set(e, ERR_USAGE,
+                   "'%s' is not FIELD=VALUE, FIELD=VALUE,VALUE or FIELD=FIRST..LAST*2", word);
   }
-  const char *value = last + 1;
-  size_t length = strlen(value);
-  bool list = value[0] == '{';
-  if (list && value[length - 1] != '}') {
-    return err_set(e, ERR_USAGE, "the list of '%s' has no } at its end, or blanks inside",
-                   words[0]);
+  *v = (values){.word = word, .p = last + 1, .end = word + strlen(word)};
+  const bool braces = *v->p == '{';
+  if (braces && v->end[-1] != '}') {
+    return err_set(e, ERR_USAGE, "the list of '%s' has no } at its end, or blanks inside", word);
   }
-  const char *end = list ? value + length - 1 : value + length;
-  int rc = 0;
-  for (const char *p = list ? value + 1 : value; !rc && p <= end;) {
-    size_t n_value = list ? strcspn(p, ",}") : length;
-    str more = {0};
-    str_add(&more, str_text(chosen));
-    add_fields(words[0], (size_t)(last - words[0]), p, n_value, &more);
-    rc = more.failed ? no_room(e) : expand(t, words + 1, n - 1, &more, a, s, e);
-    str_clear(&more);
-    p += n_value + 1;
+  v->p += braces;
+  v->end -= braces;
+  return v->p < v->end ? 0 : err_set(e, ERR_USAGE, "'%s' has no value", word);
+}
+
+/* "64..1024*2", "1000..1300+100" */
+static int open_range(values *v, const char *text, err *e) {
+  char copy[128], *to, *by;
+  int64_t first;
+  snprintf(copy, sizeof copy, "%s", text);
+  to = strstr(copy, "..");
+  *to = 0;
+  to += 2;
+  by = strpbrk(to, "*+");
+  v->times = by && *by == '*';
+  if (by) {
+    *by++ = 0;
   }
+  if (!text_integer(copy, &first) || !text_integer(to, &v->last) || !by ||
+      !text_integer(by, &v->step) || v->step < (v->times ? 2 : 1) || first < (v->times ? 1 : 0) ||
+      v->last < first) {
+    return err_set(e, ERR_USAGE,
+                   "'%s': a range is FIRST..LAST*FACTOR or FIRST..LAST+STEP, such as 64..1024*2",
+                   v->word);
+  }
+  v->next = first;
+  v->inside = true;
+  return 0;
+}
+
+static void take_of_range(values *v, str *out) {
+  str_addf(out, "%lld", (long long)v->next);
+  v->inside = v->times ? v->next <= v->last / v->step : v->next <= v->last - v->step;
+  v->next = v->times ? (v->inside ? v->next * v->step : 0) : v->next + (v->inside ? v->step : 0);
+}
+
+/* The next one; *out stays empty at the end. */
+static int values_next(values *v, str *out, err *e) {
+  str_reset(out);
+  if (!v->inside && v->p < v->end) {
+    const size_t all = (size_t)(v->end - v->p), comma = strcspn(v->p, ",");
+    const size_t n = comma < all ? comma : all;
+    str_add_n(out, v->p, n);
+    v->p += n + 1;
+    if (!n || (v->p == v->end && v->p[-1] == ',')) {
+      return err_set(e, ERR_USAGE, "'%s' has an empty value", v->word);
+    }
+    if (!strstr(str_text(out), "..")) {
+      return 0;
+    }
+    TRY(open_range(v, str_text(out), e));
+    str_reset(out);
+  }
+  if (v->inside) {
+    take_of_range(v, out);
+  }
+  return 0;
+}
+
+static int expand(gen_template *t, char *const *words, size_t n, const char *chosen, arena *a,
+                  suite *s, err *e);
+
+static int expand_with(gen_template *t, char *const *words, size_t n, const char *chosen,
+                       const str *value, arena *a, suite *s, err *e) {
+  str more = {0};
+  str_add(&more, chosen);
+  add_fields(words[0], (size_t)(strrchr(words[0], '=') - words[0]), value, &more);
+  const int rc = more.failed ? no_room(e) : expand(t, words + 1, n - 1, str_text(&more), a, s, e);
+  str_clear(&more);
   return rc;
 }
 
-int suite_expand(gen_template *t, const char *line, arena *a, suite *out, err *e) {
+/* The words, behind what is chosen of those before. */
+static int expand(gen_template *t, char *const *words, size_t n, const char *chosen, arena *a,
+                  suite *s, err *e) {
+  values v;
+  str value = {0};
+  if (!n) {
+    return add_problem(t, chosen, a, s, e);
+  }
+  TRY(values_open(words[0], &v, e));
+  int rc = values_next(&v, &value, e);
+  while (!rc && value.n) {
+    rc = expand_with(t, words, n, chosen, &value, a, s, e);
+    rc = rc ? rc : values_next(&v, &value, e);
+  }
+  str_clear(&value);
+  return rc;
+}
+
+int suite_expand(gen_template *t, const char *common, const char *line, arena *a, suite *out,
+                 err *e) {
   char *words[WORDS_MOST], *rest = NULL, *copy = arena_text(a, line);
   size_t n = 0;
-  str none = {0};
   if (!copy) {
     return no_room(e);
   }
@@ -93,7 +171,7 @@ int suite_expand(gen_template *t, const char *line, arena *a, suite *out, err *e
       words[n++] = p;
     }
   }
-  return expand(t, words, n, &none, a, out, e);
+  return expand(t, words, n, common, a, out, e);
 }
 
 int suite_of(gen_template *t, const char *const *texts, size_t n, arena *a, suite *out, err *e) {
@@ -109,6 +187,8 @@ int suite_of(gen_template *t, const char *const *texts, size_t n, arena *a, suit
 typedef struct reader {
   gen_template *t;
   const char *path, *wanted; /* name of a suite; NULL: the nameless one, or all there is */
+  const char *common;        /* fields of every problem */
+  const char *ends;          /* what ends a line */
   arena *a;
   suite *out;
   bool found;
@@ -136,7 +216,7 @@ static int read_line(reader *r, char *line, bool *inside, err *e) {
   if (*line == '[') {
     return read_name(r, line, inside, e);
   }
-  return *line && *inside ? suite_expand(r->t, line, r->a, r->out, e) : 0;
+  return *line && *inside ? suite_expand(r->t, r->common, line, r->a, r->out, e) : 0;
 }
 
 static int read_text(reader *r, const char *text, err *e) {
@@ -146,7 +226,7 @@ static int read_text(reader *r, const char *text, err *e) {
   for (char *line = copy, *next; line; line = next) {
     err why = {0};
     char place[200];
-    next = strchr(line, '\n');
+    next = strpbrk(line, r->ends);
     if (next) {
       *next++ = 0;
     }
@@ -154,7 +234,7 @@ static int read_text(reader *r, const char *text, err *e) {
     int rc = read_line(r, line, &inside, &why);
     if (rc) {
       snprintf(place, sizeof place, "%s:%d", r->path, number);
-      return err_at(e, rc == ERR_USAGE ? ERR_TEMPLATE : rc, place, "%s", why.message);
+      return err_at(e, rc, place, "%s", why.message);
     }
   }
   return copy ? 0 : no_room(e);
@@ -215,8 +295,17 @@ int suite_open(gen_template *t, const char *name, arena *a, suite *out, err *e) 
     str_add(&path, name);
   }
   int rc = is_file ? file_read(name, FILE_MOST, &text, e) : family_text(t, &text, &path, e);
-  reader r = {.t = t, .path = str_text(&path), .wanted = is_file ? NULL : name, .a = a, .out = out};
+  reader r = {.t = t,
+              .path = str_text(&path),
+              .wanted = is_file ? NULL : name,
+              .common = "",
+              .ends = "\n",
+              .a = a,
+              .out = out};
   rc = rc ? rc : read_text(&r, str_text(&text), e);
+  if (rc == ERR_USAGE) {
+    rc = e->code = ERR_TEMPLATE; /* what is wrong stands in a file */
+  }
   if (!rc && r.wanted && !r.found) {
     rc = unknown(&r, e);
   } else if (!rc && !out->n) {
@@ -225,4 +314,25 @@ int suite_open(gen_template *t, const char *name, arena *a, suite *out, err *e) 
   str_clear(&text);
   str_clear(&path);
   return rc;
+}
+
+int suite_read(gen_template *t, const char *from, const char *common, arena *a, suite *out,
+               err *e) {
+  str text = {0};
+  const bool is_text = strchr(from, '=') != NULL;
+  *out = (suite){0};
+  if (is_text) {
+    str_add(&text, from);
+  } else {
+    TRY(file_read(from, FILE_MOST, &text, e));
+  }
+  reader r = {.t = t,
+              .path = is_text ? "--sizes" : from,
+              .common = common,
+              .ends = is_text ? ";\n" : "\n",
+              .a = a,
+              .out = out};
+  int rc = read_text(&r, str_text(&text), e);
+  str_clear(&text);
+  return rc || out->n ? rc : err_set(e, ERR_USAGE, "%s names no problem", r.path);
 }
