@@ -277,6 +277,53 @@ static void capture_wants_memory_that_is_there(void **state) {
   sum_clear(&s);
 }
 
+static int record_own(void *self, rt_stream stream, err *e) {
+  sum *s = self;
+  tuned_error why = {0};
+  const int rc =
+      tuned_reduce_with(s->f->ctx, stream, "sum", "i32", N, s->x, s->y, s->own, &s->nbytes, &why);
+  return rc ? err_set(e, rc, "%s", why.message) : 0;
+}
+
+static int record_contexts(void *self, rt_stream stream, err *e) {
+  sum *s = self;
+  tuned_error why = {0};
+  const int rc = tuned_reduce(s->f->ctx, stream, "sum", "i32", N, s->x, s->y, &why);
+  return rc ? err_set(e, rc, "%s", why.message) : 0;
+}
+
+/* The real thing, where there are graphs; replayed on streams that it was not captured on. */
+static void a_graph_has_memory_of_its_own(void **state) {
+  fixture *f = *state;
+  sum s, other;
+  rt_graph *g = NULL;
+  err e = {0};
+  const int zero = 0;
+  rt_device *d = inside(f)->device;
+  sum_init(&s, f, 0);
+  sum_init(&other, f, 1);
+  if (strcmp(d->info.kind, "cuda")) {
+    skip();
+  }
+  give_own(&s);
+  OK(f, tuned_sync(f->ctx, s.stream, &f->err));
+  assert_fails(d->ops->graph_new(d, record_contexts, &s, &g, &e), &e, ERR_USAGE, "being captured");
+  err_clear(&e);
+  assert_ok(d->ops->graph_new(d, record_own, &s, &g, &e), &e);
+  for (int i = 0; i < 20; i++) {
+    int y = -1;
+    OK(f, tuned_copy_to_device(f->ctx, s.y, &zero, sizeof zero, &f->err));
+    assert_ok(d->ops->graph_launch(d, g, i % 2 ? s.stream : other.stream, &e), &e);
+    assert_true(is_right(&other)); /* the context's memory, at the same time */
+    OK(f, tuned_sync(f->ctx, s.stream, &f->err));
+    OK(f, tuned_copy_to_host(f->ctx, &y, s.y, sizeof y, &f->err));
+    assert_int_equal(y, s.expected);
+  }
+  d->ops->graph_free(d, g);
+  sum_clear(&s);
+  sum_clear(&other);
+}
+
 int main(int argc, char **argv) {
   device_name = device_argument(argc, argv, "emu");
   const struct CMUnitTest tests[] = {
@@ -288,6 +335,7 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(radix_sort_in_own_memory),
       WITH_CONTEXT(bad_memory_is_refused),
       WITH_CONTEXT(capture_wants_memory_that_is_there),
+      WITH_CONTEXT(a_graph_has_memory_of_its_own),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
