@@ -1,6 +1,6 @@
 #!/bin/sh
 # deps.sh -- install what building needs and isn't there: Debian packages, and, where no CUDA toolkit is
-# installed, NVIDIA's headers and NVRTC from PyPI into build/cuda (no GPU and no driver needed).
+# installed, NVIDIA's headers, NVRTC and nvFatbin from PyPI into build/cuda (no GPU and no driver needed).
 set -eu
 
 packages='gcc make pkg-config liblua5.4-dev libsqlite3-dev libxxhash-dev libcmocka-dev zlib1g-dev libjansson-dev cmake'
@@ -26,5 +26,6 @@ cuda=${CUDA_HOME:-/usr/local/cuda}
 if [ ! -e "$cuda/include/cuda.h" ] && [ ! -e build/cuda/nvidia/cu13/include/cuda.h ]; then
   echo "no CUDA toolkit in $cuda: fetching its headers and NVRTC into build/cuda"
   command -v pip3 >/dev/null || { echo "please install a CUDA toolkit, or python3-pip" >&2; exit 1; }
-  pip3 install --quiet --target build/cuda 'nvidia-cuda-runtime~=13.0.0' 'nvidia-cuda-nvrtc~=13.0.0' 'nvidia-cuda-crt~=13.0.0'
+  pip3 install --quiet --target build/cuda 'nvidia-cuda-runtime~=13.0.0' 'nvidia-cuda-nvrtc~=13.0.0' 'nvidia-cuda-crt~=13.0.0' \
+    'nvidia-nvfatbin~=13.0.0'
 fi

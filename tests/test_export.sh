@@ -54,11 +54,31 @@ C
 build pick "$folder/pick.c"
 [ "$("$folder/pick")" = "75:0 80:80 86:80 89:80 90:90 100:1 120:1 " ] || complain "picked: $("$folder/pick")"
 
+# ---- one file of all architectures
+fat="$export --arch sm_80,sm_90a,compute_90 --fatbin $folder/k.fatbin"
+${CC:-cc} -std=c11 -Wall -Wextra -Werror -shared -fPIC tests/fake_nvfatbin.c -o "$folder/libnvfatbin.so.13" ||
+  complain "fake_nvfatbin.c does not compile"
+prints "tuned, ALG=" env AUTOTUNE_NVFATBIN="$folder/libnvfatbin.so.13" $fat --manifest "$folder/k.json"
+[ "$(cat "$folder/k.fatbin")" = "cubin 80 large ELF
+cubin 90a large ELF
+ptx 90 large //" ] || complain "put into the file: $(cat "$folder/k.fatbin")"
+grep -q '"fatbin": ' "$folder/k.json" || complain "the manifest has no fatbin"
+refuses 1 "nvFatbin, sm_80: not this one" env FAKE_NVFATBIN=refuse AUTOTUNE_NVFATBIN="$folder/libnvfatbin.so.13" $fat
+refuses 1 "has no nvFatbinCreate" env AUTOTUNE_NVFATBIN=libm.so.6 $fat
+refuses 1 "AUTOTUNE_NVFATBIN is /nowhere/lib.so" env AUTOTUNE_NVFATBIN=/nowhere/lib.so $fat
+rm -f "$folder/k.fatbin"
+if $fat >/dev/null 2>"$folder/err"; then # NVIDIA's own is here: its magic number, and both machine codes' size at least
+  [ "$(od -An -tx4 -N4 "$folder/k.fatbin" | tr -d ' ')" = ba55ed50 ] || complain "k.fatbin is no fat binary"
+else
+  grep -q "pip install .*nvidia-nvfatbin" "$folder/err" || complain "without nvFatbin: $(cat "$folder/err")"
+fi
+
 # ---- a portfolio
 refuses 1 "there is no portfolio of sgemm" "$autotune" export sgemm --portfolio --header "$folder/p.h" --embed "$folder/p.c"
 "$autotune" sgemm m=33 n=50 k=70 --budget 2 --quiet >/dev/null || complain "tuning failed"
 "$autotune" cover sgemm --grid "m=16..128 n=16..128 k=16..128" --sample 4 --quiet >/dev/null || complain "covering failed"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --cubin "$folder/p.cubin"
+refuses 2 "written with --header" "$autotune" export sgemm --portfolio --header "$folder/p.h" --embed "$folder/p.c" --fatbin "$folder/p"
 refuses 2 "its own problems" "$autotune" export sgemm m=5 --portfolio --header "$folder/p.h" --embed "$folder/p.c"
 prints "a portfolio of" "$autotune" export sgemm --portfolio --arch sm_80,compute_90 --top 4 --manifest "$folder/p.json" \
   --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"

@@ -46,6 +46,7 @@
   X(rounds, "N", "interleaved rounds (default 25)")                                                \
   X(hot, NULL, "keep the buffers in cache instead of rotating past it")                            \
   X(cubin, "FILE", "write the machine code")                                                       \
+  X(fatbin, "FILE", "write one file for all of --arch, of which the driver takes what suits")      \
   X(ptx, "FILE", "write the PTX")                                                                  \
   X(source, "FILE", "write the CUDA source")                                                       \
   X(header, "FILE", "write a C header that launches it")                                           \

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "db_text.h"
+#include "fatbin.h"
 #include "file.h"
 #include "serve.h"
 #include "variants.h"
@@ -132,11 +133,8 @@ static void add_member(str *s, const char *name, const char *text) {
 static void add_files(const export *x, str *s) {
   const struct {
     const char *name, *path;
-  } files[] = {{"cubin", x->c->cubin},
-               {"ptx", x->c->ptx},
-               {"source", x->c->source},
-               {"header", x->c->header},
-               {"embed", x->c->embed}};
+  } files[] = {{"cubin", x->c->cubin},   {"fatbin", x->c->fatbin}, {"ptx", x->c->ptx},
+               {"source", x->c->source}, {"header", x->c->header}, {"embed", x->c->embed}};
   const char *between = "";
   str_add(s, ",\n  \"files\": {");
   for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
@@ -268,6 +266,20 @@ static int write_images(export *x, const rt_image *built, err *e) {
   return 0;
 }
 
+static int write_fatbin(export *x, const rt_image *built, err *e) {
+  rt_fat_image images[ARCHS_MOST];
+  str fat = {0};
+  for (size_t i = 0; i < x->archs.n; i++) {
+    const str *bytes = is_ptx(x->archs.name[i]) ? &built[i].ptx : &built[i].cubin;
+    images[i] =
+        (rt_fat_image){.arch = x->archs.name[i], .bytes = str_text(bytes), .nbytes = bytes->n};
+  }
+  int rc = rt_fatbin_make(images, x->archs.n, &fat, e);
+  rc = rc ? rc : file_write(x->c->fatbin, str_text(&fat), fat.n, e);
+  str_clear(&fat);
+  return rc;
+}
+
 static int write_texts(export *x, const choice *ch, const rt_image *built, const char *source,
                        err *e) {
   str command = {0}, config = {0}, words = {0}, header = {0}, text = {0};
@@ -325,6 +337,7 @@ static int export_kernel(export *x, err *e) {
   rc = rc ? rc : gen_source_make(x->k.g, &ch.config, &source, &body, e);
   rc = rc ? rc : compile_all(x, &source, body, built, e);
   rc = rc ? rc : write_images(x, built, e);
+  rc = rc || !x->c->fatbin ? rc : write_fatbin(x, built, e);
   rc = rc ? rc : write_texts(x, &ch, built, str_text(&source), e);
   for (size_t i = 0; i < ARCHS_MOST; i++) {
     rt_image_clear(&built[i]);
@@ -434,7 +447,7 @@ static int export_portfolio(export *x, err *e) {
   if (x->c->n_words > 1 || x->c->config) {
     return err_set(e, ERR_USAGE, "a portfolio has its own problems and configurations");
   }
-  if (!x->c->header || !x->c->embed || x->c->cubin || x->c->ptx || x->c->source) {
+  if (!x->c->header || !x->c->embed || x->c->cubin || x->c->fatbin || x->c->ptx || x->c->source) {
     return err_set(e, ERR_USAGE, "a portfolio is written with --header F.h --embed F.c");
   }
   TRY(read_cover(x, &cover, e));
@@ -448,10 +461,11 @@ static int export_portfolio(export *x, err *e) {
 /* ---- the verb ------------------------------------------------------------------------------- */
 
 static int check_words(const cli *c, err *e) {
-  if (!c->cubin && !c->ptx && !c->source && !c->header && !c->embed && !c->manifest) {
-    return err_set(e, ERR_USAGE,
-                   "name what to write: --cubin F, --ptx F, --source F, --header F, --embed F, "
-                   "--manifest F");
+  if (!c->cubin && !c->fatbin && !c->ptx && !c->source && !c->header && !c->embed && !c->manifest) {
+    return err_set(
+        e, ERR_USAGE,
+        "name what to write: --cubin F, --fatbin F, --ptx F, --source F, --header F, --embed F, "
+        "--manifest F");
   }
   return !c->embed || c->header
              ? 0

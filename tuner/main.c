@@ -119,20 +119,21 @@ const cli_verb cli_verbs[] = {
      "F] "
      "...",
      "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
-     " device db templates config arch cubin ptx source header embed manifest portfolio name top "
-     "quiet ",
+     " device db templates config arch cubin fatbin ptx source header embed manifest portfolio "
+     "name top quiet ",
      PROBLEM
      "The configuration is --config, else the tuned one, else the template's default.\n\n"
      "Of several architectures (--arch sm_80,sm_90,compute_90) each gets its own --cubin and "
      "--ptx\n"
-     "file, its name before the ending; --embed is one C source with all of them, which loads the "
-     "one\n"
+     "file, its name before the ending; --fatbin is one file of all of them, for cuModuleLoad;\n"
+     "--embed is one C source with all of them, which loads the one\n"
      "that the device runs: machine code, else PTX. With --portfolio header and source hold the "
      "tree,\n"
      "the requirements and the kernels of what autotune cover chose, for any size; --top (default "
      "64)\n"
      "bounds the variants.\n\n"
      "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n"
+     "  autotune export scan n=2^24 --fatbin scan.fatbin --arch sm_80,sm_90,compute_90\n"
      "  autotune export sgemm --portfolio --arch sm_90,compute_90 --header s.h --embed s.c\n",
      cmd_export},
     {"bench", "bench FAMILY [FIELD=VALUE ...] [--suite NAME] [--vs cublas|cub|driver]",
