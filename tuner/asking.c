@@ -68,16 +68,8 @@ static bool next_point(tune_session *s, size_t *point) {
   return false;
 }
 
-size_t session_compiling(const tune_session *s) {
-  size_t n = 0;
-  for (size_t i = 0; i < s->n_jobs; i++) {
-    n += s->slots[i] != NULL;
-  }
-  return n;
-}
-
 bool session_may_ask(const tune_session *s) {
-  return !s->exhausted && !session_stopped(s) && budget_left(s) && s->ready.n < READY_MOST;
+  return !s->exhausted && !session_stopped(s) && budget_left(s) && s->crew.ready.n < READY_MOST;
 }
 
 /* A source for worker i: *out stays NULL when the candidate needs no compiler. */
@@ -96,17 +88,17 @@ static int next_candidate(tune_session *s, candidate **out, err *e) {
   s->asked++;
   from = now_sec();
   gen_space_at(s->space, point, &config);
-  TRY(candidate_new(s->g, s->compiler, &s->setting, point, &config, &c, e));
+  TRY(candidate_new(s->g, s->compiler, &s->crew.setting, point, &config, &c, e));
   session_spent(&s->state.phases.generate, from);
   from = now_sec();
-  int rc = candidate_from_db(c, s->db, s->m.info.format, &found, e);
+  int rc = candidate_from_db(c, s->db, s->crew.m.info.format, &found, e);
   session_spent(&s->state.phases.store, from);
   if (rc) {
     candidate_free(c);
     return rc;
   }
   if (found) {
-    candidate_push(&s->ready, c);
+    candidate_push(&s->crew.ready, c);
   } else {
     *out = c;
   }
@@ -114,7 +106,7 @@ static int next_candidate(tune_session *s, candidate **out, err *e) {
 }
 
 bool session_may_draft(const tune_session *s) {
-  return s->drafts.n < 1 + s->n_jobs / JOBS_PER_DRAFT && session_may_ask(s);
+  return s->drafts.n < 1 + s->crew.n_jobs / JOBS_PER_DRAFT && session_may_ask(s);
 }
 
 int session_draft(tune_session *s, err *e) {

@@ -89,7 +89,7 @@ static int image_of(tune_session *s, const finalist *f, measure_image *out, err 
   err miss = {0};
   int rc = f->row->t.image ? db_image_get(s->db, f->row->t.image, &s->memory, &image, &miss)
                            : ERR_NOTFOUND;
-  const bool cubin = s->m.info.format == RT_CUBIN;
+  const bool cubin = s->crew.m.info.format == RT_CUBIN;
   *out = (measure_image){.config = f->config};
   if (!rc) {
     out->bytes = cubin ? image.cubin : image.ptx;
@@ -120,10 +120,10 @@ static int images_of(tune_session *s, field *x, measure_image *images, err *e) {
 
 static int run(tune_session *s, const field *x, const measure_image *images, measured *out,
                err *e) {
-  if (!s->m.w.pid) {
-    TRY(measurer_restart(&s->m, e));
+  if (!s->crew.m.w.pid) {
+    TRY(measurer_restart(&s->crew.m, e));
   }
-  TRY(measurer_race(&s->m, images, x->n, s->o.rounds ? s->o.rounds : ROUNDS, out, e));
+  TRY(measurer_race(&s->crew.m, images, x->n, s->o.rounds ? s->o.rounds : ROUNDS, out, e));
   s->state.best_sec = s->best_score = INFINITY;
   bool counted = false; /* the race is taken again as a whole */
   for (size_t i = 0; i < x->n; i++) {
@@ -131,7 +131,7 @@ static int run(tune_session *s, const field *x, const measure_image *images, mea
     if (out[i].status != DB_OK) {
       continue;
     }
-    TRY(samples_put(s, x->f[i].row->trial, DB_FINAL, &out[i], e));
+    TRY(samples_put(s->db, &s->crew.m.info, x->f[i].row->trial, DB_FINAL, &out[i], e));
     samples_note(&s->state.health, &out[i], counted);
     counted = true;
     if (score < s->best_score) {
@@ -150,8 +150,8 @@ int finals_race(tune_session *s, err *e) {
   measure_image images[MEASURE_RACERS];
   measured *out = ARENA_ARRAY(&s->memory, measured, MEASURE_RACERS);
   field x = {.s = s};
-  TRY(db_results(s->db, s->template_id, s->device_id, str_text(&s->problem), &s->memory, &rows,
-                 &x.n_rows, e));
+  TRY(db_results(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem), &s->memory,
+                 &rows, &x.n_rows, e));
   TRY(samples_score_rows(s, rows, x.n_rows, &s->memory, &scores, e));
   x.rows = scores;
   choose(&x, s->o.finalists ? s->o.finalists : FINALISTS);

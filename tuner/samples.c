@@ -30,18 +30,19 @@ static void add_batches(str *s, const rt_times *t) {
   }
 }
 
-static int put_sample(tune_session *s, int64_t trial, db_stage stage, const measured *m, err *e) {
+static int put_sample(db *d, const rt_info *info, int64_t trial, db_stage stage, const measured *m,
+                      err *e) {
   const rt_times *t = &m->times;
   str batches = {0};
   add_batches(&batches, t);
-  int rc = db_sample_put(s->db, trial,
+  int rc = db_sample_put(d, trial,
                          &(db_sample){.stage = stage,
                                       .median = t->median,
                                       .spread = rt_times_spread(t),
                                       .launches = (int64_t)t->launches,
                                       .cold = t->cold,
-                                      .driver = s->m.info.driver,
-                                      .uuid = s->m.info.uuid,
+                                      .driver = info->driver,
+                                      .uuid = info->uuid,
                                       .clock_mhz = m->health.clock_mhz,
                                       .power_w = m->health.power_w,
                                       .temperature_c = m->health.temperature_c,
@@ -57,10 +58,10 @@ static int put_sample(tune_session *s, int64_t trial, db_stage stage, const meas
   return rc;
 }
 
-int samples_put(tune_session *s, int64_t trial, db_stage stage, const measured *m, err *e) {
-  return strcmp(s->m.info.kind, "emu")
-             ? put_sample(s, trial, stage, m, e)
-             : db_estimate_put(s->db, trial, TUNE_MODEL, m->times.median, e);
+int samples_put(db *d, const rt_info *info, int64_t trial, db_stage stage, const measured *m,
+                err *e) {
+  return strcmp(info->kind, "emu") ? put_sample(d, info, trial, stage, m, e)
+                                   : db_estimate_put(d, trial, TUNE_MODEL, m->times.median, e);
 }
 
 /* ---- scores --------------------------------------------------------------------------------- */

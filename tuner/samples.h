@@ -5,7 +5,8 @@
 #include "tune.h"
 
 /* samples_put -- a measured time on a GPU, or an estimate of the emulated device */
-int samples_put(tune_session *s, int64_t trial, db_stage stage, const measured *m, err *e);
+int samples_put(db *d, const rt_info *info, int64_t trial, db_stage stage, const measured *m,
+                err *e);
 /* samples_score -- what the session wants least of: seconds, joules, or their product. Joules that
  * were not measured are taken for those of the watts measured last. */
 double samples_score(const tune_session *s, double sec, double joules);

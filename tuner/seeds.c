@@ -41,8 +41,8 @@ static int add_best(sower *x, serve_choose *choose, err *e) {
 static int is_built(sower *x, const gen_config *c, bool *found, err *e) {
   tune_session *s = x->s;
   candidate *built;
-  TRY(candidate_new(s->g, s->compiler, &s->setting, 0, c, &built, e));
-  int rc = candidate_from_db(built, s->db, s->m.info.format, found, e);
+  TRY(candidate_new(s->g, s->compiler, &s->crew.setting, 0, c, &built, e));
+  int rc = candidate_from_db(built, s->db, s->crew.m.info.format, found, e);
   candidate_free(built);
   return rc;
 }
@@ -52,7 +52,7 @@ static int add_built(sower *x, const char *problem, err *e) {
   tune_session *s = x->s;
   db_result *rows;
   size_t n, before = x->n;
-  TRY(db_results(s->db, s->template_id, s->device_id, problem, &s->memory, &rows, &n, e));
+  TRY(db_results(s->db, s->crew.template_id, s->crew.device_id, problem, &s->memory, &rows, &n, e));
   for (size_t i = 0; i < n && i < 2 * SEEDS_BUILT && x->n < before + SEEDS_BUILT; i++) {
     gen_config c;
     bool found = false;
@@ -80,7 +80,7 @@ static int add_neighbours(sower *x, serve_choose *choose, err *e) {
  * its limits, so the measuring process can keep it. */
 int seeds_find(tune_session *s, size_t *points, size_t *n, err *e) {
   static const gen_file none[] = {{NULL, NULL, 0}};
-  rt_device limits = {.info = s->m.info};
+  rt_device limits = {.info = s->crew.m.info};
   serve here = {.device = &limits,
                 .db = s->db,
                 .presets = s->o.start == TUNE_START_ALL ? serve_presets : none};
@@ -98,7 +98,7 @@ int seeds_find(tune_session *s, size_t *points, size_t *n, err *e) {
   if (s->o.start == TUNE_START_NONE) {
     return 0;
   }
-  tune_device_key(&s->m.info, s->o.replay, &here.device_key);
+  tune_device_key(&s->crew.m.info, s->o.replay, &here.device_key);
   int rc = add_neighbours(&x, &choose, e);
   *n = x.n;
   serve_known_clear(&known);

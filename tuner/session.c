@@ -8,19 +8,17 @@
  */
 #define _GNU_SOURCE
 #include <math.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "candidate.h"
 #include "file.h"
 #include "finals.h"
 #include "run.h"
 #include "session.h"
 
-enum { MAX_JOBS = 256, POLL_MS = 200, TIMEOUT_SEC = 120 };
+enum { POLL_MS = 200 };
 /* Joules are counted in steps of up to a tenth of a second. What is slower than this times the
  * fastest would need less than half its power to be the best. */
 static const double ENERGY_SEC = 0.25, ENERGY_WITHIN = 2;
@@ -33,42 +31,9 @@ void tune_device_key(const rt_info *info, rt_replay replay, str *key) {
   str_add(key, replay == RT_GRAPH ? "|graphs" : "");
 }
 
-static int register_device(tune_session *s, err *e) {
-  str key = {0};
-  tune_device_key(&s->m.info, s->o.replay, &key);
-  db_device row = {
-      .key = str_text(&key), .name = s->m.info.name, .cc = s->m.info.cc, .sms = s->m.info.sms};
-  int rc = db_device_put(s->db, &row, &s->device_id, e);
-  str_clear(&key);
-  return rc;
-}
-
-static int register_template(tune_session *s, err *e) {
-  db_template row = {
-      .family = s->t->name, .hash = s->t->hash, .path = s->t->path, .version = s->t->version};
-  return db_template_put(s->db, &row, &s->template_id, e);
-}
-
-static int start_compilers(tune_session *s, err *e) {
-  long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  int jobs = s->o.jobs > 0 ? s->o.jobs : cores > 0 ? (int)cores : 1;
-  s->n_jobs = jobs < MAX_JOBS ? (size_t)jobs : MAX_JOBS;
-  s->jobs = calloc(s->n_jobs, sizeof *s->jobs);
-  s->slots = calloc(s->n_jobs, sizeof *s->slots);
-  if (!s->jobs || !s->slots) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
-  snprintf(s->setting.arch, sizeof s->setting.arch, "%s", s->m.info.arch);
-  s->setting.compiler = s->compiler;
-  s->setting.lineinfo = s->m.info.format == RT_PTX;
-  s->setting.registers = s->m.info.format == RT_PTX;
-  for (size_t i = 0; i < s->n_jobs; i++) {
-    s->jobs[i].run = compile_worker_main;
-    s->jobs[i].setting = &s->setting;
-    TRY(worker_start(&s->jobs[i], e));
-  }
-  return 0;
-}
+static int finish(void *self, candidate *c, const measured *m, err *e);
+static int next(void *self, const measured *m, err *e);
+static void built(void *self, double compile_sec, double store_sec);
 
 int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tune_session **out,
               err *e) {
@@ -81,13 +46,13 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
   s->compiler = c;
   s->o = *o;
   s->chance.state = (uint64_t)getpid();
-  s->timeout_sec = o->timeout_sec > 0 ? o->timeout_sec : TIMEOUT_SEC;
-  const measure_how how = {.replay = o->replay,
-                           .energy_sec = o->objective == TUNE_TIME ? 0 : ENERGY_SEC};
-  int rc = measurer_start(&s->m, o->device, c, t, &how, e);
-  rc = rc ? rc : register_device(s, e);
-  rc = rc ? rc : register_template(s, e);
-  rc = rc ? rc : start_compilers(s, e);
+  const crew_options options = {
+      .device = o->device,
+      .jobs = o->jobs,
+      .timeout_sec = o->timeout_sec,
+      .how = {.replay = o->replay, .energy_sec = o->objective == TUNE_TIME ? 0 : ENERGY_SEC}};
+  const crew_owner owner = {.self = s, .finish = finish, .next = next, .built = built};
+  const int rc = crew_open(&s->crew, t, d, c, &options, &owner, e);
   if (rc) {
     tune_close(s);
     return rc;
@@ -96,19 +61,10 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
   return 0;
 }
 
-/* Empties every stage; workers that were busy are ended, and started again when next needed. */
+/* Empties every stage. */
 static void drop_in_flight(tune_session *s) {
-  for (size_t i = 0; i < s->n_jobs; i++) {
-    candidate_free(s->slots[i]);
-    s->slots[i] = NULL;
-    if (s->jobs[i].busy) {
-      worker_stop(&s->jobs[i]);
-    }
-  }
   candidate_drop(&s->drafts);
-  candidate_drop(&s->ready);
-  candidate_free(s->measuring);
-  s->measuring = NULL;
+  crew_drop(&s->crew);
 }
 
 static void close_problem(tune_session *s) {
@@ -134,27 +90,22 @@ void tune_close(tune_session *s) {
     return;
   }
   close_problem(s);
-  for (size_t i = 0; i < s->n_jobs && s->jobs; i++) {
-    worker_stop(&s->jobs[i]);
-  }
-  measurer_stop(&s->m);
+  crew_close(&s->crew);
   str_clear(&s->problem);
-  free(s->jobs);
-  free(s->slots);
   free(s);
 }
 
 const rt_info *tune_device(const tune_session *s) {
-  return &s->m.info;
+  return &s->crew.m.info;
 }
 const char *tune_note(const tune_session *s) {
-  return s->m.note;
+  return s->crew.m.note;
 }
 int64_t tune_device_id(const tune_session *s) {
-  return s->device_id;
+  return s->crew.device_id;
 }
 int64_t tune_template_id(const tune_session *s) {
-  return s->template_id;
+  return s->crew.template_id;
 }
 
 /* ---- one result
@@ -162,7 +113,7 @@ int64_t tune_template_id(const tune_session *s) {
 
 static void report(tune_session *s, const db_result *trial) {
   s->state.sec = now_sec() - s->started;
-  s->state.compiled_ahead = s->ready.n;
+  s->state.compiled_ahead = s->crew.ready.n;
   if (s->o.report) {
     s->o.report(s->o.report_self, &s->state, trial);
   }
@@ -188,14 +139,14 @@ void session_spent(double *phase, double from) {
 
 static int store_result(tune_session *s, const measured *m, db_result *row, err *e) {
   double from = now_sec();
-  int rc = db_trial_put(s->db, s->template_id, s->device_id, &row->t, &row->trial, e);
+  int rc = db_trial_put(s->db, s->crew.template_id, s->crew.device_id, &row->t, &row->trial, e);
   if (!rc && m->status == DB_OK) {
-    rc = samples_put(s, row->trial, DB_SCREEN, m, e);
+    rc = samples_put(s->db, &s->crew.m.info, row->trial, DB_SCREEN, m, e);
   }
   double now = now_sec();
   rc = rc ? rc
-          : db_effort_add(s->db, s->template_id, s->device_id, row->t.problem, now - s->effort_from,
-                          e);
+          : db_effort_add(s->db, s->crew.template_id, s->crew.device_id, row->t.problem,
+                          now - s->effort_from, e);
   s->effort_from = now;
   session_spent(&s->state.phases.store, from);
   return rc;
@@ -209,7 +160,8 @@ static void add_phases(tune_phases *p, const measured *m) {
 
 /* Everything that is known of a finished candidate, into the database, the strategy and the report.
  */
-static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
+static int finish(void *self, candidate *c, const measured *m, err *e) {
+  tune_session *s = self;
   str config = {0};
   gen_config_text(s->t, &c->config, &config);
   bool ok = m->status == DB_OK;
@@ -245,11 +197,6 @@ static int finish(tune_session *s, candidate *c, const measured *m, err *e) {
   return rc;
 }
 
-static int fail(tune_session *s, candidate *c, db_status status, const err *why, err *e) {
-  measured m = {.status = status, .why = *why};
-  return finish(s, c, &m, e);
-}
-
 /* ---- compiling
  * ---------------------------------------------------------------------------- */
 
@@ -258,7 +205,7 @@ static bool may_compile(const tune_session *s) {
 }
 
 static int feed_compiler(tune_session *s, size_t i, err *e) {
-  while (!s->slots[i] && may_compile(s)) {
+  while (!s->crew.slots[i] && may_compile(s)) {
     candidate *c;
     if (!s->drafts.n) {
       TRY(session_draft(s, e));
@@ -266,107 +213,34 @@ static int feed_compiler(tune_session *s, size_t i, err *e) {
     if (!(c = candidate_pop(&s->drafts))) {
       continue;
     }
-    s->slots[i] = c;
-    if (!s->jobs[i].pid) {
-      TRY(worker_start(&s->jobs[i], e));
-    }
-    str frame = {0};
-    compile_worker_request(&frame, str_text(&c->source), c->body);
-    int rc = worker_ask(&s->jobs[i], &frame, e);
-    str_clear(&frame);
-    TRY(rc);
+    TRY(crew_compile(&s->crew, i, c, e));
   }
   return 0;
 }
 
-static int take_compiled(tune_session *s, candidate *c, const str *frame, err *e) {
-  compiled built = {0};
-  int rc = compile_worker_result(frame, &built, e);
-  if (!rc && built.why.code) {
-    rc = fail(s, c, DB_COMPILE, &built.why, e);
-    candidate_free(c);
-    return rc;
-  }
-  double from = now_sec();
-  rc = rc ? rc
-          : candidate_built(c, s->db, &built, s->setting.arch, rt_compiler_version(s->compiler),
-                            s->m.info.format, e);
-  session_spent(&s->state.phases.store, from);
-  s->state.phases.compile += built.sec;
-  if (rc) {
-    candidate_free(c);
-    return rc;
-  }
-  candidate_push(&s->ready, c);
-  return 0;
-}
-
-static int compile_answer(tune_session *s, size_t i, err *e) {
-  str frame = {0}, how = {0};
-  candidate *c = s->slots[i];
-  s->slots[i] = NULL;
-  int rc;
-  if (worker_answer(&s->jobs[i], &frame, &how, NULL)) {
-    err why = {0};
-    err_set(&why, ERR_COMPILE, "the compiler died: %s", str_text(&how));
-    rc = fail(s, c, DB_CRASHED, &why, e);
-    candidate_free(c);
-  } else {
-    rc = take_compiled(s, c, &frame, e);
-  }
-  str_clear(&frame);
-  str_clear(&how);
-  return rc;
-}
-
-/* One source, waited for. */
-static int compile_now(tune_session *s, candidate *c, str *frame, compiled *built, err *e) {
-  worker *w = &s->jobs[0];
-  str how = {0};
-  TRY(w->pid ? 0 : worker_start(w, e));
-  compile_worker_request(frame, str_text(&c->source), c->body);
-  TRY(worker_ask(w, frame, e));
-  struct pollfd p = {.fd = w->fd, .events = POLLIN};
-  if (poll(&p, 1, (int)(1000 * s->timeout_sec)) <= 0) {
-    worker_stop(w);
-    return err_set(e, ERR_COMPILE, "compiling took longer than %.0f s", s->timeout_sec);
-  }
-  int rc = worker_answer(w, frame, &how, NULL);
-  str_clear(&how);
-  if (rc) {
-    return err_set(e, ERR_COMPILE, "the compiler died");
-  }
-  TRY(compile_worker_result(frame, built, e));
-  return built->why.code ? err_set(e, ERR_COMPILE, "%s", built->why.message) : 0;
+static void built(void *self, double compile_sec, double store_sec) {
+  tune_session *s = self;
+  s->state.phases.compile += compile_sec;
+  s->state.phases.store += store_sec;
 }
 
 static int build(tune_session *s, candidate *c, err *e) {
-  str frame = {0};
-  compiled built = {0};
   bool found;
-  TRY(candidate_from_db(c, s->db, s->m.info.format, &found, e));
-  if (found) {
-    return 0;
-  }
-  int rc = compile_now(s, c, &frame, &built, e);
-  rc = rc ? rc
-          : candidate_built(c, s->db, &built, s->setting.arch, rt_compiler_version(s->compiler),
-                            s->m.info.format, e);
-  str_clear(&frame);
-  return rc;
+  TRY(candidate_from_db(c, s->db, s->crew.m.info.format, &found, e));
+  return found ? 0 : crew_compile_now(&s->crew, c, e);
 }
 
 int session_build(tune_session *s, const db_result *row, measure_image *image, err *e) {
   candidate *c;
   int64_t same;
-  TRY(candidate_new(s->g, s->compiler, &s->setting, 0, &image->config, &c, e));
+  TRY(candidate_new(s->g, s->compiler, &s->crew.setting, 0, &image->config, &c, e));
   int rc = build(s, c, e);
   if (!rc) {
     db_trial with = row->t;
     with.image = c->key;
     image->n = c->image.n;
     image->bytes = arena_text_n(&s->memory, str_text(&c->image), c->image.n);
-    rc = image->bytes ? db_trial_put(s->db, s->template_id, s->device_id, &with, &same, e)
+    rc = image->bytes ? db_trial_put(s->db, s->crew.template_id, s->crew.device_id, &with, &same, e)
                       : err_set(e, ERR_NOMEM, "out of memory");
   }
   candidate_free(c);
@@ -379,8 +253,8 @@ int session_build(tune_session *s, const db_result *row, measure_image *image, e
 /* The next that is ready and not known meanwhile. */
 static candidate *next_ready(tune_session *s) {
   candidate *c = NULL;
-  while (!c && s->ready.n) {
-    c = candidate_pop(&s->ready);
+  while (!c && s->crew.ready.n) {
+    c = candidate_pop(&s->crew.ready);
     if (known_find(&s->known, c->point)) {
       candidate_free(c);
       c = NULL;
@@ -391,89 +265,25 @@ static candidate *next_ready(tune_session *s) {
 }
 
 static int feed_measurer(tune_session *s, err *e) {
-  if (s->measuring || !(s->measuring = next_ready(s))) {
-    return 0;
-  }
-  candidate *c = s->measuring;
-  measure_image image = {.config = c->config, .bytes = str_text(&c->image), .n = c->image.n};
-  const bool time = s->o.objective == TUNE_TIME;
-  const double limit = time ? s->fastest : ENERGY_WITHIN * s->fastest;
-  return measurer_ask(&s->m, &image, limit, limit, e);
+  candidate *c = s->crew.measuring ? NULL : next_ready(s);
+  const double limit = s->o.objective == TUNE_TIME ? s->fastest : ENERGY_WITHIN * s->fastest;
+  return c ? crew_measure(&s->crew, c, limit, limit, e) : 0;
 }
 
-/* The device gets its next candidate before the books are kept on the last one. What that was may
- * be the fastest so far, which the next one's time is held against. */
-static int measured_answer(tune_session *s, err *e) {
-  measured m;
-  candidate *c = s->measuring;
-  s->measuring = NULL;
-  int rc = measurer_answer(&s->m, &m, e);
-  if (!rc && m.status == DB_OK) {
-    s->fastest = fmin(s->fastest, m.times.median);
+/* What was measured may be the fastest so far, which the next one's time is held against. */
+static int next(void *self, const measured *m, err *e) {
+  tune_session *s = self;
+  if (m->status == DB_OK) {
+    s->fastest = fmin(s->fastest, m->times.median);
   }
-  rc = rc ? rc : m.dead ? measurer_restart(&s->m, e) : 0;
-  rc = rc || session_stopped(s) || session_out_of_time(s) ? rc : feed_measurer(s, e);
-  rc = rc ? rc : finish(s, c, &m, e);
-  candidate_free(c);
-  return rc;
-}
-
-/* Nobody waits for ever: a compiler or kernel past its time is killed and becomes a row. */
-static int watch(tune_session *s, err *e) {
-  double now = now_sec();
-  err why = {0};
-  err_set(&why, ERR_LIMIT, "took longer than %.0f s", s->timeout_sec);
-  for (size_t i = 0; i < s->n_jobs; i++) {
-    if (s->slots[i] && now - s->jobs[i].since > s->timeout_sec) {
-      candidate *c = s->slots[i];
-      s->slots[i] = NULL;
-      worker_stop(&s->jobs[i]);
-      int rc = fail(s, c, DB_TIMEOUT, &why, e);
-      candidate_free(c);
-      TRY(rc);
-    }
-  }
-  if (s->measuring && now - s->m.w.since > s->timeout_sec) {
-    candidate *c = s->measuring;
-    s->measuring = NULL;
-    int rc = fail(s, c, DB_TIMEOUT, &why, e);
-    candidate_free(c);
-    TRY(rc);
-    return measurer_restart(&s->m, e);
-  }
-  return 0;
+  return session_stopped(s) || session_out_of_time(s) ? 0 : feed_measurer(s, e);
 }
 
 static int wait_for_answers(tune_session *s, err *e) {
-  struct pollfd fds[MAX_JOBS + 1];
-  nfds_t n = 0;
-  size_t who[MAX_JOBS + 1];
-  if (s->measuring) { /* first: an idle device is what costs */
-    who[n] = s->n_jobs;
-    fds[n++] = (struct pollfd){.fd = s->m.w.fd, .events = POLLIN};
-  }
-  for (size_t i = 0; i < s->n_jobs; i++) {
-    if (s->slots[i]) {
-      who[n] = i;
-      fds[n++] = (struct pollfd){.fd = s->jobs[i].fd, .events = POLLIN};
-    }
-  }
-  double from = now_sec();
   const bool idle = session_may_draft(s);
-  int ready = poll(fds, n, idle ? 0 : POLL_MS);
-  session_spent(&s->state.phases.wait, from);
-  if (!ready && idle) {
-    TRY(session_draft(s, e));
-  }
-  if (ready < 0) {
-    return 0; /* a signal; the loop looks at the flag */
-  }
-  for (nfds_t i = 0; i < n; i++) {
-    if (fds[i].revents) {
-      TRY(who[i] == s->n_jobs ? measured_answer(s, e) : compile_answer(s, who[i], e));
-    }
-  }
-  return watch(s, e);
+  int answers;
+  TRY(crew_wait(&s->crew, idle ? 0 : POLL_MS, &answers, &s->state.phases.wait, e));
+  return !answers && idle ? session_draft(s, e) : 0;
 }
 
 /* Out of time or out of points: what is compiled but not measured is dropped when time is the bound
@@ -483,9 +293,10 @@ static bool more_to_do(const tune_session *s) {
     return false;
   }
   if (session_out_of_time(s)) {
-    return s->measuring != NULL;
+    return s->crew.measuring != NULL;
   }
-  return session_may_ask(s) || s->drafts.n || session_compiling(s) || s->ready.n || s->measuring;
+  return session_may_ask(s) || s->drafts.n || crew_compiling(&s->crew) || s->crew.ready.n ||
+         s->crew.measuring;
 }
 
 static int search(tune_session *s, err *e) {
@@ -493,7 +304,7 @@ static int search(tune_session *s, err *e) {
   while (more_to_do(s)) {
     TRY(session_share(s, e));
     TRY(feed_measurer(s, e));
-    for (size_t i = 0; i < s->n_jobs; i++) {
+    for (size_t i = 0; i < s->crew.n_jobs; i++) {
       TRY(feed_compiler(s, i, e));
     }
     TRY(feed_measurer(s, e)); /* an image may have been there already */
@@ -511,7 +322,7 @@ static int open_problem(tune_session *s, const gen_problem *p, err *e) {
   gen_config def;
   str_reset(&s->problem);
   gen_problem_text(s->t, p, &s->problem);
-  rt_numbers(&s->m.info, numbers);
+  rt_numbers(&s->crew.m.info, numbers);
   TRY(gen_instance_new(s->t, p, numbers, RT_NUMBERS, &s->g, e));
   TRY(gen_space_new(s->g, &s->space, e));
   gen_config_default(s->t, &def);
@@ -529,8 +340,8 @@ static int open_problem(tune_session *s, const gen_problem *p, err *e) {
 static int load_known(tune_session *s, err *e) {
   db_result *rows;
   size_t n;
-  TRY(db_results(s->db, s->template_id, s->device_id, str_text(&s->problem), &s->memory, &rows, &n,
-                 e));
+  TRY(db_results(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem), &s->memory,
+                 &rows, &n, e));
   scored *scores;
   TRY(samples_score_rows(s, rows, n, &s->memory, &scores, e));
   TRY(known_load(s->t, s->space, scores, n, &s->memory, &s->known, e));
@@ -547,7 +358,7 @@ static int load_known(tune_session *s, err *e) {
       s->steps[0].score = s->best_score;
     }
   }
-  return db_effort_get(s->db, s->template_id, s->device_id, str_text(&s->problem),
+  return db_effort_get(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem),
                        &s->state.sec_before, e);
 }
 
@@ -561,7 +372,7 @@ static int describe_problem(tune_session *s, err *e) {
                    str_text(&s->problem));
   }
   s->state.problem = str_text(&s->problem);
-  s->state.device = &s->m.info;
+  s->state.device = &s->crew.m.info;
   s->state.tally = gen_space_tally(s->space);
   s->state.flops = plan->flops;
   s->state.bytes = plan->bytes;
@@ -583,7 +394,7 @@ static void note_settled(tune_session *s) {
 static int search_and_race(tune_session *s, err *e) {
   s->started = s->effort_from = now_sec();
   if (session_may_ask(s)) {
-    TRY(measurer_problem(&s->m, str_text(&s->problem), e));
+    TRY(measurer_problem(&s->crew.m, str_text(&s->problem), e));
     session_spent(&s->state.phases.setup, s->started);
   }
   s->state.phase = "search";
@@ -594,7 +405,8 @@ static int search_and_race(tune_session *s, err *e) {
                    "interrupted; %llu trials are stored, the same command goes on",
                    (unsigned long long)(s->state.known + s->state.tried));
   }
-  if (s->state.tried && strcmp(s->m.info.kind, "emu")) { /* a model gives the same answer twice */
+  if (s->state.tried &&
+      strcmp(s->crew.m.info.kind, "emu")) { /* a model gives the same answer twice */
     s->state.phase = "finals";
     report(s, NULL);
     double from = now_sec();
@@ -610,7 +422,7 @@ int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e
   close_problem(s);
   s->state = (tune_state){.best_sec = INFINITY,
                           .phase = "search",
-                          .phases.jobs = s->n_jobs,
+                          .phases.jobs = s->crew.n_jobs,
                           .objective = s->o.objective,
                           .replay = s->o.replay};
   s->best_score = s->fastest = INFINITY;

@@ -3,7 +3,7 @@
 #ifndef TUNE_SESSION_H
 #define TUNE_SESSION_H
 
-#include "candidate.h"
+#include "crew.h"
 #include "samples.h"
 #include "seeds.h"
 #include "trail.h"
@@ -17,16 +17,8 @@ struct tune_session {
   db *db;
   rt_compiler *compiler;
   tune_options o;
-  double timeout_sec;
-  int64_t device_id, template_id;
-
-  measurer m;
-  candidate *measuring;
-  worker *jobs;      /* compile workers */
-  candidate **slots; /* slots[i]: what jobs[i] compiles */
-  size_t n_jobs;
-  compile_setting setting;
-  candidate_queue drafts, ready; /* for the compilers; for the device */
+  crew crew;
+  candidate_queue drafts; /* for the compilers */
 
   /* the problem at hand */
   str problem;
@@ -67,7 +59,6 @@ bool session_stopped(const tune_session *s);
 bool session_out_of_time(const tune_session *s);
 /* session_may_ask -- is there budget, a point, and need for another candidate? */
 bool session_may_ask(const tune_session *s);
-size_t session_compiling(const tune_session *s); /* candidates */
 bool session_may_draft(const tune_session *s);
 /* session_draft -- ask for one and write its source: it joins the drafts, or, when an equal source
  * was compiled before, what is ready for the device; neither when no point is left */

@@ -13,7 +13,8 @@ static int read_others(tune_session *s, arena *a, err *e) {
   db_result *rows;
   scored *scores;
   size_t n;
-  TRY(db_results(s->db, s->template_id, s->device_id, str_text(&s->problem), a, &rows, &n, e));
+  TRY(db_results(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem), a, &rows, &n,
+                 e));
   const uint64_t ours = s->state.known_before + s->state.tried;
   s->state.shared = n > ours ? n - ours : 0;
   s->state.known = s->state.known_before + s->state.shared;
