@@ -39,37 +39,70 @@ __device__ __forceinline__ void sort_own(item (&v)[SORT_ITEMS], int count) {
 @ end
 }
 
-@ if LANES == "bitonic" then
+@ if LANES ~= "merge" then
 // Batcher's bitonic merges of the runs of 1, 2, 4, 8, 16 lanes. The run on the right is taken
 // backwards, and then halves of ever half the size exchange what is at the same place.
-__device__ __forceinline__ void sort_lanes(item (&v)[SORT_ITEMS]) {
+template <int WIDTH>
+__device__ __forceinline__ void merge_lanes(item (&v)[SORT_ITEMS]) {
   const int lane = threadIdx.x % 32;
+  item other[SORT_ITEMS];
 #pragma unroll
-  for (int width = 1; width < 32; width *= 2) {
-    item other[SORT_ITEMS];
+  for (int k = 0; k < SORT_ITEMS; k++) {
+    other[k] = from_lane(v[SORT_ITEMS - 1 - k], 2 * WIDTH - 1);
+  }
+#pragma unroll
+  for (int k = 0; k < SORT_ITEMS; k++) {
+    v[k] = swapped(v[k], other[k]) == !(lane & WIDTH) ? other[k] : v[k];
+  }
+#pragma unroll
+  for (int d = WIDTH / 2; d > 0; d /= 2) {
 #pragma unroll
     for (int k = 0; k < SORT_ITEMS; k++) {
-      other[k] = from_lane(v[SORT_ITEMS - 1 - k], 2 * width - 1);
+      const item one = from_lane(v[k], d);
+      v[k] = swapped(v[k], one) == !(lane & d) ? one : v[k];
     }
+  }
+#pragma unroll
+  for (int d = SORT_ITEMS / 2; d > 0; d /= 2) {
 #pragma unroll
     for (int k = 0; k < SORT_ITEMS; k++) {
-      v[k] = swapped(v[k], other[k]) == !(lane & width) ? other[k] : v[k];
+      if (!(k & d)) exchange(v[k], v[k + d]);
     }
+  }
+}
+
+@   if LANES == "window" then
+// The same with exchanges between registers alone, where those between lanes were many: both runs
+// are a window.
+template <int WIDTH>
+__device__ __forceinline__ void merge_in_window(item (&v)[SORT_ITEMS], rows all) {
+  using lanes_window = window<SORT_ITEMS, 2 * WIDTH>;
+  constexpr int GROUP = 2 * WIDTH, HALF = SORT_ITEMS / 2;
+  const int left = lanes_window::start() + lanes_window::lane();
+  const int right = lanes_window::start() + HALF * GROUP + GROUP - 1 - lanes_window::lane();
 #pragma unroll
-    for (int d = width / 2; d > 0; d /= 2) {
+  for (int k = 0; k < SORT_ITEMS; k++) all.own(k) = v[k];
+  __syncwarp();
 #pragma unroll
-      for (int k = 0; k < SORT_ITEMS; k++) {
-        const item one = from_lane(v[k], d);
-        v[k] = swapped(v[k], one) == !(lane & d) ? one : v[k];
-      }
-    }
-#pragma unroll
-    for (int d = SORT_ITEMS / 2; d > 0; d /= 2) {
-#pragma unroll
-      for (int k = 0; k < SORT_ITEMS; k++) {
-        if (!(k & d)) exchange(v[k], v[k + d]);
-      }
-    }
+  for (int k = 0; k < HALF; k++) {
+    v[k] = all.nth<GROUP>(right, HALF - 1 - k);
+    v[k + HALF] = all.nth<GROUP>(left, k);
+  }
+  __syncwarp();
+  lanes_window::all().rounds<true>(v, all);
+}
+
+@   end
+template <int WIDTH>
+__device__ __forceinline__ void sort_lanes(item (&v)[SORT_ITEMS], rows all) {
+  if constexpr (WIDTH < 32) {
+@   if LANES == "window" then
+    if constexpr (WIDTH > 2 && 2 * WIDTH <= SORT_ITEMS) merge_in_window<WIDTH>(v, all);
+    else merge_lanes<WIDTH>(v);
+@   else
+    merge_lanes<WIDTH>(v);
+@   end
+    sort_lanes<2 * WIDTH>(v, all);
   }
 }
 
@@ -95,15 +128,10 @@ __device__ __forceinline__ void merge_runs(item (&v)[SORT_ITEMS], int count, row
 
 @ if MERGE == "network" then
 // The same in windows, for runs of whole warps. All threads have read when they come back.
-struct sorted_items {
-  rows all;
-  __device__ __forceinline__ item operator()(int at, int shift) const { return all[at]; }
-};
-
 __device__ __forceinline__ void merge_windows(item (&v)[SORT_ITEMS], int count, rows all,
                                               int width) {
   using tile_window = window<SORT_ITEMS>;
-  const int place = tile_window::number() * tile_window::WINDOW;
+  const int place = tile_window::start();
   const int run = width * SORT_ITEMS, start = place & ~(2 * run - 1), middle = start + run;
   const int na = max(0, min(run, count - start)), nb = max(0, min(run, count - middle));
   const int d = min(place - start, na + nb), end = min(d + tile_window::WINDOW, na + nb);
@@ -111,7 +139,7 @@ __device__ __forceinline__ void merge_windows(item (&v)[SORT_ITEMS], int count, 
       d, end, sequence_of<rows>{all, start}, na, sequence_of<rows>{all, middle}, nb);
   const stretches both = stretches_between(i, d, end, start, middle);
   const tile_window here = {end - d, tile_window::WINDOW};
-  here.merge(v, both, stretches(), sorted_items{all}, all);
+  here.merge(v, both, stretches(), item_rows<SORT_ITEMS>{all}, all);
 }
 
 @ end
@@ -134,8 +162,8 @@ __device__ __forceinline__ void merge_widths(item (&v)[SORT_ITEMS], int count, r
 template <bool WHOLE>
 __device__ __forceinline__ void sort_tile(item (&v)[SORT_ITEMS], int count, rows all) {
   sort_own<WHOLE>(v, count - (int)threadIdx.x * SORT_ITEMS);
-@ if LANES == "bitonic" then
-  if (WHOLE) sort_lanes(v);
+@ if LANES ~= "merge" then
+  if (WHOLE) sort_lanes<1>(v, all);
   else merge_widths(v, count, all, 1, 32);
 @ else
   merge_widths(v, count, all, 1, 32);

@@ -64,7 +64,8 @@ return {
       "a thread merges its part key by key, or a group of threads theirs by a network of exchanges",
       when = "ALG == 'merge_path'" },
     { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store" },
-    { "LOADER", { "register", "cpasync" }, "into shared memory through registers, or past them" },
+    { "LOADER", { "register", "cpasync", "bulk" },
+      "into shared memory through registers, or past them, or as bulk copies" },
     { "STORE", { "direct", "block", "warp" },
       "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
     { "CACHE", { "plain", "streaming" }, "operator of stores to c" },
@@ -98,7 +99,9 @@ return {
     { "each thread searches only without tiles", "(PARTITION == 'thread') == (ALG == 'corank')" },
     { "loads of single keys, except of exact parts", "VEC == 1 or ALG == 'merge_path'" },
     { "asynchronous copies need compute capability 8.0 and 4, 8 or 16 bytes",
-      "LOADER == 'register' or ALG == 'merge_path' and dev_cc >= 80 and VEC * NBYTES >= 4" },
+      "LOADER ~= 'cpasync' or ALG == 'merge_path' and dev_cc >= 80 and VEC * NBYTES >= 4" },
+    { "bulk copies need compute capability 9.0 and vectors of 16 bytes",
+      "LOADER ~= 'bulk' or ALG == 'merge_path' and dev_cc >= 90 and VEC * NBYTES == 16" },
     { "only exact parts leave shared memory to exchange keys in",
       "STORE == 'direct' or ALG == 'merge_path'" },
     { "windows need a power of two of keys",
@@ -132,6 +135,10 @@ return {
 @ local load_keys, ways, neighbours = "load_constant", 2, false
 @include "ptx.cuh"
 @include "words.cuh"
+@ if LOADER == "bulk" then
+@include "ptx90.cuh"
+@include "bulk.cuh"
+@ end
 
 using key = @{types[dtype]};
 @ if value > 0 then

@@ -187,13 +187,32 @@ struct merger {
 // the width is even, 4 bytes are left out every 128.
 template <typename T, int WIDTH>
 struct spread {
-  static constexpr int LINE = 128 / sizeof(T);
+  static constexpr int LINE = 128 / sizeof(T);  // a power of two
   static constexpr int GAP = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
   T *p;
 
-  static __device__ __forceinline__ int at(int i) { return WIDTH % 2 == 0 ? i + i / LINE * GAP : i; }
+  // Also of places before the first: they round down.
+  static __device__ __forceinline__ constexpr int at(int i) {
+    constexpr int SHIFT = LINE == 128 ? 7 : LINE == 64 ? 6 : LINE == 32 ? 5 : LINE == 16 ? 4 : 3;
+    return WIDTH % 2 == 0 ? i + (i >> SHIFT) * GAP : i;
+  }
   __device__ __forceinline__ T &operator[](int i) const { return p[at(i)]; }
-  __device__ __forceinline__ T &own(int k) const { return (*this)[threadIdx.x * WIDTH + k]; }
+  // What is written out below is for compilers: all elements lie a constant behind the first.
+  __device__ __forceinline__ T &own(int k) const {
+    if constexpr (WIDTH % 2 == 0 && (WIDTH % LINE == 0 || LINE % WIDTH == 0)) {
+      return p[at((int)threadIdx.x * WIDTH) + at(k)];
+    }
+    return (*this)[threadIdx.x * WIDTH + k];
+  }
+  // The k-th of those STEP places apart, from `first` on.
+  template <int STEP>
+  __device__ __forceinline__ T &nth(int first, int k) const {
+    if constexpr (STEP % LINE == 0 || LINE % STEP == 0) {
+      constexpr int SOME = STEP < LINE ? LINE / STEP : 1;  // steps of a line
+      return p[at(first + STEP * (k % SOME)) + at(STEP * (k - k % SOME))];
+    }
+    return (*this)[first + STEP * k];
+  }
 };
 
 template <typename Keys>

@@ -31,13 +31,15 @@ for pass = 0, MOST_PASSES - 1 do
   local longer = pass < MOST_PASSES // 2
     and "sel(WAYS == 4, " .. (1 << 2 * pass) .. ", " .. (1 << pass) .. ")" or 1 << pass
   local run = { "i64", "RUN * " .. longer }
+  local tiles = { "i32", "min(2^31 - 1, WAYS * RUN * " .. longer .. " // TILE)" }
   local to_other = { "i32", "(PASSES - 1 - " .. pass .. ") % 2" }
   local when = "ALG == 'passes' and PASSES > " .. pass
   stages[#stages + 1] = { kernel = "merge_split", when = when .. " and PARTITION == 'launch'",
     grid = "ceildiv(" .. TILES .. ", sel(WAYS == 4, 4, 128))", block = 128,
-    args = { "n", "y", "other", run, to_other, "splits" } }
+    args = { "n", "y", "other", run, tiles, to_other, "splits" } }
   stages[#stages + 1] = { kernel = "merge_runs_of", when = when, grid = TILES, block = "BLOCK",
-    smem = "SMEM", args = { "n", "y", "yv", "other", "other_v", run, to_other, "splits" } }
+    smem = "SMEM", args = { "n", "y", "yv", "other", "other_v", run, tiles, to_other,
+      "splits" } }
 end
 
 -- Every pass of the reference goes from one pair of buffers to the other; the first starts so that
@@ -96,8 +98,9 @@ return {
     { "SORT_ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
       "coarsening factor: keys per thread of them" },
     { "NETWORK", { "odd_even", "batcher" }, "that sorts a thread's keys" },
-    { "LANES", { "merge", "bitonic" },
-      "how a warp's threads sort on: in shared memory, or by a network between registers" },
+    { "LANES", { "merge", "bitonic", "window" },
+      "how a warp's threads sort on: in shared memory, by a network between registers, or that with "
+        .. "exchanges through shared memory where threads are far apart" },
     { "MERGE", { "serial", "network" },
       "a thread merges its part key by key, or a group of threads theirs by a network of exchanges" },
     { "WAYS", { 2, 4 }, "runs that a pass merges to one" },
@@ -107,7 +110,8 @@ return {
     { "PARTITION", { "launch", "block" },
       "who finds where tiles start in the runs: a launch before each pass, or warps of the block" },
     { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store that merges" },
-    { "LOADER", { "register", "cpasync" }, "into shared memory through registers, or past them" },
+    { "LOADER", { "register", "cpasync", "bulk" },
+      "into shared memory through registers, or past them, or as bulk copies" },
     { "STORE", { "direct", "block", "warp" },
       "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
     { "CACHE", { "plain", "streaming" }, "operator of a pass's stores" },
@@ -154,11 +158,13 @@ return {
     { "vectors of more than 16 bytes", "VEC * NBYTES <= 16" },
     { "a thread's keys are no whole number of vectors", "ITEMS % VEC == 0" },
     { "asynchronous copies need compute capability 8.0 and 4, 8 or 16 bytes",
-      "LOADER == 'register' or dev_cc >= 80 and VEC * NBYTES >= 4" },
+      "LOADER ~= 'cpasync' or dev_cc >= 80 and VEC * NBYTES >= 4" },
+    { "bulk copies need compute capability 9.0 and vectors of 16 bytes",
+      "LOADER ~= 'bulk' or dev_cc >= 90 and VEC * NBYTES == 16" },
     { "a bitonic network needs a power of two of keys, and is not stable without Batcher's tags",
       "LANES == 'merge' or ispow2(SORT_ITEMS) and NETWORK == 'batcher'" },
     { "windows need a power of two of keys, and their order is not kept without Batcher's tags",
-      "MERGE == 'serial' or ispow2(ITEMS) and ispow2(SORT_ITEMS) and min(ITEMS, SORT_ITEMS) >= 4 "
+      "MERGE == 'serial' and LANES ~= 'window' or MERGE == 'network' and ispow2(ITEMS) and ispow2(SORT_ITEMS) and min(ITEMS, SORT_ITEMS) >= 4 "
       .. "and NETWORK == 'batcher'" },
     { "so many exchanges of neighbours", "NETWORK == 'batcher' or SORT_ITEMS <= 24" },
     { "a thread's keys exceed the registers",
@@ -194,6 +200,10 @@ return {
 @ local neighbours = NETWORK == "odd_even" and MERGE == "serial"  -- alone are exchanged
 @include "ptx.cuh"
 @include "words.cuh"
+@ if LOADER == "bulk" then
+@include "ptx90.cuh"
+@include "bulk.cuh"
+@ end
 
 using key = @{types[dtype]};
 @ if value > 0 then
@@ -234,7 +244,7 @@ __device__ __forceinline__ void make_run(const key *x, const value *xv, key *y, 
 @ end
   if (!ANYWHERE) {
 #pragma unroll
-    for (int k = 0; k < SORT_ITEMS; k++) all[k * SORT_BLOCK + threadIdx.x] = v[k];
+    for (int k = 0; k < SORT_ITEMS; k++) all.nth<SORT_BLOCK>(threadIdx.x, k) = v[k];
     __syncthreads();
 #pragma unroll
     for (int k = 0; k < SORT_ITEMS; k++) v[k] = all.own(k);
@@ -245,7 +255,7 @@ __device__ __forceinline__ void make_run(const key *x, const value *xv, key *y, 
   for (int k = 0; k < SORT_ITEMS; k++) {
     const int i = k * SORT_BLOCK + threadIdx.x;
     if (WHOLE || i < count) {
-      const item one = all[i];
+      const item one = all.nth<SORT_BLOCK>(threadIdx.x, k);
       y[i] = key_of(one);
 @ if value > 0 then
       yv[i] = xv[one.source];
@@ -273,12 +283,12 @@ struct tile_of {
   long long start, count[WAYS];  // the runs, one behind the other
   long long d, d_end;            // the tile, from start on
 
-  __device__ __forceinline__ tile_of(long long tile, long long run, long long n) {
-    const long long first = tile * TILE;
-    start = first - first % (WAYS * run);
+  // WAYS runs are `tiles` tiles.
+  __device__ __forceinline__ tile_of(unsigned tile, long long run, unsigned tiles, long long n) {
+    start = (long long)(tile / tiles) * (WAYS * run);
 #pragma unroll
     for (int i = 0; i < WAYS; i++) count[i] = max(0ll, min(run, n - start - i * run));
-    d = first - start;
+    d = (long long)(tile % tiles) * TILE;
     d_end = min(d + TILE, min(WAYS * run, n - start));
   }
   __device__ __forceinline__ bool last(long long run, long long n) const {
@@ -380,21 +390,22 @@ sort_runs(long long n, const key *x, const value *xv, key *y, value *yv, key *ot
 
 @ if PARTITION == "launch" then
 extern "C" __global__ void __launch_bounds__(128)
-merge_split(long long n, const key *y, const key *other, long long run, int to_other, cut *splits) {
+merge_split(long long n, const key *y, const key *other, long long run, int tiles, int to_other,
+            cut *splits) {
   const key *x = to_other ? y : other;
 @   if WAYS == 2 then
-  const long long tile = blockIdx.x * 128ll + threadIdx.x;
-  if (tile * TILE >= n) return;
-  const tile_of t(tile, run, n);
+  const unsigned tile = blockIdx.x * 128 + threadIdx.x;
+  if ((long long)tile * TILE >= n) return;
+  const tile_of t(tile, run, tiles, n);
   const key *a = x + t.start;
   cut c;
   c.of[0] = co_rank(t.d, a, t.count[0], a + run, t.count[1]);
   c.of[1] = t.d - c.of[0];
   splits[tile] = c;
 @   else
-  const long long tile = blockIdx.x * 4ll + threadIdx.x / 32;
-  if (tile * TILE >= n) return;
-  const tile_of t(tile, run, n);
+  const unsigned tile = blockIdx.x * 4 + threadIdx.x / 32;
+  if ((long long)tile * TILE >= n) return;
+  const tile_of t(tile, run, tiles, n);
   const cut c = cut_at(t.d, t, run, x);
   if (threadIdx.x % 32 == 0) splits[tile] = c;
 @   end
@@ -403,10 +414,10 @@ merge_split(long long n, const key *y, const key *other, long long run, int to_o
 @ end
 extern "C" __global__ void __launch_bounds__(BLOCK)
 merge_runs_of(long long n, key *y, value *yv, key *other, value *other_v, long long run,
-              int to_other, const cut *splits) {
+              int tiles, int to_other, const cut *splits) {
   extern __shared__ __align__(16) unsigned char memory[];
   const key *x = to_other ? y : other;
-  const tile_of t(blockIdx.x, run, n);
+  const tile_of t(blockIdx.x, run, tiles, n);
   cut from, to;
 @ if PARTITION == "launch" then
   from = splits[blockIdx.x];
@@ -451,7 +462,7 @@ sort_all(long long n, const key *x, const value *xv, key *y, value *yv, key *oth
   }
   const unsigned pass = (task - runs) / tiles, tile = (task - runs) % tiles;
   const long long run = (long long)RUN << pass * (WAYS == 4 ? 2 : 1);
-  const tile_of t(tile, run, n);
+  const tile_of t(tile, run, (unsigned)min(0x7fffffffll, WAYS * run / TILE), n);
   if (threadIdx.x < WAYS) {
     const long long count = max(0ll, min(run, n - t.start - threadIdx.x * run));
     const unsigned parts = pass == 0 ? 1 : (unsigned)((count + TILE - 1) / TILE);

@@ -75,9 +75,39 @@ __device__ __forceinline__ vector load_vector(const windows<N> &w, int u) {
   return v;
 }
 
+@ if LOADER == "bulk" then
+// One thread says what is to be copied, and all wait; once in a launch.
+template <int N>
+__device__ __forceinline__ void load_bulk(vector *to, const windows<N> &w) {
+  __shared__ unsigned long long there;
+  const unsigned barrier = shared_address(&there);
+  if (threadIdx.x == 0) {
+    mbarrier_init(barrier, 1);
+    fence_proxy_async();
+    mbarrier_arrive_expect(barrier, w.all() * (int)sizeof(vector));
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      const int before_it = i > 0 ? w.units[i > 0 ? i - 1 : 0] : 0, count = w.units[i] - before_it;
+      if (count > 0) {
+        bulk_load(shared_address(to + before_it), w.keys[i] + before_it * VEC,
+                  count * (int)sizeof(vector), barrier);
+      }
+    }
+  }
+  __syncthreads();
+  mbarrier_wait(barrier, 0);
+}
+
+@ end
 template <bool WHOLE, int N>
 __device__ __forceinline__ void load_windows(vector *to, const windows<N> &w) {
   constexpr int STEPS = UNITS + (VEC > 1);  // for what lies around the pieces in their vectors
+@ if LOADER == "bulk" then
+  if constexpr (WHOLE) {
+    load_bulk(to, w);
+    return;
+  }
+@ end
 @ if LOADER == "cpasync" then
 #pragma unroll
   for (int k = 0; k < STEPS; k++) {
@@ -123,9 +153,18 @@ using tile_window = window<ITEMS>;
 
 struct tile_keys {  // as they came
   const key *keys;
+
+  template <int GROUP>
+  static __device__ constexpr bool straight() {
+    return @{value == 0 and "true" or "false"};
+  }
   __device__ __forceinline__ item operator()(int at, int shift) const {
     return make_item(keys[at], at + shift);
   }
+@   if value == 0 then
+  __device__ __forceinline__ const item *address(int at) const { return keys + at; }
+  static __device__ constexpr int step(int places) { return places; }
+@   end
 };
 
 @ end
@@ -138,7 +177,7 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
   const windows<2> w(p);
   load_pieces(shared, w);
   const int na = p[0].count, nb = p[1].count;
-  const int d = min(tile_window::number() * tile_window::WINDOW, na + nb);
+  const int d = min(tile_window::start(), na + nb);
   const int end = min(d + tile_window::WINDOW, na + nb);
   const pair_of_ranks i =
       co_ranks<tile_window::GROUP>(d, end, shared + w.at[0], na, shared + w.at[1], nb);
@@ -152,11 +191,6 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
   for (int k = 0; k < ITEMS; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);
 }
 @ elseif MERGE == "network" then
-struct half_items {  // once the pieces have become two
-  spread<item, ITEMS> all;
-  __device__ __forceinline__ item operator()(int at, int shift) const { return all[at]; }
-};
-
 // The first two pieces become one and the last two become one, in shared memory, and these two are
 // merged like any others. A window may end the one and start the other.
 __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[4],
@@ -167,7 +201,7 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
   const windows<4> w(p);
   load_pieces(shared, w);
   const int left = p[0].count + p[1].count, all = left + p[2].count + p[3].count;
-  const int d = min(tile_window::number() * tile_window::WINDOW, all);
+  const int d = min(tile_window::start(), all);
   const int end = min(d + tile_window::WINDOW, all);
   item found[ITEMS];
   const int point = threadIdx.x % GROUP < GROUP / 2 ? d : end;
@@ -205,7 +239,7 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
                                           sequence_of<spread<item, ITEMS>>{rows, left}, all - left);
   const stretches both = stretches_between(j, d, end, 0, left);
   const tile_window again = {end - d, tile_window::WINDOW};
-  again.merge(found, both, stretches(), half_items{rows}, rows);
+  again.merge(found, both, stretches(), item_rows<ITEMS>{rows}, rows);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);
 }
@@ -310,6 +344,13 @@ __device__ __forceinline__ void store_tile(const key (&v)[ITEMS], key *to, int c
     out[k] = load_plain(rows + unit(k) / UNITS * ROW + unit(k) % UNITS);
   }
 @ end
+  if (count == TILE) {
+#pragma unroll
+    for (int k = 0; k < UNITS; k++) {
+      store_@{CACHE}(reinterpret_cast<vector *>(to) + unit(k), out[k]);
+    }
+    return;
+  }
 #pragma unroll
   for (int k = 0; k < UNITS; k++) {
     const int u = unit(k);

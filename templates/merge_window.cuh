@@ -53,26 +53,91 @@ __device__ __forceinline__ stretches stretches_between(pair_of_ranks i, int d, i
   return {{a + i.first, of_a, a_shift}, {b + d - i.first, end - d - of_a, b_shift}};
 }
 
-template <int ITEMS_OF_THREAD>
+// The one of two in shared memory, x at STEP items before an address or y at as many behind another.
+// Two loads, of which a thread makes one, need no address chosen before them; what the compiler makes
+// of a choice does.
+template <int STEP>
+__device__ __forceinline__ item load_either(bool first, const item *x, const item *y) {
+@ if value == 0 and (NBYTES == 4 or NBYTES == 8) then
+  @{NBYTES == 4 and "unsigned" or "unsigned long long"} w;
+  asm volatile(
+      "{ .reg .pred one; setp.ne.s32 one, %1, 0;"
+      " @one ld.shared.b@{8 * NBYTES} %0, [%2 + %4]; @!one ld.shared.b@{8 * NBYTES} %0, [%3 + %5]; }"
+      : "=@{NBYTES == 4 and "r" or "l"}"(w)
+      : "r"((int)first), "r"(shared_address(x)), "r"(shared_address(y)),
+        "n"(-STEP * (int)sizeof(item)), "n"(STEP * (int)sizeof(item))
+      : "memory");
+  return *reinterpret_cast<const item *>(&w);
+@ else
+  return first ? x[-STEP] : y[STEP];
+@ end
+}
+
+// Where a window's items are read from, with
+//   item operator()(int at, int shift)  the one at that place
+//   bool straight<GROUP>()              do places GROUP apart lie equally far apart?
+//   const item *address(int at), int step(int places)   if so
+template <int WIDTH>
+struct item_rows {
+  spread<item, WIDTH> all;
+
+  template <int GROUP>
+  static __device__ constexpr bool straight() {
+    return WIDTH % 2 != 0 || GROUP % spread<item, WIDTH>::LINE == 0;
+  }
+  __device__ __forceinline__ item operator()(int at, int shift) const { return all[at]; }
+  __device__ __forceinline__ const item *address(int at) const { return &all[at]; }
+  static __device__ constexpr int step(int places) { return spread<item, WIDTH>::at(places); }
+};
+
+template <int N, int THREADS = (N < 32 ? N : 32)>
 struct window {
-  static constexpr int N = ITEMS_OF_THREAD, GROUP = N < 32 ? N : 32, WINDOW = N * GROUP;
+  static constexpr int GROUP = THREADS, WINDOW = N * GROUP;
   int low, high;
 
-  // The window's number in its block, and the thread's in the group.
-  static __device__ __forceinline__ int number() { return threadIdx.x / GROUP; }
+  static __device__ __forceinline__ window all() { return {WINDOW, WINDOW}; }
+  // The window's first place among its block's, and the thread's number in the group.
+  static __device__ __forceinline__ int start() { return threadIdx.x / GROUP * WINDOW; }
   static __device__ __forceinline__ int lane() { return threadIdx.x % GROUP; }
   static __device__ __forceinline__ int far_place(int k) { return GROUP * k + lane(); }
   static __device__ __forceinline__ int near_place(int k) { return N * lane() + k; }
 
-  template <bool WHOLE, typename Load>
-  __device__ __forceinline__ void load(item (&v)[N], const stretches &left, const stretches &right,
-                                       const Load &from) const {
+  template <typename Load, int K = 0>
+  __device__ __forceinline__ void load_straight(item (&v)[N], int of_b, const item *a,
+                                                const item *b) const {
+    if constexpr (K < N) {
+      v[K] = load_either<Load::step(GROUP * K)>(GROUP * K < of_b, b, a);
+      load_straight<Load, K + 1>(v, of_b, a, b);
+    }
+  }
+
+  // A window that is all of the left.
+  template <typename Load>
+  __device__ __forceinline__ void load_whole(item (&v)[N], const stretches &left,
+                                             const Load &from) const {
+    const int last = left.b.first + left.b.count - 1, first = left.a.first - left.b.count;
+    if constexpr (Load::template straight<GROUP>()) {
+      load_straight<Load>(v, left.b.count - lane(), from.address(first + lane()),
+                          from.address(last - lane()));
+    } else {
+#pragma unroll
+      for (int k = 0; k < N; k++) {
+        const int p = far_place(k);
+        const bool in_b = p < left.b.count;
+        v[k] = from(in_b ? last - p : first + p, in_b ? left.b.shift : left.a.shift);
+      }
+    }
+  }
+
+  template <typename Load>
+  __device__ __forceinline__ void load_parts(item (&v)[N], const stretches &left,
+                                             const stretches &right, const Load &from) const {
     const int last = left.b.first + left.b.count - 1, first = left.a.first - left.b.count;
 #pragma unroll
     for (int k = 0; k < N; k++) {
       const int p = far_place(k);
       const bool in_b = p < left.b.count;
-      if (WHOLE || p < low) {
+      if (p < low) {
         v[k] = from(in_b ? last - p : first + p, in_b ? left.b.shift : left.a.shift);
       } else if (p >= high) {
         const int q = p - high, r = q - right.a.count;
@@ -108,6 +173,20 @@ struct window {
     }
   }
 
+  // From every GROUP-th item to neighbouring ones in order, by way of the group's place in shared
+  // memory.
+  template <bool WHOLE>
+  __device__ __forceinline__ void rounds(item (&v)[N], spread<item, N> rows) const {
+    far_rounds<WHOLE>(v);
+#pragma unroll
+    for (int k = 0; k < N; k++) rows.template nth<GROUP>(start() + lane(), k) = v[k];
+    __syncwarp();
+#pragma unroll
+    for (int k = 0; k < N; k++) v[k] = rows.own(k);
+    __syncwarp();
+    near_rounds<WHOLE>(v);
+  }
+
   // The thread's neighbouring items of the window; all threads of the block come here. Nobody reads
   // what is loaded from once all have loaded, and `rows` may be at the same place.
   template <typename Load>
@@ -116,26 +195,15 @@ struct window {
                                         spread<item, N> rows) const {
     const bool whole = __all_sync(0xffffffff, low == WINDOW);
     if (whole) {
-      load<true>(v, left, right, from);
+      load_whole(v, left, from);
     } else {
-      load<false>(v, left, right, from);
+      load_parts(v, left, right, from);
     }
     __syncthreads();
     if (whole) {
-      far_rounds<true>(v);
+      rounds<true>(v, rows);
     } else {
-      far_rounds<false>(v);
-    }
-#pragma unroll
-    for (int k = 0; k < N; k++) rows[number() * WINDOW + far_place(k)] = v[k];
-    __syncwarp();
-#pragma unroll
-    for (int k = 0; k < N; k++) v[k] = rows.own(k);
-    __syncwarp();
-    if (whole) {
-      near_rounds<true>(v);
-    } else {
-      near_rounds<false>(v);
+      rounds<false>(v, rows);
     }
   }
 };
