@@ -69,6 +69,8 @@ return {
     { "STORE", { "direct", "block", "warp" },
       "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
     { "CACHE", { "plain", "streaming" }, "operator of stores to c" },
+    { "OVERLAP", { "off", "on" },
+      "blocks of a launch start while the last of the launch before run", when = "PARTITION == 'launch' and ALG == 'merge_path'" },
   },
 
   derive = {
@@ -87,6 +89,7 @@ return {
   },
 
   require = {
+    { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
     { "more threads than a block may have", "BLOCK <= dev_threads_block" },
     { "vectors wider than the alignment", "VEC <= align" },
     { "vectors of more than 16 bytes", "VEC * NBYTES <= 16" },
@@ -114,7 +117,8 @@ return {
   },
 
   default = { ALG = "merge_path", PARTITION = "launch", BLOCK = 256, ITEMS = 8, TILES = 1,
-    MERGE = "serial", VEC = 1, LOADER = "register", STORE = "block", CACHE = "plain" },
+    MERGE = "serial", VEC = 1, LOADER = "register", STORE = "block", CACHE = "plain",
+    OVERLAP = "off" },
 
   workspace = {
     { "splits", "i64", "sel(PARTITION == 'launch', " .. PARTS .. " + 1, 0)" },
@@ -125,6 +129,7 @@ return {
       grid = "sel(m + n == 0, 0, ceildiv(" .. PARTS .. " + 1, 128))", block = 128,
       args = { "m", "n", "a", "b", { "i64", PARTS }, "splits" } },
     { kernel = "merge", grid = PARTS, block = "BLOCK", smem = "SMEM",
+      overlap = "OVERLAP == 'on'",
       args = { "m", "n", "a", "b", "c", "av", "bv", "cv", "splits" } },
   },
 
@@ -135,6 +140,9 @@ return {
 @ local load_keys, ways, neighbours = "load_constant", 2, false
 @include "ptx.cuh"
 @include "words.cuh"
+@ if OVERLAP == "on" then
+@include "lanes.cuh"
+@ end
 @ if LOADER == "bulk" then
 @include "ptx90.cuh"
 @include "bulk.cuh"
@@ -167,6 +175,9 @@ struct sequences {
 extern "C" __global__ void __launch_bounds__(128)
 merge_split(long long m, long long n, const key *__restrict__ a, const key *__restrict__ b,
             long long parts, long long *splits) {
+@   if OVERLAP == "on" then
+  griddepcontrol_launch_dependents();
+@   end
   const long long i = blockIdx.x * 128ll + threadIdx.x;
   if (i <= parts) splits[i] = co_rank(min(i * STRETCH, m + n), a, m, b, n);
 }
@@ -195,6 +206,9 @@ merge(long long m, long long n, const key *__restrict__ a, const key *__restrict
 __device__ __forceinline__ void split(long long first, long long end, const sequences &s,
                                       const long long *splits, long long *from, long long *to) {
 @   if PARTITION == "launch" then
+@     if OVERLAP == "on" then
+  griddepcontrol_wait();
+@     end
   *from = splits[blockIdx.x];
   *to = splits[blockIdx.x + 1];
 @   else

@@ -55,94 +55,62 @@ __device__ __forceinline__ int co_rank_group(int d, A a, int na, B b, int nb) {
   return least;
 }
 
-// Two sequences that are merged only in thought.
-template <typename Key>
-struct merged_pair {
-  const Key *a, *b;
-  long long na, nb;
-
-  // The key at place d, whose co-rank is i.
-  __device__ __forceinline__ Key at(long long d, long long i) const {
-    const long long j = d - i;
-    return j >= nb || (i < na && !before(b[j], a[i])) ? a[i] : b[j];
-  }
-};
-
-// Bounds of a co-rank of d in a pair, halved while they differ.
-template <typename Key>
-struct halving {
-  const merged_pair<Key> &pair;
-  const long long d;
-  long long least, most;
-
-  __device__ __forceinline__ halving(const merged_pair<Key> &of, long long place, long long low,
-                                     long long high)
-      : pair(of), d(place), least(max(low, place - of.nb)), most(min(high, min(place, of.na))) {}
-  __device__ __forceinline__ bool open() const { return least < most; }
-  __device__ __forceinline__ void halve(Key a, Key b, long long i) {
-    if (before(b, a)) {
-      most = i;
-    } else {
-      least = i + 1;
-    }
-  }
-};
-
-// Both co-ranks at the same time: their loads don't wait for each other.
-template <typename Key>
-__device__ __forceinline__ void halve_both(halving<Key> &x, halving<Key> &y) {
-  while (x.open() || y.open()) {
-    const bool in_x = x.open(), in_y = y.open();
-    const long long i = (x.least + x.most) >> 1, k = (y.least + y.most) >> 1;
-    Key xa = Key(), xb = Key(), ya = Key(), yb = Key();
-    if (in_x) xa = x.pair.a[i], xb = x.pair.b[x.d - 1 - i];
-    if (in_y) ya = y.pair.a[k], yb = y.pair.b[y.d - 1 - k];
-    if (in_x) x.halve(xa, xb, i);
-    if (in_y) y.halve(ya, yb, k);
-  }
+__device__ __forceinline__ long long multiply_wide(unsigned x, unsigned y) {
+  return (long long)((unsigned long long)x * y);
 }
 
-// How many of the first d keys of four sequences merged are of each, by a whole warp. `left` are the
-// first two, whose keys go before those of `right` that they tie with. The lanes look at 32 places of
-// the left pair at a time; what they find bounds the co-ranks within both pairs for the next time.
-template <typename Key>
-__device__ __forceinline__ void co_rank_four(long long d, const merged_pair<Key> &left,
-                                             const merged_pair<Key> &right, long long (&found)[4]) {
+// How many of the first d keys of N sequences merged are of each, by a whole warp, given bounds for
+// them; keys go before those of later sequences that they tie with. The lanes look at 32 places of
+// each sequence at a time, evenly spaced between its bounds. How many samples of the others go before
+// a sample says what its place in the merged sequence is at least and at most, and so whether it is
+// among the first d. The widest bounds come eight times as close at every look: at most three of their
+// samples remain in doubt.
+template <int N, typename Key>
+__device__ __forceinline__ void co_rank_many(long long d, const Key *const (&keys)[N],
+                                             long long (&low)[N], long long (&high)[N]) {
   const int lane = threadIdx.x % 32;
-  long long least = max(0ll, d - right.na - right.nb), most = min(d, left.na + left.nb);
-  long long i_low = 0, i_high = left.na, k_low = 0, k_high = right.na;  // co-ranks within the pairs
-  while (least < most) {
-    const long long step = (most - least + 31) / 32, e = least + lane * step;
-    bool beyond = true;
-    long long i = i_high, k = k_low;
-    if (e < most) {
-      halving<Key> x(left, e, i_low, i_high), y(right, d - 1 - e, k_low, k_high);
-      halve_both(x, y);
-      i = x.least;
-      k = y.least;
-      beyond = before(right.at(d - 1 - e, k), left.at(e, i));
+  for (;;) {
+    bool open = false;
+    long long at[N];
+    unsigned step[N];
+    int samples[N];
+    Key mine[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      const long long width = high[i] - low[i];
+      open = open || width > 0;
+      step[i] = (unsigned)((width + 31) / 32);
+      at[i] = low[i] + multiply_wide(lane, step[i]);
+      samples[i] = __popc(__ballot_sync(0xffffffff, at[i] < high[i]));
+      mine[i] = width > 0 ? keys[i][min(at[i], high[i] - 1)] : Key();
     }
-    const int n = __popc(__ballot_sync(0xffffffff, !beyond));  // these are among the first d
-    const int in = max(n - 1, 0), out = min(n, 31);
-    const long long i_in = __shfl_sync(0xffffffff, i, in), i_out = __shfl_sync(0xffffffff, i, out);
-    const long long k_in = __shfl_sync(0xffffffff, k, in), k_out = __shfl_sync(0xffffffff, k, out);
-    if (n < 32) {
-      most = min(most, least + n * step);
-      i_high = i_out;
-      k_low = k_out;
+    if (!open) return;
+    long long closer_low[N], closer_high[N];
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      long long least = at[i], most = at[i];
+#pragma unroll
+      for (int j = 0; j < N; j++) {
+        if (j == i) continue;
+        int n = 0;  // samples of j that go before this one of i
+#pragma unroll
+        for (int more = 32; more > 0; more /= 2) {
+          const Key other = __shfl_sync(0xffffffff, mine[j], n + more - 1);
+          if (j < i ? !before(mine[i], other) : before(other, mine[i])) n += more;
+        }
+        n = min(n, samples[j]);
+        least += low[j] + (n > 0 ? multiply_wide(n - 1, step[j]) + 1 : 0);
+        most += min(high[j], low[j] + multiply_wide(n, step[j]));
+      }
+      const bool there = at[i] < high[i];
+      const int in = __popc(__ballot_sync(0xffffffff, there && most < d));
+      const int doubted = __popc(__ballot_sync(0xffffffff, there && least < d));
+      closer_low[i] = in > 0 ? low[i] + multiply_wide(in - 1, step[i]) + 1 : low[i];
+      closer_high[i] = min(high[i], low[i] + multiply_wide(doubted, step[i]));
     }
-    if (n > 0) {
-      least += (n - 1) * step + 1;
-      i_low = i_in;
-      k_high = k_in;
-    }
+#pragma unroll
+    for (int i = 0; i < N; i++) low[i] = closer_low[i], high[i] = closer_high[i];
   }
-  halving<Key> x(left, least, i_low, i_high), y(right, d - least, k_low, k_high);
-  halve_both(x, y);
-  found[0] = x.least;
-  found[1] = least - x.least;
-  found[2] = y.least;
-  found[3] = d - least - y.least;
 }
 
 // Where this thread merges: the next key of either sequence, if any is left. What lies behind the end

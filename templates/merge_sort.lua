@@ -36,9 +36,10 @@ for pass = 0, MOST_PASSES - 1 do
   local when = "ALG == 'passes' and PASSES > " .. pass
   stages[#stages + 1] = { kernel = "merge_split", when = when .. " and PARTITION == 'launch'",
     grid = "ceildiv(" .. TILES .. ", sel(WAYS == 4, 4, 128))", block = 128,
-    args = { "n", "y", "other", run, tiles, to_other, "splits" } }
+    overlap = "OVERLAP == 'on'", args = { "n", "y", "other", run, tiles, to_other, "splits" } }
   stages[#stages + 1] = { kernel = "merge_runs_of", when = when, grid = TILES, block = "BLOCK",
-    smem = "SMEM", args = { "n", "y", "yv", "other", "other_v", run, tiles, to_other,
+    smem = "SMEM", overlap = "OVERLAP == 'on'",
+    args = { "n", "y", "yv", "other", "other_v", run, tiles, to_other,
       "splits" } }
 end
 
@@ -115,6 +116,8 @@ return {
     { "STORE", { "direct", "block", "warp" },
       "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
     { "CACHE", { "plain", "streaming" }, "operator of a pass's stores" },
+    { "OVERLAP", { "off", "on" },
+      "blocks of a launch start while the last of the launch before run", when = "ALG == 'passes'" },
   },
 
   derive = {
@@ -146,7 +149,8 @@ return {
     { "tiles sorted are too small for so many keys", "PASSES <= " .. MOST_PASSES },
     { "one tile leaves nothing to merge", "PASSES > 0 or ALG == 'passes' and WAYS == 2 and "
       .. "BLOCK == 256 and ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and LOADER == 'register' and "
-      .. "STORE == 'block' and CACHE == 'plain'" },
+      .. "STORE == 'block' and CACHE == 'plain' and OVERLAP == 'off'" },
+    { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
     { "all blocks of a launch have the same threads", "ALG == 'passes' or BLOCK == SORT_BLOCK" },
     { "there is no launch before", "ALG == 'passes' or PARTITION == 'block'" },
     { "threads of so few keys mostly search", "min(ITEMS, SORT_ITEMS) >= 4 or n <= 2^18" },
@@ -178,7 +182,7 @@ return {
 
   default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, NETWORK = "odd_even", LANES = "merge",
     MERGE = "serial", WAYS = 2, BLOCK = 256, ITEMS = 8, PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
-    CACHE = "plain" },
+    CACHE = "plain", OVERLAP = "off" },
 
   workspace = {
     { "other", "dtype", "sel(PASSES > 0, n, 0)" }, -- passes go from there to y and back
@@ -200,6 +204,9 @@ return {
 @ local neighbours = NETWORK == "odd_even" and MERGE == "serial"  -- alone are exchanged
 @include "ptx.cuh"
 @include "words.cuh"
+@ if OVERLAP == "on" then
+@include "lanes.cuh"
+@ end
 @ if LOADER == "bulk" then
 @include "ptx90.cuh"
 @include "bulk.cuh"
@@ -309,9 +316,11 @@ __device__ __forceinline__ cut cut_at(long long d, const tile_of &t, long long r
   c.of[0] = co_rank_warp(d, a, t.count[0], a + run, t.count[1]);
   c.of[1] = d - c.of[0];
 @ else
-  const merged_pair<key> left = {a, a + run, t.count[0], t.count[1]};
-  const merged_pair<key> right = {a + 2 * run, a + 3 * run, t.count[2], t.count[3]};
-  co_rank_four(d, left, right, c.of);
+  const key *const runs[WAYS] = {a, a + run, a + 2 * run, a + 3 * run};
+  long long most[WAYS];
+#pragma unroll
+  for (int i = 0; i < WAYS; i++) c.of[i] = 0, most[i] = min(d, t.count[i]);
+  co_rank_many(d, runs, c.of, most);
 @ end
   return c;
 }
@@ -381,10 +390,19 @@ __device__ __forceinline__ void cuts(const tile_of &t, long long run, const key 
 @ end
 // ---- launches ----------------------------------------------------------------------------------
 
+// The launch after this one may start, and the one before has ended.
+__device__ __forceinline__ void follow() {
+@ if OVERLAP == "on" then
+  griddepcontrol_launch_dependents();
+  griddepcontrol_wait();
+@ end
+}
+
 extern "C" __global__ void __launch_bounds__(SORT_BLOCK)
 sort_runs(long long n, const key *x, const value *xv, key *y, value *yv, key *other,
           value *other_v, int to_other) {
   extern __shared__ __align__(16) unsigned char memory[];
+  follow();
   make_run(blockIdx.x, n, x, xv, to_other ? other : y, to_other ? other_v : yv, memory);
 }
 
@@ -392,6 +410,7 @@ sort_runs(long long n, const key *x, const value *xv, key *y, value *yv, key *ot
 extern "C" __global__ void __launch_bounds__(128)
 merge_split(long long n, const key *y, const key *other, long long run, int tiles, int to_other,
             cut *splits) {
+  follow();
   const key *x = to_other ? y : other;
 @   if WAYS == 2 then
   const unsigned tile = blockIdx.x * 128 + threadIdx.x;
@@ -416,6 +435,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 merge_runs_of(long long n, key *y, value *yv, key *other, value *other_v, long long run,
               int tiles, int to_other, const cut *splits) {
   extern __shared__ __align__(16) unsigned char memory[];
+  follow();
   const key *x = to_other ? y : other;
   const tile_of t(blockIdx.x, run, tiles, n);
   cut from, to;
