@@ -128,6 +128,8 @@ __device__ __forceinline__ void merge_runs(item (&v)[SORT_ITEMS], int count, row
 
 @ if MERGE == "network" then
 // The same in windows, for runs of whole warps. All threads have read when they come back.
+__device__ __forceinline__ void sync_block() { __syncthreads(); }
+
 __device__ __forceinline__ void merge_windows(item (&v)[SORT_ITEMS], int count, rows all,
                                               int width) {
   using tile_window = window<SORT_ITEMS>;
@@ -139,7 +141,7 @@ __device__ __forceinline__ void merge_windows(item (&v)[SORT_ITEMS], int count, 
       d, end, sequence_of<rows>{all, start}, na, sequence_of<rows>{all, middle}, nb);
   const stretches both = stretches_between(i, d, end, start, middle);
   const tile_window here = {end - d, tile_window::WINDOW};
-  here.merge(v, both, stretches(), item_rows<SORT_ITEMS>{all}, all);
+  here.merge<sync_block>(v, both, stretches(), item_rows<SORT_ITEMS>{all}, all);
 }
 
 @ end

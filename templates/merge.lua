@@ -66,6 +66,10 @@ return {
     { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store" },
     { "LOADER", { "register", "cpasync", "bulk" },
       "into shared memory through registers, or past them, or as bulk copies" },
+    { "STAGES", { 1, 2, 3 },
+      "tiles that a block holds; with more than one, blocks stay, and a warp more has the next tiles "
+        .. "copied while the others merge", when = "ALG == 'merge_path'" },
+    { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks of a multiprocessor that stay", when = "STAGES > 1" },
     { "STORE", { "direct", "block", "warp" },
       "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
     { "CACHE", { "plain", "streaming" }, "operator of stores to c" },
@@ -86,9 +90,18 @@ return {
       .. "ceildiv(TILE * ITEM, 128) * max(4, ITEM), 0), 16), 0)" },
     { "SMEM", "sel(ALG == 'corank', 0, max(max(ROOM * NBYTES, ROWS), sel(STORE == 'direct', 0, "
       .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0)))))" },
+    { "STAGE", "roundup(SMEM, 128)" },
+    { "SHARED", "STAGES * STAGE" },
+    { "THREADS", "BLOCK + sel(STAGES > 1, 32, 0)" },
   },
 
   require = {
+    { "tiles are brought as bulk copies, by who knows where they start",
+      "STAGES == 1 or LOADER == 'bulk' and PARTITION == 'block' and BLOCK < dev_threads_block" },
+    { "more blocks than a multiprocessor has room for", "STAGES == 1 or "
+      .. "RESIDENT * (SHARED + 256 * STAGES + dev_smem_reserved) <= dev_smem_sm and "
+      .. "RESIDENT * THREADS <= dev_threads_sm and RESIDENT * THREADS * "
+      .. "(ITEMS * max(4, NBYTES) // 4 * sel(value > 0, 2, 1) + 24) <= dev_regs_sm" },
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
     { "more threads than a block may have", "BLOCK <= dev_threads_block" },
     { "vectors wider than the alignment", "VEC <= align" },
@@ -112,13 +125,14 @@ return {
     { "a thread's keys exceed the registers", "ITEMS * max(4, NBYTES) <= 192" },
     { "a block's keys exceed the registers",
       "BLOCK * (ITEMS * max(4, NBYTES) // 4 * sel(value > 0, 2, 1) + 28) <= dev_regs_block" },
-    { "more shared memory than a block may have", "SMEM + 128 <= dev_smem_block" },
+    { "more shared memory than a block may have", "SHARED + 256 * STAGES <= dev_smem_block" },
     { "more parts than a grid may have", PARTS .. " < 2^31" },
   },
 
   default = { ALG = "merge_path", PARTITION = "launch", BLOCK = 256, ITEMS = 8, TILES = 1,
     MERGE = "serial", VEC = 1, LOADER = "register", STORE = "block", CACHE = "plain",
-    OVERLAP = "off" },
+    OVERLAP = "off",
+    STAGES = 1, RESIDENT = 1 },
 
   workspace = {
     { "splits", "i64", "sel(PARTITION == 'launch', " .. PARTS .. " + 1, 0)" },
@@ -128,7 +142,8 @@ return {
     { kernel = "merge_split", when = "PARTITION == 'launch'",
       grid = "sel(m + n == 0, 0, ceildiv(" .. PARTS .. " + 1, 128))", block = 128,
       args = { "m", "n", "a", "b", { "i64", PARTS }, "splits" } },
-    { kernel = "merge", grid = PARTS, block = "BLOCK", smem = "SMEM",
+    { kernel = "merge", grid = "sel(STAGES > 1, min(" .. PARTS .. ", RESIDENT * dev_sms), " .. PARTS .. ")",
+      block = "THREADS", smem = "SHARED",
       overlap = "OVERLAP == 'on'",
       args = { "m", "n", "a", "b", "c", "av", "bv", "cv", "splits" } },
   },
@@ -162,6 +177,9 @@ using value = unsigned char;  // there are none
 @include "merge_window.cuh"
 @ end
 @include "merge_tile.cuh"
+@ if STAGES > 1 then
+@include "merge_stream.cuh"
+@ end
 
 struct sequences {
   long long m, n;
@@ -239,6 +257,53 @@ struct fetch {
 
 @   end
 @   if ALG == "merge_path" then
+@     if STAGES > 1 then
+struct tile_finder {
+  const sequences &s;
+  long long first, from;  // the next tile, and its co-rank; not known yet: -1
+
+  __device__ __forceinline__ void next(piece (&p)[2], int *count, long long *to) {
+    const long long end = min(first + TILE, s.m + s.n);
+    if (from < 0) from = co_rank_warp(first, s.a, s.m, s.b, s.n);
+    const long long until = co_rank_warp(end, s.a, s.m, s.b, s.n, from, from + TILE);
+    const int of_a = keys_of_a(from, until, (int)(end - first));
+    p[0] = {s.a, s.m, from, of_a};
+    p[1] = {s.b, s.n, first - from, (int)(end - first) - of_a};
+    *count = (int)(end - first);
+    *to = first;
+    first = end;
+    from = until;
+  }
+};
+
+struct merge_tile {
+  const sequences &s;
+
+  __device__ __forceinline__ void operator()(unsigned char *memory, const stage &t) const {
+    key v[ITEMS];
+    int source[ITEMS];
+    const loaded<2> keys = t.keys;
+    merge_loaded(memory, keys, v, source);
+    sync_merging();
+    store_tile(v, s.c + t.to, t.count, memory);
+@       if value > 0 then
+    const fetch take = {s, t.to, t.first[0], t.first[1], keys.count[0]};
+    take_values(source, t.count, memory, take);
+@       end
+  }
+};
+
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
+merge(long long m, long long n, const key *__restrict__ a, const key *__restrict__ b,
+      key *__restrict__ c, const value *__restrict__ av, const value *__restrict__ bv,
+      value *__restrict__ cv, const long long *splits) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  const sequences s = {m, n, a, b, c, av, bv, cv};
+  const share mine((m + n + TILE - 1) / TILE);
+  tile_finder of_mine = {s, mine.first * TILE, -1};
+  mine.run(of_mine, merge_tile{s}, memory);
+}
+@     else
 extern "C" __global__ void __launch_bounds__(BLOCK)
 merge(long long m, long long n, const key *__restrict__ a, const key *__restrict__ b,
       key *__restrict__ c, const value *__restrict__ av, const value *__restrict__ bv,
@@ -256,11 +321,12 @@ merge(long long m, long long n, const key *__restrict__ a, const key *__restrict
   merge_pieces(memory, pieces, v, source);
   __syncthreads();
   store_tile(v, c + first, count, memory);
-@     if value > 0 then
+@       if value > 0 then
   const fetch take = {s, first, from, first - from, of_a};
   take_values(source, count, memory, take);
-@     end
+@       end
 }
+@     end
 @   else
 // A buffer of TILE keys of which `start` is the next; with ALG circular it wraps around.
 struct buffer {

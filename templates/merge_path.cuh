@@ -23,11 +23,13 @@ __device__ __forceinline__ Index co_rank(Index d, A a, Index na, B b, Index nb) 
   return least;
 }
 
-// The same by a whole warp, which looks at 32 places at a time: fewer loads wait for each other.
+// The same by a whole warp, which looks at 32 places at a time: fewer loads wait for each other. The
+// co-rank is known to be among low..high.
 template <typename Index, typename A, typename B>
-__device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index nb) {
+__device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index nb, Index low,
+                                              Index high) {
   const int lane = threadIdx.x % 32;
-  Index least = d > nb ? d - nb : 0, most = d < na ? d : na;
+  Index least = max(d > nb ? d - nb : 0, low), most = min(d < na ? d : na, high);
   while (least < most) {
     const Index step = (most - least + 31) / 32, i = least + lane * step;
     const bool beyond = i >= most || before(b[d - 1 - i], a[i]);
@@ -36,6 +38,11 @@ __device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index
     if (n > 0) least += (n - 1) * step + 1;
   }
   return least;
+}
+
+template <typename Index, typename A, typename B>
+__device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index nb) {
+  return co_rank_warp(d, a, na, b, nb, Index(0), na);
 }
 
 // The same in shared memory by each group of LANES threads, of which a warp has several, all here; at

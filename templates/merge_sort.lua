@@ -37,8 +37,8 @@ for pass = 0, MOST_PASSES - 1 do
   stages[#stages + 1] = { kernel = "merge_split", when = when .. " and PARTITION == 'launch'",
     grid = "ceildiv(" .. TILES .. ", sel(WAYS == 4, 4, 128))", block = 128,
     overlap = "OVERLAP == 'on'", args = { "n", "y", "other", run, tiles, to_other, "splits" } }
-  stages[#stages + 1] = { kernel = "merge_runs_of", when = when, grid = TILES, block = "BLOCK",
-    smem = "SMEM", overlap = "OVERLAP == 'on'",
+  stages[#stages + 1] = { kernel = "merge_runs_of", when = when, block = "THREADS", smem = "SHARED",
+    grid = "sel(STAGES > 1, min(" .. TILES .. ", RESIDENT * dev_sms), " .. TILES .. ")", overlap = "OVERLAP == 'on'",
     args = { "n", "y", "yv", "other", "other_v", run, tiles, to_other,
       "splits" } }
 end
@@ -98,6 +98,8 @@ return {
     { "SORT_BLOCK", { 64, 128, 256, 512, 1024 }, "threads that sort a tile" },
     { "SORT_ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
       "coarsening factor: keys per thread of them" },
+    { "SORT_RESIDENT", { 1, 2, 3, 4, 6 },
+      "blocks that sort which a multiprocessor has registers for" },
     { "NETWORK", { "odd_even", "batcher" }, "that sorts a thread's keys" },
     { "LANES", { "merge", "bitonic", "window" },
       "how a warp's threads sort on: in shared memory, by a network between registers, or that with "
@@ -113,6 +115,10 @@ return {
     { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store that merges" },
     { "LOADER", { "register", "cpasync", "bulk" },
       "into shared memory through registers, or past them, or as bulk copies" },
+    { "STAGES", { 1, 2, 3 },
+      "tiles that a block holds; with more than one, blocks stay, and a warp more has the next tiles "
+        .. "copied while the others merge", when = "ALG == 'passes'" },
+    { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks of a multiprocessor that stay", when = "STAGES > 1" },
     { "STORE", { "direct", "block", "warp" },
       "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
     { "CACHE", { "plain", "streaming" }, "operator of a pass's stores" },
@@ -142,14 +148,23 @@ return {
       .. "TILE * 4 + TILE // 8 + 4, 0), "
       .. "sel(STORE == 'direct', 0, "
       .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0))))" },
+    { "STAGE", "roundup(SMEM, 128)" },
+    { "SHARED", "STAGES * STAGE" },
+    { "THREADS", "BLOCK + sel(STAGES > 1, 32, 0)" },
   },
 
   require = {
+    { "tiles are brought as bulk copies, by who knows where they start",
+      "STAGES == 1 or LOADER == 'bulk' and PARTITION == 'block' and BLOCK < dev_threads_block" },
+    { "more blocks than a multiprocessor has room for", "STAGES == 1 or "
+      .. "RESIDENT * (SHARED + 256 * STAGES + dev_smem_reserved) <= dev_smem_sm and "
+      .. "RESIDENT * THREADS <= dev_threads_sm and RESIDENT * THREADS * "
+      .. "(ITEMS * max(4, ELEMENT) // 4 + 24) <= dev_regs_sm" },
     { "more threads than a block may have", "max(BLOCK, SORT_BLOCK) <= dev_threads_block" },
     { "tiles sorted are too small for so many keys", "PASSES <= " .. MOST_PASSES },
     { "one tile leaves nothing to merge", "PASSES > 0 or ALG == 'passes' and WAYS == 2 and "
       .. "BLOCK == 256 and ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and LOADER == 'register' and "
-      .. "STORE == 'block' and CACHE == 'plain' and OVERLAP == 'off'" },
+      .. "STORE == 'block' and CACHE == 'plain' and OVERLAP == 'off' and STAGES == 1" },
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
     { "all blocks of a launch have the same threads", "ALG == 'passes' or BLOCK == SORT_BLOCK" },
     { "there is no launch before", "ALG == 'passes' or PARTITION == 'block'" },
@@ -176,13 +191,17 @@ return {
     { "a block's keys exceed the registers",
       "BLOCK * (ITEMS * max(4, NBYTES) // 4 * sel(value > 0, 2, 1) + 28) <= dev_regs_block and "
       .. "SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 28) <= dev_regs_block" },
-    { "more shared memory than a block may have", "max(SMEM, SORT_SMEM) + 256 <= dev_smem_block" },
+    { "more shared memory than a block may have", "max(SHARED, SORT_SMEM) + 256 * STAGES <= dev_smem_block" },
+    { "more blocks that sort than a multiprocessor has room for", "SORT_RESIDENT == 1 or "
+      .. "ALG == 'passes' and SORT_RESIDENT * SORT_BLOCK <= dev_threads_sm and SORT_RESIDENT * SORT_BLOCK "
+      .. "* (SORT_ITEMS * max(4, ITEM) // 4 + 24) <= dev_regs_sm and "
+      .. "SORT_RESIDENT * (SORT_SMEM + dev_smem_reserved) <= dev_smem_sm" },
     { "more tiles than a grid may have", RUNS .. " + PASSES * " .. TILES .. " < 2^31" },
   },
 
-  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, NETWORK = "odd_even", LANES = "merge",
+  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, SORT_RESIDENT = 1, NETWORK = "odd_even", LANES = "merge",
     MERGE = "serial", WAYS = 2, BLOCK = 256, ITEMS = 8, PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
-    CACHE = "plain", OVERLAP = "off" },
+    CACHE = "plain", OVERLAP = "off", STAGES = 1, RESIDENT = 1 },
 
   workspace = {
     { "other", "dtype", "sel(PASSES > 0, n, 0)" }, -- passes go from there to y and back
@@ -284,6 +303,9 @@ __device__ __forceinline__ void make_run(long long run, long long n, const key *
 // ---- passes ------------------------------------------------------------------------------------
 
 @include "merge_tile.cuh"
+@ if STAGES > 1 then
+@include "merge_stream.cuh"
+@ end
 
 // A tile of the result of a pass that merges runs of `run` keys, WAYS of them at a time.
 struct tile_of {
@@ -308,21 +330,38 @@ struct cut {
   long long of[WAYS];
 };
 
-// By a whole warp.
-__device__ __forceinline__ cut cut_at(long long d, const tile_of &t, long long run, const key *x) {
+// By a whole warp. None of them has less than in `low` nor more than TILE above that, if it is known.
+__device__ __forceinline__ cut cut_at(long long d, const tile_of &t, long long run, const key *x,
+                                      const cut *low = nullptr) {
   cut c;
   const key *a = x + t.start;
 @ if WAYS == 2 then
-  c.of[0] = co_rank_warp(d, a, t.count[0], a + run, t.count[1]);
+  const long long least = low ? low->of[0] : 0, most = low ? least + TILE : t.count[0];
+  c.of[0] = co_rank_warp(d, a, t.count[0], a + run, t.count[1], least, most);
   c.of[1] = d - c.of[0];
 @ else
   const key *const runs[WAYS] = {a, a + run, a + 2 * run, a + 3 * run};
   long long most[WAYS];
 #pragma unroll
-  for (int i = 0; i < WAYS; i++) c.of[i] = 0, most[i] = min(d, t.count[i]);
+  for (int i = 0; i < WAYS; i++) {
+    c.of[i] = low ? low->of[i] : 0;
+    most[i] = min(low ? c.of[i] + TILE : d, t.count[i]);
+  }
   co_rank_many(d, runs, c.of, most);
 @ end
   return c;
+}
+
+__device__ __forceinline__ void pieces_between(piece (&p)[WAYS], const tile_of &t, const cut &from,
+                                               const cut &to, long long run, long long n,
+                                               const key *x) {
+  int left = (int)(t.d_end - t.d);
+#pragma unroll
+  for (int i = 0; i < WAYS; i++) {
+    p[i] = {x, n, t.start + i * run + from.of[i],
+            i + 1 < WAYS ? keys_of_a(from.of[i], to.of[i], left) : left};
+    left -= p[i].count;
+  }
 }
 
 @ if value > 0 then
@@ -332,6 +371,10 @@ struct fetch {
   int end[WAYS];  // of the pieces, one behind the other
   value *y;
 
+  __device__ __forceinline__ void add(int i, const value *first, int count) {
+    from[i] = first;
+    end[i] = count + (i > 0 ? end[i > 0 ? i - 1 : 0] : 0);
+  }
   __device__ __forceinline__ void operator()(int place, int source) const {
     const value *start = from[0];
 #pragma unroll
@@ -348,13 +391,7 @@ __device__ __forceinline__ void merge_tile(const tile_of &t, const cut &from, co
                                            unsigned char *memory) {
   const int count = (int)(t.d_end - t.d);
   piece p[WAYS];
-  int left = count;
-#pragma unroll
-  for (int i = 0; i < WAYS; i++) {
-    p[i] = {x, n, t.start + i * run + from.of[i],
-            i + 1 < WAYS ? keys_of_a(from.of[i], to.of[i], left) : left};
-    left -= p[i].count;
-  }
+  pieces_between(p, t, from, to, run, n, x);
   key v[ITEMS];
   int source[ITEMS];
   merge_pieces(memory, p, v, source);
@@ -364,14 +401,67 @@ __device__ __forceinline__ void merge_tile(const tile_of &t, const cut &from, co
   fetch take;
   take.y = yv + t.start + t.d;
 #pragma unroll
-  for (int i = 0; i < WAYS; i++) {
-    take.from[i] = xv + p[i].first;
-    take.end[i] = p[i].count + (i > 0 ? take.end[i > 0 ? i - 1 : 0] : 0);
-  }
+  for (int i = 0; i < WAYS; i++) take.add(i, xv + p[i].first, p[i].count);
   take_values(source, count, memory, take);
 @ end
 }
 
+@ if STAGES > 1 then
+// One after the other, of a pass.
+struct tile_finder {
+  const long long n, run;
+  const unsigned of_set;  // tiles of WAYS runs
+  const key *const x;
+  unsigned tile;
+  cut from;
+  bool known;
+
+  __device__ __forceinline__ void next(piece (&p)[WAYS], int *count, long long *to) {
+    const tile_of t(tile++, run, of_set, n);
+    cut until;
+    if (t.d == 0) {
+#pragma unroll
+      for (int i = 0; i < WAYS; i++) from.of[i] = 0;
+    } else if (!known) {
+      from = cut_at(t.d, t, run, x);
+    }
+    if (t.last(run, n)) {
+#pragma unroll
+      for (int i = 0; i < WAYS; i++) until.of[i] = t.count[i];
+    } else {
+      until = cut_at(t.d_end, t, run, x, &from);
+    }
+    pieces_between(p, t, from, until, run, n, x);
+    *count = (int)(t.d_end - t.d);
+    *to = t.start + t.d;
+    from = until;
+    known = true;
+  }
+};
+
+struct merge_stage {
+  const value *xv;
+  key *y;
+  value *yv;
+
+  __device__ __forceinline__ void operator()(unsigned char *memory, const stage &s) const {
+    key v[ITEMS];
+    int source[ITEMS];
+    const loaded<WAYS> keys = s.keys;
+    merge_loaded(memory, keys, v, source);
+    sync_merging();
+    store_tile(v, y + s.to, s.count, memory);
+@   if value > 0 then
+    fetch take;
+    take.y = yv + s.to;
+#pragma unroll
+    for (int i = 0; i < WAYS; i++) take.add(i, xv + s.first[i], keys.count[i]);
+    take_values(source, s.count, memory, take);
+@   end
+  }
+};
+
+@ end
 @ if PARTITION == "block" then
 // The cuts where the tile starts and ends; all threads come here.
 __device__ __forceinline__ void cuts(const tile_of &t, long long run, const key *x, cut *from,
@@ -398,7 +488,7 @@ __device__ __forceinline__ void follow() {
 @ end
 }
 
-extern "C" __global__ void __launch_bounds__(SORT_BLOCK)
+extern "C" __global__ void __launch_bounds__(SORT_BLOCK, SORT_RESIDENT)
 sort_runs(long long n, const key *x, const value *xv, key *y, value *yv, key *other,
           value *other_v, int to_other) {
   extern __shared__ __align__(16) unsigned char memory[];
@@ -431,12 +521,18 @@ merge_split(long long n, const key *y, const key *other, long long run, int tile
 }
 
 @ end
-extern "C" __global__ void __launch_bounds__(BLOCK)
+extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 merge_runs_of(long long n, key *y, value *yv, key *other, value *other_v, long long run,
               int tiles, int to_other, const cut *splits) {
   extern __shared__ __align__(16) unsigned char memory[];
   follow();
   const key *x = to_other ? y : other;
+@ if STAGES > 1 then
+  const share mine((n + TILE - 1) / TILE);
+  tile_finder of_mine = {n, run, (unsigned)tiles, x, (unsigned)mine.first, cut(), false};
+  mine.run(of_mine, merge_stage{to_other ? yv : other_v, to_other ? other : y,
+                                to_other ? other_v : yv}, memory);
+@ else
   const tile_of t(blockIdx.x, run, tiles, n);
   cut from, to;
 @ if PARTITION == "launch" then
@@ -452,6 +548,7 @@ merge_runs_of(long long n, key *y, value *yv, key *other, value *other_v, long l
 @ end
   merge_tile(t, from, to, run, n, x, to_other ? yv : other_v, to_other ? other : y,
              to_other ? other_v : yv, memory);
+@ end
 }
 @ if ALG == "tasks" then
 

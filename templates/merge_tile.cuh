@@ -17,6 +17,15 @@ struct piece {
   int count;
 };
 
+// All threads that merge; a warp that brings tiles is none of them.
+__device__ __forceinline__ void sync_merging() {
+@ if STAGES > 1 then
+  sync_first<BLOCK>();
+@ else
+  __syncthreads();
+@ end
+}
+
 // The keys of a among `count` of the merged sequence, if a's part is that from..to. What is not sorted
 // may have its parts in any order, but nobody leaves the sequences.
 __device__ __forceinline__ int keys_of_a(long long from, long long to, int count) {
@@ -24,6 +33,12 @@ __device__ __forceinline__ int keys_of_a(long long from, long long to, int count
 }
 
 // ---- from global to shared memory --------------------------------------------------------------
+
+// Where in shared memory pieces start, their keys, and the last place of all.
+template <int N>
+struct loaded {
+  int at[N], count[N], last;
+};
 
 // N pieces as whole vectors, one piece behind the other.
 template <int N>
@@ -46,6 +61,13 @@ struct windows {
   }
 
   __device__ __forceinline__ int all() const { return units[N - 1]; }
+  __device__ __forceinline__ loaded<N> where(const piece (&p)[N]) const {
+    loaded<N> l;
+#pragma unroll
+    for (int i = 0; i < N; i++) l.at[i] = at[i], l.count[i] = p[i].count;
+    l.last = all() * VEC - 1;
+    return l;
+  }
   __device__ __forceinline__ bool whole() const {
     bool yes = true;
 #pragma unroll
@@ -168,15 +190,13 @@ struct tile_keys {  // as they came
 };
 
 @ end
-// This thread's ITEMS keys of the merged pieces, and where they came from: counted from the start
+// This thread's ITEMS keys of the pieces that lie there, merged, and where they came from: counted from the start
 // of the first piece, and on into those that follow.
 @ if MERGE == "network" and ways == 2 then
-__device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[2],
+__device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded<2> &w,
                                              key (&v)[ITEMS], int (&source)[ITEMS]) {
   key *shared = reinterpret_cast<key *>(memory);
-  const windows<2> w(p);
-  load_pieces(shared, w);
-  const int na = p[0].count, nb = p[1].count;
+  const int na = w.count[0], nb = w.count[1];
   const int d = min(tile_window::start(), na + nb);
   const int end = min(d + tile_window::WINDOW, na + nb);
   const pair_of_ranks i =
@@ -185,7 +205,7 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
       stretches_between(i, d, end, w.at[0], w.at[1], -w.at[0], na - w.at[1]);
   const tile_window here = {end - d, tile_window::WINDOW};
   item found[ITEMS];
-  here.merge(found, both, stretches(), tile_keys{shared},
+  here.merge<sync_merging>(found, both, stretches(), tile_keys{shared},
              spread<item, ITEMS>{reinterpret_cast<item *>(memory)});
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);
@@ -193,14 +213,12 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
 @ elseif MERGE == "network" then
 // The first two pieces become one and the last two become one, in shared memory, and these two are
 // merged like any others. A window may end the one and start the other.
-__device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[4],
+__device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded<4> &w,
                                              key (&v)[ITEMS], int (&source)[ITEMS]) {
   constexpr int GROUP = tile_window::GROUP;
   key *shared = reinterpret_cast<key *>(memory);
   const spread<item, ITEMS> rows = {reinterpret_cast<item *>(memory)};
-  const windows<4> w(p);
-  load_pieces(shared, w);
-  const int left = p[0].count + p[1].count, all = left + p[2].count + p[3].count;
+  const int left = w.count[0] + w.count[1], all = left + w.count[2] + w.count[3];
   const int d = min(tile_window::start(), all);
   const int end = min(d + tile_window::WINDOW, all);
   item found[ITEMS];
@@ -208,24 +226,24 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
   const bool in_left = point < left;
   const int i = co_rank_group<GROUP / 2>(
       in_left ? point : point - left, shared + (in_left ? w.at[0] : w.at[2]),
-      in_left ? p[0].count : p[2].count, shared + (in_left ? w.at[1] : w.at[3]),
-      in_left ? p[1].count : p[3].count);
+      in_left ? w.count[0] : w.count[2], shared + (in_left ? w.at[1] : w.at[3]),
+      in_left ? w.count[1] : w.count[3]);
   const int first_i = __shfl_sync(0xffffffff, i, 0, GROUP);
   const int end_i = __shfl_sync(0xffffffff, i, GROUP / 2, GROUP);
-  const pair_of_ranks in_first = {d < left ? first_i : p[0].count, end < left ? end_i : p[0].count};
+  const pair_of_ranks in_first = {d < left ? first_i : w.count[0], end < left ? end_i : w.count[0]};
   const pair_of_ranks in_last = {d < left ? 0 : first_i, end < left ? 0 : end_i};
   const int first_d = min(d, left), first_end = min(end, left);
   const int last_d = max(d - left, 0), last_end = max(end - left, 0);
   stretches low = stretches_between(in_first, first_d, first_end, w.at[0], w.at[1], -w.at[0],
-                                    p[0].count - w.at[1]);
+                                    w.count[0] - w.at[1]);
   stretches high = stretches_between(in_last, last_d, last_end, w.at[2], w.at[3],
-                                     left - w.at[2], left + p[2].count - w.at[3]);
+                                     left - w.at[2], left + w.count[2] - w.at[3]);
   tile_window here = {first_end - first_d, tile_window::WINDOW - (last_end - last_d)};
   if (here.low == 0) {  // only those from the right: they need not be at the window's end
     low = high;
     here = {last_end - last_d, tile_window::WINDOW};
   }
-  here.merge(found, low, high, tile_keys{shared}, rows);
+  here.merge<sync_merging>(found, low, high, tile_keys{shared}, rows);
   const int gap = here.high - here.low;
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
@@ -234,58 +252,54 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
     if (here.high == tile_window::WINDOW || gap == 0) rows.own(k) = found[k];
     else if (place < here.low || place >= here.high) rows[to] = found[k];
   }
-  __syncthreads();
+  sync_merging();
   const pair_of_ranks j = co_ranks<GROUP>(d, end, sequence_of<spread<item, ITEMS>>{rows, 0}, left,
                                           sequence_of<spread<item, ITEMS>>{rows, left}, all - left);
   const stretches both = stretches_between(j, d, end, 0, left);
   const tile_window again = {end - d, tile_window::WINDOW};
-  again.merge(found, both, stretches(), item_rows<ITEMS>{rows}, rows);
+  again.merge<sync_merging>(found, both, stretches(), item_rows<ITEMS>{rows}, rows);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);
 }
 @ else
-__device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[2],
+__device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded<2> &w,
                                              key (&v)[ITEMS], int (&source)[ITEMS]) {
   key *shared = reinterpret_cast<key *>(memory);
-  const windows<2> w(p);
-  load_pieces(shared, w);
-  const int d = min((int)threadIdx.x * ITEMS, p[0].count + p[1].count);
-  const int i = co_rank(d, shared + w.at[0], p[0].count, shared + w.at[1], p[1].count);
-  merger<key, const key *> from(shared, w.at[0] + i, w.at[0] + p[0].count, w.at[1] + d - i,
-                                w.at[1] + p[1].count, w.all() * VEC - 1);
+  const int d = min((int)threadIdx.x * ITEMS, w.count[0] + w.count[1]);
+  const int i = co_rank(d, shared + w.at[0], w.count[0], shared + w.at[1], w.count[1]);
+  merger<key, const key *> from(shared, w.at[0] + i, w.at[0] + w.count[0], w.at[1] + d - i,
+                                w.at[1] + w.count[1], w.last);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     v[k] = from.next(&source[k]);
-    source[k] -= source[k] < w.at[1] ? w.at[0] : w.at[1] - p[0].count;
+    source[k] -= source[k] < w.at[1] ? w.at[0] : w.at[1] - w.count[0];
   }
 }
 
 @   if ways == 4 then
 // The first two pieces become one and the last two become one, in shared memory, and these two are
 // merged like any others.
-__device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[4],
+__device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded<4> &w,
                                              key (&v)[ITEMS], int (&source)[ITEMS]) {
   key *shared = reinterpret_cast<key *>(memory);
-  const windows<4> w(p);
-  load_pieces(shared, w);
-  const int left = p[0].count + p[1].count, all = left + p[2].count + p[3].count;
+  const int left = w.count[0] + w.count[1], all = left + w.count[2] + w.count[3];
   const int place = min((int)threadIdx.x * ITEMS, all);
   const bool in_left = place < left;
   const int a_at = in_left ? w.at[0] : w.at[2];
   const int b_at = in_left ? w.at[1] : w.at[3];
-  const int na = in_left ? p[0].count : p[2].count, nb = in_left ? p[1].count : p[3].count;
+  const int na = in_left ? w.count[0] : w.count[2], nb = in_left ? w.count[1] : w.count[3];
   const int d = in_left ? place : place - left;
   const int i = co_rank(d, shared + a_at, na, shared + b_at, nb);
   merger<key, const key *> from(shared, a_at + i, a_at + na, b_at + d - i, b_at + nb,
-                                w.all() * VEC - 1);
+                                w.last);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     if (place + k == left && place < left) {  // the thread's keys are of both pairs
-      from.start(w.at[2], w.at[2] + p[2].count, w.at[3], w.at[3] + p[3].count);
+      from.start(w.at[2], w.at[2] + w.count[2], w.at[3], w.at[3] + w.count[3]);
     }
     v[k] = from.next(&source[k]);
   }
-  __syncthreads();
+  sync_merging();
   const spread<key, ITEMS> halves = {shared};
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) halves.own(k) = v[k];
@@ -296,13 +310,13 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
     int gap = w.at[0], gone = 0;  // of the piece that the key came from: what lies before it, and keys
 #pragma unroll
     for (int q = 1; q < 4; q++) {
-      gone += source[k] < w.at[q] ? 0 : p[q - 1].count;
+      gone += source[k] < w.at[q] ? 0 : w.count[q - 1];
       gap = source[k] < w.at[q] ? gap : w.at[q];
     }
     sources.own(k) = source[k] - gap + gone;
   }
 @     end
-  __syncthreads();
+  sync_merging();
   const int j = co_rank(place, sequence_of<spread<key, ITEMS>>{halves, 0}, left,
                         sequence_of<spread<key, ITEMS>>{halves, left}, all - left);
   merger<key, spread<key, ITEMS>> both(halves, j, left, left + place - j, all, TILE - 1);
@@ -317,6 +331,14 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
 
 @   end
 @ end
+// The same of pieces that have still to be loaded.
+__device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece (&p)[@{ways}],
+                                             key (&v)[ITEMS], int (&source)[ITEMS]) {
+  const windows<@{ways}> w(p);
+  load_pieces(reinterpret_cast<key *>(memory), w);
+  merge_loaded(memory, w.where(p), v, source);
+}
+
 // ---- from registers to global memory -----------------------------------------------------------
 
 // The tile's vector that this thread stores k-th.
@@ -338,7 +360,7 @@ __device__ __forceinline__ void store_tile(const key (&v)[ITEMS], key *to, int c
   vector *rows = reinterpret_cast<vector *>(memory);
 #pragma unroll
   for (int k = 0; k < UNITS; k++) store_plain(rows + threadIdx.x * ROW + k, out[k]);
-  @{STORE == "block" and "__syncthreads" or "__syncwarp"}();
+  @{STORE == "block" and "sync_merging" or "__syncwarp"}();
 #pragma unroll
   for (int k = 0; k < UNITS; k++) {
     out[k] = load_plain(rows + unit(k) / UNITS * ROW + unit(k) % UNITS);
@@ -380,10 +402,10 @@ __device__ __forceinline__ void take_values(const int (&source)[ITEMS], int coun
 @   else
   constexpr int WIDTH = ITEMS + 1 - ITEMS % 2;  // odd, for the banks
   int *rows = reinterpret_cast<int *>(memory);
-  __syncthreads();
+  sync_merging();
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) rows[threadIdx.x * WIDTH + k] = source[k];
-  __syncthreads();
+  sync_merging();
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) {
     const int place = k * BLOCK + threadIdx.x;

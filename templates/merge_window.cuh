@@ -187,9 +187,9 @@ struct window {
     near_rounds<WHOLE>(v);
   }
 
-  // The thread's neighbouring items of the window; all threads of the block come here. Nobody reads
-  // what is loaded from once all have loaded, and `rows` may be at the same place.
-  template <typename Load>
+  // The thread's neighbouring items of the window; all threads that SYNC waits for come here. Nobody
+  // reads what is loaded from once all have loaded, and `rows` may be at the same place.
+  template <void SYNC(), typename Load>
   __device__ __forceinline__ void merge(item (&v)[N], const stretches &left,
                                         const stretches &right, const Load &from,
                                         spread<item, N> rows) const {
@@ -199,7 +199,7 @@ struct window {
     } else {
       load_parts(v, left, right, from);
     }
-    __syncthreads();
+    SYNC();
     if (whole) {
       rounds<true>(v, rows);
     } else {
