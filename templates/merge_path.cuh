@@ -71,12 +71,12 @@ __device__ __forceinline__ long long multiply_wide(unsigned x, unsigned y) {
 // each sequence at a time, evenly spaced between its bounds. How many samples of the others go before
 // a sample says what its place in the merged sequence is at least and at most, and so whether it is
 // among the first d. The widest bounds come eight times as close at every look: at most three of their
-// samples remain in doubt.
+// samples remain in doubt. What is not sorted is given up some time.
 template <int N, typename Key>
 __device__ __forceinline__ void co_rank_many(long long d, const Key *const (&keys)[N],
                                              long long (&low)[N], long long (&high)[N]) {
   const int lane = threadIdx.x % 32;
-  for (;;) {
+  for (int looks = 0; looks < 64; looks++) {
     bool open = false;
     long long at[N];
     unsigned step[N];

@@ -3,7 +3,8 @@
 -- Every block sorts a tile, a run (block_sort.cuh). Then passes merge two or four runs to one
 -- (WAYS), each by many blocks (merge_path.cuh, merge_tile.cuh), until one is left: four at a time
 -- halve what goes through global memory. What comes after what is ALG:
---   passes  a launch sorts tiles, then each pass is a launch; one tile needs no pass
+--   passes  a launch sorts tiles, then each pass is a launch; one tile needs no pass. Every other pass
+--           starts where the one before ended, with what is still in the second-level cache.
 --   tasks   one launch: its blocks take the tiles of all passes in order, and each waits for those
 --           that made the runs it merges
 -- The order is that of merge_order.cuh, which says how to sort by another.
@@ -40,7 +41,7 @@ for pass = 0, MOST_PASSES - 1 do
   stages[#stages + 1] = { kernel = "merge_runs_of", when = when, block = "THREADS", smem = "SHARED",
     grid = "sel(STAGES > 1, min(" .. TILES .. ", RESIDENT * dev_sms), " .. TILES .. ")", overlap = "OVERLAP == 'on'",
     args = { "n", "y", "yv", "other", "other_v", run, tiles, to_other,
-      "splits" } }
+      { "i32", (pass + 1) % 2 }, "splits" } }
 end
 
 -- Every pass of the reference goes from one pair of buffers to the other; the first starts so that
@@ -330,26 +331,27 @@ struct cut {
   long long of[WAYS];
 };
 
-// By a whole warp. None of them has less than in `low` nor more than TILE above that, if it is known.
+// By a whole warp, given bounds for each.
 __device__ __forceinline__ cut cut_at(long long d, const tile_of &t, long long run, const key *x,
-                                      const cut *low = nullptr) {
-  cut c;
+                                      const cut &low, const cut &high) {
+  cut c = low;
   const key *a = x + t.start;
 @ if WAYS == 2 then
-  const long long least = low ? low->of[0] : 0, most = low ? least + TILE : t.count[0];
-  c.of[0] = co_rank_warp(d, a, t.count[0], a + run, t.count[1], least, most);
+  c.of[0] = co_rank_warp(d, a, t.count[0], a + run, t.count[1], low.of[0], high.of[0]);
   c.of[1] = d - c.of[0];
 @ else
   const key *const runs[WAYS] = {a, a + run, a + 2 * run, a + 3 * run};
-  long long most[WAYS];
-#pragma unroll
-  for (int i = 0; i < WAYS; i++) {
-    c.of[i] = low ? low->of[i] : 0;
-    most[i] = min(low ? c.of[i] + TILE : d, t.count[i]);
-  }
-  co_rank_many(d, runs, c.of, most);
+  cut most = high;
+  co_rank_many(d, runs, c.of, most.of);
 @ end
   return c;
+}
+
+__device__ __forceinline__ cut cut_at(long long d, const tile_of &t, long long run, const key *x) {
+  cut low, high;
+#pragma unroll
+  for (int i = 0; i < WAYS; i++) low.of[i] = 0, high.of[i] = min(d, t.count[i]);
+  return cut_at(d, t, run, x, low, high);
 }
 
 __device__ __forceinline__ void pieces_between(piece (&p)[WAYS], const tile_of &t, const cut &from,
@@ -358,8 +360,8 @@ __device__ __forceinline__ void pieces_between(piece (&p)[WAYS], const tile_of &
   int left = (int)(t.d_end - t.d);
 #pragma unroll
   for (int i = 0; i < WAYS; i++) {
-    p[i] = {x, n, t.start + i * run + from.of[i],
-            i + 1 < WAYS ? keys_of_a(from.of[i], to.of[i], left) : left};
+    const long long until = i + 1 < WAYS ? to.of[i] : t.count[i];
+    p[i] = {x, n, t.start + i * run + from.of[i], keys_of_a(from.of[i], until, left)};
     left -= p[i].count;
   }
 }
@@ -407,35 +409,41 @@ __device__ __forceinline__ void merge_tile(const tile_of &t, const cut &from, co
 }
 
 @ if STAGES > 1 then
-// One after the other, of a pass.
+// One after the other, of a pass, forwards or backwards. Where a tile ends the next one starts, or
+// the other way round, and none of its pieces is longer than itself.
 struct tile_finder {
   const long long n, run;
   const unsigned of_set;  // tiles of WAYS runs
   const key *const x;
+  const bool backward;
   unsigned tile;
-  cut from;
+  cut here;
   bool known;
 
+  __device__ __forceinline__ cut beyond(const tile_of &t) const {
+    cut low, high;
+#pragma unroll
+    for (int i = 0; i < WAYS; i++) {
+      low.of[i] = backward ? max(0ll, here.of[i] - TILE) : here.of[i];
+      high.of[i] = backward ? here.of[i] : min(here.of[i] + TILE, t.count[i]);
+    }
+    return cut_at(backward ? t.d : t.d_end, t, run, x, low, high);
+  }
   __device__ __forceinline__ void next(piece (&p)[WAYS], int *count, long long *to) {
-    const tile_of t(tile++, run, of_set, n);
-    cut until;
-    if (t.d == 0) {
+    const tile_of t(tile, run, of_set, n);
+    const bool first = t.d == 0, last = t.last(run, n);
+    cut start, end;
 #pragma unroll
-      for (int i = 0; i < WAYS; i++) from.of[i] = 0;
-    } else if (!known) {
-      from = cut_at(t.d, t, run, x);
-    }
-    if (t.last(run, n)) {
-#pragma unroll
-      for (int i = 0; i < WAYS; i++) until.of[i] = t.count[i];
-    } else {
-      until = cut_at(t.d_end, t, run, x, &from);
-    }
-    pieces_between(p, t, from, until, run, n, x);
+    for (int i = 0; i < WAYS; i++) start.of[i] = 0, end.of[i] = t.count[i];
+    if (backward ? last : first) here = backward ? end : start;
+    else if (!known) here = cut_at(backward ? t.d_end : t.d, t, run, x);
+    const cut other = backward ? (first ? start : beyond(t)) : (last ? end : beyond(t));
+    pieces_between(p, t, backward ? other : here, backward ? here : other, run, n, x);
     *count = (int)(t.d_end - t.d);
     *to = t.start + t.d;
-    from = until;
+    here = other;
     known = true;
+    tile += backward ? -1 : 1;
   }
 };
 
@@ -523,25 +531,27 @@ merge_split(long long n, const key *y, const key *other, long long run, int tile
 @ end
 extern "C" __global__ void __launch_bounds__(THREADS, RESIDENT)
 merge_runs_of(long long n, key *y, value *yv, key *other, value *other_v, long long run,
-              int tiles, int to_other, const cut *splits) {
+              int tiles, int to_other, int backward, const cut *splits) {
   extern __shared__ __align__(16) unsigned char memory[];
   follow();
   const key *x = to_other ? y : other;
 @ if STAGES > 1 then
   const share mine((n + TILE - 1) / TILE);
-  tile_finder of_mine = {n, run, (unsigned)tiles, x, (unsigned)mine.first, cut(), false};
+  tile_finder of_mine = {n, run, (unsigned)tiles, x, backward != 0,
+                         (unsigned)(backward ? mine.end - 1 : mine.first), cut(), false};
   mine.run(of_mine, merge_stage{to_other ? yv : other_v, to_other ? other : y,
                                 to_other ? other_v : yv}, memory);
 @ else
-  const tile_of t(blockIdx.x, run, tiles, n);
+  const unsigned tile = backward ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+  const tile_of t(tile, run, tiles, n);
   cut from, to;
 @ if PARTITION == "launch" then
-  from = splits[blockIdx.x];
+  from = splits[tile];
   if (t.last(run, n)) {
 #pragma unroll
     for (int i = 0; i < WAYS; i++) to.of[i] = t.count[i];
   } else {
-    to = splits[blockIdx.x + 1];
+    to = splits[tile + 1];
   }
 @ else
   cuts(t, run, x, &from, &to);
