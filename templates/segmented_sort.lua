@@ -5,11 +5,12 @@
 --   a group of lanes sorts a segment of up to GROUP * GROUP_ITEMS keys in its registers,
 --   a warp one of up to 32 * WARP_ITEMS,
 --   and whatever is longer goes on a list.
--- Then blocks take segments of up to a tile (BLOCK * ITEMS) from their list, and sort each in shared
--- memory by digits, least significant first. Longer ones are many tiles: the digits of all passes are
--- counted, and in every pass tiles learn by look-back how many keys of a digit their segment has
--- before them, as radix_sort's onesweep does. The tiles of all long segments are one sequence, so few
--- long segments occupy the device as well as many.
+-- In a second launch blocks take tasks in order: segments of up to a tile (BLOCK * ITEMS), which they
+-- sort in shared memory by digits, least significant first; then the tiles of longer ones, whose digits
+-- of all passes are counted first, and then those tiles again for every pass. Tiles of a pass learn by
+-- look-back how many keys of a digit their segment has before them, as in radix_sort's onesweep, and
+-- wait for the pass before. The tiles of all long segments are one sequence, so few long segments
+-- occupy the device as well as many; and a task waits only for such as were taken before it.
 --
 -- Groups and warps sort by Batcher's bitonic network: words of a key and its place, so equal keys keep
 -- their order. Keys are compared as radix_sort's are.
@@ -19,8 +20,6 @@
 local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype == 'i16' or "
   .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
   .. "dtype == 'f32', 4, 8)))"
-local MOST_PASSES = 16
-
 local arrays = { "keys_in", "values_in", "keys_out", "values_out" }
 local function with(...)
   local all = {}
@@ -28,26 +27,6 @@ local function with(...)
     for _, entry in ipairs(list) do all[#all + 1] = entry end
   end
   return all
-end
-
--- Long segments take part in PASSES launches; there are stages for as many as there may be.
-local overlap = "OVERLAP == 'on'"
-local long_blocks = "min(segments, max(1, min(LONGS, BLOCKS)))" -- one at least: the last cleans up
-local lists = { "work", "middle", "longs" }
-local stages = {
-  { kernel = "sort_short", block = 256, grid = "ceildiv(segments * GROUP, 256)",
-    args = with({ "segments", "offsets" }, arrays, lists) },
-  { kernel = "sort_middle", block = "BLOCK", grid = "min(segments, BLOCKS)", smem = "SMEM",
-    overlap = overlap, args = with({ "offsets" }, arrays, lists) },
-  { kernel = "sort_digits", block = "BLOCK", grid = long_blocks, smem = "DIGITS_SMEM",
-    overlap = overlap,
-    args = with({ "offsets", "keys_in" }, lists, { "counts", "begins", "arrived" }) },
-}
-for p = 0, MOST_PASSES - 1 do
-  stages[#stages + 1] = { kernel = "sort_pass", when = "PASSES > " .. p, block = "BLOCK",
-    grid = long_blocks, smem = "SMEM", overlap = overlap,
-    args = with({ { "i32", p }, "offsets" }, arrays, { "keys_tmp", "values_tmp" }, lists,
-      { "begins", "published" }) }
 end
 
 return {
@@ -121,8 +100,7 @@ return {
     { "AT_ONCE", "0" },
     { "PACK", "1" },
     { "COPIES", "1" },
-    { "SMEM", "max(COUNTERS, TILE * (KEY + VALUE))" },
-    { "DIGITS_SMEM", "4 * PASSES * BINS" },
+    { "SMEM", "max(COUNTERS, TILE * (KEY + VALUE), 4 * PASSES * BINS)" },
     { "BLOCKS", "dev_sms * RESIDENT" },
     { "LONGS", "n // (TILE + 1)" }, -- segments longer than a tile, at most
     { "TILES", "n // TILE + LONGS" }, -- theirs, at most
@@ -154,7 +132,7 @@ return {
   workspace = {
     { "keys_tmp", "u8", "sel(LONGS > 0 and PASSES > 1, n * KEY, 0)" },
     { "values_tmp", "u8", "sel(LONGS > 0 and PASSES > 1, n * VALUE, 0)" },
-    { "work", "u32", "64" }, -- struct work
+    { "work", "u32", "6" }, -- struct work
     { "middle", "i32", "min(segments, n // (32 * WARP_ITEMS + 1) + 1)" },
     { "longs", "u64", "LONGS + 1" },
     -- Of each long segment and pass how many of its keys have a digit; where these begin.
@@ -162,9 +140,17 @@ return {
     { "begins", "u32", "LONGS * PASSES * BINS" },
     { "published", "u64", "TILES * BINS" },
     { "arrived", "u32", "LONGS + 1" },
+    { "done", "u32", "LONGS + 1" }, -- tiles of a long segment, in all passes
   },
 
-  stages = stages,
+  stages = {
+    { kernel = "sort_short", block = 256, grid = "ceildiv(segments * GROUP, 256)",
+      args = with({ "segments", "offsets" }, arrays, { "work", "middle", "longs" }) },
+    { kernel = "sort_longer", block = "BLOCK", grid = "min(segments, BLOCKS)", smem = "SMEM",
+      overlap = "OVERLAP == 'on'",
+      args = with({ "offsets" }, arrays, { "keys_tmp", "values_tmp", "work", "middle", "longs",
+        "counts", "begins", "published", "arrived", "done" }) },
+  },
 
   source = [==[
 @include "arrive.cuh"
@@ -183,8 +169,7 @@ return {
 // epoch, which tells the words of a pass from those before.
 struct work {
   unsigned long long longs_tiles;  // long segments, above their tiles
-  unsigned middles, middle_ticket, digits_ticket, arrived, epoch;
-  unsigned pass_ticket[16];
+  unsigned middles, ticket, arrived, epoch;
 };
 
 struct long_segment {
@@ -389,19 +374,22 @@ __device__ __forceinline__ void sort_block(int count, const key *keys_in, const 
   }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
-sort_middle(const int *offsets, const key *keys_in, const value *values_in, key *keys_out,
-            value *values_out, work *w, const int *middle, const long_segment *) {
-  let_next_start();
-  wait_for_last();
-  const unsigned n = w->middles;
-  for (unsigned at = take(&w->middle_ticket); at < n; at = take(&w->middle_ticket)) {
-    const int start = offsets[middle[at]], count = offsets[middle[at] + 1] - start;
-    sort_block(count, keys_in + start, values_in + start, keys_out + start, values_out + start);
+// ---- segments of many tiles --------------------------------------------------------------------
+
+// Of a segment: tiles that are done.
+__device__ __forceinline__ void tell_done(unsigned *done, unsigned tiles) {
+  __syncthreads();
+  if (threadIdx.x == 0) {
+    __threadfence();
+    atomicAdd(done, tiles);
   }
 }
-
-// ---- segments of many tiles --------------------------------------------------------------------
+__device__ __forceinline__ void wait_for(const unsigned *done, unsigned tiles) {
+  if (threadIdx.x == 0) {
+    while (load_acquire(done) < tiles) __nanosleep(20);
+  }
+  __syncthreads();
+}
 
 // A tile of a long segment.
 struct tile_of {
@@ -425,33 +413,28 @@ struct tile_of {
   }
 };
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
-sort_digits(const int *offsets, const key *keys_in, work *w, const int *,
-            const long_segment *longs, unsigned *counts, unsigned *begins, unsigned *arrived) {
+// Counts the tile's digits; the last to do so of the segment's tiles finds where each digit begins.
+__device__ __forceinline__ void count_tile(const tile_of &t, const key *keys_in, unsigned *counts,
+                                           unsigned *begins, unsigned *arrived, unsigned *done) {
   unsigned *counters = reinterpret_cast<unsigned *>(shared);
-  let_next_start();
-  wait_for_last();
-  const unsigned n = w->longs_tiles >> 32, tiles = (unsigned)w->longs_tiles;
-  for (unsigned at = take(&w->digits_ticket); at < tiles; at = take(&w->digits_ticket)) {
-    const tile_of t(at, n, longs, offsets);
-    unsigned *of_segment = counts + (long long)t.index * (PASSES * BINS);
-    key k[ITEMS];
-    get_keys(k, keys_in + t.start + (long long)t.tile * TILE, t.count - (long long)t.tile * TILE,
-             false);
-    for (int i = threadIdx.x; i < PASSES * BINS; i += BLOCK) counters[i] = 0;
-    __syncthreads();
+  const long long first = (long long)t.tile * TILE, room = t.count - first;
+  key k[ITEMS];
+  get_keys(k, keys_in + t.start + first, room, false);
+  for (int i = threadIdx.x; i < PASSES * BINS; i += BLOCK) counters[i] = 0;
+  __syncthreads();
 #pragma unroll
-    for (int i = 0; i < ITEMS; i++) {
-      if (item(i) < t.count - (long long)t.tile * TILE) count_key(k[i]);
-    }
-    __syncthreads();
-    add_digits<BLOCK>(of_segment);
-    if (!last_to_arrive(arrived + t.index, t.tiles)) continue;
-    for (int p = threadIdx.x / 32; p < PASSES; p += WARPS) {
-      scan_pass((index)t.count, of_segment + p * BINS,
-                begins + ((long long)t.index * PASSES + p) * BINS);
-    }
+  for (int i = 0; i < ITEMS; i++) {
+    if (item(i) < room) count_key(k[i]);
   }
+  __syncthreads();
+  counts += (long long)t.index * (PASSES * BINS);
+  begins += (long long)t.index * (PASSES * BINS);
+  add_digits<BLOCK>(counts);
+  if (!last_to_arrive(arrived + t.index, t.tiles)) return;
+  for (int p = threadIdx.x / 32; p < PASSES; p += WARPS) {
+    scan_pass((index)t.count, counts + p * BINS, begins + p * BINS);
+  }
+  tell_done(done + t.index, t.tiles);
 }
 
 // A tile publishes how many keys of a digit it has, then how many its segment has up to and with it, as
@@ -512,32 +495,45 @@ __device__ __forceinline__ void move_long(const tile_of &t, unsigned at, int pas
 }
 
 // The last block leaves everything ready for the next launch.
-__device__ __forceinline__ void finish(work *w) {
+__device__ __forceinline__ void finish(work *w, unsigned longs, unsigned *done) {
+  for (unsigned i = threadIdx.x; i < longs; i += BLOCK) done[i] = 0;
   if (threadIdx.x == 0) {
     w->longs_tiles = 0;
-    w->middles = w->middle_ticket = w->digits_ticket = 0;
+    w->middles = w->ticket = 0;
     w->epoch += PASSES;
   }
-  if (threadIdx.x < PASSES) w->pass_ticket[threadIdx.x] = 0;
 }
 
+// The tasks: segments of a tile, tiles of longer ones whose digits are counted, and those of each pass.
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
-sort_pass(int pass, const int *offsets, const key *keys_in, const value *values_in, key *keys_out,
-          value *values_out, key *keys_tmp, value *values_tmp, work *w, const int *,
-          const long_segment *longs, const unsigned *begins, word64 *words) {
-  let_next_start();
+sort_longer(const int *offsets, const key *keys_in, const value *values_in, key *keys_out,
+            value *values_out, key *keys_tmp, value *values_tmp, work *w, const int *middle,
+            const long_segment *longs, unsigned *counts, unsigned *begins, word64 *words,
+            unsigned *arrived, unsigned *done) {
   wait_for_last();
+  const unsigned middles = w->middles, epoch = w->epoch;
   const unsigned n = w->longs_tiles >> 32, tiles = (unsigned)w->longs_tiles;
-  const unsigned epoch = w->epoch + pass + 1;
-  unsigned *ticket = w->pass_ticket + pass;
-  for (unsigned at = take(ticket); at < tiles; at = take(ticket)) {
+  const unsigned long long tasks = middles + (PASSES + 1ull) * tiles;
+  for (unsigned task = take(&w->ticket); task < tasks; task = take(&w->ticket)) {
+    if (task < middles) {
+      const int start = offsets[middle[task]], count = offsets[middle[task] + 1] - start;
+      sort_block(count, keys_in + start, values_in + start, keys_out + start, values_out + start);
+      continue;
+    }
+    const unsigned step = (task - middles) / tiles, at = (task - middles) % tiles;
     const tile_of t(at, n, longs, offsets);
+    if (step == 0) {
+      count_tile(t, keys_in, counts, begins, arrived, done);
+      continue;
+    }
     const arrays all = {keys_in + t.start,  values_in + t.start,
                         keys_out + t.start, values_out + t.start,
                         keys_tmp + t.start, values_tmp + t.start};
-    move_long(t, at, pass, epoch, all, begins, words);
+    wait_for(done + t.index, step * t.tiles);
+    move_long(t, at, step - 1, epoch + step, all, begins, words);
+    if (step < PASSES) tell_done(done + t.index, 1);
   }
-  if (pass == PASSES - 1 && last_to_arrive(&w->arrived, gridDim.x)) finish(w);
+  if (last_to_arrive(&w->arrived, gridDim.x)) finish(w, n, done);
 }
 ]==],
 
