@@ -129,6 +129,9 @@ return {
     { "LOADER_REGISTERS", "sel(GROUPS == 3, 32, 40)" },
     { "MULTIPLIER_REGISTERS", "sel(GROUPS == 3, 160, 232)" },
     { "BLOCKS", "sel(CLUSTER == 'none', 1, 2)" }, -- of a cluster
+    -- Blocks that share an operand each copy half of every box if these are an odd number.
+    { "A_HALVED", "CLUSTER == 'columns' and (A_ALONG_K or BM // 64 % 2 == 1)" },
+    { "B_HALVED", "CLUSTER == 'rows' and (B_ALONG_K or BN // 64 % 2 == 1)" },
     { "CLUSTERS", "ceildiv(m, sel(CLUSTER == 'rows', 2, 1) * BM) "
       .. "* ceildiv(n, sel(CLUSTER == 'columns', 2, 1) * BN)" },
     { "REGISTERS", "WIDE // 4 * WM * WN // 32 + FRAGMENTS * sel(dtype == 'f64', "
@@ -229,9 +232,9 @@ return {
       block = "THREADS", smem = "SMEM",
       args = { "m", "n", "k", "alpha",
         { tensor = "A", dims = { A_EXTENT, "sel(ta == 'n', k, m)" }, strides = { "lda" },
-          box = { 64, "sel(A_ALONG_K, BM, 64) // sel(CLUSTER == 'columns', 2, 1)" }, swizzle = 128 },
+          box = { 64, "sel(A_ALONG_K, BM, 64) // sel(A_HALVED, 2, 1)" }, swizzle = 128 },
         { tensor = "B", dims = { B_EXTENT, "sel(tb == 'n', n, k)" }, strides = { "ldb" },
-          box = { 64, "sel(B_ALONG_K, BN, 64) // sel(CLUSTER == 'rows', 2, 1)" }, swizzle = 128 },
+          box = { 64, "sel(B_ALONG_K, BN, 64) // sel(B_HALVED, 2, 1)" }, swizzle = 128 },
         "beta", "C", "ldc",
         { tensor = "C", dims = { "m", "n" }, strides = { "ldc" },
           box = { "128 // (" .. C_NBYTES .. ")", 64 }, swizzle = 128 },

@@ -57,17 +57,17 @@ struct ring {
 // ---- copying -----------------------------------------------------------------------------------
 
 // A tile of an operand, WIDTH_ across k and 64 along it; where the cluster shares it, this block's
-// half, to both.
-template <int WIDTH_, bool ALONG_K, bool SHARED>
+// half, to both: half of the copies, or of the only one.
+template <int WIDTH_, bool ALONG_K, bool SHARED, bool HALVED>
 __device__ __forceinline__ void copy_operand(unsigned to, const tensor_map &map, int across, int k,
                                              unsigned barrier, unsigned rank) {
-  constexpr int PART = SHARED ? BLOCKS : 1;
-  constexpr int FAR = (ALONG_K ? WIDTH_ : 64) / PART;  // rows of 128 bytes per copy
-  const int skip = SHARED ? (int)rank * FAR : 0;
+  constexpr int COPIES = (ALONG_K ? 1 : WIDTH_ / 64) / (SHARED && !HALVED ? BLOCKS : 1);
+  constexpr int FAR = (ALONG_K ? WIDTH_ : 64) / (HALVED ? BLOCKS : 1);  // rows of 128 bytes in one
+  const int first = SHARED && !HALVED ? (int)rank * COPIES : 0, skip = HALVED ? (int)rank * FAR : 0;
 #pragma unroll
-  for (int group = 0; group < (ALONG_K ? 1 : WIDTH_ / 64); group++) {
-    const unsigned there = to + group * 8192 + skip * 128;
-    const int x = ALONG_K ? k : across + 64 * group, y = ALONG_K ? across + skip : k + skip;
+  for (int i = first; i < first + COPIES; i++) {
+    const unsigned there = to + i * 8192 + skip * 128;
+    const int x = ALONG_K ? k : across + 64 * i, y = ALONG_K ? across + skip : k + skip;
     if (SHARED) {
       load_tile(there, map, x, y, barrier, (unsigned short)((1 << BLOCKS) - 1));
     } else {
@@ -83,8 +83,10 @@ __device__ __forceinline__ void copy_tiles(ring &q, const tensor_map &a, const t
     const unsigned barrier = q.full + 8 * q.i;
     q.wait_empty();
     mbarrier_arrive_expect(barrier, A_NBYTES + B_NBYTES);
-    copy_operand<BM, A_ALONG_K, CLUSTER == CLUSTER_columns>(q.a(), a, at.row, 64 * t, barrier, rank);
-    copy_operand<BN, B_ALONG_K, CLUSTER == CLUSTER_rows>(q.b(), b, at.column, 64 * t, barrier, rank);
+    copy_operand<BM, A_ALONG_K, CLUSTER == CLUSTER_columns, A_HALVED>(q.a(), a, at.row, 64 * t,
+                                                                      barrier, rank);
+    copy_operand<BN, B_ALONG_K, CLUSTER == CLUSTER_rows, B_HALVED>(q.b(), b, at.column, 64 * t,
+                                                                   barrier, rank);
     q.next();
   }
 }
