@@ -4,8 +4,9 @@
 -- A block computes a BM x BN tile of C, a warp WM x WN of it, in accumulators of 16 x 8 (mma). Along k
 -- the block walks in tiles of BK, copied to shared memory STAGES deep as they lie in memory; ldmatrix
 -- turns 16-bit operands on the way to registers, doubles are read one by one. Where C has few tiles,
--- SPLITK blocks share a tile's k and add up through a workspace. ALG plain is the textbook's tiled
--- kernel: it serves any device.
+-- SPLITK blocks share a tile's k and add up through a workspace. ALG wgmma lets warpgroups multiply
+-- what tensor maps have copied: see warpgroup.cuh. ALG plain is the textbook's tiled kernel: it
+-- serves any device.
 
 -- Expressions that several places use.
 local NBYTES = "sel(dtype == 'f64', 8, 2)"
@@ -13,15 +14,15 @@ local C_NBYTES = "sel(ctype == 'f64', 8, sel(ctype == 'f32', 4, 2))"
 local TILES = "(ceildiv(m, BM) * ceildiv(n, BN))"
 local A_EXTENT = "sel(ta == 'n', m, k)" -- of a column of A and of B in memory
 local B_EXTENT = "sel(tb == 'n', k, n)"
-local PLAIN, MMA, WGMMA = "ALG == 'plain'", "ALG == 'mma'", "ALG == 'wgmma'"
+local PLAIN, WGMMA = "ALG == 'plain'", "ALG == 'wgmma'"
 local NO_MMA, NO_WGMMA = "ALG ~= 'mma'", "ALG ~= 'wgmma'"
 
 return {
   name = "gemm",
   version = 1,
   brief = "C = alpha op(A) op(B) + beta C by tensor cores: bf16, f16, f64; column-major",
-  cite = "BLAS level 3; PTX ISA, mma and ldmatrix; Hwu, Kirk, El Hajj, Programming Massively "
-    .. "Parallel Processors, ch. 5, 6",
+  cite = "BLAS level 3; PTX ISA, mma, ldmatrix, wgmma and cp.async.bulk.tensor; Hwu, Kirk, El Hajj, "
+    .. "Programming Massively Parallel Processors, ch. 5, 6",
 
   problem = {
     { "m", 0, 2^30, default = 4096, brief = "rows of C and op(A)" },

@@ -71,6 +71,11 @@ struct alignas(64) tensor_map {
   unsigned long long words[16];
 };
 
+// "prefetch.tensormap": it will soon be used.
+__device__ __forceinline__ void prefetch_map(const tensor_map &map) {
+  asm volatile("prefetch.tensormap [%0];" ::"l"(&map) : "memory");
+}
+
 // "mbarrier.arrive.expect_tx": an arrival; and the phase takes that many bytes of copies, too.
 __device__ __forceinline__ void mbarrier_arrive_expect(unsigned barrier, unsigned nbytes) {
   asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(barrier), "r"(nbytes)
@@ -113,13 +118,14 @@ __device__ __forceinline__ void bulk_wait_read() {
   asm volatile("cp.async.bulk.wait_group.read %0;" ::"n"(NEWEST) : "memory");
 }
 
-// "%cluster_ctarank" and "mapa": this block's number in its cluster; an address of shared memory as
-// another of them has it.
+// "%cluster_ctarank": this block's number in its cluster.
 __device__ __forceinline__ unsigned cluster_rank() {
   unsigned rank;
   asm volatile("mov.u32 %0, %%cluster_ctarank;" : "=r"(rank));
   return rank;
 }
+// "mapa" and "mbarrier.arrive" in another block of the cluster. (.release.cluster would wait until
+// the whole device sees what this thread wrote: on an H200 a third of a matrix product's time.)
 __device__ __forceinline__ void mbarrier_arrive_at(unsigned barrier, unsigned block) {
   asm volatile(
       "{ .reg .b32 there; mapa.shared::cluster.u32 there, %0, %1;"

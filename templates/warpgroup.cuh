@@ -169,7 +169,7 @@ __device__ __forceinline__ pair finished_pair(const result &to, const float *sum
   for (int e = 0; e < 2; e++) {
     float x = to.alpha * sum[e];
     if (!SCALED) {
-      const bool inside = EDGE == EDGE_whole || (row + e < to.m && column < to.n);
+      const bool inside = row + e < to.m && column < to.n;
       output before = output();
       if (inside && to.beta != 0) before = to.C[row + e + column * to.ld];
       x = inside ? to.finished(sum[e], before, row + e, column) : 0;
@@ -229,7 +229,8 @@ __device__ __forceinline__ void store_sums(const sums &c, const result &to, cons
 // ---- the kernel --------------------------------------------------------------------------------
 
 // With alpha 0, BLAS does not look at A and B.
-extern "C" __global__ void __launch_bounds__(THREADS, 1) @{CLUSTER ~= "none" and "__cluster_dims__(2, 1, 1)" or ""}
+@ local cluster = CLUSTER == "none" and "" or "__cluster_dims__(2, 1, 1) "
+extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, 1)
 gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor_map A,
                const __grid_constant__ tensor_map B, double beta, output *C, long long ldc,
                const __grid_constant__ tensor_map C_map, const output *scales,
@@ -241,6 +242,11 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
   const unsigned all = corner::rows(m) * corner::columns(n);
   ring q(base);
   if (threadIdx.x == 0) q.initialize();
+  if (threadIdx.x == 128 * GROUPS) {
+    prefetch_map(A);
+    prefetch_map(B);
+    prefetch_map(C_map);
+  }
   if (BLOCKS > 1) cluster_sync();
   else __syncthreads();
   if (group == GROUPS) {
