@@ -89,8 +89,8 @@ return {
     { "SWAP", { "no", "yes" }, "compute C, or its transpose", when = TENSOR },
     { "QUEUE", { 2, 3, 4, 5, 6 }, "tiles in shared memory", when = TENSOR },
     { "PROMOTE", { 1, 2, 4, 8 }, "tiles added up in tensor cores", when = TENSOR },
-    { "BM", { 16, 32, 64, 96, 128, 192, 256 }, "rows of C per block", when = FFMA },
-    { "BN", { 16, 32, 64, 96, 128, 192, 256 }, "columns of C per block", when = FFMA },
+    { "BM", { 16, 32, 48, 64, 96, 128, 192, 256 }, "rows of C per block", when = FFMA },
+    { "BN", { 16, 32, 48, 64, 96, 128, 192, 256 }, "columns of C per block", when = FFMA },
     { "TM", { 1, 2, 4, 8, 12, 16 }, "rows of C per thread", when = FFMA },
     { "TN", { 1, 2, 4, 8, 12, 16 }, "columns of C per thread", when = FFMA },
     { "ORDER", { "rows", "columns", "snake" }, "order of the multiplications in the text", when = FFMA },
@@ -99,7 +99,7 @@ return {
     { "LM", { 2, 4, 8, 16, 32 }, "lanes of a warp along the rows, the others along the columns", when = FFMA },
     { "LANES", { "interleaved", "rows" }, "order of a warp's lanes in its tile", when = FFMA },
     { "BK", { 8, 16, 32, 64 }, "elements along k per tile", when = FFMA },
-    { "EDGE", { "guarded", "whole" }, "tiles may cross the matrices' edges, or never do" },
+    { "EDGE", { "guarded", "k", "whole" }, "which edges of the matrices tiles may cross: all, along k, none" },
     { "SLICEK", { 1, 2, 4, 8 }, "groups of threads in a block that share its k", when = FFMA },
     { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled", when = FFMA },
     { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32, 64 }, "blocks that share a tile's k" },
@@ -107,7 +107,8 @@ return {
     { "FINISH", { "last_block", "two_launch", "atomic" }, "how these add up" },
     { "VEC", { 1, 2, 4 }, "floats per load" },
     { "PAD", { 0, 4 }, "floats between rows in shared memory", when = FFMA },
-    { "LOADER", { "register", "cpasync" }, "global to shared memory: through registers or not", when = FFMA },
+    { "LOADER", { "register", "cpasync", "warps" },
+      "global to shared memory: through registers, asynchronously, or so by warps of their own", when = FFMA },
     { "STAGES", { 1, 2, 3, 4, 5 }, "tiles of A and B in shared memory", when = FFMA },
     { "COPIES", { "burst", "spread" }, "copies at a tile's start, or spread between its steps", when = FFMA },
     { "KLANES", { 8, 16 }, "lanes along k that load an operand contiguous along k", when = FFMA },
@@ -122,7 +123,10 @@ return {
     { "ALONG", "sel(TENSOR, 32, BK)" }, -- elements along k per tile
     -- threads that cover the block's tile of C once
     { "GROUP", "sel(TENSOR, 128 * GROUPS, (BM // TM) * (BN // TN))" },
-    { "THREADS", "sel(TENSOR, GROUP + 128, GROUP * SLICEK)" },
+    { "LOADS_APART", "ALG == 'ffma' and LOADER == 'warps'" }, -- 128 threads that only load
+    { "MULTIPLIERS", "sel(TENSOR, GROUP, GROUP * SLICEK)" }, -- threads that multiply
+    { "COPIERS", "sel(LOADS_APART, 128, MULTIPLIERS)" },
+    { "THREADS", "MULTIPLIERS + sel(TENSOR or LOADS_APART, 128, 0)" },
     { "LN", "32 // LM" },
     { "DEPTH", "BK // SLICEK" }, -- steps along k of one thread in one tile
     { "STAGE", "BK * (BM + BN + 2 * PAD)" }, -- floats in shared memory per tile of A and of B
@@ -139,12 +143,13 @@ return {
     { "SMEM", "sel(TENSOR, QUEUE * QUEUE_TILE + 1024, "
       .. "4 * max(STAGES * STAGE, (SLICEK - 1) * BM * BN))" },
     -- What a block has at its launch, 65536 // THREADS per thread, is dealt out anew.
-    { "LOADER_REGISTERS", "sel(GROUPS == 3, 72, 88)" },
-    { "MULTIPLIER_REGISTERS", "sel(GROUPS == 3, 144, 208)" },
-    { "KVEC", "sel(LOADER == 'cpasync' or TENSOR, 1, VEC)" },
+    { "LOADER_REGISTERS", "sel(LOADS_APART, 40, sel(GROUPS == 3, 72, 88))" },
+    { "MULTIPLIER_REGISTERS",
+      "sel(LOADS_APART, sel(MINBLOCKS == 1, 232, 216), sel(GROUPS == 3, 144, 208))" },
+    { "KVEC", "sel(LOADER ~= 'register' or TENSOR, 1, VEC)" },
     { "KSIDE", "min(KLANES, BK // KVEC)" }, -- threads side by side that copy such an operand
-    { "A_SIDE", "sel(A_ALONG_K, KSIDE, pow2div(BM // VEC, pow2div(THREADS, 1024)))" },
-    { "B_SIDE", "sel(B_ALONG_K, KSIDE, pow2div(BN // VEC, pow2div(THREADS, 1024)))" },
+    { "A_SIDE", "sel(A_ALONG_K, KSIDE, pow2div(BM // VEC, pow2div(COPIERS, 1024)))" },
+    { "B_SIDE", "sel(B_ALONG_K, KSIDE, pow2div(BN // VEC, pow2div(COPIERS, 1024)))" },
     { "HELD", "sel(LOADER == 'register', ceildiv(BK * (BM + BN), THREADS), 0)" },
     { "REGISTERS", "TM * TN + FRAGMENTS * (TM + TN) + HELD + 24" }, -- an estimate
   },
@@ -189,10 +194,13 @@ return {
       "LM < 32 and TM * TN >= 16 or LANES == 'rows'" },
     { "the tile is deeper than k", "BK // 2 < max(k, 16)" },
     { "tiles cross an edge of the matrices",
-      "EDGE == 'guarded' or m % ROWS == 0 and n % COLUMNS == 0 and k % ALONG == 0" },
+      "EDGE == 'guarded' or m % ROWS == 0 and n % COLUMNS == 0 and (EDGE == 'k' or k % ALONG == 0)" },
     { "guards, though no tile crosses an edge",
-      "EDGE == 'whole' or not (BLOCKED or TENSOR) or m % ROWS > 0 or n % COLUMNS > 0 "
-        .. "or k % ALONG > 0" },
+      "EDGE == 'whole' or not (BLOCKED or TENSOR) or k % ALONG > 0 "
+        .. "or EDGE == 'guarded' and (m % ROWS > 0 or n % COLUMNS > 0)" },
+    { "guards of rows and columns, though no tile crosses their edge",
+      "EDGE ~= 'guarded' or not BLOCKED or m % ROWS > 0 or n % COLUMNS > 0" },
+    { "guards along k alone are for registers' products", "EDGE ~= 'k' or BLOCKED" },
     { "slices of k leave a thread fewer than 4 steps", "BK // SLICEK >= 4" },
     { "a block has more threads than it may", "THREADS <= dev_threads_block" },
     { "slices of k, though there are tiles enough",
@@ -223,7 +231,14 @@ return {
       "not BLOCKED or (PAD > 0) == (A_ALONG_K or B_ALONG_K)" },
     { "asynchronous copies need compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
     { "asynchronous copies need a second stage", "LOADER == 'register' or STAGES >= 2" },
-    { "registers hold one tile: two stages at most", "LOADER == 'cpasync' or STAGES <= 2" },
+    { "registers hold one tile: two stages at most", "LOADER ~= 'register' or STAGES <= 2" },
+    { "warps that only load need compute capability 9.0", "not LOADS_APART or dev_cc == 90" },
+    { "warps that only load are for large thread tiles of 256 threads in one block or two",
+      "not LOADS_APART or TM * TN >= 64 and GROUP * MINBLOCKS == 256 and MINBLOCKS <= 2" },
+    { "beside warps that only load a tile's steps are all unrolled, copies in bursts",
+      "not LOADS_APART or UNROLL == DEPTH and COPIES == 'burst'" },
+    { "warps that only load cannot add up slices, nor wait for the last block",
+      "not LOADS_APART or SLICEK == 1 and (SPLITK == 1 or FINISH ~= 'last_block')" },
     { "more stages than tiles along k", "STAGES <= 2 or (STAGES - 1) * BK * SPLITK < k" },
     { "copies run further ahead than their latency asks",
       "STAGES <= 2 or BM * BN <= 2048 or (STAGES - 1) * BK <= 64" },
@@ -239,14 +254,15 @@ return {
     { "fewer vectors along k than lanes",
       "KLANES <= max(8, BK // KVEC) or not (A_ALONG_K or B_ALONG_K)" },
     { "loads of A do not divide among the threads",
-      "THREADS // A_SIDE > sel(A_ALONG_K, BM, BK) or "
-        .. "sel(A_ALONG_K, BM, BK) % (THREADS // A_SIDE) == 0" },
+      "COPIERS // A_SIDE > sel(A_ALONG_K, BM, BK) or "
+        .. "sel(A_ALONG_K, BM, BK) % (COPIERS // A_SIDE) == 0" },
     { "loads of B do not divide among the threads",
-      "THREADS // B_SIDE > sel(B_ALONG_K, BN, BK) or "
-        .. "sel(B_ALONG_K, BN, BK) % (THREADS // B_SIDE) == 0" },
+      "COPIERS // B_SIDE > sel(B_ALONG_K, BN, BK) or "
+        .. "sel(B_ALONG_K, BN, BK) % (COPIERS // B_SIDE) == 0" },
     { "reading ahead needs work to hide behind", "FRAGMENTS == 1 or TM * TN >= 16" },
     { "registers would spill",
-      "REGISTERS <= min(255, dev_regs_sm // roundup(THREADS * MINBLOCKS, 128) // 8 * 8)" },
+      "REGISTERS <= sel(LOADS_APART, MULTIPLIER_REGISTERS, "
+        .. "min(255, dev_regs_sm // roundup(THREADS * MINBLOCKS, 128) // 8 * 8))" },
   },
 
   default = { ALG = "ffma", BM = 16, BN = 16, TM = 1, TN = 1, ORDER = "rows", STORE = 1, RASTER = 1, LM = 16,
@@ -287,6 +303,9 @@ struct alignas(4 * N) floats {
 @include "ptx90.cuh"
 @include "tensor.cuh"
 @ else
+@ if LOADS_APART then
+@include "ptx90.cuh"
+@ end
 constexpr int CM = TM, CN = TN;  // elements of C of one thread
 
 // A thread has MV neighbouring rows, and the next MV of its rows LM * MV further on, behind those
@@ -305,8 +324,8 @@ struct operand {
   static constexpr int V = ALONG_K ? KVEC : VEC;
   static constexpr int ALONG = (ALONG_K ? BK : WIDTH) / (V * SIDE);
   static constexpr int FAR = ALONG_K ? WIDTH : BK;
-  static constexpr bool SOME_IDLE = THREADS / SIDE > FAR;  // more threads than vectors
-  static constexpr int STEP = SOME_IDLE ? FAR : THREADS / SIDE;
+  static constexpr bool SOME_IDLE = COPIERS / SIDE > FAR;  // more threads than vectors
+  static constexpr int STEP = SOME_IDLE ? FAR : COPIERS / SIDE;
   static constexpr int ACROSS = FAR / STEP;
 
   const float *from;     // the next vector to copy
@@ -319,8 +338,9 @@ struct operand {
   // The tile that starts at row `first` of `rows` and at k; stages from `shared` on.
   __device__ operand(const float *matrix, long long ld_, long long first, int rows, long long k,
                      float *shared) {
-    along = threadIdx.x % SIDE * V;
-    across = threadIdx.x / SIDE;
+    const int thread = LOADS_APART ? threadIdx.x % COPIERS : threadIdx.x;
+    along = thread % SIDE * V;
+    across = thread / SIDE;
     ld = ld_;
     stride = STEP * ld;
     from = matrix + (ALONG_K ? (first + across) * ld + k + along
@@ -336,7 +356,7 @@ struct operand {
     if (EDGE == EDGE_whole) return true;
     const int row = ALONG_K ? i * STEP : j * SIDE * V;
     const int k = ALONG_K ? along + j * SIDE * V : across + i * STEP;
-    return row < room && (depth == BK || k < depth);
+    return (EDGE == EDGE_k || row < room) && (depth == BK || k < depth);
   }
 
   // Where it goes, relative to the thread's first one.
@@ -452,6 +472,85 @@ __device__ __forceinline__ void multiply(float (&c)[TM][TN], const float (&a)[TM
   }
 }
 
+@ if LOADS_APART then
+// Tiles in shared memory; each is full or empty, in this round or the next.
+struct queue {
+  unsigned full, empty;
+  int i = 0, round = 0, stage = 0;  // the current one, and where it lies, in floats
+  __device__ explicit queue(unsigned long long *barriers)
+      : full(shared_address(barriers)), empty(full + 8 * STAGES) {}
+  __device__ void initialize() const {
+    for (int s = 0; s < STAGES; s++) {
+      mbarrier_init(full + 8 * s, COPIERS);
+      mbarrier_init(empty + 8 * s, MULTIPLIERS / 32);
+    }
+  }
+  __device__ void wait_full() const { mbarrier_wait(full + 8 * i, round); }
+  __device__ void wait_empty() const { mbarrier_wait(empty + 8 * i, round ^ 1); }
+  __device__ void next() {
+    stage += STAGE;
+    if (++i < STAGES) return;
+    i = stage = 0;
+    round ^= 1;
+  }
+};
+
+__device__ __forceinline__ void load_tiles(queue q, operand_a &A, operand_b &B, int head, int tiles) {
+#pragma unroll 1
+  for (int t = 0; t < tiles; t++) {
+    const int tile_depth = t == 0 ? head : BK;
+    q.wait_empty();
+    A.copy(q.stage, tile_depth, 0, 1);
+    B.copy(q.stage, tile_depth, 0, 1);
+    cp_async_mbarrier_arrive(q.full + 8 * q.i);
+    A.advance(tile_depth);
+    B.advance(tile_depth);
+    q.next();
+  }
+}
+
+// The sum over `depth` elements along k, from the operands' position on, in the threads that
+// multiply; those that load end here. No barrier of the block holds up the tiles: a warp may be
+// ahead of another by as many as there are.
+__device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared, operand_a &A,
+                                        operand_b &B, long long depth) {
+  __shared__ unsigned long long barriers[2 * STAGES];
+  queue q(barriers);
+  const int tiles = (int)((depth + BK - 1) / BK);
+  if (threadIdx.x == 0) q.initialize();
+  __syncthreads();
+  if (threadIdx.x >= MULTIPLIERS) {
+    release_registers<LOADER_REGISTERS>();
+    load_tiles(q, A, B, (int)(depth - (long long)(tiles - 1) * BK), tiles);
+    asm volatile("exit;");
+  }
+  take_registers<MULTIPLIER_REGISTERS>();
+  const position at(threadIdx.x);
+  const float *const a_from = shared + at.row, *const b_from = shared + B_TILE + at.column;
+#pragma unroll 1
+  for (int t = 0; t < tiles; t++) {
+    q.wait_full();
+    float a[FRAGMENTS][TM], b[FRAGMENTS][TN];
+    const auto fetch = [&](int f, int k) {
+      read<TM, MV, LM>(a[f], a_from + q.stage + k * operand_a::ROW);
+      read<TN, NV, LN>(b[f], b_from + q.stage + k * operand_b::ROW);
+    };
+    if (FRAGMENTS == 2) fetch(0, 0);
+#pragma unroll
+    for (int k = 0; k < BK; k++) {
+      if (FRAGMENTS == 1) fetch(0, k);
+      if (FRAGMENTS == 2 && k + 1 < BK) fetch((k + 1) % FRAGMENTS, k + 1);
+      if (k == BK - 1) {  // all is read
+        __syncwarp();
+        if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
+      }
+      multiply(c, a[k % FRAGMENTS], b[k % FRAGMENTS]);
+    }
+    q.next();
+  }
+}
+
+@ else
 // The sum over `depth` elements along k, from the operands' position on.
 __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared, operand_a &A,
                                         operand_b &B, long long depth) {
@@ -546,6 +645,7 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
   }
 }
 
+@ end
 @ if SLICEK > 1 then
 // Adds up what the slices of the block found; the first one has the sum.
 __device__ __forceinline__ void add_slices(float (&c)[TM][TN], float *shared) {
