@@ -14,7 +14,8 @@ typedef struct candidate {
   str source;
   size_t body;
   char key[HASH_TEXT];
-  str image; /* what the device loads; empty until built */
+  str image;  /* what the device loads; empty until built */
+  bool ahead; /* of its time: its image is kept in the database, and it is not measured */
   struct candidate *next;
 } candidate;
 

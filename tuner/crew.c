@@ -140,7 +140,7 @@ static int take_built(crew *k, candidate *c, const str *frame, err *e) {
     return fail(k, c, DB_COMPILE, &built.why, e);
   }
   rc = rc ? rc : keep_image(k, c, &built, e);
-  if (rc) {
+  if (rc || c->ahead) {
     candidate_free(c);
     return rc;
   }

@@ -10,7 +10,7 @@
 #include "samples.h"
 #include "serve_adapt.h"
 
-enum { POLL_MS = 200 };
+enum { POLL_MS = 200, SIZES_AHEAD = 8 };
 
 /* Slower than this many times the best is slow enough to know. */
 static const double HOPELESS = 3;
@@ -20,6 +20,11 @@ typedef struct variant { /* a configuration as it fits this size */
   double sec; /* INFINITY: it failed */
   bool known;
 } variant;
+
+typedef struct ahead { /* what the compilers do when the size at hand leaves them idle */
+  gen_instance *g;     /* of size `size`; NULL: not looked at yet */
+  size_t size, config; /* the first not looked at */
+} ahead;
 
 struct gauge {
   gen_template *t;
@@ -36,6 +41,12 @@ struct gauge {
   size_t n_variants, next; /* next: the first not looked at */
   double best;
   arena memory;
+
+  /* all of them */
+  const gen_config *configs;
+  const sizes *sizes;
+  size_t n_configs, size; /* size: the one at hand */
+  ahead ahead;
 };
 
 static int no_room(err *e) {
@@ -70,7 +81,6 @@ int gauge_open(gen_template *t, db *d, rt_compiler *c, const gauge_options *o, g
 }
 
 static void close_size(gauge *g) {
-  crew_drop(&g->crew);
   gen_instance_free(g->g);
   g->g = NULL;
   arena_clear(&g->memory);
@@ -81,6 +91,7 @@ void gauge_close(gauge *g) {
     return;
   }
   close_size(g);
+  gen_instance_free(g->ahead.g);
   crew_close(&g->crew);
   str_clear(&g->problem);
   free(g);
@@ -102,6 +113,9 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
   gauge *g = self;
   str config = {0};
   int64_t trial;
+  if (c->ahead) { /* its own size will tell why it failed */
+    return 0;
+  }
   const bool ok = m->status == DB_OK;
   gen_config_text(g->t, &c->config, &config);
   const db_trial row = {.problem = str_text(&g->problem),
@@ -121,25 +135,94 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
 
 /* ---- compiling ------------------------------------------------------------------------------ */
 
-/* The next one nobody knows: ready when its image is stored, else for worker i. */
+static candidate *compiling(const gauge *g, const char *key) {
+  for (size_t i = 0; i < g->crew.n_jobs; i++) {
+    if (g->crew.slots[i] && !strcmp(g->crew.slots[i]->key, key)) {
+      return g->crew.slots[i];
+    }
+  }
+  return NULL;
+}
+
+/* Ready when its image is stored, else for worker i, who may be at it already. */
+static int prepare(gauge *g, size_t i, candidate *c, err *e) {
+  candidate *same = compiling(g, c->key);
+  bool found = false;
+  if (same && same->ahead) {
+    same->point = c->point;
+    same->config = c->config;
+    same->ahead = false;
+    candidate_free(c);
+    return 0;
+  }
+  const int rc = candidate_from_db(c, g->db, g->crew.m.info.format, &found, e);
+  if (rc) {
+    candidate_free(c);
+    return rc;
+  }
+  if (!found) {
+    return crew_compile(&g->crew, i, c, e);
+  }
+  candidate_push(&g->crew.ready, c);
+  return 0;
+}
+
+/* The next one nobody knows. */
 static int feed_compiler(gauge *g, size_t i, err *e) {
   while (!g->crew.slots[i] && g->next < g->n_variants) {
     const size_t at = g->next++;
     candidate *c;
-    bool found;
-    if (g->variants[at].known) {
+    if (!g->variants[at].known) {
+      TRY(candidate_new(g->g, g->compiler, &g->crew.setting, at, &g->variants[at].config, &c, e));
+      TRY(prepare(g, i, c, e));
+    }
+  }
+  return 0;
+}
+
+/* ---- compiling for the sizes that come next ------------------------------------------------- */
+
+static void skip_to(gauge *g, size_t size) {
+  gen_instance_free(g->ahead.g);
+  g->ahead = (ahead){.size = size};
+}
+
+/* A size's slowest compilation can take longer than measuring all of it. */
+static bool next_ahead(gauge *g) {
+  ahead *a = &g->ahead;
+  gen_number numbers[RT_NUMBERS];
+  rt_numbers(&g->crew.m.info, numbers);
+  if (a->size <= g->size) {
+    skip_to(g, g->size + 1);
+  }
+  while (a->size < g->sizes->n && a->size <= g->size + SIZES_AHEAD) {
+    if (a->g ? a->config < g->n_configs
+             : !gen_instance_new(g->t, &g->sizes->p[a->size], numbers, RT_NUMBERS, &a->g, NULL)) {
+      return true;
+    }
+    skip_to(g, a->size + 1);
+  }
+  return false;
+}
+
+/* Whatever goes wrong here goes wrong again, and is told, when its size is at hand. */
+static int compile_ahead(gauge *g, size_t i, err *e) {
+  while (!g->crew.slots[i] && next_ahead(g)) {
+    gen_config c = g->configs[g->ahead.config++];
+    candidate *x;
+    bool found = false;
+    int changed;
+    if (!serve_adapt(g->t, g->ahead.g, &c, &changed) ||
+        candidate_new(g->ahead.g, g->compiler, &g->crew.setting, 0, &c, &x, NULL)) {
       continue;
     }
-    TRY(candidate_new(g->g, g->compiler, &g->crew.setting, at, &g->variants[at].config, &c, e));
-    const int rc = candidate_from_db(c, g->db, g->crew.m.info.format, &found, e);
-    if (rc) {
-      candidate_free(c);
-      return rc;
-    }
-    if (found) {
-      candidate_push(&g->crew.ready, c);
+    x->ahead = true;
+    const int rc = candidate_from_db(x, g->db, g->crew.m.info.format, &found, e);
+    if (rc || found || compiling(g, x->key)) {
+      candidate_free(x);
+      TRY(rc);
     } else {
-      TRY(crew_compile(&g->crew, i, c, e));
+      TRY(crew_compile(&g->crew, i, x, e));
     }
   }
   return 0;
@@ -167,8 +250,11 @@ static int next(void *self, const measured *m, err *e) {
 }
 
 static bool in_flight(const gauge *g) {
-  return g->next < g->n_variants || g->crew.ready.n || g->crew.measuring ||
-         crew_compiling(&g->crew);
+  bool any = g->next < g->n_variants || g->crew.ready.n || g->crew.measuring;
+  for (size_t i = 0; i < g->crew.n_jobs; i++) {
+    any = any || (g->crew.slots[i] && !g->crew.slots[i]->ahead);
+  }
+  return any;
 }
 
 static int measure_all(gauge *g, err *e) {
@@ -184,6 +270,9 @@ static int measure_all(gauge *g, err *e) {
       TRY(feed_compiler(g, i, e));
     }
     TRY(feed_measurer(g, e));
+    for (size_t i = 0; i < g->crew.n_jobs && in_flight(g); i++) {
+      TRY(compile_ahead(g, i, e));
+    }
     if (in_flight(g)) {
       TRY(crew_wait(&g->crew, POLL_MS, &answers, &waited, e));
     }
@@ -296,12 +385,17 @@ int gauge_table(gauge *g, const gen_config *configs, size_t n_configs, const siz
                 double *sec, size_t *n_done, err *e) {
   const double started = now_sec();
   int rc = 0;
+  g->configs = configs;
+  g->n_configs = n_configs;
+  g->sizes = list;
   for (*n_done = 0; !rc && *n_done < list->n; ++*n_done) {
     if (g->o.sec > 0 && now_sec() - started > g->o.sec) {
       break;
     }
+    g->size = *n_done;
     rc = gauge_column(g, configs, n_configs, list, *n_done, sec, e);
   }
+  crew_drop(&g->crew);
   close_size(g);
   return rc;
 }
