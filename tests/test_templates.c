@@ -427,6 +427,30 @@ static void sgemm_on_tensor_cores_is_right(void **state) {
   set_sms(b, sms);
 }
 
+static void sgemm_loading_warps_are_right(void **state) {
+  static const part parts[] = {
+      {"m=256 n=128 k=72", "BM=256,BN=128,TM=16,TN=8,ORDER=snake,STORE=4,LM=8,LANES=rows,BK=8,EDGE="
+                           "whole,UNROLL=8,VEC=4,PAD=4,LOADER=warps,STAGES=3,KLANES=8"},
+      {"m=132 n=116 k=76 ta=t",
+       "BM=128,BN=128,TM=8,TN=8,ORDER=snake,STORE=4,LM=4,LANES=interleaved,SPLITK=2,FINISH=two_"
+       "launch,VEC=4,PAD=4,LOADER=warps,STAGES=2,KLANES=8"},
+      {"m=129 n=119 k=74 tb=t", "BM=128,BN=128,TM=8,TN=8,STORE=1,LM=8,LANES=rows,SPLITK=2,FINISH="
+                                "atomic,VEC=1,LOADER=warps,STAGES=2"},
+      {"m=384 n=128 k=44 tb=t",
+       "BM=128,BN=128,TM=16,TN=8,ORDER=columns,STORE=4,LM=4,LANES=rows,EDGE=k,MINBLOCKS=2,VEC=4,"
+       "LOADER=warps,STAGES=3"},
+      {"m=64 n=32 k=44", "BM=32,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES=rows,BK=8,EDGE=k,UNROLL=8,VEC=4,"
+                         "PAD=4,LOADER=cpasync,STAGES=3,KLANES=8"},
+  };
+  bed *b = *state;
+  if (b->d->info.cc != 90) {
+    skip();
+  }
+  const int64_t sms = set_sms(b, 2); /* large tiles are for large products, elsewhere */
+  check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
+  set_sms(b, sms);
+}
+
 static void gemm_parts_are_right(void **state) {
   static const part parts[] = {
       {"m=72 n=40 k=440",
@@ -780,6 +804,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_warpgroups_are_right, &b),
       cmocka_unit_test_prestate(sgemm_on_tensor_cores_is_right, &b),
+      cmocka_unit_test_prestate(sgemm_loading_warps_are_right, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
