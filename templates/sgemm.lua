@@ -209,8 +209,9 @@ return {
     { "the unrolled loop outgrows the instruction cache", "UNROLL * TM * TN <= 4096" },
     { "the unrolled loop is short", "UNROLL == DEPTH or UNROLL * TM * TN >= 1024" },
     { "split k, though there are tiles enough",
-      "SPLITK == 1 or " .. TILES .. " * SPLITK <= sel(ROWS * COLUMNS <= 2048, 4, 2) * dev_sms" },
-    { "k both split and sliced, for large tiles", "SPLITK == 1 or SLICEK == 1 or BM * BN <= 4096" },
+      "SPLITK == 1 or " .. TILES .. " * SPLITK "
+        .. "<= sel(ROWS * COLUMNS <= 2048 or MULTIPLIERS <= 128, 4, 2) * dev_sms" },
+    { "k both split and sliced, for large tiles", "SPLITK == 1 or SLICEK == 1 or BM * BN <= 6144" },
     { "large tiles leave most multiprocessors idle",
       "ROWS * COLUMNS <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
     { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * ALONG * 2 <= k" },
