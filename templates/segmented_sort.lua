@@ -194,27 +194,34 @@ struct entry {
   unsigned long long word;
   unsigned place;
 
-  __device__ __forceinline__ bool after(const entry &x) const {
-    return word > x.word || (word == x.word && place > x.place);
-  }
-  __device__ __forceinline__ unsigned long long bits() const { return word; }
+  __device__ __forceinline__ key bits() const { return word; }
   __device__ __forceinline__ unsigned at() const { return place; }
-  __device__ __forceinline__ entry of_lane(int mask) const {
-    return {__shfl_xor_sync(0xffffffff, word, mask), __shfl_xor_sync(0xffffffff, place, mask)};
-  }
 @ else
-@   local word = KEY == 4 and "unsigned long long" or "unsigned"
 @   local half = KEY == 4 and 32 or 16
-  @{word} word;
+  @{KEY == 4 and "unsigned long long" or "unsigned"} word;
 
-  __device__ __forceinline__ bool after(const entry &x) const { return word > x.word; }
   __device__ __forceinline__ key bits() const { return (key)(word >> @{half}); }
-  __device__ __forceinline__ unsigned at() const { return (unsigned)word & @{KEY == 4 and "~0u" or "0xffff"}; }
-  __device__ __forceinline__ entry of_lane(int mask) const {
-    return {__shfl_xor_sync(0xffffffff, word, mask)};
+  __device__ __forceinline__ unsigned at() const {
+    return (unsigned)word & @{KEY == 4 and "~0u" or "0xffff"};
   }
 @ end
 };
+__device__ __forceinline__ bool later(const entry &x, const entry &y) {
+@ if KEY == 8 then
+  return x.word > y.word || (x.word == y.word && x.place > y.place);
+@ else
+  return x.word > y.word;
+@ end
+}
+__device__ __forceinline__ entry from_lane(const entry &x, int mask) {
+@ if KEY == 8 then
+  return {__shfl_xor_sync(0xffffffff, x.word, mask), __shfl_xor_sync(0xffffffff, x.place, mask)};
+@ else
+  return {__shfl_xor_sync(0xffffffff, x.word, mask)};
+@ end
+}
+
+@include "lane_sort.cuh"
 
 __device__ __forceinline__ entry make_entry(key k, unsigned place) {
 @ if float then
@@ -228,32 +235,6 @@ __device__ __forceinline__ entry make_entry(key k, unsigned place) {
 @ else
   return {(unsigned)k << 16 | place};
 @ end
-}
-
-// The network: item i of lane l is the (l * EACH + i)-th of LANES lanes' items.
-template <int LANES, int EACH>
-__device__ __forceinline__ void sort_entries(entry (&v)[EACH]) {
-  const int lane = threadIdx.x % LANES;
-#pragma unroll
-  for (int size = 2; size <= LANES * EACH; size *= 2) {
-#pragma unroll
-    for (int stride = size / 2; stride > 0; stride /= 2) {
-#pragma unroll
-      for (int i = 0; i < EACH; i++) {
-        const bool up = ((lane * EACH + i) & size) == 0;
-        if (stride >= EACH) {
-          const bool left = (lane & stride / EACH) == 0;
-          const entry other = v[i].of_lane(stride / EACH);
-          if (v[i].after(other) == (left == up)) v[i] = other;
-        } else if ((i & stride) == 0) {
-          const entry a = v[i], b = v[i | stride];
-          const bool swap = a.after(b) == up;
-          v[i] = swap ? b : a;
-          v[i | stride] = swap ? a : b;
-        }
-      }
-    }
-  }
 }
 
 // `count` keys from `start` on, up to LANES * EACH: lanes load neighbours, which is another order than
@@ -270,7 +251,7 @@ __device__ __forceinline__ void sort_few(int start, int count, const key *keys_i
     v[i] = make_entry((key)~(key)0, at);
     if (at < count) v[i] = make_entry(encode(load_plain(keys_in + start + at)), at);
   }
-  sort_entries<LANES, EACH>(v);
+  sort_lanes<LANES>(v);
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
     const int at = lane * EACH + i;
@@ -327,7 +308,7 @@ sort_short(long long segments, const int *offsets, const key *keys_in, const val
 // ---- segments of a block -----------------------------------------------------------------------
 
 template <typename T>
-__device__ __forceinline__ void exchange(T (&v)[ITEMS], const ranks &rank) {
+__device__ __forceinline__ void permute(T (&v)[ITEMS], const ranks &rank) {
   T *all = reinterpret_cast<T *>(shared);
   __syncthreads();
 #pragma unroll
@@ -357,9 +338,9 @@ __device__ __forceinline__ void sort_block(int count, const key *keys_in, const 
     scan_counters(start);
     __syncthreads();
     add_starts(k, rank, p);
-    exchange(k, rank);
+    permute(k, rank);
 @ if VALUE > 0 then
-    exchange(v, rank);
+    permute(v, rank);
 @ end
     __syncthreads();
   }

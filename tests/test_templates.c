@@ -748,9 +748,9 @@ static void mistakes_are_found(void **state) {
   assert_fails(check_broken(b, "radix_sort", "n=1000 value_bytes=4 words=64", "each(i, r);",
                             "each(i, same == 0xffffffff ? ((r - 1) ^ 1) + 1 : r);"),
                &b->e, ERR_WRONG, "values_out[");
-  assert_fails(check_broken(b, "segmented_sort", "n=900 segments=40", "size <= LANES * EACH",
-                            "size < LANES * EACH"),
-               &b->e, ERR_WRONG, "keys_out[");
+  assert_fails(
+      check_broken(b, "segmented_sort", "n=900 segments=40", "lanes <= LANES", "lanes < LANES"),
+      &b->e, ERR_WRONG, "keys_out[");
   assert_fails(check_broken(b, "segmented_sort", "n=9000 segments=2",
                             "t.tile > 0 ? look_back(own + bin, t.tile, epoch) :",
                             "t.tile > 1 ? look_back(own + bin, t.tile, epoch) :"),
