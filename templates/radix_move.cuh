@@ -177,7 +177,7 @@ template <typename Tell, typename Find>
 __device__ __forceinline__ void move_tile(const move &m, place p, long long tile, long long room,
                                           Tell tell, Find find_bases) {
   key k[ITEMS];
-  value v[ITEMS];
+  [[maybe_unused]] value v[ITEMS];
   unsigned count[BINS_THREAD], start[BINS_THREAD];
 @     if AT_ONCE == 0 then
   ranks rank;

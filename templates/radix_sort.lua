@@ -11,7 +11,9 @@
 --                 each key once, and tiles learn by look-back how many keys of a digit came before.
 --                 Passes in which all keys have the same digit are left out.
 --   tasks         onesweep in one launch, for few tiles: its blocks take the tiles of all passes in
---                 order, wait for the pass before, and read the counts of every tile before their own
+--                 order, wait for the pass before, and read the counts of every tile before their own.
+--                 With BUCKET_ITEMS they go by the highest digit first, and warps sort what has the same
+--                 one in their registers, unless too many keys have
 --   cluster       all passes in one cluster of blocks: keys stay in their shared memory until they are
 --                 sorted, and blocks store into each other's
 --   single_block  one block has all keys in its registers; every pass goes through shared memory
@@ -33,6 +35,7 @@ local HELD = "(ALG == 'single_block' or ALG == 'cluster' or ALG == 'counting')"
 local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype == 'i16' or "
   .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
   .. "dtype == 'f32', 4, 8)))"
+local WHOLE = "dtype ~= 'f16' and dtype ~= 'bf16' and dtype ~= 'f32' and dtype ~= 'f64'"
 local MOST_PASSES = 64
 local CHUNK = "max(16, ceildiv(n, 8192))" -- of a thread of the reference
 
@@ -155,6 +158,8 @@ return {
     { "OVERLAP", { "off", "on" }, "blocks of a pass start while the last of the pass before run" },
     { "COPIES", { 1, 8, 16 }, "copies of the counters that count digits of all passes" },
     { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks of a cluster", when = "ALG == 'cluster'" },
+    { "BUCKET_ITEMS", { 0, 2, 4, 8, 16, 32 }, "keys that a lane sorts of those with the same highest "
+      .. "digit; 0: the lowest digit is the first", when = "ALG == 'tasks'" },
     { "PACK", { 1, 2 }, "ranks in a register" },
     { "VALUES", { "late", "soon" },
       "values are loaded when keys are staged, or as soon as these are ranked", when = "VALUE > 0" },
@@ -193,9 +198,9 @@ return {
     { "STATIC", "sel(" .. MANY .. " or ALG == 'cluster', BINS * (4 + 4 * WIDE), 0) + "
       .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
     { "WAVE", "RESIDENT * dev_sms" }, -- tiles at a time
-    { "REGS", "ITEMS * (max(4, KEY) // 4 + "
+    { "REGS", "max(2 * BUCKET_ITEMS * max(4, KEY) // 4, ITEMS * (max(4, KEY) // 4 + "
       .. "sel(" .. HELD .. " or AT_ONCE == 1 or VALUES == 'soon', VALUE // 4, 0)) + "
-      .. "sel(AT_ONCE == 1, 0, ITEMS // PACK) + 20" },
+      .. "sel(AT_ONCE == 1, 0, ITEMS // PACK)) + 20" },
   },
 
   require = {
@@ -208,8 +213,7 @@ return {
       .. "COUNTER == 32 and SCATTER == 'direct'" },
     { "keys stay in shared memory", "not " .. HELD .. " or SCATTER == 'shared'" },
     { "keys whose order could be told apart", "EQUALS == 'ordered' or (ALG == 'onesweep' or ALG == 'tasks') and "
-      .. "VALUE == 0 and BITS == 8 * KEY and dtype ~= 'f16' and dtype ~= 'bf16' and "
-      .. "dtype ~= 'f32' and dtype ~= 'f64'" },
+      .. "VALUE == 0 and BITS == 8 * KEY and " .. WHOLE },
     { "long counters are added to", "EQUALS == 'ordered' or COUNTER == 32" },
     { "nobody waits for a tile's counts",
       "COUNT == 'late' or ALG == 'onesweep' or ALG == 'tasks'" },
@@ -219,8 +223,12 @@ return {
     { "nobody reads others' counts",
       "ALG == 'onesweep' or ALG == 'tasks' or SEEK == 'late' and LOOK == 1" },
     { "keys that differ, though they are of one kind", "ALG ~= 'counting' or KEY <= 2 and "
-      .. "VALUE == 0 and BITS == 8 * KEY and dtype ~= 'f16' and dtype ~= 'bf16'" },
+      .. "VALUE == 0 and BITS == 8 * KEY and " .. WHOLE },
     { "nothing is ranked", "ALG ~= 'counting' or RADIX == 8 and RANK == 'ballot' and COUNTER == 32" },
+    { "keys that differ in more than what counts", "BUCKET_ITEMS == 0 or VALUE == 0 and "
+      .. "BITS == 8 * KEY and PASSES > 1 and " .. WHOLE },
+    { "buckets that are too small, or mostly empty", "BUCKET_ITEMS == 0 or "
+      .. "32 * BUCKET_ITEMS * BINS >= n and 32 * BUCKET_ITEMS * BINS <= 16 * max(n, 4096)" },
     { "ranks of 16 bits", "PACK == 1 or TILE < 65536 and AT_ONCE == 0 and ALG == 'onesweep'" },
     { "values that are there already or are not", "VALUES == 'late' or "
       .. "AT_ONCE == 0 and (ALG == 'onesweep' or ALG == 'tasks')" },
@@ -257,7 +265,7 @@ return {
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
     EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0,
-    RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, PACK = 1, VALUES = "late", PREFETCH = "none" },
+    RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, BUCKET_ITEMS = 0, PACK = 1, VALUES = "late", PREFETCH = "none" },
 
   workspace = {
     { "keys_tmp", "u8", "sel(PASSES > 1 and not " .. HELD .. ", n * KEY, 0)" },
@@ -571,6 +579,58 @@ __device__ __forceinline__ void count_tile(const key *from, long long room, inde
   add_digits<BLOCK>(counts);
 }
 
+@   if BUCKET_ITEMS > 0 then
+__device__ __forceinline__ bool later(key x, key y) { return x > y; }
+__device__ __forceinline__ key from_lane(key x, int mask) {
+  return (key)__shfl_xor_sync(0xffffffff, x, mask);
+}
+@include "lane_sort.cuh"
+
+// Can warps sort the keys of each highest digit?
+__device__ __forceinline__ bool buckets_are_small(const index *counts) {
+  bool large = false;
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    large |= bin < BINS && load_second(counts + bin) > 32 * BUCKET_ITEMS;
+  }
+  return !__syncthreads_or(large);
+}
+
+// Those of every tiles-th bucket.
+__device__ __forceinline__ void sort_buckets(index n, const key *from, const index *counts,
+                                             unsigned tile, unsigned tiles, key *to) {
+  const int lane = threadIdx.x % 32;
+  index begin[BINS_THREAD];
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    begin[j] = bin < BINS ? load_second(counts + bin) : 0;
+  }
+  scan_rows<BIN_ROWS>(begin);
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const int bin = j * BLOCK + threadIdx.x;
+    if (bin < BINS) bases[bin] = begin[j];
+  }
+  __syncthreads();
+  for (unsigned b = threadIdx.x / 32 * tiles + tile; b < BINS; b += WARPS * tiles) {
+    const index first = bases[b], count = (b + 1 < BINS ? bases[b + 1] : n) - first;
+    key k[BUCKET_ITEMS];
+#pragma unroll
+    for (int i = 0; i < BUCKET_ITEMS; i++) {
+      k[i] = i * 32 + lane < count ? load_plain(from + first + i * 32 + lane) : (key)~(key)0;
+    }
+    sort_lanes<32>(k);
+#pragma unroll
+    for (int i = 0; i < BUCKET_ITEMS; i++) {
+      const index at = lane * BUCKET_ITEMS + i;
+      if (at < count) to[first + at] = decode(k[i]);
+    }
+  }
+}
+
+@   end
 // The tasks of a launch: tiles whose digits are counted, then those of each pass. counts: of this
 // launch and, zeros for now, of the next.
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
@@ -588,39 +648,56 @@ sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_ou
     tell_done(done);
     return;
   }
-  const unsigned pass = task / tiles - 1;
+  const unsigned step = task / tiles - 1, before = (launch + 1) * tiles;
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
-  words += (long long)pass * tiles * BINS;
+  move m = all.of_pass(step);
+  unsigned pass = step;
+  bool moves = true;
+  words += ((long long)step * tiles + tile) * BINS;
   clear_counters();
-  wait_for(done + pass * APART, (launch + 1) * tiles);
+@   if BUCKET_ITEMS > 0 then
+  wait_for(done, before);
+  if (buckets_are_small(mine + (PASSES - 1) * BINS)) {
+    pass = PASSES - 1;
+    m = {keys_in, keys_tmp, values_in, values_tmp, true, false};
+    moves = step == 0;
+  }
+  if (step > 0) wait_for(done + step * APART, before);
+  if (!moves) {
+    for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) words[bin] = odd;  // as moves would
+    if (step == 1) sort_buckets((index)n, keys_tmp, mine + pass * BINS, tile, tiles, keys_out);
+  }
+@   else
+  wait_for(done + step * APART, before);
+@   end
   if (tile == 0) {
-    index *next = counts + (launch + 1) % 2 * (PASSES * BINS) + pass * BINS;
+    index *next = counts + (launch + 1) % 2 * (PASSES * BINS) + step * BINS;
     for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) next[bin] = 0;
   }
   const auto tell = [&](const unsigned (&count)[BINS_THREAD]) {
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
-      if (bin < BINS) store_relaxed(words + (long long)tile * BINS + bin, odd | count[j]);
+      if (bin < BINS) store_relaxed(words + bin, odd | count[j]);
     }
   };
   const auto find = [&](const unsigned (&)[BINS_THREAD], const unsigned (&start)[BINS_THREAD]) {
-    index before[BINS_THREAD], begin[BINS_THREAD];
+    index earlier[BINS_THREAD], begin[BINS_THREAD];
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
       begin[j] = bin < BINS ? load_second(mine + pass * BINS + bin) : 0;
     }
-    sum_tiles(words, tile, odd, before);
+    sum_tiles(words - (long long)tile * BINS, tile, odd, earlier);
     scan_rows<BIN_ROWS>(begin);
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
-      if (bin < BINS) bases[bin] = begin[j] + before[j] - start[j];
+      if (bin < BINS) bases[bin] = begin[j] + earlier[j] - start[j];
     }
   };
-  move_tile(all.of_pass(pass), place_of(pass), tile, room, tell, find);
-  if (pass + 1 < PASSES) tell_done(done + (pass + 1) * APART);
+  if (moves) move_tile(m, place_of(pass), tile, room, tell, find);
+  if (step + 1 < PASSES) tell_done(done + (step + 1) * APART);
 }
 @ elseif ALG == "three_launch" then
 

@@ -340,6 +340,26 @@ static void every_algorithm_sorts(void **state) {
   }
 }
 
+/* What fits into a warp's registers in one launch may not in the next. */
+static void buckets_give_way(void **state) {
+  static const kind kinds[] = {UNIFORM, FEW, UNIFORM, REVERSED, EQUAL, SORTED};
+  bed *b = ready(state);
+  for (int i = 0; i < 2; i++) {
+    run r = {0};
+    keys k = {.type = i ? DTYPE_i64 : DTYPE_u32, .end = i ? 64 : 32, .n = 2777, .descending = i};
+    open_run(b, &r, "radix_sort",
+             arena_format(&b->a, "n=2777 dtype=%s order=%s", dtype_name(k.type),
+                          i ? "descending" : "ascending"),
+             i ? "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=8,BUCKET_ITEMS=4"
+               : "ALG=tasks,BLOCK=256,ITEMS=2,BUCKET_ITEMS=2,LOOK=8,DELAY=20");
+    for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
+      assert_sorts(b, &r, &k, kinds[j]);
+    }
+    close_run(&r);
+    arena_clear(&b->a);
+  }
+}
+
 static void short_keys_are_counted(void **state) {
   static const dtype short_types[] = {DTYPE_u8, DTYPE_i16, DTYPE_i8, DTYPE_u16};
   bed *b = ready(state);
@@ -452,6 +472,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(mistakes_are_found, &b),
       cmocka_unit_test_prestate(every_algorithm_sorts, &b),
+      cmocka_unit_test_prestate(buckets_give_way, &b),
       cmocka_unit_test_prestate(short_keys_are_counted, &b),
       cmocka_unit_test_prestate(only_the_given_bits_count, &b),
       cmocka_unit_test_prestate(any_data_is_sorted, &b),
