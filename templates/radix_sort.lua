@@ -198,7 +198,8 @@ return {
     { "STATIC", "sel(" .. MANY .. " or ALG == 'cluster', BINS * (4 + 4 * WIDE), 0) + "
       .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
     { "WAVE", "RESIDENT * dev_sms" }, -- tiles at a time
-    { "REGS", "max(2 * BUCKET_ITEMS * max(4, KEY) // 4, ITEMS * (max(4, KEY) // 4 + "
+    { "REGS", "max(2 * BUCKET_ITEMS * (max(4, KEY) // 4 + "
+      .. "sel(KEY > 2 and (VALUE > 0 or BITS < 8 * KEY or not (" .. WHOLE .. ")), 1, 0)), ITEMS * (max(4, KEY) // 4 + "
       .. "sel(" .. HELD .. " or AT_ONCE == 1 or VALUES == 'soon', VALUE // 4, 0)) + "
       .. "sel(AT_ONCE == 1, 0, ITEMS // PACK)) + 20" },
   },
@@ -225,8 +226,7 @@ return {
     { "keys that differ, though they are of one kind", "ALG ~= 'counting' or KEY <= 2 and "
       .. "VALUE == 0 and BITS == 8 * KEY and " .. WHOLE },
     { "nothing is ranked", "ALG ~= 'counting' or RADIX == 8 and RANK == 'ballot' and COUNTER == 32" },
-    { "keys that differ in more than what counts", "BUCKET_ITEMS == 0 or VALUE == 0 and "
-      .. "BITS == 8 * KEY and PASSES > 1 and " .. WHOLE },
+    { "buckets are after another pass", "BUCKET_ITEMS == 0 or PASSES > 1" },
     { "buckets that are too small, or mostly empty", "BUCKET_ITEMS == 0 or "
       .. "32 * BUCKET_ITEMS * BINS >= n and 32 * BUCKET_ITEMS * BINS <= 16 * max(n, 4096)" },
     { "ranks of 16 bits", "PACK == 1 or TILE < 65536 and AT_ONCE == 0 and ALG == 'onesweep'" },
@@ -580,11 +580,7 @@ __device__ __forceinline__ void count_tile(const key *from, long long room, inde
 }
 
 @   if BUCKET_ITEMS > 0 then
-__device__ __forceinline__ bool later(key x, key y) { return x > y; }
-__device__ __forceinline__ key from_lane(key x, int mask) {
-  return (key)__shfl_xor_sync(0xffffffff, x, mask);
-}
-@include "lane_sort.cuh"
+@include "radix_entry.cuh"
 
 // Can warps sort the keys of each highest digit?
 __device__ __forceinline__ bool buckets_are_small(const index *counts) {
@@ -598,8 +594,8 @@ __device__ __forceinline__ bool buckets_are_small(const index *counts) {
 }
 
 // Those of every tiles-th bucket.
-__device__ __forceinline__ void sort_buckets(index n, const key *from, const index *counts,
-                                             unsigned tile, unsigned tiles, key *to) {
+__device__ __forceinline__ void sort_buckets(index n, const arrays &all, const index *counts,
+                                             unsigned tile, unsigned tiles) {
   const int lane = threadIdx.x % 32;
   index begin[BINS_THREAD];
 #pragma unroll
@@ -616,16 +612,23 @@ __device__ __forceinline__ void sort_buckets(index n, const key *from, const ind
   __syncthreads();
   for (unsigned b = threadIdx.x / 32 * tiles + tile; b < BINS; b += WARPS * tiles) {
     const index first = bases[b], count = (b + 1 < BINS ? bases[b + 1] : n) - first;
-    key k[BUCKET_ITEMS];
+    const key *from = all.keys_tmp + first;
+    entry v[BUCKET_ITEMS];
 #pragma unroll
     for (int i = 0; i < BUCKET_ITEMS; i++) {
-      k[i] = i * 32 + lane < count ? load_plain(from + first + i * 32 + lane) : (key)~(key)0;
+      const unsigned at = i * 32 + lane;
+      v[i] = make_entry(at < count ? load_plain(from + at) : (key)~(key)0, at);
     }
-    sort_lanes<32>(k);
+    sort_lanes<32>(v);
 #pragma unroll
     for (int i = 0; i < BUCKET_ITEMS; i++) {
       const index at = lane * BUCKET_ITEMS + i;
-      if (at < count) to[first + at] = decode(k[i]);
+      if (at < count) {
+        all.keys_out[first + at] = key_of(v[i], from, true);
+@     if VALUE > 0 then
+        all.values_out[first + at] = all.values_tmp[first + v[i].at()];
+@     end
+      }
     }
   }
 }
@@ -665,7 +668,7 @@ sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_ou
   if (step > 0) wait_for(done + step * APART, before);
   if (!moves) {
     for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) words[bin] = odd;  // as moves would
-    if (step == 1) sort_buckets((index)n, keys_tmp, mine + pass * BINS, tile, tiles, keys_out);
+    if (step == 1) sort_buckets((index)n, all, mine + pass * BINS, tile, tiles);
   }
 @   else
   wait_for(done + step * APART, before);

@@ -188,54 +188,7 @@ __device__ __forceinline__ unsigned take(unsigned *ticket) {
 
 // ---- segments of a few lanes -------------------------------------------------------------------
 
-// Words in the order of the keys and, of equal ones, their places.
-struct entry {
-@ if KEY == 8 then
-  unsigned long long word;
-  unsigned place;
-
-  __device__ __forceinline__ key bits() const { return word; }
-  __device__ __forceinline__ unsigned at() const { return place; }
-@ else
-@   local half = KEY == 4 and 32 or 16
-  @{KEY == 4 and "unsigned long long" or "unsigned"} word;
-
-  __device__ __forceinline__ key bits() const { return (key)(word >> @{half}); }
-  __device__ __forceinline__ unsigned at() const {
-    return (unsigned)word & @{KEY == 4 and "~0u" or "0xffff"};
-  }
-@ end
-};
-__device__ __forceinline__ bool later(const entry &x, const entry &y) {
-@ if KEY == 8 then
-  return x.word > y.word || (x.word == y.word && x.place > y.place);
-@ else
-  return x.word > y.word;
-@ end
-}
-__device__ __forceinline__ entry from_lane(const entry &x, int mask) {
-@ if KEY == 8 then
-  return {__shfl_xor_sync(0xffffffff, x.word, mask), __shfl_xor_sync(0xffffffff, x.place, mask)};
-@ else
-  return {__shfl_xor_sync(0xffffffff, x.word, mask)};
-@ end
-}
-
-@include "lane_sort.cuh"
-
-__device__ __forceinline__ entry make_entry(key k, unsigned place) {
-@ if float then
-  constexpr key MINUS = (key)@{order == "ascending" and "(SIGN - 1)" or "SIGN"};  // -0
-  if (k == MINUS) k = (key)~MINUS;                                          // counts as +0
-@ end
-@ if KEY == 8 then
-  return {k, place};
-@ elseif KEY == 4 then
-  return {(unsigned long long)k << 32 | place};
-@ else
-  return {(unsigned)k << 16 | place};
-@ end
-}
+@include "radix_entry.cuh"
 
 // `count` keys from `start` on, up to LANES * EACH: lanes load neighbours, which is another order than
 // they then sort in; places tell.
@@ -256,11 +209,7 @@ __device__ __forceinline__ void sort_few(int start, int count, const key *keys_i
   for (int i = 0; i < EACH; i++) {
     const int at = lane * EACH + i;
     if (at < count) {
-@ if float then
-      keys_out[start + at] = keys_in[start + (int)v[i].at()];  // of zeros the sign is lost
-@ else
-      keys_out[start + at] = decode(v[i].bits());
-@ end
+      keys_out[start + at] = key_of(v[i], keys_in + start, false);
 @ if VALUE > 0 then
       values_out[start + at] = values_in[start + (int)v[i].at()];
 @ end
