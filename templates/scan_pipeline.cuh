@@ -109,7 +109,10 @@ __device__ __forceinline__ wide sum_tiles(const board &all, long long first, lon
     for (int j = 0; j < LOOKS; j++) {
       wide v;
       if (i + 32 * j >= end) break;
-      if (!all.what(t[j], &v)) all.read(i + 32 * j, &v);
+      while (!all.what(t[j], &v)) {
+        __nanosleep(20);
+        t[j] = all.look(i + 32 * j);
+      }
       sum = combine(sum, v);
     }
   }

@@ -225,13 +225,26 @@ static bool stopped(const emu_block *b) {
 /* of a block before another one gets its turn: a grid-wide barrier may wait */
 enum { ROUNDS = 8 };
 
+/* instructions of a round of a block that does nothing but look, asleep in between, for what
+ * another block does */
+enum { IDLE_STEPS = 2000 };
+
+static uint64_t steps_of(const emu_block *b) {
+  uint64_t steps = 0;
+  for (int i = 0; i < b->n_warps; i++) {
+    steps += b->warps[i].steps;
+  }
+  return steps;
+}
+
 static outcome run_block(emu_block *b, bool alone) {
   outcome o = BLOCK_GOES_ON;
-  uint64_t steps = 0, before = b->warps[0].steps;
+  const uint64_t before = b->warps[0].steps;
   for (int i = 0; o == BLOCK_GOES_ON && !stopped(b); i++) {
+    const uint64_t all_before = steps_of(b);
     o = run_mates(b);
-    steps = b->warps[0].steps - before;
-    if (!alone && i >= ROUNDS && steps > ROUNDS * 20000u) {
+    const bool idle = steps_of(b) - all_before < IDLE_STEPS;
+    if (!alone && i >= ROUNDS && (idle || b->warps[0].steps - before > ROUNDS * 20000u)) {
       break;
     }
   }
