@@ -21,6 +21,21 @@ local function bound(sign)
     .. "0 " .. sign .. " sel(dtype == 'f16', 0.125, 8))"
 end
 
+-- For problems that nobody tuned: one launch, and a load of `vec` numbers under way in every thread that
+-- a small problem has work for.
+local SUGGESTED = {}
+for _, vec in ipairs { 8, 4, 2, 1 } do
+  local function suggest(condition, config)
+    config.when = "min(align, 16 // NBYTES) == " .. vec .. " and " .. condition
+    config.VEC, config.FINISH = vec, "last_block"
+    SUGGESTED[#SUGGESTED + 1] = config
+  end
+  suggest("n <= 2^17", { BLOCK = 128, BLOCKS = 2, COARSE = 1 })
+  suggest("n <= 2^21", { BLOCK = 256, BLOCKS = 4, COARSE = 2 })
+  suggest("n > 2^21", { BLOCK = 512, BLOCKS = 4, COARSE = 4 })
+  suggest("n > 2^21", { BLOCK = 256, BLOCKS = 4, COARSE = 4 })
+end
+
 return {
   name = "reduce",
   version = 1,
@@ -79,6 +94,7 @@ return {
 
   default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 4, FOLD = "shuffle",
     FINISH = "two_launch" },
+  untuned = SUGGESTED,
 
   workspace = {
     { "partial", "f64", "sel(FINISH == 'atomic', 0, BLOCKS * dev_sms)" }, -- one result per block

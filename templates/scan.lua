@@ -27,6 +27,31 @@ local HALF = "(dtype == 'f16' or dtype == 'bf16')"
 local EXACT = "(op ~= 'sum' or dtype == 'i8' or dtype == 'i16' or dtype == 'i32' or dtype == 'i64')"
 local CHUNK = "max(16, ceildiv(n, 65536))" -- of a thread of the reference
 
+-- For problems that nobody tuned: numbers of `narrow` bytes in vectors of 16 bytes, then any.
+local SUGGESTED = {}
+local function suggest(condition, config)
+  config.when, config.SECTION = condition, "shuffle"
+  SUGGESTED[#SUGGESTED + 1] = config
+end
+for _, narrow in ipairs { 1, 2, 4, 8 } do
+  local vec = 16 // narrow
+  local aligned = "NARROW == " .. narrow .. " and align >= " .. vec
+  suggest(aligned .. " and n <= " .. 1024 * vec,
+    { ALG = "one_block", BLOCK = 1024, VEC = vec, ITEMS = vec, EXCHANGE = "none" })
+  suggest(aligned .. " and n <= 2^17",
+    { ALG = "gather", BLOCK = 128, VEC = vec, ITEMS = 2 * vec, EXCHANGE = "warp" })
+  suggest(aligned .. " and n <= 2^22",
+    { ALG = "gather", BLOCK = 384, VEC = vec, ITEMS = 3 * vec, EXCHANGE = "warp" })
+  suggest(aligned,
+    { ALG = "pipelined", BLOCK = 384, VEC = vec, ITEMS = 3 * vec, BLOCKS = 1, LOADS = 2, LAG = 6 })
+  suggest(aligned,
+    { ALG = "lookback", BLOCK = 256, VEC = vec, ITEMS = math.max(16, 2 * vec), EXCHANGE = "warp" })
+end
+suggest("n <= 4096", { ALG = "one_block", BLOCK = 512, VEC = 1, ITEMS = 8 })
+suggest("n <= 2^17", { ALG = "gather", BLOCK = 128, VEC = 1, ITEMS = 8, EXCHANGE = "warp" })
+suggest("n <= 2^22", { ALG = "gather", BLOCK = 384, VEC = 1, ITEMS = 12, EXCHANGE = "warp" })
+suggest("n > 2^22", { ALG = "lookback", BLOCK = 256, VEC = 1, ITEMS = 16, EXCHANGE = "warp" })
+
 return {
   name = "scan",
   version = 1,
@@ -127,6 +152,7 @@ return {
 
   default = { ALG = "reduce_scan", SECTION = "shuffle", BLOCK = 256, ITEMS = 16, VEC = 1,
     EXCHANGE = "block", CACHE = "plain", DELAY = 0, BLOCKS = 1, LOADS = 2, LAG = 4 },
+  untuned = SUGGESTED,
 
   workspace = {
     { "totals", "u64", "sel(" .. TOTALS .. ", " .. TILES .. ", 0)" },
