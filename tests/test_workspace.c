@@ -300,11 +300,11 @@ static void a_graph_has_memory_of_its_own(void **state) {
   err e = {0};
   const int zero = 0;
   rt_device *d = inside(f)->device;
-  sum_init(&s, f, 0);
-  sum_init(&other, f, 1);
   if (strcmp(d->info.kind, "cuda")) {
     skip();
   }
+  sum_init(&s, f, 0);
+  sum_init(&other, f, 1);
   give_own(&s);
   OK(f, tuned_sync(f->ctx, s.stream, &f->err));
   assert_fails(d->ops->graph_new(d, record_contexts, &s, &g, &e), &e, ERR_USAGE, "being captured");
