@@ -206,7 +206,7 @@ return {
     { "slices of k, though there are tiles enough",
       "SLICEK == 1 or GROUP <= 256 and " .. TILES .. " <= 2 * dev_sms" },
     { "the unrolled steps do not divide a tile's", "DEPTH % UNROLL == 0" },
-    { "the unrolled loop outgrows the instruction cache", "UNROLL * TM * TN <= 4096" },
+    { "the unrolled loop outgrows the instruction cache", "UNROLL * TM * TN <= 2304" },
     { "the unrolled loop is short", "UNROLL == DEPTH or UNROLL * TM * TN >= 1024" },
     { "split k, though there are tiles enough",
       "SPLITK == 1 or " .. TILES .. " * SPLITK "
