@@ -101,6 +101,7 @@ return {
     { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow", when = NO_WGMMA },
     { "GROUPS", { 1, 2, 3 }, "warpgroups that multiply, each its columns of C", when = WGMMA },
     { "QUEUE", { 3, 4, 5, 6, 7, 8 }, "tiles of A and B in shared memory", when = WGMMA },
+    { "PANELS", { 2, 4 }, "parts of C on their way to memory at a time, per warp", when = WGMMA },
     { "CLUSTER", { "none", "rows", "columns" }, "neighbours in C of which two blocks share copies",
       when = WGMMA },
   },
@@ -122,8 +123,8 @@ return {
     -- Accumulators of up to 32 columns of a warp, on their way to C; rows apart by banks.
     { "JOINT", "pow2div(WN // 8, 4)" },
     { "SLICE", "8 * JOINT * (WM + 4)" },
-    -- Tiles, two panels of C per warpgroup, barriers.
-    { "RING", "QUEUE * 128 * (BM + BN) + GROUPS * 2 * 8192 + QUEUE * 16 + 1024" },
+    -- Tiles, panels of C, barriers.
+    { "RING", "QUEUE * 128 * (BM + BN) + GROUPS * PANELS * 8192 + QUEUE * 16 + 1024" },
     { "SMEM", "sel(WGMMA, RING, sel(ALG == 'plain', 2 * 16 * 17 * WIDE, "
       .. "max(STAGES * STAGE * WIDTH, sel(STORE == 'shared', THREADS // 32 * SLICE * WIDE, 0))))" },
     -- What a block has at its launch, 65536 // THREADS per thread, is dealt out anew.
@@ -154,6 +155,8 @@ return {
       "not WGMMA or BN // (64 * GROUPS) * BM // 2 <= sel(GROUPS == 3, 96, 128)" },
     { "more tiles in shared memory than along k",
       "not WGMMA or QUEUE == 3 or (QUEUE - 1) * 64 < k" },
+    { "more panels of C than a warp has",
+      "not WGMMA or PANELS == 2 or BM * (" .. C_NBYTES .. ") // 128 * BN // (64 * GROUPS) >= 4" },
     { "no second tile to share copies with", "CLUSTER == 'none' "
       .. "or sel(CLUSTER == 'rows', m > BM, n > BN)" },
     { "the textbook kernel comes plain", "ALG ~= 'plain' or BM == 16 and BN == 16" },
@@ -219,7 +222,7 @@ return {
 
   default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, BK = 16, EDGE = "guarded", STEP = 16, VEC = 1,
     STAGES = 2, LAYOUT = "padded", RASTER = 1, SPLITK = 1, FINISH = "last_block", STORE = "direct",
-    FRAGMENTS = 1, MINBLOCKS = 1, GROUPS = 2, QUEUE = 4, CLUSTER = "none" },
+    FRAGMENTS = 1, MINBLOCKS = 1, GROUPS = 2, QUEUE = 4, PANELS = 2, CLUSTER = "none" },
 
   workspace = {
     -- An accumulator each; two of f32 in one of these.
@@ -238,7 +241,7 @@ return {
           box = { 64, "sel(B_ALONG_K, BN, 64) // sel(B_HALVED, 2, 1)" }, swizzle = 128 },
         "beta", "C", "ldc",
         { tensor = "C", dims = { "m", "n" }, strides = { "ldc" },
-          box = { "128 // (" .. C_NBYTES .. ")", 64 }, swizzle = 128 },
+          box = { "128 // (" .. C_NBYTES .. ")", 16 }, swizzle = 128 },
         "scales", "biases" } },
     { kernel = "gemm", when = "not WGMMA", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",

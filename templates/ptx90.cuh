@@ -137,7 +137,3 @@ __device__ __forceinline__ void mbarrier_arrive_at(unsigned barrier, unsigned bl
 __device__ __forceinline__ void cluster_sync() {
   asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
 }
-// "barrier.sync": for `threads` threads that name the same barrier, 1 to 15.
-__device__ __forceinline__ void named_barrier(int barrier, int threads) {
-  asm volatile("barrier.sync %0, %1;" ::"r"(barrier), "r"(threads) : "memory");
-}

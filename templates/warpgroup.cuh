@@ -17,16 +17,15 @@
 constexpr int REPEAT = BN / (64 * GROUPS);  // steps of 64 columns of a warpgroup
 constexpr int SUMS = BM / 2;                // of a thread in such a step
 constexpr int A_NBYTES = BM * 128, B_NBYTES = BN * 128;  // of a tile
-constexpr int PANEL_ROWS = 128 / sizeof(output), PANEL_NBYTES = 64 * 128;  // of C: 64 columns
+constexpr int PANEL_ROWS = 128 / sizeof(output), PANEL_NBYTES = 16 * 128;  // of 16 columns of C
 constexpr bool EPILOGUE = @{scale ~= "none" or bias ~= "none" or act ~= "none"};
-constexpr int PANELS = 2;  // in shared memory, of a warpgroup: one is filled, one written out
 
 // Tiles of A and behind them of B, full or empty, in this round or the next.
 struct ring {
   unsigned full, empty, tiles;
   int i = 0, round = 0;
   __device__ explicit ring(unsigned base)
-      : full(base + QUEUE * (A_NBYTES + B_NBYTES) + GROUPS * PANELS * PANEL_NBYTES),
+      : full(base + QUEUE * (A_NBYTES + B_NBYTES) + 4 * GROUPS * PANELS * PANEL_NBYTES),
         empty(full + 8 * QUEUE), tiles(base) {}
   __device__ void initialize() const {
     for (int s = 0; s < QUEUE; s++) {
@@ -160,6 +159,14 @@ struct alignas(2 * sizeof(output)) pair {
   output e[2];
 };
 
+__device__ __forceinline__ void store_shared(unsigned to, pair v) {
+@ if ctype == "f32" then
+  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(v.e[0]), "f"(v.e[1]) : "memory");
+@ else
+  asm volatile("st.shared.v2.b16 [%0], {%1, %2};" ::"r"(to), "h"(v.e[0]), "h"(v.e[1]) : "memory");
+@ end
+}
+
 // Two neighbours in a column; SCALED: they are but alpha times the sums.
 template <bool SCALED>
 __device__ __forceinline__ pair finished_pair(const result &to, const float *sum, int row,
@@ -179,50 +186,53 @@ __device__ __forceinline__ pair finished_pair(const result &to, const float *sum
   return v;
 }
 
-// Element by element from a panel, as far as it is inside.
-__device__ __forceinline__ void store_edge(const result &to, const unsigned char *panel, int row,
-                                           int column) {
-  for (int v = threadIdx.x % 128; v < 64 * PANEL_ROWS; v += 128) {
+// Element by element from a warp's panel, as far as it is inside.
+__device__ __forceinline__ void store_edge(const result &to, unsigned panel, int row, int column) {
+  const char *const from = (const char *)__cvta_shared_to_generic(panel);
+#pragma unroll 1
+  for (int v = threadIdx.x % 32; v < 16 * PANEL_ROWS; v += 32) {
     const int x = v % PANEL_ROWS, y = v / PANEL_ROWS, byte = x * (int)sizeof(output);
     if (row + x >= to.m || column + y >= to.n) continue;
     to.C[row + x + (column + y) * to.ld] =
-        *reinterpret_cast<const output *>(panel + y * 128 + (byte ^ (y & 7) << 4));
+        *reinterpret_cast<const output *>(from + y * 128 + (byte ^ (y & 7) << 4));
   }
 }
 
-// A warpgroup's part, 64 columns of PANEL_ROWS at a time, swizzled as the operands are.
+// A warp's part of each step, 16 columns of PANEL_ROWS at a time, swizzled as the operands are.
 template <bool SCALED>
 __device__ __forceinline__ void store_sums(const sums &c, const result &to, const tensor_map &map,
-                                           corner at, unsigned char *panels, int group) {
-  const int thread = threadIdx.x % 128, lane = thread % 32;
-  const int near = thread / 32 * 16 + lane / 4, place = lane % 4 * 2;
+                                           int first_row, int first_column, unsigned panels) {
+  constexpr int PARTS = BM / PANEL_ROWS;
+  const int lane = threadIdx.x % 32, y = lane / 4, place = lane % 4 * 2;
+  const unsigned swizzle = y << 4, byte = place * (int)sizeof(output);
 #pragma unroll
-  for (int p = 0; p < REPEAT * (BM / PANEL_ROWS); p++) {
-    const int r = p / (BM / PANEL_ROWS), part = p % (BM / PANEL_ROWS);
-    const int row = at.row + part * PANEL_ROWS, column = at.column + (group * REPEAT + r) * 64;
-    unsigned char *const panel = panels + p % PANELS * PANEL_NBYTES;
-    if (thread == 0) bulk_wait_read<PANELS - 1>();
-    named_barrier(1 + group, 128);
+  for (int p = 0; p < REPEAT * PARTS; p++) {
+    const int r = p / PARTS, part = p % PARTS;
+    const int row = first_row + part * PANEL_ROWS, column = first_column + r * 64;
+    const unsigned panel = panels + p % PANELS * PANEL_NBYTES;
+    if (lane == 0) bulk_wait_read<PANELS - 1>();
+    __syncwarp();
 #pragma unroll
     for (int j = 0; j < PANEL_ROWS / 8; j++) {
+      const unsigned at =
+          panel + y * 128 + ((byte + j * 8 * (int)sizeof(output)) ^ swizzle);
 #pragma unroll
       for (int half = 0; half < 2; half++) {
-        const int y = near + 8 * half, x = 8 * j + place;
-        const pair v = finished_pair<SCALED>(
-            to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half], row + x, column + y);
-        const int byte = x * (int)sizeof(output);
-        *reinterpret_cast<pair *>(panel + y * 128 + (byte ^ (y & 7) << 4)) = v;
+        const pair v =
+            finished_pair<SCALED>(to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half],
+                                  row + 8 * j + place, column + y + 8 * half);
+        store_shared(at + half * 1024, v);
       }
     }
     fence_proxy_async();
-    named_barrier(1 + group, 128);
+    __syncwarp();
     // Copies write 16 bytes at a time, even across the end of a column.
     if (row + PANEL_ROWS > to.m && to.m * sizeof(output) % 16 > 0) {
       store_edge(to, panel, row, column);
-    } else if (thread == 0) {
-      store_tile(map, row, column, shared_address(panel));
+    } else if (lane == 0) {
+      store_tile(map, row, column, panel);
     }
-    if (thread == 0) bulk_commit();  // a group for each panel, be it empty
+    if (lane == 0) bulk_commit();  // a group for each panel, be it empty
   }
 }
 
@@ -235,7 +245,7 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
                const __grid_constant__ tensor_map B, double beta, output *C, long long ldc,
                const __grid_constant__ tensor_map C_map, const output *scales,
                const output *biases) {
-  const unsigned unaligned = shared_address(memory), base = (unaligned + 1023) / 1024 * 1024;
+  const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024;
   const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
   const int group = threadIdx.x / 128;
   const int tiles = alpha == 0 ? 0 : (k - 1) / 64 + 1;
@@ -260,8 +270,8 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
   } else {
     if (GROUPS > 1) take_registers<MULTIPLIER_REGISTERS>();
     const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
-    unsigned char *const panels = memory + (base - unaligned) + QUEUE * (A_NBYTES + B_NBYTES) +
-                                  group * (PANELS * PANEL_NBYTES);
+    const int warp = threadIdx.x / 32;
+    const unsigned panels = base + QUEUE * (A_NBYTES + B_NBYTES) + warp * (PANELS * PANEL_NBYTES);
     sums c;
     if (tiles == 0) {
 #pragma unroll
@@ -270,10 +280,11 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
     for (unsigned tile = blockIdx.x / BLOCKS; tile < all; tile += gridDim.x / BLOCKS) {
       const corner at(tile, m, n, rank);
       multiply_tiles(q, tiles, group, c);
-      if (!EPILOGUE && to.beta == 0) store_sums<true>(c, to, C_map, at, panels, group);
-      else store_sums<false>(c, to, C_map, at, panels, group);
+      const int column = at.column + group * REPEAT * 64 + warp % 4 * 16;
+      if (!EPILOGUE && to.beta == 0) store_sums<true>(c, to, C_map, at.row, column, panels);
+      else store_sums<false>(c, to, C_map, at.row, column, panels);
     }
-    if (threadIdx.x % 128 == 0) bulk_wait_read<0>();
+    if (threadIdx.x % 32 == 0) bulk_wait_read<0>();
   }
   if (BLOCKS > 1) cluster_sync();  // the other block may still write to this one, or arrive there
 }
