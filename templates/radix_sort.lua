@@ -157,15 +157,14 @@ return {
     { "RESIDENT", { 1, 2, 3, 4, 6, 8 }, "blocks a multiprocessor has registers for" },
     { "OVERLAP", { "off", "on" }, "blocks of a pass start while the last of the pass before run" },
     { "COPIES", { 1, 8, 16 }, "copies of the counters that count digits of all passes" },
-    { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks of a cluster", when = "ALG == 'cluster'" },
+    { "CLUSTER", { 1, 2, 4, 8 }, "blocks of a cluster", when = "ALG == 'cluster'" },
     { "BUCKET_ITEMS", { 0, 2, 4, 8, 16, 32 }, "keys that a lane sorts of those with the same highest "
       .. "digit; 0: the lowest digit is the first", when = "ALG == 'tasks'" },
     { "PACK", { 1, 2 }, "ranks in a register" },
     { "VALUES", { "late", "soon" },
       "values are loaded when keys are staged, or as soon as these are ranked", when = "VALUE > 0" },
-    { "PREFETCH", { "none", "values", "next" },
-      "asked of the second-level cache as a tile begins: nothing; its values; also the keys and "
-        .. "values of the tile that the block's place has next" },
+    { "PREFETCH", { "none", "values" }, "asked of the second-level cache as a tile begins: nothing, or "
+      .. "its values", when = "VALUE > 0" },
   },
 
   derive = {
@@ -197,7 +196,6 @@ return {
       .. "COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
     { "STATIC", "sel(" .. MANY .. " or ALG == 'cluster', BINS * (4 + 4 * WIDE), 0) + "
       .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
-    { "WAVE", "RESIDENT * dev_sms" }, -- tiles at a time
     { "REGS", "max(2 * BUCKET_ITEMS * (max(4, KEY) // 4 + "
       .. "sel(KEY > 2 and (VALUE > 0 or BITS < 8 * KEY or not (" .. WHOLE .. ")), 1, 0)), ITEMS * (max(4, KEY) // 4 + "
       .. "sel(" .. HELD .. " or AT_ONCE == 1 or VALUES == 'soon', VALUE // 4, 0)) + "
@@ -213,14 +211,16 @@ return {
     { "the textbook scans bits", "ALG ~= 'onebit' or RANK == 'ballot' and "
       .. "COUNTER == 32 and SCATTER == 'direct'" },
     { "keys stay in shared memory", "not " .. HELD .. " or SCATTER == 'shared'" },
-    { "keys whose order could be told apart", "EQUALS == 'ordered' or (ALG == 'onesweep' or ALG == 'tasks') and "
+    { "keys whose order could be told apart", "EQUALS == 'ordered' or ALG == 'onesweep' and "
       .. "VALUE == 0 and BITS == 8 * KEY and " .. WHOLE },
     { "long counters are added to", "EQUALS == 'ordered' or COUNTER == 32" },
     { "nobody waits for a tile's counts",
       "COUNT == 'late' or ALG == 'onesweep' or ALG == 'tasks'" },
     { "nobody looks back", "ALG == 'onesweep' or OVERLAP == 'off' and (DELAY == 0 or ALG == 'tasks')" },
+    { "what is waited for is soon there", "DELAY ~= sel(ALG == 'tasks', 64, 20)" },
+    { "few tiles stay as they are loaded", "ALG ~= 'tasks' or SCATTER == 'shared'" },
     { "nobody counts the digits of all passes",
-      "ALG == 'onesweep' or ALG == 'tasks' or ALG == 'counting' or COPIES == 1" },
+      "ALG == 'onesweep' or ALG == 'counting' or COPIES == 1" },
     { "nobody reads others' counts",
       "ALG == 'onesweep' or ALG == 'tasks' or SEEK == 'late' and LOOK == 1" },
     { "keys that differ, though they are of one kind", "ALG ~= 'counting' or KEY <= 2 and "
@@ -228,20 +228,20 @@ return {
     { "nothing is ranked", "ALG ~= 'counting' or RADIX == 8 and RANK == 'ballot' and COUNTER == 32" },
     { "buckets are after another pass", "BUCKET_ITEMS == 0 or PASSES > 1" },
     { "buckets that are too small, or mostly empty", "BUCKET_ITEMS == 0 or "
-      .. "32 * BUCKET_ITEMS * BINS >= n and 32 * BUCKET_ITEMS * BINS <= 16 * max(n, 4096)" },
-    { "ranks of 16 bits", "PACK == 1 or TILE < 65536 and AT_ONCE == 0 and ALG == 'onesweep'" },
+      .. "32 * BUCKET_ITEMS * BINS >= n and 4 * BUCKET_ITEMS * BINS <= max(n, 2048)" },
+    { "ranks of 16 bits", "PACK == 1 or ITEMS >= 16 and TILE < 65536 and AT_ONCE == 0 "
+      .. "and ALG == 'onesweep'" },
     { "values that are there already or are not", "VALUES == 'late' or "
       .. "AT_ONCE == 0 and (ALG == 'onesweep' or ALG == 'tasks')" },
-    { "prefetches of whole tiles are for compute capability 9.0 on",
+    { "prefetches of tiles are for compute capability 9.0 on",
       "PREFETCH == 'none' or ALG == 'onesweep' and dev_cc >= 90" },
-    { "no values to prefetch", "PREFETCH ~= 'values' or VALUE > 0" },
     { "clusters are for compute capability 9.0 on",
       "ALG ~= 'cluster' or CLUSTER > 1 and dev_cc >= 90" },
     { "most of the cluster's blocks have no keys", "ALG ~= 'cluster' or CLUSTER * TILE <= 4 * n" },
     { "more keys than the cluster holds", "ALG ~= 'cluster' or n <= CLUSTER * TILE" },
     { "too many tiles to read the counts of each", "ALG ~= 'tasks' or TILES <= 160" },
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
-    { "one block a multiprocessor", "RESIDENT == 1 or " .. MANY },
+    { "one block a multiprocessor", "RESIDENT == 1 or " .. MANY .. " and ALG ~= 'tasks'" },
     { "more keys than the block holds", "ALG ~= 'single_block' or n <= TILE" },
     { "tiles larger than the problem", "TILE <= max(2048, 2 * n)" },
     { "fewer keys a tile than digits", "TILE >= 2 * BINS or ALG == 'onebit'" },
@@ -431,20 +431,6 @@ __device__ __forceinline__ void prefetch(const T *from, long long room) {
   if (first < end) prefetch_second(reinterpret_cast<const void *>(first), (unsigned)(end - first));
 }
 
-__device__ __forceinline__ void prefetch_tiles(const move &m, long long tile, long long n) {
-@     if VALUE > 0 then
-  prefetch(m.values_from + tile * TILE, n - tile * TILE);
-@     end
-@     if PREFETCH == "next" then
-  const long long next = (tile + WAVE) * TILE;
-  if (next >= n) return;
-  prefetch(m.from + next, n - next);
-@       if VALUE > 0 then
-  prefetch(m.values_from + next, n - next);
-@       end
-@     end
-}
-
 @   end
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
 sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
@@ -463,7 +449,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   const index odd = what & PARITY ? ODD : 0;
   const long long tile = ticket, room = n - tile * TILE;
 @   if PREFETCH ~= "none" then
-  if (threadIdx.x == 0) prefetch_tiles(m, tile, n);
+  if (threadIdx.x == 0) prefetch(m.values_from + tile * TILE, room);
 @   end
   index *own = words + tile * BINS;
   const auto tell = [&](const unsigned (&count)[BINS_THREAD]) {
