@@ -89,7 +89,7 @@ __device__ __forceinline__ void merge_in_window(item (&v)[SORT_ITEMS], rows all)
     v[k + HALF] = all.nth<GROUP>(left, k);
   }
   __syncwarp();
-  lanes_window::all().rounds<true>(v, all);
+  lanes_window::rounds(v, all);
 }
 
 @   end
@@ -140,7 +140,7 @@ __device__ __forceinline__ void merge_windows(item (&v)[SORT_ITEMS], int count, 
   const pair_of_ranks i = co_ranks<tile_window::GROUP>(
       d, end, sequence_of<rows>{all, start}, na, sequence_of<rows>{all, middle}, nb);
   const stretches both = stretches_between(i, d, end, start, middle);
-  const tile_window here = {end - d, tile_window::WINDOW};
+  const tile_window here = {end - d};
   here.merge<sync_block>(v, both, stretches(), item_rows<SORT_ITEMS>{all}, all);
 }
 
@@ -161,12 +161,18 @@ __device__ __forceinline__ void merge_widths(item (&v)[SORT_ITEMS], int count, r
 }
 
 // The tile's first `count` items, each thread's neighbours in v; they end up in shared memory.
-template <bool WHOLE>
 __device__ __forceinline__ void sort_tile(item (&v)[SORT_ITEMS], int count, rows all) {
-  sort_own<WHOLE>(v, count - (int)threadIdx.x * SORT_ITEMS);
+  if (count == RUN) {
+    sort_own<true>(v, SORT_ITEMS);
+  } else {
+    sort_own<false>(v, count - (int)threadIdx.x * SORT_ITEMS);
+  }
 @ if LANES ~= "merge" then
-  if (WHOLE) sort_lanes<1>(v, all);
-  else merge_widths(v, count, all, 1, 32);
+  if (count == RUN) {
+    sort_lanes<1>(v, all);
+  } else {
+    merge_widths(v, count, all, 1, 32);
+  }
 @ else
   merge_widths(v, count, all, 1, 32);
 @ end

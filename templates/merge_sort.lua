@@ -253,31 +253,17 @@ using value = unsigned char;  // there are none
 @ end
 @include "block_sort.cuh"
 
-// From x to y: tile number `tile`.
 template <bool WHOLE>
-__device__ __forceinline__ void make_run(const key *x, const value *xv, key *y, value *yv,
-                                         int count, unsigned char *memory) {
-  const rows all = {reinterpret_cast<item *>(memory)};
-  item v[SORT_ITEMS];
+__device__ __forceinline__ void load_run(item (&v)[SORT_ITEMS], const key *x, int count) {
 #pragma unroll
   for (int k = 0; k < SORT_ITEMS; k++) {
     const int i = k * SORT_BLOCK + threadIdx.x;
     v[k] = make_item(WHOLE || i < count ? x[i] : key(), i);
   }
-@ if value > 0 or NETWORK == "odd_even" then
-  constexpr bool ANYWHERE = false;
-@ else
-  constexpr bool ANYWHERE = WHOLE;  // in which thread a key starts
-@ end
-  if (!ANYWHERE) {
-#pragma unroll
-    for (int k = 0; k < SORT_ITEMS; k++) all.nth<SORT_BLOCK>(threadIdx.x, k) = v[k];
-    __syncthreads();
-#pragma unroll
-    for (int k = 0; k < SORT_ITEMS; k++) v[k] = all.own(k);
-    __syncwarp();
-  }
-  sort_tile<WHOLE>(v, count, all);
+}
+
+template <bool WHOLE>
+__device__ __forceinline__ void store_run(rows all, const value *xv, key *y, value *yv, int count) {
 #pragma unroll
   for (int k = 0; k < SORT_ITEMS; k++) {
     const int i = k * SORT_BLOCK + threadIdx.x;
@@ -291,13 +277,36 @@ __device__ __forceinline__ void make_run(const key *x, const value *xv, key *y, 
   }
 }
 
+// From x to y: tile number `run`.
 __device__ __forceinline__ void make_run(long long run, long long n, const key *x, const value *xv,
                                          key *y, value *yv, unsigned char *memory) {
   const long long first = run * RUN;
-  if (n - first >= RUN) {
-    make_run<true>(x + first, xv + first, y + first, yv + first, RUN, memory);
+  const int count = (int)min(n - first, (long long)RUN);
+  const rows all = {reinterpret_cast<item *>(memory)};
+  item v[SORT_ITEMS];
+  if (count == RUN) {
+    load_run<true>(v, x + first, count);
   } else {
-    make_run<false>(x + first, xv + first, y + first, yv + first, (int)(n - first), memory);
+    load_run<false>(v, x + first, count);
+  }
+@ if value > 0 or NETWORK == "odd_even" then
+  const bool anywhere = false;
+@ else
+  const bool anywhere = count == RUN;  // in which thread a key starts
+@ end
+  if (!anywhere) {
+#pragma unroll
+    for (int k = 0; k < SORT_ITEMS; k++) all.nth<SORT_BLOCK>(threadIdx.x, k) = v[k];
+    __syncthreads();
+#pragma unroll
+    for (int k = 0; k < SORT_ITEMS; k++) v[k] = all.own(k);
+    __syncwarp();
+  }
+  sort_tile(v, count, all);
+  if (count == RUN) {
+    store_run<true>(all, xv + first, y + first, yv + first, count);
+  } else {
+    store_run<false>(all, xv + first, y + first, yv + first, count);
   }
 }
 

@@ -183,6 +183,7 @@ struct tile_keys {  // as they came
   __device__ __forceinline__ item operator()(int at, int shift) const {
     return make_item(keys[at], at + shift);
   }
+  __device__ __forceinline__ key operator[](int at) const { return keys[at]; }
 @   if value == 0 then
   __device__ __forceinline__ const item *address(int at) const { return keys + at; }
   static __device__ constexpr int step(int places) { return places; }
@@ -203,7 +204,7 @@ __device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded
       co_ranks<tile_window::GROUP>(d, end, shared + w.at[0], na, shared + w.at[1], nb);
   const stretches both =
       stretches_between(i, d, end, w.at[0], w.at[1], -w.at[0], na - w.at[1]);
-  const tile_window here = {end - d, tile_window::WINDOW};
+  const tile_window here = {end - d};
   item found[ITEMS];
   here.merge<sync_merging>(found, both, stretches(), tile_keys{shared},
              spread<item, ITEMS>{reinterpret_cast<item *>(memory)});
@@ -236,27 +237,18 @@ __device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded
   const int last_d = max(d - left, 0), last_end = max(end - left, 0);
   stretches low = stretches_between(in_first, first_d, first_end, w.at[0], w.at[1], -w.at[0],
                                     w.count[0] - w.at[1]);
-  stretches high = stretches_between(in_last, last_d, last_end, w.at[2], w.at[3],
+  const stretches high = stretches_between(in_last, last_d, last_end, w.at[2], w.at[3],
                                      left - w.at[2], left + w.count[2] - w.at[3]);
-  tile_window here = {first_end - first_d, tile_window::WINDOW - (last_end - last_d)};
-  if (here.low == 0) {  // only those from the right: they need not be at the window's end
-    low = high;
-    here = {last_end - last_d, tile_window::WINDOW};
-  }
+  if (d >= left) low = high;  // the right alone
+  const tile_window here = {d >= left ? last_end - last_d : first_end - first_d};
   here.merge<sync_merging>(found, low, high, tile_keys{shared}, rows);
-  const int gap = here.high - here.low;
 #pragma unroll
-  for (int k = 0; k < ITEMS; k++) {
-    const int place = tile_window::near_place(k);
-    const int to = threadIdx.x * ITEMS + k - (place < here.high ? 0 : gap);
-    if (here.high == tile_window::WINDOW || gap == 0) rows.own(k) = found[k];
-    else if (place < here.low || place >= here.high) rows[to] = found[k];
-  }
+  for (int k = 0; k < ITEMS; k++) rows.own(k) = found[k];
   sync_merging();
   const pair_of_ranks j = co_ranks<GROUP>(d, end, sequence_of<spread<item, ITEMS>>{rows, 0}, left,
                                           sequence_of<spread<item, ITEMS>>{rows, left}, all - left);
   const stretches both = stretches_between(j, d, end, 0, left);
-  const tile_window again = {end - d, tile_window::WINDOW};
+  const tile_window again = {end - d};
   again.merge<sync_merging>(found, both, stretches(), item_rows<ITEMS>{rows}, rows);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);

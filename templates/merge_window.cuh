@@ -10,10 +10,8 @@
 //   src  Knuth, The Art of Computer Programming, vol. 3, 5.3.4; Berney and Sitchinava, Eliminating
 //        bank conflicts in GPU mergesort, for parts that are read from both ends
 //
-// A window may also end one merged sequence, the left, and start another, the right. The left takes
-// the places below `low` and the right those from `high` on; nothing is exchanged between them. Keys
-// missing in the left would be last, after what goes down and up; keys missing in the right would be
-// first, before what goes up and down: they are where they belong, and no exchange would move them.
+// Few windows end one merged sequence, the left, and start another, the right, or have nothing more.
+// In these every thread merges its places one key after the other.
 //
 // What is merged are items (merge_item.cuh), in an order without ties, or one in which nobody can tell
 // apart what ties.
@@ -75,6 +73,7 @@ __device__ __forceinline__ item load_either(bool first, const item *x, const ite
 
 // Where a window's items are read from, with
 //   item operator()(int at, int shift)  the one at that place
+//   operator[](int at)                  its key
 //   bool straight<GROUP>()              do places GROUP apart lie equally far apart?
 //   const item *address(int at), int step(int places)   if so
 template <int WIDTH>
@@ -86,6 +85,7 @@ struct item_rows {
     return WIDTH % 2 != 0 || GROUP % spread<item, WIDTH>::LINE == 0;
   }
   __device__ __forceinline__ item operator()(int at, int shift) const { return all[at]; }
+  __device__ __forceinline__ item operator[](int at) const { return all[at]; }
   __device__ __forceinline__ const item *address(int at) const { return &all[at]; }
   static __device__ constexpr int step(int places) { return spread<item, WIDTH>::at(places); }
 };
@@ -93,14 +93,11 @@ struct item_rows {
 template <int N, int THREADS = (N < 32 ? N : 32)>
 struct window {
   static constexpr int GROUP = THREADS, WINDOW = N * GROUP;
-  int low, high;
+  int of_left;  // places that the left has
 
-  static __device__ __forceinline__ window all() { return {WINDOW, WINDOW}; }
   // The window's first place among its block's, and the thread's number in the group.
   static __device__ __forceinline__ int start() { return threadIdx.x / GROUP * WINDOW; }
   static __device__ __forceinline__ int lane() { return threadIdx.x % GROUP; }
-  static __device__ __forceinline__ int far_place(int k) { return GROUP * k + lane(); }
-  static __device__ __forceinline__ int near_place(int k) { return N * lane() + k; }
 
   template <typename Load, int K = 0>
   __device__ __forceinline__ void load_straight(item (&v)[N], int of_b, const item *a,
@@ -122,7 +119,7 @@ struct window {
     } else {
 #pragma unroll
       for (int k = 0; k < N; k++) {
-        const int p = far_place(k);
+        const int p = GROUP * k + lane();
         const bool in_b = p < left.b.count;
         v[k] = from(in_b ? last - p : first + p, in_b ? left.b.shift : left.a.shift);
       }
@@ -130,61 +127,58 @@ struct window {
   }
 
   template <typename Load>
-  __device__ __forceinline__ void load_parts(item (&v)[N], const stretches &left,
-                                             const stretches &right, const Load &from) const {
-    const int last = left.b.first + left.b.count - 1, first = left.a.first - left.b.count;
+  __device__ __forceinline__ void merge_serially(item (&v)[N], const stretches &left,
+                                                 const stretches &right, const Load &from) const {
+    const int place = N * lane();
+    stretches s = place < of_left ? left : right;
+    const int d = min(place < of_left ? place : place - of_left, s.a.count + s.b.count);
+    int i = co_rank(d, sequence_of<Load>{from, s.a.first}, s.a.count,
+                    sequence_of<Load>{from, s.b.first}, s.b.count);
+    int j = d - i;
 #pragma unroll
     for (int k = 0; k < N; k++) {
-      const int p = far_place(k);
-      const bool in_b = p < left.b.count;
-      if (p < low) {
-        v[k] = from(in_b ? last - p : first + p, in_b ? left.b.shift : left.a.shift);
-      } else if (p >= high) {
-        const int q = p - high, r = q - right.a.count;
-        v[k] = r < 0 ? from(right.a.first + q, right.a.shift)
-                     : from(right.b.first + right.b.count - 1 - r, right.b.shift);
-      } else {
-        v[k] = item();
+      if (k > 0 && place + k == of_left) s = right, i = j = 0;
+      const bool in_a = i < s.a.count, in_b = j < s.b.count;
+      v[k] = item();
+      if (in_a && (!in_b || !before(from[s.b.first + j], from[s.a.first + i]))) {
+        v[k] = from(s.a.first + i++, s.a.shift);
+      } else if (in_b) {
+        v[k] = from(s.b.first + j++, s.b.shift);
       }
     }
   }
 
-  template <bool WHOLE>
-  __device__ __forceinline__ void far_rounds(item (&v)[N]) const {
+  __device__ __forceinline__ static void far_rounds(item (&v)[N]) {
 #pragma unroll
     for (int d = N / 2; d > 0; d /= 2) {
 #pragma unroll
       for (int k = 0; k < N; k++) {
-        if (k & d) continue;
-        if (WHOLE || far_place(k + d) < low || far_place(k) >= high) exchange(v[k], v[k + d]);
+        if (!(k & d)) exchange(v[k], v[k + d]);
       }
     }
   }
 
-  template <bool WHOLE>
-  __device__ __forceinline__ void near_rounds(item (&v)[N]) const {
+  __device__ __forceinline__ static void near_rounds(item (&v)[N]) {
 #pragma unroll
     for (int d = GROUP / 2; d > 0; d /= 2) {
 #pragma unroll
       for (int k = 0; k < N; k++) {
-        if (k & d) continue;
-        if (WHOLE || near_place(k + d) < low || near_place(k) >= high) exchange(v[k], v[k + d]);
+        if (!(k & d)) exchange(v[k], v[k + d]);
       }
     }
   }
 
   // From every GROUP-th item to neighbouring ones in order, by way of the group's place in shared
   // memory.
-  template <bool WHOLE>
-  __device__ __forceinline__ void rounds(item (&v)[N], spread<item, N> rows) const {
-    far_rounds<WHOLE>(v);
+  __device__ __forceinline__ static void rounds(item (&v)[N], spread<item, N> rows) {
+    far_rounds(v);
 #pragma unroll
     for (int k = 0; k < N; k++) rows.template nth<GROUP>(start() + lane(), k) = v[k];
     __syncwarp();
 #pragma unroll
     for (int k = 0; k < N; k++) v[k] = rows.own(k);
     __syncwarp();
-    near_rounds<WHOLE>(v);
+    near_rounds(v);
   }
 
   // The thread's neighbouring items of the window; all threads that SYNC waits for come here. Nobody
@@ -193,17 +187,13 @@ struct window {
   __device__ __forceinline__ void merge(item (&v)[N], const stretches &left,
                                         const stretches &right, const Load &from,
                                         spread<item, N> rows) const {
-    const bool whole = __all_sync(0xffffffff, low == WINDOW);
-    if (whole) {
+    if (__all_sync(0xffffffff, of_left == WINDOW)) {
       load_whole(v, left, from);
+      SYNC();
+      rounds(v, rows);
     } else {
-      load_parts(v, left, right, from);
-    }
-    SYNC();
-    if (whole) {
-      rounds<true>(v, rows);
-    } else {
-      rounds<false>(v, rows);
+      merge_serially(v, left, right, from);
+      SYNC();
     }
   }
 };
