@@ -88,9 +88,9 @@ return {
     { "ITEM", "sel(value == 0, NBYTES, 2 * max(2, NBYTES))" }, -- a key and where it came from
     { "ROWS", "sel(MERGE == 'network', roundup(TILE * ITEM + sel(ITEMS % 2 == 0, "
       .. "ceildiv(TILE * ITEM, 128) * max(4, ITEM), 0), 16), 0)" },
-    { "SMEM", "sel(ALG == 'corank', 0, max(max(ROOM * NBYTES, ROWS), sel(STORE == 'direct', 0, "
+    { "TILE_SMEM", "sel(ALG == 'corank', 0, max(max(ROOM * NBYTES, ROWS), sel(STORE == 'direct', 0, "
       .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0)))))" },
-    { "STAGE", "roundup(SMEM, 128)" },
+    { "STAGE", "roundup(TILE_SMEM, 128)" },
     { "SHARED", "STAGES * STAGE" },
     { "THREADS", "BLOCK + sel(STAGES > 1, 32, 0)" },
   },
@@ -300,7 +300,7 @@ merge(long long m, long long n, const key *__restrict__ a, const key *__restrict
   extern __shared__ __align__(16) unsigned char memory[];
   const sequences s = {m, n, a, b, c, av, bv, cv};
   const share mine((m + n + TILE - 1) / TILE);
-  tile_finder of_mine = {s, mine.first * TILE, -1};
+  tile_finder of_mine = {s, (long long)mine.first * TILE, -1};
   mine.run(of_mine, merge_tile{s}, memory);
 }
 @     else

@@ -23,7 +23,7 @@ local stages = {
     smem = "SORT_SMEM", args = { "n", "x", "xv", "y", "yv", "other", "other_v",
       { "i32", "PASSES % 2" } } },
   { kernel = "sort_all", when = "ALG == 'tasks'", grid = RUNS .. " + PASSES * " .. TILES,
-    block = "BLOCK", smem = "max(SORT_SMEM, SMEM)",
+    block = "BLOCK", smem = "max(SORT_SMEM, TILE_SMEM)",
     args = { "n", "x", "xv", "y", "yv", "other", "other_v", { "i32", "PASSES" }, "done",
       "counter" } },
 }
@@ -145,11 +145,11 @@ return {
     { "ROWS", "sel(WAYS == 4 or MERGE == 'network', roundup(TILE * ELEMENT + sel(ITEMS % 2 == 0, "
       .. "ceildiv(TILE * ELEMENT, 128) * max(4, ELEMENT), 0), 16), 0)" },
     { "SOURCES", "max(ROOM, ROWS)" },
-    { "SMEM", "max(SOURCES + sel(WAYS == 4 and value > 0 and MERGE == 'serial', "
+    { "TILE_SMEM", "max(SOURCES + sel(WAYS == 4 and value > 0 and MERGE == 'serial', "
       .. "TILE * 4 + TILE // 8 + 4, 0), "
       .. "sel(STORE == 'direct', 0, "
       .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0))))" },
-    { "STAGE", "roundup(SMEM, 128)" },
+    { "STAGE", "roundup(TILE_SMEM, 128)" },
     { "SHARED", "STAGES * STAGE" },
     { "THREADS", "BLOCK + sel(STAGES > 1, 32, 0)" },
   },
@@ -547,7 +547,7 @@ merge_runs_of(long long n, key *y, value *yv, key *other, value *other_v, long l
 @ if STAGES > 1 then
   const share mine((n + TILE - 1) / TILE);
   tile_finder of_mine = {n, run, (unsigned)tiles, x, backward != 0,
-                         (unsigned)(backward ? mine.end - 1 : mine.first), cut(), false};
+                         backward ? mine.end - 1 : mine.first, cut(), false};
   mine.run(of_mine, merge_stage{to_other ? yv : other_v, to_other ? other : y,
                                 to_other ? other_v : yv}, memory);
 @ else

@@ -3,7 +3,7 @@
 // the copies are waited for, but for the first. And as a tile starts where the one before ended, the
 // search is among a tile's keys, but for the first.
 //
-// After merge_tile.cuh; STAGES tiles are in shared memory, SMEM bytes each. The template defines a
+// After merge_tile.cuh; STAGES tiles are in shared memory, TILE_SMEM bytes each. The template defines a
 // struct that finds tiles, in a warp,
 //   void next(piece (&p)[ways], int *count, long long *to)  and where in the result they go
 // and one that merges them: operator()(memory, const stage &).
@@ -83,10 +83,13 @@ __device__ __forceinline__ void merge_tiles(const Merge &merge, int count, unsig
 
 // This block's share of `all` tiles, from the one that Tiles was told to start with.
 struct share {
-  long long first, end;
+  unsigned first, end;
 
-  __device__ __forceinline__ explicit share(long long all)
-      : first(all * blockIdx.x / gridDim.x), end(all * (blockIdx.x + 1) / gridDim.x) {}
+  __device__ __forceinline__ explicit share(long long all) {
+    const unsigned each = (unsigned)all / gridDim.x, more = (unsigned)all % gridDim.x;
+    first = blockIdx.x * each + min(blockIdx.x, more);
+    end = first + each + (blockIdx.x < more);
+  }
   template <typename Tiles, typename Merge>
   __device__ __forceinline__ void run(Tiles &tiles, const Merge &merge, unsigned char *memory) const {
     __shared__ stage stages[STAGES];
