@@ -41,9 +41,9 @@ for _, narrow in ipairs { 1, 2, 4, 8 } do
   suggest(aligned .. " and n <= 2^17",
     { ALG = "gather", BLOCK = 128, VEC = vec, ITEMS = 2 * vec, EXCHANGE = "warp" })
   suggest(aligned .. " and n <= 2^22",
-    { ALG = "gather", BLOCK = 384, VEC = vec, ITEMS = 3 * vec, EXCHANGE = "warp" })
+    { ALG = "gather", BLOCK = 256, VEC = vec, ITEMS = 5 * vec, EXCHANGE = "warp" })
   suggest(aligned,
-    { ALG = "pipelined", BLOCK = 384, VEC = vec, ITEMS = 3 * vec, BLOCKS = 1, LOADS = 2, LAG = 6 })
+    { ALG = "pipelined", BLOCK = 256, VEC = vec, ITEMS = 5 * vec, BLOCKS = 1, LOADS = 3, LAG = 6 })
   suggest(aligned,
     { ALG = "lookback", BLOCK = 256, VEC = vec, ITEMS = math.max(16, 2 * vec), EXCHANGE = "warp" })
 end

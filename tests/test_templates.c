@@ -109,19 +109,24 @@ static void assert_right(bed *b, subject *s, rt_bench *bench, const gen_problem 
   fail_msg("%s: %s %s", str_text(&words), b->e.message, b->e.place);
 }
 
-/* The default, then points drawn from the space. */
+/* The default, what serves the problem untuned, then points drawn from the space. */
 static void check_problem(bed *b, const char *family, const char *problem, size_t n_points) {
   subject s = open_subject(b, NULL, family, problem);
   gen_problem p;
   gen_config c;
   gen_space *space;
   rt_bench *bench;
+  bool suggested;
   assert_ok(gen_problem_parse(s.t, problem, &p, &b->e), &b->e);
   assert_ok(rt_bench_new(b->d, b->c, b->tools, s.t, s.g, &bench, &b->e), &b->e);
   assert_ok(gen_space_new(s.g, &space, &b->e), &b->e);
   gen_config_default(s.t, &c);
   assert_right(b, &s, bench, &p, &c);
-  for (size_t i = 0; i < n_points; i++) {
+  assert_ok(gen_config_untuned(s.g, &c, &suggested, &b->e), &b->e);
+  if (suggested) {
+    assert_right(b, &s, bench, &p, &c);
+  }
+  for (size_t i = suggested; i < n_points; i++) {
     gen_space_at(space, draw(b, gen_space_count(space)), &c);
     assert_right(b, &s, bench, &p, &c);
   }
