@@ -32,14 +32,18 @@ __device__ __forceinline__ void fence_proxy_async() {
 }
 
 // "setmaxnreg": registers per thread of this warpgroup from now on; compute capability 9.0a. The
-// block's threads together have no more than it was launched with.
+// block's threads together have no more than it was launched with. Code for 9.0 keeps what it has.
 template <int REGISTERS>
 __device__ __forceinline__ void release_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile("setmaxnreg.dec.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+#endif
 }
 template <int REGISTERS>
 __device__ __forceinline__ void take_registers() {
+#ifdef __CUDA_ARCH_FEAT_SM90_ALL
   asm volatile("setmaxnreg.inc.sync.aligned.u32 %0;" ::"n"(REGISTERS));
+#endif
 }
 
 // "Asynchronous warpgroup level matrix instructions"; compute capability 9.0a.

@@ -99,7 +99,7 @@ return {
     { "LM", { 2, 4, 8, 16, 32 }, "lanes of a warp along the rows, the others along the columns", when = FFMA },
     { "LANES", { "interleaved", "rows" }, "order of a warp's lanes in its tile", when = FFMA },
     { "BK", { 8, 16, 32, 64 }, "elements along k per tile", when = FFMA },
-    { "EDGE", { "guarded", "k", "whole" }, "which edges of the matrices tiles may cross: all, along k, none" },
+    { "EDGE", { "guarded", "k", "whole" }, "edges of the matrices that tiles may cross: all, k's, none" },
     { "SLICEK", { 1, 2, 4, 8 }, "groups of threads in a block that share its k", when = FFMA },
     { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled", when = FFMA },
     { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32, 64 }, "blocks that share a tile's k" },
@@ -123,7 +123,7 @@ return {
     { "ALONG", "sel(TENSOR, 32, BK)" }, -- elements along k per tile
     -- threads that cover the block's tile of C once
     { "GROUP", "sel(TENSOR, 128 * GROUPS, (BM // TM) * (BN // TN))" },
-    { "LOADS_APART", "ALG == 'ffma' and LOADER == 'warps'" }, -- 128 threads that only load
+    { "LOADS_APART", FFMA .. " and LOADER == 'warps'" }, -- 128 threads that only load
     { "MULTIPLIERS", "sel(TENSOR, GROUP, GROUP * SLICEK)" }, -- threads that multiply
     { "COPIERS", "sel(LOADS_APART, 128, MULTIPLIERS)" },
     { "THREADS", "MULTIPLIERS + sel(TENSOR or LOADS_APART, 128, 0)" },
@@ -194,7 +194,8 @@ return {
       "LM < 32 and TM * TN >= 16 or LANES == 'rows'" },
     { "the tile is deeper than k", "BK // 2 < max(k, 16)" },
     { "tiles cross an edge of the matrices",
-      "EDGE == 'guarded' or m % ROWS == 0 and n % COLUMNS == 0 and (EDGE == 'k' or k % ALONG == 0)" },
+      "EDGE == 'guarded' "
+        .. "or m % ROWS == 0 and n % COLUMNS == 0 and (EDGE == 'k' or k % ALONG == 0)" },
     { "guards, though no tile crosses an edge",
       "EDGE == 'whole' or not (BLOCKED or TENSOR) or k % ALONG > 0 "
         .. "or EDGE == 'guarded' and (m % ROWS > 0 or n % COLUMNS > 0)" },
@@ -243,7 +244,7 @@ return {
     { "more stages than tiles along k", "STAGES <= 2 or (STAGES - 1) * BK * SPLITK < k" },
     { "copies run further ahead than their latency asks",
       "STAGES <= 2 or BM * BN <= 2048 or (STAGES - 1) * BK <= 64" },
-    { "more shared memory than a block may have", "SMEM + 16 <= dev_smem_block" }, -- arrive.cuh: 16
+    { "more shared memory than a block may have", "SMEM + 16 * STAGES <= dev_smem_block" }, -- barriers; arrive.cuh
     { "the textbook kernel, where it can only be a yardstick, comes plain",
       "BLOCKED or TENSOR or " .. TILES .. " <= 16 * dev_sms or LOADER == 'register' and STAGES == 1 "
         .. "and VEC == 1 and PAD == 0" },
@@ -496,7 +497,8 @@ struct queue {
   }
 };
 
-__device__ __forceinline__ void load_tiles(queue q, operand_a &A, operand_b &B, int head, int tiles) {
+__device__ __forceinline__ void load_tiles(queue q, operand_a &A, operand_b &B, int head,
+                                           int tiles) {
 #pragma unroll 1
   for (int t = 0; t < tiles; t++) {
     const int tile_depth = t == 0 ? head : BK;
@@ -531,21 +533,16 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
 #pragma unroll 1
   for (int t = 0; t < tiles; t++) {
     q.wait_full();
-    float a[FRAGMENTS][TM], b[FRAGMENTS][TN];
-    const auto fetch = [&](int f, int k) {
-      read<TM, MV, LM>(a[f], a_from + q.stage + k * operand_a::ROW);
-      read<TN, NV, LN>(b[f], b_from + q.stage + k * operand_b::ROW);
-    };
-    if (FRAGMENTS == 2) fetch(0, 0);
 #pragma unroll
     for (int k = 0; k < BK; k++) {
-      if (FRAGMENTS == 1) fetch(0, k);
-      if (FRAGMENTS == 2 && k + 1 < BK) fetch((k + 1) % FRAGMENTS, k + 1);
+      float a[TM], b[TN];
+      read<TM, MV, LM>(a, a_from + q.stage + k * operand_a::ROW);
+      read<TN, NV, LN>(b, b_from + q.stage + k * operand_b::ROW);
       if (k == BK - 1) {  // all is read
         __syncwarp();
         if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
       }
-      multiply(c, a[k % FRAGMENTS], b[k % FRAGMENTS]);
+      multiply(c, a, b);
     }
     q.next();
   }
