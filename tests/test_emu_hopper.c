@@ -281,6 +281,7 @@ static const expectation all[] = {
     {"pipelined", EMU_NO_FINDING, NULL, 128},
     {"cp_async_arrives", EMU_NO_FINDING, NULL, 64},
     {"neighbours", EMU_NO_FINDING, NULL, 64, 4},
+    {"ring", EMU_NO_FINDING, NULL, 64, 16},
     {"bulk_bytes", EMU_NO_FINDING, NULL, 64},
     {"multicast", EMU_NO_FINDING, NULL, 64, 2},
     {"bulk_no_wait_bad", EMU_ASYNC, "bulk_no_wait", 64},
@@ -332,7 +333,7 @@ static void check_finding(const expectation *x, const char *text, int rc) {
 
 /* A kernel writes what it finds right to ok[thread]: 1. */
 static void check_one(const expectation *x, const char *text) {
-  int ok[256] = {0};
+  int ok[1024] = {0};
   float data[1024];
   for (int i = 0; i < 1024; i++) {
     data[i] = (float)(i % 50);

@@ -325,7 +325,8 @@ static void every_algorithm_sorts(void **state) {
       "ALG=onesweep,RADIX=8,BLOCK=64,ITEMS=8,RANK=match,COUNT=early,SCATTER=direct,LOOK=16,OVERLAP="
       "on",
       "ALG=tasks,RADIX=11,BLOCK=128,ITEMS=32,COUNT=early,SEEK=soon,LOOK=1",
-      "ALG=onesweep,RADIX=8,BLOCK=128,ITEMS=16,RESIDENT=4,PACK=2,VALUES=soon,PREFETCH=values,LOOK=4",
+      "ALG=onesweep,RADIX=8,BLOCK=128,ITEMS=16,RESIDENT=4,PACK=2,VALUES=soon,PREFETCH=values,LOOK="
+      "4",
       "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=6,COUNTER=32,LOOK=8,DELAY=20",
       "ALG=cluster,RADIX=8,BLOCK=64,ITEMS=10,CLUSTER=4,LOOK=1",
       "ALG=cluster,RADIX=6,BLOCK=64,ITEMS=6,CLUSTER=8,RANK=match,LOOK=1",

@@ -404,6 +404,18 @@ CLUSTER(2) neighbours(int *ok, const float *data) {
   ok[blockIdx.x * 64 + t] = v == 1000 * other + 63 - t && sum == 2016 && n == 2 && id == blockIdx.x / 2;
 }
 
+// as many blocks as a cluster may have: each reads what the next one has
+CLUSTER(16) ring(int *ok, const float *data) {
+  __shared__ int s[64];
+  const int t = threadIdx.x, other = (rank() + 1) % 16;
+  s[t] = 1000 * rank() + t;
+  cluster_sync();
+  int v;
+  asm volatile("ld.shared::cluster.s32 %0, [%1];" : "=r"(v) : "r"(there(&s[t], other)) : "memory");
+  cluster_sync();
+  ok[blockIdx.x * 64 + t] = v == 1000 * other + t;
+}
+
 // plain bytes in, doubled, and out again
 GLOBAL bulk_bytes(int *ok, float *data) {
   __shared__ __align__(128) float s[256];
