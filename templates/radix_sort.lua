@@ -192,8 +192,9 @@ return {
     { "DIGITS_SMEM", "sel(ALG == 'onesweep' or ALG == 'tasks', 4 * PASSES * BINS * COPIES, 0)" },
     { "KINDS", "sel(ALG == 'counting', 1 << (8 * min(KEY, 2)), 1)" }, -- of keys
     { "PARTS", "sel(KINDS > 256, 2, 1)" }, -- of which a block counts one
-    { "SMEM", "sel(ALG == 'counting', 4 * COPIES * KINDS // PARTS, 0) + max(sel(ALG == 'tasks', DIGITS_SMEM, 0), sel(AT_ONCE == 1 or ALG == 'cluster', "
-      .. "COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
+    { "KINDS_SMEM", "sel(ALG == 'counting', 4 * COPIES * KINDS // PARTS, 0)" },
+    { "SMEM", "max(KINDS_SMEM, sel(ALG == 'tasks', DIGITS_SMEM, 0), sel(AT_ONCE == 1 or "
+      .. "ALG == 'cluster', COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
     { "STATIC", "sel(" .. MANY .. " or ALG == 'cluster', BINS * (4 + 4 * WIDE), 0) + "
       .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
     { "REGS", "max(2 * BUCKET_ITEMS * (max(4, KEY) // 4 + "
@@ -216,7 +217,8 @@ return {
     { "long counters are added to", "EQUALS == 'ordered' or COUNTER == 32" },
     { "nobody waits for a tile's counts",
       "COUNT == 'late' or ALG == 'onesweep' or ALG == 'tasks'" },
-    { "nobody looks back", "ALG == 'onesweep' or OVERLAP == 'off' and (DELAY == 0 or ALG == 'tasks')" },
+    { "nobody looks back",
+      "ALG == 'onesweep' or OVERLAP == 'off' and (DELAY == 0 or ALG == 'tasks')" },
     { "what is waited for is soon there", "DELAY ~= sel(ALG == 'tasks', 64, 20)" },
     { "few tiles stay as they are loaded", "ALG ~= 'tasks' or SCATTER == 'shared'" },
     { "nobody counts the digits of all passes",
@@ -270,18 +272,19 @@ return {
   workspace = {
     { "keys_tmp", "u8", "sel(PASSES > 1 and not " .. HELD .. ", n * KEY, 0)" },
     { "values_tmp", "u8", "sel(PASSES > 1 and not " .. HELD .. ", n * VALUE, 0)" },
-    -- onesweep: of each pass how many keys have a digit; three_launch: of each digit how many of a
+    -- onesweep, tasks: of each pass how many keys have a digit; three_launch: of each digit how many of a
     -- tile's keys have it, then all keys that do; onebit: of each block how many bits are ones.
-    { "counts", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, "
-      .. "sel(ALG == 'tasks', 2 * PASSES * BINS, "
-      .. "sel(ALG == 'three_launch', BINS * (TILES + 1), sel(ALG == 'onebit', TILES + 1, sel(ALG == 'counting', KINDS, 0)))))" },
+    { "counts", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, sel(ALG == 'tasks', "
+      .. "2 * PASSES * BINS, sel(ALG == 'three_launch', BINS * (TILES + 1), sel(ALG == 'onebit', "
+      .. "TILES + 1, sel(ALG == 'counting', KINDS, 0)))))" },
     { "ones", "u32", "sel(ALG == 'onebit', n, 0)" },
     { "bases", "u32", "(1 + WIDE) * sel(ALG == 'onesweep', PASSES * BINS, "
       .. "sel(ALG == 'counting', KINDS + 1, 0))" },
     { "plan", "u32", "sel(ALG == 'onesweep', PASSES + 1, 0)" },
     { "published", "u32", "(1 + WIDE) * TILES * BINS * sel(ALG == 'tasks', PASSES, "
       .. "sel(ALG == 'onesweep', 1, 0))" },
-    { "done", "u32", "sel(ALG == 'tasks', 32 * PASSES, 0)" }, -- tiles counted, then those of passes
+    -- tiles whose digits are counted, then those of each pass but the last
+    { "done", "u32", "sel(ALG == 'tasks', 32 * PASSES, 0)" },
     { "counter", "u64", "sel(ALG == 'tasks', 1, 0)" },
     { "tickets", "u32", "sel(ALG == 'onesweep', PASSES, 0)" },
     { "arrived", "u32", "sel(ALG == 'onesweep' or ALG == 'counting', 1, 0)" },
