@@ -258,7 +258,9 @@ static const char *const MERGES[] = {
     "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=8,VEC=4,LOADER=cpasync,STORE=warp",
     "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=9,STORE=block",
     "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=8,MERGE=network,STORE=block",
-    "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=32,MERGE=network,VEC=4,STORE=warp",
+    "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=32,MERGE=network,VEC=4,STORE=warp,OVERLAP=on",
+    "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=4,MERGE=network,VEC=4,LOADER=bulk,STORE=warp,"
+    "STAGES=2",
 };
 static const char *const SORTS[] = {
     "SORT_BLOCK=64,SORT_ITEMS=5,NETWORK=odd_even,BLOCK=64,ITEMS=5",
@@ -268,8 +270,8 @@ static const char *const SORTS[] = {
     "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,WAYS=4,BLOCK=64,ITEMS=8,PARTITION=block,"
     "STORE=warp",
     "SORT_BLOCK=128,SORT_ITEMS=4,NETWORK=batcher,LANES=bitonic,MERGE=network,BLOCK=64,ITEMS=16",
-    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,MERGE=network,WAYS=4,BLOCK=128,ITEMS=4,PARTITION="
-    "block",
+    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,LANES=window,MERGE=network,WAYS=4,BLOCK=64,ITEMS=4,"
+    "PARTITION=block,VEC=4,LOADER=bulk,STAGES=2,OVERLAP=on",
 };
 enum { N_MERGES = sizeof MERGES / sizeof *MERGES, N_SORTS = sizeof SORTS / sizeof *SORTS };
 
