@@ -8,6 +8,8 @@
 --               a tile has, and loads both anew
 --   circular    the same, but what was loaded and not used stays: only the rest of the tiles is loaded
 --   merge_path  a block knows where its tile of c starts and ends in a and b, and loads just that
+--               (merge_tile.cuh); its threads merge alone or in windows (merge_window.cuh), and blocks
+--               may stay and merge one tile after the other (merge_stream.cuh)
 -- The order is that of merge_order.cuh, which says how to merge by another.
 
 local NBYTES = "sel(dtype == 'i64' or dtype == 'u64' or dtype == 'f64', 8, "
@@ -69,12 +71,14 @@ return {
     { "STAGES", { 1, 2, 3 },
       "tiles that a block holds; with more than one, blocks stay, and a warp more has the next tiles "
         .. "copied while the others merge", when = "ALG == 'merge_path'" },
-    { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks of a multiprocessor that stay", when = "STAGES > 1" },
+    { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks of a multiprocessor that stay",
+      when = "STAGES > 1" },
     { "STORE", { "direct", "block", "warp" },
       "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
     { "CACHE", { "plain", "streaming" }, "operator of stores to c" },
     { "OVERLAP", { "off", "on" },
-      "blocks of a launch start while the last of the launch before run", when = "PARTITION == 'launch' and ALG == 'merge_path'" },
+      "blocks of a launch start while the last of the launch before run",
+      when = "PARTITION == 'launch' and ALG == 'merge_path'" },
   },
 
   derive = {
@@ -131,8 +135,7 @@ return {
 
   default = { ALG = "merge_path", PARTITION = "launch", BLOCK = 256, ITEMS = 8, TILES = 1,
     MERGE = "serial", VEC = 1, LOADER = "register", STORE = "block", CACHE = "plain",
-    OVERLAP = "off",
-    STAGES = 1, RESIDENT = 1 },
+    OVERLAP = "off", STAGES = 1, RESIDENT = 1 },
 
   workspace = {
     { "splits", "i64", "sel(PARTITION == 'launch', " .. PARTS .. " + 1, 0)" },
@@ -142,9 +145,8 @@ return {
     { kernel = "merge_split", when = "PARTITION == 'launch'",
       grid = "sel(m + n == 0, 0, ceildiv(" .. PARTS .. " + 1, 128))", block = 128,
       args = { "m", "n", "a", "b", { "i64", PARTS }, "splits" } },
-    { kernel = "merge", grid = "sel(STAGES > 1, min(" .. PARTS .. ", RESIDENT * dev_sms), " .. PARTS .. ")",
-      block = "THREADS", smem = "SHARED",
-      overlap = "OVERLAP == 'on'",
+    { kernel = "merge", block = "THREADS", smem = "SHARED", overlap = "OVERLAP == 'on'",
+      grid = "min(" .. PARTS .. ", sel(STAGES > 1, RESIDENT * dev_sms, 2^31))",
       args = { "m", "n", "a", "b", "c", "av", "bv", "cv", "splits" } },
   },
 

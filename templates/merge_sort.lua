@@ -2,7 +2,13 @@
 --
 -- Every block sorts a tile, a run (block_sort.cuh). Then passes merge two or four runs to one
 -- (WAYS), each by many blocks (merge_path.cuh, merge_tile.cuh), until one is left: four at a time
--- halve what goes through global memory. What comes after what is ALG:
+-- halve what goes through global memory. --
+-- What is the least? By networks a key of 32 bits takes 12 exchanges' halves in its thread, 40 among a
+-- warp's and 10 or 11 for each doubling after that, and about as much again to be found and moved. With
+-- two instructions a clock on the integer unit, 132 x 1.98 GHz, 2^24 keys take 120 us to become runs of
+-- 2^13 and 18 us a doubling, where reading and writing them once takes 31.
+--
+-- What comes after what is ALG:
 --   passes  a launch sorts tiles, then each pass is a launch; one tile needs no pass. Every other pass
 --           starts where the one before ended, with what is still in the second-level cache.
 --   tasks   one launch: its blocks take the tiles of all passes in order, and each waits for those
@@ -39,7 +45,8 @@ for pass = 0, MOST_PASSES - 1 do
     grid = "ceildiv(" .. TILES .. ", sel(WAYS == 4, 4, 128))", block = 128,
     overlap = "OVERLAP == 'on'", args = { "n", "y", "other", run, tiles, to_other, "splits" } }
   stages[#stages + 1] = { kernel = "merge_runs_of", when = when, block = "THREADS", smem = "SHARED",
-    grid = "sel(STAGES > 1, min(" .. TILES .. ", RESIDENT * dev_sms), " .. TILES .. ")", overlap = "OVERLAP == 'on'",
+    grid = "min(" .. TILES .. ", sel(STAGES > 1, RESIDENT * dev_sms, 2^31))",
+    overlap = "OVERLAP == 'on'",
     args = { "n", "y", "yv", "other", "other_v", run, tiles, to_other,
       { "i32", (pass + 1) % 2 }, "splits" } }
 end
@@ -119,7 +126,8 @@ return {
     { "STAGES", { 1, 2, 3 },
       "tiles that a block holds; with more than one, blocks stay, and a warp more has the next tiles "
         .. "copied while the others merge", when = "ALG == 'passes'" },
-    { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks of a multiprocessor that stay", when = "STAGES > 1" },
+    { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks of a multiprocessor that stay",
+      when = "STAGES > 1" },
     { "STORE", { "direct", "block", "warp" },
       "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
     { "CACHE", { "plain", "streaming" }, "operator of a pass's stores" },
@@ -184,24 +192,26 @@ return {
     { "a bitonic network needs a power of two of keys, and is not stable without Batcher's tags",
       "LANES == 'merge' or ispow2(SORT_ITEMS) and NETWORK == 'batcher'" },
     { "windows need a power of two of keys, and their order is not kept without Batcher's tags",
-      "MERGE == 'serial' and LANES ~= 'window' or MERGE == 'network' and ispow2(ITEMS) and ispow2(SORT_ITEMS) and min(ITEMS, SORT_ITEMS) >= 4 "
-      .. "and NETWORK == 'batcher'" },
+      "MERGE == 'serial' and LANES ~= 'window' or MERGE == 'network' and NETWORK == 'batcher' and "
+        .. "ispow2(ITEMS) and ispow2(SORT_ITEMS) and min(ITEMS, SORT_ITEMS) >= 4" },
     { "so many exchanges of neighbours", "NETWORK == 'batcher' or SORT_ITEMS <= 24" },
     { "a thread's keys exceed the registers",
       "max(SORT_ITEMS * max(4, ITEM), ITEMS * max(4, ELEMENT)) <= 256" },
     { "a block's keys exceed the registers",
       "BLOCK * (ITEMS * max(4, NBYTES) // 4 * sel(value > 0, 2, 1) + 28) <= dev_regs_block and "
       .. "SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 28) <= dev_regs_block" },
-    { "more shared memory than a block may have", "max(SHARED, SORT_SMEM) + 256 * STAGES <= dev_smem_block" },
+    { "more shared memory than a block may have",
+      "max(SHARED, SORT_SMEM) + 256 * STAGES <= dev_smem_block" },
     { "more blocks that sort than a multiprocessor has room for", "SORT_RESIDENT == 1 or "
-      .. "ALG == 'passes' and SORT_RESIDENT * SORT_BLOCK <= dev_threads_sm and SORT_RESIDENT * SORT_BLOCK "
-      .. "* (SORT_ITEMS * max(4, ITEM) // 4 + 24) <= dev_regs_sm and "
+      .. "ALG == 'passes' and SORT_RESIDENT * SORT_BLOCK <= dev_threads_sm and "
+      .. "SORT_RESIDENT * SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 24) <= dev_regs_sm and "
       .. "SORT_RESIDENT * (SORT_SMEM + dev_smem_reserved) <= dev_smem_sm" },
     { "more tiles than a grid may have", RUNS .. " + PASSES * " .. TILES .. " < 2^31" },
   },
 
-  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, SORT_RESIDENT = 1, NETWORK = "odd_even", LANES = "merge",
-    MERGE = "serial", WAYS = 2, BLOCK = 256, ITEMS = 8, PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
+  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, SORT_RESIDENT = 1,
+    NETWORK = "odd_even", LANES = "merge", MERGE = "serial", WAYS = 2, BLOCK = 256, ITEMS = 8,
+    PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
     CACHE = "plain", OVERLAP = "off", STAGES = 1, RESIDENT = 1 },
 
   workspace = {

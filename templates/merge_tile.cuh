@@ -191,8 +191,8 @@ struct tile_keys {  // as they came
 };
 
 @ end
-// This thread's ITEMS keys of the pieces that lie there, merged, and where they came from: counted from the start
-// of the first piece, and on into those that follow.
+// This thread's ITEMS keys of the pieces that lie there, merged, and where they came from: counted
+// from the start of the first piece, and on into those that follow.
 @ if MERGE == "network" and ways == 2 then
 __device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded<2> &w,
                                              key (&v)[ITEMS], int (&source)[ITEMS]) {
