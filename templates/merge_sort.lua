@@ -2,7 +2,8 @@
 --
 -- Every block sorts a tile, a run (block_sort.cuh). Then passes merge two or four runs to one
 -- (WAYS), each by many blocks (merge_path.cuh, merge_tile.cuh), until one is left: four at a time
--- halve what goes through global memory. --
+-- halve what goes through global memory.
+--
 -- What is the least? By networks a key of 32 bits takes 12 exchanges' halves in its thread, 40 among a
 -- warp's and 10 or 11 for each doubling after that, and about as much again to be found and moved. With
 -- two instructions a clock on the integer unit, 132 x 1.98 GHz, 2^24 keys take 120 us to become runs of

@@ -16,7 +16,7 @@ struct stage {
   int count;
 };
 
-// What is not whole vectors, at the end of a sequence, the lanes copy.
+// What is not whole vectors, at the end of a sequence, the lanes copy. Who merges may read behind it.
 __device__ __forceinline__ void bring(const windows<@{ways}> &w, unsigned char *memory, stage *s) {
   key *shared = reinterpret_cast<key *>(memory);
   const int lane = threadIdx.x % 32;
@@ -26,8 +26,8 @@ __device__ __forceinline__ void bring(const windows<@{ways}> &w, unsigned char *
     const int before_it = i > 0 ? w.units[i > 0 ? i - 1 : 0] : 0, after = w.units[i] * VEC;
     whole[i] = w.units[i] - before_it;
     if (after > w.end[i] && whole[i] > 0) {
-      const int start = after - VEC, left = (int)(w.end[i] - start);
-      if (lane < left) shared[start + lane] = w.keys[i][start + lane];
+      const int at = after - VEC + lane;
+      if (lane < VEC) shared[at] = at < w.end[i] ? w.keys[i][at] : key();
       whole[i]--;
     }
     bytes += whole[i] * (int)sizeof(vector);
