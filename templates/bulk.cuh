@@ -1,5 +1,6 @@
 // bulk.cuh -- bulk copies between global and shared memory, compute capability 9.0, as ptx90.cuh has
-// other instructions. Addresses and sizes are multiples of 16 bytes.
+// other instructions, and a barrier for some of a block's threads. Addresses and sizes of copies are
+// multiples of 16 bytes.
 
 // "mbarrier.arrive", with .expect_tx: arrives, and the phase also lasts until that many bytes have
 // been copied.
@@ -17,7 +18,8 @@ __device__ __forceinline__ void bulk_load(unsigned to, const void *from, int nby
       "l"(from), "r"(nbytes), "r"(barrier)
       : "memory");
 }
-// And back, what a fence.proxy.async has made visible to copies; it belongs to a group of this thread.
+// And back, what a fence.proxy.async has made visible to copies, in a bulk group of this thread:
+// bulk_commit and bulk_wait_read of ptx90.cuh, which comes first.
 __device__ __forceinline__ void bulk_store(void *to, unsigned from, int nbytes) {
   asm volatile("cp.async.bulk.global.shared::cta.bulk_group [%0], [%1], %2;" ::"l"(to), "r"(from),
                "r"(nbytes)

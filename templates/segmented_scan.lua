@@ -1,8 +1,8 @@
 -- segmented_scan: all prefix sums, maxima or minima within every one of many segments of n numbers.
 --
 -- Segments lie one behind the other and are told by where they start. ALG says who scans one, ITEMS
--- numbers a thread at a time: a thread, LANES of a warp, or a block. Segments of very different lengths
--- are not balanced: the longest of a block or warp decides.
+-- numbers a thread at a time: a thread, LANES of a warp, or a block. Segments of very different
+-- lengths are not balanced: the longest of a block or warp decides.
 
 local WIDTH = "sel(ALG == 'block', BLOCK, LANES)" -- threads of a segment
 local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, 4)"
@@ -198,8 +198,8 @@ extern "C" __global__ void reference(long long n, long long segments, const int 
       "n=5003 segments=5 dtype=f32", "n=2000 segments=1 dtype=f64 kind=exclusive",
       "n=1501 segments=40 dtype=i64 op=min" },
     test = { "n=0 segments=1", "n=1", "n=1000003 segments=1000 kind=exclusive",
-      "n=2^22 segments=2^20", "n=2^18 segments=3 dtype=f32", "n=3000001 segments=100000 dtype=i64 op=min",
-      "n=2^20 segments=5000 dtype=f64", "n=2^20 segments=2^21" },
+      "n=2^22 segments=2^20", "n=2^18 segments=3 dtype=f32",
+      "n=3000001 segments=100000 dtype=i64 op=min", "n=2^20 segments=5000 dtype=f64", "n=2^20 segments=2^21" },
     bench = { "n=2^26 segments=2^24", "n=2^26 segments=2^20", "n=2^26 segments=2^16" },
   },
 }
