@@ -28,7 +28,7 @@ prints "modelled" timeout -k 1 100 $autotune bench radix_sort n=30000 --quiet
 export XDG_DATA_HOME="$folder"
 prints "served by the default" $autotune bench reduce n=1000 op=max
 prints "modelled" $autotune bench reduce n=1000 op=max
-printf 'n={1000,2000} op=max\nn=600\n' >"$folder/list.txt"
+printf 'n={1000,2000} op=max\nn=30000\n' >"$folder/list.txt"
 prints "geometric mean of 3" $autotune bench reduce --suite "$folder/list.txt" --plot "$folder/bars.svg" --error
 [ "$(grep -c '<rect x=' "$folder/bars.svg")" = 3 ] || complain "the plot has not three bars"
 [ "$(grep -c '^n=.* default ' "$folder/out")" = 2 ] || complain "not two rows: $(cat "$folder/out")"
