@@ -37,6 +37,56 @@ static const char text[] =
     "  x[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;\n"
     "}\n";
 
+static const char waiting[] =
+    "#define GLOBAL extern \"C\" __global__ void\n"
+    /* words[0] counts the blocks; a block that is not the first waits for the one before it */
+    "GLOBAL wait(volatile unsigned *words, int told_first) {\n"
+    "  unsigned i = atomicAdd((unsigned *)words, 1u) + 1;\n"
+    "  if (told_first) words[i] = i;\n"
+    "  if (i > 1) while (!words[i - 1]) __nanosleep(1000);\n"
+    "  if (!told_first) words[i] = i;\n"
+    "}\n"
+    "GLOBAL arrive(unsigned *words, int adds) {\n"
+    "  __shared__ bool last;\n"
+    "  if (threadIdx.x == 0) last = atomicInc(words, gridDim.x - 1) == gridDim.x - 1;\n"
+    "  __syncthreads();\n"
+    "  unsigned sum = 0;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; last && i < adds; i++) sum = sum * 3 + i;\n"
+    "  if (last) words[1 + threadIdx.x] = sum;\n"
+    "}\n";
+
+static double seconds_of(const char *kernel, uint32_t grid, uint32_t block, int n) {
+  kit k;
+  rt_emu_stats s;
+  kit_open(&k, "h200");
+  kit_cuda(&k, waiting, "waiting.cu");
+  rt_emu_set_checks(k.d, false);
+  rt_emu_set_sample(k.d, 8);
+  rt_ptr p = kit_alloc(&k, 4 * (size_t)(grid + block));
+  kit_ok(&k, k.d->ops->set(k.d, p, 0, 4 * (size_t)(grid + block), NULL, &k.e));
+  void *args[] = {&p, &n};
+  kit_ok(&k, kit_launch(&k, kernel, grid, block, 0, args));
+  rt_emu_last_stats(k.d, &s);
+  kit_close(&k);
+  return s.sec;
+}
+
+/* a chain sleeps 2 us a block; blocks that tell their own part first wait together */
+static void waiting_blocks(void **state) {
+  double chain = seconds_of("wait", 2048, 32, 0), apart = seconds_of("wait", 2048, 32, 1);
+  (void)state;
+  assert_true(chain > 2048 * 1.9e-6 && chain < 2048 * 2.5e-6);
+  assert_true(apart < chain / 20);
+}
+
+/* of a sample no block comes last, but one does: 10^5 dependent IMADs take 2 10^-4 s */
+static void last_block(void **state) {
+  double none = seconds_of("arrive", 2048, 64, 0), some = seconds_of("arrive", 2048, 64, 100000);
+  (void)state;
+  assert_true(some - none > 1.5e-4 && some - none < 1e-3);
+}
+
 static void open_cost(kit *k, const char *profile) {
   kit_open(k, profile);
   kit_cuda(k, text, "cost.cu");
@@ -114,6 +164,19 @@ static void bank_conflicts(void **state) {
   assert_true(two.shared_wavefronts - filling == 2 * (two.shared_requests - filling));
   assert_true(most.shared_wavefronts - filling == 32 * (most.shared_requests - filling));
   assert_true(one.sec < most.sec);
+  kit_close(&k);
+}
+
+/* 4 bytes of each sector take longer to store than the whole of an eighth of them, not 8 times */
+static void partial_stores(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "h200");
+  rt_emu_set_checks(k.d, false);
+  rt_emu_set_sample(k.d, 8);
+  double whole = run(&k, "stride", 1 << 15, 256, 1).sec,
+         parts = run(&k, "stride", 1 << 15, 256, 8).sec;
+  assert_true(parts > 3 * whole && parts < 12 * whole);
   kit_close(&k);
 }
 
@@ -251,6 +314,9 @@ int main(void) {
       cmocka_unit_test(sectors),
       cmocka_unit_test(bank_conflicts),
       cmocka_unit_test(wide_accesses),
+      cmocka_unit_test(partial_stores),
+      cmocka_unit_test(waiting_blocks),
+      cmocka_unit_test(last_block),
       cmocka_unit_test(schedulers),
       cmocka_unit_test(noted_registers),
       cmocka_unit_test(order),

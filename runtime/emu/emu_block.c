@@ -91,7 +91,7 @@ static void place_block(emu_block *b, uint64_t cluster, int rank) {
 static int block_start(emu_block *b, uint64_t cluster, int rank) {
   const emu_launch *l = b->launch;
   place_block(b, cluster, rank);
-  b->ordered = b->done = false;
+  b->ordered = b->done = b->looked = b->told = b->looked_back = false;
   b->n_mbarriers = b->n_bulks = b->idle = 0;
   if (b->has_agreed) {
     memset(b->agreed, 0, sizeof b->agreed);
@@ -278,6 +278,14 @@ static void give_up(emu_worker *w, emu_block *const *mates, int n) {
   atomic_store(&w->launch->stop, true);
 }
 
+/* A sample is spread over the grid, one in each of as many parts; not at the same place in each,
+ * since kernels take block numbers modulo something. */
+static uint64_t sampled_at(uint64_t i, uint64_t all, uint64_t some) {
+  uint64_t from = (uint64_t)((unsigned __int128)i * all / some);
+  uint64_t to = (uint64_t)((unsigned __int128)(i + 1) * all / some);
+  return from + (i * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (to - from);
+}
+
 /* the next cluster of the grid, which is one block where the kernel has none: its first block, or
  * NULL: none left, or out of memory */
 static emu_block *next_cluster(emu_worker *w) {
@@ -289,8 +297,7 @@ static emu_block *next_cluster(emu_worker *w) {
   if (i >= some) {
     return NULL;
   }
-  /* a sample is spread evenly over the grid */
-  uint64_t cluster = some == all ? i : (uint64_t)((unsigned __int128)i * all / some);
+  uint64_t cluster = some == all ? i : sampled_at(i, all, some);
   for (int rank = 0; rank < l->n_mates; rank++) {
     mates[rank] = take_block(w, cluster, rank);
     if (!mates[rank]) {

@@ -85,7 +85,8 @@ enum {
   INSN_SAT = 2,       /* clamp the result to [0, 1] */
   INSN_GUARD_NOT = 4, /* @!%p */
   INSN_STRONG = 8,    /* volatile, relaxed, acquire, release or atomic: not a plain access */
-  INSN_UNIFORM = 16   /* bra.uni, call.uni, .aligned */
+  INSN_UNIFORM = 16,  /* bra.uni, call.uni, .aligned */
+  INSN_PAST_L1 = 32   /* ld.cg, ld.cv */
 };
 
 /* what only some kinds need */

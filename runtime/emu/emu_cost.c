@@ -1,51 +1,58 @@
 /* emu_cost.c -- the cost model: from counts to modelled seconds.
  *
- * A kernel is cut into segments: basic blocks, cut again at barriers and waits. Of each segment the
- * model knows how often a warp executes it, and in clocks
+ * A kernel is cut into segments: basic blocks, as far as ptxas leaves them (emu_ptxas.c), cut again
+ * at barriers and waits. Of each segment the model knows how often a warp executes it, and in
+ * clocks
  *
  *   work   what one warp needs of its scheduler: the busiest of issue (one instruction a clock) and
  *          of the pipes (a warp instruction takes 32 lanes over a scheduler's lanes)
  *   path   how long one warp takes by itself: instructions in the order in which their operands
- *          arrive, one a clock; ptxas is taken to find that order
+ *          arrive, one a clock; ptxas is taken to find that order, within its registers: loads in
+ *          flight hold those that they will write
  *   lead   the idle part of it at the start of a segment behind a barrier or a wait: all warps of
  *          the block are there at once, so none of them hides it
  *   lsu    what one warp needs of the load/store unit, which the schedulers share: wavefronts in
- *          shared memory, 128-byte lines in global memory
+ *          shared memory, in global memory what emu_count.c says
  *
- * n that share a unit take n work + stall (stall / path)^(0.7 (n-1)), stall = path - work: the
- * stall of one shows only where the others stall too. A warp alone needs WARP_ISSUE clocks an
- * instruction. This gives a block alone, from the warps on its busiest scheduler, ceil(warps / 4),
- * and lead on top; the sum over segments is `alone`. The same formula gives b blocks on a
- * multiprocessor, n = ceil(b warps / 4) / ceil(warps / 4), so a number of warps that is no multiple
- * of the schedulers costs what it costs on the card.
+ * n that share a unit take n work + stall (stall / path)^(STALL_OVERLAP (n-1)), stall = path -
+ * work: the stall of one shows only where the others stall too. A warp alone needs WARP_ISSUE
+ * clocks an instruction. This gives a block alone, from the warps on its busiest scheduler,
+ * ceil(warps / 4), and lead on top; the sum over segments is `alone`. The same formula gives b
+ * blocks on a multiprocessor, n = ceil(b warps / 4) / ceil(warps / 4), so a number of warps that is
+ * no multiple of the schedulers costs what it costs on the card.
  *
  *   wave(b)  = | that, b * lsu or ceil(n / 2) * fetch |
  *   compute  = full waves * wave(occupancy) + wave(what is left: spread, at times packed)
  *   memory   = max(L2 bytes / L2 rate, DRAM bytes / DRAM rate)
  *   atomics  = lanes that update the L2's line with the most of them * ATOMIC_CLOCKS
- *   seconds  = launch + | | compute, atomics | / clock, memory |
+ *   seconds  = launch + | | compute, atomics | / clock, memory | + waits + last
  *
  * fetch: of code that the instruction cache lacks; two warps of a scheduler share what comes.
  * |x, y| is (x^4 + y^4)^(1/4): the larger, a little more where both are alike, since neither hides
  * the other perfectly. DRAM bytes: per allocation, what one wave asks for, at most its size; a
  * footprint that fits the L2 is fetched once. In the first wave all blocks want the same data at
  * the same time, so a share 1 / waves of the loads waits as long as DRAM takes. Registers, hence
- * occupancy, are ptxas's where the PTX notes them (emu_notes.c); spills count once in every pass of
- * the hottest segment.
+ * occupancy, and spills are ptxas's where the PTX notes them (emu_notes.c). waits: of blocks for
+ * each other; last: what the block does besides that comes last, where blocks count arrivals.
  *
- * It leaves out: register banks, what ptxas's order costs in registers, clock changes under load,
- * DRAM pages, partition camping, blocks that wait for each other (a chained scan), bulk copies but
- * for their bytes. It ranks variants; it is no measurement.
+ * It leaves out: register banks, clock changes under load, DRAM pages, partition camping, bulk
+ * copies but for their bytes. It ranks variants; it is no measurement.
  *
  * src: the approach is Hong and Kim, "An analytical model for a GPU architecture with memory-level
  * and thread-level parallelism awareness", ISCA 2009, with segments in place of whole kernels.
- * Latencies: Luo, Fan, Li, Du, Wang, Chu, "Benchmarking and dissecting the Nvidia Hopper GPU
- * architecture via microbenchmarking", IPDPS workshops 2024 (H100: shared 29, L1 41, L2 263, DRAM
- * 479 clocks; mma.sync at 62 % of the tensor peak); arithmetic: Jia et al. 2018 (4 clocks dependent
- * issue). The instruction cache's sizes and rates: our own, loops of 8 to 160 KiB of FMAs on an
- * H200 by clock64; a warp alone takes 1.02 clocks an instruction up to 28 KiB, 2.35 from 40 to 128,
- * 5.85 at 160; two take 2.1, four 5.2 to 6.3. WARP_ISSUE, STALL_OVERLAP, LAT_BARRIER and PACKED are
- * fitted to 160 random matrix products at 2048, ATOMIC_CLOCKS to histograms.
+ * Look-back: Merrill and Garland, "Single-pass parallel prefix scan with decoupled look-back",
+ * 2016. Latencies of shared memory and L1, mma.sync at 62 % of the tensor peak: Luo, Fan, Li, Du,
+ * Wang, Chu, "Benchmarking and dissecting the Nvidia Hopper GPU architecture via
+ * microbenchmarking", IPDPS workshops 2024; arithmetic: Jia et al. 2018 (4 clocks dependent issue).
+ * Our own, on an H200 by clock64: a chain of dependent loads takes 287 clocks each from 1 to 24
+ * MiB, 508 at 40, 663 at 1000; a barrier 14 clocks with one warp, 28 with 8, 76 with 32; a block
+ * that passes a word on to the next 257 ns, with nanosleep(256) between two looks 513,
+ * nanosleep(1024) 2048; in scans 270 to 300. The instruction cache's sizes and rates: loops of 8 to
+ * 160 KiB of FMAs; a warp alone takes 1.02 clocks an instruction up to 28 KiB, 2.35 from 40 to
+ * 128, 5.85 at 160; two take 2.1, four 5.2 to 6.3. WARP_ISSUE, STALL_OVERLAP and PACKED are fitted
+ * to 160 random matrix products at 2048, ATOMIC_CLOCKS to histograms, REGS_BESIDE to the SASS of
+ * reductions; the loops that a matrix product's code has beside its FMAs and loads make
+ * CODE_GROWTH.
  */
 #include "emu_cost.h"
 
@@ -55,6 +62,7 @@
 
 #include "emu_decode.h"
 #include "emu_device.h"
+#include "emu_ptxas.h"
 
 enum {
   LAT_ALU = 4,
@@ -63,30 +71,40 @@ enum {
   LAT_CVT = 8,
   LAT_SHARED = 29,
   LAT_L1 = 41,
-  LAT_L2 = 263,
-  LAT_DRAM = 479,
+  LAT_L2 = 287,
+  LAT_DRAM = 663,
   LAT_TENSOR = 33,
   LAT_SHFL = 23,
   LAT_ATOM_SHARED = 60,
-  LAT_BARRIER = 60, /* with the pipes that drain before it and fill again behind */
+  LAT_CHAIN = 570, /* from a block's word to another block that waits for it */
+  LAT_MBARRIER = 60,
+  LAT_BARRIER = 12, /* and two for each warp of the block */
   LAT_UNIFORM = 8,
+  UNROLLED = 4,     /* passes of a short loop of loads that ptxas makes one of */
+  REGS_BESIDE = 18, /* of a thread, that hold no loads in flight */
+  REGS_LEAST = 8,
   GROUPS = 16,
+  HELD = 64,
   SCHEDULERS = 4,         /* of a multiprocessor; a warp stays with one */
   CODE_BYTES = 16,        /* of an instruction, since cc 7.0 */
   CODE_FITS = 30 << 10,   /* a longer loop is fetched again in every pass, ... */
   CODE_MISSES = 38 << 10, /* ... all of it from here on */
   CODE_NEAR = 144 << 10,  /* from the cache behind, up to this length */
   ATOMIC_CLOCKS = 4,      /* of the L2, from one lane's atomic to the next on the same line */
+  L2_PORT = 64,           /* bytes a clock from the L2 to one multiprocessor */
   SHARED_BYTES = 128      /* that shared memory moves in a clock */
 };
 /* bytes a clock of code that a scheduler's instruction cache lacks */
 static const double CODE_RATE = 6.8, CODE_FAR_RATE = 2.7;
-/* of ptxas's code over the PTX's: addresses, loops, moves; seen in the same matrix products */
-static const double CODE_GROWTH = 1.2;
+/* of ptxas's code over what is left of the PTX's: loops, moves */
+static const double CODE_GROWTH = 1.05;
+/* of a store's clocks: what a multiprocessor takes that has the L2 to itself, by its port's width
+ */
+static const double STORE_ALONE = 0.47;
 static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
 /* a warp alone on its scheduler issues an instruction every so many clocks, and how well the stalls
  * of several fill each other */
-static const double WARP_ISSUE = 1.25, STALL_OVERLAP = 0.7;
+static const double WARP_ISSUE = 1.4, STALL_OVERLAP = 0.5;
 /* of two blocks that began together, how often a multiprocessor's both have ended before others
  * ask for work, so that it takes two of the last ones; of more blocks it is rarer */
 static const double PACKED = 0.3, PACKED_POWER = 3;
@@ -96,6 +114,7 @@ typedef struct model {
   const emu_profile *p;
   const emu_worker *w;
   double lat_global;
+  double crowd;              /* of a store's clocks, where few blocks share the L2 */
   double run, counted;       /* blocks that ran, and whose traffic was counted */
   double lsu, fetch;         /* clocks of the multiprocessor a block; fetch: of instructions */
   double issue;              /* clocks of a scheduler a warp: its busiest unit */
@@ -106,6 +125,12 @@ typedef struct model {
   double *starts;            /* per instruction of a segment: when its operands are there */
   double group[GROUPS];      /* cp.async groups in flight: until they land */
   int n_groups;
+  struct held {
+    double until, words;
+  } held[HELD]; /* loads in flight, oldest first: registers that they will write */
+  int n_held;
+  double *times;  /* per instruction: executions by all warps of a block */
+  emu_ptxas made; /* of the function */
 } model;
 
 static double larger(double a, double b) {
@@ -154,7 +179,7 @@ static double load_latency(const model *m, const emu_insn *in) {
   case SPACE_local: return LAT_L1;
   case SPACE_param:
   case SPACE_const: return LAT_UNIFORM;
-  default: return m->lat_global;
+  default: return in->kind == KIND_ld && in->flags & INSN_STRONG ? LAT_CHAIN : m->lat_global;
   }
 }
 
@@ -172,7 +197,7 @@ static double latency(const model *m, const emu_insn *in) {
   /* others on the same accumulators follow without a gap; the wait adds the rest */
   case KIND_wgmma: return SCHEDULERS * tensor_clocks(m->p, in);
   case KIND_mbarrier: return LAT_SHARED;
-  case KIND_mbarwait: return LAT_BARRIER;
+  case KIND_mbarwait: return LAT_MBARRIER;
   default: break;
   }
   switch (in->pipe) {
@@ -186,14 +211,9 @@ static double latency(const model *m, const emu_insn *in) {
 
 /* ---- segments ---- */
 
-static bool synchronizes(const emu_insn *in) {
-  return in->kind == KIND_bar || in->kind == KIND_cpwait || in->kind == KIND_mbarwait ||
-         in->kind == KIND_wgmmawait;
-}
-
-static bool ends_segment(const emu_func *f, int pc) {
+static bool ends_segment(const model *m, const emu_func *f, int pc) {
   const emu_insn *in = &f->code[pc];
-  return pc + 1 == f->n || f->leads[pc + 1] || synchronizes(in) || in->kind == KIND_call;
+  return pc + 1 == f->n || m->made.leads[pc + 1] || emu_synchronizes(in) || in->kind == KIND_call;
 }
 
 /* cp.async.wait_group n: the n youngest groups may stay in flight */
@@ -220,8 +240,8 @@ static int by_value(const void *a, const void *b) {
 }
 
 typedef struct segment {
-  double times;          /* executions by all warps of a block */
-  const uint64_t *extra; /* per instruction: wavefronts, or units of 128 bytes */
+  double times;            /* executions by all warps of a block */
+  const uint64_t *sectors; /* per instruction: that came from or went to the L2 */
 } segment;
 
 static bool from_global(const emu_insn *in) {
@@ -231,35 +251,66 @@ static bool from_global(const emu_insn *in) {
 /* The warps of a block load together: the last one's data comes when all of it came through the
  * multiprocessor's share of the L2's rate. */
 static double copy_clocks(const model *m, const segment *g, const emu_insn *in, int pc) {
-  double rate = m->p->l2_bytes_clock / (double)m->p->sms;
-  double lines = (double)g->extra[pc] / m->counted / g->times;
-  if (in->kind == KIND_cpasync) { /* its wavefronts in shared memory are counted there too */
-    lines = fmin(lines / 2, in->more->mode[0] / 4.0);
-  }
+  double sms = fmin(m->p->sms, (double)m->l->n_blocks);
+  double rate = fmin(m->p->l2_bytes_clock / sms, L2_PORT);
+  double sectors = (double)g->sectors[pc] / m->counted / g->times;
   bool loads = in->kind == KIND_cpasync || (from_global(in) && in->kind != KIND_st);
-  return loads ? lines * 128 * m->l->n_warps / rate : 0;
+  return loads ? sectors * 32 * m->l->n_warps / rate : 0;
+}
+
+/* A load needs registers to write to. ptxas keeps to as many as it has, so where those in flight
+ * have taken them, the next load waits for the oldest of them; when it may start. */
+static double room_for(model *m, const emu_func *f, int pc, double start, double takes) {
+  double words = 0, held = 0, most = larger(m->l->regs - REGS_BESIDE, REGS_LEAST);
+  for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
+    words += f->refs[r] & 1 ? f->reg_words[f->refs[r] >> 1] : 0;
+  }
+  int first = 0;
+  for (int i = 0; i < m->n_held; i++) {
+    held += m->held[i].words;
+  }
+  while (first < m->n_held && (held + words > most || m->n_held - first == HELD)) {
+    start = larger(start, m->held[first].until);
+    held -= m->held[first++].words;
+  }
+  m->n_held -= first;
+  memmove(m->held, m->held + first, sizeof *m->held * (size_t)m->n_held);
+  m->held[m->n_held++] = (struct held){start + takes, words};
+  return start;
 }
 
 /* when each instruction from s to e could start, were there an issue slot for it, with what earlier
  * segments left behind; the number of them that need one */
 static int find_starts(model *m, const emu_func *f, const segment *g, int s, int e) {
   int n = 0;
-  double last = 0, queue = 0;
+  double last = 0, queue = 0, fenced = 0;
   for (int pc = s; pc < e; pc++) {
     const emu_insn *in = &f->code[pc];
-    double start = 0;
+    double start = fenced;
     for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
       start = f->refs[r] & 1 ? start : larger(start, m->ready[f->refs[r] >> 1]);
     }
+    if (m->times[pc] <= 0) {
+      continue;
+    }
     queue += copy_clocks(m, g, in, pc);
+    if (from_global(in) && in->kind == KIND_ld) {
+      start = room_for(m, f, pc, start, latency(m, in) + queue);
+    }
     if (in->kind == KIND_cpcommit) {
       commit_group(m, last + m->lat_global + queue);
     } else if (in->kind == KIND_cpwait) {
       start = larger(start, wait_for_groups(m, in));
     }
-    start += in->kind == KIND_bar ? LAT_BARRIER : in->kind == KIND_wgmmawait ? LAT_TENSOR : 0;
+    start += in->kind == KIND_bar         ? LAT_BARRIER + 2 * m->l->n_warps
+             : in->kind == KIND_wgmmawait ? LAT_TENSOR
+                                          : 0;
     last = larger(last, start);
-    if (in->pipe != PIPE_none || in->kind == KIND_cpwait || in->kind == KIND_bar) {
+    if (in->kind == KIND_fence && in->imm) { /* what was written before is on its way to the L2 */
+      fenced = last + LAT_L2;
+    }
+    if ((in->pipe != PIPE_none && !m->made.folded[pc]) || in->kind == KIND_cpwait ||
+        in->kind == KIND_bar) {
       m->starts[n++] = start;
     }
     for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
@@ -301,6 +352,13 @@ static void pass_time(model *m, const emu_func *f, double clocks) {
   for (int g = 0; g < m->n_groups; g++) {
     m->group[g] = m->group[g] > clocks ? m->group[g] - clocks : 0;
   }
+  int kept = 0;
+  for (int i = 0; i < m->n_held; i++) {
+    if (m->held[i].until > clocks) {
+      m->held[kept++] = (struct held){m->held[i].until - clocks, m->held[i].words};
+    }
+  }
+  m->n_held = kept;
 }
 
 /* of one pass through this many bytes of code */
@@ -314,15 +372,22 @@ static double fetch_clocks(double code) {
 static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int s, int e) {
   const uint64_t *extra = counts + f->n + 1;
   double pipes[PIPE_COUNT] = {0}, issue = 0;
-  double times = (double)counts[s] / m->run; /* by all warps of a block */
-  if (!counts[s]) {
+  double times = m->times[s];
+  if (times <= 0) {
     return;
   }
   for (int pc = s; pc < e; pc++) {
     const emu_insn *in = &f->code[pc];
-    double per = (double)extra[pc] / m->counted / times, clocks = unit_clocks(m->p, in, per);
-    pipes[in->pipe] += clocks;
-    issue += in->pipe == PIPE_none ? 0 : in->weight / 4.0;
+    double share = fmin(m->times[pc] / times, 1);
+    double per = share > 0 ? (double)extra[pc] / 4 / m->counted / m->times[pc] : 0;
+    if (m->made.folded[pc]) {
+      continue;
+    }
+    per *= in->kind == KIND_st && from_global(in) ? m->crowd : 1;
+    double clocks = share * unit_clocks(m->p, in, per);
+    pipes[in->pipe] += m->made.moves[pc] ? clocks / 2 : clocks;
+    pipes[PIPE_imad] += m->made.moves[pc] ? clocks / 2 : 0;
+    issue += in->pipe == PIPE_none ? 0 : share * in->weight / 4.0;
   }
   /* integer and floating-point multiplication share a pipe */
   double busiest = larger(issue, pipes[PIPE_fma] + pipes[PIPE_imad] / 2);
@@ -332,8 +397,11 @@ static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int
   }
   busiest *= SCHEDULERS;
   double warps = m->l->n_warps, a_warp = times / warps;
-  double lead, path = path_of(m, f, &(segment){times, extra}, s, e, &lead);
-  lead = s > 0 && synchronizes(&f->code[s - 1]) ? lead : 0; /* all warps wait together */
+  double lead, path = path_of(m, f, &(segment){times, extra + f->n + 1}, s, e, &lead);
+  lead = s > 0 && emu_synchronizes(&f->code[s - 1]) ? lead : 0; /* all warps wait together */
+  if (emu_ptxas_unrolls(f, s, e)) {
+    path = busiest + larger(path - busiest, 0) / UNROLLED;
+  }
   double all = lead + shared_among(ceil(warps / SCHEDULERS), busiest,
                                    larger(path - lead, WARP_ISSUE * busiest));
   all = larger(all, pipes[PIPE_lsu] * warps);
@@ -349,25 +417,82 @@ static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int
   pass_time(m, f, all);
 }
 
+/* Waiting is no work: of the innermost loop around a load that looked in vain, what it repeated
+ * counts as never executed. */
+static void find_times(model *m, const emu_func *f, const uint64_t *counts) {
+  const uint64_t *repeats = counts + 3 * (f->n + 1);
+  for (int pc = 0; pc < f->n; pc++) {
+    m->times[pc] = (double)counts[pc] / m->run;
+  }
+  for (int look = 0; look < f->n; look++) {
+    int from = -1, to = f->n;
+    for (int pc = look; repeats[look] && pc < f->n; pc++) {
+      int t = f->code[pc].kind == KIND_bra ? f->code[pc].target : -1;
+      if (t >= 0 && t <= look && t > from) {
+        from = t;
+        to = pc;
+      }
+    }
+    for (int pc = from; from >= 0 && pc <= to; pc++) {
+      m->times[pc] = larger(m->times[pc] - (double)repeats[look] / m->run, 0);
+    }
+  }
+}
+
 static bool add_function(model *m, int index) {
   const emu_func *f = m->l->module->funcs[index];
   const uint64_t *counts = m->w->counts[index];
   if (!f->defined || !counts[0]) {
     return true;
   }
+  m->times = calloc((size_t)f->n + 1, sizeof *m->times);
   m->ready = calloc((size_t)f->n_regs + 1, sizeof *m->ready);
   m->starts = calloc((size_t)f->n + 1, sizeof *m->starts);
   m->n_groups = 0;
-  for (int s = 0, pc = 0; m->ready && m->starts && pc < f->n; pc++) {
-    if (ends_segment(f, pc)) {
+  m->n_held = 0;
+  bool ok = emu_ptxas_init(&m->made, f) && m->ready && m->starts && m->times;
+  if (ok) {
+    find_times(m, f, counts);
+  }
+  for (int s = 0, pc = 0; ok && pc < f->n; pc++) {
+    if (ends_segment(m, f, pc)) {
       add_segment(m, f, counts, s, pc + 1);
       s = pc + 1;
     }
   }
-  bool ok = m->ready && m->starts;
+  free(m->times);
+  emu_ptxas_clear(&m->made);
   free(m->ready);
   free(m->starts);
   return ok;
+}
+
+static void add_functions(model *m) {
+  for (int f = 0; f < m->l->module->n_funcs; f++) {
+    add_function(m, f);
+  }
+}
+
+/* What the last of a group of blocks does besides: for each group, or after all the others, which
+ * is returned: clocks. */
+static double add_last(model *m, const emu_worker *last) {
+  model x = {.l = m->l,
+             .p = m->p,
+             .w = last,
+             .crowd = STORE_ALONE,
+             .run = 1,
+             .counted = 1,
+             .lat_global = LAT_L2};
+  double group = (double)m->w->arrivals;
+  add_functions(&x);
+  double alone = larger(x.alone - m->alone, 0);
+  if (group >= (double)m->l->n_blocks) {
+    return alone;
+  }
+  m->alone += alone / group;
+  m->issue += larger(x.issue - m->issue, 0) / group;
+  m->lsu += larger(x.lsu - m->lsu, 0) / group;
+  return 0;
 }
 
 /* ---- memory ---- */
@@ -420,13 +545,69 @@ int emu_sms(const struct emu_device *d) {
 
 /* ---- the whole ---- */
 
-/* ptxas spills where registers are scarce: taken as once in every pass of the hottest segment */
-static void add_spills(model *m) {
-  double a_warp = m->hot_times * (m->l->func->spill_loads + m->l->func->spill_stores);
-  m->issue += a_warp;
-  m->alone += a_warp * m->l->n_warps;
-  m->lsu += a_warp * m->l->n_warps;
-  m->pipes[PIPE_lsu] += a_warp * m->l->n_warps;
+typedef struct traffic { /* bytes of the whole launch */
+  double l2, dram;
+} traffic;
+
+static double beyond(double whole, double fits) {
+  return whole > fits ? 1 - fits / whole : 0;
+}
+
+/* ptxas spills where registers are scarce: taken as once in every pass of the hottest segment. A
+ * spilled word is a line of the L1 for a warp; what all warps have spilled may exceed the L1, and
+ * the L2. Each load of one waits, since there is no register to load it earlier. */
+static traffic add_spills(model *m, double blocks_sm) {
+  const emu_func *f = m->l->func;
+  const emu_profile *p = m->p;
+  double warps = m->l->n_warps, loads = m->hot_times * f->spill_loads;
+  double words = loads + m->hot_times * f->spill_stores;
+  double frame = f->spill_stores * 128 * warps * blocks_sm;
+  double smem = blocks_sm * (double)(f->smem + m->l->dynamic_nbytes + 1024);
+  double l1 = larger((p->smem_sm_kib > 128 ? p->smem_sm_kib + 28 : 128) * 1024.0 - smem, 16384);
+  double missed = beyond(frame, l1), far = beyond(frame * p->sms, (double)p->l2_nbytes);
+  double bytes = missed * words * 128 * warps * (double)m->l->n_blocks;
+  double waits = LAT_L1 + missed * (LAT_L2 + far * (LAT_DRAM - LAT_L2) - LAT_L1);
+  m->issue += words;
+  m->alone += words * ceil(warps / SCHEDULERS) + loads * waits;
+  m->lsu += words * warps;
+  m->pipes[PIPE_lsu] += words * warps;
+  return (traffic){bytes, far * bytes};
+}
+
+/* Nanoseconds that the kernel sleeps between two looks: a constant, or one moved to a register. */
+static double nap_of(const emu_func *f) {
+  double nap = 0;
+  for (int pc = 0; pc < f->n; pc++) {
+    const emu_insn *in = &f->code[pc];
+    int32_t from = in->kind == KIND_nop && in->imm ? in->o[1] : EMU_NONE;
+    for (int k = 0; from >= 0 && k < f->n; k++) {
+      const emu_insn *set = &f->code[k];
+      from = set->kind == KIND_alu && set->pipe == PIPE_none && set->o[0] == from && set->o[1] < 0
+                 ? set->o[1]
+                 : from;
+    }
+    if (from < 0 && from != EMU_NONE) {
+      uint32_t ns;
+      memcpy(&ns, f->pool + ~from, sizeof ns);
+      nap = larger(nap, ns);
+    }
+  }
+  return nap;
+}
+
+/* Blocks that wait for each other. Where each tells the next only after it heard from the one
+ * before, they run one after the other, a word's way through the L2 each; who sleeps between two
+ * looks sleeps twice as long as it asked for. Where a block tells its own part first and then looks
+ * back over 32 others at a time to the nearest that knows its whole sum (decoupled look-back), of s
+ * blocks that run together those up to 32 (1 + 2 + ... + n) know theirs after n looks. */
+static double waits_sec(const model *m, double blocks_sm) {
+  double n = (double)m->l->n_blocks, slots = blocks_sm * m->p->sms;
+  double link = LAT_CHAIN / m->p->clock_hz;
+  if (2 * (double)m->w->links >= m->run) {
+    return n * larger(link, 2e-9 * nap_of(m->l->func));
+  }
+  double looks = sqrt((n < slots ? n : slots) / 16);
+  return 2 * (double)m->w->backs >= m->run ? n / slots * looks * link : 0;
 }
 
 /* b blocks at a time on one multiprocessor; the scheduler with the most warps is the last */
@@ -490,11 +671,13 @@ static void fill_counts(const model *m, double share, double traffic_share, rt_e
   s->barriers = (double)t->barriers * share;
 }
 
-void emu_cost_launch(const emu_launch *l, const emu_worker *w, rt_emu_stats *s) {
+void emu_cost_launch(const emu_launch *l, const emu_worker *w, const emu_worker *last,
+                     rt_emu_stats *s) {
   const emu_profile *p = l->device->profile;
   model m = {.l = l,
              .p = p,
              .w = w,
+             .crowd = larger(fmin((double)l->n_blocks / p->sms, 1), STORE_ALONE),
              .run = (double)(w->blocks ? w->blocks : 1),
              .counted = (double)(w->counted ? w->counted : 1)};
   const emu_traffic *t = &w->traffic;
@@ -506,8 +689,7 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, rt_emu_stats *s) 
       emu_occupancy(p, l->regs, l->n_threads, (int64_t)(l->func->smem + l->dynamic_nbytes));
   double blocks_sm = s->blocks_sm ? s->blocks_sm : 1;
   s->waves = (double)l->n_blocks / (blocks_sm * p->sms);
-  double l2_bytes =
-      (double)(t->load_misses + t->store_sectors + 2 * t->atomic_conflicts) * 32 * traffic_share;
+  double l2_bytes = (double)(t->load_misses + t->store_sectors) * 32 * traffic_share;
   double dram = dram_bytes(&m, traffic_share, s->waves);
   double missed = l2_bytes > 0 ? dram / l2_bytes : 0;
   double hit_l1 = t->load_sectors ? 1 - (double)t->load_misses / (double)t->load_sectors : 0;
@@ -515,16 +697,18 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, rt_emu_stats *s) 
   /* the blocks of the first wave want the same data at the same time: all wait for DRAM */
   missed = s->waves <= 1 ? 1 : larger(missed, 1 / s->waves);
   m.lat_global = hit_l1 * LAT_L1 + (1 - hit_l1) * (LAT_L2 + missed * (LAT_DRAM - LAT_L2));
-  for (int f = 0; f < l->module->n_funcs; f++) {
-    add_function(&m, f);
-  }
-  add_spills(&m);
+  add_functions(&m);
+  double serial = last ? add_last(&m, last) / p->clock_hz : 0;
+  traffic spilled = add_spills(&m, blocks_sm);
+  l2_bytes += spilled.l2;
+  dram += spilled.dram;
   double compute = compute_clocks(&m, blocks_sm) / p->clock_hz;
   double l2 = l2_bytes / (p->l2_bytes_clock * p->clock_hz);
   double from_dram =
       dram / (2 * p->memory_clock_hz * p->bus_bits / 8 * 0.92); /* refresh, turnarounds */
   double atomics = hottest_line(&w->cache) * traffic_share * ATOMIC_CLOCKS / p->clock_hz;
-  s->sec = launch_sec + together(together(compute, atomics), larger(l2, from_dram));
+  s->sec = launch_sec + together(together(compute, atomics), larger(l2, from_dram)) +
+           waits_sec(&m, blocks_sm) + serial;
   s->bound = bound_of(&m, compute, l2, from_dram, blocks_sm);
 }
 

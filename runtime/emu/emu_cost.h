@@ -5,8 +5,10 @@
 #include "emu_exec.h"
 #include "emu_profile.h"
 
-/* emu_cost_launch -- counts and modelled seconds of the whole launch, from the blocks that ran */
-void emu_cost_launch(const emu_launch *l, const emu_worker *counted, rt_emu_stats *stats);
+/* emu_cost_launch -- counts and modelled seconds of the whole launch, from the blocks that ran, and
+ * from one that came last, or NULL */
+void emu_cost_launch(const emu_launch *l, const emu_worker *counted, const emu_worker *last,
+                     rt_emu_stats *stats);
 /* emu_occupancy -- blocks of one kernel that fit on a multiprocessor at once; 0: it does not fit */
 int emu_occupancy(const emu_profile *p, int regs, int threads, int64_t smem);
 

@@ -91,6 +91,28 @@ static int sectors_of(uint32_t mask, const uint64_t address[32], int n,
   return count;
 }
 
+/* Clocks of the load/store unit, in quarters. A store takes 4 1/4 a line of 128 bytes, if not its
+ * sectors take longer: 1 3/4 each, or 2 1/2 where it writes only part of one. An atomic takes 2 1/2
+ * a sector and 1/2 a lane. These are the L2's rates, of which each multiprocessor has its share.
+ * src: on an H200, fills, copies and transposes that write 1 to 4 parts of sectors a line reach 61
+ * G lines/s or 105 G sectors/s, whole lines 36 G/s; histograms on many copies and split-K products
+ * 60 to 150 G atomics/s. */
+enum {
+  CLOCK = 4,
+  STORE_LINE = 17,
+  STORE_WHOLE = 7,
+  STORE_PART = 10,
+  ATOMIC_SECTOR = 10,
+  ATOMIC_LANE = 2
+};
+
+static uint64_t store_quarters(uint32_t mask, int n, int sectors, int lines) {
+  int whole = __builtin_popcount(mask) * n / 32;
+  whole = whole < sectors ? whole : sectors;
+  int one = STORE_WHOLE * whole + STORE_PART * (sectors - whole), other = STORE_LINE * lines;
+  return (uint64_t)(one > other ? one : other);
+}
+
 /* lines of 128 bytes, each a look-up of the L1; neighbouring sectors come one after the other */
 static int lines_of(const uint64_t *sectors, int n) {
   int lines = 0;
@@ -105,19 +127,26 @@ void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], in
   uint64_t sectors[EMU_LANES_N * 2];
   emu_traffic *t = &w->block->worker->traffic;
   emu_cache *c = &w->block->worker->cache;
-  int count = sectors_of(mask, address, n, sectors);
+  bool past_l1 = w->code[w->pc - 1].flags & (INSN_PAST_L1 | INSN_STRONG);
+  int count = sectors_of(mask, address, n, sectors), hits = 0;
   t->global_requests++;
   for (int i = 0; i < count; i++) {
     uint64_t *slot = &c->sector[(sectors[i] ^ sectors[i] >> 13) & c->mask];
-    bool hit = *slot == sectors[i] && access == ACCESS_READ;
+    bool hit = *slot == sectors[i] && access == ACCESS_READ && !past_l1;
     *slot = access == ACCESS_READ ? sectors[i] : *slot;
     t->load_misses += access == ACCESS_READ && !hit;
+    hits += hit;
     if (!hit) {
       note_allocation(w, c, sectors[i], 1);
     }
   }
   *(access == ACCESS_READ ? &t->load_sectors : &t->store_sectors) += (uint64_t)count;
-  w->extra[w->pc - 1] += (uint64_t)lines_of(sectors, count); /* one a clock */
+  int lines = lines_of(sectors, count);
+  int atomic = ATOMIC_LANE * __builtin_popcount(mask) + ATOMIC_SECTOR * count;
+  w->extra[w->pc - 1] += access == ACCESS_WRITE  ? store_quarters(mask, n, count, lines)
+                         : access == ACCESS_READ ? (uint64_t)(CLOCK * lines)
+                                                 : (uint64_t)atomic;
+  w->sectors[w->pc - 1] += (uint64_t)(count - hits);
   if (access == ACCESS_ATOMIC) {
     t->atomic_conflicts += (uint64_t)(__builtin_popcount(mask) - count);
     note_atomics(c, mask, address);
@@ -131,6 +160,31 @@ void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access
   t->load_misses += access == ACCESS_READ ? sectors : 0;
   *(access == ACCESS_READ ? &t->load_sectors : &t->store_sectors) += sectors;
   note_allocation(w, &w->block->worker->cache, address / 32, sectors);
+}
+
+void emu_count_look(emu_warp *w, uint32_t mask, const uint64_t address[32]) {
+  emu_block *b = w->block;
+  int lane = __builtin_ctz(mask);
+  if (w->look_pc == w->pc && w->looked[lane] == address[lane]) {
+    w->repeats[w->pc - 1]++;
+  }
+  w->look_pc = w->pc;
+  memcpy(w->looked, address, sizeof w->looked);
+  b->worker->backs += b->told && !b->looked_back;
+  b->looked_back |= b->told;
+  b->looked |= !b->told;
+}
+
+void emu_count_tell(emu_warp *w) {
+  emu_block *b = w->block;
+  b->worker->links += b->looked && !b->told;
+  b->told = true;
+}
+
+uint64_t emu_count_arrival(emu_warp *w, uint64_t old, uint64_t most) {
+  emu_worker *worker = w->block->worker;
+  worker->arrivals = most + 1 > worker->arrivals ? most + 1 : worker->arrivals;
+  return w->launch->last ? most : old;
 }
 
 void emu_count_join(emu_cache *to, const emu_cache *from) {
@@ -224,5 +278,5 @@ void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], in
   }
   t->shared_requests++;
   t->shared_wavefronts += (uint64_t)fronts;
-  w->extra[w->pc - 1] += (uint64_t)fronts;
+  w->extra[w->pc - 1] += (uint64_t)(CLOCK * fronts);
 }

@@ -33,12 +33,14 @@ static bool take_strong(emu_parser *p) {
   return is;
 }
 
-/* hints change no result; returns whether a cache-policy operand follows */
-static bool take_hints(emu_parser *p) {
+/* hints change no result; returns whether a cache-policy operand follows. *past_l1: do loads look
+ * in the L2 alone? */
+static bool take_hints(emu_parser *p, bool *past_l1) {
   static const char *const hints[] = {"ca", "cg", "cs", "lu",    "cv",
                                       "wb", "wt", "nc", "noftz", NULL};
   bool policy = false;
-  while (emu_mod_choice(p, hints) >= 0) {
+  for (int i; (i = emu_mod_choice(p, hints)) >= 0;) {
+    *past_l1 |= i == 1 || i == 4;
   }
   policy = emu_mod(p, "L2::cache_hint");
   while (emu_mod_prefix(p, "L1::") || emu_mod_prefix(p, "L2::")) {
@@ -79,9 +81,9 @@ static emu_insn *access(emu_parser *p, emu_kind kind, emu_type t, int n, int n_o
 }
 
 static int decode_ld(emu_parser *p, int op, int arg) {
-  bool strong = take_strong(p);
+  bool strong = take_strong(p), past_l1 = false;
   emu_space space = take_space(p);
-  take_hints(p);
+  take_hints(p, &past_l1);
   emu_mod(p, "unified");
   int n = take_vector(p);
   emu_type t = emu_mod_type(p);
@@ -96,7 +98,7 @@ static int decode_ld(emu_parser *p, int op, int arg) {
   if (!in) {
     return ERR_NOMEM;
   }
-  in->flags |= strong ? INSN_STRONG : 0;
+  in->flags |= (uint8_t)((strong ? INSN_STRONG : 0) | (past_l1 ? INSN_PAST_L1 : 0));
   in->pipe = space == SPACE_param ? PIPE_uniform : PIPE_lsu;
   in->more->space = space;
   TRY(emu_address(p, 1, 1, in));
@@ -115,9 +117,9 @@ static int decode_ld(emu_parser *p, int op, int arg) {
 }
 
 static int decode_st(emu_parser *p, int op, int arg) {
-  bool strong = take_strong(p);
+  bool strong = take_strong(p), past_l1 = false;
   emu_space space = take_space(p);
-  take_hints(p);
+  take_hints(p, &past_l1);
   int n = take_vector(p);
   emu_type t = emu_mod_type(p);
   const emu_operand *from = &p->statement.operands[1];
@@ -163,10 +165,10 @@ static bool atom_type_fits(int which, emu_type t) {
 static int decode_atom(emu_parser *p, int op, int arg) {
   static const char *const names[] = {"add", "inc", "dec",  "min", "max", "and",
                                       "or",  "xor", "exch", "cas", NULL};
-  bool red = arg;
+  bool red = arg, past_l1 = false;
   take_strong(p);
   emu_space space = take_space(p);
-  bool policy = take_hints(p);
+  bool policy = take_hints(p, &past_l1);
   int which = emu_mod_choice(p, names), n = take_vector(p);
   emu_type t = emu_mod_type(p);
   int first = red ? 0 : 1, n_ops = (red ? 2 : 3) + (which == ATOM_cas) + policy;
@@ -282,7 +284,7 @@ static int decode_cp(emu_parser *p, int op, int arg) {
   if (p->statement.n < 2) {
     return decode_cp_groups(p);
   }
-  bool policy = take_hints(p);
+  bool past_l1 = false, policy = take_hints(p, &past_l1);
   bool shared = emu_mod(p, "shared") || emu_mod(p, "shared::cta"), global = emu_mod(p, "global");
   int n = p->statement.n - policy;
   const emu_operand *o = p->statement.operands;
@@ -294,6 +296,7 @@ static int decode_cp(emu_parser *p, int op, int arg) {
   if (!in || !emu_build_more(p, in, 0)) {
     return ERR_NOMEM;
   }
+  in->flags |= past_l1 ? INSN_PAST_L1 : 0;
   in->more->space = SPACE_shared;
   TRY(emu_address(p, 1, 0, in));
   in->more->mode[4] = in->more->mode[5]; /* width of the destination's address */
@@ -348,7 +351,7 @@ static int decode_nothing(emu_parser *p, int op, int arg) {
   if (in) {
     in->imm = arg;
   }
-  return in ? 0 : ERR_NOMEM;
+  return !in ? ERR_NOMEM : arg ? emu_use(p, 1, 0, 4, T_u32) : 0;
 }
 
 /* createpolicy: the value is only ever a cache hint */

@@ -75,9 +75,9 @@ typedef struct emu_warp {
   uint8_t *regs;
   const uint8_t *pool;
   const emu_insn *code;
-  uint64_t *counts, *extra; /* per instruction: executions, wavefronts of memory */
-  int pc, stop;             /* stop: where another fragment stands */
-  uint32_t mask;            /* its lanes */
+  uint64_t *counts, *extra, *sectors, *repeats; /* per instruction: see emu_worker */
+  int pc, stop;                                 /* stop: where another fragment stands */
+  uint32_t mask;                                /* its lanes */
   emu_frame *frame;
   struct emu_block *block;
   struct emu_launch *launch;
@@ -87,7 +87,9 @@ typedef struct emu_warp {
   int n_frags;
   uint64_t steps, slice_end;
   bool rotate;
-  emu_frame kernel; /* the outermost frame */
+  int look_pc;                  /* of the last load that may wait for another block, ... */
+  uint64_t looked[EMU_LANES_N]; /* ... and its addresses */
+  emu_frame kernel;             /* the outermost frame */
   size_t kernel_capacity, local_capacity;
   uint8_t *local; /* lanes * launch->local_nbytes */
   uint32_t tid[3][EMU_LANES_N];
@@ -159,10 +161,11 @@ typedef struct emu_block {
   /* of the first block, for the whole cluster */
   int idle; /* times that nothing but time could pass */
   uint32_t cluster_phase;
-  uint32_t first_clock; /* older clocks are of earlier blocks in this memory */
-  bool counting;        /* is its memory traffic counted? */
-  bool moved;           /* did anything happen in this round? */
-  bool ordered;         /* took part in an ordering between blocks: atomics, fences */
+  uint32_t first_clock;           /* older clocks are of earlier blocks in this memory */
+  bool counting;                  /* is its memory traffic counted? */
+  bool moved;                     /* did anything happen in this round? */
+  bool looked, told, looked_back; /* at and to other blocks, by strong loads and stores */
+  bool ordered;                   /* took part in an ordering between blocks: atomics, fences */
 } emu_block;
 
 typedef struct emu_traffic { /* what the cost model wants to know of memory; all counts */
@@ -170,6 +173,7 @@ typedef struct emu_traffic { /* what the cost model wants to know of memory; all
   uint64_t shared_requests, shared_wavefronts, atomics, atomic_conflicts, barriers;
 } emu_traffic;
 
+enum { EMU_COUNTS = 4 }; /* arrays of emu_worker's counts */
 enum { EMU_L1_SECTORS = 8192, EMU_ALLOCS = 64, EMU_ATOMIC_LINES = 512 };
 
 /* sectors that one multiprocessor's first-level cache would hold, and the traffic by allocation */
@@ -184,9 +188,15 @@ typedef struct emu_cache {
 typedef struct emu_worker {
   struct emu_launch *launch;
   pthread_t thread;
-  emu_block *idle;   /* finished blocks whose memory can be used again */
-  uint64_t **counts; /* [function][pc]: executions by warps; behind them, wavefronts */
-  uint64_t counted;  /* blocks whose memory traffic was counted */
+  emu_block *idle; /* finished blocks whose memory can be used again */
+  /* [function][pc]: executions by warps; behind them, n + 1 on, clocks of the load/store unit, in
+   * quarters; behind these, sectors that its L2 port moves; behind
+   * these, executions of loads that only looked again at what they wait for */
+  uint64_t **counts;
+  uint64_t counted; /* blocks whose memory traffic was counted */
+  /* blocks that looked at what others told, before they told anything themselves, or after; and how
+   * many arrivals the kernel's counters wait for */
+  uint64_t links, backs, arrivals;
   emu_traffic traffic;
   emu_cache cache;
   uint64_t lanes, blocks; /* thread-instructions and blocks done */
@@ -210,6 +220,7 @@ typedef struct emu_launch {
   bool checks;
   uint64_t count_every; /* blocks: each so-manieth has its memory traffic counted */
   int regs;             /* per thread */
+  bool last;            /* every block comes last to every counter (atom.inc) */
   uint64_t step_limit;
   uint32_t tag_base;
   int resident; /* blocks that one worker may hold unfinished */
@@ -374,6 +385,12 @@ void emu_count_start(emu_worker *w);
 void emu_count_join(emu_cache *to, const emu_cache *from);
 void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                       emu_access access);
+/* emu_count_look -- a strong load of global memory, emu_count_tell -- a strong store: by these
+ * blocks wait for each other */
+void emu_count_look(emu_warp *w, uint32_t mask, const uint64_t address[32]);
+void emu_count_tell(emu_warp *w);
+/* emu_count_arrival -- what atom.inc tells a block that finds `old` in a counter up to `most` */
+uint64_t emu_count_arrival(emu_warp *w, uint64_t old, uint64_t most);
 /* emu_count_bulk -- n bytes of a bulk copy, which goes past the first-level cache */
 void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access);
 void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,

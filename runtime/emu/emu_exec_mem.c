@@ -395,6 +395,9 @@ int exec_ld(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   if (in->flags & INSN_STRONG) {
     emu_clock_acquire(w);
+    if (more->space == SPACE_global && mask) {
+      emu_count_look(w, mask, address);
+    }
   }
   return RUN_ON;
 }
@@ -455,6 +458,9 @@ int exec_st(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   for (int e = 0; e < more->n; e++) {
     store_lanes(host, e * size, emu_src(w, more->ops[e]), size, more->bytes[e], mask);
+  }
+  if (in->flags & INSN_STRONG && more->space == SPACE_global) {
+    emu_count_tell(w);
   }
   return RUN_ON;
 }
@@ -550,6 +556,9 @@ int exec_atom(emu_warp *w, const emu_insn *in, uint32_t mask) {
       uint64_t b = emu_get(emu_src(w, more->ops[n + e]), i, size),
                c = swap ? emu_get(swap, i, size) : 0;
       uint64_t old = update(in, host[i] + e * size, b, c);
+      if (more->mode[3] == ATOM_inc && more->space != SPACE_shared) {
+        old = emu_count_arrival(w, old, b);
+      }
       if (more->ops[e] != EMU_NONE) {
         emu_put(emu_reg(w, more->ops[e]), i, size, old);
       }

@@ -228,7 +228,7 @@ int exec_match(emu_warp *w, const emu_insn *in, uint32_t mask) {
   if (rc != RUN_ON) {
     return rc;
   }
-  w->extra[w->pc - 1] += w->block->counting && in->more->mode[0] == 0 ? MATCH_ANY_CLOCKS : 0;
+  w->extra[w->pc - 1] += w->block->counting && in->more->mode[0] == 0 ? 4 * MATCH_ANY_CLOCKS : 0;
   const void *a = emu_src(w, in->o[1]);
   for (int i = 0; i < EMU_LANES_N; i++) {
     uint32_t same = 0;

@@ -12,7 +12,7 @@ static int worker_open(emu_worker *w, emu_launch *l) {
   emu_count_start(w);
   w->counts = calloc((size_t)m->n_funcs, sizeof *w->counts);
   for (int i = 0; w->counts && i < m->n_funcs; i++) {
-    w->counts[i] = calloc(2 * ((size_t)m->funcs[i]->n + 1), sizeof **w->counts);
+    w->counts[i] = calloc(EMU_COUNTS * ((size_t)m->funcs[i]->n + 1), sizeof **w->counts);
     if (!w->counts[i]) {
       return ERR_NOMEM;
     }
@@ -35,11 +35,15 @@ static void gather(emu_worker *workers, int n) {
     workers[0].lanes += workers[i].lanes;
     workers[0].blocks += workers[i].blocks;
     workers[0].counted += workers[i].counted;
+    workers[0].links += workers[i].links;
+    workers[0].backs += workers[i].backs;
+    workers[0].arrivals =
+        workers[i].arrivals > workers[0].arrivals ? workers[i].arrivals : workers[0].arrivals;
     workers[0].failed |= workers[i].failed;
     add_traffic(&workers[0].traffic, &workers[i].traffic);
     emu_count_join(&workers[0].cache, &workers[i].cache);
     for (int f = 0; f < m->n_funcs; f++) {
-      for (int pc = 0; pc < 2 * (m->funcs[f]->n + 1); pc++) {
+      for (int pc = 0; pc < EMU_COUNTS * (m->funcs[f]->n + 1); pc++) {
         workers[0].counts[f][pc] += workers[i].counts[f][pc];
       }
     }
@@ -56,6 +60,32 @@ static void run_all(emu_worker *workers, int n) {
   for (int i = 1; i < started; i++) {
     pthread_join(workers[i].thread, NULL);
   }
+}
+
+/* What the block does that comes last, where blocks count their arrivals: of a sample none would.
+ * It is the first block once more, which changes memory that a sample leaves unfinished anyhow. */
+static bool run_last(emu_launch *l, emu_worker *last) {
+  uint64_t sampled = l->sampled;
+  if (worker_open(last, l)) {
+    return false;
+  }
+  atomic_store(&l->next, 0);
+  l->sampled = (uint64_t)l->n_mates;
+  l->last = true;
+  emu_worker_main(last);
+  l->last = false;
+  l->sampled = sampled;
+  return !last->failed && !l->found;
+}
+
+static void cost(emu_launch *l, const emu_worker *w, rt_emu_stats *stats) {
+  emu_worker *last = l->sampled < l->n_blocks && w->arrivals ? calloc(1, sizeof *last) : NULL;
+  bool ran = last && run_last(l, last);
+  emu_cost_launch(l, w, ran ? last : NULL, stats);
+  if (last) {
+    emu_worker_clear(last);
+  }
+  free(last);
 }
 
 static int outcome_of(const emu_launch *l, const emu_worker *first, err *e) {
@@ -85,7 +115,7 @@ int emu_launch_run(emu_launch *l, int threads, rt_emu_stats *stats, err *e) {
     gather(workers, n);
     rc = outcome_of(l, &workers[0], e);
     if (!rc) {
-      emu_cost_launch(l, &workers[0], stats);
+      cost(l, &workers[0], stats);
     }
   }
   for (int i = 0; i < n; i++) {

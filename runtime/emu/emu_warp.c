@@ -67,6 +67,7 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   w->current = -1;
   w->steps = 0;
   w->rotate = false;
+  w->look_pc = 0;
   w->n_async = 0;
   w->carry = 0;
   w->cluster_arrived = w->bulk_reads = 0;
@@ -225,6 +226,8 @@ static bool pick(emu_warp *w) {
   w->code = func->code;
   w->counts = w->block->worker->counts[f->frame->func];
   w->extra = w->counts + func->n + 1;
+  w->sectors = w->extra + func->n + 1;
+  w->repeats = w->sectors + func->n + 1;
   find_stop(w);
   return true;
 }
