@@ -313,7 +313,7 @@ static void find_fitting(gen_box *b, void *ud) {
 }
 
 int gen_config_untuned(gen_instance *g, gen_config *c, bool *suggested, err *e) {
-  bool ignored;
+  bool ignored = false;
   suggested = suggested ? suggested : &ignored;
   gen_config_default(&g->t->pub, c);
   *suggested = false;
