@@ -6,7 +6,7 @@
 
 #include <pthread.h>
 
-enum { N = 64, CALLS_MOST = 3000 };
+enum { N = 64, CALLS_MOST = 40000 };
 
 /* y = 2 x + y. LOOPS does nothing but take time; BUG=1 is fast, and wrong in the last
  * element; BUG=2 is so only for small data. */
