@@ -535,65 +535,66 @@ static void sgemm_has_a_space(void **state) {
   close_subject(&s);
 }
 
+static const struct {
+  const char *family, *problem;
+} extremes[] = {
+    {"saxpy", "n=0"},
+    {"saxpy", "n=2^36"},
+    {"saxpy", "n=3"},
+    {"argmax", "n=0"},
+    {"argmax", "n=2^36 op=min dtype=f64 align=1"},
+    {"reduce", "n=2^36 op=product dtype=bf16 align=1 order=fixed"},
+    {"reduce", "n=0"},
+    {"reduce", "n=2^36 op=min dtype=f64"},
+    {"reduce", "n=5 align=1"},
+    {"sgemm", "m=0 n=0 k=0"},
+    {"sgemm", "m=1 n=1 k=0"},
+    {"sgemm", "m=4096"},
+    {"sgemm", "m=4095 n=1 k=77 ta=t"},
+    {"sgemm", "m=2147483647 n=1 k=2147483647 tb=t"},
+    {"sgemm", "m=1 n=2147483647 k=1"},
+    {"sgemm", "m=16 n=16 k=10 align=1"},
+    {"scan", "n=0"},
+    {"scan", "n=2^36 dtype=f64 op=max align=1"},
+    {"scan", "n=1 dtype=f16 kind=exclusive"},
+    {"segmented_reduce", "n=0"},
+    {"segmented_reduce", "n=1 segments=2147483647 dtype=f64"},
+    {"segmented_reduce", "n=2147483647 segments=1 op=max align=1"},
+    {"segmented_scan", "n=0"},
+    {"segmented_scan", "n=1 segments=2147483647 dtype=f64"},
+    {"segmented_scan", "n=2147483647 segments=1 op=max kind=exclusive"},
+    {"histogram", "n=0 bins=1"},
+    {"histogram", "n=4294967295 bins=2^24 dtype=u8 align=1"},
+    {"merge", "m=0"},
+    {"merge", "m=2^36 n=2^36 dtype=f64 value=8 align=1"},
+    {"merge_sort", "n=0"},
+    {"merge_sort", "n=5000 dtype=i8 align=1"},
+    {"merge_sort", "n=2^36 dtype=f64 value=8 align=1"},
+    {"transpose", "rows=0 cols=0"},
+    {"transpose", "rows=2147483647 cols=1 dtype=u8 align=1"},
+    {"transpose", "rows=1 cols=3 batch=2^20 dtype=f64"},
+    {"radix_sort", "n=0 begin_bit=64 end_bit=0"},
+    {"radix_sort", "n=2^36 dtype=u8"},
+    {"radix_sort", "n=5 dtype=f64 value_bytes=8 order=descending end_bit=1"},
+    {"radix_sort", "n=2^32 dtype=u64 value_bytes=8"},
+    {"gemm", "m=0 n=0 k=0"},
+    {"gemm", "m=2^30 n=1 k=2^30 ta=t dtype=f64"},
+    {"gemm", "m=1 n=2^30 k=3 dtype=f16 ctype=f32"},
+    {"gemm", "m=16 n=16 k=10 align=1"},
+    {"gemm_batched", "m=0 n=0 batch=0"},
+    {"gemm_batched", "m=128 n=128 k=32768 dtype=f64 layout=strided"},
+    {"gemm_batched", "m=1 n=128 k=1 batch=2^30 ta=t tb=t"},
+    {"gemm_batched", "m=5 n=7 k=0 layout=strided bias=row"},
+    {"gemv", "m=0 n=0"},
+    {"gemv", "m=2147352576 n=1 dtype=f64 align=1 unit=0"},
+    {"gemv", "m=2147352576 n=3 trans=t dtype=bf16"},
+    {"gemv", "m=1 n=2147352576 trans=t bias=row act=gelu"},
+    {"copy", "n=0 size=16 op=fill align=1"},
+    {"copy", "n=2^36 size=16"},
+};
+
 /* The default has to serve any problem on any device, down to a small old one. */
 static void defaults_are_always_valid(void **state) {
-  static const struct {
-    const char *family, *problem;
-  } cases[] = {
-      {"saxpy", "n=0"},
-      {"saxpy", "n=2^36"},
-      {"saxpy", "n=3"},
-      {"argmax", "n=0"},
-      {"argmax", "n=2^36 op=min dtype=f64 align=1"},
-      {"reduce", "n=2^36 op=product dtype=bf16 align=1 order=fixed"},
-      {"reduce", "n=0"},
-      {"reduce", "n=2^36 op=min dtype=f64"},
-      {"reduce", "n=5 align=1"},
-      {"sgemm", "m=0 n=0 k=0"},
-      {"sgemm", "m=1 n=1 k=0"},
-      {"sgemm", "m=4096"},
-      {"sgemm", "m=4095 n=1 k=77 ta=t"},
-      {"sgemm", "m=2147483647 n=1 k=2147483647 tb=t"},
-      {"sgemm", "m=1 n=2147483647 k=1"},
-      {"sgemm", "m=16 n=16 k=10 align=1"},
-      {"scan", "n=0"},
-      {"scan", "n=2^36 dtype=f64 op=max align=1"},
-      {"scan", "n=1 dtype=f16 kind=exclusive"},
-      {"segmented_reduce", "n=0"},
-      {"segmented_reduce", "n=1 segments=2147483647 dtype=f64"},
-      {"segmented_reduce", "n=2147483647 segments=1 op=max align=1"},
-      {"segmented_scan", "n=0"},
-      {"segmented_scan", "n=1 segments=2147483647 dtype=f64"},
-      {"segmented_scan", "n=2147483647 segments=1 op=max kind=exclusive"},
-      {"histogram", "n=0 bins=1"},
-      {"histogram", "n=4294967295 bins=2^24 dtype=u8 align=1"},
-      {"merge", "m=0"},
-      {"merge", "m=2^36 n=2^36 dtype=f64 value=8 align=1"},
-      {"merge_sort", "n=0"},
-      {"merge_sort", "n=5000 dtype=i8 align=1"},
-      {"merge_sort", "n=2^36 dtype=f64 value=8 align=1"},
-      {"transpose", "rows=0 cols=0"},
-      {"transpose", "rows=2147483647 cols=1 dtype=u8 align=1"},
-      {"transpose", "rows=1 cols=3 batch=2^20 dtype=f64"},
-      {"radix_sort", "n=0 begin_bit=64 end_bit=0"},
-      {"radix_sort", "n=2^36 dtype=u8"},
-      {"radix_sort", "n=5 dtype=f64 value_bytes=8 order=descending end_bit=1"},
-      {"radix_sort", "n=2^32 dtype=u64 value_bytes=8"},
-      {"gemm", "m=0 n=0 k=0"},
-      {"gemm", "m=2^30 n=1 k=2^30 ta=t dtype=f64"},
-      {"gemm", "m=1 n=2^30 k=3 dtype=f16 ctype=f32"},
-      {"gemm", "m=16 n=16 k=10 align=1"},
-      {"gemm_batched", "m=0 n=0 batch=0"},
-      {"gemm_batched", "m=128 n=128 k=32768 dtype=f64 layout=strided"},
-      {"gemm_batched", "m=1 n=128 k=1 batch=2^30 ta=t tb=t"},
-      {"gemm_batched", "m=5 n=7 k=0 layout=strided bias=row"},
-      {"gemv", "m=0 n=0"},
-      {"gemv", "m=2147352576 n=1 dtype=f64 align=1 unit=0"},
-      {"gemv", "m=2147352576 n=3 trans=t dtype=bf16"},
-      {"gemv", "m=1 n=2147352576 trans=t bias=row act=gelu"},
-      {"copy", "n=0 size=16 op=fill align=1"},
-      {"copy", "n=2^36 size=16"},
-  };
   bed *b = *state;
   for (size_t i = 0; i < RT_NUMBERS; i++) {
     if (!strcmp(b->limits[i].name, "dev_cc")) {
@@ -604,8 +605,8 @@ static void defaults_are_always_valid(void **state) {
       b->limits[i].value = 1;
     }
   }
-  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    subject s = open_subject(b, NULL, cases[i].family, cases[i].problem);
+  for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++) {
+    subject s = open_subject(b, NULL, extremes[i].family, extremes[i].problem);
     gen_config c;
     gen_config_default(s.t, &c);
     assert_ok(gen_config_check(s.g, &c, &b->e), &b->e);
@@ -711,76 +712,55 @@ static void radix_sort_has_wide_positions(void **state) {
             &b->e);
 }
 
+/* A line of a template, what it becomes, and where the check sees it. */
+static const struct {
+  const char *family, *problem, *right, *wrong, *place;
+} mistakes[] = {
+    /* the tolerance has no room for a product or an element left out */
+    {"sgemm", "m=20 n=20 k=50", "alpha == 0 ? 0 : k;", "alpha == 0 || k == 0 ? 0 : k - 1;", "C["},
+    {"reduce", "n=1000", "if (i + c * BLOCK < vectors)", "if (i + c * BLOCK + 1 < vectors)", "y["},
+    {"scan", "n=3000", "combine(warp > 0 ? before", "combine(warp > 1 ? before", "y["},
+    {"segmented_reduce", "n=1000 segments=30",
+     "i * VEC < s.end; i +=", "i * VEC + 1 < s.end; i +=", "y["},
+    {"segmented_scan", "n=1000 segments=30", "sum = combine(sum, (wide)total)", "sum = (wide)total",
+     "y["},
+    {"histogram", "n=1000", "if (bin >= 0) add", "if (bin > 0) add", "y["},
+    {"argmax", "n=5000 dtype=i32 keys=20", "x.at < y.at :", "x.at > y.at :", "y["},
+    {"merge", "m=1000 value=4 keys=9", "b_first + source - a_count]",
+     "b_first + (source - a_count) / 2]", "cv["},
+    {"merge_sort", "n=9000", "t.start + i * run + from.of[i],",
+     "t.start + i * run + from.of[i] / 2 * 2,", "y["},
+    {"transpose", "rows=40 cols=33", "* cols + column));", "* cols + column / 2 * 2));", "y["},
+    {"radix_sort", "n=1000", "(1u << max(bits, 0)) - 1", "(1u << max(bits - 1, 0)) - 1",
+     "keys_out["},
+    /* equal keys that change places */
+    {"radix_sort", "n=1000 value_bytes=4 words=64", "each(i, r);",
+     "each(i, same == 0xffffffff ? ((r - 1) ^ 1) + 1 : r);", "values_out["},
+    {"segmented_sort", "n=900 segments=40", "lanes <= LANES", "lanes < LANES", "keys_out["},
+    {"segmented_sort", "n=9000 segments=2", "t.tile > 0 ? look_back(own + bin, t.tile, epoch) :",
+     "t.tile > 1 ? look_back(own + bin, t.tile, epoch) :", "keys_out["},
+    {"copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)", "y["},
+    {"gemm_batched", "m=6 batch=9", "for (int p = 0; p < @{", "for (int p = KV; p < @{", "C["},
+    {"gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A", "C["},
+    {"gemm", "m=20 n=20 k=5", "beta == 0 ? output() : *to", "*to", "C["},
+    {"gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to", "C["},
+    {"gemv", "m=40 n=50", "at < end; at += STEP", "at + STEP < end; at += STEP", "y["},
+    {"gemv", "m=40 n=50", "beta == 0 ? 0 : beta * widen(y[i * incy])", "beta * widen(y[i * incy])",
+     "y["},
+    /* with beta 0, C is not read: it may hold anything */
+    {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
+};
+
 static void mistakes_are_found(void **state) {
   bed *b = *state;
   if (!b->c) {
     skip();
   }
-  /* the tolerance has no room for a product or an element left out */
-  assert_fails(check_broken(b, "sgemm", "m=20 n=20 k=50", "alpha == 0 ? 0 : k;",
-                            "alpha == 0 || k == 0 ? 0 : k - 1;"),
-               &b->e, ERR_WRONG, "C[");
-  assert_fails(check_broken(b, "reduce", "n=1000", "if (i + c * BLOCK < vectors)",
-                            "if (i + c * BLOCK + 1 < vectors)"),
-               &b->e, ERR_WRONG, "y[");
-  assert_fails(
-      check_broken(b, "scan", "n=3000", "combine(warp > 0 ? before", "combine(warp > 1 ? before"),
-      &b->e, ERR_WRONG, "y[");
-  assert_fails(check_broken(b, "segmented_reduce", "n=1000 segments=30",
-                            "i * VEC < s.end; i +=", "i * VEC + 1 < s.end; i +="),
-               &b->e, ERR_WRONG, "y[");
-  assert_fails(check_broken(b, "segmented_scan", "n=1000 segments=30",
-                            "sum = combine(sum, (wide)total)", "sum = (wide)total"),
-               &b->e, ERR_WRONG, "y[");
-  assert_fails(check_broken(b, "histogram", "n=1000", "if (bin >= 0) add", "if (bin > 0) add"),
-               &b->e, ERR_WRONG, "y[");
-  assert_fails(
-      check_broken(b, "argmax", "n=5000 dtype=i32 keys=20", "x.at < y.at :", "x.at > y.at :"),
-      &b->e, ERR_WRONG, "y[");
-  assert_fails(check_broken(b, "merge", "m=1000 value=4 keys=9", "b_first + source - a_count]",
-                            "b_first + (source - a_count) / 2]"),
-               &b->e, ERR_WRONG, "cv[");
-  assert_fails(check_broken(b, "merge_sort", "n=9000", "t.start + i * run + from.of[i],",
-                            "t.start + i * run + from.of[i] / 2 * 2,"),
-               &b->e, ERR_WRONG, "y[");
-  assert_fails(check_broken(b, "transpose", "rows=40 cols=33", "* cols + column));",
-                            "* cols + column / 2 * 2));"),
-               &b->e, ERR_WRONG, "y[");
-  assert_fails(check_broken(b, "radix_sort", "n=1000", "(1u << max(bits, 0)) - 1",
-                            "(1u << max(bits - 1, 0)) - 1"),
-               &b->e, ERR_WRONG, "keys_out[");
-  /* equal keys that change places */
-  assert_fails(check_broken(b, "radix_sort", "n=1000 value_bytes=4 words=64", "each(i, r);",
-                            "each(i, same == 0xffffffff ? ((r - 1) ^ 1) + 1 : r);"),
-               &b->e, ERR_WRONG, "values_out[");
-  assert_fails(
-      check_broken(b, "segmented_sort", "n=900 segments=40", "lanes <= LANES", "lanes < LANES"),
-      &b->e, ERR_WRONG, "keys_out[");
-  assert_fails(check_broken(b, "segmented_sort", "n=9000 segments=2",
-                            "t.tile > 0 ? look_back(own + bin, t.tile, epoch) :",
-                            "t.tile > 1 ? look_back(own + bin, t.tile, epoch) :"),
-               &b->e, ERR_WRONG, "keys_out[");
-  assert_fails(check_broken(b, "copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)"),
-               &b->e, ERR_WRONG, "y[");
-  assert_fails(check_broken(b, "gemm_batched", "m=6 batch=9", "for (int p = 0; p < @{",
-                            "for (int p = KV; p < @{"),
-               &b->e, ERR_WRONG, "C[");
-  assert_fails(
-      check_broken(b, "gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A"),
-      &b->e, ERR_WRONG, "C[");
-  assert_fails(check_broken(b, "gemm", "m=20 n=20 k=5", "beta == 0 ? output() : *to", "*to"), &b->e,
-               ERR_WRONG, "C[");
-  assert_fails(check_broken(b, "gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to"),
-               &b->e, ERR_WRONG, "C[");
-  assert_fails(
-      check_broken(b, "gemv", "m=40 n=50", "at < end; at += STEP", "at + STEP < end; at += STEP"),
-      &b->e, ERR_WRONG, "y[");
-  assert_fails(check_broken(b, "gemv", "m=40 n=50", "beta == 0 ? 0 : beta * widen(y[i * incy])",
-                            "beta * widen(y[i * incy])"),
-               &b->e, ERR_WRONG, "y[");
-  /* with beta 0, C is not read: it may hold anything */
-  assert_fails(check_broken(b, "sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v ="), &b->e,
-               ERR_WRONG, "C[");
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    assert_fails(check_broken(b, mistakes[i].family, mistakes[i].problem, mistakes[i].right,
+                              mistakes[i].wrong),
+                 &b->e, ERR_WRONG, mistakes[i].place);
+  }
 }
 
 int main(int argc, char **argv) {
