@@ -74,27 +74,12 @@ return {
   },
 
   source = [[
-@ local stored = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
-@ local whole = dtype == "i32" or dtype == "i64"
-@ local step = (whole and op == "sum" and "unsigned " or "") .. stored[dtype]  -- it wraps
-@ local wide = not whole and op == "sum" and "double" or step
 @include "segments.cuh"
 @include "words.cuh"
-
-using stored = @{stored[dtype]};
-using value = @{step};  // of a thread's step
-using wide = @{wide};   // to accumulate in
 
 struct alignas(VEC * sizeof(stored)) vector {
   stored e[VEC];
 };
-
-#define IDENTITY (@{identity_of(op, dtype)})
-template <typename T>
-__device__ __forceinline__ T combine(T a, T b) {
-@ local combined = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
-  return @{combined[op]};
-}
 
 // Vector i of x as far as it is in the segment.
 __device__ __forceinline__ vector load(const stored *x, long long i, segment s) {
@@ -168,23 +153,27 @@ segmented_reduce(long long n, long long segments, const int *__restrict__ starts
 @ local stored = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
 @ local whole = dtype == "i32" or dtype == "i64"
 @ local combined = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
-@include "segments.cuh"
+@ local none = { sum = "0", min = "LARGEST", max = "-LARGEST" .. (whole and " - 1" or "") }
 using stored = @{stored[dtype]};
 using wide = @{not whole and "double" or op == "sum" and "unsigned long long" or "long long"};
+
+// of the type: two to one less than its bits, less one; of a floating-point type, infinity
+#define LARGEST @{whole and "((long long)((1ull << (8 * sizeof(stored) - 1)) - 1))" or "exp2(2000.0)"}
 
 __device__ wide combine(wide a, wide b) { return @{combined[op]}; }
 
 extern "C" __global__ void reference(long long n, long long segments, const int *starts,
                                      const stored *x, stored *y) {
   __shared__ wide all[128];
-  const segment s = segment_of(blockIdx.x, n, segments, starts);
-  wide v = (wide)(@{identity_of(op, dtype)});
-  for (long long i = s.begin + threadIdx.x; i < s.end; i += 128) v = combine(v, (wide)x[i]);
+  const long long i = blockIdx.x;
+  const long long begin = i == 0 ? 0 : starts[i], end = i == segments - 1 ? n : starts[i + 1];
+  wide v = (wide)(@{none[op]});
+  for (long long at = begin + threadIdx.x; at < end; at += 128) v = combine(v, (wide)x[at]);
   all[threadIdx.x] = v;
   __syncthreads();
   if (threadIdx.x > 0) return;
-  for (int i = 1; i < 128; i++) v = combine(v, all[i]);
-  y[blockIdx.x] = (stored)v;
+  for (int t = 1; t < 128; t++) v = combine(v, all[t]);
+  y[i] = (stored)v;
 }
 ]],
   },

@@ -69,22 +69,7 @@ return {
   },
 
   source = [[
-@ local stored = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
-@ local whole = dtype == "i32" or dtype == "i64"
-@ local value = (whole and op == "sum" and "unsigned " or "") .. stored[dtype]  -- it wraps
-@ local wide = not whole and op == "sum" and "double" or value
 @include "segments.cuh"
-
-using stored = @{stored[dtype]};
-using value = @{value};  // of what a group of threads holds at a time
-using wide = @{wide};    // of the segment before that
-
-#define IDENTITY (@{identity_of(op, dtype)})
-template <typename T>
-__device__ __forceinline__ T combine(T a, T b) {
-@ local combined = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
-  return @{combined[op]};
-}
 
 // The inclusive scan across the first N lanes of each group of them.
 template <int N>
@@ -159,19 +144,24 @@ segmented_scan(long long n, long long segments, const int *__restrict__ starts,
 @ local stored = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
 @ local whole = dtype == "i32" or dtype == "i64"
 @ local combined = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
-@include "segments.cuh"
+@ local none = { sum = "0", min = "LARGEST", max = "-LARGEST" .. (whole and " - 1" or "") }
 using stored = @{stored[dtype]};
 using wide = @{not whole and "double" or op == "sum" and "unsigned long long" or "long long"};
+
+// of the type: two to one less than its bits, less one; of a floating-point type, infinity
+#define LARGEST @{whole and "((long long)((1ull << (8 * sizeof(stored) - 1)) - 1))" or "exp2(2000.0)"}
 
 __device__ wide combine(wide a, wide b) { return @{combined[op]}; }
 
 extern "C" __global__ void reference(long long n, long long segments, const int *starts,
                                      const stored *x, stored *y) {
-  const segment s = segment_of((long long)blockIdx.x * 128 + threadIdx.x, n, segments, starts);
-  wide sum = (wide)(@{identity_of(op, dtype)});
-  for (long long i = s.begin; i < s.end; i++) {
-    const wide with = combine(sum, (wide)x[i]);
-    y[i] = (stored)@{kind == "inclusive" and "with" or "sum"};
+  const long long i = (long long)blockIdx.x * 128 + threadIdx.x;
+  if (i >= segments) return;
+  const long long begin = i == 0 ? 0 : starts[i], end = i == segments - 1 ? n : starts[i + 1];
+  wide sum = (wide)(@{none[op]});
+  for (long long at = begin; at < end; at++) {
+    const wide with = combine(sum, (wide)x[at]);
+    y[at] = (stored)@{kind == "inclusive" and "with" or "sum"};
     sum = with;
   }
 }

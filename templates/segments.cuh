@@ -1,12 +1,25 @@
-// segments.cuh -- where segments lie that are told by their starts.
-@ -- What leaves a number as it is.
-@ function identity_of(op, dtype)
-@   local infinity = { f32 = "__int_as_float(0x7f800000)", f64 = "__longlong_as_double(0x7ffll << 52)" }
-@   local most = { i32 = "2147483647", i64 = "9223372036854775807ll" }
-@   if op == "sum" then return "0" end
-@   if op == "min" then return infinity[dtype] or most[dtype] end
-@   return infinity[dtype] and "-" .. infinity[dtype] or "-" .. most[dtype] .. " - 1"
-@ end
+// segments.cuh -- where segments lie that are told by their starts, and how their numbers combine: for
+// segmented_reduce and segmented_scan. Their references spell all this in words of their own.
+@ local stored = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
+@ local whole = dtype == "i32" or dtype == "i64"
+@ local value = (whole and op == "sum" and "unsigned " or "") .. stored[dtype]  -- it wraps
+@ local wide = not whole and op == "sum" and "double" or value
+@ local infinity = { f32 = "__int_as_float(0x7f800000)", f64 = "__longlong_as_double(0x7ffll << 52)" }
+@ local most = { i32 = "2147483647", i64 = "9223372036854775807ll" }
+@ local largest = infinity[dtype] or most[dtype]
+@ local smallest = infinity[dtype] and "-" .. largest or "-" .. largest .. " - 1"
+@ local identity = { sum = "0", min = largest, max = smallest }
+@ local combined = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
+
+using stored = @{stored[dtype]};
+using value = @{value};  // of what is combined at a time
+using wide = @{wide};    // of what that is added to
+
+#define IDENTITY (@{identity[op]})
+template <typename T>
+__device__ __forceinline__ T combine(T a, T b) {
+  return @{combined[op]};
+}
 
 struct segment {
   long long begin, end;
