@@ -49,7 +49,8 @@ int crew_open(crew *k, gen_template *t, db *d, rt_compiler *c, const crew_option
               const crew_owner *owner, err *e);
 void crew_close(crew *k);
 
-/* crew_compile -- worker i, which has nothing to do, compiles it; then it is ready */
+/* crew_compile -- worker i, which has nothing to do, compiles it; then it is ready, or, if it is
+ * ahead of its time, its image is in the database and that was all */
 int crew_compile(crew *k, size_t i, candidate *c, err *e);
 /* crew_measure -- the device, which is free, measures it; see measurer_ask */
 int crew_measure(crew *k, candidate *c, double stop_above, double energy_above, err *e);

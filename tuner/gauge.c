@@ -314,7 +314,8 @@ static void take_known(gauge *g, const db_result *r) {
   }
 }
 
-static int open_size(gauge *g, const gen_problem *p, size_t n_configs, err *e) {
+static int open_size(gauge *g, err *e) {
+  const gen_problem *p = &g->sizes->p[g->size];
   gen_number numbers[RT_NUMBERS];
   close_size(g);
   str_reset(&g->problem);
@@ -322,21 +323,21 @@ static int open_size(gauge *g, const gen_problem *p, size_t n_configs, err *e) {
   rt_numbers(&g->crew.m.info, numbers);
   g->n_variants = g->next = 0;
   g->best = INFINITY;
-  g->variants = ARENA_ARRAY(&g->memory, variant, n_configs + 1);
+  g->variants = ARENA_ARRAY(&g->memory, variant, g->n_configs + 1);
   return g->variants ? gen_instance_new(g->t, p, numbers, RT_NUMBERS, &g->g, e) : no_room(e);
 }
 
-static int gauge_size(gauge *g, const gen_config *configs, size_t n_configs, const gen_problem *p,
-                      double *sec, size_t stride, err *e) {
+/* Its column of the table. */
+static int gauge_size(gauge *g, double *sec, err *e) {
   db_result *rows;
   size_t n;
-  TRY(open_size(g, p, n_configs, e));
-  size_t *which = ARENA_ARRAY(&g->memory, size_t, n_configs + 1);
+  TRY(open_size(g, e));
+  size_t *which = ARENA_ARRAY(&g->memory, size_t, g->n_configs + 1);
   if (!which) {
     return no_room(e);
   }
-  for (size_t i = 0; i < n_configs; i++) {
-    which[i] = variant_of(g, &configs[i]);
+  for (size_t i = 0; i < g->n_configs; i++) {
+    which[i] = variant_of(g, &g->configs[i]);
   }
   TRY(db_results(g->db, g->crew.template_id, g->crew.device_id, str_text(&g->problem), &g->memory,
                  &rows, &n, e));
@@ -344,8 +345,8 @@ static int gauge_size(gauge *g, const gen_config *configs, size_t n_configs, con
     take_known(g, &rows[i]);
   }
   TRY(measure_all(g, e));
-  for (size_t i = 0; i < n_configs; i++) {
-    sec[i * stride] = which[i] == SIZE_MAX ? INFINITY : g->variants[which[i]].sec;
+  for (size_t i = 0; i < g->n_configs; i++) {
+    sec[i * g->sizes->n] = which[i] == SIZE_MAX ? INFINITY : g->variants[which[i]].sec;
   }
   return 0;
 }
@@ -356,15 +357,14 @@ static bool is_of_size(int rc) {
          rc == ERR_USAGE;
 }
 
-static int gauge_column(gauge *g, const gen_config *configs, size_t n_configs, const sizes *list,
-                        size_t j, double *sec, err *e) {
+static int gauge_column(gauge *g, double *sec, err *e) {
   err why = {0};
-  int rc = gauge_size(g, configs, n_configs, &list->p[j], sec + j, list->n, &why);
+  int rc = gauge_size(g, sec, &why);
   if (rc && !is_of_size(rc)) {
     return err_at(e, rc, why.place, "%s", why.message);
   }
-  for (size_t i = 0; rc && i < n_configs; i++) {
-    sec[i * list->n + j] = INFINITY;
+  for (size_t i = 0; rc && i < g->n_configs; i++) {
+    sec[i * g->sizes->n] = INFINITY;
   }
   if (rc) {
     crew_drop(&g->crew);
@@ -373,8 +373,8 @@ static int gauge_column(gauge *g, const gen_config *configs, size_t n_configs, c
   }
   if (g->o.report) {
     g->o.report(g->o.report_self, &(gauge_progress){.problem = str_text(&g->problem),
-                                                    .i = j + 1,
-                                                    .n = list->n,
+                                                    .i = g->size + 1,
+                                                    .n = g->sizes->n,
                                                     .measured = g->n_measured,
                                                     .why = rc ? why.message : NULL});
   }
@@ -393,7 +393,7 @@ int gauge_table(gauge *g, const gen_config *configs, size_t n_configs, const siz
       break;
     }
     g->size = *n_done;
-    rc = gauge_column(g, configs, n_configs, list, *n_done, sec, e);
+    rc = gauge_column(g, sec + *n_done, e);
   }
   crew_drop(&g->crew);
   close_size(g);
