@@ -1,14 +1,19 @@
 -- reduce: n numbers become one: their sum, product, maximum or minimum, or a norm.
 --
--- Every block folds its share in registers, then across its threads (FOLD). What the blocks found
--- meets in one of three ways (FINISH): the last block to arrive folds it, a second launch does, or
--- atomics add it up. The textbook's kernels are points of this space: its simple and its convergent
--- tree in global memory and its tree in shared memory are values of FOLD, with atomics its segments,
--- with COARSE > 1 its coarsened kernel.
+-- Every block folds its share in registers, then across its threads (FOLD); with CLUSTER > 1 a
+-- cluster's blocks bring what they found together in the shared memory of one of them. It meets in
+-- one of five ways (FINISH): the last block to arrive folds it, a second launch does, atomics add it
+-- up, in the result or (accumulate) in scratch memory from where the last to arrive fetches it, or
+-- there is but one cluster. The textbook's kernels are points of this space: its simple and its
+-- convergent tree in global memory and its tree in shared memory are values of FOLD, with atomics its
+-- segments, with COARSE > 1 its coarsened kernel; with last_block the same bits come out every time.
 -- Sums of f32 are kept in f64 except within one step of a thread, so that a billion numbers add up as
 -- exactly as a thousand; products and squares are f64 from the start, and squares can't overflow.
 
-local GRID = "max(1, min(BLOCKS * dev_sms, ceildiv(n, STEP * VEC)))" -- blocks
+local CLUSTERS = "sel(FINISH == 'cluster', 1, "
+  .. "max(1, min(BLOCKS * dev_sms // CLUSTER, ceildiv(n, CLUSTER * STEP * VEC))))"
+local GRID = "CLUSTER * " .. CLUSTERS -- blocks
+local MOST = "max(BLOCKS * dev_sms, CLUSTER)" -- of them
 local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, sel(dtype == 'f16' or dtype == 'bf16', 2, 4))"
 local WHOLE = "(dtype == 'i32' or dtype == 'i64')"
 local ADDS = "(op == 'sum' or op == 'norm1')"
@@ -70,7 +75,9 @@ return {
     { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: loads under way per thread" },
     { "FOLD", { "shuffle", "shared", "convergent", "simple" },
       "across a block: between registers, in shared or in global memory" },
-    { "FINISH", { "last_block", "two_launch", "atomic" }, "across blocks" },
+    { "FINISH", { "last_block", "two_launch", "atomic", "accumulate", "cluster" },
+      "across blocks" },
+    { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks whose results meet in shared memory first" },
   },
 
   derive = {
@@ -87,19 +94,31 @@ return {
     { "loads under way exceed the registers",
       "COARSE * VEC * NBYTES <= 256 and COARSE * VEC <= 64" },
     { "atomics are for sums of 4 or 8 bytes", "FINISH ~= 'atomic' or " .. ADDS .. " and NBYTES > 2" },
-    { "atomics add up in any order", "FINISH ~= 'atomic' or order == 'any' or " .. WHOLE },
+    { "only sums can be accumulated", "FINISH ~= 'accumulate' or " .. ADDS .. " or op == 'norm2'" },
+    { "atomics add up in any order",
+      "FINISH ~= 'atomic' and FINISH ~= 'accumulate' or order == 'any' or " .. WHOLE },
+    { "clusters are of compute capability 9.0", "CLUSTER == 1 or dev_cc >= 90" },
+    { "a cluster has more blocks than the problem",
+      "CLUSTER == 1 or n > (CLUSTER // 2) * STEP * VEC" },
+    { "one cluster is at least two blocks, and one a multiprocessor",
+      "FINISH ~= 'cluster' or CLUSTER > 1 and BLOCKS == 1" },
+    { "one cluster for so much would leave the others idle",
+      "FINISH ~= 'cluster' or n <= 8 * CLUSTER * STEP * VEC" },
     { "so many loads would hide what a tree in global memory costs",
       "FOLD == 'shuffle' or FOLD == 'shared' or COARSE * VEC <= 4" },
   },
 
   default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 4, FOLD = "shuffle",
-    FINISH = "two_launch" },
+    FINISH = "two_launch", CLUSTER = 1 },
   untuned = SUGGESTED,
 
   workspace = {
-    { "partial", "f64", "sel(FINISH == 'atomic', 0, BLOCKS * dev_sms)" }, -- one result per block
-    { "arrived", "u32", "sel(FINISH == 'last_block', 1, 0)" },
-    { "trees", "f64", "sel(FOLD == 'simple' or FOLD == 'convergent', BLOCKS * dev_sms * BLOCK, 0)" },
+    -- One result per block, or the sum so far.
+    { "partial", "f64", "sel(FINISH == 'atomic' or FINISH == 'cluster', 0, "
+      .. "sel(FINISH == 'accumulate', 1, " .. MOST .. "))" },
+    { "arrived", "u32", "sel(FINISH == 'last_block' or FINISH == 'accumulate', 1, 0)" },
+    { "trees", "f64",
+      "sel(FOLD == 'simple' or FOLD == 'convergent', " .. MOST .. " * BLOCK, 0)" },
   },
 
   stages = {
@@ -107,7 +126,7 @@ return {
     { kernel = "reduce", grid = GRID, block = "BLOCK",
       args = { "n", "x", "y", "partial", "arrived", "trees" } },
     { kernel = "reduce_finish", when = "FINISH == 'two_launch'", grid = 1, block = "BLOCK",
-      args = { { "i32", GRID }, "partial", "y", "trees" } },
+      args = { { "i32", CLUSTERS }, "partial", "y", "trees" } },
   },
 
   source = [[
@@ -131,6 +150,9 @@ return {
 @ local identity = op == "max" and least or op == "min" and most[dtype] or op == "product" and one
 @   or "0"
 @include "arrive.cuh"
+@ if CLUSTER > 1 then
+@include "cluster.cuh"
+@ end
 @ if dtype == "f16" then
 @include "ptx.cuh"
 @ elseif dtype == "bf16" then
@@ -244,7 +266,22 @@ __device__ __forceinline__ wide fold_share(long long n, const stored *x) {
   return sum;
 }
 
-@ if FINISH ~= "atomic" then
+@ if CLUSTER > 1 then
+// Of a cluster's blocks; thread 0 of the first has the result, the other blocks are done.
+__device__ __forceinline__ wide fold_cluster(wide v) {
+  __shared__ wide mates[CLUSTER];
+  cluster_wait();  // until all have started
+  if (threadIdx.x == 0) in_block(mates, 0)[blockIdx.x % CLUSTER] = v;
+  cluster_barrier();
+  if (blockIdx.x % CLUSTER > 0) return v;
+  v = threadIdx.x < CLUSTER ? mates[threadIdx.x] : identity();
+#pragma unroll
+  for (int d = CLUSTER / 2; d > 0; d /= 2) v = combine(v, __shfl_down_sync(0xffffffff, v, d));
+  return v;
+}
+
+@ end
+@ if FINISH == "last_block" or FINISH == "two_launch" then
 // Of the results of all blocks, by one block.
 __device__ __forceinline__ void finish(int blocks, const wide *partial, stored *y, wide *trees) {
   wide sum = identity();
@@ -255,17 +292,41 @@ __device__ __forceinline__ void finish(int blocks, const wide *partial, stored *
 }
 
 @ end
-extern "C" __global__ void __launch_bounds__(BLOCK)
+@ if FINISH == "accumulate" then
+// By thread 0 of every block: the last finds the whole sum, and leaves zero for the next launch.
+__device__ __forceinline__ void accumulate(wide sum, wide *total, unsigned *arrived, unsigned blocks,
+                                           stored *y) {
+  atomicAdd(total, sum);
+  __threadfence();
+  if (atomicInc(arrived, blocks - 1) < blocks - 1) return;
+  __threadfence();
+  *y = result(__ldcg(total));
+  *total = 0;
+}
+
+@ end
+@ local clusters = CLUSTER > 1 and " __cluster_dims__(CLUSTER, 1, 1)" or ""
+extern "C" __global__ void@{clusters} __launch_bounds__(BLOCK)
 reduce(long long n, const stored *x, stored *y, wide *partial, unsigned *arrived, wide *trees) {
+@ if CLUSTER > 1 then
+  cluster_arrive();
+  const wide sum = fold_cluster(fold_block(fold_share(n, x), trees));
+  if (blockIdx.x % CLUSTER > 0) return;
+@ else
   const wide sum = fold_block(fold_share(n, x), trees);
+@ end
 @ if FINISH == "atomic" then
   using added = @{dtype == "i64" and "unsigned long long" or stored[dtype]};
   if (threadIdx.x == 0) atomicAdd(reinterpret_cast<added *>(y), (added)sum);
+@ elseif FINISH == "accumulate" then
+  if (threadIdx.x == 0) accumulate(sum, partial, arrived, gridDim.x / CLUSTER, y);
+@ elseif FINISH == "cluster" then
+  if (threadIdx.x == 0) *y = result(sum);
 @ else
-  if (threadIdx.x == 0) partial[blockIdx.x] = sum;
+  if (threadIdx.x == 0) partial[blockIdx.x / CLUSTER] = sum;
 @ end
 @ if FINISH == "last_block" then
-  if (last_to_arrive(arrived, gridDim.x)) finish(gridDim.x, partial, y, trees);
+  if (last_to_arrive(arrived, gridDim.x / CLUSTER)) finish(gridDim.x / CLUSTER, partial, y, trees);
 @ end
 }
 @ if FINISH == "two_launch" then
@@ -320,7 +381,7 @@ extern "C" __global__ void reference(long long n, const stored *x, stored *y) {
 ]],
   },
 
-  cases = { {} },
+  cases = { {}, {} }, -- the second finds the workspace as the first has left it
 
   -- Maxima, minima and integers are exact. A sum's error is that of its chains of additions: with
   -- numbers uniform in [-8, 8], of standard deviation s = 4.6, chains of L additions leave an error
