@@ -81,6 +81,9 @@ static void build(bed *b, const char *family, const char *const *texts, size_t n
   }
 BUILD(reduce, "n=1000", "n=2000", "n=1000 op=max dtype=i32", "n=2^31 dtype=f64")
 BUILD(scan, "n=1000", "n=1000 op=max kind=exclusive dtype=f16")
+BUILD(argmax, "n=1000", "n=1000 op=min dtype=i64")
+BUILD(segmented_reduce, "n=1000 segments=10", "n=1000 segments=10 op=max dtype=f64")
+BUILD(segmented_scan, "n=1000 segments=10", "n=1000 segments=10 op=min kind=exclusive dtype=f32")
 BUILD(histogram, "n=1000 dtype=u8", "n=1000 dtype=f32")
 BUILD(radix_sort, "n=1000 dtype=u32 end_bit=12", "n=1000 dtype=f64 value_bytes=8")
 BUILD(segmented_sort, "n=1000 segments=10", "n=1000 segments=10 order=descending value_bytes=4")
@@ -129,6 +132,8 @@ static void without_nvcc_it_says_so(void **state) {
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reduce_is_built),         cmocka_unit_test(scan_is_built),
+      cmocka_unit_test(argmax_is_built),         cmocka_unit_test(segmented_reduce_is_built),
+      cmocka_unit_test(segmented_scan_is_built),
       cmocka_unit_test(histogram_is_built),      cmocka_unit_test(radix_sort_is_built),
       cmocka_unit_test(segmented_sort_is_built), cmocka_unit_test(merge_is_built),
       cmocka_unit_test(merge_sort_is_built),     cmocka_unit_test(a_compile_error_is_told),

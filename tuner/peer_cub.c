@@ -19,12 +19,15 @@ typedef struct recipe {
   const char *family, *algorithm;
   const char *payload;           /* field: bytes of what goes with a key; NULL: never any */
   const char *in[PEER_CUB_IN];   /* arguments; the last two of pairs only */
-  const char *out[PEER_CUB_OUT]; /* arguments; the second of pairs only, or of an index */
+  const char *out[PEER_CUB_OUT]; /* arguments; the second of pairs only */
 } recipe;
 
 static const recipe recipes[] = {
-    {"reduce", "PEER_REDUCE", NULL, {"x"}, {"y", "i"}},
+    {"reduce", "PEER_REDUCE", NULL, {"x"}, {"y"}},
+    {"argmax", "PEER_ARGMAX", NULL, {"x"}, {"y"}},
     {"scan", "PEER_SCAN", NULL, {"x"}, {"y"}},
+    {"segmented_reduce", "PEER_SEGMENTED_REDUCE", NULL, {"x", "starts"}, {"y"}},
+    {"segmented_scan", "PEER_SCAN_BY_KEY", NULL, {"x", "starts"}, {"y"}},
     {"histogram", "PEER_HISTOGRAM", NULL, {"x"}, {"y"}},
     {"radix_sort",
      "PEER_RADIX_SORT",
@@ -39,8 +42,9 @@ static const recipe recipes[] = {
     {"merge", "PEER_MERGE", "value", {"a", "b", "av", "bv"}, {"c", "cv"}},
     {"merge_sort", "PEER_MERGE_SORT", "value", {"x", NULL, "xv"}, {"y", "yv"}},
 };
-static const char *const families[] = {"reduce",         "scan",  "histogram",  "radix_sort",
-                                       "segmented_sort", "merge", "merge_sort", NULL};
+static const char *const families[] = {
+    "reduce",     "argmax",         "scan",  "segmented_reduce", "segmented_scan", "histogram",
+    "radix_sort", "segmented_sort", "merge", "merge_sort",       NULL};
 
 static const recipe *recipe_of(const gen_template *t) {
   const recipe *r = recipes;
@@ -106,7 +110,8 @@ static int call_of(const gen_template *t, const gen_problem *p, size_t type, pee
                        .begin_bit = (int)peer_number(t, p, "begin_bit", 0),
                        .end_bit = (int)peer_number(t, p, "end_bit", bits),
                        .bins = peer_number(t, p, "bins", 0),
-                       .lower = (double)peer_number(t, p, "lower", 0)};
+                       .lower = (double)peer_number(t, p, "lower", 0),
+                       .first = 1};
   c->upper = c->lower + (double)peer_number(t, p, "span", 0);
   return check_range(c, e);
 }
@@ -197,6 +202,7 @@ static int launch(void *self, rt_stream s, const void *const *args, err *e) {
     x->call.out[i] = x->out[i] ? *(void *const *)args[x->out[i] - 1] : NULL;
   }
   int rc = x->run((void *)(uintptr_t)x->temporary, &x->nbytes, &x->call, s);
+  x->call.first = 0;
   return rc ? err_set(e, ERR_LAUNCH, "CUB failed: %s", x->error(rc)) : 0;
 }
 
@@ -240,7 +246,7 @@ static int positions(cub *x, const gen_template *t, const gen_problem *p, err *e
     }
   }
   TRY(position(t, r->out[0], &x->out[0], e));
-  return pairs || is_word(t, p, "op", "arg") ? position(t, r->out[1], &x->out[1], e) : 0;
+  return pairs ? position(t, r->out[1], &x->out[1], e) : 0;
 }
 
 static int reserve(cub *x, rt_device *d, err *e) {

