@@ -571,7 +571,12 @@ static void budgets_are_read(void **state) {
   assert_true(b.sec == 90);
   assert_ok(budget_parse("tune", "5s", &a, &b, &e), &e);
   assert_int_equal(b.trials, 0);
+  assert_ok(budget_parse("tune", "1.5s", &a, &b, &e), &e);
+  assert_true(b.sec == 1.5);
   assert_fails(budget_parse("tune", "0", &a, &b, &e), &e, ERR_USAGE, "--tune '0'");
+  assert_fails(budget_parse("tune", "0s", &a, &b, &e), &e, ERR_USAGE, "--tune '0s'");
+  assert_fails(budget_parse("tune", "nans", &a, &b, &e), &e, ERR_USAGE, "--tune 'nans'");
+  assert_fails(budget_parse("tune", "1.5", &a, &b, &e), &e, ERR_USAGE, "--tune '1.5'");
   assert_fails(budget_parse("tune", "", &a, &b, &e), &e, ERR_USAGE, "empty");
   assert_fails(budget_parse("tune", "soon", &a, &b, &e), &e, ERR_USAGE, "soon");
   arena_clear(&a);

@@ -245,21 +245,28 @@ static bool is_known(const db_result *rows, size_t n, const char *config) {
   return false;
 }
 
-static void the_best_of_the_nearest_size_comes_second(void **state) {
+/* The default, which may be slow, comes when something to hold it against is known. */
+static void the_best_of_the_nearest_size_comes_first(void **state) {
   bed *b = *state;
   arena a = {0};
   tune_state last;
   size_t n;
-  open_session(b, 3);
+  open_session(b, 1);
   tuned_before(b, "faults n=900000", "WAY=wild,BLOCK=128");
   tuned_before(b, "faults n=2000", "WAY=late,BLOCK=128");
   assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
   db_result *rows = rows_of(b, &a, &n);
+  assert_int_equal(n, 1);
+  assert_string_equal(rows[0].t.config, "WAY=late,BLOCK=128");
+  close_session(b);
+  open_session(b, 3);
+  assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
+  rows = rows_of(b, &a, &n);
   assert_int_equal(n, 3);
   assert_true(is_known(rows, n, "WAY=right,BLOCK=64"));
   assert_true(is_known(rows, n, "WAY=late,BLOCK=128"));
   assert_true(is_known(rows, n, "WAY=wild,BLOCK=128"));
-  assert_in_range(last.settled, 1, 3); /* whichever was compiled first */
+  assert_in_range(last.settled, 0, 2); /* known already, or whichever was compiled first */
   arena_clear(&a);
   close_session(b);
 }
@@ -302,7 +309,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_setup_teardown(what_is_known_is_not_measured_again, lay, clear),
       cmocka_unit_test_setup_teardown(an_interrupted_search_goes_on, lay, clear),
       cmocka_unit_test_setup_teardown(the_default_is_tried_first, lay, clear),
-      cmocka_unit_test_setup_teardown(the_best_of_the_nearest_size_comes_second, lay, clear),
+      cmocka_unit_test_setup_teardown(the_best_of_the_nearest_size_comes_first, lay, clear),
       cmocka_unit_test_setup_teardown(a_neighbours_images_are_used, lay, clear),
       cmocka_unit_test_setup_teardown(the_phases_add_up, lay, clear),
   };

@@ -27,7 +27,7 @@ const cli_verb cli_verbs[] = {
      "  autotune sgemm m=4096 n=4096 k=4096 --device 0\n"
      "  autotune sgemm m=100 n=100 k=100 --budget 500\n"
      "  autotune sgemm --sizes sizes.txt --effort patient\n\n"
-     "Effort: estimate (8 trials: the default, the best of near problems), measure (60 s),\n"
+     "Effort: estimate (8 trials: the best of near problems, the default), measure (60 s),\n"
      "patient (10 minutes), exhaustive (every valid point). --budget replaces the bound.\n"
      "Sizes: a problem a line; values may be lists and ranges: m=64..1024*2 n=16,64 "
      "k=1000..1200+100\n",

@@ -28,7 +28,7 @@ static void add(sower *x, const gen_config *c) {
 static int add_best(sower *x, serve_choose *choose, err *e) {
   serve_pick pick;
   int rc = 0;
-  while (x->n < SEEDS_BEST && !(rc = serve_choose_next(choose, &pick, e))) {
+  while (x->n < SEEDS_BEST - 2 && !(rc = serve_choose_next(choose, &pick, e))) {
     if (pick.origin == TUNED_NEAREST && x->n_near < SEEDS_NEAR) {
       x->near[x->n_near++] = pick.problem;
     }
@@ -68,8 +68,20 @@ static int add_built(sower *x, const char *problem, err *e) {
   return 0;
 }
 
+/* What the template suggests for a problem that nobody tuned, where it does; and its default, which
+ * may be so slow that a bound in seconds allows for nothing behind it. */
+static int add_own(sower *x, err *e) {
+  gen_config c;
+  TRY(gen_config_untuned(x->s->g, &c, NULL, e));
+  add(x, &c);
+  gen_config_default(x->s->t, &c);
+  add(x, &c);
+  return 0;
+}
+
 static int add_neighbours(sower *x, serve_choose *choose, err *e) {
   TRY(add_best(x, choose, e));
+  TRY(add_own(x, e));
   for (size_t i = 0; i < x->n_near; i++) {
     TRY(add_built(x, x->near[i], e));
   }
@@ -92,10 +104,10 @@ int seeds_find(tune_session *s, size_t *points, size_t *n, err *e) {
                          .problem = str_text(&s->problem),
                          .known = &known,
                          .memory = &s->memory};
-  sower x = {.s = s, .points = points, .n = 1};
-  points[0] = s->default_point;
-  *n = 1;
+  sower x = {.s = s, .points = points};
   if (s->o.start == TUNE_START_NONE) {
+    points[0] = s->default_point;
+    *n = 1;
     return 0;
   }
   tune_device_key(&s->crew.m.info, s->o.replay, &here.device_key);

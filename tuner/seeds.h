@@ -1,7 +1,8 @@
-/* seeds.h -- what to try before the search: the template's default, then what is best for the
- * nearest tuned problems (serve_choose.h says what is near), here or on other devices, and what the
- * library ships with; then what did well on the two nearest here and needs no compiler, because its
- * source is the same for this problem: such a trial takes some milliseconds instead of a second.
+/* seeds.h -- what to try before the search: what is best for the nearest tuned problems
+ * (serve_choose.h says what is near), here or on other devices, and what the library ships with; the
+ * template's suggestion and its default; then what did well on the two nearest here and needs no
+ * compiler, because its source is the same for this problem: such a trial takes some milliseconds
+ * instead of a second.
  *
  * A neighbour's best is rarely the best here, but mostly near it, and tells a searcher that learns
  * where to look; see tests/bench/bench_sizes.sh for what that saves. */
@@ -13,7 +14,8 @@
 enum { SEEDS_BEST = 8, SEEDS_NEAR = 2, SEEDS_BUILT = 16 };
 enum { SEEDS_MOST = SEEDS_BEST + SEEDS_NEAR * SEEDS_BUILT };
 
-/* seeds_find -- points of the session's space, each once, the default first; at most SEEDS_MOST.
+/* seeds_find -- points of the session's space, each once, at most SEEDS_MOST; the default is
+ * among the first SEEDS_BEST.
  *   err  ERR_DB, ERR_NOMEM */
 int seeds_find(tune_session *s, size_t *points, size_t *n, err *e);
 
