@@ -98,6 +98,15 @@ int peer_open(const peer_kind *k, const gen_template *t, const gen_problem *p, r
   return k->open(t, p, d, out, e);
 }
 
+int peer_turn(const peer_kind *k, const gen_template *t, const gen_problem *p, rt_device *d,
+              peer *x, err *e) {
+  if (x->self && x->turn) {
+    return x->turn(x->self, t, p, e);
+  }
+  peer_close(x);
+  return peer_open(k, t, p, d, x, e);
+}
+
 void peer_close(peer *p) {
   if (p->self) {
     p->close(p->self);

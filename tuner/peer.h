@@ -18,6 +18,9 @@ typedef struct peer {
   double loosest;
   void *self;
   void (*close)(void *self);
+  /* turn to another problem of the same family and device; NULL: it can't, it must be opened anew.
+   *   err ERR_USAGE  nothing like this problem; it may be turned to the next */
+  int (*turn)(void *self, const gen_template *t, const gen_problem *p, err *e);
 } peer;
 
 typedef struct peer_kind {
@@ -45,6 +48,10 @@ int peer_prepare(const peer_kind *k, const gen_template *t, const gen_problem *p
  *       ERR_NOTFOUND  it is not on this machine */
 int peer_open(const peer_kind *k, const gen_template *t, const gen_problem *p, rt_device *d,
               peer *out, err *e);
+/* peer_turn -- to another problem of the same family, keeping what took long to open where it can;
+ * the peer is open, or all zero; close it whether or not it failed. err as peer_open */
+int peer_turn(const peer_kind *k, const gen_template *t, const gen_problem *p, rt_device *d,
+              peer *x, err *e);
 void peer_close(peer *p);
 
 /* ---- for the peers --------------------------------------------------------------------------- */

@@ -265,11 +265,25 @@ static int prepare(const gen_template *t, const gen_problem *p, size_t n, const 
 
 static int load(cublas *x, err *e) {
   TRY(open_library(&x->library, e));
-  const peer_symbol symbols[] = {
-      {"cublasCreate_v2", &x->create},        {"cublasDestroy_v2", &x->destroy},
-      {"cublasSetStream_v2", &x->set_stream}, {"cublasSetMathMode", &x->set_math},
-      {"cublasGetVersion_v2", &x->version},   {x->r->symbol, &x->entry}};
+  const peer_symbol symbols[] = {{"cublasCreate_v2", &x->create},
+                                 {"cublasDestroy_v2", &x->destroy},
+                                 {"cublasSetStream_v2", &x->set_stream},
+                                 {"cublasSetMathMode", &x->set_math},
+                                 {"cublasGetVersion_v2", &x->version}};
   return peer_symbols(x->library, "cuBLAS", symbols, sizeof symbols / sizeof *symbols, e);
+}
+
+static int turn(void *self, const gen_template *t, const gen_problem *p, err *e) {
+  cublas *x = self;
+  TRY(find_routine(t, p, &x->r, e));
+  TRY(check_extras(x->r, t, p, e));
+  TRY(positions(x, t, e));
+  x->op[0] = transposed(t, p, "ta trans");
+  x->op[1] = transposed(t, p, "tb");
+  x->type = data_type(peer_word(t, p, "dtype"));
+  const char *ctype = peer_word(t, p, "ctype");
+  x->ctype = ctype ? data_type(ctype) : x->type;
+  return peer_symbols(x->library, "cuBLAS", &(peer_symbol){x->r->symbol, &x->entry}, 1, e);
 }
 
 static int launch(void *self, rt_stream s, const void *const *args, err *e) {
@@ -317,16 +331,12 @@ static int open_cublas(const gen_template *t, const gen_problem *p, bool tf32, p
   *out = (peer){.self = x,
                 .close = close_,
                 .loosest = tf32 ? 1 << 14 : 16,
+                .turn = turn,
                 .contender = {.launch = launch, .self = x}};
-  TRY(find_routine(t, p, &x->r, e));
+  TRY(find_routine(t, p, &x->r, e)); /* what is no problem of cuBLAS's needs no library */
   TRY(check_extras(x->r, t, p, e));
-  TRY(positions(x, t, e));
-  x->op[0] = transposed(t, p, "ta trans");
-  x->op[1] = transposed(t, p, "tb");
-  x->type = data_type(peer_word(t, p, "dtype"));
-  const char *ctype = peer_word(t, p, "ctype");
-  x->ctype = ctype ? data_type(ctype) : x->type;
   TRY(load(x, e));
+  TRY(turn(x, t, p, e));
   return start(x, tf32, out, e);
 }
 

@@ -316,29 +316,22 @@ int bench_expect(rt_bench *b, err *e) {
   return 0;
 }
 
-static int load_reference(rt_bench *b, rt_compiler *c, gen_instance *g, arena *a, rt_image *image,
-                          err *e) {
+static int load_reference(rt_bench *b, rt_compiler *c, gen_instance *g, arena *a, err *e) {
   str text = {0};
   rt_source source = {.arch = b->d->info.arch};
   const gen_plan *plan;
+  const str *bytes;
   TRY(gen_reference_plan(g, a, &plan, e));
   int rc = gen_reference_source(g, &text, &source.body, e);
   source.text = str_text(&text);
-  rc = rc ? rc : rt_compile(c, &source, a, image, e);
+  rc = rc ? rc : rt_tools_compile(b->tools, c, &source, &bytes, e);
   str_clear(&text);
-  if (rc) {
-    return rc;
-  }
-  const str *bytes = b->d->info.format == RT_CUBIN ? &image->cubin : &image->ptx;
-  return rt_loaded_new(b->d, str_text(bytes), bytes->n, b->t, plan, &b->reference, e);
+  return rc ? rc : rt_loaded_new(b->d, str_text(bytes), bytes->n, b->t, plan, &b->reference, e);
 }
 
 static int make_reference(rt_bench *b, rt_compiler *c, gen_instance *g, err *e) {
   arena a = {0};
-  rt_image image;
-  rt_image_init(&image);
-  int rc = load_reference(b, c, g, &a, &image, e);
-  rt_image_clear(&image);
+  const int rc = load_reference(b, c, g, &a, e);
   arena_clear(&a);
   return rc;
 }

@@ -6,12 +6,19 @@
 
 #include "kit.h"
 
-enum { KIT_BLOCK = 256 };
+enum { KIT_BLOCK = 256, KEPT_MOST = 8 };
+
+typedef struct kept_image {
+  char key[HASH_TEXT];
+  str bytes;
+} kept_image;
 
 struct rt_tools {
   rt_device *d;
   rt_module *module;
   rt_function *fill, *compare, *differ, *canaries;
+  kept_image kept[KEPT_MOST];
+  size_t n_kept; /* ever; the oldest gives way */
 };
 
 /* ---- compiling ----------------------------------------------------------------------------- */
@@ -87,8 +94,43 @@ void rt_tools_free(rt_tools *k) {
     if (k->module) {
       k->d->ops->module_unload(k->d, k->module);
     }
+    for (size_t i = 0; i < KEPT_MOST; i++) {
+      str_clear(&k->kept[i].bytes);
+    }
     free(k);
   }
+}
+
+static int compile_and_keep(rt_tools *k, rt_compiler *c, const rt_source *s, const str **bytes,
+                            err *e) {
+  rt_image image;
+  arena a = {0};
+  rt_image_init(&image);
+  const int rc = rt_compile(c, s, &a, &image, e);
+  if (!rc) {
+    kept_image *to = &k->kept[k->n_kept++ % KEPT_MOST];
+    str *from = k->d->info.format == RT_CUBIN ? &image.cubin : &image.ptx;
+    str_clear(&to->bytes);
+    to->bytes = *from;
+    *from = (str){0};
+    memcpy(to->key, image.key, sizeof to->key);
+    *bytes = &to->bytes;
+  }
+  rt_image_clear(&image);
+  arena_clear(&a);
+  return rc;
+}
+
+int rt_tools_compile(rt_tools *k, rt_compiler *c, const rt_source *s, const str **bytes, err *e) {
+  char key[HASH_TEXT];
+  rt_image_key(c, s, key);
+  for (size_t i = 0; i < KEPT_MOST; i++) {
+    if (!strcmp(k->kept[i].key, key)) {
+      *bytes = &k->kept[i].bytes;
+      return 0;
+    }
+  }
+  return compile_and_keep(k, c, s, bytes, e);
 }
 
 /* ---- launching ----------------------------------------------------------------------------- */

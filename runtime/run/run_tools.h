@@ -1,6 +1,6 @@
 /* run_tools.h -- launching the kernels of kit.cu. Private to runtime/run.
  *
- * All calls are asynchronous, on the default stream, in order. Judges ADD to a finding that lies on
+ * Launches are asynchronous, on the default stream, in order. Judges ADD to a finding that lies on
  * the device, so that a whole check reads its findings back once.
  */
 #ifndef RT_RUN_TOOLS_H
@@ -41,5 +41,11 @@ int rt_tools_differ(rt_tools *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr fin
 /* rt_tools_canaries -- which bytes of each zone are not `canary`.
  *   in  zones, findings  arrays of n on the device */
 int rt_tools_canaries(rt_tools *k, rt_ptr zones, size_t n, uint8_t canary, rt_ptr findings, err *e);
+
+/* rt_tools_compile -- the image of a source, as the device takes it; sources that follow each other
+ * are often one: the references of a family's sizes are.
+ *   out  **bytes  borrowed until eight others have been compiled
+ *   err  ERR_COMPILE */
+int rt_tools_compile(rt_tools *k, rt_compiler *c, const rt_source *s, const str **bytes, err *e);
 
 #endif

@@ -1,16 +1,20 @@
 /* bench_cover.c -- what a portfolio loses at sizes it has never seen, and how it stands beside the
  * vendor's library.
  *
- *   bench_cover FAMILY GRID N SEED OUT [--device 0] [--vs cublas] [--sec 90]
+ *   bench_cover FAMILY GRID N SEED OUT [--device 0] [--vs cublas] [--sec 90] [--part 1/2] [--jobs
+ * 16]
  *
  * N sizes are drawn log-uniformly from GRID ("m=16..8192 ..."). At each, one interleaved race: the
  * kernel that libtuned would serve from the database ($TUNED_DB), every configuration of the
- * portfolio as it fits that size, the configuration of the nearest tuned problem, and the vendor's.
- * A line of JSON a size is appended to OUT at once; sizes that are there already are not run again,
- * so the same command goes on where it was cut off, after so many seconds at the latest.
+ * portfolio as it fits that size, the configuration of the nearest tuned problem, and the vendor's;
+ * a short one of all of them, then a long one of those that came near the best. A line of JSON a
+ * size is appended to OUT at once; sizes that are there already are not run again, so the same
+ * command goes on where it was cut off, after so many seconds at the latest. Two devices share the
+ * work as parts 1/2 and 2/2 side by side, with one OUT; then --sec 0 sums up.
  *
  * Prints the geometric mean and the worst of: served over the best of the portfolio, nearest over
- * the same, the vendor over served. Exit status 2 when sizes are left. */
+ * the same, the vendor over served; and where the seconds went. Exit status 2 when sizes are left.
+ */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -20,58 +24,77 @@
 #include "context.h"
 #include "draw.h"
 #include "file.h"
+#include "images.h"
 #include "peer.h"
 #include "serve_adapt.h"
 #include "serve_choose.h"
 
-enum { ENTRANTS = SERVE_COVER_CONFIGS + 4, ROUNDS = 9 };
+/* Sources are written, and their images wanted, so many sizes ahead of the race. */
+enum { ENTRANTS = SERVE_COVER_CONFIGS + 4, AHEAD = 24 };
 
-typedef struct built { /* here, since the database does not hold it */
-  char key[HASH_TEXT];
-  str bytes;
-} built;
+/* The first race tells who is worth a second; each batch of a race takes at least 200 us. */
+enum { FIRST_ROUNDS = 2, ROUNDS = 9, ROUNDS_LEAST = 5 };
+static const double NEAR_BEST = 1.15, LONG_SEC = 0.002;
 
-typedef struct bench {
-  const char *family, *grid, *out, *device_name, *vs;
-  size_t n;
-  uint64_t seed;
-  const peer_kind *peer;
-  double sec, started;
-  arena memory;
-  gen_template *t;
-  rt_tools *tools;
-  serve here;
-  serve_known known;
-  sizes sizes;
-  str done; /* what OUT holds */
-  built *built;
-  size_t n_built;
-} bench;
+typedef enum phase { PLANNING, COMPILING, LOADING, FILLING, CHECKING, RACING, PHASES } phase;
 
 typedef struct entrant {
   gen_config config;
+  char key[HASH_TEXT]; /* of its image */
+  const void *stored;  /* the image, when the database has it */
+  size_t n_stored;
   rt_loaded *loaded;
 } entrant;
 
 typedef struct size_run { /* one size */
   arena memory;
+  gen_problem *p;
   gen_instance *g;
   str problem;
   rt_bench *buffers;
   entrant e[ENTRANTS];
   size_t n;
   size_t served, nearest; /* which of them */
-  size_t first, last;     /* the portfolio's */
+  size_t
+      member[SERVE_COVER_CONFIGS]; /* per configuration of the portfolio; SIZE_MAX: does not fit */
   const char *origin;
-  peer peer;
+  bool done, planned;
+  err failed; /* when it was planned */
+  double sec[ENTRANTS];
 } size_run;
+
+typedef struct bench {
+  const char *family, *grid, *out, *device_name, *vs;
+  size_t n, part, parts;
+  uint64_t seed;
+  const peer_kind *peer_kind;
+  peer peer;
+  double sec, started, phase_started, spent[PHASES];
+  arena memory;
+  gen_template *t;
+  rt_tools *tools;
+  images *images;
+  serve here;
+  serve_known known;
+  sizes sizes;
+  size_run *runs; /* [sizes.n] */
+  str done;       /* what OUT holds */
+} bench;
 
 static int give_up(const char *what, const err *e) {
   fprintf(stderr, "bench_cover: %s: %s\n", what, e->message);
   exit(1);
 }
 
-/* ---- contenders ----------------------------------------------------------------------------- */
+/* What was done since the last call belongs to this phase. */
+static void lap(bench *b, phase p) {
+  const double now = now_sec();
+  b->spent[p] += now - b->phase_started;
+  b->phase_started = now;
+}
+
+/* ---- planning: contenders and their sources ---------------------------------------------------
+ */
 
 static size_t add_config(const bench *b, size_run *r, const gen_config *c) {
   for (size_t i = 0; i < r->n; i++) {
@@ -83,10 +106,10 @@ static size_t add_config(const bench *b, size_run *r, const gen_config *c) {
   return r->n++;
 }
 
-static int pick(bench *b, size_run *r, const gen_problem *p, bool cover, serve_pick *out, err *e) {
+static int pick(bench *b, size_run *r, bool cover, serve_pick *out, err *e) {
   serve_choose choose = {.s = &b->here,
                          .t = b->t,
-                         .p = p,
+                         .p = r->p,
                          .g = r->g,
                          .problem = str_text(&r->problem),
                          .known = &b->known,
@@ -98,131 +121,164 @@ static int pick(bench *b, size_run *r, const gen_problem *p, bool cover, serve_p
   return rc;
 }
 
-static int add_all(bench *b, size_run *r, const gen_problem *p, err *e) {
+static int add_all(bench *b, size_run *r, err *e) {
   serve_pick x;
   TRY(serve_known_read(&b->here, b->t, &b->known, e));
-  r->first = r->n;
   for (size_t i = 0; i < b->known.cover.n_configs; i++) {
     gen_config c = b->known.cover.configs[i];
     int changed;
-    if (serve_adapt(b->t, r->g, &c, &changed)) {
-      add_config(b, r, &c);
-    }
+    r->member[i] = serve_adapt(b->t, r->g, &c, &changed) ? add_config(b, r, &c) : SIZE_MAX;
   }
-  r->last = r->n;
-  TRY(pick(b, r, p, true, &x, e));
+  TRY(pick(b, r, true, &x, e));
   r->served = add_config(b, r, &x.config);
   r->origin = tuned_origin_name(x.origin);
-  TRY(pick(b, r, p, false, &x, e));
+  TRY(pick(b, r, false, &x, e));
   r->nearest = add_config(b, r, &x.config);
   return 0;
 }
 
-static bool stored_image(bench *b, size_run *r, const char *key, const void **bytes, size_t *n) {
+static bool is_stored(bench *b, size_run *r, entrant *n) {
   db_image row;
-  if (db_image_get(b->here.db, key, &r->memory, &row, NULL)) {
+  if (db_image_get(b->here.db, n->key, &r->memory, &row, NULL)) {
     return false;
   }
   const bool ptx = b->here.device->info.format == RT_PTX;
-  *bytes = ptx ? row.ptx : row.cubin;
-  *n = ptx ? row.n_ptx : row.n_cubin;
-  return *n > 0;
+  n->stored = ptx ? row.ptx : row.cubin;
+  n->n_stored = ptx ? row.n_ptx : row.n_cubin;
+  return n->n_stored > 0;
 }
 
-/* Sizes share most of their variants: what one has compiled is there for all. */
-static int build(bench *b, size_run *r, const rt_source *s, const char *key, const str **bytes,
-                 err *e) {
-  for (size_t i = 0; i < b->n_built; i++) {
-    if (!strcmp(b->built[i].key, key)) {
-      *bytes = &b->built[i].bytes;
-      return 0;
-    }
-  }
-  built *more = realloc(b->built, (b->n_built + 1) * sizeof *more);
-  if (!more) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
-  b->built = more;
-  rt_image image;
-  rt_image_init(&image);
-  const int rc = rt_compile(b->here.compiler, s, &r->memory, &image, e);
-  if (!rc) {
-    str *from = b->here.device->info.format == RT_PTX ? &image.ptx : &image.cubin;
-    built *now = &b->built[b->n_built++];
-    snprintf(now->key, sizeof now->key, "%s", key);
-    now->bytes = *from;
-    *from = (str){0};
-  }
-  rt_image_clear(&image);
-  *bytes = rc ? NULL : &b->built[b->n_built - 1].bytes;
-  return rc;
-}
-
-static int load(bench *b, size_run *r, entrant *n, err *e) {
+static int want(bench *b, size_run *r, entrant *n, err *e) {
   str text = {0};
-  const gen_plan *plan;
-  const void *bytes = NULL;
-  const str *here = NULL;
-  size_t nbytes = 0;
-  char key[HASH_TEXT];
   rt_source s = {.arch = b->here.device->info.arch,
                  .lineinfo = b->here.device->info.format == RT_PTX};
   int rc = gen_source_make(r->g, &n->config, &text, &s.body, e);
   s.text = str_text(&text);
   if (!rc) {
-    rt_image_key(b->here.compiler, &s, key);
+    rt_image_key(b->here.compiler, &s, n->key);
+    rc = is_stored(b, r, n) ? 0 : images_want(b->images, &s, n->key, e);
   }
-  if (!rc && !stored_image(b, r, key, &bytes, &nbytes)) {
-    rc = build(b, r, &s, key, &here, e);
-    bytes = rc ? NULL : str_text(here);
-    nbytes = rc ? 0 : here->n;
-  }
-  rc = rc ? rc : gen_plan_make(r->g, &n->config, &r->memory, &plan, e);
-  rc = rc ? rc : rt_loaded_new(b->here.device, bytes, nbytes, b->t, plan, &n->loaded, e);
   str_clear(&text);
   return rc;
 }
 
-/* ---- one size ------------------------------------------------------------------------------- */
-
-static int open_size(bench *b, size_run *r, const gen_problem *p, err *e) {
+static int plan_size(bench *b, size_run *r, err *e) {
   gen_number numbers[RT_NUMBERS];
   rt_numbers(&b->here.device->info, numbers);
-  TRY(gen_instance_new(b->t, p, numbers, RT_NUMBERS, &r->g, e));
-  TRY(add_all(b, r, p, e));
-  TRY(rt_bench_new(b->here.device, b->here.compiler, b->tools, b->t, r->g, &r->buffers, e));
+  TRY(gen_instance_new(b->t, r->p, numbers, RT_NUMBERS, &r->g, e));
+  TRY(add_all(b, r, e));
+  for (size_t i = 0; i < r->n; i++) {
+    TRY(want(b, r, &r->e[i], e));
+  }
+  return 0;
+}
+
+/* This size, and those that follow as far as it is worth while. */
+static void plan_ahead(bench *b, size_t i) {
+  for (size_t ahead = 0; i < b->sizes.n && ahead < AHEAD; i++) {
+    size_run *r = &b->runs[i];
+    if (!r->done && !r->planned) {
+      r->planned = true;
+      plan_size(b, r, &r->failed);
+    }
+    ahead += !r->done;
+  }
+}
+
+/* ---- one size ------------------------------------------------------------------------------- */
+
+static int fetch(bench *b, size_run *r, err *e) {
+  for (size_t i = 0; i < r->n; i++) {
+    entrant *n = &r->e[i];
+    const str *bytes;
+    if (!n->stored) {
+      TRY(images_get(b->images, n->key, &bytes, e));
+      n->stored = str_text(bytes);
+      n->n_stored = bytes->n;
+    }
+  }
+  return 0;
+}
+
+static int load(bench *b, size_run *r, entrant *n, err *e) {
+  const gen_plan *plan;
+  TRY(gen_plan_make(r->g, &n->config, &r->memory, &plan, e));
+  return rt_loaded_new(b->here.device, n->stored, n->n_stored, b->t, plan, &n->loaded, e);
+}
+
+static int open_size(bench *b, size_run *r, err *e) {
+  if (r->failed.code) {
+    return err_at(e, r->failed.code, r->failed.place, "%s", r->failed.message);
+  }
+  TRY(fetch(b, r, e));
+  lap(b, COMPILING);
   for (size_t i = 0; i < r->n; i++) {
     TRY(load(b, r, &r->e[i], e));
   }
-  return b->peer ? peer_open(b->peer, b->t, p, b->here.device, &r->peer, e) : 0;
+  if (b->peer_kind) {
+    TRY(peer_turn(b->peer_kind, b->t, r->p, b->here.device, &b->peer, e));
+  }
+  lap(b, LOADING);
+  TRY(rt_bench_new(b->here.device, b->here.compiler, b->tools, b->t, r->g, &r->buffers, e));
+  lap(b, FILLING);
+  return 0;
 }
 
-/* What is served must be right at a size that nobody has tried. */
-static int race(bench *b, size_run *r, rt_times *times, err *e) {
-  rt_contender list[ENTRANTS];
-  rt_check check;
-  size_t n = 0;
-  TRY(rt_bench_check(r->buffers, r->e[r->served].loaded, &check, e));
-  for (; n < r->n; n++) {
-    list[n] = rt_loaded_contender(r->e[n].loaded);
-  }
-  if (b->vs) {
-    list[n++] = r->peer.contender;
-  }
-  return rt_bench_race(r->buffers, list, n, ROUNDS, &(rt_timing){0}, times, e);
+/* The vendor's is the last of all. */
+static rt_contender contender(const bench *b, const size_run *r, size_t i) {
+  return i < r->n ? rt_loaded_contender(r->e[i].loaded) : b->peer.contender;
 }
 
-static void add_line(const bench *b, const size_run *r, const rt_times *times, str *s) {
+static int race(bench *b, size_run *r, const size_t *who, size_t n, size_t rounds, double sec,
+                err *e) {
+  rt_contender list[ENTRANTS] = {{0}};
+  rt_times times[ENTRANTS];
+  for (size_t i = 0; i < n; i++) {
+    list[i] = contender(b, r, who[i]);
+  }
+  TRY(rt_bench_race(r->buffers, list, n, rounds, &(rt_timing){.target_sec = sec}, times, e));
+  for (size_t i = 0; i < n; i++) {
+    r->sec[who[i]] = times[i].median;
+  }
+  return 0;
+}
+
+static int race_twice(bench *b, size_run *r, err *e) {
+  size_t who[ENTRANTS], n = r->n + (b->peer_kind ? 1 : 0), near = 0;
   double best = INFINITY;
-  for (size_t i = r->first; i < r->last; i++) {
-    best = fmin(best, times[i].median);
+  for (size_t i = 0; i < n; i++) {
+    who[i] = i;
+  }
+  TRY(race(b, r, who, n, FIRST_ROUNDS, 0, e));
+  for (size_t i = 0; i < r->n; i++) {
+    best = fmin(best, r->sec[i]);
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (r->sec[i] < NEAR_BEST * best || i == r->served || i == r->nearest || i == r->n) {
+      who[near++] = i;
+    }
+  }
+  return race(b, r, who, near, best > LONG_SEC ? ROUNDS_LEAST : ROUNDS, 0, e);
+}
+
+static double member_sec(const size_run *r, size_t i) {
+  return r->member[i] == SIZE_MAX ? 0 : r->sec[r->member[i]];
+}
+
+static void add_line(const bench *b, const size_run *r, str *s) {
+  double best = r->sec[r->served];
+  for (size_t i = 0; i < b->known.cover.n_configs; i++) {
+    best = member_sec(r, i) > 0 ? fmin(best, member_sec(r, i)) : best;
   }
   str_addf(s,
            "{\"problem\": \"%s\", \"origin\": \"%s\", \"served_us\": %.4g, \"best_us\": %.4g, "
-           "\"nearest_us\": %.4g, \"vendor_us\": %.4g}\n",
-           str_text(&r->problem), r->origin, 1e6 * times[r->served].median,
-           1e6 * fmin(best, times[r->served].median), 1e6 * times[r->nearest].median,
-           b->vs ? 1e6 * times[r->n].median : 0.0);
+           "\"nearest_us\": %.4g, \"vendor_us\": %.4g, \"members_us\": [",
+           str_text(&r->problem), r->origin, 1e6 * r->sec[r->served], 1e6 * best,
+           1e6 * r->sec[r->nearest], b->peer_kind ? 1e6 * r->sec[r->n] : 0.0);
+  for (size_t i = 0; i < b->known.cover.n_configs; i++) {
+    str_addf(s, "%s%.4g", i ? ", " : "", 1e6 * member_sec(r, i));
+  }
+  str_add(s, "]}\n");
 }
 
 static int append(const bench *b, const str *line, err *e) {
@@ -231,12 +287,16 @@ static int append(const bench *b, const str *line, err *e) {
   return (f && fclose(f)) || !ok ? err_set(e, ERR_IO, "cannot append to %s", b->out) : 0;
 }
 
-static int run_size(bench *b, size_run *r, const gen_problem *p, err *e) {
-  rt_times times[ENTRANTS] = {{0}};
-  TRY(open_size(b, r, p, e));
-  TRY(race(b, r, times, e));
+/* What is served must be right at a size that nobody has tried. */
+static int run_size(bench *b, size_run *r, err *e) {
+  rt_check check;
+  TRY(open_size(b, r, e));
+  TRY(rt_bench_check(r->buffers, r->e[r->served].loaded, &check, e));
+  lap(b, CHECKING);
+  TRY(race_twice(b, r, e));
+  lap(b, RACING);
   str line = {0};
-  add_line(b, r, times, &line);
+  add_line(b, r, &line);
   const int rc = append(b, &line, e);
   str_add(&b->done, str_text(&line));
   str_clear(&line);
@@ -247,11 +307,14 @@ static void close_size(size_run *r) {
   for (size_t i = 0; i < r->n; i++) {
     rt_loaded_free(r->e[i].loaded);
   }
-  peer_close(&r->peer);
   rt_bench_free(r->buffers);
   gen_instance_free(r->g);
   str_clear(&r->problem);
   arena_clear(&r->memory);
+  r->n = 0;
+  r->buffers = NULL;
+  r->g = NULL;
+  r->done = true;
 }
 
 static bool is_done(const bench *b, const char *problem) {
@@ -262,23 +325,40 @@ static bool is_done(const bench *b, const char *problem) {
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-/* Sizes are begun while there is time. */
-static size_t run_sizes(bench *b) {
+/* Those of another part are done by others. */
+static size_t look_up_sizes(bench *b, err *e) {
   size_t left = 0;
+  b->runs = calloc(b->sizes.n + 1, sizeof *b->runs);
+  if (!b->runs) {
+    err_set(e, ERR_NOMEM, "out of memory");
+    return 0;
+  }
   for (size_t i = 0; i < b->sizes.n; i++) {
-    size_run r = {0};
+    size_run *r = &b->runs[i];
+    r->p = &b->sizes.p[i];
+    gen_problem_text(b->t, r->p, &r->problem);
+    r->done = i % b->parts != b->part - 1 || is_done(b, str_text(&r->problem));
+    left += !r->done;
+  }
+  return left;
+}
+
+/* Sizes are begun while there is time. */
+static size_t run_sizes(bench *b, size_t left) {
+  for (size_t i = 0; i < b->sizes.n; i++) {
+    size_run *r = &b->runs[i];
     err e = {0};
-    gen_problem_text(b->t, &b->sizes.p[i], &r.problem);
-    if (is_done(b, str_text(&r.problem))) {
-      continue;
+    if (!r->done && now_sec() - b->started < b->sec) {
+      b->phase_started = now_sec();
+      plan_ahead(b, i);
+      lap(b, PLANNING);
+      if (run_size(b, r, &e)) {
+        fprintf(stderr, "bench_cover: %s: %s\n", str_text(&r->problem), e.message);
+      } else {
+        left--;
+      }
     }
-    if (now_sec() - b->started > b->sec) {
-      left++;
-    } else if (run_size(b, &r, &b->sizes.p[i], &e)) {
-      fprintf(stderr, "bench_cover: %s: %s\n", str_text(&r.problem), e.message);
-      left++;
-    }
-    close_size(&r);
+    close_size(r);
   }
   return left;
 }
@@ -323,23 +403,14 @@ static void summarise(const bench *b, size_t left) {
          exp(vendor.sum / (vendor.n ? (double)vendor.n : 1)), exp(vendor.worst));
 }
 
-static int set_up(bench *b, err *e) {
-  static const gen_file none[] = {{NULL, NULL, 0}};
-  const char *path;
-  b->here.presets = none;
-  TRY(gen_open(NULL, b->family, &b->t, e));
-  if (b->vs) {
-    TRY(peer_find(b->vs, b->t, &b->peer, e));
+static void tell_where_time_went(const bench *b) {
+  static const char *const names[PHASES] = {"planning", "compiling", "loading",
+                                            "filling",  "checking",  "racing"};
+  fprintf(stderr, "bench_cover: %.1f s", now_sec() - b->started);
+  for (int i = 0; i < PHASES; i++) {
+    fprintf(stderr, ", %s %.1f", names[i], b->spent[i]);
   }
-  TRY(draw_sizes(b->t, b->grid, b->n, b->seed, false, &b->memory, &b->sizes, e));
-  TRY(db_default_path(&b->memory, &path, e));
-  TRY(db_open(path, DB_READ, &b->here.db, e));
-  TRY(rt_compiler_open(&b->here.compiler, e));
-  TRY(rt_device_open(b->device_name, &b->here.device, e));
-  rt_device_key(&b->here.device->info, &b->here.device_key);
-  TRY(rt_tools_new(b->here.device, b->here.compiler, &b->tools, e));
-  const int rc = file_read(b->out, 64 << 20, &b->done, NULL);
-  return rc && rc != ERR_NOTFOUND ? err_set(e, rc, "cannot read %s", b->out) : 0;
+  fprintf(stderr, "\n");
 }
 
 static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
@@ -351,12 +422,54 @@ static const char *option(int argc, char **argv, const char *name, const char *o
   return otherwise;
 }
 
+static bool read_part(bench *b, const char *text) {
+  int n;
+  return sscanf(text, "%zu/%zu%n", &b->part, &b->parts, &n) == 2 && !text[n] && b->part >= 1 &&
+         b->part <= b->parts;
+}
+
+static int set_up(bench *b, int jobs, err *e) {
+  static const gen_file none[] = {{NULL, NULL, 0}};
+  const char *path;
+  b->here.presets = none;
+  TRY(gen_open(NULL, b->family, &b->t, e));
+  if (b->vs) {
+    TRY(peer_find(b->vs, b->t, &b->peer_kind, e));
+  }
+  TRY(draw_sizes(b->t, b->grid, b->n, b->seed, false, &b->memory, &b->sizes, e));
+  TRY(db_default_path(&b->memory, &path, e));
+  TRY(db_open(path, DB_READ, &b->here.db, e));
+  TRY(rt_compiler_open(&b->here.compiler, e));
+  TRY(rt_device_open(b->device_name, &b->here.device, e));
+  rt_device_key(&b->here.device->info, &b->here.device_key);
+  TRY(images_open(b->here.compiler, &b->here.device->info, jobs, &b->images, e));
+  TRY(rt_tools_new(b->here.device, b->here.compiler, &b->tools, e));
+  TRY(serve_known_read(&b->here, b->t, &b->known, e));
+  const int rc = file_read(b->out, 64 << 20, &b->done, NULL);
+  return rc && rc != ERR_NOTFOUND ? err_set(e, rc, "cannot read %s", b->out) : 0;
+}
+
+static void tear_down(bench *b) {
+  free(b->runs);
+  peer_close(&b->peer);
+  images_close(b->images);
+  serve_known_clear(&b->known);
+  rt_tools_free(b->tools);
+  b->here.device->ops->close(b->here.device);
+  rt_compiler_close(b->here.compiler);
+  db_close(b->here.db);
+  gen_close(b->t);
+  str_clear(&b->done);
+  str_clear(&b->here.device_key);
+  arena_clear(&b->memory);
+}
+
 int main(int argc, char **argv) {
   static bench b;
   err e = {0};
   if (argc < 6) {
-    fprintf(stderr,
-            "usage: bench_cover FAMILY GRID N SEED OUT [--device D] [--vs PEER] [--sec S]\n");
+    fprintf(stderr, "usage: bench_cover FAMILY GRID N SEED OUT [--device D] [--vs PEER] [--sec S] "
+                    "[--part K/N] [--jobs J]\n");
     return 1;
   }
   b = (bench){.family = argv[1],
@@ -368,23 +481,20 @@ int main(int argc, char **argv) {
               .vs = option(argc, argv, "--vs", NULL),
               .sec = atof(option(argc, argv, "--sec", "1e9")),
               .started = now_sec()};
-  if (set_up(&b, &e)) {
+  if (!read_part(&b, option(argc, argv, "--part", "1/1"))) {
+    fprintf(stderr, "bench_cover: --part is K/N, such as 1/2\n");
+    return 1;
+  }
+  if (set_up(&b, atoi(option(argc, argv, "--jobs", "0")), &e)) {
     give_up("setting up", &e);
   }
-  const size_t left = run_sizes(&b);
-  summarise(&b, left);
-  serve_known_clear(&b.known);
-  rt_tools_free(b.tools);
-  b.here.device->ops->close(b.here.device);
-  rt_compiler_close(b.here.compiler);
-  db_close(b.here.db);
-  gen_close(b.t);
-  for (size_t i = 0; i < b.n_built; i++) {
-    str_clear(&b.built[i].bytes);
+  size_t left = look_up_sizes(&b, &e);
+  if (e.code) {
+    give_up("sizes", &e);
   }
-  free(b.built);
-  str_clear(&b.done);
-  str_clear(&b.here.device_key);
-  arena_clear(&b.memory);
+  left = run_sizes(&b, left);
+  summarise(&b, left);
+  tell_where_time_went(&b);
+  tear_down(&b);
   return left ? 2 : 0;
 }
