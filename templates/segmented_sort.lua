@@ -29,6 +29,31 @@ local function with(...)
   return all
 end
 
+
+-- The reference merges runs of 1, 2, 4, ... keys of a segment, from keys_out to `was` and back, as often
+-- as a segment of n keys would need, and ends in keys_out.
+local REFERENCE_PASSES = "sel(n <= 1, 0, log2(max(1, n - 1)) + 1)"
+local REFERENCE_GRID = "min(65536, ceildiv(n, 256))"
+local out, was = { "keys_out", "values_out" }, { "was", "was_values" }
+local reference_stages = {
+  { kernel = "find_segments", grid = REFERENCE_GRID, block = 256,
+    args = { "n", "segments", "offsets", "segment" } },
+}
+for odd = 0, 1 do
+  reference_stages[#reference_stages + 1] = { kernel = "take", grid = REFERENCE_GRID, block = 256,
+    when = REFERENCE_PASSES .. " % 2 == " .. odd,
+    args = with({ "n", "segment", "keys_in", "values_in" }, odd == 1 and was or out) }
+end
+for pass = 0, 30 do
+  for odd = 0, 1 do
+    reference_stages[#reference_stages + 1] = { kernel = "pass", grid = REFERENCE_GRID, block = 256,
+      when = REFERENCE_PASSES .. " > " .. pass .. " and (" .. REFERENCE_PASSES .. " - 1 - " .. pass
+        .. ") % 2 == " .. odd,
+      args = with({ "n", { "i64", 1 << pass }, "offsets", "segment" }, odd == 1 and out or was,
+        odd == 1 and was or out) }
+  end
+end
+
 return {
   name = "segmented_sort",
   version = 1,
@@ -469,10 +494,12 @@ sort_longer(const int *offsets, const key *keys_in, const value *values_in, key 
 
   -- Every key counts the keys of its segment that come before it.
   reference = {
-    stages = {
-      { kernel = "slow", grid = "ceildiv(segments, 8)", block = 256,
-        args = { "segments", "offsets", "keys_in", "values_in", "keys_out", "values_out" } },
+    workspace = {
+      { "was", "u8", "n * (" .. KEY .. ")" },
+      { "was_values", "u8", "n * value_bytes" },
+      { "segment", "i32", "n" },
     },
+    stages = reference_stages,
     source = [[
 @ local size = tonumber(dtype:match("%d+")) // 8
 @ local unsigned = { "unsigned char", "unsigned short", nil, "unsigned", nil, nil, nil,
@@ -495,22 +522,61 @@ __device__ unsigned long long word_of(key k) {
 @ end
 }
 
-// A warp a segment.
-extern "C" __global__ void slow(long long segments, const int *offsets, const key *keys_in,
-                                const value *values_in, key *keys_out, value *values_out) {
-  const long long s = blockIdx.x * 8ll + threadIdx.x / 32;
-  if (s >= segments) return;
-  for (long long i = offsets[s] + threadIdx.x % 32; i < offsets[s + 1]; i += 32) {
-    const unsigned long long own = word_of(keys_in[i]);
-    long long to = offsets[s];
-    for (long long j = offsets[s]; j < offsets[s + 1]; j++) {
-      const unsigned long long other = word_of(keys_in[j]);
-      to += other @{order == "descending" and ">" or "<"} own || (other == own && j < i);
+// The last segment that begins at or before each key; -1 where none does or it has ended.
+extern "C" __global__ void find_segments(long long n, long long segments, const int *offsets,
+                                         int *segment) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) {
+    long long least = -1, most = segments - 1;
+    while (least < most) {
+      const long long s = (least + most + 1) / 2;
+      if (offsets[s] <= i) least = s;
+      else most = s - 1;
     }
-    keys_out[to] = keys_in[i];
+    segment[i] = least >= 0 && i < offsets[least + 1] ? least : -1;
+  }
+}
+
+__device__ void put(long long to, long long from, const key *x, const value *xv, key *y, value *yv) {
+  y[to] = x[from];
 @ if value_bytes > 0 then
-    values_out[to] = values_in[i];
+  yv[to] = xv[from];
 @ end
+}
+
+extern "C" __global__ void take(long long n, const int *segment, const key *x, const value *xv,
+                                key *y, value *yv) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) {
+    if (segment[i] >= 0) put(i, i, x, xv, y, yv);
+  }
+}
+
+__device__ bool goes_before(key a, key b) {
+  return word_of(a) @{order == "descending" and ">" or "<"} word_of(b);
+}
+
+// How many of n keys go before x; with ties, also those that tie with it.
+__device__ long long rank(key x, const key *keys, long long n, bool ties) {
+  long long least = 0, most = n;
+  while (least < most) {
+    const long long i = (least + most) / 2;
+    if (ties ? !goes_before(x, keys[i]) : goes_before(keys[i], x)) least = i + 1;
+    else most = i;
+  }
+  return least;
+}
+
+extern "C" __global__ void pass(long long n, long long run, const int *offsets, const int *segment,
+                                const key *x, const value *xv, key *y, value *yv) {
+  for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) {
+    const int s = segment[i];
+    if (s < 0) continue;
+    const long long first = offsets[s], last = offsets[s + 1];
+    const long long start = i - (i - first) % (2 * run), middle = min(start + run, last);
+    const long long end = min(middle + run, last);
+    const bool left = i < middle;
+    const long long before = left ? rank(x[i], x + middle, end - middle, false)
+                                  : rank(x[i], x + start, middle - start, true);
+    put(start + (i - (left ? start : middle)) + before, i, x, xv, y, yv);
   }
 }
 ]],

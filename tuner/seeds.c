@@ -25,14 +25,19 @@ static void add(sower *x, const gen_config *c) {
   x->points[x->n++] = point;
 }
 
+/* In the order in which they would be served, but of a portfolio only so many that the nearest
+ * problems' own have their place too. */
 static int add_best(sower *x, serve_choose *choose, err *e) {
   serve_pick pick;
+  size_t covered = 0;
   int rc = 0;
   while (x->n < SEEDS_BEST - 2 && !(rc = serve_choose_next(choose, &pick, e))) {
     if (pick.origin == TUNED_NEAREST && x->n_near < SEEDS_NEAR) {
       x->near[x->n_near++] = pick.problem;
     }
-    add(x, &pick.config);
+    if (pick.origin != TUNED_PORTFOLIO || covered++ < SEEDS_COVER) {
+      add(x, &pick.config);
+    }
   }
   return rc == ERR_NOTFOUND ? 0 : rc;
 }

@@ -11,7 +11,7 @@
 
 #include "tune.h"
 
-enum { SEEDS_BEST = 8, SEEDS_NEAR = 2, SEEDS_BUILT = 16 };
+enum { SEEDS_BEST = 12, SEEDS_COVER = 5, SEEDS_NEAR = 2, SEEDS_BUILT = 16 };
 enum { SEEDS_MOST = SEEDS_BEST + SEEDS_NEAR * SEEDS_BUILT };
 
 /* seeds_find -- points of the session's space, each once, at most SEEDS_MOST; the default is
