@@ -1,8 +1,8 @@
 /* seeds.h -- what to try before the search: what is best for the nearest tuned problems
- * (serve_choose.h says what is near), here or on other devices, and what the library ships with; the
- * template's suggestion and its default; then what did well on the two nearest here and needs no
- * compiler, because its source is the same for this problem: such a trial takes some milliseconds
- * instead of a second.
+ * (serve_choose.h says what is near), here or on other devices, and what the library ships with;
+ * the template's suggestion and its default; then what did well on the two nearest here and needs
+ * no compiler, because its source is the same for this problem: such a trial takes some
+ * milliseconds instead of a second.
  *
  * A neighbour's best is rarely the best here, but mostly near it, and tells a searcher that learns
  * where to look; see tests/bench/bench_sizes.sh for what that saves. */
