@@ -16,6 +16,7 @@
 
 #include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 #include "err.h"
 #include "tuned.h"
@@ -38,5 +39,13 @@ void serve_online_attach(struct serve *s, tuned_kernel *k);
  *   out  *rc  of the kernel's launch, when it returns true */
 bool serve_online_try(serve_trial *o, tuned_stream stream, const void *const *args, int *rc,
                       err *e);
+
+typedef struct serve_online_tally {
+  size_t tried;     /* variants */
+  double spent_sec; /* of the callers' time, in trials */
+} serve_online_tally;
+/* serve_online_tell -- what tuning this kernel has taken; while it goes on the numbers move.
+ * False: it was never tuned here. */
+bool serve_online_tell(struct serve *s, const tuned_kernel *k, serve_online_tally *out);
 
 #endif
