@@ -37,12 +37,21 @@ typedef struct loaded_image { /* shared by plans whose source is the same */
   atomic_int users;
 } loaded_image;
 
+typedef struct given { /* a parameter that is the caller's argument */
+  uint8_t at, index;
+} given;
+
 typedef struct stage {
   rt_function *function; /* NULL: set memory */
   uint32_t grid[3], block[3], smem;
   bool overlap;
   operand *operands;
   size_t n_operands;
+  const void **constants; /* per operand: its address where it is a constant */
+  given *givens;
+  operand *rest; /* workspaces and tensors, */
+  uint8_t *rest_at;
+  size_t n_givens, n_rest;
   tensor *tensors;
   size_t n_tensors;
   uint8_t fill;
@@ -159,6 +168,29 @@ static int copy_tensors(rt_loaded *l, const gen_template *t, const gen_plan *pla
   return 0;
 }
 
+/* By where they come from, so that a launch asks no operand what it is. */
+static int sort_operands(rt_loaded *l, stage *s, err *e) {
+  s->constants = ARENA_ARRAY(&l->memory, const void *, s->n_operands + 1);
+  s->givens = ARENA_ARRAY(&l->memory, given, s->n_operands + 1);
+  s->rest = ARENA_ARRAY(&l->memory, operand, s->n_operands + 1);
+  s->rest_at = ARENA_ARRAY(&l->memory, uint8_t, s->n_operands + 1);
+  if (!s->constants || !s->givens || !s->rest || !s->rest_at) {
+    return out_of_memory(e);
+  }
+  for (size_t i = 0; i < s->n_operands; i++) {
+    const operand *o = &s->operands[i];
+    if (o->from == ARGUMENT) {
+      s->givens[s->n_givens++] = (given){.at = (uint8_t)i, .index = (uint8_t)o->index};
+    } else if (o->from == CONSTANT) {
+      s->constants[i] = o->constant;
+    } else {
+      s->rest_at[s->n_rest] = (uint8_t)i;
+      s->rest[s->n_rest++] = *o;
+    }
+  }
+  return 0;
+}
+
 static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *plan,
                          const gen_launch *from, stage *to, err *e) {
   if (from->n_operands > MAX_OPERANDS) {
@@ -175,7 +207,8 @@ static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *pl
       TRY(resolve(l, t, plan, &from->operands[i], &to->operands[i], e));
     }
   }
-  return copy_tensors(l, t, plan, from, to, e);
+  TRY(copy_tensors(l, t, plan, from, to, e));
+  return sort_operands(l, to, e);
 }
 
 /* ---- does it fit the kernel and the device? ------------------------------------------------ */
@@ -390,20 +423,31 @@ static int describe(rt_loaded *l, const stage *s, const void *const *args, const
   return 0;
 }
 
+static void fill_rest(const stage *s, const rt_ptr *workspaces, rt_tensor_map *maps,
+                      const void **params) {
+  for (size_t i = 0; i < s->n_rest; i++) {
+    const operand *o = &s->rest[i];
+    params[s->rest_at[i]] =
+        o->from == TENSOR ? (const void *)&maps[o->index] : &workspaces[o->index];
+  }
+}
+
 static int launch_stage(rt_loaded *l, const stage *s, rt_stream stream, const void *const *args,
                         const rt_ptr *workspaces, err *e) {
-  void *params[MAX_OPERANDS];
+  const void *params[MAX_OPERANDS];
   rt_tensor_map maps[MAX_TENSORS];
-  TRY(describe(l, s, args, workspaces, maps, e));
-  for (size_t i = 0; i < s->n_operands; i++) {
-    const operand *o = &s->operands[i];
-    params[i] = o->from == TENSOR ? (void *)&maps[o->index]
-                                  : (void *)(uintptr_t)pointer(o, args, workspaces);
+  memcpy(params, s->constants, s->n_operands * sizeof *params);
+  for (const given *g = s->givens, *end = g + s->n_givens; g < end; g++) {
+    params[g->at] = args[g->index];
+  }
+  if (s->n_rest) {
+    TRY(s->n_tensors ? describe(l, s, args, workspaces, maps, e) : 0);
+    fill_rest(s, workspaces, maps, params);
   }
   if (s->function) {
     const rt_device_ops *ops = l->d->ops;
     return (s->overlap ? ops->launch_overlapping : ops->launch)(
-        l->d, s->function, s->grid, s->block, s->smem, stream, params, e);
+        l->d, s->function, s->grid, s->block, s->smem, stream, (void **)params, e);
   }
   return l->d->ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
 }

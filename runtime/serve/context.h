@@ -61,8 +61,10 @@ struct tuned_kernel {
   serve *owner;
   const gen_template *t;
   rt_loaded *loaded;
-  size_t n_launches;              /* 0: an empty problem, nothing to do */
-  const serve_need *needs;        /* per argument of the template */
+  size_t n_launches;        /* 0: an empty problem, nothing to do */
+  const serve_need *needs;  /* per argument of the template */
+  const uint8_t *addresses; /* the arguments that need one */
+  size_t n_addresses;
   _Atomic(serve_trial *) online;  /* it is being tuned; NULL: it isn't */
   _Atomic(tuned_kernel *) better; /* takes its place; NULL: none does */
   const char *name;               /* of its family, as asked for; the context's */
@@ -99,7 +101,10 @@ serve_known *serve_known_of(serve *s, const gen_template *t);
 /* serve_remember -- the key leads to the kernel from now on; under the lock */
 int serve_remember(serve *s, const void *key, size_t nbytes, tuned_kernel *k, err *e);
 
-/* serve_launch -- check the arguments and launch; takes no lock, except that kernels with a
+/* serve_check_launch -- may this kernel be launched from here, and is no argument missing? Typed
+ * calls know both. */
+int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e);
+/* serve_launch -- check the addresses and launch; takes no lock, except that kernels with a
  * workspace take that workspace's */
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
 /* serve_launch_plain -- this kernel and no other, of checked arguments */

@@ -280,7 +280,8 @@ static int make_first(tuned_kernel *k, choice *c, serve_choose *choose, const ge
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-static void describe_needs(tuned_kernel *k, const gen_data *data, serve_need *needs) {
+static void describe_needs(tuned_kernel *k, const gen_data *data, serve_need *needs,
+                           uint8_t *addresses) {
   for (size_t i = 0; i < k->t->n_args; i++) {
     const gen_arg *a = &k->t->args[i];
     if (a->dir == GEN_SCALAR) {
@@ -289,17 +290,24 @@ static void describe_needs(tuned_kernel *k, const gen_data *data, serve_need *ne
       needs[i] = data->args[i].count && !data->args[i].optional ? SERVE_ADDRESS : SERVE_GIVEN;
     }
   }
+  for (size_t i = 0; i < k->t->n_args; i++) {
+    if (needs[i] == SERVE_ADDRESS) {
+      addresses[k->n_addresses++] = (uint8_t)i;
+    }
+  }
   k->needs = needs;
+  k->addresses = addresses;
 }
 
 static int describe_args(tuned_kernel *k, choice *c, err *e) {
   const gen_data *data;
   TRY(gen_data_make(c->g, 0, &c->memory, &data, e));
   serve_need *needs = ARENA_ARRAY(&k->memory, serve_need, k->t->n_args + 1);
-  if (!needs) {
+  uint8_t *addresses = ARENA_ARRAY(&k->memory, uint8_t, k->t->n_args + 1);
+  if (!needs || !addresses) {
     return no_room(e);
   }
-  describe_needs(k, data, needs);
+  describe_needs(k, data, needs, addresses);
   return 0;
 }
 

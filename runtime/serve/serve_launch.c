@@ -122,7 +122,11 @@ static int refuse(const tuned_kernel *k, size_t i, const char *what, err *e) {
   return err_set(e, ERR_USAGE, "%s: argument %s %s", k->t->name, k->t->args[i].name, what);
 }
 
-static int check(const tuned_kernel *k, const void *const *args, err *e) {
+int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e) {
+  TRY(serve_check_fork(k->owner, e));
+  if (!k->n_launches) {
+    return 0; /* an empty problem takes none */
+  }
   if (!args) {
     return err_set(e, ERR_USAGE, "%s: args is NULL; give a pointer per argument", k->t->name);
   }
@@ -130,8 +134,14 @@ static int check(const tuned_kernel *k, const void *const *args, err *e) {
     if (k->needs[i] != SERVE_FIXED && !args[i]) {
       return refuse(k, i, "is missing", e);
     }
-    if (k->needs[i] == SERVE_ADDRESS && !*(const rt_ptr *)args[i]) {
-      return refuse(k, i, "is a NULL address", e);
+  }
+  return 0;
+}
+
+static int check_addresses(const tuned_kernel *k, const void *const *args, err *e) {
+  for (size_t i = 0; i < k->n_addresses; i++) {
+    if (!*(const rt_ptr *)args[k->addresses[i]]) {
+      return refuse(k, k->addresses[i], "is a NULL address", e);
     }
   }
   return 0;
@@ -166,11 +176,10 @@ static void count(tuned_kernel *k) {
 }
 
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
-  TRY(serve_check_fork(k->owner, e));
   if (!k->n_launches) {
     return 0; /* an empty problem */
   }
-  TRY(check(k, args, e));
+  TRY(check_addresses(k, args, e));
   count(k);
   serve_trial *trial = atomic_load_explicit(&k->online, memory_order_acquire);
   int rc;
@@ -203,11 +212,10 @@ static int check_workspace(const tuned_kernel *k, const void *at, size_t nbytes,
 
 int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *args, void *at,
                       size_t nbytes, err *e) {
-  TRY(serve_check_fork(k->owner, e));
   if (!k->n_launches) {
     return 0;
   }
-  TRY(check(k, args, e));
+  TRY(check_addresses(k, args, e));
   TRY(check_workspace(k, at, nbytes, e));
   count(k);
   return launch(k, stream, args, (rt_ptr)(uintptr_t)at, e);

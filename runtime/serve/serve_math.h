@@ -30,11 +30,8 @@ static inline int64_t tuned_log2(int64_t a) {
 
 /* the largest power of two that divides a and is at most `most` */
 static inline int64_t tuned_pow2div(int64_t a, int64_t most) {
-  int64_t p = 1;
-  while (p <= most / 2 && !(a & p)) {
-    p *= 2;
-  }
-  return p;
+  const int64_t top = INT64_C(1) << tuned_log2(most), bits = a | top;
+  return bits & -bits;
 }
 
 #endif

@@ -39,12 +39,6 @@ int64_t serve_word(const char *text) {
   return (int64_t)hash;
 }
 
-int64_t serve_word_letter(char letter, int upper, int real) {
-  const int low = tolower((unsigned char)letter);
-  const int word = real && low == 'c' ? 't' : low;
-  return upper ? toupper(word) : word;
-}
-
 static void add_field(str *s, const gen_field *f) {
   str_addf(s, "field %s", f->name);
   for (size_t i = 0; i < f->n_names; i++) {

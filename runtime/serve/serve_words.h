@@ -15,7 +15,11 @@ void serve_c_name(const char *name, char out[SERVE_NAME]);
  * serve_word_letter folds the letter to the case that the template uses; `real` says that
  * conjugation means nothing, so 'c' is 't'. */
 int64_t serve_word(const char *text);
-int64_t serve_word_letter(char letter, int upper, int real);
+static inline int64_t serve_word_letter(char letter, int upper, int real) {
+  const int low = letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : (unsigned char)letter;
+  const int word = real && low == 'c' ? 't' : low;
+  return upper && word >= 'a' && word <= 'z' ? word - 'a' + 'A' : word;
+}
 
 /* serve_signature -- a digest of all that a typed call was made from: the fields and arguments with
  * their types, the order, what is computed and checked. A user's template may take the place of a

@@ -66,10 +66,14 @@ int serve_of(tuned_context *ctx, serve **s, err *e) {
 }
 
 int serve_report(tuned_error *to, const err *e) {
-  if (to) {
-    to->code = e->code;
-    strcpy(to->message, e->code ? e->message : "");
-    strcpy(to->place, e->code ? e->place : "");
+  if (!to) {
+    return e->code;
+  }
+  to->code = e->code;
+  to->message[0] = to->place[0] = 0;
+  if (e->code) {
+    strcpy(to->message, e->message);
+    strcpy(to->place, e->place);
   }
   return e->code;
 }
@@ -326,7 +330,7 @@ int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void *const *a
   err_clear(&e);
   if (!kernel) {
     err_set(&e, ERR_USAGE, "tuned_launch: the kernel is NULL; tuned_find finds one");
-  } else {
+  } else if (!serve_check_launch(kernel, args, &e)) {
     serve_launch(kernel, stream, args, &e);
   }
   return serve_report(error, &e);
@@ -338,7 +342,7 @@ int tuned_launch_with(tuned_kernel *kernel, tuned_stream stream, const void *con
   err_clear(&e);
   if (!kernel) {
     err_set(&e, ERR_USAGE, "tuned_launch_with: the kernel is NULL; tuned_find finds one");
-  } else {
+  } else if (!serve_check_launch(kernel, args, &e)) {
     serve_launch_with(kernel, stream, args, workspace, nbytes, &e);
   }
   return serve_report(error, &e);
