@@ -30,6 +30,14 @@ prints "2 results, 0 of them new" "$autotune" db import "$folder/results.txt" --
 sed 's/nvrtc [0-9]*/nvrtc 0/' "$folder/results.txt" >"$folder/expected.txt"
 cmp "$folder/expected.txt" "$folder/again.txt" || complain "out, in and out again differs"
 
+# ---- a line written by hand is found by its problem's canonical text; one that is none is named
+sed 's/saxpy n=\([0-9]*\)[^	]*	/saxpy  n=\1	/' "$folder/results.txt" >"$folder/hand.txt"
+cmp -s "$folder/hand.txt" "$folder/results.txt" && complain "the lines by hand are canonical already"
+prints "2 results, 2 of them new" "$autotune" db import "$folder/hand.txt" --db "$folder/hand.db"
+prints "2 results, 0 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/hand.db"
+sed 's/	saxpy n=4000[^	]*	/	saxpy nn=4000	/' "$folder/results.txt" >"$folder/no-field.txt"
+refuses 2 "unknown field 'nn'" "$autotune" db import "$folder/no-field.txt" --db "$folder/hand.db"
+
 # ---- broken lines are named, the others are taken
 sed 's/	90	/	ninety	/' "$folder/results.txt" | head -3 >"$folder/broken.txt"
 grep 'n=4000' "$folder/results.txt" >>"$folder/broken.txt"

@@ -190,6 +190,9 @@ static int db_export(const cli *c, err *e) {
 
 typedef struct import {
   db *d;
+  gen_options options;
+  gen_template *t; /* of the family that was looked at last, as it is now; NULL: there is none */
+  str family;
   const char *path;
   size_t n, n_stored, n_bad; /* lines with a result; of them new; not to be read */
   err first;                 /* what is wrong with the first of these */
@@ -203,12 +206,45 @@ static void note_bad(import *in, size_t number, const err *why) {
   }
 }
 
+static void look_up_template(import *in, const char *family) {
+  if (strcmp(str_text(&in->family), family)) {
+    gen_close(in->t);
+    in->t = NULL;
+    str_reset(&in->family);
+    str_add(&in->family, family);
+    gen_open(&in->options, family, &in->t, NULL);
+  }
+}
+
+/* Somebody may have written the line by hand, fields left out or in another order: problems are
+ * found by their canonical text. Only the template that the line is of can say what that is. */
+static int make_canonical(import *in, db_line *l, arena *a, err *e) {
+  gen_problem p;
+  gen_config c;
+  str problem = {0}, config = {0};
+  look_up_template(in, l->template.family);
+  if (l->kind == DB_KIND_PORTFOLIO || !in->t || strcmp(in->t->hash, l->template.hash)) {
+    return 0;
+  }
+  TRY(gen_problem_parse(in->t, l->problem, &p, e));
+  TRY(gen_config_parse(in->t, l->config, &c, e));
+  gen_problem_text(in->t, &p, &problem);
+  gen_config_text(in->t, &c, &config);
+  l->problem = arena_text(a, str_text(&problem));
+  l->config = arena_text(a, str_text(&config));
+  const bool ok = !problem.failed && !config.failed && l->problem && l->config;
+  str_clear(&problem);
+  str_clear(&config);
+  return ok ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+}
+
 static int import_line(import *in, const char *line, size_t n, size_t number, err *e) {
   arena a = {0};
   db_line l;
   bool none, stored = false;
   err why = {0};
   int rc = db_text_read(line, n, &a, &l, &none, &why);
+  rc = rc || none ? rc : make_canonical(in, &l, &a, &why);
   if (rc == ERR_USAGE) {
     note_bad(in, number, &why);
     rc = 0;
@@ -249,10 +285,15 @@ enum { FILE_MOST = 256 << 20 };
 
 static int import_file(const cli *c, db *d, const char *path, err *e) {
 import in = {.d = d, .path = path };
+  arena a = {0};
   str text = {0};
-  int rc = file_read(path, FILE_MOST, &text, e);
+  int rc = cli_template_options(c, &a, &in.options, e);
+  rc = rc ? rc : file_read(path, FILE_MOST, &text, e);
   rc = rc ? rc : import_text(&in, &text, e);
+  gen_close(in.t);
+  str_clear(&in.family);
   str_clear(&text);
+  arena_clear(&a);
   TRY(rc);
   if (!c->quiet) {
     printf("%s: %zu results, %zu of them new or better\n", path, in.n, in.n_stored);
