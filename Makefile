@@ -30,7 +30,7 @@ SRC := $(filter-out runtime/serve/calls.c,$(foreach d,$(MODULES),$(wildcard $(d)
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/tuned_calls.o
 TUNER_SRC := $(wildcard tuner/*.c)
 TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o) $(B)/tuner_files.o
-TUNER_FILES := $(wildcard tuner/*.cu) tuner/peer_cub.h $(sort $(wildcard tuner/suites/*.txt))
+TUNER_FILES := $(wildcard tuner/*.cu) tuner/peer_cub.h tuner/claims.txt $(sort $(wildcard tuner/suites/*.txt))
 TEST_SRC := $(wildcard tests/test_*.c)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
 EMBEDDED := $(sort $(wildcard templates/*.lua templates/*.cuh)) $(wildcard runtime/run/*.cu) \

@@ -42,6 +42,7 @@
   X(suite, "NAME", "problems by a suite's name, or from a file, one a line")                       \
   X(tune, "BUDGET", "tune every problem first: trials and seconds, as for --budget")               \
   X(error, NULL, "show how far each one's results are from the reference")                         \
+  X(claims, "FILE", "claims to check, instead of those that are built in")                         \
   X(by, "PARAMETER", "whose values are compared")                                                  \
   X(rounds, "N", "interleaved rounds (default 25)")                                                \
   X(hot, NULL, "keep the buffers in cache instead of rotating past it")                            \

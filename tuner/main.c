@@ -80,6 +80,18 @@ const cli_verb cli_verbs[] = {
      "over\n"
      "the trials, for each parameter and the strongest pairs (--top).\n",
      cmd_show},
+    {"learned", "learned FAMILY [FIELD=VALUE ...] [--by PARAMETER,...]",
+     "Show as a table which values of parameters are best for which problems.",
+     " db templates by json ",
+     "What is tuned of the family here, on any device, and what the library ships with: a row a "
+     "problem,\n"
+     "a column a parameter (--by, else all in which the best configurations differ), and in "
+     "brackets the\n"
+     "next best value that was tried, with what it costs. Fields keep the table to problems that "
+     "have\nthem. Needs no GPU.\n\n"
+     "  autotune learned radix_sort --by RADIX,ITEMS\n"
+     "  autotune learned scan dtype=i32 --by ALG,BLOCK,ITEMS --json\n",
+     cmd_learned},
     {"doctor", "doctor", "Say what is missing on this machine and how to get it.",
      " db templates json ", NULL, cmd_doctor},
     {"tune-captured", "tune-captured FILE [options]",
@@ -167,6 +179,21 @@ const cli_verb cli_verbs[] = {
              "  autotune compare reduce --by BLOCK --sizes 2^16,2^20,2^24\n"
              "  autotune compare sgemm --by BK --sizes m=n=k=256,1024\n",
      cmd_compare},
+    {"claims", "claims [FAMILY ...] [--claims FILE]",
+     "Check on this device which of two kernels is faster, as textbooks say.",
+     " device templates claims rounds hot timing json emu_memory ",
+     "Each claim is a problem and two configurations that differ in nothing but what is claimed; "
+     "both are\n"
+     "checked, then timed interleaved. Ratios within 2 % make no difference. A list of yours has a "
+     "claim\na line:\n\n"
+     "  reduce n=2^22 | FOLD=convergent > FOLD=simple | BLOCK=1024,COARSE=1 | what is claimed, and "
+     "where\n\n"
+     "with what both configurations have in the third column, and ~ in place of > for what is to "
+     "be "
+     "no\nfaster.\n\n"
+     "  autotune claims\n"
+     "  autotune claims reduce scan --device 0 --json\n",
+     cmd_claims},
     {"replay", "replay FILE ... [--strategy NAME|all] [--runs N] [--plot FILE.svg]",
      "Judge search strategies on recorded spaces, without a GPU.",
      " strategy seed runs jobs ahead json plot ",

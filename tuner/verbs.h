@@ -21,6 +21,8 @@ int cmd_cover(const cli *c, err *e);
 int cmd_export(const cli *c, err *e);
 int cmd_bench(const cli *c, err *e);
 int cmd_compare(const cli *c, err *e);
+int cmd_claims(const cli *c, err *e);
+int cmd_learned(const cli *c, err *e);
 int cmd_replay(const cli *c, err *e);
 int cmd_export_results(const cli *c, err *e);
 int cmd_import(const cli *c, err *e);
