@@ -35,8 +35,23 @@ prints "geometric mean of 3" $autotune bench reduce --suite "$folder/list.txt" -
 prints "geometric mean of 3" $autotune bench reduce --suite "$folder/list.txt" --tune 4
 [ "$(grep -c '^n=.* exact ' "$folder/out")" = 3 ] || complain "not tuned first: $(cat "$folder/out")"
 prints '"origin":"exact"' $autotune bench reduce n=1000 op=max --json
-prints '"geometric_mean":' $autotune bench reduce n=1000 op=max --json
-prints '"origin":"nearest"' $autotune bench reduce n=1500 op=max --json
+
+# ---- a problem's line comes as soon as it is tuned, and stays when the bench is ended
+printf 'n=1100 op=max\nn=1200 op=max\n' >"$folder/long.txt"
+$autotune bench reduce --suite "$folder/long.txt" --tune 2.5s --quiet >"$folder/rows" 2>"$folder/err" &
+bench=$!
+waited=0
+while [ $waited -lt 300 ] && ! grep -q '^n=1100' "$folder/rows"; do
+  sleep 0.1
+  waited=$((waited + 1))
+done
+kill -TERM $bench
+wait $bench
+status=$?
+[ $status = 130 ] || complain "an ended bench: status $status: $(cat "$folder/err")"
+grep -q '^n=1100 .* exact ' "$folder/rows" || complain "no line of what was tuned: $(cat "$folder/rows")"
+grep -q '^n=1200' "$folder/rows" && complain "a line of what was not: $(cat "$folder/rows")"
+grep -q 'interrupted' "$folder/err" || complain "says '$(cat "$folder/err")'"
 
 prints "x the given one" $autotune bench reduce n=1000 op=max --config BLOCK=64
 prints '"given":{"modelled_seconds"' $autotune bench reduce n=1000 op=max --config BLOCK=64 --json

@@ -28,6 +28,9 @@ typedef struct bench_run {
   suite suite;
   const peer_kind *peer; /* NULL: none */
   tuned_context *served;
+  many tuning;
+  many_process *tuner; /* NULL: problems are timed as they are served now */
+  const volatile sig_atomic_t *stop;
   int64_t rounds;
   rt_timing how;
   bench_report report;
@@ -129,6 +132,11 @@ static int fill_texts(bench_run *r, const gen_problem *p, const tuned_kernel_inf
   return row->problem ? 0 : err_set(e, ERR_NOMEM, "out of memory");
 }
 
+static int tune_case(bench_run *r, const suite_problem *p, err *e) {
+  const size_t i = (size_t)(p - r->suite.problems);
+  return r->tuner ? many_one(r->tuner, i, r->stop, e) : 0;
+}
+
 static int run_case(bench_run *r, bench_case *x, const suite_problem *p, bench_row *row, err *e) {
   tuned_kernel_info info;
   gen_config config;
@@ -228,6 +236,7 @@ static int bench_one(bench_run *r, size_t i, err *e) {
   err why = {0};
   const suite_problem *p = &r->suite.problems[i];
   r->rows[i].label = p->text;
+  TRY(tune_case(r, p, e));
   int rc = run_case(r, &x, p, &r->rows[i], &why);
   if (!rc) {
     bench_report_count(&r->report, &r->rows[i]);
@@ -257,9 +266,9 @@ static int plot(const bench_run *r, err *e) {
 }
 
 /* What may take long is said beforehand, and can be interrupted. */
-static void foresee(const bench_run *r, const volatile sig_atomic_t *stop) {
+static void foresee(const bench_run *r) {
   if (rt_emu_is(r->place.device)) {
-    rt_emu_set_stop(r->place.device, stop);
+    rt_emu_set_stop(r->place.device, r->stop);
     if (!r->c->quiet && isatty(STDERR_FILENO)) {
       fprintf(stderr, "emu: what is not too large is computed on the CPU and checked, minutes for "
                       "millions of elements; times are modelled\n");
@@ -268,11 +277,10 @@ static void foresee(const bench_run *r, const volatile sig_atomic_t *stop) {
 }
 
 static int bench_all(bench_run *r, err *e) {
-  const volatile sig_atomic_t *stop = cli_catch_signals();
   str s = {0};
-  foresee(r, stop);
+  foresee(r);
   for (size_t i = 0; i < r->suite.n; i++) {
-    if (*stop) {
+    if (*r->stop) {
       return err_set(e, ERR_INTERRUPTED, "interrupted");
     }
     TRY(bench_one(r, i, e));
@@ -364,13 +372,15 @@ static gen_problem *problems_of(bench_run *r) {
   return p;
 }
 
-static int tune_first(bench_run *r, const gen_problem *p, err *e) {
-  many m = {.c = r->c, .t = r->place.t};
+/* Before the device is open here. Each problem is tuned when its turn comes, so that what is
+ * finished is printed. */
+static int open_tuner(bench_run *r, const gen_problem *p, err *e) {
+  r->tuning = (many){.c = r->c, .t = r->place.t};
   if (!r->c->tune) {
     return 0;
   }
-  TRY(budget_parse("tune", r->c->tune, &r->memory, &m.budget, e));
-  return many_tune(&m, p, r->suite.n, e);
+  TRY(budget_parse("tune", r->c->tune, &r->memory, &r->tuning.budget, e));
+  return many_open(&r->tuning, p, r->suite.n, &r->tuner, e);
 }
 
 /* Before any tuning, which may take long. */
@@ -402,7 +412,7 @@ static int open_all(bench_run *r, err *e) {
   gen_problem *p = problems_of(r);
   r->rows = ARENA_ARRAY(&r->memory, bench_row, r->suite.n + 1);
   TRY(p && r->rows ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
-  TRY(tune_first(r, p, e));
+  TRY(open_tuner(r, p, e));
   TRY(rt_compiler_open(&r->place.compiler, e));
   TRY(rt_device_open(cli_device(c), &r->place.device, e));
   TRY(r->peer ? peer_prepare(r->peer, r->place.t, p, r->suite.n, r->place.device, e) : 0);
@@ -413,9 +423,10 @@ static int open_all(bench_run *r, err *e) {
 }
 
 int cmd_bench(const cli *c, err *e) {
-  bench_run r = {.c = c};
+  bench_run r = {.c = c, .stop = cli_catch_signals()};
   int rc = open_all(&r, e);
   rc = rc ? rc : bench_all(&r, e);
+  many_close(r.tuner);
   tuned_close(r.served);
   rt_tools_free(r.place.tools);
   if (r.place.device) {

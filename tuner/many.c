@@ -1,8 +1,13 @@
+#define _GNU_SOURCE
 #include "many.h"
 
+#include <poll.h>
+#include <signal.h>
+#include <stdlib.h>
 #include <string.h>
 
 #include "progress.h"
+#include "worker.h"
 
 typedef struct run_ {
   const many *m;
@@ -99,29 +104,127 @@ static int tune_parts(run_ *r, const gen_problem *p, err *e) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int run(run_ *r, const gen_problem *p, size_t n, err *e) {
+static int open_run(run_ *r, err *e) {
   tune_options o = {0};
+  progress_init(&r->progress, false, r->m->c->quiet || r->m->c->json);
   TRY(options_of(r, &o, e));
   TRY(cli_open_db(r->m->c, DB_WRITE, &r->db, e));
   TRY(rt_compiler_open(&r->compiler, e));
-  TRY(tune_open(r->m->t, r->db, r->compiler, &o, &r->session, e));
-  for (size_t i = 0; i < n; i++) {
-    err why = {0};
-    int rc = r->m->n_within ? tune_parts(r, &p[i], &why) : tune(r, &p[i], &why);
-    if (rc && rc != ERR_USAGE && rc != ERR_NOMEM) { /* of these the bench itself tells */
-      return err_at(e, rc, why.place, "%s", why.message);
-    }
-  }
-  return 0;
+  return tune_open(r->m->t, r->db, r->compiler, &o, &r->session, e);
+}
+
+static void close_run(run_ *r) {
+  tune_close(r->session);
+  rt_compiler_close(r->compiler);
+  db_close(r->db);
+  arena_clear(&r->memory);
+}
+
+/* What is wrong with a problem the verb tells itself. */
+static int tune_one(run_ *r, const gen_problem *p, err *e) {
+  err why = {0};
+  const int rc = r->m->n_within ? tune_parts(r, p, &why) : tune(r, p, &why);
+  return rc && rc != ERR_USAGE && rc != ERR_NOMEM ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }
 
 int many_tune(const many *m, const gen_problem *p, size_t n, err *e) {
   run_ r = {.m = m};
-  progress_init(&r.progress, false, m->c->quiet || m->c->json);
-  int rc = run(&r, p, n, e);
-  tune_close(r.session);
-  rt_compiler_close(r.compiler);
-  db_close(r.db);
-  arena_clear(&r.memory);
+  int rc = open_run(&r, e);
+  for (size_t i = 0; !rc && i < n; i++) {
+    rc = tune_one(&r, &p[i], e);
+  }
+  close_run(&r);
   return rc;
+}
+
+/* ---- in a process of its own ----------------------------------------------------------------- */
+
+struct many_process {
+  const many *m;
+  const gen_problem *p;
+  size_t n;
+  worker w;
+};
+
+static int answer(int fd, const err *why) {
+  str frame = {0};
+  wire_put_err(&frame, why);
+  const int rc = wire_send(fd, &frame, NULL);
+  str_clear(&frame);
+  return rc;
+}
+
+static void serve_one(const many_process *x, run_ *r, const str *request, err *why) {
+  wire_reader reader = {.p = str_text(request), .n = request->n};
+  const uint64_t i = wire_get_u64(&reader);
+  if (i < x->n && !tune_one(r, &x->p[i], why)) {
+    tune_pause(r->session, why);
+  }
+}
+
+static void child_main(int fd, void *setting) {
+  const many_process *x = setting;
+  run_ r = {.m = x->m};
+  str request = {0};
+  err why = {0};
+  open_run(&r, &why);
+  while (!answer(fd, &why) && !why.code && !wire_receive(fd, &request, NULL)) {
+    serve_one(x, &r, &request, &why);
+  }
+  close_run(&r);
+  str_clear(&request);
+}
+
+/* Of Ctrl-C the terminal tells it too; a signal to this process alone is passed on. */
+static void await_answer(const worker *w, const volatile sig_atomic_t *stop) {
+  enum { LOOK_MS = 200 };
+  struct pollfd p = {.fd = w->fd, .events = POLLIN};
+  bool told = false;
+  while (poll(&p, 1, LOOK_MS) <= 0) {
+    if (stop && *stop && !told) {
+      kill(w->pid, SIGTERM);
+      told = true;
+    }
+  }
+}
+
+static int receive(many_process *x, const volatile sig_atomic_t *stop, err *e) {
+  str frame = {0}, how = {0};
+  err why = {0};
+  await_answer(&x->w, stop);
+  int rc = worker_answer(&x->w, &frame, &how, e);
+  if (!rc) {
+    wire_reader r = {.p = str_text(&frame), .n = frame.n};
+    wire_get_err(&r, &why);
+    rc = why.code ? err_at(e, why.code, why.place, "%s", why.message) : 0;
+  }
+  str_clear(&frame);
+  str_clear(&how);
+  return rc;
+}
+
+int many_open(const many *m, const gen_problem *p, size_t n, many_process **out, err *e) {
+  many_process *x = calloc(1, sizeof *x);
+  if (!x) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  *x = (many_process){.m = m, .p = p, .n = n, .w = {.run = child_main, .setting = x}};
+  *out = x;
+  TRY(worker_start(&x->w, e));
+  return receive(x, NULL, e);
+}
+
+int many_one(many_process *x, size_t i, const volatile sig_atomic_t *stop, err *e) {
+  str frame = {0};
+  wire_put_u64(&frame, i);
+  const int rc = worker_ask(&x->w, &frame, e);
+  str_clear(&frame);
+  return rc ? rc : receive(x, stop, e);
+}
+
+void many_close(many_process *x) {
+  if (x) {
+    worker_stop(&x->w);
+    free(x);
+  }
 }

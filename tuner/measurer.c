@@ -65,9 +65,15 @@ static void get_measured(wire_reader *r, measured *m) {
   m->dead = wire_get_u64(r);
 }
 
+/* None is to forget the last one. */
 static void serve_problem(trial_bench *b, wire_reader *r, str *frame) {
   err why = {0};
-  trial_problem(b, wire_get_text(r), &why);
+  const char *problem = wire_get_text(r);
+  if (*problem) {
+    trial_problem(b, problem, &why);
+  } else {
+    trial_forget(b);
+  }
   wire_put_err(frame, &why);
 }
 
@@ -221,6 +227,11 @@ int measurer_problem(measurer *m, const char *problem, err *e) {
   TRY(send_problem(m, problem, e));
   str_add(&m->problem, problem);
   return 0;
+}
+
+int measurer_forget(measurer *m, err *e) {
+  str_reset(&m->problem);
+  return send_problem(m, "", e);
 }
 
 int measurer_restart(measurer *m, err *e) {

@@ -55,6 +55,8 @@ int measurer_start(measurer *m, const char *device, rt_compiler *c, gen_template
 void measurer_stop(measurer *m);
 /* measurer_problem -- allocate and fill the buffers of a problem (its canonical text) */
 int measurer_problem(measurer *m, const char *problem, err *e);
+/* measurer_forget -- give the problem's memory on the device back; the next one is to come */
+int measurer_forget(measurer *m, err *e);
 /* measurer_restart -- a fresh process with the same problem */
 int measurer_restart(measurer *m, err *e);
 

@@ -437,6 +437,11 @@ int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e
   return rc;
 }
 
+int tune_pause(tune_session *s, err *e) {
+  close_problem(s);
+  return measurer_forget(&s->crew.m, NULL) ? measurer_restart(&s->crew.m, e) : 0;
+}
+
 void tune_narrow(tune_session *s, const tune_within *w, const tune_budget *budget) {
   close_problem(s); /* its search still has the strategy that is replaced */
   s->o.within = w;

@@ -29,7 +29,7 @@ int trial_open(trial_bench *b, const char *name, err *note, err *e) {
   return 0;
 }
 
-static void drop_problem(trial_bench *b) {
+void trial_forget(trial_bench *b) {
   rt_bench_free(b->buffers);
   gen_instance_free(b->instance);
   b->buffers = NULL;
@@ -39,7 +39,7 @@ static void drop_problem(trial_bench *b) {
 int trial_problem(trial_bench *b, const char *text, err *e) {
   gen_problem p;
   gen_number numbers[RT_NUMBERS];
-  drop_problem(b);
+  trial_forget(b);
   TRY(gen_problem_parse(b->t, text, &p, e));
   rt_numbers(&b->device->info, numbers);
   TRY(gen_instance_new(b->t, &p, numbers, RT_NUMBERS, &b->instance, e));

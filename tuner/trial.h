@@ -25,6 +25,8 @@ typedef struct trial_bench { /* what the child holds */
 int trial_open(trial_bench *b, const char *name, err *note, err *e);
 /* trial_problem -- the buffers of a problem, instead of those before */
 int trial_problem(trial_bench *b, const char *text, err *e);
+/* trial_forget -- have none */
+void trial_forget(trial_bench *b);
 /* trial_one -- load, check, time; measurer_ask says what the bounds are */
 void trial_one(trial_bench *b, const measure_image *image, double stop_above, double energy_above,
                measured *out);

@@ -118,8 +118,10 @@ int64_t tune_template_id(const tune_session *s);
  *        ERR_USAGE        the space is empty for this problem and device */
 int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e);
 
+/* tune_pause -- somebody else is to use the device: until the next problem hold no memory there */
+int tune_pause(tune_session *s, err *e);
 /* tune_narrow -- the next problems are searched only where `w` says, which must outlive them; what
- * is asked first all the same is the default. With another budget. */
+ * is asked first all the same are near problems' best and the default. With another budget. */
 void tune_narrow(tune_session *s, const tune_within *w, const tune_budget *budget);
 
 /* Every estimate of the emulated device carries the model's name and version. */
