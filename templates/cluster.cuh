@@ -13,6 +13,16 @@ __device__ __forceinline__ void cluster_barrier() {
   cluster_wait();
 }
 
+// "mapa", "red": adds to a word of this block's shared memory in another block of the cluster.
+__device__ __forceinline__ void add_in_block(unsigned *p, unsigned block, unsigned by) {
+  unsigned there;
+  asm("mapa.shared::cluster.u32 %0, %1, %2;"
+      : "=r"(there)
+      : "r"((unsigned)__cvta_generic_to_shared(p)), "r"(block));
+  asm volatile("red.relaxed.cluster.shared::cluster.add.u32 [%0], %1;" ::"r"(there), "r"(by)
+               : "memory");
+}
+
 // "mapa": where something of this block's shared memory is in that of another block of the cluster.
 template <typename T>
 __device__ __forceinline__ T *in_block(T *p, unsigned block) {

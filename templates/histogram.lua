@@ -4,15 +4,19 @@
 -- second step adds up (global_private), or in shared memory (shared), where every block has COPIES
 -- of them, so that threads which meet the same bin hinder each other less. Bins that do not fit
 -- into a block's shared memory are shared out among PARTS groups of blocks, each of which reads all
--- samples, or counted in halves of words. Threads may add equal samples up before they count them
+-- samples, or among the blocks of a cluster (cluster), which count in each other's, or counted in
+-- halves of words. Threads may add equal samples up before they count them
 -- (AGGREGATE): a thread those that follow each other, or a warp those that it holds at a time.
 --
 -- Bins and range are constants in the text: finding a bin is a shift, multiplications, or nothing.
 
 local STEP = "(BLOCK * COARSE)" -- vectors that a block takes at a time
-local GRID = "max(1, min(BLOCKS * dev_sms, ceildiv(n, VEC * " .. STEP .. ")))"
+local BLOCKS_MOST = "max(1, min(BLOCKS * dev_sms, ceildiv(n, VEC * " .. STEP .. ")))"
+local CLUSTERS = "max(1, " .. BLOCKS_MOST .. " // PARTS)"
+local GRID = "sel(ALG == 'cluster', PARTS * " .. CLUSTERS .. ", " .. BLOCKS_MOST .. ")"
 local PARTIAL = "(ALG == 'global_private' or FINISH ~= 'atomic')" -- copies that are added up
-local COPIED = "sel(ALG == 'global_private', min(COPIES, " .. GRID .. "), " .. GRID .. ")"
+local COPIED = "sel(ALG == 'global_private', min(COPIES, " .. BLOCKS_MOST .. "), "
+  .. "sel(ALG == 'cluster', " .. CLUSTERS .. ", " .. BLOCKS_MOST .. "))"
 local NBYTES = "sel(dtype == 'u8', 1, sel(dtype == 'u16', 2, 4))"
 local MOST = "sel(dtype == 'u8', 255, sel(dtype == 'u16', 65535, 2^31 - 1))"
 
@@ -78,7 +82,8 @@ return {
     align = "pow2div(x // (" .. NBYTES .. "), 16)" },
 
   space = {
-    { "ALG", { "global", "global_private", "shared" }, "where the counters are" },
+    { "ALG", { "global", "global_private", "shared", "cluster" },
+      "where the counters are: cluster, shared out among its blocks' shared memory" },
     { "BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads per block" },
     { "BLOCKS", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks per multiprocessor at most" },
     { "VEC", { 1, 2, 4, 8, 16 }, "samples per load" },
@@ -90,7 +95,7 @@ return {
       "copies of the counters: of a block, or in global memory" },
     { "SPREAD", { "lanes", "warps" }, "which threads of a block share a copy" },
     { "COUNTER", { 32, 16 }, "bits of a counter in shared memory" },
-    { "PARTS", { 1, 2, 3, 4, 6, 8 }, "groups of blocks that share the bins" },
+    { "PARTS", { 1, 2, 3, 4, 6, 8, 16 }, "groups of blocks, or a cluster's blocks, that share the bins" },
     { "FINISH", { "atomic", "last_block", "two_launch" }, "across blocks" },
   },
 
@@ -99,7 +104,7 @@ return {
     { "BINS", "bins" },
     { "SHARE", "ceildiv(bins, PARTS)" }, -- bins of a block
     { "WORDS", "sel(COUNTER == 16, ceildiv(SHARE, 2), SHARE)" }, -- of one copy
-    { "SMEM", "sel(ALG == 'shared', 4 * COPIES * WORDS, 0)" },
+    { "SMEM", "sel(ALG == 'shared' or ALG == 'cluster', 4 * COPIES * WORDS, 0)" },
     -- Steps until a counter of 16 bits may be full; 16 samples may come on top at the end.
     { "FULL", "sel(COUNTER == 16, (65535 - 16) // (BLOCK * COARSE * VEC), 0)" },
   },
@@ -122,9 +127,16 @@ return {
     { "short counters overflow within a step", "COUNTER == 32 or FULL >= 1" },
     { "short counters, though long ones have room",
       "COUNTER == 32 or bins >= 1024" },
-    { "bins are shared out only to fit into shared memory", "PARTS == 1 or ALG == 'shared'" },
+    { "bins are shared out only to fit into shared memory",
+      "PARTS == 1 or ALG == 'shared' or ALG == 'cluster'" },
+    { "clusters of several blocks are of compute capability 9.0",
+      "ALG ~= 'cluster' or dev_cc >= 90 and PARTS > 1" },
+    { "few bins need no cluster", "ALG ~= 'cluster' or bins >= 2048" },
+    { "a cluster's counters have no copies", "ALG ~= 'cluster' or COPIES == 1" },
+    { "the last block would have to know all of a cluster's bins",
+      "ALG ~= 'cluster' or FINISH ~= 'last_block'" },
     { "bins are shared out, though they fit",
-      "PARTS == 1 or 4 * ceildiv(bins, PARTS - 1) > dev_smem_block // 2" },
+      "PARTS == 1 or ALG == 'cluster' or 4 * ceildiv(bins, PARTS - 1) > dev_smem_block // 2" },
     { "more shared memory than a block may have", "SMEM + 4096 + 1024 <= dev_smem_block" },
     { "that many blocks exceed a multiprocessor's shared memory",
       "BLOCKS == 1 or BLOCKS * (SMEM + 4096 + dev_smem_reserved) <= dev_smem_sm" },
@@ -150,7 +162,7 @@ return {
   stages = {
     { memset = "y", value = 0, nbytes = "4 * bins", when = "FINISH == 'atomic'" },
     { memset = "partial", value = 0, when = "ALG == 'global_private'" },
-    { kernel = "histogram", grid = { GRID, "PARTS" }, block = "BLOCK", smem = "SMEM",
+    { kernel = "histogram", grid = { GRID, "sel(ALG == 'cluster', 1, PARTS)" }, block = "BLOCK", smem = "SMEM",
       args = { "n", "x", "y", { "i32", COPIED }, "partial", "arrived" } },
     { kernel = "histogram_finish", when = "FINISH == 'two_launch'", grid = "ceildiv(bins, 32)",
       block = 1024, args = { { "i32", COPIED }, "partial", "y" } },
@@ -158,10 +170,14 @@ return {
 
   source = [[
 @ local types = { u8 = "unsigned char", u16 = "unsigned short", i32 = "int", f32 = "float" }
-@ local shared = ALG == "shared"
+@ local cluster = ALG == "cluster"
+@ local shared = ALG == "shared" or cluster
 @ local plain = ALG ~= "global_private" and FINISH == "atomic"
 @include "arrive.cuh"
 @include "words.cuh"
+@ if cluster then
+@include "cluster.cuh"
+@ end
 
 using sample = @{types[dtype]};
 
@@ -220,7 +236,9 @@ struct counting {
 @ end
 
   __device__ void add(int bin, unsigned by) const {
-@ if shared then
+@ if cluster then
+    add_in_block(counters + bin / PARTS, bin % PARTS, by);
+@ elseif shared then
     atomicAdd(counters + place(bin), COUNTER == 16 ? by << bin % 2 * 16 : by);
 @ else
     atomicAdd(global + bin, by);
@@ -229,7 +247,7 @@ struct counting {
 
   // By all threads of a warp together.
   __device__ void count(int bin) {
-@ if PARTS > 1 then
+@ if PARTS > 1 and not cluster then
     bin -= (int)blockIdx.y * SHARE;
     if (bin >= SHARE) bin = -1;
 @ end
@@ -259,7 +277,11 @@ struct counting {
 @ if shared then
 __device__ __forceinline__ void clear() {
   for (int i = threadIdx.x; i < COPIES * WORDS; i += BLOCK) counters[i] = 0;
+@   if cluster then
+  cluster_barrier();  // the other blocks' are cleared too
+@   else
   __syncthreads();
+@   end
 }
 
 // What the copies have of a bin.
@@ -279,14 +301,22 @@ __device__ __forceinline__ unsigned sum_of(int bin) {
 
 // From shared to global memory; once more when counters were full.
 __device__ __forceinline__ void commit(unsigned *y, unsigned *partial, bool again) {
-  const int first = blockIdx.y * SHARE;
-  __syncthreads();
-  for (int bin = threadIdx.x; bin < SHARE && first + bin < BINS; bin += BLOCK) {
-    const unsigned sum = sum_of(bin);
-@   if FINISH == "atomic" then
-    if (sum > 0) atomicAdd(y + first + bin, sum);
+@   if cluster then
+  const int first = blockIdx.x % PARTS, copy = blockIdx.x / PARTS;
+  constexpr int APART = PARTS;  // its neighbours in a block
+  cluster_barrier();
 @   else
-    unsigned *to = partial + (long long)blockIdx.x * BINS + first + bin;
+  const int first = blockIdx.y * SHARE, copy = blockIdx.x;
+  constexpr int APART = 1;
+  __syncthreads();
+@   end
+  for (int i = threadIdx.x; i < SHARE && first + i * APART < BINS; i += BLOCK) {
+    const unsigned sum = sum_of(i);
+    const int bin = first + i * APART;
+@   if FINISH == "atomic" then
+    if (sum > 0) atomicAdd(y + bin, sum);
+@   else
+    unsigned *to = partial + (long long)copy * BINS + bin;
     *to = sum + (again ? load_second(to) : 0);
 @   end
   }
@@ -317,7 +347,8 @@ __device__ __forceinline__ void sum_copies(int copies, const unsigned *partial, 
 @ end
 // ---- the samples -------------------------------------------------------------------------------
 
-extern "C" __global__ void __launch_bounds__(BLOCK)
+@ local clusters = cluster and " __cluster_dims__(PARTS, 1, 1)" or ""
+extern "C" __global__ void@{clusters} __launch_bounds__(BLOCK)
 histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies, unsigned *partial,
           unsigned *arrived) {
   const vector *from = reinterpret_cast<const vector *>(x);
