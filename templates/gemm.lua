@@ -101,6 +101,7 @@ return {
     { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow", when = NO_WGMMA },
     { "GROUPS", { 1, 2, 3 }, "warpgroups that multiply, each its columns of C", when = WGMMA },
     { "QUEUE", { 3, 4, 5, 6, 7, 8 }, "tiles of A and B in shared memory", when = WGMMA },
+    { "LAG", { 0, 1, 2 }, "tiles that a warpgroup begins behind the one before", when = WGMMA },
     { "PANELS", { 2, 4 }, "parts of C on their way to memory at a time, per warp", when = WGMMA },
     { "CLUSTER", { "none", "rows", "columns" }, "neighbours in C of which two blocks share copies",
       when = WGMMA },
@@ -155,6 +156,9 @@ return {
       "not WGMMA or BN // (64 * GROUPS) * BM // 2 <= sel(GROUPS == 3, 96, 128)" },
     { "more tiles in shared memory than along k",
       "not WGMMA or QUEUE == 3 or (QUEUE - 1) * 64 < k" },
+    { "one warpgroup has none before it", "LAG == 0 or GROUPS > 1" },
+    { "a warpgroup would wait for tiles that have no room",
+      "LAG == 0 or LAG * (GROUPS - 1) + 2 <= QUEUE and LAG * 64 < k" },
     { "more panels of C than a warp has",
       "not WGMMA or PANELS == 2 or BM * (" .. C_NBYTES .. ") // 128 * BN // (64 * GROUPS) >= 4" },
     { "no second tile to share copies with", "CLUSTER == 'none' "
@@ -222,7 +226,7 @@ return {
 
   default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, BK = 16, EDGE = "guarded", STEP = 16, VEC = 1,
     STAGES = 2, LAYOUT = "padded", RASTER = 1, SPLITK = 1, FINISH = "last_block", STORE = "direct",
-    FRAGMENTS = 1, MINBLOCKS = 1, GROUPS = 2, QUEUE = 4, PANELS = 2, CLUSTER = "none" },
+    FRAGMENTS = 1, MINBLOCKS = 1, GROUPS = 2, QUEUE = 4, LAG = 0, PANELS = 2, CLUSTER = "none" },
 
   workspace = {
     -- An accumulator each; two of f32 in one of these.

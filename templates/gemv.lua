@@ -4,7 +4,8 @@
 -- a step each thread loads COLS x ROWS vectors of A at once: these bytes under way are what memory
 -- bandwidth needs. Without transposition a thread adds up along the columns and the threads of the
 -- other columns fold at the end; with it, along the rows likewise. The long dimension is shared by
--- as many blocks as give BLOCKS per multiprocessor; what they found meets by FINISH.
+-- as many blocks as give BLOCKS per multiprocessor, or by those of a cluster; what they found meets by
+-- FINISH.
 --
 -- The text does not depend on the sizes. VEC assumes that vectors divide a column (see require).
 
@@ -80,8 +81,10 @@ return {
     { "AHEAD", { 0, 1 }, "steps loaded ahead of the multiplications" },
     { "X", { "cached", "shared" }, "where x is read from: the first-level cache, shared memory" },
     { "LOAD", { "plain", "streaming", "second" }, "cache operator of the loads of A" },
-    { "BLOCKS", { 1, 2, 3, 4, 6, 8, 12, 16, 32 }, "blocks per multiprocessor, if need be by splits" },
-    { "FINISH", { "last_block", "two_launch", "atomic" }, "how splits add up" },
+    { "BLOCKS", { 1, 2, 3, 4, 6, 8, 12, 16, 32 }, "blocks per multiprocessor, if need be by splits",
+      when = "FINISH ~= 'cluster'" },
+    { "FINISH", { "last_block", "two_launch", "atomic", "cluster" }, "how splits add up" },
+    { "CLUSTER", { 2, 4, 8 }, "splits, each a block of a cluster", when = "FINISH == 'cluster'" },
   },
 
   derive = {
@@ -94,7 +97,8 @@ return {
     -- Partial sums that meet in shared memory, per result.
     { "SLOTS", "sel(trans == 'n', sel(LX < 32, BLOCK // 32, LY), max(1, LX // 32))" },
     { "TILES", "ceildiv(" .. OUTPUTS .. ", OUT)" },
-    { "SPLITS", "max(1, min(BLOCKS * dev_sms // max(1, TILES), ceildiv(" .. DEPTH .. ", STEP)))" },
+    { "SPLITS", "sel(FINISH == 'cluster', CLUSTER, "
+      .. "max(1, min(BLOCKS * dev_sms // max(1, TILES), ceildiv(" .. DEPTH .. ", STEP))))" },
     { "SHARE", "roundup(ceildiv(" .. DEPTH .. ", SPLITS), STEP)" }, -- of x, for a block
     { "SMEM", "WIDE * max(SLOTS * OUT, BLOCK, sel(X == 'shared', SHARE, 0))" },
   },
@@ -114,6 +118,11 @@ return {
     { "there are that many blocks without splits, or no more steps to share",
       "BLOCKS == 1 or BLOCKS == 4 or SPLITS > max(1, min((BLOCKS - 1) * dev_sms // max(1, TILES), "
         .. "ceildiv(" .. DEPTH .. ", STEP)))" },
+    { "clusters are for compute capability 9.0 on", "FINISH ~= 'cluster' or dev_cc >= 90" },
+    { "more blocks in a cluster than steps", "FINISH ~= 'cluster' or CLUSTER <= max(2, ceildiv("
+      .. DEPTH .. ", STEP))" },
+    { "clusters, though there are blocks enough",
+      "FINISH ~= 'cluster' or TILES <= 16 * dev_sms" },
     { "blocks that share nothing have no finish", "SPLITS > 1 or FINISH == 'last_block'" },
     { "atomics add up neither 16-bit numbers nor what a function is applied to",
       "FINISH ~= 'atomic' or not " .. HALF .. " and scale == 'none' and bias == 'none' "
@@ -123,11 +132,11 @@ return {
   },
 
   default = { BLOCK = 256, LX = 32, VEC = 1, ROWS = 1, COLS = 4, AHEAD = 0, X = "cached",
-    LOAD = "plain", BLOCKS = 4, FINISH = "last_block" },
+    LOAD = "plain", BLOCKS = 4, FINISH = "last_block", CLUSTER = 2 },
 
   workspace = {
     -- A sum per result and split; two of f32 in one of these.
-    { "partial", "f64", "sel(SPLITS > 1 and FINISH ~= 'atomic', "
+    { "partial", "f64", "sel(SPLITS > 1 and (FINISH == 'last_block' or FINISH == 'two_launch'), "
       .. "ceildiv(SPLITS * " .. OUTPUTS .. " * WIDE, 8), 0)" },
     { "arrived", "u32", "sel(SPLITS > 1 and FINISH == 'last_block', TILES, 0)" },
   },
@@ -137,6 +146,7 @@ return {
       grid = "ceildiv(" .. OUTPUTS .. ", 256)", block = 256,
       args = { { "i32", OUTPUTS }, "beta", "y", "incy" } },
     { kernel = "gemv", grid = { "TILES", "SPLITS" }, block = "BLOCK", smem = "SMEM",
+      overlap = "FINISH == 'atomic' and dev_cc >= 90",
       args = { "m", "n", "alpha", "A", "lda", "x", "incx", "beta", "y", "incy", "scales", "biases",
         { "i64", "SHARE" }, "partial", "arrived" } },
     { kernel = "gemv_finish", when = "SPLITS > 1 and FINISH == 'two_launch'",
@@ -149,6 +159,11 @@ return {
 @include "ptx.cuh"
 @include "words.cuh"
 @include "arrive.cuh"
+@ if FINISH == "atomic" then
+@include "lanes.cuh"
+@ elseif FINISH == "cluster" then
+@include "cluster.cuh"
+@ end
 @include "numbers.cuh"
 @include "epilogue.cuh"
 
@@ -315,7 +330,7 @@ __device__ __forceinline__ void put(wide sum, int i, wide alpha, wide beta, stor
   y[i * incy] = narrow(epilogue(alpha * sum + before, i, 0, scales, biases));
 }
 
-@ if FINISH ~= "atomic" then
+@ if FINISH == "last_block" or FINISH == "two_launch" then
 // Adds up what all splits found for this block's results.
 __device__ __forceinline__ void finish(int outputs, int splits, wide alpha, wide beta, stored *y,
                                        long long incy, const stored *scales, const stored *biases,
@@ -346,8 +361,27 @@ __device__ __forceinline__ void finish(int outputs, int splits, wide alpha, wide
 }
 
 @ end
+@ if FINISH == "cluster" then
+// Adds up what the cluster's blocks found, each a part of the results.
+__device__ __forceinline__ void finish(int outputs, wide alpha, wide beta, stored *y, long long incy,
+                                       const stored *scales, const stored *biases, wide *found) {
+  cluster_barrier();
+#pragma unroll 1
+  for (int o = blockIdx.y * BLOCK + threadIdx.x; o < OUT; o += CLUSTER * BLOCK) {
+    const int i = blockIdx.x * OUT + o;
+    if (i >= outputs) break;
+    wide sum = 0;
+#pragma unroll
+    for (int s = 0; s < CLUSTER; s++) sum += in_block(found, s)[o];
+    put(sum, i, alpha, beta, y, incy, scales, biases);
+  }
+  cluster_barrier();  // others may still read here
+}
+
+@ end
 // With alpha 0, BLAS does not look at A and x.
-extern "C" __global__ void __launch_bounds__(BLOCK)
+@ local cluster = FINISH == "cluster" and "__cluster_dims__(1, CLUSTER, 1) " or ""
+extern "C" __global__ void @{cluster}__launch_bounds__(BLOCK)
 gemv(int m, int n, double alpha, const stored *__restrict__ A, long long lda,
      const stored *__restrict__ x, long long incx, double beta, stored *y, long long incy,
      const stored *scales, const stored *biases, long long most, wide *partial,
@@ -386,6 +420,11 @@ gemv(int m, int n, double alpha, const stored *__restrict__ A, long long lda,
   put_slots(sum, slots);
   __syncthreads();
   y = first_element(y, outputs, incy);
+@ if FINISH == "atomic" then
+#if __CUDA_ARCH__ >= 900
+  griddepcontrol_wait();  // until y is scaled
+#endif
+@ end
 #pragma unroll 1
   for (int o = threadIdx.x; o < OUT; o += BLOCK) {
     const int i = blockIdx.x * OUT + o;
@@ -393,17 +432,23 @@ gemv(int m, int n, double alpha, const stored *__restrict__ A, long long lda,
 #pragma unroll
     for (int s = 0; s < SLOTS; s++) all += slots[s * OUT + o];
     if (i >= outputs) break;
-@ if FINISH ~= "atomic" then
+@ if FINISH == "cluster" then
+    slots[o] = all;
+@ else
+@   if FINISH ~= "atomic" then
     if (gridDim.y > 1) {
       partial[(long long)blockIdx.y * outputs + i] = all;
       continue;
     }
-@ end
+@   end
     put(all, i, alpha, beta, y, incy, scales, biases);
+@ end
   }
 @ if FINISH == "last_block" then
   if (gridDim.y == 1 || !last_to_arrive(arrived + blockIdx.x, gridDim.y)) return;
   finish(outputs, gridDim.y, alpha, beta, y, incy, scales, biases, partial);
+@ elseif FINISH == "cluster" then
+  finish(outputs, alpha, beta, y, incy, scales, biases, slots);
 @ end
 }
 @ if FINISH == "two_launch" then
@@ -418,6 +463,9 @@ gemv_finish(int outputs, int splits, double alpha, double beta, stored *y, long 
 @ if FINISH == "atomic" then
 
 extern "C" __global__ void gemv_scale(int outputs, double beta, stored *y, long long incy) {
+#if __CUDA_ARCH__ >= 900
+  griddepcontrol_launch_dependents();
+#endif
   const int i = blockIdx.x * 256 + threadIdx.x;
   if (i >= outputs) return;
   stored *to = first_element(y, outputs, incy) + i * incy;

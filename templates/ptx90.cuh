@@ -70,6 +70,14 @@ __device__ __forceinline__ unsigned long long swizzled_128_across(unsigned addre
          (1024ull >> 4) << 32 | 1ull << 62;
 }
 
+// "stmatrix": four 8 x 8 matrices of 16-bit elements, as accumulators lie in the lanes; lane i gives
+// the address of row i % 8 of matrix i / 8.
+__device__ __forceinline__ void store_matrices(unsigned address, const unsigned (&r)[4]) {
+  asm volatile("stmatrix.sync.aligned.m8n8.x4.shared.b16 [%0], {%1, %2, %3, %4};" ::"r"(address),
+               "r"(r[0]), "r"(r[1]), "r"(r[2]), "r"(r[3])
+               : "memory");
+}
+
 // CUtensorMap; a kernel takes it as a const __grid_constant__ parameter.
 struct alignas(64) tensor_map {
   unsigned long long words[16];
@@ -137,7 +145,9 @@ __device__ __forceinline__ void mbarrier_arrive_at(unsigned barrier, unsigned bl
       "r"(block)
       : "memory");
 }
-// "barrier.cluster": for all threads of all blocks of the cluster.
-__device__ __forceinline__ void cluster_sync() {
-  asm volatile("barrier.cluster.arrive.release;\nbarrier.cluster.wait.acquire;" ::: "memory");
+// "barrier.cluster": for all threads of all blocks of the cluster, which then see barriers that were
+// initialized (fence_mbarrier_init), but nothing else: .release would wait for the whole device.
+__device__ __forceinline__ void cluster_sync_barriers() {
+  asm volatile("barrier.cluster.arrive.relaxed.aligned;\nbarrier.cluster.wait.acquire.aligned;" ::
+                   : "memory");
 }

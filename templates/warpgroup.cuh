@@ -51,6 +51,13 @@ struct ring {
     i = 0;
     round ^= 1;
   }
+  // Until nobody will arrive here any more.
+  __device__ void drain() {
+    for (int s = 0; s < QUEUE; s++) {
+      wait_empty();
+      next();
+    }
+  }
 };
 
 // ---- copying -----------------------------------------------------------------------------------
@@ -122,16 +129,36 @@ __device__ __forceinline__ unsigned long long descriptor(unsigned tile) {
   return ALONG_K ? swizzled_128(tile) : swizzled_128_across(tile, 8192);
 }
 
-// The products of one tile are under way while the next are issued.
-__device__ __forceinline__ void multiply_tiles(ring &q, int tiles, int group, sums &c) {
+// Tiles as a warpgroup comes to them: `at` is the next one to multiply, `seen` the next to wait for,
+// `ahead` of it. So groups that may wait for the same copies still begin one after the other (LAG), and
+// while one stores its part of C, the other has the tensor cores.
+struct reader {
+  ring at, seen;
+  long long unseen;
+  __device__ reader(const ring &q, long long tiles, int ahead) : at(q), seen(q), unseen(tiles) {
+#pragma unroll 1
+    for (int s = 0; s < ahead; s++) see();
+  }
+  __device__ void see() {
+    if (unseen == 0) return;
+    seen.wait_full();
+    seen.next();
+    unseen--;
+  }
+};
+
+// The products of one tile are under way while the next are issued; the last ones, while `meanwhile` runs.
+template <typename OTHER>
+__device__ __forceinline__ void multiply_tiles(reader &q, int tiles, int group, sums &c,
+                                               const OTHER &meanwhile) {
   constexpr int A_STEP = (A_ALONG_K ? 32 : 2048) / 16, B_STEP = (B_ALONG_K ? 32 : 2048) / 16;
-  ring done = q;
+  ring done = q.at;
   pin(c);
 #pragma unroll 1
   for (int t = 0; t < tiles; t++) {
-    q.wait_full();
-    const unsigned long long a = descriptor<A_ALONG_K>(q.a());
-    const unsigned long long b = descriptor<B_ALONG_K>(q.b() + group * REPEAT * 8192);
+    q.see();
+    const unsigned long long a = descriptor<A_ALONG_K>(q.at.a());
+    const unsigned long long b = descriptor<B_ALONG_K>(q.at.b() + group * REPEAT * 8192);
     wgmma_fence();
 #pragma unroll
     for (int s = 0; s < 4; s++) {
@@ -141,12 +168,13 @@ __device__ __forceinline__ void multiply_tiles(ring &q, int tiles, int group, su
       }
     }
     wgmma_commit();
+    if (t == tiles - 1) meanwhile();
     if (t > 0) {
       wgmma_wait<1>();
       done.release();
       done.next();
     }
-    q.next();
+    q.at.next();
   }
   wgmma_wait<0>();
   pin(c);
@@ -159,22 +187,14 @@ struct alignas(2 * sizeof(output)) pair {
   output e[2];
 };
 
-__device__ __forceinline__ void store_shared(unsigned to, pair v) {
-@ if ctype == "f32" then
-  asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(to), "f"(v.e[0]), "f"(v.e[1]) : "memory");
-@ else
-  asm volatile("st.shared.v2.b16 [%0], {%1, %2};" ::"r"(to), "h"(v.e[0]), "h"(v.e[1]) : "memory");
-@ end
-}
-
-// Two neighbours in a column; SCALED: they are but alpha times the sums.
+// Two neighbours in a column; SCALED: they are the sums already.
 template <bool SCALED>
 __device__ __forceinline__ pair finished_pair(const result &to, const float *sum, int row,
                                               int column) {
   pair v;
 #pragma unroll
   for (int e = 0; e < 2; e++) {
-    float x = to.alpha * sum[e];
+    float x = sum[e];
     if (!SCALED) {
       const bool inside = row + e < to.m && column < to.n;
       output before = output();
@@ -184,6 +204,37 @@ __device__ __forceinline__ pair finished_pair(const result &to, const float *sum
     v.e[e] = result::rounded(x);
   }
   return v;
+}
+
+// A warp's 16 columns of PANEL_ROWS, swizzled as the operands are; pairs(j, half) are a thread's two
+// in column lane / 4 + 8 * half of the j-th eight rows.
+template <typename PAIRS>
+__device__ __forceinline__ void fill_panel(unsigned panel, const PAIRS &pairs) {
+  const int lane = threadIdx.x % 32;
+#pragma unroll
+@ if ctype == "f32" then
+  for (int j = 0; j < PANEL_ROWS / 8; j++) {
+#pragma unroll
+    for (int half = 0; half < 2; half++) {
+      const pair v = pairs(j, half);
+      const unsigned chunk = (2 * j + lane % 4 / 2) ^ (lane / 4);
+      asm volatile("st.shared.v2.f32 [%0], {%1, %2};" ::"r"(
+                       panel + (lane / 4 + 8 * half) * 128 + chunk * 16 + lane % 2 * 8),
+                   "f"(v.e[0]), "f"(v.e[1])
+                   : "memory");
+    }
+  }
+@ else
+  for (int j = 0; j < PANEL_ROWS / 8; j += 2) {
+    unsigned four[4];
+#pragma unroll
+    for (int i = 0; i < 4; i++) {
+      const pair v = pairs(j + i / 2, i % 2);
+      four[i] = v.e[0] | (unsigned)v.e[1] << 16;
+    }
+    store_matrices(panel + lane % 16 * 128 + (((j + lane / 16) ^ (lane % 8)) << 4), four);
+  }
+@ end
 }
 
 // Element by element from a warp's panel, as far as it is inside.
@@ -198,32 +249,31 @@ __device__ __forceinline__ void store_edge(const result &to, unsigned panel, int
   }
 }
 
-// A warp's part of each step, 16 columns of PANEL_ROWS at a time, swizzled as the operands are.
+__device__ __forceinline__ void scale(sums &c, float alpha) {
+#pragma unroll
+  for (int i = 0; i < REPEAT * SUMS; i++) c[i / SUMS][i % SUMS] *= alpha;
+}
+
+// A warp's part of each step, a panel at a time.
 template <bool SCALED>
 __device__ __forceinline__ void store_sums(const sums &c, const result &to, const tensor_map &map,
                                            int first_row, int first_column, unsigned panels) {
   constexpr int PARTS = BM / PANEL_ROWS;
-  const int lane = threadIdx.x % 32, y = lane / 4, place = lane % 4 * 2;
-  const unsigned swizzle = y << 4, byte = place * (int)sizeof(output);
+  const int lane = threadIdx.x % 32;
 #pragma unroll
   for (int p = 0; p < REPEAT * PARTS; p++) {
     const int r = p / PARTS, part = p % PARTS;
     const int row = first_row + part * PANEL_ROWS, column = first_column + r * 64;
     const unsigned panel = panels + p % PANELS * PANEL_NBYTES;
-    if (lane == 0) bulk_wait_read<PANELS - 1>();
-    __syncwarp();
-#pragma unroll
-    for (int j = 0; j < PANEL_ROWS / 8; j++) {
-      const unsigned at =
-          panel + y * 128 + ((byte + j * 8 * (int)sizeof(output)) ^ swizzle);
-#pragma unroll
-      for (int half = 0; half < 2; half++) {
-        const pair v =
-            finished_pair<SCALED>(to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half],
-                                  row + 8 * j + place, column + y + 8 * half);
-        store_shared(at + half * 1024, v);
-      }
+    if (lane == 0) {
+      if (p == 0) bulk_wait_read<0>();  // of the tile before, whichever panel was its last
+      else bulk_wait_read<PANELS - 1>();
     }
+    __syncwarp();
+    fill_panel(panel, [&](int j, int half) {
+      return finished_pair<SCALED>(to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half],
+                                   row + 8 * j + lane % 4 * 2, column + lane / 4 + 8 * half);
+    });
     fence_proxy_async();
     __syncwarp();
     // Copies write 16 bytes at a time, even across the end of a column.
@@ -238,6 +288,13 @@ __device__ __forceinline__ void store_sums(const sums &c, const result &to, cons
 
 // ---- the kernel --------------------------------------------------------------------------------
 
+// Where a tile is takes divisions; here they are done, not where the compiler would like.
+__device__ __forceinline__ corner corner_now(unsigned tile, int m, int n, unsigned rank) {
+  corner at(tile, m, n, rank);
+  asm volatile("" : "+r"(at.row), "+r"(at.column));
+  return at;
+}
+
 // With alpha 0, BLAS does not look at A and B.
 @ local cluster = CLUSTER == "none" and "" or "__cluster_dims__(2, 1, 1) "
 extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, 1)
@@ -247,7 +304,7 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
                const output *biases) {
   const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024;
   const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
-  const int group = threadIdx.x / 128;
+  const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);  // so it is seen to be a warp's
   const int tiles = alpha == 0 ? 0 : (k - 1) / 64 + 1;
   const unsigned all = corner::rows(m) * corner::columns(n);
   ring q(base);
@@ -257,14 +314,18 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
     prefetch_map(B);
     prefetch_map(C_map);
   }
-  if (BLOCKS > 1) cluster_sync();
+  const unsigned first = blockIdx.x / BLOCKS, step = gridDim.x / BLOCKS;
+  corner at = corner_now(first, m, n, rank);
+  if (BLOCKS > 1) cluster_sync_barriers();
   else __syncthreads();
   if (group == GROUPS) {
     if (GROUPS > 1) release_registers<LOADER_REGISTERS>();
     if (threadIdx.x == 128 * GROUPS) {
-      for (unsigned tile = blockIdx.x / BLOCKS; tile < all; tile += gridDim.x / BLOCKS) {
-        copy_tiles(q, A, B, corner(tile, m, n, rank), tiles, rank);
+      for (unsigned tile = first; tile < all; tile += step) {
+        copy_tiles(q, A, B, at, tiles, rank);
+        at = corner_now(tile + step, m, n, rank);
       }
+      if (BLOCKS > 1) q.drain();  // the other block still arrives here
     }
     __syncwarp();
   } else {
@@ -272,19 +333,23 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
     const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
     const int warp = threadIdx.x / 32;
     const unsigned panels = base + QUEUE * (A_NBYTES + B_NBYTES) + warp * (PANELS * PANEL_NBYTES);
+    reader from(q, (long long)((all - first - 1) / step + 1) * tiles, LAG * group);
     sums c;
     if (tiles == 0) {
 #pragma unroll
       for (int i = 0; i < REPEAT * SUMS; i++) c[i / SUMS][i % SUMS] = 0;
     }
-    for (unsigned tile = blockIdx.x / BLOCKS; tile < all; tile += gridDim.x / BLOCKS) {
-      const corner at(tile, m, n, rank);
-      multiply_tiles(q, tiles, group, c);
+    for (unsigned tile = first; tile < all; tile += step) {
+      if (tiles == 0) at = corner_now(tile, m, n, rank);
+      multiply_tiles(from, tiles, group, c, [&] { at = corner_now(tile, m, n, rank); });
       const int column = at.column + group * REPEAT * 64 + warp % 4 * 16;
-      if (!EPILOGUE && to.beta == 0) store_sums<true>(c, to, C_map, at.row, column, panels);
-      else store_sums<false>(c, to, C_map, at.row, column, panels);
+      if (!EPILOGUE && to.beta == 0) {
+        if (to.alpha != 1) scale(c, to.alpha);
+        store_sums<true>(c, to, C_map, at.row, column, panels);
+      } else {
+        store_sums<false>(c, to, C_map, at.row, column, panels);
+      }
     }
     if (threadIdx.x % 32 == 0) bulk_wait_read<0>();
   }
-  if (BLOCKS > 1) cluster_sync();  // the other block may still write to this one, or arrive there
 }

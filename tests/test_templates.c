@@ -279,11 +279,15 @@ static void sgemm_parts_are_right(void **state) {
                 sizeof configs / sizeof *configs);
 }
 
-/* Warpgroups: both operands along k and across, edges of odd lengths, what two blocks share. */
+/* Warpgroups: both operands along k and across, edges of odd lengths, what two blocks share, several
+ * tiles of a block one after the other. */
 static void gemm_warpgroups_are_right(void **state) {
   static const struct {
     const char *problem, *config;
+    int64_t sms;
   } list[] = {
+      {"m=264 n=200 k=264 align=8", "BM=64,BN=128,GROUPS=2,QUEUE=4,LAG=2,CLUSTER=rows", 4},
+      {"m=136 n=260 k=72 align=8 tb=t", "BM=64,BN=128,GROUPS=2,QUEUE=3,LAG=1", 1},
       {"m=72 n=136 k=88", "BM=64,BN=64,GROUPS=1,QUEUE=3,CLUSTER=columns"},
       {"m=136 n=72 k=136 ta=t tb=t ctype=f32", "BM=64,BN=64,GROUPS=1,QUEUE=3,CLUSTER=rows"},
       {"m=75 n=130 k=72 tb=t dtype=f16 align=8 bias=row act=relu", "BM=64,BN=128,GROUPS=2,QUEUE=3"},
@@ -299,7 +303,11 @@ static void gemm_warpgroups_are_right(void **state) {
     char config[128];
     const char *const one = config;
     snprintf(config, sizeof config, "ALG=wgmma,%s", list[i].config);
+    const int64_t sms = list[i].sms ? set_sms(b, list[i].sms) : 0;
     check_configs(b, "gemm", list[i].problem, &one, 1);
+    if (sms) {
+      set_sms(b, sms);
+    }
   }
 }
 
@@ -509,6 +517,19 @@ static void gemv_parts_are_right(void **state) {
       {"m=901 n=203 unit=0 trans=t", "BLOCK=64,LX=8,VEC=1,ROWS=2,COLS=4,AHEAD=1,X=shared,BLOCKS=1"},
   };
   check_parts(*state, "gemv", parts, sizeof parts / sizeof *parts);
+}
+
+static void gemv_clusters_are_right(void **state) {
+  static const part parts[] = {
+      {"m=1100 n=300", "BLOCK=64,LX=8,VEC=4,ROWS=2,COLS=2,AHEAD=1,X=shared,FINISH=cluster,CLUSTER=4"},
+      {"m=900 n=203 trans=t bias=row act=relu",
+       "BLOCK=64,LX=16,VEC=4,ROWS=1,COLS=2,FINISH=cluster,CLUSTER=8"},
+  };
+  bed *b = *state;
+  if (b->d->info.cc < 90) {
+    skip();
+  }
+  check_parts(b, "gemv", parts, sizeof parts / sizeof *parts);
 }
 
 static void histogram_counters_are_emptied(void **state) {
@@ -798,6 +819,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(gemm_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_batched_parts_are_right, &b),
       cmocka_unit_test_prestate(gemv_parts_are_right, &b),
+      cmocka_unit_test_prestate(gemv_clusters_are_right, &b),
       cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),
       cmocka_unit_test_prestate(samples_build, &b),
       cmocka_unit_test_prestate(radix_sort_has_wide_positions, &b),
