@@ -114,7 +114,7 @@ return {
     { "sums exceed the registers", "sel(trans == 'n', ROWS * VEC, COLS + ROWS * VEC) * WIDE <= 256" },
     { "a block's step is more than twice as high as A", "TR // 2 < max(m, 32)" },
     { "a block's step is more than twice as wide as A", "TC // 2 < max(n, 32)" },
-    { "more threads than a multiprocessor has", "BLOCKS == 1 or BLOCK * BLOCKS <= dev_threads_sm" },
+    { "more threads than a multiprocessor has", "BLOCKS == 1 or FINISH == 'cluster' or BLOCK * BLOCKS <= dev_threads_sm" },
     { "there are that many blocks without splits, or no more steps to share",
       "BLOCKS == 1 or BLOCKS == 4 or SPLITS > max(1, min((BLOCKS - 1) * dev_sms // max(1, TILES), "
         .. "ceildiv(" .. DEPTH .. ", STEP)))" },
