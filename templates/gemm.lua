@@ -5,7 +5,8 @@
 -- the block walks in tiles of BK, copied to shared memory STAGES deep as they lie in memory; ldmatrix
 -- turns 16-bit operands on the way to registers, doubles are read one by one. Where C has few tiles,
 -- SPLITK blocks share a tile's k and add up through a workspace. ALG wgmma lets warpgroups multiply
--- what tensor maps have copied: see warpgroup.cuh. ALG plain is the textbook's tiled kernel: it
+-- what tensor maps have copied: see warpgroup.cuh; where these cannot be, because addresses or leading
+-- dimensions are odd, after a launch that packs A and B. ALG plain is the textbook's tiled kernel: it
 -- serves any device.
 
 -- Expressions that several places use.
@@ -14,8 +15,21 @@ local C_NBYTES = "sel(ctype == 'f64', 8, sel(ctype == 'f32', 4, 2))"
 local TILES = "(ceildiv(m, BM) * ceildiv(n, BN))"
 local A_EXTENT = "sel(ta == 'n', m, k)" -- of a column of A and of B in memory
 local B_EXTENT = "sel(tb == 'n', k, n)"
+local A_COLUMNS, B_COLUMNS = "sel(ta == 'n', k, m)", "sel(tb == 'n', n, k)"
 local PLAIN, WGMMA = "ALG == 'plain'", "ALG == 'wgmma'"
 local NO_MMA, NO_WGMMA = "ALG ~= 'mma'", "ALG ~= 'wgmma'"
+
+local PERSISTENT = "min(CLUSTERS, dev_sms // BLOCKS) * BLOCKS"
+
+-- Operands as copies of tiles see them.
+local function tiles_of_a(matrix, ld)
+  return { tensor = matrix, dims = { A_EXTENT, A_COLUMNS }, strides = { ld },
+    box = { 64, "sel(A_ALONG_K, BM, 64) // sel(A_HALVED, 2, 1)" }, swizzle = 128 }
+end
+local function tiles_of_b(matrix, ld)
+  return { tensor = matrix, dims = { B_EXTENT, B_COLUMNS }, strides = { ld },
+    box = { 64, "sel(B_ALONG_K, BN, 64) // sel(B_HALVED, 2, 1)" }, swizzle = 128 }
+end
 
 return {
   name = "gemm",
@@ -111,6 +125,9 @@ return {
     { "WIDTH", NBYTES },
     { "WIDE", "sel(dtype == 'f64', 8, 4)" }, -- bytes of an accumulator
     { "WGMMA", WGMMA },
+    { "PACKED", WGMMA .. " and align < 8" }, -- for tensor maps, which want multiples of 16 bytes
+    { "PACKED_LDA", "roundup(max(1, " .. A_EXTENT .. "), 8)" },
+    { "PACKED_LDB", "roundup(max(1, " .. B_EXTENT .. "), 8)" },
     { "THREADS", "sel(WGMMA, 128 * (GROUPS + 1), sel(ALG == 'plain', 256, "
       .. "32 * (BM // WM) * (BN // WN)))" },
     { "A_ALONG_K", "ta == 't'" },
@@ -147,8 +164,8 @@ return {
     { "tensor cores need compute capability 8.0", PLAIN .. " or dev_cc >= 80" },
     { "warpgroups' multiplications need compute capability 9.0", "not WGMMA or dev_cc == 90" },
     { "warpgroups multiply 16-bit numbers", "not WGMMA or dtype ~= 'f64'" },
-    { "tensor maps need addresses and leading dimensions that are multiples of 16 bytes",
-      "not WGMMA or align == 8" },
+    { "a tile is more than half the matrix that would be packed for it",
+      "not PACKED or m > 64 and n > 64" },
     { "no tensor has an empty side", "not WGMMA or k > 0" },
     { "warpgroups have 64 columns of C, or a multiple, by a multiple of 64 rows",
       "not WGMMA or BM % 64 == 0 and BN % (64 * GROUPS) == 0" },
@@ -233,20 +250,26 @@ return {
     { "partial", "f64",
       "sel(SPLITK > 1, ceildiv(" .. TILES .. " * SPLITK * BM * BN * WIDE, 8), 0)" },
     { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. TILES .. ", 0)" },
+    { "packed_a", "dtype", "sel(PACKED, PACKED_LDA * " .. A_COLUMNS .. ", 0)" },
+    { "packed_b", "dtype", "sel(PACKED, PACKED_LDB * " .. B_COLUMNS .. ", 0)" },
   },
 
   stages = {
-    { kernel = "gemm_warpgroup", when = "WGMMA", grid = "min(CLUSTERS, dev_sms // BLOCKS) * BLOCKS",
-      block = "THREADS", smem = "SMEM",
-      args = { "m", "n", "k", "alpha",
-        { tensor = "A", dims = { A_EXTENT, "sel(ta == 'n', k, m)" }, strides = { "lda" },
-          box = { 64, "sel(A_ALONG_K, BM, 64) // sel(A_HALVED, 2, 1)" }, swizzle = 128 },
-        { tensor = "B", dims = { B_EXTENT, "sel(tb == 'n', n, k)" }, strides = { "ldb" },
-          box = { 64, "sel(B_ALONG_K, BN, 64) // sel(B_HALVED, 2, 1)" }, swizzle = 128 },
-        "beta", "C", "ldc",
+    { kernel = "gemm_pack", when = "PACKED", block = 256,
+      grid = { "ceildiv(max(PACKED_LDA, PACKED_LDB), 256)",
+        "min(65535, ceildiv(max(" .. A_COLUMNS .. ", " .. B_COLUMNS .. "), 8))", 2 },
+      args = { { "i32", A_EXTENT }, { "i32", A_COLUMNS }, "A", "lda", "packed_a", { "i32", B_EXTENT },
+        { "i32", B_COLUMNS }, "B", "ldb", "packed_b" } },
+    { kernel = "gemm_warpgroup", when = "PACKED", grid = PERSISTENT, block = "THREADS", smem = "SMEM",
+      overlap = "true",
+      args = { "m", "n", "k", "alpha", tiles_of_a("packed_a", "PACKED_LDA"),
+        tiles_of_b("packed_b", "PACKED_LDB"), "beta", "C", "ldc", "scales", "biases" } },
+    { kernel = "gemm_warpgroup", when = "WGMMA and not PACKED", grid = PERSISTENT, block = "THREADS",
+      smem = "SMEM",
+      args = { "m", "n", "k", "alpha", tiles_of_a("A", "lda"), tiles_of_b("B", "ldb"), "beta", "C", "ldc",
+        "scales", "biases",
         { tensor = "C", dims = { "m", "n" }, strides = { "ldc" },
-          box = { "128 // (" .. C_NBYTES .. ")", 16 }, swizzle = 128 },
-        "scales", "biases" } },
+          box = { "128 // (" .. C_NBYTES .. ")", 16 }, swizzle = 128 } } },
     { kernel = "gemm", when = "not WGMMA", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", "partial", "arrived" } },
@@ -326,6 +349,10 @@ struct result {
 
 @ if ALG == "wgmma" then
 @include "ptx90.cuh"
+@   if PACKED then
+@include "lanes.cuh"
+@include "pack.cuh"
+@   end
 @include "warpgroup.cuh"
 @ elseif ALG == "plain" then
 // With alpha 0, BLAS does not look at A and B.

@@ -240,12 +240,16 @@ __device__ __forceinline__ void fill_panel(unsigned panel, const PAIRS &pairs) {
 // Element by element from a warp's panel, as far as it is inside.
 __device__ __forceinline__ void store_edge(const result &to, unsigned panel, int row, int column) {
   const char *const from = (const char *)__cvta_shared_to_generic(panel);
-#pragma unroll 1
-  for (int v = threadIdx.x % 32; v < 16 * PANEL_ROWS; v += 32) {
-    const int x = v % PANEL_ROWS, y = v / PANEL_ROWS, byte = x * (int)sizeof(output);
-    if (row + x >= to.m || column + y >= to.n) continue;
-    to.C[row + x + (column + y) * to.ld] =
-        *reinterpret_cast<const output *>(from + y * 128 + (byte ^ (y & 7) << 4));
+  output *at = to.C + row + column * to.ld;
+#pragma unroll 4
+  for (int y = 0; y < 16; y++, at += to.ld) {
+    if (column + y >= to.n) break;
+#pragma unroll
+    for (int x = threadIdx.x % 32; x < PANEL_ROWS; x += 32) {
+      const int byte = x * (int)sizeof(output);
+      if (row + x >= to.m) break;
+      at[x] = *reinterpret_cast<const output *>(from + y * 128 + (byte ^ (y & 7) << 4));
+    }
   }
 }
 
@@ -254,9 +258,9 @@ __device__ __forceinline__ void scale(sums &c, float alpha) {
   for (int i = 0; i < REPEAT * SUMS; i++) c[i / SUMS][i % SUMS] *= alpha;
 }
 
-// A warp's part of each step, a panel at a time.
+// A warp's part of each step, a panel at a time; without a map of C, by its threads.
 template <bool SCALED>
-__device__ __forceinline__ void store_sums(const sums &c, const result &to, const tensor_map &map,
+__device__ __forceinline__ void store_sums(const sums &c, const result &to, const tensor_map *map,
                                            int first_row, int first_column, unsigned panels) {
   constexpr int PARTS = BM / PANEL_ROWS;
   const int lane = threadIdx.x % 32;
@@ -274,13 +278,13 @@ __device__ __forceinline__ void store_sums(const sums &c, const result &to, cons
       return finished_pair<SCALED>(to, &c[r][(part * PANEL_ROWS / 8 + j) * 4 + 2 * half],
                                    row + 8 * j + lane % 4 * 2, column + lane / 4 + 8 * half);
     });
-    fence_proxy_async();
+    if (map) fence_proxy_async();
     __syncwarp();
     // Copies write 16 bytes at a time, even across the end of a column.
-    if (row + PANEL_ROWS > to.m && to.m * sizeof(output) % 16 > 0) {
+    if (!map || (row + PANEL_ROWS > to.m && to.m * sizeof(output) % 16 > 0)) {
       store_edge(to, panel, row, column);
     } else if (lane == 0) {
-      store_tile(map, row, column, panel);
+      store_tile(*map, row, column, panel);
     }
     if (lane == 0) bulk_commit();  // a group for each panel, be it empty
   }
@@ -300,8 +304,14 @@ __device__ __forceinline__ corner corner_now(unsigned tile, int m, int n, unsign
 extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, 1)
 gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor_map A,
                const __grid_constant__ tensor_map B, double beta, output *C, long long ldc,
-               const __grid_constant__ tensor_map C_map, const output *scales,
-               const output *biases) {
+@ if PACKED then
+               const output *scales, const output *biases) {
+  const tensor_map *const C_map = nullptr;
+@ else
+               const output *scales, const output *biases,
+               const __grid_constant__ tensor_map map_of_c) {
+  const tensor_map *const C_map = &map_of_c;
+@ end
   const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024;
   const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
   const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);  // so it is seen to be a warp's
@@ -312,7 +322,7 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
   if (threadIdx.x == 128 * GROUPS) {
     prefetch_map(A);
     prefetch_map(B);
-    prefetch_map(C_map);
+    if (C_map) prefetch_map(*C_map);
   }
   const unsigned first = blockIdx.x / BLOCKS, step = gridDim.x / BLOCKS;
   corner at = corner_now(first, m, n, rank);
@@ -321,6 +331,9 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
   if (group == GROUPS) {
     if (GROUPS > 1) release_registers<LOADER_REGISTERS>();
     if (threadIdx.x == 128 * GROUPS) {
+@ if PACKED then
+      griddepcontrol_wait();
+@ end
       for (unsigned tile = first; tile < all; tile += step) {
         copy_tiles(q, A, B, at, tiles, rank);
         at = corner_now(tile + step, m, n, rank);
