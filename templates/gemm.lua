@@ -19,7 +19,8 @@ local A_COLUMNS, B_COLUMNS = "sel(ta == 'n', k, m)", "sel(tb == 'n', n, k)"
 local PLAIN, WGMMA = "ALG == 'plain'", "ALG == 'wgmma'"
 local NO_MMA, NO_WGMMA = "ALG ~= 'mma'", "ALG ~= 'wgmma'"
 
-local PERSISTENT = "min(CLUSTERS, dev_sms // BLOCKS) * BLOCKS"
+local PERSISTENT = "min(CLUSTERS * SPLITK, dev_sms // BLOCKS) * BLOCKS"
+local ALL_TILES = "sel(WGMMA, CLUSTERS * BLOCKS, " .. TILES .. ")"
 
 -- Operands as copies of tiles see them.
 local function tiles_of_a(matrix, ld)
@@ -108,7 +109,7 @@ return {
     { "STAGES", { 2, 3, 4, 5, 6 }, "tiles of A and B in shared memory", when = NO_WGMMA },
     { "LAYOUT", { "padded", "swizzled" }, "of the tiles there", when = NO_WGMMA },
     { "RASTER", { 1, 4, 8, 16 }, "rows of tiles that neighbouring blocks share" },
-    { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks that share a tile's k", when = NO_WGMMA },
+    { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32 }, "blocks that share a tile's k" },
     { "FINISH", { "last_block", "two_launch" }, "how these add up", when = NO_WGMMA },
     { "STORE", { "direct", "shared" }, "C from registers, or by way of shared memory", when = NO_WGMMA },
     { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications", when = NO_WGMMA },
@@ -172,17 +173,17 @@ return {
     { "a warpgroup's sums exceed the registers",
       "not WGMMA or BN // (64 * GROUPS) * BM // 2 <= sel(GROUPS == 3, 96, 128)" },
     { "more tiles in shared memory than along k",
-      "not WGMMA or QUEUE == 3 or (QUEUE - 1) * 64 < k" },
+      "not WGMMA or QUEUE == 3 or (QUEUE - 1) * 64 * SPLITK < k" },
     { "one warpgroup has none before it", "LAG == 0 or GROUPS > 1" },
     { "a warpgroup would wait for tiles that have no room",
-      "LAG == 0 or LAG * (GROUPS - 1) + 2 <= QUEUE and LAG * 64 < k" },
+      "LAG == 0 or LAG * (GROUPS - 1) + 2 <= QUEUE and LAG * 64 * SPLITK < k" },
     { "more panels of C than a warp has",
       "not WGMMA or PANELS == 2 or BM * (" .. C_NBYTES .. ") // 128 * BN // (64 * GROUPS) >= 4" },
     { "no second tile to share copies with", "CLUSTER == 'none' "
       .. "or sel(CLUSTER == 'rows', m > BM, n > BN)" },
     { "the textbook kernel comes plain", "ALG ~= 'plain' or BM == 16 and BN == 16" },
-    { "the tile is more than twice as high as C", "BM // 2 < max(m, 32)" },
-    { "the tile is more than twice as wide as C", "BN // 2 < max(n, 32)" },
+    { "the tile is more than twice as high as C", "BM // 2 < max(m, sel(WGMMA, 64, 32))" },
+    { "the tile is more than twice as wide as C", "BN // 2 < max(n, sel(WGMMA, 64, 32))" },
     { "the tile's sides differ more than fourfold",
       "(BM <= 4 * BN or n <= 2 * BN) and (BN <= 4 * BM or m <= 2 * BM)" },
     { "many small tiles: loads would limit",
@@ -224,7 +225,7 @@ return {
     { "few tiles share nothing", "RASTER == 1 or " .. TILES .. " >= 2 * dev_sms" },
     { "split k, though there are tiles enough",
       "SPLITK == 1 or " .. TILES .. " * SPLITK <= 2 * dev_sms" },
-    { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * BK * 2 <= k" },
+    { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * sel(WGMMA, 64, BK) * 2 <= k" },
     { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
     { "reading ahead takes turns between an even number of steps",
       "FRAGMENTS == 1 or ALG == 'mma' and BK // STEP % 2 == 0" },
@@ -248,8 +249,8 @@ return {
   workspace = {
     -- An accumulator each; two of f32 in one of these.
     { "partial", "f64",
-      "sel(SPLITK > 1, ceildiv(" .. TILES .. " * SPLITK * BM * BN * WIDE, 8), 0)" },
-    { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. TILES .. ", 0)" },
+      "sel(SPLITK > 1, ceildiv(" .. ALL_TILES .. " * SPLITK * BM * BN * WIDE, 8), 0)" },
+    { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. ALL_TILES .. ", 0)" },
     { "packed_a", "dtype", "sel(PACKED, PACKED_LDA * " .. A_COLUMNS .. ", 0)" },
     { "packed_b", "dtype", "sel(PACKED, PACKED_LDB * " .. B_COLUMNS .. ", 0)" },
   },
@@ -263,11 +264,12 @@ return {
     { kernel = "gemm_warpgroup", when = "PACKED", grid = PERSISTENT, block = "THREADS", smem = "SMEM",
       overlap = "true",
       args = { "m", "n", "k", "alpha", tiles_of_a("packed_a", "PACKED_LDA"),
-        tiles_of_b("packed_b", "PACKED_LDB"), "beta", "C", "ldc", "scales", "biases" } },
+        tiles_of_b("packed_b", "PACKED_LDB"), "beta", "C", "ldc", "scales", "biases", "partial",
+        "arrived" } },
     { kernel = "gemm_warpgroup", when = "WGMMA and not PACKED", grid = PERSISTENT, block = "THREADS",
       smem = "SMEM",
       args = { "m", "n", "k", "alpha", tiles_of_a("A", "lda"), tiles_of_b("B", "ldb"), "beta", "C", "ldc",
-        "scales", "biases",
+        "scales", "biases", "partial", "arrived",
         { tensor = "C", dims = { "m", "n" }, strides = { "ldc" },
           box = { "128 // (" .. C_NBYTES .. ")", 16 }, swizzle = 128 } } },
     { kernel = "gemm", when = "not WGMMA", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",

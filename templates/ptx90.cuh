@@ -31,6 +31,12 @@ __device__ __forceinline__ void fence_proxy_async() {
   asm volatile("fence.proxy.async.shared::cta;" ::: "memory");
 }
 
+// "barrier.sync": of the first THREADS threads of the block, whole warps; barrier 0 is __syncthreads'.
+template <int THREADS>
+__device__ __forceinline__ void sync_some() {
+  asm volatile("barrier.sync 1, %0;" ::"n"(THREADS) : "memory");
+}
+
 // "setmaxnreg": registers per thread of this warpgroup from now on; compute capability 9.0a. The
 // block's threads together have no more than it was launched with. Code for 9.0 keeps what it has.
 template <int REGISTERS>

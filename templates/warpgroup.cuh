@@ -60,6 +60,32 @@ struct ring {
   }
 };
 
+// ---- units of work -----------------------------------------------------------------------------
+
+struct span {  // of tiles along k
+  int first, n;
+};
+
+// Tiles of C, each SPLITK times: first all of them with the first part of k.
+struct work {
+  unsigned all;  // tiles of C, or pairs of them
+  int tiles;     // along k
+  __device__ unsigned units() const { return all * SPLITK; }
+  __device__ unsigned tile(unsigned unit) const { return SPLITK == 1 ? unit : unit % all; }
+  __device__ unsigned split(unsigned unit) const { return SPLITK == 1 ? 0 : unit / all; }
+  __device__ span k(unsigned unit) const {
+    const int share = (tiles + SPLITK - 1) / SPLITK, first = min(tiles, (int)split(unit) * share);
+    return {first, min(share, tiles - first)};
+  }
+  // Tiles along k of the units that one block has.
+  __device__ long long sum(unsigned first, unsigned step) const {
+    if (SPLITK == 1) return (long long)((all - first - 1) / step + 1) * tiles;
+    long long n = 0;
+    for (unsigned unit = first; unit < units(); unit += step) n += k(unit).n;
+    return n;
+  }
+};
+
 // ---- copying -----------------------------------------------------------------------------------
 
 // A tile of an operand, WIDTH_ across k and 64 along it; where the cluster shares it, this block's
@@ -83,9 +109,9 @@ __device__ __forceinline__ void copy_operand(unsigned to, const tensor_map &map,
 }
 
 __device__ __forceinline__ void copy_tiles(ring &q, const tensor_map &a, const tensor_map &b,
-                                           corner at, int tiles, unsigned rank) {
+                                           corner at, span k, unsigned rank) {
 #pragma unroll 1
-  for (int t = 0; t < tiles; t++) {
+  for (int t = k.first; t < k.first + k.n; t++) {
     const unsigned barrier = q.full + 8 * q.i;
     q.wait_empty();
     mbarrier_arrive_expect(barrier, A_NBYTES + B_NBYTES);
@@ -122,6 +148,11 @@ __device__ __forceinline__ void pin(sums &c) {
 #pragma unroll
     for (int i = 0; i < SUMS; i++) asm volatile("" : "+f"(c[r][i])::"memory");
   }
+}
+
+__device__ __forceinline__ void clear(sums &c) {
+#pragma unroll
+  for (int i = 0; i < REPEAT * SUMS; i++) c[i / SUMS][i % SUMS] = 0;
 }
 
 template <bool ALONG_K>
@@ -181,6 +212,45 @@ __device__ __forceinline__ void multiply_tiles(reader &q, int tiles, int group, 
   if (tiles > 0) done.release();
 }
 
+@ if SPLITK > 1 then
+// ---- shares of k -------------------------------------------------------------------------------
+
+// Leaves this block's sums of a tile of C, as its threads have them, for the last of the tile's blocks,
+// which adds up all of them, always in the same order. Is this one the last?
+__device__ __forceinline__ bool add_up(sums &c, float *partial, unsigned *arrived, unsigned tile,
+                                       unsigned split) {
+  __shared__ bool last;
+  constexpr int VECTORS = REPEAT * SUMS / 4, MULTIPLIERS = 128 * GROUPS;
+  float4 *const from = reinterpret_cast<float4 *>(partial) +
+                       (long long)tile * (SPLITK * VECTORS * MULTIPLIERS) + threadIdx.x;
+#pragma unroll
+  for (int v = 0; v < VECTORS; v++) {
+    const float *const x = &c[0][0] + 4 * v;
+    from[(split * VECTORS + v) * MULTIPLIERS] = make_float4(x[0], x[1], x[2], x[3]);
+  }
+  __threadfence();
+  sync_some<MULTIPLIERS>();
+  if (threadIdx.x == 0) last = atomicInc(arrived + tile, SPLITK - 1) == SPLITK - 1;
+  sync_some<MULTIPLIERS>();
+  if (!last) return false;
+  __threadfence();
+  clear(c);
+#pragma unroll 1
+  for (int s = 0; s < SPLITK; s++) {
+#pragma unroll
+    for (int v = 0; v < VECTORS; v++) {
+      const float4 x = from[(s * VECTORS + v) * MULTIPLIERS];
+      float *const to = &c[0][0] + 4 * v;
+      to[0] += x.x;
+      to[1] += x.y;
+      to[2] += x.z;
+      to[3] += x.w;
+    }
+  }
+  return true;
+}
+
+@ end
 // ---- into C ------------------------------------------------------------------------------------
 
 struct alignas(2 * sizeof(output)) pair {
@@ -241,7 +311,7 @@ __device__ __forceinline__ void fill_panel(unsigned panel, const PAIRS &pairs) {
 __device__ __forceinline__ void store_edge(const result &to, unsigned panel, int row, int column) {
   const char *const from = (const char *)__cvta_shared_to_generic(panel);
   output *at = to.C + row + column * to.ld;
-#pragma unroll 4
+#pragma unroll PACKED ? 4 : 1
   for (int y = 0; y < 16; y++, at += to.ld) {
     if (column + y >= to.n) break;
 #pragma unroll
@@ -305,18 +375,17 @@ extern "C" __global__ void @{cluster}__launch_bounds__(THREADS, 1)
 gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor_map A,
                const __grid_constant__ tensor_map B, double beta, output *C, long long ldc,
 @ if PACKED then
-               const output *scales, const output *biases) {
+               const output *scales, const output *biases, float *partial, unsigned *arrived) {
   const tensor_map *const C_map = nullptr;
 @ else
-               const output *scales, const output *biases,
+               const output *scales, const output *biases, float *partial, unsigned *arrived,
                const __grid_constant__ tensor_map map_of_c) {
   const tensor_map *const C_map = &map_of_c;
 @ end
   const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024;
   const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
   const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);  // so it is seen to be a warp's
-  const int tiles = alpha == 0 ? 0 : (k - 1) / 64 + 1;
-  const unsigned all = corner::rows(m) * corner::columns(n);
+  const work todo = {corner::rows(m) * corner::columns(n), alpha == 0 ? 0 : (k - 1) / 64 + 1};
   ring q(base);
   if (threadIdx.x == 0) q.initialize();
   if (threadIdx.x == 128 * GROUPS) {
@@ -325,7 +394,7 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
     if (C_map) prefetch_map(*C_map);
   }
   const unsigned first = blockIdx.x / BLOCKS, step = gridDim.x / BLOCKS;
-  corner at = corner_now(first, m, n, rank);
+  corner at = corner_now(todo.tile(first), m, n, rank);
   if (BLOCKS > 1) cluster_sync_barriers();
   else __syncthreads();
   if (group == GROUPS) {
@@ -334,9 +403,9 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
 @ if PACKED then
       griddepcontrol_wait();
 @ end
-      for (unsigned tile = first; tile < all; tile += step) {
-        copy_tiles(q, A, B, at, tiles, rank);
-        at = corner_now(tile + step, m, n, rank);
+      for (unsigned unit = first; unit < todo.units(); unit += step) {
+        copy_tiles(q, A, B, at, todo.k(unit), rank);
+        at = corner_now(todo.tile(unit + step), m, n, rank);
       }
       if (BLOCKS > 1) q.drain();  // the other block still arrives here
     }
@@ -346,15 +415,19 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
     const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
     const int warp = threadIdx.x / 32;
     const unsigned panels = base + QUEUE * (A_NBYTES + B_NBYTES) + warp * (PANELS * PANEL_NBYTES);
-    reader from(q, (long long)((all - first - 1) / step + 1) * tiles, LAG * group);
+    reader from(q, todo.sum(first, step), LAG * group);
     sums c;
-    if (tiles == 0) {
-#pragma unroll
-      for (int i = 0; i < REPEAT * SUMS; i++) c[i / SUMS][i % SUMS] = 0;
-    }
-    for (unsigned tile = first; tile < all; tile += step) {
-      if (tiles == 0) at = corner_now(tile, m, n, rank);
-      multiply_tiles(from, tiles, group, c, [&] { at = corner_now(tile, m, n, rank); });
+    for (unsigned unit = first; unit < todo.units(); unit += step) {
+      const int tiles = todo.k(unit).n;
+      const auto find = [&] { at = corner_now(todo.tile(unit), m, n, rank); };
+      multiply_tiles(from, tiles, group, c, find);
+      if (tiles == 0) {
+        clear(c);
+        find();
+      }
+@ if SPLITK > 1 then
+      if (!add_up(c, partial, arrived, todo.tile(unit) * BLOCKS + rank, todo.split(unit))) continue;
+@ end
       const int column = at.column + group * REPEAT * 64 + warp % 4 * 16;
       if (!EPILOGUE && to.beta == 0) {
         if (to.alpha != 1) scale(c, to.alpha);

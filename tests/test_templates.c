@@ -288,6 +288,10 @@ static void gemm_warpgroups_are_right(void **state) {
   } list[] = {
       {"m=264 n=200 k=264 align=8", "BM=64,BN=128,GROUPS=2,QUEUE=4,LAG=2,CLUSTER=rows", 4},
       {"m=136 n=260 k=72 align=8 tb=t", "BM=64,BN=128,GROUPS=2,QUEUE=3,LAG=1", 1},
+      {"m=136 n=200 k=520 align=8", "BM=64,BN=128,GROUPS=2,QUEUE=3,SPLITK=4,CLUSTER=rows", 12},
+      {"m=80 n=16 k=520 ta=t act=relu", "BM=64,BN=64,GROUPS=1,QUEUE=3,SPLITK=3"},
+      {"m=75 n=131 k=73 tb=t dtype=f16 bias=row", "BM=64,BN=128,GROUPS=2,QUEUE=3"},
+      {"m=201 n=99 k=333 ta=t ctype=f32", "BM=128,BN=64,GROUPS=1,QUEUE=3,SPLITK=2"},
       {"m=72 n=136 k=88", "BM=64,BN=64,GROUPS=1,QUEUE=3,CLUSTER=columns"},
       {"m=136 n=72 k=136 ta=t tb=t ctype=f32", "BM=64,BN=64,GROUPS=1,QUEUE=3,CLUSTER=rows"},
       {"m=75 n=130 k=72 tb=t dtype=f16 align=8 bias=row act=relu", "BM=64,BN=128,GROUPS=2,QUEUE=3"},
