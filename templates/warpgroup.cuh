@@ -8,15 +8,16 @@
 //
 // In the instructions' terms this is C' = op(B)' op(A)': their rows are columns of C, so that two
 // neighbouring elements of a thread are neighbours in memory, too. An operand may be contiguous
-// along k or across: both lie in shared memory in rows of 128 bytes, of 64 elements along k of a
-// row, or of 64 rows at one k.
+// along k or across: they lie in shared memory in rows of DEEP elements along k of one of its rows, or
+// of 64 of its rows at one k.
 //
 // Two blocks of a cluster (CLUSTER) whose tiles are neighbours along rows or columns of C each copy
 // half of the operand that they share to both.
 
 constexpr int REPEAT = BN / (64 * GROUPS);  // steps of 64 columns of a warpgroup
 constexpr int SUMS = BM / 2;                // of a thread in such a step
-constexpr int A_NBYTES = BM * 128, B_NBYTES = BN * 128;  // of a tile
+constexpr int PIECE_NBYTES = 64 * DEEP * 2;              // 64 across k, DEEP along it
+constexpr int A_NBYTES = BM / 64 * PIECE_NBYTES, B_NBYTES = BN / 64 * PIECE_NBYTES;  // of a tile
 constexpr int PANEL_ROWS = 128 / sizeof(output), PANEL_NBYTES = 16 * 128;  // of 16 columns of C
 constexpr bool EPILOGUE = @{scale ~= "none" or bias ~= "none" or act ~= "none"};
 
@@ -88,17 +89,18 @@ struct work {
 
 // ---- copying -----------------------------------------------------------------------------------
 
-// A tile of an operand, WIDTH_ across k and 64 along it; where the cluster shares it, this block's
+// A tile of an operand, WIDTH_ across k and DEEP along it; where the cluster shares it, this block's
 // half, to both: half of the copies, or of the only one.
 template <int WIDTH_, bool ALONG_K, bool SHARED, bool HALVED>
 __device__ __forceinline__ void copy_operand(unsigned to, const tensor_map &map, int across, int k,
                                              unsigned barrier, unsigned rank) {
   constexpr int COPIES = (ALONG_K ? 1 : WIDTH_ / 64) / (SHARED && !HALVED ? BLOCKS : 1);
-  constexpr int FAR = (ALONG_K ? WIDTH_ : 64) / (HALVED ? BLOCKS : 1);  // rows of 128 bytes in one
+  constexpr int FAR = (ALONG_K ? WIDTH_ : DEEP) / (HALVED ? BLOCKS : 1);  // rows in one
+  constexpr int ROW = ALONG_K ? DEEP * 2 : 128;
   const int first = SHARED && !HALVED ? (int)rank * COPIES : 0, skip = HALVED ? (int)rank * FAR : 0;
 #pragma unroll
   for (int i = first; i < first + COPIES; i++) {
-    const unsigned there = to + i * 8192 + skip * 128;
+    const unsigned there = to + i * PIECE_NBYTES + skip * ROW;
     const int x = ALONG_K ? k : across + 64 * i, y = ALONG_K ? across + skip : k + skip;
     if (SHARED) {
       load_tile(there, map, x, y, barrier, (unsigned short)((1 << BLOCKS) - 1));
@@ -115,9 +117,9 @@ __device__ __forceinline__ void copy_tiles(ring &q, const tensor_map &a, const t
     const unsigned barrier = q.full + 8 * q.i;
     q.wait_empty();
     mbarrier_arrive_expect(barrier, A_NBYTES + B_NBYTES);
-    copy_operand<BM, A_ALONG_K, CLUSTER == CLUSTER_columns, A_HALVED>(q.a(), a, at.row, 64 * t,
+    copy_operand<BM, A_ALONG_K, CLUSTER == CLUSTER_columns, A_HALVED>(q.a(), a, at.row, DEEP * t,
                                                                       barrier, rank);
-    copy_operand<BN, B_ALONG_K, CLUSTER == CLUSTER_rows, B_HALVED>(q.b(), b, at.column, 64 * t,
+    copy_operand<BN, B_ALONG_K, CLUSTER == CLUSTER_rows, B_HALVED>(q.b(), b, at.column, DEEP * t,
                                                                    barrier, rank);
     q.next();
   }
@@ -157,7 +159,9 @@ __device__ __forceinline__ void clear(sums &c) {
 
 template <bool ALONG_K>
 __device__ __forceinline__ unsigned long long descriptor(unsigned tile) {
-  return ALONG_K ? swizzled_128(tile) : swizzled_128_across(tile, 8192);
+  return !ALONG_K     ? swizzled_128_across(tile, PIECE_NBYTES)
+         : DEEP == 64 ? swizzled_128(tile)
+                      : swizzled_64(tile);
 }
 
 // Tiles as a warpgroup comes to them: `at` is the next one to multiply, `seen` the next to wait for,
@@ -189,13 +193,13 @@ __device__ __forceinline__ void multiply_tiles(reader &q, int tiles, int group, 
   for (int t = 0; t < tiles; t++) {
     q.see();
     const unsigned long long a = descriptor<A_ALONG_K>(q.at.a());
-    const unsigned long long b = descriptor<B_ALONG_K>(q.at.b() + group * REPEAT * 8192);
+    const unsigned long long b = descriptor<B_ALONG_K>(q.at.b() + group * REPEAT * PIECE_NBYTES);
     wgmma_fence();
 #pragma unroll
-    for (int s = 0; s < 4; s++) {
+    for (int s = 0; s < DEEP / 16; s++) {
 #pragma unroll
       for (int r = 0; r < REPEAT; r++) {
-        wgmma(c[r], b + r * (8192 / 16) + s * B_STEP, a + s * A_STEP, t > 0 || s > 0);
+        wgmma(c[r], b + r * (PIECE_NBYTES / 16) + s * B_STEP, a + s * A_STEP, t > 0 || s > 0);
       }
     }
     wgmma_commit();
@@ -385,7 +389,7 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
   const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024;
   const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
   const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);  // so it is seen to be a warp's
-  const work todo = {corner::rows(m) * corner::columns(n), alpha == 0 ? 0 : (k - 1) / 64 + 1};
+  const work todo = {corner::rows(m) * corner::columns(n), alpha == 0 ? 0 : (k - 1) / DEEP + 1};
   ring q(base);
   if (threadIdx.x == 0) q.initialize();
   if (threadIdx.x == 128 * GROUPS) {
