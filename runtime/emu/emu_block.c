@@ -92,6 +92,7 @@ static int block_start(emu_block *b, uint64_t cluster, int rank) {
   const emu_launch *l = b->launch;
   place_block(b, cluster, rank);
   b->ordered = b->done = b->looked = b->told = b->looked_back = false;
+  b->draw_pc = -1;
   b->n_mbarriers = b->n_bulks = b->idle = 0;
   if (b->has_agreed) {
     memset(b->agreed, 0, sizeof b->agreed);
@@ -251,10 +252,21 @@ static outcome run_block(emu_block *b, bool alone) {
   return stopped(b) ? BLOCK_FAULT : o;
 }
 
+static uint64_t length_of(const emu_block *b) {
+  uint64_t most = 0;
+  for (int i = 0; i < b->n_warps; i++) {
+    most = b->warps[i].steps > most ? b->warps[i].steps : most;
+  }
+  return most;
+}
+
 static void finish(emu_worker *w, emu_block *first) {
   for (int i = first->launch->n_mates - 1; i >= 0; i--) {
     emu_block *b = first->mates[i];
+    uint64_t length = length_of(b);
     w->blocks++;
+    w->lengths += length;
+    w->longest = length > w->longest ? length : w->longest;
     b->next = w->idle;
     w->idle = b;
   }

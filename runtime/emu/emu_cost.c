@@ -24,7 +24,7 @@
  *   wave(b)  = | that, b * lsu or ceil(n / 2) * fetch |
  *   compute  = full waves * wave(occupancy) + wave(what is left: spread, at times packed)
  *   memory   = max(L2 bytes / L2 rate, DRAM bytes / DRAM rate)
- *   atomics  = lanes that update the L2's line with the most of them * ATOMIC_CLOCKS
+ *   atomics  = turns of the L2's line with the most of them * ATOMIC_CLOCKS
  *   seconds  = launch + | | compute, atomics | / clock, memory | + waits + last
  *
  * fetch: of code that the instruction cache lacks; two warps of a scheduler share what comes.
@@ -90,7 +90,7 @@ enum {
   CODE_FITS = 30 << 10,   /* a longer loop is fetched again in every pass, ... */
   CODE_MISSES = 38 << 10, /* ... all of it from here on */
   CODE_NEAR = 144 << 10,  /* from the cache behind, up to this length */
-  ATOMIC_CLOCKS = 4,      /* of the L2, from one lane's atomic to the next on the same line */
+  ATOMIC_CLOCKS = 6,      /* of the L2, from one turn of atomics to the next on the same line */
   L2_PORT = 64,           /* bytes a clock from the L2 to one multiprocessor */
   SHARED_BYTES = 128      /* that shared memory moves in a clock */
 };
@@ -473,8 +473,9 @@ static void add_functions(model *m) {
   }
 }
 
-/* What the last of a group of blocks does besides: for each group, or after all the others, which
- * is returned: clocks. */
+/* What the last of a group of blocks does besides, once for each group; the clocks of the one that
+ * comes after all others are returned. Groups end together, since blocks of all of them are spread
+ * over the launch. */
 static double add_last(model *m, const emu_worker *last) {
   model x = {.l = m->l,
              .p = m->p,
@@ -486,13 +487,10 @@ static double add_last(model *m, const emu_worker *last) {
   double group = (double)m->w->arrivals;
   add_functions(&x);
   double alone = larger(x.alone - m->alone, 0);
-  if (group >= (double)m->l->n_blocks) {
-    return alone;
-  }
   m->alone += alone / group;
   m->issue += larger(x.issue - m->issue, 0) / group;
   m->lsu += larger(x.lsu - m->lsu, 0) / group;
-  return 0;
+  return alone;
 }
 
 /* ---- memory ---- */
@@ -516,7 +514,7 @@ static double dram_bytes(const model *m, double share, double waves) {
 static double hottest_line(const emu_cache *c) {
   uint64_t most = 0;
   for (int i = 0; i < EMU_ATOMIC_LINES; i++) {
-    most = c->atomic_lanes[i] > most ? c->atomic_lanes[i] : most;
+    most = c->atomic_turns[i] > most ? c->atomic_turns[i] : most;
   }
   return (double)most;
 }
@@ -629,6 +627,18 @@ static double compute_clocks(const model *m, double blocks_sm) {
   return clocks;
 }
 
+/* Where work differs from block to block the longest of all shows: what it takes beyond the mean.
+ * Of n that ran the longest is known; where lengths thin out exponentially, that of N is ln N / ln n
+ * as far from the mean. */
+static double longest_clocks(const model *m) {
+  double all = (double)m->l->n_blocks, ran = (double)m->w->blocks;
+  if (ran < 2 || m->w->links || m->w->backs || m->w->draws || !m->w->lengths) {
+    return 0;
+  }
+  double mean = (double)m->w->lengths / ran, beyond = (double)m->w->longest / mean - 1;
+  return m->alone * beyond * log(all) / log(ran);
+}
+
 static const char *bound_of(const model *m, double compute, double l2, double dram,
                             double blocks_sm) {
   int most = 0;
@@ -682,6 +692,10 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, const emu_worker 
              .counted = (double)(w->counted ? w->counted : 1)};
   const emu_traffic *t = &w->traffic;
   memset(s, 0, sizeof *s);
+  if (w->draws >= w->blocks) { /* the blocks that ran have done the work of all */
+    m.counted *= (double)l->n_blocks / m.run;
+    m.run = (double)l->n_blocks;
+  }
   double share = (double)l->n_blocks / m.run, traffic_share = (double)l->n_blocks / m.counted;
   fill_counts(&m, share, traffic_share, s);
   s->regs = l->regs;
@@ -702,7 +716,8 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, const emu_worker 
   traffic spilled = add_spills(&m, blocks_sm);
   l2_bytes += spilled.l2;
   dram += spilled.dram;
-  double compute = compute_clocks(&m, blocks_sm) / p->clock_hz;
+  double compute =
+      together(compute_clocks(&m, blocks_sm), longest_clocks(&m)) / p->clock_hz;
   double l2 = l2_bytes / (p->l2_bytes_clock * p->clock_hz);
   double from_dram =
       dram / (2 * p->memory_clock_hz * p->bus_bits / 8 * 0.92); /* refresh, turnarounds */

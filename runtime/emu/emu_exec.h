@@ -86,6 +86,8 @@ typedef struct emu_warp {
   emu_frag frags[EMU_LANES_N + 2]; /* one may be empty for a moment */
   int n_frags;
   uint64_t steps, slice_end;
+  uint64_t stored; /* the first sector of its last store to global memory, and how many */
+  int n_stored;
   bool rotate;
   int look_pc;                  /* of the last load that may wait for another block, ... */
   uint64_t looked[EMU_LANES_N]; /* ... and its addresses */
@@ -165,6 +167,8 @@ typedef struct emu_block {
   bool counting;                  /* is its memory traffic counted? */
   bool moved;                     /* did anything happen in this round? */
   bool looked, told, looked_back; /* at and to other blocks, by strong loads and stores */
+  int draw_pc;                    /* of the last atomic by a single lane; -1: none */
+  uint64_t drawn;                 /* and its address */
   bool ordered;                   /* took part in an ordering between blocks: atomics, fences */
 } emu_block;
 
@@ -181,7 +185,7 @@ typedef struct emu_cache {
   uint64_t sector[EMU_L1_SECTORS];
   uint32_t mask; /* of the sectors in use: what shared memory leaves */
   uint64_t offset[EMU_ALLOCS], nbytes[EMU_ALLOCS], sectors[EMU_ALLOCS];   /* allocations touched */
-  uint64_t atomic_line[EMU_ATOMIC_LINES], atomic_lanes[EMU_ATOMIC_LINES]; /* 128 bytes each */
+  uint64_t atomic_line[EMU_ATOMIC_LINES], atomic_turns[EMU_ATOMIC_LINES]; /* 128 bytes each */
   int n, last;
 } emu_cache;
 
@@ -194,9 +198,11 @@ typedef struct emu_worker {
    * these, executions of loads that only looked again at what they wait for */
   uint64_t **counts;
   uint64_t counted; /* blocks whose memory traffic was counted */
-  /* blocks that looked at what others told, before they told anything themselves, or after; and how
-   * many arrivals the kernel's counters wait for */
-  uint64_t links, backs, arrivals;
+  /* blocks that looked at what others told, before they told anything themselves, or after; how
+   * many arrivals the kernel's counters wait for; numbers drawn again by blocks that share their
+   * work as they go */
+  uint64_t links, backs, arrivals, draws;
+  uint64_t lengths, longest; /* of blocks, by their longest warps, instructions: sum and most */
   emu_traffic traffic;
   emu_cache cache;
   uint64_t lanes, blocks; /* thread-instructions and blocks done */
@@ -391,6 +397,8 @@ void emu_count_look(emu_warp *w, uint32_t mask, const uint64_t address[32]);
 void emu_count_tell(emu_warp *w);
 /* emu_count_arrival -- what atom.inc tells a block that finds `old` in a counter up to `most` */
 uint64_t emu_count_arrival(emu_warp *w, uint64_t old, uint64_t most);
+/* emu_count_draw -- an atomic by a single lane that wants to know what was there */
+void emu_count_draw(emu_warp *w, uint64_t address);
 /* emu_count_bulk -- n bytes of a bulk copy, which goes past the first-level cache */
 void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access);
 void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,

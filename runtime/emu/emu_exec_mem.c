@@ -550,6 +550,9 @@ int exec_atom(emu_warp *w, const emu_insn *in, uint32_t mask) {
     return rc;
   }
   w->block->worker->traffic.atomics += (uint64_t)__builtin_popcount(mask);
+  if (more->space != SPACE_shared && !(mask & (mask - 1)) && more->ops[0] != EMU_NONE) {
+    emu_count_draw(w, address[__builtin_ctz(mask)]);
+  }
   const void *swap = more->ops[2 * n] == EMU_NONE ? NULL : emu_src(w, more->ops[2 * n]);
   for (int i = 0; i < EMU_LANES_N; i++) {
     for (int e = 0; e < n && (mask >> i & 1); e++) {

@@ -39,6 +39,10 @@ static void gather(emu_worker *workers, int n) {
     workers[0].backs += workers[i].backs;
     workers[0].arrivals =
         workers[i].arrivals > workers[0].arrivals ? workers[i].arrivals : workers[0].arrivals;
+    workers[0].draws += workers[i].draws;
+    workers[0].lengths += workers[i].lengths;
+    workers[0].longest =
+        workers[i].longest > workers[0].longest ? workers[i].longest : workers[0].longest;
     workers[0].failed |= workers[i].failed;
     add_traffic(&workers[0].traffic, &workers[i].traffic);
     emu_count_join(&workers[0].cache, &workers[i].cache);

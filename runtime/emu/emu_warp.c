@@ -66,6 +66,7 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   w->frags[0] = (emu_frag){&w->kernel, 0, lanes, FRAG_RUN, 0, 0};
   w->current = -1;
   w->steps = 0;
+  w->n_stored = 0;
   w->rotate = false;
   w->look_pc = 0;
   w->n_async = 0;
