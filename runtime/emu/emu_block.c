@@ -265,6 +265,7 @@ static void finish(emu_worker *w, emu_block *first) {
     emu_block *b = first->mates[i];
     uint64_t length = length_of(b);
     w->blocks++;
+    w->steps += steps_of(b);
     w->lengths += length;
     w->longest = length > w->longest ? length : w->longest;
     b->next = w->idle;

@@ -101,6 +101,8 @@ static const double CODE_GROWTH = 1.05;
 /* of a store's clocks: what a multiprocessor takes that has the L2 to itself, by its port's width
  */
 static const double STORE_ALONE = 0.47;
+/* blocks that differ by less do the same work but for the matrices' edges */
+static const double EVEN = 0.1;
 static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
 /* a warp alone on its scheduler issues an instruction every so many clocks, and how well the stalls
  * of several fill each other */
@@ -113,7 +115,7 @@ typedef struct model {
   const emu_launch *l;
   const emu_profile *p;
   const emu_worker *w;
-  double lat_global;
+  double lat_miss;           /* of a load that the L1 lacks */
   double crowd;              /* of a store's clocks, where few blocks share the L2 */
   double run, counted;       /* blocks that ran, and whose traffic was counted */
   double lsu, fetch;         /* clocks of the multiprocessor a block; fetch: of instructions */
@@ -179,7 +181,7 @@ static double load_latency(const model *m, const emu_insn *in) {
   case SPACE_local: return LAT_L1;
   case SPACE_param:
   case SPACE_const: return LAT_UNIFORM;
-  default: return in->kind == KIND_ld && in->flags & INSN_STRONG ? LAT_CHAIN : m->lat_global;
+  default: return in->kind == KIND_ld && in->flags & INSN_STRONG ? LAT_CHAIN : m->lat_miss;
   }
 }
 
@@ -258,6 +260,12 @@ static double copy_clocks(const model *m, const segment *g, const emu_insn *in, 
   return loads ? sectors * 32 * m->l->n_warps / rate : 0;
 }
 
+/* of a load: a warp waits for the farthest of its sectors */
+static double global_latency(const model *m, const segment *g, const emu_insn *in, int pc) {
+  double misses = fmin((double)g->sectors[pc] / m->counted / m->times[pc], 1);
+  return in->flags & INSN_STRONG ? LAT_CHAIN : LAT_L1 + misses * (m->lat_miss - LAT_L1);
+}
+
 /* A load needs registers to write to. ptxas keeps to as many as it has, so where those in flight
  * have taken them, the next load waits for the oldest of them; when it may start. */
 static double room_for(model *m, const emu_func *f, int pc, double start, double takes) {
@@ -294,11 +302,13 @@ static int find_starts(model *m, const emu_func *f, const segment *g, int s, int
       continue;
     }
     queue += copy_clocks(m, g, in, pc);
+    double takes = latency(m, in) + (from_global(in) ? queue : 0);
     if (from_global(in) && in->kind == KIND_ld) {
-      start = room_for(m, f, pc, start, latency(m, in) + queue);
+      takes = global_latency(m, g, in, pc) + queue;
+      start = room_for(m, f, pc, start, takes);
     }
     if (in->kind == KIND_cpcommit) {
-      commit_group(m, last + m->lat_global + queue);
+      commit_group(m, last + m->lat_miss + queue);
     } else if (in->kind == KIND_cpwait) {
       start = larger(start, wait_for_groups(m, in));
     }
@@ -315,7 +325,7 @@ static int find_starts(model *m, const emu_func *f, const segment *g, int s, int
     }
     for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
       if (f->refs[r] & 1) {
-        m->ready[f->refs[r] >> 1] = start + latency(m, in) + (from_global(in) ? queue : 0);
+        m->ready[f->refs[r] >> 1] = start + takes;
       }
     }
   }
@@ -483,7 +493,7 @@ static double add_last(model *m, const emu_worker *last) {
              .crowd = STORE_ALONE,
              .run = 1,
              .counted = 1,
-             .lat_global = LAT_L2};
+             .lat_miss = LAT_L2};
   double group = (double)m->w->arrivals;
   add_functions(&x);
   double alone = larger(x.alone - m->alone, 0);
@@ -627,16 +637,17 @@ static double compute_clocks(const model *m, double blocks_sm) {
   return clocks;
 }
 
-/* Where work differs from block to block the longest of all shows: what it takes beyond the mean.
- * Of n that ran the longest is known; where lengths thin out exponentially, that of N is ln N / ln n
- * as far from the mean. */
+/* Where work differs from block to block, nothing is faster than the longest warp of all. Of n
+ * blocks that ran the longest is known; where lengths thin out exponentially, that of N is ln N /
+ * ln n as far from the mean. */
 static double longest_clocks(const model *m) {
   double all = (double)m->l->n_blocks, ran = (double)m->w->blocks;
   if (ran < 2 || m->w->links || m->w->backs || m->w->draws || !m->w->lengths) {
     return 0;
   }
-  double mean = (double)m->w->lengths / ran, beyond = (double)m->w->longest / mean - 1;
-  return m->alone * beyond * log(all) / log(ran);
+  double mean = (double)m->w->lengths / ran, most = (double)m->w->longest, beyond = most - mean;
+  double warp = (double)m->w->steps / (ran * m->l->n_warps);
+  return beyond > EVEN * mean ? m->alone * (mean + beyond * log(all) / log(ran)) / warp : 0;
 }
 
 static const char *bound_of(const model *m, double compute, double l2, double dram,
@@ -706,18 +717,16 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, const emu_worker 
   double l2_bytes = (double)(t->load_misses + t->store_sectors) * 32 * traffic_share;
   double dram = dram_bytes(&m, traffic_share, s->waves);
   double missed = l2_bytes > 0 ? dram / l2_bytes : 0;
-  double hit_l1 = t->load_sectors ? 1 - (double)t->load_misses / (double)t->load_sectors : 0;
   missed = missed > 1 ? 1 : missed;
   /* the blocks of the first wave want the same data at the same time: all wait for DRAM */
   missed = s->waves <= 1 ? 1 : larger(missed, 1 / s->waves);
-  m.lat_global = hit_l1 * LAT_L1 + (1 - hit_l1) * (LAT_L2 + missed * (LAT_DRAM - LAT_L2));
+  m.lat_miss = LAT_L2 + missed * (LAT_DRAM - LAT_L2);
   add_functions(&m);
   double serial = last ? add_last(&m, last) / p->clock_hz : 0;
   traffic spilled = add_spills(&m, blocks_sm);
   l2_bytes += spilled.l2;
   dram += spilled.dram;
-  double compute =
-      together(compute_clocks(&m, blocks_sm), longest_clocks(&m)) / p->clock_hz;
+  double compute = together(compute_clocks(&m, blocks_sm), longest_clocks(&m)) / p->clock_hz;
   double l2 = l2_bytes / (p->l2_bytes_clock * p->clock_hz);
   double from_dram =
       dram / (2 * p->memory_clock_hz * p->bus_bits / 8 * 0.92); /* refresh, turnarounds */

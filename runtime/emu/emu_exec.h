@@ -202,7 +202,8 @@ typedef struct emu_worker {
    * many arrivals the kernel's counters wait for; numbers drawn again by blocks that share their
    * work as they go */
   uint64_t links, backs, arrivals, draws;
-  uint64_t lengths, longest; /* of blocks, by their longest warps, instructions: sum and most */
+  uint64_t steps;            /* instructions of all warps */
+  uint64_t lengths, longest; /* of blocks' longest warps: sum and most */
   emu_traffic traffic;
   emu_cache cache;
   uint64_t lanes, blocks; /* thread-instructions and blocks done */

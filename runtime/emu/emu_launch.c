@@ -40,6 +40,7 @@ static void gather(emu_worker *workers, int n) {
     workers[0].arrivals =
         workers[i].arrivals > workers[0].arrivals ? workers[i].arrivals : workers[0].arrivals;
     workers[0].draws += workers[i].draws;
+    workers[0].steps += workers[i].steps;
     workers[0].lengths += workers[i].lengths;
     workers[0].longest =
         workers[i].longest > workers[0].longest ? workers[i].longest : workers[0].longest;
