@@ -317,7 +317,7 @@ static int find_starts(model *m, const emu_func *f, const segment *g, int s, int
                                           : 0;
     last = larger(last, start);
     if (in->kind == KIND_fence && in->imm) { /* what was written before is on its way to the L2 */
-      fenced = last + LAT_L2;
+      fenced = last + LAT_CHAIN;
     }
     if ((in->pipe != PIPE_none && !m->made.folded[pc]) || in->kind == KIND_cpwait ||
         in->kind == KIND_bar) {
@@ -493,7 +493,7 @@ static double add_last(model *m, const emu_worker *last) {
              .crowd = STORE_ALONE,
              .run = 1,
              .counted = 1,
-             .lat_miss = LAT_L2};
+             .lat_miss = LAT_CHAIN};
   double group = (double)m->w->arrivals;
   add_functions(&x);
   double alone = larger(x.alone - m->alone, 0);
