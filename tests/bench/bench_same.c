@@ -1,13 +1,19 @@
 /* bench_same.c -- does the emulated device compute what a GPU computes, bit by bit?
  *
  *   build/tests/bench/bench_same [--device 0] [--against emu] [--sample N] [--seconds S]
- * [FAMILY...]
+ *                                [--work LOG2] [--answers FILE [--record]] [FAMILY...]
  *
  * Every family at its emu and test sizes, its default and N points drawn from its space: the same
  * inputs on both devices, all outputs compared as bytes. A GPU that differs from itself in a second
  * run (atomics on floating-point numbers) is listed as such. One line a configuration that differs,
  * one a family, and exit status 1 where a difference was found that is not the GPU's own.
+ *
+ * The emulated device takes seconds where a GPU takes none, so its answers can be brought along:
+ * --record runs it alone and appends digests of its outputs to FILE, and later runs with --answers
+ * emulate only what FILE lacks, or what differs. --work bounds what is emulated: 2^LOG2 operations
+ * and bytes of a problem; a problem beyond it is compared only where FILE knows the answer.
  */
+#define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -16,10 +22,10 @@
 #include "emu.h"
 #include "file.h"
 #include "gen.h"
+#include "hash.h"
 #include "run_bench.h"
 
-/* what the emulated device does in some seconds */
-static const double FLOPS_MAX = 1 << 24, BYTES_MAX = 1 << 24;
+enum { WORK_LOG2 = 24 }; /* what the emulated device does in a second */
 
 typedef struct side { /* one of the two devices */
   rt_device *d;
@@ -27,7 +33,16 @@ typedef struct side { /* one of the two devices */
   gen_number limits[RT_NUMBERS];
   gen_instance *g;
   rt_bench *bench;
+  struct image { /* compiled: many sizes share a text */
+    char key[HASH_TEXT];
+    str bytes;
+  } * images;
+  size_t n_images;
 } side;
+
+typedef struct answer { /* of the emulated device: the digest of a case's outputs */
+  char key[HASH_TEXT], outputs[HASH_TEXT];
+} answer;
 
 typedef struct tally {
   size_t same, other, varies, skipped, failed;
@@ -40,7 +55,11 @@ typedef struct run {
   const char *problem;
   uint64_t random;
   size_t sample;
-  double until;
+  double until, work;
+  const char *path; /* of answers */
+  answer *answers;
+  size_t n_answers;
+  bool record, big; /* big: this problem is too much to be emulated */
   err e;
 } run;
 
@@ -56,21 +75,106 @@ static void need(run *r, int rc) {
   }
 }
 
+/* ---- answers ---- */
+
+static void read_answers(run *r) {
+  str text = {0};
+  char *rest = NULL;
+  if (file_read(r->path, 256 << 20, &text, NULL)) {
+    return; /* none yet */
+  }
+  for (char *line = strtok_r(text.p, "\n", &rest); line; line = strtok_r(NULL, "\n", &rest)) {
+    answer x;
+    if (sscanf(line, "%32s %32s", x.key, x.outputs) == 2) {
+      answer *more = realloc(r->answers, (r->n_answers + 1) * sizeof *more);
+      if (!more) {
+        break;
+      }
+      r->answers = more;
+      r->answers[r->n_answers++] = x;
+    }
+  }
+  str_clear(&text);
+}
+
+static const char *find_answer(const run *r, const char *key) {
+  for (size_t i = 0; i < r->n_answers; i++) {
+    if (!strcmp(r->answers[i].key, key)) {
+      return r->answers[i].outputs;
+    }
+  }
+  return NULL;
+}
+
+/* what decides a case's outputs: the text, the problem, the configuration, which case */
+static int key_of(run *r, const gen_config *config, size_t i, char key[HASH_TEXT]) {
+  str text = {0};
+  size_t body;
+  int rc = gen_source_make(r->sides[0].g, config, &text, &body, &r->e);
+  str_addf(&text, "\n%s %s\n%zu ", r->t->name, r->problem, i);
+  gen_config_text(r->t, config, &text);
+  hash_bytes(str_text(&text), text.n, key);
+  str_clear(&text);
+  return rc;
+}
+
+static int append_answer(run *r, const char *key, const str *outputs) {
+  char digest[HASH_TEXT];
+  hash_bytes(str_text(outputs), outputs->n, digest);
+  FILE *f = fopen(r->path, "a");
+  bool written = f && fprintf(f, "%s %s\n", key, digest) > 0;
+  written &= f && !fclose(f);
+  return written ? 0 : err_set(&r->e, ERR_IO, "can't write %s", r->path);
+}
+
+static bool agrees(const char *known, const str *outputs) {
+  char digest[HASH_TEXT];
+  hash_bytes(str_text(outputs), outputs->n, digest);
+  return known && !strcmp(digest, known);
+}
+
 /* ---- one configuration on one device ---- */
+
+/* the image of a text, compiled once */
+static int image_of(run *r, side *s, const rt_source *source, arena *a, const str **out) {
+  char key[HASH_TEXT];
+  rt_image image;
+  rt_image_key(r->c, source, key);
+  for (size_t i = 0; i < s->n_images; i++) {
+    if (!strcmp(s->images[i].key, key)) {
+      *out = &s->images[i].bytes;
+      return 0;
+    }
+  }
+  struct image *more = realloc(s->images, (s->n_images + 1) * sizeof *more);
+  if (!more) {
+    return err_set(&r->e, ERR_NOMEM, "out of memory");
+  }
+  s->images = more;
+  rt_image_init(&image);
+  int rc = rt_compile(r->c, source, a, &image, &r->e);
+  if (!rc) {
+    struct image *made = &s->images[s->n_images++];
+    const str *bytes = s->d->info.format == RT_CUBIN ? &image.cubin : &image.ptx;
+    *made = (struct image){0};
+    memcpy(made->key, key, sizeof key);
+    str_add_n(&made->bytes, str_text(bytes), bytes->n);
+    *out = &made->bytes;
+  }
+  rt_image_clear(&image);
+  return rc;
+}
 
 static int load(run *r, side *s, const gen_config *config, arena *a, rt_loaded **out) {
   str text = {0};
-  rt_image image;
+  const str *bytes = NULL;
   const gen_plan *plan;
   rt_source source = {.arch = s->d->info.arch};
-  rt_image_init(&image);
   int rc = gen_source_make(s->g, config, &text, &source.body, &r->e);
   source.text = str_text(&text);
-  rc = rc ? rc : rt_compile(r->c, &source, a, &image, &r->e);
+  rc = rc ? rc : image_of(r, s, &source, a, &bytes);
   rc = rc ? rc : gen_plan_make(s->g, config, a, &plan, &r->e);
-  const str *bytes = s->d->info.format == RT_CUBIN ? &image.cubin : &image.ptx;
   rc = rc ? rc : rt_loaded_new(s->d, str_text(bytes), bytes->n, r->t, plan, out, &r->e);
-  rt_image_clear(&image);
   str_clear(&text);
   return rc;
 }
@@ -152,15 +256,51 @@ static void say(run *r, const gen_config *config, const char *what) {
   str_clear(&text);
 }
 
-static int compare_case(run *r, const gen_config *config, rt_loaded *const l[2], size_t i,
+/* on the emulated device, which loads what it has not loaded yet */
+static int emulate(run *r, const gen_config *config, rt_loaded **l, size_t i, arena *a, str *out) {
+  side *s = &r->sides[1];
+  int rc = *l ? 0 : load(r, s, config, a, l);
+  return rc ? rc : outputs(r, s, *l, i, out);
+}
+
+static int record_case(run *r, const gen_config *config, rt_loaded *l[2], size_t i, arena *a,
+                       tally *sum) {
+  char key[HASH_TEXT];
+  str y = {0};
+  TRY(key_of(r, config, i, key));
+  sum->same++;
+  if (find_answer(r, key)) {
+    return 0;
+  }
+  int rc = emulate(r, config, &l[1], i, a, &y);
+  rc = rc ? rc : append_answer(r, key, &y);
+  str_clear(&y);
+  return rc;
+}
+
+static int compare_case(run *r, const gen_config *config, rt_loaded *l[2], size_t i, arena *a,
                         tally *sum) {
+  char key[HASH_TEXT];
   str x = {0}, again = {0}, y = {0};
-  int rc = outputs(r, &r->sides[0], l[0], i, &x);
+  TRY(key_of(r, config, i, key));
+  const char *known = find_answer(r, key);
+  if (!known && r->big) {
+    sum->skipped++;
+    return 0;
+  }
+  int rc = l[0] ? 0 : load(r, &r->sides[0], config, a, &l[0]);
+  rc = rc ? rc : outputs(r, &r->sides[0], l[0], i, &x);
+  if (!rc && agrees(known, &x)) {
+    sum->same++;
+    str_clear(&x);
+    return 0;
+  }
   rc = rc ? rc : outputs(r, &r->sides[0], l[0], i, &again);
-  rc = rc ? rc : outputs(r, &r->sides[1], l[1], i, &y);
+  bool varies = !rc && !equal(&x, &again);
+  rc = rc || (varies && known) ? rc : emulate(r, config, &l[1], i, a, &y);
   if (!rc && equal(&x, &y)) {
     sum->same++;
-  } else if (!rc && !equal(&x, &again)) {
+  } else if (varies) {
     sum->varies++;
   } else if (!rc) {
     sum->other++;
@@ -176,14 +316,10 @@ static int compare_case(run *r, const gen_config *config, rt_loaded *const l[2],
 static void compare_config(run *r, const gen_config *config, tally *sum) {
   rt_loaded *l[2] = {NULL, NULL};
   arena a = {0};
-  int rc = 0;
   err_clear(&r->e);
-  for (int i = 0; i < 2 && !rc; i++) {
-    rc = gen_config_check(r->sides[i].g, config, &r->e);
-    rc = rc ? rc : load(r, &r->sides[i], config, &a, &l[i]);
-  }
+  int rc = gen_config_check(r->sides[0].g, config, &r->e);
   for (size_t i = 0; i < r->sides[0].bench->n_cases && !rc; i++) {
-    rc = compare_case(r, config, l, i, sum);
+    rc = r->record ? record_case(r, config, l, i, &a, sum) : compare_case(r, config, l, i, &a, sum);
   }
   if (rc) {
     sum->failed++;
@@ -199,7 +335,7 @@ static void compare_config(run *r, const gen_config *config, tally *sum) {
 static void compare_points(run *r, tally *sum) {
   gen_config config;
   gen_space *space;
-  need(r, gen_space_new(r->sides[0].g, &space, &r->e));
+  need(r, gen_space_new(r->sides[1].g, &space, &r->e));
   gen_config_default(r->t, &config);
   compare_config(r, &config, sum);
   for (size_t i = 0; i < r->sample && now_sec() < r->until && gen_space_count(space); i++) {
@@ -213,7 +349,7 @@ static bool too_big(run *r, gen_instance *g) {
   arena a = {0};
   const gen_plan *plan;
   need(r, gen_reference_plan(g, &a, &plan, &r->e));
-  bool is = plan->flops > FLOPS_MAX || plan->bytes > BYTES_MAX;
+  bool is = plan->flops > r->work || plan->bytes > r->work;
   arena_clear(&a);
   return is;
 }
@@ -233,7 +369,11 @@ static void compare_problem(run *r, const char *words, tally *sum) {
     side *s = &r->sides[i];
     need(r, gen_instance_new(r->t, &p, s->limits, RT_NUMBERS, &s->g, &r->e));
   }
-  if (too_big(r, r->sides[0].g) || now_sec() > r->until) {
+  char seed[HASH_TEXT]; /* the same points whatever else is compared */
+  hash_bytes(words, strlen(words), seed);
+  r->random = strtoull(seed + 16, NULL, 16);
+  r->big = too_big(r, r->sides[0].g);
+  if ((r->big && (r->record || !r->n_answers)) || now_sec() > r->until) {
     sum->skipped++;
   } else {
     open_bench(r, &r->sides[0]);
@@ -281,12 +421,16 @@ static void open_side(run *r, side *s, const char *name) {
 }
 
 static void close_side(side *s) {
+  for (size_t i = 0; i < s->n_images; i++) {
+    str_clear(&s->images[i].bytes);
+  }
+  free(s->images);
   rt_tools_free(s->tools);
   s->d->ops->close(s->d);
 }
 
 int main(int argc, char **argv) {
-  run r = {.sample = 3};
+  run r = {.sample = 3, .work = 1 << WORK_LOG2};
   arena a = {0};
   const char *names[2] = {"0", "emu"}, *const * families;
   const char *chosen[64];
@@ -303,13 +447,25 @@ int main(int argc, char **argv) {
       r.sample = (size_t)strtoul(argv[++i], NULL, 10);
     } else if (!strcmp(argv[i], "--seconds") && valued) {
       seconds = strtod(argv[++i], NULL);
+    } else if (!strcmp(argv[i], "--work") && valued) {
+      r.work = exp2(strtod(argv[++i], NULL));
+    } else if (!strcmp(argv[i], "--answers") && valued) {
+      r.path = argv[++i];
+    } else if (!strcmp(argv[i], "--record")) {
+      r.record = true;
     } else if (argv[i][0] == '-' || n == 64) {
       fprintf(stderr, "usage: bench_same [--device 0] [--against emu] [--sample N] [--seconds S] "
-                      "[FAMILY...]\n");
+                      "[--work LOG2] [--answers FILE [--record]] [FAMILY...]\n");
       return 2;
     } else {
       chosen[n++] = argv[i];
     }
+  }
+  if (r.record) {
+    names[0] = names[1];
+  }
+  if (r.path) {
+    read_answers(&r);
   }
   need(&r, rt_compiler_open(&r.c, &r.e));
   need(&r, gen_families(NULL, &a, &families, &n_families, &r.e));
@@ -327,5 +483,6 @@ int main(int argc, char **argv) {
   close_side(&r.sides[1]);
   rt_compiler_close(r.c);
   arena_clear(&a);
+  free(r.answers);
   return all.other || all.failed;
 }
