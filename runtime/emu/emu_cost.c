@@ -703,7 +703,7 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, const emu_worker 
              .counted = (double)(w->counted ? w->counted : 1)};
   const emu_traffic *t = &w->traffic;
   memset(s, 0, sizeof *s);
-  if (w->draws >= w->blocks) { /* the blocks that ran have done the work of all */
+  if (w->draws >= l->n_blocks) { /* the blocks that ran have done the work of all */
     m.counted *= (double)l->n_blocks / m.run;
     m.run = (double)l->n_blocks;
   }
