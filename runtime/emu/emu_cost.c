@@ -115,8 +115,9 @@ typedef struct model {
   const emu_launch *l;
   const emu_profile *p;
   const emu_worker *w;
-  double lat_miss;           /* of a load that the L1 lacks */
+  double lat_global;
   double crowd;              /* of a store's clocks, where few blocks share the L2 */
+  bool waited;               /* did blocks look again at what others have not done yet? */
   double run, counted;       /* blocks that ran, and whose traffic was counted */
   double lsu, fetch;         /* clocks of the multiprocessor a block; fetch: of instructions */
   double issue;              /* clocks of a scheduler a warp: its busiest unit */
@@ -181,7 +182,7 @@ static double load_latency(const model *m, const emu_insn *in) {
   case SPACE_local: return LAT_L1;
   case SPACE_param:
   case SPACE_const: return LAT_UNIFORM;
-  default: return in->kind == KIND_ld && in->flags & INSN_STRONG ? LAT_CHAIN : m->lat_miss;
+  default: return in->kind == KIND_ld && in->flags & INSN_STRONG ? LAT_CHAIN : m->lat_global;
   }
 }
 
@@ -260,12 +261,6 @@ static double copy_clocks(const model *m, const segment *g, const emu_insn *in, 
   return loads ? sectors * 32 * m->l->n_warps / rate : 0;
 }
 
-/* of a load: a warp waits for the farthest of its sectors */
-static double global_latency(const model *m, const segment *g, const emu_insn *in, int pc) {
-  double misses = fmin((double)g->sectors[pc] / m->counted / m->times[pc], 1);
-  return in->flags & INSN_STRONG ? LAT_CHAIN : LAT_L1 + misses * (m->lat_miss - LAT_L1);
-}
-
 /* A load needs registers to write to. ptxas keeps to as many as it has, so where those in flight
  * have taken them, the next load waits for the oldest of them; when it may start. */
 static double room_for(model *m, const emu_func *f, int pc, double start, double takes) {
@@ -304,11 +299,10 @@ static int find_starts(model *m, const emu_func *f, const segment *g, int s, int
     queue += copy_clocks(m, g, in, pc);
     double takes = latency(m, in) + (from_global(in) ? queue : 0);
     if (from_global(in) && in->kind == KIND_ld) {
-      takes = global_latency(m, g, in, pc) + queue;
       start = room_for(m, f, pc, start, takes);
     }
     if (in->kind == KIND_cpcommit) {
-      commit_group(m, last + m->lat_miss + queue);
+      commit_group(m, last + m->lat_global + queue);
     } else if (in->kind == KIND_cpwait) {
       start = larger(start, wait_for_groups(m, in));
     }
@@ -435,6 +429,7 @@ static void find_times(model *m, const emu_func *f, const uint64_t *counts) {
     m->times[pc] = (double)counts[pc] / m->run;
   }
   for (int look = 0; look < f->n; look++) {
+    m->waited |= repeats[look] > 0;
     int from = -1, to = f->n;
     for (int pc = look; repeats[look] && pc < f->n; pc++) {
       int t = f->code[pc].kind == KIND_bra ? f->code[pc].target : -1;
@@ -493,7 +488,7 @@ static double add_last(model *m, const emu_worker *last) {
              .crowd = STORE_ALONE,
              .run = 1,
              .counted = 1,
-             .lat_miss = LAT_CHAIN};
+             .lat_global = LAT_CHAIN};
   double group = (double)m->w->arrivals;
   add_functions(&x);
   double alone = larger(x.alone - m->alone, 0);
@@ -642,7 +637,7 @@ static double compute_clocks(const model *m, double blocks_sm) {
  * ln n as far from the mean. */
 static double longest_clocks(const model *m) {
   double all = (double)m->l->n_blocks, ran = (double)m->w->blocks;
-  if (ran < 2 || m->w->links || m->w->backs || m->w->draws || !m->w->lengths) {
+  if (ran < 2 || m->waited || m->w->links || m->w->backs || m->w->draws || !m->w->lengths) {
     return 0;
   }
   double mean = (double)m->w->lengths / ran, most = (double)m->w->longest, beyond = most - mean;
@@ -720,7 +715,8 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, const emu_worker 
   missed = missed > 1 ? 1 : missed;
   /* the blocks of the first wave want the same data at the same time: all wait for DRAM */
   missed = s->waves <= 1 ? 1 : larger(missed, 1 / s->waves);
-  m.lat_miss = LAT_L2 + missed * (LAT_DRAM - LAT_L2);
+  double hit_l1 = t->load_sectors ? 1 - (double)t->load_misses / (double)t->load_sectors : 0;
+  m.lat_global = hit_l1 * LAT_L1 + (1 - hit_l1) * (LAT_L2 + missed * (LAT_DRAM - LAT_L2));
   add_functions(&m);
   double serial = last ? add_last(&m, last) / p->clock_hz : 0;
   traffic spilled = add_spills(&m, blocks_sm);
