@@ -117,7 +117,6 @@ typedef struct model {
   const emu_worker *w;
   double lat_global;
   double crowd;              /* of a store's clocks, where few blocks share the L2 */
-  bool waited;               /* did blocks look again at what others have not done yet? */
   double run, counted;       /* blocks that ran, and whose traffic was counted */
   double lsu, fetch;         /* clocks of the multiprocessor a block; fetch: of instructions */
   double issue;              /* clocks of a scheduler a warp: its busiest unit */
@@ -429,7 +428,6 @@ static void find_times(model *m, const emu_func *f, const uint64_t *counts) {
     m->times[pc] = (double)counts[pc] / m->run;
   }
   for (int look = 0; look < f->n; look++) {
-    m->waited |= repeats[look] > 0;
     int from = -1, to = f->n;
     for (int pc = look; repeats[look] && pc < f->n; pc++) {
       int t = f->code[pc].kind == KIND_bra ? f->code[pc].target : -1;
@@ -637,7 +635,8 @@ static double compute_clocks(const model *m, double blocks_sm) {
  * ln n as far from the mean. */
 static double longest_clocks(const model *m) {
   double all = (double)m->l->n_blocks, ran = (double)m->w->blocks;
-  if (ran < 2 || m->waited || m->w->links || m->w->backs || m->w->draws || !m->w->lengths) {
+  bool apart = !m->w->traffic.atomics && !m->w->links && !m->w->backs;
+  if (ran < 2 || !apart || !m->w->steps) { /* who meets others takes work from them, or waits */
     return 0;
   }
   double mean = (double)m->w->lengths / ran, most = (double)m->w->longest, beyond = most - mean;
