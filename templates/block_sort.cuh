@@ -16,7 +16,7 @@ __device__ __forceinline__ void sort_own(item (&v)[SORT_ITEMS], int count) {
   for (int round = 0; round < SORT_ITEMS; round++) {  // exchanges of neighbours alone: stable
 #pragma unroll
     for (int i = round % 2; i + 1 < SORT_ITEMS; i += 2) {
-      if (WHOLE || i + 1 < count) exchange(v[i], v[i + 1]);
+      if (WHOLE || i + 1 < count) exchange(v[i], v[i + 1], i);
     }
   }
 @ else
@@ -28,7 +28,7 @@ __device__ __forceinline__ void sort_own(item (&v)[SORT_ITEMS], int count) {
 @       for j = far % half, SORT_ITEMS - 1 - far, 2 * far do
 @         for i = j, math.min(j + far - 1, SORT_ITEMS - 1 - far) do
 @           if i // (2 * half) == (i + far) // (2 * half) then
-  if (WHOLE || @{i + far} < count) exchange(v[@{i}], v[@{i + far}]);
+  if (WHOLE || @{i + far} < count) exchange(v[@{i}], v[@{i + far}], @{i});
 @           end
 @         end
 @       end
@@ -66,7 +66,7 @@ __device__ __forceinline__ void merge_lanes(item (&v)[SORT_ITEMS]) {
   for (int d = SORT_ITEMS / 2; d > 0; d /= 2) {
 #pragma unroll
     for (int k = 0; k < SORT_ITEMS; k++) {
-      if (!(k & d)) exchange(v[k], v[k + d]);
+      if (!(k & d)) exchange(v[k], v[k + d], k);
     }
   }
 }

@@ -65,6 +65,8 @@ return {
     { "MERGE", { "serial", "network" },
       "a thread merges its part key by key, or a group of threads theirs by a network of exchanges",
       when = "ALG == 'merge_path'" },
+    { "MADS", { 0, 1, 2 }, "of three exchanges those that find the later key by multiplications, "
+      .. "which another unit does than that which compares", when = "MERGE == 'network'" },
     { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store" },
     { "LOADER", { "register", "cpasync", "bulk" },
       "into shared memory through registers, or past them, or as bulk copies" },
@@ -124,6 +126,7 @@ return {
       "LOADER ~= 'bulk' or ALG == 'merge_path' and dev_cc >= 90 and VEC * NBYTES == 16" },
     { "only exact parts leave shared memory to exchange keys in",
       "STORE == 'direct' or ALG == 'merge_path'" },
+    { "multiplications are of keys of 32 bits", "MADS == 0 or value == 0 and NBYTES == 4" },
     { "windows need a power of two of keys",
       "MERGE == 'serial' or ispow2(ITEMS) and ITEMS >= 4" },
     { "a thread's keys exceed the registers", "ITEMS * max(4, NBYTES) <= 192" },
@@ -134,7 +137,7 @@ return {
   },
 
   default = { ALG = "merge_path", PARTITION = "launch", BLOCK = 256, ITEMS = 8, TILES = 1,
-    MERGE = "serial", VEC = 1, LOADER = "register", STORE = "block", CACHE = "plain",
+    MERGE = "serial", MADS = 0, VEC = 1, LOADER = "register", STORE = "block", CACHE = "plain",
     OVERLAP = "off", STAGES = 1, RESIDENT = 1 },
 
   workspace = {

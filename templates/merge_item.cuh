@@ -2,7 +2,7 @@
 // came from, by which those that tie are told apart.
 //
 // The template says in Lua whether exchanges are of neighbours alone (neighbours), which leaves what
-// ties as it is, and includes merge_order.cuh before this.
+// ties as it is, has the parameter MADS, and includes merge_order.cuh before this.
 
 @ if value > 0 then
 @   local places = { [8] = "long long", [4] = "int", [2] = "unsigned short", [1] = "unsigned short" }
@@ -40,8 +40,32 @@ __device__ __forceinline__ item from_lane(item x, int mask) {
 }
 @ end
 
-__device__ __forceinline__ void exchange(item &x, item &y) {
+@ local summed = value == 0 and NBYTES == 4 and MADS > 0
+@ if summed then
+__device__ __forceinline__ unsigned bits_of(const item &x) {
+  return *reinterpret_cast<const unsigned *>(&x);
+}
+// What the sum of both leaves without one of them is the other one. Two multiplications by -1, of which
+// the compiler must not know that, are no work of the unit that compares, which is the busiest.
+__constant__ unsigned minus = 0xffffffff;
+__device__ __forceinline__ item other_of(item x, item y, item one) {
+  const unsigned without_y = bits_of(y) * minus + bits_of(one);
+  const unsigned other = without_y * minus + bits_of(x);
+  return *reinterpret_cast<const item *>(&other);
+}
+
+@ end
+// The k-th of exchanges that do not depend on each other.
+__device__ __forceinline__ void exchange(item &x, item &y, int k) {
   const bool yes = swapped(x, y);
+@ if summed then
+  if (k % 3 < MADS) {
+    const item left = yes ? y : x;
+    y = other_of(x, y, left);
+    x = left;
+    return;
+  }
+@ end
   const item left = yes ? y : x, right = yes ? x : y;
   x = left;
   y = right;

@@ -62,62 +62,59 @@ __device__ __forceinline__ int co_rank_group(int d, A a, int na, B b, int nb) {
   return least;
 }
 
-__device__ __forceinline__ long long multiply_wide(unsigned x, unsigned y) {
-  return (long long)((unsigned long long)x * y);
-}
-
-// How many of the first d keys of N sequences merged are of each, by a whole warp, given bounds for
-// them; keys go before those of later sequences that they tie with. The lanes look at 32 places of
-// each sequence at a time, evenly spaced between its bounds. How many samples of the others go before
-// a sample says what its place in the merged sequence is at least and at most, and so whether it is
-// among the first d. The widest bounds come eight times as close at every look: at most three of their
-// samples remain in doubt. What is not sorted is given up some time.
+// How many of the first d keys of N sequences merged are of each, by a whole warp. At least low[i] are,
+// and become what was found; no more than most[i] are. Keys go before those of later sequences that they
+// tie with.
+//
+// Of `left` keys to be found every lane looks at one of its sequence, `step` or a multiple of it ahead.
+// With T samples going up to one of them no more than step * (T + N - 1) - (N - 1) keys do: each of the
+// other sequences adds less than a step. As many samples as are among the first `left` for certain are
+// passed, with what lies before them, unless a sequence has no further samples that could have been. A
+// look finds 13 of 16 keys. What is not sorted is given up some time.
 template <int N, typename Key>
 __device__ __forceinline__ void co_rank_many(long long d, const Key *const (&keys)[N],
-                                             long long (&low)[N], long long (&high)[N]) {
-  const int lane = threadIdx.x % 32;
-  for (int looks = 0; looks < 64; looks++) {
-    bool open = false;
-    long long at[N];
-    unsigned step[N];
-    int samples[N];
-    Key mine[N];
+                                             long long (&low)[N], const long long (&most)[N]) {
+  constexpr int EACH = 32 / N, PARTS = 2 * EACH;  // samples of a sequence; steps of what is left
+  const int lane = threadIdx.x % 32, own = lane / EACH, nth = lane % EACH;
+  const Key *mine = keys[0];
+  long long at = low[0], end = most[0], left = d;
 #pragma unroll
-    for (int i = 0; i < N; i++) {
-      const long long width = high[i] - low[i];
-      open = open || width > 0;
-      step[i] = (unsigned)((width + 31) / 32);
-      at[i] = low[i] + multiply_wide(lane, step[i]);
-      samples[i] = __popc(__ballot_sync(0xffffffff, at[i] < high[i]));
-      mine[i] = width > 0 ? keys[i][min(at[i], high[i] - 1)] : Key();
-    }
-    if (!open) return;
-    long long closer_low[N], closer_high[N];
-#pragma unroll
-    for (int i = 0; i < N; i++) {
-      long long least = at[i], most = at[i];
-#pragma unroll
-      for (int j = 0; j < N; j++) {
-        if (j == i) continue;
-        int n = 0;  // samples of j that go before this one of i
-#pragma unroll
-        for (int more = 32; more > 0; more /= 2) {
-          const Key other = __shfl_sync(0xffffffff, mine[j], n + more - 1);
-          if (j < i ? !before(mine[i], other) : before(other, mine[i])) n += more;
-        }
-        n = min(n, samples[j]);
-        least += low[j] + (n > 0 ? multiply_wide(n - 1, step[j]) + 1 : 0);
-        most += min(high[j], low[j] + multiply_wide(n, step[j]));
-      }
-      const bool there = at[i] < high[i];
-      const int in = __popc(__ballot_sync(0xffffffff, there && most < d));
-      const int doubted = __popc(__ballot_sync(0xffffffff, there && least < d));
-      closer_low[i] = in > 0 ? low[i] + multiply_wide(in - 1, step[i]) + 1 : low[i];
-      closer_high[i] = min(high[i], low[i] + multiply_wide(doubted, step[i]));
-    }
-#pragma unroll
-    for (int i = 0; i < N; i++) low[i] = closer_low[i], high[i] = closer_high[i];
+  for (int i = 0; i < N; i++) {
+    if (own == i) mine = keys[i], at = low[i], end = most[i];
+    left -= low[i];
   }
+  for (int looks = 0; looks < 64 && left > 0; looks++) {
+    const bool few = left + N - 1 < PARTS;
+    const long long step = few ? 1 : (left + N - 1) / PARTS;
+    const long long place = at + (nth + 1) * step - 1;
+    const Key sample = at < end ? mine[min(place, end - 1)] : Key();
+    const unsigned there = __ballot_sync(0xffffffff, place < end);
+    int before_it = nth + 1;  // samples up to and with this one
+#pragma unroll
+    for (int other = 1; other < N; other++) {
+      const int j = (own + other) % N;
+      int n = 0;
+#pragma unroll
+      for (int more = EACH / 2; more > 0; more /= 2) {
+        const Key x = __shfl_sync(0xffffffff, sample, j * EACH + n + more - 1);
+        if (j < own ? !before(sample, x) : before(x, sample)) n += more;
+      }
+      const Key x = __shfl_sync(0xffffffff, sample, j * EACH + n);
+      if (j < own ? !before(sample, x) : before(x, sample)) n++;
+      before_it += min(n, __popc(there >> j * EACH & ((1u << EACH) - 1)));
+    }
+    int sure = few ? (int)left : PARTS - (N - 1);
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      const int last = __shfl_sync(0xffffffff, before_it, i * EACH + EACH - 1);
+      if (there >> (i * EACH + EACH - 1) & 1) sure = min(sure, last);
+    }
+    const unsigned passed = __ballot_sync(0xffffffff, place < end && before_it <= sure);
+    at += __popc(passed >> own * EACH & ((1u << EACH) - 1)) * step;
+    left -= __popc(passed) * step;
+  }
+#pragma unroll
+  for (int i = 0; i < N; i++) low[i] = __shfl_sync(0xffffffff, at, i * EACH);
 }
 
 // Where this thread merges: the next key of either sequence, if any is left. What lies behind the end

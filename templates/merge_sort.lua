@@ -115,6 +115,8 @@ return {
         .. "exchanges through shared memory where threads are far apart" },
     { "MERGE", { "serial", "network" },
       "a thread merges its part key by key, or a group of threads theirs by a network of exchanges" },
+    { "MADS", { 0, 1, 2 }, "of three exchanges those that find the later key by multiplications, "
+      .. "which another unit does than that which compares", when = "NETWORK == 'batcher'" },
     { "WAYS", { 2, 4 }, "runs that a pass merges to one" },
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block that merge" },
     { "ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
@@ -195,6 +197,7 @@ return {
     { "windows need a power of two of keys, and their order is not kept without Batcher's tags",
       "MERGE == 'serial' and LANES ~= 'window' or MERGE == 'network' and NETWORK == 'batcher' and "
         .. "ispow2(ITEMS) and ispow2(SORT_ITEMS) and min(ITEMS, SORT_ITEMS) >= 4" },
+    { "multiplications are of keys of 32 bits", "MADS == 0 or value == 0 and NBYTES == 4" },
     { "so many exchanges of neighbours", "NETWORK == 'batcher' or SORT_ITEMS <= 24" },
     { "a thread's keys exceed the registers",
       "max(SORT_ITEMS * max(4, ITEM), ITEMS * max(4, ELEMENT)) <= 256" },
@@ -211,7 +214,7 @@ return {
   },
 
   default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, SORT_RESIDENT = 1,
-    NETWORK = "odd_even", LANES = "merge", MERGE = "serial", WAYS = 2, BLOCK = 256, ITEMS = 8,
+    NETWORK = "odd_even", LANES = "merge", MERGE = "serial", MADS = 0, WAYS = 2, BLOCK = 256, ITEMS = 8,
     PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
     CACHE = "plain", OVERLAP = "off", STAGES = 1, RESIDENT = 1 },
 

@@ -10,8 +10,9 @@
 //   src  Knuth, The Art of Computer Programming, vol. 3, 5.3.4; Berney and Sitchinava, Eliminating
 //        bank conflicts in GPU mergesort, for parts that are read from both ends
 //
-// Few windows end one merged sequence, the left, and start another, the right, or have nothing more.
-// In these every thread merges its places one key after the other.
+// Few windows end one merged sequence, the left, and start another, the right: both are merged, with
+// places filled up. Where values go along, and where there is nothing more, every thread merges its
+// places one key after the other.
 //
 // What is merged are items (merge_item.cuh), in an order without ties, or one in which nobody can tell
 // apart what ties.
@@ -153,7 +154,7 @@ struct window {
     for (int d = N / 2; d > 0; d /= 2) {
 #pragma unroll
       for (int k = 0; k < N; k++) {
-        if (!(k & d)) exchange(v[k], v[k + d]);
+        if (!(k & d)) exchange(v[k], v[k + d], k);
       }
     }
   }
@@ -163,7 +164,7 @@ struct window {
     for (int d = GROUP / 2; d > 0; d /= 2) {
 #pragma unroll
       for (int k = 0; k < N; k++) {
-        if (!(k & d)) exchange(v[k], v[k + d]);
+        if (!(k & d)) exchange(v[k], v[k + d], k);
       }
     }
   }
@@ -181,6 +182,61 @@ struct window {
     near_rounds(v);
   }
 
+@ if value == 0 then
+  // So that the left and behind it ever the same last key are bitonic, and the right behind ever the
+  // same first key: b backwards and a, or a and b backwards.
+  template <typename Load>
+  static __device__ __forceinline__ item of_left_part(const stretches &s, int i, const Load &from) {
+    const int last = s.b.first + s.b.count - 1;
+    return from(i < s.b.count ? last - i : s.a.first + i - s.b.count, 0);
+  }
+  template <typename Load>
+  static __device__ __forceinline__ item of_right_part(const stretches &s, int i,
+                                                       const Load &from) {
+    const int last = s.b.first + s.b.count - 1;
+    return from(i < s.a.count ? s.a.first + i : last - (i - s.a.count), 0);
+  }
+  static __device__ __forceinline__ item first_of(const item &x, const item &y) {
+    return swapped(x, y) ? y : x;
+  }
+  static __device__ __forceinline__ item last_of(const item &x, const item &y) {
+    return swapped(x, y) ? x : y;
+  }
+
+  // A whole window with places of both: twice, once with as many keys behind the left's as the right
+  // has, once the other way round.
+  template <void SYNC(), typename Load>
+  __device__ __forceinline__ void merge_both(item (&v)[N], const stretches &left,
+                                             const stretches &right, const Load &from,
+                                             spread<item, N> rows) const {
+    item most = item(), least = item();
+    if (of_left > 0) {
+      const int a = left.a.first + left.a.count - 1, b = left.b.first + left.b.count - 1;
+      most = from(left.a.count > 0 ? a : b, 0);
+      if (left.b.count > 0) most = last_of(most, from(b, 0));
+    }
+    if (of_left < WINDOW) {
+      least = from(right.a.count > 0 ? right.a.first : right.b.first, 0);
+      if (right.b.count > 0) least = first_of(least, from(right.b.first, 0));
+    }
+    item w[N];
+#pragma unroll
+    for (int k = 0; k < N; k++) {
+      const int place = GROUP * k + lane();
+      const bool in_left = place < of_left;
+      const item x = in_left ? of_left_part(left, place, from)
+                             : of_right_part(right, place - of_left, from);
+      v[k] = in_left ? x : most;
+      w[k] = in_left ? least : x;
+    }
+    SYNC();
+    rounds(v, rows);
+    rounds(w, rows);
+#pragma unroll
+    for (int k = 0; k < N; k++) v[k] = N * lane() + k < of_left ? v[k] : w[k];
+  }
+
+@ end
   // The thread's neighbouring items of the window; all threads that SYNC waits for come here. Nobody
   // reads what is loaded from once all have loaded, and `rows` may be at the same place.
   template <void SYNC(), typename Load>
@@ -191,6 +247,10 @@ struct window {
       load_whole(v, left, from);
       SYNC();
       rounds(v, rows);
+@ if value == 0 then
+    } else if (__all_sync(0xffffffff, of_left + right.a.count + right.b.count == WINDOW)) {
+      merge_both<SYNC>(v, left, right, from, rows);
+@ end
     } else {
       merge_serially(v, left, right, from);
       SYNC();

@@ -359,6 +359,9 @@ static void merge_parts_are_right(void **state) {
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     check_configs(*state, "merge", problems[i], configs, sizeof configs / sizeof *configs);
   }
+  static const char *const alone[] = {
+      "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=8,MERGE=network,MADS=2"};
+  check_configs(*state, "merge", "m=3001 n=1999 dtype=f32", alone, 1);
 }
 
 static void merge_sort_parts_are_right(void **state) {
@@ -379,6 +382,16 @@ static void merge_sort_parts_are_right(void **state) {
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     check_configs(*state, "merge_sort", problems[i], configs, sizeof configs / sizeof *configs);
   }
+  static const char *const alone[] = {
+      "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,LANES=window,MERGE=network,MADS=2,WAYS=4,BLOCK="
+      "64,"
+      "ITEMS=4",
+      "SORT_BLOCK=64,SORT_ITEMS=4,NETWORK=batcher,LANES=bitonic,MERGE=network,MADS=1,WAYS=4,BLOCK="
+      "64,"
+      "ITEMS=16,PARTITION=block,VEC=4,LOADER=bulk,STAGES=2",
+  };
+  check_configs(*state, "merge_sort", "n=5003 keys=7", alone, 2);
+  check_configs(*state, "merge_sort", "n=8192 dtype=f32", alone, 2);
 }
 
 static void segments_are_right(void **state) {
