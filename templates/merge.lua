@@ -154,9 +154,6 @@ return {
   },
 
   source = [[
-@ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
-@   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
-@   f64 = "double" }
 @ local load_keys, ways, neighbours = "load_constant", 2, false
 @include "ptx.cuh"
 @include "words.cuh"
@@ -168,14 +165,13 @@ return {
 @include "bulk.cuh"
 @ end
 
-using key = @{types[dtype]};
+@include "merge_key.cuh"
 @ if value > 0 then
 using value = @{value == 4 and "unsigned" or "uint2"};  // bits
 @ else
 using value = unsigned char;  // there are none
 @ end
 
-@include "merge_order.cuh"
 @include "merge_path.cuh"
 @ if MERGE == "network" then
 @include "merge_item.cuh"
@@ -419,11 +415,7 @@ merge(long long m, long long n, const key *__restrict__ a, const key *__restrict
         args = { "m", "n", "a", "b", "c", "av", "bv", "cv" } },
     },
     source = [[
-@ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
-@   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
-@   f64 = "double" }
-using key = @{types[dtype]};
-@include "merge_order.cuh"
+@include "merge_key.cuh"
 
 // How many of n keys go before x; with ties, also those that tie with it.
 __device__ long long rank(key x, const key *keys, long long n, bool ties) {

@@ -230,9 +230,6 @@ return {
   stages = stages,
 
   source = [[
-@ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
-@   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
-@   f64 = "double" }
 @ local ways = WAYS
 @ local load_keys = "load_plain"  -- not .nc: one launch may both write and read
 @ local neighbours = NETWORK == "odd_even" and MERGE == "serial"  -- alone are exchanged
@@ -246,14 +243,13 @@ return {
 @include "bulk.cuh"
 @ end
 
-using key = @{types[dtype]};
+@include "merge_key.cuh"
 @ if value > 0 then
 using value = @{value == 4 and "unsigned" or "uint2"};  // bits
 @ else
 using value = unsigned char;  // there are none
 @ end
 
-@include "merge_order.cuh"
 @include "merge_path.cuh"
 @ if ALG == "tasks" then
 @include "ticket.cuh"
@@ -640,11 +636,7 @@ sort_all(long long n, const key *x, const value *xv, key *y, value *yv, key *oth
     },
     stages = reference_stages,
     source = [[
-@ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
-@   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
-@   f64 = "double" }
-using key = @{types[dtype]};
-@include "merge_order.cuh"
+@include "merge_key.cuh"
 
 // How many of n keys go before x; with ties, also those that tie with it.
 __device__ long long rank(key x, const key *keys, long long n, bool ties) {

@@ -281,53 +281,7 @@ sort_short(long long segments, const int *offsets, const key *keys_in, const val
 
 // ---- segments of a block -----------------------------------------------------------------------
 
-template <typename T>
-__device__ __forceinline__ void permute(T (&v)[ITEMS], const ranks &rank) {
-  T *all = reinterpret_cast<T *>(shared);
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) (all - 1)[rank.at(i)] = v[i];
-  __syncthreads();
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) v[i] = all[item(i)];
-}
-
-__device__ __forceinline__ void sort_block(int count, const key *keys_in, const value *values_in,
-                                           key *keys_out, value *values_out) {
-  key k[ITEMS];
-  value v[ITEMS];
-  ranks rank;
-  unsigned start[BINS_THREAD];
-  get_keys(k, keys_in, count, true);
-@ if VALUE > 0 then
-  get_values(v, values_in, count);
-@ end
-#pragma unroll 1
-  for (int pass = 0; pass < PASSES; pass++) {
-    const place p = place_of(pass);
-    clear_counters();
-    rank_keys(k, p, [&](int i, unsigned r) { rank.set(i, r); });
-    __syncthreads();
-    sum_counters(start);
-    scan_counters(start);
-    __syncthreads();
-    add_starts(k, rank, p);
-    permute(k, rank);
-@ if VALUE > 0 then
-    permute(v, rank);
-@ end
-    __syncthreads();
-  }
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    if (item(i) < count) {
-      keys_out[item(i)] = decode(k[i]);
-@ if VALUE > 0 then
-      values_out[item(i)] = v[i];
-@ end
-    }
-  }
-}
+@include "radix_block.cuh"
 
 // ---- segments of many tiles --------------------------------------------------------------------
 
@@ -472,7 +426,7 @@ sort_longer(const int *offsets, const key *keys_in, const value *values_in, key 
   for (unsigned task = take(&w->ticket); task < tasks; task = take(&w->ticket)) {
     if (task < middles) {
       const int start = offsets[middle[task]], count = offsets[middle[task] + 1] - start;
-      sort_block(count, keys_in + start, values_in + start, keys_out + start, values_out + start);
+      sort_in_block(count, keys_in + start, values_in + start, keys_out + start, values_out + start);
       continue;
     }
     const unsigned step = (task - middles) / tiles, at = (task - middles) % tiles;
