@@ -103,7 +103,7 @@ return {
 
   require = {
     { "tiles are brought as bulk copies, by who knows where they start",
-      "STAGES == 1 or LOADER == 'bulk' and PARTITION == 'block' and BLOCK < dev_threads_block" },
+      "STAGES == 1 or LOADER == 'bulk' and BLOCK < dev_threads_block" },
     { "more blocks than a multiprocessor has room for", "STAGES == 1 or "
       .. "RESIDENT * (SHARED + 256 * STAGES + dev_smem_reserved) <= dev_smem_sm and "
       .. "RESIDENT * THREADS <= dev_threads_sm and RESIDENT * THREADS * "
@@ -146,7 +146,7 @@ return {
 
   stages = {
     { kernel = "merge_split", when = "PARTITION == 'launch'",
-      grid = "sel(m + n == 0, 0, ceildiv(" .. PARTS .. " + 1, 128))", block = 128,
+      grid = "sel(m + n == 0, 0, ceildiv(" .. PARTS .. " + 1, 4))", block = 128,
       args = { "m", "n", "a", "b", { "i64", PARTS }, "splits" } },
     { kernel = "merge", block = "THREADS", smem = "SHARED", overlap = "OVERLAP == 'on'",
       grid = "min(" .. PARTS .. ", sel(STAGES > 1, RESIDENT * dev_sms, 2^31))",
@@ -197,8 +197,10 @@ merge_split(long long m, long long n, const key *__restrict__ a, const key *__re
 @   if OVERLAP == "on" then
   griddepcontrol_launch_dependents();
 @   end
-  const long long i = blockIdx.x * 128ll + threadIdx.x;
-  if (i <= parts) splits[i] = co_rank(min(i * STRETCH, m + n), a, m, b, n);
+  const long long part = blockIdx.x * 4ll + threadIdx.x / 32;
+  if (part > parts) return;
+  const long long i = co_rank_warp(min(part * STRETCH, m + n), a, m, b, n);
+  if (threadIdx.x % 32 == 0) splits[part] = i;
 }
 
 @ end
@@ -261,19 +263,31 @@ struct fetch {
 @     if STAGES > 1 then
 struct tile_finder {
   const sequences &s;
+@       if PARTITION == "launch" then
+  const long long *splits;
+  unsigned tile;  // the next
+
+  __device__ __forceinline__ void next(piece (&p)[2], int *count, long long *to) {
+    const long long first = (long long)tile * TILE, end = min(first + TILE, s.m + s.n);
+    const long long from = splits[tile], until = splits[tile + 1];
+    tile += gridDim.x;
+@       else
   long long first, from;  // the next tile, and its co-rank; not known yet: -1
 
   __device__ __forceinline__ void next(piece (&p)[2], int *count, long long *to) {
     const long long end = min(first + TILE, s.m + s.n);
     if (from < 0) from = co_rank_warp(first, s.a, s.m, s.b, s.n);
     const long long until = co_rank_warp(end, s.a, s.m, s.b, s.n, from, from + TILE);
+@       end
     const int of_a = keys_of_a(from, until, (int)(end - first));
     p[0] = {s.a, s.m, from, of_a};
     p[1] = {s.b, s.n, first - from, (int)(end - first) - of_a};
     *count = (int)(end - first);
     *to = first;
+@       if PARTITION ~= "launch" then
     first = end;
     from = until;
+@       end
   }
 };
 
@@ -301,7 +315,14 @@ merge(long long m, long long n, const key *__restrict__ a, const key *__restrict
   extern __shared__ __align__(16) unsigned char memory[];
   const sequences s = {m, n, a, b, c, av, bv, cv};
   const share mine((m + n + TILE - 1) / TILE);
+@       if PARTITION == "launch" then
+@         if OVERLAP == "on" then
+  griddepcontrol_wait();
+@         end
+  tile_finder of_mine = {s, splits, mine.first};
+@       else
   tile_finder of_mine = {s, (long long)mine.first * TILE, -1};
+@       end
   mine.run(of_mine, merge_tile{s}, memory);
 }
 @     else

@@ -43,7 +43,7 @@ for pass = 0, MOST_PASSES - 1 do
   local to_other = { "i32", "(PASSES - 1 - " .. pass .. ") % 2" }
   local when = "ALG == 'passes' and PASSES > " .. pass
   stages[#stages + 1] = { kernel = "merge_split", when = when .. " and PARTITION == 'launch'",
-    grid = "ceildiv(" .. TILES .. ", sel(WAYS == 4, 4, 128))", block = 128,
+    grid = "ceildiv(" .. TILES .. ", 4)", block = 128,
     overlap = "OVERLAP == 'on'", args = { "n", "y", "other", run, tiles, to_other, "splits" } }
   stages[#stages + 1] = { kernel = "merge_runs_of", when = when, block = "THREADS", smem = "SHARED",
     grid = "min(" .. TILES .. ", sel(STAGES > 1, RESIDENT * dev_sms, 2^31))",
@@ -529,22 +529,11 @@ merge_split(long long n, const key *y, const key *other, long long run, int tile
             cut *splits) {
   follow();
   const key *x = to_other ? y : other;
-@   if WAYS == 2 then
-  const unsigned tile = blockIdx.x * 128 + threadIdx.x;
-  if ((long long)tile * TILE >= n) return;
-  const tile_of t(tile, run, tiles, n);
-  const key *a = x + t.start;
-  cut c;
-  c.of[0] = co_rank(t.d, a, t.count[0], a + run, t.count[1]);
-  c.of[1] = t.d - c.of[0];
-  splits[tile] = c;
-@   else
   const unsigned tile = blockIdx.x * 4 + threadIdx.x / 32;
   if ((long long)tile * TILE >= n) return;
   const tile_of t(tile, run, tiles, n);
   const cut c = cut_at(t.d, t, run, x);
   if (threadIdx.x % 32 == 0) splits[tile] = c;
-@   end
 }
 
 @ end
@@ -557,7 +546,7 @@ merge_runs_of(long long n, key *y, value *yv, key *other, value *other_v, long l
 @ if STAGES > 1 then
   const share mine((n + TILE - 1) / TILE);
   tile_finder of_mine = {n, run, (unsigned)tiles, x, backward != 0,
-                         backward ? mine.end - 1 : mine.first, cut(), false};
+                         backward ? mine.first + mine.count - 1 : mine.first, cut(), false};
   mine.run(of_mine, merge_stage{to_other ? yv : other_v, to_other ? other : y,
                                 to_other ? other_v : yv}, memory);
 @ else

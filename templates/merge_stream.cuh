@@ -1,7 +1,7 @@
 // merge_stream.cuh -- blocks that stay merge one tile after the other. A warp more than merge finds out
 // which keys the next tiles have, and has them copied while the others merge: neither the search nor
 // the copies are waited for, but for the first. And as a tile starts where the one before ended, the
-// search is among a tile's keys, but for the first.
+// search is among a tile's keys, but for the first. Or a launch before has found where they start.
 //
 // After merge_tile.cuh; STAGES tiles are in shared memory, TILE_SMEM bytes each. The template defines a
 // struct that finds tiles, in a warp,
@@ -81,14 +81,20 @@ __device__ __forceinline__ void merge_tiles(const Merge &merge, int count, unsig
   }
 }
 
-// This block's share of `all` tiles, from the one that Tiles was told to start with.
+// This block's share of `all` tiles: of which Tiles was told the first. Where all know where tiles start,
+// blocks take turns, so that together they go through memory; else a block's are neighbours.
 struct share {
-  unsigned first, end;
+  unsigned first, count;
 
   __device__ __forceinline__ explicit share(long long all) {
+@ if PARTITION == "launch" then
+    first = blockIdx.x;
+    count = ((unsigned)all - blockIdx.x + gridDim.x - 1) / gridDim.x;
+@ else
     const unsigned each = (unsigned)all / gridDim.x, more = (unsigned)all % gridDim.x;
     first = blockIdx.x * each + min(blockIdx.x, more);
-    end = first + each + (blockIdx.x < more);
+    count = each + (blockIdx.x < more);
+@ end
   }
   template <typename Tiles, typename Merge>
   __device__ __forceinline__ void run(Tiles &tiles, const Merge &merge, unsigned char *memory) const {
@@ -103,9 +109,9 @@ struct share {
     }
     __syncthreads();
     if (threadIdx.x >= BLOCK) {
-      bring_tiles(tiles, (int)(end - first), memory, stages);
+      bring_tiles(tiles, (int)count, memory, stages);
     } else {
-      merge_tiles(merge, (int)(end - first), memory, stages);
+      merge_tiles(merge, (int)count, memory, stages);
     }
   }
 };
