@@ -34,6 +34,9 @@ local function tiles_of_b(matrix, ld)
     swizzle = "sel(B_ALONG_K, 2 * DEEP, 128)" }
 end
 
+local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
+  "biases" }
+
 return {
   name = "gemm",
   version = 1,
@@ -707,17 +710,26 @@ gemm_finish(int m, int n, double alpha, double beta, output *C, long long ldc,
   -- One thread per element of C, accumulating in double.
   reference = {
     stages = {
-      { kernel = "reference", grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256,
-        args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
-          "biases" } },
+      { kernel = "reference", when = "m * n * k <= 2^24", block = 256,
+        grid = { "ceildiv(m, 256)", "min(n, 65535)" }, args = reference_args },
+      { kernel = "reference_large", when = "m * n * k > 2^24", block = 256,
+        grid = { "ceildiv(m, 64)", "min(ceildiv(n, 16), 65535)" }, args = reference_args },
     },
     source = [[
 @include "ptx.cuh"
 @include "numbers.cuh"
 @include "epilogue.cuh"
+@include "reference_tile.cuh"
 
 using output = @{ctype == "f32" and "float" or "stored"};
 
+__device__ void put(double sum, double alpha, double beta, long long i, long long j, output *c,
+                    const output *scales, const output *biases) {
+  const double v = alpha * sum + (beta == 0 ? 0 : beta * widen(*c));
+  *c = @{ctype == dtype and "narrow" or ""}((wide)epilogue(v, i, j, scales, biases));
+}
+
+// One thread per output element, accumulating in double.
 extern "C" __global__ void reference(int m, int n, int k, double alpha, const stored *A,
                                      long long lda, const stored *B, long long ldb, double beta,
                                      output *C, long long ldc, const output *scales,
@@ -730,9 +742,23 @@ extern "C" __global__ void reference(int m, int n, int k, double alpha, const st
       const double a = widen(A[@{ta == "n" and "i + p * lda" or "p + i * lda"}]);
       sum += a * widen(B[@{tb == "n" and "p + j * ldb" or "j + p * ldb"}]);
     }
-    output *c = C + i + j * ldc;
-    const double v = alpha * sum + (beta == 0 ? 0 : beta * widen(*c));
-    *c = @{ctype == dtype and "narrow" or ""}((wide)epilogue(v, i, j, scales, biases));
+    put(sum, alpha, beta, i, j, C + i + j * ldc, scales, biases);
+  }
+}
+
+// The same sums, without reading every operand from memory once for each.
+extern "C" __global__ void reference_large(int m, int n, int k, double alpha, const stored *A,
+                                           long long lda, const stored *B, long long ldb, double beta,
+                                           output *C, long long ldc, const output *scales,
+                                           const output *biases) {
+  const int i0 = blockIdx.x * 64, i = i0 + threadIdx.x % 64;
+  for (long long j0 = blockIdx.y * 16; j0 < n; j0 += gridDim.y * 16) {
+    double sum[4] = {};
+    if (alpha != 0) reference_sums(m, n, k, A, lda, B, ldb, i0, j0, sum);
+    for (int c = 0; c < 4; c++) {
+      const long long j = j0 + threadIdx.x / 64 + 4 * c;
+      if (i < m && j < n) put(sum[c], alpha, beta, i, j, C + i + j * ldc, scales, biases);
+    }
   }
 }
 ]],

@@ -22,6 +22,9 @@ local FFMA, TENSOR = "ALG == 'ffma'", "ALG ~= 'ffma'"
 local SPLIT = "(SPLITK > 1 and FINISH ~= 'atomic')"
 local VEC_MOST = "min(align, pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4))"
 
+local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
+  "biases" }
+
 return {
   name = "sgemm",
   version = 1,
@@ -817,14 +820,23 @@ extern "C" __global__ void sgemm_scale(int m, int n, float beta, float *C, long 
   -- One thread per element of C, accumulating in double.
   reference = {
     stages = {
-      { kernel = "reference", grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256,
-        args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
-          "biases" } },
+      { kernel = "reference", when = "m * n * k <= 2^24", block = 256,
+        grid = { "ceildiv(m, 256)", "min(n, 65535)" }, args = reference_args },
+      { kernel = "reference_large", when = "m * n * k > 2^24", block = 256,
+        grid = { "ceildiv(m, 64)", "min(ceildiv(n, 16), 65535)" }, args = reference_args },
     },
     source = [[
 __device__ __forceinline__ float widen(float v) { return v; }
 @include "epilogue.cuh"
+@include "reference_tile.cuh"
 
+__device__ void put(double sum, float alpha, float beta, long long i, long long j, float *c,
+                    const float *scales, const float *biases) {
+  const double v = beta == 0 ? alpha * sum : alpha * sum + (double)beta * *c;
+  *c = (float)epilogue(v, i, j, scales, biases);
+}
+
+// One thread per output element, accumulating in double.
 extern "C" __global__ void reference(int m, int n, int k, float alpha, const float *A,
                                      long long lda, const float *B, long long ldb, float beta,
                                      float *C, long long ldc, const float *scales,
@@ -833,16 +845,28 @@ extern "C" __global__ void reference(int m, int n, int k, float alpha, const flo
   if (i >= m) return;
   for (int j = blockIdx.y; j < n; j += gridDim.y) {
     double sum = 0;
-    if (alpha != 0) {
-      for (int p = 0; p < k; p++) {
-        const double a = A[@{ta == "n" and "i + p * lda" or "p + i * lda"}];
-        const double b = B[@{tb == "n" and "p + j * ldb" or "j + p * ldb"}];
-        sum += a * b;
-      }
+    for (long long p = 0; alpha != 0 && p < k; p++) {
+      const double a = A[@{ta == "n" and "i + p * lda" or "p + i * lda"}];
+      const double b = B[@{tb == "n" and "p + j * ldb" or "j + p * ldb"}];
+      sum += a * b;
     }
-    float *c = C + i + j * ldc;
-    const double v = beta == 0 ? alpha * sum : alpha * sum + (double)beta * *c;
-    *c = (float)epilogue(v, i, j, scales, biases);
+    put(sum, alpha, beta, i, j, C + i + j * ldc, scales, biases);
+  }
+}
+
+// The same sums, without reading every operand from memory once for each.
+extern "C" __global__ void reference_large(int m, int n, int k, float alpha, const float *A,
+                                           long long lda, const float *B, long long ldb, float beta,
+                                           float *C, long long ldc, const float *scales,
+                                           const float *biases) {
+  const int i0 = blockIdx.x * 64, i = i0 + threadIdx.x % 64;
+  for (long long j0 = blockIdx.y * 16; j0 < n; j0 += gridDim.y * 16) {
+    double sum[4] = {};
+    if (alpha != 0) reference_sums(m, n, k, A, lda, B, ldb, i0, j0, sum);
+    for (int c = 0; c < 4; c++) {
+      const long long j = j0 + threadIdx.x / 64 + 4 * c;
+      if (i < m && j < n) put(sum[c], alpha, beta, i, j, C + i + j * ldc, scales, biases);
+    }
   }
 }
 ]],
