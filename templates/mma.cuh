@@ -31,6 +31,16 @@ MMA_16(mma_f16, "f16")
 MMA_16(mma_bf16, "bf16")
 #undef MMA_16
 
+// "mma", .m16n8k8, of floats cut to TF32, with 11 significant bits; compute capability 8.0. Lanes hold
+// rows quad and quad + 8 of a at place, then at place + 4, and column quad of b likewise.
+__device__ __forceinline__ void mma_tf32(float (&c)[4], const unsigned (&a)[4],
+                                         const unsigned (&b)[2]) {
+  asm("mma.sync.aligned.m16n8k8.row.col.f32.tf32.tf32.f32 {%0, %1, %2, %3}, {%4, %5, %6, %7}, "
+      "{%8, %9}, {%0, %1, %2, %3};"
+      : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3])
+      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "r"(b[0]), "r"(b[1]));
+}
+
 // "mma" of doubles, c of 16 x 8 by steps of 4, 8 or 16 along k: two of .m8n8k4, compute capability
 // 8.0, or one instruction of 9.0. Lanes hold rows quad and quad + 8 of a at place, place + 4, ...,
 // rows first, and column quad of b likewise.

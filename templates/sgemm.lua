@@ -12,13 +12,15 @@
 -- problem that meets the requirements.
 --
 -- Where the caller allows more error than that of single-precision multiplications in any order
--- (accuracy), or where tensor cores have no more (tf32x3), ALG may be theirs: see tensor.cuh.
+-- (accuracy), or where tensor cores have no more (tf32x3), ALG may be theirs: see tensor.cuh, and for
+-- what has no warpgroups (tf32x3_mma) tensor80.cuh.
 
 -- Expressions that several places use.
 local TILES = "(ceildiv(m, ROWS) * ceildiv(n, COLUMNS))"
 local A_EXTENT = "sel(ta == 'n', m, k)" -- of a column of A and of B in memory
 local B_EXTENT = "sel(tb == 'n', k, n)"
 local FFMA, TENSOR = "ALG == 'ffma'", "ALG ~= 'ffma'"
+local BY_WARPS, BY_WARPGROUPS = "ALG == 'tf32x3_mma'", "(ALG == 'tf32x3' or ALG == 'tf32')"
 local SPLIT = "(SPLITK > 1 and FINISH ~= 'atomic')"
 local VEC_MOST = "min(align, pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4))"
 
@@ -49,8 +51,8 @@ return {
       brief = "the function that is then applied" },
     { "accuracy", { "strict", "fp32", "tf32", "bf16" }, default = "strict",
       brief = "error allowed: strict, of single-precision FMAs, on numbers of any size; fp32, no "
-        .. "more than theirs by other means, infinities become NaN; tf32, bf16, of factors rounded "
-        .. "to 11 or 8 bits" },
+        .. "more than theirs by other means, infinities (and what rounds to them, from 2^128 - 2^116 "
+        .. "on) become NaN; tf32, bf16, of factors rounded to 11 or 8 bits" },
   },
 
   args = {
@@ -86,12 +88,13 @@ return {
   },
 
   space = {
-    { "ALG", { "ffma", "tf32x3", "tf32" }, "multiplications: FMA, or tensor cores in three or one" },
-    { "GROUPS", { 1, 2, 3 }, "warpgroups that multiply, 64 rows of a tile each", when = TENSOR },
+    { "ALG", { "ffma", "tf32x3", "tf32", "tf32x3_mma" },
+      "multiplications: FMA, or tensor cores in three or one, by warpgroups or (mma) warps" },
+    { "GROUPS", { 1, 2, 3 }, "times 128 threads that multiply, 64 rows of a tile each", when = TENSOR },
     { "TILE", { 64, 96, 128, 160 }, "the tile's other side", when = TENSOR },
     { "SWAP", { "no", "yes" }, "compute C, or its transpose", when = TENSOR },
     { "QUEUE", { 2, 3, 4, 5, 6 }, "tiles in shared memory", when = TENSOR },
-    { "PROMOTE", { 1, 2, 4, 8 }, "tiles added up in tensor cores", when = TENSOR },
+    { "PROMOTE", { 1, 2, 4, 8 }, "tiles added up in tensor cores", when = BY_WARPGROUPS },
     { "BM", { 16, 32, 48, 64, 96, 128, 192, 256 }, "rows of C per block", when = FFMA },
     { "BN", { 16, 32, 48, 64, 96, 128, 192, 256 }, "columns of C per block", when = FFMA },
     { "TM", { 1, 2, 4, 8, 12, 16 }, "rows of C per thread", when = FFMA },
@@ -129,7 +132,7 @@ return {
     { "LOADS_APART", FFMA .. " and LOADER == 'warps'" }, -- 128 threads that only load
     { "MULTIPLIERS", "sel(TENSOR, GROUP, GROUP * SLICEK)" }, -- threads that multiply
     { "COPIERS", "sel(LOADS_APART, 128, MULTIPLIERS)" },
-    { "THREADS", "MULTIPLIERS + sel(TENSOR or LOADS_APART, 128, 0)" },
+    { "THREADS", "MULTIPLIERS + sel(" .. BY_WARPGROUPS .. " or LOADS_APART, 128, 0)" },
     { "LN", "32 // LM" },
     { "DEPTH", "BK // SLICEK" }, -- steps along k of one thread in one tile
     { "STAGE", "BK * (BM + BN + 2 * PAD)" }, -- floats in shared memory per tile of A and of B
@@ -142,7 +145,8 @@ return {
     { "PARTS", "sel(ALG == 'tf32', 1, 2)" },
     { "HELD_NBYTES",
       "roundup(4 * sel(HELD_ALONG_K, 64 * GROUPS * (32 + 4), 32 * (64 * GROUPS + 8)), 1024)" },
-    { "QUEUE_TILE", "HELD_NBYTES + PARTS * TILE * 32 * 4" },
+    { "QUEUE_TILE", "HELD_NBYTES + sel(" .. BY_WARPS .. ", 4 * sel(SHARED_ALONG_K, TILE * (32 + 4), "
+      .. "32 * (TILE + 8)), PARTS * TILE * 32 * 4)" },
     { "SMEM", "sel(TENSOR, QUEUE * QUEUE_TILE + 1024, "
       .. "4 * max(STAGES * STAGE, (SLICEK - 1) * BM * BN))" },
     -- What a block has at its launch, 65536 // THREADS per thread, is dealt out anew.
@@ -160,15 +164,18 @@ return {
   -- The textbook kernel, one element of C per thread, is spared what only serves speed.
   require = {
     { "this algorithm's error is more than the accuracy allows",
-      "ALG == 'ffma' or ALG == 'tf32x3' and accuracy ~= 'strict' or accuracy == 'tf32' "
-        .. "or accuracy == 'bf16'" },
-    { "warpgroups' multiplications need compute capability 9.0", "not TENSOR or dev_cc == 90" },
+      "ALG == 'ffma' or (ALG == 'tf32x3' or ALG == 'tf32x3_mma') and accuracy ~= 'strict' "
+        .. "or accuracy == 'tf32' or accuracy == 'bf16'" },
+    { "warpgroups' multiplications need compute capability 9.0",
+      "not " .. BY_WARPGROUPS .. " or dev_cc == 90" },
+    { "tensor cores need compute capability 8.0", "not TENSOR or dev_cc >= 80" },
     { "a tile for tensor cores is more than twice as high or wide as C",
       "not TENSOR or ROWS // 2 < max(m, 64) and COLUMNS // 2 < max(n, 64)" },
     { "truncated sums get too long for the accuracy",
       "PROMOTE <= sel(accuracy == 'fp32', 2, 8) and (PROMOTE == 1 or PROMOTE * 32 < k)" },
     { "the multiplying threads' registers would spill",
-      "not TENSOR or TILE + 48 <= MULTIPLIER_REGISTERS" },
+      "not TENSOR or sel(" .. BY_WARPS .. ", TILE // 2 + 80 <= min(255, 65536 // THREADS), "
+        .. "TILE + 48 <= MULTIPLIER_REGISTERS)" },
     { "more tiles in shared memory than along k",
       "not TENSOR or QUEUE == 2 or (QUEUE - 1) * 32 * SPLITK < k" },
     { "the tile is more than twice as high as C", "BM // 2 < max(m, 16)" },
@@ -229,7 +236,7 @@ return {
       "FINISH ~= 'atomic' or scale == 'none' and bias == 'none' and act == 'none'" },
     { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
     { "the loading threads have ended before the last block could be known",
-      "not TENSOR or SPLITK == 1 or FINISH ~= 'last_block'" },
+      "not " .. BY_WARPGROUPS .. " or SPLITK == 1 or FINISH ~= 'last_block'" },
     { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST },
     { "vectors narrower than the alignment allows", "not (BLOCKED or TENSOR) or VEC >= " .. VEC_MOST },
     { "padding is for transposing on the way, and needed there",
@@ -305,8 +312,14 @@ struct alignas(4 * N) floats {
 };
 
 @ if TENSOR then
+@include "split.cuh"
+@   if ALG == "tf32x3_mma" then
+@include "mma.cuh"
+@include "tensor80.cuh"
+@   else
 @include "ptx90.cuh"
 @include "tensor.cuh"
+@   end
 @ else
 @ if LOADS_APART then
 @include "ptx90.cuh"

@@ -1,13 +1,4 @@
-// tensor.cuh -- sgemm on the tensor cores of compute capability 9.0.
-//
-// A single-precision number x is the sum of two that the tensor cores take (TF32, 11 significant
-// bits): hi = x rounded, lo = x - hi rounded; what is left is below 2^-23 |x|. Then
-//   a b = hi_a hi_b + hi_a lo_b + lo_a hi_b + (lo_a lo_b, about 2^-24 |a b|, left out):
-// three products make one of single precision (PARTS 2); one product alone is TF32's (PARTS 1).
-// The tensor cores add up with truncation, whose errors have one sign and so would grow with k.
-// Therefore each PROMOTE tiles' sum starts from zero and is added to a sum in ordinary registers,
-// and in it the small products come first. (Ootomo and Yokota, Recovering single precision
-// accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance, 2022.)
+// tensor.cuh -- sgemm on the tensor cores of compute capability 9.0; split.cuh comes first.
 //
 // The last warpgroup of a block loads; the others multiply, each 64 rows of the product's tile. One
 // operand, "held", passes through the registers of the multiplying threads, which split it
@@ -15,51 +6,10 @@
 // read by the tensor cores from shared memory, where the loading threads put its parts along k.
 // SWAP says which is which: for C itself A is held; for its transpose, op(B)' op(A)', B.
 
-constexpr bool TRANSPOSED = SWAP == SWAP_yes;
-constexpr int HELD_ROWS = 64 * GROUPS;           // of the held operand per tile
-constexpr int DEEP = 32;                         // elements along k per tile: a swizzled row
-constexpr int HELD_ROW = HELD_ALONG_K ? DEEP + 4 : HELD_ROWS + 8;  // floats; without bank conflicts
 constexpr int PART_NBYTES = TILE * DEEP * 4;     // of one part of the shared operand
 constexpr int LOADERS = 128;                     // threads
 
-// Rows of op(A), or columns of op(B), from the tile's first on, and elements along k from there on.
-struct operand {
-  const float *at;
-  long long ld;
-  int rows, k;  // that the matrix has
-  bool along_k;
-
-  __device__ operand(const float *matrix, long long ld, bool along_k, int first, int rows,
-                     long long k, long long depth)
-      : at(matrix + (along_k ? k + first * ld : first + k * ld)), ld(ld), rows(rows - first),
-        k((int)depth), along_k(along_k) {}
-  __device__ const float *element(int row, int p) const {
-    return at + (along_k ? p + row * ld : row + p * ld);
-  }
-  __device__ bool has(int row, int p) const {
-    return EDGE == EDGE_whole || (row < rows && p < k);
-  }
-  __device__ void advance() {
-    at += along_k ? DEEP : DEEP * ld;
-    k -= DEEP;
-  }
-};
-
 // ---- the loading warpgroup ---------------------------------------------------------------------
-
-// The held operand, as it is.
-__device__ __forceinline__ void copy_held(const operand &x, unsigned to) {
-  constexpr int ALONG = (HELD_ALONG_K ? DEEP : HELD_ROWS) / VEC;  // vectors side by side
-  const int thread = threadIdx.x % LOADERS;
-#pragma unroll
-  for (int i = 0; i < HELD_ROWS * DEEP / VEC / LOADERS; i++) {
-    const int v = thread + LOADERS * i, along = v % ALONG * VEC, across = v / ALONG;
-    const int row = HELD_ALONG_K ? across : along, k = HELD_ALONG_K ? along : across;
-    const bool has = x.has(row, k);
-    cp_async<4 * VEC>(to + 4 * (across * HELD_ROW + along), has ? x.element(row, k) : x.at,
-                      has ? 4 * VEC : 0);
-  }
-}
 
 // Which four elements along k of which row a loading thread has as its i-th.
 struct quad {
@@ -94,14 +44,6 @@ __device__ __forceinline__ void load_shared(const operand &x, float (&quads)[QUA
       for (int f = 0; f < V; f++) quads[i][e + f] = v.e[f];
     }
   }
-}
-
-// Rounded to TF32, half away from zero; the tensor cores do not look at the bits cut off here.
-__device__ __forceinline__ unsigned hi_part(float x) {
-  return (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
-}
-__device__ __forceinline__ unsigned lo_part(float x, unsigned hi) {
-  return __float_as_uint(x - __uint_as_float(hi)) + 0x1000u;
 }
 
 // From registers, in parts, to shared memory: rows of 128 bytes along k, whose eight 16-byte chunks
@@ -250,7 +192,7 @@ __device__ __forceinline__ void load_tiles(queue q, operand held, operand shared
     // Offsets are cheaper to compute anew than to keep in registers, which the compiler would do.
     asm volatile("" : "+l"(held.ld), "+l"(shared.ld));
     q.wait_empty();
-    copy_held(held, q.held());
+    copy_raw<HELD_ROWS, HELD_ALONG_K, LOADERS>(held, q.held());
     cp_async_mbarrier_arrive(q.full + 8 * q.i);
     store_shared(quads, q.pointer() + HELD_NBYTES);
     fence_proxy_async();

@@ -457,6 +457,26 @@ static void sgemm_on_tensor_cores_is_right(void **state) {
   set_sms(b, sms);
 }
 
+/* The same of tensor80.cuh. */
+static void sgemm_on_tensor_cores_by_warps_is_right(void **state) {
+  static const part parts[] = {
+      {"m=256 n=128 k=128 accuracy=fp32", "ALG=tf32x3_mma,EDGE=whole,VEC=4,QUEUE=3"},
+      {"m=150 n=131 k=100 ta=t tb=t accuracy=fp32 bias=row act=gelu",
+       "ALG=tf32x3_mma,VEC=1,SWAP=yes,QUEUE=2"},
+      {"m=200 n=100 k=76 tb=t accuracy=fp32",
+       "ALG=tf32x3_mma,GROUPS=1,TILE=64,SWAP=yes,VEC=4,QUEUE=2"},
+      {"m=130 n=130 k=330 ta=t accuracy=fp32",
+       "ALG=tf32x3_mma,GROUPS=3,TILE=96,VEC=2,QUEUE=2,SPLITK=3,FINISH=last_block"},
+  };
+  bed *b = *state;
+  if (b->d->info.cc < 80) {
+    skip();
+  }
+  const int64_t sms = set_sms(b, 6);
+  check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
+  set_sms(b, sms);
+}
+
 static void sgemm_loading_warps_are_right(void **state) {
   static const part parts[] = {
       {"m=256 n=128 k=72", "BM=256,BN=128,TM=16,TN=8,ORDER=snake,STORE=4,LM=8,LANES=rows,BK=8,EDGE="
@@ -827,6 +847,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_warpgroups_are_right, &b),
       cmocka_unit_test_prestate(sgemm_on_tensor_cores_is_right, &b),
+      cmocka_unit_test_prestate(sgemm_on_tensor_cores_by_warps_is_right, &b),
       cmocka_unit_test_prestate(sgemm_loading_warps_are_right, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),

@@ -1,6 +1,7 @@
 #!/bin/sh
-# test_tensor.sh -- kernels that take tensor maps: checked, and exported as C, for one problem and as a
-# portfolio, which is compiled with every warning and run on the emulated device.
+# test_tensor.sh -- what the tensor cores' kernels rest on: NaNs that are split, and tensor maps, whose kernels
+# are checked, and exported as C, for one problem and as a portfolio, which is compiled with every warning and
+# run on the emulated device.
 set -u
 . tests/cli_kit.sh
 B=${B:-build}
@@ -8,6 +9,9 @@ B=${B:-build}
   [ ! -d "$CUDA_HOME" ] || break
 done
 tiles="tests/tiles.lua"
+
+cp tests/parts.lua templates/ptx.cuh templates/split.cuh "$folder/"
+prints "4 right, 0 wrong" "$autotune" check "$folder/parts.lua"
 
 for problem in "m=100 n=20" "m=9 n=3 dtype=u16"; do
   # shellcheck disable=SC2086
