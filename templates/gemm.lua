@@ -19,6 +19,53 @@ local A_COLUMNS, B_COLUMNS = "sel(ta == 'n', k, m)", "sel(tb == 'n', n, k)"
 local PLAIN, WGMMA = "ALG == 'plain'", "ALG == 'wgmma'"
 local NO_MMA, NO_WGMMA = "ALG ~= 'mma'", "ALG ~= 'wgmma'"
 
+-- For problems that nobody tuned: warpgroups where there are any, with the largest tiles that occupy the
+-- device or, of few tiles, with shares of k; else warps.
+local SUGGESTED = {}
+
+local function suggest_warpgroups(bm, bn, queue, condition, more)
+  for _, depth in ipairs { queue, 3 } do -- k may be short
+    local one = { when = "dev_cc == 90 and dtype ~= 'f64' and ceildiv(m, " .. bm .. ") * ceildiv(n, "
+      .. bn .. ")" .. condition, ALG = "wgmma", BM = bm, BN = bn, GROUPS = bn // 64, QUEUE = depth }
+    for name, value in pairs(more or {}) do one[name] = value end
+    SUGGESTED[#SUGGESTED + 1] = one
+  end
+end
+
+suggest_warpgroups(256, 128, 4, " >= 3 * dev_sms", { RASTER = 8, CLUSTER = "columns" })
+for _, tile in ipairs { { 256, 128, 4 }, { 128, 128, 6 }, { 64, 128, 7 } } do
+  suggest_warpgroups(tile[1], tile[2], tile[3], " * 10 >= dev_sms * 9")
+end
+suggest_warpgroups(128, 128, 6, " * 2 <= dev_sms and m * n > 2^12 * dev_sms", { SPLITK = 2 })
+for _, splits in ipairs { 8, 6, 4, 3, 2 } do
+  suggest_warpgroups(128, 64, 6, " * " .. splits .. " <= dev_sms", { SPLITK = splits })
+end
+suggest_warpgroups(64, 64, 8, " <= 4", { SPLITK = 32 })
+suggest_warpgroups(64, 64, 8, " > 0")
+
+local function suggest_warps(condition, config)
+  for _, edge in ipairs { "whole", "guarded" } do
+    local one = { when = condition, ALG = "mma", EDGE = edge, STORE = "shared" }
+    for name, value in pairs(config) do one[name] = value end
+    SUGGESTED[#SUGGESTED + 1] = one
+  end
+end
+
+for _, vec in ipairs { 8, 4, 2, 1 } do
+  local condition = "dtype ~= 'f64' and align == " .. vec
+  suggest_warps(condition .. " and ceildiv(m, 128) * ceildiv(n, 128) >= dev_sms", { BM = 128, BN = 128,
+    WM = 64, WN = 32, BK = 32, VEC = vec, STAGES = 3, LAYOUT = "swizzled" })
+  suggest_warps(condition, { BM = 64, BN = 64, WM = 32, WN = 32, BK = 32, VEC = vec, STAGES = 3,
+    LAYOUT = "swizzled" })
+  suggest_warps(condition, { BM = 32, BN = 32, WM = 16, WN = 16, BK = 32, VEC = vec })
+end
+for _, step in ipairs { 16, 4 } do
+  suggest_warps("dtype == 'f64' and align >= 2", { BM = 64, BN = 64, WM = 32, WN = 32, BK = 16,
+    STEP = step, VEC = 2, STAGES = 3 })
+  suggest_warps("dtype == 'f64' and align == 1", { BM = 64, BN = 64, WM = 32, WN = 32, BK = 16,
+    STEP = step, VEC = 1, STAGES = 3 })
+end
+
 local PERSISTENT = "min(CLUSTERS * SPLITK, dev_sms // BLOCKS) * BLOCKS"
 local ALL_TILES = "sel(WGMMA, CLUSTERS * BLOCKS, " .. TILES .. ")"
 
@@ -251,6 +298,7 @@ return {
   default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, BK = 16, EDGE = "guarded", STEP = 16, VEC = 1,
     STAGES = 2, LAYOUT = "padded", RASTER = 1, SPLITK = 1, FINISH = "last_block", STORE = "direct",
     FRAGMENTS = 1, MINBLOCKS = 1, GROUPS = 2, DEEP = 64, QUEUE = 4, LAG = 0, PANELS = 2, CLUSTER = "none" },
+  untuned = SUGGESTED,
 
   workspace = {
     -- An accumulator each; two of f32 in one of these.

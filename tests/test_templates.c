@@ -279,8 +279,8 @@ static void sgemm_parts_are_right(void **state) {
                 sizeof configs / sizeof *configs);
 }
 
-/* Warpgroups: both operands along k and across, edges of odd lengths, what two blocks share, several
- * tiles of a block one after the other. */
+/* Warpgroups: both operands along k and across, edges of odd lengths, what two blocks share,
+ * several tiles of a block one after the other. */
 static void gemm_warpgroups_are_right(void **state) {
   static const struct {
     const char *problem, *config;
@@ -558,7 +558,8 @@ static void gemv_parts_are_right(void **state) {
 
 static void gemv_clusters_are_right(void **state) {
   static const part parts[] = {
-      {"m=1100 n=300", "BLOCK=64,LX=8,VEC=4,ROWS=2,COLS=2,AHEAD=1,X=shared,FINISH=cluster,CLUSTER=4"},
+      {"m=1100 n=300",
+       "BLOCK=64,LX=8,VEC=4,ROWS=2,COLS=2,AHEAD=1,X=shared,FINISH=cluster,CLUSTER=4"},
       {"m=900 n=203 trans=t bias=row act=relu",
        "BLOCK=64,LX=16,VEC=4,ROWS=1,COLS=2,FINISH=cluster,CLUSTER=8"},
   };
