@@ -114,15 +114,15 @@ return {
     { "sums exceed the registers", "sel(trans == 'n', ROWS * VEC, COLS + ROWS * VEC) * WIDE <= 256" },
     { "a block's step is more than twice as high as A", "TR // 2 < max(m, 32)" },
     { "a block's step is more than twice as wide as A", "TC // 2 < max(n, 32)" },
-    { "more threads than a multiprocessor has", "BLOCKS == 1 or FINISH == 'cluster' or BLOCK * BLOCKS <= dev_threads_sm" },
+    { "more threads than a multiprocessor has",
+      "BLOCKS == 1 or FINISH == 'cluster' or BLOCK * BLOCKS <= dev_threads_sm" },
     { "there are that many blocks without splits, or no more steps to share",
       "BLOCKS == 1 or BLOCKS == 4 or SPLITS > max(1, min((BLOCKS - 1) * dev_sms // max(1, TILES), "
         .. "ceildiv(" .. DEPTH .. ", STEP)))" },
     { "clusters are for compute capability 9.0 on", "FINISH ~= 'cluster' or dev_cc >= 90" },
-    { "more blocks in a cluster than steps", "FINISH ~= 'cluster' or CLUSTER <= max(2, ceildiv("
-      .. DEPTH .. ", STEP))" },
-    { "clusters, though there are blocks enough",
-      "FINISH ~= 'cluster' or TILES <= 16 * dev_sms" },
+    { "more blocks in a cluster than steps",
+      "FINISH ~= 'cluster' or CLUSTER <= max(2, ceildiv(" .. DEPTH .. ", STEP))" },
+    { "clusters, though there are blocks enough", "FINISH ~= 'cluster' or TILES <= 16 * dev_sms" },
     { "blocks that share nothing have no finish", "SPLITS > 1 or FINISH == 'last_block'" },
     { "atomics add up neither 16-bit numbers nor what a function is applied to",
       "FINISH ~= 'atomic' or not " .. HALF .. " and scale == 'none' and bias == 'none' "

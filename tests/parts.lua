@@ -5,7 +5,7 @@ return {
   args = { { "n", "i32", value = "n" }, { "y", "u32", "out", count = "n" } },
   space = {
     { "PARTS", { 1, 2 }, "parts of a number" },
-    { "SWAP", { "no", "yes" } }, { "GROUPS", { 1 } }, { "EDGE", { "whole" } }, { "VEC", { 4 } }, -- split.cuh names them
+    { "SWAP", { "no", "yes" } }, { "GROUPS", { 1 } }, { "EDGE", { "whole" } }, { "VEC", { 4 } },
   },
   derive = { { "HELD_ALONG_K", "VEC == 1" } },
   require = {},
