@@ -100,6 +100,7 @@ return {
     { "SPLITS", "sel(FINISH == 'cluster', CLUSTER, "
       .. "max(1, min(BLOCKS * dev_sms // max(1, TILES), ceildiv(" .. DEPTH .. ", STEP))))" },
     { "SHARE", "roundup(ceildiv(" .. DEPTH .. ", SPLITS), STEP)" }, -- of x, for a block
+    { "OVERLAPS", "FINISH == 'atomic' and dev_cc >= 90" }, -- the launch that scales y
     { "SMEM", "WIDE * max(SLOTS * OUT, BLOCK, sel(X == 'shared', SHARE, 0))" },
   },
 
@@ -146,7 +147,7 @@ return {
       grid = "ceildiv(" .. OUTPUTS .. ", 256)", block = 256,
       args = { { "i32", OUTPUTS }, "beta", "y", "incy" } },
     { kernel = "gemv", grid = { "TILES", "SPLITS" }, block = "BLOCK", smem = "SMEM",
-      overlap = "FINISH == 'atomic' and dev_cc >= 90",
+      overlap = "OVERLAPS",
       args = { "m", "n", "alpha", "A", "lda", "x", "incx", "beta", "y", "incy", "scales", "biases",
         { "i64", "SHARE" }, "partial", "arrived" } },
     { kernel = "gemv_finish", when = "SPLITS > 1 and FINISH == 'two_launch'",
@@ -159,7 +160,7 @@ return {
 @include "ptx.cuh"
 @include "words.cuh"
 @include "arrive.cuh"
-@ if FINISH == "atomic" then
+@ if OVERLAPS then
 @include "lanes.cuh"
 @ elseif FINISH == "cluster" then
 @include "cluster.cuh"
@@ -420,10 +421,8 @@ gemv(int m, int n, double alpha, const stored *__restrict__ A, long long lda,
   put_slots(sum, slots);
   __syncthreads();
   y = first_element(y, outputs, incy);
-@ if FINISH == "atomic" then
-#if __CUDA_ARCH__ >= 900
+@ if OVERLAPS then
   griddepcontrol_wait();  // until y is scaled
-#endif
 @ end
 #pragma unroll 1
   for (int o = threadIdx.x; o < OUT; o += BLOCK) {
@@ -463,9 +462,9 @@ gemv_finish(int outputs, int splits, double alpha, double beta, stored *y, long 
 @ if FINISH == "atomic" then
 
 extern "C" __global__ void gemv_scale(int outputs, double beta, stored *y, long long incy) {
-#if __CUDA_ARCH__ >= 900
+@ if OVERLAPS then
   griddepcontrol_launch_dependents();
-#endif
+@ end
   const int i = blockIdx.x * 256 + threadIdx.x;
   if (i >= outputs) return;
   stored *to = first_element(y, outputs, incy) + i * incy;
