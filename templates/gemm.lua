@@ -220,7 +220,7 @@ return {
     { "warpgroups multiply 16-bit numbers", "not WGMMA or dtype ~= 'f64'" },
     { "a tile is more than half the matrix that would be packed for it",
       "not PACKED or m > 64 and n > 64" },
-    { "no tensor has an empty side", "not WGMMA or k > 0" },
+    { "no tensor has an empty side", "not WGMMA or min(m, n, k) > 0" },
     { "warpgroups have 64 columns of C, or a multiple, by a multiple of 64 rows",
       "not WGMMA or BM % 64 == 0 and BN % (64 * GROUPS) == 0" },
     { "a warpgroup's sums exceed the registers",
