@@ -17,6 +17,20 @@ local DEPTH = "sel(trans == 'n', n, m)" -- elements of x
 local MOST = 2^31 - 2^17 -- so that the end of a step beyond the last element is a number
 local VEC_MOST = "min(align, pow2div(m, 8), 16 // (" .. NBYTES .. "))"
 
+-- For problems that nobody tuned: what an H200 was measured to do well with near 1024 and near 4096.
+local SUGGESTED = {}
+for _, vec in ipairs { 8, 4, 2, 1 } do
+  local function suggest(condition, config)
+    config.when = VEC_MOST .. " == " .. vec .. " and " .. condition
+    config.VEC, config.LOAD = vec, "streaming"
+    SUGGESTED[#SUGGESTED + 1] = config
+  end
+  suggest("trans == 't' and m > 256", { BLOCK = 128, LX = 64, ROWS = 2, COLS = 2, BLOCKS = 1 })
+  suggest("trans == 't'", { BLOCK = 128, LX = 8, ROWS = 2, COLS = 1, BLOCKS = 1 })
+  suggest("trans == 'n' and m * n <= 2^21", { BLOCK = 256, LX = 16, ROWS = 2, COLS = 4, BLOCKS = 1 })
+  suggest("trans == 'n'", { BLOCK = 256, LX = 16, ROWS = 2, COLS = 2 })
+end
+
 return {
   name = "gemv",
   version = 1,
@@ -134,6 +148,7 @@ return {
 
   default = { BLOCK = 256, LX = 32, VEC = 1, ROWS = 1, COLS = 4, AHEAD = 0, X = "cached",
     LOAD = "plain", BLOCKS = 4, FINISH = "last_block", CLUSTER = 2 },
+  untuned = SUGGESTED,
 
   workspace = {
     -- A sum per result and split; two of f32 in one of these.
