@@ -442,10 +442,6 @@ __device__ __forceinline__ wide scan_threads(wide (&v)[ITEMS], wide *total) {
 @ if one_pass or ALG == "pipelined" then
 // ---- between tiles, in one pass ----------------------------------------------------------------
 
-// A tile publishes its own total, then the sum of all up to and with it. A flag says which; it has
-// the number of the launch in it, so that what is left from the launch before means nothing.
-enum { TOTAL = 1, SUM = 2 };
-
 @ local bits = dtype == "f64" and "__double_as_longlong(v)" or NARROW == 8 and "v"
 @   or wide[dtype] == "float" and "__float_as_uint(v)" or "(unsigned)v"
 @ local of_bits = dtype == "f64" and "__longlong_as_double(v)"
@@ -453,72 +449,7 @@ enum { TOTAL = 1, SUM = 2 };
 __device__ __forceinline__ unsigned long long bits_of(wide v) { return @{bits}; }
 __device__ __forceinline__ wide of_bits(unsigned long long v) { return @{of_bits}; }
 
-// 4 bytes of a number in every word, and the flag: words with the same flag belong together, so they
-// need no order among them.
-struct told {
-  unsigned long long word[WIDE / 4];
-};
-
-struct board {
-  unsigned long long *words;
-  unsigned launch;
-
-  __device__ void publish(long long tile, int what, wide value) const {
-#pragma unroll
-    for (int i = 0; i < WIDE / 4; i++) {
-      store_relaxed(words + tile * (WIDE / 4) + i, (unsigned long long)(4 * launch + what) << 32 |
-                                                       bits_of(value) >> 32 * i & 0xffffffff);
-    }
-  }
-
-  __device__ told look(long long tile) const {
-    told t;
-#pragma unroll
-    for (int i = 0; i < WIDE / 4; i++) t.word[i] = load_relaxed(words + tile * (WIDE / 4) + i);
-    return t;
-  }
-
-  // 0: nothing yet.
-  __device__ int what(const told &t, wide *value) const {
-    const unsigned flag = (unsigned)(t.word[0] >> 32), what = flag - 4 * launch;
-    unsigned long long v = (unsigned)t.word[0];
-@ if WIDE == 8 then
-    if ((unsigned)(t.word[1] >> 32) != flag) return 0;
-    v |= t.word[1] << 32;
-@ end
-    *value = of_bits(v);
-    return what == TOTAL || what == SUM ? what : 0;
-  }
-
-  // Waits until there is something.
-  __device__ int read(long long tile, wide *value) const {
-    for (;;) {
-      const int found = what(look(tile), value);
-      if (found) return found;
-@ if DELAY > 0 then
-      __nanosleep(DELAY);
-@ end
-    }
-  }
-};
-
-@ if ALG == "lookback" then
-// The sum of all tiles before this one, by one warp.
-__device__ __forceinline__ wide look_back(const board &all, long long tile) {
-  wide sum = IDENTITY;
-  for (long long at = tile - 1 - threadIdx.x;; at -= 32) {
-    wide v = IDENTITY;
-    const int what = at < 0 ? SUM : all.read(at, &v);
-    const unsigned sums = __ballot_sync(0xffffffff, what == SUM);
-    if (sums && threadIdx.x > __ffs(sums) - 1) v = IDENTITY;  // it is in the nearest sum
-#pragma unroll
-    for (int d = 16; d > 0; d /= 2) v = combine(__shfl_xor_sync(0xffffffff, v, d), v);
-    sum = combine(v, sum);
-    if (sums) return sum;
-  }
-}
-
-@ end
+@include "board.cuh"
 @ if ALG == "pipelined" then
 @include "scan_pipeline.cuh"
 @ else
