@@ -114,20 +114,6 @@ __device__ __forceinline__ wide of_bits(unsigned long long v) {
 
 // ---- where segments begin ----------------------------------------------------------------------
 
-// The first segment but the first that begins at `at` or behind it, by a warp: each look leaves a 32nd.
-__device__ __forceinline__ long long first_from(long long at, long long segments,
-                                                const int *starts) {
-  long long low = 1, high = segments;
-  while (low < high) {
-    const long long step = (high - low + 31) / 32, i = low + threadIdx.x % 32 * step;
-    const int ahead = __popc(__ballot_sync(0xffffffff, i < high && starts[i] < at));
-    if (ahead == 0) break;
-    high = min(high, low + ahead * step);
-    low += (ahead - 1) * step + 1;
-  }
-  return low;
-}
-
 // A bit for each of the tile's elements: a segment begins with it.
 __device__ __forceinline__ void mark(unsigned (&heads)[TILE / 32], long long tile,
                                      long long segments, const int *starts) {

@@ -31,3 +31,17 @@ __device__ __forceinline__ segment segment_of(long long i, long long n, long lon
   if (i >= segments) return {0, 0};
   return {i > 0 ? starts[i] : 0, i + 1 < segments ? starts[i + 1] : n};
 }
+
+// The first segment but the first that begins at `at` or behind it, by a warp: each look leaves a 32nd.
+__device__ __forceinline__ long long first_from(long long at, long long segments,
+                                                const int *starts) {
+  long long low = 1, high = segments;
+  while (low < high) {
+    const long long step = (high - low + 31) / 32, i = low + threadIdx.x % 32 * step;
+    const int ahead = __popc(__ballot_sync(0xffffffff, i < high && starts[i] < at));
+    if (ahead == 0) break;
+    high = min(high, low + ahead * step);
+    low += (ahead - 1) * step + 1;
+  }
+  return low;
+}
