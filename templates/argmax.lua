@@ -8,6 +8,21 @@
 local GRID = "max(1, min(BLOCKS * dev_sms, ceildiv(n, STEP * VEC)))" -- blocks
 local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, 4)"
 
+-- For problems that nobody tuned: one launch, and many loads under way in every thread that there is
+-- work for.
+local SUGGESTED = {}
+for _, vec in ipairs { 4, 2, 1 } do
+  local function suggest(condition, config)
+    config.when = "min(align, 16 // (" .. NBYTES .. ")) == " .. vec .. " and " .. condition
+    config.VEC, config.FINISH = vec, "last_block"
+    SUGGESTED[#SUGGESTED + 1] = config
+  end
+  suggest("n <= 2^17", { BLOCK = 128, BLOCKS = 2, COARSE = 1 })
+  suggest("n <= 2^20", { BLOCK = 256, BLOCKS = 4, COARSE = 2 })
+  suggest("n > 2^20", { BLOCK = 512, BLOCKS = 4, COARSE = 16 })
+  suggest("n > 2^20", { BLOCK = 512, BLOCKS = 4, COARSE = 8 })
+end
+
 return {
   name = "argmax",
   version = 1,
@@ -57,6 +72,7 @@ return {
 
   default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 4, FOLD = "shuffle",
     FINISH = "two_launch" },
+  untuned = SUGGESTED,
 
   workspace = {
     { "partial", "u64", "2 * BLOCKS * dev_sms" }, -- one number and its place per block

@@ -7,6 +7,15 @@ local TOTAL = "(n * size)" -- bytes
 local GRID = "sel(BLOCKS == 0, ceildiv(" .. TOTAL .. ", WIDTH * TILE), "
   .. "min(max(1, BLOCKS) * dev_sms, ceildiv(" .. TOTAL .. ", WIDTH * TILE)))"
 
+-- For problems that nobody tuned: the widest words, one a thread.
+local SUGGESTED = {}
+for _, width in ipairs { 16, 8, 4, 2, 1 } do
+  SUGGESTED[#SUGGESTED + 1] = { when = "op == 'copy'", BLOCK = 256, BLOCKS = 0, WIDTH = width, COARSE = 1,
+    LOAD = "constant", STORE = "second" }
+  SUGGESTED[#SUGGESTED + 1] = { when = "op == 'fill'", BLOCK = 256, BLOCKS = 0, WIDTH = width, COARSE = 1,
+    STORE = "second" }
+end
+
 return {
   name = "copy",
   version = 1,
@@ -55,6 +64,7 @@ return {
 
   default = { BLOCK = 256, BLOCKS = 8, WIDTH = 1, COARSE = 4, ORDER = "interleaved",
     LOAD = "plain", STORE = "plain" },
+  untuned = SUGGESTED,
 
   stages = {
     { kernel = "copy", grid = GRID, block = "BLOCK", args = { "n", "value", "x", "y" } },

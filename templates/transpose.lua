@@ -9,6 +9,18 @@ local TILES = "(ceildiv(rows, TM) * ceildiv(cols, TN))"
 local NBYTES = "sel(dtype == 'u8', 1, sel(dtype == 'f16', 2, sel(dtype == 'f32', 4, 8)))"
 local VEC_MOST = "min(align, pow2div(rows, 16), pow2div(cols, 16))"
 
+-- For problems that nobody tuned: vectors as long as sizes and alignment allow, and tiles of 16 to 32 KB
+-- by blocks of few threads, of which a multiprocessor has several.
+local SUGGESTED = {}
+for _, shape in ipairs { { 1, 16, 128, 64 }, { 1, 8, 128, 128 }, { 1, 4, 64, 128 }, { 2, 8, 64, 64 },
+  { 2, 4, 64, 128 }, { 4, 4, 64, 128 }, { 4, 2, 64, 256 }, { 8, 2, 32, 128 } } do
+  local nbytes, vec, side, block = table.unpack(shape)
+  SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes, ALG = "tile", TM = side, TN = side,
+    BLOCK = block, VEC = vec, LAYOUT = "padded", LOAD = "streaming", STORE = "streaming" }
+end
+SUGGESTED[#SUGGESTED + 1] = { when = "true", ALG = "tile", TM = 64, TN = 64, BLOCK = 512, VEC = 1,
+  LAYOUT = "padded" }
+
 return {
   name = "transpose",
   version = 1,
@@ -78,6 +90,7 @@ return {
 
   default = { ALG = "tile", TM = 32, TN = 32, BLOCK = 256, VEC = 1, LAYOUT = "padded",
     RASTER = "across", LOAD = "plain", STORE = "plain" },
+  untuned = SUGGESTED,
 
   stages = {
     { kernel = "transpose", grid = { TILES, "min(batch, 65535)" }, block = "BLOCK", smem = "SMEM",
