@@ -73,6 +73,7 @@ return {
     { "BLOCKS", { 1, 2, 4, 8, 16, 32 }, "blocks per multiprocessor at most" },
     { "VEC", { 1, 2, 4, 8 }, "elements per load" },
     { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: loads under way per thread" },
+    { "LOAD", { "plain", "constant", "streaming" }, "cache operator of loads" },
     { "FOLD", { "shuffle", "shared", "convergent", "simple" },
       "across a block: between registers, in shared or in global memory" },
     { "FINISH", { "last_block", "two_launch", "atomic", "accumulate", "cluster" },
@@ -108,8 +109,8 @@ return {
       "FOLD == 'shuffle' or FOLD == 'shared' or COARSE * VEC <= 4" },
   },
 
-  default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 4, FOLD = "shuffle",
-    FINISH = "two_launch", CLUSTER = 1 },
+  default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 4, LOAD = "plain",
+    FOLD = "shuffle", FINISH = "two_launch", CLUSTER = 1 },
   untuned = SUGGESTED,
 
   workspace = {
@@ -150,6 +151,7 @@ return {
 @ local identity = op == "max" and least or op == "min" and most[dtype] or op == "product" and one
 @   or "0"
 @include "arrive.cuh"
+@include "words.cuh"
 @ if CLUSTER > 1 then
 @include "cluster.cuh"
 @ end
@@ -247,7 +249,7 @@ __device__ __forceinline__ wide fold_share(long long n, const stored *x) {
 #pragma unroll
     for (int c = 0; c < COARSE; c++) {
       if (i + c * BLOCK < vectors) {
-        v[c] = from[i + c * BLOCK];
+        v[c] = load_@{LOAD}(from + i + c * BLOCK);
       } else {
 #pragma unroll
         for (int e = 0; e < VEC; e++) v[c].e[e] = IDENTITY;
