@@ -395,14 +395,40 @@ static void merge_sort_parts_are_right(void **state) {
 }
 
 static void segments_are_right(void **state) {
-  static const char *const reduces[] = {"ALG=thread", "ALG=warp,LANES=2", "ALG=warp,LANES=32,VEC=4",
+  static const char *const reduces[] = {"ALG=thread",
+                                        "ALG=warp,LANES=2",
+                                        "ALG=warp,LANES=32,VEC=4",
                                         "ALG=block,BLOCK=32,VEC=2,COARSE=4",
-                                        "ALG=block,BLOCK=256,VEC=4"};
-  static const char *const scans[] = {"ALG=thread,ITEMS=2", "ALG=warp,LANES=2",
-                                      "ALG=warp,LANES=32,ITEMS=2", "ALG=block,BLOCK=32,ITEMS=8",
-                                      "ALG=block,BLOCK=256"};
-  check_configs(*state, "segmented_reduce", "n=5003 segments=70", reduces, 5);
-  check_configs(*state, "segmented_scan", "n=5003 segments=70 dtype=f32 kind=exclusive", scans, 5);
+                                        "ALG=block,BLOCK=256,VEC=4",
+                                        "ALG=tiles,LANES=8,BLOCK=64,SPAN=8,VEC=4,COARSE=2",
+                                        "ALG=tiles,LANES=32,BLOCK=256,SPAN=16"};
+  static const char *const scans[] = {"ALG=thread,ITEMS=2",
+                                      "ALG=warp,LANES=2",
+                                      "ALG=warp,LANES=32,ITEMS=2",
+                                      "ALG=block,BLOCK=32,ITEMS=8",
+                                      "ALG=block,BLOCK=256",
+                                      "ALG=lookback,BLOCK=64,ITEMS=8",
+                                      "ALG=lookback,BLOCK=512,ITEMS=1,DELAY=32"};
+  static const char *const spread[] = {"ALG=tiles,LANES=2,BLOCK=64,SPAN=8"};
+  check_configs(*state, "segmented_reduce", "n=5003 segments=70", reduces, 7);
+  check_configs(*state, "segmented_scan", "n=5003 segments=70 dtype=f32 kind=exclusive", scans, 7);
+  /* through many tiles; none begins in a tile; nothing but empty ones behind the last */
+  check_configs(*state, "segmented_reduce", "n=9000 segments=2 dtype=f64", spread, 1);
+  check_configs(*state, "segmented_reduce", "n=4096 segments=9000 dtype=i32", spread, 1);
+  check_configs(*state, "segmented_scan", "n=9000 segments=2 dtype=i64 op=max", scans + 5, 2);
+}
+
+static void reduce_parts_are_right(void **state) {
+  static const char *const sums[] = {
+      "BLOCK=64,COARSE=1,FINISH=accumulate,LOAD=constant",
+      "BLOCK=64,COARSE=1,FINISH=accumulate,CLUSTER=4,FOLD=shared",
+      "BLOCK=256,BLOCKS=1,COARSE=2,FINISH=cluster,CLUSTER=8,LOAD=streaming",
+      "BLOCK=64,BLOCKS=1,COARSE=2,VEC=2,FINISH=cluster,CLUSTER=16,FOLD=simple"};
+  static const char *const most[] = {"BLOCK=64,COARSE=1,FINISH=last_block,CLUSTER=16",
+                                     "BLOCK=128,COARSE=2,FINISH=two_launch,CLUSTER=2",
+                                     "BLOCK=256,BLOCKS=1,FINISH=cluster,CLUSTER=4,COARSE=2"};
+  check_configs(*state, "reduce", "n=20011", sums, sizeof sums / sizeof *sums);
+  check_configs(*state, "reduce", "n=15001 op=max dtype=i64", most, sizeof most / sizeof *most);
 }
 
 static void histogram_parts_are_right(void **state) {
@@ -417,7 +443,10 @@ static void histogram_parts_are_right(void **state) {
   };
   static const char *const apart[] = {"ALG=shared,PARTS=2,BLOCKS=1,VEC=4,FINISH=last_block",
                                       "ALG=shared,PARTS=2,BLOCKS=1,AGGREGATE=match",
-                                      "ALG=shared,COUNTER=16,BLOCKS=1,FINISH=two_launch"};
+                                      "ALG=shared,COUNTER=16,BLOCKS=1,FINISH=two_launch",
+                                      "ALG=cluster,PARTS=2,BLOCKS=1,VEC=4",
+                                      "ALG=cluster,PARTS=3,BLOCKS=1,AGGREGATE=run,COARSE=2",
+                                      "ALG=cluster,PARTS=16,FINISH=two_launch,AGGREGATE=match"};
   check_configs(*state, "histogram", "n=20001 bins=1500 span=3001 lower=-1 used=1700", configs,
                 sizeof configs / sizeof *configs);
   check_configs(*state, "histogram", "n=4001 bins=41001", apart, sizeof apart / sizeof *apart);
@@ -854,6 +883,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
       cmocka_unit_test_prestate(segments_are_right, &b),
+      cmocka_unit_test_prestate(reduce_parts_are_right, &b),
       cmocka_unit_test_prestate(histogram_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_batched_parts_are_right, &b),
