@@ -27,12 +27,13 @@ typedef struct cover_run {
   db *db;
   rt_compiler *compiler;
   gauge *gauge;
-  double loss;
+  double loss, budget;
   int64_t sample, seed;
   sizes sizes;
   gen_config *candidates;
   size_t n_candidates;
-  double *sec;   /* [candidate * sizes.n + size] */
+  gen_config *chosen; /* of them */
+  size_t n_chosen;
   size_t *timed; /* which of the sizes the table has */
 } cover_run;
 
@@ -85,7 +86,7 @@ static int parse_options(cover_run *r, gauge_options *o, err *e) {
   TRY(cli_number("sample", c->sample, 1, SAMPLE_MOST, SAMPLE, &r->sample, e));
   TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &r->seed, e));
   TRY(parse_loss(c->loss, &r->loss, e));
-  TRY(parse_seconds(c->budget, &o->sec, e));
+  TRY(parse_seconds(c->budget, &r->budget, e));
   if (c->sizes && c->grid) {
     return err_set(e, ERR_USAGE, "give --sizes or --grid, not both");
   }
@@ -182,34 +183,99 @@ static int read_sizes(cover_run *r, err *e) {
 
 /* ---- the portfolio -------------------------------------------------------------------------- */
 
+typedef struct times { /* of configurations at the first sizes of the run's */
+  double *sec;         /* [configuration * stride + size] */
+  size_t n, stride, n_done;
+} times;
+
 /* Sizes that were looked at, and that something serves. */
-static int make_table(cover_run *r, size_t n_done, cover_table *out, err *e) {
-  const size_t nc = r->n_candidates, nf = r->t->n_fields;
-  double *sec = ARENA_ARRAY(&r->memory, double, nc *n_done + 1);
-  int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * n_done + 1);
-  size_t *which = r->timed = ARENA_ARRAY(&r->memory, size_t, n_done + 1), n = 0;
+static int make_table(cover_run *r, const times *x, cover_table *out, err *e) {
+  const size_t nf = r->t->n_fields;
+  double *sec = ARENA_ARRAY(&r->memory, double, x->n * x->n_done + 1);
+  int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * x->n_done + 1);
+  size_t *which = r->timed = ARENA_ARRAY(&r->memory, size_t, x->n_done + 1), n = 0;
   if (!sec || !values || !which) {
     return no_room(e);
   }
-  for (size_t j = 0; j < n_done; j++) {
+  for (size_t j = 0; j < x->n_done; j++) {
     bool served = false;
-    for (size_t i = 0; i < nc; i++) {
-      served = served || isfinite(r->sec[i * r->sizes.n + j]);
+    for (size_t i = 0; i < x->n; i++) {
+      served = served || isfinite(x->sec[i * x->stride + j]);
     }
     which[n] = j;
     n += served;
   }
   for (size_t j = 0; j < n; j++) {
-    for (size_t i = 0; i < nc; i++) {
-      sec[i * n + j] = r->sec[i * r->sizes.n + which[j]];
+    for (size_t i = 0; i < x->n; i++) {
+      sec[i * n + j] = x->sec[i * x->stride + which[j]];
     }
     for (size_t f = 0; f < nf; f++) {
       values[j * nf + f] = r->sizes.p[which[j]].values[f].i;
     }
   }
-  *out = (cover_table){.n_configs = nc, .n_sizes = n, .n_fields = nf, .sec = sec, .values = values};
+  *out =
+      (cover_table){.n_configs = x->n, .n_sizes = n, .n_fields = nf, .sec = sec, .values = values};
   return n ? 0 : err_set(e, ERR_NOTFOUND, "no configuration works for any of these sizes");
 }
+
+/* ---- measuring ------------------------------------------------------------------------------ */
+
+/* All candidates share this much of a budget, to find out which of them matter; the others' sizes
+ * then cost a fraction, and what learns where each of the few is best needs many sizes. */
+static const double CHOOSING = 0.4;
+
+static int gauge_all(cover_run *r, times *x, err *e) {
+  *x = (times){.n = r->n_candidates, .stride = r->sizes.n};
+  x->sec = ARENA_ARRAY(&r->memory, double, x->n * x->stride + 1);
+  return x->sec ? gauge_table(r->gauge, r->candidates, x->n, &r->sizes, CHOOSING * r->budget,
+                              x->sec, &x->n_done, e)
+                : no_room(e);
+}
+
+/* The chosen ones at the sizes that are left. */
+static int gauge_more(cover_run *r, const size_t *which, const times *first, times *x, err *e) {
+  const size_t from = first->n_done;
+  const sizes rest = {.p = r->sizes.p + from, .n = r->sizes.n - from};
+  size_t n_more = 0;
+  *x = (times){.n = r->n_chosen, .stride = r->sizes.n};
+  x->sec = ARENA_ARRAY(&r->memory, double, x->n * x->stride + 1);
+  double *more = ARENA_ARRAY(&r->memory, double, x->n *rest.n + 1);
+  if (!x->sec || !more) {
+    return no_room(e);
+  }
+  if (rest.n) {
+    TRY(gauge_table(r->gauge, r->chosen, x->n, &rest, (1 - CHOOSING) * r->budget, more, &n_more,
+                    e));
+  }
+  for (size_t i = 0; i < x->n; i++) {
+    memcpy(&x->sec[i * x->stride], &first->sec[which[i] * first->stride], from * sizeof *more);
+    memcpy(&x->sec[i * x->stride + from], &more[i * rest.n], n_more * sizeof *more);
+  }
+  x->n_done = from + n_more;
+  return 0;
+}
+
+static int choose(cover_run *r, const times *x, size_t *which, size_t *n_left, err *e) {
+  cover_table table;
+  TRY(make_table(r, x, &table, e));
+  TRY(cover_choose(&table, r->loss, which, &r->n_chosen, n_left, e));
+  r->chosen = ARENA_ARRAY(&r->memory, gen_config, SERVE_COVER_CONFIGS);
+  for (size_t i = 0; r->chosen && i < r->n_chosen; i++) {
+    r->chosen[i] = r->candidates[which[i]];
+  }
+  return r->chosen ? 0 : no_room(e);
+}
+
+static int measure(cover_run *r, cover_table *table, size_t *n_left, err *e) {
+  size_t which[SERVE_COVER_CONFIGS];
+  times all, chosen;
+  TRY(gauge_all(r, &all, e));
+  TRY(choose(r, &all, which, n_left, e));
+  TRY(gauge_more(r, which, &all, &chosen, e));
+  return make_table(r, &chosen, table, e);
+}
+
+/* ---- what is stored ------------------------------------------------------------------------- */
 
 static void set_ranges(const gen_template *t, const cover_table *table, serve_cover *c) {
   for (size_t f = 0; f < t->n_fields; f++) {
@@ -245,21 +311,20 @@ static void find_work(cover_run *r, gen_instance *g, const gen_config *config, c
   arena_clear(&a);
 }
 
-static int find_works(cover_run *r, const gen_problem *p, const size_t *chosen, size_t n,
-                      size_t stride, cover_work *work, err *e) {
+static int find_works(cover_run *r, const gen_problem *p, size_t stride, cover_work *work, err *e) {
   gen_number numbers[RT_NUMBERS];
   gen_instance *g;
   rt_numbers(gauge_device(r->gauge), numbers);
   TRY(gen_instance_new(r->t, p, numbers, RT_NUMBERS, &g, e));
-  for (size_t i = 0; i < n; i++) {
-    find_work(r, g, &r->candidates[chosen[i]], &work[chosen[i] * stride]);
+  for (size_t i = 0; i < r->n_chosen; i++) {
+    find_work(r, g, &r->chosen[i], &work[i * stride]);
   }
   gen_instance_free(g);
   return 0;
 }
 
 /* A grid has more sizes than can be timed: some more of them, for the tree to learn from. */
-static int draw_more(cover_run *r, const size_t *chosen, size_t n, cover_table *t, err *e) {
+static int draw_more(cover_run *r, cover_table *t, err *e) {
   sizes more = {0};
   if (!r->c->grid) {
     return 0;
@@ -278,7 +343,7 @@ static int draw_more(cover_run *r, const size_t *chosen, size_t n, cover_table *
     for (size_t f = 0; f < nf && drawn; f++) {
       values[j * nf + f] = p->values[f].i;
     }
-    TRY(find_works(r, p, chosen, n, all, work + j, e));
+    TRY(find_works(r, p, all, work + j, e));
   }
   t->n_drawn = more.n;
   t->values = values;
@@ -287,20 +352,14 @@ static int draw_more(cover_run *r, const size_t *chosen, size_t n, cover_table *
   return 0;
 }
 
-static int learn(cover_run *r, cover_table *table, serve_cover *out, size_t *n_left, err *e) {
-  size_t chosen[SERVE_COVER_CONFIGS], n;
-  gen_config *configs = ARENA_ARRAY(&r->memory, gen_config, SERVE_COVER_CONFIGS);
-  *out = (serve_cover){.asked = r->loss, .configs = configs};
-  if (!configs) {
-    return no_room(e);
+static int learn(cover_run *r, cover_table *table, serve_cover *out, err *e) {
+  size_t all[SERVE_COVER_CONFIGS];
+  for (size_t i = 0; i < r->n_chosen; i++) {
+    all[i] = i;
   }
-  TRY(cover_choose(table, r->loss, chosen, &n, n_left, e));
-  TRY(draw_more(r, chosen, n, table, e));
-  TRY(cover_learn(r->t, table, chosen, n, &r->memory, out, e));
-  for (size_t i = 0; i < n; i++) {
-    configs[i] = r->candidates[chosen[i]];
-  }
-  out->n_configs = n;
+  *out = (serve_cover){.asked = r->loss, .configs = r->chosen, .n_configs = r->n_chosen};
+  TRY(draw_more(r, table, e));
+  TRY(cover_learn(r->t, table, all, r->n_chosen, &r->memory, out, e));
   set_ranges(r->t, table, out);
   return 0;
 }
@@ -338,7 +397,7 @@ static int cover(cover_run *r, err *e) {
   gauge_options o = {0};
   cover_table table;
   serve_cover result;
-  size_t n_done, n_left = 0;
+  size_t n_left = 0;
   TRY(parse_options(r, &o, e));
   TRY(cli_open_template(r->c, &r->memory, &r->t, e));
   if (r->c->n_words > 1) {
@@ -350,13 +409,8 @@ static int cover(cover_run *r, err *e) {
   TRY(rt_compiler_open(&r->compiler, e));
   TRY(gauge_open(r->t, r->db, r->compiler, &o, &r->gauge, e));
   TRY(gather(r, e));
-  r->sec = ARENA_ARRAY(&r->memory, double, r->n_candidates * r->sizes.n + 1);
-  if (!r->sec) {
-    return no_room(e);
-  }
-  TRY(gauge_table(r->gauge, r->candidates, r->n_candidates, &r->sizes, r->sec, &n_done, e));
-  TRY(make_table(r, n_done, &table, e));
-  TRY(learn(r, &table, &result, &n_left, e));
+  TRY(measure(r, &table, &n_left, e));
+  TRY(learn(r, &table, &result, e));
   TRY(store(r, &result, e));
   print(r, &result, n_left);
   return 0;

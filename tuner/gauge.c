@@ -382,14 +382,15 @@ static int gauge_column(gauge *g, double *sec, err *e) {
 }
 
 int gauge_table(gauge *g, const gen_config *configs, size_t n_configs, const sizes *list,
-                double *sec, size_t *n_done, err *e) {
+                double budget, double *sec, size_t *n_done, err *e) {
   const double started = now_sec();
   int rc = 0;
   g->configs = configs;
   g->n_configs = n_configs;
   g->sizes = list;
+  skip_to(g, 0);
   for (*n_done = 0; !rc && *n_done < list->n; ++*n_done) {
-    if (g->o.sec > 0 && now_sec() - started > g->o.sec) {
+    if (budget > 0 && now_sec() - started > budget) {
       break;
     }
     g->size = *n_done;

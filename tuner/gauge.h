@@ -21,7 +21,6 @@ typedef struct gauge_options {
   const char *device;
   int jobs;           /* compile workers; 0: one a core */
   double timeout_sec; /* for one compilation or measurement; 0: 120 */
-  double sec;         /* begin no size after so long; 0: all of them */
   const volatile sig_atomic_t *stop;
   void (*report)(void *, const gauge_progress *); /* may be NULL */
   void *report_self;
@@ -36,9 +35,10 @@ const rt_info *gauge_device(const gauge *g);
 int64_t gauge_device_id(const gauge *g);
 int64_t gauge_template_id(const gauge *g);
 /* gauge_table -- sec[config * list->n + size]: INFINITY where it does not fit or failed.
+ *   in   budget   seconds after which no size is begun; 0: all of them are
  *   out  *n_done  sizes that were looked at; fewer than all when the time is over
  *   err  ERR_INTERRUPTED  what is finished is stored */
 int gauge_table(gauge *g, const gen_config *configs, size_t n_configs, const sizes *list,
-                double *sec, size_t *n_done, err *e);
+                double budget, double *sec, size_t *n_done, err *e);
 
 #endif
