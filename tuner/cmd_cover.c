@@ -353,13 +353,21 @@ static int draw_more(cover_run *r, cover_table *t, err *e) {
 }
 
 static int learn(cover_run *r, cover_table *table, serve_cover *out, err *e) {
-  size_t all[SERVE_COVER_CONFIGS];
-  for (size_t i = 0; i < r->n_chosen; i++) {
-    all[i] = i;
+  size_t kept[SERVE_COVER_CONFIGS], n = r->n_chosen;
+  gen_config *configs = ARENA_ARRAY(&r->memory, gen_config, SERVE_COVER_CONFIGS);
+  if (!configs) {
+    return no_room(e);
   }
-  *out = (serve_cover){.asked = r->loss, .configs = r->chosen, .n_configs = r->n_chosen};
+  for (size_t i = 0; i < n; i++) {
+    kept[i] = i;
+  }
   TRY(draw_more(r, table, e));
-  TRY(cover_learn(r->t, table, all, r->n_chosen, &r->memory, out, e));
+  TRY(cover_thin(r->t, table, kept, &n, &r->memory, e));
+  for (size_t i = 0; i < n; i++) {
+    configs[i] = r->chosen[kept[i]];
+  }
+  *out = (serve_cover){.asked = r->loss, .configs = configs, .n_configs = n};
+  TRY(cover_learn(r->t, table, kept, n, &r->memory, out, e));
   set_ranges(r->t, table, out);
   return 0;
 }

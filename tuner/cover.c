@@ -669,11 +669,10 @@ static cover_known *measurements(const cover_table *t, const size_t *chosen, siz
   return out;
 }
 
-int cover_learn(const gen_template *t, const cover_table *table, const size_t *chosen, size_t n,
-                arena *a, serve_cover *out, err *e) {
-  learner *l = ARENA_ARRAY(a, learner, 1);
+static int open_learner(learner *l, const gen_template *t, const cover_table *table,
+                        const size_t *chosen, size_t n, arena *a, err *e) {
   serve_feature *features = ARENA_ARRAY(a, serve_feature, FEATURES_MOST);
-  if (!l || !features) {
+  if (!features) {
     return no_room(e);
   }
   *l = (learner){
@@ -684,5 +683,133 @@ int cover_learn(const gen_template *t, const cover_table *table, const size_t *c
   l->kept = ARENA_ARRAY(a, cover_known, table->n_sizes * n + 1);
   l->left = ARENA_ARRAY(a, double, n + 1);
   l->right = ARENA_ARRAY(a, double, n + 1);
-  return l->lost && l->known && l->kept && l->left && l->right && learn(l, out) ? 0 : no_room(e);
+  return l->lost && l->known && l->kept && l->left && l->right ? 0 : no_room(e);
+}
+
+int cover_learn(const gen_template *t, const cover_table *table, const size_t *chosen, size_t n,
+                arena *a, serve_cover *out, err *e) {
+  learner *l = ARENA_ARRAY(a, learner, 1);
+  TRY(l ? open_learner(l, t, table, chosen, n, a, e) : no_room(e));
+  return learn(l, out) ? 0 : no_room(e);
+}
+
+/* ---- fewer ---------------------------------------------------------------------------------- */
+
+/* A configuration is spared if its absence costs no more than this, a logarithm. */
+static const double SPARED = 0.003;
+
+typedef struct thinning {
+  learner *l;
+  double *sec; /* [configuration * n_sizes + size]: by a model that has not seen the size's fold */
+  bool *in;
+  size_t n;
+} thinning;
+
+static bool foretell_fold(thinning *x, size_t k, const uint8_t *fold, uint8_t f) {
+  learner *l = x->l;
+  const size_t ns = l->t->n_sizes, all = ns + l->t->n_drawn;
+  const cover_model *m = NULL;
+  err e = {0};
+  size_t n = 0;
+  for (size_t j = 0; j < ns; j++) {
+    if (fold[j] != f) {
+      l->kept[n++] = l->known[k * ns + j];
+    }
+  }
+  if (cover_model_fit(l->template, l->kept, n, l->t->sms, l->a, &m, &e)) {
+    return false;
+  }
+  for (size_t j = 0; j < ns; j++) {
+    if (fold[j] == f) {
+      x->sec[k * ns + j] =
+          m ? cover_model_sec(m, values_of(l, j), &l->t->work[l->chosen[k] * all + j]) : INFINITY;
+    }
+  }
+  return true;
+}
+
+static bool foretell(thinning *x, const uint8_t *fold) {
+  bool ok = true;
+  for (uint8_t f = 0; ok && f < FOLDS; f++) {
+    for (size_t k = 0; ok && k < x->l->n_configs; k++) {
+      ok = foretell_fold(x, k, fold, f);
+    }
+  }
+  return ok;
+}
+
+/* With the one that the model would take. */
+static double lost_at(const thinning *x, size_t size) {
+  const size_t ns = x->l->t->n_sizes;
+  size_t best = SIZE_MAX;
+  for (size_t k = 0; k < x->l->n_configs; k++) {
+    const double sec = x->in[k] ? x->sec[k * ns + size] : INFINITY;
+    best = isfinite(sec) && (best == SIZE_MAX || sec < x->sec[best * ns + size]) ? k : best;
+  }
+  return best == SIZE_MAX ? LOST_MOST : lost_of(x->l, size)[best];
+}
+
+/* The mean over the sizes; large losses count more than in proportion. */
+static double lost_in_all(const thinning *x) {
+  double sum = 0;
+  for (size_t j = 0; j < x->l->t->n_sizes; j++) {
+    const double lost = lost_at(x, j);
+    sum += lost + lost * lost;
+  }
+  return sum / (double)x->l->t->n_sizes;
+}
+
+/* The one whose absence costs the least; what is lost without it. */
+static double least_missed(thinning *x, size_t *which) {
+  double least = INFINITY;
+  for (size_t k = 0; k < x->l->n_configs; k++) {
+    if (x->in[k]) {
+      x->in[k] = false;
+      const double lost = lost_in_all(x);
+      x->in[k] = true;
+      *which = lost < least ? k : *which;
+      least = fmin(least, lost);
+    }
+  }
+  return least;
+}
+
+static void thin(thinning *x) {
+  double best = lost_in_all(x);
+  while (x->n > 1) {
+    size_t which = 0;
+    const double lost = least_missed(x, &which);
+    if (lost > best + SPARED) {
+      break;
+    }
+    best = fmin(best, lost);
+    x->in[which] = false;
+    x->n--;
+  }
+}
+
+int cover_thin(const gen_template *t, const cover_table *table, size_t *chosen, size_t *n, arena *a,
+               err *e) {
+  learner *l = ARENA_ARRAY(a, learner, 1);
+  thinning x = {.l = l, .n = *n};
+  uint8_t *fold = ARENA_ARRAY(a, uint8_t, table->n_sizes + 1);
+  size_t n_kept = 0;
+  x.sec = ARENA_ARRAY(a, double, *n * table->n_sizes + 1);
+  x.in = ARENA_ARRAY(a, bool, *n + 1);
+  if (!table->n_drawn) {
+    return 0; /* nothing is known of what they do */
+  }
+  TRY(l && fold && x.sec && x.in ? open_learner(l, t, table, chosen, *n, a, e) : no_room(e));
+  deal(fold, table->n_sizes);
+  memset(x.in, true, *n);
+  if (!foretell(&x, fold)) {
+    return no_room(e);
+  }
+  thin(&x);
+  for (size_t k = 0; k < *n; k++) {
+    chosen[n_kept] = chosen[k];
+    n_kept += x.in[k];
+  }
+  *n = n_kept;
+  return 0;
 }

@@ -117,7 +117,7 @@ static bool is_there(const drawer *d, const sizes *s, const gen_problem *p) {
 
 static int draw_all(drawer *d, size_t n, bool rounded, sizes *out, err *e) {
   for (size_t i = 0; i < n; i++) {
-    TRY(draw_problem(d, rounded && i % 2, &out->p[out->n], e));
+    TRY(draw_problem(d, rounded && i % 3 == 2, &out->p[out->n], e));
     out->n += !is_there(d, out, &out->p[out->n]);
   }
   return 0;
