@@ -15,7 +15,7 @@
 enum {
   SAMPLE = 100,
   SAMPLE_MOST = 2000,
-  DRAWN = 1000,
+  DRAWN = 3000,
   CANDIDATES_MOST = 512,
   PROBLEMS_MOST = 8192
 };
@@ -255,10 +255,11 @@ static int gauge_more(cover_run *r, const size_t *which, const times *first, tim
   return 0;
 }
 
-static int choose(cover_run *r, const times *x, size_t *which, size_t *n_left, err *e) {
+static int choose(cover_run *r, const times *x, size_t *which, err *e) {
   cover_table table;
+  size_t n_left;
   TRY(make_table(r, x, &table, e));
-  TRY(cover_choose(&table, r->loss, which, &r->n_chosen, n_left, e));
+  TRY(cover_choose(&table, r->loss, which, &r->n_chosen, &n_left, e));
   r->chosen = ARENA_ARRAY(&r->memory, gen_config, SERVE_COVER_CONFIGS);
   for (size_t i = 0; r->chosen && i < r->n_chosen; i++) {
     r->chosen[i] = r->candidates[which[i]];
@@ -266,11 +267,11 @@ static int choose(cover_run *r, const times *x, size_t *which, size_t *n_left, e
   return r->chosen ? 0 : no_room(e);
 }
 
-static int measure(cover_run *r, cover_table *table, size_t *n_left, err *e) {
+static int measure(cover_run *r, cover_table *table, err *e) {
   size_t which[SERVE_COVER_CONFIGS];
   times all, chosen;
   TRY(gauge_all(r, &all, e));
-  TRY(choose(r, &all, which, n_left, e));
+  TRY(choose(r, &all, which, e));
   TRY(gauge_more(r, which, &all, &chosen, e));
   return make_table(r, &chosen, table, e);
 }
@@ -311,26 +312,26 @@ static void find_work(cover_run *r, gen_instance *g, const gen_config *config, c
   arena_clear(&a);
 }
 
-static int find_works(cover_run *r, const gen_problem *p, size_t stride, cover_work *work, err *e) {
+typedef struct subset { /* of the table's configurations */
+  size_t which[SERVE_COVER_CONFIGS], n;
+} subset;
+
+static int find_works(cover_run *r, const subset *of, const gen_problem *p, size_t stride,
+                      cover_work *work, err *e) {
   gen_number numbers[RT_NUMBERS];
   gen_instance *g;
   rt_numbers(gauge_device(r->gauge), numbers);
   TRY(gen_instance_new(r->t, p, numbers, RT_NUMBERS, &g, e));
-  for (size_t i = 0; i < r->n_chosen; i++) {
-    find_work(r, g, &r->chosen[i], &work[i * stride]);
+  for (size_t i = 0; i < of->n; i++) {
+    find_work(r, g, &r->chosen[of->which[i]], &work[of->which[i] * stride]);
   }
   gen_instance_free(g);
   return 0;
 }
 
-/* A grid has more sizes than can be timed: some more of them, for the tree to learn from. */
-static int draw_more(cover_run *r, cover_table *t, err *e) {
-  sizes more = {0};
-  if (!r->c->grid) {
-    return 0;
-  }
-  TRY(draw_sizes(r->t, r->c->grid, DRAWN, (uint64_t)r->seed + 1, true, &r->memory, &more, e));
-  const size_t all = t->n_sizes + more.n, nf = t->n_fields;
+/* What they do at the table's sizes, and at more of them, which the table gets without times. */
+static int add_works(cover_run *r, const subset *of, const sizes *more, cover_table *t, err *e) {
+  const size_t all = t->n_sizes + more->n, nf = t->n_fields;
   int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * all + 1);
   cover_work *work = ARENA_ARRAY(&r->memory, cover_work, t->n_configs * all + 1);
   if (!values || !work) {
@@ -339,36 +340,52 @@ static int draw_more(cover_run *r, cover_table *t, err *e) {
   memcpy(values, t->values, t->n_sizes * nf * sizeof *values);
   for (size_t j = 0; j < all; j++) {
     const bool drawn = j >= t->n_sizes;
-    const gen_problem *p = drawn ? &more.p[j - t->n_sizes] : &r->sizes.p[r->timed[j]];
+    const gen_problem *p = drawn ? &more->p[j - t->n_sizes] : &r->sizes.p[r->timed[j]];
     for (size_t f = 0; f < nf && drawn; f++) {
       values[j * nf + f] = p->values[f].i;
     }
-    TRY(find_works(r, p, all, work + j, e));
+    TRY(find_works(r, of, p, all, work + j, e));
   }
-  t->n_drawn = more.n;
+  t->n_drawn = more->n;
   t->values = values;
   t->work = work;
   t->sms = gauge_device(r->gauge)->sms;
   return 0;
 }
 
-static int learn(cover_run *r, cover_table *table, serve_cover *out, err *e) {
-  size_t kept[SERVE_COVER_CONFIGS], n = r->n_chosen;
+/* A grid has more sizes than can be timed: the tree learns from some more of them what a model
+ * says there. */
+static int thin_and_draw(cover_run *r, subset *kept, cover_table *t, err *e) {
+  sizes more = {0};
+  if (!r->c->grid) {
+    return 0;
+  }
+  TRY(add_works(r, kept, &more, t, e));
+  TRY(cover_thin(r->t, t, kept->which, &kept->n, &r->memory, e));
+  TRY(draw_sizes(r->t, r->c->grid, DRAWN, (uint64_t)r->seed + 1, true, &r->memory, &more, e));
+  return add_works(r, kept, &more, t, e);
+}
+
+static int learn(cover_run *r, cover_table *table, serve_cover *out, size_t *n_left, err *e) {
+  subset kept = {.n = r->n_chosen};
   gen_config *configs = ARENA_ARRAY(&r->memory, gen_config, SERVE_COVER_CONFIGS);
   if (!configs) {
     return no_room(e);
   }
-  for (size_t i = 0; i < n; i++) {
-    kept[i] = i;
+  for (size_t i = 0; i < kept.n; i++) {
+    kept.which[i] = i;
   }
-  TRY(draw_more(r, table, e));
-  TRY(cover_thin(r->t, table, kept, &n, &r->memory, e));
-  for (size_t i = 0; i < n; i++) {
-    configs[i] = r->chosen[kept[i]];
+  TRY(thin_and_draw(r, &kept, table, e));
+  for (size_t i = 0; i < kept.n; i++) {
+    configs[i] = r->chosen[kept.which[i]];
   }
-  *out = (serve_cover){.asked = r->loss, .configs = configs, .n_configs = n};
-  TRY(cover_learn(r->t, table, kept, n, &r->memory, out, e));
+  *out = (serve_cover){.asked = r->loss, .configs = configs, .n_configs = kept.n};
+  TRY(cover_learn(r->t, table, kept.which, kept.n, &r->memory, out, e));
   set_ranges(r->t, table, out);
+  *n_left = 0;
+  for (size_t j = 0; j < table->n_sizes; j++) {
+    *n_left += cover_loss(table, kept.which, kept.n, j) > log1p(r->loss);
+  }
   return 0;
 }
 
@@ -393,8 +410,7 @@ static void print(cover_run *r, const serve_cover *cover, size_t n_left) {
     str_addf(&s, "%s on %s: %zu candidates; ", r->t->name, device, r->n_candidates);
     cover_text(r->t, cover, &s);
     if (n_left) {
-      str_addf(&s, "%zu sizes lose more than that: %d configurations are the most there may be\n",
-               n_left, SERVE_COVER_CONFIGS);
+      str_addf(&s, "%zu sizes lose more than that with any of them\n", n_left);
     }
     str_addf(&s, "stored in %s\n", db_path(r->db));
   }
@@ -417,8 +433,8 @@ static int cover(cover_run *r, err *e) {
   TRY(rt_compiler_open(&r->compiler, e));
   TRY(gauge_open(r->t, r->db, r->compiler, &o, &r->gauge, e));
   TRY(gather(r, e));
-  TRY(measure(r, &table, &n_left, e));
-  TRY(learn(r, &table, &result, e));
+  TRY(measure(r, &table, e));
+  TRY(learn(r, &table, &result, &n_left, e));
   TRY(store(r, &result, e));
   print(r, &result, n_left);
   return 0;

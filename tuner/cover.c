@@ -659,7 +659,7 @@ static double *losses(const cover_table *t, const size_t *chosen, size_t n, aren
 static cover_known *measurements(const cover_table *t, const size_t *chosen, size_t n, arena *a) {
   const size_t all = t->n_sizes + t->n_drawn;
   cover_known *out = ARENA_ARRAY(a, cover_known, t->n_sizes * n + 1);
-  for (size_t k = 0; out && t->n_drawn && k < n; k++) {
+  for (size_t k = 0; out && t->work && k < n; k++) {
     for (size_t j = 0; j < t->n_sizes; j++) {
       out[k * t->n_sizes + j] = (cover_known){.values = t->values + j * t->n_fields,
                                               .work = t->work[chosen[k] * all + j],
@@ -796,7 +796,7 @@ int cover_thin(const gen_template *t, const cover_table *table, size_t *chosen, 
   size_t n_kept = 0;
   x.sec = ARENA_ARRAY(a, double, *n * table->n_sizes + 1);
   x.in = ARENA_ARRAY(a, bool, *n + 1);
-  if (!table->n_drawn) {
+  if (!table->work) {
     return 0; /* nothing is known of what they do */
   }
   TRY(l && fold && x.sec && x.in ? open_learner(l, t, table, chosen, *n, a, e) : no_room(e));

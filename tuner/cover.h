@@ -17,7 +17,7 @@ typedef struct cover_table {
   const double *sec; /* [config * n_sizes + size]; INFINITY: it does not fit, or failed */
   size_t n_drawn;    /* further sizes, not timed: the tree learns from what a model says of them */
   const int64_t *values; /* [size * n_fields + field]; as in serve_known_row; the drawn ones last */
-  const cover_work *work; /* [config * (n_sizes + n_drawn) + size]; NULL when none is drawn */
+  const cover_work *work; /* [config * (n_sizes + n_drawn) + size]; NULL: none is drawn, all stay */
   double sms;             /* the device's multiprocessors */
 } cover_table;
 
@@ -33,7 +33,8 @@ int cover_choose(const cover_table *t, double loss, size_t *chosen, size_t *n, s
 double cover_loss(const cover_table *t, const size_t *chosen, size_t n, size_t size);
 /* cover_thin -- fewer of them, when nothing is lost by it: two that are hard to tell apart by a
  * problem's size cost more by mistakes than they gain. A model that has not seen the size picks,
- * and those whose absence costs next to nothing go. Needs drawn sizes, else all stay. err ERR_NOMEM
+ * and those whose absence costs next to nothing go. Needs the table's work, else all
+ * stay. err ERR_NOMEM
  */
 int cover_thin(const gen_template *t, const cover_table *table, size_t *chosen, size_t *n, arena *a,
                err *e);
