@@ -9,6 +9,7 @@
 
 #include "context.h"
 #include "file.h"
+#include "serve_adapt.h"
 #include "serve_choose.h"
 
 /* So many variants of a problem; so many in a row that were no better, then it settles. */
@@ -493,7 +494,25 @@ static void mutate(serve_trial *o, gen_config *c) {
   }
 }
 
-/* Under the context's lock. False: there is none left to try. */
+/* Any point of the space, changed until it is valid. */
+static bool explore(serve_trial *o, gen_config *c) {
+  enum { ATTEMPTS = 8 };
+  const gen_template *t = o->k->t;
+  for (int i = 0; i < ATTEMPTS; i++) {
+    int changed;
+    *c = o->best_config;
+    for (size_t k = 0; k < t->n_params; k++) {
+      c->index[k] = (uint16_t)(draw(o) % t->params[k].n);
+    }
+    if (serve_adapt(t, o->g, c, &changed) && !was_tried(o, c)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Under the context's lock. False: there is none left to try. Beside a default, which is nobody's
+ * choice, every other variant is from anywhere. */
 static bool next_config(serve_trial *o, gen_config *c) {
   enum { ATTEMPTS = 400 };
   while (o->n_near) {
@@ -501,6 +520,9 @@ static bool next_config(serve_trial *o, gen_config *c) {
     if (!was_tried(o, c)) {
       return true;
     }
+  }
+  if (o->k->info.origin == TUNED_DEFAULT && o->n_tried % 2 && explore(o, c)) {
+    return true;
   }
   for (int i = 0; i < ATTEMPTS; i++) {
     mutate(o, c);
