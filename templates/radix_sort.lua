@@ -47,6 +47,38 @@ local function join(...)
   return all
 end
 
+-- For problems that nobody tuned, as an H200 was fast with.
+local SUGGESTED = {}
+local function suggest(condition, base, more)
+  local config = {}
+  for _, from in ipairs { base, more } do
+    for name, v in pairs(from) do config[name] = v end
+  end
+  config.when, config.RANK = condition, config.ALG ~= "counting" and "ballot_mad" or nil
+  SUGGESTED[#SUGGESTED + 1] = config
+end
+local tasks = { ALG = "tasks", COUNT = "early", LOOK = 16, DELAY = 20 }
+local onesweep = { ALG = "onesweep", OVERLAP = "on" }
+suggest("KEY == 1 and n > 2^12", { ALG = "counting", BLOCK = 256, ITEMS = 4 }, { COPIES = 16, LOOK = 1 })
+suggest("KEY == 2 and n > 2^16", { ALG = "counting", BLOCK = 1024, ITEMS = 4 }, { LOOK = 1 })
+suggest("n <= 2^13", tasks, { BLOCK = 384, ITEMS = 2, SEEK = "soon", BUCKET_ITEMS = 2 })
+suggest("n <= 2^14", tasks, { BLOCK = 384, ITEMS = 2, SEEK = "soon", BUCKET_ITEMS = 4 })
+suggest("n <= 2^15", tasks, { BLOCK = 768, ITEMS = 2, SEEK = "soon", BUCKET_ITEMS = 8 })
+suggest("n <= 2^16", tasks, { BLOCK = 768, ITEMS = 2, SEEK = "soon", BUCKET_ITEMS = 16 })
+suggest("n <= 3 * 2^16", tasks, { BLOCK = 768, ITEMS = 4 })
+for _, equals in ipairs { "any", "ordered" } do
+  suggest("n <= 2^22", onesweep,
+    { BLOCK = 384, ITEMS = 24, COUNT = "early", LOOK = 8, EQUALS = equals })
+  suggest("KEY <= 4 and VALUE == 0", onesweep, { BLOCK = 256, ITEMS = 48, COUNT = "early",
+    SEEK = "soon", LOOK = 4, RESIDENT = 3, COPIES = 16, EQUALS = equals })
+end
+suggest("KEY <= 4 and VALUE == 4", onesweep, { BLOCK = 256, ITEMS = 40, LOOK = 1, RESIDENT = 2,
+  COPIES = 16, PACK = 2, VALUES = "soon", PREFETCH = "values" })
+suggest("VALUE > 0", onesweep, { BLOCK = 256, ITEMS = 24, LOOK = 1, RESIDENT = 2, COPIES = 16,
+  VALUES = "soon", PREFETCH = "values" })
+suggest("VALUE == 0", onesweep, { BLOCK = 256, ITEMS = 24, LOOK = 1, RESIDENT = 2, COPIES = 16 })
+suggest("n >= 0", { ALG = "onesweep" }, { BLOCK = 256, ITEMS = 24 })
+
 -- Stages are there for every pass that a problem may have.
 local arrays = { "keys_in", "values_in", "keys_out", "values_out", "keys_tmp", "values_tmp" }
 local stages = {
@@ -174,7 +206,8 @@ return {
     { "FIRST_BIT", "min(begin_bit, 8 * KEY - 1)" },
     { "BITS", "max(0, min(end_bit, 8 * KEY) - begin_bit)" },
     { "PASSES", "max(1, ceildiv(BITS, RADIX))" },
-    { "DIGIT", "max(1, ceildiv(BITS, PASSES))" },
+    -- Passes share the bits evenly; but where the highest digit is the first it may be larger.
+    { "DIGIT", "max(1, sel(BUCKET_ITEMS > 0, min(RADIX, BITS), ceildiv(BITS, PASSES)))" },
     { "BINS", "1 << DIGIT" },
     { "ROW", "max(8, BINS)" }, -- counters of a warp
     { "WARPS", "BLOCK // 32" },
@@ -208,7 +241,8 @@ return {
     { "one bit a pass and one key a thread are the textbook's",
       "sel(ALG == 'onebit', RADIX == 1 and ITEMS == 1, RADIX > 1 and ITEMS > 1)" },
     { "a few bits less take as many passes",
-      "ALG == 'onebit' or RADIX == 8 or RADIX == DIGIT and PASSES ~= ceildiv(BITS, 8)" },
+      "ALG == 'onebit' or RADIX == 8 or "
+        .. "RADIX == DIGIT and (BUCKET_ITEMS > 0 or PASSES ~= ceildiv(BITS, 8))" },
     { "the textbook scans bits", "ALG ~= 'onebit' or RANK == 'ballot' and "
       .. "COUNTER == 32 and SCATTER == 'direct'" },
     { "keys stay in shared memory", "not " .. HELD .. " or SCATTER == 'shared'" },
@@ -268,6 +302,7 @@ return {
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
     EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0,
     RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, BUCKET_ITEMS = 0, PACK = 1, VALUES = "late", PREFETCH = "none" },
+  untuned = SUGGESTED,
 
   workspace = {
     { "keys_tmp", "u8", "sel(PASSES > 1 and not " .. HELD .. ", n * KEY, 0)" },
@@ -303,6 +338,7 @@ return {
 
 @ local chained = ALG == "onesweep" or ALG == "tasks" -- tiles read each other's counts
 @ local tiles = ALG == "three_launch" or chained
+@ local from_top = BUCKET_ITEMS > 0 -- the lowest digit has what bits are left
 @include "radix_tile.cuh"
 @include "radix_move.cuh"
 @ if ALG == "onesweep" or ALG == "counting" then

@@ -59,8 +59,13 @@ __device__ __forceinline__ place again(place p) {
   return p;
 }
 __device__ __forceinline__ place place_of(int pass) {
+@ if from_top then
+  const int end = BITS - (PASSES - 1 - pass) * DIGIT, begin = max(end - DIGIT, 0);
+  return {FIRST_BIT + begin, (1u << max(end - begin, 0)) - 1};
+@ else
   const int bits = min(DIGIT, BITS - pass * DIGIT);
   return {FIRST_BIT + pass * DIGIT, (1u << max(bits, 0)) - 1};
+@ end
 }
 
 // ---- scans -------------------------------------------------------------------------------------

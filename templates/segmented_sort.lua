@@ -183,7 +183,7 @@ return {
 @include "ptx.cuh"
 @include "words.cuh"
 
-@ local chained, tiles = true, true
+@ local chained, tiles, from_top = true, true, false
 @ local EQUALS, COUNT, SCATTER, SEEK, VALUES = "ordered", "late", "shared", "late", "late"
 @include "radix_tile.cuh"
 @include "radix_move.cuh"
