@@ -141,7 +141,7 @@ __device__ __forceinline__ void merge_windows(item (&v)[SORT_ITEMS], int count, 
       d, end, sequence_of<rows>{all, start}, na, sequence_of<rows>{all, middle}, nb);
   const stretches both = stretches_between(i, d, end, start, middle);
   const tile_window here = {end - d};
-  here.merge<sync_block>(v, both, stretches(), item_rows<SORT_ITEMS>{all}, all);
+  here.merge<sync_block, false>(v, both, stretches(), item_rows<SORT_ITEMS>{all}, all);
 }
 
 @ end

@@ -206,7 +206,7 @@ __device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded
       stretches_between(i, d, end, w.at[0], w.at[1], -w.at[0], na - w.at[1]);
   const tile_window here = {end - d};
   item found[ITEMS];
-  here.merge<sync_merging>(found, both, stretches(), tile_keys{shared},
+  here.merge<sync_merging, false>(found, both, stretches(), tile_keys{shared},
              spread<item, ITEMS>{reinterpret_cast<item *>(memory)});
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);
@@ -241,7 +241,7 @@ __device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded
                                      left - w.at[2], left + w.count[2] - w.at[3]);
   if (d >= left) low = high;  // the right alone
   const tile_window here = {d >= left ? last_end - last_d : first_end - first_d};
-  here.merge<sync_merging>(found, low, high, tile_keys{shared}, rows);
+  here.merge<sync_merging, true>(found, low, high, tile_keys{shared}, rows);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) rows.own(k) = found[k];
   sync_merging();
@@ -249,7 +249,7 @@ __device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded
                                           sequence_of<spread<item, ITEMS>>{rows, left}, all - left);
   const stretches both = stretches_between(j, d, end, 0, left);
   const tile_window again = {end - d};
-  again.merge<sync_merging>(found, both, stretches(), item_rows<ITEMS>{rows}, rows);
+  again.merge<sync_merging, false>(found, both, stretches(), item_rows<ITEMS>{rows}, rows);
 #pragma unroll
   for (int k = 0; k < ITEMS; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);
 }

@@ -238,8 +238,9 @@ struct window {
 
 @ end
   // The thread's neighbouring items of the window; all threads that SYNC waits for come here. Nobody
-  // reads what is loaded from once all have loaded, and `rows` may be at the same place.
-  template <void SYNC(), typename Load>
+  // reads what is loaded from once all have loaded, and `rows` may be at the same place. BOTH: may a
+  // window be of both?
+  template <void SYNC(), bool BOTH, typename Load>
   __device__ __forceinline__ void merge(item (&v)[N], const stretches &left,
                                         const stretches &right, const Load &from,
                                         spread<item, N> rows) const {
@@ -248,7 +249,7 @@ struct window {
       SYNC();
       rounds(v, rows);
 @ if value == 0 then
-    } else if (__all_sync(0xffffffff, of_left + right.a.count + right.b.count == WINDOW)) {
+    } else if (BOTH && __all_sync(0xffffffff, of_left + right.a.count + right.b.count == WINDOW)) {
       merge_both<SYNC>(v, left, right, from, rows);
 @ end
     } else {
