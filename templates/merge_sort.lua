@@ -25,6 +25,31 @@ local RUNS = "ceildiv(n, RUN)"
 local TILES = "ceildiv(n, TILE)"
 local MOST_PASSES = 26
 
+-- For problems that nobody tuned: keys of `nbytes` bytes, aligned to vectors of 16 bytes, then any.
+local SUGGESTED = { { when = "n <= 2^11", SORT_BLOCK = 128, SORT_ITEMS = 16, NETWORK = "batcher",
+  LANES = "window", MERGE = "network" } }
+local function suggest(condition, config)
+  config.when, config.NETWORK, config.LANES, config.MERGE = condition, "batcher", "window", "network"
+  config.PARTITION, config.STORE = "block", "warp"
+  SUGGESTED[#SUGGESTED + 1] = config
+end
+for _, nbytes in ipairs { 1, 2, 4, 8 } do
+  local vec = 16 // nbytes
+  local aligned = "NBYTES == " .. nbytes .. " and dev_cc >= 90 and align >= " .. vec
+  local function suggest_by(most, block, items, config)
+    config.SORT_BLOCK, config.SORT_ITEMS, config.VEC = block, items, vec
+    config.LOADER, config.OVERLAP = "bulk", "on"
+    config.ITEMS = math.max(config.ITEMS, vec)
+    suggest(aligned .. " and n <= " .. most, config)
+  end
+  suggest_by("2^13", 128, 16, { BLOCK = 64, ITEMS = 8 })
+  suggest_by("2^17", 256, 16, { BLOCK = 64, ITEMS = 8 })
+  suggest_by("2^36 and value == 0 and NBYTES <= 4", 256, 32, { BLOCK = 128, ITEMS = 16 })
+  suggest_by("2^36", 256, 16, { BLOCK = 128, ITEMS = 16 })
+end
+suggest("n <= 2^17", { SORT_BLOCK = 256, SORT_ITEMS = 16, BLOCK = 64, ITEMS = 8 })
+suggest("n > 2^17", { SORT_BLOCK = 256, SORT_ITEMS = 16, BLOCK = 128, ITEMS = 16 })
+
 local stages = {
   { kernel = "sort_runs", when = "ALG == 'passes'", grid = RUNS, block = "SORT_BLOCK",
     smem = "SORT_SMEM", args = { "n", "x", "xv", "y", "yv", "other", "other_v",
@@ -217,6 +242,7 @@ return {
     NETWORK = "odd_even", LANES = "merge", MERGE = "serial", MADS = 0, WAYS = 2, BLOCK = 256, ITEMS = 8,
     PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
     CACHE = "plain", OVERLAP = "off", STAGES = 1, RESIDENT = 1 },
+  untuned = SUGGESTED,
 
   workspace = {
     { "other", "dtype", "sel(PASSES > 0, n, 0)" }, -- passes go from there to y and back
