@@ -7,6 +7,13 @@
 -- and add up through shared memory; SPLITK blocks each take a part of k and add up through a
 -- workspace.
 --
+-- Tiles that do not fill the device's last wave are what SCHEDULE stream shares out: as many blocks
+-- as run at a time first take equal parts of those tiles' k, then whole tiles each.
+--
+-- With LOADER tensor, tensor maps bring tiles as they lie in memory. They need leading dimensions that
+-- are multiples of 16 bytes, and products are fastest where neither operand is contiguous along k: PACK
+-- first copies what is otherwise.
+--
 -- The text depends on the problem only through ta and tb; what else it assumes about sizes and
 -- alignment is a parameter (VEC, STORE, EDGE) with a requirement, so that an image fits every
 -- problem that meets the requirements.
@@ -26,6 +33,29 @@ local VEC_MOST = "min(align, pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTE
 
 local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
   "biases" }
+
+local GRID = "sel(STREAM, PLACES, " .. TILES .. ")"
+
+-- The launch with tensor maps, of operands packed or not.
+local function with_maps(a_packed, b_packed)
+  local function map(name, packed, along_k, rows, width)
+    if packed then
+      return { tensor = "packed_" .. name, dims = { rows, "k" }, strides = { "roundup(" .. rows .. ", 4)" },
+        box = { width, "BK" }, swizzle = 0 }
+    end
+    return { tensor = name:upper(), strides = { "ld" .. name },
+      dims = { "sel(" .. along_k .. ", k, " .. rows .. ")", "sel(" .. along_k .. ", " .. rows .. ", k)" },
+      box = { "sel(" .. along_k .. ", BK, " .. width .. ")", "sel(" .. along_k .. ", " .. width .. ", BK)" },
+      swizzle = "sel(" .. along_k .. ", 4 * BK, 0)" }
+  end
+  return { kernel = "sgemm_mapped", grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM",
+    when = "MAPS and " .. (a_packed and "" or "not ") .. "A_PACKED and "
+      .. (b_packed and "" or "not ") .. "B_PACKED",
+    overlap = "OVERLAP and (PACK == 'yes' or FINISH == 'atomic')",
+    args = { "m", "n", "k", "alpha", map("a", a_packed, "A_ALONG_K", "m", "BM"),
+      map("b", b_packed, "B_ALONG_K", "n", "BN"), "beta", "C", "ldc", "scales", "biases", "partial",
+      "arrived" } }
+end
 
 return {
   name = "sgemm",
@@ -95,6 +125,12 @@ return {
     { "SWAP", { "no", "yes" }, "compute C, or its transpose", when = TENSOR },
     { "QUEUE", { 2, 3, 4, 5, 6 }, "tiles in shared memory", when = TENSOR },
     { "PROMOTE", { 1, 2, 4, 8 }, "tiles added up in tensor cores", when = BY_WARPGROUPS },
+    { "LOADER", { "register", "cpasync", "warps", "tensor" },
+      "global to shared memory: through registers, asynchronously, so by warps of their own, "
+        .. "or by tensor maps", when = FFMA },
+    { "PACK", { "no", "yes" }, "first copy what is not aligned, or contiguous along k", when = FFMA },
+    { "SCHEDULE", { "tiles", "stream" },
+      "a block a tile, or a block a place on the device and equal parts of the last wave's k", when = FFMA },
     { "BM", { 16, 32, 48, 64, 96, 128, 192, 256 }, "rows of C per block", when = FFMA },
     { "BN", { 16, 32, 48, 64, 96, 128, 192, 256 }, "columns of C per block", when = FFMA },
     { "TM", { 1, 2, 4, 8, 12, 16 }, "rows of C per thread", when = FFMA },
@@ -113,8 +149,6 @@ return {
     { "FINISH", { "last_block", "two_launch", "atomic" }, "how these add up" },
     { "VEC", { 1, 2, 4 }, "floats per load" },
     { "PAD", { 0, 4 }, "floats between rows in shared memory", when = FFMA },
-    { "LOADER", { "register", "cpasync", "warps" },
-      "global to shared memory: through registers, asynchronously, or so by warps of their own", when = FFMA },
     { "STAGES", { 1, 2, 3, 4, 5 }, "tiles of A and B in shared memory", when = FFMA },
     { "COPIES", { "burst", "spread" }, "copies at a tile's start, or spread between its steps", when = FFMA },
     { "KLANES", { 8, 16 }, "lanes along k that load an operand contiguous along k", when = FFMA },
@@ -129,7 +163,13 @@ return {
     { "ALONG", "sel(TENSOR, 32, BK)" }, -- elements along k per tile
     -- threads that cover the block's tile of C once
     { "GROUP", "sel(TENSOR, 128 * GROUPS, (BM // TM) * (BN // TN))" },
-    { "LOADS_APART", FFMA .. " and LOADER == 'warps'" }, -- 128 threads that only load
+    { "MAPS", FFMA .. " and LOADER == 'tensor'" },
+    { "LOADS_APART", FFMA .. " and (LOADER == 'warps' or MAPS)" }, -- 128 threads that only load
+    { "STREAM", FFMA .. " and SCHEDULE == 'stream'" },
+    { "PLACES", "dev_sms * MINBLOCKS" }, -- blocks that run at a time
+    -- Rows and columns of a thread that are neighbours.
+    { "MV", "sel(MAPS and ta == 't' and PACK == 'no', 1, min(TM, 4))" },
+    { "NV", "sel(MAPS and tb == 'n' and PACK == 'no', 1, min(TN, 4))" },
     { "MULTIPLIERS", "sel(TENSOR, GROUP, GROUP * SLICEK)" }, -- threads that multiply
     { "COPIERS", "sel(LOADS_APART, 128, MULTIPLIERS)" },
     { "THREADS", "MULTIPLIERS + sel(" .. BY_WARPGROUPS .. " or LOADS_APART, 128, 0)" },
@@ -138,26 +178,31 @@ return {
     { "STAGE", "BK * (BM + BN + 2 * PAD)" }, -- floats in shared memory per tile of A and of B
     -- A transposed A and an ordinary B are contiguous along k; then vectors go along k, and
     -- asynchronous copies are of single floats, since they transpose on the way.
-    { "A_ALONG_K", "ta == 't'" },
-    { "B_ALONG_K", "tb == 'n'" },
-    { "HELD_ALONG_K", "sel(SWAP == 'no', A_ALONG_K, B_ALONG_K)" },
-    { "SHARED_ALONG_K", "sel(SWAP == 'no', B_ALONG_K, A_ALONG_K)" },
+    { "A_PACKED", "PACK == 'yes' and (align < 4 or ta == 't')" },
+    { "B_PACKED", "PACK == 'yes' and (align < 4 or tb == 'n')" },
+    { "A_ALONG_K", "ta == 't' and not A_PACKED" },
+    { "B_ALONG_K", "tb == 'n' and not B_PACKED" },
+    { "HELD_ALONG_K", "sel(SWAP == 'no', ta == 't', tb == 'n')" },
+    { "SHARED_ALONG_K", "sel(SWAP == 'no', tb == 'n', ta == 't')" },
     { "PARTS", "sel(ALG == 'tf32', 1, 2)" },
     { "HELD_NBYTES",
       "roundup(4 * sel(HELD_ALONG_K, 64 * GROUPS * (32 + 4), 32 * (64 * GROUPS + 8)), 1024)" },
     { "QUEUE_TILE", "HELD_NBYTES + sel(" .. BY_WARPS .. ", 4 * sel(SHARED_ALONG_K, TILE * (32 + 4), "
       .. "32 * (TILE + 8)), PARTS * TILE * 32 * 4)" },
-    { "SMEM", "sel(TENSOR, QUEUE * QUEUE_TILE + 1024, "
-      .. "4 * max(STAGES * STAGE, (SLICEK - 1) * BM * BN))" },
+    { "SMEM", "sel(TENSOR, QUEUE * QUEUE_TILE + 1024, sel(MAPS, 1024, 0) "
+      .. "+ 4 * max(STAGES * STAGE, (SLICEK - 1) * BM * BN))" },
     -- What a block has at its launch, 65536 // THREADS per thread, is dealt out anew.
     { "LOADER_REGISTERS", "sel(LOADS_APART, 40, sel(GROUPS == 3, 72, 88))" },
     { "MULTIPLIER_REGISTERS",
-      "sel(LOADS_APART, sel(MINBLOCKS == 1, 232, 216), sel(GROUPS == 3, 144, 208))" },
+      "sel(LOADS_APART, min(232, (dev_regs_sm // (THREADS * MINBLOCKS) // 8 * 8 * THREADS "
+        .. "- 128 * LOADER_REGISTERS) // GROUP // 8 * 8), sel(GROUPS == 3, 144, 208))" },
     { "KVEC", "sel(LOADER ~= 'register' or TENSOR, 1, VEC)" },
     { "KSIDE", "min(KLANES, BK // KVEC)" }, -- threads side by side that copy such an operand
-    { "A_SIDE", "sel(A_ALONG_K, KSIDE, pow2div(BM // VEC, pow2div(COPIERS, 1024)))" },
-    { "B_SIDE", "sel(B_ALONG_K, KSIDE, pow2div(BN // VEC, pow2div(COPIERS, 1024)))" },
+    { "A_SIDE", "sel(ta == 't', KSIDE, pow2div(BM // VEC, pow2div(COPIERS, 1024)))" },
+    { "B_SIDE", "sel(tb == 'n', KSIDE, pow2div(BN // VEC, pow2div(COPIERS, 1024)))" },
     { "HELD", "sel(LOADER == 'register', ceildiv(BK * (BM + BN), THREADS), 0)" },
+    -- One launch starts while the one before ends.
+    { "OVERLAP", "dev_cc >= 90 and (PACK == 'yes' or SPLITK > 1 and FINISH ~= 'last_block')" },
     { "REGISTERS", "TM * TN + FRAGMENTS * (TM + TN) + HELD + 24" }, -- an estimate
   },
 
@@ -193,9 +238,9 @@ return {
       "not BLOCKED or TM * TN >= 32 or " .. TILES .. " <= 4 * dev_sms" },
     { "few multiplications have no order", "TM * TN >= 64 or ORDER == 'rows'" },
     { "stores of C wider than alignment, thread or edge allow",
-      "STORE <= min(TM, align, pow2div(m, 4))" },
+      "STORE <= min(MV, align, pow2div(m, 4))" },
     { "stores of C narrower than need be",
-      "not BLOCKED or STORE >= min(TM, align, pow2div(m, 4))" },
+      "not BLOCKED or STORE >= min(MV, align, pow2div(m, 4))" },
     { "few tiles share nothing", "RASTER == 1 or (BLOCKED or TENSOR) and " .. TILES .. " >= 2 * dev_sms" },
     { "the warps do not divide the tile", "BM % (LM * TM) == 0 and BN % (32 // LM * TN) == 0" },
     { "a warp's tile has sides that differ more than fourfold",
@@ -224,14 +269,20 @@ return {
         .. "<= sel(ROWS * COLUMNS <= 2048 or MULTIPLIERS <= 128, 4, 2) * dev_sms" },
     { "k both split and sliced, for large tiles", "SPLITK == 1 or SLICEK == 1 or BM * BN <= 6144" },
     { "large tiles leave most multiprocessors idle",
-      "ROWS * COLUMNS <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
+      "STREAM or ROWS * COLUMNS <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
     { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * ALONG * 2 <= k" },
     { "fewer blocks than multiprocessors would hold",
-      "MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
+      "STREAM or MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
     { "that many blocks exceed a multiprocessor's threads",
       "THREADS * MINBLOCKS <= dev_threads_sm" },
     { "so few threads leave each all the registers it can have",
-      "MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
+      "STREAM or MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
+    { "split k is not streamed as well", "not STREAM or BLOCKED and SPLITK == 1" },
+    { "whole tiles nearly fill the device's last wave",
+      "not STREAM or 64 * (roundup(" .. TILES .. ", PLACES) - " .. TILES .. ") >= roundup(" .. TILES
+        .. ", PLACES)" },
+    { "a streaming block has less than two tiles' depth",
+      "not STREAM or " .. TILES .. " * k >= 2 * PLACES * BK" },
     { "atomics add up nothing that a function is applied to",
       "FINISH ~= 'atomic' or scale == 'none' and bias == 'none' and act == 'none'" },
     { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
@@ -240,17 +291,26 @@ return {
     { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST },
     { "vectors narrower than the alignment allows", "not (BLOCKED or TENSOR) or VEC >= " .. VEC_MOST },
     { "padding is for transposing on the way, and needed there",
-      "not BLOCKED or (PAD > 0) == (A_ALONG_K or B_ALONG_K)" },
+      "not BLOCKED or (PAD > 0) == (not MAPS and (ta == 't' or tb == 'n'))" },
     { "asynchronous copies need compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
     { "asynchronous copies need a second stage", "LOADER == 'register' or STAGES >= 2" },
     { "registers hold one tile: two stages at most", "LOADER ~= 'register' or STAGES <= 2" },
     { "warps that only load need compute capability 9.0", "not LOADS_APART or dev_cc == 90" },
     { "warps that only load are for large thread tiles of 256 threads in one block or two",
-      "not LOADS_APART or TM * TN >= 64 and GROUP * MINBLOCKS == 256 and MINBLOCKS <= 2" },
+      "LOADER ~= 'warps' or TM * TN >= 64 and GROUP * MINBLOCKS == 256 and MINBLOCKS <= 2" },
+    { "beside a thread that loads through tensor maps, 128 or 256 others fill the multiprocessor",
+      "not MAPS or TM * TN >= 32 and (GROUP == 128 and MINBLOCKS >= 2 or GROUP == 256 and MINBLOCKS <= 2)" },
     { "beside warps that only load, a tile's steps are all unrolled and ptxas reads ahead",
       "not LOADS_APART or UNROLL == DEPTH and COPIES == 'burst' and FRAGMENTS == 1" },
-    { "warps that only load cannot add up slices, nor wait for the last block",
-      "not LOADS_APART or SLICEK == 1 and (SPLITK == 1 or FINISH ~= 'last_block')" },
+    { "warps that only load cannot add up slices", "not LOADS_APART or SLICEK == 1" },
+    { "tensor maps need addresses and leading dimensions that are multiples of 16 bytes",
+      "not MAPS or align == 4 or PACK == 'yes'" },
+    { "only what tensor maps take is packed, and what is contiguous along k or not aligned",
+      "PACK == 'no' or MAPS and (align < 4 or ta == 't' or tb == 'n')" },
+    { "packed operands are of up to 2^32 elements", "PACK == 'no' or max(m, n) * k <= 2^32" },
+    { "no tensor has an empty side", "not MAPS or k > 0" },
+    { "tiles of tensor maps are multiples of 1024 bytes, and 128 bytes along k at most",
+      "not MAPS or BM * BK % 256 == 0 and BN * BK % 256 == 0 and BK <= 32" },
     { "more stages than tiles along k", "STAGES <= 2 or (STAGES - 1) * BK * SPLITK < k" },
     { "copies run further ahead than their latency asks",
       "STAGES <= 2 or BM * BN <= 2048 or (STAGES - 1) * BK <= 64" },
@@ -262,15 +322,15 @@ return {
       "MINBLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm or MINBLOCKS == 1" },
     { "only asynchronous copies can be spread, over many steps, all unrolled",
       "COPIES == 'burst' or LOADER == 'cpasync' and UNROLL == DEPTH and UNROLL * TM * TN >= 512" },
-    { "nothing is loaded along k", "A_ALONG_K or B_ALONG_K or KLANES == 16" },
+    { "nothing is copied along k", "not MAPS and (ta == 't' or tb == 'n') or KLANES == 16" },
     { "fewer vectors along k than lanes",
-      "KLANES <= max(8, BK // KVEC) or not (A_ALONG_K or B_ALONG_K)" },
+      "MAPS or KLANES <= max(8, BK // KVEC) or not (ta == 't' or tb == 'n')" },
     { "loads of A do not divide among the threads",
-      "COPIERS // A_SIDE > sel(A_ALONG_K, BM, BK) or "
-        .. "sel(A_ALONG_K, BM, BK) % (COPIERS // A_SIDE) == 0" },
+      "MAPS or COPIERS // A_SIDE > sel(ta == 't', BM, BK) or "
+        .. "sel(ta == 't', BM, BK) % (COPIERS // A_SIDE) == 0" },
     { "loads of B do not divide among the threads",
-      "COPIERS // B_SIDE > sel(B_ALONG_K, BN, BK) or "
-        .. "sel(B_ALONG_K, BN, BK) % (COPIERS // B_SIDE) == 0" },
+      "MAPS or COPIERS // B_SIDE > sel(tb == 'n', BN, BK) or "
+        .. "sel(tb == 'n', BN, BK) % (COPIERS // B_SIDE) == 0" },
     { "reading ahead needs work to hide behind", "FRAGMENTS == 1 or TM * TN >= 16" },
     { "registers would spill",
       "REGISTERS <= sel(LOADS_APART, MULTIPLIER_REGISTERS, "
@@ -280,22 +340,35 @@ return {
   default = { ALG = "ffma", BM = 16, BN = 16, TM = 1, TN = 1, ORDER = "rows", STORE = 1, RASTER = 1, LM = 16,
     LANES = "rows", BK = 16, EDGE = "guarded", SLICEK = 1, UNROLL = 16, SPLITK = 1, MINBLOCKS = 1,
     FINISH = "last_block", VEC = 1, PAD = 0, LOADER = "register", STAGES = 1, COPIES = "burst",
-    KLANES = 16, GROUPS = 2, TILE = 128, SWAP = "no", QUEUE = 3, PROMOTE = 1, FRAGMENTS = 1 },
+    KLANES = 16, PACK = "no", SCHEDULE = "tiles", GROUPS = 2, TILE = 128, SWAP = "no", QUEUE = 3,
+    PROMOTE = 1, FRAGMENTS = 1 },
 
   workspace = {
-    { "partial", "f32", "sel(" .. SPLIT .. ", " .. TILES .. " * SPLITK * ROWS * COLUMNS, 0)" },
+    { "partial", "f32", "sel(STREAM, 2 * PLACES * ROWS * COLUMNS, sel(" .. SPLIT .. ", " .. TILES
+      .. " * SPLITK * ROWS * COLUMNS, 0))" },
     -- Arrivals per tile; wraps to 0 by itself, so it is zero again after every launch.
-    { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. TILES .. ", 0)" },
+    { "arrived", "u32",
+      "sel(STREAM, PLACES, sel(SPLITK > 1 and FINISH == 'last_block', " .. TILES .. ", 0))" },
+    { "packed_a", "f32", "sel(A_PACKED, k * roundup(m, 4), 0)" },
+    { "packed_b", "f32", "sel(B_PACKED, k * roundup(n, 4), 0)" },
   },
 
   stages = {
     { kernel = "sgemm_scale", when = "SPLITK > 1 and FINISH == 'atomic'",
       grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256,
       args = { "m", "n", "beta", "C", "ldc" } },
-    { kernel = "sgemm", grid = { TILES, "SPLITK" }, block = "THREADS", smem = "SMEM",
+    { kernel = "sgemm_pack", when = "PACK == 'yes'", block = 256,
+      grid = "ceildiv(k, 32) * (sel(A_PACKED, ceildiv(m, 32), 0) + sel(B_PACKED, ceildiv(n, 32), 0))",
+      args = { "m", "n", "k", "A", "lda", "B", "ldb", "packed_a", "packed_b" } },
+    { kernel = "sgemm", when = "not MAPS", overlap = "OVERLAP and FINISH == 'atomic'",
+      grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM",
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", "partial", "arrived" } },
-    { kernel = "sgemm_finish", when = "SPLITK > 1 and FINISH == 'two_launch'",
+    with_maps(false, false),
+    with_maps(false, true),
+    with_maps(true, false),
+    with_maps(true, true),
+    { kernel = "sgemm_finish", when = "SPLITK > 1 and FINISH == 'two_launch'", overlap = "OVERLAP",
       grid = TILES, block = "GROUP",
       args = { "m", "n", "alpha", "beta", "C", "ldc", "scales", "biases", "partial" } },
   },
@@ -303,6 +376,9 @@ return {
   source = [[
 @include "ptx.cuh"
 @include "arrive.cuh"
+@ if OVERLAP then
+@include "lanes.cuh"
+@ end
 __device__ __forceinline__ float widen(float v) { return v; }
 @include "epilogue.cuh"
 
@@ -328,9 +404,8 @@ constexpr int CM = TM, CN = TN;  // elements of C of one thread
 
 // A thread has MV neighbouring rows, and the next MV of its rows LM * MV further on, behind those
 // of the other lanes; the same with columns. So a warp reads shared memory without gaps.
-constexpr int MV = TM < 4 ? TM : 4;
-constexpr int NV = TN < 4 ? TN : 4;
 
+@ if not MAPS then
 // ---- one operand's way from global to shared memory ------------------------------------------
 
 // A tile lies in shared memory as BK rows of WIDTH floats, WIDTH being BM for A and BN for B.
@@ -438,7 +513,9 @@ struct operand {
 
 using operand_a = operand<BM, A_ALONG_K, A_SIDE>;
 using operand_b = operand<BN, B_ALONG_K, B_SIDE>;
-constexpr int B_TILE = BK * operand_a::ROW;  // where B's tile starts in a stage
+@ end
+constexpr int A_ROW = BM + PAD, B_ROW = BN + PAD;  // floats between rows in shared memory
+constexpr int B_TILE = BK * A_ROW;                 // where B's tile starts in a stage
 
 // Where a thread's elements lie in the block's tile of C.
 struct position {
@@ -499,9 +576,12 @@ struct queue {
       : full(shared_address(barriers)), empty(full + 8 * STAGES) {}
   __device__ void initialize() const {
     for (int s = 0; s < STAGES; s++) {
-      mbarrier_init(full + 8 * s, COPIERS);
+      mbarrier_init(full + 8 * s, MAPS ? 1 : COPIERS);
       mbarrier_init(empty + 8 * s, MULTIPLIERS / 32);
     }
+@ if MAPS then
+    fence_mbarrier_init();
+@ end
   }
   __device__ void wait_full() const { mbarrier_wait(full + 8 * i, round); }
   __device__ void wait_empty() const { mbarrier_wait(empty + 8 * i, round ^ 1); }
@@ -513,11 +593,135 @@ struct queue {
   }
 };
 
-__device__ __forceinline__ void load_tiles(queue q, operand_a &A, operand_b &B, int head,
-                                           int tiles) {
+@ if MAPS and (A_ALONG_K or B_ALONG_K) then
+// A tile contiguous along k lies there in rows of BK floats; the 16-byte chunks of one change places by
+// bits of its number, so that eight neighbouring rows' are in different banks.
+__device__ __forceinline__ constexpr int swizzle(int row) {
+  return (row * BK * 4 >> 7 & (BK / 4 - 1)) * 16;
+}
+
+// Where a thread's part of a tile begins: its first row or column, relative to the stage, in bytes.
+template <bool ALONG_K>
+__device__ __forceinline__ int beginning(int row) {
+  return ALONG_K ? row * BK * 4 + swizzle(row) : row * 4;
+}
+
+__device__ __forceinline__ floats<4> shared_floats(unsigned address) {
+  floats<4> v;
+  asm volatile("ld.shared.v4.f32 {%0, %1, %2, %3}, [%4];"
+               : "=f"(v.e[0]), "=f"(v.e[1]), "=f"(v.e[2]), "=f"(v.e[3])
+               : "r"(address));
+  return v;
+}
+
+// Of row i of a thread, four elements along k.
+template <int LANES_ACROSS>
+__device__ __forceinline__ floats<4> along_k(unsigned tile, int i, int k) {
+  return shared_floats((tile ^ (k * 4 ^ swizzle(i * LANES_ACROSS))) + i * LANES_ACROSS * BK * 4);
+}
+
+// Of all N rows of a thread, the element at k.
+template <int N, int LANES_ACROSS, int WIDTH>
+__device__ __forceinline__ void across_k(float (&fragment)[N], unsigned tile, int k) {
+#pragma unroll
+  for (int i = 0; i < N; i += 4) {
+    const floats<4> v = shared_floats(tile + (k * WIDTH + i * LANES_ACROSS) * 4);
+#pragma unroll
+    for (int e = 0; e < 4; e++) fragment[i + e] = v.e[e];
+  }
+}
+
+// Of all rows, four elements along k each.
+template <bool ALONG_K, int N, int LANES_ACROSS, int WIDTH>
+__device__ __forceinline__ void read_four(float (&fragments)[4][N], unsigned tile, int k) {
+  if constexpr (ALONG_K) {
+#pragma unroll
+    for (int i = 0; i < N; i++) {
+      const floats<4> v = along_k<LANES_ACROSS>(tile, i, k);
+#pragma unroll
+      for (int e = 0; e < 4; e++) fragments[e][i] = v.e[e];
+    }
+  } else {
+#pragma unroll
+    for (int e = 0; e < 4; e++) across_k<N, LANES_ACROSS, WIDTH>(fragments[e], tile, k + e);
+  }
+}
+
+// One tile's products. Of one operand four steps are held; the other, if it is contiguous along k,
+// passes row by row.
+__device__ __forceinline__ void multiply_tile(float (&c)[TM][TN], unsigned a_tile, unsigned b_tile) {
+@ local a_held = ORDER == "columns"
+@ local passing_along_k
+@ if a_held then passing_along_k = B_ALONG_K else passing_along_k = A_ALONG_K end
+#pragma unroll
+  for (int k = 0; k < BK; k += 4) {
+@ if a_held then
+    float a[4][TM];
+    read_four<A_ALONG_K, TM, LM, BM>(a, a_tile, k);
+@   if passing_along_k then
+#pragma unroll
+    for (int j = 0; j < TN; j++) {
+      const floats<4> b = along_k<LN>(b_tile, j, k);
+#pragma unroll
+      for (int e = 0; e < 4; e++) {
+#pragma unroll
+        for (int i = 0; i < TM; i++) c[i][j] += a[e][i] * b.e[e];
+      }
+    }
+@   else
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+      float b[TN];
+      across_k<TN, LN, BN>(b, b_tile, k + e);
+      multiply(c, a[e], b);
+    }
+@   end
+@ else
+    float b[4][TN];
+    read_four<B_ALONG_K, TN, LN, BN>(b, b_tile, k);
+@   if passing_along_k then
+#pragma unroll
+    for (int i = 0; i < TM; i++) {
+      const floats<4> a = along_k<LM>(a_tile, i, k);
+#pragma unroll
+      for (int e = 0; e < 4; e++) {
+#pragma unroll
+        for (int j = 0; j < TN; j++) c[i][j] += a.e[e] * b[e][j];
+      }
+    }
+@   else
+#pragma unroll
+    for (int e = 0; e < 4; e++) {
+      float a[TM];
+      across_k<TM, LM, BM>(a, a_tile, k + e);
+      multiply(c, a, b[e]);
+    }
+@   end
+@ end
+  }
+}
+
+@ end
+@ if MAPS then
+// The tiles of A and B from `row`, `column` and `k` on, by one thread.
+__device__ __forceinline__ void load_tiles(queue &q, unsigned shared, const tensor_map &A, int row,
+                                           const tensor_map &B, int column, int k, int tiles) {
+#pragma unroll 1
+  for (int t = 0; t < tiles; t++, k += BK) {
+    const unsigned to = shared + 4 * q.stage, barrier = q.full + 8 * q.i;
+    q.wait_empty();
+    mbarrier_arrive_expect(barrier, 4 * STAGE);
+    load_tile(to, A, A_ALONG_K ? k : row, A_ALONG_K ? row : k, barrier);
+    load_tile(to + 4 * B_TILE, B, B_ALONG_K ? k : column, B_ALONG_K ? column : k, barrier);
+    q.next();
+  }
+}
+@ else
+__device__ __forceinline__ void load_tiles(queue &q, operand_a A, operand_b B, long long depth) {
+  const int tiles = (int)((depth + BK - 1) / BK);
 #pragma unroll 1
   for (int t = 0; t < tiles; t++) {
-    const int tile_depth = t == 0 ? head : BK;
+    const int tile_depth = t == 0 ? (int)(depth - (long long)(tiles - 1) * BK) : BK;
     q.wait_empty();
     A.copy(q.stage, tile_depth, 0, 1);
     B.copy(q.stage, tile_depth, 0, 1);
@@ -527,39 +731,38 @@ __device__ __forceinline__ void load_tiles(queue q, operand_a &A, operand_b &B, 
     q.next();
   }
 }
+@ end
 
-// The sum over `depth` elements along k, from the operands' position on, in the threads that
-// multiply; those that load end here. No barrier of the block holds up the tiles: a warp may be
-// ahead of another by as many as there are.
-__device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared, operand_a &A,
-                                        operand_b &B, long long depth) {
-  __shared__ unsigned long long barriers[2 * STAGES];
-  queue q(barriers);
-  const int tiles = (int)((depth + BK - 1) / BK);
-  if (threadIdx.x == 0) q.initialize();
-  __syncthreads();
-  if (threadIdx.x >= MULTIPLIERS) {
-    release_registers<LOADER_REGISTERS>();
-    load_tiles(q, A, B, (int)(depth - (long long)(tiles - 1) * BK), tiles);
-    asm volatile("exit;");
-  }
-  take_registers<MULTIPLIER_REGISTERS>();
+// The sum over `tiles` tiles, by the threads that multiply. No barrier of the block holds them up: a
+// warp may be ahead of another by as many as there are stages.
+__device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared, queue &q, int tiles) {
   const position at(threadIdx.x);
+@ if MAPS and (A_ALONG_K or B_ALONG_K) then
+  const unsigned a_from = shared_address(shared) + beginning<A_ALONG_K>(at.row);
+  const unsigned b_from = shared_address(shared) + 4 * B_TILE + beginning<B_ALONG_K>(at.column);
+@ else
   const float *const a_from = shared + at.row, *const b_from = shared + B_TILE + at.column;
+@ end
 #pragma unroll 1
   for (int t = 0; t < tiles; t++) {
     q.wait_full();
+@ if MAPS and (A_ALONG_K or B_ALONG_K) then
+    multiply_tile(c, a_from + 4 * q.stage, b_from + 4 * q.stage);
+    __syncwarp();
+    if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
+@ else
 #pragma unroll
     for (int k = 0; k < BK; k++) {
       float a[TM], b[TN];
-      read<TM, MV, LM>(a, a_from + q.stage + k * operand_a::ROW);
-      read<TN, NV, LN>(b, b_from + q.stage + k * operand_b::ROW);
+      read<TM, MV, LM>(a, a_from + q.stage + k * A_ROW);
+      read<TN, NV, LN>(b, b_from + q.stage + k * B_ROW);
       if (k == BK - 1) {  // all is read
         __syncwarp();
         if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
       }
       multiply(c, a, b);
     }
+@ end
     q.next();
   }
 }
@@ -574,15 +777,15 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
   const int head = (int)(depth - (long long)(tiles - 1) * BK);
   const position at(threadIdx.x % GROUP);
   const int slice = threadIdx.x / GROUP * DEPTH;
-  const float *const a_from = shared + slice * operand_a::ROW + at.row;
-  const float *const b_from = shared + B_TILE + slice * operand_b::ROW + at.column;
+  const float *const a_from = shared + slice * A_ROW + at.row;
+  const float *const b_from = shared + B_TILE + slice * B_ROW + at.column;
   float a[FRAGMENTS][TM], b[FRAGMENTS][TN];
   int stage = 0;  // where the current tile lies, in floats
 
   const auto next = [](int s) { return s + STAGE == STAGES * STAGE ? 0 : s + STAGE; };
   const auto fetch = [&](int f, int s, int k) {
-    read<TM, MV, LM>(a[f], a_from + s + k * operand_a::ROW);
-    read<TN, NV, LN>(b[f], b_from + s + k * operand_b::ROW);
+    read<TM, MV, LM>(a[f], a_from + s + k * A_ROW);
+    read<TN, NV, LN>(b[f], b_from + s + k * B_ROW);
   };
 
 @ if LOADER == "cpasync" then
@@ -686,10 +889,10 @@ __device__ __forceinline__ void add_slices(float (&c)[TM][TN], float *shared) {
 struct corner {  // of the block's tile in C
   int row, column;
   // Bands of RASTER rows of tiles; down within a band first.
-  __device__ corner(int m, int n) {
+  __device__ corner(unsigned tile, int m, int n) {
     const unsigned rows = (unsigned)(m - 1) / ROWS + 1, columns = (unsigned)(n - 1) / COLUMNS + 1;
-    const unsigned band = blockIdx.x / (RASTER * columns) * RASTER;
-    const unsigned in = blockIdx.x % (RASTER * columns);
+    const unsigned band = tile / (RASTER * columns) * RASTER;
+    const unsigned in = tile % (RASTER * columns);
     const unsigned height = rows - band < RASTER ? rows - band : RASTER;
     row = (int)(band + in % height) * ROWS;
     column = (int)(in / height) * COLUMNS;
@@ -728,14 +931,14 @@ __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m
   }
 }
 
-@ if SPLITK > 1 and FINISH ~= "atomic" then
-// Partial sums lie in the order in which threads write them: per tile and split, vectors of PV.
+@ local partial_sums = STREAM or SPLITK > 1 and FINISH ~= "atomic"
+@ if partial_sums then
+// Partial sums lie in the order in which threads write them, in vectors of PV.
 constexpr int PV = CM * CN < 4 ? CM * CN : 4;
 constexpr int PARTIAL = ROWS * COLUMNS / PV;  // vectors of one block
 
-__device__ __forceinline__ floats<PV> *partials(float *partial, int split) {
-  return reinterpret_cast<floats<PV> *>(partial) +
-         ((long long)blockIdx.x * SPLITK + split) * PARTIAL + threadIdx.x % GROUP;
+__device__ __forceinline__ floats<PV> *partials(float *partial, unsigned i) {
+  return reinterpret_cast<floats<PV> *>(partial) + (long long)i * PARTIAL + threadIdx.x % GROUP;
 }
 
 __device__ __forceinline__ void put_partial(const float (&c)[CM][CN], floats<PV> *to) {
@@ -748,64 +951,207 @@ __device__ __forceinline__ void put_partial(const float (&c)[CM][CN], floats<PV>
   }
 }
 
-// The sum over all splits, always in the same order.
-__device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial) {
-  constexpr int AHEAD = CM * CN < 64 ? 64 / (CM * CN) : 1;
-#pragma unroll AHEAD
-  for (int s = 0; s < SPLITK; s++) {
-    const floats<PV> *from = partials(partial, s);
+__device__ __forceinline__ void add_partial(float (&c)[CM][CN], const floats<PV> *from) {
 #pragma unroll
-    for (int r = 0; r < CM * CN; r += PV) {
-      const floats<PV> v = from[r / PV * GROUP];
+  for (int r = 0; r < CM * CN; r += PV) {
+    const floats<PV> v = from[r / PV * GROUP];
 #pragma unroll
-      for (int e = 0; e < PV; e++) c[(r + e) / CN][(r + e) % CN] += v.e[e];
-    }
+    for (int e = 0; e < PV; e++) c[(r + e) / CN][(r + e) % CN] += v.e[e];
   }
 }
+constexpr int AHEAD = CM * CN < 64 ? 64 / (CM * CN) : 1;  // partial sums that are read at a time
 
 @ end
+// A part of the product: of a tile of C the elements along k from `begin` on.
+struct part {
+  unsigned tile;
+  long long begin, depth;
+};
+
+@ if STREAM then
+// A block's parts. The tiles of C that do not fill the last wave come first: the tiles along k of all of
+// them, one after the other, are shared out equally, so that a block has parts of two of them at most.
+// Then come whole ones.
+struct parts {
+  long long all;                  // elements along k
+  unsigned depth;                 // and tiles
+  unsigned shared, whole, tiles;  // tiles of C: shared out; this block's next whole one; all
+  unsigned long long at, end;     // this block's share
+
+  __device__ parts(int m, int n, long long k) : all(k), depth((unsigned)((k + BK - 1) / BK)) {
+    tiles = ((unsigned)(m - 1) / ROWS + 1) * ((unsigned)(n - 1) / COLUMNS + 1);
+    shared = depth == 0 ? 0 : tiles % gridDim.x;
+    whole = shared + blockIdx.x;
+    at = first_of(blockIdx.x);
+    end = first_of(blockIdx.x + 1);
+  }
+  __device__ unsigned long long first_of(unsigned block) const {
+    return (unsigned long long)shared * depth * block / gridDim.x;
+  }
+  // Which block has that of the shared ones?
+  __device__ unsigned owner(unsigned long long i) const {
+    return (unsigned)(((i + 1) * gridDim.x - 1) / ((unsigned long long)shared * depth));
+  }
+  __device__ bool next(part &p) {
+    const bool is_share = at < end;
+    p.tile = is_share ? (unsigned)(at / depth) : whole;
+    p.begin = is_share ? (long long)(at % depth) * BK : 0;
+    p.depth = all - p.begin;
+    if (!is_share) {
+      whole += gridDim.x;
+      return p.tile < tiles;
+    }
+    const long long left = (long long)(end - at) * BK;
+    if (left < p.depth) p.depth = left;
+    at += (p.depth + BK - 1) / BK;
+    return true;
+  }
+};
+
+// Where its blocks leave the partial sums of a shared tile, and how many they are.
+struct shares {
+  unsigned first, last, first_place;
+  __device__ shares(const parts &all, unsigned tile) {
+    const unsigned long long begin = (unsigned long long)tile * all.depth;
+    first = all.owner(begin);
+    last = all.owner(begin + all.depth - 1);
+    first_place = 2 * first + (all.first_of(first) < begin);
+  }
+  __device__ unsigned place(unsigned block) const {
+    return block == first ? first_place : 2 * block;
+  }
+};
+
+@ end
+@ if partial_sums then
+// The sum over all parts of a tile, always in the same order.
+@ if STREAM then
+__device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial, shares of) {
+#pragma unroll AHEAD
+  for (unsigned b = of.first; b <= of.last; b++) add_partial(c, partials(partial, of.place(b)));
+}
+@ else
+__device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial) {
+#pragma unroll AHEAD
+  for (int s = 0; s < SPLITK; s++) add_partial(c, partials(partial, blockIdx.x * SPLITK + s));
+}
+@ end
+
+@ end
+@ local name, a, b = "sgemm", "const float *__restrict__ A, long long lda",
+@   "const float *__restrict__ B, long long ldb"
+@ if MAPS then
+@   name = "sgemm_mapped"
+@   a, b = "const __grid_constant__ tensor_map A", "const __grid_constant__ tensor_map B"
+@ end
+@ local first = SLICEK > 1 and "threadIdx.x < GROUP" or "true" -- threads that have the sums
+@ local each = STREAM and "for (part p; work.next(p);) " or ""
 extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
-sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long lda,
-      const float *__restrict__ B, long long ldb, float beta, float *C, long long ldc,
+@{name}(int m, int n, int k, float alpha, @{a},
+      @{b}, float beta, float *C, long long ldc,
       const float *scales, const float *biases, float *partial, unsigned *arrived) {
-  extern __shared__ __align__(16) float shared[];
-  const corner tile(m, n);
+  extern __shared__ __align__(16) float dynamic[];
+@ if MAPS then
+  float *const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024 / 4;
+@ else
+  float *const shared = dynamic;
+@ end
   // With alpha 0, BLAS does not look at A and B.
   const long long all = alpha == 0 ? 0 : k;
-@ if SPLITK > 1 then
+@ if STREAM then
+  parts work(m, n, all);
+@ elseif SPLITK > 1 then
   const long long share = ((all + BK - 1) / BK + SPLITK - 1) / SPLITK * BK;
   const long long begin = blockIdx.y * share < all ? blockIdx.y * share : all;
-  const long long depth = all - begin < share ? all - begin : share;
+  const part p = {blockIdx.x, begin, all - begin < share ? all - begin : share};
 @ else
-  const long long begin = 0, depth = all;
+  const part p = {blockIdx.x, 0, all};
 @ end
-  float c[CM][CN] = {};
-@ if TENSOR then
-  product(c, (char *)shared, operand(A, lda, A_ALONG_K, tile.row, m, begin, depth),
-          operand(B, ldb, B_ALONG_K, tile.column, n, begin, depth), depth);
-@ else
-  {
-    operand_a a(A, lda, tile.row, m, begin, shared);
-    operand_b b(B, ldb, tile.column, n, begin, shared + B_TILE);
-    product(c, shared, a, b, depth);
+@ if PACK == "yes" then
+  griddepcontrol_wait();
+@ end
+@ if OVERLAP and FINISH == "two_launch" then
+  griddepcontrol_launch_dependents();
+@ end
+@ if LOADS_APART then
+  __shared__ unsigned long long barriers[2 * STAGES];
+  queue q(barriers);
+  if (threadIdx.x == 0) q.initialize();
+  __syncthreads();
+  const auto load = [&](const part &p) {
+    const corner tile(p.tile, m, n);
+@   if MAPS then
+    load_tiles(q, shared_address(shared), A, tile.row, B, tile.column, (int)p.begin,
+               (int)((p.depth + BK - 1) / BK));
+@   else
+    load_tiles(q, operand_a(A, lda, tile.row, m, p.begin, shared),
+               operand_b(B, ldb, tile.column, n, p.begin, shared + B_TILE), p.depth);
+@   end
+  };
+  if (threadIdx.x >= MULTIPLIERS) {
+    release_registers<LOADER_REGISTERS>();
+@   if MAPS then
+    if (threadIdx.x > MULTIPLIERS) return;
+@   end
+    @{each}load(p);
+    return;
   }
+  take_registers<MULTIPLIER_REGISTERS>();
 @ end
-@ local first = "true"
-@ if SLICEK > 1 then
-@   first = "threadIdx.x < GROUP"
-  add_slices(c, shared);
-@ end
-@ if SPLITK == 1 or FINISH == "atomic" then
-  if (@{first}) put(c, tile, m, n, alpha, beta, C, ldc, scales, biases);
+  const auto multiply_part = [&](float (&c)[CM][CN], const part &p) {
+@ if LOADS_APART then
+    product(c, shared, q, (int)((p.depth + BK - 1) / BK));
 @ else
-  if (@{first}) put_partial(c, partials(partial, blockIdx.y));
-@   if FINISH == "last_block" then
-  if (!last_to_arrive(arrived + blockIdx.x, SPLITK) || !(@{first})) return;
-  float sum[CM][CN] = {};
-  add_partials(sum, partial);
-  put(sum, tile, m, n, alpha, beta, C, ldc, scales, biases);
+    const corner tile(p.tile, m, n);
+@   if TENSOR then
+    product(c, (char *)shared, operand(A, lda, A_ALONG_K, tile.row, m, p.begin, p.depth),
+            operand(B, ldb, B_ALONG_K, tile.column, n, p.begin, p.depth), p.depth);
+@   else
+    operand_a a(A, lda, tile.row, m, p.begin, shared);
+    operand_b b(B, ldb, tile.column, n, p.begin, shared + B_TILE);
+    product(c, shared, a, b, p.depth);
 @   end
 @ end
+@ if SLICEK > 1 then
+    add_slices(c, shared);
+@ end
+  };
+  const auto put_part = [&](float (&c)[CM][CN], const part &p) {
+@ if partial_sums then
+@   local arrivals = STREAM and "of.last - of.first + 1" or "SPLITK"
+@   local place = STREAM and "of.place(blockIdx.x)" or "p.tile * SPLITK + blockIdx.y"
+@   if STREAM then
+    if (p.depth < all) {
+      const shares of(work, p.tile);
+@   else
+    {
+@   end
+      if (@{first}) put_partial(c, partials(partial, @{place}));
+@   if FINISH == "two_launch" then
+      return;
+@   else
+      constexpr int ARRIVING = LOADS_APART ? MULTIPLIERS : 0;
+      if (!last_to_arrive<ARRIVING>(arrived + p.tile, @{arrivals}) || !(@{first})) return;
+#pragma unroll
+      for (int r = 0; r < CM * CN; r++) c[r / CN][r % CN] = 0;
+      add_partials(c, partial@{STREAM and ", of" or ""});
+@   end
+    }
+@ elseif OVERLAP and FINISH == "atomic" and PACK == "no" then
+    griddepcontrol_wait();
+@ end
+@ if not (partial_sums and FINISH == "two_launch") then
+    if (@{first}) put(c, corner(p.tile, m, n), m, n, alpha, beta, C, ldc, scales, biases);
+@ end
+  };
+  @{each}{
+    float c[CM][CN] = {};
+    multiply_part(c, p);
+    put_part(c, p);
+@ if STREAM and not LOADS_APART then
+    __syncthreads();  // the next part's tiles go where this one's were
+@ end
+  }
 }
 @ if SPLITK > 1 and FINISH == "two_launch" then
 
@@ -813,18 +1159,69 @@ extern "C" __global__ void __launch_bounds__(GROUP)
 sgemm_finish(int m, int n, float alpha, float beta, float *C, long long ldc, const float *scales,
              const float *biases, float *partial) {
   float sum[CM][CN] = {};
+@ if OVERLAP then
+  griddepcontrol_wait();
+@ end
   add_partials(sum, partial);
-  put(sum, corner(m, n), m, n, alpha, beta, C, ldc, scales, biases);
+  put(sum, corner(blockIdx.x, m, n), m, n, alpha, beta, C, ldc, scales, biases);
 }
 @ end
 @ if SPLITK > 1 and FINISH == "atomic" then
 
 extern "C" __global__ void sgemm_scale(int m, int n, float beta, float *C, long long ldc) {
+@ if OVERLAP then
+  griddepcontrol_launch_dependents();
+@ end
   const int row = blockIdx.x * 256 + threadIdx.x;
   if (row >= m) return;
   for (int column = blockIdx.y; column < n; column += gridDim.y) {
     float *to = C + row + column * ldc;
     *to = beta == 0 ? 0 : beta * *to;
+  }
+}
+@ end
+@ if PACK == "yes" then
+
+// 32 x 32 of a matrix to rows of `width` elements along its `rows`, one row an element along k.
+template <bool ALONG_K>
+__device__ __forceinline__ void pack(const float *from, long long ld, int rows, int k, unsigned tile,
+                                     float *to) {
+  __shared__ float square[32][33];
+  const unsigned across = (unsigned)(rows + 31) / 32, x = threadIdx.x % 32, y = threadIdx.x / 32;
+  const int row = (int)(tile % across * 32), depth = (int)(tile / across * 32);
+  const long long width = (rows + 3LL) / 4 * 4;
+#pragma unroll
+  for (int i = 0; i < 32; i += 8) {
+    const int r = row + (ALONG_K ? y + i : x), p = depth + (ALONG_K ? x : y + i);
+    if (r < rows && p < k) {
+      const float v = from[ALONG_K ? p + r * ld : r + p * ld];
+      if (ALONG_K) {
+        square[y + i][x] = v;
+      } else {
+        to[r + p * width] = v;
+      }
+    }
+  }
+  if (!ALONG_K) return;
+  __syncthreads();
+#pragma unroll
+  for (int i = 0; i < 32; i += 8) {
+    const int r = row + x, p = depth + y + i;
+    if (r < rows && p < k) to[r + p * width] = square[x][y + i];
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(256)
+sgemm_pack(int m, int n, int k, const float *A, long long lda, const float *B, long long ldb,
+           float *packed_a, float *packed_b) {
+  const unsigned a_tiles = A_PACKED ? ((k + 31u) / 32) * ((m + 31u) / 32) : 0;
+@ if OVERLAP then
+  griddepcontrol_launch_dependents();
+@ end
+  if (blockIdx.x < a_tiles) {
+    pack<@{ta == "t"}>(A, lda, m, k, blockIdx.x, packed_a);
+  } else {
+    pack<@{tb == "n"}>(B, ldb, n, k, blockIdx.x - a_tiles, packed_b);
   }
 }
 @ end

@@ -530,6 +530,41 @@ static void sgemm_loading_warps_are_right(void **state) {
   set_sms(b, sms);
 }
 
+/* Tensor maps of operands along k and across, packed or not; blocks that share the last wave's k.
+ */
+static void sgemm_maps_and_streams_are_right(void **state) {
+  static const part parts[] = {
+      {"m=260 n=116 k=76", "LOADER=tensor,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
+                           "LANES=rows,BK=8,UNROLL=8,MINBLOCKS=2,VEC=4,STAGES=3"},
+      {"m=260 n=116 k=76 ta=t", "LOADER=tensor,SCHEDULE=stream,BM=128,BN=128,TM=8,TN=8,ORDER=snake,"
+                                "LM=4,LANES=interleaved,BK=16,VEC=4,STAGES=3"},
+      {"m=640 n=116 k=76 ta=t tb=t",
+       "LOADER=tensor,SCHEDULE=stream,BM=128,BN=128,TM=8,TN=8,"
+       "ORDER=columns,LM=8,LANES=rows,BK=32,UNROLL=32,VEC=4,STAGES=2"},
+      {"m=259 n=15 k=77 tb=t", "LOADER=tensor,PACK=yes,SCHEDULE=stream,BM=256,BN=16,TM=8,TN=4,LM=8,"
+                               "LANES=rows,BK=16,MINBLOCKS=2,STAGES=3"},
+      {"m=129 n=119 k=74 ta=t", "LOADER=tensor,PACK=yes,BM=128,BN=128,TM=8,TN=8,ORDER=columns,LM=8,"
+                                "LANES=rows,SPLITK=2,FINISH=atomic,STAGES=2"},
+      {"m=180 n=20 k=70", "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=2,LM=8,LANES="
+                          "interleaved,SLICEK=2,UNROLL=8,VEC=2,PAD=4,STAGES=3"},
+      {"m=129 n=119 k=74", "LOADER=register,SCHEDULE=stream,BM=64,BN=128,TM=8,TN=8,LM=4,LANES=rows,"
+                           "PAD=4,STAGES=2"},
+      {"m=260 n=116 k=76 tb=t",
+       "LOADER=warps,SCHEDULE=stream,BM=128,BN=128,TM=8,TN=8,ORDER=snake,STORE=4,LM=4,LANES=rows,"
+       "BK=8,UNROLL=8,VEC=4,STAGES=3"},
+      {"m=260 n=116 k=76",
+       "LOADER=tensor,PACK=yes,SCHEDULE=stream,BM=128,BN=128,TM=8,TN=8,ORDER=snake,STORE=4,LM=4,"
+       "LANES=interleaved,BK=16,VEC=4,STAGES=3"},
+  };
+  bed *b = *state;
+  if (b->d->info.cc != 90) {
+    skip();
+  }
+  const int64_t sms = set_sms(b, 2); /* so that blocks have several tiles */
+  check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
+  set_sms(b, sms);
+}
+
 static void gemm_parts_are_right(void **state) {
   static const part parts[] = {
       {"m=72 n=40 k=440",
@@ -879,6 +914,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_on_tensor_cores_is_right, &b),
       cmocka_unit_test_prestate(sgemm_on_tensor_cores_by_warps_is_right, &b),
       cmocka_unit_test_prestate(sgemm_loading_warps_are_right, &b),
+      cmocka_unit_test_prestate(sgemm_maps_and_streams_are_right, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
