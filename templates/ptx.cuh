@@ -52,6 +52,18 @@ __device__ __forceinline__ void store_release(unsigned *p, unsigned v) {
   asm volatile("st.release.gpu.global.u32 [%0], %1;" ::"l"(p), "r"(v) : "memory");
 }
 
+#if __CUDA_ARCH__ >= 900
+// "red" of a vector: each element is added atomically, in one access; compute capability 9.0.
+__device__ __forceinline__ void red_add(float *to, const float (&v)[2]) {
+  asm volatile("red.global.add.v2.f32 [%0], {%1, %2};" ::"l"(to), "f"(v[0]), "f"(v[1]) : "memory");
+}
+__device__ __forceinline__ void red_add(float *to, const float (&v)[4]) {
+  asm volatile("red.global.add.v4.f32 [%0], {%1, %2, %3, %4};" ::"l"(to), "f"(v[0]), "f"(v[1]),
+               "f"(v[2]), "f"(v[3])
+               : "memory");
+}
+#endif
+
 // "cvt": a half, which is handled as its bits so that no header is needed, and a float; to nearest.
 __device__ __forceinline__ float half_to_float(unsigned short bits) {
   float v;

@@ -379,6 +379,22 @@ return {
 @ if OVERLAP then
 @include "lanes.cuh"
 @ end
+// Between launches that overlap: the next may start; the one before has ended. (Code for a lower compute
+// capability than the device's leaves it to the launches' order.)
+__device__ __forceinline__ void let_next_start() {
+@ if OVERLAP then
+#if __CUDA_ARCH__ >= 900
+  griddepcontrol_launch_dependents();
+#endif
+@ end
+}
+__device__ __forceinline__ void wait_for_last() {
+@ if OVERLAP then
+#if __CUDA_ARCH__ >= 900
+  griddepcontrol_wait();
+#endif
+@ end
+}
 __device__ __forceinline__ float widen(float v) { return v; }
 @include "epilogue.cuh"
 
@@ -899,6 +915,23 @@ struct corner {  // of the block's tile in C
   }
 };
 
+@ if FINISH == "atomic" then
+#if __CUDA_ARCH__ >= 900
+constexpr bool HAS_VECTOR_RED = true;
+#else
+constexpr bool HAS_VECTOR_RED = false;
+#endif
+template <int N>
+__device__ __forceinline__ void add_atomically(float *to, const floats<N> &v) {
+  if constexpr (N > 1 && HAS_VECTOR_RED) {
+    red_add(to, v.e);
+  } else {
+#pragma unroll
+    for (int e = 0; e < N; e++) atomicAdd(to + e, v.e[e]);
+  }
+}
+
+@ end
 // C = alpha c + beta C; with beta 0, C is not read.
 __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m, int n,
                                     float alpha, float beta, float *C, long long ldc,
@@ -915,8 +948,10 @@ __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m
       if (EDGE == EDGE_guarded && (row >= rows || column >= columns)) continue;
       float *to = C + row + column * ldc;
 @ if SPLITK > 1 and FINISH == "atomic" then
+      floats<STORE> v;
 #pragma unroll
-      for (int e = 0; e < STORE; e++) atomicAdd(to + e, alpha * c[i + e][j]);
+      for (int e = 0; e < STORE; e++) v.e[e] = alpha * c[i + e][j];
+      add_atomically(to, v);
 @ else
       floats<STORE> v = floats<STORE>();
       if (beta != 0) v = *reinterpret_cast<const floats<STORE> *>(to);
@@ -1067,12 +1102,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 @ else
   const part p = {blockIdx.x, 0, all};
 @ end
-@ if PACK == "yes" then
-  griddepcontrol_wait();
-@ end
-@ if OVERLAP and FINISH == "two_launch" then
-  griddepcontrol_launch_dependents();
-@ end
+  if (PACK == PACK_yes) wait_for_last();
+  if (FINISH == FINISH_two_launch) let_next_start();
 @ if LOADS_APART then
   __shared__ unsigned long long barriers[2 * STAGES];
   queue q(barriers);
@@ -1137,8 +1168,8 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
       add_partials(c, partial@{STREAM and ", of" or ""});
 @   end
     }
-@ elseif OVERLAP and FINISH == "atomic" and PACK == "no" then
-    griddepcontrol_wait();
+@ elseif FINISH == "atomic" and PACK == "no" then
+    wait_for_last();
 @ end
 @ if not (partial_sums and FINISH == "two_launch") then
     if (@{first}) put(c, corner(p.tile, m, n), m, n, alpha, beta, C, ldc, scales, biases);
@@ -1159,9 +1190,7 @@ extern "C" __global__ void __launch_bounds__(GROUP)
 sgemm_finish(int m, int n, float alpha, float beta, float *C, long long ldc, const float *scales,
              const float *biases, float *partial) {
   float sum[CM][CN] = {};
-@ if OVERLAP then
-  griddepcontrol_wait();
-@ end
+  wait_for_last();
   add_partials(sum, partial);
   put(sum, corner(blockIdx.x, m, n), m, n, alpha, beta, C, ldc, scales, biases);
 }
@@ -1169,9 +1198,7 @@ sgemm_finish(int m, int n, float alpha, float beta, float *C, long long ldc, con
 @ if SPLITK > 1 and FINISH == "atomic" then
 
 extern "C" __global__ void sgemm_scale(int m, int n, float beta, float *C, long long ldc) {
-@ if OVERLAP then
-  griddepcontrol_launch_dependents();
-@ end
+  let_next_start();
   const int row = blockIdx.x * 256 + threadIdx.x;
   if (row >= m) return;
   for (int column = blockIdx.y; column < n; column += gridDim.y) {
@@ -1215,9 +1242,7 @@ extern "C" __global__ void __launch_bounds__(256)
 sgemm_pack(int m, int n, int k, const float *A, long long lda, const float *B, long long ldb,
            float *packed_a, float *packed_b) {
   const unsigned a_tiles = A_PACKED ? ((k + 31u) / 32) * ((m + 31u) / 32) : 0;
-@ if OVERLAP then
-  griddepcontrol_launch_dependents();
-@ end
+  let_next_start();
   if (blockIdx.x < a_tiles) {
     pack<@{ta == "t"}>(A, lda, m, k, blockIdx.x, packed_a);
   } else {
