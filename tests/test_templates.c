@@ -467,13 +467,13 @@ static void check_parts(bed *b, const char *family, const part *parts, size_t n)
  * edges, sums over parts of k, and what becomes of an element last. */
 static void sgemm_on_tensor_cores_is_right(void **state) {
   static const part parts[] = {
-      {"m=256 n=256 k=128 accuracy=fp32", "ALG=tf32x3,EDGE=whole,VEC=4,QUEUE=3"},
-      {"m=150 n=131 k=100 ta=t tb=t accuracy=fp32 bias=row act=gelu",
+      {"m=256 n=128 k=512 accuracy=fp32", "ALG=tf32x3,EDGE=whole,VEC=4,QUEUE=3"},
+      {"m=130 n=67 k=1028 ta=t tb=t accuracy=fp32 bias=row act=gelu",
        "ALG=tf32x3,VEC=1,SWAP=yes,QUEUE=2,PROMOTE=2"},
-      {"m=200 n=100 k=76 tb=t accuracy=fp32", "ALG=tf32x3,GROUPS=1,TILE=64,SWAP=yes,VEC=4,QUEUE=2"},
-      {"m=130 n=258 k=330 ta=t accuracy=fp32",
+      {"m=100 n=72 k=524 tb=t accuracy=fp32", "ALG=tf32x3,GROUPS=1,TILE=64,SWAP=yes,VEC=4,QUEUE=2"},
+      {"m=130 n=130 k=514 ta=t accuracy=fp32",
        "ALG=tf32x3,GROUPS=3,TILE=96,VEC=2,QUEUE=2,SPLITK=3,FINISH=two_launch"},
-      {"m=130 n=258 k=330 accuracy=fp32",
+      {"m=130 n=130 k=514 accuracy=fp32",
        "ALG=tf32x3,TILE=160,VEC=2,SPLITK=2,FINISH=atomic,QUEUE=2"},
       {"m=256 n=256 k=640 accuracy=tf32", "ALG=tf32,EDGE=whole,VEC=4,QUEUE=4,PROMOTE=8"},
   };
@@ -489,12 +489,12 @@ static void sgemm_on_tensor_cores_is_right(void **state) {
 /* The same of tensor80.cuh. */
 static void sgemm_on_tensor_cores_by_warps_is_right(void **state) {
   static const part parts[] = {
-      {"m=256 n=128 k=128 accuracy=fp32", "ALG=tf32x3_mma,EDGE=whole,VEC=4,QUEUE=3"},
-      {"m=150 n=131 k=100 ta=t tb=t accuracy=fp32 bias=row act=gelu",
+      {"m=256 n=128 k=512 accuracy=fp32", "ALG=tf32x3_mma,EDGE=whole,VEC=4,QUEUE=3"},
+      {"m=130 n=67 k=1028 ta=t tb=t accuracy=fp32 bias=row act=gelu",
        "ALG=tf32x3_mma,VEC=1,SWAP=yes,QUEUE=2"},
-      {"m=200 n=100 k=76 tb=t accuracy=fp32",
+      {"m=100 n=72 k=524 tb=t accuracy=fp32",
        "ALG=tf32x3_mma,GROUPS=1,TILE=64,SWAP=yes,VEC=4,QUEUE=2"},
-      {"m=130 n=130 k=330 ta=t accuracy=fp32",
+      {"m=130 n=130 k=514 ta=t accuracy=fp32",
        "ALG=tf32x3_mma,GROUPS=3,TILE=96,VEC=2,QUEUE=2,SPLITK=3,FINISH=last_block"},
   };
   bed *b = *state;
@@ -888,6 +888,7 @@ static void mistakes_are_found(void **state) {
 
 int main(int argc, char **argv) {
   bed b = {.device_name = device_argument(argc, argv, "emu"), .random = 1};
+  cmocka_set_test_filter(getenv("TEST_FILTER")); /* TEST_FILTER="sgemm*": minutes are seconds */
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(every_family_is_tested, &b),
       cmocka_unit_test_prestate(defaults_are_always_valid, &b),
