@@ -36,7 +36,7 @@ suggest_warpgroups(256, 128, 4, " >= 3 * dev_sms", { RASTER = 8, CLUSTER = "colu
 for _, tile in ipairs { { 256, 128, 4 }, { 128, 128, 6 }, { 64, 128, 7 } } do
   suggest_warpgroups(tile[1], tile[2], tile[3], " * 10 >= dev_sms * 9")
 end
-suggest_warpgroups(128, 128, 6, " * 2 <= dev_sms and m * n > 2^12 * dev_sms", { SPLITK = 2 })
+suggest_warpgroups(128, 64, 8, " * 5 >= dev_sms * 2")
 for _, splits in ipairs { 8, 6, 4, 3, 2 } do
   suggest_warpgroups(128, 64, 6, " * " .. splits .. " <= dev_sms", { SPLITK = splits })
 end
@@ -72,13 +72,11 @@ local ALL_TILES = "sel(WGMMA, CLUSTERS * BLOCKS, " .. TILES .. ")"
 -- Operands as copies of tiles see them.
 local function tiles_of_a(matrix, ld)
   return { tensor = matrix, dims = { A_EXTENT, A_COLUMNS }, strides = { ld },
-    box = { "sel(A_ALONG_K, DEEP, 64)", "sel(A_ALONG_K, BM, DEEP) // sel(A_HALVED, 2, 1)" },
-    swizzle = "sel(A_ALONG_K, 2 * DEEP, 128)" }
+    box = { 64, "sel(A_ALONG_K, BM, 64) // sel(A_HALVED, 2, 1)" }, swizzle = 128 }
 end
 local function tiles_of_b(matrix, ld)
   return { tensor = matrix, dims = { B_EXTENT, B_COLUMNS }, strides = { ld },
-    box = { "sel(B_ALONG_K, DEEP, 64)", "sel(B_ALONG_K, BN, DEEP) // sel(B_HALVED, 2, 1)" },
-    swizzle = "sel(B_ALONG_K, 2 * DEEP, 128)" }
+    box = { 64, "sel(B_ALONG_K, BN, 64) // sel(B_HALVED, 2, 1)" }, swizzle = 128 }
 end
 
 local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
@@ -167,9 +165,7 @@ return {
     { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications", when = NO_WGMMA },
     { "MINBLOCKS", { 1, 2, 3 }, "blocks per multiprocessor that registers must allow", when = NO_WGMMA },
     { "GROUPS", { 1, 2, 3 }, "warpgroups that multiply, each its columns of C", when = WGMMA },
-    { "DEEP", { 64, 32 }, "elements along k per tile of warpgroups", when = WGMMA },
-    { "QUEUE", { 3, 4, 5, 6, 7, 8, 10, 12 }, "tiles of A and B in shared memory", when = WGMMA },
-    { "LAG", { 0, 1, 2 }, "tiles that a warpgroup begins behind the one before", when = WGMMA },
+    { "QUEUE", { 3, 4, 5, 6, 7, 8 }, "tiles of A and B in shared memory", when = WGMMA },
     { "PANELS", { 2, 4 }, "parts of C on their way to memory at a time, per warp", when = WGMMA },
     { "CLUSTER", { "none", "rows", "columns" }, "neighbours in C of which two blocks share copies",
       when = WGMMA },
@@ -196,7 +192,7 @@ return {
     { "JOINT", "pow2div(WN // 8, 4)" },
     { "SLICE", "8 * JOINT * (WM + 4)" },
     -- Tiles, panels of C, barriers.
-    { "RING", "QUEUE * 2 * DEEP * (BM + BN) + GROUPS * PANELS * 8192 + QUEUE * 16 + 1024" },
+    { "RING", "QUEUE * 128 * (BM + BN) + GROUPS * PANELS * 8192 + QUEUE * 16 + 1024" },
     { "SMEM", "sel(WGMMA, RING, sel(ALG == 'plain', 2 * 16 * 17 * WIDE, "
       .. "max(STAGES * STAGE * WIDTH, sel(STORE == 'shared', THREADS // 32 * SLICE * WIDE, 0))))" },
     -- What a block has at its launch, 65536 // THREADS per thread, is dealt out anew.
@@ -226,10 +222,7 @@ return {
     { "a warpgroup's sums exceed the registers",
       "not WGMMA or BN // (64 * GROUPS) * BM // 2 <= sel(GROUPS == 3, 96, 128)" },
     { "more tiles in shared memory than along k",
-      "not WGMMA or QUEUE == 3 or (QUEUE - 1) * DEEP * SPLITK < k" },
-    { "one warpgroup has none before it", "LAG == 0 or GROUPS > 1" },
-    { "a warpgroup would wait for tiles that have no room",
-      "LAG == 0 or LAG * (GROUPS - 1) + 2 <= QUEUE and LAG * DEEP * SPLITK < k" },
+      "not WGMMA or QUEUE == 3 or (QUEUE - 1) * 64 * SPLITK < k" },
     { "more panels of C than a warp has",
       "not WGMMA or PANELS == 2 or BM * (" .. C_NBYTES .. ") // 128 * BN // (64 * GROUPS) >= 4" },
     { "no second tile to share copies with", "CLUSTER == 'none' "
@@ -297,7 +290,7 @@ return {
 
   default = { ALG = "plain", BM = 16, BN = 16, WM = 16, WN = 16, BK = 16, EDGE = "guarded", STEP = 16, VEC = 1,
     STAGES = 2, LAYOUT = "padded", RASTER = 1, SPLITK = 1, FINISH = "last_block", STORE = "direct",
-    FRAGMENTS = 1, MINBLOCKS = 1, GROUPS = 2, DEEP = 64, QUEUE = 4, LAG = 0, PANELS = 2, CLUSTER = "none" },
+    FRAGMENTS = 1, MINBLOCKS = 1, GROUPS = 2, QUEUE = 4, PANELS = 2, CLUSTER = "none" },
   untuned = SUGGESTED,
 
   workspace = {

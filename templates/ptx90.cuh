@@ -68,11 +68,7 @@ __device__ __forceinline__ void wgmma_wait() {
 __device__ __forceinline__ unsigned long long swizzled_128(unsigned address) {
   return (address & 0x3ffff) >> 4 | 1ull << 16 | (1024ull >> 4) << 32 | 1ull << 62;
 }
-// The same with rows of 64 bytes, eight of them aligned to 512.
-__device__ __forceinline__ unsigned long long swizzled_64(unsigned address) {
-  return (address & 0x3ffff) >> 4 | 1ull << 16 | (512ull >> 4) << 32 | 2ull << 62;
-}
-// Rows of 128 bytes of an operand of 16-bit numbers that is contiguous across k: per eight elements along k
+// The same of an operand of 16-bit numbers that is contiguous across k: per eight elements along k
 // eight rows of 128 bytes, which hold 64 rows of the operand; the next 64 are `leading` bytes behind.
 __device__ __forceinline__ unsigned long long swizzled_128_across(unsigned address,
                                                                   unsigned leading) {

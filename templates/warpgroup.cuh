@@ -8,16 +8,15 @@
 //
 // In the instructions' terms this is C' = op(B)' op(A)': their rows are columns of C, so that two
 // neighbouring elements of a thread are neighbours in memory, too. An operand may be contiguous
-// along k or across: they lie in shared memory in rows of DEEP elements along k of one of its rows, or
-// of 64 of its rows at one k.
+// along k or across: both lie in shared memory in rows of 128 bytes, of 64 elements along k of a
+// row, or of 64 rows at one k.
 //
 // Two blocks of a cluster (CLUSTER) whose tiles are neighbours along rows or columns of C each copy
 // half of the operand that they share to both.
 
 constexpr int REPEAT = BN / (64 * GROUPS);  // steps of 64 columns of a warpgroup
 constexpr int SUMS = BM / 2;                // of a thread in such a step
-constexpr int PIECE_NBYTES = 64 * DEEP * 2;              // 64 across k, DEEP along it
-constexpr int A_NBYTES = BM / 64 * PIECE_NBYTES, B_NBYTES = BN / 64 * PIECE_NBYTES;  // of a tile
+constexpr int A_NBYTES = BM * 128, B_NBYTES = BN * 128;  // of a tile
 constexpr int PANEL_ROWS = 128 / sizeof(output), PANEL_NBYTES = 16 * 128;  // of 16 columns of C
 constexpr bool EPILOGUE = @{scale ~= "none" or bias ~= "none" or act ~= "none"};
 
@@ -78,29 +77,21 @@ struct work {
     const int share = (tiles + SPLITK - 1) / SPLITK, first = min(tiles, (int)split(unit) * share);
     return {first, min(share, tiles - first)};
   }
-  // Tiles along k of the units that one block has.
-  __device__ long long sum(unsigned first, unsigned step) const {
-    if (SPLITK == 1) return (long long)((all - first - 1) / step + 1) * tiles;
-    long long n = 0;
-    for (unsigned unit = first; unit < units(); unit += step) n += k(unit).n;
-    return n;
-  }
 };
 
 // ---- copying -----------------------------------------------------------------------------------
 
-// A tile of an operand, WIDTH_ across k and DEEP along it; where the cluster shares it, this block's
+// A tile of an operand, WIDTH_ across k and 64 along it; where the cluster shares it, this block's
 // half, to both: half of the copies, or of the only one.
 template <int WIDTH_, bool ALONG_K, bool SHARED, bool HALVED>
 __device__ __forceinline__ void copy_operand(unsigned to, const tensor_map &map, int across, int k,
                                              unsigned barrier, unsigned rank) {
   constexpr int COPIES = (ALONG_K ? 1 : WIDTH_ / 64) / (SHARED && !HALVED ? BLOCKS : 1);
-  constexpr int FAR = (ALONG_K ? WIDTH_ : DEEP) / (HALVED ? BLOCKS : 1);  // rows in one
-  constexpr int ROW = ALONG_K ? DEEP * 2 : 128;
+  constexpr int FAR = (ALONG_K ? WIDTH_ : 64) / (HALVED ? BLOCKS : 1);  // rows of 128 bytes in one
   const int first = SHARED && !HALVED ? (int)rank * COPIES : 0, skip = HALVED ? (int)rank * FAR : 0;
 #pragma unroll
   for (int i = first; i < first + COPIES; i++) {
-    const unsigned there = to + i * PIECE_NBYTES + skip * ROW;
+    const unsigned there = to + i * 8192 + skip * 128;
     const int x = ALONG_K ? k : across + 64 * i, y = ALONG_K ? across + skip : k + skip;
     if (SHARED) {
       load_tile(there, map, x, y, barrier, (unsigned short)((1 << BLOCKS) - 1));
@@ -117,9 +108,9 @@ __device__ __forceinline__ void copy_tiles(ring &q, const tensor_map &a, const t
     const unsigned barrier = q.full + 8 * q.i;
     q.wait_empty();
     mbarrier_arrive_expect(barrier, A_NBYTES + B_NBYTES);
-    copy_operand<BM, A_ALONG_K, CLUSTER == CLUSTER_columns, A_HALVED>(q.a(), a, at.row, DEEP * t,
+    copy_operand<BM, A_ALONG_K, CLUSTER == CLUSTER_columns, A_HALVED>(q.a(), a, at.row, 64 * t,
                                                                       barrier, rank);
-    copy_operand<BN, B_ALONG_K, CLUSTER == CLUSTER_rows, B_HALVED>(q.b(), b, at.column, DEEP * t,
+    copy_operand<BN, B_ALONG_K, CLUSTER == CLUSTER_rows, B_HALVED>(q.b(), b, at.column, 64 * t,
                                                                    barrier, rank);
     q.next();
   }
@@ -159,47 +150,27 @@ __device__ __forceinline__ void clear(sums &c) {
 
 template <bool ALONG_K>
 __device__ __forceinline__ unsigned long long descriptor(unsigned tile) {
-  return !ALONG_K     ? swizzled_128_across(tile, PIECE_NBYTES)
-         : DEEP == 64 ? swizzled_128(tile)
-                      : swizzled_64(tile);
+  return ALONG_K ? swizzled_128(tile) : swizzled_128_across(tile, 8192);
 }
-
-// Tiles as a warpgroup comes to them: `at` is the next one to multiply, `seen` the next to wait for,
-// `ahead` of it. So groups that may wait for the same copies still begin one after the other (LAG), and
-// while one stores its part of C, the other has the tensor cores.
-struct reader {
-  ring at, seen;
-  long long unseen;
-  __device__ reader(const ring &q, long long tiles, int ahead) : at(q), seen(q), unseen(tiles) {
-#pragma unroll 1
-    for (int s = 0; s < ahead; s++) see();
-  }
-  __device__ void see() {
-    if (unseen == 0) return;
-    seen.wait_full();
-    seen.next();
-    unseen--;
-  }
-};
 
 // The products of one tile are under way while the next are issued; the last ones, while `meanwhile` runs.
 template <typename OTHER>
-__device__ __forceinline__ void multiply_tiles(reader &q, int tiles, int group, sums &c,
+__device__ __forceinline__ void multiply_tiles(ring &q, int tiles, int group, sums &c,
                                                const OTHER &meanwhile) {
   constexpr int A_STEP = (A_ALONG_K ? 32 : 2048) / 16, B_STEP = (B_ALONG_K ? 32 : 2048) / 16;
-  ring done = q.at;
+  ring done = q;
   pin(c);
 #pragma unroll 1
   for (int t = 0; t < tiles; t++) {
-    q.see();
-    const unsigned long long a = descriptor<A_ALONG_K>(q.at.a());
-    const unsigned long long b = descriptor<B_ALONG_K>(q.at.b() + group * REPEAT * PIECE_NBYTES);
+    q.wait_full();
+    const unsigned long long a = descriptor<A_ALONG_K>(q.a());
+    const unsigned long long b = descriptor<B_ALONG_K>(q.b() + group * REPEAT * 8192);
     wgmma_fence();
 #pragma unroll
-    for (int s = 0; s < DEEP / 16; s++) {
+    for (int s = 0; s < 4; s++) {
 #pragma unroll
       for (int r = 0; r < REPEAT; r++) {
-        wgmma(c[r], b + r * (PIECE_NBYTES / 16) + s * B_STEP, a + s * A_STEP, t > 0 || s > 0);
+        wgmma(c[r], b + r * (8192 / 16) + s * B_STEP, a + s * A_STEP, t > 0 || s > 0);
       }
     }
     wgmma_commit();
@@ -209,7 +180,7 @@ __device__ __forceinline__ void multiply_tiles(reader &q, int tiles, int group, 
       done.release();
       done.next();
     }
-    q.at.next();
+    q.next();
   }
   wgmma_wait<0>();
   pin(c);
@@ -220,15 +191,17 @@ __device__ __forceinline__ void multiply_tiles(reader &q, int tiles, int group, 
 // ---- shares of k -------------------------------------------------------------------------------
 
 // Leaves this block's sums of a tile of C, as its threads have them, for the last of the tile's blocks,
-// which adds up all of them, always in the same order. Is this one the last?
+// which adds up all of them, always in the same order. Is this one the last? A warp's first `steps` count,
+// the others are beyond C.
 __device__ __forceinline__ bool add_up(sums &c, float *partial, unsigned *arrived, unsigned tile,
-                                       unsigned split) {
+                                       unsigned split, int steps) {
   __shared__ bool last;
-  constexpr int VECTORS = REPEAT * SUMS / 4, MULTIPLIERS = 128 * GROUPS;
+  constexpr int STEP = SUMS / 4, VECTORS = REPEAT * STEP, MULTIPLIERS = 128 * GROUPS;
   float4 *const from = reinterpret_cast<float4 *>(partial) +
                        (long long)tile * (SPLITK * VECTORS * MULTIPLIERS) + threadIdx.x;
 #pragma unroll
   for (int v = 0; v < VECTORS; v++) {
+    if (v / STEP >= steps) break;
     const float *const x = &c[0][0] + 4 * v;
     from[(split * VECTORS + v) * MULTIPLIERS] = make_float4(x[0], x[1], x[2], x[3]);
   }
@@ -243,6 +216,7 @@ __device__ __forceinline__ bool add_up(sums &c, float *partial, unsigned *arrive
   for (int s = 0; s < SPLITK; s++) {
 #pragma unroll
     for (int v = 0; v < VECTORS; v++) {
+      if (v / STEP >= steps) break;
       const float4 x = from[(s * VECTORS + v) * MULTIPLIERS];
       float *const to = &c[0][0] + 4 * v;
       to[0] += x.x;
@@ -342,6 +316,7 @@ __device__ __forceinline__ void store_sums(const sums &c, const result &to, cons
   for (int p = 0; p < REPEAT * PARTS; p++) {
     const int r = p / PARTS, part = p % PARTS;
     const int row = first_row + part * PANEL_ROWS, column = first_column + r * 64;
+    if (column >= to.n) break;
     const unsigned panel = panels + p % PANELS * PANEL_NBYTES;
     if (lane == 0) {
       if (p == 0) bulk_wait_read<0>();  // of the tile before, whichever panel was its last
@@ -389,7 +364,7 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
   const unsigned base = (shared_address(memory) + 1023) / 1024 * 1024;
   const unsigned rank = BLOCKS > 1 ? cluster_rank() : 0;
   const int group = __shfl_sync(0xffffffff, threadIdx.x / 128, 0);  // so it is seen to be a warp's
-  const work todo = {corner::rows(m) * corner::columns(n), alpha == 0 ? 0 : (k - 1) / DEEP + 1};
+  const work todo = {corner::rows(m) * corner::columns(n), alpha == 0 ? 0 : (k - 1) / 64 + 1};
   ring q(base);
   if (threadIdx.x == 0) q.initialize();
   if (threadIdx.x == 128 * GROUPS) {
@@ -419,20 +394,22 @@ gemm_warpgroup(int m, int n, int k, double alpha, const __grid_constant__ tensor
     const result to = {(wide)alpha, (wide)beta, C, ldc, m, n, scales, biases};
     const int warp = threadIdx.x / 32;
     const unsigned panels = base + QUEUE * (A_NBYTES + B_NBYTES) + warp * (PANELS * PANEL_NBYTES);
-    reader from(q, todo.sum(first, step), LAG * group);
     sums c;
     for (unsigned unit = first; unit < todo.units(); unit += step) {
       const int tiles = todo.k(unit).n;
       const auto find = [&] { at = corner_now(todo.tile(unit), m, n, rank); };
-      multiply_tiles(from, tiles, group, c, find);
+      multiply_tiles(q, tiles, group, c, find);
       if (tiles == 0) {
         clear(c);
         find();
       }
-@ if SPLITK > 1 then
-      if (!add_up(c, partial, arrived, todo.tile(unit) * BLOCKS + rank, todo.split(unit))) continue;
-@ end
       const int column = at.column + group * REPEAT * 64 + warp % 4 * 16;
+@ if SPLITK > 1 then
+      if (!add_up(c, partial, arrived, todo.tile(unit) * BLOCKS + rank, todo.split(unit),
+                  (n - column + 63) / 64)) {
+        continue;
+      }
+@ end
       if (!EPILOGUE && to.beta == 0) {
         if (to.alpha != 1) scale(c, to.alpha);
         store_sums<true>(c, to, C_map, at.row, column, panels);

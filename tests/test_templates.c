@@ -286,8 +286,8 @@ static void gemm_warpgroups_are_right(void **state) {
     const char *problem, *config;
     int64_t sms;
   } list[] = {
-      {"m=264 n=200 k=264 align=8", "BM=64,BN=128,GROUPS=2,QUEUE=4,LAG=2,CLUSTER=rows", 4},
-      {"m=136 n=260 k=72 align=8 tb=t", "BM=64,BN=128,GROUPS=2,QUEUE=3,LAG=1", 1},
+      {"m=264 n=200 k=264 align=8", "BM=64,BN=128,GROUPS=2,QUEUE=4,CLUSTER=rows", 4},
+      {"m=136 n=260 k=72 align=8 tb=t", "BM=64,BN=128,GROUPS=2,QUEUE=3", 1},
       {"m=136 n=200 k=520 align=8", "BM=64,BN=128,GROUPS=2,QUEUE=3,SPLITK=4,CLUSTER=rows", 12},
       {"m=80 n=16 k=520 ta=t act=relu", "BM=64,BN=64,GROUPS=1,QUEUE=3,SPLITK=3"},
       {"m=75 n=131 k=73 tb=t dtype=f16 bias=row", "BM=64,BN=128,GROUPS=2,QUEUE=3"},
