@@ -214,7 +214,7 @@ return {
     { "tensor cores need compute capability 8.0", PLAIN .. " or dev_cc >= 80" },
     { "warpgroups' multiplications need compute capability 9.0", "not WGMMA or dev_cc == 90" },
     { "warpgroups multiply 16-bit numbers", "not WGMMA or dtype ~= 'f64'" },
-    { "a tile is more than half the matrix that would be packed for it",
+    { "packing A and B takes longer than so narrow a product",
       "not PACKED or m > 64 and n > 64" },
     { "no tensor has an empty side", "not WGMMA or min(m, n, k) > 0" },
     { "warpgroups have 64 columns of C, or a multiple, by a multiple of 64 rows",
