@@ -88,9 +88,13 @@ return {
 
   source = [[
 @ local types = { f32 = "float", f64 = "double", i32 = "int", i64 = "long long" }
+@ local most = { i32 = "2147483647", i64 = "9223372036854775807ll",
+@   f32 = "__int_as_float(0x7f800000)", f64 = "__longlong_as_double(0x7ffll << 52)" }
+@ local least = (dtype == "i32" or dtype == "i64") and "-" .. most[dtype] .. " - 1" or "-" .. most[dtype]
 @include "arrive.cuh"
 
 using value = @{types[dtype]};
+#define WORST ((value)(@{op == "max" and least or most[dtype]}))  // no number is worse, and a NaN no better
 
 struct alignas(VEC * sizeof(value)) vector {
   value e[VEC];
@@ -169,13 +173,21 @@ __device__ __forceinline__ found fold_share(long long n, const value *x) {
     for (int c = 0; c < COARSE; c++) {
       if (i + c * BLOCK < vectors) v[c] = from[i + c * BLOCK];
     }
+    // The best of the step, from back to front, so that the first of equal ones stays: one comparison
+    // and a small number each, in place of a long one.
+    value best = WORST;
+    int which = -1;
 #pragma unroll
-    for (int c = 0; c < COARSE; c++) {
+    for (int c = COARSE - 1; c >= 0; c--) {
 #pragma unroll
-      for (int e = 0; e < VEC; e++) {
-        if (i + c * BLOCK < vectors) look(f, v[c].e[e], (i + c * BLOCK) * VEC + e);
+      for (int e = VEC - 1; e >= 0; e--) {
+        if (i + c * BLOCK < vectors && v[c].e[e] @{op == "max" and ">=" or "<="} best) {
+          best = v[c].e[e];
+          which = c * VEC + e;
+        }
       }
     }
+    if (which >= 0) look(f, best, (i + which / VEC * BLOCK) * VEC + which % VEC);
   }
   const long long rest = vectors * VEC + threadIdx.x;
   if (blockIdx.x == 0 && rest < n) look(f, x[rest], rest);

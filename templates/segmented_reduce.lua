@@ -69,9 +69,9 @@ return {
 
   default = { ALG = "thread", LANES = 1, BLOCK = 128, VEC = 1, COARSE = 1, SPAN = 8 },
   untuned = {
-    { when = "n >= 512 * segments and n >= 2^18 and align >= 4 and (" .. NBYTES .. ") == 4",
+    { when = "segments < 2048 and n >= max(2^18, 512 * segments) and align >= 4 and (" .. NBYTES .. ") == 4",
       ALG = "tiles", LANES = 32, BLOCK = 256, VEC = 4, COARSE = 4, SPAN = 32 },
-    { when = "n >= 512 * segments and n >= 2^18", ALG = "tiles", LANES = 32, BLOCK = 256, COARSE = 8,
+    { when = "segments < 2048 and n >= max(2^18, 512 * segments)", ALG = "tiles", LANES = 32, BLOCK = 256, COARSE = 8,
       SPAN = 32 },
     { when = "n >= 512 * segments and align >= 2", ALG = "block", VEC = 2, COARSE = 4 },
     { when = "n >= 512 * segments", ALG = "block", COARSE = 4 },

@@ -72,8 +72,11 @@ return {
 
   default = { ALG = "thread", LANES = 1, BLOCK = 128, ITEMS = 1, DELAY = 0 },
   untuned = {
-    { when = "n >= 2^20", ALG = "lookback", BLOCK = 256, ITEMS = 16 },
-    { when = "n >= 2^20", ALG = "lookback", BLOCK = 256, ITEMS = 8 },
+    -- With more segments than keep a device busy, of a middle length, blocks and warps are faster.
+    { when = "n >= 2^18 and (segments < 2048 or n < 24 * segments)",
+      ALG = "lookback", BLOCK = 256, ITEMS = 16 },
+    { when = "n >= 2^18 and (segments < 2048 or n < 24 * segments)",
+      ALG = "lookback", BLOCK = 256, ITEMS = 8 },
     { when = "n >= 512 * segments", ALG = "block", ITEMS = 4 },
     { when = "n >= 64 * segments", ALG = "warp", LANES = 32, ITEMS = 2 },
     { when = "n >= 24 * segments", ALG = "warp", LANES = 8, ITEMS = 2 },
