@@ -133,10 +133,9 @@ int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(reduce_is_built),         cmocka_unit_test(scan_is_built),
       cmocka_unit_test(argmax_is_built),         cmocka_unit_test(segmented_reduce_is_built),
-      cmocka_unit_test(segmented_scan_is_built),
-      cmocka_unit_test(histogram_is_built),      cmocka_unit_test(radix_sort_is_built),
-      cmocka_unit_test(segmented_sort_is_built), cmocka_unit_test(merge_is_built),
-      cmocka_unit_test(merge_sort_is_built),     cmocka_unit_test(a_compile_error_is_told),
-      cmocka_unit_test(without_nvcc_it_says_so)};
+      cmocka_unit_test(segmented_scan_is_built), cmocka_unit_test(histogram_is_built),
+      cmocka_unit_test(radix_sort_is_built),     cmocka_unit_test(segmented_sort_is_built),
+      cmocka_unit_test(merge_is_built),          cmocka_unit_test(merge_sort_is_built),
+      cmocka_unit_test(a_compile_error_is_told), cmocka_unit_test(without_nvcc_it_says_so)};
   return cmocka_run_group_tests(tests, setup, teardown);
 }

@@ -43,8 +43,9 @@ static const recipe recipes[] = {
     {"merge_sort", "PEER_MERGE_SORT", "value", {"x", NULL, "xv"}, {"y", "yv"}},
 };
 static const char *const families[] = {
-    "reduce",     "argmax",         "scan",  "segmented_reduce", "segmented_scan", "histogram",
-    "radix_sort", "segmented_sort", "merge", "merge_sort",       NULL};
+    "reduce",         "argmax",     "scan",       "segmented_reduce",
+    "segmented_scan", "histogram",  "radix_sort", "segmented_sort",
+    "merge",          "merge_sort", NULL};
 
 static const recipe *recipe_of(const gen_template *t) {
   const recipe *r = recipes;
