@@ -38,6 +38,7 @@ prints '"origin":"exact"' $autotune bench reduce n=1000 op=max --json
 
 # ---- a problem's line comes as soon as it is tuned, and stays when the bench is ended
 printf 'n=1100 op=max\nn=1200 op=max\n' >"$folder/long.txt"
+: >"$folder/rows"
 $autotune bench reduce --suite "$folder/long.txt" --tune 2.5s --quiet >"$folder/rows" 2>"$folder/err" &
 bench=$!
 waited=0

@@ -168,6 +168,7 @@ static void child_main(int fd, void *setting) {
   str request = {0};
   err why = {0};
   open_run(&r, &why);
+  signal(SIGINT, SIG_IGN); /* the terminal tells both; the parent passes it on, once */
   while (!answer(fd, &why) && !why.code && !wire_receive(fd, &request, NULL)) {
     serve_one(x, &r, &request, &why);
   }
@@ -175,7 +176,7 @@ static void child_main(int fd, void *setting) {
   str_clear(&request);
 }
 
-/* Of Ctrl-C the terminal tells it too; a signal to this process alone is passed on. */
+/* The first signal that this process gets is passed on, after which an answer comes soon. */
 static void await_answer(const worker *w, const volatile sig_atomic_t *stop) {
   enum { LOOK_MS = 200 };
   struct pollfd p = {.fd = w->fd, .events = POLLIN};
