@@ -222,7 +222,7 @@ static int make_table(cover_run *r, const times *x, cover_table *out, err *e) {
 
 /* All candidates share this much of a budget, to find out which of them matter; the others' sizes
  * then cost a fraction, and what learns where each of the few is best needs many sizes. */
-static const double CHOOSING = 0.4;
+static const double CHOOSING = 0.6;
 
 static int gauge_all(cover_run *r, times *x, err *e) {
   *x = (times){.n = r->n_candidates, .stride = r->sizes.n};
