@@ -226,6 +226,32 @@ static void gemm(void **state) {
   }
 }
 
+/* One handle for a run's problems; one that can't be had is passed over. */
+static void it_turns_to_the_next_problem(void **state) {
+  (void)state;
+  rt_device d = {.info.kind = "cuda"};
+  static const char *const problems[] = {"sgemm m=5 n=4 k=3", "sgemm m=3 n=4 k=5 act=relu",
+                                         "sgemm m=2 n=6 k=7 ta=t", "sgemm m=5 n=4 k=3 tb=t"};
+  peer it = {0};
+  const void *first = NULL;
+  for (size_t i = 0; i < 4; i++) {
+    bed b;
+    err e = {0};
+    lay(&b, problems[i]);
+    if (i == 1) {
+      assert_fails(peer_turn(&peer_cublas, b.t, &b.p, &d, &it, &e), &e, ERR_USAGE, "no act=relu");
+    } else {
+      assert_ok(peer_turn(&peer_cublas, b.t, &b.p, &d, &it, &e), &e);
+      assert_ok(it.contender.launch(it.contender.self, NULL, b.args, &e), &e);
+      check_gemm(&b, 0, 0, 0);
+    }
+    first = first ? first : it.self;
+    assert_ptr_equal(it.self, first);
+    clear(&b);
+  }
+  peer_close(&it);
+}
+
 static void what_it_can_not_do_is_said(void **state) {
   (void)state;
   rt_device d = {.info.kind = "cuda"};
@@ -243,9 +269,12 @@ static void what_it_can_not_do_is_said(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sgemm), cmocka_unit_test(gemm_batched),
-      cmocka_unit_test(gemv),  cmocka_unit_test(transpose),
-      cmocka_unit_test(gemm),  cmocka_unit_test(what_it_can_not_do_is_said)};
+  const struct CMUnitTest tests[] = {cmocka_unit_test(sgemm),
+                                     cmocka_unit_test(gemm_batched),
+                                     cmocka_unit_test(gemv),
+                                     cmocka_unit_test(transpose),
+                                     cmocka_unit_test(gemm),
+                                     cmocka_unit_test(it_turns_to_the_next_problem),
+                                     cmocka_unit_test(what_it_can_not_do_is_said)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -49,8 +49,8 @@ typedef struct stage {
   size_t n_operands;
   const void **constants; /* per operand: its address where it is a constant */
   given *givens;
-  operand *rest; /* workspaces and tensors, */
-  uint8_t *rest_at;
+  operand *rest;    /* workspaces and tensors */
+  uint8_t *rest_at; /* which parameters these are */
   size_t n_givens, n_rest;
   tensor *tensors;
   size_t n_tensors;

@@ -209,7 +209,8 @@ static bool agree(const gen_datum *d, const gen_data *data, const unsigned char 
     return true;
   }
   if (d->type == DTYPE_f32) { /* both begin where malloc's memory does, or a guard behind it */
-    return agree_f32(data, (const float *)x, (const float *)ref, d->count);
+    const void *a = x, *b = ref;
+    return agree_f32(data, a, b, d->count);
   }
   const double absolute = 2 * data->tolerance_abs * largest(d->type, ref, d->count);
   for (size_t i = 0; i < d->count; i++) {

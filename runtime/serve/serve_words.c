@@ -1,6 +1,5 @@
 #include "serve_words.h"
 
-#include <ctype.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
