@@ -50,7 +50,7 @@
  * nanosleep(1024) 2048; in scans 270 to 300. The instruction cache's sizes and rates: loops of 8 to
  * 160 KiB of FMAs; a warp alone takes 1.02 clocks an instruction up to 28 KiB, 2.35 from 40 to
  * 128, 5.85 at 160; two take 2.1, four 5.2 to 6.3. WARP_ISSUE, STALL_OVERLAP and PACKED are fitted
- * to 160 random matrix products at 2048, ATOMIC_CLOCKS to histograms, REGS_BESIDE to the SASS of
+ * to 180 random matrix products at 2048, ATOMIC_CLOCKS to histograms, REGS_BESIDE to the SASS of
  * reductions; the loops that a matrix product's code has beside its FMAs and loads make
  * CODE_GROWTH.
  */
@@ -106,7 +106,7 @@ static const double EVEN = 0.1;
 static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
 /* a warp alone on its scheduler issues an instruction every so many clocks, and how well the stalls
  * of several fill each other */
-static const double WARP_ISSUE = 1.4, STALL_OVERLAP = 0.5;
+static const double WARP_ISSUE = 1.4, STALL_OVERLAP = 0.4;
 /* of two blocks that began together, how often a multiprocessor's both have ended before others
  * ask for work, so that it takes two of the last ones; of more blocks it is rarer */
 static const double PACKED = 0.3, PACKED_POWER = 3;
@@ -371,6 +371,20 @@ static double fetch_clocks(double code) {
   return missing * code / (code > CODE_NEAR ? CODE_FAR_RATE : CODE_RATE);
 }
 
+/* What a block stores to shared memory in front of a barrier it stores all at once, behind
+ * everything else: clocks of the load/store unit a warp, in which none of its warps computes. */
+static double last_stores(const model *m, const emu_func *f, const uint64_t *extra, int s, int e) {
+  double clocks = 0;
+  for (int pc = s; pc < e && f->code[e - 1].kind == KIND_bar; pc++) {
+    const emu_insn *in = &f->code[pc];
+    if (in->kind == KIND_st && in->more->space == SPACE_shared && m->times[pc] > 0) {
+      double fronts = (double)extra[pc] / 4 / m->counted / m->times[pc];
+      clocks += fmin(m->times[pc] / m->times[s], 1) * larger(1, fronts);
+    }
+  }
+  return clocks;
+}
+
 /* executions are counted for warps; a segment that never ran costs nothing */
 static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int s, int e) {
   const uint64_t *extra = counts + f->n + 1;
@@ -407,7 +421,7 @@ static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int
   }
   double all = lead + shared_among(ceil(warps / SCHEDULERS), busiest,
                                    larger(path - lead, WARP_ISSUE * busiest));
-  all = larger(all, pipes[PIPE_lsu] * warps);
+  all = larger(all, pipes[PIPE_lsu] * warps) + last_stores(m, f, extra, s, e) * warps;
   m->issue += a_warp * busiest;
   m->alone += a_warp * all;
   m->lsu += times * pipes[PIPE_lsu];
