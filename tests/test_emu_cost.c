@@ -22,6 +22,14 @@ static const char text[] =
     "GLOBAL count(float *x, int step) {\n"
     "  atomicAdd(x + (blockIdx.x * blockDim.x + threadIdx.x) * step, 1.0f);\n"
     "}\n"
+    "GLOBAL same(float *x, int apart) {\n"
+    "  atomicAdd(x + threadIdx.x % 32 * apart, 1.0f);\n"
+    "}\n"
+    "GLOBAL fill(float *x, int along) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  for (int e = 0; e < 8; e++) x[along ? i * 8 + e : (i * 8 + e * 1023) % (gridDim.x * 8192)] "
+    "= e;\n"
+    "}\n"
     "GLOBAL match(unsigned *x, int n) {\n"
     "  unsigned m = threadIdx.x;\n"
     "#pragma unroll 1\n"
@@ -54,6 +62,31 @@ static const char waiting[] =
     "#pragma unroll 1\n"
     "  for (int i = 0; last && i < adds; i++) sum = sum * 3 + i;\n"
     "  if (last) words[1 + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL draw(unsigned *words, int total) {\n"
+    "  __shared__ int number;\n"
+    "  unsigned sum = 0;\n"
+    "  for (;;) {\n"
+    "    if (threadIdx.x == 0) number = atomicAdd(words, 1u);\n"
+    "    __syncthreads();\n"
+    "    if (number >= total) break;\n"
+    "#pragma unroll 1\n"
+    "    for (int i = 0; i < 1000; i++) sum = sum * 3 + i;\n"
+    "    __syncthreads();\n"
+    "  }\n"
+    "  words[1 + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL share(unsigned *words, int times) {\n"
+    "  unsigned sum = 0;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; i < times; i++) sum = sum * 3 + i;\n"
+    "  words[1 + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL uneven(unsigned *words, int times) {\n"
+    "  unsigned sum = 0;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; i < (blockIdx.x ? times : 100 * times); i++) sum = sum * 3 + i;\n"
+    "  words[1 + threadIdx.x] = sum;\n"
     "}\n";
 
 static double seconds_of(const char *kernel, uint32_t grid, uint32_t block, int n) {
@@ -85,6 +118,20 @@ static void last_block(void **state) {
   double none = seconds_of("arrive", 2048, 64, 0), some = seconds_of("arrive", 2048, 64, 100000);
   (void)state;
   assert_true(some - none > 1.5e-4 && some - none < 1e-3);
+}
+
+/* eight blocks of a sample that draw numbers draw all of them: 132 share them as they would */
+static void drawn_numbers(void **state) {
+  double drawn = seconds_of("draw", 132, 128, 1320), shared = seconds_of("share", 132, 128, 10000);
+  (void)state;
+  assert_true(drawn > 0.8 * shared && drawn < 2 * shared);
+}
+
+/* one block with the work of 100 takes as long as 100 */
+static void longest_block(void **state) {
+  double one = seconds_of("uneven", 8, 128, 1000), all = seconds_of("share", 8, 128, 100000);
+  (void)state;
+  assert_true(one > 0.8 * all && one < 1.5 * all);
 }
 
 static void open_cost(kit *k, const char *profile) {
@@ -281,6 +328,29 @@ static void contended_atomics(void **state) {
   kit_close(&k);
 }
 
+/* a warp's atomics on the words of one line take a few turns, on one word 32 */
+static void atomic_turns(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "h200");
+  rt_emu_set_checks(k.d, false);
+  double words = run(&k, "same", 4096, 256, 1).sec, word = run(&k, "same", 4096, 256, 0).sec;
+  assert_true(word > 4 * words);
+  kit_close(&k);
+}
+
+/* stores of a warp to the same sectors, one after the other, leave the multiprocessor together */
+static void merged_stores(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "h200");
+  rt_emu_set_checks(k.d, false);
+  rt_emu_set_sample(k.d, 8);
+  double merged = run(&k, "fill", 4096, 256, 1).sec, parts = run(&k, "fill", 4096, 256, 0).sec;
+  assert_true(parts > 1.5 * merged);
+  kit_close(&k);
+}
+
 static void match_any_is_slow(void **state) {
   kit k;
   (void)state;
@@ -322,6 +392,10 @@ int main(void) {
       cmocka_unit_test(order),
       cmocka_unit_test(peaks),
       cmocka_unit_test(contended_atomics),
+      cmocka_unit_test(drawn_numbers),
+      cmocka_unit_test(longest_block),
+      cmocka_unit_test(atomic_turns),
+      cmocka_unit_test(merged_stores),
       cmocka_unit_test(match_any_is_slow),
       cmocka_unit_test(elapsed),
   };

@@ -158,6 +158,10 @@ void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], in
   bool past_l1 = w->code[w->pc - 1].flags & (INSN_PAST_L1 | INSN_STRONG);
   int count = sectors_of(mask, address, n, sectors), hits = 0;
   t->global_requests++;
+  if (access == ACCESS_WRITE && is_same_store(w, sectors, count)) {
+    w->extra[w->pc - 1] += (uint64_t)(CLOCK * lines_of(sectors, count));
+    return;
+  }
   for (int i = 0; i < count; i++) {
     uint64_t *slot = &c->sector[(sectors[i] ^ sectors[i] >> 13) & c->mask];
     bool hit = *slot == sectors[i] && access == ACCESS_READ && !past_l1;
@@ -171,10 +175,9 @@ void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], in
   *(access == ACCESS_READ ? &t->load_sectors : &t->store_sectors) += (uint64_t)count;
   int lines = lines_of(sectors, count);
   int atomic = ATOMIC_LANE * __builtin_popcount(mask) + ATOMIC_SECTOR * count;
-  bool merges = access == ACCESS_WRITE && is_same_store(w, sectors, count);
-  w->extra[w->pc - 1] += access == ACCESS_ATOMIC             ? (uint64_t)atomic
-                         : access == ACCESS_WRITE && !merges ? store_quarters(mask, n, count, lines)
-                                                             : (uint64_t)(CLOCK * lines);
+  w->extra[w->pc - 1] += access == ACCESS_WRITE  ? store_quarters(mask, n, count, lines)
+                         : access == ACCESS_READ ? (uint64_t)(CLOCK * lines)
+                                                 : (uint64_t)atomic;
   w->sectors[w->pc - 1] += (uint64_t)(count - hits);
   if (access == ACCESS_ATOMIC) {
     t->atomic_conflicts += (uint64_t)(__builtin_popcount(mask) - count);
