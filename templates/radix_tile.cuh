@@ -3,7 +3,8 @@
 //
 // The template has the fields dtype and order, the parameters BLOCK, ITEMS, RANK, COUNTER, PACK, EQUALS,
 // what they make: KEY, VALUE, WIDE, FIRST_BIT, BITS, PASSES, DIGIT, BINS, ROW, WARPS, TILE,
-// BINS_THREAD; and says whether tiles read each other's counts: `chained`.
+// BINS_THREAD; and says whether tiles read each other's counts: `chained`, and whether the highest digit
+// is a whole one and the lowest has what bits are left: `from_top`.
 
 @ local unsigned = { "unsigned char", "unsigned short", nil, "unsigned", nil, nil, nil,
 @   "unsigned long long" }
