@@ -348,9 +348,10 @@ static void buckets_give_way(void **state) {
     dtype type;
     int end, value_bytes;
     const char *config;
-  } cases[] = {{DTYPE_u32, 32, 0, "ALG=tasks,BLOCK=256,ITEMS=2,BUCKET_ITEMS=2,LOOK=8,DELAY=20"},
-               {DTYPE_f32, 32, 4, "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=8,BUCKET_ITEMS=4"},
-               {DTYPE_u64, 61, 8, "ALG=tasks,RADIX=7,BLOCK=128,ITEMS=4,BUCKET_ITEMS=4,COUNT=early"}};
+  } cases[] = {
+      {DTYPE_u32, 32, 0, "ALG=tasks,BLOCK=256,ITEMS=2,BUCKET_ITEMS=2,LOOK=8,DELAY=20"},
+      {DTYPE_f32, 32, 4, "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=8,BUCKET_ITEMS=4"},
+      {DTYPE_u64, 61, 8, "ALG=tasks,RADIX=7,BLOCK=128,ITEMS=4,BUCKET_ITEMS=4,COUNT=early"}};
   bed *b = ready(state);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run r = {.value_bytes = cases[i].value_bytes};
