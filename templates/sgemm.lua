@@ -284,7 +284,7 @@ return {
       "STREAM or MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
     { "split k is not streamed as well", "not STREAM or BLOCKED and SPLITK == 1" },
     { "whole tiles nearly fill the device's last wave",
-      "not STREAM or 64 * (roundup(" .. TILES .. ", PLACES) - " .. TILES .. ") >= roundup(" .. TILES
+      "not STREAM or 128 * (roundup(" .. TILES .. ", PLACES) - " .. TILES .. ") >= roundup(" .. TILES
         .. ", PLACES)" },
     { "a streaming block has less than two tiles' depth",
       "not STREAM or " .. TILES .. " * k >= 2 * PLACES * BK" },
@@ -973,8 +973,11 @@ __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m
 
 @ local partial_sums = STREAM or SPLITK > 1 and FINISH ~= "atomic"
 @ if partial_sums then
-// Partial sums lie in the order in which threads write them, in vectors of PV.
-constexpr int PV = CM * CN < 4 ? CM * CN : 4;
+// Partial sums lie in the order in which threads write them, in vectors of PV; these are of one column,
+// like those of C, so that both want the same sums in neighbouring registers. A streaming block's
+// products take what registers the rest leaves: with vectors, those of large thread tiles (16 x 8) had a
+// twentieth of their multiplications read three registers of one bank; without, none.
+constexpr int PV = STREAM && CM * CN > 64 ? 1 : CM * CN < 4 ? CM * CN : 4;
 constexpr int PARTIAL = ROWS * COLUMNS / PV;  // vectors of one block
 
 __device__ __forceinline__ floats<PV> *partials(float *partial, unsigned i) {
@@ -986,7 +989,7 @@ __device__ __forceinline__ void put_partial(const float (&c)[CM][CN], floats<PV>
   for (int r = 0; r < CM * CN; r += PV) {
     floats<PV> v;
 #pragma unroll
-    for (int e = 0; e < PV; e++) v.e[e] = c[(r + e) / CN][(r + e) % CN];
+    for (int e = 0; e < PV; e++) v.e[e] = c[(r + e) % CM][(r + e) / CM];
     to[r / PV * GROUP] = v;
   }
 }
@@ -996,7 +999,7 @@ __device__ __forceinline__ void add_partial(float (&c)[CM][CN], const floats<PV>
   for (int r = 0; r < CM * CN; r += PV) {
     const floats<PV> v = from[r / PV * GROUP];
 #pragma unroll
-    for (int e = 0; e < PV; e++) c[(r + e) / CN][(r + e) % CN] += v.e[e];
+    for (int e = 0; e < PV; e++) c[(r + e) % CM][(r + e) / CM] += v.e[e];
   }
 }
 constexpr int AHEAD = CM * CN < 64 ? 64 / (CM * CN) : 1;  // partial sums that are read at a time
@@ -1015,14 +1018,16 @@ struct part {
 struct parts {
   long long all;                  // elements along k
   unsigned depth;                 // and tiles
-  unsigned shared, whole, tiles;  // tiles of C: shared out; this block's next whole one; all
-  unsigned long long at, end;     // this block's share
+  unsigned shared, tiles;         // tiles of C: shared out; all
+  unsigned long long begin, end;  // this block's share
 
-  __device__ parts(int m, int n, long long k) : all(k), depth((unsigned)((k + BK - 1) / BK)) {
+  // What these are is computed for each part anew, lest it take registers from the products.
+  __device__ parts(int m, int n, long long k) : all(k) {
+    asm volatile("" : "+r"(m), "+r"(n), "+l"(all));
+    depth = (unsigned)((all + BK - 1) / BK);
     tiles = ((unsigned)(m - 1) / ROWS + 1) * ((unsigned)(n - 1) / COLUMNS + 1);
     shared = depth == 0 ? 0 : tiles % gridDim.x;
-    whole = shared + blockIdx.x;
-    at = first_of(blockIdx.x);
+    begin = first_of(blockIdx.x);
     end = first_of(blockIdx.x + 1);
   }
   __device__ unsigned long long first_of(unsigned block) const {
@@ -1032,18 +1037,22 @@ struct parts {
   __device__ unsigned owner(unsigned long long i) const {
     return (unsigned)(((i + 1) * gridDim.x - 1) / ((unsigned long long)shared * depth));
   }
-  __device__ bool next(part &p) {
-    const bool is_share = at < end;
-    p.tile = is_share ? (unsigned)(at / depth) : whole;
-    p.begin = is_share ? (long long)(at % depth) * BK : 0;
-    p.depth = all - p.begin;
-    if (!is_share) {
-      whole += gridDim.x;
+  // The i-th, if there is one.
+  __device__ bool find(unsigned i, part &p) const {
+    const unsigned first = begin < end ? (unsigned)(begin / depth) : 0;
+    const unsigned shares = begin < end ? (unsigned)((end - 1) / depth) - first + 1 : 0;
+    if (i >= shares) {
+      p.tile = shared + blockIdx.x + (i - shares) * gridDim.x;
+      p.begin = 0;
+      p.depth = all;
       return p.tile < tiles;
     }
-    const long long left = (long long)(end - at) * BK;
-    if (left < p.depth) p.depth = left;
-    at += (p.depth + BK - 1) / BK;
+    p.tile = first + i;
+    const unsigned from = i == 0 ? (unsigned)(begin % depth) : 0;
+    const unsigned long long left = end - ((unsigned long long)p.tile * depth + from);
+    p.begin = (long long)from * BK;
+    p.depth = all - p.begin;
+    if (left < depth && (long long)left * BK < p.depth) p.depth = (long long)left * BK;
     return true;
   }
 };
@@ -1085,7 +1094,7 @@ __device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial)
 @   a, b = "const __grid_constant__ tensor_map A", "const __grid_constant__ tensor_map B"
 @ end
 @ local first = SLICEK > 1 and "threadIdx.x < GROUP" or "true" -- threads that have the sums
-@ local each = STREAM and "for (part p; work.next(p);) " or ""
+@ local each = STREAM and "part p;\n  for (unsigned i = 0; parts(m, n, all).find(i, p); i++) " or ""
 extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 @{name}(int m, int n, int k, float alpha, @{a},
       @{b}, float beta, float *C, long long ldc,
@@ -1098,13 +1107,11 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 @ end
   // With alpha 0, BLAS does not look at A and B.
   const long long all = alpha == 0 ? 0 : k;
-@ if STREAM then
-  parts work(m, n, all);
-@ elseif SPLITK > 1 then
+@ if SPLITK > 1 then
   const long long share = ((all + BK - 1) / BK + SPLITK - 1) / SPLITK * BK;
   const long long begin = blockIdx.y * share < all ? blockIdx.y * share : all;
   const part p = {blockIdx.x, begin, all - begin < share ? all - begin : share};
-@ else
+@ elseif not STREAM then
   const part p = {blockIdx.x, 0, all};
 @ end
   if (PACK == PACK_yes) wait_for_last();
@@ -1158,7 +1165,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 @   local place = STREAM and "of.place(blockIdx.x)" or "p.tile * SPLITK + blockIdx.y"
 @   if STREAM then
     if (p.depth < all) {
-      const shares of(work, p.tile);
+      const shares of(parts(m, n, all), p.tile);
 @   else
     {
 @   end
@@ -1183,6 +1190,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
   @{each}{
     float c[CM][CN] = {};
     multiply_part(c, p);
+@ if STREAM then
+    parts(m, n, all).find(i, p);
+@ end
     put_part(c, p);
 @ if STREAM and not LOADS_APART then
     __syncthreads();  // the next part's tiles go where this one's were
