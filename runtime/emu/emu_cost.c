@@ -35,6 +35,10 @@
  * occupancy, and spills are ptxas's where the PTX notes them (emu_notes.c). waits: of blocks for
  * each other; last: what the block does besides that comes last, where blocks count arrivals.
  *
+ * Where blocks keep apart but differ, compute is at least what the longest warp takes. Blocks that
+ * draw numbers until none is left share the work, however few of them ran. It leaves out paths of a
+ * divergent branch that wait for their loads one after the other.
+ *
  * It leaves out: register banks, clock changes under load, DRAM pages, partition camping, bulk
  * copies but for their bytes. It ranks variants; it is no measurement.
  *
