@@ -7,7 +7,7 @@
 #include "gen_diagram.h"
 #include "gen_formula.h"
 
-enum { GEN_MAX_SLOTS = 60 };
+enum { GEN_MAX_SLOTS = 100 };
 
 typedef struct gen_test { /* a requirement, or one of the conditions that it joins by `and` */
   const gen_formula *x;
@@ -44,6 +44,7 @@ typedef struct gen_builder {
   size_t layer, node;
   double points_below; /* one value of the layer's parameter, valid or not */
   bool too_many_slots;
+  bool as_declared; /* the parameters' order, and little is tried */
 } gen_builder;
 
 /* gen_builder_plan -- inside gen_box_run: order, known, slots, and the functions in text */

@@ -13,6 +13,8 @@
 enum { MAX_FACTOR = 1000, STEPS_PER_EDGE = 32 };
 enum { SHORT = 40 }; /* bytes of a string that Lua keeps only once (LUAI_MAXSHORTLEN) */
 static const size_t MAX_CELLS = (size_t)1 << 25, MAX_KEYS = (size_t)1 << 24;
+/* In the order of the declaration: some tenths of a second. */
+static const size_t FEW_KEYS = (size_t)1 << 22;
 enum { REAL = LUA_TNUMBER + 16 };
 
 /* ---- nodes ----------------------------------------------------------------------------------- */
@@ -123,7 +125,7 @@ static size_t node_with(gen_builder *b, lua_State *L) {
   if (!keys_reserve(k, k->n + 1) || (2 * k->n >= k->n_table && !rehash(k))) {
     gen_builder_no_memory(b);
   }
-  if ((k->n + 1) * (k->width + 1) > MAX_KEYS) {
+  if ((k->n + 1) * (k->width + 1) > (b->as_declared ? FEW_KEYS : MAX_KEYS)) {
     gen_builder_too_large(b, "its requirements tie too many parameters to each other");
   }
   for (size_t i = 0; i < k->width; i++) {
@@ -315,7 +317,8 @@ static void build(gen_box *box, void *ud) {
   count_all(b);
 }
 
-int gen_diagram_new(gen_instance *g, double *rejected, gen_diagram **out, err *e) {
+static int build_in_order(gen_instance *g, bool as_declared, double *rejected, gen_diagram **out,
+                          err *e) {
   gen_builder *b = calloc(1, sizeof *b);
   gen_diagram *d = calloc(1, sizeof *d);
   if (!b || !d) {
@@ -327,6 +330,7 @@ int gen_diagram_new(gen_instance *g, double *rejected, gen_diagram **out, err *e
   b->g = g;
   b->d = d;
   b->rejected = rejected;
+  b->as_declared = as_declared;
   memset(rejected, 0, d->t->n_requirements * sizeof *rejected);
   int rc = gen_box_run(&g->t->box, build, b, false, e);
   keys_clear(&b->now);
@@ -341,6 +345,17 @@ int gen_diagram_new(gen_instance *g, double *rejected, gen_diagram **out, err *e
   }
   *out = d;
   return 0;
+}
+
+/* Who writes a template names together what belongs together, and that order mostly is a good one.
+ * Where it isn't, another is looked for, by an estimate that is often wrong. */
+int gen_diagram_new(gen_instance *g, double *rejected, gen_diagram **out, err *e) {
+  err why = {0};
+  const int rc = build_in_order(g, true, rejected, out, &why);
+  if (rc == ERR_LIMIT || rc == ERR_TEMPLATE) {
+    return build_in_order(g, false, rejected, out, e);
+  }
+  return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }
 
 void gen_diagram_free(gen_diagram *d) {

@@ -101,7 +101,7 @@ static void find_slots(gen_builder *b) {
   }
 }
 
-static void find_order(gen_builder *b) {
+static void find_better_order(gen_builder *b) {
   const gen_formula **x = ARENA_ARRAY(&b->a, const gen_formula *, b->n_tests + 1);
   if (!x) {
     gen_builder_no_memory(b);
@@ -110,6 +110,15 @@ static void find_order(gen_builder *b) {
     x[i] = b->tests[i].x;
   }
   gen_order(b->d->t, x, b->n_tests, b->order);
+}
+
+static void find_order(gen_builder *b) {
+  for (size_t i = 0; i < b->d->t->n_params; i++) {
+    b->order[i] = i;
+  }
+  if (!b->as_declared) {
+    find_better_order(b);
+  }
   for (size_t i = 0; i < b->d->t->n_params; i++) {
     b->d->layers[i].param = b->order[i];
     b->known[i + 1] = b->known[i] | (uint64_t)1 << b->order[i];

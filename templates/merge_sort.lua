@@ -200,7 +200,7 @@ return {
       .. "RESIDENT * (SHARED + 256 * STAGES + dev_smem_reserved) <= dev_smem_sm and "
       .. "RESIDENT * THREADS <= dev_threads_sm and RESIDENT * THREADS * "
       .. "(ITEMS * max(4, ELEMENT) // 4 + 24) <= dev_regs_sm" },
-    { "more threads than a block may have", "max(BLOCK, SORT_BLOCK) <= dev_threads_block" },
+    { "more threads than a block may have", "BLOCK <= dev_threads_block and SORT_BLOCK <= dev_threads_block" },
     { "tiles sorted are too small for so many keys", "PASSES <= " .. MOST_PASSES },
     { "one tile leaves nothing to merge", "PASSES > 0 or ALG == 'passes' and WAYS == 2 and "
       .. "BLOCK == 256 and ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and LOADER == 'register' and "
@@ -208,7 +208,7 @@ return {
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
     { "all blocks of a launch have the same threads", "ALG == 'passes' or BLOCK == SORT_BLOCK" },
     { "there is no launch before", "ALG == 'passes' or PARTITION == 'block'" },
-    { "threads of so few keys mostly search", "min(ITEMS, SORT_ITEMS) >= 4 or n <= 2^18" },
+    { "threads of so few keys mostly search", "(ITEMS >= 4 or n <= 2^18) and (SORT_ITEMS >= 4 or n <= 2^18)" },
     { "tiles merged are no part of a pass's run", "PASSES == 0 or WAYS * RUN % TILE == 0" },
     { "four ways for two runs", "WAYS == 2 or LEVELS > 1" },
     { "tiles sorted and merged differ more than eightfold",
@@ -223,17 +223,18 @@ return {
     { "a bitonic network needs a power of two of keys, and is not stable without Batcher's tags",
       "LANES == 'merge' or ispow2(SORT_ITEMS) and NETWORK == 'batcher'" },
     { "windows need a power of two of keys, and their order is not kept without Batcher's tags",
-      "MERGE == 'serial' and LANES ~= 'window' or MERGE == 'network' and NETWORK == 'batcher' and "
-        .. "ispow2(ITEMS) and ispow2(SORT_ITEMS) and min(ITEMS, SORT_ITEMS) >= 4" },
+      "(MERGE == 'network' or LANES ~= 'window') and (MERGE == 'serial' or NETWORK == 'batcher') and "
+        .. "(MERGE == 'serial' or ispow2(ITEMS) and ITEMS >= 4) and "
+        .. "(MERGE == 'serial' or ispow2(SORT_ITEMS) and SORT_ITEMS >= 4)" },
     { "multiplications are of keys of 32 bits", "MADS == 0 or value == 0 and NBYTES == 4" },
     { "so many exchanges of neighbours", "NETWORK == 'batcher' or SORT_ITEMS <= 24" },
     { "a thread's keys exceed the registers",
-      "max(SORT_ITEMS * max(4, ITEM), ITEMS * max(4, ELEMENT)) <= 256" },
+      "SORT_ITEMS * max(4, ITEM) <= 256 and ITEMS * max(4, ELEMENT) <= 256" },
     { "a block's keys exceed the registers",
       "BLOCK * (ITEMS * max(4, NBYTES) // 4 * sel(value > 0, 2, 1) + 28) <= dev_regs_block and "
       .. "SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 28) <= dev_regs_block" },
     { "more shared memory than a block may have",
-      "max(SHARED, SORT_SMEM) + 256 * STAGES <= dev_smem_block" },
+      "SHARED + 256 * STAGES <= dev_smem_block and SORT_SMEM + 256 <= dev_smem_block" },
     { "more blocks that sort than a multiprocessor has room for", "SORT_RESIDENT == 1 or "
       .. "ALG == 'passes' and SORT_RESIDENT * SORT_BLOCK <= dev_threads_sm and "
       .. "SORT_RESIDENT * SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 24) <= dev_regs_sm and "
