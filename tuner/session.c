@@ -79,7 +79,7 @@ static void close_problem(tune_session *s) {
   s->g = NULL;
   s->known = (known_points){0};
   arena_clear(&s->known_memory);
-  s->exhausted = false;
+  s->exhausted = s->first_answered = false;
   s->n_seeds = s->seeds_asked = s->n_steps = s->n_put_off = 0;
   s->accompanied = false;
   arena_clear(&s->memory);
@@ -186,6 +186,7 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
   session_spent(&s->state.phases.search, from);
   add_phases(&s->state.phases, m);
   s->state.tried++;
+  s->first_answered = s->first_answered || c->point == s->seeds[0];
   s->state.failed[m->status]++;
   samples_note(&s->state.health, m, false);
   if (!rc) { /* what is told is stored */

@@ -31,7 +31,7 @@ struct tune_session {
   known_points known;
   arena known_memory; /* of what was learnt from others */
   size_t default_point, seeds[SEEDS_MOST], n_seeds, seeds_asked;
-  bool exhausted;
+  bool exhausted, first_answered; /* the first seed, what would be served untuned */
   struct {
     uint64_t trial;
     double score;
