@@ -216,10 +216,10 @@ return {
     { "tensor cores need compute capability 8.0", "not TENSOR or dev_cc >= 80" },
     { "a tile for tensor cores is more than twice as high or wide as C",
       "not TENSOR or ROWS // 2 < max(m, 64) and COLUMNS // 2 < max(n, 64)" },
-    -- Measured against double on an H200, in 2^-24 of the sum of |a b|, root mean square: 8.4 / sqrt(k)
-    -- with PROMOTE 2, 3 / sqrt(k) as the sums' lengths tell with 1; cuBLAS's single precision 0.21 at
-    -- k = 256, 0.40 at 2048.
-    { "so short a sum is more exact in single precision than by tensor cores",
+    -- Root mean squares of errors on uniform numbers, in 2^-24 of the sum of |a b|, on an H200 beside
+    -- cuBLAS's single precision: with PROMOTE 2 0.51 at k = 256, 0.26 at 1024, 0.19 at 2048, with
+    -- PROMOTE 1 0.14 at 512; cuBLAS, which splits short sums, 0.21 at 256 and 512, 0.40 from 1024 on.
+    { "short sums are less exact by tensor cores than where single precision splits them",
       "not TENSOR or accuracy ~= 'fp32' or k >= 512" },
     { "truncated sums get too long for the accuracy",
       "PROMOTE <= sel(accuracy == 'fp32', sel(k < 1024, 1, 2), 8) and (PROMOTE == 1 or PROMOTE * 32 < k)" },

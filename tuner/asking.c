@@ -21,7 +21,8 @@ static bool owes_first(const tune_session *s) {
 }
 
 bool session_out_of_time(const tune_session *s) {
-  return s->o.budget.sec > 0 && !owes_first(s) && s->state.sec_before + now_sec() - s->started >= s->o.budget.sec;
+  return s->o.budget.sec > 0 && !owes_first(s) &&
+         s->state.sec_before + now_sec() - s->started >= s->o.budget.sec;
 }
 
 static bool budget_left(const tune_session *s) {
