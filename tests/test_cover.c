@@ -616,12 +616,20 @@ static void test_a_portfolio_is_shipped(void **state_) {
   l.device.key = str_text(&key);
   db_text_head(&text);
   db_text_write(&l, &text);
+  l.device.sms = inside(f)->device->info.sms;
+  l.problem = "saxpy n=8000 align=4";
+  l.config = "BLOCK=256";
+  l.kind = DB_KIND_FINAL;
+  db_text_write(&l, &text);
   const gen_file shipped[] = {{"a.txt", str_text(&text), text.n}, {NULL, NULL, 0}};
   inside(f)->presets = shipped;
   tuned_kernel_info k = info_of(f, "saxpy n=4000");
   assert_int_equal(k.origin, TUNED_PORTFOLIO);
   assert_string_equal(k.config, SMALL);
   assert_string_equal(k.tuned_device, str_text(&key));
+  k = info_of(f, "saxpy n=8000"); /* shipped too, and exactly this */
+  assert_int_equal(k.origin, TUNED_PRESET);
+  assert_string_equal(k.config, "BLOCK=256,VEC=1,COARSE=1,ORDER=interleaved");
   store_saxpy(f, "saxpy n=3000 align=4", "BLOCK=128", NULL);
   reopen(f, f->folder);
   inside(f)->presets = shipped;

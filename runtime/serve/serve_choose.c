@@ -21,6 +21,8 @@ enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at some
 enum { ADAPT_MOST = 3 }; /* candidates that are adapted, at a millisecond or two each */
 
 static const double SAME_DISTANCE = 1e-9, ADAPTED_CHARGE = 1;
+/* Multiprocessors and bandwidth, in octaves: a tenth is 7 %. */
+static const double SAME_DEVICE = 0.1;
 
 /* As far away as this a neighbour is worth less than what the template suggests for the problem. */
 static const double SUGGESTED_CHARGE = 4;
@@ -139,6 +141,26 @@ static bool valid_row(serve_choose *c, size_t i, gen_config *config) {
   return valid(c, c->known->rows[i].config, config);
 }
 
+static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_pick *pick);
+
+/* Exactly this problem, tuned elsewhere on a device of about this size. */
+static bool is_same(const serve_choose *c, size_t i) {
+  const serve_known_row *row = &c->known->rows[i];
+  return c->distance[i] - charge_of[row->origin] < SAME_DEVICE &&
+         serve_problem_distance(c->t, c->p, row->values) < SAME_DISTANCE;
+}
+
+static bool next_same(serve_choose *c, serve_pick *pick) {
+  gen_config config;
+  for (size_t i = 0; i < c->known->n; i++) {
+    if (is_same(c, i) && valid_row(c, i, &config)) {
+      take_row(c, i, &config, pick);
+      return true;
+    }
+  }
+  return false;
+}
+
 /* A row that does not fit comes again farther away, changed so that it does, or never. */
 static void adapt_or_drop(serve_choose *c, size_t i) {
   adapted *a = c->n_adapted++ < ADAPT_MOST ? ARENA_ARRAY(c->memory, adapted, 1) : NULL;
@@ -219,16 +241,14 @@ static bool tuned_here(const serve_known *k) {
   return false;
 }
 
-static int open_cover(serve_choose *c, err *e) {
+static void open_cover(serve_choose *c) {
   int64_t values[GEN_MAX_FIELDS];
-  TRY(serve_known_read(c->s, c->t, c->known, e));
   const serve_known *k = c->known;
   const bool here = k->cover.n_nodes && !strcmp(k->cover_device, str_text(&c->s->device_key));
   for (size_t i = 0; i < c->t->n_fields; i++) {
     values[i] = c->p->values[i].i;
   }
   c->leaf = here || !tuned_here(k) ? serve_cover_leaf(c->t, &k->cover, values) : NULL;
-  return 0;
 }
 
 /* As the nearest tuned problem tells: how far from the peak it stayed. */
@@ -302,25 +322,27 @@ static int take_default(serve_choose *c, serve_pick *pick, err *e) {
   return gen_config_check(c->g, &pick->config, e);
 }
 
-enum { EXACT, COVER, COVERED, NEAR, REST, DEFAULT, END };
+enum { EXACT, SAME, COVER, COVERED, REST, DEFAULT, END };
 
 int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
   bool found = false;
   if (c->step == EXACT) {
-    c->step = COVER;
+    c->step = SAME;
     TRY(find_exact(c, pick, &found, e));
+  }
+  if (!found && c->step == SAME) {
+    TRY(serve_known_read(c->s, c->t, c->known, e));
+    TRY(measure_distances(c, e));
+    c->step = COVER;
+    found = next_same(c, pick);
   }
   if (!found && c->step == COVER) {
     c->step = COVERED;
-    TRY(open_cover(c, e));
+    open_cover(c);
   }
   if (!found && c->step == COVERED) {
     found = next_of_cover(c, pick);
-    c->step = found ? COVERED : NEAR;
-  }
-  if (!found && c->step == NEAR) {
-    c->step = REST;
-    TRY(measure_distances(c, e));
+    c->step = found ? COVERED : REST;
   }
   if (!found && c->step == REST) {
     found = next_nearest(c, pick);

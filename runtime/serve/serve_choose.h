@@ -1,7 +1,8 @@
 /* serve_choose.h -- which configuration a problem gets: the candidates in order, best guess first.
  *
  * Exactly this problem on this device comes first, the template's default last. After the exact one
- * comes the portfolio, where the problem lies in the range that it was made for (serve_cover.h):
+ * comes the same problem from another device of this size (the shipped presets, mostly), then the
+ * portfolio, where the problem lies in the range that it was made for (serve_cover.h):
  * its configurations in the order of the tree's leaf, adapted if need be. A portfolio from another
  * device counts only while nothing of the family is tuned on this one. Then stand the tuned
  * problems of the family by their distance: in octaves, the root of the summed squares over the
