@@ -760,9 +760,10 @@ gemm_finish(int m, int n, double alpha, double beta, output *C, long long ldc,
 @include "ptx.cuh"
 @include "numbers.cuh"
 @include "epilogue.cuh"
-@include "reference_tile.cuh"
 
 using output = @{ctype == "f32" and "float" or "stored"};
+using element = stored;
+using scalar = double;
 
 __device__ void put(double sum, double alpha, double beta, long long i, long long j, output *c,
                     const output *scales, const output *biases) {
@@ -770,38 +771,7 @@ __device__ void put(double sum, double alpha, double beta, long long i, long lon
   *c = @{ctype == dtype and "narrow" or ""}((wide)epilogue(v, i, j, scales, biases));
 }
 
-// One thread per output element, accumulating in double.
-extern "C" __global__ void reference(int m, int n, int k, double alpha, const stored *A,
-                                     long long lda, const stored *B, long long ldb, double beta,
-                                     output *C, long long ldc, const output *scales,
-                                     const output *biases) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  if (i >= m) return;
-  for (int j = blockIdx.y; j < n; j += gridDim.y) {
-    double sum = 0;
-    for (long long p = 0; alpha != 0 && p < k; p++) {
-      const double a = widen(A[@{ta == "n" and "i + p * lda" or "p + i * lda"}]);
-      sum += a * widen(B[@{tb == "n" and "p + j * ldb" or "j + p * ldb"}]);
-    }
-    put(sum, alpha, beta, i, j, C + i + j * ldc, scales, biases);
-  }
-}
-
-// The same sums, without reading every operand from memory once for each.
-extern "C" __global__ void reference_large(int m, int n, int k, double alpha, const stored *A,
-                                           long long lda, const stored *B, long long ldb, double beta,
-                                           output *C, long long ldc, const output *scales,
-                                           const output *biases) {
-  const int i0 = blockIdx.x * 64, i = i0 + threadIdx.x % 64;
-  for (long long j0 = blockIdx.y * 16; j0 < n; j0 += gridDim.y * 16) {
-    double sum[4] = {};
-    if (alpha != 0) reference_sums(m, n, k, A, lda, B, ldb, i0, j0, sum);
-    for (int c = 0; c < 4; c++) {
-      const long long j = j0 + threadIdx.x / 64 + 4 * c;
-      if (i < m && j < n) put(sum[c], alpha, beta, i, j, C + i + j * ldc, scales, biases);
-    }
-  }
-}
+@include "reference_product.cuh"
 ]],
   },
 

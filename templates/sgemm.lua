@@ -1278,7 +1278,10 @@ sgemm_pack(int m, int n, int k, const float *A, long long lda, const float *B, l
     source = [[
 __device__ __forceinline__ float widen(float v) { return v; }
 @include "epilogue.cuh"
-@include "reference_tile.cuh"
+
+using element = float;
+using output = float;
+using scalar = float;
 
 __device__ void put(double sum, float alpha, float beta, long long i, long long j, float *c,
                     const float *scales, const float *biases) {
@@ -1286,39 +1289,7 @@ __device__ void put(double sum, float alpha, float beta, long long i, long long 
   *c = (float)epilogue(v, i, j, scales, biases);
 }
 
-// One thread per output element, accumulating in double.
-extern "C" __global__ void reference(int m, int n, int k, float alpha, const float *A,
-                                     long long lda, const float *B, long long ldb, float beta,
-                                     float *C, long long ldc, const float *scales,
-                                     const float *biases) {
-  const int i = blockIdx.x * 256 + threadIdx.x;
-  if (i >= m) return;
-  for (int j = blockIdx.y; j < n; j += gridDim.y) {
-    double sum = 0;
-    for (long long p = 0; alpha != 0 && p < k; p++) {
-      const double a = A[@{ta == "n" and "i + p * lda" or "p + i * lda"}];
-      const double b = B[@{tb == "n" and "p + j * ldb" or "j + p * ldb"}];
-      sum += a * b;
-    }
-    put(sum, alpha, beta, i, j, C + i + j * ldc, scales, biases);
-  }
-}
-
-// The same sums, without reading every operand from memory once for each.
-extern "C" __global__ void reference_large(int m, int n, int k, float alpha, const float *A,
-                                           long long lda, const float *B, long long ldb, float beta,
-                                           float *C, long long ldc, const float *scales,
-                                           const float *biases) {
-  const int i0 = blockIdx.x * 64, i = i0 + threadIdx.x % 64;
-  for (long long j0 = blockIdx.y * 16; j0 < n; j0 += gridDim.y * 16) {
-    double sum[4] = {};
-    if (alpha != 0) reference_sums(m, n, k, A, lda, B, ldb, i0, j0, sum);
-    for (int c = 0; c < 4; c++) {
-      const long long j = j0 + threadIdx.x / 64 + 4 * c;
-      if (i < m && j < n) put(sum[c], alpha, beta, i, j, C + i + j * ldc, scales, biases);
-    }
-  }
-}
+@include "reference_product.cuh"
 ]],
   },
 
