@@ -6,6 +6,15 @@
 #include "emu.h"
 #include "emulated.h"
 
+void bench_place_close(bench_place *place) {
+  rt_tools_free(place->tools);
+  if (place->device) {
+    place->device->ops->close(place->device);
+  }
+  rt_compiler_close(place->compiler);
+  gen_close(place->t);
+}
+
 int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *p, err *e) {
   gen_number numbers[RT_NUMBERS];
   gen_config def;

@@ -13,6 +13,9 @@ typedef struct bench_place { /* where cases are run; borrowed by all of them */
   rt_tools *tools;
 } bench_place;
 
+/* bench_place_close -- whatever of it was opened */
+void bench_place_close(bench_place *place);
+
 typedef struct bench_entrant {
   gen_config config;
   rt_loaded *loaded;

@@ -428,12 +428,7 @@ int cmd_bench(const cli *c, err *e) {
   rc = rc ? rc : bench_all(&r, e);
   many_close(r.tuner);
   tuned_close(r.served);
-  rt_tools_free(r.place.tools);
-  if (r.place.device) {
-    r.place.device->ops->close(r.place.device);
-  }
-  rt_compiler_close(r.place.compiler);
-  gen_close(r.place.t);
+  bench_place_close(&r.place);
   arena_clear(&r.memory);
   return rc;
 }

@@ -149,12 +149,7 @@ static int run(claims_run *r, err *e) {
 int cmd_claims(const cli *c, err *e) {
   claims_run r = {.c = c};
   const int rc = run(&r, e);
-  rt_tools_free(r.place.tools);
-  if (r.place.device) {
-    r.place.device->ops->close(r.place.device);
-  }
-  rt_compiler_close(r.place.compiler);
-  gen_close(r.place.t);
+  bench_place_close(&r.place);
   arena_clear(&r.memory);
   return rc;
 }

@@ -141,26 +141,6 @@ static bool valid_row(serve_choose *c, size_t i, gen_config *config) {
   return valid(c, c->known->rows[i].config, config);
 }
 
-static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_pick *pick);
-
-/* Exactly this problem, tuned elsewhere on a device of about this size. */
-static bool is_same(const serve_choose *c, size_t i) {
-  const serve_known_row *row = &c->known->rows[i];
-  return c->distance[i] - charge_of[row->origin] < SAME_DEVICE &&
-         serve_problem_distance(c->t, c->p, row->values) < SAME_DISTANCE;
-}
-
-static bool next_same(serve_choose *c, serve_pick *pick) {
-  gen_config config;
-  for (size_t i = 0; i < c->known->n; i++) {
-    if (is_same(c, i) && valid_row(c, i, &config)) {
-      take_row(c, i, &config, pick);
-      return true;
-    }
-  }
-  return false;
-}
-
 /* A row that does not fit comes again farther away, changed so that it does, or never. */
 static void adapt_or_drop(serve_choose *c, size_t i) {
   adapted *a = c->n_adapted++ < ADAPT_MOST ? ARENA_ARRAY(c->memory, adapted, 1) : NULL;
@@ -206,6 +186,24 @@ static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_
                        .measured = row->measured,
                        .changed = c->adapted[i] ? c->adapted[i]->changed : 0};
   c->distance[i] = INFINITY;
+}
+
+/* Exactly this problem, tuned elsewhere on a device of about this size. */
+static bool is_same(const serve_choose *c, size_t i) {
+  const serve_known_row *row = &c->known->rows[i];
+  return c->distance[i] - charge_of[row->origin] < SAME_DEVICE &&
+         serve_problem_distance(c->t, c->p, row->values) < SAME_DISTANCE;
+}
+
+static bool next_same(serve_choose *c, serve_pick *pick) {
+  gen_config config;
+  for (size_t i = 0; i < c->known->n; i++) {
+    if (is_same(c, i) && valid_row(c, i, &config)) {
+      take_row(c, i, &config, pick);
+      return true;
+    }
+  }
+  return false;
 }
 
 static bool is_suggested(serve_choose *c) {
