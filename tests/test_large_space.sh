@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_large_space.sh -- a template with 10^11 valid configurations, from the command line: counted,
+# test_large_space.sh -- a template with 10^10 valid configurations, from the command line: counted,
 # tuned with several strategies, taken up again, shown. AUTOTUNE names the program.
 set -u
 . tests/cli_kit.sh
