@@ -1,9 +1,11 @@
 /* fake_driver.c -- a libcuda.so.1 for tests: device memory is malloc's, kernels do nothing, and any
  * call can be made to fail; a launch takes longer the more blocks it has. It refuses what the real
  * one refuses: another context, sizes beyond the limits, anything after a sticky error. */
+#define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include <cuda.h>
 
@@ -54,9 +56,12 @@ static CUresult gone(void *p) {
   return CUDA_SUCCESS;
 }
 
+/* As the real one: what a process has begun, its forked children cannot go on with. */
 CUresult cuInit(unsigned flags) {
+  static pid_t begun_by;
   (void)flags;
-  return call();
+  begun_by = begun_by ? begun_by : getpid();
+  return begun_by == getpid() ? call() : CUDA_ERROR_NOT_INITIALIZED;
 }
 CUresult cuDriverGetVersion(int *v) {
   *v = 13000;

@@ -14,6 +14,13 @@ mkdir "$folder/driver" "$folder/nvml"
 set +e
 export TUNED_DEVICE=0 LD_LIBRARY_PATH="$folder/driver"
 
+# ---- unasked, the GPU is found and taken
+unset TUNED_DEVICE
+prints "on Fake" $autotune saxpy n=999 --budget 2
+prints "on Fake" $autotune saxpy --sizes "n=998,999" --budget 2
+TUNED_DEVICE=0
+export TUNED_DEVICE
+
 # ---- without NVML: one line says so, and all else works
 prints "5 trials, 0 failed" $autotune saxpy n=1000 --budget 5
 grep -q "Fake" "$folder/out" || complain "this is not the fake driver: $(cat "$folder/out")"

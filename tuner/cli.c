@@ -1,10 +1,13 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
+#include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 #include "run.h"
 
@@ -187,16 +190,38 @@ const volatile sig_atomic_t *cli_catch_signals(void) {
   return &stop_flag;
 }
 
+static bool count_gpus(void) {
+  int n = 0;
+  return !rt_cuda_count(&n, NULL) && n > 0;
+}
+
+/* Asked in a process of its own: those forked after this one had started the driver, to measure
+ * say, could not use it. */
+static bool is_gpu_here(void) {
+  static enum { UNKNOWN, NO, YES } known;
+  if (known == UNKNOWN) {
+    int status = 1;
+    fflush(NULL);
+    const pid_t child = fork();
+    if (!child) {
+      _exit(count_gpus() ? 0 : 1);
+    }
+    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    known = child > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? YES : NO;
+  }
+  return known == YES;
+}
+
 const char *cli_device(const cli *c) {
   const char *from_environment = getenv("TUNED_DEVICE");
-  int n = 0;
   if (c->device) {
     return c->device;
   }
   if (from_environment && from_environment[0]) {
     return from_environment;
   }
-  return !rt_cuda_count(&n, NULL) && n > 0 ? "0" : "emu";
+  return is_gpu_here() ? "0" : "emu";
 }
 
 int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
