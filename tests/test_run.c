@@ -512,6 +512,19 @@ static void test_race(void **state) {
   assert_int_equal(rt_bench_race(b->bench, c, 2, 4, &(rt_timing){0}, t, &b->e), ERR_LAUNCH);
 }
 
+/* Who is far behind runs in the first, the middle and the last round. */
+static void test_race_far_behind(void **state) {
+  bed *b = ready(state);
+  witness w[2] = {{b, 'A', 2e-6, {0}, 0}, {b, 'B', 9e-6, {0}, 0}};
+  rt_contender c[2] = {{witness_launch, &w[0]}, {witness_launch, &w[1]}};
+  rt_times t[2];
+  memset(order, 0, sizeof order);
+  OK(b, rt_bench_race(b->bench, c, 2, 7, &(rt_timing){.target_sec = 0.002}, t, &b->e));
+  assert_string_equal(order, "ABABABAB");
+  assert_true(near(t[0].median, 2e-6) && near(t[1].median, 9e-6));
+  assert_true(t[0].n_batches == 7 && t[1].n_batches == 3);
+}
+
 /* ---- loading ------------------------------------------------------------------------------- */
 
 typedef struct call { /* what the kernel "look" was given */
@@ -960,6 +973,7 @@ int main(int argc, char **argv) {
       FAKE(test_stop),
       FAKE(test_rotation),
       FAKE(test_race),
+      FAKE(test_race_far_behind),
       FAKE(test_every_failure),
       FAKE(test_tools_failures),
       cmocka_unit_test(test_operands),

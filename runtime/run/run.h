@@ -154,7 +154,8 @@ typedef struct rt_contender {
   void *self;
 } rt_contender;
 rt_contender rt_loaded_contender(rt_loaded *l);
-/* rt_bench_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each; times[n] */
+/* rt_bench_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each, but only three
+ * of whoever takes more than four times as long as the fastest; times[n] */
 int rt_bench_race(rt_bench *b, const rt_contender *c, size_t n, size_t rounds, const rt_timing *how,
                   rt_times *times, err *e);
 /* rt_bench_check_contender -- as rt_bench_check */

@@ -418,15 +418,32 @@ int rt_bench_energy(rt_bench *b, rt_loaded *l, const rt_meter *meter, double sec
  * -------------------------------------------------------------------------------------------------
  */
 
+/* Whoever is this far behind the fastest, as a default may be, runs in three rounds only: it would
+ * take nearly all the time of the race, and nobody asks for its third digit. */
+static const double far_behind = 4;
+
 typedef struct lane {
   burst x;
-  double *secs; /* [rounds] */
+  double first, *secs; /* [rounds] */
+  size_t n;            /* of these, taken */
 } lane;
 
 static int enter_lane(rotation *r, const rt_contender *who, double batch_sec, lane *out, err *e) {
-  double first;
-  TRY(first_look(r, who, &first, e));
-  return burst_start(&out->x, r, who, r->b->separate ? 1 : launches_for(batch_sec, first), e);
+  TRY(first_look(r, who, &out->first, e));
+  return burst_start(&out->x, r, who, r->b->separate ? 1 : launches_for(batch_sec, out->first), e);
+}
+
+static double fastest_look(const lane *lanes, size_t n) {
+  double least = INFINITY;
+  for (size_t i = 0; i < n; i++) {
+    least = fmin(least, lanes[i].first);
+  }
+  return least;
+}
+
+static bool is_due(const lane *l, double fastest, size_t round, size_t rounds) {
+  return l->first <= far_behind * fastest || round == 0 || round == rounds / 2 ||
+         round == rounds - 1;
 }
 
 static int run_race(rotation *r, const rt_contender *c, size_t n, size_t rounds, double batch_sec,
@@ -434,20 +451,24 @@ static int run_race(rotation *r, const rt_contender *c, size_t n, size_t rounds,
   for (size_t i = 0; i < n; i++) {
     TRY(enter_lane(r, &c[i], batch_sec, &lanes[i], e));
   }
+  const double fastest = fastest_look(lanes, n);
   for (size_t round = 0; round < rounds; round++) {
     for (size_t i = 0; i < n; i++) {
-      TRY(batch(&lanes[i].x, round == rounds / 2, i, &lanes[i].secs[round], e));
+      lane *l = &lanes[i];
+      if (is_due(l, fastest, round, rounds)) {
+        TRY(batch(&l->x, round == rounds / 2, i, &l->secs[l->n++], e));
+      }
     }
   }
   return 0;
 }
 
-static void read_lane(const rotation *r, const lane *l, size_t rounds, rt_times *out) {
-  *out = (rt_times){.launches = l->x.n * rounds,
+static void read_lane(const rotation *r, const lane *l, rt_times *out) {
+  *out = (rt_times){.launches = l->x.n * l->n,
                     .cold = is_cold(r, l->x.n),
                     .ended = RT_ENDED_RACE,
                     .replay = r->how->replay};
-  summarize(l->secs, rounds, out);
+  summarize(l->secs, l->n, out);
 }
 
 int rt_bench_race(rt_bench *b, const rt_contender *c, size_t n, size_t rounds, const rt_timing *how,
@@ -466,7 +487,7 @@ int rt_bench_race(rt_bench *b, const rt_contender *c, size_t n, size_t rounds, c
   }
   rc = rc ? rc : run_race(&r, c, n, rounds, batch_length(target, (double)rounds), lanes, e);
   for (size_t i = 0; !rc && i < n; i++) {
-    read_lane(&r, &lanes[i], rounds, &times[i]);
+    read_lane(&r, &lanes[i], &times[i]);
   }
   for (size_t i = 0; lanes && i < n; i++) {
     burst_end(&lanes[i].x);
