@@ -103,8 +103,8 @@ static int parse_value(const gen_field *f, const char *text, gen_value *v, err *
     return err_set(e, ERR_USAGE, "%s=%s is out of range: %s is %lld to %lld", f->name, text,
                    f->name, (long long)f->min, (long long)f->max);
   }
-  return err_set(e, ERR_USAGE, "%s=%s: %s is a whole number, such as 4096, 0x1000 or 2^12", f->name,
-                 text, f->name);
+  return err_set(e, ERR_USAGE, "%s=%s: %s is a whole number, such as 4096, 0x1000, 2^12 or 2^12+1",
+                 f->name, text, f->name);
 }
 
 /* ---- completing: presets --------------------------------------------------------------------- */

@@ -177,7 +177,7 @@ static void wrong_problems_are_explained(void **state) {
       {"n=-1", "n=-1 is out of range: n is 0 to 8589934592"},
       {"n=2^34", "out of range: n is 0 to 8589934592"},
       {"n=99999999999999999999", "out of range: n is 0 to 8589934592"},
-      {"n=2^999", "n is a whole number, such as 4096, 0x1000 or 2^12"},
+      {"n=2^999", "n is a whole number, such as 4096, 0x1000, 2^12 or 2^12+1"},
       {"n=many", "n=many: n is a whole number"},
       {"n=1.5", "n is a whole number"},
       {"n=", "n is a whole number"},

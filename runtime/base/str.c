@@ -1,5 +1,6 @@
 #include "str.h"
 
+#include <ctype.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -93,26 +94,44 @@ void str_add_json(str *s, const char *text) {
   str_add(s, "\"");
 }
 
-/* "2^40": is the text a base, a caret and an exponent? */
+static bool raised(int64_t base, long exponent, int64_t *value) {
+  *value = 1;
+  for (long i = 0; i < exponent; i++) {
+    if (*value > INT64_MAX / base) {
+      return false;
+    }
+    *value *= base;
+  }
+  return true;
+}
+
+/* "", "+5" or "-1" behind a power: what to add. */
+static bool summand(const char *text, int64_t *value) {
+  char *end;
+  *value = 0;
+  if (!*text) {
+    return true;
+  }
+  errno = 0;
+  *value = strtoll(text, &end, 10);
+  return (*text == '+' || *text == '-') && isdigit((unsigned char)text[1]) && !*end && !errno;
+}
+
+/* "2^40": is the text a base, a caret and an exponent? With a few more or less: "2^31+5". */
 static bool power(const char *text, int64_t *value) {
   char *end;
+  int64_t more;
   long long base = strtoll(text, &end, 10);
   if (end == text || *end != '^' || base < 2 || base > 1000) {
     return false;
   }
   const char *exponent = end + 1;
   long n = strtol(exponent, &end, 10);
-  if (end == exponent || *end || n < 0 || n > 62) {
+  if (end == exponent || n < 0 || n > 62 || !summand(end, &more) || !raised(base, n, value) ||
+      (more > 0 && *value > INT64_MAX - more)) {
     return false;
   }
-  int64_t v = 1;
-  for (long i = 0; i < n; i++) {
-    if (v > INT64_MAX / base) {
-      return false;
-    }
-    v *= base;
-  }
-  *value = v;
+  *value += more;
   return true;
 }
 

@@ -31,7 +31,7 @@ void str_addv(str *s, const char *format, va_list ap);
 /* str_add_json -- the text as a JSON string, quotes included */
 void str_add_json(str *s, const char *text);
 
-/* text_integer -- a whole number: decimal, 0x hexadecimal, or 2^40; k, M, G are not accepted
+/* text_integer -- a whole number: decimal, 0x hexadecimal, 2^40 or 2^31+5; k, M, G are not accepted
  * because they mean 1000 to some readers and 1024 to others. False when the text is anything else
  * or does not fit. */
 bool text_integer(const char *text, int64_t *value);
