@@ -204,40 +204,60 @@ void measurer_stop(measurer *m) {
   str_clear(&m->problem);
 }
 
-static int send_problem(measurer *m, const char *problem, err *e) {
+int measurer_ready(measurer *m, err *e) {
   str frame = {0};
   err why = {0};
-  wire_put_u64(&frame, OP_PROBLEM);
-  wire_put_text(&frame, problem);
-  int rc = worker_ask(&m->w, &frame, e);
-  if (!rc) {
-    rc = await(m, &frame, e);
-  }
+  m->opening = false;
+  int rc = await(m, &frame, e);
   if (!rc) {
     wire_reader r = {.p = str_text(&frame), .n = frame.n};
     wire_get_err(&r, &why);
     rc = why.code ? err_at(e, why.code, why.place, "%s", why.message) : 0;
   }
+  if (rc) {
+    str_reset(&m->problem);
+  }
   str_clear(&frame);
   return rc;
 }
 
-int measurer_problem(measurer *m, const char *problem, err *e) {
+static int send_problem(measurer *m, err *e) {
+  str frame = {0};
+  if (m->opening) { /* nobody came for that answer */
+    measurer_ready(m, NULL);
+  }
+  wire_put_u64(&frame, OP_PROBLEM);
+  wire_put_text(&frame, str_text(&m->problem));
+  const int rc = worker_ask(&m->w, &frame, e);
+  str_clear(&frame);
+  m->opening = !rc;
+  return rc;
+}
+
+int measurer_begin(measurer *m, const char *problem, err *e) {
   str_reset(&m->problem);
-  TRY(send_problem(m, problem, e));
   str_add(&m->problem, problem);
-  return 0;
+  return send_problem(m, e);
+}
+
+int measurer_problem(measurer *m, const char *problem, err *e) {
+  TRY(measurer_begin(m, problem, e));
+  return measurer_ready(m, e);
 }
 
 int measurer_forget(measurer *m, err *e) {
-  str_reset(&m->problem);
-  return send_problem(m, "", e);
+  return measurer_problem(m, "", e);
 }
 
 int measurer_restart(measurer *m, err *e) {
   worker_stop(&m->w);
+  m->opening = false;
   TRY(start(m, e));
-  return m->problem.n ? send_problem(m, m->problem.p, e) : 0;
+  if (!m->problem.n) {
+    return 0;
+  }
+  TRY(send_problem(m, e));
+  return measurer_ready(m, e);
 }
 
 int measurer_ask(measurer *m, const measure_image *image, double stop_above, double energy_above,

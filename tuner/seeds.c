@@ -1,5 +1,7 @@
 #include "seeds.h"
 
+#include <string.h>
+
 #include "serve_choose.h"
 #include "serve_presets.h"
 #include "context.h"
@@ -7,22 +9,23 @@
 
 typedef struct sower {
   tune_session *s;
-  size_t *points, n;
+  gen_config *configs;
+  size_t n;
   const char *near[SEEDS_NEAR]; /* problems tuned here */
   size_t n_near;
 } sower;
 
 static void add(sower *x, const gen_config *c) {
-  size_t point;
-  if (!gen_space_find(x->s->space, c, &point)) {
+  const size_t nbytes = x->s->t->n_params * sizeof *c->index;
+  if (gen_config_check(x->s->g, c, NULL)) {
     return;
   }
   for (size_t i = 0; i < x->n; i++) {
-    if (x->points[i] == point) {
+    if (!memcmp(x->configs[i].index, c->index, nbytes)) {
       return;
     }
   }
-  x->points[x->n++] = point;
+  x->configs[x->n++] = *c;
 }
 
 /* In the order in which they would be served, but of a portfolio only so many that the nearest
@@ -95,7 +98,7 @@ static int add_neighbours(sower *x, serve_choose *choose, err *e) {
 
 /* libtuned's own search for a kernel, over this session's database; the device is only asked for
  * its limits, so the measuring process can keep it. */
-int seeds_find(tune_session *s, size_t *points, size_t *n, err *e) {
+int seeds_find(tune_session *s, gen_config *configs, size_t *n, err *e) {
   static const gen_file none[] = {{NULL, NULL, 0}};
   rt_device limits = {.info = s->crew.m.info};
   serve here = {.device = &limits,
@@ -109,9 +112,9 @@ int seeds_find(tune_session *s, size_t *points, size_t *n, err *e) {
                          .problem = str_text(&s->problem),
                          .known = &known,
                          .memory = &s->memory};
-  sower x = {.s = s, .points = points};
+  sower x = {.s = s, .configs = configs};
   if (s->o.start == TUNE_START_NONE) {
-    points[0] = s->default_point;
+    gen_config_default(s->t, &configs[0]);
     *n = 1;
     return 0;
   }

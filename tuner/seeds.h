@@ -14,9 +14,9 @@
 enum { SEEDS_BEST = 12, SEEDS_COVER = 5, SEEDS_NEAR = 2, SEEDS_BUILT = 16 };
 enum { SEEDS_MOST = SEEDS_BEST + SEEDS_NEAR * SEEDS_BUILT };
 
-/* seeds_find -- points of the session's space, each once, at most SEEDS_MOST; the default is
+/* seeds_find -- configurations that are valid here, each once, at most SEEDS_MOST; the default is
  * among the first SEEDS_BEST.
  *   err  ERR_DB, ERR_NOMEM */
-int seeds_find(tune_session *s, size_t *points, size_t *n, err *e);
+int seeds_find(tune_session *s, gen_config *configs, size_t *n, err *e);
 
 #endif

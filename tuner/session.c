@@ -80,7 +80,9 @@ static void close_problem(tune_session *s) {
   s->known = (known_points){0};
   arena_clear(&s->known_memory);
   s->exhausted = s->first_answered = false;
-  s->n_seeds = s->seeds_asked = s->n_steps = s->n_put_off = 0;
+  s->n_starts = s->n_seeds = s->seeds_asked = s->n_steps = s->n_put_off = 0;
+  s->rows = NULL;
+  s->n_rows = 0;
   s->accompanied = false;
   arena_clear(&s->memory);
 }
@@ -318,39 +320,109 @@ static int search(tune_session *s, err *e) {
 /* ---- one problem
  * ------------------------------------------------------------------------------------- */
 
+/* What needs no space: who measures and who compiles have something to do while it is built. */
 static int open_problem(tune_session *s, const gen_problem *p, err *e) {
   gen_number numbers[RT_NUMBERS];
-  gen_config def;
   str_reset(&s->problem);
   gen_problem_text(s->t, p, &s->problem);
   rt_numbers(&s->crew.m.info, numbers);
   TRY(gen_instance_new(s->t, p, numbers, RT_NUMBERS, &s->g, e));
+  s->p = *p;
+  TRY(db_results(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem), &s->memory,
+                 &s->rows, &s->n_rows, e));
+  s->state.known = s->state.known_before = s->n_rows;
+  TRY(db_effort_get(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem),
+                    &s->state.sec_before, e));
+  return seeds_find(s, s->starts, &s->n_starts, e);
+}
+
+static bool is_row(const tune_session *s, const gen_config *c) {
+  str text = {0};
+  bool found = false;
+  gen_config_text(s->t, c, &text);
+  for (size_t i = 0; i < s->n_rows && !found; i++) {
+    found = !strcmp(s->rows[i].t.config, str_text(&text));
+  }
+  str_clear(&text);
+  return found;
+}
+
+static int compile_start(tune_session *s, size_t i, const gen_config *config, err *e) {
+  candidate *c;
+  bool found;
+  TRY(candidate_new(s->g, s->compiler, &s->crew.setting, 0, config, &c, e));
+  const int rc = candidate_from_db(c, s->db, s->crew.m.info.format, &found, e);
+  if (rc) {
+    candidate_free(c);
+  } else if (found) {
+    candidate_push(&s->crew.ready, c);
+  } else {
+    return crew_compile(&s->crew, i, c, e);
+  }
+  return rc;
+}
+
+/* The first of the starts, one for a compiler, and the problem itself to who measures. */
+static int set_off(tune_session *s, err *e) {
+  s->started = s->effort_from = now_sec();
+  if (!session_may_ask(s)) {
+    return 0;
+  }
+  TRY(measurer_begin(&s->crew.m, str_text(&s->problem), e));
+  for (size_t i = 0; i < s->crew.n_jobs && s->seeds_asked < s->n_starts && session_may_ask(s);
+       s->seeds_asked++) {
+    const gen_config *c = &s->starts[s->seeds_asked];
+    if (!is_row(s, c)) {
+      s->asked++;
+      TRY(compile_start(s, i, c, e));
+      i += s->crew.slots[i] != NULL;
+    }
+  }
+  return 0;
+}
+
+static int open_space(tune_session *s, err *e) {
+  gen_config def;
+  size_t point;
   TRY(gen_space_new(s->g, &s->space, e));
   gen_config_default(s->t, &def);
-  if (!gen_space_find(s->space, &def, &s->default_point)) {
+  if (!gen_space_find(s->space, &def, &point)) {
     TRY(gen_config_check(s->g, &def, e));
     return err_at(e, ERR_TEMPLATE, s->t->path, "the default configuration is not in the space");
   }
   tune_space_view(s->space, s->t, &s->view);
-  s->p = *p;
-  TRY(seeds_find(s, s->seeds, &s->n_seeds, e));
+  s->state.tally = gen_space_tally(s->space);
   return s->o.within ? tune_within_open(s->o.within, &s->view, s->o.seed, &s->search, e)
                      : s->o.strategy->open(&s->view, s->o.seed, &s->search, e);
 }
 
+/* Starts become points, also those that are being compiled. */
+static int find_points(tune_session *s, err *e) {
+  for (; s->n_seeds < s->n_starts; s->n_seeds++) {
+    if (!gen_space_find(s->space, &s->starts[s->n_seeds], &s->seeds[s->n_seeds])) {
+      return err_at(e, ERR_TEMPLATE, s->t->path, "a valid configuration is not in the space");
+    }
+  }
+  for (size_t i = 0; i < s->crew.n_jobs; i++) {
+    if (s->crew.slots[i]) {
+      gen_space_find(s->space, &s->crew.slots[i]->config, &s->crew.slots[i]->point);
+    }
+  }
+  for (candidate *c = s->crew.ready.first; c; c = c->next) {
+    gen_space_find(s->space, &c->config, &c->point);
+  }
+  return 0;
+}
+
 static int load_known(tune_session *s, err *e) {
-  db_result *rows;
-  size_t n;
-  TRY(db_results(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem), &s->memory,
-                 &rows, &n, e));
+  const db_result *rows = s->rows;
   scored *scores;
-  TRY(samples_score_rows(s, rows, n, &s->memory, &scores, e));
-  TRY(known_load(s->t, s->space, scores, n, &s->memory, &s->known, e));
-  s->state.known = s->state.known_before = n;
+  TRY(samples_score_rows(s, s->rows, s->n_rows, &s->memory, &scores, e));
+  TRY(known_load(s->t, s->space, scores, s->n_rows, &s->memory, &s->known, e));
   for (size_t i = 0; i < s->known.n && s->o.strategy->tell; i++) {
     s->o.strategy->tell(s->search, s->known.p[i].point, s->known.p[i].score);
   }
-  for (size_t i = 0; i < n; i++) {
+  for (size_t i = 0; i < s->n_rows; i++) {
     if (isfinite(scores[i].score)) {
       const double sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
       note_best(s, rows[i].t.config, sec, 0, scores[i].score);
@@ -359,8 +431,7 @@ static int load_known(tune_session *s, err *e) {
       s->steps[0].score = s->best_score;
     }
   }
-  return db_effort_get(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem),
-                       &s->state.sec_before, e);
+  return 0;
 }
 
 static int describe_problem(tune_session *s, err *e) {
@@ -374,7 +445,6 @@ static int describe_problem(tune_session *s, err *e) {
   }
   s->state.problem = str_text(&s->problem);
   s->state.device = &s->crew.m.info;
-  s->state.tally = gen_space_tally(s->space);
   s->state.flops = plan->flops;
   s->state.bytes = plan->bytes;
   s->state.budget = s->o.budget;
@@ -394,8 +464,8 @@ static void note_settled(tune_session *s) {
 
 static int search_and_race(tune_session *s, err *e) {
   s->started = s->effort_from = now_sec();
-  if (session_may_ask(s)) {
-    TRY(measurer_problem(&s->crew.m, str_text(&s->problem), e));
+  if (s->crew.m.opening) {
+    TRY(measurer_ready(&s->crew.m, e));
     session_spent(&s->state.phases.setup, s->started);
   }
   s->state.phase = "search";
@@ -431,6 +501,9 @@ int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e
   s->asked = 0;
   int rc = open_problem(s, p, e);
   rc = rc ? rc : describe_problem(s, e);
+  rc = rc ? rc : set_off(s, e);
+  rc = rc ? rc : open_space(s, e);
+  rc = rc ? rc : find_points(s, e);
   rc = rc ? rc : load_known(s, e);
   rc = rc ? rc : search_and_race(s, e);
   drop_in_flight(s);

@@ -28,9 +28,12 @@ struct tune_session {
   tune_space view; /* of the space, for the strategy */
   void *search;    /* the strategy's */
   arena memory;
+  db_result *rows; /* what was known at the start */
+  size_t n_rows;
   known_points known;
-  arena known_memory; /* of what was learnt from others */
-  size_t default_point, seeds[SEEDS_MOST], n_seeds, seeds_asked;
+  arena known_memory;            /* of what was learnt from others */
+  gen_config starts[SEEDS_MOST]; /* what is asked first, as configurations */
+  size_t n_starts, seeds[SEEDS_MOST], n_seeds, seeds_asked; /* and as points */
   bool exhausted, first_answered; /* the first seed, what would be served untuned */
   struct {
     uint64_t trial;
