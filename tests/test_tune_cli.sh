@@ -6,6 +6,22 @@ set -u
 # ---- what is refused
 refuses 2 "did you mean 'patient'" $autotune saxpy --effort pateint
 refuses 2 "none of: all, tuned, none" $autotune saxpy --start some
+refuses 1 "starts.txt" $autotune saxpy --start "$folder/starts.txt"
+cat >"$folder/starts.txt" <<'END'
+# the last two are for other problems
+BLOCK=1024,VEC=2
+n=3004 : BLOCK=64,VEC=4,COARSE=2
+saxpy n=3004: BLOCK=512,VEC=4
+saxpy n=3001 : BLOCK=512,VEC=1,COARSE=2
+sgemm m=100 : BM=64
+END
+prints "BLOCK=64,VEC=4,COARSE=2" $autotune saxpy n=3004 --db "$folder/starts.db" --start "$folder/starts.txt" --budget 4 --device emu --top 9
+for words in BLOCK=1024,VEC=2 BLOCK=512,VEC=4; do
+  grep -q "$words" "$folder/out" || complain "$words was not tried: $(cat "$folder/out")"
+done
+grep -q "BLOCK=512,VEC=1" "$folder/out" && complain "another problem's was tried"
+echo "n=3004 : BLOCK=65" >>"$folder/starts.txt"
+refuses 2 "starts.txt:7: BLOCK=65" $autotune saxpy n=3004 --start "$folder/starts.txt" --device emu
 refuses 1 "/no/such/sizes" $autotune saxpy --sizes /no/such/sizes
 printf 'n=100\n# ok\nn=ten\n' >"$folder/sizes"
 refuses 2 "$folder/sizes:3" $autotune saxpy --sizes "$folder/sizes"

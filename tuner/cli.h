@@ -28,7 +28,8 @@
     "estimate (seconds), measure (a minute, the default), patient (ten), exhaustive")              \
   X(sizes, "FILE", "many problems, one a line; or themselves: \"m=256..4096*2 n=16,64 k=1024\"")   \
   X(start, "FROM",                                                                                 \
-    "begin with the best of near problems: all (default), tuned (none shipped), none")             \
+    "begin with the best of near problems: all (default), tuned (none shipped), none; or "         \
+    "FILE.txt")                                                                                    \
   X(objective, "WHAT", "least time (default), energy, or edp (their product); energy needs a GPU") \
   X(timing, "HOW", "launches in a stream (default), or in CUDA graphs: graph")                     \
   X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")          \

@@ -35,16 +35,30 @@ static int parse_effort(run_ *r, tune_options *o, err *e) {
   return r->c->budget ? budget_parse("budget", r->c->budget, &r->memory, &o->budget, e) : 0;
 }
 
+static bool is_path(const char *text) {
+  const size_t n = strlen(text);
+  return strchr(text, '/') || (n > 4 && !strcmp(text + n - 4, ".txt"));
+}
+
 static int parse_start(const char *text, tune_start *out, err *e) {
   static const char *const names[] = {
       [TUNE_START_ALL] = "all", [TUNE_START_TUNED] = "tuned", [TUNE_START_NONE] = "none"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (!text || !strcmp(text, names[i])) {
+    if (!text || is_path(text) || !strcmp(text, names[i])) {
       *out = (tune_start)i;
       return 0;
     }
   }
-  return err_set(e, ERR_USAGE, "--start '%s' is none of: all, tuned, none", text);
+  return err_set(e, ERR_USAGE,
+                 "--start '%s' is none of: all, tuned, none, and no file of configurations (a "
+                 "path, or a name that ends in .txt)",
+                 text);
+}
+
+/* What else is tried first, which can be read when the template is known. */
+static int read_starts(run_ *r, tune_options *o, err *e) {
+  const char *start = r->c->start;
+  return start && is_path(start) ? starts_read(r->t, start, &r->memory, &o->given, e) : 0;
 }
 
 static int parse_options(run_ *r, tune_options *o, err *e) {
@@ -361,6 +375,7 @@ static int tune(run_ *r, err *e) {
   const bool one = r->c->n_words > 1 && !r->c->sizes;
   TRY(parse_options(r, &o, e));
   TRY(cli_open_template(r->c, &r->memory, &r->t, e));
+  TRY(read_starts(r, &o, e));
   if (r->c->sizes) { /* complain about the words before any device is touched */
     TRY(read_sizes(r, &list, e));
   } else if (one) {

@@ -13,6 +13,7 @@ typedef struct sower {
   size_t n;
   const char *near[SEEDS_NEAR]; /* problems tuned here */
   size_t n_near;
+  size_t n_covered; /* of a portfolio */
 } sower;
 
 static void add(sower *x, const gen_config *c) {
@@ -28,17 +29,28 @@ static void add(sower *x, const gen_config *c) {
   x->configs[x->n++] = *c;
 }
 
+/* What the user asks for, here or everywhere. */
+static size_t add_given(sower *x) {
+  const tune_starts *all = &x->s->o.given;
+  const size_t before = x->n;
+  for (size_t i = 0; i < all->n && x->n < before + STARTS_MOST; i++) {
+    if (!all->given[i].problem || !strcmp(all->given[i].problem, str_text(&x->s->problem))) {
+      add(x, &all->given[i].config);
+    }
+  }
+  return x->n - before;
+}
+
 /* In the order in which they would be served, but of a portfolio only so many that the nearest
  * problems' own have their place too. */
-static int add_best(sower *x, serve_choose *choose, err *e) {
+static int add_best(sower *x, serve_choose *choose, size_t most, err *e) {
   serve_pick pick;
-  size_t covered = 0;
   int rc = 0;
-  while (x->n < SEEDS_BEST - 2 && !(rc = serve_choose_next(choose, &pick, e))) {
+  while (x->n < most && !(rc = serve_choose_next(choose, &pick, e))) {
     if (pick.origin == TUNED_NEAREST && x->n_near < SEEDS_NEAR) {
       x->near[x->n_near++] = pick.problem;
     }
-    if (pick.origin != TUNED_PORTFOLIO || covered++ < SEEDS_COVER) {
+    if (pick.origin != TUNED_PORTFOLIO || x->n_covered++ < SEEDS_COVER) {
       add(x, &pick.config);
     }
   }
@@ -88,7 +100,9 @@ static int add_own(sower *x, err *e) {
 }
 
 static int add_neighbours(sower *x, serve_choose *choose, err *e) {
-  TRY(add_best(x, choose, e));
+  TRY(add_best(x, choose, 1, e));
+  const size_t n_given = add_given(x);
+  TRY(add_best(x, choose, n_given + SEEDS_BEST - 2, e));
   TRY(add_own(x, e));
   for (size_t i = 0; i < x->n_near; i++) {
     TRY(add_built(x, x->near[i], e));
@@ -114,8 +128,9 @@ int seeds_find(tune_session *s, gen_config *configs, size_t *n, err *e) {
                          .memory = &s->memory};
   sower x = {.s = s, .configs = configs};
   if (s->o.start == TUNE_START_NONE) {
-    gen_config_default(s->t, &configs[0]);
-    *n = 1;
+    gen_config_default(s->t, &configs[x.n++]);
+    add_given(&x);
+    *n = x.n;
     return 0;
   }
   tune_device_key(&s->crew.m.info, s->o.replay, &here.device_key);

@@ -1,5 +1,6 @@
-/* seeds.h -- what to try before the search: what is best for the nearest tuned problems
- * (serve_choose.h says what is near), here or on other devices, and what the library ships with;
+/* seeds.h -- what to try before the search: what would be served untuned; what the user asks for;
+ * what is best for the nearest tuned problems (serve_choose.h says what is near), here or on other
+ * devices, and what the library ships with;
  * the template's suggestion and its default; then what did well on the two nearest here and needs
  * no compiler, because its source is the same for this problem: such a trial takes some
  * milliseconds instead of a second.
@@ -12,10 +13,10 @@
 #include "tune.h"
 
 enum { SEEDS_BEST = 12, SEEDS_COVER = 5, SEEDS_NEAR = 2, SEEDS_BUILT = 16 };
-enum { SEEDS_MOST = SEEDS_BEST + SEEDS_NEAR * SEEDS_BUILT };
+enum { SEEDS_MOST = STARTS_MOST + SEEDS_BEST + SEEDS_NEAR * SEEDS_BUILT };
 
 /* seeds_find -- configurations that are valid here, each once, at most SEEDS_MOST; the default is
- * among the first SEEDS_BEST.
+ * among the first SEEDS_BEST of those not asked for.
  *   err  ERR_DB, ERR_NOMEM */
 int seeds_find(tune_session *s, gen_config *configs, size_t *n, err *e);
 

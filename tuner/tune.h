@@ -14,6 +14,7 @@
 
 #include "db.h"
 #include "measurer.h"
+#include "starts.h"
 #include "strategy.h"
 #include "within.h"
 
@@ -85,6 +86,7 @@ typedef struct tune_options {
   const tune_within *within; /* NULL: the whole space; see tune_narrow */
   tune_budget budget;
   tune_start start;
+  tune_starts given; /* tried before all but what would be served untuned */
   tune_objective objective;
   rt_replay replay;
   size_t finalists, rounds;          /* of the finals; 0: 6 and 15 */

@@ -1,0 +1,97 @@
+#define _GNU_SOURCE
+#include "starts.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "file.h"
+
+enum { NBYTES_MOST = 1 << 24 };
+
+typedef struct reader {
+  gen_template *t;
+  arena *a;
+  tune_starts *out;
+} reader;
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
+
+/* "FAMILY FIELD=VALUE ...", ends at `end`: NULL if another family is meant. */
+static const char *problem_words(const reader *r, char *line, char *end) {
+  *end = 0;
+  line += strspn(line, " \t");
+  const size_t n = strcspn(line, " \t");
+  if (memchr(line, '=', n) || !n) {
+    return line;
+  }
+  return n == strlen(r->t->name) && !strncmp(line, r->t->name, n) ? line + n : NULL;
+}
+
+static int add(reader *r, const char *problem, const char *config, err *e) {
+  tune_given *g = &r->out->given[r->out->n];
+  str text = {0};
+  gen_problem p;
+  *g = (tune_given){0};
+  TRY(gen_config_parse(r->t, config, &g->config, e));
+  if (problem) {
+    TRY(gen_problem_parse(r->t, problem, &p, e));
+    gen_problem_text(r->t, &p, &text);
+    g->problem = arena_text(r->a, str_text(&text));
+    str_clear(&text);
+    TRY(g->problem ? 0 : no_room(e));
+  }
+  r->out->n++;
+  return 0;
+}
+
+static int read_line(reader *r, char *line, err *e) {
+  line[strcspn(line, "\r")] = 0;
+  line += strspn(line, " \t");
+  char *colon = strchr(line, ':');
+  if (!*line || *line == '#') {
+    return 0;
+  }
+  if (!colon) {
+    return add(r, NULL, line, e);
+  }
+  const char *problem = problem_words(r, line, colon);
+  return problem ? add(r, problem, colon + 1, e) : 0;
+}
+
+static size_t count_lines(const char *text) {
+  size_t n = 1;
+  for (; (text = strchr(text, '\n')); text++) {
+    n++;
+  }
+  return n;
+}
+
+static int read_text(reader *r, const char *path, char *text, err *e) {
+  size_t number = 0;
+  r->out->given = ARENA_ARRAY(r->a, tune_given, count_lines(text));
+  TRY(r->out->given ? 0 : no_room(e));
+  for (char *line; (line = strsep(&text, "\n"));) {
+    err why = {0};
+    char place[200];
+    number++;
+    const int rc = read_line(r, line, &why);
+    if (rc) {
+      snprintf(place, sizeof place, "%s:%zu", path, number);
+      return err_at(e, rc, place, "%s", why.message);
+    }
+  }
+  return 0;
+}
+
+int starts_read(gen_template *t, const char *path, arena *a, tune_starts *out, err *e) {
+  reader r = {.t = t, .a = a, .out = out};
+  str text = {0};
+  *out = (tune_starts){0};
+  int rc = file_read(path, NBYTES_MOST, &text, e);
+  char *copy = rc ? NULL : arena_text(a, str_text(&text));
+  str_clear(&text);
+  rc = rc ? rc : copy ? read_text(&r, path, copy, e) : no_room(e);
+  return rc;
+}
