@@ -19,6 +19,39 @@ local LEAST = "sel(dtype == 'i64' or dtype == 'i32' or dtype == 'i16' or dtype =
   .. "-(keys // 2), sel(dtype == 'f32' or dtype == 'f64', -1000, 0))"
 local MOST = "sel(dtype == 'f32' or dtype == 'f64', 1000, " .. LEAST .. " + keys - 1)"
 
+-- For problems that nobody tuned, as an H200 was fast with: keys aligned to vectors, then any.
+local SUGGESTED = { { when = "m + n <= 2^17", ALG = "corank", PARTITION = "thread", BLOCK = 256,
+  ITEMS = 2, STORE = "direct" } }
+local function suggest(condition, config)
+  config.when = condition
+  SUGGESTED[#SUGGESTED + 1] = config
+end
+for _, nbytes in ipairs { 1, 2, 4, 8 } do
+  local vec = 16 // nbytes
+  local aligned = "dev_cc >= 80 and value == 0 and NBYTES == " .. nbytes .. " and align >= "
+  local function suggest_for(most, wide, config)
+    config.VEC = math.min(vec, wide)
+    suggest(aligned .. config.VEC .. " and m + n <= " .. most, config)
+  end
+  suggest_for("2^21", 4, { PARTITION = "block", BLOCK = 128, ITEMS = 12, STORE = "block",
+    CACHE = "streaming" })
+  if nbytes == 1 then
+    suggest_for("2^37", 4, { PARTITION = "block", BLOCK = 128, ITEMS = 28, LOADER = "cpasync",
+      STORE = "direct", CACHE = "streaming" })
+  elseif nbytes <= 4 then
+    suggest_for("2^25", 16, { PARTITION = "block", BLOCK = 256, ITEMS = 32, MERGE = "network",
+      LOADER = "cpasync", STORE = "warp" })
+    suggest_for("2^37 and dev_cc >= 90", 4, { BLOCK = 512, ITEMS = 20, LOADER = "cpasync",
+      STORE = "warp", OVERLAP = "on" })
+  else
+    suggest_for("2^37 and dev_cc >= 90", 2, { BLOCK = 384, ITEMS = 24, LOADER = "cpasync",
+      STORE = "warp", OVERLAP = "on" })
+  end
+end
+suggest("m + n <= 2^21", { PARTITION = "block", BLOCK = 128, ITEMS = 9, STORE = "warp" })
+suggest("value > 0", { BLOCK = 256, ITEMS = 5 })
+suggest("m + n > 2^17", { BLOCK = 256, ITEMS = 15, STORE = "warp" })
+
 return {
   name = "merge",
   version = 1,
@@ -58,6 +91,8 @@ return {
     { "ALG", { "corank", "tiled", "circular", "merge_path" }, "how a part of c is made" },
     { "PARTITION", { "launch", "block", "thread" },
       "who finds where parts start: a launch before, a warp of the block, or each thread" },
+    { "SEARCH", { 1, 4, 8, 32 }, "lanes of that launch that look for one: the more, the fewer loads that "
+      .. "wait for each other, and the more of them", when = "PARTITION == 'launch'" },
     { "BLOCK", { 64, 128, 192, 256, 384, 512, 1024 }, "threads per block" },
     { "ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
       "coarsening factor: keys of c per thread and tile" },
@@ -136,9 +171,10 @@ return {
     { "more parts than a grid may have", PARTS .. " < 2^31" },
   },
 
-  default = { ALG = "merge_path", PARTITION = "launch", BLOCK = 256, ITEMS = 8, TILES = 1,
+  default = { ALG = "merge_path", PARTITION = "launch", SEARCH = 1, BLOCK = 256, ITEMS = 8, TILES = 1,
     MERGE = "serial", MADS = 0, VEC = 1, LOADER = "register", STORE = "block", CACHE = "plain",
     OVERLAP = "off", STAGES = 1, RESIDENT = 1 },
+  untuned = SUGGESTED,
 
   workspace = {
     { "splits", "i64", "sel(PARTITION == 'launch', " .. PARTS .. " + 1, 0)" },
@@ -146,7 +182,7 @@ return {
 
   stages = {
     { kernel = "merge_split", when = "PARTITION == 'launch'",
-      grid = "sel(m + n == 0, 0, ceildiv(" .. PARTS .. " + 1, 4))", block = 128,
+      grid = "sel(m + n == 0, 0, ceildiv((" .. PARTS .. " + 1) * SEARCH, 128))", block = 128,
       args = { "m", "n", "a", "b", { "i64", PARTS }, "splits" } },
     { kernel = "merge", block = "THREADS", smem = "SHARED", overlap = "OVERLAP == 'on'",
       grid = "min(" .. PARTS .. ", sel(STAGES > 1, RESIDENT * dev_sms, 2^31))",
@@ -197,10 +233,13 @@ merge_split(long long m, long long n, const key *__restrict__ a, const key *__re
 @   if OVERLAP == "on" then
   griddepcontrol_launch_dependents();
 @   end
-  const long long part = blockIdx.x * 4ll + threadIdx.x / 32;
-  if (part > parts) return;
-  const long long i = co_rank_warp(min(part * STRETCH, m + n), a, m, b, n);
-  if (threadIdx.x % 32 == 0) splits[part] = i;
+  const long long part = (blockIdx.x * 128ll + threadIdx.x) / SEARCH, d = min(part * STRETCH, m + n);
+@   if SEARCH == 1 then
+  const long long i = co_rank(d, a, m, b, n);
+@   else
+  const long long i = co_rank_group<SEARCH>(d, a, m, b, n);
+@   end
+  if (threadIdx.x % SEARCH == 0 && part <= parts) splits[part] = i;
 }
 
 @ end

@@ -45,14 +45,16 @@ __device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index
   return co_rank_warp(d, a, na, b, nb, Index(0), na);
 }
 
-// The same in shared memory by each group of LANES threads, of which a warp has several, all here; at
-// places an odd number apart, which are in different banks.
-template <int LANES, typename A, typename B>
-__device__ __forceinline__ int co_rank_group(int d, A a, int na, B b, int nb) {
+// The same by each group of LANES threads, of which a warp has several, all here; at places an odd
+// number apart, which are in different banks of shared memory.
+template <int LANES, typename Index, typename A, typename B>
+__device__ __forceinline__ Index co_rank_group(Index d, A a, Index na, B b, Index nb) {
   const int lane = threadIdx.x % LANES, first_lane = threadIdx.x % 32 - lane;
-  int least = d > nb ? d - nb : 0, most = d < na ? d : na;
+  Index least = d > nb ? d - nb : 0, most = d < na ? d : na;
   while (__any_sync(0xffffffff, least < most)) {
-    const int step = (unsigned)(most - least + LANES - 1) / LANES | 1, i = least + lane * step;
+    const Index left = most - least + LANES - 1;  // unsigned, that is a shift
+    const Index step = (sizeof(Index) == 4 ? (Index)((unsigned)left / LANES) : left / LANES) | 1;
+    const Index i = least + lane * step;
     const bool beyond = i >= most || before(b[d - 1 - i], a[i]);
     const unsigned lanes = __ballot_sync(0xffffffff, !beyond) >> first_lane;
     const int n = __popc(LANES == 32 ? lanes : lanes & ((1u << LANES % 32) - 1));

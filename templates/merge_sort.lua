@@ -29,13 +29,18 @@ local TILES = "ceildiv(n, TILE)"
 local MOST_PASSES = 26
 
 -- For problems that nobody tuned: keys of `nbytes` bytes, aligned to vectors of 16 bytes, then any.
-local SUGGESTED = { { when = "n <= 2^11", SORT_BLOCK = 128, SORT_ITEMS = 16, NETWORK = "batcher",
-  LANES = "window", MERGE = "network" } }
+local SUGGESTED = {}
+for _, tile in ipairs { { "n <= 2^11", 128 }, { "n <= 2^12 and (align < 16 // NBYTES or dev_cc < 90)", 256 } } do
+  SUGGESTED[#SUGGESTED + 1] = { when = tile[1], SORT_BLOCK = tile[2], SORT_ITEMS = 16,
+    NETWORK = "batcher", LANES = "window", MERGE = "network" }
+end
 local function suggest(condition, config)
   config.when, config.NETWORK, config.LANES, config.MERGE = condition, "batcher", "window", "network"
   config.PARTITION, config.STORE = "block", "warp"
   SUGGESTED[#SUGGESTED + 1] = config
 end
+-- With four ways the doublings from a tile to n should be even: so is its binary logarithm, or not.
+local ODD = "log2(max(1, n - 1)) % 2 == 0"
 for _, nbytes in ipairs { 1, 2, 4, 8 } do
   local vec = 16 // nbytes
   local aligned = "NBYTES == " .. nbytes .. " and dev_cc >= 90 and align >= " .. vec
@@ -45,9 +50,22 @@ for _, nbytes in ipairs { 1, 2, 4, 8 } do
     config.ITEMS = math.max(config.ITEMS, vec)
     suggest(aligned .. " and n <= " .. most, config)
   end
+  local function suggest_four(most, even, odd, config)
+    for parity, block in pairs { [" and not (" .. ODD .. ")"] = even, [" and " .. ODD] = odd } do
+      local copy = {}
+      for name, v in pairs(config) do copy[name] = v end
+      copy.WAYS = 4
+      suggest_by(most .. " and value == 0" .. parity, block, 32, copy)
+    end
+  end
   suggest_by("2^13", 128, 16, { BLOCK = 64, ITEMS = 8 })
   suggest_by("2^17", 256, 16, { BLOCK = 64, ITEMS = 8 })
-  suggest_by("2^36 and value == 0 and NBYTES <= 4", 256, 32, { BLOCK = 128, ITEMS = 16 })
+  suggest_by("2^18", 128, 16, { BLOCK = 64, ITEMS = 8 })
+  if nbytes <= 4 then
+    suggest_four("2^21", 128, 256, { BLOCK = 256, ITEMS = 32 })
+    suggest_four("2^36", 512, 256, { BLOCK = 256, ITEMS = 16, STAGES = 2, RESIDENT = 4 })
+    suggest_by("2^36 and value == 0", 256, 32, { BLOCK = 128, ITEMS = 16 })
+  end
   suggest_by("2^36", 256, 16, { BLOCK = 128, ITEMS = 16 })
 end
 suggest("n <= 2^17", { SORT_BLOCK = 256, SORT_ITEMS = 16, BLOCK = 64, ITEMS = 8 })

@@ -254,11 +254,12 @@ static list sorted(bed *b, const kernel *k, list x) {
 static const char *const MERGES[] = {
     "ALG=corank,PARTITION=thread,BLOCK=64,ITEMS=7,STORE=direct",
     "ALG=tiled,PARTITION=block,BLOCK=64,ITEMS=4,TILES=4,STORE=direct",
-    "ALG=circular,PARTITION=launch,BLOCK=64,ITEMS=5,TILES=8,STORE=direct",
+    "ALG=circular,PARTITION=launch,SEARCH=4,BLOCK=64,ITEMS=5,TILES=8,STORE=direct",
     "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=8,VEC=4,LOADER=cpasync,STORE=warp",
     "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=9,STORE=block",
     "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=8,MERGE=network,STORE=block",
-    "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=32,MERGE=network,VEC=4,STORE=warp,OVERLAP=on",
+    "ALG=merge_path,PARTITION=launch,SEARCH=32,BLOCK=64,ITEMS=32,MERGE=network,VEC=4,STORE=warp,"
+    "OVERLAP=on",
     "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=4,MERGE=network,VEC=4,LOADER=bulk,STORE=warp,"
     "STAGES=2",
 };
