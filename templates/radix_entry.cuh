@@ -11,6 +11,7 @@ struct entry {
 @ elseif KEY == 8 then
   unsigned long long word;
   unsigned place;
+  unsigned nothing;  // zero, so that whoever copies an entry copies what is there
 
   __device__ __forceinline__ key bits() const { return word; }
   __device__ __forceinline__ unsigned at() const { return place; }

@@ -16,6 +16,8 @@
 --                 one in their registers, unless too many keys have
 --   cluster       all passes in one cluster of blocks: keys stay in their shared memory until they are
 --                 sorted, and blocks store into each other's
+--   ranges        clusters each read all keys and sort those of their range: none waits for another
+--                 (radix_ranges.cuh)
 --   single_block  one block has all keys in its registers; every pass goes through shared memory
 --   counting      of keys alone, of one or two bytes, it is enough to know how many there are of each
 --
@@ -31,7 +33,8 @@
 
 local MANY = "(ALG == 'three_launch' or ALG == 'onesweep' or ALG == 'tasks')" -- sorted in tiles
 -- not in memory between two passes
-local HELD = "(ALG == 'single_block' or ALG == 'cluster' or ALG == 'counting')"
+local CLUSTERED = "(ALG == 'cluster' or ALG == 'ranges')"
+local HELD = "(ALG == 'single_block' or " .. CLUSTERED .. " or ALG == 'counting')"
 local KEY = "sel(dtype == 'u8' or dtype == 'i8', 1, sel(dtype == 'u16' or dtype == 'i16' or "
   .. "dtype == 'f16' or dtype == 'bf16', 2, sel(dtype == 'u32' or dtype == 'i32' or "
   .. "dtype == 'f32', 4, 8)))"
@@ -59,8 +62,18 @@ local function suggest(condition, base, more)
 end
 local tasks = { ALG = "tasks", COUNT = "early", LOOK = 16, DELAY = 20 }
 local onesweep = { ALG = "onesweep", OVERLAP = "on" }
-suggest("KEY == 1 and n > 2^12", { ALG = "counting", BLOCK = 256, ITEMS = 4 }, { COPIES = 16, LOOK = 1 })
+suggest("KEY == 1 and n > 2^16", { ALG = "counting", BLOCK = 256, ITEMS = 4 }, { COPIES = 16, LOOK = 1 })
 suggest("KEY == 2 and n > 2^16", { ALG = "counting", BLOCK = 1024, ITEMS = 4 }, { LOOK = 1 })
+-- How many keys a cluster holds, and how.
+local ranges = { ALG = "ranges", LOOK = 1 }
+for _, c in ipairs {
+  { 11, 256, 2, 4, 8 }, { 12, 512, 2, 4, 16 }, { 13, 512, 2, 8, 16 }, { 14, 512, 4, 8, 16 },
+  { 15, 1024, 4, 8, 16 }, { 16, 1024, 8, 8, 16 }, { 17, 1024, 16, 8, 16 }, { 17, 1024, 8, 16, 8 },
+} do
+  suggest("dev_cc >= 90 and n <= 2^" .. c[1], ranges,
+    { BLOCK = c[2], ITEMS = c[3], CLUSTER = c[4], CLUSTERS = c[5] })
+end
+suggest("n <= 2^11", { ALG = "single_block" }, { BLOCK = 256, ITEMS = 8, LOOK = 1 })
 suggest("n <= 2^13", tasks, { BLOCK = 384, ITEMS = 2, SEEK = "soon", BUCKET_ITEMS = 2 })
 suggest("n <= 2^14", tasks, { BLOCK = 384, ITEMS = 2, SEEK = "soon", BUCKET_ITEMS = 4 })
 suggest("n <= 2^15", tasks, { BLOCK = 768, ITEMS = 2, SEEK = "soon", BUCKET_ITEMS = 8 })
@@ -74,6 +87,8 @@ for _, equals in ipairs { "any", "ordered" } do
 end
 suggest("KEY <= 4 and VALUE == 4", onesweep, { BLOCK = 256, ITEMS = 40, LOOK = 1, RESIDENT = 2,
   COPIES = 16, PACK = 2, VALUES = "soon", PREFETCH = "values" })
+suggest("VALUE == 8 and KEY == 8", onesweep, { BLOCK = 256, ITEMS = 16, LOOK = 1, RESIDENT = 2,
+  COPIES = 16, VALUES = "soon", PREFETCH = "values" })
 suggest("VALUE > 0", onesweep, { BLOCK = 256, ITEMS = 24, LOOK = 1, RESIDENT = 2, COPIES = 16,
   VALUES = "soon", PREFETCH = "values" })
 suggest("VALUE == 0", onesweep, { BLOCK = 256, ITEMS = 24, LOOK = 1, RESIDENT = 2, COPIES = 16 })
@@ -86,6 +101,9 @@ local stages = {
     smem = "SMEM", args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
   { kernel = "sort_cluster", when = "ALG == 'cluster'", grid = "min(n, 1) * CLUSTER", block = "BLOCK",
     smem = "SMEM", args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
+  { kernel = "sort_ranges", when = "ALG == 'ranges'", grid = "min(n, 1) * CLUSTERS * CLUSTER",
+    block = "BLOCK", smem = "SMEM",
+    args = { "n", "keys_in", "values_in", "keys_out", "values_out" } },
   { kernel = "count_keys", when = "ALG == 'counting'", block = "BLOCK", smem = "SMEM",
     grid = "PARTS * min(dev_sms * max(1, 1024 // BLOCK) // PARTS, ceildiv(n, 4 * BLOCK))",
     args = { "n", "keys_in", "counts", "bases", "arrived" } },
@@ -166,8 +184,8 @@ return {
   },
 
   space = {
-    { "ALG", { "onebit", "three_launch", "onesweep", "tasks", "cluster", "single_block", "counting" },
-      "what a pass does" },
+    { "ALG", { "onebit", "three_launch", "onesweep", "tasks", "cluster", "ranges", "single_block",
+      "counting" }, "what a pass does" },
     { "RADIX", { 1, 4, 5, 6, 7, 8, 9, 10, 11 }, "bits of a digit at most" },
     { "BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads per block" },
     { "ITEMS", { 1, 2, 4, 6, 8, 10, 12, 16, 20, 24, 28, 32, 36, 40, 48 },
@@ -189,7 +207,9 @@ return {
     { "RESIDENT", { 1, 2, 3, 4, 6, 8 }, "blocks a multiprocessor has registers for" },
     { "OVERLAP", { "off", "on" }, "blocks of a pass start while the last of the pass before run" },
     { "COPIES", { 1, 8, 16 }, "copies of the counters that count digits of all passes" },
-    { "CLUSTER", { 1, 2, 4, 8 }, "blocks of a cluster", when = "ALG == 'cluster'" },
+    { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks of a cluster", when = CLUSTERED },
+    { "CLUSTERS", { 1, 2, 4, 6, 7, 8, 12, 14, 16, 32 }, "that share the keys' range",
+      when = "ALG == 'ranges'" },
     { "BUCKET_ITEMS", { 0, 2, 4, 8, 16, 32 }, "keys that a lane sorts of those with the same highest "
       .. "digit; 0: the lowest digit is the first", when = "ALG == 'tasks'" },
     { "PACK", { 1, 2 }, "ranks in a register" },
@@ -217,8 +237,8 @@ return {
     { "COUNTERS", "sel(ALG == 'onebit', 0, WARPS * ROW * (COUNTER // 8 + sel(RANK == 'or', 4, 0)))" },
     { "STAGE", "sel(SCATTER == 'shared', TILE * (KEY + VALUE), 0)" },
     -- What a cluster's blocks store into: counts of all blocks, keys and values.
-    { "TABLE", "sel(ALG == 'cluster', CLUSTER * BINS * 4, 0)" },
-    { "INCOMING", "sel(ALG == 'cluster', TILE * (KEY + VALUE), 0)" },
+    { "TABLE", "sel(" .. CLUSTERED .. ", CLUSTER * BINS * 4, 0)" },
+    { "INCOMING", "sel(" .. CLUSTERED .. ", TILE * (KEY + VALUE), 0)" },
     -- Counted before they are ranked, keys are staged as they are ranked: beside the counters.
     { "AT_ONCE", "sel(COUNT == 'early' and SCATTER == 'shared', 1, 0)" },
     { "DIGITS_BLOCK", "512" }, -- threads that count digits of all passes
@@ -227,9 +247,9 @@ return {
     { "PARTS", "sel(KINDS > 256, 2, 1)" }, -- of which a block counts one
     { "KINDS_SMEM", "sel(ALG == 'counting', 4 * COPIES * KINDS // PARTS, 0)" },
     { "SMEM", "max(KINDS_SMEM, sel(ALG == 'tasks', DIGITS_SMEM, 0), sel(AT_ONCE == 1 or "
-      .. "ALG == 'cluster', COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
-    { "STATIC", "sel(" .. MANY .. " or ALG == 'cluster', BINS * (4 + 4 * WIDE), 0) + "
-      .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
+      .. CLUSTERED .. ", COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
+    { "STATIC", "sel(" .. MANY .. " or " .. CLUSTERED .. ", BINS * (4 + 4 * WIDE), 0) + "
+      .. "sel(ALG == 'ranges', 6 * BLOCK, 0) + " .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
     { "REGS", "max(2 * BUCKET_ITEMS * (max(4, KEY) // 4 + "
       .. "sel(KEY > 2 and (VALUE > 0 or BITS < 8 * KEY or not (" .. WHOLE .. ")), 1, 0)), ITEMS * (max(4, KEY) // 4 + "
       .. "sel(" .. HELD .. " or AT_ONCE == 1 or VALUES == 'soon', VALUE // 4, 0)) + "
@@ -272,9 +292,16 @@ return {
     { "prefetches of tiles are for compute capability 9.0 on",
       "PREFETCH == 'none' or ALG == 'onesweep' and dev_cc >= 90" },
     { "clusters are for compute capability 9.0 on",
-      "ALG ~= 'cluster' or CLUSTER > 1 and dev_cc >= 90" },
-    { "most of the cluster's blocks have no keys", "ALG ~= 'cluster' or CLUSTER * TILE <= 4 * n" },
-    { "more keys than the cluster holds", "ALG ~= 'cluster' or n <= CLUSTER * TILE" },
+      "not " .. CLUSTERED .. " or CLUSTER > 1 and dev_cc >= 90" },
+    { "most of the cluster's blocks have no keys",
+      "not " .. CLUSTERED .. " or CLUSTER * TILE <= max(2048, 4 * n)" },
+    { "more keys than the cluster holds", "not " .. CLUSTERED .. " or n <= CLUSTER * TILE" },
+    { "one cluster has no use for ranges", "ALG ~= 'ranges' or CLUSTERS > 1" },
+    { "clusters that wait for others' multiprocessors",
+      "ALG ~= 'ranges' or CLUSTERS * CLUSTER * BLOCK <= dev_sms * dev_threads_sm" },
+    { "digits are the exception", "ALG ~= 'ranges' or RADIX == 8 and RANK == 'ballot_mad' and "
+      .. "COUNTER == 32" },
+    { "places of 16 bits", "ALG ~= 'ranges' or KEY > 2 or n <= 2^16" },
     { "too many tiles to read the counts of each", "ALG ~= 'tasks' or TILES <= 160" },
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
     { "one block a multiprocessor", "RESIDENT == 1 or " .. MANY .. " and ALG ~= 'tasks'" },
@@ -301,7 +328,8 @@ return {
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
     EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0,
-    RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, BUCKET_ITEMS = 0, PACK = 1, VALUES = "late", PREFETCH = "none" },
+    RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, CLUSTERS = 1, BUCKET_ITEMS = 0,
+    PACK = 1, VALUES = "late", PREFETCH = "none" },
   untuned = SUGGESTED,
 
   workspace = {
@@ -818,159 +846,21 @@ sort_block(long long n, const key *keys_in, const value *values_in, key *keys_ou
            value *values_out) {
   sort_in_block(n, keys_in, values_in, keys_out, values_out);
 }
-@ elseif ALG == "cluster" then
+@ elseif ALG == "cluster" or ALG == "ranges" then
 
 // ---- all passes in one cluster -----------------------------------------------------------------
 
-// What other blocks store into: of each block how many keys of a digit it has, and this block's keys.
-__device__ __forceinline__ unsigned *table() {
-  return reinterpret_cast<unsigned *>(shared + COUNTERS + STAGE);
-}
-__device__ __forceinline__ key *incoming_keys() {
-  return reinterpret_cast<key *>(shared + COUNTERS + STAGE + TABLE);
-}
-__device__ __forceinline__ value *incoming_values() {
-  return reinterpret_cast<value *>(shared + COUNTERS + STAGE + TABLE + TILE * KEY);
-}
-// Where the block's own keys lie while they are sorted.
-__device__ __forceinline__ key *staged_keys() {
-  return reinterpret_cast<key *>(shared + COUNTERS);
-}
-__device__ __forceinline__ value *staged_values() {
-  return reinterpret_cast<value *>(shared + COUNTERS + TILE * KEY);
-}
+@include "radix_cluster.cuh"
+@   if ALG == "ranges" then
+@include "radix_ranges.cuh"
+@   else
 
-// Every block learns how many keys of this thread's bins this one has.
-__device__ __forceinline__ void send_counts(const unsigned (&count)[BINS_THREAD]) {
-#pragma unroll
-  for (int j = 0; j < BINS_THREAD; j++) {
-    const int bin = j * BLOCK + threadIdx.x;
-    if (bin < BINS) {
-#pragma unroll
-      for (int b = 0; b < CLUSTER; b++) {
-        *in_block(table() + blockIdx.x * BINS + bin, b) = count[j];
-      }
-    }
-  }
-}
-
-__shared__ unsigned bases[BINS];  // where the block's keys of a digit go, less where they are staged
-
-__device__ __forceinline__ void find_bases(const unsigned (&start)[BINS_THREAD]) {
-  unsigned before[BINS_THREAD], begin[BINS_THREAD];
-#pragma unroll
-  for (int j = 0; j < BINS_THREAD; j++) {
-    const int bin = j * BLOCK + threadIdx.x;
-    before[j] = begin[j] = 0;
-    if (bin < BINS) {
-#pragma unroll
-      for (int b = 0; b < CLUSTER; b++) {
-        const unsigned there = table()[b * BINS + bin];
-        begin[j] += there;
-        if (b < blockIdx.x) before[j] += there;
-      }
-    }
-  }
-  scan_rows<BIN_ROWS>(begin);
-#pragma unroll
-  for (int j = 0; j < BINS_THREAD; j++) {
-    const int bin = j * BLOCK + threadIdx.x;
-    if (bin < BINS) bases[bin] = begin[j] + before[j] - start[j];
-  }
-}
-
-template <typename T>
-__device__ __forceinline__ void stage(T *staged, const T (&v)[ITEMS],
-                                      const ranks &rank) {
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) (staged - 1)[rank.at(i)] = v[i];
-}
-
-// To the block that has this place among all.
-template <typename T>
-__device__ __forceinline__ void send(T *incoming, unsigned to, T what) {
-  *in_block(incoming + to % TILE, to / TILE) = what;
-}
-
-// What is staged goes where it belongs in a pass: to the blocks, or in the last one to memory.
-__device__ __forceinline__ void send_staged(place p) {
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    const int at = i * BLOCK + threadIdx.x;
-    const key k = staged_keys()[at];
-    const unsigned to = bases[p.of(k)] + at;
-    send(incoming_keys(), to, k);
-@   if VALUE > 0 then
-    send(incoming_values(), to, staged_values()[at]);
-@   end
-  }
-}
-__device__ __forceinline__ void write_staged(place p, long long n, key *keys, value *values) {
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    const int at = i * BLOCK + threadIdx.x;
-    const key k = staged_keys()[at];
-    const unsigned to = bases[p.of(k)] + at;
-    if (to < n) {
-      keys[to] = decode(k);
-@   if VALUE > 0 then
-      values[to] = staged_values()[at];
-@   end
-    }
-  }
-}
-
-__device__ __forceinline__ void take_incoming(key (&k)[ITEMS], value (&v)[ITEMS]) {
-#pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    k[i] = incoming_keys()[item(i)];
-@   if VALUE > 0 then
-    v[i] = incoming_values()[item(i)];
-@   end
-  }
-}
-
-// Between arriving at the cluster's barrier and waiting there, a block does what concerns it alone.
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK)
 sort_cluster(long long n, const key *keys_in, const value *values_in, key *keys_out,
              value *values_out) {
-  const long long first = (long long)blockIdx.x * TILE;
-  key k[ITEMS];
-  value v[ITEMS];
-  ranks rank;
-  unsigned start[BINS_THREAD];
-  cluster_arrive();  // nobody stores into a block that has not started
-  get_keys(k, keys_in + first, n - first, true);
-@   if VALUE > 0 then
-  get_values(v, values_in + first, n - first);
-@   end
-#pragma unroll 1
-  for (int pass = 0; pass < PASSES; pass++) {
-    const place p = place_of(pass);
-    clear_counters();
-    cluster_wait();
-    if (pass > 0) take_incoming(k, v);
-    rank_keys(k, p, [&](int i, unsigned r) { rank.set(i, r); });
-    __syncthreads();
-    sum_counters(start);
-    send_counts(start);
-    cluster_arrive();
-    scan_counters(start);
-    __syncthreads();
-    add_starts(k, rank, again(p));
-    stage(staged_keys(), k, rank);
-@   if VALUE > 0 then
-    stage(staged_values(), v, rank);
-@   end
-    cluster_wait();
-    find_bases(start);
-    __syncthreads();
-    if (pass + 1 == PASSES) break;
-    send_staged(p);
-    cluster_arrive();
-  }
-  write_staged(place_of(PASSES - 1), n, keys_out, values_out);
+  sort_in_cluster(n, keys_in, values_in, keys_out, values_out);
 }
+@   end
 @ elseif ALG == "counting" then
 
 // ---- how many there are of each ----------------------------------------------------------------

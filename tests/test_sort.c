@@ -341,17 +341,26 @@ static void every_algorithm_sorts(void **state) {
   }
 }
 
-/* What fits into a warp's registers in one launch may not in the next. */
-static void buckets_give_way(void **state) {
-  static const kind kinds[] = {UNIFORM, FEW, UNIFORM, REVERSED, EQUAL, SPECIAL};
+/* What fits into a warp's registers in one launch, or into a block's bins, may not in the next. */
+static void uneven_keys_give_way(void **state) {
+  static const kind kinds[] = {UNIFORM, FEW, UNIFORM, REVERSED, EQUAL, SPECIAL, OUTLIER};
   static const struct {
     dtype type;
     int end, value_bytes;
     const char *config;
-  } cases[] = {
-      {DTYPE_u32, 32, 0, "ALG=tasks,BLOCK=256,ITEMS=2,BUCKET_ITEMS=2,LOOK=8,DELAY=20"},
-      {DTYPE_f32, 32, 4, "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=8,BUCKET_ITEMS=4"},
-      {DTYPE_u64, 61, 8, "ALG=tasks,RADIX=7,BLOCK=128,ITEMS=4,BUCKET_ITEMS=4,COUNT=early"}};
+  } cases[] = {{DTYPE_u32, 32, 0, "ALG=tasks,BLOCK=256,ITEMS=2,BUCKET_ITEMS=2,LOOK=8,DELAY=20"},
+               {DTYPE_f32, 32, 4, "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=8,BUCKET_ITEMS=4"},
+               {DTYPE_u64, 61, 8, "ALG=tasks,RADIX=7,BLOCK=128,ITEMS=4,BUCKET_ITEMS=4,COUNT=early"},
+               {DTYPE_u32, 32, 0,
+                "ALG=ranges,BLOCK=128,ITEMS=4,RANK=ballot_mad,CLUSTER=8,CLUSTERS=4,LOOK=1"},
+               {DTYPE_f32, 32, 4,
+                "ALG=ranges,BLOCK=64,ITEMS=8,RANK=ballot_mad,CLUSTER=16,CLUSTERS=2,LOOK=1"},
+               {DTYPE_u64, 61, 8,
+                "ALG=ranges,BLOCK=256,ITEMS=6,RANK=ballot_mad,CLUSTER=2,CLUSTERS=6,LOOK=1"},
+               {DTYPE_u64, 64, 0,
+                "ALG=ranges,BLOCK=128,ITEMS=6,RANK=ballot_mad,CLUSTER=4,CLUSTERS=7,LOOK=1"},
+               {DTYPE_u16, 12, 4,
+                "ALG=ranges,BLOCK=256,ITEMS=2,RANK=ballot_mad,CLUSTER=8,CLUSTERS=2,LOOK=1"}};
   bed *b = ready(state);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run r = {.value_bytes = cases[i].value_bytes};
@@ -481,7 +490,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(mistakes_are_found, &b),
       cmocka_unit_test_prestate(every_algorithm_sorts, &b),
-      cmocka_unit_test_prestate(buckets_give_way, &b),
+      cmocka_unit_test_prestate(uneven_keys_give_way, &b),
       cmocka_unit_test_prestate(short_keys_are_counted, &b),
       cmocka_unit_test_prestate(only_the_given_bits_count, &b),
       cmocka_unit_test_prestate(any_data_is_sorted, &b),

@@ -1,0 +1,247 @@
+// radix_ranges.cuh -- few keys in one launch, in which no cluster of blocks waits for another: each
+// reads all keys, and its blocks sort those of their own range of keys. After radix_cluster.cuh.
+//
+// A sample, the same in every block, says which keys there are about; the range between is cut into
+// BLOCK bins for every cluster, a CLUSTER-th of them for each of its blocks. A block of a cluster reads
+// a share of all keys, counts those in the cluster's bins, and leaves them in its shared memory in the
+// order of the bins. When all blocks have, each fetches what they have in its own bins. A bin has few
+// keys: of each one the others are counted that come before it. How many keys are in lower ranges was
+// counted on the way, and says where they go.
+//
+// Where keys are so uneven that a bin or a block has too many, the cluster sorts all of them by digits
+// (radix_cluster.cuh) and writes what the others write too.
+//   src  Helman, Bader, JaJa, A randomized parallel sorting algorithm with an experimental study, for
+//        ranges by a sample; that every cluster reads all keys saves the exchange between them
+
+@include "radix_entry.cuh"
+
+constexpr int SHARE = BLOCK / CLUSTER;  // bins of a block
+constexpr int HALF = SMEM / 2 / (int)sizeof(entry);
+constexpr int ROOM = HALF < 4 * BLOCK ? HALF : 4 * BLOCK;  // entries of a block
+constexpr int MOST = 192;                                  // of a bin
+
+using wide = @{KEY == 8 and "unsigned long long" or "unsigned"};
+constexpr wide LAST = (wide)~(wide)0 >> (8 * sizeof(wide) - @{math.max(1, BITS)});
+
+__shared__ unsigned starts[BLOCK + 1];        // where staged keys of the cluster's bins begin
+__shared__ unsigned own_starts[SHARE + 1];    // and those of this block's
+__shared__ unsigned lower;                    // keys of the block's share in lower clusters' ranges
+__shared__ unsigned base;                     // all keys in lower ranges
+__shared__ bool too_many_staged, too_many;
+
+__device__ __forceinline__ entry *staged_entries() { return reinterpret_cast<entry *>(shared); }
+__device__ __forceinline__ entry *own_entries() { return staged_entries() + ROOM; }
+
+// How keys are put into bins, of which there are `BLOCK * CLUSTERS`; those outside into the outermost.
+struct binning {
+  wide least, most;
+  int up;  // so many places to the left the difference of both has its highest bit at the top
+  unsigned scale;
+
+  __device__ __forceinline__ binning(wide low, wide high) {
+    const wide margin = (high - low) / 256;  // other keys than the sample's are a bit outside
+    least = low > margin ? low - margin : 0;
+    most = LAST - high > margin ? high + margin : LAST;
+    const wide range = (most - least) | 1;
+    up = @{KEY == 8 and "__clzll((long long)range)" or "__clz((int)range)"};
+    const float bins = BLOCK * CLUSTERS * (1 - 1.0f / (1 << 20));  // rounding makes them no more
+    scale = (unsigned)__fdividef(bins * 4294967296.0f, (float)top(range << up));
+  }
+  static __device__ __forceinline__ unsigned top(wide x) {
+    return (unsigned)(x >> (8 * sizeof(wide) - 32));
+  }
+  __device__ __forceinline__ unsigned bin(const entry &v) const {
+    const wide x = min(max((wide)v.bits(), least), most) - least;
+    return __umulhi(top(x << up), scale);
+  }
+};
+
+__device__ __forceinline__ void least_and_most(wide &low, wide &high) {
+@ if KEY == 8 then
+#pragma unroll
+  for (int d = 1; d < 32; d *= 2) {
+    low = min(low, __shfl_xor_sync(0xffffffff, low, d));
+    high = max(high, __shfl_xor_sync(0xffffffff, high, d));
+  }
+@ else
+  low = __reduce_min_sync(0xffffffff, low);
+  high = __reduce_max_sync(0xffffffff, high);
+@ end
+}
+
+// All blocks look at the same keys, so all put keys into the same bins.
+__device__ __forceinline__ binning look_at_sample(long long n, const key *keys_in) {
+  __shared__ wide lows[WARPS], highs[WARPS];
+  const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
+  const key k = keys_in[(unsigned long long)threadIdx.x * (unsigned)n / BLOCK];
+  wide low = make_entry(encode(k), 0).bits(), high = low;
+  least_and_most(low, high);
+  if (lane == 0) lows[warp] = low, highs[warp] = high;
+  __syncthreads();
+  low = lows[lane % WARPS];
+  high = highs[lane % WARPS];
+  least_and_most(low, high);
+  return binning(low, high);
+}
+
+// A key's bin among the cluster's, above its place in it among the block's.
+constexpr unsigned ELSEWHERE = BLOCK << 16;
+
+// Adds to a bin of the cluster's: what it had. The others are not counted, and without a branch no
+// key's addition waits for another's.
+__device__ __forceinline__ unsigned add_to_bin(unsigned bin) {
+  unsigned had = 0;
+  asm volatile(
+      "{ .reg .pred here; setp.lt.u32 here, %1, %3;"
+      " @here atom.shared.add.u32 %0, [%2], 1; }"
+      : "+r"(had)
+      : "r"(bin), "r"(shared_address(starts) + 4 * bin), "n"(BLOCK)
+      : "memory");
+  return had;
+}
+
+// The places of this thread's keys; counted in `starts`.
+template <bool WHOLE>
+__device__ __forceinline__ void count_bins(const key (&k)[ITEMS], int room, const binning &b,
+                                           unsigned (&place)[ITEMS]) {
+  const unsigned first = blockIdx.x / CLUSTER * BLOCK;
+  unsigned before = 0;
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    const bool there = WHOLE || item(i) < room;
+    const unsigned bin = there ? b.bin(make_entry(k[i], 0)) - first : BLOCK;
+    before += bin >> 31;
+    place[i] = min(bin, (unsigned)BLOCK) << 16 | add_to_bin(bin);
+  }
+  before = __reduce_add_sync(0xffffffff, before);
+  if (threadIdx.x % 32 == 0 && before > 0) atomicAdd(&lower, before);
+}
+
+// In the order of the bins; whether there is room for them.
+__device__ __forceinline__ bool stage_bins(const key (&k)[ITEMS], unsigned first,
+                                           const unsigned (&place)[ITEMS]) {
+  __syncthreads();
+  unsigned start[1] = {starts[threadIdx.x]};
+  const unsigned all = scan_rows<WARPS>(start);
+  starts[threadIdx.x] = start[0];
+  if (threadIdx.x == 0) starts[BLOCK] = all;
+  __syncthreads();
+  if (all > ROOM) return false;
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    if (place[i] < ELSEWHERE) {
+      staged_entries()[starts[place[i] >> 16] + (place[i] & 0xffff)] =
+          make_entry(k[i], first + item(i));
+    }
+  }
+  return true;
+}
+
+// To all blocks of the cluster.
+__device__ __forceinline__ void raise(bool *flag) {
+  if (threadIdx.x < CLUSTER) *in_block(flag, threadIdx.x) = true;
+}
+
+// Fetches what the cluster's blocks have in this one's bins, bin by bin: how many keys these are.
+__device__ __forceinline__ unsigned fetch_bins(bool *fit) {
+  const unsigned bin = threadIdx.x / CLUSTER, block = threadIdx.x % CLUSTER;
+  const unsigned *there = in_block(starts, block) + block_rank() * SHARE + bin;
+  const unsigned from = there[0], count = there[1] - from;
+  if (bin == 0) atomicAdd(&base, *in_block(&lower, block) + from);
+  unsigned to[1] = {count};
+  const unsigned all = scan_rows<WARPS>(to);
+  if (block == 0) own_starts[bin] = to[0];
+  if (threadIdx.x == 0) own_starts[SHARE] = all;
+  __syncthreads();
+  const bool large = own_starts[bin + 1] - own_starts[bin] > MOST;
+  *fit = !__syncthreads_or(large) && all <= ROOM;
+  if (!*fit) return 0;
+  const entry *entries = in_block(staged_entries(), block) + from;
+  constexpr int SOME = 4;  // at a time
+  for (unsigned i = 0; i < count; i += SOME) {
+    entry v[SOME];
+#pragma unroll
+    for (int j = 0; j < SOME; j++) {
+      if (i + j < count) v[j] = entries[i + j];
+    }
+#pragma unroll
+    for (int j = 0; j < SOME; j++) {
+      if (i + j < count) own_entries()[to[0] + i + j] = v[j];
+    }
+  }
+  __syncthreads();
+  return all;
+}
+
+// Must an entry come before another one, if they are at these places?
+__device__ __forceinline__ bool is_before(const entry &x, unsigned x_at, const entry &y,
+                                          unsigned y_at) {
+@ if told then
+  return later(y, x);
+@ elseif KEY == 8 then
+  return later(y, x) || (x_at < y_at && !later(x, y));
+@ else
+  return ((unsigned long long)x.word << 32 | x_at) < ((unsigned long long)y.word << 32 | y_at);
+@ end
+}
+
+// Entries of a bin that come before the one at a place.
+__device__ __forceinline__ unsigned rank_of(const entry &v, unsigned at, unsigned begin,
+                                            unsigned end) {
+  unsigned rank = 0;
+#pragma unroll 4
+  for (unsigned i = begin; i < end; i++) rank += is_before(own_entries()[i], i, v, at);
+  return rank;
+}
+
+__device__ __forceinline__ void write_bins(unsigned count, const binning &b, const key *keys_in,
+                                           const value *values_in, key *keys_out,
+                                           value *values_out) {
+  for (unsigned at = threadIdx.x; at < count; at += BLOCK) {
+    const entry v = own_entries()[at];
+    const unsigned bin = b.bin(v) - blockIdx.x * SHARE, begin = own_starts[bin];
+    const unsigned to = base + begin + rank_of(v, at, begin, own_starts[bin + 1]);
+    keys_out[to] = key_of(v, keys_in, false);
+@ if VALUE > 0 then
+    values_out[to] = values_in[v.at()];
+@ end
+  }
+}
+
+extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK)
+sort_ranges(long long n, const key *keys_in, const value *values_in, key *keys_out,
+            value *values_out) {
+  const long long first = (long long)block_rank() * TILE, room = n - first;
+  key k[ITEMS];
+  unsigned place[ITEMS];
+  starts[threadIdx.x] = 0;
+  if (threadIdx.x == 0) lower = base = 0, too_many_staged = too_many = false;
+  cluster_arrive_own();
+  get_keys(k, keys_in + first, room, true);
+  const binning b = look_at_sample(n, keys_in);
+  if (room >= TILE) {
+    count_bins<true>(k, TILE, b, place);
+  } else {
+    count_bins<false>(k, (int)room, b, place);
+  }
+  const bool staged = stage_bins(k, (unsigned)first, place);
+  cluster_wait();  // all blocks have started
+  if (staged) {
+    cluster_arrive_own();
+  } else {
+    raise(&too_many_staged);
+    cluster_arrive();
+  }
+  cluster_wait();
+  bool fit = false;
+  const unsigned count = too_many_staged ? 0 : fetch_bins(&fit);
+  if (fit) {
+    cluster_arrive_relaxed();  // nobody leaves while others read what he has
+    write_bins(count, b, keys_in, values_in, keys_out, values_out);
+  } else {
+    raise(&too_many);
+    cluster_arrive();
+  }
+  cluster_wait();
+  if (too_many) sort_in_cluster(n, keys_in, values_in, keys_out, values_out);
+}
