@@ -3,8 +3,8 @@
 //
 // A sample, the same in every block, says which keys there are about; the range between is cut into
 // BLOCK bins for every cluster, a CLUSTER-th of them for each of its blocks. A block of a cluster reads
-// a share of all keys, counts those in the cluster's bins, and leaves them in its shared memory in the
-// order of the bins. When all blocks have, each fetches what they have in its own bins. A bin has few
+// a share of all keys, picks and counts those in the cluster's bins, and leaves them in its shared memory
+// in the order of the bins. When all blocks have, each fetches what they have in its own bins. A bin has few
 // keys: of each one the others are counted that come before it. How many keys are in lower ranges was
 // counted on the way, and says where they go.
 //
@@ -16,9 +16,8 @@
 @include "radix_entry.cuh"
 
 constexpr int SHARE = BLOCK / CLUSTER;  // bins of a block
-constexpr int HALF = SMEM / 2 / (int)sizeof(entry);
-constexpr int ROOM = HALF < 4 * BLOCK ? HALF : 4 * BLOCK;  // entries of a block
-constexpr int MOST = 192;                                  // of a bin
+constexpr int MOST = 192;               // keys of a bin
+static_assert(sizeof(entry) == ENTRY, "shared memory is for these");
 
 using wide = @{KEY == 8 and "unsigned long long" or "unsigned"};
 constexpr wide LAST = (wide)~(wide)0 >> (8 * sizeof(wide) - @{math.max(1, BITS)});
@@ -84,55 +83,63 @@ __device__ __forceinline__ binning look_at_sample(long long n, const key *keys_i
   return binning(low, high);
 }
 
-// A key's bin among the cluster's, above its place in it among the block's.
-constexpr unsigned ELSEWHERE = BLOCK << 16;
-
-// Adds to a bin of the cluster's: what it had. The others are not counted, and without a branch no
-// key's addition waits for another's.
-__device__ __forceinline__ unsigned add_to_bin(unsigned bin) {
-  unsigned had = 0;
-  asm volatile(
-      "{ .reg .pred here; setp.lt.u32 here, %1, %3;"
-      " @here atom.shared.add.u32 %0, [%2], 1; }"
-      : "+r"(had)
-      : "r"(bin), "r"(shared_address(starts) + 4 * bin), "n"(BLOCK)
-      : "memory");
-  return had;
+// This thread's i-th key among all: each block has some of every stretch, and so has each thread, for
+// keys that are in order already are of few ranges there.
+__device__ __forceinline__ unsigned nth_key(int i) {
+  return (i * CLUSTER + block_rank()) * BLOCK + threadIdx.x;
 }
 
-// The places of this thread's keys; counted in `starts`.
 template <bool WHOLE>
-__device__ __forceinline__ void count_bins(const key (&k)[ITEMS], int room, const binning &b,
-                                           unsigned (&place)[ITEMS]) {
-  const unsigned first = blockIdx.x / CLUSTER * BLOCK;
-  unsigned before = 0;
+__device__ __forceinline__ void load_share(key (&k)[ITEMS], unsigned n, const key *keys_in) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    const bool there = WHOLE || item(i) < room;
-    const unsigned bin = there ? b.bin(make_entry(k[i], 0)) - first : BLOCK;
+    k[i] = WHOLE || nth_key(i) < n ? encode(load_plain(keys_in + nth_key(i))) : 0;
+  }
+}
+
+// What the cluster takes of this thread's keys goes on the thread's list: how many these are.
+template <bool WHOLE>
+__device__ __forceinline__ unsigned pick(const key (&k)[ITEMS], unsigned n, const binning &b) {
+  const unsigned first = blockIdx.x / CLUSTER * BLOCK;
+  unsigned before = 0, count = 0;
+#pragma unroll
+  for (int i = 0; i < ITEMS; i++) {
+    const entry v = make_entry(k[i], nth_key(i));
+    const unsigned bin = WHOLE || nth_key(i) < n ? b.bin(v) - first : BLOCK;
     before += bin >> 31;
-    place[i] = min(bin, (unsigned)BLOCK) << 16 | add_to_bin(bin);
+    if (bin < BLOCK && (DEPTH == ITEMS || count < DEPTH)) {
+      staged_entries()[count * BLOCK + threadIdx.x] = v;
+    }
+    count += bin < BLOCK;
   }
   before = __reduce_add_sync(0xffffffff, before);
   if (threadIdx.x % 32 == 0 && before > 0) atomicAdd(&lower, before);
+  return count;
 }
 
-// In the order of the bins; whether there is room for them.
-__device__ __forceinline__ bool stage_bins(const key (&k)[ITEMS], unsigned first,
-                                           const unsigned (&place)[ITEMS]) {
-  __syncthreads();
+// Puts what is on the lists in the order of the bins; whether there is room for it.
+__device__ __forceinline__ bool stage_bins(unsigned count, const binning &b) {
+  const unsigned first = blockIdx.x / CLUSTER * BLOCK;
+  entry v[DEPTH];
+  unsigned bin[DEPTH], place[DEPTH];  // in the bin
+#pragma unroll
+  for (int j = 0; j < DEPTH; j++) {
+    if (j < count) {
+      v[j] = staged_entries()[j * BLOCK + threadIdx.x];
+      bin[j] = b.bin(v[j]) - first;
+      place[j] = atomicAdd(starts + bin[j], 1);
+    }
+  }
+  const bool listed = !__syncthreads_or(count > DEPTH);
   unsigned start[1] = {starts[threadIdx.x]};
   const unsigned all = scan_rows<WARPS>(start);
   starts[threadIdx.x] = start[0];
   if (threadIdx.x == 0) starts[BLOCK] = all;
   __syncthreads();
-  if (all > ROOM) return false;
+  if (!listed || all > ROOM) return false;
 #pragma unroll
-  for (int i = 0; i < ITEMS; i++) {
-    if (place[i] < ELSEWHERE) {
-      staged_entries()[starts[place[i] >> 16] + (place[i] & 0xffff)] =
-          make_entry(k[i], first + item(i));
-    }
+  for (int j = 0; j < DEPTH; j++) {
+    if (j < count) staged_entries()[starts[bin[j]] + place[j]] = v[j];
   }
   return true;
 }
@@ -211,20 +218,16 @@ __device__ __forceinline__ void write_bins(unsigned count, const binning &b, con
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK)
 sort_ranges(long long n, const key *keys_in, const value *values_in, key *keys_out,
             value *values_out) {
-  const long long first = (long long)block_rank() * TILE, room = n - first;
   key k[ITEMS];
-  unsigned place[ITEMS];
   starts[threadIdx.x] = 0;
   if (threadIdx.x == 0) lower = base = 0, too_many_staged = too_many = false;
   cluster_arrive_own();
-  get_keys(k, keys_in + first, room, true);
+  const bool whole = n == CLUSTER * TILE;
+  if (whole) load_share<true>(k, (unsigned)n, keys_in);
+  else load_share<false>(k, (unsigned)n, keys_in);
   const binning b = look_at_sample(n, keys_in);
-  if (room >= TILE) {
-    count_bins<true>(k, TILE, b, place);
-  } else {
-    count_bins<false>(k, (int)room, b, place);
-  }
-  const bool staged = stage_bins(k, (unsigned)first, place);
+  const unsigned picked = whole ? pick<true>(k, (unsigned)n, b) : pick<false>(k, (unsigned)n, b);
+  const bool staged = stage_bins(picked, b);
   cluster_wait();  // all blocks have started
   if (staged) {
     cluster_arrive_own();

@@ -246,7 +246,12 @@ return {
     { "KINDS", "sel(ALG == 'counting', 1 << (8 * min(KEY, 2)), 1)" }, -- of keys
     { "PARTS", "sel(KINDS > 256, 2, 1)" }, -- of which a block counts one
     { "KINDS_SMEM", "sel(ALG == 'counting', 4 * COPIES * KINDS // PARTS, 0)" },
-    { "SMEM", "max(KINDS_SMEM, sel(ALG == 'tasks', DIGITS_SMEM, 0), sel(AT_ONCE == 1 or "
+    -- Of ranges: what is sorted of a key, how many of a thread's its cluster may take, a block's.
+    { "ENTRY", "sel(VALUE == 0 and BITS == 8 * KEY and " .. WHOLE .. ", KEY, 2 * max(2, KEY))" },
+    { "DEPTH", "min(ITEMS, 8 + 4 * ITEMS // CLUSTERS)" },
+    { "ROOM", "max(2 * BLOCK, 4 * TILE // CLUSTERS)" },
+    { "RANGES_SMEM", "sel(ALG == 'ranges', ENTRY * max(DEPTH * BLOCK, 2 * ROOM), 0)" },
+    { "SMEM", "max(RANGES_SMEM, KINDS_SMEM, sel(ALG == 'tasks', DIGITS_SMEM, 0), sel(AT_ONCE == 1 or "
       .. CLUSTERED .. ", COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
     { "STATIC", "sel(" .. MANY .. " or " .. CLUSTERED .. ", BINS * (4 + 4 * WIDE), 0) + "
       .. "sel(ALG == 'ranges', 6 * BLOCK, 0) + " .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
