@@ -278,7 +278,8 @@ typedef struct gen_tensor { /* a buffer as copies of tiles see it: becomes a ten
 typedef struct gen_launch {
   const char *kernel; /* NULL: this stage sets memory */
   uint32_t grid[3], block[3], smem;
-  bool overlap; /* with the kernel before: it waits for that one's end by itself (griddepcontrol) */
+  bool overlap; /* with the kernel before, or the caller's: it waits for that one's end by itself
+                   (griddepcontrol) */
   const gen_operand *operands; /* of the kernel; or one: what to set */
   size_t n_operands;
   uint8_t fill;    /* memory stages: the byte */

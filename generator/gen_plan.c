@@ -139,8 +139,14 @@ static int64_t device(const job *j, const char *name) {
   return j->g->device[gen_symbol_find(&j->g->t->symbols, name, GEN_SYMBOL_DEVICE)->index];
 }
 
+/* With the kernel before it; or, first of all, with whatever kernel the caller launched before. */
+static bool overlaps(job *j, const gen_stage *s, const gen_launch *l, bool first) {
+  const gen_expr *may = first ? s->early : l[-1].kernel ? s->overlap : NULL;
+  return may && condition(j, may);
+}
+
 /* A kernel launch; false when its grid is empty. */
-static bool launch(job *j, const gen_stage *s, bool after_kernel, gen_launch *l) {
+static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
   l->kernel = s->kernel;
   int64_t threads = extent(j, s->block, 1, BLOCK_MAX, "block", l->block);
   if (threads > device(j, "dev_threads_block")) {
@@ -153,7 +159,7 @@ static bool launch(job *j, const gen_stage *s, bool after_kernel, gen_launch *l)
   if (!extent(j, s->grid, 0, GRID_MAX, "grid", l->grid)) {
     return false;
   }
-  l->overlap = after_kernel && s->overlap && condition(j, s->overlap);
+  l->overlap = overlaps(j, s, l, first);
   l->operands = operands(j, s);
   l->n_operands = s->n_operands;
   return true;
@@ -210,7 +216,7 @@ static void plan(gen_box *b, void *ud) {
     gen_launch *l = &launches[out->n];
     *l = (gen_launch){0};
     out->n += (!s->when || condition(j, s->when)) &&
-              (s->kernel ? launch(j, s, out->n > 0 && l[-1].kernel, l)
+              (s->kernel ? launch(j, s, out->n == 0, l)
                          : memory(j, s, out->workspaces, l));
   }
   *j->plan = out;

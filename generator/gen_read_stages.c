@@ -255,8 +255,8 @@ static void read_extent(scope *s, const char *key, const gen_expr *out[3]) {
 }
 
 static void read_launch(scope *s, gen_stage *stage) {
-  static const char *const keys[] = {"kernel", "grid",    "block", "smem",
-                                     "when",   "overlap", "args",  NULL};
+  static const char *const keys[] = {"kernel",  "grid",  "block", "smem", "when",
+                                     "overlap", "early", "args",  NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "kernel");
@@ -269,6 +269,7 @@ static void read_launch(scope *s, gen_stage *stage) {
   read_extent(s, "block", stage->block);
   stage->smem = gen_expression_at(r, "smem", s->kinds);
   stage->overlap = gen_expression_at(r, "overlap", s->kinds);
+  stage->early = gen_expression_at(r, "early", s->kinds);
   read_operands(s, stage);
 }
 

@@ -60,6 +60,7 @@ return {
   derive = {
     { "NBYTES", NBYTES },
     { "STEP", "BLOCK * COARSE" }, -- vectors a block takes at a time
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel ahead ends
   },
 
   require = {
@@ -80,7 +81,7 @@ return {
   },
 
   stages = {
-    { kernel = "argmax", grid = GRID, block = "BLOCK",
+    { kernel = "argmax", grid = GRID, block = "BLOCK", early = "EARLY",
       args = { "n", "x", "y", "partial", "arrived" } },
     { kernel = "argmax_finish", when = "FINISH == 'two_launch'", grid = 1, block = "BLOCK",
       args = { { "i32", GRID }, "partial", "y" } },
@@ -91,6 +92,7 @@ return {
 @ local most = { i32 = "2147483647", i64 = "9223372036854775807ll",
 @   f32 = "__int_as_float(0x7f800000)", f64 = "__longlong_as_double(0x7ffll << 52)" }
 @ local least = (dtype == "i32" or dtype == "i64") and "-" .. most[dtype] .. " - 1" or "-" .. most[dtype]
+@include "ahead.cuh"
 @include "arrive.cuh"
 
 using value = @{types[dtype]};
@@ -205,6 +207,7 @@ __device__ __forceinline__ void finish(int blocks, const found *partial, long lo
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 argmax(long long n, const value *x, long long *y, found *partial, unsigned *arrived) {
+  x += wait_for_ahead();
   const found f = fold_block(fold_share(n, x));
   if (threadIdx.x == 0) {
     partial[blockIdx.x].v = f.v;

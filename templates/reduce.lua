@@ -84,6 +84,7 @@ return {
   derive = {
     { "NBYTES", NBYTES },
     { "STEP", "BLOCK * COARSE" }, -- vectors a block takes at a time
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel ahead ends
   },
 
   require = {
@@ -124,7 +125,7 @@ return {
 
   stages = {
     { memset = "y", value = 0, nbytes = "NBYTES", when = "FINISH == 'atomic'" },
-    { kernel = "reduce", grid = GRID, block = "BLOCK",
+    { kernel = "reduce", grid = GRID, block = "BLOCK", early = "EARLY",
       args = { "n", "x", "y", "partial", "arrived", "trees" } },
     { kernel = "reduce_finish", when = "FINISH == 'two_launch'", grid = 1, block = "BLOCK",
       args = { { "i32", CLUSTERS }, "partial", "y", "trees" } },
@@ -150,6 +151,7 @@ return {
 @ local one = dtype == "f16" and "0x3c00" or dtype == "bf16" and "0x3f80" or "1"
 @ local identity = op == "max" and least or op == "min" and most[dtype] or op == "product" and one
 @   or "0"
+@include "ahead.cuh"
 @include "arrive.cuh"
 @include "words.cuh"
 @ if CLUSTER > 1 then
@@ -310,6 +312,7 @@ __device__ __forceinline__ void accumulate(wide sum, wide *total, unsigned *arri
 @ local clusters = CLUSTER > 1 and " __cluster_dims__(CLUSTER, 1, 1)" or ""
 extern "C" __global__ void@{clusters} __launch_bounds__(BLOCK)
 reduce(long long n, const stored *x, stored *y, wide *partial, unsigned *arrived, wide *trees) {
+  x += wait_for_ahead();
 @ if CLUSTER > 1 then
   cluster_arrive();
   const wide sum = fold_cluster(fold_block(fold_share(n, x), trees));

@@ -113,6 +113,7 @@ return {
     { "SMEM", "sel(" .. PIPELINED .. ", QUEUE * TILE * NARROW, "
       .. "sel(EXCHANGE == 'none', 0, BLOCK * ROW * VEC * NARROW))" },
     { "THREADS", "sel(" .. PIPELINED .. ", BLOCK + 64, BLOCK)" },
+    { "EARLY", "dev_cc >= 90 and not " .. TOTALS }, -- one launch starts while the kernel ahead ends
   },
 
   require = {
@@ -163,11 +164,11 @@ return {
 
   stages = {
     { kernel = "scan", when = "ALG == 'one_block'", grid = "min(n, 1)", block = "BLOCK",
-      smem = "SMEM", args = { "n", "x", "y" } },
+      smem = "SMEM", early = "EARLY", args = { "n", "x", "y" } },
     { kernel = "scan", when = ONE_PASS, grid = TILES, block = "BLOCK", smem = "SMEM",
-      args = { "n", "x", "y", "words", "counter" } },
+      early = "EARLY", args = { "n", "x", "y", "words", "counter" } },
     { kernel = "scan", when = PIPELINED, grid = GRID, block = "THREADS", smem = "SMEM",
-      args = { "n", "x", "y", "words", "counter" } },
+      early = "EARLY", args = { "n", "x", "y", "words", "counter" } },
     { kernel = "scan_tiles", when = "ALG == 'three_launch'", grid = TILES, block = "BLOCK",
       smem = "SMEM", args = { "n", "x", "y", "totals" } },
     { kernel = "scan_reduce", when = "ALG == 'reduce_scan'", grid = TILES, block = "BLOCK",
@@ -192,6 +193,7 @@ return {
 @ local identity = op == "sum" and "0" or op == "min" and (most[dtype] or infinity)
 @   or most[dtype] and "-" .. most[dtype] .. " - 1" or "-" .. infinity
 @include "ptx.cuh"
+@include "ahead.cuh"
 @include "words.cuh"
 @ if dtype == "bf16" then
 @include "bfloat.cuh"
@@ -494,6 +496,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
      unsigned long long *counter) {
   unsigned launch;
+  x += wait_for_ahead();
   const long long tile = take_ticket(counter, &launch);
   const board all = {words, launch};
   wide v[ITEMS], total;
@@ -506,6 +509,7 @@ scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned
 extern "C" __global__ void __launch_bounds__(BLOCK)
 scan(long long n, const stored *__restrict__ x, stored *__restrict__ y) {
   wide sum = IDENTITY;
+  x += wait_for_ahead();
   for (long long tile = 0; tile * TILE < n; tile++) {
     wide v[ITEMS], total;
     get(v, n, x, tile);

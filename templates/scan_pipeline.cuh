@@ -226,6 +226,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
      unsigned long long *counter) {
   __shared__ unsigned long long first;
+  x += wait_for_ahead();
   carrier c = {n, (n + TILE - 1) / TILE, x, y, counter};
   if (threadIdx.x == BLOCK) {
     for (int i = 0; i < QUEUE; i++) {

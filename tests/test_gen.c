@@ -555,23 +555,25 @@ static void data_follow_the_case(void **state) {
   street_close(&s);
 }
 
-/* Only with a kernel right before, and where the template says so. */
+/* With the kernel right before, or, first of all, with the caller's; where the template says so. */
 static void launches_may_overlap(void **state) {
   static const struct {
-    const char *problem, *overlap;
+    const char *problem, *overlap, *early;
     bool first, second;
-  } cases[] = {{"kind=fast", "B == 32", false, true},
-               {"kind=fast", "B > 32", false, false},
-               {"kind=safe", "B == 32", false, true}};
+  } cases[] = {{"kind=fast", "B == 32", "B > 32", false, true},
+               {"kind=fast", "B > 32", "B == 32", true, false},
+               {"kind=safe", "B == 32", "B == 32", false, true}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    char stage[300];
+    char stage[400];
     const gen_plan *p;
     snprintf(stage, sizeof stage,
-             "{ kernel = 'again', overlap = '%s', grid = 1, block = 1, args = { 'n' } },\n"
-             "    { kernel = 'more', overlap = '%s', grid = 1, block = 1, args = { 'n' } },\n"
+             "{ kernel = 'again', overlap = '%s', early = '%s', grid = 1, block = 1,\n"
+             "      args = { 'n' } },\n"
+             "    { kernel = 'more', overlap = '%s', early = 'true', grid = 1, block = 1,\n"
+             "      args = { 'n' } },\n"
              "    { kernel = 'twice', grid =",
-             cases[i].overlap, cases[i].overlap);
+             cases[i].overlap, cases[i].early, cases[i].overlap);
     street s = street_mini("{ kernel = 'twice', grid =", stage, cases[i].problem);
     assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
     assert_int_equal(p->n, strstr(cases[i].problem, "safe") ? 4 : 3);
