@@ -4,8 +4,16 @@
 -- both are in order: a block loads TM x TN elements, turns them in shared memory and stores them.
 -- A thread takes little squares of VEC x VEC elements: VEC vectors along the rows of x that it
 -- turns in registers into VEC vectors along the rows of y; shared memory holds vectors.
+--
+-- Where rows are of an odd number of elements they begin anywhere within a vector. There (ALG shifted) a
+-- block loads all vectors that lie in TM x TN elements in part, and stores of every row of y what begins
+-- with a sector and ends with one: all stores are of whole vectors, no sector is written in two parts,
+-- and tiles overlap by some rows and columns of x.
 
-local TILES = "(ceildiv(rows, TM) * ceildiv(cols, TN))"
+local SECTOR = "(32 // NBYTES)" -- elements of a sector
+local TILES = "sel(ALG == 'shifted', min(rows, 1) * ceildiv(rows + " .. SECTOR .. " - 1, "
+  .. "max(1, TM - " .. SECTOR .. ")) * ceildiv(cols, max(1, TN - VEC + 1)), "
+  .. "ceildiv(rows, TM) * ceildiv(cols, TN))"
 local NBYTES = "sel(dtype == 'u8', 1, sel(dtype == 'f16', 2, sel(dtype == 'f32', 4, 8)))"
 local VEC_MOST = "min(align, pow2div(rows, 16), pow2div(cols, 16))"
 
@@ -18,7 +26,13 @@ for _, shape in ipairs { { 1, 16, 128, 64 }, { 1, 8, 128, 128 }, { 1, 4, 64, 128
   SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes, ALG = "tile", TM = side, TN = side,
     BLOCK = block, VEC = vec, LAYOUT = "padded", LOAD = "streaming", STORE = "streaming" }
 end
-SUGGESTED[#SUGGESTED + 1] = { when = "true", ALG = "tile", TM = 64, TN = 64, BLOCK = 512, VEC = 1,
+for _, shape in ipairs { { 1, 4, 128, 128, 512 }, { 2, 4, 128, 64, 512 }, { 4, 4, 64, 64, 256 },
+  { 8, 2, 64, 32, 256 } } do -- rows that begin anywhere; of a size to make up for what is loaded twice
+  local nbytes, vec, high, wide, block = table.unpack(shape)
+  SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes .. " and rows >= 256 and cols >= 64", ALG = "shifted",
+    TM = high, TN = wide, BLOCK = block, VEC = vec, LAYOUT = "plain", RASTER = "down", STORE = "streaming" }
+end
+SUGGESTED[#SUGGESTED + 1] = { when = "true", ALG = "tile", TM = 32, TN = 32, BLOCK = 256, VEC = 1,
   LAYOUT = "padded" }
 
 return {
@@ -49,7 +63,8 @@ return {
     align = "min(pow2div(x // (" .. NBYTES .. "), 16), pow2div(y // (" .. NBYTES .. "), 16))" },
 
   space = {
-    { "ALG", { "read", "write", "tile" }, "what is in order: loads, stores, or by a tile both" },
+    { "ALG", { "read", "write", "tile", "shifted" },
+      "what is in order: loads, stores, or by a tile both; shifted: to where rows of y begin" },
     { "TM", { 8, 16, 32, 64, 128, 256 }, "rows of x per block" },
     { "TN", { 8, 16, 32, 64, 128, 256 }, "columns of x per block" },
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block" },
@@ -65,16 +80,29 @@ return {
     { "SQUARES", "TM * TN // (VEC * VEC * BLOCK)" }, -- of a thread
     { "ROW", "TM // VEC" }, -- vectors in a row of the turned tile
     { "PADS", "sel(LAYOUT == 'padded', TN // VEC, 0)" }, -- vectors between rows
-    { "SMEM", "sel(ALG == 'tile', (TN * ROW + PADS) * VEC * NBYTES, 0)" },
+    { "SMEM", "sel(ALG == 'tile', (TN * ROW + PADS) * VEC * NBYTES, "
+      .. "sel(ALG == 'shifted', (TN * TM + TN // VEC) * NBYTES, 0))" },
+    -- Registers for a thread's elements and some more, and how many blocks have them. Left to itself the
+    -- compiler keeps every address.
+    { "REGS", "20 + 7 * TM * TN * max(4, NBYTES) // (16 * BLOCK)" },
+    { "RESIDENT", "max(1, min(dev_threads_sm // BLOCK, dev_regs_sm // (BLOCK * REGS)))" },
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel ahead ends
   },
 
   require = {
     { "more threads than a block may have", "BLOCK <= dev_threads_block" },
-    { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST },
+    { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST .. " or ALG == 'shifted'" },
     { "vectors of more than 16 bytes", "VEC * NBYTES <= 16" },
-    { "vectors need a tile to turn in", "VEC == 1 or ALG == 'tile'" },
+    { "vectors need a tile to turn in", "VEC == 1 or ALG == 'tile' or ALG == 'shifted'" },
     { "a tile is no whole number of squares a thread",
-      "TM * TN >= VEC * VEC * BLOCK and TM * TN % (VEC * VEC * BLOCK) == 0" },
+      "TM * TN >= VEC * VEC * BLOCK and TM * TN % (VEC * VEC * BLOCK) == 0 or ALG == 'shifted'" },
+    { "a shifted tile is no whole number of rows or columns a step",
+      "BLOCK % max(1, TN // VEC) == 0 and BLOCK % max(1, TM // VEC) == 0 and TM * TN % (VEC * BLOCK) == 0 "
+        .. "or ALG ~= 'shifted'" },
+    { "more than a quarter of a shifted tile would be loaded twice",
+      "TM >= 4 * " .. SECTOR .. " and TN >= 4 * VEC or ALG ~= 'shifted'" },
+    { "rows that begin with vectors need no shift",
+      VEC_MOST .. " * NBYTES < 16 or ALG ~= 'shifted'" },
     { "a tile's sides differ more than eightfold", "TM <= 8 * TN and TN <= 8 * TM" },
     { "the tile is more than twice as high as x", "TM // 2 < max(rows, 32)" },
     { "the tile is more than twice as wide as x", "TN // 2 < max(cols, 32)" },
@@ -94,11 +122,12 @@ return {
 
   stages = {
     { kernel = "transpose", grid = { TILES, "min(batch, 65535)" }, block = "BLOCK", smem = "SMEM",
-      args = { "rows", "cols", "batch", "x", "y" } },
+      early = "EARLY", args = { "rows", "cols", "batch", "x", "y" } },
   },
 
   source = [[
 @ local types = { u8 = "unsigned char", f16 = "unsigned short", f32 = "unsigned", f64 = "uint2" }
+@include "ahead.cuh"
 @include "words.cuh"
 
 using element = @{types[dtype]};  // bits
@@ -158,11 +187,19 @@ struct square {
 };
 @ end
 
+@ if ALG == "shifted" then
+constexpr int SECTOR = 32 / NBYTES, MORE = SECTOR - 1;  // elements; rows of x before a tile's own
+constexpr int DOWN = TM - SECTOR, ALONG = TN - VEC + 1;  // from tile to tile
+@ else
+constexpr int MORE = 0, DOWN = TM, ALONG = TN;
+@ end
+
 struct corner {  // of the block's tile in x
   int row, column;
 
   __device__ corner(int rows, int cols) {
-    const unsigned high = (unsigned)(rows - 1) / TM + 1, wide = (unsigned)(cols - 1) / TN + 1;
+    const unsigned high = (unsigned)(rows - 1 + MORE) / DOWN + 1;
+    const unsigned wide = (unsigned)(cols - 1) / ALONG + 1;
     const unsigned t = blockIdx.x;
 @ if RASTER == "across" then
     const unsigned r = t / wide, c = t % wide;
@@ -175,8 +212,8 @@ struct corner {  // of the block's tile in x
     const unsigned height = min(high - band, 8u);
     const unsigned r = band + in % height, c = in / height;
 @ end
-    row = (int)r * TM;
-    column = (int)c * TN;
+    row = (int)r * DOWN - MORE;
+    column = (int)c * ALONG;
   }
 };
 
@@ -244,6 +281,7 @@ transpose(int rows, int cols, int batch, const element *__restrict__ x,
   extern __shared__ __align__(16) unsigned char tile_memory[];
   vector *shared = reinterpret_cast<vector *>(tile_memory);
   const corner tile(rows, cols);
+  x += wait_for_ahead();
   for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
     const long long matrix = m * rows * cols;
     square v[SQUARES];
@@ -254,11 +292,116 @@ transpose(int rows, int cols, int batch, const element *__restrict__ x,
     __syncthreads();
   }
 }
+@ elseif ALG == "shifted" then
+constexpr int PER_ROW = TN / VEC, PER_COLUMN = TM / VEC;   // vectors
+constexpr int LOADS = TM * PER_ROW / BLOCK, STORES = TN * PER_COLUMN / BLOCK;
+
+// Where element r of row c of the turned tile lies in shared memory. Threads that write next to each
+// other write rows VEC apart, and threads that read next to each other read elements VEC apart.
+__device__ __forceinline__ int place(int c, int r) {
+  return c * TM + c / VEC + r % VEC * PER_COLUMN + r / VEC;
+}
+
+// Elements that one, `far` from p, is behind the beginning of a vector or sector of N.
+template <int N>
+__device__ __forceinline__ int behind(const element *p, long long far) {
+  return (int)(((unsigned long long)p / NBYTES + far) % N);
+}
+
+// Row r of the tile in x, from its first column on; rows above x and below it are not there.
+struct row_of_x {
+  const element *first;
+  bool some;
+
+  __device__ __forceinline__ row_of_x(const element *x, int rows, int cols, corner tile, int r) {
+    const int row = tile.row + r;
+    first = x + (long long)row * cols + tile.column;
+    some = row >= 0 && row < rows;
+  }
+};
+
+// The vectors that rows of the tile touch, to registers. At the ends of x not every one is whole.
+__device__ __forceinline__ void load(vector (&v)[LOADS], const element *x, const element *begin,
+                                     const element *end, int rows, int cols, corner tile) {
+  const int c = threadIdx.x % PER_ROW * VEC;
+#pragma unroll
+  for (int k = 0; k < LOADS; k++) {
+    const row_of_x row(x, rows, cols, tile, k * (BLOCK / PER_ROW) + threadIdx.x / PER_ROW);
+    const element *from = row.first - behind<VEC>(row.first, 0) + c;
+    if (!row.some || c >= cols - tile.column + VEC - 1) continue;
+    if (VEC == 1 || from >= begin && end - from >= VEC) {
+      v[k] = load_@{LOAD}(reinterpret_cast<const vector *>(from));
+    } else {
+#pragma unroll
+      for (int e = 0; e < VEC; e++) {
+        if (from + e >= begin && from + e < end) v[k].e[e] = from[e];
+      }
+    }
+  }
+}
+
+__device__ __forceinline__ void turn(const vector (&v)[LOADS], element *shared, const element *x, int rows,
+                                     int cols, corner tile) {
+  const int width = min(ALONG, cols - tile.column);
+#pragma unroll
+  for (int k = 0; k < LOADS; k++) {
+    const int r = k * (BLOCK / PER_ROW) + threadIdx.x / PER_ROW;
+    const row_of_x row(x, rows, cols, tile, r);
+    const int c = (int)threadIdx.x % PER_ROW * VEC - behind<VEC>(row.first, 0);
+#pragma unroll
+    for (int e = 0; e < VEC; e++) {
+      if (row.some && c + e >= 0 && c + e < width) shared[place(c + e, r)] = v[k].e[e];
+    }
+  }
+}
+
+__device__ __forceinline__ void store(const element *shared, element *y, int rows, int cols, corner tile) {
+  const int k = threadIdx.x % PER_COLUMN * VEC, width = min(ALONG, cols - tile.column);
+#pragma unroll
+  for (int s = 0; s < STORES; s++) {
+    const int c = s * (BLOCK / PER_COLUMN) + threadIdx.x / PER_COLUMN;
+    const long long start = (long long)(tile.column + c) * rows;
+    const int r = MORE - behind<SECTOR>(y, start) + k, row = tile.row + r;
+    if (c >= width || k >= DOWN || row >= rows || row <= -VEC) continue;
+    element *to = y + start + row;
+    if (row >= 0 && row + VEC <= rows) {
+      vector v;
+#pragma unroll
+      for (int e = 0; e < VEC; e++) v.e[e] = shared[place(c, r + e)];
+      store_@{STORE}(reinterpret_cast<vector *>(to), v);
+    } else {
+#pragma unroll
+      for (int e = 0; e < VEC; e++) {
+        if (row + e >= 0 && row + e < rows) to[e] = shared[place(c, r + e)];
+      }
+    }
+  }
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
+transpose(int rows, int cols, int batch, const element *__restrict__ x,
+          element *__restrict__ y) {
+  extern __shared__ __align__(16) unsigned char tile_memory[];
+  element *shared = reinterpret_cast<element *>(tile_memory);
+  const corner tile(rows, cols);
+  x += wait_for_ahead();
+  const element *end = x + (long long)batch * rows * cols;
+  for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
+    const long long matrix = m * rows * cols;
+    vector v[LOADS];
+    load(v, x + matrix, x, end, rows, cols, tile);
+    turn(v, shared, x + matrix, rows, cols, tile);
+    __syncthreads();
+    store(shared, y + matrix, rows, cols, tile);
+    __syncthreads();
+  }
+}
 @ else
 extern "C" __global__ void __launch_bounds__(BLOCK)
 transpose(int rows, int cols, int batch, const element *__restrict__ x,
           element *__restrict__ y) {
   const corner tile(rows, cols);
+  x += wait_for_ahead();
   for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
     const long long matrix = m * rows * cols;
 #pragma unroll
@@ -308,7 +451,7 @@ extern "C" __global__ void reference(int rows, int cols, int batch, const @{type
   sizes = {
     emu = { "rows=64 cols=96", "rows=0 cols=5", "rows=1 cols=70", "rows=33 cols=47 dtype=u8",
       "rows=80 cols=112 dtype=u8", "rows=40 cols=72 batch=3 dtype=f16", "rows=50 cols=36 dtype=f64",
-      "rows=257 cols=5 align=1" },
+      "rows=257 cols=5 align=1", "rows=131 cols=67" },
     test = { "rows=1 cols=1", "rows=5 cols=0", "rows=1 cols=100003", "rows=1023 cols=1025",
       "rows=1000 cols=1000 dtype=u8", "rows=2048 cols=1024 dtype=f16", "rows=777 cols=555 dtype=f64",
       "rows=100 cols=60 batch=70000 dtype=u8", "rows=100000 cols=32" },
