@@ -15,7 +15,9 @@
 -- In one pass tiles are numbered in the order in which blocks start, by a counter: whoever waits,
 -- waits for tiles that run already, in whatever order blocks are started.
 
-local TILES = "ceildiv(n, TILE)"
+-- Those of a pipeline may begin up to a vector ahead of the numbers.
+local ANYWHERE = "ALG == 'pipelined' and align < VEC"
+local TILES = "sel(n == 0, 0, ceildiv(n + sel(" .. ANYWHERE .. ", VEC - 1, 0), TILE))"
 local ONE_PASS = "(ALG == 'chained' or ALG == 'lookback' or ALG == 'gather')"
 local PIPELINED = "ALG == 'pipelined'"
 local WORDS = "(" .. ONE_PASS .. " or " .. PIPELINED .. ")" -- tiles tell each other something
@@ -50,6 +52,11 @@ end
 suggest("n <= 4096", { ALG = "one_block", BLOCK = 512, VEC = 1, ITEMS = 8 })
 suggest("n <= 2^17", { ALG = "gather", BLOCK = 128, VEC = 1, ITEMS = 8, EXCHANGE = "warp" })
 suggest("n <= 2^22", { ALG = "gather", BLOCK = 384, VEC = 1, ITEMS = 12, EXCHANGE = "warp" })
+for _, narrow in ipairs { 1, 2, 4, 8 } do
+  local vec = 16 // narrow
+  suggest("n > 2^22 and NARROW == " .. narrow,
+    { ALG = "pipelined", BLOCK = 256, VEC = vec, ITEMS = 5 * vec, BLOCKS = 1, LOADS = 3, LAG = 6 })
+end
 suggest("n > 2^22", { ALG = "lookback", BLOCK = 256, VEC = 1, ITEMS = 16, EXCHANGE = "warp" })
 
 return {
@@ -113,6 +120,7 @@ return {
     { "SMEM", "sel(" .. PIPELINED .. ", QUEUE * TILE * NARROW, "
       .. "sel(EXCHANGE == 'none', 0, BLOCK * ROW * VEC * NARROW))" },
     { "THREADS", "sel(" .. PIPELINED .. ", BLOCK + 64, BLOCK)" },
+    { "ANYWHERE", ANYWHERE },
     { "EARLY", "dev_cc >= 90 and not " .. TOTALS }, -- one launch starts while the kernel ahead ends
   },
 
@@ -135,7 +143,7 @@ return {
       "ALG == 'pipelined' or BLOCK * (ITEMS * WIDE // 4 + 24) <= dev_regs_block" },
     { "a long chain of small tiles is slow, and would cost sums of f32 their accuracy",
       "TILE >= 512 or n <= 2^20" },
-    { "vectors wider than the alignment", "VEC <= align" },
+    { "vectors wider than the alignment", "VEC <= align or ALG == 'pipelined'" },
     { "vectors of more than 16 bytes", "VEC * NARROW <= 16" },
     { "a thread's elements are no whole number of vectors", "ITEMS % VEC == 0" },
     { "one vector a thread needs no exchange",

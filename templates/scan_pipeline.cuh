@@ -11,9 +11,13 @@
 // numbers of f32 took 1.4 ms with LAG 2, 535 us with LAG 3, and 517 us with LAG 6 and 60 KB a
 // multiprocessor on their way.
 //
+// Where x does not begin with a whole vector (ANYWHERE) tiles begin as if it had some numbers more in
+// front, so that all but the first and the last are whole vectors. If y begins otherwise than x, threads
+// store the results; else these are copied, too.
+//
 // The template says what numbers are (stored, wide, combine, widen, narrow, vector, scan_lanes) and
 // how tiles tell each other of their totals (board); its parameters and derived values are BLOCK,
-// TILE, VEC, UNITS, WIDE, NARROW, QUEUE, LAG, LOADS, BLOCKS, THREADS and the kind of scan.
+// TILE, VEC, UNITS, WIDE, NARROW, QUEUE, LAG, LOADS, BLOCKS, THREADS, ANYWHERE and the kind of scan.
 
 constexpr int WARPS = BLOCK / 32;
 constexpr int MANY = 0x7fffffff;
@@ -38,17 +42,41 @@ __device__ __forceinline__ void wait_for(const unsigned long long &barrier, int 
   mbarrier_wait(shared_address(&barrier), k / QUEUE & 1);
 }
 
+// The numbers, and where they begin: x and y point to a whole vector of x, `front` numbers ahead of them.
+struct numbers {
+  long long n;  // with those in front
+  const stored *x;
+  stored *y;
+  int front;
+  bool alike;  // y begins a vector where x does
+
+  __device__ __forceinline__ numbers(long long n, const stored *x, stored *y)
+      : n(n), x(x), y(y), front(0), alike(true) {
+    if (!ANYWHERE) return;
+    front = behind(x);
+    alike = behind(y) == front;
+    this->n += front;
+    this->x -= front;
+    this->y -= front;
+  }
+
+  // Elements that p is behind a whole vector.
+  __device__ static int behind(const stored *p) { return (int)((unsigned long long)p / NARROW % VEC); }
+
+  // Of a tile: the first that exists, the end, and whether that is all.
+  __device__ int first(long long tile) const { return tile == 0 ? front : 0; }
+  __device__ int end(long long tile) const { return (int)min((long long)TILE, n - tile * TILE); }
+  __device__ bool is_whole(long long tile) const { return first(tile) == 0 && end(tile) == TILE; }
+};
+
 // ---- the carrier -------------------------------------------------------------------------------
 
 struct carrier {
-  long long n, tiles;
-  const stored *x;
-  stored *y;
+  numbers all;
+  long long tiles;
   unsigned long long *counter;
   unsigned long long taken;  // the launch, and the next tile of this block
   bool ended = false;        // there is no next tile, and that is in the queue
-
-  __device__ bool is_whole(long long tile) const { return n - tile * TILE >= TILE; }
 
   // The block that takes the last number sets the counter to the start of the next launch: every
   // block takes one that is beyond the tiles, too.
@@ -66,9 +94,9 @@ struct carrier {
     const long long tile = take();
     const unsigned full = shared_address(&s.full);
     s.tile = tile;
-    if (tile < tiles && is_whole(tile)) {
+    if (tile < tiles && all.is_whole(tile)) {
       mbarrier_arrive_expect(full, TILE * NARROW);
-      bulk_load(shared_address(tile_of(k)), x + tile * TILE, TILE * NARROW, full);
+      bulk_load(shared_address(tile_of(k)), all.x + tile * TILE, TILE * NARROW, full);
     } else {
       mbarrier_arrive(full);
     }
@@ -77,9 +105,9 @@ struct carrier {
 
   __device__ void send(int k) const {
     const slot &s = slots[k % QUEUE];
-    if (!is_whole(s.tile)) return;
     wait_for(s.done, k);
-    bulk_store(y + s.tile * TILE, shared_address(tile_of(k)), TILE * NARROW);
+    if (!all.alike || !all.is_whole(s.tile)) return;
+    bulk_store(all.y + s.tile * TILE, shared_address(tile_of(k)), TILE * NARROW);
     bulk_commit();
   }
 };
@@ -143,26 +171,27 @@ __device__ __forceinline__ void gather(long long tiles, const board &all) {
 // ---- those who compute -------------------------------------------------------------------------
 
 // A tile that is not whole, past the queue.
-__device__ __forceinline__ void load_rest(stored *tile, const stored *x, long long room) {
-  for (int i = threadIdx.x; i < TILE; i += BLOCK) tile[i] = i < room ? x[i] : narrow(IDENTITY);
+__device__ __forceinline__ void load_rest(stored *tile, const stored *x, int first, int end) {
+  for (int i = threadIdx.x; i < TILE; i += BLOCK) tile[i] = i >= first && i < end ? x[i] : narrow(IDENTITY);
   sync_first<BLOCK>();
 }
 
-__device__ __forceinline__ void store_rest(const stored *tile, stored *y, long long room) {
+__device__ __forceinline__ void store_rest(const stored *tile, stored *y, int first, int end) {
   sync_first<BLOCK>();
-  for (int i = threadIdx.x; i < room; i += BLOCK) y[i] = tile[i];
+#pragma unroll 4
+  for (int i = first + threadIdx.x; i < end; i += BLOCK) y[i] = tile[i];
 }
 
 // Tells the total of the block's k-th tile, and this thread what the threads before have of it; false
 // when there is none.
-__device__ __forceinline__ bool announce(int k, long long n, long long tiles, const stored *x,
-                                         const board &all, wide *before) {
+__device__ __forceinline__ bool announce(int k, const numbers &given, long long tiles, const board &all,
+                                         wide *before) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const slot &s = slots[k % QUEUE];
   wait_for(s.full, k);
-  const long long tile = s.tile, first = tile * TILE;
+  const long long tile = s.tile;
   if (tile >= tiles) return false;
-  if (n - first < TILE) load_rest(tile_of(k), x + first, n - first);
+  if (!given.is_whole(tile)) load_rest(tile_of(k), given.x + tile * TILE, given.first(tile), given.end(tile));
   const vector *row = reinterpret_cast<const vector *>(tile_of(k)) + threadIdx.x * UNITS;
   wide sum = IDENTITY;
 #pragma unroll
@@ -184,7 +213,7 @@ __device__ __forceinline__ bool announce(int k, long long n, long long tiles, co
 }
 
 // The results of the block's k-th tile, where its elements are.
-__device__ __forceinline__ void finish(int k, long long n, stored *y, wide before) {
+__device__ __forceinline__ void finish(int k, const numbers &given, wide before) {
   slot &s = slots[k % QUEUE];
   const long long tile = s.tile;
   vector *row = reinterpret_cast<vector *>(tile_of(k)) + threadIdx.x * UNITS;
@@ -201,22 +230,20 @@ __device__ __forceinline__ void finish(int k, long long n, stored *y, wide befor
     }
     store_plain(row + u, v);
   }
-  if (n - tile * TILE < TILE) {
-    store_rest(tile_of(k), y + tile * TILE, n - tile * TILE);
-  } else {
-    fence_proxy_async();
-    __syncwarp();
-    if (threadIdx.x % 32 == 0) mbarrier_arrive(shared_address(&s.done));
+  if (!given.alike || !given.is_whole(tile)) {
+    store_rest(tile_of(k), given.y + tile * TILE, given.first(tile), given.end(tile));
   }
+  fence_proxy_async();
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) mbarrier_arrive(shared_address(&s.done));
 }
 
-__device__ __forceinline__ void compute(long long n, long long tiles, const stored *x, stored *y,
-                                        const board &all) {
+__device__ __forceinline__ void compute(const numbers &given, long long tiles, const board &all) {
   wide before[LAG + 1];  // of the tiles that are told, the oldest first
   int end = MANY;
   for (int k = 0; k - LAG < end; k++) {
-    if (end == MANY && !announce(k, n, tiles, x, all, &before[LAG])) end = k;
-    if (k >= LAG && k - LAG < end) finish(k - LAG, n, y, before[0]);
+    if (end == MANY && !announce(k, given, tiles, all, &before[LAG])) end = k;
+    if (k >= LAG && k - LAG < end) finish(k - LAG, given, before[0]);
 #pragma unroll
     for (int i = 0; i < LAG; i++) before[i] = before[i + 1];
   }
@@ -227,7 +254,8 @@ scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned
      unsigned long long *counter) {
   __shared__ unsigned long long first;
   x += wait_for_ahead();
-  carrier c = {n, (n + TILE - 1) / TILE, x, y, counter};
+  const numbers given(n, x, y);
+  carrier c = {given, (given.n + TILE - 1) / TILE, counter};
   if (threadIdx.x == BLOCK) {
     for (int i = 0; i < QUEUE; i++) {
       mbarrier_init(shared_address(&slots[i].full), 1);
@@ -240,7 +268,7 @@ scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned
   __syncthreads();
   const board all = {words, (unsigned)(first >> 32)};
   if (threadIdx.x < BLOCK) {
-    compute(n, c.tiles, x, y, all);
+    compute(given, c.tiles, all);
   } else if (threadIdx.x == BLOCK) {
     carry(c);
   } else if (threadIdx.x >= BLOCK + 32) {
