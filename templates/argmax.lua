@@ -19,8 +19,9 @@ for _, vec in ipairs { 4, 2, 1 } do
   end
   suggest("n <= 2^17", { BLOCK = 128, BLOCKS = 2, COARSE = 1 })
   suggest("n <= 2^20", { BLOCK = 256, BLOCKS = 4, COARSE = 2 })
-  suggest("n > 2^20", { BLOCK = 512, BLOCKS = 4, COARSE = 16 })
-  suggest("n > 2^20", { BLOCK = 512, BLOCKS = 4, COARSE = 8 })
+  -- as many loads under way as leave all blocks room for their registers
+  suggest("n > 2^20", { BLOCK = 512, BLOCKS = 4, COARSE = 16 // vec })
+  suggest("n > 2^20", { BLOCK = 512, BLOCKS = 4, COARSE = 8 // vec })
 end
 
 return {
