@@ -193,7 +193,13 @@ __device__ __forceinline__ int bin_of(sample v) {
   constexpr float LOWER = @{lower}, SCALE = (float)BINS / (float)@{span}ll;
   const float d = __fsub_rn(v, LOWER);
   if (!(d >= 0 && d < (float)@{span}ll)) return -1;
-  return min((int)__fmul_rn(d, SCALE), BINS - 1);
+  const float at = __fmul_rn(d, SCALE);
+@   if bins < 2^22 then
+  // at 2^23 floats are a whole apart: an addition, where a conversion is an instruction of few a clock
+  return min(__float_as_int(__fadd_rz(at, 8388608.0f)) - 0x4b000000, BINS - 1);
+@   else
+  return min((int)at, BINS - 1);
+@   end
 @ else
   const unsigned d = (unsigned)v - (unsigned)(@{lower}ll);
   if (v < (@{lower}ll) || d >= @{span}ull) return -1;
