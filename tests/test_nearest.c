@@ -110,6 +110,22 @@ static void suggestions_stand_among_neighbours(void **state) {
   serves(f, "histogram n=100000 bins=256 dtype=f32", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
   serves(f, "histogram n=100000 bins=400", TUNED_NEAREST, near, "BLOCK=384");
   serves(f, "histogram n=100000 bins=8000", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
+  /* nor is it changed to fit where there is a suggestion that does */
+  serves(f, "histogram n=100000 bins=300 align=1", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
+}
+
+/* One whose search went wrong: many times slower than one hardly farther away. */
+static void a_failed_search_is_passed_over(void **state) {
+  fixture *f = *state;
+  static const char good[] = "saxpy n=16777215 align=4", bad[] = "saxpy n=4194303 align=4";
+  store_put(f, &(stored){.problem = good, .config = "BLOCK=128", .median = 50e-6});
+  store_put(f, &(stored){.problem = bad, .config = "BLOCK=512", .median = 60e-6});
+  reopen(f, NULL);
+  serves(f, "saxpy n=6000000 align=4", TUNED_NEAREST, bad, "BLOCK=512");
+  store_put(f, &(stored){.problem = bad, .config = "BLOCK=512", .median = 600e-6});
+  reopen(f, NULL);
+  serves(f, "saxpy n=6000000 align=4", TUNED_NEAREST, good, "BLOCK=128");
+  serves(f, "saxpy n=3000000 align=4", TUNED_NEAREST, bad, "BLOCK=512"); /* that is too far */
 }
 
 /* Two at the same distance: the one that ran closer to the peak. */
@@ -332,6 +348,7 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(odd_sizes_keep_the_tiles),
       WITH_CONTEXT(choices_must_be_equal),
       WITH_CONTEXT(suggestions_stand_among_neighbours),
+      WITH_CONTEXT(a_failed_search_is_passed_over),
       WITH_CONTEXT(ties_go_to_the_faster),
       WITH_CONTEXT(expectation_is_scaled),
       WITH_CONTEXT(modelled_stays_modelled),

@@ -24,8 +24,13 @@ static const double SAME_DISTANCE = 1e-9, ADAPTED_CHARGE = 1;
 /* Multiprocessors and bandwidth, in octaves: a tenth is 7 %. */
 static const double SAME_DEVICE = 0.1;
 
-/* As far away as this a neighbour is worth less than what the template suggests for the problem. */
+/* As far away as this a neighbour is worth less than what the template suggests for the problem;
+ * and however near it is if it had to be changed to fit. */
 static const double SUGGESTED_CHARGE = 4;
+
+/* So many times as slow as a neighbour so many octaves farther away, against what launches and the
+ * peak rates allow: its search went wrong. */
+static const double ODD_RATIO = 4, ODD_OCTAVES = 1, LAUNCH_SEC = 4e-6;
 
 typedef struct serve_adapted {
   gen_config config;
@@ -96,6 +101,11 @@ static double slowness(serve_choose *c, serve_known_row *row, const gen_config *
     row->floor_sec = floor_at(c, &p, config, row->sms, row->bandwidth);
   }
   return row->floor_sec > 0 ? row->sec / row->floor_sec : 0;
+}
+
+/* The same with what a launch takes, by which small problems can be compared with large ones. */
+static double lateness(serve_choose *c, serve_known_row *row, const gen_config *config) {
+  return slowness(c, row, config) > 0 ? row->sec / (row->floor_sec + LAUNCH_SEC) : 0;
 }
 
 /* ---- the nearest ---------------------------------------------------------------------------- */
@@ -173,6 +183,25 @@ static size_t fastest_beside(serve_choose *c, size_t i, gen_config *config) {
   return i;
 }
 
+/* Row i, or, if that is far slower, one hardly farther away. */
+static size_t sound_beside(serve_choose *c, size_t i, gen_config *config) {
+  const double near = c->distance[i], late = lateness(c, &c->known->rows[i], config);
+  double least = late / ODD_RATIO;
+  for (size_t j = 0; late > ODD_RATIO && j < c->known->n && c->n_looked < LOOK_MOST; j++) {
+    gen_config other;
+    if (c->distance[j] - near > ODD_OCTAVES || !valid_row(c, j, &other)) {
+      continue;
+    }
+    const double its = lateness(c, &c->known->rows[j], &other);
+    if (its > 0 && its < least) {
+      least = its;
+      i = j;
+      *config = other;
+    }
+  }
+  return i;
+}
+
 static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_pick *pick) {
   serve_known_row *row = &c->known->rows[i];
   const double slow = slowness(c, row, config);
@@ -216,11 +245,12 @@ static bool next_nearest(serve_choose *c, serve_pick *pick) {
   size_t i;
   while (c->n_looked < LOOK_MOST && (i = nearest(c)) < c->known->n) {
     gen_config config;
-    if (c->distance[i] > SUGGESTED_CHARGE && is_suggested(c)) {
+    if ((c->distance[i] > SUGGESTED_CHARGE || c->adapted[i]) && is_suggested(c)) {
       return false;
     }
     if (valid_row(c, i, &config)) {
-      take_row(c, fastest_beside(c, i, &config), &config, pick);
+      i = fastest_beside(c, i, &config);
+      take_row(c, sound_beside(c, i, &config), &config, pick);
       return true;
     }
     adapt_or_drop(c, i);
