@@ -1,11 +1,9 @@
 -- gemv: y = alpha op(A) x + beta y, as BLAS has it: column-major A of m rows and n columns.
 --
--- A block has LX threads along the rows, which are contiguous, and BLOCK / LX along the columns. In
--- a step each thread loads COLS x ROWS vectors of A at once: these bytes under way are what memory
--- bandwidth needs. Without transposition a thread adds up along the columns and the threads of the
+-- A block has LX threads along the rows, which are contiguous, and BLOCK / LX along the columns; see
+-- matrix_vectors.cuh. Without transposition a thread adds up along the columns and the threads of the
 -- other columns fold at the end; with it, along the rows likewise. The long dimension is shared by
--- as many blocks as give BLOCKS per multiprocessor, or by those of a cluster; what they found meets by
--- FINISH.
+-- as many blocks as give BLOCKS per multiprocessor, or by those of a cluster.
 --
 -- The text does not depend on the sizes. VEC assumes that vectors divide a column (see require).
 
@@ -183,12 +181,9 @@ return {
 @include "numbers.cuh"
 @include "epilogue.cuh"
 
-struct alignas(VEC * sizeof(stored)) vector {
-  stored e[VEC];
-};
-
-constexpr bool TRANSPOSED = @{trans == "t"};
-extern __shared__ __align__(16) unsigned char memory[];
+constexpr bool ALONG_SUM = @{trans == "t"}, SIDEWAYS = false;
+constexpr int LOADS = ROWS, LINES = COLS, VECTORS = 1, XVEC = @{unit == 1 and "VEC" or "1"};
+@include "matrix_vectors.cuh"
 
 // BLAS counts backwards from the end where a distance is negative.
 template <typename T>
@@ -196,205 +191,12 @@ __device__ __forceinline__ T *first_element(T *v, long long n, long long distanc
   return distance < 0 ? v - (n - 1) * distance : v;
 }
 
-// ---- a step of a thread ------------------------------------------------------------------------
-
-struct step {
-  vector a[COLS][ROWS];
-  int row, column;  // its first ones
-
-  // What lies beyond `rows` and `columns` is zero; vectors do not cross an edge.
-  __device__ __forceinline__ void load(const stored *A, long long lda, int rows, int columns) {
-#pragma unroll
-    for (int j = 0; j < COLS; j++) {
-      const stored *from = A + (column + j) * lda + row;
-#pragma unroll
-      for (int i = 0; i < ROWS; i++) {
-        a[j][i] = vector();
-        if (column + j < columns && row + i * LX * VEC < rows) {
-          a[j][i] = load_@{LOAD}(reinterpret_cast<const vector *>(from + i * LX * VEC));
-        }
-      }
-    }
-  }
-};
-
-// x from where this block begins: copied to shared memory, or in place.
-struct multiplier {
-  const stored *x;
-  long long distance;
-  int begin, end;
-
-  __device__ __forceinline__ multiplier(const stored *x_, int n, long long incx, int begin_,
-                                        int end_) {
-    distance = @{unit == 1 and "1" or "incx"};
-    x = first_element(x_, n, distance);
-    begin = begin_;
-    end = end_;
-@ if X == "shared" then
-    wide *copy = reinterpret_cast<wide *>(memory);
-    for (int i = begin + threadIdx.x; i < end; i += BLOCK) copy[i - begin] = widen(x[i * distance]);
-    __syncthreads();
-@ end
-  }
-
-  // Elements i to i + N - 1, all of which exist or none.
-  template <int N>
-  __device__ __forceinline__ void get(int i, wide (&v)[N]) const {
-#pragma unroll
-    for (int e = 0; e < N; e++) v[e] = 0;
-    if (i >= end) return;
-@ if X == "shared" then
-    const wide *copy = reinterpret_cast<const wide *>(memory) + (i - begin);
-#pragma unroll
-    for (int e = 0; e < N; e++) v[e] = copy[e];
-@ elseif unit == 1 then
-    if constexpr (N == VEC) {
-      const vector raw = load_plain(reinterpret_cast<const vector *>(x + i));
-#pragma unroll
-      for (int e = 0; e < N; e++) v[e] = widen(raw.e[e]);
-    } else {
-#pragma unroll
-      for (int e = 0; e < N; e++) v[e] = widen(x[i + e]);
-    }
-@ else
-#pragma unroll
-    for (int e = 0; e < N; e++) v[e] = widen(x[(i + e) * distance]);
-@ end
-  }
-};
-
-// ---- sums of a thread --------------------------------------------------------------------------
-
-@ if trans == "n" then
-using sums = wide[ROWS * VEC];
-
-__device__ __forceinline__ void multiply(sums &sum, const step &s, const multiplier &x) {
-#pragma unroll
-  for (int j = 0; j < COLS; j++) {
-    wide factor[1];
-    x.get(s.column + j, factor);
-#pragma unroll
-    for (int i = 0; i < ROWS * VEC; i++) sum[i] += widen(s.a[j][i / VEC].e[i % VEC]) * factor[0];
-  }
+__device__ __forceinline__ results results_of(int n, double alpha, double beta, stored *y,
+                                              long long incy, const stored *scales,
+                                              const stored *biases) {
+  return {(wide)alpha, (wide)beta, first_element(y, n, incy), incy, 0, n, 1, scales, biases};
 }
 
-// The lanes of a warp that have the same rows.
-__device__ __forceinline__ void fold_lanes(sums &sum) {
-#pragma unroll
-  for (int i = 0; i < ROWS * VEC; i++) {
-#pragma unroll
-    for (int d = 16; d >= LX; d /= 2) sum[i] += __shfl_xor_sync(0xffffffff, sum[i], d);
-  }
-}
-
-// A thread's sums to its slot of each result.
-__device__ __forceinline__ void put_slots(const sums &sum, wide *slots) {
-  const int slot = LX < 32 ? threadIdx.x / 32 : threadIdx.x / LX, lane = threadIdx.x % LX;
-  if (LX < 32 && threadIdx.x % 32 >= LX) return;
-#pragma unroll
-  for (int i = 0; i < ROWS * VEC; i++) {
-    slots[slot * OUT + (i / VEC * LX + lane) * VEC + i % VEC] = sum[i];
-  }
-}
-@ else
-using sums = wide[COLS];
-
-__device__ __forceinline__ void multiply(sums &sum, const step &s, const multiplier &x) {
-#pragma unroll
-  for (int i = 0; i < ROWS; i++) {
-    wide factor[VEC];
-    x.get(s.row + i * LX * VEC, factor);
-#pragma unroll
-    for (int j = 0; j < COLS; j++) {
-#pragma unroll
-      for (int e = 0; e < VEC; e++) sum[j] += widen(s.a[j][i].e[e]) * factor[e];
-    }
-  }
-}
-
-// The lanes of a warp that have the same columns.
-__device__ __forceinline__ void fold_lanes(sums &sum) {
-#pragma unroll
-  for (int j = 0; j < COLS; j++) {
-#pragma unroll
-    for (int d = (LX < 32 ? LX : 32) / 2; d > 0; d /= 2) {
-      sum[j] += __shfl_xor_sync(0xffffffff, sum[j], d);
-    }
-  }
-}
-
-__device__ __forceinline__ void put_slots(const sums &sum, wide *slots) {
-  if (threadIdx.x % (LX < 32 ? LX : 32) > 0) return;
-#pragma unroll
-  for (int j = 0; j < COLS; j++) {
-    slots[threadIdx.x % LX / 32 * OUT + threadIdx.x / LX * COLS + j] = sum[j];
-  }
-}
-@ end
-
-// ---- from sums to y ----------------------------------------------------------------------------
-
-__device__ __forceinline__ void put(wide sum, int i, wide alpha, wide beta, stored *y,
-                                    long long incy, const stored *scales, const stored *biases) {
-@ if FINISH == "atomic" then
-  if (gridDim.y > 1) {
-    atomicAdd(y + i * incy, alpha * sum);
-    return;
-  }
-@ end
-  const wide before = beta == 0 ? 0 : beta * widen(y[i * incy]);
-  y[i * incy] = narrow(epilogue(alpha * sum + before, i, 0, scales, biases));
-}
-
-@ if FINISH == "last_block" or FINISH == "two_launch" then
-// Adds up what all splits found for this block's results.
-__device__ __forceinline__ void finish(int outputs, int splits, wide alpha, wide beta, stored *y,
-                                       long long incy, const stored *scales, const stored *biases,
-                                       const wide *partial) {
-  constexpr int SIDE = OUT < BLOCK ? OUT : BLOCK;  // threads on different results
-  constexpr int GROUPS = BLOCK / SIDE;             // threads on the same one
-  wide *shared = reinterpret_cast<wide *>(memory);
-#pragma unroll 1
-  for (int o = threadIdx.x % SIDE; o < OUT; o += SIDE) {
-    const int i = blockIdx.x * OUT + o;
-    wide sum = 0;
-    if (i < outputs) {
-#pragma unroll 8
-      for (int s = threadIdx.x / SIDE; s < splits; s += GROUPS) {
-        sum += partial[(long long)s * outputs + i];
-      }
-    }
-    if (GROUPS > 1) {
-      shared[threadIdx.x] = sum;
-#pragma unroll
-      for (int d = GROUPS / 2; d > 0; d /= 2) {
-        __syncthreads();
-        if (threadIdx.x < d * SIDE) shared[threadIdx.x] = sum += shared[threadIdx.x + d * SIDE];
-      }
-    }
-    if (threadIdx.x < SIDE && i < outputs) put(sum, i, alpha, beta, y, incy, scales, biases);
-  }
-}
-
-@ end
-@ if FINISH == "cluster" then
-// Adds up what the cluster's blocks found, each a part of the results.
-__device__ __forceinline__ void finish(int outputs, wide alpha, wide beta, stored *y, long long incy,
-                                       const stored *scales, const stored *biases, wide *found) {
-  cluster_barrier();
-#pragma unroll 1
-  for (int o = blockIdx.y * BLOCK + threadIdx.x; o < OUT; o += CLUSTER * BLOCK) {
-    const int i = blockIdx.x * OUT + o;
-    if (i >= outputs) break;
-    wide sum = 0;
-#pragma unroll
-    for (int s = 0; s < CLUSTER; s++) sum += in_block(found, s)[o];
-    put(sum, i, alpha, beta, y, incy, scales, biases);
-  }
-  cluster_barrier();  // others may still read here
-}
-
-@ end
 // With alpha 0, BLAS does not look at A and x.
 @ local cluster = FINISH == "cluster" and "__cluster_dims__(1, CLUSTER, 1) " or ""
 extern "C" __global__ void @{cluster}__launch_bounds__(BLOCK)
@@ -402,76 +204,23 @@ gemv(int m, int n, double alpha, const stored *__restrict__ A, long long lda,
      const stored *__restrict__ x, long long incx, double beta, stored *y, long long incy,
      const stored *scales, const stored *biases, long long most, wide *partial,
      unsigned *arrived) {
-  const int outputs = TRANSPOSED ? n : m, depth = alpha == 0 ? 0 : TRANSPOSED ? m : n;
-  const int begin = min((long long)depth, blockIdx.y * most);
-  const int end = min((long long)depth, begin + most);
-  const int rows = TRANSPOSED ? end : m, columns = TRANSPOSED ? n : end;
-  const multiplier factors(x, TRANSPOSED ? m : n, incx, begin, end);
-  sums sum = {};
-  step now;
-  now.row = (TRANSPOSED ? begin : (int)blockIdx.x * OUT) + threadIdx.x % LX * VEC;
-  now.column = (TRANSPOSED ? (int)blockIdx.x * OUT : begin) + threadIdx.x / LX * COLS;
-@ if AHEAD == 1 then
-  now.load(A, lda, rows, columns);
-@ end
-#pragma unroll 1
-  for (int at = begin; at < end; at += STEP) {
-@ if AHEAD == 1 then
-    step next = now;
-    next.row += TRANSPOSED ? STEP : 0;
-    next.column += TRANSPOSED ? 0 : STEP;
-    next.load(A, lda, rows, columns);
-    multiply(sum, now, factors);
-    now = next;
-@ else
-    now.load(A, lda, rows, columns);
-    multiply(sum, now, factors);
-    now.row += TRANSPOSED ? STEP : 0;
-    now.column += TRANSPOSED ? 0 : STEP;
-@ end
-  }
-  fold_lanes(sum);
-  wide *slots = reinterpret_cast<wide *>(memory);
-  if (X == X_shared) __syncthreads();  // x was there
-  put_slots(sum, slots);
-  __syncthreads();
-  y = first_element(y, outputs, incy);
+  const int outputs = ALONG_SUM ? n : m, depth = ALONG_SUM ? m : n;
+  const long long distance = @{unit == 1 and "1" or "incx"};
+  multiply_vectors(A, lda, {first_element(x, depth, distance), distance, 0, 1},
+                   alpha == 0 ? 0 : depth,
+                   results_of(outputs, alpha, beta, y, incy, scales, biases), most, partial, arrived,
+                   [] {
 @ if OVERLAPS then
-  griddepcontrol_wait();  // until y is scaled
+                     griddepcontrol_wait();  // until y is scaled
 @ end
-#pragma unroll 1
-  for (int o = threadIdx.x; o < OUT; o += BLOCK) {
-    const int i = blockIdx.x * OUT + o;
-    wide all = 0;
-#pragma unroll
-    for (int s = 0; s < SLOTS; s++) all += slots[s * OUT + o];
-    if (i >= outputs) break;
-@ if FINISH == "cluster" then
-    slots[o] = all;
-@ else
-@   if FINISH ~= "atomic" then
-    if (gridDim.y > 1) {
-      partial[(long long)blockIdx.y * outputs + i] = all;
-      continue;
-    }
-@   end
-    put(all, i, alpha, beta, y, incy, scales, biases);
-@ end
-  }
-@ if FINISH == "last_block" then
-  if (gridDim.y == 1 || !last_to_arrive(arrived + blockIdx.x, gridDim.y)) return;
-  finish(outputs, gridDim.y, alpha, beta, y, incy, scales, biases, partial);
-@ elseif FINISH == "cluster" then
-  finish(outputs, alpha, beta, y, incy, scales, biases, slots);
-@ end
+                   });
 }
 @ if FINISH == "two_launch" then
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 gemv_finish(int outputs, int splits, double alpha, double beta, stored *y, long long incy,
             const stored *scales, const stored *biases, const wide *partial) {
-  y = first_element(y, outputs, incy);
-  finish(outputs, splits, alpha, beta, y, incy, scales, biases, partial);
+  finish(results_of(outputs, alpha, beta, y, incy, scales, biases), splits, partial);
 }
 @ end
 @ if FINISH == "atomic" then

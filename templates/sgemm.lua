@@ -18,6 +18,9 @@
 -- alignment is a parameter (VEC, STORE, EDGE) with a requirement, so that an image fits every
 -- problem that meets the requirements.
 --
+-- Where C is a few columns (or rows, with SWAP), ALG gemv multiplies a matrix by vectors, without tiles
+-- in shared memory: what counts is how fast the matrix is read. See matrix_vectors.cuh.
+--
 -- Where the caller allows more error than that of single-precision multiplications in any order
 -- (accuracy), or where tensor cores have no more (tf32x3), ALG may be theirs: see tensor.cuh, and for
 -- what has no warpgroups (tf32x3_mma) tensor80.cuh.
@@ -26,10 +29,37 @@
 local TILES = "(ceildiv(m, ROWS) * ceildiv(n, COLUMNS))"
 local A_EXTENT = "sel(ta == 'n', m, k)" -- of a column of A and of B in memory
 local B_EXTENT = "sel(tb == 'n', k, n)"
-local FFMA, TENSOR = "ALG == 'ffma'", "ALG ~= 'ffma'"
+local FFMA, GEMV, TENSOR = "ALG == 'ffma'", "ALG == 'gemv'", "(ALG ~= 'ffma' and ALG ~= 'gemv')"
 local BY_WARPS, BY_WARPGROUPS = "ALG == 'tf32x3_mma'", "(ALG == 'tf32x3' or ALG == 'tf32')"
 local SPLIT = "(SPLITK > 1 and FINISH ~= 'atomic')"
-local VEC_MOST = "min(align, pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4))"
+local A_VEC = "min(align_a, pow2div(" .. A_EXTENT .. ", 4))"
+local B_VEC = "min(align_b, pow2div(" .. B_EXTENT .. ", 4))"
+-- With ALG gemv: results along C, and vectors, of which SWAP tells what they are; which operand is the
+-- matrix counts for its loads, and whether it is contiguous along the sum.
+local RESULTS, THIN = "sel(SWAP == 'no', m, n)", "sel(SWAP == 'no', n, m)"
+local VEC_MOST = "sel(" .. GEMV .. ", sel(SWAP == 'no', " .. A_VEC .. ", " .. B_VEC .. "), min("
+  .. A_VEC .. ", " .. B_VEC .. "))"
+local EXTENTS_ALIGN = "min(pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4), pow2div(m, 4))"
+
+-- For a few columns or rows that nobody tuned: what gemv does well with on an H200.
+local SUGGESTED = {}
+local function suggest_vectors(swap, trans, config)
+  local vec_most, thin = swap == "no" and A_VEC or B_VEC, swap == "no" and "n" or "m"
+  for _, vec in ipairs { 4, 2, 1 } do
+    local c = { ALG = "gemv", SWAP = swap, VEC = vec, BLOCKS = 4 }
+    for name, value in pairs(config) do c[name] = value end
+    c.when = thin .. " <= " .. config.VECTORS .. " and " .. trans .. " and " .. vec_most .. " == " .. vec
+    SUGGESTED[#SUGGESTED + 1] = c
+  end
+end
+for _, vectors in ipairs { 1, 2, 4 } do
+  local along = { VECTORS = vectors, BLOCK = 128, LX = 64, LOADS = 2, LINES = vectors > 1 and 4 or 2 }
+  local across = { VECTORS = vectors, BLOCK = 256, LX = 16, LOADS = vectors > 2 and 1 or 2, LINES = 4 }
+  suggest_vectors("no", "ta == 't'", along)
+  suggest_vectors("no", "ta == 'n'", across)
+  suggest_vectors("yes", "tb == 'n'", along)
+  suggest_vectors("yes", "tb == 't'", across)
+end
 
 local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
   "biases" }
@@ -51,7 +81,7 @@ local function with_maps(a_packed, b_packed)
   return { kernel = "sgemm_mapped", grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM",
     when = "MAPS and " .. (a_packed and "" or "not ") .. "A_PACKED and "
       .. (b_packed and "" or "not ") .. "B_PACKED",
-    overlap = "OVERLAP and (PACK == 'yes' or FINISH == 'atomic')",
+    overlap = "OVERLAP and (PACK ~= 'no' or FINISH == 'atomic')",
     args = { "m", "n", "k", "alpha", map("a", a_packed, "A_ALONG_K", "m", "BM"),
       map("b", b_packed, "B_ALONG_K", "n", "BN"), "beta", "C", "ldc", "scales", "biases", "partial",
       "arrived" } }
@@ -72,9 +102,14 @@ return {
     { "ta", { "n", "t" }, default = "n", brief = "op(A): n as it is, t transposed" },
     { "tb", { "n", "t" }, default = "n", brief = "op(B)" },
     { "align", { 4, 2, 1 },
-      default = "min(pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4), "
-        .. "pow2div(m, 4))",
+      default = EXTENTS_ALIGN,
       brief = "elements to which A, B, C and their leading dimensions are aligned" },
+    { "align_a", { 4, 2, 1 },
+      default = "sel(align == " .. EXTENTS_ALIGN .. ", pow2div(" .. A_EXTENT .. ", 4), align)",
+      brief = "elements to which A and its leading dimension are, whatever B and C are" },
+    { "align_b", { 4, 2, 1 },
+      default = "sel(align == " .. EXTENTS_ALIGN .. ", pow2div(" .. B_EXTENT .. ", 4), align)",
+      brief = "the same of B" },
     { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results" },
     { "bias", { "none", "row", "column" }, default = "none", brief = "what is then added to them" },
     { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
@@ -92,10 +127,10 @@ return {
     { "alpha", "f32", sample = 1 },
     { "A", "f32", "in", count = "lda * max(0, sel(ta == 'n', k, m) - 1) + " .. A_EXTENT,
       fill = { "uniform", -1, 1 } },
-    { "lda", "i64", sample = "roundup(max(1, " .. A_EXTENT .. "), align)" },
+    { "lda", "i64", sample = "roundup(max(1, " .. A_EXTENT .. "), align_a)" },
     { "B", "f32", "in", count = "ldb * max(0, sel(tb == 'n', n, k) - 1) + " .. B_EXTENT,
       fill = { "uniform", -1, 1 } },
-    { "ldb", "i64", sample = "roundup(max(1, " .. B_EXTENT .. "), align)" },
+    { "ldb", "i64", sample = "roundup(max(1, " .. B_EXTENT .. "), align_b)" },
     { "beta", "f32", sample = 0 },
     -- With beta 0 what C held does not matter, not even a NaN.
     { "C", "f32", "inout", count = "ldc * max(0, n - 1) + m", fill = { "uniform", -1, 1 },
@@ -109,7 +144,9 @@ return {
 
   call = { "ta", "tb", "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc",
     align = "min(pow2div(A // 4, 4), pow2div(B // 4, 4), pow2div(C // 4, 4), "
-      .. "pow2div(lda, 4), pow2div(ldb, 4), pow2div(ldc, 4))" },
+      .. "pow2div(lda, 4), pow2div(ldb, 4), pow2div(ldc, 4))",
+    align_a = "min(pow2div(A // 4, 4), pow2div(lda, 4))",
+    align_b = "min(pow2div(B // 4, 4), pow2div(ldb, 4))" },
 
   call_require = {
     { "lda is less than the rows of A", "lda >= max(1, " .. A_EXTENT .. ")" },
@@ -118,17 +155,19 @@ return {
   },
 
   space = {
-    { "ALG", { "ffma", "tf32x3", "tf32", "tf32x3_mma" },
-      "multiplications: FMA, or tensor cores in three or one, by warpgroups or (mma) warps" },
+    { "ALG", { "ffma", "gemv", "tf32x3", "tf32", "tf32x3_mma" },
+      "multiplications: FMA, of tiles or of a matrix and vectors; or tensor cores in three or one, by "
+        .. "warpgroups or (mma) warps" },
     { "GROUPS", { 1, 2, 3 }, "times 128 threads that multiply, 64 rows of a tile each", when = TENSOR },
     { "TILE", { 64, 96, 128, 160 }, "the tile's other side", when = TENSOR },
-    { "SWAP", { "no", "yes" }, "compute C, or its transpose", when = TENSOR },
+    { "SWAP", { "no", "yes" }, "compute C, or its transpose", when = "ALG ~= 'ffma'" },
     { "QUEUE", { 2, 3, 4, 5, 6 }, "tiles in shared memory", when = TENSOR },
     { "PROMOTE", { 1, 2, 4, 8 }, "tiles added up in tensor cores", when = BY_WARPGROUPS },
     { "LOADER", { "register", "cpasync", "warps", "tensor" },
       "global to shared memory: through registers, asynchronously, so by warps of their own, "
         .. "or by tensor maps", when = FFMA },
-    { "PACK", { "no", "yes" }, "first copy what is not aligned, or contiguous along k", when = FFMA },
+    { "PACK", { "no", "yes", "unaligned" },
+      "first copy operands that are not aligned, or contiguous along k; or only the former", when = FFMA },
     { "SCHEDULE", { "tiles", "stream" },
       "a block a tile, or a block a place on the device and equal parts of the last wave's k", when = FFMA },
     { "BM", { 16, 32, 48, 64, 96, 128, 192, 256 }, "rows of C per block", when = FFMA },
@@ -144,7 +183,7 @@ return {
     { "EDGE", { "guarded", "k", "whole" }, "edges of the matrices that tiles may cross: all, k's, none" },
     { "SLICEK", { 1, 2, 4, 8 }, "groups of threads in a block that share its k", when = FFMA },
     { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled", when = FFMA },
-    { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32, 64 }, "blocks that share a tile's k" },
+    { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32, 64 }, "blocks that share a tile's k", when = "ALG ~= 'gemv'" },
     { "MINBLOCKS", { 1, 2, 3, 4 }, "blocks per multiprocessor that registers must allow", when = FFMA },
     { "FINISH", { "last_block", "two_launch", "atomic" }, "how these add up" },
     { "VEC", { 1, 2, 4 }, "floats per load" },
@@ -153,11 +192,37 @@ return {
     { "COPIES", { "burst", "spread" }, "copies at a tile's start, or spread between its steps", when = FFMA },
     { "KLANES", { 8, 16 }, "lanes along k that load an operand contiguous along k", when = FFMA },
     { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications", when = FFMA },
+    { "VECTORS", { 1, 2, 4, 8, 16 }, "columns of C at most, or rows", when = GEMV },
+    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block", when = GEMV },
+    { "LX", { 4, 8, 16, 32, 64, 128, 256, 512, 1024 }, "of these, side by side where the matrix is contiguous",
+      when = GEMV },
+    { "LOADS", { 1, 2, 4, 8 }, "vector loads of a thread in this direction, in one step", when = GEMV },
+    { "LINES", { 1, 2, 4, 8, 16 }, "and across", when = GEMV },
+    { "BLOCKS", { 1, 2, 3, 4, 6, 8, 12, 16, 32 }, "blocks per multiprocessor, if need be by splits of k",
+      when = GEMV },
+    { "AHEAD", { 0, 1 }, "steps loaded ahead of the multiplications", when = GEMV },
+    { "X", { "cached", "shared" }, "where vectors are read from: the first-level cache, shared memory",
+      when = GEMV },
+    { "LOAD", { "streaming", "plain" }, "cache operator of the loads of the matrix", when = GEMV },
   },
 
   derive = {
     { "TENSOR", TENSOR },
+    { "GEMV", GEMV },
     { "BLOCKED", "ALG == 'ffma' and TM * TN > 1" }, -- not the textbook's kernel
+    -- A block's results for one vector, and how far a step of it goes along k.
+    { "SUM_ALONG", GEMV .. " and sel(SWAP == 'no', ta == 't', tb == 'n')" },
+    { "OUT", "sel(SUM_ALONG, max(1, BLOCK // LX) * LINES, LX * LOADS * VEC)" },
+    { "STEP", "sel(SUM_ALONG, LX * LOADS * VEC, max(1, BLOCK // LX) * LINES)" },
+    -- Partial sums that meet in shared memory, per result.
+    { "SLOTS", "sel(SUM_ALONG, max(1, LX // 32), sel(LX < 32, BLOCK // 32, max(1, BLOCK // LX)))" },
+    { "PIECES", "ceildiv(" .. RESULTS .. ", OUT)" },
+    { "SPLITS", "max(1, min(BLOCKS * dev_sms // max(1, PIECES), ceildiv(k, STEP)))" },
+    { "SHARE", "roundup(ceildiv(k, SPLITS), STEP)" }, -- of k, for a block
+    -- Elements of a vector per load, if they are contiguous.
+    { "XVEC", "sel(GEMV and sel(SWAP == 'no', tb == 'n', ta == 't'), min(VEC, sel(SWAP == 'no', align_b, "
+      .. "align_a)), 1)" },
+    { "VECTORS_SMEM", "4 * max(SLOTS * OUT * VECTORS, BLOCK, sel(X == 'shared', SHARE * VECTORS, 0))" },
     { "ROWS", "sel(TENSOR, sel(SWAP == 'no', 64 * GROUPS, TILE), BM)" }, -- of a tile of C
     { "COLUMNS", "sel(TENSOR, sel(SWAP == 'no', TILE, 64 * GROUPS), BN)" },
     { "ALONG", "sel(TENSOR, 32, BK)" }, -- elements along k per tile
@@ -167,21 +232,21 @@ return {
     { "LOADS_APART", FFMA .. " and (LOADER == 'warps' or MAPS)" }, -- 128 threads that only load
     { "STREAM", FFMA .. " and SCHEDULE == 'stream'" },
     { "PLACES", "dev_sms * MINBLOCKS" }, -- blocks that run at a time
+    -- A transposed A and an ordinary B are contiguous along k; then vectors go along k, and
+    -- asynchronous copies are of single floats, since they transpose on the way.
+    { "A_PACKED", "align_a < 4 and PACK ~= 'no' or ta == 't' and PACK == 'yes'" },
+    { "B_PACKED", "align_b < 4 and PACK ~= 'no' or tb == 'n' and PACK == 'yes'" },
+    { "A_ALONG_K", "ta == 't' and not A_PACKED" },
+    { "B_ALONG_K", "tb == 'n' and not B_PACKED" },
     -- Rows and columns of a thread that are neighbours.
-    { "MV", "sel(MAPS and ta == 't' and PACK == 'no', 1, min(TM, 4))" },
-    { "NV", "sel(MAPS and tb == 'n' and PACK == 'no', 1, min(TN, 4))" },
+    { "MV", "sel(MAPS and A_ALONG_K, 1, min(TM, 4))" },
+    { "NV", "sel(MAPS and B_ALONG_K, 1, min(TN, 4))" },
     { "MULTIPLIERS", "sel(TENSOR, GROUP, GROUP * SLICEK)" }, -- threads that multiply
     { "COPIERS", "sel(LOADS_APART, 128, MULTIPLIERS)" },
     { "THREADS", "MULTIPLIERS + sel(" .. BY_WARPGROUPS .. " or LOADS_APART, 128, 0)" },
     { "LN", "32 // LM" },
     { "DEPTH", "BK // SLICEK" }, -- steps along k of one thread in one tile
     { "STAGE", "BK * (BM + BN + 2 * PAD)" }, -- floats in shared memory per tile of A and of B
-    -- A transposed A and an ordinary B are contiguous along k; then vectors go along k, and
-    -- asynchronous copies are of single floats, since they transpose on the way.
-    { "A_PACKED", "PACK == 'yes' and (align < 4 or ta == 't')" },
-    { "B_PACKED", "PACK == 'yes' and (align < 4 or tb == 'n')" },
-    { "A_ALONG_K", "ta == 't' and not A_PACKED" },
-    { "B_ALONG_K", "tb == 'n' and not B_PACKED" },
     { "HELD_ALONG_K", "sel(SWAP == 'no', ta == 't', tb == 'n')" },
     { "SHARED_ALONG_K", "sel(SWAP == 'no', tb == 'n', ta == 't')" },
     { "PARTS", "sel(ALG == 'tf32', 1, 2)" },
@@ -196,21 +261,44 @@ return {
     { "MULTIPLIER_REGISTERS",
       "sel(LOADS_APART, min(232, (dev_regs_sm // (THREADS * MINBLOCKS) // 8 * 8 * THREADS "
         .. "- 128 * LOADER_REGISTERS) // GROUP // 8 * 8), sel(GROUPS == 3, 144, 208))" },
-    { "KVEC", "sel(LOADER ~= 'register' or TENSOR, 1, VEC)" },
+    { "KVEC", "sel(LOADER ~= 'register' or TENSOR or GEMV, 1, VEC)" },
     { "KSIDE", "min(KLANES, BK // KVEC)" }, -- threads side by side that copy such an operand
     { "A_SIDE", "sel(ta == 't', KSIDE, pow2div(BM // VEC, pow2div(COPIERS, 1024)))" },
     { "B_SIDE", "sel(tb == 'n', KSIDE, pow2div(BN // VEC, pow2div(COPIERS, 1024)))" },
     { "HELD", "sel(LOADER == 'register', ceildiv(BK * (BM + BN), THREADS), 0)" },
     -- One launch starts while the one before ends.
-    { "OVERLAP", "dev_cc >= 90 and (PACK == 'yes' or SPLITK > 1 and FINISH ~= 'last_block')" },
+    { "OVERLAP", "dev_cc >= 90 and (PACK ~= 'no' or FINISH ~= 'last_block')" },
     { "REGISTERS", "TM * TN + FRAGMENTS * (TM + TN) + HELD + 24" }, -- an estimate
   },
 
   -- The textbook kernel, one element of C per thread, is spared what only serves speed.
   require = {
     { "this algorithm's error is more than the accuracy allows",
-      "ALG == 'ffma' or (ALG == 'tf32x3' or ALG == 'tf32x3_mma') and accuracy ~= 'strict' "
+      "ALG == 'ffma' or GEMV or (ALG == 'tf32x3' or ALG == 'tf32x3_mma') and accuracy ~= 'strict' "
         .. "or accuracy == 'tf32' or accuracy == 'bf16'" },
+    { "C has more columns than vectors, and more rows", "not GEMV or " .. THIN .. " <= VECTORS" },
+    { "more than twice as many vectors as C has", "not GEMV or VECTORS // 2 < max(1, " .. THIN .. ")" },
+    { "numbers of elements near 2^31", "not GEMV or max(m, n, k) <= 2^31 - 2^17" }, -- steps end beyond
+    { "fewer threads in the block than side by side", "not GEMV or LX <= BLOCK" },
+    { "neighbouring threads load less than a sector", "not GEMV or LX * VEC >= 8" },
+    { "loads under way exceed the registers",
+      "not GEMV or LINES * LOADS * VEC * (1 + AHEAD) <= 64 and LINES * LOADS <= 32" },
+    { "sums and factors exceed the registers",
+      "not GEMV or VECTORS * sel(SUM_ALONG, LINES, LOADS * VEC) <= 128 and (X == 'shared' or VECTORS * "
+        .. "sel(SUM_ALONG, LOADS * VEC, LINES) <= 64)" },
+    { "a block's step is much larger than the matrix",
+      "not GEMV or OUT // 2 < max(" .. RESULTS .. ", 32) and STEP // 2 < max(k, 32)" },
+    { "one step has nothing ahead", "not GEMV or AHEAD == 0 or SHARE > STEP" },
+    { "there are that many blocks without splits, or no more steps to share",
+      "not GEMV or BLOCKS == 1 or BLOCKS == 4 or SPLITS > max(1, min((BLOCKS - 1) * dev_sms // max(1, PIECES), "
+        .. "ceildiv(k, STEP)))" },
+    { "more threads than a multiprocessor has", "not GEMV or BLOCKS <= 4 or BLOCK * BLOCKS <= dev_threads_sm" },
+    { "sums that are not split have no finish", "not GEMV or SPLITS > 1 or FINISH == 'last_block'" },
+    { "the vectors exceed a block's shared memory",
+      "not GEMV or VECTORS_SMEM + 16 <= min(dev_smem_block, dev_smem_sm // 2)" }, -- arrive.cuh: 16
+    { "vectors are added up by the last block or by atomics", "not GEMV or FINISH ~= 'two_launch'" },
+    { "vectors have no tiles whose edges could be guarded or not", "not GEMV or EDGE == 'guarded'" },
+    { "a single column or row wants no tiles", "not BLOCKED or min(m, n) ~= 1" },
     { "warpgroups' multiplications need compute capability 9.0",
       "not " .. BY_WARPGROUPS .. " or dev_cc == 90" },
     { "tensor cores need compute capability 8.0", "not TENSOR or dev_cc >= 80" },
@@ -274,7 +362,7 @@ return {
         .. "<= sel(ROWS * COLUMNS <= 2048 or MULTIPLIERS <= 128, 4, 2) * dev_sms" },
     { "k both split and sliced, for large tiles", "SPLITK == 1 or SLICEK == 1 or BM * BN <= 6144" },
     { "large tiles leave most multiprocessors idle",
-      "STREAM or ROWS * COLUMNS <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
+      "STREAM or GEMV or ROWS * COLUMNS <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
     { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * ALONG * 2 <= k" },
     { "fewer blocks than multiprocessors would hold",
       "STREAM or MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
@@ -290,11 +378,11 @@ return {
       "not STREAM or " .. TILES .. " * k >= 2 * PLACES * BK" },
     { "atomics add up nothing that a function is applied to",
       "FINISH ~= 'atomic' or scale == 'none' and bias == 'none' and act == 'none'" },
-    { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
+    { "k that is not split has no finish", "SPLITK > 1 or GEMV or FINISH == 'last_block'" },
     { "the loading threads have ended before the last block could be known",
       "not " .. BY_WARPGROUPS .. " or SPLITK == 1 or FINISH ~= 'last_block'" },
     { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST },
-    { "vectors narrower than the alignment allows", "not (BLOCKED or TENSOR) or VEC >= " .. VEC_MOST },
+    { "vectors narrower than the alignment allows", "not (BLOCKED or TENSOR or GEMV) or VEC >= " .. VEC_MOST },
     { "padding is for transposing on the way, and needed there",
       "not BLOCKED or (PAD > 0) == (not MAPS and (ta == 't' or tb == 'n'))" },
     { "asynchronous copies need compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
@@ -309,9 +397,11 @@ return {
       "not LOADS_APART or UNROLL == DEPTH and COPIES == 'burst' and FRAGMENTS == 1" },
     { "warps that only load cannot add up slices", "not LOADS_APART or SLICEK == 1" },
     { "tensor maps need addresses and leading dimensions that are multiples of 16 bytes",
-      "not MAPS or align == 4 or PACK == 'yes'" },
+      "not MAPS or PACK ~= 'no' or align_a == 4 and align_b == 4" },
     { "only what tensor maps take is packed, and what is contiguous along k or not aligned",
-      "PACK == 'no' or MAPS and (align < 4 or ta == 't' or tb == 'n')" },
+      "PACK == 'no' or MAPS and (A_PACKED or B_PACKED)" },
+    { "packing what is contiguous along k is then no choice",
+      "PACK ~= 'unaligned' or A_ALONG_K or B_ALONG_K" },
     { "packed operands are of up to 2^32 elements", "PACK == 'no' or max(m, n) * k <= 2^32" },
     { "no tensor has an empty side", "not MAPS or k > 0" },
     { "tiles of tensor maps are multiples of 1024 bytes, and 128 bytes along k at most",
@@ -321,7 +411,7 @@ return {
       "STAGES <= 2 or BM * BN <= 2048 or (STAGES - 1) * BK <= 64" },
     { "more shared memory than a block may have", "SMEM + 16 * STAGES <= dev_smem_block" }, -- barriers; arrive.cuh
     { "the textbook kernel, where it can only be a yardstick, comes plain",
-      "BLOCKED or TENSOR or " .. TILES .. " <= 16 * dev_sms or LOADER == 'register' and STAGES == 1 "
+      "BLOCKED or TENSOR or GEMV or " .. TILES .. " <= 16 * dev_sms or LOADER == 'register' and STAGES == 1 "
         .. "and VEC == 1 and PAD == 0" },
     { "that many blocks exceed a multiprocessor's shared memory",
       "MINBLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm or MINBLOCKS == 1" },
@@ -342,30 +432,38 @@ return {
         .. "min(255, dev_regs_sm // roundup(THREADS * MINBLOCKS, 128) // 8 * 8))" },
   },
 
-  default = { ALG = "ffma", BM = 16, BN = 16, TM = 1, TN = 1, ORDER = "rows", STORE = 1, RASTER = 1, LM = 16,
+  default = { ALG = "ffma", VECTORS = 1, BLOCK = 256, LX = 16, LOADS = 2, LINES = 2, BLOCKS = 4, AHEAD = 0,
+    X = "cached", LOAD = "streaming", BM = 16, BN = 16, TM = 1, TN = 1, ORDER = "rows", STORE = 1, RASTER = 1, LM = 16,
     LANES = "rows", BK = 16, EDGE = "guarded", SLICEK = 1, UNROLL = 16, SPLITK = 1, MINBLOCKS = 1,
     FINISH = "last_block", VEC = 1, PAD = 0, LOADER = "register", STAGES = 1, COPIES = "burst",
     KLANES = 16, PACK = "no", SCHEDULE = "tiles", GROUPS = 2, TILE = 128, SWAP = "no", QUEUE = 3,
     PROMOTE = 1, FRAGMENTS = 1 },
+  untuned = SUGGESTED,
 
   workspace = {
     { "partial", "f32", "sel(STREAM, 2 * PLACES * ROWS * COLUMNS, sel(" .. SPLIT .. ", " .. TILES
-      .. " * SPLITK * ROWS * COLUMNS, 0))" },
+      .. " * SPLITK * ROWS * COLUMNS, sel(GEMV and SPLITS > 1 and FINISH ~= 'atomic', SPLITS * VECTORS * "
+      .. RESULTS .. ", 0)))" },
     -- Arrivals per tile; wraps to 0 by itself, so it is zero again after every launch.
     { "arrived", "u32",
-      "sel(STREAM, PLACES, sel(SPLITK > 1 and FINISH == 'last_block', " .. TILES .. ", 0))" },
+      "sel(STREAM, PLACES, sel(GEMV, PIECES, sel(SPLITK > 1 and FINISH == 'last_block', " .. TILES
+        .. ", 0)))" },
     { "packed_a", "f32", "sel(A_PACKED, k * roundup(m, 4), 0)" },
     { "packed_b", "f32", "sel(B_PACKED, k * roundup(n, 4), 0)" },
   },
 
   stages = {
-    { kernel = "sgemm_scale", when = "SPLITK > 1 and FINISH == 'atomic'",
+    { kernel = "sgemm_scale", when = "FINISH == 'atomic'",
       grid = { "ceildiv(m, 256)", "min(n, 65535)" }, block = 256,
       args = { "m", "n", "beta", "C", "ldc" } },
-    { kernel = "sgemm_pack", when = "PACK == 'yes'", block = 256,
+    { kernel = "sgemm_pack", when = "PACK ~= 'no'", block = 256,
       grid = "ceildiv(k, 32) * (sel(A_PACKED, ceildiv(m, 32), 0) + sel(B_PACKED, ceildiv(n, 32), 0))",
       args = { "m", "n", "k", "A", "lda", "B", "ldb", "packed_a", "packed_b" } },
-    { kernel = "sgemm", when = "not MAPS", overlap = "OVERLAP and FINISH == 'atomic'",
+    { kernel = "sgemm_vectors", when = "GEMV", overlap = "OVERLAP", block = "BLOCK",
+      grid = { "PIECES", "SPLITS" }, smem = "VECTORS_SMEM",
+      args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
+        "biases", { "i64", "SHARE" }, "partial", "arrived" } },
+    { kernel = "sgemm", when = "not MAPS and not GEMV", overlap = "OVERLAP and FINISH == 'atomic'",
       grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM",
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", "partial", "arrived" } },
@@ -403,6 +501,31 @@ __device__ __forceinline__ void wait_for_last() {
 __device__ __forceinline__ float widen(float v) { return v; }
 @include "epilogue.cuh"
 
+@ if GEMV then
+using stored = float;
+using wide = float;
+__device__ __forceinline__ float narrow(float v) { return v; }
+constexpr bool ALONG_SUM = @{SUM_ALONG}, SIDEWAYS = @{SWAP == "yes"};
+@include "words.cuh"
+@include "matrix_vectors.cuh"
+
+// With alpha 0, BLAS does not look at A and B.
+extern "C" __global__ void __launch_bounds__(BLOCK)
+sgemm_vectors(int m, int n, int k, float alpha, const float *__restrict__ A, long long lda,
+              const float *__restrict__ B, long long ldb, float beta, float *C, long long ldc,
+              const float *scales, const float *biases, long long most, float *partial,
+              unsigned *arrived) {
+@ local matrix, across, ld, along_k = "A", "B", "ldb", tb == "n"
+@ local sides = "1, ldc, m, n"
+@ if SWAP == "yes" then
+@   matrix, across, ld, along_k, sides = "B", "A", "lda", ta == "t", "ldc, 1, n, m"
+@ end
+  const vectors x = {@{across}, @{along_k and "1, " .. ld or ld .. ", 1"}, @{SWAP == "yes" and "m" or "n"}};
+  multiply_vectors(@{matrix}, ld@{matrix:lower()}, x, alpha == 0 ? 0 : k,
+                   {alpha, beta, C, @{sides}, scales, biases}, most, partial, arrived,
+                   [] { wait_for_last(); });
+}
+@ else
 template <int N>
 struct alignas(4 * N) floats {
   float e[N];
@@ -1002,7 +1125,7 @@ __device__ __forceinline__ void add_partial(float (&c)[CM][CN], const floats<PV>
     for (int e = 0; e < PV; e++) c[(r + e) % CM][(r + e) / CM] += v.e[e];
   }
 }
-constexpr int AHEAD = CM * CN < 64 ? 64 / (CM * CN) : 1;  // partial sums that are read at a time
+constexpr int AT_ONCE = CM * CN < 64 ? 64 / (CM * CN) : 1;  // partial sums that are read at a time
 
 @ end
 // A part of the product: of a tile of C the elements along k from `begin` on.
@@ -1076,12 +1199,12 @@ struct shares {
 // The sum over all parts of a tile, always in the same order.
 @ if STREAM then
 __device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial, shares of) {
-#pragma unroll AHEAD
+#pragma unroll AT_ONCE
   for (unsigned b = of.first; b <= of.last; b++) add_partial(c, partials(partial, of.place(b)));
 }
 @ else
 __device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial) {
-#pragma unroll AHEAD
+#pragma unroll AT_ONCE
   for (int s = 0; s < SPLITK; s++) add_partial(c, partials(partial, blockIdx.x * SPLITK + s));
 }
 @ end
@@ -1114,7 +1237,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 @ elseif not STREAM then
   const part p = {blockIdx.x, 0, all};
 @ end
-  if (PACK == PACK_yes) wait_for_last();
+@ if PACK ~= "no" then
+  wait_for_last();
+@ end
   if (FINISH == FINISH_two_launch) let_next_start();
 @ if LOADS_APART then
   __shared__ unsigned long long barriers[2 * STAGES];
@@ -1199,6 +1324,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 @ end
   }
 }
+@ end
 @ if SPLITK > 1 and FINISH == "two_launch" then
 
 extern "C" __global__ void __launch_bounds__(GROUP)
@@ -1210,7 +1336,7 @@ sgemm_finish(int m, int n, float alpha, float beta, float *C, long long ldc, con
   put(sum, corner(blockIdx.x, m, n), m, n, alpha, beta, C, ldc, scales, biases);
 }
 @ end
-@ if SPLITK > 1 and FINISH == "atomic" then
+@ if FINISH == "atomic" then
 
 extern "C" __global__ void sgemm_scale(int m, int n, float beta, float *C, long long ldc) {
   let_next_start();
@@ -1222,7 +1348,7 @@ extern "C" __global__ void sgemm_scale(int m, int n, float beta, float *C, long 
   }
 }
 @ end
-@ if PACK == "yes" then
+@ if PACK ~= "no" then
 
 // 32 x 32 of a matrix to rows of `width` elements along its `rows`, one row an element along k.
 template <bool ALONG_K>
@@ -1296,8 +1422,8 @@ __device__ void put(double sum, float alpha, float beta, long long i, long long 
   cases = {
     {},
     { alpha = -0.75, beta = 0.5 },
-    { lda = "roundup(max(1, " .. A_EXTENT .. "), align) + align",
-      ldb = "roundup(max(1, " .. B_EXTENT .. "), align) + 3 * align",
+    { lda = "roundup(max(1, " .. A_EXTENT .. "), align_a) + align_a",
+      ldb = "roundup(max(1, " .. B_EXTENT .. "), align_b) + 3 * align_b",
       ldc = "roundup(max(1, m), align) + 2 * align", beta = -1 },
     { alpha = 0, beta = 0.5 },
   },

@@ -21,8 +21,8 @@ static sgemm_problem exported(const gen_problem *p) {
   static const int64_t texts[] = {SGEMM_TEXT_n, SGEMM_TEXT_t};
   return (sgemm_problem){p->values[0].i,        p->values[1].i,        p->values[2].i,
                          texts[p->values[3].i], texts[p->values[4].i], p->values[5].i,
-                         SGEMM_TEXT_none,       SGEMM_TEXT_none,       SGEMM_TEXT_none,
-                         SGEMM_TEXT_strict};
+                         p->values[6].i,        p->values[7].i,        SGEMM_TEXT_none,
+                         SGEMM_TEXT_none,       SGEMM_TEXT_none,       SGEMM_TEXT_strict};
 }
 
 static int fail(const char *what, const lua *l, const gen_problem *p, int i) {

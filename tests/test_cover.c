@@ -389,7 +389,8 @@ static void test_text_comes_back(void **unused) {
 
 static const char good[] = "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\n"
                            "range m 16 8192\nrange n 16 8192\nrange k 16 8192\nrange ta n t\n"
-                           "range tb n\nrange align 1 4\nrange scale none\nrange bias none\nrange "
+                           "range tb n\nrange align 1 4\nrange align_a 1 4\nrange align_b 1 "
+                           "4\nrange scale none\nrange bias none\nrange "
                            "act none\nrange accuracy strict\nconfig BM=64\nconfig BM=32\n"
                            "if m*n < 1000 else 2\nleaf 0.1 0.2 0 1\nif ta=t else 4\nleaf 0 0 1\n"
                            "leaf 0 0 1 0\n";
@@ -475,10 +476,10 @@ static void test_the_range_is_kept(void **unused) {
   err e = {0};
   assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
   assert_ok(serve_cover_read(t, good, &a, &c, &e), &e);
-  int64_t inside[] = {8, 16384, 100, 1, 0, 4, 0, 0, 0, 0},
-          small[] = {7, 100, 100, 1, 0, 4, 0, 0, 0, 0},
-          large[] = {100, 100, 16385, 1, 0, 4, 0, 0, 0, 0},
-          other[] = {100, 100, 100, 1, 1, 4, 0, 0, 0, 0};
+  int64_t inside[] = {8, 16384, 100, 1, 0, 4, 4, 4, 0, 0, 0, 0},
+          small[] = {7, 100, 100, 1, 0, 4, 4, 4, 0, 0, 0, 0},
+          large[] = {100, 100, 16385, 1, 0, 4, 4, 4, 0, 0, 0, 0},
+          other[] = {100, 100, 100, 1, 1, 4, 4, 4, 0, 0, 0, 0};
   assert_non_null(serve_cover_leaf(t, &c, inside));
   assert_null(serve_cover_leaf(t, &c, small));
   assert_null(serve_cover_leaf(t, &c, large));

@@ -544,7 +544,15 @@ static void sgemm_maps_and_streams_are_right(void **state) {
       {"m=259 n=15 k=77 tb=t", "LOADER=tensor,PACK=yes,SCHEDULE=stream,BM=256,BN=16,TM=8,TN=4,LM=8,"
                                "LANES=rows,BK=16,MINBLOCKS=2,STAGES=3"},
       {"m=129 n=119 k=74 ta=t", "LOADER=tensor,PACK=yes,BM=128,BN=128,TM=8,TN=8,ORDER=columns,LM=8,"
-                                "LANES=rows,SPLITK=2,FINISH=atomic,STAGES=2"},
+                                "LANES=rows,SPLITK=2,FINISH=atomic,VEC=2,STAGES=2"},
+      /* One operand is aligned and stays where it is, along k; the other is packed. */
+      {"m=35 n=260 k=76", "LOADER=tensor,PACK=unaligned,BM=48,BN=128,TM=12,TN=4,LM=4,LANES="
+                          "interleaved,BK=16,MINBLOCKS=2,VEC=1,STAGES=3"},
+      {"m=260 n=67 k=76 ta=t tb=t",
+       "LOADER=tensor,PACK=unaligned,BM=128,BN=64,TM=8,TN=8,LM=8,LANES="
+       "rows,BK=32,UNROLL=32,MINBLOCKS=2,VEC=1,STAGES=2"},
+      {"m=35 n=260 k=76 ta=t", "LOADER=tensor,BM=48,BN=128,TM=12,TN=4,LM=4,LANES=interleaved,BK=16,"
+                               "MINBLOCKS=2,VEC=4,STAGES=3"},
       {"m=180 n=20 k=70", "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=2,LM=8,LANES="
                           "interleaved,SLICEK=2,UNROLL=8,VEC=2,PAD=4,STAGES=3"},
       {"m=129 n=119 k=74", "LOADER=register,SCHEDULE=stream,BM=64,BN=128,TM=8,TN=8,LM=4,LANES=rows,"
@@ -603,6 +611,36 @@ static void gemm_batched_parts_are_right(void **state) {
   int64_t before = set_sms(b, 2); /* so that blocks go on to further groups */
   check_parts(b, "gemm_batched", parts, sizeof parts / sizeof *parts);
   set_sms(b, before);
+}
+
+/* A matrix and vectors: which operand is which, contiguous along the sum or not, vectors that C has
+ * not, parts of k, and what of the vectors is read at once. */
+static void sgemm_of_vectors_is_right(void **state) {
+  static const part parts[] = {
+      {"m=300 n=1 k=260", "VEC=4,VECTORS=1,BLOCK=64,LX=16,LOADS=2,LINES=4,BLOCKS=1,AHEAD=1"},
+      {"m=301 n=3 k=270 tb=t", "VEC=1,VECTORS=4,BLOCK=128,LX=32,LOADS=1,LINES=2,BLOCKS=4,X=shared,"
+                               "FINISH=atomic"},
+      {"m=300 n=11 k=260 bias=column act=relu",
+       "VEC=4,VECTORS=16,BLOCK=256,LX=16,LOADS=1,LINES=2,BLOCKS=4,X=shared,LOAD=plain"},
+      {"m=130 n=2 k=1030 ta=t", "VEC=2,VECTORS=2,BLOCK=128,LX=64,LOADS=2,LINES=4,BLOCKS=1"},
+      {"m=130 n=6 k=1032 ta=t tb=t scale=row",
+       "VEC=4,VECTORS=8,BLOCK=64,LX=8,LOADS=1,LINES=2,BLOCKS=3,AHEAD=1,X=shared"},
+      {"m=1 n=299 k=1500", "SWAP=yes,VEC=4,VECTORS=1,BLOCK=128,LX=128,LOADS=1,LINES=2,BLOCKS=1,"
+                           "AHEAD=1"},
+      {"m=3 n=300 k=257 ta=t tb=t bias=row",
+       "SWAP=yes,VEC=4,VECTORS=4,BLOCK=64,LX=32,LOADS=1,LINES=2,BLOCKS=4,X=shared"},
+      {"m=2 n=30 k=1000 ta=t", "SWAP=yes,VEC=4,VECTORS=2,BLOCK=64,LX=32,LOADS=1,LINES=2,BLOCKS=4,"
+                               "FINISH=atomic,LOAD=plain"},
+  };
+  bed *b = *state;
+  const int64_t sms = set_sms(b, 8); /* so that not every k is split */
+  for (size_t i = 0; i < sizeof parts / sizeof *parts; i++) {
+    char config[200];
+    const char *const one = config;
+    snprintf(config, sizeof config, "ALG=gemv,%s", parts[i].config);
+    check_configs(b, "sgemm", parts[i].problem, &one, 1);
+  }
+  set_sms(b, sms);
 }
 
 static void gemv_parts_are_right(void **state) {
@@ -867,9 +905,8 @@ static const struct {
     {"gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A", "C["},
     {"gemm", "m=20 n=20 k=5", "beta == 0 ? output() : *to", "*to", "C["},
     {"gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to", "C["},
-    {"gemv", "m=40 n=50", "at < end; at += STEP", "at + STEP < end; at += STEP", "y["},
-    {"gemv", "m=40 n=50", "beta == 0 ? 0 : beta * widen(y[i * incy])", "beta * widen(y[i * incy])",
-     "y["},
+    {"gemv", "m=40 n=50", "alpha == 0 ? 0 : depth,", "alpha == 0 ? 0 : depth - 1,", "y["},
+    {"gemv", "m=40 n=50", "{(wide)alpha, (wide)beta,", "{(wide)alpha, (wide)beta + 1,", "y["},
     /* with beta 0, C is not read: it may hold anything */
     {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
 };
@@ -924,6 +961,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(histogram_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_batched_parts_are_right, &b),
+      cmocka_unit_test_prestate(sgemm_of_vectors_is_right, &b),
       cmocka_unit_test_prestate(gemv_parts_are_right, &b),
       cmocka_unit_test_prestate(gemv_clusters_are_right, &b),
       cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),
