@@ -63,9 +63,9 @@ static double difference(const sgemm_problem *p, const matrix *a, const matrix *
   return worst;
 }
 
-/* Elements to which the columns are aligned. */
-static int64_t alignment(int64_t m, int64_t k) {
-  return m % 4 == 0 && k % 4 == 0 ? 4 : m % 2 == 0 && k % 2 == 0 ? 2 : 1;
+/* Elements to which columns of so many rows are aligned. */
+static int64_t alignment(int64_t rows) {
+  return rows % 4 == 0 ? 4 : rows % 2 == 0 ? 2 : 1;
 }
 
 static int run(const sgemm_portfolio *kernels, int64_t m, int64_t n, int64_t k) {
@@ -74,7 +74,9 @@ static int run(const sgemm_portfolio *kernels, int64_t m, int64_t n, int64_t k) 
                            .k = k,
                            .ta = SGEMM_TEXT_n,
                            .tb = SGEMM_TEXT_n,
-                           .align = alignment(m, k),
+                           .align = alignment(m | k),
+                           .align_a = alignment(m),
+                           .align_b = alignment(k),
                            .scale = SGEMM_TEXT_none,
                            .bias = SGEMM_TEXT_none,
                            .act = SGEMM_TEXT_none,
