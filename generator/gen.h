@@ -199,6 +199,8 @@ int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e);
 /* gen_config_failing -- the same as a number: the first requirement that fails, n_requirements when
  * none does. err ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e);
+/* gen_config_holds -- does it meet requirement i? A fraction of the cost of them all. */
+int gen_config_holds(gen_instance *g, const gen_config *c, size_t i, bool *yes, err *e);
 /* gen_config_untuned -- what serves a problem that nobody tuned: the first of those that the
  * template suggests for such problems and that is valid for this one, else the default.
  *   out  *suggested    which of the two; may be NULL

@@ -65,27 +65,51 @@ static void set_problem(gen_instance *g) {
   }
 }
 
-static void set_params(gen_instance *g, const gen_config *c) {
+/* Those with bits in `which`. */
+static void set_params(gen_instance *g, const gen_config *c, uint64_t which) {
   lua_State *L = g->t->box.L;
   const gen_template *p = &g->t->pub;
   for (size_t i = 0; i < p->n_params; i++) {
-    push_value(L, &p->params[i].values[c->index[i]]);
-    set(L, p->params[i].name);
+    if (which >> i & 1) {
+      push_value(L, &p->params[i].values[c->index[i]]);
+      set(L, p->params[i].name);
+    }
   }
 }
 
 /* ---- binding --------------------------------------------------------------------------------- */
 
+static uint64_t different(const gen_instance *g, const gen_config *c) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < g->t->pub.n_params; i++) {
+    const bool same = g->has_config && g->config.index[i] == c->index[i];
+    bits |= same ? 0 : UINT64_C(1) << i;
+  }
+  return bits;
+}
+
+static void forget(gen_instance *g, uint64_t params) {
+  const tmpl *t = g->t;
+  for (size_t i = 0; i < t->pub.n_derived; i++) {
+    g->known[i] = g->known[i] && !(t->derived_reads[i] & params);
+  }
+  for (size_t i = 0; i < t->pub.n_requirements; i++) {
+    g->held[i] = g->held[i] && !(t->requirement_reads[i] & params);
+  }
+}
+
+/* Whoever looks for a valid configuration changes one parameter at a time: what does not read it
+ * stays. */
 static void bind_config(gen_instance *g, const gen_config *c) {
-  const gen_template *p = &g->t->pub;
-  if (g->has_config && !memcmp(g->config.index, c->index, p->n_params * sizeof *c->index)) {
+  const uint64_t changed = different(g, c);
+  if (!changed && g->has_config) {
     return;
   }
   g->has_config = false; /* while it is half done */
+  forget(g, changed);
   push_env(g->t);
-  set_params(g, c);
+  set_params(g, c, changed);
   lua_pop(g->t->box.L, 1);
-  memset(g->known, 0, p->n_derived * sizeof *g->known);
   g->config = *c;
   g->has_config = true;
 }
@@ -99,6 +123,7 @@ void gen_bind(gen_instance *g, const gen_config *c) {
     lua_pop(t->box.L, 1);
     g->has_config = false;
     memset(g->known, 0, t->pub.n_derived * sizeof *g->known);
+    memset(g->held, 0, t->pub.n_requirements * sizeof *g->held);
     t->bound = g;
   }
   if (c) {
@@ -145,7 +170,7 @@ void gen_push_values(gen_instance *g, const gen_config *c) {
   gen_push_globals(&g->t->box);
   set_problem(g);
   if (c) {
-    set_params(g, c);
+    set_params(g, c, UINT64_MAX);
   }
   for (size_t i = 0; i < g->t->pub.n_derived; i++) {
     if (gen_has_derived(g, i, c)) {
@@ -200,7 +225,8 @@ int gen_instance_new(gen_template *t, const gen_problem *p, const gen_number *de
   g->problem = *p;
   g->values = calloc(t->n_derived + 1, sizeof *g->values);
   g->known = calloc(t->n_derived + 1, sizeof *g->known);
-  int rc = g->values && g->known ? copy_device(g, device, n_device, e)
+  g->held = calloc(t->n_requirements + 1, sizeof *g->held);
+  int rc = g->values && g->known && g->held ? copy_device(g, device, n_device, e)
                                  : err_set(e, ERR_NOMEM, "out of memory");
   rc = rc ? rc : gen_box_run(&g->t->box, check_problem, g, false, e);
   if (rc) {
@@ -218,6 +244,7 @@ void gen_instance_free(gen_instance *g) {
     }
     free(g->values);
     free(g->known);
+    free(g->held);
     free(g);
   }
 }
@@ -228,15 +255,24 @@ typedef struct trial {
   gen_instance *g;
   const gen_config *c;
   size_t failed; /* the first requirement that does; n_requirements: none */
+  bool holds;    /* the one that was asked for */
 } trial;
+
+/* Of the configuration that is bound. */
+static bool holds(gen_instance *g, size_t i) {
+  if (!g->held[i]) {
+    gen_derive_for(g, g->t->requirements[i]);
+    g->held[i] = gen_expr_condition(&g->t->box, g->t->requirements[i]);
+  }
+  return g->held[i];
+}
 
 static void find_failed(gen_box *b, void *ud) {
   trial *k = ud;
-  const tmpl *t = k->g->t;
+  (void)b;
   gen_bind(k->g, k->c);
-  for (k->failed = 0; k->failed < t->pub.n_requirements; k->failed++) {
-    gen_derive_for(k->g, t->requirements[k->failed]);
-    if (!gen_expr_condition(b, t->requirements[k->failed])) {
+  for (k->failed = 0; k->failed < k->g->t->pub.n_requirements; k->failed++) {
+    if (!holds(k->g, k->failed)) {
       return;
     }
   }
@@ -255,6 +291,20 @@ static void check(gen_box *b, void *ud) {
 int gen_config_check(gen_instance *g, const gen_config *c, err *e) {
   trial k = {.g = g, .c = c};
   return gen_box_run(&g->t->box, check, &k, false, e);
+}
+
+static void test_one(gen_box *b, void *ud) {
+  trial *k = ud;
+  (void)b;
+  gen_bind(k->g, k->c);
+  k->holds = holds(k->g, k->failed);
+}
+
+int gen_config_holds(gen_instance *g, const gen_config *c, size_t i, bool *yes, err *e) {
+  trial k = {.g = g, .c = c, .failed = i};
+  TRY(gen_box_run(&g->t->box, test_one, &k, false, e));
+  *yes = k.holds;
+  return 0;
 }
 
 int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e) {

@@ -181,18 +181,32 @@ static gen_pair read_pair(gen_reader *r, const char *what, const gen_expr **x) {
   return (gen_pair){name, (*x)->text};
 }
 
+/* Derived values read those before them. */
+static uint64_t params_read(const gen_expr *x, const uint64_t *derived_reads) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < x->n_reads; i++) {
+    const gen_symbol *s = x->reads[i];
+    bits |= s->kind == GEN_SYMBOL_PARAM ? UINT64_C(1) << s->index
+            : gen_is_derived(s)         ? derived_reads[s->index]
+                                        : 0;
+  }
+  return bits;
+}
+
 static void read_derive(gen_reader *r) {
   if (!gen_enter(r, "derive")) {
     return;
   }
   size_t n = gen_bounded_list(r, "derive", GEN_MAX_DERIVED);
   bool *fixed = GEN_MAKE(r, bool, n);
+  uint64_t *reads = GEN_MAKE(r, uint64_t, n);
   gen_pair *pairs = GEN_MAKE(r, gen_pair, n);
   const gen_expr **x = GEN_MAKE(r, const gen_expr *, n);
   for (size_t i = 0; i < n; i++) {
     gen_need_at(r, (int64_t)i + 1, "a derived value");
     pairs[i] = read_pair(r, "a derived value", &x[i]);
     fixed[i] = gen_expr_reads_only(x[i], GEN_READS_DEVICE);
+    reads[i] = params_read(x[i], reads);
     gen_declare(r, pairs[i].name, fixed[i] ? GEN_SYMBOL_FIXED : GEN_SYMBOL_DERIVED, i);
     gen_leave(r);
   }
@@ -200,6 +214,7 @@ static void read_derive(gen_reader *r) {
   r->t->pub.n_derived = n;
   r->t->derived = x;
   r->t->fixed = fixed;
+  r->t->derived_reads = reads;
   gen_leave(r);
 }
 
@@ -328,8 +343,13 @@ static void read_require(gen_reader *r) {
   const gen_expr **x = GEN_MAKE(r, const gen_expr *, t->n_params + MAX_REQUIREMENTS);
   size_t n = read_conditions(r, pairs, x);
   t->n_requirements = n + read_requirements(r, pairs + n, x + n);
+  uint64_t *reads = GEN_MAKE(r, uint64_t, t->n_requirements);
+  for (size_t i = 0; i < t->n_requirements; i++) {
+    reads[i] = params_read(x[i], r->t->derived_reads);
+  }
   t->requirements = pairs;
   r->t->requirements = x;
+  r->t->requirement_reads = reads;
 }
 
 /* ---- tolerance, rates, sizes ----------------------------------------------------------------- */

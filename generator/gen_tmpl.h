@@ -99,6 +99,8 @@ typedef struct tmpl {
   const gen_expr *const *derived, *const *requirements;
   const gen_expr *const *when;  /* per parameter: it is of use only then; NULL: always */
   const bool *fixed;            /* derived values that no parameter affects */
+  /* bits of the parameters that they read, by way of derived values too */
+  const uint64_t *derived_reads, *requirement_reads;
   const gen_expr *const *cases; /* [case * n_args + arg], NULL: not overridden */
   const gen_expr *flops, *bytes, *tolerance_abs, *tolerance_rel;
   gen_program program, reference;
@@ -117,6 +119,7 @@ struct gen_instance {
   bool has_config;
   gen_result *values; /* of derived, known[i] says which */
   bool *known;
+  bool *held; /* requirements that hold, as far as they were evaluated */
 };
 
 extern const char *const gen_device_names[]; /* ends with NULL */

@@ -52,14 +52,17 @@ static bool better(const change *a, const change *b) {
   return a->failing != b->failing ? a->failing > b->failing : a->steps < b->steps;
 }
 
-static void try_values(const gen_template *t, gen_instance *g, const gen_config *c, size_t param,
-                       change *best) {
+/* failing: as it is; most values do not mend even that */
+static void try_values(const gen_template *t, gen_instance *g, const gen_config *c, size_t failing,
+                       size_t param, change *best) {
   const size_t now = c->index[param];
   gen_config other = *c;
   for (size_t i = 0; i < t->params[param].n; i++) {
     change x = {.param = param, .value = i, .steps = i > now ? i - now : now - i};
+    bool mended;
     other.index[param] = (uint16_t)i;
-    if (i != now && !gen_config_failing(g, &other, &x.failing, NULL) && better(&x, best)) {
+    if (i != now && !gen_config_holds(g, &other, failing, &mended, NULL) && mended &&
+        !gen_config_failing(g, &other, &x.failing, NULL) && better(&x, best)) {
       *best = x;
     }
   }
@@ -72,7 +75,7 @@ static bool change_one(const gen_template *t, gen_instance *g, gen_config *c, si
   find_reads(t, t->requirements[*failing].expression, reads);
   for (size_t i = 0; i < t->n_params; i++) {
     if (reads[i]) {
-      try_values(t, g, c, i, &best);
+      try_values(t, g, c, *failing, i, &best);
     }
   }
   if (best.failing <= *failing) {
