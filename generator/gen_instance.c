@@ -227,7 +227,7 @@ int gen_instance_new(gen_template *t, const gen_problem *p, const gen_number *de
   g->known = calloc(t->n_derived + 1, sizeof *g->known);
   g->held = calloc(t->n_requirements + 1, sizeof *g->held);
   int rc = g->values && g->known && g->held ? copy_device(g, device, n_device, e)
-                                 : err_set(e, ERR_NOMEM, "out of memory");
+                                            : err_set(e, ERR_NOMEM, "out of memory");
   rc = rc ? rc : gen_box_run(&g->t->box, check_problem, g, false, e);
   if (rc) {
     gen_instance_free(g);

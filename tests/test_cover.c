@@ -212,14 +212,14 @@ static void test_those_hard_to_tell_apart_go(void **unused) {
   err e = {0};
   world_new(&w, 80, 3, false);
   const size_t n = w.sizes.n;
-  cover_work *work = ARENA_ARRAY(&w.memory, cover_work, 3 * n);
+  serve_work *work = ARENA_ARRAY(&w.memory, serve_work, 3 * n);
   for (size_t j = 0; j < n; j++) {
     const int64_t *v = w.table.values + j * w.table.n_fields;
     for (size_t i = 0; i < 3; i++) {
       const double tile = i ? 128 : 16, slow = i ? 20 : 1;
       const double blocks = ceil((double)v[0] / tile) * ceil((double)v[1] / tile);
       const double sec = (1 + ceil(blocks / 132) * slow * (double)v[2] / 100) * 1e-6;
-      work[i * n + j] = (cover_work){.launches = 1,
+      work[i * n + j] = (serve_work){.launches = 1,
                                      .blocks = blocks,
                                      .flops = 2.0 * (double)v[0] * (double)v[1] * (double)v[2],
                                      .bytes = 1,
@@ -246,18 +246,18 @@ enum { TILES = 3, TIMED = 60, DRAWN = 800, UNSEEN = 300 };
 
 /* Square tiles on 132 multiprocessors, one block each: large ones are faster per element and leave
  * multiprocessors idle where there are few of them. */
-static double tile_work(size_t i, const int64_t *v, cover_work *w) {
+static double tile_work(size_t i, const int64_t *v, serve_work *w) {
   const double side = (double)(32 << i);
   const double blocks = ceil((double)v[0] / side) * ceil((double)v[1] / side);
   const double flops = 2 * (double)v[0] * (double)v[1] * (double)v[2];
-  *w = (cover_work){.launches = 1, .blocks = blocks, .flops = flops};
+  *w = (serve_work){.launches = 1, .blocks = blocks, .flops = flops};
   return 3e-6 + ceil(blocks / 132) * (5e-7 + side * (side + 60) * (double)v[2] * 1e-12);
 }
 
 typedef struct tiled {
   world w; /* for its sizes */
   double sec[TILES * TIMED];
-  cover_work work[TILES * (TIMED + DRAWN)];
+  serve_work work[TILES * (TIMED + DRAWN)];
   cover_known known[TIMED];
 } tiled;
 
@@ -289,7 +289,7 @@ static double loss_unseen(const tiled *x, const world *unseen, const serve_cover
   for (size_t j = 0; j < unseen->sizes.n; j++) {
     const int64_t *v = unseen->table.values + j * unseen->table.n_fields;
     double sec[TILES], least = INFINITY;
-    cover_work work;
+    serve_work work;
     for (size_t i = 0; i < TILES; i++) {
       sec[i] = tile_work(i, v, &work);
       least = fmin(least, sec[i]);
@@ -318,13 +318,17 @@ static void test_the_model_sees_rounds(void **unused) {
     assert_non_null(m);
     for (size_t j = 0; j < unseen.sizes.n; j++) {
       const int64_t *v = unseen.table.values + j * unseen.table.n_fields;
-      cover_work work;
+      serve_work work;
       const double sec = tile_work(i, v, &work);
-      off += fabs(log(cover_model_sec(m, v, &work) / sec)) / (double)unseen.sizes.n;
+      double near[TIMED], doubt;
+      for (size_t k = 0; k < TIMED; k++) {
+        near[k] = serve_near_weight(x.w.t, v, x.known[k].values);
+      }
+      off += fabs(log(cover_model_sec(m, v, &work, near, &doubt) / sec)) / (double)unseen.sizes.n;
     }
     printf("tiles of %d: off by %.3f\n", 32 << i, off);
     assert_true(off < 0.03);
-    assert_true(isinf(cover_model_sec(m, x.known[0].values, &(cover_work){0})));
+    assert_true(isinf(cover_model_sec(m, x.known[0].values, &(serve_work){0}, NULL, &off)));
     assert_ok(cover_model_fit(x.w.t, x.known, 3, 132, &x.w.memory, &m, &e), &e);
     assert_null(m);
   }
@@ -387,6 +391,46 @@ static void test_text_comes_back(void **unused) {
   world_free(&w);
 }
 
+/* Sizes with transpositions and a configuration that one of them lacks. */
+static void test_the_model_comes_back(void **unused) {
+  (void)unused;
+  static tiled x;
+  serve_cover c, back;
+  str text = {0}, again = {0};
+  err e = {0};
+  double near[TIMED], near_back[TIMED], doubt, doubt_back;
+  tiled_new(&x, 0);
+  int64_t *values = (int64_t *)x.w.table.values;
+  for (size_t j = 0; j < TIMED; j += 2) {
+    values[j * x.w.table.n_fields + 3] = 1;
+  }
+  x.sec[7] = INFINITY;
+  for (size_t j = 0; j < TILES * TIMED; j++) {
+    x.work[j].variant = (uint32_t)(j % 5);
+  }
+  learn(&x.w, &c);
+  assert_int_equal(c.model.n_sizes, TIMED);
+  assert_true(isnan(c.model.off[7 * TILES]));
+  serve_cover_text(x.w.t, &c, &text);
+  assert_ok(serve_cover_read(x.w.t, str_text(&text), &x.w.memory, &back, &e), &e);
+  serve_cover_text(x.w.t, &back, &again);
+  assert_string_equal(str_text(&text), str_text(&again));
+  for (size_t j = 0; j < TIMED; j++) {
+    const int64_t *v = values + j * x.w.table.n_fields;
+    serve_model_weights(x.w.t, &c.model, v, near);
+    serve_model_weights(x.w.t, &back.model, v, near_back);
+    for (size_t i = 0; i < TILES; i++) {
+      const serve_work *w = &x.work[i * TIMED + j];
+      const double a = serve_model_sec(x.w.t, &c.model, i, v, w, near, &doubt);
+      const double b = serve_model_sec(x.w.t, &back.model, i, v, w, near_back, &doubt_back);
+      assert_true(fabs(log(a / b)) < 0.002 && fabs(doubt - doubt_back) < 1e-9);
+    }
+  }
+  str_clear(&text);
+  str_clear(&again);
+  world_free(&x.w);
+}
+
 static const char good[] = "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\n"
                            "range m 16 8192\nrange n 16 8192\nrange k 16 8192\nrange ta n t\n"
                            "range tb n\nrange align 1 4\nrange align_a 1 4\nrange align_b 1 "
@@ -395,9 +439,32 @@ static const char good[] = "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\
                            "if m*n < 1000 else 2\nleaf 0.1 0.2 0 1\nif ta=t else 4\nleaf 0 0 1\n"
                            "leaf 0 0 1 0\n";
 
+static const char good_model[] = "model 132\ncosts 2 1e-6\nforms 00000001\n"
+                                 "costs 8 0 1e-6 0 1e-12\nforms 0000000a 0000000b\n"
+                                 "size 16 16 16 t 4 -7.0 -30.0\nsize 20 20 20 n 1 - 20.1\n";
+
+/* The first occurrence of each becomes the other. */
+static void refuse(const gen_template *t, const char *from, const char *const changes[][2],
+                   size_t n) {
+  arena a = {0};
+  serve_cover c;
+  for (size_t i = 0; i < n; i++) {
+    str text = {0};
+    const char *at = strstr(from, changes[i][0]);
+    str_add_n(&text, from, (size_t)(at - from));
+    str_add(&text, changes[i][1]);
+    str_add(&text, at + strlen(changes[i][0]));
+    if (serve_cover_read(t, str_text(&text), &a, &c, NULL) != ERR_USAGE) {
+      fail_msg("'%s' for '%s' was accepted", changes[i][1], changes[i][0]);
+    }
+    str_clear(&text);
+  }
+  arena_clear(&a);
+}
+
 static void test_damaged_text_is_refused(void **unused) {
   (void)unused;
-  static const char *const changes[][2] = {{"portfolio 1", "portfolio 2"},
+  static const char *const changes[][2] = {{"portfolio 1", "portfolio 3"},
                                            {"leaf 0 0 1 0\n", ""},
                                            {"else 2", "else 0"},
                                            {"else 2", "else 1"},
@@ -417,42 +484,57 @@ static void test_damaged_text_is_refused(void **unused) {
                                            {"sizes 2", "sizes two"},
                                            {"< 1000", "> 1000"},
                                            {"< 1000", "< inf"}};
+  static const char *const model_changes[][2] = {{"model 132", "model 0"},
+                                                 {"model 132", "model x"},
+                                                 {"model 132\n", ""},
+                                                 {"model 132\n", "model 132\nmodel 132\n"},
+                                                 {"model 132\n", "model 132\nsizes 3\n"},
+                                                 {"costs 2 1e-6", "costs 0 1e-6"},
+                                                 {"costs 2 1e-6", "costs 2 -1e-6"},
+                                                 {"costs 2 1e-6\n", ""},
+                                                 {"forms 0000000a 0000000b", "forms a b"},
+                                                 {"20.1", "20.2"},
+                                                 {"20.1", "20"},
+                                                 {"20.1", "x.1"},
+                                                 {"20.1", ""},
+                                                 {"20.1", "20.1 20.1"},
+                                                 {"20 20 20 n 1 -", "20 20 20 x 1 -"},
+                                                 {"20 20 20 n 1 - 20.1\n", ""},
+                                                 {"20 20 20 n 1 - 20.1\n", "if ta=t else 4\n"}};
   gen_template *t;
   arena a = {0};
   serve_cover c;
   err e = {0};
   assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
   assert_ok(serve_cover_read(t, good, &a, &c, &e), &e);
-  for (size_t i = 0; i < sizeof changes / sizeof *changes; i++) {
-    str text = {0};
-    const char *at = strstr(good, changes[i][0]);
-    str_add_n(&text, good, (size_t)(at - good));
-    str_add(&text, changes[i][1]);
-    str_add(&text, at + strlen(changes[i][0]));
-    if (serve_cover_read(t, str_text(&text), &a, &c, NULL) != ERR_USAGE) {
-      fail_msg("'%s' for '%s' was accepted", changes[i][1], changes[i][0]);
-    }
-    str_clear(&text);
-  }
+  refuse(t, good, changes, sizeof changes / sizeof *changes);
+  str text = {0};
+  str_addf(&text, "%s%s", good, good_model);
+  assert_ok(serve_cover_read(t, str_text(&text), &a, &c, &e), &e);
+  assert_int_equal(c.model.n_sizes, 2);
+  refuse(t, str_text(&text), model_changes, sizeof model_changes / sizeof *model_changes);
+  str_clear(&text);
   gen_close(t);
   arena_clear(&a);
 }
 
-/* Whatever is accepted can be walked: to a leaf, whose configurations are there. */
+/* Whatever is accepted can be walked, to a leaf whose configurations are there, and asked for
+ * times. */
 static void test_no_text_does_harm(void **unused) {
   (void)unused;
   gen_template *t;
   err e = {0};
-  size_t accepted = 0;
+  size_t accepted = 0, with_model = 0;
   assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
   for (int round = 0; round < 20000; round++) {
     arena a = {0};
     serve_cover c;
-    char text[sizeof good];
-    memcpy(text, good, sizeof good);
+    char text[sizeof good + sizeof good_model];
+    snprintf(text, sizeof text, "%s%s", good, round % 2 ? good_model : "");
     for (int k = 0; k < 1 + round % 3; k++) {
-      text[(size_t)(uniform() * (sizeof good - 1))] =
-          uniform() < 0.5 ? "0123456789 \n<=*/n"[(int)(uniform() * 17)] : (char)(uniform() * 256);
+      text[(size_t)(uniform() * (double)strlen(text))] =
+          uniform() < 0.5 ? "0123456789 \n<=*/n"[(int)(uniform() * 17)]
+                          : (char)(1 + uniform() * 255);
     }
     if (!serve_cover_read(t, text, &a, &c, NULL)) {
       int64_t values[GEN_MAX_FIELDS] = {100, 100, 100, 1, 0, 4};
@@ -461,10 +543,18 @@ static void test_no_text_does_harm(void **unused) {
       for (size_t i = 0; leaf && i < leaf->n_order; i++) {
         assert_true(leaf->order[i] < c.n_configs);
       }
+      double near[8], doubt;
+      assert_true(c.model.n_sizes <= 8);
+      serve_model_weights(t, &c.model, values, near);
+      for (size_t i = 0; c.model.n_sizes && i < c.n_configs; i++) {
+        const serve_work w = {.launches = 1, .blocks = 3, .flops = 2e6, .bytes = 1e6};
+        assert_true(serve_model_sec(t, &c.model, i, values, &w, near, &doubt) > 0);
+        with_model++;
+      }
     }
     arena_clear(&a);
   }
-  assert_true(accepted > 100);
+  assert_true(accepted > 100 && with_model > 100);
   gen_close(t);
 }
 
@@ -530,7 +620,7 @@ static void test_sizes_are_drawn_evenly_over_octaves(void **unused) {
 #define SMALL "BLOCK=64,VEC=1,COARSE=1,ORDER=interleaved"
 
 static const char portfolio[] =
-    "portfolio 1\nasked 0.05\nsizes 9\nexpected 0.01 0.1\n"
+    "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\n"
     "range n 1000 1000000\nrange align 1 4\nconfig " FAST "\nconfig " SMALL "\nif n < 5000 else 2\n"
     "leaf 0.125 0.2 1 0\nleaf 0.25 0.5 0 1\n";
 
@@ -573,6 +663,23 @@ static void test_a_portfolio_serves_other_sizes(void **state_) {
   assert_true(k.expected_loss == 0);
   k = info_of(f, "saxpy n=100");
   assert_int_equal(k.origin, TUNED_NEAREST);
+}
+
+/* Where the tree and the model differ, it is the model that is asked. */
+static void test_the_model_chooses(void **state_) {
+  fixture *f = *state_;
+  str text = {0};
+  str_addf(&text, "%s%s", portfolio,
+           "model 132\ncosts 1 1e-5\nforms 00000001\ncosts 1 0 0 0 0 0 0 4e-10\nforms 00000001\n"
+           "size 1000 4 0.0 0.0\nsize 1000000 1 0.0 0.0\n");
+  put_portfolio(f, str_text(&text));
+  tuned_kernel_info k = info_of(f, "saxpy n=4000"); /* some 12 bytes an element: 10 to 19 us */
+  assert_string_equal(k.config, FAST);
+  assert_int_equal(k.origin, TUNED_PORTFOLIO);
+  assert_true(k.expected_loss == 0.125 && fabs(k.expected_sec - 1e-5) < 1e-7 && !k.measured);
+  k = info_of(f, "saxpy n=1500");
+  assert_string_equal(k.config, SMALL);
+  str_clear(&text);
 }
 
 /* The kernel of another size of the grid has the image already: nothing is compiled. */
@@ -655,11 +762,13 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_the_model_sees_rounds),
       cmocka_unit_test(test_drawn_sizes_teach_the_tree),
       cmocka_unit_test(test_text_comes_back),
+      cmocka_unit_test(test_the_model_comes_back),
       cmocka_unit_test(test_damaged_text_is_refused),
       cmocka_unit_test(test_no_text_does_harm),
       cmocka_unit_test(test_the_range_is_kept),
       cmocka_unit_test(test_sizes_are_drawn_evenly_over_octaves),
       WITH_CONTEXT(test_a_portfolio_serves_other_sizes),
+      WITH_CONTEXT(test_the_model_chooses),
       WITH_CONTEXT(test_stored_images_serve_the_portfolio),
       WITH_CONTEXT(test_a_damaged_portfolio_is_none),
       WITH_CONTEXT(test_a_portfolio_is_shipped),

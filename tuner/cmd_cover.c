@@ -15,7 +15,7 @@
 enum {
   SAMPLE = 100,
   SAMPLE_MOST = 2000,
-  DRAWN = 3000,
+  DRAWN = 1000,
   CANDIDATES_MOST = 512,
   PROBLEMS_MOST = 8192
 };
@@ -294,22 +294,12 @@ static void set_ranges(const gen_template *t, const cover_table *table, serve_co
 /* ---- sizes that only a model knows ---------------------------------------------------------- */
 
 /* What a configuration does at a size, in the form libtuned would give it there. */
-static void find_work(cover_run *r, gen_instance *g, const gen_config *config, cover_work *out) {
+static void find_work(cover_run *r, gen_instance *g, const gen_config *config, serve_work *out) {
   gen_config c = *config;
-  const gen_plan *plan;
-  arena a = {0};
   int changed;
-  if (serve_adapt(r->t, g, &c, &changed) && !gen_plan_make(g, &c, &a, &plan, NULL)) {
-    *out = (cover_work){.launches = (double)plan->n, .flops = plan->flops, .bytes = plan->bytes};
-    for (size_t i = 0; i < r->t->n_params; i++) { /* Fowler, Noll and Vo */
-      out->variant = (out->variant ^ c.index[i]) * UINT64_C(1099511628211);
-    }
-    for (size_t i = 0; i < plan->n; i++) {
-      const uint32_t *grid = plan->launches[i].grid;
-      out->blocks = fmax(out->blocks, (double)grid[0] * grid[1] * grid[2]);
-    }
+  if (serve_adapt(r->t, g, &c, &changed)) {
+    serve_work_of(g, r->t, &c, out);
   }
-  arena_clear(&a);
 }
 
 typedef struct subset { /* of the table's configurations */
@@ -317,7 +307,7 @@ typedef struct subset { /* of the table's configurations */
 } subset;
 
 static int find_works(cover_run *r, const subset *of, const gen_problem *p, size_t stride,
-                      cover_work *work, err *e) {
+                      serve_work *work, err *e) {
   gen_number numbers[RT_NUMBERS];
   gen_instance *g;
   rt_numbers(gauge_device(r->gauge), numbers);
@@ -333,7 +323,7 @@ static int find_works(cover_run *r, const subset *of, const gen_problem *p, size
 static int add_works(cover_run *r, const subset *of, const sizes *more, cover_table *t, err *e) {
   const size_t all = t->n_sizes + more->n, nf = t->n_fields;
   int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * all + 1);
-  cover_work *work = ARENA_ARRAY(&r->memory, cover_work, t->n_configs * all + 1);
+  serve_work *work = ARENA_ARRAY(&r->memory, serve_work, t->n_configs * all + 1);
   if (!values || !work) {
     return no_room(e);
   }
@@ -357,10 +347,10 @@ static int add_works(cover_run *r, const subset *of, const sizes *more, cover_ta
  * says there. */
 static int thin_and_draw(cover_run *r, subset *kept, cover_table *t, err *e) {
   sizes more = {0};
+  TRY(add_works(r, kept, &more, t, e));
   if (!r->c->grid) {
     return 0;
   }
-  TRY(add_works(r, kept, &more, t, e));
   TRY(cover_thin(r->t, t, kept->which, &kept->n, &r->memory, e));
   TRY(draw_sizes(r->t, r->c->grid, DRAWN, (uint64_t)r->seed + 1, true, &r->memory, &more, e));
   return add_works(r, kept, &more, t, e);

@@ -277,6 +277,8 @@ typedef struct learner {
   double *lost; /* [size * n_configs + configuration]; the drawn ones' as the model says */
   const cover_known *known; /* [configuration * n_sizes + size] */
   cover_known *kept;        /* scratch: those of one configuration that are not left out */
+  const double *near; /* [size * n_sizes + measured size]: how much it tells; NULL: no model */
+  double *near_kept;  /* scratch: of those */
   const size_t *chosen;
   grown nodes[2 * LEAVES_MOST];
   size_t n_nodes, n_leaves;
@@ -439,22 +441,41 @@ static bool best_leaf(const learner *l, size_t *best) {
   return most > 0;
 }
 
-/* Of one configuration at the drawn sizes, as the sizes that are not left out tell. */
-static void predict(learner *l, size_t k, const uint8_t *in, uint8_t left_out) {
-  const size_t ns = l->t->n_sizes, all = ns + l->t->n_drawn;
+/* The model of one configuration, as the sizes that are not left out tell; NULL: too few. */
+static const cover_model *fit_model(learner *l, size_t k, const uint8_t *in, uint8_t left_out) {
+  const size_t ns = l->t->n_sizes;
   const cover_model *m = NULL;
   size_t n = 0;
-  err e = {0};
   for (size_t j = 0; j < ns; j++) {
     if (in[j] != left_out) {
-      l->kept[k * ns + n++] = l->known[k * ns + j];
+      l->kept[n++] = l->known[k * ns + j];
     }
   }
-  l->failed =
-      l->failed || cover_model_fit(l->template, &l->kept[k * ns], n, l->t->sms, l->a, &m, &e);
-  for (size_t j = ns; j < all; j++) {
-    const cover_work *work = &l->t->work[l->chosen[k] * all + j];
-    l->lost[j * l->n_configs + k] = m ? cover_model_sec(m, values_of(l, j), work) : INFINITY;
+  l->failed = l->failed || cover_model_fit(l->template, l->kept, n, l->t->sms, l->a, &m, NULL);
+  return m;
+}
+
+/* Doubt included. */
+static double model_sec(learner *l, const cover_model *m, size_t k, size_t size, const uint8_t *in,
+                        uint8_t left_out) {
+  const size_t ns = l->t->n_sizes;
+  size_t n = 0;
+  for (size_t j = 0; j < ns; j++) {
+    if (in[j] != left_out) {
+      l->near_kept[n++] = l->near[size * ns + j];
+    }
+  }
+  const serve_work *work = &l->t->work[l->chosen[k] * (ns + l->t->n_drawn) + size];
+  double doubt;
+  return m ? cover_model_sec(m, values_of(l, size), work, l->near_kept, &doubt) * doubt : INFINITY;
+}
+
+/* Of one configuration at the drawn sizes. */
+static void predict(learner *l, size_t k, const uint8_t *in, uint8_t left_out) {
+  const size_t ns = l->t->n_sizes;
+  const cover_model *m = fit_model(l, k, in, left_out);
+  for (size_t j = ns; j < ns + l->t->n_drawn; j++) {
+    l->lost[j * l->n_configs + k] = model_sec(l, m, k, j, in, left_out);
   }
 }
 
@@ -567,6 +588,45 @@ static size_t best_number(const learner *l, const double *held) {
   return n + 1;
 }
 
+/* ---- how well the models pick ---------------------------------------------------------------- */
+
+typedef struct foresight { /* what the models say of sizes left out */
+  learner *l;
+  double *sec; /* [configuration * n_sizes + size]: by a model that has not seen the size's fold */
+  bool *in;
+  size_t n;
+} foresight;
+
+static void foretell_fold(foresight *x, size_t k, const uint8_t *fold, uint8_t f) {
+  learner *l = x->l;
+  const size_t ns = l->t->n_sizes;
+  const cover_model *m = fit_model(l, k, fold, f);
+  for (size_t j = 0; j < ns; j++) {
+    if (fold[j] == f) {
+      x->sec[k * ns + j] = model_sec(l, m, k, j, fold, f);
+    }
+  }
+}
+
+static void foretell(foresight *x, const uint8_t *fold) {
+  for (uint8_t f = 0; f < FOLDS; f++) {
+    for (size_t k = 0; k < x->l->n_configs; k++) {
+      foretell_fold(x, k, fold, f);
+    }
+  }
+}
+
+/* With the one that the model would take. */
+static double lost_at(const foresight *x, size_t size) {
+  const size_t ns = x->l->t->n_sizes;
+  size_t best = SIZE_MAX;
+  for (size_t k = 0; k < x->l->n_configs; k++) {
+    const double sec = x->in[k] ? x->sec[k * ns + size] : INFINITY;
+    best = isfinite(sec) && (best == SIZE_MAX || sec < x->sec[best * ns + size]) ? k : best;
+  }
+  return best == SIZE_MAX ? LOST_MOST : lost_of(x->l, size)[best];
+}
+
 /* ---- as a portfolio's nodes ----------------------------------------------------------------- */
 
 typedef struct emitter {
@@ -632,6 +692,49 @@ static void promise(const learner *l, const double *held, size_t leaves, serve_c
   out->worst = expm1(worst);
 }
 
+/* With models it is they who pick, and what they lost is what the leaves tell. */
+static bool foresee(learner *l, const uint8_t *fold, size_t leaves, double *held) {
+  const size_t ns = l->t->n_sizes;
+  foresight x = {.l = l, .n = l->n_configs};
+  x.sec = ARENA_ARRAY(l->a, double, l->n_configs *ns + 1);
+  x.in = ARENA_ARRAY(l->a, bool, l->n_configs + 1);
+  if (!x.sec || !x.in) {
+    return false;
+  }
+  memset(x.in, true, l->n_configs);
+  foretell(&x, fold);
+  for (size_t j = 0; j < ns; j++) {
+    held[j * LEAVES_MOST + leaves - 1] = lost_at(&x, j);
+  }
+  return !l->failed;
+}
+
+static bool learn_models(learner *l, serve_cover *out) {
+  const size_t ns = l->t->n_sizes, n = l->n_configs;
+  serve_costs *costs = ARENA_ARRAY(l->a, serve_costs, n + 1);
+  float *off = ARENA_ARRAY(l->a, float, ns *n + 1);
+  uint32_t *variant = ARENA_ARRAY(l->a, uint32_t, ns * n + 1);
+  uint8_t *fold = ARENA_ARRAY(l->a, uint8_t, ns + 1);
+  if (!costs || !off || !variant || !fold) {
+    return false;
+  }
+  for (size_t k = 0; k < n; k++) {
+    const cover_model *m = fit_model(l, k, fold, FOLDS);
+    costs[k] = m ? *cover_model_costs(m) : (serve_costs){.sms = l->t->sms, .at_once = 1};
+    for (size_t j = 0; j < ns; j++) {
+      off[j * n + k] = m ? (float)cover_model_off(m, j) : NAN;
+      variant[j * n + k] = l->known[k * ns + j].work.variant;
+    }
+  }
+  out->model = (serve_model){.n_configs = n,
+                             .n_sizes = ns,
+                             .costs = costs,
+                             .values = l->t->values,
+                             .off = off,
+                             .variant = variant};
+  return !l->failed;
+}
+
 static bool learn(learner *l, serve_cover *out) {
   const size_t n = l->t->n_sizes;
   uint8_t *fold = ARENA_ARRAY(l->a, uint8_t, n);
@@ -645,6 +748,9 @@ static bool learn(learner *l, serve_cover *out) {
   const size_t leaves = l->failed ? 1 : best_number(l, held);
   grow(l, fold, FOLDS, leaves); /* all sizes */
   emitter m = {.l = l, .held = held, .leaves = leaves, .nodes = nodes};
+  if (l->near && (!foresee(l, fold, leaves, held) || !learn_models(l, out))) {
+    return false;
+  }
   if (l->failed || !emit(&m, &l->nodes[0])) {
     return false;
   }
@@ -665,6 +771,18 @@ static double *losses(const cover_table *t, const size_t *chosen, size_t n, aren
     }
   }
   return out;
+}
+
+static const double *nearness(const gen_template *t, const cover_table *table, arena *a) {
+  const size_t all = table->n_sizes + table->n_drawn, ns = table->n_sizes;
+  double *near = ARENA_ARRAY(a, double, all *ns + 1);
+  for (size_t j = 0; near && j < all; j++) {
+    for (size_t i = 0; i < ns; i++) {
+      near[j * ns + i] = serve_near_weight(t, table->values + j * table->n_fields,
+                                           table->values + i * table->n_fields);
+    }
+  }
+  return near;
 }
 
 static cover_known *measurements(const cover_table *t, const size_t *chosen, size_t n, arena *a) {
@@ -691,10 +809,15 @@ static int open_learner(learner *l, const gen_template *t, const cover_table *ta
   l->n_features = serve_features(t, features, FEATURES_MOST);
   l->lost = losses(table, chosen, n, a);
   l->known = measurements(table, chosen, n, a);
-  l->kept = ARENA_ARRAY(a, cover_known, table->n_sizes * n + 1);
+  l->kept = ARENA_ARRAY(a, cover_known, table->n_sizes + 1);
+  l->near_kept = ARENA_ARRAY(a, double, table->n_sizes + 1);
+  l->near = table->work ? nearness(t, table, a) : NULL;
   l->left = ARENA_ARRAY(a, double, n + 1);
   l->right = ARENA_ARRAY(a, double, n + 1);
-  return l->lost && l->known && l->kept && l->left && l->right ? 0 : no_room(e);
+  return l->lost && l->known && l->kept && l->near_kept && (l->near || !table->work) && l->left &&
+                 l->right
+             ? 0
+             : no_room(e);
 }
 
 int cover_learn(const gen_template *t, const cover_table *table, const size_t *chosen, size_t n,
@@ -709,59 +832,8 @@ int cover_learn(const gen_template *t, const cover_table *table, const size_t *c
 /* A configuration is spared if its absence costs no more than this, a logarithm. */
 static const double SPARED = 0.002;
 
-typedef struct thinning {
-  learner *l;
-  double *sec; /* [configuration * n_sizes + size]: by a model that has not seen the size's fold */
-  bool *in;
-  size_t n;
-} thinning;
-
-static bool foretell_fold(thinning *x, size_t k, const uint8_t *fold, uint8_t f) {
-  learner *l = x->l;
-  const size_t ns = l->t->n_sizes, all = ns + l->t->n_drawn;
-  const cover_model *m = NULL;
-  err e = {0};
-  size_t n = 0;
-  for (size_t j = 0; j < ns; j++) {
-    if (fold[j] != f) {
-      l->kept[n++] = l->known[k * ns + j];
-    }
-  }
-  if (cover_model_fit(l->template, l->kept, n, l->t->sms, l->a, &m, &e)) {
-    return false;
-  }
-  for (size_t j = 0; j < ns; j++) {
-    if (fold[j] == f) {
-      x->sec[k * ns + j] =
-          m ? cover_model_sec(m, values_of(l, j), &l->t->work[l->chosen[k] * all + j]) : INFINITY;
-    }
-  }
-  return true;
-}
-
-static bool foretell(thinning *x, const uint8_t *fold) {
-  bool ok = true;
-  for (uint8_t f = 0; ok && f < FOLDS; f++) {
-    for (size_t k = 0; ok && k < x->l->n_configs; k++) {
-      ok = foretell_fold(x, k, fold, f);
-    }
-  }
-  return ok;
-}
-
-/* With the one that the model would take. */
-static double lost_at(const thinning *x, size_t size) {
-  const size_t ns = x->l->t->n_sizes;
-  size_t best = SIZE_MAX;
-  for (size_t k = 0; k < x->l->n_configs; k++) {
-    const double sec = x->in[k] ? x->sec[k * ns + size] : INFINITY;
-    best = isfinite(sec) && (best == SIZE_MAX || sec < x->sec[best * ns + size]) ? k : best;
-  }
-  return best == SIZE_MAX ? LOST_MOST : lost_of(x->l, size)[best];
-}
-
 /* The mean over the sizes; large losses count more than in proportion. */
-static double lost_in_all(const thinning *x) {
+static double lost_in_all(const foresight *x) {
   double sum = 0;
   for (size_t j = 0; j < x->l->t->n_sizes; j++) {
     const double lost = lost_at(x, j);
@@ -771,7 +843,7 @@ static double lost_in_all(const thinning *x) {
 }
 
 /* The one whose absence costs the least; what is lost without it. */
-static double least_missed(thinning *x, size_t *which) {
+static double least_missed(foresight *x, size_t *which) {
   double least = INFINITY;
   for (size_t k = 0; k < x->l->n_configs; k++) {
     if (x->in[k]) {
@@ -785,7 +857,7 @@ static double least_missed(thinning *x, size_t *which) {
   return least;
 }
 
-static void thin(thinning *x) {
+static void thin(foresight *x) {
   double best = lost_in_all(x);
   while (x->n > 1) {
     size_t which = 0;
@@ -802,7 +874,7 @@ static void thin(thinning *x) {
 int cover_thin(const gen_template *t, const cover_table *table, size_t *chosen, size_t *n, arena *a,
                err *e) {
   learner *l = ARENA_ARRAY(a, learner, 1);
-  thinning x = {.l = l, .n = *n};
+  foresight x = {.l = l, .n = *n};
   uint8_t *fold = ARENA_ARRAY(a, uint8_t, table->n_sizes + 1);
   size_t n_kept = 0;
   x.sec = ARENA_ARRAY(a, double, *n * table->n_sizes + 1);
@@ -813,7 +885,8 @@ int cover_thin(const gen_template *t, const cover_table *table, size_t *chosen, 
   TRY(l && fold && x.sec && x.in ? open_learner(l, t, table, chosen, *n, a, e) : no_room(e));
   deal(fold, table->n_sizes);
   memset(x.in, true, *n);
-  if (!foretell(&x, fold)) {
+  foretell(&x, fold);
+  if (l->failed) {
     return no_room(e);
   }
   thin(&x);

@@ -17,7 +17,7 @@ typedef struct cover_table {
   const double *sec; /* [config * n_sizes + size]; INFINITY: it does not fit, or failed */
   size_t n_drawn;    /* further sizes, not timed: the tree learns from what a model says of them */
   const int64_t *values; /* [size * n_fields + field]; as in serve_known_row; the drawn ones last */
-  const cover_work *work; /* [config * (n_sizes + n_drawn) + size]; NULL: none is drawn, all stay */
+  const serve_work *work; /* [config * (n_sizes + n_drawn) + size]; NULL: none is drawn, all stay */
   double sms;             /* the device's multiprocessors */
 } cover_table;
 

@@ -3,50 +3,22 @@
 #include <math.h>
 #include <string.h>
 
-enum { COSTS = 24, FIT_ROUNDS = 300, ROWS_LEAST = 8 };
+enum { COSTS = SERVE_MODEL_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8 };
 
 /* Blocks that one multiprocessor is tried to hold at a time; the cubin's registers would say, but
  * sizes share a configuration and not its adapted forms. */
 static const double AT_ONCE[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
 
-/* Neighbours count by their distance in octaves of the fields; the sum of costs itself counts as
- * much as this many of them right beside. Judged on sizes of sgemm left out, on an H200. */
-static const double NEAR = 1.5, PRIOR = 0.1, OTHER_CHOICE = 2, OTHER_VARIANT = 1;
-
 struct cover_model {
   const gen_template *t;
   const cover_known *rows;
   size_t n;
-  double sms, at_once;
-  double cost[COSTS];
+  serve_costs costs;
   double *off; /* per row: log(measured / sum of costs) */
 };
 
 static bool is_measured(const cover_known *r) {
   return r->work.blocks > 0 && isfinite(r->sec) && r->sec > 0;
-}
-
-/* The fields stand for the length of one block's work, which the operations per block tell only
- * where no tile hangs over an edge. */
-static void regressors(const cover_model *m, const int64_t *values, const cover_work *w,
-                       double held, double x[COSTS]) {
-  const double one = ceil(w->blocks / m->sms), rounds = ceil(w->blocks / held);
-  memset(x, 0, COSTS * sizeof *x);
-  x[0] = w->launches;
-  x[1] = one;
-  x[2] = rounds;
-  x[3] = one * (w->flops / w->blocks);
-  x[4] = rounds * (w->flops / w->blocks);
-  x[5] = w->flops;
-  x[6] = w->bytes;
-  x[7] = w->blocks;
-  size_t n = 8;
-  for (size_t f = 0; f < m->t->n_fields && n + 1 < COSTS; f++) {
-    if (!m->t->fields[f].names) {
-      x[n++] = one * (double)values[f];
-      x[n++] = rounds * (double)values[f];
-    }
-  }
 }
 
 static double dot(const double *a, const double *b) {
@@ -63,14 +35,14 @@ typedef struct normal { /* equations */
   double m[COSTS][COSTS], v[COSTS];
 } normal;
 
-static normal normal_of(const cover_model *m, double held) {
+static normal normal_of(const cover_model *m, const serve_costs *at) {
   normal q = {0};
   for (size_t i = 0; i < m->n; i++) {
     double x[COSTS];
     if (!is_measured(&m->rows[i])) {
       continue;
     }
-    regressors(m, m->rows[i].values, &m->rows[i].work, held, x);
+    serve_costs_terms(m->t, at, m->rows[i].values, &m->rows[i].work, x);
     for (size_t a = 0; a < COSTS; a++) {
       x[a] /= m->rows[i].sec;
     }
@@ -85,7 +57,6 @@ static normal normal_of(const cover_model *m, double held) {
 }
 
 static void solve(const normal *q, double cost[COSTS]) {
-  memset(cost, 0, COSTS * sizeof *cost);
   for (int round = 0; round < FIT_ROUNDS; round++) {
     for (size_t a = 0; a < COSTS; a++) {
       if (q->m[a][a] > 0) {
@@ -104,57 +75,44 @@ static double misfit(const normal *q, const double cost[COSTS]) {
   return sum;
 }
 
-static void fit(cover_model *m) {
+static void fit(cover_model *m, double sms) {
   double least = INFINITY;
   for (size_t i = 0; i < sizeof AT_ONCE / sizeof *AT_ONCE; i++) {
-    double cost[COSTS];
-    const normal q = normal_of(m, AT_ONCE[i] * m->sms);
-    solve(&q, cost);
-    const double off = misfit(&q, cost);
+    serve_costs at = {.sms = sms, .at_once = AT_ONCE[i]};
+    const normal q = normal_of(m, &at);
+    solve(&q, at.cost);
+    const double off = misfit(&q, at.cost);
     if (off < least) {
       least = off;
-      m->at_once = AT_ONCE[i];
-      memcpy(m->cost, cost, sizeof cost);
+      m->costs = at;
     }
   }
 }
 
-/* ---- what neighbours say -------------------------------------------------------------------- */
+/* ---- using it ------------------------------------------------------------------------------- */
 
-static double sum_of_costs(const cover_model *m, const int64_t *values, const cover_work *w) {
-  double x[COSTS];
-  regressors(m, values, w, m->at_once * m->sms, x);
-  return dot(m->cost, x);
-}
-
-static double distance2(const cover_model *m, const int64_t *values, const cover_work *work,
-                        const cover_known *row) {
-  double sum = work->variant == row->work.variant ? 0 : OTHER_VARIANT * OTHER_VARIANT;
-  for (size_t f = 0; f < m->t->n_fields; f++) {
-    const int64_t a = values[f], b = row->values[f];
-    if (m->t->fields[f].names) {
-      sum += a == b ? 0 : OTHER_CHOICE * OTHER_CHOICE;
-    } else {
-      const double d = log2((double)(a > 1 ? a : 1) / (double)(b > 1 ? b : 1));
-      sum += d * d;
-    }
-  }
-  return sum;
-}
-
-double cover_model_sec(const cover_model *m, const int64_t *values, const cover_work *work) {
-  double off = 0, weights = PRIOR;
+double cover_model_sec(const cover_model *m, const int64_t *values, const serve_work *work,
+                       const double *near, double *doubt) {
+  serve_near sum = {0};
+  *doubt = 1;
   if (!(work->blocks > 0)) {
     return INFINITY;
   }
   for (size_t i = 0; i < m->n; i++) {
     if (is_measured(&m->rows[i])) {
-      const double w = exp(-distance2(m, values, work, &m->rows[i]) / (2 * NEAR * NEAR));
-      off += w * m->off[i];
-      weights += w;
+      serve_near_add(&sum, near[i], work->variant == m->rows[i].work.variant, m->off[i]);
     }
   }
-  return sum_of_costs(m, values, work) * exp(off / weights);
+  *doubt = serve_near_doubt(&sum);
+  return serve_costs_sum(m->t, &m->costs, values, work) * serve_near_factor(&sum);
+}
+
+const serve_costs *cover_model_costs(const cover_model *m) {
+  return &m->costs;
+}
+
+double cover_model_off(const cover_model *m, size_t i) {
+  return is_measured(&m->rows[i]) ? m->off[i] : NAN;
 }
 
 int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, double sms, arena *a,
@@ -172,11 +130,11 @@ int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, do
   if (n_measured < ROWS_LEAST) {
     return 0;
   }
-  *m = (cover_model){.t = t, .rows = rows, .n = n, .sms = sms, .off = off};
-  fit(m);
+  *m = (cover_model){.t = t, .rows = rows, .n = n, .off = off};
+  fit(m, sms);
   for (size_t i = 0; i < n; i++) {
     off[i] = is_measured(&rows[i])
-                 ? log(rows[i].sec / sum_of_costs(m, rows[i].values, &rows[i].work))
+                 ? log(rows[i].sec / serve_costs_sum(t, &m->costs, rows[i].values, &rows[i].work))
                  : 0;
   }
   *out = m;

@@ -62,7 +62,7 @@ static void add_config(gen_template *t, const gen_config *c, str *out) {
 void cover_text(gen_template *t, const serve_cover *c, str *out) {
   str_addf(out,
            "portfolio of %zu configuration%s for %zu sizes, the best of them within %.3g %%; the "
-           "tree loses %.1f %%, at worst %.1f %%\n  for",
+           "one that is taken loses %.1f %%, at worst %.1f %%\n  for",
            c->n_configs, c->n_configs == 1 ? "" : "s", c->n_sizes, 100 * c->asked,
            100 * c->expected, 100 * c->worst);
   for (size_t i = 0; i < t->n_fields; i++) {

@@ -38,6 +38,8 @@ typedef struct serve_choose { /* while one problem's kernel is being found */
   int step;
   const serve_cover_node *leaf; /* of the portfolio; NULL: not for this problem */
   size_t leaf_at;
+  struct serve_ranked *ranked;    /* the portfolio's as its model has them, best first */
+  size_t n_ranked;                /* 0: it has no model */
   double *distance;               /* per known row; infinite: not eligible, or tried already */
   struct serve_adapted **adapted; /* per known row; NULL: as it is */
   size_t n_looked, n_adapted;

@@ -127,9 +127,98 @@ static void add_node(const gen_template *t, const serve_cover_node *n, str *out)
   str_add(out, "\n");
 }
 
+/* What is the same for all sizes, the range tells. */
+static bool varies(const serve_cover *c, const gen_template *t, size_t field) {
+  return is_whole(t, field) ? c->least[field] != c->most[field]
+                            : (c->choices[field] & (c->choices[field] - 1)) != 0;
+}
+
+typedef struct forms { /* of one configuration: which variants there are */
+  uint32_t *list;
+  size_t n;
+} forms;
+
+static size_t form_of(const forms *f, uint32_t variant) {
+  size_t i = 0;
+  while (i < f->n && f->list[i] != variant) {
+    i++;
+  }
+  return i;
+}
+
+static bool was_measured(const serve_model *m, size_t size, size_t config) {
+  return isfinite(m->off[size * m->n_configs + config]);
+}
+
+static bool find_forms(const serve_model *m, size_t config, arena *a, forms *f) {
+  *f = (forms){.list = ARENA_ARRAY(a, uint32_t, m->n_sizes + 1)};
+  for (size_t i = 0; f->list && i < m->n_sizes; i++) {
+    const uint32_t v = m->variant[i * m->n_configs + config];
+    if (was_measured(m, i, config) && form_of(f, v) == f->n) {
+      f->list[f->n++] = v;
+    }
+  }
+  return f->list;
+}
+
+static void add_costs(const serve_costs *c, const forms *f, str *out) {
+  size_t n = SERVE_MODEL_COSTS;
+  while (n > 0 && c->cost[n - 1] == 0) {
+    n--;
+  }
+  str_addf(out, "costs %.6g", c->at_once);
+  for (size_t i = 0; i < n; i++) {
+    str_addf(out, " %.4g", c->cost[i]);
+  }
+  str_add(out, "\nforms");
+  for (size_t i = 0; i < f->n; i++) {
+    str_addf(out, " %08x", f->list[i]);
+  }
+  str_add(out, "\n");
+}
+
+static void add_size(const gen_template *t, const serve_cover *c, const forms *f, size_t i,
+                     str *out) {
+  const serve_model *m = &c->model;
+  str_add(out, "size");
+  for (size_t k = 0; k < t->n_fields; k++) {
+    const int64_t v = m->values[i * t->n_fields + k];
+    if (varies(c, t, k) && is_whole(t, k)) {
+      str_addf(out, " %lld", (long long)v);
+    } else if (varies(c, t, k)) {
+      str_addf(out, " %s", t->fields[k].names[v]);
+    }
+  }
+  for (size_t k = 0; k < m->n_configs; k++) {
+    const size_t at = i * m->n_configs + k;
+    if (was_measured(m, i, k)) {
+      str_addf(out, " %ld.%zu", lround(1000 * (double)m->off[at]), form_of(&f[k], m->variant[at]));
+    } else {
+      str_add(out, " -");
+    }
+  }
+  str_add(out, "\n");
+}
+
+static void add_model(const gen_template *t, const serve_cover *c, str *out) {
+  const serve_model *m = &c->model;
+  arena a = {0};
+  forms *f = ARENA_ARRAY(&a, forms, m->n_configs + 1);
+  str_addf(out, "model %.6g\n", m->costs[0].sms);
+  for (size_t k = 0; f && k < m->n_configs; k++) {
+    out->failed = !find_forms(m, k, &a, &f[k]) || out->failed;
+    add_costs(&m->costs[k], &f[k], out);
+  }
+  for (size_t i = 0; f && i < m->n_sizes; i++) {
+    add_size(t, c, f, i, out);
+  }
+  out->failed = out->failed || !f;
+  arena_clear(&a);
+}
+
 void serve_cover_text(const gen_template *t, const serve_cover *c, str *out) {
-  str_addf(out, "portfolio 1\nasked %.6g\nsizes %zu\nexpected %.3g %.3g\n", c->asked, c->n_sizes,
-           c->expected, c->worst);
+  str_addf(out, "portfolio %d\nasked %.6g\nsizes %zu\nexpected %.3g %.3g\n",
+           c->model.n_sizes ? 2 : 1, c->asked, c->n_sizes, c->expected, c->worst);
   for (size_t i = 0; i < t->n_fields; i++) {
     add_range(t, c, i, out);
   }
@@ -140,6 +229,9 @@ void serve_cover_text(const gen_template *t, const serve_cover *c, str *out) {
   }
   for (size_t i = 0; i < c->n_nodes; i++) {
     add_node(t, &c->nodes[i], out);
+  }
+  if (c->model.n_sizes) {
+    add_model(t, c, out);
   }
 }
 
@@ -152,6 +244,13 @@ typedef struct reading {
   gen_config *configs;
   serve_cover_node *nodes;
   bool ranged[GEN_MAX_FIELDS];
+  double sms; /* of the model; 0: there is none yet */
+  serve_costs *costs;
+  size_t n_costs, n_forms;
+  forms *forms;
+  int64_t *values;
+  float *off;
+  uint32_t *variant;
   char *words; /* the rest of the line */
 } reading;
 
@@ -327,24 +426,140 @@ static bool read_leaf(reading *r) {
   return n->n_order > 0;
 }
 
+/* ---- the model ------------------------------------------------------------------------------ */
+
+static bool read_model(reading *r) {
+  serve_cover *c = r->c;
+  serve_model *m = &c->model;
+  const size_t n = c->n_configs, most = c->n_sizes;
+  if (!number(r, &r->sms) || !(r->sms > 0) || !done(r) || !n || !most || most > SERVE_COVER_SIZES) {
+    return false;
+  }
+  r->costs = ARENA_ARRAY(r->a, serve_costs, n);
+  r->forms = ARENA_ARRAY(r->a, forms, n);
+  r->values = ARENA_ARRAY(r->a, int64_t, most * r->t->n_fields + 1);
+  r->off = ARENA_ARRAY(r->a, float, most *n);
+  r->variant = ARENA_ARRAY(r->a, uint32_t, most * n);
+  *m = (serve_model){
+      .n_configs = n, .costs = r->costs, .values = r->values, .off = r->off, .variant = r->variant};
+  return r->costs && r->forms && r->values && r->off && r->variant;
+}
+
+static bool read_costs(reading *r) {
+  serve_costs *c = r->n_costs < r->c->model.n_configs ? &r->costs[r->n_costs++] : NULL;
+  if (!c || !number(r, &c->at_once) || !(c->at_once > 0)) {
+    return false;
+  }
+  c->sms = r->sms;
+  for (size_t i = 0; r->words; i++) {
+    if (i == SERVE_MODEL_COSTS || !loss(r, &c->cost[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool read_forms(reading *r) {
+  forms *f = r->n_forms < r->n_costs ? &r->forms[r->n_forms++] : NULL;
+  if (!f) {
+    return false;
+  }
+  f->list = ARENA_ARRAY(r->a, uint32_t, r->c->n_sizes + 1);
+  for (const char *word; f->list && (word = next_word(r));) {
+    char *end;
+    const unsigned long v = strtoul(word, &end, 16);
+    if (f->n > r->c->n_sizes || end != word + 8 || *end) {
+      return false;
+    }
+    f->list[f->n++] = (uint32_t)v;
+  }
+  return f->list;
+}
+
+static bool read_value(reading *r, size_t field, int64_t *v) {
+  const serve_cover *c = r->c;
+  size_t i;
+  if (!varies(c, r->t, field)) {
+    *v = is_whole(r->t, field) ? c->least[field] : __builtin_ctzll(c->choices[field] | 1ull << 63);
+    return true;
+  }
+  const char *word = next_word(r);
+  if (is_whole(r->t, field)) {
+    return word && text_integer(word, v);
+  }
+  const bool found = find_name(&r->t->fields[field], word, &i);
+  *v = found ? (int64_t)i : 0;
+  return found;
+}
+
+/* "-132.0" */
+static bool read_off(reading *r, size_t config, float *off, uint32_t *variant) {
+  const char *word = next_word(r);
+  int64_t form, thousandths;
+  *off = NAN;
+  if (!word || !strcmp(word, "-")) {
+    return word;
+  }
+  char *dot = strchr(word, '.');
+  if (!dot) {
+    return false;
+  }
+  *dot = 0;
+  if (!text_integer(word, &thousandths) || llabs(thousandths) > 100000 ||
+      !text_integer(dot + 1, &form) || form < 0 || (size_t)form >= r->forms[config].n) {
+    return false;
+  }
+  *off = (float)thousandths / 1000;
+  *variant = r->forms[config].list[form];
+  return true;
+}
+
+static bool read_size(reading *r) {
+  serve_model *m = &r->c->model;
+  const size_t i = m->n_sizes, nf = r->t->n_fields;
+  if (!m->n_configs || r->n_forms < m->n_configs || i == r->c->n_sizes) {
+    return false;
+  }
+  for (size_t f = 0; f < nf; f++) {
+    if (!read_value(r, f, &r->values[i * nf + f])) {
+      return false;
+    }
+  }
+  for (size_t k = 0; k < m->n_configs; k++) {
+    const size_t at = i * m->n_configs + k;
+    if (!read_off(r, k, &r->off[at], &r->variant[at])) {
+      return false;
+    }
+  }
+  m->n_sizes++;
+  return done(r);
+}
+
+/* ---- all of it ------------------------------------------------------------------------------ */
+
+/* The model comes last: it goes by the number of configurations and sizes. */
 static bool read_line(reading *r, char *line) {
   static const struct {
     const char *word;
     bool (*read)(reading *);
-  } lines[] = {{"asked", read_asked},       {"sizes", read_sizes},   {"range", read_range},
-               {"expected", read_expected}, {"config", read_config}, {"if", read_if},
-               {"leaf", read_leaf}};
+    bool of_model;
+  } lines[] = {{"asked", read_asked, false},   {"sizes", read_sizes, false},
+               {"range", read_range, false},   {"expected", read_expected, false},
+               {"config", read_config, false}, {"if", read_if, false},
+               {"leaf", read_leaf, false},     {"model", read_model, false},
+               {"costs", read_costs, true},    {"forms", read_forms, true},
+               {"size", read_size, true}};
   r->words = line;
   const char *word = next_word(r);
   for (size_t i = 0; word && i < sizeof lines / sizeof *lines; i++) {
-    if (!strcmp(word, lines[i].word)) {
+    if (!strcmp(word, lines[i].word) && lines[i].of_model == (r->sms > 0)) {
       return lines[i].read(r);
     }
   }
   return false;
 }
 
-/* Every branch leads to a node, and every field has a range. */
+/* Every branch leads to a node, every field has a range, and the model has all its sizes. */
 static bool is_complete(const reading *r) {
   const serve_cover *c = r->c;
   bool ok = c->n_nodes > 0 && !c->nodes[c->n_nodes - 1].no;
@@ -354,12 +569,12 @@ static bool is_complete(const reading *r) {
   for (size_t i = 0; ok && i < r->t->n_fields; i++) {
     ok = r->ranged[i];
   }
-  return ok;
+  return ok && (!(r->sms > 0) || c->model.n_sizes == c->n_sizes);
 }
 
 static int read_lines(reading *r, char *text, err *e) {
   char *line = strsep(&text, "\n");
-  if (!line || strcmp(line, "portfolio 1")) {
+  if (!line || (strcmp(line, "portfolio 1") != 0 && strcmp(line, "portfolio 2") != 0)) {
     return err_set(e, ERR_USAGE, "this is no portfolio, or one of another version of autotune");
   }
   for (size_t number = 2; (line = strsep(&text, "\n")); number++) {

@@ -14,15 +14,26 @@
  *   if m*n < 262144 else 4          an inner node: the next one when it holds, else number 4
  *   leaf 0.012 0.05 2 0 1           expected and worst loss there, configurations in order
  *
+ * and, as portfolio 2, with the model of each configuration (serve_model.h), which then says who is
+ * tried first; the tree is for those who cannot ask it:
+ *
+ *   model 132                       multiprocessors
+ *   costs 4 3.1e-06 0 1.2e-07 ...   a configuration's blocks at once, and its costs
+ *   forms 9a3c41f0 01b2c3d4         the variants in which it was measured
+ *   size 301 29 208 n t 1 -132.0 - 12.1
+ *                                   a measured size, by the fields that vary; then, for every
+ *                                   configuration, a thousand times log(measured / costs), and
+ *                                   which of its variants; - is not measured
+ *
  * Nodes are numbered from 0 in the order of their lines, and branches only go forward. Losses are
  * shares of the least time: 0.05 is 5 % slower. A feature is a field (m), a ratio (m/n), a product
  * (m*n, m*n*k), or a choice (ta=t). */
 #ifndef SERVE_COVER_H
 #define SERVE_COVER_H
 
-#include "gen.h"
+#include "serve_model.h"
 
-enum { SERVE_COVER_CONFIGS = 48, SERVE_COVER_NODES = 255 };
+enum { SERVE_COVER_CONFIGS = 48, SERVE_COVER_NODES = 255, SERVE_COVER_SIZES = 4096 };
 
 typedef enum serve_feature_kind {
   SERVE_FEATURE_FIELD,
@@ -56,6 +67,7 @@ typedef struct serve_cover {
   size_t n_configs;
   const serve_cover_node *nodes;
   size_t n_nodes;
+  serve_model model; /* of these configurations; n_sizes 0: none */
 } serve_cover;
 
 /* serve_features -- those that make sense for the template's problems; at most `most` */
