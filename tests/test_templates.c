@@ -555,6 +555,8 @@ static void sgemm_maps_and_streams_are_right(void **state) {
                                "MINBLOCKS=2,VEC=4,STAGES=3"},
       {"m=180 n=20 k=70", "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=2,LM=8,LANES="
                           "interleaved,SLICEK=2,UNROLL=8,VEC=2,PAD=4,STAGES=3"},
+      {"m=300 n=20 k=20", "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES="
+                          "interleaved,VEC=4,PAD=4,STAGES=2"},
       {"m=129 n=119 k=74", "LOADER=register,SCHEDULE=stream,BM=64,BN=128,TM=8,TN=8,LM=4,LANES=rows,"
                            "PAD=4,STAGES=2"},
       {"m=260 n=116 k=76 tb=t",
@@ -570,6 +572,24 @@ static void sgemm_maps_and_streams_are_right(void **state) {
   }
   const int64_t sms = set_sms(b, 2); /* so that blocks have several tiles */
   check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
+  set_sms(b, sms);
+}
+
+/* A block without a part of the last wave would be waited for: five tiles, 16 along k, two blocks.
+ */
+static void sgemm_streams_leave_no_block_out(void **state) {
+  bed *b = *state;
+  gen_config c;
+  const int64_t sms = set_sms(b, 2);
+  subject s = open_subject(b, NULL, "sgemm", "m=300 n=20 k=16");
+  assert_ok(gen_config_parse(s.t,
+                             "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=4,LM=8,"
+                             "LANES=interleaved,VEC=4,PAD=4,STAGES=2",
+                             &c, &b->e),
+            &b->e);
+  assert_int_equal(gen_config_check(s.g, &c, &b->e), ERR_USAGE);
+  assert_non_null(strstr(b->e.message, "no part of the last wave"));
+  close_subject(&s);
   set_sms(b, sms);
 }
 
@@ -953,6 +973,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_on_tensor_cores_by_warps_is_right, &b),
       cmocka_unit_test_prestate(sgemm_loading_warps_are_right, &b),
       cmocka_unit_test_prestate(sgemm_maps_and_streams_are_right, &b),
+      cmocka_unit_test_prestate(sgemm_streams_leave_no_block_out, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
