@@ -1,4 +1,4 @@
--- scan: all prefix sums, maxima or minima of n numbers; inclusive or exclusive.
+-- scan: all prefix sums, products, maxima or minima of n numbers; inclusive or exclusive.
 --
 -- Every block scans a tile: each thread its own ITEMS numbers in registers (with one a thread this is
 -- the textbook's section scan, with more its coarsened, three-phase scan), then the threads' totals
@@ -26,8 +26,17 @@ local TOTALS = "(ALG == 'three_launch' or ALG == 'reduce_scan')"
 local NBYTES = "sel(dtype == 'i64' or dtype == 'f64', 8, "
   .. "sel(dtype == 'i32' or dtype == 'f32', 4, sel(dtype == 'i8', 1, 2)))"
 local HALF = "(dtype == 'f16' or dtype == 'bf16')"
-local EXACT = "(op ~= 'sum' or dtype == 'i8' or dtype == 'i16' or dtype == 'i32' or dtype == 'i64')"
+local WHOLE = "(dtype == 'i8' or dtype == 'i16' or dtype == 'i32' or dtype == 'i64')"
+local EXACT = "(op == 'max' or op == 'min' or " .. WHOLE .. ")"
 local CHUNK = "max(16, ceildiv(n, 65536))" -- of a thread of the reference
+
+-- Numbers of tests: of products so near to 1 that they stay there, and whole ones that are odd, since a
+-- product of even ones is soon 0.
+local function bound(sign)
+  local near_1 = "1 " .. sign .. " 0.5 / (n + 1)^0.5"
+  return "sel(op == 'product', sel(" .. WHOLE .. ", 3, " .. near_1 .. "), 0 " .. sign
+    .. " sel(" .. HALF .. ", 0.125, sel(dtype == 'i64', 2^40, 100)))"
+end
 
 -- For problems that nobody tuned: numbers of `narrow` bytes in vectors of 16 bytes, then any.
 local SUGGESTED = {}
@@ -62,7 +71,7 @@ suggest("n > 2^22", { ALG = "lookback", BLOCK = 256, VEC = 1, ITEMS = 16, EXCHAN
 return {
   name = "scan",
   version = 1,
-  brief = "prefix sums, maxima or minima of n numbers",
+  brief = "prefix sums, products, maxima or minima of n numbers",
   cite = "Hwu, Kirk, El Hajj, Programming Massively Parallel Processors, ch. 11; "
     .. "Merrill and Garland, Single-pass parallel prefix scan with decoupled look-back",
 
@@ -70,17 +79,17 @@ return {
     { "n", 0, 2^36, default = 2^24, brief = "elements" },
     { "kind", { "inclusive", "exclusive" }, default = "inclusive",
       brief = "with or without the element itself; the first exclusive result is the identity" },
-    { "op", { "sum", "max", "min" }, default = "sum", brief = "sums of integers wrap" },
+    { "op", { "sum", "max", "min", "product" }, default = "sum",
+      brief = "sums and products of integers wrap" },
     { "dtype", { "i32", "f32", "i64", "f64", "i8", "i16", "f16", "bf16" }, default = "i32",
-      brief = "type of the elements; sums of f16 and bf16 are added up in f32" },
+      brief = "type of the elements; those of f16 and bf16 are combined in f32" },
     { "align", { 16, 8, 4, 2, 1 }, default = 16, brief = "elements that x and y are aligned to" },
   },
 
   args = {
     { "n", "i64", value = "n" },
     { "x", "dtype", "in", count = "n",
-      fill = { "uniform", "sel(" .. HALF .. ", -0.125, sel(dtype == 'i64', -2^40, -100))",
-        "sel(" .. HALF .. ", 0.125, sel(dtype == 'i64', 2^40, 100))" } },
+      fill = { "uniform", bound("-"), bound("+") } },
     { "y", "dtype", "out", count = "n", brief = "not x itself" },
   },
 
@@ -192,14 +201,15 @@ return {
   source = [[
 @ local stored = { i8 = "signed char", i16 = "short", i32 = "int", i64 = "long long",
 @   f16 = "unsigned short", bf16 = "unsigned short", f32 = "float", f64 = "double" }
-@ local sign = op == "sum" and "unsigned " or ""  -- unsigned sums wrap
+@ local wraps = op == "sum" or op == "product"
+@ local sign = wraps and "unsigned " or ""
 @ local wide = { i64 = sign .. "long long", f16 = "float", bf16 = "float", f32 = "float",
 @   f64 = "double" }
 @ local infinity = dtype == "f64" and "__longlong_as_double(0x7ffll << 52)"
 @   or "__int_as_float(0x7f800000)"
 @ local most = { i8 = "127", i16 = "32767", i32 = "2147483647", i64 = "9223372036854775807ll" }
-@ local identity = op == "sum" and "0" or op == "min" and (most[dtype] or infinity)
-@   or most[dtype] and "-" .. most[dtype] .. " - 1" or "-" .. infinity
+@ local identity = op == "sum" and "0" or op == "product" and "1"
+@   or op == "min" and (most[dtype] or infinity) or most[dtype] and "-" .. most[dtype] .. " - 1" or "-" .. infinity
 @include "ptx.cuh"
 @include "ahead.cuh"
 @include "words.cuh"
@@ -220,6 +230,8 @@ using wide = @{wide[dtype] or sign .. "int"};  // in registers
 #define IDENTITY ((wide)(@{identity}))
 @ if op == "sum" then
 __device__ __forceinline__ wide combine(wide a, wide b) { return a + b; }
+@ elseif op == "product" then
+__device__ __forceinline__ wide combine(wide a, wide b) { return a * b; }
 @ elseif op == "max" then
 __device__ __forceinline__ wide combine(wide a, wide b) { return a > b ? a : b; }
 @ else
@@ -615,16 +627,17 @@ scan(long long n, const stored *__restrict__ x, stored *__restrict__ y,
 @ local most = { i8 = "127", i16 = "32767", i32 = "2147483647", i64 = "9223372036854775807ll" }
 @ local float = not most[dtype]
 @ local infinity = "__longlong_as_double(0x7ffll << 52)"
-@ local identity = op == "sum" and "0" or op == "min" and (most[dtype] or infinity)
-@   or float and "-" .. infinity or "-" .. tostring(most[dtype]) .. " - 1"
-@ local combine = { sum = "a + b", max = "a > b ? a : b", min = "a < b ? a : b" }
+@ local wraps = op == "sum" or op == "product"
+@ local identity = op == "sum" and "0" or op == "product" and "1"
+@   or op == "min" and (most[dtype] or infinity) or float and "-" .. infinity or "-" .. tostring(most[dtype]) .. " - 1"
+@ local combine = { sum = "a + b", product = "a * b", max = "a > b ? a : b", min = "a < b ? a : b" }
 @ local to_wide = { f16 = "half_to_float(v)", bf16 = "bfloat_to_float(v)" }
 @ local from_wide = { f16 = "float_to_half((float)v)", bf16 = "float_to_bfloat((float)v)" }
 @include "ptx.cuh"
 @include "bfloat.cuh"
 
 using stored = @{stored[dtype]};
-using wide = @{float and "double" or op == "sum" and "unsigned long long" or "long long"};
+using wide = @{float and "double" or wraps and "unsigned long long" or "long long"};
 #define IDENTITY ((wide)(@{identity}))
 
 __device__ wide combine(wide a, wide b) { return @{combine[op]}; }
@@ -672,12 +685,13 @@ extern "C" __global__ void reference(long long n, long long chunk, const stored 
   -- 2^5 u h sqrt(n). A chain of tiles has L = n / TILE: eight are 1.9 u h n / sqrt(TILE), with
   -- TILE >= 64 up to n = 2^20 less than u h n / 4, and beyond, with TILE >= 512, than u h n / 8.
   -- h is 100, less than 2^7, or for f16 and bf16 2^-3; u is 2^-24, for f64 2^-53. rel is the last
-  -- rounding.
+  -- rounding, and of a product those of its n multiplications, u sqrt(n / 3) at one standard deviation.
   tolerance = {
-    abs = "sel(" .. EXACT .. ", 0, sel(dtype == 'f64', 2.0^-53, 2.0^-24) * sel(" .. HALF
+    abs = "sel(" .. EXACT .. " or op == 'product', 0, sel(dtype == 'f64', 2.0^-53, 2.0^-24) * sel(" .. HALF
       .. ", 2.0^-3, 2.0^7) * (32 * n^0.5 + n * sel(n <= 2^20, 0.25, 0.125)))",
     rel = "sel(" .. EXACT .. ", 0, sel(dtype == 'f64', 2.0^-52, sel(dtype == 'bf16', 2.0^-7, "
-      .. "sel(dtype == 'f16', 2.0^-10, 2.0^-23))))",
+      .. "sel(dtype == 'f16', 2.0^-10, 2.0^-23)))"
+      .. " + sel(op == 'product', sel(dtype == 'f64', 2.0^-50, 2.0^-21) * n^0.5, 0))",
   },
 
   flops = "n",
@@ -688,11 +702,14 @@ extern "C" __global__ void reference(long long n, long long chunk, const stored 
       "n=2777 dtype=f32 align=1", "n=3001 dtype=i64 kind=exclusive align=2", "n=2500 dtype=f64",
       "n=7001 dtype=i8", "n=3000 dtype=i16 op=max", "n=4100 dtype=f16 kind=exclusive",
       "n=2000 dtype=f16 op=max kind=exclusive", "n=3100 dtype=bf16",
-      "n=2100 dtype=i8 op=min kind=exclusive" },
+      "n=2100 dtype=i8 op=min kind=exclusive", "n=2050 op=product",
+      "n=1900 dtype=f32 op=product kind=exclusive" },
     test = { "n=0", "n=1", "n=31 kind=exclusive", "n=1025 op=max", "n=65537", "n=1000003 align=1",
       "n=1000000 kind=exclusive", "n=2^24", "n=16777215 dtype=f32", "n=4194309 dtype=i64",
       "n=1000001 dtype=f64 kind=exclusive", "n=8388611 dtype=i8", "n=3000001 dtype=i16 op=max",
-      "n=2^22 dtype=f16", "n=2^22 dtype=bf16 kind=exclusive", "n=1000003 dtype=f32 op=min" },
+      "n=2^22 dtype=f16", "n=2^22 dtype=bf16 kind=exclusive", "n=1000003 dtype=f32 op=min",
+      "n=1000003 dtype=i64 op=product", "n=2^20 dtype=f64 op=product kind=exclusive",
+      "n=1000000 dtype=f16 op=product" },
     bench = { "n=2^12", "n=2^16", "n=2^20", "n=2^24", "n=2^28", "n=2^28 dtype=f32",
       "n=2^28 dtype=i8", "n=2^27 dtype=i64", "n=2^28 dtype=f16" },
   },

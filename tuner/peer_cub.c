@@ -125,6 +125,9 @@ static int flags_of(const gen_template *t, const gen_problem *p, str *flags, err
   peer_cub_call c;
   TRY(type_of(t, p, &type, e));
   TRY(call_of(t, p, type, &c, e));
+  if (op && !strncmp(op, "norm", 4)) {
+    return err_set(e, ERR_USAGE, "cub has no op=%s", op);
+  }
   str_addf(flags, "-D%s -DPEER_TYPE=%s -DPEER_OFFSET=%s -DPEER_OPERATOR=peer_%s", r->algorithm,
            types[type].text, c.n + c.m > INT32_MAX ? "int64_t" : "int", op ? op : "sum");
   if (payload) {

@@ -38,6 +38,7 @@ V *out(const peer_cub_call *c, int i) {
 struct peer_sum {};
 struct peer_max {};
 struct peer_min {};
+struct peer_product {};
 using op = PEER_OPERATOR;
 
 struct larger {
@@ -45,6 +46,11 @@ struct larger {
 };
 struct smaller {
   __device__ __forceinline__ T operator()(const T &a, const T &b) const { return b < a ? b : a; }
+};
+struct times {
+  __device__ __forceinline__ T operator()(const T &a, const T &b) const {
+    return static_cast<T>(a * b);
+  }
 };
 
 // The largest of no numbers; the smallest has the other sign.
@@ -82,6 +88,8 @@ SIGNATURE {
     return reduce::Sum(temporary, nbytes, x, y, n, s);
   } else if constexpr (is<op, peer_max>) {
     return reduce::Max(temporary, nbytes, x, y, n, s);
+  } else if constexpr (is<op, peer_product>) {
+    return reduce::Reduce(temporary, nbytes, x, y, n, times{}, T(1), s);
   } else {
     return reduce::Min(temporary, nbytes, x, y, n, s);
   }
@@ -119,6 +127,9 @@ SIGNATURE {
   } else if constexpr (is<op, peer_max>) {
     return c->exclusive ? scan::ExclusiveScan(temporary, nbytes, x, y, larger{}, least(), n, s)
                         : scan::InclusiveScan(temporary, nbytes, x, y, larger{}, n, s);
+  } else if constexpr (is<op, peer_product>) {
+    return c->exclusive ? scan::ExclusiveScan(temporary, nbytes, x, y, times{}, T(1), n, s)
+                        : scan::InclusiveScan(temporary, nbytes, x, y, times{}, n, s);
   } else {
     return c->exclusive ? scan::ExclusiveScan(temporary, nbytes, x, y, smaller{}, most(), n, s)
                         : scan::InclusiveScan(temporary, nbytes, x, y, smaller{}, n, s);
