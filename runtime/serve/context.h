@@ -87,6 +87,8 @@ void serve_turn_end(serve *s);
 
 /* serve_family_get -- under the lock; borrowed until the context is closed */
 int serve_family_get(serve *s, const char *name, gen_template **t, err *e);
+/* serve_family_name -- what it was got by, as long as the context; under the lock */
+const char *serve_family_name(const serve *s, const gen_template *t);
 /* serve_kernel_get -- the kernel of a complete problem, found or made; under the lock */
 int serve_kernel_get(serve *s, gen_template *t, const gen_problem *p, tuned_kernel **k, err *e);
 void serve_kernel_free(tuned_kernel *k);

@@ -47,12 +47,16 @@ int serve_family_get(serve *s, const char *name, gen_template **t, err *e) {
   return rc;
 }
 
-static serve_family *family_of(serve *s, const gen_template *t) {
+static serve_family *family_of(const serve *s, const gen_template *t) {
   serve_family *f = s->families;
   while (f->t != t) {
     f = f->next;
   }
   return f;
+}
+
+const char *serve_family_name(const serve *s, const gen_template *t) {
+  return family_of(s, t)->name;
 }
 
 serve_known *serve_known_of(serve *s, const gen_template *t) {

@@ -6,33 +6,49 @@
 #include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
 
 #include "context.h"
 #include "file.h"
-#include "serve_adapt.h"
 #include "serve_choose.h"
+#include "serve_draw.h"
 
-/* So many variants of a problem; so many in a row that were no better, then it settles. */
-enum { VARIANTS_MOST = 40, STALE_MOST = 14, NEAR_MOST = 6 };
-enum { PAIRS = 5, GUARD = 4096, OUTPUTS_MOST = 64 << 20 };
+/* So many variants of a problem; so many in a row that were no better, then it settles: fewer
+ * beside what is somebody's choice already than beside a template's default. */
+enum { VARIANTS_MOST = 240, STALE_MOST = 30, STALE_DEFAULT = 60, NEAR_MOST = 6 };
+enum { PAIRS = 5, CHECKS = 3, GUARD = 4096, OUTPUTS_MOST = 64 << 20 };
 
-/* Faster by less than this is noise; slower by that much at the first look is hopeless. */
-static const double BETTER = 0.98, HOPELESS = 1.5;
+/* Variants made ahead of the trials, and threads that make them. */
+enum { AHEAD_MOST = 8, THREADS_MOST = 8, NICENESS = 10 };
 
-enum { WAITING, READY, SETTLED }; /* for a variant from the thread; for callers; for nobody */
+/* Faster by less than this is noise. Slower by so much after so many pairs is hopeless; before the
+ * first that counts, when its code has yet to be loaded. */
+static const double BETTER = 0.98, HOPELESS[PAIRS] = {4, 1.5, 1.15, 1.05, 1.02};
+
+/* For a variant; for callers; for the thread that settles it; for nobody. */
+enum { WAITING, READY, SETTLING, SETTLED };
+
+typedef struct worker {
+  struct serve_online *on;
+  pthread_t thread;
+  rt_compiler *compiler;
+} worker;
 
 struct serve_online {
   struct serve *s;
-  pthread_t thread;
-  pthread_mutex_t lock;
+  worker workers[THREADS_MOST];
+  size_t n_workers;
+  pthread_mutex_t lock; /* taken inside the context's */
   pthread_cond_t wake;
   bool stop;
-  rt_compiler *compiler; /* the thread's own */
-  serve_trial *first;    /* newest first; only added to, under the context's lock and this one */
+  serve_trial *first; /* newest first; only added to, under the context's lock and this one */
 };
 
 typedef struct variant {
   gen_config config;
+  size_t tried; /* its place among those */
   tuned_kernel *kernel;
   str source, image; /* to be stored */
   char key[HASH_TEXT];
@@ -44,30 +60,38 @@ struct serve_trial {
   serve_trial *next;
   serve_online *owner;
   tuned_kernel *k; /* as it was found */
+  const char *family;
   gen_problem p;
   gen_instance *g; /* under the context's lock */
   atomic_int state;
   atomic_flag busy; /* a caller is trying */
   _Atomic double fraction;
 
-  /* the thread's */
-  gen_config near[NEAR_MOST];
+  /* under `choosing`, with a template of their own: to look for variants takes long */
+  pthread_mutex_t choosing;
+  gen_template *own;
+  gen_instance *own_g;
+  gen_config found, near[NEAR_MOST]; /* found: what is served from the beginning */
   size_t n_near;
-  gen_config tried[VARIANTS_MOST + 1];
-  size_t n_tried;
-  uint64_t random;
+  serve_draw draw;
+  atomic_bool exhausted; /* nothing is left to try */
+
+  /* under the lock of the threads */
+  variant ready[AHEAD_MOST];
+  size_t n_ready, n_building;
+  tuned_kernel *retired[VARIANTS_MOST + THREADS_MOST]; /* nobody launches them; to be unloaded */
+  size_t n_retired;
+  atomic_size_t n_done; /* variants that were tried, or could not be built */
+  size_t stale;
 
   /* handed over by state */
   variant now, best; /* best.kernel NULL: the one that was found */
-  gen_config best_config;
   double served_sec; /* of the best, by the last comparison; 0: none yet */
-  bool accepted;     /* the last one was */
-  size_t stale;
 
   /* the caller's who tries */
   double since, spent, last_cost;
   double served[PAIRS + 1], tried_sec[PAIRS + 1];
-  int n_pairs;
+  int n_pairs, n_checks; /* for the time; then to compare the results */
   rt_event *events[3];
   rt_ptr *scratch; /* per argument: a buffer with guards; 0: no output */
   size_t *nbytes;  /* of it, without guards */
@@ -328,34 +352,46 @@ static double median_of(const double *list, int n) {
 
 /* The first pair warms up. */
 static verdict judge(serve_trial *o) {
-  const int n = o->n_pairs - 1;
-  if (n < 1) {
-    return GO_ON;
-  }
-  const double a = median_of(o->tried_sec + 1, n), b = median_of(o->served + 1, n);
-  if (a > HOPELESS * b) {
-    return REJECT;
-  }
+  const int n = o->n_pairs - 1, from = n > 0;
+  const double a = median_of(o->tried_sec + from, n + !from);
+  const double b = median_of(o->served + from, n + !from);
   o->served_sec = n == PAIRS ? b : o->served_sec;
-  return n < PAIRS ? GO_ON : a < BETTER * b ? ACCEPT : REJECT;
+  return n == PAIRS ? (a < BETTER * b ? GO_ON : REJECT) : a > HOPELESS[n] * b ? REJECT : GO_ON;
 }
 
-/* The caller's work is done whatever becomes of the variant. */
+static bool is_timed(const serve_trial *o) {
+  return o->n_pairs == PAIRS + 1;
+}
+
+static verdict note_times(serve_trial *o, bool variant_first, int *rc) {
+  *rc = read_times(o, variant_first);
+  o->n_pairs++;
+  return judge(o);
+}
+
+static verdict note_check(serve_trial *o, const gen_data *data, const void *const *args, int *rc) {
+  bool same = false;
+  *rc = compare(o, data, args, &same, NULL);
+  return !same ? REJECT : ++o->n_checks == CHECKS ? ACCEPT : GO_ON;
+}
+
+/* The caller's work is done whatever becomes of the variant. Comparing takes the host longer than
+ * most kernels run, so only a variant that is faster is compared. */
 static verdict run_pair(attempt *a, const gen_data *data) {
   serve_trial *o = a->o;
   serve *s = o->k->owner;
-  bool same = false;
   const bool variant_first = o->n_pairs % 2 == 0;
+  verdict v = REJECT;
   if (launch_both(a) || a->rc || !a->tried) {
     return a->rc ? GIVE_UP : REJECT;
   }
   serve_turn_take(s);
   int rc = device_of(o)->ops->stream_sync(device_of(o), a->stream, NULL);
-  rc = rc ? rc : read_times(o, variant_first);
-  rc = rc ? rc : compare(o, data, a->args, &same, NULL);
+  if (!rc) {
+    v = is_timed(o) ? note_check(o, data, a->args, &rc) : note_times(o, variant_first, &rc);
+  }
   serve_turn_end(s);
-  o->n_pairs++;
-  return rc ? GIVE_UP : same ? judge(o) : REJECT;
+  return rc ? GIVE_UP : v;
 }
 
 static int prepare(serve_trial *o, tuned_stream stream, const void *const *args, arena *a,
@@ -384,29 +420,65 @@ static const void **own_args(serve_trial *o, const void *const *args, arena *a) 
 
 /* ---- what follows from it ------------------------------------------------------------------- */
 
-/* The thread's turn, with what the callers found out. */
-static void hand_over(serve_trial *o, verdict v) {
-  serve_online *on = o->owner;
-  o->accepted = v == ACCEPT;
-  if (v == GIVE_UP) {
-    release_scratch(o);
-  }
-  pthread_mutex_lock(&on->lock);
-  atomic_store(&o->state, v == GIVE_UP ? SETTLED : WAITING);
-  pthread_cond_signal(&on->wake);
-  pthread_mutex_unlock(&on->lock);
-}
-
 static void accept(serve_trial *o) {
   variant_clear(&o->best);
   o->best = o->now;
   o->now = (variant){0};
-  o->best_config = o->best.config;
   o->served_sec = median_of(o->tried_sec + 1, PAIRS);
   tuned_kernel_info *info = &o->best.kernel->info;
   info->expected_sec = o->served_sec;
   info->measured = strcmp(device_of(o)->info.kind, "emu") != 0;
   atomic_store_explicit(&o->k->better, o->best.kernel, memory_order_release);
+}
+
+/* Under the threads' lock. */
+static void next_ready(serve_trial *o) {
+  if (atomic_load(&o->state) == WAITING && o->n_ready) {
+    o->now = o->ready[0];
+    memmove(&o->ready[0], &o->ready[1], --o->n_ready * sizeof *o->ready);
+    o->n_pairs = o->n_checks = 0;
+    atomic_store(&o->state, READY);
+  }
+}
+
+/* As far as it came; a variant that cannot be launched has no times. */
+static double median_time(const double *list, int n) {
+  return n > 1 ? median_of(list + 1, n - 1) : n == 1 ? list[0] : INFINITY;
+}
+
+static void retire(serve_trial *o) {
+  if (o->now.kernel) {
+    o->retired[o->n_retired++] = o->now.kernel;
+  }
+  variant_clear(&o->now);
+}
+
+/* What the callers found out; and the next one's turn. */
+static void hand_over(serve_trial *o, verdict v) {
+  serve_online *on = o->owner;
+  const size_t tried = o->now.tried;
+  if (v != GIVE_UP) {
+    serve_draw_tell(&o->draw, tried, median_time(o->tried_sec, o->n_pairs));
+  }
+  if (o->n_pairs > 0) {
+    serve_draw_tell(&o->draw, o->best.tried, median_time(o->served, o->n_pairs));
+  }
+  if (v == ACCEPT) {
+    accept(o);
+  }
+  if (v == GIVE_UP) {
+    release_scratch(o);
+  }
+  pthread_mutex_lock(&on->lock);
+  atomic_fetch_add(&o->n_done, 1);
+  o->stale = v == ACCEPT ? 0 : o->stale + 1;
+  if (v == REJECT) {
+    retire(o);
+  }
+  atomic_store(&o->state, v == GIVE_UP ? SETTLED : WAITING);
+  next_ready(o);
+  pthread_cond_broadcast(&on->wake);
+  pthread_mutex_unlock(&on->lock);
 }
 
 static bool within_budget(const serve_trial *o) {
@@ -434,7 +506,7 @@ static verdict try_now(serve_trial *o, tuned_stream stream, const void *const *a
 bool serve_online_tell(struct serve *s, const tuned_kernel *k, serve_online_tally *out) {
   for (const serve_trial *o = s->online ? s->online->first : NULL; o; o = o->next) {
     if (o->k == k) {
-      *out = (serve_online_tally){.tried = o->n_tried - 1, .spent_sec = o->spent};
+      *out = (serve_online_tally){.tried = atomic_load(&o->n_done), .spent_sec = o->spent};
       return true;
     }
   }
@@ -452,9 +524,6 @@ bool serve_online_try(serve_trial *o, tuned_stream stream, const void *const *ar
     const verdict v = try_now(o, stream, args, rc, &launched, e);
     o->last_cost = now_sec() - from;
     o->spent += o->last_cost;
-    if (v == ACCEPT) {
-      accept(o);
-    }
     if (v != GO_ON) {
       hand_over(o, v);
     }
@@ -463,136 +532,98 @@ bool serve_online_try(serve_trial *o, tuned_stream stream, const void *const *ar
   return launched;
 }
 
-/* ---- the thread: the next variant ----------------------------------------------------------- */
+/* ---- the threads: the next variant ---------------------------------------------------------- */
 
-/* src: Vigna, xorshift64* */
-static uint64_t draw(serve_trial *o) {
-  o->random ^= o->random >> 12;
-  o->random ^= o->random << 25;
-  o->random ^= o->random >> 27;
-  return o->random * UINT64_C(2685821657736338717);
-}
-
-static bool was_tried(const serve_trial *o, const gen_config *c) {
-  for (size_t i = 0; i < o->n_tried; i++) {
-    if (!memcmp(o->tried[i].index, c->index, o->k->t->n_params * sizeof *c->index)) {
-      return true;
-    }
+/* The context's template is needed by callers who look for kernels. */
+static bool open_draw(serve_trial *o) {
+  const serve *s = o->k->owner;
+  gen_number limits[RT_NUMBERS];
+  size_t place;
+  rt_numbers(&s->device->info, limits);
+  if (gen_open(&s->options, o->family, &o->own, NULL) || strcmp(o->own->hash, o->k->t->hash) != 0 ||
+      gen_instance_new(o->own, &o->p, limits, RT_NUMBERS, &o->own_g, NULL)) {
+    return false;
   }
-  return false;
+  serve_draw_init(&o->draw, o->own, o->own_g, s->device->info.sms);
+  return serve_draw_add(&o->draw, &o->found, &place);
 }
 
-/* One to three parameters a step or so away from the best. */
-static void mutate(serve_trial *o, gen_config *c) {
-  const gen_template *t = o->k->t;
-  *c = o->best_config;
-  for (uint64_t n = 1 + draw(o) % 3; n > 0 && t->n_params; n--) {
-    const size_t i = draw(o) % t->n_params;
-    const int64_t at = c->index[i] + (int64_t)(draw(o) % 5) - 2;
-    if (at >= 0 && at < (int64_t)t->params[i].n) {
-      c->index[i] = (uint16_t)at;
-    }
+/* False: there is none left to try. First what near problems suggest. */
+static bool next_config(serve_trial *o, gen_config *c, size_t *place) {
+  if (!o->own && !open_draw(o)) {
+    return false;
   }
-}
-
-/* Any point of the space, changed until it is valid. */
-static bool explore(serve_trial *o, gen_config *c) {
-  enum { ATTEMPTS = 8 };
-  const gen_template *t = o->k->t;
-  for (int i = 0; i < ATTEMPTS; i++) {
-    int changed;
-    *c = o->best_config;
-    for (size_t k = 0; k < t->n_params; k++) {
-      c->index[k] = (uint16_t)(draw(o) % t->params[k].n);
-    }
-    if (serve_adapt(t, o->g, c, &changed) && !was_tried(o, c)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* Under the context's lock. False: there is none left to try. Beside a default, which is nobody's
- * choice, every other variant is from anywhere. */
-static bool next_config(serve_trial *o, gen_config *c) {
-  enum { ATTEMPTS = 400 };
   while (o->n_near) {
     *c = o->near[--o->n_near];
-    if (!was_tried(o, c)) {
+    if (serve_draw_add(&o->draw, c, place)) {
       return true;
     }
   }
-  if (o->k->info.origin == TUNED_DEFAULT && o->n_tried % 2 && explore(o, c)) {
-    return true;
-  }
-  for (int i = 0; i < ATTEMPTS; i++) {
-    mutate(o, c);
-    if (!was_tried(o, c) && !gen_config_check(o->g, c, NULL)) {
-      return true;
-    }
-  }
-  return false;
+  return serve_draw_next(&o->draw, c, place);
 }
 
-static int write_source(serve_trial *o, const gen_config *c, rt_source *source) {
-  o->now = (variant){.config = *c};
-  TRY(gen_source_make(o->g, c, &o->now.source, &source->body, NULL));
-  source->text = str_text(&o->now.source);
+static int write_source(serve_trial *o, variant *v, rt_source *source) {
+  TRY(gen_source_make(o->own_g, &v->config, &v->source, &source->body, NULL));
+  source->text = str_text(&v->source);
   source->arch = device_of(o)->info.arch;
   source->lineinfo = device_of(o)->info.format == RT_PTX;
   return 0;
 }
 
-static void keep_image(serve_trial *o, const rt_image *image) {
+static void keep_image(const serve_trial *o, variant *v, const rt_image *image) {
   const bool cubin = device_of(o)->info.format == RT_CUBIN;
   const str *bytes = cubin ? &image->cubin : &image->ptx;
-  str_add_n(&o->now.image, bytes->p, bytes->n);
-  memcpy(o->now.key, image->key, sizeof o->now.key);
+  str_add_n(&v->image, bytes->p, bytes->n);
+  memcpy(v->key, image->key, sizeof v->key);
   for (size_t i = 0; i < image->n_kernels; i++) {
     const rt_kernel_info *k = &image->kernels[i];
     const int64_t spill = k->spill_stores + k->spill_loads;
-    o->now.regs = k->regs > o->now.regs ? k->regs : o->now.regs;
-    o->now.spill = spill > o->now.spill ? spill : o->now.spill;
-    o->now.smem = k->smem_static > o->now.smem ? k->smem_static : o->now.smem;
+    v->regs = k->regs > v->regs ? k->regs : v->regs;
+    v->spill = spill > v->spill ? spill : v->spill;
+    v->smem = k->smem_static > v->smem ? k->smem_static : v->smem;
   }
 }
 
-static int build(serve_trial *o, const rt_source *source) {
+static int build(const serve_trial *o, rt_compiler *compiler, variant *v, const rt_source *source) {
   arena a = {0};
   rt_image image;
   rt_image_init(&image);
-  const int rc = rt_compile(o->owner->compiler, source, &a, &image, NULL);
+  const int rc = rt_compile(compiler, source, &a, &image, NULL);
   if (!rc) {
-    keep_image(o, &image);
+    keep_image(o, v, &image);
   }
   rt_image_clear(&image);
   arena_clear(&a);
   return rc;
 }
 
-static int load(serve_trial *o) {
+static int load(serve_trial *o, variant *v) {
   serve *s = o->k->owner;
   pthread_mutex_lock(&s->lock);
   serve_turn_take(s);
-  const int rc = serve_kernel_variant(o->k, o->g, &o->now.config, str_text(&o->now.image),
-                                      o->now.image.n, o->now.spill, &o->now.kernel, NULL);
+  const int rc = serve_kernel_variant(o->k, o->g, &v->config, str_text(&v->image), v->image.n,
+                                      v->spill, &v->kernel, NULL);
   serve_turn_end(s);
   pthread_mutex_unlock(&s->lock);
   return rc;
 }
 
-/* Compiled without any lock. */
-static bool make_variant(serve_trial *o, const gen_config *c) {
+/* Compiled without any lock. 0, or there is none left to try, or it cannot be built. */
+static int make_variant(serve_trial *o, rt_compiler *compiler, variant *v) {
   rt_source source = {0};
-  serve *s = o->k->owner;
-  pthread_mutex_lock(&s->lock);
-  int rc = write_source(o, c, &source);
-  pthread_mutex_unlock(&s->lock);
-  rc = rc ? rc : build(o, &source);
-  return !(rc ? rc : load(o));
+  int rc = ERR_NOTFOUND;
+  pthread_mutex_lock(&o->choosing);
+  if (!o->exhausted && next_config(o, &v->config, &v->tried)) {
+    rc = write_source(o, v, &source) ? ERR_TEMPLATE : 0;
+  } else {
+    o->exhausted = true;
+  }
+  pthread_mutex_unlock(&o->choosing);
+  rc = rc ? rc : build(o, compiler, v, &source) ? ERR_COMPILE : 0;
+  return rc ? rc : load(o, v) ? ERR_LAUNCH : 0;
 }
 
-/* ---- the thread: the end -------------------------------------------------------------------- */
+/* ---- the threads: the end -------------------------------------------------------------------- */
 
 static int put_time(serve_trial *o, db *d, int64_t trial, err *e) {
   const rt_info *info = &device_of(o)->info;
@@ -616,7 +647,7 @@ static int put_image(serve_trial *o, db *d, err *e) {
                                   .arch = device_of(o)->info.arch,
                                   .source = str_text(&v->source),
                                   .log = "",
-                                  .nvrtc = rt_compiler_version(o->owner->compiler),
+                                  .nvrtc = rt_compiler_version(o->owner->workers[0].compiler),
                                   .regs = v->regs,
                                   .spill = v->spill,
                                   .smem = v->smem,
@@ -661,8 +692,17 @@ static void store(serve_trial *o) {
   }
 }
 
+static void close_draw(serve_trial *o) {
+  serve_draw_clear(&o->draw);
+  gen_instance_free(o->own_g);
+  gen_close(o->own);
+  o->own_g = NULL;
+  o->own = NULL;
+}
+
 static void settle(serve_trial *o) {
   store(o);
+  close_draw(o); /* megabytes */
   serve_turn_take(o->k->owner);
   release_scratch(o);
   serve_turn_end(o->k->owner);
@@ -671,56 +711,91 @@ static void settle(serve_trial *o) {
   atomic_store(&o->state, SETTLED);
 }
 
-/* ---- the thread ----------------------------------------------------------------------------- */
+/* ---- the threads ---------------------------------------------------------------------------- */
 
-/* Called where the variant was accepted, rejected, or there was none. */
-static void advance(serve_trial *o) {
-  gen_config c;
-  serve *s = o->k->owner;
-  bool any;
-  if (o->now.kernel) { /* rejected: its module goes, the struct stays, since workspaces know it */
-    serve_turn_take(s);
-    serve_kernel_unload(o->now.kernel);
-    serve_turn_end(s);
-  }
-  o->stale = o->accepted ? 0 : o->stale + (o->n_tried > 1);
-  o->accepted = false;
-  variant_clear(&o->now);
-  o->n_pairs = 0;
-  pthread_mutex_lock(&s->lock);
-  any = o->n_tried < VARIANTS_MOST && o->stale < STALE_MOST && next_config(o, &c);
-  pthread_mutex_unlock(&s->lock);
-  if (!any) {
-    settle(o);
-    return;
-  }
-  o->tried[o->n_tried++] = c;
-  if (make_variant(o, &c)) {
-    atomic_store(&o->state, READY);
-  } else {
-    variant_clear(&o->now); /* next round: another */
-  }
+static bool wants_more(const serve_trial *o) {
+  const bool by_default = o->k->info.origin == TUNED_DEFAULT;
+  const size_t stale_most = by_default ? STALE_DEFAULT : STALE_MOST;
+  return !o->exhausted && o->draw.n < VARIANTS_MOST && o->stale < stale_most;
 }
 
-static serve_trial *next_waiting(serve_online *on) {
-  for (serve_trial *o = on->first; o; o = o->next) {
-    if (atomic_load(&o->state) == WAITING) {
-      return o;
+static bool wants_variant(const serve_trial *o) {
+  return atomic_load(&o->state) < SETTLING && wants_more(o) &&
+         o->n_ready + o->n_building < AHEAD_MOST;
+}
+
+/* Those that are ready are tried before. */
+static bool wants_to_settle(const serve_trial *o) {
+  return atomic_load(&o->state) == WAITING && !o->n_building && !o->n_ready && !wants_more(o);
+}
+
+/* The threads' lock is given back meanwhile. */
+static void add_variant(worker *w, serve_trial *o) {
+  serve_online *on = w->on;
+  variant v = {0};
+  o->n_building++;
+  pthread_mutex_unlock(&on->lock);
+  const int rc = make_variant(o, w->compiler, &v);
+  pthread_mutex_lock(&on->lock);
+  o->n_building--;
+  if (!rc) {
+    o->ready[o->n_ready++] = v;
+    next_ready(o);
+    return;
+  }
+  if (rc != ERR_NOTFOUND) {
+    serve_draw_tell(&o->draw, v.tried, INFINITY);
+    atomic_fetch_add(&o->n_done, 1);
+    o->stale++;
+  }
+  variant_clear(&v);
+}
+
+/* The module goes, the struct stays, since workspaces know it. */
+static void unload_retired(worker *w, serve_trial *o) {
+  serve_online *on = w->on;
+  tuned_kernel *k = o->retired[--o->n_retired];
+  pthread_mutex_unlock(&on->lock);
+  serve_turn_take(on->s);
+  serve_kernel_unload(k);
+  serve_turn_end(on->s);
+  pthread_mutex_lock(&on->lock);
+}
+
+static void settle_now(worker *w, serve_trial *o) {
+  serve_online *on = w->on;
+  atomic_store(&o->state, SETTLING);
+  pthread_mutex_unlock(&on->lock);
+  settle(o);
+  pthread_mutex_lock(&on->lock);
+}
+
+/* One thing to do; false: there is nothing. */
+static bool work(worker *w) {
+  for (serve_trial *o = w->on->first; o; o = o->next) {
+    if (o->n_retired) {
+      unload_retired(w, o);
+      return true;
+    }
+    if (wants_to_settle(o)) {
+      settle_now(w, o);
+      return true;
+    }
+    if (wants_variant(o)) {
+      add_variant(w, o);
+      return true;
     }
   }
-  return NULL;
+  return false;
 }
 
 static void *thread_main(void *arg) {
-  serve_online *on = arg;
+  worker *w = arg;
+  serve_online *on = w->on;
+  setpriority(PRIO_PROCESS, (id_t)syscall(SYS_gettid), NICENESS);
   pthread_mutex_lock(&on->lock);
   while (!on->stop) {
-    serve_trial *o = next_waiting(on);
-    if (o) {
-      pthread_mutex_unlock(&on->lock);
-      advance(o);
-      pthread_mutex_lock(&on->lock);
-    } else {
+    if (!work(w)) {
       pthread_cond_wait(&on->wake, &on->lock);
     }
   }
@@ -747,12 +822,13 @@ static bool fill_trial(serve *s, serve_trial *o, serve_known *known) {
   gen_number limits[RT_NUMBERS];
   gen_template *t = (gen_template *)k->t;
   arena a = {0};
+  o->family = serve_family_name(s, t);
   rt_numbers(&s->device->info, limits);
   o->scratch = ARENA_ARRAY(&o->memory, rt_ptr, t->n_args + 1);
   o->nbytes = ARENA_ARRAY(&o->memory, size_t, t->n_args + 1);
   if (!o->scratch || !o->nbytes || gen_problem_parse(t, k->info.problem, &o->p, NULL) ||
       gen_instance_new(t, &o->p, limits, RT_NUMBERS, &o->g, NULL) ||
-      gen_config_parse(t, k->info.config, &o->best_config, NULL)) {
+      gen_config_parse(t, k->info.config, &o->found, NULL)) {
     return false;
   }
   serve_choose choose = {.s = s,
@@ -764,7 +840,6 @@ static bool fill_trial(serve *s, serve_trial *o, serve_known *known) {
                          .memory = &a};
   add_near(o, &choose);
   arena_clear(&a);
-  o->tried[o->n_tried++] = o->best_config;
   return true;
 }
 
@@ -775,9 +850,14 @@ static void trial_free(serve_trial *o) {
     }
   }
   release_scratch(o);
+  close_draw(o);
   gen_instance_free(o->g);
+  pthread_mutex_destroy(&o->choosing);
   variant_clear(&o->now);
   variant_clear(&o->best);
+  for (size_t i = 0; i < o->n_ready; i++) {
+    variant_clear(&o->ready[i]);
+  }
   arena_clear(&o->memory);
   free(o);
 }
@@ -792,9 +872,9 @@ void serve_online_attach(serve *s, tuned_kernel *k) {
   if (!o) {
     return;
   }
+  pthread_mutex_init(&o->choosing, NULL);
   o->owner = on;
   o->k = k;
-  o->random = 88172645463325252u;
   o->since = now_sec();
   o->fraction = s->online_fraction;
   atomic_init(&o->state, WAITING);
@@ -805,13 +885,50 @@ void serve_online_attach(serve *s, tuned_kernel *k) {
   pthread_mutex_lock(&on->lock);
   o->next = on->first;
   on->first = o;
-  pthread_cond_signal(&on->wake);
+  pthread_cond_broadcast(&on->wake);
   pthread_mutex_unlock(&on->lock);
   atomic_store_explicit(&k->online, o, memory_order_release);
 }
 
 /* ---- a context ------------------------------------------------------------------------------ */
 
+static void stop(serve_online *on) {
+  pthread_mutex_lock(&on->lock);
+  on->stop = true;
+  pthread_cond_broadcast(&on->wake);
+  pthread_mutex_unlock(&on->lock);
+  for (size_t i = 0; i < on->n_workers; i++) {
+    pthread_join(on->workers[i].thread, NULL);
+  }
+}
+
+static void discard(serve_online *on) {
+  for (size_t i = 0; i < THREADS_MOST; i++) {
+    rt_compiler_close(on->workers[i].compiler);
+  }
+  pthread_cond_destroy(&on->wake);
+  pthread_mutex_destroy(&on->lock);
+  free(on);
+}
+
+/* Half of the processors, at low priority. */
+static size_t threads_wanted(void) {
+  const long n = sysconf(_SC_NPROCESSORS_ONLN) / 2;
+  return n < 1 ? 1 : n > THREADS_MOST ? THREADS_MOST : (size_t)n;
+}
+
+static int start_worker(serve_online *on, err *e) {
+  worker *w = &on->workers[on->n_workers];
+  w->on = on;
+  TRY(rt_compiler_open(&w->compiler, e));
+  if (pthread_create(&w->thread, NULL, thread_main, w)) {
+    return err_set(e, ERR_LIMIT, "no thread could be started for tuning");
+  }
+  on->n_workers++;
+  return 0;
+}
+
+/* One will do. */
 static int start(serve *s, err *e) {
   serve_online *on = calloc(1, sizeof *on);
   if (!on) {
@@ -820,14 +937,12 @@ static int start(serve *s, err *e) {
   on->s = s;
   pthread_mutex_init(&on->lock, NULL);
   pthread_cond_init(&on->wake, NULL);
-  int rc = rt_compiler_open(&on->compiler, e);
-  if (!rc && pthread_create(&on->thread, NULL, thread_main, on)) {
-    rc = err_set(e, ERR_LIMIT, "no thread could be started for tuning");
-  }
+  const int rc = start_worker(on, e);
   if (rc) {
-    rt_compiler_close(on->compiler);
-    free(on);
+    discard(on);
     return rc;
+  }
+  while (on->n_workers < threads_wanted() && !start_worker(on, NULL)) {
   }
   s->online = on;
   return 0;
@@ -862,13 +977,8 @@ int serve_online_set(serve *s, double fraction, err *e) {
 }
 
 void serve_online_stop(serve *s) {
-  serve_online *on = s->online;
-  if (on) {
-    pthread_mutex_lock(&on->lock);
-    on->stop = true;
-    pthread_cond_signal(&on->wake);
-    pthread_mutex_unlock(&on->lock);
-    pthread_join(on->thread, NULL);
+  if (s->online) {
+    stop(s->online);
   }
 }
 
@@ -881,9 +991,6 @@ void serve_online_free(serve *s) {
     next = o->next;
     trial_free(o);
   }
-  rt_compiler_close(on->compiler);
-  pthread_cond_destroy(&on->wake);
-  pthread_mutex_destroy(&on->lock);
-  free(on);
+  discard(on);
   s->online = NULL;
 }

@@ -1,15 +1,17 @@
 /* serve_online.h -- tuning while the program runs, off unless asked for (tuned_online).
  *
- * A call on a problem that is not tuned is served at once, as ever. Meanwhile a thread of the
- * context compiles variants: first what near problems suggest, then neighbours of the best so far.
- * When one is ready, some of the program's next calls try it, as long as the trials take no more
- * than their share of the time: the variant gets the caller's inputs and a scratch copy of the
- * outputs, the served kernel does the caller's work; their outputs are compared, with guards around
- * the scratch, and their times. A variant that agreed every time and was faster takes the served
- * kernel's place. After some dozens of variants, or when none was better for long, the problem
- * settles and the best is stored.
+ * A call on a problem that is not tuned is served at once, as ever. Meanwhile threads of the
+ * context, half as many as there are processors and at low priority, compile variants: first what
+ * near problems suggest, then what serve_draw.h makes of the times known so far. When one is ready,
+ * some of the program's next calls try it, as long as the trials take no more than their share of
+ * the time: the variant gets the caller's inputs and a scratch copy of the outputs, the served
+ * kernel does the caller's work, and their times are compared; one that is far behind is dropped
+ * after a launch or two. One that was faster is launched beside the served kernel a few times more,
+ * and the outputs are compared, with guards around the scratch; if they agreed every time it takes
+ * the served kernel's place. When none of the last dozens was better, or after some hundreds, the
+ * problem settles and the best is stored.
  *
- * Shared between a caller that tries and the thread: `state` says whose turn it is, and hands the
+ * Shared between a caller that tries and the threads: `state` says whose turn it is, and hands the
  * rest over. */
 #ifndef SERVE_ONLINE_H
 #define SERVE_ONLINE_H
@@ -28,7 +30,7 @@ typedef struct serve_trial serve_trial;   /* of a kernel */
 /* serve_online_set -- begin, change the share, or with 0 end; not under the context's lock.
  *   err  ERR_DEVICE  there is no NVRTC to compile with */
 int serve_online_set(struct serve *s, double fraction, err *e);
-/* serve_online_stop -- end the thread, which may be compiling: a second or so */
+/* serve_online_stop -- end the threads, which may be compiling: a second or so */
 void serve_online_stop(struct serve *s);
 /* serve_online_free -- what kernels keep of it; after serve_online_stop */
 void serve_online_free(struct serve *s);
