@@ -12,13 +12,7 @@
 #include "serve_adapt.h"
 #include "verbs.h"
 
-enum {
-  SAMPLE = 100,
-  SAMPLE_MOST = 2000,
-  DRAWN = 1000,
-  CANDIDATES_MOST = 512,
-  PROBLEMS_MOST = 8192
-};
+enum { SAMPLE = 100, SAMPLE_MOST = 2000, DRAWN = 500, CANDIDATES_MOST = 512, PROBLEMS_MOST = 8192 };
 
 typedef struct cover_run {
   const cli *c;
@@ -32,9 +26,8 @@ typedef struct cover_run {
   sizes sizes;
   gen_config *candidates;
   size_t n_candidates;
-  gen_config *chosen; /* of them */
+  gen_config *chosen; /* of them: those that are measured, then the portfolio */
   size_t n_chosen;
-  size_t *timed; /* which of the sizes the table has */
 } cover_run;
 
 static int no_room(err *e) {
@@ -124,6 +117,20 @@ static void add_candidate(cover_run *r, const gen_config *c) {
   }
 }
 
+/* Of the transpositions, types and so on that are to be served? */
+static bool is_wanted(const cover_run *r, const gen_problem *p) {
+  for (size_t f = 0; f < r->t->n_fields; f++) {
+    bool any = !r->sizes.n || !r->t->fields[f].names;
+    for (size_t i = 0; i < r->sizes.n && !any; i++) {
+      any = r->sizes.p[i].values[f].i == p->values[f].i;
+    }
+    if (!any) {
+      return false;
+    }
+  }
+  return true;
+}
+
 static int find_candidates(cover_run *r, const db_known *rows, size_t n, sizes *tuned, err *e) {
   r->candidates = ARENA_ARRAY(&r->memory, gen_config, CANDIDATES_MOST);
   tuned->p = ARENA_ARRAY(&r->memory, gen_problem, n + 1);
@@ -135,7 +142,7 @@ static int find_candidates(cover_run *r, const db_known *rows, size_t n, sizes *
     bool yes;
     TRY(was_tuned(r, &rows[i], &yes, e));
     if (yes && !gen_problem_parse(r->t, rows[i].problem, &tuned->p[tuned->n], NULL) &&
-        !gen_config_parse(r->t, rows[i].config, &c, NULL)) {
+        is_wanted(r, &tuned->p[tuned->n]) && !gen_config_parse(r->t, rows[i].config, &c, NULL)) {
       tuned->n++;
       add_candidate(r, &c);
     }
@@ -181,20 +188,30 @@ static int read_sizes(cover_run *r, err *e) {
                     : 0;
 }
 
-/* ---- the portfolio -------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------ */
 
-typedef struct times { /* of configurations at the first sizes of the run's */
-  double *sec;         /* [configuration * stride + size] */
+/* The candidates, or those that are left, at the first sizes. Times of earlier rounds are kept. */
+typedef struct times {
+  double *sec;      /* [configuration * stride + size] */
+  serve_work *work; /* likewise */
   size_t n, stride, n_done;
 } times;
+
+static int times_new(cover_run *r, size_t n, times *x, err *e) {
+  *x = (times){.n = n, .stride = r->sizes.n};
+  x->sec = ARENA_ARRAY(&r->memory, double, n * x->stride + 1);
+  x->work = ARENA_ARRAY(&r->memory, serve_work, n * x->stride + 1);
+  return x->sec && x->work ? 0 : no_room(e);
+}
 
 /* Sizes that were looked at, and that something serves. */
 static int make_table(cover_run *r, const times *x, cover_table *out, err *e) {
   const size_t nf = r->t->n_fields;
   double *sec = ARENA_ARRAY(&r->memory, double, x->n * x->n_done + 1);
+  serve_work *work = ARENA_ARRAY(&r->memory, serve_work, x->n * x->n_done + 1);
   int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * x->n_done + 1);
-  size_t *which = r->timed = ARENA_ARRAY(&r->memory, size_t, x->n_done + 1), n = 0;
-  if (!sec || !values || !which) {
+  size_t *which = ARENA_ARRAY(&r->memory, size_t, x->n_done + 1), n = 0;
+  if (!sec || !work || !values || !which) {
     return no_room(e);
   }
   for (size_t j = 0; j < x->n_done; j++) {
@@ -208,72 +225,107 @@ static int make_table(cover_run *r, const times *x, cover_table *out, err *e) {
   for (size_t j = 0; j < n; j++) {
     for (size_t i = 0; i < x->n; i++) {
       sec[i * n + j] = x->sec[i * x->stride + which[j]];
+      work[i * n + j] = x->work[i * x->stride + which[j]];
     }
     for (size_t f = 0; f < nf; f++) {
       values[j * nf + f] = r->sizes.p[which[j]].values[f].i;
     }
   }
-  *out =
-      (cover_table){.n_configs = x->n, .n_sizes = n, .n_fields = nf, .sec = sec, .values = values};
+  *out = (cover_table){.n_configs = x->n,
+                       .n_sizes = n,
+                       .n_fields = nf,
+                       .sec = sec,
+                       .work = work,
+                       .values = values,
+                       .sms = gauge_device(r->gauge)->sms};
   return n ? 0 : err_set(e, ERR_NOTFOUND, "no configuration works for any of these sizes");
 }
 
-/* ---- measuring ------------------------------------------------------------------------------ */
+/* The rounds: all candidates at a few sizes; those that came near the best anywhere at more of
+ * them, which tells who is needed; then the few that are, since what learns where each of them is
+ * best needs many sizes. Shares of the budget. */
+enum { N_ROUNDS = 3 };
+static const double SHARE[N_ROUNDS] = {0.25, 0.35, 0.4}, NEAR_BEST = 0.1;
 
-/* All candidates share this much of a budget, to find out which of them matter; the others' sizes
- * then cost a fraction, and what learns where each of the few is best needs many sizes. */
-static const double CHOOSING = 0.6;
-
-static int gauge_all(cover_run *r, times *x, err *e) {
-  *x = (times){.n = r->n_candidates, .stride = r->sizes.n};
-  x->sec = ARENA_ARRAY(&r->memory, double, x->n * x->stride + 1);
-  return x->sec ? gauge_table(r->gauge, r->candidates, x->n, &r->sizes, CHOOSING * r->budget,
-                              x->sec, &x->n_done, e)
-                : no_room(e);
-}
-
-/* The chosen ones at the sizes that are left. */
-static int gauge_more(cover_run *r, const size_t *which, const times *first, times *x, err *e) {
-  const size_t from = first->n_done;
+/* A round's configurations at sizes from where the one before ended. */
+static int gauge_round(cover_run *r, double share, times *x, err *e) {
+  const size_t from = x->n_done;
   const sizes rest = {.p = r->sizes.p + from, .n = r->sizes.n - from};
   size_t n_more = 0;
-  *x = (times){.n = r->n_chosen, .stride = r->sizes.n};
-  x->sec = ARENA_ARRAY(&r->memory, double, x->n * x->stride + 1);
-  double *more = ARENA_ARRAY(&r->memory, double, x->n *rest.n + 1);
-  if (!x->sec || !more) {
-    return no_room(e);
-  }
   if (rest.n) {
-    TRY(gauge_table(r->gauge, r->chosen, x->n, &rest, (1 - CHOOSING) * r->budget, more, &n_more,
-                    e));
+    TRY(gauge_table(r->gauge, r->chosen, x->n, &rest, share * r->budget, x->stride, x->sec + from,
+                    x->work + from, &n_more, e));
   }
-  for (size_t i = 0; i < x->n; i++) {
-    memcpy(&x->sec[i * x->stride], &first->sec[which[i] * first->stride], from * sizeof *more);
-    memcpy(&x->sec[i * x->stride + from], &more[i * rest.n], n_more * sizeof *more);
-  }
-  x->n_done = from + n_more;
+  x->n_done += n_more;
   return 0;
 }
 
-static int choose(cover_run *r, const times *x, size_t *which, err *e) {
-  cover_table table;
+/* The fewest that cover the sizes: the portfolio, or what it will be made from. */
+static int cover_within(const cover_run *r, const cover_table *t, size_t *which, size_t *n,
+                        err *e) {
   size_t n_left;
-  TRY(make_table(r, x, &table, e));
-  TRY(cover_choose(&table, r->loss, which, &r->n_chosen, &n_left, e));
-  r->chosen = ARENA_ARRAY(&r->memory, gen_config, SERVE_COVER_CONFIGS);
-  for (size_t i = 0; r->chosen && i < r->n_chosen; i++) {
-    r->chosen[i] = r->candidates[which[i]];
+  return cover_choose(t, r->loss, which, n, &n_left, e);
+}
+
+/* Slower than by a tenth at every size so far is seldom best at others. */
+static int near_best(const cover_run *r, const cover_table *t, size_t *which, size_t *n, err *e) {
+  const double most = 1 + fmax(NEAR_BEST, r->loss);
+  (void)e;
+  *n = 0;
+  for (size_t i = 0; i < t->n_configs; i++) {
+    bool near = false;
+    for (size_t j = 0; j < t->n_sizes && !near; j++) {
+      double least = INFINITY;
+      for (size_t k = 0; k < t->n_configs; k++) {
+        least = fmin(least, t->sec[k * t->n_sizes + j]);
+      }
+      near = t->sec[i * t->n_sizes + j] <= most * least;
+    }
+    which[*n] = i;
+    *n += near;
   }
-  return r->chosen ? 0 : no_room(e);
+  return 0;
+}
+
+typedef int chooser(const cover_run *r, const cover_table *t, size_t *which, size_t *n, err *e);
+
+/* Those that go on, with their times. */
+static int narrow(cover_run *r, chooser *choose, times *x, err *e) {
+  size_t which[CANDIDATES_MOST], n;
+  times next;
+  cover_table table;
+  TRY(make_table(r, x, &table, e));
+  TRY(choose(r, &table, which, &n, e));
+  TRY(times_new(r, n, &next, e));
+  gen_config *chosen = ARENA_ARRAY(&r->memory, gen_config, n + 1);
+  if (!chosen) {
+    return no_room(e);
+  }
+  for (size_t i = 0; i < n; i++) {
+    chosen[i] = r->chosen[which[i]];
+    memcpy(&next.sec[i * x->stride], &x->sec[which[i] * x->stride], x->stride * sizeof *x->sec);
+    memcpy(&next.work[i * x->stride], &x->work[which[i] * x->stride], x->stride * sizeof *x->work);
+  }
+  next.n_done = x->n_done;
+  r->chosen = chosen;
+  r->n_chosen = n;
+  *x = next;
+  return 0;
 }
 
 static int measure(cover_run *r, cover_table *table, err *e) {
-  size_t which[SERVE_COVER_CONFIGS];
-  times all, chosen;
-  TRY(gauge_all(r, &all, e));
-  TRY(choose(r, &all, which, e));
-  TRY(gauge_more(r, which, &all, &chosen, e));
-  return make_table(r, &chosen, table, e);
+  chooser *const choose[N_ROUNDS - 1] = {near_best, cover_within};
+  times x;
+  r->chosen = r->candidates;
+  r->n_chosen = r->n_candidates;
+  TRY(times_new(r, r->n_chosen, &x, e));
+  for (size_t i = 0; i < N_ROUNDS; i++) {
+    TRY(gauge_round(r, SHARE[i], &x, e));
+    if (i + 1 < N_ROUNDS) {
+      TRY(narrow(r, choose[i], &x, e));
+    }
+  }
+  return make_table(r, &x, table, e);
 }
 
 /* ---- what is stored ------------------------------------------------------------------------- */
@@ -319,8 +371,8 @@ static int find_works(cover_run *r, const subset *of, const gen_problem *p, size
   return 0;
 }
 
-/* What they do at the table's sizes, and at more of them, which the table gets without times. */
-static int add_works(cover_run *r, const subset *of, const sizes *more, cover_table *t, err *e) {
+/* The table gets these sizes too, without times. */
+static int add_drawn(cover_run *r, const subset *of, const sizes *more, cover_table *t, err *e) {
   const size_t all = t->n_sizes + more->n, nf = t->n_fields;
   int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * all + 1);
   serve_work *work = ARENA_ARRAY(&r->memory, serve_work, t->n_configs * all + 1);
@@ -328,18 +380,18 @@ static int add_works(cover_run *r, const subset *of, const sizes *more, cover_ta
     return no_room(e);
   }
   memcpy(values, t->values, t->n_sizes * nf * sizeof *values);
-  for (size_t j = 0; j < all; j++) {
-    const bool drawn = j >= t->n_sizes;
-    const gen_problem *p = drawn ? &more->p[j - t->n_sizes] : &r->sizes.p[r->timed[j]];
-    for (size_t f = 0; f < nf && drawn; f++) {
-      values[j * nf + f] = p->values[f].i;
+  for (size_t i = 0; i < t->n_configs; i++) {
+    memcpy(work + i * all, t->work + i * t->n_sizes, t->n_sizes * sizeof *work);
+  }
+  for (size_t j = 0; j < more->n; j++) {
+    for (size_t f = 0; f < nf; f++) {
+      values[(t->n_sizes + j) * nf + f] = more->p[j].values[f].i;
     }
-    TRY(find_works(r, of, p, all, work + j, e));
+    TRY(find_works(r, of, &more->p[j], all, work + t->n_sizes + j, e));
   }
   t->n_drawn = more->n;
   t->values = values;
   t->work = work;
-  t->sms = gauge_device(r->gauge)->sms;
   return 0;
 }
 
@@ -347,13 +399,12 @@ static int add_works(cover_run *r, const subset *of, const sizes *more, cover_ta
  * says there. */
 static int thin_and_draw(cover_run *r, subset *kept, cover_table *t, err *e) {
   sizes more = {0};
-  TRY(add_works(r, kept, &more, t, e));
   if (!r->c->grid) {
     return 0;
   }
   TRY(cover_thin(r->t, t, kept->which, &kept->n, &r->memory, e));
   TRY(draw_sizes(r->t, r->c->grid, DRAWN, (uint64_t)r->seed + 1, true, &r->memory, &more, e));
-  return add_works(r, kept, &more, t, e);
+  return add_drawn(r, kept, &more, t, e);
 }
 
 static int learn(cover_run *r, cover_table *table, serve_cover *out, size_t *n_left, err *e) {

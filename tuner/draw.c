@@ -75,23 +75,26 @@ static int read_grid(drawer *d, char *text, err *e) {
 
 /* ---- problems ------------------------------------------------------------------------------- */
 
-/* To a multiple of an eighth of the power of two below. */
-static int64_t rounded_to_eighth(int64_t v) {
+/* To a multiple of this, or of an eighth of the power of two below where that is less. */
+static int64_t round_to(int64_t most, int64_t v) {
   int64_t step = 1;
-  while (step <= v / 16) {
+  while (step <= v / 16 && step < most) {
     step *= 2;
   }
   return (v + step / 2) / step * step;
 }
 
-static int64_t draw_number(drawer *d, const axis *x, bool rounded) {
+/* step 0: any number */
+static int64_t draw_number(drawer *d, const axis *x, int64_t step) {
   const double low = log((double)x->least), high = log((double)x->most + 1);
   int64_t v = (int64_t)exp(low + uniform(d) * (high - low));
-  v = rounded ? rounded_to_eighth(v) : v;
+  v = step ? round_to(step, v) : v;
   return v < x->least ? x->least : v > x->most ? x->most : v;
 }
 
 static int draw_problem(drawer *d, bool rounded, gen_problem *p, err *e) {
+  static const int64_t steps[] = {4, 16, 64, 1024};
+  const int64_t step = rounded ? steps[draw(d) % (sizeof steps / sizeof *steps)] : 0;
   str_reset(&d->text);
   for (size_t i = 0; i < d->n_axes; i++) {
     const axis *x = &d->axes[i];
@@ -99,7 +102,7 @@ static int draw_problem(drawer *d, bool rounded, gen_problem *p, err *e) {
     if (x->n) {
       str_addf(&d->text, "%s ", x->values[draw(d) % x->n]);
     } else {
-      str_addf(&d->text, "%lld ", (long long)draw_number(d, x, rounded));
+      str_addf(&d->text, "%lld ", (long long)draw_number(d, x, step));
     }
   }
   memset(p, 0, sizeof *p);
@@ -117,7 +120,7 @@ static bool is_there(const drawer *d, const sizes *s, const gen_problem *p) {
 
 static int draw_all(drawer *d, size_t n, bool rounded, sizes *out, err *e) {
   for (size_t i = 0; i < n; i++) {
-    TRY(draw_problem(d, rounded && i % 3 == 2, &out->p[out->n], e));
+    TRY(draw_problem(d, rounded && i % 2, &out->p[out->n], e));
     out->n += !is_there(d, out, &out->p[out->n]);
   }
   return 0;

@@ -17,6 +17,7 @@ static const double HOPELESS = 3;
 
 typedef struct variant { /* a configuration as it fits this size */
   gen_config config;
+  serve_work work;
   double sec; /* INFINITY: it failed */
   bool known;
 } variant;
@@ -294,7 +295,9 @@ static size_t variant_of(gauge *g, const gen_config *config) {
       return i;
     }
   }
-  g->variants[g->n_variants] = (variant){.config = c, .sec = INFINITY};
+  variant *v = &g->variants[g->n_variants];
+  *v = (variant){.config = c, .sec = INFINITY};
+  serve_work_of(g->g, g->t, &c, &v->work);
   return g->n_variants++;
 }
 
@@ -327,8 +330,22 @@ static int open_size(gauge *g, err *e) {
   return g->variants ? gen_instance_new(g->t, p, numbers, RT_NUMBERS, &g->g, e) : no_room(e);
 }
 
-/* Its column of the table. */
-static int gauge_size(gauge *g, double *sec, err *e) {
+typedef struct column { /* of the table */
+  double *sec;
+  serve_work *work;
+  size_t stride;
+} column;
+
+static void fill_column(const gauge *g, const size_t *which, const column *out) {
+  for (size_t i = 0; i < g->n_configs; i++) {
+    const variant none = {.sec = INFINITY};
+    const variant *v = which[i] == SIZE_MAX ? &none : &g->variants[which[i]];
+    out->sec[i * out->stride] = v->sec;
+    out->work[i * out->stride] = v->work;
+  }
+}
+
+static int gauge_size(gauge *g, const column *out, err *e) {
   db_result *rows;
   size_t n;
   TRY(open_size(g, e));
@@ -345,9 +362,7 @@ static int gauge_size(gauge *g, double *sec, err *e) {
     take_known(g, &rows[i]);
   }
   TRY(measure_all(g, e));
-  for (size_t i = 0; i < g->n_configs; i++) {
-    sec[i * g->sizes->n] = which[i] == SIZE_MAX ? INFINITY : g->variants[which[i]].sec;
-  }
+  fill_column(g, which, out);
   return 0;
 }
 
@@ -357,14 +372,15 @@ static bool is_of_size(int rc) {
          rc == ERR_USAGE;
 }
 
-static int gauge_column(gauge *g, double *sec, err *e) {
+static int gauge_column(gauge *g, const column *out, err *e) {
   err why = {0};
-  int rc = gauge_size(g, sec, &why);
+  int rc = gauge_size(g, out, &why);
   if (rc && !is_of_size(rc)) {
     return err_at(e, rc, why.place, "%s", why.message);
   }
   for (size_t i = 0; rc && i < g->n_configs; i++) {
-    sec[i * g->sizes->n] = INFINITY;
+    out->sec[i * out->stride] = INFINITY;
+    out->work[i * out->stride] = (serve_work){0};
   }
   if (rc) {
     crew_drop(&g->crew);
@@ -382,7 +398,8 @@ static int gauge_column(gauge *g, double *sec, err *e) {
 }
 
 int gauge_table(gauge *g, const gen_config *configs, size_t n_configs, const sizes *list,
-                double budget, double *sec, size_t *n_done, err *e) {
+                double budget, size_t stride, double *sec, serve_work *work, size_t *n_done,
+                err *e) {
   const double started = now_sec();
   int rc = 0;
   g->configs = configs;
@@ -394,7 +411,8 @@ int gauge_table(gauge *g, const gen_config *configs, size_t n_configs, const siz
       break;
     }
     g->size = *n_done;
-    rc = gauge_column(g, sec + *n_done, e);
+    rc = gauge_column(g, &(column){.sec = sec + *n_done, .work = work + *n_done, .stride = stride},
+                      e);
   }
   crew_drop(&g->crew);
   close_size(g);

@@ -7,6 +7,7 @@
 #ifndef TUNE_GAUGE_H
 #define TUNE_GAUGE_H
 
+#include "serve_model.h"
 #include "sizes.h"
 #include "tune.h"
 
@@ -34,11 +35,13 @@ void gauge_close(gauge *g);
 const rt_info *gauge_device(const gauge *g);
 int64_t gauge_device_id(const gauge *g);
 int64_t gauge_template_id(const gauge *g);
-/* gauge_table -- sec[config * list->n + size]: INFINITY where it does not fit or failed.
+/* gauge_table -- sec[config * stride + size]: INFINITY where it does not fit or failed; work
+ * likewise, what they do there.
  *   in   budget   seconds after which no size is begun; 0: all of them are
  *   out  *n_done  sizes that were looked at; fewer than all when the time is over
  *   err  ERR_INTERRUPTED  what is finished is stored */
 int gauge_table(gauge *g, const gen_config *configs, size_t n_configs, const sizes *list,
-                double budget, double *sec, size_t *n_done, err *e);
+                double budget, size_t stride, double *sec, serve_work *work, size_t *n_done,
+                err *e);
 
 #endif
