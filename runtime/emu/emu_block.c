@@ -112,6 +112,7 @@ static int block_start(emu_block *b, uint64_t cluster, int rank) {
     w->block = b;
     w->launch = b->launch;
     w->index = i;
+    w->bit = UINT64_C(1) << i;
     set_tids(w);
     if (emu_warp_start(w, left >= EMU_LANES_N ? ~0u : (1u << left) - 1)) {
       return ERR_NOMEM;

@@ -11,18 +11,21 @@
  *          flight hold those that they will write
  *   lead   the idle part of it at the start of a segment behind a barrier or a wait: all warps of
  *          the block are there at once, so none of them hides it
+ *   here   how many of the block's warps come to it at all: warps may have roles
  *   lsu    what one warp needs of the load/store unit, which the schedulers share: wavefronts in
  *          shared memory, in global memory what emu_count.c says
  *
  * n that share a unit take n work + stall (stall / path)^(STALL_OVERLAP (n-1)), stall = path -
  * work: the stall of one shows only where the others stall too. A warp alone needs WARP_ISSUE
  * clocks an instruction. This gives a block alone, from the warps on its busiest scheduler,
- * ceil(warps / 4), and lead on top; the sum over segments is `alone`. The same formula gives b
+ * ceil(here / 4), and lead on top; the sum over the segments of the warp that has most of them is
+ * `alone`. The same formula, with stalls that blocks fill for each other less well, gives b
  * blocks on a multiprocessor, n = ceil(b warps / 4) / ceil(warps / 4), so a number of warps that is
  * no multiple of the schedulers costs what it costs on the card.
  *
  *   wave(b)  = | that, b * lsu or ceil(n / 2) * fetch |
- *   compute  = full waves * wave(occupancy) + wave(what is left: spread, at times packed)
+ *   compute  = full waves * wave(occupancy) + wave(what is left: spread; of small blocks in pairs
+ *              packed)
  *   memory   = max(L2 bytes / L2 rate, DRAM bytes / DRAM rate)
  *   atomics  = turns of the L2's line with the most of them * ATOMIC_CLOCKS
  *   seconds  = launch + | | compute, atomics | / clock, memory | + waits + last
@@ -53,9 +56,11 @@
  * that passes a word on to the next 257 ns, with nanosleep(256) between two looks 513,
  * nanosleep(1024) 2048; in scans 270 to 300. The instruction cache's sizes and rates: loops of 8 to
  * 160 KiB of FMAs; a warp alone takes 1.02 clocks an instruction up to 28 KiB, 2.35 from 40 to
- * 128, 5.85 at 160; two take 2.1, four 5.2 to 6.3. WARP_ISSUE, STALL_OVERLAP and PACKED are fitted
- * to 180 random matrix products at 2048, ATOMIC_CLOCKS to histograms, REGS_BESIDE to the SASS of
- * reductions; the loops that a matrix product's code has beside its FMAs and loads make
+ * 128, 5.85 at 160; two take 2.1, four 5.2 to 6.3. WARP_ISSUE, STALL_OVERLAP, BLOCK_OVERLAP,
+ * PACKED, LSU_BUSY, BRANCH, NEW_OPERANDS, BURST and FLOAT_ATOMIC are fitted to 360 random matrix
+ * products at 2048, ATOMIC_CLOCKS to histograms and reductions, REGS_BESIDE to the SASS of
+ * reductions, GUARDS to that of argmax, which loads 3 to 6 guarded numbers at a time, and to 120 of
+ * its trials; the loops that a matrix product's code has beside its FMAs and loads make
  * CODE_GROWTH.
  */
 #include "emu_cost.h"
@@ -89,12 +94,13 @@ enum {
   REGS_LEAST = 8,
   GROUPS = 16,
   HELD = 64,
-  SCHEDULERS = 4,         /* of a multiprocessor; a warp stays with one */
-  CODE_BYTES = 16,        /* of an instruction, since cc 7.0 */
+  GUARDS = 3,      /* loads in flight whose predicates are wanted behind them, of seven registers */
+  SCHEDULERS = 4,  /* of a multiprocessor; a warp stays with one */
+  CODE_BYTES = 16, /* of an instruction, since cc 7.0 */
   CODE_FITS = 30 << 10,   /* a longer loop is fetched again in every pass, ... */
   CODE_MISSES = 38 << 10, /* ... all of it from here on */
   CODE_NEAR = 144 << 10,  /* from the cache behind, up to this length */
-  ATOMIC_CLOCKS = 6,      /* of the L2, from one turn of atomics to the next on the same line */
+  ATOMIC_CLOCKS = 3,      /* of the L2, from half a turn of atomics to the next on the same line */
   L2_PORT = 64,           /* bytes a clock from the L2 to one multiprocessor */
   SHARED_BYTES = 128      /* that shared memory moves in a clock */
 };
@@ -107,13 +113,20 @@ static const double CODE_GROWTH = 1.05;
 static const double STORE_ALONE = 0.47;
 /* blocks that differ by less do the same work but for the matrices' edges */
 static const double EVEN = 0.1;
-static const double launch_sec = 2.2e-6, mma_sync_share = 0.62;
+static const double launch_sec = 2.6e-6, mma_sync_share = 0.62;
 /* a warp alone on its scheduler issues an instruction every so many clocks, and how well the stalls
  * of several fill each other */
-static const double WARP_ISSUE = 1.4, STALL_OVERLAP = 0.4;
-/* of two blocks that began together, how often a multiprocessor's both have ended before others
- * ask for work, so that it takes two of the last ones; of more blocks it is rarer */
-static const double PACKED = 0.3, PACKED_POWER = 3;
+static const double WARP_ISSUE = 1.4, STALL_OVERLAP = 0.4, BLOCK_OVERLAP = 0.2;
+/* of two blocks with a warp for each scheduler, how often both have ended before others ask for
+ * work, so that their multiprocessor takes two of the last ones; of other blocks one is ahead */
+static const double PACKED = 0.8;
+/* of wavefronts counted, what the load/store unit takes while several blocks keep it busy */
+static const double LSU_BUSY = 0.9;
+/* clocks: of a warp alone at a branch; of a multiplication that shares no operand with the one
+ * before; of copies in a row, what of the load/store unit's nobody hides */
+static const double BRANCH = 10, NEW_OPERANDS = 0.3, BURST = 0.1;
+/* of an atomic's clocks, on floating-point numbers */
+static const double FLOAT_ATOMIC = 2.5;
 
 typedef struct model {
   const emu_launch *l;
@@ -124,7 +137,10 @@ typedef struct model {
   double run, counted;       /* blocks that ran, and whose traffic was counted */
   double lsu, fetch;         /* clocks of the multiprocessor a block; fetch: of instructions */
   double issue;              /* clocks of a scheduler a warp: its busiest unit */
-  double alone;              /* clocks of a block with the multiprocessor to itself */
+  double alone;              /* clocks of a block with the multiprocessor to itself, */
+  double longest;            /* instructions of the warp that takes longest in it, */
+  double warp[EMU_WARPS];    /* clocks */
+  double steps[EMU_WARPS];   /* and instructions of each */
   double hottest, hot_times; /* the segment with the most work: clocks a block, executions a warp */
   double pipes[PIPE_COUNT];  /* clocks of the multiprocessor a block */
   double *ready;             /* per register: clocks until it is there */
@@ -133,7 +149,8 @@ typedef struct model {
   int n_groups;
   struct held {
     double until, words;
-  } held[HELD]; /* loads in flight, oldest first: registers that they will write */
+    int32_t guard;
+  } held[HELD]; /* loads in flight, oldest first: registers that they will write, predicate */
   int n_held;
   double *times;  /* per instruction: executions by all warps of a block */
   emu_ptxas made; /* of the function */
@@ -179,8 +196,10 @@ static double unit_clocks(const emu_profile *p, const emu_insn *in, double extra
   }
 }
 
-static double load_latency(const model *m, const emu_insn *in) {
+/* moved: did it reach the L2? */
+static double load_latency(const model *m, const emu_insn *in, bool moved) {
   switch (in->more->space) {
+  case SPACE_generic: return moved ? m->lat_global : LAT_SHARED;
   case SPACE_shared: return in->kind == KIND_atom ? LAT_ATOM_SHARED : LAT_SHARED;
   case SPACE_local: return LAT_L1;
   case SPACE_param:
@@ -189,11 +208,11 @@ static double load_latency(const model *m, const emu_insn *in) {
   }
 }
 
-static double latency(const model *m, const emu_insn *in) {
+static double latency(const model *m, const emu_insn *in, bool moved) {
   switch (in->kind) {
   case KIND_ld:
   case KIND_atom:
-  case KIND_wmmaload: return load_latency(m, in);
+  case KIND_wmmaload: return load_latency(m, in, moved);
   case KIND_ldmatrix: return LAT_SHARED;
   case KIND_shfl:
   case KIND_movmatrix:
@@ -247,6 +266,7 @@ static int by_value(const void *a, const void *b) {
 
 typedef struct segment {
   double times;            /* executions by all warps of a block */
+  double here;             /* how many of its warps come here */
   const uint64_t *sectors; /* per instruction: that came from or went to the L2 */
 } segment;
 
@@ -261,27 +281,33 @@ static double copy_clocks(const model *m, const segment *g, const emu_insn *in, 
   double rate = fmin(m->p->l2_bytes_clock / sms, L2_PORT);
   double sectors = (double)g->sectors[pc] / m->counted / g->times;
   bool loads = in->kind == KIND_cpasync || (from_global(in) && in->kind != KIND_st);
-  return loads ? sectors * 32 * m->l->n_warps / rate : 0;
+  return loads ? sectors * 32 * g->here / rate : 0;
 }
 
-/* A load needs registers to write to. ptxas keeps to as many as it has, so where those in flight
- * have taken them, the next load waits for the oldest of them; when it may start. */
+/* A load needs registers to write to, and one for its predicate if that is wanted again. ptxas
+ * keeps to as many as it has, so where those in flight have taken them, the next load waits for the
+ * oldest of them; when it may start. */
 static double room_for(model *m, const emu_func *f, int pc, double start, double takes) {
   double words = 0, held = 0, most = larger(m->l->regs - REGS_BESIDE, REGS_LEAST);
   for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
     words += f->refs[r] & 1 ? f->reg_words[f->refs[r] >> 1] : 0;
   }
-  int first = 0;
+  int32_t guard = m->made.guards[pc];
+  int first = 0, guards = 0;
   for (int i = 0; i < m->n_held; i++) {
     held += m->held[i].words;
+    guards += m->held[i].guard != 0;
+    guard = m->held[i].guard == guard ? 0 : guard; /* has its register already */
   }
-  while (first < m->n_held && (held + words > most || m->n_held - first == HELD)) {
+  while (first < m->n_held &&
+         (held + words > most || m->n_held - first == HELD || (guard && guards >= GUARDS))) {
     start = larger(start, m->held[first].until);
+    guards -= m->held[first].guard != 0;
     held -= m->held[first++].words;
   }
   m->n_held -= first;
   memmove(m->held, m->held + first, sizeof *m->held * (size_t)m->n_held);
-  m->held[m->n_held++] = (struct held){start + takes, words};
+  m->held[m->n_held++] = (struct held){start + takes, words, guard};
   return start;
 }
 
@@ -300,7 +326,7 @@ static int find_starts(model *m, const emu_func *f, const segment *g, int s, int
       continue;
     }
     queue += copy_clocks(m, g, in, pc);
-    double takes = latency(m, in) + (from_global(in) ? queue : 0);
+    double takes = latency(m, in, g->sectors[pc] > 0) + (from_global(in) ? queue : 0);
     if (from_global(in) && in->kind == KIND_ld) {
       start = room_for(m, f, pc, start, takes);
     }
@@ -346,10 +372,9 @@ static double path_of(model *m, const emu_func *f, const segment *g, int s, int 
 
 /* n alike share a unit that each needs for `work` of the `whole` clocks it takes alone: a stall of
  * one shows only where the others stall too */
-static double shared_among(double n, double work, double whole) {
+static double shared_among(double n, double work, double whole, double overlap) {
   double stall = whole > work ? whole - work : 0;
-  return n * work +
-         (whole > 0 ? stall * pow(stall / whole, n > 1 ? STALL_OVERLAP * (n - 1) : 0) : 0);
+  return n * work + (whole > 0 ? stall * pow(stall / whole, n > 1 ? overlap * (n - 1) : 0) : 0);
 }
 
 static void pass_time(model *m, const emu_func *f, double clocks) {
@@ -362,7 +387,8 @@ static void pass_time(model *m, const emu_func *f, double clocks) {
   int kept = 0;
   for (int i = 0; i < m->n_held; i++) {
     if (m->held[i].until > clocks) {
-      m->held[kept++] = (struct held){m->held[i].until - clocks, m->held[i].words};
+      m->held[kept] = m->held[i];
+      m->held[kept++].until -= clocks;
     }
   }
   m->n_held = kept;
@@ -375,6 +401,10 @@ static double fetch_clocks(double code) {
   return missing * code / (code > CODE_NEAR ? CODE_FAR_RATE : CODE_RATE);
 }
 
+static double fronts_of(const model *m, const uint64_t *extra, int pc) {
+  return m->times[pc] > 0 ? (double)extra[pc] / 4 / m->counted / m->times[pc] : 0;
+}
+
 /* What a block stores to shared memory in front of a barrier it stores all at once, behind
  * everything else: clocks of the load/store unit a warp, in which none of its warps computes. */
 static double last_stores(const model *m, const emu_func *f, const uint64_t *extra, int s, int e) {
@@ -382,11 +412,65 @@ static double last_stores(const model *m, const emu_func *f, const uint64_t *ext
   for (int pc = s; pc < e && f->code[e - 1].kind == KIND_bar; pc++) {
     const emu_insn *in = &f->code[pc];
     if (in->kind == KIND_st && in->more->space == SPACE_shared && m->times[pc] > 0) {
-      double fronts = (double)extra[pc] / 4 / m->counted / m->times[pc];
-      clocks += fmin(m->times[pc] / m->times[s], 1) * larger(1, fronts);
+      clocks += fmin(m->times[pc] / m->times[s], 1) * larger(1, fronts_of(m, extra, pc));
     }
   }
   return clocks;
+}
+
+static bool is_fma(const emu_insn *in) {
+  return in->kind == KIND_alu && in->pipe == PIPE_fma && in->o[3] != EMU_NONE;
+}
+
+/* A multiplication that follows one with the same factor finds it in the operand cache; another may
+ * want two registers of one bank. How many do. */
+static int new_operands(const emu_func *f, int s, int e) {
+  const emu_insn *last = NULL;
+  int n = 0;
+  for (int pc = s; pc < e; pc++) {
+    const emu_insn *in = &f->code[pc];
+    if (is_fma(in)) {
+      n += last && in->o[1] != last->o[1] && in->o[2] != last->o[2] && in->o[1] != last->o[2] &&
+           in->o[2] != last->o[1];
+      last = in;
+    }
+  }
+  return n;
+}
+
+/* Copies that follow each other, with at most one multiplication between them, fill the load/store
+ * unit's queue, and their warp waits: clocks a warp. */
+static double burst_clocks(const model *m, const emu_func *f, const uint64_t *extra, int s, int e) {
+  double clocks = 0;
+  int since = 2;
+  for (int pc = s; pc < e; pc++) {
+    const emu_insn *in = &f->code[pc];
+    since += is_fma(in);
+    if (in->kind == KIND_cpasync && m->times[pc] > 0) {
+      double share = fmin(m->times[pc] / m->times[s], 1);
+      clocks += since < 2 ? share * larger(1, fronts_of(m, extra, pc)) : 0;
+      since = 0;
+    }
+  }
+  return BURST * clocks;
+}
+
+/* of a store or an atomic in global memory, over what emu_count.c says */
+static double global_factor(const model *m, const emu_insn *in) {
+  if (!from_global(in)) {
+    return 1;
+  }
+  bool floats = in->kind == KIND_atom && emu_type_kind((emu_type)in->type) == 'f';
+  return in->kind == KIND_st ? m->crowd : floats ? FLOAT_ATOMIC : 1;
+}
+
+/* what one segment takes of a warp that comes here, given all clocks of one execution */
+static void add_warps(model *m, uint64_t who, const segment *g, double clocks, int instructions) {
+  for (int w = 0; w < EMU_WARPS; w++) {
+    double times = who >> w & 1 ? g->times / g->here : 0;
+    m->warp[w] += times * clocks;
+    m->steps[w] += times * instructions;
+  }
 }
 
 /* executions are counted for warps; a segment that never ran costs nothing */
@@ -400,16 +484,16 @@ static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int
   for (int pc = s; pc < e; pc++) {
     const emu_insn *in = &f->code[pc];
     double share = fmin(m->times[pc] / times, 1);
-    double per = share > 0 ? (double)extra[pc] / 4 / m->counted / m->times[pc] : 0;
     if (m->made.folded[pc]) {
       continue;
     }
-    per *= in->kind == KIND_st && from_global(in) ? m->crowd : 1;
+    double per = fronts_of(m, extra, pc) * global_factor(m, in);
     double clocks = share * unit_clocks(m->p, in, per);
     pipes[in->pipe] += m->made.moves[pc] ? clocks / 2 : clocks;
     pipes[PIPE_imad] += m->made.moves[pc] ? clocks / 2 : 0;
     issue += in->pipe == PIPE_none ? 0 : share * in->weight / 4.0;
   }
+  pipes[PIPE_fma] += NEW_OPERANDS / SCHEDULERS * new_operands(f, s, e);
   /* integer and floating-point multiplication share a pipe */
   double busiest = larger(issue, pipes[PIPE_fma] + pipes[PIPE_imad] / 2);
   for (int i = 0; i < PIPE_COUNT; i++) {
@@ -417,17 +501,21 @@ static void add_segment(model *m, const emu_func *f, const uint64_t *counts, int
     busiest = i == PIPE_lsu ? busiest : larger(busiest, pipes[i]);
   }
   busiest *= SCHEDULERS;
-  double warps = m->l->n_warps, a_warp = times / warps;
-  double lead, path = path_of(m, f, &(segment){times, extra + f->n + 1}, s, e, &lead);
+  uint64_t who = counts[EMU_SUMS * (f->n + 1) + s];
+  double a_warp = times / m->l->n_warps, here = larger(__builtin_popcountll(who), 1);
+  segment g = {times, here, extra + f->n + 1};
+  double lead, path = path_of(m, f, &g, s, e, &lead);
   lead = s > 0 && emu_synchronizes(&f->code[s - 1]) ? lead : 0; /* all warps wait together */
+  path += f->code[e - 1].kind == KIND_bra ? BRANCH : 0;
   if (emu_ptxas_unrolls(f, s, e)) {
     path = busiest + larger(path - busiest, 0) / UNROLLED;
   }
-  double all = lead + shared_among(ceil(warps / SCHEDULERS), busiest,
-                                   larger(path - lead, WARP_ISSUE * busiest));
-  all = larger(all, pipes[PIPE_lsu] * warps) + last_stores(m, f, extra, s, e) * warps;
+  double all = lead + shared_among(ceil(here / SCHEDULERS), busiest,
+                                   larger(path - lead, WARP_ISSUE * busiest), STALL_OVERLAP);
+  all = larger(all, pipes[PIPE_lsu] * here) +
+        (last_stores(m, f, extra, s, e) + burst_clocks(m, f, extra, s, e)) * here;
   m->issue += a_warp * busiest;
-  m->alone += a_warp * all;
+  add_warps(m, who, &g, all, e - s);
   m->lsu += times * pipes[PIPE_lsu];
   double code = issue * SCHEDULERS * CODE_BYTES;
   m->fetch += a_warp * fetch_clocks(CODE_GROWTH * code);
@@ -491,6 +579,10 @@ static bool add_function(model *m, int index) {
 static void add_functions(model *m) {
   for (int f = 0; f < m->l->module->n_funcs; f++) {
     add_function(m, f);
+  }
+  for (int w = 0; w < EMU_WARPS; w++) { /* the others wait for it, or have other roles */
+    m->longest = m->warp[w] > m->alone ? m->steps[w] : m->longest;
+    m->alone = larger(m->alone, m->warp[w]);
   }
 }
 
@@ -632,8 +724,8 @@ static double waits_sec(const model *m, double blocks_sm) {
 /* b blocks at a time on one multiprocessor; the scheduler with the most warps is the last */
 static double wave_clocks(const model *m, double b) {
   double warps = m->l->n_warps, one = ceil(warps / SCHEDULERS), n = ceil(b * warps / SCHEDULERS);
-  return together(shared_among(n / one, one * m->issue, m->alone),
-                  larger(b * m->lsu, ceil(n / 2) * m->fetch));
+  return together(shared_among(n / one, one * m->issue, m->alone, BLOCK_OVERLAP),
+                  larger(LSU_BUSY * b * m->lsu, ceil(n / 2) * m->fetch));
 }
 
 static double compute_clocks(const model *m, double blocks_sm) {
@@ -642,7 +734,8 @@ static double compute_clocks(const model *m, double blocks_sm) {
   double clocks = full * wave_clocks(m, blocks_sm);
   if (left > 0) { /* spread over the multiprocessors, or packed on those that end first */
     double spread = ceil(left / m->p->sms), packed = left > blocks_sm ? blocks_sm : spread;
-    double share = full > 0 && blocks_sm > 1 ? PACKED * pow(blocks_sm - 1, -PACKED_POWER) : 0;
+    bool pair = blocks_sm > 1 && blocks_sm < 3 && m->l->n_warps <= SCHEDULERS;
+    double share = full > 0 && pair ? PACKED : 0;
     clocks += (1 - share) * wave_clocks(m, spread) + share * wave_clocks(m, packed);
   }
   return clocks;
@@ -658,8 +751,8 @@ static double longest_clocks(const model *m) {
     return 0;
   }
   double mean = (double)m->w->lengths / ran, most = (double)m->w->longest, beyond = most - mean;
-  double warp = (double)m->w->steps / (ran * m->l->n_warps);
-  return beyond > EVEN * mean ? m->alone * (mean + beyond * log(all) / log(ran)) / warp : 0;
+  most = mean + beyond * log(all) / log(ran);
+  return beyond > EVEN * mean ? m->alone * most / larger(m->longest, 1) : 0;
 }
 
 static const char *bound_of(const model *m, double compute, double l2, double dram,

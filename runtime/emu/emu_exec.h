@@ -75,9 +75,10 @@ typedef struct emu_warp {
   uint8_t *regs;
   const uint8_t *pool;
   const emu_insn *code;
-  uint64_t *counts, *extra, *sectors, *repeats; /* per instruction: see emu_worker */
-  int pc, stop;                                 /* stop: where another fragment stands */
-  uint32_t mask;                                /* its lanes */
+  uint64_t *counts, *extra, *sectors, *repeats, *seen; /* per instruction: see emu_worker */
+  uint64_t bit;                                        /* of this warp in `seen` */
+  int pc, stop;                                        /* stop: where another fragment stands */
+  uint32_t mask;                                       /* its lanes */
   emu_frame *frame;
   struct emu_block *block;
   struct emu_launch *launch;
@@ -177,7 +178,7 @@ typedef struct emu_traffic { /* what the cost model wants to know of memory; all
   uint64_t shared_requests, shared_wavefronts, atomics, atomic_conflicts, barriers;
 } emu_traffic;
 
-enum { EMU_COUNTS = 4 }; /* arrays of emu_worker's counts */
+enum { EMU_SUMS = 4, EMU_COUNTS = 5 }; /* arrays of emu_worker's counts; the first are sums */
 enum { EMU_L1_SECTORS = 8192, EMU_ALLOCS = 64, EMU_ATOMIC_LINES = 512 };
 
 /* sectors that one multiprocessor's first-level cache would hold, and the traffic by allocation */
@@ -195,7 +196,8 @@ typedef struct emu_worker {
   emu_block *idle; /* finished blocks whose memory can be used again */
   /* [function][pc]: executions by warps; behind them, n + 1 on, clocks of the load/store unit, in
    * quarters; behind these, sectors that its L2 port moves; behind
-   * these, executions of loads that only looked again at what they wait for */
+   * these, executions of loads that only looked again at what they wait for; behind these, the
+   * warps of a block that came here, a bit for each */
   uint64_t **counts;
   uint64_t counted; /* blocks whose memory traffic was counted */
   /* blocks that looked at what others told, before they told anything themselves, or after; how

@@ -48,8 +48,10 @@ static void gather(emu_worker *workers, int n) {
     add_traffic(&workers[0].traffic, &workers[i].traffic);
     emu_count_join(&workers[0].cache, &workers[i].cache);
     for (int f = 0; f < m->n_funcs; f++) {
-      for (int pc = 0; pc < EMU_COUNTS * (m->funcs[f]->n + 1); pc++) {
-        workers[0].counts[f][pc] += workers[i].counts[f][pc];
+      int sums = EMU_SUMS * (m->funcs[f]->n + 1), all = EMU_COUNTS * (m->funcs[f]->n + 1);
+      for (int pc = 0; pc < all; pc++) {
+        uint64_t *to = &workers[0].counts[f][pc], more = workers[i].counts[f][pc];
+        *to = pc < sums ? *to + more : *to | more;
       }
     }
   }

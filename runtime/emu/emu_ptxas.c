@@ -69,8 +69,8 @@ static bool is_integer(const emu_insn *in) {
   return in->kind == KIND_alu && in->pipe == PIPE_alu;
 }
 
-typedef struct uses { /* of a register */
-  int defs, all, addresses, def;
+typedef struct uses {                  /* of a register */
+  int defs, all, addresses, def, last; /* last: read of it, but by branches */
 } uses;
 
 static void count_uses(const emu_func *f, uses *u) {
@@ -82,6 +82,7 @@ static void count_uses(const emu_func *f, uses *u) {
       one->def = result ? pc : one->def;
       one->all += !result;
       one->addresses += !result && f->code[pc].pipe == PIPE_lsu;
+      one->last = !result && f->code[pc].kind != KIND_bra ? pc : one->last;
     }
   }
 }
@@ -117,6 +118,21 @@ static void find_folded(emu_ptxas *x, const emu_func *f, uses *u) {
   }
 }
 
+/* A predicate that is wanted for more than branches stays in one of the seven registers that there
+ * are until then. */
+static void find_guards(emu_ptxas *x, const emu_func *f, const uses *u) {
+  for (int pc = 0; pc < f->n; pc++) {
+    int32_t guard = 0;
+    for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
+      const uses *one = &u[f->refs[r] >> 1];
+      guard = one->last >= f->code[pc].target ? (int32_t)(f->refs[r] >> 1) + 1 : guard;
+    }
+    for (int i = pc + 1; guard && is_predicate(f, pc) && i < f->code[pc].target; i++) {
+      x->guards[i] = guard;
+    }
+  }
+}
+
 static void find_moves(emu_ptxas *x, const emu_func *f) {
   for (int pc = 0; pc < f->n; pc++) {
     const emu_insn *in = &f->code[pc];
@@ -141,11 +157,12 @@ bool emu_ptxas_unrolls(const emu_func *f, int s, int e) {
 bool emu_ptxas_init(emu_ptxas *x, const emu_func *f) {
   size_t n = (size_t)(unsigned)f->n + 1;
   uses *u = calloc((size_t)(unsigned)f->n_regs + 1, sizeof *u);
-  *x = (emu_ptxas){calloc(n, 1), calloc(n, 1), calloc(n, 1)};
-  bool ok = u && x->leads && x->folded && x->moves;
+  *x = (emu_ptxas){calloc(n, 1), calloc(n, 1), calloc(n, 1), calloc(n, sizeof *x->guards)};
+  bool ok = u && x->leads && x->folded && x->moves && x->guards;
   if (ok) {
     find_leads(x, f);
     find_folded(x, f, u);
+    find_guards(x, f, u);
     find_moves(x, f);
   }
   free(u);
@@ -156,4 +173,5 @@ void emu_ptxas_clear(emu_ptxas *x) {
   free(x->leads);
   free(x->folded);
   free(x->moves);
+  free(x->guards);
 }

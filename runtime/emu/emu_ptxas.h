@@ -8,6 +8,7 @@ typedef struct emu_ptxas { /* per instruction */
   uint8_t *leads;          /* does a basic block begin here that is left after predication? */
   uint8_t *folded;         /* does another instruction do it in passing? */
   uint8_t *moves;          /* can the multipliers' pipe do it in place of the ALU's? */
+  int32_t *guards;         /* predicate that it hangs on and that is wanted besides, plus one */
 } emu_ptxas;
 
 /* emu_ptxas_init -- false: no memory; clear it all the same */

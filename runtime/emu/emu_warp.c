@@ -229,6 +229,7 @@ static bool pick(emu_warp *w) {
   w->extra = w->counts + func->n + 1;
   w->sectors = w->extra + func->n + 1;
   w->repeats = w->sectors + func->n + 1;
+  w->seen = w->repeats + func->n + 1;
   find_stop(w);
   return true;
 }
@@ -293,6 +294,7 @@ emu_warp_state emu_warp_run(emu_warp *w) {
     while (rc == RUN_ON) {
       const emu_insn *in = &w->code[w->pc];
       uint32_t mask = guarded(w, in);
+      w->seen[w->pc] |= w->bit;
       w->counts[w->pc++]++;
       w->steps++;
       if (w->is_flying && mask && (rc = emu_wgmma_registers(w, in, mask)) != RUN_ON) {

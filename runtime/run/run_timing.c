@@ -336,6 +336,7 @@ int rt_bench_time(rt_bench *b, rt_loaded *l, const rt_timing *how, rt_times *out
   rt_contender who = rt_loaded_contender(l);
   *out = (rt_times){.replay = how->replay};
   int rc = rotation_start(&r, b, how, e);
+  rc = rc ? rc : rt_loaded_reserve(l, e); /* once, and no launch's business */
   rc = rc ? rc : b->separate ? model(&r, &who, &s, e) : measure(&r, &who, &s, &out->ended, e);
   if (!rc) {
     out->stopped = out->ended == RT_ENDED_SLOWER || out->ended == RT_ENDED_LOOK;
