@@ -63,6 +63,11 @@ static const char waiting[] =
     "  for (int i = 0; last && i < adds; i++) sum = sum * 3 + i;\n"
     "  if (last) words[1 + threadIdx.x] = sum;\n"
     "}\n"
+    "GLOBAL await(volatile unsigned *words, int unused) {\n"
+    "  if (blockIdx.x) while (!words[blockIdx.x - 1]) {}\n"
+    "  __threadfence();\n"
+    "  words[blockIdx.x] = 1;\n"
+    "}\n"
     "GLOBAL draw(unsigned *words, int total) {\n"
     "  __shared__ int number;\n"
     "  unsigned sum = 0;\n"
@@ -80,6 +85,12 @@ static const char waiting[] =
     "  unsigned sum = 0;\n"
     "#pragma unroll 1\n"
     "  for (int i = 0; i < times; i++) sum = sum * 3 + i;\n"
+    "  words[1 + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL alone(unsigned *words, int warps) {\n"
+    "  unsigned sum = 0;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; threadIdx.x / 32 < warps && i < 100000; i++) sum = sum * 3 + i;\n"
     "  words[1 + threadIdx.x] = sum;\n"
     "}\n"
     "GLOBAL uneven(unsigned *words, int times) {\n"
@@ -118,6 +129,33 @@ static void last_block(void **state) {
   double none = seconds_of("arrive", 2048, 64, 0), some = seconds_of("arrive", 2048, 64, 100000);
   (void)state;
   assert_true(some - none > 1.5e-4 && some - none < 1e-3);
+}
+
+/* a block that waits for one that a sample leaves out is told, not run for ever */
+static void absent_blocks(void **state) {
+  kit k;
+  int n = 0;
+  (void)state;
+  kit_open(&k, "h200");
+  kit_cuda(&k, waiting, "waiting.cu");
+  rt_emu_set_checks(k.d, false);
+  rt_ptr p = kit_alloc(&k, 4 * 2048);
+  void *args[] = {&p, &n};
+  kit_ok(&k, k.d->ops->set(k.d, p, 0, 4 * 2048, NULL, &k.e));
+  rt_emu_set_sample(k.d, 8);
+  assert_int_not_equal(kit_launch(&k, "await", 2048, 32, 0, args), 0);
+  assert_non_null(strstr(k.e.message, "not among the 8 of 2048 that were run"));
+  err_clear(&k.e);
+  rt_emu_set_sample(k.d, 0);
+  kit_ok(&k, kit_launch(&k, "await", 2048, 32, 0, args));
+  kit_close(&k);
+}
+
+/* roles: what one warp does alone takes as long as where all do it, and no longer beside others */
+static void roles(void **state) {
+  double one = seconds_of("alone", 1, 256, 1), all = seconds_of("alone", 1, 256, 8);
+  (void)state;
+  assert_true(one > 0.8 * all && one <= all);
 }
 
 /* eight blocks of a sample that draw numbers draw all of them: 132 share them as they would */
@@ -387,6 +425,8 @@ int main(void) {
       cmocka_unit_test(partial_stores),
       cmocka_unit_test(waiting_blocks),
       cmocka_unit_test(last_block),
+      cmocka_unit_test(absent_blocks),
+      cmocka_unit_test(roles),
       cmocka_unit_test(schedulers),
       cmocka_unit_test(noted_registers),
       cmocka_unit_test(order),

@@ -113,7 +113,7 @@ static const double CODE_GROWTH = 1.05;
 static const double STORE_ALONE = 0.47;
 /* blocks that differ by less do the same work but for the matrices' edges */
 static const double EVEN = 0.1;
-static const double launch_sec = 2.6e-6, mma_sync_share = 0.62;
+static const double launch_sec = 2.6e-6, cluster_sec = 1e-6, mma_sync_share = 0.62;
 /* a warp alone on its scheduler issues an instruction every so many clocks, and how well the stalls
  * of several fill each other */
 static const double WARP_ISSUE = 1.4, STALL_OVERLAP = 0.4, BLOCK_OVERLAP = 0.2;
@@ -594,12 +594,14 @@ static double add_last(model *m, const emu_worker *last) {
              .p = m->p,
              .w = last,
              .crowd = STORE_ALONE,
-             .run = 1,
-             .counted = 1,
+             .run = larger((double)last->blocks, 1),
+             .counted = larger((double)last->counted, 1),
              .lat_global = LAT_CHAIN};
   double group = (double)m->w->arrivals;
   add_functions(&x);
-  double alone = larger(x.alone - m->alone, 0);
+  /* of a cluster one block counts for all, unless there are as many arrivals as blocks */
+  double one_in = group * m->l->n_mates <= (double)m->l->n_blocks ? m->l->n_mates : 1;
+  double alone = larger(x.alone - m->alone, 0) * one_in;
   m->alone += alone / group;
   m->issue += larger(x.issue - m->issue, 0) / group;
   m->lsu += larger(x.lsu - m->lsu, 0) / group;
@@ -837,8 +839,9 @@ void emu_cost_launch(const emu_launch *l, const emu_worker *w, const emu_worker 
   double from_dram =
       dram / (2 * p->memory_clock_hz * p->bus_bits / 8 * 0.92); /* refresh, turnarounds */
   double atomics = hottest_line(&w->cache) * traffic_share * ATOMIC_CLOCKS / p->clock_hz;
-  s->sec = launch_sec + together(together(compute, atomics), larger(l2, from_dram)) +
-           waits_sec(&m, blocks_sm) + serial;
+  s->sec = launch_sec + (l->n_mates > 1 ? cluster_sec : 0) +
+           together(together(compute, atomics), larger(l2, from_dram)) + waits_sec(&m, blocks_sm) +
+           serial;
   s->bound = bound_of(&m, compute, l2, from_dram, blocks_sm);
 }
 

@@ -199,9 +199,9 @@ void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access
 void emu_count_look(emu_warp *w, uint32_t mask, const uint64_t address[32]) {
   emu_block *b = w->block;
   int lane = __builtin_ctz(mask);
-  if (w->look_pc == w->pc && w->looked[lane] == address[lane]) {
-    w->repeats[w->pc - 1]++;
-  }
+  bool again = w->look_pc == w->pc && w->looked[lane] == address[lane];
+  w->repeats[w->pc - 1] += again;
+  w->looks = again ? w->looks + 1 : 0;
   w->look_pc = w->pc;
   memcpy(w->looked, address, sizeof w->looked);
   b->worker->backs += b->told && !b->looked_back;

@@ -91,6 +91,7 @@ typedef struct emu_warp {
   int n_stored;
   bool rotate;
   int look_pc;                  /* of the last load that may wait for another block, ... */
+  uint64_t looks;               /* ... how often it looked in vain, ... */
   uint64_t looked[EMU_LANES_N]; /* ... and its addresses */
   emu_frame kernel;             /* the outermost frame */
   size_t kernel_capacity, local_capacity;

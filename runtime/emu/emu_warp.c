@@ -4,7 +4,8 @@
 
 #include "emu_exec.h"
 
-enum { SLICE = 20000 };
+/* LOOKS_SAMPLED: in vain, by which a warp of a sample waits for a block that is not in it */
+enum { SLICE = 20000, LOOKS_SAMPLED = 1 << 21 };
 
 void emu_store(void *to, const void *from, int bytes, uint32_t mask) {
 #define STORE(T)                                                                                   \
@@ -69,6 +70,7 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   w->n_stored = 0;
   w->rotate = false;
   w->look_pc = 0;
+  w->looks = 0;
   w->n_async = 0;
   w->carry = 0;
   w->cluster_arrived = w->bulk_reads = 0;
@@ -259,9 +261,20 @@ static int over_limit(emu_warp *w, const emu_insn *in) {
                      (unsigned long long)w->launch->step_limit);
 }
 
+static int waits_for_absent(emu_warp *w, const emu_insn *in) {
+  return emu_finding(
+      w, in, __builtin_ctz(w->mask), EMU_STEPS,
+      "waits for what a block tells that is not among the %llu of %llu that were "
+      "run; such a kernel's time is known only of problems small enough to run whole",
+      (unsigned long long)w->launch->sampled, (unsigned long long)w->launch->n_blocks);
+}
+
 static inline int slice_over(emu_warp *w, const emu_insn *in) {
   if (w->steps > w->launch->step_limit) {
     return over_limit(w, in);
+  }
+  if (w->looks > LOOKS_SAMPLED && w->launch->sampled < w->launch->n_blocks) {
+    return waits_for_absent(w, in);
   }
   w->slice_end = w->steps + SLICE;
   w->rotate = true;

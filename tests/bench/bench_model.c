@@ -1,13 +1,15 @@
 /* bench_model.c -- how well does the cost model of the emulated device rank what a GPU measured?
  *
  *   build/tests/bench/bench_model [--cache DIR] [--part K/N] [--blocks N] [--device emu:h200]
- *                                 [--rows FILE] TRIALS.json...
+ *                                 [--rows FILE] [--least RHO] TRIALS...
  *
- * A file holds what `autotune FAMILY ... --strategy random --json` printed on the card. Every
- * trial that was timed there is modelled here; --part takes each N-th of them, the K-th, so that a
- * model can be fitted on some and judged on others. Prints for every problem Spearman's rank
- * correlation, what the best of the model's first 5 % loses against the best of all, and quantiles
- * of modelled over measured seconds; --rows gets one line a trial. --cache keeps compiled PTX.
+ * A file holds what `autotune FAMILY ... --strategy random --json` printed on the card, or lines of
+ * problem, configuration, status and seconds with tabs between them. Every trial that was timed
+ * there is modelled here; --part takes each N-th of them, the K-th, so that a model can be fitted
+ * on some and judged on others. --least: exit status 1 where a problem's correlation is lower.
+ * Prints for every problem Spearman's rank correlation, what the best of the model's first 5 %
+ * loses against the best of all, and quantiles of modelled over measured seconds; --rows gets one
+ * line a trial. --cache keeps compiled PTX.
  */
 #define _GNU_SOURCE
 #include <jansson.h>
@@ -37,6 +39,8 @@ typedef struct modeller {
   gen_number limits[RT_NUMBERS];
   const char *cache, *rows;
   int part, parts;
+  double least;
+  bool below;
   trial *trials;
   size_t n;
   err e;
@@ -51,19 +55,35 @@ static void need(modeller *m, int rc) {
 
 /* ---- what was measured ---- */
 
-static void take_line(modeller *m, const char *line, size_t *seen) {
+static void take_trial(modeller *m, const char *problem, const char *config, double sec,
+                       size_t *seen) {
+  if ((*seen)++ % (size_t)m->parts == (size_t)m->part && m->n < TRIALS_MAX) {
+    m->trials[m->n++] = (trial){strdup(problem), strdup(config), sec, NAN};
+  }
+}
+
+static void take_json(modeller *m, const char *line, size_t *seen) {
   json_t *j = json_loads(line, 0, NULL);
   const char *event = json_string_value(json_object_get(j, "event"));
   const char *status = json_string_value(json_object_get(j, "status"));
   const char *problem = json_string_value(json_object_get(j, "problem"));
   const char *config = json_string_value(json_object_get(j, "config"));
-  bool timed =
-      event && !strcmp(event, "trial") && status && !strcmp(status, "ok") && problem && config;
-  if (timed && (*seen)++ % (size_t)m->parts == (size_t)m->part && m->n < TRIALS_MAX) {
-    double sec = json_number_value(json_object_get(j, "seconds"));
-    m->trials[m->n++] = (trial){strdup(problem), strdup(config), sec, NAN};
+  if (event && !strcmp(event, "trial") && status && !strcmp(status, "ok") && problem && config) {
+    take_trial(m, problem, config, json_number_value(json_object_get(j, "seconds")), seen);
   }
   json_decref(j);
+}
+
+static void take_line(modeller *m, const char *line, size_t *seen) {
+  char problem[256], config[1024], status[16];
+  double sec;
+  if (*line == '{') {
+    take_json(m, line, seen);
+  } else if (sscanf(line, "%255[^\t]\t%1023[^\t]\t%15[^\t]\t%lf", problem, config, status, &sec) ==
+                 4 &&
+             !strcmp(status, "ok")) {
+    take_trial(m, problem, config, sec, seen);
+  }
 }
 
 static void read_trials(modeller *m, const char *path) {
@@ -164,7 +184,8 @@ static double correlation(const double *x, const double *y, size_t n) {
   return xx > 0 && yy > 0 ? xy / sqrt(xx * yy) : 0;
 }
 
-static void report(const char *problem, const double *measured, const double *modelled, size_t n) {
+static void report(modeller *m, const char *problem, const double *measured, const double *modelled,
+                   size_t n) {
   static double rx[TRIALS_MAX], ry[TRIALS_MAX], ratio[TRIALS_MAX];
   static size_t by_measured[TRIALS_MAX], by_modelled[TRIALS_MAX], by_ratio[TRIALS_MAX];
   size_t top = (n + 19) / 20;
@@ -178,9 +199,11 @@ static void report(const char *problem, const double *measured, const double *mo
   for (size_t i = 0; i < top; i++) {
     best = fmin(best, measured[by_modelled[i]]);
   }
+  double rho = correlation(rx, ry, n);
+  m->below |= !(rho >= m->least);
   printf("%-60s n %3zu  Spearman %.3f  top 5 %% loses %4.1f %%  modelled/measured %.2f %.2f %.2f\n",
-         problem, n, correlation(rx, ry, n), 100 * (best / measured[by_measured[0]] - 1),
-         ratio[by_ratio[n / 10]], ratio[by_ratio[n / 2]], ratio[by_ratio[n - 1 - n / 10]]);
+         problem, n, rho, 100 * (best / measured[by_measured[0]] - 1), ratio[by_ratio[n / 10]],
+         ratio[by_ratio[n / 2]], ratio[by_ratio[n - 1 - n / 10]]);
 }
 
 /* ---- problem after problem ---- */
@@ -216,7 +239,7 @@ static void model_problem(modeller *m, size_t first, size_t last, FILE *rows) {
     }
   }
   if (n) {
-    report(problem, measured, modelled, n);
+    report(m, problem, measured, modelled, n);
   }
   fflush(stdout);
   rt_bench_free(bench);
@@ -238,6 +261,8 @@ static void take_options(modeller *m, int argc, char **argv, const char **device
       *device = argv[++i];
     } else if (!strcmp(argv[i], "--rows") && valued) {
       m->rows = argv[++i];
+    } else if (!strcmp(argv[i], "--least") && valued) {
+      m->least = strtod(argv[++i], NULL);
     } else {
       read_trials(m, argv[i]);
     }
@@ -245,7 +270,7 @@ static void take_options(modeller *m, int argc, char **argv, const char **device
 }
 
 int main(int argc, char **argv) {
-  modeller m = {.parts = 1};
+  modeller m = {.parts = 1, .least = -1};
   const char *device = "emu:h200";
   long blocks = 8;
   m.trials = calloc(TRIALS_MAX, sizeof *m.trials);
@@ -282,5 +307,5 @@ int main(int argc, char **argv) {
   rt_tools_free(m.tools);
   rt_compiler_close(m.c);
   m.d->ops->close(m.d);
-  return 0;
+  return m.below;
 }
