@@ -374,6 +374,8 @@ return {
     { "whole tiles nearly fill the device's last wave",
       "not STREAM or 128 * (roundup(" .. TILES .. ", PLACES) - " .. TILES .. ") >= roundup(" .. TILES
         .. ", PLACES)" },
+    { "the last wave has fewer tiles along k than blocks to share them",
+      "not STREAM or " .. TILES .. " % PLACES * ceildiv(k, BK) >= PLACES" },
     { "a streaming block has less than two tiles' depth",
       "not STREAM or " .. TILES .. " * k >= 2 * PLACES * BK" },
     -- Who finishes a tile counts the blocks from its first part's to its last's.

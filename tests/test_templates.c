@@ -633,6 +633,32 @@ static void gemm_batched_parts_are_right(void **state) {
   set_sms(b, before);
 }
 
+/* Of a last wave with fewer tiles along k than blocks, some blocks would have no part, and the
+ * others would wait for them to arrive. */
+static void sgemm_streams_have_parts_for_all(void **state) {
+  static const char config[] =
+      "SCHEDULE=stream,BM=32,BN=32,TM=4,TN=4,STORE=1,LM=8,LANES=rows,PAD=4,"
+      "MINBLOCKS=2,STAGES=2";
+  bed *b = *state;
+  const int64_t sms = set_sms(b, 3); /* six blocks at a time */
+  for (int k = 80; k <= 96; k += 16) {
+    char problem[64];
+    snprintf(problem, sizeof problem, "m=31 n=223 k=%d", k); /* seven tiles */
+    subject s = open_subject(b, NULL, "sgemm", problem);
+    gen_config c;
+    assert_ok(gen_config_parse(s.t, config, &c, &b->e), &b->e);
+    if (k == 80) {
+      assert_fails(gen_config_check(s.g, &c, &b->e), &b->e, ERR_USAGE, "fewer tiles along k");
+    } else {
+      assert_ok(gen_config_check(s.g, &c, &b->e), &b->e);
+    }
+    close_subject(&s);
+  }
+  const char *const one = config;
+  check_configs(b, "sgemm", "m=31 n=223 k=96", &one, 1);
+  set_sms(b, sms);
+}
+
 /* A matrix and vectors: which operand is which, contiguous along the sum or not, vectors that C has
  * not, parts of k, and what of the vectors is read at once. */
 static void sgemm_of_vectors_is_right(void **state) {
@@ -982,6 +1008,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(histogram_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_parts_are_right, &b),
       cmocka_unit_test_prestate(gemm_batched_parts_are_right, &b),
+      cmocka_unit_test_prestate(sgemm_streams_have_parts_for_all, &b),
       cmocka_unit_test_prestate(sgemm_of_vectors_is_right, &b),
       cmocka_unit_test_prestate(gemv_parts_are_right, &b),
       cmocka_unit_test_prestate(gemv_clusters_are_right, &b),
