@@ -53,8 +53,6 @@ struct vectors {
 };
 
 constexpr int TAKEN = ALONG_SUM ? LOADS * VEC : LINES;  // elements of each vector in a step
-// From memory they come before the matrix, if registers hold them, lest one wait follow another.
-constexpr bool EARLY = X == X_cached && TAKEN * VECTORS <= 32;
 
 // Several numbers of shared memory, 16 bytes at a time.
 template <int N>
@@ -71,29 +69,38 @@ __device__ __forceinline__ void read_shared(const wide *from, wide (&v)[N]) {
   }
 }
 
-// Them from where this block begins: copied to shared memory, or in place.
+// Them from where this block begins: copied to shared memory, or in place. Of vectors that there are
+// not, the last one stands in: nobody asks for these results.
 struct factors {
   vectors of;
   int begin, end;
   long long most;
 
   __device__ __forceinline__ factors(const vectors &v, int begin_, int end_, long long most_)
-      : of(v), begin(begin_), end(end_), most(most_) {
+      : of(v), begin(begin_), end(end_), most(most_) {}
+
+  __device__ __forceinline__ const stored *vector(int j) const {
+    return of.x + (VECTORS == 1 || j < of.n ? j : of.n - 1) * of.next;
+  }
+
 @ if X == "shared" then
-    // Along the sum if that is how they are read, else all vectors' elements side by side.
-    wide *copy = reinterpret_cast<wide *>(memory);
-    for (int i = begin + threadIdx.x; i < end; i += BLOCK) {
+  // Along the sum if that is how they are read, else all vectors' elements side by side; whole steps,
+  // zeros at the end.
+  __device__ __forceinline__ void copy() const {
+    wide *to = reinterpret_cast<wide *>(memory);
+    for (int i = threadIdx.x; i < most; i += BLOCK) {
 #pragma unroll
       for (int j = 0; j < VECTORS; j++) {
-        copy[ALONG_SUM ? j * most + i - begin : (long long)(i - begin) * VECTORS + j] =
-            j < of.n ? widen(of.x[i * of.step + j * of.next]) : 0;
+        to[ALONG_SUM ? j * most + i : (long long)i * VECTORS + j] =
+            i < end - begin ? widen(vector(j)[(begin + i) * of.step]) : 0;
       }
     }
     __syncthreads();
-@ end
   }
+@ end
 
-  // What a step takes of them; what lies beyond the end is zero, and of no vector anything.
+  // What a step takes of them; unless all of it is there (WHOLE), zeros from the end on.
+  template <bool WHOLE>
   __device__ __forceinline__ void fetch(const step &s, wide (&f)[TAKEN][VECTORS]) const {
     if constexpr (ALONG_SUM) {
 #pragma unroll
@@ -101,32 +108,31 @@ struct factors {
 #pragma unroll
         for (int v = 0; v < VECTORS; v++) {
           wide part[VEC];
-          along(s.along + i * LX * VEC, v, part);
+          along<WHOLE>(s.along + i * LX * VEC, v, part);
 #pragma unroll
           for (int e = 0; e < VEC; e++) f[i * VEC + e][v] = part[e];
         }
       }
     } else {
 #pragma unroll
-      for (int j = 0; j < LINES; j++) across(s.across + j, f[j]);
+      for (int j = 0; j < LINES; j++) across<WHOLE>(s.across + j, f[j]);
     }
   }
 
   // Of vector j, elements i to i + VEC - 1, all of which exist or none.
+  template <bool WHOLE>
   __device__ __forceinline__ void along(int i, int j, wide (&v)[VEC]) const {
-#pragma unroll
-    for (int e = 0; e < VEC; e++) v[e] = 0;
-    if (i >= end || (VECTORS > 1 && j >= of.n)) return;
 @ if X == "shared" then
     read_shared(reinterpret_cast<const wide *>(memory) + j * most + (i - begin), v);
 @ else
     struct alignas(XVEC * sizeof(stored)) part {
       stored e[XVEC];
     };
-    const stored *from = of.x + j * of.next;
+    const stored *from = vector(j);
 #pragma unroll
     for (int e = 0; e < VEC; e += XVEC) {
-      const part p = load_plain(reinterpret_cast<const part *>(from + (i + e) * of.step));
+      part p = part();
+      if (WHOLE || i < end) p = load_plain(reinterpret_cast<const part *>(from + (i + e) * of.step));
 #pragma unroll
       for (int f = 0; f < XVEC; f++) v[e + f] = widen(p.e[f]);
     }
@@ -134,17 +140,13 @@ struct factors {
   }
 
   // Of all vectors, element i.
+  template <bool WHOLE>
   __device__ __forceinline__ void across(int i, wide (&v)[VECTORS]) const {
-#pragma unroll
-    for (int j = 0; j < VECTORS; j++) v[j] = 0;
-    if (i >= end) return;
 @ if X == "shared" then
     read_shared(reinterpret_cast<const wide *>(memory) + (long long)(i - begin) * VECTORS, v);
 @ else
 #pragma unroll
-    for (int j = 0; j < VECTORS; j++) {
-      if (VECTORS == 1 || j < of.n) v[j] = widen(of.x[i * of.step + j * of.next]);
-    }
+    for (int j = 0; j < VECTORS; j++) v[j] = WHOLE || i < end ? widen(vector(j)[i * of.step]) : 0;
 @ end
   }
 };
@@ -283,14 +285,19 @@ template <typename Wait>
 __device__ __forceinline__ void multiply_vectors(const stored *A, long long lda, const vectors &x,
                                                  int depth, const results &to, long long most,
                                                  wide *partial, unsigned *arrived, Wait wait) {
+  if (x.n == 0) return;
   const int begin = min((long long)depth, blockIdx.y * most);
   const int end = min((long long)depth, begin + most);
   const int along_end = ALONG_SUM ? end : to.n, across_end = ALONG_SUM ? to.n : end;
   const bool has_all = to.n - (int)blockIdx.x * OUT >= OUT;  // of its results
-  const auto load = [&](step &s, int at) {
+  const factors all(x, begin, end, most);
+  // Factors come from memory together with a step, lest one wait follow another.
+  const auto load = [&](step &s, wide (&f)[TAKEN][VECTORS], int at) {
     if (has_all && end - at >= STEP) {
+      if (X == X_cached) all.fetch<true>(s, f);
       s.load<true>(A, lda, along_end, across_end);
     } else {
+      if (X == X_cached) all.fetch<false>(s, f);
       s.load<false>(A, lda, along_end, across_end);
     }
   };
@@ -298,30 +305,32 @@ __device__ __forceinline__ void multiply_vectors(const stored *A, long long lda,
   step now;
   now.along = (ALONG_SUM ? begin : (int)blockIdx.x * OUT) + threadIdx.x % LX * VEC;
   now.across = (ALONG_SUM ? (int)blockIdx.x * OUT : begin) + threadIdx.x / LX * LINES;
-@ if AHEAD == 1 then
-  load(now, begin);
+  wide f[TAKEN][VECTORS];
+  load(now, f, begin);
+@ if X == "shared" then
+  all.copy();
 @ end
-  const factors all(x, begin, end, most);
 #pragma unroll 1
   for (int at = begin; at < end; at += STEP) {
-    wide f[TAKEN][VECTORS];
-    if (EARLY) all.fetch(now, f);
-@ if AHEAD == 1 then
     step next = now;
     next.along += ALONG_SUM ? STEP : 0;
     next.across += ALONG_SUM ? 0 : STEP;
-    load(next, at + STEP);
-@ else
-    load(now, at);
+@ if AHEAD == 1 then
+    wide next_f[TAKEN][VECTORS];
+    load(next, next_f, at + STEP);
 @ end
-    if (!EARLY) all.fetch(now, f);
+    if (X == X_shared) all.fetch<true>(now, f);
     multiply(sum, now, f);
 @ if AHEAD == 1 then
-    now = next;
+#pragma unroll
+    for (int t = 0; t < TAKEN; t++) {
+#pragma unroll
+      for (int v = 0; v < VECTORS; v++) f[t][v] = next_f[t][v];
+    }
 @ else
-    now.along += ALONG_SUM ? STEP : 0;
-    now.across += ALONG_SUM ? 0 : STEP;
+    if (at + STEP < end) load(next, f, at + STEP);
 @ end
+    now = next;
   }
   fold_lanes(sum);
   wide *slots = reinterpret_cast<wide *>(memory);

@@ -192,7 +192,7 @@ return {
     { "COPIES", { "burst", "spread" }, "copies at a tile's start, or spread between its steps", when = FFMA },
     { "KLANES", { 8, 16 }, "lanes along k that load an operand contiguous along k", when = FFMA },
     { "FRAGMENTS", { 1, 2 }, "register fragments: 2 reads ahead of the multiplications", when = FFMA },
-    { "VECTORS", { 1, 2, 4, 8, 16 }, "columns of C at most, or rows", when = GEMV },
+    { "VECTORS", { 1, 2, 4, 8 }, "columns of C at most, or rows", when = GEMV },
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block", when = GEMV },
     { "LX", { 4, 8, 16, 32, 64, 128, 256, 512, 1024 }, "of these, side by side where the matrix is contiguous",
       when = GEMV },

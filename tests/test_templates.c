@@ -666,8 +666,9 @@ static void sgemm_of_vectors_is_right(void **state) {
       {"m=300 n=1 k=260", "VEC=4,VECTORS=1,BLOCK=64,LX=16,LOADS=2,LINES=4,BLOCKS=1,AHEAD=1"},
       {"m=301 n=3 k=270 tb=t", "VEC=1,VECTORS=4,BLOCK=128,LX=32,LOADS=1,LINES=2,BLOCKS=4,X=shared,"
                                "FINISH=atomic"},
-      {"m=300 n=11 k=260 bias=column act=relu",
-       "VEC=4,VECTORS=16,BLOCK=256,LX=16,LOADS=1,LINES=2,BLOCKS=4,X=shared,LOAD=plain"},
+      {"m=300 n=7 k=260 bias=column act=relu",
+       "VEC=4,VECTORS=8,BLOCK=256,LX=16,LOADS=1,LINES=2,BLOCKS=4,X=shared,LOAD=plain"},
+      {"m=64 n=5 k=300 tb=t", "VEC=4,VECTORS=8,BLOCK=64,LX=16,LOADS=1,LINES=1,BLOCKS=4,AHEAD=1"},
       {"m=130 n=2 k=1030 ta=t", "VEC=2,VECTORS=2,BLOCK=128,LX=64,LOADS=2,LINES=4,BLOCKS=1"},
       {"m=130 n=6 k=1032 ta=t tb=t scale=row",
        "VEC=4,VECTORS=8,BLOCK=64,LX=8,LOADS=1,LINES=2,BLOCKS=3,AHEAD=1,X=shared"},
