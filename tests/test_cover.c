@@ -441,7 +441,7 @@ static const char good[] = "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\
 
 static const char good_model[] = "model 132\ncosts 2 1e-6\nforms 00000001\n"
                                  "costs 8 0 1e-6 0 1e-12\nforms 0000000a 0000000b\n"
-                                 "size 16 16 16 t 4 -7.0 -30.0\nsize 20 20 20 n 1 - 20.1\n";
+                                 "size 16 16 16 t 4 4 4 -7.0 -30.0\nsize 20 20 20 n 1 1 1 - 20.1\n";
 
 /* The first occurrence of each becomes the other. */
 static void refuse(const gen_template *t, const char *from, const char *const changes[][2],
@@ -498,9 +498,9 @@ static void test_damaged_text_is_refused(void **unused) {
                                                  {"20.1", "x.1"},
                                                  {"20.1", ""},
                                                  {"20.1", "20.1 20.1"},
-                                                 {"20 20 20 n 1 -", "20 20 20 x 1 -"},
-                                                 {"20 20 20 n 1 - 20.1\n", ""},
-                                                 {"20 20 20 n 1 - 20.1\n", "if ta=t else 4\n"}};
+                                                 {"20 20 20 n 1 1 1 -", "20 20 20 x 1 1 1 -"},
+                                                 {"20 20 20 n 1 1 1 - 20.1\n", ""},
+                                                 {"20 20 20 n 1 1 1 - 20.1\n", "if ta=t else 4\n"}};
   gen_template *t;
   arena a = {0};
   serve_cover c;
