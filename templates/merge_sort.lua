@@ -39,7 +39,7 @@ local function suggest(condition, config)
   config.PARTITION, config.STORE = "block", "warp"
   SUGGESTED[#SUGGESTED + 1] = config
 end
--- With four ways the doublings from a tile to n should be even: so is its binary logarithm, or not.
+-- With four ways the doublings from a tile to n should be even. Are those from a single key odd?
 local ODD = "log2(max(1, n - 1)) % 2 == 0"
 for _, nbytes in ipairs { 1, 2, 4, 8 } do
   local vec = 16 // nbytes
@@ -50,20 +50,17 @@ for _, nbytes in ipairs { 1, 2, 4, 8 } do
     config.ITEMS = math.max(config.ITEMS, vec)
     suggest(aligned .. " and n <= " .. most, config)
   end
-  local function suggest_four(most, even, odd, config)
-    for parity, block in pairs { [" and not (" .. ODD .. ")"] = even, [" and " .. ODD] = odd } do
-      local copy = {}
-      for name, v in pairs(config) do copy[name] = v end
-      copy.WAYS = 4
-      suggest_by(most .. " and value == 0" .. parity, block, 32, copy)
-    end
-  end
   suggest_by("2^13", 128, 16, { BLOCK = 64, ITEMS = 8 })
   suggest_by("2^17", 256, 16, { BLOCK = 64, ITEMS = 8 })
   suggest_by("2^18", 128, 16, { BLOCK = 64, ITEMS = 8 })
   if nbytes <= 4 then
-    suggest_four("2^21", 128, 256, { BLOCK = 256, ITEMS = 32 })
-    suggest_four("2^36", 512, 256, { BLOCK = 256, ITEMS = 16, STAGES = 2, RESIDENT = 4 })
+    suggest_by("2^19", 256, 16, { BLOCK = 128, ITEMS = 16 })
+    suggest_by("2^20 and value == 0", 128, 32, { WAYS = 4, BLOCK = 256, ITEMS = 32 })
+    suggest_by("2^23 and value == 0", 256, 32, { BLOCK = 128, ITEMS = 16 })
+    for _, half in ipairs { { " and " .. ODD, 256 }, { "", 512 } } do
+      suggest_by("2^36 and value == 0" .. half[1], half[2], 32,
+        { WAYS = 4, BLOCK = 256, ITEMS = 16, STAGES = 2, RESIDENT = 4 })
+    end
     suggest_by("2^36 and value == 0", 256, 32, { BLOCK = 128, ITEMS = 16 })
   end
   suggest_by("2^36", 256, 16, { BLOCK = 128, ITEMS = 16 })
