@@ -51,6 +51,7 @@ return {
 
   derive = {
     { "TILE", "BLOCK * COARSE" }, -- words
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel ahead ends
   },
 
   require = {
@@ -67,10 +68,11 @@ return {
   untuned = SUGGESTED,
 
   stages = {
-    { kernel = "copy", grid = GRID, block = "BLOCK", args = { "n", "value", "x", "y" } },
+    { kernel = "copy", grid = GRID, block = "BLOCK", early = "EARLY", args = { "n", "value", "x", "y" } },
   },
 
   source = [[
+@include "ahead.cuh"
 @include "words.cuh"
 
 using unit = word_of<WIDTH>::type;
@@ -96,6 +98,7 @@ __device__ __forceinline__ unsigned long long repeated(unsigned long long value)
 extern "C" __global__ void __launch_bounds__(BLOCK)
 copy(long long n, unsigned long long value, const unsigned char *__restrict__ x,
      unsigned char *__restrict__ y) {
+  x += wait_for_ahead();
   const long long nbytes = n * @{size}, units = nbytes / WIDTH;
   const unit *from = reinterpret_cast<const unit *>(x);
   unit *to = reinterpret_cast<unit *>(y);

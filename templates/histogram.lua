@@ -22,17 +22,19 @@ local MOST = "sel(dtype == 'u8', 255, sel(dtype == 'u16', 65535, 2^31 - 1))"
 
 -- For problems that nobody tuned, with vectors of `vec` samples. One copy of the counters will do,
 -- however few bins are used: on an H200 2^28 equal samples took as long as uniform ones. But samples of
--- a byte come in faster than lanes that meet in a bank are served.
+-- one or two bytes come in faster than lanes that meet in a bank are served. Beyond what a few groups of
+-- blocks hold bins are counted in the second-level cache.
 local function suggest(list, vec)
   local function add(condition, config)
     config.when = "min(align, 16 // NBYTES) == " .. vec .. " and " .. condition
-    config.ALG, config.VEC = "shared", vec
+    config.ALG, config.VEC = config.ALG or "shared", vec
     config.COARSE = config.COARSE or math.min(4, 64 // vec)
     list[#list + 1] = config
   end
   add("n < 2^22 and bins <= 8192", { BLOCK = 256, BLOCKS = 4, COARSE = 1 })
-  if vec == 16 then
-    add("bins <= 256", { BLOCK = 256, BLOCKS = 6, COPIES = 32 })
+  if vec >= 8 then
+    add("bins <= 256 and NBYTES < 4", { BLOCK = 256, BLOCKS = 6, COPIES = 32 })
+    add("bins <= 2048 and NBYTES < 4", { BLOCK = 512, BLOCKS = 3, COPIES = 8 })
   end
   add("bins <= 12288", { BLOCK = 512, BLOCKS = 4 })
   add("bins <= 25600", { BLOCK = 1024, BLOCKS = 2 })
@@ -41,6 +43,7 @@ local function suggest(list, vec)
     add("n >= 2^22 and bins <= " .. 27000 * parts, { BLOCK = 768, BLOCKS = 2, PARTS = parts })
   end
   add("n >= 2^22 and bins <= 100000", { BLOCK = 1024, BLOCKS = 1, PARTS = 2 })
+  add("true", { ALG = "global", BLOCK = 512, BLOCKS = 4 })
 end
 
 local SUGGESTED = {}

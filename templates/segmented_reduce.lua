@@ -53,6 +53,7 @@ return {
     { "WIDTH", WIDTH },
     { "GROUPS", "BLOCK // WIDTH" }, -- segments of a block at a time
     { "TILE", "BLOCK * SPAN" },
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel ahead ends
   },
 
   require = {
@@ -73,9 +74,16 @@ return {
       ALG = "tiles", LANES = 32, BLOCK = 256, VEC = 4, COARSE = 4, SPAN = 32 },
     { when = "segments < 2048 and n >= max(2^18, 512 * segments)", ALG = "tiles", LANES = 32, BLOCK = 256, COARSE = 8,
       SPAN = 32 },
-    { when = "n >= 512 * segments and align >= 2", ALG = "block", VEC = 2, COARSE = 4 },
-    { when = "n >= 512 * segments", ALG = "block", COARSE = 4 },
-    { when = "n >= 64 * segments", ALG = "warp", LANES = 32, COARSE = 2 },
+    { when = "n >= 512 * segments and align >= 4 and (" .. NBYTES .. ") == 4",
+      ALG = "block", BLOCK = 256, VEC = 4, COARSE = 4 },
+    { when = "n >= 512 * segments and align >= 2", ALG = "block", BLOCK = 256, VEC = 2, COARSE = 4 },
+    { when = "n >= 512 * segments", ALG = "block", BLOCK = 256, COARSE = 8 },
+    { when = "n >= 64 * segments and align >= 4 and (" .. NBYTES .. ") == 4",
+      ALG = "warp", LANES = 8, VEC = 4, COARSE = 4 },
+    { when = "n >= 64 * segments and align >= 2", ALG = "warp", LANES = 8, VEC = 2, COARSE = 4 },
+    { when = "n >= 64 * segments", ALG = "warp", LANES = 16, COARSE = 8 },
+    { when = "n >= 24 * segments and align >= 4 and (" .. NBYTES .. ") == 4",
+      ALG = "warp", LANES = 8, VEC = 4, COARSE = 2 },
     { when = "n >= 24 * segments", ALG = "warp", LANES = 8, COARSE = 2 },
     { when = "n >= 6 * segments", ALG = "warp", LANES = 4 },
   },
@@ -90,15 +98,16 @@ return {
 
   stages = {
     { kernel = "segmented_reduce", when = "ALG ~= 'tiles'", grid = "ceildiv(segments, GROUPS)",
-      block = "BLOCK", args = { "n", "segments", "starts", "x", "y" } },
+      block = "BLOCK", early = "EARLY", args = { "n", "segments", "starts", "x", "y" } },
     { kernel = "reduce_tiles", when = "ALG == 'tiles'", grid = TILES, block = "BLOCK",
-      args = { "n", "segments", "starts", "x", "y", "inward", "outward", "leaving" } },
+      early = "EARLY", args = { "n", "segments", "starts", "x", "y", "inward", "outward", "leaving" } },
     { kernel = "reduce_crossing", when = "ALG == 'tiles'", grid = "ceildiv(" .. TILES .. ", 8)",
-      block = 256,
+      block = 256, overlap = "EARLY",
       args = { "n", "segments", "starts", { "i32", TILES }, "inward", "outward", "leaving", "y" } },
   },
 
   source = [[
+@include "ahead.cuh"
 @include "segments.cuh"
 @include "words.cuh"
 
@@ -186,6 +195,9 @@ __device__ __forceinline__ crowd find_crowd(long long begin, long long end, long
 extern "C" __global__ void __launch_bounds__(BLOCK)
 reduce_tiles(long long n, long long segments, const int *__restrict__ starts,
              const stored *__restrict__ x, stored *y, wide *inward, wide *outward, int *leaving) {
+  const int none = wait_for_ahead();
+  x += none;
+  starts += none;
   const long long begin = (long long)blockIdx.x * TILE, end = min(begin + TILE, n);
   const crowd own = find_crowd(begin, begin + TILE, n, segments, starts);
   if (begin > 0) {
@@ -215,6 +227,7 @@ extern "C" __global__ void __launch_bounds__(256)
 reduce_crossing(long long n, long long segments, const int *__restrict__ starts, int tiles,
                 const wide *inward, const wide *outward, const int *leaving, stored *y) {
   const int tile = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
+  leaving += wait_for_ahead();
   const int at = tile < tiles ? leaving[tile] : -1;
   if (at < 0) return;
   const int last = (int)((segment_of(at, n, segments, starts).end - 1) / TILE);
@@ -227,6 +240,9 @@ reduce_crossing(long long n, long long segments, const int *__restrict__ starts,
 extern "C" __global__ void __launch_bounds__(BLOCK)
 segmented_reduce(long long n, long long segments, const int *__restrict__ starts,
                  const stored *__restrict__ x, stored *y) {
+  const int none = wait_for_ahead();
+  x += none;
+  starts += none;
   const long long i = (long long)blockIdx.x * GROUPS + threadIdx.x / WIDTH;
   const int thread = threadIdx.x % WIDTH;
   const wide share = fold_share<WIDTH>(x, segment_of(i, n, segments, starts), thread);

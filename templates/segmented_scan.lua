@@ -56,6 +56,7 @@ return {
     { "WIDTH", WIDTH },
     { "GROUPS", "BLOCK // WIDTH" }, -- segments of a block
     { "TILE", "BLOCK * ITEMS" },
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel ahead ends
     { "WIDE", "sel(dtype == 'i32' or dtype == 'f32' and op ~= 'sum', 4, 8)" }, -- what tiles add up
   },
 
@@ -78,7 +79,7 @@ return {
     { when = "n >= 2^18 and (segments < 2048 or n < 24 * segments)",
       ALG = "lookback", BLOCK = 256, ITEMS = 8 },
     { when = "n >= 512 * segments", ALG = "block", ITEMS = 4 },
-    { when = "n >= 64 * segments", ALG = "warp", LANES = 32, ITEMS = 2 },
+    { when = "n >= 64 * segments", ALG = "warp", LANES = 32, ITEMS = 4 },
     { when = "n >= 24 * segments", ALG = "warp", LANES = 8, ITEMS = 2 },
     { when = "n >= 6 * segments", ALG = "warp", LANES = 4 },
   },
@@ -91,12 +92,13 @@ return {
 
   stages = {
     { kernel = "segmented_scan", when = LOOKBACK, grid = TILES, block = "BLOCK",
-      args = { "n", "segments", "starts", "x", "y", "words", "counter" } },
+      early = "EARLY", args = { "n", "segments", "starts", "x", "y", "words", "counter" } },
     { kernel = "segmented_scan", when = "ALG ~= 'lookback'", grid = "ceildiv(segments, GROUPS)", block = "BLOCK",
-      args = { "n", "segments", "starts", "x", "y" } },
+      early = "EARLY", args = { "n", "segments", "starts", "x", "y" } },
   },
 
   source = [[
+@include "ahead.cuh"
 @include "segments.cuh"
 
 @ if ALG == "lookback" then
@@ -210,6 +212,9 @@ segmented_scan(long long n, long long segments, const int *__restrict__ starts,
   __shared__ stored elements[TILE + TILE / 32];
   __shared__ unsigned heads[TILE / 32];
   unsigned launch;
+  const int none = wait_for_ahead();
+  x += none;
+  starts += none;
   const long long tile = take_ticket(counter, &launch), begin = tile * TILE;
   const board all = {words, launch};
   stored raw[ITEMS];
@@ -290,6 +295,9 @@ __device__ __forceinline__ value scan_threads(value v, value *total) {
 extern "C" __global__ void __launch_bounds__(BLOCK)
 segmented_scan(long long n, long long segments, const int *__restrict__ starts,
                const stored *__restrict__ x, stored *__restrict__ y) {
+  const int none = wait_for_ahead();
+  x += none;
+  starts += none;
   const segment s = segment_of((long long)blockIdx.x * GROUPS + threadIdx.x / WIDTH, n, segments,
                                starts);
   wide sum = (wide)IDENTITY;
