@@ -2,7 +2,8 @@
 --
 -- As reduce does it, with the number and its place together: every block folds its share in
 -- registers, then across its threads (FOLD), and the blocks' results are folded by the last block to
--- arrive or by a second launch (FINISH). Which of two equal numbers comes first is told by their
+-- arrive or by a second launch, or (accumulate) numbers of 4 bytes and their places are made one word of
+-- 8 and atomics find the largest (FINISH). Which of two equal numbers comes first is told by their
 -- places, so the order of folding does not matter and the result is always the same.
 
 local GRID = "max(1, min(BLOCKS * dev_sms, ceildiv(n, STEP * VEC)))" -- blocks
@@ -13,9 +14,12 @@ local NBYTES = "sel(dtype == 'f64' or dtype == 'i64', 8, 4)"
 local SUGGESTED = {}
 for _, vec in ipairs { 4, 2, 1 } do
   local function suggest(condition, config)
-    config.when = "min(align, 16 // (" .. NBYTES .. ")) == " .. vec .. " and " .. condition
-    config.VEC, config.FINISH = vec, "last_block"
-    SUGGESTED[#SUGGESTED + 1] = config
+    for _, finish in ipairs { "accumulate", "last_block" } do -- the first is for 4 bytes
+      local one = { when = "min(align, 16 // (" .. NBYTES .. ")) == " .. vec .. " and " .. condition,
+        VEC = vec, FINISH = finish }
+      for name, value in pairs(config) do one[name] = value end
+      SUGGESTED[#SUGGESTED + 1] = one
+    end
   end
   suggest("n <= 2^17", { BLOCK = 128, BLOCKS = 2, COARSE = 1 })
   suggest("n <= 2^20", { BLOCK = 256, BLOCKS = 4, COARSE = 2 })
@@ -55,7 +59,7 @@ return {
     { "VEC", { 1, 2, 4 }, "elements per load" },
     { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: loads under way per thread" },
     { "FOLD", { "shuffle", "shared" }, "across a block: between registers, or in shared memory" },
-    { "FINISH", { "last_block", "two_launch" }, "across blocks" },
+    { "FINISH", { "last_block", "two_launch", "accumulate" }, "across blocks" },
   },
 
   derive = {
@@ -70,6 +74,7 @@ return {
     { "vectors wider than the alignment", "VEC <= align" },
     { "vectors of more than 16 bytes", "VEC * NBYTES <= 16" },
     { "loads under way exceed the registers", "COARSE * VEC * NBYTES <= 256" },
+    { "a number and its place are no word", "FINISH ~= 'accumulate' or NBYTES == 4 and n < 2^32" },
   },
 
   default = { BLOCK = 256, BLOCKS = 4, VEC = 1, COARSE = 4, FOLD = "shuffle",
@@ -77,8 +82,9 @@ return {
   untuned = SUGGESTED,
 
   workspace = {
-    { "partial", "u64", "2 * BLOCKS * dev_sms" }, -- one number and its place per block
-    { "arrived", "u32", "sel(FINISH == 'last_block', 1, 0)" },
+    -- One number and its place per block, or the best word so far.
+    { "partial", "u64", "sel(FINISH == 'accumulate', 1, 2 * BLOCKS * dev_sms)" },
+    { "arrived", "u32", "sel(FINISH == 'two_launch', 0, 1)" },
   },
 
   stages = {
@@ -197,6 +203,30 @@ __device__ __forceinline__ found fold_share(long long n, const value *x) {
   return f;
 }
 
+@ if FINISH == "accumulate" then
+// The larger the better; 0 is nothing.
+__device__ __forceinline__ unsigned long long word_of(const found &f) {
+@   if dtype == "f32" then
+  const unsigned bits = __float_as_uint(f.v + 0.0f);  // of a zero without its sign
+  const unsigned above = bits ^ (bits >> 31 ? 0xffffffff : 0x80000000);
+@   else
+  const unsigned above = (unsigned)f.v ^ 0x80000000;
+@   end
+  const unsigned better = @{op == "max" and "above" or "~above"};
+  return f.at == NOWHERE ? 0 : (unsigned long long)better << 32 | (0xffffffff - (unsigned)f.at);
+}
+
+// By thread 0 of every block: the last tells the place, and leaves nothing for the next launch.
+__device__ __forceinline__ void accumulate(const found &f, unsigned long long *best, unsigned *arrived,
+                                           unsigned blocks, long long *y) {
+  atomicMax(best, word_of(f));
+  __threadfence();
+  if (atomicInc(arrived, blocks - 1) < blocks - 1) return;
+  __threadfence();
+  const unsigned long long word = atomicExch(best, 0);
+  *y = word ? 0xffffffff - (unsigned)word : -1ll;
+}
+@ else
 // Of the results of all blocks, by one block.
 __device__ __forceinline__ void finish(int blocks, const found *partial, long long *y) {
   found f = nothing();
@@ -205,15 +235,22 @@ __device__ __forceinline__ void finish(int blocks, const found *partial, long lo
   f = fold_block(f);
   if (threadIdx.x == 0) *y = f.at == NOWHERE ? -1 : f.at;
 }
+@ end
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 argmax(long long n, const value *x, long long *y, found *partial, unsigned *arrived) {
   x += wait_for_ahead();
   const found f = fold_block(fold_share(n, x));
+@ if FINISH == "accumulate" then
+  if (threadIdx.x == 0) {
+    accumulate(f, reinterpret_cast<unsigned long long *>(partial), arrived, gridDim.x, y);
+  }
+@ else
   if (threadIdx.x == 0) {
     partial[blockIdx.x].v = f.v;
     partial[blockIdx.x].at = f.at;
   }
+@ end
 @ if FINISH == "last_block" then
   if (last_to_arrive(arrived, gridDim.x)) finish(gridDim.x, partial, y);
 @ end
