@@ -52,13 +52,17 @@ local function suggest_vectors(swap, trans, config)
     SUGGESTED[#SUGGESTED + 1] = c
   end
 end
+local function suggest_both(no, yes, config)
+  suggest_vectors("no", "ta == '" .. no .. "'", config)
+  suggest_vectors("yes", "tb == '" .. yes .. "'", config)
+end
 for _, vectors in ipairs { 1, 2, 4 } do
-  local along = { VECTORS = vectors, BLOCK = 128, LX = 64, LOADS = 2, LINES = vectors > 1 and 4 or 2 }
-  local across = { VECTORS = vectors, BLOCK = 256, LX = 16, LOADS = vectors > 2 and 1 or 2, LINES = 4 }
-  suggest_vectors("no", "ta == 't'", along)
-  suggest_vectors("no", "ta == 'n'", across)
-  suggest_vectors("yes", "tb == 'n'", along)
-  suggest_vectors("yes", "tb == 't'", across)
+  local several = vectors > 1
+  suggest_both("t", "n", { VECTORS = vectors, BLOCK = 128, LX = 64, LOADS = 2, LINES = several and 4 or 2 })
+  if several then -- where shared memory holds them
+    suggest_both("n", "t", { VECTORS = vectors, BLOCK = 256, LX = 16, LOADS = 2, LINES = 4, X = "shared" })
+  end
+  suggest_both("n", "t", { VECTORS = vectors, BLOCK = 256, LX = 16, LOADS = several and 1 or 2, LINES = 4 })
 end
 
 local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
@@ -287,7 +291,7 @@ return {
       "not GEMV or VECTORS * sel(SUM_ALONG, LINES, LOADS * VEC) <= 128 and (X == 'shared' or VECTORS * "
         .. "sel(SUM_ALONG, LOADS * VEC, LINES) <= 64)" },
     { "a block's step is much larger than the matrix",
-      "not GEMV or OUT // 2 < max(" .. RESULTS .. ", 32) and STEP // 2 < max(k, 32)" },
+      "not GEMV or OUT // 2 < max(" .. RESULTS .. ", 32) and STEP // 2 < max(k, 64)" },
     { "one step has nothing ahead", "not GEMV or AHEAD == 0 or SHARE > STEP" },
     { "there are that many blocks without splits, or no more steps to share",
       "not GEMV or BLOCKS == 1 or BLOCKS == 4 or SPLITS > max(1, min((BLOCKS - 1) * dev_sms // max(1, PIECES), "

@@ -279,6 +279,41 @@ static void sgemm_parts_are_right(void **state) {
                 sizeof configs / sizeof *configs);
 }
 
+/* What nobody tuned is served well, and a search begins with it. */
+static void sgemm_of_vectors_is_suggested(void **state) {
+  static const struct {
+    const char *problem, *config;
+  } list[] = {{"m=3072 n=1 k=1024", "SWAP=no.VEC=4.VECTORS=1.X=cached"},
+              {"m=512 n=1 k=500000", "SWAP=no.VEC=4.VECTORS=1.X=cached"},
+              {"m=1 n=3070 k=1022", "SWAP=yes.VEC=2.VECTORS=1.X=cached"},
+              {"m=1 n=3071 k=1024 tb=t", "SWAP=yes.VEC=1.VECTORS=1.X=cached"},
+              {"m=7680 n=4 k=2560 ta=t tb=t", "SWAP=no.VEC=4.VECTORS=4.X=cached"},
+              {"m=7680 n=2 k=2560", "SWAP=no.VEC=4.VECTORS=2.X=shared"},
+              {"m=100000 n=3 k=20000", "SWAP=no.VEC=4.VECTORS=4.X=cached"},
+              {"m=1 n=1 k=1", "SWAP=no.VEC=1.VECTORS=1.X=cached"}};
+  bed *b = *state;
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    subject s = open_subject(b, NULL, "sgemm", list[i].problem);
+    gen_config c;
+    bool suggested;
+    str text = {0};
+    char wanted[80], *rest = wanted;
+    assert_ok(gen_config_untuned(s.g, &c, &suggested, &b->e), &b->e);
+    if (!suggested) {
+      fail_msg("nothing is suggested for %s", list[i].problem);
+    }
+    gen_config_text(s.t, &c, &text);
+    snprintf(wanted, sizeof wanted, "%s", list[i].config);
+    for (char *one; (one = strsep(&rest, "."));) {
+      if (!strstr(str_text(&text), one)) {
+        fail_msg("%s is suggested %s, not %s", list[i].problem, str_text(&text), one);
+      }
+    }
+    str_clear(&text);
+    close_subject(&s);
+  }
+}
+
 /* Warpgroups: both operands along k and across, edges of odd lengths, what two blocks share,
  * several tiles of a block one after the other. */
 static void gemm_warpgroups_are_right(void **state) {
@@ -1011,6 +1046,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(gemm_batched_parts_are_right, &b),
       cmocka_unit_test_prestate(sgemm_streams_have_parts_for_all, &b),
       cmocka_unit_test_prestate(sgemm_of_vectors_is_right, &b),
+      cmocka_unit_test_prestate(sgemm_of_vectors_is_suggested, &b),
       cmocka_unit_test_prestate(gemv_parts_are_right, &b),
       cmocka_unit_test_prestate(gemv_clusters_are_right, &b),
       cmocka_unit_test_prestate(histogram_counters_are_emptied, &b),
