@@ -57,12 +57,17 @@ local function suggest_both(no, yes, config)
   suggest_vectors("yes", "tb == '" .. yes .. "'", config)
 end
 for _, vectors in ipairs { 1, 2, 4 } do
-  local several = vectors > 1
-  suggest_both("t", "n", { VECTORS = vectors, BLOCK = 128, LX = 64, LOADS = 2, LINES = several and 4 or 2 })
-  if several then -- where shared memory holds them
+  local lines = vectors > 1 and 4 or 2
+  for _, x in ipairs { "cached", "shared" } do -- the latter where they are less aligned
+    suggest_both("t", "n", { VECTORS = vectors, BLOCK = 128, LX = 64, LOADS = 2, LINES = lines, X = x })
+  end
+  if vectors > 1 then -- where shared memory holds them
     suggest_both("n", "t", { VECTORS = vectors, BLOCK = 256, LX = 16, LOADS = 2, LINES = 4, X = "shared" })
   end
-  suggest_both("n", "t", { VECTORS = vectors, BLOCK = 256, LX = 16, LOADS = several and 1 or 2, LINES = 4 })
+  if vectors ~= 2 then
+    local loads = vectors > 1 and 1 or 2
+    suggest_both("n", "t", { VECTORS = vectors, BLOCK = 256, LX = 16, LOADS = loads, LINES = 4 })
+  end
 end
 
 local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
@@ -224,8 +229,7 @@ return {
     { "SPLITS", "max(1, min(BLOCKS * dev_sms // max(1, PIECES), ceildiv(k, STEP)))" },
     { "SHARE", "roundup(ceildiv(k, SPLITS), STEP)" }, -- of k, for a block
     -- Elements of a vector per load, if they are contiguous.
-    { "XVEC", "sel(GEMV and sel(SWAP == 'no', tb == 'n', ta == 't'), min(VEC, sel(SWAP == 'no', align_b, "
-      .. "align_a)), 1)" },
+    { "XVEC", "sel(GEMV and sel(SWAP == 'no', tb == 'n', ta == 't'), VEC, 1)" },
     { "VECTORS_SMEM", "4 * max(SLOTS * OUT * VECTORS, BLOCK, sel(X == 'shared', SHARE * VECTORS, 0))" },
     { "ROWS", "sel(TENSOR, sel(SWAP == 'no', 64 * GROUPS, TILE), BM)" }, -- of a tile of C
     { "COLUMNS", "sel(TENSOR, sel(SWAP == 'no', TILE, 64 * GROUPS), BN)" },
@@ -292,6 +296,8 @@ return {
         .. "sel(SUM_ALONG, LOADS * VEC, LINES) <= 64)" },
     { "a block's step is much larger than the matrix",
       "not GEMV or OUT // 2 < max(" .. RESULTS .. ", 32) and STEP // 2 < max(k, 64)" },
+    { "vectors less aligned than the matrix pass through shared memory",
+      "not SUM_ALONG or X == 'shared' or XVEC <= sel(SWAP == 'no', " .. B_VEC .. ", " .. A_VEC .. ")" },
     { "one step has nothing ahead", "not GEMV or AHEAD == 0 or SHARE > STEP" },
     { "there are that many blocks without splits, or no more steps to share",
       "not GEMV or BLOCKS == 1 or BLOCKS == 4 or SPLITS > max(1, min((BLOCKS - 1) * dev_sms // max(1, PIECES), "

@@ -290,6 +290,7 @@ static void sgemm_of_vectors_is_suggested(void **state) {
               {"m=7680 n=4 k=2560 ta=t tb=t", "SWAP=no.VEC=4.VECTORS=4.X=cached"},
               {"m=7680 n=2 k=2560", "SWAP=no.VEC=4.VECTORS=2.X=shared"},
               {"m=100000 n=3 k=20000", "SWAP=no.VEC=4.VECTORS=4.X=cached"},
+              {"m=1 n=500 k=800 ta=t align_a=1", "SWAP=yes.VEC=4.VECTORS=1.X=shared"},
               {"m=1 n=1 k=1", "SWAP=no.VEC=1.VECTORS=1.X=cached"}};
   bed *b = *state;
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
@@ -707,6 +708,9 @@ static void sgemm_of_vectors_is_right(void **state) {
       {"m=130 n=2 k=1030 ta=t", "VEC=2,VECTORS=2,BLOCK=128,LX=64,LOADS=2,LINES=4,BLOCKS=1"},
       {"m=130 n=6 k=1032 ta=t tb=t scale=row",
        "VEC=4,VECTORS=8,BLOCK=64,LX=8,LOADS=1,LINES=2,BLOCKS=3,AHEAD=1,X=shared"},
+      {"m=1 n=99 k=1500 ta=t align_a=1",
+       "SWAP=yes,VEC=4,VECTORS=1,BLOCK=128,LX=128,LOADS=1,LINES=2,"
+       "BLOCKS=1,X=shared"},
       {"m=1 n=299 k=1500", "SWAP=yes,VEC=4,VECTORS=1,BLOCK=128,LX=128,LOADS=1,LINES=2,BLOCKS=1,"
                            "AHEAD=1"},
       {"m=3 n=300 k=257 ta=t tb=t bias=row",
