@@ -37,7 +37,7 @@ for _, vec in ipairs { 8, 4, 2, 1 } do
   end
   suggest("n <= 2^17", { BLOCK = 128, BLOCKS = 2, COARSE = 1 })
   suggest("n <= 2^21", { BLOCK = 256, BLOCKS = 4, COARSE = 2 })
-  suggest("n > 2^21", { BLOCK = 512, BLOCKS = 4, COARSE = 4 })
+  suggest("n > 2^21", { BLOCK = 512, BLOCKS = 4, COARSE = vec == 1 and 16 or 4 })
   suggest("n > 2^21", { BLOCK = 256, BLOCKS = 4, COARSE = 4 })
 end
 
