@@ -116,14 +116,16 @@ static int sectors_of(uint32_t mask, const uint64_t address[32], int n,
  * a sector and 1/2 a lane. These are the L2's rates, of which each multiprocessor has its share.
  * src: on an H200, fills, copies and transposes that write 1 to 4 parts of sectors a line reach 61
  * G lines/s or 105 G sectors/s, whole lines 36 G/s; histograms on many copies and split-K products
- * 60 to 150 G atomics/s. */
+ * 60 to 150 G atomics/s; histograms that are spread over clusters of 4 to 16 blocks, 30 to 50 G/s.
+ */
 enum {
   CLOCK = 4,
   STORE_LINE = 17,
   STORE_WHOLE = 7,
   STORE_PART = 10,
   ATOMIC_SECTOR = 10,
-  ATOMIC_LANE = 2
+  ATOMIC_LANE = 2,
+  ATOMIC_FAR = 24 /* of a lane in another block's shared memory */
 };
 
 /* A store to the sectors of the warp's last one leaves the multiprocessor together with it, as
@@ -309,6 +311,17 @@ static int repeats(uint32_t mask, const uint64_t address[32]) {
   return most;
 }
 
+/* lanes in another block of the cluster */
+static int far_lanes(const emu_warp *w, uint32_t mask, const uint64_t address[32]) {
+  int n = 0;
+  for (int i = 0; i < EMU_LANES_N && w->launch->n_mates > 1; i++) {
+    uint64_t offset;
+    n += (mask >> i & 1) && address[i] >> EMU_RANK_SHIFT &&
+         emu_cluster_home(w->block, address[i], &offset) != w->block;
+  }
+  return n;
+}
+
 void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                       emu_access access) {
   emu_traffic *t = &w->block->worker->traffic;
@@ -317,6 +330,7 @@ void emu_count_shared(emu_warp *w, uint32_t mask, const uint64_t address[32], in
     int same = repeats(mask, address);
     fronts = same > fronts ? same : fronts;
     t->atomic_conflicts += (uint64_t)(same - 1);
+    w->extra[w->pc - 1] += (uint64_t)(ATOMIC_FAR * far_lanes(w, mask, address));
   }
   t->shared_requests++;
   t->shared_wavefronts += (uint64_t)fronts;
