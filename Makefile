@@ -62,7 +62,7 @@ check: deps
 	@sh tests/layers.sh
 	@sh tests/run.sh $(TESTS) $(wildcard tests/test_*.sh)
 
-tests: $(TESTS) $(B)/tests/cublas_calls
+tests: $(TESTS) $(B)/tests/cublas_calls $(B)/tests/bench/bench_model
 
 deps:
 	@sh tests/deps.sh
