@@ -7,7 +7,9 @@
 
 #include "hash.h"
 
-enum { COLUMN_MOST = 32 << 10 }; /* bytes of a column; configurations are a few hundred */
+enum {
+  COLUMN_MOST = 1 << 20
+}; /* bytes of a column: portfolios have 100 kB, configurations a few hundred */
 
 static const char *const kinds[DB_KINDS] = {"final", "screen", "model", "portfolio"};
 

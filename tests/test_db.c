@@ -490,7 +490,7 @@ static void test_verify_sees_what_sqlite_does_not(void **state) {
 static void test_texts_from_elsewhere_are_bounded(void **state) {
   scratch *s = *state;
   make_sample_file(s);
-  run_sql(s->path, "UPDATE trial SET config = printf('%.*c', 70000, 'x') WHERE id = 200");
+  run_sql(s->path, "UPDATE trial SET config = printf('%.*c', 1048577, 'x') WHERE id = 200");
   db *d;
   db_result *rows;
   size_t n;
@@ -757,13 +757,24 @@ static void test_portfolios(void **state) {
   assert_false(stored);
   assert_string_equal(portfolio_of(s, d), "new\n2");
   OK(s, db_lines(d, NULL, card.key, &s->a, &lines, &n, &s->e));
-  const db_line *last = &lines[n - 1];
+  db_line *last = &lines[n - 1];
   assert_int_equal(last->kind, DB_KIND_PORTFOLIO);
   assert_string_equal(last->config, "new\n2");
 
   str text = {0};
   db_line back;
   bool none;
+  static char large[500000]; /* with the models of dozens of configurations at 2000 sizes */
+  memset(large, 'x', sizeof large - 1);
+  OK(s, db_portfolio_put(d, template_id, device_id, large, NULL, &stored, &s->e));
+  assert_string_equal(portfolio_of(s, d), large);
+  last->config = large;
+  db_text_write(last, &text);
+  OK(s, db_text_read(text.p, text.n - 1, &s->a, &back, &none, &s->e));
+  assert_string_equal(back.config, large);
+  OK(s, db_portfolio_put(d, template_id, device_id, "new\n2", NULL, &stored, &s->e));
+  last->config = "new\n2";
+  str_reset(&text);
   db_text_write(last, &text);
   OK(s, db_text_read(text.p, text.n - 1, &s->a, &back, &none, &s->e));
   OK(s, db_open(path, DB_WRITE, &other, &s->e));
