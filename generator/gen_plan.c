@@ -216,8 +216,7 @@ static void plan(gen_box *b, void *ud) {
     gen_launch *l = &launches[out->n];
     *l = (gen_launch){0};
     out->n += (!s->when || condition(j, s->when)) &&
-              (s->kernel ? launch(j, s, out->n == 0, l)
-                         : memory(j, s, out->workspaces, l));
+              (s->kernel ? launch(j, s, out->n == 0, l) : memory(j, s, out->workspaces, l));
   }
   *j->plan = out;
 }
