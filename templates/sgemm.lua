@@ -384,13 +384,11 @@ return {
     { "whole tiles nearly fill the device's last wave",
       "not STREAM or 128 * (roundup(" .. TILES .. ", PLACES) - " .. TILES .. ") >= roundup(" .. TILES
         .. ", PLACES)" },
+    -- Who finishes a tile counts the blocks from its first part's to its last's.
     { "the last wave has fewer tiles along k than blocks to share them",
       "not STREAM or " .. TILES .. " % PLACES * ceildiv(k, BK) >= PLACES" },
     { "a streaming block has less than two tiles' depth",
       "not STREAM or " .. TILES .. " * k >= 2 * PLACES * BK" },
-    -- Who finishes a tile counts the blocks from its first part's to its last's.
-    { "a streaming block has no part of the last wave",
-      "not STREAM or " .. TILES .. " % PLACES * ceildiv(k, BK) >= PLACES" },
     { "atomics add up nothing that a function is applied to",
       "FINISH ~= 'atomic' or scale == 'none' and bias == 'none' and act == 'none'" },
     { "k that is not split has no finish", "SPLITK > 1 or GEMV or FINISH == 'last_block'" },

@@ -611,24 +611,6 @@ static void sgemm_maps_and_streams_are_right(void **state) {
   set_sms(b, sms);
 }
 
-/* A block without a part of the last wave would be waited for: five tiles, 16 along k, two blocks.
- */
-static void sgemm_streams_leave_no_block_out(void **state) {
-  bed *b = *state;
-  gen_config c;
-  const int64_t sms = set_sms(b, 2);
-  subject s = open_subject(b, NULL, "sgemm", "m=300 n=20 k=16");
-  assert_ok(gen_config_parse(s.t,
-                             "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=4,LM=8,"
-                             "LANES=interleaved,VEC=4,PAD=4,STAGES=2",
-                             &c, &b->e),
-            &b->e);
-  assert_int_equal(gen_config_check(s.g, &c, &b->e), ERR_USAGE);
-  assert_non_null(strstr(b->e.message, "no part of the last wave"));
-  close_subject(&s);
-  set_sms(b, sms);
-}
-
 static void gemm_parts_are_right(void **state) {
   static const part parts[] = {
       {"m=72 n=40 k=440",
@@ -1039,7 +1021,6 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_on_tensor_cores_by_warps_is_right, &b),
       cmocka_unit_test_prestate(sgemm_loading_warps_are_right, &b),
       cmocka_unit_test_prestate(sgemm_maps_and_streams_are_right, &b),
-      cmocka_unit_test_prestate(sgemm_streams_leave_no_block_out, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),

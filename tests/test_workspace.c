@@ -175,8 +175,8 @@ static void kernels_without_scratch_memory_need_none(void **state) {
   fixture *f = *state;
   tuned_kernel *k;
   size_t nbytes = 7;
-  const float host[2] = {1, 2}, two = 2;
-  float out[2];
+  const float host[6] = {1, 2}, two = 2;
+  float out[2], *c;
   void *x = device_memory(f, sizeof host);
   const void *args[] = {NULL, &two, &x, &x};
   OK(f, tuned_copy_to_device(f->ctx, x, host, sizeof host, &f->err));
@@ -187,11 +187,11 @@ static void kernels_without_scratch_memory_need_none(void **state) {
   OK(f, tuned_copy_to_host(f->ctx, out, x, sizeof out, &f->err));
   assert_true(out[0] == 3 && out[1] == 6);
   /* a typed call tells an address from a question */
-  float *c = device_memory(f, sizeof host);
-  OK(f, tuned_sgemm_with(f->ctx, NULL, 'n', 'n', 1, 1, 1, 1, x, 1, x, 1, 0, c, 1, NULL, &nbytes,
+  c = device_memory(f, 6 * sizeof host);
+  OK(f, tuned_sgemm_with(f->ctx, NULL, 'n', 'n', 6, 6, 1, 1, x, 6, x, 1, 0, c, 6, NULL, &nbytes,
                          &f->err));
   assert_int_equal(nbytes, 1);
-  OK(f, tuned_sgemm_with(f->ctx, NULL, 'n', 'n', 1, 1, 1, 1, x, 1, x, 1, 0, c, 1, x, &nbytes,
+  OK(f, tuned_sgemm_with(f->ctx, NULL, 'n', 'n', 6, 6, 1, 1, x, 6, x, 1, 0, c, 6, x, &nbytes,
                          &f->err));
   OK(f, tuned_copy_to_host(f->ctx, out, c, sizeof *out, &f->err));
   assert_true(out[0] == 9);
