@@ -97,8 +97,8 @@ typedef struct tmpl {
   const gen_field_rule *fields;
   const gen_arg_rule *args;
   const gen_expr *const *derived, *const *requirements;
-  const gen_expr *const *when;  /* per parameter: it is of use only then; NULL: always */
-  const bool *fixed;            /* derived values that no parameter affects */
+  const gen_expr *const *when; /* per parameter: it is of use only then; NULL: always */
+  const bool *fixed;           /* derived values that no parameter affects */
   /* bits of the parameters that they read, by way of derived values too */
   const uint64_t *derived_reads, *requirement_reads;
   const gen_expr *const *cases; /* [case * n_args + arg], NULL: not overridden */

@@ -467,7 +467,11 @@ static double model_sec(learner *l, const cover_model *m, size_t k, size_t size,
   }
   const serve_work *work = &l->t->work[l->chosen[k] * (ns + l->t->n_drawn) + size];
   double doubt;
-  return m ? cover_model_sec(m, values_of(l, size), work, l->near_kept, &doubt) * doubt : INFINITY;
+  if (!m) {
+    return INFINITY;
+  }
+  const double sec = cover_model_sec(m, values_of(l, size), work, l->near_kept, &doubt);
+  return sec * doubt;
 }
 
 /* Of one configuration at the drawn sizes. */

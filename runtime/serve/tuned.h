@@ -155,10 +155,11 @@ TUNED_API int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tu
 /* tuned_online -- tune while the program runs; off unless this is called.
  *   in  budget_fraction  of the time that passes, for trying: 0.05; 0 ends it
  *   A problem that is not tuned is served at once as ever. Threads of the context compile
- * variants of its kernel, at low priority; now and then a launch tries one beside the served kernel,
- * on the caller's inputs and a scratch copy of the outputs, and waits for both. One that is faster
- * and whose results then agree every time takes the kernel's place (tuned_info then says so). When
- * none of the last 30 was better (60 beside a template's default), or after 240, the problem settles, and the best is stored in the database for the next process, if it can be
+ * variants of its kernel, at low priority; now and then a launch tries one beside the served
+ * kernel, on the caller's inputs and a scratch copy of the outputs, and waits for both. One that is
+ * faster and whose results then agree every time takes the kernel's place (tuned_info then says
+ * so). When none of the last 30 was better (60 beside a template's default), or after 240, the
+ * problem settles, and the best is stored in the database for the next process, if it can be
  * written. Results are always those of a kernel that was served or has agreed with it within the
  * template's tolerance; floating-point sums may round differently once a kernel is replaced. Not
  * for streams that are being captured into a graph. Problems with outputs of more than 64 MiB are
