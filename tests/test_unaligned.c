@@ -113,7 +113,7 @@ static int32_t *numbers(size_t n) {
   int32_t *x = calloc(n + 1, sizeof *x);
   assert_non_null(x);
   for (size_t i = 0; i < n; i++) {
-    x[i] = (int32_t)(i * 2654435761u >> 8) - (1 << 23);
+    x[i] = (int32_t)((uint32_t)i * 2654435761u >> 8) - (1 << 23);
   }
   return x;
 }
