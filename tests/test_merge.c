@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "device_kit.h"
 #include "gen.h"
 #include "run.h"
 
@@ -385,18 +386,6 @@ static void judges_can_tell(void **state) {
   assert_string_equal(judge(x, (list){zs, 3}), "no order");
 }
 
-static int prepare(bed *b) {
-  if (rt_device_open(b->name, &b->d, &b->e)) {
-    return b->e.code;
-  }
-  rt_numbers(&b->d->info, b->limits);
-  if (rt_compiler_open(&b->c, &b->e)) {
-    printf("no compiler: %s\n", b->e.message);
-    err_clear(&b->e);
-  }
-  return 0;
-}
-
 int main(int argc, char **argv) {
   bed b = {.name = device_argument(argc, argv, "emu"), .random = 1};
   const struct CMUnitTest tests[] = {
@@ -406,7 +395,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(identities_hold, &b),
       cmocka_unit_test_prestate(disorder_stays_inside, &b),
   };
-  if (prepare(&b)) {
+  if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
     fprintf(stderr, "%s\n", b.e.message);
     return 1;
   }

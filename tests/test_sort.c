@@ -10,6 +10,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "device_kit.h"
 #include "gen.h"
 #include "run.h"
 
@@ -473,16 +474,6 @@ static void mistakes_are_found(void **state) {
   assert_true(compare_floats(DTYPE_f32, 0x7fc00000u, 0x7f800000u) > 0);
 }
 
-static int open_bed(bed *b) {
-  TRY(rt_device_open(b->name, &b->d, &b->e));
-  rt_numbers(&b->d->info, b->limits);
-  if (rt_compiler_open(&b->c, &b->e)) {
-    printf("no compiler: %s\n", b->e.message);
-    err_clear(&b->e);
-  }
-  return 0;
-}
-
 int main(int argc, char **argv) {
   bed b = {.name = device_argument(argc, argv, "emu"), .random = 1};
   const struct CMUnitTest tests[] = {
@@ -494,7 +485,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(any_data_is_sorted, &b),
       cmocka_unit_test_prestate(segments_are_sorted, &b),
   };
-  if (open_bed(&b)) {
+  if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
     fprintf(stderr, "%s\n", b.e.message);
     return 1;
   }

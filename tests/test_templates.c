@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "device_kit.h"
 #include "gen.h"
 #include "run.h"
 
@@ -36,14 +37,8 @@ static size_t draw(bed *b, size_t n) { /* Knuth's generator, the upper bits */
 }
 
 static int open_bed(bed *b) {
-  TRY(rt_device_open(b->device_name, &b->d, &b->e));
-  rt_numbers(&b->d->info, b->limits);
-  if (rt_compiler_open(&b->c, &b->e)) {
-    printf("no compiler: %s\n", b->e.message);
-    err_clear(&b->e);
-    return 0;
-  }
-  return rt_tools_new(b->d, b->c, &b->tools, &b->e);
+  TRY(kit_open(b->device_name, &b->d, b->limits, &b->c, &b->e));
+  return b->c ? rt_tools_new(b->d, b->c, &b->tools, &b->e) : 0;
 }
 
 static void close_bed(bed *b) {

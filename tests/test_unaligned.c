@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "device_kit.h"
 #include "gen.h"
 #include "run.h"
 
@@ -182,23 +183,13 @@ static void transposes_begin_anywhere(void **state) {
   check_transpose(b, high, 65, 33);
 }
 
-static int prepare(bed *b) {
-  TRY(rt_device_open(b->name, &b->d, &b->e));
-  rt_numbers(&b->d->info, b->limits);
-  if (rt_compiler_open(&b->c, &b->e)) {
-    printf("no compiler: %s\n", b->e.message);
-    err_clear(&b->e);
-  }
-  return 0;
-}
-
 int main(int argc, char **argv) {
   bed b = {.name = device_argument(argc, argv, "emu")};
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(scans_begin_anywhere, &b),
       cmocka_unit_test_prestate(transposes_begin_anywhere, &b),
   };
-  if (prepare(&b)) {
+  if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
     fprintf(stderr, "%s\n", b.e.message);
     return 1;
   }
