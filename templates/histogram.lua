@@ -9,6 +9,8 @@
 -- (AGGREGATE): a thread those that follow each other, or a warp those that it holds at a time.
 --
 -- Bins and range are constants in the text: finding a bin is a shift, multiplications, or nothing.
+-- A copy in shared memory has one counter more, for samples beyond the bins: bytes come in faster than
+-- a branch around each would let them be counted.
 
 local STEP = "(BLOCK * COARSE)" -- vectors that a block takes at a time
 local BLOCKS_MOST = "max(1, min(BLOCKS * dev_sms, ceildiv(n, VEC * " .. STEP .. ")))"
@@ -106,7 +108,7 @@ return {
     { "NBYTES", NBYTES },
     { "BINS", "bins" },
     { "SHARE", "ceildiv(bins, PARTS)" }, -- bins of a block
-    { "WORDS", "sel(COUNTER == 16, ceildiv(SHARE, 2), SHARE)" }, -- of one copy
+    { "WORDS", "ceildiv(sel(ALG == 'shared', SHARE + 1, SHARE), 32 // COUNTER)" }, -- of one copy
     { "SMEM", "sel(ALG == 'shared' or ALG == 'cluster', 4 * COPIES * WORDS, 0)" },
     -- Steps until a counter of 16 bits may be full; 16 samples may come on top at the end.
     { "FULL", "sel(COUNTER == 16, (65535 - 16) // (BLOCK * COARSE * VEC), 0)" },
@@ -176,6 +178,8 @@ return {
 @ local cluster = ALG == "cluster"
 @ local shared = ALG == "shared" or cluster
 @ local plain = ALG ~= "global_private" and FINISH == "atomic"
+@ local beyond = ALG == "shared" and "BINS" or "-1" -- the bin of a sample that has none
+@ local least = dtype == "i32" and -2^31 or 0
 @include "arrive.cuh"
 @include "words.cuh"
 @ if cluster then
@@ -190,12 +194,11 @@ struct alignas(VEC * sizeof(sample)) vector {
 
 // ---- from a sample to its bin ------------------------------------------------------------------
 
-// -1: none.
 __device__ __forceinline__ int bin_of(sample v) {
 @ if dtype == "f32" then
   constexpr float LOWER = @{lower}, SCALE = (float)BINS / (float)@{span}ll;
   const float d = __fsub_rn(v, LOWER);
-  if (!(d >= 0 && d < (float)@{span}ll)) return -1;
+  if (!(d >= 0 && d < (float)@{span}ll)) return @{beyond};
   const float at = __fmul_rn(d, SCALE);
 @   if bins < 2^22 then
   // at 2^23 floats are a whole apart: an addition, where a conversion is an instruction of few a clock
@@ -204,8 +207,18 @@ __device__ __forceinline__ int bin_of(sample v) {
   return min((int)at, BINS - 1);
 @   end
 @ else
+@   if ALG ~= "shared" then
   const unsigned d = (unsigned)v - (unsigned)(@{lower}ll);
   if (v < (@{lower}ll) || d >= @{span}ull) return -1;
+@   elseif span < 2^32 then
+  unsigned d = min((unsigned)v - (unsigned)(@{lower}ll), @{span}u);
+@     if lower + span > 2^32 + least then -- a sample before the first bin may be as far off as one in a bin
+  if (v < (@{lower}ll)) d = @{span}u;
+@     end
+@   else
+  const unsigned d = (unsigned)v - (unsigned)(@{lower}ll);
+  if (v < (@{lower}ll)) return BINS;
+@   end
 @   if span % bins == 0 then
   return d / @{span // bins}u;
 @   elseif bins < span then
@@ -229,18 +242,30 @@ __device__ __forceinline__ int bin_of(sample v) {
 @ if shared then
 extern __shared__ unsigned counters[];
 
-// The word that has this thread's counter of a bin.
-__device__ __forceinline__ int place(int bin) {
+// Where this thread's copy begins. The compiler does not see through it: it would make more
+// instructions of a sum whose bits it knows.
+__device__ __forceinline__ int first_place() {
+  int at = 4 * (SPREAD == SPREAD_lanes ? threadIdx.x % COPIES : threadIdx.x / 32 % COPIES * WORDS);
+  asm("" : "+r"(at));
+  return at;
+}
+
+// This thread's counter of a bin.
+__device__ __forceinline__ unsigned *place(int bin, int first) {
   const int word = COUNTER == 16 ? bin / 2 : bin;
-  return SPREAD == SPREAD_lanes ? word * COPIES + threadIdx.x % COPIES
-                                : threadIdx.x / 32 % COPIES * WORDS + word;
+  return (unsigned *)((char *)counters + (word * (SPREAD == SPREAD_lanes ? 4 * COPIES : 4) + first));
 }
 @ end
 
 struct counting {
+  static constexpr int NONE = ALG == ALG_shared ? SHARE : -1;  // of this block's bins
+
   unsigned *global;  // counters in global memory
+@ if ALG == "shared" then
+  int first = first_place();
+@ end
 @ if AGGREGATE == "run" then
-  int last = -1;     // the bin of the run, how many it has so far
+  int last = NONE;  // the bin of the run, how many it has so far
   unsigned length = 0;
 @ end
 
@@ -248,23 +273,24 @@ struct counting {
 @ if cluster then
     add_in_block(counters + bin / PARTS, bin % PARTS, by);
 @ elseif shared then
-    atomicAdd(counters + place(bin), COUNTER == 16 ? by << bin % 2 * 16 : by);
+    atomicAdd(place(bin, first), COUNTER == 16 ? by << bin % 2 * 16 : by);
 @ else
     atomicAdd(global + bin, by);
 @ end
   }
 
+  __device__ static bool counts(int bin) { return ALG == ALG_shared || bin >= 0; }
+
   // By all threads of a warp together.
   __device__ void count(int bin) {
 @ if PARTS > 1 and not cluster then
-    bin -= (int)blockIdx.y * SHARE;
-    if (bin >= SHARE) bin = -1;
+    bin = min((unsigned)bin - blockIdx.y * SHARE, NONE);
 @ end
 @ if AGGREGATE == "none" then
-    if (bin >= 0) add(bin, 1);
+    if (counts(bin)) add(bin, 1);
 @ elseif AGGREGATE == "match" then
     const unsigned same = __match_any_sync(0xffffffff, bin);
-    if (bin >= 0 && __ffs(same) - 1 == threadIdx.x % 32) add(bin, __popc(same));
+    if (counts(bin) && __ffs(same) - 1 == threadIdx.x % 32) add(bin, __popc(same));
 @ else
     if (bin != last) {
       end_run();
@@ -276,8 +302,8 @@ struct counting {
 
   __device__ void end_run() {
 @ if AGGREGATE == "run" then
-    if (last >= 0) add(last, length);
-    last = -1;
+    if (counts(last)) add(last, length);
+    last = NONE;
     length = 0;
 @ end
   }
@@ -397,13 +423,19 @@ histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies, un
     }
 #pragma unroll
     for (int k = 0; k < COARSE; k++) {
+@ if AGGREGATE == "match" then
 #pragma unroll
-      for (int e = 0; e < VEC; e++) c.count(some[k] ? bin_of(v[k].e[e]) : -1);
+      for (int e = 0; e < VEC; e++) c.count(some[k] ? bin_of(v[k].e[e]) : @{beyond});
+@ else
+      if (!some[k]) continue;
+#pragma unroll
+      for (int e = 0; e < VEC; e++) c.count(bin_of(v[k].e[e]));
+@ end
     }
   }
   if (blockIdx.x == 0 && threadIdx.x < 32) {  // what is no whole vector
     const long long rest = vectors * VEC + threadIdx.x;
-    c.count(rest < n ? bin_of(x[rest]) : -1);
+    c.count(rest < n ? bin_of(x[rest]) : @{beyond});
   }
   c.end_run();
 @ if shared then
