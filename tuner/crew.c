@@ -201,13 +201,24 @@ int crew_measure(crew *k, candidate *c, double stop_above, double energy_above, 
   return measurer_ask(&k->m, &image, stop_above, energy_above, e);
 }
 
+static int restart(crew *k, double from, err *e) {
+  TRY(measurer_restart(&k->m, e));
+  if (k->owner.restarted) {
+    k->owner.restarted(k->owner.self, now_sec() - from);
+  }
+  return 0;
+}
+
 /* The device gets its next candidate before the books are kept on the last one. */
 static int measured_answer(crew *k, err *e) {
   measured m;
   candidate *c = k->measuring;
   k->measuring = NULL;
+  const double from = now_sec();
   int rc = measurer_answer(&k->m, &m, e);
-  rc = rc || !m.dead ? rc : measurer_restart(&k->m, e);
+  if (!rc && m.dead) {
+    rc = restart(k, from, e);
+  }
   rc = rc ? rc : k->owner.next(k->owner.self, &m, e);
   if (rc) {
     candidate_free(c);
@@ -235,7 +246,7 @@ static int watch(crew *k, err *e) {
     candidate *c = k->measuring;
     k->measuring = NULL;
     TRY(fail(k, c, DB_TIMEOUT, &why, e));
-    return measurer_restart(&k->m, e);
+    return restart(k, now, e);
   }
   return 0;
 }

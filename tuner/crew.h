@@ -19,6 +19,8 @@ typedef struct crew_owner {
   int (*next)(void *self, const measured *m, err *e);
   /* seconds that compiling one and storing its image took; may be NULL */
   void (*built)(void *self, double compile_sec, double store_sec);
+  /* seconds that a measuring process took to die and another to take its place; may be NULL */
+  void (*restarted)(void *self, double sec);
 } crew_owner;
 
 typedef struct crew_options {

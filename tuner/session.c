@@ -34,6 +34,7 @@ void tune_device_key(const rt_info *info, rt_replay replay, str *key) {
 static int finish(void *self, candidate *c, const measured *m, err *e);
 static int next(void *self, const measured *m, err *e);
 static void built(void *self, double compile_sec, double store_sec);
+static void restarted(void *self, double sec);
 
 int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tune_session **out,
               err *e) {
@@ -51,7 +52,8 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
       .jobs = o->jobs,
       .timeout_sec = o->timeout_sec,
       .how = {.replay = o->replay, .energy_sec = o->objective == TUNE_TIME ? 0 : ENERGY_SEC}};
-  const crew_owner owner = {.self = s, .finish = finish, .next = next, .built = built};
+  const crew_owner owner = {
+      .self = s, .finish = finish, .next = next, .built = built, .restarted = restarted};
   const int rc = crew_open(&s->crew, t, d, c, &options, &owner, e);
   if (rc) {
     tune_close(s);
@@ -225,6 +227,11 @@ static void built(void *self, double compile_sec, double store_sec) {
   tune_session *s = self;
   s->state.phases.compile += compile_sec;
   s->state.phases.store += store_sec;
+}
+
+static void restarted(void *self, double sec) {
+  tune_session *s = self;
+  s->state.phases.setup += sec;
 }
 
 static int build(tune_session *s, candidate *c, err *e) {
