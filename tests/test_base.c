@@ -134,6 +134,8 @@ static void hashes_are_the_published_ones(void **state) {
   char other[HASH_TEXT];
   hash_bytes("a", 1, other);
   assert_string_not_equal(h, other);
+  assert_true(hash_more(0, "", 0) == UINT64_C(0x2d06800538d394c2)); /* likewise, 64 bits */
+  assert_true(hash_more(hash_more(0, "a", 1), "b", 1) != hash_more(hash_more(0, "b", 1), "a", 1));
 }
 
 /* Values whose bits anybody can look up. */

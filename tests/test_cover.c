@@ -464,7 +464,8 @@ static void refuse(const gen_template *t, const char *from, const char *const ch
 
 static void test_damaged_text_is_refused(void **unused) {
   (void)unused;
-  static const char *const changes[][2] = {{"portfolio 1", "portfolio 3"},
+  static const char *const changes[][2] = {{"portfolio 1", "portfolio 4"},
+                                           {"portfolio 1", "portfolio 2"},
                                            {"leaf 0 0 1 0\n", ""},
                                            {"else 2", "else 0"},
                                            {"else 2", "else 1"},

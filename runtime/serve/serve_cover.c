@@ -218,7 +218,7 @@ static void add_model(const gen_template *t, const serve_cover *c, str *out) {
 
 void serve_cover_text(const gen_template *t, const serve_cover *c, str *out) {
   str_addf(out, "portfolio %d\nasked %.6g\nsizes %zu\nexpected %.3g %.3g\n",
-           c->model.n_sizes ? 2 : 1, c->asked, c->n_sizes, c->expected, c->worst);
+           c->model.n_sizes ? 3 : 1, c->asked, c->n_sizes, c->expected, c->worst);
   for (size_t i = 0; i < t->n_fields; i++) {
     add_range(t, c, i, out);
   }
@@ -574,7 +574,12 @@ static bool is_complete(const reading *r) {
 
 static int read_lines(reading *r, char *text, err *e) {
   char *line = strsep(&text, "\n");
-  if (!line || (strcmp(line, "portfolio 1") != 0 && strcmp(line, "portfolio 2") != 0)) {
+  if (line && !strcmp(line, "portfolio 2")) { /* its forms had other names */
+    return err_set(e, ERR_USAGE,
+                   "this portfolio is of an older autotune: `autotune cover` makes "
+                   "a new one");
+  }
+  if (!line || (strcmp(line, "portfolio 1") != 0 && strcmp(line, "portfolio 3") != 0)) {
     return err_set(e, ERR_USAGE, "this is no portfolio, or one of another version of autotune");
   }
   for (size_t number = 2; (line = strsep(&text, "\n")); number++) {

@@ -14,7 +14,7 @@
  *   if m*n < 262144 else 4          an inner node: the next one when it holds, else number 4
  *   leaf 0.012 0.05 2 0 1           expected and worst loss there, configurations in order
  *
- * and, as portfolio 2, with the model of each configuration (serve_model.h), which then says who is
+ * and, as portfolio 3, with the model of each configuration (serve_model.h), which then says who is
  * tried first; the tree is for those who cannot ask it:
  *
  *   model 132                       multiprocessors

@@ -15,15 +15,14 @@ static const double DOUBT = 0.5;
 
 /* ---- work ----------------------------------------------------------------------------------- */
 
+/* Of the values, which mean the same wherever a space has them. */
 static uint32_t hash_of(const gen_template *t, const gen_config *c) {
-  str text = {0};
-  uint32_t h = 2166136261u; /* Fowler, Noll and Vo */
-  gen_config_text(t, c, &text);
-  for (const char *p = str_text(&text); *p; p++) {
-    h = (h ^ (unsigned char)*p) * 16777619u;
+  uint64_t h = 0;
+  for (size_t i = 0; i < t->n_params; i++) {
+    const gen_value *v = &t->params[i].values[c->index[i]];
+    h = v->s ? hash_more(h, v->s, strlen(v->s)) : hash_more(h, &v->i, sizeof v->i);
   }
-  str_clear(&text);
-  return h;
+  return (uint32_t)h;
 }
 
 void serve_work_of(gen_instance *g, const gen_template *t, const gen_config *c, serve_work *out) {
