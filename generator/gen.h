@@ -40,8 +40,10 @@ typedef struct gen_options {
   uint64_t max_instructions; /* Lua instructions per evaluation; 0 takes 20 million */
   size_t max_nbytes;         /* Lua memory of one template; 0 takes 512 MiB */
   size_t max_source_nbytes;  /* one generated source; 0 takes 4 MiB */
-  const volatile int *stop;  /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */
-  uint64_t fail_at;          /* for tests: Lua's allocations fail from this one on; 0: none does */
+  uint64_t
+      max_lua_evaluations;  /* of expressions, until C does them; 0 takes 2000; UINT64_MAX: never */
+  const volatile int *stop; /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */
+  uint64_t fail_at;         /* for tests: Lua's allocations fail from this one on; 0: none does */
 } gen_options;
 
 /* The templates that come with the library, built into it; ends with a NULL name. */
@@ -247,6 +249,11 @@ bool gen_space_is_sorted(const gen_space *s);
  *   an empty line; *body is the offset after it, so that equal kernels hash equal.
  *   err  ERR_TEMPLATE  place is file:line;  ERR_LIMIT  too long, or it ran past the limits */
 int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body, err *e);
+/* gen_source_remember -- the text just made, from *body on, has this digest; gen_source_hash -- the
+ * digest of what gen_source_make would write, without writing it: known when the text made for
+ * another problem read the same values. False: not known. */
+void gen_source_remember(gen_instance *g, const gen_config *c, const char hash[HASH_TEXT]);
+bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT]);
 /* gen_reference_source -- the slow, obvious kernel that results are compared with */
 int gen_reference_source(gen_instance *g, str *out, size_t *body, err *e);
 

@@ -3,7 +3,9 @@
 #include <lauxlib.h>
 #include <string.h>
 
+#include "gen_code.h"
 #include "gen_lex.h"
+#include "gen_tmpl.h"
 
 const gen_symbol *gen_symbol_find(const gen_symbols *s, const char *name, unsigned kinds) {
   for (size_t i = 0; i < s->n; i++) {
@@ -185,6 +187,10 @@ gen_expr *gen_expr_new(gen_box *b, arena *a, const char *text, gen_line at,
   str_reset(&b->scratch);
   check_all(&c);
   gen_expr *x = finish(&c, env);
+  if (symbols == &b->codes->t->symbols) { /* a typed call's are only written out as C */
+    x->next = b->codes->exprs;
+    b->codes->exprs = x;
+  }
   b->at = before;
   return x;
 }
@@ -213,7 +219,7 @@ static gen_result result_of(lua_State *L, int i) {
   return r;
 }
 
-gen_result gen_expr_value(gen_box *b, const gen_expr *x) {
+static gen_result ask_lua(gen_box *b, const gen_expr *x) {
   lua_State *L = b->L;
   gen_line before = b->at;
   b->at = x->at;
@@ -227,6 +233,18 @@ gen_result gen_expr_value(gen_box *b, const gen_expr *x) {
   lua_pop(L, 1);
   b->at = before;
   return r;
+}
+
+gen_result gen_expr_value(gen_box *b, const gen_expr *x) {
+  gen_atom v;
+  gen_codes *c = b->codes;
+  if (x->code && gen_code_run(c, x->code, &v)) {
+    return gen_atom_result(&v);
+  }
+  if (!c->made && ++c->n_asked > c->most_asked) {
+    gen_codes_make(b, c);
+  }
+  return ask_lua(b, x);
 }
 
 _Noreturn static void fail_type(gen_box *b, const gen_expr *x, const gen_result *r,

@@ -67,6 +67,8 @@ typedef struct gen_expr {
   int ref;                        /* of the compiled function, in Lua's registry */
   const gen_symbol *const *reads; /* each once */
   size_t n_reads;
+  const struct gen_code *code; /* the same for C; NULL: none, or not yet (gen_code.h) */
+  struct gen_expr *next;       /* of the template */
 } gen_expr;
 
 /* gen_expr_reads_only -- does it read names of those kinds only? */

@@ -122,6 +122,7 @@ void gen_bind(gen_instance *g, const gen_config *c) {
     set_problem(g);
     lua_pop(t->box.L, 1);
     g->has_config = false;
+    t->codes.fields = g->problem.values;
     memset(g->known, 0, t->pub.n_derived * sizeof *g->known);
     memset(g->held, 0, t->pub.n_requirements * sizeof *g->held);
     t->bound = g;
@@ -137,7 +138,7 @@ static void derive(gen_instance *g, size_t i) {
   const gen_expr *x = t->derived[i];
   gen_derive_for(g, x);
   gen_result r = gen_expr_value(&t->box, x);
-  if (r.type != GEN_CONDITION) {
+  if (r.type != GEN_CONDITION && r.type != GEN_INTEGER) {
     r = (gen_result){.type = GEN_INTEGER, .i = gen_expr_integer(&t->box, x)};
   }
   g->values[i] = r;
@@ -189,7 +190,7 @@ dtype gen_element_type(const gen_instance *g, gen_element x) {
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static int copy_device(gen_instance *g, const gen_number *device, size_t n, err *e) {
+int gen_device_limits(const gen_number *device, size_t n, int64_t out[16], err *e) {
   for (size_t i = 0; gen_device_names[i]; i++) {
     size_t j = 0;
     while (j < n && strcmp(device[j].name, gen_device_names[i])) {
@@ -198,7 +199,7 @@ static int copy_device(gen_instance *g, const gen_number *device, size_t n, err 
     if (j == n) {
       return err_set(e, ERR_USAGE, "the device's limits lack %s", gen_device_names[i]);
     }
-    g->device[i] = device[j].value;
+    out[i] = device[j].value;
   }
   return 0;
 }
@@ -226,7 +227,7 @@ int gen_instance_new(gen_template *t, const gen_problem *p, const gen_number *de
   g->values = calloc(t->n_derived + 1, sizeof *g->values);
   g->known = calloc(t->n_derived + 1, sizeof *g->known);
   g->held = calloc(t->n_requirements + 1, sizeof *g->held);
-  int rc = g->values && g->known && g->held ? copy_device(g, device, n_device, e)
+  int rc = g->values && g->known && g->held ? gen_device_limits(device, n_device, g->device, e)
                                             : err_set(e, ERR_NOMEM, "out of memory");
   rc = rc ? rc : gen_box_run(&g->t->box, check_problem, g, false, e);
   if (rc) {
@@ -241,6 +242,7 @@ void gen_instance_free(gen_instance *g) {
   if (g) {
     if (g->t->bound == g) {
       g->t->bound = NULL;
+      g->t->codes.fields = NULL;
     }
     free(g->values);
     free(g->known);

@@ -15,6 +15,10 @@ enum { MAX_FILE_NBYTES = 8 << 20 };
 
 static const size_t DEFAULT_SOURCE_NBYTES = (size_t)4 << 20;
 
+/* A process that serves one stored kernel stays far below; translating them all takes as long as
+ * some thousand evaluations by Lua. */
+static const uint64_t DEFAULT_LUA_EVALUATIONS = 2000;
+
 const char *const gen_device_names[] = {
 #define DEVICE_NAME(name, brief) #name,
     GEN_DEVICE_LIST(DEVICE_NAME)
@@ -176,6 +180,9 @@ static int prepare(tmpl *t, const gen_options *options, err *e) {
   size_t max = options ? options->max_source_nbytes : 0;
   t->max_source_nbytes = max ? max : DEFAULT_SOURCE_NBYTES;
   TRY(gen_box_open(&t->box, options, e));
+  const uint64_t most = options ? options->max_lua_evaluations : 0;
+  t->codes = (gen_codes){.t = t, .most_asked = most ? most : DEFAULT_LUA_EVALUATIONS};
+  t->box.codes = &t->codes;
   t->box.home = (gen_line){t->pub.path, 0};
   TRY(gen_box_run(&t->box, load, t, true, e));
   TRY(hash(t, e));
@@ -286,6 +293,7 @@ void gen_close(gen_template *p) {
   if (p) {
     tmpl *t = gen_tmpl(p);
     gen_box_close(&t->box);
+    free(t->sources.seen);
     str_clear(&t->text);
     arena_clear(&t->a);
     free(t);

@@ -124,12 +124,10 @@ static const gen_operand *operands(job *j, const gen_stage *s) {
 
 /* Returns the product, 0 for an empty grid. */
 static int64_t extent(job *j, const gen_expr *const x[3], int64_t least, const int64_t most[3],
-                      const char *what, uint32_t out[3]) {
+                      const char *const names[3], uint32_t out[3]) {
   double product = 1;
   for (int i = 0; i < 3; i++) {
-    char name[16];
-    snprintf(name, sizeof name, "%s.%c", what, "xyz"[i]);
-    out[i] = x[i] ? (uint32_t)bounded(j, x[i], least, most[i], name) : 1;
+    out[i] = x[i] ? (uint32_t)bounded(j, x[i], least, most[i], names[i]) : 1;
     product *= out[i];
   }
   return product < 9e18 ? (int64_t)product : INT64_MAX;
@@ -147,8 +145,10 @@ static bool overlaps(job *j, const gen_stage *s, const gen_launch *l, bool first
 
 /* A kernel launch; false when its grid is empty. */
 static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
+  static const char *const grid[] = {"grid.x", "grid.y", "grid.z"};
+  static const char *const block[] = {"block.x", "block.y", "block.z"};
   l->kernel = s->kernel;
-  int64_t threads = extent(j, s->block, 1, BLOCK_MAX, "block", l->block);
+  int64_t threads = extent(j, s->block, 1, BLOCK_MAX, block, l->block);
   if (threads > device(j, "dev_threads_block")) {
     gen_fail(&j->g->t->box, ERR_TEMPLATE, s->at, "a block of %lld threads; the device allows %lld",
              (long long)threads, (long long)device(j, "dev_threads_block"));
@@ -156,7 +156,7 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
   if (s->smem) {
     l->smem = (uint32_t)bounded(j, s->smem, 0, device(j, "dev_smem_block"), "smem");
   }
-  if (!extent(j, s->grid, 0, GRID_MAX, "grid", l->grid)) {
+  if (!extent(j, s->grid, 0, GRID_MAX, grid, l->grid)) {
     return false;
   }
   l->overlap = overlaps(j, s, l, first);

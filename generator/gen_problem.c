@@ -139,6 +139,7 @@ static void complete(gen_box *b, void *ud) {
   completion *c = ud;
   (void)b;
   c->t->bound = NULL;
+  c->t->codes.fields = c->p->values;
   for (size_t i = 0; i < c->t->pub.n_fields; i++) {
     if (!c->given[i]) {
       set_preset(c->t, i, c->p);

@@ -47,7 +47,8 @@ typedef struct gen_box {
   gen_line at;   /* what runs now: an expression, or home */
   gen_line home; /* the template as a whole */
   gen_failure failure;
-  str scratch; /* for whoever builds a text inside gen_box_run and may fail meanwhile */
+  struct gen_codes *codes; /* of the template whose box it is; NULL: none yet */
+  str scratch;             /* for whoever builds a text inside gen_box_run and may fail meanwhile */
 } gen_box;
 
 /* gen_box_open -- the struct is the caller's and must not move afterwards; gen_box_close even after

@@ -174,6 +174,10 @@ static void compile(builder *s, gen_script *out) {
   if (s->lua->failed) {
     gen_fail(b, ERR_NOMEM, b->at, "out of memory");
   }
+  out->lua = arena_text_n(s->a, str_text(s->lua), s->lua->n);
+  if (!out->lua) {
+    gen_fail(b, ERR_NOMEM, b->at, "out of memory");
+  }
   b->lines = out->lines;
   b->n_lines = out->n_lines;
   lua_newtable(b->L);

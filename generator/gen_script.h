@@ -21,6 +21,7 @@ typedef struct gen_script {
   size_t n_lines;
   const gen_piece *pieces;
   const uint32_t *first; /* piece that a line starts with; UINT32_MAX: the line is Lua */
+  const char *lua;       /* its text */
 } gen_script;
 
 /* The text of an included file, which ends with a newline, and what to call the file; fails with

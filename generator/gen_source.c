@@ -3,8 +3,10 @@
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
+#include "gen_lex.h"
 #include "gen_tmpl.h"
 
 typedef struct job {
@@ -78,13 +80,17 @@ static void add_derived(const job *j, size_t i, str *out) {
 
 static void add_constants(const job *j, str *out) {
   const gen_template *t = &j->g->t->pub;
+  gen_names *used = &j->g->t->sources.used;
+  *used = (gen_names){0};
   for (size_t i = 0; j->c && i < t->n_params; i++) {
     if (uses(j->text, t->params[i].name)) {
+      used->params |= UINT64_C(1) << i;
       add_param(j, i, out);
     }
   }
   for (size_t i = 0; i < t->n_derived; i++) {
     if (gen_has_derived(j->g, i, j->c) && uses(j->text, t->derived[i].name)) {
+      used->derived |= UINT64_C(1) << i;
       add_derived(j, i, out);
     }
   }
@@ -127,6 +133,139 @@ static int make_source(gen_instance *g, const gen_config *c, const gen_script *s
 
 int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body, err *e) {
   return make_source(g, c, &g->t->program.script, out, body, e);
+}
+
+/* ---- texts made before ----------------------------------------------------------------------- */
+
+/* A script's text depends on the values that it reads and on the constants in front. Which names it
+ * may read its statements tell; which constants the text uses, the text, which the values that were
+ * read decide. So equal values of both make equal texts. */
+typedef struct gen_source_seen {
+  uint64_t by_reads, by_constants; /* digests of the values */
+  gen_names used;
+  char hash[HASH_TEXT];
+} seen;
+
+enum { SEEN_MOST = 4096 };
+
+static void add_name(const tmpl *t, const gen_token *token, gen_names *out) {
+  char name[64];
+  if (token->n >= sizeof name) {
+    return;
+  }
+  memcpy(name, token->p, token->n);
+  name[token->n] = 0;
+  const gen_symbol *s = gen_symbol_find(&t->symbols, name, GEN_READS_CONFIG);
+  uint64_t none, *bits = !s                             ? &none
+                         : s->kind == GEN_SYMBOL_FIELD  ? &out->fields
+                         : s->kind == GEN_SYMBOL_PARAM  ? &out->params
+                         : s->kind == GEN_SYMBOL_DEVICE ? &out->device
+                                                        : &out->derived;
+  if (s) {
+    *bits |= UINT64_C(1) << s->index;
+  }
+}
+
+/* One that reaches for its names in another way may read any. */
+static void find_reads(tmpl *t) {
+  gen_sources *s = &t->sources;
+  gen_lexer lexer = gen_lex(t->program.script.lua, strlen(t->program.script.lua), 1);
+  for (gen_token x = gen_lex_next(&lexer); x.kind != GEN_TOKEN_END; x = gen_lex_next(&lexer)) {
+    s->never = s->never || x.kind == GEN_TOKEN_BAD || gen_token_is(&x, "_ENV");
+    if (x.kind == GEN_TOKEN_NAME) {
+      add_name(t, &x, &s->reads);
+    }
+  }
+  s->have_reads = true;
+}
+
+static uint64_t hash_value(uint64_t h, const gen_value *v) {
+  return v->s ? hash_more(h, v->s, strlen(v->s)) : hash_more(h, &v->i, sizeof v->i);
+}
+
+static uint64_t hash_values(const gen_instance *g, const gen_config *c, const gen_names *names) {
+  const gen_template *t = &g->t->pub;
+  uint64_t h = 0;
+  for (size_t i = 0; i < t->n_fields; i++) {
+    h = names->fields >> i & 1 ? hash_value(h, &g->problem.values[i]) : h;
+  }
+  for (size_t i = 0; i < t->n_params; i++) {
+    h = names->params >> i & 1 ? hash_value(h, &t->params[i].values[c->index[i]]) : h;
+  }
+  for (size_t i = 0; i < t->n_derived; i++) {
+    const gen_result *r = &g->values[i];
+    const int64_t v[] = {r->type, r->type == GEN_CONDITION ? r->yes : r->i};
+    h = names->derived >> i & 1 ? hash_more(h, v, sizeof v) : h;
+  }
+  for (size_t i = 0; gen_device_names[i]; i++) {
+    h = names->device >> i & 1 ? hash_more(h, &g->device[i], sizeof g->device[i]) : h;
+  }
+  return h;
+}
+
+typedef struct asked {
+  gen_instance *g;
+  const gen_config *c;
+} asked;
+
+static void derive_all(gen_box *b, void *ud) {
+  asked *a = ud;
+  (void)b;
+  if (!a->g->t->sources.have_reads) {
+    find_reads(a->g->t);
+  }
+  gen_bind(a->g, a->c);
+  gen_derive_all(a->g, a->c);
+}
+
+static bool read_values(gen_instance *g, const gen_config *c, uint64_t *h) {
+  asked a = {g, c};
+  if (gen_box_run(&g->t->box, derive_all, &a, false, NULL) || g->t->sources.never) {
+    return false;
+  }
+  *h = hash_values(g, c, &g->t->sources.reads);
+  return true;
+}
+
+void gen_source_remember(gen_instance *g, const gen_config *c, const char hash[HASH_TEXT]) {
+  gen_sources *s = &g->t->sources;
+  seen x = {.used = s->used};
+  if (s->n == SEEN_MOST || !read_values(g, c, &x.by_reads)) {
+    return;
+  }
+  if (s->n == s->most) {
+    seen *list = realloc(s->seen, (2 * s->most + 16) * sizeof *list);
+    if (!list) {
+      return;
+    }
+    s->seen = list;
+    s->most = 2 * s->most + 16;
+  }
+  x.by_constants = hash_values(g, c, &x.used);
+  memcpy(x.hash, hash, sizeof x.hash);
+  s->seen[s->n++] = x;
+}
+
+bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT]) {
+  const gen_sources *s = &g->t->sources;
+  uint64_t by_reads, by_constants = 0;
+  if (!read_values(g, c, &by_reads)) {
+    return false;
+  }
+  bool have = false;
+  for (size_t i = 0; i < s->n; i++) {
+    const seen *x = &s->seen[i];
+    if (x->by_reads != by_reads) {
+      continue;
+    }
+    by_constants = have ? by_constants : hash_values(g, c, &x->used);
+    have = true;
+    if (x->by_constants == by_constants) {
+      memcpy(hash, x->hash, sizeof x->hash);
+      return true;
+    }
+  }
+  return false;
 }
 
 int gen_reference_source(gen_instance *g, str *out, size_t *body, err *e) {

@@ -7,6 +7,7 @@
 #ifndef GEN_TMPL_H
 #define GEN_TMPL_H
 
+#include "gen_code.h"
 #include "gen_expr.h"
 #include "gen_outline.h"
 #include "gen_script.h"
@@ -82,6 +83,18 @@ typedef struct gen_suggested { /* a configuration for problems that nobody tuned
   gen_config config;
 } gen_suggested;
 
+typedef struct gen_names { /* a set of those that scripts may read: bits */
+  uint64_t fields, params, derived, device;
+} gen_names;
+
+typedef struct gen_sources { /* texts made before (gen_source.c) */
+  bool have_reads, never;
+  gen_names reads; /* names in the script's statements */
+  gen_names used;  /* those of the text just made, as constants */
+  struct gen_source_seen *seen;
+  size_t n, most;
+} gen_sources;
+
 typedef struct tmpl {
   gen_template pub;
   arena a;
@@ -92,6 +105,7 @@ typedef struct tmpl {
   gen_included *included;
   const gen_mark *outline;
   gen_symbols symbols;
+  gen_codes codes;
   int env; /* Lua's table with the values of the names */
 
   const gen_field_rule *fields;
@@ -108,6 +122,7 @@ typedef struct tmpl {
   const gen_suggested *untuned;
   size_t n_untuned;
 
+  gen_sources sources;
   const gen_instance *bound; /* whose values are in env */
 } tmpl;
 
@@ -151,6 +166,8 @@ bool gen_has_derived(const gen_instance *g, size_t i, const gen_config *c);
 /* gen_push_values -- push the globals of a script with the values of problem, device, c (NULL:
  * none) and whatever is derived */
 void gen_push_values(gen_instance *g, const gen_config *c);
+/* gen_device_limits -- in the order of GEN_DEVICE_LIST */
+int gen_device_limits(const gen_number *device, size_t n, int64_t out[16], err *e);
 /* gen_element_type -- the element type for this problem */
 dtype gen_element_type(const gen_instance *g, gen_element x);
 
