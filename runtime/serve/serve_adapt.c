@@ -4,8 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { CHANGES_MOST = 6 };
-
 /* ---- which parameters does an expression read? ---------------------------------------------- */
 
 static bool is_word(char c) {
@@ -24,7 +22,7 @@ static bool mentions(const char *expression, const char *name) {
 
 /* Derived values read those before them: from the last to the first, each is met after its readers.
  */
-static void find_reads(const gen_template *t, const char *expression, bool reads[GEN_MAX_PARAMS]) {
+void serve_adapt_reads(const gen_template *t, const char *expression, bool reads[GEN_MAX_PARAMS]) {
   bool derived[GEN_MAX_DERIVED] = {false};
   for (size_t i = 0; i < t->n_params; i++) {
     reads[i] = mentions(expression, t->params[i].name);
@@ -42,27 +40,17 @@ static void find_reads(const gen_template *t, const char *expression, bool reads
 
 /* ---- changing ------------------------------------------------------------------------------- */
 
-typedef struct change {
-  size_t param, value;
-  size_t failing; /* the first requirement that fails then */
-  size_t steps;   /* along the parameter's values */
-} change;
-
-static bool better(const change *a, const change *b) {
-  return a->failing != b->failing ? a->failing > b->failing : a->steps < b->steps;
-}
-
 /* failing: as it is; most values do not mend even that */
 static void try_values(const gen_template *t, gen_instance *g, const gen_config *c, size_t failing,
-                       size_t param, change *best) {
+                       size_t param, serve_change *best) {
   const size_t now = c->index[param];
   gen_config other = *c;
   for (size_t i = 0; i < t->params[param].n; i++) {
-    change x = {.param = param, .value = i, .steps = i > now ? i - now : now - i};
+    serve_change x = {.param = param, .value = i, .steps = i > now ? i - now : now - i};
     bool mended;
     other.index[param] = (uint16_t)i;
     if (i != now && !gen_config_holds(g, &other, failing, &mended, NULL) && mended &&
-        !gen_config_failing(g, &other, &x.failing, NULL) && better(&x, best)) {
+        !gen_config_failing(g, &other, &x.failing, NULL) && serve_change_better(&x, best)) {
       *best = x;
     }
   }
@@ -71,8 +59,8 @@ static void try_values(const gen_template *t, gen_instance *g, const gen_config 
 /* The one change that gets farthest down the list of requirements. */
 static bool change_one(const gen_template *t, gen_instance *g, gen_config *c, size_t *failing) {
   bool reads[GEN_MAX_PARAMS];
-  change best = {.failing = *failing};
-  find_reads(t, t->requirements[*failing].expression, reads);
+  serve_change best = {.failing = *failing};
+  serve_adapt_reads(t, t->requirements[*failing].expression, reads);
   for (size_t i = 0; i < t->n_params; i++) {
     if (reads[i]) {
       try_values(t, g, c, *failing, i, &best);
@@ -92,7 +80,8 @@ bool serve_adapt(const gen_template *t, gen_instance *g, gen_config *c, int *cha
   if (gen_config_failing(g, c, &failing, NULL)) {
     return false;
   }
-  while (failing < t->n_requirements && *changed < CHANGES_MOST && change_one(t, g, c, &failing)) {
+  while (failing < t->n_requirements && *changed < SERVE_CHANGES_MOST &&
+         change_one(t, g, c, &failing)) {
     ++*changed;
   }
   return failing == t->n_requirements;

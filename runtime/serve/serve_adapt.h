@@ -14,4 +14,21 @@
  *   cost an evaluation of the requirements per value tried: some dozens, 20 us each */
 bool serve_adapt(const gen_template *t, gen_instance *g, gen_config *c, int *changed);
 
+/* ---- for those who do the same faster (serve_judge.h) ---------------------------------------- */
+
+enum { SERVE_CHANGES_MOST = 6 };
+
+typedef struct serve_change {
+  size_t param, value;
+  size_t failing; /* the first requirement that fails then */
+  size_t steps;   /* along the parameter's values */
+} serve_change;
+
+static inline bool serve_change_better(const serve_change *a, const serve_change *b) {
+  return a->failing != b->failing ? a->failing > b->failing : a->steps < b->steps;
+}
+
+/* serve_adapt_reads -- which parameters an expression reads, by way of derived values too */
+void serve_adapt_reads(const gen_template *t, const char *expression, bool reads[GEN_MAX_PARAMS]);
+
 #endif

@@ -49,21 +49,38 @@ static double octaves(int64_t value) {
   return value < 0 ? -x : x;
 }
 
-double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values) {
+void serve_problem_octaves(const gen_template *t, const int64_t *values, double *out) {
+  for (size_t i = 0; i < t->n_fields; i++) {
+    out[i] = t->fields[i].names ? (double)values[i] : octaves(values[i]);
+  }
+}
+
+static double distance_between(const gen_template *t, const double *a, const double *b) {
   double sum = 0;
   for (size_t i = 0; i < t->n_fields; i++) {
-    const double d = octaves(p->values[i].i) - octaves(values[i]);
-    if (t->fields[i].names && p->values[i].i != values[i]) {
+    const double d = a[i] - b[i];
+    if (t->fields[i].names && d != 0) {
       return INFINITY;
     }
-    sum += t->fields[i].names ? 0 : d * d;
+    sum += d * d;
   }
   return sqrt(sum);
 }
 
+double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values) {
+  double a[GEN_MAX_FIELDS], b[GEN_MAX_FIELDS];
+  int64_t here[GEN_MAX_FIELDS];
+  for (size_t i = 0; i < t->n_fields; i++) {
+    here[i] = p->values[i].i;
+  }
+  serve_problem_octaves(t, here, a);
+  serve_problem_octaves(t, values, b);
+  return distance_between(t, a, b);
+}
+
 static double distance_of(const serve_choose *c, const serve_known_row *row) {
   const double device = fabs(log2(row->sms)) + fabs(log2(row->bandwidth));
-  return serve_problem_distance(c->t, c->p, row->values) + device + charge_of[row->origin];
+  return distance_between(c->t, c->octaves, row->octaves) + device + charge_of[row->origin];
 }
 
 /* ---- speed ---------------------------------------------------------------------------------- */
@@ -116,6 +133,10 @@ static bool was_exact(const serve_choose *c, const serve_known_row *row) {
 }
 
 static int measure_distances(serve_choose *c, err *e) {
+  for (size_t i = 0; i < c->t->n_fields; i++) {
+    c->values[i] = c->p->values[i].i;
+  }
+  serve_problem_octaves(c->t, c->values, c->octaves);
   c->distance = ARENA_ARRAY(c->memory, double, c->known->n + 1);
   c->adapted = ARENA_ARRAY(c->memory, adapted *, c->known->n + 1);
   for (size_t i = 0; c->distance && i < c->known->n; i++) {
@@ -221,7 +242,7 @@ static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_
 static bool is_same(const serve_choose *c, size_t i) {
   const serve_known_row *row = &c->known->rows[i];
   return c->distance[i] - charge_of[row->origin] < SAME_DEVICE &&
-         serve_problem_distance(c->t, c->p, row->values) < SAME_DISTANCE;
+         distance_between(c->t, c->octaves, row->octaves) < SAME_DISTANCE;
 }
 
 static bool next_same(serve_choose *c, serve_pick *pick) {
@@ -281,22 +302,33 @@ static int by_sec(const void *first, const void *second) {
   return (a > b) - (a < b);
 }
 
-/* All of them, since the tree's first few miss one in a hundred: some 0.4 ms each. */
-static void rank(serve_choose *c, const int64_t *values) {
+static void judge_slowly(serve_choose *c, size_t i, serve_judged *out) {
+  *out = (serve_judged){.config = c->known->cover.configs[i]};
+  out->fits = serve_adapt(c->t, c->g, &out->config, &out->changed);
+  if (out->fits) {
+    serve_work_of(c->g, c->t, &out->config, &out->work);
+  }
+}
+
+/* All of them, since the tree's first few miss one in a hundred. */
+static void rank(serve_choose *c) {
   const serve_cover *cover = &c->known->cover;
   double *weight = ARENA_ARRAY(c->memory, double, cover->model.n_sizes);
   c->ranked = ARENA_ARRAY(c->memory, ranked, cover->n_configs);
   if (!weight || !c->ranked) {
     return;
   }
-  serve_model_weights(c->t, &cover->model, values, weight);
+  serve_judge *judge = serve_judge_of(c->s, c->t, c->p);
+  serve_model_weights(c->t, &cover->model, c->values, weight);
   for (size_t i = 0; i < cover->n_configs; i++) {
     ranked *r = &c->ranked[c->n_ranked];
-    serve_work work;
-    *r = (ranked){.config = cover->configs[i]};
-    if (serve_adapt(c->t, c->g, &r->config, &r->changed)) {
-      serve_work_of(c->g, c->t, &r->config, &work);
-      r->sec = serve_model_sec(c->t, &cover->model, i, values, &work, weight, &r->doubt);
+    serve_judged is;
+    if (!judge || !serve_judge_one(judge, i, &is)) {
+      judge_slowly(c, i, &is);
+    }
+    if (is.fits) {
+      *r = (ranked){.config = is.config, .changed = is.changed};
+      r->sec = serve_model_sec(c->t, &cover->model, i, c->values, &is.work, weight, &r->doubt);
       c->n_ranked += isfinite(r->sec);
     }
   }
@@ -304,15 +336,11 @@ static void rank(serve_choose *c, const int64_t *values) {
 }
 
 static void open_cover(serve_choose *c) {
-  int64_t values[GEN_MAX_FIELDS];
   const serve_known *k = c->known;
   const bool here = k->cover.n_nodes && !strcmp(k->cover_device, str_text(&c->s->device_key));
-  for (size_t i = 0; i < c->t->n_fields; i++) {
-    values[i] = c->p->values[i].i;
-  }
-  c->leaf = here || !tuned_here(k) ? serve_cover_leaf(c->t, &k->cover, values) : NULL;
+  c->leaf = here || !tuned_here(k) ? serve_cover_leaf(c->t, &k->cover, c->values) : NULL;
   if (c->leaf && k->cover.model.n_sizes) {
-    rank(c, values);
+    rank(c);
   }
 }
 
@@ -322,7 +350,7 @@ static void estimate(serve_choose *c, serve_pick *pick) {
   double least = INFINITY;
   for (size_t i = 0; i < c->known->n; i++) {
     serve_known_row *row = &c->known->rows[i];
-    const double d = serve_problem_distance(c->t, c->p, row->values);
+    const double d = distance_between(c->t, c->octaves, row->octaves);
     if (d < least && !strcmp(row->device_key, pick->device_key)) {
       least = d;
       near = row;

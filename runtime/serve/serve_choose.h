@@ -40,6 +40,8 @@ typedef struct serve_choose { /* while one problem's kernel is being found */
   size_t leaf_at;
   struct serve_ranked *ranked;    /* the portfolio's as its model has them, best first */
   size_t n_ranked;                /* 0: it has no model */
+  int64_t values[GEN_MAX_FIELDS]; /* of the problem's fields */
+  double octaves[GEN_MAX_FIELDS]; /* and as distances have them */
   double *distance;               /* per known row; infinite: not eligible, or tried already */
   struct serve_adapted **adapted; /* per known row; NULL: as it is */
   size_t n_looked, n_adapted;
@@ -53,6 +55,9 @@ int serve_choose_next(serve_choose *c, serve_pick *pick, err *e);
 /* serve_problem_distance -- in octaves, from a problem to one with these field values; infinite
  * when a field that is a name differs */
 double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values);
+/* serve_problem_octaves -- field values as serve_problem_distance takes them: logarithms of base 2;
+ * names as they are */
+void serve_problem_octaves(const gen_template *t, const int64_t *values, double *out);
 /* serve_choose_default -- leave out all but the default */
 void serve_choose_default(serve_choose *c);
 

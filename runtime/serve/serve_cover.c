@@ -591,6 +591,18 @@ static int read_lines(reading *r, char *text, err *e) {
   return is_complete(r) ? 0 : err_set(e, ERR_USAGE, "the portfolio is incomplete");
 }
 
+/* Every new size is compared with all of the model's. */
+static int add_octaves(reading *r, err *e) {
+  serve_model *m = &r->c->model;
+  const size_t nf = r->t->n_fields;
+  double *octaves = ARENA_ARRAY(r->a, double, m->n_sizes *nf + 1);
+  for (size_t i = 0; octaves && i < m->n_sizes; i++) {
+    serve_model_octaves(r->t, m->values + i * nf, octaves + i * nf);
+  }
+  m->octaves = octaves;
+  return octaves ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
+}
+
 int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e) {
   *c = (serve_cover){0};
   reading r = {.t = t, .a = a, .c = c};
@@ -600,7 +612,8 @@ int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_co
   if (!copy || !r.configs || !r.nodes) {
     return err_set(e, ERR_NOMEM, "out of host memory");
   }
-  return read_lines(&r, copy, e);
+  TRY(read_lines(&r, copy, e));
+  return add_octaves(&r, e);
 }
 
 /* ---- using ---------------------------------------------------------------------------------- */

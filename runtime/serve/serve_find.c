@@ -63,6 +63,25 @@ serve_known *serve_known_of(serve *s, const gen_template *t) {
   return &family_of(s, t)->known;
 }
 
+/* It outlives what is known: the database may have changed, and the portfolio be the same. */
+serve_judge *serve_judge_of(serve *s, const gen_template *t, const gen_problem *p) {
+  serve_family *f = family_of(s, t);
+  const serve_cover *c = &f->known.cover;
+  gen_number limits[RT_NUMBERS];
+  if (f->judge && !serve_judge_is_of(f->judge, c->configs, c->n_configs)) {
+    serve_judge_free(f->judge);
+    f->judge = NULL;
+  }
+  if (!f->judge) {
+    rt_numbers(&s->device->info, limits);
+    serve_judge_new(f->t, c->configs, c->n_configs, limits, RT_NUMBERS, &f->judge, NULL);
+  }
+  if (f->judge) {
+    serve_judge_problem(f->judge, p);
+  }
+  return f->judge;
+}
+
 /* ---- which image ---------------------------------------------------------------------------- */
 
 typedef struct choice { /* while a kernel is being made */
@@ -175,9 +194,20 @@ static int compile_or_find(choice *c, const rt_source *source, bool anew, err *e
   return !anew && take_known(c, key) ? 0 : compile(c, source, e);
 }
 
+/* As another size of the same text, which need not be written then. */
+static bool take_seen(choice *c) {
+  char hash[HASH_TEXT];
+  if (!gen_source_hash(c->g, &c->pick.config, hash) || !take_loaded(c, hash)) {
+    return false;
+  }
+  memcpy(c->text, hash, sizeof c->text);
+  return true;
+}
+
 static int find_or_build(choice *c, const rt_source *source, bool anew, err *e) {
   char hash[HASH_TEXT];
   hash_bytes(source->text + source->body, strlen(source->text + source->body), hash);
+  gen_source_remember(c->g, &c->pick.config, hash);
   if (!anew && (take_loaded(c, hash) || take_neighbours(c, hash) || take_tried(c, hash))) {
     return 0;
   }
@@ -192,6 +222,9 @@ static int build(choice *c, bool anew, err *e) {
   /* as the tuner compiles, so that stored images are found */
   rt_source source = {.arch = c->s->device->info.arch,
                       .lineinfo = c->s->device->info.format == RT_PTX};
+  if (!anew && take_seen(c)) {
+    return 0;
+  }
   int rc = gen_source_make(c->g, &c->pick.config, &text, &source.body, e);
   if (!rc) {
     source.text = str_text(&text);

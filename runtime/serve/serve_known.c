@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "context.h"
+#include "serve_choose.h"
 #include "serve_presets.h"
 
 static int no_room(err *e) {
@@ -62,6 +63,7 @@ static tuned_origin origin_of(const serve *s, const serve_known_source *from) {
 static int fill(serve *s, const serve_known_source *from, serve_known_row *row) {
   const double here = rt_peak_bandwidth(&s->device->info);
   *row = (serve_known_row){.values = row->values,
+                           .octaves = row->octaves,
                            .problem = from->problem,
                            .config = from->config,
                            .device_key = from->device_key,
@@ -82,10 +84,13 @@ int serve_known_add(serve *s, gen_template *t, serve_known *k, const serve_known
     return 0;
   }
   serve_known_row *row = &k->rows[k->n];
+  double *octaves = ARENA_ARRAY(&k->memory, double, t->n_fields + 1);
   row->values = values_of(t, &p, &k->memory);
-  if (!row->values) {
+  row->octaves = octaves;
+  if (!row->values || !octaves) {
     return no_room(e);
   }
+  serve_problem_octaves(t, row->values, octaves);
   k->n++;
   return fill(s, from, row);
 }

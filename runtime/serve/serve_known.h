@@ -15,6 +15,7 @@ enum { SERVE_KNOWN_MOST = 2048 }; /* rows kept of the database, and as many of t
 
 typedef struct serve_known_row {
   const int64_t *values; /* of the problem, in field order; choices by index */
+  const double *octaves; /* of these, as serve_problem_octaves has them */
   const char *problem, *config, *device_key;
   const char *image; /* stored with it; NULL: none */
   tuned_origin origin;

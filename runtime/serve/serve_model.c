@@ -15,8 +15,8 @@ static const double DOUBT = 0.5;
 
 /* ---- work ----------------------------------------------------------------------------------- */
 
-/* Of the values, which mean the same wherever a space has them. */
-static uint32_t hash_of(const gen_template *t, const gen_config *c) {
+/* By the values, which mean the same wherever a space has them. */
+uint32_t serve_variant_of(const gen_template *t, const gen_config *c) {
   uint64_t h = 0;
   for (size_t i = 0; i < t->n_params; i++) {
     const gen_value *v = &t->params[i].values[c->index[i]];
@@ -33,7 +33,7 @@ void serve_work_of(gen_instance *g, const gen_template *t, const gen_config *c, 
     *out = (serve_work){.launches = (double)plan->n,
                         .flops = plan->flops,
                         .bytes = plan->bytes,
-                        .variant = hash_of(t, c)};
+                        .variant = serve_variant_of(t, c)};
     for (size_t i = 0; i < plan->n; i++) {
       const uint32_t *grid = plan->launches[i].grid;
       out->blocks = fmax(out->blocks, (double)grid[0] * grid[1] * grid[2]);
@@ -83,18 +83,30 @@ static double weight_at(double distance2) {
   return exp(-distance2 / (2 * NEAR * NEAR));
 }
 
-double serve_near_weight(const gen_template *t, const int64_t *values, const int64_t *other) {
+static double octave(int64_t value) {
+  return log2((double)(value > 1 ? value : 1));
+}
+
+void serve_model_octaves(const gen_template *t, const int64_t *values, double *octaves) {
+  for (size_t f = 0; f < t->n_fields; f++) {
+    octaves[f] = t->fields[f].names ? (double)values[f] : octave(values[f]);
+  }
+}
+
+static double weight_between(const gen_template *t, const double *a, const double *b) {
   double sum = 0;
   for (size_t f = 0; f < t->n_fields; f++) {
-    const int64_t a = values[f], b = other[f];
-    if (t->fields[f].names) {
-      sum += a == b ? 0 : OTHER_CHOICE * OTHER_CHOICE;
-    } else {
-      const double d = log2((double)(a > 1 ? a : 1) / (double)(b > 1 ? b : 1));
-      sum += d * d;
-    }
+    const double d = a[f] - b[f];
+    sum += t->fields[f].names ? (d == 0 ? 0 : OTHER_CHOICE * OTHER_CHOICE) : d * d;
   }
   return weight_at(sum);
+}
+
+double serve_near_weight(const gen_template *t, const int64_t *values, const int64_t *other) {
+  double a[GEN_MAX_FIELDS], b[GEN_MAX_FIELDS];
+  serve_model_octaves(t, values, a);
+  serve_model_octaves(t, other, b);
+  return weight_between(t, a, b);
 }
 
 void serve_near_add(serve_near *n, double weight, bool same_variant, double off) {
@@ -115,8 +127,11 @@ double serve_near_doubt(const serve_near *n) {
 
 void serve_model_weights(const gen_template *t, const serve_model *m, const int64_t *values,
                          double *weight) {
+  double here[GEN_MAX_FIELDS];
+  serve_model_octaves(t, values, here);
   for (size_t i = 0; i < m->n_sizes; i++) {
-    weight[i] = serve_near_weight(t, values, m->values + i * t->n_fields);
+    weight[i] = m->octaves ? weight_between(t, here, m->octaves + i * t->n_fields)
+                           : serve_near_weight(t, values, m->values + i * t->n_fields);
   }
 }
 

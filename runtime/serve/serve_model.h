@@ -21,6 +21,8 @@ typedef struct serve_work { /* what a configuration does at one size */
   uint32_t variant;         /* equal for the same kernel: it is adapted to some sizes */
 } serve_work;
 
+/* serve_variant_of -- what a configuration's form goes by */
+uint32_t serve_variant_of(const gen_template *t, const gen_config *c);
 /* serve_work_of -- of a configuration as the problem has it */
 void serve_work_of(gen_instance *g, const gen_template *t, const gen_config *c, serve_work *out);
 
@@ -34,6 +36,10 @@ void serve_costs_terms(const gen_template *t, const serve_costs *c, const int64_
                        const serve_work *w, double x[SERVE_MODEL_COSTS]);
 double serve_costs_sum(const gen_template *t, const serve_costs *c, const int64_t *values,
                        const serve_work *w);
+
+/* serve_model_octaves -- field values as distances are measured: logarithms, of base 2; names as
+ * they are */
+void serve_model_octaves(const gen_template *t, const int64_t *values, double *octaves);
 
 typedef struct serve_near { /* what the measured sizes nearby add up to; all zero at the start */
   double off, weights;
@@ -52,6 +58,7 @@ typedef struct serve_model { /* of a portfolio; n_sizes 0: it has none */
   size_t n_configs, n_sizes;
   const serve_costs *costs; /* per configuration */
   const int64_t *values;    /* [size * n_fields + field] */
+  const double *octaves;    /* likewise, as serve_model_octaves has them; NULL: not computed */
   const float *off;         /* [size * n_configs + configuration]; not finite: not measured */
   const uint32_t *variant;  /* likewise */
 } serve_model;
