@@ -14,6 +14,8 @@
 --           starts where the one before ended, with what is still in the second-level cache.
 --   tasks   one launch: its blocks take the tiles of all passes in order, and each waits for those
 --           that made the runs it merges
+--   samples one launch, of few keys: clusters of blocks each read all of them and sort those of their
+--           ranges, which a sample bounds (merge_samples.cuh)
 -- Few keys could stay in the shared memory of a cluster's 16 blocks. That was tried: each level's barrier,
 -- search and copies between blocks take as long as a launch that overlaps the one before, and 16
 -- multiprocessors sort more slowly than all (H200, 2^16 keys: 24.4 us, by launches 20.9).
@@ -27,6 +29,7 @@ local MOST = "sel(dtype == 'f32' or dtype == 'f64', 1000, " .. LEAST .. " + keys
 local RUNS = "ceildiv(n, RUN)"
 local TILES = "ceildiv(n, TILE)"
 local MOST_PASSES = 26
+local SAMPLED, MERGED = "ALG == 'samples'", "ALG ~= 'samples'"
 
 -- For problems that nobody tuned: keys of `nbytes` bytes, aligned to vectors of 16 bytes, then any.
 local SUGGESTED = {}
@@ -76,6 +79,9 @@ local stages = {
     block = "BLOCK", smem = "max(SORT_SMEM, TILE_SMEM)",
     args = { "n", "x", "xv", "y", "yv", "other", "other_v", { "i32", "PASSES" }, "done",
       "counter" } },
+  { kernel = "sort_samples", when = "ALG == 'samples'", grid = "min(n, 1) * CLUSTER * CLUSTERS",
+    block = "SORT_BLOCK", smem = "SAMPLES_SMEM", early = "EARLY",
+    args = { "n", "x", "xv", "y", "yv", "other", "places" } },
 }
 for pass = 0, MOST_PASSES - 1 do
   -- in passes of four ways there are half as many
@@ -146,37 +152,47 @@ return {
     align = "pow2div(y // (" .. NBYTES .. "), 16)", keys = "2^32" },
 
   space = {
-    { "ALG", { "passes", "tasks" }, "what comes after what" },
-    { "SORT_BLOCK", { 64, 128, 256, 512, 1024 }, "threads that sort a tile" },
+    { "ALG", { "passes", "tasks", "samples" }, "what comes after what" },
+    { "SORT_BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads that sort a tile, or a range" },
     { "SORT_ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
-      "coarsening factor: keys per thread of them" },
+      "coarsening factor: keys per thread of them, that it sorts or picks from" },
+    { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks of a cluster", when = SAMPLED },
+    { "CLUSTERS", { 2, 4, 6, 7, 8, 12, 14, 16, 32, 64, 128 }, "that share the keys' ranges",
+      when = SAMPLED },
+    { "SAMPLES", { 64, 128, 256, 512, 1024 }, "keys that bound ranges, before some are chosen",
+      when = SAMPLED },
+    { "LOCAL", { 0, 32, 64, 128, 256 }, "bins that a block makes of its range", when = SAMPLED },
     { "SORT_RESIDENT", { 1, 2, 3, 4, 6 },
-      "blocks that sort which a multiprocessor has registers for" },
-    { "NETWORK", { "odd_even", "batcher" }, "that sorts a thread's keys" },
+      "blocks that sort which a multiprocessor has registers for", when = MERGED },
+    { "NETWORK", { "odd_even", "batcher" }, "that sorts a thread's keys; of samples: are keys that tie "
+      .. "told apart, or free to change places?" },
     { "LANES", { "merge", "bitonic", "window" },
       "how a warp's threads sort on: in shared memory, by a network between registers, or that with "
-        .. "exchanges through shared memory where threads are far apart" },
+        .. "exchanges through shared memory where threads are far apart", when = MERGED },
     { "MERGE", { "serial", "network" },
-      "a thread merges its part key by key, or a group of threads theirs by a network of exchanges" },
+      "a thread merges its part key by key, or a group of threads theirs by a network of exchanges",
+      when = MERGED },
     { "MADS", { 0, 1, 2 }, "of three exchanges those that find the later key by multiplications, "
-      .. "which another unit does than that which compares", when = "NETWORK == 'batcher'" },
-    { "WAYS", { 2, 4 }, "runs that a pass merges to one" },
-    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block that merge" },
+      .. "which another unit does than that which compares", when = "NETWORK == 'batcher' and " .. MERGED },
+    { "WAYS", { 2, 4 }, "runs that a pass merges to one", when = MERGED },
+    { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block that merge", when = MERGED },
     { "ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
-      "coarsening factor: keys per thread of them" },
+      "coarsening factor: keys per thread of them", when = MERGED },
     { "PARTITION", { "launch", "block" },
-      "who finds where tiles start in the runs: a launch before each pass, or warps of the block" },
-    { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store that merges" },
+      "who finds where tiles start in the runs: a launch before each pass, or warps of the block",
+      when = MERGED },
+    { "VEC", { 1, 2, 4, 8, 16 }, "keys per load and store that merges", when = MERGED },
     { "LOADER", { "register", "cpasync", "bulk" },
-      "into shared memory through registers, or past them, or as bulk copies" },
+      "into shared memory through registers, or past them, or as bulk copies", when = MERGED },
     { "STAGES", { 1, 2, 3 },
       "tiles that a block holds; with more than one, blocks stay, and a warp more has the next tiles "
         .. "copied while the others merge", when = "ALG == 'passes'" },
     { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "blocks of a multiprocessor that stay",
       when = "STAGES > 1" },
     { "STORE", { "direct", "block", "warp" },
-      "threads store their own keys, or exchange them in a block's or a warp's shared memory" },
-    { "CACHE", { "plain", "streaming" }, "operator of a pass's stores" },
+      "threads store their own keys, or exchange them in a block's or a warp's shared memory",
+      when = MERGED },
+    { "CACHE", { "plain", "streaming" }, "operator of a pass's stores", when = MERGED },
     { "OVERLAP", { "off", "on" },
       "blocks of a launch start while the last of the launch before run", when = "ALG == 'passes'" },
   },
@@ -184,8 +200,9 @@ return {
   derive = {
     { "NBYTES", NBYTES },
     { "RUN", "SORT_BLOCK * SORT_ITEMS" },
+    { "TOLD", "sel(value > 0 or NETWORK == 'odd_even', 1, 0)" }, -- are keys that tie?
     { "TILE", "BLOCK * ITEMS" },
-    { "LEVELS", "sel(n <= RUN, 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" },
+    { "LEVELS", "sel(n <= RUN or ALG == 'samples', 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" },
     { "PASSES", "ceildiv(LEVELS, sel(WAYS == 4, 2, 1))" },
     { "UNITS", "ITEMS // VEC" }, -- vectors per thread
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
@@ -206,6 +223,17 @@ return {
     { "STAGE", "roundup(TILE_SMEM, 128)" },
     { "SHARED", "STAGES * STAGE" },
     { "THREADS", "BLOCK + sel(STAGES > 1, 32, 0)" },
+    -- Of samples: does it start while the kernel ahead ends, what does a block have room for that another
+    -- one sends? Ranges between every s-th of a sample's keys are so much longer than they should be now
+    -- and then: 14 / s and 2 times leave one launch of ten thousand without room.
+    { "EARLY", "ALG == 'samples' and dev_cc >= 90" },
+    { "BOUNDS", "CLUSTER * CLUSTERS" },
+    { "SEGMENT", "roundup(ceildiv(RUN * (2 * SAMPLES + 14 * BOUNDS), CLUSTERS * CLUSTER * SAMPLES) + 32, 8)" },
+    { "INBOX", "CLUSTER * SEGMENT" },
+    { "AREA", "max(RUN, INBOX)" }, -- for keys picked, then for those of the block
+    { "SAMPLES_SMEM", "sel(ALG == 'samples', NBYTES * (AREA + INBOX + SAMPLES + SAMPLES // CLUSTERS + "
+      .. "2 + 2 * LOCAL) + 4 * (AREA + TOLD * INBOX + SAMPLES // CLUSTERS + 3 + 3 * LOCAL) + "
+      .. "2 * INBOX + 12 * 16, 0)" },
   },
 
   require = {
@@ -217,12 +245,23 @@ return {
       .. "(ITEMS * max(4, ELEMENT) // 4 + 24) <= dev_regs_sm" },
     { "more threads than a block may have", "BLOCK <= dev_threads_block and SORT_BLOCK <= dev_threads_block" },
     { "tiles sorted are too small for so many keys", "PASSES <= " .. MOST_PASSES },
-    { "one tile leaves nothing to merge", "PASSES > 0 or ALG == 'passes' and WAYS == 2 and "
+    { "one tile leaves nothing to merge", "PASSES > 0 or ALG ~= 'tasks' and WAYS == 2 and "
       .. "BLOCK == 256 and ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and LOADER == 'register' and "
       .. "STORE == 'block' and CACHE == 'plain' and OVERLAP == 'off' and STAGES == 1" },
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
-    { "all blocks of a launch have the same threads", "ALG == 'passes' or BLOCK == SORT_BLOCK" },
-    { "there is no launch before", "ALG == 'passes' or PARTITION == 'block'" },
+    { "all blocks of a launch have the same threads", "ALG ~= 'tasks' or BLOCK == SORT_BLOCK" },
+    { "there is no launch before", "ALG ~= 'tasks' or PARTITION == 'block'" },
+    { "halves of a block merge", "ispow2(SORT_BLOCK) or ALG == 'samples'" },
+    { "clusters are for compute capability 9.0 on", "CLUSTER == 1 or dev_cc >= 90" },
+    { "more keys than a cluster's threads hold", "ALG ~= 'samples' or n <= CLUSTER * RUN" },
+    { "most of the cluster's threads have no keys", "ALG ~= 'samples' or CLUSTER * RUN <= max(8192, 2 * n)" },
+    { "clusters that wait for others' multiprocessors",
+      "ALG ~= 'samples' or BOUNDS * SORT_BLOCK <= dev_sms * dev_threads_sm" },
+    { "more ranges than keys to bound them", "ALG ~= 'samples' or SAMPLES >= BOUNDS" },
+    { "a thread ranks one of the sample",
+      "ALG ~= 'samples' or SAMPLES <= CLUSTER * SORT_BLOCK and SAMPLES >= 32 * CLUSTER" },
+    { "bins of fewer than two keys, or more than threads", "LOCAL == 0 or LOCAL <= SORT_BLOCK and "
+      .. "2 * LOCAL * CLUSTERS <= RUN" },
     { "threads of so few keys mostly search", "(ITEMS >= 4 or n <= 2^18) and (SORT_ITEMS >= 4 or n <= 2^18)" },
     { "tiles merged are no part of a pass's run", "PASSES == 0 or WAYS * RUN % TILE == 0" },
     { "four ways for two runs", "WAYS == 2 or LEVELS > 1" },
@@ -250,6 +289,7 @@ return {
       .. "SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 28) <= dev_regs_block" },
     { "more shared memory than a block may have",
       "SHARED + 256 * STAGES <= dev_smem_block and SORT_SMEM + 256 <= dev_smem_block" },
+    { "more shared memory for ranges than a block may have", "SAMPLES_SMEM + 5120 <= dev_smem_block" },
     { "more blocks that sort than a multiprocessor has room for", "SORT_RESIDENT == 1 or "
       .. "ALG == 'passes' and SORT_RESIDENT * SORT_BLOCK <= dev_threads_sm and "
       .. "SORT_RESIDENT * SORT_BLOCK * (SORT_ITEMS * max(4, ITEM) // 4 + 24) <= dev_regs_sm and "
@@ -257,14 +297,17 @@ return {
     { "more tiles than a grid may have", RUNS .. " + PASSES * " .. TILES .. " < 2^31" },
   },
 
-  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, SORT_RESIDENT = 1,
+  default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, SORT_RESIDENT = 1, CLUSTER = 1,
+    CLUSTERS = 2, SAMPLES = 256, LOCAL = 0,
     NETWORK = "odd_even", LANES = "merge", MERGE = "serial", MADS = 0, WAYS = 2, BLOCK = 256, ITEMS = 8,
     PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
     CACHE = "plain", OVERLAP = "off", STAGES = 1, RESIDENT = 1 },
   untuned = SUGGESTED,
 
   workspace = {
-    { "other", "dtype", "sel(PASSES > 0, n, 0)" }, -- passes go from there to y and back
+    -- Passes go from there to y and back; and there ranges are merged that blocks have no room for.
+    { "other", "dtype", "sel(ALG == 'samples', 2 * n, sel(PASSES > 0, n, 0))" },
+    { "places", "u32", "sel(ALG == 'samples' and TOLD == 1, 2 * n, 0)" },
     { "other_v", "u8", "sel(PASSES > 0, n * value, 0)" },
     { "splits", "i64", "sel(PASSES > 0 and PARTITION == 'launch', WAYS * " .. TILES .. ", 0)" },
     -- tiles that are done of each run, of one pass after the other, of all launches
@@ -296,6 +339,10 @@ using value = unsigned char;  // there are none
 @ end
 
 @include "merge_path.cuh"
+@ if ALG == "samples" then
+
+@include "merge_samples.cuh"
+@ else
 @ if ALG == "tasks" then
 @include "ticket.cuh"
 @ end
@@ -658,6 +705,7 @@ sort_all(long long n, const key *x, const value *xv, key *y, value *yv, key *oth
              to_other ? other_v : yv, memory);
   if (pass + 1 < passes) tell(done + (long long)(pass + 1) * runs + t.start / (WAYS * run));
 }
+@ end
 @ end
 ]],
 

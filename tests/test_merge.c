@@ -23,6 +23,7 @@ typedef struct list {
 typedef struct kernel { /* a configuration of a family, for any size */
   gen_template *t;
   gen_config config;
+  int value;        /* bytes of one */
   rt_loaded *first; /* has the image */
 } kernel;
 
@@ -154,15 +155,20 @@ static void compile(bed *b, kernel *k, gen_instance *g) {
   str_clear(&text);
 }
 
-static kernel open_kernel(bed *b, const char *family, const char *config) {
-  kernel k = {0};
+static kernel open_kernel_for(bed *b, const char *family, int value, const char *sizes,
+                              const char *config) {
+  kernel k = {.value = value};
   assert_ok(gen_open(NULL, family, &k.t, &b->e), &b->e);
   assert_ok(gen_config_parse(k.t, config, &k.config, &b->e), &b->e);
-  gen_instance *g = instance(b, &k, "value=4");
+  gen_instance *g = instance(b, &k, arena_format(&b->a, "value=%d%s", value, sizes));
   assert_ok(gen_config_check(g, &k.config, &b->e), &b->e);
   compile(b, &k, g);
   gen_instance_free(g);
   return k;
+}
+
+static kernel open_kernel(bed *b, const char *family, const char *config) {
+  return open_kernel_for(b, family, 4, "", config);
 }
 
 static void close_kernel(kernel *k) {
@@ -243,7 +249,7 @@ static list merged(bed *b, const kernel *k, list x, list y) {
 static list sorted(bed *b, const kernel *k, list x) {
   buffers mx = put(b, x), my = put(b, x);
   const void *args[] = {NULL, &mx.keys, &my.keys, &mx.tags, &my.tags};
-  launch(b, k, arena_format(&b->a, "n=%zu value=4", x.n), args);
+  launch(b, k, arena_format(&b->a, "n=%zu value=%d", x.n, k->value), args);
   list y = take(b, my, x.n);
   drop(b, mx);
   drop(b, my);
@@ -323,6 +329,70 @@ static void sorts_are_right(void **state) {
   }
 }
 
+/* Few keys in one launch, which cuts them into ranges by a sample. */
+static const struct {
+  size_t most, samples;
+  const char *config;
+} RANGES[] = {
+    {6144, 128,
+     "ALG=samples,SORT_BLOCK=128,SORT_ITEMS=12,CLUSTER=4,CLUSTERS=4,SAMPLES=128,LOCAL=32"},
+    {2048, 64, "ALG=samples,SORT_BLOCK=128,SORT_ITEMS=16,CLUSTER=1,CLUSTERS=7,SAMPLES=64,LOCAL=64"},
+    {2560, 256,
+     "ALG=samples,SORT_BLOCK=64,SORT_ITEMS=5,CLUSTER=8,CLUSTERS=2,SAMPLES=256,NETWORK=batcher"},
+    {3072, 64,
+     "ALG=samples,SORT_BLOCK=384,SORT_ITEMS=4,CLUSTER=2,CLUSTERS=4,SAMPLES=64,LOCAL=128,NETWORK="
+     "batcher"},
+};
+enum { N_RANGES = sizeof RANGES / sizeof *RANGES };
+
+/* Keys all of which are later than those that the sample of merge_samples.cuh has: in one range. */
+static list list_misleading(bed *b, size_t n, size_t samples) {
+  list l = list_random(b, n, 0, 0);
+  for (size_t i = 0; i < n; i++) {
+    l.p[i].key |= 1 << 30;
+  }
+  for (size_t j = 0; j < samples && n > samples; j++) {
+    const size_t first = j * n / samples, stretch = (j + 1) * n / samples - first;
+    const uint32_t hash = (uint32_t)(j + 1) * 2654435761u;
+    l.p[first + (size_t)((uint64_t)hash * stretch >> 32)].key = INT32_MIN + (int)draw(b, 100);
+  }
+  return l;
+}
+
+static void assert_sorted(bed *b, const kernel *k, list x, int kind) {
+  list y = sorted(b, k, x);
+  if (k->value == 0) { /* keys that tie cannot be told apart: any of the tags will do */
+    qsort(x.p, x.n, sizeof *x.p, by_key_and_tag);
+    for (size_t i = 0; i < x.n; i++) {
+      x.p[i].tag = y.p[i].tag = (uint32_t)i;
+    }
+  }
+  assert_right(k, x, y, kind);
+  free(x.p);
+  free(y.p);
+}
+
+static void ranges_are_right(void **state) {
+  static const size_t few[] = {0, 1, 2, 31, 65, 511};
+  bed *b = *state;
+  need_compiler(b);
+  for (size_t c = 0; c < 2 * N_RANGES; c++) {
+    const size_t most = RANGES[c / 2].most, samples = RANGES[c / 2].samples;
+    kernel k = open_kernel_for(b, "merge_sort", c % 2 ? 4 : 0,
+                               arena_format(&b->a, " n=%zu", most), RANGES[c / 2].config);
+    for (int kind = 0; kind < KINDS; kind++) {
+      assert_sorted(b, &k, list_random(b, most / 2 + draw(b, most / 2 + 1), kind, 0), kind);
+    }
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+      assert_sorted(b, &k, list_random(b, few[i], (int)(i % 2), 0), (int)(i % 2));
+    }
+    assert_sorted(b, &k, list_random(b, most, 0, 0), 0);
+    assert_sorted(b, &k, list_misleading(b, most, samples), KINDS);
+    assert_sorted(b, &k, list_misleading(b, most / 2, samples), KINDS);
+    close_kernel(&k);
+  }
+}
+
 /* Nothing merged with a sequence leaves it; whatever makes the parts, the merge is the same; and
  * sorting two parts and merging them is sorting the whole. */
 static void identities_hold(void **state) {
@@ -392,6 +462,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(judges_can_tell, &b),
       cmocka_unit_test_prestate(merges_are_right, &b),
       cmocka_unit_test_prestate(sorts_are_right, &b),
+      cmocka_unit_test_prestate(ranges_are_right, &b),
       cmocka_unit_test_prestate(identities_hold, &b),
       cmocka_unit_test_prestate(disorder_stays_inside, &b),
   };
