@@ -335,10 +335,14 @@ __device__ __forceinline__ void merge_pieces(unsigned char *memory, const piece 
 
 // The tile's vector that this thread stores k-th.
 __device__ __forceinline__ int unit(int k) {
+@ if STORE == "direct" then
+  return threadIdx.x * UNITS + k;
+@ elseif STORE == "block" then
+  return k * BLOCK + threadIdx.x;
+@ else
   const int lane = threadIdx.x % 32;
-  return STORE == STORE_direct  ? threadIdx.x * UNITS + k
-         : STORE == STORE_block ? k * BLOCK + threadIdx.x
-                                : (threadIdx.x - lane) * UNITS + k * 32 + lane;
+  return (threadIdx.x - lane) * UNITS + k * 32 + lane;
+@ end
 }
 
 // Each thread's ITEMS neighbouring keys, the first `count` of the tile. The memory is all threads',
