@@ -3,13 +3,16 @@
 //
 // A sample, the same in every cluster, is ranked by counting, each block a part of it; some of its keys
 // bound the ranges, and every block has one. A block of a cluster reads a share of all keys, picks those
-// that belong to the cluster, and stores each into the shared memory of the block in whose range it is.
-// How many were in lower ranges was counted on the way, and says where a range goes. A block sorts
-// what it was sent in the same way: by a sample of it into bins, and by counting in the bins.
+// that belong to the cluster, and lays them out in its shared memory for the block in whose range each is,
+// which fetches them. How many are in lower ranges was counted on the way, and says where a range goes.
+// A block sorts its range in the same way: by a sample of it into bins, and by counting in the bins.
+//
+// Blocks fetch from each other, and nobody stores to another one: what is to be seen there, a cluster's
+// barrier lets wait for the whole device (H200: 0.4 us more each time).
 //
 // What bounds a range is a key and where it came from. So keys that are all equal, too, are cut into
-// ranges of about the same size. Where the sample says too little and a block is sent more than it
-// has room for, it takes its range's keys to global memory, and merges there.
+// ranges of about the same size. Where the sample says too little and a block gets more than it has room
+// for, it takes its range's keys to global memory, and merges there.
 //   src  Helman, Bader, JaJa, A randomized parallel sorting algorithm with an experimental study, for
 //        ranges by a regular sample; Leischner, Osipov, Sanders, GPU sample sort, for bins that a search
 //        finds; that every cluster reads all keys saves the exchange between them
@@ -17,13 +20,13 @@
 @ local told = value > 0 or NETWORK == "odd_even"  -- keys that tie are told apart by where they came from
 @ if CLUSTER > 1 then
 @include "cluster.cuh"
-__device__ __forceinline__ void sync_cluster() { cluster_barrier(); }
 @ else
+__device__ __forceinline__ void cluster_arrive_own() { __syncthreads(); }
+__device__ __forceinline__ void cluster_wait() {}
 template <typename T>
 __device__ __forceinline__ T *in_block(T *p, unsigned block) {
   return p;
 }
-__device__ __forceinline__ void sync_cluster() { __syncthreads(); }
 @ end
 @include "ahead.cuh"
 
@@ -95,16 +98,19 @@ template <typename T>
 __host__ __device__ constexpr int room(int count) {
   return (count * (int)sizeof(T) + 15) / 16 * 16;
 }
-constexpr int INBOX_AT = room<key>(AREA), SAMPLE_AT = INBOX_AT + room<key>(INBOX);
+constexpr int BINNED_AT = room<key>(AREA), SAMPLE_AT = BINNED_AT + room<key>(INBOX);
 constexpr int WINDOW_AT = SAMPLE_AT + room<key>(SAMPLES);
 constexpr int CHOSEN_AT = WINDOW_AT + room<key>(WINDOW), SORTED_AT = CHOSEN_AT + room<key>(LOCAL);
 constexpr int AREA_PLACES = SORTED_AT + room<key>(LOCAL);
-constexpr int INBOX_PLACES = AREA_PLACES + room<unsigned>(AREA);
-constexpr int WINDOW_PLACES = INBOX_PLACES + room<unsigned>(@{told and "INBOX" or "0"});
+constexpr int BINNED_PLACES = AREA_PLACES + room<unsigned>(AREA);
+constexpr int WINDOW_PLACES = BINNED_PLACES + room<unsigned>(@{told and "INBOX" or "0"});
 constexpr int CHOSEN_NUMBERS = WINDOW_PLACES + room<unsigned>(WINDOW);
 constexpr int SORTED_NUMBERS = CHOSEN_NUMBERS + room<unsigned>(LOCAL);
 constexpr int STARTS_AT = SORTED_NUMBERS + room<unsigned>(LOCAL);
 constexpr int BINS_AT = STARTS_AT + room<unsigned>(LOCAL + 1);
+@ if not told then
+constexpr int TIES_AT = AREA_PLACES;  // nobody lists what is picked then
+@ end
 static_assert(BINS_AT + room<unsigned short>(INBOX) <= SAMPLES_SMEM, "shared memory is for these");
 
 template <typename T>
@@ -118,8 +124,9 @@ __device__ __forceinline__ list list_at(int keys, int places) {
   return {shared_at<key>(keys)};
 @ end
 }
-__device__ __forceinline__ list inbox() { return list_at(INBOX_AT, INBOX_PLACES); }
-__device__ __forceinline__ list binned() { return list_at(0, AREA_PLACES); }  // where picked() was
+__device__ __forceinline__ list inbox() { return list_at(0, AREA_PLACES); }  // where picked() was
+__device__ __forceinline__ list binned() { return list_at(BINNED_AT, BINNED_PLACES); }
+__device__ __forceinline__ list outbox() { return CLUSTER == 1 ? inbox() : binned(); }
 __device__ __forceinline__ numbered picked() {
   return {shared_at<key>(0), shared_at<unsigned>(AREA_PLACES)};
 }
@@ -128,76 +135,108 @@ __device__ __forceinline__ numbered window() {
 }
 
 __shared__ unsigned ranks[EACH > LOCAL ? EACH : LOCAL];  // of samples
-__shared__ unsigned sent[CLUSTER];                       // keys, to each block
-__shared__ unsigned lower;                               // keys of the share in lower clusters' ranges
-__shared__ unsigned received[CLUSTER], preceding[CLUSTER];  // from each block; in lower ranges there
+__shared__ unsigned sent[CLUSTER];      // keys, to each block
+__shared__ unsigned lower;              // keys of the share in lower clusters' ranges
+__shared__ unsigned received[CLUSTER];  // from each block
+__shared__ unsigned base;               // all keys in lower ranges
 
 // ---- the sample --------------------------------------------------------------------------------
 
-__device__ __forceinline__ unsigned samples_of(unsigned n) { return min(n, (unsigned)SAMPLES); }
-
-// One of each of so many stretches, anywhere in it: keys may have a period.
+// One of each of so many stretches, anywhere in it: keys may have a period. Of fewer keys all are there,
+// the last of them several times.
 __device__ __forceinline__ unsigned sample_place(unsigned j, unsigned n) {
-  if (n <= SAMPLES) return j;
+  if (n <= SAMPLES) return min(j, n - 1);
   const unsigned first = (unsigned)((unsigned long long)j * n / SAMPLES);
   const unsigned end = (unsigned)((j + 1ull) * n / SAMPLES);
   return first + __umulhi((j + 1) * 2654435761u, end - first);  // Knuth's multiplicative hash
 }
 
-// How many of keys[from..end-1] come before keys[own], those that tie in their order there. Threads of a
-// warp have neighbouring ones.
-__device__ __forceinline__ unsigned count_before(const key *keys, int own, int from, int end) {
-  const key x = keys[own];
-  const int first = own & ~31, mine = max(from, min(first, end)), others = max(from, min(first + 32, end));
+// Four keys of shared memory at once, if they are not too long.
+struct alignas(sizeof(key) < 4 ? 4 * sizeof(key) : 16) some_keys {
+  key of[sizeof(key) <= 4 ? 4 : 2];
+};
+constexpr int SOME_KEYS = sizeof(some_keys) / sizeof(key);
+
+// How many of keys[from..end-1] come before x, those that tie with it too or not.
+template <bool TIES>
+__device__ __forceinline__ unsigned count_up_to(key x, const key *keys, int from, int end) {
   unsigned n = 0;
-#pragma unroll 8
-  for (int i = from; i < mine; i++) n += !before(x, keys[i]);
 #pragma unroll 4
-  for (int i = mine; i < others; i++) n += i < own ? !before(x, keys[i]) : before(keys[i], x);
-#pragma unroll 8
-  for (int i = others; i < end; i++) n += before(keys[i], x);
+  for (int i = from; i < end; i += SOME_KEYS) {
+    const some_keys y = *reinterpret_cast<const some_keys *>(keys + i);
+#pragma unroll
+    for (int e = 0; e < SOME_KEYS; e++) n += TIES ? !before(x, y.of[e]) : before(y.of[e], x);
+  }
   return n;
 }
 
-// Where range b starts in the sorted sample.
-__device__ __forceinline__ unsigned bound_rank(unsigned b, unsigned samples) {
-  return b * samples / RANGES;
+// How many of keys[from..end-1] come before keys[own], those that tie in their order there. Threads of a
+// warp have neighbouring ones; from and end are multiples of 4.
+__device__ __forceinline__ unsigned count_before(const key *keys, int own, int from, int end) {
+  const key x = keys[own];
+  const int first = own & ~31, mine = max(from, min(first, end)), others = max(from, min(first + 32, end));
+  unsigned n = count_up_to<true>(x, keys, from, mine) + count_up_to<false>(x, keys, others, end);
+#pragma unroll 4
+  for (int i = mine; i < others; i++) n += i < own ? !before(x, keys[i]) : before(keys[i], x);
+  return n;
 }
 
-// Fills the window of all blocks of the cluster, with the samples from one bound to the other.
-__device__ __forceinline__ void rank_samples(unsigned n, const key *x) {
+// The part of so many keys that some of the threads count.
+template <int KEYS, int PARTS>
+struct part_of {
+  static constexpr int PART = ((KEYS + PARTS - 1) / PARTS + 3) / 4 * 4;
+  int from, end;
+  __device__ __forceinline__ part_of(int part) : from(min(part * PART, KEYS)), end(min(from + PART, KEYS)) {}
+};
+
+// Where range b starts in the sorted sample.
+__device__ __forceinline__ unsigned bound_rank(unsigned b) { return b * SAMPLES / RANGES; }
+
+constexpr int FETCHES = (SAMPLES + SORT_BLOCK - 1) / SORT_BLOCK;
+
+__device__ __forceinline__ void fetch_sample(key (&fetched)[FETCHES], unsigned n, const key *x) {
+#pragma unroll
+  for (int i = 0; i < FETCHES; i++) {
+    const int j = i * SORT_BLOCK + threadIdx.x;
+    fetched[i] = j < SAMPLES ? x[sample_place(j, n)] : key();
+  }
+}
+
+// Fills the window, with the sorted sample from one bound of the cluster to the other.
+__device__ __forceinline__ void rank_sample(const key (&fetched)[FETCHES], unsigned n) {
   key *const sample = shared_at<key>(SAMPLE_AT);
-  const unsigned samples = samples_of(n);
-  for (unsigned j = threadIdx.x; j < samples; j += SORT_BLOCK) sample[j] = x[sample_place(j, n)];
-  __syncthreads();
-  constexpr int PARTS = SORT_BLOCK / EACH, PART = (SAMPLES + PARTS - 1) / PARTS;
-  const int own = threadIdx.x % EACH, j = block_rank() * EACH + own, part = threadIdx.x / EACH;
-  if (part < PARTS && j < samples) {
-    const int from = min(part * PART, (int)samples), end = min(from + PART, (int)samples);
-    atomicAdd(ranks + own, count_before(sample, j, from, end));
+#pragma unroll
+  for (int i = 0; i < FETCHES; i++) {
+    const int j = i * SORT_BLOCK + threadIdx.x;
+    if (j < SAMPLES) sample[j] = fetched[i];
   }
   __syncthreads();
-@ if CLUSTER > 1 then
-  cluster_wait();  // nobody stores into a block that has not started
-@ end
-  const unsigned first = bound_rank(cluster() * CLUSTER, samples);
-  const unsigned last = bound_rank((cluster() + 1) * CLUSTER, samples);
-  if (part == 0 && j < samples && ranks[own] >= first && ranks[own] <= last) {
-    const unsigned at = ranks[own] - first;
+  constexpr int PARTS = SORT_BLOCK / EACH;
+  const int own = threadIdx.x % EACH;
+  const part_of<SAMPLES, PARTS> part(threadIdx.x / EACH);
+  if (part.from < part.end) {
+    atomicAdd(ranks + own, count_before(sample, block_rank() * EACH + own, part.from, part.end));
+  }
+  cluster_arrive_own();
+  cluster_wait();
+  const unsigned first = bound_rank(cluster() * CLUSTER), last = bound_rank((cluster() + 1) * CLUSTER);
 #pragma unroll
-    for (int b = 0; b < CLUSTER; b++) {
-      *in_block(window().keys + at, b) = sample[j];
-      *in_block(window().numbers + at, b) = sample_place(j, n);
+  for (int i = 0; i < FETCHES; i++) {
+    const int j = i * SORT_BLOCK + threadIdx.x;
+    const unsigned rank = j < SAMPLES ? *in_block(ranks + j % EACH, j / EACH) : 0;
+    if (j < SAMPLES && rank >= first && rank <= last) {
+      window().keys[rank - first] = fetched[i];
+      window().numbers[rank - first] = sample_place(j, n);
     }
   }
-  sync_cluster();
+  __syncthreads();
 }
 
 // ---- keys go to the block in whose range they are ----------------------------------------------
 
 // Where range b of the cluster starts in its window.
-__device__ __forceinline__ unsigned bound_of(unsigned b, unsigned samples) {
-  return bound_rank(cluster() * CLUSTER + b, samples) - bound_rank(cluster() * CLUSTER, samples);
+__device__ __forceinline__ unsigned bound_of(unsigned b) {
+  return bound_rank(cluster() * CLUSTER + b) - bound_rank(cluster() * CLUSTER);
 }
 
 // The keys of ranges from one bound of the cluster to another. The first and the last of all ranges
@@ -207,16 +246,18 @@ struct stretch_of_keys {
   key least, most;
   unsigned least_place, most_place;
 
-  __device__ __forceinline__ stretch_of_keys(unsigned from, unsigned to, unsigned samples) {
+  __device__ __forceinline__ stretch_of_keys(unsigned from, unsigned to) {
     bounded_below = cluster() > 0 || from > 0;
     bounded_above = cluster() + 1 < CLUSTERS || to < CLUSTER;
-    const unsigned low = bound_of(from, samples), high = bounded_above ? bound_of(to, samples) : low;
+    const unsigned low = bound_of(from), high = bounded_above ? bound_of(to) : low;
     least = window().keys[low];
     most = window().keys[high];
     least_place = window().numbers[low];
     most_place = window().numbers[high];
   }
-  __device__ __forceinline__ bool above(key k, unsigned place) const {
+  __device__ __forceinline__ bool starts_after(key k) const { return bounded_below && before(k, least); }
+  __device__ __forceinline__ bool ends_before(key k) const { return bounded_above && before(most, k); }
+  __device__ __forceinline__ bool starts_after(key k, unsigned place) const {
     return bounded_below && comes_before(k, place, least, least_place);
   }
   __device__ __forceinline__ bool ends_after(key k, unsigned place) const {
@@ -236,17 +277,39 @@ __device__ __forceinline__ void load_share(key (&k)[SORT_ITEMS], unsigned n, con
   for (int i = 0; i < SORT_ITEMS; i++) k[i] = WHOLE || nth_key(i) < n ? x[nth_key(i)] : key();
 }
 
-// What the cluster takes of a warp's keys goes on the warp's list: how many these are.
+// To the block in whose range it is, unless it only ties with one of the bounds.
+__device__ __forceinline__ void send(key k, unsigned place, const stretch_of_keys &of_cluster) {
+  if (of_cluster.starts_after(k, place)) atomicAdd(&lower, 1);
+  else if (of_cluster.ends_after(k, place)) {
+    unsigned to = 0;
+#pragma unroll
+    for (int more = CLUSTER / 2; more > 0; more /= 2) {
+      if (!window().follow(k, place, bound_of(to + more))) to += more;
+    }
+    const unsigned nth = atomicAdd(sent + to, 1);
+    if (nth < SEGMENT) outbox().put(to * SEGMENT + nth, k, place);
+  }
+}
+
+// Sends of a thread's keys those that may be the cluster's. Where few of many are, a warp first lists
+// them, and then all its threads have some to send.
+@ local listed = SORT_ITEMS > 2 and CLUSTER > 1
 template <bool WHOLE>
-__device__ __forceinline__ unsigned pick(const key (&k)[SORT_ITEMS], unsigned n,
-                                         const stretch_of_keys &of_cluster) {
-  const int lane = threadIdx.x % 32, first = (threadIdx.x - lane) * SORT_ITEMS;
-  unsigned count = 0, less = 0;
+__device__ __forceinline__ void send_keys(const key (&k)[SORT_ITEMS], unsigned n,
+                                          const stretch_of_keys &of_cluster) {
+  const int lane = threadIdx.x % 32;
+  unsigned less = 0;
+@ if listed then
+  const int first = (threadIdx.x - lane) * SORT_ITEMS;
+  unsigned count = 0;
+@ end
 #pragma unroll
   for (int i = 0; i < SORT_ITEMS; i++) {
     const unsigned place = nth_key(i);
-    const bool there = WHOLE || place < n, above = of_cluster.above(k[i], place);
-    const bool mine = there && !above && of_cluster.ends_after(k[i], place);
+    const bool there = WHOLE || place < n, lower_than = there && of_cluster.starts_after(k[i]);
+    const bool mine = there && !lower_than && !of_cluster.ends_before(k[i]);
+    less += lower_than;
+@ if listed then
     const unsigned lanes = __ballot_sync(0xffffffff, mine);
     if (mine) {
       const unsigned at = first + count + __popc(lanes & ((1u << lane) - 1));
@@ -254,118 +317,122 @@ __device__ __forceinline__ unsigned pick(const key (&k)[SORT_ITEMS], unsigned n,
       picked().numbers[at] = place;
     }
     count += __popc(lanes);
-    less += there && above;
+@ else
+    if (mine) send(k[i], place, of_cluster);
+@ end
   }
 #pragma unroll
   for (int d = 16; d > 0; d /= 2) less += __shfl_xor_sync(0xffffffff, less, d);
   if (lane == 0 && less > 0) atomicAdd(&lower, less);
+@ if listed then
   __syncwarp();
-  return count;
+#pragma unroll 1
+  for (unsigned i = first + lane; i < first + count; i += 32) {
+    send(picked().keys[i], picked().numbers[i], of_cluster);
+  }
+@ end
 }
 
-// Sends a warp's list, key by key.
-__device__ __forceinline__ void send(unsigned count, unsigned samples) {
-  const int lane = threadIdx.x % 32, first = (threadIdx.x - lane) * SORT_ITEMS;
-  for (unsigned i = lane; i < count; i += 32) {
-    const key k = picked().keys[first + i];
-    const unsigned place = picked().numbers[first + i];
-    unsigned to = 0;
+// What a block has for the blocks of its cluster: how many keys this block gets of each, and how many
+// are in lower ranges.
+__device__ __forceinline__ void read_counts() {
+  unsigned less = 0;
 #pragma unroll
-    for (int more = CLUSTER / 2; more > 0; more /= 2) {
-      if (!window().follow(k, place, bound_of(to + more, samples))) to += more;
+  for (int i = 0; i < CLUSTER * CLUSTER; i += SORT_BLOCK) {
+    const unsigned t = i + threadIdx.x, from = t / CLUSTER, to = t % CLUSTER;
+    if (t < CLUSTER * CLUSTER) {
+      const unsigned count = *in_block(sent + to, from);
+      if (to == block_rank()) received[from] = count;
+      if (to == 0) less += *in_block(&lower, from);
+      if (to < block_rank()) less += count;
     }
-    const unsigned nth = atomicAdd(sent + to, 1);
-    if (nth < SEGMENT) {
-      const unsigned at = block_rank() * SEGMENT + nth;
-      *in_block(inbox().keys + at, to) = k;
+  }
+  if (threadIdx.x / 32 * 32 < CLUSTER * CLUSTER) {
+#pragma unroll
+    for (int d = 16; d > 0; d /= 2) less += __shfl_xor_sync(0xffffffff, less, d);
+    if (threadIdx.x % 32 == 0) atomicAdd(&base, less);
+  }
+}
+
+// Warps take turns at what the blocks have for this one, one block's behind the other's.
+__device__ __forceinline__ void fetch_keys() {
+  constexpr int TURNS = (CLUSTER * ((SEGMENT + 31) / 32) + WARPS - 1) / WARPS;
+#pragma unroll
+  for (int i = 0; i < TURNS; i++) {
+    const unsigned turn = i * WARPS + threadIdx.x / 32, from = turn % CLUSTER;
+    const unsigned nth = turn / CLUSTER * 32 + threadIdx.x % 32, at = block_rank() * SEGMENT + nth;
+    if (nth < received[from]) {
+      unsigned to = nth;
+#pragma unroll
+      for (int b = 0; b < CLUSTER; b++) to += b < from ? received[b] : 0;
+      const key k = *in_block(outbox().keys + at, from);
 @ if told then
-      *in_block(inbox().places + at, to) = place;
+      inbox().put(to, k, *in_block(outbox().places + at, from));
+@ else
+      inbox().put(to, k, 0);
 @ end
     }
   }
 }
 
-__device__ __forceinline__ void exchange_keys(const key (&k)[SORT_ITEMS], unsigned n, bool whole) {
-  const unsigned samples = samples_of(n);
-  const stretch_of_keys of_cluster(0, CLUSTER, samples);
-  const unsigned count = whole ? pick<true>(k, n, of_cluster) : pick<false>(k, n, of_cluster);
-  send(count, samples);
+// How many keys the inbox has then; more than INBOX, if it has none because a block had too many.
+__device__ __forceinline__ unsigned exchange_keys(const key (&k)[SORT_ITEMS], unsigned n, bool whole) {
+  const stretch_of_keys of_cluster(0, CLUSTER);
+  if (whole) send_keys<true>(k, n, of_cluster);
+  else send_keys<false>(k, n, of_cluster);
+  cluster_arrive_own();
+  cluster_wait();
+  read_counts();
   __syncthreads();
-  if (threadIdx.x < CLUSTER) {
-    unsigned less = lower;
-    for (unsigned b = 0; b < threadIdx.x; b++) less += sent[b];
-    *in_block(received + block_rank(), threadIdx.x) = sent[threadIdx.x];
-    *in_block(preceding + block_rank(), threadIdx.x) = less;
+  unsigned all = 0;
+  bool fits = true;
+#pragma unroll
+  for (int b = 0; b < CLUSTER; b++) {
+    fits = fits && received[b] <= SEGMENT;
+    all += received[b];
   }
-  sync_cluster();
+@ if CLUSTER > 1 then
+  if (fits) fetch_keys();
+@ end
+  cluster_arrive_own();
+  return fits ? all : INBOX + all;
 }
 
 // ---- a block sorts its inbox -------------------------------------------------------------------
 
-__device__ __forceinline__ unsigned sum_of(const unsigned (&of_blocks)[CLUSTER], unsigned blocks) {
-  unsigned sum = 0;
-#pragma unroll
-  for (int b = 0; b < CLUSTER; b++) sum += b < blocks ? of_blocks[b] : 0;
-  return sum;
-}
-
-// Warps take 32 places of one block's after those of another's. The thread's i-th, if a key is there.
-struct turn {
-  unsigned at;     // in the inbox
-  bool any, mine;  // is one of the warp's there, is the thread's?
-  unsigned block, nth;
-
-  __device__ __forceinline__ turn(int i) {
-    const unsigned some = i * WARPS + threadIdx.x / 32;
-    block = some % CLUSTER;
-    nth = some / CLUSTER * 32 + threadIdx.x % 32;
-    at = block * SEGMENT + nth;
-    mine = nth < received[block];
-    any = some / CLUSTER * 32 < received[block];
-  }
-};
-constexpr int TURNS = (CLUSTER * ((SEGMENT + 31) / 32) + WARPS - 1) / WARPS;
-
 @ if LOCAL > 0 then
-// Some keys from what each block has sent, in no order: how many these are.
-__device__ __forceinline__ unsigned choose(const numbered &chosen) {
-  constexpr unsigned SOME = LOCAL / CLUSTER;
-  const unsigned block = threadIdx.x / SOME, nth = threadIdx.x % SOME;
-  unsigned first = 0, all = 0;
-#pragma unroll
-  for (int b = 0; b < CLUSTER; b++) {
-    if (b == block) first = all;
-    all += min(SOME, received[b]);
+// Some of the keys, of all in their order in the inbox; of few keys some several times.
+__device__ __forceinline__ void choose(const numbered &chosen, unsigned all) {
+  if (threadIdx.x < LOCAL) {
+    const unsigned at = threadIdx.x * all / LOCAL;
+    chosen.keys[threadIdx.x] = inbox().keys[at];
+    chosen.numbers[threadIdx.x] = inbox().number(at);
   }
-  if (block < CLUSTER && nth < received[block]) {
-    const unsigned of = received[block], at = block * SEGMENT + (of < SOME ? nth : nth * of / SOME);
-    chosen.keys[first + nth] = inbox().keys[at];
-    chosen.numbers[first + nth] = inbox().number(at);
-  }
-  return all;
 }
 
 // Puts them in order. Of keys that tie, earlier ones have lesser numbers, if they are not told apart.
-__device__ __forceinline__ void sort_chosen(const numbered &chosen, unsigned count,
-                                            const numbered &sorted) {
+__device__ __forceinline__ void sort_chosen(const numbered &chosen, const numbered &sorted) {
   constexpr int PARTS = SORT_BLOCK / LOCAL;
-  const int own = threadIdx.x % LOCAL, part = threadIdx.x / LOCAL;
-  const int some = ((int)count + PARTS - 1) / PARTS;
-  if (part < PARTS && own < count) {
-    const int from = min(part * some, (int)count), end = min(from + some, (int)count);
+  const int own = threadIdx.x % LOCAL;
+  const part_of<LOCAL, PARTS> part(threadIdx.x / LOCAL);
+  if (part.from < part.end) {
 @   if told then
     const key x = chosen.keys[own];
     const unsigned place = chosen.numbers[own];
     unsigned n = 0;
 #pragma unroll 4
-    for (int i = from; i < end; i++) n += comes_before(chosen.keys[i], chosen.numbers[i], x, place);
+    for (int i = part.from; i < part.end; i++) {
+      const key y = chosen.keys[i];
+      const unsigned number = chosen.numbers[i];
+      n += comes_before(y, number, x, place) || (i < own && number == place);
+    }
 @   else
-    const unsigned n = count_before(chosen.keys, own, from, end);
+    const unsigned n = count_before(chosen.keys, own, part.from, part.end);
 @   end
     atomicAdd(ranks + own, n);
   }
   __syncthreads();
-  if (threadIdx.x < count) {
+  if (threadIdx.x < LOCAL) {
     sorted.keys[ranks[threadIdx.x]] = chosen.keys[threadIdx.x];
     sorted.numbers[ranks[threadIdx.x]] = chosen.numbers[threadIdx.x];
   }
@@ -393,70 +460,80 @@ __device__ __forceinline__ void sum_bins(unsigned *starts) {
 }
 
 // From the inbox to the bins, in which they are in no order.
-__device__ __forceinline__ void bin_keys(unsigned *starts, unsigned short *bins) {
+template <bool FIRST>
+__device__ __forceinline__ void bin_keys(unsigned all, unsigned *starts, unsigned short *bins) {
+  constexpr int TURNS = (INBOX + SORT_BLOCK - 1) / SORT_BLOCK;
   const numbered chosen = {shared_at<key>(CHOSEN_AT), shared_at<unsigned>(CHOSEN_NUMBERS)};
   const numbered sorted = {shared_at<key>(SORTED_AT), shared_at<unsigned>(SORTED_NUMBERS)};
   if (threadIdx.x < LOCAL) starts[threadIdx.x] = ranks[threadIdx.x] = 0;
-  const unsigned count = choose(chosen);
+  choose(chosen, all);
   __syncthreads();
-  sort_chosen(chosen, count, sorted);
+  sort_chosen(chosen, sorted);
   unsigned bin[TURNS], nth[TURNS];
 #pragma unroll
   for (int i = 0; i < TURNS; i++) {
-    const turn t(i);
-    bin[i] = 0;
-    if (t.mine) {
+    const unsigned at = i * SORT_BLOCK + threadIdx.x;
+    if (at < all) {
+      bin[i] = 0;
 #pragma unroll
       for (int more = LOCAL / 2; more > 0; more /= 2) {
         const unsigned next = bin[i] + more;
-        if (next < count && !sorted.follow(inbox().keys[t.at], inbox().number(t.at), next)) bin[i] = next;
+        if (!sorted.follow(inbox().keys[at], inbox().number(at), next)) bin[i] = next;
       }
       nth[i] = atomicAdd(starts + bin[i], 1);
     }
   }
+  if (FIRST) cluster_wait();  // everybody has fetched what lay where the bins are to be
   __syncthreads();
   if (threadIdx.x < 32) sum_bins(starts);
   __syncthreads();
 #pragma unroll
   for (int i = 0; i < TURNS; i++) {
-    const turn t(i);
-    if (t.mine) {
+    const unsigned at = i * SORT_BLOCK + threadIdx.x;
+    if (at < all) {
       const unsigned to = starts[bin[i]] + nth[i];
-      binned().put(to, inbox().keys[t.at], inbox().place(t.at));
+      binned().put(to, inbox().keys[at], inbox().place(at));
       bins[to] = bin[i];
     }
   }
 }
 
-@ else
-// From the inbox to a single bin.
-__device__ __forceinline__ void bin_keys(unsigned *starts, unsigned short *bins) {
-#pragma unroll
-  for (int i = 0; i < TURNS; i++) {
-    const turn t(i);
-    const unsigned to = sum_of(received, t.block) + t.nth;
-    if (t.mine) binned().put(to, inbox().keys[t.at], inbox().place(t.at));
-  }
-}
-
 @ end
 // Sorts what is in the inbox: put(i, k, place) gets the i-th key. All threads come here.
-template <typename Put>
-__device__ __forceinline__ void sort_inbox(Put put) {
+template <bool FIRST, typename Put>
+__device__ __forceinline__ void sort_inbox(unsigned all, Put put) {
+@ if LOCAL > 0 then
+  if (all == 0) {
+    if (FIRST) cluster_wait();
+    return;
+  }
+@ end
+@ if not told then
+  unsigned *const ties = shared_at<unsigned>(TIES_AT);  // of keys that as many come before
+#pragma unroll 1
+  for (unsigned i = threadIdx.x; i < all; i += SORT_BLOCK) ties[i] = 0;
+@ end
+  __syncthreads();
+@ if LOCAL > 0 then
   unsigned *const starts = shared_at<unsigned>(STARTS_AT);
   unsigned short *const bins = shared_at<unsigned short>(BINS_AT);
-  const unsigned all = sum_of(received, CLUSTER);
-  bin_keys(starts, bins);
+  bin_keys<FIRST>(all, starts, bins);
   __syncthreads();
+  const list from = binned();
+@ else
+  if (FIRST) cluster_wait();  // nobody leaves while others fetch what he has
+  const list from = inbox();
+@ end
   unsigned group = 1;  // threads that count for a key
   while (group < 32 && 2 * group * all <= SORT_BLOCK) group *= 2;
   const unsigned lane = threadIdx.x & (group - 1);
+#pragma unroll 1
   for (unsigned first = 0; first < all; first += SORT_BLOCK / group) {
     const unsigned at = first + threadIdx.x / group;
     unsigned begin = 0, end = 0, n = 0;
     key k = key();
     if (at < all) {
-      k = binned().keys[at];
+      k = from.keys[at];
 @ if LOCAL > 0 then
       begin = starts[bins[at]];
       end = starts[bins[at] + 1];
@@ -466,10 +543,20 @@ __device__ __forceinline__ void sort_inbox(Put put) {
     }
 #pragma unroll 4
     for (unsigned i = begin + lane; i < end; i += group) {
-      n += comes_before(binned().keys[i], binned().number(i), k, binned().number(at));
+@ if told then
+      n += comes_before(from.keys[i], from.places[i], k, from.places[at]);
+@ else
+      n += before(from.keys[i], k);
+@ end
     }
     for (unsigned d = group / 2; d > 0; d /= 2) n += __shfl_xor_sync(0xffffffff, n, d);
-    if (at < all && lane == 0) put(begin + n, k, binned().place(at));
+    if (at < all && lane == 0) {
+      n += begin;
+@ if not told then
+      n += atomicAdd(ties + n, 1);
+@ end
+      put(n, k, from.place(at));
+    }
   }
 }
 
@@ -477,28 +564,27 @@ __device__ __forceinline__ void sort_inbox(Put put) {
 
 // All keys of the block's range, from wherever they are to a part of global memory of its own.
 __device__ __forceinline__ void gather_range(unsigned n, const key *x, const list &to) {
-  const stretch_of_keys own(block_rank(), block_rank() + 1, samples_of(n));
+  const stretch_of_keys own(block_rank(), block_rank() + 1);
   if (threadIdx.x == 0) lower = 0;
   __syncthreads();
+#pragma unroll 1
   for (unsigned i = threadIdx.x; i < n; i += SORT_BLOCK) {
     const key k = x[i];
-    if (!own.above(k, i) && own.ends_after(k, i)) to.put(atomicAdd(&lower, 1), k, i);
+    if (!own.starts_after(k, i) && own.ends_after(k, i)) to.put(atomicAdd(&lower, 1), k, i);
   }
   __syncthreads();
 }
 
 // As many as shared memory holds at a time.
 __device__ __forceinline__ void sort_runs_of(unsigned count, const list &keys) {
+#pragma unroll 1
   for (unsigned first = 0; first < count; first += INBOX) {
-    const int some = min(count - first, (unsigned)INBOX);
-    if (threadIdx.x < CLUSTER) {
-      received[threadIdx.x] = max(0, min(some - (int)threadIdx.x * SEGMENT, SEGMENT));
-    }
-    for (int i = threadIdx.x; i < some; i += SORT_BLOCK) {
+    const unsigned some = min(count - first, (unsigned)INBOX);
+#pragma unroll 1
+    for (unsigned i = threadIdx.x; i < some; i += SORT_BLOCK) {
       inbox().put(i, keys.keys[first + i], keys.place(first + i));
     }
-    __syncthreads();
-    sort_inbox([&](unsigned i, key k, unsigned place) { keys.put(first + i, k, place); });
+    sort_inbox<false>(some, [&](unsigned i, key k, unsigned place) { keys.put(first + i, k, place); });
     __syncthreads();
   }
 }
@@ -517,6 +603,7 @@ __device__ __forceinline__ unsigned rank_in_run(const list &keys, unsigned start
 
 __device__ __forceinline__ void merge_neighbours(unsigned run, unsigned count, const list &from,
                                                  const list &to) {
+#pragma unroll 1
   for (unsigned i = threadIdx.x; i < count; i += SORT_BLOCK) {
     const unsigned start = i - i % (2 * run), middle = min(start + run, count);
     const unsigned end = min(middle + run, count), first = i < middle ? middle : start;
@@ -532,12 +619,14 @@ __device__ __noinline__ void sort_in_memory(unsigned n, const key *x, unsigned c
                                             list to, Put put) {
   gather_range(n, x, from);
   sort_runs_of(count, from);
+#pragma unroll 1
   for (unsigned run = INBOX; run < count; run *= 2) {
     merge_neighbours(run, count, from, to);
     const list was = from;
     from = to;
     to = was;
   }
+#pragma unroll 1
   for (unsigned i = threadIdx.x; i < count; i += SORT_BLOCK) put(i, from.keys[i], from.place(i));
 }
 
@@ -548,36 +637,32 @@ sort_samples(long long n_keys, const key *x, const value *xv, key *y, value *yv,
              unsigned *places) {
   const unsigned n = (unsigned)n_keys;
   key k[SORT_ITEMS];
-  for (int i = threadIdx.x; i < EACH; i += SORT_BLOCK) ranks[i] = 0;
+  if (threadIdx.x < EACH) ranks[threadIdx.x] = 0;
   if (threadIdx.x < CLUSTER) sent[threadIdx.x] = 0;
-  if (threadIdx.x == 0) lower = 0;
-@ if CLUSTER > 1 then
-  cluster_arrive_relaxed();
-@ end
+  if (threadIdx.x == 0) lower = base = 0;
   x += wait_for_ahead();
   const bool whole = n == CLUSTER * RUN;
+  key fetched[FETCHES];
+  fetch_sample(fetched, n, x);
   if (whole) load_share<true>(k, n, x);
   else load_share<false>(k, n, x);
-  rank_samples(n, x);
-  exchange_keys(k, n, whole);
-  const unsigned base = sum_of(preceding, CLUSTER), count = sum_of(received, CLUSTER);
-  bool fits = true;
-#pragma unroll
-  for (int b = 0; b < CLUSTER; b++) fits = fits && received[b] <= SEGMENT;
+  rank_sample(fetched, n);
+  const unsigned count = exchange_keys(k, n, whole), first = base;
   const auto put = [=](unsigned i, key one, unsigned place) {
-    y[base + i] = one;
+    y[first + i] = one;
 @ if value > 0 then
-    yv[base + i] = xv[place];
+    yv[first + i] = xv[place];
 @ end
   };
-  if (fits) {
-    sort_inbox(put);
+  if (count <= INBOX) {
+    sort_inbox<true>(count, put);
   } else {
+    cluster_wait();
 @ if told then
-    const list from = {other + base, places + base};
+    const list from = {other + first, places + first};
 @ else
-    const list from = {other + base};
+    const list from = {other + first};
 @ end
-    sort_in_memory(n, x, count, from, from.from(n), put);
+    sort_in_memory(n, x, count - INBOX, from, from.from(n), put);
   }
 }
