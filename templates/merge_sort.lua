@@ -159,7 +159,7 @@ return {
     { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks of a cluster", when = SAMPLED },
     { "CLUSTERS", { 2, 4, 6, 7, 8, 12, 14, 16, 32, 64, 128 }, "that share the keys' ranges",
       when = SAMPLED },
-    { "SAMPLES", { 64, 128, 256, 512, 1024 }, "keys that bound ranges, before some are chosen",
+    { "SAMPLES", { 64, 128, 256, 512, 1024, 2048 }, "keys that bound ranges, before some are chosen",
       when = SAMPLED },
     { "LOCAL", { 0, 32, 64, 128, 256 }, "bins that a block makes of its range", when = SAMPLED },
     { "SORT_RESIDENT", { 1, 2, 3, 4, 6 },

@@ -408,6 +408,7 @@ static void merge_sort_parts_are_right(void **state) {
       "block",
       "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=16,NETWORK=batcher,LANES=bitonic,BLOCK=64,ITEMS=8,"
       "PARTITION=block,VEC=2,LOADER=cpasync,STORE=warp,CACHE=streaming",
+      "ALG=samples,SORT_BLOCK=128,SORT_ITEMS=11,CLUSTER=4,CLUSTERS=7,SAMPLES=256,LOCAL=32",
   };
   static const char *const problems[] = {"n=5000 dtype=u64 keys=7 value=8"};
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
