@@ -1,5 +1,5 @@
 // merge_samples.cuh -- few keys in one launch, in which no cluster of blocks waits for another: each
-// reads all keys, and its blocks sort those of their own range. After merge_path.cuh.
+// reads all keys, and its blocks sort those of their own range. After merge_count.cuh and ahead.cuh.
 //
 // A sample, the same in every cluster, is ranked by counting, each block a part of it; some of its keys
 // bound the ranges, and every block has one. A block of a cluster reads a share of all keys, picks those
@@ -28,7 +28,6 @@ __device__ __forceinline__ T *in_block(T *p, unsigned block) {
   return p;
 }
 @ end
-@include "ahead.cuh"
 
 constexpr int WARPS = SORT_BLOCK / 32;
 constexpr int RANGES = CLUSTER * CLUSTERS;
@@ -151,44 +150,6 @@ __device__ __forceinline__ unsigned sample_place(unsigned j, unsigned n) {
   return first + __umulhi((j + 1) * 2654435761u, end - first);  // Knuth's multiplicative hash
 }
 
-// Four keys of shared memory at once, if they are not too long.
-struct alignas(sizeof(key) < 4 ? 4 * sizeof(key) : 16) some_keys {
-  key of[sizeof(key) <= 4 ? 4 : 2];
-};
-constexpr int SOME_KEYS = sizeof(some_keys) / sizeof(key);
-
-// How many of keys[from..end-1] come before x, those that tie with it too or not.
-template <bool TIES>
-__device__ __forceinline__ unsigned count_up_to(key x, const key *keys, int from, int end) {
-  unsigned n = 0;
-#pragma unroll 4
-  for (int i = from; i < end; i += SOME_KEYS) {
-    const some_keys y = *reinterpret_cast<const some_keys *>(keys + i);
-#pragma unroll
-    for (int e = 0; e < SOME_KEYS; e++) n += TIES ? !before(x, y.of[e]) : before(y.of[e], x);
-  }
-  return n;
-}
-
-// How many of keys[from..end-1] come before keys[own], those that tie in their order there. Threads of a
-// warp have neighbouring ones; from and end are multiples of 4.
-__device__ __forceinline__ unsigned count_before(const key *keys, int own, int from, int end) {
-  const key x = keys[own];
-  const int first = own & ~31, mine = max(from, min(first, end)), others = max(from, min(first + 32, end));
-  unsigned n = count_up_to<true>(x, keys, from, mine) + count_up_to<false>(x, keys, others, end);
-#pragma unroll 4
-  for (int i = mine; i < others; i++) n += i < own ? !before(x, keys[i]) : before(keys[i], x);
-  return n;
-}
-
-// The part of so many keys that some of the threads count.
-template <int KEYS, int PARTS>
-struct part_of {
-  static constexpr int PART = ((KEYS + PARTS - 1) / PARTS + 3) / 4 * 4;
-  int from, end;
-  __device__ __forceinline__ part_of(int part) : from(min(part * PART, KEYS)), end(min(from + PART, KEYS)) {}
-};
-
 // Where range b starts in the sorted sample.
 __device__ __forceinline__ unsigned bound_rank(unsigned b) { return b * SAMPLES / RANGES; }
 
@@ -213,7 +174,7 @@ __device__ __forceinline__ void rank_sample(const key (&fetched)[FETCHES], unsig
   __syncthreads();
   constexpr int PARTS = SORT_BLOCK / EACH;
   const int own = threadIdx.x % EACH;
-  const part_of<SAMPLES, PARTS> part(threadIdx.x / EACH);
+  const part_of part(SAMPLES, PARTS, threadIdx.x / EACH);
   if (part.from < part.end) {
     atomicAdd(ranks + own, count_before(sample, block_rank() * EACH + own, part.from, part.end));
   }
@@ -414,18 +375,19 @@ __device__ __forceinline__ void choose(const numbered &chosen, unsigned all) {
 __device__ __forceinline__ void sort_chosen(const numbered &chosen, const numbered &sorted) {
   constexpr int PARTS = SORT_BLOCK / LOCAL;
   const int own = threadIdx.x % LOCAL;
-  const part_of<LOCAL, PARTS> part(threadIdx.x / LOCAL);
+  const part_of part(LOCAL, PARTS, threadIdx.x / LOCAL);
   if (part.from < part.end) {
 @   if told then
     const key x = chosen.keys[own];
     const unsigned place = chosen.numbers[own];
-    unsigned n = 0;
+    float less = 0;
 #pragma unroll 4
     for (int i = part.from; i < part.end; i++) {
       const key y = chosen.keys[i];
       const unsigned number = chosen.numbers[i];
-      n += comes_before(y, number, x, place) || (i < own && number == place);
+      count(less, comes_before(y, number, x, place) || (i < own && number == place));
     }
+    const unsigned n = (unsigned)less;
 @   else
     const unsigned n = count_before(chosen.keys, own, part.from, part.end);
 @   end
@@ -530,7 +492,8 @@ __device__ __forceinline__ void sort_inbox(unsigned all, Put put) {
 #pragma unroll 1
   for (unsigned first = 0; first < all; first += SORT_BLOCK / group) {
     const unsigned at = first + threadIdx.x / group;
-    unsigned begin = 0, end = 0, n = 0;
+    unsigned begin = 0, end = 0;
+    float less = 0;
     key k = key();
     if (at < all) {
       k = from.keys[at];
@@ -544,14 +507,14 @@ __device__ __forceinline__ void sort_inbox(unsigned all, Put put) {
 #pragma unroll 4
     for (unsigned i = begin + lane; i < end; i += group) {
 @ if told then
-      n += comes_before(from.keys[i], from.places[i], k, from.places[at]);
+      count(less, comes_before(from.keys[i], from.places[i], k, from.places[at]));
 @ else
-      n += before(from.keys[i], k);
+      count(less, before(from.keys[i], k));
 @ end
     }
-    for (unsigned d = group / 2; d > 0; d /= 2) n += __shfl_xor_sync(0xffffffff, n, d);
+    for (unsigned d = group / 2; d > 0; d /= 2) less += __shfl_xor_sync(0xffffffff, less, d);
     if (at < all && lane == 0) {
-      n += begin;
+      unsigned n = begin + (unsigned)less;
 @ if not told then
       n += atomicAdd(ties + n, 1);
 @ end

@@ -16,6 +16,7 @@
 --           that made the runs it merges
 --   samples one launch, of few keys: clusters of blocks each read all of them and sort those of their
 --           ranges, which a sample bounds (merge_samples.cuh)
+--   count   one launch, of very few keys: each block counts for some keys how many of all come before
 -- Few keys could stay in the shared memory of a cluster's 16 blocks. That was tried: each level's barrier,
 -- search and copies between blocks take as long as a launch that overlaps the one before, and 16
 -- multiprocessors sort more slowly than all (H200, 2^16 keys: 24.4 us, by launches 20.9).
@@ -29,7 +30,7 @@ local MOST = "sel(dtype == 'f32' or dtype == 'f64', 1000, " .. LEAST .. " + keys
 local RUNS = "ceildiv(n, RUN)"
 local TILES = "ceildiv(n, TILE)"
 local MOST_PASSES = 26
-local SAMPLED, MERGED = "ALG == 'samples'", "ALG ~= 'samples'"
+local SAMPLED, MERGED = "ALG == 'samples'", "(ALG == 'passes' or ALG == 'tasks')"
 
 -- For problems that nobody tuned: keys of `nbytes` bytes, aligned to vectors of 16 bytes, then any.
 local SUGGESTED = {}
@@ -79,6 +80,8 @@ local stages = {
     block = "BLOCK", smem = "max(SORT_SMEM, TILE_SMEM)",
     args = { "n", "x", "xv", "y", "yv", "other", "other_v", { "i32", "PASSES" }, "done",
       "counter" } },
+  { kernel = "sort_counting", when = "ALG == 'count'", grid = "ceildiv(n, OWN)", block = "SORT_BLOCK",
+    smem = "RUN * NBYTES", early = "EARLY", args = { "n", "x", "xv", "y", "yv" } },
   { kernel = "sort_samples", when = "ALG == 'samples'", grid = "min(n, 1) * CLUSTER * CLUSTERS",
     block = "SORT_BLOCK", smem = "SAMPLES_SMEM", early = "EARLY",
     args = { "n", "x", "xv", "y", "yv", "other", "places" } },
@@ -152,10 +155,11 @@ return {
     align = "pow2div(y // (" .. NBYTES .. "), 16)", keys = "2^32" },
 
   space = {
-    { "ALG", { "passes", "tasks", "samples" }, "what comes after what" },
+    { "ALG", { "passes", "tasks", "samples", "count" }, "what comes after what" },
     { "SORT_BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads that sort a tile, or a range" },
     { "SORT_ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
-      "coarsening factor: keys per thread of them, that it sorts or picks from" },
+      "coarsening factor: keys per thread of them, that it sorts, picks from or brings" },
+    { "OWN", { 8, 16, 32, 64 }, "keys that a block counts for", when = "ALG == 'count'" },
     { "CLUSTER", { 1, 2, 4, 8, 16 }, "blocks of a cluster", when = SAMPLED },
     { "CLUSTERS", { 2, 4, 6, 7, 8, 12, 14, 16, 32, 64, 128 }, "that share the keys' ranges",
       when = SAMPLED },
@@ -165,7 +169,7 @@ return {
     { "SORT_RESIDENT", { 1, 2, 3, 4, 6 },
       "blocks that sort which a multiprocessor has registers for", when = MERGED },
     { "NETWORK", { "odd_even", "batcher" }, "that sorts a thread's keys; of samples: are keys that tie "
-      .. "told apart, or free to change places?" },
+      .. "told apart, or free to change places?", when = "ALG ~= 'count'" },
     { "LANES", { "merge", "bitonic", "window" },
       "how a warp's threads sort on: in shared memory, by a network between registers, or that with "
         .. "exchanges through shared memory where threads are far apart", when = MERGED },
@@ -202,7 +206,7 @@ return {
     { "RUN", "SORT_BLOCK * SORT_ITEMS" },
     { "TOLD", "sel(value > 0 or NETWORK == 'odd_even', 1, 0)" }, -- are keys that tie?
     { "TILE", "BLOCK * ITEMS" },
-    { "LEVELS", "sel(n <= RUN or ALG == 'samples', 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" },
+    { "LEVELS", "sel(n <= RUN or not " .. MERGED .. ", 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" },
     { "PASSES", "ceildiv(LEVELS, sel(WAYS == 4, 2, 1))" },
     { "UNITS", "ITEMS // VEC" }, -- vectors per thread
     { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
@@ -226,7 +230,7 @@ return {
     -- Of samples: does it start while the kernel ahead ends, what does a block have room for that another
     -- one sends? Ranges between every s-th of a sample's keys are so much longer than they should be now
     -- and then: 14 / s and 2 times leave one launch of ten thousand without room.
-    { "EARLY", "ALG == 'samples' and dev_cc >= 90" },
+    { "EARLY", "not " .. MERGED .. " and dev_cc >= 90" },
     { "BOUNDS", "CLUSTER * CLUSTERS" },
     { "SEGMENT", "roundup(ceildiv(RUN * (2 * SAMPLES + 14 * BOUNDS), CLUSTERS * CLUSTER * SAMPLES) + 32, 8)" },
     { "INBOX", "CLUSTER * SEGMENT" },
@@ -251,7 +255,10 @@ return {
     { "launches overlap from compute capability 9.0 on", "OVERLAP == 'off' or dev_cc >= 90" },
     { "all blocks of a launch have the same threads", "ALG ~= 'tasks' or BLOCK == SORT_BLOCK" },
     { "there is no launch before", "ALG ~= 'tasks' or PARTITION == 'block'" },
-    { "halves of a block merge", "ispow2(SORT_BLOCK) or ALG == 'samples'" },
+    { "halves of a block merge", "ispow2(SORT_BLOCK) or not " .. MERGED },
+    { "as many comparisons as pairs of keys", "ALG ~= 'count' or n <= 2^14" },
+    { "more keys than a block's threads bring", "ALG ~= 'count' or n <= RUN and RUN * NBYTES + 512 <= dev_smem_block" },
+    { "most of the block's threads bring no keys", "ALG ~= 'count' or RUN <= max(1024, 2 * n)" },
     { "clusters are for compute capability 9.0 on", "CLUSTER == 1 or dev_cc >= 90" },
     { "more keys than a cluster's threads hold", "ALG ~= 'samples' or n <= CLUSTER * RUN" },
     { "most of the cluster's threads have no keys", "ALG ~= 'samples' or CLUSTER * RUN <= max(8192, 2 * n)" },
@@ -298,7 +305,7 @@ return {
   },
 
   default = { ALG = "passes", SORT_BLOCK = 256, SORT_ITEMS = 8, SORT_RESIDENT = 1, CLUSTER = 1,
-    CLUSTERS = 2, SAMPLES = 256, LOCAL = 0,
+    CLUSTERS = 2, SAMPLES = 256, LOCAL = 0, OWN = 32,
     NETWORK = "odd_even", LANES = "merge", MERGE = "serial", MADS = 0, WAYS = 2, BLOCK = 256, ITEMS = 8,
     PARTITION = "launch", VEC = 1, LOADER = "register", STORE = "block",
     CACHE = "plain", OVERLAP = "off", STAGES = 1, RESIDENT = 1 },
@@ -341,7 +348,52 @@ using value = unsigned char;  // there are none
 @include "merge_path.cuh"
 @ if ALG == "samples" then
 
+@include "merge_count.cuh"
+@include "ahead.cuh"
 @include "merge_samples.cuh"
+@ elseif ALG == "count" then
+
+@include "merge_count.cuh"
+@include "ahead.cuh"
+
+// Every block has all keys, finds the places of OWN of them, and puts them there.
+extern "C" __global__ void __launch_bounds__(SORT_BLOCK)
+sort_counting(long long n_keys, const key *x, const value *xv, key *y, value *yv) {
+  extern __shared__ __align__(16) unsigned char memory[];
+  __shared__ unsigned ranks[OWN];
+  key *const keys = reinterpret_cast<key *>(memory);
+  const int n = (int)n_keys, whole = n / 4 * 4;
+  if (threadIdx.x < OWN) ranks[threadIdx.x] = 0;
+  x += wait_for_ahead();
+  key k[SORT_ITEMS];
+#pragma unroll
+  for (int i = 0; i < SORT_ITEMS; i++) {
+    const int at = i * SORT_BLOCK + threadIdx.x;
+    k[i] = at < n ? x[at] : key();
+  }
+#pragma unroll
+  for (int i = 0; i < SORT_ITEMS; i++) keys[i * SORT_BLOCK + threadIdx.x] = k[i];
+  __syncthreads();
+  const int own = blockIdx.x * OWN + threadIdx.x % OWN;
+  const part_of part(whole, SORT_BLOCK / OWN, threadIdx.x / OWN);
+  if (own < n) {
+    unsigned before_it = part.from < part.end ? count_before(keys, own, part.from, part.end) : 0;
+    if (threadIdx.x < OWN) {
+      for (int i = whole; i < n; i++) {
+        before_it += i < own ? !before(keys[own], keys[i]) : before(keys[i], keys[own]);
+      }
+    }
+    atomicAdd(ranks + threadIdx.x % OWN, before_it);
+  }
+  __syncthreads();
+  if (threadIdx.x < OWN && own < n) {
+    const unsigned to = ranks[threadIdx.x];
+    y[to] = keys[own];
+@ if value > 0 then
+    yv[to] = xv[own];
+@ end
+  }
+}
 @ else
 @ if ALG == "tasks" then
 @include "ticket.cuh"
