@@ -905,6 +905,7 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
     q.wait_full();
 @ if MAPS and (A_ALONG_K or B_ALONG_K) then
     multiply_tile(c, a_from + 4 * q.stage, b_from + 4 * q.stage);
+    fence_proxy_async();  // no copy comes before what was read
     __syncwarp();
     if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
 @ else
@@ -914,6 +915,7 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
       read<TM, MV, LM>(a, a_from + q.stage + k * A_ROW);
       read<TN, NV, LN>(b, b_from + q.stage + k * B_ROW);
       if (k == BK - 1) {  // all is read
+        if (MAPS) fence_proxy_async();  // and no copy comes before that
         __syncwarp();
         if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
       }
