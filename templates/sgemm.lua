@@ -125,8 +125,8 @@ return {
       brief = "the function that is then applied" },
     { "accuracy", { "strict", "fp32", "tf32", "bf16" }, default = "strict",
       brief = "error allowed: strict, of single-precision FMAs, on numbers of any size; fp32, no "
-        .. "more than theirs by other means, infinities (and what rounds to them, from 2^128 - 2^116 "
-        .. "on) become NaN; tf32, bf16, of factors rounded to 11 or 8 bits" },
+        .. "more than theirs by other means, but of numbers below 2^-113 only what multiples of 2^-136 "
+        .. "hold counts; tf32, bf16, of factors rounded to 11 or 8 bits, the largest to infinity" },
   },
 
   args = {
@@ -1058,6 +1058,10 @@ struct corner {  // of the block's tile in C
   }
 };
 
+@ if TENSOR and PARTS == 2 then
+@include "nonfinite.cuh"
+
+@ end
 @ if FINISH == "atomic" then
 #if __CUDA_ARCH__ >= 900
 constexpr bool HAS_VECTOR_RED = true;
@@ -1289,6 +1293,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 @   if TENSOR then
     product(c, (char *)shared, operand(A, lda, A_ALONG_K, tile.row, m, p.begin, p.depth),
             operand(B, ldb, B_ALONG_K, tile.column, n, p.begin, p.depth), p.depth);
+@     if PARTS == 2 then
+    // What this takes is computed anew, lest it take registers from the loads and products.
+    int height = m, width = n;
+    long long begin = p.begin, depth = p.depth;
+    asm volatile("" : "+r"(height), "+r"(width), "+l"(lda), "+l"(ldb), "+l"(A), "+l"(B));
+    restore(c, height, width, A, lda, B, ldb, corner(p.tile, height, width), begin, depth);
+@     end
 @   else
     operand_a a(A, lda, tile.row, m, p.begin, shared);
     operand_b b(B, ldb, tile.column, n, p.begin, shared + B_TILE);

@@ -6,7 +6,9 @@
 // three products make one of single precision (PARTS 2); one product alone is TF32's (PARTS 1).
 // The tensor cores add up with truncation, whose errors have one sign and so would grow with k.
 // Therefore each PROMOTE tiles' sum starts from zero and is added to a sum in ordinary registers,
-// and in it the small products come first. (Ootomo and Yokota, Recovering single precision
+// and in it the small products come first. TF32 has single precision's exponents: parts are exact as
+// far down as 2^-113, below it up to multiples of 2^-136, the least TF32 there is; what infinities and
+// the largest numbers have no parts for is nonfinite.cuh's. (Ootomo and Yokota, Recovering single precision
 // accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance, 2022.)
 
 constexpr bool TRANSPOSED = SWAP == SWAP_yes;
@@ -46,7 +48,9 @@ template <int ROWS_, bool ALONG_K, int THREADS_>
 __device__ __forceinline__ void copy_raw(const operand &x, unsigned to) {
   constexpr int ALONG = (ALONG_K ? DEEP : ROWS_) / VEC;  // vectors side by side
   constexpr int ALL = ROWS_ * DEEP / VEC;
-  const int thread = threadIdx.x % THREADS_;
+  int thread = threadIdx.x % THREADS_;
+  // Places are computed anew for every tile where few registers could hold them.
+  if (GROUPS == 3) asm volatile("" : "+r"(thread));
 #pragma unroll
   for (int i = 0; i < (ALL + THREADS_ - 1) / THREADS_; i++) {
     const int v = thread + THREADS_ * i, along = v % ALONG * VEC, across = v / ALONG;

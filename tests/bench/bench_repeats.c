@@ -141,7 +141,7 @@ static void multiply(bench *b, rt_ptr c) {
   const float one = 1, zero = 0;
   const int64_t ldc = b->m;
   const rt_ptr none = 0;
-  const void *args[] = {&b->m, &b->n,   &b->k, &one, &b->a, &b->lda, &b->b,
+  const void *args[] = {&b->m,   &b->n, &b->k, &one, &b->a, &b->lda, &b->b,
                         &b->ldb, &zero, &c,    &ldc, &none, &none};
   must(rt_loaded_launch(b->l, NULL, args, &why), "a launch");
 }
