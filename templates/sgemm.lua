@@ -39,7 +39,7 @@ local B_VEC = "min(align_b, pow2div(" .. B_EXTENT .. ", 4))"
 local RESULTS, THIN = "sel(SWAP == 'no', m, n)", "sel(SWAP == 'no', n, m)"
 local VEC_MOST = "sel(" .. GEMV .. ", sel(SWAP == 'no', " .. A_VEC .. ", " .. B_VEC .. "), min("
   .. A_VEC .. ", " .. B_VEC .. "))"
-local EXTENTS_ALIGN = "min(pow2div(" .. A_EXTENT .. ", 4), pow2div(" .. B_EXTENT .. ", 4), pow2div(m, 4))"
+local C_VEC = "pow2div(m, 4)"
 
 -- For a few columns or rows that nobody tuned: what gemv does well with on an H200.
 local SUGGESTED = {}
@@ -111,13 +111,13 @@ return {
     { "ta", { "n", "t" }, default = "n", brief = "op(A): n as it is, t transposed" },
     { "tb", { "n", "t" }, default = "n", brief = "op(B)" },
     { "align", { 4, 2, 1 },
-      default = EXTENTS_ALIGN,
-      brief = "elements to which A, B, C and their leading dimensions are aligned" },
+      default = C_VEC,
+      brief = "elements to which C and its leading dimension are aligned; if not what m is, A and B too" },
     { "align_a", { 4, 2, 1 },
-      default = "sel(align == " .. EXTENTS_ALIGN .. ", pow2div(" .. A_EXTENT .. ", 4), align)",
+      default = "sel(align == " .. C_VEC .. ", pow2div(" .. A_EXTENT .. ", 4), align)",
       brief = "elements to which A and its leading dimension are, whatever B and C are" },
     { "align_b", { 4, 2, 1 },
-      default = "sel(align == " .. EXTENTS_ALIGN .. ", pow2div(" .. B_EXTENT .. ", 4), align)",
+      default = "sel(align == " .. C_VEC .. ", pow2div(" .. B_EXTENT .. ", 4), align)",
       brief = "the same of B" },
     { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results" },
     { "bias", { "none", "row", "column" }, default = "none", brief = "what is then added to them" },
@@ -152,8 +152,7 @@ return {
   },
 
   call = { "ta", "tb", "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc",
-    align = "min(pow2div(A // 4, 4), pow2div(B // 4, 4), pow2div(C // 4, 4), "
-      .. "pow2div(lda, 4), pow2div(ldb, 4), pow2div(ldc, 4))",
+    align = "min(pow2div(C // 4, 4), pow2div(ldc, 4))",
     align_a = "min(pow2div(A // 4, 4), pow2div(lda, 4))",
     align_b = "min(pow2div(B // 4, 4), pow2div(ldb, 4))" },
 
@@ -341,9 +340,9 @@ return {
       "not BLOCKED or TM * TN >= 32 or " .. TILES .. " <= 4 * dev_sms" },
     { "few multiplications have no order", "TM * TN >= 64 or ORDER == 'rows'" },
     { "stores of C wider than alignment, thread or edge allow",
-      "STORE <= min(MV, align, pow2div(m, 4))" },
+      "STORE <= min(MV, align, " .. C_VEC .. ")" },
     { "stores of C narrower than need be",
-      "not BLOCKED or STORE >= min(MV, align, pow2div(m, 4))" },
+      "not BLOCKED or STORE >= min(MV, align, " .. C_VEC .. ")" },
     { "few tiles share nothing", "RASTER == 1 or (BLOCKED or TENSOR) and " .. TILES .. " >= 2 * dev_sms" },
     { "the warps do not divide the tile", "BM % (LM * TM) == 0 and BN % (32 // LM * TN) == 0" },
     { "a warp's tile has sides that differ more than fourfold",
