@@ -32,7 +32,7 @@ for _, shape in ipairs { { 2, 8, 256, 32, 128 }, { 2, 8, 32, 256, 128 }, { 4, 4,
   SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes, ALG = "tile", TM = high, TN = wide,
     BLOCK = block, VEC = vec, LAYOUT = "padded", LOAD = "streaming", STORE = "streaming" }
 end
-for _, shape in ipairs { { 1, 4, 128, 128, 512 }, { 2, 4, 128, 64, 512 }, { 4, 4, 64, 64, 256 },
+for _, shape in ipairs { { 1, 4, 128, 128, 1024 }, { 2, 4, 128, 64, 512 }, { 4, 4, 64, 64, 256 },
   { 8, 2, 64, 32, 256 } } do -- rows that begin anywhere; of a size to make up for what is loaded twice
   local nbytes, vec, high, wide, block = table.unpack(shape)
   SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes .. " and rows >= 256 and cols >= 64", ALG = "shifted",
@@ -79,6 +79,8 @@ return {
     { "RASTER", { "across", "down", "diagonal", "bands" }, "the order of tiles" },
     { "LOAD", { "plain", "streaming" }, "cache operator of loads" },
     { "STORE", { "plain", "streaming" }, "cache operator of stores" },
+    { "RESIDENT", { 0, 2, 3, 4, 5, 6, 8, 12, 16 }, "blocks a multiprocessor has registers for; 0: as many "
+      .. "as need not store any elsewhere", when = "ALG == 'shifted'" },
   },
 
   derive = {
@@ -91,7 +93,8 @@ return {
     -- Registers for a thread's elements and some more, and how many blocks have them. Left to itself the
     -- compiler keeps every address.
     { "REGS", "20 + 7 * TM * TN * max(4, NBYTES) // (16 * BLOCK)" },
-    { "RESIDENT", "max(1, min(dev_threads_sm // BLOCK, dev_regs_sm // (BLOCK * REGS)))" },
+    { "BLOCKS", "sel(RESIDENT > 0, RESIDENT, max(1, min(dev_threads_sm // BLOCK, "
+      .. "dev_regs_sm // (BLOCK * REGS))))" },
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel ahead ends
   },
 
@@ -104,6 +107,9 @@ return {
       "TM * TN >= VEC * VEC * BLOCK and TM * TN % (VEC * VEC * BLOCK) == 0 or ALG == 'shifted'" },
     { "a shifted tile is no whole number of rows or columns a step",
       "BLOCK % max(1, TN // VEC) == 0 and BLOCK % max(1, TM // VEC) == 0 and TM * TN % (VEC * BLOCK) == 0 "
+        .. "or ALG ~= 'shifted'" },
+    { "rows of a shifted tile's steps begin elsewhere in a vector or sector",
+      "BLOCK // max(1, TN // VEC) % VEC == 0 and BLOCK // max(1, TM // VEC) % " .. SECTOR .. " == 0 "
         .. "or ALG ~= 'shifted'" },
     { "more than a quarter of a shifted tile would be loaded twice",
       "TM >= 4 * " .. SECTOR .. " and TN >= 4 * VEC or ALG ~= 'shifted'" },
@@ -119,11 +125,17 @@ return {
     { "so few tiles have no order",
       "RASTER == 'across' or ceildiv(rows, TM) > 1 and ceildiv(cols, TN) > 1" },
     { "more shared memory than a block may have", "SMEM <= dev_smem_block" },
+    { "that many blocks exceed a multiprocessor's threads", "BLOCK * RESIDENT <= dev_threads_sm" },
+    { "that many blocks exceed a multiprocessor's registers", "RESIDENT == 0 or "
+      .. "BLOCK * RESIDENT * (16 + TM * TN * max(4, NBYTES) // (4 * BLOCK)) <= dev_regs_sm" },
+    { "so few blocks need no bound", "RESIDENT == 0 or BLOCK * RESIDENT * 128 >= dev_regs_sm" },
+    { "that many blocks exceed a multiprocessor's shared memory",
+      "RESIDENT == 0 or RESIDENT * (SMEM + dev_smem_reserved) <= dev_smem_sm" },
     { "more tiles than a grid may have", TILES .. " < 2^31" },
   },
 
   default = { ALG = "tile", TM = 32, TN = 32, BLOCK = 256, VEC = 1, LAYOUT = "padded",
-    RASTER = "across", LOAD = "plain", STORE = "plain" },
+    RASTER = "across", LOAD = "plain", STORE = "plain", RESIDENT = 0 },
   untuned = SUGGESTED,
 
   stages = {
@@ -299,8 +311,11 @@ transpose(int rows, int cols, int batch, const element *__restrict__ x,
   }
 }
 @ elseif ALG == "shifted" then
-constexpr int PER_ROW = TN / VEC, PER_COLUMN = TM / VEC;   // vectors
-constexpr int LOADS = TM * PER_ROW / BLOCK, STORES = TN * PER_COLUMN / BLOCK;
+// In steps of whole squares of sectors every row of x that a thread loads from, and every row of y that it
+// stores to, begins as far from the beginning of a vector or sector as its first one.
+constexpr int PER_ROW = TN / VEC, PER_COLUMN = TM / VEC;               // vectors
+constexpr int ROWS = BLOCK / PER_ROW, COLUMNS = BLOCK / PER_COLUMN;    // of x, of a step
+constexpr int LOADS = TM / ROWS, STORES = TN / COLUMNS;
 
 // Where element r of row c of the turned tile lies in shared memory. Threads that write next to each
 // other write rows VEC apart, and threads that read next to each other read elements VEC apart.
@@ -314,28 +329,31 @@ __device__ __forceinline__ int behind(const element *p, long long far) {
   return (int)(((unsigned long long)p / NBYTES + far) % N);
 }
 
-// Row r of the tile in x, from its first column on; rows above x and below it are not there.
-struct row_of_x {
-  const element *first;
-  bool some;
+// The first vector that this thread loads: its row and column in the tile; the vector may begin before
+// the tile does.
+struct source {
+  int r, c;
+  const element *from;
 
-  __device__ __forceinline__ row_of_x(const element *x, int rows, int cols, corner tile, int r) {
-    const int row = tile.row + r;
-    first = x + (long long)row * cols + tile.column;
-    some = row >= 0 && row < rows;
+  __device__ __forceinline__ source(const element *x, int cols, corner tile) {
+    r = threadIdx.x / PER_ROW;
+    const long long first = (long long)(tile.row + r) * cols + tile.column;
+    c = (int)threadIdx.x % PER_ROW * VEC - behind<VEC>(x, first);
+    from = x + first + c;
   }
 };
 
 // The vectors that rows of the tile touch, to registers. At the ends of x not every one is whole.
-__device__ __forceinline__ void load(vector (&v)[LOADS], const element *x, const element *begin,
+template <bool WHOLE>
+__device__ __forceinline__ void load(vector (&v)[LOADS], const source &s, const element *begin,
                                      const element *end, int rows, int cols, corner tile) {
-  const int c = threadIdx.x % PER_ROW * VEC;
+  const long long step = (long long)ROWS * cols;
 #pragma unroll
   for (int k = 0; k < LOADS; k++) {
-    const row_of_x row(x, rows, cols, tile, k * (BLOCK / PER_ROW) + threadIdx.x / PER_ROW);
-    const element *from = row.first - behind<VEC>(row.first, 0) + c;
-    if (!row.some || c >= cols - tile.column + VEC - 1) continue;
-    if (VEC == 1 || from >= begin && end - from >= VEC) {
+    const int row = tile.row + s.r + k * ROWS;
+    const element *from = s.from + k * step;
+    if (!WHOLE && (row < 0 || row >= rows || s.c >= cols - tile.column)) continue;
+    if (WHOLE || VEC == 1 || (from >= begin && end - from >= VEC)) {
       v[k] = load_@{LOAD}(reinterpret_cast<const vector *>(from));
     } else {
 #pragma unroll
@@ -346,60 +364,76 @@ __device__ __forceinline__ void load(vector (&v)[LOADS], const element *x, const
   }
 }
 
-__device__ __forceinline__ void turn(const vector (&v)[LOADS], element *shared, const element *x, int rows,
-                                     int cols, corner tile) {
-  const int width = min(ALONG, cols - tile.column);
+template <bool WHOLE>
+__device__ __forceinline__ void turn(const vector (&v)[LOADS], const source &s, element *shared,
+                                     int rows, int cols, corner tile) {
+  const int width = WHOLE ? ALONG : min(ALONG, cols - tile.column);
 #pragma unroll
-  for (int k = 0; k < LOADS; k++) {
-    const int r = k * (BLOCK / PER_ROW) + threadIdx.x / PER_ROW;
-    const row_of_x row(x, rows, cols, tile, r);
-    const int c = (int)threadIdx.x % PER_ROW * VEC - behind<VEC>(row.first, 0);
+  for (int e = 0; e < VEC; e++) {
+    if (s.c + e < 0 || s.c + e >= width) continue;
+    element *to = shared + place(s.c + e, s.r);
 #pragma unroll
-    for (int e = 0; e < VEC; e++) {
-      if (row.some && c + e >= 0 && c + e < width) shared[place(c + e, r)] = v[k].e[e];
+    for (int k = 0; k < LOADS; k++) {
+      const int row = tile.row + s.r + k * ROWS;
+      if (WHOLE || (row >= 0 && row < rows)) to[k * (ROWS / VEC)] = v[k].e[e];
     }
   }
 }
 
-__device__ __forceinline__ void store(const element *shared, element *y, int rows, int cols, corner tile) {
-  const int k = threadIdx.x % PER_COLUMN * VEC, width = min(ALONG, cols - tile.column);
+template <bool WHOLE>
+__device__ __forceinline__ void store(const element *shared, element *y, int rows, int cols,
+                                      corner tile) {
+  const int k = threadIdx.x % PER_COLUMN * VEC, c = threadIdx.x / PER_COLUMN;
+  const int width = WHOLE ? ALONG : min(ALONG, cols - tile.column);
+  const long long start = (long long)(tile.column + c) * rows, step = (long long)COLUMNS * rows;
+  const int r = MORE - behind<SECTOR>(y, start) + k, row = tile.row + r;
+  if (k >= DOWN || (!WHOLE && (row >= rows || row <= -VEC))) return;
 #pragma unroll
   for (int s = 0; s < STORES; s++) {
-    const int c = s * (BLOCK / PER_COLUMN) + threadIdx.x / PER_COLUMN;
-    const long long start = (long long)(tile.column + c) * rows;
-    const int r = MORE - behind<SECTOR>(y, start) + k, row = tile.row + r;
-    if (c >= width || k >= DOWN || row >= rows || row <= -VEC) continue;
-    element *to = y + start + row;
-    if (row >= 0 && row + VEC <= rows) {
+    if (c + s * COLUMNS >= width) break;
+    const element *from = shared + s * place(COLUMNS, 0);
+    element *to = y + start + row + s * step;
+    if (WHOLE || (row >= 0 && row + VEC <= rows)) {
       vector v;
 #pragma unroll
-      for (int e = 0; e < VEC; e++) v.e[e] = shared[place(c, r + e)];
+      for (int e = 0; e < VEC; e++) v.e[e] = from[place(c, r + e)];
       store_@{STORE}(reinterpret_cast<vector *>(to), v);
     } else {
 #pragma unroll
       for (int e = 0; e < VEC; e++) {
-        if (row + e >= 0 && row + e < rows) to[e] = shared[place(c, r + e)];
+        if (row + e >= 0 && row + e < rows) to[e] = from[place(c, r + e)];
       }
     }
   }
 }
 
-extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
+template <bool WHOLE>
+__device__ __forceinline__ void move(element *shared, const element *x, element *y,
+                                     const element *begin, const element *end, int rows, int cols,
+                                     corner tile) {
+  vector v[LOADS];
+  const source s(x, cols, tile);
+  load<WHOLE>(v, s, begin, end, rows, cols, tile);
+  turn<WHOLE>(v, s, shared, rows, cols, tile);
+  __syncthreads();
+  store<WHOLE>(shared, y, rows, cols, tile);
+  __syncthreads();
+}
+
+extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS)
 transpose(int rows, int cols, int batch, const element *__restrict__ x,
           element *__restrict__ y) {
   extern __shared__ __align__(16) unsigned char tile_memory[];
   element *shared = reinterpret_cast<element *>(tile_memory);
   const corner tile(rows, cols);
+  // The row above is there, so that vectors may begin in it.
+  const bool whole = tile.row > 0 && tile.row + TM <= rows && tile.column + TN <= cols;
   x += wait_for_ahead();
   const element *end = x + (long long)batch * rows * cols;
   for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
     const long long matrix = m * rows * cols;
-    vector v[LOADS];
-    load(v, x + matrix, x, end, rows, cols, tile);
-    turn(v, shared, x + matrix, rows, cols, tile);
-    __syncthreads();
-    store(shared, y + matrix, rows, cols, tile);
-    __syncthreads();
+    if (whole) move<true>(shared, x + matrix, y + matrix, x, end, rows, cols, tile);
+    else move<false>(shared, x + matrix, y + matrix, x, end, rows, cols, tile);
   }
 }
 @ else

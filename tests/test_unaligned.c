@@ -17,9 +17,17 @@ typedef struct bed {
   rt_device *d;
   rt_compiler *c;
   gen_number limits[RT_NUMBERS];
+  uint64_t random;
   arena a;
   err e;
 } bed;
+
+static size_t draw(bed *b, size_t n) { /* SplitMix64 */
+  uint64_t z = b->random += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return (z ^ z >> 31) % n;
+}
 
 typedef struct buffers { /* of 32-bit words, each so many behind a multiple of 256 bytes */
   rt_ptr x, y, x_block, y_block;
@@ -67,21 +75,43 @@ typedef struct kernel {
   gen_template *t;
   gen_instance *g;
   rt_loaded *l;
+  const char *words; /* for messages */
 } kernel;
 
+/* Any valid point whose ALG, the first parameter, is the last there is. */
+static void draw_config(bed *b, const kernel *k, gen_config *c) {
+  size_t failing = 0;
+  do {
+    for (size_t i = 0; i < k->t->n_params; i++) {
+      const size_t n = k->t->params[i].n;
+      c->index[i] = (uint16_t)(i ? draw(b, n) : n - 1);
+    }
+    assert_ok(gen_config_failing(k->g, c, &failing, &b->e), &b->e);
+  } while (failing < k->t->n_requirements);
+}
+
+/* config NULL: any */
 static kernel open_kernel(bed *b, const char *family, const char *problem, const char *config) {
   kernel k;
   gen_problem p;
-  gen_config c;
+  gen_config c = {0};
   rt_image image;
   const gen_plan *plan;
-  str text = {0};
+  str text = {0}, words = {0};
   rt_source source = {.arch = b->d->info.arch};
   assert_ok(gen_open(NULL, family, &k.t, &b->e), &b->e);
   assert_ok(gen_problem_parse(k.t, problem, &p, &b->e), &b->e);
   assert_ok(gen_instance_new(k.t, &p, b->limits, RT_NUMBERS, &k.g, &b->e), &b->e);
-  assert_ok(gen_config_parse(k.t, config, &c, &b->e), &b->e);
-  assert_ok(gen_config_check(k.g, &c, &b->e), &b->e);
+  if (config) {
+    assert_ok(gen_config_parse(k.t, config, &c, &b->e), &b->e);
+    assert_ok(gen_config_check(k.g, &c, &b->e), &b->e);
+  } else {
+    draw_config(b, &k, &c);
+  }
+  str_add(&words, " --config ");
+  gen_config_text(k.t, &c, &words);
+  k.words = arena_format(&b->a, "%s%s", problem, str_text(&words));
+  str_clear(&words);
   assert_ok(gen_source_make(k.g, &c, &text, &source.body, &b->e), &b->e);
   source.text = str_text(&text);
   rt_image_init(&image);
@@ -153,41 +183,82 @@ static void scans_begin_anywhere(void **state) {
   check_scan(b, 768 * 171 + 765, false);
 }
 
-static void check_transpose(bed *b, const char *config, int rows, int cols) {
-  const size_t n = (size_t)rows * (size_t)cols;
-  const char *const problem = arena_format(&b->a, "rows=%d cols=%d align=1", rows, cols);
-  kernel k = open_kernel(b, "transpose", problem, config);
-  int32_t *x = numbers(n), *y = numbers(n);
-  for (size_t i = 0; i < n; i++) {
-    y[i % (size_t)cols * (size_t)rows + i / (size_t)cols] = x[i];
+/* Words that hold n elements of a size; what is beyond them in the last word stays as it was. */
+static size_t words_of(size_t n, size_t size) {
+  return (n * size + 3) / 4;
+}
+
+static void turn(const char *x, char *y, size_t rows, size_t cols, size_t size) {
+  for (size_t i = 0; i < rows * cols; i++) {
+    memcpy(y + (i % cols * rows + i / cols) * size, x + i * size, size);
   }
+}
+
+static void check_transpose(bed *b, const kernel *k, size_t rows, size_t cols, size_t size) {
+  const size_t n = words_of(rows * cols, size), step = size > 4 ? 2 : 1; /* words to an alignment */
+  int32_t *x = numbers(n), *y = numbers(n);
+  if (n) {
+    y[n - 1] = SMUDGE;
+  }
+  turn((char *)x, (char *)y, rows, cols, size);
   for (size_t i = 0; i < N_BEHIND; i++) {
-    buffers m = put(b, x, n, BEHIND[i].x, n, BEHIND[i].y);
+    buffers m = put(b, x, n, step * BEHIND[i].x, n, step * BEHIND[i].y);
     const void *args[] = {NULL, NULL, NULL, &m.x, &m.y};
-    launch(b, &k, args);
-    assert_made(b, m, y, problem);
+    launch(b, k, args);
+    assert_made(b, m, y, k->words);
   }
   free(x);
   free(y);
-  close_kernel(&k);
 }
 
 static void transposes_begin_anywhere(void **state) {
+  static const struct {
+    const char *problem, *config;
+    size_t rows, cols;
+  } cases[] = {
+      {"rows=101 cols=67 align=1", "ALG=shifted,TM=32,TN=64,BLOCK=128,VEC=4,LAYOUT=plain", 101, 67},
+      {"rows=25 cols=61 align=1", "ALG=shifted,TM=32,TN=64,BLOCK=128,VEC=4,LAYOUT=plain", 25, 61},
+      {"rows=114 cols=95 align=1",
+       "ALG=shifted,TM=64,TN=32,BLOCK=256,VEC=2,LAYOUT=plain,RASTER=down", 114, 95},
+      {"rows=65 cols=33 align=1",
+       "ALG=shifted,TM=64,TN=32,BLOCK=256,VEC=2,LAYOUT=plain,RASTER=down", 65, 33}};
   bed *b = *state;
   need(b);
-  const char *const wide = "ALG=shifted,TM=32,TN=64,BLOCK=128,VEC=4,LAYOUT=plain";
-  const char *const high = "ALG=shifted,TM=64,TN=32,BLOCK=128,VEC=2,LAYOUT=plain,RASTER=down";
-  check_transpose(b, wide, 101, 67);
-  check_transpose(b, wide, 25, 61);
-  check_transpose(b, high, 114, 95);
-  check_transpose(b, high, 65, 33);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    kernel k = open_kernel(b, "transpose", cases[i].problem, cases[i].config);
+    check_transpose(b, &k, cases[i].rows, cases[i].cols, 4);
+    close_kernel(&k);
+  }
+}
+
+/* Any odd size and type, by any configuration that shifts. */
+static void transposes_of_odd_sizes(void **state) {
+  static const struct {
+    const char *type;
+    size_t size;
+  } types[] = {{"f32", 4}, {"u8", 1}, {"f16", 2}, {"f64", 8}};
+  bed *b = *state;
+  need(b);
+  const bool emu = b->d->info.format == RT_PTX;
+  const size_t most = emu ? 130 : 1500;
+  for (size_t i = 0; i < (emu ? 8u : 24u); i++) {
+    const size_t rows = 129 + 2 * draw(b, most), cols = 65 + 2 * draw(b, most);
+    kernel k = open_kernel(
+        b, "transpose",
+        arena_format(&b->a, "rows=%zu cols=%zu dtype=%s align=1", rows, cols, types[i % 4].type),
+        NULL);
+    check_transpose(b, &k, rows, cols, types[i % 4].size);
+    close_kernel(&k);
+    arena_clear(&b->a);
+  }
 }
 
 int main(int argc, char **argv) {
-  bed b = {.name = device_argument(argc, argv, "emu")};
+  bed b = {.name = device_argument(argc, argv, "emu"), .random = 1};
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(scans_begin_anywhere, &b),
       cmocka_unit_test_prestate(transposes_begin_anywhere, &b),
+      cmocka_unit_test_prestate(transposes_of_odd_sizes, &b),
   };
   if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
     fprintf(stderr, "%s\n", b.e.message);
