@@ -60,9 +60,9 @@ __device__ __forceinline__ void write_staged(const move &m, place p, int room) {
     if (WHOLE || at < room) {
       const key k = staged_keys()[at];
       const index to = bases[p.of(k)] + at;
-      m.to[to] = @{plain and "k" or "m.last ? decode(k) : k"};
+      store_@{STORE}(m.to + to, @{plain and "k" or "m.last ? decode(k) : k"});
 @     if VALUE > 0 then
-      m.values_to[to] = staged_values()[at];
+      store_@{STORE}(m.values_to + to, staged_values()[at]);
 @     end
     }
   }
@@ -105,9 +105,9 @@ __device__ __forceinline__ void put(const key (&k)[ITEMS], value (&v)[ITEMS],
   for (int i = 0; i < ITEMS; i++) {
     if (item(i) < room) {
       const index to = bases[p.of(k[i])] + rank.at(i) - 1;
-      m.to[to] = @{plain and "k[i]" or "m.last ? decode(k[i]) : k[i]"};
+      store_@{STORE}(m.to + to, @{plain and "k[i]" or "m.last ? decode(k[i]) : k[i]"});
 @     if VALUE > 0 then
-      m.values_to[to] = v[i];
+      store_@{STORE}(m.values_to + to, v[i]);
 @     end
     }
   }

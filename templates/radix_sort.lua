@@ -223,8 +223,10 @@ return {
     { "PACK", { 1, 2 }, "ranks in a register" },
     { "VALUES", { "late", "soon" },
       "values are loaded when keys are staged, or as soon as these are ranked", when = "VALUE > 0" },
-    { "PREFETCH", { "none", "values" }, "asked of the second-level cache as a tile begins: nothing, or "
-      .. "its values", when = "VALUE > 0" },
+    { "PREFETCH", { "none", "values", "half", "wave" }, "asked of the second-level cache as a tile begins: "
+      .. "nothing, its values, or all of the tile that begins half a wave of blocks later, or a wave" },
+    { "LOAD", { "plain", "streaming" }, "cache operator of a pass's loads", when = "ALG == 'onesweep'" },
+    { "STORE", { "plain", "streaming" }, "cache operator of a pass's stores", when = "ALG == 'onesweep'" },
   },
 
   derive = {
@@ -263,6 +265,8 @@ return {
       .. CLUSTERED .. ", COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
     { "STATIC", "sel(" .. MANY .. " or " .. CLUSTERED .. ", BINS * (4 + 4 * WIDE), 0) + "
       .. "sel(ALG == 'ranges', 6 * BLOCK, 0) + " .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
+    -- Tiles from a tile to the one that is asked for as it begins.
+    { "AHEAD", "sel(PREFETCH == 'half', dev_sms * RESIDENT // 2, sel(PREFETCH == 'wave', dev_sms * RESIDENT, 0))" },
     { "REGS", "max(2 * BUCKET_ITEMS * (max(4, KEY) // 4 + "
       .. "sel(KEY > 2 and (VALUE > 0 or BITS < 8 * KEY or not (" .. WHOLE .. ")), 1, 0)), ITEMS * (max(4, KEY) // 4 + "
       .. "sel(" .. HELD .. " or AT_ONCE == 1 or VALUES == 'soon', VALUE // 4, 0)) + "
@@ -304,6 +308,8 @@ return {
       .. "AT_ONCE == 0 and (ALG == 'onesweep' or ALG == 'tasks')" },
     { "prefetches of tiles are for compute capability 9.0 on",
       "PREFETCH == 'none' or ALG == 'onesweep' and dev_cc >= 90" },
+    { "there are no values", "PREFETCH ~= 'values' or VALUE > 0" },
+    { "no tile begins that much later", "PREFETCH == 'none' or TILES > AHEAD" },
     { "clusters are for compute capability 9.0 on",
       "not " .. CLUSTERED .. " or CLUSTER > 1 and dev_cc >= 90" },
     { "most of the cluster's blocks have no keys",
@@ -342,7 +348,8 @@ return {
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
     EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0,
     RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, CLUSTERS = 1, BUCKET_ITEMS = 0,
-    PACK = 1, VALUES = "late", PREFETCH = "none" },
+    PACK = 1, VALUES = "late", PREFETCH = "none", LOAD = "plain",
+    STORE = "plain" },
   untuned = SUGGESTED,
 
   workspace = {
@@ -478,28 +485,43 @@ sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *
 // word of the digit: the pass's parity, which of the two, the number.
 constexpr index ODD = (index)1 << (32 + 32 * WIDE - 1), SUM = ODD >> 1, NUMBER = SUM - 1;
 
-// How many keys of a digit the tiles before this one have.
-__device__ __forceinline__ index look_back(const index *words, long long tile, index odd) {
-  index sum = 0;
-  const index *row = words + (tile - 1) * BINS;
-  for (;;) {
-    index w[LOOK];
+// How many keys of this thread's bins the tiles before this one have.
+__device__ __forceinline__ void look_back(const index *words, long long tile, index odd,
+                                          index (&sum)[BINS_THREAD]) {
+  long long at[BINS_THREAD];  // the tile to look at; -1 when all is known
 #pragma unroll
-    for (int j = 0; j < LOOK; j++) w[j] = load_relaxed(row - (tile - 1 - j > 0 ? j : tile - 1) * BINS);
-#pragma unroll
-    for (int j = 0; j < LOOK; j++) {
-      while ((w[j] & ODD) != odd) {
-@   if DELAY > 0 then
-        __nanosleep(DELAY);
-@   end
-        w[j] = load_relaxed(row);
-      }
-      sum += w[j] & NUMBER;
-      if (w[j] & SUM) return sum;
-      row -= BINS;
-      tile--;
-    }
+  for (int j = 0; j < BINS_THREAD; j++) {
+    at[j] = j * BLOCK + threadIdx.x < BINS ? tile - 1 : -1;
+    sum[j] = 0;
   }
+  bool more;
+  do {
+    index w[BINS_THREAD][LOOK];
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+#pragma unroll
+      for (int l = 0; l < LOOK; l++) {
+        if (at[j] >= 0) w[j][l] = load_relaxed(words + max(at[j] - l, 0ll) * BINS + j * BLOCK);
+      }
+    }
+    more = false;
+#pragma unroll
+    for (int j = 0; j < BINS_THREAD; j++) {
+#pragma unroll
+      for (int l = 0; l < LOOK; l++) {
+        if (at[j] < 0) break;
+        while ((w[j][l] & ODD) != odd) {
+@   if DELAY > 0 then
+          __nanosleep(DELAY);
+@   end
+          w[j][l] = load_relaxed(words + at[j] * BINS + j * BLOCK);
+        }
+        sum[j] += w[j][l] & NUMBER;
+        at[j] = w[j][l] & SUM ? -1 : at[j] - 1;
+      }
+      more |= at[j] >= 0;
+    }
+  } while (more);
 }
 
 @   if PREFETCH ~= "none" then
@@ -529,7 +551,15 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   const index odd = what & PARITY ? ODD : 0;
   const long long tile = ticket, room = n - tile * TILE;
 @   if PREFETCH ~= "none" then
-  if (threadIdx.x == 0) prefetch(m.values_from + tile * TILE, room);
+  if (threadIdx.x == 0 && room > AHEAD * (long long)TILE) {
+    const long long there = (tile + AHEAD) * TILE;
+@     if PREFETCH ~= "values" then
+    prefetch(m.from + there, n - there);
+@     end
+@     if VALUE > 0 then
+    prefetch(m.values_from + there, n - there);
+@     end
+  }
 @   end
   index *own = words + tile * BINS;
   const auto tell = [&](const unsigned (&count)[BINS_THREAD]) {
@@ -544,18 +574,15 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   };
   const auto find = [&](const unsigned (&count)[BINS_THREAD],
                         const unsigned (&start)[BINS_THREAD]) {
+    index before[BINS_THREAD];
+    if (tile > 0) look_back(words + threadIdx.x, tile, odd, before);
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
       if (bin < BINS) {
-        index before;
-        if (tile == 0) {
-          before = begins[pass * BINS + bin];
-        } else {
-          before = look_back(words + bin, tile, odd);
-          store_relaxed(own + bin, odd | SUM | (before + count[j]));
-        }
-        bases[bin] = before - start[j];
+        if (tile == 0) before[j] = begins[pass * BINS + bin];
+        else store_relaxed(own + bin, odd | SUM | (before[j] + count[j]));
+        bases[bin] = before[j] - start[j];
       }
     }
   };

@@ -274,7 +274,7 @@ template <bool WHOLE>
 __device__ __forceinline__ void load_keys(key (&k)[ITEMS], const key *from, int room, bool first) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    k[i] = WHOLE || item(i) < room ? load_plain(from + item(i)) : (key)~(key)0;
+    k[i] = WHOLE || item(i) < room ? load_@{LOAD}(from + item(i)) : (key)~(key)0;
   }
 @ if not plain then
   if (first) {
@@ -290,7 +290,7 @@ template <bool WHOLE>
 __device__ __forceinline__ void load_values(value (&v)[ITEMS], const value *from, int room) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    v[i] = WHOLE || item(i) < room ? load_plain(from + item(i)) : 0;
+    v[i] = WHOLE || item(i) < room ? load_@{LOAD}(from + item(i)) : 0;
   }
 }
 

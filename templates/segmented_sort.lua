@@ -185,6 +185,7 @@ return {
 
 @ local chained, tiles, from_top = true, true, false
 @ local EQUALS, COUNT, SCATTER, SEEK, VALUES = "ordered", "late", "shared", "late", "late"
+@ local LOAD, STORE = "plain", "plain"
 @include "radix_tile.cuh"
 @include "radix_move.cuh"
 

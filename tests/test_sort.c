@@ -342,6 +342,33 @@ static void every_algorithm_sorts(void **state) {
   }
 }
 
+/* Enough tiles that some are asked for before they begin, and of pairs as large as are fast. */
+static void many_tiles_are_sorted(void **state) {
+  static const struct {
+    int value_bytes;
+    const char *config;
+  } small[] = {{4, "RADIX=4,BLOCK=64,ITEMS=4,VALUES=late,PREFETCH=half,LOAD=streaming,LOOK=4"},
+               {0, "RADIX=5,BLOCK=64,ITEMS=2,PREFETCH=wave,STORE=streaming,LOOK=1"},
+               {8, "RADIX=7,BLOCK=64,ITEMS=4,PREFETCH=half,VALUES=soon,LOOK=8,OVERLAP=on"}},
+    large[] = {
+        {4, "BLOCK=256,ITEMS=36,RANK=ballot_mad,RESIDENT=3,PACK=2,PREFETCH=half,LOOK=1,OVERLAP=on"},
+        {4, "BLOCK=512,ITEMS=24,RANK=ballot_mad,RESIDENT=2,PACK=2,PREFETCH=values,RADIX=11,"
+            "COUNTER=16,LOOK=4,OVERLAP=on"},
+        {8, "BLOCK=384,ITEMS=24,RESIDENT=2,PACK=2,PREFETCH=half,LOOK=1,OVERLAP=on,COPIES=16"},
+        {0, "BLOCK=256,ITEMS=48,RESIDENT=3,COUNT=early,SEEK=soon,PREFETCH=half,LOOK=4"}};
+  bed *b = ready(state);
+  const bool emu = b->d->info.format == RT_PTX;
+  const size_t n_cases = emu ? sizeof small / sizeof *small : sizeof large / sizeof *large;
+  for (size_t i = 0; i < n_cases; i++) {
+    const int value_bytes = emu ? small[i].value_bytes : large[i].value_bytes;
+    const char *config = emu ? small[i].config : large[i].config;
+    const size_t least = emu ? 34000 : (size_t)2 << 20;
+    keys k = {.type = DTYPE_u32, .end = 32, .n = least + draw(b) % (least / 4)};
+    sort_two_kinds(b, &k, value_bytes, arena_format(&b->a, "ALG=onesweep,%s", config), (int)i);
+    arena_clear(&b->a);
+  }
+}
+
 /* What fits into a warp's registers in one launch, or into a block's bins, may not in the next. */
 static void uneven_keys_give_way(void **state) {
   static const kind kinds[] = {UNIFORM, FEW, UNIFORM, REVERSED, EQUAL, SPECIAL, OUTLIER};
@@ -479,6 +506,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test_prestate(mistakes_are_found, &b),
       cmocka_unit_test_prestate(every_algorithm_sorts, &b),
+      cmocka_unit_test_prestate(many_tiles_are_sorted, &b),
       cmocka_unit_test_prestate(uneven_keys_give_way, &b),
       cmocka_unit_test_prestate(short_keys_are_counted, &b),
       cmocka_unit_test_prestate(only_the_given_bits_count, &b),
