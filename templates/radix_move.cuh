@@ -52,6 +52,87 @@ __device__ __forceinline__ value *staged_values() {
   return reinterpret_cast<value *>(shared + STAGED + TILE * KEY);
 }
 
+@     if WRITE == "sectors" then
+// Of each digit a tile has a run of keys, which goes where others of other tiles end: within a sector. A
+// warp that wrote 32 keys of the tile after another would also cut a sector wherever it begins. So lanes
+// take whole sectors, SECTOR of them one; only at the ends of runs some of them have nothing to write.
+struct alignas(16) run {
+  index sectors;         // where its first sector begins, if it were the first of all runs' sectors
+  index to;              // where it goes
+  unsigned from, count;  // where it is staged
+};
+using owner = @{BINS > 256 and "unsigned short" or "unsigned char"};
+
+__shared__ unsigned n_sectors;
+__device__ __forceinline__ run *runs() { return reinterpret_cast<run *>(shared + RUNS_AT); }
+__device__ __forceinline__ owner *owners() {  // the digit of each sector
+  return reinterpret_cast<owner *>(shared + RUNS_AT + BINS * sizeof(run));
+}
+
+// The lanes' bins own n sectors each, from the first on: few are told by the lane, many by the warp.
+__device__ __forceinline__ void own_sectors(unsigned bin, unsigned first, unsigned n) {
+  constexpr unsigned FEW = 16;
+  for (unsigned i = 0; n <= FEW && i < n; i++) owners()[first + i] = (owner)bin;
+  for (unsigned many = __ballot_sync(0xffffffff, n > FEW); many > 0; many &= many - 1) {
+    const int lane = __ffs(many) - 1;
+    const unsigned b = __shfl_sync(0xffffffff, bin, lane), from = __shfl_sync(0xffffffff, first, lane);
+    const unsigned end = from + __shfl_sync(0xffffffff, n, lane);
+    for (unsigned i = from + threadIdx.x % 32; i < end; i += 32) owners()[i] = (owner)b;
+  }
+}
+
+// Where the runs of this thread's bins go; `behind`: elements that the array begins behind a sector.
+__device__ __forceinline__ void lay_out(const index (&to)[BINS_THREAD],
+                                        const unsigned (&count)[BINS_THREAD],
+                                        const unsigned (&start)[BINS_THREAD], unsigned behind) {
+  unsigned n[BINS_THREAD], first[BINS_THREAD];
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const bool some = j * BLOCK + threadIdx.x < BINS && count[j] > 0;
+    n[j] = some ? ((unsigned)(to[j] + behind) % SECTOR + count[j] + SECTOR - 1) / SECTOR : 0;
+    first[j] = n[j];
+  }
+  __syncthreads();
+  const unsigned all = scan_rows<BIN_ROWS>(first);
+  if (threadIdx.x == 0) n_sectors = all;
+#pragma unroll
+  for (int j = 0; j < BINS_THREAD; j++) {
+    const unsigned bin = j * BLOCK + threadIdx.x;
+    own_sectors(bin, first[j], n[j]);
+    if (bin < BINS) {
+      const index sectors = to[j] - (unsigned)(to[j] + behind) % SECTOR - (index)first[j] * SECTOR;
+      runs()[bin] = {sectors, to[j], start[j], count[j]};
+    }
+  }
+}
+
+__device__ __forceinline__ unsigned behind_sector(const key *keys) {
+  return (unsigned)((size_t)keys / sizeof(key) % SECTOR);
+}
+
+__device__ __forceinline__ void write_sectors(const move &m) {
+  constexpr unsigned STEP = BLOCK / SECTOR, AT_A_TIME = 8;
+  const unsigned lane = threadIdx.x % SECTOR, all = n_sectors;
+  for (unsigned first = threadIdx.x / SECTOR; first < all; first += AT_A_TIME * STEP) {
+#pragma unroll
+    for (unsigned i = 0; i < AT_A_TIME; i++) {
+      const unsigned sector = first + i * STEP;
+      const run r = runs()[owners()[min(sector, all - 1)]];
+      const index to = r.sectors + (index)sector * SECTOR + lane;
+      const unsigned in_run = (unsigned)(to - r.to);
+      if (sector < all && in_run < r.count) {
+        const unsigned at = r.from + in_run;
+        const key k = staged_keys()[at];
+        store_@{STORE}(m.to + to, @{plain and "k" or "m.last ? decode(k) : k"});
+@       if VALUE > 0 then
+        store_@{STORE}(m.values_to + to, staged_values()[at]);
+@       end
+      }
+    }
+  }
+}
+
+@     else
 template <bool WHOLE>
 __device__ __forceinline__ void write_staged(const move &m, place p, int room) {
 #pragma unroll
@@ -68,15 +149,20 @@ __device__ __forceinline__ void write_staged(const move &m, place p, int room) {
   }
 }
 
+@     end
 @   end
 @   if SCATTER == "shared" then
 __device__ __forceinline__ void put_staged(const move &m, place p, long long room) {
   __syncthreads();
+@     if WRITE == "sectors" then
+  write_sectors(m);
+@     else
   if (room >= TILE) {
     write_staged<true>(m, p, TILE);
   } else {
     write_staged<false>(m, p, (int)room);
   }
+@     end
 }
 
 @   end

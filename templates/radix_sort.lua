@@ -208,6 +208,8 @@ return {
     { "COUNTER", { 32, 16 }, "bits of a warp's counters" },
     { "SCATTER", { "shared", "direct" },
       "keys are sorted in shared memory before they are written, or not" },
+    { "WRITE", { "lanes", "sectors" }, "what is sorted in shared memory is written a warp's lanes at a time, "
+      .. "or by whole sectors", when = "ALG == 'onesweep' and SCATTER == 'shared'" },
     { "SEEK", { "late", "soon" },
       "a tile looks back before its keys are written, or as soon as it has counted" },
     { "LOOK", { 1, 4, 8, 16 }, "tiles that a look back loads at a time" },
@@ -251,6 +253,9 @@ return {
     { "INCOMING", "sel(" .. CLUSTERED .. ", TILE * (KEY + VALUE), 0)" },
     -- Counted before they are ranked, keys are staged as they are ranked: beside the counters.
     { "AT_ONCE", "sel(COUNT == 'early' and SCATTER == 'shared', 1, 0)" },
+    { "SECTOR", "32 // min(KEY, sel(VALUE > 0, VALUE, KEY))" }, -- elements
+    { "RUNS_AT", "sel(AT_ONCE == 1, COUNTERS + STAGE, max(COUNTERS, STAGE))" },
+    { "RUNS", "sel(WRITE == 'sectors', BINS * (16 + 16 * WIDE) + (TILE // SECTOR + 2 * BINS) * sel(BINS > 256, 2, 1), 0)" },
     { "DIGITS_BLOCK", "512" }, -- threads that count digits of all passes
     { "DIGITS_SMEM", "sel(ALG == 'onesweep' or ALG == 'tasks', 4 * PASSES * BINS * COPIES, 0)" },
     { "KINDS", "sel(ALG == 'counting', 1 << (8 * min(KEY, 2)), 1)" }, -- of keys
@@ -262,7 +267,7 @@ return {
     { "ROOM", "max(2 * BLOCK, 4 * TILE // CLUSTERS)" },
     { "RANGES_SMEM", "sel(ALG == 'ranges', ENTRY * max(DEPTH * BLOCK, 2 * ROOM), 0)" },
     { "SMEM", "max(RANGES_SMEM, KINDS_SMEM, sel(ALG == 'tasks', DIGITS_SMEM, 0), sel(AT_ONCE == 1 or "
-      .. CLUSTERED .. ", COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)))" },
+      .. CLUSTERED .. ", COUNTERS + STAGE + TABLE + INCOMING, max(COUNTERS, STAGE)) + RUNS)" },
     { "STATIC", "sel(" .. MANY .. " or " .. CLUSTERED .. ", BINS * (4 + 4 * WIDE), 0) + "
       .. "sel(ALG == 'ranges', 6 * BLOCK, 0) + " .. "sel(ALG == 'tasks', (4 + 4 * WIDE) * max(BINS, BLOCK), 0) + 1024" },
     -- Tiles from a tile to the one that is asked for as it begins.
@@ -346,7 +351,7 @@ return {
   },
 
   default = { ALG = "onesweep", RADIX = 8, BLOCK = 256, ITEMS = 8, RANK = "ballot", COUNT = "late",
-    EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", SEEK = "late", LOOK = 4, DELAY = 0,
+    EQUALS = "ordered", COUNTER = 32, SCATTER = "shared", WRITE = "lanes", SEEK = "late", LOOK = 4, DELAY = 0,
     RESIDENT = 1, OVERLAP = "off", COPIES = 1, CLUSTER = 1, CLUSTERS = 1, BUCKET_ITEMS = 0,
     PACK = 1, VALUES = "late", PREFETCH = "none", LOAD = "plain",
     STORE = "plain" },
@@ -582,9 +587,14 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
       if (bin < BINS) {
         if (tile == 0) before[j] = begins[pass * BINS + bin];
         else store_relaxed(own + bin, odd | SUM | (before[j] + count[j]));
+@   if WRITE == "lanes" then
         bases[bin] = before[j] - start[j];
+@   end
       }
     }
+@   if WRITE == "sectors" then
+    lay_out(before, count, start, behind_sector(m.to));
+@   end
   };
   move_tile(m, place_of(pass), tile, room, tell, find);
 }

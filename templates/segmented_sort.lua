@@ -185,7 +185,7 @@ return {
 
 @ local chained, tiles, from_top = true, true, false
 @ local EQUALS, COUNT, SCATTER, SEEK, VALUES = "ordered", "late", "shared", "late", "late"
-@ local LOAD, STORE = "plain", "plain"
+@ local LOAD, STORE, WRITE = "plain", "plain", "lanes"
 @include "radix_tile.cuh"
 @include "radix_move.cuh"
 

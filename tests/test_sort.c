@@ -328,6 +328,8 @@ static void every_algorithm_sorts(void **state) {
       "ALG=tasks,RADIX=11,BLOCK=128,ITEMS=32,COUNT=early,SEEK=soon,LOOK=1",
       "ALG=onesweep,RADIX=8,BLOCK=128,ITEMS=16,RESIDENT=4,PACK=2,VALUES=soon,PREFETCH=values,LOOK="
       "4",
+      "ALG=onesweep,RADIX=9,BLOCK=128,ITEMS=12,WRITE=sectors,SEEK=soon,RANK=or,LOOK=1",
+      "ALG=onesweep,RADIX=5,BLOCK=64,ITEMS=16,WRITE=sectors,COUNT=early,COUNTER=16,LOOK=4",
       "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=6,COUNTER=32,LOOK=8,DELAY=20",
       "ALG=cluster,RADIX=8,BLOCK=64,ITEMS=10,CLUSTER=4,LOOK=1",
       "ALG=cluster,RADIX=6,BLOCK=64,ITEMS=6,CLUSTER=8,RANK=match,LOOK=1",
@@ -347,15 +349,17 @@ static void many_tiles_are_sorted(void **state) {
   static const struct {
     int value_bytes;
     const char *config;
-  } small[] = {{4, "RADIX=4,BLOCK=64,ITEMS=4,VALUES=late,PREFETCH=half,LOAD=streaming,LOOK=4"},
+  } small[] = {{4, "RADIX=4,BLOCK=64,ITEMS=4,WRITE=sectors,PREFETCH=half,LOAD=streaming,LOOK=4"},
                {0, "RADIX=5,BLOCK=64,ITEMS=2,PREFETCH=wave,STORE=streaming,LOOK=1"},
-               {8, "RADIX=7,BLOCK=64,ITEMS=4,PREFETCH=half,VALUES=soon,LOOK=8,OVERLAP=on"}},
+               {8, "RADIX=7,BLOCK=64,ITEMS=4,PREFETCH=half,VALUES=soon,LOOK=8,OVERLAP=on,"
+                   "WRITE=sectors"}},
     large[] = {
         {4, "BLOCK=256,ITEMS=36,RANK=ballot_mad,RESIDENT=3,PACK=2,PREFETCH=half,LOOK=1,OVERLAP=on"},
         {4, "BLOCK=512,ITEMS=24,RANK=ballot_mad,RESIDENT=2,PACK=2,PREFETCH=values,RADIX=11,"
             "COUNTER=16,LOOK=4,OVERLAP=on"},
-        {8, "BLOCK=384,ITEMS=24,RESIDENT=2,PACK=2,PREFETCH=half,LOOK=1,OVERLAP=on,COPIES=16"},
-        {0, "BLOCK=256,ITEMS=48,RESIDENT=3,COUNT=early,SEEK=soon,PREFETCH=half,LOOK=4"}};
+        {8, "BLOCK=384,ITEMS=20,RESIDENT=2,PACK=2,PREFETCH=half,WRITE=sectors,LOOK=1,OVERLAP=on"},
+        {0,
+         "BLOCK=256,ITEMS=48,RESIDENT=3,COUNT=early,SEEK=soon,PREFETCH=half,WRITE=sectors,LOOK=4"}};
   bed *b = ready(state);
   const bool emu = b->d->info.format == RT_PTX;
   const size_t n_cases = emu ? sizeof small / sizeof *small : sizeof large / sizeof *large;
