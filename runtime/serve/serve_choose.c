@@ -107,15 +107,23 @@ static double floor_at(serve_choose *c, const gen_problem *p, const gen_config *
   return sec;
 }
 
+/* The same of the problem that is being served. */
+static double floor_here(serve_choose *c, const gen_config *config) {
+  const gen_plan *plan;
+  return gen_plan_make(c->g, config, c->memory, &plan, NULL) ? 0 : floor_of(c, plan, 1, 1);
+}
+
 /* How far from the peak the row's own problem stayed there: its time over the least; 0: not known.
- */
+ * config may be NULL: the row's. */
 static double slowness(serve_choose *c, serve_known_row *row, const gen_config *config) {
   gen_problem p;
-  if (!(row->sec > 0) || gen_problem_parse(c->t, row->problem, &p, NULL)) {
+  gen_config own;
+  if (!(row->sec > 0)) {
     return 0;
   }
-  if (row->floor_sec <= 0) {
-    row->floor_sec = floor_at(c, &p, config, row->sms, row->bandwidth);
+  if (row->floor_sec <= 0 && !gen_problem_parse(c->t, row->problem, &p, NULL) &&
+      (config || !gen_config_parse(c->t, row->config, &own, NULL))) {
+    row->floor_sec = floor_at(c, &p, config ? config : &own, row->sms, row->bandwidth);
   }
   return row->floor_sec > 0 ? row->sec / row->floor_sec : 0;
 }
@@ -226,7 +234,7 @@ static size_t sound_beside(serve_choose *c, size_t i, gen_config *config) {
 static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_pick *pick) {
   serve_known_row *row = &c->known->rows[i];
   const double slow = slowness(c, row, config);
-  const double least = slow > 0 ? floor_at(c, c->p, config, 1, 1) : 0;
+  const double least = slow > 0 ? floor_here(c, config) : 0;
   *pick = (serve_pick){.config = *config,
                        .origin = row->origin,
                        .problem = row->problem,
@@ -356,10 +364,9 @@ static void estimate(serve_choose *c, serve_pick *pick) {
       near = row;
     }
   }
-  gen_config config;
-  if (near && !gen_config_parse(c->t, near->config, &config, NULL)) {
-    const double slow = slowness(c, near, &config);
-    pick->sec = slow > 0 ? slow * floor_at(c, c->p, &pick->config, 1, 1) : 0;
+  if (near) {
+    const double slow = slowness(c, near, NULL);
+    pick->sec = slow > 0 ? slow * floor_here(c, &pick->config) : 0;
     pick->measured = near->measured;
   }
 }

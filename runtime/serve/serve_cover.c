@@ -591,8 +591,28 @@ static int read_lines(reading *r, char *text, err *e) {
   return is_complete(r) ? 0 : err_set(e, ERR_USAGE, "the portfolio is incomplete");
 }
 
+static bool add_measured(reading *r) {
+  serve_model *m = &r->c->model;
+  const serve_measured **by = ARENA_ARRAY(r->a, const serve_measured *, m->n_configs + 1);
+  uint32_t *n = ARENA_ARRAY(r->a, uint32_t, m->n_configs + 1);
+  for (size_t k = 0; by && n && k < m->n_configs; k++) {
+    serve_measured *list = ARENA_ARRAY(r->a, serve_measured, m->n_sizes + 1);
+    for (size_t i = 0; list && i < m->n_sizes; i++) {
+      const size_t at = i * m->n_configs + k;
+      if (was_measured(m, i, k)) {
+        list[n[k]++] = (serve_measured){(uint32_t)i, m->variant[at], m->off[at]};
+      }
+    }
+    by[k] = list;
+    n = list ? n : NULL;
+  }
+  m->measured = by;
+  m->n_measured = n;
+  return by && n;
+}
+
 /* Every new size is compared with all of the model's. */
-static int add_octaves(reading *r, err *e) {
+static int index_model(reading *r, err *e) {
   serve_model *m = &r->c->model;
   const size_t nf = r->t->n_fields;
   double *octaves = ARENA_ARRAY(r->a, double, m->n_sizes *nf + 1);
@@ -600,7 +620,7 @@ static int add_octaves(reading *r, err *e) {
     serve_model_octaves(r->t, m->values + i * nf, octaves + i * nf);
   }
   m->octaves = octaves;
-  return octaves ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
+  return octaves && add_measured(r) ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
 }
 
 int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e) {
@@ -613,7 +633,7 @@ int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_co
     return err_set(e, ERR_NOMEM, "out of host memory");
   }
   TRY(read_lines(&r, copy, e));
-  return add_octaves(&r, e);
+  return index_model(&r, e);
 }
 
 /* ---- using ---------------------------------------------------------------------------------- */

@@ -297,6 +297,9 @@ static bool try_change(search *s, size_t at, size_t value, size_t steps) {
     return false;
   }
   x.mend = &(*list)[value];
+  if (x.mend->is_asked && x.mend->mended == GEN_REST_FALSE) {
+    return true;
+  }
   if (!mends_it(s, &x, &mended) || (mended && !find_failing(s, &x))) {
     return false;
   }

@@ -135,6 +135,17 @@ void serve_model_weights(const gen_template *t, const serve_model *m, const int6
   }
 }
 
+static void add_measured(const serve_model *m, size_t config, uint32_t variant,
+                         const double *weight, serve_near *near) {
+  const serve_measured *list = m->measured[config];
+  const double other = weight_at(OTHER_VARIANT * OTHER_VARIANT);
+  for (uint32_t i = 0; i < m->n_measured[config]; i++) {
+    const double w = weight[list[i].size] * (list[i].variant == variant ? 1 : other);
+    near->off += w * list[i].off;
+    near->weights += w;
+  }
+}
+
 double serve_model_sec(const gen_template *t, const serve_model *m, size_t config,
                        const int64_t *values, const serve_work *w, const double *weight,
                        double *doubt) {
@@ -143,7 +154,10 @@ double serve_model_sec(const gen_template *t, const serve_model *m, size_t confi
   if (!(w->blocks > 0)) {
     return INFINITY;
   }
-  for (size_t i = 0; i < m->n_sizes; i++) {
+  if (m->measured) {
+    add_measured(m, config, w->variant, weight, &near);
+  }
+  for (size_t i = 0; !m->measured && i < m->n_sizes; i++) {
     const size_t at = i * m->n_configs + config;
     if (isfinite(m->off[at])) {
       serve_near_add(&near, weight[i], m->variant[at] == w->variant, m->off[at]);

@@ -54,6 +54,11 @@ double serve_near_factor(const serve_near *n);
 /* serve_near_doubt -- by how much it is to be taken for slower than that, for comparisons */
 double serve_near_doubt(const serve_near *n);
 
+typedef struct serve_measured { /* one entry of what follows */
+  uint32_t size, variant;
+  float off;
+} serve_measured;
+
 typedef struct serve_model { /* of a portfolio; n_sizes 0: it has none */
   size_t n_configs, n_sizes;
   const serve_costs *costs; /* per configuration */
@@ -61,6 +66,9 @@ typedef struct serve_model { /* of a portfolio; n_sizes 0: it has none */
   const double *octaves;    /* likewise, as serve_model_octaves has them; NULL: not computed */
   const float *off;         /* [size * n_configs + configuration]; not finite: not measured */
   const uint32_t *variant;  /* likewise */
+  const serve_measured *const *measured; /* the same by configuration, for every new size; NULL: not
+                                            computed */
+  const uint32_t *n_measured;
 } serve_model;
 
 /* serve_model_weights -- of the measured sizes for this one: weight[n_sizes] */

@@ -1,37 +1,41 @@
 /* bench_new_size.c -- what a problem costs the host that neither this process nor its database has
  * seen, where the shipped portfolio serves it.
  *
- *   bench_new_size [--device 0|emu] [--sizes 400] [--most 2048] [--step 1]
- *                  [--sec 60]
+ *   bench_new_size [--device 0|emu] [--decisions 2000] [--sizes 400] [--most 2048] [--sec 60]
  *
  * $TUNED_DB names a file that is absent. Problems of sgemm, their m, n and k drawn evenly over the
- * octaves from 16 to MOST, multiples of STEP, are asked for by the typed call's own look-up: from
- * the fields to a kernel that could be launched. Some need a module that is not loaded yet, and
- * compile it: these are told apart, by what the context holds afterwards, and the others counted.
+ * octaves from 16 to MOST. First decisions alone, as when every module is loaded: from the fields
+ * to the configuration, with all of the portfolio's judged, its launches, its arguments and the
+ * digest of its source. The judge learns from each; so told are the first, the median of the first
+ * hundred, and median, 10th and 90th percentile of the later half, microseconds of the thread's own
+ * time (the machine may be busy with other things).
  *
- * Prints one line of JSON: microseconds a new size, the median, the 90th percentile and the most,
- * how many sizes and how many needed a module. Exit status 1 when the median is 100 us or over. */
+ * Then whole calls of tuned_find for SEC seconds. Those that need a module that is not loaded yet
+ * compile it: they are counted, and the others timed.
+ *
+ * Prints one line of JSON. Exit status 1 when the median of the later decisions is 100 us or over.
+ */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 #include "context.h"
 #include "file.h"
+#include "serve_choose.h"
 
-enum { SIZES_MOST = 20000 };
+enum { SIZES_MOST = 20000, FIRST = 100 };
 
 typedef struct bench {
   tuned_context *ctx;
   serve *s;
   gen_template *t;
   double most;
-  int64_t step;
   uint64_t seed;
-  double us[SIZES_MOST];
-  size_t n, n_loaded; /* timed; those that needed a module */
-  size_t by_origin[TUNED_DEFAULT + 1];
+  double decision[SIZES_MOST], call[SIZES_MOST];
+  size_t n_decisions, n_calls, n_loaded, n_portfolio; /* calls that were timed; that compiled */
 } bench;
 
 static tuned_error failure;
@@ -43,6 +47,19 @@ static void must(int rc, const char *what) {
   }
 }
 
+static void must_inside(int rc, const err *e) {
+  if (rc) {
+    fprintf(stderr, "bench_new_size: %s\n", e->message);
+    exit(1);
+  }
+}
+
+static double thread_us(void) {
+  struct timespec t;
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &t);
+  return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
+}
+
 /* Of Knuth's MMIX, the upper half. */
 static double even(bench *b) {
   b->seed = b->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
@@ -50,32 +67,86 @@ static double even(bench *b) {
 }
 
 static int64_t side(bench *b) {
-  const double v = 16 * exp2(even(b) * log2(b->most / 16));
-  return b->step * (int64_t)ceil(v / (double)b->step);
+  return (int64_t)floor(16 * exp2(even(b) * log2(b->most / 16)));
 }
 
-static void ask(bench *b) {
+/* ---- decisions ------------------------------------------------------------------------------ */
+
+typedef struct decision {
+  gen_problem p;
+  gen_instance *g;
+  arena memory;
+  str text;
+} decision;
+
+static void decide(bench *b, decision *d, err *e) {
+  bool given[GEN_MAX_FIELDS] = {true, true, true};
+  gen_number limits[RT_NUMBERS];
+  const gen_plan *plan;
+  const gen_data *data;
+  char hash[HASH_TEXT];
+  serve_pick pick;
+  must_inside(gen_problem_complete(b->t, &d->p, given, e), e);
+  gen_problem_text(b->t, &d->p, &d->text);
+  rt_numbers(&b->s->device->info, limits);
+  must_inside(gen_instance_new(b->t, &d->p, limits, RT_NUMBERS, &d->g, e), e);
+  serve_choose c = {.s = b->s,
+                    .t = b->t,
+                    .p = &d->p,
+                    .g = d->g,
+                    .problem = str_text(&d->text),
+                    .known = serve_known_of(b->s, b->t),
+                    .memory = &d->memory};
+  do {
+    must_inside(serve_choose_next(&c, &pick, e), e);
+  } while (gen_plan_make(d->g, &pick.config, &d->memory, &plan, NULL));
+  gen_source_hash(d->g, &pick.config, hash);
+  must_inside(gen_data_make(d->g, 0, &d->memory, &data, e), e);
+}
+
+static void time_decision(bench *b) {
+  decision d = {.p = {.values = {{.i = side(b)}, {.i = side(b)}, {.i = side(b)}}}};
+  err e = {0};
+  const double from = thread_us();
+  decide(b, &d, &e);
+  b->decision[b->n_decisions++] = thread_us() - from;
+  gen_instance_free(d.g);
+  arena_clear(&d.memory);
+  str_clear(&d.text);
+}
+
+/* ---- calls ---------------------------------------------------------------------------------- */
+
+static void time_call(bench *b) {
   char problem[100];
   tuned_kernel *k;
   tuned_kernel_info info;
-  const long long m = side(b), n = side(b), depth = side(b);
-  snprintf(problem, sizeof problem, "sgemm m=%lld n=%lld k=%lld", m, n, depth);
+  snprintf(problem, sizeof problem, "sgemm m=%lld n=%lld k=%lld", (long long)side(b),
+           (long long)side(b), (long long)side(b));
   const size_t before = b->s->images.n;
-  const double from = now_sec();
+  const double from = thread_us();
   must(tuned_find(b->ctx, problem, &k, &failure), problem);
-  const double us = 1e6 * (now_sec() - from);
+  const double us = thread_us() - from;
   must(tuned_info(k, &info, &failure), "tuned_info");
-  b->by_origin[info.origin]++;
+  b->n_portfolio += info.origin == TUNED_PORTFOLIO;
   if (b->s->images.n != before) {
     b->n_loaded++;
   } else {
-    b->us[b->n++] = us;
+    b->call[b->n_calls++] = us;
   }
 }
+
+/* ---- main ----------------------------------------------------------------------------------- */
 
 static int by_value(const void *a, const void *b) {
   const double x = *(const double *)a, y = *(const double *)b;
   return (x > y) - (x < y);
+}
+
+/* Of n, sorted here: so many hundredths are below. */
+static double percentile(double *list, size_t n, size_t hundredths) {
+  qsort(list, n, sizeof *list, by_value);
+  return n ? list[n * hundredths / 100] : 0;
 }
 
 static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
@@ -87,24 +158,40 @@ static const char *option(int argc, char **argv, const char *name, const char *o
   return otherwise;
 }
 
+static size_t count(int argc, char **argv, const char *name, const char *otherwise) {
+  const size_t n = (size_t)atoi(option(argc, argv, name, otherwise));
+  return n < SIZES_MOST ? n : SIZES_MOST;
+}
+
 int main(int argc, char **argv) {
   static bench b;
-  const size_t sizes = (size_t)atoi(option(argc, argv, "--sizes", "400"));
-  const double until = now_sec() + atof(option(argc, argv, "--sec", "60"));
+  const char *device = option(argc, argv, "--device", "0");
+  const size_t decisions = count(argc, argv, "--decisions", "2000");
+  const size_t calls = count(argc, argv, "--sizes", "400");
+  err e = {0};
   b.most = atof(option(argc, argv, "--most", "2048"));
-  b.step = atoi(option(argc, argv, "--step", "1"));
-  must(
-      tuned_open(&b.ctx, &(tuned_options){.device = option(argc, argv, "--device", "0")}, &failure),
-      "tuned_open");
-  must(serve_of(b.ctx, &b.s, NULL), "the context");
-  for (size_t i = 0; i < sizes && i < SIZES_MOST && now_sec() < until; i++) {
-    ask(&b);
+  must(tuned_open(&b.ctx, &(tuned_options){.device = device}, &failure), "tuned_open");
+  must_inside(serve_of(b.ctx, &b.s, &e), &e);
+  must_inside(serve_family_get(b.s, "sgemm", &b.t, &e), &e);
+  while (b.n_decisions < decisions) {
+    time_decision(&b);
   }
-  qsort(b.us, b.n, sizeof *b.us, by_value);
-  printf("{\"bench\": \"new_size\", \"device\": \"%s\", \"sizes\": %zu, \"needed_a_module\": %zu, "
-         "\"portfolio\": %zu, \"median_us\": %.1f, \"p90_us\": %.1f, \"most_us\": %.1f}\n",
-         b.s->device->info.name, b.n, b.n_loaded, b.by_origin[TUNED_PORTFOLIO], b.us[b.n / 2],
-         b.us[b.n * 9 / 10], b.n ? b.us[b.n - 1] : 0);
+  const double until = now_sec() + atof(option(argc, argv, "--sec", "60"));
+  for (size_t i = 0; i < calls && now_sec() < until; i++) {
+    time_call(&b);
+  }
+  const size_t half = b.n_decisions / 2, first = half < FIRST ? half : FIRST;
+  const double one = b.decision[0], early = percentile(b.decision, first, 50);
+  double *later = b.decision + half;
+  const size_t n = b.n_decisions - half;
+  const double median = percentile(later, n, 50);
+  printf("{\"bench\": \"new_size\", \"device\": \"%s\", \"decisions\": %zu, \"first_us\": %.1f, "
+         "\"early_us\": %.1f, \"later_us\": %.1f, \"later_p10_us\": %.1f, \"later_p90_us\": %.1f, "
+         "\"calls\": %zu, \"compiled\": %zu, \"portfolio\": %zu, \"call_us\": %.1f, "
+         "\"call_p90_us\": %.1f}\n",
+         b.s->device->info.name, b.n_decisions, one, early, median, percentile(later, n, 10),
+         percentile(later, n, 90), b.n_calls + b.n_loaded, b.n_loaded, b.n_portfolio,
+         percentile(b.call, b.n_calls, 50), percentile(b.call, b.n_calls, 90));
   tuned_close(b.ctx);
-  return b.n && b.us[b.n / 2] < 100 ? 0 : 1;
+  return median < 100 ? 0 : 1;
 }
