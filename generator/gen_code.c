@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "gen_code.h"
 
+#include <ctype.h>
 #include <lauxlib.h>
 #include <math.h>
 #include <string.h>
@@ -321,6 +322,10 @@ static bool name(const gen_codes *c, const gen_code *x, gen_atom *out) {
     *out = integer(g->device[x->index]);
     return true;
   }
+  if (x->op == GEN_OP_SCALAR && c->has_scalar[x->index]) {
+    *out = c->scalars[x->index];
+    return true;
+  }
   if (x->op == GEN_OP_DERIVED && g && g->known[x->index]) {
     *out = gen_result_atom(&g->values[x->index]);
     return true;
@@ -335,6 +340,7 @@ bool gen_code_run(const gen_codes *c, const gen_code *x, gen_atom *out) {
   case GEN_OP_FIELD:
   case GEN_OP_PARAM:
   case GEN_OP_DEVICE:
+  case GEN_OP_SCALAR:
   case GEN_OP_DERIVED: return name(c, x, out);
   case GEN_OP_OR:
   case GEN_OP_AND:
@@ -419,25 +425,29 @@ static const gen_code *literal(translator *r, const char *text) {
   return value(r, v);
 }
 
-static const gen_code *constant(translator *r, const char *text) {
+static const gen_code *named(translator *r, const char *text) {
   const gen_symbol *s = gen_symbol_find(&r->t->symbols, text, GEN_READS_CONFIG);
+  s = s ? s : gen_symbol_find(&r->t->symbols, text, GEN_SYMBOL_SCALAR);
+  gen_code *c = s ? node(r, GEN_OP_DERIVED, 0) : NULL;
+  if (!c || (s->kind == GEN_SYMBOL_SCALAR && s->index >= GEN_MAX_SCALARS)) {
+    return NULL;
+  }
+  c->index = s->index;
+  switch (s->kind) {
+  case GEN_SYMBOL_FIELD: c->op = GEN_OP_FIELD; break;
+  case GEN_SYMBOL_PARAM: c->op = GEN_OP_PARAM; break;
+  case GEN_SYMBOL_DEVICE: c->op = GEN_OP_DEVICE; break;
+  case GEN_SYMBOL_SCALAR: c->op = GEN_OP_SCALAR; break;
+  default: break;
+  }
+  return c;
+}
+
+static const gen_code *constant(translator *r, const char *text) {
   if (!strcmp(text, "true") || !strcmp(text, "false")) {
     return value(r, condition(text[0] == 't'));
   }
-  gen_code *c = s ? node(r, s->kind == GEN_SYMBOL_FIELD ? GEN_OP_FIELD : GEN_OP_DEVICE, 0) : NULL;
-  if (c) {
-    c->index = s->index;
-  }
-  return s ? c : literal(r, text);
-}
-
-static const gen_code *named(translator *r, gen_op op, const char *text) {
-  const gen_symbol *s = gen_symbol_find(&r->t->symbols, text, GEN_READS_CONFIG);
-  gen_code *c = s ? node(r, op, 0) : NULL;
-  if (c) {
-    c->index = s->index;
-  }
-  return c;
+  return isalpha((unsigned char)text[0]) || text[0] == '_' ? named(r, text) : literal(r, text);
 }
 
 /* Of n operands two at a time, from the left. */
@@ -478,8 +488,8 @@ static const gen_code *call(translator *r, const gen_formula *x) {
 
 static const gen_code *translate(translator *r, const gen_formula *x) {
   switch (x->kind) {
-  case GEN_FORMULA_PARAM: return named(r, GEN_OP_PARAM, x->text);
-  case GEN_FORMULA_DERIVED: return named(r, GEN_OP_DERIVED, x->text);
+  case GEN_FORMULA_PARAM:
+  case GEN_FORMULA_DERIVED: return named(r, x->text);
   case GEN_FORMULA_CONSTANT: return constant(r, x->text);
   case GEN_FORMULA_CALL: return call(r, x);
   case GEN_FORMULA_UNARY:
@@ -502,7 +512,7 @@ static const gen_code *translate(translator *r, const gen_formula *x) {
 /* All at once, as derived values are taken apart for each formula that reads them. */
 void gen_codes_make(gen_box *b, gen_codes *c) {
   arena formulas = {0};
-  gen_formulas f = {.a = &formulas, .t = c->t};
+  gen_formulas f = {.a = &formulas, .t = c->t, .scalars = true};
   translator r = {.b = b, .a = (arena *)&c->t->a, .t = c->t};
   c->made = true;
   for (gen_expr *x = c->exprs; x; x = x->next) {

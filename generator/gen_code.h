@@ -17,7 +17,8 @@ typedef enum gen_op {
   GEN_OP_PARAM,
   GEN_OP_DEVICE,
   GEN_OP_DERIVED,
-  GEN_OP_FAIL, /* Lua must say */
+  GEN_OP_SCALAR, /* index: of the argument */
+  GEN_OP_FAIL,   /* Lua must say */
   GEN_OP_OR,
   GEN_OP_AND,
   GEN_OP_EQ,
@@ -75,12 +76,17 @@ typedef struct gen_code {
 
 struct gen_instance;
 
+enum { GEN_MAX_SCALARS = 64 }; /* expressions that read others are left to Lua */
+
 typedef struct gen_codes { /* of a template */
   const struct tmpl *t;
   gen_expr *exprs;              /* all of them, newest first */
   const gen_value *fields;      /* of the problem that is bound, or being completed */
   uint64_t n_asked, most_asked; /* of Lua, until they are translated */
   bool made;
+  bool is_ahead; /* of Lua's table: gen_catch_up */
+  gen_atom scalars[GEN_MAX_SCALARS];
+  bool has_scalar[GEN_MAX_SCALARS];
 } gen_codes;
 
 /* gen_codes_make -- translate them all; those that can't be keep none. Inside gen_box_run */

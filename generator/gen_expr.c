@@ -222,6 +222,7 @@ static gen_result result_of(lua_State *L, int i) {
 static gen_result ask_lua(gen_box *b, const gen_expr *x) {
   lua_State *L = b->L;
   gen_line before = b->at;
+  gen_catch_up((tmpl *)b->codes->t);
   b->at = x->at;
   luaL_checkstack(L, 4, NULL);
   lua_rawgeti(L, LUA_REGISTRYINDEX, x->ref);

@@ -347,6 +347,7 @@ static part fold(gen_fold *f, const gen_code *x) {
   case GEN_OP_DEVICE:
     return constant_part((gen_atom){.type = GEN_INTEGER, .i = f->device[x->index]});
   case GEN_OP_DERIVED: return derived(f, x->index);
+  case GEN_OP_SCALAR: return part_of(GEN_REST_NONE); /* nothing that is folded reads one */
   case GEN_OP_OR:
   case GEN_OP_AND: return fold_logic(f, x);
   default: break;

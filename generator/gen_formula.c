@@ -169,6 +169,9 @@ static const gen_formula *name(reader *r, const char *word) {
   if (s && gen_is_derived(s)) {
     return derived(r->f, s->index);
   }
+  if (!s && r->f->scalars) {
+    s = gen_symbol_find(&r->f->t->symbols, word, GEN_SYMBOL_SCALAR);
+  }
   bool param = s && s->kind == GEN_SYMBOL_PARAM;
   gen_formula *x = node(r->f, param ? GEN_FORMULA_PARAM : GEN_FORMULA_CONSTANT, word, 0);
   if (!x || !s) {
@@ -176,7 +179,8 @@ static const gen_formula *name(reader *r, const char *word) {
   }
   x->reads = param ? (uint64_t)1 << s->index : 0;
   x->whole = param ? gen_is_number(&r->f->t->pub.params[s->index])
-                   : s->kind != GEN_SYMBOL_FIELD || !r->f->t->pub.fields[s->index].names;
+                   : s->kind != GEN_SYMBOL_SCALAR &&
+                         (s->kind != GEN_SYMBOL_FIELD || !r->f->t->pub.fields[s->index].names);
   return x;
 }
 

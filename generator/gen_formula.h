@@ -33,9 +33,10 @@ typedef struct gen_formula {
   size_t n;
 } gen_formula;
 
-typedef struct gen_formulas { /* those of a template; zeroed but for the first two at the start */
+typedef struct gen_formulas { /* those of a template; zeroed but for the first three at the start */
   arena *a;
   const tmpl *t;
+  bool scalars; /* may be read: the arguments of a call */
   const gen_formula *derived[GEN_MAX_DERIVED];
   size_t n_nodes;
 } gen_formulas;

@@ -37,11 +37,17 @@ static void push_env(tmpl *t) {
   lua_rawgeti(t->box.L, LUA_REGISTRYINDEX, t->env);
 }
 
-void gen_set_result(tmpl *t, const char *name, const gen_result *r) {
+static void set_result(tmpl *t, const char *name, const gen_result *r) {
   push_env(t);
   push_result(t->box.L, r);
   set(t->box.L, name);
   lua_pop(t->box.L, 1);
+}
+
+void gen_set_scalar(tmpl *t, size_t i, const gen_result *r) {
+  t->codes.scalars[i] = gen_result_atom(r);
+  t->codes.has_scalar[i] = true;
+  set_result(t, t->pub.args[i].name, r);
 }
 
 void gen_set_field(tmpl *t, size_t i, const gen_problem *p) {
@@ -107,9 +113,12 @@ static void bind_config(gen_instance *g, const gen_config *c) {
   }
   g->has_config = false; /* while it is half done */
   forget(g, changed);
-  push_env(g->t);
-  set_params(g, c, changed);
-  lua_pop(g->t->box.L, 1);
+  if (!g->t->codes.made) {
+    push_env(g->t);
+    set_params(g, c, changed);
+    lua_pop(g->t->box.L, 1);
+  }
+  g->t->codes.is_ahead = g->t->codes.made;
   g->config = *c;
   g->has_config = true;
 }
@@ -118,9 +127,12 @@ void gen_bind(gen_instance *g, const gen_config *c) {
   tmpl *t = g->t;
   if (t->bound != g) {
     t->bound = NULL;
-    push_env(t);
-    set_problem(g);
-    lua_pop(t->box.L, 1);
+    if (!t->codes.made) {
+      push_env(t);
+      set_problem(g);
+      lua_pop(t->box.L, 1);
+    }
+    t->codes.is_ahead = t->codes.made;
     g->has_config = false;
     t->codes.fields = g->problem.values;
     memset(g->known, 0, t->pub.n_derived * sizeof *g->known);
@@ -130,6 +142,26 @@ void gen_bind(gen_instance *g, const gen_config *c) {
   if (c) {
     bind_config(g, c);
   }
+}
+
+/* All of it at once, when Lua is asked after all. */
+void gen_catch_up(tmpl *t) {
+  gen_instance *g = (gen_instance *)t->bound;
+  if (!t->codes.is_ahead || !g) {
+    return;
+  }
+  push_env(t);
+  set_problem(g);
+  if (g->has_config) {
+    set_params(g, &g->config, UINT64_MAX);
+  }
+  lua_pop(t->box.L, 1);
+  for (size_t i = 0; i < t->pub.n_derived; i++) {
+    if (g->known[i]) {
+      set_result(t, t->pub.derived[i].name, &g->values[i]);
+    }
+  }
+  t->codes.is_ahead = false;
 }
 
 /* Derived values are whole numbers or conditions: what CUDA text can have as a constant. */
@@ -142,7 +174,9 @@ static void derive(gen_instance *g, size_t i) {
     r = (gen_result){.type = GEN_INTEGER, .i = gen_expr_integer(&t->box, x)};
   }
   g->values[i] = r;
-  gen_set_result(t, t->pub.derived[i].name, &r);
+  if (!t->codes.is_ahead) {
+    set_result(t, t->pub.derived[i].name, &r);
+  }
   g->known[i] = true;
 }
 

@@ -240,7 +240,7 @@ static void set_given(job *j, size_t i, gen_datum *d) {
   const gen_result r = {.type = is_real ? GEN_REAL : GEN_INTEGER, .i = (int64_t)v, .d = v};
   d->bits = j->given[i];
   if (!t->args[i].is_field) {
-    gen_set_result(t, t->pub.args[i].name, &r);
+    gen_set_scalar(t, i, &r);
   }
 }
 
@@ -262,7 +262,7 @@ static void set_scalars(job *j, gen_datum *args) {
     gen_result r = gen_expr_value(&t->box, x);
     args[i].bits = encode(j, x, &r, args[i].type);
     if (!rule->is_field) {
-      gen_set_result(t, t->pub.args[i].name, &r);
+      gen_set_scalar(t, i, &r);
     }
   }
 }

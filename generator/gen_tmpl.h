@@ -152,8 +152,11 @@ void gen_add_fields(const gen_template *t, const gen_problem *p, str *out);
 
 /* gen_instance.c; inside gen_box_run: */
 
-/* One value into the table that expressions read. */
-void gen_set_result(tmpl *t, const char *name, const gen_result *r);
+/* An argument's value, for expressions that read it. */
+void gen_set_scalar(tmpl *t, size_t i, const gen_result *r);
+/* gen_catch_up -- the table that Lua's expressions read, which is not filled in while C evaluates
+ */
+void gen_catch_up(tmpl *t);
 void gen_set_field(tmpl *t, size_t i, const gen_problem *p);
 /* gen_bind -- the values of problem and device and, when c is not NULL, the configuration */
 void gen_bind(gen_instance *g, const gen_config *c);

@@ -58,11 +58,12 @@ void serve_problem_octaves(const gen_template *t, const int64_t *values, double 
 static double distance_between(const gen_template *t, const double *a, const double *b) {
   double sum = 0;
   for (size_t i = 0; i < t->n_fields; i++) {
-    const double d = a[i] - b[i];
-    if (t->fields[i].names && d != 0) {
+    if (t->fields[i].names && a[i] != b[i]) {
       return INFINITY;
     }
-    sum += d * d;
+  }
+  for (size_t i = 0; i < t->n_fields; i++) {
+    sum += (a[i] - b[i]) * (a[i] - b[i]);
   }
   return sqrt(sum);
 }

@@ -287,17 +287,14 @@ static bool find_failing(search *s, change *x) {
 /* Could it be better than the best? Then, is it? `at` is the parameter's place in s->params. */
 static bool try_change(search *s, size_t at, size_t value, size_t steps) {
   const size_t param = s->params->list[at];
-  change x = {.is = {.param = param, .value = value, .steps = steps, .failing = s->most[at]}};
-  bool mended;
-  if (!better(&x.is, &s->best.is)) {
-    return true;
-  }
-  mend **list = &s->mends->of[at];
-  if (!*list && !(*list = make(s->j, s->j->t->params[param].n * sizeof **list))) {
+  mend *list = s->mends->of[at];
+  if (!list && !(list = s->mends->of[at] = make(s->j, s->j->t->params[param].n * sizeof *list))) {
     return false;
   }
-  x.mend = &(*list)[value];
-  if (x.mend->is_asked && x.mend->mended == GEN_REST_FALSE) {
+  change x = {.is = {.param = param, .value = value, .steps = steps, .failing = s->most[at]},
+              .mend = &list[value]};
+  bool mended;
+  if ((x.mend->is_asked && x.mend->mended == GEN_REST_FALSE) || !better(&x.is, &s->best.is)) {
     return true;
   }
   if (!mends_it(s, &x, &mended) || (mended && !find_failing(s, &x))) {
@@ -309,24 +306,29 @@ static bool try_change(search *s, size_t at, size_t value, size_t steps) {
   return true;
 }
 
-/* So many steps up and down; *more: there are values beyond. */
-static bool try_steps(search *s, size_t at, size_t steps, bool *more) {
+/* So many steps up and down. */
+static bool try_steps(search *s, size_t at, size_t steps) {
   const size_t param = s->params->list[at], now = s->f->config.index[param];
-  const size_t n = s->j->t->params[param].n;
-  *more = *more || now > steps || now + steps + 1 < n;
   return (now < steps || try_change(s, at, now - steps, steps)) &&
-         (now + steps >= n || try_change(s, at, now + steps, steps));
+         (now + steps >= s->j->t->params[param].n || try_change(s, at, now + steps, steps));
 }
 
 /* The changes of those parameters that may get so far, the smallest first: so the first that does
  * get there is the best, and larger ones need not be looked at. */
 static bool try_level(search *s, size_t level) {
-  bool more = true;
-  for (size_t steps = 1; more; steps++) {
+  uint8_t list[GEN_MAX_PARAMS];
+  size_t n = 0, most = 0;
+  for (size_t at = 0; at < s->params->n; at++) {
+    const size_t n_values = s->j->t->params[s->params->list[at]].n;
+    if (s->most[at] == level) {
+      list[n++] = (uint8_t)at;
+      most = n_values > most ? n_values : most;
+    }
+  }
+  for (size_t steps = 1; steps < most; steps++) {
     const serve_change least = {.failing = level, .steps = steps};
-    more = false;
-    for (size_t at = 0; at < s->params->n && better(&least, &s->best.is); at++) {
-      if (s->most[at] == level && !try_steps(s, at, steps, &more)) {
+    for (size_t i = 0; i < n && better(&least, &s->best.is); i++) {
+      if (!try_steps(s, list[i], steps)) {
         return false;
       }
     }
