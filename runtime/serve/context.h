@@ -15,7 +15,6 @@
 #include "run.h"
 #include "serve_call.h"
 #include "serve_capture.h"
-#include "serve_judge.h"
 #include "serve_known.h"
 #include "serve_online.h"
 #include "serve_table.h"
@@ -25,7 +24,6 @@ typedef struct serve_family { /* a template in use */
   char *name; /* as asked for: "sgemm" or a path */
   gen_template *t;
   serve_known known;
-  serve_judge *judge; /* of the portfolio's configurations; NULL: nobody asked */
 } serve_family;
 
 typedef struct serve {
@@ -101,9 +99,6 @@ int serve_kernel_variant(const tuned_kernel *k, gen_instance *g, const gen_confi
                          err *e);
 /* serve_kernel_unload -- of a variant that nobody launches any more: what remains is a struct */
 void serve_kernel_unload(tuned_kernel *k);
-/* serve_judge_of -- of the portfolio that is known, for this problem; NULL: there is no memory, and
- * the generator must do. Under the lock */
-serve_judge *serve_judge_of(serve *s, const gen_template *t, const gen_problem *p);
 serve_known *serve_known_of(serve *s, const gen_template *t);
 /* serve_remember -- the key leads to the kernel from now on; under the lock */
 int serve_remember(serve *s, const void *key, size_t nbytes, tuned_kernel *k, err *e);

@@ -319,6 +319,25 @@ static void judge_slowly(serve_choose *c, size_t i, serve_judged *out) {
   }
 }
 
+/* NULL: there is no memory, and the generator must do. */
+static serve_judge *judge_of(serve_choose *c) {
+  serve_known *k = c->known;
+  const serve_cover *of = &k->cover;
+  gen_number limits[RT_NUMBERS];
+  if (k->judge && !serve_judge_is_of(k->judge, of->configs, of->n_configs)) {
+    serve_judge_free(k->judge);
+    k->judge = NULL;
+  }
+  if (!k->judge) {
+    rt_numbers(&c->s->device->info, limits);
+    serve_judge_new(c->t, of->configs, of->n_configs, limits, RT_NUMBERS, &k->judge, NULL);
+  }
+  if (k->judge) {
+    serve_judge_problem(k->judge, c->p);
+  }
+  return k->judge;
+}
+
 /* All of them, since the tree's first few miss one in a hundred. */
 static void rank(serve_choose *c) {
   const serve_cover *cover = &c->known->cover;
@@ -327,7 +346,7 @@ static void rank(serve_choose *c) {
   if (!weight || !c->ranked) {
     return;
   }
-  serve_judge *judge = serve_judge_of(c->s, c->t, c->p);
+  serve_judge *judge = judge_of(c);
   serve_model_weights(c->t, &cover->model, c->values, weight);
   for (size_t i = 0; i < cover->n_configs; i++) {
     ranked *r = &c->ranked[c->n_ranked];

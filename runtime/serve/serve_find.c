@@ -63,25 +63,6 @@ serve_known *serve_known_of(serve *s, const gen_template *t) {
   return &family_of(s, t)->known;
 }
 
-/* It outlives what is known: the database may have changed, and the portfolio be the same. */
-serve_judge *serve_judge_of(serve *s, const gen_template *t, const gen_problem *p) {
-  serve_family *f = family_of(s, t);
-  const serve_cover *c = &f->known.cover;
-  gen_number limits[RT_NUMBERS];
-  if (f->judge && !serve_judge_is_of(f->judge, c->configs, c->n_configs)) {
-    serve_judge_free(f->judge);
-    f->judge = NULL;
-  }
-  if (!f->judge) {
-    rt_numbers(&s->device->info, limits);
-    serve_judge_new(f->t, c->configs, c->n_configs, limits, RT_NUMBERS, &f->judge, NULL);
-  }
-  if (f->judge) {
-    serve_judge_problem(f->judge, p);
-  }
-  return f->judge;
-}
-
 /* ---- which image ---------------------------------------------------------------------------- */
 
 typedef struct choice { /* while a kernel is being made */

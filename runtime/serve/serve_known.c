@@ -165,12 +165,16 @@ int serve_known_read(serve *s, gen_template *t, serve_known *k, err *e) {
   if (k->read && k->changes == changes) {
     return 0;
   }
+  serve_judge *judge = k->judge; /* the portfolio may be as it was */
+  k->judge = NULL;
   serve_known_clear(k);
+  k->judge = judge;
   k->changes = changes;
   return read_all(s, t, k, e);
 }
 
 void serve_known_clear(serve_known *k) {
   arena_clear(&k->memory);
+  serve_judge_free(k->judge);
   *k = (serve_known){0};
 }

@@ -9,6 +9,7 @@
 #include "db.h"
 #include "gen.h"
 #include "serve_cover.h"
+#include "serve_judge.h"
 #include "tuned.h"
 
 enum { SERVE_KNOWN_MOST = 2048 }; /* rows kept of the database, and as many of the presets */
@@ -31,6 +32,7 @@ typedef struct serve_known { /* all zero: nothing read yet */
   size_t n;
   serve_cover cover;        /* the portfolio; n_nodes 0: there is none */
   const char *cover_device; /* it was made on */
+  serve_judge *judge;       /* of its configurations; NULL: nobody asked */
   bool read;
   int64_t changes; /* db_changes when it was read */
 } serve_known;

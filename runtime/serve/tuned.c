@@ -181,7 +181,6 @@ static void free_families(serve *s) {
   for (serve_family *f = s->families, *next; f; f = next) {
     next = f->next;
     serve_known_clear(&f->known);
-    serve_judge_free(f->judge);
     gen_close(f->t);
     free(f->name);
     free(f);
