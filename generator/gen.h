@@ -254,6 +254,12 @@ int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body
  * another problem read the same values. False: not known. */
 void gen_source_remember(gen_instance *g, const gen_config *c, const char hash[HASH_TEXT]);
 bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT]);
+/* gen_source_depends -- through what the text just made depends on the problem: bits of the fields
+ * that its statements read, and of the derived values that they or its constants have and that read
+ * fields. Problems that agree in these have one text. All bits: it can't be told. */
+void gen_source_depends(const gen_template *t, uint64_t *fields, uint64_t *derived);
+/* gen_derived_value -- a whole number, or a condition as 0 or 1. err ERR_TEMPLATE */
+int gen_derived_value(gen_instance *g, const gen_config *c, size_t i, int64_t *out, err *e);
 /* gen_reference_source -- the slow, obvious kernel that results are compared with */
 int gen_reference_source(gen_instance *g, str *out, size_t *body, err *e);
 

@@ -268,6 +268,39 @@ bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT])
   return false;
 }
 
+static bool reads_fields(const tmpl *t, size_t i, const bool *before) {
+  const gen_expr *x = t->derived[i];
+  for (size_t k = 0; k < x->n_reads; k++) {
+    const gen_symbol *s = x->reads[k];
+    if (s->kind == GEN_SYMBOL_FIELD || (gen_is_derived(s) && before[s->index])) {
+      return true;
+    }
+  }
+  return false;
+}
+
+void gen_source_depends(const gen_template *p, uint64_t *fields, uint64_t *derived) {
+  tmpl *t = gen_tmpl(p);
+  bool reads[GEN_MAX_DERIVED] = {false};
+  if (!t->sources.have_reads) {
+    find_reads(t);
+  }
+  *fields = t->sources.never ? UINT64_MAX : t->sources.reads.fields;
+  *derived = 0;
+  for (size_t i = 0; i < p->n_derived; i++) {
+    const uint64_t in_text = (t->sources.reads.derived | t->sources.used.derived) >> i & 1;
+    reads[i] = reads_fields(t, i, reads);
+    *derived |= reads[i] ? in_text << i : 0;
+  }
+}
+
+int gen_derived_value(gen_instance *g, const gen_config *c, size_t i, int64_t *out, err *e) {
+  asked a = {g, c};
+  TRY(gen_box_run(&g->t->box, derive_all, &a, false, e));
+  *out = g->values[i].type == GEN_CONDITION ? g->values[i].yes : g->values[i].i;
+  return 0;
+}
+
 int gen_reference_source(gen_instance *g, str *out, size_t *body, err *e) {
   return make_source(g, NULL, &g->t->reference.script, out, body, e);
 }

@@ -99,6 +99,31 @@ ${CC:-cc} -std=c11 -Wall -Wextra -Wno-unused-function -isystem "$CUDA_HOME/inclu
 "$folder/choice" >"$folder/out" 2>&1 || complain "C and Lua differ: $(cat "$folder/out")"
 grep -q " 0 differences" "$folder/out" || complain "$(cat "$folder/out")"
 
+# where a text depends on a derived value, alignment for one, each value has its own kernel, and C picks it
+sed 's/if (i \* VEC < n) {/if (i * VEC < n \&\& (ALIGNED || n > 0)) {/; s/name = "saxpy"/name = "packed"/
+  s/kernel = "saxpy"/kernel = "packed"/; s/^saxpy(/packed(/; s/^  derive = {/  derive = { { "ALIGNED", "align >= 4" },/' \
+  templates/saxpy.lua >"$folder/packed.lua"
+"$autotune" "$folder/packed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning packed.lua failed"
+"$autotune" cover "$folder/packed.lua" --grid "n=1000..9000 align=1,4" --sample 12 --quiet >/dev/null ||
+  complain "covering packed.lua failed"
+prints " 2 kernels" "$autotune" export "$folder/packed.lua" --portfolio --arch compute_90 --header "$folder/packed.h" \
+  --embed "$folder/packed.c"
+cat >"$folder/which.c" <<'END'
+#include <stdio.h>
+#include "packed.c"
+int main(void) {
+  packed_portfolio k = {.dev_cc = 90, .dev_sms = 132, .dev_threads_block = 1024, .dev_threads_sm = 2048};
+  for (int64_t align = 1; align <= 4; align *= 2) {
+    const packed_problem p = {.n = 4096, .align = align};
+    const int i = packed_choose(&k, &p);
+    printf("%d ", i < 0 ? -1 : configs[i].source == configs[packed_choose(&k, &(packed_problem){4096, 4})].source);
+  }
+  return 0;
+}
+END
+build which "$folder/which.c"
+[ "$("$folder/which")" = "0 0 1 " ] || complain "of alignments 1, 2 and 4 the last's kernel has: $("$folder/which")"
+
 # a template whose text depends on the size says so
 sed 's/if (i \* VEC < n) {/if (i * VEC < @{n}) {/; s/name = "saxpy"/name = "fixed"/; s/kernel = "saxpy"/kernel = "fixed"/; s/^saxpy(/fixed(/' \
   templates/saxpy.lua >"$folder/fixed.lua"

@@ -426,6 +426,7 @@ static int export_variants(export *x, const serve_cover *cover, const variants *
                                    .cover = cover,
                                    .variants = v->v,
                                    .n_variants = v->n,
+                                   .derived = v->derived,
                                    .images = images,
                                    .n_sources = v->n_sources,
                                    .n_archs = x->archs.n};

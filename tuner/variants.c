@@ -6,7 +6,8 @@
 #include "draw.h"
 #include "serve_adapt.h"
 
-enum { DRAWN = 1500, MET_MOST = 4096 };
+/* TEXTS_MOST: of one configuration and choices; two operands packed or not make four. */
+enum { DRAWN = 1500, MET_MOST = 4096, TEXTS_MOST = 8 };
 
 typedef struct met { /* a variant and how often it was met */
   serve_variant v;
@@ -23,6 +24,7 @@ typedef struct finder {
   arena *a;
   met *list;
   size_t n;
+  uint64_t derived; /* that texts depend on */
   str text;
   size_t body;
   err *e;
@@ -76,10 +78,11 @@ static bool same_choices(const gen_template *t, const int64_t *a, const gen_prob
   return true;
 }
 
-static met *find(finder *f, const gen_config *c, size_t base, const gen_problem *p) {
+static met *find(finder *f, const gen_config *c, size_t base, const gen_problem *p,
+                 const char *hash) {
   for (size_t i = 0; i < f->n; i++) {
     met *m = &f->list[i];
-    if (m->v.base == base && same_choices(f->t, m->v.choices, p) &&
+    if (m->v.base == base && !strcmp(m->hash, hash) && same_choices(f->t, m->v.choices, p) &&
         !memcmp(m->v.config.index, c->index, f->t->n_params * sizeof *c->index)) {
       return m;
     }
@@ -94,34 +97,66 @@ static int make_source(finder *f, gen_instance *g, const gen_config *c, char has
   return 0;
 }
 
-/* Two sizes with one variant must have one text. */
+static int depends(finder *f, const char *on) {
+  return err_set(f->e, ERR_USAGE,
+                 "the text of %s depends on the size (%s), so no portfolio of it can be exported; "
+                 "export its problems one by one",
+                 f->t->name, on);
+}
+
+/* What must be equal for a text to be the one just made. A dispatcher in C can tell fields that are
+ * names and derived values, but it has no text for every size. */
+static int note_dependence(finder *f, gen_instance *g, met *m) {
+  uint64_t fields, derived;
+  gen_source_depends(f->t, &fields, &derived);
+  for (size_t i = 0; i < f->t->n_fields; i++) {
+    if (fields >> i & 1 && !f->t->fields[i].names) {
+      return depends(f, f->t->fields[i].name);
+    }
+  }
+  for (size_t i = 0; i < f->t->n_derived; i++) {
+    m->v.derived[i] = INT64_MIN;
+    if (derived >> i & 1) {
+      TRY(gen_derived_value(g, &m->v.config, i, &m->v.derived[i], f->e));
+    }
+  }
+  f->derived |= derived;
+  return 0;
+}
+
+static int count_texts(finder *f, const met *m) {
+  size_t n = 0;
+  for (size_t i = 0; i < f->n; i++) {
+    const met *x = &f->list[i];
+    n += x->v.base == m->v.base && !memcmp(&x->v.config, &m->v.config, sizeof m->v.config) &&
+         !memcmp(x->v.choices, m->v.choices, sizeof m->v.choices);
+  }
+  return n <= TEXTS_MOST ? 0 : depends(f, "by derived values");
+}
+
+static int add_new(finder *f, gen_instance *g, const gen_config *c, size_t base, int changed,
+                   const gen_problem *p) {
+  met *m = &f->list[f->n];
+  *m = (met){.v = {.config = *c, .base = base}, .changed = changed, .n = 1};
+  for (size_t i = 0; i < f->t->n_fields; i++) {
+    m->v.choices[i] = f->t->fields[i].names ? p->values[i].i : 0;
+  }
+  TRY(make_source(f, g, c, m->hash));
+  gen_source_remember(g, c, m->hash);
+  TRY(note_dependence(f, g, m));
+  f->n++;
+  return count_texts(f, m);
+}
+
+/* Of sizes with one variant those with another text, an operand packed or not, say, are another. */
 static int add(finder *f, gen_instance *g, const gen_config *c, size_t base, int changed,
                const gen_problem *p) {
   char hash[HASH_TEXT];
-  met *m = find(f, c, base, p);
-  if (m && m->n > 1) {
-    m->n++;
-    return 0;
-  }
-  TRY(make_source(f, g, c, hash));
+  met *m = gen_source_hash(g, c, hash) ? find(f, c, base, p, hash) : NULL;
   if (m) {
     m->n++;
-    return !strcmp(hash, m->hash)
-               ? 0
-               : err_set(f->e, ERR_USAGE,
-                         "the text of %s depends on the size, so no portfolio of it can be "
-                         "exported; export its problems one by one",
-                         f->t->name);
   }
-  if (f->n < MET_MOST) {
-    m = &f->list[f->n++];
-    *m = (met){.v = {.config = *c, .base = base}, .changed = changed, .n = 1};
-    memcpy(m->hash, hash, sizeof m->hash);
-    for (size_t i = 0; i < f->t->n_fields; i++) {
-      m->v.choices[i] = p->values[i].i;
-    }
-  }
-  return 0;
+  return m || f->n == MET_MOST ? 0 : add_new(f, g, c, base, changed, p);
 }
 
 /* As libtuned: the first of the leaf's order that fits, as it is or changed. */
@@ -181,28 +216,33 @@ static void keep(finder *f, size_t most) {
   qsort(f->list, f->n, sizeof *f->list, by_base);
 }
 
-/* The problem that a source is written for: any with these choices will do. */
-static int representative(finder *f, const sizes *drawn, const met *m, gen_instance **g) {
-  for (size_t i = 0; i < drawn->n; i++) {
+/* The source of a variant, written for the first size drawn that has this text. */
+static int make_again(finder *f, const sizes *drawn, const met *m, bool *found) {
+  char hash[HASH_TEXT];
+  gen_instance *g;
+  *found = false;
+  for (size_t i = 0; i < drawn->n && !*found; i++) {
     if (!same_choices(f->t, m->v.choices, &drawn->p[i])) {
       continue;
     }
-    TRY(gen_instance_new(f->t, &drawn->p[i], f->numbers, f->n_numbers, g, f->e));
-    if (!gen_config_check(*g, &m->v.config, NULL)) {
-      return 0;
+    TRY(gen_instance_new(f->t, &drawn->p[i], f->numbers, f->n_numbers, &g, f->e));
+    int rc = 0;
+    if (!gen_config_check(g, &m->v.config, NULL)) {
+      rc = make_source(f, g, &m->v.config, hash);
+      *found = !rc && !strcmp(hash, m->hash);
     }
-    gen_instance_free(*g);
+    gen_instance_free(g);
+    TRY(rc);
   }
-  return err_set(f->e, ERR_USAGE, "a variant fits no size any more");
+  return 0;
 }
 
 static int write_source(finder *f, const sizes *drawn, const met *m, variants *out) {
-  gen_instance *g;
-  char hash[HASH_TEXT];
-  TRY(representative(f, drawn, m, &g));
-  const int rc = make_source(f, g, &m->v.config, hash);
-  gen_instance_free(g);
-  TRY(rc);
+  bool found;
+  TRY(make_again(f, drawn, m, &found));
+  if (!found) {
+    return err_set(f->e, ERR_USAGE, "a variant fits no size any more");
+  }
   str_add_n(&out->sources[out->n_sources], f->text.p, f->text.n);
   out->bodies[out->n_sources++] = f->body;
   return 0;
@@ -238,6 +278,7 @@ static int find_all(finder *f, size_t most, variants *out) {
     TRY(try_problem(f, &drawn.p[i]));
   }
   keep(f, most);
+  out->derived = f->derived;
   return give(f, &drawn, out);
 }
 

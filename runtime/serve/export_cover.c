@@ -364,7 +364,7 @@ static const char functions[] =
     "  int64_t p = 1;\n  while (p <= most / 2 && !(a & p)) {\n    p *= 2;\n  }\n  return p;\n}\n\n";
 
 static void add_config_struct(const page *p) {
-  str_add(p->out, "struct config {\n  int source; /* of images */\n");
+  str_add(p->out, "#define ANY INT64_MIN\nstruct config {\n  int source; /* of images */\n");
   for (size_t i = 0; i < p->t->n_fields; i++) {
     if (p->t->fields[i].names) { /* the text of the kernel may depend on it */
       str_add(p->out, "  int64_t for_");
@@ -376,6 +376,11 @@ static void add_config_struct(const page *p) {
     str_add(p->out, "  int64_t ");
     add_id(p->out, p->t->params[i].name);
     str_add(p->out, ";\n");
+  }
+  for (size_t i = 0; i < p->t->n_derived; i++) {
+    if (p->c->derived >> i & 1) { /* likewise */
+      str_addf(p->out, "  int64_t has_%s;\n", p->t->derived[i].name);
+    }
   }
   str_add(p->out, "};\n\n");
 }
@@ -396,6 +401,12 @@ static void add_config(const page *p, const serve_variant *v) {
       add_text(p, x->s, strlen(x->s), p->out);
     } else {
       str_addf(p->out, "%lld", (long long)x->i);
+    }
+  }
+  for (size_t i = 0; i < p->t->n_derived; i++) {
+    if (p->c->derived >> i & 1) {
+      v->derived[i] == INT64_MIN ? str_add(p->out, ", ANY")
+                                 : str_addf(p->out, ", %lld", (long long)v->derived[i]);
     }
   }
   str_add(p->out, "},\n");
@@ -477,6 +488,13 @@ static int add_fits(page *p) {
       add_id(p->out, p->t->fields[i].name);
       str_add(p->out, " == c->for_");
       add_id(p->out, p->t->fields[i].name);
+    }
+  }
+  for (size_t i = 0; i < p->t->n_derived; i++) {
+    if (p->c->derived >> i & 1) {
+      str_addf(p->out, "\n      && (c->has_%s == ANY || (", p->t->derived[i].name);
+      TRY(add_expression(p, p->t->derived[i].name));
+      str_addf(p->out, ") == c->has_%s)", p->t->derived[i].name);
     }
   }
   for (size_t i = 0; i < p->t->n_requirements; i++) {

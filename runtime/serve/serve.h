@@ -42,15 +42,17 @@ int serve_export_embed(const gen_template *t, const serve_export *x, const serve
 
 typedef struct serve_variant { /* a configuration as it fits some sizes */
   gen_config config;
-  int64_t choices[GEN_MAX_FIELDS]; /* the fields that are names have these values */
-  size_t base;                     /* in the portfolio; n_configs: the template's default */
-  size_t source;                   /* its images are images[source * n_archs + i] */
+  int64_t choices[GEN_MAX_FIELDS];  /* the fields that are names have these values */
+  int64_t derived[GEN_MAX_DERIVED]; /* those that its text depends on have these; INT64_MIN: any */
+  size_t base;                      /* in the portfolio; n_configs: the template's default */
+  size_t source;                    /* its images are images[source * n_archs + i] */
 } serve_variant;
 
 typedef struct serve_export_cover { /* a portfolio as C */
   const serve_export *x;            /* problem: the family; config is not used */
   const serve_cover *cover;
   const serve_variant *variants; /* by base; those of a base in the order to be tried */
+  uint64_t derived; /* values that texts depend on, besides fields that are names: bits */
   size_t n_variants;
   const serve_image *images;
   size_t n_sources, n_archs;
