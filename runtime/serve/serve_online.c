@@ -82,7 +82,7 @@ struct serve_trial {
   tuned_kernel *retired[VARIANTS_MOST + THREADS_MOST]; /* nobody launches them; to be unloaded */
   size_t n_retired;
   atomic_size_t n_done; /* variants that were tried, or could not be built */
-  size_t stale;
+  size_t stale, n_better;
 
   /* handed over by state */
   variant now, best; /* best.kernel NULL: the one that was found */
@@ -472,6 +472,7 @@ static void hand_over(serve_trial *o, verdict v) {
   pthread_mutex_lock(&on->lock);
   atomic_fetch_add(&o->n_done, 1);
   o->stale = v == ACCEPT ? 0 : o->stale + 1;
+  o->n_better += v == ACCEPT;
   if (v == REJECT) {
     retire(o);
   }
@@ -506,7 +507,12 @@ static verdict try_now(serve_trial *o, tuned_stream stream, const void *const *a
 bool serve_online_tell(struct serve *s, const tuned_kernel *k, serve_online_tally *out) {
   for (const serve_trial *o = s->online ? s->online->first : NULL; o; o = o->next) {
     if (o->k == k) {
-      *out = (serve_online_tally){.tried = atomic_load(&o->n_done), .spent_sec = o->spent};
+      pthread_mutex_lock(&s->online->lock);
+      *out = (serve_online_tally){.tried = atomic_load(&o->n_done),
+                                  .better = o->n_better,
+                                  .stale = o->stale,
+                                  .spent_sec = o->spent};
+      pthread_mutex_unlock(&s->online->lock);
       return true;
     }
   }

@@ -44,6 +44,8 @@ bool serve_online_try(serve_trial *o, tuned_stream stream, const void *const *ar
 
 typedef struct serve_online_tally {
   size_t tried;     /* variants */
+  size_t better;    /* of them: took the served one's place */
+  size_t stale;     /* since the last that did */
   double spent_sec; /* of the callers' time, in trials */
 } serve_online_tally;
 /* serve_online_tell -- what tuning this kernel has taken; while it goes on the numbers move.

@@ -9,9 +9,10 @@
  *
  * Tells on standard error, as it goes, what it has come to. Prints one line of JSON: microseconds a
  * call before, meanwhile (trials included) and after, the share of the time that trials took, the
- * variants tried, the calls until it settled, those slower than twice the first median, and the
- * largest difference of a result. Exit status 1 when a result is off, or when trials took more than
- * twice the share of the time. */
+ * variants tried, how many of them took the served one's place and when the last did, the calls and
+ * seconds until it settled, the calls slower than twice the first median, and the largest
+ * difference of a result. Exit status 1 when a result is off, or when trials took more than twice
+ * the share of the time. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -28,6 +29,8 @@ typedef struct bench {
   float *a, *b, *c;
   float *first, *now; /* on the host */
   double worst;
+  size_t better;      /* variants that took the served one's place */
+  double last_better; /* seconds after tuning began */
 } bench;
 
 static tuned_error failure;
@@ -81,8 +84,19 @@ static double us[CALLS_MOST];
 static void tell(const bench *b, const tuned_kernel *k, double sec, size_t calls) {
   serve_online_tally t;
   if (serve_online_tell(b->s, k, &t)) {
-    fprintf(stderr, "%5.1f s: %zu calls, %zu variants tried, %.1f %% of the time, a call %.1f us\n",
-            sec, calls, t.tried, 100 * t.spent_sec / sec, us[calls - 1]);
+    fprintf(
+        stderr,
+        "%5.1f s: %zu calls, %zu variants tried, the last %zu no better, %.1f %% of the time, a "
+        "call %.1f us\n",
+        sec, calls, t.tried, t.stale, 100 * t.spent_sec / sec, us[calls - 1]);
+  }
+}
+
+static void note_better(bench *b, const tuned_kernel *k, double sec) {
+  serve_online_tally t;
+  if (serve_online_tell(b->s, k, &t) && t.better != b->better) {
+    b->better = t.better;
+    b->last_better = sec;
   }
 }
 
@@ -98,6 +112,9 @@ static size_t run(bench *b, double sec, tuned_kernel *until, double *mean) {
       check(b);
     }
     now = now_sec() - from;
+    if (until && n % 20 == 0) {
+      note_better(b, until, now);
+    }
     if (until && now > told + 1) {
       told = now;
       tell(b, until, now, n);
@@ -166,15 +183,17 @@ int main(int argc, char **argv) {
   const size_t after_calls = run(&b, sec / 10, NULL, &mean[2]);
   const double after = median(after_calls), bound = 1e-6 * (b.size + 16);
   const double used = tally.spent_sec / settled;
-  printf("{\"bench\": \"online\", \"device\": \"%s\", \"problem\": \"%s\", \"share\": %g, "
-         "\"share_used\": %.4f, \"before_us\": %.1f, \"before\": \"%s\", "
-         "\"meanwhile_mean_us\": %.1f, \"variants\": %zu, \"calls\": %zu, \"slow_calls\": %zu, "
-         "\"sec\": %.1f, \"settled\": %s, \"after_us\": %.1f, \"after\": \"%s\", "
-         "\"times_before\": %.2f, \"config\": \"%s\", \"worst_difference\": %.2g}\n",
-         b.s->device->info.name, problem, share, used, before, tuned_origin_name(first.origin),
-         mean[1], tally.tried, calls, slow, settled,
-         atomic_load(&kernel->online) ? "false" : "true", after, tuned_origin_name(last.origin),
-         before / after, last.config, b.worst);
+  printf(
+      "{\"bench\": \"online\", \"device\": \"%s\", \"problem\": \"%s\", \"share\": %g, "
+      "\"share_used\": %.4f, \"before_us\": %.1f, \"before\": \"%s\", "
+      "\"meanwhile_mean_us\": %.1f, \"variants\": %zu, \"better\": %zu, \"last_better_sec\": %.1f, "
+      "\"stale\": %zu, \"calls\": %zu, \"slow_calls\": %zu, \"sec\": %.1f, \"settled\": %s, "
+      "\"after_us\": %.1f, \"after\": \"%s\", "
+      "\"times_before\": %.2f, \"config\": \"%s\", \"worst_difference\": %.2g}\n",
+      b.s->device->info.name, problem, share, used, before, tuned_origin_name(first.origin),
+      mean[1], tally.tried, tally.better, b.last_better, tally.stale, calls, slow, settled,
+      atomic_load(&kernel->online) ? "false" : "true", after, tuned_origin_name(last.origin),
+      before / after, last.config, b.worst);
   tuned_close(b.ctx);
   return b.worst <= bound && used <= 2 * share ? 0 : 1;
 }
