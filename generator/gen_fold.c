@@ -545,7 +545,7 @@ bool gen_rest_has_value(gen_fold *f, gen_rest r) {
 
 typedef struct stage_rest {
   bool is_kernel;
-  gen_rest when, grid[3], nbytes;
+  gen_rest when, grid[3], block[3], smem, nbytes;
 } stage_rest;
 
 struct gen_work_rest {
@@ -567,7 +567,9 @@ static void fold_stage(gen_fold *f, const gen_stage *s, stage_rest *out) {
   out->when = fold_or(f, s->when, GEN_REST_TRUE);
   for (int i = 0; i < 3; i++) {
     out->grid[i] = fold_or(f, s->grid[i], one);
+    out->block[i] = fold_or(f, s->block[i], one);
   }
+  out->smem = fold_or(f, s->smem, constant(f, (gen_atom){.type = GEN_INTEGER, .i = 0}));
   out->nbytes = fold_or(f, s->nbytes ? s->nbytes : whole, one);
 }
 
@@ -602,27 +604,43 @@ static bool extent(gen_fold *f, gen_rest r, double most, double *out) {
   return number(f, r, out) && *out == floor(*out) && *out >= 0 && *out <= most;
 }
 
+static bool volume(gen_fold *f, const gen_rest r[3], double most_x, double most, double *out) {
+  double x[3];
+  const bool ok = extent(f, r[0], most_x, &x[0]) && extent(f, r[1], most, &x[1]) &&
+                  extent(f, r[2], most, &x[2]);
+  *out = ok ? x[0] * x[1] * x[2] : 0;
+  return ok;
+}
+
+static bool add_kernel(gen_fold *f, const stage_rest *s, gen_work *out) {
+  double blocks, threads, smem;
+  if (!volume(f, s->grid, 0x1p31 - 1, 65535, &blocks) ||
+      !volume(f, s->block, 1024, 1024, &threads) || !extent(f, s->smem, 0x1p31, &smem)) {
+    return false;
+  }
+  out->launches += blocks > 0;
+  if (blocks > 0 &&
+      (!out->blocks ||
+       (smem != out->smem ? smem > out->smem : blocks * threads > out->blocks * out->threads))) {
+    out->blocks = blocks;
+    out->threads = threads;
+    out->smem = smem;
+  }
+  return true;
+}
+
 static bool add_stage(gen_fold *f, const stage_rest *s, gen_work *out) {
-  double grid[3], nbytes;
+  double nbytes;
   bool runs;
   if (!gen_rest_condition(f, s->when, &runs)) {
     return false;
   }
-  if (runs && !s->is_kernel) {
-    const bool ok = extent(f, s->nbytes, 0x1p62, &nbytes);
-    out->launches += ok && nbytes > 0;
-    return ok;
+  if (runs && s->is_kernel) {
+    return add_kernel(f, s, out);
   }
-  if (runs) {
-    const bool ok = extent(f, s->grid[0], 0x1p31 - 1, &grid[0]) &&
-                    extent(f, s->grid[1], 65535, &grid[1]) &&
-                    extent(f, s->grid[2], 65535, &grid[2]);
-    const double blocks = ok ? grid[0] * grid[1] * grid[2] : 0;
-    out->launches += blocks > 0;
-    out->blocks = fmax(out->blocks, blocks);
-    return ok;
-  }
-  return true;
+  const bool ok = !runs || extent(f, s->nbytes, 0x1p62, &nbytes);
+  out->launches += runs && ok && nbytes > 0;
+  return ok;
 }
 
 bool gen_rest_work(gen_fold *f, const gen_work_rest *w, gen_work *out) {

@@ -41,7 +41,8 @@ bool gen_rest_has_value(gen_fold *f, gen_rest r);
 
 typedef struct gen_work { /* what gen_plan says of a plan as a whole */
   size_t launches;
-  double blocks; /* of the largest launch */
+  /* of the launch with the most shared memory a block, of equals with the most threads */
+  double blocks, threads, smem;
   double flops, bytes;
 } gen_work;
 

@@ -222,8 +222,8 @@ static void test_those_hard_to_tell_apart_go(void **unused) {
       work[i * n + j] = (serve_work){.launches = 1,
                                      .blocks = blocks,
                                      .flops = 2.0 * (double)v[0] * (double)v[1] * (double)v[2],
-                                     .bytes = 1,
-                                     .variant = i};
+                                     .threads = 256,
+                                     .bytes = 1};
       w.sec[i * n + j] = sec * (i == 2 ? 0.94 + 0.12 * uniform() : 1);
     }
   }
@@ -250,7 +250,7 @@ static double tile_work(size_t i, const int64_t *v, serve_work *w) {
   const double side = (double)(32 << i);
   const double blocks = ceil((double)v[0] / side) * ceil((double)v[1] / side);
   const double flops = 2 * (double)v[0] * (double)v[1] * (double)v[2];
-  *w = (serve_work){.launches = 1, .blocks = blocks, .flops = flops};
+  *w = (serve_work){.launches = 1, .blocks = blocks, .threads = 256, .flops = flops};
   return 3e-6 + ceil(blocks / 132) * (5e-7 + side * (side + 60) * (double)v[2] * 1e-12);
 }
 
@@ -259,6 +259,7 @@ typedef struct tiled {
   double sec[TILES * TIMED];
   serve_work work[TILES * (TIMED + DRAWN)];
   cover_known known[TIMED];
+  double apart[TIMED * TIMED];
 } tiled;
 
 static void tiled_new(tiled *x, size_t n_drawn) {
@@ -299,41 +300,110 @@ static double loss_unseen(const tiled *x, const world *unseen, const serve_cover
   return sum / (double)unseen->sizes.n;
 }
 
+static double fields_apart(const gen_template *t, const int64_t *a, const int64_t *b) {
+  double x[GEN_MAX_FIELDS], y[GEN_MAX_FIELDS];
+  serve_model_octaves(t, a, x);
+  serve_model_octaves(t, b, y);
+  return serve_fields_apart(t, x, y);
+}
+
+static void look_at(tiled *x, size_t i) {
+  const size_t nf = x->w.table.n_fields;
+  for (size_t j = 0; j < TIMED; j++) {
+    const int64_t *v = x->w.table.values + j * nf;
+    x->known[j] =
+        (cover_known){.values = v, .work = x->work[i * TIMED + j], .sec = x->sec[i * TIMED + j]};
+    for (size_t k = 0; k < TIMED; k++) {
+      x->apart[j * TIMED + k] = fields_apart(x->w.t, v, x->w.table.values + k * nf);
+    }
+  }
+}
+
+static const cover_model *fit_of(tiled *x) {
+  const cover_model *m;
+  err e = {0};
+  assert_ok(cover_model_fit(x->w.t, x->known, TIMED, x->apart, 132, &x->w.memory, &m, &e), &e);
+  return m;
+}
+
+static double foretold(const tiled *x, const cover_model *m, const int64_t *v,
+                       const serve_work *work) {
+  double apart[TIMED];
+  for (size_t k = 0; k < TIMED; k++) {
+    apart[k] = fields_apart(x->w.t, v, x->known[k].values);
+  }
+  return serve_fit_sec(x->w.t, &m->fit, v, work, apart);
+}
+
 static void test_the_model_sees_rounds(void **unused) {
   (void)unused;
   static tiled x;
   world unseen;
-  err e = {0};
   tiled_new(&x, 0);
   world_new(&unseen, UNSEEN, 12, false);
   for (size_t i = 0; i < TILES; i++) {
-    const cover_model *m;
     double off = 0;
-    for (size_t j = 0; j < TIMED; j++) {
-      x.known[j] = (cover_known){.values = x.w.table.values + j * x.w.table.n_fields,
-                                 .work = x.work[i * TIMED + j],
-                                 .sec = x.sec[i * TIMED + j]};
-    }
-    assert_ok(cover_model_fit(x.w.t, x.known, TIMED, 132, &x.w.memory, &m, &e), &e);
+    look_at(&x, i);
+    const cover_model *m = fit_of(&x);
     assert_non_null(m);
     for (size_t j = 0; j < unseen.sizes.n; j++) {
       const int64_t *v = unseen.table.values + j * unseen.table.n_fields;
       serve_work work;
       const double sec = tile_work(i, v, &work);
-      double near[TIMED], doubt;
-      for (size_t k = 0; k < TIMED; k++) {
-        near[k] = serve_near_weight(x.w.t, v, x.known[k].values);
-      }
-      off += fabs(log(cover_model_sec(m, v, &work, near, &doubt) / sec)) / (double)unseen.sizes.n;
+      off += fabs(log(foretold(&x, m, v, &work) / sec)) / (double)unseen.sizes.n;
     }
     printf("tiles of %d: off by %.3f\n", 32 << i, off);
     assert_true(off < 0.03);
-    assert_true(isinf(cover_model_sec(m, x.known[0].values, &(serve_work){0}, NULL, &off)));
-    assert_ok(cover_model_fit(x.w.t, x.known, 3, 132, &x.w.memory, &m, &e), &e);
-    assert_null(m);
+    assert_true(isinf(foretold(&x, m, x.known[0].values, &(serve_work){0})));
+    for (size_t j = 3; j < TIMED; j++) {
+      x.known[j].sec = INFINITY;
+    }
+    assert_null(fit_of(&x));
   }
   world_free(&x.w);
   world_free(&unseen);
+}
+
+/* What no cost says: every other size has another form, which takes half as long again. */
+static void test_the_model_learns_what_forms_take(void **unused) {
+  (void)unused;
+  static tiled x;
+  tiled_new(&x, 0);
+  for (size_t j = 0; j < TIMED; j++) {
+    for (size_t p = 0; j % 2 && p < 4; p++) {
+      x.work[j].form.index[p] = 1;
+    }
+    x.sec[j] *= j % 2 ? 1.5 : 1;
+  }
+  look_at(&x, 0);
+  const cover_model *m = fit_of(&x);
+  assert_int_equal(m->fit.n_forms, 2);
+  for (size_t j = 0; j < TIMED; j++) {
+    serve_work work = x.known[j].work;
+    work.form = x.known[j ^ 1].work.form;
+    const double ratio = foretold(&x, m, x.known[j].values, &work) / x.known[j].sec;
+    assert_true(j % 2 ? ratio > 0.55 && ratio < 0.8 : ratio > 1.25 && ratio < 1.8);
+  }
+  world_free(&x.w);
+}
+
+/* Against models that were made without the size. */
+static void test_sizes_left_out_are_foretold(void **unused) {
+  (void)unused;
+  static tiled x;
+  tiled_new(&x, 0);
+  look_at(&x, 0);
+  const cover_model *all = fit_of(&x);
+  for (size_t j = 0; j < TIMED; j += 7) {
+    const double sec = x.known[j].sec;
+    x.known[j].sec = INFINITY;
+    const cover_model *without = fit_of(&x);
+    assert_true(isinf(without->unseen[j]));
+    const double foresaw = foretold(&x, without, x.known[j].values, &x.known[j].work);
+    assert_true(fabs(log(all->unseen[j] / foresaw)) < 0.01); /* the costs are of one size more */
+    x.known[j].sec = sec;
+  }
+  world_free(&x.w);
 }
 
 static void test_drawn_sizes_teach_the_tree(void **unused) {
@@ -391,14 +461,14 @@ static void test_text_comes_back(void **unused) {
   world_free(&w);
 }
 
-/* Sizes with transpositions and a configuration that one of them lacks. */
+/* Sizes with transpositions, some in other forms, and a configuration that one of them lacks. */
 static void test_the_model_comes_back(void **unused) {
   (void)unused;
   static tiled x;
   serve_cover c, back;
   str text = {0}, again = {0};
   err e = {0};
-  double near[TIMED], near_back[TIMED], doubt, doubt_back;
+  double apart[TIMED], apart_back[TIMED];
   tiled_new(&x, 0);
   int64_t *values = (int64_t *)x.w.table.values;
   for (size_t j = 0; j < TIMED; j += 2) {
@@ -406,24 +476,30 @@ static void test_the_model_comes_back(void **unused) {
   }
   x.sec[7] = INFINITY;
   for (size_t j = 0; j < TILES * TIMED; j++) {
-    x.work[j].variant = (uint32_t)(j % 5);
+    gen_config_default(x.w.t, &x.work[j].form);
+    x.work[j].form.index[0] = (uint16_t)(j % x.w.t->params[0].n);
+    x.work[j].form.index[5] = (uint16_t)(j % 3 % x.w.t->params[5].n);
   }
   learn(&x.w, &c);
   assert_int_equal(c.model.n_sizes, TIMED);
-  assert_true(isnan(c.model.off[7 * TILES]));
+  size_t told = 0;
+  for (size_t i = 0; i < c.model.fits[0].n_forms; i++) {
+    told += c.model.fits[0].forms[i].n;
+  }
+  assert_int_equal(told, TIMED - 1);
   serve_cover_text(x.w.t, &c, &text);
   assert_ok(serve_cover_read(x.w.t, str_text(&text), &x.w.memory, &back, &e), &e);
   serve_cover_text(x.w.t, &back, &again);
   assert_string_equal(str_text(&text), str_text(&again));
   for (size_t j = 0; j < TIMED; j++) {
     const int64_t *v = values + j * x.w.table.n_fields;
-    serve_model_weights(x.w.t, &c.model, v, near);
-    serve_model_weights(x.w.t, &back.model, v, near_back);
+    serve_model_apart(x.w.t, &c.model, v, apart);
+    serve_model_apart(x.w.t, &back.model, v, apart_back);
     for (size_t i = 0; i < TILES; i++) {
       const serve_work *w = &x.work[i * TIMED + j];
-      const double a = serve_model_sec(x.w.t, &c.model, i, v, w, near, &doubt);
-      const double b = serve_model_sec(x.w.t, &back.model, i, v, w, near_back, &doubt_back);
-      assert_true(fabs(log(a / b)) < 0.002 && fabs(doubt - doubt_back) < 1e-9);
+      const double a = serve_fit_sec(x.w.t, &c.model.fits[i], v, w, apart);
+      const double b = serve_fit_sec(x.w.t, &back.model.fits[i], v, w, apart_back);
+      assert_true(fabs(log(a / b)) < 0.002);
     }
   }
   str_clear(&text);
@@ -439,9 +515,10 @@ static const char good[] = "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\
                            "if m*n < 1000 else 2\nleaf 0.1 0.2 0 1\nif ta=t else 4\nleaf 0 0 1\n"
                            "leaf 0 0 1 0\n";
 
-static const char good_model[] = "model 132\ncosts 2 1e-6\nforms 00000001\n"
-                                 "costs 8 0 1e-6 0 1e-12\nforms 0000000a 0000000b\n"
-                                 "size 16 16 16 t 4 4 4 -7.0 -30.0\nsize 20 20 20 n 1 1 1 - 20.1\n";
+static const char good_model[] =
+    "model 132\nsize 8192 16 16 16 t 4 4 4\nsize 16000 20 20 20 n 1 1 1\n"
+    "costs 2 1e-6\nform 128\nat 0 1 -7.5\n"
+    "costs 8 0 1e-6 0 1e-12\nform 64 BM=64 VEC=4\nat 1 9 20.1\nform 256\nat 0 4 0.3\n";
 
 /* The first occurrence of each becomes the other. */
 static void refuse(const gen_template *t, const char *from, const char *const changes[][2],
@@ -464,8 +541,9 @@ static void refuse(const gen_template *t, const char *from, const char *const ch
 
 static void test_damaged_text_is_refused(void **unused) {
   (void)unused;
-  static const char *const changes[][2] = {{"portfolio 1", "portfolio 4"},
+  static const char *const changes[][2] = {{"portfolio 1", "portfolio 5"},
                                            {"portfolio 1", "portfolio 2"},
+                                           {"portfolio 1", "portfolio 3"},
                                            {"leaf 0 0 1 0\n", ""},
                                            {"else 2", "else 0"},
                                            {"else 2", "else 1"},
@@ -490,18 +568,28 @@ static void test_damaged_text_is_refused(void **unused) {
                                                  {"model 132\n", ""},
                                                  {"model 132\n", "model 132\nmodel 132\n"},
                                                  {"model 132\n", "model 132\nsizes 3\n"},
+                                                 {"model 132\n", "model 132\nat 0 1 1\n"},
+                                                 {"model 132\n", "model 132\nform 64\n"},
+                                                 {"model 132\n", "model 132\ncosts 2 1e-6\n"},
                                                  {"costs 2 1e-6", "costs 0 1e-6"},
                                                  {"costs 2 1e-6", "costs 2 -1e-6"},
                                                  {"costs 2 1e-6\n", ""},
-                                                 {"forms 0000000a 0000000b", "forms a b"},
-                                                 {"20.1", "20.2"},
-                                                 {"20.1", "20"},
-                                                 {"20.1", "x.1"},
-                                                 {"20.1", ""},
-                                                 {"20.1", "20.1 20.1"},
-                                                 {"20 20 20 n 1 1 1 -", "20 20 20 x 1 1 1 -"},
-                                                 {"20 20 20 n 1 1 1 - 20.1\n", ""},
-                                                 {"20 20 20 n 1 1 1 - 20.1\n", "if ta=t else 4\n"}};
+                                                 {"costs 8", "costs 8\ncosts 8"},
+                                                 {"form 64", "form 0"},
+                                                 {"form 64", "form x"},
+                                                 {"BM=64 VEC", "BM=63 VEC"},
+                                                 {"VEC=4\n", "VEC\n"},
+                                                 {"VEC=4\n", "XYZ=4\n"},
+                                                 {"at 1 9 20.1", "at 2 9 20.1"},
+                                                 {"at 1 9 20.1", "at 1 0 20.1"},
+                                                 {"at 1 9 20.1", "at 1 9 nan"},
+                                                 {"at 1 9 20.1", "at 1 9"},
+                                                 {"at 1 9 20.1", "at 1 9 20.1 20.1"},
+                                                 {"at 1 9 20.1", "at 1 9 1\nat 0 9 1\nat 0 9 1"},
+                                                 {"20 20 20 n 1 1 1", "20 20 20 x 1 1 1"},
+                                                 {"size 16000 20 20 20 n 1 1 1\n", ""},
+                                                 {"size 16000", "size -16000"},
+                                                 {"form 256\n", "if ta=t else 4\n"}};
   gen_template *t;
   arena a = {0};
   serve_cover c;
@@ -544,12 +632,13 @@ static void test_no_text_does_harm(void **unused) {
       for (size_t i = 0; leaf && i < leaf->n_order; i++) {
         assert_true(leaf->order[i] < c.n_configs);
       }
-      double near[8], doubt;
+      double apart[8];
       assert_true(c.model.n_sizes <= 8);
-      serve_model_weights(t, &c.model, values, near);
+      serve_model_apart(t, &c.model, values, apart);
       for (size_t i = 0; c.model.n_sizes && i < c.n_configs; i++) {
-        const serve_work w = {.launches = 1, .blocks = 3, .flops = 2e6, .bytes = 1e6};
-        assert_true(serve_model_sec(t, &c.model, i, values, &w, near, &doubt) > 0);
+        const serve_work w = {
+            .launches = 1, .blocks = 3, .threads = 64, .flops = 2e6, .bytes = 1e6};
+        assert_true(serve_fit_sec(t, &c.model.fits[i], values, &w, apart) > 0);
         with_model++;
       }
     }
@@ -675,8 +764,8 @@ static void test_the_model_chooses(void **state_) {
   fixture *f = *state_;
   str text = {0};
   str_addf(&text, "%s%s", portfolio,
-           "model 132\ncosts 1 1e-5\nforms 00000001\ncosts 1 0 0 0 0 0 0 4e-10\nforms 00000001\n"
-           "size 1000 4 0.0 0.0\nsize 1000000 1 0.0 0.0\n");
+           "model 132\nsize 2000 1000 4\nsize 2000000 1000000 1\ncosts 1 1e-5\nform 64\nat 0 1 0\n"
+           "costs 1 0 0 0 0 0 0 4e-10\nform 64\n");
   put_portfolio(f, str_text(&text));
   tuned_kernel_info k = info_of(f, "saxpy n=4000"); /* some 12 bytes an element: 10 to 19 us */
   assert_string_equal(k.config, FAST);
@@ -765,6 +854,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_noise_grows_no_tree),
       cmocka_unit_test(test_few_sizes_make_a_tree_too),
       cmocka_unit_test(test_the_model_sees_rounds),
+      cmocka_unit_test(test_the_model_learns_what_forms_take),
+      cmocka_unit_test(test_sizes_left_out_are_foretold),
       cmocka_unit_test(test_drawn_sizes_teach_the_tree),
       cmocka_unit_test(test_text_comes_back),
       cmocka_unit_test(test_the_model_comes_back),

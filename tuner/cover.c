@@ -275,10 +275,9 @@ typedef struct learner {
   const serve_feature *features;
   size_t n_features, n_configs;
   double *lost; /* [size * n_configs + configuration]; the drawn ones' as the model says */
-  const cover_known *known; /* [configuration * n_sizes + size] */
-  cover_known *kept;        /* scratch: those of one configuration that are not left out */
-  const double *near; /* [size * n_sizes + measured size]: how much it tells; NULL: no model */
-  double *near_kept;  /* scratch: of those */
+  const cover_known *known;         /* [configuration * n_sizes + size] */
+  const double *apart;              /* [size * n_sizes + measured size]; NULL: no models */
+  const cover_model *const *models; /* per configuration; NULL: too little is known of it */
   const size_t *chosen;
   grown nodes[2 * LEAVES_MOST];
   size_t n_nodes, n_leaves;
@@ -441,46 +440,12 @@ static bool best_leaf(const learner *l, size_t *best) {
   return most > 0;
 }
 
-/* The model of one configuration, as the sizes that are not left out tell; NULL: too few. */
-static const cover_model *fit_model(learner *l, size_t k, const uint8_t *in, uint8_t left_out) {
+static double model_sec(const learner *l, size_t k, size_t size) {
   const size_t ns = l->t->n_sizes;
-  const cover_model *m = NULL;
-  size_t n = 0;
-  for (size_t j = 0; j < ns; j++) {
-    if (in[j] != left_out) {
-      l->kept[n++] = l->known[k * ns + j];
-    }
-  }
-  l->failed = l->failed || cover_model_fit(l->template, l->kept, n, l->t->sms, l->a, &m, NULL);
-  return m;
-}
-
-/* Doubt included. */
-static double model_sec(learner *l, const cover_model *m, size_t k, size_t size, const uint8_t *in,
-                        uint8_t left_out) {
-  const size_t ns = l->t->n_sizes;
-  size_t n = 0;
-  for (size_t j = 0; j < ns; j++) {
-    if (in[j] != left_out) {
-      l->near_kept[n++] = l->near[size * ns + j];
-    }
-  }
   const serve_work *work = &l->t->work[l->chosen[k] * (ns + l->t->n_drawn) + size];
-  double doubt;
-  if (!m) {
-    return INFINITY;
-  }
-  const double sec = cover_model_sec(m, values_of(l, size), work, l->near_kept, &doubt);
-  return sec * doubt;
-}
-
-/* Of one configuration at the drawn sizes. */
-static void predict(learner *l, size_t k, const uint8_t *in, uint8_t left_out) {
-  const size_t ns = l->t->n_sizes;
-  const cover_model *m = fit_model(l, k, in, left_out);
-  for (size_t j = ns; j < ns + l->t->n_drawn; j++) {
-    l->lost[j * l->n_configs + k] = model_sec(l, m, k, j, in, left_out);
-  }
+  return l->models[k] ? serve_fit_sec(l->template, &l->models[k]->fit, values_of(l, size), work,
+                                      l->apart + size * ns)
+                      : INFINITY;
 }
 
 /* From seconds to what is lost against the best. */
@@ -495,11 +460,12 @@ static void relate(learner *l, size_t size) {
   }
 }
 
-static void imagine(learner *l, const uint8_t *in, uint8_t left_out) {
-  for (size_t k = 0; k < l->n_configs && l->t->n_drawn; k++) {
-    predict(l, k, in, left_out);
-  }
+/* What the models say of the drawn sizes. */
+static void imagine(learner *l) {
   for (size_t j = l->t->n_sizes; j < l->t->n_sizes + l->t->n_drawn; j++) {
+    for (size_t k = 0; k < l->n_configs; k++) {
+      l->lost[j * l->n_configs + k] = model_sec(l, k, j);
+    }
     relate(l, j);
   }
 }
@@ -510,7 +476,6 @@ static void grow(learner *l, const uint8_t *in, uint8_t left_out, size_t leaves)
   size_t i;
   l->n_nodes = 0;
   l->n_leaves = 1;
-  imagine(l, in, left_out);
   new_node(l, all);
   for (size_t j = 0; j < all && !l->failed; j++) {
     if (j >= l->t->n_sizes || in[j] != left_out) {
@@ -594,28 +559,20 @@ static size_t best_number(const learner *l, const double *held) {
 
 /* ---- how well the models pick ---------------------------------------------------------------- */
 
-typedef struct foresight { /* what the models say of sizes left out */
+typedef struct foresight { /* what the models say of the measured sizes */
   learner *l;
-  double *sec; /* [configuration * n_sizes + size]: by a model that has not seen the size's fold */
+  double *sec; /* [configuration * n_sizes + size]: by a model that has not seen the size */
   bool *in;
   size_t n;
 } foresight;
 
-static void foretell_fold(foresight *x, size_t k, const uint8_t *fold, uint8_t f) {
-  learner *l = x->l;
+static void foretell(foresight *x) {
+  const learner *l = x->l;
   const size_t ns = l->t->n_sizes;
-  const cover_model *m = fit_model(l, k, fold, f);
-  for (size_t j = 0; j < ns; j++) {
-    if (fold[j] == f) {
-      x->sec[k * ns + j] = model_sec(l, m, k, j, fold, f);
-    }
-  }
-}
-
-static void foretell(foresight *x, const uint8_t *fold) {
-  for (uint8_t f = 0; f < FOLDS; f++) {
-    for (size_t k = 0; k < x->l->n_configs; k++) {
-      foretell_fold(x, k, fold, f);
+  for (size_t k = 0; k < l->n_configs; k++) {
+    for (size_t j = 0; j < ns; j++) {
+      const bool seen = l->models[k] && isfinite(l->models[k]->unseen[j]);
+      x->sec[k * ns + j] = seen ? l->models[k]->unseen[j] : model_sec(l, k, j);
     }
   }
 }
@@ -697,7 +654,7 @@ static void promise(const learner *l, const double *held, size_t leaves, serve_c
 }
 
 /* With models it is they who pick, and what they lost is what the leaves tell. */
-static bool foresee(learner *l, const uint8_t *fold, size_t leaves, double *held) {
+static bool foresee(learner *l, size_t leaves, double *held) {
   const size_t ns = l->t->n_sizes;
   foresight x = {.l = l, .n = l->n_configs};
   x.sec = ARENA_ARRAY(l->a, double, l->n_configs *ns + 1);
@@ -706,37 +663,45 @@ static bool foresee(learner *l, const uint8_t *fold, size_t leaves, double *held
     return false;
   }
   memset(x.in, true, l->n_configs);
-  foretell(&x, fold);
+  foretell(&x);
   for (size_t j = 0; j < ns; j++) {
     held[j * LEAVES_MOST + leaves - 1] = lost_at(&x, j);
   }
-  return !l->failed;
+  return true;
 }
 
-static bool learn_models(learner *l, serve_cover *out) {
-  const size_t ns = l->t->n_sizes, n = l->n_configs;
-  serve_costs *costs = ARENA_ARRAY(l->a, serve_costs, n + 1);
-  float *off = ARENA_ARRAY(l->a, float, ns *n + 1);
-  uint32_t *variant = ARENA_ARRAY(l->a, uint32_t, ns * n + 1);
-  uint8_t *fold = ARENA_ARRAY(l->a, uint8_t, ns + 1);
-  if (!costs || !off || !variant || !fold) {
+/* Of the first configuration that fits there. */
+static double flops_at(const learner *l, size_t size) {
+  double flops = 0;
+  for (size_t k = 0; k < l->n_configs && !(flops > 0); k++) {
+    flops = l->known[k * l->t->n_sizes + size].work.flops;
+  }
+  return flops;
+}
+
+static bool put_models(const learner *l, serve_cover *out) {
+  const size_t ns = l->t->n_sizes, nf = l->t->n_fields;
+  serve_fit *fits = ARENA_ARRAY(l->a, serve_fit, l->n_configs + 1);
+  double *octaves = ARENA_ARRAY(l->a, double, ns *nf + 1);
+  double *flops = ARENA_ARRAY(l->a, double, ns + 1);
+  if (!fits || !octaves || !flops) {
     return false;
   }
-  for (size_t k = 0; k < n; k++) {
-    const cover_model *m = fit_model(l, k, fold, FOLDS);
-    costs[k] = m ? *cover_model_costs(m) : (serve_costs){.sms = l->t->sms, .at_once = 1};
-    for (size_t j = 0; j < ns; j++) {
-      off[j * n + k] = m ? (float)cover_model_off(m, j) : NAN;
-      variant[j * n + k] = l->known[k * ns + j].work.variant;
-    }
+  for (size_t k = 0; k < l->n_configs; k++) {
+    const serve_fit none = {.costs = {.sms = l->t->sms, .at_once = 1}};
+    fits[k] = l->models[k] ? l->models[k]->fit : none;
   }
-  out->model = (serve_model){.n_configs = n,
+  for (size_t j = 0; j < ns; j++) {
+    serve_model_octaves(l->template, values_of(l, j), octaves + j * nf);
+    flops[j] = flops_at(l, j);
+  }
+  out->model = (serve_model){.n_configs = l->n_configs,
                              .n_sizes = ns,
-                             .costs = costs,
+                             .fits = fits,
                              .values = l->t->values,
-                             .off = off,
-                             .variant = variant};
-  return !l->failed;
+                             .octaves = octaves,
+                             .flops = flops};
+  return true;
 }
 
 static bool learn(learner *l, serve_cover *out) {
@@ -748,11 +713,12 @@ static bool learn(learner *l, serve_cover *out) {
     return false;
   }
   deal(fold, n);
+  imagine(l);
   cross_validate(l, fold, held);
   const size_t leaves = l->failed ? 1 : best_number(l, held);
   grow(l, fold, FOLDS, leaves); /* all sizes */
   emitter m = {.l = l, .held = held, .leaves = leaves, .nodes = nodes};
-  if (l->near && (!foresee(l, fold, leaves, held) || !learn_models(l, out))) {
+  if (l->apart && (!foresee(l, leaves, held) || !put_models(l, out))) {
     return false;
   }
   if (l->failed || !emit(&m, &l->nodes[0])) {
@@ -777,16 +743,19 @@ static double *losses(const cover_table *t, const size_t *chosen, size_t n, aren
   return out;
 }
 
-static const double *nearness(const gen_template *t, const cover_table *table, arena *a) {
-  const size_t all = table->n_sizes + table->n_drawn, ns = table->n_sizes;
-  double *near = ARENA_ARRAY(a, double, all *ns + 1);
-  for (size_t j = 0; near && j < all; j++) {
+static const double *distances(const gen_template *t, const cover_table *table, arena *a) {
+  const size_t all = table->n_sizes + table->n_drawn, ns = table->n_sizes, nf = table->n_fields;
+  double *apart = ARENA_ARRAY(a, double, all *ns + 1);
+  double *octaves = ARENA_ARRAY(a, double, all *nf + 1);
+  for (size_t j = 0; octaves && j < all; j++) {
+    serve_model_octaves(t, table->values + j * nf, octaves + j * nf);
+  }
+  for (size_t j = 0; apart && octaves && j < all; j++) {
     for (size_t i = 0; i < ns; i++) {
-      near[j * ns + i] = serve_near_weight(t, table->values + j * table->n_fields,
-                                           table->values + i * table->n_fields);
+      apart[j * ns + i] = serve_fields_apart(t, octaves + j * nf, octaves + i * nf);
     }
   }
-  return near;
+  return octaves ? apart : NULL;
 }
 
 static cover_known *measurements(const cover_table *t, const size_t *chosen, size_t n, arena *a) {
@@ -802,6 +771,21 @@ static cover_known *measurements(const cover_table *t, const size_t *chosen, siz
   return out;
 }
 
+static int fit_models(learner *l, err *e) {
+  const size_t ns = l->t->n_sizes;
+  const cover_model **models = ARENA_ARRAY(l->a, const cover_model *, l->n_configs + 1);
+  l->apart = distances(l->template, l->t, l->a);
+  l->models = models;
+  if (!models || !l->apart) {
+    return no_room(e);
+  }
+  for (size_t k = 0; k < l->n_configs; k++) {
+    TRY(cover_model_fit(l->template, l->known + k * ns, ns, l->apart, l->t->sms, l->a, &models[k],
+                        e));
+  }
+  return 0;
+}
+
 static int open_learner(learner *l, const gen_template *t, const cover_table *table,
                         const size_t *chosen, size_t n, arena *a, err *e) {
   serve_feature *features = ARENA_ARRAY(a, serve_feature, FEATURES_MOST);
@@ -813,15 +797,12 @@ static int open_learner(learner *l, const gen_template *t, const cover_table *ta
   l->n_features = serve_features(t, features, FEATURES_MOST);
   l->lost = losses(table, chosen, n, a);
   l->known = measurements(table, chosen, n, a);
-  l->kept = ARENA_ARRAY(a, cover_known, table->n_sizes + 1);
-  l->near_kept = ARENA_ARRAY(a, double, table->n_sizes + 1);
-  l->near = table->work ? nearness(t, table, a) : NULL;
   l->left = ARENA_ARRAY(a, double, n + 1);
   l->right = ARENA_ARRAY(a, double, n + 1);
-  return l->lost && l->known && l->kept && l->near_kept && (l->near || !table->work) && l->left &&
-                 l->right
-             ? 0
-             : no_room(e);
+  if (!l->lost || !l->known || !l->left || !l->right) {
+    return no_room(e);
+  }
+  return table->work ? fit_models(l, e) : 0;
 }
 
 int cover_learn(const gen_template *t, const cover_table *table, const size_t *chosen, size_t n,
@@ -879,20 +860,15 @@ int cover_thin(const gen_template *t, const cover_table *table, size_t *chosen, 
                err *e) {
   learner *l = ARENA_ARRAY(a, learner, 1);
   foresight x = {.l = l, .n = *n};
-  uint8_t *fold = ARENA_ARRAY(a, uint8_t, table->n_sizes + 1);
   size_t n_kept = 0;
   x.sec = ARENA_ARRAY(a, double, *n * table->n_sizes + 1);
   x.in = ARENA_ARRAY(a, bool, *n + 1);
   if (!table->work) {
     return 0; /* nothing is known of what they do */
   }
-  TRY(l && fold && x.sec && x.in ? open_learner(l, t, table, chosen, *n, a, e) : no_room(e));
-  deal(fold, table->n_sizes);
+  TRY(l && x.sec && x.in ? open_learner(l, t, table, chosen, *n, a, e) : no_room(e));
   memset(x.in, true, *n);
-  foretell(&x, fold);
-  if (l->failed) {
-    return no_room(e);
-  }
+  foretell(&x);
   thin(&x);
   for (size_t k = 0; k < *n; k++) {
     chosen[n_kept] = chosen[k];

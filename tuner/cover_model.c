@@ -3,19 +3,35 @@
 #include <math.h>
 #include <string.h>
 
-enum { COSTS = SERVE_MODEL_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8 };
+enum { COSTS = SERVE_MODEL_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8, ROWS_MOST = 1200 };
 
 /* Blocks that one multiprocessor is tried to hold at a time; the cubin's registers would say, but
  * sizes share a configuration and not its adapted forms. */
 static const double AT_ONCE[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
 
-struct cover_model {
+/* Of one size, measured again: clocks, the next race, and what no formula knows. */
+static const double NOISE = 0.065;
+
+typedef struct fitter {
   const gen_template *t;
   const cover_known *rows;
+  const double *apart;
   size_t n;
-  serve_costs costs;
-  double *off; /* per row: log(measured / sum of costs) */
-};
+  serve_fit fit;
+
+  /* the rows that were measured */
+  size_t *row, n_measured; /* which */
+  uint32_t *form;
+  serve_load *load;
+  double *off; /* log(measured / sum of costs) */
+
+  serve_form *forms;
+  size_t n_forms;
+} fitter;
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
 
 static bool is_measured(const cover_known *r) {
   return r->work.blocks > 0 && isfinite(r->sec) && r->sec > 0;
@@ -35,16 +51,14 @@ typedef struct normal { /* equations */
   double m[COSTS][COSTS], v[COSTS];
 } normal;
 
-static normal normal_of(const cover_model *m, const serve_costs *at) {
+static normal normal_of(const fitter *f, const serve_costs *at) {
   normal q = {0};
-  for (size_t i = 0; i < m->n; i++) {
+  for (size_t i = 0; i < f->n_measured; i++) {
+    const cover_known *r = &f->rows[f->row[i]];
     double x[COSTS];
-    if (!is_measured(&m->rows[i])) {
-      continue;
-    }
-    serve_costs_terms(m->t, at, m->rows[i].values, &m->rows[i].work, x);
+    serve_costs_terms(f->t, at, r->values, &r->work, x);
     for (size_t a = 0; a < COSTS; a++) {
-      x[a] /= m->rows[i].sec;
+      x[a] /= r->sec;
     }
     for (size_t a = 0; a < COSTS; a++) {
       q.v[a] += x[a];
@@ -75,68 +89,198 @@ static double misfit(const normal *q, const double cost[COSTS]) {
   return sum;
 }
 
-static void fit(cover_model *m, double sms) {
+static void fit_costs(fitter *f, double sms) {
   double least = INFINITY;
   for (size_t i = 0; i < sizeof AT_ONCE / sizeof *AT_ONCE; i++) {
     serve_costs at = {.sms = sms, .at_once = AT_ONCE[i]};
-    const normal q = normal_of(m, &at);
+    const normal q = normal_of(f, &at);
     solve(&q, at.cost);
     const double off = misfit(&q, at.cost);
     if (off < least) {
       least = off;
-      m->costs = at;
+      f->fit.costs = at;
     }
   }
 }
 
-/* ---- using it ------------------------------------------------------------------------------- */
+/* ---- what is known of each row -------------------------------------------------------------- */
 
-double cover_model_sec(const cover_model *m, const int64_t *values, const serve_work *work,
-                       const double *near, double *doubt) {
-  serve_near sum = {0};
-  *doubt = 1;
-  if (!(work->blocks > 0)) {
-    return INFINITY;
+static uint32_t form_of(fitter *f, const serve_work *w) {
+  size_t i = 0;
+  while (i < f->n_forms && memcmp(f->forms[i].config.index, w->form.index,
+                                  f->t->n_params * sizeof *w->form.index) != 0) {
+    i++;
   }
-  for (size_t i = 0; i < m->n; i++) {
-    if (is_measured(&m->rows[i])) {
-      serve_near_add(&sum, near[i], work->variant == m->rows[i].work.variant, m->off[i]);
+  if (i == f->n_forms) {
+    f->forms[f->n_forms++] = serve_form_new(&w->form, w->threads);
+  }
+  f->forms[i].n++;
+  return (uint32_t)i;
+}
+
+static void look_at_rows(fitter *f) {
+  for (size_t i = 0; i < f->n_measured; i++) {
+    const cover_known *r = &f->rows[f->row[i]];
+    f->form[i] = form_of(f, &r->work);
+    f->load[i] = serve_load_of(&f->fit.costs, r->work.flops, r->work.blocks);
+    f->off[i] = log(r->sec / serve_costs_sum(f->t, &f->fit.costs, r->values, &r->work));
+  }
+}
+
+/* ---- the Gaussian process ------------------------------------------------------------------- */
+
+static void fill(const fitter *f, const double *forms_apart, double *c) {
+  for (size_t i = 0; i < f->n_measured; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      const double apart = f->apart[f->row[i] * f->n + f->row[j]] +
+                           forms_apart[f->form[i] * f->n_forms + f->form[j]] +
+                           serve_loads_apart(&f->load[i], &f->load[j]);
+      c[i * f->n_measured + j] = serve_alike(apart) + (i == j ? NOISE * NOISE : 0);
     }
   }
-  *doubt = serve_near_doubt(&sum);
-  return serve_costs_sum(m->t, &m->costs, values, work) * serve_near_factor(&sum);
 }
 
-const serve_costs *cover_model_costs(const cover_model *m) {
-  return &m->costs;
-}
-
-double cover_model_off(const cover_model *m, size_t i) {
-  return is_measured(&m->rows[i]) ? m->off[i] : NAN;
-}
-
-int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, double sms, arena *a,
-                    const cover_model **out, err *e) {
-  cover_model *m = ARENA_ARRAY(a, cover_model, 1);
-  double *off = ARENA_ARRAY(a, double, n + 1);
-  size_t n_measured = 0;
-  *out = NULL;
-  if (!m || !off) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+/* In place: the lower triangle becomes its Cholesky factor. The noise keeps it definite. */
+static void factor(double *c, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    n_measured += is_measured(&rows[i]);
+    for (size_t j = 0; j <= i; j++) {
+      double v = c[i * n + j];
+      for (size_t k = 0; k < j; k++) {
+        v -= c[i * n + k] * c[j * n + k];
+      }
+      c[i * n + j] = i == j ? sqrt(v) : v / c[j * n + j];
+    }
   }
-  if (n_measured < ROWS_LEAST) {
+}
+
+/* In place: the lower triangle becomes its inverse, transposed into the upper one: row i has what
+ * was column i, from the diagonal on. */
+static void invert(double *c, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    double *x = &c[i * n];
+    const double first = 1 / x[i];
+    for (size_t k = i + 1; k < n; k++) {
+      double v = c[k * n + i] * first;
+      for (size_t l = i + 1; l < k; l++) {
+        v += c[k * n + l] * x[l];
+      }
+      x[k] = -v / c[k * n + k];
+    }
+    x[i] = first;
+  }
+}
+
+/* weight := C^-1 off, and, in the place of the diagonal, that of C^-1; c holds the inverse factor
+ */
+static void weigh(const fitter *f, const double *c, double *weight, double *diagonal) {
+  const size_t n = f->n_measured;
+  for (size_t k = 0; k < n; k++) {
+    double v = 0;
+    for (size_t i = 0; i <= k; i++) {
+      v += c[i * n + k] * f->off[i];
+    }
+    for (size_t i = 0; i <= k; i++) {
+      weight[i] += c[i * n + k] * v;
+      diagonal[i] += c[i * n + k] * c[i * n + k];
+    }
+  }
+}
+
+/* ---- the model ------------------------------------------------------------------------------ */
+
+static bool tell(fitter *f, const double *weight, arena *a) {
+  for (size_t i = 0; i < f->n_forms; i++) {
+    f->forms[i].told = ARENA_ARRAY(a, serve_told, f->forms[i].n + 1);
+    f->forms[i].n = 0;
+    if (!f->forms[i].told) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < f->n_measured; i++) {
+    serve_form *form = &f->forms[f->form[i]];
+    serve_told *told = (serve_told *)form->told;
+    told[form->n++] = (serve_told){.size = f->row[i],
+                                   .blocks = f->rows[f->row[i]].work.blocks,
+                                   .weight = weight[i],
+                                   .load = f->load[i]};
+  }
+  f->fit.forms = f->forms;
+  f->fit.n_forms = f->n_forms;
+  return true;
+}
+
+static void leave_out(const fitter *f, const double *weight, const double *diagonal,
+                      double *unseen) {
+  for (size_t i = 0; i < f->n; i++) {
+    unseen[i] = INFINITY;
+  }
+  for (size_t i = 0; i < f->n_measured; i++) {
+    unseen[f->row[i]] = f->rows[f->row[i]].sec * exp(-weight[i] / diagonal[i]);
+  }
+}
+
+static bool learn(fitter *f, arena *scratch, arena *a, double *unseen) {
+  const size_t n = f->n_measured;
+  double *c = ARENA_ARRAY(scratch, double, n *n);
+  double *weight = ARENA_ARRAY(scratch, double, n);
+  double *diagonal = ARENA_ARRAY(scratch, double, n);
+  double *forms_apart = ARENA_ARRAY(scratch, double, f->n_forms * f->n_forms);
+  if (!c || !weight || !diagonal || !forms_apart) {
+    return false;
+  }
+  for (size_t i = 0; i < f->n_forms; i++) {
+    for (size_t j = 0; j < f->n_forms; j++) {
+      forms_apart[i * f->n_forms + j] = serve_forms_apart(f->t, &f->forms[i], &f->forms[j]);
+    }
+  }
+  fill(f, forms_apart, c);
+  factor(c, n);
+  invert(c, n);
+  weigh(f, c, weight, diagonal);
+  leave_out(f, weight, diagonal, unseen);
+  return tell(f, weight, a);
+}
+
+/* The first, of more: sizes come in no order. */
+static void find_measured(fitter *f) {
+  for (size_t i = 0; i < f->n && f->n_measured < ROWS_MOST; i++) {
+    if (is_measured(&f->rows[i])) {
+      f->row[f->n_measured++] = i;
+    }
+  }
+}
+
+static int fit(fitter *f, double sms, arena *scratch, arena *a, const cover_model **out, err *e) {
+  cover_model *m = ARENA_ARRAY(a, cover_model, 1);
+  double *unseen = ARENA_ARRAY(a, double, f->n + 1);
+  f->row = ARENA_ARRAY(scratch, size_t, f->n + 1);
+  f->form = ARENA_ARRAY(scratch, uint32_t, f->n + 1);
+  f->load = ARENA_ARRAY(scratch, serve_load, f->n + 1);
+  f->off = ARENA_ARRAY(scratch, double, f->n + 1);
+  f->forms = ARENA_ARRAY(a, serve_form, f->n + 1);
+  if (!m || !unseen || !f->row || !f->form || !f->load || !f->off || !f->forms) {
+    return no_room(e);
+  }
+  find_measured(f);
+  if (f->n_measured < ROWS_LEAST) {
     return 0;
   }
-  *m = (cover_model){.t = t, .rows = rows, .n = n, .off = off};
-  fit(m, sms);
-  for (size_t i = 0; i < n; i++) {
-    off[i] = is_measured(&rows[i])
-                 ? log(rows[i].sec / serve_costs_sum(t, &m->costs, rows[i].values, &rows[i].work))
-                 : 0;
+  fit_costs(f, sms);
+  look_at_rows(f);
+  if (!learn(f, scratch, a, unseen)) {
+    return no_room(e);
   }
+  *m = (cover_model){.fit = f->fit, .unseen = unseen};
   *out = m;
   return 0;
+}
+
+int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, const double *apart,
+                    double sms, arena *a, const cover_model **out, err *e) {
+  fitter f = {.t = t, .rows = rows, .apart = apart, .n = n};
+  arena scratch = {0};
+  *out = NULL;
+  const int rc = fit(&f, sms, &scratch, a, out, e);
+  arena_clear(&scratch);
+  return rc;
 }

@@ -293,7 +293,7 @@ static bool next_nearest(serve_choose *c, serve_pick *pick) {
 typedef struct serve_ranked {
   gen_config config;
   int changed;
-  double sec, doubt; /* as the model says */
+  double sec; /* as the model says */
 } ranked;
 
 static bool tuned_here(const serve_known *k) {
@@ -307,8 +307,7 @@ static bool tuned_here(const serve_known *k) {
 
 static int by_sec(const void *first, const void *second) {
   const ranked *x = first, *y = second;
-  const double a = x->sec * x->doubt, b = y->sec * y->doubt;
-  return (a > b) - (a < b);
+  return (x->sec > y->sec) - (x->sec < y->sec);
 }
 
 static void judge_slowly(serve_choose *c, size_t i, serve_judged *out) {
@@ -341,13 +340,13 @@ static serve_judge *judge_of(serve_choose *c) {
 /* All of them, since the tree's first few miss one in a hundred. */
 static void rank(serve_choose *c) {
   const serve_cover *cover = &c->known->cover;
-  double *weight = ARENA_ARRAY(c->memory, double, cover->model.n_sizes);
+  double *apart = ARENA_ARRAY(c->memory, double, cover->model.n_sizes);
   c->ranked = ARENA_ARRAY(c->memory, ranked, cover->n_configs);
-  if (!weight || !c->ranked) {
+  if (!apart || !c->ranked) {
     return;
   }
   serve_judge *judge = judge_of(c);
-  serve_model_weights(c->t, &cover->model, c->values, weight);
+  serve_model_apart(c->t, &cover->model, c->values, apart);
   for (size_t i = 0; i < cover->n_configs; i++) {
     ranked *r = &c->ranked[c->n_ranked];
     serve_judged is;
@@ -356,7 +355,7 @@ static void rank(serve_choose *c) {
     }
     if (is.fits) {
       *r = (ranked){.config = is.config, .changed = is.changed};
-      r->sec = serve_model_sec(c->t, &cover->model, i, c->values, &is.work, weight, &r->doubt);
+      r->sec = serve_fit_sec(c->t, &cover->model.fits[i], c->values, &is.work, apart);
       c->n_ranked += isfinite(r->sec);
     }
   }

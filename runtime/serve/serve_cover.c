@@ -133,35 +133,7 @@ static bool varies(const serve_cover *c, const gen_template *t, size_t field) {
                             : (c->choices[field] & (c->choices[field] - 1)) != 0;
 }
 
-typedef struct forms { /* of one configuration: which variants there are */
-  uint32_t *list;
-  size_t n;
-} forms;
-
-static size_t form_of(const forms *f, uint32_t variant) {
-  size_t i = 0;
-  while (i < f->n && f->list[i] != variant) {
-    i++;
-  }
-  return i;
-}
-
-static bool was_measured(const serve_model *m, size_t size, size_t config) {
-  return isfinite(m->off[size * m->n_configs + config]);
-}
-
-static bool find_forms(const serve_model *m, size_t config, arena *a, forms *f) {
-  *f = (forms){.list = ARENA_ARRAY(a, uint32_t, m->n_sizes + 1)};
-  for (size_t i = 0; f->list && i < m->n_sizes; i++) {
-    const uint32_t v = m->variant[i * m->n_configs + config];
-    if (was_measured(m, i, config) && form_of(f, v) == f->n) {
-      f->list[f->n++] = v;
-    }
-  }
-  return f->list;
-}
-
-static void add_costs(const serve_costs *c, const forms *f, str *out) {
+static void add_costs(const serve_costs *c, str *out) {
   size_t n = SERVE_MODEL_COSTS;
   while (n > 0 && c->cost[n - 1] == 0) {
     n--;
@@ -170,31 +142,40 @@ static void add_costs(const serve_costs *c, const forms *f, str *out) {
   for (size_t i = 0; i < n; i++) {
     str_addf(out, " %.4g", c->cost[i]);
   }
-  str_add(out, "\nforms");
-  for (size_t i = 0; i < f->n; i++) {
-    str_addf(out, " %08x", f->list[i]);
-  }
   str_add(out, "\n");
 }
 
-static void add_size(const gen_template *t, const serve_cover *c, const forms *f, size_t i,
+static void add_value(const gen_value *v, str *out) {
+  if (v->s) {
+    str_add(out, v->s);
+  } else {
+    str_addf(out, "%lld", (long long)v->i);
+  }
+}
+
+static void add_form(const gen_template *t, const gen_config *whole, const serve_form *f,
                      str *out) {
-  const serve_model *m = &c->model;
-  str_add(out, "size");
+  str_addf(out, "form %.9g", f->threads);
+  for (size_t i = 0; i < t->n_params; i++) {
+    if (f->config.index[i] != whole->index[i]) {
+      str_addf(out, " %s=", t->params[i].name);
+      add_value(&t->params[i].values[f->config.index[i]], out);
+    }
+  }
+  str_add(out, "\n");
+  for (size_t i = 0; i < f->n; i++) {
+    str_addf(out, "at %zu %.9g %.5g\n", f->told[i].size, f->told[i].blocks, f->told[i].weight);
+  }
+}
+
+static void add_size(const gen_template *t, const serve_cover *c, size_t i, str *out) {
+  str_addf(out, "size %.6g", c->model.flops[i]);
   for (size_t k = 0; k < t->n_fields; k++) {
-    const int64_t v = m->values[i * t->n_fields + k];
+    const int64_t v = c->model.values[i * t->n_fields + k];
     if (varies(c, t, k) && is_whole(t, k)) {
       str_addf(out, " %lld", (long long)v);
     } else if (varies(c, t, k)) {
       str_addf(out, " %s", t->fields[k].names[v]);
-    }
-  }
-  for (size_t k = 0; k < m->n_configs; k++) {
-    const size_t at = i * m->n_configs + k;
-    if (was_measured(m, i, k)) {
-      str_addf(out, " %ld.%zu", lround(1000 * (double)m->off[at]), form_of(&f[k], m->variant[at]));
-    } else {
-      str_add(out, " -");
     }
   }
   str_add(out, "\n");
@@ -202,23 +183,21 @@ static void add_size(const gen_template *t, const serve_cover *c, const forms *f
 
 static void add_model(const gen_template *t, const serve_cover *c, str *out) {
   const serve_model *m = &c->model;
-  arena a = {0};
-  forms *f = ARENA_ARRAY(&a, forms, m->n_configs + 1);
-  str_addf(out, "model %.6g\n", m->costs[0].sms);
-  for (size_t k = 0; f && k < m->n_configs; k++) {
-    out->failed = !find_forms(m, k, &a, &f[k]) || out->failed;
-    add_costs(&m->costs[k], &f[k], out);
+  str_addf(out, "model %.6g\n", m->fits[0].costs.sms);
+  for (size_t i = 0; i < m->n_sizes; i++) {
+    add_size(t, c, i, out);
   }
-  for (size_t i = 0; f && i < m->n_sizes; i++) {
-    add_size(t, c, f, i, out);
+  for (size_t k = 0; k < m->n_configs; k++) {
+    add_costs(&m->fits[k].costs, out);
+    for (size_t i = 0; i < m->fits[k].n_forms; i++) {
+      add_form(t, &c->configs[k], &m->fits[k].forms[i], out);
+    }
   }
-  out->failed = out->failed || !f;
-  arena_clear(&a);
 }
 
 void serve_cover_text(const gen_template *t, const serve_cover *c, str *out) {
   str_addf(out, "portfolio %d\nasked %.6g\nsizes %zu\nexpected %.3g %.3g\n",
-           c->model.n_sizes ? 3 : 1, c->asked, c->n_sizes, c->expected, c->worst);
+           c->model.n_sizes ? 4 : 1, c->asked, c->n_sizes, c->expected, c->worst);
   for (size_t i = 0; i < t->n_fields; i++) {
     add_range(t, c, i, out);
   }
@@ -245,13 +224,13 @@ typedef struct reading {
   serve_cover_node *nodes;
   bool ranged[GEN_MAX_FIELDS];
   double sms; /* of the model; 0: there is none yet */
-  serve_costs *costs;
-  size_t n_costs, n_forms;
-  forms *forms;
   int64_t *values;
-  float *off;
-  uint32_t *variant;
-  char *words; /* the rest of the line */
+  double *octaves, *flops;
+  serve_fit *fits;
+  size_t n_fits, at; /* at: of the configuration in hand, its sizes so far */
+  serve_form *form;  /* the one in hand */
+  serve_told *told;  /* [n_sizes] of the configuration in hand */
+  char *words;       /* the rest of the line */
 } reading;
 
 static char *next_word(reading *r) {
@@ -430,50 +409,20 @@ static bool read_leaf(reading *r) {
 
 static bool read_model(reading *r) {
   serve_cover *c = r->c;
-  serve_model *m = &c->model;
   const size_t n = c->n_configs, most = c->n_sizes;
   if (!number(r, &r->sms) || !(r->sms > 0) || !done(r) || !n || !most || most > SERVE_COVER_SIZES) {
     return false;
   }
-  r->costs = ARENA_ARRAY(r->a, serve_costs, n);
-  r->forms = ARENA_ARRAY(r->a, forms, n);
   r->values = ARENA_ARRAY(r->a, int64_t, most * r->t->n_fields + 1);
-  r->off = ARENA_ARRAY(r->a, float, most *n);
-  r->variant = ARENA_ARRAY(r->a, uint32_t, most * n);
-  *m = (serve_model){
-      .n_configs = n, .costs = r->costs, .values = r->values, .off = r->off, .variant = r->variant};
-  return r->costs && r->forms && r->values && r->off && r->variant;
-}
-
-static bool read_costs(reading *r) {
-  serve_costs *c = r->n_costs < r->c->model.n_configs ? &r->costs[r->n_costs++] : NULL;
-  if (!c || !number(r, &c->at_once) || !(c->at_once > 0)) {
-    return false;
-  }
-  c->sms = r->sms;
-  for (size_t i = 0; r->words; i++) {
-    if (i == SERVE_MODEL_COSTS || !loss(r, &c->cost[i])) {
-      return false;
-    }
-  }
-  return true;
-}
-
-static bool read_forms(reading *r) {
-  forms *f = r->n_forms < r->n_costs ? &r->forms[r->n_forms++] : NULL;
-  if (!f) {
-    return false;
-  }
-  f->list = ARENA_ARRAY(r->a, uint32_t, r->c->n_sizes + 1);
-  for (const char *word; f->list && (word = next_word(r));) {
-    char *end;
-    const unsigned long v = strtoul(word, &end, 16);
-    if (f->n > r->c->n_sizes || end != word + 8 || *end) {
-      return false;
-    }
-    f->list[f->n++] = (uint32_t)v;
-  }
-  return f->list;
+  r->octaves = ARENA_ARRAY(r->a, double, most * r->t->n_fields + 1);
+  r->flops = ARENA_ARRAY(r->a, double, most);
+  r->fits = ARENA_ARRAY(r->a, serve_fit, n);
+  c->model = (serve_model){.n_configs = n,
+                           .fits = r->fits,
+                           .values = r->values,
+                           .octaves = r->octaves,
+                           .flops = r->flops};
+  return r->values && r->octaves && r->flops && r->fits;
 }
 
 static bool read_value(reading *r, size_t field, int64_t *v) {
@@ -492,32 +441,10 @@ static bool read_value(reading *r, size_t field, int64_t *v) {
   return found;
 }
 
-/* "-132.0" */
-static bool read_off(reading *r, size_t config, float *off, uint32_t *variant) {
-  const char *word = next_word(r);
-  int64_t form, thousandths;
-  *off = NAN;
-  if (!word || !strcmp(word, "-")) {
-    return word;
-  }
-  char *dot = strchr(word, '.');
-  if (!dot) {
-    return false;
-  }
-  *dot = 0;
-  if (!text_integer(word, &thousandths) || llabs(thousandths) > 100000 ||
-      !text_integer(dot + 1, &form) || form < 0 || (size_t)form >= r->forms[config].n) {
-    return false;
-  }
-  *off = (float)thousandths / 1000;
-  *variant = r->forms[config].list[form];
-  return true;
-}
-
 static bool read_size(reading *r) {
   serve_model *m = &r->c->model;
   const size_t i = m->n_sizes, nf = r->t->n_fields;
-  if (!m->n_configs || r->n_forms < m->n_configs || i == r->c->n_sizes) {
+  if (r->n_fits || i == r->c->n_sizes || !loss(r, &r->flops[i])) {
     return false;
   }
   for (size_t f = 0; f < nf; f++) {
@@ -525,13 +452,86 @@ static bool read_size(reading *r) {
       return false;
     }
   }
-  for (size_t k = 0; k < m->n_configs; k++) {
-    const size_t at = i * m->n_configs + k;
-    if (!read_off(r, k, &r->off[at], &r->variant[at])) {
+  serve_model_octaves(r->t, r->values + i * nf, r->octaves + i * nf);
+  m->n_sizes++;
+  return done(r);
+}
+
+/* A configuration has no more forms than sizes. */
+static bool read_costs(reading *r) {
+  serve_fit *fit = r->n_fits < r->c->model.n_configs ? &r->fits[r->n_fits++] : NULL;
+  if (!fit || r->c->model.n_sizes != r->c->n_sizes || !number(r, &fit->costs.at_once) ||
+      !(fit->costs.at_once > 0)) {
+    return false;
+  }
+  fit->costs.sms = r->sms;
+  for (size_t i = 0; r->words; i++) {
+    if (i == SERVE_MODEL_COSTS || !loss(r, &fit->costs.cost[i])) {
       return false;
     }
   }
-  m->n_sizes++;
+  r->at = 0;
+  r->form = ARENA_ARRAY(r->a, serve_form, r->c->n_sizes + 1);
+  r->told = ARENA_ARRAY(r->a, serve_told, r->c->n_sizes);
+  fit->forms = r->form;
+  return r->form && r->told;
+}
+
+/* "SPLITK=2" */
+static bool read_change(reading *r, char *word, gen_config *c) {
+  char *text = strchr(word, '=');
+  str value = {0};
+  bool found = false;
+  if (!text) {
+    return false;
+  }
+  *text++ = 0;
+  for (size_t i = 0; i < r->t->n_params; i++) {
+    const gen_param *p = &r->t->params[i];
+    for (size_t v = 0; v < p->n && !found && !strcmp(p->name, word); v++) {
+      str_reset(&value);
+      add_value(&p->values[v], &value);
+      found = !strcmp(str_text(&value), text);
+      c->index[i] = found ? (uint16_t)v : c->index[i];
+    }
+  }
+  str_clear(&value);
+  return found;
+}
+
+static bool read_form(reading *r) {
+  serve_fit *fit = r->n_fits ? &r->fits[r->n_fits - 1] : NULL;
+  if (!fit || fit->n_forms == r->c->n_sizes) {
+    return false;
+  }
+  double threads;
+  gen_config config = r->configs[r->n_fits - 1];
+  if (!number(r, &threads) || !(threads > 0)) {
+    return false;
+  }
+  for (char *word; (word = next_word(r));) {
+    if (!read_change(r, word, &config)) {
+      return false;
+    }
+  }
+  r->form = (serve_form *)fit->forms + fit->n_forms++;
+  *r->form = serve_form_new(&config, threads);
+  r->form->told = r->told + r->at;
+  return true;
+}
+
+static bool read_at(reading *r) {
+  const serve_fit *fit = r->n_fits ? &r->fits[r->n_fits - 1] : NULL;
+  if (!fit || !fit->n_forms || r->at == r->c->n_sizes) {
+    return false;
+  }
+  serve_told *told = &r->told[r->at++];
+  r->form->n++;
+  if (!index_below(r, r->c->n_sizes, &told->size) || !number(r, &told->blocks) ||
+      !(told->blocks > 0) || !number(r, &told->weight)) {
+    return false;
+  }
+  told->load = serve_load_of(&fit->costs, r->flops[told->size], told->blocks);
   return done(r);
 }
 
@@ -547,8 +547,8 @@ static bool read_line(reading *r, char *line) {
                {"range", read_range, false},   {"expected", read_expected, false},
                {"config", read_config, false}, {"if", read_if, false},
                {"leaf", read_leaf, false},     {"model", read_model, false},
-               {"costs", read_costs, true},    {"forms", read_forms, true},
-               {"size", read_size, true}};
+               {"size", read_size, true},      {"costs", read_costs, true},
+               {"form", read_form, true},      {"at", read_at, true}};
   r->words = line;
   const char *word = next_word(r);
   for (size_t i = 0; word && i < sizeof lines / sizeof *lines; i++) {
@@ -569,17 +569,17 @@ static bool is_complete(const reading *r) {
   for (size_t i = 0; ok && i < r->t->n_fields; i++) {
     ok = r->ranged[i];
   }
-  return ok && (!(r->sms > 0) || c->model.n_sizes == c->n_sizes);
+  return ok && (!(r->sms > 0) || (c->model.n_sizes == c->n_sizes && r->n_fits == c->n_configs));
 }
 
 static int read_lines(reading *r, char *text, err *e) {
   char *line = strsep(&text, "\n");
-  if (line && !strcmp(line, "portfolio 2")) { /* its forms had other names */
+  if (line && (!strcmp(line, "portfolio 2") || !strcmp(line, "portfolio 3"))) {
     return err_set(e, ERR_USAGE,
-                   "this portfolio is of an older autotune: `autotune cover` makes "
-                   "a new one");
+                   "this portfolio is of an older autotune, whose models were others: `autotune "
+                   "cover` makes a new one");
   }
-  if (!line || (strcmp(line, "portfolio 1") != 0 && strcmp(line, "portfolio 3") != 0)) {
+  if (!line || (strcmp(line, "portfolio 1") != 0 && strcmp(line, "portfolio 4") != 0)) {
     return err_set(e, ERR_USAGE, "this is no portfolio, or one of another version of autotune");
   }
   for (size_t number = 2; (line = strsep(&text, "\n")); number++) {
@@ -591,38 +591,6 @@ static int read_lines(reading *r, char *text, err *e) {
   return is_complete(r) ? 0 : err_set(e, ERR_USAGE, "the portfolio is incomplete");
 }
 
-static bool add_measured(reading *r) {
-  serve_model *m = &r->c->model;
-  const serve_measured **by = ARENA_ARRAY(r->a, const serve_measured *, m->n_configs + 1);
-  uint32_t *n = ARENA_ARRAY(r->a, uint32_t, m->n_configs + 1);
-  for (size_t k = 0; by && n && k < m->n_configs; k++) {
-    serve_measured *list = ARENA_ARRAY(r->a, serve_measured, m->n_sizes + 1);
-    for (size_t i = 0; list && i < m->n_sizes; i++) {
-      const size_t at = i * m->n_configs + k;
-      if (was_measured(m, i, k)) {
-        list[n[k]++] = (serve_measured){(uint32_t)i, m->variant[at], m->off[at]};
-      }
-    }
-    by[k] = list;
-    n = list ? n : NULL;
-  }
-  m->measured = by;
-  m->n_measured = n;
-  return by && n;
-}
-
-/* Every new size is compared with all of the model's. */
-static int index_model(reading *r, err *e) {
-  serve_model *m = &r->c->model;
-  const size_t nf = r->t->n_fields;
-  double *octaves = ARENA_ARRAY(r->a, double, m->n_sizes *nf + 1);
-  for (size_t i = 0; octaves && i < m->n_sizes; i++) {
-    serve_model_octaves(r->t, m->values + i * nf, octaves + i * nf);
-  }
-  m->octaves = octaves;
-  return octaves && add_measured(r) ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e) {
   *c = (serve_cover){0};
   reading r = {.t = t, .a = a, .c = c};
@@ -632,8 +600,7 @@ int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_co
   if (!copy || !r.configs || !r.nodes) {
     return err_set(e, ERR_NOMEM, "out of host memory");
   }
-  TRY(read_lines(&r, copy, e));
-  return index_model(&r, e);
+  return read_lines(&r, copy, e);
 }
 
 /* ---- using ---------------------------------------------------------------------------------- */

@@ -14,16 +14,15 @@
  *   if m*n < 262144 else 4          an inner node: the next one when it holds, else number 4
  *   leaf 0.012 0.05 2 0 1           expected and worst loss there, configurations in order
  *
- * and, as portfolio 3, with the model of each configuration (serve_model.h), which then says who is
+ * and, as portfolio 4, with the model of each configuration (serve_model.h), which then says who is
  * tried first; the tree is for those who cannot ask it:
  *
  *   model 132                       multiprocessors
+ *   size 3631264 301 29 208 n t 1   a measured size: its operations, and the fields that vary
  *   costs 4 3.1e-06 0 1.2e-07 ...   a configuration's blocks at once, and its costs
- *   forms 9a3c41f0 01b2c3d4         the variants in which it was measured
- *   size 301 29 208 n t 1 -132.0 - 12.1
- *                                   a measured size, by the fields that vary; then, for every
- *                                   configuration, a thousand times log(measured / costs), and
- *                                   which of its variants; - is not measured
+ *   form 128 SPLITK=2 VEC=4         threads of a block, and in what it differs from the
+ *                                   configuration
+ *   at 0 60 -13.2                   size number 0, where it has this form: its blocks, the weight
  *
  * Nodes are numbered from 0 in the order of their lines, and branches only go forward. Losses are
  * shares of the least time: 0.05 is 5 % slower. A feature is a field (m), a ratio (m/n), a product

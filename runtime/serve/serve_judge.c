@@ -43,7 +43,6 @@ typedef struct form { /* that a configuration takes */
   questions all;
   const gen_rest *guards;    /* that must have a value, or the generator would refuse it; to NONE */
   const gen_work_rest *work; /* NULL: nobody had to know yet */
-  uint32_t variant;
   mends *mends;
 } form;
 
@@ -129,7 +128,7 @@ static bool have_values(serve_judge *j, const gen_rest *guards) {
 static form *form_new(serve_judge *j, const gen_config *c) {
   form *f = make(j, sizeof *f);
   if (f) {
-    *f = (form){.config = *c, .variant = serve_variant_of(j->t, c)};
+    *f = (form){.config = *c};
     gen_fold_config(j->fold, c);
     f->guards = guard(j);
     f = f->guards ? f : NULL;
@@ -400,9 +399,10 @@ static bool judge_work(serve_judge *j, form *f, serve_work *out) {
   }
   *out = (serve_work){.launches = (double)w.launches,
                       .blocks = w.blocks,
+                      .threads = w.threads,
                       .flops = w.flops,
                       .bytes = w.bytes,
-                      .variant = f->variant};
+                      .form = f->config};
   return true;
 }
 

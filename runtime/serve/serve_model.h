@@ -1,13 +1,15 @@
 /* serve_model.h -- how long a configuration takes at sizes where nobody has timed it.
  *
- * From the sizes where it was timed: a sum of non-negative costs, per launch, per block, per
+ * From the sizes where it was timed. First a sum of non-negative costs, per launch, per block, per
  * operation and byte of all, and per round of blocks over the multiprocessors, in itself and for
- * the work of each of its blocks; and what the measured sizes nearby took more or less than that
- * sum. The rounds are what a smooth curve through the times would miss: a block more than fits into
- * a round can cost as much as a whole one. A portfolio carries the model of each of its
- * configurations, and a size gets the one that the model says is fastest; where little is known,
- * because nothing near was timed, or another form of the configuration, it is taken to be slower
- * than it looks. */
+ * the work of each of its blocks. The rounds are what a smooth curve through the times would miss:
+ * a block more than fits into a round can cost as much as a whole one. Then what the measured sizes
+ * took more or less than that sum, a Gaussian process: every one of them has a weight, and tells
+ * the more the closer it lies, by the fields, by what a block does, by how full the last round is,
+ * and by the form that the configuration has there, for it is adapted to some sizes. A portfolio
+ * carries the model of each of its configurations, and a size gets the one that the model says is
+ * fastest. src: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
+ * equations 2.25, 4.19 */
 #ifndef SERVE_MODEL_H
 #define SERVE_MODEL_H
 
@@ -16,13 +18,13 @@
 enum { SERVE_MODEL_COSTS = 24 };
 
 typedef struct serve_work { /* what a configuration does at one size */
-  double launches, blocks;  /* blocks 0: it does not fit this size */
-  double flops, bytes;      /* of the whole problem */
-  uint32_t variant;         /* equal for the same kernel: it is adapted to some sizes */
+  double launches;
+  double blocks, threads; /* of the launch that does most, threads of each; blocks 0: it does not
+                             fit this size */
+  double flops, bytes;    /* of the whole problem */
+  gen_config form;        /* as it is adapted to this size */
 } serve_work;
 
-/* serve_variant_of -- what a configuration's form goes by */
-uint32_t serve_variant_of(const gen_template *t, const gen_config *c);
 /* serve_work_of -- of a configuration as the problem has it */
 void serve_work_of(gen_instance *g, const gen_template *t, const gen_config *c, serve_work *out);
 
@@ -37,47 +39,66 @@ void serve_costs_terms(const gen_template *t, const serve_costs *c, const int64_
 double serve_costs_sum(const gen_template *t, const serve_costs *c, const int64_t *values,
                        const serve_work *w);
 
+/* Squared distances add up: of the fields, of the forms, of the loads. */
+
 /* serve_model_octaves -- field values as distances are measured: logarithms, of base 2; names as
  * they are */
 void serve_model_octaves(const gen_template *t, const int64_t *values, double *octaves);
+struct serve_form;
+double serve_fields_apart(const gen_template *t, const double *octaves, const double *other);
+double serve_forms_apart(const gen_template *t, const struct serve_form *form,
+                         const struct serve_form *other);
 
-typedef struct serve_near { /* what the measured sizes nearby add up to; all zero at the start */
-  double off, weights;
-} serve_near;
+typedef struct serve_load { /* as distances are measured */
+  double length;            /* of the work of one block */
+  double tail;              /* of the multiprocessors' time over what the blocks fill of it */
+} serve_load;
 
-/* serve_near_weight -- how much a measured size counts for another one */
-double serve_near_weight(const gen_template *t, const int64_t *values, const int64_t *other);
-/* serve_near_add -- one measured size; off is log(measured / sum of costs) */
-void serve_near_add(serve_near *n, double weight, bool same_variant, double off);
-/* serve_near_factor -- to multiply the sum of costs with */
-double serve_near_factor(const serve_near *n);
-/* serve_near_doubt -- by how much it is to be taken for slower than that, for comparisons */
-double serve_near_doubt(const serve_near *n);
+serve_load serve_load_of(const serve_costs *c, double flops, double blocks);
+double serve_loads_apart(const serve_load *a, const serve_load *b);
+/* serve_alike -- how much two that are so far apart have in common: a covariance of logarithms */
+double serve_alike(double apart);
 
-typedef struct serve_measured { /* one entry of what follows */
-  uint32_t size, variant;
-  float off;
-} serve_measured;
+typedef struct serve_told { /* by a measured size */
+  size_t size;
+  double blocks, weight;
+  serve_load load; /* of the blocks */
+} serve_told;
+
+typedef struct serve_form { /* that a configuration was measured in */
+  gen_config config;
+  double threads; /* of a block; length is their logarithm, as distances are measured */
+  double length;
+  const serve_told *told; /* by the sizes where it has this form */
+  size_t n;
+} serve_form;
+
+typedef struct serve_fit { /* of one configuration */
+  serve_costs costs;
+  const serve_form *forms;
+  size_t n_forms;
+} serve_fit;
+
+/* serve_form_new -- nothing told yet */
+serve_form serve_form_new(const gen_config *c, double threads);
+
+/* serve_fit_sec -- INFINITY where it does not fit, or was timed too rarely
+ *   in    apart  of this size from the measured ones by the fields
+ *   cost  some 5 ns a measured size, some 50 ns a form */
+double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t *values,
+                     const serve_work *w, const double *apart);
 
 typedef struct serve_model { /* of a portfolio; n_sizes 0: it has none */
   size_t n_configs, n_sizes;
-  const serve_costs *costs; /* per configuration */
-  const int64_t *values;    /* [size * n_fields + field] */
-  const double *octaves;    /* likewise, as serve_model_octaves has them; NULL: not computed */
-  const float *off;         /* [size * n_configs + configuration]; not finite: not measured */
-  const uint32_t *variant;  /* likewise */
-  const serve_measured *const *measured; /* the same by configuration, for every new size; NULL: not
-                                            computed */
-  const uint32_t *n_measured;
+  const serve_fit *fits; /* per configuration */
+  const int64_t *values; /* [size * n_fields + field] */
+  const double *octaves; /* likewise */
+  const double *flops;   /* per size */
 } serve_model;
 
-/* serve_model_weights -- of the measured sizes for this one: weight[n_sizes] */
-void serve_model_weights(const gen_template *t, const serve_model *m, const int64_t *values,
-                         double *weight);
-/* serve_model_sec -- INFINITY where it does not fit, or was timed too rarely; weight as above
- *   out  *doubt  as above */
-double serve_model_sec(const gen_template *t, const serve_model *m, size_t config,
-                       const int64_t *values, const serve_work *w, const double *weight,
-                       double *doubt);
+/* serve_model_apart -- how far the measured sizes are from this one by the fields: apart[n_sizes]
+ */
+void serve_model_apart(const gen_template *t, const serve_model *m, const int64_t *values,
+                       double *apart);
 
 #endif
