@@ -1,4 +1,11 @@
+#define _GNU_SOURCE
 #include "compile_worker.h"
+
+#include <unistd.h>
+
+/* Against the process that launches what is timed: of kernels of some microseconds a time taken
+ * while it waits for a core is the host's. */
+enum { YIELD = 10 };
 
 void compile_summary(const rt_image *image, compiled *out) {
   for (size_t i = 0; i < image->n_kernels; i++) {
@@ -47,6 +54,7 @@ static void compile_one(const compile_setting *s, const str *request, str *frame
 
 void compile_worker_main(int fd, void *setting) {
   str request = {0}, frame = {0};
+  (void)!nice(YIELD); /* -1 may be what it is now */
   while (!wire_receive(fd, &request, NULL)) {
     str_reset(&frame);
     compile_one(setting, &request, &frame);
