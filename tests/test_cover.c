@@ -425,6 +425,45 @@ static void test_drawn_sizes_teach_the_tree(void **unused) {
   world_free(&with.w);
 }
 
+/* Sizes are timed where k is small: nothing is to be learned at one of them again, and more the
+ * farther away. */
+static void test_regret_is_where_little_is_known(void **unused) {
+  (void)unused;
+  static tiled x;
+  static double regret[DRAWN];
+  err e = {0};
+  double near = 0, far = 0;
+  size_t n_near = 0, n_far = 0;
+  tiled_new(&x, DRAWN);
+  const cover_table *t = &x.w.table;
+  const size_t nf = t->n_fields, again = TIMED + 5;
+  int64_t *values = (int64_t *)t->values;
+  for (size_t j = 0; j < TIMED; j++) {
+    values[j * nf + 2] = 16 + (int64_t)(200 * uniform());
+    for (size_t i = 0; i < TILES; i++) {
+      const double sec = tile_work(i, values + j * nf, &x.work[i * (TIMED + DRAWN) + j]);
+      x.sec[i * TIMED + j] = sec * (1 + 0.02 * uniform());
+    }
+  }
+  memcpy(values + again * nf, values, nf * sizeof *values);
+  for (size_t i = 0; i < TILES; i++) {
+    x.work[i * (TIMED + DRAWN) + again] = x.work[i * (TIMED + DRAWN)];
+  }
+  assert_ok(cover_regret(x.w.t, t, regret, &e), &e);
+  assert_true(regret[again - TIMED] < 1e-6);
+  for (size_t j = 0; j < DRAWN; j++) {
+    const int64_t k = values[(TIMED + j) * nf + 2];
+    near += k < 200 ? regret[j] : 0;
+    n_near += k < 200;
+    far += k > 2000 ? regret[j] : 0;
+    n_far += k > 2000;
+    assert_true(regret[j] >= 0 && regret[j] < 1);
+  }
+  printf("regret %.4f near, %.4f far\n", near / (double)n_near, far / (double)n_far);
+  assert_true(near > 0 && far / (double)n_far > 1.2 * near / (double)n_near);
+  world_free(&x.w);
+}
+
 static void test_few_sizes_make_a_tree_too(void **unused) {
   (void)unused;
   for (size_t n = 1; n < 9; n++) {
@@ -857,6 +896,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_the_model_learns_what_forms_take),
       cmocka_unit_test(test_sizes_left_out_are_foretold),
       cmocka_unit_test(test_drawn_sizes_teach_the_tree),
+      cmocka_unit_test(test_regret_is_where_little_is_known),
       cmocka_unit_test(test_text_comes_back),
       cmocka_unit_test(test_the_model_comes_back),
       cmocka_unit_test(test_damaged_text_is_refused),

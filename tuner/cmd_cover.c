@@ -188,6 +188,34 @@ static int read_sizes(cover_run *r, err *e) {
                     : 0;
 }
 
+/* ---- what they do ---------------------------------------------------------------------------- */
+
+/* What a configuration does at a size, in the form libtuned would give it there. */
+static void find_work(cover_run *r, gen_instance *g, const gen_config *config, serve_work *out) {
+  gen_config c = *config;
+  int changed;
+  if (serve_adapt(r->t, g, &c, &changed)) {
+    serve_work_of(g, r->t, &c, out);
+  }
+}
+
+typedef struct subset { /* of the table's configurations */
+  size_t which[SERVE_COVER_CONFIGS], n;
+} subset;
+
+static int find_works(cover_run *r, const subset *of, const gen_problem *p, size_t stride,
+                      serve_work *work, err *e) {
+  gen_number numbers[RT_NUMBERS];
+  gen_instance *g;
+  rt_numbers(gauge_device(r->gauge), numbers);
+  TRY(gen_instance_new(r->t, p, numbers, RT_NUMBERS, &g, e));
+  for (size_t i = 0; i < of->n; i++) {
+    find_work(r, g, &r->chosen[of->which[i]], &work[of->which[i] * stride]);
+  }
+  gen_instance_free(g);
+  return 0;
+}
+
 /* ---- measuring ------------------------------------------------------------------------------ */
 
 /* The candidates, or those that are left, at the first sizes. Times of earlier rounds are kept. */
@@ -241,11 +269,46 @@ static int make_table(cover_run *r, const times *x, cover_table *out, err *e) {
   return n ? 0 : err_set(e, ERR_NOTFOUND, "no configuration works for any of these sizes");
 }
 
+/* For these sizes too, in the table. */
+static int make_room(cover_run *r, const sizes *more, cover_table *t, err *e) {
+  const size_t all = t->n_sizes + more->n, nf = t->n_fields;
+  int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * all + 1);
+  serve_work *work = ARENA_ARRAY(&r->memory, serve_work, t->n_configs * all + 1);
+  if (!values || !work) {
+    return no_room(e);
+  }
+  memcpy(values, t->values, t->n_sizes * nf * sizeof *values);
+  for (size_t i = 0; i < t->n_configs; i++) {
+    memcpy(work + i * all, t->work + i * t->n_sizes, t->n_sizes * sizeof *work);
+  }
+  for (size_t j = 0; j < more->n; j++) {
+    for (size_t f = 0; f < nf; f++) {
+      values[(t->n_sizes + j) * nf + f] = more->p[j].values[f].i;
+    }
+  }
+  t->n_drawn = more->n;
+  t->values = values;
+  t->work = work;
+  return 0;
+}
+
+/* The next n sizes, as drawn ones. */
+static int add_waiting(cover_run *r, const times *x, size_t n, cover_table *t, err *e) {
+  const size_t all = t->n_sizes + n;
+  TRY(make_room(r, &(sizes){.p = r->sizes.p + x->n_done, .n = n}, t, e));
+  for (size_t k = 0; k < x->n; k++) {
+    memcpy((serve_work *)t->work + k * all + t->n_sizes, x->work + k * x->stride + x->n_done,
+           n * sizeof *t->work);
+  }
+  return 0;
+}
+
 /* The rounds: all candidates at a few sizes; those that came near the best anywhere at more of
  * them, which tells who is needed; then the few that are, since what learns where each of them is
- * best needs many sizes. Shares of the budget. */
-enum { N_ROUNDS = 3 };
-static const double SHARE[N_ROUNDS] = {0.25, 0.35, 0.4}, NEAR_BEST = 0.1;
+ * best needs many sizes: those of the next so many where the models made so far may be most wrong
+ * come first. Shares of the budget. */
+enum { N_ROUNDS = 6, LAST_ROUNDS = 2, WAITING_MOST = 600 };
+static const double SHARE[N_ROUNDS] = {0.2, 0.3, 0.125, 0.125, 0.125, 0.125}, NEAR_BEST = 0.1;
 
 /* A round's configurations at sizes from where the one before ended. */
 static int gauge_round(cover_run *r, double share, times *x, err *e) {
@@ -313,16 +376,89 @@ static int narrow(cover_run *r, chooser *choose, times *x, err *e) {
   return 0;
 }
 
+typedef struct waiting { /* a size that is not measured yet */
+  size_t at;             /* among all */
+  double regret;
+} waiting;
+
+static int by_regret(const void *first, const void *second) {
+  const waiting *a = first, *b = second;
+  return a->regret != b->regret ? (a->regret < b->regret) - (a->regret > b->regret)
+                                : (a->at > b->at) - (a->at < b->at);
+}
+
+/* The next n sizes, and what the configurations do there, in this order. */
+static int reorder(cover_run *r, times *x, const waiting *order, size_t n, err *e) {
+  gen_problem *p = ARENA_ARRAY(&r->memory, gen_problem, n);
+  serve_work *work = ARENA_ARRAY(&r->memory, serve_work, n);
+  if (!p || !work) {
+    return no_room(e);
+  }
+  for (size_t i = 0; i < n; i++) {
+    p[i] = r->sizes.p[order[i].at];
+  }
+  memcpy(r->sizes.p + x->n_done, p, n * sizeof *p);
+  for (size_t k = 0; k < x->n; k++) {
+    serve_work *row = x->work + k * x->stride;
+    for (size_t i = 0; i < n; i++) {
+      work[i] = row[order[i].at];
+    }
+    memcpy(row + x->n_done, work, n * sizeof *work);
+  }
+  return 0;
+}
+
+static int sort_waiting(cover_run *r, times *x, size_t n, err *e) {
+  cover_table table;
+  waiting *order = ARENA_ARRAY(&r->memory, waiting, n);
+  double *regret = ARENA_ARRAY(&r->memory, double, n);
+  if (!order || !regret) {
+    return no_room(e);
+  }
+  TRY(make_table(r, x, &table, e));
+  TRY(add_waiting(r, x, n, &table, e));
+  TRY(cover_regret(r->t, &table, regret, e));
+  for (size_t i = 0; i < n; i++) {
+    order[i] = (waiting){.at = x->n_done + i, .regret = regret[i]};
+  }
+  qsort(order, n, sizeof *order, by_regret);
+  return reorder(r, x, order, n, e);
+}
+
+/* Only where there is no time for all. */
+static size_t n_waiting(const cover_run *r, const times *x) {
+  const size_t n = r->sizes.n - x->n_done;
+  return !(r->budget > 0) ? 0 : n < WAITING_MOST ? n : WAITING_MOST;
+}
+
+/* What those that are left do at the sizes that wait. */
+static int look_ahead(cover_run *r, times *x, err *e) {
+  subset all = {.n = x->n};
+  for (size_t k = 0; k < x->n; k++) {
+    all.which[k] = k;
+  }
+  for (size_t i = 0; i < n_waiting(r, x); i++) {
+    TRY(find_works(r, &all, &r->sizes.p[x->n_done + i], x->stride, x->work + x->n_done + i, e));
+  }
+  return 0;
+}
+
 static int measure(cover_run *r, cover_table *table, err *e) {
-  chooser *const choose[N_ROUNDS - 1] = {near_best, cover_within};
+  chooser *const choose[LAST_ROUNDS] = {near_best, cover_within};
   times x;
   r->chosen = r->candidates;
   r->n_chosen = r->n_candidates;
   TRY(times_new(r, r->n_chosen, &x, e));
   for (size_t i = 0; i < N_ROUNDS; i++) {
     TRY(gauge_round(r, SHARE[i], &x, e));
-    if (i + 1 < N_ROUNDS) {
+    if (i < LAST_ROUNDS) {
       TRY(narrow(r, choose[i], &x, e));
+    }
+    if (i + 1 == LAST_ROUNDS) {
+      TRY(look_ahead(r, &x, e));
+    }
+    if (i + 1 >= LAST_ROUNDS && i + 1 < N_ROUNDS && n_waiting(r, &x)) {
+      TRY(sort_waiting(r, &x, n_waiting(r, &x), e));
     }
   }
   return make_table(r, &x, table, e);
@@ -345,53 +481,13 @@ static void set_ranges(const gen_template *t, const cover_table *table, serve_co
 
 /* ---- sizes that only a model knows ---------------------------------------------------------- */
 
-/* What a configuration does at a size, in the form libtuned would give it there. */
-static void find_work(cover_run *r, gen_instance *g, const gen_config *config, serve_work *out) {
-  gen_config c = *config;
-  int changed;
-  if (serve_adapt(r->t, g, &c, &changed)) {
-    serve_work_of(g, r->t, &c, out);
-  }
-}
-
-typedef struct subset { /* of the table's configurations */
-  size_t which[SERVE_COVER_CONFIGS], n;
-} subset;
-
-static int find_works(cover_run *r, const subset *of, const gen_problem *p, size_t stride,
-                      serve_work *work, err *e) {
-  gen_number numbers[RT_NUMBERS];
-  gen_instance *g;
-  rt_numbers(gauge_device(r->gauge), numbers);
-  TRY(gen_instance_new(r->t, p, numbers, RT_NUMBERS, &g, e));
-  for (size_t i = 0; i < of->n; i++) {
-    find_work(r, g, &r->chosen[of->which[i]], &work[of->which[i] * stride]);
-  }
-  gen_instance_free(g);
-  return 0;
-}
-
 /* The table gets these sizes too, without times. */
 static int add_drawn(cover_run *r, const subset *of, const sizes *more, cover_table *t, err *e) {
-  const size_t all = t->n_sizes + more->n, nf = t->n_fields;
-  int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * all + 1);
-  serve_work *work = ARENA_ARRAY(&r->memory, serve_work, t->n_configs * all + 1);
-  if (!values || !work) {
-    return no_room(e);
-  }
-  memcpy(values, t->values, t->n_sizes * nf * sizeof *values);
-  for (size_t i = 0; i < t->n_configs; i++) {
-    memcpy(work + i * all, t->work + i * t->n_sizes, t->n_sizes * sizeof *work);
-  }
+  TRY(make_room(r, more, t, e));
   for (size_t j = 0; j < more->n; j++) {
-    for (size_t f = 0; f < nf; f++) {
-      values[(t->n_sizes + j) * nf + f] = more->p[j].values[f].i;
-    }
-    TRY(find_works(r, of, &more->p[j], all, work + t->n_sizes + j, e));
+    TRY(find_works(r, of, &more->p[j], t->n_sizes + more->n, (serve_work *)t->work + t->n_sizes + j,
+                   e));
   }
-  t->n_drawn = more->n;
-  t->values = values;
-  t->work = work;
   return 0;
 }
 

@@ -814,15 +814,12 @@ int cover_learn(const gen_template *t, const cover_table *table, const size_t *c
 
 /* ---- fewer ---------------------------------------------------------------------------------- */
 
-/* A configuration is spared if its absence costs no more than this, a logarithm. */
-static const double SPARED = 0.002;
-
 /* The mean over the sizes; large losses count more than in proportion. */
 static double lost_in_all(const foresight *x) {
   double sum = 0;
   for (size_t j = 0; j < x->l->t->n_sizes; j++) {
     const double lost = lost_at(x, j);
-    sum += lost + lost * lost;
+    sum += lost + 4 * lost * lost;
   }
   return sum / (double)x->l->t->n_sizes;
 }
@@ -847,10 +844,10 @@ static void thin(foresight *x) {
   while (x->n > 1) {
     size_t which = 0;
     const double lost = least_missed(x, &which);
-    if (lost > best + SPARED) {
+    if (lost > best) {
       break;
     }
-    best = fmin(best, lost);
+    best = lost;
     x->in[which] = false;
     x->n--;
   }
@@ -876,4 +873,50 @@ int cover_thin(const gen_template *t, const cover_table *table, size_t *chosen, 
   }
   *n = n_kept;
   return 0;
+}
+
+/* ---- where to measure ----------------------------------------------------------------------- */
+
+/* By how much a time that is expected to be longer by `more`, give or take `doubt`, will be
+ * shorter: the expectation over a normal distribution. */
+static double gain(double more, double doubt) {
+  static const double root2 = 1.4142135623730951, root2pi = 2.5066282746310002;
+  const double z = more / doubt;
+  return doubt > 0 ? doubt * (exp(-z * z / 2) / root2pi - z * erfc(z / root2) / 2) : 0;
+}
+
+static double regret_at(const learner *l, size_t size) {
+  const cover_table *t = l->t;
+  double sec[SERVE_COVER_CONFIGS], doubt[SERVE_COVER_CONFIGS], sum = 0;
+  size_t best = 0;
+  for (size_t k = 0; k < l->n_configs; k++) {
+    sec[k] = model_sec(l, k, size);
+    doubt[k] = isfinite(sec[k])
+                   ? cover_model_doubt(l->template, l->models[k],
+                                       &t->work[l->chosen[k] * (t->n_sizes + t->n_drawn) + size],
+                                       l->apart + size * t->n_sizes)
+                   : 0;
+    best = sec[k] < sec[best] ? k : best;
+  }
+  for (size_t k = 0; k < l->n_configs; k++) {
+    if (k != best && isfinite(sec[k])) {
+      sum += gain(log(sec[k] / sec[best]), hypot(doubt[k], doubt[best]));
+    }
+  }
+  return sum;
+}
+
+int cover_regret(const gen_template *t, const cover_table *table, double *regret, err *e) {
+  size_t all[SERVE_COVER_CONFIGS];
+  arena a = {0};
+  learner *l = ARENA_ARRAY(&a, learner, 1);
+  for (size_t k = 0; k < table->n_configs; k++) {
+    all[k] = k;
+  }
+  int rc = l ? open_learner(l, t, table, all, table->n_configs, &a, e) : no_room(e);
+  for (size_t j = 0; !rc && j < table->n_drawn; j++) {
+    regret[j] = regret_at(l, table->n_sizes + j);
+  }
+  arena_clear(&a);
+  return rc;
 }

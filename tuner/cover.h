@@ -33,11 +33,17 @@ int cover_choose(const cover_table *t, double loss, size_t *chosen, size_t *n, s
 double cover_loss(const cover_table *t, const size_t *chosen, size_t n, size_t size);
 /* cover_thin -- fewer of them, when nothing is lost by it: two that are hard to tell apart by a
  * problem's size cost more by mistakes than they gain. A model that has not seen the size picks,
- * and those whose absence costs next to nothing go. Needs the table's work, else all
+ * and those whose absence costs nothing go. Needs the table's work, else all
  * stay. err ERR_NOMEM
  */
 int cover_thin(const gen_template *t, const cover_table *table, size_t *chosen, size_t *n, arena *a,
                err *e);
+/* cover_regret -- where a measurement would tell most. For each of the drawn sizes: by how much,
+ * added up, the others may yet turn out to be faster than the one that is taken; a logarithm.
+ *   in   the table  at most SERVE_COVER_CONFIGS
+ *   out  regret[n_drawn]
+ *   err  ERR_NOMEM */
+int cover_regret(const gen_template *t, const cover_table *table, double *regret, err *e);
 /* cover_learn -- the tree over the chosen ones, into out's nodes, expected and worst; in the arena.
  * Leaves name a configuration by its place in `chosen`.
  *   err  ERR_NOMEM */

@@ -9,8 +9,10 @@ enum { COSTS = SERVE_MODEL_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8, ROWS_MOST = 
  * sizes share a configuration and not its adapted forms. */
 static const double AT_ONCE[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
 
-/* Of one size, measured again: clocks, the next race, and what no formula knows. */
-static const double NOISE = 0.065;
+/* What a size's own time is off from what all others say: a logarithm for clocks and what no
+ * feature tells, and seconds for launches, which a host busy with compilers holds up now and then.
+ */
+static const double NOISE = 0.065, HELD_UP = 3e-7;
 
 typedef struct fitter {
   const gen_template *t;
@@ -129,13 +131,18 @@ static void look_at_rows(fitter *f) {
 
 /* ---- the Gaussian process ------------------------------------------------------------------- */
 
+static double noise_of(const fitter *f, size_t i) {
+  const double held_up = HELD_UP / f->rows[f->row[i]].sec;
+  return NOISE * NOISE + held_up * held_up;
+}
+
 static void fill(const fitter *f, const double *forms_apart, double *c) {
   for (size_t i = 0; i < f->n_measured; i++) {
     for (size_t j = 0; j <= i; j++) {
       const double apart = f->apart[f->row[i] * f->n + f->row[j]] +
                            forms_apart[f->form[i] * f->n_forms + f->form[j]] +
                            serve_loads_apart(&f->load[i], &f->load[j]);
-      c[i * f->n_measured + j] = serve_alike(apart) + (i == j ? NOISE * NOISE : 0);
+      c[i * f->n_measured + j] = serve_alike(apart) + (i == j ? noise_of(f, i) : 0);
     }
   }
 }
@@ -283,4 +290,32 @@ int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, co
   const int rc = fit(&f, sms, &scratch, a, out, e);
   arena_clear(&scratch);
   return rc;
+}
+
+/* ---- doubt ---------------------------------------------------------------------------------- */
+
+static double most_alike(const serve_form *f, double apart, const serve_load *load,
+                         const double *sizes_apart) {
+  double most = 0;
+  for (size_t i = 0; i < f->n; i++) {
+    const serve_told *told = &f->told[i];
+    most = fmax(
+        most, serve_alike(apart + sizes_apart[told->size] + serve_loads_apart(load, &told->load)));
+  }
+  return most;
+}
+
+/* The exact variance, which all sizes lower together, takes a square matrix for every configuration
+ * and chooses no better. */
+double cover_model_doubt(const gen_template *t, const cover_model *m, const serve_work *work,
+                         const double *apart) {
+  const double all = serve_alike(0);
+  const serve_load load = serve_load_of(&m->fit.costs, work->flops, work->blocks);
+  const serve_form here = serve_form_new(&work->form, work->threads);
+  double most = 0;
+  for (size_t i = 0; i < m->fit.n_forms; i++) {
+    const serve_form *f = &m->fit.forms[i];
+    most = fmax(most, most_alike(f, serve_forms_apart(t, &here, f), &load, apart));
+  }
+  return sqrt(fmax(0, all - most * most / all));
 }
