@@ -12,7 +12,7 @@
 #include "serve_adapt.h"
 #include "verbs.h"
 
-enum { SAMPLE = 100, SAMPLE_MOST = 2000, DRAWN = 500, CANDIDATES_MOST = 512, PROBLEMS_MOST = 8192 };
+enum { SAMPLE = 100, SAMPLE_MOST = 2000, DRAWN = 1500, CANDIDATES_MOST = 512, PROBLEMS_MOST = 8192 };
 
 typedef struct cover_run {
   const cli *c;

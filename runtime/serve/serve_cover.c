@@ -477,26 +477,32 @@ static bool read_costs(reading *r) {
   return r->form && r->told;
 }
 
+static bool find_choice(const gen_param *p, const char *text, uint16_t *index) {
+  int64_t number = 0;
+  const bool whole = text_integer(text, &number);
+  for (size_t i = 0; i < p->n; i++) {
+    const gen_value *v = &p->values[i];
+    if (v->s ? !strcmp(v->s, text) : whole && v->i == number) {
+      *index = (uint16_t)i;
+      return true;
+    }
+  }
+  return false;
+}
+
 /* "SPLITK=2" */
 static bool read_change(reading *r, char *word, gen_config *c) {
   char *text = strchr(word, '=');
-  str value = {0};
-  bool found = false;
   if (!text) {
     return false;
   }
   *text++ = 0;
   for (size_t i = 0; i < r->t->n_params; i++) {
-    const gen_param *p = &r->t->params[i];
-    for (size_t v = 0; v < p->n && !found && !strcmp(p->name, word); v++) {
-      str_reset(&value);
-      add_value(&p->values[v], &value);
-      found = !strcmp(str_text(&value), text);
-      c->index[i] = found ? (uint16_t)v : c->index[i];
+    if (!strcmp(r->t->params[i].name, word)) {
+      return find_choice(&r->t->params[i], text, &c->index[i]);
     }
   }
-  str_clear(&value);
-  return found;
+  return false;
 }
 
 static bool read_form(reading *r) {
