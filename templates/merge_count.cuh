@@ -32,10 +32,13 @@ __device__ __forceinline__ float count_up_to(key x, const key *keys, int from, i
 }
 
 // How many of keys[from..end-1] come before keys[own], those that tie in their order there. Threads of a
-// warp have neighbouring ones; from and end are multiples of 4.
+// warp have neighbouring ones; from and end are multiples of 4. About MANY are to be counted.
+template <int MANY>
 __device__ __forceinline__ unsigned count_before(const key *keys, int own, int from, int end) {
   const key x = keys[own];
-  const int first = own & ~31, mine = max(from, min(first, end)), others = max(from, min(first + 32, end));
+  const int first = own & ~31;
+  const int mine = MANY <= 8 ? from : max(from, min(first, end));
+  const int others = MANY <= 8 ? end : max(from, min(first + 32, end));
   float n = count_up_to<true>(x, keys, from, mine) + count_up_to<false>(x, keys, others, end);
 #pragma unroll 2
   for (int i = mine; i < others; i += SOME_KEYS) {

@@ -30,12 +30,21 @@ __device__ __forceinline__ T *in_block(T *p, unsigned block) {
 @ end
 
 constexpr int WARPS = SORT_BLOCK / 32;
-constexpr int RANGES = CLUSTER * CLUSTERS;
-constexpr int EACH = SAMPLES / CLUSTER;            // of the sample, that a block ranks
-constexpr int WINDOW = SAMPLES / CLUSTERS + 2;     // of the sample, between a cluster's bounds
+constexpr int EACH = SAMPLES / CLUSTER;  // of the sample, that a block ranks
+constexpr int BOUNDS = CLUSTER + 1;      // of a cluster's ranges
 
 __device__ __forceinline__ unsigned block_rank() { return blockIdx.x % CLUSTER; }
 __device__ __forceinline__ unsigned cluster() { return blockIdx.x / CLUSTER; }
+
+__device__ __forceinline__ unsigned sum_of_warp(unsigned n) {
+#if __CUDA_ARCH__ >= 800
+  return __reduce_add_sync(0xffffffff, n);
+#else
+#pragma unroll
+  for (int d = 16; d > 0; d /= 2) n += __shfl_xor_sync(0xffffffff, n, d);
+  return n;
+#endif
+}
 
 // Of keys that tie, those come first that have the lesser number.
 __device__ __forceinline__ bool comes_before(key x, unsigned x_number, key y, unsigned y_number) {
@@ -98,12 +107,12 @@ __host__ __device__ constexpr int room(int count) {
   return (count * (int)sizeof(T) + 15) / 16 * 16;
 }
 constexpr int BINNED_AT = room<key>(AREA), SAMPLE_AT = BINNED_AT + room<key>(INBOX);
-constexpr int WINDOW_AT = SAMPLE_AT + room<key>(SAMPLES);
-constexpr int CHOSEN_AT = WINDOW_AT + room<key>(WINDOW), SORTED_AT = CHOSEN_AT + room<key>(LOCAL);
+constexpr int BOUNDS_AT = SAMPLE_AT + room<key>(SAMPLES);
+constexpr int CHOSEN_AT = BOUNDS_AT + room<key>(BOUNDS), SORTED_AT = CHOSEN_AT + room<key>(LOCAL);
 constexpr int AREA_PLACES = SORTED_AT + room<key>(LOCAL);
 constexpr int BINNED_PLACES = AREA_PLACES + room<unsigned>(AREA);
-constexpr int WINDOW_PLACES = BINNED_PLACES + room<unsigned>(@{told and "INBOX" or "0"});
-constexpr int CHOSEN_NUMBERS = WINDOW_PLACES + room<unsigned>(WINDOW);
+constexpr int BOUNDS_PLACES = BINNED_PLACES + room<unsigned>(@{told and "INBOX" or "0"});
+constexpr int CHOSEN_NUMBERS = BOUNDS_PLACES + room<unsigned>(BOUNDS);
 constexpr int SORTED_NUMBERS = CHOSEN_NUMBERS + room<unsigned>(LOCAL);
 constexpr int STARTS_AT = SORTED_NUMBERS + room<unsigned>(LOCAL);
 constexpr int BINS_AT = STARTS_AT + room<unsigned>(LOCAL + 1);
@@ -129,8 +138,8 @@ __device__ __forceinline__ list outbox() { return CLUSTER == 1 ? inbox() : binne
 __device__ __forceinline__ numbered picked() {
   return {shared_at<key>(0), shared_at<unsigned>(AREA_PLACES)};
 }
-__device__ __forceinline__ numbered window() {
-  return {shared_at<key>(WINDOW_AT), shared_at<unsigned>(WINDOW_PLACES)};
+__device__ __forceinline__ numbered bounds() {
+  return {shared_at<key>(BOUNDS_AT), shared_at<unsigned>(BOUNDS_PLACES)};
 }
 
 __shared__ unsigned ranks[EACH > LOCAL ? EACH : LOCAL];  // of samples
@@ -150,8 +159,11 @@ __device__ __forceinline__ unsigned sample_place(unsigned j, unsigned n) {
   return first + __umulhi((j + 1) * 2654435761u, end - first);  // Knuth's multiplicative hash
 }
 
-// Where range b starts in the sorted sample.
-__device__ __forceinline__ unsigned bound_rank(unsigned b) { return b * SAMPLES / RANGES; }
+// Of all ranges, the first that does not start before this place in the sorted sample; and where it starts.
+__device__ __forceinline__ unsigned range_from(unsigned rank) {
+  return (rank * RANGES + SAMPLES - 1) / SAMPLES;
+}
+__device__ __forceinline__ unsigned start_of(unsigned range) { return range * SAMPLES / RANGES; }
 
 constexpr int FETCHES = (SAMPLES + SORT_BLOCK - 1) / SORT_BLOCK;
 
@@ -163,7 +175,7 @@ __device__ __forceinline__ void fetch_sample(key (&fetched)[FETCHES], unsigned n
   }
 }
 
-// Fills the window, with the sorted sample from one bound of the cluster to the other.
+// Finds the cluster's bounds. Where its first range starts, and its last one ends, may be none.
 __device__ __forceinline__ void rank_sample(const key (&fetched)[FETCHES], unsigned n) {
   key *const sample = shared_at<key>(SAMPLE_AT);
 #pragma unroll
@@ -176,29 +188,27 @@ __device__ __forceinline__ void rank_sample(const key (&fetched)[FETCHES], unsig
   const int own = threadIdx.x % EACH;
   const part_of part(SAMPLES, PARTS, threadIdx.x / EACH);
   if (part.from < part.end) {
-    atomicAdd(ranks + own, count_before(sample, block_rank() * EACH + own, part.from, part.end));
+    const int place = block_rank() * EACH + own;
+    atomicAdd(ranks + own, count_before<SAMPLES / PARTS>(sample, place, part.from, part.end));
   }
   cluster_arrive_own();
   cluster_wait();
-  const unsigned first = bound_rank(cluster() * CLUSTER), last = bound_rank((cluster() + 1) * CLUSTER);
 #pragma unroll
   for (int i = 0; i < FETCHES; i++) {
     const int j = i * SORT_BLOCK + threadIdx.x;
-    const unsigned rank = j < SAMPLES ? *in_block(ranks + j % EACH, j / EACH) : 0;
-    if (j < SAMPLES && rank >= first && rank <= last) {
-      window().keys[rank - first] = fetched[i];
-      window().numbers[rank - first] = sample_place(j, n);
+    if (j < SAMPLES) {
+      const unsigned rank = *in_block(ranks + j % EACH, j / EACH);
+      const unsigned range = range_from(rank), nth = range - cluster() * CLUSTER;
+      if (nth < BOUNDS && start_of(range) == rank) {
+        bounds().keys[nth] = fetched[i];
+        bounds().numbers[nth] = sample_place(j, n);
+      }
     }
   }
   __syncthreads();
 }
 
 // ---- keys go to the block in whose range they are ----------------------------------------------
-
-// Where range b of the cluster starts in its window.
-__device__ __forceinline__ unsigned bound_of(unsigned b) {
-  return bound_rank(cluster() * CLUSTER + b) - bound_rank(cluster() * CLUSTER);
-}
 
 // The keys of ranges from one bound of the cluster to another. The first and the last of all ranges
 // have no end.
@@ -210,11 +220,11 @@ struct stretch_of_keys {
   __device__ __forceinline__ stretch_of_keys(unsigned from, unsigned to) {
     bounded_below = cluster() > 0 || from > 0;
     bounded_above = cluster() + 1 < CLUSTERS || to < CLUSTER;
-    const unsigned low = bound_of(from), high = bounded_above ? bound_of(to) : low;
-    least = window().keys[low];
-    most = window().keys[high];
-    least_place = window().numbers[low];
-    most_place = window().numbers[high];
+    const unsigned low = from, high = bounded_above ? to : from;
+    least = bounds().keys[low];
+    most = bounds().keys[high];
+    least_place = bounds().numbers[low];
+    most_place = bounds().numbers[high];
   }
   __device__ __forceinline__ bool starts_after(key k) const { return bounded_below && before(k, least); }
   __device__ __forceinline__ bool ends_before(key k) const { return bounded_above && before(most, k); }
@@ -245,7 +255,7 @@ __device__ __forceinline__ void send(key k, unsigned place, const stretch_of_key
     unsigned to = 0;
 #pragma unroll
     for (int more = CLUSTER / 2; more > 0; more /= 2) {
-      if (!window().follow(k, place, bound_of(to + more))) to += more;
+      if (!bounds().follow(k, place, to + more)) to += more;
     }
     const unsigned nth = atomicAdd(sent + to, 1);
     if (nth < SEGMENT) outbox().put(to * SEGMENT + nth, k, place);
@@ -282,8 +292,7 @@ __device__ __forceinline__ void send_keys(const key (&k)[SORT_ITEMS], unsigned n
     if (mine) send(k[i], place, of_cluster);
 @ end
   }
-#pragma unroll
-  for (int d = 16; d > 0; d /= 2) less += __shfl_xor_sync(0xffffffff, less, d);
+  less = sum_of_warp(less);
   if (lane == 0 && less > 0) atomicAdd(&lower, less);
 @ if listed then
   __syncwarp();
@@ -309,8 +318,7 @@ __device__ __forceinline__ void read_counts() {
     }
   }
   if (threadIdx.x / 32 * 32 < CLUSTER * CLUSTER) {
-#pragma unroll
-    for (int d = 16; d > 0; d /= 2) less += __shfl_xor_sync(0xffffffff, less, d);
+    less = sum_of_warp(less);
     if (threadIdx.x % 32 == 0) atomicAdd(&base, less);
   }
 }
@@ -389,7 +397,7 @@ __device__ __forceinline__ void sort_chosen(const numbered &chosen, const number
     }
     const unsigned n = (unsigned)less;
 @   else
-    const unsigned n = count_before(chosen.keys, own, part.from, part.end);
+    const unsigned n = count_before<LOCAL / PARTS>(chosen.keys, own, part.from, part.end);
 @   end
     atomicAdd(ranks + own, n);
   }
@@ -486,12 +494,13 @@ __device__ __forceinline__ void sort_inbox(unsigned all, Put put) {
   if (FIRST) cluster_wait();  // nobody leaves while others fetch what he has
   const list from = inbox();
 @ end
-  unsigned group = 1;  // threads that count for a key
-  while (group < 32 && 2 * group * all <= SORT_BLOCK) group *= 2;
-  const unsigned lane = threadIdx.x & (group - 1);
+  // 2^g threads count for a key, if there are so many for each.
+  constexpr int LOG = SORT_BLOCK >= 1024 ? 10 : SORT_BLOCK >= 512 ? 9 : SORT_BLOCK >= 256 ? 8 : SORT_BLOCK >= 128 ? 7 : 6;
+  const int g = max(0, min(5, LOG - 32 + __clz((int)all - 1)));
+  const unsigned group = 1 << g, lane = threadIdx.x & (group - 1);
 #pragma unroll 1
-  for (unsigned first = 0; first < all; first += SORT_BLOCK / group) {
-    const unsigned at = first + threadIdx.x / group;
+  for (unsigned first = 0; first < all; first += SORT_BLOCK >> g) {
+    const unsigned at = first + (threadIdx.x >> g);
     unsigned begin = 0, end = 0;
     float less = 0;
     key k = key();
@@ -512,6 +521,7 @@ __device__ __forceinline__ void sort_inbox(unsigned all, Put put) {
       count(less, before(from.keys[i], k));
 @ end
     }
+#pragma unroll 1
     for (unsigned d = group / 2; d > 0; d /= 2) less += __shfl_xor_sync(0xffffffff, less, d);
     if (at < all && lane == 0) {
       unsigned n = begin + (unsigned)less;

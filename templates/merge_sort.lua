@@ -231,13 +231,12 @@ return {
     -- one sends? Ranges between every s-th of a sample's keys are so much longer than they should be now
     -- and then: 14 / s and 2 times leave one launch of ten thousand without room.
     { "EARLY", "not " .. MERGED .. " and dev_cc >= 90" },
-    { "BOUNDS", "CLUSTER * CLUSTERS" },
-    { "SEGMENT", "roundup(ceildiv(RUN * (2 * SAMPLES + 14 * BOUNDS), CLUSTERS * CLUSTER * SAMPLES) + 32, 8)" },
+    { "RANGES", "CLUSTER * CLUSTERS" },
+    { "SEGMENT", "roundup(ceildiv(RUN * (2 * SAMPLES + 14 * RANGES), CLUSTERS * CLUSTER * SAMPLES) + 32, 8)" },
     { "INBOX", "CLUSTER * SEGMENT" },
     { "AREA", "max(RUN, INBOX)" }, -- for keys picked, then for those of the block
-    { "SAMPLES_SMEM", "sel(ALG == 'samples', NBYTES * (AREA + INBOX + SAMPLES + SAMPLES // CLUSTERS + "
-      .. "2 + 2 * LOCAL) + 4 * (AREA + TOLD * INBOX + SAMPLES // CLUSTERS + 3 + 3 * LOCAL) + "
-      .. "2 * INBOX + 12 * 16, 0)" },
+    { "SAMPLES_SMEM", "sel(ALG == 'samples', NBYTES * (AREA + INBOX + SAMPLES + CLUSTER + 1 + "
+      .. "2 * LOCAL) + 4 * (AREA + TOLD * INBOX + CLUSTER + 2 + 3 * LOCAL) + 2 * INBOX + 12 * 16, 0)" },
   },
 
   require = {
@@ -263,8 +262,8 @@ return {
     { "more keys than a cluster's threads hold", "ALG ~= 'samples' or n <= CLUSTER * RUN" },
     { "most of the cluster's threads have no keys", "ALG ~= 'samples' or CLUSTER * RUN <= max(8192, 2 * n)" },
     { "clusters that wait for others' multiprocessors",
-      "ALG ~= 'samples' or BOUNDS * SORT_BLOCK <= dev_sms * dev_threads_sm" },
-    { "more ranges than keys to bound them", "ALG ~= 'samples' or SAMPLES >= BOUNDS" },
+      "ALG ~= 'samples' or RANGES * SORT_BLOCK <= dev_sms * dev_threads_sm" },
+    { "more ranges than keys to bound them", "ALG ~= 'samples' or SAMPLES >= RANGES" },
     { "a thread ranks one of the sample",
       "ALG ~= 'samples' or SAMPLES <= CLUSTER * SORT_BLOCK and SAMPLES >= 32 * CLUSTER" },
     { "bins of fewer than two keys, or more than threads", "LOCAL == 0 or LOCAL <= SORT_BLOCK and "
@@ -377,7 +376,7 @@ sort_counting(long long n_keys, const key *x, const value *xv, key *y, value *yv
   const int own = blockIdx.x * OWN + threadIdx.x % OWN;
   const part_of part(whole, SORT_BLOCK / OWN, threadIdx.x / OWN);
   if (own < n) {
-    unsigned before_it = part.from < part.end ? count_before(keys, own, part.from, part.end) : 0;
+    unsigned before_it = part.from < part.end ? count_before<RUN>(keys, own, part.from, part.end) : 0;
     if (threadIdx.x < OWN) {
       for (int i = whole; i < n; i++) {
         before_it += i < own ? !before(keys[own], keys[i]) : before(keys[i], keys[own]);
