@@ -93,8 +93,23 @@ struct numbered {
   key *keys;
   unsigned *numbers;
 
-  __device__ __forceinline__ bool follow(key k, unsigned number, unsigned at) const {
-    return comes_before(k, number, keys[at], numbers[at]);
+  // The last of COUNT, a power of two, that does not come after a key, or the first. Few have to look at
+  // numbers.
+  template <int COUNT>
+  __device__ __forceinline__ unsigned last_up_to(key k, unsigned number) const {
+    unsigned at = 0;
+#pragma unroll
+    for (int more = COUNT / 2; more > 0; more /= 2) {
+      if (!before(k, keys[at + more])) at += more;
+    }
+    if (at == 0 || before(keys[at], k)) return at;
+    if (before(keys[at - 1], k)) return number < numbers[at] ? at - 1 : at;  // it ties with one alone
+    at = 0;
+#pragma unroll 1
+    for (int more = COUNT / 2; more > 0; more /= 2) {
+      if (!comes_before(k, number, keys[at + more], numbers[at + more])) at += more;
+    }
+    return at;
   }
 };
 
@@ -252,11 +267,7 @@ __device__ __forceinline__ void load_share(key (&k)[SORT_ITEMS], unsigned n, con
 __device__ __forceinline__ void send(key k, unsigned place, const stretch_of_keys &of_cluster) {
   if (of_cluster.starts_after(k, place)) atomicAdd(&lower, 1);
   else if (of_cluster.ends_after(k, place)) {
-    unsigned to = 0;
-#pragma unroll
-    for (int more = CLUSTER / 2; more > 0; more /= 2) {
-      if (!bounds().follow(k, place, to + more)) to += more;
-    }
+    const unsigned to = bounds().last_up_to<CLUSTER>(k, place);
     const unsigned nth = atomicAdd(sent + to, 1);
     if (nth < SEGMENT) outbox().put(to * SEGMENT + nth, k, place);
   }
@@ -444,12 +455,7 @@ __device__ __forceinline__ void bin_keys(unsigned all, unsigned *starts, unsigne
   for (int i = 0; i < TURNS; i++) {
     const unsigned at = i * SORT_BLOCK + threadIdx.x;
     if (at < all) {
-      bin[i] = 0;
-#pragma unroll
-      for (int more = LOCAL / 2; more > 0; more /= 2) {
-        const unsigned next = bin[i] + more;
-        if (!sorted.follow(inbox().keys[at], inbox().number(at), next)) bin[i] = next;
-      }
+      bin[i] = sorted.last_up_to<LOCAL>(inbox().keys[at], inbox().number(at));
       nth[i] = atomicAdd(starts + bin[i], 1);
     }
   }

@@ -34,6 +34,19 @@ local SAMPLED, MERGED = "ALG == 'samples'", "(ALG == 'passes' or ALG == 'tasks')
 
 -- For problems that nobody tuned: keys of `nbytes` bytes, aligned to vectors of 16 bytes, then any.
 local SUGGESTED = {}
+for _, c in ipairs { { "n <= 2^11", 512, 4, 32 }, { "n <= 2^12 and dev_sms >= 100", 768, 7, 16 } } do
+  SUGGESTED[#SUGGESTED + 1] = { when = c[1], ALG = "count", SORT_BLOCK = c[2], SORT_ITEMS = c[3], OWN = c[4] }
+end
+-- How many keys a cluster of 16 blocks holds, and how. All clusters have to run at the same time: 7 are the
+-- most that 132 multiprocessors take.
+for _, c in ipairs {
+  { 13, 512, 1, 512, 32 }, { 14, 512, 2, 512, 64 }, { 15, 1024, 2, 512, 64 }, { 16, 1024, 4, 1024, 128 },
+  { 17, 1024, 8, 1024, 256 }, { 18, 1024, 16, 1024, 256 },
+} do
+  SUGGESTED[#SUGGESTED + 1] = { when = "dev_cc >= 90 and dev_sms >= 132 and n <= 2^" .. c[1],
+    ALG = "samples", SORT_BLOCK = c[2], SORT_ITEMS = c[3], CLUSTER = 16, CLUSTERS = 7, SAMPLES = c[4],
+    LOCAL = c[5], NETWORK = "batcher" }
+end
 for _, tile in ipairs { { "n <= 2^11", 128 }, { "n <= 2^12 and (align < 16 // NBYTES or dev_cc < 90)", 256 } } do
   SUGGESTED[#SUGGESTED + 1] = { when = tile[1], SORT_BLOCK = tile[2], SORT_ITEMS = 16,
     NETWORK = "batcher", LANES = "window", MERGE = "network" }
@@ -257,7 +270,7 @@ return {
     { "halves of a block merge", "ispow2(SORT_BLOCK) or not " .. MERGED },
     { "as many comparisons as pairs of keys", "ALG ~= 'count' or n <= 2^14" },
     { "more keys than a block's threads bring", "ALG ~= 'count' or n <= RUN and RUN * NBYTES + 512 <= dev_smem_block" },
-    { "most of the block's threads bring no keys", "ALG ~= 'count' or RUN <= max(1024, 2 * n)" },
+    { "most of the block's threads bring no keys", "ALG ~= 'count' or RUN <= max(4096, 2 * n)" },
     { "clusters are for compute capability 9.0 on", "CLUSTER == 1 or dev_cc >= 90" },
     { "more keys than a cluster's threads hold", "ALG ~= 'samples' or n <= CLUSTER * RUN" },
     { "most of the cluster's threads have no keys", "ALG ~= 'samples' or CLUSTER * RUN <= max(8192, 2 * n)" },
