@@ -501,8 +501,7 @@ __device__ __forceinline__ void sort_inbox(unsigned all, Put put) {
   const list from = inbox();
 @ end
   // 2^g threads count for a key, if there are so many for each.
-  constexpr int LOG = SORT_BLOCK >= 1024 ? 10 : SORT_BLOCK >= 512 ? 9 : SORT_BLOCK >= 256 ? 8 : SORT_BLOCK >= 128 ? 7 : 6;
-  const int g = max(0, min(5, LOG - 32 + __clz((int)all - 1)));
+  const int g = max(0, min(5, __clz((int)all - 1) - __clz(SORT_BLOCK) - 1));
   const unsigned group = 1 << g, lane = threadIdx.x & (group - 1);
 #pragma unroll 1
   for (unsigned first = 0; first < all; first += SORT_BLOCK >> g) {
@@ -611,7 +610,8 @@ __device__ __noinline__ void sort_in_memory(unsigned n, const key *x, unsigned c
 
 // ---- the launch --------------------------------------------------------------------------------
 
-extern "C" __global__ void @{CLUSTER > 1 and "__cluster_dims__(CLUSTER, 1, 1) " or ""}__launch_bounds__(SORT_BLOCK)
+@ local clustered = CLUSTER > 1 and "__cluster_dims__(CLUSTER, 1, 1) " or ""
+extern "C" __global__ void @{clustered}__launch_bounds__(SORT_BLOCK)
 sort_samples(long long n_keys, const key *x, const value *xv, key *y, value *yv, key *other,
              unsigned *places) {
   const unsigned n = (unsigned)n_keys;

@@ -15,8 +15,9 @@
 --   tasks   one launch: its blocks take the tiles of all passes in order, and each waits for those
 --           that made the runs it merges
 --   samples one launch, of few keys: clusters of blocks each read all of them and sort those of their
---           ranges, which a sample bounds (merge_samples.cuh)
---   count   one launch, of very few keys: each block counts for some keys how many of all come before
+--           ranges, which a sample bounds (merge_samples.cuh). H200: 2^16 keys in 11.1 us, by passes 20.6
+--   count   one launch, of very few keys: each block counts for some keys how many of all come before:
+--           2^12 keys in 4.3 us, by passes 7.9
 -- Few keys could stay in the shared memory of a cluster's 16 blocks. That was tried: each level's barrier,
 -- search and copies between blocks take as long as a launch that overlaps the one before, and 16
 -- multiprocessors sort more slowly than all (H200, 2^16 keys: 24.4 us, by launches 20.9).
@@ -217,7 +218,7 @@ return {
   derive = {
     { "NBYTES", NBYTES },
     { "RUN", "SORT_BLOCK * SORT_ITEMS" },
-    { "TOLD", "sel(value > 0 or NETWORK == 'odd_even', 1, 0)" }, -- are keys that tie?
+    { "TOLD", "sel(value > 0 or NETWORK == 'odd_even', 1, 0)" }, -- apart, if keys tie?
     { "TILE", "BLOCK * ITEMS" },
     { "LEVELS", "sel(n <= RUN or not " .. MERGED .. ", 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" },
     { "PASSES", "ceildiv(LEVELS, sel(WAYS == 4, 2, 1))" },
@@ -240,14 +241,14 @@ return {
     { "STAGE", "roundup(TILE_SMEM, 128)" },
     { "SHARED", "STAGES * STAGE" },
     { "THREADS", "BLOCK + sel(STAGES > 1, 32, 0)" },
-    -- Of samples: does it start while the kernel ahead ends, what does a block have room for that another
-    -- one sends? Ranges between every s-th of a sample's keys are so much longer than they should be now
-    -- and then: 14 / s and 2 times leave one launch of ten thousand without room.
-    { "EARLY", "not " .. MERGED .. " and dev_cc >= 90" },
+    { "EARLY", "not " .. MERGED .. " and dev_cc >= 90" }, -- starts while the kernel ahead ends
+    -- Of ranges: keys that a block has room for, of those that another one has for it. Between every s-th
+    -- of a sample now and then are far more keys than should be: with room for 2 + 14 / s times as many
+    -- one launch of ten thousand has too little.
     { "RANGES", "CLUSTER * CLUSTERS" },
-    { "SEGMENT", "roundup(ceildiv(RUN * (2 * SAMPLES + 14 * RANGES), CLUSTERS * CLUSTER * SAMPLES) + 32, 8)" },
+    { "SEGMENT", "roundup(ceildiv(RUN * (2 * SAMPLES + 14 * RANGES), RANGES * SAMPLES) + 32, 8)" },
     { "INBOX", "CLUSTER * SEGMENT" },
-    { "AREA", "max(RUN, INBOX)" }, -- for keys picked, then for those of the block
+    { "AREA", "max(RUN, INBOX)" }, -- first for keys that are picked, then for those of the block
     { "SAMPLES_SMEM", "sel(ALG == 'samples', NBYTES * (AREA + INBOX + SAMPLES + CLUSTER + 1 + "
       .. "2 * LOCAL) + 4 * (AREA + TOLD * INBOX + CLUSTER + 2 + 3 * LOCAL) + 2 * INBOX + 12 * 16, 0)" },
   },
@@ -269,7 +270,8 @@ return {
     { "there is no launch before", "ALG ~= 'tasks' or PARTITION == 'block'" },
     { "halves of a block merge", "ispow2(SORT_BLOCK) or not " .. MERGED },
     { "as many comparisons as pairs of keys", "ALG ~= 'count' or n <= 2^14" },
-    { "more keys than a block's threads bring", "ALG ~= 'count' or n <= RUN and RUN * NBYTES + 512 <= dev_smem_block" },
+    { "more keys than a block's threads bring",
+      "ALG ~= 'count' or n <= RUN and RUN * NBYTES + 512 <= dev_smem_block" },
     { "most of the block's threads bring no keys", "ALG ~= 'count' or RUN <= max(4096, 2 * n)" },
     { "clusters are for compute capability 9.0 on", "CLUSTER == 1 or dev_cc >= 90" },
     { "more keys than a cluster's threads hold", "ALG ~= 'samples' or n <= CLUSTER * RUN" },
@@ -357,14 +359,11 @@ using value = @{value == 4 and "unsigned" or "uint2"};  // bits
 using value = unsigned char;  // there are none
 @ end
 
-@include "merge_path.cuh"
 @ if ALG == "samples" then
-
 @include "merge_count.cuh"
 @include "ahead.cuh"
 @include "merge_samples.cuh"
 @ elseif ALG == "count" then
-
 @include "merge_count.cuh"
 @include "ahead.cuh"
 
@@ -407,6 +406,7 @@ sort_counting(long long n_keys, const key *x, const value *xv, key *y, value *yv
   }
 }
 @ else
+@include "merge_path.cuh"
 @ if ALG == "tasks" then
 @include "ticket.cuh"
 @ end
