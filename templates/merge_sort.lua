@@ -39,12 +39,12 @@ for _, c in ipairs { { "n <= 2^11", 512, 4, 32 }, { "n <= 2^12 and dev_sms >= 10
   SUGGESTED[#SUGGESTED + 1] = { when = c[1], ALG = "count", SORT_BLOCK = c[2], SORT_ITEMS = c[3], OWN = c[4] }
 end
 -- How many keys a cluster of 16 blocks holds, and how. All clusters have to run at the same time: 7 are the
--- most that 132 multiprocessors take.
+-- most that 132 multiprocessors take. (Compute capability 12.0 has clusters of 8.)
 for _, c in ipairs {
   { 13, 512, 1, 512, 32 }, { 14, 512, 2, 512, 64 }, { 15, 1024, 2, 512, 64 }, { 16, 1024, 4, 1024, 128 },
   { 17, 1024, 8, 1024, 256 }, { 18, 1024, 16, 1024, 256 },
 } do
-  SUGGESTED[#SUGGESTED + 1] = { when = "dev_cc >= 90 and dev_sms >= 132 and n <= 2^" .. c[1],
+  SUGGESTED[#SUGGESTED + 1] = { when = "dev_cc >= 90 and dev_cc < 120 and dev_sms >= 132 and n <= 2^" .. c[1],
     ALG = "samples", SORT_BLOCK = c[2], SORT_ITEMS = c[3], CLUSTER = 16, CLUSTERS = 7, SAMPLES = c[4],
     LOCAL = c[5], NETWORK = "batcher" }
 end
