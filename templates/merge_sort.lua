@@ -15,7 +15,7 @@
 --   tasks   one launch: its blocks take the tiles of all passes in order, and each waits for those
 --           that made the runs it merges
 --   samples one launch, of few keys: clusters of blocks each read all of them and sort those of their
---           ranges, which a sample bounds (merge_samples.cuh). H200: 2^16 keys in 11.1 us, by passes 20.6
+--           ranges, which a sample bounds (merge_samples.cuh). H200: 2^16 keys in 10.8 us, by passes 20.6
 --   count   one launch, of very few keys: each block counts for some keys how many of all come before:
 --           2^12 keys in 4.3 us, by passes 7.9
 -- Few keys could stay in the shared memory of a cluster's 16 blocks. That was tried: each level's barrier,
@@ -41,7 +41,7 @@ end
 -- How many keys a cluster of 16 blocks holds, and how. All clusters have to run at the same time: 7 are the
 -- most that 132 multiprocessors take. (Compute capability 12.0 has clusters of 8.)
 for _, c in ipairs {
-  { 13, 512, 1, 512, 32 }, { 14, 512, 2, 512, 64 }, { 15, 1024, 2, 512, 64 }, { 16, 1024, 4, 1024, 128 },
+  { 13, 512, 1, 512, 32 }, { 14, 512, 2, 512, 64 }, { 15, 1024, 2, 512, 128 }, { 16, 1024, 4, 1024, 128 },
   { 17, 1024, 8, 1024, 256 }, { 18, 1024, 16, 1024, 256 },
 } do
   SUGGESTED[#SUGGESTED + 1] = { when = "dev_cc >= 90 and dev_cc < 120 and dev_sms >= 132 and n <= 2^" .. c[1],
