@@ -7,8 +7,8 @@
 // which fetches them. How many are in lower ranges was counted on the way, and says where a range goes.
 // A block sorts its range in the same way: by a sample of it into bins, and by counting in the bins.
 //
-// Blocks fetch from each other, and nobody stores to another one: what is to be seen there, a cluster's
-// barrier lets wait for the whole device (H200: 0.4 us more each time).
+// Blocks fetch from each other, and none stores to another: a cluster's barrier that makes such stores seen
+// waits for the whole device (H200: 0.4 us more until the bounds are known).
 //
 // What bounds a range is a key and where it came from. So keys that are all equal, too, are cut into
 // ranges of about the same size. Where the sample says too little and a block gets more than it has room
@@ -158,10 +158,10 @@ __device__ __forceinline__ numbered bounds() {
 }
 
 __shared__ unsigned ranks[EACH > LOCAL ? EACH : LOCAL];  // of samples
-__shared__ unsigned sent[CLUSTER];      // keys, to each block
-__shared__ unsigned lower;              // keys of the share in lower clusters' ranges
-__shared__ unsigned received[CLUSTER];  // from each block
-__shared__ unsigned base;               // all keys in lower ranges
+__shared__ unsigned sent[CLUSTER];                       // keys, to each block
+__shared__ unsigned lower;                               // keys of the share in lower clusters' ranges
+__shared__ unsigned received[CLUSTER];                   // from each block
+__shared__ unsigned base;                                // all keys in lower ranges
 
 // ---- the sample --------------------------------------------------------------------------------
 
