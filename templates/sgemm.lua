@@ -866,6 +866,7 @@ __device__ __forceinline__ void load_tiles(queue &q, unsigned shared, const tens
   for (int t = 0; t < tiles; t++, k += BK) {
     const unsigned to = shared + 4 * q.stage, barrier = q.full + 8 * q.i;
     q.wait_empty();
+    fence_proxy_async();  // no copy comes before what was read there
     mbarrier_arrive_expect(barrier, 4 * STAGE);
     load_tile(to, A, A_ALONG_K ? k : row, A_ALONG_K ? row : k, barrier);
     load_tile(to + 4 * B_TILE, B, B_ALONG_K ? k : column, B_ALONG_K ? column : k, barrier);
@@ -904,7 +905,6 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
     q.wait_full();
 @ if MAPS and (A_ALONG_K or B_ALONG_K) then
     multiply_tile(c, a_from + 4 * q.stage, b_from + 4 * q.stage);
-    fence_proxy_async();  // no copy comes before what was read
     __syncwarp();
     if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
 @ else
@@ -914,7 +914,6 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
       read<TM, MV, LM>(a, a_from + q.stage + k * A_ROW);
       read<TN, NV, LN>(b, b_from + q.stage + k * B_ROW);
       if (k == BK - 1) {  // all is read
-        if (MAPS) fence_proxy_async();  // and no copy comes before that
         __syncwarp();
         if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
       }
