@@ -64,7 +64,7 @@ __device__ __forceinline__ void copy_raw(const operand &x, unsigned to) {
 
 // Rounded to TF32, half away from zero; the tensor cores do not look at the bits cut off here. What
 // hi_part makes of a NaN may be a number, but then the low part is a NaN: of one part alone, the
-// instruction that keeps it.
+// instruction that keeps it, though one with nothing but the bits cut off becomes an infinity.
 __device__ __forceinline__ unsigned hi_part(float x) {
   if (PARTS == 2) return (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
   unsigned hi;
