@@ -381,6 +381,32 @@ __device__ __forceinline__ void store(const wide (&c)[TM][TN], stored *sums, sha
   }
 }
 
+@   if layout == "packed" then
+// V of these from the i-th on; C has no gaps either, so vectors reach across columns and matrices.
+template <int V>
+__device__ __forceinline__ void put_run(const stored *sums, const result &to, stored *group, int i,
+                                        shape s) {
+  const int size = s.m * s.n;
+  vector<V> v = vector<V>(), *there = reinterpret_cast<vector<V> *>(group + i);
+  const vector<V> sum = *reinterpret_cast<const vector<V> *>(sums + i);
+  if (to.beta != 0) v = *there;
+#pragma unroll
+  for (int e = 0; e < V; e++) {
+    const int at = (i + e) % size;
+    v.e[e] = epilogue(to.alpha * sum.e[e] + to.beta * v.e[e], at % s.m, at / s.m, to.scales, to.biases);
+  }
+  *there = v;
+}
+
+__device__ __forceinline__ void store_group(const stored *sums, const result &to, long long first,
+                                            int matrices, shape s) {
+  constexpr int V = @{GROUP * m * n % VEC == 0 and VEC or 1};
+  const int all = matrices * s.m * s.n, whole = all / V * V;
+  stored *group = to.C[first];
+  for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) put_run<V>(sums, to, group, i, s);
+  for (int i = whole + threadIdx.x; i < all; i += BLOCK) put_run<1>(sums, to, group, i, s);
+}
+@   else
 __device__ __forceinline__ void store_group(const stored *sums, const result &to, long long first,
                                             int matrices, shape s) {
   const int size = s.m * s.n;
@@ -389,6 +415,7 @@ __device__ __forceinline__ void store_group(const stored *sums, const result &to
     to.put(v, first + i / size, i % size % s.m, i % size / s.m);
   }
 }
+@   end
 @ end
 
 @ if ALG == "shared" then
