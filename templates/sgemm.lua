@@ -1293,11 +1293,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
     product(c, (char *)shared, operand(A, lda, A_ALONG_K, tile.row, m, p.begin, p.depth),
             operand(B, ldb, B_ALONG_K, tile.column, n, p.begin, p.depth), p.depth);
 @     if PARTS == 2 then
-    // What this takes is computed anew, lest it take registers from the loads and products.
-    int height = m, width = n;
-    long long begin = p.begin, depth = p.depth;
-    asm volatile("" : "+r"(height), "+r"(width), "+l"(lda), "+l"(ldb), "+l"(A), "+l"(B));
-    restore(c, height, width, A, lda, B, ldb, corner(p.tile, height, width), begin, depth);
+    restore(c, m, n, A, lda, B, ldb, tile, p.begin, p.depth);
 @     end
 @   else
     operand_a a(A, lda, tile.row, m, p.begin, shared);
