@@ -60,7 +60,7 @@ static void start_clocks(emu_block *b) {
   for (int i = 0; i < b->n_warps; i++) {
     latest = b->clocks[i][i] > latest ? b->clocks[i][i] : latest;
   }
-  if (latest > 1 << 19) {
+  if (latest > 1 << 18) {
     memset(b->shadow, 0, (b->launch->smem_nbytes + 64) * (b->shadow ? sizeof *b->shadow : 0));
     latest = 0;
   }

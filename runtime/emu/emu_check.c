@@ -222,8 +222,9 @@ enum {
   MANY = 1 << 10,  /* of reads: by several threads */
   ASYNC = 1 << 10, /* of writes: by the asynchronous proxy */
   STRONG = 1 << 11,
-  CLOCK_SHIFT = 12,
-  CLOCK_MAX = (1 << 20) - 1
+  PROXY = 1 << 12, /* of reads: by the asynchronous proxy */
+  CLOCK_SHIFT = 13,
+  CLOCK_MAX = (1 << 19) - 1
 };
 #define REMOTE UINT32_MAX /* written by another block of the cluster: ordered for all we know */
 
@@ -427,7 +428,7 @@ static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
 int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                      int n, emu_access access, const uint8_t *values) {
   if (w->block->clocks[w->index][w->index] >= CLOCK_MAX) {
-    return RUN_ON; /* a million barriers in one block: the clock has no more bits */
+    return RUN_ON; /* half a million barriers in one block: the clock has no more bits */
   }
   int width = n > 4 && n % 4 == 0 ? emu_type_bytes((emu_type)in->type) : n;
   shared_access a = {
@@ -457,14 +458,28 @@ static int not_fenced(emu_warp *w, const emu_insn *in, uint64_t address, const c
       what, name, thread_of(tag));
 }
 
+static int not_fenced_read(emu_warp *w, const emu_insn *in, int lane, uint64_t address,
+                           uint32_t tag) {
+  char name[120];
+  name_shared(w, address, 4, name, sizeof name);
+  return emu_finding(
+      w, in, lane, EMU_PROXY,
+      "copies in bulk to %s, read by thread %d without a fence.proxy.async since: the copy "
+      "may come before the read",
+      name, thread_of(tag));
+}
+
+/* is the access that the tag tells of ordered before a proxy fence before w? */
+static bool fenced(const emu_warp *w, uint32_t tag) {
+  return clock_of(tag) <= w->block->proxied[w->index][thread_of(tag) / EMU_LANES_N];
+}
+
 /* bytes whose shadows are alike */
 static int check_proxy(emu_warp *w, const emu_insn *in, emu_shadow *s, uint64_t address, int count,
                        const char *what) {
-  int rc = read_byte(w, in, 0, address, 4, s, 0);
-  uint32_t tag = s->write;
-  int by = thread_of(tag) / EMU_LANES_N;
-  if (!rc && !(tag & ASYNC) && clock_of(tag) > w->block->proxied[w->index][by]) {
-    rc = not_fenced(w, in, address, what, tag);
+  int rc = read_byte(w, in, 0, address, 4, s, PROXY);
+  if (!rc && !(s->write & ASYNC) && !fenced(w, s->write)) {
+    rc = not_fenced(w, in, address, what, s->write);
   }
   for (int k = 1; k < count; k++) {
     s[k] = s[0];
@@ -497,6 +512,10 @@ int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home
     }
     if (home == w->block && !ordered(w, s->write, emu_thread(w, lane))) {
       return shared_race(w, in, lane, offset + i, 4, "copies in bulk to", "written", s->write);
+    }
+    if (home == w->block && clock_of(s->read) >= home->first_clock && !(s->read & PROXY) &&
+        !fenced(w, s->read)) {
+      return not_fenced_read(w, in, lane, offset + i, s->read);
     }
   }
   return RUN_ON;

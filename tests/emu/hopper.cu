@@ -501,6 +501,33 @@ GLOBAL bulk_no_fence_bad(int *ok, float *data) {
   }
 }
 
+// a tile that is read, and copied to again; a fence by the readers or by the thread that copies will do
+DEVICE void copy_again(int *ok, const float *data, bool readers_fence, bool copier_fences) {
+  __shared__ __align__(128) float s[64];
+  __shared__ u64 m;
+  const int t = threadIdx.x;
+  if (t == 0) {
+    init(&m, 1);
+    asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
+  }
+  bool fine = true;
+  for (int i = 0; i < 2; i++) {
+    __syncthreads();
+    if (t == 0) {
+      if (copier_fences) fence();
+      expect(&m, 256);
+      load_bulk(s, data + 64 * i, 256, &m);
+    }
+    wait(&m, i);
+    fine &= s[t] == (64 * i + t) % 50;
+    if (readers_fence) fence();
+  }
+  ok[t] = fine;
+}
+GLOBAL readers_fence(int *ok, const float *data) { copy_again(ok, data, true, false); }
+GLOBAL copier_fences(int *ok, const float *data) { copy_again(ok, data, false, true); }
+GLOBAL copy_again_bad(int *ok, const float *data) { copy_again(ok, data, false, false); }
+
 GLOBAL bulk_bounds_bad(int *ok, float *data) {
   __shared__ __align__(128) float s[64];
   __shared__ u64 m;
