@@ -4,8 +4,8 @@
 // An infinity less its high part is a NaN, and a number from 2^128 - 2^116 on has infinity for its high
 // part: either leaves a sum that is not finite, which ordinary numbers never do. Such sums are formed
 // again as single precision forms them, one product after the other; where these overflow, or meet a
-// NaN, that is the result. A warp adds up one element of C at a time, so that a row of NaNs in
-// a large matrix is no disaster.
+// NaN, that is the result. A warp adds up one element of C at a time, so that a row of NaNs in a large
+// matrix is no disaster.
 
 // The sum of `depth` products, by all lanes of a warp.
 __device__ __forceinline__ float plain_sum(const float *a, long long a_stride, const float *b,
@@ -29,8 +29,9 @@ __device__ __forceinline__ float plain_sum(const float *a, long long a_stride, c
 __device__ __forceinline__ bool is_finite(float x) { return fabsf(x) < 0x1.fffffep127f; }
 
 // Puts those in order among a tile's sums of `depth` products from the k-th on.
-__device__ __forceinline__ void restore(float (&c)[CM][CN], int m, int n, const float *A, long long lda,
-                                        const float *B, long long ldb, corner tile, long long k, long long depth) {
+__device__ __forceinline__ void restore(float (&c)[CM][CN], int m, int n, const float *A,
+                                        long long lda, const float *B, long long ldb, corner tile,
+                                        long long k, long long depth) {
   bool finite = true;
 #pragma unroll
   for (int r = 0; r < CM * CN; r++) finite &= is_finite(c[r / CN][r % CN]);
@@ -49,9 +50,11 @@ __device__ __forceinline__ void restore(float (&c)[CM][CN], int m, int n, const 
     unsigned left = __ballot_sync(0xffffffff, i < m && j < n && !is_finite(own));
     for (; left > 0; left &= left - 1) {
       const int lane = __ffs(left) - 1;
-      const int its_row = __shfl_sync(0xffffffff, i, lane), its_column = __shfl_sync(0xffffffff, j, lane);
-      const float sum = plain_sum(A + (A_RUNS ? its_row * lda : its_row), A_RUNS ? 1 : lda,
-                                  B + (B_RUNS ? its_column * ldb : its_column), B_RUNS ? 1 : ldb, depth);
+      const long long its_row = __shfl_sync(0xffffffff, i, lane);
+      const long long its_column = __shfl_sync(0xffffffff, j, lane);
+      const float sum =
+          plain_sum(A + its_row * (A_RUNS ? lda : 1), A_RUNS ? 1 : lda,
+                    B + its_column * (B_RUNS ? ldb : 1), B_RUNS ? 1 : ldb, depth);
       if (threadIdx.x % 32 == lane) own = sum;
     }
 #pragma unroll
