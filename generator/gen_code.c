@@ -238,8 +238,11 @@ static bool power_dividing(const gen_atom *v, gen_atom *out) {
 }
 
 static bool choose(const gen_atom *v, gen_atom *out) {
+  if (v[0].type != GEN_CONDITION) {
+    return false;
+  }
   *out = v[0].yes ? v[1] : v[2];
-  return v[0].type == GEN_CONDITION;
+  return true;
 }
 
 static bool absolute(const gen_atom *v, gen_atom *out) {

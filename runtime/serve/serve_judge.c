@@ -85,7 +85,9 @@ static bool add_question(serve_judge *j, questions *q, question x) {
     if (!list) {
       return false;
     }
-    memcpy(list, q->list, q->n * sizeof *list);
+    if (q->n) {
+      memcpy(list, q->list, q->n * sizeof *list);
+    }
     q->list = list;
     q->most = most;
   }
