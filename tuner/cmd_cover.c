@@ -12,7 +12,13 @@
 #include "serve_adapt.h"
 #include "verbs.h"
 
-enum { SAMPLE = 100, SAMPLE_MOST = 2000, DRAWN = 1500, CANDIDATES_MOST = 512, PROBLEMS_MOST = 8192 };
+enum {
+  SAMPLE = 100,
+  SAMPLE_MOST = 2000,
+  DRAWN = 1500,
+  CANDIDATES_MOST = 512,
+  PROBLEMS_MOST = 8192
+};
 
 typedef struct cover_run {
   const cli *c;
@@ -307,8 +313,8 @@ static int add_waiting(cover_run *r, const times *x, size_t n, cover_table *t, e
  * them, which tells who is needed; then the few that are, since what learns where each of them is
  * best needs many sizes: those of the next so many where the models made so far may be most wrong
  * come first. Shares of the budget. */
-enum { N_ROUNDS = 6, LAST_ROUNDS = 2, WAITING_MOST = 600 };
-static const double SHARE[N_ROUNDS] = {0.2, 0.3, 0.125, 0.125, 0.125, 0.125}, NEAR_BEST = 0.1;
+enum { N_ROUNDS = 5, LAST_ROUNDS = 2, WAITING_MOST = 600 };
+static const double SHARE[N_ROUNDS] = {0.2, 0.3, 0.17, 0.17, 0.16}, NEAR_BEST = 0.1;
 
 /* A round's configurations at sizes from where the one before ended. */
 static int gauge_round(cover_run *r, double share, times *x, err *e) {
