@@ -179,7 +179,7 @@ return {
       when = SAMPLED },
     { "SAMPLES", { 64, 128, 256, 512, 1024, 2048 }, "keys that bound ranges, before some are chosen",
       when = SAMPLED },
-    { "LOCAL", { 0, 32, 64, 128, 256 }, "bins that a block makes of its range", when = SAMPLED },
+    { "LOCAL", { 0, 32, 64, 128, 256, 512 }, "bins that a block makes of its range", when = SAMPLED },
     { "SORT_RESIDENT", { 1, 2, 3, 4, 6 },
       "blocks that sort which a multiprocessor has registers for", when = MERGED },
     { "NETWORK", { "odd_even", "batcher" }, "that sorts a thread's keys; of samples: are keys that tie "
