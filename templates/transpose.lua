@@ -33,7 +33,7 @@ for _, shape in ipairs { { 2, 8, 256, 32, 128 }, { 2, 8, 32, 256, 128 }, { 4, 4,
   SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes, ALG = "tile", TM = high, TN = wide,
     BLOCK = block, VEC = vec, LAYOUT = "padded", LOAD = "streaming", STORE = "streaming" }
 end
-for _, shape in ipairs { { 1, 4, 128, 128, 1024 }, { 2, 4, 128, 64, 512 }, { 4, 4, 64, 64, 256 },
+for _, shape in ipairs { { 1, 4, 128, 128, 1024 }, { 2, 4, 128, 64, 512 }, { 4, 4, 64, 128, 256 },
   { 8, 2, 64, 32, 256 } } do -- rows that begin anywhere; of a size to make up for what is loaded twice
   local nbytes, vec, high, wide, block = table.unpack(shape)
   SUGGESTED[#SUGGESTED + 1] = { when = "NBYTES == " .. nbytes .. " and rows >= 256 and cols >= 64", ALG = "shifted",
