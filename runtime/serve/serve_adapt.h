@@ -11,7 +11,7 @@
 
 /* serve_adapt -- false when it can't be made valid in a few changes
  *   out  *changed  how many parameters
- *   cost an evaluation of the requirements per value tried: some dozens, 20 us each */
+ *   cost an evaluation of the requirements per value tried: some dozens, a few us each */
 bool serve_adapt(const gen_template *t, gen_instance *g, gen_config *c, int *changed);
 
 /* ---- for those who do the same faster (serve_judge.h) ---------------------------------------- */

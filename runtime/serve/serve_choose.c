@@ -16,7 +16,7 @@ static const double charge_of[] = {[TUNED_EXACT] = 0,
                                    [TUNED_OTHER_DEVICE] = 1,
                                    [TUNED_PRESET] = 1.25};
 
-enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at some 20 us each */
+enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at 20 us each by Lua */
 
 enum { ADAPT_MOST = 3 }; /* candidates that are adapted, at a millisecond or two each */
 
