@@ -38,7 +38,8 @@ gen_atom gen_result_atom(const gen_result *r) {
 
 /* The whole number that a float is; 2^63 itself does not fit. */
 static bool fits_whole(double d, int64_t *i) {
-  const bool is = d == floor(d) && d >= -0x1p63 && d < 0x1p63;
+  static const double LIMIT = 9223372036854775808.0;
+  const bool is = d == floor(d) && d >= -LIMIT && d < LIMIT;
   *i = is ? (int64_t)d : 0;
   return is;
 }
@@ -457,13 +458,12 @@ static const gen_code *constant(translator *r, const char *text) {
 static const gen_code *chain(translator *r, gen_op op, const gen_formula *x) {
   const gen_code *left = x->n ? translate(r, x->kids[0]) : NULL;
   for (size_t i = 1; left && i < x->n; i++) {
-    gen_code *c = node(r, op, 2);
-    const gen_code *right = c ? translate(r, x->kids[i]) : NULL;
-    if (!right) {
-      return NULL;
+    const gen_code *right = translate(r, x->kids[i]);
+    gen_code *c = right ? node(r, op, 2) : NULL;
+    if (c) {
+      c->kids[0] = left;
+      c->kids[1] = right;
     }
-    c->kids[0] = left;
-    c->kids[1] = right;
     left = c;
   }
   return left;

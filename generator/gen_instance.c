@@ -45,8 +45,10 @@ static void set_result(tmpl *t, const char *name, const gen_result *r) {
 }
 
 void gen_set_scalar(tmpl *t, size_t i, const gen_result *r) {
-  t->codes.scalars[i] = gen_result_atom(r);
-  t->codes.has_scalar[i] = true;
+  if (i < GEN_MAX_SCALARS) {
+    t->codes.scalars[i] = gen_result_atom(r);
+    t->codes.has_scalar[i] = true;
+  }
   set_result(t, t->pub.args[i].name, r);
 }
 

@@ -156,11 +156,11 @@ static void add_name(const tmpl *t, const gen_token *token, gen_names *out) {
   memcpy(name, token->p, token->n);
   name[token->n] = 0;
   const gen_symbol *s = gen_symbol_find(&t->symbols, name, GEN_READS_CONFIG);
-  uint64_t none, *bits = !s                             ? &none
-                         : s->kind == GEN_SYMBOL_FIELD  ? &out->fields
-                         : s->kind == GEN_SYMBOL_PARAM  ? &out->params
-                         : s->kind == GEN_SYMBOL_DEVICE ? &out->device
-                                                        : &out->derived;
+  uint64_t none = 0, *bits = !s                             ? &none
+                             : s->kind == GEN_SYMBOL_FIELD  ? &out->fields
+                             : s->kind == GEN_SYMBOL_PARAM  ? &out->params
+                             : s->kind == GEN_SYMBOL_DEVICE ? &out->device
+                                                            : &out->derived;
   if (s) {
     *bits |= UINT64_C(1) << s->index;
   }

@@ -9,8 +9,8 @@ typedef struct variants {
   serve_variant *v; /* by base; of each first the configuration itself, then the least changed */
   size_t n;
   uint64_t derived; /* as serve_export_cover has it */
-  str *sources;   /* distinct ones: v[i].source is a place here */
-  size_t *bodies; /* where each begins after its comments */
+  str *sources;     /* distinct ones: v[i].source is a place here */
+  size_t *bodies;   /* where each begins after its comments */
   size_t n_sources;
 } variants;
 
