@@ -265,7 +265,8 @@ return {
     { "AT_ONCE", "sel(COUNT == 'early' and SCATTER == 'shared', 1, 0)" },
     { "SECTOR", "32 // min(KEY, sel(VALUE > 0, VALUE, KEY))" }, -- elements
     { "RUNS_AT", "sel(AT_ONCE == 1, COUNTERS + STAGE, max(COUNTERS, STAGE))" },
-    { "RUNS", "sel(WRITE == 'sectors', BINS * (16 + 16 * WIDE) + (TILE // SECTOR + 2 * BINS) * sel(BINS > 256, 2, 1), 0)" },
+    { "RUNS", "sel(WRITE == 'sectors', BINS * (16 + 16 * WIDE) + "
+      .. "(TILE // SECTOR + 2 * BINS) * sel(BINS > 256, 2, 1), 0)" },
     { "DIGITS_BLOCK", "512" }, -- threads that count digits of all passes
     { "DIGITS_SMEM", "sel(ALG == 'onesweep' or ALG == 'tasks', 4 * PASSES * BINS * COPIES, 0)" },
     { "KINDS", "sel(ALG == 'counting', 1 << (8 * min(KEY, 2)), 1)" }, -- of keys

@@ -7,13 +7,12 @@
 --
 -- Where rows are of an odd number of elements they begin anywhere within a vector. There (ALG shifted) a
 -- block loads all vectors that lie in TM x TN elements in part, and stores of every row of y what begins
--- with a sector and ends with one: all stores are of whole vectors, and no sector is written in two parts.
--- It needs a sector's elements of rows more than it stores; those of the next tile below it are among
--- them, and stay in shared memory where a block moves DEPTH tiles. Some columns are loaded twice.
+-- with a sector and ends with one: all stores are of whole vectors, no sector is written in two parts,
+-- and tiles overlap by some rows and columns of x.
 
 local SECTOR = "(32 // NBYTES)" -- elements of a sector
 local TILES = "sel(ALG == 'shifted', min(rows, 1) * ceildiv(rows + " .. SECTOR .. " - 1, "
-  .. "TM * DEPTH) * ceildiv(cols, max(1, TN - VEC + 1)), "
+  .. "max(1, TM - " .. SECTOR .. ")) * ceildiv(cols, max(1, TN - VEC + 1)), "
   .. "ceildiv(rows, TM) * ceildiv(cols, TN))"
 local NBYTES = "sel(dtype == 'u8', 1, sel(dtype == 'f16', 2, sel(dtype == 'f32', 4, 8)))"
 local VEC_MOST = "min(align, pow2div(rows, 16), pow2div(cols, 16))"
@@ -80,7 +79,6 @@ return {
     { "RASTER", { "across", "down", "diagonal", "bands" }, "the order of tiles" },
     { "LOAD", { "plain", "streaming" }, "cache operator of loads" },
     { "STORE", { "plain", "streaming" }, "cache operator of stores" },
-    { "DEPTH", { 1, 2, 4, 8 }, "tiles that a block moves, one below another", when = "ALG == 'shifted'" },
     { "RESIDENT", { 0, 2, 3, 4, 5, 6, 8, 12, 16 }, "blocks a multiprocessor has registers for; 0: as many "
       .. "as need not store any elsewhere", when = "ALG == 'shifted'" },
   },
@@ -91,7 +89,7 @@ return {
     { "ROW", "TM // VEC" }, -- vectors in a row of the turned tile
     { "PADS", "sel(LAYOUT == 'padded', TN // VEC, 0)" }, -- vectors between rows
     { "SMEM", "sel(ALG == 'tile', (TN * ROW + PADS) * VEC * NBYTES, "
-      .. "sel(ALG == 'shifted', (TN * (TM + " .. SECTOR .. ") + TN // VEC) * NBYTES, 0))" },
+      .. "sel(ALG == 'shifted', (TN * TM + TN // VEC) * NBYTES, 0))" },
     -- Registers for a thread's elements and some more, and how many blocks have them. Left to itself the
     -- compiler keeps every address.
     { "REGS", "20 + 7 * TM * TN * max(4, NBYTES) // (16 * BLOCK)" },
@@ -124,7 +122,6 @@ return {
     { "what is in order is shorter than a sector", "TM * NBYTES >= 32 and TN * NBYTES >= 32 "
       .. "or TM >= 32 and TN >= 32" },
     { "without a tile there is no layout", "ALG == 'tile' or LAYOUT == 'plain'" },
-    { "tiles below the last", "TM * DEPTH // 2 < max(rows, TM)" },
     { "so few tiles have no order",
       "RASTER == 'across' or ceildiv(rows, TM) > 1 and ceildiv(cols, TN) > 1" },
     { "more shared memory than a block may have", "SMEM <= dev_smem_block" },
@@ -138,7 +135,7 @@ return {
   },
 
   default = { ALG = "tile", TM = 32, TN = 32, BLOCK = 256, VEC = 1, LAYOUT = "padded",
-    RASTER = "across", LOAD = "plain", STORE = "plain", DEPTH = 1, RESIDENT = 0 },
+    RASTER = "across", LOAD = "plain", STORE = "plain", RESIDENT = 0 },
   untuned = SUGGESTED,
 
   stages = {
@@ -210,7 +207,7 @@ struct square {
 
 @ if ALG == "shifted" then
 constexpr int SECTOR = 32 / NBYTES, MORE = SECTOR - 1;  // elements; rows of x before a tile's own
-constexpr int DOWN = TM * DEPTH, ALONG = TN - VEC + 1;  // from block to block
+constexpr int DOWN = TM - SECTOR, ALONG = TN - VEC + 1;  // from tile to tile
 @ else
 constexpr int MORE = 0, DOWN = TM, ALONG = TN;
 @ end
@@ -316,16 +313,14 @@ transpose(int rows, int cols, int batch, const element *__restrict__ x,
 @ elseif ALG == "shifted" then
 // In steps of whole squares of sectors every row of x that a thread loads from, and every row of y that it
 // stores to, begins as far from the beginning of a vector or sector as its first one.
-constexpr int HIGH = TM + SECTOR;                                     // rows in shared memory
-constexpr int PER_ROW = TN / VEC, PER_COLUMN = TM / VEC;              // vectors
-constexpr int ROWS = BLOCK / PER_ROW, COLUMNS = BLOCK / PER_COLUMN;   // of x, of a step
+constexpr int PER_ROW = TN / VEC, PER_COLUMN = TM / VEC;               // vectors
+constexpr int ROWS = BLOCK / PER_ROW, COLUMNS = BLOCK / PER_COLUMN;    // of x, of a step
 constexpr int LOADS = TM / ROWS, STORES = TN / COLUMNS;
-constexpr int HEADS = (SECTOR + ROWS - 1) / ROWS, KEPT = (TN * SECTOR + BLOCK - 1) / BLOCK;
 
 // Where element r of row c of the turned tile lies in shared memory. Threads that write next to each
 // other write rows VEC apart, and threads that read next to each other read elements VEC apart.
 __device__ __forceinline__ int place(int c, int r) {
-  return c * HIGH + c / VEC + r % VEC * (HIGH / VEC) + r / VEC;
+  return c * TM + c / VEC + r % VEC * PER_COLUMN + r / VEC;
 }
 
 // Elements that one, `far` from p, is behind the beginning of a vector or sector of N.
@@ -334,82 +329,71 @@ __device__ __forceinline__ int behind(const element *p, long long far) {
   return (int)(((unsigned long long)p / NBYTES + far) % N);
 }
 
-// The matrices, and what of them a tile has.
-struct matrices {
-  const element *x, *begin, *end;  // all that may be read
-  element *y;
-  int rows, cols;
-
-  __device__ __forceinline__ bool has(int row) const { return row >= 0 && row < rows; }
-};
-
-// The first vector of a tile that this thread loads, SECTOR rows below its first row: its row and column in
-// the tile; the vector may begin before the tile does.
+// The first vector that this thread loads: its row and column in the tile; the vector may begin before
+// the tile does.
 struct source {
   int r, c;
   const element *from;
 
-  __device__ __forceinline__ source(const matrices &m, corner tile) {
-    r = SECTOR + threadIdx.x / PER_ROW;
-    const long long first = (long long)(tile.row + r) * m.cols + tile.column;
-    c = (int)threadIdx.x % PER_ROW * VEC - behind<VEC>(m.x, first);
-    from = m.x + first + c;
+  __device__ __forceinline__ source(const element *x, int cols, corner tile) {
+    r = threadIdx.x / PER_ROW;
+    const long long first = (long long)(tile.row + r) * cols + tile.column;
+    c = (int)threadIdx.x % PER_ROW * VEC - behind<VEC>(x, first);
+    from = x + first + c;
   }
 };
 
-// The vectors that N steps of rows touch, to registers; the first is `above` rows above the source, and those
-// from row `end` of the tile on are none of them. At the ends of x not every vector is whole.
-template <bool WHOLE, int N>
-__device__ __forceinline__ void load(vector (&v)[N], const source &s, int above, int end,
-                                     const matrices &m, corner tile) {
-  const long long step = (long long)ROWS * m.cols;
-  const element *first = s.from - (long long)above * m.cols;
+// The vectors that rows of the tile touch, to registers. At the ends of x not every one is whole.
+template <bool WHOLE>
+__device__ __forceinline__ void load(vector (&v)[LOADS], const source &s, const element *begin,
+                                     const element *end, int rows, int cols, corner tile) {
+  const long long step = (long long)ROWS * cols;
 #pragma unroll
-  for (int k = 0; k < N; k++) {
-    const int r = s.r - above + k * ROWS;
-    const element *from = first + k * step;
-    if (r >= end) continue;
-    if (!WHOLE && (!m.has(tile.row + r) || s.c >= m.cols - tile.column)) continue;
-    if (WHOLE || VEC == 1 || (from >= m.begin && m.end - from >= VEC)) {
+  for (int k = 0; k < LOADS; k++) {
+    const int row = tile.row + s.r + k * ROWS;
+    const element *from = s.from + k * step;
+    if (!WHOLE && (row < 0 || row >= rows || s.c >= cols - tile.column)) continue;
+    if (WHOLE || VEC == 1 || (from >= begin && end - from >= VEC)) {
       v[k] = load_@{LOAD}(reinterpret_cast<const vector *>(from));
     } else {
 #pragma unroll
       for (int e = 0; e < VEC; e++) {
-        if (from + e >= m.begin && from + e < m.end) v[k].e[e] = from[e];
+        if (from + e >= begin && from + e < end) v[k].e[e] = from[e];
       }
     }
   }
 }
 
-template <bool WHOLE, int N>
-__device__ __forceinline__ void turn(const vector (&v)[N], const source &s, int above, int end,
-                                     element *shared, const matrices &m, corner tile) {
-  const int width = WHOLE ? ALONG : min(ALONG, m.cols - tile.column);
+template <bool WHOLE>
+__device__ __forceinline__ void turn(const vector (&v)[LOADS], const source &s, element *shared,
+                                     int rows, int cols, corner tile) {
+  const int width = WHOLE ? ALONG : min(ALONG, cols - tile.column);
 #pragma unroll
   for (int e = 0; e < VEC; e++) {
     if (s.c + e < 0 || s.c + e >= width) continue;
-    element *to = shared + place(s.c + e, s.r - above);
+    element *to = shared + place(s.c + e, s.r);
 #pragma unroll
-    for (int k = 0; k < N; k++) {
-      const int r = s.r - above + k * ROWS;
-      if (r < end && (WHOLE || m.has(tile.row + r))) to[k * (ROWS / VEC)] = v[k].e[e];
+    for (int k = 0; k < LOADS; k++) {
+      const int row = tile.row + s.r + k * ROWS;
+      if (WHOLE || (row >= 0 && row < rows)) to[k * (ROWS / VEC)] = v[k].e[e];
     }
   }
 }
 
 template <bool WHOLE>
-__device__ __forceinline__ void store(const element *shared, const matrices &m, corner tile) {
+__device__ __forceinline__ void store(const element *shared, element *y, int rows, int cols,
+                                      corner tile) {
   const int k = threadIdx.x % PER_COLUMN * VEC, c = threadIdx.x / PER_COLUMN;
-  const int width = WHOLE ? ALONG : min(ALONG, m.cols - tile.column);
-  const long long start = (long long)(tile.column + c) * m.rows, step = (long long)COLUMNS * m.rows;
-  const int r = MORE - behind<SECTOR>(m.y, start) + k, row = tile.row + r;
-  if (!WHOLE && (row >= m.rows || row <= -VEC)) return;
+  const int width = WHOLE ? ALONG : min(ALONG, cols - tile.column);
+  const long long start = (long long)(tile.column + c) * rows, step = (long long)COLUMNS * rows;
+  const int r = MORE - behind<SECTOR>(y, start) + k, row = tile.row + r;
+  if (k >= DOWN || (!WHOLE && (row >= rows || row <= -VEC))) return;
 #pragma unroll
   for (int s = 0; s < STORES; s++) {
     if (c + s * COLUMNS >= width) break;
     const element *from = shared + s * place(COLUMNS, 0);
-    element *to = m.y + start + row + s * step;
-    if (WHOLE || (row >= 0 && row + VEC <= m.rows)) {
+    element *to = y + start + row + s * step;
+    if (WHOLE || (row >= 0 && row + VEC <= rows)) {
       vector v;
 #pragma unroll
       for (int e = 0; e < VEC; e++) v.e[e] = from[place(c, r + e)];
@@ -417,58 +401,22 @@ __device__ __forceinline__ void store(const element *shared, const matrices &m, 
     } else {
 #pragma unroll
       for (int e = 0; e < VEC; e++) {
-        if (m.has(row + e)) to[e] = from[place(c, r + e)];
+        if (row + e >= 0 && row + e < rows) to[e] = from[place(c, r + e)];
       }
     }
   }
 }
 
-// The tile's last rows, which are the first of the one below it: read now, written when nobody reads there.
 template <bool WHOLE>
-struct kept {
-  element e[KEPT];
-
-  __device__ __forceinline__ bool is_there(int at, int row, const matrices &m, corner tile) const {
-    const int width = WHOLE ? ALONG : min(ALONG, m.cols - tile.column);
-    return at < TN * SECTOR && at % TN < width && (WHOLE || m.has(row + at / TN));
-  }
-  __device__ __forceinline__ void take(const element *shared, const matrices &m, corner tile) {
-#pragma unroll
-    for (int i = 0; i < KEPT; i++) {
-      const int at = i * BLOCK + threadIdx.x;
-      if (is_there(at, tile.row + TM, m, tile)) e[i] = shared[place(at % TN, TM + at / TN)];
-    }
-  }
-  __device__ __forceinline__ void put(element *shared, const matrices &m, corner tile) const {
-#pragma unroll
-    for (int i = 0; i < KEPT; i++) {
-      const int at = i * BLOCK + threadIdx.x;
-      if (is_there(at, tile.row, m, tile)) shared[place(at % TN, at / TN)] = e[i];
-    }
-  }
-};
-
-template <bool WHOLE>
-__device__ __forceinline__ void move(element *shared, const matrices &m, corner tile) {
-  source s(m, tile);
-  vector head[HEADS], v[LOADS];
-  load<WHOLE>(head, s, SECTOR, SECTOR, m, tile);
-  load<WHOLE>(v, s, 0, HIGH, m, tile);
-  turn<WHOLE>(head, s, SECTOR, SECTOR, shared, m, tile);
-#pragma unroll 1
-  for (int more = DEPTH - 1;; more--) {
-    turn<WHOLE>(v, s, 0, HIGH, shared, m, tile);
-    __syncthreads();
-    store<WHOLE>(shared, m, tile);
-    if (more == 0) break;
-    kept<WHOLE> last;
-    last.take(shared, m, tile);
-    tile.row += TM;
-    s.from += (long long)TM * m.cols;
-    load<WHOLE>(v, s, 0, HIGH, m, tile);
-    __syncthreads();
-    last.put(shared, m, tile);
-  }
+__device__ __forceinline__ void move(element *shared, const element *x, element *y,
+                                     const element *begin, const element *end, int rows, int cols,
+                                     corner tile) {
+  vector v[LOADS];
+  const source s(x, cols, tile);
+  load<WHOLE>(v, s, begin, end, rows, cols, tile);
+  turn<WHOLE>(v, s, shared, rows, cols, tile);
+  __syncthreads();
+  store<WHOLE>(shared, y, rows, cols, tile);
   __syncthreads();
 }
 
@@ -479,13 +427,13 @@ transpose(int rows, int cols, int batch, const element *__restrict__ x,
   element *shared = reinterpret_cast<element *>(tile_memory);
   const corner tile(rows, cols);
   // The row above is there, so that vectors may begin in it.
-  const bool whole = tile.row > 0 && tile.row + DOWN + SECTOR <= rows && tile.column + TN <= cols;
+  const bool whole = tile.row > 0 && tile.row + TM <= rows && tile.column + TN <= cols;
   x += wait_for_ahead();
-  for (long long i = blockIdx.y; i < batch; i += gridDim.y) {
-    const long long far = i * rows * cols;
-    const matrices m = {x + far, x, x + (long long)batch * rows * cols, y + far, rows, cols};
-    if (whole) move<true>(shared, m, tile);
-    else move<false>(shared, m, tile);
+  const element *end = x + (long long)batch * rows * cols;
+  for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
+    const long long matrix = m * rows * cols;
+    if (whole) move<true>(shared, x + matrix, y + matrix, x, end, rows, cols, tile);
+    else move<false>(shared, x + matrix, y + matrix, x, end, rows, cols, tile);
   }
 }
 @ else
