@@ -33,7 +33,7 @@ struct arrays {
 @ if tiles then
 // ---- from a tile to all keys -------------------------------------------------------------------
 
-__shared__ index bases[BINS];  // where a tile's keys of a digit go, less where they are in the tile
+__shared__ position bases[BINS];  // where a tile's keys of a digit go, less where they are in the tile
 
 // How many keys of this thread's bins exist: those beyond them count for nothing.
 __device__ __forceinline__ void real_counts(const unsigned (&count)[BINS_THREAD], long long room,
@@ -57,8 +57,8 @@ __device__ __forceinline__ value *staged_values() {
 // warp that wrote 32 keys of the tile after another would also cut a sector wherever it begins. So lanes
 // take whole sectors, SECTOR of them one; only at the ends of runs some of them have nothing to write.
 struct alignas(16) run {
-  index sectors;         // where its first sector begins, if it were the first of all runs' sectors
-  index to;              // where it goes
+  position sectors;         // where its first sector begins, if it were the first of all runs' sectors
+  position to;              // where it goes
   unsigned from, count;  // where it is staged
 };
 using owner = @{BINS > 256 and "unsigned short" or "unsigned char"};
@@ -82,7 +82,7 @@ __device__ __forceinline__ void own_sectors(unsigned bin, unsigned first, unsign
 }
 
 // Where the runs of this thread's bins go; `behind`: elements that the array begins behind a sector.
-__device__ __forceinline__ void lay_out(const index (&to)[BINS_THREAD],
+__device__ __forceinline__ void lay_out(const position (&to)[BINS_THREAD],
                                         const unsigned (&count)[BINS_THREAD],
                                         const unsigned (&start)[BINS_THREAD], unsigned behind) {
   unsigned n[BINS_THREAD], first[BINS_THREAD];
@@ -100,7 +100,7 @@ __device__ __forceinline__ void lay_out(const index (&to)[BINS_THREAD],
     const unsigned bin = j * BLOCK + threadIdx.x;
     own_sectors(bin, first[j], n[j]);
     if (bin < BINS) {
-      const index sectors = to[j] - (unsigned)(to[j] + behind) % SECTOR - (index)first[j] * SECTOR;
+      const position sectors = to[j] - (unsigned)(to[j] + behind) % SECTOR - (position)first[j] * SECTOR;
       runs()[bin] = {sectors, to[j], start[j], count[j]};
     }
   }
@@ -118,7 +118,7 @@ __device__ __forceinline__ void write_sectors(const move &m) {
     for (unsigned i = 0; i < AT_A_TIME; i++) {
       const unsigned sector = first + i * STEP;
       const run r = runs()[owners()[min(sector, all - 1)]];
-      const index to = r.sectors + (index)sector * SECTOR + lane;
+      const position to = r.sectors + (position)sector * SECTOR + lane;
       const unsigned in_run = (unsigned)(to - r.to);
       if (sector < all && in_run < r.count) {
         const unsigned at = r.from + in_run;
@@ -140,7 +140,7 @@ __device__ __forceinline__ void write_staged(const move &m, place p, int room) {
     const int at = i * BLOCK + threadIdx.x;
     if (WHOLE || at < room) {
       const key k = staged_keys()[at];
-      const index to = bases[p.of(k)] + at;
+      const position to = bases[p.of(k)] + at;
       store_@{STORE}(m.to + to, @{plain and "k" or "m.last ? decode(k) : k"});
 @     if VALUE > 0 then
       store_@{STORE}(m.values_to + to, staged_values()[at]);
@@ -190,7 +190,7 @@ __device__ __forceinline__ void put(const key (&k)[ITEMS], value (&v)[ITEMS],
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     if (item(i) < room) {
-      const index to = bases[p.of(k[i])] + rank.at(i) - 1;
+      const position to = bases[p.of(k[i])] + rank.at(i) - 1;
       store_@{STORE}(m.to + to, @{plain and "k[i]" or "m.last ? decode(k[i]) : k[i]"});
 @     if VALUE > 0 then
       store_@{STORE}(m.values_to + to, v[i]);
@@ -214,7 +214,7 @@ __device__ __forceinline__ void count_key(key k) {
 
 // What the block has counted is added to what others have.
 template <int THREADS>
-__device__ __forceinline__ void add_digits(index *counts) {
+__device__ __forceinline__ void add_digits(position *counts) {
   const unsigned *counters = reinterpret_cast<const unsigned *>(shared);
   for (int bin = threadIdx.x; bin < PASSES * BINS; bin += THREADS) {
     unsigned sum = 0;
@@ -222,19 +222,19 @@ __device__ __forceinline__ void add_digits(index *counts) {
     for (int c = 0; c < COPIES; c++) {
       sum += counters[bin * COPIES + (c + threadIdx.x) % COPIES];  // in other banks
     }
-    if (sum > 0) atomicAdd(counts + bin, (index)sum);
+    if (sum > 0) atomicAdd(counts + bin, (position)sum);
   }
 }
 
 // Where the keys of each digit of a pass begin; whether all have the same. By a warp; counts become
 // zeros for the next launch.
-__device__ __forceinline__ bool scan_pass(index n, index *counts, index *begin) {
+__device__ __forceinline__ bool scan_pass(position n, position *counts, position *begin) {
   const int lane = threadIdx.x % 32;
-  index before = 0;
+  position before = 0;
   bool same = false;
 #pragma unroll 8
   for (int bin = lane; bin < (BINS + 31) / 32 * 32; bin += 32) {
-    const index own = bin < BINS ? load_second(counts + bin) : 0, sum = scan_lanes(own);
+    const position own = bin < BINS ? load_second(counts + bin) : 0, sum = scan_lanes(own);
     if (bin < BINS) {
       begin[bin] = before + sum - own;
       counts[bin] = 0;

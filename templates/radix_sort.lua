@@ -318,6 +318,8 @@ return {
     { "buckets are after another pass", "BUCKET_ITEMS == 0 or PASSES > 1" },
     { "buckets that are too small, or mostly empty", "BUCKET_ITEMS == 0 or "
       .. "32 * BUCKET_ITEMS * BINS >= n and 4 * BUCKET_ITEMS * BINS <= max(n, 2048)" },
+    { "ptxas 13.0 finds no predicates for buckets of such keys, counted late, on compute capability 9.0",
+      "BUCKET_ITEMS == 0 or COUNT == 'early' or KEY > 4 or dev_cc ~= 90" },
     { "ranks of 16 bits", "PACK == 1 or ITEMS >= 16 and TILE < 65536 and AT_ONCE == 0 "
       .. "and ALG == 'onesweep'" },
     { "values that are there already or are not", "VALUES == 'late' or "
@@ -475,7 +477,7 @@ __device__ __forceinline__ void make_plan(const bool *same, unsigned parity, uns
 }
 
 extern "C" __global__ void __launch_bounds__(DIGITS_BLOCK)
-sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *begins,
+sort_digits(long long n, const key *__restrict__ keys_in, position *counts, position *begins,
             unsigned *plan, unsigned *arrived) {
   unsigned *counters = reinterpret_cast<unsigned *>(shared);
   let_next_start();
@@ -488,7 +490,7 @@ sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *
   __shared__ bool same[PASSES];
   const unsigned parity = plan[PASSES];
   for (int p = threadIdx.x / 32; p < PASSES; p += DIGITS_BLOCK / 32) {
-    const bool all = scan_pass((index)n, counts + p * BINS, begins + p * BINS);
+    const bool all = scan_pass((position)n, counts + p * BINS, begins + p * BINS);
     if (threadIdx.x % 32 == 0) same[p] = all;
   }
   __syncthreads();
@@ -499,11 +501,11 @@ sort_digits(long long n, const key *__restrict__ keys_in, index *counts, index *
 
 // A tile publishes how many keys of a digit it has, then how many all up to and with it have, as a
 // word of the digit: the pass's parity, which of the two, the number.
-constexpr index ODD = (index)1 << (32 + 32 * WIDE - 1), SUM = ODD >> 1, NUMBER = SUM - 1;
+constexpr position ODD = (position)1 << (32 + 32 * WIDE - 1), SUM = ODD >> 1, NUMBER = SUM - 1;
 
 // How many keys of this thread's bins the tiles before this one have.
-__device__ __forceinline__ void look_back(const index *words, long long tile, index odd,
-                                          index (&sum)[BINS_THREAD]) {
+__device__ __forceinline__ void look_back(const position *words, long long tile, position odd,
+                                          position (&sum)[BINS_THREAD]) {
   long long at[BINS_THREAD];  // the tile to look at; -1 when all is known
 #pragma unroll
   for (int j = 0; j < BINS_THREAD; j++) {
@@ -512,7 +514,7 @@ __device__ __forceinline__ void look_back(const index *words, long long tile, in
   }
   bool more;
   do {
-    index w[BINS_THREAD][LOOK];
+    position w[BINS_THREAD][LOOK];
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
 #pragma unroll
@@ -552,8 +554,8 @@ __device__ __forceinline__ void prefetch(const T *from, long long room) {
 @   end
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
 sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-          value *values_out, key *keys_tmp, value *values_tmp, const index *begins,
-          const unsigned *plan, index *words, unsigned *tickets) {
+          value *values_out, key *keys_tmp, value *values_tmp, const position *begins,
+          const unsigned *plan, position *words, unsigned *tickets) {
   __shared__ unsigned ticket;  // tiles in the order in which blocks start: nobody waits for a later
   if (threadIdx.x == 0) ticket = atomicInc(tickets + pass, gridDim.x - 1);
   clear_counters();
@@ -564,7 +566,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   __syncthreads();
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const move m = all.of(what & FIRST, what & LAST, what & TO_OUT);
-  const index odd = what & PARITY ? ODD : 0;
+  const position odd = what & PARITY ? ODD : 0;
   const long long tile = ticket, room = n - tile * TILE;
 @   if PREFETCH ~= "none" then
   if (threadIdx.x == 0 && room > AHEAD * (long long)TILE) {
@@ -577,7 +579,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
 @     end
   }
 @   end
-  index *own = words + tile * BINS;
+  position *own = words + tile * BINS;
   const auto tell = [&](const unsigned (&count)[BINS_THREAD]) {
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
@@ -590,7 +592,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   };
   const auto find = [&](const unsigned (&count)[BINS_THREAD],
                         const unsigned (&start)[BINS_THREAD]) {
-    index before[BINS_THREAD];
+    position before[BINS_THREAD];
     if (tile > 0) look_back(words + threadIdx.x, tile, odd, before);
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
@@ -614,14 +616,14 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
 // ---- all passes in one launch ------------------------------------------------------------------
 
 // A tile publishes how many keys of a digit it has as a word: the launch's parity, the number.
-constexpr index ODD = (index)1 << (32 + 32 * WIDE - 1), NUMBER = ODD - 1;
+constexpr position ODD = (position)1 << (32 + 32 * WIDE - 1), NUMBER = ODD - 1;
 
 // Adds up what tiles up to `tile` have of a digit: every `step`-th from the first on.
-__device__ __forceinline__ index add_tiles(const index *words, unsigned first, unsigned step,
-                                           unsigned tile, index odd) {
-  index sum = 0;
+__device__ __forceinline__ position add_tiles(const position *words, unsigned first, unsigned step,
+                                           unsigned tile, position odd) {
+  position sum = 0;
   for (unsigned t = first; t < tile; t += step * LOOK) {
-    index w[LOOK];
+    position w[LOOK];
 #pragma unroll
     for (int j = 0; j < LOOK; j++) {
       w[j] = load_relaxed(words + (long long)min(t + j * step, tile - 1) * BINS);
@@ -638,10 +640,10 @@ __device__ __forceinline__ index add_tiles(const index *words, unsigned first, u
 }
 
 // What the tiles before this one have of this thread's bins; threads beyond the bins read some tiles.
-__device__ __forceinline__ void sum_tiles(const index *words, unsigned tile, index odd,
-                                          index (&before)[BINS_THREAD]) {
+__device__ __forceinline__ void sum_tiles(const position *words, unsigned tile, position odd,
+                                          position (&before)[BINS_THREAD]) {
   constexpr int GROUPS = BLOCK > BINS ? BLOCK / BINS : 1;
-  __shared__ index parts[GROUPS * BINS];
+  __shared__ position parts[GROUPS * BINS];
 #pragma unroll
   for (int j = 0; j < BINS_THREAD; j++) {
     const int at = j * BLOCK + threadIdx.x;
@@ -679,7 +681,7 @@ __device__ __forceinline__ void wait_for(const unsigned *done, unsigned tiles) {
 }
 
 // The tile's digits of all passes.
-__device__ __forceinline__ void count_tile(const key *from, long long room, index *counts) {
+__device__ __forceinline__ void count_tile(const key *from, long long room, position *counts) {
   unsigned *counters = reinterpret_cast<unsigned *>(shared);
   key k[ITEMS];
   get_keys(k, from, room, false);
@@ -697,7 +699,7 @@ __device__ __forceinline__ void count_tile(const key *from, long long room, inde
 @include "radix_entry.cuh"
 
 // Can warps sort the keys of each highest digit?
-__device__ __forceinline__ bool buckets_are_small(const index *counts) {
+__device__ __forceinline__ bool buckets_are_small(const position *counts) {
   bool large = false;
 #pragma unroll
   for (int j = 0; j < BINS_THREAD; j++) {
@@ -708,10 +710,10 @@ __device__ __forceinline__ bool buckets_are_small(const index *counts) {
 }
 
 // Those of every tiles-th bucket.
-__device__ __forceinline__ void sort_buckets(index n, const arrays &all, const index *counts,
+__device__ __forceinline__ void sort_buckets(position n, const arrays &all, const position *counts,
                                              unsigned tile, unsigned tiles) {
   const int lane = threadIdx.x % 32;
-  index begin[BINS_THREAD];
+  position begin[BINS_THREAD];
 #pragma unroll
   for (int j = 0; j < BINS_THREAD; j++) {
     const int bin = j * BLOCK + threadIdx.x;
@@ -725,7 +727,7 @@ __device__ __forceinline__ void sort_buckets(index n, const arrays &all, const i
   }
   __syncthreads();
   for (unsigned b = threadIdx.x / 32 * tiles + tile; b < BINS; b += WARPS * tiles) {
-    const index first = bases[b], count = (b + 1 < BINS ? bases[b + 1] : n) - first;
+    const position first = bases[b], count = (b + 1 < BINS ? bases[b + 1] : n) - first;
     const key *from = all.keys_tmp + first;
     entry v[BUCKET_ITEMS];
 #pragma unroll
@@ -736,7 +738,7 @@ __device__ __forceinline__ void sort_buckets(index n, const arrays &all, const i
     sort_lanes<32>(v);
 #pragma unroll
     for (int i = 0; i < BUCKET_ITEMS; i++) {
-      const index at = lane * BUCKET_ITEMS + i;
+      const position at = lane * BUCKET_ITEMS + i;
       if (at < count) {
         all.keys_out[first + at] = key_of(v[i], from, true);
 @     if VALUE > 0 then
@@ -752,14 +754,14 @@ __device__ __forceinline__ void sort_buckets(index n, const arrays &all, const i
 // launch and, zeros for now, of the next.
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
 sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_out,
-           value *values_out, key *keys_tmp, value *values_tmp, index *counts, index *words,
+           value *values_out, key *keys_tmp, value *values_tmp, position *counts, position *words,
            unsigned *done, unsigned long long *counter) {
   unsigned launch;
   const unsigned tiles = gridDim.x / (PASSES + 1);
   const unsigned task = take_ticket(counter, &launch), tile = task % tiles;
   const long long room = n - (long long)tile * TILE;
-  const index odd = launch % 2 ? 0 : ODD;
-  index *mine = counts + launch % 2 * (PASSES * BINS);
+  const position odd = launch % 2 ? 0 : ODD;
+  position *mine = counts + launch % 2 * (PASSES * BINS);
   if (task < tiles) {
     count_tile(keys_in + (long long)tile * TILE, room, mine);
     tell_done(done);
@@ -782,13 +784,13 @@ sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_ou
   if (step > 0) wait_for(done + step * APART, before);
   if (!moves) {
     for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) words[bin] = odd;  // as moves would
-    if (step == 1) sort_buckets((index)n, all, mine + pass * BINS, tile, tiles);
+    if (step == 1) sort_buckets((position)n, all, mine + pass * BINS, tile, tiles);
   }
 @   else
   wait_for(done + step * APART, before);
 @   end
   if (tile == 0) {
-    index *next = counts + (launch + 1) % 2 * (PASSES * BINS) + step * BINS;
+    position *next = counts + (launch + 1) % 2 * (PASSES * BINS) + step * BINS;
     for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) next[bin] = 0;
   }
   const auto tell = [&](const unsigned (&count)[BINS_THREAD]) {
@@ -799,7 +801,7 @@ sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_ou
     }
   };
   const auto find = [&](const unsigned (&)[BINS_THREAD], const unsigned (&start)[BINS_THREAD]) {
-    index earlier[BINS_THREAD], begin[BINS_THREAD];
+    position earlier[BINS_THREAD], begin[BINS_THREAD];
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
@@ -824,7 +826,7 @@ sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_ou
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 sort_count(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-           value *values_out, key *keys_tmp, value *values_tmp, index *counts, unsigned *) {
+           value *values_out, key *keys_tmp, value *values_tmp, position *counts, unsigned *) {
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const move m = all.of_pass(pass);
   const long long tile = blockIdx.x, room = n - tile * TILE;
@@ -850,11 +852,11 @@ sort_count(long long n, int pass, const key *keys_in, const value *values_in, ke
 }
 
 // Of each digit the exclusive scan of its counts: a block for each.
-extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long tiles, index *counts) {
-  index *row = counts + blockIdx.x * tiles, before = 0;
+extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long tiles, position *counts) {
+  position *row = counts + blockIdx.x * tiles, before = 0;
   for (long long at = threadIdx.x; at < (tiles + BLOCK - 1) / BLOCK * BLOCK; at += BLOCK) {
-    index v[1] = {at < tiles ? row[at] : 0};
-    const index sum = scan_rows<WARPS>(v);
+    position v[1] = {at < tiles ? row[at] : 0};
+    const position sum = scan_rows<WARPS>(v);
     if (at < tiles) row[at] = before + v[0];
     before += sum;
     __syncthreads();
@@ -864,7 +866,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long tiles, i
 
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
 sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-             value *values_out, key *keys_tmp, value *values_tmp, const index *counts, unsigned *) {
+             value *values_out, key *keys_tmp, value *values_tmp, const position *counts, unsigned *) {
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const move m = all.of_pass(pass);
   const long long tile = blockIdx.x, tiles = gridDim.x, room = n - tile * TILE;
@@ -882,7 +884,7 @@ sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, 
   __syncthreads();
   add_starts(k, rank, p);
   put(k, v, rank, m, p, tile * TILE, room, [&] {
-    index begin[BINS_THREAD];
+    position begin[BINS_THREAD];
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
@@ -927,17 +929,17 @@ sort_cluster(long long n, const key *keys_in, const value *values_in, key *keys_
 // ---- how many there are of each ----------------------------------------------------------------
 
 // Where the keys of each kind begin, and where the last end: by the block that comes last.
-__device__ __forceinline__ void scan_kinds(index n, index *counts, index *begins) {
+__device__ __forceinline__ void scan_kinds(position n, position *counts, position *begins) {
   constexpr int EACH = KINDS < 8 * BLOCK ? (KINDS + BLOCK - 1) / BLOCK : 8;
-  index before = 0;
+  position before = 0;
   for (int first = 0; first < KINDS; first += EACH * BLOCK) {
-    index v[EACH];
+    position v[EACH];
 #pragma unroll
     for (int j = 0; j < EACH; j++) {
       const int kind = first + j * BLOCK + threadIdx.x;
       v[j] = kind < KINDS ? load_second(counts + kind) : 0;
     }
-    const index sum = scan_rows<EACH * WARPS>(v);
+    const position sum = scan_rows<EACH * WARPS>(v);
 #pragma unroll
     for (int j = 0; j < EACH; j++) {
       const int kind = first + j * BLOCK + threadIdx.x;
@@ -953,7 +955,7 @@ __device__ __forceinline__ void scan_kinds(index n, index *counts, index *begins
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-count_keys(long long n, const key *__restrict__ keys_in, index *counts, index *begins,
+count_keys(long long n, const key *__restrict__ keys_in, position *counts, position *begins,
            unsigned *arrived) {
   constexpr int SHARE = KINDS / PARTS;
   const unsigned first = blockIdx.x % PARTS * SHARE;
@@ -969,13 +971,13 @@ count_keys(long long n, const key *__restrict__ keys_in, index *counts, index *b
     unsigned sum = 0;
 #pragma unroll
     for (int c = 0; c < COPIES; c++) sum += counters[kind * COPIES + (c + threadIdx.x) % COPIES];
-    if (sum > 0) atomicAdd(counts + first + kind, (index)sum);
+    if (sum > 0) atomicAdd(counts + first + kind, (position)sum);
   }
-  if (last_to_arrive(arrived, gridDim.x)) scan_kinds((index)n, counts, begins);
+  if (last_to_arrive(arrived, gridDim.x)) scan_kinds((position)n, counts, begins);
 }
 
 // The kind of the key at a place, which is between two kinds.
-__device__ __forceinline__ int kind_at(const index *begins, index at, int least, int most) {
+__device__ __forceinline__ int kind_at(const position *begins, position at, int least, int most) {
   while (least < most) {  // the last that begins no later
     const int middle = (least + most + 1) / 2;
     if (begins[middle] <= at) least = middle;
@@ -985,11 +987,11 @@ __device__ __forceinline__ int kind_at(const index *begins, index at, int least,
 }
 
 // 16 bytes from a place on; most of them of one kind where there are many.
-__device__ __forceinline__ vector keys_from(const index *begins, index at, int least, int most) {
+__device__ __forceinline__ vector keys_from(const position *begins, position at, int least, int most) {
   constexpr int VEC = 16 / KEY;
   vector v;
   int kind = kind_at(begins, at, least, most);
-  index end = begins[kind + 1];
+  position end = begins[kind + 1];
 #pragma unroll
   for (int e = 0; e < VEC; e++) {
     if (at + e >= end) {
@@ -1002,7 +1004,7 @@ __device__ __forceinline__ vector keys_from(const index *begins, index at, int l
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-write_keys(long long n, const index *begins, key *keys_out) {
+write_keys(long long n, const position *begins, key *keys_out) {
   constexpr int VEC = 16 / KEY;
   const long long head = min(n, (long long)(-(long long)keys_out & 15) / KEY);
   const long long vectors = (n - head) / VEC, first = (long long)blockIdx.x * TILE;
@@ -1037,7 +1039,7 @@ __device__ __forceinline__ unsigned bit_of(const move &m, place p, long long i) 
 // Of each bit how many of the block's bits before it are ones; and how many ones the block has.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 sort_count(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-           value *values_out, key *keys_tmp, value *values_tmp, index *counts, unsigned *ones) {
+           value *values_out, key *keys_tmp, value *values_tmp, position *counts, unsigned *ones) {
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
   unsigned bit[1] = {i < n ? bit_of(all.of_pass(pass), place_of(pass), i) : 0};
@@ -1047,11 +1049,11 @@ sort_count(long long n, int pass, const key *keys_in, const value *values_in, ke
 }
 
 // The blocks' counts become how many ones are before each; then how many there are.
-extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long blocks, index *counts) {
-  index before = 0;
+extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long blocks, position *counts) {
+  position before = 0;
   for (long long at = threadIdx.x; at < (blocks + BLOCK - 1) / BLOCK * BLOCK; at += BLOCK) {
-    index v[1] = {at < blocks ? counts[at] : 0};
-    const index sum = scan_rows<WARPS>(v);
+    position v[1] = {at < blocks ? counts[at] : 0};
+    const position sum = scan_rows<WARPS>(v);
     if (at < blocks) counts[at] = before + v[0];
     before += sum;
     __syncthreads();
@@ -1061,7 +1063,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long blocks, 
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-             value *values_out, key *keys_tmp, value *values_tmp, const index *counts,
+             value *values_out, key *keys_tmp, value *values_tmp, const position *counts,
              const unsigned *ones) {
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const move m = all.of_pass(pass);

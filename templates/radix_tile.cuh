@@ -12,7 +12,7 @@
 @ local plain = dtype:sub(1, 1) == "u" and order == "ascending" -- keys are compared as they are
 using key = @{unsigned[KEY]};
 using value = @{unsigned[VALUE] or "unsigned"};
-using index = @{unsigned[4 + 4 * WIDE]};  // a position among all keys
+using position = @{unsigned[4 + 4 * WIDE]};  // a position among all keys
 using counter = @{unsigned[COUNTER // 8]};
 
 // ---- keys --------------------------------------------------------------------------------------

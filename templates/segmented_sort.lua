@@ -342,7 +342,7 @@ __device__ __forceinline__ void count_tile(const tile_of &t, const key *keys_in,
   add_digits<BLOCK>(counts);
   if (!last_to_arrive(arrived + t.index, t.tiles)) return;
   for (int p = threadIdx.x / 32; p < PASSES; p += WARPS) {
-    scan_pass((index)t.count, counts + p * BINS, begins + p * BINS);
+    scan_pass((position)t.count, counts + p * BINS, begins + p * BINS);
   }
   tell_done(done + t.index, t.tiles);
 }

@@ -405,7 +405,7 @@ static void uneven_keys_give_way(void **state) {
   } cases[] = {
       {DTYPE_u32, 32, 0,
        "ALG=tasks,BLOCK=256,ITEMS=2,BUCKET_ITEMS=2,COUNT=early,RANK=ballot_mad,LOOK=8,DELAY=20"},
-      {DTYPE_f32, 32, 4, "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=8,BUCKET_ITEMS=4"},
+      {DTYPE_f32, 32, 4, "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=8,BUCKET_ITEMS=4,COUNT=early"},
       {DTYPE_u64, 61, 8, "ALG=tasks,RADIX=7,BLOCK=128,ITEMS=4,BUCKET_ITEMS=4,COUNT=early"},
       {DTYPE_u32, 32, 0,
        "ALG=ranges,BLOCK=128,ITEMS=4,RANK=ballot_mad,CLUSTER=8,CLUSTERS=4,LOOK=1"},
