@@ -755,6 +755,13 @@ static int bad_launch(rt_device *d, rt_function *f, const uint32_t grid[3], cons
   return fault.own->launch(d, f, grid, block, smem, s, args, e);
 }
 
+static int bad_overlapping(rt_device *d, rt_function *f, const uint32_t grid[3],
+                           const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                           err *e) {
+  TRY(fail_here(e));
+  return fault.own->launch_overlapping(d, f, grid, block, smem, s, args, e);
+}
+
 /* One attempt at a kernel with a workspace, its k-th device call failing; did it come to that? */
 static bool fails_at(fixture *f, int k, const float *x, float *y) {
   rt_device *d = inside(f)->device;
@@ -766,6 +773,7 @@ static bool fails_at(fixture *f, int k, const float *x, float *y) {
   bad.module_load = bad_load;
   bad.function = bad_function;
   bad.launch = bad_launch;
+  bad.launch_overlapping = fault.own->launch_overlapping ? bad_overlapping : NULL;
   d->ops = &bad;
   const int rc = tuned_reduce(f->ctx, NULL, "sum", "f32", 8, x, y, &f->err);
   d->ops = fault.own;
