@@ -26,7 +26,8 @@ typedef struct tune_budget { /* for one problem, earlier runs counted in; 0: no 
 /* Where the seconds went. One process generates, searches, stores and waits; `jobs` others compile;
  * one loads, checks and measures: the three groups run at the same time. */
 typedef struct tune_phases {
-  double setup; /* the problem's buffers and the reference's results, again where that process died */
+  double
+      setup; /* the problem's buffers and the reference's results, again where that process died */
   double generate, search, store, wait;
   double compile; /* summed over the processes */
   double load, check, measure;
