@@ -150,18 +150,24 @@ static void check_all(check *c) {
 
 /* ---- compiling ------------------------------------------------------------------------------- */
 
-static int compile(gen_box *b, const char *text, int env) {
+/* Push its function, which Lua's registry has under its address once it is compiled. The globals
+ * are the template's table of values. */
+static void push_function(gen_box *b, const gen_expr *x) {
   lua_State *L = b->L;
-  lua_rawgeti(L, LUA_REGISTRYINDEX, env);
-  lua_pushfstring(L, "return (%s)", text);
-  lua_insert(L, -2);
-  gen_push_chunk(b, lua_tostring(L, -2), lua_rawlen(L, -2), "expression");
-  int ref = luaL_ref(L, LUA_REGISTRYINDEX);
+  luaL_checkstack(L, 8, NULL);
+  if (lua_rawgetp(L, LUA_REGISTRYINDEX, x) == LUA_TFUNCTION) {
+    return;
+  }
   lua_pop(L, 1);
-  return ref;
+  lua_pushfstring(L, "return (%s)", x->text);
+  lua_rawgeti(L, LUA_REGISTRYINDEX, b->codes->t->env);
+  gen_push_chunk(b, lua_tostring(L, -2), lua_rawlen(L, -2), "expression");
+  lua_remove(L, -2);
+  lua_pushvalue(L, -1);
+  lua_rawsetp(L, LUA_REGISTRYINDEX, x);
 }
 
-static gen_expr *finish(check *c, int env) {
+static gen_expr *finish(check *c) {
   gen_expr *x = arena_new(c->a, sizeof *x);
   const gen_symbol **reads = ARENA_ARRAY(c->a, const gen_symbol *, c->n_reads + 1);
   char *text = arena_text(c->a, str_text(c->out));
@@ -169,12 +175,15 @@ static gen_expr *finish(check *c, int env) {
   memcpy(reads, c->reads, c->n_reads * sizeof *reads);
   c->b->at = c->at = (gen_line){c->at.path, c->at.line, text};
   *x = (gen_expr){.text = text, .at = c->at, .reads = reads, .n_reads = c->n_reads};
-  x->ref = compile(c->b, text, env);
+  if (!c->b->lazy) {
+    push_function(c->b, x);
+    lua_pop(c->b->L, 1);
+  }
   return x;
 }
 
 gen_expr *gen_expr_new(gen_box *b, arena *a, const char *text, gen_line at,
-                       const gen_symbols *symbols, unsigned kinds, int env) {
+                       const gen_symbols *symbols, unsigned kinds) {
   check c = {.b = b,
              .a = a,
              .at = {at.path, at.line, text},
@@ -186,7 +195,7 @@ gen_expr *gen_expr_new(gen_box *b, arena *a, const char *text, gen_line at,
   b->at = c.at;
   str_reset(&b->scratch);
   check_all(&c);
-  gen_expr *x = finish(&c, env);
+  gen_expr *x = finish(&c);
   if (symbols == &b->codes->t->symbols) { /* a typed call's are only written out as C */
     x->next = b->codes->exprs;
     b->codes->exprs = x;
@@ -224,8 +233,7 @@ static gen_result ask_lua(gen_box *b, const gen_expr *x) {
   gen_line before = b->at;
   gen_catch_up((tmpl *)b->codes->t);
   b->at = x->at;
-  luaL_checkstack(L, 4, NULL);
-  lua_rawgeti(L, LUA_REGISTRYINDEX, x->ref);
+  push_function(b, x);
   lua_call(L, 0, 1);
   if (lua_isnil(L, -1)) {
     luaL_error(L, "it has no value");

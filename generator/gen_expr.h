@@ -64,7 +64,6 @@ const gen_symbol *gen_symbol_find(const gen_symbols *s, const char *name, unsign
 typedef struct gen_expr {
   const char *text; /* one line */
   gen_line at;
-  int ref;                        /* of the compiled function, in Lua's registry */
   const gen_symbol *const *reads; /* each once */
   size_t n_reads;
   const struct gen_code *code; /* the same for C; NULL: none, or not yet (gen_code.h) */
@@ -86,14 +85,14 @@ typedef struct gen_result {
 
 /* Inside gen_box_run: */
 
-/* gen_expr_new -- check and compile.
+/* gen_expr_new -- check and, unless the box is lazy, compile.
  *   in   text     may span lines and have comments; what is kept does not
  *        symbols  what it may read: those of the kinds among them
- *        env      registry reference of the table that will hold the names' values
  *   err  ERR_TEMPLATE  at `at` */
 gen_expr *gen_expr_new(gen_box *b, arena *a, const char *text, gen_line at,
-                       const gen_symbols *symbols, unsigned kinds, int env);
-/* gen_expr_value -- evaluate with the values now in the table */
+                       const gen_symbols *symbols, unsigned kinds);
+/* gen_expr_value -- evaluate with the values now in the template's table.
+ *   err  ERR_TEMPLATE  also what Lua's compiler finds, when the box is lazy */
 gen_result gen_expr_value(gen_box *b, const gen_expr *x);
 /* The same with what the value must be; anything else is ERR_TEMPLATE. */
 int64_t gen_expr_integer(gen_box *b, const gen_expr *x);

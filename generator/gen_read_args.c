@@ -234,7 +234,7 @@ static const char *call_expression(gen_reader *r, const gen_symbols *call) {
   err e = {0};
   str c = {0};
   const char *text = gen_text(r, "an expression");
-  const gen_expr *x = gen_expr_new(r->b, r->a, text, gen_here(r), call, GEN_READS_CALL, r->t->env);
+  const gen_expr *x = gen_expr_new(r->b, r->a, text, gen_here(r), call, GEN_READS_CALL);
   int rc = gen_expression_c(x->text, any_name, NULL, &c, &e);
   str_clear(&c);
   if (rc) {

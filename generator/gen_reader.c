@@ -202,7 +202,7 @@ const gen_expr *gen_expression(gen_reader *r, unsigned kinds) {
     gen_bad(r, "here belongs an expression or a number, not a %s", luaL_typename(r->L, -1));
   }
   text = text ? text : gen_text(r, "an expression");
-  return gen_expr_new(r->b, r->a, text, gen_here(r), &r->t->symbols, kinds, r->t->env);
+  return gen_expr_new(r->b, r->a, text, gen_here(r), &r->t->symbols, kinds);
 }
 
 const char *gen_text_at(gen_reader *r, const char *key) {

@@ -250,6 +250,7 @@ int gen_box_open(gen_box *b, const gen_options *options, err *e) {
       .max_instructions = o->max_instructions ? o->max_instructions : DEFAULT_INSTRUCTIONS,
       .max_nbytes = o->max_nbytes ? o->max_nbytes : DEFAULT_NBYTES,
       .fail_at = o->fail_at,
+      .lazy = o->lazy,
       .stop = o->stop,
   };
   b->L = lua_newstate(allocate, b);

@@ -42,6 +42,7 @@ typedef struct gen_box {
   uint64_t n_allocations, fail_at;
   const volatile int *stop;
   bool full, spent;      /* a limit was reached: memory, budget */
+  bool lazy;             /* gen_options */
   const gen_line *lines; /* of the script that runs, by its line - 1; NULL: the template itself */
   size_t n_lines;
   gen_line at;   /* what runs now: an expression, or home */

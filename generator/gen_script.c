@@ -24,12 +24,10 @@ typedef struct builder {
   uint32_t *first;
   size_t n_lines, max_lines, n_pieces, max_pieces;
   str *lua;
-  int depth; /* of includes */
+  size_t n_seen; /* lines */
+  int depth;     /* of includes */
+  gen_line here; /* the line under way */
 } builder;
-
-static gen_line here(const builder *s) {
-  return s->lines[s->n_lines - 1];
-}
 
 /* An array of the arena, twice as long. */
 static void *longer(builder *s, const void *old, size_t *max, size_t size) {
@@ -50,9 +48,6 @@ static void add_line(builder *s, gen_line at) {
     size_t max = s->max_lines;
     s->first = longer(s, s->first, &max, sizeof *s->first);
     s->lines = longer(s, s->lines, &s->max_lines, sizeof *s->lines);
-  }
-  if (s->n_lines == MAX_LINES) {
-    gen_fail(s->b, ERR_LIMIT, at, "the text is longer than %d lines", MAX_LINES);
   }
   s->first[s->n_lines] = NO_TEXT;
   s->lines[s->n_lines++] = at;
@@ -97,7 +92,7 @@ static void add_text(builder *s, const char *p, const char *end) {
   while (value) {
     const char *close = closing_brace(value + 2, end);
     if (!close) {
-      gen_fail(s->b, ERR_TEMPLATE, here(s), "this @{ has no } on its line");
+      gen_fail(s->b, ERR_TEMPLATE, s->here, "this @{ has no } on its line");
     }
     str_addf(s->lua, " _V((%.*s))", (int)(close - value - 2), value + 2);
     p = close + 1;
@@ -107,7 +102,9 @@ static void add_text(builder *s, const char *p, const char *end) {
   str_add(s->lua, ";");
 }
 
-static void add_all(builder *s, const char *p, size_t n, gen_line at);
+typedef void line_action(builder *s, const char *p, const char *end);
+
+static void each_line(builder *s, const char *p, size_t n, gen_line at, line_action *f);
 
 /* The name in `include "name"` when the Lua line is that, else false. */
 static bool include_name(const char *p, const char *end, char *name, size_t size) {
@@ -121,8 +118,8 @@ static bool include_name(const char *p, const char *end, char *name, size_t size
   return true;
 }
 
-static void add_include(builder *s, const char *name) {
-  gen_line at = here(s);
+static void add_include(builder *s, const char *name, line_action *f) {
+  gen_line at = s->here;
   size_t n;
   const char *path;
   if (s->depth == MAX_INCLUDES) {
@@ -132,7 +129,7 @@ static void add_include(builder *s, const char *name) {
   s->b->at = at;
   const char *text = s->source->include(s->b, s->source->ud, name, &n, &path);
   s->depth++;
-  add_all(s, text, n, (gen_line){path, 1});
+  each_line(s, text, n, (gen_line){path, 1}, f);
   s->depth--;
 }
 
@@ -147,9 +144,10 @@ static const char *lua_start(const char *p, const char *end) {
 static void add_one(builder *s, const char *p, const char *end) {
   char name[256];
   const char *lua = lua_start(p, end);
+  add_line(s, s->here);
   if (lua && include_name(lua, end, name, sizeof name)) {
     str_add(s->lua, "\n");
-    add_include(s, name);
+    add_include(s, name, add_one);
   } else if (lua) {
     str_add_n(s->lua, lua, (size_t)(end - lua));
   } else {
@@ -158,13 +156,24 @@ static void add_one(builder *s, const char *p, const char *end) {
   }
 }
 
+static void find_include(builder *s, const char *p, const char *end) {
+  char name[256];
+  const char *lua = lua_start(p, end);
+  if (lua && include_name(lua, end, name, sizeof name)) {
+    add_include(s, name, find_include);
+  }
+}
+
 /* Every line of text that ends with a newline, as all do (see gen_script_source). */
-static void add_all(builder *s, const char *p, size_t n, gen_line at) {
+static void each_line(builder *s, const char *p, size_t n, gen_line at, line_action *f) {
   for (const char *end = p + n; p < end; at.line++) {
     const char *next = memchr(p, '\n', (size_t)(end - p));
     next = next ? next + 1 : end;
-    add_line(s, at);
-    add_one(s, p, next);
+    s->here = at;
+    if (s->n_seen++ == MAX_LINES) {
+      gen_fail(s->b, ERR_LIMIT, at, "the text is longer than %d lines", MAX_LINES);
+    }
+    f(s, p, next);
     p = next;
   }
 }
@@ -187,12 +196,31 @@ static void compile(builder *s, gen_script *out) {
 }
 
 void gen_script_new(gen_box *b, arena *a, const gen_script_source *source, gen_script *out) {
+  *out = (gen_script){.source = *source};
+  if (!b->lazy) {
+    gen_script_compile(b, a, out);
+    return;
+  }
+  builder s = {.b = b, .a = a, .source = source};
+  gen_line before = b->at;
+  each_line(&s, source->text, source->n, source->at, find_include);
+  b->at = before;
+}
+
+void gen_script_compile(gen_box *b, arena *a, gen_script *out) {
+  const gen_script_source *source = &out->source;
   builder s = {.b = b, .a = a, .source = source, .lua = &b->scratch};
   gen_line before = b->at;
+  if (out->ref) {
+    return;
+  }
   str_reset(s.lua);
   str_add(s.lua, "local _T, _V, _P = ... ");
-  add_all(&s, source->text, source->n, source->at);
-  *out = (gen_script){.lines = s.lines, .n_lines = s.n_lines, .pieces = s.pieces, .first = s.first};
+  each_line(&s, source->text, source->n, source->at, add_one);
+  out->lines = s.lines;
+  out->n_lines = s.n_lines;
+  out->pieces = s.pieces;
+  out->first = s.first;
   b->at = before;
   compile(&s, out);
 }

@@ -15,15 +15,6 @@ typedef struct gen_piece { /* text between substitutions */
   size_t n;
 } gen_piece;
 
-typedef struct gen_script {
-  int ref; /* of the Lua function in the registry: f(line, value, piece) */
-  const gen_line *lines;
-  size_t n_lines;
-  const gen_piece *pieces;
-  const uint32_t *first; /* piece that a line starts with; UINT32_MAX: the line is Lua */
-  const char *lua;       /* its text */
-} gen_script;
-
 /* The text of an included file, which ends with a newline, and what to call the file; fails with
  * gen_fail at b->at. */
 typedef const char *gen_include(gen_box *b, void *ud, const char *name, size_t *n,
@@ -37,11 +28,24 @@ typedef struct gen_script_source {
   void *ud;
 } gen_script_source;
 
+typedef struct gen_script {
+  gen_script_source source;
+  int ref; /* of the Lua function in the registry: f(line, value, piece); 0: not compiled yet */
+  const gen_line *lines;
+  size_t n_lines;
+  const gen_piece *pieces;
+  const uint32_t *first; /* piece that a line starts with; UINT32_MAX: the line is Lua */
+  const char *lua;       /* its text */
+} gen_script;
+
 /* Inside gen_box_run: */
 
-/* gen_script_new -- everything it points to is in the arena, or is the source's */
+/* gen_script_new -- everything it points to is in the arena, or is the source's. When the box is
+ * lazy, only the files are there that the source includes. */
 void gen_script_new(gen_box *b, arena *a, const gen_script_source *source, gen_script *out);
-/* gen_script_run -- append its output. The names it may read are in the table on top, which is
+/* gen_script_compile -- if it isn't yet */
+void gen_script_compile(gen_box *b, arena *a, gen_script *s);
+/* gen_script_run -- append its output; it is compiled. The names it may read are in the table on top, which is
  * popped.
  *   err  ERR_LIMIT  more than max_nbytes */
 void gen_script_run(gen_box *b, const gen_script *s, size_t max_nbytes, str *out);

@@ -12,12 +12,13 @@
 typedef struct job {
   gen_instance *g;
   const gen_config *c; /* NULL: the reference */
-  const gen_script *script;
+  gen_script *script;
   str *text; /* what the script writes */
 } job;
 
 static void write_text(gen_box *b, void *ud) {
   job *j = ud;
+  gen_script_compile(b, &j->g->t->a, j->script);
   gen_bind(j->g, j->c);
   gen_derive_all(j->g, j->c);
   gen_push_values(j->g, j->c);
@@ -122,7 +123,7 @@ static int make(job *j, str *out, size_t *body, err *e) {
   return out->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
 }
 
-static int make_source(gen_instance *g, const gen_config *c, const gen_script *script, str *out,
+static int make_source(gen_instance *g, const gen_config *c, gen_script *script, str *out,
                        size_t *body, err *e) {
   str text = {0};
   job j = {g, c, script, &text};
@@ -167,8 +168,13 @@ static void add_name(const tmpl *t, const gen_token *token, gen_names *out) {
 }
 
 /* One that reaches for its names in another way may read any. */
-static void find_reads(tmpl *t) {
+static void find_reads(gen_box *b, void *ud) {
+  tmpl *t = ud;
   gen_sources *s = &t->sources;
+  if (s->have_reads) {
+    return;
+  }
+  gen_script_compile(b, &t->a, &t->program.script);
   gen_lexer lexer = gen_lex(t->program.script.lua, strlen(t->program.script.lua), 1);
   for (gen_token x = gen_lex_next(&lexer); x.kind != GEN_TOKEN_END; x = gen_lex_next(&lexer)) {
     s->never = s->never || x.kind == GEN_TOKEN_BAD || gen_token_is(&x, "_ENV");
@@ -210,10 +216,7 @@ typedef struct asked {
 
 static void derive_all(gen_box *b, void *ud) {
   asked *a = ud;
-  (void)b;
-  if (!a->g->t->sources.have_reads) {
-    find_reads(a->g->t);
-  }
+  find_reads(b, a->g->t);
   gen_bind(a->g, a->c);
   gen_derive_all(a->g, a->c);
 }
@@ -282,10 +285,8 @@ static bool reads_fields(const tmpl *t, size_t i, const bool *before) {
 void gen_source_depends(const gen_template *p, uint64_t *fields, uint64_t *derived) {
   tmpl *t = gen_tmpl(p);
   bool reads[GEN_MAX_DERIVED] = {false};
-  if (!t->sources.have_reads) {
-    find_reads(t);
-  }
-  *fields = t->sources.never ? UINT64_MAX : t->sources.reads.fields;
+  const bool unknown = gen_box_run(&t->box, find_reads, t, false, NULL) || t->sources.never;
+  *fields = unknown ? UINT64_MAX : t->sources.reads.fields;
   *derived = 0;
   for (size_t i = 0; i < p->n_derived; i++) {
     const uint64_t in_text = (t->sources.reads.derived | t->sources.used.derived) >> i & 1;

@@ -159,6 +159,7 @@ static int set_folders(serve *s, const char *text, err *e) {
 
 static int fill(serve *s, const tuned_options *o, err *e) {
   TRY(open_device(s, o->device, e));
+  s->options.lazy = true; /* a stored kernel needs few of a template's expressions, and no source */
   s->one_at_a_time = strcmp(s->device->info.kind, "cuda") != 0;
   rt_device_key(&s->device->info, &s->device_key);
   TRY(set_folders(s, o->templates, e));
