@@ -7,13 +7,22 @@
 #include "gen_lex.h"
 #include "gen_tmpl.h"
 
-const gen_symbol *gen_symbol_find(const gen_symbols *s, const char *name, unsigned kinds) {
-  for (size_t i = 0; i < s->n; i++) {
-    if ((s->at[i].kind & kinds) && !strcmp(s->at[i].name, name)) {
-      return &s->at[i];
+static bool is_word(const char *name, const char *word, size_t n) {
+  return name[0] == word[0] && !strncmp(name, word, n) && !name[n];
+}
+
+static const gen_symbol *find_word(const gen_symbols *s, const char *word, size_t n,
+                                   unsigned kinds) {
+  for (const gen_symbol *x = s->at; x < s->at + s->n; x++) {
+    if (is_word(x->name, word, n) && (x->kind & kinds)) {
+      return x;
     }
   }
   return NULL;
+}
+
+const gen_symbol *gen_symbol_find(const gen_symbols *s, const char *name, unsigned kinds) {
+  return find_word(s, name, strlen(name), kinds);
 }
 
 /* ---- checking -------------------------------------------------------------------------------- */
@@ -46,9 +55,9 @@ static const char *describe(gen_symbol_kind kind) {
   return "known";
 }
 
-static bool is_helper(const char *name) {
+static bool is_helper(const gen_token *t) {
   for (size_t i = 0; gen_helper_names[i]; i++) {
-    if (!strcmp(name, gen_helper_names[i])) {
+    if (is_word(gen_helper_names[i], t->p, t->n)) {
       return true;
     }
   }
@@ -91,12 +100,12 @@ static void add_read(check *c, const gen_symbol *s) {
 }
 
 static void check_name(check *c) {
-  const char *name = arena_text_n(c->a, c->now.p, c->now.n);
-  need(c, name);
-  const gen_symbol *s = gen_symbol_find(c->symbols, name, c->kinds);
+  const gen_symbol *s = find_word(c->symbols, c->now.p, c->now.n, c->kinds);
   if (s) {
     add_read(c, s);
-  } else if (!is_helper(name)) {
+  } else if (!is_helper(&c->now)) {
+    const char *name = arena_text_n(c->a, c->now.p, c->now.n);
+    need(c, name);
     fail_unknown(c, name);
   }
 }
@@ -110,16 +119,18 @@ static bool among(const gen_token *t, const char *const *words) {
   return false;
 }
 
+/* + - * / // % ^ == ~= < <= > >= & | ~ << >> ( ) and the comma */
+static bool is_operator(const gen_token *t) {
+  return strchr("+-*/%^~<>&|(),", *t->p) || gen_token_is(t, "==");
+}
+
 static void check_token(check *c) {
   static const char *const keywords[] = {"and", "or", "not", "true", "false", NULL};
-  static const char *const operators[] = {"+",  "-",  "*",  "/", "//", "%", "^", "==",
-                                          "~=", "<",  "<=", ">", ">=", "&", "|", "~",
-                                          "<<", ">>", "(",  ")", ",",  NULL};
   const gen_token *t = &c->now;
   bool fine = t->kind == GEN_TOKEN_NUMBER || t->kind == GEN_TOKEN_NAME ||
               (t->kind == GEN_TOKEN_STRING && !memchr(t->p, '\n', t->n)) ||
               (t->kind == GEN_TOKEN_KEYWORD && among(t, keywords)) ||
-              (t->kind == GEN_TOKEN_OPERATOR && among(t, operators));
+              (t->kind == GEN_TOKEN_OPERATOR && is_operator(t));
   c->depth += gen_token_is(t, "(") - gen_token_is(t, ")");
   /* a comma or a parenthesis too many would end the `return (...)` that the text is put into */
   if (!fine || c->depth < 0 || (gen_token_is(t, ",") && c->depth == 0)) {

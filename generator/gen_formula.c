@@ -5,7 +5,7 @@
 
 #include "gen_lex.h"
 
-enum { MAX_NODES = 20000 };
+enum { MAX_NODES = 20000, MAX_DEPTH = 200 }; /* Lua doesn't nest deeper either */
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
@@ -13,6 +13,7 @@ typedef struct reader {
   gen_formulas *f;
   gen_lexer lexer;
   gen_token now;
+  int depth;
 } reader;
 
 static void advance(reader *r) {
@@ -241,11 +242,12 @@ static const binding *operator_at(const reader *r) {
 }
 
 static const gen_formula *expression(reader *r, int floor) {
-  const gen_formula *x = operand(r);
+  const gen_formula *x = r->depth++ < MAX_DEPTH ? operand(r) : NULL;
   for (const binding *b; x && (b = operator_at(r)) && b->left > floor;) {
     advance(r);
     x = binary(r->f, b->op, x, expression(r, b->right));
   }
+  r->depth--;
   return x;
 }
 

@@ -1,21 +1,23 @@
 #include "gen_lex.h"
 
-#include <ctype.h>
 #include <string.h>
 
 gen_lexer gen_lex(const char *text, size_t n, int line) {
   return (gen_lexer){.p = text, .end = text + n, .line = line};
 }
 
-bool gen_token_is(const gen_token *t, const char *text) {
-  return t->n == strlen(text) && !memcmp(t->p, text, t->n);
+/* A template is read character by character whenever one is opened, so these are no calls. */
+static inline bool is_digit(char c) {
+  return c >= '0' && c <= '9';
 }
-
-static bool name_start(char c) {
-  return isalpha((unsigned char)c) || c == '_';
+static inline bool is_blank(char c) {
+  return c == ' ' || (c >= '\t' && c <= '\r');
 }
-static bool name_part(char c) {
-  return isalnum((unsigned char)c) || c == '_';
+static inline bool name_start(char c) {
+  return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_';
+}
+static inline bool name_part(char c) {
+  return name_start(c) || is_digit(c);
 }
 
 bool gen_word_is_name(const char *word) {
@@ -34,18 +36,18 @@ bool gen_word_is_lua(const char *word, size_t n) {
                                          "local", "nil",   "not",      "or",   "repeat", "return",
                                          "then",  "true",  "until",    "while"};
   for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
-    if (strlen(keywords[i]) == n && !memcmp(word, keywords[i], n)) {
+    if (keywords[i][0] == word[0] && strlen(keywords[i]) == n && !memcmp(word, keywords[i], n)) {
       return true;
     }
   }
   return false;
 }
 
-static char peek(const gen_lexer *l, size_t i) {
+static inline char peek(const gen_lexer *l, size_t i) {
   return (size_t)(l->end - l->p) > i ? l->p[i] : 0;
 }
 
-static void step(gen_lexer *l) {
+static inline void step(gen_lexer *l) {
   l->line += *l->p++ == '\n';
 }
 
@@ -61,6 +63,16 @@ static int long_level(const gen_lexer *l) {
   return peek(l, 1 + n) == '[' ? (int)n : -1;
 }
 
+/* Past this character, to the next closing bracket. */
+static void to_bracket(gen_lexer *l) {
+  const char *found = memchr(l->p + 1, ']', (size_t)(l->end - l->p - 1));
+  const char *to = found ? found : l->end;
+  for (const char *p = l->p; (p = memchr(p, '\n', (size_t)(to - p))); p++) {
+    l->line++;
+  }
+  l->p = to;
+}
+
 /* Move past the closing bracket of that level; false when there is none. */
 static bool skip_long(gen_lexer *l, int level) {
   while (l->p < l->end) {
@@ -74,7 +86,7 @@ static bool skip_long(gen_lexer *l, int level) {
         return true;
       }
     }
-    step(l);
+    to_bracket(l);
   }
   return false;
 }
@@ -102,14 +114,13 @@ static void skip_comment(gen_lexer *l) {
     skip_long(l, level);
     return;
   }
-  while (l->p < l->end && *l->p != '\n') {
-    l->p++;
-  }
+  const char *end = memchr(l->p, '\n', (size_t)(l->end - l->p));
+  l->p = end ? end : l->end;
 }
 
 static void skip_blanks(gen_lexer *l) {
   while (l->p < l->end) {
-    if (isspace((unsigned char)*l->p)) {
+    if (is_blank(*l->p)) {
       step(l);
     } else if (*l->p == '-' && peek(l, 1) == '-') {
       skip_comment(l);
@@ -123,25 +134,23 @@ static void skip_blanks(gen_lexer *l) {
 static void skip_number(gen_lexer *l) {
   bool hex = *l->p == '0' && (peek(l, 1) == 'x' || peek(l, 1) == 'X');
   while (name_part(peek(l, 0)) || peek(l, 0) == '.') {
-    char c = (char)tolower((unsigned char)*l->p++);
-    bool exponent = hex ? c == 'p' : c == 'e';
+    const char c = *l->p++;
+    const bool exponent = hex ? c == 'p' || c == 'P' : c == 'e' || c == 'E';
     if (exponent && (peek(l, 0) == '+' || peek(l, 0) == '-')) {
       l->p++;
     }
   }
 }
 
+/* ... .. == ~= <= >= // :: << >> and single characters */
 static gen_token_kind skip_operator(gen_lexer *l) {
-  static const char *const operators[] = {
-      "...", "..", "==", "~=", "<=", ">=", "//", "::", "<<", ">>"};
-  for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
-    size_t n = strlen(operators[i]);
-    if ((size_t)(l->end - l->p) >= n && !memcmp(l->p, operators[i], n)) {
-      l->p += n;
-      return GEN_TOKEN_OPERATOR;
-    }
+  const char c = peek(l, 0), next = peek(l, 1);
+  const bool twice = c == next && strchr(".=/:<>", c), equals = next == '=' && strchr("~<>", c);
+  if (c && (twice || equals)) {
+    l->p += c == '.' && peek(l, 2) == '.' ? 3 : 2;
+    return GEN_TOKEN_OPERATOR;
   }
-  char c = *l->p++;
+  l->p++;
   return c && strchr("+-*/%^#&~|<>=(){}[];:,.", c) ? GEN_TOKEN_OPERATOR : GEN_TOKEN_BAD;
 }
 
@@ -154,7 +163,7 @@ static gen_token_kind skip_token(gen_lexer *l) {
     }
     return gen_word_is_lua(start, (size_t)(l->p - start)) ? GEN_TOKEN_KEYWORD : GEN_TOKEN_NAME;
   }
-  if (isdigit((unsigned char)c) || (c == '.' && isdigit((unsigned char)peek(l, 1)))) {
+  if (is_digit(c) || (c == '.' && is_digit(peek(l, 1)))) {
     skip_number(l);
     return GEN_TOKEN_NUMBER;
   }

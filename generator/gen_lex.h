@@ -9,6 +9,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <string.h>
 
 typedef enum gen_token_kind {
   GEN_TOKEN_END,
@@ -35,7 +36,9 @@ typedef struct gen_lexer {
 gen_lexer gen_lex(const char *text, size_t n, int line);
 /* gen_lex_next -- comments and blanks are skipped; GEN_TOKEN_END for ever at the end */
 gen_token gen_lex_next(gen_lexer *l);
-bool gen_token_is(const gen_token *t, const char *text);
+static inline bool gen_token_is(const gen_token *t, const char *text) {
+  return t->n == strlen(text) && !memcmp(t->p, text, t->n);
+}
 
 /* gen_word_is_name -- letters, digits and underscores, not starting with a digit */
 bool gen_word_is_name(const char *word);

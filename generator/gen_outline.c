@@ -22,7 +22,7 @@ static void start(walk *w, const gen_lexer *at) {
   advance(w);
 }
 
-static bool is(const walk *w, const char *text) {
+static inline bool is(const walk *w, const char *text) {
   return gen_token_is(&w->now, text);
 }
 
@@ -32,9 +32,12 @@ static bool ended(const walk *w) {
 
 /* +1 for what opens a nested construct, -1 for what closes one. `do` serves for and while. */
 static int nesting(const gen_token *t) {
-  static const char *const open[] = {"(", "[", "{", "function", "if", "do", "repeat"};
-  static const char *const close[] = {")", "]", "}", "end", "until"};
-  if (t->kind != GEN_TOKEN_OPERATOR && t->kind != GEN_TOKEN_KEYWORD) {
+  static const char *const open[] = {"function", "if", "do", "repeat"};
+  static const char *const close[] = {"end", "until"};
+  if (t->kind == GEN_TOKEN_OPERATOR && t->n == 1) {
+    return (strchr("([{", *t->p) != NULL) - (strchr(")]}", *t->p) != NULL);
+  }
+  if (t->kind != GEN_TOKEN_KEYWORD) {
     return 0;
   }
   for (size_t i = 0; i < sizeof open / sizeof *open; i++) {

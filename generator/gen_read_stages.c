@@ -341,13 +341,24 @@ static const char *line_start(const str *file, int line) {
   return p ? p : file->p;
 }
 
+/* memmem reads all of such a long text before it starts looking; here its first bytes tell. */
+static const char *find(const char *p, const char *end, const char *text, size_t n) {
+  while ((p = memmem(p, (size_t)(end - p), text, n < 32 ? n : 32))) {
+    if ((size_t)(end - p) >= n && !memcmp(p, text, n)) {
+      return p;
+    }
+    p++;
+  }
+  return NULL;
+}
+
 /* Line of the file where the text stands, looked for from its key on. A text that Lua code put
  * together stands nowhere, and gets the key's line. */
 static gen_line find_text(gen_reader *r, const char *text, size_t n) {
   const str *file = &r->t->text;
   gen_line at = gen_here(r);
   const char *from = line_start(file, at.line);
-  const char *found = memmem(from, (size_t)(file->p + file->n - from), text, n);
+  const char *found = find(from, file->p + file->n, text, n);
   for (const char *p = from; found && (p = memchr(p, '\n', (size_t)(found - p))); p++) {
     at.line++;
   }
