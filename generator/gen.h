@@ -41,7 +41,7 @@ typedef struct gen_options {
   size_t max_nbytes;         /* Lua memory of one template; 0 takes 512 MiB */
   size_t max_source_nbytes;  /* one generated source; 0 takes 4 MiB */
   uint64_t
-      max_lua_evaluations;  /* of expressions, until C does them; 0 takes 2000; UINT64_MAX: never */
+      max_lua_evaluations; /* of expressions, until C does them; 0 takes 2000; UINT64_MAX: never */
   bool lazy; /* Lua compiles an expression or a source when it is first needed, so that mistakes
                 only Lua's compiler sees come then, not when the template is opened */
   const volatile int *stop; /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */

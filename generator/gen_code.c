@@ -517,10 +517,20 @@ void gen_codes_make(gen_box *b, gen_codes *c) {
   arena formulas = {0};
   gen_formulas f = {.a = &formulas, .t = c->t, .scalars = true};
   translator r = {.b = b, .a = (arena *)&c->t->a, .t = c->t};
-  c->made = true;
+  c->made = c->by_c = true;
   for (gen_expr *x = c->exprs; x; x = x->next) {
     const gen_formula *formula = gen_formula_new(&f, x);
     x->code = formula ? translate(&r, formula) : NULL;
   }
+  arena_clear(&formulas);
+}
+
+void gen_codes_make_one(gen_box *b, gen_codes *c, gen_expr *x) {
+  arena formulas = {0};
+  gen_formulas f = {.a = &formulas, .t = c->t, .scalars = true, .alone = true};
+  translator r = {.b = b, .a = (arena *)&c->t->a, .t = c->t};
+  const gen_formula *formula = gen_formula_new(&f, x);
+  x->asked = true;
+  x->code = formula ? translate(&r, formula) : NULL;
   arena_clear(&formulas);
 }

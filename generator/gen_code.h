@@ -4,7 +4,9 @@
  * are, numbers, names and conditions, and nothing of the rest: whatever could be an error there (a
  * division by zero, a text as a number) or is too rare to be worth it is left to Lua, which then
  * has the message too. So nobody sees which of the two it was. A template that is asked a lot, as
- * when a new size is served or a space is searched, is translated once, all of it.
+ * when a new size is served or a space is searched, is translated once, all of it; one that was
+ * opened lazily, expression by expression when asked, which takes a third of what Lua's compiler
+ * takes.
  */
 #ifndef GEN_CODE_H
 #define GEN_CODE_H
@@ -83,7 +85,8 @@ typedef struct gen_codes { /* of a template */
   gen_expr *exprs;              /* all of them, newest first */
   const gen_value *fields;      /* of the problem that is bound, or being completed */
   uint64_t n_asked, most_asked; /* of Lua, until they are translated */
-  bool made;
+  bool made;                    /* all are translated */
+  bool by_c;     /* each is, at the latest when it is asked: Lua's table waits until Lua is */
   bool is_ahead; /* of Lua's table: gen_catch_up */
   gen_atom scalars[GEN_MAX_SCALARS];
   bool has_scalar[GEN_MAX_SCALARS];
@@ -91,6 +94,8 @@ typedef struct gen_codes { /* of a template */
 
 /* gen_codes_make -- translate them all; those that can't be keep none. Inside gen_box_run */
 void gen_codes_make(gen_box *b, gen_codes *c);
+/* gen_codes_make_one -- likewise */
+void gen_codes_make_one(gen_box *b, gen_codes *c, gen_expr *x);
 /* gen_code_run -- with the values that are bound; false: Lua must say */
 bool gen_code_run(const gen_codes *c, const gen_code *x, gen_atom *out);
 /* gen_op_apply -- of an operator or helper but `and` and `or`, to as many values as it takes, 3 at

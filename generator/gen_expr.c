@@ -8,7 +8,8 @@
 #include "gen_tmpl.h"
 
 static bool is_word(const char *name, const char *word, size_t n) {
-  return name[0] == word[0] && !strncmp(name, word, n) && !name[n];
+  return name[0] == word[0] && (n == 1 || name[1] == word[1]) && !strncmp(name, word, n) &&
+         !name[n];
 }
 
 static const gen_symbol *find_word(const gen_symbols *s, const char *word, size_t n,
@@ -258,10 +259,13 @@ static gen_result ask_lua(gen_box *b, const gen_expr *x) {
 gen_result gen_expr_value(gen_box *b, const gen_expr *x) {
   gen_atom v;
   gen_codes *c = b->codes;
+  if (c->by_c && !x->asked && !c->made) {
+    gen_codes_make_one(b, c, (gen_expr *)x);
+  }
   if (x->code && gen_code_run(c, x->code, &v)) {
     return gen_atom_result(&v);
   }
-  if (!c->made && ++c->n_asked > c->most_asked) {
+  if (!c->by_c && ++c->n_asked > c->most_asked) {
     gen_codes_make(b, c);
   }
   return ask_lua(b, x);

@@ -67,6 +67,7 @@ typedef struct gen_expr {
   const gen_symbol *const *reads; /* each once */
   size_t n_reads;
   const struct gen_code *code; /* the same for C; NULL: none, or not yet (gen_code.h) */
+  bool asked;                  /* for its value, in a lazy box */
   struct gen_expr *next;       /* of the template */
 } gen_expr;
 

@@ -21,7 +21,8 @@ static void advance(reader *r) {
 }
 
 static bool accept(reader *r, const char *text) {
-  bool yes = r->now.kind != GEN_TOKEN_STRING && gen_token_is(&r->now, text);
+  const bool may = text[0] == *r->now.p && r->now.kind != GEN_TOKEN_STRING;
+  const bool yes = may && gen_token_is(&r->now, text);
   if (yes) {
     advance(r);
   }
@@ -150,6 +151,9 @@ static const gen_formula *call(reader *r, const char *name) {
 }
 
 static const gen_formula *derived(gen_formulas *f, uint32_t i) {
+  if (f->alone) {
+    return node(f, GEN_FORMULA_DERIVED, f->t->pub.derived[i].name, 0);
+  }
   if (!f->derived[i]) {
     const gen_formula *kid = gen_formula_new(f, f->t->derived[i]);
     gen_formula *x = kid ? node(f, GEN_FORMULA_DERIVED, f->t->pub.derived[i].name, 1) : NULL;
@@ -234,7 +238,8 @@ static const binding bindings[] = {
 
 static const binding *operator_at(const reader *r) {
   for (size_t i = 0; i < sizeof bindings / sizeof *bindings; i++) {
-    if (r->now.kind != GEN_TOKEN_STRING && gen_token_is(&r->now, bindings[i].op)) {
+    const bool may = bindings[i].op[0] == *r->now.p && r->now.kind != GEN_TOKEN_STRING;
+    if (may && gen_token_is(&r->now, bindings[i].op)) {
       return &bindings[i];
     }
   }

@@ -14,7 +14,7 @@
 typedef enum gen_formula_kind {
   GEN_FORMULA_PARAM,
   GEN_FORMULA_CONSTANT, /* a number, text, field or device limit */
-  GEN_FORMULA_DERIVED,  /* one kid: its expression */
+  GEN_FORMULA_DERIVED,  /* one kid: its expression; none: it is not taken apart */
   GEN_FORMULA_OPERATOR, /* 2 kids or more, taken together from the left */
   GEN_FORMULA_UNARY,
   GEN_FORMULA_CALL
@@ -33,10 +33,11 @@ typedef struct gen_formula {
   size_t n;
 } gen_formula;
 
-typedef struct gen_formulas { /* those of a template; zeroed but for the first three at the start */
+typedef struct gen_formulas { /* those of a template; zeroed but for the first four at the start */
   arena *a;
   const tmpl *t;
   bool scalars; /* may be read: the arguments of a call */
+  bool alone;   /* derived values are taken as they are, not apart */
   const gen_formula *derived[GEN_MAX_DERIVED];
   size_t n_nodes;
 } gen_formulas;

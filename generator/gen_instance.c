@@ -115,12 +115,12 @@ static void bind_config(gen_instance *g, const gen_config *c) {
   }
   g->has_config = false; /* while it is half done */
   forget(g, changed);
-  if (!g->t->codes.made) {
+  if (!g->t->codes.by_c) {
     push_env(g->t);
     set_params(g, c, changed);
     lua_pop(g->t->box.L, 1);
   }
-  g->t->codes.is_ahead = g->t->codes.made;
+  g->t->codes.is_ahead = g->t->codes.by_c;
   g->config = *c;
   g->has_config = true;
 }
@@ -129,12 +129,12 @@ void gen_bind(gen_instance *g, const gen_config *c) {
   tmpl *t = g->t;
   if (t->bound != g) {
     t->bound = NULL;
-    if (!t->codes.made) {
+    if (!t->codes.by_c) {
       push_env(t);
       set_problem(g);
       lua_pop(t->box.L, 1);
     }
-    t->codes.is_ahead = t->codes.made;
+    t->codes.is_ahead = t->codes.by_c;
     g->has_config = false;
     t->codes.fields = g->problem.values;
     memset(g->known, 0, t->pub.n_derived * sizeof *g->known);

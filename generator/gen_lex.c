@@ -35,7 +35,7 @@ bool gen_word_is_lua(const char *word, size_t n) {
                                          "false", "for",   "function", "goto", "if",     "in",
                                          "local", "nil",   "not",      "or",   "repeat", "return",
                                          "then",  "true",  "until",    "while"};
-  for (size_t i = 0; i < sizeof keywords / sizeof *keywords; i++) {
+  for (size_t i = 0; word[0] >= 'a' && i < sizeof keywords / sizeof *keywords; i++) {
     if (keywords[i][0] == word[0] && strlen(keywords[i]) == n && !memcmp(word, keywords[i], n)) {
       return true;
     }

@@ -182,6 +182,7 @@ static int prepare(tmpl *t, const gen_options *options, err *e) {
   TRY(gen_box_open(&t->box, options, e));
   const uint64_t most = options ? options->max_lua_evaluations : 0;
   t->codes = (gen_codes){.t = t, .most_asked = most ? most : DEFAULT_LUA_EVALUATIONS};
+  t->codes.by_c = t->box.lazy && t->codes.most_asked < UINT64_MAX;
   t->box.codes = &t->codes;
   t->box.home = (gen_line){t->pub.path, 0};
   TRY(gen_box_run(&t->box, load, t, true, e));

@@ -45,9 +45,8 @@ typedef struct gen_script {
 void gen_script_new(gen_box *b, arena *a, const gen_script_source *source, gen_script *out);
 /* gen_script_compile -- if it isn't yet */
 void gen_script_compile(gen_box *b, arena *a, gen_script *s);
-/* gen_script_run -- append its output; it is compiled. The names it may read are in the table on top, which is
- * popped.
- *   err  ERR_LIMIT  more than max_nbytes */
+/* gen_script_run -- append its output; it is compiled. The names it may read are in the table on
+ * top, which is popped. err  ERR_LIMIT  more than max_nbytes */
 void gen_script_run(gen_box *b, const gen_script *s, size_t max_nbytes, str *out);
 
 #endif

@@ -2,7 +2,7 @@
  *
  * The public gen_template comes first, so that the one is the other's address. Everything is in the
  * template's arena and stays as gen_open left it; what changes are Lua's tables of values (see
- * gen_instance.c).
+ * gen_instance.c) and, when it was opened lazily, what is compiled: expressions' codes, scripts.
  */
 #ifndef GEN_TMPL_H
 #define GEN_TMPL_H

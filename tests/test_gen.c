@@ -631,6 +631,44 @@ static void counts_see_the_scalars_of_their_case(void **state) {
   street_close(&s);
 }
 
+/* What is compiled when it is needed is the same: digest, configuration, source, plan. */
+static void describe_untuned(const gen_options *o, const char *family, str *out) {
+  street s = {0};
+  size_t body;
+  const gen_plan *plan;
+  assert_ok(gen_open(o, family, &s.t, &s.e), &s.e);
+  street_start(&s, "");
+  assert_ok(gen_config_untuned(s.g, &s.c, NULL, &s.e), &s.e);
+  assert_ok(gen_config_check(s.g, &s.c, &s.e), &s.e);
+  assert_ok(gen_source_make(s.g, &s.c, out, &body, &s.e), &s.e);
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &plan, &s.e), &s.e);
+  str_addf(out, "%s %.17g %.17g", s.t->hash, plan->flops, plan->bytes);
+  for (size_t i = 0; i < plan->n; i++) {
+    const gen_launch *l = &plan->launches[i];
+    str_addf(out, " %u,%u,%u %u %u", l->grid[0], l->grid[1], l->grid[2], l->block[0], l->smem);
+  }
+  street_close(&s);
+}
+
+static void lazy_templates_make_the_same(void **state) {
+  (void)state;
+  const gen_options lazy = {.lazy = true};
+  arena a = {0};
+  const char *const *families;
+  size_t n;
+  err e = {0};
+  assert_ok(gen_families(NULL, &a, &families, &n, &e), &e);
+  for (size_t i = 0; i < n; i++) {
+    str early = {0}, late = {0};
+    describe_untuned(NULL, families[i], &early);
+    describe_untuned(&lazy, families[i], &late);
+    assert_string_equal(str_text(&early), str_text(&late));
+    str_clear(&early);
+    str_clear(&late);
+  }
+  arena_clear(&a);
+}
+
 int main(int argc, char **argv) {
   update = argc > 1 && !strcmp(argv[1], "--update");
   const struct CMUnitTest tests[] = {
@@ -660,6 +698,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(fills_are_told),
       cmocka_unit_test(launches_may_overlap),
       cmocka_unit_test(counts_see_the_scalars_of_their_case),
+      cmocka_unit_test(lazy_templates_make_the_same),
   };
   return cmocka_run_group_tests(tests, folder_make, folder_remove);
 }

@@ -269,6 +269,71 @@ static void sources_are_compiled_at_load(void **state) {
   check_all(list, 7);
 }
 
+/* Opened lazily: what only Lua's compiler finds comes at first use, told the same way. */
+static void told_at_use(const char *what, const char *with) {
+  const gen_options lazy = {.lazy = true};
+  err early = {0};
+  street s = {0};
+  str out = {0};
+  size_t body;
+  assert_int_equal(mini_open(NULL, what, with, &s.t, &early), ERR_TEMPLATE);
+  assert_ok(mini_open(&lazy, what, with, &s.t, &s.e), &s.e);
+  street_start(&s, "");
+  for (int i = 0; i < 2; i++) { /* again, too */
+    err e = {0};
+    int rc = gen_config_check(s.g, &s.c, &e);
+    rc = rc ? rc : gen_source_make(s.g, &s.c, &out, &body, &e);
+    assert_int_equal(rc, ERR_TEMPLATE);
+    assert_string_equal(e.message, early.message);
+    assert_string_equal(e.place, early.place);
+  }
+  str_clear(&out);
+  street_close(&s);
+}
+
+static void lazy_templates_tell_it_at_use(void **state) {
+  (void)state;
+  char deep[1000] = "'";
+  memset(deep + 1, '(', 300);
+  strcat(deep, "1");
+  memset(deep + strlen(deep), ')', 300);
+  strcat(deep, " < TILE'");
+  told_at_use("'TILE <= 256'", "'TILE <='");
+  told_at_use("'TILE <= 256'", "'TILE 256'");
+  told_at_use("'TILE <= 256'", "'0x < TILE'");
+  told_at_use("'TILE <= 256'", deep);
+  told_at_use("\"B * sel(MODE == 'wide', 4, 1)\"", "'B * * 2'");
+  told_at_use("first @{B}", "first @{B");
+  told_at_use("first @{B}", "first @{B +}");
+  told_at_use("@ end\n", "@ end end\n");
+  told_at_use("@ end\n", "\n");
+}
+
+/* The rest is told at once. */
+static void lazy_templates_are_checked(void **state) {
+  (void)state;
+  static const char *const wrong[][3] = {
+      {"'TILE <= 256'", "'TIL <= 256'", "there is no 'TIL' here; did you mean 'TILE'?"},
+      {"'TILE <= 256'", "'TILE <= 256; 1'", "an expression has no place for ';'"},
+      {"'TILE <= 256'", "''", "an expression is empty"},
+      {"default = 100", "default = 'n'", "there is no 'n' here"},
+      {"first @{B}", "@include \"none.cuh\"", "cannot include \"none.cuh\""},
+      {"first @{B}", "@include \"loop.cuh\"", "\"loop.cuh\" includes itself"},
+      {"version = 3,", "version = ,", "unexpected symbol near ','"},
+  };
+  const gen_options lazy = {.lazy = true};
+  folder_write("loop.cuh", "@include \"loop.cuh\"\n", 20);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    gen_template *t;
+    err e = {0}, early = {0};
+    assert_fails(mini_open(NULL, wrong[i][0], wrong[i][1], &t, &early), &early, ERR_TEMPLATE,
+                 wrong[i][2]);
+    assert_fails(mini_open(&lazy, wrong[i][0], wrong[i][1], &t, &e), &e, ERR_TEMPLATE, wrong[i][2]);
+    assert_string_equal(e.message, early.message);
+    assert_string_equal(e.place, early.place);
+  }
+}
+
 static void a_file_that_includes_itself_ends(void **state) {
   (void)state;
   gen_template *t;
@@ -400,6 +465,21 @@ static void files_that_are_no_templates(void **state) {
   assert_fails(gen_open(NULL, folder, &t, &e), &e, ERR_IO, "cannot");
 }
 
+/* One that opened makes its source or tells why not. */
+static void use(gen_template *t) {
+  street s = {.t = t};
+  str out = {0};
+  size_t body;
+  gen_config_default(t, &s.c);
+  int rc = gen_problem_parse(t, "", &s.p, &s.e);
+  rc = rc ? rc : gen_instance_new(t, &s.p, h200, N_H200, &s.g, &s.e);
+  rc = rc ? rc : gen_config_check(s.g, &s.c, &s.e);
+  rc = rc ? rc : gen_source_make(s.g, &s.c, &out, &body, &s.e);
+  assert_true(!rc || s.e.message[0]);
+  str_clear(&out);
+  gen_instance_free(s.g);
+}
+
 /* A template with a few bytes changed opens or is refused, with a place, and nothing else. */
 static void mutations_are_refused_or_open(void **state) {
   (void)state;
@@ -415,7 +495,7 @@ static void mutations_are_refused_or_open(void **state) {
     }
     gen_template *t;
     err e = {0};
-    const gen_options o = {.max_instructions = 100000, .max_nbytes = 4 << 20};
+    const gen_options o = {.max_instructions = 100000, .max_nbytes = 4 << 20, .lazy = i / 3 % 2};
     folder_write("mini.lua", text, n);
     int rc = gen_open(&o, folder_path("mini.lua"), &t, &e);
     if (rc) {
@@ -423,6 +503,7 @@ static void mutations_are_refused_or_open(void **state) {
       assert_true(e.message[0] && !strchr(e.message, '\n'));
     } else {
       opened++;
+      use(t);
       gen_close(t);
     }
   }
@@ -440,6 +521,8 @@ int main(void) {
       cmocka_unit_test(calls_are_checked),
       cmocka_unit_test(expressions_are_checked),
       cmocka_unit_test(sources_are_compiled_at_load),
+      cmocka_unit_test(lazy_templates_tell_it_at_use),
+      cmocka_unit_test(lazy_templates_are_checked),
       cmocka_unit_test(a_file_that_includes_itself_ends),
       cmocka_unit_test(sources_that_fail_say_where),
       cmocka_unit_test(expressions_that_fail_say_where),
