@@ -43,7 +43,8 @@ typedef struct gen_options {
   uint64_t
       max_lua_evaluations; /* of expressions, until C does them; 0 takes 2000; UINT64_MAX: never */
   bool lazy; /* Lua compiles an expression or a source when it is first needed, so that mistakes
-                only Lua's compiler sees come then, not when the template is opened */
+                only Lua's compiler sees come then, not when the template is opened; C evaluates
+                what it can from the first time on; the lists of sizes are not checked */
   const volatile int *stop; /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */
   uint64_t fail_at;         /* for tests: Lua's allocations fail from this one on; 0: none does */
 } gen_options;

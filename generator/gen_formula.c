@@ -57,7 +57,7 @@ static bool all_whole(const gen_formula *x) {
 }
 
 static bool among(const char *word, const char *const *words) {
-  while (*words && strcmp(*words, word)) {
+  while (*words && (**words != word[0] || strcmp(*words, word))) {
     words++;
   }
   return *words != NULL;

@@ -147,7 +147,8 @@ static int check_problem(tmpl *t, const char *text, int line, err *e) {
                 *inner.place ? inner.place : place, "%s", inner.message);
 }
 
-/* Presets must make a problem when nothing is given, and every size listed must be one. */
+/* Presets must make a problem when nothing is given, and every size listed must be one: whoever
+ * opens lazily doesn't ask for these. */
 static int check_problems(tmpl *t, err *e) {
   const gen_template *p = &t->pub;
   const struct {
@@ -159,7 +160,7 @@ static int check_problems(tmpl *t, err *e) {
                {"bench", p->sizes_bench, p->n_sizes_bench}};
   const gen_mark *sizes = gen_mark_key(t->outline, "sizes");
   TRY(check_problem(t, "", gen_mark_key(t->outline, "problem")->line, e));
-  for (size_t i = 0; i < 3; i++) {
+  for (size_t i = 0; i < 3 && !t->box.lazy; i++) {
     const gen_mark *list = gen_mark_key(sizes, lists[i].key);
     for (size_t j = 0; j < lists[i].n; j++) {
       TRY(check_problem(t, lists[i].texts[j], gen_mark_at(list, (int64_t)j + 1)->line, e));

@@ -89,7 +89,7 @@ static size_t count(const char *const *keys) {
 
 static bool among(const char *key, const char *const *keys) {
   for (; keys && *keys; keys++) {
-    if (!strcmp(key, *keys)) {
+    if (key[0] == **keys && !strcmp(key, *keys)) {
       return true;
     }
   }
