@@ -189,7 +189,7 @@ static void fail_lua(gen_box *b) {
 
 static int report(const gen_box *b, err *e) {
   const gen_failure *f = &b->failure;
-  char place[sizeof e->place] = "";
+  char place[sizeof((err){0}.place)] = "";
   if (f->at.path && f->at.line) {
     snprintf(place, sizeof place, "%s:%d", f->at.path, f->at.line);
   } else if (f->at.path) {
