@@ -70,7 +70,7 @@ end
 local tasks = { ALG = "tasks", COUNT = "early", LOOK = 16, DELAY = 20 }
 local onesweep = { ALG = "onesweep", OVERLAP = "on" }
 suggest("KEY == 1 and n > 2^16", { ALG = "counting", BLOCK = 256, ITEMS = 4 }, { COPIES = 16, LOOK = 1 })
-suggest("KEY == 2 and n > 2^16", { ALG = "counting", BLOCK = 1024, ITEMS = 4 }, { LOOK = 1 })
+suggest("KEY == 2 and n > 2^22", { ALG = "counting", BLOCK = 1024, ITEMS = 4 }, { LOOK = 1 })
 -- How many keys a cluster holds, and how. All clusters have to run at the same time: where one waits for
 -- others to end, 2^16 keys take 16 us instead of 9, and 14 of 8 blocks, or 7 of 16, are the most that
 -- 132 multiprocessors take.
