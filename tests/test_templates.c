@@ -585,7 +585,7 @@ static void sgemm_maps_and_streams_are_right(void **state) {
        "rows,BK=32,UNROLL=32,MINBLOCKS=2,VEC=1,STAGES=2"},
       {"m=35 n=260 k=76 ta=t", "LOADER=tensor,BM=48,BN=128,TM=12,TN=4,LM=4,LANES=interleaved,BK=16,"
                                "MINBLOCKS=2,VEC=4,STAGES=3"},
-      {"m=180 n=20 k=70", "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=2,LM=8,LANES="
+      {"m=180 n=20 k=70", "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES="
                           "interleaved,SLICEK=2,UNROLL=8,VEC=2,PAD=4,STAGES=3"},
       {"m=300 n=20 k=20", "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES="
                           "interleaved,VEC=4,PAD=4,STAGES=2"},
@@ -952,7 +952,7 @@ static const struct {
      "i * VEC < s.end; i +=", "i * VEC + 1 < s.end; i +=", "y["},
     {"segmented_scan", "n=1000 segments=30", "sum = combine(sum, (wide)total)", "sum = (wide)total",
      "y["},
-    {"histogram", "n=1000", "if (bin >= 0) add", "if (bin > 0) add", "y["},
+    {"histogram", "n=1000", "if (counts(bin)) add", "if (bin > 0) add", "y["},
     {"argmax", "n=5000 dtype=i32 keys=20", "x.at < y.at :", "x.at > y.at :", "y["},
     {"merge", "m=1000 value=4 keys=9", "b_first + source - a_count]",
      "b_first + (source - a_count) / 2]", "cv["},
