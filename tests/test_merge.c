@@ -139,22 +139,6 @@ static gen_instance *instance(bed *b, const kernel *k, const char *problem) {
   return g;
 }
 
-static void compile(bed *b, kernel *k, gen_instance *g) {
-  str text = {0};
-  rt_image image;
-  const gen_plan *plan;
-  rt_source source = {.arch = b->d->info.arch};
-  assert_ok(gen_source_make(g, &k->config, &text, &source.body, &b->e), &b->e);
-  source.text = str_text(&text);
-  rt_image_init(&image);
-  assert_ok(rt_compile(b->c, &source, &b->a, &image, &b->e), &b->e);
-  const str *code = b->d->info.format == RT_PTX ? &image.ptx : &image.cubin;
-  assert_ok(gen_plan_make(g, &k->config, &b->a, &plan, &b->e), &b->e);
-  assert_ok(rt_loaded_new(b->d, code->p, code->n, k->t, plan, &k->first, &b->e), &b->e);
-  rt_image_clear(&image);
-  str_clear(&text);
-}
-
 static kernel open_kernel_for(bed *b, const char *family, int value, const char *sizes,
                               const char *config) {
   kernel k = {.value = value};
@@ -162,7 +146,7 @@ static kernel open_kernel_for(bed *b, const char *family, int value, const char 
   assert_ok(gen_config_parse(k.t, config, &k.config, &b->e), &b->e);
   gen_instance *g = instance(b, &k, arena_format(&b->a, "value=%d%s", value, sizes));
   assert_ok(gen_config_check(g, &k.config, &b->e), &b->e);
-  compile(b, &k, g);
+  assert_ok(kit_load(b->d, b->c, k.t, g, &k.config, &b->a, &k.first, &b->e), &b->e);
   gen_instance_free(g);
   return k;
 }

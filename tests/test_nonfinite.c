@@ -33,24 +33,12 @@ static kernel open_kernel(bed *b, const char *problem, const char *config) {
   kernel k;
   gen_problem p;
   gen_config c;
-  rt_image image;
-  const gen_plan *plan;
-  str text = {0};
-  rt_source source = {.arch = b->d->info.arch};
   assert_ok(gen_open(NULL, "sgemm", &k.t, &b->e), &b->e);
   assert_ok(gen_problem_parse(k.t, problem, &p, &b->e), &b->e);
   assert_ok(gen_instance_new(k.t, &p, b->limits, RT_NUMBERS, &k.g, &b->e), &b->e);
   assert_ok(gen_config_parse(k.t, config, &c, &b->e), &b->e);
   assert_ok(gen_config_check(k.g, &c, &b->e), &b->e);
-  assert_ok(gen_source_make(k.g, &c, &text, &source.body, &b->e), &b->e);
-  source.text = str_text(&text);
-  rt_image_init(&image);
-  assert_ok(rt_compile(b->c, &source, &b->a, &image, &b->e), &b->e);
-  const str *code = b->d->info.format == RT_PTX ? &image.ptx : &image.cubin;
-  assert_ok(gen_plan_make(k.g, &c, &b->a, &plan, &b->e), &b->e);
-  assert_ok(rt_loaded_new(b->d, code->p, code->n, k.t, plan, &k.l, &b->e), &b->e);
-  rt_image_clear(&image);
-  str_clear(&text);
+  assert_ok(kit_load(b->d, b->c, k.t, k.g, &c, &b->a, &k.l, &b->e), &b->e);
   return k;
 }
 

@@ -165,30 +165,6 @@ typedef struct run { /* one launch: a configuration of a problem, and its arrays
   char *keys, *values;
 } run;
 
-/* NULL if the compiler fails, as the one for machine code does with some points. */
-static rt_loaded *load(bed *b, run *r, const gen_config *c) {
-  str text = {0};
-  size_t body;
-  rt_image image;
-  rt_loaded *l;
-  const gen_plan *plan;
-  rt_image_init(&image);
-  OK(b, gen_source_make(r->g, c, &text, &body, &b->e));
-  rt_source source = {
-      .text = str_text(&text), .body = body, .arch = b->d->info.arch, .lineinfo = 1};
-  if (rt_compile(b->c, &source, &b->a, &image, &b->e)) {
-    rt_image_clear(&image);
-    str_clear(&text);
-    return NULL;
-  }
-  const str *code = b->d->info.format == RT_PTX ? &image.ptx : &image.cubin;
-  OK(b, gen_plan_make(r->g, c, &b->a, &plan, &b->e));
-  OK(b, rt_loaded_new(b->d, code->p, code->n, r->t, plan, &l, &b->e));
-  rt_image_clear(&image);
-  str_clear(&text);
-  return l;
-}
-
 /* Any valid point: points are drawn until one is; about every twentieth is. */
 static void draw_config(bed *b, const run *r, gen_config *c) {
   size_t failing = 0;
@@ -211,18 +187,22 @@ static void open_run(bed *b, run *r, const char *family, const char *problem, co
   if (config) {
     OK(b, gen_config_parse(r->t, config, &c, &b->e));
     OK(b, gen_config_check(r->g, &c, &b->e));
-    r->l = load(b, r, &c);
   }
-  for (int i = 0; !config && !r->l && i < 5; i++) {
-    draw_config(b, r, &c);
-    r->l = load(b, r, &c);
+  /* the compiler of machine code fails with some points that are drawn */
+  const int tries = config || b->d->info.format == RT_PTX ? 1 : 5;
+  int rc = 0;
+  for (int i = 0; !i || (rc && b->e.code == ERR_COMPILE && i < tries); i++) {
+    if (!config) {
+      draw_config(b, r, &c);
+    }
+    rc = kit_load(b->d, b->c, r->t, r->g, &c, &b->a, &r->l, &b->e);
   }
   gen_problem_text(r->t, &p, &words);
   str_add(&words, " --config ");
   gen_config_text(r->t, &c, &words);
   r->words = arena_text(&b->a, str_text(&words));
   str_clear(&words);
-  if (!r->l) {
+  if (rc) {
     fail_msg("%s: %s", r->words, b->e.message);
   }
 }

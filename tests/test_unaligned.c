@@ -95,10 +95,7 @@ static kernel open_kernel(bed *b, const char *family, const char *problem, const
   kernel k;
   gen_problem p;
   gen_config c = {0};
-  rt_image image;
-  const gen_plan *plan;
-  str text = {0}, words = {0};
-  rt_source source = {.arch = b->d->info.arch};
+  str words = {0};
   assert_ok(gen_open(NULL, family, &k.t, &b->e), &b->e);
   assert_ok(gen_problem_parse(k.t, problem, &p, &b->e), &b->e);
   assert_ok(gen_instance_new(k.t, &p, b->limits, RT_NUMBERS, &k.g, &b->e), &b->e);
@@ -112,15 +109,7 @@ static kernel open_kernel(bed *b, const char *family, const char *problem, const
   gen_config_text(k.t, &c, &words);
   k.words = arena_format(&b->a, "%s%s", problem, str_text(&words));
   str_clear(&words);
-  assert_ok(gen_source_make(k.g, &c, &text, &source.body, &b->e), &b->e);
-  source.text = str_text(&text);
-  rt_image_init(&image);
-  assert_ok(rt_compile(b->c, &source, &b->a, &image, &b->e), &b->e);
-  const str *code = b->d->info.format == RT_PTX ? &image.ptx : &image.cubin;
-  assert_ok(gen_plan_make(k.g, &c, &b->a, &plan, &b->e), &b->e);
-  assert_ok(rt_loaded_new(b->d, code->p, code->n, k.t, plan, &k.l, &b->e), &b->e);
-  rt_image_clear(&image);
-  str_clear(&text);
+  assert_ok(kit_load(b->d, b->c, k.t, k.g, &c, &b->a, &k.l, &b->e), &b->e);
   return k;
 }
 
