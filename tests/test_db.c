@@ -734,6 +734,17 @@ static const char *portfolio_of(scratch *s, db *d) {
   return text;
 }
 
+/* What a line of text says. */
+static db_line as_text(scratch *s, const db_line *line) {
+  str text = {0};
+  db_line back;
+  bool none;
+  db_text_write(line, &text);
+  OK(s, db_text_read(text.p, text.n - 1, &s->a, &back, &none, &s->e));
+  str_clear(&text);
+  return back;
+}
+
 /* The later one counts, wherever it comes from; merging and lines of text carry it. */
 static void test_portfolios(void **state) {
   scratch *s = *state;
@@ -761,22 +772,15 @@ static void test_portfolios(void **state) {
   assert_int_equal(last->kind, DB_KIND_PORTFOLIO);
   assert_string_equal(last->config, "new\n2");
 
-  str text = {0};
-  db_line back;
-  bool none;
   static char large[500000]; /* with the models of dozens of configurations at 2000 sizes */
   memset(large, 'x', sizeof large - 1);
   OK(s, db_portfolio_put(d, template_id, device_id, large, NULL, &stored, &s->e));
   assert_string_equal(portfolio_of(s, d), large);
   last->config = large;
-  db_text_write(last, &text);
-  OK(s, db_text_read(text.p, text.n - 1, &s->a, &back, &none, &s->e));
-  assert_string_equal(back.config, large);
+  assert_string_equal(as_text(s, last).config, large);
   OK(s, db_portfolio_put(d, template_id, device_id, "new\n2", NULL, &stored, &s->e));
   last->config = "new\n2";
-  str_reset(&text);
-  db_text_write(last, &text);
-  OK(s, db_text_read(text.p, text.n - 1, &s->a, &back, &none, &s->e));
+  const db_line back = as_text(s, last);
   OK(s, db_open(path, DB_WRITE, &other, &s->e));
   OK(s, db_line_put(other, &back, &stored, &s->e));
   assert_true(stored);
@@ -793,7 +797,6 @@ static void test_portfolios(void **state) {
   OK(s, db_merge(d, path, &s->e));
   assert_string_equal(portfolio_of(s, d), "later");
   OK(s, db_verify(d, &s->e));
-  str_clear(&text);
   db_close(d);
 }
 
