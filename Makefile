@@ -19,7 +19,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
 INCLUDES := -Iruntime/base -Igenerator -Iruntime/device -Iruntime/emu -Iruntime/run -Iruntime/serve -Idb -Ituner -I$(B) \
   -isystem $(LUA_INCLUDE) -isystem $(CUDA_HOME)/include
 CFLAGS ?= -O2 -g
-ALL_CFLAGS = -std=c11 $(CFLAGS) $(SAN) $(WARN) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP \
+ALL_CFLAGS = -std=c11 -fopenmp-simd $(CFLAGS) $(SAN) $(WARN) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP \
   -DTUNED_VERSION='"$(VERSION)"'
 # Only autotune itself reads recorded spaces (zlib, Jansson); libtuned has no need of them.
 TUNER_LIBS = $(wildcard /usr/lib/$(LIBDIR)/libz.a) $(wildcard /usr/lib/$(LIBDIR)/libjansson.a)

@@ -259,7 +259,7 @@ typedef struct tiled {
   double sec[TILES * TIMED];
   serve_work work[TILES * (TIMED + DRAWN)];
   cover_known known[TIMED];
-  double apart[TIMED * TIMED];
+  float apart[TIMED * TIMED];
 } tiled;
 
 static void tiled_new(tiled *x, size_t n_drawn) {
@@ -314,7 +314,7 @@ static void look_at(tiled *x, size_t i) {
     x->known[j] =
         (cover_known){.values = v, .work = x->work[i * TIMED + j], .sec = x->sec[i * TIMED + j]};
     for (size_t k = 0; k < TIMED; k++) {
-      x->apart[j * TIMED + k] = fields_apart(x->w.t, v, x->w.table.values + k * nf);
+      x->apart[j * TIMED + k] = (float)fields_apart(x->w.t, v, x->w.table.values + k * nf);
     }
   }
 }
@@ -328,9 +328,9 @@ static const cover_model *fit_of(tiled *x) {
 
 static double foretold(const tiled *x, const cover_model *m, const int64_t *v,
                        const serve_work *work) {
-  double apart[TIMED];
+  float apart[TIMED];
   for (size_t k = 0; k < TIMED; k++) {
-    apart[k] = fields_apart(x->w.t, v, x->known[k].values);
+    apart[k] = (float)fields_apart(x->w.t, v, x->known[k].values);
   }
   return serve_fit_sec(x->w.t, &m->fit, v, work, apart);
 }
@@ -501,24 +501,75 @@ static void test_text_comes_back(void **unused) {
 }
 
 /* Sizes with transpositions, some in other forms, and a configuration that one of them lacks. */
+static void vary(tiled *x) {
+  int64_t *values = (int64_t *)x->w.table.values;
+  for (size_t j = 0; j < TIMED; j += 2) {
+    values[j * x->w.table.n_fields + 3] = 1;
+  }
+  x->sec[7] = INFINITY;
+  for (size_t j = 0; j < TILES * TIMED; j++) {
+    gen_config_default(x->w.t, &x->work[j].form);
+    x->work[j].form.index[0] = (uint16_t)(j % x->w.t->params[0].n);
+    x->work[j].form.index[5] = (uint16_t)(j % 3 % x->w.t->params[5].n);
+  }
+}
+
+/* Without rows: the sum over what each form was told, from points to points. */
+static double plainly(const gen_template *t, const serve_cover *c, size_t i, const int64_t *values,
+                      const serve_work *w) {
+  const serve_fit *fit = &c->model.fits[i];
+  const serve_load load = serve_load_of(&fit->costs, w->flops, w->blocks);
+  const serve_form here = serve_form_new(&w->form, w->threads);
+  double off = 0;
+  for (size_t f = 0; f < fit->n_forms; f++) {
+    for (size_t k = 0; k < fit->forms[f].n; k++) {
+      const serve_told *told = &fit->forms[f].told[k];
+      off += told->weight *
+             serve_alike(serve_forms_apart(t, &here, &fit->forms[f]) +
+                         fields_apart(t, values, c->model.values + told->size * t->n_fields) +
+                         serve_loads_apart(&load, &told->load));
+    }
+  }
+  return serve_costs_sum(t, &fit->costs, values, w) * exp(off);
+}
+
+/* Also of a field that is the same at all measured sizes, and of a form that nobody measured. */
+static void test_the_loops_say_what_the_formula_says(void **unused) {
+  (void)unused;
+  static tiled x;
+  serve_cover c;
+  float apart[TIMED];
+  tiled_new(&x, 0);
+  vary(&x);
+  learn(&x.w, &c);
+  for (size_t j = 0; j < TIMED; j++) {
+    int64_t v[GEN_MAX_FIELDS];
+    memcpy(v, x.w.table.values + j * x.w.table.n_fields, x.w.table.n_fields * sizeof *v);
+    v[0] += 5;
+    v[6] += (int64_t)j % 2;
+    serve_model_apart(x.w.t, &c.model, v, apart);
+    for (size_t i = 0; i < TILES; i++) {
+      serve_work w = x.work[i * TIMED + j];
+      w.form.index[7] = (uint16_t)(j % x.w.t->params[7].n);
+      if (w.blocks > 0) {
+        const double sec = serve_fit_sec(x.w.t, &c.model.fits[i], v, &w, apart);
+        assert_true(fabs(log(sec / plainly(x.w.t, &c, i, v, &w))) < 1e-5);
+      }
+    }
+  }
+  world_free(&x.w);
+}
+
 static void test_the_model_comes_back(void **unused) {
   (void)unused;
   static tiled x;
   serve_cover c, back;
   str text = {0}, again = {0};
   err e = {0};
-  double apart[TIMED], apart_back[TIMED];
+  float apart[TIMED], apart_back[TIMED];
   tiled_new(&x, 0);
-  int64_t *values = (int64_t *)x.w.table.values;
-  for (size_t j = 0; j < TIMED; j += 2) {
-    values[j * x.w.table.n_fields + 3] = 1;
-  }
-  x.sec[7] = INFINITY;
-  for (size_t j = 0; j < TILES * TIMED; j++) {
-    gen_config_default(x.w.t, &x.work[j].form);
-    x.work[j].form.index[0] = (uint16_t)(j % x.w.t->params[0].n);
-    x.work[j].form.index[5] = (uint16_t)(j % 3 % x.w.t->params[5].n);
-  }
+  const int64_t *values = x.w.table.values;
+  vary(&x);
   learn(&x.w, &c);
   assert_int_equal(c.model.n_sizes, TIMED);
   size_t told = 0;
@@ -672,7 +723,7 @@ static void test_no_text_does_harm(void **unused) {
       for (size_t i = 0; leaf && i < leaf->n_order; i++) {
         assert_true(leaf->order[i] < c.n_configs);
       }
-      double apart[8];
+      float apart[8];
       assert_true(c.model.n_sizes <= 8);
       serve_model_apart(t, &c.model, values, apart);
       for (size_t i = 0; c.model.n_sizes && i < c.n_configs; i++) {
@@ -899,6 +950,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_drawn_sizes_teach_the_tree),
       cmocka_unit_test(test_regret_is_where_little_is_known),
       cmocka_unit_test(test_text_comes_back),
+      cmocka_unit_test(test_the_loops_say_what_the_formula_says),
       cmocka_unit_test(test_the_model_comes_back),
       cmocka_unit_test(test_damaged_text_is_refused),
       cmocka_unit_test(test_no_text_does_harm),

@@ -276,7 +276,7 @@ typedef struct learner {
   size_t n_features, n_configs;
   double *lost; /* [size * n_configs + configuration]; the drawn ones' as the model says */
   const cover_known *known;         /* [configuration * n_sizes + size] */
-  const double *apart;              /* [size * n_sizes + measured size]; NULL: no models */
+  const float *apart;               /* [size * n_sizes + measured size]; NULL: no models */
   const cover_model *const *models; /* per configuration; NULL: too little is known of it */
   const size_t *chosen;
   grown nodes[2 * LEAVES_MOST];
@@ -680,11 +680,10 @@ static double flops_at(const learner *l, size_t size) {
 }
 
 static bool put_models(const learner *l, serve_cover *out) {
-  const size_t ns = l->t->n_sizes, nf = l->t->n_fields;
+  const size_t ns = l->t->n_sizes;
   serve_fit *fits = ARENA_ARRAY(l->a, serve_fit, l->n_configs + 1);
-  double *octaves = ARENA_ARRAY(l->a, double, ns *nf + 1);
   double *flops = ARENA_ARRAY(l->a, double, ns + 1);
-  if (!fits || !octaves || !flops) {
+  if (!fits || !flops) {
     return false;
   }
   for (size_t k = 0; k < l->n_configs; k++) {
@@ -692,16 +691,14 @@ static bool put_models(const learner *l, serve_cover *out) {
     fits[k] = l->models[k] ? l->models[k]->fit : none;
   }
   for (size_t j = 0; j < ns; j++) {
-    serve_model_octaves(l->template, values_of(l, j), octaves + j * nf);
     flops[j] = flops_at(l, j);
   }
   out->model = (serve_model){.n_configs = l->n_configs,
                              .n_sizes = ns,
                              .fits = fits,
                              .values = l->t->values,
-                             .octaves = octaves,
                              .flops = flops};
-  return true;
+  return !serve_model_fields(l->template, &out->model, l->a, NULL);
 }
 
 static bool learn(learner *l, serve_cover *out) {
@@ -743,16 +740,16 @@ static double *losses(const cover_table *t, const size_t *chosen, size_t n, aren
   return out;
 }
 
-static const double *distances(const gen_template *t, const cover_table *table, arena *a) {
+static const float *distances(const gen_template *t, const cover_table *table, arena *a) {
   const size_t all = table->n_sizes + table->n_drawn, ns = table->n_sizes, nf = table->n_fields;
-  double *apart = ARENA_ARRAY(a, double, all *ns + 1);
+  float *apart = ARENA_ARRAY(a, float, all *ns + 1);
   double *octaves = ARENA_ARRAY(a, double, all *nf + 1);
   for (size_t j = 0; octaves && j < all; j++) {
     serve_model_octaves(t, table->values + j * nf, octaves + j * nf);
   }
   for (size_t j = 0; apart && octaves && j < all; j++) {
     for (size_t i = 0; i < ns; i++) {
-      apart[j * ns + i] = serve_fields_apart(t, octaves + j * nf, octaves + i * nf);
+      apart[j * ns + i] = (float)serve_fields_apart(t, octaves + j * nf, octaves + i * nf);
     }
   }
   return octaves ? apart : NULL;

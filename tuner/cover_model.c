@@ -17,7 +17,7 @@ static const double NOISE = 0.065, HELD_UP = 3e-7;
 typedef struct fitter {
   const gen_template *t;
   const cover_known *rows;
-  const double *apart;
+  const float *apart;
   size_t n;
   serve_fit fit;
 
@@ -245,7 +245,7 @@ static bool learn(fitter *f, arena *scratch, arena *a, double *unseen) {
   invert(c, n);
   weigh(f, c, weight, diagonal);
   leave_out(f, weight, diagonal, unseen);
-  return tell(f, weight, a);
+  return tell(f, weight, a) && !serve_fit_rows(f->t, &f->fit, a, NULL);
 }
 
 /* The first, of more: sizes come in no order. */
@@ -282,7 +282,7 @@ static int fit(fitter *f, double sms, arena *scratch, arena *a, const cover_mode
   return 0;
 }
 
-int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, const double *apart,
+int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, const float *apart,
                     double sms, arena *a, const cover_model **out, err *e) {
   fitter f = {.t = t, .rows = rows, .apart = apart, .n = n};
   arena scratch = {0};
@@ -295,7 +295,7 @@ int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, co
 /* ---- doubt ---------------------------------------------------------------------------------- */
 
 static double most_alike(const serve_form *f, double apart, const serve_load *load,
-                         const double *sizes_apart) {
+                         const float *sizes_apart) {
   double most = 0;
   for (size_t i = 0; i < f->n; i++) {
     const serve_told *told = &f->told[i];
@@ -308,7 +308,7 @@ static double most_alike(const serve_form *f, double apart, const serve_load *lo
 /* The exact variance, which all sizes lower together, takes a square matrix for every configuration
  * and chooses no better. */
 double cover_model_doubt(const gen_template *t, const cover_model *m, const serve_work *work,
-                         const double *apart) {
+                         const float *apart) {
   const double all = serve_alike(0);
   const serve_load load = serve_load_of(&m->fit.costs, work->flops, work->blocks);
   const serve_form here = serve_form_new(&work->form, work->threads);

@@ -22,12 +22,12 @@ typedef struct cover_model {
  *   out  NULL when too few rows were measured to say anything
  *   err  ERR_NOMEM
  *   cost n^3 / 3: a tenth of a second for 500 rows */
-int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, const double *apart,
+int cover_model_fit(const gen_template *t, const cover_known *rows, size_t n, const float *apart,
                     double sms, arena *a, const cover_model **out, err *e);
 
 /* cover_model_doubt -- how far off its time may be here, the deviation of a logarithm, going by the
  * measured size that is most alike; apart as in serve_fit_sec */
 double cover_model_doubt(const gen_template *t, const cover_model *m, const serve_work *work,
-                         const double *apart);
+                         const float *apart);
 
 #endif

@@ -340,7 +340,7 @@ static serve_judge *judge_of(serve_choose *c) {
 /* All of them, since the tree's first few miss one in a hundred. */
 static void rank(serve_choose *c) {
   const serve_cover *cover = &c->known->cover;
-  double *apart = ARENA_ARRAY(c->memory, double, cover->model.n_sizes);
+  float *apart = ARENA_ARRAY(c->memory, float, cover->model.n_sizes);
   c->ranked = ARENA_ARRAY(c->memory, ranked, cover->n_configs);
   if (!apart || !c->ranked) {
     return;

@@ -225,7 +225,7 @@ typedef struct reading {
   bool ranged[GEN_MAX_FIELDS];
   double sms; /* of the model; 0: there is none yet */
   int64_t *values;
-  double *octaves, *flops;
+  double *flops;
   serve_fit *fits;
   size_t n_fits, at; /* at: of the configuration in hand, its sizes so far */
   serve_form *form;  /* the one in hand */
@@ -414,15 +414,10 @@ static bool read_model(reading *r) {
     return false;
   }
   r->values = ARENA_ARRAY(r->a, int64_t, most * r->t->n_fields + 1);
-  r->octaves = ARENA_ARRAY(r->a, double, most * r->t->n_fields + 1);
   r->flops = ARENA_ARRAY(r->a, double, most);
   r->fits = ARENA_ARRAY(r->a, serve_fit, n);
-  c->model = (serve_model){.n_configs = n,
-                           .fits = r->fits,
-                           .values = r->values,
-                           .octaves = r->octaves,
-                           .flops = r->flops};
-  return r->values && r->octaves && r->flops && r->fits;
+  c->model = (serve_model){.n_configs = n, .fits = r->fits, .values = r->values, .flops = r->flops};
+  return r->values && r->flops && r->fits;
 }
 
 static bool read_value(reading *r, size_t field, int64_t *v) {
@@ -452,7 +447,6 @@ static bool read_size(reading *r) {
       return false;
     }
   }
-  serve_model_octaves(r->t, r->values + i * nf, r->octaves + i * nf);
   m->n_sizes++;
   return done(r);
 }
@@ -597,6 +591,14 @@ static int read_lines(reading *r, char *text, err *e) {
   return is_complete(r) ? 0 : err_set(e, ERR_USAGE, "the portfolio is incomplete");
 }
 
+static int lay_out(reading *r, err *e) {
+  serve_model *m = &r->c->model;
+  for (size_t i = 0; i < r->n_fits; i++) {
+    TRY(serve_fit_rows(r->t, &r->fits[i], r->a, e));
+  }
+  return m->n_sizes ? serve_model_fields(r->t, m, r->a, e) : 0;
+}
+
 int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e) {
   *c = (serve_cover){0};
   reading r = {.t = t, .a = a, .c = c};
@@ -606,7 +608,8 @@ int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_co
   if (!copy || !r.configs || !r.nodes) {
     return err_set(e, ERR_NOMEM, "out of host memory");
   }
-  return read_lines(&r, copy, e);
+  TRY(read_lines(&r, copy, e));
+  return lay_out(&r, e);
 }
 
 /* ---- using ---------------------------------------------------------------------------------- */

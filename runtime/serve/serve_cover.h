@@ -32,7 +32,7 @@
 
 #include "serve_model.h"
 
-enum { SERVE_COVER_CONFIGS = 48, SERVE_COVER_NODES = 255, SERVE_COVER_SIZES = 4096 };
+enum { SERVE_COVER_CONFIGS = 48, SERVE_COVER_NODES = 255, SERVE_COVER_SIZES = SERVE_MODEL_SIZES };
 
 typedef enum serve_feature_kind {
   SERVE_FEATURE_FIELD,

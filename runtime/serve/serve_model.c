@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "serve_model.h"
 
+#include <assert.h>
 #include <math.h>
 #include <string.h>
 
@@ -159,40 +160,219 @@ double serve_alike(double apart) {
   return OFF * OFF / (1 + apart / 2);
 }
 
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of host memory");
+}
+
+static bool forms_differ(const serve_fit *fit, size_t param) {
+  size_t i = 1;
+  while (i < fit->n_forms &&
+         fit->forms[i].config.index[param] == fit->forms[0].config.index[param]) {
+    i++;
+  }
+  return i < fit->n_forms;
+}
+
+static bool list_params(const gen_template *t, serve_fit *fit, arena *a) {
+  uint16_t *param = ARENA_ARRAY(a, uint16_t, t->n_params + 1);
+  size_t n = 0;
+  for (size_t i = 0; param && i < t->n_params; i++) {
+    if (forms_differ(fit, i)) {
+      param[n++] = (uint16_t)i;
+    }
+  }
+  uint16_t *index = ARENA_ARRAY(a, uint16_t, n * fit->n_forms + 1);
+  float *threads = ARENA_ARRAY(a, float, fit->n_forms + 1);
+  for (size_t i = 0; param && index && threads && i < fit->n_forms; i++) {
+    threads[i] = (float)fit->forms[i].length;
+    for (size_t k = 0; k < n; k++) {
+      index[k * fit->n_forms + i] = fit->forms[i].config.index[param[k]];
+    }
+  }
+  fit->rows.n_params = n;
+  fit->rows.param = param;
+  fit->rows.index = index;
+  fit->rows.threads = threads;
+  return param && index && threads;
+}
+
+static bool list_told(serve_fit *fit, size_t most, arena *a) {
+  uint16_t *size = ARENA_ARRAY(a, uint16_t, most + 1), *form = ARENA_ARRAY(a, uint16_t, most + 1);
+  float *weight = ARENA_ARRAY(a, float, most + 1), *length = ARENA_ARRAY(a, float, most + 1);
+  float *tail = ARENA_ARRAY(a, float, most + 1);
+  const bool ok = size && form && weight && length && tail;
+  size_t n = 0;
+  for (size_t i = 0; ok && i < fit->n_forms; i++) {
+    for (size_t k = 0; k < fit->forms[i].n; k++, n++) {
+      const serve_told *told = &fit->forms[i].told[k];
+      size[n] = (uint16_t)told->size;
+      form[n] = (uint16_t)i;
+      weight[n] = (float)told->weight;
+      length[n] = (float)told->load.length;
+      tail[n] = (float)told->load.tail;
+    }
+  }
+  fit->rows.n = n;
+  fit->rows.size = size;
+  fit->rows.form = form;
+  fit->rows.weight = weight;
+  fit->rows.length = length;
+  fit->rows.tail = tail;
+  return ok;
+}
+
+int serve_fit_rows(const gen_template *t, serve_fit *fit, arena *a, err *e) {
+  size_t most = 0;
+  for (size_t i = 0; i < fit->n_forms; i++) {
+    most += fit->forms[i].n;
+  }
+  assert(fit->n_forms <= SERVE_MODEL_SIZES && most <= SERVE_MODEL_SIZES);
+  return list_params(t, fit, a) && list_told(fit, most, a) ? 0 : no_room(e);
+}
+
 /* ---- asking --------------------------------------------------------------------------------- */
 
-static double told_by(const serve_form *f, double apart, const serve_load *load,
-                      const double *sizes_apart) {
-  double sum = 0;
-  for (size_t i = 0; i < f->n; i++) {
-    const serve_told *told = &f->told[i];
-    sum += told->weight *
-           serve_alike(apart + sizes_apart[told->size] + serve_loads_apart(load, &told->load));
+/* In how many parameters each form differs from this one. What all forms share is compared once. */
+static void count_params(const gen_template *t, const serve_fit *fit, const gen_config *here,
+                         uint16_t *differ) {
+  const serve_rows *r = &fit->rows;
+  const size_t n = fit->n_forms;
+  const gen_config *first = &fit->forms[0].config;
+  size_t shared = parameters_apart(here, first, t->n_params);
+  for (size_t k = 0; k < r->n_params; k++) {
+    shared -= here->index[r->param[k]] != first->index[r->param[k]];
   }
-  return sum;
+  for (size_t i = 0; i < n; i++) {
+    differ[i] = (uint16_t)shared;
+  }
+  for (size_t k = 0; k < r->n_params; k++) {
+    const uint16_t *index = r->index + k * n, own = here->index[r->param[k]];
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+      differ[i] = (uint16_t)(differ[i] + (index[i] != own));
+    }
+  }
+}
+
+static void forms_apart(const gen_template *t, const serve_fit *fit, const serve_work *w,
+                        float *apart) {
+  uint16_t differ[SERVE_MODEL_SIZES];
+  const float length = (float)serve_form_new(&w->form, w->threads).length;
+  const float each = (float)(1 / square(PARAMETER));
+  count_params(t, fit, &w->form, differ);
+#pragma omp simd
+  for (size_t i = 0; i < fit->n_forms; i++) {
+    const float off = fit->rows.threads[i] - length;
+    apart[i] = each * (float)differ[i] + off * off;
+  }
+}
+
+/* As serve_alike; single precision is a hundred times as good as the weights' five digits. */
+static double sum_alike(size_t n, const float *weight, const float *length, const float *tail,
+                        const float *apart, float here_length, float here_tail) {
+  float sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) {
+    const float x = length[i] - here_length, y = tail[i] - here_tail;
+    sum += weight[i] / (1 + (apart[i] + x * x + y * y) / 2);
+  }
+  return OFF * OFF * (double)sum;
+}
+
+static double told_by(const serve_rows *r, const serve_load *load, const float *sizes_apart,
+                      const float *of_form) {
+  float apart[SERVE_MODEL_SIZES];
+  const uint16_t *size = r->size, *form = r->form;
+  for (size_t i = 0, n = r->n; i < n; i++) {
+    apart[i] = sizes_apart[size[i]] + of_form[form[i]];
+  }
+  return sum_alike(r->n, r->weight, r->length, r->tail, apart, (float)load->length,
+                   (float)load->tail);
 }
 
 double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t *values,
-                     const serve_work *w, const double *apart) {
+                     const serve_work *w, const float *apart) {
   double off = 0;
   if (!(w->blocks > 0)) {
     return INFINITY;
   }
-  const serve_load load = serve_load_of(&fit->costs, w->flops, w->blocks);
-  const serve_form here = serve_form_new(&w->form, w->threads);
-  for (size_t i = 0; i < fit->n_forms; i++) {
-    const serve_form *f = &fit->forms[i];
-    off += told_by(f, serve_forms_apart(t, &here, f), &load, apart);
+  if (fit->n_forms) {
+    float of_form[SERVE_MODEL_SIZES];
+    const serve_load load = serve_load_of(&fit->costs, w->flops, w->blocks);
+    forms_apart(t, fit, w, of_form);
+    off = told_by(&fit->rows, &load, apart, of_form);
   }
   const double sum = serve_costs_sum(t, &fit->costs, values, w);
   return sum > 0 ? sum * exp(fmax(-OFF_MOST, fmin(OFF_MOST, off))) : INFINITY;
 }
 
+/* ---- fields --------------------------------------------------------------------------------- */
+
+static bool sizes_differ(const gen_template *t, const serve_model *m, size_t field) {
+  size_t i = 1;
+  while (i < m->n_sizes && m->values[i * t->n_fields + field] == m->values[field]) {
+    i++;
+  }
+  return i < m->n_sizes;
+}
+
+int serve_model_fields(const gen_template *t, serve_model *m, arena *a, err *e) {
+  uint16_t *field = ARENA_ARRAY(a, uint16_t, t->n_fields + 1);
+  size_t n = 0;
+  for (size_t f = 0; field && f < t->n_fields; f++) {
+    if (sizes_differ(t, m, f)) {
+      field[n++] = (uint16_t)f;
+    }
+  }
+  float *octaves = ARENA_ARRAY(a, float, n * m->n_sizes + 1);
+  for (size_t i = 0; field && octaves && i < m->n_sizes; i++) {
+    double all[GEN_MAX_FIELDS];
+    serve_model_octaves(t, m->values + i * t->n_fields, all);
+    for (size_t k = 0; k < n; k++) {
+      octaves[k * m->n_sizes + i] = (float)all[field[k]];
+    }
+  }
+  m->field = field;
+  m->n_varying = n;
+  m->octaves = octaves;
+  return field && octaves ? 0 : no_room(e);
+}
+
+static void add_apart(bool choice, const float *octaves, float here, size_t n, float *apart) {
+  const float number = (float)(1 / square(FIELD)), other = (float)(1 / square(CHOICE));
+  if (choice) {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+      apart[i] += octaves[i] != here ? other : 0;
+    }
+  } else {
+#pragma omp simd
+    for (size_t i = 0; i < n; i++) {
+      apart[i] += number * (octaves[i] - here) * (octaves[i] - here);
+    }
+  }
+}
+
+/* What is the same at all sizes is so far from all of them as it is from the first. */
 void serve_model_apart(const gen_template *t, const serve_model *m, const int64_t *values,
-                       double *apart) {
-  double here[GEN_MAX_FIELDS];
+                       float *apart) {
+  double here[GEN_MAX_FIELDS], first[GEN_MAX_FIELDS];
+  if (!m->n_sizes) {
+    return;
+  }
   serve_model_octaves(t, values, here);
+  serve_model_octaves(t, m->values, first);
+  for (size_t k = 0; k < m->n_varying; k++) {
+    first[m->field[k]] = here[m->field[k]];
+  }
+  const float same = (float)serve_fields_apart(t, here, first);
   for (size_t i = 0; i < m->n_sizes; i++) {
-    apart[i] = serve_fields_apart(t, here, m->octaves + i * t->n_fields);
+    apart[i] = same;
+  }
+  for (size_t k = 0; k < m->n_varying; k++) {
+    const size_t f = m->field[k];
+    add_apart(t->fields[f].names, m->octaves + k * m->n_sizes, (float)here[f], m->n_sizes, apart);
   }
 }

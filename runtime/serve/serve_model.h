@@ -15,7 +15,7 @@
 
 #include "gen.h"
 
-enum { SERVE_MODEL_COSTS = 24 };
+enum { SERVE_MODEL_COSTS = 24, SERVE_MODEL_SIZES = 4096 };
 
 typedef struct serve_work { /* what a configuration does at one size */
   double launches;
@@ -73,32 +73,52 @@ typedef struct serve_form { /* that a configuration was measured in */
   size_t n;
 } serve_form;
 
+/* Forms and what was told in them once more, as the loops over them read it: an array of each
+ * number, so that compilers make them go four at a time. */
+typedef struct serve_rows {
+  size_t n;                            /* told, in the forms' order */
+  const uint16_t *size, *form;         /* per row: whose distance counts */
+  const float *weight, *length, *tail; /* per row */
+  const float *threads;                /* per form: its length */
+  size_t n_params;                     /* in which forms differ */
+  const uint16_t *param;
+  const uint16_t *index; /* [of param * n_forms + form] */
+} serve_rows;
+
 typedef struct serve_fit { /* of one configuration */
   serve_costs costs;
   const serve_form *forms;
   size_t n_forms;
+  serve_rows rows; /* of the forms */
 } serve_fit;
 
 /* serve_form_new -- nothing told yet */
 serve_form serve_form_new(const gen_config *c, double threads);
+/* serve_fit_rows -- out of the forms, once they are complete; at most SERVE_MODEL_SIZES rows; in
+ * the arena. err ERR_NOMEM */
+int serve_fit_rows(const gen_template *t, serve_fit *fit, arena *a, err *e);
 
 /* serve_fit_sec -- INFINITY where it does not fit, or was timed too rarely
  *   in    apart  of this size from the measured ones by the fields
- *   cost  some 5 ns a measured size, some 50 ns a form */
+ *   cost  a nanosecond a measured size, half a microsecond in any case */
 double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t *values,
-                     const serve_work *w, const double *apart);
+                     const serve_work *w, const float *apart);
 
 typedef struct serve_model { /* of a portfolio; n_sizes 0: it has none */
   size_t n_configs, n_sizes;
   const serve_fit *fits; /* per configuration */
   const int64_t *values; /* [size * n_fields + field] */
-  const double *octaves; /* likewise */
   const double *flops;   /* per size */
+  const uint16_t *field; /* [n_varying] that are not the same at all sizes */
+  size_t n_varying;
+  const float *octaves; /* [of field * n_sizes + size] */
 } serve_model;
 
+/* serve_model_fields -- fill in from `field` on, out of the values; in the arena. err ERR_NOMEM */
+int serve_model_fields(const gen_template *t, serve_model *m, arena *a, err *e);
 /* serve_model_apart -- how far the measured sizes are from this one by the fields: apart[n_sizes]
  */
 void serve_model_apart(const gen_template *t, const serve_model *m, const int64_t *values,
-                       double *apart);
+                       float *apart);
 
 #endif
