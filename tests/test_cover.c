@@ -10,6 +10,7 @@
 #include "cover.h"
 #include "db_text.h"
 #include "draw.h"
+#include "serve_choose.h"
 #include "serve_cover.h"
 
 static uint64_t state = 1;
@@ -425,6 +426,48 @@ static void test_drawn_sizes_teach_the_tree(void **unused) {
   world_free(&with.w);
 }
 
+/* Who is fastest by the models, of those on the leaf's short list or of all. */
+static size_t picked_by_models(const world *w, const serve_cover *c, const int64_t *v,
+                               bool of_short) {
+  const serve_cover_node *leaf = serve_cover_leaf(w->t, c, v);
+  const size_t n = of_short ? leaf->n_short : TILES;
+  float apart[TIMED];
+  double least = INFINITY;
+  size_t best = SIZE_MAX;
+  serve_model_apart(w->t, &c->model, v, apart);
+  for (size_t i = 0; i < n; i++) {
+    const size_t k = of_short ? leaf->order[i] : i;
+    serve_work work;
+    tile_work(k, v, &work);
+    const double sec = serve_fit_sec(w->t, &c->model.fits[k], v, &work, apart);
+    best = sec < least ? k : best;
+    least = fmin(least, sec);
+  }
+  return best;
+}
+
+static void test_short_lists_hold_the_models_pick(void **unused) {
+  (void)unused;
+  static tiled x;
+  world unseen;
+  serve_cover c;
+  size_t same = 0, listed = 0;
+  world_new(&unseen, UNSEEN, 14, false);
+  tiled_new(&x, DRAWN);
+  learn(&x.w, &c);
+  for (size_t j = 0; j < unseen.sizes.n; j++) {
+    const int64_t *v = unseen.table.values + j * unseen.table.n_fields;
+    same += picked_by_models(&x.w, &c, v, true) == picked_by_models(&x.w, &c, v, false);
+    listed += serve_cover_leaf(x.w.t, &c, v)->n_short;
+  }
+  printf("%zu of %zu picked from %.2f of %d\n", same, unseen.sizes.n,
+         (double)listed / (double)unseen.sizes.n, TILES);
+  assert_true(100 * same >= 97 * unseen.sizes.n);
+  assert_true(listed < 2 * unseen.sizes.n && listed >= unseen.sizes.n);
+  world_free(&unseen);
+  world_free(&x.w);
+}
+
 /* Sizes are timed where k is small: nothing is to be learned at one of them again, and more the
  * farther away. */
 static void test_regret_is_where_little_is_known(void **unused) {
@@ -629,7 +672,7 @@ static void refuse(const gen_template *t, const char *from, const char *const ch
   arena_clear(&a);
 }
 
-static const char *const changes[][2] = {{"portfolio 1", "portfolio 5"},
+static const char *const changes[][2] = {{"portfolio 1", "portfolio 6"},
                                          {"portfolio 1", "portfolio 2"},
                                          {"portfolio 1", "portfolio 3"},
                                          {"leaf 0 0 1 0\n", ""},
@@ -643,6 +686,9 @@ static const char *const changes[][2] = {{"portfolio 1", "portfolio 5"},
                                          {"ta=t", "ta=x"},
                                          {"leaf 0 0 1\n", "leaf 0 0\n"},
                                          {"leaf 0 0 1\n", "leaf 0 0 2\n"},
+                                         {"leaf 0 0 1\n", "leaf 0 0 then 1\n"},
+                                         {"leaf 0 0 1\n", "leaf 0 0 1 then then\n"},
+                                         {"leaf 0 0 1\n", "leaf 0 0 1 than\n"},
                                          {"config BM=64", "config BM=65"},
                                          {"16 8192", "8192 16"},
                                          {"asked 0.05", "asked -1"},
@@ -867,6 +913,63 @@ static void test_the_model_chooses(void **state_) {
   str_clear(&text);
 }
 
+/* The model is asked about the leaf's short list alone; about the others where none of it is of
+ * use, as the third, of which nothing is known, never is. */
+static void test_the_short_list_comes_first(void **state_) {
+  static const char text[] =
+      "portfolio 5\nasked 0.05\nsizes 2\nexpected 0.01 0.1\n"
+      "range n 1000 1000000\nrange align 1 4\nconfig " FAST "\nconfig " SMALL
+      "\nconfig BLOCK=128\nif n < 5000 else 4\nif n < 2000 else 3\n"
+      "leaf 0.125 0.2 2 then\nleaf 0.125 0.2 1 then 0\nleaf 0.25 0.5 2 0 1 then\n"
+      "model 132\nsize 2000 1000 4\nsize 2000000 1000000 1\n"
+      "costs 1 1e-5\nform 64\nat 0 1 0\ncosts 1 2e-5\nform 64\ncosts 1\nform 64\n";
+  fixture *f = *state_;
+  put_portfolio(f, text);
+  tuned_kernel_info k = info_of(f, "saxpy n=4000"); /* 10 us with FAST, 20 with SMALL */
+  assert_string_equal(k.config, SMALL);
+  assert_true(fabs(k.expected_sec - 2e-5) < 1e-7);
+  k = info_of(f, "saxpy n=100000");
+  assert_string_equal(k.config, FAST);
+  k = info_of(f, "saxpy n=1500");
+  assert_int_equal(k.origin, TUNED_PORTFOLIO);
+  assert_string_equal(k.config, FAST);
+}
+
+/* Too few sizes were timed to make models: the tree's order is what there is, to its end. */
+static void test_models_of_nothing_leave_it_to_the_tree(void **state_) {
+  fixture *f = *state_;
+  str text = {0};
+  str_addf(&text, "%s%s", portfolio,
+           "model 132\nsize 2000 1000 4\nsize 2000000 1000000 1\ncosts 1\ncosts 1\n");
+  put_portfolio(f, str_text(&text));
+  serve_pick pick;
+  gen_problem p;
+  gen_template *t;
+  gen_instance *g;
+  gen_number numbers[RT_NUMBERS];
+  arena memory = {0};
+  err e = {0};
+  size_t n = 0;
+  assert_ok(serve_family_get(inside(f), "saxpy", &t, &e), &e);
+  assert_ok(gen_problem_parse(t, "saxpy n=4000", &p, &e), &e);
+  rt_numbers(&inside(f)->device->info, numbers);
+  assert_ok(gen_instance_new(t, &p, numbers, RT_NUMBERS, &g, &e), &e);
+  serve_choose c = {.s = inside(f),
+                    .t = t,
+                    .p = &p,
+                    .g = g,
+                    .problem = "saxpy n=4000 align=4",
+                    .known = serve_known_of(inside(f), t),
+                    .memory = &memory};
+  while (!serve_choose_next(&c, &pick, &e)) {
+    n += pick.origin == TUNED_PORTFOLIO;
+  }
+  assert_int_equal(n, 2);
+  gen_instance_free(g);
+  arena_clear(&memory);
+  str_clear(&text);
+}
+
 /* The kernel of another size of the grid has the image already: nothing is compiled. */
 static void test_stored_images_serve_the_portfolio(void **state_) {
   fixture *f = *state_;
@@ -948,6 +1051,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_the_model_learns_what_forms_take),
       cmocka_unit_test(test_sizes_left_out_are_foretold),
       cmocka_unit_test(test_drawn_sizes_teach_the_tree),
+      cmocka_unit_test(test_short_lists_hold_the_models_pick),
       cmocka_unit_test(test_regret_is_where_little_is_known),
       cmocka_unit_test(test_text_comes_back),
       cmocka_unit_test(test_the_loops_say_what_the_formula_says),
@@ -958,6 +1062,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_sizes_are_drawn_evenly_over_octaves),
       WITH_CONTEXT(test_a_portfolio_serves_other_sizes),
       WITH_CONTEXT(test_the_model_chooses),
+      WITH_CONTEXT(test_the_short_list_comes_first),
+      WITH_CONTEXT(test_models_of_nothing_leave_it_to_the_tree),
       WITH_CONTEXT(test_stored_images_serve_the_portfolio),
       WITH_CONTEXT(test_a_damaged_portfolio_is_none),
       WITH_CONTEXT(test_a_portfolio_is_shipped),

@@ -10,12 +10,15 @@
 #include "draw.h"
 #include "gauge.h"
 #include "serve_adapt.h"
+#include "serve_judge.h"
 #include "verbs.h"
 
 enum {
   SAMPLE = 100,
   SAMPLE_MOST = 2000,
-  DRAWN = 1500,
+  DRAWN_LEAST = 1500, /* sizes that only models know */
+  DRAWN_MOST = 12000,
+  DRAWN_PER_SIZE = 25,
   CANDIDATES_MOST = 512,
   PROBLEMS_MOST = 8192
 };
@@ -487,25 +490,57 @@ static void set_ranges(const gen_template *t, const cover_table *table, serve_co
 
 /* ---- sizes that only a model knows ---------------------------------------------------------- */
 
-/* The table gets these sizes too, without times. */
-static int add_drawn(cover_run *r, const subset *of, const sizes *more, cover_table *t, err *e) {
-  TRY(make_room(r, more, t, e));
-  for (size_t j = 0; j < more->n; j++) {
-    TRY(find_works(r, of, &more->p[j], t->n_sizes + more->n, (serve_work *)t->work + t->n_sizes + j,
-                   e));
+/* As find_works, a hundred times as fast. */
+static int judge_works(cover_run *r, serve_judge *judge, const subset *of, const gen_problem *p,
+                       size_t stride, serve_work *work, err *e) {
+  serve_judge_problem(judge, p);
+  for (size_t i = 0; i < of->n; i++) {
+    serve_judged is;
+    if (!serve_judge_one(judge, i, &is)) {
+      return find_works(r, of, p, stride, work, e);
+    }
+    work[of->which[i] * stride] = is.fits ? is.work : (serve_work){0};
   }
   return 0;
 }
 
-/* A grid has more sizes than can be timed: the tree learns from some more of them what a model
- * says there. */
+static int open_judge(cover_run *r, const subset *of, serve_judge **judge, err *e) {
+  gen_config configs[SERVE_COVER_CONFIGS];
+  gen_number numbers[RT_NUMBERS];
+  rt_numbers(gauge_device(r->gauge), numbers);
+  for (size_t i = 0; i < of->n; i++) {
+    configs[i] = r->chosen[of->which[i]];
+  }
+  return serve_judge_new(r->t, configs, of->n, numbers, RT_NUMBERS, judge, e);
+}
+
+/* The table gets these sizes too, without times. */
+static int add_drawn(cover_run *r, const subset *of, const sizes *more, cover_table *t, err *e) {
+  serve_judge *judge = NULL;
+  TRY(make_room(r, more, t, e));
+  int rc = open_judge(r, of, &judge, e);
+  for (size_t j = 0; !rc && j < more->n; j++) {
+    rc = judge_works(r, judge, of, &more->p[j], t->n_sizes + more->n,
+                     (serve_work *)t->work + t->n_sizes + j, e);
+  }
+  serve_judge_free(judge);
+  return rc;
+}
+
+static size_t n_drawn(const cover_table *t) {
+  const size_t n = DRAWN_PER_SIZE * t->n_sizes;
+  return n < DRAWN_LEAST ? DRAWN_LEAST : n < DRAWN_MOST ? n : DRAWN_MOST;
+}
+
+/* A grid has more sizes than can be timed: the tree learns from some more of them what the models
+ * say there. */
 static int thin_and_draw(cover_run *r, subset *kept, cover_table *t, err *e) {
   sizes more = {0};
   if (!r->c->grid) {
     return 0;
   }
   TRY(cover_thin(r->t, t, kept->which, &kept->n, &r->memory, e));
-  TRY(draw_sizes(r->t, r->c->grid, DRAWN, (uint64_t)r->seed + 1, true, &r->memory, &more, e));
+  TRY(draw_sizes(r->t, r->c->grid, n_drawn(t), (uint64_t)r->seed + 1, true, &r->memory, &more, e));
   return add_drawn(r, kept, &more, t, e);
 }
 

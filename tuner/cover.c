@@ -244,8 +244,20 @@ int cover_choose(const cover_table *t, double loss, size_t *chosen, size_t *n, s
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-enum { LEAF_LEAST = 3, LEAVES_MOST = (SERVE_COVER_NODES + 1) / 2, FOLDS = 10, ORDER_MOST = 12 };
+enum { LEAVES_MOST = (SERVE_COVER_NODES + 1) / 2, LEAVES_TRIED = 128, FOLDS = 10, ORDER_MOST = 12 };
 enum { FEATURES_MOST = 256 };
+
+/* Of sizes. Those that were only drawn are many, and no leaf of a few of them tells much. */
+enum { LEAF_LEAST = 3, SHORT_LEAF_LEAST = 8 };
+
+/* A leaf's short list is as long as it takes to lose so little by it, in the mean over the leaf's
+ * sizes; a logarithm. Of 22 configurations 5.3 are on it, and with them 492 fresh sizes of sgemm
+ * lost on an H200 what they lost with the models of all. */
+static const double SHORT_LOSS = 1e-4;
+enum { SHORT_MOST = 8 };
+
+/* What a tree that finds short lists tells apart: how much slower than this is all the same. */
+static const double SHORT_LOST_MOST = 0.2;
 
 /* A leaf's few sizes are believed as far as they go; this many more are taken to be like those of
  * the node above. */
@@ -283,6 +295,7 @@ typedef struct learner {
   size_t n_nodes, n_leaves;
   arena *a;
   double *left, *right; /* scratch, per configuration */
+  bool shortens;        /* the tree is to find short lists, else the best one alone */
   bool failed;          /* out of memory */
 } learner;
 
@@ -299,8 +312,10 @@ static double weight(const learner *l, size_t size) {
 }
 
 static void add_lost(const learner *l, size_t size, double times, double *sum) {
+  const double most = l->shortens ? SHORT_LOST_MOST : LOST_MOST, *lost_here = lost_of(l, size);
+  times *= weight(l, size);
   for (size_t k = 0; k < l->n_configs; k++) {
-    sum[k] += times * weight(l, size) * lost_of(l, size)[k];
+    sum[k] += times * (lost_here[k] < most ? lost_here[k] : most);
   }
 }
 
@@ -317,6 +332,26 @@ static double least_sum(const learner *l, const double *sum, double n, const dou
     }
   }
   return sum[*best];
+}
+
+/* What the sizes' losses have in common: the less they are spread about their mean, the more. */
+static double sum_of_squares(const learner *l, const double *sum, double n) {
+  double squares = 0;
+  for (size_t k = 0; k < l->n_configs; k++) {
+    squares += sum[k] * sum[k];
+  }
+  return squares / n;
+}
+
+/* What a node gains by a split into two of those sums and weights; 0 where it is of no use. */
+static double gain_of(const learner *l, const grown *g, double whole, double left, double right) {
+  size_t a, b;
+  if (l->shortens) {
+    return sum_of_squares(l, l->left, left) + sum_of_squares(l, l->right, right) - whole;
+  }
+  const double gain =
+      whole - least_sum(l, l->left, left, g->mean, &a) - least_sum(l, l->right, right, g->mean, &b);
+  return a != b ? gain : 0;
 }
 
 typedef struct ranked {
@@ -349,14 +384,18 @@ static double feature_value(const learner *l, const serve_feature *f, size_t siz
                                          : serve_feature_value(f, values_of(l, size));
 }
 
-/* whole: what the node loses as it is */
+/* whole: what the node loses as it is, or its sum of squares */
 static void try_feature(learner *l, const grown *g, const serve_feature *f, double whole,
                         ranked *order, split *best) {
   for (size_t i = 0; i < g->n; i++) {
     order[i] = (ranked){.value = feature_value(l, f, g->members[i]), .size = g->members[i]};
   }
   qsort(order, g->n, sizeof *order, by_value);
+  const size_t least = l->shortens ? SHORT_LEAF_LEAST : LEAF_LEAST;
   double left = 0, right = 0;
+  if (!(order[0].value < order[g->n - 1].value)) {
+    return;
+  }
   memset(l->left, 0, l->n_configs * sizeof *l->left);
   memset(l->right, 0, l->n_configs * sizeof *l->right);
   for (size_t i = 0; i < g->n; i++) {
@@ -369,13 +408,11 @@ static void try_feature(learner *l, const grown *g, const serve_feature *f, doub
     add_lost(l, order[i - 1].size, -1, l->right);
     left += w;
     right -= w;
-    if (i < LEAF_LEAST || g->n - i < LEAF_LEAST || order[i].value <= order[i - 1].value) {
+    if (i < least || g->n - i < least || order[i].value <= order[i - 1].value) {
       continue;
     }
-    size_t a, b;
-    const double gain = whole - least_sum(l, l->left, left, g->mean, &a) -
-                        least_sum(l, l->right, right, g->mean, &b);
-    if (a != b && gain > best->gain + 1e-9) {
+    const double gain = gain_of(l, g, whole, left, right);
+    if (gain > best->gain + 1e-9) {
       *best = (split){
           .gain = gain, .feature = *f, .below = round_between(order[i - 1].value, order[i].value)};
     }
@@ -400,8 +437,9 @@ static void judge(learner *l, grown *g, const double *above) {
     g->mean[k] = (sum[k] + (above ? PRIOR * above[k] : 0)) / n;
     g->best = g->mean[k] < g->mean[g->best] ? k : g->best;
   }
-  for (size_t i = 0; i < l->n_features; i++) {
-    try_feature(l, g, &l->features[i], sum[g->best], order, &g->split);
+  const double whole = l->shortens ? sum_of_squares(l, sum, n) : sum[g->best];
+  for (size_t i = 0; g->n && i < l->n_features; i++) {
+    try_feature(l, g, &l->features[i], whole, order, &g->split);
   }
 }
 
@@ -529,13 +567,13 @@ static double lost_with(const learner *l, const grown *g, size_t size) {
   return best == SIZE_MAX ? LOST_MOST : lost_of(l, size)[best];
 }
 
-/* lost[size * LEAVES_MOST + leaves - 1] of the sizes left out */
+/* held[size * LEAVES_TRIED + leaves - 1] of the sizes left out */
 static void cross_validate(learner *l, const uint8_t *fold, double *held) {
   for (uint8_t f = 0; f < FOLDS; f++) {
-    grow(l, fold, f, LEAVES_MOST);
+    grow(l, fold, f, LEAVES_TRIED);
     for (size_t j = 0; j < l->t->n_sizes && !l->failed; j++) {
-      for (size_t n = 1; n <= LEAVES_MOST && fold[j] == f; n++) {
-        held[j * LEAVES_MOST + n - 1] = lost_with(l, walk(l, values_of(l, j), n), j);
+      for (size_t n = 1; n <= LEAVES_TRIED && fold[j] == f; n++) {
+        held[j * LEAVES_TRIED + n - 1] = lost_with(l, walk(l, values_of(l, j), n), j);
       }
     }
   }
@@ -543,10 +581,10 @@ static void cross_validate(learner *l, const uint8_t *fold, double *held) {
 
 /* The fewest that do as well as any but for a tenth of a per cent. */
 static size_t best_number(const learner *l, const double *held) {
-  double mean[LEAVES_MOST] = {0}, least = INFINITY;
-  for (size_t n = 0; n < LEAVES_MOST; n++) {
+  double mean[LEAVES_TRIED] = {0}, least = INFINITY;
+  for (size_t n = 0; n < LEAVES_TRIED; n++) {
     for (size_t j = 0; j < l->t->n_sizes; j++) {
-      mean[n] += held[j * LEAVES_MOST + n] / (double)l->t->n_sizes;
+      mean[n] += held[j * LEAVES_TRIED + n] / (double)l->t->n_sizes;
     }
     least = fmin(least, mean[n]);
   }
@@ -592,7 +630,7 @@ static double lost_at(const foresight *x, size_t size) {
 
 typedef struct emitter {
   const learner *l;
-  const double *held;
+  const double *held; /* per measured size: what it lost when it was left out */
   size_t leaves;
   serve_cover_node *nodes;
   size_t n;
@@ -612,12 +650,62 @@ static bool set_order(emitter *m, const grown *g, serve_cover_node *n) {
   return list;
 }
 
+/* The next of a leaf's order is whoever lowers most what its sizes lose with the best of those
+ * before and him: lost[member], which he lowers. */
+static size_t next_of_order(const learner *l, const grown *g, bool *in, double *lost_so_far) {
+  double least = INFINITY;
+  size_t best = 0;
+  for (size_t k = 0; k < l->n_configs; k++) {
+    double sum = 0;
+    for (size_t i = 0; !in[k] && i < g->n; i++) {
+      sum += weight(l, g->members[i]) * fmin(lost_so_far[i], lost_of(l, g->members[i])[k]);
+    }
+    best = !in[k] && sum < least ? k : best;
+    least = in[k] ? least : fmin(least, sum);
+  }
+  for (size_t i = 0; i < g->n; i++) {
+    lost_so_far[i] = fmin(lost_so_far[i], lost_of(l, g->members[i])[best]);
+  }
+  in[best] = true;
+  return best;
+}
+
+static double mean_lost(const learner *l, const grown *g, const double *lost_here) {
+  double sum = 0, n = 0;
+  for (size_t i = 0; i < g->n; i++) {
+    sum += weight(l, g->members[i]) * lost_here[i];
+    n += weight(l, g->members[i]);
+  }
+  return n > 0 ? sum / n : 0;
+}
+
+static bool set_short_list(emitter *m, const grown *g, serve_cover_node *n) {
+  const size_t nc = m->l->n_configs;
+  bool in[SERVE_COVER_CONFIGS] = {false};
+  double *lost_so_far = ARENA_ARRAY(m->l->a, double, g->n + 1);
+  uint8_t *list = ARENA_ARRAY(m->l->a, uint8_t, ORDER_MOST);
+  if (!lost_so_far || !list) {
+    return false;
+  }
+  for (size_t i = 0; i < g->n; i++) {
+    lost_so_far[i] = LOST_MOST;
+  }
+  while (n->n_order < nc && n->n_order < ORDER_MOST) {
+    list[n->n_order++] = (uint8_t)next_of_order(m->l, g, in, lost_so_far);
+    const bool enough = n->n_order == nc || n->n_order == SHORT_MOST ||
+                        mean_lost(m->l, g, lost_so_far) < SHORT_LOSS;
+    n->n_short = !n->n_short && enough ? n->n_order : n->n_short;
+  }
+  n->order = list;
+  return true;
+}
+
 /* What the leaf promises: what its sizes lost when they were left out. */
 static void set_losses(emitter *m, const grown *g, serve_cover_node *n) {
   double sum = 0, worst = 0, n_measured = 0;
   for (size_t i = 0; i < g->n; i++) {
     if (g->members[i] < m->l->t->n_sizes) {
-      const double x = m->held[g->members[i] * LEAVES_MOST + m->leaves - 1];
+      const double x = m->held[g->members[i]];
       sum += x;
       worst = fmax(worst, x);
       n_measured++;
@@ -632,7 +720,7 @@ static bool emit(emitter *m, const grown *g) {
   serve_cover_node *n = &m->nodes[m->n++];
   if (!g->yes || g->step + 1 >= m->leaves) {
     set_losses(m, g, n);
-    return set_order(m, g, n);
+    return m->l->shortens ? set_short_list(m, g, n) : set_order(m, g, n);
   }
   n->feature = g->split.feature;
   n->below = g->split.below;
@@ -643,18 +731,18 @@ static bool emit(emitter *m, const grown *g) {
   return emit(m, &m->l->nodes[g->no]);
 }
 
-static void promise(const learner *l, const double *held, size_t leaves, serve_cover *out) {
+static void promise(const learner *l, const double *held, serve_cover *out) {
   double sum = 0, worst = 0;
   for (size_t j = 0; j < l->t->n_sizes; j++) {
-    sum += held[j * LEAVES_MOST + leaves - 1];
-    worst = fmax(worst, held[j * LEAVES_MOST + leaves - 1]);
+    sum += held[j];
+    worst = fmax(worst, held[j]);
   }
   out->expected = expm1(sum / (double)l->t->n_sizes);
   out->worst = expm1(worst);
 }
 
 /* With models it is they who pick, and what they lost is what the leaves tell. */
-static bool foresee(learner *l, size_t leaves, double *held) {
+static bool foresee(learner *l, double *held) {
   const size_t ns = l->t->n_sizes;
   foresight x = {.l = l, .n = l->n_configs};
   x.sec = ARENA_ARRAY(l->a, double, l->n_configs *ns + 1);
@@ -665,7 +753,7 @@ static bool foresee(learner *l, size_t leaves, double *held) {
   memset(x.in, true, l->n_configs);
   foretell(&x);
   for (size_t j = 0; j < ns; j++) {
-    held[j * LEAVES_MOST + leaves - 1] = lost_at(&x, j);
+    held[j] = lost_at(&x, j);
   }
   return true;
 }
@@ -701,27 +789,48 @@ static bool put_models(const learner *l, serve_cover *out) {
   return !serve_model_fields(l->template, &out->model, l->a, NULL);
 }
 
-static bool learn(learner *l, serve_cover *out) {
+/* As many leaves as the sizes left out have use for; what those lost. */
+static bool choose_leaves(learner *l, size_t *leaves, double *lost_then) {
   const size_t n = l->t->n_sizes;
   uint8_t *fold = ARENA_ARRAY(l->a, uint8_t, n);
-  double *held = ARENA_ARRAY(l->a, double, n *LEAVES_MOST);
-  serve_cover_node *nodes = ARENA_ARRAY(l->a, serve_cover_node, SERVE_COVER_NODES);
-  if (!fold || !held || !nodes) {
+  double *held = ARENA_ARRAY(l->a, double, n *LEAVES_TRIED);
+  if (!fold || !held) {
     return false;
   }
   deal(fold, n);
-  imagine(l);
   cross_validate(l, fold, held);
-  const size_t leaves = l->failed ? 1 : best_number(l, held);
-  grow(l, fold, FOLDS, leaves); /* all sizes */
+  *leaves = l->failed ? 1 : best_number(l, held);
+  for (size_t j = 0; j < n; j++) {
+    lost_then[j] = held[j * LEAVES_TRIED + *leaves - 1];
+  }
+  return true;
+}
+
+/* Short lists need many sizes, and models that speak of them: then the leaves are as many as may
+ * be, since a deeper tree has shorter lists. */
+static bool learn(learner *l, serve_cover *out) {
+  const size_t n = l->t->n_sizes;
+  size_t leaves = LEAVES_MOST;
+  uint8_t *all = ARENA_ARRAY(l->a, uint8_t, n);
+  double *held = ARENA_ARRAY(l->a, double, n + 1);
+  serve_cover_node *nodes = ARENA_ARRAY(l->a, serve_cover_node, SERVE_COVER_NODES);
+  l->shortens = l->apart && l->t->n_drawn;
+  if (!all || !held || !nodes) {
+    return false;
+  }
+  imagine(l);
+  if (!l->shortens && !choose_leaves(l, &leaves, held)) {
+    return false;
+  }
+  grow(l, all, FOLDS, leaves);
   emitter m = {.l = l, .held = held, .leaves = leaves, .nodes = nodes};
-  if (l->apart && (!foresee(l, leaves, held) || !put_models(l, out))) {
+  if (l->apart && (!foresee(l, held) || !put_models(l, out))) {
     return false;
   }
   if (l->failed || !emit(&m, &l->nodes[0])) {
     return false;
   }
-  promise(l, held, leaves, out);
+  promise(l, held, out);
   out->nodes = nodes;
   out->n_nodes = m.n;
   out->n_sizes = n;

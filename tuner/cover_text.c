@@ -34,7 +34,7 @@ static void add_leaf(const serve_cover_node *n, str *out) {
            100 * n->worst);
 }
 
-/* Depth first, as the nodes lie; branches go forward, and there are at most 64 leaves. */
+/* Depth first, as the nodes lie; branches go forward, and there are at most 256 leaves. */
 static void add_node(const gen_template *t, const serve_cover *c, size_t i, int depth, str *out) {
   const serve_cover_node *n = &c->nodes[i];
   if (!n->no) {
@@ -59,6 +59,22 @@ static void add_config(gen_template *t, const gen_config *c, str *out) {
   str_clear(&config);
 }
 
+/* A tree of short lists is too long to be read. */
+static bool add_short_lists(const serve_cover *c, str *out) {
+  size_t n = 0, sum = 0;
+  for (size_t i = 0; i < c->n_nodes; i++) {
+    sum += c->nodes[i].n_short;
+    n += c->nodes[i].n_short > 0;
+  }
+  if (n) {
+    str_addf(out,
+             "  which one: as their models tell, which are asked about %.1f of them in the mean: "
+             "those that a tree of %zu leaves lists (--json)\n",
+             (double)sum / (double)n, n);
+  }
+  return n;
+}
+
 void cover_text(gen_template *t, const serve_cover *c, str *out) {
   str_addf(out,
            "portfolio of %zu configuration%s for %zu sizes, the best of them within %.3g %%; the "
@@ -74,6 +90,9 @@ void cover_text(gen_template *t, const serve_cover *c, str *out) {
     add_config(t, &c->configs[i], out);
     str_add(out, "\n");
   }
+  if (add_short_lists(c, out)) {
+    return;
+  }
   str_add(out, c->nodes[0].no ? "  which one:\n" : "  which one: ");
   add_node(t, c, 0, 0, out);
 }
@@ -81,7 +100,8 @@ void cover_text(gen_template *t, const serve_cover *c, str *out) {
 static void add_json_node(const gen_template *t, const serve_cover *c, size_t i, str *out) {
   const serve_cover_node *n = &c->nodes[i];
   if (!n->no) {
-    str_addf(out, "{\"expected_loss\":%.4g,\"worst_loss\":%.4g,\"order\":[", n->expected, n->worst);
+    str_addf(out, "{\"expected_loss\":%.4g,\"worst_loss\":%.4g,\"short\":%zu,\"order\":[",
+             n->expected, n->worst, n->n_short);
     for (size_t k = 0; k < n->n_order; k++) {
       str_addf(out, "%s%u", k ? "," : "", n->order[k]);
     }

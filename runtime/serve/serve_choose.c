@@ -337,19 +337,26 @@ static serve_judge *judge_of(serve_choose *c) {
   return k->judge;
 }
 
-/* All of them, since the tree's first few miss one in a hundred. */
-static void rank(serve_choose *c) {
-  const serve_cover *cover = &c->known->cover;
-  float *apart = ARENA_ARRAY(c->memory, float, cover->model.n_sizes);
-  c->ranked = ARENA_ARRAY(c->memory, ranked, cover->n_configs);
-  if (!apart || !c->ranked) {
-    return;
+static bool is_short(const serve_cover_node *leaf, size_t config) {
+  for (size_t i = 0; i < leaf->n_short; i++) {
+    if (leaf->order[i] == config) {
+      return true;
+    }
   }
+  return !leaf->n_short;
+}
+
+/* Asked about are those of the leaf's short list, or the others. */
+static void rank(serve_choose *c, bool of_short, const float *apart) {
+  const serve_cover *cover = &c->known->cover;
   serve_judge *judge = judge_of(c);
-  serve_model_apart(c->t, &cover->model, c->values, apart);
+  const size_t from = c->n_ranked;
   for (size_t i = 0; i < cover->n_configs; i++) {
     ranked *r = &c->ranked[c->n_ranked];
     serve_judged is;
+    if (is_short(c->leaf, i) != of_short) {
+      continue;
+    }
     if (!judge || !serve_judge_one(judge, i, &is)) {
       judge_slowly(c, i, &is);
     }
@@ -359,7 +366,28 @@ static void rank(serve_choose *c) {
       c->n_ranked += isfinite(r->sec);
     }
   }
-  qsort(c->ranked, c->n_ranked, sizeof *c->ranked, by_sec);
+  qsort(c->ranked + from, c->n_ranked - from, sizeof *c->ranked, by_sec);
+}
+
+/* The others' turn comes where none of the short list fits, or can be built. */
+static bool rank_more(serve_choose *c) {
+  const serve_cover *cover = &c->known->cover;
+  if (!c->ranked || c->ranked_all) {
+    return false;
+  }
+  if (!c->apart) {
+    c->apart = ARENA_ARRAY(c->memory, float, cover->model.n_sizes);
+    if (!c->apart) {
+      return false;
+    }
+    serve_model_apart(c->t, &cover->model, c->values, c->apart);
+    rank(c, true, c->apart);
+  }
+  if (c->leaf_at == c->n_ranked) {
+    rank(c, false, c->apart);
+    c->ranked_all = true;
+  }
+  return c->leaf_at < c->n_ranked;
 }
 
 static void open_cover(serve_choose *c) {
@@ -367,7 +395,7 @@ static void open_cover(serve_choose *c) {
   const bool here = k->cover.n_nodes && !strcmp(k->cover_device, str_text(&c->s->device_key));
   c->leaf = here || !tuned_here(k) ? serve_cover_leaf(c->t, &k->cover, c->values) : NULL;
   if (c->leaf && k->cover.model.n_sizes) {
-    rank(c);
+    c->ranked = ARENA_ARRAY(c->memory, ranked, k->cover.n_configs);
   }
 }
 
@@ -396,7 +424,7 @@ static bool fits(serve_choose *c, serve_pick *pick) {
 }
 
 static bool next_ranked(serve_choose *c, serve_pick *pick) {
-  if (c->leaf_at == c->n_ranked) {
+  if (c->leaf_at >= c->n_ranked && !rank_more(c)) {
     return false;
   }
   const ranked *r = &c->ranked[c->leaf_at++];
@@ -414,10 +442,10 @@ static bool next_ranked(serve_choose *c, serve_pick *pick) {
 }
 
 static bool next_of_cover(serve_choose *c, serve_pick *pick) {
-  if (c->n_ranked) {
-    return next_ranked(c, pick);
+  if (c->ranked && next_ranked(c, pick)) {
+    return true;
   }
-  while (c->leaf && c->leaf_at < c->leaf->n_order) {
+  while (!c->n_ranked && c->leaf && c->leaf_at < c->leaf->n_order) {
     *pick = (serve_pick){.config = c->known->cover.configs[c->leaf->order[c->leaf_at++]],
                          .origin = TUNED_PORTFOLIO,
                          .device_key = c->known->cover_device,

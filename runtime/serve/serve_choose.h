@@ -38,8 +38,11 @@ typedef struct serve_choose { /* while one problem's kernel is being found */
   int step;
   const serve_cover_node *leaf; /* of the portfolio; NULL: not for this problem */
   size_t leaf_at;
-  struct serve_ranked *ranked;    /* the portfolio's as its model has them, best first */
-  size_t n_ranked;                /* 0: it has no model */
+  struct serve_ranked *ranked; /* the portfolio's as its model has them, best first, those of
+                                  the leaf's short list before the others; NULL: no model */
+  size_t n_ranked;
+  bool ranked_all;
+  float *apart;                   /* of the model's sizes from this one; NULL: nobody asked yet */
   int64_t values[GEN_MAX_FIELDS]; /* of the problem's fields */
   double octaves[GEN_MAX_FIELDS]; /* and as distances have them */
   double *distance;               /* per known row; infinite: not eligible, or tried already */

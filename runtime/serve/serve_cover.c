@@ -114,7 +114,7 @@ static void add_node(const gen_template *t, const serve_cover_node *n, str *out)
   if (!n->no) {
     str_addf(out, "leaf %.3g %.3g", n->expected, n->worst);
     for (size_t i = 0; i < n->n_order; i++) {
-      str_addf(out, " %u", n->order[i]);
+      str_addf(out, " %u%s", n->order[i], i + 1 == n->n_short ? " then" : "");
     }
   } else {
     str_add(out, "if ");
@@ -195,9 +195,18 @@ static void add_model(const gen_template *t, const serve_cover *c, str *out) {
   }
 }
 
+static int version(const serve_cover *c) {
+  for (size_t i = 0; i < c->n_nodes; i++) {
+    if (c->nodes[i].n_short) {
+      return 5;
+    }
+  }
+  return c->model.n_sizes ? 4 : 1;
+}
+
 void serve_cover_text(const gen_template *t, const serve_cover *c, str *out) {
-  str_addf(out, "portfolio %d\nasked %.6g\nsizes %zu\nexpected %.3g %.3g\n",
-           c->model.n_sizes ? 4 : 1, c->asked, c->n_sizes, c->expected, c->worst);
+  str_addf(out, "portfolio %d\nasked %.6g\nsizes %zu\nexpected %.3g %.3g\n", version(c), c->asked,
+           c->n_sizes, c->expected, c->worst);
   for (size_t i = 0; i < t->n_fields; i++) {
     add_range(t, c, i, out);
   }
@@ -395,9 +404,14 @@ static bool read_leaf(reading *r) {
     return false;
   }
   n->order = order;
-  while (r->words) {
-    size_t i;
-    if (n->n_order == SERVE_COVER_CONFIGS || !index_below(r, r->c->n_configs, &i)) {
+  for (char *word; (word = next_word(r));) {
+    int64_t i;
+    if (!strcmp(word, "then") && n->n_order && !n->n_short) {
+      n->n_short = n->n_order;
+      continue;
+    }
+    if (n->n_order == SERVE_COVER_CONFIGS || !isdigit((unsigned char)*word) ||
+        !text_integer(word, &i) || (uint64_t)i >= r->c->n_configs) {
       return false;
     }
     order[n->n_order++] = (uint8_t)i;
@@ -579,7 +593,8 @@ static int read_lines(reading *r, char *text, err *e) {
                    "this portfolio is of an older autotune, whose models were others: `autotune "
                    "cover` makes a new one");
   }
-  if (!line || (strcmp(line, "portfolio 1") != 0 && strcmp(line, "portfolio 4") != 0)) {
+  if (!line || (strcmp(line, "portfolio 1") != 0 && strcmp(line, "portfolio 4") != 0 &&
+                strcmp(line, "portfolio 5") != 0)) {
     return err_set(e, ERR_USAGE, "this is no portfolio, or one of another version of autotune");
   }
   for (size_t number = 2; (line = strsep(&text, "\n")); number++) {

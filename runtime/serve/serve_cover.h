@@ -14,8 +14,12 @@
  *   if m*n < 262144 else 4          an inner node: the next one when it holds, else number 4
  *   leaf 0.012 0.05 2 0 1           expected and worst loss there, configurations in order
  *
- * and, as portfolio 4, with the model of each configuration (serve_model.h), which then says who is
- * tried first; the tree is for those who cannot ask it:
+ * and, as portfolio 5, with the model of each configuration (serve_model.h), which then says who is
+ * tried first. Its leaves tell whom to ask about: the first few, up to `then`, nearly always have
+ * among them the one that the models would take of all; together they lose least, by the models, at
+ * sizes drawn for this. Portfolio 4 lacks the `then`: all are asked about.
+ *
+ *   leaf 0.012 0.05 2 0 then 1
  *
  *   model 132                       multiprocessors
  *   size 3631264 301 29 208 n t 1   a measured size: its operations, and the fields that vary
@@ -32,7 +36,7 @@
 
 #include "serve_model.h"
 
-enum { SERVE_COVER_CONFIGS = 48, SERVE_COVER_NODES = 255, SERVE_COVER_SIZES = SERVE_MODEL_SIZES };
+enum { SERVE_COVER_CONFIGS = 48, SERVE_COVER_NODES = 511, SERVE_COVER_SIZES = SERVE_MODEL_SIZES };
 
 typedef enum serve_feature_kind {
   SERVE_FEATURE_FIELD,
@@ -51,10 +55,10 @@ typedef struct serve_feature {
 typedef struct serve_cover_node {
   serve_feature feature; /* inner: value < below, or the choice is this one */
   double below;
-  size_t no;              /* the node when it isn't so; 0: a leaf */
-  double expected, worst; /* leaf: losses */
-  const uint8_t *order;   /* leaf: configurations, best first */
-  size_t n_order;
+  size_t no;               /* the node when it isn't so; 0: a leaf */
+  double expected, worst;  /* leaf: losses */
+  const uint8_t *order;    /* leaf: configurations, best first */
+  size_t n_order, n_short; /* n_short: about how many of them the models are asked; 0: about all */
 } serve_cover_node;
 
 typedef struct serve_cover {
