@@ -79,9 +79,13 @@ double serve_problem_distance(const gen_template *t, const gen_problem *p, const
   return distance_between(t, a, b);
 }
 
+static double device_distance(const serve_known_row *row) {
+  return fabs(log2(row->sms)) + fabs(log2(row->bandwidth));
+}
+
 static double distance_of(const serve_choose *c, const serve_known_row *row) {
-  const double device = fabs(log2(row->sms)) + fabs(log2(row->bandwidth));
-  return distance_between(c->t, c->octaves, row->octaves) + device + charge_of[row->origin];
+  return distance_between(c->t, c->octaves, row->octaves) + device_distance(row) +
+         charge_of[row->origin];
 }
 
 /* ---- speed ---------------------------------------------------------------------------------- */
@@ -141,11 +145,18 @@ static bool was_exact(const serve_choose *c, const serve_known_row *row) {
   return row->origin == TUNED_NEAREST && !strcmp(row->problem, c->problem);
 }
 
-static int measure_distances(serve_choose *c, err *e) {
+static void read_fields(serve_choose *c) {
   for (size_t i = 0; i < c->t->n_fields; i++) {
     c->values[i] = c->p->values[i].i;
   }
   serve_problem_octaves(c->t, c->values, c->octaves);
+}
+
+/* Once, and not at all where the portfolio serves. */
+static int measure_distances(serve_choose *c, err *e) {
+  if (c->distance) {
+    return 0;
+  }
   c->distance = ARENA_ARRAY(c->memory, double, c->known->n + 1);
   c->adapted = ARENA_ARRAY(c->memory, adapted *, c->known->n + 1);
   for (size_t i = 0; c->distance && i < c->known->n; i++) {
@@ -247,22 +258,33 @@ static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_
   c->distance[i] = INFINITY;
 }
 
-/* Exactly this problem, tuned elsewhere on a device of about this size. */
-static bool is_same(const serve_choose *c, size_t i) {
-  const serve_known_row *row = &c->known->rows[i];
-  return c->distance[i] - charge_of[row->origin] < SAME_DEVICE &&
-         distance_between(c->t, c->octaves, row->octaves) < SAME_DISTANCE;
+static bool same_fields(const serve_choose *c, const serve_known_row *row) {
+  size_t i = 0;
+  while (i < c->t->n_fields && fabs(c->octaves[i] - row->octaves[i]) < SAME_DISTANCE) {
+    i++;
+  }
+  return i == c->t->n_fields;
 }
 
-static bool next_same(serve_choose *c, serve_pick *pick) {
+/* Exactly this problem, tuned elsewhere on a device of about this size, and not tried yet. */
+static bool is_same(const serve_choose *c, size_t i) {
+  const serve_known_row *row = &c->known->rows[i];
+  return same_fields(c, row) && !was_exact(c, row) && device_distance(row) < SAME_DEVICE &&
+         !(c->distance && isinf(c->distance[i]));
+}
+
+static int next_same(serve_choose *c, serve_pick *pick, bool *found, err *e) {
   gen_config config;
-  for (size_t i = 0; i < c->known->n; i++) {
-    if (is_same(c, i) && valid_row(c, i, &config)) {
-      take_row(c, i, &config, pick);
-      return true;
+  for (size_t i = 0; i < c->known->n && !*found; i++) {
+    if (is_same(c, i)) {
+      TRY(measure_distances(c, e));
+      if (valid_row(c, i, &config)) {
+        take_row(c, i, &config, pick);
+        *found = true;
+      }
     }
   }
-  return false;
+  return 0;
 }
 
 static bool is_suggested(serve_choose *c) {
@@ -500,9 +522,9 @@ int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
   }
   if (!found && c->step == SAME) {
     TRY(serve_known_read(c->s, c->t, c->known, e));
-    TRY(measure_distances(c, e));
+    read_fields(c);
     c->step = COVER;
-    found = next_same(c, pick);
+    TRY(next_same(c, pick, &found, e));
   }
   if (!found && c->step == COVER) {
     c->step = COVERED;
@@ -513,6 +535,7 @@ int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
     c->step = found ? COVERED : REST;
   }
   if (!found && c->step == REST) {
+    TRY(measure_distances(c, e));
     found = next_nearest(c, pick);
     c->step = found ? REST : DEFAULT;
   }
