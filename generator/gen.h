@@ -356,6 +356,7 @@ typedef struct gen_texts {
   size_t n;
   const gen_workspace_text *workspaces;
   size_t n_workspaces;
+  const char *flops, *bytes; /* of the whole problem */
 } gen_texts;
 
 /* gen_texts_make -- out in the arena; texts live as long as the template.

@@ -86,6 +86,8 @@ int gen_texts_make(const gen_template *pub, arena *a, gen_texts *out, err *e) {
   *out = (gen_texts){.launches = launches,
                      .n = p->n_stages,
                      .workspaces = workspaces,
-                     .n_workspaces = p->n_workspaces};
+                     .n_workspaces = p->n_workspaces,
+                     .flops = text_of(t->flops),
+                     .bytes = text_of(t->bytes)};
   return 0;
 }

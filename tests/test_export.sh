@@ -80,23 +80,40 @@ refuses 1 "there is no portfolio of sgemm" "$autotune" export sgemm --portfolio 
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --cubin "$folder/p.cubin"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --header "$folder/p.h" --embed "$folder/p.c" --fatbin "$folder/p"
 refuses 2 "its own problems" "$autotune" export sgemm m=5 --portfolio --header "$folder/p.h" --embed "$folder/p.c"
-prints "a portfolio of" "$autotune" export sgemm --portfolio --arch sm_80,compute_90 --top 4 --manifest "$folder/p.json" \
-  --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
-is_json "$folder/p.json"
-grep -q '"expected_loss"' "$folder/p.json" || complain "the manifest does not tell the loss"
-build portfolio "$here/examples/exported_portfolio.c" "$folder/sgemm_portfolio.c"
-"$folder/portfolio" 150 100 70 64 64 64 33 17 101 1 1 1 128 8 300 >"$folder/out" 2>&1 || complain "wrong: $(cat "$folder/out")"
-[ "$(grep -c ' ok; expected to lose ' "$folder/out")" = 5 ] || complain "not all ran: $(cat "$folder/out")"
+for how in models tree; do
+  prints "a portfolio of" "$autotune" export sgemm --portfolio --arch sm_80,compute_90 --top 4 --dispatch $how --manifest "$folder/p.json" \
+    --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
+  is_json "$folder/p.json"
+  grep -q '"expected_loss"' "$folder/p.json" || complain "the manifest does not tell the loss"
+  [ "$(grep -c 'static int fastest(' "$folder/sgemm_portfolio.c")$how" != 1tree ] || complain "--dispatch tree has models"
+  build portfolio "$here/examples/exported_portfolio.c" "$folder/sgemm_portfolio.c"
+  "$folder/portfolio" 150 100 70 64 64 64 33 17 101 1 1 1 128 8 300 >"$folder/out" 2>&1 || complain "wrong: $(cat "$folder/out")"
+  [ "$(grep -c ' ok; expected to lose ' "$folder/out")" = 5 ] || complain "not all ran: $(cat "$folder/out")"
+done
 echo '#include "sgemm_portfolio.h"' | ${CXX:-c++} -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -I"$folder" \
   -isystem "$CUDA_HOME/include" -fsyntax-only - || complain "the header is no C++"
 
-# what C decides is what the template's Lua decides, for problems far and wide
+# what C decides is what the template's Lua decides, and what its models say is what the library's say, for problems
+# far and wide, of the portfolio that is shipped
+shipped=db/presets/nvidia-h200.txt
+"$autotune" db export "$folder/text" 2>/dev/null || complain "db export"
+{
+  head -n 2 $shipped
+  awk -F'\t' -v OFS='\t' 'NR == FNR { if ($5 == "sgemm") hash = $7; next }
+    $5 == "sgemm" && $11 == "portfolio" { $1 = "emu:h200"; $7 = hash; print }' "$folder/text" $shipped
+} >"$folder/shipped"
+tail -n 1 "$folder/shipped" | cut -f 10 | sed 's/%0A/\n/g' >"$folder/cover"
+TUNED_DB=$folder/shipped.db "$autotune" db import "$folder/shipped" >/dev/null || complain "importing the portfolio failed"
+refuses 2 "neither models nor tree" env TUNED_DB="$folder/shipped.db" "$autotune" export sgemm --portfolio --dispatch trees \
+  --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
+TUNED_DB=$folder/shipped.db prints "22 configurations" "$autotune" export sgemm --portfolio --arch compute_90 --top 12 \
+  --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
 archives=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 # shellcheck disable=SC2086
 ${CC:-cc} -std=c11 -Wall -Wextra -Wno-unused-function -isystem "$CUDA_HOME/include" -I"$folder" -Iruntime/base -Iruntime/device \
   -Iruntime/run -Iruntime/serve -Igenerator -Ituner -Idb tests/exported_choice.c tests/driver_on_emu.c "$B/tuner/draw.o" \
   "$B/libtuned.a" $archives -ldl -lm -lpthread -o "$folder/choice" || complain "exported_choice does not compile"
-"$folder/choice" >"$folder/out" 2>&1 || complain "C and Lua differ: $(cat "$folder/out")"
+"$folder/choice" "$folder/cover" >"$folder/out" 2>&1 || complain "C and Lua differ: $(cat "$folder/out")"
 grep -q " 0 differences" "$folder/out" || complain "$(cat "$folder/out")"
 
 # where a text depends on a derived value, alignment for one, each value has its own kernel, and C picks it

@@ -55,6 +55,7 @@
   X(embed, "FILE", "write a C source that holds the images and loads the one for the device")      \
   X(manifest, "FILE", "write as JSON what it is and what was measured where")                      \
   X(portfolio, NULL, "export the family's portfolio instead of one problem's kernel")              \
+  X(dispatch, "HOW", "of an exported portfolio: its models (default, if it has any), or its tree") \
   X(name, "NAME", "what names in the header begin with (default: the family)")                     \
   X(runs, "N", "searches of each space, every one with another seed (default 50)")                 \
   X(ahead, "N", "questions open at once, as when compilers run ahead (default 1)")                 \

@@ -402,7 +402,8 @@ static int write_portfolio(export *x, const serve_export_cover *what, err *e) {
   return rc;
 }
 
-static int export_variants(export *x, const serve_cover *cover, const variants *v, err *e) {
+static int export_variants(export *x, const serve_cover *cover, const variants *v, bool by_models,
+                           err *e) {
   const size_t n = v->n_sources * x->archs.n;
   rt_image *built = ARENA_ARRAY(&x->k.memory, rt_image, n + 1);
   serve_image *images = ARENA_ARRAY(&x->k.memory, serve_image, n + 1);
@@ -415,6 +416,7 @@ static int export_variants(export *x, const serve_cover *cover, const variants *
   str command = {0};
   str_addf(&command, "autotune export %s --portfolio --arch %s", x->k.t->name,
            x->c->arch ? x->c->arch : x->own_arch);
+  str_add(&command, x->c->dispatch && !by_models ? " --dispatch tree" : "");
   const serve_export about = {.command = str_text(&command),
                               .problem = x->k.t->name,
                               .config = "",
@@ -429,7 +431,8 @@ static int export_variants(export *x, const serve_cover *cover, const variants *
                                    .derived = v->derived,
                                    .images = images,
                                    .n_sources = v->n_sources,
-                                   .n_archs = x->archs.n};
+                                   .n_archs = x->archs.n,
+                                   .by_models = by_models};
   int rc = compile_variants(x, v, built, images, e);
   rc = rc ? rc : write_portfolio(x, &what, e);
   for (size_t i = 0; i < n; i++) {
@@ -439,7 +442,21 @@ static int export_variants(export *x, const serve_cover *cover, const variants *
   return rc;
 }
 
+/* Models by default, where the portfolio has them. */
+static int parse_dispatch(const export *x, const serve_cover *cover, bool *by_models, err *e) {
+  const char *how = x->c->dispatch;
+  *by_models = how ? !strcmp(how, "models") : cover->model.n_sizes > 0;
+  if (how && !*by_models && strcmp(how, "tree") != 0) {
+    return err_set(e, ERR_USAGE, "--dispatch '%s' is neither models nor tree", how);
+  }
+  return *by_models && !cover->model.n_sizes
+             ? err_set(e, ERR_USAGE,
+                       "this portfolio has no models, its sizes being too few: --dispatch tree")
+             : 0;
+}
+
 static int export_portfolio(export *x, err *e) {
+  bool by_models;
   serve_cover cover;
   variants v = {0};
   int64_t most;
@@ -452,9 +469,11 @@ static int export_portfolio(export *x, err *e) {
     return err_set(e, ERR_USAGE, "a portfolio is written with --header F.h --embed F.c");
   }
   TRY(read_cover(x, &cover, e));
+  TRY(parse_dispatch(x, &cover, &by_models, e));
   rt_numbers(&x->k.device->info, numbers);
-  int rc = variants_find(x->k.t, &cover, numbers, RT_NUMBERS, (size_t)most, &x->k.memory, &v, e);
-  rc = rc ? rc : export_variants(x, &cover, &v, e);
+  int rc = variants_find(x->k.t, &cover, numbers, RT_NUMBERS, by_models, (size_t)most, &x->k.memory,
+                         &v, e);
+  rc = rc ? rc : export_variants(x, &cover, &v, by_models, e);
   variants_clear(&v);
   return rc;
 }

@@ -132,7 +132,7 @@ const cli_verb cli_verbs[] = {
      "...",
      "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
      " device db templates config arch cubin fatbin ptx source header embed manifest portfolio "
-     "name top quiet ",
+     "dispatch name top quiet ",
      PROBLEM
      "The configuration is --config, else the tuned one, else the template's default.\n\n"
      "Of several architectures (--arch sm_80,sm_90,compute_90) each gets its own --cubin and "
@@ -141,7 +141,8 @@ const cli_verb cli_verbs[] = {
      "--embed is one C source with all of them, which loads the one\n"
      "that the device runs: machine code, else PTX. With --portfolio header and source hold the "
      "tree,\n"
-     "the requirements and the kernels of what autotune cover chose, for any size; --top (default "
+     "the requirements and the kernels of what autotune cover chose, for any size, and the models\n"
+     "that choose among them, some 300 KB of tables, or with --dispatch tree none; --top (default "
      "64)\n"
      "bounds the variants.\n\n"
      "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n"

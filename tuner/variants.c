@@ -3,8 +3,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include <math.h>
+
 #include "draw.h"
 #include "serve_adapt.h"
+#include "serve_judge.h"
 
 /* TEXTS_MOST: of one configuration and choices; two operands packed or not make four. */
 enum { DRAWN = 1500, MET_MOST = 4096, TEXTS_MOST = 8 };
@@ -22,6 +25,8 @@ typedef struct finder {
   const gen_number *numbers;
   size_t n_numbers;
   arena *a;
+  serve_judge *judge; /* NULL: the tree alone chooses */
+  float *apart;
   met *list;
   size_t n;
   uint64_t derived; /* that texts depend on */
@@ -159,13 +164,46 @@ static int add(finder *f, gen_instance *g, const gen_config *c, size_t base, int
   return m || f->n == MET_MOST ? 0 : add_new(f, g, c, base, changed, p);
 }
 
-/* As libtuned: the first of the leaf's order that fits, as it is or changed. */
+typedef struct asked { /* who is the fastest as the models say */
+  size_t base;
+  serve_judged is;
+  double sec;
+} asked;
+
+static void ask(finder *f, const int64_t *values, size_t base, asked *best) {
+  asked x = {.base = base};
+  if (serve_judge_one(f->judge, base, &x.is) && x.is.fits) {
+    x.sec = serve_fit_sec(f->t, &f->c->model.fits[base], values, &x.is.work, f->apart);
+    *best = x.sec < best->sec ? x : *best;
+  }
+}
+
+/* As libtuned: of the leaf's short list, else of all. */
+static bool ask_models(finder *f, const gen_problem *p, const serve_cover_node *leaf,
+                       const int64_t *values, asked *best) {
+  *best = (asked){.sec = INFINITY};
+  serve_judge_problem(f->judge, p);
+  serve_model_apart(f->t, &f->c->model, values, f->apart);
+  for (size_t i = 0; i < leaf->n_short; i++) {
+    ask(f, values, leaf->order[i], best);
+  }
+  for (size_t i = 0; !isfinite(best->sec) && i < f->c->n_configs; i++) {
+    ask(f, values, i, best);
+  }
+  return isfinite(best->sec);
+}
+
+/* The first of the leaf's order that fits, as it is or changed. */
 static int try_bases(finder *f, gen_instance *g, const gen_problem *p) {
   int64_t values[GEN_MAX_FIELDS];
+  asked best;
   for (size_t i = 0; i < f->t->n_fields; i++) {
     values[i] = p->values[i].i;
   }
   const serve_cover_node *leaf = serve_cover_leaf(f->t, f->c, values);
+  if (f->judge && leaf && ask_models(f, p, leaf, values, &best)) {
+    return add(f, g, &best.is.config, best.base, best.is.changed, p);
+  }
   for (size_t i = 0; leaf && i < leaf->n_order; i++) {
     gen_config c = f->c->configs[leaf->order[i]];
     int changed;
@@ -283,11 +321,17 @@ static int find_all(finder *f, size_t most, variants *out) {
 }
 
 int variants_find(gen_template *t, const serve_cover *c, const gen_number *numbers,
-                  size_t n_numbers, size_t most, arena *a, variants *out, err *e) {
+                  size_t n_numbers, bool by_models, size_t most, arena *a, variants *out, err *e) {
   finder f = {.t = t, .c = c, .numbers = numbers, .n_numbers = n_numbers, .a = a, .e = e};
   *out = (variants){0};
   f.list = ARENA_ARRAY(a, met, MET_MOST);
-  const int rc = f.list ? find_all(&f, most, out) : err_set(e, ERR_NOMEM, "out of memory");
+  f.apart = ARENA_ARRAY(a, float, c->model.n_sizes + 1);
+  int rc = f.list && f.apart ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  if (!rc && by_models) {
+    rc = serve_judge_new(t, c->configs, c->n_configs, numbers, n_numbers, &f.judge, e);
+  }
+  rc = rc ? rc : find_all(&f, most, out);
+  serve_judge_free(f.judge);
   str_clear(&f.text);
   return rc;
 }

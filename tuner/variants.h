@@ -14,11 +14,12 @@ typedef struct variants {
   size_t n_sources;
 } variants;
 
-/* variants_find -- at most `most`, the most frequent, and the template's default for every choice
- * of the portfolio's range. Clear them with variants_clear. in   numbers  the limits of the device
- *   err  ERR_USAGE  the text of the kernel depends on the sizes, so it can't be shared by them */
+/* variants_find -- at most `most`, the most frequent where the models choose (or the tree alone),
+ * and the template's default for every choice of the portfolio's range. Clear them with
+ * variants_clear. in   numbers  the limits of the device err  ERR_USAGE  the text of the kernel
+ * depends on the sizes, so it can't be shared by them */
 int variants_find(gen_template *t, const serve_cover *c, const gen_number *numbers,
-                  size_t n_numbers, size_t most, arena *a, variants *out, err *e);
+                  size_t n_numbers, bool by_models, size_t most, arena *a, variants *out, err *e);
 void variants_clear(variants *v);
 
 #endif

@@ -9,33 +9,20 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "export_parts.h"
+#include "export_page.h"
 #include "gen_lex.h"
 #include "serve_words.h"
 
-typedef struct page { /* the file being written */
-  const gen_template *t;
-  const serve_export_cover *c;
-  const char *name;
-  char upper[EXPORT_NAME];
-  gen_texts texts;
-  bool condition[GEN_MAX_DERIVED]; /* a derived value that is one; written out where it is read */
-  arena memory;
-  str name_text; /* what name_in_c last returned */
-  str *out;
-  err *e;
-} page;
-
 /* ---- names ---------------------------------------------------------------------------------- */
 
-static void add_id(str *s, const char *name) {
+void export_id(str *s, const char *name) {
   char id[SERVE_NAME];
   serve_c_name(name, id);
   str_add(s, id);
 }
 
 /* A text, 'last_block', is an enumerator; what C has no letters for becomes _. */
-static void add_text(const page *p, const char *text, size_t n, str *s) {
+void export_text(const page *p, const char *text, size_t n, str *s) {
   str_addf(s, "%s_TEXT_", p->upper);
   for (size_t i = 0; i < n; i++) {
     str_addf(s, "%c", isalnum((unsigned char)text[i]) ? text[i] : '_');
@@ -65,12 +52,12 @@ static const char *name_in_c(void *ud, const char *name) {
   page *p = ud;
   str_reset(&p->name_text);
   if (name[0] == '\'') {
-    add_text(p, name + 1, strlen(name) - 2, &p->name_text);
+    export_text(p, name + 1, strlen(name) - 2, &p->name_text);
   } else if (!strncmp(name, "dev_", 4)) {
     str_addf(&p->name_text, "k->%s", name);
   } else {
     str_add(&p->name_text, is_field(p, name) ? "p->" : is_param(p, name) ? "c->" : "v.");
-    add_id(&p->name_text, name);
+    export_id(&p->name_text, name);
   }
   return str_text(&p->name_text);
 }
@@ -103,7 +90,7 @@ static void expand(const page *p, const char *text, str *out) {
   }
 }
 
-static int add_expression(page *p, const char *text) {
+int export_expression(page *p, const char *text) {
   str full = {0};
   err why = {0};
   expand(p, text, &full);
@@ -158,7 +145,7 @@ static void add_texts(const page *p) {
       const char *text = p->t->fields[i].names[j];
       if (is_first_text(p, text, i, 0)) {
         str_add(p->out, between);
-        add_text(p, text, strlen(text), p->out);
+        export_text(p, text, strlen(text), p->out);
         between = ",\n  ";
       }
     }
@@ -168,7 +155,7 @@ static void add_texts(const page *p) {
       const char *text = p->t->params[i].values[j].s;
       if (is_first_text(p, text, p->t->n_fields, i)) {
         str_add(p->out, between);
-        add_text(p, text, strlen(text), p->out);
+        export_text(p, text, strlen(text), p->out);
         between = ",\n  ";
       }
     }
@@ -181,12 +168,12 @@ static void add_problem(const page *p) {
   for (size_t i = 0; i < p->t->n_fields; i++) {
     const gen_field *f = &p->t->fields[i];
     str_add(p->out, "  int64_t ");
-    add_id(p->out, f->name);
+    export_id(p->out, f->name);
     str_add(p->out, "; /*");
     str_addf(p->out, "%s%s", f->brief ? " " : "", f->brief ? f->brief : "");
     for (size_t j = 0; j < f->n_names; j++) {
       str_add(p->out, j ? ", " : "; ");
-      add_text(p, f->names[j], strlen(f->names[j]), p->out);
+      export_text(p, f->names[j], strlen(f->names[j]), p->out);
     }
     if (!f->names) {
       str_addf(p->out, "; %lld to %lld", (long long)f->min, (long long)f->max);
@@ -260,7 +247,7 @@ static int add_parameters(page *p) {
     }
     if (!export_is_fixed(a)) {
       str_addf(p->out, ",\n    %s ", export_is_buffer(a) ? "CUdeviceptr" : export_c_type(type));
-      add_id(p->out, a->name);
+      export_id(p->out, a->name);
     }
   }
   return 0;
@@ -368,13 +355,13 @@ static void add_config_struct(const page *p) {
   for (size_t i = 0; i < p->t->n_fields; i++) {
     if (p->t->fields[i].names) { /* the text of the kernel may depend on it */
       str_add(p->out, "  int64_t for_");
-      add_id(p->out, p->t->fields[i].name);
+      export_id(p->out, p->t->fields[i].name);
       str_add(p->out, ";\n");
     }
   }
   for (size_t i = 0; i < p->t->n_params; i++) {
     str_add(p->out, "  int64_t ");
-    add_id(p->out, p->t->params[i].name);
+    export_id(p->out, p->t->params[i].name);
     str_add(p->out, ";\n");
   }
   for (size_t i = 0; i < p->t->n_derived; i++) {
@@ -391,14 +378,14 @@ static void add_config(const page *p, const serve_variant *v) {
     const gen_field *f = &p->t->fields[i];
     if (f->names) {
       str_add(p->out, ", ");
-      add_text(p, f->names[v->choices[i]], strlen(f->names[v->choices[i]]), p->out);
+      export_text(p, f->names[v->choices[i]], strlen(f->names[v->choices[i]]), p->out);
     }
   }
   for (size_t i = 0; i < p->t->n_params; i++) {
     const gen_value *x = &p->t->params[i].values[v->config.index[i]];
     str_add(p->out, ", ");
     if (x->s) {
-      add_text(p, x->s, strlen(x->s), p->out);
+      export_text(p, x->s, strlen(x->s), p->out);
     } else {
       str_addf(p->out, "%lld", (long long)x->i);
     }
@@ -444,7 +431,7 @@ static int add_derived(page *p) {
   for (size_t i = 0; i < p->t->n_derived; i++) {
     if (!p->condition[i]) {
       str_add(p->out, "  int64_t ");
-      add_id(p->out, p->t->derived[i].name);
+      export_id(p->out, p->t->derived[i].name);
       str_add(p->out, ";\n");
       n++;
     }
@@ -457,9 +444,9 @@ static int add_derived(page *p) {
   for (size_t i = 0; i < p->t->n_derived; i++) {
     if (!p->condition[i]) {
       str_add(p->out, "  v.");
-      add_id(p->out, p->t->derived[i].name);
+      export_id(p->out, p->t->derived[i].name);
       str_add(p->out, " = ");
-      TRY(add_expression(p, p->t->derived[i].expression));
+      TRY(export_expression(p, p->t->derived[i].expression));
       str_add(p->out, ";\n");
     }
   }
@@ -485,15 +472,15 @@ static int add_fits(page *p) {
   for (size_t i = 0; i < p->t->n_fields; i++) {
     if (p->t->fields[i].names) {
       str_add(p->out, "\n      && p->");
-      add_id(p->out, p->t->fields[i].name);
+      export_id(p->out, p->t->fields[i].name);
       str_add(p->out, " == c->for_");
-      add_id(p->out, p->t->fields[i].name);
+      export_id(p->out, p->t->fields[i].name);
     }
   }
   for (size_t i = 0; i < p->t->n_derived; i++) {
     if (p->c->derived >> i & 1) {
       str_addf(p->out, "\n      && (c->has_%s == ANY || (", p->t->derived[i].name);
-      TRY(add_expression(p, p->t->derived[i].name));
+      TRY(export_expression(p, p->t->derived[i].name));
       str_addf(p->out, ") == c->has_%s)", p->t->derived[i].name);
     }
   }
@@ -501,7 +488,7 @@ static int add_fits(page *p) {
     str_add(p->out, "\n      ");
     add_comment(p->out, p->t->requirements[i].name);
     str_add(p->out, "\n      && (");
-    TRY(add_expression(p, p->t->requirements[i].expression));
+    TRY(export_expression(p, p->t->requirements[i].expression));
     str_add(p->out, ")");
   }
   str_add(p->out, ";\n}\n\n");
@@ -521,13 +508,13 @@ static void add_feature(const page *p, const serve_cover_node *n) {
     str_add(p->out, !i ? "" : ratio ? " / " : " * ");
     str_add(p->out, f->kind == SERVE_FEATURE_CHOICE ? "" : "(double)");
     str_add(p->out, ratio ? "tuned_max(p->" : "p->");
-    add_id(p->out, name);
+    export_id(p->out, name);
     str_add(p->out, ratio ? ", 1)" : "");
   }
   if (f->kind == SERVE_FEATURE_CHOICE) {
     const char *text = p->t->fields[f->a].names[f->choice];
     str_add(p->out, " == ");
-    add_text(p, text, strlen(text), p->out);
+    export_text(p, text, strlen(text), p->out);
   } else {
     str_addf(p->out, " < %.9g", n->below);
   }
@@ -551,7 +538,8 @@ static void add_node(const page *p, size_t i, size_t *leaf, int depth) {
 
 static void add_leaves(const page *p) {
   const serve_cover *c = p->c->cover;
-  str_add(p->out, "static const struct leaf {\n  double expected;\n  int n;\n"
+  str_add(p->out, "static const struct leaf {\n  double expected;\n"
+                  "  int n, n_short; /* n_short: of the order, that the models are asked about */\n"
                   "  unsigned char order[16];\n} leaves[] = {\n");
   for (size_t i = 0; i < c->n_nodes; i++) {
     const serve_cover_node *n = &c->nodes[i];
@@ -559,7 +547,8 @@ static void add_leaves(const page *p) {
     if (n->no) {
       continue;
     }
-    str_addf(p->out, "  {%.4g, %zu, {", n->expected, n_order);
+    const size_t n_short = n->n_short < n_order ? n->n_short : n_order;
+    str_addf(p->out, "  {%.4g, %zu, %zu, {", n->expected, n_order, n_short);
     for (size_t k = 0; k < n_order; k++) {
       str_addf(p->out, "%s%u", k ? ", " : "", n->order[k]);
     }
@@ -575,26 +564,52 @@ static void add_valid(const page *p) {
     str_add(p->out, "\n      && ");
     if (!f->names) {
       str_add(p->out, "p->");
-      add_id(p->out, f->name);
+      export_id(p->out, f->name);
       str_addf(p->out, " >= INT64_C(%lld) && p->", (long long)f->min);
-      add_id(p->out, f->name);
+      export_id(p->out, f->name);
       str_addf(p->out, " <= INT64_C(%lld)", (long long)f->max);
       continue;
     }
     str_add(p->out, "p->");
-    add_id(p->out, f->name);
+    export_id(p->out, f->name);
     str_addf(p->out, " >= 0 && p->");
-    add_id(p->out, f->name);
+    export_id(p->out, f->name);
     str_addf(p->out, " < %s_TEXTS", p->upper);
   }
   str_add(p->out, ";\n}\n\n");
 }
 
-static void add_choose(const page *p) {
+/* To ask the models takes microseconds, and a program launches the same few problems many times. */
+static void add_remembering(const page *p) {
+  const char *n = p->name;
+  str_addf(p->out,
+           "/* What a thread has chosen lately, by the device's limits and the problem. */\n"
+           "enum { CHOICES = 64, FIELDS = sizeof(%s_problem) / sizeof(int64_t),\n"
+           "       LIMITS = offsetof(%s_portfolio, modules) / sizeof(int64_t) };\n\n"
+           "int %s_choose(const %s_portfolio *k, const %s_problem *p) {\n"
+           "  static _Thread_local struct {\n    int64_t fields[FIELDS], limits[LIMITS];\n"
+           "    int chosen; /* 0: none yet, else 1 more */\n  } lately[CHOICES], *at;\n"
+           "  int64_t fields[FIELDS];\n  uint64_t hash = 0;\n  size_t i;\n"
+           "  if (!is_valid(p)) {\n    return -1;\n  }\n"
+           "  memcpy(fields, p, sizeof fields);\n"
+           "  for (i = 0; i < FIELDS; i++) {\n"
+           "    hash = (hash + (uint64_t)fields[i]) * UINT64_C(0x9e3779b97f4a7c15);\n  }\n"
+           "  at = &lately[hash >> 58];\n"
+           "  if (!at->chosen || memcmp(at->fields, fields, sizeof fields) != 0 ||\n"
+           "      memcmp(at->limits, k, sizeof at->limits) != 0) {\n"
+           "    at->chosen = choose(k, p) + 1;\n"
+           "    memcpy(at->fields, fields, sizeof fields);\n"
+           "    memcpy(at->limits, k, sizeof at->limits);\n  }\n"
+           "  return at->chosen - 1;\n}\n\n",
+           n, n, n, n, n);
+}
+
+static int add_choose(page *p) {
   const size_t n = p->c->cover->n_configs;
+  const char *name = p->name;
   size_t leaf = 0;
   add_leaves(p);
-  str_addf(p->out, "static int find_leaf(const %s_problem *p) {\n  (void)p;\n", p->name);
+  str_addf(p->out, "static int find_leaf(const %s_problem *p) {\n  (void)p;\n", name);
   add_node(p, 0, &leaf, 1);
   str_add(p->out, "}\n\n");
   add_valid(p);
@@ -602,19 +617,33 @@ static void add_choose(const page *p) {
            "static int first_that_fits(const %s_portfolio *k, const %s_problem *p, int base) {\n"
            "  int i;\n"
            "  for (i = first[base]; i < first[base + 1]; i++) {\n"
-           "    if (fits(k, p, &configs[i])) {\n      return i;\n    }\n  }\n  return -1;\n}\n\n"
-           "int %s_choose(const %s_portfolio *k, const %s_problem *p) {\n"
-           "  const struct leaf *leaf;\n"
-           "  int i, found = -1;\n"
-           "  if (!is_valid(p)) {\n    return -1;\n  }\n"
-           "  leaf = &leaves[find_leaf(p)];\n"
+           "    if (fits(k, p, &configs[i])) {\n      return i;\n    }\n  }\n  return -1;\n}\n\n",
+           name, name);
+  if (p->c->by_models) {
+    TRY(export_models(p));
+  }
+  str_addf(p->out,
+           "static int choose(const %s_portfolio *k, const %s_problem *p) {\n"
+           "  const struct leaf *leaf = &leaves[find_leaf(p)];\n"
+           "  int i, found = %s;\n"
            "  for (i = 0; i < leaf->n && found < 0; i++) {\n"
            "    found = first_that_fits(k, p, leaf->order[i]);\n  }\n"
-           "  return found < 0 ? first_that_fits(k, p, %zu) : found;\n}\n\n"
+           "  return found < 0 ? first_that_fits(k, p, %zu) : found;\n}\n\n",
+           name, name, p->c->by_models ? "fastest(k, p, leaf)" : "-1", n);
+  if (p->c->by_models) {
+    add_remembering(p);
+  } else {
+    str_addf(p->out,
+             "int %s_choose(const %s_portfolio *k, const %s_problem *p) {\n"
+             "  return is_valid(p) ? choose(k, p) : -1;\n}\n\n",
+             name, name, name);
+  }
+  str_addf(p->out,
            "double %s_expected_loss(const %s_portfolio *k, const %s_problem *p) {\n"
            "  const int i = %s_choose(k, p);\n"
            "  return i < 0 || i >= first[%zu] ? -1 : leaves[find_leaf(p)].expected;\n}\n\n",
-           p->name, p->name, p->name, p->name, p->name, n, p->name, p->name, p->name, p->name, n);
+           name, name, name, name, n);
+  return 0;
 }
 
 /* ---- the source: launching ------------------------------------------------------------------ */
@@ -630,9 +659,9 @@ static void add_element_nbytes(const page *p, dtype fixed, int field) {
     dtype type = DTYPE_f64;
     dtype_parse(f->names[i], &type);
     str_add(p->out, "(p->");
-    add_id(p->out, f->name);
+    export_id(p->out, f->name);
     str_add(p->out, " == ");
-    add_text(p, f->names[i], strlen(f->names[i]), p->out);
+    export_text(p, f->names[i], strlen(f->names[i]), p->out);
     str_addf(p->out, " ? %zu : ", dtype_nbytes(type));
   }
   str_add(p->out, "8");
@@ -650,7 +679,7 @@ static int add_workspaces(page *p) {
            p->name, p->name, p->texts.n_workspaces + 1);
   for (size_t i = 0; i < p->texts.n_workspaces; i++) {
     str_addf(p->out, "  at[%zu] = at[%zu] + (uint64_t)tuned_roundup((", i + 1, i);
-    TRY(add_expression(p, p->texts.workspaces[i].count));
+    TRY(export_expression(p, p->texts.workspaces[i].count));
     str_add(p->out, ") * ");
     add_element_nbytes(p, p->texts.workspaces[i].type, p->texts.workspaces[i].field);
     str_add(p->out, ", 256);\n");
@@ -670,13 +699,13 @@ static int add_fixed_args(page *p) {
     dtype type;
     if (!export_is_fixed(a)) {
       str_add(p->out, "  (void)");
-      add_id(p->out, a->name);
+      export_id(p->out, a->name);
       str_add(p->out, ";\n");
       continue;
     }
     TRY(scalar_type(p, a, &type));
     str_addf(p->out, "  %s arg_%s = (%s)(", export_c_type(type), a->name, export_c_type(type));
-    TRY(add_expression(p, a->value));
+    TRY(export_expression(p, a->value));
     str_addf(p->out, ");\n  (void)arg_%s;\n", a->name);
   }
   return 0;
@@ -686,7 +715,7 @@ static void add_operand_name(const page *p, const gen_operand_text *o, size_t i)
   if (o->from == GEN_FROM_ARG) {
     const gen_arg *a = &p->t->args[o->index];
     str_add(p->out, export_is_fixed(a) ? "arg_" : "");
-    export_is_fixed(a) ? str_add(p->out, a->name) : add_id(p->out, a->name);
+    export_is_fixed(a) ? str_add(p->out, a->name) : export_id(p->out, a->name);
   } else if (o->from == GEN_FROM_VALUE) {
     str_addf(p->out, "value_%zu", i);
   } else if (o->from == GEN_FROM_TENSOR) {
@@ -700,7 +729,7 @@ static int add_extent(page *p, const char *const x[3], const char *name) {
   for (int i = 0; i < 3; i++) {
     str_addf(p->out, "    const int64_t %s_%c = ", name, "xyz"[i]);
     if (x[i]) {
-      TRY(add_expression(p, x[i]));
+      TRY(export_expression(p, x[i]));
     } else {
       str_add(p->out, "1");
     }
@@ -715,7 +744,7 @@ static int add_value_operands(page *p, const gen_launch_text *l) {
     if (o->from == GEN_FROM_VALUE) {
       str_addf(p->out, "    %s value_%zu = (%s)(", export_c_type(o->type), i,
                export_c_type(o->type));
-      TRY(add_expression(p, o->value));
+      TRY(export_expression(p, o->value));
       str_add(p->out, ");\n");
     }
   }
@@ -727,7 +756,7 @@ static int add_list(page *p, const char *type, const char *name, size_t i, const
   str_addf(p->out, "      const %s %s_%zu[] = {", type, name, i);
   for (size_t d = 0; d < n; d++) {
     str_addf(p->out, "%s(%s)(", d ? ", " : "", type);
-    TRY(add_expression(p, x[d]));
+    TRY(export_expression(p, x[d]));
     str_add(p->out, ")");
   }
   str_add(p->out, "};\n");
@@ -742,7 +771,7 @@ static int add_strides(page *p, const gen_tensor_text *x, size_t i) {
     if (x->strides[d].from == GEN_FROM_ARG) {
       add_operand_name(p, &x->strides[d], i);
     } else {
-      TRY(add_expression(p, x->strides[d].value));
+      TRY(export_expression(p, x->strides[d].value));
     }
     str_add(p->out, "), ");
   }
@@ -762,7 +791,7 @@ static int add_tensor(page *p, const gen_tensor_text *x, size_t i) {
   add_operand_name(p, &x->at, i);
   str_addf(p->out, ", dims_%zu, strides_%zu, box_%zu, (int)(", i, i, i);
   if (x->swizzle) {
-    TRY(add_expression(p, x->swizzle));
+    TRY(export_expression(p, x->swizzle));
   } else {
     str_add(p->out, "0");
   }
@@ -819,7 +848,7 @@ static int add_kernel(page *p, const gen_launch_text *l, size_t stage) {
            "                            (unsigned)block_z, (unsigned)(",
            kernel_number(p, stage));
   if (l->smem) {
-    TRY(add_expression(p, l->smem));
+    TRY(export_expression(p, l->smem));
   } else {
     str_add(p->out, "0");
   }
@@ -831,7 +860,7 @@ static int add_memory(page *p, const gen_launch_text *l) {
   const gen_operand_text *o = &l->operands[0];
   str_add(p->out, "    const int64_t nbytes = ");
   if (l->nbytes) {
-    TRY(add_expression(p, l->nbytes));
+    TRY(export_expression(p, l->nbytes));
   } else {
     str_addf(p->out, "(int64_t)(at[%u] - at[%u])", o->index + 1, o->index);
   }
@@ -839,7 +868,7 @@ static int add_memory(page *p, const gen_launch_text *l) {
   add_operand_name(p, o, 0);
   str_add(p->out, ", (unsigned char)(");
   if (l->fill) {
-    TRY(add_expression(p, l->fill));
+    TRY(export_expression(p, l->fill));
   } else {
     str_add(p->out, "0");
   }
@@ -851,7 +880,7 @@ static int add_stage(page *p, size_t i) {
   const gen_launch_text *l = &p->texts.launches[i];
   str_add(p->out, "  if (rc == CUDA_SUCCESS && (");
   if (l->when) {
-    TRY(add_expression(p, l->when));
+    TRY(export_expression(p, l->when));
   } else {
     str_add(p->out, "1");
   }
@@ -965,13 +994,14 @@ static void add_open(const page *p) {
 
 static int write_source(page *p, const char *header) {
   add_title(p);
-  str_addf(p->out, "#include \"%s\"\n\n#include <string.h>\n\n", header);
+  str_addf(p->out, "#include \"%s\"\n\n%s#include <string.h>\n\n", header,
+           p->c->by_models ? "#include <math.h>\n" : "");
   str_add(p->out, functions);
   add_config_struct(p);
   add_configs(p);
   TRY(add_derived(p));
   TRY(add_fits(p));
-  add_choose(p);
+  TRY(add_choose(p));
   TRY(add_workspaces(p));
   export_images(p->c->images, p->c->n_sources, p->c->n_archs, p->out);
   export_compute_capability(p->out);

@@ -56,6 +56,7 @@ typedef struct serve_export_cover { /* a portfolio as C */
   size_t n_variants;
   const serve_image *images;
   size_t n_sources, n_archs;
+  bool by_models; /* they choose, as libtuned has it; else the tree alone */
 } serve_export_cover;
 
 /* serve_cover_header, serve_cover_source -- append a C header, and the source that goes with it:

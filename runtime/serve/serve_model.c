@@ -5,14 +5,17 @@
 #include <math.h>
 #include <string.h>
 
-/* What two sizes must differ in, in octaves, for this to make them as strange to each other as
- * anything else set to one does: a field, a choice, the length of a block's work and its threads,
- * the last round's tail, a parameter of the form. Rounded from the maximum of the likelihood over
- * 15 configurations of sgemm at 589 sizes on an H200; half or twice of any changes little there. */
-static const double FIELD = 8, CHOICE = 4, LENGTH = 4, THREADS = 3, TAIL = 6, PARAMETER = 3;
+enum {
+  FIELD = SERVE_MODEL_FIELD,
+  CHOICE = SERVE_MODEL_CHOICE,
+  LENGTH = SERVE_MODEL_LENGTH,
+  THREADS = SERVE_MODEL_THREADS,
+  TAIL = SERVE_MODEL_TAIL,
+  PARAMETER = SERVE_MODEL_PARAMETER
+};
 
 /* How far the sum of costs is off, a logarithm. */
-static const double OFF = 0.3, OFF_MOST = 3;
+static const double OFF = SERVE_MODEL_OFF, OFF_MOST = SERVE_MODEL_OFF_MOST;
 
 /* ---- work ----------------------------------------------------------------------------------- */
 

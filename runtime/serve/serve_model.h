@@ -17,6 +17,23 @@
 
 enum { SERVE_MODEL_COSTS = 24, SERVE_MODEL_SIZES = 4096 };
 
+/* What two sizes must differ in, in octaves, for this to make them as strange to each other as
+ * anything else set to one does: a field, a choice, the length of a block's work and its threads,
+ * the last round's tail, a parameter of the form. Rounded from the maximum of the likelihood over
+ * 15 configurations of sgemm at 589 sizes on an H200; half or twice of any changes little there.
+ * Exported models (export_models.c) have them, too. */
+enum {
+  SERVE_MODEL_FIELD = 8,
+  SERVE_MODEL_CHOICE = 4,
+  SERVE_MODEL_LENGTH = 4,
+  SERVE_MODEL_THREADS = 3,
+  SERVE_MODEL_TAIL = 6,
+  SERVE_MODEL_PARAMETER = 3
+};
+/* How far the sum of costs is off, a logarithm: as a rule, and at most. */
+#define SERVE_MODEL_OFF 0.3
+#define SERVE_MODEL_OFF_MOST 3.0
+
 typedef struct serve_work { /* what a configuration does at one size */
   double launches;
   double blocks, threads; /* of the launch that does most, threads of each; blocks 0: it does not
