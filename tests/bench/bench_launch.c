@@ -2,12 +2,16 @@
  *
  *   bench_launch [--device 0|emu]
  *
- * The same kernel with the same arguments through the same driver function, in turns: a batch of
- * typed calls, a batch of bare launches (cuLaunchKernel, from libcuda itself); the medians over the
- * rounds are compared. The problem is tiny and the device is waited for between batches, so that it
- * is the host that is timed and not a full queue. An emulated device runs the kernel within the
- * launch, so there an empty function stands in for the driver's, and what remains is our own cost.
- * Of that difference the question which context is current is the driver's part: context_ns.
+ * The same kernel with the same arguments through the same driver function, in turns: a short batch
+ * of typed calls and one of bare launches (cuLaunchKernel, from libcuda itself), now this first,
+ * now that; the device is waited for after each, so that it is the host that is timed and not a
+ * full queue. Told is the median of the differences within a round, and their quartiles: what slows
+ * the host for longer than a round slows both. Of that difference the question which context is
+ * current is the driver's part: context_ns.
+ *
+ * An emulated device runs the kernel within the launch, so there a stand-in takes the place of the
+ * driver's function, and what remains is our own cost: first an empty one, then (cold_ns) one that
+ * drives code, data and branch targets out of the first-level caches, as a driver does.
  *
  * Prints one line of JSON; exit status 1 when the typed call costs 1 microsecond more or over. */
 #define _GNU_SOURCE
@@ -19,7 +23,7 @@
 #include "context.h"
 #include "file.h"
 
-enum { BATCH = 200, ROUNDS = 301, SIZE = 16 };
+enum { BATCH = 20, ROUNDS = 3001, SIZE = 16 };
 
 typedef int launch_function(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
                             unsigned by, unsigned bz, unsigned smem, void *stream, void **args,
@@ -30,6 +34,7 @@ typedef struct bench {
   serve *s;
   rt_device_ops typed, bare; /* the device's own functions, but for the launch */
   launch_function *driver;
+  bool cold; /* the stand-in is one that empties the caches */
   float *a, *b, *c;
   double bare_ns; /* of the batch just measured, all stages */
 } bench;
@@ -74,17 +79,38 @@ static double time_context(void) {
   return current ? 1e9 * (now_sec() - from) / (BATCH * ROUNDS) : 0;
 }
 
-static int no_launch(rt_device *d, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
-                     uint32_t smem, rt_stream s, void **args, err *e) {
-  (void)d, (void)f, (void)grid, (void)block, (void)smem, (void)s, (void)args, (void)e;
-  return 0;
+#if defined __x86_64__
+/* 96 KB of code, every 16 bytes a jump. */
+static void walk_code(void) {
+  __asm__ volatile(".rept 6144\n\tjmp 1f\n\t.p2align 4\n1:\n\t.endr");
+}
+#else
+static void walk_code(void) {}
+#endif
+
+static void empty_caches(void) {
+  enum { LINE = 64 };
+  static volatile char data[128 << 10];
+  for (size_t i = 0; i < sizeof data; i += LINE) {
+    data[i]++;
+  }
+  walk_code();
 }
 
 static int no_driver(void *f, unsigned gx, unsigned gy, unsigned gz, unsigned bx, unsigned by,
                      unsigned bz, unsigned smem, void *stream, void **args, void **extra) {
   (void)f, (void)gx, (void)gy, (void)gz, (void)bx, (void)by, (void)bz, (void)smem;
   (void)stream, (void)args, (void)extra;
+  if (measured->cold) {
+    empty_caches();
+  }
   return 0;
+}
+
+static int no_launch(rt_device *d, rt_function *f, const uint32_t g[3], const uint32_t b[3],
+                     uint32_t smem, rt_stream s, void **args, err *e) {
+  (void)d, (void)e;
+  return no_driver(f, g[0], g[1], g[2], b[0], b[1], b[2], smem, s, args, NULL);
 }
 
 static int call(const bench *b) {
@@ -120,9 +146,24 @@ static int by_value(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static double median(double *list) {
-  qsort(list, ROUNDS, sizeof *list, by_value);
-  return list[ROUNDS / 2];
+typedef struct result { /* ns a launch */
+  double bare, typed, difference, low, high;
+} result;
+
+static result compare(bench *b) {
+  static double bare[ROUNDS], typed[ROUNDS], more[ROUNDS];
+  double *lists[] = {bare, typed, more};
+  for (int i = 0; i < ROUNDS; i++) {
+    typed[i] = i % 2 ? time_typed(b) : 0;
+    bare[i] = time_bare(b);
+    typed[i] = i % 2 ? typed[i] : time_typed(b);
+    more[i] = typed[i] - bare[i];
+  }
+  for (int i = 0; i < 3; i++) {
+    qsort(lists[i], ROUNDS, sizeof *lists[i], by_value);
+  }
+  return (result){bare[ROUNDS / 2], typed[ROUNDS / 2], more[ROUNDS / 2], more[ROUNDS / 4],
+                  more[ROUNDS * 3 / 4]};
 }
 
 /* ---- setting up ----------------------------------------------------------------------------- */
@@ -161,18 +202,20 @@ static void set_up(bench *b, const char *device) {
 
 int main(int argc, char **argv) {
   static bench b;
-  static double bare[ROUNDS], typed[ROUNDS];
   set_up(&b, argc > 2 && !strcmp(argv[1], "--device") ? argv[2] : "0");
   const rt_device_ops *own = b.s->device->ops;
-  for (int i = 0; i < ROUNDS; i++) {
-    bare[i] = time_bare(&b);
-    typed[i] = time_typed(&b);
-  }
+  const bool turns = b.s->one_at_a_time;
+  b.s->one_at_a_time = false; /* the emulated device's launches take turns; these are none */
+  const result warm = compare(&b);
+  b.cold = turns;
+  const double cold = turns ? compare(&b).difference : 0;
+  b.s->one_at_a_time = turns;
   b.s->device->ops = own;
-  const double x = median(bare), y = median(typed);
   printf("{\"bench\": \"launch\", \"device\": \"%s\", \"bare_ns\": %.1f, \"tuned_sgemm_ns\": %.1f, "
-         "\"difference_ns\": %.1f, \"context_ns\": %.1f}\n",
-         b.s->device->info.name, x, y, y - x, time_context());
+         "\"difference_ns\": %.1f, \"quartiles_ns\": [%.1f, %.1f], \"context_ns\": %.1f, "
+         "\"cold_ns\": %.1f}\n",
+         b.s->device->info.name, warm.bare, warm.typed, warm.difference, warm.low, warm.high,
+         time_context(), cold);
   tuned_close(b.ctx);
-  return y - x < 1000 ? 0 : 1;
+  return warm.difference < 1000 ? 0 : 1;
 }
