@@ -29,12 +29,13 @@ typedef struct err {
   char place[200]; /* "templates/sgemm.lua:41", or empty */
 } err;
 
-/* err_set -- record a failure and return its code, for `return err_set(e, ERR_IO, "...")`.
+/* Cold: the compiler moves what leads to them out of the way of what succeeds.
+ * err_set -- record a failure and return its code, for `return err_set(e, ERR_IO, "...")`.
  *   e  may be NULL; a message already there stays */
-int err_set(err *e, int code, const char *format, ...) __attribute__((format(printf, 3, 4)));
+int err_set(err *e, int code, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
 /* err_at -- the same, with a place: "file:line", or any name the user can find again */
 int err_at(err *e, int code, const char *place, const char *format, ...)
-    __attribute__((format(printf, 4, 5)));
+    __attribute__((cold, format(printf, 4, 5)));
 /* err_clear -- make the object ready for another attempt */
 void err_clear(err *e);
 /* err_name -- "usage", "template", ...; never NULL */

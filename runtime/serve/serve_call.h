@@ -34,8 +34,8 @@ int serve_call_launch(tuned_context *ctx, const serve_call *call, const int64_t 
 extern const void *const serve_no_buffer;
 /* What a typed call refuses before it looks for a kernel. */
 int serve_refuse_range(tuned_error *err, const char *function, const char *arg, int64_t value,
-                       int64_t min, int64_t max);
+                       int64_t min, int64_t max) __attribute__((cold));
 int serve_refuse_requirement(tuned_error *err, const char *function, const char *reason,
-                             const char *expression);
+                             const char *expression) __attribute__((cold));
 
 #endif
