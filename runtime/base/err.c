@@ -29,13 +29,6 @@ int err_at(err *e, int code, const char *place, const char *format, ...) {
   return code;
 }
 
-void err_clear(err *e) {
-  if (e) {
-    e->code = 0;
-    e->message[0] = e->place[0] = 0;
-  }
-}
-
 const char *err_name(int code) {
   static const char *const names[] = {"ok",        "usage",   "template",   "io",    "database",
                                       "device",    "compile", "launch",     "wrong", "memory",

@@ -37,7 +37,12 @@ int err_set(err *e, int code, const char *format, ...) __attribute__((cold, form
 int err_at(err *e, int code, const char *place, const char *format, ...)
     __attribute__((cold, format(printf, 4, 5)));
 /* err_clear -- make the object ready for another attempt */
-void err_clear(err *e);
+static inline void err_clear(err *e) {
+  if (e) {
+    e->code = 0;
+    e->message[0] = e->place[0] = 0;
+  }
+}
 /* err_name -- "usage", "template", ...; never NULL */
 const char *err_name(int code);
 

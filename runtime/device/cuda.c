@@ -31,16 +31,20 @@ static void leave(visit *v) {
   }
 }
 
-static int enter(rt_device *d, visit *v, err *e) {
+static bool is_inside(rt_device *d) {
+  const cuda *c = of(d);
+  CUcontext current = NULL;
+  return !d->dead && c->api.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == c->context;
+}
+
+static __attribute__((cold)) int enter(rt_device *d, visit *v, err *e) {
   const cuda *c = of(d);
   CUcontext current = NULL;
   if (d->dead) {
     return err_set(e, ERR_LAUNCH,
                    "the GPU's context died of an earlier fault; open the device again");
   }
-  if (c->api.cuCtxGetCurrent(&current) == CUDA_SUCCESS && current == c->context) {
-    return 0;
-  }
+  c->api.cuCtxGetCurrent(&current);
   CUresult r = c->api.cuCtxSetCurrent(c->context);
   *v = (visit){c, r ? NULL : current};
   return r ? FAIL(d, e, r, "entering the GPU's context") : 0;
@@ -48,12 +52,12 @@ static int enter(rt_device *d, visit *v, err *e) {
 
 #define ENTER(d, e)                                                                                \
   visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};                                     \
-  TRY(enter(d, &visit_, e))
+  TRY(is_inside(d) ? 0 : enter(d, &visit_, e))
 
 /* For what returns nothing: a dead context has already lost what would be freed. */
 #define ENTER_OR_RETURN(d)                                                                         \
   visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};                                     \
-  if (enter(d, &visit_, NULL)) {                                                                   \
+  if (!is_inside(d) && enter(d, &visit_, NULL)) {                                                  \
     return;                                                                                        \
   }
 

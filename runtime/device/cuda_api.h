@@ -15,15 +15,16 @@
 
 /* clang-format off */
 #define CUDA_REQUIRED(X)                                                                            \
+  X(cuCtxGetCurrent) X(cuLaunchKernel)                                                              \
   X(cuInit) X(cuDriverGetVersion) X(cuGetErrorName) X(cuGetErrorString)                             \
   X(cuDeviceGetCount) X(cuDeviceGet) X(cuDeviceGetName) X(cuDeviceGetAttribute) X(cuDeviceTotalMem) \
   X(cuDevicePrimaryCtxRetain) X(cuDevicePrimaryCtxRelease)                                          \
-  X(cuCtxGetCurrent) X(cuCtxSetCurrent) X(cuCtxGetDevice)                                           \
+  X(cuCtxSetCurrent) X(cuCtxGetDevice)                                                              \
   X(cuMemAlloc) X(cuMemFree) X(cuMemGetInfo)                                                        \
   X(cuMemcpyHtoDAsync) X(cuMemcpyDtoHAsync) X(cuMemcpyDtoDAsync) X(cuMemsetD8Async)                 \
   X(cuModuleLoadDataEx) X(cuModuleUnload) X(cuModuleGetFunction)                                    \
   X(cuFuncGetAttribute) X(cuFuncSetAttribute)                                                       \
-  X(cuOccupancyMaxActiveBlocksPerMultiprocessor) X(cuLaunchKernel)                                  \
+  X(cuOccupancyMaxActiveBlocksPerMultiprocessor)                                                    \
   X(cuStreamCreate) X(cuStreamDestroy) X(cuStreamSynchronize)                                       \
   X(cuEventCreate) X(cuEventDestroy) X(cuEventRecord) X(cuEventSynchronize)
 /* clang-format on */

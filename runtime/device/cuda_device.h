@@ -7,9 +7,9 @@
 
 typedef struct cuda {
   rt_device device; /* first */
-  cuda_api api;
   CUdevice handle;
-  CUcontext context;
+  CUcontext context; /* a launch reads it and the first of the functions */
+  cuda_api api;
   bool retained; /* the primary context, ours to release */
 } cuda;
 

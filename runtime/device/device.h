@@ -128,8 +128,8 @@ typedef struct rt_device_ops {
 
 struct rt_device { /* implementations put this first in their own struct */
   const rt_device_ops *ops;
-  rt_info info;
   bool dead;
+  rt_info info;
 };
 
 /* rt_device_open -- by name: "0", "1" or "cuda:1" for a GPU, "emu" or "emu:PROFILE" for the

@@ -37,21 +37,20 @@ typedef struct loaded_image { /* shared by plans whose source is the same */
   atomic_int users;
 } loaded_image;
 
-typedef struct given { /* a parameter that is the caller's argument */
-  uint8_t at, index;
-} given;
+typedef struct source { /* of a parameter: a constant, or else the caller's argument */
+  const void *constant; /* NULL: none */
+  size_t index;         /* of the argument; any, for a constant and for what `rest` sets */
+} source;
 
-typedef struct stage {
+typedef struct stage {   /* first what every launch reads */
   rt_function *function; /* NULL: set memory */
   uint32_t grid[3], block[3], smem;
-  bool overlap;
+  bool overlap, has_args; /* the template has any */
+  uint8_t n_operands, n_rest;
+  const source *sources; /* per operand */
+  operand *rest;         /* workspaces and tensors */
+  uint8_t *rest_at;      /* which parameters these are */
   operand *operands;
-  size_t n_operands;
-  const void **constants; /* per operand: its address where it is a constant */
-  given *givens;
-  operand *rest;    /* workspaces and tensors */
-  uint8_t *rest_at; /* which parameters these are */
-  size_t n_givens, n_rest;
   tensor *tensors;
   size_t n_tensors;
   uint8_t fill;
@@ -60,12 +59,12 @@ typedef struct stage {
 
 struct rt_loaded {
   rt_device *d;
+  stage *stages;
+  size_t n_stages, n_workspaces;
+  uint64_t *offsets;   /* of each workspace */
   loaded_image *image; /* NULL: nothing to launch */
   arena memory;
-  stage *stages;
-  size_t n_stages;
-  uint64_t *offsets; /* of each workspace */
-  size_t n_workspaces, workspace_nbytes;
+  size_t workspace_nbytes;
   rt_ptr workspace; /* ours, 0 until reserved */
   rt_function_info info;
 };
@@ -106,6 +105,9 @@ static int resolve(rt_loaded *l, const gen_template *t, const gen_plan *plan, co
                    operand *out, err *e) {
   if (o->from == GEN_FROM_VALUE) {
     return constant(l, o->bits, out, e);
+  }
+  if (o->from == GEN_FROM_WORKSPACE && !l->workspace_nbytes) {
+    return constant(l, 0, out, e); /* all of them are empty */
   }
   if (o->from == GEN_FROM_WORKSPACE) {
     *out = (operand){.from = WORKSPACE, .index = o->index};
@@ -169,25 +171,26 @@ static int copy_tensors(rt_loaded *l, const gen_template *t, const gen_plan *pla
 }
 
 /* By where they come from, so that a launch asks no operand what it is. */
-static int sort_operands(rt_loaded *l, stage *s, err *e) {
-  s->constants = ARENA_ARRAY(&l->memory, const void *, s->n_operands + 1);
-  s->givens = ARENA_ARRAY(&l->memory, given, s->n_operands + 1);
+static int sort_operands(rt_loaded *l, size_t n_args, stage *s, err *e) {
+  source *sources = ARENA_ARRAY(&l->memory, source, s->n_operands + 1);
   s->rest = ARENA_ARRAY(&l->memory, operand, s->n_operands + 1);
   s->rest_at = ARENA_ARRAY(&l->memory, uint8_t, s->n_operands + 1);
-  if (!s->constants || !s->givens || !s->rest || !s->rest_at) {
+  if (!sources || !s->rest || !s->rest_at) {
     return out_of_memory(e);
   }
-  for (size_t i = 0; i < s->n_operands; i++) {
+  for (uint8_t i = 0; i < s->n_operands; i++) {
     const operand *o = &s->operands[i];
     if (o->from == ARGUMENT) {
-      s->givens[s->n_givens++] = (given){.at = (uint8_t)i, .index = (uint8_t)o->index};
+      sources[i].index = o->index;
     } else if (o->from == CONSTANT) {
-      s->constants[i] = o->constant;
+      sources[i].constant = o->constant;
     } else {
-      s->rest_at[s->n_rest] = (uint8_t)i;
+      s->rest_at[s->n_rest] = i;
       s->rest[s->n_rest++] = *o;
     }
   }
+  s->sources = sources;
+  s->has_args = n_args > 0;
   return 0;
 }
 
@@ -197,7 +200,7 @@ static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *pl
     return err_set(e, ERR_LIMIT, "kernel %s takes %zu arguments; at most %d", from->kernel,
                    from->n_operands, MAX_OPERANDS);
   }
-  to->n_operands = from->n_operands;
+  to->n_operands = (uint8_t)from->n_operands;
   to->operands = ARENA_ARRAY(&l->memory, operand, from->n_operands + 1);
   if (!to->operands) {
     return out_of_memory(e);
@@ -208,7 +211,7 @@ static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *pl
     }
   }
   TRY(copy_tensors(l, t, plan, from, to, e));
-  return sort_operands(l, to, e);
+  return sort_operands(l, t->n_args, to, e);
 }
 
 /* ---- does it fit the kernel and the device? ------------------------------------------------ */
@@ -432,34 +435,49 @@ static void fill_rest(const stage *s, const rt_ptr *workspaces, rt_tensor_map *m
   }
 }
 
-static int launch_stage(rt_loaded *l, const stage *s, rt_stream stream, const void *const *args,
-                        const rt_ptr *workspaces, err *e) {
-  const void *params[MAX_OPERANDS];
+static inline __attribute__((always_inline)) int run(rt_loaded *l, const stage *s, rt_stream stream,
+                                                     const void **params, err *e) {
+  const rt_device_ops *ops = l->d->ops;
+  if (!s->function) {
+    return ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
+  }
+  return (s->overlap ? ops->launch_overlapping : ops->launch)(l->d, s->function, s->grid, s->block,
+                                                              s->smem, stream, (void **)params, e);
+}
+
+/* With scratch memory or tensor maps: apart, so that the others' way is short. */
+static __attribute__((noinline)) int run_with_rest(rt_loaded *l, const stage *s, rt_stream stream,
+                                                   const void *const *args, rt_ptr workspace,
+                                                   const void **params, err *e) {
+  rt_ptr workspaces[MAX_WORKSPACES];
   rt_tensor_map maps[MAX_TENSORS];
-  memcpy(params, s->constants, s->n_operands * sizeof *params);
-  for (const given *g = s->givens, *end = g + s->n_givens; g < end; g++) {
-    params[g->at] = args[g->index];
+  for (size_t i = 0; i < l->n_workspaces; i++) {
+    workspaces[i] = workspace + l->offsets[i];
   }
-  if (s->n_rest) {
-    TRY(s->n_tensors ? describe(l, s, args, workspaces, maps, e) : 0);
-    fill_rest(s, workspaces, maps, params);
+  TRY(s->n_tensors ? describe(l, s, args, workspaces, maps, e) : 0);
+  fill_rest(s, workspaces, maps, params);
+  return run(l, s, stream, params, e);
+}
+
+static inline __attribute__((always_inline)) int launch_stage(rt_loaded *l, const stage *s,
+                                                              rt_stream stream,
+                                                              const void *const *args,
+                                                              rt_ptr workspace, err *e) {
+  const void *params[MAX_OPERANDS];
+  static const void *const none[1];
+  const void *const *from = s->has_args ? args : none;
+  for (size_t i = 0, n = s->n_operands; i < n; i++) { /* no branch: a new launch would mispredict */
+    const void *given = from[s->sources[i].index];
+    params[i] = s->sources[i].constant ? s->sources[i].constant : given;
   }
-  if (s->function) {
-    const rt_device_ops *ops = l->d->ops;
-    return (s->overlap ? ops->launch_overlapping : ops->launch)(
-        l->d, s->function, s->grid, s->block, s->smem, stream, (void **)params, e);
-  }
-  return l->d->ops->set(l->d, *(const rt_ptr *)params[0], s->fill, s->nbytes, stream, e);
+  return s->n_rest ? run_with_rest(l, s, stream, args, workspace, params, e)
+                   : run(l, s, stream, params, e);
 }
 
 int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e) {
-  rt_ptr workspaces[MAX_WORKSPACES];
-  for (size_t i = 0; i < l->n_workspaces; i++) {
-    workspaces[i] = workspace + l->offsets[i];
-  }
-  for (size_t i = 0; i < l->n_stages; i++) {
-    TRY(launch_stage(l, &l->stages[i], s, args, workspaces, e));
+  for (const stage *now = l->stages, *end = now + l->n_stages; now < end; now++) {
+    TRY(launch_stage(l, now, s, args, workspace, e));
   }
   return 0;
 }

@@ -175,7 +175,8 @@ static void add_public(str *s, const maker *m, const char *suffix, const char *m
 
 static void add_worker(str *s, const maker *m) {
   char name[sizeof m->function + 32];
-  snprintf(name, sizeof name, "static int call_%s", m->t->name);
+  snprintf(name, sizeof name, "static inline __attribute__((always_inline)) int call_%s",
+           m->t->name);
   add_prototype(s, m, name, "const serve_own *own, ");
 }
 
@@ -455,7 +456,8 @@ static int add_worker_body(str *s, maker *m) {
   TRY(add_requirements(s, m));
   TRY(add_key(s, m));
   TRY(add_args(s, m));
-  str_add(s, "  return serve_call_launch(ctx, &call, key, stream, args, own, err);\n}\n\n");
+  str_add(
+      s, "  return serve_call_launch(ctx, &call, key, sizeof key, stream, args, own, err);\n}\n\n");
   return 0;
 }
 

@@ -26,29 +26,28 @@ typedef struct serve_family { /* a template in use */
   serve_known known;
 } serve_family;
 
-typedef struct serve {
-  unsigned forks; /* serve_forks when it was opened */
-  pthread_mutex_t lock;
+struct serve {
+  serve_front front;
+  bool one_at_a_time;     /* the device takes one thread at a time */
+  serve_capture *capture; /* NULL: nobody asked */
   rt_device *device;
-  pthread_mutex_t turn; /* held around device calls when the device takes one thread at a time */
-  bool one_at_a_time;
+  pthread_mutex_t turn; /* held around device calls then */
+  pthread_mutex_t lock;
   str device_key;
   db *db;                /* NULL: no database file */
   rt_compiler *compiler; /* NULL until something must be compiled */
   gen_options options;
   char *folders;           /* what options.folders points into */
   const gen_file *presets; /* serve_presets; a test may have its own */
-  serve_capture *capture;  /* NULL: nobody asked */
   serve_online *online;    /* NULL: nobody asked */
   double online_fraction;
   char *db_path;
   serve_family *families;
   tuned_kernel *newest; /* every kernel, newest first */
-  serve_table kernels;
   serve_table workspaces;
   serve_table images; /* from an image's key, and from the hash of its source, to the first kernel
                          of it: other sizes share it */
-} serve;
+};
 
 typedef enum serve_need {
   SERVE_FIXED,  /* the problem says its value: args[i] may be NULL */
@@ -56,20 +55,21 @@ typedef enum serve_need {
   SERVE_ADDRESS /* and that value is an address that must not be NULL */
 } serve_need;
 
-struct tuned_kernel {
-  tuned_kernel *next;
+struct tuned_kernel { /* a launch reads the first line of the cache */
   serve *owner;
-  const gen_template *t;
   rt_loaded *loaded;
-  size_t n_launches;        /* 0: an empty problem, nothing to do */
-  const serve_need *needs;  /* per argument of the template */
-  const uint8_t *addresses; /* the arguments that need one */
-  size_t n_addresses;
   _Atomic(serve_trial *) online;  /* it is being tuned; NULL: it isn't */
   _Atomic(tuned_kernel *) better; /* takes its place; NULL: none does */
-  const char *name;               /* of its family, as asked for; the context's */
-  _Atomic uint64_t calls;         /* launches, counted while there is a capture */
-  uint64_t calls_told;            /* of them in the capture's file */
+  uint64_t addresses;             /* a bit for each argument that needs one */
+  bool is_empty;                  /* an empty problem, nothing to do */
+  bool has_workspace;
+
+  tuned_kernel *next;
+  const gen_template *t;
+  const serve_need *needs; /* per argument of the template */
+  const char *name;        /* of its family, as asked for; the context's */
+  _Atomic uint64_t calls;  /* launches, counted while there is a capture */
+  uint64_t calls_told;     /* of them in the capture's file */
   bool told;
   tuned_kernel_info info;
   arena memory; /* all of the above and the texts */
@@ -77,13 +77,24 @@ struct tuned_kernel {
 
 /* serve_of -- the open context behind a handle.
  *   err  ERR_USAGE  NULL, closed, or opened before a fork */
-int serve_of(tuned_context *ctx, serve **s, err *e);
+int serve_refuse_context(tuned_context *ctx, err *e) __attribute__((cold));
+static inline int serve_of(tuned_context *ctx, serve **s, err *e) {
+  return serve_is_open(ctx, s) ? 0 : serve_refuse_context(ctx, e);
+}
 /* serve_check_fork -- neither CUDA nor SQLite works in the child of a fork; a counter that the fork
  * raises in the child tells, at the cost of a load. err ERR_USAGE */
 int serve_check_fork(const serve *s, err *e);
 /* serve_turn_take, _end -- around a device call; nothing where the device is a GPU */
-void serve_turn_take(serve *s);
-void serve_turn_end(serve *s);
+static inline void serve_turn_take(serve *s) {
+  if (s->one_at_a_time) {
+    pthread_mutex_lock(&s->turn);
+  }
+}
+static inline void serve_turn_end(serve *s) {
+  if (s->one_at_a_time) {
+    pthread_mutex_unlock(&s->turn);
+  }
+}
 
 /* serve_family_get -- under the lock; borrowed until the context is closed */
 int serve_family_get(serve *s, const char *name, gen_template **t, err *e);
@@ -117,6 +128,16 @@ int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *a
 void serve_workspaces_free(serve *s);
 
 /* serve_report -- an error object of ours as the caller's; returns its code. `to` may be NULL. */
-int serve_report(tuned_error *to, const err *e);
+void serve_report_failure(tuned_error *to, const err *e) __attribute__((cold));
+static inline int serve_report(tuned_error *to, const err *e) {
+  if (to) {
+    to->code = e->code;
+    to->message[0] = to->place[0] = 0;
+    if (e->code) {
+      serve_report_failure(to, e);
+    }
+  }
+  return e->code;
+}
 
 #endif

@@ -76,7 +76,7 @@ static int find_locked(serve *s, const serve_call *call, const int64_t *key, siz
                        tuned_kernel **k, err *e) {
   gen_template *t;
   gen_problem p = {0};
-  if ((*k = serve_table_get(&s->kernels, key, nbytes))) {
+  if ((*k = serve_table_get(&s->front.kernels, key, nbytes))) {
     return 0; /* another thread was first */
   }
   TRY(family_of(s, call, &t, e));
@@ -110,24 +110,24 @@ static int call_with(const serve_call *call, tuned_kernel *k, tuned_stream strea
   return 0;
 }
 
-static int call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,
-                       tuned_stream stream, const void *const *args, const serve_own *own, err *e) {
+static int call_new(tuned_context *ctx, const serve_call *call, const int64_t *key,
+                    tuned_stream stream, const void *const *args, const serve_own *own, err *e) {
   serve *s;
   TRY(serve_of(ctx, &s, e));
   const size_t nbytes = (call->n_fields + 1) * sizeof *key;
-  tuned_kernel *k = serve_table_get(&s->kernels, key, nbytes);
+  tuned_kernel *k = serve_table_get(&s->front.kernels, key, nbytes);
   if (!k) {
     TRY(find(s, call, key, nbytes, &k, e));
   }
   return own ? call_with(call, k, stream, args, own, e) : serve_launch(k, stream, args, e);
 }
 
-int serve_call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key,
-                      tuned_stream stream, const void *const *args, const serve_own *own,
-                      tuned_error *error) {
+int serve_call_new(tuned_context *ctx, const serve_call *call, const int64_t *key,
+                   tuned_stream stream, const void *const *args, const serve_own *own,
+                   tuned_error *error) {
   err e;
   err_clear(&e);
-  call_launch(ctx, call, key, stream, args, own, &e);
+  call_new(ctx, call, key, stream, args, own, &e);
   return serve_report(error, &e);
 }
 

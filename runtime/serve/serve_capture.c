@@ -124,7 +124,7 @@ static void add_kernels(const serve *s, lines *l) {
   str problem = {0};
   for (tuned_kernel *k = s->newest; k; k = k->next) {
     const uint64_t calls = atomic_load_explicit(&k->calls, memory_order_relaxed);
-    if (k->n_launches && k->info.origin != TUNED_ONLINE && (!k->told || calls > k->calls_told)) {
+    if (!k->is_empty && k->info.origin != TUNED_ONLINE && (!k->told || calls > k->calls_told)) {
       add_problem(k, &problem);
       add_calls(l, str_text(&problem), problem.n, calls - k->calls_told);
       k->calls_told = calls;

@@ -298,8 +298,7 @@ static int make_first(tuned_kernel *k, choice *c, serve_choose *choose, const ge
 
 /* ---- the kernel ----------------------------------------------------------------------------- */
 
-static void describe_needs(tuned_kernel *k, const gen_data *data, serve_need *needs,
-                           uint8_t *addresses) {
+static void describe_needs(tuned_kernel *k, const gen_data *data, serve_need *needs) {
   for (size_t i = 0; i < k->t->n_args; i++) {
     const gen_arg *a = &k->t->args[i];
     if (a->dir == GEN_SCALAR) {
@@ -308,24 +307,20 @@ static void describe_needs(tuned_kernel *k, const gen_data *data, serve_need *ne
       needs[i] = data->args[i].count && !data->args[i].optional ? SERVE_ADDRESS : SERVE_GIVEN;
     }
   }
-  for (size_t i = 0; i < k->t->n_args; i++) {
-    if (needs[i] == SERVE_ADDRESS) {
-      addresses[k->n_addresses++] = (uint8_t)i;
-    }
+  for (size_t i = 0; i < k->t->n_args; i++) { /* at most 64: gen_read_args.c */
+    k->addresses |= (uint64_t)(needs[i] == SERVE_ADDRESS) << i;
   }
   k->needs = needs;
-  k->addresses = addresses;
 }
 
 static int describe_args(tuned_kernel *k, choice *c, err *e) {
   const gen_data *data;
   TRY(gen_data_make(c->g, 0, &c->memory, &data, e));
   serve_need *needs = ARENA_ARRAY(&k->memory, serve_need, k->t->n_args + 1);
-  uint8_t *addresses = ARENA_ARRAY(&k->memory, uint8_t, k->t->n_args + 1);
-  if (!needs || !addresses) {
+  if (!needs) {
     return no_room(e);
   }
-  describe_needs(k, data, needs, addresses);
+  describe_needs(k, data, needs);
   return 0;
 }
 
@@ -363,8 +358,9 @@ static int describe_load(tuned_kernel *k, const choice *c, const gen_plan *plan,
   for (size_t i = 0; i < plan->n; i++) {
     dynamic = plan->launches[i].smem > dynamic ? plan->launches[i].smem : dynamic;
   }
-  k->n_launches = plan->n;
+  k->is_empty = !plan->n;
   k->info.workspace_nbytes = (int64_t)rt_loaded_workspace_nbytes(k->loaded);
+  k->has_workspace = k->info.workspace_nbytes;
   k->info.registers = f.regs;
   k->info.spill_nbytes = c->spill;
   k->info.shared_nbytes = f.smem_static + dynamic;
@@ -499,15 +495,15 @@ void serve_kernel_free(tuned_kernel *k) {
 }
 
 int serve_remember(serve *s, const void *key, size_t nbytes, tuned_kernel *k, err *e) {
-  if (serve_table_get(&s->kernels, key, nbytes)) {
+  if (serve_table_get(&s->front.kernels, key, nbytes)) {
     return 0;
   }
-  return serve_table_put(&s->kernels, key, nbytes, k) ? 0 : no_room(e);
+  return serve_table_put(&s->front.kernels, key, nbytes, k) ? 0 : no_room(e);
 }
 
 static int get_by_text(serve *s, gen_template *t, const gen_problem *p, const char *problem,
                        const str *key, tuned_kernel **k, err *e) {
-  if ((*k = serve_table_get(&s->kernels, key->p, key->n))) {
+  if ((*k = serve_table_get(&s->front.kernels, key->p, key->n))) {
     return 0;
   }
   TRY(kernel_new(s, t, p, problem, k, e));

@@ -10,18 +10,6 @@
 
 #include "context.h"
 
-void serve_turn_take(serve *s) {
-  if (s->one_at_a_time) {
-    pthread_mutex_lock(&s->turn);
-  }
-}
-
-void serve_turn_end(serve *s) {
-  if (s->one_at_a_time) {
-    pthread_mutex_unlock(&s->turn);
-  }
-}
-
 /* ---- workspaces ----------------------------------------------------------------------------- */
 
 typedef struct workspace {
@@ -118,14 +106,14 @@ void serve_workspaces_free(serve *s) {
 
 /* ---- launching ------------------------------------------------------------------------------ */
 
-static int refuse(const tuned_kernel *k, size_t i, const char *what, err *e) {
+static __attribute__((cold)) int refuse(const tuned_kernel *k, size_t i, const char *what, err *e) {
   return err_set(e, ERR_USAGE, "%s: argument %s %s", k->t->name, k->t->args[i].name, what);
 }
 
 int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e) {
   TRY(serve_check_fork(k->owner, e));
-  if (!k->n_launches) {
-    return 0; /* an empty problem takes none */
+  if (k->is_empty) {
+    return 0; /* it takes none */
   }
   if (!args) {
     return err_set(e, ERR_USAGE, "%s: args is NULL; give a pointer per argument", k->t->name);
@@ -139,23 +127,25 @@ int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e) {
 }
 
 static int check_addresses(const tuned_kernel *k, const void *const *args, err *e) {
-  for (size_t i = 0; i < k->n_addresses; i++) {
-    if (!*(const rt_ptr *)args[k->addresses[i]]) {
-      return refuse(k, k->addresses[i], "is a NULL address", e);
+  for (uint64_t left = k->addresses; left; left &= left - 1) {
+    const size_t i = (size_t)__builtin_ctzll(left);
+    if (!*(const rt_ptr *)args[i]) {
+      return refuse(k, i, "is a NULL address", e);
     }
   }
   return 0;
 }
 
-static int launch(const tuned_kernel *k, tuned_stream stream, const void *const *args,
-                  rt_ptr workspace_at, err *e) {
+static inline int launch(const tuned_kernel *k, tuned_stream stream, const void *const *args,
+                         rt_ptr workspace_at, err *e) {
   serve_turn_take(k->owner);
   const int rc = rt_loaded_launch_in(k->loaded, stream, args, workspace_at, e);
   serve_turn_end(k->owner);
   return rc;
 }
 
-static int launch_in_turn(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
+static __attribute__((noinline)) int launch_in_turn(tuned_kernel *k, tuned_stream stream,
+                                                    const void *const *args, err *e) {
   workspace *w;
   TRY(workspace_get(k, stream, &w, e));
   pthread_mutex_lock(&w->turn);
@@ -164,9 +154,13 @@ static int launch_in_turn(tuned_kernel *k, tuned_stream stream, const void *cons
   return rc;
 }
 
+static inline int launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *args,
+                               err *e) {
+  return k->has_workspace ? launch_in_turn(k, stream, args, e) : launch(k, stream, args, 0, e);
+}
+
 int serve_launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
-  return k->info.workspace_nbytes ? launch_in_turn(k, stream, args, e)
-                                  : launch(k, stream, args, 0, e);
+  return launch_plain(k, stream, args, e);
 }
 
 static void count(tuned_kernel *k) {
@@ -176,8 +170,8 @@ static void count(tuned_kernel *k) {
 }
 
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
-  if (!k->n_launches) {
-    return 0; /* an empty problem */
+  if (k->is_empty) {
+    return 0;
   }
   TRY(check_addresses(k, args, e));
   count(k);
@@ -187,7 +181,15 @@ int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, 
     return rc;
   }
   tuned_kernel *better = atomic_load_explicit(&k->better, memory_order_acquire);
-  return serve_launch_plain(better ? better : k, stream, args, e);
+  return launch_plain(better ? better : k, stream, args, e);
+}
+
+int serve_call_known(tuned_kernel *k, tuned_stream stream, const void *const *args,
+                     tuned_error *error) {
+  err e;
+  err_clear(&e);
+  serve_launch(k, stream, args, &e);
+  return serve_report(error, &e);
 }
 
 static int check_workspace(const tuned_kernel *k, const void *at, size_t nbytes, err *e) {
@@ -212,7 +214,7 @@ static int check_workspace(const tuned_kernel *k, const void *at, size_t nbytes,
 
 int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *args, void *at,
                       size_t nbytes, err *e) {
-  if (!k->n_launches) {
+  if (k->is_empty) {
     return 0;
   }
   TRY(check_addresses(k, args, e));

@@ -870,7 +870,7 @@ static void trial_free(serve_trial *o) {
 
 void serve_online_attach(serve *s, tuned_kernel *k) {
   serve_online *on = s->online;
-  if (!on || s->online_fraction <= 0 || !k->n_launches || k->info.origin == TUNED_EXACT ||
+  if (!on || s->online_fraction <= 0 || k->is_empty || k->info.origin == TUNED_EXACT ||
       k->info.origin == TUNED_ONLINE || atomic_load(&k->online) || atomic_load(&k->better)) {
     return;
   }

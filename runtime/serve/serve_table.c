@@ -1,65 +1,12 @@
 #include "serve_table.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct entry {
-  uint64_t hash;
-  void *value;
-  size_t nbytes;
-  unsigned char key[];
-} entry;
-
-typedef struct serve_slots {
-  struct serve_slots *older; /* outgrown, freed at the end */
-  size_t mask;               /* a power of two less one; at most half the slots are taken */
-  _Atomic(entry *) slot[];
-} slots;
+typedef serve_entry entry;
+typedef struct serve_slots slots;
 
 enum { FIRST_SLOTS = 64 };
-
-/* Keys are mostly a handful of 64-bit words: one multiplication each (the constant is 2^64 over the
- * golden ratio, Knuth, The Art of Computer Programming, section 6.4), and the high half folded
- * down. */
-static uint64_t mix(uint64_t hash, uint64_t word) {
-  hash = (hash ^ word) * UINT64_C(0x9e3779b97f4a7c15);
-  return hash ^ hash >> 32;
-}
-
-static uint64_t hash_key(const void *key, size_t nbytes) {
-  const unsigned char *p = key;
-  uint64_t hash = nbytes, word;
-  for (; nbytes >= sizeof word; nbytes -= sizeof word, p += sizeof word) {
-    memcpy(&word, p, sizeof word);
-    hash = mix(hash, word);
-  }
-  if (nbytes) {
-    word = 0;
-    memcpy(&word, p, nbytes);
-    hash = mix(hash, word);
-  }
-  return hash;
-}
-
-static bool same(const entry *e, uint64_t hash, const void *key, size_t nbytes) {
-  return e->hash == hash && e->nbytes == nbytes && !memcmp(e->key, key, nbytes);
-}
-
-void *serve_table_get(serve_table *t, const void *key, size_t nbytes) {
-  slots *now = atomic_load_explicit(&t->now, memory_order_acquire);
-  if (!now) {
-    return NULL;
-  }
-  const uint64_t hash = hash_key(key, nbytes);
-  for (size_t i = hash & now->mask;; i = (i + 1) & now->mask) {
-    const entry *e = atomic_load_explicit(&now->slot[i], memory_order_acquire);
-    if (!e || same(e, hash, key, nbytes)) {
-      return e ? e->value : NULL;
-    }
-  }
-}
 
 static void place(slots *s, entry *e) {
   size_t i = e->hash & s->mask;
@@ -98,7 +45,7 @@ bool serve_table_put(serve_table *t, const void *key, size_t nbytes, void *value
     free(e);
     return false;
   }
-  *e = (entry){.hash = hash_key(key, nbytes), .value = value, .nbytes = nbytes};
+  *e = (entry){.hash = serve_hash(key, nbytes), .value = value, .nbytes = nbytes};
   memcpy(e->key, key, nbytes);
   place(atomic_load_explicit(&t->now, memory_order_relaxed), e);
   t->n++;

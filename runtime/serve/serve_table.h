@@ -10,17 +10,90 @@
 #define SERVE_TABLE_H
 
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
+#include <string.h>
 
-struct serve_slots;
+typedef struct serve_entry {
+  uint64_t hash;
+  void *value;
+  size_t nbytes;
+  unsigned char key[];
+} serve_entry;
+
+struct serve_slots {
+  struct serve_slots *older; /* outgrown, freed at the end */
+  size_t mask;               /* a power of two less one; at most half the slots are taken */
+  _Atomic(serve_entry *) slot[];
+};
 
 typedef struct serve_table { /* all zero: empty */
   _Atomic(struct serve_slots *) now;
   size_t n;
 } serve_table;
 
-/* serve_table_get -- NULL when the key isn't there; safe beside serve_table_put */
-void *serve_table_get(serve_table *t, const void *key, size_t nbytes);
+/* Keys are mostly a handful of 64-bit words. Two at a time are multiplied to 128 bits, whose halves
+ * are folded, and the products are turned and added: so they don't wait for each other. src  Wang
+ * Yi's wyhash. */
+static inline uint64_t serve_mix(uint64_t a, uint64_t b) {
+  const unsigned __int128 product = (unsigned __int128)a * b;
+  return (uint64_t)product ^ (uint64_t)(product >> 64);
+}
+
+static inline uint64_t serve_hash(const void *key, size_t nbytes) {
+  const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), other = UINT64_C(0xd6e8feb86659fd93);
+  const unsigned char *p = key;
+  uint64_t hash = nbytes, two[2];
+#pragma GCC unroll 16
+  for (; nbytes >= sizeof two; nbytes -= sizeof two, p += sizeof two) {
+    memcpy(two, p, sizeof two);
+    hash = (hash << 23 | hash >> 41) + serve_mix(two[0] ^ odd, two[1] ^ other);
+  }
+  two[0] = two[1] = 0;
+  if (nbytes == sizeof two[0]) { /* as typed keys end: the size is known to the compiler */
+    memcpy(two, p, sizeof two[0]);
+  } else if (nbytes) {
+    memcpy(two, p, nbytes);
+  }
+  return serve_mix(hash ^ two[0] ^ odd, two[1] ^ other);
+}
+
+static inline bool serve_same_key(const unsigned char *a, const unsigned char *b, size_t nbytes) {
+  uint64_t x, y;
+#pragma GCC unroll 32
+  for (; nbytes >= sizeof x; nbytes -= sizeof x, a += sizeof x, b += sizeof x) {
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    if (x != y) {
+      return false;
+    }
+  }
+  return !nbytes || !memcmp(a, b, nbytes);
+}
+
+static inline bool serve_entry_is(const serve_entry *e, uint64_t hash, const void *key,
+                                  size_t nbytes) {
+  return e->hash == hash && e->nbytes == nbytes && serve_same_key(e->key, key, nbytes);
+}
+
+/* serve_table_get -- NULL when the key isn't there; safe beside serve_table_put. Inline,
+ * since a typed call's key has a size that the compiler knows: no loops are left then */
+static inline __attribute__((always_inline)) void *serve_table_get(serve_table *t, const void *key,
+                                                                   size_t nbytes) {
+  struct serve_slots *now = atomic_load_explicit(&t->now, memory_order_acquire);
+  if (!now) {
+    return NULL;
+  }
+  const uint64_t hash = serve_hash(key, nbytes);
+  for (size_t i = hash & now->mask;; i = (i + 1) & now->mask) {
+    const serve_entry *e = atomic_load_explicit(&now->slot[i], memory_order_acquire);
+    if (!e || serve_entry_is(e, hash, key, nbytes)) {
+      return e ? e->value : NULL;
+    }
+  }
+}
+
 /* serve_table_put -- the key is copied, and must not be there yet; one writer at a time.
  *   err  the only failure is being out of memory: false */
 _Bool serve_table_put(serve_table *t, const void *key, size_t nbytes, void *value);

@@ -22,21 +22,11 @@ SAME_CODE(ERR_LAUNCH, TUNED_E_LAUNCH);
 SAME_CODE(ERR_NOTFOUND, TUNED_E_NOTFOUND);
 SAME_CODE(ERR_INTERRUPTED, TUNED_E_INTERRUPTED);
 
-/* Handles are places in a static table, never freed, so that a closed context can be told from an
- * open one without reading freed memory. They are handed out in turn, so that a closed one is not
- * soon somebody else's. */
-enum { MAX_CONTEXTS = 256 };
-struct tuned_context {
-  _Atomic(serve *) open;
-};
-static struct tuned_context handles[MAX_CONTEXTS];
-static atomic_uint next_handle;
-
-static atomic_uint forks; /* between the process that first opened a context and this one */
+struct serve_process serve_process;
 static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
 
 static void count_fork(void) {
-  atomic_fetch_add_explicit(&forks, 1, memory_order_relaxed);
+  atomic_fetch_add_explicit(&serve_process.forks, 1, memory_order_relaxed);
 }
 
 static void start_watching(void) {
@@ -44,7 +34,7 @@ static void start_watching(void) {
 }
 
 int serve_check_fork(const serve *s, err *e) {
-  if (s->forks == atomic_load_explicit(&forks, memory_order_relaxed)) {
+  if (s->front.forks == atomic_load_explicit(&serve_process.forks, memory_order_relaxed)) {
     return 0;
   }
   return err_set(
@@ -53,29 +43,23 @@ int serve_check_fork(const serve *s, err *e) {
       "there (with a GPU: fork before the first CUDA call)");
 }
 
-int serve_of(tuned_context *ctx, serve **s, err *e) {
+/* Why it can't be used. */
+int serve_refuse_context(tuned_context *ctx, err *e) {
+  const uintptr_t at = (uintptr_t)ctx - (uintptr_t)serve_process.handles;
   if (!ctx) {
     return err_set(e, ERR_USAGE, "the context is NULL; tuned_open makes one");
   }
-  if (ctx < handles || ctx >= handles + MAX_CONTEXTS) {
+  if (at >= sizeof serve_process.handles) {
     return err_set(e, ERR_USAGE, "this is no context; tuned_open makes one");
   }
-  *s = atomic_load_explicit(&ctx->open, memory_order_acquire);
-  return *s ? serve_check_fork(*s, e)
-            : err_set(e, ERR_USAGE, "the context is closed; open another with tuned_open");
+  const serve *s = atomic_load_explicit(&ctx->open, memory_order_acquire);
+  return s ? serve_check_fork(s, e)
+           : err_set(e, ERR_USAGE, "the context is closed; open another with tuned_open");
 }
 
-int serve_report(tuned_error *to, const err *e) {
-  if (!to) {
-    return e->code;
-  }
-  to->code = e->code;
-  to->message[0] = to->place[0] = 0;
-  if (e->code) {
-    strcpy(to->message, e->message);
-    strcpy(to->place, e->place);
-  }
-  return e->code;
+void serve_report_failure(tuned_error *to, const err *e) {
+  strcpy(to->message, e->message);
+  strcpy(to->place, e->place);
 }
 
 static int no_room(err *e) {
@@ -192,7 +176,7 @@ static void serve_free(serve *s) {
   serve_online_stop(s);
   serve_capture_close(s);
   serve_online_free(s);
-  serve_table_clear(&s->kernels);
+  serve_table_clear(&s->front.kernels);
   serve_table_clear(&s->images);
   serve_workspaces_free(s);
   free_kernels(s);
@@ -217,7 +201,7 @@ static int serve_new(const tuned_options *o, serve **out, err *e) {
     return no_room(e);
   }
   pthread_once(&watch_forks, start_watching);
-  s->forks = atomic_load(&forks);
+  s->front.forks = atomic_load(&serve_process.forks);
   s->presets = serve_presets;
   pthread_mutex_init(&s->lock, NULL);
   pthread_mutex_init(&s->turn, NULL);
@@ -231,8 +215,10 @@ static int serve_new(const tuned_options *o, serve **out, err *e) {
 }
 
 static tuned_context *take_handle(serve *s) {
-  for (unsigned i = 0; i < MAX_CONTEXTS; i++) {
-    tuned_context *h = &handles[atomic_fetch_add(&next_handle, 1) % MAX_CONTEXTS];
+  for (unsigned i = 0; i < SERVE_MAX_CONTEXTS; i++) {
+    tuned_context *h =
+        &serve_process
+             .handles[atomic_fetch_add(&serve_process.next_handle, 1) % SERVE_MAX_CONTEXTS];
     serve *nobody = NULL;
     if (atomic_compare_exchange_strong(&h->open, &nobody, s)) {
       return h;
@@ -252,7 +238,7 @@ static int open_context(tuned_context **ctx, const tuned_options *o, err *e) {
   if (!(*ctx = take_handle(s))) {
     serve_free(s);
     return err_set(e, ERR_LIMIT, "tuned_open: %d contexts are open already; close some",
-                   MAX_CONTEXTS);
+                   SERVE_MAX_CONTEXTS);
   }
   return 0;
 }
@@ -307,7 +293,7 @@ static int find(tuned_context *ctx, const char *text, tuned_kernel **k, err *e) 
   if (!text || !k) {
     return err_set(e, ERR_USAGE, "tuned_find: %s is NULL", text ? "kernel" : "problem");
   }
-  if ((*k = serve_table_get(&s->kernels, text, strlen(text)))) {
+  if ((*k = serve_table_get(&s->front.kernels, text, strlen(text)))) {
     return 0;
   }
   pthread_mutex_lock(&s->lock);
