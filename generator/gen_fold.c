@@ -161,93 +161,101 @@ static uint32_t n_kids(gen_op op) {
   }
 }
 
+/* What is known of an operation's operands. */
+enum {
+  ALWAYS = 1,
+  WHOLES = 2,      /* all are whole numbers */
+  NUMBERS = 4,     /* all are numbers */
+  OTHERS = 8,      /* not all are numbers */
+  CONDITIONS = 16, /* all are conditions */
+  DIVISOR = 32,    /* all are whole numbers, and the second is positive */
+  CHOICE = 64,     /* the first is a condition */
+  EXACT = 128      /* the first is a whole number or a condition */
+};
+
+/* Of what kind the value is: always the same, or by the operands'. */
+typedef enum outcome {
+  IS_ANY = ANY,
+  IS_WHOLE = WHOLE,
+  IS_NUMBER = NUMBER,
+  IS_CONDITION = CONDITION,
+  WHOLE_OF_WHOLES, /* else a number */
+  AS_FIRST,
+  AS_EITHER, /* of two, if they agree */
+  AS_CHOSEN  /* of the second and the third */
+} outcome;
+
+/* An operation has a value when its operands have one and any of `safe` is known. */
+static const struct law {
+  uint8_t outcome, safe;
+} laws[] = {[GEN_OP_OR] = {AS_EITHER, ALWAYS},
+            [GEN_OP_AND] = {AS_EITHER, ALWAYS},
+            [GEN_OP_NOT] = {IS_CONDITION, ALWAYS},
+            [GEN_OP_EQ] = {IS_CONDITION, WHOLES | CONDITIONS | OTHERS},
+            [GEN_OP_NE] = {IS_CONDITION, WHOLES | CONDITIONS | OTHERS},
+            [GEN_OP_LT] = {IS_CONDITION, WHOLES},
+            [GEN_OP_LE] = {IS_CONDITION, WHOLES},
+            [GEN_OP_GT] = {IS_CONDITION, WHOLES},
+            [GEN_OP_GE] = {IS_CONDITION, WHOLES},
+            [GEN_OP_ISPOW2] = {IS_CONDITION, WHOLES},
+            [GEN_OP_ADD] = {WHOLE_OF_WHOLES, NUMBERS},
+            [GEN_OP_SUB] = {WHOLE_OF_WHOLES, NUMBERS},
+            [GEN_OP_MUL] = {WHOLE_OF_WHOLES, NUMBERS},
+            [GEN_OP_NEG] = {WHOLE_OF_WHOLES, NUMBERS},
+            [GEN_OP_ABS] = {WHOLE_OF_WHOLES, NUMBERS},
+            [GEN_OP_FLOOR] = {WHOLE_OF_WHOLES, NUMBERS},
+            [GEN_OP_CEIL] = {WHOLE_OF_WHOLES, NUMBERS},
+            [GEN_OP_MIN] = {WHOLE_OF_WHOLES, WHOLES},
+            [GEN_OP_MAX] = {WHOLE_OF_WHOLES, WHOLES},
+            [GEN_OP_DIV] = {IS_NUMBER, NUMBERS},
+            [GEN_OP_POW] = {IS_NUMBER, NUMBERS},
+            [GEN_OP_SQRT] = {IS_NUMBER, NUMBERS},
+            [GEN_OP_BITOR] = {IS_WHOLE, WHOLES},
+            [GEN_OP_BITXOR] = {IS_WHOLE, WHOLES},
+            [GEN_OP_BITAND] = {IS_WHOLE, WHOLES},
+            [GEN_OP_BITNOT] = {IS_WHOLE, WHOLES},
+            [GEN_OP_SHL] = {IS_WHOLE, WHOLES},
+            [GEN_OP_SHR] = {IS_WHOLE, WHOLES},
+            [GEN_OP_IDIV] = {IS_WHOLE, DIVISOR},
+            [GEN_OP_MOD] = {IS_WHOLE, DIVISOR},
+            [GEN_OP_CEILDIV] = {IS_WHOLE, DIVISOR},
+            [GEN_OP_ROUNDUP] = {IS_WHOLE, DIVISOR},
+            [GEN_OP_POW2DIV] = {IS_WHOLE, DIVISOR},
+            [GEN_OP_LOG2] = {IS_WHOLE, 0},
+            [GEN_OP_WHOLE] = {AS_FIRST, EXACT},
+            [GEN_OP_SEL] = {AS_CHOSEN, CHOICE}};
+
+static unsigned known(const node *a, const node *b) {
+  const bool wholes = a->kind == WHOLE && b->kind == WHOLE;
+  const bool numbers = is_number(a) && is_number(b);
+  return ALWAYS | (wholes ? WHOLES : 0) | (numbers ? NUMBERS : OTHERS) |
+         (a->kind == CONDITION && b->kind == CONDITION ? CONDITIONS : 0) |
+         (wholes && is_positive(b) ? DIVISOR : 0) | (a->kind == CONDITION ? CHOICE | EXACT : 0) |
+         (a->kind == WHOLE ? EXACT : 0);
+}
+
+static kind common(const node *a, const node *b, kind otherwise) {
+  return a->kind == b->kind ? (kind)a->kind : otherwise;
+}
+
+static kind outcome_of(outcome how, unsigned facts, const node *a, const node *b, const node *c) {
+  switch (how) {
+  case WHOLE_OF_WHOLES: return facts & WHOLES ? WHOLE : NUMBER;
+  case AS_FIRST: return (kind)a->kind;
+  case AS_EITHER: return common(a, b, ANY);
+  case AS_CHOSEN: return common(b, c, is_number(b) && is_number(c) ? NUMBER : ANY);
+  default: return (kind)how;
+  }
+}
+
 /* What follows for the value from those it is made of: its kind, and whether it may be missing. */
-static void judge(const gen_fold *f, node *x) {
-  const node *a = &f->nodes[x->kids[0]], *b = &f->nodes[x->kids[1]], *c = &f->nodes[x->kids[2]];
-  const uint32_t n = n_kids((gen_op)x->op);
-  const bool wholes = a->kind == WHOLE && (n < 2 || b->kind == WHOLE);
-  const bool numbers = is_number(a) && (n < 2 || is_number(b));
-  x->kind = ANY;
-  x->fails = true;
-  switch (x->op) {
-  case GEN_OP_OR:
-  case GEN_OP_AND:
-    x->kind = (uint8_t)(a->kind == b->kind ? a->kind : ANY);
-    x->fails = false;
-    break;
-  case GEN_OP_EQ:
-  case GEN_OP_NE:
-    x->kind = CONDITION;
-    x->fails = !(wholes || (a->kind == CONDITION && b->kind == CONDITION)) &&
-               (is_number(a) && is_number(b));
-    break;
-  case GEN_OP_LT:
-  case GEN_OP_LE:
-  case GEN_OP_GT:
-  case GEN_OP_GE:
-    x->kind = CONDITION;
-    x->fails = !wholes;
-    break;
-  case GEN_OP_ADD:
-  case GEN_OP_SUB:
-  case GEN_OP_MUL:
-  case GEN_OP_NEG:
-  case GEN_OP_ABS:
-    x->kind = wholes ? WHOLE : NUMBER;
-    x->fails = !numbers;
-    break;
-  case GEN_OP_DIV:
-  case GEN_OP_POW:
-  case GEN_OP_SQRT:
-    x->kind = NUMBER;
-    x->fails = !numbers;
-    break;
-  case GEN_OP_BITOR:
-  case GEN_OP_BITXOR:
-  case GEN_OP_BITAND:
-  case GEN_OP_SHL:
-  case GEN_OP_SHR:
-  case GEN_OP_BITNOT:
-    x->kind = WHOLE;
-    x->fails = !wholes;
-    break;
-  case GEN_OP_IDIV:
-  case GEN_OP_MOD:
-  case GEN_OP_CEILDIV:
-  case GEN_OP_ROUNDUP:
-  case GEN_OP_POW2DIV:
-    x->kind = WHOLE;
-    x->fails = !wholes || !is_positive(b);
-    break;
-  case GEN_OP_MIN:
-  case GEN_OP_MAX:
-    x->kind = wholes ? WHOLE : NUMBER;
-    x->fails = !wholes;
-    break;
-  case GEN_OP_NOT:
-  case GEN_OP_ISPOW2:
-    x->kind = CONDITION;
-    x->fails = x->op == GEN_OP_ISPOW2 && !wholes;
-    break;
-  case GEN_OP_LOG2: x->kind = WHOLE; break;
-  case GEN_OP_FLOOR:
-  case GEN_OP_CEIL:
-    x->kind = wholes ? WHOLE : NUMBER;
-    x->fails = !numbers;
-    break;
-  case GEN_OP_WHOLE:
-    x->kind = a->kind;
-    x->fails = a->kind != WHOLE && a->kind != CONDITION;
-    break;
-  case GEN_OP_SEL:
-    x->kind = (uint8_t)(b->kind == c->kind ? b->kind : is_number(b) && is_number(c) ? NUMBER : ANY);
-    x->fails = a->kind != CONDITION;
-    break;
-  default: break;
-  }
-  for (uint32_t i = 0; i < n; i++) {
-    x->fails = x->fails || f->nodes[x->kids[i]].fails;
-  }
+static void judge(const gen_fold *f, node *x, uint32_t n) {
+  const node *a = &f->nodes[x->kids[0]], *b = n > 1 ? &f->nodes[x->kids[1]] : a;
+  const node *c = n > 2 ? &f->nodes[x->kids[2]] : a;
+  const struct law *law = &laws[x->op];
+  const unsigned facts = known(a, b);
+  x->kind = (uint8_t)outcome_of((outcome)law->outcome, facts, a, b, c);
+  x->fails = !(law->safe & facts) || a->fails || b->fails || c->fails;
 }
 
 static part part_of(gen_rest r) {
@@ -287,7 +295,7 @@ static part remainder_of(gen_fold *f, gen_op op, const part *kids, uint32_t n) {
       return part_of(GEN_REST_NONE);
     }
   }
-  judge(f, &x);
+  judge(f, &x, n);
   return op == GEN_OP_WHOLE && !x.fails ? kids[0] : part_of(add(f, &x));
 }
 

@@ -471,7 +471,7 @@ static void the_shipped_one_is_too(void **unused) {
   tuned_context *ctx;
   tuned_error why;
   gen_template *t;
-  serve *s;
+  serve *s = NULL;
   err e = {0};
   counts n = {0};
   if (tuned_open(&ctx, &o, &why) || serve_of(ctx, &s, &e)) {
