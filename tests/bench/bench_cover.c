@@ -429,6 +429,16 @@ static bool read_part(bench *b, const char *text) {
          b->part <= b->parts;
 }
 
+/* A portfolio that was made of other texts of the template is as good as none. */
+static int check_portfolio(const bench *b, const char *path, err *e) {
+  return b->known.cover.n_configs
+             ? 0
+             : err_set(e, ERR_NOTFOUND,
+                       "%s has no portfolio of %s as its template is now; make one: autotune cover "
+                       "%s --grid \"%s\" --db %s",
+                       path, b->family, b->family, b->grid, path);
+}
+
 static int set_up(bench *b, int jobs, err *e) {
   static const gen_file none[] = {{NULL, NULL, 0}};
   const char *path;
@@ -446,6 +456,7 @@ static int set_up(bench *b, int jobs, err *e) {
   TRY(images_open(b->here.compiler, &b->here.device->info, jobs, &b->images, e));
   TRY(rt_tools_new(b->here.device, b->here.compiler, &b->tools, e));
   TRY(serve_known_read(&b->here, b->t, &b->known, e));
+  TRY(check_portfolio(b, path, e));
   const int rc = file_read(b->out, 64 << 20, &b->done, NULL);
   return rc && rc != ERR_NOTFOUND ? err_set(e, rc, "cannot read %s", b->out) : 0;
 }
