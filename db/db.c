@@ -265,7 +265,7 @@ static db *new_handle(const char *path) {
 int db_open(const char *path, db_mode mode, db **out, err *e) {
   *out = NULL;
   if (!*path) {
-    return err_set(e, ERR_USAGE, "the name of the database is empty; name a file with --db");
+    return err_set(e, ERR_USAGE, "the name of the database is empty; name a file (--db, TUNED_DB)");
   }
   db *d = new_handle(path);
   if (!d) {

@@ -83,10 +83,16 @@ static int open_device(serve *s, const char *name, err *e) {
   return rt_device_open(name ? name : "0", &s->device, e);
 }
 
-/* Who can write a database can run code on the GPU with the caller's data. */
-static int check_trust(const char *path, const tuned_options *o, err *e) {
+static int check_file(const char *path, const tuned_options *o, err *e) {
   struct stat st;
-  if (o->trust_database || environment("TUNED_TRUST") || stat(path, &st)) {
+  if (stat(path, &st)) {
+    return 0;
+  }
+  if (!S_ISREG(st.st_mode)) {
+    return err_set(e, ERR_DB, "database %s is not a file; an absent one is an empty database",
+                   path);
+  }
+  if (o->trust_database || environment("TUNED_TRUST")) {
     return 0;
   }
   if (st.st_mode & (S_IWGRP | S_IWOTH)) {
@@ -104,6 +110,21 @@ static int check_trust(const char *path, const tuned_options *o, err *e) {
         path);
   }
   return 0;
+}
+
+/* Who can write a database can run code on the GPU with the caller's data. So can who puts a log of
+ * changes beside it, which SQLite takes for its own. */
+static int check_trust(const char *path, const tuned_options *o, err *e) {
+  static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
+  str name = {0};
+  int rc = 0;
+  for (size_t i = 0; !rc && i < sizeof beside / sizeof *beside; i++) {
+    str_reset(&name);
+    str_addf(&name, "%s%s", path, beside[i]);
+    rc = name.failed ? no_room(e) : check_file(str_text(&name), o, e);
+  }
+  str_clear(&name);
+  return rc;
 }
 
 static int open_database(serve *s, const tuned_options *o, err *e) {
