@@ -586,6 +586,9 @@ static void arguments_are_refused_by_name(void **state) {
           tuned_reduce(f->ctx, NULL, "mean", "f32", 4, p, p, &f->err));
   REFUSED(f, TUNED_E_USAGE, "op must be one of",
           tuned_reduce(f->ctx, NULL, NULL, "f32", 4, p, p, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "argument x is not aligned to its elements",
+          tuned_saxpy(f->ctx, NULL, 3, 1, (float *)((char *)p + 2), p, &f->err));
+  OK(f, tuned_saxpy(f->ctx, NULL, 3, 1, p + 1, p, &f->err));
   OK(f, tuned_saxpy(f->ctx, NULL, 4, 1, p, p, &f->err));
   assert_string_equal(f->err.message, ""); /* a success clears the error */
 }
@@ -594,6 +597,8 @@ static void problems_are_refused(void **state) {
   fixture *f = *state;
   tuned_kernel *k;
   REFUSED(f, TUNED_E_NOTFOUND, "saxpy", tuned_find(f->ctx, "saxpi n=4", &k, &f->err));
+  REFUSED(f, TUNED_E_NOTFOUND, "there are, or name the path of one: argmax ",
+          tuned_find(f->ctx, "conjugate_gradient n=4", &k, &f->err));
   assert_null(k);
   REFUSED(f, TUNED_E_USAGE, "m", tuned_find(f->ctx, "saxpy m=4", &k, &f->err));
   REFUSED(f, TUNED_E_USAGE, "n", tuned_find(f->ctx, "saxpy n=-4", &k, &f->err));
@@ -645,6 +650,8 @@ static void opening_can_fail(void **state) {
   REFUSED(f, TUNED_E_DEVICE, "no device is called",
           tuned_open(&ctx, &(tuned_options){.device = "toaster"}, &f->err));
   assert_null(ctx);
+  REFUSED(f, TUNED_E_DATABASE, "is not a file",
+          tuned_open(&ctx, &(tuned_options){.device = device_name, .database = "/"}, &f->err));
   assert_ok(
       file_write(f->db_path, "not a database at all, but long enough to be looked into", 56, &e),
       &e);
@@ -652,6 +659,22 @@ static void opening_can_fail(void **state) {
       f, TUNED_E_DATABASE, "database",
       tuned_open(&ctx, &(tuned_options){.device = device_name, .database = f->db_path}, &f->err));
   assert_null(ctx);
+}
+
+/* SQLite reads such a log as part of the database. */
+static void logs_of_others_are_refused(fixture *f, const tuned_options *o) {
+  tuned_context *ctx;
+  err e = {0};
+  str log = {0};
+  str_addf(&log, "%s-shm", f->db_path);
+  unlink(str_text(&log)); /* as open to others as the database was */
+  str_reset(&log);
+  str_addf(&log, "%s-wal", f->db_path);
+  assert_ok(file_write(str_text(&log), "log", 3, &e), &e);
+  assert_int_equal(chmod(str_text(&log), 0666), 0);
+  REFUSED(f, TUNED_E_DATABASE, "-wal", tuned_open(&ctx, o, &f->err));
+  unlink(str_text(&log));
+  str_clear(&log);
 }
 
 /* A database is code: who else can write it? */
@@ -673,6 +696,7 @@ static void databases_of_others_are_refused(void **state) {
     unsetenv("TUNED_TRUST");
   }
   assert_int_equal(chmod(f->db_path, 0644), 0);
+  logs_of_others_are_refused(f, &o);
   OK(f, tuned_open(&ctx, &o, &f->err));
   tuned_close(ctx);
   if (!geteuid()) { /* only root can give a file away */

@@ -63,6 +63,7 @@ struct tuned_kernel { /* a launch reads the first line of the cache */
   uint64_t addresses;             /* a bit for each argument that needs one */
   bool is_empty;                  /* an empty problem, nothing to do */
   bool has_workspace;
+  uint8_t stray[64]; /* per argument that needs an address: the low bits that it must not have */
 
   tuned_kernel *next;
   const gen_template *t;

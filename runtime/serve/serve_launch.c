@@ -129,8 +129,9 @@ int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e) {
 static int check_addresses(const tuned_kernel *k, const void *const *args, err *e) {
   for (uint64_t left = k->addresses; left; left &= left - 1) {
     const size_t i = (size_t)__builtin_ctzll(left);
-    if (!*(const rt_ptr *)args[i]) {
-      return refuse(k, i, "is a NULL address", e);
+    const rt_ptr at = *(const rt_ptr *)args[i];
+    if (!at || at & k->stray[i]) {
+      return refuse(k, i, at ? "is not aligned to its elements" : "is a NULL address", e);
     }
   }
   return 0;
