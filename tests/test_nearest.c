@@ -159,6 +159,14 @@ static void expectation_is_scaled(void **state) {
   assert_string_equal(info.tuned_device, str_text(&inside(f)->device_key));
 }
 
+/* A launch takes some time however little there is to do. */
+static void expectation_is_a_launch_at_least(void **state) {
+  fixture *f = *state;
+  store_put(f, &(stored){.problem = "saxpy n=1048576 align=4", .config = "", .median = 5e-6});
+  reopen(f, NULL);
+  assert_true(info_of(f, "saxpy n=1024").expected_sec == 1e-6);
+}
+
 static void modelled_stays_modelled(void **state) {
   fixture *f = *state;
   store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "", .modelled = 1e-6});
@@ -351,6 +359,7 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(a_failed_search_is_passed_over),
       WITH_CONTEXT(ties_go_to_the_faster),
       WITH_CONTEXT(expectation_is_scaled),
+      WITH_CONTEXT(expectation_is_a_launch_at_least),
       WITH_CONTEXT(modelled_stays_modelled),
       WITH_CONTEXT(other_devices_of_the_architecture),
       WITH_CONTEXT(this_device_goes_first),

@@ -6,6 +6,7 @@
  * reads the database, tuning writes it. Happens once per problem and context, under the context's
  * lock. */
 #define _GNU_SOURCE
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -352,6 +353,10 @@ static int describe_origin(tuned_kernel *k, const choice *c, err *e) {
              : no_room(e);
 }
 
+/* Scaled down to a small problem a time forgets that a launch takes some: no card starts and ends a
+ * kernel within a microsecond. */
+static const double LAUNCH_LEAST_SEC = 1e-6;
+
 static int describe_load(tuned_kernel *k, const choice *c, const gen_plan *plan, err *e) {
   rt_function_info f = {0};
   uint32_t dynamic = 0;
@@ -360,6 +365,9 @@ static int describe_load(tuned_kernel *k, const choice *c, const gen_plan *plan,
     dynamic = plan->launches[i].smem > dynamic ? plan->launches[i].smem : dynamic;
   }
   k->is_empty = !plan->n;
+  if (k->info.expected_sec > 0 && k->info.origin != TUNED_EXACT) {
+    k->info.expected_sec = fmax(k->info.expected_sec, LAUNCH_LEAST_SEC * (double)plan->n);
+  }
   k->info.workspace_nbytes = (int64_t)rt_loaded_workspace_nbytes(k->loaded);
   k->has_workspace = k->info.workspace_nbytes;
   k->info.registers = f.regs;
