@@ -214,12 +214,18 @@ static int fail_family(const gen_options *options, const char *name, err *e) {
   arena a = {0};
   const char *const *names;
   size_t n;
+  str all = {0};
   gen_hint hint = {""};
   if (!gen_families(options, &a, &names, &n, NULL)) {
     hint = gen_suggestion(name, names, n);
+    for (size_t i = 0; !*hint.text && i < n; i++) {
+      str_addf(&all, "%s%s", i ? " " : "; there are, or name the path of one: ", names[i]);
+    }
   }
   arena_clear(&a);
-  return err_set(e, ERR_NOTFOUND, "there is no template '%s'%s", name, hint.text);
+  err_set(e, ERR_NOTFOUND, "there is no template '%.80s'%s%s", name, hint.text, str_text(&all));
+  str_clear(&all);
+  return ERR_NOTFOUND;
 }
 
 /* In the folders, then among the built-in ones. */
