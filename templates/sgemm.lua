@@ -90,7 +90,7 @@ local function with_maps(a_packed, b_packed)
   return { kernel = "sgemm_mapped", grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM",
     when = "MAPS and " .. (a_packed and "" or "not ") .. "A_PACKED and "
       .. (b_packed and "" or "not ") .. "B_PACKED",
-    overlap = "OVERLAP and (PACK ~= 'no' or FINISH == 'atomic')",
+    overlap = "OVERLAP and (PACK ~= 'no' or FINISH == 'atomic')", early = "EARLY",
     args = { "m", "n", "k", "alpha", map("a", a_packed, "A_ALONG_K", "m", "BM"),
       map("b", b_packed, "B_ALONG_K", "n", "BN"), "beta", "C", "ldc", "scales", "biases", "partial",
       "arrived" } }
@@ -187,6 +187,10 @@ return {
     { "RASTER", { 1, 4, 16 }, "rows of tiles that neighbouring blocks share" },
     { "LM", { 2, 4, 8, 16, 32 }, "lanes of a warp along the rows, the others along the columns", when = FFMA },
     { "LANES", { "interleaved", "rows" }, "order of a warp's lanes in its tile", when = FFMA },
+    { "PUT", { "plain", "lean" },
+      "how tiles go to C: whole ones without guards, and where accesses are narrower than a thread's rows, these "
+        .. "dealt out so that neighbouring threads write neighbours", when = FFMA },
+    { "HEAD", { "padded", "exact" }, "the incomplete tile along k: with zeros, or only its steps", when = FFMA },
     { "BK", { 8, 16, 32, 64 }, "elements along k per tile", when = FFMA },
     { "EDGE", { "guarded", "k", "whole" }, "edges of the matrices that tiles may cross: all, k's, none" },
     { "SLICEK", { 1, 2, 4, 8 }, "groups of threads in a block that share its k", when = FFMA },
@@ -249,6 +253,8 @@ return {
     -- Rows and columns of a thread that are neighbours.
     { "MV", "sel(MAPS and A_ALONG_K, 1, min(TM, 4))" },
     { "NV", "sel(MAPS and B_ALONG_K, 1, min(TN, 4))" },
+    { "EARLY", "dev_cc >= 90 and PUT == 'lean' and PACK == 'no'" }, -- starts while the kernel ahead ends
+    { "APART", "PUT == 'lean' and not MAPS and STORE < MV" }, -- rows of a thread, in C
     { "MULTIPLIERS", "sel(TENSOR, GROUP, GROUP * SLICEK)" }, -- threads that multiply
     { "COPIERS", "sel(LOADS_APART, 128, MULTIPLIERS)" },
     { "THREADS", "MULTIPLIERS + sel(" .. BY_WARPGROUPS .. " or LOADS_APART, 128, 0)" },
@@ -347,7 +353,7 @@ return {
     { "few tiles share nothing", "RASTER == 1 or (BLOCKED or TENSOR) and " .. TILES .. " >= 2 * dev_sms" },
     { "the warps do not divide the tile", "BM % (LM * TM) == 0 and BN % (32 // LM * TN) == 0" },
     { "a warp's tile has sides that differ more than fourfold",
-      "not BLOCKED or LM * TM <= 4 * (32 // LM) * TN and 32 // LM * TN <= 4 * LM * TM" },
+      "not BLOCKED or LM * TM <= sel(APART, 16, 4) * (32 // LM) * TN and 32 // LM * TN <= 4 * LM * TM" },
     { "lanes in one row, or of small thread tiles, are not interleaved",
       "LM < 32 and TM * TN >= 16 or LANES == 'rows'" },
     { "the tile is deeper than k", "BK // 2 < max(k, 16)" },
@@ -395,7 +401,16 @@ return {
     { "the loading threads have ended before the last block could be known",
       "not " .. BY_WARPGROUPS .. " or SPLITK == 1 or FINISH ~= 'last_block'" },
     { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST },
-    { "vectors narrower than the alignment allows", "not (BLOCKED or TENSOR or GEMV) or VEC >= " .. VEC_MOST },
+    { "vectors narrower than the alignment allows",
+      "not (BLOCKED or TENSOR or GEMV) or VEC >= min(" .. VEC_MOST
+        .. ", sel(APART and not A_ALONG_K, STORE, 4))" },
+    { "nothing but guards to spare", "PUT == 'plain' or BLOCKED and FINISH ~= 'atomic' "
+      .. "and (APART or EDGE == 'guarded' or m * n * k <= 2^32)" },
+    { "vectors of A wider than stores keep a thread's rows together", "not APART or A_ALONG_K or VEC <= STORE" },
+    { "rows are dealt out by a power of two of threads",
+      "not APART or not A_ALONG_K or pow2div(COPIERS, 1024) == COPIERS" },
+    { "no incomplete tile along k that counts", "HEAD == 'padded' or BLOCKED and not LOADS_APART and SLICEK == 1 "
+      .. "and SPLITK == 1 and k % BK > 0 and k < 12 * BK" },
     { "padding is for transposing on the way, and needed there",
       "not BLOCKED or (PAD > 0) == (not MAPS and (ta == 't' or tb == 'n'))" },
     { "asynchronous copies need compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
@@ -447,7 +462,7 @@ return {
 
   default = { ALG = "ffma", VECTORS = 1, BLOCK = 256, LX = 16, LOADS = 2, LINES = 2, BLOCKS = 4, AHEAD = 0,
     X = "cached", LOAD = "streaming", BM = 16, BN = 16, TM = 1, TN = 1, ORDER = "rows", STORE = 1, RASTER = 1, LM = 16,
-    LANES = "rows", BK = 16, EDGE = "guarded", SLICEK = 1, UNROLL = 16, SPLITK = 1, MINBLOCKS = 1,
+    LANES = "rows", PUT = "plain", HEAD = "padded", BK = 16, EDGE = "guarded", SLICEK = 1, UNROLL = 16, SPLITK = 1, MINBLOCKS = 1,
     FINISH = "last_block", VEC = 1, PAD = 0, LOADER = "register", STAGES = 1, COPIES = "burst",
     KLANES = 16, PACK = "no", SCHEDULE = "tiles", GROUPS = 2, TILE = 128, SWAP = "no", QUEUE = 3,
     PROMOTE = 1, FRAGMENTS = 1 },
@@ -476,7 +491,7 @@ return {
       grid = { "PIECES", "SPLITS" }, smem = "VECTORS_SMEM",
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", { "i64", "SHARE" }, "partial", "arrived" } },
-    { kernel = "sgemm", when = "not MAPS and not GEMV", overlap = "OVERLAP and FINISH == 'atomic'",
+    { kernel = "sgemm", when = "not MAPS and not GEMV", overlap = "OVERLAP and FINISH == 'atomic'", early = "EARLY",
       grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM",
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", "partial", "arrived" } },
@@ -513,6 +528,9 @@ __device__ __forceinline__ void wait_for_last() {
 }
 __device__ __forceinline__ float widen(float v) { return v; }
 @include "epilogue.cuh"
+@ if EARLY then
+@include "ahead.cuh"
+@ end
 
 @ if GEMV then
 using stored = float;
@@ -562,13 +580,27 @@ constexpr int CM = TM, CN = TN;  // elements of C of one thread
 // A thread has MV neighbouring rows, and the next MV of its rows LM * MV further on, behind those
 // of the other lanes; the same with columns. So a warp reads shared memory without gaps.
 
+@ local function placed(row) return APART and "place_of<IS_A>(" .. row .. ")" or row end
+@ if APART then
+// A lane writes STORE rows of C at a time, and the neighbouring lane those beside them, so that a warp fills
+// sectors; but it reads MV rows of A's tile at a time. So these change places on their way to shared memory,
+// among LM * MV each. (These numbers are powers of two: what is sought for the sum of two rows that
+// have no binary digit in common is the sum.)
+template <bool IS_A>
+__device__ __forceinline__ constexpr int place_of(int row) {
+  return IS_A ? row / (LM * MV) * (LM * MV) + row / STORE % LM * MV + row / (LM * STORE) % (MV / STORE) * STORE +
+                    row % STORE
+              : row;
+}
+
+@ end
 @ if not MAPS then
 // ---- one operand's way from global to shared memory ------------------------------------------
 
 // A tile lies in shared memory as BK rows of WIDTH floats, WIDTH being BM for A and BN for B.
 // In global memory it is contiguous along k (ALONG_K) or along the rows. A thread copies
 // ALONG x ACROSS vectors of V floats, with SIDE threads side by side in that direction.
-template <int WIDTH, bool ALONG_K, int SIDE>
+template <int WIDTH, bool ALONG_K, int SIDE@{APART and ", bool IS_A" or ""}>
 struct operand {
   static constexpr int ROW = WIDTH + PAD;
   static constexpr int V = ALONG_K ? KVEC : VEC;
@@ -596,7 +628,7 @@ struct operand {
     from = matrix + (ALONG_K ? (first + across) * ld + k + along
                              : (k + across) * ld + first + along);
     room = (int)(rows - first) - (ALONG_K ? across : along);
-    to = shared + (ALONG_K ? along * ROW + across : across * ROW + along);
+    to = shared + (ALONG_K ? along * ROW + @{placed "across"} : across * ROW + @{placed "along"});
   }
 
   __device__ bool idle() const { return SOME_IDLE && across >= FAR; }
@@ -611,7 +643,7 @@ struct operand {
 
   // Where it goes, relative to the thread's first one.
   __device__ static constexpr int place(int i, int j) {
-    return ALONG_K ? j * SIDE * V * ROW + i * STEP : i * STEP * ROW + j * SIDE * V;
+    return ALONG_K ? j * SIDE * V * ROW + @{placed "i * STEP"} : i * STEP * ROW + @{placed "j * SIDE * V"};
   }
 
   // Part p of `parts` of the copies to a stage.
@@ -668,8 +700,8 @@ struct operand {
   }
 };
 
-using operand_a = operand<BM, A_ALONG_K, A_SIDE>;
-using operand_b = operand<BN, B_ALONG_K, B_SIDE>;
+using operand_a = operand<BM, A_ALONG_K, A_SIDE@{APART and ", true" or ""}>;
+using operand_b = operand<BN, B_ALONG_K, B_SIDE@{APART and ", false" or ""}>;
 @ end
 constexpr int A_ROW = BM + PAD, B_ROW = BN + PAD;  // floats between rows in shared memory
 constexpr int B_TILE = BK * A_ROW;                 // where B's tile starts in a stage
@@ -684,10 +716,16 @@ struct position {
     const int lane_column =
         LANES == LANES_rows ? lane / LM : lane % ACROSS + lane / (ACROSS * LM) * ACROSS;
     constexpr int WARPS = BM / (LM * TM);  // of the block, along the rows
-    row = warp % WARPS * LM * TM + lane_row * MV;
+    row = warp % WARPS * LM * TM + lane_row * @{APART and "STORE" or "MV"};
     column = warp / WARPS * LN * TN + lane_column * NV;
   }
+@ if APART then
+  __device__ static int row_offset(int i, int) {
+    return i / MV * LM * MV + i % MV / STORE * LM * STORE + i % STORE;
+  }
+@ else
   __device__ static int row_offset(int i, int) { return i / MV * LM * MV + i % MV; }
+@ end
   __device__ static int column_offset(int, int j) { return j / NV * LN * NV + j % NV; }
 };
 
@@ -899,7 +937,7 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
   const unsigned a_from = shared_address(shared) + beginning<A_ALONG_K>(at.row);
   const unsigned b_from = shared_address(shared) + 4 * B_TILE + beginning<B_ALONG_K>(at.column);
 @ else
-  const float *const a_from = shared + at.row, *const b_from = shared + B_TILE + at.column;
+  const float *const a_from = shared + @{APART and "place_of<true>(at.row)" or "at.row"}, *const b_from = shared + B_TILE + at.column;
 @ end
 #pragma unroll 1
   for (int t = 0; t < tiles; t++) {
@@ -935,7 +973,7 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
   const int head = (int)(depth - (long long)(tiles - 1) * BK);
   const position at(threadIdx.x % GROUP);
   const int slice = threadIdx.x / GROUP * DEPTH;
-  const float *const a_from = shared + slice * A_ROW + at.row;
+  const float *const a_from = shared + slice * A_ROW + @{APART and "place_of<true>(at.row)" or "at.row"};
   const float *const b_from = shared + B_TILE + slice * B_ROW + at.column;
   float a[FRAGMENTS][TM], b[FRAGMENTS][TN];
   int stage = 0;  // where the current tile lies, in floats
@@ -996,9 +1034,20 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
   __syncthreads();
 @ end
 
+@ local first = HEAD == "exact" and 1 or 0
+@ if HEAD == "exact" then
+  ahead(0, 0, 1);
+#pragma unroll 2
+  for (int k = 0; k < head; k++) {
+    fetch(0, stage, k);
+    multiply(c, a[0], b[0]);
+  }
+  if (tiles == 1) return;
+  turn();
+@ end
   if (FRAGMENTS == 2) fetch(0, stage, 0);
 #pragma unroll 1
-  for (int t = 0; t < tiles; t++) {
+  for (int t = @{first}; t < tiles; t++) {
     if (COPIES == COPIES_burst) ahead(t, 0, 1);
 #pragma unroll 1
     for (int k = 0; k < DEPTH; k += UNROLL) {
@@ -1078,12 +1127,52 @@ __device__ __forceinline__ void add_atomically(float *to, const floats<N> &v) {
 }
 
 @ end
+@ if PUT == "lean" then
+// C = alpha c. A tile that is WHOLE crosses no edge.
+template <bool WHOLE>
+__device__ __forceinline__ void put_new(const float (&c)[CM][CN], int first_row, int first_column, int m, int n,
+                                        float alpha, float *C, long long ldc, const float *scales,
+                                        const float *biases) {
+  const int rows = m - first_row, columns = n - first_column;
+  float *to = C + first_row + first_column * ldc;
+  asm volatile("" : "+f"(alpha), "+l"(ldc));  // lest every store read the kernel's arguments again
+#pragma unroll
+  for (int j = 0; j < CN; j++) {
+    const int column = position::column_offset(0, j);
+    if (j > 0) to += (column - position::column_offset(0, j - 1)) * ldc;
+#pragma unroll
+    for (int i = 0; i < CM; i += STORE) {
+      const int row = position::row_offset(i, j);
+      floats<STORE> v;
+#pragma unroll
+      for (int e = 0; e < STORE; e++) v.e[e] = alpha * c[i + e][j];
+      if (!WHOLE && (row >= rows || column >= columns)) continue;
+#pragma unroll
+      for (int e = 0; e < STORE; e++) {
+        v.e[e] = epilogue(v.e[e], first_row + row + e, first_column + column, scales, biases);
+      }
+      *reinterpret_cast<floats<STORE> *>(to + row) = v;
+    }
+  }
+}
+
+@ end
 // C = alpha c + beta C; with beta 0, C is not read.
 __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m, int n,
                                     float alpha, float beta, float *C, long long ldc,
                                     const float *scales, const float *biases) {
   const position at(threadIdx.x % GROUP);
   const int first_row = tile.row + at.row, first_column = tile.column + at.column;
+@ if PUT == "lean" then
+  if (beta == 0) {
+    if (EDGE != EDGE_guarded || m - tile.row >= ROWS && n - tile.column >= COLUMNS) {
+      put_new<true>(c, first_row, first_column, m, n, alpha, C, ldc, scales, biases);
+    } else {
+      put_new<false>(c, first_row, first_column, m, n, alpha, C, ldc, scales, biases);
+    }
+    return;
+  }
+@ end
   const int rows = m - first_row, columns = n - first_column;
   C += first_row + first_column * ldc;
 #pragma unroll
@@ -1241,6 +1330,13 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
       @{b}, float beta, float *C, long long ldc,
       const float *scales, const float *biases, float *partial, unsigned *arrived) {
   extern __shared__ __align__(16) float dynamic[];
+@ if EARLY and MAPS then
+  wait_for_ahead();
+@ elseif EARLY then
+  const int none = wait_for_ahead();
+  A += none;
+  B += none;
+@ end
 @ if MAPS then
   float *const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024 / 4;
 @ else
