@@ -73,7 +73,7 @@ end
 local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
   "biases" }
 
-local GRID = "sel(STREAM, PLACES, " .. TILES .. ")"
+local GRID = "sel(STREAM, PLACES, sel(STRIPS, min(PLACES, " .. TILES .. "), " .. TILES .. "))"
 
 -- The launch with tensor maps, of operands packed or not.
 local function with_maps(a_packed, b_packed)
@@ -176,8 +176,9 @@ return {
         .. "or by tensor maps", when = FFMA },
     { "PACK", { "no", "yes", "unaligned" },
       "first copy operands that are not aligned, or contiguous along k; or only the former", when = FFMA },
-    { "SCHEDULE", { "tiles", "stream" },
-      "a block a tile, or a block a place on the device and equal parts of the last wave's k", when = FFMA },
+    { "SCHEDULE", { "tiles", "stream", "strips" },
+      "a block a tile; or a block a place on the device, and equal parts of the last wave's k, or equal "
+        .. "numbers of tiles for which a strip of A, of all k, stays in shared memory", when = FFMA },
     { "BM", { 16, 32, 48, 64, 96, 128, 192, 256 }, "rows of C per block", when = FFMA },
     { "BN", { 16, 32, 48, 64, 96, 128, 192, 256 }, "columns of C per block", when = FFMA },
     { "TM", { 1, 2, 4, 8, 12, 16 }, "rows of C per thread", when = FFMA },
@@ -196,7 +197,7 @@ return {
     { "SLICEK", { 1, 2, 4, 8 }, "groups of threads in a block that share its k", when = FFMA },
     { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled", when = FFMA },
     { "SPLITK", { 1, 2, 3, 4, 6, 8, 16, 32, 64 }, "blocks that share a tile's k", when = "ALG ~= 'gemv'" },
-    { "MINBLOCKS", { 1, 2, 3, 4 }, "blocks per multiprocessor that registers must allow", when = FFMA },
+    { "MINBLOCKS", { 1, 2, 3, 4, 5, 6, 8 }, "blocks per multiprocessor that registers must allow", when = FFMA },
     { "FINISH", { "last_block", "two_launch", "atomic" },
       "how these add up (atomics take denormal numbers for zeros)" },
     { "VEC", { 1, 2, 4 }, "floats per load" },
@@ -243,6 +244,7 @@ return {
     { "MAPS", FFMA .. " and LOADER == 'tensor'" },
     { "LOADS_APART", FFMA .. " and (LOADER == 'warps' or MAPS)" }, -- 128 threads that only load
     { "STREAM", FFMA .. " and SCHEDULE == 'stream'" },
+    { "STRIPS", FFMA .. " and SCHEDULE == 'strips'" },
     { "PLACES", "dev_sms * MINBLOCKS" }, -- blocks that run at a time
     -- A transposed A and an ordinary B are contiguous along k; then vectors go along k, and
     -- asynchronous copies are of single floats, since they transpose on the way.
@@ -269,7 +271,8 @@ return {
     { "QUEUE_TILE", "HELD_NBYTES + sel(" .. BY_WARPS .. ", 4 * sel(SHARED_ALONG_K, TILE * (32 + 4), "
       .. "32 * (TILE + 8)), PARTS * TILE * 32 * 4)" },
     { "SMEM", "sel(TENSOR, QUEUE * QUEUE_TILE + 1024, sel(MAPS, 1024, 0) "
-      .. "+ 4 * max(STAGES * STAGE, (SLICEK - 1) * BM * BN))" },
+        .. "+ 4 * max(sel(STRIPS, roundup(k, BK) * (BM + PAD + 2 * (BN + PAD)), STAGES * STAGE), "
+        .. "(SLICEK - 1) * BM * BN))" },
     -- What a block has at its launch, 65536 // THREADS per thread, is dealt out anew.
     { "LOADER_REGISTERS", "sel(LOADS_APART, 40, sel(GROUPS == 3, 72, 88))" },
     { "MULTIPLIER_REGISTERS",
@@ -372,7 +375,7 @@ return {
       "SLICEK == 1 or GROUP <= 256 and " .. TILES .. " <= 2 * dev_sms" },
     { "the unrolled steps do not divide a tile's", "DEPTH % UNROLL == 0" },
     { "the unrolled loop outgrows the instruction cache", "UNROLL * TM * TN <= 2304" },
-    { "the unrolled loop is short", "UNROLL == DEPTH or UNROLL * TM * TN >= 1024" },
+    { "the unrolled loop is short", "UNROLL == DEPTH or UNROLL * TM * TN >= 1024 or STRIPS" },
     { "split k, though there are tiles enough",
       "SPLITK == 1 or " .. TILES .. " * SPLITK "
         .. "<= sel(ROWS * COLUMNS <= 2048 or MULTIPLIERS <= 128, 4, 2) * dev_sms" },
@@ -385,7 +388,20 @@ return {
     { "that many blocks exceed a multiprocessor's threads",
       "THREADS * MINBLOCKS <= dev_threads_sm" },
     { "so few threads leave each all the registers it can have",
-      "STREAM or MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
+      "STREAM or STRIPS or MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
+    { "strips are for k that shared memory holds", "not STRIPS or k <= 256" },
+    { "strips are copied asynchronously", "not STRIPS or LOADER == 'cpasync'" },
+    { "strips are written lean, tile by tile along the columns", "not STRIPS or PUT == 'lean' and RASTER == 1" },
+    { "few strips have two tiles", "not STRIPS or 2 * " .. TILES .. " >= 3 * PLACES" },
+    { "more than four blocks per multiprocessor are for strips", "MINBLOCKS <= 4 or STRIPS" },
+    { "strips are multiplied in one order", "not STRIPS or ORDER == 'rows'" },
+    { "strips are copied in tiles of 8 or 16", "not STRIPS or BK <= 16" },
+    { "strips are not sliced", "not STRIPS or SLICEK == 1" },
+    { "strips unroll 4 steps or 8", "not STRIPS or UNROLL <= 8" },
+    { "strips are of all k", "not STRIPS or SPLITK == 1" },
+    { "strips have the next tile of B copied in one burst", "not STRIPS or STAGES == 2" },
+    { "strips' copies are not spread", "not STRIPS or COPIES == 'burst'" },
+    { "strips have one fragment: ptxas reads ahead", "not STRIPS or FRAGMENTS == 1" },
     { "split k is not streamed as well", "not STREAM or BLOCKED and SPLITK == 1" },
     { "whole tiles nearly fill the device's last wave",
       "not STREAM or 128 * (roundup(" .. TILES .. ", PLACES) - " .. TILES .. ") >= roundup(" .. TILES
@@ -404,13 +420,18 @@ return {
     { "vectors narrower than the alignment allows",
       "not (BLOCKED or TENSOR or GEMV) or VEC >= min(" .. VEC_MOST
         .. ", sel(APART and not A_ALONG_K, STORE, 4))" },
-    { "nothing but guards to spare", "PUT == 'plain' or BLOCKED and FINISH ~= 'atomic' "
-      .. "and (APART or EDGE == 'guarded' or m * n * k <= 2^32)" },
+    { "long products, of aligned C, gain nothing from lean writing",
+      "PUT == 'plain' or APART or m * n * k <= sel(k <= 256, 2^31, 2^26)" },
+    { "the textbook kernel is not written lean", "PUT == 'plain' or BLOCKED" },
+    { "atomics are not written lean", "PUT == 'plain' or FINISH ~= 'atomic'" },
     { "vectors of A wider than stores keep a thread's rows together", "not APART or A_ALONG_K or VEC <= STORE" },
     { "rows are dealt out by a power of two of threads",
       "not APART or not A_ALONG_K or pow2div(COPIERS, 1024) == COPIERS" },
-    { "no incomplete tile along k that counts", "HEAD == 'padded' or BLOCKED and not LOADS_APART and SLICEK == 1 "
-      .. "and SPLITK == 1 and k % BK > 0 and k < 12 * BK" },
+    { "no incomplete tile along k that counts", "HEAD == 'padded' or k % BK > 0 and k < 12 * BK" },
+    { "incomplete tiles are left so by blocks that load as they multiply, all of k",
+      "HEAD == 'padded' or BLOCKED and not LOADS_APART and SCHEDULE == 'tiles'" },
+    { "incomplete tiles are not sliced", "HEAD == 'padded' or SLICEK == 1" },
+    { "incomplete tiles are not split", "HEAD == 'padded' or SPLITK == 1" },
     { "padding is for transposing on the way, and needed there",
       "not BLOCKED or (PAD > 0) == (not MAPS and (ta == 't' or tb == 'n'))" },
     { "asynchronous copies need compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
@@ -963,6 +984,29 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
   }
 }
 
+@ elseif STRIPS then
+// All of `depth` of an operand's tile along k.
+template <typename T>
+__device__ __forceinline__ void copy_all(T o, int stage, int depth) {
+#pragma unroll 1
+  for (int k = 0; k < depth; k += BK) {
+    const int part = depth - k < BK ? depth - k : BK;
+    o.copy(stage + k * T::ROW, part, 0, 1);
+    o.advance(part);
+  }
+  cp_async_commit();
+}
+
+__device__ __forceinline__ void product(float (&c)[TM][TN], const float *a_from, const float *b_from, int depth) {
+#pragma unroll UNROLL
+  for (int k = 0; k < depth; k++) {
+    float a[TM], b[TN];
+    read<TM, MV, LM>(a, a_from + k * A_ROW);
+    read<TN, NV, LN>(b, b_from + k * B_ROW);
+    multiply(c, a, b);
+  }
+}
+
 @ else
 // The sum over `depth` elements along k, from the operands' position on.
 __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared, operand_a &A,
@@ -1104,6 +1148,9 @@ struct corner {  // of the block's tile in C
     row = (int)(band + in % height) * ROWS;
     column = (int)(in / height) * COLUMNS;
   }
+@ if STRIPS then
+  __device__ corner(int row_, int column_) : row(row_), column(column_) {}
+@ end
 };
 
 @ if TENSOR and PARTS == 2 then
@@ -1201,6 +1248,47 @@ __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m
   }
 }
 
+@ if STRIPS then
+// The block's tiles, of all counted along the rows of tiles; their results are given to `put_tile`. While one is
+// multiplied, the next one's part of B is on its way.
+template <typename F>
+__device__ __forceinline__ void multiply_strips(int m, int n, int depth, const float *A, long long lda,
+                                                const float *B, long long ldb, float *shared, F put_tile) {
+  const unsigned columns = (unsigned)(n - 1) / BN + 1, tiles = ((unsigned)(m - 1) / BM + 1) * columns;
+  const unsigned share = tiles / gridDim.x, more = tiles % gridDim.x;
+  const unsigned begin = blockIdx.x * share + (blockIdx.x < more ? blockIdx.x : more);
+  int left = (int)(share + (blockIdx.x < more));
+  corner tile((int)(begin / columns) * BM, (int)(begin % columns) * BN);
+  const int rows = (depth + BK - 1) / BK * BK;  // in shared memory
+  float *const b_shared = shared + rows * A_ROW;
+  const position at(threadIdx.x);
+  const float *const a_from = shared + @{APART and "place_of<true>(at.row)" or "at.row"}, *const b_from = b_shared + at.column;
+  const auto copy_b = [&](int column, int stage) {
+    copy_all(operand_b(B, ldb, column, n, 0, b_shared), stage, depth);
+  };
+  int stage = 0;
+  bool fresh = true;  // is this strip of A still to come?
+#pragma unroll 1
+  for (; left > 0; left--) {
+    if (fresh) {
+      __syncthreads();  // the strip before is done with
+      copy_all(operand_a(A, lda, tile.row, m, 0, shared), 0, depth);
+      copy_b(tile.column, stage);
+    }
+    cp_async_wait<0>();
+    __syncthreads();
+    const int other = rows * B_ROW - stage;
+    fresh = n - tile.column <= BN;
+    if (left > 1 && !fresh) copy_b(tile.column + BN, other);
+    float c[CM][CN] = {};
+    product(c, a_from, b_from + stage, depth);
+    put_tile(c, tile);
+    tile = fresh ? corner(tile.row + BM, 0) : corner(tile.row, tile.column + BN);
+    stage = other;
+  }
+}
+
+@ end
 @ local partial_sums = STREAM or SPLITK > 1 and FINISH ~= "atomic"
 @ if partial_sums then
 // Partial sums lie in the order in which threads write them, in vectors of PV; these are of one column,
@@ -1348,7 +1436,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
   const long long share = ((all + BK - 1) / BK + SPLITK - 1) / SPLITK * BK;
   const long long begin = blockIdx.y * share < all ? blockIdx.y * share : all;
   const part p = {blockIdx.x, begin, all - begin < share ? all - begin : share};
-@ elseif not STREAM then
+@ elseif not STREAM and not STRIPS then
   const part p = {blockIdx.x, 0, all};
 @ end
 @ if PACK ~= "no" then
@@ -1380,6 +1468,12 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
   }
   take_registers<MULTIPLIER_REGISTERS>();
 @ end
+@ if STRIPS then
+  multiply_strips(m, n, (int)all, A, lda, B, ldb, shared, [&](const float (&c)[CM][CN], corner tile) {
+    put(c, tile, m, n, alpha, beta, C, ldc, scales, biases);
+  });
+}
+@ else
   const auto multiply_part = [&](float (&c)[CM][CN], const part &p) {
 @ if LOADS_APART then
     product(c, shared, q, (int)((p.depth + BK - 1) / BK));
@@ -1441,6 +1535,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 @ end
   }
 }
+@ end
 @ end
 @ if SPLITK > 1 and FINISH == "two_launch" then
 

@@ -607,6 +607,39 @@ static void sgemm_maps_and_streams_are_right(void **state) {
   set_sms(b, sms);
 }
 
+/* C in whole sectors where its rows are not aligned, incomplete tiles along k, strips of A. */
+static void sgemm_writes_lean_and_in_strips(void **state) {
+  static const part parts[] = {
+      {"m=131 n=70 k=19", "LOADER=cpasync,PUT=lean,HEAD=exact,BM=64,BN=64,TM=4,TN=8,LM=16,LANES="
+                          "interleaved,BK=8,UNROLL=8,PAD=4,STAGES=3,KLANES=8,FRAGMENTS=2"},
+      {"m=134 n=70 k=37 ta=t tb=t", "PUT=lean,HEAD=exact,BM=64,BN=64,TM=8,TN=4,STORE=2,LM=8,LANES="
+                                    "interleaved,BK=16,PAD=4,STAGES=2,KLANES=8"},
+      {"m=132 n=40 k=200 tb=t align=1 align_a=4 align_b=4",
+       "LOADER=cpasync,PUT=lean,BM=128,BN=32,TM=4,TN=8,LM=32,LANES=rows,BK=16,SPLITK=2,FINISH=two_"
+       "launch,STAGES=2"},
+      {"m=67 n=70 k=200 bias=row act=relu", "PUT=lean,BM=64,BN=64,TM=8,TN=8,LM=4,LANES=rows,PAD=4,"
+                                            "SPLITK=2,STAGES=2"},
+      {"m=259 n=119 k=74", "SCHEDULE=stream,PUT=lean,BM=64,BN=128,TM=8,TN=8,LM=8,LANES=rows,PAD=4,"
+                           "STAGES=2"},
+      {"m=131 n=150 k=19 bias=row scale=column",
+       "SCHEDULE=strips,LOADER=cpasync,PUT=lean,BM=64,BN=64,TM=4,TN=8,LM=16,LANES=interleaved,BK=8,"
+       "UNROLL=4,PAD=4,STAGES=2,KLANES=8"},
+      {"m=134 n=150 k=37 ta=t tb=t",
+       "SCHEDULE=strips,LOADER=cpasync,PUT=lean,BM=64,BN=64,TM=8,TN=8,STORE=2,LM=8,LANES=rows,BK="
+       "16,UNROLL=8,PAD=4,STAGES=2,KLANES=16,MINBLOCKS=2"},
+      {"m=132 n=148 k=16 tb=t",
+       "SCHEDULE=strips,LOADER=cpasync,PUT=lean,BM=64,BN=64,TM=8,TN=4,STORE=4"
+       ",LM=8,LANES=interleaved,BK=8,UNROLL=8,VEC=4,STAGES=2"},
+  };
+  bed *b = *state;
+  if (b->d->info.cc < 80) {
+    skip();
+  }
+  const int64_t sms = set_sms(b, 2); /* so that blocks have several tiles */
+  check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
+  set_sms(b, sms);
+}
+
 static void gemm_parts_are_right(void **state) {
   static const part parts[] = {
       {"m=72 n=40 k=440",
@@ -1020,6 +1053,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test_prestate(sgemm_on_tensor_cores_by_warps_is_right, &b),
       cmocka_unit_test_prestate(sgemm_loading_warps_are_right, &b),
       cmocka_unit_test_prestate(sgemm_maps_and_streams_are_right, &b),
+      cmocka_unit_test_prestate(sgemm_writes_lean_and_in_strips, &b),
       cmocka_unit_test_prestate(scan_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_parts_are_right, &b),
       cmocka_unit_test_prestate(merge_sort_parts_are_right, &b),
