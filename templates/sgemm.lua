@@ -40,6 +40,10 @@ local RESULTS, THIN = "sel(SWAP == 'no', m, n)", "sel(SWAP == 'no', n, m)"
 local VEC_MOST = "sel(" .. GEMV .. ", sel(SWAP == 'no', " .. A_VEC .. ", " .. B_VEC .. "), min("
   .. A_VEC .. ", " .. B_VEC .. "))"
 local C_VEC = "pow2div(m, 4)"
+-- Asynchronous copies of an operand that is contiguous along k are of single floats: then the other one's
+-- alignment alone counts.
+local OTHER_VEC = "sel(LOADER ~= 'cpasync' or SCHEDULE == 'stream' or (ta == 't') == (tb == 'n'), 1, sel(ta == 't', "
+  .. B_VEC .. ", " .. A_VEC .. "))"
 
 -- For a few columns or rows that nobody tuned: what gemv does well with on an H200.
 local SUGGESTED = {}
@@ -392,7 +396,7 @@ return {
     { "strips are for k that shared memory holds", "not STRIPS or k <= 256" },
     { "strips are copied asynchronously", "not STRIPS or LOADER == 'cpasync'" },
     { "strips are written lean, tile by tile along the columns", "not STRIPS or PUT == 'lean' and RASTER == 1" },
-    { "few strips have two tiles", "not STRIPS or 2 * " .. TILES .. " >= 3 * PLACES" },
+    { "no strip has two tiles", "not STRIPS or " .. TILES .. " > PLACES" },
     { "more than four blocks per multiprocessor are for strips", "MINBLOCKS <= 4 or STRIPS" },
     { "strips are multiplied in one order", "not STRIPS or ORDER == 'rows'" },
     { "strips are copied in tiles of 8 or 16", "not STRIPS or BK <= 16" },
@@ -416,7 +420,9 @@ return {
     { "k that is not split has no finish", "SPLITK > 1 or GEMV or FINISH == 'last_block'" },
     { "the loading threads have ended before the last block could be known",
       "not " .. BY_WARPGROUPS .. " or SPLITK == 1 or FINISH ~= 'last_block'" },
-    { "vectors wider than the alignment or across an edge", "VEC <= " .. VEC_MOST },
+    { "vectors wider than the alignment or across an edge",
+      "VEC <= " .. VEC_MOST .. " or VEC == min(" .. OTHER_VEC
+        .. ", sel(APART and not A_ALONG_K, STORE, 4))" },
     { "vectors narrower than the alignment allows",
       "not (BLOCKED or TENSOR or GEMV) or VEC >= min(" .. VEC_MOST
         .. ", sel(APART and not A_ALONG_K, STORE, 4))" },
