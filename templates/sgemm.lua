@@ -74,6 +74,20 @@ for _, vectors in ipairs { 1, 2, 4 } do
   end
 end
 
+-- For a large C of few steps along k whose columns are not aligned.
+for _, along_k in ipairs { true, false } do
+  local function suggest_shallow(most, config)
+    local c = { LOADER = "cpasync", PUT = "lean", BM = 128, BN = 32, TM = 4, TN = 8, LM = 32, BK = 8, UNROLL = 8,
+      STAGES = 2, STORE = 1, VEC = 1, PAD = along_k and 4 or 0, KLANES = along_k and 8 or 16 }
+    for name, value in pairs(config) do c[name] = value end
+    c.when = "(align == 1 or m % 2 == 1) and m * n >= 2^20 and k <= " .. most .. " and "
+      .. (along_k and "(ta == 't' or tb == 'n')" or "ta == 'n' and tb == 't'")
+    SUGGESTED[#SUGGESTED + 1] = c
+  end
+  suggest_shallow(40, { SCHEDULE = "strips", MINBLOCKS = 5 })
+  suggest_shallow(256, { FRAGMENTS = 2 })
+end
+
 local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
   "biases" }
 
