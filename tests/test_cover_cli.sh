@@ -45,6 +45,11 @@ grep -q "saxpy n=3000" "$folder/out" && grep -q "reduce n=5000" "$folder/out" ||
 echo "n=100" >"$folder/asked"
 refuses 2 "asked:1: a line starts with the family" "$autotune" tune-captured "$folder/asked"
 echo "# nothing" >"$folder/asked"
+printf '\n# saxpy\n\nsaxpy m=4\n' >"$folder/asked"
+refuses 2 "asked:4: saxpy: unknown field 'm'" "$autotune" tune-captured "$folder/asked" --budget 1
+printf 'saxpy\033 n=4\n' >"$folder/asked"
+refuses 2 "asked:1: this is no text" "$autotune" tune-captured "$folder/asked"
+: >"$folder/asked"
 refuses 1 "names no problem" "$autotune" tune-captured "$folder/asked"
 refuses 1 "absent" "$autotune" tune-captured "$folder/absent"
 refuses 2 "name the file" "$autotune" tune-captured

@@ -1,5 +1,6 @@
 /* cmd_captured.c -- autotune tune-captured: tune what a program really asked for. */
 #define _GNU_SOURCE
+#include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +12,9 @@ enum { FILE_MOST = 64 << 20, FAMILIES_MOST = 64 };
 
 typedef struct captured { /* problems by family */
   const char *family[FAMILIES_MOST];
-  str problems[FAMILIES_MOST]; /* as --sizes takes them */
+  str problems[FAMILIES_MOST]; /* as --sizes takes them, in the lines of the file */
+  size_t n_lines[FAMILIES_MOST];
+  const char *path;
   size_t n;
   size_t n_problems;
 } captured;
@@ -24,15 +27,31 @@ static size_t family_of(captured *x, const char *name) {
   return i;
 }
 
-static int add(captured *x, const char *path, size_t number, char *line, err *e) {
+/* Of a family's name, or of the path of a template, which may hold spaces. */
+static size_t name_length(const char *text) {
+  const char *lua = strstr(text, ".lua");
+  return lua && strchr(" \t", lua[4]) ? (size_t)(lua + 4 - text) : strcspn(text, " \t");
+}
+
+static bool is_text(const char *line) {
+  while (*line && (*line == '\t' || !iscntrl((unsigned char)*line))) {
+    line++;
+  }
+  return !*line;
+}
+
+static int add(captured *x, size_t number, char *line, err *e) {
   line[strcspn(line, "#\r")] = 0;
-  char *name = line + strspn(line, " \t"), *fields = name + strcspn(name, " \t");
+  char *name = line + strspn(line, " \t"), *fields = name + name_length(name);
+  char place[200];
+  snprintf(place, sizeof place, "%.180s:%zu", x->path, number);
   if (!*name) {
     return 0;
   }
+  if (!is_text(name)) {
+    return err_at(e, ERR_USAGE, place, "this is no text; TUNED_CAPTURE writes a problem a line");
+  }
   if (strchr(name, '=') && strchr(name, '=') < fields) {
-    char place[200];
-    snprintf(place, sizeof place, "%.180s:%zu", path, number);
     return err_at(e, ERR_USAGE, place, "a line starts with the family: sgemm m=64 n=64 k=64");
   }
   if (*fields) {
@@ -40,25 +59,40 @@ static int add(captured *x, const char *path, size_t number, char *line, err *e)
   }
   const size_t i = family_of(x, name);
   if (i == FAMILIES_MOST) {
-    return err_set(e, ERR_LIMIT, "%s has more than %d families", path, FAMILIES_MOST);
+    return err_set(e, ERR_LIMIT, "%s has more than %d families", x->path, FAMILIES_MOST);
   }
   x->n += i == x->n;
   x->family[i] = name;
+  while (++x->n_lines[i] < number) {
+    str_add(&x->problems[i], "\n");
+  }
   str_addf(&x->problems[i], "%s\n", fields);
   x->n_problems++;
   return 0;
 }
 
-static int read_lines(captured *x, const char *path, char *text, err *e) {
+static int read_lines(captured *x, char *text, err *e) {
   size_t number = 0;
   for (char *line; (line = strsep(&text, "\n"));) {
-    TRY(add(x, path, ++number, line, e));
+    TRY(add(x, ++number, line, e));
   }
   return x->n ? 0
               : err_set(e, ERR_NOTFOUND,
                         "%s names no problem; run a program that uses libtuned with "
                         "TUNED_CAPTURE=%s",
-                        path, path);
+                        x->path, x->path);
+}
+
+/* The lines of --sizes are the file's. */
+static int tell(const captured *x, size_t i, const err *why, err *e) {
+  static const char option[] = "--sizes:";
+  char place[200];
+  if (!strncmp(why->place, option, strlen(option))) {
+    snprintf(place, sizeof place, "%.180s:%s", x->path, why->place + strlen(option));
+  } else {
+    snprintf(place, sizeof place, "%s", why->place);
+  }
+  return err_at(e, why->code, place, "%s: %s", x->family[i], why->message);
 }
 
 /* Family after family, each as `autotune FAMILY --sizes` would. One that fails costs the others
@@ -72,14 +106,14 @@ static int tune_all(const cli *c, const captured *x, err *e) {
     one.n_words = 1;
     one.sizes = str_text(&x->problems[i]);
     if (cmd_tune(&one, &why)) {
-      rc = err_at(e, why.code, why.place, "%s: %s", x->family[i], why.message);
+      rc = tell(x, i, &why, e);
     }
   }
   return rc;
 }
 
 int cmd_captured(const cli *c, err *e) {
-  captured x = {0};
+  captured x = {.path = c->n_words ? c->words[0] : ""};
   arena a = {0};
   str text = {0};
   if (c->n_words != 1) {
@@ -88,9 +122,7 @@ int cmd_captured(const cli *c, err *e) {
   }
   int rc = file_read(c->words[0], FILE_MOST, &text, e);
   char *copy = rc ? NULL : arena_text(&a, str_text(&text));
-  rc = rc     ? rc
-       : copy ? read_lines(&x, c->words[0], copy, e)
-              : err_set(e, ERR_NOMEM, "out of memory");
+  rc = rc ? rc : copy ? read_lines(&x, copy, e) : err_set(e, ERR_NOMEM, "out of memory");
   rc = rc ? rc : tune_all(c, &x, e);
   for (size_t i = 0; i < x.n; i++) {
     str_clear(&x.problems[i]);
