@@ -22,6 +22,7 @@ done
 prints "saxpy n=4000" "$autotune" db export
 "$autotune" db export "$folder/results.txt" saxpy --quiet || complain "no export"
 "$autotune" db export "$folder/none.txt" sgemm --quiet || complain "no export of nothing"
+refuses 1 "there is no template 'saxpi'; did you mean 'saxpy'" "$autotune" db export "$folder/slip.txt" saxpi
 [ "$(grep -c '^[^#]' "$folder/results.txt")" = 2 ] || complain "not two results"
 [ "$(grep -c '^[^#]' "$folder/none.txt")" = 0 ] || complain "results of another family"
 prints "2 results, 2 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/b.db"

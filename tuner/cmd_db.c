@@ -68,7 +68,26 @@ static int write_text(const char *path, str *text, err *e) {
 }
 
 /* autotune db export [FILE [FAMILY ...]] */
-static int export_file(const cli *c, const lines *l, err *e) {
+/* A family without results is an empty file; a name that is none's is a slip. */
+static int check_families(const cli *c, lines *l, err *e) {
+  gen_options options = {0};
+  gen_template *t;
+  TRY(cli_template_options(c, &l->memory, &options, e));
+  for (size_t i = 2; i < c->n_words; i++) {
+    bool known = false;
+    for (size_t j = 0; !known && j < l->n; j++) {
+      known = !strcmp(c->words[i], l->rows[j].template.family);
+    }
+    if (!known) {
+      TRY(gen_open(&options, c->words[i], &t, e));
+      gen_close(t);
+    }
+  }
+  return 0;
+}
+
+static int export_file(const cli *c, lines *l, err *e) {
+  TRY(check_families(c, l, e));
   str text = {0};
   size_t n = 0;
   db_text_head(&text);
