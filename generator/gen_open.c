@@ -219,7 +219,7 @@ static int fail_family(const gen_options *options, const char *name, err *e) {
   if (!gen_families(options, &a, &names, &n, NULL)) {
     hint = gen_suggestion(name, names, n);
     for (size_t i = 0; !*hint.text && i < n; i++) {
-      str_addf(&all, "%s%s", i ? " " : "; there are, or name the path of one: ", names[i]);
+      str_addf(&all, "%s%s", i ? " " : "; give the path of one, or a family: ", names[i]);
     }
   }
   arena_clear(&a);

@@ -597,7 +597,7 @@ static void problems_are_refused(void **state) {
   fixture *f = *state;
   tuned_kernel *k;
   REFUSED(f, TUNED_E_NOTFOUND, "saxpy", tuned_find(f->ctx, "saxpi n=4", &k, &f->err));
-  REFUSED(f, TUNED_E_NOTFOUND, "there are, or name the path of one: argmax ",
+  REFUSED(f, TUNED_E_NOTFOUND, "give the path of one, or a family: argmax ",
           tuned_find(f->ctx, "conjugate_gradient n=4", &k, &f->err));
   assert_null(k);
   REFUSED(f, TUNED_E_USAGE, "m", tuned_find(f->ctx, "saxpy m=4", &k, &f->err));
