@@ -13,7 +13,7 @@
 #include "variants.h"
 #include "verbs.h"
 
-enum { ARCHS_MOST = 16, VARIANTS = 64 };
+enum { ARCHS_MOST = 16, VARIANTS = 256 };
 
 typedef struct archs { /* what to compile for */
   const char *name[ARCHS_MOST];
@@ -384,7 +384,7 @@ static int compile_variants(export *x, const variants *v, rt_image *built, serve
   return 0;
 }
 
-static int write_portfolio(export *x, const serve_export_cover *what, err *e) {
+static int write_portfolio(export *x, const serve_export_cover *what, const variants *v, err *e) {
   str header = {0}, source = {0};
   const choice ch = {.origin = "portfolio"};
   int rc = serve_cover_header(x->k.t, what, &header, e);
@@ -396,6 +396,11 @@ static int write_portfolio(export *x, const serve_export_cover *what, err *e) {
     printf("%s for %s: a portfolio of %zu configurations, %zu variants, %zu kernels, %zu KB of C\n",
            x->k.t->name, what->x->arch, what->cover->n_configs, what->n_variants, what->n_sources,
            source.n / 1024);
+    if (v->n_met) {
+      printf("of %zu variants that its sizes take; as the models say, without the others they lose "
+             "%.1f %% (--top)\n",
+             v->n_met, 100 * v->lost);
+    }
   }
   str_clear(&header);
   str_clear(&source);
@@ -434,7 +439,7 @@ static int export_variants(export *x, const serve_cover *cover, const variants *
                                    .n_archs = x->archs.n,
                                    .by_models = by_models};
   int rc = compile_variants(x, v, built, images, e);
-  rc = rc ? rc : write_portfolio(x, &what, e);
+  rc = rc ? rc : write_portfolio(x, &what, v, e);
   for (size_t i = 0; i < n; i++) {
     rt_image_clear(&built[i]);
   }

@@ -143,7 +143,7 @@ const cli_verb cli_verbs[] = {
      "tree,\n"
      "the requirements and the kernels of what autotune cover chose, for any size, and the models\n"
      "that choose among them, some 300 KB of tables, or with --dispatch tree none; --top (default "
-     "64)\n"
+     "256)\n"
      "bounds the variants.\n\n"
      "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n"
      "  autotune export scan n=2^24 --fatbin scan.fatbin --arch sm_80,sm_90,compute_90\n"

@@ -10,7 +10,10 @@
 #include "serve_judge.h"
 
 /* TEXTS_MOST: of one configuration and choices; two operands packed or not make four. */
-enum { DRAWN = 1500, MET_MOST = 4096, TEXTS_MOST = 8 };
+enum { DRAWN_PLAIN = 1000, DRAWN_ANY = 500, MET_MOST = 4096, TEXTS_MOST = 8 };
+
+/* What a size counts as lost where nothing serves it but the default, a logarithm. */
+static const double LOST_MOST = 1.5;
 
 typedef struct met { /* a variant and how often it was met */
   serve_variant v;
@@ -62,14 +65,31 @@ static void add_axis(const finder *f, size_t i, str *grid) {
   str_add(grid, " ");
 }
 
-static int draw(finder *f, sizes *out) {
+/* any: alignments as a caller may have them; else as they follow from the sizes */
+static int draw_some(finder *f, bool any, size_t n, sizes *out) {
   str grid = {0};
   for (size_t i = 0; i < f->t->n_fields; i++) {
-    add_axis(f, i, &grid);
+    if (any || !f->t->fields[i].choices) {
+      add_axis(f, i, &grid);
+    }
   }
-  const int rc = draw_sizes(f->t, str_text(&grid), DRAWN, 1, true, f->a, out, f->e);
+  const int rc = draw_sizes(f->t, str_text(&grid), n, 1, true, f->a, out, f->e);
   str_clear(&grid);
   return rc;
+}
+
+static int draw(finder *f, sizes *out) {
+  sizes plain, any;
+  TRY(draw_some(f, false, DRAWN_PLAIN, &plain));
+  TRY(draw_some(f, true, DRAWN_ANY, &any));
+  out->n = plain.n + any.n;
+  out->p = ARENA_ARRAY(f->a, gen_problem, out->n + 1);
+  if (!out->p) {
+    return err_set(f->e, ERR_NOMEM, "out of memory");
+  }
+  memcpy(out->p, plain.p, plain.n * sizeof *out->p);
+  memcpy(out->p + plain.n, any.p, any.n * sizeof *out->p);
+  return 0;
 }
 
 /* ---- variants ------------------------------------------------------------------------------- */
@@ -239,19 +259,155 @@ static int by_base(const void *a, const void *b) {
                                     : by_frequency(a, b);
 }
 
+static bool is_default(const finder *f, const met *m) {
+  return m->v.base == f->c->n_configs;
+}
+
 /* The most frequent; every default stays. */
 static void keep(finder *f, size_t most) {
   size_t n = 0, kept = 0;
   qsort(f->list, f->n, sizeof *f->list, by_frequency);
   for (size_t i = 0; i < f->n; i++) {
-    const bool is_default = f->list[i].v.base == f->c->n_configs;
-    if (is_default || kept < most) {
-      kept += !is_default;
+    const bool always = is_default(f, &f->list[i]);
+    if (always || kept < most) {
+      kept += !always;
       f->list[n++] = f->list[i];
     }
   }
   f->n = n;
   qsort(f->list, f->n, sizeof *f->list, by_base);
+}
+
+/* ---- as the models say ---------------------------------------------------------------------- */
+
+/* The most frequent forms are each for few sizes. Kept are those with which all sizes drawn lose
+ * least, one after the other: also forms that are not the best anywhere, but fit much. */
+
+/* Has it this text for this problem, too? */
+static bool same_text(finder *f, gen_instance *g, const met *m) {
+  for (size_t i = 0; i < f->t->n_derived; i++) {
+    int64_t v;
+    if (m->v.derived[i] != INT64_MIN &&
+        (gen_derived_value(g, &m->v.config, i, &v, NULL) || v != m->v.derived[i])) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static double sec_at(finder *f, serve_judge *judge, gen_instance *g, const gen_problem *p,
+                     const int64_t *values, size_t i) {
+  const met *m = &f->list[i];
+  serve_judged is;
+  if (is_default(f, m) || !same_choices(f->t, m->v.choices, p) ||
+      !serve_judge_as_it_is(judge, i, &is) || !is.fits || !same_text(f, g, m)) {
+    return INFINITY;
+  }
+  return serve_fit_sec(f->t, &f->c->model.fits[m->v.base], values, &is.work, f->apart);
+}
+
+/* sec[size * n + variant] */
+static int foresee(finder *f, serve_judge *judge, const sizes *drawn, float *sec) {
+  for (size_t j = 0; j < drawn->n; j++) {
+    const gen_problem *p = &drawn->p[j];
+    int64_t values[GEN_MAX_FIELDS];
+    gen_instance *g;
+    for (size_t i = 0; i < f->t->n_fields; i++) {
+      values[i] = p->values[i].i;
+    }
+    TRY(gen_instance_new(f->t, p, f->numbers, f->n_numbers, &g, f->e));
+    serve_judge_problem(judge, p);
+    serve_model_apart(f->t, &f->c->model, values, f->apart);
+    for (size_t i = 0; i < f->n; i++) {
+      sec[j * f->n + i] = (float)sec_at(f, judge, g, p, values, i);
+    }
+    gen_instance_free(g);
+  }
+  return 0;
+}
+
+/* From seconds to what is lost against the best of all. */
+static void relate(float *sec, size_t n_sizes, size_t n) {
+  for (size_t j = 0; j < n_sizes; j++) {
+    float least = INFINITY;
+    for (size_t i = 0; i < n; i++) {
+      least = fminf(least, sec[j * n + i]);
+    }
+    for (size_t i = 0; i < n; i++) {
+      const double lost = log((double)sec[j * n + i] / (double)least);
+      sec[j * n + i] = (float)(lost < LOST_MOST ? lost : LOST_MOST); /* also where nothing fits */
+    }
+  }
+}
+
+static void add_gains(const float *lost, float now, size_t n, double *gain) {
+  for (size_t i = 0; i < n; i++) {
+    gain[i] += lost[i] < now ? (double)(now - lost[i]) : 0;
+  }
+}
+
+/* The next variant is the one by which the sizes gain most; f->n: none gain any more. */
+static size_t next_kept(const finder *f, const float *lost, const float *now, size_t n_sizes,
+                        double *gain) {
+  size_t best = f->n;
+  memset(gain, 0, f->n * sizeof *gain);
+  for (size_t j = 0; j < n_sizes; j++) {
+    add_gains(lost + j * f->n, now[j], f->n, gain);
+  }
+  for (size_t i = 0; i < f->n; i++) {
+    best = gain[i] > (best < f->n ? gain[best] : 1e-6) ? i : best;
+  }
+  return best;
+}
+
+static int keep_gainful(finder *f, const float *lost, size_t n_sizes, size_t most, variants *out) {
+  float *now = ARENA_ARRAY(f->a, float, n_sizes + 1);
+  double *gain = ARENA_ARRAY(f->a, double, f->n + 1);
+  bool *kept = ARENA_ARRAY(f->a, bool, f->n + 1);
+  size_t n = 0, i;
+  if (!now || !gain || !kept) {
+    return err_set(f->e, ERR_NOMEM, "out of memory");
+  }
+  for (size_t j = 0; j < n_sizes; j++) {
+    now[j] = (float)LOST_MOST;
+  }
+  for (; most && (i = next_kept(f, lost, now, n_sizes, gain)) < f->n; most--) {
+    kept[i] = true;
+    for (size_t j = 0; j < n_sizes; j++) {
+      now[j] = fminf(now[j], lost[j * f->n + i]);
+    }
+  }
+  for (size_t j = 0; j < n_sizes; j++) {
+    out->lost += (double)now[j] / (double)n_sizes;
+  }
+  out->lost = expm1(out->lost);
+  out->n_met = f->n;
+  for (i = 0; i < f->n; i++) {
+    if (kept[i] || is_default(f, &f->list[i])) {
+      f->list[n++] = f->list[i];
+    }
+  }
+  f->n = n;
+  qsort(f->list, f->n, sizeof *f->list, by_base);
+  return 0;
+}
+
+static int keep_by_models(finder *f, const sizes *drawn, size_t most, variants *out) {
+  serve_judge *judge = NULL;
+  gen_config *configs = ARENA_ARRAY(f->a, gen_config, f->n + 1);
+  float *sec = ARENA_ARRAY(f->a, float, drawn->n * f->n + 1);
+  if (!configs || !sec) {
+    return err_set(f->e, ERR_NOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < f->n; i++) {
+    configs[i] = f->list[i].v.config;
+  }
+  int rc = serve_judge_new(f->t, configs, f->n, f->numbers, f->n_numbers, &judge, f->e);
+  rc = rc ? rc : foresee(f, judge, drawn, sec);
+  serve_judge_free(judge);
+  TRY(rc);
+  relate(sec, drawn->n, f->n);
+  return keep_gainful(f, sec, drawn->n, most, out);
 }
 
 /* The source of a variant, written for the first size drawn that has this text. */
@@ -315,7 +471,11 @@ static int find_all(finder *f, size_t most, variants *out) {
   for (size_t i = 0; i < drawn.n; i++) {
     TRY(try_problem(f, &drawn.p[i]));
   }
-  keep(f, most);
+  if (f->judge && f->c->model.n_sizes) {
+    TRY(keep_by_models(f, &drawn, most, out));
+  } else {
+    keep(f, most);
+  }
   out->derived = f->derived;
   return give(f, &drawn, out);
 }

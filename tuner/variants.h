@@ -12,9 +12,12 @@ typedef struct variants {
   str *sources;     /* distinct ones: v[i].source is a place here */
   size_t *bodies;   /* where each begins after its comments */
   size_t n_sources;
+  size_t n_met; /* of which these are */
+  double lost;  /* by models: with these, against all that were met; the mean, a share */
 } variants;
 
-/* variants_find -- at most `most`, the most frequent where the models choose (or the tree alone),
+/* variants_find -- at most `most`, those with which sizes lose least as the models say, or without
+ * models (by_models) the most frequent,
  * and the template's default for every choice of the portfolio's range. Clear them with
  * variants_clear. in   numbers  the limits of the device err  ERR_USAGE  the text of the kernel
  * depends on the sizes, so it can't be shared by them */

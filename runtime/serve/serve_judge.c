@@ -432,6 +432,20 @@ bool serve_judge_one(serve_judge *j, size_t i, serve_judged *out) {
   return !j->broken && (!out->fits || judge_work(j, s.f, &out->work));
 }
 
+bool serve_judge_as_it_is(serve_judge *j, size_t i, serve_judged *out) {
+  failures now;
+  if (!j->fold || j->broken) {
+    return false;
+  }
+  form *f = j->first[i] ? j->first[i] : form_of(j, &j->configs[i]);
+  j->first[i] = f;
+  if (!f || !find_failures(j, f, &now)) {
+    return false;
+  }
+  *out = (serve_judged){.fits = !now.n, .config = f->config};
+  return !j->broken && (!out->fits || judge_work(j, f, &out->work));
+}
+
 static void forget(serve_judge *j) {
   serve_table_clear(&j->forms);
   arena_clear(&j->memory);

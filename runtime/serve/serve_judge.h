@@ -36,6 +36,8 @@ typedef struct serve_judged { /* one configuration */
 /* serve_judge_one -- configuration i; false: only the generator can tell
  *   cost a microsecond or two; a form that nobody has met yet takes 20 more */
 bool serve_judge_one(serve_judge *j, size_t i, serve_judged *out);
+/* serve_judge_as_it_is -- the same without changes: does it fit? */
+bool serve_judge_as_it_is(serve_judge *j, size_t i, serve_judged *out);
 /* serve_judge_nbytes -- of memory, about */
 size_t serve_judge_nbytes(const serve_judge *j);
 
