@@ -10,6 +10,9 @@
 -- Tiles that do not fill the device's last wave are what SCHEDULE stream shares out: as many blocks
 -- as run at a time first take equal parts of those tiles' k, then whole tiles each.
 --
+-- Where k is small, what counts is how C is written: PUT lean fills sectors even where columns of C begin
+-- anywhere; with SCHEDULE strips a block keeps all of its rows of A for several tiles.
+--
 -- With LOADER tensor, tensor maps bring tiles as they lie in memory. They need leading dimensions that
 -- are multiples of 16 bytes, and products are fastest where neither operand is contiguous along k: PACK
 -- first copies what is otherwise.
@@ -289,8 +292,8 @@ return {
     { "QUEUE_TILE", "HELD_NBYTES + sel(" .. BY_WARPS .. ", 4 * sel(SHARED_ALONG_K, TILE * (32 + 4), "
       .. "32 * (TILE + 8)), PARTS * TILE * 32 * 4)" },
     { "SMEM", "sel(TENSOR, QUEUE * QUEUE_TILE + 1024, sel(MAPS, 1024, 0) "
-        .. "+ 4 * max(sel(STRIPS, roundup(k, BK) * (BM + PAD + 2 * (BN + PAD)), STAGES * STAGE), "
-        .. "(SLICEK - 1) * BM * BN))" },
+      .. "+ 4 * max(sel(STRIPS, roundup(k, BK) * (BM + PAD + 2 * (BN + PAD)), STAGES * STAGE), "
+      .. "(SLICEK - 1) * BM * BN))" },
     -- What a block has at its launch, 65536 // THREADS per thread, is dealt out anew.
     { "LOADER_REGISTERS", "sel(LOADS_APART, 40, sel(GROUPS == 3, 72, 88))" },
     { "MULTIPLIER_REGISTERS",
@@ -373,7 +376,7 @@ return {
       "not BLOCKED or STORE >= min(MV, align, " .. C_VEC .. ")" },
     { "few tiles share nothing", "RASTER == 1 or (BLOCKED or TENSOR) and " .. TILES .. " >= 2 * dev_sms" },
     { "the warps do not divide the tile", "BM % (LM * TM) == 0 and BN % (32 // LM * TN) == 0" },
-    { "a warp's tile has sides that differ more than fourfold",
+    { "a warp's tile has sides that differ more than fourfold, or sixteenfold if its rows are dealt out",
       "not BLOCKED or LM * TM <= sel(APART, 16, 4) * (32 // LM) * TN and 32 // LM * TN <= 4 * LM * TM" },
     { "lanes in one row, or of small thread tiles, are not interleaved",
       "LM < 32 and TM * TN >= 16 or LANES == 'rows'" },
@@ -503,8 +506,8 @@ return {
 
   default = { ALG = "ffma", VECTORS = 1, BLOCK = 256, LX = 16, LOADS = 2, LINES = 2, BLOCKS = 4, AHEAD = 0,
     X = "cached", LOAD = "streaming", BM = 16, BN = 16, TM = 1, TN = 1, ORDER = "rows", STORE = 1, RASTER = 1, LM = 16,
-    LANES = "rows", PUT = "plain", HEAD = "padded", BK = 16, EDGE = "guarded", SLICEK = 1, UNROLL = 16, SPLITK = 1, MINBLOCKS = 1,
-    FINISH = "last_block", VEC = 1, PAD = 0, LOADER = "register", STAGES = 1, COPIES = "burst",
+    LANES = "rows", PUT = "plain", HEAD = "padded", BK = 16, EDGE = "guarded", SLICEK = 1, UNROLL = 16, SPLITK = 1,
+    MINBLOCKS = 1, FINISH = "last_block", VEC = 1, PAD = 0, LOADER = "register", STAGES = 1, COPIES = "burst",
     KLANES = 16, PACK = "no", SCHEDULE = "tiles", GROUPS = 2, TILE = 128, SWAP = "no", QUEUE = 3,
     PROMOTE = 1, FRAGMENTS = 1 },
   untuned = SUGGESTED,
@@ -621,6 +624,7 @@ constexpr int CM = TM, CN = TN;  // elements of C of one thread
 // A thread has MV neighbouring rows, and the next MV of its rows LM * MV further on, behind those
 // of the other lanes; the same with columns. So a warp reads shared memory without gaps.
 
+@ local a_row = APART and "place_of<true>(at.row)" or "at.row"
 @ local function placed(row) return APART and "place_of<IS_A>(" .. row .. ")" or row end
 @ if APART then
 // A lane writes STORE rows of C at a time, and the neighbouring lane those beside them, so that a warp fills
@@ -978,7 +982,7 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
   const unsigned a_from = shared_address(shared) + beginning<A_ALONG_K>(at.row);
   const unsigned b_from = shared_address(shared) + 4 * B_TILE + beginning<B_ALONG_K>(at.column);
 @ else
-  const float *const a_from = shared + @{APART and "place_of<true>(at.row)" or "at.row"}, *const b_from = shared + B_TILE + at.column;
+  const float *const a_from = shared + @{a_row}, *const b_from = shared + B_TILE + at.column;
 @ end
 #pragma unroll 1
   for (int t = 0; t < tiles; t++) {
@@ -1037,7 +1041,7 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
   const int head = (int)(depth - (long long)(tiles - 1) * BK);
   const position at(threadIdx.x % GROUP);
   const int slice = threadIdx.x / GROUP * DEPTH;
-  const float *const a_from = shared + slice * A_ROW + @{APART and "place_of<true>(at.row)" or "at.row"};
+  const float *const a_from = shared + slice * A_ROW + @{a_row};
   const float *const b_from = shared + B_TILE + slice * B_ROW + at.column;
   float a[FRAGMENTS][TM], b[FRAGMENTS][TN];
   int stage = 0;  // where the current tile lies, in floats
@@ -1282,7 +1286,8 @@ __device__ __forceinline__ void multiply_strips(int m, int n, int depth, const f
   const int rows = (depth + BK - 1) / BK * BK;  // in shared memory
   float *const b_shared = shared + rows * A_ROW;
   const position at(threadIdx.x);
-  const float *const a_from = shared + @{APART and "place_of<true>(at.row)" or "at.row"}, *const b_from = b_shared + at.column;
+  const float *const a_from = shared + @{APART and "place_of<true>(at.row)" or "at.row"};
+  const float *const b_from = b_shared + at.column;
   const auto copy_b = [&](int column, int stage) {
     copy_all(operand_b(B, ldb, column, n, 0, b_shared), stage, depth);
   };
