@@ -415,7 +415,6 @@ return {
     { "strips are written lean, tile by tile along the columns", "not STRIPS or PUT == 'lean' and RASTER == 1" },
     { "no strip has two tiles", "not STRIPS or " .. TILES .. " > PLACES" },
     { "more than four blocks per multiprocessor are for strips", "MINBLOCKS <= 4 or STRIPS" },
-    { "strips are multiplied in one order", "not STRIPS or ORDER == 'rows'" },
     { "strips are copied in tiles of 8 or 16", "not STRIPS or BK <= 16" },
     { "strips are not sliced", "not STRIPS or SLICEK == 1" },
     { "strips unroll 4 steps or 8", "not STRIPS or UNROLL <= 8" },
