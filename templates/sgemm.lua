@@ -452,6 +452,7 @@ return {
     { "no incomplete tile along k that counts", "HEAD == 'padded' or k % BK > 0 and k < 12 * BK" },
     { "incomplete tiles are left so by blocks that load as they multiply, all of k",
       "HEAD == 'padded' or BLOCKED and not LOADS_APART and SCHEDULE == 'tiles'" },
+    { "who is spared steps is spared guards as well", "HEAD == 'padded' or PUT == 'lean'" },
     { "incomplete tiles are not sliced", "HEAD == 'padded' or SLICEK == 1" },
     { "incomplete tiles are not split", "HEAD == 'padded' or SPLITK == 1" },
     { "padding is for transposing on the way, and needed there",

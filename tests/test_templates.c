@@ -552,6 +552,8 @@ static void sgemm_loading_warps_are_right(void **state) {
        "launch,VEC=4,PAD=4,LOADER=warps,STAGES=2,KLANES=8"},
       {"m=129 n=119 k=74 tb=t", "BM=128,BN=128,TM=8,TN=8,STORE=1,LM=8,LANES=rows,SPLITK=2,FINISH="
                                 "atomic,VEC=1,LOADER=warps,STAGES=2"},
+      {"m=129 n=119 k=74", "BM=128,BN=128,TM=8,TN=8,STORE=1,LM=8,LANES=rows,PUT=lean,VEC=1,PAD=4,"
+                           "LOADER=warps,STAGES=2,KLANES=8"},
       {"m=384 n=128 k=44 tb=t",
        "BM=128,BN=128,TM=16,TN=8,ORDER=columns,STORE=4,LM=4,LANES=rows,EDGE=k,MINBLOCKS=2,VEC=4,"
        "LOADER=warps,STAGES=3"},
@@ -573,6 +575,9 @@ static void sgemm_maps_and_streams_are_right(void **state) {
   static const part parts[] = {
       {"m=260 n=116 k=76", "LOADER=tensor,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
                            "LANES=rows,BK=8,UNROLL=8,MINBLOCKS=2,VEC=4,STAGES=3"},
+      {"m=260 n=116 k=76 tb=t",
+       "LOADER=tensor,PUT=lean,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
+       "LANES=rows,BK=8,UNROLL=8,MINBLOCKS=2,VEC=4,STAGES=3"},
       {"m=260 n=116 k=76 ta=t", "LOADER=tensor,SCHEDULE=stream,BM=128,BN=128,TM=8,TN=8,ORDER=snake,"
                                 "LM=4,LANES=interleaved,BK=16,VEC=4,STAGES=3"},
       {"m=640 n=116 k=76 ta=t tb=t",
