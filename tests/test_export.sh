@@ -74,7 +74,11 @@ else
 fi
 
 # ---- a portfolio
-refuses 1 "there is no portfolio of sgemm" "$autotune" export sgemm --portfolio --header "$folder/p.h" --embed "$folder/p.c"
+prints "a portfolio of" "$autotune" export sgemm --portfolio --arch compute_90 --top 4 --manifest "$folder/s.json" \
+  --header "$folder/s.h" --embed "$folder/s.c" # the shipped one
+grep -q '"device": "NVIDIA H200"' "$folder/s.json" && grep -q 'tuned on NVIDIA H200' "$folder/s.h" ||
+  complain "where the shipped portfolio was measured"
+refuses 1 "there is no portfolio of saxpy" "$autotune" export saxpy --portfolio --header "$folder/p.h" --embed "$folder/p.c"
 "$autotune" sgemm m=33 n=50 k=70 --budget 2 --quiet >/dev/null || complain "tuning failed"
 "$autotune" cover sgemm --grid "m=16..128 n=16..128 k=16..128" --sample 4 --quiet >/dev/null || complain "covering failed"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --cubin "$folder/p.cubin"

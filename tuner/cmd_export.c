@@ -6,10 +6,12 @@
 #include <unistd.h>
 
 #include "cli.h"
+#include "context.h"
 #include "db_text.h"
 #include "fatbin.h"
 #include "file.h"
 #include "serve.h"
+#include "serve_presets.h"
 #include "variants.h"
 #include "verbs.h"
 
@@ -32,6 +34,7 @@ typedef struct export {
   rt_compiler *compiler;
   archs archs;
   str device_key;
+  serve_known shipped; /* a portfolio that the library brings */
   char own_arch[16];
 }
 export;
@@ -183,14 +186,21 @@ static void add_measured(const db_line *row, str *s) {
   str_add(s, "}");
 }
 
-static void add_cover(const export *x, const serve_cover *c, str *s) {
+/* Where the portfolio was measured; a key begins with the device's name. */
+static const char *cover_device(export *x) {
+  const char *key = x->shipped.cover_device;
+  const char *name = key ? arena_text_n(&x->k.memory, key, strcspn(key, "|")) : NULL;
+  return name ? name : x->k.device->info.name;
+}
+
+static void add_cover(export *x, const serve_cover *c, str *s) {
   str_addf(s,
            ",\n  \"portfolio\": {\"configs\": %zu, \"sizes\": %zu, \"asked_loss\": %.4g, "
            "\"expected_loss\": %.4g, \"worst_loss\": %.4g, \"device\": ",
            c->n_configs, c->n_sizes, c->asked, c->expected, c->worst);
-  str_add_json(s, x->k.device->info.name);
+  str_add_json(s, cover_device(x));
   str_add(s, ", \"device_key\": ");
-  str_add_json(s, str_text(&x->device_key));
+  str_add_json(s, x->shipped.cover_device ? x->shipped.cover_device : str_text(&x->device_key));
   str_add(s, "}");
 }
 
@@ -348,6 +358,23 @@ static int export_kernel(export *x, err *e) {
 
 /* ---- a portfolio ---------------------------------------------------------------------------- */
 
+/* The portfolio that libtuned would serve from on such a device, where none was made there. */
+static int read_shipped(export *x, serve_cover *cover, err *e) {
+  serve here = {.device = x->k.device, .device_key = x->device_key, .presets = serve_presets};
+  TRY(serve_known_read(&here, x->k.t, &x->shipped, e));
+  if (!x->shipped.cover.n_configs) {
+    return err_set(e, ERR_NOTFOUND,
+                   "there is no portfolio of %s on %s; autotune cover %s makes one", x->k.t->name,
+                   x->k.device->info.name, x->k.t->name);
+  }
+  *cover = x->shipped.cover;
+  if (!x->c->quiet) {
+    fprintf(stderr, "autotune: nothing was made here: the shipped portfolio, measured on %s\n",
+            x->shipped.cover_device);
+  }
+  return 0;
+}
+
 static int read_cover(export *x, serve_cover *cover, err *e) {
   db *d;
   const char *text;
@@ -358,8 +385,7 @@ static int read_cover(export *x, serve_cover *cover, err *e) {
     db_close(d);
   }
   if (rc == ERR_NOTFOUND) {
-    return err_set(e, rc, "there is no portfolio of %s on %s; autotune cover %s makes one",
-                   x->k.t->name, x->k.device->info.name, x->k.t->name);
+    return read_shipped(x, cover, e);
   }
   return rc ? err_set(e, rc, "%s", miss.message)
             : serve_cover_read(x->k.t, text, &x->k.memory, cover, e);
@@ -425,7 +451,7 @@ static int export_variants(export *x, const serve_cover *cover, const variants *
   const serve_export about = {.command = str_text(&command),
                               .problem = x->k.t->name,
                               .config = "",
-                              .device = x->k.device->info.name,
+                              .device = cover_device(x),
                               .arch = x->c->arch ? x->c->arch : x->own_arch,
                               .nvrtc = rt_compiler_version(x->compiler),
                               .name = x->c->name};
@@ -507,6 +533,7 @@ int cmd_export(const cli *c, err *e) {
     rt_device_key(&x.k.device->info, &x.device_key);
     rc = c->portfolio ? export_portfolio(&x, e) : export_kernel(&x, e);
   }
+  serve_known_clear(&x.shipped);
   str_clear(&x.device_key);
   rt_compiler_close(x.compiler);
   cli_kernel_close(&x.k);

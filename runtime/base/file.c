@@ -134,7 +134,8 @@ int file_data_home(str *out, err *e) {
   } else if (home && home[0]) {
     str_addf(out, "%s/.local/share/autotune", home);
   } else {
-    return err_set(e, ERR_IO, "neither XDG_DATA_HOME nor HOME is set; name the database with --db");
+    return err_set(e, ERR_IO,
+                   "neither XDG_DATA_HOME nor HOME is set; name the database (--db, TUNED_DB)");
   }
   return out->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
 }
