@@ -88,7 +88,10 @@ TUNED_API int tuned_find(tuned_context *ctx, const char *problem, tuned_kernel *
 
 /* tuned_launch -- run it; asynchronous.
  *   in  args  per argument of the template, in its order: a pointer to the value (to the device
- *             address, for a buffer). Scalars that the problem fixes may be NULL.
+ *             address, for a buffer). Scalars that the problem fixes may be NULL. Addresses are
+ *             aligned to their elements, and as the problem's field `align` says, where it has one
+ *             (in elements; left out, addresses as cudaMalloc gives them are meant). Typed calls
+ *             look at the addresses themselves.
  *   A kernel that needs scratch memory keeps some per stream until the context is closed, so that
  *   launches on different streams never share any. It goes by the stream's handle, and for
  *   cudaStreamPerThread by the thread too; CUDA may give the handle to a new stream once the old
@@ -134,8 +137,9 @@ typedef struct tuned_kernel_info { /* texts live as long as the kernel */
   const char *tuned_device;  /* and where: the device's key in the database; likewise */
   int adapted;               /* parameters that had to be changed to fit this problem */
   /* of one launch; 0: not known. Unless the origin is exact, the time of the tuned problem times
-   * the ratio of the least times that the devices' peak rates allow for the two problems: an
-   * estimate, coarse where launches are short or parameters were adapted */
+   * the ratio of the least times that the devices' peak rates allow for the two problems, a
+   * microsecond a kernel at least: an estimate, coarse where launches are short or parameters were
+   * adapted */
   double expected_sec;
   int measured;             /* 1: that time was measured; 0: modelled */
   int registers;            /* per thread; the largest over the kernels launched, as are the next */
