@@ -127,9 +127,9 @@ const cli_verb cli_verbs[] = {
      "  autotune cover sgemm --grid \"m=16..8192 n=16..8192 k=16..8192\" --sample 150 --device 0\n",
      cmd_cover},
     {"export",
-     "export FAMILY FIELD=VALUE ... | export FAMILY --portfolio [--header F] [--embed F] [--cubin "
-     "F] "
-     "...",
+     "export FAMILY FIELD=VALUE ... --cubin F|--header F|... | export FAMILY --portfolio --header "
+     "F "
+     "--embed F",
      "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
      " device db templates config arch cubin fatbin ptx source header embed manifest portfolio "
      "dispatch name top quiet ",
@@ -141,10 +141,9 @@ const cli_verb cli_verbs[] = {
      "--embed is one C source with all of them, which loads the one\n"
      "that the device runs: machine code, else PTX. With --portfolio header and source hold the "
      "tree,\n"
-     "the requirements and the kernels of what autotune cover chose, for any size, and the models\n"
-     "that choose among them, some 300 KB of tables, or with --dispatch tree none; --top (default "
-     "256)\n"
-     "bounds the variants.\n\n"
+     "the requirements and the kernels of what autotune cover chose, for any size (where it chose\n"
+     "nothing, of the portfolio that ships), and the models that choose among them, some 300 KB of\n"
+     "tables, or with --dispatch tree none; here --top (default 256) bounds the variants.\n\n"
      "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n"
      "  autotune export scan n=2^24 --fatbin scan.fatbin --arch sm_80,sm_90,compute_90\n"
      "  autotune export sgemm --portfolio --arch sm_90,compute_90 --header s.h --embed s.c\n",
