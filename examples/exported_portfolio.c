@@ -1,9 +1,8 @@
 /* exported_portfolio.c -- an exported portfolio of sgemm: any size, by the CUDA driver API alone.
  *
  *   autotune export sgemm --portfolio --header sgemm_portfolio.h --embed sgemm_portfolio.c
- *   cc -I. -I/usr/local/cuda/include exported_portfolio.c sgemm_portfolio.c -lcuda -lm -o
- * exported_portfolio
- *   ./exported_portfolio 150 100 70  1024 16 1000 ...
+ *   cc -I. -I/usr/local/cuda/include *portfolio.c -lcuda -lm -o portfolio
+ *   ./portfolio 150 100 70  1024 16 1000 ...
  *
  * Every three numbers are m, n and k. Told are the configuration that the tree chose and what it is
  * expected to lose; the result is compared with the host's own product. */
