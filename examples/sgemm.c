@@ -6,7 +6,8 @@
  *   ./sgemm 4096 4096 4096
  *
  * The kernel is the tuned one if `autotune sgemm m=... n=... k=... tb=t` has been here before, else
- * the template's default. TUNED_DEVICE=emu runs it without a GPU. Also compiles as C++. */
+ * one for such sizes, from what is tuned here and what ships. TUNED_DEVICE=emu runs it without a
+ * GPU. Also compiles as C++. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
