@@ -53,8 +53,8 @@ int serve_refuse_context(tuned_context *ctx, err *e) {
     return err_set(e, ERR_USAGE, "this is no context; tuned_open makes one");
   }
   const serve *s = atomic_load_explicit(&ctx->open, memory_order_acquire);
-  return s ? serve_check_fork(s, e)
-           : err_set(e, ERR_USAGE, "the context is closed; open another with tuned_open");
+  TRY(s ? serve_check_fork(s, e) : 0); /* else another thread has been given its place since */
+  return err_set(e, ERR_USAGE, "the context is closed; open another with tuned_open");
 }
 
 void serve_report_failure(tuned_error *to, const err *e) {
