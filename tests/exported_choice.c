@@ -163,8 +163,8 @@ static double time_of(const sgemm_portfolio *k, const sgemm_problem *x, int vari
   return base < MODELS ? foretell(k, x, variant, base, apart) : INFINITY;
 }
 
-/* The library's pick, of the short list or of all: C takes it, too, or, having other forms of it
- * and of others besides, one that is as fast. */
+/* The library's pick, of the short list or of all: where C has it in the same form, C takes it,
+ * too, or, having other forms of others, one that is as fast. */
 static void compare_pick(const lua *l, library *y, const sgemm_portfolio *k, const gen_problem *p,
                          const serve_cover_node *leaf) {
   const sgemm_problem x = exported(p);
@@ -173,7 +173,8 @@ static void compare_pick(const lua *l, library *y, const sgemm_portfolio *k, con
     const size_t base = leaf->n_short ? leaf->order[i] : i;
     best = y->sec[base] < y->sec[best] ? base : best;
   }
-  if (exported_as(l, y, k, &x, best) >= 0) {
+  const int variant = exported_as(l, y, k, &x, best);
+  if (variant >= 0 && variant == first_that_fits(k, &x, (int)best)) {
     y->n_picks++;
     y->n_other += !(time_of(k, &x, sgemm_choose(k, &x)) < 1.001 * y->sec[best]);
   }

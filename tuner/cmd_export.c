@@ -424,7 +424,7 @@ static int write_portfolio(export *x, const serve_export_cover *what, const vari
            source.n / 1024);
     if (v->n_met) {
       printf("of %zu variants that its sizes take; as the models say, without the others they lose "
-             "%.1f %% (--top)\n",
+             "%.1f %% at least (--top)\n",
              v->n_met, 100 * v->lost);
     }
   }

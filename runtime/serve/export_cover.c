@@ -629,7 +629,7 @@ static int add_choose(page *p) {
            "  for (i = 0; i < leaf->n && found < 0; i++) {\n"
            "    found = first_that_fits(k, p, leaf->order[i]);\n  }\n"
            "  return found < 0 ? first_that_fits(k, p, %zu) : found;\n}\n\n",
-           name, name, p->c->by_models ? "fastest(k, p)" : "-1", n);
+           name, name, p->c->by_models ? "fastest(k, p, leaf)" : "-1", n);
   if (p->c->by_models) {
     add_remembering(p);
   } else {

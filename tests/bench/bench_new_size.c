@@ -5,10 +5,10 @@
  *
  * $TUNED_DB names a file that is absent. Problems of sgemm, their m, n and k drawn evenly over the
  * octaves from 16 to MOST. First decisions alone, as when every module is loaded: from the fields
- * to the configuration, with all of the portfolio's judged, its launches, its arguments and the
- * digest of its source. The judge learns from each; so told are the first, the median of the first
- * hundred, and median, 10th and 90th percentile of the later half, microseconds of the thread's own
- * time (the machine may be busy with other things).
+ * to the configuration, with those of the leaf's short list judged, its launches, its arguments and
+ * the digest of its source. The judge learns from each; so told are the first, the median of the
+ * first hundred, and median, 10th and 90th percentile of the later half, microseconds of the
+ * thread's own time (the machine may be busy with other things).
  *
  * Then whole calls of tuned_find for SEC seconds. Those that need a module that is not loaded yet
  * compile it: they are counted, and the others timed.
