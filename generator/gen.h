@@ -281,7 +281,7 @@ typedef struct gen_operand { /* one kernel parameter */
   const struct gen_tensor *tensor; /* GEN_FROM_TENSOR */
 } gen_operand;
 
-enum { GEN_MAX_RANK = 5 };
+enum { GEN_MAX_RANK = 5, GEN_MAX_WORK = 4 };
 
 typedef struct gen_tensor { /* a buffer as copies of tiles see it: becomes a tensor map */
   gen_operand at;           /* an argument or workspace */
@@ -300,8 +300,9 @@ typedef struct gen_launch {
                    (griddepcontrol) */
   const gen_operand *operands; /* of the kernel; or one: what to set */
   size_t n_operands;
-  uint8_t fill;    /* memory stages: the byte */
-  uint64_t nbytes; /* memory stages: how many */
+  double work[GEN_MAX_WORK]; /* of one block, as the template tells it; 0: it does not */
+  uint8_t fill;              /* memory stages: the byte */
+  uint64_t nbytes;           /* memory stages: how many */
 } gen_launch;
 
 typedef struct gen_plan { /* the launches in order; stages whose `when` is false are left out */
@@ -340,6 +341,7 @@ typedef struct gen_launch_text {
   const char *kernel;                    /* NULL: this stage sets memory */
   const char *when;                      /* NULL: always */
   const char *grid[3], *block[3], *smem; /* NULL: 1, 1, 0 */
+  const char *work[GEN_MAX_WORK];        /* NULL: 0 */
   const char *fill, *nbytes;             /* NULL: 0, the whole workspace */
   const gen_operand_text *operands;
   size_t n_operands;

@@ -554,6 +554,7 @@ bool gen_rest_has_value(gen_fold *f, gen_rest r) {
 typedef struct stage_rest {
   bool is_kernel;
   gen_rest when, grid[3], block[3], smem, nbytes;
+  gen_rest work[GEN_MAX_WORK];
 } stage_rest;
 
 struct gen_work_rest {
@@ -568,6 +569,7 @@ static gen_rest fold_or(gen_fold *f, const gen_expr *x, gen_rest otherwise) {
 
 static void fold_stage(gen_fold *f, const gen_stage *s, stage_rest *out) {
   const gen_rest one = constant(f, (gen_atom){.type = GEN_INTEGER, .i = 1});
+  const gen_rest none = constant(f, (gen_atom){.type = GEN_INTEGER, .i = 0});
   const gen_expr *whole = !s->kernel && s->operands[0].from == GEN_FROM_WORKSPACE
                               ? f->t->program.workspaces[s->operands[0].index].count
                               : NULL;
@@ -577,7 +579,10 @@ static void fold_stage(gen_fold *f, const gen_stage *s, stage_rest *out) {
     out->grid[i] = fold_or(f, s->grid[i], one);
     out->block[i] = fold_or(f, s->block[i], one);
   }
-  out->smem = fold_or(f, s->smem, constant(f, (gen_atom){.type = GEN_INTEGER, .i = 0}));
+  for (int i = 0; i < GEN_MAX_WORK; i++) {
+    out->work[i] = fold_or(f, s->work[i], none);
+  }
+  out->smem = fold_or(f, s->smem, none);
   out->nbytes = fold_or(f, s->nbytes ? s->nbytes : whole, one);
 }
 
@@ -620,10 +625,19 @@ static bool volume(gen_fold *f, const gen_rest r[3], double most_x, double most,
   return ok;
 }
 
+static bool each_does(gen_fold *f, const stage_rest *s, double *work) {
+  bool ok = true;
+  for (int i = 0; ok && i < GEN_MAX_WORK; i++) {
+    ok = number(f, s->work[i], &work[i]) && work[i] >= 0 && isfinite(work[i]);
+  }
+  return ok;
+}
+
 static bool add_kernel(gen_fold *f, const stage_rest *s, gen_work *out) {
-  double blocks, threads, smem;
+  double blocks, threads, smem, work[GEN_MAX_WORK];
   if (!volume(f, s->grid, 0x1p31 - 1, 65535, &blocks) ||
-      !volume(f, s->block, 1024, 1024, &threads) || !extent(f, s->smem, 0x1p31, &smem)) {
+      !volume(f, s->block, 1024, 1024, &threads) || !extent(f, s->smem, 0x1p31, &smem) ||
+      (blocks > 0 && !each_does(f, s, work))) {
     return false;
   }
   out->launches += blocks > 0;
@@ -633,6 +647,7 @@ static bool add_kernel(gen_fold *f, const stage_rest *s, gen_work *out) {
     out->blocks = blocks;
     out->threads = threads;
     out->smem = smem;
+    memcpy(out->work, work, sizeof work);
   }
   return true;
 }

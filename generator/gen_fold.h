@@ -42,7 +42,7 @@ bool gen_rest_has_value(gen_fold *f, gen_rest r);
 typedef struct gen_work { /* what gen_plan says of a plan as a whole */
   size_t launches;
   /* of the launch with the most shared memory a block, of equals with the most threads */
-  double blocks, threads, smem;
+  double blocks, threads, smem, work[GEN_MAX_WORK];
   double flops, bytes;
 } gen_work;
 

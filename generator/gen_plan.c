@@ -143,6 +143,16 @@ static bool overlaps(job *j, const gen_stage *s, const gen_launch *l, bool first
   return may && condition(j, may);
 }
 
+static void work(job *j, const gen_stage *s, gen_launch *l) {
+  for (size_t i = 0; i < GEN_MAX_WORK && s->work[i]; i++) {
+    l->work[i] = real(j, s->work[i]);
+    if (!(l->work[i] >= 0) || !isfinite(l->work[i])) {
+      gen_fail(&j->g->t->box, ERR_TEMPLATE, s->work[i]->at,
+               "a block's work is %g; it can be 0 or more", l->work[i]);
+    }
+  }
+}
+
 /* A kernel launch; false when its grid is empty. */
 static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
   static const char *const grid[] = {"grid.x", "grid.y", "grid.z"};
@@ -162,6 +172,7 @@ static bool launch(job *j, const gen_stage *s, bool first, gen_launch *l) {
   l->overlap = overlaps(j, s, l, first);
   l->operands = operands(j, s);
   l->n_operands = s->n_operands;
+  work(j, s, l);
   return true;
 }
 

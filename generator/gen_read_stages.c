@@ -233,30 +233,42 @@ static void read_operands(scope *s, gen_stage *stage) {
   gen_leave(r);
 }
 
-/* One expression, or a list of up to three. */
-static void read_extent(scope *s, const char *key, const gen_expr *out[3]) {
+/* The table or expression at the top: one expression, or a list of them. */
+static void read_some(scope *s, const char *key, size_t most, const char *bounds,
+                      const gen_expr **out) {
   gen_reader *r = s->r;
-  gen_need(r, key);
   if (!gen_is_table(r)) {
     out[0] = gen_expression(r, s->kinds);
-    gen_leave(r);
     return;
   }
   size_t n = gen_list(r, key, NULL);
-  if (n < 1 || n > 3) {
-    gen_bad(r, "'%s' has one to three entries, for x, y and z", key);
+  if (n < 1 || n > most) {
+    gen_bad(r, "'%s' has one to %s", key, bounds);
   }
   for (size_t i = 0; i < n; i++) {
-    gen_need_at(r, (int64_t)i + 1, "an extent");
+    gen_need_at(r, (int64_t)i + 1, "an expression");
     out[i] = gen_expression(r, s->kinds);
     gen_leave(r);
   }
-  gen_leave(r);
+}
+
+static void read_extent(scope *s, const char *key, const gen_expr *out[3]) {
+  gen_need(s->r, key);
+  read_some(s, key, 3, "three entries, for x, y and z", out);
+  gen_leave(s->r);
+}
+
+static void read_work(scope *s, gen_stage *stage) {
+  if (gen_enter(s->r, "work")) {
+    read_some(s, "work", GEN_MAX_WORK, "four entries, numbers that tell what a block does",
+              stage->work);
+    gen_leave(s->r);
+  }
 }
 
 static void read_launch(scope *s, gen_stage *stage) {
   static const char *const keys[] = {"kernel",  "grid",  "block", "smem", "when",
-                                     "overlap", "early", "args",  NULL};
+                                     "overlap", "early", "args",  "work", NULL};
   gen_reader *r = s->r;
   gen_keys(r, keys);
   gen_need(r, "kernel");
@@ -270,6 +282,7 @@ static void read_launch(scope *s, gen_stage *stage) {
   stage->smem = gen_expression_at(r, "smem", s->kinds);
   stage->overlap = gen_expression_at(r, "overlap", s->kinds);
   stage->early = gen_expression_at(r, "early", s->kinds);
+  read_work(s, stage);
   read_operands(s, stage);
 }
 

@@ -64,6 +64,9 @@ static int launch(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text *
     out->grid[i] = text_of(s->grid[i]);
     out->block[i] = text_of(s->block[i]);
   }
+  for (int i = 0; i < GEN_MAX_WORK; i++) {
+    out->work[i] = text_of(s->work[i]);
+  }
   return operands(t, s, a, out, e);
 }
 

@@ -59,6 +59,7 @@ typedef struct gen_stage {
   const gen_expr *when;                      /* NULL: always */
   const gen_expr *overlap, *early;           /* NULL: never */
   const gen_expr *grid[3], *block[3], *smem; /* NULL: 1, 1, 0 */
+  const gen_expr *work[GEN_MAX_WORK];        /* of a block; NULL: 0 */
   const gen_expr *fill, *nbytes;             /* memory stages; nbytes NULL: the whole workspace */
   const gen_stage_operand *operands;
   size_t n_operands;

@@ -95,6 +95,13 @@ local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta",
   "biases" }
 
 local GRID = "sel(STREAM, PLACES, sel(STRIPS, min(PLACES, " .. TILES .. "), " .. TILES .. "))"
+-- What a block does, across edges of tiles and of k too: multiplications, steps along k, stores of C.
+local TILE_STEPS = "ceildiv(ceildiv(k, SPLITK), ALONG)"
+local BLOCK_TILES = "sel(STRIPS, ceildiv(" .. TILES .. ", PLACES), 1)"
+local STEPS = "sel(STREAM, ceildiv(" .. TILES .. " * " .. TILE_STEPS .. ", PLACES), "
+  .. BLOCK_TILES .. " * " .. TILE_STEPS .. ")"
+local WORK = { "ROWS * COLUMNS * ALONG * " .. STEPS, STEPS,
+  BLOCK_TILES .. " * ROWS * COLUMNS // sel(TENSOR, 1, STORE)" }
 
 -- The launch with tensor maps, of operands packed or not.
 local function with_maps(a_packed, b_packed)
@@ -108,7 +115,7 @@ local function with_maps(a_packed, b_packed)
       box = { "sel(" .. along_k .. ", BK, " .. width .. ")", "sel(" .. along_k .. ", " .. width .. ", BK)" },
       swizzle = "sel(" .. along_k .. ", 4 * BK, 0)" }
   end
-  return { kernel = "sgemm_mapped", grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM",
+  return { kernel = "sgemm_mapped", grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM", work = WORK,
     when = "MAPS and " .. (a_packed and "" or "not ") .. "A_PACKED and "
       .. (b_packed and "" or "not ") .. "B_PACKED",
     overlap = "OVERLAP and (PACK ~= 'no' or FINISH == 'atomic')", early = "EARLY",
@@ -339,8 +346,7 @@ return {
     { "vectors are added up by the last block or by atomics", "not GEMV or FINISH ~= 'two_launch'" },
     { "vectors have no tiles whose edges could be guarded or not", "not GEMV or EDGE == 'guarded'" },
     { "a single column or row wants no tiles", "not BLOCKED or min(m, n) ~= 1" },
-    { "warpgroups' multiplications need compute capability 9.0",
-      "not " .. BY_WARPGROUPS .. " or dev_cc == 90" },
+    { "warpgroups' multiplications need compute capability 9.0", "not " .. BY_WARPGROUPS .. " or dev_cc == 90" },
     { "tensor cores need compute capability 8.0", "not TENSOR or dev_cc >= 80" },
     { "a tile for tensor cores is more than twice as high or wide as C",
       "not TENSOR or ROWS // 2 < max(m, 64) and COLUMNS // 2 < max(n, 64)" },
@@ -370,10 +376,8 @@ return {
     { "many small thread tiles: shared memory would limit",
       "not BLOCKED or TM * TN >= 32 or " .. TILES .. " <= 4 * dev_sms" },
     { "few multiplications have no order", "TM * TN >= 64 or ORDER == 'rows'" },
-    { "stores of C wider than alignment, thread or edge allow",
-      "STORE <= min(MV, align, " .. C_VEC .. ")" },
-    { "stores of C narrower than need be",
-      "not BLOCKED or STORE >= min(MV, align, " .. C_VEC .. ")" },
+    { "stores of C wider than alignment, thread or edge allow", "STORE <= min(MV, align, " .. C_VEC .. ")" },
+    { "stores of C narrower than need be", "not BLOCKED or STORE >= min(MV, align, " .. C_VEC .. ")" },
     { "few tiles share nothing", "RASTER == 1 or (BLOCKED or TENSOR) and " .. TILES .. " >= 2 * dev_sms" },
     { "the warps do not divide the tile", "BM % (LM * TM) == 0 and BN % (32 // LM * TN) == 0" },
     { "a warp's tile has sides that differ more than fourfold, or sixteenfold if its rows are dealt out",
@@ -406,8 +410,7 @@ return {
     { "split k leaves a block less than two tiles", "SPLITK == 1 or SPLITK * ALONG * 2 <= k" },
     { "fewer blocks than multiprocessors would hold",
       "STREAM or MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
-    { "that many blocks exceed a multiprocessor's threads",
-      "THREADS * MINBLOCKS <= dev_threads_sm" },
+    { "that many blocks exceed a multiprocessor's threads", "THREADS * MINBLOCKS <= dev_threads_sm" },
     { "so few threads leave each all the registers it can have",
       "STREAM or STRIPS or MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
     { "strips are for k that shared memory holds", "not STRIPS or k <= 256" },
@@ -532,11 +535,11 @@ return {
       grid = "ceildiv(k, 32) * (sel(A_PACKED, ceildiv(m, 32), 0) + sel(B_PACKED, ceildiv(n, 32), 0))",
       args = { "m", "n", "k", "A", "lda", "B", "ldb", "packed_a", "packed_b" } },
     { kernel = "sgemm_vectors", when = "GEMV", overlap = "OVERLAP", block = "BLOCK",
-      grid = { "PIECES", "SPLITS" }, smem = "VECTORS_SMEM",
+      grid = { "PIECES", "SPLITS" }, smem = "VECTORS_SMEM", work = { "OUT * VECTORS * SHARE", "SHARE // STEP" },
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", { "i64", "SHARE" }, "partial", "arrived" } },
     { kernel = "sgemm", when = "not MAPS and not GEMV", overlap = "OVERLAP and FINISH == 'atomic'", early = "EARLY",
-      grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM",
+      grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM", work = WORK,
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", "partial", "arrived" } },
     with_maps(false, false),

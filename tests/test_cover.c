@@ -365,6 +365,46 @@ static void test_the_model_sees_rounds(void **unused) {
   world_free(&unseen);
 }
 
+/* Blocks go along k in steps of 500, of which the last is as long as any: nothing but the work that
+ * is told says so. */
+static double stepped_work(const int64_t *v, serve_work *w) {
+  const double steps = ceil((double)v[2] / 500);
+  tile_work(0, v, w);
+  w->work[1] = steps;
+  return 1e-6 + ceil(w->blocks / 132) * steps * 1e-7;
+}
+
+static double off_when_stepped(bool told) {
+  static tiled x;
+  world unseen;
+  double off = 0;
+  tiled_new(&x, 0);
+  for (size_t j = 0; j < TIMED; j++) {
+    x.sec[j] = stepped_work(x.w.table.values + j * x.w.table.n_fields, &x.work[j]);
+    x.work[j].work[1] *= told;
+  }
+  look_at(&x, 0);
+  const cover_model *m = fit_of(&x);
+  world_new(&unseen, UNSEEN, 12, false);
+  for (size_t j = 0; j < unseen.sizes.n; j++) {
+    const int64_t *v = unseen.table.values + j * unseen.table.n_fields;
+    serve_work work;
+    const double sec = stepped_work(v, &work);
+    work.work[1] *= told;
+    off += fabs(log(foretold(&x, m, v, &work) / sec)) / (double)unseen.sizes.n;
+  }
+  world_free(&x.w);
+  world_free(&unseen);
+  return off;
+}
+
+static void test_the_model_prices_the_work_it_is_told(void **unused) {
+  (void)unused;
+  const double untold = off_when_stepped(false), told = off_when_stepped(true);
+  printf("off by %.3f, with the steps told %.3f\n", untold, told);
+  assert_true(untold > 0.02 && told < untold / 5);
+}
+
 /* What no cost says: every other size has another form, which takes half as long again. */
 static void test_the_model_learns_what_forms_take(void **unused) {
   (void)unused;
@@ -1048,6 +1088,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_noise_grows_no_tree),
       cmocka_unit_test(test_few_sizes_make_a_tree_too),
       cmocka_unit_test(test_the_model_sees_rounds),
+      cmocka_unit_test(test_the_model_prices_the_work_it_is_told),
       cmocka_unit_test(test_the_model_learns_what_forms_take),
       cmocka_unit_test(test_sizes_left_out_are_foretold),
       cmocka_unit_test(test_drawn_sizes_teach_the_tree),

@@ -456,6 +456,20 @@ static void plans_hold_what_is_launched(void **state) {
   street_close(&s);
 }
 
+static void plans_tell_the_work_of_a_block(void **state) {
+  (void)state;
+  street s = street_mini("smem = '4 * B'", "smem = '4 * B', work = { 'n / 8', 'TILE' }", "n=100");
+  const gen_plan *p;
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  const double *work = p->launches[p->n - 1].work;
+  assert_true(work[0] == 12.5 && work[1] == 32 && work[2] == 0 && work[3] == 0);
+  street_close(&s);
+  s = street_mini("smem = '4 * B'", "smem = '4 * B', work = 'n'", "n=100");
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  assert_true(p->launches[p->n - 1].work[0] == 100);
+  street_close(&s);
+}
+
 static void plans_describe_tensors(void **state) {
   (void)state;
   street s = street_mini("{ 'i32', 'TILE' }",
@@ -520,6 +534,8 @@ static void launches_beyond_the_limits_are_refused(void **state) {
       {"grid = 'ceildiv(n, TILE)'", "grid = 'n > 3'", "a whole number is needed, not a condition"},
       {"grid = 'ceildiv(n, TILE)'", "grid = 'kind + 1'", "attempt to perform arithmetic"},
       {"smem = '4 * B'", "smem = 'B * 2^20'", "smem is 33554432; it can be 0 to 232448"},
+      {"smem = '4 * B'", "work = { 1, 'n - 101' }", "a block's work is -1; it can be 0 or more"},
+      {"smem = '4 * B'", "work = 'n / 0'", "a block's work is inf; it can be 0 or more"},
       {"{ 'i32', 'TILE' }", "{ 'u8', 'TILE * 8' }", "256 does not fit u8"},
       {"{ 'i32', 'TILE' }", "{ 'u8', '-1' }", "-1 does not fit u8"},
       {"{ 'i32', 'TILE' }", "{ 'u8', 'kind' }", "a number is needed, not 'fast'"},
@@ -690,6 +706,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(includes_are_spliced_and_hashed),
       cmocka_unit_test(golden_sources_are_as_they_were),
       cmocka_unit_test(plans_hold_what_is_launched),
+      cmocka_unit_test(plans_tell_the_work_of_a_block),
       cmocka_unit_test(plans_describe_tensors),
       cmocka_unit_test(a_box_too_large_is_refused),
       cmocka_unit_test(an_empty_problem_launches_nothing),

@@ -391,7 +391,7 @@ typedef struct counts {
 static bool same_work(const serve_work *a, const serve_work *b) {
   return a->launches == b->launches && a->blocks == b->blocks && a->flops == b->flops &&
          a->bytes == b->bytes && a->threads == b->threads &&
-         !memcmp(&a->form, &b->form, sizeof a->form);
+         !memcmp(a->work, b->work, sizeof a->work) && !memcmp(&a->form, &b->form, sizeof a->form);
 }
 
 /* As the generator has it, with Lua; a plan that it refuses has no blocks and is left to it. */

@@ -15,6 +15,8 @@ static int add_product(page *p, const char *const x[3]) {
   return 0;
 }
 
+_Static_assert(GEN_MAX_WORK == 4, "add_launch takes so many");
+
 static int add_kernel(page *p, const gen_launch_text *l) {
   str_add(p->out, "    add_launch(&w, ");
   TRY(add_product(p, l->grid));
@@ -22,7 +24,13 @@ static int add_kernel(page *p, const gen_launch_text *l) {
   TRY(add_product(p, l->block));
   str_add(p->out, ", (double)(");
   TRY(l->smem ? export_expression(p, l->smem) : 0);
-  str_add(p->out, l->smem ? "));\n" : "0));\n");
+  str_add(p->out, l->smem ? ")" : "0)");
+  for (size_t i = 0; i < GEN_MAX_WORK; i++) {
+    str_add(p->out, ", (double)(");
+    TRY(l->work[i] ? export_expression(p, l->work[i]) : 0);
+    str_add(p->out, l->work[i] ? ")" : "0)");
+  }
+  str_add(p->out, ");\n");
   return 0;
 }
 
@@ -46,17 +54,21 @@ static int add_stage(page *p, const gen_launch_text *l) {
 static int add_work(page *p) {
   str_addf(p->out,
            "/* What a configuration does: launches, and the one of them that does most. */\n"
-           "struct work {\n  double launches, blocks, threads, smem, flops, bytes;\n};\n\n"
-           "static void add_launch(struct work *w, double blocks, double threads, double smem) {\n"
+           "struct work {\n  double launches, blocks, threads, smem, flops, bytes;\n"
+           "  double each[%d]; /* of a block */\n};\n\n"
+           "static void add_launch(struct work *w, double blocks, double threads, double smem,\n"
+           "                       double a, double b, double c, double d) {\n"
            "  w->launches += blocks > 0;\n"
            "  if (blocks > 0 && (!(w->blocks > 0) || (smem != w->smem\n"
            "          ? smem > w->smem : blocks * threads > w->blocks * w->threads))) {\n"
-           "    w->blocks = blocks;\n    w->threads = threads;\n    w->smem = smem;\n  }\n}\n\n"
+           "    w->blocks = blocks;\n    w->threads = threads;\n    w->smem = smem;\n"
+           "    w->each[0] = a;\n    w->each[1] = b;\n    w->each[2] = c;\n"
+           "    w->each[3] = d;\n  }\n}\n\n"
            "static struct work work_of(const %s_portfolio *k, const %s_problem *p,\n"
            "                           const struct config *c) {\n"
            "  const struct derived v = derive(k, p, c);\n"
-           "  struct work w = {0, 0, 0, 0, 0, 0};\n  (void)v;\n  w.flops = (double)(",
-           p->name, p->name);
+           "  struct work w = {0, 0, 0, 0, 0, 0, {0}};\n  (void)v;\n  w.flops = (double)(",
+           GEN_MAX_WORK, p->name, p->name);
   TRY(export_expression(p, p->texts.flops));
   str_add(p->out, ");\n  w.bytes = (double)(");
   TRY(export_expression(p, p->texts.bytes));
@@ -272,7 +284,7 @@ static void add_terms(const page *p) {
            "  x[3] = one * (w->flops / w->blocks);\n  x[4] = rounds * (w->flops / w->blocks);\n"
            "  x[5] = w->flops;\n  x[6] = w->bytes;\n  x[7] = w->blocks;\n",
            p->name);
-  for (size_t f = 0; f < p->t->n_fields && n + 1 < SERVE_MODEL_COSTS; f++) {
+  for (size_t f = 0; f < p->t->n_fields && n + 1 < SERVE_MODEL_PLAIN; f++) {
     if (!p->t->fields[f].names) {
       for (int i = 0; i < 2; i++) {
         str_addf(p->out, "  x[%zu] = %s * (double)p->", n++, i ? "rounds" : "one");
@@ -280,6 +292,13 @@ static void add_terms(const page *p) {
         str_add(p->out, ";\n");
       }
     }
+  }
+  for (int i = 0; i < GEN_MAX_WORK; i++) {
+    const int at = SERVE_MODEL_PLAIN + 3 * i;
+    str_addf(p->out,
+             "  x[%d] = one * w->each[%d];\n  x[%d] = rounds * w->each[%d];\n"
+             "  x[%d] = w->blocks * w->each[%d];\n",
+             at, i, at + 1, i, at + 2, i);
   }
   str_add(p->out, "  (void)p;\n}\n\n");
 }

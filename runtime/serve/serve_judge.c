@@ -405,6 +405,7 @@ static bool judge_work(serve_judge *j, form *f, serve_work *out) {
                       .flops = w.flops,
                       .bytes = w.bytes,
                       .form = f->config};
+  memcpy(out->work, w.work, sizeof out->work);
   return true;
 }
 

@@ -54,6 +54,7 @@ void serve_work_of(gen_instance *g, const gen_template *t, const gen_config *c, 
                         .flops = plan->flops,
                         .bytes = plan->bytes,
                         .form = *c};
+    memcpy(out->work, main_launch(plan)->work, sizeof out->work);
   }
   arena_clear(&a);
 }
@@ -64,8 +65,8 @@ static double rounds_of(const serve_costs *c, double blocks) {
   return ceil(blocks / (c->at_once * c->sms));
 }
 
-/* The fields stand for the length of one block's work, which the operations per block tell only
- * where no tile hangs over an edge. */
+/* Where the template does not tell what a block does, the fields stand for the length of its work:
+ * operations per block are less than that where tiles hang over edges. */
 void serve_costs_terms(const gen_template *t, const serve_costs *c, const int64_t *values,
                        const serve_work *w, double x[SERVE_MODEL_COSTS]) {
   const double one = ceil(w->blocks / c->sms), rounds = rounds_of(c, w->blocks);
@@ -79,11 +80,17 @@ void serve_costs_terms(const gen_template *t, const serve_costs *c, const int64_
   x[6] = w->bytes;
   x[7] = w->blocks;
   size_t n = 8;
-  for (size_t f = 0; f < t->n_fields && n + 1 < SERVE_MODEL_COSTS; f++) {
+  for (size_t f = 0; f < t->n_fields && n + 1 < SERVE_MODEL_PLAIN; f++) {
     if (!t->fields[f].names) {
       x[n++] = one * (double)values[f];
       x[n++] = rounds * (double)values[f];
     }
+  }
+  for (size_t i = 0; i < GEN_MAX_WORK; i++) {
+    double *of = &x[SERVE_MODEL_PLAIN + 3 * i];
+    of[0] = one * w->work[i];
+    of[1] = rounds * w->work[i];
+    of[2] = w->blocks * w->work[i];
   }
 }
 

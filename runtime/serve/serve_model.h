@@ -2,20 +2,23 @@
  *
  * From the sizes where it was timed. First a sum of non-negative costs, per launch, per block, per
  * operation and byte of all, and per round of blocks over the multiprocessors, in itself and for
- * the work of each of its blocks. The rounds are what a smooth curve through the times would miss:
- * a block more than fits into a round can cost as much as a whole one. Then what the measured sizes
- * took more or less than that sum, a Gaussian process: every one of them has a weight, and tells
- * the more the closer it lies, by the fields, by what a block does, by how full the last round is,
- * and by the form that the configuration has there, for it is adapted to some sizes. A portfolio
- * carries the model of each of its configurations, and a size gets the one that the model says is
- * fastest. src: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006,
- * equations 2.25, 4.19 */
+ * the work of each of its blocks: operations, and whatever else the template says that a block does
+ * (`work` of its launches), such as the steps of a tile that hangs over an edge. The rounds are
+ * what a smooth curve through the times would miss: a block more than fits into a round can cost as
+ * much as a whole one. Then what the measured sizes took more or less than that sum, a Gaussian
+ * process: every one of them has a weight, and tells the more the closer it lies, by the fields, by
+ * what a block does, by how full the last round is, and by the form that the configuration has
+ * there, for it is adapted to some sizes. A portfolio carries the model of each of its
+ * configurations, and a size gets the one that the model says is fastest. src: Rasmussen and
+ * Williams, Gaussian Processes for Machine Learning, 2006, equations 2.25, 4.19 */
 #ifndef SERVE_MODEL_H
 #define SERVE_MODEL_H
 
 #include "gen.h"
 
-enum { SERVE_MODEL_COSTS = 24, SERVE_MODEL_SIZES = 4096 };
+/* Costs of what is known of every template, then of the work that its launches tell. */
+enum { SERVE_MODEL_PLAIN = 24, SERVE_MODEL_COSTS = SERVE_MODEL_PLAIN + 3 * GEN_MAX_WORK };
+enum { SERVE_MODEL_SIZES = 4096 };
 
 /* What two sizes must differ in, in octaves, for this to make them as strange to each other as
  * anything else set to one does: a field, a choice, the length of a block's work and its threads,
@@ -36,10 +39,11 @@ enum {
 
 typedef struct serve_work { /* what a configuration does at one size */
   double launches;
-  double blocks, threads; /* of the launch that does most, threads of each; blocks 0: it does not
-                             fit this size */
-  double flops, bytes;    /* of the whole problem */
-  gen_config form;        /* as it is adapted to this size */
+  double blocks, threads;    /* of the launch that does most, threads of each; blocks 0: it does not
+                                fit this size */
+  double work[GEN_MAX_WORK]; /* of one of its blocks, as the template tells it */
+  double flops, bytes;       /* of the whole problem */
+  gen_config form;           /* as it is adapted to this size */
 } serve_work;
 
 /* serve_work_of -- of a configuration as the problem has it */
