@@ -203,6 +203,16 @@ static void test_noise_grows_no_tree(void **unused) {
   world_free(&w);
 }
 
+/* Square tiles on 132 multiprocessors, one block each: large ones are faster per element and leave
+ * multiprocessors idle where there are few of them. */
+static double tile_work(size_t i, const int64_t *v, serve_work *w) {
+  const double side = (double)(32 << i);
+  const double blocks = ceil((double)v[0] / side) * ceil((double)v[1] / side);
+  const double flops = 2 * (double)v[0] * (double)v[1] * (double)v[2];
+  *w = (serve_work){.launches = 1, .blocks = blocks, .threads = 256, .flops = flops};
+  return 3e-6 + ceil(blocks / 132) * (5e-7 + side * (side + 60) * (double)v[2] * 1e-12);
+}
+
 /* ---- fewer ---------------------------------------------------------------------------------- */
 
 /* Three that take the time of their blocks: small tiles, large ones, and large ones again that are
@@ -241,19 +251,40 @@ static void test_those_hard_to_tell_apart_go(void **unused) {
   world_free(&w);
 }
 
+/* The second is the faster one where m is small, the third at every so many sizes. */
+static size_t n_kept_of_three(size_t every) {
+  world w;
+  err e = {0};
+  size_t chosen[] = {0, 1, 2}, n_chosen = 3;
+  world_new(&w, 80, 3, false);
+  const size_t n = w.sizes.n;
+  serve_work *work = ARENA_ARRAY(&w.memory, serve_work, 3 * n);
+  for (size_t j = 0; j < n; j++) {
+    const int64_t *v = w.table.values + j * w.table.n_fields;
+    const bool third = j % every == 0;
+    const double times[] = {1, v[0] < 300 ? 0.7 : 1.4, third ? 0.9 : 1.4};
+    for (size_t i = 0; i < 3; i++) {
+      w.sec[i * n + j] = tile_work(2, v, &work[i * n + j]) * times[i];
+      work[i * n + j].form.index[0] = work[i * n + j].form.index[1] = i == 2 && third;
+    }
+  }
+  w.table.work = work;
+  w.table.sms = 132;
+  assert_ok(cover_thin(w.t, &w.table, chosen, &n_chosen, &w.memory, &e), &e);
+  assert_int_equal(chosen[1], 1);
+  world_free(&w);
+  return n_chosen;
+}
+
+static void test_those_that_gain_little_go(void **unused) {
+  (void)unused;
+  assert_int_equal(n_kept_of_three(3), 3);
+  assert_int_equal(n_kept_of_three(20), 2);
+}
+
 /* ---- sizes that only the model knows -------------------------------------------------------- */
 
 enum { TILES = 3, TIMED = 60, DRAWN = 800, UNSEEN = 300 };
-
-/* Square tiles on 132 multiprocessors, one block each: large ones are faster per element and leave
- * multiprocessors idle where there are few of them. */
-static double tile_work(size_t i, const int64_t *v, serve_work *w) {
-  const double side = (double)(32 << i);
-  const double blocks = ceil((double)v[0] / side) * ceil((double)v[1] / side);
-  const double flops = 2 * (double)v[0] * (double)v[1] * (double)v[2];
-  *w = (serve_work){.launches = 1, .blocks = blocks, .threads = 256, .flops = flops};
-  return 3e-6 + ceil(blocks / 132) * (5e-7 + side * (side + 60) * (double)v[2] * 1e-12);
-}
 
 typedef struct tiled {
   world w; /* for its sizes */
@@ -424,6 +455,25 @@ static void test_the_model_learns_what_forms_take(void **unused) {
     work.form = x.known[j ^ 1].work.form;
     const double ratio = foretold(&x, m, x.known[j].values, &work) / x.known[j].sec;
     assert_true(j % 2 ? ratio > 0.55 && ratio < 0.8 : ratio > 1.25 && ratio < 1.8);
+  }
+  world_free(&x.w);
+}
+
+/* One launch waited for the host. */
+static void test_sizes_that_were_held_up_are_left_out(void **unused) {
+  (void)unused;
+  static tiled x;
+  enum { HELD_UP = 17 };
+  tiled_new(&x, 0);
+  const double sec = x.sec[HELD_UP];
+  x.sec[HELD_UP] *= 10;
+  look_at(&x, 0);
+  const cover_model *m = fit_of(&x);
+  for (size_t j = 0; j < TIMED; j++) {
+    const double should = j == HELD_UP ? sec : x.sec[j];
+    assert_int_equal(m->held_up[j], j == HELD_UP);
+    assert_true(fabs(log(m->unseen[j] / should)) < 0.1);
+    assert_true(fabs(log(foretold(&x, m, x.known[j].values, &x.known[j].work) / should)) < 0.05);
   }
   world_free(&x.w);
 }
@@ -1090,6 +1140,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_the_model_sees_rounds),
       cmocka_unit_test(test_the_model_prices_the_work_it_is_told),
       cmocka_unit_test(test_the_model_learns_what_forms_take),
+      cmocka_unit_test(test_sizes_that_were_held_up_are_left_out),
       cmocka_unit_test(test_sizes_left_out_are_foretold),
       cmocka_unit_test(test_drawn_sizes_teach_the_tree),
       cmocka_unit_test(test_short_lists_hold_the_models_pick),
@@ -1101,6 +1152,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_no_text_does_harm),
       cmocka_unit_test(test_the_range_is_kept),
       cmocka_unit_test(test_sizes_are_drawn_evenly_over_octaves),
+      cmocka_unit_test(test_those_that_gain_little_go),
       WITH_CONTEXT(test_a_portfolio_serves_other_sizes),
       WITH_CONTEXT(test_the_model_chooses),
       WITH_CONTEXT(test_the_short_list_comes_first),

@@ -604,13 +604,15 @@ typedef struct foresight { /* what the models say of the measured sizes */
   size_t n;
 } foresight;
 
+/* One that failed at a size is passed over there. */
 static void foretell(foresight *x) {
   const learner *l = x->l;
   const size_t ns = l->t->n_sizes;
   for (size_t k = 0; k < l->n_configs; k++) {
     for (size_t j = 0; j < ns; j++) {
+      const bool works = isfinite(sec_of(l->t, l->chosen[k], j));
       const bool seen = l->models[k] && isfinite(l->models[k]->unseen[j]);
-      x->sec[k * ns + j] = seen ? l->models[k]->unseen[j] : model_sec(l, k, j);
+      x->sec[k * ns + j] = !works ? INFINITY : seen ? l->models[k]->unseen[j] : model_sec(l, k, j);
     }
   }
 }
@@ -837,12 +839,20 @@ static bool learn(learner *l, serve_cover *out) {
   return true;
 }
 
-static double *losses(const cover_table *t, const size_t *chosen, size_t n, arena *a) {
-  double *out = ARENA_ARRAY(a, double, (t->n_sizes + t->n_drawn) * n + 1);
+/* Where the measurement was held up, what the model says. */
+static double believed(const learner *l, size_t k, size_t size) {
+  const cover_model *m = l->models ? l->models[k] : NULL;
+  return m && m->held_up[size] ? m->unseen[size] : sec_of(l->t, l->chosen[k], size);
+}
+
+static double *losses(const learner *l) {
+  const cover_table *t = l->t;
+  const size_t n = l->n_configs;
+  double *out = ARENA_ARRAY(l->a, double, (t->n_sizes + t->n_drawn) * n + 1);
   for (size_t j = 0; out && j < t->n_sizes; j++) {
     const double least = least_of(t, j);
     for (size_t k = 0; k < n; k++) {
-      const double x = log(sec_of(t, chosen[k], j) / least);
+      const double x = fmax(0, log(believed(l, k, j) / least));
       out[j * n + k] = x < LOST_MOST ? x : LOST_MOST; /* also where nothing is finite */
     }
   }
@@ -901,14 +911,15 @@ static int open_learner(learner *l, const gen_template *t, const cover_table *ta
   *l = (learner){
       .template = t, .t = table, .features = features, .n_configs = n, .chosen = chosen, .a = a};
   l->n_features = serve_features(t, features, FEATURES_MOST);
-  l->lost = losses(table, chosen, n, a);
   l->known = measurements(table, chosen, n, a);
   l->left = ARENA_ARRAY(a, double, n + 1);
   l->right = ARENA_ARRAY(a, double, n + 1);
-  if (!l->lost || !l->known || !l->left || !l->right) {
+  if (!l->known || !l->left || !l->right) {
     return no_room(e);
   }
-  return table->work ? fit_models(l, e) : 0;
+  TRY(table->work ? fit_models(l, e) : 0);
+  l->lost = losses(l);
+  return l->lost ? 0 : no_room(e);
 }
 
 int cover_learn(const gen_template *t, const cover_table *table, const size_t *chosen, size_t n,
@@ -919,6 +930,12 @@ int cover_learn(const gen_template *t, const cover_table *table, const size_t *c
 }
 
 /* ---- fewer ---------------------------------------------------------------------------------- */
+
+/* What a configuration must gain over all sizes, in the measure of lost_in_all: each takes time at
+ * every size that nobody has met, and can be taken by mistake. Of 22 of sgemm on an H200, 16 were
+ * left, which lost 0.2 % against the best of the 22 at 1092 other sizes, and 0.5 % less than the 22
+ * against the best of their own. */
+static const double WORTH = 0.005;
 
 /* The mean over the sizes; large losses count more than in proportion. */
 static double lost_in_all(const foresight *x) {
@@ -946,14 +963,14 @@ static double least_missed(foresight *x, size_t *which) {
 }
 
 static void thin(foresight *x) {
-  double best = lost_in_all(x);
+  double least = lost_in_all(x);
   while (x->n > 1) {
     size_t which = 0;
     const double lost = least_missed(x, &which);
-    if (lost > best) {
+    if (lost > least + WORTH) {
       break;
     }
-    best = lost;
+    least = fmin(least, lost);
     x->in[which] = false;
     x->n--;
   }

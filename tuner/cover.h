@@ -31,11 +31,10 @@ int cover_choose(const cover_table *t, double loss, size_t *chosen, size_t *n, s
                  err *e);
 /* cover_loss -- of the best of these for a size: log(sec / least); INFINITY when none serves it */
 double cover_loss(const cover_table *t, const size_t *chosen, size_t n, size_t size);
-/* cover_thin -- fewer of them, when nothing is lost by it: two that are hard to tell apart by a
- * problem's size cost more by mistakes than they gain. A model that has not seen the size picks,
- * and those whose absence costs nothing go. Needs the table's work, else all
- * stay. err ERR_NOMEM
- */
+/* cover_thin -- fewer of them, when little is lost by it: each costs time wherever it is
+ * considered, and two that are hard to tell apart by a problem's size cost more by mistakes than
+ * they gain. A model that has not seen the size picks, and those whose absence costs less than half
+ * a per cent, all together, go. Needs the table's work, else all stay. err ERR_NOMEM */
 int cover_thin(const gen_template *t, const cover_table *table, size_t *chosen, size_t *n, arena *a,
                err *e);
 /* cover_regret -- where a measurement would tell most. For each of the drawn sizes: by how much,

@@ -14,6 +14,11 @@ static const double AT_ONCE[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
  */
 static const double NOISE = 0.065, HELD_UP = 3e-7;
 
+/* A size that took so many deviations longer than all others say was held up by more: a launch that
+ * waits for the host takes 50 us for 5. It would spoil what is expected of its neighbours, and is
+ * left out; at most so many are. */
+static const double FAR_OFF = 5, FAR_OFF_MOST = 0.05;
+
 typedef struct fitter {
   const gen_template *t;
   const cover_known *rows;
@@ -26,6 +31,7 @@ typedef struct fitter {
   uint32_t *form;
   serve_load *load;
   double *off; /* log(measured / sum of costs) */
+  bool *held_up;
 
   serve_form *forms;
   size_t n_forms;
@@ -147,14 +153,20 @@ static void fill(const fitter *f, const double *forms_apart, double *c) {
   }
 }
 
+static double product(const double *a, const double *b, size_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
 /* In place: the lower triangle becomes its Cholesky factor. The noise keeps it definite. */
 static void factor(double *c, size_t n) {
   for (size_t i = 0; i < n; i++) {
     for (size_t j = 0; j <= i; j++) {
-      double v = c[i * n + j];
-      for (size_t k = 0; k < j; k++) {
-        v -= c[i * n + k] * c[j * n + k];
-      }
+      const double v = c[i * n + j] - product(&c[i * n], &c[j * n], j);
       c[i * n + j] = i == j ? sqrt(v) : v / c[j * n + j];
     }
   }
@@ -167,11 +179,8 @@ static void invert(double *c, size_t n) {
     double *x = &c[i * n];
     const double first = 1 / x[i];
     for (size_t k = i + 1; k < n; k++) {
-      double v = c[k * n + i] * first;
-      for (size_t l = i + 1; l < k; l++) {
-        v += c[k * n + l] * x[l];
-      }
-      x[k] = -v / c[k * n + k];
+      const double v = product(&c[k * n + i + 1], &x[i + 1], k - i - 1);
+      x[k] = -(c[k * n + i] * first + v) / c[k * n + k];
     }
     x[i] = first;
   }
@@ -193,6 +202,89 @@ static void weigh(const fitter *f, const double *c, double *weight, double *diag
   }
 }
 
+/* ---- sizes that were held up ------------------------------------------------------------------
+ */
+
+typedef struct posterior { /* of the rows that are not left out */
+  const double *inverse;   /* factor, as invert has it */
+  size_t n;
+  double *weight, *diagonal;
+  double *longer;     /* of those left out: than the others say, a logarithm */
+  double *columns;    /* [left out * n + row] of C^-1 as it was before */
+  size_t *out, n_out; /* left out, in order */
+} posterior;
+
+static bool is_out(const posterior *p, size_t i) {
+  size_t k = 0;
+  while (k < p->n_out && p->out[k] != i) {
+    k++;
+  }
+  return k < p->n_out;
+}
+
+static size_t longest(const posterior *p, double *deviations) {
+  size_t most = 0;
+  *deviations = 0;
+  for (size_t i = 0; i < p->n; i++) {
+    const double z = p->weight[i] / sqrt(p->diagonal[i]);
+    if (z > *deviations && !is_out(p, i)) {
+      *deviations = z;
+      most = i;
+    }
+  }
+  return most;
+}
+
+/* Of C^-1, without those that are left out already. */
+static void column(const posterior *p, size_t i, double *out) {
+  for (size_t a = 0; a < p->n; a++) {
+    const size_t from = a > i ? a : i;
+    out[a] = product(&p->inverse[a * p->n + from], &p->inverse[i * p->n + from], p->n - from);
+  }
+  for (size_t k = 0; k < p->n_out; k++) {
+    const double *before = p->columns + k * p->n, times = before[i] / before[p->out[k]];
+    for (size_t a = 0; a < p->n; a++) {
+      out[a] -= times * before[a];
+    }
+  }
+}
+
+/* The inverse without a row and its column, in n^2 steps: (A^-1) - v v^T / v_i. */
+static void leave_out(posterior *p, size_t i) {
+  double *v = p->columns + p->n_out * p->n;
+  column(p, i, v);
+  const double times = p->weight[i] / v[i];
+  p->longer[i] = times;
+  for (size_t a = 0; a < p->n; a++) {
+    p->weight[a] -= times * v[a];
+    p->diagonal[a] -= v[a] * v[a] / v[i];
+  }
+  p->weight[i] = 0;
+  p->out[p->n_out++] = i;
+}
+
+static bool leave_out_far_off(fitter *f, const double *inverse, double *weight, double *diagonal,
+                              double *longer, arena *scratch) {
+  const size_t n = f->n_measured, most = (size_t)(FAR_OFF_MOST * (double)n);
+  posterior p = {
+      .inverse = inverse, .n = n, .weight = weight, .diagonal = diagonal, .longer = longer};
+  double deviations;
+  p.columns = ARENA_ARRAY(scratch, double, most *n + 1);
+  p.out = ARENA_ARRAY(scratch, size_t, most + 1);
+  if (!p.columns || !p.out) {
+    return false;
+  }
+  for (size_t i = longest(&p, &deviations); deviations > FAR_OFF && p.n_out < most;
+       i = longest(&p, &deviations)) {
+    leave_out(&p, i);
+    f->held_up[f->row[i]] = true;
+  }
+  for (size_t i = 0; i < n; i++) {
+    longer[i] = f->held_up[f->row[i]] ? longer[i] : weight[i] / diagonal[i];
+  }
+  return true;
+}
+
 /* ---- the model ------------------------------------------------------------------------------ */
 
 static bool tell(fitter *f, const double *weight, arena *a) {
@@ -206,6 +298,9 @@ static bool tell(fitter *f, const double *weight, arena *a) {
   for (size_t i = 0; i < f->n_measured; i++) {
     serve_form *form = &f->forms[f->form[i]];
     serve_told *told = (serve_told *)form->told;
+    if (f->held_up[f->row[i]]) {
+      continue;
+    }
     told[form->n++] = (serve_told){.size = f->row[i],
                                    .blocks = f->rows[f->row[i]].work.blocks,
                                    .weight = weight[i],
@@ -216,13 +311,12 @@ static bool tell(fitter *f, const double *weight, arena *a) {
   return true;
 }
 
-static void leave_out(const fitter *f, const double *weight, const double *diagonal,
-                      double *unseen) {
+static void set_unseen(const fitter *f, const double *longer, double *unseen) {
   for (size_t i = 0; i < f->n; i++) {
     unseen[i] = INFINITY;
   }
   for (size_t i = 0; i < f->n_measured; i++) {
-    unseen[f->row[i]] = f->rows[f->row[i]].sec * exp(-weight[i] / diagonal[i]);
+    unseen[f->row[i]] = f->rows[f->row[i]].sec * exp(-longer[i]);
   }
 }
 
@@ -230,9 +324,9 @@ static bool learn(fitter *f, arena *scratch, arena *a, double *unseen) {
   const size_t n = f->n_measured;
   double *c = ARENA_ARRAY(scratch, double, n *n);
   double *weight = ARENA_ARRAY(scratch, double, n);
-  double *diagonal = ARENA_ARRAY(scratch, double, n);
+  double *diagonal = ARENA_ARRAY(scratch, double, n), *longer = ARENA_ARRAY(scratch, double, n);
   double *forms_apart = ARENA_ARRAY(scratch, double, f->n_forms * f->n_forms);
-  if (!c || !weight || !diagonal || !forms_apart) {
+  if (!c || !weight || !diagonal || !longer || !forms_apart) {
     return false;
   }
   for (size_t i = 0; i < f->n_forms; i++) {
@@ -244,7 +338,10 @@ static bool learn(fitter *f, arena *scratch, arena *a, double *unseen) {
   factor(c, n);
   invert(c, n);
   weigh(f, c, weight, diagonal);
-  leave_out(f, weight, diagonal, unseen);
+  if (!leave_out_far_off(f, c, weight, diagonal, longer, scratch)) {
+    return false;
+  }
+  set_unseen(f, longer, unseen);
   return tell(f, weight, a) && !serve_fit_rows(f->t, &f->fit, a, NULL);
 }
 
@@ -265,7 +362,8 @@ static int fit(fitter *f, double sms, arena *scratch, arena *a, const cover_mode
   f->load = ARENA_ARRAY(scratch, serve_load, f->n + 1);
   f->off = ARENA_ARRAY(scratch, double, f->n + 1);
   f->forms = ARENA_ARRAY(a, serve_form, f->n + 1);
-  if (!m || !unseen || !f->row || !f->form || !f->load || !f->off || !f->forms) {
+  f->held_up = ARENA_ARRAY(a, bool, f->n + 1);
+  if (!m || !unseen || !f->held_up || !f->row || !f->form || !f->load || !f->off || !f->forms) {
     return no_room(e);
   }
   find_measured(f);
@@ -277,7 +375,7 @@ static int fit(fitter *f, double sms, arena *scratch, arena *a, const cover_mode
   if (!learn(f, scratch, a, unseen)) {
     return no_room(e);
   }
-  *m = (cover_model){.fit = f->fit, .unseen = unseen};
+  *m = (cover_model){.fit = f->fit, .unseen = unseen, .held_up = f->held_up};
   *out = m;
   return 0;
 }

@@ -14,6 +14,7 @@ typedef struct cover_model {
   serve_fit fit;        /* a row's number is its size's */
   const double *unseen; /* per row: seconds by the model that has not seen it; INFINITY: not
                            measured */
+  const bool *held_up; /* per row: it took far longer than the others say; the model goes without */
 } cover_model;
 
 /* cover_model_fit -- in the arena.
