@@ -834,6 +834,33 @@ static void test_damaged_text_is_refused(void **unused) {
   arena_clear(&a);
 }
 
+/* As strtod reads them. */
+static void test_numbers_are_read_to_the_last_bit(void **unused) {
+  (void)unused;
+  static const char *const wrong[] = {"e5", "1e", "1e-", "1.2.3", "1-", ".", "1e400", "-1", "1 -"};
+  gen_template *t;
+  err e = {0};
+  assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
+  for (int round = 0; round < 2000; round++) {
+    arena a = {0};
+    serve_cover c;
+    char number[64], text[sizeof good + sizeof good_model + 64];
+    const double v = uniform() * pow(10, round % 60 - 30);
+    snprintf(number, sizeof number, round % 2 ? "%.*g" : "%.*f", 1 + round % 18, v);
+    const char *rest = strchr(strstr(good_model, "costs 2"), '\n');
+    snprintf(text, sizeof text, "%s%.*scosts 2 %s%s", good,
+             (int)(strstr(good_model, "costs 2") - good_model), good_model, number, rest);
+    assert_ok(serve_cover_read(t, text, &a, &c, &e), &e);
+    assert_true(c.model.fits[0].costs.cost[0] == strtod(number, NULL));
+    snprintf(text, sizeof text, "%s%.*scosts 2 %s%s", good,
+             (int)(strstr(good_model, "costs 2") - good_model), good_model,
+             wrong[round % (int)(sizeof wrong / sizeof *wrong)], rest);
+    assert_fails(serve_cover_read(t, text, &a, &c, &e), &e, ERR_USAGE, "damaged");
+    arena_clear(&a);
+  }
+  gen_close(t);
+}
+
 /* Whatever is accepted can be walked, to a leaf whose configurations are there, and asked for
  * times. */
 static void test_no_text_does_harm(void **unused) {
@@ -1150,6 +1177,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_the_model_comes_back),
       cmocka_unit_test(test_damaged_text_is_refused),
       cmocka_unit_test(test_no_text_does_harm),
+      cmocka_unit_test(test_numbers_are_read_to_the_last_bit),
       cmocka_unit_test(test_the_range_is_kept),
       cmocka_unit_test(test_sizes_are_drawn_evenly_over_octaves),
       cmocka_unit_test(test_those_that_gain_little_go),

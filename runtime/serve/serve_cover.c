@@ -236,25 +236,75 @@ typedef struct reading {
   int64_t *values;
   double *flops;
   serve_fit *fits;
-  size_t n_fits, at; /* at: of the configuration in hand, its sizes so far */
-  serve_form *form;  /* the one in hand */
-  serve_told *told;  /* [n_sizes] of the configuration in hand */
-  char *words;       /* the rest of the line */
+  size_t n_fits, at;      /* at: of the configuration in hand, its sizes so far */
+  serve_form *form;       /* the one in hand */
+  serve_told *told;       /* [n_sizes] of the configuration in hand */
+  size_t n_forms, n_told; /* of the configuration in hand, at most */
+  char *words, *rest;     /* of the line, of the text */
 } reading;
 
+/* There are ten thousand lines, and a process waits for them: no calls per word. */
 static char *next_word(reading *r) {
-  char *word;
-  do {
-    word = strsep(&r->words, " ");
-  } while (word && !*word);
+  char *word = r->words, *end;
+  while (word && *word == ' ') {
+    word++;
+  }
+  if (!word || !*word) {
+    r->words = NULL;
+    return NULL;
+  }
+  for (end = word; *end && *end != ' '; end++) {
+  }
+  r->words = *end ? end + 1 : NULL;
+  *end = 0;
   return word;
+}
+
+static const char *digits(const char *at, uint64_t *v, int *n) {
+  for (; *at >= '0' && *at <= '9' && *n < 16; at++, ++*n) {
+    *v = 10 * *v + (uint64_t)(*at - '0');
+  }
+  return at;
+}
+
+/* "-12.5e-7": of up to 15 digits and powers of ten up to the 22nd both are exact, so one
+ * multiplication or division rounds as strtod does.
+ * src: Clinger, How to read floating point numbers accurately, 1990, section 4 */
+static bool short_number(const char *at, double *v) {
+  static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
+                                 1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,
+                                 1e16, 1e17, 1e18, 1e19, 1e20, 1e21, 1e22};
+  const bool minus = *at == '-';
+  uint64_t whole = 0, ten = 0;
+  int n = 0, n_ten = 0, exponent = 0;
+  at = digits(at + minus, &whole, &n);
+  if (*at == '.') {
+    const int before = n;
+    at = digits(at + 1, &whole, &n);
+    exponent = before - n;
+  }
+  if (n > 0 && *at == 'e') {
+    const bool down = at[1] == '-';
+    at = digits(at + 1 + (down || at[1] == '+'), &ten, &n_ten);
+    exponent += !n_ten || n_ten > 2 ? 99 : down ? -(int)ten : (int)ten;
+  }
+  if (*at || !n || n > 15 || exponent < -22 || exponent > 22) {
+    return false;
+  }
+  const double size =
+      exponent < 0 ? (double)whole / power[-exponent] : (double)whole * power[exponent];
+  *v = minus ? -size : size;
+  return true;
 }
 
 static bool number(reading *r, double *v) {
   const char *word = next_word(r);
   char *end;
-  *v = word ? strtod(word, &end) : NAN;
-  return word && *word && !*end && isfinite(*v);
+  if (!word || short_number(word, v)) {
+    return word;
+  }
+  *v = strtod(word, &end);
+  return !*end && isfinite(*v);
 }
 
 static bool loss(reading *r, double *v) {
@@ -263,8 +313,9 @@ static bool loss(reading *r, double *v) {
 
 static bool index_below(reading *r, size_t most, size_t *v) {
   const char *word = next_word(r);
-  int64_t i;
-  if (!word || !isdigit((unsigned char)*word) || !text_integer(word, &i) || (uint64_t)i >= most) {
+  uint64_t i = 0;
+  int n = 0;
+  if (!word || *digits(word, &i, &n) || !n || i >= most) {
     return false;
   }
   *v = (size_t)i;
@@ -465,6 +516,17 @@ static bool read_size(reading *r) {
   return done(r);
 }
 
+/* The lines of this configuration: up to the next one's costs. */
+static void count_lines(reading *r) {
+  r->n_forms = r->n_told = 0;
+  for (const char *at = r->rest; at && *at != 'c';) {
+    r->n_forms += *at == 'f';
+    r->n_told += *at == 'a';
+    at = strchr(at, '\n');
+    at = at ? at + 1 : NULL;
+  }
+}
+
 /* A configuration has no more forms than sizes. */
 static bool read_costs(reading *r) {
   serve_fit *fit = r->n_fits < r->c->model.n_configs ? &r->fits[r->n_fits++] : NULL;
@@ -479,8 +541,12 @@ static bool read_costs(reading *r) {
     }
   }
   r->at = 0;
-  r->form = ARENA_ARRAY(r->a, serve_form, r->c->n_sizes + 1);
-  r->told = ARENA_ARRAY(r->a, serve_told, r->c->n_sizes);
+  count_lines(r);
+  if (r->n_forms > r->c->n_sizes || r->n_told > r->c->n_sizes) {
+    return false;
+  }
+  r->form = ARENA_ARRAY(r->a, serve_form, r->n_forms + 1);
+  r->told = ARENA_ARRAY(r->a, serve_told, r->n_told + 1);
   fit->forms = r->form;
   return r->form && r->told;
 }
@@ -498,15 +564,17 @@ static bool find_choice(const gen_param *p, const char *text, uint16_t *index) {
   return false;
 }
 
-/* "SPLITK=2" */
-static bool read_change(reading *r, char *word, gen_config *c) {
+/* "SPLITK=2"; they come in the template's order. */
+static bool read_change(reading *r, char *word, size_t *from, gen_config *c) {
   char *text = strchr(word, '=');
   if (!text) {
     return false;
   }
   *text++ = 0;
-  for (size_t i = 0; i < r->t->n_params; i++) {
-    if (!strcmp(r->t->params[i].name, word)) {
+  for (size_t i = *from; i < r->t->n_params; i++) {
+    const char *name = r->t->params[i].name;
+    if (*name == *word && !strcmp(name, word)) {
+      *from = i + 1;
       return find_choice(&r->t->params[i], text, &c->index[i]);
     }
   }
@@ -515,7 +583,7 @@ static bool read_change(reading *r, char *word, gen_config *c) {
 
 static bool read_form(reading *r) {
   serve_fit *fit = r->n_fits ? &r->fits[r->n_fits - 1] : NULL;
-  if (!fit || fit->n_forms == r->c->n_sizes) {
+  if (!fit || fit->n_forms == r->n_forms) {
     return false;
   }
   double threads;
@@ -523,8 +591,9 @@ static bool read_form(reading *r) {
   if (!number(r, &threads) || !(threads > 0)) {
     return false;
   }
+  size_t from = 0;
   for (char *word; (word = next_word(r));) {
-    if (!read_change(r, word, &config)) {
+    if (!read_change(r, word, &from, &config)) {
       return false;
     }
   }
@@ -536,7 +605,7 @@ static bool read_form(reading *r) {
 
 static bool read_at(reading *r) {
   const serve_fit *fit = r->n_fits ? &r->fits[r->n_fits - 1] : NULL;
-  if (!fit || !fit->n_forms || r->at == r->c->n_sizes) {
+  if (!fit || !fit->n_forms || r->at == r->n_told) {
     return false;
   }
   serve_told *told = &r->told[r->at++];
@@ -557,16 +626,23 @@ static bool read_line(reading *r, char *line) {
     const char *word;
     bool (*read)(reading *);
     bool of_model;
-  } lines[] = {{"asked", read_asked, false},   {"sizes", read_sizes, false},
-               {"range", read_range, false},   {"expected", read_expected, false},
-               {"config", read_config, false}, {"if", read_if, false},
-               {"leaf", read_leaf, false},     {"model", read_model, false},
-               {"size", read_size, true},      {"costs", read_costs, true},
-               {"form", read_form, true},      {"at", read_at, true}};
+  } lines[] = {{"at", read_at, true}, /* most are */
+               {"form", read_form, true},
+               {"size", read_size, true},
+               {"costs", read_costs, true},
+               {"asked", read_asked, false},
+               {"sizes", read_sizes, false},
+               {"range", read_range, false},
+               {"expected", read_expected, false},
+               {"config", read_config, false},
+               {"if", read_if, false},
+               {"leaf", read_leaf, false},
+               {"model", read_model, false}};
   r->words = line;
   const char *word = next_word(r);
   for (size_t i = 0; word && i < sizeof lines / sizeof *lines; i++) {
-    if (!strcmp(word, lines[i].word) && lines[i].of_model == (r->sms > 0)) {
+    if (*word == *lines[i].word && !strcmp(word, lines[i].word) &&
+        lines[i].of_model == (r->sms > 0)) {
       return lines[i].read(r);
     }
   }
@@ -598,6 +674,7 @@ static int read_lines(reading *r, char *text, err *e) {
     return err_set(e, ERR_USAGE, "this is no portfolio, or one of another version of autotune");
   }
   for (size_t number = 2; (line = strsep(&text, "\n")); number++) {
+    r->rest = text;
     if (*line && !read_line(r, line)) {
       return err_set(e, ERR_USAGE, "line %zu of the portfolio is damaged, or not of this template",
                      number);
