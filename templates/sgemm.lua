@@ -95,6 +95,9 @@ local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta",
   "biases" }
 
 local GRID = "sel(STREAM, PLACES, sel(STRIPS, min(PLACES, " .. TILES .. "), " .. TILES .. "))"
+-- Blocks that start early go where the kernel ahead leaves room, and stay there: where both do not fit side by
+-- side, some multiprocessors get two of them and others none, up to twice as slow on an H200.
+local STARTS_EARLY = "EARLY and 2 * " .. TILES .. " * SPLITK <= dev_sms"
 -- What a block does, across edges of tiles and of k too: multiplications, steps along k, stores of C.
 local TILE_STEPS = "ceildiv(ceildiv(k, SPLITK), ALONG)"
 local BLOCK_TILES = "sel(STRIPS, ceildiv(" .. TILES .. ", PLACES), 1)"
@@ -118,7 +121,7 @@ local function with_maps(a_packed, b_packed)
   return { kernel = "sgemm_mapped", grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM", work = WORK,
     when = "MAPS and " .. (a_packed and "" or "not ") .. "A_PACKED and "
       .. (b_packed and "" or "not ") .. "B_PACKED",
-    overlap = "OVERLAP and (PACK ~= 'no' or FINISH == 'atomic')", early = "EARLY",
+    overlap = "OVERLAP and (PACK ~= 'no' or FINISH == 'atomic')", early = STARTS_EARLY,
     args = { "m", "n", "k", "alpha", map("a", a_packed, "A_ALONG_K", "m", "BM"),
       map("b", b_packed, "B_ALONG_K", "n", "BN"), "beta", "C", "ldc", "scales", "biases", "partial",
       "arrived" } }
@@ -538,8 +541,8 @@ return {
       grid = { "PIECES", "SPLITS" }, smem = "VECTORS_SMEM", work = { "OUT * VECTORS * SHARE", "SHARE // STEP" },
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", { "i64", "SHARE" }, "partial", "arrived" } },
-    { kernel = "sgemm", when = "not MAPS and not GEMV", overlap = "OVERLAP and FINISH == 'atomic'", early = "EARLY",
-      grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM", work = WORK,
+    { kernel = "sgemm", when = "not MAPS and not GEMV", overlap = "OVERLAP and FINISH == 'atomic'",
+      early = STARTS_EARLY, grid = { GRID, "SPLITK" }, block = "THREADS", smem = "SMEM", work = WORK,
       args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
         "biases", "partial", "arrived" } },
     with_maps(false, false),
