@@ -95,16 +95,17 @@ local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta",
   "biases" }
 
 local GRID = "sel(STREAM, PLACES, sel(STRIPS, min(PLACES, " .. TILES .. "), " .. TILES .. "))"
--- Blocks that start early go where the kernel ahead leaves room, and stay there: where both do not fit side by
--- side, some multiprocessors get two of them and others none, up to twice as slow on an H200.
-local STARTS_EARLY = "EARLY and 2 * " .. TILES .. " * SPLITK <= dev_sms"
--- What a block does, across edges of tiles and of k too: multiplications, steps along k, stores of C.
+-- Blocks that start early go where the kernel ahead leaves room, and stay there: of few, some multiprocessors
+-- get two and others none, up to twice as slow on an H200. Many even out.
+local STARTS_EARLY = "(EARLY and " .. TILES .. " * SPLITK >= 4 * dev_sms)"
+-- What a block does, across edges of tiles and of k too: multiplications, steps along k, stores of C; and whether
+-- it waits for a launch.
 local TILE_STEPS = "ceildiv(ceildiv(k, SPLITK), ALONG)"
 local BLOCK_TILES = "sel(STRIPS, ceildiv(" .. TILES .. ", PLACES), 1)"
 local STEPS = "sel(STREAM, ceildiv(" .. TILES .. " * " .. TILE_STEPS .. ", PLACES), "
   .. BLOCK_TILES .. " * " .. TILE_STEPS .. ")"
 local WORK = { "ROWS * COLUMNS * ALONG * " .. STEPS, STEPS,
-  BLOCK_TILES .. " * ROWS * COLUMNS // sel(TENSOR, 1, STORE)" }
+  BLOCK_TILES .. " * ROWS * COLUMNS // sel(TENSOR, 1, STORE)", "sel(" .. STARTS_EARLY .. ", 0, 1)" }
 
 -- The launch with tensor maps, of operands packed or not.
 local function with_maps(a_packed, b_packed)
