@@ -586,8 +586,9 @@ static void arguments_are_refused_by_name(void **state) {
           tuned_reduce(f->ctx, NULL, "mean", "f32", 4, p, p, &f->err));
   REFUSED(f, TUNED_E_USAGE, "op must be one of",
           tuned_reduce(f->ctx, NULL, NULL, "f32", 4, p, p, &f->err));
+  void *between = (char *)p + 2;
   REFUSED(f, TUNED_E_USAGE, "argument x is not aligned to its elements",
-          tuned_saxpy(f->ctx, NULL, 3, 1, (float *)((char *)p + 2), p, &f->err));
+          tuned_saxpy(f->ctx, NULL, 3, 1, between, p, &f->err));
   OK(f, tuned_saxpy(f->ctx, NULL, 3, 1, p + 1, p, &f->err));
   OK(f, tuned_saxpy(f->ctx, NULL, 4, 1, p, p, &f->err));
   assert_string_equal(f->err.message, ""); /* a success clears the error */
