@@ -49,9 +49,9 @@ static int write_all(int fd, const char *p, size_t n) {
 
 /* A temporary beside the target, so that the rename stays on one file system. mkostemp makes it
  * private to its owner; give it what a plain open() would have. */
-static int open_temporary(char *path) {
+static int open_temporary(char *path, bool is_private) {
   int fd = mkostemp(path, O_CLOEXEC);
-  if (fd >= 0) {
+  if (fd >= 0 && !is_private) {
     mode_t mask = umask(0);
     umask(mask);
     fchmod(fd, 0666 & ~mask);
@@ -63,14 +63,24 @@ static int write_error(const char *path, int number, err *e) {
   return err_set(e, ERR_IO, "cannot write %s: %s", path, strerror(number));
 }
 
-static int replace_file(const char *path, const void *bytes, size_t n, err *e) {
+static int write_parts(int fd, const file_part *parts, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    if (write_all(fd, parts[i].bytes, parts[i].nbytes)) {
+      return -1;
+    }
+  }
+  return 0;
+}
+
+static int replace_file(const char *path, const file_part *parts, size_t n, bool is_private,
+                        err *e) {
   str temporary = {0};
   str_addf(&temporary, "%s.XXXXXX", path);
   if (temporary.failed) {
     return err_set(e, ERR_NOMEM, "out of memory writing %s", path);
   }
-  int fd = open_temporary(temporary.p);
-  int failed = fd < 0 || write_all(fd, bytes, n) || fsync(fd);
+  int fd = open_temporary(temporary.p, is_private);
+  int failed = fd < 0 || write_parts(fd, parts, n) || fsync(fd);
   int saved = errno;
   if (fd >= 0 && close(fd) && !failed) {
     failed = 1;
@@ -104,9 +114,20 @@ int file_write(const char *path, const void *bytes, size_t n, err *e) {
     return write_special(path, bytes, n, e);
   }
   char *real = realpath(path, NULL);
-  const int rc = replace_file(real ? real : path, bytes, n, e);
+  const int rc = replace_file(real ? real : path, &(file_part){bytes, n}, 1, false, e);
   free(real);
   return rc;
+}
+
+int file_write_private(const char *path, const file_part *parts, size_t n, err *e) {
+  return replace_file(path, parts, n, true, e);
+}
+
+file_safety file_is_safe(const struct stat *st) {
+  if (st->st_mode & (S_IWGRP | S_IWOTH)) {
+    return FILE_SHARED;
+  }
+  return st->st_uid && st->st_uid != geteuid() ? FILE_FOREIGN : FILE_SAFE;
 }
 
 int file_make_parents(const char *path, err *e) {

@@ -3,6 +3,7 @@
 #define BASE_FILE_H
 
 #include <stddef.h>
+#include <sys/stat.h>
 
 #include "err.h"
 #include "str.h"
@@ -13,6 +14,16 @@ int file_read(const char *path, size_t max_nbytes, str *out, err *e);
 /* file_write -- replace the file, by a temporary beside it and a rename: a full disk or a kill
  * leaves the old one as it was. A link is followed; a device or a pipe is written to. */
 int file_write(const char *path, const void *bytes, size_t n, err *e);
+typedef struct file_part {
+  const void *bytes;
+  size_t nbytes;
+} file_part;
+/* file_write_private -- the same of several parts, one after the other, for the user's eyes alone
+ * (mode 0600); a link is replaced */
+int file_write_private(const char *path, const file_part *parts, size_t n, err *e);
+/* file_is_safe -- can nobody write to it but this user and root? */
+typedef enum file_safety { FILE_SAFE, FILE_SHARED, FILE_FOREIGN } file_safety;
+file_safety file_is_safe(const struct stat *st);
 /* file_make_parents -- create the folders above `path` */
 int file_make_parents(const char *path, err *e);
 /* file_data_home -- append $XDG_DATA_HOME/autotune, or ~/.local/share/autotune */

@@ -61,6 +61,12 @@ typedef struct rt_bench rt_bench;
  *        ERR_TEMPLATE  the reference itself writes where it should not */
 int rt_bench_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t, gen_instance *g,
                  rt_bench **out, err *e);
+/* rt_bench_new_on -- the same, and the first case, which is timed, is what a program gave; the
+ * template's own follow, so that what is right here is right elsewhere. `data` must outlive the
+ * bench; NULL: none */
+struct rt_captured;
+int rt_bench_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+                    gen_instance *g, const struct rt_captured *data, rt_bench **out, err *e);
 void rt_bench_free(rt_bench *b);
 
 typedef struct rt_check {

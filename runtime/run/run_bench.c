@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "run_bench.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -55,19 +56,32 @@ static int out_of_memory(err *e) {
 
 /* ---- host side: the cases ------------------------------------------------------------------ */
 
+static int make_data(rt_bench *b, gen_instance *g, size_t i, err *e) {
+  bench_case *c = &b->cases[i];
+  if (b->captured && i == 0) {
+    c->captured = b->captured;
+    c->data = b->captured->data;
+    return 0;
+  }
+  return gen_data_make(g, i - (b->captured != NULL), &b->memory, &c->data, e);
+}
+
 static int make_case(rt_bench *b, gen_instance *g, size_t i, err *e) {
   bench_case *c = &b->cases[i];
   size_t n = b->t->n_args;
-  TRY(gen_data_make(g, i, &b->memory, &c->data, e));
+  TRY(make_data(b, g, i, e));
+  c->magnitude = ARENA_ARRAY(&b->memory, double, n + 1);
+  c->given = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->at = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->expected = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   c->values = ARENA_ARRAY(&b->memory, uint64_t, n + 1);
   c->args = ARENA_ARRAY(&b->memory, const void *, n + 1);
   c->zones = ARENA_ARRAY(&b->memory, rt_zone, n + 2);
-  if (!c->at || !c->expected || !c->values || !c->args || !c->zones) {
+  if (!c->magnitude || !c->given || !c->at || !c->expected || !c->values || !c->args || !c->zones) {
     return out_of_memory(e);
   }
   for (size_t j = 0; j < n; j++) {
+    c->magnitude[j] = 1;
     c->values[j] = c->data->args[j].bits;
     c->args[j] = &c->values[j];
   }
@@ -76,11 +90,11 @@ static int make_case(rt_bench *b, gen_instance *g, size_t i, err *e) {
 
 static int make_cases(rt_bench *b, gen_instance *g, err *e) {
   size_t n = b->t->n_args;
-  b->n_cases = b->t->n_cases;
+  b->n_cases = b->t->n_cases + (b->captured != NULL);
   b->cases = ARENA_ARRAY(&b->memory, bench_case, b->n_cases + 1);
   b->masters = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   b->filled = ARENA_ARRAY(&b->memory, gen_datum, n + 1);
-  b->blocks = ARENA_ARRAY(&b->memory, rt_ptr, 3 + n + 2 * n * b->n_cases);
+  b->blocks = ARENA_ARRAY(&b->memory, rt_ptr, 3 + 2 * n + 2 * n * b->n_cases);
   if (!b->cases || !b->masters || !b->filled || !b->blocks) {
     return out_of_memory(e);
   }
@@ -113,11 +127,16 @@ static void lay_out(rt_bench *b) {
   b->set_nbytes = footprint;
 }
 
-/* One set, masters, expected results. */
+static bool is_recorded(const bench_case *c, size_t arg) {
+  return c->captured && c->captured->bytes[arg];
+}
+
+/* One set, masters, expected results, and what was recorded. */
 static uint64_t least_nbytes(const rt_bench *b) {
   uint64_t n = b->stride;
   for (size_t i = 0; i < b->t->n_args; i++) {
     n += bench_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT ? largest(b, i) : 0;
+    n += is_recorded(&b->cases[0], i) ? bench_nbytes(&b->cases[0], i) : 0;
     for (size_t j = 0; j < b->n_cases; j++) {
       n += is_output(b, i) ? bench_nbytes(&b->cases[j], i) : 0;
     }
@@ -209,6 +228,9 @@ static int allocate(rt_bench *b, err *e) {
     if (bench_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT) {
       TRY(take(b, largest(b, i), &b->masters[i], e));
     }
+    if (is_recorded(&b->cases[0], i)) {
+      TRY(take(b, bench_nbytes(&b->cases[0], i), &b->cases[0].given[i], e));
+    }
     for (size_t j = 0; j < b->n_cases && is_output(b, i); j++) {
       TRY(take(b, bench_nbytes(&b->cases[j], i), &b->cases[j].expected[i], e));
     }
@@ -265,6 +287,9 @@ static int start_buffer(rt_bench *b, bench_case *c, size_t arg, err *e) {
   if (bench_is_poisoned(b, c, arg)) {
     return ops->set(b->d, c->at[arg], bench_poison(c->data->args[arg].type), nbytes, NULL, e);
   }
+  if (is_recorded(c, arg)) {
+    return ops->copy(b->d, c->at[arg], c->given[arg], nbytes, NULL, e);
+  }
   TRY(refresh_master(b, c, arg, e));
   return ops->copy(b->d, c->at[arg], b->masters[arg], nbytes, NULL, e);
 }
@@ -294,12 +319,52 @@ static int judge_reference(rt_bench *b, bench_case *c, err *e) {
             : 0;
 }
 
+static int fill_recorded(rt_bench *b, const bench_case *c, err *e) {
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (is_recorded(c, i)) {
+      TRY(b->d->ops->copy_in(b->d, c->given[i], c->captured->bytes[i], bench_nbytes(c, i), NULL,
+                             e));
+    }
+  }
+  return 0;
+}
+
+static double largest_value(const gen_datum *d, const unsigned char *p) {
+  const size_t n = dtype_nbytes(d->type);
+  double most = 1;
+  for (uint64_t i = 0; i < d->count; i++) {
+    uint64_t bits = 0;
+    memcpy(&bits, p + n * i, n);
+    const double v = fabs(dtype_decode(d->type, bits));
+    most = v > most && isfinite(v) ? v : most;
+  }
+  return most;
+}
+
+/* The absolute tolerance is told for data of order one; a program's have it in proportion. */
+static int find_magnitude(rt_bench *b, bench_case *c, size_t arg, err *e) {
+  const uint64_t nbytes = bench_nbytes(c, arg);
+  if (!c->captured || c->data->tolerance_abs == 0 || !dtype_is_float(c->data->args[arg].type)) {
+    return 0;
+  }
+  unsigned char *copy = malloc(nbytes + 1);
+  int rc =
+      copy ? b->d->ops->copy_out(b->d, copy, c->expected[arg], nbytes, NULL, e) : out_of_memory(e);
+  if (!rc) {
+    c->magnitude[arg] = largest_value(&c->data->args[arg], copy);
+  }
+  free(copy);
+  return rc;
+}
+
 static int expect_case(rt_bench *b, bench_case *c, err *e) {
+  TRY(fill_recorded(b, c, e));
   TRY(bench_start(b, c, e));
   TRY(rt_loaded_launch(b->reference, NULL, c->args, e));
   for (size_t i = 0; i < b->t->n_args; i++) {
     if (is_output(b, i)) {
       TRY(b->d->ops->copy(b->d, c->expected[i], c->at[i], bench_nbytes(c, i), NULL, e));
+      TRY(find_magnitude(b, c, i, e));
     }
   }
   return judge_reference(b, c, e);
@@ -353,6 +418,11 @@ static int fill_in(rt_bench *b, rt_compiler *c, gen_instance *g, err *e) {
 
 int rt_bench_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t, gen_instance *g,
                  rt_bench **out, err *e) {
+  return rt_bench_new_on(d, c, k, t, g, NULL, out, e);
+}
+
+int rt_bench_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+                    gen_instance *g, const rt_captured *data, rt_bench **out, err *e) {
   *out = NULL;
   rt_bench *b = calloc(1, sizeof *b);
   if (!b) {
@@ -361,6 +431,7 @@ int rt_bench_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *
   b->d = d;
   b->tools = k;
   b->t = t;
+  b->captured = data;
   b->separate = !strcmp(d->info.kind, "emu");
   int rc = fill_in(b, c, g, e);
   if (rc) {

@@ -14,10 +14,14 @@
 #define RT_RUN_BENCH_H
 
 #include "run.h"
+#include "run_captured.h"
 #include "run_tools.h"
 
 typedef struct bench_case {
   const gen_data *data;
+  const rt_captured *captured; /* what a program gave; NULL: the template says what to fill in */
+  double *magnitude; /* per argument, of what a program's data make of it: at least 1; else 1 */
+  rt_ptr *given;     /* per argument: its recorded contents; 0: filled */
   rt_ptr *at;        /* per argument: its buffer in the first set; 0 for scalars */
   rt_ptr *expected;  /* per argument: what it must become; 0 for inputs and scalars */
   uint64_t *values;  /* per argument: a scalar's bits, a buffer's address */
@@ -30,6 +34,7 @@ struct rt_bench {
   rt_tools *tools;
   const gen_template *t;
   arena memory;
+  const rt_captured *captured; /* NULL: none */
   bench_case *cases;
   size_t n_cases, n_buffers, n_zones;
   bool separate; /* one allocation per buffer, no canaries: the emulator */

@@ -29,13 +29,14 @@ static int reset(rt_bench *b, const bench_case *c, err *e) {
 static int judge_buffer(rt_bench *b, bench_case *c, size_t arg, rt_ptr finding, err *e) {
   const gen_datum *m = &c->data->args[arg];
   if (b->t->args[arg].dir == GEN_IN) {
-    return rt_tools_differ(b->tools, c->at[arg], b->masters[arg], bench_nbytes(c, arg), finding, e);
+    const rt_ptr before = c->given[arg] ? c->given[arg] : b->masters[arg];
+    return rt_tools_differ(b->tools, c->at[arg], before, bench_nbytes(c, arg), finding, e);
   }
   rt_comparison v = {.x = c->at[arg],
                      .ref = c->expected[arg],
                      .count = m->count,
                      .type = m->type,
-                     .tolerance_abs = c->data->tolerance_abs,
+                     .tolerance_abs = c->data->tolerance_abs * c->magnitude[arg],
                      .tolerance_rel = c->data->tolerance_rel,
                      .poisoned = bench_is_poisoned(b, c, arg)};
   memset(&v.poison, bench_poison(m->type), dtype_nbytes(m->type));

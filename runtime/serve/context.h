@@ -72,6 +72,7 @@ struct tuned_kernel { /* a launch reads the first line of the cache */
   _Atomic uint64_t calls;  /* launches, counted while there is a capture */
   uint64_t calls_told;     /* of them in the capture's file */
   bool told;
+  _Atomic int recorded; /* its data: serve_capture_data.c */
   tuned_kernel_info info;
   arena memory; /* all of the above and the texts */
 };
@@ -123,6 +124,10 @@ int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e);
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
 /* serve_launch_plain -- this kernel and no other, of checked arguments */
 int serve_launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
+/* serve_call_data -- what these arguments are: values, types, and elements, which a leading
+ * dimension may tell. Under the context's lock; out in the arena */
+int serve_call_data(const tuned_kernel *k, gen_instance *g, const void *const *args, arena *a,
+                    const gen_data **data, err *e);
 /* serve_launch_with -- in the caller's scratch memory */
 int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *args,
                       void *workspace, size_t nbytes, err *e);

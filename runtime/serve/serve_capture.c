@@ -1,11 +1,13 @@
 #define _GNU_SOURCE
 #include "serve_capture.h"
 
+#include <ctype.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "context.h"
@@ -16,11 +18,6 @@ static const double EVERY_SEC = 1;
 static const char HEAD[] =
     "# problems that a program asked for; autotune tune-captured FILE tunes them\n";
 
-struct serve_capture {
-  char *path;
-  double written; /* now_sec(); 0: never */
-};
-
 static int no_room(err *e) {
   return err_set(e, ERR_NOMEM, "out of host memory");
 }
@@ -29,6 +26,7 @@ static int no_room(err *e) {
 
 typedef struct line {
   char *problem;
+  char *data; /* path; NULL: none */
   uint64_t calls;
 } line;
 
@@ -59,23 +57,31 @@ static line *find_or_add(lines *l, const char *problem, size_t n) {
   return new->problem ? new : NULL;
 }
 
-static void add_calls(lines *l, const char *problem, size_t n, uint64_t calls) {
+/* Newer data take the place of those before. */
+static void add_calls(lines *l, const char *problem, size_t n, uint64_t calls, const char *data,
+                      size_t n_data) {
   line *x = find_or_add(l, problem, n);
   if (x) {
     x->calls += calls;
+    x->data = n_data ? arena_text_n(&l->memory, data, n_data) : x->data;
   }
-  l->failed = l->failed || !x;
+  l->failed = l->failed || !x || (n_data && !x->data);
 }
 
-/* "PROBLEM  # 17 calls"; other comments are not kept. */
+/* "PROBLEM  # 17 calls, data PATH"; other comments are not kept. */
 static void read_line(lines *l, const char *text, size_t n) {
+  static const char word[] = ", data ";
   const char *comment = memchr(text, '#', n);
+  const char *data =
+      comment ? memmem(comment, n - (size_t)(comment - text), word, strlen(word)) : NULL;
   size_t length = comment ? (size_t)(comment - text) : n;
   while (length && text[length - 1] == ' ') {
     length--;
   }
   if (length) {
-    add_calls(l, text, length, comment ? strtoull(comment + 1, NULL, 10) : 0);
+    data = data ? data + strlen(word) : text + n;
+    add_calls(l, text, length, comment ? strtoull(comment + 1, NULL, 10) : 0, data,
+              (size_t)(text + n - data));
   }
 }
 
@@ -112,33 +118,37 @@ static void write_all(int fd, const str *text) {
   }
 }
 
-/* As the command line would be given it: a template of the program's own by its path. */
-static void add_problem(const tuned_kernel *k, str *out) {
+void serve_capture_problem(const tuned_kernel *k, str *out) {
   const char *fields = strchr(k->info.problem, ' ');
-  str_reset(out);
   str_add(out, strstr(k->name, ".lua") ? k->name : k->t->name);
   str_add(out, fields ? fields : "");
 }
 
 static void add_kernels(const serve *s, lines *l) {
-  str problem = {0};
+  str problem = {0}, data = {0};
   for (tuned_kernel *k = s->newest; k; k = k->next) {
     const uint64_t calls = atomic_load_explicit(&k->calls, memory_order_relaxed);
     if (!k->is_empty && k->info.origin != TUNED_ONLINE && (!k->told || calls > k->calls_told)) {
-      add_problem(k, &problem);
-      add_calls(l, str_text(&problem), problem.n, calls - k->calls_told);
+      str_reset(&problem);
+      str_reset(&data);
+      serve_capture_problem(k, &problem);
+      serve_capture_data_path(k, &data);
+      add_calls(l, str_text(&problem), problem.n, calls - k->calls_told, str_text(&data), data.n);
       k->calls_told = calls;
       k->told = true;
     }
   }
-  l->failed = l->failed || problem.failed;
+  l->failed = l->failed || problem.failed || data.failed;
   str_clear(&problem);
+  str_clear(&data);
 }
 
 static void add_text(const lines *l, str *out) {
   str_add(out, HEAD);
   for (size_t i = 0; i < l->n; i++) {
-    str_addf(out, "%s  # %llu calls\n", l->list[i].problem, (unsigned long long)l->list[i].calls);
+    const line *x = &l->list[i];
+    str_addf(out, "%s  # %llu calls%s%s\n", x->problem, (unsigned long long)x->calls,
+             x->data ? ", data " : "", x->data ? x->data : "");
   }
 }
 
@@ -160,7 +170,7 @@ static void merge_into(const serve *s, int fd) {
   str_clear(&text);
 }
 
-static void write_file(serve *s) {
+void serve_capture_write(serve *s) {
   const int fd = open(s->capture->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   s->capture->written = now_sec();
   if (fd >= 0) {
@@ -187,35 +197,72 @@ static char *path_of(const char *pattern) {
   return copy;
 }
 
-int serve_capture_open(const char *pattern, serve_capture **out, err *e) {
-  serve_capture *c = calloc(1, sizeof *c);
-  if (!c || !(c->path = path_of(pattern))) {
+static void capture_free(serve_capture *c) {
+  if (c) {
+    free(c->path);
+    free(c->folder);
     free(c);
+  }
+}
+
+static int open_list(serve_capture *c, const char *pattern, err *e) {
+  if (!(c->path = path_of(pattern))) {
     return no_room(e);
   }
   const int fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) {
-    err_set(e, ERR_IO, "TUNED_CAPTURE: %s can't be written; name a file that can", c->path);
-    free(c->path);
-    free(c);
-    return ERR_IO;
+    return err_set(e, ERR_IO, "TUNED_CAPTURE: %s can't be written; name a file that can", c->path);
   }
   close(fd);
+  return 0;
+}
+
+/* The list is read elsewhere, a line a problem: so the whole path, of printable characters. */
+static int open_folder(serve_capture *c, const char *pattern, err *e) {
+  char *path = path_of(pattern);
+  if (!path) {
+    return no_room(e);
+  }
+  mkdir(path, 0700);
+  struct stat st;
+  c->folder = realpath(path, NULL);
+  bool ok = c->folder && !stat(c->folder, &st) && S_ISDIR(st.st_mode) && !access(c->folder, W_OK);
+  for (const char *p = c->folder; ok && *p; p++) {
+    ok = !iscntrl((unsigned char)*p);
+  }
+  const int rc =
+      ok ? 0
+         : err_set(e, ERR_IO,
+                   "TUNED_CAPTURE_DATA: %s is no folder that can be written to; name one", path);
+  free(path);
+  return rc;
+}
+
+int serve_capture_open(const char *pattern, const char *data, serve_capture **out, err *e) {
+  serve_capture *c = calloc(1, sizeof *c);
+  if (!c) {
+    return no_room(e);
+  }
+  int rc = open_list(c, pattern, e);
+  rc = rc || !data || !*data ? rc : open_folder(c, data, e);
+  if (rc) {
+    capture_free(c);
+    return rc;
+  }
   *out = c;
   return 0;
 }
 
 void serve_capture_note(serve *s) {
   if (s->capture && now_sec() - s->capture->written >= EVERY_SEC) {
-    write_file(s);
+    serve_capture_write(s);
   }
 }
 
 void serve_capture_close(serve *s) {
   if (s->capture) {
-    write_file(s);
-    free(s->capture->path);
-    free(s->capture);
+    serve_capture_write(s);
+    capture_free(s->capture);
     s->capture = NULL;
   }
 }

@@ -7,6 +7,7 @@
  * them. In a workspace of the caller's own the order is the caller's business. */
 #define _GNU_SOURCE
 #include <stdlib.h>
+#include <string.h>
 
 #include "context.h"
 
@@ -104,6 +105,25 @@ void serve_workspaces_free(serve *s) {
   serve_table_clear(&s->workspaces);
 }
 
+/* ---- arguments ------------------------------------------------------------------------------ */
+
+int serve_call_data(const tuned_kernel *k, gen_instance *g, const void *const *args, arena *a,
+                    const gen_data **data, err *e) {
+  const gen_template *t = k->t;
+  dtype type;
+  uint64_t *bits = ARENA_ARRAY(a, uint64_t, t->n_args + 1);
+  if (!bits) {
+    return err_set(e, ERR_NOMEM, "out of host memory");
+  }
+  for (size_t i = 0; i < t->n_args; i++) {
+    if (k->needs[i] == SERVE_GIVEN && t->args[i].dir == GEN_SCALAR && args[i] &&
+        dtype_parse(t->args[i].type, &type)) {
+      memcpy(&bits[i], args[i], dtype_nbytes(type));
+    }
+  }
+  return gen_data_given(g, bits, a, data, e);
+}
+
 /* ---- launching ------------------------------------------------------------------------------ */
 
 static __attribute__((cold)) int refuse(const tuned_kernel *k, size_t i, const char *what, err *e) {
@@ -164,9 +184,10 @@ int serve_launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *
   return launch_plain(k, stream, args, e);
 }
 
-static void count(tuned_kernel *k) {
+static void count(tuned_kernel *k, tuned_stream stream, const void *const *args) {
   if (k->owner->capture) {
     atomic_fetch_add_explicit(&k->calls, 1, memory_order_relaxed);
+    serve_capture_data(k, stream, args);
   }
 }
 
@@ -175,7 +196,7 @@ int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, 
     return 0;
   }
   TRY(check_addresses(k, args, e));
-  count(k);
+  count(k, stream, args);
   serve_trial *trial = atomic_load_explicit(&k->online, memory_order_acquire);
   int rc;
   if (trial && serve_online_try(trial, stream, args, &rc, e)) {
@@ -220,6 +241,6 @@ int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *a
   }
   TRY(check_addresses(k, args, e));
   TRY(check_workspace(k, at, nbytes, e));
-  count(k);
+  count(k, stream, args);
   return launch(k, stream, args, (rt_ptr)(uintptr_t)at, e);
 }

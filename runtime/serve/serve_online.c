@@ -121,21 +121,9 @@ static bool is_output(const gen_template *t, size_t i) {
 /* How large are the buffers of this very call? Leading dimensions may tell. */
 static int call_data(serve_trial *o, const void *const *args, arena *a, const gen_data **data,
                      err *e) {
-  const gen_template *t = o->k->t;
   serve *s = o->k->owner;
-  dtype type;
-  uint64_t *bits = ARENA_ARRAY(a, uint64_t, t->n_args + 1);
-  if (!bits) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
-  }
-  for (size_t i = 0; i < t->n_args; i++) {
-    if (o->k->needs[i] == SERVE_GIVEN && t->args[i].dir == GEN_SCALAR && args[i] &&
-        dtype_parse(t->args[i].type, &type)) {
-      memcpy(&bits[i], args[i], dtype_nbytes(type));
-    }
-  }
   pthread_mutex_lock(&s->lock);
-  const int rc = gen_data_given(o->g, bits, a, data, e);
+  const int rc = serve_call_data(o->k, o->g, args, a, data, e);
   pthread_mutex_unlock(&s->lock);
   return rc;
 }

@@ -95,14 +95,15 @@ static int check_file(const char *path, const tuned_options *o, err *e) {
   if (o->trust_database || environment("TUNED_TRUST")) {
     return 0;
   }
-  if (st.st_mode & (S_IWGRP | S_IWOTH)) {
+  const file_safety safety = file_is_safe(&st);
+  if (safety == FILE_SHARED) {
     return err_set(
         e, ERR_DB,
         "others can write to database %s, and what it holds runs on the GPU; `chmod go-w` "
         "it, or set TUNED_TRUST=1 to use it as it is",
         path);
   }
-  if (st.st_uid && st.st_uid != geteuid()) {
+  if (safety == FILE_FOREIGN) {
     return err_set(
         e, ERR_DB,
         "database %s belongs to another user, and what it holds runs on the GPU; copy it, "
@@ -170,8 +171,13 @@ static int fill(serve *s, const tuned_options *o, err *e) {
   TRY(set_folders(s, o->templates, e));
   TRY(open_database(s, o, e));
   const char *capture = secure_getenv("TUNED_CAPTURE"); /* names a file to be written */
+  const char *data = secure_getenv("TUNED_CAPTURE_DATA");
   if (capture && *capture) {
-    TRY(serve_capture_open(capture, &s->capture, e));
+    TRY(serve_capture_open(capture, data, &s->capture, e));
+  } else if (data && *data) {
+    return err_set(e, ERR_USAGE,
+                   "TUNED_CAPTURE_DATA is set and TUNED_CAPTURE is not; set TUNED_CAPTURE=FILE "
+                   "too: that list says which problem has which data");
   }
   return s->device_key.failed ? no_room(e) : 0;
 }
