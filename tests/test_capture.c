@@ -1,11 +1,17 @@
 /* test_capture.c -- TUNED_CAPTURE: what a program asks for stands in the file, counted, once a
- * problem, however many contexts write it; and tuning's --sizes reads it. */
+ * problem, however many contexts write it; and tuning's --sizes reads it. TUNED_CAPTURE_DATA: what
+ * kernels read is kept as it was before the launch, and problems are tuned on it; a file that does
+ * not fit is refused. */
 #define _GNU_SOURCE
 #include "serve_fixture.h"
 
+#include <fcntl.h>
 #include <pthread.h>
 
+#include "run_captured.h"
 #include "sizes.h"
+#include "tune.h"
+#include "verbs.h"
 
 enum { N = 1000 };
 
@@ -139,6 +145,425 @@ static void test_a_file_that_cannot_be_written_is_told(void **state) {
   unsetenv("TUNED_CAPTURE");
 }
 
+/* ---- data ----------------------------------------------------------------------------------- */
+
+/* y = s x. Two of the ways are wrong, but only where x or s is what no test of the template's has.
+ */
+static const char picky[] =
+    "return {\n"
+    "  name = 'picky', version = 1, brief = 'x', cite = 'x',\n"
+    "  problem = { { 'n', 1, 2^20, default = 100 } },\n"
+    "  args = { { 'n', 'i32', value = 'n' }, { 's', 'f32', sample = 2 },\n"
+    "    { 'x', 'f32', 'in', count = 'n', fill = { 'uniform', 0, 1 } },\n"
+    "    { 'y', 'f32', 'out', count = 'n' } },\n"
+    "  space = { { 'WAY', { 'right', 'blind', 'flat' } } }, require = {},\n"
+    "  default = { WAY = 'right' },\n"
+    "  stages = { { kernel = 'k', grid = 'ceildiv(n, 64)', block = 64,\n"
+    "    args = { 'n', 's', 'x', 'y' } } },\n"
+    "  source = [[\n"
+    "extern \"C\" __global__ void k(int n, float s, const float *x, float *y) {\n"
+    "  const int i = blockIdx.x * 64 + threadIdx.x;\n"
+    "  if (i < n) y[i] = WAY == WAY_blind && x[i] > 1000 ? 0 : s * x[i];\n"
+    "  if (i < n && WAY == WAY_flat && s == 7) y[i] = x[i];\n"
+    "}\n"
+    "]],\n"
+    "  reference = { stages = { { kernel = 'r', grid = 'n', block = 1,\n"
+    "    args = { 's', 'x', 'y' } } }, source = [[\n"
+    "extern \"C\" __global__ void r(float s, const float *x, float *y) {\n"
+    "  y[blockIdx.x] = s * x[blockIdx.x];\n"
+    "}\n"
+    "]] },\n"
+    "  tolerance = { abs = 0, rel = 0 }, flops = 'n', bytes = '8 * n',\n"
+    "  sizes = { emu = { 'n=100' }, test = { 'n=100' }, bench = { 'n=100' } },\n"
+    "}\n";
+
+enum { M = 100 };
+
+typedef struct kept { /* a context that keeps data, and a launch of picky */
+  captured c;
+  char folder[120], file[300];
+  float x[M];
+  void *at[2];
+  tuned_kernel *k;
+} kept;
+
+static void write_text(const char *folder, const char *name, const void *text, size_t n) {
+  char path[200];
+  err e = {0};
+  snprintf(path, sizeof path, "%s/%s", folder, name);
+  assert_ok(file_write(path, text, n, &e), &e);
+}
+
+static void keep(kept *d, fixture *f) {
+  memset(d, 0, sizeof *d);
+  write_text(f->folder, "picky.lua", picky, strlen(picky));
+  snprintf(d->folder, sizeof d->folder, "%s/data", f->folder);
+  setenv("TUNED_CAPTURE_DATA", d->folder, 1);
+  start(&d->c, f, "asked");
+  unsetenv("TUNED_CAPTURE_DATA");
+  for (int i = 0; i < M; i++) {
+    d->x[i] = i == 60 ? 5000 : (float)i / M;
+  }
+  for (int i = 0; i < 2; i++) {
+    OK(f, tuned_alloc(f->ctx, sizeof d->x, &d->at[i], &f->err));
+  }
+  OK(f, tuned_copy_to_device(f->ctx, d->at[0], d->x, sizeof d->x, &f->err));
+  OK(f, tuned_find(f->ctx, "picky n=100", &d->k, &f->err));
+  str path = {0};
+  atomic_store(&d->k->recorded, 2); /* as if they had been written: where? */
+  serve_capture_data_path(d->k, &path);
+  atomic_store(&d->k->recorded, 0);
+  snprintf(d->file, sizeof d->file, "%s", str_text(&path));
+  str_clear(&path);
+}
+
+static int launch(kept *d, float s) {
+  const void *args[] = {NULL, &s, &d->at[0], &d->at[1]};
+  return tuned_launch(d->k, NULL, args, &d->c.f->err);
+}
+
+static bool exists(const char *path) {
+  struct stat st;
+  return !stat(path, &st);
+}
+
+/* The file as the tuner opens it. */
+static int open_kept(fixture *f, const char *family, const char *problem, const char *path,
+                     bool trust, rt_captured *x, err *e) {
+  store st;
+  gen_problem p;
+  str text = {0};
+  store_open(&st, f, family, problem);
+  assert_ok(gen_problem_parse(st.t, problem, &p, &st.e), &st.e);
+  gen_problem_text(st.t, &p, &text);
+  const int rc = rt_captured_open(path, st.t, st.g, str_text(&text), trust, x, e);
+  str_clear(&text);
+  store_close(&st);
+  return rc;
+}
+
+static void test_data_are_kept(void **state) {
+  kept d;
+  rt_captured x;
+  struct stat st;
+  err e = {0};
+  float s;
+  keep(&d, *state);
+  OK(d.c.f, launch(&d, 7));
+  static const float others[M];
+  OK(d.c.f, tuned_copy_to_device(d.c.f->ctx, d.at[0], others, sizeof others, &d.c.f->err));
+  OK(d.c.f, launch(&d, 8)); /* the first launch is what counts */
+  assert_int_equal(stat(d.file, &st), 0);
+  assert_int_equal(st.st_mode & 0777, 0600);
+  char words[400];
+  snprintf(words, sizeof words, "picky n=100  # 1 calls, data %s\n", d.file);
+  holds(d.c.path, words, true); /* at once */
+  assert_ok(open_kept(d.c.f, "picky", "n=100", d.file, false, &x, &e), &e);
+  assert_memory_equal(x.bytes[2], d.x, sizeof d.x);
+  assert_null(x.bytes[3]); /* written, not read */
+  memcpy(&s, &x.data->args[1].bits, sizeof s);
+  assert_true(s == 7);
+  rt_captured_close(&x);
+  close_context(d.c.f);
+  snprintf(words, sizeof words, "picky n=100  # 2 calls, data %s\n", d.file);
+  holds(d.c.path, words, true);
+  start(&d.c, d.c.f, "asked"); /* the reference outlives a context without data */
+  close_context(d.c.f);
+  holds(d.c.path, words, true);
+}
+
+/* "inout" is what it was before the launch, through a typed call. */
+static void test_what_is_overwritten_is_kept_as_it_was(void **state) {
+  kept d;
+  float y[N];
+  rt_captured x;
+  err e = {0};
+  keep(&d, *state);
+  vectors(&d.c);
+  for (int i = 0; i < N; i++) {
+    y[i] = (float)(3 * i);
+  }
+  OK(d.c.f, tuned_copy_to_device(d.c.f->ctx, d.c.x, y, sizeof y, &d.c.f->err));
+  OK(d.c.f, tuned_copy_to_device(d.c.f->ctx, d.c.y, y, sizeof y, &d.c.f->err));
+  call(&d.c, N, 1);
+  str text = {0};
+  assert_ok(file_read(d.c.path, 1 << 20, &text, &e), &e);
+  char *path = strstr(text.p, ", data ") + strlen(", data ");
+  path[strcspn(path, "\n")] = 0;
+  assert_ok(open_kept(d.c.f, "saxpy", "n=1000", path, false, &x, &e), &e);
+  size_t n = 0;
+  for (size_t i = 0; i < 4; i++) {
+    if (x.bytes[i]) {
+      assert_memory_equal(x.bytes[i], y, sizeof y);
+      n++;
+    }
+  }
+  assert_int_equal(n, 2);
+  rt_captured_close(&x);
+  str_clear(&text);
+}
+
+/* How many of the three ways are wrong? In a database of its own: the key is the same. */
+static uint64_t tune_wrong(fixture *f, const char *name, const char *data, int expected, err *e) {
+  char path[200];
+  gen_problem p;
+  gen_template *t;
+  rt_compiler *c;
+  db *d;
+  tune_session *s;
+  tune_state last = {0};
+  const tune_options o = {
+      .device = device_name, .jobs = 1, .seed = 1, .strategy = &tune_random, .budget.trials = 3};
+  snprintf(path, sizeof path, "%s/%s.db", f->folder, name);
+  assert_ok(gen_open(&inside(f)->options, "picky", &t, e), e);
+  assert_ok(gen_problem_parse(t, "n=100", &p, e), e);
+  assert_ok(db_open(path, DB_WRITE, &d, e), e);
+  assert_ok(rt_compiler_open(&c, e), e);
+  assert_ok(tune_open(t, d, c, &o, &s, e), e);
+  tune_data(s, data);
+  assert_int_equal(tune_problem(s, &p, &last, e), expected);
+  const uint64_t wrong = last.failed[DB_WRONG];
+  assert_int_equal(last.tried, expected ? 0 : 3);
+  tune_close(s);
+  rt_compiler_close(c);
+  db_close(d);
+  gen_close(t);
+  return wrong;
+}
+
+static void test_a_problem_is_tuned_on_its_data(void **state) {
+  kept d;
+  err e = {0};
+  keep(&d, *state);
+  OK(d.c.f, launch(&d, 7));
+  assert_int_equal(tune_wrong(d.c.f, "filled", NULL, 0, &e), 0);
+  assert_int_equal(tune_wrong(d.c.f, "recorded", d.file, 0, &e), 2);
+}
+
+/* The verb, and what it prints on both streams. */
+static int tune_list(fixture *f, const char *list, const char *name, str *out) {
+  char base[200], path[200];
+  err e = {0};
+  snprintf(base, sizeof base, "%s/%s.db", f->folder, name);
+  snprintf(path, sizeof path, "%s/printed", f->folder);
+  const cli c = {.verb = "tune-captured",
+                 .words = &list,
+                 .n_words = 1,
+                 .device = device_name,
+                 .db = base,
+                 .templates = f->folder,
+                 .budget = "3",
+                 .jobs = "1"};
+  fflush(stdout);
+  const int own[] = {dup(1), dup(2)};
+  const int to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(to, 1);
+  dup2(to, 2);
+  close(to);
+  const int rc = cmd_captured(&c, &e);
+  fflush(stdout);
+  for (int i = 0; i < 2; i++) {
+    dup2(own[i], i + 1);
+    close(own[i]);
+  }
+  err why = {0};
+  str_reset(out);
+  assert_ok(file_read(path, 1 << 20, out, &why), &why);
+  str_addf(out, "error: %s\n", e.message);
+  return rc;
+}
+
+static void contains(const str *text, const char *words) {
+  if (!strstr(str_text(text), words)) {
+    fail_msg("'%s' is not in: %s", words, str_text(text));
+  }
+}
+
+static void test_tune_captured_takes_the_data(void **state) {
+  kept d;
+  str out = {0};
+  keep(&d, *state);
+  OK(d.c.f, launch(&d, 7));
+  assert_int_equal(tune_list(d.c.f, d.c.path, "verb", &out), 0);
+  contains(&out, "on data recorded in a program: ");
+  contains(&out, "3 trials, 2 failed");
+  /* what does not fit is left out, the other problem is tuned */
+  assert_int_equal(truncate(d.file, 200), 0);
+  char list[400];
+  snprintf(list, sizeof list, "picky n=100 # 1 calls, data %s\npicky n=50\n", d.file);
+  write_text(d.c.f->folder, "list", list, strlen(list));
+  snprintf(list, sizeof list, "%s/list", d.c.f->folder);
+  assert_true(tune_list(d.c.f, list, "other", &out) != 0);
+  contains(&out, "picky n=100 is left out: ");
+  contains(&out, "picky n=50 on ");
+  contains(&out, "3 trials, 0 failed");
+  contains(&out, "error: picky: 1 of 2 problems could not be tuned");
+  str_clear(&out);
+}
+
+static void refused(kept *d, const char *path, const char *problem, int code, const char *words) {
+  rt_captured x;
+  err e = {0};
+  assert_fails(open_kept(d->c.f, "picky", problem, path, false, &x, &e), &e, code, words);
+  rt_captured_close(&x);
+}
+
+static void test_files_that_do_not_fit_are_refused(void **state) {
+  kept d;
+  str text = {0};
+  rt_captured x;
+  err e = {0};
+  char other[200];
+  keep(&d, *state);
+  OK(d.c.f, launch(&d, 7));
+  assert_ok(file_read(d.file, 1 << 20, &text, &e), &e);
+  snprintf(other, sizeof other, "%s/other", d.c.f->folder);
+  refused(&d, other, "n=100", ERR_NOTFOUND, "cannot open");
+  refused(&d, d.c.f->folder, "n=100", ERR_USAGE, "is no file");
+  refused(&d, d.file, "n=99", ERR_USAGE, "another problem than picky n=99");
+  for (size_t i = 0; i < text.n; i++) { /* every byte counts, and every length */
+    text.p[i] ^= 1;
+    write_text(d.c.f->folder, "other", text.p, text.n);
+    refused(&d, other, "n=100", ERR_USAGE, "other");
+    text.p[i] ^= 1;
+    write_text(d.c.f->folder, "other", text.p, i);
+    refused(&d, other, "n=100", ERR_USAGE, "other");
+  }
+  str_add_n(&text, "", 1);
+  write_text(d.c.f->folder, "other", text.p, text.n);
+  refused(&d, other, "n=100", ERR_USAGE, "401 bytes of data, 400 belong to picky n=100");
+  assert_int_equal(chmod(d.file, 0620), 0);
+  refused(&d, d.file, "n=100", ERR_USAGE, "can be written by others");
+  assert_ok(open_kept(d.c.f, "picky", "n=100", d.file, true, &x, &e), &e);
+  rt_captured_close(&x);
+  str_clear(&text);
+}
+
+/* Counts, types and names that have been signed again. */
+static void test_a_header_that_lies_is_refused(void **state) {
+  static const char *const lies[][2] = {{"f32 100 ", "f64 100 "},
+                                        {"f32 100 ", "f32 99999999999999 "},
+                                        {"arg x", "arg z"},
+                                        {"scalar s f32", "scalar s f16"}};
+  kept d;
+  str text = {0};
+  err e = {0};
+  char other[200];
+  keep(&d, *state);
+  OK(d.c.f, launch(&d, 7));
+  assert_ok(file_read(d.file, 1 << 20, &text, &e), &e);
+  snprintf(other, sizeof other, "%s/other", d.c.f->folder);
+  for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
+    const char *at = strstr(text.p, lies[i][0]), *end = strstr(text.p, "header ");
+    char digest[HASH_TEXT];
+    str lie = {0};
+    assert_non_null(at);
+    str_add_n(&lie, text.p, (size_t)(at - text.p));
+    str_add(&lie, lies[i][1]);
+    at += strlen(lies[i][0]);
+    str_add_n(&lie, at, (size_t)(end - at));
+    hash_bytes(lie.p, lie.n, digest);
+    str_addf(&lie, "header %s\n\n", digest);
+    at = strstr(end, "\n\n") + 2;
+    str_add_n(&lie, at, (size_t)(text.p + text.n - at));
+    write_text(d.c.f->folder, "other", lie.p, lie.n);
+    refused(&d, other, "n=100", ERR_USAGE, "does not fit picky n=100");
+    str_clear(&lie);
+  }
+  str_clear(&text);
+}
+
+static void test_too_much_is_not_kept(void **state) {
+  const gen_arg args[2] = {{.name = "x", .dir = GEN_IN}, {.name = "y", .dir = GEN_INOUT}};
+  const gen_template t = {.args = args, .n_args = 2};
+  gen_datum datum[2] = {{.type = DTYPE_f32, .count = (1 << 28) - 1},
+                        {.type = DTYPE_u8, .count = 4}};
+  const gen_data data = {.args = datum};
+  uint64_t nbytes;
+  err e = {0};
+  (void)state;
+  assert_ok(rt_captured_nbytes(&t, &data, &nbytes, &e), &e);
+  assert_int_equal(nbytes, RT_CAPTURED_MOST);
+  datum[1].count = 5;
+  assert_fails(rt_captured_nbytes(&t, &data, &nbytes, &e), &e, ERR_LIMIT, "more than the");
+  err_clear(&e);
+  datum[0].count = UINT64_MAX / 4 + 2;
+  assert_fails(rt_captured_nbytes(&t, &data, &nbytes, &e), &e, ERR_LIMIT, "more than the");
+}
+
+static void test_a_folder_that_cannot_be_written_is_told(void **state) {
+  fixture *f = *state;
+  tuned_context *ctx;
+  char list[100];
+  const tuned_options o = {.device = device_name, .database = f->db_path};
+  snprintf(list, sizeof list, "%s/asked", f->folder);
+  setenv("TUNED_CAPTURE_DATA", "/dev/null/data", 1);
+  REFUSED(f, TUNED_E_USAGE, "TUNED_CAPTURE is not", tuned_open(&ctx, &o, &f->err));
+  setenv("TUNED_CAPTURE", list, 1);
+  REFUSED(f, TUNED_E_IO, "TUNED_CAPTURE_DATA: /dev/null/data", tuned_open(&ctx, &o, &f->err));
+  unsetenv("TUNED_CAPTURE");
+  unsetenv("TUNED_CAPTURE_DATA");
+}
+
+/* Lines that calls write to standard error. */
+static size_t lines_told(kept *d, int launches, const char *words) {
+  char path[200];
+  str text = {0};
+  err e = {0};
+  size_t n = 0;
+  snprintf(path, sizeof path, "%s/told", d->c.f->folder);
+  const int own = dup(2), to = open(path, O_WRONLY | O_CREAT | O_TRUNC, 0600);
+  dup2(to, 2);
+  close(to);
+  for (int i = 0; i < launches; i++) {
+    OK(d->c.f, launch(d, 7));
+  }
+  call(&d->c, N, 1);
+  dup2(own, 2);
+  close(own);
+  assert_ok(file_read(path, 1 << 20, &text, &e), &e);
+  for (const char *p = str_text(&text); (p = strchr(p, '\n')); p++) {
+    n++;
+  }
+  if (n && !strstr(text.p, words)) {
+    fail_msg("'%s' is not in: %s", words, text.p);
+  }
+  str_clear(&text);
+  return n;
+}
+
+static void test_what_cannot_be_written_is_told_once(void **state) {
+  kept d;
+  keep(&d, *state);
+  vectors(&d.c);
+  assert_int_equal(rmdir(d.folder), 0);
+  assert_int_equal(lines_told(&d, 3, "libtuned: TUNED_CAPTURE_DATA: picky: cannot write"), 1);
+  close_context(d.c.f);
+  holds(d.c.path, "picky n=100  # 3 calls\n", true);
+}
+
+static bool always_capturing(rt_device *d, rt_stream s) {
+  (void)d, (void)s;
+  return true;
+}
+
+static void test_a_stream_that_is_captured_is_not_waited_for(void **state) {
+  kept d;
+  keep(&d, *state);
+  vectors(&d.c);
+  rt_device *device = inside(d.c.f)->device;
+  const rt_device_ops *own = device->ops;
+  rt_device_ops capturing = *own;
+  capturing.capturing = always_capturing;
+  device->ops = &capturing;
+  const size_t n = lines_told(&d, 3, "picky: the stream is being captured");
+  device->ops = own;
+  assert_int_equal(n, 1);
+  assert_false(exists(d.file));
+  OK(d.c.f, launch(&d, 7));
+  assert_true(exists(d.file));
+}
+
 int main(int argc, char **argv) {
   device_name = device_argument(argc, argv, "emu");
   const struct CMUnitTest tests[] = {
@@ -147,6 +572,16 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(test_threads_are_counted),
       WITH_CONTEXT(test_each_process_may_have_a_file),
       WITH_CONTEXT(test_a_file_that_cannot_be_written_is_told),
+      WITH_CONTEXT(test_data_are_kept),
+      WITH_CONTEXT(test_what_is_overwritten_is_kept_as_it_was),
+      WITH_CONTEXT(test_a_problem_is_tuned_on_its_data),
+      WITH_CONTEXT(test_tune_captured_takes_the_data),
+      WITH_CONTEXT(test_files_that_do_not_fit_are_refused),
+      WITH_CONTEXT(test_a_header_that_lies_is_refused),
+      cmocka_unit_test(test_too_much_is_not_kept),
+      WITH_CONTEXT(test_a_folder_that_cannot_be_written_is_told),
+      WITH_CONTEXT(test_what_cannot_be_written_is_told_once),
+      WITH_CONTEXT(test_a_stream_that_is_captured_is_not_waited_for),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

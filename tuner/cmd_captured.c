@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "captured.h"
 #include "cli.h"
 #include "file.h"
 #include "verbs.h"
@@ -14,6 +15,8 @@ typedef struct captured { /* problems by family */
   const char *family[FAMILIES_MOST];
   str problems[FAMILIES_MOST]; /* as --sizes takes them, in the lines of the file */
   size_t n_lines[FAMILIES_MOST];
+  captured_data *data[FAMILIES_MOST];
+  size_t n_data[FAMILIES_MOST];
   const char *path;
   size_t n;
   size_t n_problems;
@@ -40,15 +43,36 @@ static bool is_text(const char *line) {
   return !*line;
 }
 
+/* ", data PATH" ends the comment; a path may hold anything but ends of lines. */
+static const char *data_of(char *line) {
+  static const char word[] = ", data ";
+  const char *comment = strchr(line, '#');
+  const char *data = comment ? strstr(comment, word) : NULL;
+  return data && data[strlen(word)] ? data + strlen(word) : NULL;
+}
+
+static int add_data(captured *x, size_t i, const char *fields, const char *path, err *e) {
+  const size_t n = x->n_data[i];
+  captured_data *more = n & (n - 1) ? x->data[i] : realloc(x->data[i], (2 * n + 1) * sizeof *more);
+  if (!more) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  x->data[i] = more;
+  more[x->n_data[i]++] = (captured_data){fields, path};
+  return 0;
+}
+
 static int add(captured *x, size_t number, char *line, err *e) {
-  line[strcspn(line, "#\r")] = 0;
+  line[strcspn(line, "\r")] = 0;
+  const char *data = data_of(line);
+  line[strcspn(line, "#")] = 0;
   char *name = line + strspn(line, " \t"), *fields = name + name_length(name);
   char place[200];
   snprintf(place, sizeof place, "%.180s:%zu", x->path, number);
   if (!*name) {
     return 0;
   }
-  if (!is_text(name)) {
+  if (!is_text(name) || (data && !is_text(data))) {
     return err_at(e, ERR_USAGE, place, "this is no text; TUNED_CAPTURE writes a problem a line");
   }
   if (strchr(name, '=') && strchr(name, '=') < fields) {
@@ -68,7 +92,7 @@ static int add(captured *x, size_t number, char *line, err *e) {
   }
   str_addf(&x->problems[i], "%s\n", fields);
   x->n_problems++;
-  return 0;
+  return data ? add_data(x, i, fields, data, e) : 0;
 }
 
 static int read_lines(captured *x, char *text, err *e) {
@@ -105,7 +129,7 @@ static int tune_all(const cli *c, const captured *x, err *e) {
     one.words = &x->family[i];
     one.n_words = 1;
     one.sizes = str_text(&x->problems[i]);
-    if (cmd_tune(&one, &why)) {
+    if (tune_captured(&one, x->data[i], x->n_data[i], &why)) {
       rc = tell(x, i, &why, e);
     }
   }
@@ -126,6 +150,7 @@ int cmd_captured(const cli *c, err *e) {
   rc = rc ? rc : tune_all(c, &x, e);
   for (size_t i = 0; i < x.n; i++) {
     str_clear(&x.problems[i]);
+    free(x.data[i]);
   }
   str_clear(&text);
   arena_clear(&a);

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "budget.h"
+#include "captured.h"
 #include "cli.h"
 #include "effort.h"
 #include "phases.h"
@@ -16,11 +17,14 @@
 
 typedef struct run_ { /* what one call of the verb holds */
   const cli *c;
+  const captured_data *data; /* of some of the problems */
+  size_t n_data;
   arena memory;
   gen_template *t;
   db *db;
   rt_compiler *compiler;
   tune_session *session;
+  const char *data_now; /* of the problem at hand; NULL: as the template fills it in */
   progress progress;
   int64_t top;
   summary summary;
@@ -128,6 +132,9 @@ static void add_summary(str *s, run_ *r, const tune_state *t, const db_result *r
   gen_config_text(r->t, &def, &def_text);
   str_addf(s, "%s on %s%s\n", t->problem, t->device->name,
            strcmp(t->device->kind, "emu") ? "" : " (emulated: times are modelled, not measured)");
+  if (r->data_now) {
+    str_addf(s, "  on data recorded in a program: %s\n", r->data_now);
+  }
   for (size_t i = 0; i < n && rows[i].t.status == DB_OK; i++) {
     bool is_default = !strcmp(rows[i].t.config, str_text(&def_text));
     char label[24];
@@ -161,7 +168,7 @@ static void add_summary(str *s, run_ *r, const tune_state *t, const db_result *r
   str_clear(&def_text);
 }
 
-static void add_json(str *s, const tune_state *t, const db_result *rows, size_t n) {
+static void add_json(str *s, const run_ *r, const tune_state *t, const db_result *rows, size_t n) {
   str_add(s, "{\"event\":\"result\",\"problem\":");
   str_add_json(s, t->problem);
   str_add(s, ",\"device\":");
@@ -184,6 +191,10 @@ static void add_json(str *s, const tune_state *t, const db_result *rows, size_t 
     str_add(s, "}");
   }
   str_addf(s, ",\"sec\":%.4g,\"settled\":%llu", t->sec, (unsigned long long)t->settled);
+  if (r->data_now) {
+    str_add(s, ",\"data\":");
+    str_add_json(s, r->data_now);
+  }
   str_add(s, ",\"phases\":");
   phases_json(s, &t->phases);
   str_add(s, "}\n");
@@ -240,7 +251,7 @@ static int summarise(run_ *r, const tune_state *t, err *e) {
   int rc = db_results(r->db, tune_template_id(r->session), tune_device_id(r->session), t->problem,
                       &a, &rows, &n, e);
   if (!rc && r->c->json) {
-    add_json(&s, t, rows, n);
+    add_json(&s, r, t, rows, n);
   } else if (!rc) {
     add_summary(&s, r, t, rows, n);
     add_end(&s, t);
@@ -257,8 +268,22 @@ static int summarise(run_ *r, const tune_state *t, err *e) {
 /* ---- problems
  * ---------------------------------------------------------------------------------------- */
 
+/* NULL: nothing was recorded. */
+static const char *data_of(const run_ *r, const gen_problem *p) {
+  gen_problem other = {0};
+  for (size_t i = 0; i < r->n_data; i++) {
+    if (!gen_problem_parse(r->t, r->data[i].fields, &other, NULL) &&
+        !memcmp(other.values, p->values, r->t->n_fields * sizeof *p->values)) {
+      return r->data[i].path;
+    }
+  }
+  return NULL;
+}
+
 static int tune_one(run_ *r, const gen_problem *p, err *e) {
   tune_state last;
+  r->data_now = data_of(r, p);
+  tune_data(r->session, r->data_now);
   int rc = tune_problem(r->session, p, &last, e);
   progress_end(&r->progress);
   return rc ? rc : summarise(r, &last, e);
@@ -297,6 +322,9 @@ static int tune_next(run_ *r, const gen_problem *p, int *worst, err *e) {
     str problem = {0};
     gen_problem_text(r->t, p, &problem);
     summary_failed(&r->summary, str_text(&problem), why.message);
+    if (r->data_now) {
+      fprintf(stderr, "%s is left out: %s\n", str_text(&problem), why.message);
+    }
     str_clear(&problem);
     *worst = rc;
   }
@@ -368,6 +396,17 @@ static int read_sizes(run_ *r, sizes *out, err *e) {
   return rc;
 }
 
+static int check_data(const run_ *r, err *e) {
+  gen_problem p;
+  for (size_t i = 0; i < r->n_data; i++) {
+    if (gen_problem_parse(r->t, r->data[i].fields, &p, NULL)) {
+      return err_set(e, ERR_USAGE, "'%s' has data, so it must be one problem, not a list",
+                     r->data[i].fields);
+    }
+  }
+  return 0;
+}
+
 static int tune(run_ *r, err *e) {
   tune_options o = {0};
   gen_problem p;
@@ -378,6 +417,7 @@ static int tune(run_ *r, err *e) {
   TRY(read_starts(r, &o, e));
   if (r->c->sizes) { /* complain about the words before any device is touched */
     TRY(read_sizes(r, &list, e));
+    TRY(check_data(r, e));
   } else if (one) {
     TRY(cli_problem(r->c, r->t, &p, e));
   }
@@ -396,7 +436,11 @@ static int tune(run_ *r, err *e) {
 }
 
 int cmd_tune(const cli *c, err *e) {
-  run_ r = {.c = c};
+  return tune_captured(c, NULL, 0, e);
+}
+
+int tune_captured(const cli *c, const captured_data *data, size_t n, err *e) {
+  run_ r = {.c = c, .data = data, .n_data = n};
   progress_init(&r.progress, c->json, c->quiet);
   int rc = tune(&r, e);
   summary_clear(&r.summary);

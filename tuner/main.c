@@ -103,7 +103,9 @@ const cli_verb cli_verbs[] = {
      "FILE,\n"
      "with the number of calls as a comment. Lines may be deleted, and others added. A family at a "
      "time,\n"
-     "the problems are tuned as by autotune FAMILY --sizes.\n\n"
+     "the problems are tuned as by autotune FAMILY --sizes. With TUNED_CAPTURE_DATA=DIRECTORY too "
+     "the\n"
+     "program writes what its kernels read, and the problems are tuned on that.\n\n"
      "  TUNED_CAPTURE=asked.txt ./simulation\n"
      "  autotune tune-captured asked.txt --budget 20s\n",
      cmd_captured},

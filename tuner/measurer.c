@@ -68,9 +68,9 @@ static void get_measured(wire_reader *r, measured *m) {
 /* None is to forget the last one. */
 static void serve_problem(trial_bench *b, wire_reader *r, str *frame) {
   err why = {0};
-  const char *problem = wire_get_text(r);
+  const char *problem = wire_get_text(r), *data = wire_get_text(r);
   if (*problem) {
-    trial_problem(b, problem, &why);
+    trial_problem(b, problem, data, &why);
   } else {
     trial_forget(b);
   }
@@ -202,6 +202,7 @@ int measurer_start(measurer *m, const char *device, rt_compiler *c, gen_template
 void measurer_stop(measurer *m) {
   worker_stop(&m->w);
   str_clear(&m->problem);
+  str_clear(&m->data);
 }
 
 int measurer_ready(measurer *m, err *e) {
@@ -228,20 +229,23 @@ static int send_problem(measurer *m, err *e) {
   }
   wire_put_u64(&frame, OP_PROBLEM);
   wire_put_text(&frame, str_text(&m->problem));
+  wire_put_text(&frame, str_text(&m->data));
   const int rc = worker_ask(&m->w, &frame, e);
   str_clear(&frame);
   m->opening = !rc;
   return rc;
 }
 
-int measurer_begin(measurer *m, const char *problem, err *e) {
+int measurer_begin(measurer *m, const char *problem, const char *data, err *e) {
   str_reset(&m->problem);
+  str_reset(&m->data);
   str_add(&m->problem, problem);
+  str_add(&m->data, data ? data : "");
   return send_problem(m, e);
 }
 
 int measurer_problem(measurer *m, const char *problem, err *e) {
-  TRY(measurer_begin(m, problem, e));
+  TRY(measurer_begin(m, problem, NULL, e));
   return measurer_ready(m, e);
 }
 

@@ -28,6 +28,7 @@ typedef struct measurer {
   rt_info info;   /* of the device, told by the child */
   char note[200]; /* why clocks and power are not known; empty: they are */
   str problem;    /* that the child holds; empty: none */
+  str data;       /* a file of what a program gave it; empty: there is none */
   bool opening;   /* it was sent, and the answer has not come */
 } measurer;
 
@@ -55,9 +56,10 @@ int measurer_start(measurer *m, const char *device, rt_compiler *c, gen_template
                    const measure_how *how, err *e);
 void measurer_stop(measurer *m);
 /* measurer_problem -- allocate and fill the buffers of a problem (its canonical text). In two
- * parts, with something else to do between them: measurer_begin, measurer_ready */
+ * parts, with something else to do between them: measurer_begin, measurer_ready.
+ *   in  data  a file of what a program gave; NULL: there is none */
 int measurer_problem(measurer *m, const char *problem, err *e);
-int measurer_begin(measurer *m, const char *problem, err *e);
+int measurer_begin(measurer *m, const char *problem, const char *data, err *e);
 int measurer_ready(measurer *m, err *e);
 /* measurer_forget -- give the problem's memory on the device back; the next one is to come */
 int measurer_forget(measurer *m, err *e);

@@ -375,7 +375,7 @@ static int set_off(tune_session *s, err *e) {
   if (!session_may_ask(s)) {
     return 0;
   }
-  TRY(measurer_begin(&s->crew.m, str_text(&s->problem), e));
+  TRY(measurer_begin(&s->crew.m, str_text(&s->problem), s->data, e));
   for (size_t i = 0; i < s->crew.n_jobs && s->seeds_asked < s->n_starts && session_may_ask(s);
        s->seeds_asked++) {
     const gen_config *c = &s->starts[s->seeds_asked];
@@ -516,6 +516,10 @@ int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e
   drop_in_flight(s);
   *last = s->state;
   return rc;
+}
+
+void tune_data(tune_session *s, const char *path) {
+  s->data = path;
 }
 
 int tune_pause(tune_session *s, err *e) {

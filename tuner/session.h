@@ -19,6 +19,7 @@ struct tune_session {
   tune_options o;
   crew crew;
   candidate_queue drafts; /* for the compilers */
+  const char *data;       /* tune_data; NULL: none */
 
   /* the problem at hand */
   str problem;

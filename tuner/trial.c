@@ -2,6 +2,7 @@
 #include "trial.h"
 
 #include <math.h>
+#include <stdlib.h>
 #include <string.h>
 #include <time.h>
 
@@ -31,12 +32,18 @@ int trial_open(trial_bench *b, const char *name, err *note, err *e) {
 
 void trial_forget(trial_bench *b) {
   rt_bench_free(b->buffers);
+  rt_captured_close(&b->data);
   gen_instance_free(b->instance);
   b->buffers = NULL;
   b->instance = NULL;
 }
 
-int trial_problem(trial_bench *b, const char *text, err *e) {
+static bool trusting(void) {
+  const char *trust = getenv("TUNED_TRUST");
+  return trust && *trust;
+}
+
+int trial_problem(trial_bench *b, const char *text, const char *data, err *e) {
   gen_problem p;
   gen_number numbers[RT_NUMBERS];
   trial_forget(b);
@@ -46,7 +53,11 @@ int trial_problem(trial_bench *b, const char *text, err *e) {
   if (!b->tools) {
     TRY(rt_tools_new(b->device, b->compiler, &b->tools, e));
   }
-  return rt_bench_new(b->device, b->compiler, b->tools, b->t, b->instance, &b->buffers, e);
+  if (*data) {
+    TRY(rt_captured_open(data, b->t, b->instance, text, trusting(), &b->data, e));
+  }
+  return rt_bench_new_on(b->device, b->compiler, b->tools, b->t, b->instance,
+                         *data ? &b->data : NULL, &b->buffers, e);
 }
 
 static int load(trial_bench *b, const measure_image *image, arena *a, const gen_plan **plan,

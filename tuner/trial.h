@@ -6,6 +6,7 @@
 #define TUNE_TRIAL_H
 
 #include "measurer.h"
+#include "run_captured.h"
 
 typedef struct trial_bench { /* what the child holds */
   rt_device *device;
@@ -13,6 +14,7 @@ typedef struct trial_bench { /* what the child holds */
   rt_tools *tools;
   gen_template *t;
   gen_instance *instance;
+  rt_captured data; /* that a program gave, of this problem */
   rt_bench *buffers;
   measure_how how;
   rt_nvml *nvml; /* NULL: nothing to read */
@@ -23,8 +25,10 @@ typedef struct trial_bench { /* what the child holds */
  *   out  *note  why clocks and power are not known; code 0: they are
  *   err  ERR_DEVICE;  ERR_USAGE  the device can't do what the session asks for */
 int trial_open(trial_bench *b, const char *name, err *note, err *e);
-/* trial_problem -- the buffers of a problem, instead of those before */
-int trial_problem(trial_bench *b, const char *text, err *e);
+/* trial_problem -- the buffers of a problem, instead of those before.
+ *   in   data  a file of what a program gave; empty: there is none
+ *   err  ERR_USAGE, ERR_NOTFOUND  the file, see rt_captured_open */
+int trial_problem(trial_bench *b, const char *text, const char *data, err *e);
 /* trial_forget -- have none */
 void trial_forget(trial_bench *b);
 /* trial_one -- load, check, time; measurer_ask says what the bounds are */

@@ -121,6 +121,10 @@ int64_t tune_template_id(const tune_session *s);
  *        ERR_USAGE        the space is empty for this problem and device */
 int tune_problem(tune_session *s, const gen_problem *p, tune_state *last, err *e);
 
+/* tune_data -- the problems from now on are tuned on what a program gave, in this file, whose text
+ * must outlive them; NULL: on what the template fills in. Results are stored alike. tune_problem
+ * then fails with ERR_USAGE or ERR_NOTFOUND where the file does not fit. */
+void tune_data(tune_session *s, const char *path);
 /* tune_pause -- somebody else is to use the device: until the next problem hold no memory there */
 int tune_pause(tune_session *s, err *e);
 /* tune_narrow -- the next problems are searched only where `w` says, which must outlive them; what
