@@ -229,5 +229,5 @@ int main(int argc, char **argv) {
   gen_close(l.t);
   arena_clear(&l.memory);
   d->ops->close(d);
-  return bad || n_fit < 100 || y.n_same < 50 || y.n_picks < 15 || y.n_other;
+  return bad || n_fit < 100 || y.n_same < 50 || y.n_picks < 5 || y.n_other;
 }
