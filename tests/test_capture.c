@@ -485,16 +485,22 @@ static void refused(kept *d, const char *path, const char *problem, int code, co
   rt_captured_close(&x);
 }
 
+/* A data file's text, and the path of another one. */
+static void keep_text(kept *d, void *state, str *text, char other[200]) {
+  err e = {0};
+  keep(d, state);
+  OK(d->c.f, launch(d, 7));
+  assert_ok(file_read(d->file, 1 << 20, text, &e), &e);
+  snprintf(other, 200, "%s/other", d->c.f->folder);
+}
+
 static void test_files_that_do_not_fit_are_refused(void **state) {
   kept d;
   str text = {0};
   rt_captured x;
   err e = {0};
   char other[200];
-  keep(&d, *state);
-  OK(d.c.f, launch(&d, 7));
-  assert_ok(file_read(d.file, 1 << 20, &text, &e), &e);
-  snprintf(other, sizeof other, "%s/other", d.c.f->folder);
+  keep_text(&d, *state, &text, other);
   refused(&d, other, "n=100", ERR_NOTFOUND, "cannot open");
   refused(&d, d.c.f->folder, "n=100", ERR_USAGE, "is no file");
   refused(&d, d.file, "n=99", ERR_USAGE, "another problem than picky n=99");
@@ -524,12 +530,8 @@ static void test_a_header_that_lies_is_refused(void **state) {
                                         {"scalar s f32", "scalar s f16"}};
   kept d;
   str text = {0};
-  err e = {0};
   char other[200];
-  keep(&d, *state);
-  OK(d.c.f, launch(&d, 7));
-  assert_ok(file_read(d.file, 1 << 20, &text, &e), &e);
-  snprintf(other, sizeof other, "%s/other", d.c.f->folder);
+  keep_text(&d, *state, &text, other);
   for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
     const char *at = strstr(text.p, lies[i][0]), *end = strstr(text.p, "header ");
     char digest[HASH_TEXT];
