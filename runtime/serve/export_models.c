@@ -159,14 +159,6 @@ static void add_rows(const page *p) {
   str_add(p->out, "  0};\n\n");
 }
 
-static unsigned differing(const gen_template *t, const gen_config *a, const gen_config *b) {
-  unsigned n = 0;
-  for (size_t i = 0; i < t->n_params; i++) {
-    n += a->index[i] != b->index[i];
-  }
-  return n;
-}
-
 static size_t forms_most(const serve_model *m) {
   size_t most = 1;
   for (size_t k = 0; k < m->n_configs; k++) {
@@ -190,8 +182,9 @@ static void add_differences(const page *p) {
         c->variants[i].base < m->n_configs ? &m->fits[c->variants[i].base] : NULL;
     str_add(p->out, "  {");
     for (size_t f = 0; fit && f < fit->n_forms; f++) {
-      str_addf(p->out, "%s%u", f ? ", " : "",
-               differing(p->t, &c->variants[i].config, &fit->forms[f].config));
+      str_addf(
+          p->out, "%s%zu", f ? ", " : "",
+          serve_parameters_apart(&c->variants[i].config, &fit->forms[f].config, p->t->n_params));
     }
     str_add(p->out, fit && fit->n_forms ? "},\n" : "0},\n");
   }

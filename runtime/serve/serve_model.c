@@ -132,7 +132,7 @@ static uint64_t lanes_set(uint64_t x) {
   return ((((x & low) + low) | x) & ~low) >> 15;
 }
 
-static size_t parameters_apart(const gen_config *a, const gen_config *b, size_t n) {
+size_t serve_parameters_apart(const gen_config *a, const gen_config *b, size_t n) {
   uint64_t x, y, lanes = 0;
   size_t i = 0, differ = 0;
   for (; i + 4 <= n; i += 4) {
@@ -151,7 +151,8 @@ serve_form serve_form_new(const gen_config *c, double threads) {
 }
 
 double serve_forms_apart(const gen_template *t, const serve_form *form, const serve_form *other) {
-  return (double)parameters_apart(&form->config, &other->config, t->n_params) / square(PARAMETER) +
+  return (double)serve_parameters_apart(&form->config, &other->config, t->n_params) /
+             square(PARAMETER) +
          square(form->length - other->length);
 }
 
@@ -250,7 +251,7 @@ static void count_params(const gen_template *t, const serve_fit *fit, const gen_
   const serve_rows *r = &fit->rows;
   const size_t n = fit->n_forms;
   const gen_config *first = &fit->forms[0].config;
-  size_t shared = parameters_apart(here, first, t->n_params);
+  size_t shared = serve_parameters_apart(here, first, t->n_params);
   for (size_t k = 0; k < r->n_params; k++) {
     shared -= here->index[r->param[k]] != first->index[r->param[k]];
   }

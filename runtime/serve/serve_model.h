@@ -67,6 +67,8 @@ double serve_costs_sum(const gen_template *t, const serve_costs *c, const int64_
 void serve_model_octaves(const gen_template *t, const int64_t *values, double *octaves);
 struct serve_form;
 double serve_fields_apart(const gen_template *t, const double *octaves, const double *other);
+/* serve_parameters_apart -- in how many of the first n parameters they differ */
+size_t serve_parameters_apart(const gen_config *a, const gen_config *b, size_t n);
 double serve_forms_apart(const gen_template *t, const struct serve_form *form,
                          const struct serve_form *other);
 
