@@ -13,7 +13,8 @@
  * work as parts 1/2 and 2/2 side by side, with one OUT; then --sec 0 sums up.
  *
  * Prints the geometric mean and the worst of: served over the best of the portfolio, nearest over
- * the same, the vendor over served; and where the seconds went. Exit status 2 when sizes are left.
+ * the same, the vendor over served; how many sizes lose over 10, 20, 30 %, and at how many the
+ * vendor is no faster; and where the seconds went. Exit status 2 when sizes are left.
  */
 #define _GNU_SOURCE
 #include <math.h>
@@ -366,7 +367,7 @@ static size_t run_sizes(bench *b, size_t left) {
 
 typedef struct mean {
   double sum, worst;
-  size_t n;
+  size_t n, more[3], at_least; /* over by 10, 20, 30 %; not under */
 } mean;
 
 static void add(mean *m, double over, double under, bool worst_is_most) {
@@ -375,6 +376,10 @@ static void add(mean *m, double over, double under, bool worst_is_most) {
     m->worst = !m->n ? x : worst_is_most ? fmax(m->worst, x) : fmin(m->worst, x);
     m->sum += x;
     m->n++;
+    m->at_least += over >= under;
+    for (int i = 0; i < 3; i++) {
+      m->more[i] += over > (1.1 + 0.1 * i) * under;
+    }
   }
 }
 
@@ -397,11 +402,13 @@ static void summarise(const bench *b, size_t left) {
   const double k = n ? (double)n : 1;
   printf("{\"bench\": \"cover\", \"device\": \"%s\", \"sizes\": %zu, \"left\": %zu, "
          "\"from_portfolio\": %zu, \"configs\": %zu, \"served_loss\": %.4f, \"worst_loss\": %.4f, "
-         "\"nearest_loss\": %.4f, \"nearest_worst\": %.4f, \"times_vendor\": %.4f, "
-         "\"times_vendor_least\": %.4f}\n",
+         "\"lose_10_20_30_percent\": [%zu, %zu, %zu], \"nearest_loss\": %.4f, "
+         "\"nearest_worst\": %.4f, \"times_vendor\": %.4f, \"times_vendor_least\": %.4f, "
+         "\"vendor_no_faster\": %zu}\n",
          b->here.device->info.name, n, left, portfolio, b->known.cover.n_configs,
-         expm1(served.sum / k), expm1(served.worst), expm1(nearest.sum / k), expm1(nearest.worst),
-         exp(vendor.sum / (vendor.n ? (double)vendor.n : 1)), exp(vendor.worst));
+         expm1(served.sum / k), expm1(served.worst), served.more[0], served.more[1], served.more[2],
+         expm1(nearest.sum / k), expm1(nearest.worst),
+         exp(vendor.sum / (vendor.n ? (double)vendor.n : 1)), exp(vendor.worst), vendor.at_least);
 }
 
 static void tell_where_time_went(const bench *b) {
