@@ -53,5 +53,8 @@ refuses 2 "asked:1: this is no text" "$autotune" tune-captured "$folder/asked"
 refuses 1 "names no problem" "$autotune" tune-captured "$folder/asked"
 refuses 1 "absent" "$autotune" tune-captured "$folder/absent"
 refuses 2 "name the file" "$autotune" tune-captured
+echo "sgemm m=0" >"$folder/asked"
+"$autotune" tune-captured "$folder/asked" --budget 1 >"$folder/out" 2>&1 && complain "a problem of nothing was tuned"
+grep -q "is left out: .*launches nothing" "$folder/out" || complain "why it was not tuned: $(cat "$folder/out")"
 
 exit $bad

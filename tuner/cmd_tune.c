@@ -322,7 +322,7 @@ static int tune_next(run_ *r, const gen_problem *p, int *worst, err *e) {
     str problem = {0};
     gen_problem_text(r->t, p, &problem);
     summary_failed(&r->summary, str_text(&problem), why.message);
-    if (r->data_now) {
+    if (r->data_now || r->summary.wanted < 2) { /* of one problem there is no table */
       fprintf(stderr, "%s is left out: %s\n", str_text(&problem), why.message);
     }
     str_clear(&problem);
