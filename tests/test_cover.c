@@ -657,10 +657,11 @@ static double plainly(const gen_template *t, const serve_cover *c, size_t i, con
   for (size_t f = 0; f < fit->n_forms; f++) {
     for (size_t k = 0; k < fit->forms[f].n; k++) {
       const serve_told *told = &fit->forms[f].told[k];
-      off += told->weight *
+      const serve_load there = {.length = (double)told->length, .tail = (double)told->tail};
+      off += (double)told->weight *
              serve_alike(serve_forms_apart(t, &here, &fit->forms[f]) +
                          fields_apart(t, values, c->model.values + told->size * t->n_fields) +
-                         serve_loads_apart(&load, &told->load));
+                         serve_loads_apart(&load, &there));
     }
   }
   return serve_costs_sum(t, &fit->costs, values, w) * exp(off);
@@ -1174,6 +1175,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_regret_is_where_little_is_known),
       cmocka_unit_test(test_text_comes_back),
       cmocka_unit_test(test_the_loops_say_what_the_formula_says),
+      cmocka_unit_test(test_several_launches_take_the_host_its_time),
       cmocka_unit_test(test_the_model_comes_back),
       cmocka_unit_test(test_damaged_text_is_refused),
       cmocka_unit_test(test_no_text_does_harm),

@@ -301,10 +301,8 @@ static bool tell(fitter *f, const double *weight, arena *a) {
     if (f->held_up[f->row[i]]) {
       continue;
     }
-    told[form->n++] = (serve_told){.size = f->row[i],
-                                   .blocks = f->rows[f->row[i]].work.blocks,
-                                   .weight = weight[i],
-                                   .load = f->load[i]};
+    told[form->n++] =
+        serve_told_new(f->row[i], f->rows[f->row[i]].work.blocks, weight[i], &f->load[i]);
   }
   f->fit.forms = f->forms;
   f->fit.n_forms = f->n_forms;
@@ -397,8 +395,9 @@ static double most_alike(const serve_form *f, double apart, const serve_load *lo
   double most = 0;
   for (size_t i = 0; i < f->n; i++) {
     const serve_told *told = &f->told[i];
-    most = fmax(
-        most, serve_alike(apart + sizes_apart[told->size] + serve_loads_apart(load, &told->load)));
+    const serve_load there = {.length = (double)told->length, .tail = (double)told->tail};
+    most =
+        fmax(most, serve_alike(apart + sizes_apart[told->size] + serve_loads_apart(load, &there)));
   }
   return most;
 }

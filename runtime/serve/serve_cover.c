@@ -164,7 +164,9 @@ static void add_form(const gen_template *t, const gen_config *whole, const serve
   }
   str_add(out, "\n");
   for (size_t i = 0; i < f->n; i++) {
-    str_addf(out, "at %zu %.9g %.5g\n", f->told[i].size, f->told[i].blocks, f->told[i].weight);
+    const serve_told *told = &f->told[i];
+    str_addf(out, "at %zu %.9g %.5g\n", (size_t)told->size, (double)told->blocks,
+             (double)told->weight);
   }
 }
 
@@ -608,13 +610,15 @@ static bool read_at(reading *r) {
   if (!fit || !fit->n_forms || r->at == r->n_told) {
     return false;
   }
-  serve_told *told = &r->told[r->at++];
-  r->form->n++;
-  if (!index_below(r, r->c->n_sizes, &told->size) || !number(r, &told->blocks) ||
-      !(told->blocks > 0) || !number(r, &told->weight)) {
+  size_t size;
+  double blocks, weight;
+  if (!index_below(r, r->c->n_sizes, &size) || !number(r, &blocks) || !(blocks > 0) ||
+      !number(r, &weight)) {
     return false;
   }
-  told->load = serve_load_of(&fit->costs, r->flops[told->size], told->blocks);
+  const serve_load load = serve_load_of(&fit->costs, r->flops[size], blocks);
+  r->told[r->at++] = serve_told_new(size, blocks, weight, &load);
+  r->form->n++;
   return done(r);
 }
 
@@ -694,14 +698,14 @@ static int lay_out(reading *r, err *e) {
 int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e) {
   *c = (serve_cover){0};
   reading r = {.t = t, .a = a, .c = c};
-  char *copy = arena_text(a, text);
+  arena scratch = {0};
+  char *copy = arena_text(&scratch, text);
   c->configs = r.configs = ARENA_ARRAY(a, gen_config, SERVE_COVER_CONFIGS);
   c->nodes = r.nodes = ARENA_ARRAY(a, serve_cover_node, SERVE_COVER_NODES);
-  if (!copy || !r.configs || !r.nodes) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
-  }
-  TRY(read_lines(&r, copy, e));
-  return lay_out(&r, e);
+  int rc = copy && r.configs && r.nodes ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
+  rc = rc ? rc : read_lines(&r, copy, e);
+  arena_clear(&scratch);
+  return rc ? rc : lay_out(&r, e);
 }
 
 /* ---- using ---------------------------------------------------------------------------------- */

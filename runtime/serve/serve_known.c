@@ -109,11 +109,13 @@ void serve_known_cover(serve *s, gen_template *t, serve_known *k, const char *te
 
 static int read_cover(serve *s, gen_template *t, serve_known *k, err *e) {
   const char *text, *key = str_text(&s->device_key);
+  arena scratch = {0};
   err why = {0};
-  const int rc = db_portfolio_get(s->db, t->hash, key, &k->memory, &text, &why);
+  const int rc = db_portfolio_get(s->db, t->hash, key, &scratch, &text, &why);
   if (!rc) {
     serve_known_cover(s, t, k, text, key);
   }
+  arena_clear(&scratch);
   return rc == ERR_NOMEM ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }
 

@@ -156,6 +156,14 @@ double serve_forms_apart(const gen_template *t, const serve_form *form, const se
          square(form->length - other->length);
 }
 
+serve_told serve_told_new(size_t size, double blocks, double weight, const serve_load *load) {
+  return (serve_told){.size = (uint16_t)size,
+                      .blocks = (float)blocks,
+                      .weight = (float)weight,
+                      .length = (float)load->length,
+                      .tail = (float)load->tail};
+}
+
 serve_load serve_load_of(const serve_costs *c, double flops, double blocks) {
   return (serve_load){.length = log2(fmax(1, flops) / blocks) / LENGTH,
                       .tail = log2(rounds_of(c, blocks) * c->at_once * c->sms / blocks) / TAIL};
@@ -218,11 +226,11 @@ static bool list_told(serve_fit *fit, size_t most, arena *a) {
   for (size_t i = 0; ok && i < fit->n_forms; i++) {
     for (size_t k = 0; k < fit->forms[i].n; k++, n++) {
       const serve_told *told = &fit->forms[i].told[k];
-      size[n] = (uint16_t)told->size;
+      size[n] = told->size;
       form[n] = (uint16_t)i;
-      weight[n] = (float)told->weight;
-      length[n] = (float)told->load.length;
-      tail[n] = (float)told->load.tail;
+      weight[n] = told->weight;
+      length[n] = told->length;
+      tail[n] = told->tail;
     }
   }
   fit->rows.n = n;

@@ -82,10 +82,10 @@ double serve_loads_apart(const serve_load *a, const serve_load *b);
 /* serve_alike -- how much two that are so far apart have in common: a covariance of logarithms */
 double serve_alike(double apart);
 
-typedef struct serve_told { /* by a measured size */
-  size_t size;
-  double blocks, weight;
-  serve_load load; /* of the blocks */
+typedef struct serve_told { /* by a measured size; there are tens of thousands */
+  uint16_t size;
+  float blocks, weight;
+  float length, tail; /* the load of the blocks */
 } serve_told;
 
 typedef struct serve_form { /* that a configuration was measured in */
@@ -115,6 +115,7 @@ typedef struct serve_fit { /* of one configuration */
   serve_rows rows; /* of the forms */
 } serve_fit;
 
+serve_told serve_told_new(size_t size, double blocks, double weight, const serve_load *load);
 /* serve_form_new -- nothing told yet */
 serve_form serve_form_new(const gen_config *c, double threads);
 /* serve_fit_rows -- out of the forms, once they are complete; at most SERVE_MODEL_SIZES rows; in
