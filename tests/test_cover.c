@@ -694,6 +694,28 @@ static void test_the_loops_say_what_the_formula_says(void **unused) {
   world_free(&x.w);
 }
 
+/* Timed on a quiet host, two may take less than a busy one needs to launch them. */
+static void test_several_launches_take_the_host_its_time(void **unused) {
+  (void)unused;
+  static tiled x;
+  serve_cover c;
+  float apart[TIMED];
+  tiled_new(&x, 0);
+  learn(&x.w, &c);
+  const int64_t *v = x.w.table.values;
+  serve_work w = x.work[0];
+  serve_model_apart(x.w.t, &c.model, v, apart);
+  serve_fit fit = c.model.fits[0];
+  fit.costs.cost[0] = 0; /* of a launch, which one timed by itself had */
+  const double once = serve_fit_sec(x.w.t, &fit, v, &w, apart);
+  w.launches = 1 + ceil(once / SERVE_MODEL_LAUNCH);
+  assert_true(fabs(serve_fit_sec(x.w.t, &fit, v, &w, apart) / (w.launches * SERVE_MODEL_LAUNCH) -
+                   1) < 1e-9);
+  w.launches = 1;
+  assert_true(once > 0 && serve_fit_sec(x.w.t, &fit, v, &w, apart) == once);
+  world_free(&x.w);
+}
+
 static void test_the_model_comes_back(void **unused) {
   (void)unused;
   static tiled x;

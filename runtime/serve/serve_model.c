@@ -311,6 +311,10 @@ static double told_by(const serve_rows *r, const serve_load *load, const float *
                    (float)load->tail);
 }
 
+static double launching(const serve_work *w) {
+  return w->launches > 1 ? SERVE_MODEL_LAUNCH * w->launches : 0;
+}
+
 double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t *values,
                      const serve_work *w, const float *apart) {
   double off = 0;
@@ -324,7 +328,8 @@ double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t 
     off = told_by(&fit->rows, &load, apart, of_form);
   }
   const double sum = serve_costs_sum(t, &fit->costs, values, w);
-  return sum > 0 ? sum * exp(fmax(-OFF_MOST, fmin(OFF_MOST, off))) : INFINITY;
+  const double sec = sum * exp(fmax(-OFF_MOST, fmin(OFF_MOST, off)));
+  return sum > 0 ? fmax(sec, launching(w)) : INFINITY;
 }
 
 /* ---- fields --------------------------------------------------------------------------------- */
