@@ -17,7 +17,7 @@ enum {
   SAMPLE = 100,
   SAMPLE_MOST = 2000,
   DRAWN_LEAST = 1500, /* sizes that only models know */
-  DRAWN_MOST = 12000,
+  DRAWN_MOST = 30000,
   DRAWN_PER_SIZE = 25,
   CANDIDATES_MOST = 512,
   PROBLEMS_MOST = 8192

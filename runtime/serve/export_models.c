@@ -325,13 +325,13 @@ static void add_seconds(const page *p) {
       "  const struct work w = work_of(k, p, &configs[variant]);\n"
       "  const double one = ceil(w.blocks / %.9g);\n"
       "  const double rounds = ceil(w.blocks / (m->at_once * %.9g));\n"
-      "  const double launching = w.launches > 1 ? %.9g * w.launches : 0;\n"
-      "  double x[COSTS], sum = 0;\n  int i;\n"
+      "  double x[COSTS], sum = 0, sec;\n  int i;\n"
       "  if (!(w.blocks > 0)) {\n    return HUGE_VAL;\n  }\n"
       "  set_terms(p, &w, one, rounds, x);\n"
       "  for (i = 0; i < COSTS; i++) {\n    sum += m->cost[i] * x[i];\n  }\n"
       "  if (!(sum > 0)) {\n    return HUGE_VAL;\n  }\n"
-      "  return fmax(launching, sum * exp(foretell_off(m, variant, &w, rounds, apart)));\n}\n\n",
+      "  sec = sum * exp(foretell_off(m, variant, &w, rounds, apart));\n"
+      "  return w.launches > 1 ? fmax(sec, %.9g * w.launches + sec / 1000) : sec;\n}\n\n",
       p->name, p->name, p->c->cover->model.fits[0].costs.sms, p->c->cover->model.fits[0].costs.sms,
       SERVE_MODEL_LAUNCH);
 }

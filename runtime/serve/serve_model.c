@@ -311,8 +311,9 @@ static double told_by(const serve_rows *r, const serve_load *load, const float *
                    (float)load->tail);
 }
 
-static double launching(const serve_work *w) {
-  return w->launches > 1 ? SERVE_MODEL_LAUNCH * w->launches : 0;
+/* Of two that wait for the host alike the faster one is still the better one. */
+static double with_launches(const serve_work *w, double sec) {
+  return w->launches > 1 ? fmax(sec, SERVE_MODEL_LAUNCH * w->launches + sec / 1000) : sec;
 }
 
 double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t *values,
@@ -329,7 +330,7 @@ double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t 
   }
   const double sum = serve_costs_sum(t, &fit->costs, values, w);
   const double sec = sum * exp(fmax(-OFF_MOST, fmin(OFF_MOST, off)));
-  return sum > 0 ? fmax(sec, launching(w)) : INFINITY;
+  return sum > 0 ? with_launches(w, sec) : INFINITY;
 }
 
 /* ---- fields --------------------------------------------------------------------------------- */
