@@ -26,6 +26,8 @@ refuses 2 "takes no value" $autotune sgemm --quiet=1
 refuses 2 "name a family" $autotune emit
 refuses 2 "BM" $autotune emit saxpy --config BM=128
 refuses 2 "BLOCK" $autotune emit saxpy --config BLOCK=100
+refuses 2 "vectors wider than the alignment (VEC <= align)" $autotune emit saxpy n=1001 --config VEC=4
+[ -s "$folder/out" ] && complain "emit printed what is not valid: $(head -c 200 "$folder/out")"
 refuses 2 "vectors wider than the alignment" $autotune check saxpy n=1001 --config VEC=4
 refuses 2 "name what to write" $autotune export saxpy n=1000
 refuses 2 "no word 'saxpy'" $autotune doctor saxpy

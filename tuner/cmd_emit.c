@@ -2,16 +2,20 @@
 #include "cli.h"
 #include "verbs.h"
 
+static int valid(cli_kernel *k, err *e) {
+  err why = {0};
+  const int rc = gen_config_check(k->g, &k->config, &why);
+  return rc ? err_at(e, rc, why.place, "not valid on %s: %s", k->device->info.name, why.message)
+            : 0;
+}
+
 static int emit(cli_kernel *k, err *e) {
   str source = {0};
   size_t body;
-  err invalid = {0};
-  int rc = gen_source_make(k->g, &k->config, &source, &body, e);
+  int rc = valid(k, e);
+  rc = rc ? rc : gen_source_make(k->g, &k->config, &source, &body, e);
   if (!rc) {
     cli_print(&source);
-  }
-  if (!rc && gen_config_check(k->g, &k->config, &invalid)) { /* worth a look, not worth a refusal */
-    fprintf(stderr, "autotune: not valid on %s: %s\n", k->device->info.name, invalid.message);
   }
   str_clear(&source);
   return rc;
