@@ -47,6 +47,15 @@ refuses 2 "asked:1: a line starts with the family" "$autotune" tune-captured "$f
 echo "# nothing" >"$folder/asked"
 printf '\n# saxpy\n\nsaxpy m=4\n' >"$folder/asked"
 refuses 2 "asked:4: saxpy: unknown field 'm'" "$autotune" tune-captured "$folder/asked" --budget 1
+printf 'saxpy n=4\nsaxpi n=4\n' >"$folder/asked"
+refuses 1 "asked:2: saxpi: there is no template" "$autotune" tune-captured "$folder/asked" --budget 1 --quiet
+printf '# accounts\nroot:x:0:0:root:/root:/bin/sh\n' >"$folder/asked"
+refuses 2 "asked:2: 'root:x:0:0:root:/root:/bin/sh' is neither" "$autotune" tune-captured "$folder/asked"
+grep -q "no list of captured problems" "$folder/err" || complain "what the file is not: $(cat "$folder/err")"
+printf '/usr/bin/env n=4\n' >"$folder/asked"
+refuses 2 "asked:1: '/usr/bin/env' is neither" "$autotune" tune-captured "$folder/asked"
+printf '\n%s/absent one.lua n=4\n' "$folder" >"$folder/asked"
+refuses 1 "asked:2: $folder/absent one.lua: cannot open" "$autotune" tune-captured "$folder/asked"
 printf 'saxpy\033 n=4\n' >"$folder/asked"
 refuses 2 "asked:1: this is no text" "$autotune" tune-captured "$folder/asked"
 : >"$folder/asked"

@@ -13,6 +13,7 @@ enum { FILE_MOST = 64 << 20, FAMILIES_MOST = 64 };
 
 typedef struct captured { /* problems by family */
   const char *family[FAMILIES_MOST];
+  size_t first[FAMILIES_MOST]; /* line that names it */
   str problems[FAMILIES_MOST]; /* as --sizes takes them, in the lines of the file */
   size_t n_lines[FAMILIES_MOST];
   captured_data *data[FAMILIES_MOST];
@@ -34,6 +35,15 @@ static size_t family_of(captured *x, const char *name) {
 static size_t name_length(const char *text) {
   const char *lua = strstr(text, ".lua");
   return lua && strchr(" \t", lua[4]) ? (size_t)(lua + 4 - text) : strcspn(text, " \t");
+}
+
+/* A file of other text, such as a script or a table, has other first words. */
+static bool is_family(const char *name, size_t n) {
+  size_t i = 0;
+  while (i < n && (isalnum((unsigned char)name[i]) || name[i] == '_')) {
+    i++;
+  }
+  return i == n || (n > 4 && !strncmp(name + n - 4, ".lua", 4));
 }
 
 static bool is_text(const char *line) {
@@ -62,22 +72,38 @@ static int add_data(captured *x, size_t i, const char *fields, const char *path,
   return 0;
 }
 
+static int check_line(const char *place, const char *name, size_t n_name, const char *data,
+                      err *e) {
+  if (!is_text(name) || (data && !is_text(data))) {
+    return err_at(e, ERR_USAGE, place, "this is no text; TUNED_CAPTURE writes a problem a line");
+  }
+  if (memchr(name, '=', n_name)) {
+    return err_at(e, ERR_USAGE, place, "a line starts with the family: sgemm m=64 n=64 k=64");
+  }
+  if (!is_family(name, n_name)) {
+    return err_at(e, ERR_USAGE, place,
+                  "'%.*s' is neither a family nor a template's path (.lua): this is no list of "
+                  "captured problems; TUNED_CAPTURE=FILE writes one",
+                  (int)(n_name < 60 ? n_name : 60), name);
+  }
+  return 0;
+}
+
+static void place_of(const captured *x, size_t number, char out[200]) {
+  snprintf(out, 200, "%.180s:%zu", x->path, number);
+}
+
 static int add(captured *x, size_t number, char *line, err *e) {
   line[strcspn(line, "\r")] = 0;
   const char *data = data_of(line);
   line[strcspn(line, "#")] = 0;
   char *name = line + strspn(line, " \t"), *fields = name + name_length(name);
   char place[200];
-  snprintf(place, sizeof place, "%.180s:%zu", x->path, number);
+  place_of(x, number, place);
   if (!*name) {
     return 0;
   }
-  if (!is_text(name) || (data && !is_text(data))) {
-    return err_at(e, ERR_USAGE, place, "this is no text; TUNED_CAPTURE writes a problem a line");
-  }
-  if (strchr(name, '=') && strchr(name, '=') < fields) {
-    return err_at(e, ERR_USAGE, place, "a line starts with the family: sgemm m=64 n=64 k=64");
-  }
+  TRY(check_line(place, name, (size_t)(fields - name), data, e));
   if (*fields) {
     *fields++ = 0;
   }
@@ -85,8 +111,10 @@ static int add(captured *x, size_t number, char *line, err *e) {
   if (i == FAMILIES_MOST) {
     return err_set(e, ERR_LIMIT, "%s has more than %d families", x->path, FAMILIES_MOST);
   }
-  x->n += i == x->n;
-  x->family[i] = name;
+  if (i == x->n) {
+    x->family[x->n++] = name;
+    x->first[i] = number;
+  }
   while (++x->n_lines[i] < number) {
     str_add(&x->problems[i], "\n");
   }
@@ -105,6 +133,19 @@ static int read_lines(captured *x, char *text, err *e) {
                         "%s names no problem; run a program that uses libtuned with "
                         "TUNED_CAPTURE=%s",
                         x->path, x->path);
+}
+
+/* Is there such a family? What is wrong inside a template has a place of its own. */
+static int find_family(const cli *c, const captured *x, size_t i, err *e) {
+  arena a = {0};
+  gen_template *t = NULL;
+  err why = {0};
+  char place[200];
+  const int rc = cli_open_template(c, &a, &t, &why);
+  gen_close(t);
+  arena_clear(&a);
+  place_of(x, x->first[i], place);
+  return rc ? err_at(e, rc, rc == ERR_NOTFOUND ? place : why.place, "%s", why.message) : 0;
 }
 
 /* The lines of --sizes are the file's. */
@@ -129,7 +170,7 @@ static int tune_all(const cli *c, const captured *x, err *e) {
     one.words = &x->family[i];
     one.n_words = 1;
     one.sizes = str_text(&x->problems[i]);
-    if (tune_captured(&one, x->data[i], x->n_data[i], &why)) {
+    if (find_family(&one, x, i, &why) || tune_captured(&one, x->data[i], x->n_data[i], &why)) {
       rc = tell(x, i, &why, e);
     }
   }
