@@ -13,8 +13,9 @@ enum { FILE_MOST = 64 << 20, FAMILIES_MOST = 64 };
 
 typedef struct captured { /* problems by family */
   const char *family[FAMILIES_MOST];
-  size_t first[FAMILIES_MOST]; /* line that names it */
-  str problems[FAMILIES_MOST]; /* as --sizes takes them, in the lines of the file */
+  size_t first[FAMILIES_MOST];   /* line that names it */
+  bool fieldless[FAMILIES_MOST]; /* one of its problems is nothing but the name */
+  str problems[FAMILIES_MOST];   /* as --sizes takes them, in the lines of the file */
   size_t n_lines[FAMILIES_MOST];
   captured_data *data[FAMILIES_MOST];
   size_t n_data[FAMILIES_MOST];
@@ -119,6 +120,7 @@ static int add(captured *x, size_t number, char *line, err *e) {
     str_add(&x->problems[i], "\n");
   }
   str_addf(&x->problems[i], "%s\n", fields);
+  x->fieldless[i] |= !fields[strspn(fields, " \t")];
   x->n_problems++;
   return data ? add_data(x, i, fields, data, e) : 0;
 }
@@ -135,13 +137,17 @@ static int read_lines(captured *x, char *text, err *e) {
                         x->path, x->path);
 }
 
-/* Is there such a family? What is wrong inside a template has a place of its own. */
-static int find_family(const cli *c, const captured *x, size_t i, err *e) {
+/* Is there such a family? What is wrong inside a template has a place of its own. A problem without
+ * fields is called by the family's name in a list of its problems. */
+static int find_family(const cli *c, captured *x, size_t i, err *e) {
   arena a = {0};
   gen_template *t = NULL;
   err why = {0};
   char place[200];
   const int rc = cli_open_template(c, &a, &t, &why);
+  if (!rc && x->fieldless[i]) {
+    str_addf(&x->problems[i], "%s\n", t->name);
+  }
   gen_close(t);
   arena_clear(&a);
   place_of(x, x->first[i], place);
@@ -162,15 +168,17 @@ static int tell(const captured *x, size_t i, const err *why, err *e) {
 
 /* Family after family, each as `autotune FAMILY --sizes` would. One that fails costs the others
  * nothing; the first failure is told. */
-static int tune_all(const cli *c, const captured *x, err *e) {
+static int tune_all(const cli *c, captured *x, err *e) {
   int rc = 0;
   for (size_t i = 0; i < x->n && rc != ERR_INTERRUPTED; i++) {
     err why = {0};
     cli one = *c;
     one.words = &x->family[i];
     one.n_words = 1;
+    int failed = find_family(&one, x, i, &why);
     one.sizes = str_text(&x->problems[i]);
-    if (find_family(&one, x, i, &why) || tune_captured(&one, x->data[i], x->n_data[i], &why)) {
+    failed = failed ? failed : tune_captured(&one, x->data[i], x->n_data[i], &why);
+    if (failed) {
       rc = tell(x, i, &why, e);
     }
   }

@@ -14,9 +14,9 @@ typedef struct sizes {
   size_t n;
 } sizes;
 
-/* sizes_read -- a file, or, when `from` has a = in it, the problems themselves. `common` are fields
- * of all of them. A problem that is there twice is taken once.
- *   err  ERR_USAGE  place is FILE:LINE;  ERR_NOTFOUND, ERR_IO  the file */
+/* sizes_read -- a file, or, when `from` has a = or an end of line in it, the problems themselves.
+ * `common` are fields of all of them. A problem that is there twice is taken once. err  ERR_USAGE
+ * place is FILE:LINE;  ERR_NOTFOUND, ERR_IO  the file */
 int sizes_read(gen_template *t, const char *from, const char *common, arena *a, sizes *out, err *e);
 /* sizes_order -- in place; `tuned` are the n_tuned problems that there are results of. Without any,
  * the problem in the middle of all comes first. */

@@ -319,7 +319,7 @@ int suite_open(gen_template *t, const char *name, arena *a, suite *out, err *e) 
 int suite_read(gen_template *t, const char *from, const char *common, arena *a, suite *out,
                err *e) {
   str text = {0};
-  const bool is_text = strchr(from, '=') != NULL;
+  const bool is_text = strpbrk(from, "=\n") != NULL;
   *out = (suite){0};
   if (is_text) {
     str_add(&text, from);

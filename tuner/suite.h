@@ -41,8 +41,9 @@ int suite_of(gen_template *t, const char *const *texts, size_t n, arena *a, suit
 /* suite_expand -- one line's combinations, added to *out. `common` are fields of all of them */
 int suite_expand(gen_template *t, const char *common, const char *line, arena *a, suite *out,
                  err *e);
-/* suite_read -- a file, or, when `from` has a = in it, the lines themselves, between semicolons
- *   err ERR_USAGE  a line is wrong, place is FILE:LINE; no problem;  ERR_NOTFOUND, ERR_IO the file
+/* suite_read -- a file, or, when `from` has a = or an end of line in it, the lines themselves,
+ * between semicolons err ERR_USAGE  a line is wrong, place is FILE:LINE; no problem;  ERR_NOTFOUND,
+ * ERR_IO the file
  */
 int suite_read(gen_template *t, const char *from, const char *common, arena *a, suite *out, err *e);
 
