@@ -376,7 +376,8 @@ typedef enum gen_fill_kind {
 
 typedef struct gen_datum { /* one argument as tests and timing pass it */
   dtype type;
-  uint64_t count;   /* buffers: elements, padding included */
+  uint64_t count;   /* buffers: elements, padding included; 0 if, of ld * max(0, lines - 1) + line,
+                       lines or line is 0 */
   bool overwritten; /* buffers: contents before the launch do not matter, so they are poisoned */
   bool optional;    /* buffers: the address may be NULL */
   gen_fill_kind fill;

@@ -282,6 +282,9 @@ static void set_buffer(job *j, size_t i, gen_datum *d) {
   const gen_arg_rule *rule = &j->g->t->args[i];
   gen_dir dir = j->g->t->pub.args[i].dir;
   d->count = nbytes_of(j, rule->count, d->type) / dtype_nbytes(d->type);
+  if (rule->lines && (real(j, rule->lines) <= 0 || real(j, rule->line) <= 0)) {
+    d->count = 0;
+  }
   d->overwritten = dir == GEN_OUT || (rule->overwritten && condition(j, rule->overwritten));
   d->optional = rule->optional && condition(j, rule->optional);
   d->fill = rule->fill;

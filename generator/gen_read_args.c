@@ -1,8 +1,10 @@
 /* The part of a template about its arguments: what a kernel is called with, how tests and timing
  * make it up, and the typed call. */
 #define _GNU_SOURCE
+#include <stdio.h>
 #include <string.h>
 
+#include "gen_lex.h"
 #include "gen_read.h"
 
 enum { MAX_ARGS = 64 };
@@ -133,9 +135,64 @@ static void read_fill(gen_reader *r, gen_arg_rule *rule) {
   }
 }
 
+static const gen_expr *part(gen_reader *r, const char *from, const char *to) {
+  char *text = GEN_MAKE(r, char, (size_t)(to - from) + 1);
+  memcpy(text, from, (size_t)(to - from));
+  return gen_expr_new(r->b, r->a, text, gen_here(r), &r->t->symbols, GEN_READS_CASE);
+}
+
+static bool all_are(gen_lexer *l, const char *const *words) {
+  for (; *words; words++) {
+    const gen_token t = gen_lex_next(l);
+    if (!gen_token_is(&t, *words)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool ends_value(const gen_token *t) {
+  return t->kind == GEN_TOKEN_NAME || t->kind == GEN_TOKEN_NUMBER || gen_token_is(t, ")");
+}
+
+/* Past the parenthesis that closes, before which stands "- 1": at the minus *end points. */
+static bool skip_lines(gen_lexer *l, const char **end) {
+  gen_token last[4] = {0};
+  for (int depth = 1; depth;) {
+    memmove(last, last + 1, 3 * sizeof *last);
+    last[3] = gen_lex_next(l);
+    depth += gen_token_is(&last[3], "(") - gen_token_is(&last[3], ")");
+    if (last[3].kind == GEN_TOKEN_END || (depth == 1 && gen_token_is(&last[3], ","))) {
+      return false;
+    }
+  }
+  *end = last[1].p;
+  return ends_value(&last[0]) && gen_token_is(&last[1], "-") && gen_token_is(&last[2], "1");
+}
+
+/* ld * max(0, lines - 1) + line, ld an argument: an array of lines that lie ld apart. Of no lines,
+ * and of lines of nothing, it has no element, whatever this comes to. */
+static void read_lines(gen_reader *r, gen_arg_rule *rule) {
+  static const char *const first[] = {"*", "max", "(", "0", ",", NULL}, *const then[] = {"+", NULL};
+  const char *text = rule->count->text, *end;
+  gen_lexer l = gen_lex(text, strlen(text), 1);
+  const gen_token ld = gen_lex_next(&l);
+  char name[64];
+  snprintf(name, sizeof name, "%.*s", (int)ld.n, ld.p);
+  if (!gen_symbol_find(&r->t->symbols, name, GEN_SYMBOL_SCALAR) || !all_are(&l, first)) {
+    return;
+  }
+  const char *from = l.p;
+  if (skip_lines(&l, &end) && all_are(&l, then)) {
+    rule->lines = part(r, from, end);
+    rule->line = part(r, l.p, l.end);
+  }
+}
+
 static void read_buffer(gen_reader *r, gen_arg *arg, gen_arg_rule *rule) {
   gen_need(r, "count");
   rule->count = gen_expression(r, GEN_READS_CASE);
+  read_lines(r, rule);
   gen_leave(r);
   rule->overwritten = gen_expression_at(r, "overwritten", GEN_READS_CASE);
   rule->optional = gen_expression_at(r, "optional", GEN_READS_CASE);

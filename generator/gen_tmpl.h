@@ -25,7 +25,8 @@ typedef struct gen_arg_rule {
   gen_element element;
   const gen_expr *value, *sample;      /* scalars: one of the two */
   const gen_expr *count, *overwritten; /* buffers; overwritten: inout only, may be NULL */
-  const gen_expr *optional;            /* buffers; may be NULL: never */
+  const gen_expr *lines, *line; /* of them, when count is ld * max(0, lines - 1) + line; or NULL */
+  const gen_expr *optional;     /* buffers; may be NULL: never */
   gen_fill_kind fill;
   const gen_expr *a, *b; /* of the fill; may be NULL */
   bool is_field;         /* has the name of a field, and its value */

@@ -647,6 +647,48 @@ static void counts_see_the_scalars_of_their_case(void **state) {
   street_close(&s);
 }
 
+/* A matrix without columns has no elements, nor has one whose columns are empty. */
+static void lines_of_nothing_count_nothing(void **state) {
+  static const struct {
+    const char *count, *problem;
+    uint64_t n;
+  } cases[] = {
+      {"ld * max(0, n - 1) + 7", "n=3", 2 * 9 + 7},
+      {"ld * max(0, n - 1) + 7", "n=1", 7},
+      {"ld * max(0, n - 1) + 7", "n=0", 0},
+      {"ld * max(0, sel(kind == 'fast', 4, n) - 1) + sel(kind == 'fast', n, 4)", "n=5", 3 * 9 + 5},
+      {"ld * max(0, sel(kind == 'fast', 4, n) - 1) + sel(kind == 'fast', n, 4)", "n=0", 0},
+      {"ld * max(0, sel(kind == 'fast', 4, n) - 1) + sel(kind == 'fast', n, 4)", "n=0 kind=safe",
+       0},
+      {"ld*max(0,(n+1)-1)+n-2", "n=4", 4 * 9 + 2},
+      /* these are something else */
+      {"ld * max(0, n - 2) + 7", "n=0", 7},
+      {"ld * max(0, n * -1) + 7", "n=0", 7},
+      {"ld * max(1, n - 1) + 7", "n=0", 9 + 7},
+      {"ld * max(0, n - 1, 2) + 7", "n=0", 2 * 9 + 7},
+      {"4 * max(0, n - 1) + 7", "n=0", 7},
+      {"7 + ld * max(0, n - 1)", "n=0", 7},
+      {"max(0, n - 1)", "n=4", 3},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char args[300];
+    const gen_data *d;
+    snprintf(args, sizeof args,
+             "{ 'ld', 'i64', sample = 9 },\n"
+             "    { 'x', 'type', 'in', count = \"%s\", fill = { 'uniform', -1, 1 } },",
+             cases[i].count);
+    street s = street_mini("{ 'x', 'type', 'in', count = 'n', fill = { 'uniform', -1, 1 } },", args,
+                           cases[i].problem);
+    assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+    if (d->args[3].count != cases[i].n) {
+      fail_msg("%s, %s: %llu", cases[i].count, cases[i].problem,
+               (unsigned long long)d->args[3].count);
+    }
+    street_close(&s);
+  }
+}
+
 /* What is compiled when it is needed is the same: digest, configuration, source, plan. */
 static void describe_untuned(const gen_options *o, const char *family, str *out) {
   street s = {0};
@@ -715,6 +757,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(fills_are_told),
       cmocka_unit_test(launches_may_overlap),
       cmocka_unit_test(counts_see_the_scalars_of_their_case),
+      cmocka_unit_test(lines_of_nothing_count_nothing),
       cmocka_unit_test(lazy_templates_make_the_same),
   };
   return cmocka_run_group_tests(tests, folder_make, folder_remove);

@@ -554,6 +554,57 @@ static void many_threads_one_context(void **state) {
   assert_int_equal(kernels, 5); /* each problem once, whoever asked first */
 }
 
+static void scale_by_nothing(fixture *f, char ta, char tb, int m, int n) {
+  float host[6] = {1, 2, 3, 4, 5, 6}, *c = vector_new(f, host, 6);
+  OK(f, tuned_sgemm(f->ctx, NULL, ta, tb, m, n, 0, 1, NULL, 3, NULL, 3, 2, c, m, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, host, c, sizeof host, &f->err));
+  for (int i = 0; i < 6; i++) {
+    assert_true(host[i] == 2 * (float)(i + 1));
+  }
+}
+
+/* As BLAS has it, what is not read needs no address. */
+static void operands_of_nothing_may_be_null(void **state) {
+  fixture *f = *state;
+  double host[6] = {1, 2, 3, 4, 5, 6};
+  float y[3] = {1, 2, 3}, *dy = vector_new(f, y, 3);
+  void *c;
+  scale_by_nothing(f, 'n', 'n', 3, 2);
+  scale_by_nothing(f, 't', 'n', 3, 2);
+  scale_by_nothing(f, 'n', 't', 2, 3);
+  scale_by_nothing(f, 't', 't', 3, 2);
+  OK(f, tuned_alloc(f->ctx, sizeof host, &c, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, c, host, sizeof host, &f->err));
+  OK(f, tuned_gemm(f->ctx, NULL, 'n', 't', "f64", "f64", 3, 2, 0, 1, NULL, 3, NULL, 2, -1, c, 3,
+                   &f->err));
+  OK(f, tuned_gemm_batched(f->ctx, NULL, 't', 'n', "f64", 3, 1, 0, 1, NULL, 1, 0, NULL, 1, 0, 2, c,
+                           3, 3, 2, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, host, c, sizeof host, &f->err));
+  assert_true(host[0] == -2 && host[5] == -12);
+  OK(f, tuned_gemv(f->ctx, NULL, 'n', "f32", 3, 0, 1, NULL, 3, NULL, 1, 2, dy, 1, &f->err));
+  OK(f, tuned_gemv(f->ctx, NULL, 't', "f32", 0, 3, 1, NULL, 1, NULL, 1, 2, dy, 1, &f->err));
+  OK(f, tuned_merge(f->ctx, NULL, "f32", 0, 3, 0, dy, NULL, NULL, NULL, c, NULL, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, y, c, sizeof y, &f->err));
+  assert_true(y[0] == 4 && y[1] == 8 && y[2] == 12);
+  /* no results: nothing is launched */
+  OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 0, 5, 5, 1, NULL, 1, NULL, 5, 0, NULL, 1, &f->err));
+  OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 5, 0, 5, 1, NULL, 5, NULL, 5, 0, NULL, 5, &f->err));
+  /* by a handle, too; what is read or written still needs an address */
+  const float alpha = 1, beta = 0, *none = NULL;
+  const int64_t three = 3;
+  const void *const args[] = {NULL,   NULL,  NULL, &alpha, &none, &three, &none,
+                              &three, &beta, &dy,  &three, &none, &none};
+  tuned_kernel *k;
+  OK(f, tuned_find(f->ctx, "sgemm m=3 n=1 k=0 align=1", &k, &f->err));
+  OK(f, tuned_launch(k, NULL, args, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, y, dy, sizeof y, &f->err));
+  assert_true(y[0] == 0 && y[2] == 0);
+  REFUSED(f, TUNED_E_USAGE, "argument C is a NULL address",
+          tuned_sgemm(f->ctx, NULL, 'n', 'n', 3, 1, 0, 1, NULL, 3, NULL, 1, 0, NULL, 3, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "argument B is a NULL address",
+          tuned_sgemm(f->ctx, NULL, 'n', 'n', 3, 1, 1, 1, dy, 3, NULL, 1, 0, dy, 3, &f->err));
+}
+
 /* ---- what is refused ------------------------------------------------------------------------ */
 
 static void empty_problems_are_nothing_to_do(void **state) {
@@ -909,6 +960,7 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(radix_sort_sorts),
       WITH_CONTEXT(segments_are_served),
       WITH_CONTEXT(sgemm_of_nothing_scales),
+      WITH_CONTEXT(operands_of_nothing_may_be_null),
       WITH_CONTEXT(too_much_memory_is_refused),
       WITH_CONTEXT(reduce_computes_on_streams),
       WITH_CONTEXT(many_threads_one_context),

@@ -500,7 +500,9 @@ static int make_all(str *header, str *source, err *e) {
   str_add(
       header,
       "/* tuned_calls.h -- made by calls from the templates; included by tuned.h.\n"
-      " * Buffers are device addresses. Letters are taken in either case.\n"
+      " * Buffers are device addresses; one that has no elements in this call may be NULL, as A "
+      "and B\n"
+      " * are without a k. Letters are taken in either case.\n"
       " *\n"
       " * tuned_FAMILY_with is tuned_FAMILY in scratch memory of the caller's own, see\n"
       " * tuned_launch_with. workspace NULL: nothing runs, and *nbytes is what the launch with\n"

@@ -315,6 +315,19 @@ static void describe_needs(tuned_kernel *k, const gen_data *data, serve_need *ne
   k->needs = needs;
 }
 
+/* Some kernels have a grid even then. */
+static bool writes_nothing(const gen_template *t, const gen_data *data) {
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_args; i++) {
+    const bool is_output = t->args[i].dir == GEN_OUT || t->args[i].dir == GEN_INOUT;
+    if (is_output && data->args[i].count) {
+      return false;
+    }
+    n += is_output;
+  }
+  return n > 0;
+}
+
 static int describe_args(tuned_kernel *k, choice *c, err *e) {
   const gen_data *data;
   TRY(gen_data_make(c->g, 0, &c->memory, &data, e));
@@ -323,6 +336,7 @@ static int describe_args(tuned_kernel *k, choice *c, err *e) {
     return no_room(e);
   }
   describe_needs(k, data, needs);
+  k->is_empty = writes_nothing(k->t, data);
   return 0;
 }
 
@@ -364,7 +378,7 @@ static int describe_load(tuned_kernel *k, const choice *c, const gen_plan *plan,
   for (size_t i = 0; i < plan->n; i++) {
     dynamic = plan->launches[i].smem > dynamic ? plan->launches[i].smem : dynamic;
   }
-  k->is_empty = !plan->n;
+  k->is_empty = k->is_empty || !plan->n;
   if (k->info.expected_sec > 0 && k->info.origin != TUNED_EXACT) {
     k->info.expected_sec = fmax(k->info.expected_sec, LAUNCH_LEAST_SEC * (double)plan->n);
   }
