@@ -175,6 +175,9 @@ static int all_operations(rt_device *d, err *e) {
   DO(o->event_record(d, to, s, e));
   DO(o->elapsed(d, from, to, &sec, e));
   DO(o->stream_sync(d, s, e));
+  DO(o->give_back(d, q, e));
+  q = rc ? q : 0;
+  DO(o->give_back(d, q, e));
   recorded r = {d, f};
   DO(o->graph_new(d, record, &r, &g, e));
   DO(o->graph_launch(d, g, s, e));
@@ -257,6 +260,11 @@ static void test_messages(void **state) {
   const uint32_t grid[3] = {1, 70000, 1}, block[3] = {32, 1, 1};
   assert_fails(o->alloc(d, (size_t)1 << 40, &p, &e), &e, ERR_NOMEM,
                "1099511627776 bytes on the GPU, of which 1073741824");
+  err_clear(&e);
+  assert_ok(o->alloc(d, 64, &p, &e), &e);
+  assert_fails(o->give_back(d, p + 1, &e), &e, ERR_DEVICE,
+               "1, which must be one that was allocated");
+  o->release(d, p);
   assert_fails(o->module_load(d, "text", 4, &m, &e), &e, ERR_LAUNCH, "line 1: not PTX");
   assert_fails(o->module_load(d, elf, 20, &m, &e), &e, ERR_LAUNCH, "20 bytes is damaged");
   err_clear(&e);

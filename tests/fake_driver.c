@@ -160,6 +160,9 @@ CUresult cuMemAlloc(CUdeviceptr *p, size_t n) {
   return CUDA_SUCCESS;
 }
 CUresult cuMemFree(CUdeviceptr p) {
+  if (p % 16) { /* not from made */
+    return CUDA_ERROR_INVALID_VALUE;
+  }
   return current == primary ? gone((void *)p) : CUDA_ERROR_INVALID_CONTEXT;
 }
 CUresult cuMemGetInfo(size_t *left, size_t *all) {

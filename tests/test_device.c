@@ -168,7 +168,10 @@ static void test_alloc(void **state) {
   OK(b, b->d->ops->memory_free(b->d, &during, &b->e));
   assert_true(before > 0 && during > 0 && before - during >= (int64_t)nbytes / 2);
   b->d->ops->release(b->d, p);
-  b->d->ops->release(b->d, empty);
+  OK(b, b->d->ops->give_back(b->d, empty, &b->e));
+  assert_fails(b->d->ops->give_back(b->d, empty, &b->e), &b->e, ERR_DEVICE, "freeing");
+  err_clear(&b->e);
+  OK(b, b->d->ops->give_back(b->d, 0, &b->e));
   assert_int_equal(b->d->ops->alloc(b->d, (size_t)1 << 50, &huge, &b->e), ERR_NOMEM);
   assert_int_equal(huge, 0);
   printf("  %s\n", b->e.message);

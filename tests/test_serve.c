@@ -616,6 +616,18 @@ static void empty_problems_are_nothing_to_do(void **state) {
   assert_null(inside(f)->compiler); /* nothing was built for it */
 }
 
+static void only_what_was_allocated_is_freed(void **state) {
+  fixture *f = *state;
+  char on_host[16];
+  void *p;
+  OK(f, tuned_alloc(f->ctx, 64, &p, &f->err));
+  REFUSED(f, TUNED_E_DEVICE, "free", tuned_free(f->ctx, on_host, &f->err));
+  REFUSED(f, TUNED_E_DEVICE, "free", tuned_free(f->ctx, (char *)p + 16, &f->err));
+  OK(f, tuned_free(f->ctx, p, &f->err));
+  REFUSED(f, TUNED_E_DEVICE, "free", tuned_free(f->ctx, p, &f->err));
+  OK(f, tuned_free(f->ctx, NULL, &f->err));
+}
+
 static void arguments_are_refused_by_name(void **state) {
   fixture *f = *state;
   float host[16] = {0}, *p = vector_new(f, host, 16);
@@ -965,6 +977,7 @@ int main(int argc, char **argv) {
       WITH_CONTEXT(reduce_computes_on_streams),
       WITH_CONTEXT(many_threads_one_context),
       WITH_CONTEXT(empty_problems_are_nothing_to_do),
+      WITH_CONTEXT(only_what_was_allocated_is_freed),
       WITH_CONTEXT(arguments_are_refused_by_name),
       WITH_CONTEXT(problems_are_refused),
       WITH_CONTEXT(nulls_are_refused),

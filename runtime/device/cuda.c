@@ -86,6 +86,14 @@ static int alloc(rt_device *d, size_t nbytes, rt_ptr *p, err *e) {
   return r ? FAIL(d, e, r, "allocating %zu bytes on the GPU", nbytes) : 0;
 }
 
+static int give_back(rt_device *d, rt_ptr p, err *e) {
+  ENTER(d, e);
+  CUresult r = p ? of(d)->api.cuMemFree(p) : CUDA_SUCCESS;
+  return r ? FAIL(d, e, r, "freeing address 0x%llx, which must be one that was allocated",
+                  (unsigned long long)p)
+           : 0;
+}
+
 static void release(rt_device *d, rt_ptr p) {
   ENTER_OR_RETURN(d);
   if (p) {
@@ -507,6 +515,7 @@ static const rt_device_ops ops = {
     .occupancy = occupancy,
     .launch = launch,
     .launch_overlapping = launch_overlapping,
+    .give_back = give_back,
     .capturing = capturing,
     .stream_new = stream_new,
     .stream_free = stream_free,

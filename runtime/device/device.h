@@ -122,6 +122,9 @@ typedef struct rt_device_ops {
   int (*launch_overlapping)(rt_device *d, rt_function *f, const uint32_t grid[3],
                             const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
                             err *e);
+  /* give_back -- release of an address that may not be one of alloc's; err ERR_DEVICE: no, as far
+   * as the device knows */
+  int (*give_back)(rt_device *d, rt_ptr p, err *e);
   /* capturing -- is what goes to this stream recorded into a graph of the caller's? NULL: never */
   bool (*capturing)(rt_device *d, rt_stream s);
 } rt_device_ops;

@@ -37,6 +37,17 @@ static void emu_release_op(rt_device *d, rt_ptr p) {
   }
 }
 
+static int emu_give_back_op(rt_device *d, rt_ptr p, err *e) {
+  if (!p || emu_heap_release(&self(d)->heap, p)) {
+    return 0;
+  }
+  str text = {0};
+  emu_heap_describe(&self(d)->heap, p, &text);
+  const int rc = err_set(e, ERR_DEVICE, "freeing what is not allocated: %s", str_text(&text));
+  str_clear(&text);
+  return rc;
+}
+
 static int emu_memory_free_op(rt_device *d, int64_t *nbytes, err *e) {
   (void)e;
   *nbytes = (int64_t)(self(d)->heap.bound - self(d)->heap.used);
@@ -459,6 +470,7 @@ static void emu_close_op(rt_device *d) {
 static const rt_device_ops ops = {.close = emu_close_op,
                                   .alloc = emu_alloc_op,
                                   .release = emu_release_op,
+                                  .give_back = emu_give_back_op,
                                   .memory_free = emu_memory_free_op,
                                   .copy_in = emu_copy_in_op,
                                   .copy_out = emu_copy_out_op,

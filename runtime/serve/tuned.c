@@ -457,7 +457,7 @@ int tuned_free(tuned_context *ctx, void *address, tuned_error *error) {
   if (begin(ctx, &s, &e)) {
     return serve_report(error, &e);
   }
-  s->device->ops->release(s->device, address_of(address));
+  s->device->ops->give_back(s->device, address_of(address), &e);
   return end(s, &e, error);
 }
 

@@ -174,6 +174,8 @@ TUNED_API int tuned_online(tuned_context *ctx, double budget_fraction, tuned_err
 /* Memory, for programs that use nothing else of CUDA. The copies follow what was launched on the
  * default stream and return when they are done; for another stream, tuned_sync it first. */
 TUNED_API int tuned_alloc(tuned_context *ctx, size_t nbytes, void **address, tuned_error *err);
+/* tuned_free -- NULL is nothing to do. err TUNED_E_DEVICE  nothing was allocated there, or it was
+ * freed before */
 TUNED_API int tuned_free(tuned_context *ctx, void *address, tuned_error *err);
 TUNED_API int tuned_copy_to_device(tuned_context *ctx, void *to, const void *from, size_t nbytes,
                                    tuned_error *err);
