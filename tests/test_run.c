@@ -420,6 +420,77 @@ static void test_quick_check(void **state) {
   assert_int_equal(rt_bench_check_quick(b->bench, b->l, 1e-6, &c, &b->e), ERR_WRONG);
 }
 
+/* The launch with this number, counted down, is held up by the host. */
+static int held_up;
+static double held_sec;
+static void sometimes_held(fake *f, void **args) {
+  probe(f, args);
+  f->clock += --held_up == 0 ? held_sec : 0;
+}
+
+static rt_check check_held(bed *b, int which, double sec, uint64_t *launches) {
+  rt_check c;
+  const uint64_t before = b->f.launches;
+  held_up = which;
+  held_sec = sec;
+  OK(b, rt_bench_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
+  *launches = b->f.launches - before;
+  return c;
+}
+
+/* A launch that the host held up is no reason to give up; one that is slow itself is. */
+static void test_held_up_check(void **state) {
+  bed *b = ready(state);
+  uint64_t all, launches;
+  b->f.mode = GOOD;
+  b->functions[0].run = sometimes_held;
+  assert_int_equal(check_held(b, 0, 0, &all).n_cases, 3);
+  rt_check c = check_held(b, 1, 5e-3, &launches);
+  assert_int_equal(c.n_cases, 3);
+  assert_true(near(c.first_sec, 1e-6));
+  assert_int_equal(launches, all + 1);
+  assert_int_equal(check_held(b, 2, 5e-3, &launches).n_cases, 3); /* nobody looks at the second */
+  assert_int_equal(launches, all);
+  b->functions[0].sec = 5e-3; /* both are slow */
+  assert_int_equal(check_held(b, 0, 0, &launches).n_cases, 1);
+  const uint64_t slow = launches;
+  b->functions[0].sec = 0.2; /* no host holds anything up for so long */
+  assert_int_equal(check_held(b, 0, 0, &launches).n_cases, 1);
+  assert_int_equal(launches, slow - 1);
+}
+
+static rt_times time_held(bed *b, int which, double sec, uint64_t *launches) {
+  rt_times t;
+  const rt_timing how = {.stop_above = 1e-6};
+  const uint64_t before = b->f.launches;
+  held_up = which;
+  held_sec = sec;
+  OK(b, rt_bench_time(b->bench, b->l, &how, &t, &b->e));
+  *launches = b->f.launches - before;
+  return t;
+}
+
+static void test_held_up_look(void **state) {
+  bed *b = ready(state);
+  uint64_t all, launches;
+  b->f.mode = GOOD;
+  b->functions[0].run = sometimes_held;
+  rt_times t = time_held(b, 0, 0, &all);
+  assert_false(t.stopped);
+  t = time_held(b, 2, 5e-3, &launches); /* the first only warms up */
+  assert_false(t.stopped);
+  assert_true(near(t.median, 1e-6));
+  assert_in_range(launches, all - 20, all + 20);
+  b->functions[0].sec = 5e-3;
+  t = time_held(b, 0, 0, &launches);
+  assert_int_equal(t.ended, RT_ENDED_LOOK);
+  assert_int_equal(launches, 3);
+  b->functions[0].sec = 0.2;
+  t = time_held(b, 0, 0, &launches);
+  assert_true(t.ended == RT_ENDED_LOOK && near(t.median, 0.2));
+  assert_int_equal(launches, 2);
+}
+
 static void test_long_launch(void **state) {
   bed *b = ready(state);
   rt_times t;
@@ -440,7 +511,7 @@ static void test_stop(void **state) {
   OK(b,
      rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-4}, &t, &b->e));
   assert_true(t.stopped && near(t.median, 1e-3));
-  assert_int_equal(b->f.launches - before, 2); /* the warm-up and one look */
+  assert_int_equal(b->f.launches - before, 3); /* the warm-up and two looks */
   b->functions[0].sec = 1.2e-6;                /* hardly slower: takes some batches to be sure */
   OK(b,
      rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-6}, &t, &b->e));
@@ -969,6 +1040,8 @@ int main(int argc, char **argv) {
       FAKE(test_energy),
       FAKE(test_watch),
       FAKE(test_quick_check),
+      FAKE(test_held_up_check),
+      FAKE(test_held_up_look),
       FAKE(test_long_launch),
       FAKE(test_stop),
       FAKE(test_rotation),

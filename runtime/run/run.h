@@ -75,7 +75,8 @@ typedef struct rt_check {
   /* elements outside the tolerance; a NaN where the reference is a number is one */
   uint64_t n_wrong;
   /* cases that were run, and seconds of the first one's launch: cold, with all that a first launch
-   * brings along; 0 where it was not asked for */
+   * brings along, or of another if the host may have held that one up; 0 where it was not asked for
+   */
   size_t n_cases;
   double first_sec;
 } rt_check;
@@ -87,8 +88,8 @@ typedef struct rt_check {
  *                    wrong"; "wrote 12 bytes past the end of C, at +0 to +11"; "changed input A"
  *        ERR_LAUNCH  it died */
 int rt_bench_check(rt_bench *b, rt_loaded *l, rt_check *out, err *e);
-/* rt_bench_check_quick -- the same, but when the first case's launch takes more than four times
- * `stop_above` (0: never) the others are left out: right or wrong, it is no winner */
+/* rt_bench_check_quick -- the same, but when the first case's launch, and again, takes more than
+ * four times `stop_above` (0: never) the others are left out: right or wrong, it is no winner */
 int rt_bench_check_quick(rt_bench *b, rt_loaded *l, double stop_above, rt_check *out, err *e);
 
 typedef enum rt_replay {
@@ -101,7 +102,7 @@ typedef enum rt_ended {
   RT_ENDED_FULL,    /* the time for it was spent */
   RT_ENDED_PRECISE, /* its mean was known well enough before */
   RT_ENDED_SLOWER,  /* surely slower than stop_above */
-  RT_ENDED_LOOK,    /* the first look took more than twice stop_above */
+  RT_ENDED_LOOK,    /* two looks at a launch took more than twice stop_above */
   RT_ENDED_RACE     /* all rounds of a race */
 } rt_ended;
 const char *rt_ended_name(rt_ended ended);

@@ -68,6 +68,11 @@ int bench_expect(rt_bench *b, err *e);
  *   err  ERR_WRONG  what is wrong, in words */
 int bench_judge(rt_bench *b, bench_case *c, rt_check *out, err *e);
 
+/* bench_looks_again -- is a single launch that took so long to be given up for being over `most`,
+ * and worth another look first? A busy host holds launches up for some of its time slices, of
+ * milliseconds; what takes longer than that is slow itself. */
+bool bench_looks_again(double sec, double most);
+
 enum { BENCH_CANARY = 0xcb };
 
 #endif

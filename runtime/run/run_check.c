@@ -2,6 +2,7 @@
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -189,8 +190,18 @@ static int launch_case(rt_bench *b, rt_contender who, bench_case *c, double *sec
 static const double FIRST_LAUNCH_SEC = 200e-6;
 static const double HOPELESS = 4;
 
-static bool is_hopeless(double sec, double limit) {
-  return limit > 0 && sec - FIRST_LAUNCH_SEC > HOPELESS * limit;
+/* Seconds that a first launch may take, of what is no more than so much slower than the limit. */
+static double first_most(double limit) {
+  return limit > 0 ? HOPELESS * limit + FIRST_LAUNCH_SEC : INFINITY;
+}
+
+/* Of the same data; what comes out is judged already. */
+static int look_again(rt_bench *b, rt_contender who, bench_case *c, double *sec, err *e) {
+  double again;
+  TRY(bench_start(b, c, e));
+  TRY(launch_case(b, who, c, &again, e));
+  *sec = fmin(*sec, again);
+  return 0;
 }
 
 static int check_cases(rt_bench *b, rt_contender who, double limit, rt_check *out, err *e) {
@@ -198,11 +209,13 @@ static int check_cases(rt_bench *b, rt_contender who, double limit, rt_check *ou
   if (b->suspect) {
     TRY(bench_expect(b, e));
   }
-  while (out->n_cases < b->n_cases && !is_hopeless(out->first_sec, limit)) {
+  while (out->n_cases < b->n_cases && out->first_sec <= first_most(limit)) {
     bench_case *c = &b->cases[out->n_cases];
+    double *sec = limit > 0 && !out->n_cases ? &out->first_sec : NULL;
     TRY(bench_start(b, c, e));
-    TRY(launch_case(b, who, c, limit > 0 && !out->n_cases ? &out->first_sec : NULL, e));
+    TRY(launch_case(b, who, c, sec, e));
     TRY(bench_judge(b, c, out, e));
+    TRY(sec && bench_looks_again(*sec, first_most(limit)) ? look_again(b, who, c, sec, e) : 0);
     out->n_cases++;
   }
   return 0;
