@@ -2,6 +2,7 @@
 
 #include <ctype.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -52,6 +53,92 @@ void db_text_write(const db_line *l, str *out) {
   str_addf(out, "%s\t%.9g\t%.3g\t%lld\tdriver %d nvrtc %d\t", kinds[l->kind], l->sec, l->spread,
            (long long)l->launches, l->driver, l->nvrtc);
   str_addf(out, "%s\n", l->when);
+}
+
+/* ---- the end -------------------------------------------------------------------------------- */
+
+static bool is_comment(const char *line, size_t n) {
+  return n == 0 || *line == '#' || (n == 1 && *line == '\r');
+}
+
+typedef struct tally { /* of the results since the last closing line */
+  uint64_t n, digest;
+  bool any; /* a closing line; more than comments behind it does away with it */
+} tally;
+
+static void add_result(tally *t, const char *line, size_t n) {
+  t->n++;
+  t->digest += hash_more(0, line, n);
+  t->any = false;
+}
+
+enum { END_MOST = 100 };
+
+static void end_line(const tally *t, char out[END_MOST]) {
+  snprintf(out, END_MOST, DB_TEXT_END "%llu results, digest %016llx", (unsigned long long)t->n,
+           (unsigned long long)t->digest);
+}
+
+static int refuse_end(const tally *t, const char *line, size_t n, err *e) {
+  static const char mend[] = "copy the file again, or delete this line if that was on purpose";
+  char told[END_MOST];
+  snprintf(told, sizeof told, "%.*s", n < END_MOST ? (int)n : END_MOST, line);
+  const uint64_t n_told = strtoull(told + strlen(DB_TEXT_END), NULL, 10);
+  return n_told == t->n
+             ? err_set(e, ERR_USAGE, "the %llu results before it were changed; %s",
+                       (unsigned long long)t->n, mend)
+             : err_set(e, ERR_USAGE, "of the %llu results that it closes there are %llu; %s",
+                       (unsigned long long)n_told, (unsigned long long)t->n, mend);
+}
+
+static int close_tally(tally *t, const char *line, size_t n, err *e) {
+  char expected[END_MOST];
+  end_line(t, expected);
+  n -= line[n - 1] == '\r';
+  if (n != strlen(expected) || memcmp(line, expected, n)) {
+    return refuse_end(t, line, n, e);
+  }
+  *t = (tally){.any = true};
+  return 0;
+}
+
+static int add_line(tally *t, const char *line, size_t n, err *e) {
+  const size_t n_end = strlen(DB_TEXT_END);
+  if (n > n_end && !memcmp(line, DB_TEXT_END, n_end)) {
+    return close_tally(t, line, n, e);
+  }
+  if (!is_comment(line, n)) {
+    add_result(t, line, n);
+  }
+  return 0;
+}
+
+static int add_lines(tally *t, const char *text, size_t n, size_t *number, err *e) {
+  *number = 0;
+  for (const char *at = text, *end = text + n; at < end;) {
+    const char *stop = memchr(at, '\n', (size_t)(end - at));
+    stop = stop ? stop : end;
+    ++*number;
+    TRY(add_line(t, at, (size_t)(stop - at), e));
+    at = stop + 1;
+  }
+  return 0;
+}
+
+int db_text_check(const char *text, size_t n, bool *closed, size_t *number, err *e) {
+  tally t = {0};
+  const int rc = add_lines(&t, text, n, number, e);
+  *closed = !rc && t.any;
+  return rc;
+}
+
+void db_text_end(str *out) {
+  tally t = {0};
+  size_t number;
+  char line[END_MOST];
+  add_lines(&t, str_text(out), out->n, &number, NULL);
+  end_line(&t, line);
+  str_addf(out, "%s\n", line);
 }
 
 /* ---- reading -------------------------------------------------------------------------------- */
@@ -221,7 +308,7 @@ static bool is_of_family(const db_line *l) {
 }
 
 int db_text_read(const char *line, size_t n, arena *a, db_line *l, bool *none, err *e) {
-  *none = n == 0 || *line == '#' || (n == 1 && *line == '\r');
+  *none = is_comment(line, n);
   if (*none) {
     return 0;
   }

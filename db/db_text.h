@@ -5,6 +5,14 @@
  * comments. A result is sixteen columns separated by tabs (the header that db_text_head writes
  * names them). In the texts of a column, a control character or % is written as %XX. Nothing in a
  * line is trusted: whatever is out of range is an error that names the column.
+ *
+ * Behind its results a file is closed by a comment that counts them and digests them, in whatever
+ * order they stand:
+ *
+ *   # end: 12 results, digest 0123456789abcdef
+ *
+ * It is about the results since the line of this kind before it, so that closed files one behind
+ * the other are a closed file. Lines put together from elsewhere need none.
  */
 #ifndef DB_TEXT_H
 #define DB_TEXT_H
@@ -13,6 +21,7 @@
 #include "str.h"
 
 #define DB_TEXT_HEAD "# autotune results 1"
+#define DB_TEXT_END "# end: "
 
 typedef enum db_kind {
   DB_KIND_FINAL,
@@ -38,6 +47,13 @@ typedef struct db_line {
 void db_text_head(str *out);
 /* db_text_write -- append one result, with its newline */
 void db_text_write(const db_line *l, str *out);
+/* db_text_end -- append the line that closes the file, which is in *out as far as it is written */
+void db_text_end(str *out);
+/* db_text_check -- of a whole file: does every closing line tell of the results before it?
+ *   out  *closed  nothing but comments is behind the last of them
+ *        *number  of the line that is wrong
+ *   err  ERR_USAGE  results are missing, more or others */
+int db_text_check(const char *text, size_t n, bool *closed, size_t *number, err *e);
 /* db_text_read -- one line, without its newline; n bytes, which may hold anything.
  *   out  *l     texts in the arena
  *        *none  nothing but a comment

@@ -28,15 +28,37 @@ refuses 1 "there is no template 'saxpi'; did you mean 'saxpy'" "$autotune" db ex
 prints "2 results, 2 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/b.db"
 prints "2 results, 0 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/b.db"
 "$autotune" db export "$folder/again.txt" --db "$folder/b.db" --quiet
-sed 's/nvrtc [0-9]*/nvrtc 0/' "$folder/results.txt" >"$folder/expected.txt"
-cmp "$folder/expected.txt" "$folder/again.txt" || complain "out, in and out again differs"
+sed '/^# end/d; s/nvrtc [0-9]*/nvrtc 0/' "$folder/results.txt" >"$folder/expected.txt"
+grep -v '^# end' "$folder/again.txt" | cmp "$folder/expected.txt" - || complain "out, in and out again differs"
+
+# ---- a file that was cut, changed or put together: its closing line counts the results and digests them
+grep -q '^# end: 2 results, digest [0-9a-f]*$' "$folder/results.txt" || complain "no closing line"
+grep -q '^# end: 0 results' "$folder/none.txt" || complain "nothing is not closed"
+grep -v 'n=1000' "$folder/results.txt" >"$folder/fewer.txt"
+refuses 2 "fewer.txt:4: of the 2 results that it closes there are 1" \
+  "$autotune" db import "$folder/fewer.txt" --db "$folder/closed.db"
+awk -F'	' -v OFS='	' 'NR == 3 { $12 = "1e-06" } 1' "$folder/results.txt" >"$folder/changed.txt"
+refuses 2 "changed.txt:5: the 2 results before it were changed" \
+  "$autotune" db import "$folder/changed.txt" --db "$folder/closed.db"
+prints '"trial":0' "$autotune" db stat --json --db "$folder/closed.db" # nothing of them is stored
+head -3 "$folder/results.txt" >"$folder/cut.txt"
+prints "1 results, 1 of them new" "$autotune" db import "$folder/cut.txt" --db "$folder/cut.db"
+grep -q 'cut.txt does not end with a line "# end: ' "$folder/err" || complain "the cut was not told: $(cat "$folder/err")"
+sed -n '1,2p;4p;3p;5p' "$folder/results.txt" >"$folder/sorted.txt" # in another order they are the same
+cat "$folder/sorted.txt" "$folder/results.txt" "$folder/none.txt" >"$folder/both.txt"
+prints "4 results, 2 of them new" "$autotune" db import "$folder/both.txt" --db "$folder/closed.db"
+[ ! -s "$folder/err" ] || complain "closed files one behind the other: $(cat "$folder/err")"
+grep -h '^[^#]' "$folder/results.txt" >>"$folder/both.txt"
+prints "6 results, 0 of them new" "$autotune" db import "$folder/both.txt" --db "$folder/closed.db"
+grep -q "does not end with" "$folder/err" || complain "lines behind the end were not told"
+prints " results, " "$autotune" db import db/presets/nvidia-h200.txt --db "$folder/presets.db"
 
 # ---- a line written by hand is found by its problem's canonical text; one that is none is named
-sed 's/saxpy n=\([0-9]*\)[^	]*	/saxpy  n=\1	/' "$folder/results.txt" >"$folder/hand.txt"
+sed '/^# end/d; s/saxpy n=\([0-9]*\)[^	]*	/saxpy  n=\1	/' "$folder/results.txt" >"$folder/hand.txt"
 cmp -s "$folder/hand.txt" "$folder/results.txt" && complain "the lines by hand are canonical already"
 prints "2 results, 2 of them new" "$autotune" db import "$folder/hand.txt" --db "$folder/hand.db"
 prints "2 results, 0 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/hand.db"
-sed 's/	saxpy n=4000[^	]*	/	saxpy nn=4000	/' "$folder/results.txt" >"$folder/no-field.txt"
+sed '/^# end/d; s/	saxpy n=4000[^	]*	/	saxpy nn=4000	/' "$folder/results.txt" >"$folder/no-field.txt"
 refuses 2 "unknown field 'nn'" "$autotune" db import "$folder/no-field.txt" --db "$folder/hand.db"
 
 # ---- broken lines are named, the others are taken

@@ -114,6 +114,71 @@ static void wrong_columns_are_told(void **state) {
   refused("saxpy n=1000", "sgemm n=1000", "family");
 }
 
+static void write_closed(str *out) {
+  db_line l = example();
+  db_text_head(out);
+  for (int i = 0; i < 3; i++) {
+    l.sec = 1e-6 * (i + 1);
+    db_text_write(&l, out);
+  }
+  db_text_end(out);
+}
+
+static int check_closed(const char *text, size_t n, bool *closed) {
+  size_t number;
+  char *exactly = malloc(n + !n); /* exactly as long as it may be read */
+  memcpy(exactly, text, n);
+  const int rc = db_text_check(exactly, n, closed, &number, NULL);
+  free(exactly);
+  return rc;
+}
+
+/* At whatever byte a closed file is cut or changed, it is refused or not closed. */
+static void damage_of_a_closed_file_is_seen(void **state) {
+  (void)state;
+  str text = {0};
+  bool closed;
+  write_closed(&text);
+  assert_int_equal(check_closed(text.p, text.n, &closed), 0);
+  assert_true(closed);
+  assert_int_equal(check_closed(text.p, text.n - 1, &closed), 0); /* but for its newline */
+  assert_true(closed);
+  for (size_t n = 0; n < text.n - 1; n++) {
+    assert_true(check_closed(text.p, n, &closed) || !closed);
+  }
+  const size_t head = (size_t)(strstr(text.p, "\nNVIDIA") + 1 - text.p);
+  for (size_t i = head; i < text.n - 1; i++) {
+    text.p[i] ^= 1;
+    assert_true(check_closed(text.p, text.n, &closed) || !closed);
+    text.p[i] ^= 1;
+  }
+  str_clear(&text);
+}
+
+static void closed_files_follow_each_other(void **state) {
+  (void)state;
+  str text = {0};
+  bool closed;
+  size_t number;
+  err e = {0};
+  write_closed(&text);
+  write_closed(&text);
+  str_add(&text, "# a comment\n\n");
+  assert_int_equal(check_closed(text.p, text.n, &closed), 0);
+  assert_true(closed);
+  db_line l = example();
+  db_text_write(&l, &text);
+  assert_int_equal(check_closed(text.p, text.n, &closed), 0);
+  assert_false(closed);
+  db_text_end(&text); /* of that one */
+  assert_non_null(strstr(text.p, "# end: 1 results, digest "));
+  str_add(&text, "# end: 2 results, digest 0123456789abcdef\r\n");
+  assert_fails(db_text_check(text.p, text.n, &closed, &number, &e), &e, ERR_USAGE,
+               "of the 2 results that it closes there are 0; copy the file again");
+  assert_int_equal(number, 17);
+  str_clear(&text);
+}
+
 static uint64_t random_next(uint64_t *x) { /* xorshift, Marsaglia 2003 */
   *x ^= *x << 13;
   *x ^= *x >> 7;
@@ -466,6 +531,8 @@ int main(int argc, char **argv) {
       cmocka_unit_test(what_is_written_is_read),
       cmocka_unit_test(comments_are_nothing),
       cmocka_unit_test(wrong_columns_are_told),
+      cmocka_unit_test(damage_of_a_closed_file_is_seen),
+      cmocka_unit_test(closed_files_follow_each_other),
       cmocka_unit_test(mutated_lines_do_no_harm),
       WITH_CONTEXT(presets_are_served),
       WITH_CONTEXT(presets_of_the_architecture_are_served),

@@ -97,6 +97,7 @@ static int export_file(const cli *c, lines *l, err *e) {
       n++;
     }
   }
+  db_text_end(&text);
   const char *path = c->n_words > 1 ? c->words[1] : NULL;
   TRY(write_text(path, &text, e));
   if (path && !c->quiet) {
@@ -156,6 +157,7 @@ static int export_device(const cli *c, lines *l, const char *name, const bool *c
       n++;
     }
   }
+  db_text_end(&text);
   TRY(file_make_parents(path, e));
   TRY(write_text(path, &text, e));
   printf("%zu results in %s\n", n, path);
@@ -216,6 +218,7 @@ typedef struct import {
   size_t n, n_stored, n_bad; /* lines with a result; of them new; not to be read */
   err first;                 /* what is wrong with the first of these */
   char place[200];
+  bool closed; /* the file's end is there */
 } import;
 
 static void note_bad(import *in, size_t number, const err *why) {
@@ -288,9 +291,20 @@ static int check_head(const char *path, const str *text, err *e) {
                 "another version of autotune");
 }
 
+/* Before anything of it is stored. */
+static int check_end(import *in, const str *text, err *e) {
+  err why = {0};
+  size_t number;
+  const int rc = db_text_check(text->p, text->n, &in->closed, &number, &why);
+  char place[200];
+  snprintf(place, sizeof place, "%.180s:%zu", in->path, number);
+  return rc ? err_at(e, rc, place, "%s", why.message) : 0;
+}
+
 static int import_text(import *in, const str *text, err *e) {
   size_t number = 1;
   TRY(check_head(in->path, text, e));
+  TRY(check_end(in, text, e));
   for (const char *at = text->p, *end = at + text->n; at < end; number++) {
     const char *stop = memchr(at, '\n', (size_t)(end - at));
     stop = stop ? stop : end;
@@ -316,6 +330,12 @@ import in = {.d = d, .path = path };
   TRY(rc);
   if (!c->quiet) {
     printf("%s: %zu results, %zu of them new or better\n", path, in.n, in.n_stored);
+  }
+  if (!c->quiet && !in.closed && !in.n_bad) {
+    fprintf(stderr,
+            "autotune: %s does not end with a line \"" DB_TEXT_END
+            "...\": if it is not from an older autotune or put together by hand, it was cut off\n",
+            path);
   }
   return in.n_bad ? err_at(e, ERR_USAGE, in.place, "%s; %zu line%s left out, the others are stored",
                            in.first.message, in.n_bad, in.n_bad == 1 ? " was" : "s were")
