@@ -102,8 +102,9 @@ void serve_known_cover(serve *s, gen_template *t, serve_known *k, const char *te
   serve_cover c;
   const bool better = !k->cover.n_nodes || (is_here(s, device_key) && !is_here(s, k->cover_device));
   if (better && is_welcome(s, device_key) && !serve_cover_read(t, text, &k->memory, &c, NULL)) {
-    k->cover = c;
-    k->cover_device = device_key;
+    const char *own = arena_text(&k->memory, device_key);
+    k->cover = own ? c : (serve_cover){0};
+    k->cover_device = own;
   }
 }
 

@@ -34,16 +34,33 @@ static bool mentions(const char *line, size_t n, const char *family) {
   return *line != '#' && memmem(line, n, family, strlen(family));
 }
 
-static int read_file(serve *s, gen_template *t, serve_known *k, const gen_file *f, size_t *left,
+/* A portfolio's text is as long as a thousand results, and is not kept as theirs are; no other line
+ * has a reason to be as long. */
+static bool is_long(size_t n) {
+  return n > 1 << 16;
+}
+
+static int read_line(serve *s, gen_template *t, serve_known *k, const char *line, size_t n,
                      err *e) {
   db_line l;
   bool none;
+  int rc = 0;
+  arena scratch = {0}, *a = is_long(n) ? &scratch : &k->memory;
+  if (!db_text_read(line, n, a, &l, &none, NULL) && !none && is_for(s, t, &l) &&
+      (!is_long(n) || l.kind == DB_KIND_PORTFOLIO)) {
+    rc = add(s, t, k, &l, e);
+  }
+  arena_clear(&scratch);
+  return rc;
+}
+
+static int read_file(serve *s, gen_template *t, serve_known *k, const gen_file *f, size_t *left,
+                     err *e) {
   for (const char *at = f->text, *end; *left && *at; at = *end ? end + 1 : end) {
     end = strchrnul(at, '\n');
     const size_t n = (size_t)(end - at), before = k->n;
-    if (mentions(at, n, t->name) && !db_text_read(at, n, &k->memory, &l, &none, NULL) && !none &&
-        is_for(s, t, &l)) {
-      TRY(add(s, t, k, &l, e));
+    if (mentions(at, n, t->name)) {
+      TRY(read_line(s, t, k, at, n, e));
       *left -= k->n - before;
     }
   }
