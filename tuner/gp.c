@@ -1,6 +1,7 @@
 #include "gp.h"
 
 #include <math.h>
+#include <string.h>
 
 static const double lengths[] = {0.25, 0.5, 1, 2}, noises[] = {1e-4, 1e-2};
 
@@ -22,58 +23,70 @@ static double kernel(const gp *g, const uint16_t *a, const uint16_t *b) {
   return (1 + d + d * d / 3) * exp(-d);
 }
 
-/* ---- fitting ---------------- */
+/* ---- fitting ----------------
+
+The kernel's matrix without the noise keeps the lower triangle; the factor's columns lie in the rows
+of the upper one, so that what each of its numbers contributes to many others lies in a row. */
 
 static void fill(gp *g) {
   for (size_t i = 0; i < g->n; i++) {
     for (size_t j = 0; j < i; j++) {
       g->chol[i][j] = kernel(g, g->places[i], g->places[j]);
     }
-    g->chol[i][i] = 1 + g->noise;
   }
 }
 
-/* In place: the lower triangle becomes its Cholesky factor. */
+/* to[i] -= by * row[i] */
+static inline void subtract(double *restrict to, const double *restrict row, double by, size_t from,
+                            size_t n) {
+#pragma omp simd
+  for (size_t i = from; i < n; i++) {
+    to[i] -= by * row[i];
+  }
+}
+
+/* The Cholesky factor L: L^T becomes the upper triangle. */
 static bool factor(gp *g) {
   for (size_t i = 0; i < g->n; i++) {
-    for (size_t j = 0; j <= i; j++) {
-      double v = g->chol[i][j];
-      for (size_t k = 0; k < j; k++) {
-        v -= g->chol[i][k] * g->chol[j][k];
-      }
-      if (i == j && v <= 0) {
-        return false;
-      }
-      g->chol[i][j] = i == j ? sqrt(v) : v / g->chol[j][j];
+    double row[GP_MAX];
+    memcpy(row, g->chol[i], i * sizeof *row);
+    row[i] = 1 + g->noise;
+    for (size_t k = 0; k < i; k++) {
+      row[k] /= g->chol[k][k];
+      subtract(row, g->chol[k], row[k], k + 1, i);
+      row[i] -= row[k] * row[k];
+      g->chol[k][i] = row[k];
     }
+    if (row[i] <= 0) {
+      return false;
+    }
+    g->chol[i][i] = sqrt(row[i]);
   }
   return true;
 }
 
 /* v := L^-1 v */
 static void solve_lower(const gp *g, double *v) {
-  for (size_t i = 0; i < g->n; i++) {
-    for (size_t k = 0; k < i; k++) {
-      v[i] -= g->chol[i][k] * v[k];
-    }
-    v[i] /= g->chol[i][i];
+  for (size_t k = 0; k < g->n; k++) {
+    v[k] /= g->chol[k][k];
+    subtract(v, g->chol[k], v[k], k + 1, g->n);
   }
 }
 
 /* v := L^-T v */
 static void solve_upper(const gp *g, double *v) {
   for (size_t i = g->n; i-- > 0;) {
+    double sum = v[i];
     for (size_t k = i + 1; k < g->n; k++) {
-      v[i] -= g->chol[k][i] * v[k];
+      sum -= g->chol[i][k] * v[k];
     }
-    v[i] /= g->chol[i][i];
+    v[i] = sum / g->chol[i][i];
   }
 }
 
-/* Fits with the length and noise at hand; returns the log likelihood up to a constant. */
+/* Fits with the kernel and noise at hand; returns the log likelihood up to a constant. */
 static double fit_once(gp *g) {
   double fit = 0, volume = 0;
-  fill(g);
   if (!factor(g)) {
     return -INFINITY;
   }
@@ -111,19 +124,26 @@ bool gp_fit(gp *g, const tune_space *space, const uint16_t *const *places, const
     g->target[i] = target[i];
   }
   standardise(g);
-  for (size_t i = 0; i < sizeof lengths / sizeof *lengths * 2; i++) {
-    g->length = lengths[i / 2];
-    g->noise = noises[i % 2];
-    double likelihood = fit_once(g);
-    if (likelihood > best) {
-      best = likelihood;
-      length = g->length;
-      noise = g->noise;
+  for (size_t i = 0; i < sizeof lengths / sizeof *lengths; i++) {
+    g->length = lengths[i];
+    fill(g);
+    for (size_t j = 0; j < sizeof noises / sizeof *noises; j++) {
+      g->noise = noises[j];
+      double likelihood = fit_once(g);
+      if (likelihood > best) {
+        best = likelihood;
+        length = g->length;
+        noise = g->noise;
+      }
     }
   }
   g->length = length;
   g->noise = noise;
-  return isfinite(best) && isfinite(fit_once(g));
+  if (!isfinite(best)) {
+    return false;
+  }
+  fill(g);
+  return isfinite(fit_once(g));
 }
 
 void gp_predict(const gp *g, const uint16_t *places, double *mean, double *deviation) {
