@@ -96,6 +96,17 @@ static void test_same_bytes(void **state) {
   str_clear(&first);
 }
 
+/* What small kernels do without is there all the same. */
+static void test_textures(void **state) {
+  bed *b = *state;
+  assert_int_equal(compile(b,
+                           "extern \"C\" __global__ void t(cudaTextureObject_t x, float *y) {\n"
+                           "  y[threadIdx.x] = tex1Dfetch<float>(x, threadIdx.x); }\n",
+                           "compute_90"),
+                   0);
+  assert_non_null(strstr(str_text(&b->image.ptx), "tex.1d"));
+}
+
 static void test_spills(void **state) {
   bed *b = *state;
   assert_int_equal(
@@ -301,6 +312,7 @@ int main(void) {
       cmocka_unit_test_setup_teardown(test_cubin, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_ptx_only, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_same_bytes, set_up, tear_down),
+      cmocka_unit_test_setup_teardown(test_textures, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_spills, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_error_place, set_up, tear_down),
       cmocka_unit_test_setup_teardown(test_ptxas_error, set_up, tear_down),

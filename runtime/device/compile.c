@@ -63,7 +63,7 @@ static bool runs_ptxas(const rt_source *s) {
 }
 
 /* What decides the code stands in front; where the headers lie and how NVRTC works comes after. */
-static void make_options(const rt_compiler *c, const rt_source *s, options *o) {
+static void make_options(const rt_compiler *c, const rt_source *s, bool minimal, options *o) {
   o->n = 0;
   const char *number = strchr(s->arch, '_');
   bool real = runs_ptxas(s) && number;
@@ -81,6 +81,9 @@ static void make_options(const rt_compiler *c, const rt_source *s, options *o) {
   if (c->version >= 12090) { /* the first with a cache of its own */
     o->list[o->n++] = "--no-cache";
   }
+  if (minimal) {
+    o->list[o->n++] = "--minimal";
+  }
   if (*c->api.include) {
     snprintf(o->include, sizeof o->include, "-I%s", c->api.include);
     snprintf(o->cccl, sizeof o->cccl, "-I%s/cccl", c->api.include); /* CUB, since CUDA 13 */
@@ -92,7 +95,7 @@ static void make_options(const rt_compiler *c, const rt_source *s, options *o) {
 void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT]) {
   options o;
   str text = {0};
-  make_options(c, s, &o);
+  make_options(c, s, false, &o);
   for (int i = 0; i < o.n_hashed; i++) {
     str_addf(&text, "%s ", o.list[i]);
   }
@@ -180,12 +183,20 @@ static void remove_nuls(str *text) {
   }
 }
 
-static int run(rt_compiler *c, nvrtcProgram p, const rt_source *s, rt_image *image, err *e) {
+/* May NVRTC leave out its declarations of textures and of the CUDA runtime? They are a quarter of a
+ * small kernel's compilation, and the code is the same. Headers may want them. */
+static bool may_be_minimal(const rt_compiler *c, const rt_source *s) {
+  return c->version >= 13000 && !strstr(s->text, "#include");
+}
+
+static int run(rt_compiler *c, nvrtcProgram p, const rt_source *s, bool minimal, rt_image *image,
+               err *e) {
   options o;
-  make_options(c, s, &o);
+  make_options(c, s, minimal, &o);
   double start = now_sec();
   nvrtcResult result = c->api.nvrtcCompileProgram(p, o.n, o.list);
-  image->sec = now_sec() - start;
+  image->sec += now_sec() - start;
+  str_clear(&image->log);
   TRY(fetch(p, c->api.nvrtcGetProgramLogSize, c->api.nvrtcGetProgramLog, true, &image->log, e));
   remove_nuls(&image->log);
   return result ? log_error(str_text(&image->log), c->api.nvrtcGetErrorString(result), e) : 0;
@@ -211,18 +222,35 @@ static void note_registers(rt_image *image) {
   }
 }
 
-int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e) {
+static int compile(rt_compiler *c, const rt_source *s, bool minimal, rt_image *image, err *e) {
   nvrtcProgram p;
-  rt_image_clear(image);
-  TRY(check_arch(c, s->arch, e));
-  rt_image_key(c, s, image->key);
   nvrtcResult made = c->api.nvrtcCreateProgram(&p, s->text, "kernel.cu", 0, NULL, NULL);
   if (made) {
     return err_set(e, ERR_COMPILE, "NVRTC: %s", c->api.nvrtcGetErrorString(made));
   }
-  int rc = run(c, p, s, image, e);
+  int rc = run(c, p, s, minimal, image, e);
   rc = rc ? rc : fetch_image(c, p, s, image, e);
   c->api.nvrtcDestroyProgram(&p);
+  return rc;
+}
+
+/* did the text itself fail, not the machine code made of it? */
+static bool text_failed(const rt_image *image, const err *e) {
+  return e->code == ERR_COMPILE && !strstr(str_text(&image->log), "ptxas");
+}
+
+int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e) {
+  err first = {0};
+  bool minimal = may_be_minimal(c, s);
+  rt_image_clear(image);
+  TRY(check_arch(c, s->arch, e));
+  rt_image_key(c, s, image->key);
+  int rc = compile(c, s, minimal, image, &first);
+  if (rc && minimal && text_failed(image, &first)) { /* by what was left out? */
+    rc = compile(c, s, false, image, e);
+  } else if (rc) {
+    err_at(e, rc, first.place, "%s", first.message);
+  }
   rc = rc ? rc : log_kernels(str_text(&image->log), a, &image->kernels, &image->n_kernels, e);
   if (!rc && s->registers && !is_cubin(s)) {
     note_registers(image);
