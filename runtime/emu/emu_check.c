@@ -155,11 +155,9 @@ EMU_GUEST int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask,
   emu_heap *h = w->launch->heap;
   uint8_t bits, value;
   wanted(access, &bits, &value);
-  for (int lane = 0; lane < EMU_LANES_N; lane++) {
-    uint8_t *state = h->state + (mask >> lane & 1 ? address[lane] - EMU_GLOBAL_BASE : 0);
-    if (!(mask >> lane & 1)) {
-      continue;
-    }
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const int lane = __builtin_ctz(left);
+    uint8_t *state = h->state + (address[lane] - EMU_GLOBAL_BASE);
     for (int i = 0; i < n && !state_ok(state, n, bits, value); i++) {
       if ((state[i] & bits) != value) {
         return bad_byte(w, in, lane, address[lane], n, access, i, state[i]);
@@ -197,10 +195,8 @@ int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_
   if (n == 1 || !base || w->block->ordered) {
     return RUN_ON;
   }
-  for (int lane = 0; lane < EMU_LANES_N; lane++) {
-    if (!(mask >> lane & 1)) {
-      continue;
-    }
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const int lane = __builtin_ctz(left);
     uint64_t offset = address[lane] - EMU_GLOBAL_BASE;
     uint32_t *tag = h->tag + offset / 2;
     for (int i = 0; i < n; i += 2) {
@@ -413,7 +409,11 @@ static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
   }
   for (int i = 0; i < a->n && !rc;) {
     int count = a->n - i >= 4 && alike(s + i) ? 4 : 1;
-    for (int k = 0; k < count; k++) {
+    uint32_t any = pending[i];
+    if (count == 4) {
+      memcpy(&any, pending + i, sizeof any);
+    }
+    for (int k = 0; any && k < count; k++) {
       if (pending[i + k]) {
         return pending_copy(w, in, a->lane, a->address[a->lane] + (uint64_t)(i + k), a->width,
                             a->access == ACCESS_READ ? "reads" : "writes");
@@ -434,12 +434,11 @@ int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint6
   shared_access a = {
       mask,  in->flags & INSN_STRONG ? STRONG : 0, address, n, 0, width < 1 ? n : width, access,
       values};
-  for (; a.lane < EMU_LANES_N; a.lane++) {
-    if (mask >> a.lane & 1) {
-      int rc = check_lane(w, in, &a);
-      if (rc) {
-        return rc;
-      }
+  for (uint32_t left = mask; left; left &= left - 1) {
+    a.lane = __builtin_ctz(left);
+    int rc = check_lane(w, in, &a);
+    if (rc) {
+      return rc;
     }
   }
   return RUN_ON;

@@ -69,7 +69,10 @@ static void note_atomics(emu_cache *c, uint64_t line, uint64_t turns) {
  * in halves: a single lane's takes half of one. src: on an H200 reductions whose 4096 blocks add to
  * one number take 1.4 ns a block, and histograms. */
 static void note_turns(emu_cache *c, uint32_t mask, const uint64_t address[32]) {
-  bool lone = !(mask & (mask - 1));
+  if (!(mask & (mask - 1))) {
+    note_atomics(c, address[__builtin_ctz(mask)] / 128, 1);
+    return;
+  }
   for (uint32_t left = mask; left;) {
     int first = __builtin_ctz(left), most = 1;
     uint32_t sector = 0;
@@ -86,7 +89,7 @@ static void note_turns(emu_cache *c, uint32_t mask, const uint64_t address[32]) 
       }
       most = same > most ? same : most;
     }
-    note_atomics(c, address[first] / 128, lone ? 1 : 2 * (uint64_t)most);
+    note_atomics(c, address[first] / 128, 2 * (uint64_t)most);
   }
 }
 
@@ -95,9 +98,10 @@ static int sectors_of(uint32_t mask, const uint64_t address[32], int n,
                       uint64_t out[EMU_LANES_N * 2]) {
   int count = 0;
   uint64_t previous = ~UINT64_C(0);
-  for (int i = 0; i < EMU_LANES_N; i++) {
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const int i = __builtin_ctz(left);
     uint64_t last = (address[i] + (uint64_t)n - 1) / 32;
-    for (uint64_t s = address[i] / 32; (mask >> i & 1) && s <= last; s++) {
+    for (uint64_t s = address[i] / 32; s <= last; s++) {
       int k = s == previous ? 0 : count - 1;
       while (s != previous && k >= 0 && out[k] != s) {
         k--;
@@ -157,6 +161,7 @@ static int lines_of(const uint64_t *sectors, int n) {
 void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                       emu_access access) {
   uint64_t sectors[EMU_LANES_N * 2];
+  sectors[0] = 0; /* a mask has one lane at least, which the compiler cannot know */
   emu_traffic *t = &w->block->worker->traffic;
   emu_cache *c = &w->block->worker->cache;
   bool past_l1 = w->code[w->pc - 1].flags & (INSN_PAST_L1 | INSN_STRONG);

@@ -24,14 +24,14 @@ void emu_addresses(const emu_warp *w, const emu_insn *in, int slot, int bytes, i
   }
 }
 
-/* are all active addresses within [0, limit - n]? one pass that the compiler vectorises */
+/* are all active addresses within [0, limit - n]? */
 static bool all_below(uint32_t mask, const uint64_t address[32], uint64_t limit, int n) {
   uint64_t most = 0;
   if (limit < (uint64_t)n) {
     return false;
   }
-  for (int i = 0; i < EMU_LANES_N; i++) {
-    uint64_t a = mask >> i & 1 ? address[i] : 0;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    uint64_t a = address[__builtin_ctz(left)];
     most = a > most ? a : most;
   }
   return most <= limit - (uint64_t)n;
@@ -53,8 +53,8 @@ static const char *verb(emu_access access) {
 static int misaligned(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                       int n, emu_access access, const char *space) {
   uint64_t any = 0;
-  for (int i = 0; i < EMU_LANES_N; i++) {
-    any |= mask >> i & 1 ? address[i] : 0;
+  for (uint32_t left = mask; left; left &= left - 1) {
+    any |= address[__builtin_ctz(left)];
   }
   if (!(any & (uint64_t)(n - 1))) {
     return RUN_ON;
