@@ -103,14 +103,10 @@ static void cub(void **state) {
 }
 
 static void groups(void **state) {
-  kit k;
+  kit *k = *state;
   int in[N], out[N], rank = 0;
-  str text = kit_file("tests/emu/groups.cu");
-  (void)state;
-  kit_open(&k, "");
-  kit_cuda(&k, str_text(&text), "tests/emu/groups.cu");
   fill(in);
-  run(&k, "tiles", in, out);
+  run(k, "tiles", in, out);
   for (int i = 0; i < THREADS; i++) {
     int tile = 0, whole = 0;
     for (int j = 0; j < 32; j++) {
@@ -123,8 +119,6 @@ static void groups(void **state) {
     assert_int_equal(out[2 * THREADS + i], in[i] & 1 ? rank : -1);
     rank += in[i] & 1;
   }
-  str_clear(&text);
-  kit_close(&k);
 }
 
 static float half(uint16_t h) {
@@ -141,78 +135,61 @@ static uint16_t half_formula(uint16_t a, float b) {
 }
 
 static void halves(void **state) {
-  kit k;
+  kit *k = *state;
   uint16_t x[64], y[64];
   int n = 32;
-  str text = kit_file("tests/emu/groups.cu");
-  (void)state;
-  kit_open(&k, "");
-  kit_cuda(&k, str_text(&text), "tests/emu/groups.cu");
   for (int i = 0; i < 64; i++) {
     x[i] = to_half((float)(i * 37 % 64 - 30) / 8);
   }
-  rt_ptr px = kit_copy(&k, x, sizeof x), py = kit_alloc(&k, sizeof y);
+  rt_ptr px = kit_copy(k, x, sizeof x), py = kit_alloc(k, sizeof y);
   void *args[] = {&px, &py, &n};
-  kit_ok(&k, kit_launch(&k, "halves", 1, 32, 0, args));
-  kit_read(&k, y, py, sizeof y);
+  kit_ok(k, kit_launch(k, "halves", 1, 32, 0, args));
+  kit_read(k, y, py, sizeof y);
   for (int i = 0; i < 32; i++) {
     uint16_t low = half_formula(x[2 * i], 0.5f), high = half_formula(x[2 * i + 1], 0.5f);
     bool swap = half(x[2 * i]) < half(x[2 * i + 1]);
     assert_int_equal(y[2 * i], to_half(half(swap ? high : low) + half(x[2 * i])));
     assert_int_equal(y[2 * i + 1], to_half(half(swap ? low : high) + half(x[2 * i + 1])));
   }
-  str_clear(&text);
-  kit_close(&k);
 }
 
 static void brains(void **state) {
-  kit k;
+  kit *k = *state;
   float x[64], y[64];
   int n = 32;
-  str text = kit_file("tests/emu/groups.cu");
-  (void)state;
-  kit_open(&k, "");
-  kit_cuda(&k, str_text(&text), "tests/emu/groups.cu");
   for (int i = 0; i < 64; i++) {
     x[i] = (float)(i - 20) / 16;
   }
-  rt_ptr px = kit_copy(&k, x, sizeof x), py = kit_alloc(&k, sizeof y);
+  rt_ptr px = kit_copy(k, x, sizeof x), py = kit_alloc(k, sizeof y);
   void *args[] = {&px, &py, &n};
-  kit_ok(&k, kit_launch(&k, "brains", 1, 32, 0, args));
-  kit_read(&k, y, py, sizeof y);
+  kit_ok(k, kit_launch(k, "brains", 1, 32, 0, args));
+  kit_read(k, y, py, sizeof y);
   for (int i = 0; i < 64; i++) {
     double exact = (double)x[i] * x[i] + x[i];
     assert_float_equal(y[i], (float)dtype_decode(DTYPE_bf16, dtype_encode(DTYPE_bf16, exact)), 0);
   }
-  str_clear(&text);
-  kit_close(&k);
 }
 
 static void fragments(void **state) {
-  kit k;
+  kit *k = *state;
   uint16_t a[256], b[256];
   signed char ia[256], ib[256];
   float c[256];
   int ic[256];
-  str text = kit_file("tests/emu/groups.cu");
-  (void)state;
-  kit_open(&k, "");
-  kit_cuda(&k, str_text(&text), "tests/emu/groups.cu");
   for (int i = 0; i < 256; i++) {
     a[i] = to_half((float)(i * 7 % 31 - 15) / 4);
     b[i] = to_half((float)(i * 11 % 29 - 14) / 8);
     ia[i] = (signed char)(i * 7 % 255 - 127);
     ib[i] = (signed char)(i * 13 % 251 - 125);
   }
-  rt_ptr pa = kit_copy(&k, a, sizeof a), pb = kit_copy(&k, b, sizeof b),
-         pc = kit_alloc(&k, sizeof c);
-  rt_ptr pia = kit_copy(&k, ia, sizeof ia), pib = kit_copy(&k, ib, sizeof ib),
-         pic = kit_alloc(&k, sizeof ic);
+  rt_ptr pa = kit_copy(k, a, sizeof a), pb = kit_copy(k, b, sizeof b), pc = kit_alloc(k, sizeof c);
+  rt_ptr pia = kit_copy(k, ia, sizeof ia), pib = kit_copy(k, ib, sizeof ib),
+         pic = kit_alloc(k, sizeof ic);
   void *args[] = {&pa, &pb, &pc}, *bytes[] = {&pia, &pib, &pic};
-  kit_ok(&k, kit_launch(&k, "wmma_half", 1, 32, 0, args));
-  kit_ok(&k, kit_launch(&k, "wmma_bytes", 1, 32, 0, bytes));
-  kit_read(&k, c, pc, sizeof c);
-  kit_read(&k, ic, pic, sizeof ic);
+  kit_ok(k, kit_launch(k, "wmma_half", 1, 32, 0, args));
+  kit_ok(k, kit_launch(k, "wmma_bytes", 1, 32, 0, bytes));
+  kit_read(k, c, pc, sizeof c);
+  kit_read(k, ic, pic, sizeof ic);
   for (int i = 0; i < 256; i++) {
     int row = i / 16, column = i % 16, integer = 1;
     double sum = 1; /* all of it is exact in f32 */
@@ -223,14 +200,32 @@ static void fragments(void **state) {
     assert_float_equal(c[i], (float)(2 * sum), 0);
     assert_int_equal(ic[i], 2 * integer);
   }
+}
+
+static int open_groups(void **state) {
+  static kit k;
+  str text = kit_file("tests/emu/groups.cu");
+  kit_open(&k, "");
+  kit_cuda(&k, str_text(&text), "tests/emu/groups.cu");
   str_clear(&text);
-  kit_close(&k);
+  *state = &k;
+  return 0;
+}
+
+static int close_groups(void **state) {
+  kit_close(*state);
+  return 0;
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(cub),    cmocka_unit_test(groups),    cmocka_unit_test(halves),
-      cmocka_unit_test(brains), cmocka_unit_test(fragments),
+  const struct CMUnitTest alone[] = {cmocka_unit_test(cub)};
+  const struct CMUnitTest of_groups[] = {
+      /* several tests of one text, which takes long to compile */
+      cmocka_unit_test(groups),
+      cmocka_unit_test(halves),
+      cmocka_unit_test(brains),
+      cmocka_unit_test(fragments),
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  const int failed = cmocka_run_group_tests(alone, NULL, NULL);
+  return failed + cmocka_run_group_tests(of_groups, open_groups, close_groups);
 }
