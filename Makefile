@@ -19,6 +19,7 @@ WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes 
 INCLUDES := -Iruntime/base -Igenerator -Iruntime/device -Iruntime/emu -Iruntime/run -Iruntime/serve -Idb -Ituner -I$(B) \
   -isystem $(LUA_INCLUDE) -isystem $(CUDA_HOME)/include
 CFLAGS ?= -O2 -g
+TEST_CFLAGS ?= -O0
 ALL_CFLAGS = -std=c11 -fopenmp-simd $(CFLAGS) $(SAN) $(WARN) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP \
   -DTUNED_VERSION='"$(VERSION)"'
 # Only autotune itself reads recorded spaces (zlib, Jansson); libtuned has no need of them.
@@ -150,6 +151,8 @@ $(B)/autotune: $(TUNER_OBJ) $(B)/libtuned.a
 	@echo '  LD  $@'
 	$(Q)$(CC) $(CFLAGS) $(SAN) -rdynamic $^ $(TUNER_LIBS) $(LDLIBS) -o $@
 
+# What tests themselves compute is little: to compile them with optimisation takes longer than it saves.
+$(TESTS): private ALL_CFLAGS += $(TEST_CFLAGS)
 $(B)/tests/%: tests/%.c $(B)/libtuned.a $(filter-out $(B)/tuner/main.o,$(TUNER_OBJ))
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
