@@ -30,6 +30,7 @@ prints "tuned, ALG=" $export --arch sm_80,sm_90,compute_90 --cubin "$folder/k.cu
 for file in k.sm_80.cubin k.sm_90.cubin k.sm_80.ptx k.sm_90.ptx k.compute_90.ptx; do
   [ -s "$folder/$file" ] || complain "$file was not written"
 done
+grep -q "sm_90 goes without instructions of sm_90a" "$folder/err" || complain "nothing tells that sm_90 has less"
 ! cmp -s "$folder/k.sm_80.cubin" "$folder/k.sm_90.cubin" || complain "both architectures got one image"
 is_json "$folder/k.json"
 for word in '"modelled": {"modelled_seconds"' '"device_key": "emu:h200"' '"hash"' '"archs": ["sm_80", "sm_90", "compute_90"]' \
@@ -119,7 +120,7 @@ shipped=db/presets/nvidia-h200.txt
     }' "$folder/text" $shipped
 } >"$folder/shipped"
 tail -n 1 "$folder/shipped" | cut -f 10 | sed 's/%0A/\n/g' >"$folder/cover"
-TUNED_DB=$folder/shipped.db "$autotune" db import "$folder/shipped" >/dev/null || complain "importing the portfolio failed"
+TUNED_DB=$folder/shipped.db "$autotune" db import "$folder/shipped" --quiet --quiet >/dev/null || complain "importing the portfolio failed"
 refuses 2 "neither models nor tree" env TUNED_DB="$folder/shipped.db" "$autotune" export sgemm --portfolio --dispatch trees \
   --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
 TUNED_DB=$folder/shipped.db prints "a portfolio of $(grep -c "^config " "$folder/cover") configurations" "$autotune" export sgemm --portfolio --arch compute_90 --top 12 \

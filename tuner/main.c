@@ -149,7 +149,7 @@ const cli_verb cli_verbs[] = {
      "tables, or with --dispatch tree none; here --top (default 256) bounds the variants.\n\n"
      "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n"
      "  autotune export scan n=2^24 --fatbin scan.fatbin --arch sm_80,sm_90,compute_90\n"
-     "  autotune export sgemm --portfolio --arch sm_90,compute_90 --header s.h --embed s.c\n",
+     "  autotune export sgemm --portfolio --arch sm_90a,compute_90 --header s.h --embed s.c\n",
      cmd_export},
     {"bench", "bench FAMILY [FIELD=VALUE ...] [--suite NAME] [--vs cublas|cub|driver]",
      "Time what is served beside the default or a vendor's library, interleaved in one run.",
