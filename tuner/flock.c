@@ -30,7 +30,7 @@ size_t flock_tell(flock *f, size_t point, double sec) {
   if (f->waiting[member] == point) {
     f->waiting[member] = SIZE_MAX;
   }
-  if (new == SIZE_MAX || !(sec < sec_of(f, member))) {
+  if (new == SIZE_MAX || !(f->t.told[new].sec < sec_of(f, member))) { /* 0 is no time either */
     return FLOCK;
   }
   f->answer[member] = new;
