@@ -73,7 +73,7 @@ static int run(const sgemm_portfolio *kernels, int64_t m, int64_t n, int64_t k) 
                            .k = k,
                            .ta = SGEMM_TEXT_n,
                            .tb = SGEMM_TEXT_n,
-                           .align = alignment(m | k),
+                           .align = alignment(m),
                            .align_a = alignment(m),
                            .align_b = alignment(k),
                            .scale = SGEMM_TEXT_none,
