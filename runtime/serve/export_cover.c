@@ -538,8 +538,7 @@ static void add_node(const page *p, size_t i, size_t *leaf, int depth) {
 
 static void add_leaves(const page *p) {
   const serve_cover *c = p->c->cover;
-  str_add(p->out, "static const struct leaf {\n  double expected;\n"
-                  "  int n, n_short; /* n_short: of the order, that the models are asked about */\n"
+  str_add(p->out, "static const struct leaf {\n  double expected;\n  int n;\n"
                   "  unsigned char order[16];\n} leaves[] = {\n");
   for (size_t i = 0; i < c->n_nodes; i++) {
     const serve_cover_node *n = &c->nodes[i];
@@ -547,8 +546,7 @@ static void add_leaves(const page *p) {
     if (n->no) {
       continue;
     }
-    const size_t n_short = n->n_short < n_order ? n->n_short : n_order;
-    str_addf(p->out, "  {%.4g, %zu, %zu, {", n->expected, n_order, n_short);
+    str_addf(p->out, "  {%.4g, %zu, {", n->expected, n_order);
     for (size_t k = 0; k < n_order; k++) {
       str_addf(p->out, "%s%u", k ? ", " : "", n->order[k]);
     }
@@ -629,7 +627,7 @@ static int add_choose(page *p) {
            "  for (i = 0; i < leaf->n && found < 0; i++) {\n"
            "    found = first_that_fits(k, p, leaf->order[i]);\n  }\n"
            "  return found < 0 ? first_that_fits(k, p, %zu) : found;\n}\n\n",
-           name, name, p->c->by_models ? "fastest(k, p, leaf)" : "-1", n);
+           name, name, p->c->by_models ? "fastest(k, p)" : "-1", n);
   if (p->c->by_models) {
     add_remembering(p);
   } else {

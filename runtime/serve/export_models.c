@@ -337,27 +337,21 @@ static void add_seconds(const page *p) {
 }
 
 static void add_fastest(const page *p) {
-  str_addf(p->out,
-           "/* -1: none of these fits. */\n"
-           "static int fastest_of(const %s_portfolio *k, const %s_problem *p,\n"
-           "                      const unsigned char *list, int n, const float apart[SIZES]) {\n"
-           "  double least = HUGE_VAL;\n  int i, best = -1;\n"
-           "  for (i = 0; i < n; i++) {\n"
-           "    const int found = first_that_fits(k, p, list[i]);\n"
-           "    const double sec = found < 0 ? HUGE_VAL : foretell(k, p, found, list[i], apart);\n"
-           "    if (sec < least) {\n      least = sec;\n      best = found;\n    }\n  }\n"
-           "  return best;\n}\n\n",
-           p->name, p->name);
-  str_addf(p->out,
-           "/* By the models, of the leaf's short list, or of all where none of that fits. */\n"
-           "static int fastest(const %s_portfolio *k, const %s_problem *p,\n"
-           "                   const struct leaf *leaf) {\n"
-           "  unsigned char all[MODELS];\n  float apart[SIZES];\n  int i, found;\n"
-           "  measure(p, apart);\n"
-           "  found = fastest_of(k, p, leaf->order, leaf->n_short, apart);\n"
-           "  for (i = 0; i < MODELS; i++) {\n    all[i] = (unsigned char)i;\n  }\n"
-           "  return found < 0 ? fastest_of(k, p, all, MODELS, apart) : found;\n}\n\n",
-           p->name, p->name);
+  str_addf(
+      p->out,
+      "/* By the models, of all variants: where a configuration's own form for a problem is not\n"
+      " * here, another configuration may have a faster one. -1: none fits. */\n"
+      "static int fastest(const %s_portfolio *k, const %s_problem *p) {\n"
+      "  float apart[SIZES];\n  double least = HUGE_VAL;\n  int base, i, best = -1;\n"
+      "  measure(p, apart);\n"
+      "  for (base = 0; base < MODELS; base++) {\n"
+      "    for (i = first[base]; i < first[base + 1]; i++) {\n"
+      "      const double sec =\n"
+      "          fits(k, p, &configs[i]) ? foretell(k, p, i, base, apart) : HUGE_VAL;\n"
+      "      if (sec < least) {\n        least = sec;\n        best = i;\n      }\n"
+      "    }\n  }\n"
+      "  return best;\n}\n\n",
+      p->name, p->name);
 }
 
 int export_models(page *p) {
