@@ -46,8 +46,8 @@ static void tell_of_less(const export *x, const char *arch) {
   const size_t n = strlen(arch);
   if (!x->c->quiet && n + 1 == strlen(x->own_arch) && !strncmp(x->own_arch, arch, n)) {
     fprintf(stderr,
-            "autotune: %s goes without instructions of %s, which the device is tuned with: some "
-            "kernels are 1.4 times as slow; --arch %s has them\n",
+            "autotune: %s goes without instructions of %s, which the device is tuned with, and "
+            "kernels that use them are slower; --arch %s has them\n",
             arch, x->own_arch, x->own_arch);
   }
 }
