@@ -55,6 +55,12 @@ C
 build pick "$folder/pick.c"
 [ "$("$folder/pick")" = "75:0 80:80 86:80 89:80 90:90 100:1 120:1 " ] || complain "picked: $("$folder/pick")"
 
+# code for sm_90a alone, which no other version runs
+prints "tuned, ALG=" $export --arch sm_80,sm_90a,compute_90 --header "$folder/k.h" --embed "$folder/k.c"
+sed -i 's/{75, .*}/{90, 92, 100}/' "$folder/pick.c"
+build pick_a "$folder/pick.c"
+[ "$("$folder/pick_a")" = "90:90 92:1 100:1 " ] || complain "of sm_90a picked: $("$folder/pick_a")"
+
 # ---- one file of all architectures
 fat="$export --arch sm_80,sm_90a,compute_90 --fatbin $folder/k.fatbin"
 ${CC:-cc} -std=c11 -Wall -Wextra -Werror -shared -fPIC tests/fake_nvfatbin.c -o "$folder/libnvfatbin.so.13" ||

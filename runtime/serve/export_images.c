@@ -2,7 +2,10 @@
  *
  * Machine code runs on devices of its own major version from its minor version on; PTX on any from
  * its version on, compiled by the driver when it is loaded (CUDA Programming Guide, "Binary and PTX
- * compatibility"). A choice in C needs no tool of the toolkit, and the file can be read. */
+ * compatibility"). Code for an architecture with a letter, sm_90a, runs on that version alone, that
+ * of a family, sm_100f, on its major version. A choice in C needs no tool of the toolkit, and the
+ * file can be read. */
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -32,34 +35,41 @@ static int version_of(const serve_image *image) {
   return digits ? atoi(digits + 1) : 0;
 }
 
+/* The last version that it runs on. */
+static int last_of(const serve_image *image) {
+  const int cc = version_of(image), major = cc / 10 * 10 + 9;
+  const char letter = *image->arch ? image->arch[strlen(image->arch) - 1] : 0;
+  return letter == 'a' ? cc : letter == 'f' || !is_ptx(image) ? major : INT_MAX;
+}
+
 void export_images(const serve_image *images, size_t n_sources, size_t n_archs, str *out) {
   str_add(out, "/* little-endian, as every host of a GPU is */\n");
   for (size_t i = 0; i < n_sources * n_archs; i++) {
     add_bytes(&images[i], i, out);
   }
   str_addf(out,
-           "\nstatic const struct image {\n  const void *bytes;\n  int cc, ptx;\n} "
+           "\nstatic const struct image {\n  const void *bytes;\n  int cc, last, ptx;\n} "
            "images[%zu][%zu] = {\n",
            n_sources, n_archs);
   for (size_t i = 0; i < n_sources; i++) {
     str_add(out, "  {");
     for (size_t k = 0; k < n_archs; k++) {
       const serve_image *image = &images[i * n_archs + k];
-      str_addf(out, "%s{image_%zu, %d, %d}", k ? ", " : "", i * n_archs + k, version_of(image),
-               is_ptx(image));
+      str_addf(out, "%s{image_%zu, %d, %d, %d}", k ? ", " : "", i * n_archs + k, version_of(image),
+               last_of(image), is_ptx(image));
     }
     str_add(out, "},\n");
   }
   str_addf(
       out,
       "};\n\n"
-      "/* Machine code of this major version, not newer than the device; else PTX; the newest. */\n"
+      "/* Machine code that runs on this version; else PTX; the newest. */\n"
       "static const void *find_image(int source, int cc) {\n"
       "  const struct image *best = NULL;\n"
       "  int i;\n"
       "  for (i = 0; i < %zu; i++) {\n"
       "    const struct image *x = &images[source][i];\n"
-      "    const int runs = x->cc <= cc && (x->ptx || x->cc / 10 == cc / 10);\n"
+      "    const int runs = x->cc <= cc && cc <= x->last;\n"
       "    if (runs && (!best || x->ptx < best->ptx || (x->ptx == best->ptx && x->cc > best->cc))) "
       "{\n"
       "      best = x;\n"
