@@ -2,12 +2,13 @@
 #include "replay.h"
 
 #include <math.h>
-#include <pthread.h>
 #include <stdatomic.h>
 #include <stdlib.h>
 #include <time.h>
 
-enum { MAX_AHEAD = 256, MAX_THREADS = 256 };
+#include "threads.h"
+
+enum { MAX_AHEAD = 256 };
 
 typedef struct task { /* what the threads share */
   const recorded *r;
@@ -15,7 +16,6 @@ typedef struct task { /* what the threads share */
   const replay_options *o;
   double (*fraction)[REPLAY_EVALUATIONS]; /* of each run */
   double *sec;                            /* of each run: the strategy's */
-  atomic_llong next;
   atomic_int rc;
 } task;
 
@@ -68,31 +68,12 @@ static void run(task *t, int64_t i) {
   t->sec[i] = cpu_sec() - from;
 }
 
-static void *work(void *arg) {
-  task *t = arg;
-  long long i;
-  while ((i = atomic_fetch_add(&t->next, 1)) < t->o->runs && !atomic_load(&t->rc)) {
-    if (t->o->stop && *t->o->stop) {
-      atomic_store(&t->rc, ERR_INTERRUPTED);
-    } else {
-      run(t, i);
-    }
-  }
-  return NULL;
-}
-
-/* This thread works too, so that no thread at all is needed. */
-static void run_all(task *t) {
-  pthread_t threads[MAX_THREADS];
-  size_t n = 0;
-  int64_t wanted = t->o->jobs < t->o->runs ? t->o->jobs : t->o->runs;
-  while ((int64_t)n + 1 < wanted && n < MAX_THREADS &&
-         !pthread_create(&threads[n], NULL, work, t)) {
-    n++;
-  }
-  work(t);
-  for (size_t i = 0; i < n; i++) {
-    pthread_join(threads[i], NULL);
+static void walk_one(void *self, size_t i) {
+  task *t = self;
+  if (t->o->stop && *t->o->stop) {
+    atomic_store(&t->rc, ERR_INTERRUPTED);
+  } else if (!atomic_load(&t->rc)) {
+    run(t, (int64_t)i);
   }
 }
 
@@ -113,7 +94,7 @@ int replay(const recorded *r, const tune_strategy *s, const replay_options *o, r
   t.fraction = calloc((size_t)o->runs, sizeof *t.fraction);
   t.sec = calloc((size_t)o->runs, sizeof *t.sec);
   if (t.fraction && t.sec) {
-    run_all(&t);
+    threads_each((size_t)o->runs, (size_t)o->jobs, walk_one, &t);
     average(&t, out);
   } else {
     t.rc = ERR_NOMEM;

@@ -1,0 +1,44 @@
+#define _GNU_SOURCE
+#include "threads.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <unistd.h>
+
+enum { THREADS_MOST = 256 };
+
+typedef struct crowd {
+  size_t n;
+  void (*one)(void *, size_t);
+  void *self;
+  atomic_size_t next;
+} crowd;
+
+static void *work(void *arg) {
+  crowd *c = arg;
+  size_t i;
+  while ((i = atomic_fetch_add(&c->next, 1)) < c->n) {
+    c->one(c->self, i);
+  }
+  return NULL;
+}
+
+void threads_each(size_t n, size_t threads, void (*one)(void *self, size_t i), void *self) {
+  crowd c = {.n = n, .one = one, .self = self};
+  pthread_t started[THREADS_MOST];
+  size_t n_started = 0;
+  const size_t wanted = threads < n ? threads : n;
+  while (n_started + 1 < wanted && n_started < THREADS_MOST &&
+         !pthread_create(&started[n_started], NULL, work, &c)) {
+    n_started++;
+  }
+  work(&c);
+  for (size_t i = 0; i < n_started; i++) {
+    pthread_join(started[i], NULL);
+  }
+}
+
+size_t threads_cores(void) {
+  const long n = sysconf(_SC_NPROCESSORS_ONLN);
+  return n > 0 ? (size_t)n : 1;
+}
