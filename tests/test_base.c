@@ -109,6 +109,24 @@ static void the_nearest_name_is_suggested(void **state) {
   assert_null(text_nearest(endless, names, 3));
 }
 
+static void arenas_are_taken_over(void **state) {
+  (void)state;
+  arena a = {0}, b = {0}, empty = {0};
+  char *own = arena_text(&a, "own");
+  char *first = arena_text(&b, "first"), *large = arena_new(&b, 100000);
+  memset(large, 7, 100000);
+  arena_take(&a, &b);
+  arena_take(&a, &empty);
+  assert_null(b.blocks);
+  assert_string_equal(arena_text(&a, "next"), "next");
+  assert_string_equal(own, "own");
+  assert_string_equal(first, "first");
+  assert_int_equal(large[99999], 7);
+  arena_take(&empty, &a);
+  assert_string_equal(first, "first");
+  arena_clear(&empty);
+}
+
 static void arenas_zero_and_align(void **state) {
   (void)state;
   arena a = {0};
@@ -257,6 +275,7 @@ int main(void) {
       cmocka_unit_test(whole_numbers_are_read_and_nothing_else),
       cmocka_unit_test(the_nearest_name_is_suggested),
       cmocka_unit_test(arenas_zero_and_align),
+      cmocka_unit_test(arenas_are_taken_over),
       cmocka_unit_test(hashes_are_the_published_ones),
       cmocka_unit_test(element_types_round_as_ieee),
       cmocka_unit_test(element_types_have_names_and_sizes),

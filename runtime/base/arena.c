@@ -61,6 +61,18 @@ char *arena_format(arena *a, const char *format, ...) {
   return p;
 }
 
+/* Behind the block that is in use. */
+void arena_take(arena *a, arena *from) {
+  struct arena_block **behind = a->blocks ? &a->blocks->next : &a->blocks;
+  struct arena_block **last = &from->blocks;
+  while (*last) {
+    last = &(*last)->next;
+  }
+  *last = *behind;
+  *behind = from->blocks;
+  from->blocks = NULL;
+}
+
 void arena_clear(arena *a) {
   while (a->blocks) {
     struct arena_block *next = a->blocks->next;

@@ -16,6 +16,9 @@ void *arena_new(arena *a, size_t nbytes);
 char *arena_text(arena *a, const char *text);
 char *arena_text_n(arena *a, const char *text, size_t n);
 char *arena_format(arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* arena_take -- what `from` has is freed with `a` from now on, and `from` is empty */
+void arena_take(arena *a, arena *from);
+
 void arena_clear(arena *a);
 
 #define ARENA_ARRAY(a, type, n) ((type *)arena_new((a), sizeof(type) * (n)))
