@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COSTS = SERVE_MODEL_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8, ROWS_MOST = 1600 };
+enum { COSTS = SERVE_MODEL_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8, ROWS_MOST = SERVE_MODEL_SIZES };
 
 /* Blocks that one multiprocessor is tried to hold at a time; the cubin's registers would say, but
  * sizes share a configuration and not its adapted forms. */
