@@ -24,7 +24,7 @@
 #include "hash.h"
 
 enum {
-  DB_MAX_TEXT = 1 << 20, /* a portfolio of two dozen configurations and 1000 sizes has 150 kB */
+  DB_MAX_TEXT = 8 << 20, /* a portfolio of 24 configurations and 3000 sizes has 1 MB */
   DB_MAX_BULK = 64 << 20,
   DB_MAX_STATEMENTS = 64, /* distinct texts in this folder: about half as many */
   DB_BUSY_MS = 5000

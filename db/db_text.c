@@ -8,9 +8,7 @@
 
 #include "hash.h"
 
-enum {
-  COLUMN_MOST = 1 << 20
-}; /* bytes of a column: portfolios have 100 kB, configurations a few hundred */
+enum { COLUMN_MOST = 8 << 20 }; /* bytes: a portfolio, DB_MAX_TEXT; configurations have hundreds */
 
 static const char *const kinds[DB_KINDS] = {"final", "screen", "model", "portfolio"};
 

@@ -490,7 +490,7 @@ static void test_verify_sees_what_sqlite_does_not(void **state) {
 static void test_texts_from_elsewhere_are_bounded(void **state) {
   scratch *s = *state;
   make_sample_file(s);
-  run_sql(s->path, "UPDATE trial SET config = printf('%.*c', 1048577, 'x') WHERE id = 200");
+  run_sql(s->path, "UPDATE trial SET config = printf('%.*c', 8388609, 'x') WHERE id = 200");
   db *d;
   db_result *rows;
   size_t n;
