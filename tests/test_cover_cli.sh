@@ -8,6 +8,7 @@ set -u
 "$autotune" saxpy n=100001 --device emu --budget 6 --quiet >/dev/null || complain "tuning saxpy failed"
 
 cover() { "$autotune" cover saxpy --grid "n=500..100000" --sample 8 "$@"; }
+sizes_in() { python3 -c 'import json, sys; print(json.load(sys.stdin)["sizes"])' <"$1"; }
 
 refuses 1 "nothing of copy is tuned on emu:h200" "$autotune" cover copy --quiet
 refuses 2 "--loss '5x' is not a share" "$autotune" cover saxpy --loss 5x
@@ -16,6 +17,7 @@ refuses 2 "LEAST..MOST" "$autotune" cover saxpy --grid n=5..1
 refuses 2 "not as words: 'n=100'" "$autotune" cover saxpy n=100
 refuses 2 "number of seconds" "$autotune" cover saxpy --budget 50
 
+refuses 1 "there is no portfolio of saxpy" cover --more --quiet
 prints "portfolio of" cover
 grep -q " 8 of 8 " "$folder/err" || complain "cover: no progress on standard error"
 cover --json >"$folder/one" 2>"$folder/err" || complain "cover again"
@@ -26,6 +28,17 @@ assert d["portfolio"] == "saxpy" and d["sizes"] == 8 and d["configs"] and d["tre
 cover 2>&1 >/dev/null | tail -n 1 | grep -q " 0 measured" || complain "what is known was measured again"
 prints "which one" "$autotune" show saxpy
 prints '"expected_loss"' "$autotune" show saxpy --json
+
+# its configurations at further sizes: those that are there already are not timed again
+cover --more --sample 12 >/dev/null 2>"$folder/err" || complain "cover --more: $(cat "$folder/err")"
+cover --more --sample 12 --json >"$folder/more" || complain "cover --more again"
+[ "$(sizes_in "$folder/more")" = 12 ] || complain "--more: of 12 sizes that begin with its 8: $(cat "$folder/more")"
+[ "$(grep -c " of 8 .* 0 measured" "$folder/err")" = 8 ] || complain "--more timed known sizes: $(cat "$folder/err")"
+python3 -c 'import json, sys
+a, b = (json.load(open(f))["configs"] for f in sys.argv[1:])
+assert a == b' "$folder/one" "$folder/more" || complain "--more changed the configurations"
+cover --more --seed 5 --budget 60s --json >"$folder/more" 2>"$folder/err" || complain "cover --more: $(cat "$folder/err")"
+[ "$(sizes_in "$folder/more")" = 20 ] || complain "--more: 12 sizes and 8 others: $(cat "$folder/more")"
 
 # without sizes: what is tuned; the sizes measured above are none of it
 prints "for 2 sizes" "$autotune" cover saxpy

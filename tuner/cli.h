@@ -68,6 +68,8 @@
   X(quiet, NULL, "only results and errors")                                                        \
   X(grid, "WHAT", "run-ptx: blocks of the launch, X,Y,Z; cover: ranges, \"m=16..8192 n=64\"")      \
   X(loss, "SHARE", "so much slower than the best a size may be: 5% (the default) or 0.05")         \
+  X(more, NULL,                                                                                    \
+    "cover: keep the stored portfolio's configurations, and time them at further sizes")           \
   X(block, "X,Y,Z", "threads of a block")                                                          \
   X(smem, "BYTES", "dynamic shared memory of a block")                                             \
   X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                     \

@@ -8,6 +8,7 @@
 #include "cover.h"
 #include "cover_text.h"
 #include "draw.h"
+#include "file.h"
 #include "gauge.h"
 #include "serve_adapt.h"
 #include "serve_judge.h"
@@ -15,7 +16,7 @@
 
 enum {
   SAMPLE = 100,
-  SAMPLE_MOST = 2000,
+  SAMPLE_MOST = SERVE_COVER_SIZES,
   DRAWN_LEAST = 1500, /* sizes that only models know */
   DRAWN_MOST = 30000,
   DRAWN_PER_SIZE = 25,
@@ -33,6 +34,7 @@ typedef struct cover_run {
   double loss, budget;
   int64_t sample, seed;
   sizes sizes;
+  size_t n_before; /* with --more: the first of them, which are the stored portfolio's */
   gen_config *candidates;
   size_t n_candidates;
   gen_config *chosen; /* of them: those that are measured, then the portfolio */
@@ -188,6 +190,73 @@ static int gather(cover_run *r, err *e) {
   return 0;
 }
 
+/* ---- the portfolio that there is ------------------------------------------------------------- */
+
+static int read_stored(cover_run *r, serve_cover *cover, err *e) {
+  const char *text;
+  str key = {0};
+  err why = {0};
+  rt_device_key(gauge_device(r->gauge), &key);
+  const int rc = db_portfolio_get(r->db, r->t->hash, str_text(&key), &r->memory, &text, &why);
+  str_clear(&key);
+  if (rc == ERR_NOTFOUND) {
+    return err_set(e, rc,
+                   "--more: there is no portfolio of %s on %s yet; autotune cover %s makes one",
+                   r->t->name, gauge_device(r->gauge)->name, r->t->name);
+  }
+  TRY(rc ? err_at(e, rc, why.place, "%s", why.message)
+         : serve_cover_read(r->t, text, &r->memory, cover, e));
+  return cover->model.n_sizes
+             ? 0
+             : err_set(
+                   e, ERR_USAGE,
+                   "--more: the portfolio is of too few sizes to have models, and does not tell "
+                   "them; autotune cover %s with a larger --sample makes another",
+                   r->t->name);
+}
+
+static bool is_among(const gen_template *t, const sizes *s, const gen_problem *p) {
+  for (size_t i = 0; i < s->n; i++) {
+    size_t f = 0;
+    while (f < t->n_fields && s->p[i].values[f].i == p->values[f].i) {
+      f++;
+    }
+    if (f == t->n_fields) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static int size_of(gen_template *t, const int64_t *values, gen_problem *p, err *e) {
+  bool given[GEN_MAX_FIELDS];
+  for (size_t f = 0; f < t->n_fields; f++) {
+    p->values[f].i = values[f];
+    given[f] = true;
+  }
+  return gen_problem_complete(t, p, given, e);
+}
+
+/* Its sizes, then those of the command line that are not among them, as many as a portfolio has. */
+static int gather_more(cover_run *r, err *e) {
+  serve_cover cover;
+  sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, SERVE_COVER_SIZES)};
+  TRY(all.p ? read_stored(r, &cover, e) : no_room(e));
+  r->candidates = (gen_config *)cover.configs;
+  r->n_candidates = cover.n_configs;
+  for (; all.n < cover.model.n_sizes; all.n++) {
+    TRY(size_of(r->t, cover.model.values + all.n * r->t->n_fields, &all.p[all.n], e));
+  }
+  r->n_before = all.n;
+  for (size_t i = 0; i < r->sizes.n && all.n < SERVE_COVER_SIZES; i++) {
+    if (!is_among(r->t, &all, &r->sizes.p[i])) {
+      all.p[all.n++] = r->sizes.p[i];
+    }
+  }
+  r->sizes = all;
+  return 0;
+}
+
 static int read_sizes(cover_run *r, err *e) {
   if (r->c->sizes) {
     return sizes_read(r->t, r->c->sizes, "", &r->memory, &r->sizes, e);
@@ -223,6 +292,30 @@ static int find_works(cover_run *r, const subset *of, const gen_problem *p, size
   }
   gen_instance_free(g);
   return 0;
+}
+
+/* As find_works, a hundred times as fast. */
+static int judge_works(cover_run *r, serve_judge *judge, const subset *of, const gen_problem *p,
+                       size_t stride, serve_work *work, err *e) {
+  serve_judge_problem(judge, p);
+  for (size_t i = 0; i < of->n; i++) {
+    serve_judged is;
+    if (!serve_judge_one(judge, i, &is)) {
+      return find_works(r, of, p, stride, work, e);
+    }
+    work[of->which[i] * stride] = is.fits ? is.work : (serve_work){0};
+  }
+  return 0;
+}
+
+static int open_judge(cover_run *r, const subset *of, serve_judge **judge, err *e) {
+  gen_config configs[SERVE_COVER_CONFIGS];
+  gen_number numbers[RT_NUMBERS];
+  rt_numbers(gauge_device(r->gauge), numbers);
+  for (size_t i = 0; i < of->n; i++) {
+    configs[i] = r->chosen[of->which[i]];
+  }
+  return serve_judge_new(r->t, configs, of->n, numbers, RT_NUMBERS, judge, e);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */
@@ -316,17 +409,17 @@ static int add_waiting(cover_run *r, const times *x, size_t n, cover_table *t, e
  * them, which tells who is needed; then the few that are, since what learns where each of them is
  * best needs many sizes: those of the next so many where the models made so far may be most wrong
  * come first. Shares of the budget. */
-enum { N_ROUNDS = 5, LAST_ROUNDS = 2, WAITING_MOST = 600 };
-static const double SHARE[N_ROUNDS] = {0.2, 0.3, 0.17, 0.17, 0.16}, NEAR_BEST = 0.1;
+enum { FIRST_ROUNDS = 2, LAST_ROUNDS = 3 };
+static const double FIRST_SHARE[FIRST_ROUNDS] = {0.2, 0.3}, NEAR_BEST = 0.1;
 
-/* A round's configurations at sizes from where the one before ended. */
-static int gauge_round(cover_run *r, double share, times *x, err *e) {
+/* A round's configurations at sizes up to n, from where the round before ended; sec 0: at all. */
+static int gauge_round(cover_run *r, size_t n, double sec, times *x, err *e) {
   const size_t from = x->n_done;
-  const sizes rest = {.p = r->sizes.p + from, .n = r->sizes.n - from};
+  const sizes rest = {.p = r->sizes.p + from, .n = n - from};
   size_t n_more = 0;
   if (rest.n) {
-    TRY(gauge_table(r->gauge, r->chosen, x->n, &rest, share * r->budget, x->stride, x->sec + from,
-                    x->work + from, &n_more, e));
+    TRY(gauge_table(r->gauge, r->chosen, x->n, &rest, sec, x->stride, x->sec + from, x->work + from,
+                    &n_more, e));
   }
   x->n_done += n_more;
   return 0;
@@ -434,41 +527,61 @@ static int sort_waiting(cover_run *r, times *x, size_t n, err *e) {
   return reorder(r, x, order, n, e);
 }
 
-/* Only where there is no time for all. */
-static size_t n_waiting(const cover_run *r, const times *x) {
-  const size_t n = r->sizes.n - x->n_done;
-  return !(r->budget > 0) ? 0 : n < WAITING_MOST ? n : WAITING_MOST;
-}
-
 /* What those that are left do at the sizes that wait. */
 static int look_ahead(cover_run *r, times *x, err *e) {
+  serve_judge *judge = NULL;
   subset all = {.n = x->n};
   for (size_t k = 0; k < x->n; k++) {
     all.which[k] = k;
   }
-  for (size_t i = 0; i < n_waiting(r, x); i++) {
-    TRY(find_works(r, &all, &r->sizes.p[x->n_done + i], x->stride, x->work + x->n_done + i, e));
+  int rc = open_judge(r, &all, &judge, e);
+  for (size_t i = x->n_done; !rc && i < r->sizes.n; i++) {
+    rc = judge_works(r, judge, &all, &r->sizes.p[i], x->stride, x->work + i, e);
+  }
+  serve_judge_free(judge);
+  return rc;
+}
+
+/* The few at all the sizes, and where there is no time for all, at those that tell most. */
+static int last_rounds(cover_run *r, double budget, times *x, err *e) {
+  if (!(r->budget > 0)) {
+    return gauge_round(r, r->sizes.n, 0, x, e);
+  }
+  TRY(look_ahead(r, x, e));
+  for (size_t i = 0; i < LAST_ROUNDS && x->n_done < r->sizes.n; i++) {
+    TRY(sort_waiting(r, x, r->sizes.n - x->n_done, e));
+    TRY(gauge_round(r, r->sizes.n, budget / LAST_ROUNDS, x, e));
   }
   return 0;
 }
 
 static int measure(cover_run *r, cover_table *table, err *e) {
-  chooser *const choose[LAST_ROUNDS] = {near_best, cover_within};
+  chooser *const choose[FIRST_ROUNDS] = {near_best, cover_within};
+  double budget = r->budget;
   times x;
   r->chosen = r->candidates;
   r->n_chosen = r->n_candidates;
   TRY(times_new(r, r->n_chosen, &x, e));
-  for (size_t i = 0; i < N_ROUNDS; i++) {
-    TRY(gauge_round(r, SHARE[i], &x, e));
-    if (i < LAST_ROUNDS) {
-      TRY(narrow(r, choose[i], &x, e));
-    }
-    if (i + 1 == LAST_ROUNDS) {
-      TRY(look_ahead(r, &x, e));
-    }
-    if (i + 1 >= LAST_ROUNDS && i + 1 < N_ROUNDS && n_waiting(r, &x)) {
-      TRY(sort_waiting(r, &x, n_waiting(r, &x), e));
-    }
+  for (size_t i = 0; i < FIRST_ROUNDS; i++) {
+    TRY(gauge_round(r, r->sizes.n, FIRST_SHARE[i] * r->budget, &x, e));
+    TRY(narrow(r, choose[i], &x, e));
+    budget -= FIRST_SHARE[i] * r->budget;
+  }
+  TRY(last_rounds(r, budget, &x, e));
+  return make_table(r, &x, table, e);
+}
+
+/* What was stored is not lost, whatever the budget. */
+static int measure_more(cover_run *r, cover_table *table, err *e) {
+  const double started = now_sec();
+  times x;
+  r->chosen = r->candidates;
+  r->n_chosen = r->n_candidates;
+  TRY(times_new(r, r->n_chosen, &x, e));
+  TRY(gauge_round(r, r->n_before, 0, &x, e));
+  const double left = r->budget - (now_sec() - started);
+  if (!(r->budget > 0) || left > 0) {
+    TRY(last_rounds(r, left, &x, e));
   }
   return make_table(r, &x, table, e);
 }
@@ -489,30 +602,6 @@ static void set_ranges(const gen_template *t, const cover_table *table, serve_co
 }
 
 /* ---- sizes that only a model knows ---------------------------------------------------------- */
-
-/* As find_works, a hundred times as fast. */
-static int judge_works(cover_run *r, serve_judge *judge, const subset *of, const gen_problem *p,
-                       size_t stride, serve_work *work, err *e) {
-  serve_judge_problem(judge, p);
-  for (size_t i = 0; i < of->n; i++) {
-    serve_judged is;
-    if (!serve_judge_one(judge, i, &is)) {
-      return find_works(r, of, p, stride, work, e);
-    }
-    work[of->which[i] * stride] = is.fits ? is.work : (serve_work){0};
-  }
-  return 0;
-}
-
-static int open_judge(cover_run *r, const subset *of, serve_judge **judge, err *e) {
-  gen_config configs[SERVE_COVER_CONFIGS];
-  gen_number numbers[RT_NUMBERS];
-  rt_numbers(gauge_device(r->gauge), numbers);
-  for (size_t i = 0; i < of->n; i++) {
-    configs[i] = r->chosen[of->which[i]];
-  }
-  return serve_judge_new(r->t, configs, of->n, numbers, RT_NUMBERS, judge, e);
-}
 
 /* The table gets these sizes too, without times. */
 static int add_drawn(cover_run *r, const subset *of, const sizes *more, cover_table *t, err *e) {
@@ -539,7 +628,7 @@ static int thin_and_draw(cover_run *r, subset *kept, cover_table *t, err *e) {
   if (!r->c->grid) {
     return 0;
   }
-  TRY(cover_thin(r->t, t, kept->which, &kept->n, &r->memory, e));
+  TRY(r->c->more ? 0 : cover_thin(r->t, t, kept->which, &kept->n, &r->memory, e));
   TRY(draw_sizes(r->t, r->c->grid, n_drawn(t), (uint64_t)r->seed + 1, true, &r->memory, &more, e));
   return add_drawn(r, kept, &more, t, e);
 }
@@ -610,8 +699,8 @@ static int cover(cover_run *r, err *e) {
   TRY(cli_open_db(r->c, DB_WRITE, &r->db, e));
   TRY(rt_compiler_open(&r->compiler, e));
   TRY(gauge_open(r->t, r->db, r->compiler, &o, &r->gauge, e));
-  TRY(gather(r, e));
-  TRY(measure(r, &table, e));
+  TRY(r->c->more ? gather_more(r, e) : gather(r, e));
+  TRY(r->c->more ? measure_more(r, &table, e) : measure(r, &table, e));
   TRY(learn(r, &table, &result, &n_left, e));
   TRY(store(r, &result, e));
   print(r, &result, n_left);

@@ -111,7 +111,8 @@ const cli_verb cli_verbs[] = {
      cmd_captured},
     {"cover", "cover FAMILY [--sizes FILE | --grid RANGES] [--loss 5%]",
      "Choose a few of the tuned configurations that serve a whole range of sizes, and which when.",
-     " device db templates loss sizes grid sample seed budget jobs timeout json quiet emu_memory ",
+     " device db templates loss sizes grid sample seed more budget jobs timeout json quiet "
+     "emu_memory ",
      "What is tuned of the family on the device gives the candidates: the best configuration of "
      "every\n"
      "problem, and the template's default. Each is timed at each size, adapted where it does not "
@@ -126,6 +127,11 @@ const cli_verb cli_verbs[] = {
      "other one rounded as programs' sizes often are; else all the sizes that are tuned. --budget "
      "90s\n"
      "ends the measuring after so long; the same command goes on where it ended.\n\n"
+     "--more keeps the stored portfolio's configurations, times them at its own sizes, as far as "
+     "they\n"
+     "are not known, then at further ones, and learns from all when to take which: the more sizes, "
+     "the\n"
+     "fewer mistakes.\n\n"
      "  autotune cover sgemm --grid \"m=16..8192 n=16..8192 k=16..8192\" --sample 150 --device 0\n",
      cmd_cover},
     {"export",
