@@ -12,7 +12,6 @@ sizes_in() { python3 -c 'import json, sys; print(json.load(sys.stdin)["sizes"])'
 
 refuses 1 "nothing of copy is tuned on emu:h200" "$autotune" cover copy --quiet
 refuses 2 "--loss '5x' is not a share" "$autotune" cover saxpy --loss 5x
-refuses 2 "not both" "$autotune" cover saxpy --sizes n=100 --grid n=1..5
 refuses 2 "LEAST..MOST" "$autotune" cover saxpy --grid n=5..1
 refuses 2 "not as words: 'n=100'" "$autotune" cover saxpy n=100
 refuses 2 "number of seconds" "$autotune" cover saxpy --budget 50
@@ -39,6 +38,9 @@ a, b = (json.load(open(f))["configs"] for f in sys.argv[1:])
 assert a == b' "$folder/one" "$folder/more" || complain "--more changed the configurations"
 cover --more --seed 5 --budget 60s --json >"$folder/more" 2>"$folder/err" || complain "cover --more: $(cat "$folder/err")"
 [ "$(sizes_in "$folder/more")" = 20 ] || complain "--more: 12 sizes and 8 others: $(cat "$folder/more")"
+
+[ "$("$autotune" cover saxpy --sizes "n=700,800" --grid n=800..801 --sample 9 --quiet --json | tee "$folder/both" >/dev/null; sizes_in "$folder/both")" = 3 ] ||
+  complain "a list and a grid: 700, 800 and 801, each once: $(cat "$folder/both")"
 
 # without sizes: what is tuned; the sizes measured above are none of it
 prints "for 2 sizes" "$autotune" cover saxpy

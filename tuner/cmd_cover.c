@@ -91,9 +91,6 @@ static int parse_options(cover_run *r, gauge_options *o, err *e) {
   TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &r->seed, e));
   TRY(parse_loss(c->loss, &r->loss, e));
   TRY(parse_seconds(c->budget, &r->budget, e));
-  if (c->sizes && c->grid) {
-    return err_set(e, ERR_USAGE, "give --sizes or --grid, not both");
-  }
   o->device = cli_device(c);
   o->jobs = (int)jobs;
   o->timeout_sec = (double)timeout;
@@ -237,33 +234,55 @@ static int size_of(gen_template *t, const int64_t *values, gen_problem *p, err *
   return gen_problem_complete(t, p, given, e);
 }
 
-/* Its sizes, then those of the command line that are not among them, as many as a portfolio has. */
-static int gather_more(cover_run *r, err *e) {
-  serve_cover cover;
-  sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, SERVE_COVER_SIZES)};
-  TRY(all.p ? read_stored(r, &cover, e) : no_room(e));
-  r->candidates = (gen_config *)cover.configs;
-  r->n_candidates = cover.n_configs;
-  for (; all.n < cover.model.n_sizes; all.n++) {
-    TRY(size_of(r->t, cover.model.values + all.n * r->t->n_fields, &all.p[all.n], e));
+/* Those of `more` that are not among them, up to so many in all. */
+static int add_sizes(cover_run *r, sizes *s, const sizes *more, size_t most, err *e) {
+  sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, most + 1), .n = s->n};
+  if (!all.p) {
+    return no_room(e);
   }
-  r->n_before = all.n;
-  for (size_t i = 0; i < r->sizes.n && all.n < SERVE_COVER_SIZES; i++) {
-    if (!is_among(r->t, &all, &r->sizes.p[i])) {
-      all.p[all.n++] = r->sizes.p[i];
+  for (size_t i = 0; i < s->n; i++) {
+    all.p[i] = s->p[i];
+  }
+  for (size_t i = 0; i < more->n && all.n < most; i++) {
+    if (!is_among(r->t, &all, &more->p[i])) {
+      all.p[all.n++] = more->p[i];
     }
   }
+  *s = all;
+  return 0;
+}
+
+/* Its sizes, then those of the command line, as many as a portfolio may have. */
+static int gather_more(cover_run *r, err *e) {
+  serve_cover cover;
+  TRY(read_stored(r, &cover, e));
+  const size_t n = cover.model.n_sizes;
+  sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, n + 1)};
+  if (!all.p) {
+    return no_room(e);
+  }
+  r->candidates = (gen_config *)cover.configs;
+  r->n_candidates = cover.n_configs;
+  for (; all.n < n; all.n++) {
+    TRY(size_of(r->t, cover.model.values + all.n * r->t->n_fields, &all.p[all.n], e));
+  }
+  r->n_before = n;
+  TRY(add_sizes(r, &all, &r->sizes, SERVE_COVER_SIZES, e));
   r->sizes = all;
   return 0;
 }
 
+/* Those of a file first, then those drawn. */
 static int read_sizes(cover_run *r, err *e) {
+  sizes drawn = {0};
   if (r->c->sizes) {
-    return sizes_read(r->t, r->c->sizes, "", &r->memory, &r->sizes, e);
+    TRY(sizes_read(r->t, r->c->sizes, "", &r->memory, &r->sizes, e));
   }
-  return r->c->grid ? draw_sizes(r->t, r->c->grid, (size_t)r->sample, (uint64_t)r->seed, true,
-                                 &r->memory, &r->sizes, e)
-                    : 0;
+  if (r->c->grid) {
+    TRY(draw_sizes(r->t, r->c->grid, (size_t)r->sample, (uint64_t)r->seed, true, &r->memory, &drawn,
+                   e));
+  }
+  return drawn.n ? add_sizes(r, &r->sizes, &drawn, r->sizes.n + drawn.n, e) : 0;
 }
 
 /* ---- what they do ---------------------------------------------------------------------------- */

@@ -109,7 +109,7 @@ const cli_verb cli_verbs[] = {
      "  TUNED_CAPTURE=asked.txt ./simulation\n"
      "  autotune tune-captured asked.txt --budget 20s\n",
      cmd_captured},
-    {"cover", "cover FAMILY [--sizes FILE | --grid RANGES] [--loss 5%]",
+    {"cover", "cover FAMILY [--sizes FILE] [--grid RANGES] [--loss 5%]",
      "Choose a few of the tuned configurations that serve a whole range of sizes, and which when.",
      " device db templates loss sizes grid sample seed more budget jobs timeout json quiet "
      "emu_memory ",
@@ -122,7 +122,7 @@ const cli_verb cli_verbs[] = {
      "picks among them for any other size of the range. libtuned serves from it what is not tuned\n"
      "exactly; autotune show FAMILY shows it; autotune export FAMILY --portfolio writes it as "
      "C.\n\n"
-     "Sizes: --sizes as for tuning; or --grid, of which --sample sizes are drawn, log-uniformly, "
+     "Sizes: --sizes as for tuning; --grid, of which --sample sizes are drawn, log-uniformly, "
      "every\n"
      "other one rounded as programs' sizes often are; else all the sizes that are tuned. --budget "
      "90s\n"
