@@ -19,6 +19,9 @@ static const double NOISE = 0.065, HELD_UP = 3e-7;
  * left out; at most so many are. */
 static const double FAR_OFF = 5, FAR_OFF_MOST = 0.05;
 
+/* The host holds up no launch that takes longer than this: such a time is believed. */
+static const double HELD_UP_MOST = 2e-5;
+
 typedef struct fitter {
   const gen_template *t;
   const cover_known *rows;
@@ -209,6 +212,7 @@ typedef struct posterior { /* of the rows that are not left out */
   const double *inverse;   /* factor, as invert has it */
   size_t n;
   double *weight, *diagonal;
+  const double *sec;  /* as measured */
   double *longer;     /* of those left out: than the others say, a logarithm */
   double *columns;    /* [left out * n + row] of C^-1 as it was before */
   size_t *out, n_out; /* left out, in order */
@@ -227,7 +231,8 @@ static size_t longest(const posterior *p, double *deviations) {
   *deviations = 0;
   for (size_t i = 0; i < p->n; i++) {
     const double z = p->weight[i] / sqrt(p->diagonal[i]);
-    if (z > *deviations && !is_out(p, i)) {
+    const double expected = p->sec[i] * exp(-p->weight[i] / p->diagonal[i]);
+    if (z > *deviations && expected < HELD_UP_MOST && !is_out(p, i)) {
       *deviations = z;
       most = i;
     }
@@ -271,9 +276,14 @@ static bool leave_out_far_off(fitter *f, const double *inverse, double *weight, 
   double deviations;
   p.columns = ARENA_ARRAY(scratch, double, most *n + 1);
   p.out = ARENA_ARRAY(scratch, size_t, most + 1);
-  if (!p.columns || !p.out) {
+  double *sec = ARENA_ARRAY(scratch, double, n + 1);
+  if (!p.columns || !p.out || !sec) {
     return false;
   }
+  for (size_t i = 0; i < n; i++) {
+    sec[i] = f->rows[f->row[i]].sec;
+  }
+  p.sec = sec;
   for (size_t i = longest(&p, &deviations); deviations > FAR_OFF && p.n_out < most;
        i = longest(&p, &deviations)) {
     leave_out(&p, i);
