@@ -15,6 +15,7 @@
 
 enum {
   MAX_OPERANDS = 128,
+  CHUNK = 8, /* constants are copied so many at a time */
   MAX_WORKSPACES = 32,
   MAX_TENSORS = 8,
   ALIGNMENT = RT_WORKSPACE_ALIGNMENT
@@ -37,19 +38,19 @@ typedef struct loaded_image { /* shared by plans whose source is the same */
   atomic_int users;
 } loaded_image;
 
-typedef struct source { /* of a parameter: a constant, or else the caller's argument */
-  const void *constant; /* NULL: none */
-  size_t index;         /* of the argument; any, for a constant and for what `rest` sets */
-} source;
+typedef struct given { /* parameter `at` is the caller's argument `index` */
+  uint8_t at, index;
+} given;
 
-typedef struct stage {   /* first what every launch reads */
+typedef struct stage {   /* first, in a line of the cache, what every launch reads */
   rt_function *function; /* NULL: set memory */
   uint32_t grid[3], block[3], smem;
-  bool overlap, has_args; /* the template has any */
-  uint8_t n_operands, n_rest;
-  const source *sources; /* per operand */
-  operand *rest;         /* workspaces and tensors */
-  uint8_t *rest_at;      /* which parameters these are */
+  bool overlap;
+  uint8_t n_operands, n_given, n_rest;
+  const void **params; /* the constants among them; whole chunks */
+  const given *given;
+  operand *rest;    /* workspaces and tensors */
+  uint8_t *rest_at; /* which parameters these are */
   operand *operands;
   tensor *tensors;
   size_t n_tensors;
@@ -170,27 +171,31 @@ static int copy_tensors(rt_loaded *l, const gen_template *t, const gen_plan *pla
   return 0;
 }
 
+static size_t whole_chunks(size_t n) {
+  return (n + CHUNK - 1) / CHUNK * CHUNK;
+}
+
 /* By where they come from, so that a launch asks no operand what it is. */
-static int sort_operands(rt_loaded *l, size_t n_args, stage *s, err *e) {
-  source *sources = ARENA_ARRAY(&l->memory, source, s->n_operands + 1);
+static int sort_operands(rt_loaded *l, stage *s, err *e) {
+  given *list = ARENA_ARRAY(&l->memory, given, s->n_operands + 1);
+  s->params = ARENA_ARRAY(&l->memory, const void *, whole_chunks(s->n_operands) + 1);
   s->rest = ARENA_ARRAY(&l->memory, operand, s->n_operands + 1);
   s->rest_at = ARENA_ARRAY(&l->memory, uint8_t, s->n_operands + 1);
-  if (!sources || !s->rest || !s->rest_at) {
+  if (!list || !s->params || !s->rest || !s->rest_at) {
     return out_of_memory(e);
   }
   for (uint8_t i = 0; i < s->n_operands; i++) {
     const operand *o = &s->operands[i];
     if (o->from == ARGUMENT) {
-      sources[i].index = o->index;
+      list[s->n_given++] = (given){.at = i, .index = (uint8_t)o->index};
     } else if (o->from == CONSTANT) {
-      sources[i].constant = o->constant;
+      s->params[i] = o->constant;
     } else {
       s->rest_at[s->n_rest] = i;
       s->rest[s->n_rest++] = *o;
     }
   }
-  s->sources = sources;
-  s->has_args = n_args > 0;
+  s->given = list;
   return 0;
 }
 
@@ -211,7 +216,7 @@ static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *pl
     }
   }
   TRY(copy_tensors(l, t, plan, from, to, e));
-  return sort_operands(l, t->n_args, to, e);
+  return sort_operands(l, to, e);
 }
 
 /* ---- does it fit the kernel and the device? ------------------------------------------------ */
@@ -464,11 +469,11 @@ static inline __attribute__((always_inline)) int launch_stage(rt_loaded *l, cons
                                                               const void *const *args,
                                                               rt_ptr workspace, err *e) {
   const void *params[MAX_OPERANDS];
-  static const void *const none[1];
-  const void *const *from = s->has_args ? args : none;
-  for (size_t i = 0, n = s->n_operands; i < n; i++) { /* no branch: a new launch would mispredict */
-    const void *given = from[s->sources[i].index];
-    params[i] = s->sources[i].constant ? s->sources[i].constant : given;
+  for (size_t i = 0; i < s->n_operands; i += CHUNK) {
+    memcpy(&params[i], &s->params[i], CHUNK * sizeof *params);
+  }
+  for (const given *g = s->given, *end = g + s->n_given; g < end; g++) {
+    params[g->at] = args[g->index];
   }
   return s->n_rest ? run_with_rest(l, s, stream, args, workspace, params, e)
                    : run(l, s, stream, params, e);

@@ -55,15 +55,19 @@ typedef enum serve_need {
   SERVE_ADDRESS /* and that value is an address that must not be NULL */
 } serve_need;
 
+typedef struct serve_address { /* args[index] is to be one, without the low bits of `stray` */
+  uint8_t index, stray;
+} serve_address;
+
 struct tuned_kernel { /* a launch reads the first line of the cache */
   serve *owner;
   rt_loaded *loaded;
   _Atomic(serve_trial *) online;  /* it is being tuned; NULL: it isn't */
   _Atomic(tuned_kernel *) better; /* takes its place; NULL: none does */
-  uint64_t addresses;             /* a bit for each argument that needs one */
   bool is_empty;                  /* an empty problem, nothing to do */
   bool has_workspace;
-  uint8_t stray[64]; /* per argument that needs an address: the low bits that it must not have */
+  uint8_t n_addresses;
+  serve_address addresses[64]; /* arguments that need one */
 
   tuned_kernel *next;
   const gen_template *t;

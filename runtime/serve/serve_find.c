@@ -309,8 +309,10 @@ static void describe_needs(tuned_kernel *k, const gen_data *data, serve_need *ne
     }
   }
   for (size_t i = 0; i < k->t->n_args; i++) { /* at most 64: gen_read_args.c */
-    k->addresses |= (uint64_t)(needs[i] == SERVE_ADDRESS) << i;
-    k->stray[i] = (uint8_t)(dtype_nbytes(data->args[i].type) - 1);
+    if (needs[i] == SERVE_ADDRESS) {
+      k->addresses[k->n_addresses++] = (serve_address){
+          .index = (uint8_t)i, .stray = (uint8_t)(dtype_nbytes(data->args[i].type) - 1)};
+    }
   }
   k->needs = needs;
 }

@@ -146,15 +146,31 @@ int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e) {
   return 0;
 }
 
-static int check_addresses(const tuned_kernel *k, const void *const *args, err *e) {
-  for (uint64_t left = k->addresses; left; left &= left - 1) {
-    const size_t i = (size_t)__builtin_ctzll(left);
-    const rt_ptr at = *(const rt_ptr *)args[i];
-    if (!at || at & k->stray[i]) {
-      return refuse(k, i, at ? "is not aligned to its elements" : "is a NULL address", e);
+static rt_ptr address_of(const serve_address *a, const void *const *args) {
+  return *(const rt_ptr *)args[a->index];
+}
+
+static __attribute__((cold, noinline)) int refuse_addresses(const tuned_kernel *k,
+                                                            const void *const *args, err *e) {
+  for (size_t i = 0; i < k->n_addresses; i++) {
+    const serve_address *a = &k->addresses[i];
+    const rt_ptr at = address_of(a, args);
+    if (!at || at & a->stray) {
+      return refuse(k, a->index, at ? "is not aligned to its elements" : "is a NULL address", e);
     }
   }
   return 0;
+}
+
+/* Is any of them bad? Only then, which. Zero less one has the highest bit, which no address has. */
+static inline int check_addresses(const tuned_kernel *k, const void *const *args, err *e) {
+  rt_ptr stray = 0, less = 0;
+  for (const serve_address *a = k->addresses, *end = a + k->n_addresses; a < end; a++) {
+    const rt_ptr at = address_of(a, args);
+    stray |= at & a->stray;
+    less |= at - 1;
+  }
+  return stray | less >> 63 ? refuse_addresses(k, args, e) : 0;
 }
 
 static inline int launch(const tuned_kernel *k, tuned_stream stream, const void *const *args,
@@ -191,7 +207,8 @@ static void count(tuned_kernel *k, tuned_stream stream, const void *const *args)
   }
 }
 
-int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
+static inline __attribute__((always_inline)) int
+launch_checked(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
   if (k->is_empty) {
     return 0;
   }
@@ -206,11 +223,15 @@ int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, 
   return launch_plain(better ? better : k, stream, args, e);
 }
 
+int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e) {
+  return launch_checked(k, stream, args, e);
+}
+
 int serve_call_known(tuned_kernel *k, tuned_stream stream, const void *const *args,
                      tuned_error *error) {
   err e;
-  err_clear(&e);
-  serve_launch(k, stream, args, &e);
+  e.code = 0; /* what reports a failure writes the rest */
+  launch_checked(k, stream, args, &e);
   return serve_report(error, &e);
 }
 
