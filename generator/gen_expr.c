@@ -12,14 +12,34 @@ static bool is_word(const char *name, const char *word, size_t n) {
          !name[n];
 }
 
+/* Names differ in length, in how they begin and in how they end. */
+static size_t chain_of(const char *word, size_t n) {
+  const unsigned first = (unsigned char)word[0], last = (unsigned char)word[n ? n - 1 : 0];
+  const unsigned middle = (unsigned char)word[n / 2];
+  return (first * 7 + middle * 31 + last * 3 + n * 61) % GEN_SYMBOL_CHAINS;
+}
+
 static const gen_symbol *find_word(const gen_symbols *s, const char *word, size_t n,
                                    unsigned kinds) {
-  for (const gen_symbol *x = s->at; x < s->at + s->n; x++) {
+  for (size_t i = s->first[chain_of(word, n)]; i; i = s->at[i - 1].next) {
+    const gen_symbol *x = &s->at[i - 1];
     if (is_word(x->name, word, n) && (x->kind & kinds)) {
       return x;
     }
   }
   return NULL;
+}
+
+/* At the end of its chain: the first of a name is found first. */
+const gen_symbol *gen_symbol_add(gen_symbols *s, const char *name, gen_symbol_kind kind,
+                                 size_t index) {
+  uint16_t *end = &s->first[chain_of(name, strlen(name))];
+  while (*end) {
+    end = &s->at[*end - 1].next;
+  }
+  s->at[s->n] = (gen_symbol){.name = name, .kind = kind, .index = (uint32_t)index};
+  *end = (uint16_t)(s->n + 1);
+  return &s->at[s->n++];
 }
 
 const gen_symbol *gen_symbol_find(const gen_symbols *s, const char *name, unsigned kinds) {

@@ -47,12 +47,20 @@ typedef struct gen_symbol {
   const char *name;
   gen_symbol_kind kind;
   uint32_t index; /* of the field, parameter, ... */
+  uint16_t next;  /* of the same chain */
 } gen_symbol;
 
-typedef struct gen_symbols {
+enum { GEN_SYMBOL_CHAINS = 256 };
+
+typedef struct gen_symbols { /* all zero: empty */
   gen_symbol at[GEN_MAX_SYMBOLS];
   size_t n;
+  uint16_t first[GEN_SYMBOL_CHAINS]; /* in chains, one more than a symbol's place; 0: no other */
 } gen_symbols;
+
+/* gen_symbol_add -- there must be room */
+const gen_symbol *gen_symbol_add(gen_symbols *s, const char *name, gen_symbol_kind kind,
+                                 size_t index);
 
 static inline bool gen_is_derived(const gen_symbol *s) {
   return s->kind == GEN_SYMBOL_DERIVED || s->kind == GEN_SYMBOL_FIXED;

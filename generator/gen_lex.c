@@ -31,12 +31,25 @@ bool gen_word_is_name(const char *word) {
 }
 
 bool gen_word_is_lua(const char *word, size_t n) {
-  static const char *const keywords[] = {"and",   "break", "do",       "else", "elseif", "end",
-                                         "false", "for",   "function", "goto", "if",     "in",
-                                         "local", "nil",   "not",      "or",   "repeat", "return",
-                                         "then",  "true",  "until",    "while"};
-  for (size_t i = 0; word[0] >= 'a' && i < sizeof keywords / sizeof *keywords; i++) {
-    if (keywords[i][0] == word[0] && strlen(keywords[i]) == n && !memcmp(word, keywords[i], n)) {
+  static const char *const keywords['z' - 'a' + 1][4] = {['a' - 'a'] = {"and"},
+                                                         ['b' - 'a'] = {"break"},
+                                                         ['d' - 'a'] = {"do"},
+                                                         ['e' - 'a'] = {"else", "elseif", "end"},
+                                                         ['g' - 'a'] = {"goto"},
+                                                         ['f' - 'a'] = {"false", "for", "function"},
+                                                         ['i' - 'a'] = {"if", "in"},
+                                                         ['l' - 'a'] = {"local"},
+                                                         ['n' - 'a'] = {"nil", "not"},
+                                                         ['o' - 'a'] = {"or"},
+                                                         ['r' - 'a'] = {"repeat", "return"},
+                                                         ['t' - 'a'] = {"then", "true"},
+                                                         ['u' - 'a'] = {"until"},
+                                                         ['w' - 'a'] = {"while"}};
+  if (word[0] < 'a' || word[0] > 'z') {
+    return false;
+  }
+  for (const char *const *k = keywords[word[0] - 'a']; *k; k++) {
+    if (strlen(*k) == n && !memcmp(word, *k, n)) {
       return true;
     }
   }
@@ -91,7 +104,20 @@ static bool skip_long(gen_lexer *l, int level) {
   return false;
 }
 
+/* Past a string without a backslash, as most are; else nothing happens. */
+static bool skip_plain(gen_lexer *l, char quote) {
+  const char *from = l->p + 1, *to = memchr(from, quote, (size_t)(l->end - from));
+  if (!to || memchr(from, '\\', (size_t)(to - from)) || memchr(from, '\n', (size_t)(to - from))) {
+    return false;
+  }
+  l->p = to + 1;
+  return true;
+}
+
 static bool skip_quoted(gen_lexer *l, char quote) {
+  if (skip_plain(l, quote)) {
+    return true;
+  }
   step(l);
   while (l->p < l->end && *l->p != quote && *l->p != '\n') {
     if (*l->p == '\\' && l->p + 1 < l->end) {
@@ -120,7 +146,9 @@ static void skip_comment(gen_lexer *l) {
 
 static void skip_blanks(gen_lexer *l) {
   while (l->p < l->end) {
-    if (is_blank(*l->p)) {
+    if (*l->p == ' ') { /* most are */
+      l->p++;
+    } else if (is_blank(*l->p)) {
       step(l);
     } else if (*l->p == '-' && peek(l, 1) == '-') {
       skip_comment(l);
@@ -157,11 +185,12 @@ static gen_token_kind skip_operator(gen_lexer *l) {
 static gen_token_kind skip_token(gen_lexer *l) {
   char c = *l->p;
   if (name_start(c)) {
-    const char *start = l->p;
-    while (name_part(peek(l, 0))) {
-      l->p++;
+    const char *start = l->p, *p = start + 1;
+    while (p < l->end && name_part(*p)) {
+      p++;
     }
-    return gen_word_is_lua(start, (size_t)(l->p - start)) ? GEN_TOKEN_KEYWORD : GEN_TOKEN_NAME;
+    l->p = p;
+    return gen_word_is_lua(start, (size_t)(p - start)) ? GEN_TOKEN_KEYWORD : GEN_TOKEN_NAME;
   }
   if (is_digit(c) || (c == '.' && is_digit(peek(l, 1)))) {
     skip_number(l);

@@ -417,9 +417,8 @@ static void read_head(gen_reader *r) {
 }
 
 static void declare_device(gen_reader *r) {
-  gen_symbols *s = &r->t->symbols;
   for (size_t i = 0; gen_device_names[i]; i++) {
-    s->at[s->n++] = (gen_symbol){gen_device_names[i], GEN_SYMBOL_DEVICE, (uint32_t)i};
+    gen_symbol_add(&r->t->symbols, gen_device_names[i], GEN_SYMBOL_DEVICE, i);
   }
 }
 

@@ -265,7 +265,7 @@ static gen_symbols *call_symbols(gen_reader *r, const char *const *call, size_t 
     if (gen_symbol_find(s, call[i], ~0u)) {
       gen_bad(r, "the call has '%s' twice", call[i]);
     }
-    s->at[s->n++] = (gen_symbol){call[i], GEN_SYMBOL_CALL, (uint32_t)i};
+    gen_symbol_add(s, call[i], GEN_SYMBOL_CALL, i);
   }
   return s;
 }

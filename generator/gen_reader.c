@@ -333,6 +333,5 @@ const gen_symbol *gen_declare(gen_reader *r, const char *name, gen_symbol_kind k
   if (s->n == GEN_MAX_SYMBOLS) {
     gen_bad(r, "there are more than %d names", GEN_MAX_SYMBOLS);
   }
-  s->at[s->n] = (gen_symbol){name, kind, (uint32_t)index};
-  return &s->at[s->n++];
+  return gen_symbol_add(s, name, kind, index);
 }
