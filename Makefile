@@ -138,8 +138,9 @@ $(B)/calls: $(CALLS_OBJ) $(filter $(B)/runtime/base/% $(B)/generator/%,$(OBJ)) $
 	$(CC) $(CFLAGS) $(SAN) $^ $(LDLIBS) -o $@
 $(B)/tuned_calls.h $(B)/tuned_calls.c &: $(B)/calls
 	$< $(B)/tuned_calls.h $(B)/tuned_calls.c
+# Vector instructions would only gather addresses there, in more bytes of code.
 $(B)/tuned_calls.o: $(B)/tuned_calls.c
-	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -fno-tree-slp-vectorize -c $< -o $@
 # tuned.h includes tuned_calls.h, which must be there before the first compilation that needs it.
 $(filter-out $(CALLS_OBJ),$(filter $(B)/runtime/serve/%,$(OBJ))) $(TUNER_OBJ): | $(B)/tuned_calls.h
 

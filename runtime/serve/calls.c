@@ -166,32 +166,10 @@ static void add_prototype(str *s, const maker *m, const char *name, const char *
 
 static const char OWN[] = "void *workspace, size_t *nbytes, ";
 
-/* One function that all calls of the family come down to: static, with the scratch memory said. */
 static void add_public(str *s, const maker *m, const char *suffix, const char *more) {
   char name[sizeof m->function + 16];
   snprintf(name, sizeof name, "int %s%s", m->function, suffix);
   add_prototype(s, m, name, more);
-}
-
-static void add_worker(str *s, const maker *m) {
-  char name[sizeof m->function + 32];
-  snprintf(name, sizeof name, "static inline __attribute__((always_inline)) int call_%s",
-           m->t->name);
-  add_prototype(s, m, name, "const serve_own *own, ");
-}
-
-static void add_forward(str *s, const maker *m, const char *own) {
-  str piece = {0};
-  str_addf(s, "  return call_%s(ctx, stream, ", m->t->name);
-  for (size_t i = 0; i < m->n; i++) {
-    str_reset(&piece);
-    str_addf(&piece, "%s, ", m->list[i].id);
-    add_wrapped(s, str_text(&piece), "      ");
-  }
-  str_reset(&piece);
-  str_addf(&piece, "%s, err);\n}\n\n", own);
-  add_wrapped(s, str_text(&piece), "      ");
-  str_clear(&piece);
 }
 
 static void add_choices(str *s, const gen_field *f) {
@@ -303,7 +281,7 @@ static bool is_computed(const maker *m, const char *field) {
 
 static void add_fields(str *s, const maker *m, size_t *n) {
   *n = 0;
-  str_add(s, "  static const char *const fields[] = {");
+  str_addf(s, "static const char *const fields_%s[] = {", m->t->name);
   for (size_t i = 0; i < m->t->n_fields; i++) {
     const char *name = m->t->fields[i].name;
     if (field_of(m->t, name) && (is_computed(m, name) || parameter_of((maker *)m, name))) {
@@ -319,9 +297,9 @@ static void add_description(str *s, const maker *m) {
   serve_signature(m->t, signature);
   add_fields(s, m, &n);
   str_addf(s,
-           "  static const serve_call call = {\"%s\", \"%s\", fields, %zu,\n"
-           "                                  \"%s\"};\n",
-           m->t->name, m->function, n, signature);
+           "static const serve_call call_%s = {\"%s\", \"%s\", fields_%s, %zu,\n"
+           "                                 \"%s\"};\n\n",
+           m->t->name, m->t->name, m->function, m->t->name, n, signature);
 }
 
 static void add_range_check(str *s, const maker *m, const parameter *p) {
@@ -388,7 +366,7 @@ static const char *computed_expression(const maker *m, const char *field) {
 }
 
 static int add_key(str *s, maker *m) {
-  str_add(s, "  const int64_t key[] = {(int64_t)(intptr_t)&call");
+  str_addf(s, "  const int64_t key[] = {(int64_t)(intptr_t)&call_%s", m->t->name);
   for (size_t i = 0; i < m->t->n_fields; i++) {
     const gen_field *f = &m->t->fields[i];
     const char *computed = computed_expression(m, f->name);
@@ -449,28 +427,28 @@ static int add_args(str *s, maker *m) {
   return 0;
 }
 
-static int add_worker_body(str *s, maker *m) {
-  str_add(s, " {\n");
-  add_description(s, m);
+/* The whole of it in each function: arguments that come on the stack are pointed at there. */
+static int add_body(str *s, maker *m, const char *own) {
   add_field_checks(s, m);
   TRY(add_requirements(s, m));
   TRY(add_key(s, m));
   TRY(add_args(s, m));
-  str_add(
-      s, "  return serve_call_launch(ctx, &call, key, sizeof key, stream, args, own, err);\n}\n\n");
+  str_addf(s,
+           "  return serve_call_launch(ctx, &call_%s, key, sizeof key, stream, args, %s, "
+           "err);\n}\n\n",
+           m->t->name, own);
   return 0;
 }
 
 static int add_functions(str *s, maker *m) {
-  add_worker(s, m);
-  TRY(add_worker_body(s, m));
+  add_description(s, m);
   add_public(s, m, "", "");
   str_add(s, " {\n");
-  add_forward(s, m, "NULL");
+  TRY(add_body(s, m, "NULL"));
   if (m->t->n_workspaces) {
     add_public(s, m, "_with", OWN);
     str_add(s, " {\n  const serve_own own = {workspace, nbytes};\n");
-    add_forward(s, m, "&own");
+    TRY(add_body(s, m, "&own"));
   }
   return 0;
 }

@@ -16,9 +16,10 @@ void serve_c_name(const char *name, char out[SERVE_NAME]);
  * conjugation means nothing, so 'c' is 't'. */
 int64_t serve_word(const char *text);
 static inline int64_t serve_word_letter(char letter, int upper, int real) {
-  const int low = letter >= 'A' && letter <= 'Z' ? letter - 'A' + 'a' : (unsigned char)letter;
+  enum { CASE = 'a' - 'A' }; /* one bit; what is no letter does not become one */
+  const int low = (unsigned char)letter | CASE;
   const int word = real && low == 'c' ? 't' : low;
-  return upper && word >= 'a' && word <= 'z' ? word - 'a' + 'A' : word;
+  return upper ? word & ~CASE : word;
 }
 
 /* serve_signature -- a digest of all that a typed call was made from: the fields and arguments with
