@@ -35,6 +35,26 @@ void db_add_uri(str *s, const char *path) {
   }
 }
 
+/* row_digest(...) -- of values with their types: schema.sql, step 4 */
+static void row_digest(sqlite3_context *c, int n, sqlite3_value **values) {
+  uint64_t digest = 0;
+  for (int i = 0; i < n; i++) {
+    const int type = sqlite3_value_type(values[i]);
+    const int64_t whole = sqlite3_value_int64(values[i]);
+    const double real = sqlite3_value_double(values[i]);
+    digest = hash_more(digest, &type, sizeof type);
+    if (type == SQLITE_TEXT || type == SQLITE_BLOB) {
+      const void *bytes = sqlite3_value_blob(values[i]);
+      digest = hash_more(digest, bytes, (size_t)sqlite3_value_bytes(values[i]));
+    } else if (type == SQLITE_FLOAT) {
+      digest = hash_more(digest, &real, sizeof real);
+    } else {
+      digest = hash_more(digest, &whole, sizeof whole);
+    }
+  }
+  sqlite3_result_int64(c, (int64_t)digest);
+}
+
 static int connect(db *d, int flags, const char *parameters, err *e) {
   str uri = {0};
   db_add_uri(&uri, d->path);
@@ -52,6 +72,12 @@ static int connect(db *d, int flags, const char *parameters, err *e) {
   sqlite3_limit(d->sql, SQLITE_LIMIT_LENGTH, DB_MAX_BULK + DB_MAX_TEXT);
   sqlite3_db_config(d->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
   sqlite3_db_config(d->sql, SQLITE_DBCONFIG_DEFENSIVE, 1, NULL);
+  rc = sqlite3_create_function(d->sql, "row_digest", -1,
+                               SQLITE_UTF8 | SQLITE_DETERMINISTIC | SQLITE_INNOCUOUS, NULL,
+                               row_digest, NULL, NULL);
+  if (rc) {
+    return db_fail(d, rc, e);
+  }
   return db_execute(d, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", e);
 }
 

@@ -215,8 +215,8 @@ typedef struct db_stats {
   int schema;     /* version */
 } db_stats;
 int db_stat(db *d, db_stats *out, err *e);
-/* db_verify -- reads every byte: is the file sound, are the rows consistent, is every image what
- * was stored? err  ERR_DB  the first thing found */
+/* db_verify -- reads every byte: is the file sound, are the rows consistent, are every image
+ * and every time what was stored? err  ERR_DB  the first thing found */
 int db_verify(db *d, err *e);
 
 #endif

@@ -78,6 +78,19 @@ static const char *const checks[] = {
     "  WHEN modelled IS NOT NULL THEN 2 END LIMIT 1",
 };
 
+/* Of files that have digests (schema.sql, step 4). */
+static const char *const seals[] = {
+#define SEAL(table)                                                                                \
+  "SELECT '" #table " ' || x.id || ' (' || t.config || ' of ' || p.text || ') is not what was "    \
+  "stored' FROM " #table " AS x JOIN " #table "_seal AS y ON y.id = x.id"                          \
+  " JOIN trial AS t ON t.id = x.trial JOIN problem AS p ON p.id = t.problem"                       \
+  " WHERE x.digest IS NOT y.digest LIMIT 1"
+    SEAL(sample),
+    SEAL(estimate),
+#undef SEAL
+};
+enum { SEALED = 4 };
+
 static int check(db *d, const char *sql, err *e) {
   arena a = {0};
   db_query q = db_ask(d, sql, e);
@@ -115,6 +128,9 @@ static int check_images(db *d, err *e) {
 int db_verify(db *d, err *e) {
   for (size_t i = 0; i < sizeof checks / sizeof *checks; i++) {
     TRY(check(d, checks[i], e));
+  }
+  for (size_t i = 0; d->version >= SEALED && i < sizeof seals / sizeof *seals; i++) {
+    TRY(check(d, seals[i], e));
   }
   return check_images(d, e);
 }

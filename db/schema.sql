@@ -186,3 +186,23 @@ CREATE TABLE portfolio ( -- a few configurations that serve a range of sizes, an
   at       INTEGER NOT NULL DEFAULT (unixepoch()),
   UNIQUE (template, device)
 ) STRICT;
+
+-- step 4
+
+-- What was measured or modelled keeps the digest of its row, which tells when a bit of it has turned
+-- over in the file. row_digest is this program's (db.c): any can read the file, no other adds to it.
+CREATE VIEW sample_seal AS SELECT id, row_digest(
+  trial, stage, median, spread, launches, cold, driver, uuid, clock_mhz, power_w, temperature_c, at,
+  memory_mhz, held, retaken, energy_j, ended, replay, batches) AS digest FROM sample;
+CREATE VIEW estimate_seal AS SELECT id, row_digest(trial, model, sec, at) AS digest FROM estimate;
+ALTER TABLE sample ADD COLUMN digest INTEGER;
+ALTER TABLE estimate ADD COLUMN digest INTEGER;
+UPDATE sample SET digest = (SELECT digest FROM sample_seal AS s WHERE s.id = sample.id);
+UPDATE estimate SET digest = (SELECT digest FROM estimate_seal AS s WHERE s.id = estimate.id);
+CREATE TRIGGER sample_sealed AFTER INSERT ON sample BEGIN
+  UPDATE sample SET digest = (SELECT digest FROM sample_seal WHERE id = NEW.id) WHERE id = NEW.id;
+END;
+CREATE TRIGGER estimate_sealed AFTER INSERT ON estimate BEGIN
+  UPDATE estimate SET digest = (SELECT digest FROM estimate_seal WHERE id = NEW.id)
+  WHERE id = NEW.id;
+END;

@@ -340,7 +340,7 @@ static void test_newer_and_older_files(void **state) {
   db_close(d);
   run_sql(s->path, "PRAGMA user_version = 99");
   refused(s, ERR_DB,
-          "written by a newer version (schema 99, this program knows 3); upgrade autotune "
+          "written by a newer version (schema 99, this program knows 4); upgrade autotune "
           "or name another database with --db");
   run_sql(s->path, "PRAGMA user_version = -7");
   refused(s, ERR_DB, "of another program");
@@ -471,7 +471,8 @@ static void test_verify_sees_what_sqlite_does_not(void **state) {
       {"UPDATE standing SET sec = 1 WHERE trial = 7", "trial 7 does not stand"},
       {"UPDATE standing SET rank = 0 WHERE trial = 7", "trial 7 does not stand"},
       {"DELETE FROM standing WHERE trial = 7", "trial 7 does not stand"},
-      {"DROP TRIGGER sample_stands; INSERT INTO sample (trial, stage, median, spread, launches, "
+      {"DROP TRIGGER sample_sealed; DROP TRIGGER sample_stands; INSERT INTO sample (trial, stage, "
+       "median, spread, launches, "
        "cold,"
        "driver) VALUES (7, 'final', 5, 0, 1, 1, 1)",
        "trial 7 does not stand"},
@@ -483,6 +484,80 @@ static void test_verify_sees_what_sqlite_does_not(void **state) {
     OK(s, db_open(s->path, DB_READ, &d, &s->e));
     FAILS(s, ERR_DB, damages[i].words, db_verify(d, &s->e));
     db_close(d);
+    remove(s->path);
+  }
+}
+
+static const char to_schema_2[] =
+    "DROP TRIGGER sample_sealed; DROP TRIGGER estimate_sealed; DROP VIEW sample_seal;"
+    "DROP VIEW estimate_seal; ALTER TABLE sample DROP COLUMN digest;"
+    "ALTER TABLE estimate DROP COLUMN digest; DROP TABLE portfolio; PRAGMA user_version = 2";
+
+/* As it lies in the file, most significant byte first. */
+static const char *as_stored(double x, char bytes[8]) {
+  uint64_t bits;
+  memcpy(&bits, &x, sizeof bits);
+  for (int i = 0; i < 8; i++) {
+    bytes[i] = (char)(bits >> (56 - 8 * i));
+  }
+  return bytes;
+}
+
+/* One bit of these bytes turned over where they lie in the file: verify says which row. */
+static void flipped(scratch *s, const char *bytes, size_t n, const char *words) {
+  str file = {0};
+  db *d, *to;
+  char other[160];
+  snprintf(other, sizeof other, "%s/flipped.to", s->folder);
+  OK(s, file_read(s->path, 1 << 28, &file, &s->e));
+  char *at = memmem(file.p, file.n, bytes, n);
+  assert_non_null(at);
+  for (size_t bit = 0; bit < 8 * n; bit += 5) {
+    at[bit / 8] ^= (char)(1 << bit % 8);
+    write_file(s, s->path, file.p, file.n);
+    OK(s, db_open(s->path, DB_READ, &d, &s->e));
+    FAILS(s, ERR_DB, words, db_verify(d, &s->e));
+    db_close(d);
+    at[bit / 8] ^= (char)(1 << bit % 8);
+  }
+  at[n - 1] ^= 1;
+  write_file(s, s->path, file.p, file.n);
+  OK(s, db_open(other, DB_WRITE, &to, &s->e));
+  FAILS(s, ERR_DB, words, db_merge(to, s->path, &s->e));
+  db_close(to);
+  at[n - 1] ^= 1;
+  write_file(s, s->path, file.p, file.n);
+  OK(s, db_open(s->path, DB_READ, &d, &s->e));
+  OK(s, db_verify(d, &s->e));
+  db_close(d);
+  str_clear(&file);
+}
+
+static void test_a_flipped_bit_is_told(void **state) {
+  scratch *s = *state;
+  char bytes[8];
+  for (int upgraded = 0; upgraded < 2; upgraded++) {
+    db *d = open_writer(s);
+    const int64_t trial = put_trial(s, d, "A");
+    const db_sample first = {.stage = DB_SCREEN,
+                             .median = 1.23e-3,
+                             .spread = 0.07,
+                             .launches = 3,
+                             .power_w = 612.5,
+                             .batches = "1.21e-3 1.25e-3"};
+    OK(s, db_sample_put(d, trial, &first, &s->e));
+    OK(s, db_estimate_put(d, trial, "a model", 4.56e-3, &s->e));
+    put_sample(s, d, trial, DB_FINAL, 2.5e-3);
+    db_close(d);
+    if (upgraded) {
+      run_sql(s->path, to_schema_2);
+      db_close(open_writer(s));
+    }
+    flipped(s, as_stored(1.23e-3, bytes), 8, "sample 1 (A of saxpy");
+    flipped(s, as_stored(0.07, bytes), 8, "sample 1 (A of saxpy");
+    flipped(s, as_stored(612.5, bytes), 8, "sample 1 (A of saxpy");
+    flipped(s, "1.21e-3 1.25e-3", 15, "sample 1 (A of saxpy");
+    flipped(s, as_stored(4.56e-3, bytes), 8, "estimate 1 (A of saxpy");
     remove(s->path);
   }
 }
@@ -697,7 +772,7 @@ static void test_without_a_log(void **state) {
 static void test_an_older_file_is_read_as_it_is(void **state) {
   scratch *s = *state;
   make_sample_file(s);
-  run_sql(s->path, "DROP TABLE portfolio; PRAGMA user_version = 2");
+  run_sql(s->path, to_schema_2);
   db *d, *to;
   db_stats stats;
   db_portfolio *rows;
@@ -805,11 +880,14 @@ static void test_migrations(void **state) {
   db *d = open_writer(s);
   put_trial(s, d, "A");
   static const char *const good[] = {
-      "not run: the file is past it", "nor is this", "nor this",
+      "not run: the file is past it",
+      "nor is this",
+      "nor this",
+      "nor this",
       "ALTER TABLE device ADD COLUMN memory INTEGER NOT NULL DEFAULT 0",
       "CREATE TABLE note (text TEXT) STRICT; INSERT INTO note SELECT name FROM device"};
-  static const char *const broken[] = {"", "", "", "CREATE TABLE half (x INTEGER) STRICT",
-                                       "CREATE TABEL"};
+  static const char *const broken[] = {
+      "", "", "", "", "CREATE TABLE half (x INTEGER) STRICT", "CREATE TABEL"};
   FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, SCHEMA + 2, &s->e));
   FAILS(s, ERR_DB, "TABEL",
         db_migrate(d, broken, SCHEMA + 2, &s->e)); /* not: "half already exists" */
@@ -979,7 +1057,9 @@ static void test_speed(void **state) {
       " FROM trial t JOIN problem p ON p.id = t.problem;"
       "COMMIT",
       N_PROBLEMS, N_CONFIGS, N_CONFIGS, N_CONFIGS);
+  run_sql(s->path, "DROP TRIGGER sample_sealed; DROP TRIGGER estimate_sealed");
   run_sql(s->path, sql);
+  run_sql(s->path, strstr(steps[3], "CREATE TRIGGER"));
   double open_sec = best_open_sec(s);
   db *d;
   OK(s, db_open(s->path, DB_WRITE, &d, &s->e));
@@ -1025,6 +1105,7 @@ int main(void) {
       SCRATCH_TEST(test_names_are_taken_literally),
       SCRATCH_TEST(test_damage_is_found),
       SCRATCH_TEST(test_verify_sees_what_sqlite_does_not),
+      SCRATCH_TEST(test_a_flipped_bit_is_told),
       SCRATCH_TEST(test_texts_from_elsewhere_are_bounded),
       SCRATCH_TEST(test_read_only_folder_and_file),
       SCRATCH_TEST(test_unfinished_file_in_a_read_only_folder),

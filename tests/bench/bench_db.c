@@ -60,8 +60,9 @@ static void fill(const char *path, long samples) {
       PROBLEMS - 1, PROBLEMS * CONFIGS - 1, CONFIGS, CONFIGS);
   run(raw, sql);
   snprintf(sql, sizeof sql,
-           "CREATE TEMP TABLE saved AS SELECT sql FROM sqlite_schema WHERE name = 'sample_stands';"
-           "DROP TRIGGER sample_stands;"
+           "CREATE TEMP TABLE saved AS SELECT group_concat(sql, ';') FROM sqlite_schema"
+           " WHERE type = 'trigger' AND tbl_name = 'sample';"
+           "DROP TRIGGER sample_stands; DROP TRIGGER sample_sealed;"
            "WITH RECURSIVE i(x) AS (SELECT 0 UNION ALL SELECT x + 1 FROM i WHERE x < %ld)"
            " INSERT INTO sample (trial, stage, median, spread, launches, cold, driver)"
            " SELECT 1 + x %% %d, 'final', 1e-5 + x %% 1000 * 1e-8, 0.01, 100, 1, 13000 FROM i;"
@@ -71,15 +72,15 @@ static void fill(const char *path, long samples) {
            samples - 1, PROBLEMS * CONFIGS);
   run(raw, sql);
   sqlite3_stmt *s;
-  if (sqlite3_prepare_v2(raw, "SELECT sql FROM saved", -1, &s, NULL) ||
+  if (sqlite3_prepare_v2(raw, "SELECT * FROM saved", -1, &s, NULL) ||
       sqlite3_step(s) != SQLITE_ROW) {
-    fail("the trigger", "was not saved");
+    fail("the triggers", "were not saved");
   }
-  char *trigger = strdup((const char *)sqlite3_column_text(s, 0));
+  char *triggers = strdup((const char *)sqlite3_column_text(s, 0));
   sqlite3_finalize(s);
-  run(raw, trigger);
+  run(raw, triggers);
   run(raw, "COMMIT; PRAGMA wal_checkpoint(TRUNCATE)");
-  free(trigger);
+  free(triggers);
   sqlite3_close(raw);
 }
 
