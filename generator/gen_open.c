@@ -36,33 +36,53 @@ static const gen_file *find_builtin(const char *name) {
 
 /* ---- files that a source includes ------------------------------------------------------------ */
 
-static int find_included(tmpl *t, const char *name, str *text, const char **path, err *e) {
+/* What a folder has, in *text; what is built in, in *built_in. */
+static int find_included(tmpl *t, const char *name, str *text, const gen_file **built_in,
+                         const char **path, err *e) {
   int rc = ERR_NOTFOUND;
   if (t->folder) {
     *path = arena_format(&t->a, "%s%s", t->folder, name);
     rc =
         *path ? file_read(*path, MAX_FILE_NBYTES, text, e) : err_set(e, ERR_NOMEM, "out of memory");
   }
-  const gen_file *f = rc == ERR_NOTFOUND ? find_builtin(name) : NULL;
-  if (f) {
+  *built_in = rc == ERR_NOTFOUND ? find_builtin(name) : NULL;
+  if (*built_in) {
     err_clear(e);
     *path = arena_format(&t->a, "templates/%s", name);
-    str_add_n(text, f->text, f->n);
     rc = 0;
   }
   return rc ? err_set(e, rc, "there is no such file") : 0;
 }
 
-static gen_included *keep(tmpl *t, const char *name, const char *path, const str *text) {
+/* With a newline at its end. */
+static bool copy_text(tmpl *t, gen_included *f, const char *text, size_t n) {
+  char *copy = arena_new(&t->a, n + 2);
+  if (!copy) {
+    return false;
+  }
+  memcpy(copy, text, n);
+  f->text = copy;
+  f->n = n;
+  if (n && copy[n - 1] != '\n') {
+    copy[f->n++] = '\n';
+  }
+  return true;
+}
+
+/* What is built in needs no copy: a serving process reads some 200 kB of it first of all. */
+static gen_included *keep(tmpl *t, const char *name, const char *path, const str *text,
+                          const gen_file *built_in) {
   gen_included *f = arena_new(&t->a, sizeof *f);
-  char *copy = arena_new(&t->a, text->n + 2);
-  if (!f || !copy || text->failed || !path) {
+  if (!f || text->failed || !path) {
     return NULL;
   }
-  memcpy(copy, str_text(text), text->n);
-  *f = (gen_included){.name = arena_text(&t->a, name), .path = path, .text = copy, .n = text->n};
-  if (f->n && copy[f->n - 1] != '\n') {
-    copy[f->n++] = '\n';
+  *f = (gen_included){.name = arena_text(&t->a, name), .path = path};
+  if (built_in && built_in->n && built_in->text[built_in->n - 1] == '\n') {
+    f->text = built_in->text;
+    f->n = built_in->n;
+  } else if (!copy_text(t, f, built_in ? built_in->text : str_text(text),
+                        built_in ? built_in->n : text->n)) {
+    return NULL;
   }
   gen_included **tail = &t->included;
   while (*tail) {
@@ -76,8 +96,9 @@ static gen_included *load_included(gen_box *b, tmpl *t, const char *name) {
   err e = {0};
   str text = {0};
   const char *path = NULL;
-  int rc = find_included(t, name, &text, &path, &e);
-  gen_included *f = rc ? NULL : keep(t, name, path, &text);
+  const gen_file *built_in = NULL;
+  int rc = find_included(t, name, &text, &built_in, &path, &e);
+  gen_included *f = rc ? NULL : keep(t, name, path, &text, built_in);
   str_clear(&text);
   if (rc) {
     gen_fail(b, rc == ERR_NOMEM ? rc : ERR_TEMPLATE, b->at, "cannot include \"%s\": %s", name,
@@ -123,16 +144,21 @@ static void load(gen_box *b, void *ud) {
 
 /* Of the file, and of every file it includes with its name. */
 static int hash(tmpl *t, err *e) {
-  str all = {0};
-  str_add_n(&all, str_text(&t->text), t->text.n);
+  size_t n = 1;
   for (gen_included *f = t->included; f; f = f->next) {
-    str_add_n(&all, f->name, strlen(f->name) + 1);
-    str_add_n(&all, f->text, f->n);
+    n += 2;
   }
-  int rc = all.failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
-  hash_bytes(str_text(&all), all.n, t->pub.hash);
-  str_clear(&all);
-  return rc;
+  hash_part *parts = ARENA_ARRAY(&t->a, hash_part, n), *p = parts;
+  if (!parts) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  *p++ = (hash_part){str_text(&t->text), t->text.n};
+  for (gen_included *f = t->included; f; f = f->next) {
+    *p++ = (hash_part){f->name, strlen(f->name) + 1};
+    *p++ = (hash_part){f->text, f->n};
+  }
+  hash_parts(parts, n, t->pub.hash);
+  return 0;
 }
 
 static int check_problem(tmpl *t, const char *text, int line, err *e) {

@@ -152,6 +152,16 @@ static void hashes_are_the_published_ones(void **state) {
   char other[HASH_TEXT];
   hash_bytes("a", 1, other);
   assert_string_not_equal(h, other);
+  char text[5000], parts[HASH_TEXT];
+  for (size_t i = 0; i < sizeof text; i++) {
+    text[i] = (char)(i * 7);
+  }
+  hash_bytes(text, sizeof text, h);
+  for (size_t cut = 0; cut <= sizeof text; cut += 250) { /* wherever they are cut */
+    const hash_part list[] = {{text, cut}, {NULL, 0}, {text + cut, sizeof text - cut}};
+    hash_parts(list, 3, parts);
+    assert_string_equal(h, parts);
+  }
   assert_true(hash_more(0, "", 0) == UINT64_C(0x2d06800538d394c2)); /* likewise, 64 bits */
   assert_true(hash_more(hash_more(0, "a", 1), "b", 1) != hash_more(hash_more(0, "b", 1), "a", 1));
 }

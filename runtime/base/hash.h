@@ -10,6 +10,12 @@ enum { HASH_TEXT = 33 }; /* 32 hexadecimal digits and the NUL */
 
 /* hash_bytes -- the digest of n bytes, as text */
 void hash_bytes(const void *bytes, size_t n, char out[HASH_TEXT]);
+typedef struct hash_part {
+  const void *bytes;
+  size_t n;
+} hash_part;
+/* hash_parts -- the digest of the bytes of n parts, one after the other */
+void hash_parts(const hash_part *parts, size_t n, char out[HASH_TEXT]);
 /* hash_more -- the digest of `before`, that of the parts ahead (0: none), and n bytes, in 64 bits
  */
 uint64_t hash_more(uint64_t before, const void *bytes, size_t n);
