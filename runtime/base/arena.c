@@ -11,16 +11,37 @@ struct arena_block {
   _Alignas(16) char bytes[];
 };
 
-enum { BLOCK_NBYTES = 16384 };
+enum { FIRST_NBYTES = 2048, BLOCK_NBYTES = 16384, LARGE_NBYTES = 2048 };
 
-static struct arena_block *grow(arena *a, size_t nbytes) {
-  size_t capacity = nbytes > BLOCK_NBYTES ? nbytes : BLOCK_NBYTES;
+static struct arena_block *block_new(size_t capacity) {
   struct arena_block *b = malloc(sizeof *b + capacity);
-  if (!b) {
-    return NULL;
+  if (b) {
+    *b = (struct arena_block){.capacity = capacity};
   }
-  *b = (struct arena_block){.next = a->blocks, .capacity = capacity};
-  a->blocks = b;
+  return b;
+}
+
+/* What is large gets a block of its own, behind the one that has room left for others. */
+static struct arena_block *add_large(arena *a, size_t nbytes) {
+  struct arena_block *b = block_new(nbytes);
+  if (b && a->blocks) {
+    b->next = a->blocks->next;
+    a->blocks->next = b;
+  } else if (b) {
+    a->blocks = b;
+  }
+  return b;
+}
+
+/* Twice as large as the last, within bounds: most arenas stay small. */
+static struct arena_block *grow(arena *a) {
+  const size_t last = a->blocks ? a->blocks->capacity : 0;
+  const size_t twice = 2 * last > FIRST_NBYTES ? 2 * last : FIRST_NBYTES;
+  struct arena_block *b = block_new(twice < BLOCK_NBYTES ? twice : BLOCK_NBYTES);
+  if (b) {
+    b->next = a->blocks;
+    a->blocks = b;
+  }
   return b;
 }
 
@@ -28,7 +49,7 @@ void *arena_new(arena *a, size_t nbytes) {
   nbytes = (nbytes + 15) & ~(size_t)15;
   struct arena_block *b = a->blocks;
   if (!b || b->capacity - b->used < nbytes) {
-    b = grow(a, nbytes);
+    b = nbytes >= LARGE_NBYTES ? add_large(a, nbytes) : grow(a);
     if (!b) {
       return NULL;
     }

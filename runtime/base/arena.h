@@ -9,7 +9,7 @@
 #include <stddef.h>
 
 typedef struct arena {
-  struct arena_block *blocks; /* newest first */
+  struct arena_block *blocks; /* the one that is being filled first */
 } arena;
 
 void *arena_new(arena *a, size_t nbytes);
