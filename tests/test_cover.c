@@ -622,7 +622,7 @@ static void test_text_comes_back(void **unused) {
   world_new(&w, 150, 1, true);
   learn(&w, &c);
   serve_cover_text(w.t, &c, &text);
-  assert_ok(serve_cover_read(w.t, str_text(&text), &w.memory, &back, &e), &e);
+  assert_ok(serve_cover_read_all(w.t, str_text(&text), &w.memory, &back, &e), &e);
   serve_cover_text(w.t, &back, &again);
   assert_string_equal(str_text(&text), str_text(&again));
   for (size_t j = 0; j < w.sizes.n; j++) {
@@ -724,10 +724,10 @@ static void test_several_launches_take_the_host_its_time(void **unused) {
 static void test_the_model_comes_back(void **unused) {
   (void)unused;
   static tiled x;
-  serve_cover c, back;
+  serve_cover c, back, served;
   str text = {0}, again = {0};
   err e = {0};
-  float apart[TIMED], apart_back[TIMED];
+  float apart[TIMED], apart_back[TIMED], apart_served[TIMED];
   tiled_new(&x, 0);
   const int64_t *values = x.w.table.values;
   vary(&x);
@@ -739,18 +739,22 @@ static void test_the_model_comes_back(void **unused) {
   }
   assert_int_equal(told, TIMED - 1);
   serve_cover_text(x.w.t, &c, &text);
-  assert_ok(serve_cover_read(x.w.t, str_text(&text), &x.w.memory, &back, &e), &e);
+  assert_ok(serve_cover_read_all(x.w.t, str_text(&text), &x.w.memory, &back, &e), &e);
   serve_cover_text(x.w.t, &back, &again);
   assert_string_equal(str_text(&text), str_text(&again));
+  assert_ok(serve_cover_read(x.w.t, str_text(&text), &x.w.memory, &served, &e), &e);
+  assert_null(served.model.fits[0].forms);
   for (size_t j = 0; j < TIMED; j++) {
     const int64_t *v = values + j * x.w.table.n_fields;
     serve_model_apart(x.w.t, &c.model, v, apart);
     serve_model_apart(x.w.t, &back.model, v, apart_back);
+    serve_model_apart(x.w.t, &served.model, v, apart_served);
     for (size_t i = 0; i < TILES; i++) {
       const serve_work *w = &x.work[i * TIMED + j];
       const double a = serve_fit_sec(x.w.t, &c.model.fits[i], v, w, apart);
       const double b = serve_fit_sec(x.w.t, &back.model.fits[i], v, w, apart_back);
       assert_true(fabs(log(a / b)) < 0.002);
+      assert_true(serve_fit_sec(x.w.t, &served.model.fits[i], v, w, apart_served) == b);
     }
   }
   str_clear(&text);

@@ -96,7 +96,7 @@ static void add_octaves(const page *p) {
                !i       ? ""
                : i % 12 ? ", "
                         : ",\n   ",
-               (double)m->octaves[f * m->n_sizes + i]);
+               serve_level(&m->octaves[f], i));
     }
     str_add(p->out, "},\n");
   }
@@ -114,13 +114,13 @@ static void add_models(const page *p) {
   for (size_t k = 0; k < m->n_configs; k++) {
     const serve_fit *fit = &m->fits[k];
     str_addf(p->out, "  {%.9g, %zu, %zu, %zu, %zu, {", fit->costs.at_once, row, fit->rows.n, form,
-             fit->n_forms);
+             fit->rows.n_forms);
     for (size_t i = 0; i < SERVE_MODEL_COSTS; i++) {
       str_addf(p->out, "%s%.9g", i ? ", " : "", fit->costs.cost[i]);
     }
     str_add(p->out, "}},\n");
     row += fit->rows.n;
-    form += fit->n_forms;
+    form += fit->rows.n_forms;
   }
   str_add(p->out, "};\n\n");
 }
@@ -133,13 +133,14 @@ static void add_rows(const page *p) {
           "  float weight, length, tail;\n} rows[] = {\n");
   for (size_t k = 0; k < m->n_configs; k++) {
     const serve_rows *r = &m->fits[k].rows;
-    for (size_t i = 0; i < r->n; i++) {
-      str_addf(p->out, "%s{%u, %u, %.6g, %.6g, %.6g},",
+    for (size_t i = 0, forms = 0; i < r->n; i++) {
+      forms += r->size[i] / SERVE_ROWS_NEXT;
+      str_addf(p->out, "%s{%u, %zu, %.6g, %.6g, %.6g},",
                i % 3 ? " "
                : i   ? "\n  "
                      : "  ",
-               r->size[i], r->form[i], (double)r->weight[i], (double)r->length[i],
-               (double)r->tail[i]);
+               r->size[i] % SERVE_ROWS_NEXT, forms - 1, (double)r->weight[i],
+               serve_level(&r->length, i), serve_level(&r->tail, i));
     }
     str_add(p->out, r->n ? "\n" : "");
   }
@@ -147,7 +148,7 @@ static void add_rows(const page *p) {
           "  {0, 0, 0, 0, 0}};\n\n/* Of each form, the threads of a block, as distances are\n"
           " * measured. */\nstatic const float form_threads[] = {\n");
   for (size_t k = 0; k < m->n_configs; k++) {
-    for (size_t i = 0; i < m->fits[k].n_forms; i++) {
+    for (size_t i = 0; i < m->fits[k].rows.n_forms; i++) {
       str_addf(p->out, "%s%.6g,",
                i % 12 ? " "
                : i    ? "\n  "
@@ -162,7 +163,7 @@ static void add_rows(const page *p) {
 static size_t forms_most(const serve_model *m) {
   size_t most = 1;
   for (size_t k = 0; k < m->n_configs; k++) {
-    most = m->fits[k].n_forms > most ? m->fits[k].n_forms : most;
+    most = m->fits[k].rows.n_forms > most ? m->fits[k].rows.n_forms : most;
   }
   return most;
 }
@@ -180,13 +181,16 @@ static void add_differences(const page *p) {
   for (size_t i = 0; i < c->n_variants; i++) {
     const serve_fit *fit =
         c->variants[i].base < m->n_configs ? &m->fits[c->variants[i].base] : NULL;
-    str_add(p->out, "  {");
-    for (size_t f = 0; fit && f < fit->n_forms; f++) {
-      str_addf(
-          p->out, "%s%zu", f ? ", " : "",
-          serve_parameters_apart(&c->variants[i].config, &fit->forms[f].config, p->t->n_params));
+    const size_t n_forms = fit ? fit->rows.n_forms : 0;
+    uint16_t differ[SERVE_MODEL_SIZES];
+    if (n_forms) {
+      serve_fit_differ(p->t, fit, &c->variants[i].config, differ);
     }
-    str_add(p->out, fit && fit->n_forms ? "},\n" : "0},\n");
+    str_add(p->out, "  {");
+    for (size_t f = 0; f < n_forms; f++) {
+      str_addf(p->out, "%s%u", f ? ", " : "", differ[f]);
+    }
+    str_add(p->out, n_forms ? "},\n" : "0},\n");
   }
   str_add(p->out, "};\n\n");
 }
@@ -227,8 +231,6 @@ static bool varies(const serve_model *m, size_t field) {
 /* What is the same at all measured sizes. */
 static void add_shared(const page *p) {
   const serve_model *m = &p->c->cover->model;
-  double octaves[GEN_MAX_FIELDS];
-  serve_model_octaves(p->t, m->values, octaves);
   for (size_t f = 0; f < p->t->n_fields; f++) {
     if (varies(m, f)) {
       continue;
@@ -236,7 +238,7 @@ static void add_shared(const page *p) {
     str_add(p->out, p->t->fields[f].names ? "  shared += (" : "  d = ");
     add_octave(p, f);
     str_addf(p->out, p->t->fields[f].names ? ") != %.9g ? choice : 0;\n" : " - (float)%.9g;\n",
-             octaves[f]);
+             m->first[f]);
     str_add(p->out, p->t->fields[f].names ? "" : "  shared += number * d * d;\n");
   }
 }

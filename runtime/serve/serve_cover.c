@@ -230,6 +230,7 @@ void serve_cover_text(const gen_template *t, const serve_cover *c, str *out) {
 typedef struct reading {
   const gen_template *t;
   arena *a;
+  arena *sizes, *forms; /* what goes where it is not asked for: then not the same as a */
   serve_cover *c;
   gen_config *configs;
   serve_cover_node *nodes;
@@ -242,7 +243,8 @@ typedef struct reading {
   serve_form *form;       /* the one in hand */
   serve_told *told;       /* [n_sizes] of the configuration in hand */
   size_t n_forms, n_told; /* of the configuration in hand, at most */
-  char *words, *rest;     /* of the line, of the text */
+  char *words;            /* of the line */
+  const char *rest;       /* of the text */
 } reading;
 
 /* There are ten thousand lines, and a process waits for them: no calls per word. */
@@ -480,8 +482,8 @@ static bool read_model(reading *r) {
   if (!number(r, &r->sms) || !(r->sms > 0) || !done(r) || !n || !most || most > SERVE_COVER_SIZES) {
     return false;
   }
-  r->values = ARENA_ARRAY(r->a, int64_t, most * r->t->n_fields + 1);
-  r->flops = ARENA_ARRAY(r->a, double, most);
+  r->values = ARENA_ARRAY(r->sizes, int64_t, most * r->t->n_fields + 1);
+  r->flops = ARENA_ARRAY(r->sizes, double, most);
   r->fits = ARENA_ARRAY(r->a, serve_fit, n);
   c->model = (serve_model){.n_configs = n, .fits = r->fits, .values = r->values, .flops = r->flops};
   return r->values && r->flops && r->fits;
@@ -529,8 +531,25 @@ static void count_lines(reading *r) {
   }
 }
 
+/* Once all was told of the configuration in hand. */
+static bool lay_out_rows(reading *r) {
+  serve_fit *fit = r->n_fits ? &r->fits[r->n_fits - 1] : NULL;
+  if (fit && serve_fit_rows(r->t, fit, r->a, NULL)) {
+    return false;
+  }
+  if (fit && r->forms != r->a) {
+    fit->forms = NULL;
+    fit->n_forms = 0;
+    arena_clear(r->forms);
+  }
+  return true;
+}
+
 /* A configuration has no more forms than sizes. */
 static bool read_costs(reading *r) {
+  if (!lay_out_rows(r)) {
+    return false;
+  }
   serve_fit *fit = r->n_fits < r->c->model.n_configs ? &r->fits[r->n_fits++] : NULL;
   if (!fit || r->c->model.n_sizes != r->c->n_sizes || !number(r, &fit->costs.at_once) ||
       !(fit->costs.at_once > 0)) {
@@ -547,8 +566,8 @@ static bool read_costs(reading *r) {
   if (r->n_forms > r->c->n_sizes || r->n_told > r->c->n_sizes) {
     return false;
   }
-  r->form = ARENA_ARRAY(r->a, serve_form, r->n_forms + 1);
-  r->told = ARENA_ARRAY(r->a, serve_told, r->n_told + 1);
+  r->form = ARENA_ARRAY(r->forms, serve_form, r->n_forms + 1);
+  r->told = ARENA_ARRAY(r->forms, serve_told, r->n_told + 1);
   fit->forms = r->form;
   return r->form && r->told;
 }
@@ -666,20 +685,41 @@ static bool is_complete(const reading *r) {
   return ok && (!(r->sms > 0) || (c->model.n_sizes == c->n_sizes && r->n_fits == c->n_configs));
 }
 
-static int read_lines(reading *r, char *text, err *e) {
-  char *line = strsep(&text, "\n");
-  if (line && (!strcmp(line, "portfolio 2") || !strcmp(line, "portfolio 3"))) {
+static const char *const versions[] = {"portfolio 1", "portfolio 4", "portfolio 5"};
+static const char *const old_versions[] = {"portfolio 2", "portfolio 3"};
+
+static bool is_any(const char *line, const char *const *list, size_t n) {
+  size_t i = 0;
+  while (i < n && strcmp(line, list[i])) {
+    i++;
+  }
+  return i < n;
+}
+
+static int read_version(const char *line, err *e) {
+  if (is_any(line, old_versions, sizeof old_versions / sizeof *old_versions)) {
     return err_set(e, ERR_USAGE,
                    "this portfolio is of an older autotune, whose models were others: `autotune "
                    "cover` makes a new one");
   }
-  if (!line || (strcmp(line, "portfolio 1") != 0 && strcmp(line, "portfolio 4") != 0 &&
-                strcmp(line, "portfolio 5") != 0)) {
-    return err_set(e, ERR_USAGE, "this is no portfolio, or one of another version of autotune");
-  }
-  for (size_t number = 2; (line = strsep(&text, "\n")); number++) {
-    r->rest = text;
-    if (*line && !read_line(r, line)) {
+  return is_any(line, versions, sizeof versions / sizeof *versions)
+             ? 0
+             : err_set(e, ERR_USAGE, "this is no portfolio, or one of another version of autotune");
+}
+
+/* A copy of each line, which is cut into words. */
+static int read_lines(reading *r, const char *text, str *line, err *e) {
+  for (size_t number = 1; text; number++) {
+    const char *end = strchr(text, '\n');
+    str_reset(line);
+    str_add_n(line, text, end ? (size_t)(end - text) : strlen(text));
+    r->rest = text = end ? end + 1 : NULL;
+    if (line->failed) {
+      return err_set(e, ERR_NOMEM, "out of host memory");
+    }
+    if (number == 1) {
+      TRY(read_version(str_text(line), e));
+    } else if (line->n && !read_line(r, line->p)) {
       return err_set(e, ERR_USAGE, "line %zu of the portfolio is damaged, or not of this template",
                      number);
     }
@@ -687,25 +727,37 @@ static int read_lines(reading *r, char *text, err *e) {
   return is_complete(r) ? 0 : err_set(e, ERR_USAGE, "the portfolio is incomplete");
 }
 
-static int lay_out(reading *r, err *e) {
-  serve_model *m = &r->c->model;
-  for (size_t i = 0; i < r->n_fits; i++) {
-    TRY(serve_fit_rows(r->t, &r->fits[i], r->a, e));
+static int read_all(reading *r, const char *text, err *e) {
+  serve_cover *c = r->c;
+  str line = {0};
+  c->configs = r->configs = ARENA_ARRAY(r->a, gen_config, SERVE_COVER_CONFIGS);
+  c->nodes = r->nodes = ARENA_ARRAY(r->a, serve_cover_node, SERVE_COVER_NODES);
+  int rc = r->configs && r->nodes ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
+  rc = rc ? rc : read_lines(r, text, &line, e);
+  str_clear(&line);
+  if (!rc && !lay_out_rows(r)) {
+    rc = err_set(e, ERR_NOMEM, "out of host memory");
   }
-  return m->n_sizes ? serve_model_fields(r->t, m, r->a, e) : 0;
+  return rc || !c->model.n_sizes ? rc : serve_model_fields(r->t, &c->model, r->a, e);
 }
 
 int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e) {
+  arena sizes = {0}, forms = {0};
   *c = (serve_cover){0};
-  reading r = {.t = t, .a = a, .c = c};
-  arena scratch = {0};
-  char *copy = arena_text(&scratch, text);
-  c->configs = r.configs = ARENA_ARRAY(a, gen_config, SERVE_COVER_CONFIGS);
-  c->nodes = r.nodes = ARENA_ARRAY(a, serve_cover_node, SERVE_COVER_NODES);
-  int rc = copy && r.configs && r.nodes ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
-  rc = rc ? rc : read_lines(&r, copy, e);
-  arena_clear(&scratch);
-  return rc ? rc : lay_out(&r, e);
+  reading r = {.t = t, .a = a, .sizes = &sizes, .forms = &forms, .c = c};
+  const int rc = read_all(&r, text, e);
+  c->model.values = NULL;
+  c->model.flops = NULL;
+  arena_clear(&sizes);
+  arena_clear(&forms);
+  return rc;
+}
+
+int serve_cover_read_all(const gen_template *t, const char *text, arena *a, serve_cover *c,
+                         err *e) {
+  *c = (serve_cover){0};
+  reading r = {.t = t, .a = a, .sizes = a, .forms = a, .c = c};
+  return read_all(&r, text, e);
 }
 
 /* ---- using ---------------------------------------------------------------------------------- */

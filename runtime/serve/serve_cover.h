@@ -81,10 +81,13 @@ bool serve_feature_holds(const serve_feature *f, double below, const int64_t *va
 /* serve_feature_text -- append "m*n" */
 void serve_feature_text(const gen_template *t, const serve_feature *f, str *out);
 
+/* serve_cover_text -- of one that was made, or read with serve_cover_read_all */
 void serve_cover_text(const gen_template *t, const serve_cover *c, str *out);
-/* serve_cover_read -- what it points to is in the arena.
+/* serve_cover_read -- what serving needs of it; what it points to is in the arena.
  *   err  ERR_USAGE  it is none, or of another template; the message names the line */
 int serve_cover_read(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e);
+/* serve_cover_read_all -- with what the models' forms were told, four times as large */
+int serve_cover_read_all(const gen_template *t, const char *text, arena *a, serve_cover *c, err *e);
 /* serve_cover_leaf -- where the tree leads; NULL for a problem outside the range that the portfolio
  * was made for: another choice, or more than a factor of two beyond its sizes */
 const serve_cover_node *serve_cover_leaf(const gen_template *t, const serve_cover *c,

@@ -185,89 +185,126 @@ static int no_room(err *e) {
   return err_set(e, ERR_NOMEM, "out of host memory");
 }
 
-static bool forms_differ(const serve_fit *fit, size_t param) {
-  size_t i = 1;
-  while (i < fit->n_forms &&
-         fit->forms[i].config.index[param] == fit->forms[0].config.index[param]) {
+/* So many steps from the least to the most. */
+static const float LEVELS = 65535;
+
+double serve_level(const serve_levels *l, size_t i) {
+  return (double)(l->from + l->step * (float)l->level[i]);
+}
+
+/* Whole numbers that fit stay what they are. */
+static bool level_all(const float *x, size_t n, bool whole, arena *a, serve_levels *out) {
+  uint16_t *level = ARENA_ARRAY(a, uint16_t, n + 1);
+  float least = n ? x[0] : 0, most = least;
+  for (size_t i = 1; i < n; i++) {
+    least = fminf(least, x[i]);
+    most = fmaxf(most, x[i]);
+  }
+  const float step = whole ? 1 : (most - least) / LEVELS;
+  for (size_t i = 0; level && step > 0 && i < n; i++) {
+    level[i] = (uint16_t)fminf(LEVELS, roundf((x[i] - least) / step));
+  }
+  *out = (serve_levels){.from = least, .step = step, .level = level};
+  return level;
+}
+
+/* The form that follows i; what was told nothing says nothing. */
+static size_t next_told(const serve_fit *fit, size_t i) {
+  while (i < fit->n_forms && !fit->forms[i].n) {
     i++;
   }
-  return i < fit->n_forms;
+  return i;
 }
 
-static bool list_params(const gen_template *t, serve_fit *fit, arena *a) {
-  uint16_t *param = ARENA_ARRAY(a, uint16_t, t->n_params + 1);
-  size_t n = 0;
-  for (size_t i = 0; param && i < t->n_params; i++) {
+static bool forms_differ(const serve_fit *fit, size_t param) {
+  const size_t first = next_told(fit, 0), n = fit->n_forms;
+  size_t i = first;
+  while (i < n && fit->forms[i].config.index[param] == fit->forms[first].config.index[param]) {
+    i = next_told(fit, i + 1);
+  }
+  return i < n;
+}
+
+static void list_params(const gen_template *t, const serve_fit *fit, serve_rows *r,
+                        uint8_t *param) {
+  for (size_t i = 0; i < t->n_params; i++) {
     if (forms_differ(fit, i)) {
-      param[n++] = (uint16_t)i;
+      param[r->n_params++] = (uint8_t)i;
     }
   }
-  uint16_t *index = ARENA_ARRAY(a, uint16_t, n * fit->n_forms + 1);
-  float *threads = ARENA_ARRAY(a, float, fit->n_forms + 1);
-  for (size_t i = 0; param && index && threads && i < fit->n_forms; i++) {
-    threads[i] = (float)fit->forms[i].length;
-    for (size_t k = 0; k < n; k++) {
-      index[k * fit->n_forms + i] = fit->forms[i].config.index[param[k]];
-    }
-  }
-  fit->rows.n_params = n;
-  fit->rows.param = param;
-  fit->rows.index = index;
-  fit->rows.threads = threads;
-  return param && index && threads;
+  r->param = param;
 }
 
-static bool list_told(serve_fit *fit, size_t most, arena *a) {
-  uint16_t *size = ARENA_ARRAY(a, uint16_t, most + 1), *form = ARENA_ARRAY(a, uint16_t, most + 1);
-  float *weight = ARENA_ARRAY(a, float, most + 1), *length = ARENA_ARRAY(a, float, most + 1);
-  float *tail = ARENA_ARRAY(a, float, most + 1);
-  const bool ok = size && form && weight && length && tail;
+static bool list_forms(const serve_fit *fit, serve_rows *r, arena *a) {
+  uint8_t *index = ARENA_ARRAY(a, uint8_t, r->n_params * r->n_forms + 1);
+  float *threads = ARENA_ARRAY(a, float, r->n_forms + 1);
   size_t n = 0;
-  for (size_t i = 0; ok && i < fit->n_forms; i++) {
+  for (size_t i = next_told(fit, 0); index && threads && i < fit->n_forms;
+       i = next_told(fit, i + 1), n++) {
+    const serve_form *form = &fit->forms[i];
+    r->one = form->config;
+    threads[n] = (float)form->length;
+    for (size_t k = 0; k < r->n_params; k++) {
+      index[k * r->n_forms + n] = (uint8_t)form->config.index[r->param[k]];
+    }
+  }
+  r->index = index;
+  r->threads = threads;
+  return index && threads;
+}
+
+static bool list_told(const serve_fit *fit, serve_rows *r, arena *a) {
+  float length[SERVE_MODEL_SIZES], tail[SERVE_MODEL_SIZES];
+  uint16_t *size = ARENA_ARRAY(a, uint16_t, r->n + 1);
+  float *weight = ARENA_ARRAY(a, float, r->n + 1);
+  size_t n = 0;
+  for (size_t i = 0; size && weight && i < fit->n_forms; i++) {
     for (size_t k = 0; k < fit->forms[i].n; k++, n++) {
       const serve_told *told = &fit->forms[i].told[k];
-      size[n] = told->size;
-      form[n] = (uint16_t)i;
+      size[n] = (uint16_t)(told->size | (k ? 0 : SERVE_ROWS_NEXT));
       weight[n] = told->weight;
       length[n] = told->length;
       tail[n] = told->tail;
     }
   }
-  fit->rows.n = n;
-  fit->rows.size = size;
-  fit->rows.form = form;
-  fit->rows.weight = weight;
-  fit->rows.length = length;
-  fit->rows.tail = tail;
-  return ok;
+  r->size = size;
+  r->weight = weight;
+  return size && weight && level_all(length, n, false, a, &r->length) &&
+         level_all(tail, n, false, a, &r->tail);
 }
 
 int serve_fit_rows(const gen_template *t, serve_fit *fit, arena *a, err *e) {
-  size_t most = 0;
+  serve_rows *r = &fit->rows;
+  uint8_t *param = ARENA_ARRAY(a, uint8_t, t->n_params + 1);
+  *r = (serve_rows){0};
   for (size_t i = 0; i < fit->n_forms; i++) {
-    most += fit->forms[i].n;
+    r->n += fit->forms[i].n;
+    r->n_forms += fit->forms[i].n > 0;
   }
-  assert(fit->n_forms <= SERVE_MODEL_SIZES && most <= SERVE_MODEL_SIZES);
-  return list_params(t, fit, a) && list_told(fit, most, a) ? 0 : no_room(e);
+  assert(fit->n_forms <= SERVE_MODEL_SIZES && r->n <= SERVE_MODEL_SIZES);
+  if (!param) {
+    return no_room(e);
+  }
+  list_params(t, fit, r, param);
+  return list_forms(fit, r, a) && list_told(fit, r, a) ? 0 : no_room(e);
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */
 
-/* In how many parameters each form differs from this one. What all forms share is compared once. */
-static void count_params(const gen_template *t, const serve_fit *fit, const gen_config *here,
-                         uint16_t *differ) {
+/* What all forms share is compared once. */
+void serve_fit_differ(const gen_template *t, const serve_fit *fit, const gen_config *from,
+                      uint16_t *differ) {
   const serve_rows *r = &fit->rows;
-  const size_t n = fit->n_forms;
-  const gen_config *first = &fit->forms[0].config;
-  size_t shared = serve_parameters_apart(here, first, t->n_params);
+  const size_t n = r->n_forms;
+  size_t shared = serve_parameters_apart(from, &r->one, t->n_params);
   for (size_t k = 0; k < r->n_params; k++) {
-    shared -= here->index[r->param[k]] != first->index[r->param[k]];
+    shared -= from->index[r->param[k]] != r->one.index[r->param[k]];
   }
   for (size_t i = 0; i < n; i++) {
     differ[i] = (uint16_t)shared;
   }
   for (size_t k = 0; k < r->n_params; k++) {
-    const uint16_t *index = r->index + k * n, own = here->index[r->param[k]];
+    const uint8_t *index = r->index + k * n, own = (uint8_t)from->index[r->param[k]];
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
       differ[i] = (uint16_t)(differ[i] + (index[i] != own));
@@ -280,21 +317,24 @@ static void forms_apart(const gen_template *t, const serve_fit *fit, const serve
   uint16_t differ[SERVE_MODEL_SIZES];
   const float length = (float)serve_form_new(&w->form, w->threads).length;
   const float each = (float)(1 / square(PARAMETER));
-  count_params(t, fit, &w->form, differ);
+  serve_fit_differ(t, fit, &w->form, differ);
 #pragma omp simd
-  for (size_t i = 0; i < fit->n_forms; i++) {
+  for (size_t i = 0; i < fit->rows.n_forms; i++) {
     const float off = fit->rows.threads[i] - length;
     apart[i] = each * (float)differ[i] + off * off;
   }
 }
 
 /* As serve_alike; single precision is a hundred times as good as the weights' five digits. */
-static double sum_alike(size_t n, const float *weight, const float *length, const float *tail,
-                        const float *apart, float here_length, float here_tail) {
+static double sum_alike(const serve_rows *r, const float *apart, const serve_load *load) {
+  const uint16_t *length = r->length.level, *tail = r->tail.level;
+  const float *weight = r->weight;
+  const float from_x = r->length.from - (float)load->length, step_x = r->length.step;
+  const float from_y = r->tail.from - (float)load->tail, step_y = r->tail.step;
   float sum = 0;
 #pragma omp simd reduction(+ : sum)
-  for (size_t i = 0; i < n; i++) {
-    const float x = length[i] - here_length, y = tail[i] - here_tail;
+  for (size_t i = 0; i < r->n; i++) {
+    const float x = from_x + step_x * (float)length[i], y = from_y + step_y * (float)tail[i];
     sum += weight[i] / (1 + (apart[i] + x * x + y * y) / 2);
   }
   return OFF * OFF * (double)sum;
@@ -303,12 +343,12 @@ static double sum_alike(size_t n, const float *weight, const float *length, cons
 static double told_by(const serve_rows *r, const serve_load *load, const float *sizes_apart,
                       const float *of_form) {
   float apart[SERVE_MODEL_SIZES];
-  const uint16_t *size = r->size, *form = r->form;
-  for (size_t i = 0, n = r->n; i < n; i++) {
-    apart[i] = sizes_apart[size[i]] + of_form[form[i]];
+  const uint16_t *size = r->size;
+  for (size_t i = 0, forms = 0, n = r->n; i < n; i++) {
+    forms += size[i] / SERVE_ROWS_NEXT;
+    apart[i] = sizes_apart[size[i] % SERVE_ROWS_NEXT] + of_form[forms - 1];
   }
-  return sum_alike(r->n, r->weight, r->length, r->tail, apart, (float)load->length,
-                   (float)load->tail);
+  return sum_alike(r, apart, load);
 }
 
 /* Of two that wait for the host alike the faster one is still the better one. */
@@ -322,7 +362,7 @@ double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t 
   if (!(w->blocks > 0)) {
     return INFINITY;
   }
-  if (fit->n_forms) {
+  if (fit->rows.n_forms) {
     float of_form[SERVE_MODEL_SIZES];
     const serve_load load = serve_load_of(&fit->costs, w->flops, w->blocks);
     forms_apart(t, fit, w, of_form);
@@ -343,39 +383,54 @@ static bool sizes_differ(const gen_template *t, const serve_model *m, size_t fie
   return i < m->n_sizes;
 }
 
-int serve_model_fields(const gen_template *t, serve_model *m, arena *a, err *e) {
-  uint16_t *field = ARENA_ARRAY(a, uint16_t, t->n_fields + 1);
-  size_t n = 0;
-  for (size_t f = 0; field && f < t->n_fields; f++) {
-    if (sizes_differ(t, m, f)) {
-      field[n++] = (uint16_t)f;
-    }
-  }
-  float *octaves = ARENA_ARRAY(a, float, n * m->n_sizes + 1);
-  for (size_t i = 0; field && octaves && i < m->n_sizes; i++) {
+static bool level_field(const gen_template *t, const serve_model *m, size_t field, arena *a,
+                        serve_levels *out) {
+  float x[SERVE_MODEL_SIZES];
+  for (size_t i = 0; i < m->n_sizes; i++) {
     double all[GEN_MAX_FIELDS];
     serve_model_octaves(t, m->values + i * t->n_fields, all);
-    for (size_t k = 0; k < n; k++) {
-      octaves[k * m->n_sizes + i] = (float)all[field[k]];
-    }
+    x[i] = (float)all[field];
   }
-  m->field = field;
-  m->n_varying = n;
-  m->octaves = octaves;
-  return field && octaves ? 0 : no_room(e);
+  return level_all(x, m->n_sizes, t->fields[field].names, a, out);
 }
 
-static void add_apart(bool choice, const float *octaves, float here, size_t n, float *apart) {
+int serve_model_fields(const gen_template *t, serve_model *m, arena *a, err *e) {
+  double *first = ARENA_ARRAY(a, double, t->n_fields + 1);
+  uint16_t *field = ARENA_ARRAY(a, uint16_t, t->n_fields + 1);
+  serve_levels *octaves = ARENA_ARRAY(a, serve_levels, t->n_fields + 1);
+  bool ok = first && field && octaves;
+  assert(m->n_sizes <= SERVE_MODEL_SIZES);
+  m->n_varying = 0;
+  for (size_t f = 0; ok && f < t->n_fields; f++) {
+    if (sizes_differ(t, m, f)) {
+      field[m->n_varying] = (uint16_t)f;
+      ok = level_field(t, m, f, a, &octaves[m->n_varying++]);
+    }
+  }
+  if (ok) {
+    serve_model_octaves(t, m->values, first);
+  }
+  m->first = first;
+  m->field = field;
+  m->octaves = octaves;
+  return ok ? 0 : no_room(e);
+}
+
+static void add_apart(bool choice, const serve_levels *octaves, float here, size_t n,
+                      float *apart) {
   const float number = (float)(1 / square(FIELD)), other = (float)(1 / square(CHOICE));
+  const float from = octaves->from - here, step = octaves->step;
+  const uint16_t *level = octaves->level;
   if (choice) {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
-      apart[i] += octaves[i] != here ? other : 0;
+      apart[i] += from + (float)level[i] != 0 ? other : 0;
     }
   } else {
 #pragma omp simd
     for (size_t i = 0; i < n; i++) {
-      apart[i] += number * (octaves[i] - here) * (octaves[i] - here);
+      const float x = from + step * (float)level[i];
+      apart[i] += number * x * x;
     }
   }
 }
@@ -388,7 +443,7 @@ void serve_model_apart(const gen_template *t, const serve_model *m, const int64_
     return;
   }
   serve_model_octaves(t, values, here);
-  serve_model_octaves(t, m->values, first);
+  memcpy(first, m->first, t->n_fields * sizeof *first);
   for (size_t k = 0; k < m->n_varying; k++) {
     first[m->field[k]] = here[m->field[k]];
   }
@@ -398,6 +453,6 @@ void serve_model_apart(const gen_template *t, const serve_model *m, const int64_
   }
   for (size_t k = 0; k < m->n_varying; k++) {
     const size_t f = m->field[k];
-    add_apart(t->fields[f].names, m->octaves + k * m->n_sizes, (float)here[f], m->n_sizes, apart);
+    add_apart(t->fields[f].names, &m->octaves[k], (float)here[f], m->n_sizes, apart);
   }
 }

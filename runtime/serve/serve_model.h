@@ -18,7 +18,7 @@
 
 /* Costs of what is known of every template, then of the work that its launches tell. */
 enum { SERVE_MODEL_PLAIN = 24, SERVE_MODEL_COSTS = SERVE_MODEL_PLAIN + 3 * GEN_MAX_WORK };
-enum { SERVE_MODEL_SIZES = 4096 };
+enum { SERVE_MODEL_SIZES = 4096, SERVE_ROWS_NEXT = 1 << 15 };
 
 /* What two sizes must differ in, in octaves, for this to make them as strange to each other as
  * anything else set to one does: a field, a choice, the length of a block's work and its threads,
@@ -101,31 +101,48 @@ typedef struct serve_form { /* that a configuration was measured in */
   size_t n;
 } serve_form;
 
-/* Forms and what was told in them once more, as the loops over them read it: an array of each
- * number, so that compilers make them go four at a time. */
+/* Numbers in 16 bits each, between their least and their most: from + step * level. As against
+ * single precision the times of sgemm's 24 models move by 5e-5 (root of the mean square over 600
+ * sizes), at most by 2e-4. */
+typedef struct serve_levels {
+  float from, step;
+  const uint16_t *level;
+} serve_levels;
+
+/* What a time is computed from: the forms and what was told in them, as the loops over them read
+ * it, an array of each number, so that compilers make them go four at a time. A library that serves
+ * keeps nothing else, at 10 bytes for what a size told. */
 typedef struct serve_rows {
-  size_t n;                            /* told, in the forms' order */
-  const uint16_t *size, *form;         /* per row: whose distance counts */
-  const float *weight, *length, *tail; /* per row */
-  const float *threads;                /* per form: its length */
-  size_t n_params;                     /* in which forms differ */
-  const uint16_t *param;
-  const uint16_t *index; /* [of param * n_forms + form] */
+  size_t n, n_forms;         /* those that were told something */
+  const uint16_t *size;      /* per row: whose distance counts, and is it the next form's first? */
+  const float *weight;       /* per row */
+  serve_levels length, tail; /* per row */
+  const float *threads;      /* per form: its length */
+  gen_config one;            /* a form: what all share is as it is here */
+  size_t n_params;           /* in which forms differ */
+  const uint8_t *param;
+  const uint8_t *index; /* [of param * n_forms + form]; of values 256 apart one counts for both */
 } serve_rows;
 
 typedef struct serve_fit { /* of one configuration */
   serve_costs costs;
-  const serve_form *forms;
+  const serve_form *forms; /* where the model was made, or read with serve_cover_read_all */
   size_t n_forms;
-  serve_rows rows; /* of the forms */
+  serve_rows rows;
 } serve_fit;
 
 serve_told serve_told_new(size_t size, double blocks, double weight, const serve_load *load);
 /* serve_form_new -- nothing told yet */
 serve_form serve_form_new(const gen_config *c, double threads);
+/* serve_level -- number i */
+double serve_level(const serve_levels *l, size_t i);
 /* serve_fit_rows -- out of the forms, once they are complete; at most SERVE_MODEL_SIZES rows; in
- * the arena. err ERR_NOMEM */
+ * the arena. The forms may go then. err ERR_NOMEM */
 int serve_fit_rows(const gen_template *t, serve_fit *fit, arena *a, err *e);
+/* serve_fit_differ -- in how many parameters each form differs from that one: differ[rows.n_forms]
+ */
+void serve_fit_differ(const gen_template *t, const serve_fit *fit, const gen_config *from,
+                      uint16_t *differ);
 
 /* serve_fit_sec -- INFINITY where it does not fit, or was timed too rarely
  *   in    apart  of this size from the measured ones by the fields
@@ -136,14 +153,17 @@ double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t 
 typedef struct serve_model { /* of a portfolio; n_sizes 0: it has none */
   size_t n_configs, n_sizes;
   const serve_fit *fits; /* per configuration */
-  const int64_t *values; /* [size * n_fields + field] */
-  const double *flops;   /* per size */
+  const double *first;   /* octaves of a size: what all share is as it is there */
   const uint16_t *field; /* [n_varying] that are not the same at all sizes */
   size_t n_varying;
-  const float *octaves; /* [of field * n_sizes + size] */
+  const serve_levels *octaves; /* [of field], per size */
+  /* where the model was made, or read with serve_cover_read_all */
+  const int64_t *values; /* [size * n_fields + field] */
+  const double *flops;   /* per size */
 } serve_model;
 
-/* serve_model_fields -- fill in from `field` on, out of the values; in the arena. err ERR_NOMEM */
+/* serve_model_fields -- fill in from `first` on, out of the values; in the arena. These may go
+ * then. err ERR_NOMEM */
 int serve_model_fields(const gen_template *t, serve_model *m, arena *a, err *e);
 /* serve_model_apart -- how far the measured sizes are from this one by the fields: apart[n_sizes]
  */
