@@ -118,6 +118,20 @@ static double floor_here(serve_choose *c, const gen_config *config) {
   return gen_plan_make(c->g, config, c->memory, &plan, NULL) ? 0 : floor_of(c, plan, 1, 1);
 }
 
+static const char *text_of(serve_choose *c, const serve_known_text *text) {
+  return arena_text_n(c->memory, text->p, text->n);
+}
+
+static bool parse_problem(serve_choose *c, const serve_known_row *row, gen_problem *out) {
+  const char *text = text_of(c, &row->problem);
+  return text && !gen_problem_parse(c->t, text, out, NULL);
+}
+
+static bool parse_config(serve_choose *c, const serve_known_row *row, gen_config *out) {
+  const char *text = text_of(c, &row->config);
+  return text && !gen_config_parse(c->t, text, out, NULL);
+}
+
 /* How far from the peak the row's own problem stayed there: its time over the least; 0: not known.
  * config may be NULL: the row's. */
 static double slowness(serve_choose *c, serve_known_row *row, const gen_config *config) {
@@ -126,8 +140,7 @@ static double slowness(serve_choose *c, serve_known_row *row, const gen_config *
   if (!(row->sec > 0)) {
     return 0;
   }
-  if (row->floor_sec <= 0 && !gen_problem_parse(c->t, row->problem, &p, NULL) &&
-      (config || !gen_config_parse(c->t, row->config, &own, NULL))) {
+  if (row->floor_sec <= 0 && parse_problem(c, row, &p) && (config || parse_config(c, row, &own))) {
     row->floor_sec = floor_at(c, &p, config ? config : &own, row->sms, row->bandwidth);
   }
   return row->floor_sec > 0 ? row->sec / row->floor_sec : 0;
@@ -142,7 +155,8 @@ static double lateness(serve_choose *c, serve_known_row *row, const gen_config *
 
 /* The exact one has had its turn. */
 static bool was_exact(const serve_choose *c, const serve_known_row *row) {
-  return row->origin == TUNED_NEAREST && !strcmp(row->problem, c->problem);
+  return row->origin == TUNED_NEAREST && row->problem.n == strlen(c->problem) &&
+         !memcmp(row->problem.p, c->problem, row->problem.n);
 }
 
 static void read_fields(serve_choose *c) {
@@ -189,13 +203,13 @@ static bool valid_row(serve_choose *c, size_t i, gen_config *config) {
     return true;
   }
   c->n_looked++;
-  return valid(c, c->known->rows[i].config, config);
+  return parse_config(c, &c->known->rows[i], config) && !gen_config_check(c->g, config, NULL);
 }
 
 /* A row that does not fit comes again farther away, changed so that it does, or never. */
 static void adapt_or_drop(serve_choose *c, size_t i) {
   adapted *a = c->n_adapted++ < ADAPT_MOST ? ARENA_ARRAY(c->memory, adapted, 1) : NULL;
-  if (a && !gen_config_parse(c->t, c->known->rows[i].config, &a->config, NULL) &&
+  if (a && parse_config(c, &c->known->rows[i], &a->config) &&
       serve_adapt(c->t, c->g, &a->config, &a->changed)) {
     c->adapted[i] = a;
     c->distance[i] += ADAPTED_CHARGE;
@@ -249,7 +263,7 @@ static void take_row(serve_choose *c, size_t i, const gen_config *config, serve_
   const double least = slow > 0 ? floor_here(c, config) : 0;
   *pick = (serve_pick){.config = *config,
                        .origin = row->origin,
-                       .problem = row->problem,
+                       .problem = text_of(c, &row->problem),
                        .device_key = row->device_key,
                        .image = row->image,
                        .sec = slow * least,

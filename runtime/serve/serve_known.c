@@ -46,12 +46,17 @@ static bool is_welcome(const serve *s, const char *device_key) {
 
 /* ---- one row -------------------------------------------------------------------------------- */
 
-static int64_t *values_of(gen_template *t, const gen_problem *p, arena *a) {
-  int64_t *values = ARENA_ARRAY(a, int64_t, t->n_fields + 1);
-  for (size_t i = 0; values && i < t->n_fields; i++) {
+static bool add_octaves(gen_template *t, const gen_problem *p, arena *a, serve_known_row *row) {
+  int64_t values[GEN_MAX_FIELDS];
+  double *octaves = ARENA_ARRAY(a, double, t->n_fields + 1);
+  for (size_t i = 0; i < t->n_fields; i++) {
     values[i] = p->values[i].i;
   }
-  return values;
+  if (octaves) {
+    serve_problem_octaves(t, values, octaves);
+  }
+  row->octaves = octaves;
+  return octaves;
 }
 
 static tuned_origin origin_of(const serve *s, const serve_known_source *from) {
@@ -60,20 +65,35 @@ static tuned_origin origin_of(const serve *s, const serve_known_source *from) {
                                         : TUNED_OTHER_DEVICE;
 }
 
-static int fill(serve *s, const serve_known_source *from, serve_known_row *row) {
-  const double here = rt_peak_bandwidth(&s->device->info);
-  *row = (serve_known_row){.values = row->values,
-                           .octaves = row->octaves,
-                           .problem = from->problem,
-                           .config = from->config,
-                           .device_key = from->device_key,
-                           .image = from->image,
-                           .origin = origin_of(s, from),
-                           .sec = from->sec,
-                           .measured = from->measured,
-                           .sms = ratio(from->sms, s->device->info.sms),
-                           .bandwidth = ratio(bandwidth_of(from->device_key), here)};
-  return 0;
+/* Hundreds of presets stand in the library already; what the line has escaped is copied. */
+static bool add_text(serve_known *k, const serve_known_source *from, const char *text,
+                     serve_known_text *out) {
+  const size_t n = strlen(text);
+  const char *there = from->line ? memmem(from->line, from->n_line, text, n) : NULL;
+  *out = (serve_known_text){.p = there ? there : arena_text_n(&k->memory, text, n), .n = n};
+  return out->p;
+}
+
+/* Rows of a device come together. */
+static bool add_device(serve_known *k, const char *key, serve_known_row *row) {
+  const char *last = k->n ? k->rows[k->n - 1].device_key : "";
+  row->device_key = !strcmp(last, key) ? last : arena_text(&k->memory, key);
+  return row->device_key;
+}
+
+static bool add_image(serve_known *k, const char *image, serve_known_row *row) {
+  row->image = image ? arena_text(&k->memory, image) : NULL;
+  return !image || row->image;
+}
+
+static serve_known_row *next_row(serve_known *k) {
+  if (k->n == k->most) {
+    const size_t most = k->most ? 2 * k->most : 64;
+    serve_known_row *rows = realloc(k->rows, most * sizeof *rows);
+    k->rows = rows ? rows : k->rows;
+    k->most = rows ? most : k->most;
+  }
+  return k->n < k->most ? &k->rows[k->n] : NULL;
 }
 
 /* What this template can't read (a damaged row, or a range that has changed) is left out. */
@@ -83,16 +103,23 @@ int serve_known_add(serve *s, gen_template *t, serve_known *k, const serve_known
   if (!is_welcome(s, from->device_key) || gen_problem_parse(t, from->problem, &p, NULL)) {
     return 0;
   }
-  serve_known_row *row = &k->rows[k->n];
-  double *octaves = ARENA_ARRAY(&k->memory, double, t->n_fields + 1);
-  row->values = values_of(t, &p, &k->memory);
-  row->octaves = octaves;
-  if (!row->values || !octaves) {
+  serve_known_row *row = next_row(k);
+  if (!row) {
     return no_room(e);
   }
-  serve_problem_octaves(t, row->values, octaves);
+  *row = (serve_known_row){
+      .origin = origin_of(s, from),
+      .sec = from->sec,
+      .measured = from->measured,
+      .sms = ratio(from->sms, s->device->info.sms),
+      .bandwidth = ratio(bandwidth_of(from->device_key), rt_peak_bandwidth(&s->device->info))};
+  if (!add_octaves(t, &p, &k->memory, row) || !add_text(k, from, from->problem, &row->problem) ||
+      !add_text(k, from, from->config, &row->config) || !add_device(k, from->device_key, row) ||
+      !add_image(k, from->image, row)) {
+    return no_room(e);
+  }
   k->n++;
-  return fill(s, from, row);
+  return 0;
 }
 
 /* ---- the portfolio -------------------------------------------------------------------------- */
@@ -122,35 +149,34 @@ static int read_cover(serve *s, gen_template *t, serve_known *k, err *e) {
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
+static int add_known(serve *s, gen_template *t, serve_known *k, const db_known *d, err *e) {
+  const bool measured = d->median > 0;
+  return serve_known_add(s, t, k,
+                         &(serve_known_source){.device_key = d->device_key,
+                                               .problem = d->problem,
+                                               .config = d->config,
+                                               .image = d->image,
+                                               .sms = d->sms,
+                                               .sec = measured ? d->median : d->modelled,
+                                               .measured = measured},
+                         e);
+}
+
 static int read_database(serve *s, gen_template *t, serve_known *k, err *e) {
   size_t n = 0;
-  db_known *list = ARENA_ARRAY(&k->memory, db_known, SERVE_KNOWN_MOST);
-  if (!list) {
-    return no_room(e);
+  arena scratch = {0};
+  db_known *list = ARENA_ARRAY(&scratch, db_known, SERVE_KNOWN_MOST);
+  int rc = list ? db_known_list(s->db, t->hash, str_text(&s->device_key), s->device->info.cc,
+                                SERVE_KNOWN_MOST, &scratch, list, &n, e)
+                : no_room(e);
+  for (size_t i = 0; !rc && i < n; i++) {
+    rc = add_known(s, t, k, &list[i], e);
   }
-  TRY(db_known_list(s->db, t->hash, str_text(&s->device_key), s->device->info.cc, SERVE_KNOWN_MOST,
-                    &k->memory, list, &n, e));
-  for (size_t i = 0; i < n; i++) {
-    const db_known *d = &list[i];
-    const bool measured = d->median > 0;
-    TRY(serve_known_add(s, t, k,
-                        &(serve_known_source){.device_key = d->device_key,
-                                              .problem = d->problem,
-                                              .config = d->config,
-                                              .image = d->image,
-                                              .sms = d->sms,
-                                              .sec = measured ? d->median : d->modelled,
-                                              .measured = measured},
-                        e));
-  }
-  return 0;
+  arena_clear(&scratch);
+  return rc;
 }
 
 static int read_all(serve *s, gen_template *t, serve_known *k, err *e) {
-  k->rows = ARENA_ARRAY(&k->memory, serve_known_row, 2 * SERVE_KNOWN_MOST);
-  if (!k->rows) {
-    return no_room(e);
-  }
   if (s->db) {
     TRY(read_database(s, t, k, e));
     TRY(read_cover(s, t, k, e));
@@ -178,6 +204,7 @@ int serve_known_read(serve *s, gen_template *t, serve_known *k, err *e) {
 
 void serve_known_clear(serve_known *k) {
   arena_clear(&k->memory);
+  free(k->rows);
   serve_judge_free(k->judge);
   *k = (serve_known){0};
 }

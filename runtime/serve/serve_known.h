@@ -14,22 +14,27 @@
 
 enum { SERVE_KNOWN_MOST = 2048 }; /* rows kept of the database, and as many of the presets */
 
+typedef struct serve_known_text { /* ends after n bytes; no NUL */
+  const char *p;
+  size_t n;
+} serve_known_text;
+
 typedef struct serve_known_row {
-  const int64_t *values; /* of the problem, in field order; choices by index */
-  const double *octaves; /* of these, as serve_problem_octaves has them */
-  const char *problem, *config, *device_key;
+  const double *octaves; /* of the problem's fields, as serve_problem_octaves has them */
+  serve_known_text problem, config;
+  const char *device_key;
   const char *image; /* stored with it; NULL: none */
   tuned_origin origin;
-  double sec; /* of one launch there; 0: not known */
   bool measured;
+  double sec;            /* of one launch there; 0: not known */
   double sms, bandwidth; /* of the device it was tuned on, against this one: 1 is the same */
   double floor_sec;      /* the least time that device allows; 0: not computed yet */
 } serve_known_row;
 
 typedef struct serve_known { /* all zero: nothing read yet */
   arena memory;
-  serve_known_row *rows;
-  size_t n;
+  serve_known_row *rows; /* reallocated as they come */
+  size_t n, most;
   serve_cover cover;        /* the portfolio; n_nodes 0: there is none */
   const char *cover_device; /* it was made on */
   serve_judge *judge;       /* of its configurations; NULL: nobody asked */
@@ -50,12 +55,14 @@ void serve_known_clear(serve_known *k);
 
 typedef struct serve_known_source { /* a row as it is stored */
   const char *device_key, *problem, *config, *image;
+  const char *line; /* of a preset, where its texts mostly stand as they are; NULL: none */
+  size_t n_line;
   int sms;
   double sec;
   bool measured, preset;
 } serve_known_source;
-/* serve_known_add -- for those who read rows: take this one, unless it is of no use here. Its texts
- * must live as long as k. Room for SERVE_KNOWN_MOST of each kind. */
+/* serve_known_add -- for those who read rows: take this one, unless it is of no use here. The line
+ * must live as long as k; texts that are not in it are copied. */
 int serve_known_add(struct serve *s, gen_template *t, serve_known *k,
                     const serve_known_source *from, err *e);
 

@@ -13,7 +13,8 @@ static bool is_for(const serve *s, const gen_template *t, const db_line *l) {
 
 /* An edited template of the same version takes the configuration, which is checked like any other;
  * the time was another text's. */
-static int add(serve *s, gen_template *t, serve_known *k, const db_line *l, err *e) {
+static int add(serve *s, gen_template *t, serve_known *k, const char *line, size_t n,
+               const db_line *l, err *e) {
   const bool same = !strcmp(l->template.hash, t->hash);
   if (l->kind == DB_KIND_PORTFOLIO) {
     serve_known_cover(s, t, k, l->config, l->device.key);
@@ -22,6 +23,8 @@ static int add(serve *s, gen_template *t, serve_known *k, const db_line *l, err 
   const serve_known_source from = {.device_key = l->device.key,
                                    .problem = l->problem,
                                    .config = l->config,
+                                   .line = line,
+                                   .n_line = n,
                                    .sms = l->device.sms,
                                    .sec = same ? l->sec : 0,
                                    .measured = same && l->kind != DB_KIND_MODEL,
@@ -34,8 +37,7 @@ static bool mentions(const char *line, size_t n, const char *family) {
   return *line != '#' && memmem(line, n, family, strlen(family));
 }
 
-/* A portfolio's text is as long as a thousand results, and is not kept as theirs are; no other line
- * has a reason to be as long. */
+/* A portfolio's text is as long as a thousand results; no other line has a reason to be. */
 static bool is_long(size_t n) {
   return n > 1 << 16;
 }
@@ -45,10 +47,10 @@ static int read_line(serve *s, gen_template *t, serve_known *k, const char *line
   db_line l;
   bool none;
   int rc = 0;
-  arena scratch = {0}, *a = is_long(n) ? &scratch : &k->memory;
-  if (!db_text_read(line, n, a, &l, &none, NULL) && !none && is_for(s, t, &l) &&
+  arena scratch = {0};
+  if (!db_text_read(line, n, &scratch, &l, &none, NULL) && !none && is_for(s, t, &l) &&
       (!is_long(n) || l.kind == DB_KIND_PORTFOLIO)) {
-    rc = add(s, t, k, &l, e);
+    rc = add(s, t, k, line, n, &l, e);
   }
   arena_clear(&scratch);
   return rc;
