@@ -366,6 +366,7 @@ typedef struct translator {
   gen_box *b;
   arena *a;
   const tmpl *t;
+  const gen_code *names[GEN_MAX_SYMBOLS]; /* NULL: not met yet */
 } translator;
 
 static const struct {
@@ -396,9 +397,10 @@ static const struct {
 static const gen_code *translate(translator *r, const gen_formula *x);
 
 static gen_code *node(translator *r, gen_op op, uint32_t n) {
-  gen_code *c = arena_new(r->a, sizeof *c + n * sizeof *c->kids);
+  gen_code *c = ARENA_ARRAY(r->a, gen_code, 1);
   if (c) {
-    *c = (gen_code){.op = op, .n = n};
+    c->op = (uint8_t)op;
+    c->n = (uint8_t)n;
   }
   return c;
 }
@@ -429,11 +431,9 @@ static const gen_code *literal(translator *r, const char *text) {
   return value(r, v);
 }
 
-static const gen_code *named(translator *r, const char *text) {
-  const gen_symbol *s = gen_symbol_find(&r->t->symbols, text, GEN_READS_CONFIG);
-  s = s ? s : gen_symbol_find(&r->t->symbols, text, GEN_SYMBOL_SCALAR);
-  gen_code *c = s ? node(r, GEN_OP_DERIVED, 0) : NULL;
-  if (!c || (s->kind == GEN_SYMBOL_SCALAR && s->index >= GEN_MAX_SCALARS)) {
+static gen_code *symbol(translator *r, const gen_symbol *s) {
+  gen_code *c = node(r, GEN_OP_DERIVED, 0);
+  if (!c) {
     return NULL;
   }
   c->index = s->index;
@@ -445,6 +445,18 @@ static const gen_code *named(translator *r, const char *text) {
   default: break;
   }
   return c;
+}
+
+/* Each name once: half of all nodes are names. */
+static const gen_code *named(translator *r, const char *text) {
+  const gen_symbol *s = gen_symbol_find(&r->t->symbols, text, GEN_READS_CONFIG);
+  s = s ? s : gen_symbol_find(&r->t->symbols, text, GEN_SYMBOL_SCALAR);
+  if (!s || (s->kind == GEN_SYMBOL_SCALAR && s->index >= GEN_MAX_SCALARS)) {
+    return NULL;
+  }
+  const size_t i = (size_t)(s - r->t->symbols.at);
+  r->names[i] = r->names[i] ? r->names[i] : symbol(r, s);
+  return r->names[i];
 }
 
 static const gen_code *constant(translator *r, const char *text) {

@@ -70,10 +70,12 @@ typedef struct gen_atom { /* a value; GEN_REAL is a float of Lua's, even where i
 } gen_atom;
 
 typedef struct gen_code {
-  gen_op op;
-  uint32_t index, n;
-  gen_atom value;
-  const struct gen_code *kids[]; /* at most 3: what takes more is nested */
+  uint8_t op, n;
+  uint32_t index;
+  union {
+    gen_atom value;                 /* of GEN_OP_VALUE */
+    const struct gen_code *kids[3]; /* n; what takes more is nested */
+  };
 } gen_code;
 
 struct gen_instance;

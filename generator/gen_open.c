@@ -36,17 +36,17 @@ static const gen_file *find_builtin(const char *name) {
 
 /* ---- files that a source includes ------------------------------------------------------------ */
 
-/* What a folder has, in *text; what is built in, in *built_in. */
-static int find_included(tmpl *t, const char *name, str *text, const gen_file **built_in,
-                         const char **path, err *e) {
+/* *builtin: NULL when it comes from a folder, and is in *text */
+static int find_included(tmpl *t, const char *name, str *text, const char **path,
+                         const gen_file **builtin, err *e) {
   int rc = ERR_NOTFOUND;
   if (t->folder) {
     *path = arena_format(&t->a, "%s%s", t->folder, name);
     rc =
         *path ? file_read(*path, MAX_FILE_NBYTES, text, e) : err_set(e, ERR_NOMEM, "out of memory");
   }
-  *built_in = rc == ERR_NOTFOUND ? find_builtin(name) : NULL;
-  if (*built_in) {
+  *builtin = rc == ERR_NOTFOUND ? find_builtin(name) : NULL;
+  if (*builtin) {
     err_clear(e);
     *path = arena_format(&t->a, "templates/%s", name);
     rc = 0;
@@ -54,8 +54,12 @@ static int find_included(tmpl *t, const char *name, str *text, const gen_file **
   return rc ? err_set(e, rc, "there is no such file") : 0;
 }
 
+static bool ends_line(const char *text, size_t n) {
+  return n && text[n - 1] == '\n';
+}
+
 /* With a newline at its end. */
-static bool copy_text(tmpl *t, gen_included *f, const char *text, size_t n) {
+static bool copy_text(tmpl *t, const char *text, size_t n, gen_included *f) {
   char *copy = arena_new(&t->a, n + 2);
   if (!copy) {
     return false;
@@ -63,42 +67,41 @@ static bool copy_text(tmpl *t, gen_included *f, const char *text, size_t n) {
   memcpy(copy, text, n);
   f->text = copy;
   f->n = n;
-  if (n && copy[n - 1] != '\n') {
+  if (n && !ends_line(copy, n)) {
     copy[f->n++] = '\n';
   }
   return true;
 }
 
 /* What is built in needs no copy: a serving process reads some 200 kB of it first of all. */
-static gen_included *keep(tmpl *t, const char *name, const char *path, const str *text,
-                          const gen_file *built_in) {
+static gen_included *keep(tmpl *t, const char *name, const char *path, const gen_file *builtin,
+                          const str *text) {
   gen_included *f = arena_new(&t->a, sizeof *f);
-  if (!f || text->failed || !path) {
+  if (!f || text->failed || !path || !(f->name = arena_text(&t->a, name))) {
     return NULL;
   }
-  *f = (gen_included){.name = arena_text(&t->a, name), .path = path};
-  if (built_in && built_in->n && built_in->text[built_in->n - 1] == '\n') {
-    f->text = built_in->text;
-    f->n = built_in->n;
-  } else if (!copy_text(t, f, built_in ? built_in->text : str_text(text),
-                        built_in ? built_in->n : text->n)) {
+  f->path = path;
+  if (builtin && ends_line(builtin->text, builtin->n)) {
+    f->text = builtin->text;
+    f->n = builtin->n;
+  } else if (!copy_text(t, builtin ? builtin->text : str_text(text), builtin ? builtin->n : text->n,
+                        f)) {
     return NULL;
   }
   gen_included **tail = &t->included;
   while (*tail) {
     tail = &(*tail)->next;
   }
-  *tail = f;
-  return f->name ? f : NULL;
+  return *tail = f;
 }
 
 static gen_included *load_included(gen_box *b, tmpl *t, const char *name) {
   err e = {0};
   str text = {0};
   const char *path = NULL;
-  const gen_file *built_in = NULL;
-  int rc = find_included(t, name, &text, &built_in, &path, &e);
-  gen_included *f = rc ? NULL : keep(t, name, path, &text, built_in);
+  const gen_file *builtin;
+  int rc = find_included(t, name, &text, &path, &builtin, &e);
+  gen_included *f = rc ? NULL : keep(t, name, path, builtin, &text);
   str_clear(&text);
   if (rc) {
     gen_fail(b, rc == ERR_NOMEM ? rc : ERR_TEMPLATE, b->at, "cannot include \"%s\": %s", name,
@@ -196,11 +199,11 @@ static int check_problems(tmpl *t, err *e) {
 }
 
 /* t->text, t->pub.path and t->folder are there. */
-static int prepare(tmpl *t, const gen_options *options, err *e) {
+static int prepare(tmpl *t, const gen_options *options, arena *marks, err *e) {
   if (t->text.failed || !t->pub.path) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
-  t->outline = gen_outline_new(&t->a, str_text(&t->text), t->text.n);
+  t->outline = gen_outline_new(marks, str_text(&t->text), t->text.n);
   if (!t->outline) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
@@ -215,6 +218,19 @@ static int prepare(tmpl *t, const gen_options *options, err *e) {
   TRY(gen_box_run(&t->box, load, t, true, e));
   TRY(hash(t, e));
   return check_problems(t, e);
+}
+
+/* The text and where things stand in it are there to read it, and Lua's table of it, too. */
+static int read_it(tmpl *t, const gen_options *options, err *e) {
+  arena marks = {0};
+  const int rc = prepare(t, options, &marks, e);
+  arena_clear(&marks);
+  t->outline = NULL;
+  str_clear(&t->text);
+  if (!rc) {
+    lua_gc(t->box.L, LUA_GCCOLLECT);
+  }
+  return rc;
 }
 
 /* ---- finding --------------------------------------------------------------------------------- */
@@ -271,6 +287,7 @@ static int read_family(tmpl *t, const gen_options *options, const char *name, er
   }
   t->folder = NULL;
   t->pub.path = arena_format(&t->a, "templates/%s", file);
+  t->builtin = f;
   str_add_n(&t->text, f->text, f->n);
   return 0;
 }
@@ -296,7 +313,7 @@ int gen_open(const gen_options *options, const char *name, gen_template **out, e
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   int rc = is_path(name) ? read_path(t, name, e) : read_family(t, options, name, e);
-  rc = rc ? rc : prepare(t, options, e);
+  rc = rc ? rc : read_it(t, options, e);
   rc = rc ? rc : check_family(t, name, e);
   if (rc) {
     gen_close(&t->pub);
@@ -314,7 +331,7 @@ int gen_open_text(const gen_options *options, const char *path, const char *text
   }
   t->pub.path = arena_text(&t->a, path);
   str_add_n(&t->text, text, n);
-  int rc = prepare(t, options, e);
+  int rc = read_it(t, options, e);
   if (rc) {
     gen_close(&t->pub);
     return rc;
@@ -328,6 +345,8 @@ void gen_close(gen_template *p) {
     tmpl *t = gen_tmpl(p);
     gen_box_close(&t->box);
     free(t->sources.seen);
+    free(t->program.script.lua);
+    free(t->reference.script.lua);
     str_clear(&t->text);
     arena_clear(&t->a);
     free(t);

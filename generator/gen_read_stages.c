@@ -366,8 +366,8 @@ static const char *find(const char *p, const char *end, const char *text, size_t
 }
 
 /* Line of the file where the text stands, looked for from its key on. A text that Lua code put
- * together stands nowhere, and gets the key's line. */
-static gen_line find_text(gen_reader *r, const char *text, size_t n) {
+ * together stands nowhere (*there is NULL), and gets the key's line. */
+static gen_line find_text(gen_reader *r, const char *text, size_t n, const char **there) {
   const str *file = &r->t->text;
   gen_line at = gen_here(r);
   const char *from = line_start(file, at.line);
@@ -375,24 +375,38 @@ static gen_line find_text(gen_reader *r, const char *text, size_t n) {
   for (const char *p = from; found && (p = memchr(p, '\n', (size_t)(found - p))); p++) {
     at.line++;
   }
+  *there = found;
   return at;
+}
+
+/* As it stands in the program, or else a copy; a newline ends the last line, too. */
+static void keep_source(gen_reader *r, const char *text, size_t n, const char *there,
+                        gen_script_source *out) {
+  const bool ends = text[n - 1] == '\n';
+  if (r->t->builtin && there && ends) {
+    out->text = r->t->builtin->text + (there - r->t->text.p);
+    out->n = n;
+    return;
+  }
+  char *whole = gen_make(r, n + 2);
+  memcpy(whole, text, n);
+  whole[n] = '\n';
+  out->text = whole;
+  out->n = n + !ends;
 }
 
 static void read_source(scope *s) {
   gen_reader *r = s->r;
   gen_need(r, "source");
-  const char *text = gen_text(r, "source");
-  size_t n = strlen(text);
+  size_t n;
+  const char *text = gen_text_here(r, "source", &n);
   if (!n) {
     gen_bad(r, "the source is empty");
   }
-  gen_script_source source = {
-      .at = find_text(r, text, n), .include = gen_read_included, .ud = r->t};
-  char *whole = gen_make(r, n + 2); /* a newline ends the last line, too */
-  memcpy(whole, text, n);
-  whole[n] = '\n';
-  source.text = whole;
-  source.n = n + (text[n - 1] != '\n');
+  const char *there;
+  gen_script_source source = {.include = gen_read_included, .ud = r->t};
+  source.at = find_text(r, text, n, &there);
+  keep_source(r, text, n, there, &source);
   gen_script_new(r->b, r->a, &source, &s->program->script);
   gen_leave(r);
 }

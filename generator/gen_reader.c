@@ -161,15 +161,20 @@ bool gen_is_table(const gen_reader *r) {
   return lua_istable(r->L, -1);
 }
 
-const char *gen_text(gen_reader *r, const char *what) {
+const char *gen_text_here(gen_reader *r, const char *what, size_t *n) {
   if (!gen_is_text(r)) {
     gen_bad(r, "%s must be text in quotes, not a %s", what, luaL_typename(r->L, -1));
   }
-  size_t n;
-  const char *p = lua_tolstring(r->L, -1, &n);
-  if (strlen(p) != n) {
+  const char *p = lua_tolstring(r->L, -1, n);
+  if (strlen(p) != *n) {
     gen_bad(r, "%s must not contain a zero byte", what);
   }
+  return p;
+}
+
+const char *gen_text(gen_reader *r, const char *what) {
+  size_t n;
+  const char *p = gen_text_here(r, what, &n);
   return memcpy(gen_make(r, n + 1), p, n);
 }
 

@@ -48,6 +48,8 @@ const char *gen_first_name(gen_reader *r, const char *what);
 
 /* The value here, which must be such; texts are copied to the arena. */
 const char *gen_text(gen_reader *r, const char *what);
+/* gen_text_here -- Lua's own, as long as the reader stays here */
+const char *gen_text_here(gen_reader *r, const char *what, size_t *n);
 int64_t gen_integer(gen_reader *r, const char *what);
 bool gen_is_text(const gen_reader *r);
 bool gen_is_table(const gen_reader *r);

@@ -22,41 +22,27 @@ typedef struct builder {
   gen_line *lines;
   gen_piece *pieces;
   uint32_t *first;
-  size_t n_lines, max_lines, n_pieces, max_pieces;
+  size_t n_lines, n_pieces; /* so far; while they are counted, all */
   str *lua;
   size_t n_seen; /* lines */
   int depth;     /* of includes */
   gen_line here; /* the line under way */
 } builder;
 
-/* An array of the arena, twice as long. */
-static void *longer(builder *s, const void *old, size_t *max, size_t size) {
-  size_t n = *max ? 2 * *max : 256;
-  void *p = arena_new(s->a, n * size);
+static void *make(builder *s, size_t nbytes) {
+  void *p = arena_new(s->a, nbytes);
   if (!p) {
     gen_fail(s->b, ERR_NOMEM, s->b->at, "out of memory");
   }
-  if (*max) {
-    memcpy(p, old, *max * size);
-  }
-  *max = n;
   return p;
 }
 
 static void add_line(builder *s, gen_line at) {
-  if (s->n_lines == s->max_lines) {
-    size_t max = s->max_lines;
-    s->first = longer(s, s->first, &max, sizeof *s->first);
-    s->lines = longer(s, s->lines, &s->max_lines, sizeof *s->lines);
-  }
   s->first[s->n_lines] = NO_TEXT;
   s->lines[s->n_lines++] = at;
 }
 
 static size_t add_piece(builder *s, const char *p, size_t n) {
-  if (s->n_pieces == s->max_pieces) {
-    s->pieces = longer(s, s->pieces, &s->max_pieces, sizeof *s->pieces);
-  }
   s->pieces[s->n_pieces] = (gen_piece){p, n};
   return s->n_pieces++;
 }
@@ -156,6 +142,20 @@ static void add_one(builder *s, const char *p, const char *end) {
   }
 }
 
+/* So many lines as add_one makes, and at least as many pieces. */
+static void count_one(builder *s, const char *p, const char *end) {
+  char name[256];
+  const char *lua = lua_start(p, end);
+  s->n_lines++;
+  if (lua && include_name(lua, end, name, sizeof name)) {
+    add_include(s, name, count_one);
+  } else if (!lua) {
+    for (const char *at = p; at; at = find_value(at + 2, end)) {
+      s->n_pieces++;
+    }
+  }
+}
+
 static void find_include(builder *s, const char *p, const char *end) {
   char name[256];
   const char *lua = lua_start(p, end);
@@ -183,16 +183,27 @@ static void compile(builder *s, gen_script *out) {
   if (s->lua->failed) {
     gen_fail(b, ERR_NOMEM, b->at, "out of memory");
   }
-  out->lua = arena_text_n(s->a, str_text(s->lua), s->lua->n);
+  out->lua = strdup(str_text(s->lua));
   if (!out->lua) {
     gen_fail(b, ERR_NOMEM, b->at, "out of memory");
   }
   b->lines = out->lines;
   b->n_lines = out->n_lines;
   lua_newtable(b->L);
-  gen_push_chunk(b, str_text(s->lua), s->lua->n, "source");
+  gen_push_chunk(b, out->lua, s->lua->n, "source");
   out->ref = luaL_ref(b->L, LUA_REGISTRYINDEX);
   b->lines = NULL;
+  str_clear(s->lua); /* as long as the text: nothing else built there is */
+}
+
+/* What the text says is counted first, for one place in the arena. */
+static void lay_out(builder *s) {
+  const gen_script_source *source = s->source;
+  each_line(s, source->text, source->n, source->at, count_one);
+  s->lines = make(s, (s->n_lines + 1) * sizeof *s->lines);
+  s->first = make(s, (s->n_lines + 1) * sizeof *s->first);
+  s->pieces = make(s, (s->n_pieces + 1) * sizeof *s->pieces);
+  s->n_lines = s->n_pieces = s->n_seen = 0;
 }
 
 void gen_script_new(gen_box *b, arena *a, const gen_script_source *source, gen_script *out) {
@@ -214,6 +225,7 @@ void gen_script_compile(gen_box *b, arena *a, gen_script *out) {
   if (out->ref) {
     return;
   }
+  lay_out(&s);
   str_reset(s.lua);
   str_add(s.lua, "local _T, _V, _P = ... ");
   each_line(&s, source->text, source->n, source->at, add_one);

@@ -35,7 +35,7 @@ typedef struct gen_script {
   size_t n_lines;
   const gen_piece *pieces;
   const uint32_t *first; /* piece that a line starts with; UINT32_MAX: the line is Lua */
-  const char *lua;       /* its text */
+  char *lua;             /* its text, for whoever reads it next to free */
 } gen_script;
 
 /* Inside gen_box_run: */

@@ -174,14 +174,17 @@ static void find_reads(gen_box *b, void *ud) {
   if (s->have_reads) {
     return;
   }
-  gen_script_compile(b, &t->a, &t->program.script);
-  gen_lexer lexer = gen_lex(t->program.script.lua, strlen(t->program.script.lua), 1);
+  gen_script *script = &t->program.script;
+  gen_script_compile(b, &t->a, script);
+  gen_lexer lexer = gen_lex(script->lua, strlen(script->lua), 1);
   for (gen_token x = gen_lex_next(&lexer); x.kind != GEN_TOKEN_END; x = gen_lex_next(&lexer)) {
     s->never = s->never || x.kind == GEN_TOKEN_BAD || gen_token_is(&x, "_ENV");
     if (x.kind == GEN_TOKEN_NAME) {
       add_name(t, &x, &s->reads);
     }
   }
+  free(script->lua);
+  script->lua = NULL;
   s->have_reads = true;
 }
 

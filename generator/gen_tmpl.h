@@ -102,10 +102,11 @@ typedef struct tmpl {
   arena a;
   gen_box box;
   size_t max_source_nbytes;
-  str text;           /* of the file */
-  const char *folder; /* where it lies, "" or ending in a slash; NULL: built in */
+  str text;                /* of the file, while it is read */
+  const gen_file *builtin; /* with the same text, for good; NULL: none */
+  const char *folder;      /* where it lies, "" or ending in a slash; NULL: built in */
   gen_included *included;
-  const gen_mark *outline;
+  const gen_mark *outline; /* likewise */
   gen_symbols symbols;
   gen_codes codes;
   int env; /* Lua's table with the values of the names */
