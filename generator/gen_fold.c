@@ -12,11 +12,11 @@ typedef enum kind { ANY, WHOLE, NUMBER, CONDITION } kind;
 
 typedef struct node {
   uint8_t op, kind;
-  bool fails;     /* it may have no value */
-  bool has_value; /* at `stamp` */
+  bool fails;       /* it may have no value */
+  bool has_value;   /* at `stamp` */
+  gen_rest kids[3]; /* a field: the first is its index */
   uint32_t stamp;
-  uint32_t kids[3]; /* a field: the first is its index */
-  gen_atom value;   /* of a constant; else at `stamp` */
+  gen_atom value; /* of a constant; else at `stamp` */
 } node;
 
 /* While folding, a constant is but a value: a node only where a remainder is made of it. */
@@ -26,10 +26,22 @@ typedef struct part {
   gen_rest rest;
 } part;
 
-typedef struct memo { /* what a question left, by the values of the parameters that it reads */
-  uint64_t key;
+/* What questions left, by the values of the parameters that they read: 46 bits of their digest
+ * tell. A later one takes the place of one whose digest ends alike. */
+enum { MEMOS = 1 << 14 };
+typedef struct memos {
+  uint32_t digest[MEMOS];
+  gen_rest rest[MEMOS]; /* GEN_REST_NONE: none */
+} memos;
+
+/* Derived values likewise; what is no constant has a remainder. */
+enum { DERIVED_MEMOS = 1 << 11 };
+typedef struct derived_memo {
+  uint32_t digest; /* 0: none */
   gen_rest rest;
-} memo;
+  bool is_condition;
+  int64_t value;
+} derived_memo;
 
 struct gen_fold {
   tmpl *t;
@@ -37,19 +49,23 @@ struct gen_fold {
   gen_value fields[GEN_MAX_FIELDS];
   node *nodes;
   uint32_t n, most;
-  uint32_t *slots; /* hash table of nodes; 0 is free */
+  gen_rest *slots; /* hash table of nodes; 0 is free */
   uint32_t n_slots;
-  memo *memos; /* hash table; rest GEN_REST_NONE is free */
-  size_t n_memos, most_memos;
-  uint8_t *truth; /* of each node, for this problem: 0 nobody asked, else as gen_rest */
+  memos memos;
+  derived_memo derived_memos[DERIVED_MEMOS];
+  gen_rest field_rest[GEN_MAX_FIELDS]; /* NONE: not met yet */
+  uint64_t *work_reads; /* parameters: of the operations, the bytes, and of each stage's */
+  uint8_t *truth;       /* of each node, for this problem: 0 nobody asked, else as gen_rest */
   uint32_t stamp;
   gen_config config;
-  uint64_t changed; /* parameters, since `derived` was right */
+  uint64_t digest[GEN_MAX_PARAMS]; /* of each parameter's value */
+  uint64_t changed;                /* parameters, since `derived` was right */
   part derived[GEN_MAX_DERIVED];
   bool has_derived[GEN_MAX_DERIVED];
 };
 
-static const uint32_t MOST_NODES = 1 << 17;
+/* Of sgemm's portfolio a thousand sizes make so many; who has them all then forgets them. */
+static const uint32_t MOST_NODES = 6144, SPARE_NODES = 256;
 
 /* ---- nodes, each once ------------------------------------------------------------------------ */
 
@@ -66,9 +82,17 @@ static bool same_atom(const gen_atom *a, const gen_atom *b) {
   return !strcmp(a->s, b->s);
 }
 
+/* As SplitMix64 ends; what is hashed fits a word. src  Steele, Lea and Flood, Fast splittable
+ * pseudorandom number generators, 2014 */
+static uint64_t mix(uint64_t h) {
+  h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+  return h ^ h >> 31;
+}
+
 static uint64_t hash_atom(uint64_t h, const gen_atom *v) {
   switch (v->type) {
-  case GEN_INTEGER: return hash_more(h, &v->i, sizeof v->i);
+  case GEN_INTEGER: return mix(h + (uint64_t)v->i);
   case GEN_REAL: return hash_more(h, &v->d, sizeof v->d);
   case GEN_CONDITION: return h + v->yes;
   case GEN_NAME: break;
@@ -81,8 +105,13 @@ static bool same(const node *a, const node *b) {
          (a->op != GEN_OP_VALUE || same_atom(&a->value, &b->value));
 }
 
-static uint32_t *slot_of(gen_fold *f, const node *x) {
-  uint64_t h = hash_more(x->op, x->kids, sizeof x->kids);
+static uint64_t hash_kids(const node *x) {
+  return mix((uint64_t)x->op << 48 | (uint64_t)x->kids[0] << 32 | (uint64_t)x->kids[1] << 16 |
+             x->kids[2]);
+}
+
+static gen_rest *slot_of(gen_fold *f, const node *x) {
+  uint64_t h = hash_kids(x);
   h = x->op == GEN_OP_VALUE ? hash_atom(h, &x->value) : h;
   uint32_t i = (uint32_t)h & (f->n_slots - 1);
   while (f->slots[i] && !same(&f->nodes[f->slots[i]], x)) {
@@ -91,24 +120,32 @@ static uint32_t *slot_of(gen_fold *f, const node *x) {
   return &f->slots[i];
 }
 
+/* Half of the slots are taken at most. */
+static bool grow_slots(gen_fold *f, uint32_t n) {
+  gen_rest *slots = calloc(n, sizeof *slots);
+  if (!slots) {
+    return false;
+  }
+  free(f->slots);
+  f->slots = slots;
+  f->n_slots = n;
+  for (uint32_t i = 1; i < f->n; i++) {
+    *slot_of(f, &f->nodes[i]) = (gen_rest)i;
+  }
+  return true;
+}
+
 static bool grow(gen_fold *f) {
-  const uint32_t most = f->most ? 2 * f->most : 512;
+  const uint32_t most = f->most + 512;
   node *nodes = most <= MOST_NODES ? realloc(f->nodes, most * sizeof *nodes) : NULL;
   f->nodes = nodes ? nodes : f->nodes;
   uint8_t *truth = nodes ? realloc(f->truth, most) : NULL;
   f->truth = truth ? truth : f->truth;
-  uint32_t *slots = truth ? calloc(2 * most, sizeof *slots) : NULL;
-  if (!slots) {
+  if (!truth || (2 * most > f->n_slots && !grow_slots(f, f->n_slots ? 2 * f->n_slots : 1024))) {
     return false;
   }
   memset(f->truth + f->most, 0, most - f->most);
-  free(f->slots);
-  f->slots = slots;
-  f->n_slots = 2 * most;
   f->most = most;
-  for (uint32_t i = 1; i < f->n; i++) {
-    *slot_of(f, &f->nodes[i]) = i;
-  }
   return true;
 }
 
@@ -116,10 +153,10 @@ static gen_rest add(gen_fold *f, const node *x) {
   if (f->n == f->most && !grow(f)) {
     return GEN_REST_NONE;
   }
-  uint32_t *slot = slot_of(f, x);
+  gen_rest *slot = slot_of(f, x);
   if (!*slot) {
     f->nodes[f->n] = *x;
-    *slot = f->n++;
+    *slot = (gen_rest)f->n++;
   }
   return *slot;
 }
@@ -329,11 +366,53 @@ static part fold_logic(gen_fold *f, const gen_code *x) {
   return remainder_of(f, x->op, kids, 2);
 }
 
+/* Of question i, which reads those parameters. src  Zobrist, A new hashing method with application
+ * for game playing, 1970: the sum changes with any of its terms */
+static uint64_t memo_key(const gen_fold *f, size_t i, uint64_t reads) {
+  uint64_t sum = i + 1;
+  for (; reads; reads &= reads - 1) {
+    sum += f->digest[__builtin_ctzll(reads)];
+  }
+  return mix(sum);
+}
+
+static bool recall(const derived_memo *m, uint32_t digest, part *out) {
+  if (m->digest != digest) {
+    return false;
+  }
+  *out = m->rest           ? part_of(m->rest)
+         : m->is_condition ? constant_part((gen_atom){.type = GEN_CONDITION, .yes = m->value})
+                           : constant_part((gen_atom){.type = GEN_INTEGER, .i = m->value});
+  return true;
+}
+
+static void remember(derived_memo *m, uint32_t digest, const part *p) {
+  const gen_type type = p->value.type;
+  if (!p->is_constant && p->rest) {
+    *m = (derived_memo){.digest = digest, .rest = p->rest};
+  } else if (p->is_constant && (type == GEN_INTEGER || type == GEN_CONDITION)) {
+    *m = (derived_memo){.digest = digest,
+                        .is_condition = type == GEN_CONDITION,
+                        .value = type == GEN_CONDITION ? p->value.yes : p->value.i};
+  }
+}
+
+static part fold_derived(gen_fold *f, uint32_t i) {
+  const gen_code *x = f->t->derived[i]->code;
+  const part p = x ? fold(f, x) : part_of(GEN_REST_NONE);
+  return operation(f, GEN_OP_WHOLE, &p);
+}
+
 static part derived(gen_fold *f, uint32_t i) {
   if (!f->has_derived[i]) {
-    const gen_code *x = f->t->derived[i]->code;
-    const part p = x ? fold(f, x) : part_of(GEN_REST_NONE);
-    f->derived[i] = operation(f, GEN_OP_WHOLE, &p);
+    const uint64_t key = memo_key(f, i, f->t->derived_reads[i]);
+    derived_memo *m = &f->derived_memos[key % DERIVED_MEMOS];
+    const uint32_t digest = (uint32_t)(key >> 32) | 1;
+    if (!recall(m, digest, &f->derived[i])) {
+      const part p = fold_derived(f, i);
+      f->derived[i] = p;
+      remember(m, digest, &p);
+    }
     f->has_derived[i] = true;
   }
   return f->derived[i];
@@ -341,7 +420,11 @@ static part derived(gen_fold *f, uint32_t i) {
 
 static part field(gen_fold *f, uint32_t i) {
   const bool is_name = f->t->pub.fields[i].names;
-  return part_of(add(f, &(node){.op = GEN_OP_FIELD, .kind = is_name ? ANY : WHOLE, .kids = {i}}));
+  if (!f->field_rest[i]) {
+    f->field_rest[i] =
+        add(f, &(node){.op = GEN_OP_FIELD, .kind = is_name ? ANY : WHOLE, .kids = {(gen_rest)i}});
+  }
+  return part_of(f->field_rest[i]);
 }
 
 static part fold(gen_fold *f, const gen_code *x) {
@@ -366,11 +449,24 @@ static part fold(gen_fold *f, const gen_code *x) {
   return operation(f, x->op, kids);
 }
 
+static void set_param(gen_fold *f, size_t i, uint16_t index) {
+  f->changed |= UINT64_C(1) << i;
+  f->config.index[i] = index;
+  f->digest[i] = mix((uint64_t)(i + 1) << 16 | index);
+}
+
+/* Most stay as they were, so four at a time are looked at. */
 void gen_fold_config(gen_fold *f, const gen_config *c) {
-  for (size_t i = 0; i < f->t->pub.n_params; i++) {
-    f->changed |= (uint64_t)(f->config.index[i] != c->index[i]) << i;
+  for (size_t i = 0; i < f->t->pub.n_params; i += 4) {
+    if (!memcmp(&f->config.index[i], &c->index[i], 4 * sizeof *c->index)) {
+      continue;
+    }
+    for (size_t k = i; k < i + 4; k++) {
+      if (f->config.index[k] != c->index[k]) {
+        set_param(f, k, c->index[k]);
+      }
+    }
   }
-  f->config = *c;
 }
 
 /* As gen_bind: what does not read what has changed stays. */
@@ -386,71 +482,40 @@ static gen_rest fold_expr(gen_fold *f, const gen_expr *x) {
   return rest_of(f, &p);
 }
 
-static bool grow_memos(gen_fold *f) {
-  const size_t most = f->most_memos ? 2 * f->most_memos : 1024;
-  memo *list = calloc(most, sizeof *list);
-  if (!list) {
-    return false;
-  }
-  for (size_t i = 0; i < f->most_memos; i++) {
-    size_t at = f->memos[i].key & (most - 1);
-    while (f->memos[i].rest && list[at].rest) {
-      at = (at + 1) & (most - 1);
-    }
-    list[at] = f->memos[i].rest ? f->memos[i] : list[at];
-  }
-  free(f->memos);
-  f->memos = list;
-  f->most_memos = most;
-  return true;
+static gen_rest fold_one_expr(gen_fold *f, const void *of) {
+  return fold_expr(f, of);
 }
 
-/* For question i, which reads those parameters. 64 bits tell thousands apart. */
-static memo *memo_of(gen_fold *f, size_t i, uint64_t reads) {
-  uint16_t values[GEN_MAX_PARAMS + 1] = {(uint16_t)i};
-  size_t n = 1;
-  for (; reads; reads &= reads - 1) {
-    values[n++] = f->config.index[__builtin_ctzll(reads)];
-  }
-  const uint64_t key = hash_more(0, values, n * sizeof *values);
-  size_t at = key & (f->most_memos - 1);
-  while (f->memos[at].rest && f->memos[at].key != key) {
-    at = (at + 1) & (f->most_memos - 1);
-  }
-  f->memos[at].key = key;
-  return &f->memos[at];
-}
-
-static gen_rest requirement(gen_fold *f, size_t i) {
-  return fold_expr(f, f->t->requirements[i]);
-}
-
-static gen_rest derived_if_fails(gen_fold *f, size_t i) {
-  const part p = derived(f, (uint32_t)i);
+static gen_rest derived_if_fails(gen_fold *f, const void *of) {
+  const part p = derived(f, *(const uint32_t *)of);
   return part_fails(f, &p) ? p.rest : GEN_REST_TRUE;
 }
 
 /* Configurations that differ elsewhere leave the same. */
-static gen_rest fold_once(gen_fold *f, size_t i, size_t first, uint64_t reads,
-                          gen_rest (*fold_one)(gen_fold *, size_t)) {
-  if (2 * f->n_memos >= f->most_memos && !grow_memos(f)) {
-    return GEN_REST_NONE;
-  }
-  memo *m = memo_of(f, first + i, reads);
-  if (!m->rest) {
+static gen_rest fold_once(gen_fold *f, size_t i, uint64_t reads,
+                          gen_rest (*fold_one)(gen_fold *, const void *), const void *of) {
+  const uint64_t key = memo_key(f, i, reads);
+  const size_t at = key % MEMOS;
+  const uint32_t digest = (uint32_t)(key >> 32);
+  if (!f->memos.rest[at] || f->memos.digest[at] != digest) {
     forget_derived(f);
-    m->rest = fold_one(f, i);
-    f->n_memos += m->rest != GEN_REST_NONE;
+    const gen_rest rest = fold_one(f, of);
+    if (rest == GEN_REST_NONE) {
+      return rest;
+    }
+    f->memos.digest[at] = digest;
+    f->memos.rest[at] = rest;
   }
-  return m->rest;
+  return f->memos.rest[at];
 }
 
 gen_rest gen_fold_requirement(gen_fold *f, size_t i) {
-  return fold_once(f, i, 0, f->t->requirement_reads[i], requirement);
+  return fold_once(f, i, f->t->requirement_reads[i], fold_one_expr, f->t->requirements[i]);
 }
 
 gen_rest gen_fold_derived(gen_fold *f, size_t i) {
-  return fold_once(f, i, f->t->pub.n_requirements, f->t->derived_reads[i], derived_if_fails);
+  const uint32_t at = (uint32_t)i;
+  return fold_once(f, f->t->pub.n_requirements + i, f->t->derived_reads[i], derived_if_fails, &at);
 }
 
 /* ---- values ---------------------------------------------------------------------------------- */
@@ -559,47 +624,103 @@ typedef struct stage_rest {
 
 struct gen_work_rest {
   gen_rest flops, bytes;
-  size_t n;
+  uint32_t n;
   stage_rest stages[];
 };
 
-static gen_rest fold_or(gen_fold *f, const gen_expr *x, gen_rest otherwise) {
-  return x ? fold_expr(f, x) : otherwise;
+enum { STAGE_EXPRS = 9 + GEN_MAX_WORK };
+
+/* What the plan asks of a stage, in the order of `work_reads`; NULL: a constant. */
+static void list_exprs(const tmpl *t, const gen_stage *s, const gen_expr *out[STAGE_EXPRS]) {
+  const gen_expr *whole = !s->kernel && s->operands[0].from == GEN_FROM_WORKSPACE
+                              ? t->program.workspaces[s->operands[0].index].count
+                              : NULL;
+  out[0] = s->when;
+  for (int i = 0; i < 3; i++) {
+    out[1 + i] = s->grid[i];
+    out[4 + i] = s->block[i];
+  }
+  out[7] = s->smem;
+  out[8] = s->nbytes ? s->nbytes : whole;
+  for (int i = 0; i < GEN_MAX_WORK; i++) {
+    out[9 + i] = s->work[i];
+  }
 }
 
-static void fold_stage(gen_fold *f, const gen_stage *s, stage_rest *out) {
+static uint64_t reads_of(const tmpl *t, const gen_code *x) {
+  uint64_t reads = x->op == GEN_OP_PARAM     ? UINT64_C(1) << x->index
+                   : x->op == GEN_OP_DERIVED ? t->derived_reads[x->index]
+                                             : 0;
+  for (uint32_t i = 0; i < x->n; i++) {
+    reads |= reads_of(t, x->kids[i]);
+  }
+  return reads;
+}
+
+static uint64_t expr_reads(const tmpl *t, const gen_expr *x) {
+  return x && x->code ? reads_of(t, x->code) : 0;
+}
+
+static void find_work_reads(gen_fold *f) {
+  const gen_program *p = &f->t->program;
+  uint64_t *reads = f->work_reads;
+  *reads++ = expr_reads(f->t, f->t->flops);
+  *reads++ = expr_reads(f->t, f->t->bytes);
+  for (size_t i = 0; i < p->n_stages; i++) {
+    const gen_expr *list[STAGE_EXPRS];
+    list_exprs(f->t, &p->stages[i], list);
+    for (size_t k = 0; k < STAGE_EXPRS; k++) {
+      *reads++ = expr_reads(f->t, list[k]);
+    }
+  }
+}
+
+static gen_rest fold_or(gen_fold *f, const gen_expr *x, size_t at, gen_rest otherwise) {
+  const size_t first = f->t->pub.n_requirements + f->t->pub.n_derived;
+  return x ? fold_once(f, first + at, f->work_reads[at], fold_one_expr, x) : otherwise;
+}
+
+static void fold_stage(gen_fold *f, const gen_stage *s, size_t at, stage_rest *out) {
   const gen_rest one = constant(f, (gen_atom){.type = GEN_INTEGER, .i = 1});
   const gen_rest none = constant(f, (gen_atom){.type = GEN_INTEGER, .i = 0});
-  const gen_expr *whole = !s->kernel && s->operands[0].from == GEN_FROM_WORKSPACE
-                              ? f->t->program.workspaces[s->operands[0].index].count
-                              : NULL;
+  const gen_expr *list[STAGE_EXPRS];
+  list_exprs(f->t, s, list);
   out->is_kernel = s->kernel;
-  out->when = fold_or(f, s->when, GEN_REST_TRUE);
-  for (int i = 0; i < 3; i++) {
-    out->grid[i] = fold_or(f, s->grid[i], one);
-    out->block[i] = fold_or(f, s->block[i], one);
+  out->when = fold_or(f, list[0], at, GEN_REST_TRUE);
+  for (size_t i = 0; i < 3; i++) {
+    out->grid[i] = fold_or(f, list[1 + i], at + 1 + i, one);
+    out->block[i] = fold_or(f, list[4 + i], at + 4 + i, one);
   }
-  for (int i = 0; i < GEN_MAX_WORK; i++) {
-    out->work[i] = fold_or(f, s->work[i], none);
+  out->smem = fold_or(f, list[7], at + 7, none);
+  out->nbytes = fold_or(f, list[8], at + 8, one);
+  for (size_t i = 0; i < GEN_MAX_WORK; i++) {
+    out->work[i] = fold_or(f, list[9 + i], at + 9 + i, none);
   }
-  out->smem = fold_or(f, s->smem, none);
-  out->nbytes = fold_or(f, s->nbytes ? s->nbytes : whole, one);
 }
 
-const gen_work_rest *gen_fold_work(gen_fold *f, arena *a) {
+static size_t work_nbytes(size_t n_stages) {
+  return sizeof(gen_work_rest) + n_stages * sizeof(stage_rest);
+}
+
+size_t gen_work_rest_nbytes(const gen_work_rest *w) {
+  return work_nbytes(w->n);
+}
+
+/* Of most configurations most stages never run. */
+gen_work_rest *gen_fold_work(gen_fold *f) {
   const gen_program *p = &f->t->program;
-  gen_work_rest *w = arena_new(a, sizeof *w + p->n_stages * sizeof *w->stages);
+  gen_work_rest *w = calloc(1, work_nbytes(p->n_stages));
   if (!w) {
     return NULL;
   }
-  forget_derived(f);
-  w->n = p->n_stages;
-  w->flops = fold_expr(f, f->t->flops);
-  w->bytes = fold_expr(f, f->t->bytes);
-  for (size_t i = 0; i < w->n; i++) {
-    fold_stage(f, &p->stages[i], &w->stages[i]);
+  w->flops = fold_or(f, f->t->flops, 0, GEN_REST_NONE);
+  w->bytes = fold_or(f, f->t->bytes, 1, GEN_REST_NONE);
+  for (size_t i = 0; i < p->n_stages; i++) {
+    fold_stage(f, &p->stages[i], 2 + i * STAGE_EXPRS, &w->stages[w->n]);
+    w->n += w->stages[w->n].when != GEN_REST_FALSE;
   }
-  return w;
+  gen_work_rest *less = realloc(w, work_nbytes(w->n));
+  return less ? less : w;
 }
 
 static bool number(gen_fold *f, gen_rest r, double *out) {
@@ -685,13 +806,16 @@ bool gen_rest_work(gen_fold *f, const gen_work_rest *w, gen_work *out) {
 static int set_up(gen_fold *f, err *e) {
   const gen_atom no = {.type = GEN_CONDITION, .yes = false},
                  yes = {.type = GEN_CONDITION, .yes = true};
-  if (!grow(f)) {
+  if (!f->work_reads || !grow(f)) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   f->n = 1;
   f->nodes[GEN_REST_NONE] = (node){.op = GEN_OP_FAIL, .fails = true};
   constant(f, no);
   constant(f, yes);
+  for (size_t i = 0; i < f->t->pub.n_params; i++) {
+    set_param(f, i, 0);
+  }
   return 0;
 }
 
@@ -709,6 +833,7 @@ int gen_fold_new(gen_template *t, const gen_number *device, size_t n_device, gen
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   f->t = gen_tmpl(t);
+  f->work_reads = calloc(2 + f->t->program.n_stages * STAGE_EXPRS, sizeof *f->work_reads);
   int rc = gen_device_limits(device, n_device, f->device, e);
   rc = rc ? rc : set_up(f, e);
   rc = rc ? rc : gen_box_run(&f->t->box, make_codes, f, false, e);
@@ -716,6 +841,7 @@ int gen_fold_new(gen_template *t, const gen_number *device, size_t n_device, gen
     gen_fold_free(f);
     return rc;
   }
+  find_work_reads(f);
   *out = f;
   return 0;
 }
@@ -724,13 +850,16 @@ void gen_fold_free(gen_fold *f) {
   if (f) {
     free(f->nodes);
     free(f->truth);
-    free(f->memos);
     free(f->slots);
+    free(f->work_reads);
     free(f);
   }
 }
 
+bool gen_fold_is_full(const gen_fold *f) {
+  return f->n + SPARE_NODES > MOST_NODES;
+}
+
 size_t gen_fold_nbytes(const gen_fold *f) {
-  return sizeof *f + f->most * sizeof *f->nodes + f->n_slots * sizeof *f->slots + f->most +
-         f->most_memos * sizeof *f->memos;
+  return sizeof *f + f->most * sizeof *f->nodes + f->n_slots * sizeof *f->slots + f->most;
 }

@@ -20,10 +20,12 @@ typedef struct gen_fold gen_fold; /* of a template on a device */
 int gen_fold_new(gen_template *t, const gen_number *device, size_t n_device, gen_fold **out,
                  err *e);
 void gen_fold_free(gen_fold *f);
+/* gen_fold_is_full -- there is hardly room for more remainders: without, questions are left open */
+bool gen_fold_is_full(const gen_fold *f);
 /* gen_fold_nbytes -- of memory */
 size_t gen_fold_nbytes(const gen_fold *f);
 
-typedef uint32_t gen_rest;                             /* a remainder; as long as the fold */
+typedef uint16_t gen_rest;                             /* a remainder; as long as the fold */
 enum { GEN_REST_NONE, GEN_REST_FALSE, GEN_REST_TRUE }; /* NONE: can't be told, or no memory */
 
 /* gen_fold_config -- the configuration that is folded in from now on */
@@ -47,8 +49,9 @@ typedef struct gen_work { /* what gen_plan says of a plan as a whole */
 } gen_work;
 
 typedef struct gen_work_rest gen_work_rest;
-/* gen_fold_work -- of the plan; in the arena. NULL: out of memory */
-const gen_work_rest *gen_fold_work(gen_fold *f, arena *a);
+/* gen_fold_work -- of the plan, for the caller to free. NULL: out of memory */
+gen_work_rest *gen_fold_work(gen_fold *f);
+size_t gen_work_rest_nbytes(const gen_work_rest *w);
 /* gen_rest_work -- for this problem; false: it can't be told */
 bool gen_rest_work(gen_fold *f, const gen_work_rest *w, gen_work *out);
 

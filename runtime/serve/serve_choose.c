@@ -20,6 +20,9 @@ enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at 20 u
 
 enum { ADAPT_MOST = 3 }; /* candidates that are adapted, at a millisecond or two each */
 
+/* Bytes: models of twice the sizes leave the judge a smaller memory, and the context below 2 MB. */
+static const size_t MODEL_AND_JUDGE = 620 << 10;
+
 static const double SAME_DISTANCE = 1e-9, ADAPTED_CHARGE = 1;
 /* Multiprocessors and bandwidth, in octaves: a tenth is 7 %. */
 static const double SAME_DEVICE = 0.1;
@@ -55,17 +58,17 @@ void serve_problem_octaves(const gen_template *t, const int64_t *values, double 
   }
 }
 
-static double distance_between(const gen_template *t, const double *a, const double *b) {
+/* The square of it, or infinity where it is no less than `most`. */
+static double square_between(const gen_template *t, const double *a, const double *b, double most) {
   double sum = 0;
-  for (size_t i = 0; i < t->n_fields; i++) {
-    if (t->fields[i].names && a[i] != b[i]) {
-      return INFINITY;
-    }
+  for (size_t i = 0; i < t->n_fields && sum < most; i++) {
+    sum += t->fields[i].names && a[i] != b[i] ? INFINITY : (a[i] - b[i]) * (a[i] - b[i]);
   }
-  for (size_t i = 0; i < t->n_fields; i++) {
-    sum += (a[i] - b[i]) * (a[i] - b[i]);
-  }
-  return sqrt(sum);
+  return sum < most ? sum : INFINITY;
+}
+
+static double distance_between(const gen_template *t, const double *a, const double *b) {
+  return sqrt(square_between(t, a, b, INFINITY));
 }
 
 double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values) {
@@ -366,6 +369,10 @@ static serve_judge *judge_of(serve_choose *c) {
   if (!k->judge) {
     rt_numbers(&c->s->device->info, limits);
     serve_judge_new(c->t, of->configs, of->n_configs, limits, RT_NUMBERS, &k->judge, NULL);
+    if (k->judge) {
+      const size_t model = serve_model_nbytes(&of->model);
+      serve_judge_bound(k->judge, MODEL_AND_JUDGE > model ? MODEL_AND_JUDGE - model : 0);
+    }
   }
   if (k->judge) {
     serve_judge_problem(k->judge, c->p);
@@ -441,7 +448,7 @@ static void estimate(serve_choose *c, serve_pick *pick) {
   double least = INFINITY;
   for (size_t i = 0; i < c->known->n; i++) {
     serve_known_row *row = &c->known->rows[i];
-    const double d = distance_between(c->t, c->octaves, row->octaves);
+    const double d = square_between(c->t, c->octaves, row->octaves, least);
     if (d < least && !strcmp(row->device_key, pick->device_key)) {
       least = d;
       near = row;

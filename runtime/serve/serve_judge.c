@@ -7,43 +7,48 @@
 #include "serve_adapt.h"
 #include "serve_table.h"
 
-/* Of forms and changes, and of remainders: beyond, all is forgotten. Of sgemm some 300 sizes of any
- * alignment fill it. */
-static const size_t MOST_NBYTES = 6 << 20;
+/* Of forms and changes, unless told otherwise; remainders take 0.35 MB besides. Of sgemm's
+ * portfolio some 110 sizes of any alignment fill it. */
+static const size_t MOST_NBYTES = 304 << 10, LEAST_NBYTES = 64 << 10;
 
-enum { REQUIREMENTS_MOST = 512 };
+enum { REQUIREMENTS_MOST = 512, FORM_SLOTS = 1024 };
 
-typedef struct question { /* what a form's validity depends on */
+/* Used twice as often is as good as used so many problems later: so fewest forms were missed, at
+ * half the memory that all took, of 25 to 400. */
+enum { USES_WORTH = 128, USES_MOST = 1 << 10 };
+
+/* What a form's validity depends on. A guard, whose requirement is the one after the last, must
+ * have a value, or the generator would refuse the form. */
+typedef struct question {
   uint16_t requirement;
   gen_rest rest;
 } question;
 
-typedef struct questions { /* in the order of the requirements; what always holds is none */
-  question *list;
-  uint32_t n, most;
-} questions;
-
-typedef struct mend { /* a change that may mend a requirement; filled in as somebody has to know */
-  gen_rest mended;
-  bool is_asked;
-  uint16_t n_read;        /* of the requirements that read the parameter: so many have been asked */
-  questions own;          /* of those */
-  const gen_rest *guards; /* as of the form */
-  struct form *form;      /* what it leads to */
-} mend;
+typedef struct step { /* what is asked of a change that mends */
+  struct step *next;
+  uint16_t slot;   /* the change's place in `mended` */
+  uint16_t n_read; /* of the requirements that read the parameter: so many have been asked */
+  uint16_t n;      /* questions of those, then guards */
+  uint16_t most : 15, has_guards : 1;
+  question own[];
+} step;
 
 typedef struct mends { /* of one requirement that failed */
   struct mends *next;
-  size_t requirement;
-  mend *of[]; /* for each parameter that it reads: by value */
+  step *steps;
+  uint16_t requirement, n;
+  gen_rest mended[]; /* by value of each parameter that it reads; NONE: nobody asked yet */
 } mends;
 
-typedef struct form { /* that a configuration takes */
-  gen_config config;
-  questions all;
-  const gen_rest *guards;    /* that must have a value, or the generator would refuse it; to NONE */
-  const gen_work_rest *work; /* NULL: nobody had to know yet */
+/* That a configuration takes; what always holds is no question. 64 bits tell thousands apart. */
+typedef struct form {
+  struct form *next; /* of its slot */
   mends *mends;
+  gen_work_rest *work; /* NULL: nobody had to know yet */
+  uint64_t key;        /* of the configuration */
+  uint32_t last;       /* problem that it was used for */
+  uint16_t n_uses, n;
+  question all[]; /* in the order of the requirements; guards follow */
 } form;
 
 typedef struct indices {
@@ -60,103 +65,131 @@ struct serve_judge {
   bool (*reads)[GEN_MAX_PARAMS]; /* of each requirement */
   indices *params;               /* that a requirement reads */
   indices readers[GEN_MAX_PARAMS];
-  serve_table forms; /* by configuration */
-  bool full, broken; /* beyond the limit; without memory, so that something may be missing */
-  size_t nbytes;
-  arena lists, memory; /* of readers; of forms */
+  form *forms[FORM_SLOTS]; /* by configuration */
+  uint32_t now, least;     /* problem; forms of less worth than that are gone */
+  bool broken;             /* without memory, so that something may be missing */
+  size_t nbytes, most_nbytes;
+  arena lists; /* of readers */
   gen_number *limits;
   size_t n_limits;
 };
 
-static void *make(serve_judge *j, size_t nbytes) {
-  void *p = arena_new(&j->memory, nbytes);
-  j->nbytes += nbytes;
+/* As the allocator of the GNU C library rounds it. */
+static size_t taken(size_t nbytes) {
+  const size_t n = (nbytes + 8 + 15) & ~(size_t)15;
+  return n < 32 ? 32 : n;
+}
+
+static void *resize(serve_judge *j, void *old, size_t before, size_t nbytes) {
+  void *p = realloc(old, nbytes);
   j->broken = j->broken || !p;
-  j->full = j->broken || j->nbytes > MOST_NBYTES;
+  j->nbytes += p ? taken(nbytes) - (old ? taken(before) : 0) : 0;
   return p;
+}
+
+static void *make(serve_judge *j, size_t nbytes) {
+  void *p = resize(j, NULL, 0, nbytes);
+  return p ? memset(p, 0, nbytes) : NULL;
+}
+
+static void give(serve_judge *j, void *p, size_t nbytes) {
+  j->nbytes -= p ? taken(nbytes) : 0;
+  free(p);
 }
 
 /* ---- forms ----------------------------------------------------------------------------------- */
 
-static bool add_question(serve_judge *j, questions *q, question x) {
-  if (q->n == q->most) {
-    const uint32_t most = q->most ? 2 * q->most : 4;
-    question *list = make(j, most * sizeof *list);
-    if (!list) {
-      return false;
-    }
-    if (q->n) {
-      memcpy(list, q->list, q->n * sizeof *list);
-    }
-    q->list = list;
-    q->most = most;
-  }
-  q->list[q->n++] = x;
-  return true;
-}
+typedef struct questions {
+  question list[REQUIREMENTS_MOST + GEN_MAX_DERIVED];
+  uint16_t n;
+} questions;
 
 /* What requirement i leaves, with the configuration that is folded in. */
-static bool ask(serve_judge *j, size_t i, questions *q) {
-  const question x = {.requirement = (uint16_t)i, .rest = gen_fold_requirement(j->fold, i)};
-  return x.rest == GEN_REST_TRUE || add_question(j, q, x);
+static question ask(serve_judge *j, size_t i) {
+  return (question){.requirement = (uint16_t)i, .rest = gen_fold_requirement(j->fold, i)};
 }
 
-/* A configuration is valid when its derived values can be had, too. */
-static const gen_rest *guard(serve_judge *j) {
-  static const gen_rest none = GEN_REST_NONE;
-  gen_rest list[GEN_MAX_DERIVED + 1], *kept;
-  size_t n = 0;
-  for (size_t i = 0; i < j->t->n_derived; i++) {
-    list[n] = gen_fold_derived(j->fold, i);
-    n += list[n] != GEN_REST_TRUE;
+static void add_question(questions *q, question x) {
+  if (x.rest != GEN_REST_TRUE) {
+    q->list[q->n++] = x;
   }
-  list[n] = GEN_REST_NONE;
-  if (!n || !(kept = make(j, (n + 1) * sizeof *kept))) {
-    return n ? NULL : &none;
-  }
-  return memcpy(kept, list, (n + 1) * sizeof *kept);
 }
 
-static bool have_values(serve_judge *j, const gen_rest *guards) {
-  for (; *guards != GEN_REST_NONE; guards++) {
-    if (!gen_rest_has_value(j->fold, *guards)) {
-      return false;
-    }
-  }
-  return true;
+static question ask_guard(serve_judge *j, size_t i) {
+  return (question){.requirement = (uint16_t)j->t->n_requirements,
+                    .rest = gen_fold_derived(j->fold, i)};
 }
 
-/* Without its questions. */
-static form *form_new(serve_judge *j, const gen_config *c) {
-  form *f = make(j, sizeof *f);
-  if (f) {
-    *f = (form){.config = *c};
-    gen_fold_config(j->fold, c);
-    f->guards = guard(j);
-    f = f->guards ? f : NULL;
+static bool have_values(serve_judge *j, const question *guards, size_t n) {
+  size_t i = 0;
+  while (i < n && gen_rest_has_value(j->fold, guards[i].rest)) {
+    i++;
+  }
+  return i == n;
+}
+
+static uint64_t key_of(const serve_judge *j, const gen_config *c) {
+  return serve_hash(c->index, j->t->n_params * sizeof *c->index);
+}
+
+static form *form_find(serve_judge *j, uint64_t key) {
+  form *f = j->forms[key % FORM_SLOTS];
+  while (f && f->key != key) {
+    f = f->next;
   }
   return f;
 }
 
-static form *form_find(serve_judge *j, const gen_config *c) {
-  return serve_table_get(&j->forms, c->index, j->t->n_params * sizeof *c->index);
+static size_t form_nbytes(size_t n) {
+  return sizeof(form) + n * sizeof(question);
 }
 
-static bool form_keep(serve_judge *j, form *f) {
-  return serve_table_put(&j->forms, f->config.index, j->t->n_params * sizeof *f->config.index, f);
+/* Of the configuration that is folded in. */
+static form *form_keep(serve_judge *j, uint64_t key, questions *q) {
+  for (size_t i = 0; i < j->t->n_derived; i++) {
+    add_question(q, ask_guard(j, i));
+  }
+  form *f = make(j, form_nbytes(q->n));
+  if (f) {
+    f->key = key;
+    f->n = q->n;
+    memcpy(f->all, q->list, q->n * sizeof *q->list);
+    f->next = j->forms[key % FORM_SLOTS];
+    j->forms[key % FORM_SLOTS] = f;
+  }
+  return f;
 }
 
 static form *form_of(serve_judge *j, const gen_config *c) {
-  form *f = form_find(j, c);
-  if (f || !(f = form_new(j, c))) {
+  const uint64_t key = key_of(j, c);
+  form *f = form_find(j, key);
+  questions q;
+  if (f) {
     return f;
   }
+  q.n = 0;
+  gen_fold_config(j->fold, c);
   for (size_t i = 0; i < j->t->n_requirements; i++) {
-    if (!ask(j, i, &f->all)) {
-      return NULL;
-    }
+    add_question(&q, ask(j, i));
   }
-  return form_keep(j, f) ? f : NULL;
+  return form_keep(j, key, &q);
+}
+
+static size_t step_nbytes(size_t most) {
+  return sizeof(step) + most * sizeof(question);
+}
+
+static void form_free(serve_judge *j, form *f) {
+  for (mends *m = f->mends, *next; m; m = next) {
+    for (step *s = m->steps, *after; s; s = after) {
+      after = s->next;
+      give(j, s, step_nbytes(s->most));
+    }
+    next = m->next;
+    give(j, m, sizeof *m + m->n * sizeof *m->mended);
+  }
+  give(j, f->work, f->work ? gen_work_rest_nbytes(f->work) : 0);
+  give(j, f, form_nbytes(f->n));
 }
 
 typedef struct failures { /* of a form, for this problem */
@@ -167,30 +200,37 @@ typedef struct failures { /* of a form, for this problem */
 /* False: only the generator can tell. */
 static bool find_failures(serve_judge *j, const form *f, failures *out) {
   out->n = out->n_untold = 0;
-  for (size_t i = 0; i < f->all.n; i++) {
+  size_t i = 0;
+  for (; i < f->n && f->all[i].requirement < j->t->n_requirements; i++) {
     bool yes = false;
-    const bool told = gen_rest_condition(j->fold, f->all.list[i].rest, &yes);
+    const bool told = gen_rest_condition(j->fold, f->all[i].rest, &yes);
     if (!told && !out->n) {
       return false;
     }
     if (!told) {
-      out->untold[out->n_untold++] = f->all.list[i].requirement;
+      out->untold[out->n_untold++] = f->all[i].requirement;
     } else if (!yes) {
-      out->list[out->n++] = f->all.list[i].requirement;
+      out->list[out->n++] = f->all[i].requirement;
     }
   }
-  return out->n || have_values(j, f->guards);
+  return out->n || have_values(j, f->all + i, f->n - i);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
 static mends *mends_of(serve_judge *j, form *f, size_t requirement) {
+  const indices *params = &j->params[requirement];
   mends *m = f->mends;
+  size_t n = 0;
   while (m && m->requirement != requirement) {
     m = m->next;
   }
-  if (!m && (m = make(j, sizeof *m + j->params[requirement].n * sizeof *m->of))) {
-    m->requirement = requirement;
+  for (size_t at = 0; !m && at < params->n; at++) {
+    n += j->t->params[params->list[at]].n;
+  }
+  if (!m && n <= UINT16_MAX && (m = make(j, sizeof *m + n * sizeof *m->mended))) {
+    m->requirement = (uint16_t)requirement;
+    m->n = (uint16_t)n;
     m->next = f->mends;
     f->mends = m;
   }
@@ -199,16 +239,18 @@ static mends *mends_of(serve_judge *j, form *f, size_t requirement) {
 
 typedef struct change { /* of a form */
   serve_change is;
-  mend *mend;
+  size_t slot;
 } change;
 
 typedef struct search { /* for the best of them */
   serve_judge *j;
   form *f;
+  gen_config config; /* of the form */
   failures now;
   mends *mends;
   const indices *params;
-  size_t most[GEN_MAX_PARAMS]; /* how far down the requirements a change of each may get */
+  size_t most[GEN_MAX_PARAMS];  /* how far down the requirements a change of each may get */
+  size_t slots[GEN_MAX_PARAMS]; /* first of each parameter */
   change best;
 } search;
 
@@ -220,34 +262,74 @@ static bool better(const serve_change *a, const serve_change *b) {
   return a->param < b->param || (a->param == b->param && a->value < b->value);
 }
 
-static void fold_in(search *s, const serve_change *x) {
-  gen_config c = s->f->config;
+static gen_config after(const search *s, const serve_change *x) {
+  gen_config c = s->config;
   c.index[x->param] = (uint16_t)x->value;
+  return c;
+}
+
+static void fold_in(search *s, const serve_change *x) {
+  const gen_config c = after(s, x);
   gen_fold_config(s->j->fold, &c);
 }
 
 static bool mends_it(search *s, change *x, bool *yes) {
-  if (!x->mend->is_asked) {
+  gen_rest *mended = &s->mends->mended[x->slot];
+  if (*mended == GEN_REST_NONE) {
     fold_in(s, &x->is);
-    x->mend->mended = gen_fold_requirement(s->j->fold, s->mends->requirement);
-    x->mend->is_asked = true;
+    *mended = gen_fold_requirement(s->j->fold, s->mends->requirement);
   }
-  return gen_rest_condition(s->j->fold, x->mend->mended, yes);
+  return gen_rest_condition(s->j->fold, *mended, yes);
+}
+
+/* The link to it, since it moves as it grows. NULL: no memory */
+static step **step_of(search *s, const change *x) {
+  step **link = &s->mends->steps;
+  while (*link && (*link)->slot != x->slot) {
+    link = &(*link)->next;
+  }
+  if (!*link && (*link = make(s->j, step_nbytes(0)))) {
+    (*link)->slot = (uint16_t)x->slot;
+  }
+  return *link ? link : NULL;
+}
+
+static bool step_add(serve_judge *j, step **link, question x) {
+  step *s = *link;
+  if (s->n == s->most) {
+    const size_t most = s->most ? 2 * s->most : 2;
+    s = resize(j, s, step_nbytes(s->most), step_nbytes(most));
+    if (!s) {
+      return false;
+    }
+    s->most = most & 0x7fff;
+    *link = s;
+  }
+  s->own[s->n++] = x;
+  return true;
 }
 
 /* The next question that the changed parameter raises, asked at last. */
-static bool ask_next(search *s, change *x) {
-  const indices *readers = &s->j->readers[x->is.param];
+static bool ask_next(search *s, change *x, step **link) {
   fold_in(s, &x->is);
-  return ask(s->j, readers->list[x->mend->n_read++], &x->mend->own);
+  const question q = ask(s->j, s->j->readers[x->is.param].list[(*link)->n_read++]);
+  return q.rest == GEN_REST_TRUE || step_add(s->j, link, q);
 }
 
-static bool is_guarded(search *s, change *x) {
-  if (!x->mend->guards) {
+/* The guards are own[at] and what follows, once all requirements have been read. */
+static bool is_guarded(search *s, change *x, step **link, size_t at) {
+  serve_judge *j = s->j;
+  if (!(*link)->has_guards) {
     fold_in(s, &x->is);
-    x->mend->guards = guard(s->j);
+    for (size_t i = 0; i < j->t->n_derived; i++) {
+      const question q = ask_guard(j, i);
+      if (q.rest != GEN_REST_TRUE && !step_add(j, link, q)) {
+        return false;
+      }
+    }
+    (*link)->has_guards = true;
   }
-  return x->mend->guards && have_values(s->j, x->mend->guards);
+  return have_values(j, (*link)->own + at, (*link)->n - at);
 }
 
 /* Nothing untold comes before the failure, but what the change has asked anew. */
@@ -263,39 +345,38 @@ static bool is_told(const search *s, const change *x) {
 /* The first requirement that fails after the change, in place of the last that may be. */
 static bool find_failing(search *s, change *x) {
   const indices *readers = &s->j->readers[x->is.param];
-  const questions *own = &x->mend->own;
-  for (size_t i = 0;; i++) {
+  step **link = step_of(s, x);
+  for (size_t i = 0; link; i++) {
     bool yes;
-    while (i == own->n && x->mend->n_read < readers->n &&
-           readers->list[x->mend->n_read] < x->is.failing) {
-      if (!ask_next(s, x)) {
+    while (i == (*link)->n && (*link)->n_read < readers->n &&
+           readers->list[(*link)->n_read] < x->is.failing) {
+      if (!ask_next(s, x, link)) {
         return false;
       }
     }
-    if (i == own->n || own->list[i].requirement >= x->is.failing) {
-      return is_told(s, x) && (x->is.failing < s->j->t->n_requirements || is_guarded(s, x));
+    const step *of = *link;
+    if (i == of->n || of->own[i].requirement >= x->is.failing) {
+      return is_told(s, x) &&
+             (x->is.failing < s->j->t->n_requirements || is_guarded(s, x, link, i));
     }
-    if (!gen_rest_condition(s->j->fold, own->list[i].rest, &yes)) {
+    if (!gen_rest_condition(s->j->fold, of->own[i].rest, &yes)) {
       return false;
     }
     if (!yes) {
-      x->is.failing = own->list[i].requirement;
+      x->is.failing = of->own[i].requirement;
       return is_told(s, x);
     }
   }
+  return false;
 }
 
 /* Could it be better than the best? Then, is it? `at` is the parameter's place in s->params. */
 static bool try_change(search *s, size_t at, size_t value, size_t steps) {
-  const size_t param = s->params->list[at];
-  mend *list = s->mends->of[at];
-  if (!list && !(list = s->mends->of[at] = make(s->j, s->j->t->params[param].n * sizeof *list))) {
-    return false;
-  }
-  change x = {.is = {.param = param, .value = value, .steps = steps, .failing = s->most[at]},
-              .mend = &list[value]};
+  change x = {
+      .is = {.param = s->params->list[at], .value = value, .steps = steps, .failing = s->most[at]},
+      .slot = s->slots[at] + value};
   bool mended;
-  if ((x.mend->is_asked && x.mend->mended == GEN_REST_FALSE) || !better(&x.is, &s->best.is)) {
+  if (s->mends->mended[x.slot] == GEN_REST_FALSE || !better(&x.is, &s->best.is)) {
     return true;
   }
   if (!mends_it(s, &x, &mended) || (mended && !find_failing(s, &x))) {
@@ -309,7 +390,7 @@ static bool try_change(search *s, size_t at, size_t value, size_t steps) {
 
 /* So many steps up and down. */
 static bool try_steps(search *s, size_t at, size_t steps) {
-  const size_t param = s->params->list[at], now = s->f->config.index[param];
+  const size_t param = s->params->list[at], now = s->config.index[param];
   return (now < steps || try_change(s, at, now - steps, steps)) &&
          (now + steps >= s->j->t->params[param].n || try_change(s, at, now + steps, steps));
 }
@@ -350,23 +431,34 @@ static size_t unmoved(const search *s, size_t param) {
 /* What the best change leads to. What does not read its parameter is as before. */
 static form *form_after(search *s) {
   serve_judge *j = s->j;
-  mend *m = s->best.mend;
-  gen_config c = s->f->config;
-  c.index[s->best.is.param] = (uint16_t)s->best.is.value;
-  form *f = m->form ? m->form : form_find(j, &c);
-  if (f || !(f = form_new(j, &c))) {
-    return m->form = f;
+  const size_t param = s->best.is.param;
+  const gen_config c = after(s, &s->best.is);
+  const uint64_t key = key_of(j, &c);
+  form *f = form_find(j, key);
+  questions q;
+  if (f) {
+    return f;
   }
+  q.n = 0;
+  gen_fold_config(j->fold, &c);
   for (size_t i = 0, before = 0; i < j->t->n_requirements; i++) {
-    const questions *all = &s->f->all;
-    before += before < all->n && all->list[before].requirement < i;
-    const bool was = before < all->n && all->list[before].requirement == i;
-    const bool reads = j->reads[i][s->best.is.param];
-    if (!(reads ? ask(j, i, &f->all) : !was || add_question(j, &f->all, all->list[before]))) {
-      return NULL;
+    before += before < s->f->n && s->f->all[before].requirement < i;
+    if (j->reads[i][param]) {
+      add_question(&q, ask(j, i));
+    } else if (before < s->f->n && s->f->all[before].requirement == i) {
+      add_question(&q, s->f->all[before]);
     }
   }
-  return m->form = form_keep(j, f) ? f : NULL;
+  return form_keep(j, key, &q);
+}
+
+static void measure_slots(search *s) {
+  size_t n = 0;
+  for (size_t at = 0; at < s->params->n; at++) {
+    s->most[at] = unmoved(s, s->params->list[at]);
+    s->slots[at] = n;
+    n += s->j->t->params[s->params->list[at]].n;
+  }
 }
 
 /* As serve_adapt, the one change that gets farthest down the list of requirements: tried are those
@@ -377,24 +469,24 @@ static bool change_one(search *s, form **to) {
   s->params = &s->j->params[first];
   s->mends = mends_of(s->j, s->f, first);
   s->best = (change){.is = {.failing = first}};
-  for (size_t at = 0; at < s->params->n; at++) {
-    s->most[at] = unmoved(s, s->params->list[at]);
-  }
+  measure_slots(s);
   bool ok = s->mends && try_level(s, s->j->t->n_requirements);
   for (size_t i = s->now.n; ok && i-- > 1 && s->now.list[i] >= s->best.is.failing;) {
     ok = try_level(s, s->now.list[i]);
   }
-  *to = ok && s->best.mend ? form_after(s) : NULL;
-  return ok && (!s->best.mend || *to);
+  const bool found = ok && s->best.is.steps > 0;
+  *to = found ? form_after(s) : NULL;
+  return ok && (!found || *to);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-static bool judge_work(serve_judge *j, form *f, serve_work *out) {
+static bool judge_work(serve_judge *j, form *f, const gen_config *c, serve_work *out) {
   gen_work w;
   if (!f->work) {
-    gen_fold_config(j->fold, &f->config);
-    f->work = gen_fold_work(j->fold, &j->memory);
+    gen_fold_config(j->fold, c);
+    f->work = gen_fold_work(j->fold);
+    j->nbytes += f->work ? taken(gen_work_rest_nbytes(f->work)) : 0;
   }
   if (!f->work || !gen_rest_work(j->fold, f->work, &w)) {
     return false;
@@ -404,9 +496,19 @@ static bool judge_work(serve_judge *j, form *f, serve_work *out) {
                       .threads = w.threads,
                       .flops = w.flops,
                       .bytes = w.bytes,
-                      .form = f->config};
+                      .form = *c};
   memcpy(out->work, w.work, sizeof out->work);
   return true;
+}
+
+static form *first_form(serve_judge *j, size_t i) {
+  j->first[i] = j->first[i] ? j->first[i] : form_of(j, &j->configs[i]);
+  return j->first[i];
+}
+
+static void use(serve_judge *j, form *f) {
+  f->last = j->now;
+  f->n_uses += f->n_uses < USES_MOST;
 }
 
 bool serve_judge_one(serve_judge *j, size_t i, serve_judged *out) {
@@ -415,22 +517,27 @@ bool serve_judge_one(serve_judge *j, size_t i, serve_judged *out) {
     return false;
   }
   s.j = j;
-  s.f = j->first[i] ? j->first[i] : form_of(j, &j->configs[i]);
-  form *next = s.f;
-  j->first[i] = s.f;
+  s.f = first_form(j, i);
+  s.config = j->configs[i];
   *out = (serve_judged){.changed = 0};
   if (!s.f || !find_failures(j, s.f, &s.now)) {
     return false;
   }
-  for (; s.now.n && next && out->changed < SERVE_CHANGES_MOST; out->changed += next != NULL) {
+  use(j, s.f);
+  for (form *next = s.f; s.now.n && next && out->changed < SERVE_CHANGES_MOST;) {
     if (!change_one(&s, &next) || (next && !find_failures(j, next, &s.now))) {
       return false;
     }
-    s.f = next ? next : s.f;
+    if (next) {
+      use(j, next);
+      s.f = next;
+      s.config = after(&s, &s.best.is);
+      out->changed++;
+    }
   }
   out->fits = !s.now.n;
-  out->config = s.f->config;
-  return !j->broken && (!out->fits || judge_work(j, s.f, &out->work));
+  out->config = s.config;
+  return !j->broken && (!out->fits || judge_work(j, s.f, &s.config, &out->work));
 }
 
 bool serve_judge_as_it_is(serve_judge *j, size_t i, serve_judged *out) {
@@ -438,30 +545,62 @@ bool serve_judge_as_it_is(serve_judge *j, size_t i, serve_judged *out) {
   if (!j->fold || j->broken) {
     return false;
   }
-  form *f = j->first[i] ? j->first[i] : form_of(j, &j->configs[i]);
-  j->first[i] = f;
+  form *f = first_form(j, i);
   if (!f || !find_failures(j, f, &now)) {
     return false;
   }
-  *out = (serve_judged){.fits = !now.n, .config = f->config};
-  return !j->broken && (!out->fits || judge_work(j, f, &out->work));
+  use(j, f);
+  *out = (serve_judged){.fits = !now.n, .config = j->configs[i]};
+  return !j->broken && (!out->fits || judge_work(j, f, &out->config, &out->work));
 }
 
-static void forget(serve_judge *j) {
-  serve_table_clear(&j->forms);
-  arena_clear(&j->memory);
-  for (size_t i = 0; j->first && i < j->n; i++) {
-    j->first[i] = NULL;
+/* ---- forgetting ------------------------------------------------------------------------------ */
+
+static uint32_t worth_of(const form *f) {
+  uint32_t octaves = 0;
+  for (uint16_t n = f->n_uses; n > 1; n /= 2) {
+    octaves++;
   }
-  j->nbytes = 0;
+  return f->last + octaves * USES_WORTH;
+}
+
+static void forget_below(serve_judge *j, uint64_t worth) {
+  for (size_t i = 0; i < FORM_SLOTS; i++) {
+    for (form **link = &j->forms[i], *f; (f = *link);) {
+      if (worth_of(f) < worth) {
+        *link = f->next;
+        form_free(j, f);
+      } else {
+        link = &f->next;
+      }
+    }
+  }
+  memset(j->first, 0, j->n * sizeof *j->first);
+}
+
+/* Down to seven eighths. What is of less worth than ever before was forgotten then. */
+static void forget_some(serve_judge *j) {
+  while (j->nbytes > j->most_nbytes / 8 * 7) {
+    j->least += USES_WORTH / 8;
+    forget_below(j, j->least);
+  }
+}
+
+static void start_again(serve_judge *j) {
+  forget_below(j, UINT64_MAX);
+  gen_fold_free(j->fold);
+  j->fold = NULL;
+  j->now = j->least = 0;
+  j->broken = gen_fold_new(j->t, j->limits, j->n_limits, &j->fold, NULL);
 }
 
 void serve_judge_problem(serve_judge *j, const gen_problem *p) {
-  if (j->full || gen_fold_nbytes(j->fold) > MOST_NBYTES) {
-    forget(j);
-    gen_fold_free(j->fold);
-    j->fold = NULL;
-    j->full = j->broken = gen_fold_new(j->t, j->limits, j->n_limits, &j->fold, NULL);
+  if (!j->fold || j->broken || gen_fold_is_full(j->fold) || j->now == UINT32_MAX / 2) {
+    start_again(j);
+  }
+  j->now++;
+  if (j->nbytes > j->most_nbytes) {
+    forget_some(j);
   }
   if (j->fold) {
     gen_fold_problem(j->fold, p);
@@ -470,24 +609,45 @@ void serve_judge_problem(serve_judge *j, const gen_problem *p) {
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static bool list_if(serve_judge *j, indices *out, size_t i, size_t n, bool yes) {
-  out->list = out->list ? out->list : arena_new(&j->lists, n * sizeof *out->list + 1);
-  if (out->list && yes) {
-    out->list[out->n++] = (uint16_t)i;
+static bool list_those(serve_judge *j, const uint16_t *list, size_t n, indices *out) {
+  uint16_t *own = ARENA_ARRAY(&j->lists, uint16_t, n + 1);
+  if (own) {
+    memcpy(own, list, n * sizeof *own);
   }
-  return out->list;
+  *out = (indices){.list = own, .n = n};
+  return own;
+}
+
+static bool list_readers(serve_judge *j, size_t param) {
+  uint16_t list[REQUIREMENTS_MOST + 1];
+  size_t n = 0;
+  for (size_t i = 0; i < j->t->n_requirements; i++) {
+    list[n] = (uint16_t)i;
+    n += j->reads[i][param];
+  }
+  return list_those(j, list, n, &j->readers[param]);
+}
+
+static bool list_params(serve_judge *j, size_t requirement) {
+  uint16_t list[GEN_MAX_PARAMS + 1];
+  size_t n = 0;
+  for (size_t i = 0; i < j->t->n_params; i++) {
+    list[n] = (uint16_t)i;
+    n += j->reads[requirement][i];
+  }
+  return list_those(j, list, n, &j->params[requirement]);
 }
 
 /* Which requirements read which parameters, both ways. */
 static int find_readers(serve_judge *j, err *e) {
   const gen_template *t = j->t;
   bool ok = true;
-  for (size_t i = 0; i < t->n_requirements; i++) {
+  for (size_t i = 0; ok && i < t->n_requirements; i++) {
     serve_adapt_reads(t, t->requirements[i].expression, j->reads[i]);
-    for (size_t p = 0; p < t->n_params; p++) {
-      ok = ok && list_if(j, &j->params[i], p, t->n_params, j->reads[i][p]) &&
-           list_if(j, &j->readers[p], i, t->n_requirements, j->reads[i][p]);
-    }
+    ok = list_params(j, i);
+  }
+  for (size_t i = 0; ok && i < t->n_params; i++) {
+    ok = list_readers(j, i);
   }
   return ok ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
 }
@@ -521,6 +681,7 @@ int serve_judge_new(gen_template *t, const gen_config *configs, size_t n, const 
   }
   j->t = t;
   j->n = n;
+  j->most_nbytes = MOST_NBYTES;
   const int rc = set_up(j, configs, limits, n_limits, e);
   if (rc) {
     serve_judge_free(j);
@@ -532,7 +693,9 @@ int serve_judge_new(gen_template *t, const gen_config *configs, size_t n, const 
 
 void serve_judge_free(serve_judge *j) {
   if (j) {
-    forget(j);
+    if (j->first) {
+      forget_below(j, UINT64_MAX);
+    }
     gen_fold_free(j->fold);
     arena_clear(&j->lists);
     free(j->limits);
@@ -542,6 +705,12 @@ void serve_judge_free(serve_judge *j) {
     free(j->params);
     free(j);
   }
+}
+
+void serve_judge_bound(serve_judge *j, size_t nbytes) {
+  j->most_nbytes = nbytes < LEAST_NBYTES  ? LEAST_NBYTES
+                   : nbytes < MOST_NBYTES ? nbytes
+                                          : MOST_NBYTES;
 }
 
 bool serve_judge_is_of(const serve_judge *j, const gen_config *configs, size_t n) {

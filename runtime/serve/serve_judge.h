@@ -7,7 +7,8 @@
  * its requirements' remainders, and for each requirement that failed the changes that could mend
  * it: what is left for a new problem is to look answers up.
  *
- * Of bounded size. What it can't tell is asked of the generator, as ever. */
+ * Of bounded size: forms that were of use rarely or long ago are forgotten. What it can't tell is
+ * asked of the generator, as ever. */
 #ifndef SERVE_JUDGE_H
 #define SERVE_JUDGE_H
 
@@ -21,6 +22,8 @@ typedef struct serve_judge serve_judge;
 int serve_judge_new(gen_template *t, const gen_config *configs, size_t n, const gen_number *limits,
                     size_t n_limits, serve_judge **out, err *e);
 void serve_judge_free(serve_judge *j);
+/* serve_judge_bound -- so much memory at most for what it has learnt, within bounds of its own */
+void serve_judge_bound(serve_judge *j, size_t nbytes);
 /* serve_judge_is_of -- the very same configurations? */
 bool serve_judge_is_of(const serve_judge *j, const gen_config *configs, size_t n);
 /* serve_judge_problem -- the one that is judged from now on */

@@ -416,6 +416,15 @@ int serve_model_fields(const gen_template *t, serve_model *m, arena *a, err *e) 
   return ok ? 0 : no_room(e);
 }
 
+size_t serve_model_nbytes(const serve_model *m) {
+  size_t n = m->n_configs * sizeof *m->fits + m->n_sizes * m->n_varying * sizeof(uint16_t);
+  for (size_t i = 0; i < m->n_configs; i++) {
+    const serve_rows *r = &m->fits[i].rows;
+    n += r->n * (3 * sizeof(uint16_t) + sizeof(float)) + r->n_forms * (r->n_params + sizeof(float));
+  }
+  return n;
+}
+
 static void add_apart(bool choice, const serve_levels *octaves, float here, size_t n,
                       float *apart) {
   const float number = (float)(1 / square(FIELD)), other = (float)(1 / square(CHOICE));

@@ -162,6 +162,8 @@ typedef struct serve_model { /* of a portfolio; n_sizes 0: it has none */
   const double *flops;   /* per size */
 } serve_model;
 
+/* serve_model_nbytes -- of memory, of what asking needs */
+size_t serve_model_nbytes(const serve_model *m);
 /* serve_model_fields -- fill in from `first` on, out of the values; in the arena. These may go
  * then. err ERR_NOMEM */
 int serve_model_fields(const gen_template *t, serve_model *m, arena *a, err *e);
