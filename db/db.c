@@ -68,6 +68,7 @@ static int connect(db *d, int flags, const char *parameters, err *e) {
     return db_fail(d, rc, e);
   }
   sqlite3_extended_result_codes(d->sql, 1);
+  sqlite3_db_config(d->sql, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0); /* 50 KB that nobody misses */
   sqlite3_busy_timeout(d->sql, DB_BUSY_MS);
   sqlite3_limit(d->sql, SQLITE_LIMIT_LENGTH, DB_MAX_BULK + DB_MAX_TEXT);
   sqlite3_db_config(d->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -252,6 +253,14 @@ static int connect_unchanging(db *d, err *e) {
   return connect(d, SQLITE_OPEN_READONLY, "?immutable=1", e);
 }
 
+/* Who reads is mostly a program that serves, and asks for a row now and then: eight pages will do,
+ * where by default the cache starts with 20 and grows to 2 MB. */
+static int keep_small(db *d, err *e) {
+  TRY(db_execute(d, "PRAGMA cache_size = 8", e));
+  sqlite3_db_release_memory(d->sql); /* the first pages' */
+  return 0;
+}
+
 static int open_read(db *d, err *e) {
   if (strcmp(d->path, ":memory:") && faccessat(AT_FDCWD, d->path, R_OK, AT_EACCESS)) {
     return errno == ENOENT ? err_set(e, ERR_NOTFOUND,
@@ -268,6 +277,7 @@ static int open_read(db *d, err *e) {
   if ((rc & 0xff) == SQLITE_CANTOPEN || (rc & 0xff) == SQLITE_READONLY) {
     TRY(connect_unchanging(d, e));
   }
+  TRY(keep_small(d, e));
   int version;
   TRY(identify(d, N_STEPS, &version, e));
   if (version == 0) {

@@ -176,12 +176,19 @@ static int read_database(serve *s, gen_template *t, serve_known *k, err *e) {
   return rc;
 }
 
+static void trim_rows(serve_known *k) {
+  serve_known_row *rows = k->n ? realloc(k->rows, k->n * sizeof *rows) : NULL;
+  k->rows = rows ? rows : k->rows;
+  k->most = rows ? k->n : k->most;
+}
+
 static int read_all(serve *s, gen_template *t, serve_known *k, err *e) {
   if (s->db) {
     TRY(read_database(s, t, k, e));
     TRY(read_cover(s, t, k, e));
   }
   TRY(serve_presets_read(s, t, k, e));
+  trim_rows(k);
   k->read = true;
   return 0;
 }
