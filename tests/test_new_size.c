@@ -1,0 +1,86 @@
+/* test_new_size.c -- does a context stay small, whatever number of new sizes it decides about?
+ * Decisions alone: kernels and their modules are the program's choice. On the emulated device, as a
+ * driver's own memory would count, too. */
+#define _GNU_SOURCE
+#include <malloc.h>
+#include <math.h>
+
+#include "serve_choose.h"
+#include "serve_fixture.h"
+
+enum { DECISIONS = 1500, MOST_NBYTES = 2 << 20 };
+
+static size_t heap_nbytes(void) {
+  const struct mallinfo2 m = mallinfo2();
+  return m.uordblks + m.hblkhd;
+}
+
+static uint64_t seed = 1;
+
+/* Of Knuth's MMIX, the upper half; evenly over the octaves from 16 to 2048. */
+static int64_t side(void) {
+  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
+  return (int64_t)floor(16 * exp2((double)(seed >> 32) / 4294967296.0 * 7));
+}
+
+static bool is_of_portfolio(serve *s, gen_template *t) {
+  bool given[GEN_MAX_FIELDS] = {true, true, true};
+  gen_problem p = {.values = {{.i = side()}, {.i = side()}, {.i = side()}}};
+  gen_number limits[RT_NUMBERS];
+  gen_instance *g;
+  arena memory = {0};
+  str text = {0};
+  serve_pick pick;
+  const gen_plan *plan;
+  char hash[HASH_TEXT];
+  err e = {0};
+  rt_numbers(&s->device->info, limits);
+  assert_ok(gen_problem_complete(t, &p, given, &e), &e);
+  assert_ok(gen_instance_new(t, &p, limits, RT_NUMBERS, &g, &e), &e);
+  gen_problem_text(t, &p, &text);
+  serve_choose c = {.s = s,
+                    .t = t,
+                    .p = &p,
+                    .g = g,
+                    .problem = str_text(&text),
+                    .known = serve_known_of(s, t),
+                    .memory = &memory};
+  assert_ok(serve_choose_next(&c, &pick, &e), &e);
+  assert_ok(gen_plan_make(g, &pick.config, &memory, &plan, &e), &e);
+  gen_source_hash(g, &pick.config, hash); /* compiles the script */
+  gen_instance_free(g);
+  arena_clear(&memory);
+  str_clear(&text);
+  return pick.origin == TUNED_PORTFOLIO;
+}
+
+/* With a database that knows another size. */
+static void new_sizes_fit_2_mb(void **state) {
+  fixture *f = *state;
+  err e = {0};
+  gen_template *t;
+  store_put(f, &(stored){.problem = "saxpy n=1000 align=4", .config = "BLOCK=64"});
+  tuned_close(f->ctx);
+  const size_t before = heap_nbytes();
+  const tuned_options o = {.device = "emu", .database = f->db_path};
+  OK(f, tuned_open(&f->ctx, &o, &f->err));
+  assert_ok(serve_family_get(inside(f), "sgemm", &t, &e), &e);
+  size_t portfolio = 0, least = SIZE_MAX, most = 0;
+  for (int i = 0; i < DECISIONS; i++) {
+    portfolio += is_of_portfolio(inside(f), t);
+    const size_t now = heap_nbytes() - before;
+    least = now < least ? now : least;
+    most = now > most ? now : most;
+  }
+  printf("%zu bytes with the first of %d sizes, %zu at most\n", least, DECISIONS, most);
+  assert_int_equal(portfolio, DECISIONS);
+  assert_true(least > 100000 && least < most && most < MOST_NBYTES);
+}
+
+int main(void) {
+  device_name = "emu";
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_setup_teardown(new_sizes_fit_2_mb, setup, teardown),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
