@@ -1,0 +1,436 @@
+/* bench_exported.c -- an exported portfolio of sgemm beside libtuned, which serves from the same.
+ *
+ *   bench_exported [N [SEED [GRID]]] [--sec 70] [--jobs 16] [--json]
+ *
+ * tests/bench/bench_exported.sh writes the portfolio as C, builds this program with it and runs it.
+ * N sizes are drawn as bench_cover does. What libtuned wants at them is compiled beforehand, by so
+ * many threads. At each size the typed call and the exported one are timed hot, in turns, in nine
+ * batches each, a batch 400 us or three launches at least; results must agree. TUNED_DB names a
+ * file that is not there, so that it is the shipped portfolio that serves.
+ *
+ * --json: a line a size. The last line: the geometric mean and the worst of exported over served
+ * time, at how many sizes both run the very same configuration, the mean without those, and of
+ * those at which the kernel has warps that only load (none: 0) or takes under 10 us; medians of
+ * what a choice that is new, one that was made before, and the two calls take of the host. */
+#define _GNU_SOURCE
+#include <cuda.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "draw.h"
+#include "file.h"
+#include "sgemm_portfolio.h"
+#include "tuned.h"
+
+enum { ROUNDS = 9, LEAST = 3, MOST = 400, CALLS = 20, THREADS_MOST = 64, COMPARED = 1 << 18 };
+static const double BATCH_US = 400, SHORT_US = 10;
+
+typedef struct measured { /* one size; microseconds */
+  bool done, same, loaders;
+  double served, exported, ratio, choice, again, served_call, exported_call;
+} measured;
+
+typedef struct bench {
+  gen_template *t;
+  arena memory;
+  sizes sizes;
+  measured *all; /* [sizes.n] */
+  tuned_context *ctx;
+  CUcontext context;
+  CUevent from, to;
+  CUdeviceptr a, b, c, workspace;
+  size_t workspace_nbytes, next; /* the next size to be prepared */
+  pthread_mutex_t turn;
+  float *left, *right; /* COMPARED elements of both results */
+  sgemm_portfolio kernels;
+  sgemm_problem p; /* the one being timed */
+  bool json;
+} bench;
+
+static void must(CUresult rc, const char *what) {
+  if (rc != CUDA_SUCCESS) {
+    fprintf(stderr, "bench_exported: %s failed with CUDA error %d\n", what, (int)rc);
+    exit(1);
+  }
+}
+
+static void give_up(const char *what, const char *why) {
+  fprintf(stderr, "bench_exported: %s: %s\n", what, why);
+  exit(1);
+}
+
+/* ---- the two calls -------------------------------------------------------------------------- */
+
+static sgemm_problem exported_problem(const gen_problem *p) {
+  return (sgemm_problem){.m = p->values[0].i,
+                         .n = p->values[1].i,
+                         .k = p->values[2].i,
+                         .ta = SGEMM_TEXT_n,
+                         .tb = SGEMM_TEXT_n,
+                         .align = p->values[5].i,
+                         .align_a = p->values[6].i,
+                         .align_b = p->values[7].i,
+                         .scale = SGEMM_TEXT_none,
+                         .bias = SGEMM_TEXT_none,
+                         .act = SGEMM_TEXT_none,
+                         .accuracy = SGEMM_TEXT_strict};
+}
+
+static void call_served(bench *b) {
+  const sgemm_problem *p = &b->p;
+  tuned_error e;
+  if (tuned_sgemm(b->ctx, NULL, 'N', 'N', p->m, p->n, p->k, 1, (float *)b->a, p->m, (float *)b->b,
+                  p->k, 0, (float *)b->c, p->m, &e)) {
+    give_up("tuned_sgemm", e.message);
+  }
+}
+
+static void call_exported(bench *b) {
+  const sgemm_problem *p = &b->p;
+  must(
+      sgemm_run(&b->kernels, NULL, p, b->workspace, 1, b->a, p->m, b->b, p->k, 0, b->c, p->m, 0, 0),
+      "sgemm_run");
+}
+
+typedef void call(bench *b);
+
+/* ---- timing --------------------------------------------------------------------------------- */
+
+static double batch_us(bench *b, call *run, int n) {
+  float ms;
+  run(b);
+  must(cuEventRecord(b->from, NULL), "cuEventRecord");
+  for (int i = 0; i < n; i++) {
+    run(b);
+  }
+  must(cuEventRecord(b->to, NULL), "cuEventRecord");
+  must(cuEventSynchronize(b->to), "a kernel");
+  must(cuEventElapsedTime(&ms, b->from, b->to), "cuEventElapsedTime");
+  return 1e3 * (double)ms / n;
+}
+
+/* Of the host, while the device has little queued. */
+static double call_us(bench *b, call *run) {
+  run(b);
+  must(cuCtxSynchronize(), "a kernel");
+  run(b);
+  const double from = now_sec();
+  for (int i = 0; i < CALLS; i++) {
+    run(b);
+  }
+  const double sec = now_sec() - from;
+  must(cuCtxSynchronize(), "a kernel");
+  return 1e6 * sec / CALLS;
+}
+
+static int by_value(const void *a, const void *b) {
+  const double x = *(const double *)a, y = *(const double *)b;
+  return (x > y) - (x < y);
+}
+
+static double median(double *x, size_t n) {
+  qsort(x, n, sizeof *x, by_value);
+  return n ? x[n / 2] : 0;
+}
+
+static void time_both(bench *b, measured *m) {
+  double served[ROUNDS], exported[ROUNDS];
+  const double n = BATCH_US / batch_us(b, call_exported, LEAST);
+  const int count = (int)fmax(LEAST, fmin(MOST, n));
+  for (int i = 0; i < ROUNDS; i++) {
+    served[i] = batch_us(b, call_served, count);
+    exported[i] = batch_us(b, call_exported, count);
+  }
+  m->served = median(served, ROUNDS);
+  m->exported = median(exported, ROUNDS);
+  m->ratio = m->exported / m->served;
+  m->served_call = call_us(b, call_served);
+  m->exported_call = call_us(b, call_exported);
+}
+
+/* ---- one size ------------------------------------------------------------------------------- */
+
+/* A kernel that is wrong may well be fast. */
+static void compare_results(bench *b) {
+  const int64_t all = b->p.m * b->p.n;
+  const size_t n = (size_t)(all < COMPARED ? all : COMPARED);
+  const double bound = 1e-6 * ((double)b->p.k + 16);
+  must(cuMemsetD8(b->c, 0xff, (size_t)all * sizeof(float)), "cuMemsetD8");
+  call_served(b);
+  must(cuMemcpyDtoH(b->left, b->c, n * sizeof(float)), "cuMemcpyDtoH");
+  must(cuMemsetD8(b->c, 0xff, (size_t)all * sizeof(float)), "cuMemsetD8");
+  call_exported(b);
+  must(cuMemcpyDtoH(b->right, b->c, n * sizeof(float)), "cuMemcpyDtoH");
+  for (size_t i = 0; i < n; i++) {
+    if (!(fabs((double)b->left[i] - (double)b->right[i]) <= bound)) {
+      give_up("the results differ", sgemm_configs[sgemm_choose(&b->kernels, &b->p)]);
+    }
+  }
+}
+
+static int choose(bench *b, measured *m) {
+  const double from = now_sec();
+  const int chosen = sgemm_choose(&b->kernels, &b->p);
+  const double between = now_sec();
+  sgemm_choose(&b->kernels, &b->p);
+  m->choice = 1e6 * (between - from);
+  m->again = 1e6 * (now_sec() - between);
+  return chosen;
+}
+
+/* Zeroed for every size, as the exported call asks for. */
+static void prepare_workspace(bench *b) {
+  const size_t nbytes = sgemm_workspace_nbytes(&b->kernels, &b->p);
+  if (nbytes > b->workspace_nbytes) {
+    must(b->workspace ? cuMemFree(b->workspace) : CUDA_SUCCESS, "cuMemFree");
+    must(cuMemAlloc(&b->workspace, nbytes), "cuMemAlloc");
+    b->workspace_nbytes = nbytes;
+  }
+  must(nbytes ? cuMemsetD8(b->workspace, 0, nbytes) : CUDA_SUCCESS, "cuMemsetD8");
+}
+
+static const char *served_config(bench *b, const char *problem) {
+  tuned_kernel *kernel;
+  tuned_kernel_info info;
+  tuned_error e;
+  if (tuned_find(b->ctx, problem, &kernel, &e) || tuned_info(kernel, &info, &e)) {
+    give_up(problem, e.message);
+  }
+  return info.config;
+}
+
+static void run_size(bench *b, const gen_problem *p, measured *m) {
+  str problem = {0};
+  gen_problem_text(b->t, p, &problem);
+  b->p = exported_problem(p);
+  const int chosen = choose(b, m);
+  if (chosen < 0) {
+    give_up(str_text(&problem), "the exported portfolio takes no such problem");
+  }
+  const char *config = sgemm_configs[chosen];
+  prepare_workspace(b);
+  compare_results(b);
+  m->same = !strcmp(config, served_config(b, str_text(&problem)));
+  m->loaders = strstr(config, "LOADER=warps") != NULL;
+  time_both(b, m);
+  m->done = true;
+  if (b->json) {
+    printf("{\"problem\": \"%s\", \"served_us\": %.4g, \"exported_us\": %.4g, \"ratio\": %.4f, "
+           "\"same\": %s, \"choice_us\": %.3g, \"served_call_us\": %.3g, \"exported_call_us\": "
+           "%.3g, \"served\": \"%s\", \"exported\": \"%s\"}\n",
+           str_text(&problem), m->served, m->exported, m->ratio, m->same ? "true" : "false",
+           m->choice, m->served_call, m->exported_call, served_config(b, str_text(&problem)),
+           config);
+  }
+  str_clear(&problem);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+/* libtuned compiles what it has not served yet. */
+static void *find_some(void *at) {
+  bench *b = at;
+  must(cuCtxSetCurrent(b->context), "cuCtxSetCurrent");
+  for (;;) {
+    pthread_mutex_lock(&b->turn);
+    const size_t i = b->next++;
+    pthread_mutex_unlock(&b->turn);
+    if (i >= b->sizes.n) {
+      return NULL;
+    }
+    str problem = {0};
+    gen_problem_text(b->t, &b->sizes.p[i], &problem);
+    served_config(b, str_text(&problem));
+    str_clear(&problem);
+  }
+}
+
+static void find_all(bench *b, int jobs) {
+  pthread_t threads[THREADS_MOST];
+  int n = 0;
+  while (n < jobs && n < THREADS_MOST && !pthread_create(&threads[n], NULL, find_some, b)) {
+    n++;
+  }
+  for (int i = 0; i < n; i++) {
+    pthread_join(threads[i], NULL);
+  }
+}
+
+typedef struct mean {
+  double sum, worst;
+  size_t n;
+} mean;
+
+static void add(mean *x, double ratio) {
+  x->sum += log(ratio);
+  x->worst = fmax(x->worst, ratio);
+  x->n++;
+}
+
+static double of(const mean *x) {
+  return x->n ? exp(x->sum / (double)x->n) : 0;
+}
+
+static void add_mean(const char *name, const mean *x) {
+  printf(", \"%s\": {\"sizes\": %zu, \"mean\": %.4f, \"worst\": %.4f}", name, x->n, of(x),
+         x->worst);
+}
+
+static double median_of(const bench *b, size_t offset) {
+  double *x = calloc(b->sizes.n + 1, sizeof *x);
+  size_t n = 0;
+  for (size_t i = 0; x && i < b->sizes.n; i++) {
+    if (b->all[i].done) {
+      memcpy(&x[n++], (const char *)&b->all[i] + offset, sizeof *x);
+    }
+  }
+  const double m = x ? median(x, n) : 0;
+  free(x);
+  return m;
+}
+
+static void summarise(const bench *b) {
+  mean all = {0}, same = {0}, other = {0}, loaders = {0}, plain = {0}, brief = {0}, long_ = {0};
+  for (size_t i = 0; i < b->sizes.n; i++) {
+    const measured *m = &b->all[i];
+    if (m->done) {
+      add(&all, m->ratio);
+      add(m->same ? &same : &other, m->ratio);
+      if (m->same) {
+        add(m->loaders ? &loaders : &plain, m->ratio);
+        add(m->served < SHORT_US ? &brief : &long_, m->ratio);
+      }
+    }
+  }
+  printf("{\"bench\": \"exported\", \"variants\": %d, \"sizes\": %zu, \"left\": %zu, "
+         "\"ratio\": %.4f, \"worst\": %.4f",
+         SGEMM_CONFIGS, all.n, b->sizes.n - all.n, of(&all), all.worst);
+  add_mean("same_form", &same);
+  add_mean("other_form", &other);
+  add_mean("same_with_loading_warps", &loaders);
+  add_mean("same_without", &plain);
+  add_mean("same_under_10_us", &brief);
+  add_mean("same_over_10_us", &long_);
+  printf(", \"choice_us\": %.3f, \"choice_again_us\": %.3f, \"served_call_us\": %.3f, "
+         "\"exported_call_us\": %.3f}\n",
+         median_of(b, offsetof(measured, choice)), median_of(b, offsetof(measured, again)),
+         median_of(b, offsetof(measured, served_call)),
+         median_of(b, offsetof(measured, exported_call)));
+}
+
+/* ---- setting up ----------------------------------------------------------------------------- */
+
+static CUdeviceptr matrix(size_t n) {
+  enum { PIECE = 1 << 20 };
+  static float piece[PIECE];
+  CUdeviceptr at;
+  must(cuMemAlloc(&at, n * sizeof(float)), "cuMemAlloc");
+  for (size_t i = 0; i < n; i += PIECE) {
+    for (size_t j = 0; !i && j < PIECE; j++) {
+      piece[j] = (float)rand() / (float)RAND_MAX - 0.5f;
+    }
+    const size_t rest = n - i < PIECE ? n - i : PIECE;
+    must(cuMemcpyHtoD(at + i * sizeof(float), piece, rest * sizeof(float)), "cuMemcpyHtoD");
+  }
+  return at;
+}
+
+static void make_matrices(bench *b) {
+  int64_t most[3] = {0};
+  for (size_t i = 0; i < b->sizes.n; i++) {
+    const sgemm_problem p = exported_problem(&b->sizes.p[i]);
+    const int64_t n[] = {p.m * p.k, p.k * p.n, p.m * p.n};
+    for (int j = 0; j < 3; j++) {
+      most[j] = n[j] > most[j] ? n[j] : most[j];
+    }
+  }
+  b->a = matrix((size_t)most[0]);
+  b->b = matrix((size_t)most[1]);
+  b->c = matrix((size_t)most[2]);
+}
+
+static void set_up(bench *b, const char *grid, size_t n, uint64_t seed) {
+  CUdevice device;
+  tuned_error failed;
+  err e = {0};
+  must(cuInit(0), "cuInit");
+  must(cuDeviceGet(&device, 0), "cuDeviceGet");
+  must(cuDevicePrimaryCtxRetain(&b->context, device), "cuDevicePrimaryCtxRetain");
+  must(cuCtxSetCurrent(b->context), "cuCtxSetCurrent");
+  must(cuEventCreate(&b->from, CU_EVENT_DEFAULT), "cuEventCreate");
+  must(cuEventCreate(&b->to, CU_EVENT_DEFAULT), "cuEventCreate");
+  if (gen_open(NULL, "sgemm", &b->t, &e) ||
+      draw_sizes(b->t, grid, n, seed, false, &b->memory, &b->sizes, &e)) {
+    give_up("sizes", e.message);
+  }
+  if (tuned_open(&b->ctx, NULL, &failed)) {
+    give_up("tuned_open", failed.message);
+  }
+  must(sgemm_open(&b->kernels, device), "sgemm_open");
+  b->all = calloc(b->sizes.n + 1, sizeof *b->all);
+  b->left = calloc(2 * COMPARED, sizeof *b->left);
+  if (!b->all || !b->left) {
+    give_up("setting up", "out of memory");
+  }
+  b->right = b->left + COMPARED;
+  make_matrices(b);
+}
+
+static void tear_down(bench *b) {
+  sgemm_close(&b->kernels);
+  tuned_close(b->ctx);
+  gen_close(b->t);
+  arena_clear(&b->memory);
+  free(b->all);
+  free(b->left);
+}
+
+static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
+  for (int i = 1; i + 1 < argc; i++) {
+    if (!strcmp(argv[i], name)) {
+      return argv[i + 1];
+    }
+  }
+  return otherwise;
+}
+
+static bool has(int argc, char **argv, const char *name) {
+  for (int i = 1; i < argc; i++) {
+    if (!strcmp(argv[i], name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* The i-th word before the options, from 1. */
+static const char *word(int argc, char **argv, int i, const char *otherwise) {
+  for (int k = 1; k <= i && k < argc; k++) {
+    if (!strncmp(argv[k], "--", 2)) {
+      return otherwise;
+    }
+  }
+  return i < argc ? argv[i] : otherwise;
+}
+
+int main(int argc, char **argv) {
+  static bench b = {.turn = PTHREAD_MUTEX_INITIALIZER};
+  const double started = now_sec(), sec = atof(option(argc, argv, "--sec", "1e9"));
+  b.json = has(argc, argv, "--json");
+  set_up(&b, word(argc, argv, 3, "m=16..8192 n=16..8192 k=16..8192"),
+         (size_t)atol(word(argc, argv, 1, "200")), (uint64_t)atol(word(argc, argv, 2, "112")));
+  const double opened = now_sec();
+  find_all(&b, atoi(option(argc, argv, "--jobs", "16")));
+  fprintf(stderr, "bench_exported: opening %.1f s, what libtuned serves %.1f s\n", opened - started,
+          now_sec() - opened);
+  for (size_t i = 0; i < b.sizes.n && now_sec() - started < sec; i++) {
+    run_size(&b, &b.sizes.p[i], &b.all[i]);
+  }
+  summarise(&b);
+  tear_down(&b);
+  return 0;
+}
