@@ -57,6 +57,8 @@ static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text
 static int launch(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text *out, err *e) {
   *out = (gen_launch_text){.kernel = s->kernel,
                            .when = text_of(s->when),
+                           .overlap = text_of(s->overlap),
+                           .early = text_of(s->early),
                            .smem = text_of(s->smem),
                            .fill = text_of(s->fill),
                            .nbytes = text_of(s->nbytes)};

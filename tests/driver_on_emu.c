@@ -8,9 +8,19 @@
 #include <cuda.h>
 
 #include "device.h"
+#include "driver_on_emu.h"
 #include "file.h"
 
+struct driver_notes driver_notes;
+
 static rt_device *device;
+
+static void note(driver_note x) {
+  if (driver_notes.n < (int)(sizeof driver_notes.list / sizeof *driver_notes.list)) {
+    driver_notes.list[driver_notes.n] = x;
+  }
+  driver_notes.n++;
+}
 
 /* Any failure of the emulated device ends the test with its words. */
 static CUresult done(int rc, const err *e) {
@@ -95,6 +105,10 @@ CUresult cuDeviceTotalMem(size_t *nbytes, CUdevice d) {
 CUresult cuFuncGetAttribute(int *value, CUfunction_attribute attribute, CUfunction f) {
   err e = {0};
   rt_function_info info = {0};
+  if (attribute == CU_FUNC_ATTRIBUTE_PTX_VERSION) {
+    *value = device->info.cc;
+    return CUDA_SUCCESS;
+  }
   if (attribute != CU_FUNC_ATTRIBUTE_SHARED_SIZE_BYTES) {
     return CUDA_ERROR_INVALID_VALUE;
   }
@@ -150,7 +164,8 @@ CUresult cuMemsetD8(CUdeviceptr to, unsigned char byte, size_t nbytes) {
 
 CUresult cuMemsetD8Async(CUdeviceptr to, unsigned char byte, size_t nbytes, CUstream s) {
   (void)s;
-  return cuMemsetD8(to, byte, nbytes);
+  note((driver_note){.overlap = false});
+  return driver_notes.dry ? CUDA_SUCCESS : cuMemsetD8(to, byte, nbytes);
 }
 
 CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, unsigned bx,
@@ -159,10 +174,26 @@ CUresult cuLaunchKernel(CUfunction f, unsigned gx, unsigned gy, unsigned gz, uns
   err e = {0};
   const uint32_t grid[] = {gx, gy, gz}, block[] = {bx, by, bz};
   (void)s, (void)extra;
+  note((driver_note){{gx, gy, gz}, {bx, by, bz}, smem, driver_notes.overlap});
+  if (driver_notes.dry) {
+    return CUDA_SUCCESS;
+  }
   return done(device->ops->launch(device, (rt_function *)f, grid, block, smem, NULL, args, &e), &e);
 }
 
 #if CUDA_VERSION >= 12000
+/* One kernel runs at a time. */
+CUresult cuLaunchKernelEx(const CUlaunchConfig *how, CUfunction f, void **args, void **extra) {
+  driver_notes.overlap = how->numAttrs == 1 &&
+                         how->attrs->id == CU_LAUNCH_ATTRIBUTE_PROGRAMMATIC_STREAM_SERIALIZATION &&
+                         how->attrs->value.programmaticStreamSerializationAllowed;
+  const CUresult rc =
+      cuLaunchKernel(f, how->gridDimX, how->gridDimY, how->gridDimZ, how->blockDimX, how->blockDimY,
+                     how->blockDimZ, how->sharedMemBytes, how->hStream, args, extra);
+  driver_notes.overlap = false;
+  return rc;
+}
+
 static dtype tensor_type(CUtensorMapDataType type) {
   return type == CU_TENSOR_MAP_DATA_TYPE_UINT8    ? DTYPE_u8
          : type == CU_TENSOR_MAP_DATA_TYPE_UINT16 ? DTYPE_u16
@@ -184,6 +215,9 @@ CUresult cuTensorMapEncodeTiled(CUtensorMap *map, CUtensorMapDataType type, cuui
                             : swizzle == CU_TENSOR_MAP_SWIZZLE_32B ? 32
                                                                    : 0};
   (void)steps, (void)interleave, (void)promotion, (void)fill;
+  if (driver_notes.dry) {
+    return CUDA_SUCCESS;
+  }
   for (cuuint32_t i = 0; i < rank && i < 5; i++) {
     t.dims[i] = dims[i];
     t.box[i] = box[i];

@@ -9,6 +9,7 @@
 #include <stdio.h>
 
 #include "draw.h"
+#include "driver_on_emu.h"
 #include "file.h"
 #include "run.h"
 #include "serve_cover.h"
@@ -73,8 +74,35 @@ static int compare(lua *l, const sgemm_portfolio *k, const gen_problem *p, int i
   return by_c && at[n - 1] != workspace(l, &c) ? fail("the workspaces differ", l, p, i) : 0;
 }
 
+static bool same_launch(const gen_launch *l, const driver_note *n) {
+  return !memcmp(l->grid, n->grid, sizeof l->grid) &&
+         !memcmp(l->block, n->block, sizeof l->block) && l->smem == n->smem &&
+         l->overlap == n->overlap;
+}
+
+/* What C launches is what the plan has. */
+static int compare_launches(lua *l, const sgemm_portfolio *k, const gen_problem *p, int chosen,
+                            int *n_overlap) {
+  const sgemm_problem x = exported(p);
+  const gen_plan *plan;
+  gen_config c;
+  driver_notes = (struct driver_notes){.dry = true};
+  if (gen_config_parse(l->t, sgemm_configs[chosen], &c, NULL) ||
+      gen_plan_make(l->g, &c, &l->memory, &plan, NULL) ||
+      sgemm_run(k, NULL, &x, 256, 1, 256, x.m, 256, x.k, 0, 256, x.m, 0, 0)) {
+    return fail("no launch", l, p, chosen);
+  }
+  for (int i = 0; i < driver_notes.n && (size_t)driver_notes.n == plan->n; i++) {
+    *n_overlap += driver_notes.list[i].overlap;
+    if (!same_launch(&plan->launches[i], &driver_notes.list[i])) {
+      return fail("the launches differ", l, p, chosen);
+    }
+  }
+  return (size_t)driver_notes.n != plan->n ? fail("more or fewer launches", l, p, chosen) : 0;
+}
+
 static int compare_all(lua *l, const sgemm_portfolio *k, const gen_problem *p, int *n_fit,
-                       int *n_default) {
+                       int *n_default, int *n_overlap) {
   const sgemm_problem x = exported(p);
   const int chosen = sgemm_choose(k, &x);
   int bad = 0;
@@ -85,7 +113,7 @@ static int compare_all(lua *l, const sgemm_portfolio *k, const gen_problem *p, i
     return bad + fail("a choice that does not fit", l, p, chosen);
   }
   *n_default += chosen >= first[sizeof first / sizeof *first - 2];
-  return bad;
+  return bad + compare_launches(l, k, p, chosen, n_overlap);
 }
 
 /* ---- models --------------------------------------------------------------------------------- */
@@ -201,7 +229,7 @@ int main(int argc, char **argv) {
   rt_device *d;
   gen_number limits[RT_NUMBERS];
   err e = {0};
-  int bad = 0, n_fit = 0, n_default = 0;
+  int bad = 0, n_fit = 0, n_default = 0, n_overlap = 0;
   if (cuInit(0) || read_limits(&k, 0) || rt_emu_open(NULL, &d, &e) ||
       gen_open(NULL, "sgemm", &l.t, &e) ||
       draw_sizes(l.t, "m=1..3000 n=1..3000 k=1..3000 align=1,2,4", PROBLEMS, 11, true, &l.memory,
@@ -209,6 +237,7 @@ int main(int argc, char **argv) {
     printf("setting up: %s\n", e.message);
     return 1;
   }
+  k.overlaps = 1;
   rt_numbers(&d->info, limits);
   if (argc != 2 || open_library(&y, l.t, argv[1], limits, &l.memory, &e)) {
     printf("reading the portfolio: %s\n", e.message);
@@ -218,16 +247,16 @@ int main(int argc, char **argv) {
     if (gen_instance_new(l.t, &drawn.p[i], limits, RT_NUMBERS, &l.g, &e)) {
       return 1;
     }
-    bad += compare_all(&l, &k, &drawn.p[i], &n_fit, &n_default);
+    bad += compare_all(&l, &k, &drawn.p[i], &n_fit, &n_default, &n_overlap);
     bad += compare_models(&l, &y, &k, &drawn.p[i]);
     gen_instance_free(l.g);
   }
-  printf("%zu problems, %d variants fit, %d problems got the default, %d times, %d picks of which "
-         "%d slower, %d differences\n",
-         drawn.n, n_fit, n_default, y.n_same, y.n_picks, y.n_other, bad);
+  printf("%zu problems, %d variants fit, %d problems got the default, %d launches overlap, %d "
+         "times, %d picks of which %d slower, %d differences\n",
+         drawn.n, n_fit, n_default, n_overlap, y.n_same, y.n_picks, y.n_other, bad);
   serve_judge_free(y.judge);
   gen_close(l.t);
   arena_clear(&l.memory);
   d->ops->close(d);
-  return bad || n_fit < 100 || y.n_same < 50 || y.n_picks < 5 || y.n_other;
+  return bad || n_fit < 100 || n_overlap < 5 || y.n_same < 50 || y.n_picks < 5 || y.n_other;
 }

@@ -9,7 +9,7 @@ B=${B:-build}
   [ ! -d "$CUDA_HOME" ] || break
 done
 here=$PWD
-flags="-std=c11 -pedantic -Wall -Wextra -Werror -isystem $CUDA_HOME/include -Iruntime/base -Iruntime/device"
+flags="-std=c11 -pedantic -Wall -Wextra -Werror -isystem $CUDA_HOME/include -Iruntime/base -Iruntime/device -Itests"
 build() { # PROGRAM SOURCE...: with the driver's functions over the emulated device
   program=$1
   shift
@@ -45,9 +45,8 @@ cat >"$folder/pick.c" <<'C'
 int main(void) {
   static const int devices[] = {75, 80, 86, 89, 90, 100, 120};
   for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
-    const void *image = find_image(0, devices[i]);
-    printf("%d:%d ", devices[i], image == images[0][0].bytes ? 80 : image == images[0][1].bytes ? 90 :
-           image == images[0][2].bytes ? 1 : 0);
+    const struct image *image = find_image(0, devices[i]);
+    printf("%d:%d ", devices[i], image == &images[0][0] ? 80 : image == &images[0][1] ? 90 : image == &images[0][2]);
   }
   return 0;
 }
@@ -60,6 +59,29 @@ prints "tuned, ALG=" $export --arch sm_80,sm_90a,compute_90 --header "$folder/k.
 sed -i 's/{75, .*}/{90, 92, 100}/' "$folder/pick.c"
 build pick_a "$folder/pick.c"
 [ "$("$folder/pick_a")" = "90:90 92:1 100:1 " ] || complain "of sm_90a picked: $("$folder/pick_a")"
+
+# what libtuned launches while the kernel ahead still runs, C does, too
+prints "FINISH=two_launch" "$autotune" export sgemm m=64 n=64 k=512 --config SPLITK=2,FINISH=two_launch --arch compute_90 \
+  --header "$folder/k.h" --embed "$folder/k.c"
+cat >"$folder/overlap.c" <<'C'
+#include <stdio.h>
+#include "driver_on_emu.h"
+#include "k.h"
+int main(void) {
+  CUmodule module;
+  sgemm_kernels k;
+  const CUdeviceptr workspaces[] = {256, 512};
+  driver_notes.dry = true;
+  if (cuInit(0) || sgemm_load_module(0, &module) || sgemm_load(module, &k) ||
+      sgemm_launch(&k, NULL, workspaces, 1, 256, 64, 256, 512, 0, 256, 64, 0, 0)) {
+    return 1;
+  }
+  printf("%d launches, %d %d", driver_notes.n, driver_notes.list[0].overlap, driver_notes.list[1].overlap);
+  return 0;
+}
+C
+build overlap "$folder/overlap.c" "$folder/k.c"
+[ "$("$folder/overlap")" = "2 launches, 0 1" ] || complain "of two launches: $("$folder/overlap")"
 
 # ---- one file of all architectures
 fat="$export --arch sm_80,sm_90a,compute_90 --fatbin $folder/k.fatbin"

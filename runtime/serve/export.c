@@ -267,12 +267,24 @@ static size_t count_kernels(const gen_plan *plan) {
   return n;
 }
 
+static bool any_overlaps(const gen_plan *plan) {
+  for (size_t i = 0; i < plan->n; i++) {
+    if (plan->launches[i].overlap) {
+      return true;
+    }
+  }
+  return false;
+}
+
 static void add_struct(const sheet *h) {
   str_addf(h->out, "typedef struct %s_kernels {\n", h->name);
   for (size_t i = 0; i < h->plan->n; i++) {
     if (is_first(h->plan, i)) {
       str_addf(h->out, "  CUfunction %s;\n", h->plan->launches[i].kernel);
     }
+  }
+  if (any_overlaps(h->plan)) {
+    str_add(h->out, "  int overlaps; /* they may start before those ahead of them have ended */\n");
   }
   if (!count_kernels(h->plan)) {
     str_add(h->out, "  int none; /* an empty problem: nothing to launch */\n");
@@ -301,6 +313,23 @@ static void add_find_kernel(const sheet *h, const gen_launch *l) {
   str_clear(&call);
 }
 
+/* Code for what had no such thing does not wait. */
+static void add_find_overlap(const sheet *h) {
+  for (size_t i = 0; i < h->plan->n; i++) {
+    if (h->plan->launches[i].overlap) {
+      str call = {0};
+      str_addf(&call,
+               "cuFuncGetAttribute(&kernels->overlaps, CU_FUNC_ATTRIBUTE_PTX_VERSION,\n"
+               "                          kernels->%s)",
+               h->plan->launches[i].kernel);
+      add_checked(h, str_text(&call));
+      str_add(h->out, "  kernels->overlaps = kernels->overlaps >= 90;\n");
+      str_clear(&call);
+      return;
+    }
+  }
+}
+
 static void add_load(const sheet *h) {
   const char *unused = "  (void)module;\n  (void)kernels;\n";
   str_addf(h->out,
@@ -312,6 +341,7 @@ static void add_load(const sheet *h) {
       add_find_kernel(h, &h->plan->launches[i]);
     }
   }
+  add_find_overlap(h);
   str_add(h->out, "  return CUDA_SUCCESS;\n}\n\n");
 }
 
@@ -448,14 +478,27 @@ static void add_operands(const sheet *h, const gen_launch *l, size_t stage) {
   str_add(h->out, l->n_operands ? "};\n" : "NULL};\n");
 }
 
-static void add_launch(const sheet *h, const gen_launch *l, size_t stage) {
-  str call = {0};
-  add_operands(h, l, stage);
-  str_addf(&call,
+static void add_overlapping(const sheet *h, const gen_launch *l, size_t stage, str *call) {
+  str_addf(h->out, "  const unsigned grid%zu[] = {%u, %u, %u}, block%zu[] = {%u, %u, %u};\n", stage,
+           l->grid[0], l->grid[1], l->grid[2], stage, l->block[0], l->block[1], l->block[2]);
+  str_addf(call,
+           "%s_launch_kernel(kernels->%s, grid%zu, block%zu, %u, stream,\n"
+           "                      operands%zu, kernels->overlaps)",
+           h->name, l->kernel, stage, stage, l->smem, stage);
+}
+
+static void add_plain(const gen_launch *l, size_t stage, str *call) {
+  str_addf(call,
            "cuLaunchKernel(kernels->%s, %u, %u, %u, %u, %u, %u, %u, stream,\n"
            "                      operands%zu, NULL)",
            l->kernel, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
            l->smem, stage);
+}
+
+static void add_launch(const sheet *h, const gen_launch *l, size_t stage) {
+  str call = {0};
+  add_operands(h, l, stage);
+  l->overlap ? add_overlapping(h, l, stage, &call) : add_plain(l, stage, &call);
   add_checked(h, str_text(&call));
   str_clear(&call);
 }
@@ -495,6 +538,9 @@ int serve_export_header(const gen_template *t, const gen_plan *plan, const serve
   add_load(&h);
   if (has_tensors(plan)) {
     export_tensor_function(h.name, out);
+  }
+  if (any_overlaps(plan)) {
+    export_launch_function(h.name, out);
   }
   add_launches(&h);
   if (x->embedded) {

@@ -225,7 +225,9 @@ static void add_state(const page *p) {
     str_addf(p->out, "  int64_t %s;\n", limits[i]);
   }
   str_addf(p->out,
-           "  CUmodule modules[%zu];\n  CUfunction functions[%zu][%zu];\n} %s_portfolio;\n\n",
+           "  CUmodule modules[%zu];\n  CUfunction functions[%zu][%zu];\n"
+           "  int overlaps; /* its kernels may start before those ahead of them have ended */\n"
+           "} %s_portfolio;\n\n",
            p->c->n_sources, p->c->n_sources, n_kernels(p), p->name);
 }
 
@@ -825,6 +827,24 @@ static bool has_tensors(const page *p) {
   return false;
 }
 
+static int add_or(page *p, const char *expression, const char *otherwise) {
+  if (expression) {
+    return export_expression(p, expression);
+  }
+  str_add(p->out, otherwise);
+  return 0;
+}
+
+/* With the kernel of ours ahead of it; or, first of all, with whatever the caller launched. */
+static int add_overlap(page *p, const gen_launch_text *l) {
+  str_add(p->out, "ahead == NOTHING ? (");
+  TRY(add_or(p, l->early, "0"));
+  str_add(p->out, ") : ahead == KERNEL && (");
+  TRY(add_or(p, l->overlap, "0"));
+  str_add(p->out, ")");
+  return 0;
+}
+
 static int add_kernel(page *p, const gen_launch_text *l, size_t stage) {
   TRY(add_extent(p, l->grid, "grid"));
   TRY(add_extent(p, l->block, "block"));
@@ -840,17 +860,16 @@ static int add_kernel(page *p, const gen_launch_text *l, size_t stage) {
   TRY(add_tensors(p, l));
   str_addf(p->out,
            "      if (rc == CUDA_SUCCESS) {\n"
-           "        rc = cuLaunchKernel(k->functions[c->source][%zu], (unsigned)grid_x, "
-           "(unsigned)grid_y,\n"
-           "                            (unsigned)grid_z, (unsigned)block_x, (unsigned)block_y,\n"
-           "                            (unsigned)block_z, (unsigned)(",
-           kernel_number(p, stage));
-  if (l->smem) {
-    TRY(export_expression(p, l->smem));
-  } else {
-    str_add(p->out, "0");
-  }
-  str_add(p->out, "), stream, operands, NULL);\n      }\n    }\n");
+           "        const unsigned grid[] = {(unsigned)grid_x, (unsigned)grid_y, "
+           "(unsigned)grid_z};\n"
+           "        const unsigned block[] = {(unsigned)block_x, (unsigned)block_y, "
+           "(unsigned)block_z};\n"
+           "        rc = %s_launch_kernel(k->functions[c->source][%zu], grid, block, (unsigned)(",
+           p->name, kernel_number(p, stage));
+  TRY(add_or(p, l->smem, "0"));
+  str_add(p->out, "), stream, operands,\n          k->overlaps && (");
+  TRY(add_overlap(p, l));
+  str_add(p->out, "));\n        ahead = KERNEL;\n      }\n    }\n");
   return 0;
 }
 
@@ -870,7 +889,7 @@ static int add_memory(page *p, const gen_launch_text *l) {
   } else {
     str_add(p->out, "0");
   }
-  str_add(p->out, "), (size_t)nbytes, stream);\n    }\n");
+  str_add(p->out, "), (size_t)nbytes, stream);\n      ahead = MEMORY;\n    }\n");
   return 0;
 }
 
@@ -890,10 +909,12 @@ static int add_stage(page *p, size_t i) {
 
 static int add_run(page *p) {
   const size_t n = p->texts.n_workspaces;
+  export_launch_function(p->name, p->out);
   TRY(add_run_prototype(p));
   str_addf(p->out,
            " {\n  CUresult rc = CUDA_SUCCESS;\n  uint64_t at[%zu];\n"
-           "  CUdeviceptr workspaces[%zu];\n  int i;\n"
+           "  CUdeviceptr workspaces[%zu];\n"
+           "  enum { NOTHING, MEMORY, KERNEL } ahead = NOTHING;\n  int i;\n"
            "  const int chosen = %s_choose(k, p);\n"
            "  if (chosen < 0) {\n    return CUDA_ERROR_INVALID_VALUE;\n  }\n"
            "  const struct config *c = &configs[chosen];\n"
@@ -901,7 +922,7 @@ static int add_run(page *p) {
            "  place_workspaces(k, p, c, at);\n"
            "  if (at[%zu] > 0 && !workspace) {\n    return CUDA_ERROR_INVALID_VALUE;\n  }\n"
            "  for (i = 0; i < %zu; i++) {\n    workspaces[i] = workspace + at[i];\n  }\n"
-           "  workspaces[%zu] = 0;\n  (void)workspaces;\n",
+           "  workspaces[%zu] = 0;\n  (void)workspaces;\n  (void)ahead;\n",
            n + 1, n + 1, p->name, n, n, n);
   TRY(add_fixed_args(p));
   for (size_t i = 0; i < p->texts.n; i++) {
@@ -979,9 +1000,11 @@ static void add_open(const page *p) {
       "  int i;\n  CUresult rc;\n  memset(k, 0, sizeof *k);\n"
       "  rc = read_limits(k, device);\n"
       "  for (i = 0; i < %zu && rc == CUDA_SUCCESS; i++) {\n"
-      "    const void *image = find_image(i, (int)k->dev_cc);\n"
-      "    rc = image ? cuModuleLoadData(&k->modules[i], image) : CUDA_ERROR_NO_BINARY_FOR_GPU;\n"
-      "    if (rc == CUDA_SUCCESS) {\n      rc = find_kernels(k, i);\n    }\n  }\n"
+      "    const struct image *image = find_image(i, (int)k->dev_cc);\n"
+      "    rc = image ? cuModuleLoadData(&k->modules[i], image->bytes) : "
+      "CUDA_ERROR_NO_BINARY_FOR_GPU;\n"
+      "    if (rc == CUDA_SUCCESS) {\n      rc = find_kernels(k, i);\n"
+      "      k->overlaps = image->cc >= 90; /* older code does not wait */\n    }\n  }\n"
       "  if (rc != CUDA_SUCCESS) {\n    %s_close(k);\n  }\n  return rc;\n}\n\n"
       "void %s_close(%s_portfolio *k) {\n  int i;\n"
       "  for (i = 0; i < %zu; i++) {\n    if (k->modules[i]) {\n"

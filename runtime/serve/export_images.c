@@ -64,7 +64,7 @@ void export_images(const serve_image *images, size_t n_sources, size_t n_archs, 
       out,
       "};\n\n"
       "/* Machine code that runs on this version; else PTX; the newest. */\n"
-      "static const void *find_image(int source, int cc) {\n"
+      "static const struct image *find_image(int source, int cc) {\n"
       "  const struct image *best = NULL;\n"
       "  int i;\n"
       "  for (i = 0; i < %zu; i++) {\n"
@@ -75,7 +75,7 @@ void export_images(const serve_image *images, size_t n_sources, size_t n_archs, 
       "      best = x;\n"
       "    }\n"
       "  }\n"
-      "  return best ? best->bytes : NULL;\n"
+      "  return best;\n"
       "}\n\n",
       n_archs);
 }
@@ -105,14 +105,15 @@ int serve_export_embed(const gen_template *t, const serve_export *x, const serve
   str_addf(out, " *   %s\n *   %s\n */\n#include \"%s\"\n\n", x->problem, x->config, header);
   export_images(images, 1, n, out);
   export_compute_capability(out);
-  str_addf(out,
-           "CUresult %s_load_module(CUdevice device, CUmodule *module) {\n"
-           "  int cc;\n"
-           "  CUresult rc = compute_capability(device, &cc);\n"
-           "  if (rc != CUDA_SUCCESS) {\n    return rc;\n  }\n"
-           "  const void *image = find_image(0, cc);\n"
-           "  return image ? cuModuleLoadData(module, image) : CUDA_ERROR_NO_BINARY_FOR_GPU;\n"
-           "}\n",
-           name);
+  str_addf(
+      out,
+      "CUresult %s_load_module(CUdevice device, CUmodule *module) {\n"
+      "  int cc;\n"
+      "  CUresult rc = compute_capability(device, &cc);\n"
+      "  if (rc != CUDA_SUCCESS) {\n    return rc;\n  }\n"
+      "  const struct image *image = find_image(0, cc);\n"
+      "  return image ? cuModuleLoadData(module, image->bytes) : CUDA_ERROR_NO_BINARY_FOR_GPU;\n"
+      "}\n",
+      name);
   return out->failed ? err_set(e, ERR_NOMEM, "out of host memory") : 0;
 }

@@ -18,6 +18,8 @@ const char *export_c_type(dtype type);
 void export_images(const serve_image *images, size_t n_sources, size_t n_archs, str *out);
 /* export_tensor_function -- a function NAME_tensor, for plans with tensors */
 void export_tensor_function(const char *name, str *out);
+/* export_launch_function -- a function NAME_launch_kernel */
+void export_launch_function(const char *name, str *out);
 /* export_compute_capability -- a function compute_capability(device, &cc) */
 void export_compute_capability(str *out);
 
