@@ -1,16 +1,20 @@
+#define _GNU_SOURCE
 #include "variants.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include <math.h>
-
 #include "draw.h"
+#include "keep.h"
 #include "serve_adapt.h"
 #include "serve_judge.h"
 
 /* TEXTS_MOST: of one configuration and choices; two operands packed or not make four. */
-enum { DRAWN_PLAIN = 1000, DRAWN_ANY = 500, MET_MOST = 4096, TEXTS_MOST = 8 };
+enum { DRAWN_LEAST = 200, DRAWN_EACH = 4, DRAWN_MOST = 2000, MET_MOST = 8192, TEXTS_MOST = 8 };
+
+/* What is so near the fastest at a size is considered for it. */
+static const double NEAR = 1.1;
 
 /* What a size counts as lost where nothing serves it but the default, a logarithm. */
 static const double LOST_MOST = 1.5;
@@ -78,10 +82,13 @@ static int draw_some(finder *f, bool any, size_t n, sizes *out) {
   return rc;
 }
 
-static int draw(finder *f, sizes *out) {
+/* The more may be kept, the more there is to learn. */
+static int draw(finder *f, size_t most, sizes *out) {
   sizes plain, any;
-  TRY(draw_some(f, false, DRAWN_PLAIN, &plain));
-  TRY(draw_some(f, true, DRAWN_ANY, &any));
+  const size_t wanted = DRAWN_LEAST + DRAWN_EACH * most,
+               n = wanted < DRAWN_MOST ? wanted : DRAWN_MOST;
+  TRY(draw_some(f, false, n, &plain));
+  TRY(draw_some(f, true, n / 2, &any));
   out->n = plain.n + any.n;
   out->p = ARENA_ARRAY(f->a, gen_problem, out->n + 1);
   if (!out->p) {
@@ -93,6 +100,12 @@ static int draw(finder *f, sizes *out) {
 }
 
 /* ---- variants ------------------------------------------------------------------------------- */
+
+static void read_values(const finder *f, const gen_problem *p, int64_t *values) {
+  for (size_t i = 0; i < f->t->n_fields; i++) {
+    values[i] = p->values[i].i;
+  }
+}
 
 static bool same_choices(const gen_template *t, const int64_t *a, const gen_problem *p) {
   for (size_t i = 0; i < t->n_fields; i++) {
@@ -107,8 +120,9 @@ static met *find(finder *f, const gen_config *c, size_t base, const gen_problem 
                  const char *hash) {
   for (size_t i = 0; i < f->n; i++) {
     met *m = &f->list[i];
-    if (m->v.base == base && !strcmp(m->hash, hash) && same_choices(f->t, m->v.choices, p) &&
-        !memcmp(m->v.config.index, c->index, f->t->n_params * sizeof *c->index)) {
+    if (m->v.base == base &&
+        !memcmp(m->v.config.index, c->index, f->t->n_params * sizeof *c->index) &&
+        same_choices(f->t, m->v.choices, p) && !strcmp(m->hash, hash)) {
       return m;
     }
   }
@@ -184,46 +198,38 @@ static int add(finder *f, gen_instance *g, const gen_config *c, size_t base, int
   return m || f->n == MET_MOST ? 0 : add_new(f, g, c, base, changed, p);
 }
 
-typedef struct asked { /* who is the fastest as the models say */
-  size_t base;
-  serve_judged is;
-  double sec;
-} asked;
-
-static void ask(finder *f, const int64_t *values, size_t base, asked *best) {
-  asked x = {.base = base};
-  if (serve_judge_one(f->judge, base, &x.is) && x.is.fits) {
-    x.sec = serve_fit_sec(f->t, &f->c->model.fits[base], values, &x.is.work, f->apart);
-    *best = x.sec < best->sec ? x : *best;
-  }
+/* Of a configuration as it is adapted to the size; INFINITY: it is not. */
+static double ask(finder *f, const int64_t *values, size_t base, serve_judged *is) {
+  return serve_judge_one(f->judge, base, is) && is->fits
+             ? serve_fit_sec(f->t, &f->c->model.fits[base], values, &is->work, f->apart)
+             : INFINITY;
 }
 
-/* As libtuned: of the leaf's short list, else of all. */
-static bool ask_models(finder *f, const gen_problem *p, const serve_cover_node *leaf,
-                       const int64_t *values, asked *best) {
-  *best = (asked){.sec = INFINITY};
+/* Also what is only near the fastest here: it may be as near at many sizes. */
+static int add_near(finder *f, gen_instance *g, const gen_problem *p, const int64_t *values,
+                    bool *any) {
+  serve_judged is[SERVE_COVER_CONFIGS];
+  double sec[SERVE_COVER_CONFIGS], least = INFINITY;
   serve_judge_problem(f->judge, p);
   serve_model_apart(f->t, &f->c->model, values, f->apart);
-  for (size_t i = 0; i < leaf->n_short; i++) {
-    ask(f, values, leaf->order[i], best);
+  for (size_t i = 0; i < f->c->n_configs; i++) {
+    sec[i] = ask(f, values, i, &is[i]);
+    least = fmin(least, sec[i]);
   }
-  for (size_t i = 0; !isfinite(best->sec) && i < f->c->n_configs; i++) {
-    ask(f, values, i, best);
+  *any = isfinite(least);
+  for (size_t i = 0; *any && i < f->c->n_configs; i++) {
+    TRY(sec[i] <= NEAR * least ? add(f, g, &is[i].config, i, is[i].changed, p) : 0);
   }
-  return isfinite(best->sec);
+  return 0;
 }
 
 /* The first of the leaf's order that fits, as it is or changed. */
 static int try_bases(finder *f, gen_instance *g, const gen_problem *p) {
   int64_t values[GEN_MAX_FIELDS];
-  asked best;
-  for (size_t i = 0; i < f->t->n_fields; i++) {
-    values[i] = p->values[i].i;
-  }
-  const serve_cover_node *leaf = serve_cover_leaf(f->t, f->c, values);
-  if (f->judge && leaf && ask_models(f, p, leaf, values, &best)) {
-    return add(f, g, &best.is.config, best.base, best.is.changed, p);
-  }
+  bool any = false;
+  read_values(f, p, values);
+  TRY(f->judge ? add_near(f, g, p, values, &any) : 0);
+  const serve_cover_node *leaf = any ? NULL : serve_cover_leaf(f->t, f->c, values);
   for (size_t i = 0; leaf && i < leaf->n_order; i++) {
     gen_config c = f->c->configs[leaf->order[i]];
     int changed;
@@ -281,7 +287,7 @@ static void keep(finder *f, size_t most) {
 /* ---- as the models say ---------------------------------------------------------------------- */
 
 /* The most frequent forms are each for few sizes. Kept are those with which all sizes drawn lose
- * least, one after the other: also forms that are not the best anywhere, but fit much. */
+ * least: also forms that are not the best anywhere, but fit much. */
 
 /* Has it this text for this problem, too? */
 static bool same_text(finder *f, gen_instance *g, const met *m) {
@@ -295,119 +301,122 @@ static bool same_text(finder *f, gen_instance *g, const met *m) {
   return true;
 }
 
-static double sec_at(finder *f, serve_judge *judge, gen_instance *g, const gen_problem *p,
-                     const int64_t *values, size_t i) {
+static double sec_at(finder *f, serve_judge *judge, gen_instance *g, const int64_t *values,
+                     size_t i) {
   const met *m = &f->list[i];
   serve_judged is;
-  if (is_default(f, m) || !same_choices(f->t, m->v.choices, p) ||
-      !serve_judge_as_it_is(judge, i, &is) || !is.fits || !same_text(f, g, m)) {
+  if (!serve_judge_as_it_is(judge, i, &is) || !is.fits || !same_text(f, g, m)) {
     return INFINITY;
   }
   return serve_fit_sec(f->t, &f->c->model.fits[m->v.base], values, &is.work, f->apart);
 }
 
-/* sec[size * n + variant] */
-static int foresee(finder *f, serve_judge *judge, const sizes *drawn, float *sec) {
-  for (size_t j = 0; j < drawn->n; j++) {
-    const gen_problem *p = &drawn->p[j];
-    int64_t values[GEN_MAX_FIELDS];
-    gen_instance *g;
-    for (size_t i = 0; i < f->t->n_fields; i++) {
-      values[i] = p->values[i].i;
+/* Those with the same values of the fields that are names, one after the other. */
+static int by_choices(const void *a, const void *b, void *template) {
+  const gen_template *t = template;
+  const gen_problem *x = a, *y = b;
+  for (size_t i = 0; i < t->n_fields; i++) {
+    if (t->fields[i].names && x->values[i].i != y->values[i].i) {
+      return x->values[i].i < y->values[i].i ? -1 : 1;
     }
-    TRY(gen_instance_new(f->t, p, f->numbers, f->n_numbers, &g, f->e));
-    serve_judge_problem(judge, p);
-    serve_model_apart(f->t, &f->c->model, values, f->apart);
-    for (size_t i = 0; i < f->n; i++) {
-      sec[j * f->n + i] = (float)sec_at(f, judge, g, p, values, i);
-    }
-    gen_instance_free(g);
   }
   return 0;
 }
 
-/* From seconds to what is lost against the best of all. */
-static void relate(float *sec, size_t n_sizes, size_t n) {
-  for (size_t j = 0; j < n_sizes; j++) {
-    float least = INFINITY;
-    for (size_t i = 0; i < n; i++) {
-      least = fminf(least, sec[j * n + i]);
-    }
-    for (size_t i = 0; i < n; i++) {
-      const double lost = log((double)sec[j * n + i] / (double)least);
-      sec[j * n + i] = (float)(lost < LOST_MOST ? lost : LOST_MOST); /* also where nothing fits */
-    }
-  }
-}
-
-static void add_gains(const float *lost, float now, size_t n, double *gain) {
+/* One size: from seconds to what is lost against the best of all; also where nothing fits. */
+static void relate(float *const *rows, size_t n, size_t at) {
+  float least = INFINITY;
   for (size_t i = 0; i < n; i++) {
-    gain[i] += lost[i] < now ? (double)(now - lost[i]) : 0;
+    least = rows[i] ? fminf(least, rows[i][at]) : least;
   }
-}
-
-/* The next variant is the one by which the sizes gain most; f->n: none gain any more. */
-static size_t next_kept(const finder *f, const float *lost, const float *now, size_t n_sizes,
-                        double *gain) {
-  size_t best = f->n;
-  memset(gain, 0, f->n * sizeof *gain);
-  for (size_t j = 0; j < n_sizes; j++) {
-    add_gains(lost + j * f->n, now[j], f->n, gain);
-  }
-  for (size_t i = 0; i < f->n; i++) {
-    best = gain[i] > (best < f->n ? gain[best] : 1e-6) ? i : best;
-  }
-  return best;
-}
-
-static int keep_gainful(finder *f, const float *lost, size_t n_sizes, size_t most, variants *out) {
-  float *now = ARENA_ARRAY(f->a, float, n_sizes + 1);
-  double *gain = ARENA_ARRAY(f->a, double, f->n + 1);
-  bool *kept = ARENA_ARRAY(f->a, bool, f->n + 1);
-  size_t n = 0, i;
-  if (!now || !gain || !kept) {
-    return err_set(f->e, ERR_NOMEM, "out of memory");
-  }
-  for (size_t j = 0; j < n_sizes; j++) {
-    now[j] = (float)LOST_MOST;
-  }
-  for (; most && (i = next_kept(f, lost, now, n_sizes, gain)) < f->n; most--) {
-    kept[i] = true;
-    for (size_t j = 0; j < n_sizes; j++) {
-      now[j] = fminf(now[j], lost[j * f->n + i]);
+  for (size_t i = 0; i < n; i++) {
+    if (rows[i]) {
+      rows[i][at] = fminf((float)LOST_MOST, logf(rows[i][at] / least));
     }
   }
-  for (size_t j = 0; j < n_sizes; j++) {
-    out->lost += (double)now[j] / (double)n_sizes;
+}
+
+static int foresee_size(finder *f, serve_judge *judge, const gen_problem *p, float *const *rows,
+                        size_t at) {
+  int64_t values[GEN_MAX_FIELDS];
+  gen_instance *g;
+  read_values(f, p, values);
+  TRY(gen_instance_new(f->t, p, f->numbers, f->n_numbers, &g, f->e));
+  serve_judge_problem(judge, p);
+  serve_model_apart(f->t, &f->c->model, values, f->apart);
+  for (size_t i = 0; i < f->n; i++) {
+    if (rows[i]) {
+      rows[i][at] = (float)sec_at(f, judge, g, values, i);
+    }
   }
-  out->lost = expm1(out->lost);
-  out->n_met = f->n;
-  for (i = 0; i < f->n; i++) {
+  gen_instance_free(g);
+  relate(rows, f->n, at);
+  return 0;
+}
+
+/* The sizes from..to have the same choices, and these variants are for them. */
+static int foresee(finder *f, serve_judge *judge, const sizes *drawn, size_t from, size_t to,
+                   keep_thing *things) {
+  float **rows = ARENA_ARRAY(f->a, float *, f->n + 1);
+  for (size_t i = 0; rows && i < f->n; i++) {
+    const met *m = &f->list[i];
+    if (!is_default(f, m) && same_choices(f->t, m->v.choices, &drawn->p[from])) {
+      rows[i] = ARENA_ARRAY(f->a, float, to - from);
+      things[i] = (keep_thing){.lost = rows[i], .from = from, .n = to - from};
+      if (!rows[i]) {
+        return err_set(f->e, ERR_NOMEM, "out of memory");
+      }
+    }
+  }
+  for (size_t j = from; rows && j < to; j++) {
+    TRY(foresee_size(f, judge, &drawn->p[j], rows, j - from));
+  }
+  return rows ? 0 : err_set(f->e, ERR_NOMEM, "out of memory");
+}
+
+static int foresee_all(finder *f, serve_judge *judge, const sizes *drawn, keep_thing *things) {
+  qsort_r(drawn->p, drawn->n, sizeof *drawn->p, by_choices, f->t);
+  for (size_t from = 0, to; from < drawn->n; from = to) {
+    to = from + 1;
+    while (to < drawn->n && !by_choices(&drawn->p[from], &drawn->p[to], f->t)) {
+      to++;
+    }
+    TRY(foresee(f, judge, drawn, from, to, things));
+  }
+  return 0;
+}
+
+static void leave(finder *f, const bool *kept) {
+  size_t n = 0;
+  for (size_t i = 0; i < f->n; i++) {
     if (kept[i] || is_default(f, &f->list[i])) {
       f->list[n++] = f->list[i];
     }
   }
   f->n = n;
   qsort(f->list, f->n, sizeof *f->list, by_base);
-  return 0;
 }
 
 static int keep_by_models(finder *f, const sizes *drawn, size_t most, variants *out) {
   serve_judge *judge = NULL;
   gen_config *configs = ARENA_ARRAY(f->a, gen_config, f->n + 1);
-  float *sec = ARENA_ARRAY(f->a, float, drawn->n * f->n + 1);
-  if (!configs || !sec) {
+  keep_thing *things = ARENA_ARRAY(f->a, keep_thing, f->n + 1);
+  bool *kept = ARENA_ARRAY(f->a, bool, f->n + 1);
+  if (!configs || !things || !kept) {
     return err_set(f->e, ERR_NOMEM, "out of memory");
   }
   for (size_t i = 0; i < f->n; i++) {
     configs[i] = f->list[i].v.config;
   }
   int rc = serve_judge_new(f->t, configs, f->n, f->numbers, f->n_numbers, &judge, f->e);
-  rc = rc ? rc : foresee(f, judge, drawn, sec);
+  rc = rc ? rc : foresee_all(f, judge, drawn, things);
   serve_judge_free(judge);
+  rc = rc ? rc : keep_few(things, f->n, drawn->n, (float)LOST_MOST, most, kept, &out->lost, f->e);
   TRY(rc);
-  relate(sec, drawn->n, f->n);
-  return keep_gainful(f, sec, drawn->n, most, out);
+  out->lost = expm1(out->lost);
+  out->n_met = f->n;
+  leave(f, kept);
+  return 0;
 }
 
 /* The source of a variant, written for the first size drawn that has this text. */
@@ -467,7 +476,7 @@ static int give(finder *f, const sizes *drawn, variants *out) {
 
 static int find_all(finder *f, size_t most, variants *out) {
   sizes drawn;
-  TRY(draw(f, &drawn));
+  TRY(draw(f, most, &drawn));
   for (size_t i = 0; i < drawn.n; i++) {
     TRY(try_problem(f, &drawn.p[i]));
   }
