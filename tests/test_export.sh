@@ -151,7 +151,7 @@ tail -n 1 "$folder/shipped" | cut -f 10 | sed 's/%0A/\n/g' >"$folder/cover"
 TUNED_DB=$folder/shipped.db "$autotune" db import "$folder/shipped" --quiet >/dev/null || complain "importing the portfolio failed"
 refuses 2 "neither models nor tree" env TUNED_DB="$folder/shipped.db" "$autotune" export sgemm --portfolio --dispatch trees \
   --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
-TUNED_DB=$folder/shipped.db prints "a portfolio of $(grep -c "^config " "$folder/cover") configurations" "$autotune" export sgemm --portfolio --arch compute_90 --top 12 \
+TUNED_DB=$folder/shipped.db prints "a portfolio of $(grep -c "^config " "$folder/cover") configurations" "$autotune" export sgemm --portfolio --arch compute_90 --top 32 \
   --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
 archives=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 # shellcheck disable=SC2086

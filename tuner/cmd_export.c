@@ -10,12 +10,13 @@
 #include "db_text.h"
 #include "fatbin.h"
 #include "file.h"
+#include "images.h"
 #include "serve.h"
 #include "serve_presets.h"
 #include "variants.h"
 #include "verbs.h"
 
-enum { ARCHS_MOST = 16, VARIANTS = 256 };
+enum { ARCHS_MOST = 16, VARIANTS = 512 };
 
 typedef struct archs { /* what to compile for */
   const char *name[ARCHS_MOST];
@@ -256,14 +257,13 @@ static int write_text(const char *path, const str *text, err *e) {
 }
 
 static int write_embedded(export *x, const serve_export *what, const rt_image *built, err *e) {
-  serve_image images[ARCHS_MOST];
+  serve_image list[ARCHS_MOST];
   str text = {0};
   for (size_t i = 0; i < x->archs.n; i++) {
     const str *bytes = is_ptx(x->archs.name[i]) ? &built[i].ptx : &built[i].cubin;
-    images[i] =
-        (serve_image){.arch = x->archs.name[i], .bytes = str_text(bytes), .nbytes = bytes->n};
+    list[i] = (serve_image){.arch = x->archs.name[i], .bytes = str_text(bytes), .nbytes = bytes->n};
   }
-  int rc = serve_export_embed(x->k.t, what, images, x->archs.n, file_name(x->c->header), &text, e);
+  int rc = serve_export_embed(x->k.t, what, list, x->archs.n, file_name(x->c->header), &text, e);
   rc = rc ? rc : write_text(x->c->embed, &text, e);
   str_clear(&text);
   return rc;
@@ -289,14 +289,14 @@ static int write_images(export *x, const rt_image *built, err *e) {
 }
 
 static int write_fatbin(export *x, const rt_image *built, err *e) {
-  rt_fat_image images[ARCHS_MOST];
+  rt_fat_image list[ARCHS_MOST];
   str fat = {0};
   for (size_t i = 0; i < x->archs.n; i++) {
     const str *bytes = is_ptx(x->archs.name[i]) ? &built[i].ptx : &built[i].cubin;
-    images[i] =
+    list[i] =
         (rt_fat_image){.arch = x->archs.name[i], .bytes = str_text(bytes), .nbytes = bytes->n};
   }
-  int rc = rt_fatbin_make(images, x->archs.n, &fat, e);
+  int rc = rt_fatbin_make(list, x->archs.n, &fat, e);
   rc = rc ? rc : file_write(x->c->fatbin, str_text(&fat), fat.n, e);
   str_clear(&fat);
   return rc;
@@ -403,21 +403,49 @@ static int read_cover(export *x, serve_cover *cover, err *e) {
             : serve_cover_read(x->k.t, text, &x->k.memory, cover, e);
 }
 
-/* built[source * archs + arch] */
-static int compile_variants(export *x, const variants *v, rt_image *built, serve_image *images,
-                            err *e) {
+static void tell_progress(const export *x, size_t done, size_t all) {
+  if (!x->c->quiet && isatty(STDERR_FILENO)) {
+    fprintf(stderr, "\r%zu of %zu compiled%s", done, all, done < all ? "" : "\n");
+  }
+}
+
+/* All are wanted before the first is waited for. built[source * archs + arch] */
+static int build_all(export *x, const variants *v, size_t arch, images *workers, str *built,
+                     err *e) {
+  const size_t n = x->archs.n;
+  char(*key)[HASH_TEXT] = arena_new(&x->k.memory, (v->n_sources + 1) * sizeof *key);
+  const str *bytes;
+  if (!key) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
   for (size_t i = 0; i < v->n_sources; i++) {
-    TRY(compile_all(x, &v->sources[i], v->bodies[i], built + i * x->archs.n, e));
-    for (size_t a = 0; a < x->archs.n; a++) {
-      const size_t at = i * x->archs.n + a;
-      const str *bytes = is_ptx(x->archs.name[a]) ? &built[at].ptx : &built[at].cubin;
-      images[at] =
-          (serve_image){.arch = x->archs.name[a], .bytes = str_text(bytes), .nbytes = bytes->n};
-    }
-    if (!x->c->quiet && isatty(STDERR_FILENO)) {
-      fprintf(stderr, "\r%zu of %zu compiled%s", i + 1, v->n_sources,
-              i + 1 < v->n_sources ? "" : "\n");
-    }
+    const rt_source s = {
+        .text = str_text(&v->sources[i]), .body = v->bodies[i], .arch = x->archs.name[arch]};
+    rt_image_key(x->compiler, &s, key[i]);
+    TRY(images_want(workers, &s, key[i], e));
+  }
+  for (size_t i = 0; i < v->n_sources; i++) {
+    TRY(images_get(workers, key[i], &bytes, e));
+    str_add_n(&built[i * n + arch], bytes->p, bytes->n);
+    tell_progress(x, arch * v->n_sources + i + 1, n * v->n_sources);
+  }
+  return 0;
+}
+
+static int compile_variants(export *x, const variants *v, str *built, serve_image *list, err *e) {
+  const size_t n = x->archs.n;
+  int64_t jobs;
+  TRY(cli_number("jobs", x->c->jobs, 1, 256, 0, &jobs, e));
+  for (size_t arch = 0; arch < n; arch++) {
+    images *workers;
+    int rc = images_open_for(x->compiler, x->archs.name[arch], (int)jobs, &workers, e);
+    rc = rc ? rc : build_all(x, v, arch, workers, built, e);
+    images_close(workers);
+    TRY(rc);
+  }
+  for (size_t i = 0; i < n * v->n_sources; i++) {
+    list[i] = (serve_image){
+        .arch = x->archs.name[i % n], .bytes = str_text(&built[i]), .nbytes = built[i].n};
   }
   return 0;
 }
@@ -435,9 +463,10 @@ static int write_portfolio(export *x, const serve_export_cover *what, const vari
            x->k.t->name, what->x->arch, what->cover->n_configs, what->n_variants, what->n_sources,
            source.n / 1024);
     if (v->n_met) {
-      printf("of %zu variants that its sizes take; as the models say, without the others they lose "
-             "%.1f %% at least (--top)\n",
-             v->n_met, 100 * v->lost);
+      printf(
+          "of %zu that are fastest somewhere, or near that; as the models say, sizes lose %.1f %% "
+          "by the others not being there (--top)\n",
+          v->n_met, 100 * v->lost);
     }
   }
   str_clear(&header);
@@ -448,13 +477,10 @@ static int write_portfolio(export *x, const serve_export_cover *what, const vari
 static int export_variants(export *x, const serve_cover *cover, const variants *v, bool by_models,
                            err *e) {
   const size_t n = v->n_sources * x->archs.n;
-  rt_image *built = ARENA_ARRAY(&x->k.memory, rt_image, n + 1);
-  serve_image *images = ARENA_ARRAY(&x->k.memory, serve_image, n + 1);
-  if (!built || !images) {
+  str *built = ARENA_ARRAY(&x->k.memory, str, n + 1);
+  serve_image *list = ARENA_ARRAY(&x->k.memory, serve_image, n + 1);
+  if (!built || !list) {
     return err_set(e, ERR_NOMEM, "out of memory");
-  }
-  for (size_t i = 0; i < n; i++) {
-    rt_image_init(&built[i]);
   }
   str command = {0};
   str_addf(&command, "autotune export %s --portfolio --arch %s", x->k.t->name,
@@ -472,14 +498,14 @@ static int export_variants(export *x, const serve_cover *cover, const variants *
                                    .variants = v->v,
                                    .n_variants = v->n,
                                    .derived = v->derived,
-                                   .images = images,
+                                   .images = list,
                                    .n_sources = v->n_sources,
                                    .n_archs = x->archs.n,
                                    .by_models = by_models};
-  int rc = compile_variants(x, v, built, images, e);
+  int rc = compile_variants(x, v, built, list, e);
   rc = rc ? rc : write_portfolio(x, &what, v, e);
   for (size_t i = 0; i < n; i++) {
-    rt_image_clear(&built[i]);
+    str_clear(&built[i]);
   }
   str_clear(&command);
   return rc;
@@ -504,7 +530,7 @@ static int export_portfolio(export *x, err *e) {
   variants v = {0};
   int64_t most;
   gen_number numbers[RT_NUMBERS];
-  TRY(cli_number("top", x->c->top, 1, 1000, VARIANTS, &most, e));
+  TRY(cli_number("top", x->c->top, 1, 2000, VARIANTS, &most, e));
   if (x->c->n_words > 1 || x->c->config) {
     return err_set(e, ERR_USAGE, "a portfolio has its own problems and configurations");
   }

@@ -167,22 +167,33 @@ int images_get(images *p, const char *key, const str **bytes, err *e) {
   return i->why.code ? err_set(e, ERR_COMPILE, "%s", i->why.message) : 0;
 }
 
-int images_open(rt_compiler *c, const rt_info *info, int jobs, images **out, err *e) {
+static int start(const compile_setting *setting, rt_format format, int jobs, images **out, err *e) {
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
   const long n = jobs > 0 ? jobs : cores > 0 ? cores : 1;
   images *p = *out = calloc(1, sizeof *p);
   if (!p) {
     return no_room(e);
   }
-  p->format = info->format;
+  p->format = format;
   p->n_jobs = n < JOBS_MOST ? (size_t)n : JOBS_MOST;
-  p->setting = (compile_setting){.compiler = c, .lineinfo = info->format == RT_PTX};
-  snprintf(p->setting.arch, sizeof p->setting.arch, "%s", info->arch);
+  p->setting = *setting;
   for (size_t i = 0; i < p->n_jobs; i++) {
     p->jobs[i] = (worker){.run = compile_worker_main, .setting = &p->setting};
     TRY(worker_start(&p->jobs[i], e));
   }
   return 0;
+}
+
+int images_open(rt_compiler *c, const rt_info *info, int jobs, images **out, err *e) {
+  compile_setting s = {.compiler = c, .lineinfo = info->format == RT_PTX};
+  snprintf(s.arch, sizeof s.arch, "%s", info->arch);
+  return start(&s, info->format, jobs, out, e);
+}
+
+int images_open_for(rt_compiler *c, const char *arch, int jobs, images **out, err *e) {
+  compile_setting s = {.compiler = c};
+  snprintf(s.arch, sizeof s.arch, "%s", arch);
+  return start(&s, strncmp(arch, "compute", 7) ? RT_CUBIN : RT_PTX, jobs, out, e);
 }
 
 void images_close(images *p) {

@@ -16,6 +16,8 @@ typedef struct images images;
  *   in  jobs  0: one a core
  *   err ERR_IO */
 int images_open(rt_compiler *c, const rt_info *info, int jobs, images **out, err *e);
+/* images_open_for -- likewise for an architecture: sm_90a gives machine code, compute_90 PTX */
+int images_open_for(rt_compiler *c, const char *arch, int jobs, images **out, err *e);
 void images_close(images *p);
 /* images_want -- the image of this source, unless it is wanted already; returns at once.
  *   in  key  rt_image_key of it */

@@ -140,7 +140,7 @@ const cli_verb cli_verbs[] = {
      "--embed F",
      "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
      " device db templates config arch cubin fatbin ptx source header embed manifest portfolio "
-     "dispatch name top quiet ",
+     "dispatch name top jobs quiet ",
      PROBLEM
      "The configuration is --config, else the tuned one, else the template's default.\n\n"
      "Of several architectures (--arch sm_80,sm_90,compute_90) each gets its own --cubin and "
@@ -152,7 +152,7 @@ const cli_verb cli_verbs[] = {
      "the requirements and the kernels of what autotune cover chose, for any size (where it chose\n"
      "nothing, of the portfolio that ships), and the models that choose among them, some 300 KB "
      "of\n"
-     "tables, or with --dispatch tree none; here --top (default 256) bounds the variants.\n\n"
+     "tables, or with --dispatch tree none; here --top (default 512) bounds the variants.\n\n"
      "  autotune export sgemm m=4096 n=4096 k=4096 --cubin sgemm.cubin --header sgemm.h\n"
      "  autotune export scan n=2^24 --fatbin scan.fatbin --arch sm_80,sm_90,compute_90\n"
      "  autotune export sgemm --portfolio --arch sm_90a,compute_90 --header s.h --embed s.c\n",
