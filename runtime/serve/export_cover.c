@@ -468,9 +468,10 @@ static void add_comment(str *s, const char *text) {
 
 static int add_fits(page *p) {
   str_addf(p->out,
-           "static int fits(const %s_portfolio *k, const %s_problem *p, const struct config *c) {\n"
-           "  const struct derived v = derive(k, p, c);\n  (void)v;\n  return 1",
-           p->name, p->name);
+           "/* Is it of a kernel for these? Most are not. */\n"
+           "static int is_for(const %s_problem *p, const struct config *c) {\n"
+           "  (void)p;\n  (void)c;\n  return 1",
+           p->name);
   for (size_t i = 0; i < p->t->n_fields; i++) {
     if (p->t->fields[i].names) {
       str_add(p->out, "\n      && p->");
@@ -479,6 +480,12 @@ static int add_fits(page *p) {
       export_id(p->out, p->t->fields[i].name);
     }
   }
+  str_addf(p->out,
+           ";\n}\n\n"
+           "static int fits(const %s_portfolio *k, const %s_problem *p, const struct config *c) {\n"
+           "  struct derived v;\n  if (!is_for(p, c)) {\n    return 0;\n  }\n"
+           "  v = derive(k, p, c);\n  (void)v;\n  return 1",
+           p->name, p->name);
   for (size_t i = 0; i < p->t->n_derived; i++) {
     if (p->c->derived >> i & 1) {
       str_addf(p->out, "\n      && (c->has_%s == ANY || (", p->t->derived[i].name);
@@ -583,11 +590,13 @@ static void add_valid(const page *p) {
 static void add_remembering(const page *p) {
   const char *n = p->name;
   str_addf(p->out,
+           "#ifdef __cplusplus\n#define THREAD_LOCAL thread_local\n"
+           "#else\n#define THREAD_LOCAL _Thread_local\n#endif\n"
            "/* What a thread has chosen lately, by the device's limits and the problem. */\n"
            "enum { CHOICES = 64, FIELDS = sizeof(%s_problem) / sizeof(int64_t),\n"
            "       LIMITS = offsetof(%s_portfolio, modules) / sizeof(int64_t) };\n\n"
            "int %s_choose(const %s_portfolio *k, const %s_problem *p) {\n"
-           "  static _Thread_local struct {\n    int64_t fields[FIELDS], limits[LIMITS];\n"
+           "  static THREAD_LOCAL struct {\n    int64_t fields[FIELDS], limits[LIMITS];\n"
            "    int chosen; /* 0: none yet, else 1 more */\n  } lately[CHOICES], *at;\n"
            "  int64_t fields[FIELDS];\n  uint64_t hash = 0;\n  size_t i;\n"
            "  if (!is_valid(p)) {\n    return -1;\n  }\n"
