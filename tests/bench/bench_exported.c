@@ -4,9 +4,10 @@
  *
  * tests/bench/bench_exported.sh writes the portfolio as C, builds this program with it and runs it.
  * N sizes are drawn as bench_cover does. What libtuned wants at them is compiled beforehand, by so
- * many threads. At each size the typed call and the exported one are timed hot, in turns, in nine
- * batches each, a batch 400 us or three launches at least; results must agree. TUNED_DB names a
- * file that is not there, so that it is the shipped portfolio that serves.
+ * many processes, and put into the database ($TUNED_DB); nothing is tuned in it, so that it is the
+ * shipped portfolio that serves. At each size the typed call and the exported one are timed hot, in
+ * turns, in nine batches each, a batch 400 us or three launches at least; results must agree. Sizes
+ * that are not reached in --sec, of which half go to compiling at most, are left out.
  *
  * --json: a line a size. The last line: the geometric mean and the worst of exported over served
  * time, at how many sizes both run the very same configuration, the mean without those, and of
@@ -15,21 +16,24 @@
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <math.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
+#include "context.h"
 #include "draw.h"
 #include "file.h"
+#include "images.h"
+#include "run.h"
+#include "serve_choose.h"
+#include "serve_presets.h"
 #include "sgemm_portfolio.h"
-#include "tuned.h"
 
-enum { ROUNDS = 9, LEAST = 3, MOST = 400, CALLS = 20, THREADS_MOST = 64, COMPARED = 1 << 18 };
+enum { ROUNDS = 9, LEAST = 3, MOST = 400, CALLS = 20, COMPARED = 1 << 18 };
 static const double BATCH_US = 400, SHORT_US = 10;
 
 typedef struct measured { /* one size; microseconds */
+  bool ready;             /* what libtuned wants for it is in the database */
   bool done, same, loaders;
   double served, exported, ratio, choice, again, served_call, exported_call;
 } measured;
@@ -40,11 +44,9 @@ typedef struct bench {
   sizes sizes;
   measured *all; /* [sizes.n] */
   tuned_context *ctx;
-  CUcontext context;
   CUevent from, to;
   CUdeviceptr a, b, c, workspace;
-  size_t workspace_nbytes, next; /* the next size to be prepared */
-  pthread_mutex_t turn;
+  size_t workspace_nbytes;
   float *left, *right; /* COMPARED elements of both results */
   sgemm_portfolio kernels;
   sgemm_problem p; /* the one being timed */
@@ -225,40 +227,138 @@ static void run_size(bench *b, const gen_problem *p, measured *m) {
            str_text(&problem), m->served, m->exported, m->ratio, m->same ? "true" : "false",
            m->choice, m->served_call, m->exported_call, served_config(b, str_text(&problem)),
            config);
+    fflush(stdout);
   }
   str_clear(&problem);
 }
 
+/* ---- what libtuned serves ------------------------------------------------------------------- */
+
+typedef struct wanted { /* a size's image */
+  char key[HASH_TEXT];
+  str source;
+  bool stored;
+} wanted;
+
+typedef struct ahead { /* compiling for libtuned, before it is opened */
+  bench *b;
+  serve here;
+  serve_known known;
+  images *images;
+  db *db;
+  wanted *list; /* [sizes.n] */
+} ahead;
+
+static int write_source(ahead *x, size_t i, rt_source *s, err *e) {
+  const gen_problem *p = &x->b->sizes.p[i];
+  gen_number numbers[RT_NUMBERS];
+  arena memory = {0};
+  str problem = {0};
+  serve_pick pick;
+  serve_choose choose = {
+      .s = &x->here, .t = x->b->t, .p = p, .known = &x->known, .memory = &memory};
+  gen_problem_text(x->b->t, p, &problem);
+  choose.problem = str_text(&problem);
+  rt_numbers(&x->here.device->info, numbers);
+  int rc = gen_instance_new(x->b->t, p, numbers, RT_NUMBERS, &choose.g, e);
+  rc = rc ? rc : serve_choose_next(&choose, &pick, e);
+  rc = rc ? rc : gen_source_make(choose.g, &pick.config, &x->list[i].source, &s->body, e);
+  gen_instance_free(choose.g);
+  str_clear(&problem);
+  arena_clear(&memory);
+  return rc;
+}
+
+static int want(ahead *x, size_t i, err *e) {
+  const rt_info *info = &x->here.device->info;
+  wanted *w = &x->list[i];
+  arena memory = {0};
+  db_image row;
+  rt_source s = {.arch = info->arch, .lineinfo = info->format == RT_PTX};
+  TRY(write_source(x, i, &s, e));
+  s.text = str_text(&w->source);
+  rt_image_key(x->here.compiler, &s, w->key);
+  w->stored = !db_image_get(x->db, w->key, &memory, &row, NULL);
+  arena_clear(&memory);
+  return w->stored ? 0 : images_want(x->images, &s, w->key, e);
+}
+
+static int store(ahead *x, size_t i, err *e) {
+  const rt_info *info = &x->here.device->info;
+  const bool cubin = info->format == RT_CUBIN;
+  wanted *w = &x->list[i];
+  const str *bytes;
+  if (w->stored) {
+    return 0;
+  }
+  TRY(images_get(x->images, w->key, &bytes, e));
+  w->stored = true;
+  return db_image_put(x->db,
+                      &(db_image){.key = w->key,
+                                  .arch = info->arch,
+                                  .source = str_text(&w->source),
+                                  .log = "",
+                                  .nvrtc = rt_compiler_version(x->here.compiler),
+                                  .cubin = cubin ? bytes->p : NULL,
+                                  .n_cubin = cubin ? bytes->n : 0,
+                                  .ptx = cubin ? NULL : bytes->p,
+                                  .n_ptx = cubin ? 0 : bytes->n},
+                      e);
+}
+
+static int open_ahead(ahead *x, int jobs, err *e) {
+  const char *path, *device = getenv("TUNED_DEVICE");
+  x->here.presets = serve_presets;
+  x->list = calloc(x->b->sizes.n + 1, sizeof *x->list);
+  if (!x->list) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  TRY(db_default_path(&x->b->memory, &path, e));
+  TRY(db_open(path, DB_WRITE, &x->db, e));
+  TRY(rt_compiler_open(&x->here.compiler, e));
+  TRY(rt_device_open(device ? device : "0", &x->here.device, e));
+  rt_device_key(&x->here.device->info, &x->here.device_key);
+  TRY(images_open(x->here.compiler, &x->here.device->info, jobs, &x->images, e));
+  return serve_known_read(&x->here, x->b->t, &x->known, e);
+}
+
+static int compile_ahead(ahead *x, double until, err *e) {
+  const size_t n = x->b->sizes.n;
+  size_t done = 0;
+  for (size_t i = 0; i < n; i++) {
+    TRY(want(x, i, e));
+  }
+  for (size_t i = 0; i < n && now_sec() < until; i++, done++) {
+    TRY(store(x, i, e));
+    x->b->all[i].ready = true;
+  }
+  fprintf(stderr, "bench_exported: what libtuned serves at %zu of %zu sizes is there\n", done, n);
+  return 0;
+}
+
+static void close_ahead(ahead *x) {
+  for (size_t i = 0; i < x->b->sizes.n; i++) {
+    str_clear(&x->list[i].source);
+  }
+  free(x->list);
+  images_close(x->images);
+  serve_known_clear(&x->known);
+  x->here.device->ops->close(x->here.device);
+  rt_compiler_close(x->here.compiler);
+  str_clear(&x->here.device_key);
+  db_close(x->db);
+}
+
+static void compile_for_library(bench *b, int jobs, double until) {
+  ahead x = {.b = b};
+  err e = {0};
+  if (open_ahead(&x, jobs, &e) || compile_ahead(&x, until, &e)) {
+    give_up("compiling", e.message);
+  }
+  close_ahead(&x);
+}
+
 /* ---- all of them ---------------------------------------------------------------------------- */
-
-/* libtuned compiles what it has not served yet. */
-static void *find_some(void *at) {
-  bench *b = at;
-  must(cuCtxSetCurrent(b->context), "cuCtxSetCurrent");
-  for (;;) {
-    pthread_mutex_lock(&b->turn);
-    const size_t i = b->next++;
-    pthread_mutex_unlock(&b->turn);
-    if (i >= b->sizes.n) {
-      return NULL;
-    }
-    str problem = {0};
-    gen_problem_text(b->t, &b->sizes.p[i], &problem);
-    served_config(b, str_text(&problem));
-    str_clear(&problem);
-  }
-}
-
-static void find_all(bench *b, int jobs) {
-  pthread_t threads[THREADS_MOST];
-  int n = 0;
-  while (n < jobs && n < THREADS_MOST && !pthread_create(&threads[n], NULL, find_some, b)) {
-    n++;
-  }
-  for (int i = 0; i < n; i++) {
-    pthread_join(threads[i], NULL);
-  }
-}
 
 typedef struct mean {
   double sum, worst;
@@ -353,30 +453,36 @@ static void make_matrices(bench *b) {
   b->c = matrix((size_t)most[2]);
 }
 
-static void set_up(bench *b, const char *grid, size_t n, uint64_t seed) {
-  CUdevice device;
-  tuned_error failed;
+static void draw(bench *b, const char *grid, size_t n, uint64_t seed) {
   err e = {0};
-  must(cuInit(0), "cuInit");
-  must(cuDeviceGet(&device, 0), "cuDeviceGet");
-  must(cuDevicePrimaryCtxRetain(&b->context, device), "cuDevicePrimaryCtxRetain");
-  must(cuCtxSetCurrent(b->context), "cuCtxSetCurrent");
-  must(cuEventCreate(&b->from, CU_EVENT_DEFAULT), "cuEventCreate");
-  must(cuEventCreate(&b->to, CU_EVENT_DEFAULT), "cuEventCreate");
   if (gen_open(NULL, "sgemm", &b->t, &e) ||
       draw_sizes(b->t, grid, n, seed, false, &b->memory, &b->sizes, &e)) {
     give_up("sizes", e.message);
   }
-  if (tuned_open(&b->ctx, NULL, &failed)) {
-    give_up("tuned_open", failed.message);
-  }
-  must(sgemm_open(&b->kernels, device), "sgemm_open");
   b->all = calloc(b->sizes.n + 1, sizeof *b->all);
   b->left = calloc(2 * COMPARED, sizeof *b->left);
   if (!b->all || !b->left) {
     give_up("setting up", "out of memory");
   }
   b->right = b->left + COMPARED;
+}
+
+static void set_up(bench *b) {
+  CUdevice device;
+  CUcontext context;
+  tuned_error failed;
+  must(cuInit(0), "cuInit");
+  must(cuDeviceGet(&device, 0), "cuDeviceGet");
+  must(cuDevicePrimaryCtxRetain(&context, device), "cuDevicePrimaryCtxRetain");
+  must(cuCtxSetCurrent(context), "cuCtxSetCurrent");
+  must(cuEventCreate(&b->from, CU_EVENT_DEFAULT), "cuEventCreate");
+  must(cuEventCreate(&b->to, CU_EVENT_DEFAULT), "cuEventCreate");
+  if (tuned_open(&b->ctx, NULL, &failed)) {
+    give_up("tuned_open", failed.message);
+  }
+  const double from = now_sec();
+  must(sgemm_open(&b->kernels, device), "sgemm_open");
+  fprintf(stderr, "bench_exported: the portfolio is open after %.2f s\n", now_sec() - from);
   make_matrices(b);
 }
 
@@ -418,18 +524,19 @@ static const char *word(int argc, char **argv, int i, const char *otherwise) {
 }
 
 int main(int argc, char **argv) {
-  static bench b = {.turn = PTHREAD_MUTEX_INITIALIZER};
+  static bench b;
   const double started = now_sec(), sec = atof(option(argc, argv, "--sec", "1e9"));
   b.json = has(argc, argv, "--json");
-  set_up(&b, word(argc, argv, 3, "m=16..8192 n=16..8192 k=16..8192"),
-         (size_t)atol(word(argc, argv, 1, "200")), (uint64_t)atol(word(argc, argv, 2, "112")));
-  const double opened = now_sec();
-  find_all(&b, atoi(option(argc, argv, "--jobs", "16")));
-  fprintf(stderr, "bench_exported: opening %.1f s, what libtuned serves %.1f s\n", opened - started,
-          now_sec() - opened);
+  draw(&b, word(argc, argv, 3, "m=16..8192 n=16..8192 k=16..8192"),
+       (size_t)atol(word(argc, argv, 1, "200")), (uint64_t)atol(word(argc, argv, 2, "112")));
+  compile_for_library(&b, atoi(option(argc, argv, "--jobs", "0")), started + sec / 2);
+  set_up(&b);
   for (size_t i = 0; i < b.sizes.n && now_sec() - started < sec; i++) {
-    run_size(&b, &b.sizes.p[i], &b.all[i]);
+    if (b.all[i].ready) {
+      run_size(&b, &b.sizes.p[i], &b.all[i]);
+    }
   }
+  fprintf(stderr, "bench_exported: %.1f s\n", now_sec() - started);
   summarise(&b);
   tear_down(&b);
   return 0;
