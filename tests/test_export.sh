@@ -113,7 +113,7 @@ refuses 1 "there is no portfolio of saxpy" "$autotune" export saxpy --portfolio 
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --cubin "$folder/p.cubin"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --header "$folder/p.h" --embed "$folder/p.c" --fatbin "$folder/p"
 refuses 2 "its own problems" "$autotune" export sgemm m=5 --portfolio --header "$folder/p.h" --embed "$folder/p.c"
-for how in models tree; do
+for how in tree models; do
   prints "a portfolio of" "$autotune" export sgemm --portfolio --arch sm_80,compute_90 --top 4 --dispatch $how --manifest "$folder/p.json" \
     --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
   is_json "$folder/p.json"
@@ -125,6 +125,8 @@ for how in models tree; do
 done
 echo '#include "sgemm_portfolio.h"' | ${CXX:-c++} -x c++ -std=c++17 -pedantic -Wall -Wextra -Werror -I"$folder" \
   -isystem "$CUDA_HOME/include" -fsyntax-only - || complain "the header is no C++"
+${CXX:-c++} -x c++ -std=c++17 -Wall -Wextra -Werror -isystem "$CUDA_HOME/include" -fsyntax-only "$folder/sgemm_portfolio.c" ||
+  complain "the source is no C++"
 
 # what C decides is what the template's Lua decides, and what its models say is what the library's say, for problems
 # far and wide, of the portfolio that is shipped

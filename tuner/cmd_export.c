@@ -501,7 +501,9 @@ static int export_variants(export *x, const serve_cover *cover, const variants *
                                    .images = list,
                                    .n_sources = v->n_sources,
                                    .n_archs = x->archs.n,
-                                   .by_models = by_models};
+                                   .by_models = by_models,
+                                   .nodes = v->nodes,
+                                   .n_nodes = v->n_nodes};
   int rc = compile_variants(x, v, built, list, e);
   rc = rc ? rc : write_portfolio(x, &what, v, e);
   for (size_t i = 0; i < n; i++) {
@@ -540,8 +542,8 @@ static int export_portfolio(export *x, err *e) {
   TRY(read_cover(x, &cover, e));
   TRY(parse_dispatch(x, &cover, &by_models, e));
   rt_numbers(&x->k.device->info, numbers);
-  int rc = variants_find(x->k.t, &cover, numbers, RT_NUMBERS, by_models, (size_t)most, &x->k.memory,
-                         &v, e);
+  int rc = variants_find(x->k.t, &cover, numbers, RT_NUMBERS, !by_models, (size_t)most,
+                         &x->k.memory, &v, e);
   rc = rc ? rc : export_variants(x, &cover, &v, by_models, e);
   variants_clear(&v);
   return rc;

@@ -9,9 +9,17 @@
 #include "keep.h"
 #include "serve_adapt.h"
 #include "serve_judge.h"
+#include "variant_tree.h"
 
 /* TEXTS_MOST: of one configuration and choices; two operands packed or not make four. */
-enum { DRAWN_LEAST = 200, DRAWN_EACH = 4, DRAWN_MOST = 2000, MET_MOST = 8192, TEXTS_MOST = 8 };
+enum {
+  DRAWN_LEAST = 200,
+  DRAWN_EACH = 4,
+  DRAWN_MOST = 2000,
+  TREE_TIMES = 4,
+  MET_MOST = 8192,
+  TEXTS_MOST = 8
+};
 
 /* What is so near the fastest at a size is considered for it. */
 static const double NEAR = 1.1;
@@ -82,11 +90,8 @@ static int draw_some(finder *f, bool any, size_t n, sizes *out) {
   return rc;
 }
 
-/* The more may be kept, the more there is to learn. */
-static int draw(finder *f, size_t most, sizes *out) {
+static int draw(finder *f, size_t n, sizes *out) {
   sizes plain, any;
-  const size_t wanted = DRAWN_LEAST + DRAWN_EACH * most,
-               n = wanted < DRAWN_MOST ? wanted : DRAWN_MOST;
   TRY(draw_some(f, false, n, &plain));
   TRY(draw_some(f, true, n / 2, &any));
   out->n = plain.n + any.n;
@@ -397,12 +402,11 @@ static void leave(finder *f, const bool *kept) {
   qsort(f->list, f->n, sizeof *f->list, by_base);
 }
 
-static int keep_by_models(finder *f, const sizes *drawn, size_t most, variants *out) {
+/* What each size loses with each variant; sizes with the same choices one after the other. */
+static int judge_all(finder *f, const sizes *drawn, keep_thing *things) {
   serve_judge *judge = NULL;
   gen_config *configs = ARENA_ARRAY(f->a, gen_config, f->n + 1);
-  keep_thing *things = ARENA_ARRAY(f->a, keep_thing, f->n + 1);
-  bool *kept = ARENA_ARRAY(f->a, bool, f->n + 1);
-  if (!configs || !things || !kept) {
+  if (!configs) {
     return err_set(f->e, ERR_NOMEM, "out of memory");
   }
   for (size_t i = 0; i < f->n; i++) {
@@ -411,8 +415,17 @@ static int keep_by_models(finder *f, const sizes *drawn, size_t most, variants *
   int rc = serve_judge_new(f->t, configs, f->n, f->numbers, f->n_numbers, &judge, f->e);
   rc = rc ? rc : foresee_all(f, judge, drawn, things);
   serve_judge_free(judge);
-  rc = rc ? rc : keep_few(things, f->n, drawn->n, (float)LOST_MOST, most, kept, &out->lost, f->e);
-  TRY(rc);
+  return rc;
+}
+
+static int keep_by_models(finder *f, const sizes *drawn, size_t most, variants *out) {
+  keep_thing *things = ARENA_ARRAY(f->a, keep_thing, f->n + 1);
+  bool *kept = ARENA_ARRAY(f->a, bool, f->n + 1);
+  if (!things || !kept) {
+    return err_set(f->e, ERR_NOMEM, "out of memory");
+  }
+  TRY(judge_all(f, drawn, things));
+  TRY(keep_few(things, f->n, drawn->n, (float)LOST_MOST, most, kept, &out->lost, f->e));
   out->lost = expm1(out->lost);
   out->n_met = f->n;
   leave(f, kept);
@@ -474,13 +487,19 @@ static int give(finder *f, const sizes *drawn, variants *out) {
   return 0;
 }
 
+/* The more may be kept, the more there is to learn. */
+static size_t how_many(size_t most) {
+  const size_t n = DRAWN_LEAST + DRAWN_EACH * most;
+  return n < DRAWN_MOST ? n : DRAWN_MOST;
+}
+
 static int find_all(finder *f, size_t most, variants *out) {
   sizes drawn;
-  TRY(draw(f, most, &drawn));
+  TRY(draw(f, how_many(most), &drawn));
   for (size_t i = 0; i < drawn.n; i++) {
     TRY(try_problem(f, &drawn.p[i]));
   }
-  if (f->judge && f->c->model.n_sizes) {
+  if (f->judge) {
     TRY(keep_by_models(f, &drawn, most, out));
   } else {
     keep(f, most);
@@ -489,17 +508,58 @@ static int find_all(finder *f, size_t most, variants *out) {
   return give(f, &drawn, out);
 }
 
+/* ---- a tree --------------------------------------------------------------------------------- */
+
+/* lost[size * n_variants + variant] */
+static void lay_out(const keep_thing *things, size_t n, size_t n_sizes, float *lost) {
+  for (size_t i = 0; i < n_sizes * n; i++) {
+    lost[i] = (float)LOST_MOST;
+  }
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j < things[i].n; j++) {
+      lost[(things[i].from + j) * n + i] = things[i].lost[j];
+    }
+  }
+}
+
+/* There are few variants left, so it learns from more sizes. */
+static int learn_tree(finder *f, size_t most, variants *out) {
+  sizes drawn;
+  serve_choice_node *nodes;
+  keep_thing *things = ARENA_ARRAY(f->a, keep_thing, f->n + 1);
+  TRY(draw(f, TREE_TIMES * how_many(most), &drawn));
+  int64_t *values = ARENA_ARRAY(f->a, int64_t, drawn.n * f->t->n_fields + 1);
+  float *lost = ARENA_ARRAY(f->a, float, drawn.n * f->n + 1);
+  if (!things || !values || !lost) {
+    return err_set(f->e, ERR_NOMEM, "out of memory");
+  }
+  TRY(judge_all(f, &drawn, things));
+  lay_out(things, f->n, drawn.n, lost);
+  for (size_t i = 0; i < drawn.n; i++) {
+    read_values(f, &drawn.p[i], values + i * f->t->n_fields);
+  }
+  const variant_table table = {.n_variants = f->n,
+                               .n_sizes = drawn.n,
+                               .values = values,
+                               .lost = lost,
+                               .nothing = (float)LOST_MOST};
+  const int rc = variant_tree_grow(f->t, &table, f->a, &nodes, &out->n_nodes, f->e);
+  out->nodes = nodes;
+  return rc;
+}
+
 int variants_find(gen_template *t, const serve_cover *c, const gen_number *numbers,
-                  size_t n_numbers, bool by_models, size_t most, arena *a, variants *out, err *e) {
+                  size_t n_numbers, bool tree, size_t most, arena *a, variants *out, err *e) {
   finder f = {.t = t, .c = c, .numbers = numbers, .n_numbers = n_numbers, .a = a, .e = e};
   *out = (variants){0};
   f.list = ARENA_ARRAY(a, met, MET_MOST);
   f.apart = ARENA_ARRAY(a, float, c->model.n_sizes + 1);
   int rc = f.list && f.apart ? 0 : err_set(e, ERR_NOMEM, "out of memory");
-  if (!rc && by_models) {
+  if (!rc && c->model.n_sizes) {
     rc = serve_judge_new(t, c->configs, c->n_configs, numbers, n_numbers, &f.judge, e);
   }
   rc = rc ? rc : find_all(&f, most, out);
+  rc = rc || !tree || !f.judge ? rc : learn_tree(&f, most, out);
   serve_judge_free(f.judge);
   str_clear(&f.text);
   return rc;

@@ -504,8 +504,7 @@ static int add_fits(page *p) {
   return 0;
 }
 
-static void add_feature(const page *p, const serve_cover_node *n) {
-  const serve_feature *f = &n->feature;
+static void add_feature(const page *p, const serve_feature *f, double below) {
   const uint8_t fields[] = {f->a, f->b, f->c};
   const size_t most = f->kind == SERVE_FEATURE_VOLUME   ? 3
                       : f->kind == SERVE_FEATURE_FIELD  ? 1
@@ -525,7 +524,7 @@ static void add_feature(const page *p, const serve_cover_node *n) {
     str_add(p->out, " == ");
     export_text(p, text, strlen(text), p->out);
   } else {
-    str_addf(p->out, " < %.9g", n->below);
+    str_addf(p->out, " < %.9g", below);
   }
 }
 
@@ -538,7 +537,7 @@ static void add_node(const page *p, size_t i, size_t *leaf, int depth) {
     return;
   }
   str_addf(p->out, "%*sif (", 2 * depth, "");
-  add_feature(p, n);
+  add_feature(p, &n->feature, n->below);
   str_add(p->out, ") {\n");
   add_node(p, i + 1, leaf, depth + 1);
   str_addf(p->out, "%*s}\n", 2 * depth, "");
@@ -563,6 +562,69 @@ static void add_leaves(const page *p) {
   }
   str_add(p->out, "};\n\n");
 }
+
+/* ---- the source: a tree over variants ------------------------------------------------------- */
+
+static void add_choice_node(const page *p, size_t i, size_t *leaf, int depth) {
+  const serve_choice_node *n = &p->c->nodes[i];
+  if (!n->no) {
+    str_addf(p->out, "%*sreturn %zu;\n", 2 * depth, "", (*leaf)++);
+    return;
+  }
+  str_addf(p->out, "%*sif (", 2 * depth, "");
+  add_feature(p, &n->feature, n->below);
+  str_add(p->out, ") {\n");
+  add_choice_node(p, i + 1, leaf, depth + 1);
+  str_addf(p->out, "%*s}\n", 2 * depth, "");
+  add_choice_node(p, n->no, leaf, depth);
+}
+
+static void add_order(const page *p, const serve_choice_node *n) {
+  for (size_t k = 0; k < n->n_order; k++) {
+    str_addf(p->out, "%s%u", k ? ", " : "", n->order[k]);
+  }
+  str_add(p->out, n->n_order ? "}" : "0}");
+}
+
+static size_t order_most(const page *p) {
+  size_t most = 1;
+  for (size_t i = 0; i < p->c->n_nodes; i++) {
+    const serve_choice_node *n = &p->c->nodes[i];
+    most = !n->no && n->n_order > most ? n->n_order : most;
+  }
+  return most;
+}
+
+/* Where none of a leaf's variants fits, any may. */
+static void add_variant_tree(const page *p) {
+  const serve_choice_node *nodes = p->c->nodes;
+  size_t leaf = 0;
+  str_addf(p->out,
+           "static const struct leaf {\n  double expected;\n  int n;\n"
+           "  unsigned short order[%zu];\n} leaves[] = {\n",
+           order_most(p));
+  for (size_t i = 0; i < p->c->n_nodes; i++) {
+    if (!nodes[i].no) {
+      str_addf(p->out, "  {%.4g, %zu, {", nodes[i].expected, nodes[i].n_order);
+      add_order(p, &nodes[i]);
+      str_add(p->out, "},\n");
+    }
+  }
+  str_addf(p->out, "};\n\nstatic int find_leaf(const %s_problem *p) {\n  (void)p;\n", p->name);
+  add_choice_node(p, 0, &leaf, 1);
+  str_addf(p->out,
+           "}\n\nstatic int choose(const %s_portfolio *k, const %s_problem *p) {\n"
+           "  const struct leaf *leaf = &leaves[find_leaf(p)];\n  int i;\n"
+           "  for (i = 0; i < leaf->n; i++) {\n"
+           "    if (fits(k, p, &configs[leaf->order[i]])) {\n      return leaf->order[i];\n    }\n"
+           "  }\n"
+           "  for (i = 0; i < %s_CONFIGS; i++) {\n"
+           "    if (fits(k, p, &configs[i])) {\n      return i;\n    }\n  }\n"
+           "  return -1;\n}\n\n",
+           p->name, p->name, p->upper);
+}
+
+/* ---- the source: choosing ------------------------------------------------------------------- */
 
 static void add_valid(const page *p) {
   str_addf(p->out, "static int is_valid(const %s_problem *p) {\n  return 1", p->name);
@@ -613,24 +675,21 @@ static void add_remembering(const page *p) {
            n, n, n, n, n);
 }
 
-static int add_choose(page *p) {
-  const size_t n = p->c->cover->n_configs;
+/* The models, or else the first of the leaf's configurations that fits in any form. */
+static int add_cover_tree(page *p) {
   const char *name = p->name;
   size_t leaf = 0;
   add_leaves(p);
   str_addf(p->out, "static int find_leaf(const %s_problem *p) {\n  (void)p;\n", name);
   add_node(p, 0, &leaf, 1);
-  str_add(p->out, "}\n\n");
-  add_valid(p);
   str_addf(p->out,
+           "}\n\n"
            "static int first_that_fits(const %s_portfolio *k, const %s_problem *p, int base) {\n"
            "  int i;\n"
            "  for (i = first[base]; i < first[base + 1]; i++) {\n"
            "    if (fits(k, p, &configs[i])) {\n      return i;\n    }\n  }\n  return -1;\n}\n\n",
            name, name);
-  if (p->c->by_models) {
-    TRY(export_models(p));
-  }
+  TRY(p->c->by_models ? export_models(p) : 0);
   str_addf(p->out,
            "static int choose(const %s_portfolio *k, const %s_problem *p) {\n"
            "  const struct leaf *leaf = &leaves[find_leaf(p)];\n"
@@ -638,7 +697,18 @@ static int add_choose(page *p) {
            "  for (i = 0; i < leaf->n && found < 0; i++) {\n"
            "    found = first_that_fits(k, p, leaf->order[i]);\n  }\n"
            "  return found < 0 ? first_that_fits(k, p, %zu) : found;\n}\n\n",
-           name, name, p->c->by_models ? "fastest(k, p)" : "-1", n);
+           name, name, p->c->by_models ? "fastest(k, p)" : "-1", p->c->cover->n_configs);
+  return 0;
+}
+
+static int add_choose(page *p) {
+  const char *name = p->name;
+  add_valid(p);
+  if (p->c->nodes && !p->c->by_models) {
+    add_variant_tree(p);
+  } else {
+    TRY(add_cover_tree(p));
+  }
   if (p->c->by_models) {
     add_remembering(p);
   } else {
@@ -651,7 +721,7 @@ static int add_choose(page *p) {
            "double %s_expected_loss(const %s_portfolio *k, const %s_problem *p) {\n"
            "  const int i = %s_choose(k, p);\n"
            "  return i < 0 || i >= first[%zu] ? -1 : leaves[find_leaf(p)].expected;\n}\n\n",
-           name, name, name, name, n);
+           name, name, name, name, p->c->cover->n_configs);
   return 0;
 }
 

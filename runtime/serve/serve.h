@@ -48,6 +48,15 @@ typedef struct serve_variant { /* a configuration as it fits some sizes */
   size_t source;                    /* its images are images[source * n_archs + i] */
 } serve_variant;
 
+typedef struct serve_choice_node { /* of a tree over variants; as serve_cover_node */
+  serve_feature feature;
+  double below;
+  size_t no; /* 0: a leaf */
+  double expected;
+  const uint16_t *order; /* leaf: the first of these that fits */
+  size_t n_order;
+} serve_choice_node;
+
 typedef struct serve_export_cover { /* a portfolio as C */
   const serve_export *x;            /* problem: the family; config is not used */
   const serve_cover *cover;
@@ -56,7 +65,9 @@ typedef struct serve_export_cover { /* a portfolio as C */
   size_t n_variants;
   const serve_image *images;
   size_t n_sources, n_archs;
-  bool by_models; /* they choose, as libtuned has it; else the tree alone */
+  bool by_models;                 /* they choose, as libtuned has it; else a tree: */
+  const serve_choice_node *nodes; /* NULL: the portfolio's own */
+  size_t n_nodes;
 } serve_export_cover;
 
 /* serve_cover_header, serve_cover_source -- append a C header, and the source that goes with it:
