@@ -648,7 +648,7 @@ static void add_valid(const page *p) {
   str_add(p->out, ";\n}\n\n");
 }
 
-/* To ask the models takes microseconds, and a program launches the same few problems many times. */
+/* A choice takes microseconds, and a program launches the same few problems many times. */
 static void add_remembering(const page *p) {
   const char *n = p->name;
   str_addf(p->out,
@@ -709,14 +709,7 @@ static int add_choose(page *p) {
   } else {
     TRY(add_cover_tree(p));
   }
-  if (p->c->by_models) {
-    add_remembering(p);
-  } else {
-    str_addf(p->out,
-             "int %s_choose(const %s_portfolio *k, const %s_problem *p) {\n"
-             "  return is_valid(p) ? choose(k, p) : -1;\n}\n\n",
-             name, name, name);
-  }
+  add_remembering(p);
   str_addf(p->out,
            "double %s_expected_loss(const %s_portfolio *k, const %s_problem *p) {\n"
            "  const int i = %s_choose(k, p);\n"
