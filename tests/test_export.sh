@@ -112,7 +112,13 @@ refuses 1 "there is no portfolio of saxpy" "$autotune" export saxpy --portfolio 
 "$autotune" cover sgemm --grid "m=16..128 n=16..128 k=16..128" --sample 4 --quiet >/dev/null || complain "covering failed"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --cubin "$folder/p.cubin"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --header "$folder/p.h" --embed "$folder/p.c" --fatbin "$folder/p"
-refuses 2 "its own problems" "$autotune" export sgemm m=5 --portfolio --header "$folder/p.h" --embed "$folder/p.c"
+refuses 2 "m=5: a portfolio has its own sizes" "$autotune" export sgemm m=5 --portfolio --header "$folder/p.h" --embed "$folder/p.c"
+refuses 2 "not made for ta=t" "$autotune" export sgemm ta=t --portfolio --header "$folder/p.h" --embed "$folder/p.c"
+prints "a portfolio of" "$autotune" export sgemm ta=n tb=t --portfolio --arch compute_90 --top 2 --header "$folder/p.h" --embed "$folder/p.c" \
+  --db "$folder/none.db" # the shipped one
+[ "$(sed -n '/^static const struct config configs/,/^}/p' "$folder/p.c" | cut -d, -f 2,3 | grep -c TEXT)" = "$(
+  sed -n '/^static const struct config configs/,/^}/p' "$folder/p.c" | grep -c 'SGEMM_TEXT_n, SGEMM_TEXT_t,')" ] ||
+  complain "ta=n tb=t exported others"
 for how in tree models; do
   prints "a portfolio of" "$autotune" export sgemm --portfolio --arch sm_80,compute_90 --top 4 --dispatch $how --manifest "$folder/p.json" \
     --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"

@@ -483,8 +483,11 @@ static int export_variants(export *x, const serve_cover *cover, const variants *
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   str command = {0};
-  str_addf(&command, "autotune export %s --portfolio --arch %s", x->k.t->name,
-           x->c->arch ? x->c->arch : x->own_arch);
+  str_addf(&command, "autotune export %s", x->k.t->name);
+  for (size_t i = 1; i < x->c->n_words; i++) {
+    str_addf(&command, " %s", x->c->words[i]);
+  }
+  str_addf(&command, " --portfolio --arch %s", x->c->arch ? x->c->arch : x->own_arch);
   str_add(&command, x->c->dispatch && !by_models ? " --dispatch tree" : "");
   const serve_export about = {.command = str_text(&command),
                               .problem = x->k.t->name,
@@ -526,6 +529,35 @@ static int parse_dispatch(const export *x, const serve_cover *cover, bool *by_mo
              : 0;
 }
 
+/* ta=n of the command line: of a portfolio for n and t, the part for n. */
+static int restrict_to(export *x, const char *word, serve_cover *cover, err *e) {
+  const gen_template *t = x->k.t;
+  const size_t n = strcspn(word, "=");
+  for (size_t i = 0; i < t->n_fields; i++) {
+    const gen_field *f = &t->fields[i];
+    if (strlen(f->name) != n || strncmp(f->name, word, n) != 0 || !f->names) {
+      continue;
+    }
+    const uint64_t bit = UINT64_C(1) << x->k.problem.values[i].i;
+    if (!(cover->choices[i] & bit)) {
+      return err_set(e, ERR_USAGE, "the portfolio was not made for %s", word);
+    }
+    cover->choices[i] = bit;
+    return 0;
+  }
+  return err_set(e, ERR_USAGE,
+                 "%s: a portfolio has its own sizes; fields that are names, as ta=n, take a part "
+                 "of it",
+                 word);
+}
+
+static int restrict_cover(export *x, serve_cover *cover, err *e) {
+  for (size_t i = 1; i < x->c->n_words; i++) {
+    TRY(restrict_to(x, x->c->words[i], cover, e));
+  }
+  return 0;
+}
+
 static int export_portfolio(export *x, err *e) {
   bool by_models;
   serve_cover cover;
@@ -533,13 +565,14 @@ static int export_portfolio(export *x, err *e) {
   int64_t most;
   gen_number numbers[RT_NUMBERS];
   TRY(cli_number("top", x->c->top, 1, 2000, VARIANTS, &most, e));
-  if (x->c->n_words > 1 || x->c->config) {
-    return err_set(e, ERR_USAGE, "a portfolio has its own problems and configurations");
+  if (x->c->config) {
+    return err_set(e, ERR_USAGE, "a portfolio has its own configurations");
   }
   if (!x->c->header || !x->c->embed || x->c->cubin || x->c->fatbin || x->c->ptx || x->c->source) {
     return err_set(e, ERR_USAGE, "a portfolio is written with --header F.h --embed F.c");
   }
   TRY(read_cover(x, &cover, e));
+  TRY(restrict_cover(x, &cover, e));
   TRY(parse_dispatch(x, &cover, &by_models, e));
   rt_numbers(&x->k.device->info, numbers);
   int rc = variants_find(x->k.t, &cover, numbers, RT_NUMBERS, !by_models, (size_t)most,

@@ -135,9 +135,8 @@ const cli_verb cli_verbs[] = {
      "  autotune cover sgemm --grid \"m=16..8192 n=16..8192 k=16..8192\" --sample 150 --device 0\n",
      cmd_cover},
     {"export",
-     "export FAMILY FIELD=VALUE ... --cubin F|--header F|... | export FAMILY --portfolio --header "
-     "F "
-     "--embed F",
+     "export FAMILY FIELD=VALUE ... --cubin F|--header F|... | export FAMILY [FIELD=NAME ...] "
+     "--portfolio --header F --embed F",
      "Write a tuned kernel to files that need neither libtuned nor NVRTC.",
      " device db templates config arch cubin fatbin ptx source header embed manifest portfolio "
      "dispatch name top jobs quiet ",
