@@ -338,9 +338,9 @@ typedef struct gen_tensor_text {
 } gen_tensor_text;
 
 typedef struct gen_launch_text {
-  const char *kernel;                    /* NULL: this stage sets memory */
-  const char *when;                      /* NULL: always */
-  const char *overlap, *early;           /* with the kernel before; with the caller's; NULL: never */
+  const char *kernel;          /* NULL: this stage sets memory */
+  const char *when;            /* NULL: always */
+  const char *overlap, *early; /* with the kernel before; with the caller's; NULL: never */
   const char *grid[3], *block[3], *smem; /* NULL: 1, 1, 0 */
   const char *work[GEN_MAX_WORK];        /* NULL: 0 */
   const char *fill, *nbytes;             /* NULL: 0, the whole workspace */
