@@ -171,7 +171,8 @@ static int compare_times(lua *l, library *y, const sgemm_portfolio *k, const gen
   measure(&x, apart);
   for (int i = 0; i < MODELS; i++) {
     const int variant = exported_as(l, y, k, &x, (size_t)i);
-    const double sec = variant < 0 ? 0 : foretell(k, &x, variant, i, apart);
+    double strange;
+    const double sec = variant < 0 ? 0 : foretell(k, &x, variant, i, apart, &strange);
     y->n_same += variant >= 0;
     if (variant >= 0 && !(fabs(log(sec / y->sec[i])) < 1e-3)) {
       printf("%g against %g s: ", sec, y->sec[i]);
@@ -188,7 +189,7 @@ static double time_of(const sgemm_portfolio *k, const sgemm_problem *x, int vari
     base++;
   }
   measure(x, apart);
-  return base < MODELS ? foretell(k, x, variant, base, apart) : INFINITY;
+  return base < MODELS ? doubted(k, x, variant, base, apart) : INFINITY;
 }
 
 /* The library's pick, of the short list or of all: where C has it in the same form, C takes it,
@@ -204,7 +205,7 @@ static void compare_pick(const lua *l, library *y, const sgemm_portfolio *k, con
   const int variant = exported_as(l, y, k, &x, best);
   if (variant >= 0 && variant == first_that_fits(k, &x, (int)best)) {
     y->n_picks++;
-    y->n_other += !(time_of(k, &x, sgemm_choose(k, &x)) < 1.001 * y->sec[best]);
+    y->n_other += !(time_of(k, &x, sgemm_choose(k, &x)) < 1.001 * time_of(k, &x, variant));
   }
 }
 

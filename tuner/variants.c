@@ -313,7 +313,9 @@ static double sec_at(finder *f, serve_judge *judge, gen_instance *g, const int64
   if (!serve_judge_as_it_is(judge, i, &is) || !is.fits || !same_text(f, g, m)) {
     return INFINITY;
   }
-  return serve_fit_sec(f->t, &f->c->model.fits[m->v.base], values, &is.work, f->apart);
+  const serve_fit *fit = &f->c->model.fits[m->v.base];
+  return serve_fit_sec(f->t, fit, values, &is.work, f->apart) *
+         exp(SERVE_MODEL_DOUBT * serve_fit_strange(f->t, fit, &is.work, f->apart));
 }
 
 /* Those with the same values of the fields that are names, one after the other. */

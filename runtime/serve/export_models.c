@@ -299,40 +299,44 @@ static void add_terms(const page *p) {
 }
 
 static void add_seconds(const page *p) {
-  str_addf(p->out,
-           "/* By how much the sum of costs is off, a logarithm: a Gaussian process. */\n"
-           "static double foretell_off(const struct model *m, int variant, const struct work *w,\n"
-           "                           double rounds, const float apart[SIZES]) {\n"
-           "  const float length = (float)(log2(fmax(1, w->flops) / w->blocks) / %d);\n"
-           "  const float tail = (float)(log2(rounds * m->at_once * %.9g / w->blocks) / %d);\n"
-           "  const float threads = (float)(log2(w->threads) / %d);\n"
-           "  float of_form[FORMS_MOST];\n  double off = 0;\n  int i;\n"
-           "  for (i = 0; i < m->n_forms; i++) {\n"
-           "    const float d = form_threads[m->form + i] - threads;\n"
-           "    of_form[i] = (float)differ[variant][i] / %d + d * d;\n  }\n"
-           "  for (i = m->row; i < m->row + m->n_rows; i++) {\n"
-           "    const float x = rows[i].length - length, y = rows[i].tail - tail;\n"
-           "    const float d = apart[rows[i].size] + of_form[rows[i].form] + x * x + y * y;\n"
-           "    off += rows[i].weight / (1 + d / 2);\n  }\n"
-           "  return fmax(-%.9g, fmin(%.9g, %.9g * off));\n}\n\n",
-           SERVE_MODEL_LENGTH, p->c->cover->model.fits[0].costs.sms, SERVE_MODEL_TAIL,
-           SERVE_MODEL_THREADS, SERVE_MODEL_PARAMETER * SERVE_MODEL_PARAMETER, SERVE_MODEL_OFF_MOST,
-           SERVE_MODEL_OFF_MOST, SERVE_MODEL_OFF * SERVE_MODEL_OFF);
+  str_addf(
+      p->out,
+      "/* By how much the sum of costs is off, a logarithm: a Gaussian process. And how far\n"
+      " * the nearest is that was timed. */\n"
+      "static double foretell_off(const struct model *m, int variant, const struct work *w,\n"
+      "                           double rounds, const float apart[SIZES], double *strange) {\n"
+      "  const float length = (float)(log2(fmax(1, w->flops) / w->blocks) / %d);\n"
+      "  const float tail = (float)(log2(rounds * m->at_once * %.9g / w->blocks) / %d);\n"
+      "  const float threads = (float)(log2(w->threads) / %d);\n"
+      "  float of_form[FORMS_MOST], nearest = HUGE_VALF;\n  double off = 0;\n  int i;\n"
+      "  for (i = 0; i < m->n_forms; i++) {\n"
+      "    const float d = form_threads[m->form + i] - threads;\n"
+      "    of_form[i] = (float)differ[variant][i] / %d + d * d;\n  }\n"
+      "  for (i = m->row; i < m->row + m->n_rows; i++) {\n"
+      "    const float x = rows[i].length - length, y = rows[i].tail - tail;\n"
+      "    const float d = apart[rows[i].size] + of_form[rows[i].form] + x * x + y * y;\n"
+      "    off += rows[i].weight / (1 + d / 2);\n"
+      "    nearest = d < nearest ? d : nearest;\n  }\n"
+      "  *strange = m->n_rows ? (double)nearest : 0;\n"
+      "  return fmax(-%.9g, fmin(%.9g, %.9g * off));\n}\n\n",
+      SERVE_MODEL_LENGTH, p->c->cover->model.fits[0].costs.sms, SERVE_MODEL_TAIL,
+      SERVE_MODEL_THREADS, SERVE_MODEL_PARAMETER * SERVE_MODEL_PARAMETER, SERVE_MODEL_OFF_MOST,
+      SERVE_MODEL_OFF_MOST, SERVE_MODEL_OFF * SERVE_MODEL_OFF);
   str_addf(
       p->out,
       "/* HUGE_VAL: it does nothing there, or nothing is known of it. */\n"
       "static double foretell(const %s_portfolio *k, const %s_problem *p, int variant, int base,\n"
-      "                       const float apart[SIZES]) {\n"
+      "                       const float apart[SIZES], double *strange) {\n"
       "  const struct model *m = &models[base];\n"
       "  const struct work w = work_of(k, p, &configs[variant]);\n"
       "  const double one = ceil(w.blocks / %.9g);\n"
       "  const double rounds = ceil(w.blocks / (m->at_once * %.9g));\n"
-      "  double x[COSTS], sum = 0, sec;\n  int i;\n"
+      "  double x[COSTS], sum = 0, sec;\n  int i;\n  *strange = 0;\n"
       "  if (!(w.blocks > 0)) {\n    return HUGE_VAL;\n  }\n"
       "  set_terms(p, &w, one, rounds, x);\n"
       "  for (i = 0; i < COSTS; i++) {\n    sum += m->cost[i] * x[i];\n  }\n"
       "  if (!(sum > 0)) {\n    return HUGE_VAL;\n  }\n"
-      "  sec = sum * exp(foretell_off(m, variant, &w, rounds, apart));\n"
+      "  sec = sum * exp(foretell_off(m, variant, &w, rounds, apart, strange));\n"
       "  return w.launches > 1 ? fmax(sec, %.9g * w.launches + sec / 1000) : sec;\n}\n\n",
       p->name, p->name, p->c->cover->model.fits[0].costs.sms, p->c->cover->model.fits[0].costs.sms,
       SERVE_MODEL_LAUNCH);
@@ -341,6 +345,12 @@ static void add_seconds(const page *p) {
 static void add_fastest(const page *p) {
   str_addf(
       p->out,
+      "/* What a time unlike all that were taken is to be expected as. */\n"
+      "static double doubted(const %s_portfolio *k, const %s_problem *p, int variant, int base,\n"
+      "                      const float apart[SIZES]) {\n"
+      "  double strange;\n"
+      "  const double sec = foretell(k, p, variant, base, apart, &strange);\n"
+      "  return sec * exp(%.9g * strange);\n}\n\n"
       "/* By the models, of all variants: where a configuration's own form for a problem is not\n"
       " * here, another configuration may have a faster one. -1: none fits. */\n"
       "static int fastest(const %s_portfolio *k, const %s_problem *p) {\n"
@@ -349,11 +359,11 @@ static void add_fastest(const page *p) {
       "  for (base = 0; base < MODELS; base++) {\n"
       "    for (i = first[base]; i < first[base + 1]; i++) {\n"
       "      const double sec =\n"
-      "          fits(k, p, &configs[i]) ? foretell(k, p, i, base, apart) : HUGE_VAL;\n"
+      "          fits(k, p, &configs[i]) ? doubted(k, p, i, base, apart) : HUGE_VAL;\n"
       "      if (sec < least) {\n        least = sec;\n        best = i;\n      }\n"
       "    }\n  }\n"
       "  return best;\n}\n\n",
-      p->name, p->name);
+      p->name, p->name, SERVE_MODEL_DOUBT, p->name, p->name);
 }
 
 int export_models(page *p) {

@@ -373,6 +373,25 @@ double serve_fit_sec(const gen_template *t, const serve_fit *fit, const int64_t 
   return sum > 0 ? with_launches(w, sec) : INFINITY;
 }
 
+double serve_fit_strange(const gen_template *t, const serve_fit *fit, const serve_work *w,
+                         const float *apart) {
+  const serve_rows *r = &fit->rows;
+  float of_form[SERVE_MODEL_SIZES], least = INFINITY;
+  if (!r->n || !(w->blocks > 0)) {
+    return 0;
+  }
+  const serve_load load = serve_load_of(&fit->costs, w->flops, w->blocks);
+  forms_apart(t, fit, w, of_form);
+  for (size_t i = 0, forms = 0; i < r->n; i++) {
+    const serve_load there = {.length = serve_level(&r->length, i),
+                              .tail = serve_level(&r->tail, i)};
+    forms += r->size[i] / SERVE_ROWS_NEXT;
+    least = fminf(least, apart[r->size[i] % SERVE_ROWS_NEXT] + of_form[forms - 1] +
+                             (float)serve_loads_apart(&load, &there));
+  }
+  return (double)least;
+}
+
 /* ---- fields --------------------------------------------------------------------------------- */
 
 static bool sizes_differ(const gen_template *t, const serve_model *m, size_t field) {
