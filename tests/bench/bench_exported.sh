@@ -19,5 +19,6 @@ libraries=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 # shellcheck disable=SC2086
 ${CC:-cc} -std=c11 -O2 -Wall -Wextra -Iruntime/base -Iruntime/device -Iruntime/run -Iruntime/serve -Igenerator -Ituner \
   -Idb -I"$B" -I"$folder" -isystem "$CUDA_HOME/include" tests/bench/bench_exported.c "$folder/sgemm_portfolio.c" \
-  "$B/tuner/draw.o" "$B/tuner/images.o" "$B/tuner/compile_worker.o" "$B/tuner/worker.o" "$B/tuner/wire.o" "$B/libtuned.a" $libraries -L"$CUDA_HOME/lib64/stubs" -lcuda -ldl -lm -lpthread -o "$program"
+  "$B/tuner/draw.o" "$B/tuner/images.o" "$B/tuner/compile_worker.o" "$B/tuner/worker.o" "$B/tuner/wire.o" \
+  "$B/libtuned.a" $libraries -L"$CUDA_HOME/lib64/stubs" -lcuda -ldl -lm -lpthread -o "$program"
 [ -n "${BUILD_ONLY:-}" ] || "$program" "$@"
