@@ -21,7 +21,7 @@ enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at 20 u
 enum { ADAPT_MOST = 3 }; /* candidates that are adapted, at a millisecond or two each */
 
 /* Bytes: models of twice the sizes leave the judge a smaller memory, and the context below 2 MB. */
-static const size_t MODEL_AND_JUDGE = 620 << 10;
+static const size_t MODEL_AND_JUDGE = 670 << 10;
 
 static const double SAME_DISTANCE = 1e-9, ADAPTED_CHARGE = 1;
 /* Multiprocessors and bandwidth, in octaves: a tenth is 7 %. */
