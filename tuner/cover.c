@@ -254,7 +254,8 @@ enum { LEAF_LEAST = 3, SHORT_LEAF_LEAST = 8 };
 
 /* A leaf's short list is as long as it takes to lose so little by it, in the mean over the leaf's
  * sizes; a logarithm. Of 24 configurations 4.5 are on it, and with them 3,520 fresh sizes of sgemm
- * lost on an H200 what they lost with the models of all, 1.4 %; with 6.2 no less, with 3.6 1.5 %. */
+ * lost on an H200 what they lost with the models of all, 1.4 %; with 6.2 no less, with 3.6 1.5 %.
+ */
 static const double SHORT_LOSS = 2e-3;
 enum { SHORT_MOST = 8 };
 
