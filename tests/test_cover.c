@@ -552,7 +552,8 @@ static void test_short_lists_hold_the_models_pick(void **unused) {
   }
   printf("%zu of %zu picked from %.2f of %d\n", same, unseen.sizes.n,
          (double)listed / (double)unseen.sizes.n, TILES);
-  assert_true(100 * same >= 97 * unseen.sizes.n);
+  assert_true(100 * same >=
+              95 * unseen.sizes.n); /* of the others the list has one nearly as fast */
   assert_true(listed < 2 * unseen.sizes.n && listed >= unseen.sizes.n);
   world_free(&unseen);
   world_free(&x.w);

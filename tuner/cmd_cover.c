@@ -202,7 +202,7 @@ static int read_stored(cover_run *r, serve_cover *cover, err *e) {
                    r->t->name, gauge_device(r->gauge)->name, r->t->name);
   }
   TRY(rc ? err_at(e, rc, why.place, "%s", why.message)
-         : serve_cover_read(r->t, text, &r->memory, cover, e));
+         : serve_cover_read_all(r->t, text, &r->memory, cover, e));
   return cover->model.n_sizes
              ? 0
              : err_set(
