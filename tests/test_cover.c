@@ -516,6 +516,57 @@ static void test_drawn_sizes_teach_the_tree(void **unused) {
   world_free(&with.w);
 }
 
+/* Of a configuration the size is told to its model. */
+static bool is_told(const serve_fit *fit, size_t size) {
+  for (size_t i = 0; i < fit->n_forms; i++) {
+    for (size_t k = 0; k < fit->forms[i].n; k++) {
+      if (fit->forms[i].told[k].size == size) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* Of many sizes those where a configuration is far slower are told in part; but where that comes
+ * out of nothing, as at every tenth size here, the model must know. */
+static void test_far_slower_times_are_told_in_part(void **unused) {
+  (void)unused;
+  enum { MANY = 500 };
+  static double sec[TILES * MANY];
+  static serve_work work[TILES * MANY];
+  world w;
+  serve_cover c;
+  size_t n_slow = 0, n_told = 0;
+  world_new(&w, MANY, 31, false);
+  assert_int_equal(w.sizes.n, MANY);
+  w.table = (cover_table){.n_configs = TILES,
+                          .n_sizes = MANY,
+                          .n_fields = w.table.n_fields,
+                          .sec = sec,
+                          .values = w.table.values,
+                          .work = work,
+                          .sms = 132};
+  for (size_t i = 0; i < TILES * MANY; i++) {
+    const size_t tile = i / MANY, j = i % MANY;
+    sec[i] = 1000 * tile_work(tile, w.table.values + j * w.table.n_fields, &work[i]);
+    sec[i] *= tile == 0 && j % 10 == 0 ? 4 : 1;
+  }
+  learn(&w, &c);
+  for (size_t j = 0; j < MANY; j++) {
+    const double usual = sec[j] / (j % 10 ? 1 : 4), least = fmin(sec[MANY + j], sec[2 * MANY + j]);
+    if (j % 10 == 0 && usual < least) {
+      assert_true(is_told(&c.model.fits[0], j));
+    }
+    const bool slow = j % 10 && sec[j] > 2 * least;
+    n_slow += slow;
+    n_told += slow && is_told(&c.model.fits[0], j);
+  }
+  printf("%zu of %zu slow ones told\n", n_told, n_slow);
+  assert_true(n_slow > 40 && n_told > 0 && 2 * n_told < n_slow);
+  world_free(&w);
+}
+
 /* Who is fastest by the models, of those on the leaf's short list or of all. */
 static size_t picked_by_models(const world *w, const serve_cover *c, const int64_t *v,
                                bool of_short) {
@@ -1203,6 +1254,7 @@ int main(int argc, char **argv) {
       cmocka_unit_test(test_sizes_that_were_held_up_are_left_out),
       cmocka_unit_test(test_sizes_left_out_are_foretold),
       cmocka_unit_test(test_drawn_sizes_teach_the_tree),
+      cmocka_unit_test(test_far_slower_times_are_told_in_part),
       cmocka_unit_test(test_short_lists_hold_the_models_pick),
       cmocka_unit_test(test_regret_is_where_little_is_known),
       cmocka_unit_test(test_text_comes_back),
