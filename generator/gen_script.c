@@ -183,16 +183,16 @@ static void compile(builder *s, gen_script *out) {
   if (s->lua->failed) {
     gen_fail(b, ERR_NOMEM, b->at, "out of memory");
   }
-  out->lua = strdup(str_text(s->lua));
-  if (!out->lua) {
-    gen_fail(b, ERR_NOMEM, b->at, "out of memory");
-  }
   b->lines = out->lines;
   b->n_lines = out->n_lines;
   lua_newtable(b->L);
-  gen_push_chunk(b, out->lua, s->lua->n, "source");
+  gen_push_chunk(b, str_text(s->lua), s->lua->n, "source");
   out->ref = luaL_ref(b->L, LUA_REGISTRYINDEX);
   b->lines = NULL;
+  out->lua = strdup(str_text(s->lua)); /* no earlier: where Lua refuses it nobody would free it */
+  if (!out->lua) {
+    gen_fail(b, ERR_NOMEM, b->at, "out of memory");
+  }
   str_clear(s->lua); /* as long as the text: nothing else built there is */
 }
 
