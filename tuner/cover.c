@@ -831,6 +831,16 @@ static bool choose_leaves(learner *l, size_t *leaves, double *lost_then) {
   return true;
 }
 
+/* None of seven sizes. */
+static bool any_model(const learner *l) {
+  for (size_t k = 0; l->apart && k < l->n_configs; k++) {
+    if (l->models[k]) {
+      return true;
+    }
+  }
+  return false;
+}
+
 /* Short lists need many sizes, and models that speak of them: then the leaves are as many as may
  * be, since a deeper tree has shorter lists. */
 static bool learn(learner *l, serve_cover *out) {
@@ -839,7 +849,7 @@ static bool learn(learner *l, serve_cover *out) {
   uint8_t *all = ARENA_ARRAY(l->a, uint8_t, n);
   double *held = ARENA_ARRAY(l->a, double, n + 1);
   serve_cover_node *nodes = ARENA_ARRAY(l->a, serve_cover_node, SERVE_COVER_NODES);
-  l->shortens = l->apart && l->t->n_drawn;
+  l->shortens = any_model(l) && l->t->n_drawn;
   if (!all || !held || !nodes) {
     return false;
   }
@@ -849,7 +859,7 @@ static bool learn(learner *l, serve_cover *out) {
   }
   grow(l, all, FOLDS, leaves);
   emitter m = {.l = l, .held = held, .leaves = leaves, .nodes = nodes};
-  if (l->apart && (!foresee(l, held) || !put_models(l, out))) {
+  if ((any_model(l) && !foresee(l, held)) || (l->apart && !put_models(l, out))) {
     return false;
   }
   if (l->failed || !emit(&m, &l->nodes[0])) {
