@@ -42,6 +42,9 @@ cover --more --seed 5 --budget 60s --json >"$folder/more" 2>"$folder/err" || com
 [ "$("$autotune" cover saxpy --sizes "n=700,800" --grid n=800..801 --sample 9 --quiet --json | tee "$folder/both" >/dev/null; sizes_in "$folder/both")" = 3 ] ||
   complain "a list and a grid: 700, 800 and 801, each once: $(cat "$folder/both")"
 
+seq -f "saxpy n=%.0f" 1 4096 >"$folder/many"
+refuses 2 "more than the 4096" "$autotune" cover saxpy --sizes "$folder/many" --grid n=5000..9000 --sample 9
+
 # without sizes: what is tuned; the sizes measured above are none of it
 prints "for 2 sizes" "$autotune" cover saxpy
 

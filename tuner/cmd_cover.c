@@ -426,8 +426,8 @@ static int add_waiting(cover_run *r, const times *x, size_t n, cover_table *t, e
 
 /* The rounds: all candidates at a few sizes; those that came near the best anywhere at more of
  * them, which tells who is needed; then the few that are, since what learns where each of them is
- * best needs many sizes: those of the next so many where the models made so far may be most wrong
- * come first. Shares of the budget. */
+ * best needs many sizes: those that wait where the models made so far may be most wrong come first.
+ * Shares of the budget. */
 enum { FIRST_ROUNDS = 2, LAST_ROUNDS = 3 };
 static const double FIRST_SHARE[FIRST_ROUNDS] = {0.2, 0.3}, NEAR_BEST = 0.1;
 
@@ -703,6 +703,15 @@ static void print(cover_run *r, const serve_cover *cover, size_t n_left) {
   cli_print(&s);
 }
 
+static int check_sizes(const cover_run *r, err *e) {
+  return r->sizes.n <= SERVE_COVER_SIZES
+             ? 0
+             : err_set(e, ERR_USAGE,
+                       "%zu sizes are more than the %d that a portfolio may have; name fewer with "
+                       "--sizes, or draw fewer with --sample",
+                       r->sizes.n, (int)SERVE_COVER_SIZES);
+}
+
 static int cover(cover_run *r, err *e) {
   gauge_options o = {0};
   cover_table table;
@@ -719,6 +728,7 @@ static int cover(cover_run *r, err *e) {
   TRY(rt_compiler_open(&r->compiler, e));
   TRY(gauge_open(r->t, r->db, r->compiler, &o, &r->gauge, e));
   TRY(r->c->more ? gather_more(r, e) : gather(r, e));
+  TRY(check_sizes(r, e));
   TRY(r->c->more ? measure_more(r, &table, e) : measure(r, &table, e));
   TRY(learn(r, &table, &result, &n_left, e));
   TRY(store(r, &result, e));
