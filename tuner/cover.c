@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "ranked.h"
 #include "threads.h"
 
 static int no_room(err *e) {
@@ -358,17 +359,6 @@ static double gain_of(const learner *l, const grown *g, double whole, double lef
   return a != b ? gain : 0;
 }
 
-typedef struct ranked {
-  double value;
-  size_t size;
-} ranked;
-
-static int by_value(const void *a, const void *b) {
-  const ranked *x = a, *y = b;
-  return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
-                              : (x->size > y->size) - (x->size < y->size);
-}
-
 /* The shortest number in (a, b]. */
 static double round_between(double a, double b) {
   const double middle = a > 0 ? sqrt(a * b) : (a + b) / 2;
@@ -383,18 +373,14 @@ static double round_between(double a, double b) {
   return b;
 }
 
-static double feature_value(const learner *l, const serve_feature *f, size_t size) {
-  return f->kind == SERVE_FEATURE_CHOICE ? !serve_feature_holds(f, 0, values_of(l, size))
-                                         : serve_feature_value(f, values_of(l, size));
-}
-
 /* whole: what the node loses as it is, or its sum of squares */
 static void try_feature(learner *l, const grown *g, const serve_feature *f, double whole,
                         ranked *order, split *best) {
   for (size_t i = 0; i < g->n; i++) {
-    order[i] = (ranked){.value = feature_value(l, f, g->members[i]), .size = g->members[i]};
+    order[i] =
+        (ranked){.value = ranked_value(f, values_of(l, g->members[i])), .size = g->members[i]};
   }
-  qsort(order, g->n, sizeof *order, by_value);
+  ranked_sort(order, g->n);
   const size_t least = l->shortens ? SHORT_LEAF_LEAST : LEAF_LEAST;
   double left = 0, right = 0;
   if (!(order[0].value < order[g->n - 1].value)) {
@@ -667,7 +653,7 @@ static bool set_order(emitter *m, const grown *g, serve_cover_node *n) {
   for (size_t k = 0; k < m->l->n_configs; k++) {
     order[k] = (ranked){.value = g->mean[k], .size = k};
   }
-  qsort(order, m->l->n_configs, sizeof *order, by_value);
+  ranked_sort(order, m->l->n_configs);
   n->order = list;
   for (size_t k = 0; list && k < m->l->n_configs && k < ORDER_MOST; k++) {
     list[n->n_order++] = (uint8_t)order[k].size;
@@ -831,7 +817,7 @@ static bool choose_leaves(learner *l, size_t *leaves, double *lost_then) {
   return true;
 }
 
-/* None of seven sizes. */
+/* Of seven sizes none: cover_model_fit takes eight. */
 static bool any_model(const learner *l) {
   for (size_t k = 0; l->apart && k < l->n_configs; k++) {
     if (l->models[k]) {

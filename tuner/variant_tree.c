@@ -1,8 +1,9 @@
 #include "variant_tree.h"
 
 #include <math.h>
-#include <stdlib.h>
 #include <string.h>
+
+#include "ranked.h"
 
 /* Sizes that a leaf has at least; leaves at most; variants that a branch
  * names itself, and with those of the branches above. */
@@ -31,7 +32,7 @@ typedef struct learner {
   serve_feature features[FEATURES_MOST];
   size_t n_features;
   size_t *member, *aside;     /* sizes */
-  struct ranked *ranked;      /* [n_sizes] */
+  ranked *ranked;             /* [n_sizes] */
   float *now;                 /* [n_sizes]: what a size loses by its branch's order */
   double *left, *right, *all; /* [n_variants]: what sizes lose with each */
   branch *branches;
@@ -40,11 +41,6 @@ typedef struct learner {
   size_t n_nodes;
   bool failed;
 } learner;
-
-typedef struct ranked {
-  double value;
-  size_t size;
-} ranked;
 
 static const int64_t *values_of(const learner *l, size_t size) {
   return l->table->values + size * l->t->n_fields;
@@ -55,18 +51,6 @@ static const float *lost_at(const learner *l, size_t size) {
 }
 
 /* ---- splitting ------------------------------------------------------------------------------ */
-
-static int by_value(const void *a, const void *b) {
-  const ranked *x = a, *y = b;
-  return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
-                              : (x->size > y->size) - (x->size < y->size);
-}
-
-/* A choice is a value, too: those that have it come first. */
-static double value_of(const learner *l, const serve_feature *f, size_t size) {
-  return f->kind == SERVE_FEATURE_CHOICE ? !serve_feature_holds(f, 0, values_of(l, size))
-                                         : serve_feature_value(f, values_of(l, size));
-}
 
 /* So many sizes like those of the branch above are added to a branch: variants that fit little
  * are not trusted for having fitted the few sizes that are here. */
@@ -104,9 +88,9 @@ static void try_feature(learner *l, const branch *b, const serve_feature *f, dou
   ranked *r = l->ranked;
   for (size_t i = 0; i < b->n; i++) {
     const size_t size = l->member[b->from + i];
-    r[i] = (ranked){.value = value_of(l, f, size), .size = size};
+    r[i] = (ranked){.value = ranked_value(f, values_of(l, size)), .size = size};
   }
-  qsort(r, b->n, sizeof *r, by_value);
+  ranked_sort(r, b->n);
   for (size_t k = 0; k < n; k++) {
     l->left[k] = PRIOR * b->mean[k];
     l->right[k] = l->all[k] + PRIOR * b->mean[k];
