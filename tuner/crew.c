@@ -4,9 +4,9 @@
 #include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 #include "file.h"
+#include "threads.h"
 #include "tune.h"
 
 enum { MAX_JOBS = 256, TIMEOUT_SEC = 120 };
@@ -30,9 +30,8 @@ static int register_template(crew *k, const gen_template *t, err *e) {
 }
 
 static int start_compilers(crew *k, int wanted, err *e) {
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  const int jobs = wanted > 0 ? wanted : cores > 0 ? (int)cores : 1;
-  k->n_jobs = jobs < MAX_JOBS ? (size_t)jobs : MAX_JOBS;
+  const size_t jobs = wanted > 0 ? (size_t)wanted : threads_cores();
+  k->n_jobs = jobs < MAX_JOBS ? jobs : MAX_JOBS;
   k->jobs = calloc(k->n_jobs, sizeof *k->jobs);
   k->slots = calloc(k->n_jobs, sizeof *k->slots);
   if (!k->jobs || !k->slots) {

@@ -5,9 +5,9 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "compile_worker.h"
+#include "threads.h"
 
 enum { JOBS_MOST = 256, BUCKETS = 1024 };
 
@@ -168,14 +168,13 @@ int images_get(images *p, const char *key, const str **bytes, err *e) {
 }
 
 static int start(const compile_setting *setting, rt_format format, int jobs, images **out, err *e) {
-  const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  const long n = jobs > 0 ? jobs : cores > 0 ? cores : 1;
+  const size_t n = jobs > 0 ? (size_t)jobs : threads_cores();
   images *p = *out = calloc(1, sizeof *p);
   if (!p) {
     return no_room(e);
   }
   p->format = format;
-  p->n_jobs = n < JOBS_MOST ? (size_t)n : JOBS_MOST;
+  p->n_jobs = n < JOBS_MOST ? n : JOBS_MOST;
   p->setting = *setting;
   for (size_t i = 0; i < p->n_jobs; i++) {
     p->jobs[i] = (worker){.run = compile_worker_main, .setting = &p->setting};

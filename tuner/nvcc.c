@@ -12,6 +12,7 @@
 #include <unistd.h>
 
 #include "file.h"
+#include "threads.h"
 
 extern char **environ;
 
@@ -227,8 +228,7 @@ static void clear(build *b) {
 /* Build i starts when build i - cores is done; whatever fails, all that were started are waited
  * for. */
 static int build_all(build *b, size_t n, const char *nvcc, err *e) {
-  long online = sysconf(_SC_NPROCESSORS_ONLN);
-  size_t cores = online > 0 ? (size_t)online : 1, missing = 0;
+  size_t cores = threads_cores(), missing = 0;
   int rc = 0;
   for (size_t i = 0; i < n; i++) {
     missing += !is_there(&b[i]);
