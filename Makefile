@@ -16,8 +16,10 @@ LIBDIR := $(shell $(CC) -print-multiarch 2>/dev/null)
 STATIC_LIBS = $(wildcard /usr/lib/$(LIBDIR)/liblua5.4.a) $(wildcard /usr/lib/$(LIBDIR)/libsqlite3.a)
 
 WARN := -Wall -Wextra -Werror -Wshadow -Wstrict-prototypes -Wmissing-prototypes -Wpointer-arith -Wno-missing-field-initializers
-INCLUDES := -Iruntime/base -Igenerator -Iruntime/device -Iruntime/emu -Iruntime/run -Iruntime/serve -Idb -Ituner -I$(B) \
-  -isystem $(LUA_INCLUDE) -isystem $(CUDA_HOME)/include
+# File names are unique in the tree, so a source includes a header of any room by its bare name;
+# tests/layers.sh says which room may include which.
+ROOMS := $(shell find runtime generator db tuner -name '*.h' -printf '%h\n' | LC_ALL=C sort -u)
+INCLUDES := $(ROOMS:%=-I%) -I$(B) -isystem $(LUA_INCLUDE) -isystem $(CUDA_HOME)/include
 CFLAGS ?= -O2 -g
 TEST_CFLAGS ?= -O0
 ALL_CFLAGS = -std=c11 -fopenmp-simd $(CFLAGS) $(SAN) $(WARN) $(INCLUDES) -fPIC -fvisibility=hidden -MMD -MP \
@@ -26,18 +28,20 @@ ALL_CFLAGS = -std=c11 -fopenmp-simd $(CFLAGS) $(SAN) $(WARN) $(INCLUDES) -fPIC -
 TUNER_LIBS = $(wildcard /usr/lib/$(LIBDIR)/libz.a) $(wildcard /usr/lib/$(LIBDIR)/libjansson.a)
 LDLIBS = $(STATIC_LIBS) -lm -ldl -lpthread
 
-MODULES := runtime/base generator db runtime/device runtime/emu runtime/run runtime/serve
-SRC := $(filter-out runtime/serve/calls.c,$(foreach d,$(MODULES),$(wildcard $(d)/*.c)))
+find_files = $(shell find $(1) -name '$(2)' | LC_ALL=C sort)
+CALLS_SRC := $(call find_files,runtime,calls.c)
+SRC := $(filter-out $(CALLS_SRC),$(call find_files,generator db runtime,*.c))
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/tuned_calls.o
-TUNER_SRC := $(wildcard tuner/*.c)
+TUNER_SRC := $(call find_files,tuner,*.c)
+TUNER_MAIN := $(B)/$(patsubst %.c,%.o,$(filter %/main.c,$(TUNER_SRC)))
 TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o) $(B)/tuner_files.o
-TUNER_FILES := $(wildcard tuner/*.cu) tuner/peer_cub.h tuner/claims.txt $(sort $(wildcard tuner/suites/*.txt))
+TUNER_FILES := $(call find_files,tuner,*.cu) $(call find_files,tuner,peer_cub.h) $(call find_files,tuner,*.txt)
 TEST_SRC := $(wildcard tests/test_*.c)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
 # Takes as long as half of the others together: it begins.
 LONGEST := $(B)/tests/test_templates
-EMBEDDED := $(sort $(wildcard templates/*.lua templates/*.cuh)) $(wildcard runtime/run/*.cu) \
-  $(sort $(wildcard db/presets/*.txt))
+EMBEDDED := $(call find_files,templates,*.lua) $(call find_files,templates,*.cuh) $(call find_files,runtime,*.cu) \
+  $(call find_files,db/presets,*.txt)
 
 all: $(B)/autotune $(B)/libtuned.a
 
@@ -82,7 +86,7 @@ tsan: deps
 	  $(TSAN_TESTS:%=build-tsan/tests/%) build-tsan/tests/bench/bench_threads
 	@sh tests/run.sh $(TSAN_TESTS:%=build-tsan/tests/%)
 
-SOURCES = $(wildcard runtime/*/*.[ch] generator/*.[ch] db/*.[ch] tuner/*.[ch] tests/*.[ch] tests/*/*.[ch] examples/*.[ch])
+SOURCES = $(call find_files,runtime generator db tuner tests examples,*.[ch])
 # Leaks are left to `make asan`: cppcheck loses sight of memory that a struct takes over.
 lint:
 	sh tests/layers.sh
@@ -114,7 +118,7 @@ $(B)/%.o: %.c
 # Templates, the runtime's own device code and shipped results travel inside the library.
 $(B)/embedded.c: $(EMBEDDED) generator/embed.sh
 	@mkdir -p $(@D)
-	sh generator/embed.sh gen_builtin:gen.h:templates rt_kit:kit.h:runtime/run \
+	sh generator/embed.sh gen_builtin:gen.h:templates rt_kit:kit.h:runtime \
 	  serve_presets:serve_presets.h:db/presets -- $(EMBEDDED) > $@
 $(B)/embedded.o: $(B)/embedded.c $(EMBEDDED)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
@@ -130,10 +134,10 @@ $(B)/tuner_files.o: $(B)/tuner_files.c
 $(B)/schema_steps.h: db/schema.sql db/embed_steps.awk
 	@mkdir -p $(@D)
 	awk -f db/embed_steps.awk $< > $@
-$(B)/db/db.o: $(B)/schema_steps.h
+$(B)/db/db_open.o: $(B)/schema_steps.h
 
 # The typed calls (tuned_sgemm, ...) are written by a program of ours that reads the templates.
-CALLS_OBJ := $(B)/runtime/serve/calls.o $(B)/runtime/serve/serve_words.o
+CALLS_OBJ := $(CALLS_SRC:%.c=$(B)/%.o) $(patsubst %.c,$(B)/%.o,$(filter %/serve_words.c,$(SRC)))
 $(B)/calls: $(CALLS_OBJ) $(filter $(B)/runtime/base/% $(B)/generator/%,$(OBJ)) $(B)/embedded.o
 	$(CC) $(CFLAGS) $(SAN) $^ $(LDLIBS) -o $@
 $(B)/tuned_calls.h $(B)/tuned_calls.c &: $(B)/calls
@@ -142,7 +146,8 @@ $(B)/tuned_calls.h $(B)/tuned_calls.c &: $(B)/calls
 $(B)/tuned_calls.o: $(B)/tuned_calls.c
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-tree-slp-vectorize -c $< -o $@
 # tuned.h includes tuned_calls.h, which must be there before the first compilation that needs it.
-$(filter-out $(CALLS_OBJ),$(filter $(B)/runtime/serve/%,$(OBJ))) $(TUNER_OBJ): | $(B)/tuned_calls.h
+$(filter-out $(CALLS_OBJ),$(filter $(B)/runtime/serve/% $(B)/runtime/portfolio/% $(B)/runtime/export/%,$(OBJ))) $(TUNER_OBJ): \
+  | $(B)/tuned_calls.h
 
 $(B)/libtuned.a: $(OBJ)
 	@echo '  AR  $@'
@@ -154,10 +159,10 @@ $(B)/autotune: $(TUNER_OBJ) $(B)/libtuned.a
 
 # What tests themselves compute is little: to compile them with optimisation takes longer than it saves.
 $(TESTS): private ALL_CFLAGS += $(TEST_CFLAGS)
-$(B)/tests/%: tests/%.c $(B)/libtuned.a $(filter-out $(B)/tuner/main.o,$(TUNER_OBJ))
+$(B)/tests/%: tests/%.c $(B)/libtuned.a $(filter-out $(TUNER_MAIN),$(TUNER_OBJ))
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
-	$(Q)$(CC) $(ALL_CFLAGS) $< $(filter-out $(B)/tuner/main.o,$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) $< $(filter-out $(TUNER_MAIN),$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
 
 # ---- installing -----------------------------------------------------------------------------------
 # Both libraries show nothing but tuned_*. The static one carries Lua and SQLite inside and is a single
@@ -189,7 +194,7 @@ install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a
 	sed 's|@VERSION@|$(VERSION)|' runtime/serve/tunedConfigVersion.cmake.in \
 	  > $(TO)/lib/cmake/tuned/tunedConfigVersion.cmake
 	install -m 644 runtime/serve/tuned.h $(B)/tuned_calls.h $(TO)/include
-	install -m 644 $(wildcard templates/*) $(TO)/share/autotune/templates
+	install -m 644 $(filter templates/%,$(EMBEDDED)) $(TO)/share/autotune/templates
 	install -m 644 examples/*.c examples/Makefile $(TO)/$(DOC)
 	sed 's|@VERSION@|$(VERSION)|' tuner/autotune.1 > $(TO)/share/man/man1/autotune.1
 	sed 's|@VERSION@|$(VERSION)|' runtime/serve/libtuned.3 > $(TO)/share/man/man3/libtuned.3

@@ -1,31 +1,77 @@
 #!/bin/sh
-# layers.sh -- which folder may include which, checked over the #include lines (README, "Where things are").
-#   runtime/base <- generator, db, runtime/device, runtime/emu <- runtime/run <- runtime/serve <- tuner
+# layers.sh -- which room may include which (README, "Where things are"), checked over the #include lines, and
+# that the files of a room stand in an order: no two of them include each other, not by way of others either.
 set -eu
 bad=0
 
-headers_of() { # headers of folders, as one alternation
-  for d; do ls "$d"/*.h 2>/dev/null; done | sed 's|.*/||; s|\.|\\.|g' | paste -sd'|'
-}
+# ROOM: the rooms it may include from, besides itself and its sub-folders. A sub-folder without a line of its
+# own belongs to its parent's room.
+rooms='
+runtime/base:
+generator: runtime/base
+db: runtime/base
+runtime/device: runtime/base runtime/emu
+runtime/emu: runtime/base runtime/device
+runtime/run: runtime/base generator runtime/device runtime/emu
+runtime/serve: runtime/base generator db runtime/device runtime/emu runtime/run
+tuner: runtime/base generator db runtime/device runtime/emu runtime/run runtime/serve
+'
+# Rooms whose files still include each other in circles.
+circles='generator runtime/emu runtime/run runtime/serve runtime/device tuner'
 
-forbid() { # $1: folder; then the folders it must not include from
-  folder=$1
-  shift
-  names=$(headers_of "$@")
-  [ -n "$names" ] || return 0
-  if grep -nE "#include \"($names)\"" "$folder"/*.c "$folder"/*.h 2>/dev/null; then
-    echo "layers: $folder/ must not include from: $*" >&2
-    bad=1
-  fi
-}
-
-forbid runtime/base generator db runtime/device runtime/emu runtime/run runtime/serve tuner
-forbid generator db runtime/device runtime/emu runtime/run runtime/serve tuner
-forbid db generator runtime/device runtime/emu runtime/run runtime/serve tuner
-forbid runtime/device generator db runtime/run runtime/serve tuner
-forbid runtime/emu generator db runtime/run runtime/serve tuner
-forbid runtime/run db runtime/serve tuner
-forbid runtime/serve tuner
+find generator db runtime tuner -name '*.[ch]' | LC_ALL=C sort | xargs grep -nE '^#include "' | awk -v rooms="$rooms" -v circles="$circles" '
+  function room_of(path,  d) { # the longest listed folder above the file
+    for (d = path; sub(/\/[^\/]*$/, "", d);) if (d in allowed) return d
+    return ""
+  }
+  function allows(room, other,  i, n, list) {
+    if (room == other) return 1
+    n = split(allowed[room], list, " ")
+    for (i = 1; i <= n; i++) if (list[i] == other) return 1
+    return 0
+  }
+  function unit(path) { sub(/\.[ch]$/, "", path); return path } # a header and its source are one
+  function fail(text) { print "layers: " text > "/dev/stderr"; bad = 1 }
+  BEGIN {
+    n = split(rooms, line, "\n")
+    for (i = 1; i <= n; i++) if (split(line[i], part, ":") == 2) allowed[part[1]] = part[2]
+    n = split(circles, line, " ")
+    for (i = 1; i <= n; i++) excused[line[i]] = 1
+    while (("find generator db runtime tuner -name \"*.h\"" | getline path) > 0) {
+      name = path; sub(/.*\//, "", name)
+      if (name in place) fail(path " has the name of " place[name])
+      place[name] = path
+    }
+  }
+  {
+    split($0, part, ":")
+    from = part[1]; name = $0; sub(/^[^"]*"/, "", name); sub(/".*/, "", name)
+    if (!(name in place)) next # of the build folder
+    to = place[name]; a = room_of(from); b = room_of(to)
+    if (!allows(a, b)) fail(from ":" part[2] ": " a "/ must not include from " b "/: " name)
+    if (a == b && !(a in excused) && unit(from) != unit(to) && !((unit(from), unit(to)) in edge)) {
+      edge[unit(from), unit(to)] = left[unit(from)] = left[unit(to)] = 1
+      n_needs[unit(from)]++
+      n_users[unit(to)]++
+    }
+  }
+  END { # take away what needs nothing that is left, or what nothing left needs, again and again: circles remain
+    do {
+      changed = 0
+      for (u in left) {
+        if (n_needs[u] && n_users[u]) continue
+        for (v in left) {
+          if ((u, v) in edge) n_users[v]--
+          if ((v, u) in edge) n_needs[v]--
+        }
+        delete left[u]; changed = 1
+        break
+      }
+    } while (changed)
+    for (u in left) circle = circle " " u
+    if (circle != "") fail("files that include each other in a circle:" circle)
+    exit bad
+  }' || bad=1
 
 only() { # $1: header, $2: the one folder that may include it
   if grep -nE "^#include <$1>" -rs generator db runtime tuner --include='*.[ch]' | grep -v "^$2/"; then

@@ -1,4 +1,4 @@
-/* db.c -- opening a database: what kind of file is it, may we write it, is it up to date?
+/* db_open.c -- opening a database: what kind of file is it, may we write it, is it up to date?
  *
  * Nothing is written before the file is known to be ours or empty. The application id in its header
  * tells ours from any other SQLite file, user_version counts the steps of schema.sql it has seen.
