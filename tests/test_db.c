@@ -302,8 +302,7 @@ static void test_rows_that_do_not_fit_are_refused(void **state) {
   db_close(d);
 }
 
-/* ---- files that are not what they should be
- * ------------------------------------------------------ */
+/* ---- files that are not what they should be -------------------------------------------------- */
 
 /* Fails both ways, and leaves the file as it was. */
 static void refused(scratch *s, int code, const char *words) {
@@ -583,8 +582,7 @@ static void test_texts_from_elsewhere_are_bounded(void **state) {
   db_close(d);
 }
 
-/* ---- permissions and other processes
- * -------------------------------------------------------------- */
+/* ---- permissions and other processes --------------------------------------------------------- */
 
 enum { NOBODY = 65534 };
 

@@ -12,8 +12,7 @@
 #include <assert.h>
 #include <sqlite3.h>
 
-/* ---- the fault: the k-th of something fails
- * ------------------------------------------------------ */
+/* ---- the fault: the k-th of something fails -------------------------------------------------- */
 
 static struct {
   long left;    /* until the fault; 0 or less: none is armed */
@@ -39,8 +38,7 @@ static bool fault_fires(void) {
   return fires;
 }
 
-/* ---- allocations, through SQLITE_CONFIG_MALLOC
- * --------------------------------------------------- */
+/* ---- allocations, through SQLITE_CONFIG_MALLOC ----------------------------------------------- */
 
 static sqlite3_mem_methods real_memory;
 static bool memory_faults; /* whether allocations count */
@@ -123,8 +121,7 @@ static void remove_files(void) {
   sqlite3_vfs_unregister(&file_layer);
 }
 
-/* ---- SQL steps: every connection opened gets a progress handler
- * ---------------------------------- */
+/* ---- SQL steps: every connection opened gets a progress handler ------------------------------ */
 
 static int step_faults(void *unused) {
   (void)unused;
@@ -137,8 +134,7 @@ static int on_connect(sqlite3 *sql, char **message, const struct sqlite3_api_rou
   return SQLITE_OK;
 }
 
-/* ---- the scenarios
- * ------------------------------------------------------------------------------- */
+/* ---- the scenarios --------------------------------------------------------------------------- */
 
 typedef enum put { DEVICE, TEMPLATE, IMAGE, TRIAL, SAMPLE, ESTIMATE, N_PUTS } put;
 static const char *const put_table[N_PUTS] = {"device", "template", "image",
@@ -232,8 +228,7 @@ static const scenario scenarios[] = {{NO_FILE, run_nothing, DB_WRITE},
                                      {ONE_ROW_EACH, run_gets, DB_READ}};
 enum { N_SCENARIOS = sizeof scenarios / sizeof *scenarios };
 
-/* ---- all k
- * --------------------------------------------------------------------------------------- */
+/* ---- all k ----------------------------------------------------------------------------------- */
 
 static void remove_database(const char *path) {
   static const char *const endings[] = {"", "-wal", "-shm", "-journal"};
@@ -406,8 +401,7 @@ static void test_without_shared_memory(void **state) {
   remove_files();
 }
 
-/* ---- kill -9
- * ------------------------------------------------------------------------------------- */
+/* ---- kill -9 --------------------------------------------------------------------------------- */
 
 /* Stores trial `i`, with an image and a sample, and says so through the pipe, until it is killed.
  */

@@ -274,8 +274,7 @@ static void a_space_of_failures_comes_to_its_end(void **state) {
   clear(&b);
 }
 
-/* ---- a space with one point, and one with more than a million
- * ------------------------------------------- */
+/* ---- a space with one point, and one with more than a million -------------------------------- */
 
 static void grid_at(const void *self, size_t point, uint16_t *places) {
   const tune_space *s = self;
@@ -446,8 +445,7 @@ static void spaces_that_cannot_be_listed_are_searched(void **state) {
   clear(&b);
 }
 
-/* ---- learning
- * --------------------------------------------------------------------------------------------- */
+/* ---- learning -------------------------------------------------------------------------------- */
 
 static double mean_best(const bed *b, const tune_strategy *s, size_t budget) {
   enum { SEEDS = 8 };

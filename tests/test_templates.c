@@ -62,8 +62,7 @@ static void close_subject(subject *s) {
   gen_close(s->t);
 }
 
-/* ---- from a configuration to a verdict
- * ------------------------------------------------------------ */
+/* ---- from a configuration to a verdict ------------------------------------------------------- */
 
 static void build(bed *b, subject *s, const gen_config *c, const char *arch, int lineinfo,
                   rt_image *image) {
@@ -800,8 +799,7 @@ static void histogram_counters_are_emptied(void **state) {
   set_sms(b, before);
 }
 
-/* ---- spaces
- * ------------------------------------------------------------------------------------------ */
+/* ---- spaces ---------------------------------------------------------------------------------- */
 
 static void sgemm_has_a_space(void **state) {
   bed *b = *state;
@@ -919,8 +917,7 @@ static void samples_build(void **state) {
   }
 }
 
-/* ---- the tests can fail
- * --------------------------------------------------------------------------------- */
+/* ---- the tests can fail ---------------------------------------------------------------------- */
 
 /* The file that has this text: the family's own, or else one that families include. */
 static const char *file_with(bed *b, const char *family, const char *text) {

@@ -11,8 +11,7 @@
 
 #include "run.h"
 
-/* ---- parsing
- * --------------------------------------------------------------------------------------- */
+/* ---- parsing --------------------------------------------------------------------------------- */
 
 typedef struct option {
   const char *name, *value, *text;
@@ -171,8 +170,7 @@ int cli_timing(const cli *c, rt_replay *out, err *e) {
              : err_set(e, ERR_USAGE, "--timing '%s' is neither stream nor graph", c->timing);
 }
 
-/* ---- what verbs share
- * ------------------------------------------------------------------------------ */
+/* ---- what verbs share ------------------------------------------------------------------------ */
 
 static volatile sig_atomic_t stop_flag;
 static bool catching;
@@ -341,8 +339,7 @@ void cli_config_words(gen_template *t, const rt_info *device, const char *proble
   str_clear(&words);
 }
 
-/* ---- numbers for people
- * ---------------------------------------------------------------------------- */
+/* ---- numbers for people ---------------------------------------------------------------------- */
 
 static void format_scaled(str *s, double v, const char *const *units, double step) {
   size_t i = 0;

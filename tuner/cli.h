@@ -100,8 +100,7 @@ extern const cli_verb cli_verbs[]; /* ends with a NULL name; the first is `tune`
 int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err *e);
 void cli_print_help(FILE *f, const cli_verb *verb);
 
-/* ---- what verbs share
- * ------------------------------------------------------------------------------ */
+/* ---- what verbs share ------------------------------------------------------------------------ */
 
 /* cli_stop -- set by SIGINT and SIGTERM; a second signal ends the program at once */
 const volatile sig_atomic_t *cli_catch_signals(void);
@@ -147,8 +146,7 @@ int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt
 void cli_config_words(gen_template *t, const rt_info *device, const char *problem,
                       const char *config, str *out);
 
-/* ---- numbers for people
- * ---------------------------------------------------------------------------- */
+/* ---- numbers for people ---------------------------------------------------------------------- */
 
 /* format_sec -- "12.3 us" */
 void format_sec(str *s, double sec);

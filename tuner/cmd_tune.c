@@ -87,8 +87,7 @@ static int parse_options(run_ *r, tune_options *o, err *e) {
   return 0;
 }
 
-/* ---- the end of one problem
- * -------------------------------------------------------------------------- */
+/* ---- the end of one problem ------------------------------------------------------------------ */
 
 static void add_row(str *s, const run_ *x, const tune_state *t, const db_result *r,
                     const char *label) {
@@ -265,8 +264,7 @@ static int summarise(run_ *r, const tune_state *t, err *e) {
   return rc;
 }
 
-/* ---- problems
- * ---------------------------------------------------------------------------------------- */
+/* ---- problems -------------------------------------------------------------------------------- */
 
 /* NULL: nothing was recorded. */
 static const char *data_of(const run_ *r, const gen_problem *p) {

@@ -23,8 +23,7 @@ enum { POLL_MS = 200 };
  * fastest would need less than half its power to be the best. */
 static const double ENERGY_SEC = 0.25, ENERGY_WITHIN = 2;
 
-/* ---- opening
- * ---------------------------------------------------------------------------------------- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 void tune_device_key(const rt_info *info, rt_replay replay, str *key) {
   rt_device_key(info, key);
@@ -112,8 +111,7 @@ int64_t tune_template_id(const tune_session *s) {
   return s->crew.template_id;
 }
 
-/* ---- one result
- * -------------------------------------------------------------------------------------- */
+/* ---- one result ------------------------------------------------------------------------------ */
 
 static void report(tune_session *s, const db_result *trial) {
   s->state.sec = now_sec() - s->started;
@@ -202,8 +200,7 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
   return rc;
 }
 
-/* ---- compiling
- * ---------------------------------------------------------------------------- */
+/* ---- compiling ------------------------------------------------------------------------------- */
 
 static bool may_compile(const tune_session *s) {
   return s->drafts.n ? !session_stopped(s) && !session_out_of_time(s) : session_may_ask(s);
@@ -257,8 +254,7 @@ int session_build(tune_session *s, const db_result *row, measure_image *image, e
   return rc;
 }
 
-/* ---- measuring
- * --------------------------------------------------------------------------------------- */
+/* ---- measuring ------------------------------------------------------------------------------- */
 
 /* The next that is ready and not known meanwhile. */
 static candidate *next_ready(tune_session *s) {
@@ -324,8 +320,7 @@ static int search(tune_session *s, err *e) {
   return 0;
 }
 
-/* ---- one problem
- * ------------------------------------------------------------------------------------- */
+/* ---- one problem ----------------------------------------------------------------------------- */
 
 /* What needs no space: who measures and who compiles have something to do while it is built. */
 static int open_problem(tune_session *s, const gen_problem *p, err *e) {
