@@ -53,7 +53,7 @@ static inline void reopen(fixture *f, const char *templates) {
   const tuned_options o = {.device = device_name, .database = f->db_path, .templates = templates};
   tuned_close(f->ctx);
   OK(f, tuned_open(&f->ctx, &o, &f->err));
-  inside(f)->presets = no_presets;
+  inside(f)->sources.presets = no_presets;
 }
 
 static inline int setup(void **state) {

@@ -1155,7 +1155,7 @@ static void test_models_of_nothing_leave_it_to_the_tree(void **state_) {
   assert_ok(gen_problem_parse(t, "saxpy n=4000", &p, &e), &e);
   rt_numbers(&inside(f)->device->info, numbers);
   assert_ok(gen_instance_new(t, &p, numbers, RT_NUMBERS, &g, &e), &e);
-  serve_choose c = {.s = inside(f),
+  serve_choose c = {.from = &inside(f)->sources,
                     .t = t,
                     .p = &p,
                     .g = g,
@@ -1219,7 +1219,7 @@ static void test_a_portfolio_is_shipped(void **state_) {
   l.kind = DB_KIND_FINAL;
   db_text_write(&l, &text);
   const gen_file shipped[] = {{"a.txt", str_text(&text), text.n}, {NULL, NULL, 0}};
-  inside(f)->presets = shipped;
+  inside(f)->sources.presets = shipped;
   tuned_kernel_info k = info_of(f, "saxpy n=4000");
   assert_int_equal(k.origin, TUNED_PORTFOLIO);
   assert_string_equal(k.config, SMALL);
@@ -1229,7 +1229,7 @@ static void test_a_portfolio_is_shipped(void **state_) {
   assert_string_equal(k.config, "BLOCK=256,VEC=1,COARSE=1,ORDER=interleaved");
   store_saxpy(f, "saxpy n=3000 align=4", "BLOCK=128", NULL);
   reopen(f, f->folder);
-  inside(f)->presets = shipped;
+  inside(f)->sources.presets = shipped;
   k = info_of(f, "saxpy n=4000");
   assert_int_equal(k.origin, TUNED_NEAREST);
   tuned_close(f->ctx);

@@ -152,7 +152,7 @@ static void test_spoilt_presets_are_survived(void **state_) {
     const gen_file list[] = {{"a.txt", bad.p, bad.n}, {NULL, NULL, 0}};
     remove(f->db_path);
     reopen(f, f->folder);
-    inside(f)->presets = list;
+    inside(f)->sources.presets = list;
     n_served += info_of(f, "saxpy n=4096").origin == TUNED_PRESET;
     info_of(f, "saxpy n=40000");
     str_clear(&bad);

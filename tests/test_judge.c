@@ -478,7 +478,7 @@ static void the_shipped_one_is_too(void **unused) {
     fail_msg("%s", why.message);
   }
   assert_ok(serve_family_get(s, "sgemm", &t, &e), &e);
-  assert_ok(serve_known_read(s, t, serve_known_of(s, t), &e), &e);
+  assert_ok(serve_known_read(&s->sources, t, serve_known_of(s, t), &e), &e);
   const serve_cover *c = &serve_known_of(s, t)->cover;
   assert_true(c->n_configs > 1);
   gen_template *other = open_family("sgemm", false);

@@ -38,7 +38,7 @@ static bool is_of_portfolio(serve *s, gen_template *t) {
   assert_ok(gen_problem_complete(t, &p, given, &e), &e);
   assert_ok(gen_instance_new(t, &p, limits, RT_NUMBERS, &g, &e), &e);
   gen_problem_text(t, &p, &text);
-  serve_choose c = {.s = s,
+  serve_choose c = {.from = &s->sources,
                     .t = t,
                     .p = &p,
                     .g = g,

@@ -264,7 +264,7 @@ static void ship(fixture *f, shipped *p, void (*edit)(db_line *)) {
   assert_int_equal(remove(f->db_path), 0);
   p->files[0] = (gen_file){.name = "generated.txt", .text = p->text.p, .n = p->text.n};
   reopen(f, NULL);
-  inside(f)->presets = p->files;
+  inside(f)->sources.presets = p->files;
 }
 
 static void presets_are_served(void **state) {
@@ -339,7 +339,7 @@ static void own_results_go_before_presets(void **state) {
   ship(f, &p, NULL);
   store_put(f, &(stored){.problem = "saxpy n=16384 align=4", .config = "BLOCK=512"});
   reopen(f, NULL);
-  inside(f)->presets = p.files;
+  inside(f)->sources.presets = p.files;
   assert_int_equal(info_of(f, "saxpy n=8192").origin, TUNED_NEAREST);
   assert_int_equal(info_of(f, "saxpy n=2048").origin, TUNED_PRESET);
   str_clear(&p.text);
@@ -360,7 +360,7 @@ static void mutated_presets_do_no_harm(void **state) {
     text[n] = 0;
     gen_file files[2] = {{.name = "mutated.txt", .text = text, .n = n}};
     reopen(f, NULL);
-    inside(f)->presets = files;
+    inside(f)->sources.presets = files;
     const tuned_kernel_info info = info_of(f, "saxpy n=4096");
     assert_true(info.origin == TUNED_PRESET || info.origin == TUNED_DEFAULT);
     tuned_close(f->ctx);

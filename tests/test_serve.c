@@ -249,7 +249,7 @@ static void folders_come_from_the_environment(void **state) {
   setenv("TUNED_TEMPLATES", folders, 1);
   setenv("TUNED_DB", f->db_path, 1);
   OK(f, tuned_open(&f->ctx, &(tuned_options){.device = device_name}, &f->err));
-  inside(f)->presets = no_presets;
+  inside(f)->sources.presets = no_presets;
   unsetenv("TUNED_TEMPLATES");
   unsetenv("TUNED_DB");
   assert_non_null(strstr(info_of(f, "saxpy n=4").config, "BLOCK=512"));

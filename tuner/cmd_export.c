@@ -6,12 +6,12 @@
 #include <unistd.h>
 
 #include "cli.h"
-#include "context.h"
 #include "db_text.h"
 #include "fatbin.h"
 #include "file.h"
 #include "images.h"
 #include "serve.h"
+#include "serve_known.h"
 #include "serve_presets.h"
 #include "variants.h"
 #include "verbs.h"
@@ -372,8 +372,10 @@ static int export_kernel(export *x, err *e) {
 
 /* The portfolio that libtuned would serve from on such a device, where none was made there. */
 static int read_shipped(export *x, serve_cover *cover, err *e) {
-  serve here = {.device = x->k.device, .device_key = x->device_key, .presets = serve_presets};
-  TRY(serve_known_read(&here, x->k.t, &x->shipped, e));
+  const serve_sources from = {.device = &x->k.device->info,
+                              .device_key = str_text(&x->device_key),
+                              .presets = serve_presets};
+  TRY(serve_known_read(&from, x->k.t, &x->shipped, e));
   if (!x->shipped.cover.n_configs) {
     return err_set(e, ERR_NOTFOUND,
                    "there is no portfolio of %s on %s; autotune cover %s makes one", x->k.t->name,

@@ -4,7 +4,6 @@
 
 #include "serve_choose.h"
 #include "serve_presets.h"
-#include "context.h"
 #include "session.h"
 
 typedef struct sower {
@@ -113,13 +112,12 @@ static int add_neighbours(sower *x, serve_choose *choose, err *e) {
 /* libtuned's own search for a kernel, over this session's database; the device is only asked for
  * its limits, so the measuring process can keep it. */
 int seeds_find(tune_session *s, gen_config *configs, size_t *n, err *e) {
-  static const gen_file none[] = {{NULL, NULL, 0}};
-  rt_device limits = {.info = s->crew.m.info};
-  serve here = {.device = &limits,
-                .db = s->db,
-                .presets = s->o.start == TUNE_START_ALL ? serve_presets : none};
+  str device_key = {0};
+  serve_sources from = {.device = &s->crew.m.info,
+                        .db = s->db,
+                        .presets = s->o.start == TUNE_START_ALL ? serve_presets : NULL};
   serve_known known = {0};
-  serve_choose choose = {.s = &here,
+  serve_choose choose = {.from = &from,
                          .t = s->t,
                          .p = &s->p,
                          .g = s->g,
@@ -133,10 +131,11 @@ int seeds_find(tune_session *s, gen_config *configs, size_t *n, err *e) {
     *n = x.n;
     return 0;
   }
-  tune_device_key(&s->crew.m.info, s->o.replay, &here.device_key);
+  tune_device_key(&s->crew.m.info, s->o.replay, &device_key);
+  from.device_key = str_text(&device_key);
   int rc = add_neighbours(&x, &choose, e);
   *n = x.n;
   serve_known_clear(&known);
-  str_clear(&here.device_key);
+  str_clear(&device_key);
   return rc;
 }

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve_choose.h"
+#include "serve_distance.h"
 #include "suite.h"
 
 static int no_memory(err *e) {

@@ -34,12 +34,11 @@ struct serve {
   pthread_mutex_t turn; /* held around device calls then */
   pthread_mutex_t lock;
   str device_key;
-  db *db;                /* NULL: no database file */
+  serve_sources sources;
   rt_compiler *compiler; /* NULL until something must be compiled */
   gen_options options;
-  char *folders;           /* what options.folders points into */
-  const gen_file *presets; /* serve_presets; a test may have its own */
-  serve_online *online;    /* NULL: nobody asked */
+  char *folders;        /* what options.folders points into */
+  serve_online *online; /* NULL: nobody asked */
   double online_fraction;
   char *db_path;
   serve_family *families;

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "run.h"
 #include "serve_adapt.h"
+#include "serve_distance.h"
 
 /* What a result from elsewhere is charged, in octaves: a neighbour twice as large or small in one
  * field, tuned here, is worth as much as the same size tuned on another device. */
@@ -46,56 +47,20 @@ static int no_room(err *e) {
 
 /* ---- distance ------------------------------------------------------------------------------- */
 
-/* Zero and negative values have a place too. */
-static double octaves(int64_t value) {
-  const double x = log2(1 + fabs((double)value));
-  return value < 0 ? -x : x;
-}
-
-void serve_problem_octaves(const gen_template *t, const int64_t *values, double *out) {
-  for (size_t i = 0; i < t->n_fields; i++) {
-    out[i] = t->fields[i].names ? (double)values[i] : octaves(values[i]);
-  }
-}
-
-/* The square of it, or infinity where it is no less than `most`. */
-static double square_between(const gen_template *t, const double *a, const double *b, double most) {
-  double sum = 0;
-  for (size_t i = 0; i < t->n_fields && sum < most; i++) {
-    sum += t->fields[i].names && a[i] != b[i] ? INFINITY : (a[i] - b[i]) * (a[i] - b[i]);
-  }
-  return sum < most ? sum : INFINITY;
-}
-
-static double distance_between(const gen_template *t, const double *a, const double *b) {
-  return sqrt(square_between(t, a, b, INFINITY));
-}
-
-double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values) {
-  double a[GEN_MAX_FIELDS], b[GEN_MAX_FIELDS];
-  int64_t here[GEN_MAX_FIELDS];
-  for (size_t i = 0; i < t->n_fields; i++) {
-    here[i] = p->values[i].i;
-  }
-  serve_problem_octaves(t, here, a);
-  serve_problem_octaves(t, values, b);
-  return distance_between(t, a, b);
-}
-
 static double device_distance(const serve_known_row *row) {
   return fabs(log2(row->sms)) + fabs(log2(row->bandwidth));
 }
 
 static double distance_of(const serve_choose *c, const serve_known_row *row) {
-  return distance_between(c->t, c->octaves, row->octaves) + device_distance(row) +
-         charge_of[row->origin];
+  return sqrt(serve_distance_squared(c->t, c->octaves, row->octaves, INFINITY)) +
+         device_distance(row) + charge_of[row->origin];
 }
 
 /* ---- speed ---------------------------------------------------------------------------------- */
 
 /* The least time that the peak rates of a device allow, `sms` and `bandwidth` against ours. */
 static double floor_of(const serve_choose *c, const gen_plan *plan, double sms, double bandwidth) {
-  const rt_info *info = &c->s->device->info;
+  const rt_info *info = c->from->device;
   const double compute = plan->flops / (rt_peak_flops(info) * sms);
   const double memory = plan->bytes / (rt_peak_bandwidth(info) * bandwidth);
   return fmax(compute, memory);
@@ -107,7 +72,7 @@ static double floor_at(serve_choose *c, const gen_problem *p, const gen_config *
   gen_instance *g;
   gen_number limits[RT_NUMBERS];
   double sec = 0;
-  rt_numbers(&c->s->device->info, limits);
+  rt_numbers(c->from->device, limits);
   if (!gen_instance_new(c->t, p, limits, RT_NUMBERS, &g, NULL)) {
     sec = gen_plan_make(g, config, c->memory, &plan, NULL) ? 0 : floor_of(c, plan, sms, bandwidth);
     gen_instance_free(g);
@@ -367,7 +332,7 @@ static serve_judge *judge_of(serve_choose *c) {
     k->judge = NULL;
   }
   if (!k->judge) {
-    rt_numbers(&c->s->device->info, limits);
+    rt_numbers(c->from->device, limits);
     serve_judge_new(c->t, of->configs, of->n_configs, limits, RT_NUMBERS, &k->judge, NULL);
     if (k->judge) {
       const size_t model = serve_model_nbytes(&of->model);
@@ -435,7 +400,7 @@ static bool rank_more(serve_choose *c) {
 
 static void open_cover(serve_choose *c) {
   const serve_known *k = c->known;
-  const bool here = k->cover.n_nodes && !strcmp(k->cover_device, str_text(&c->s->device_key));
+  const bool here = k->cover.n_nodes && !strcmp(k->cover_device, c->from->device_key);
   c->leaf = here || !tuned_here(k) ? serve_cover_leaf(c->t, &k->cover, c->values) : NULL;
   if (c->leaf && k->cover.model.n_sizes) {
     c->ranked = ARENA_ARRAY(c->memory, ranked, k->cover.n_configs);
@@ -448,7 +413,7 @@ static void estimate(serve_choose *c, serve_pick *pick) {
   double least = INFINITY;
   for (size_t i = 0; i < c->known->n; i++) {
     serve_known_row *row = &c->known->rows[i];
-    const double d = square_between(c->t, c->octaves, row->octaves, least);
+    const double d = serve_distance_squared(c->t, c->octaves, row->octaves, least);
     if (d < least && !strcmp(row->device_key, pick->device_key)) {
       least = d;
       near = row;
@@ -476,9 +441,9 @@ static bool next_ranked(serve_choose *c, serve_pick *pick) {
                        .origin = TUNED_PORTFOLIO,
                        .device_key = c->known->cover_device,
                        .sec = r->sec,
-                       .measured = strcmp(c->s->device->info.kind, "emu") != 0,
+                       .measured = strcmp(c->from->device->kind, "emu") != 0,
                        .loss = c->leaf->expected};
-  if (strcmp(c->known->cover_device, str_text(&c->s->device_key)) != 0) {
+  if (strcmp(c->known->cover_device, c->from->device_key) != 0) {
     estimate(c, pick);
   }
   return true;
@@ -509,11 +474,11 @@ static int find_exact(serve_choose *c, serve_pick *pick, bool *found, err *e) {
   db_result best;
   err why = {0};
   *found = false;
-  if (!c->s->db) {
+  if (!c->from->db) {
     return 0;
   }
-  const char *key = str_text(&c->s->device_key);
-  const int rc = db_best(c->s->db, c->t->hash, key, c->problem, c->memory, &best, &why);
+  const char *key = c->from->device_key;
+  const int rc = db_best(c->from->db, c->t->hash, key, c->problem, c->memory, &best, &why);
   if (rc) { /* a damaged row is no row; if it is the file, the next look at it tells */
     return rc == ERR_NOTFOUND || rc == ERR_DB ? 0 : err_at(e, rc, why.place, "%s", why.message);
   }
@@ -542,7 +507,7 @@ int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
     TRY(find_exact(c, pick, &found, e));
   }
   if (!found && c->step == SAME) {
-    TRY(serve_known_read(c->s, c->t, c->known, e));
+    TRY(serve_known_read(c->from, c->t, c->known, e));
     read_fields(c);
     c->step = COVER;
     TRY(next_same(c, pick, &found, e));

@@ -28,7 +28,7 @@ typedef struct serve_pick { /* a configuration that is valid for the problem */
 } serve_pick;
 
 typedef struct serve_choose { /* while one problem's kernel is being found */
-  struct serve *s;
+  const serve_sources *from;
   gen_template *t;
   const gen_problem *p;
   gen_instance *g;
@@ -55,12 +55,6 @@ typedef struct serve_choose { /* while one problem's kernel is being found */
  *   err  ERR_NOTFOUND  the default was the last one, no message
  *        else the database can't be read, or the default itself is not valid */
 int serve_choose_next(serve_choose *c, serve_pick *pick, err *e);
-/* serve_problem_distance -- in octaves, from a problem to one with these field values; infinite
- * when a field that is a name differs */
-double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values);
-/* serve_problem_octaves -- field values as serve_problem_distance takes them: logarithms of base 2;
- * names as they are */
-void serve_problem_octaves(const gen_template *t, const int64_t *values, double *out);
 /* serve_choose_default -- leave out all but the default */
 void serve_choose_default(serve_choose *c);
 

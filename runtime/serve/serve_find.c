@@ -101,7 +101,7 @@ static void hash_stored_source(const char *source, char hash[HASH_TEXT]) {
 /* A damaged image is no image. */
 static bool take_stored(choice *c, const char *key) {
   db_image row;
-  if (!c->s->db || db_image_get(c->s->db, key, &c->memory, &row, NULL) ||
+  if (!c->s->sources.db || db_image_get(c->s->sources.db, key, &c->memory, &row, NULL) ||
       strcmp(row.arch, c->s->device->info.arch)) {
     return false;
   }
@@ -136,9 +136,9 @@ static bool take_tried(choice *c, const char hash[HASH_TEXT]) {
   str config = {0};
   bool found = false;
   gen_config_text(c->t, &c->pick.config, &config);
-  if (c->s->db && !config.failed) {
-    db_config_images(c->s->db, c->t->hash, str_text(&c->s->device_key), str_text(&config), MOST,
-                     &c->memory, keys, &n, NULL);
+  if (c->s->sources.db && !config.failed) {
+    db_config_images(c->s->sources.db, c->t->hash, c->s->sources.device_key, str_text(&config),
+                     MOST, &c->memory, keys, &n, NULL);
   }
   for (size_t i = 0; i < n && !found; i++) {
     found = take_stored(c, keys[i]) && !strcmp(c->text, hash);
@@ -394,7 +394,7 @@ static int describe_load(tuned_kernel *k, const choice *c, const gen_plan *plan,
 
 static int kernel_fill(tuned_kernel *k, choice *c, const gen_problem *p, err *e) {
   const gen_plan *plan;
-  serve_choose choose = {.s = c->s,
+  serve_choose choose = {.from = &c->s->sources,
                          .t = c->t,
                          .p = p,
                          .g = c->g,
@@ -491,7 +491,7 @@ int serve_kernel_variant(const tuned_kernel *from, gen_instance *g, const gen_co
   c.pick = (serve_pick){.config = *config,
                         .origin = TUNED_ONLINE,
                         .problem = from->info.problem,
-                        .device_key = str_text(&s->device_key)};
+                        .device_key = s->sources.device_key};
   k->owner = s;
   k->t = from->t;
   k->name = from->name;

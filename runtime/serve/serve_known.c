@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
-#include "serve_choose.h"
+#include "db_text.h"
+#include "serve_distance.h"
 #include "serve_presets.h"
 
 static int no_room(err *e) {
@@ -35,14 +35,23 @@ static double ratio(double a, double b) {
   return a > 0 && b > 0 ? a / b : 1;
 }
 
-static bool is_here(const serve *s, const char *device_key) {
-  return !strcmp(device_key, str_text(&s->device_key));
+static bool is_here(const serve_sources *s, const char *device_key) {
+  return !strcmp(device_key, s->device_key);
 }
 
 /* A model's guess is never served to a real device. */
-static bool is_welcome(const serve *s, const char *device_key) {
-  return !is_emulated(device_key) || is_emulated(str_text(&s->device_key));
+static bool is_welcome(const serve_sources *s, const char *device_key) {
+  return !is_emulated(device_key) || is_emulated(s->device_key);
 }
+
+typedef struct known_source { /* a row as it is stored */
+  const char *device_key, *problem, *config, *image;
+  const char *line; /* of a preset, where its texts mostly stand as they are; NULL: none */
+  size_t n_line;
+  int sms;
+  double sec;
+  bool measured, preset;
+} known_source;
 
 /* ---- one row -------------------------------------------------------------------------------- */
 
@@ -59,14 +68,14 @@ static bool add_octaves(gen_template *t, const gen_problem *p, arena *a, serve_k
   return octaves;
 }
 
-static tuned_origin origin_of(const serve *s, const serve_known_source *from) {
+static tuned_origin origin_of(const serve_sources *s, const known_source *from) {
   return from->preset                   ? TUNED_PRESET
          : is_here(s, from->device_key) ? TUNED_NEAREST
                                         : TUNED_OTHER_DEVICE;
 }
 
 /* Hundreds of presets stand in the library already; what the line has escaped is copied. */
-static bool add_text(serve_known *k, const serve_known_source *from, const char *text,
+static bool add_text(serve_known *k, const known_source *from, const char *text,
                      serve_known_text *out) {
   const size_t n = strlen(text);
   const char *there = from->line ? memmem(from->line, from->n_line, text, n) : NULL;
@@ -97,8 +106,8 @@ static serve_known_row *next_row(serve_known *k) {
 }
 
 /* What this template can't read (a damaged row, or a range that has changed) is left out. */
-int serve_known_add(serve *s, gen_template *t, serve_known *k, const serve_known_source *from,
-                    err *e) {
+static int add_row(const serve_sources *s, gen_template *t, serve_known *k,
+                   const known_source *from, err *e) {
   gen_problem p;
   if (!is_welcome(s, from->device_key) || gen_problem_parse(t, from->problem, &p, NULL)) {
     return 0;
@@ -107,12 +116,12 @@ int serve_known_add(serve *s, gen_template *t, serve_known *k, const serve_known
   if (!row) {
     return no_room(e);
   }
-  *row = (serve_known_row){
-      .origin = origin_of(s, from),
-      .sec = from->sec,
-      .measured = from->measured,
-      .sms = ratio(from->sms, s->device->info.sms),
-      .bandwidth = ratio(bandwidth_of(from->device_key), rt_peak_bandwidth(&s->device->info))};
+  *row = (serve_known_row){.origin = origin_of(s, from),
+                           .sec = from->sec,
+                           .measured = from->measured,
+                           .sms = ratio(from->sms, s->device->sms),
+                           .bandwidth =
+                               ratio(bandwidth_of(from->device_key), rt_peak_bandwidth(s->device))};
   if (!add_octaves(t, &p, &k->memory, row) || !add_text(k, from, from->problem, &row->problem) ||
       !add_text(k, from, from->config, &row->config) || !add_device(k, from->device_key, row) ||
       !add_image(k, from->image, row)) {
@@ -124,7 +133,7 @@ int serve_known_add(serve *s, gen_template *t, serve_known *k, const serve_known
 
 /* ---- the portfolio -------------------------------------------------------------------------- */
 
-void serve_known_cover(serve *s, gen_template *t, serve_known *k, const char *text,
+static void take_cover(const serve_sources *s, gen_template *t, serve_known *k, const char *text,
                        const char *device_key) {
   serve_cover c;
   const bool better = !k->cover.n_nodes || (is_here(s, device_key) && !is_here(s, k->cover_device));
@@ -135,39 +144,113 @@ void serve_known_cover(serve *s, gen_template *t, serve_known *k, const char *te
   }
 }
 
-static int read_cover(serve *s, gen_template *t, serve_known *k, err *e) {
-  const char *text, *key = str_text(&s->device_key);
+static int read_cover(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
+  const char *text, *key = s->device_key;
   arena scratch = {0};
   err why = {0};
   const int rc = db_portfolio_get(s->db, t->hash, key, &scratch, &text, &why);
   if (!rc) {
-    serve_known_cover(s, t, k, text, key);
+    take_cover(s, t, k, text, key);
   }
   arena_clear(&scratch);
   return rc == ERR_NOMEM ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }
 
-/* ---- all of them ---------------------------------------------------------------------------- */
+/* ---- presets: results as text (db_text.h), a line each ------------------------------------- */
 
-static int add_known(serve *s, gen_template *t, serve_known *k, const db_known *d, err *e) {
-  const bool measured = d->median > 0;
-  return serve_known_add(s, t, k,
-                         &(serve_known_source){.device_key = d->device_key,
-                                               .problem = d->problem,
-                                               .config = d->config,
-                                               .image = d->image,
-                                               .sms = d->sms,
-                                               .sec = measured ? d->median : d->modelled,
-                                               .measured = measured},
-                         e);
+static bool is_for(const serve_sources *s, const gen_template *t, const db_line *l) {
+  return !strcmp(l->template.family, t->name) && l->template.version == t->version &&
+         l->device.cc == s->device->cc;
 }
 
-static int read_database(serve *s, gen_template *t, serve_known *k, err *e) {
+/* An edited template of the same version takes the configuration, which is checked like any other;
+ * the time was another text's. */
+static int add_preset(const serve_sources *s, gen_template *t, serve_known *k, const char *line,
+                      size_t n, const db_line *l, err *e) {
+  const bool same = !strcmp(l->template.hash, t->hash);
+  if (l->kind == DB_KIND_PORTFOLIO) {
+    take_cover(s, t, k, l->config, l->device.key);
+    return 0;
+  }
+  const known_source from = {.device_key = l->device.key,
+                             .problem = l->problem,
+                             .config = l->config,
+                             .line = line,
+                             .n_line = n,
+                             .sms = l->device.sms,
+                             .sec = same ? l->sec : 0,
+                             .measured = same && l->kind != DB_KIND_MODEL,
+                             .preset = true};
+  return add_row(s, t, k, &from, e);
+}
+
+/* The cheap question first: most lines are about other families. */
+static bool has_name(const char *line, size_t n, const char *family) {
+  return *line != '#' && memmem(line, n, family, strlen(family));
+}
+
+/* A portfolio's text is as long as a thousand results; no other line has a reason to be. */
+static bool is_long(size_t n) {
+  return n > 1 << 16;
+}
+
+static int read_preset(const serve_sources *s, gen_template *t, serve_known *k, const char *line,
+                       size_t n, err *e) {
+  db_line l;
+  bool none;
+  int rc = 0;
+  arena scratch = {0};
+  if (!db_text_read(line, n, &scratch, &l, &none, NULL) && !none && is_for(s, t, &l) &&
+      (!is_long(n) || l.kind == DB_KIND_PORTFOLIO)) {
+    rc = add_preset(s, t, k, line, n, &l, e);
+  }
+  arena_clear(&scratch);
+  return rc;
+}
+
+static int read_preset_file(const serve_sources *s, gen_template *t, serve_known *k,
+                            const gen_file *f, size_t *left, err *e) {
+  for (const char *at = f->text, *end; *left && *at; at = *end ? end + 1 : end) {
+    end = strchrnul(at, '\n');
+    const size_t n = (size_t)(end - at), before = k->n;
+    if (has_name(at, n, t->name)) {
+      TRY(read_preset(s, t, k, at, n, e));
+      *left -= k->n - before;
+    }
+  }
+  return 0;
+}
+
+static int read_presets(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
+  size_t left = SERVE_KNOWN_MOST;
+  for (const gen_file *f = s->presets; f && f->name && left; f++) {
+    TRY(read_preset_file(s, t, k, f, &left, e));
+  }
+  return 0;
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+static int add_known(const serve_sources *s, gen_template *t, serve_known *k, const db_known *d,
+                     err *e) {
+  const bool measured = d->median > 0;
+  return add_row(s, t, k,
+                 &(known_source){.device_key = d->device_key,
+                                 .problem = d->problem,
+                                 .config = d->config,
+                                 .image = d->image,
+                                 .sms = d->sms,
+                                 .sec = measured ? d->median : d->modelled,
+                                 .measured = measured},
+                 e);
+}
+
+static int read_database(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
   size_t n = 0;
   arena scratch = {0};
   db_known *list = ARENA_ARRAY(&scratch, db_known, SERVE_KNOWN_MOST);
-  int rc = list ? db_known_list(s->db, t->hash, str_text(&s->device_key), s->device->info.cc,
-                                SERVE_KNOWN_MOST, &scratch, list, &n, e)
+  int rc = list ? db_known_list(s->db, t->hash, s->device_key, s->device->cc, SERVE_KNOWN_MOST,
+                                &scratch, list, &n, e)
                 : no_room(e);
   for (size_t i = 0; !rc && i < n; i++) {
     rc = add_known(s, t, k, &list[i], e);
@@ -182,18 +265,18 @@ static void trim_rows(serve_known *k) {
   k->most = rows ? k->n : k->most;
 }
 
-static int read_all(serve *s, gen_template *t, serve_known *k, err *e) {
+static int read_all(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
   if (s->db) {
     TRY(read_database(s, t, k, e));
     TRY(read_cover(s, t, k, e));
   }
-  TRY(serve_presets_read(s, t, k, e));
+  TRY(read_presets(s, t, k, e));
   trim_rows(k);
   k->read = true;
   return 0;
 }
 
-int serve_known_read(serve *s, gen_template *t, serve_known *k, err *e) {
+int serve_known_read(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
   int64_t changes = 0;
   if (s->db) {
     TRY(db_changes(s->db, &changes, e));

@@ -7,12 +7,20 @@
 #define SERVE_KNOWN_H
 
 #include "db.h"
+#include "device.h"
 #include "gen.h"
 #include "serve_cover.h"
 #include "serve_judge.h"
 #include "tuned.h"
 
 enum { SERVE_KNOWN_MOST = 2048 }; /* rows kept of the database, and as many of the presets */
+
+typedef struct serve_sources { /* which device is served, and where results come from */
+  const rt_info *device;
+  const char *device_key;  /* its key in databases (rt_device_key) */
+  db *db;                  /* NULL: none */
+  const gen_file *presets; /* serve_presets (serve_presets.h), or others; NULL: none */
+} serve_sources;
 
 typedef struct serve_known_text { /* ends after n bytes; no NUL */
   const char *p;
@@ -42,28 +50,9 @@ typedef struct serve_known { /* all zero: nothing read yet */
   int64_t changes; /* db_changes when it was read */
 } serve_known;
 
-struct serve;
-/* serve_known_cover -- take a portfolio as it is stored, in place of none or of one that was made
- * elsewhere; one that can't be read is none.
- *   in  text, device_key  live as long as k */
-void serve_known_cover(struct serve *s, gen_template *t, serve_known *k, const char *text,
-                       const char *device_key);
 /* serve_known_read -- make it up to date
  *   err  ERR_DB  the database can't be read */
-int serve_known_read(struct serve *s, gen_template *t, serve_known *k, err *e);
+int serve_known_read(const serve_sources *s, gen_template *t, serve_known *k, err *e);
 void serve_known_clear(serve_known *k);
-
-typedef struct serve_known_source { /* a row as it is stored */
-  const char *device_key, *problem, *config, *image;
-  const char *line; /* of a preset, where its texts mostly stand as they are; NULL: none */
-  size_t n_line;
-  int sms;
-  double sec;
-  bool measured, preset;
-} serve_known_source;
-/* serve_known_add -- for those who read rows: take this one, unless it is of no use here. The line
- * must live as long as k; texts that are not in it are copied. */
-int serve_known_add(struct serve *s, gen_template *t, serve_known *k,
-                    const serve_known_source *from, err *e);
 
 #endif

@@ -655,10 +655,8 @@ static int put_image(serve_trial *o, db *d, err *e) {
 static int put_all(serve_trial *o, db *d, err *e) {
   const gen_template *t = o->k->t;
   const rt_info *info = &device_of(o)->info;
-  const db_device device = {.key = str_text(&o->k->owner->device_key),
-                            .name = info->name,
-                            .cc = info->cc,
-                            .sms = info->sms};
+  const db_device device = {
+      .key = o->k->owner->sources.device_key, .name = info->name, .cc = info->cc, .sms = info->sms};
   const db_template template = {
       .family = t->name, .hash = t->hash, .path = t->path, .version = t->version};
   const db_trial row = {.problem = o->k->info.problem,
@@ -825,7 +823,7 @@ static bool fill_trial(serve *s, serve_trial *o, serve_known *known) {
       gen_config_parse(t, k->info.config, &o->found, NULL)) {
     return false;
   }
-  serve_choose choose = {.s = s,
+  serve_choose choose = {.from = &s->sources,
                          .t = t,
                          .p = &o->p,
                          .g = o->g,

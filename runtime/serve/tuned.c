@@ -136,7 +136,7 @@ static int open_database(serve *s, const tuned_options *o, err *e) {
   rc = rc ? rc : check_trust(path, o, e);
   if (!rc) {
     s->db_path = strdup(path);
-    rc = db_open(path, DB_READ, &s->db, &why);
+    rc = db_open(path, DB_READ, &s->sources.db, &why);
     rc = rc && rc != ERR_NOTFOUND ? err_at(e, rc, why.place, "%s", why.message) : 0;
   }
   arena_clear(&a);
@@ -168,6 +168,8 @@ static int fill(serve *s, const tuned_options *o, err *e) {
   s->options.lazy = true; /* a stored kernel needs few of a template's expressions, and no source */
   s->one_at_a_time = strcmp(s->device->info.kind, "cuda") != 0;
   rt_device_key(&s->device->info, &s->device_key);
+  s->sources.device = &s->device->info;
+  s->sources.device_key = str_text(&s->device_key);
   TRY(set_folders(s, o->templates, e));
   TRY(open_database(s, o, e));
   const char *capture = secure_getenv("TUNED_CAPTURE"); /* names a file to be written */
@@ -209,7 +211,7 @@ static void serve_free(serve *s) {
   free_kernels(s);
   free_families(s);
   rt_compiler_close(s->compiler);
-  db_close(s->db);
+  db_close(s->sources.db);
   if (s->device) {
     s->device->ops->close(s->device);
   }
@@ -229,7 +231,7 @@ static int serve_new(const tuned_options *o, serve **out, err *e) {
   }
   pthread_once(&watch_forks, start_watching);
   s->front.forks = atomic_load(&serve_process.forks);
-  s->presets = serve_presets;
+  s->sources.presets = serve_presets;
   pthread_mutex_init(&s->lock, NULL);
   pthread_mutex_init(&s->turn, NULL);
   const int rc = fill(s, o, e);

@@ -22,7 +22,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
 #include "draw.h"
 #include "file.h"
 #include "images.h"
@@ -76,7 +75,10 @@ typedef struct bench {
   gen_template *t;
   rt_tools *tools;
   images *images;
-  serve here;
+  rt_device *device;
+  rt_compiler *compiler;
+  str device_key;
+  serve_sources from;
   serve_known known;
   sizes sizes;
   size_run *runs; /* [sizes.n] */
@@ -109,7 +111,7 @@ static size_t add_config(const bench *b, size_run *r, const gen_config *c) {
 }
 
 static int pick(bench *b, size_run *r, bool cover, serve_pick *out, err *e) {
-  serve_choose choose = {.s = &b->here,
+  serve_choose choose = {.from = &b->from,
                          .t = b->t,
                          .p = r->p,
                          .g = r->g,
@@ -125,7 +127,7 @@ static int pick(bench *b, size_run *r, bool cover, serve_pick *out, err *e) {
 
 static int add_all(bench *b, size_run *r, err *e) {
   serve_pick x;
-  TRY(serve_known_read(&b->here, b->t, &b->known, e));
+  TRY(serve_known_read(&b->from, b->t, &b->known, e));
   for (size_t i = 0; i < b->known.cover.n_configs; i++) {
     gen_config c = b->known.cover.configs[i];
     int changed;
@@ -141,10 +143,10 @@ static int add_all(bench *b, size_run *r, err *e) {
 
 static bool is_stored(bench *b, size_run *r, entrant *n) {
   db_image row;
-  if (db_image_get(b->here.db, n->key, &r->memory, &row, NULL)) {
+  if (db_image_get(b->from.db, n->key, &r->memory, &row, NULL)) {
     return false;
   }
-  const bool ptx = b->here.device->info.format == RT_PTX;
+  const bool ptx = b->device->info.format == RT_PTX;
   n->stored = ptx ? row.ptx : row.cubin;
   n->n_stored = ptx ? row.n_ptx : row.n_cubin;
   return n->n_stored > 0;
@@ -152,12 +154,11 @@ static bool is_stored(bench *b, size_run *r, entrant *n) {
 
 static int want(bench *b, size_run *r, entrant *n, err *e) {
   str text = {0};
-  rt_source s = {.arch = b->here.device->info.arch,
-                 .lineinfo = b->here.device->info.format == RT_PTX};
+  rt_source s = {.arch = b->device->info.arch, .lineinfo = b->device->info.format == RT_PTX};
   int rc = gen_source_make(r->g, &n->config, &text, &s.body, e);
   s.text = str_text(&text);
   if (!rc) {
-    rt_image_key(b->here.compiler, &s, n->key);
+    rt_image_key(b->compiler, &s, n->key);
     rc = is_stored(b, r, n) ? 0 : images_want(b->images, &s, n->key, e);
   }
   str_clear(&text);
@@ -166,7 +167,7 @@ static int want(bench *b, size_run *r, entrant *n, err *e) {
 
 static int plan_size(bench *b, size_run *r, err *e) {
   gen_number numbers[RT_NUMBERS];
-  rt_numbers(&b->here.device->info, numbers);
+  rt_numbers(&b->device->info, numbers);
   TRY(gen_instance_new(b->t, r->p, numbers, RT_NUMBERS, &r->g, e));
   TRY(add_all(b, r, e));
   for (size_t i = 0; i < r->n; i++) {
@@ -205,7 +206,7 @@ static int fetch(bench *b, size_run *r, err *e) {
 static int load(bench *b, size_run *r, entrant *n, err *e) {
   const gen_plan *plan;
   TRY(gen_plan_make(r->g, &n->config, &r->memory, &plan, e));
-  return rt_loaded_new(b->here.device, n->stored, n->n_stored, b->t, plan, &n->loaded, e);
+  return rt_loaded_new(b->device, n->stored, n->n_stored, b->t, plan, &n->loaded, e);
 }
 
 static int open_size(bench *b, size_run *r, err *e) {
@@ -218,10 +219,10 @@ static int open_size(bench *b, size_run *r, err *e) {
     TRY(load(b, r, &r->e[i], e));
   }
   if (b->peer_kind) {
-    TRY(peer_turn(b->peer_kind, b->t, r->p, b->here.device, &b->peer, e));
+    TRY(peer_turn(b->peer_kind, b->t, r->p, b->device, &b->peer, e));
   }
   lap(b, LOADING);
-  TRY(rt_bench_new(b->here.device, b->here.compiler, b->tools, b->t, r->g, &r->buffers, e));
+  TRY(rt_bench_new(b->device, b->compiler, b->tools, b->t, r->g, &r->buffers, e));
   lap(b, FILLING);
   return 0;
 }
@@ -405,8 +406,8 @@ static void summarise(const bench *b, size_t left) {
          "\"lose_10_20_30_percent\": [%zu, %zu, %zu], \"nearest_loss\": %.4f, "
          "\"nearest_worst\": %.4f, \"times_vendor\": %.4f, \"times_vendor_least\": %.4f, "
          "\"vendor_no_faster\": %zu}\n",
-         b->here.device->info.name, n, left, portfolio, b->known.cover.n_configs,
-         expm1(served.sum / k), expm1(served.worst), served.more[0], served.more[1], served.more[2],
+         b->device->info.name, n, left, portfolio, b->known.cover.n_configs, expm1(served.sum / k),
+         expm1(served.worst), served.more[0], served.more[1], served.more[2],
          expm1(nearest.sum / k), expm1(nearest.worst),
          exp(vendor.sum / (vendor.n ? (double)vendor.n : 1)), exp(vendor.worst), vendor.at_least);
 }
@@ -447,22 +448,22 @@ static int check_portfolio(const bench *b, const char *path, err *e) {
 }
 
 static int set_up(bench *b, int jobs, err *e) {
-  static const gen_file none[] = {{NULL, NULL, 0}};
   const char *path;
-  b->here.presets = none;
   TRY(gen_open(NULL, b->family, &b->t, e));
   if (b->vs) {
     TRY(peer_find(b->vs, b->t, &b->peer_kind, e));
   }
   TRY(draw_sizes(b->t, b->grid, b->n, b->seed, false, &b->memory, &b->sizes, e));
   TRY(db_default_path(&b->memory, &path, e));
-  TRY(db_open(path, DB_READ, &b->here.db, e));
-  TRY(rt_compiler_open(&b->here.compiler, e));
-  TRY(rt_device_open(b->device_name, &b->here.device, e));
-  rt_device_key(&b->here.device->info, &b->here.device_key);
-  TRY(images_open(b->here.compiler, &b->here.device->info, jobs, &b->images, e));
-  TRY(rt_tools_new(b->here.device, b->here.compiler, &b->tools, e));
-  TRY(serve_known_read(&b->here, b->t, &b->known, e));
+  TRY(db_open(path, DB_READ, &b->from.db, e));
+  TRY(rt_compiler_open(&b->compiler, e));
+  TRY(rt_device_open(b->device_name, &b->device, e));
+  rt_device_key(&b->device->info, &b->device_key);
+  b->from.device = &b->device->info;
+  b->from.device_key = str_text(&b->device_key);
+  TRY(images_open(b->compiler, &b->device->info, jobs, &b->images, e));
+  TRY(rt_tools_new(b->device, b->compiler, &b->tools, e));
+  TRY(serve_known_read(&b->from, b->t, &b->known, e));
   TRY(check_portfolio(b, path, e));
   const int rc = file_read(b->out, 64 << 20, &b->done, NULL);
   return rc && rc != ERR_NOTFOUND ? err_set(e, rc, "cannot read %s", b->out) : 0;
@@ -474,12 +475,12 @@ static void tear_down(bench *b) {
   images_close(b->images);
   serve_known_clear(&b->known);
   rt_tools_free(b->tools);
-  b->here.device->ops->close(b->here.device);
-  rt_compiler_close(b->here.compiler);
-  db_close(b->here.db);
+  b->device->ops->close(b->device);
+  rt_compiler_close(b->compiler);
+  db_close(b->from.db);
   gen_close(b->t);
   str_clear(&b->done);
-  str_clear(&b->here.device_key);
+  str_clear(&b->device_key);
   arena_clear(&b->memory);
 }
 

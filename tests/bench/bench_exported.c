@@ -20,7 +20,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
 #include "draw.h"
 #include "file.h"
 #include "images.h"
@@ -242,7 +241,10 @@ typedef struct wanted { /* a size's image */
 
 typedef struct ahead { /* compiling for libtuned, before it is opened */
   bench *b;
-  serve here;
+  rt_device *device;
+  rt_compiler *compiler;
+  str device_key;
+  serve_sources from;
   serve_known known;
   images *images;
   db *db;
@@ -256,10 +258,10 @@ static int write_source(ahead *x, size_t i, rt_source *s, err *e) {
   str problem = {0};
   serve_pick pick;
   serve_choose choose = {
-      .s = &x->here, .t = x->b->t, .p = p, .known = &x->known, .memory = &memory};
+      .from = &x->from, .t = x->b->t, .p = p, .known = &x->known, .memory = &memory};
   gen_problem_text(x->b->t, p, &problem);
   choose.problem = str_text(&problem);
-  rt_numbers(&x->here.device->info, numbers);
+  rt_numbers(&x->device->info, numbers);
   int rc = gen_instance_new(x->b->t, p, numbers, RT_NUMBERS, &choose.g, e);
   rc = rc ? rc : serve_choose_next(&choose, &pick, e);
   rc = rc ? rc : gen_source_make(choose.g, &pick.config, &x->list[i].source, &s->body, e);
@@ -270,21 +272,21 @@ static int write_source(ahead *x, size_t i, rt_source *s, err *e) {
 }
 
 static int want(ahead *x, size_t i, err *e) {
-  const rt_info *info = &x->here.device->info;
+  const rt_info *info = &x->device->info;
   wanted *w = &x->list[i];
   arena memory = {0};
   db_image row;
   rt_source s = {.arch = info->arch, .lineinfo = info->format == RT_PTX};
   TRY(write_source(x, i, &s, e));
   s.text = str_text(&w->source);
-  rt_image_key(x->here.compiler, &s, w->key);
+  rt_image_key(x->compiler, &s, w->key);
   w->stored = !db_image_get(x->db, w->key, &memory, &row, NULL);
   arena_clear(&memory);
   return w->stored ? 0 : images_want(x->images, &s, w->key, e);
 }
 
 static int store(ahead *x, size_t i, err *e) {
-  const rt_info *info = &x->here.device->info;
+  const rt_info *info = &x->device->info;
   const bool cubin = info->format == RT_CUBIN;
   wanted *w = &x->list[i];
   const str *bytes;
@@ -298,7 +300,7 @@ static int store(ahead *x, size_t i, err *e) {
                                   .arch = info->arch,
                                   .source = str_text(&w->source),
                                   .log = "",
-                                  .nvrtc = rt_compiler_version(x->here.compiler),
+                                  .nvrtc = rt_compiler_version(x->compiler),
                                   .cubin = cubin ? bytes->p : NULL,
                                   .n_cubin = cubin ? bytes->n : 0,
                                   .ptx = cubin ? NULL : bytes->p,
@@ -308,18 +310,20 @@ static int store(ahead *x, size_t i, err *e) {
 
 static int open_ahead(ahead *x, int jobs, err *e) {
   const char *path, *device = getenv("TUNED_DEVICE");
-  x->here.presets = serve_presets;
+  x->from.presets = serve_presets;
   x->list = calloc(x->b->sizes.n + 1, sizeof *x->list);
   if (!x->list) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   TRY(db_default_path(&x->b->memory, &path, e));
   TRY(db_open(path, DB_WRITE, &x->db, e));
-  TRY(rt_compiler_open(&x->here.compiler, e));
-  TRY(rt_device_open(device ? device : "0", &x->here.device, e));
-  rt_device_key(&x->here.device->info, &x->here.device_key);
-  TRY(images_open(x->here.compiler, &x->here.device->info, jobs, &x->images, e));
-  return serve_known_read(&x->here, x->b->t, &x->known, e);
+  TRY(rt_compiler_open(&x->compiler, e));
+  TRY(rt_device_open(device ? device : "0", &x->device, e));
+  rt_device_key(&x->device->info, &x->device_key);
+  x->from.device = &x->device->info;
+  x->from.device_key = str_text(&x->device_key);
+  TRY(images_open(x->compiler, &x->device->info, jobs, &x->images, e));
+  return serve_known_read(&x->from, x->b->t, &x->known, e);
 }
 
 static int compile_ahead(ahead *x, double until, err *e) {
@@ -343,9 +347,9 @@ static void close_ahead(ahead *x) {
   free(x->list);
   images_close(x->images);
   serve_known_clear(&x->known);
-  x->here.device->ops->close(x->here.device);
-  rt_compiler_close(x->here.compiler);
-  str_clear(&x->here.device_key);
+  x->device->ops->close(x->device);
+  rt_compiler_close(x->compiler);
+  str_clear(&x->device_key);
   db_close(x->db);
 }
 

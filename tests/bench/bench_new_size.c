@@ -103,7 +103,7 @@ static void decide(bench *b, decision *d, err *e) {
   gen_problem_text(b->t, &d->p, &d->text);
   rt_numbers(&b->s->device->info, limits);
   must_inside(gen_instance_new(b->t, &d->p, limits, RT_NUMBERS, &d->g, e), e);
-  serve_choose c = {.s = b->s,
+  serve_choose c = {.from = &b->s->sources,
                     .t = b->t,
                     .p = &d->p,
                     .g = d->g,

@@ -144,7 +144,7 @@ static void set_up(bench *b, const char *device, bool presets) {
   const tuned_options o = {.device = device};
   must(tuned_open(&b->ctx, &o, &failure), "tuned_open");
   must(serve_of(b->ctx, &b->s, NULL), "the context");
-  b->s->presets = presets ? b->s->presets : none;
+  b->s->sources.presets = presets ? b->s->sources.presets : none;
   b->a = matrix(b, true);
   b->b = matrix(b, true);
   b->c = matrix(b, false);

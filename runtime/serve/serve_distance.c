@@ -1,0 +1,34 @@
+#include "serve_distance.h"
+
+#include <math.h>
+
+static double octaves_of(int64_t value) {
+  const double x = log2(1 + fabs((double)value));
+  return value < 0 ? -x : x;
+}
+
+void serve_problem_octaves(const gen_template *t, const int64_t *values, double *octaves) {
+  for (size_t i = 0; i < t->n_fields; i++) {
+    octaves[i] = t->fields[i].names ? (double)values[i] : octaves_of(values[i]);
+  }
+}
+
+double serve_distance_squared(const gen_template *t, const double *a, const double *b,
+                              double most) {
+  double sum = 0;
+  for (size_t i = 0; i < t->n_fields && sum < most; i++) {
+    sum += t->fields[i].names && a[i] != b[i] ? INFINITY : (a[i] - b[i]) * (a[i] - b[i]);
+  }
+  return sum < most ? sum : INFINITY;
+}
+
+double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values) {
+  double a[GEN_MAX_FIELDS], b[GEN_MAX_FIELDS];
+  int64_t here[GEN_MAX_FIELDS];
+  for (size_t i = 0; i < t->n_fields; i++) {
+    here[i] = p->values[i].i;
+  }
+  serve_problem_octaves(t, here, a);
+  serve_problem_octaves(t, values, b);
+  return sqrt(serve_distance_squared(t, a, b, INFINITY));
+}

@@ -1,0 +1,19 @@
+/* serve_distance.h -- how far apart two problems of a family are: in octaves (an octave is a factor
+ * of two), the root of the summed squares over the integer fields. Fields that are names, a
+ * transposition or a type, must be equal. */
+#ifndef SERVE_DISTANCE_H
+#define SERVE_DISTANCE_H
+
+#include "gen.h"
+
+/* serve_problem_octaves -- field values as distances are computed from them: signed logarithms of
+ * base 2 of one plus the value; names as they are */
+void serve_problem_octaves(const gen_template *t, const int64_t *values, double *octaves);
+/* serve_distance_squared -- infinite when a name differs, or when it is no less than `most` */
+double serve_distance_squared(const gen_template *t, const double *octaves, const double *other,
+                              double most);
+/* serve_problem_distance -- from a problem to one with these field values; infinite when a name
+ * differs */
+double serve_problem_distance(const gen_template *t, const gen_problem *p, const int64_t *values);
+
+#endif
