@@ -1,0 +1,121 @@
+#!/bin/sh
+# results.sh -- measures what the README claims, and writes tests/bench/RESULTS.md from it.
+#
+#   sh tests/bench/results.sh measure FOLDER [DEVICE [FAMILY...]]   every suite beside the vendor's library, then the
+#                                                                   benchmark programs; a file a run in FOLDER
+#   sh tests/bench/results.sh page FOLDER > tests/bench/RESULTS.md  the page: a row a suite, then every run in full
+#
+# What FOLDER has already is not run again, so the same command goes on where it was cut off. Nothing is tuned:
+# what is timed is what libtuned serves to a user who has just installed it. B is the build folder.
+set -eu
+B=${B:-build}
+usage() {
+  sed -n 's/^#  *\(sh tests.*\)/\1/p' "$0" >&2
+  exit 2
+}
+[ $# -ge 2 ] || usage
+mode=$1 folder=$2
+shift 2
+
+# Each family and the library it is compared with, in all of its suites.
+peers='
+sgemm cublas
+gemm cublas
+gemm_batched cublas
+gemv cublas
+reduce cub
+argmax cub
+scan cub
+histogram cub
+radix_sort cub
+merge cub
+merge_sort cub
+segmented_reduce cub
+segmented_scan cub
+segmented_sort cub
+transpose cublas
+copy driver
+'
+
+suites_of() { # $1: family
+  sed -n 's/^\[\([^]]*\)\].*/\1/p' "$(find tuner -path "*/suites/$1.txt")"
+}
+
+run() { # $1: name of the file, then the command
+  file=$folder/$1.txt
+  shift
+  [ ! -e "$file" ] || return 0
+  echo "$*" >&2
+  if { echo "$*" && "$@" 2>/dev/null; } >"$file.part"; then
+    mv "$file.part" "$file"
+  else
+    echo "results.sh: failed: $*" >&2
+    mv "$file.part" "$file.failed"
+  fi
+}
+
+wanted() { # $1: family; then those asked for, none: all
+  family=$1
+  shift
+  [ $# -gt 0 ] || return 0
+  for f; do [ "$f" != "$family" ] || return 0; done
+  return 1
+}
+
+measure() { # DEVICE [FAMILY...]
+  device=${1:-0}
+  [ $# -eq 0 ] || shift
+  mkdir -p "$folder"
+  export TUNED_DB="$folder/nothing-tuned.db"
+  [ -e "$folder/about" ] || {
+    date -u +%Y-%m-%d
+    "$B/autotune" devices | sed '/^emu/d'
+    "$B/autotune" doctor
+  } >"$folder/about" 2>&1
+  echo "$peers" | while read -r family peer; do
+    [ -n "$family" ] && wanted "$family" "$@" || continue
+    for suite in $(suites_of "$family"); do
+      run "$family.$suite" "$B/autotune" bench "$family" --suite "$suite" --vs "$peer" --device "$device"
+    done
+  done
+  wanted programs "$@" || return 0
+  for program in bench_launch bench_new_size bench_threads; do
+    [ ! -x "$B/tests/bench/$program" ] || run "program.$program" "$B/tests/bench/$program" --device "$device"
+  done
+}
+
+summary() { # a file's last lines: how many, geometric mean, how many ahead, the worst
+  sed -n 's/^geometric mean of \([0-9]*\): \([0-9.]*\) x \(.*\); at least as fast in \([0-9]*\); worst \([0-9.]*\) at \(.*\)/\2|\4 of \1|\5 (\6)|\3/p' "$1"
+}
+
+in_full() { # a run as a block, the build folder's name left out
+  printf '\n```\n'
+  sed "s|^$B/||; s|^tests/bench/||" "$1"
+  printf '```\n'
+}
+
+page() {
+  printf '# Results\n\nWritten by `sh tests/bench/results.sh`: `measure FOLDER DEVICE`, then `page FOLDER`.\n'
+  printf 'Nothing was tuned for these runs: they time what the library serves when it has just been installed.\n'
+  printf 'Cold second-level cache; ours and the peer are interleaved in one run; medians.\n\n```\n'
+  cat "$folder/about"
+  printf '```\n\n| suite | x the peer, geometric mean | at least as fast | worst | peer |\n|---|---|---|---|---|\n'
+  echo "$peers" | while read -r family peer; do
+    [ -n "$family" ] || continue
+    for suite in $(suites_of "$family"); do
+      file=$folder/$family.$suite.txt
+      [ ! -e "$file" ] || summary "$file" | while IFS='|' read -r mean ahead worst against; do
+        echo "| \`$family --suite $suite\` | $mean | $ahead | $worst | $against |"
+      done
+    done
+  done
+  [ ! -e tests/bench/earlier.md ] || { echo; cat tests/bench/earlier.md; }
+  printf '\n## Every run in full\n'
+  for file in "$folder"/*.txt; do in_full "$file"; done
+}
+
+case $mode in
+measure) measure "$@" ;;
+page) page ;;
+*) usage ;;
+esac
