@@ -206,6 +206,9 @@ int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e);
 int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e);
 /* gen_config_holds -- does it meet requirement i? A fraction of the cost of them all. */
 int gen_config_holds(gen_instance *g, const gen_config *c, size_t i, bool *yes, err *e);
+/* gen_requirement_reads -- bits of the parameters that requirement i reads, by way of derived values
+ * too */
+uint64_t gen_requirement_reads(const gen_template *t, size_t i);
 /* gen_config_untuned -- what serves a problem that nobody tuned: the first of those that the
  * template suggests for such problems and that is valid for this one, else the default.
  *   out  *suggested    which of the two; may be NULL

@@ -352,6 +352,10 @@ int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, er
   return 0;
 }
 
+uint64_t gen_requirement_reads(const gen_template *t, size_t i) {
+  return gen_tmpl(t)->requirement_reads[i];
+}
+
 /* ---- showing one ----------------------------------------------------------------------------- */
 
 typedef struct view {

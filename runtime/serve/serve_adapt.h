@@ -28,7 +28,4 @@ static inline bool serve_change_better(const serve_change *a, const serve_change
   return a->failing != b->failing ? a->failing > b->failing : a->steps < b->steps;
 }
 
-/* serve_adapt_reads -- which parameters an expression reads, by way of derived values too */
-void serve_adapt_reads(const gen_template *t, const char *expression, bool reads[GEN_MAX_PARAMS]);
-
 #endif

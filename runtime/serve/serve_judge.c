@@ -643,7 +643,10 @@ static int find_readers(serve_judge *j, err *e) {
   const gen_template *t = j->t;
   bool ok = true;
   for (size_t i = 0; ok && i < t->n_requirements; i++) {
-    serve_adapt_reads(t, t->requirements[i].expression, j->reads[i]);
+    const uint64_t reads = gen_requirement_reads(t, i);
+    for (size_t p = 0; p < t->n_params; p++) {
+      j->reads[i][p] = reads >> p & 1;
+    }
     ok = list_params(j, i);
   }
   for (size_t i = 0; ok && i < t->n_params; i++) {
