@@ -196,7 +196,7 @@ install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a
 	install -m 644 runtime/serve/tuned.h $(B)/tuned_calls.h $(TO)/include
 	install -m 644 $(filter templates/%,$(EMBEDDED)) $(TO)/share/autotune/templates
 	install -m 644 examples/*.c examples/Makefile $(TO)/$(DOC)
-	sed 's|@VERSION@|$(VERSION)|' tuner/autotune.1 > $(TO)/share/man/man1/autotune.1
+	sed 's|@VERSION@|$(VERSION)|' tuner/cli/autotune.1 > $(TO)/share/man/man1/autotune.1
 	sed 's|@VERSION@|$(VERSION)|' runtime/serve/libtuned.3 > $(TO)/share/man/man3/libtuned.3
 uninstall:
 	rm -f $(TO)/bin/autotune $(TO)/lib/libtuned.a $(TO)/lib/libtuned.so $(TO)/lib/libtuned.so.0

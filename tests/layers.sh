@@ -14,7 +14,12 @@ runtime/device: runtime/base runtime/emu
 runtime/emu: runtime/base runtime/device
 runtime/run: runtime/base generator runtime/device runtime/emu
 runtime/serve: runtime/base generator db runtime/device runtime/emu runtime/run
-tuner: runtime/base generator db runtime/device runtime/emu runtime/run runtime/serve
+tuner/print: runtime/base runtime/device
+tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner
+tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print
+tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner
+tuner: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner/cli
+tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner
 '
 # Rooms whose files still include each other in circles.
 circles='generator runtime/emu runtime/run runtime/serve runtime/device tuner'

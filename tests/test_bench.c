@@ -12,7 +12,7 @@
 #include "bench_report.h"
 #include "budget.h"
 #include "file.h"
-#include "ladder.h"
+#include "comparison.h"
 #include "plot.h"
 #include "suite.h"
 #include "tuner_files.h"
@@ -460,49 +460,49 @@ static void pictures_hold_every_bar(void **state) {
   str_clear(&s);
 }
 
-/* ---- ladders --------------------------------------------------------------------------------- */
+/* ---- comparisons --------------------------------------------------------------------------------- */
 
-static ladder_step steps[] = {{.value = "a", .sec = 8e-6, .config = "ALG=a", .n_trials = 3},
-                              {.value = "b", .why = "no valid point: too \"large\""},
-                              {.value = "c", .sec = 2e-6, .config = "ALG=c", .n_trials = 3},
-                              {.value = "d", .sec = 4e-6, .config = "ALG=d", .n_trials = 3}};
+static comparison_step steps[] = {{.value = "a", .sec = 8e-6, .config = "ALG=a", .n_trials = 3},
+                                  {.value = "b", .why = "no valid point: too \"large\""},
+                                  {.value = "c", .sec = 2e-6, .config = "ALG=c", .n_trials = 3},
+                                  {.value = "d", .sec = 4e-6, .config = "ALG=d", .n_trials = 3}};
 
 static void steps_are_set_beside_the_one_before(void **state) {
   (void)state;
-  const ladder l = {.label = "n=1", .problem = "scan n=1", .steps = steps, .n = 4};
-  assert_int_equal(ladder_best(&l), 2);
-  assert_true(ladder_gain(&l, 0) == 0);
-  assert_true(ladder_gain(&l, 1) == 0);
-  assert_true(fabs(ladder_gain(&l, 2) - 4) < 1e-12); /* beside a, since b has none */
-  assert_true(fabs(ladder_gain(&l, 3) - 0.5) < 1e-12);
-  const ladder none = {.steps = &steps[1], .n = 1};
-  assert_int_equal(ladder_best(&none), 1);
+  const comparison l = {.label = "n=1", .problem = "scan n=1", .steps = steps, .n = 4};
+  assert_int_equal(comparison_best(&l), 2);
+  assert_true(comparison_gain(&l, 0) == 0);
+  assert_true(comparison_gain(&l, 1) == 0);
+  assert_true(fabs(comparison_gain(&l, 2) - 4) < 1e-12); /* beside a, since b has none */
+  assert_true(fabs(comparison_gain(&l, 3) - 0.5) < 1e-12);
+  const comparison none = {.steps = &steps[1], .n = 1};
+  assert_int_equal(comparison_best(&none), 1);
 }
 
 static void a_ladder_is_text_table_and_json(void **state) {
   (void)state;
-  const ladder_head h = {.family = "scan", .parameter = "ALG", .device = "toy"};
-  const ladder l[2] = {{.label = "n=1", .problem = "scan n=1", .steps = steps, .n = 4},
-                       {.label = "n=2", .problem = "scan n=2", .steps = steps, .n = 4}};
+  const comparison_head h = {.family = "scan", .parameter = "ALG", .device = "toy"};
+  const comparison l[2] = {{.label = "n=1", .problem = "scan n=1", .steps = steps, .n = 4},
+                           {.label = "n=2", .problem = "scan n=2", .steps = steps, .n = 4}};
   str s = {0};
-  ladder_text(&h, l, &s);
+  comparison_text(&h, l, &s);
   assert_int_equal(count_of(s.p, "\n"), 6);
   assert_int_equal(count_of(s.p, "#"), 32 + 8 + 16); /* bars are as long as the times */
   assert_non_null(strstr(s.p, "* c"));
   assert_non_null(strstr(s.p, "too \"large\""));
   str_reset(&s);
-  ladder_table(&h, l, 2, &s);
+  comparison_table(&h, l, 2, &s);
   assert_int_equal(count_of(s.p, "\n"), 4);
   assert_int_equal(count_of(s.p, "2.00 us*"), 2);
   str_reset(&s);
-  ladder_json(&h, l, &s);
+  comparison_json(&h, l, &s);
   for (const char *line = s.p; *line; line = strchr(line, '\n') + 1) {
     json_t *j = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
     assert_non_null(j);
     json_decref(j);
   }
   str_reset(&s);
-  ladder_plot(&h, l, 2, &s);
+  comparison_plot(&h, l, 2, &s);
   assert_int_equal(count_of(s.p, "<rect x="), 6);
   str_clear(&s);
 }

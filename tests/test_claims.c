@@ -67,8 +67,8 @@ static void a_time_decides(void **state) {
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const claim_times t = {1, cases[i].other, false};
-    assert_int_equal(claim_judge(&faster, &t), cases[i].faster);
-    assert_int_equal(claim_judge(&even, &t), cases[i].even);
+    assert_int_equal(claim_verdict_of(&faster, &t), cases[i].faster);
+    assert_int_equal(claim_verdict_of(&even, &t), cases[i].even);
   }
 }
 

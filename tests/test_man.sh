@@ -18,17 +18,17 @@ told() {
   done
 }
 
-for page in tuner/autotune.1 runtime/serve/libtuned.3; do
+for page in tuner/cli/autotune.1 runtime/serve/libtuned.3; do
   if command -v groff >/dev/null; then
     warnings=$(groff -man -Tutf8 -ww -z "$page" 2>&1)
     [ -z "$warnings" ] || complain "$warnings"
   fi
 done
 
-options=$(sed -n '/define CLI_OPTIONS/,/^$/s/^  X(\([a-z_]*\),.*/--\1/p' tuner/cli.h | tr _ -)
-verbs=$(sed -n '/cli_verbs\[\] = {/,/^    {NULL}/s/^    {"\([a-z-]*\)",.*/\1/p' tuner/main.c)
+options=$(sed -n '/define CLI_OPTIONS/,/^$/s/^  X(\([a-z_]*\),.*/--\1/p' tuner/cli/cli.h | tr _ -)
+verbs=$(sed -n '/cli_verbs\[\] = {/,/^    {NULL}/s/^    {"\([a-z-]*\)",.*/\1/p' tuner/cli/main.c)
 [ "$(echo "$options" | wc -l)" -gt 20 ] && [ "$(echo "$verbs" | wc -l)" -gt 10 ] || complain "options or verbs not found"
-told tuner/autotune.1 $options $verbs
+told tuner/cli/autotune.1 $options $verbs
 
 names=$(sed -n 's/^TUNED_API .*[ *]\(tuned_[a-z_]*\)(.*/\1/p; s/^  \(TUNED_[A-Z_]*\)[ ,].*/\1/p' runtime/serve/tuned.h |
   grep -v '^TUNED_OK$')

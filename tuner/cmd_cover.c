@@ -10,6 +10,7 @@
 #include "draw.h"
 #include "file.h"
 #include "gauge.h"
+#include "numbers.h"
 #include "serve_adapt.h"
 #include "serve_judge.h"
 #include "verbs.h"
@@ -700,7 +701,7 @@ static void print(cover_run *r, const serve_cover *cover, size_t n_left) {
     }
     str_addf(&s, "stored in %s\n", db_path(r->db));
   }
-  cli_print(&s);
+  print_str(&s);
 }
 
 static int check_sizes(const cover_run *r, err *e) {

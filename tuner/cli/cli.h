@@ -1,0 +1,149 @@
+/* cli.h -- the command line: its words, its options, and what several verbs share.
+ *
+ * Every verb is a function that gets the parsed line and returns 0 or an error code; main prints
+ * the one line of an error. A verb writes results to standard output, everything else to standard
+ * error.
+ */
+#ifndef TUNE_CLI_H
+#define TUNE_CLI_H
+
+#include <stdio.h>
+
+#include "compile.h"
+#include "db.h"
+#include "device.h"
+#include "gen.h"
+#include "strategy.h"
+#include "tune.h"
+
+/* name (its _ is typed as -), placeholder of its value (NULL: a flag), what it does */
+#define CLI_OPTIONS(X)                                                                             \
+  X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")         \
+  X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")          \
+  X(templates, "DIR", "look for templates here first; else in $TUNED_TEMPLATES (DIR:DIR)")         \
+  X(config, "LIST", "a configuration, NAME=VALUE,...; what is not named takes the default")        \
+  X(budget, "WHAT",                                                                                \
+    "trials and seconds for one problem, instead of the effort's: 200 | 90s | 200,90s")            \
+  X(effort, "NAME",                                                                                \
+    "estimate (seconds), measure (a minute, the default), patient (ten), exhaustive")              \
+  X(sizes, "FILE", "many problems, one a line; or themselves: \"m=256..4096*2 n=16,64 k=1024\"")   \
+  X(start, "FROM",                                                                                 \
+    "begin with the best of near problems: all (default), tuned (none shipped), none; or "         \
+    "FILE.txt")                                                                                    \
+  X(objective, "WHAT", "least time (default), energy, or edp (their product); energy needs a GPU") \
+  X(timing, "HOW", "launches in a stream (default), or in CUDA graphs: graph")                     \
+  X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")          \
+  X(seed, "N", "of a random order (default 1)")                                                    \
+  X(jobs, "N", "processes that compile (default: one a core)")                                     \
+  X(timeout, "SEC", "kill a compilation or measurement that takes longer (default 120)")           \
+  X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own; export: a list")     \
+  X(sample, "N", "check: so many random configurations (20); cover: so many sizes (100)")          \
+  X(all, NULL, "every valid configuration")                                                        \
+  X(vs, "PEER", "a library to time beside: cublas, cublas-tf32, cub, driver")                      \
+  X(suite, "NAME", "problems by a suite's name, or from a file, one a line")                       \
+  X(tune, "BUDGET", "tune every problem first: trials and seconds, as for --budget")               \
+  X(error, NULL, "show how far each one's results are from the reference")                         \
+  X(claims, "FILE", "claims to check, instead of those that are built in")                         \
+  X(by, "PARAMETER", "whose values are compared")                                                  \
+  X(rounds, "N", "interleaved rounds (default 25)")                                                \
+  X(hot, NULL, "keep the buffers in cache instead of rotating past it")                            \
+  X(cubin, "FILE", "write the machine code")                                                       \
+  X(fatbin, "FILE", "write one file for all of --arch, of which the driver takes what suits")      \
+  X(ptx, "FILE", "write the PTX")                                                                  \
+  X(source, "FILE", "write the CUDA source")                                                       \
+  X(header, "FILE", "write a C header that launches it")                                           \
+  X(embed, "FILE", "write a C source that holds the images and loads the one for the device")      \
+  X(manifest, "FILE", "write as JSON what it is and what was measured where")                      \
+  X(portfolio, NULL, "export the family's portfolio instead of one problem's kernel")              \
+  X(dispatch, "HOW", "of an exported portfolio: its models (default, if it has any), or its tree") \
+  X(name, "NAME", "what names in the header begin with (default: the family)")                     \
+  X(runs, "N", "searches of each space, every one with another seed (default 50)")                 \
+  X(ahead, "N", "questions open at once, as when compilers run ahead (default 1)")                 \
+  X(plot, "FILE", "write the curves as SVG")                                                       \
+  X(presets, "DIR", "write a file per device, of results of the current templates, to be shipped") \
+  X(format, "NAME", "of the file to write: t4 (the default), kernel-tuner or csv")                 \
+  X(top, "N", "rows to show (default 10)")                                                         \
+  X(importance, NULL, "instead of the configurations: which parameters the time depends on")       \
+  X(json, NULL, "for machines: one JSON object a line on standard output")                         \
+  X(quiet, NULL, "only results and errors")                                                        \
+  X(grid, "WHAT", "run-ptx: blocks of the launch, X,Y,Z; cover: ranges, \"m=16..8192 n=64\"")      \
+  X(loss, "SHARE", "so much slower than the best a size may be: 5% (the default) or 0.05")         \
+  X(more, NULL,                                                                                    \
+    "cover: keep the stored portfolio's configurations, and time them at further sizes")           \
+  X(block, "X,Y,Z", "threads of a block")                                                          \
+  X(smem, "BYTES", "dynamic shared memory of a block")                                             \
+  X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                     \
+  X(no_checks, NULL, "only look for accesses outside the device's memory; several times faster")   \
+  X(emu_memory, "BYTES", "bound on the emulated device's memory (default: half of the host's)")    \
+  X(help, NULL, "this")
+
+typedef struct cli {
+  const char *verb;
+  const char *const *words; /* what is neither verb nor option */
+  size_t n_words;
+#define CLI_FIELD(name, value, text) const char *name; /* NULL: not given; flags: "" */
+  CLI_OPTIONS(CLI_FIELD)
+#undef CLI_FIELD
+} cli;
+
+typedef struct cli_verb {
+  const char *name, *usage, *brief;
+  const char *options; /* that it takes: " device db ... " */
+  const char *details; /* more for --help: paragraphs and examples */
+  int (*run)(const cli *c, err *e);
+} cli_verb;
+
+extern const cli_verb cli_verbs[]; /* ends with a NULL name; the first is `tune` */
+
+/* cli_parse -- argv without the program's name; words are borrowed from argv.
+ *   err ERR_USAGE  unknown option (suggests the nearest), one this verb doesn't take, no value */
+int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err *e);
+void cli_print_help(FILE *f, const cli_verb *verb);
+
+/* ---- what verbs share ------------------------------------------------------------------------ */
+
+/* cli_stop -- set by SIGINT and SIGTERM; a second signal ends the program at once */
+const volatile sig_atomic_t *cli_catch_signals(void);
+
+/* cli_words_most -- err ERR_USAGE: more words than the verb has a use for; names the first */
+int cli_words_most(const cli *c, size_t most, err *e);
+/* cli_number -- an option's value in [least, most]; `other` when it was not given */
+int cli_number(const char *option, const char *value, int64_t least, int64_t most, int64_t other,
+               int64_t *out, err *e);
+/* cli_timing -- stream or graph */
+int cli_timing(const cli *c, rt_replay *out, err *e);
+/* cli_device -- --device, else $TUNED_DEVICE, else GPU 0, else emu */
+const char *cli_device(const cli *c);
+/* cli_open_db -- err ERR_NOTFOUND for DB_READ: nothing tuned yet */
+int cli_open_db(const cli *c, db_mode mode, db **out, err *e);
+/* cli_template_options -- folders of --templates and $TUNED_TEMPLATES; texts in the arena */
+int cli_template_options(const cli *c, arena *a, gen_options *out, err *e);
+/* cli_open_template -- the family is the first word */
+int cli_open_template(const cli *c, arena *a, gen_template **t, err *e);
+/* cli_problem -- from the words after the family */
+int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e);
+
+/* What verbs about one kernel need: template, problem, configuration, the device's limits. */
+typedef struct cli_kernel {
+  arena memory;
+  gen_template *t;
+  gen_problem problem;
+  str problem_text;
+  rt_device *device;
+  gen_instance *g;
+  gen_config config;
+} cli_kernel;
+/* cli_kernel_open -- clear it with cli_kernel_close whether or not it failed */
+int cli_kernel_open(const cli *c, cli_kernel *k, err *e);
+void cli_kernel_close(cli_kernel *k);
+/* cli_kernel_compile -- for the device, or for --arch. registers: for the emulated device, what
+ * ptxas makes of it too: for counts and times, not for results */
+int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt_compiler *compiler,
+                       bool registers, str *source, size_t *body, rt_image *image, err *e);
+
+/* cli_config_words -- append a configuration as people want to read it: gen_config_words. As it is
+ * when the template has changed since. */
+void cli_config_words(gen_template *t, const rt_info *device, const char *problem,
+                      const char *config, str *out);
+
+#endif

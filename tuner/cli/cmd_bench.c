@@ -1,0 +1,435 @@
+/* cmd_bench.c -- autotune bench: what libtuned serves, beside the template's default or a vendor's
+ * library.
+ *
+ * All contenders get the same buffers and are timed interleaved, so that clocks, temperature and
+ * cache are the same for all; ratios are of medians. A problem that nobody tuned is served all the
+ * same, by a neighbour's configuration or the default, and its row says so.
+ */
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "bench_case.h"
+#include "bench_report.h"
+#include "cli.h"
+#include "emu.h"
+#include "file.h"
+#include "many.h"
+#include "numbers.h"
+#include "suite.h"
+#include "tuned.h"
+#include "verbs.h"
+
+typedef struct bench_run {
+  const cli *c;
+  arena memory;
+  bench_place place;
+  suite suite;
+  const peer_kind *peer; /* NULL: none */
+  tuned_context *served;
+  many tuning;
+  many_process *tuner; /* NULL: problems are timed as they are served now */
+  const volatile sig_atomic_t *stop;
+  int64_t rounds;
+  rt_timing how;
+  bench_report report;
+  bench_row *rows; /* of the suite's problems */
+  size_t n_shown, n_failed;
+} bench_run;
+
+static const char SERVED[] = "the kernel that is served", PLAIN[] = "the default",
+                  GIVEN[] = "the given configuration";
+
+/* ---- contenders ------------------------------------------------------------------------------ */
+
+/* As libtuned would serve it: which configuration, and where it comes from. */
+static int find_served(bench_run *r, const gen_problem *p, tuned_kernel_info *info,
+                       gen_config *config, err *e) {
+  str canonical = {0}, problem = {0};
+  tuned_kernel *kernel;
+  tuned_error why = {0};
+  gen_problem_text(r->place.t, p, &canonical);
+  const char *fields = strchr(str_text(&canonical), ' ');
+  str_addf(&problem, "%s%s", r->c->words[0], fields ? fields : "");
+  int rc = tuned_find(r->served, str_text(&problem), &kernel, &why);
+  rc = rc ? rc : tuned_info(kernel, info, &why);
+  if (rc) {
+    rc = err_at(e, rc, why.place, "%s", why.message);
+  }
+  str_clear(&canonical);
+  str_clear(&problem);
+  return rc ? rc : gen_config_parse(r->place.t, info->config, config, e);
+}
+
+/* The default stands in where there is no vendor's library, or beside it for one problem. */
+static bool wants_plain(const bench_run *r) {
+  return !r->peer || r->suite.n == 1;
+}
+
+/* A peer that has nothing like this problem leaves its columns empty. */
+static int add_peer(bench_run *r, bench_case *x, err *e) {
+  err why = {0};
+  int rc = r->peer ? bench_case_add_peer(x, r->peer, &why) : 0;
+  if (rc == ERR_USAGE && r->suite.n > 1) {
+    fprintf(stderr, "autotune: %s\n", why.message);
+    return 0;
+  }
+  return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+}
+
+static int add_given(bench_run *r, bench_case *x, err *e) {
+  gen_config given;
+  if (!r->c->config) {
+    return 0;
+  }
+  TRY(gen_config_parse(r->place.t, r->c->config, &given, e));
+  TRY(gen_config_check(x->g, &given, e));
+  return bench_case_add(x, &given, GIVEN, e);
+}
+
+static int add_contenders(bench_run *r, bench_case *x, const gen_config *served, err *e) {
+  gen_config plain;
+  gen_config_default(r->place.t, &plain);
+  TRY(bench_case_add(x, served, SERVED, e));
+  if (wants_plain(r) &&
+      memcmp(served->index, plain.index, r->place.t->n_params * sizeof *plain.index)) {
+    TRY(bench_case_add(x, &plain, PLAIN, e));
+  }
+  TRY(add_given(r, x, e));
+  return add_peer(r, x, e);
+}
+
+/* ---- one problem ----------------------------------------------------------------------------- */
+
+static bench_time time_of(const bench_entrant *n) {
+  return (bench_time){n->times.median, rt_times_spread(&n->times), n->error};
+}
+
+static void fill_times(bench_run *r, const bench_case *x, bench_row *row) {
+  row->ours = time_of(&x->e[0]);
+  for (size_t i = 1; i < x->n; i++) {
+    const bench_entrant *n = &x->e[i];
+    *(n->is_peer ? &row->peer : n->name == GIVEN ? &row->given : &row->plain) = time_of(n);
+    if (n->is_peer) {
+      r->report.version = arena_text(&r->memory, n->peer.version);
+    }
+  }
+  if (wants_plain(r) && !(row->plain.sec > 0)) { /* served is the default itself */
+    row->plain = row->ours;
+  }
+}
+
+static int fill_texts(bench_run *r, const gen_problem *p, const tuned_kernel_info *info,
+                      bench_row *row, err *e) {
+  str problem = {0};
+  gen_problem_text(r->place.t, p, &problem);
+  row->problem = arena_text(&r->memory, str_text(&problem));
+  str_clear(&problem);
+  row->origin = tuned_origin_name(info->origin);
+  row->config = info->config;
+  row->tuned_for = info->tuned_problem;
+  return row->problem ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+}
+
+static int tune_case(bench_run *r, const suite_problem *p, err *e) {
+  const size_t i = (size_t)(p - r->suite.problems);
+  return r->tuner ? many_one(r->tuner, i, r->stop, e) : 0;
+}
+
+static int run_case(bench_run *r, bench_case *x, const suite_problem *p, bench_row *row, err *e) {
+  tuned_kernel_info info;
+  gen_config config;
+  bool compute;
+  TRY(find_served(r, &p->p, &info, &config, e));
+  TRY(fill_texts(r, &p->p, &info, row, e));
+  TRY(bench_case_open(x, &r->place, &p->p, e));
+  TRY(add_contenders(r, x, &config, e));
+  TRY(bench_case_check(x, e));
+  TRY(bench_case_race(x, r->rounds, &r->how, e));
+  fill_times(r, x, row);
+  row->floor_sec = rate_floor(&r->place.device->info, x->flops, x->bytes, &compute);
+  return 0;
+}
+
+/* ---- printing -------------------------------------------------------------------------------- */
+
+static void add_detail(const bench_run *r, const char *name, const bench_time *t, const char *what,
+                       double flops, double bytes, str *s) {
+  str time = {0};
+  if (!(t->sec > 0)) {
+    return;
+  }
+  format_sec(&time, t->sec);
+  str_addf(s, "  %-8s %9s +-%4.1f %%  ", name, str_text(&time), 50 * t->spread);
+  str_reset(&time);
+  format_rate(&time, &r->place.device->info, flops, bytes, t->sec);
+  str_addf(s, "%-28s", str_text(&time));
+  if (!isnan(t->error)) {
+    str_addf(s, "  error %.2g", t->error);
+  }
+  str_addf(s, "  %s\n", what ? what : "");
+  str_clear(&time);
+}
+
+static void print_origin(const bench_row *row, str *s) {
+  if (strcmp(row->origin, "exact")) {
+    str_addf(s, "  not tuned yet: served by the %s%s%s; autotune %s\n", row->origin,
+             row->tuned_for ? " " : "", row->tuned_for ? row->tuned_for : "", row->problem);
+  }
+}
+
+static void add_config(const bench_run *r, const bench_case *x, const bench_row *row,
+                       const char *name, const bench_time *t, const char *config, str *s) {
+  str words = {0};
+  if (t->sec > 0) {
+    cli_config_words(r->place.t, &r->place.device->info, row->problem, config, &words);
+    add_detail(r, name, t, str_text(&words), x->flops, x->bytes, s);
+  }
+  str_clear(&words);
+}
+
+/* One problem has room for what each contender is. */
+static void print_alone(bench_run *r, const bench_case *x, const bench_row *row) {
+  str s = {0};
+  str_addf(&s, "%s on %s, %s L2%s%s\n", row->problem, r->report.device, r->c->hot ? "hot" : "cold",
+           r->report.graph ? ", in CUDA graphs" : "",
+           r->report.modelled ? " (emulated: times are modelled)" : "");
+  add_config(r, x, row, "ours", &row->ours, row->config, &s);
+  add_config(r, x, row, "default", &row->plain, "", &s);
+  add_config(r, x, row, "given", &row->given, r->c->config, &s);
+  add_detail(r, r->peer ? r->peer->name : "", &row->peer, r->report.version, x->flops, x->bytes,
+             &s);
+  if (row->peer.sec > 0) {
+    str_addf(&s, "  %.2f x %s\n", row->peer.sec / row->ours.sec, r->peer->name);
+  }
+  str_addf(&s, "  %.2f x the default\n", row->plain.sec / row->ours.sec);
+  if (row->given.sec > 0) {
+    str_addf(&s, "  %.2f x the given one\n", row->given.sec / row->ours.sec);
+  }
+  print_origin(row, &s);
+  print_str(&s);
+}
+
+static void print_row(bench_run *r, const bench_case *x, const bench_row *row) {
+  str s = {0};
+  if (r->c->json) {
+    bench_report_row_json(&r->report, row, &s);
+  } else if (r->suite.n == 1) {
+    print_alone(r, x, row);
+  } else {
+    if (!r->n_shown++) {
+      bench_report_head(&r->report, &s);
+    }
+    bench_report_row(&r->report, row, &s);
+  }
+  print_str(&s);
+  fflush(stdout);
+}
+
+/* ---- all of them ----------------------------------------------------------------------------- */
+
+/* What goes wrong with one problem (it doesn't fit into the memory, say) is told, and the others go
+ * on, unless the device is lost. */
+static int bench_one(bench_run *r, size_t i, err *e) {
+  bench_case x = {0};
+  err why = {0};
+  const suite_problem *p = &r->suite.problems[i];
+  r->rows[i].label = p->text;
+  TRY(tune_case(r, p, e));
+  int rc = run_case(r, &x, p, &r->rows[i], &why);
+  if (!rc) {
+    bench_report_count(&r->report, &r->rows[i]);
+    print_row(r, &x, &r->rows[i]);
+  }
+  bench_case_close(&x);
+  if (rc == ERR_INTERRUPTED) {
+    return err_set(e, rc, "%s", why.message);
+  }
+  if (rc && (r->suite.n == 1 || r->place.device->dead)) {
+    return err_at(e, rc, why.place, "%s: %s", p->text, why.message);
+  }
+  if (rc) {
+    fprintf(stderr, "autotune: %s: %s%s%s\n", p->text, why.place, why.place[0] ? ": " : "",
+            why.message);
+    r->n_failed += rc != ERR_USAGE; /* an empty problem, say */
+  }
+  return 0;
+}
+
+static int plot(const bench_run *r, err *e) {
+  str s = {0};
+  bench_report_plot(&r->report, r->rows, r->suite.n, &s);
+  int rc = s.failed ? err_set(e, ERR_NOMEM, "out of memory") : file_write(r->c->plot, s.p, s.n, e);
+  str_clear(&s);
+  return rc;
+}
+
+/* What may take long is said beforehand, and can be interrupted. */
+static void foresee(const bench_run *r) {
+  if (rt_emu_is(r->place.device)) {
+    rt_emu_set_stop(r->place.device, r->stop);
+    if (!r->c->quiet && isatty(STDERR_FILENO)) {
+      fprintf(stderr, "emu: what is not too large is computed on the CPU and checked, minutes for "
+                      "millions of elements; times are modelled\n");
+    }
+  }
+}
+
+static int bench_all(bench_run *r, err *e) {
+  str s = {0};
+  foresee(r);
+  for (size_t i = 0; i < r->suite.n; i++) {
+    if (*r->stop) {
+      return err_set(e, ERR_INTERRUPTED, "interrupted");
+    }
+    TRY(bench_one(r, i, e));
+  }
+  if (r->c->json) {
+    bench_report_end_json(&r->report, &s);
+  } else if (r->suite.n > 1) {
+    bench_report_end(&r->report, &s);
+  }
+  print_str(&s);
+  TRY(r->c->plot ? plot(r, e) : 0);
+  return r->n_failed
+             ? err_set(e, ERR_LIMIT, "%zu of %zu problems were not timed", r->n_failed, r->suite.n)
+             : 0;
+}
+
+/* ---- opening --------------------------------------------------------------------------------- */
+
+static int one_problem(bench_run *r, err *e) {
+  str text = {0};
+  for (size_t i = 1; i < r->c->n_words; i++) {
+    str_addf(&text, "%s%s", i > 1 ? " " : "", r->c->words[i]);
+  }
+  const char *texts[] = {str_text(&text)};
+  int rc = suite_of(r->place.t, texts, 1, &r->memory, &r->suite, e);
+  str_clear(&text);
+  return rc;
+}
+
+static bool is_emulated(const cli *c) {
+  return !strncmp(cli_device(c), "emu", 3);
+}
+
+static int open_suite(bench_run *r, err *e) {
+  gen_template *t = r->place.t;
+  const bool emu = is_emulated(r->c);
+  if (r->c->suite && r->c->n_words > 1) {
+    return err_set(e, ERR_USAGE, "a suite brings its own problems: leave out '%s', or --suite",
+                   r->c->words[1]);
+  }
+  if (r->c->suite) {
+    return suite_open(t, r->c->suite, &r->memory, &r->suite, e);
+  }
+  if (r->c->n_words > 1) {
+    return one_problem(r, e);
+  }
+  return suite_of(t, emu ? t->sizes_emu : t->sizes_bench, emu ? t->n_sizes_emu : t->n_sizes_bench,
+                  &r->memory, &r->suite, e);
+}
+
+/* Its own limits and database make libtuned a second user of the device, as a program's would be.
+ */
+static int open_served(bench_run *r, err *e) {
+  tuned_error why = {0};
+  str folders = {0};
+  const char *variable = getenv("TUNED_TEMPLATES");
+  str_addf(&folders, "%s%s%s", r->c->templates ? r->c->templates : "",
+           r->c->templates && variable ? ":" : "", variable ? variable : "");
+  tuned_options o = {.device = cli_device(r->c),
+                     .database = r->c->db,
+                     .templates = str_text(&folders),
+                     .trust_database = 1};
+  int rc = tuned_open(&r->served, &o, &why);
+  str_clear(&folders);
+  return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+}
+
+static void open_report(bench_run *r) {
+  const rt_info *info = &r->place.device->info;
+  r->report = (bench_report){.device = info->name,
+                             .family = r->place.t->name,
+                             .peer = r->peer ? r->peer->name : NULL,
+                             .modelled = !strcmp(info->kind, "emu"),
+                             .hot = r->how.hot,
+                             .graph = r->how.replay == RT_GRAPH,
+                             .errors = r->c->error != NULL,
+                             .width = 7};
+  for (size_t i = 0; i < r->suite.n; i++) {
+    int n = (int)strlen(r->suite.problems[i].text);
+    r->report.width = n > r->report.width ? n : r->report.width;
+  }
+}
+
+static gen_problem *problems_of(bench_run *r) {
+  gen_problem *p = ARENA_ARRAY(&r->memory, gen_problem, r->suite.n + 1);
+  for (size_t i = 0; p && i < r->suite.n; i++) {
+    p[i] = r->suite.problems[i].p;
+  }
+  return p;
+}
+
+/* Before the device is open here. Each problem is tuned when its turn comes, so that what is
+ * finished is printed. */
+static int open_tuner(bench_run *r, const gen_problem *p, err *e) {
+  r->tuning = (many){.c = r->c, .t = r->place.t};
+  if (!r->c->tune) {
+    return 0;
+  }
+  TRY(budget_parse("tune", r->c->tune, &r->memory, &r->tuning.budget, e));
+  return many_open(&r->tuning, p, r->suite.n, &r->tuner, e);
+}
+
+/* Before any tuning, which may take long. */
+static int find_peer(bench_run *r, err *e) {
+  if (!r->c->vs) {
+    return 0;
+  }
+  TRY(peer_find(r->c->vs, r->place.t, &r->peer, e));
+  if (is_emulated(r->c)) {
+    return err_set(e, ERR_USAGE,
+                   "%s needs a GPU, and %s is emulated: bench without --vs, or with --device 0",
+                   r->peer->name, cli_device(r->c));
+  }
+  return r->peer->prepare ? r->peer->prepare(r->place.t, NULL, 0, NULL, e) : 0;
+}
+
+static int open_all(bench_run *r, err *e) {
+  const cli *c = r->c;
+  TRY(cli_number("rounds", c->rounds, 1, 10000, 25, &r->rounds, e));
+  TRY(cli_timing(c, &r->how.replay, e));
+  r->how.hot = c->hot != NULL;
+  TRY(cli_open_template(c, &r->memory, &r->place.t, e));
+  TRY(open_suite(r, e));
+  if (c->config && r->suite.n != 1) {
+    return err_set(e, ERR_USAGE, "--config is for one problem: bench %s FIELD=VALUE ...",
+                   c->words[0]);
+  }
+  TRY(find_peer(r, e));
+  gen_problem *p = problems_of(r);
+  r->rows = ARENA_ARRAY(&r->memory, bench_row, r->suite.n + 1);
+  TRY(p && r->rows ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
+  TRY(open_tuner(r, p, e));
+  TRY(rt_compiler_open(&r->place.compiler, e));
+  TRY(rt_device_open(cli_device(c), &r->place.device, e));
+  TRY(r->peer ? peer_prepare(r->peer, r->place.t, p, r->suite.n, r->place.device, e) : 0);
+  TRY(rt_tools_new(r->place.device, r->place.compiler, &r->place.tools, e));
+  TRY(open_served(r, e));
+  open_report(r);
+  return 0;
+}
+
+int cmd_bench(const cli *c, err *e) {
+  bench_run r = {.c = c, .stop = cli_catch_signals()};
+  int rc = open_all(&r, e);
+  rc = rc ? rc : bench_all(&r, e);
+  many_close(r.tuner);
+  tuned_close(r.served);
+  bench_place_close(&r.place);
+  arena_clear(&r.memory);
+  return rc;
+}

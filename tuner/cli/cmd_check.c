@@ -1,0 +1,156 @@
+/* cmd_check.c -- autotune check: are the results of configurations right? Nothing is timed or
+ * stored. */
+#include <string.h>
+
+#include "cli.h"
+#include "emu.h"
+#include "numbers.h"
+#include "run.h"
+#include "verbs.h"
+
+typedef struct checker {
+  const cli *c;
+  cli_kernel k;
+  rt_compiler *compiler;
+  rt_tools *tools;
+  rt_bench *bench;
+  const volatile sig_atomic_t *stop;
+  size_t passed, failed;
+} checker;
+
+static int run_one(checker *x, const gen_config *config, rt_check *check, err *e) {
+  str source = {0};
+  size_t body;
+  rt_image image;
+  const gen_plan *plan;
+  rt_loaded *loaded = NULL;
+  arena a = {0};
+  rt_image_init(&image);
+  int rc = cli_kernel_compile(x->c, &x->k, config, x->compiler, false, &source, &body, &image, e);
+  rc = rc ? rc : gen_plan_make(x->k.g, config, &a, &plan, e);
+  const str *bytes = x->k.device->info.format == RT_PTX ? &image.ptx : &image.cubin;
+  rc = rc ? rc : rt_loaded_new(x->k.device, str_text(bytes), bytes->n, x->k.t, plan, &loaded, e);
+  rc = rc ? rc : rt_bench_check(x->bench, loaded, check, e);
+  rt_loaded_free(loaded);
+  rt_image_clear(&image);
+  str_clear(&source);
+  arena_clear(&a);
+  return rc;
+}
+
+static void report(const checker *x, const gen_config *config, const rt_check *check,
+                   const err *why) {
+  str s = {0}, text = {0};
+  if (x->c->json || gen_config_words(x->k.g, config, &text, NULL)) {
+    str_reset(&text);
+    gen_config_text(x->k.t, config, &text);
+  }
+  if (x->c->json) {
+    str_add(&s, "{\"config\":");
+    str_add_json(&s, str_text(&text));
+    str_addf(&s, ",\"ok\":%s,\"error\":%.3g,\"reason\":", why->code ? "false" : "true",
+             check->error);
+    str_add_json(&s, why->message);
+    str_add(&s, "}\n");
+  } else if (why->code) {
+    str_addf(&s, "FAIL %s\n     %s%s%s\n", str_text(&text), why->place, why->place[0] ? ": " : "",
+             why->message);
+  } else if (!x->c->quiet) {
+    str_addf(&s, "ok   %s   error %.3g of the tolerance\n", str_text(&text), check->error);
+  }
+  print_str(&s);
+  fflush(stdout);
+  str_clear(&text);
+}
+
+static int check_one(checker *x, const gen_config *config, err *e) {
+  rt_check check = {0};
+  err why = {0};
+  const int rc = run_one(x, config, &check, &why);
+  if (rc == ERR_INTERRUPTED) {
+    return err_set(e, rc, "%s", why.message);
+  }
+  if (rc) {
+    x->failed++;
+  } else {
+    x->passed++;
+  }
+  report(x, config, &check, &why);
+  if (x->k.device->dead) {
+    return err_set(e, ERR_LAUNCH,
+                   "the last configuration killed the device's context; %zu were checked",
+                   x->passed + x->failed);
+  }
+  return 0;
+}
+
+/* Points of the space in the order of a strategy: all of them, or the first n. */
+static int check_many(checker *x, const tune_strategy *order, size_t n, uint64_t seed, err *e) {
+  gen_space *space;
+  tune_space view;
+  void *self = NULL;
+  size_t point;
+  TRY(gen_space_new(x->k.g, &space, e));
+  tune_space_view(space, x->k.t, &view);
+  int rc = order->open(&view, seed, &self, e);
+  for (size_t i = 0; !rc && i < n && order->ask(self, &point); i++) {
+    gen_config config;
+    gen_space_at(space, point, &config);
+    rc = *x->stop ? err_set(e, ERR_INTERRUPTED, "interrupted") : check_one(x, &config, e);
+  }
+  if (self) {
+    order->close(self);
+  }
+  gen_space_free(space);
+  return rc;
+}
+
+static int choose_checks(checker *x, err *e) {
+  x->stop = cli_catch_signals();
+  if (rt_emu_is(x->k.device)) {
+    rt_emu_set_stop(x->k.device, x->stop);
+  }
+  if (x->c->no_checks && !rt_emu_is(x->k.device)) {
+    return err_set(e, ERR_USAGE, "--no-checks is for the emulated device: a GPU has no checks");
+  }
+  if (x->c->no_checks) {
+    rt_emu_set_checks(x->k.device, false);
+  }
+  return 0;
+}
+
+static int check(checker *x, err *e) {
+  int64_t n, seed;
+  TRY(cli_number("sample", x->c->sample, 1, INT32_MAX, 20, &n, e));
+  TRY(cli_number("seed", x->c->seed, 0, INT64_MAX, 1, &seed, e));
+  TRY(cli_kernel_open(x->c, &x->k, e));
+  TRY(choose_checks(x, e));
+  TRY(rt_compiler_open(&x->compiler, e));
+  TRY(rt_tools_new(x->k.device, x->compiler, &x->tools, e));
+  TRY(rt_bench_new(x->k.device, x->compiler, x->tools, x->k.t, x->k.g, &x->bench, e));
+  if (x->c->config) {
+    TRY(gen_config_check(x->k.g, &x->k.config, e));
+    TRY(check_one(x, &x->k.config, e));
+  } else if (x->c->all) {
+    TRY(check_many(x, &tune_exhaustive, SIZE_MAX, 0, e));
+  } else {
+    TRY(check_many(x, &tune_random, (size_t)n, (uint64_t)seed, e));
+  }
+  if (!x->c->json) {
+    printf("%s on %s: %zu right, %zu wrong\n", str_text(&x->k.problem_text), x->k.device->info.name,
+           x->passed, x->failed);
+  }
+  return x->failed ? err_set(e, ERR_WRONG, "%zu of %zu configurations failed the check", x->failed,
+                             x->passed + x->failed)
+                   : 0;
+}
+
+int cmd_check(const cli *c, err *e) {
+  checker x = {.c = c};
+  int rc = check(&x, e);
+  rt_bench_free(x.bench);
+  rt_tools_free(x.tools);
+  rt_compiler_close(x.compiler);
+  cli_kernel_close(&x.k);
+  return rc;
+}

@@ -1,0 +1,156 @@
+/* cmd_claims.c -- autotune claims: do the orderings that textbooks give hold on this device?
+ *
+ * Two configurations that differ in nothing but what is claimed, timed interleaved on the same
+ * buffers. What each could do with its own best tuning is another question: autotune compare.
+ */
+#include <string.h>
+
+#include "bench_case.h"
+#include "claims.h"
+#include "emu.h"
+#include "numbers.h"
+#include "verbs.h"
+
+typedef struct claims_run {
+  const cli *c;
+  arena memory;
+  bench_place place;
+  claim *claims;
+  size_t n, n_tried, n_of[CLAIM_VERDICTS], n_failed;
+  int64_t rounds;
+  rt_timing how;
+  const volatile sig_atomic_t *stop;
+} claims_run;
+
+/* ---- one claim ------------------------------------------------------------------------------- */
+
+static int add_side(bench_case *x, const char *config, err *e) {
+  gen_config c;
+  TRY(gen_config_parse(x->place->t, config, &c, e));
+  TRY(gen_config_check(x->g, &c, e));
+  return bench_case_add(x, &c, config, e);
+}
+
+static int time_both(claims_run *r, bench_case *x, const claim *c, claim_times *out, err *e) {
+  gen_problem p;
+  TRY(gen_problem_parse(r->place.t, c->problem, &p, e));
+  TRY(bench_case_open(x, &r->place, &p, e));
+  TRY(add_side(x, c->one, e));
+  TRY(add_side(x, c->other, e));
+  TRY(bench_case_check(x, e));
+  TRY(bench_case_race(x, r->rounds, &r->how, e));
+  *out = (claim_times){x->e[0].times.median, x->e[1].times.median, rt_emu_is(r->place.device)};
+  return 0;
+}
+
+static void print(claims_run *r, const claim *c, const claim_times *t) {
+  str s = {0};
+  r->n_of[claim_verdict_of(c, t)]++;
+  if (r->c->json) {
+    claim_json(c, t, r->place.device->info.name, &s);
+  } else {
+    claim_line(c, t, &s);
+  }
+  print_str(&s);
+  fflush(stdout);
+}
+
+/* What can't be tried, for want of a configuration or of memory, is told; the others go on. */
+static int try_claim(claims_run *r, const claim *c, err *e) {
+  bench_case x = {0};
+  claim_times t;
+  err why = {0};
+  const int rc = time_both(r, &x, c, &t, &why);
+  bench_case_close(&x);
+  r->n_tried++;
+  if (rc == ERR_INTERRUPTED || (rc && r->place.device->dead)) {
+    return err_at(e, rc, why.place, "%s", why.message);
+  }
+  if (rc) {
+    r->n_failed++;
+    fprintf(stderr, "autotune: %s %s, line %d of the claims: %s%s%s\n", c->family, c->problem,
+            c->line, why.place, why.place[0] ? ": " : "", why.message);
+  } else {
+    print(r, c, &t);
+  }
+  return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static bool is_wanted(const cli *c, const char *family) {
+  bool wanted = !c->n_words;
+  for (size_t i = 0; i < c->n_words; i++) {
+    wanted = wanted || !strcmp(c->words[i], family);
+  }
+  return wanted;
+}
+
+static int check_words(const claims_run *r, err *e) {
+  for (size_t i = 0; i < r->c->n_words; i++) {
+    bool known = false;
+    for (size_t k = 0; k < r->n; k++) {
+      known = known || !strcmp(r->claims[k].family, r->c->words[i]);
+    }
+    if (!known) {
+      return err_set(e, ERR_USAGE, "there are no claims about '%s'", r->c->words[i]);
+    }
+  }
+  return 0;
+}
+
+/* Claims of a family stand together, so its template is opened once. */
+static int open_family(claims_run *r, const char *family, err *e) {
+  gen_options o;
+  if (r->place.t && !strcmp(r->place.t->name, family)) {
+    return 0;
+  }
+  gen_close(r->place.t);
+  r->place.t = NULL;
+  TRY(cli_template_options(r->c, &r->memory, &o, e));
+  return gen_open(&o, family, &r->place.t, e);
+}
+
+static int try_all(claims_run *r, err *e) {
+  for (size_t i = 0; i < r->n; i++) {
+    if (!is_wanted(r->c, r->claims[i].family)) {
+      continue;
+    }
+    TRY(*r->stop ? err_set(e, ERR_INTERRUPTED, "interrupted") : 0);
+    TRY(open_family(r, r->claims[i].family, e));
+    TRY(try_claim(r, &r->claims[i], e));
+  }
+  if (!r->c->json) {
+    printf("%zu of %zu hold on %s%s, %zu make no difference, %zu do not hold\n",
+           r->n_of[CLAIM_HOLDS], r->n_tried - r->n_failed, r->place.device->info.name,
+           rt_emu_is(r->place.device) ? " (emulated: times are modelled)" : "", r->n_of[CLAIM_EVEN],
+           r->n_of[CLAIM_FAILS]);
+  }
+  return r->n_failed ? err_set(e, ERR_LIMIT, "%zu of %zu claims could not be tried", r->n_failed,
+                               r->n_tried)
+                     : 0;
+}
+
+static int run(claims_run *r, err *e) {
+  TRY(cli_number("rounds", r->c->rounds, 1, 10000, 15, &r->rounds, e));
+  TRY(cli_timing(r->c, &r->how.replay, e));
+  r->how.hot = r->c->hot != NULL;
+  TRY(claims_open(r->c->claims, &r->memory, &r->claims, &r->n, e));
+  TRY(check_words(r, e));
+  TRY(rt_compiler_open(&r->place.compiler, e));
+  TRY(rt_device_open(cli_device(r->c), &r->place.device, e));
+  TRY(rt_tools_new(r->place.device, r->place.compiler, &r->place.tools, e));
+  r->stop = cli_catch_signals();
+  if (rt_emu_is(r->place.device)) {
+    rt_emu_set_stop(r->place.device, r->stop);
+  }
+  return try_all(r, e);
+}
+
+int cmd_claims(const cli *c, err *e) {
+  claims_run r = {.c = c};
+  const int rc = run(&r, e);
+  bench_place_close(&r.place);
+  arena_clear(&r.memory);
+  return rc;
+}

@@ -1,0 +1,330 @@
+/* cmd_compare.c -- autotune compare: what each value of a parameter can do with the best of all
+ * others. Every value gets a search of its own, which stored trials shorten; then, on a GPU, the
+ * best of each are timed interleaved in one run, so that the steps are comparable to the percent.
+ */
+#include <string.h>
+
+#include "bench_case.h"
+#include "budget.h"
+#include "file.h"
+#include "comparison.h"
+#include "many.h"
+#include "numbers.h"
+#include "suite.h"
+#include "verbs.h"
+
+enum { DEFAULT_TRIALS = 30 }; /* a value */
+
+typedef struct compare_run {
+  const cli *c;
+  arena memory;
+  bench_place place;
+  db *db;
+  suite suite;
+  size_t param;
+  bool stored_only;
+  many many;
+  int64_t rounds;
+  rt_timing how;
+  comparison_head head;
+  comparison *comparisons; /* of the suite's problems */
+} compare_run;
+
+/* ---- words ----------------------------------------------------------------------------------- */
+
+static int no_param(const compare_run *r, err *e) {
+  const gen_template *t = r->place.t;
+  const char *names[GEN_MAX_PARAMS], *wanted = r->c->by;
+  str list = {0};
+  for (size_t i = 0; i < t->n_params; i++) {
+    names[i] = t->params[i].name;
+    str_addf(&list, "%s%s", i ? ", " : "", names[i]);
+  }
+  const char *near = wanted ? text_nearest(wanted, names, t->n_params) : NULL;
+  int rc = wanted ? err_set(e, ERR_USAGE, "%s has no parameter '%s'%s%s%s; there are: %s", t->name,
+                            wanted, near ? ", did you mean '" : "", near ? near : "",
+                            near ? "'?" : "", str_text(&list))
+                  : err_set(e, ERR_USAGE, "compare what? --by one of: %s", str_text(&list));
+  str_clear(&list);
+  return rc;
+}
+
+static int find_param(compare_run *r, err *e) {
+  const gen_template *t = r->place.t;
+  for (r->param = 0; r->param < t->n_params; r->param++) {
+    if (r->c->by && !strcmp(r->c->by, t->params[r->param].name)) {
+      return 0;
+    }
+  }
+  return no_param(r, e);
+}
+
+/* "2^16,2^20" are values of the first field, "m=n=k=256,512" of those that are named. */
+static void add_sizes(const compare_run *r, str *line) {
+  const char *sizes = r->c->sizes;
+  if (sizes) {
+    str_addf(line, "%s%s%s ", strchr(sizes, '=') ? "" : r->place.t->fields[0].name,
+             strchr(sizes, '=') ? "" : "=", sizes);
+  }
+}
+
+static int open_problems(compare_run *r, err *e) {
+  str line = {0};
+  add_sizes(r, &line);
+  for (size_t i = 1; i < r->c->n_words; i++) {
+    str_addf(&line, "%s%s", line.n ? " " : "", r->c->words[i]);
+  }
+  int rc = suite_expand(r->place.t, "", str_text(&line), &r->memory, &r->suite, e);
+  str_clear(&line);
+  return rc;
+}
+
+static const char *value_text(compare_run *r, const gen_value *v) {
+  return v->s ? v->s : arena_format(&r->memory, "%lld", (long long)v->i);
+}
+
+static int plan_searches(compare_run *r, err *e) {
+  const gen_param *p = &r->place.t->params[r->param];
+  const char *name = r->c->strategy ? r->c->strategy : tune_strategies()[0]->name;
+  const tune_strategy *inner;
+  tune_within *within = ARENA_ARRAY(&r->memory, tune_within, p->n + 1);
+  TRY(tune_strategy_find(name, &inner, e));
+  r->many = (many){.c = r->c,
+                   .t = r->place.t,
+                   .budget.trials = DEFAULT_TRIALS,
+                   .within = within,
+                   .n_within = p->n};
+  for (size_t i = 0; within && i < p->n; i++) {
+    within[i] = (tune_within){inner, r->param, (uint16_t)i};
+  }
+  TRY(within ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
+  r->stored_only = r->c->budget && !strcmp(r->c->budget, "0");
+  return r->c->budget && !r->stored_only
+             ? budget_parse("budget", r->c->budget, &r->memory, &r->many.budget, e)
+             : 0;
+}
+
+/* ---- what is known --------------------------------------------------------------------------- */
+
+static double sec_of(const db_result *row) {
+  return row->median > 0 ? row->median : row->modelled;
+}
+
+/* No point of the space has this value: which requirement does the default with it fail? */
+/* An empty problem has no trials. */
+static bool launches_nothing(compare_run *r, gen_instance *g) {
+  gen_config c;
+  const gen_plan *plan;
+  gen_config_default(r->place.t, &c);
+  return !gen_plan_make(g, &c, &r->memory, &plan, NULL) && !plan->n;
+}
+
+static const char *reason_of(compare_run *r, gen_instance *g, size_t value) {
+  gen_config c;
+  size_t failing;
+  gen_config_default(r->place.t, &c);
+  c.index[r->param] = (uint16_t)value;
+  if (!gen_config_failing(g, &c, &failing, NULL) && failing < r->place.t->n_requirements) {
+    return arena_format(&r->memory, "no valid point: %s", r->place.t->requirements[failing].name);
+  }
+  return r->stored_only ? "nothing stored" : "no valid point";
+}
+
+static void take_row(comparison_step *s, const db_result *row) {
+  const double sec = sec_of(row);
+  s->n_trials++;
+  if (row->t.status != DB_OK) {
+    s->n_failed++;
+    s->why = s->why ? s->why : row->t.reason;
+  } else if (sec > 0 && (!(s->sec > 0) || sec < s->sec)) {
+    s->sec = sec;
+    s->spread = row->spread;
+    s->config = row->t.config;
+  }
+}
+
+static int known_of(compare_run *r, const char *problem, db_result **rows, size_t *n, err *e) {
+  int64_t t, d;
+  str key = {0};
+  *n = 0;
+  rt_device_key(&r->place.device->info, &key);
+  int rc = db_template_find(r->db, r->place.t->hash, &t, e);
+  rc = rc ? rc : db_device_find(r->db, str_text(&key), &d, e);
+  str_clear(&key);
+  rc = rc ? rc : db_results(r->db, t, d, problem, &r->memory, rows, n, e);
+  if (rc == ERR_NOTFOUND) {
+    err_clear(e);
+    rc = 0;
+  }
+  return rc || *n ? rc
+                  : err_set(e, ERR_NOTFOUND,
+                            "no trial of '%s' on this device is stored; without "
+                            "--budget 0 compare searches",
+                            problem);
+}
+
+static const char *words_of(compare_run *r, const char *problem, const char *config) {
+  str words = {0};
+  if (!config) {
+    return NULL;
+  }
+  cli_config_words(r->place.t, &r->place.device->info, problem, config, &words);
+  const char *text = arena_text(&r->memory, str_text(&words));
+  str_clear(&words);
+  return text;
+}
+
+static int fill(compare_run *r, gen_instance *g, comparison *l, err *e) {
+  const gen_param *p = &r->place.t->params[r->param];
+  db_result *rows;
+  size_t n;
+  if (launches_nothing(r, g)) {
+    return err_set(e, ERR_USAGE, "'%s' launches nothing: there is nothing to compare", l->problem);
+  }
+  TRY(known_of(r, l->problem, &rows, &n, e));
+  for (size_t i = 0; i < p->n; i++) {
+    l->steps[i].value = value_text(r, &p->values[i]);
+  }
+  for (size_t i = 0; i < n; i++) {
+    gen_config c;
+    if (!gen_config_parse(r->place.t, rows[i].t.config, &c, NULL)) {
+      take_row(&l->steps[c.index[r->param]], &rows[i]);
+    }
+  }
+  for (size_t i = 0; i < p->n; i++) {
+    comparison_step *s = &l->steps[i];
+    s->why = s->n_trials ? s->why : reason_of(r, g, i);
+    s->words = words_of(r, l->problem, s->config);
+  }
+  return 0;
+}
+
+/* ---- the race -------------------------------------------------------------------------------- */
+
+static int add_steps(compare_run *r, bench_case *x, const comparison *l, size_t *who, err *e) {
+  for (size_t i = 0; i < l->n && x->n < BENCH_ENTRANTS; i++) {
+    gen_config c;
+    if (l->steps[i].sec > 0) {
+      TRY(gen_config_parse(r->place.t, l->steps[i].config, &c, e));
+      who[x->n] = i;
+      TRY(bench_case_add(x, &c, l->steps[i].value, e));
+    }
+  }
+  return 0;
+}
+
+/* A model gives the same answer twice, so there is no race of models. */
+static int race(compare_run *r, const gen_problem *p, comparison *l, err *e) {
+  size_t who[BENCH_ENTRANTS];
+  bench_case x = {0};
+  int rc = bench_case_open(&x, &r->place, p, e);
+  rc = rc ? rc : add_steps(r, &x, l, who, e);
+  rc = rc ? rc : bench_case_check(&x, e);
+  rc = rc ? rc : bench_case_race(&x, r->rounds, &r->how, e);
+  for (size_t i = 0; !rc && i < x.n; i++) {
+    l->steps[who[i]].sec = x.e[i].times.median;
+    l->steps[who[i]].spread = rt_times_spread(&x.e[i].times);
+  }
+  bench_case_close(&x);
+  return rc;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int name_steps(compare_run *r, const suite_problem *p, comparison *l, err *e) {
+  str text = {0};
+  gen_problem_text(r->place.t, &p->p, &text);
+  l->label = p->text;
+  l->problem = arena_text(&r->memory, str_text(&text));
+  l->n = r->place.t->params[r->param].n;
+  l->steps = ARENA_ARRAY(&r->memory, comparison_step, l->n + 1);
+  str_clear(&text);
+  return l->problem && l->steps ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+}
+
+static int compare_one(compare_run *r, size_t i, err *e) {
+  const suite_problem *p = &r->suite.problems[i];
+  gen_number numbers[RT_NUMBERS];
+  gen_instance *g;
+  rt_numbers(&r->place.device->info, numbers);
+  TRY(name_steps(r, p, &r->comparisons[i], e));
+  TRY(gen_instance_new(r->place.t, &p->p, numbers, RT_NUMBERS, &g, e));
+  int rc = fill(r, g, &r->comparisons[i], e);
+  gen_instance_free(g);
+  return rc || r->head.modelled ? rc : race(r, &p->p, &r->comparisons[i], e);
+}
+
+static int search(compare_run *r, err *e) {
+  gen_problem *p = ARENA_ARRAY(&r->memory, gen_problem, r->suite.n + 1);
+  TRY(p ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
+  for (size_t i = 0; i < r->suite.n; i++) {
+    p[i] = r->suite.problems[i].p;
+  }
+  return r->stored_only ? 0 : many_tune(&r->many, p, r->suite.n, e);
+}
+
+static int open_device(compare_run *r, err *e) {
+  TRY(cli_open_db(r->c, DB_READ, &r->db, e));
+  TRY(rt_compiler_open(&r->place.compiler, e));
+  TRY(rt_device_open(cli_device(r->c), &r->place.device, e));
+  r->head = (comparison_head){.family = r->place.t->name,
+                              .parameter = r->c->by,
+                              .device = r->place.device->info.name,
+                              .modelled = !strcmp(r->place.device->info.kind, "emu")};
+  return r->head.modelled ? 0
+                          : rt_tools_new(r->place.device, r->place.compiler, &r->place.tools, e);
+}
+
+static int plot(const compare_run *r, err *e) {
+  str s = {0};
+  comparison_plot(&r->head, r->comparisons, r->suite.n, &s);
+  int rc = s.failed ? err_set(e, ERR_NOMEM, "out of memory") : file_write(r->c->plot, s.p, s.n, e);
+  str_clear(&s);
+  return rc;
+}
+
+static void print(compare_run *r) {
+  str s = {0};
+  for (size_t i = 0; r->c->json && i < r->suite.n; i++) {
+    comparison_json(&r->head, &r->comparisons[i], &s);
+  }
+  if (!r->c->json && r->suite.n == 1) {
+    comparison_text(&r->head, &r->comparisons[0], &s);
+  } else if (!r->c->json) {
+    comparison_table(&r->head, r->comparisons, r->suite.n, &s);
+  }
+  print_str(&s);
+}
+
+static int compare(compare_run *r, err *e) {
+  TRY(cli_number("rounds", r->c->rounds, 1, 10000, 25, &r->rounds, e));
+  TRY(cli_timing(r->c, &r->how.replay, e));
+  r->how.hot = r->c->hot != NULL;
+  TRY(cli_open_template(r->c, &r->memory, &r->place.t, e));
+  TRY(find_param(r, e));
+  TRY(open_problems(r, e));
+  TRY(plan_searches(r, e));
+  r->comparisons = ARENA_ARRAY(&r->memory, comparison, r->suite.n + 1);
+  TRY(r->comparisons ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
+  TRY(search(r, e));
+  TRY(open_device(r, e));
+  for (size_t i = 0; i < r->suite.n; i++) {
+    TRY(compare_one(r, i, e));
+  }
+  print(r);
+  return r->c->plot ? plot(r, e) : 0;
+}
+
+int cmd_compare(const cli *c, err *e) {
+  compare_run r = {.c = c};
+  int rc = compare(&r, e);
+  rt_tools_free(r.place.tools);
+  if (r.place.device) {
+    r.place.device->ops->close(r.place.device);
+  }
+  rt_compiler_close(r.place.compiler);
+  db_close(r.db);
+  gen_close(r.place.t);
+  arena_clear(&r.memory);
+  return rc;
+}

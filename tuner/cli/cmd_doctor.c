@@ -1,0 +1,132 @@
+/* cmd_doctor.c -- autotune doctor: what is there, what is missing, and how to get it.
+ *
+ * Succeeds when the main job can be done at all: on a GPU, or without one on the emulated device.
+ */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "cli.h"
+#include "numbers.h"
+#include "peer.h"
+#include "verbs.h"
+
+typedef struct doctor {
+  const cli *c;
+  bool ill; /* something that nothing works without */
+} doctor;
+
+static void say(const doctor *d, bool good, const char *what, const char *finding,
+                const char *cure) {
+  str s = {0};
+  if (d->c->json) {
+    str_addf(&s, "{\"check\":\"%s\",\"ok\":%s,\"finding\":", what, good ? "true" : "false");
+    str_add_json(&s, finding);
+    str_add(&s, ",\"cure\":");
+    str_add_json(&s, good ? "" : cure);
+    str_add(&s, "}\n");
+  } else {
+    str_addf(&s, "%-8s %-10s %s\n", good ? "ok" : "missing", what, finding);
+    if (!good && cure[0]) {
+      str_addf(&s, "%-8s %-10s -> %s\n", "", "", cure);
+    }
+  }
+  print_str(&s);
+}
+
+static void check_gpu(doctor *d) {
+  int n = 0;
+  err e = {0};
+  str s = {0};
+  if (!rt_cuda_count(&n, &e) && n > 0) {
+    rt_device *device;
+    if (!rt_device_open("0", &device, &e)) {
+      str_addf(&s, "%d GPU%s, the first is %s, driver for CUDA %d.%d", n, n > 1 ? "s" : "",
+               device->info.name, device->info.driver / 1000, device->info.driver % 1000 / 10);
+      device->ops->close(device);
+    }
+  }
+  bool good = s.n > 0;
+  say(d, good, "gpu",
+      good           ? str_text(&s)
+      : e.message[0] ? e.message
+                     : "the driver shows no GPU",
+      "works without: --device emu; for a GPU install NVIDIA's driver (Debian: apt install "
+      "nvidia-driver, non-free)");
+  str_clear(&s);
+}
+
+static void check_nvrtc(doctor *d) {
+  rt_compiler *c;
+  err e = {0};
+  str s = {0};
+  bool good = !rt_compiler_open(&c, &e);
+  if (good) {
+    str_addf(&s, "NVRTC %d.%d, %s", rt_compiler_version(c) / 1000,
+             rt_compiler_version(c) % 1000 / 10, rt_compiler_path(c));
+    rt_compiler_close(c);
+  }
+  d->ill |= !good;
+  say(d, good, "nvrtc", good ? str_text(&s) : e.message,
+      "nothing compiles without it: install the CUDA toolkit, or `make deps`, or pip install "
+      "nvidia-cuda-nvrtc and name its library in AUTOTUNE_NVRTC");
+  str_clear(&s);
+}
+
+static void check_database(doctor *d) {
+  db *base;
+  err e = {0};
+  bool good = !cli_open_db(d->c, DB_WRITE, &base, &e);
+  d->ill |= !good;
+  say(d, good, "database", good ? db_path(base) : e.message,
+      "name another one with --db or TUNED_DB");
+  if (good) {
+    db_close(base);
+  }
+}
+
+static void check_templates(doctor *d) {
+  arena a = {0};
+  gen_options o;
+  const char *const *names = NULL;
+  size_t n = 0;
+  err e = {0};
+  str s = {0};
+  int rc = cli_template_options(d->c, &a, &o, &e);
+  rc = rc ? rc : gen_families(&o, &a, &names, &n, &e);
+  for (size_t i = 0; i < n && !rc; i++) {
+    gen_template *t;
+    str_addf(&s, "%s%s", i ? " " : "", names[i]);
+    rc = gen_open(&o, names[i], &t, &e);
+    if (!rc) {
+      gen_close(t);
+    }
+  }
+  if (rc) {
+    str_reset(&s);
+    str_addf(&s, "%s: %s", e.place, e.message);
+  }
+  d->ill |= rc != 0;
+  say(d, !rc, "templates", str_text(&s), "mend the template or take its folder out of the list");
+  str_clear(&s);
+  arena_clear(&a);
+}
+
+/* Of no problem and no device: can it be had at all? */
+static void check_peer(doctor *d, const peer_kind *k, const char *cure) {
+  err e = {0};
+  const bool good = !k->prepare(NULL, NULL, 0, NULL, &e);
+  say(d, good, k->name, good ? k->brief : e.message, cure);
+}
+
+int cmd_doctor(const cli *c, err *e) {
+  doctor d = {.c = c};
+  TRY(cli_words_most(c, 0, e));
+  check_gpu(&d);
+  check_nvrtc(&d);
+  check_database(&d);
+  check_templates(&d);
+  check_peer(&d, &peer_cublas,
+             "only `autotune bench --vs cublas` wants it; it comes with the CUDA toolkit");
+  check_peer(&d, &peer_cub, "only `autotune bench --vs cub` wants it");
+  return d.ill ? err_set(e, ERR_NOTFOUND, "autotune can't work here yet; see above") : 0;
+}

@@ -1,0 +1,284 @@
+/* cmd_learned.c -- autotune learned: the best values of parameters by problem, from the database
+ * and from what the library ships with. */
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "db_text.h"
+#include "learned.h"
+#include "numbers.h"
+#include "serve_presets.h"
+#include "verbs.h"
+
+enum { ROWS_MOST = 4096 };
+
+typedef struct learning {
+  const cli *c;
+  arena memory;
+  gen_template *t;
+  rt_device *limits; /* an emulated device's do to say which parameters are of use */
+  gen_problem wanted;
+  bool given[GEN_MAX_FIELDS]; /* fields that were named */
+  learned_table table;
+  learned_row rows[ROWS_MOST];
+} learning;
+
+/* ---- which problems -------------------------------------------------------------------------- */
+
+static int read_fields(learning *x, err *e) {
+  str text = {0};
+  for (size_t i = 1; i < x->c->n_words; i++) {
+    str_addf(&text, "%s ", x->c->words[i]);
+    for (size_t f = 0; f < x->t->n_fields; f++) {
+      const size_t n = strlen(x->t->fields[f].name);
+      x->given[f] |= !strncmp(x->c->words[i], x->t->fields[f].name, n) && x->c->words[i][n] == '=';
+    }
+  }
+  const int rc = gen_problem_parse(x->t, str_text(&text), &x->wanted, e);
+  str_clear(&text);
+  return rc;
+}
+
+static bool is_wanted(const learning *x, const gen_problem *p) {
+  for (size_t f = 0; f < x->t->n_fields; f++) {
+    if (x->given[f] && p->values[f].i != x->wanted.values[f].i) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static bool is_known(const learning *x, const char *device, const gen_problem *p) {
+  for (size_t i = 0; i < x->table.n; i++) {
+    const learned_row *row = &x->table.rows[i];
+    bool same = !strcmp(row->device, device);
+    for (size_t f = 0; same && f < x->t->n_fields; f++) {
+      same = row->problem.values[f].i == p->values[f].i;
+    }
+    if (same) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static bool is_named(const char *words, const char *name) {
+  const size_t n = strlen(name);
+  for (const char *p = words; (p = strstr(p, name)); p += n) {
+    if ((p == words || p[-1] == ',' || p[-1] == ' ') && p[n] == '=') {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* Parameters that have no use in the best configuration are left out of its words. */
+static void mark_used(learning *x, learned_row *row, const char *problem, const char *config) {
+  str words = {0};
+  cli_config_words(x->t, &x->limits->info, problem, config, &words);
+  for (size_t i = 0; i < x->t->n_params; i++) {
+    row->cells[i].used = is_named(str_text(&words), x->t->params[i].name);
+  }
+  str_clear(&words);
+}
+
+/* A row, or NULL: not asked for, there already, of an older form of the template, or no room. */
+static learned_row *add_row(learning *x, const char *device, const char *problem,
+                            const char *config, double sec) {
+  learned_row row = {.device = device, .sec = sec};
+  if (x->table.n == ROWS_MOST || gen_problem_parse(x->t, problem, &row.problem, NULL) ||
+      gen_config_parse(x->t, config, &row.config, NULL) || !is_wanted(x, &row.problem) ||
+      is_known(x, device, &row.problem) ||
+      !(row.cells = ARENA_ARRAY(&x->memory, learned_cell, x->t->n_params + 1))) {
+    return NULL;
+  }
+  for (size_t i = 0; i < x->t->n_params; i++) {
+    row.cells[i].best = row.config.index[i];
+  }
+  mark_used(x, &row, problem, config);
+  x->rows[x->table.n] = row;
+  return &x->rows[x->table.n++];
+}
+
+/* ---- the database ---------------------------------------------------------------------------- */
+
+static double **room_for_times(learning *x, arena *a) {
+  double **least = ARENA_ARRAY(a, double *, x->t->n_params + 1);
+  for (size_t i = 0; least && i < x->t->n_params; i++) {
+    if (!(least[i] = ARENA_ARRAY(a, double, x->t->params[i].n + 1))) {
+      return NULL;
+    }
+  }
+  return least;
+}
+
+static int weigh(learning *x, db *d, const db_problem *p, learned_row *row, err *e) {
+  arena a = {0};
+  db_result *trials;
+  size_t n;
+  double **least = room_for_times(x, &a);
+  int rc = least ? db_results(d, p->template_id, p->device_id, p->problem, &a, &trials, &n, e)
+                 : err_set(e, ERR_NOMEM, "out of memory");
+  for (size_t i = 0; !rc && i < n; i++) {
+    gen_config c;
+    const double sec = trials[i].median > 0 ? trials[i].median : trials[i].modelled;
+    if (trials[i].t.status == DB_OK && sec > 0 &&
+        !gen_config_parse(x->t, trials[i].t.config, &c, NULL)) {
+      learned_trial(x->t, &c, sec, least);
+      row->n_trials++;
+    }
+  }
+  if (!rc) {
+    learned_cells(x->t, least, row);
+  }
+  arena_clear(&a);
+  return rc;
+}
+
+static int read_db(learning *x, db *d, err *e) {
+  db_problem *rows;
+  size_t n;
+  TRY(db_problems(d, x->t->name, &x->memory, &rows, &n, e));
+  for (size_t i = n; i-- > 0;) { /* the newest of a problem that several templates had */
+    const double sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
+    learned_row *row = sec > 0 && rows[i].config
+                           ? add_row(x, rows[i].device_name, rows[i].problem, rows[i].config, sec)
+                           : NULL;
+    if (row) {
+      row->modelled = !(rows[i].median > 0);
+      TRY(weigh(x, d, &rows[i], row, e));
+    }
+  }
+  return 0;
+}
+
+/* ---- what is shipped ------------------------------------------------------------------------- */
+
+static void read_line(learning *x, const char *line, size_t n) {
+  db_line l;
+  bool none;
+  if (db_text_read(line, n, &x->memory, &l, &none, NULL) || none || l.kind == DB_KIND_PORTFOLIO ||
+      strcmp(l.template.family, x->t->name) || l.template.version != x->t->version) {
+    return;
+  }
+  learned_row *row = add_row(x, l.device.name, l.problem, l.config, l.sec);
+  if (row) {
+    row->shipped = true;
+    row->modelled = l.kind == DB_KIND_MODEL;
+    row->n_trials = 1;
+  }
+}
+
+static void read_presets(learning *x) {
+  for (const gen_file *f = serve_presets; f->name; f++) {
+    for (const char *at = f->text, *end; *at; at = *end ? end + 1 : end) {
+      end = strchrnul(at, '\n');
+      read_line(x, at, (size_t)(end - at));
+    }
+  }
+}
+
+/* ---- which parameters ------------------------------------------------------------------------ */
+
+static int unknown_param(const learning *x, const char *name, err *e) {
+  const char *names[GEN_MAX_PARAMS];
+  str list = {0};
+  for (size_t i = 0; i < x->t->n_params; i++) {
+    names[i] = x->t->params[i].name;
+    str_addf(&list, "%s%s", i ? ", " : "", names[i]);
+  }
+  const char *near = text_nearest(name, names, x->t->n_params);
+  const int rc =
+      err_set(e, ERR_USAGE, "%s has no parameter '%s'%s%s%s; there are: %s", x->t->name, name,
+              near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", str_text(&list));
+  str_clear(&list);
+  return rc;
+}
+
+static int take_param(learning *x, const char *name, size_t *params, err *e) {
+  for (size_t i = 0; i < x->t->n_params; i++) {
+    if (!strcmp(x->t->params[i].name, name)) {
+      params[x->table.n_params++] = i;
+      return 0;
+    }
+  }
+  return unknown_param(x, name, e);
+}
+
+/* Those of --by, else all in which the best configurations differ. */
+static int choose_params(learning *x, err *e) {
+  size_t *params = ARENA_ARRAY(&x->memory, size_t, GEN_MAX_PARAMS);
+  char *list = x->c->by ? arena_text(&x->memory, x->c->by) : NULL;
+  if (!params || (x->c->by && !list)) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  x->table.params = params;
+  for (char *name; list && (name = strsep(&list, ","));) {
+    TRY(x->table.n_params < GEN_MAX_PARAMS
+            ? take_param(x, name, params, e)
+            : err_set(e, ERR_USAGE, "--by names more parameters than there are"));
+  }
+  for (size_t i = 0; !x->c->by && i < x->t->n_params; i++) {
+    if (x->table.n == 1 || learned_varies(&x->table, i)) {
+      params[x->table.n_params++] = i;
+    }
+  }
+  return 0;
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+static int collect(learning *x, err *e) {
+  db *d;
+  err why = {0};
+  const int rc = cli_open_db(x->c, DB_READ, &d, &why);
+  if (!rc) {
+    const int read = read_db(x, d, e);
+    db_close(d);
+    TRY(read);
+  } else if (rc != ERR_NOTFOUND) {
+    return err_at(e, rc, why.place, "%s", why.message);
+  }
+  read_presets(x);
+  return x->table.n
+             ? 0
+             : err_set(e, ERR_NOTFOUND, "nothing is known of %s%s; autotune %s ... tunes a problem",
+                       x->t->name, x->c->n_words > 1 ? " with these fields" : "", x->t->name);
+}
+
+static int learned(learning *x, err *e) {
+  str s = {0};
+  TRY(cli_open_template(x->c, &x->memory, &x->t, e));
+  x->table = (learned_table){.t = x->t, .rows = x->rows};
+  TRY(read_fields(x, e));
+  TRY(rt_emu_open("", &x->limits, e));
+  TRY(collect(x, e));
+  TRY(choose_params(x, e));
+  learned_sort(&x->table);
+  if (x->c->json) {
+    learned_json(&x->table, &s);
+  } else {
+    learned_text(&x->table, &x->memory, &s);
+  }
+  const bool failed = s.failed;
+  print_str(&s);
+  return failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+}
+
+int cmd_learned(const cli *c, err *e) {
+  arena a = {0};
+  learning *x = ARENA_ARRAY(&a, learning, 1);
+  if (!x) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  x->c = c;
+  const int rc = learned(x, e);
+  if (x->limits) {
+    x->limits->ops->close(x->limits);
+  }
+  gen_close(x->t);
+  arena_clear(&x->memory);
+  arena_clear(&a);
+  return rc;
+}

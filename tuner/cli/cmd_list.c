@@ -1,0 +1,313 @@
+/* cmd_list.c -- autotune list and show: what the database knows. */
+#include <string.h>
+
+#include "cli.h"
+#include "cover_text.h"
+#include "numbers.h"
+#include "verbs.h"
+
+/* ---- list ------------------------------------------------------------------------------------ */
+
+static void add_problem_json(str *s, const db_problem *p) {
+  str_add(s, "{\"problem\":");
+  str_add_json(s, p->problem);
+  str_add(s, ",\"device\":");
+  str_add_json(s, p->device_name);
+  str_addf(s, ",\"trials\":%lld,\"ok\":%lld,\"%s\":%.9g,\"config\":", (long long)p->n_trials,
+           (long long)p->n_ok, p->median > 0 ? "seconds" : "modelled_seconds",
+           p->median > 0 ? p->median : p->modelled);
+  str_add_json(s, p->config ? p->config : "");
+  str_add(s, "}\n");
+}
+
+static void add_problem(str *s, const db_problem *p) {
+  str time = {0};
+  double sec = p->median > 0 ? p->median : p->modelled;
+  if (sec > 0) {
+    format_sec(&time, sec);
+  }
+  str_addf(s, "  %-48s %9s %-8s  %5lld trials  %s  %.16s\n", p->problem,
+           sec > 0 ? str_text(&time) : "-", p->median > 0 || sec <= 0 ? "" : "modelled",
+           (long long)p->n_trials, p->device_name, p->when);
+  str_clear(&time);
+}
+
+/* Nothing is tuned of it: is there such a family at all? */
+static int check_family(const cli *c, err *e) {
+  arena a = {0};
+  gen_template *t = NULL;
+  const int rc = cli_open_template(c, &a, &t, e);
+  gen_close(t);
+  arena_clear(&a);
+  return rc;
+}
+
+static int print_problems(const cli *c, db *d, const char *family, err *e) {
+  arena a = {0};
+  db_problem *rows;
+  size_t n;
+  str s = {0};
+  int rc = db_problems(d, family, &a, &rows, &n, e);
+  rc = rc || n || !family ? rc : check_family(c, e);
+  for (size_t i = 0; !rc && i < n; i++) {
+    if (c->json) {
+      add_problem_json(&s, &rows[i]);
+    } else {
+      add_problem(&s, &rows[i]);
+    }
+  }
+  if (!rc && !n && !c->json) {
+    str_addf(&s, "  nothing tuned yet%s%s; try: autotune %s\n", family ? " of " : "",
+             family ? family : "", family ? family : "sgemm m=1024 n=1024 k=1024");
+  }
+  print_str(&s);
+  arena_clear(&a);
+  return rc;
+}
+
+static int print_families(const cli *c, err *e) {
+  arena a = {0};
+  gen_options o;
+  const char *const *names = NULL;
+  size_t n = 0;
+  int rc = cli_template_options(c, &a, &o, e);
+  rc = rc ? rc : gen_families(&o, &a, &names, &n, e);
+  for (size_t i = 0; !rc && i < n; i++) {
+    gen_template *t;
+    err broken = {0};
+    if (gen_open(&o, names[i], &t, &broken)) {
+      printf("  %-12s broken: %s: %s\n", names[i], broken.place, broken.message);
+    } else {
+      printf("  %-12s %s\n", t->name, t->brief);
+      gen_close(t);
+    }
+  }
+  arena_clear(&a);
+  return rc;
+}
+
+int cmd_list(const cli *c, err *e) {
+  db *d;
+  err missing = {0};
+  const char *family = c->n_words ? c->words[0] : NULL;
+  TRY(cli_words_most(c, 1, e));
+  if (!c->json) {
+    printf("families\n");
+    TRY(print_families(c, e));
+    printf("tuned\n");
+  }
+  int rc = cli_open_db(c, DB_READ, &d, &missing);
+  if (rc == ERR_NOTFOUND) {
+    TRY(family ? check_family(c, e) : 0);
+    printf(c->json ? "" : "  nothing tuned yet; try: autotune sgemm m=1024 n=1024 k=1024\n");
+    return 0;
+  }
+  if (rc) {
+    return err_at(e, rc, missing.place, "%s", missing.message);
+  }
+  rc = print_problems(c, d, family, e);
+  db_close(d);
+  return rc;
+}
+
+/* ---- show ------------------------------------------------------------------------------------ */
+
+static void add_result(const cli_kernel *k, const db_result *r, str *s) {
+  str time = {0}, words = {0};
+  cli_config_words(k->t, &k->device->info, str_text(&k->problem_text), r->t.config, &words);
+  if (r->t.status == DB_OK) {
+    format_sec(&time, r->median > 0 ? r->median : r->modelled);
+    str_addf(s, "  %9s %-8s +-%4.1f %%  %3d registers  %s\n", str_text(&time),
+             r->median > 0 ? r->final ? "final" : "screened" : "modelled", 100 * r->spread, r->regs,
+             str_text(&words));
+  } else {
+    str_addf(s, "  %9s %s: %s  %s\n", "-", db_status_name(r->t.status),
+             r->t.reason ? r->t.reason : "", str_text(&words));
+  }
+  str_clear(&time);
+  str_clear(&words);
+}
+
+/* How it was taken, and what the device said meanwhile; what is not known is left out. */
+static void add_sample_json(str *s, db *d, int64_t trial) {
+  arena a = {0};
+  db_sample x;
+  const struct {
+    const char *name;
+    const double *value;
+  } numbers[] = {{"clock_mhz", &x.clock_mhz},
+                 {"memory_mhz", &x.memory_mhz},
+                 {"power_w", &x.power_w},
+                 {"temperature_c", &x.temperature_c},
+                 {"joules", &x.energy_j}};
+  if (db_sample_get(d, trial, &a, &x, NULL)) {
+    return;
+  }
+  str_addf(s, ",\"launches\":%lld,\"cold\":%s,\"held\":%lld,\"retaken\":%lld",
+           (long long)x.launches, x.cold ? "true" : "false", (long long)x.held,
+           (long long)x.retaken);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (*numbers[i].value > 0) {
+      str_addf(s, ",\"%s\":%.6g", numbers[i].name, *numbers[i].value);
+    }
+  }
+  if (x.ended && x.replay) {
+    str_addf(s, ",\"ended\":\"%s\",\"timing\":\"%s\"", x.ended, x.replay);
+  }
+  if (x.batches && x.batches[0]) {
+    str_add(s, ",\"batches\":[");
+    for (const char *p = x.batches; *p; p++) {
+      str_addf(s, "%c", *p == ' ' ? ',' : *p);
+    }
+    str_add(s, "]");
+  }
+  arena_clear(&a);
+}
+
+static void add_result_json(str *s, db *d, const db_result *r) {
+  str_add(s, "{\"config\":");
+  str_add_json(s, r->t.config);
+  str_addf(s, ",\"status\":\"%s\"", db_status_name(r->t.status));
+  if (r->t.status == DB_OK) {
+    str_addf(s, ",\"%s\":%.9g,\"final\":%s,\"spread\":%.3g,\"registers\":%d,\"error\":",
+             r->median > 0 ? "seconds" : "modelled_seconds",
+             r->median > 0 ? r->median : r->modelled, r->final ? "true" : "false", r->spread,
+             r->regs);
+    format_json_number(s, r->t.error);
+    add_sample_json(s, d, r->trial);
+  } else {
+    str_add(s, ",\"reason\":");
+    str_add_json(s, r->t.reason ? r->t.reason : "");
+  }
+  str_add(s, "}\n");
+}
+
+/* The rows to show: the fastest `top`, and as many failures at the end. */
+static void print_results(const cli *c, const cli_kernel *k, db *d, const db_result *rows, size_t n,
+                          int64_t top) {
+  str s = {0};
+  int64_t good = 0, bad = 0;
+  for (size_t i = 0; i < n; i++) {
+    bool ok = rows[i].t.status == DB_OK;
+    if ((ok ? good : bad) < top) {
+      if (c->json) {
+        add_result_json(&s, d, &rows[i]);
+      } else {
+        add_result(k, &rows[i], &s);
+      }
+    }
+    good += ok;
+    bad += !ok;
+  }
+  if (!c->json) {
+    str_addf(&s, "  %lld right, %lld failed\n", (long long)good, (long long)bad);
+  }
+  print_str(&s);
+}
+
+static int device_row(const cli *c, const cli_kernel *k, db *d, int64_t *device_id, err *e) {
+  str key = {0};
+  rt_replay replay;
+  TRY(cli_timing(c, &replay, e));
+  tune_device_key(&k->device->info, replay, &key);
+  int rc = db_device_find(d, str_text(&key), device_id, e);
+  str_clear(&key);
+  return rc;
+}
+
+static int show_problem(const cli *c, db *d, int64_t top, err *e) {
+  cli_kernel k;
+  db_result *rows;
+  size_t n = 0;
+  int64_t device_id, template_id;
+  int rc = cli_kernel_open(c, &k, e);
+  if (!rc && (device_row(c, &k, d, &device_id, NULL) ||
+              db_template_find(d, k.t->hash, &template_id, NULL))) {
+    rc = err_set(e, ERR_NOTFOUND, "nothing tuned with this template on %s", k.device->info.name);
+  }
+  rc = rc ? rc
+          : db_results(d, template_id, device_id, str_text(&k.problem_text), &k.memory, &rows, &n,
+                       e);
+  if (!rc && !n) {
+    rc = err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s does it",
+                 str_text(&k.problem_text), k.device->info.name, str_text(&k.problem_text));
+  }
+  if (!rc) {
+    if (!c->json && !c->importance) {
+      printf("%s on %s\n", str_text(&k.problem_text), k.device->info.name);
+    }
+    if (c->importance) {
+      rc = show_importance(c, &k, rows, n, top, e);
+    } else {
+      print_results(c, &k, d, rows, n, top);
+    }
+  }
+  cli_kernel_close(&k);
+  return rc;
+}
+
+/* One made with another text of the template says so; it is not served. */
+static void add_portfolio(const cli *c, gen_template *t, const db_portfolio *p, str *s) {
+  arena a = {0};
+  serve_cover cover;
+  err why = {0};
+  const bool stale = strcmp(p->template_hash, t->hash) != 0;
+  if (stale || serve_cover_read(t, p->text, &a, &cover, &why)) {
+    str_addf(s, c->json ? "" : "  portfolio on %s, not served: %s\n", p->device_name,
+             stale ? "made with another version of the template; autotune cover makes one anew"
+                   : why.message);
+  } else if (c->json) {
+    cover_json(t, &cover, p->device_name, s);
+  } else {
+    str_addf(s, "%s, %.16s: ", p->device_name, p->when);
+    cover_text(t, &cover, s);
+  }
+  arena_clear(&a);
+}
+
+static int print_portfolios(const cli *c, db *d, gen_template *t, err *e) {
+  arena a = {0};
+  db_portfolio *rows;
+  size_t n;
+  str s = {0};
+  const int rc = db_portfolios(d, t->name, &a, &rows, &n, e);
+  for (size_t i = 0; !rc && i < n; i++) {
+    add_portfolio(c, t, &rows[i], &s);
+  }
+  print_str(&s);
+  arena_clear(&a);
+  return rc;
+}
+
+static int show_family(const cli *c, db *d, err *e) {
+  arena a = {0};
+  gen_template *t;
+  int rc = cli_open_template(c, &a, &t, e);
+  arena_clear(&a);
+  TRY(rc);
+  if (!c->json) {
+    printf("%s: %s\n", t->name, t->brief);
+  }
+  rc = print_problems(c, d, t->name, e);
+  rc = rc ? rc : print_portfolios(c, d, t, e);
+  gen_close(t);
+  return rc;
+}
+
+int cmd_show(const cli *c, err *e) {
+  db *d;
+  int64_t top;
+  TRY(cli_number("top", c->top, 1, 1000000, 10, &top, e));
+  if (!c->n_words) {
+    return err_set(e, ERR_USAGE, "name a family: autotune show sgemm; `autotune list` lists them");
+  }
+  if (c->importance && c->n_words < 2) {
+    return err_set(e, ERR_USAGE,
+                   "--importance is of one problem: name it, as in autotune show %s FIELD=VALUE",
+                   c->words[0]);
+  }
+  TRY(cli_open_db(c, DB_READ, &d, e));
+  int rc = c->n_words > 1 ? show_problem(c, d, top, e) : show_family(c, d, e);
+  db_close(d);
+  return rc;
+}

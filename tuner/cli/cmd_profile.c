@@ -1,0 +1,96 @@
+/* cmd_profile.c -- autotune profile: what a configuration does on the emulated device, launch by
+ * launch. */
+#include <string.h>
+
+#include "cli.h"
+#include "emu.h"
+#include "numbers.h"
+#include "run.h"
+#include "emu_report.h"
+#include "verbs.h"
+
+enum { SAMPLED_BLOCKS = 16 };
+
+typedef struct profiler {
+  const cli *c;
+  cli_kernel k;
+  rt_compiler *compiler;
+  rt_tools *tools;
+  rt_bench *bench;
+} profiler;
+
+/* One stage as a plan of its own, so that the device's counts are of this launch alone. */
+static int profile_stage(profiler *x, const str *ptx, const gen_plan *plan, size_t i, err *e) {
+  gen_plan one = *plan;
+  rt_loaded *loaded;
+  rt_times times;
+  rt_timing how = {0};
+  rt_emu_stats stats;
+  str s = {0};
+  one.launches = &plan->launches[i];
+  one.n = 1;
+  if (!one.launches->kernel) {
+    return 0;
+  }
+  TRY(rt_loaded_new(x->k.device, str_text(ptx), ptx->n, x->k.t, &one, &loaded, e));
+  int rc = rt_bench_time(x->bench, loaded, &how, &times, e);
+  rt_emu_last_stats(x->k.device, &stats);
+  rt_loaded_free(loaded);
+  TRY(rc);
+  (x->c->json ? emu_report_json : emu_report_text)(&s, one.launches->kernel, &stats);
+  print_str(&s);
+  return 0;
+}
+
+static int profile_plan(profiler *x, const str *ptx, err *e) {
+  const gen_plan *plan;
+  TRY(gen_plan_make(x->k.g, &x->k.config, &x->k.memory, &plan, e));
+  rt_emu_set_checks(x->k.device, false);
+  rt_emu_set_sample(x->k.device, SAMPLED_BLOCKS);
+  for (size_t i = 0; i < plan->n; i++) {
+    TRY(profile_stage(x, ptx, plan, i, e));
+  }
+  return 0;
+}
+
+static void print_head(const profiler *x) {
+  str config = {0};
+  gen_config_words(x->k.g, &x->k.config, &config, NULL);
+  printf("%s on %s\n%s\n", str_text(&x->k.problem_text), x->k.device->info.name, str_text(&config));
+  str_clear(&config);
+}
+
+static int profile(profiler *x, err *e) {
+  str source = {0};
+  size_t body;
+  rt_image image;
+  TRY(cli_kernel_open(x->c, &x->k, e));
+  if (!rt_emu_is(x->k.device)) {
+    return err_set(e, ERR_USAGE,
+                   "profile counts on the emulated device: --device emu; on a GPU take ncu");
+  }
+  TRY(gen_config_check(x->k.g, &x->k.config, e));
+  TRY(rt_compiler_open(&x->compiler, e));
+  TRY(rt_tools_new(x->k.device, x->compiler, &x->tools, e));
+  TRY(rt_bench_new(x->k.device, x->compiler, x->tools, x->k.t, x->k.g, &x->bench, e));
+  if (!x->c->json) {
+    print_head(x);
+  }
+  rt_image_init(&image);
+  int rc =
+      cli_kernel_compile(x->c, &x->k, &x->k.config, x->compiler, true, &source, &body, &image, e);
+  rc = rc ? rc : profile_plan(x, &image.ptx, e);
+  rt_image_clear(&image);
+  str_clear(&source);
+  return rc;
+}
+
+int cmd_profile(const cli *c, err *e) {
+  profiler x = {.c = c};
+  int rc = profile(&x, e);
+  rt_bench_free(x.bench);
+  rt_tools_free(x.tools);
+  rt_compiler_close(x.compiler);
+  cli_kernel_close(&x.k);
+  return rc;
+}

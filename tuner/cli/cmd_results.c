@@ -1,0 +1,332 @@
+/* cmd_results.c -- autotune export-results and import: a problem's trials as files that other tools
+ * read, and such files into the database. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "cli.h"
+#include "file.h"
+#include "trial_table.h"
+#include "results.h"
+#include "verbs.h"
+
+/* ---- out ---------------- */
+
+static int find_rows(cli_kernel *k, db *d, const char *key, results *r, err *e) {
+  int64_t device_id, template_id;
+  db_result *rows;
+  err missing = {0};
+  int rc = db_device_find(d, key, &device_id, &missing);
+  rc = rc ? rc : db_template_find(d, k->t->hash, &template_id, &missing);
+  if (rc == ERR_NOTFOUND) {
+    return err_set(e, rc, "nothing tuned with this template on %s", k->device->info.name);
+  }
+  if (rc) {
+    return err_at(e, rc, missing.place, "%s", missing.message);
+  }
+  TRY(db_results(d, template_id, device_id, r->problem, &k->memory, &rows, &r->n, e));
+  r->rows = rows;
+  return r->n ? 0
+              : err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s does it", r->problem,
+                        k->device->info.name, r->problem);
+}
+
+static int write_results(const cli *c, const char *path, cli_kernel *k, results_writer *write,
+                         err *e) {
+  db *d;
+  str key = {0}, out = {0};
+  const rt_info *info = &k->device->info;
+  rt_device_key(info, &key);
+  results r = {.t = k->t,
+               .problem = str_text(&k->problem_text),
+               .device = {str_text(&key), info->name, info->cc, info->sms}};
+  int rc = cli_open_db(c, DB_READ, &d, e);
+  if (!rc) {
+    rc = find_rows(k, d, str_text(&key), &r, e);
+    db_close(d);
+  }
+  if (!rc) {
+    write(&r, &out);
+    rc = out.failed ? err_set(e, ERR_NOMEM, "out of memory") : file_write(path, out.p, out.n, e);
+  }
+  if (!rc && !c->quiet) {
+    printf("%zu trials of %s on %s: %s\n", r.n, r.problem, info->name, path);
+  }
+  str_clear(&key);
+  str_clear(&out);
+  return rc;
+}
+
+/* The words without the first, which is the file. */
+static cli without_file(const cli *c) {
+  cli rest = *c;
+  rest.words++;
+  rest.n_words--;
+  return rest;
+}
+
+int cmd_export_results(const cli *c, err *e) {
+  cli_kernel k;
+  results_writer *write;
+  if (c->n_words < 2) {
+    return err_set(e, ERR_USAGE,
+                   "name the file and the problem: autotune export-results FILE FAMILY "
+                   "FIELD=VALUE ...");
+  }
+  TRY(results_format(c->format ? c->format : "t4", &write, e));
+  cli rest = without_file(c);
+  int rc = cli_kernel_open(&rest, &k, e);
+  rc = rc ? rc : write_results(c, c->words[0], &k, write, e);
+  cli_kernel_close(&k);
+  return rc;
+}
+
+/* ---- in ---------------- */
+
+typedef struct import {
+  const cli *c;
+  arena memory;
+  trial_table rows;
+  gen_template *t;
+  gen_problem p;
+  str problem;
+  gen_instance *g; /* NULL: the device is not here, so nothing is known of its limits */
+  db *d;
+  int64_t device_id, template_id;
+  const char *device_name;
+  bool emulated;
+  const char **known; /* configurations */
+  size_t n_configs;
+  size_t n_new, n_known, n_out; /* stored; in the database already; not in the template's space */
+  err first_out;
+} import;
+
+/* Every column a parameter, and every parameter a column: else it is another kernel. */
+static int check_columns(const import *in, err *e) {
+  static const char advice[] =
+      "; the file is of another kernel: it can be searched as it is, by autotune replay %.200s";
+  char text[300];
+  snprintf(text, sizeof text, advice, in->rows.path);
+  const gen_param *p = in->t->params;
+  for (size_t i = 0; i < in->rows.n_params; i++) {
+    size_t k = 0;
+    while (k < in->t->n_params && strcmp(p[k].name, in->rows.params[i])) {
+      k++;
+    }
+    if (k == in->t->n_params) {
+      return err_at(e, ERR_USAGE, in->rows.path, "%s has no parameter '%.60s'%s", in->t->name,
+                    in->rows.params[i], text);
+    }
+  }
+  for (size_t k = 0; k < in->t->n_params; k++) {
+    size_t i = 0;
+    while (i < in->rows.n_params && strcmp(p[k].name, in->rows.params[i])) {
+      i++;
+    }
+    if (i == in->rows.n_params) {
+      return err_at(e, ERR_USAGE, in->rows.path, "there is no column '%s', which %s needs%s",
+                    p[k].name, in->t->name, text);
+    }
+  }
+  return 0;
+}
+
+/* The problem: as the command line says, else as the file does. */
+static int open_problem(import *in, err *e) {
+  gen_options o;
+  const cli *c = in->c;
+  str words = {0};
+  for (size_t i = 1; i < c->n_words; i++) {
+    str_addf(&words, "%s%s", i > 1 ? " " : "", c->words[i]);
+  }
+  const char *text = c->n_words > 1 ? str_text(&words) : in->rows.origin.problem;
+  int rc = text ? 0
+                : err_at(e, ERR_USAGE, in->rows.path,
+                         "it does not say what it was measured on; name the problem: autotune "
+                         "import FILE FAMILY FIELD=VALUE ...; or search it as it is: autotune "
+                         "replay FILE");
+  char family[512] = "";
+  if (!rc) {
+    snprintf(family, sizeof family, "%.*s", (int)strcspn(text, " "), text);
+    rc = cli_template_options(c, &in->memory, &o, e);
+    rc = rc ? rc : gen_open(&o, family, &in->t, e);
+    rc = rc ? rc : gen_problem_parse(in->t, text + strcspn(text, " "), &in->p, e);
+  }
+  if (!rc) {
+    gen_problem_text(in->t, &in->p, &in->problem);
+  }
+  str_clear(&words);
+  return rc;
+}
+
+/* Ours say which device they are from; others belong to the one that --device names. */
+static int open_device(import *in, err *e) {
+  const trial_table_origin *o = &in->rows.origin;
+  if (o->key && o->device && !in->c->device) {
+    in->device_name = o->device;
+    in->emulated = !strncmp(o->key, "emu:", 4);
+    return db_device_put(in->d, &(db_device){o->key, o->device, o->cc, o->sms}, &in->device_id, e);
+  }
+  rt_device *device;
+  str key = {0};
+  TRY(rt_device_open(cli_device(in->c), &device, e));
+  rt_device_key(&device->info, &key);
+  in->device_name = arena_text(&in->memory, device->info.name);
+  in->emulated = !strcmp(device->info.kind, "emu");
+  gen_number numbers[RT_NUMBERS];
+  rt_numbers(&device->info, numbers);
+  int rc = gen_instance_new(in->t, &in->p, numbers, RT_NUMBERS, &in->g, e);
+  rc = rc ? rc
+          : db_device_put(
+                in->d,
+                &(db_device){str_text(&key), device->info.name, device->info.cc, device->info.sms},
+                &in->device_id, e);
+  str_clear(&key);
+  device->ops->close(device);
+  return rc;
+}
+
+static int check_times(const import *in, err *e) {
+  if (in->emulated == in->rows.origin.modelled) {
+    return 0;
+  }
+  return err_at(e, ERR_USAGE, in->rows.path,
+                in->emulated ? "its times were measured, and %s is emulated: name the GPU they are "
+                               "from with --device"
+                             : "its times are a model's, and %s is real: they are not stored as "
+                               "measured",
+                in->device_name);
+}
+
+static int put_time(const import *in, int64_t trial, double sec, err *e) {
+  if (in->emulated) {
+    return db_estimate_put(in->d, trial, TUNE_MODEL, sec, e);
+  }
+  return db_sample_put(
+      in->d, trial, &(db_sample){.stage = DB_SCREEN, .median = sec, .launches = 1, .uuid = ""}, e);
+}
+
+/* A result where the template allows none is of another kernel, or of another version. */
+static int config_of(const import *in, size_t row, str *out, err *e) {
+  gen_config c;
+  str text = {0};
+  const char **cells = in->rows.cells + row * in->rows.n_params;
+  for (size_t i = 0; i < in->rows.n_params; i++) {
+    str_addf(&text, "%s%s=%s", i ? "," : "", in->rows.params[i], cells[i]);
+  }
+  int rc = gen_config_parse(in->t, str_text(&text), &c, e);
+  bool worked = in->rows.status[row] == DB_OK;
+  rc = rc || !in->g || !worked ? rc : gen_config_check(in->g, &c, e);
+  str_clear(&text);
+  if (!rc) {
+    gen_config_text(in->t, &c, out);
+  }
+  return rc;
+}
+
+static int by_text(const void *a, const void *b) {
+  return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static bool is_known(const import *in, const char *config) {
+  return bsearch(&config, in->known, in->n_configs, sizeof *in->known, by_text) != NULL;
+}
+
+/* The configurations that the database has of this problem, sorted. */
+static int load_known(import *in, err *e) {
+  db_result *rows;
+  TRY(db_results(in->d, in->template_id, in->device_id, str_text(&in->problem), &in->memory, &rows,
+                 &in->n_configs, e));
+  in->known = ARENA_ARRAY(&in->memory, const char *, in->n_configs + 1);
+  if (!in->known) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  for (size_t i = 0; i < in->n_configs; i++) {
+    in->known[i] = rows[i].t.config;
+  }
+  qsort(in->known, in->n_configs, sizeof *in->known, by_text);
+  return 0;
+}
+
+static int import_row(import *in, size_t row, err *e) {
+  int64_t id;
+  str config = {0};
+  err out = {0};
+  if (config_of(in, row, &config, &out)) {
+    in->first_out = in->n_out++ ? in->first_out : out;
+    str_clear(&config);
+    return 0;
+  }
+  if (is_known(in, str_text(&config))) {
+    in->n_known++;
+    str_clear(&config);
+    return 0;
+  }
+  db_status status = (db_status)in->rows.status[row];
+  const char *reason = in->rows.reason[row];
+  db_trial trial = {.problem = str_text(&in->problem),
+                    .config = str_text(&config),
+                    .status = status,
+                    .reason = status == DB_OK ? NULL
+                              : reason        ? reason
+                                              : db_status_name(status)};
+  int rc = db_trial_put(in->d, in->template_id, in->device_id, &trial, &id, e);
+  rc = rc || status != DB_OK ? rc : put_time(in, id, in->rows.sec[row], e);
+  in->n_new += !rc;
+  str_clear(&config);
+  return rc;
+}
+
+static int store(import *in, err *e) {
+  TRY(cli_open_db(in->c, DB_WRITE, &in->d, e));
+  TRY(open_device(in, e));
+  TRY(check_times(in, e));
+  TRY(db_template_put(in->d, &(db_template){in->t->name, in->t->hash, in->t->path, in->t->version},
+                      &in->template_id, e));
+  TRY(load_known(in, e));
+  for (size_t i = 0; i < in->rows.n; i++) {
+    TRY(import_row(in, i, e));
+  }
+  return 0;
+}
+
+static int report(const import *in, err *e) {
+  if (!in->c->quiet) {
+    printf("%s on %s: %zu results, %zu of them new, %zu known already\n", str_text(&in->problem),
+           in->device_name, in->rows.n, in->n_new, in->n_known);
+  }
+  return in->n_out ? err_at(e, ERR_USAGE, in->rows.path,
+                            "%s; %zu result%s left out, the others are stored",
+                            in->first_out.message, in->n_out, in->n_out == 1 ? " was" : "s were")
+                   : 0;
+}
+
+static int read_file(import *in, str *text, err *e) {
+  in->rows.memory = &in->memory;
+  in->rows.path = in->c->words[0];
+  TRY(trial_table_read_file(in->c->words[0], text, e));
+  str_add(text, "");
+  return text->n ? trial_table_read(&in->rows, text->p, text->n, e)
+                 : err_at(e, ERR_USAGE, in->rows.path, "the file is empty");
+}
+
+int cmd_import(const cli *c, err *e) {
+import in = {.c = c };
+  str text = {0};
+  if (!c->n_words) {
+    return err_set(e, ERR_USAGE, "name the file: autotune import FILE [FAMILY FIELD=VALUE ...]");
+  }
+  int rc = read_file(&in, &text, e);
+  rc = rc ? rc : open_problem(&in, e);
+  rc = rc ? rc : check_columns(&in, e);
+  rc = rc ? rc : store(&in, e);
+  rc = rc ? rc : report(&in, e);
+  db_close(in.d);
+  gen_instance_free(in.g);
+  gen_close(in.t);
+  trial_table_clear(&in.rows);
+  str_clear(&in.problem);
+  str_clear(&text);
+  arena_clear(&in.memory);
+  return rc;
+}

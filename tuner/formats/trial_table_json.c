@@ -1,0 +1,233 @@
+/* trial_table_json.c -- Kernel Tuner's cache: {"tune_params_keys": [...], "objective": "time",
+ * "cache": {"32,1": {"x": 32, "y": 1, "time": 1.5, ...}, ...}}, and T4, the result files of the
+ * auto-tuning community: {"results": [{"configuration": {"x": 32, "y": 1}, "invalidity": "correct",
+ * "measurements": [{"name": "time", "value": 1.5, "unit": "ms"}], ...}, ...]}.
+ *
+ * In a cache a failed configuration has the name of its failure under "__error__", in older files
+ * where the time would be, or there 1e20. Kernel Tuner appends to the file while it runs and closes
+ * it at the end; one that was never closed is closed here. Members named autotune_... are our own:
+ * what these formats have no place for.
+ */
+#include <jansson.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "trial_table.h"
+
+static const double FAILED_MS = 1e19;
+
+static int bad(const trial_table *t, err *e, const char *what, const char *word) {
+  return err_at(e, ERR_USAGE, t->path, what, word);
+}
+
+static bool ends_with(const str *s, char c) {
+  return s->n && s->p[s->n - 1] == c;
+}
+
+/* The text with its last comma taken off and the two open braces closed. */
+static json_t *parse_unclosed(const char *text, size_t n) {
+  str closed = {0};
+  str_add_n(&closed, text, n);
+  while (closed.n && strchr(" \t\r\n", closed.p[closed.n - 1])) {
+    closed.n--;
+  }
+  closed.n -= ends_with(&closed, ',');
+  str_add(&closed, "}}");
+  json_t *root = closed.failed ? NULL : json_loadb(closed.p, closed.n, 0, NULL);
+  str_clear(&closed);
+  return root;
+}
+
+static int parse(const trial_table *t, const char *text, size_t n, json_t **root, err *e) {
+  json_error_t why;
+  char place[200];
+  *root = json_loadb(text, n, 0, &why);
+  if (!*root && !(*root = parse_unclosed(text, n))) {
+    snprintf(place, sizeof place, "%s:%d", t->path, why.line);
+    why.text[strcspn(why.text, "\n")] = 0;
+    return err_at(e, ERR_USAGE, place, "not JSON: %s", why.text);
+  }
+  return 0;
+}
+
+/* A value as text: 32, 0.5, true, or a name without its quotes. */
+static const char *cell_text(trial_table *t, const json_t *value) {
+  if (json_is_string(value)) {
+    return arena_text(t->memory, json_string_value(value));
+  }
+  if (json_is_integer(value)) {
+    return arena_format(t->memory, "%lld", (long long)json_integer_value(value));
+  }
+  if (json_is_real(value)) {
+    return arena_format(t->memory, "%.17g", json_real_value(value));
+  }
+  return json_is_boolean(value) ? (json_is_true(value) ? "true" : "false") : NULL;
+}
+
+static const char *text_of(const json_t *object, const char *key) {
+  return json_string_value(json_object_get(object, key));
+}
+
+static double time_sec(const json_t *value) {
+  double ms = json_is_number(value) ? json_number_value(value) : INFINITY;
+  return ms > 0 && ms < FAILED_MS ? ms * 1e-3 : INFINITY;
+}
+
+static int integer_of(const json_t *object, const char *key) {
+  json_int_t v = json_integer_value(json_object_get(object, key));
+  return v > 0 && v < 1000000 ? (int)v : 0;
+}
+
+/* Files of ours say what they are of. */
+static void read_origin(trial_table *t, const json_t *object) {
+  const char *problem = text_of(object, "autotune_problem"),
+             *device = text_of(object, "device_name");
+  const json_t *own = json_object_get(object, "autotune_device");
+  const char *key = text_of(own, "key");
+  t->origin =
+      (trial_table_origin){.problem = problem ? arena_text(t->memory, problem) : NULL,
+                           .device = device ? arena_text(t->memory, device) : NULL,
+                           .key = key ? arena_text(t->memory, key) : NULL,
+                           .cc = integer_of(own, "cc"),
+                           .sms = integer_of(own, "sms"),
+                           .modelled = json_is_true(json_object_get(object, "autotune_modelled"))};
+}
+
+/* The cells of the row, by name, and a row for it. */
+static int add_row(trial_table *t, const json_t *values, const char *failure, double sec,
+                   const json_t *own, const char *what, err *e) {
+  const char **cells, *status = text_of(own, "autotune_status");
+  const char *reason = text_of(own, "autotune_reason");
+  db_status s = trial_table_status(status ? status : failure);
+  if (s == DB_OK && !isfinite(sec)) {
+    s = DB_LAUNCH;
+  }
+  TRY(trial_table_row(t, s, sec, &cells, e));
+  if (s != DB_OK) {
+    t->reason[t->n - 1] = arena_text(t->memory, reason ? reason : failure);
+  }
+  for (size_t i = 0; i < t->n_params; i++) {
+    if (!(cells[i] = cell_text(t, json_object_get(values, t->params[i])))) {
+      return bad(t, e, "%s lacks a parameter", what);
+    }
+  }
+  return 0;
+}
+
+static int read_params(trial_table *t, const json_t *keys, err *e) {
+  for (size_t i = 0; i < json_array_size(keys); i++) {
+    const char *name = json_string_value(json_array_get(keys, i));
+    if (!name) {
+      return bad(t, e, "%s", "tune_params_keys holds something that is not a name");
+    }
+    TRY(trial_table_param(t, arena_text(t->memory, name), e));
+  }
+  return 0;
+}
+
+/* The failure's name: under __error__, or in place of the time. */
+static const char *failure_of(const json_t *row, const json_t *time) {
+  const char *name = text_of(row, "__error__");
+  name = name ? name : json_string_value(time);
+  return name ? name : isfinite(time_sec(time)) ? "ok" : "failed";
+}
+
+static int read_row(trial_table *t, const char *key, const json_t *row, const char *objective,
+                    err *e) {
+  const json_t *time = json_object_get(row, objective);
+  char what[140];
+  snprintf(what, sizeof what, "cache entry '%.100s'", key);
+  if (!time && !json_object_get(row, "__error__")) {
+    return bad(t, e, "%s has no result", what);
+  }
+  return add_row(t, row, failure_of(row, time), time_sec(time), row, what, e);
+}
+
+static int read_cache(trial_table *t, const json_t *root, err *e) {
+  json_t *cache = json_object_get(root, "cache"), *row;
+  const json_t *keys = json_object_get(root, "tune_params_keys");
+  const char *objective = text_of(root, "objective"), *key;
+  if (!json_is_object(cache) || !json_is_array(keys)) {
+    return bad(
+        t, e, "%s",
+        "neither a cache file of Kernel Tuner (it has no tune_params_keys or no cache) nor T4 "
+        "(it has no results)");
+  }
+  read_origin(t, root);
+  TRY(read_params(t, keys, e));
+  json_object_foreach(cache, key, row) {
+    TRY(read_row(t, key, row, objective ? objective : "time", e));
+  }
+  return 0;
+}
+
+/* ---- T4 ---------------- */
+
+/* Milliseconds, unless the unit is another one. */
+static double measured_sec(const json_t *measurement) {
+  static const struct {
+    const char *unit;
+    double sec;
+  } units[] = {{"s", 1}, {"seconds", 1}, {"us", 1e-6}, {"microseconds", 1e-6}, {"ns", 1e-9}};
+  const char *unit = text_of(measurement, "unit");
+  const json_t *value = json_object_get(measurement, "value");
+  for (size_t i = 0; unit && i < sizeof units / sizeof *units; i++) {
+    double v = json_is_number(value) ? json_number_value(value) : 0;
+    if (!strcmp(unit, units[i].unit)) {
+      return v > 0 ? v * units[i].sec : INFINITY;
+    }
+  }
+  return time_sec(value);
+}
+
+/* What the first objective was measured as. */
+static double objective_sec(const json_t *row) {
+  const json_t *measurements = json_object_get(row, "measurements");
+  const char *objective = json_string_value(json_array_get(json_object_get(row, "objectives"), 0));
+  for (size_t i = 0; i < json_array_size(measurements); i++) {
+    const json_t *m = json_array_get(measurements, i);
+    const char *name = text_of(m, "name");
+    if (name && !strcmp(name, objective ? objective : "time")) {
+      return measured_sec(m);
+    }
+  }
+  return INFINITY;
+}
+
+static int read_result(trial_table *t, const json_t *row, size_t i, err *e) {
+  const char *invalidity = text_of(row, "invalidity");
+  char what[40];
+  snprintf(what, sizeof what, "result %zu", i + 1);
+  if (!invalidity || !json_is_object(json_object_get(row, "configuration"))) {
+    return bad(t, e, "%s has no configuration, or no invalidity", what);
+  }
+  return add_row(t, json_object_get(row, "configuration"), invalidity, objective_sec(row), row,
+                 what, e);
+}
+
+/* The parameters are those of the first result. */
+static int read_results(trial_table *t, json_t *root, err *e) {
+  json_t *results = json_object_get(root, "results"), *value;
+  const char *name;
+  read_origin(t, json_object_get(root, "metadata"));
+  json_object_foreach(json_object_get(json_array_get(results, 0), "configuration"), name, value) {
+    TRY(trial_table_param(t, arena_text(t->memory, name), e));
+  }
+  if (!t->n_params) {
+    return bad(t, e, "%s", "the first of the results has no configuration, or there are none");
+  }
+  for (size_t i = 0; i < json_array_size(results); i++) {
+    TRY(read_result(t, json_array_get(results, i), i, e));
+  }
+  return 0;
+}
+
+int trial_table_read_json(trial_table *t, const char *text, size_t n, err *e) {
+  json_t *root;
+  TRY(parse(t, text, n, &root, e));
+  bool t4 = json_is_array(json_object_get(root, "results"));
+  int rc = t4 ? read_results(t, root, e) : read_cache(t, root, e);
+  json_decref(root);
+  return rc;
+}

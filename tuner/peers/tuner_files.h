@@ -1,0 +1,9 @@
+/* tuner_files.h -- the texts that autotune carries: tuner/peers/suites/ and the peers' device code. */
+#ifndef TUNE_FILES_H
+#define TUNE_FILES_H
+
+#include "gen.h"
+
+extern const gen_file tuner_files[]; /* ends with a NULL name */
+
+#endif

@@ -1,0 +1,57 @@
+#include "numbers.h"
+
+#include <math.h>
+#include <stdio.h>
+
+static void format_scaled(str *s, double v, const char *const *units, double step) {
+  size_t i = 0;
+  while (v >= step && units[i + 1]) {
+    v /= step;
+    i++;
+  }
+  str_addf(s, "%.*f %s", v < 10 ? 2 : v < 100 ? 1 : 0, v, units[i]);
+}
+
+void format_sec(str *s, double sec) {
+  static const char *const units[] = {"us", "ms", "s", NULL};
+  format_scaled(s, sec * 1e6, units, 1000);
+}
+
+double rate_floor(const rt_info *info, double flops, double bytes, bool *compute) {
+  double by_flops = flops / rt_peak_flops(info), by_bytes = bytes / rt_peak_bandwidth(info);
+  *compute = by_flops >= by_bytes;
+  return *compute ? by_flops : by_bytes;
+}
+
+void format_rate(str *s, const rt_info *info, double flops, double bytes, double sec) {
+  static const char *const flop_units[] = {"GFLOP/s", "TFLOP/s", "PFLOP/s", NULL};
+  static const char *const byte_units[] = {"GB/s", "TB/s", "PB/s", NULL};
+  bool compute;
+  double least = rate_floor(info, flops, bytes, &compute);
+  if (sec > 0 && least > 0) {
+    format_scaled(s, (compute ? flops : bytes) / sec / 1e9, compute ? flop_units : byte_units,
+                  1000);
+    str_addf(s, ", %.0f %% of peak", 100 * least / sec);
+  }
+}
+
+void format_count(str *s, double n) {
+  char digits[64];
+  int length = snprintf(digits, sizeof digits, "%.0f", n);
+  for (int i = 0; i < length; i++) {
+    str_addf(s, "%s%c", i && (length - i) % 3 == 0 && digits[i - 1] != '-' ? "," : "", digits[i]);
+  }
+}
+
+void format_json_number(str *s, double v) {
+  if (isfinite(v)) {
+    str_addf(s, "%.6g", v);
+  } else {
+    str_add(s, "null");
+  }
+}
+
+void print_str(str *s) {
+  fputs(str_text(s), stdout);
+  str_clear(s);
+}

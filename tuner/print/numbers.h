@@ -1,0 +1,20 @@
+/* numbers.h -- numbers as people read them, and as JSON has them. */
+#ifndef PRINT_NUMBERS_H
+#define PRINT_NUMBERS_H
+
+#include "device.h"
+#include "str.h"
+
+/* format_sec -- "12.3 us" */
+void format_sec(str *s, double sec);
+/* format_rate -- "46.1 TFLOP/s, 69 % of peak" or "3.92 TB/s, 82 % of peak", whichever bounds it */
+void format_rate(str *s, const rt_info *info, double flops, double bytes, double sec);
+/* rate_floor -- floor of the time by the device's peaks; *compute: which of the two it is */
+double rate_floor(const rt_info *info, double flops, double bytes, bool *compute);
+void format_count(str *s, double n); /* "20,482" */
+/* format_json_number -- null when it is not known */
+void format_json_number(str *s, double v);
+/* print_str -- to standard output; clears it */
+void print_str(str *s);
+
+#endif

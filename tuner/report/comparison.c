@@ -1,0 +1,185 @@
+#include "comparison.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "arena.h"
+#include "numbers.h"
+#include "plot.h"
+
+enum { BAR = 32 };
+
+size_t comparison_best(const comparison *l) {
+  size_t best = l->n;
+  for (size_t i = 0; i < l->n; i++) {
+    if (l->steps[i].sec > 0 && (best == l->n || l->steps[i].sec < l->steps[best].sec)) {
+      best = i;
+    }
+  }
+  return best;
+}
+
+double comparison_gain(const comparison *l, size_t i) {
+  size_t before = i;
+  while (before > 0 && !(l->steps[--before].sec > 0)) {
+  }
+  return before < i && l->steps[before].sec > 0 && l->steps[i].sec > 0
+             ? l->steps[before].sec / l->steps[i].sec
+             : 0;
+}
+
+static double longest(const comparison *l) {
+  double most = 0;
+  for (size_t i = 0; i < l->n; i++) {
+    most = fmax(most, l->steps[i].sec);
+  }
+  return most;
+}
+
+static int width_of(const comparison_head *h, const comparison *l) {
+  size_t most = strlen(h->parameter);
+  for (size_t i = 0; i < l->n; i++) {
+    most = strlen(l->steps[i].value) > most ? strlen(l->steps[i].value) : most;
+  }
+  return (int)most;
+}
+
+static const char *note(const comparison_head *h) {
+  return h->modelled ? " (emulated: times are modelled, not measured)" : "";
+}
+
+/* ---- one problem ----------------------------------------------------------------------------- */
+
+static void add_bar(double sec, double most, str *out) {
+  int n = most > 0 ? (int)ceil(BAR * sec / most - 1e-9) : 0;
+  for (int i = 0; i < BAR; i++) {
+    str_add(out, i < n ? "#" : " ");
+  }
+}
+
+static void add_step(const comparison *l, size_t i, int width, double most, str *out) {
+  const comparison_step *s = &l->steps[i];
+  const double gain = comparison_gain(l, i);
+  str time = {0};
+  if (!(s->sec > 0)) {
+    str_addf(out, "  %-*s  %9s  %s\n", width, s->value, "-", s->why ? s->why : "");
+    return;
+  }
+  format_sec(&time, s->sec);
+  str_addf(out, "%c %-*s  %9s  ", comparison_best(l) == i ? '*' : ' ', width, s->value,
+           str_text(&time));
+  add_bar(s->sec, most, out);
+  str_clear(&time);
+  if (gain > 0) {
+    str_addf(out, " %6.2f x", gain);
+  } else {
+    str_addf(out, " %8s", "");
+  }
+  str_addf(out, " %4zu trials  %s\n", s->n_trials, s->words ? s->words : s->config);
+}
+
+void comparison_text(const comparison_head *h, const comparison *l, str *out) {
+  const int width = width_of(h, l);
+  const double most = longest(l);
+  str_addf(out, "%s by %s on %s%s\n", l->problem, h->parameter, h->device, note(h));
+  str_addf(out, "  %-*s  %9s  %-*s %8s\n", width, h->parameter, "best", BAR, "time", "x before");
+  for (size_t i = 0; i < l->n; i++) {
+    add_step(l, i, width, most, out);
+  }
+}
+
+/* ---- several --------------------------------------------------------------------------------- */
+
+static void add_cell(const comparison *l, size_t i, int width, str *out) {
+  str time = {0};
+  if (l->steps[i].sec > 0) {
+    format_sec(&time, l->steps[i].sec);
+    str_addf(&time, "%s", comparison_best(l) == i ? "*" : " ");
+  } else {
+    str_add(&time, "- ");
+  }
+  str_addf(out, "  %*s", width, str_text(&time));
+  str_clear(&time);
+}
+
+void comparison_table(const comparison_head *h, const comparison *l, size_t n, str *out) {
+  int label = 7;
+  const int cell = width_of(h, &l[0]) > 9 ? width_of(h, &l[0]) + 1 : 10;
+  for (size_t k = 0; k < n; k++) {
+    label = (int)strlen(l[k].label) > label ? (int)strlen(l[k].label) : label;
+  }
+  str_addf(out, "%s by %s on %s%s; * is the best\n%-*s", h->family, h->parameter, h->device,
+           note(h), label, "problem");
+  for (size_t i = 0; i < l[0].n; i++) {
+    str_addf(out, "  %*s ", cell - 1, l[0].steps[i].value);
+  }
+  str_add(out, "\n");
+  for (size_t k = 0; k < n; k++) {
+    str_addf(out, "%-*s", label, l[k].label);
+    for (size_t i = 0; i < l[k].n; i++) {
+      add_cell(&l[k], i, cell, out);
+    }
+    str_add(out, "\n");
+  }
+}
+
+/* ---- for machines, and a picture ------------------------------------------------------------- */
+
+void comparison_json(const comparison_head *h, const comparison *l, str *out) {
+  for (size_t i = 0; i < l->n; i++) {
+    const comparison_step *s = &l->steps[i];
+    str_add(out, "{\"problem\":");
+    str_add_json(out, l->problem);
+    str_add(out, ",\"device\":");
+    str_add_json(out, h->device);
+    str_addf(out, ",\"parameter\":\"%s\",\"value\":", h->parameter);
+    str_add_json(out, s->value);
+    str_addf(out, ",\"trials\":%zu,\"failed\":%zu", s->n_trials, s->n_failed);
+    if (s->sec > 0) {
+      str_addf(out, ",\"%s\":%.9g,\"spread\":%.3g,\"best\":%s,\"config\":",
+               h->modelled ? "modelled_seconds" : "seconds", s->sec, s->spread,
+               comparison_best(l) == i ? "true" : "false");
+      str_add_json(out, s->config);
+    } else {
+      str_add(out, ",\"reason\":");
+      str_add_json(out, s->why ? s->why : "");
+    }
+    if (comparison_gain(l, i) > 0) {
+      str_addf(out, ",\"ratio_to_previous\":%.6g", comparison_gain(l, i));
+    }
+    str_add(out, "}\n");
+  }
+}
+
+/* Of problems of different sizes the times themselves would leave the small ones invisible. */
+static void add_bars(const comparison *l, size_t colour, arena *a, plot_bar *bars, size_t *n) {
+  const size_t best = comparison_best(l);
+  for (size_t i = 0; i < l->n; i++) {
+    str time = {0};
+    if (l->steps[i].sec > 0) {
+      format_sec(&time, l->steps[i].sec);
+      bars[(*n)++] = (plot_bar){.label = arena_format(a, "%s  %s", l->label, l->steps[i].value),
+                                .value = l->steps[i].sec / l->steps[best].sec,
+                                .text = arena_text(a, str_text(&time)),
+                                .colour = colour};
+    }
+    str_clear(&time);
+  }
+}
+
+void comparison_plot(const comparison_head *h, const comparison *l, size_t n, str *out) {
+  arena a = {0};
+  size_t n_bars = 0;
+  str title = {0};
+  plot_bar *bars = ARENA_ARRAY(&a, plot_bar, n * l[0].n + 1);
+  for (size_t k = 0; bars && k < n; k++) {
+    add_bars(&l[k], k, &a, bars, &n_bars);
+  }
+  str_addf(&title, "%s by %s on %s: time, beside the best of each problem%s", h->family,
+           h->parameter, h->device, h->modelled ? ", modelled" : "");
+  plot_bars(bars, n_bars, str_text(&title), out);
+  out->failed |= !bars;
+  str_clear(&title);
+  arena_clear(&a);
+}

@@ -1,0 +1,151 @@
+#define _GNU_SOURCE
+#include "progress.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+#include "numbers.h"
+#include "file.h"
+
+static const double EVERY_SEC[] = {[PROGRESS_LINE] = 0.1, [PROGRESS_PLAIN] = 10};
+
+void progress_init(progress *p, bool json, bool quiet) {
+  const char *term = getenv("TERM");
+  bool terminal = isatty(STDERR_FILENO) && (!term || strcmp(term, "dumb"));
+  *p = (progress){.shown_best = INFINITY};
+  p->kind = json       ? PROGRESS_JSON
+            : quiet    ? PROGRESS_NONE
+            : terminal ? PROGRESS_LINE
+                       : PROGRESS_PLAIN;
+}
+
+static void add_total(str *s, const tune_state *t) {
+  double total = (double)t->tally->valid;
+  if (t->budget.trials && (double)t->budget.trials < total) {
+    total = (double)t->budget.trials;
+  }
+  format_count(s, (double)(t->known + t->tried));
+  str_add(s, " of ");
+  format_count(s, total);
+}
+
+/* Time left: by the clock where seconds bound the search, else by the pace so far. */
+static double left_sec(const tune_state *t) {
+  double by_clock = t->budget.sec > 0 ? t->budget.sec - t->sec_before - t->sec : INFINITY;
+  double total = t->budget.trials && t->budget.trials < t->tally->valid ? (double)t->budget.trials
+                                                                        : (double)t->tally->valid;
+  double by_pace =
+      t->tried ? (total - (double)(t->known + t->tried)) * t->sec / (double)t->tried : INFINITY;
+  double left = by_clock < by_pace ? by_clock : by_pace;
+  return left > 0 ? left : 0;
+}
+
+static void add_line(str *s, const tune_state *t) {
+  if (!strcmp(t->phase, "finals")) {
+    str_add(s, "finals: the fastest and the default, side by side");
+    return;
+  }
+  str_add(s, "trial ");
+  add_total(s, t);
+  uint64_t failed = t->tried - t->failed[DB_OK];
+  if (failed) {
+    str_addf(s, ", %llu failed", (unsigned long long)failed);
+  }
+  str_addf(s, ", %llu compiled ahead", (unsigned long long)t->compiled_ahead);
+  if (isfinite(t->best_sec)) {
+    str_add(s, strcmp(t->device->kind, "emu") ? ", best " : ", best modelled ");
+    format_sec(s, t->best_sec);
+    str_add(s, " (");
+    format_rate(s, t->device, t->flops, t->bytes, t->best_sec);
+    str_add(s, ")");
+  }
+  double left = left_sec(t);
+  if (isfinite(left)) {
+    str_addf(s, ", %.0f s left", left);
+  }
+}
+
+static void show_line(const progress *p, const tune_state *t) {
+  str s = {0};
+  add_line(&s, t);
+  if (p->kind == PROGRESS_LINE) {
+    struct winsize size = {0};
+    ioctl(STDERR_FILENO, TIOCGWINSZ, &size);
+    int width = size.ws_col > 1 ? size.ws_col - 1 : 119;
+    fprintf(stderr, "\r\033[K%.*s", width, str_text(&s));
+  } else {
+    fprintf(stderr, "%s\n", str_text(&s));
+  }
+  fflush(stderr);
+  str_clear(&s);
+}
+
+/* What the device said, as far as it did. */
+static void add_sample(str *s, const measured *m) {
+  const rt_health *h = &m->health;
+  str_addf(s, ",\"ended\":\"%s\"", rt_ended_name(m->times.ended));
+  if (h->clock_mhz > 0) {
+    str_addf(s, ",\"clock_mhz\":%.0f,\"power_w\":%.1f,\"temperature_c\":%.0f,\"held\":%llu",
+             h->clock_mhz, h->power_w, h->temperature_c, (unsigned long long)h->held);
+  }
+  if (m->retaken) {
+    str_addf(s, ",\"retaken\":%u", (unsigned)m->retaken);
+  }
+  if (m->energy_j > 0) {
+    str_addf(s, ",\"joules\":%.6g", m->energy_j);
+  }
+}
+
+static void print_json(const tune_state *t, const db_result *trial) {
+  str s = {0};
+  const char *seconds = strcmp(t->device->kind, "emu") ? "seconds" : "modelled_seconds";
+  str_add(&s, "{\"event\":\"trial\",\"problem\":");
+  str_add_json(&s, t->problem);
+  str_addf(&s, ",\"trial\":%llu,\"config\":", (unsigned long long)(t->known + t->tried));
+  str_add_json(&s, trial->t.config);
+  str_addf(&s, ",\"status\":\"%s\"", db_status_name(trial->t.status));
+  if (trial->t.status == DB_OK) {
+    str_addf(&s, ",\"%s\":%.9g,\"spread\":%.3g,\"error\":", seconds, trial->median, trial->spread);
+    format_json_number(&s, trial->t.error);
+    add_sample(&s, t->measured);
+  } else {
+    str_add(&s, ",\"reason\":");
+    str_add_json(&s, trial->t.reason ? trial->t.reason : "");
+  }
+  str_add(&s, "}\n");
+  print_str(&s);
+  fflush(stdout);
+}
+
+void progress_report(void *self, const tune_state *t, const db_result *trial) {
+  progress *p = self;
+  if (p->kind == PROGRESS_NONE) {
+    return;
+  }
+  if (p->kind == PROGRESS_JSON) {
+    if (trial) {
+      print_json(t, trial);
+    }
+    return;
+  }
+  double now = now_sec();
+  bool news = t->best_sec < p->shown_best && p->kind == PROGRESS_PLAIN;
+  bool phase = !trial && !strcmp(t->phase, "finals");
+  if (news || phase || now - p->shown_at >= EVERY_SEC[p->kind]) {
+    show_line(p, t);
+    p->shown_at = now;
+    p->shown_best = t->best_sec;
+  }
+}
+
+void progress_end(progress *p) {
+  if (p->kind == PROGRESS_LINE) {
+    fprintf(stderr, "\r\033[K");
+  }
+  p->shown_best = INFINITY;
+  p->shown_at = 0;
+}

@@ -1,9 +1,0 @@
-/* tuner_files.h -- the texts that autotune carries: tuner/suites/ and the peers' device code. */
-#ifndef TUNE_FILES_H
-#define TUNE_FILES_H
-
-#include "gen.h"
-
-extern const gen_file tuner_files[]; /* ends with a NULL name */
-
-#endif
