@@ -38,6 +38,8 @@ TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o) $(B)/tuner_files.o
 TUNER_FILES := $(call find_files,tuner,*.cu) $(call find_files,tuner,peer_cub.h) $(call find_files,tuner,*.txt)
 TEST_SRC := $(wildcard tests/test_*.c)
 TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
+# Keeps what NVRTC returned, for all tests (tests/run.sh). The toolkit's headers are looked for beside it.
+NVRTC_CACHE := $(B)/nvrtc/lib/libnvrtc_cache.so
 # Takes as long as half of the others together: it begins.
 LONGEST := $(B)/tests/test_templates
 EMBEDDED := $(call find_files,templates,*.lua) $(call find_files,templates,*.cuh) $(call find_files,runtime,*.cu) \
@@ -67,9 +69,9 @@ quickstart: deps
 check: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@sh tests/layers.sh
-	@sh tests/run.sh $(LONGEST) $(filter-out $(LONGEST),$(TESTS)) $(wildcard tests/test_*.sh)
+	@B=$(B) sh tests/run.sh $(LONGEST) $(filter-out $(LONGEST),$(TESTS)) $(wildcard tests/test_*.sh)
 
-tests: $(TESTS) $(B)/tests/cublas_calls $(B)/tests/bench/bench_model
+tests: $(TESTS) $(NVRTC_CACHE) $(B)/tests/cublas_calls $(B)/tests/bench/bench_model
 
 deps:
 	@sh tests/deps.sh
@@ -77,7 +79,7 @@ deps:
 asan: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) B=build-asan CFLAGS='-O1 -g' \
 	  SAN='-fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-omit-frame-pointer' all tests
-	@ASAN_OPTIONS=detect_leaks=1 sh tests/run.sh $(TESTS:$(B)/%=build-asan/%)
+	@ASAN_OPTIONS=detect_leaks=1 B=build-asan sh tests/run.sh $(TESTS:$(B)/%=build-asan/%)
 
 # The tests in which several threads use one context; the emulator's fences are not seen by gcc's.
 TSAN_TESTS = test_serve test_workspace test_online test_nearest
@@ -163,6 +165,11 @@ $(B)/tests/%: tests/%.c $(B)/libtuned.a $(filter-out $(TUNER_MAIN),$(TUNER_OBJ))
 	@mkdir -p $(@D)
 	@echo '  LD  $@'
 	$(Q)$(CC) $(ALL_CFLAGS) $< $(filter-out $(TUNER_MAIN),$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
+
+$(NVRTC_CACHE): tests/fixtures/nvrtc_cache.c $(B)/libtuned.a
+	@mkdir -p $(@D)
+	ln -sfn $(abspath $(CUDA_HOME))/include $(@D)/../include
+	$(Q)$(CC) $(ALL_CFLAGS) -shared $< $(B)/libtuned.a -ldl -lpthread -o $@
 
 # ---- installing -----------------------------------------------------------------------------------
 # Both libraries show nothing but tuned_*. The static one carries Lua and SQLite inside and is a single

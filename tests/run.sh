@@ -1,6 +1,19 @@
 #!/bin/sh
 # run.sh PROGRAM... -- run the test programs, as many at a time as there are cores (JOBS), show what
 # fails, and end with one line of counts. Extra arguments for the programs (--device 0) come in TEST_ARGS.
+#
+# What NVRTC returned is kept in build/nvrtc-cache (NVRTC_CACHE) and answers the same compilation in any
+# later test (tests/fixtures/nvrtc_cache.c); TEST_NVRTC_CACHE=0 compiles everything afresh.
+use_nvrtc_cache() { # $1: the test program
+  case ${TEST_NVRTC_CACHE:-1}$(basename "$1") in
+  0* | 1test_compile | 1test_nvrtc_cache) return ;; # test NVRTC itself
+  esac
+  library=${B:-build}/nvrtc/lib/libnvrtc_cache.so
+  [ -e "$library" ] || return
+  export AUTOTUNE_NVRTC="${AUTOTUNE_NVRTC:-$(realpath "$library")}"
+  export NVRTC_CACHE="${NVRTC_CACHE:-$PWD/build/nvrtc-cache}"
+}
+
 if [ "$1" = --one ]; then # run.sh --one FOLDER PROGRAM: leaves its counts in the folder
   folder=$2 program=$3
   log=$folder/$(basename "$program").log
@@ -9,6 +22,7 @@ if [ "$1" = --one ]; then # run.sh --one FOLDER PROGRAM: leaves its counts in th
   *) set -- "$program" ;;
   esac
   from=$(date +%s)
+  use_nvrtc_cache "$program"
   # shellcheck disable=SC2086
   if "$@" $TEST_ARGS >"$log" 2>&1; then
     verdict=ok

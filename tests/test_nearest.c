@@ -24,13 +24,23 @@ static void serves(fixture *f, const char *problem, tuned_origin origin, const c
   }
 }
 
+static char *installed_nvrtc; /* AUTOTUNE_NVRTC at the start; NULL: unset */
+
 /* From here on there is no NVRTC, as on a machine without the toolkit. */
 static void forbid_compiler(void) {
   setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1);
 }
 
+static void restore_compiler(void) {
+  if (installed_nvrtc) {
+    setenv("AUTOTUNE_NVRTC", installed_nvrtc, 1);
+  } else {
+    unsetenv("AUTOTUNE_NVRTC");
+  }
+}
+
 static int allow_compiler(void **state) {
-  unsetenv("AUTOTUNE_NVRTC");
+  restore_compiler();
   return teardown(state);
 }
 
@@ -264,7 +274,7 @@ static void a_damaged_image_leaves_its_place(void **state) {
   forbid_compiler();
   reopen(f, NULL);
   REFUSED(f, TUNED_E_DEVICE, "NVRTC", tuned_find(f->ctx, "saxpy n=1000", &k, &f->err));
-  unsetenv("AUTOTUNE_NVRTC");
+  restore_compiler();
   put(f, "saxpy n=2000 align=4", "BLOCK=128");
   forbid_compiler();
   reopen(f, NULL);
@@ -349,6 +359,7 @@ static void a_new_size_costs_little(void **state) {
 
 int main(int argc, char **argv) {
   device_name = device_argument(argc, argv, "emu");
+  installed_nvrtc = getenv("AUTOTUNE_NVRTC") ? strdup(getenv("AUTOTUNE_NVRTC")) : NULL;
   const struct CMUnitTest tests[] = {
       WITH_CONTEXT(the_nearest_in_octaves),
       WITH_CONTEXT(requirements_are_checked_again),
