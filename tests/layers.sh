@@ -13,7 +13,8 @@ db: runtime/base
 runtime/device: runtime/base runtime/emu
 runtime/emu: runtime/base runtime/device
 runtime/run: runtime/base generator runtime/device runtime/emu
-runtime/serve: runtime/base generator db runtime/device runtime/emu runtime/run
+runtime/search: runtime/base generator
+runtime/serve: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search
 tuner/print: runtime/base runtime/device
 tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner
 tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print

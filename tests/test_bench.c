@@ -16,7 +16,7 @@
 #include "plot.h"
 #include "suite.h"
 #include "tuner_files.h"
-#include "within.h"
+#include "subspace.h"
 
 static gen_template *open_family(const char *name) {
   gen_options o = {0};
@@ -520,42 +520,42 @@ static void a_narrowed_search_stays_inside(void **state) {
   gen_problem p;
   gen_instance *g;
   gen_space *space;
-  tune_space view;
+  search_space view;
   size_t inside = 0, asked = 0, point;
-  void *self = NULL;
+  searcher *s;
   err e = {0};
   assert_ok(gen_problem_parse(t, "n=4096", &p, &e), &e);
   assert_ok(gen_instance_new(t, &p, numbers, sizeof numbers / sizeof *numbers, &g, &e), &e);
   assert_ok(gen_space_new(g, &space, &e), &e);
-  tune_space_view(space, t, &view);
-  const tune_within w = {.inner = &tune_forest, .param = 1, .place = 1};
+  search_space_view(space, t, &view);
+  const search_subspace w = {.param = 1, .value = 1};
   for (size_t i = 0; i < view.n; i++) {
-    uint16_t places[GEN_MAX_PARAMS];
-    view.at(view.self, i, places);
-    inside += places[w.param] == w.place;
+    uint16_t coordinates[GEN_MAX_PARAMS];
+    view.at(view.self, i, coordinates);
+    inside += coordinates[w.param] == w.value;
   }
   assert_true(inside > 0 && inside < view.n);
-  assert_ok(tune_within_open(&w, &view, 1, &self, &e), &e);
+  assert_ok(search_open(&view, &(search_options){.within = &w, .seed = 1}, &s, &e), &e);
   for (size_t i = 0; i < view.n; i++) { /* answers from outside are no harm */
     if (i % 7 == 0) {
-      tune_within_strategy.tell(self, i, 1.0 + (double)i);
+      search_tell(s, i, 1.0 + (double)i);
     }
   }
-  while (tune_within_strategy.ask(self, &point)) {
-    uint16_t places[GEN_MAX_PARAMS];
-    view.at(view.self, point, places);
-    assert_int_equal(places[w.param], w.place);
+  while (search_ask(s, &point)) {
+    uint16_t coordinates[GEN_MAX_PARAMS];
+    view.at(view.self, point, coordinates);
+    assert_int_equal(coordinates[w.param], w.value);
     assert_true(point % 7 != 0);
-    tune_within_strategy.tell(self, point, 1.0 + (double)point);
+    search_tell(s, point, 1.0 + (double)point);
     asked++;
   }
   for (size_t i = 0; i < view.n; i += 7) {
-    uint16_t places[GEN_MAX_PARAMS];
-    view.at(view.self, i, places);
-    inside -= places[w.param] == w.place;
+    uint16_t coordinates[GEN_MAX_PARAMS];
+    view.at(view.self, i, coordinates);
+    inside -= coordinates[w.param] == w.value;
   }
   assert_int_equal(asked, inside);
-  tune_within_strategy.close(self);
+  search_close(s);
   gen_space_free(space);
   gen_instance_free(g);
   gen_close(t);

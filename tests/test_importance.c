@@ -6,28 +6,29 @@
 #include <stdlib.h>
 
 #include "importance.h"
+#include "sampling.h"
 
 enum { PARAMS = 5, VALUES = 8 };
 
-static void grid_at(const void *self, size_t point, uint16_t *places) {
-  const tune_space *s = self;
-  memset(places, 0, GEN_MAX_PARAMS * sizeof *places);
+static void grid_at(const void *self, size_t point, uint16_t *coordinates) {
+  const search_space *s = self;
+  memset(coordinates, 0, GEN_MAX_PARAMS * sizeof *coordinates);
   for (size_t i = s->n_params; i-- > 0; point /= s->n_values[i]) {
-    places[i] = (uint16_t)(point % s->n_values[i]);
+    coordinates[i] = (uint16_t)(point % s->n_values[i]);
   }
 }
 
-static bool grid_find(const void *self, const uint16_t *places, size_t *point) {
-  const tune_space *s = self;
+static bool grid_find(const void *self, const uint16_t *coordinates, size_t *point) {
+  const search_space *s = self;
   *point = 0;
   for (size_t i = 0; i < s->n_params; i++) {
-    *point = *point * s->n_values[i] + places[i];
+    *point = *point * s->n_values[i] + coordinates[i];
   }
   return *point < s->n;
 }
 
-static tune_space grid(size_t n_params, uint16_t n_values) {
-  tune_space s = {.n = 1, .n_params = n_params, .at = grid_at, .find = grid_find};
+static search_space grid(size_t n_params, uint16_t n_values) {
+  search_space s = {.n = 1, .n_params = n_params, .at = grid_at, .find = grid_find};
   for (size_t i = 0; i < n_params; i++) {
     s.n_values[i] = n_values;
     s.n *= n_values;
@@ -35,26 +36,26 @@ static tune_space grid(size_t n_params, uint16_t n_values) {
   return s;
 }
 
-typedef double log_time(const uint16_t *places);
+typedef double log_time(const uint16_t *coordinates);
 
 /* Tells the trail n random points. */
-static void measure(trail *t, log_time *f, size_t n) {
-  uint16_t places[GEN_MAX_PARAMS];
+static void measure(history *t, log_time *f, size_t n) {
+  uint16_t coordinates[GEN_MAX_PARAMS];
   size_t point;
-  for (size_t i = 0; i < n && trail_fresh(t, &point); i++) {
-    grid_at(t->space, point, places);
-    trail_tell(t, point, exp(f(places)) * 1e-3);
+  for (size_t i = 0; i < n && sample_random(t, &point); i++) {
+    grid_at(t->space, point, coordinates);
+    history_tell(t, point, exp(f(coordinates)) * 1e-3);
   }
 }
 
-static void analyse(tune_space *s, log_time *f, size_t n, importance *out) {
-  trail t;
+static void analyse(search_space *s, log_time *f, size_t n, importance *out) {
+  history t;
   err e = {0};
   s->self = s;
-  assert_ok(trail_init(&t, s, 7, &e), &e);
+  assert_ok(history_init(&t, s, 7, &e), &e);
   measure(&t, f, n);
   assert_ok(importance_find(&t, out, &e), &e);
-  trail_clear(&t);
+  history_clear(&t);
 }
 
 static void assert_near(double got, double wanted, double off) {
@@ -80,7 +81,7 @@ static double sum(const uint16_t *p) {
 
 static void a_sum_has_main_effects_only(void **state) {
   (void)state;
-  tune_space s = grid(PARAMS, VALUES);
+  search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, sum, 4000, m);
   assert_near(m->main[0], 9 / 14.0, 0.03);
@@ -108,7 +109,7 @@ static double product(const uint16_t *p) {
 
 static void a_product_is_a_pair(void **state) {
   (void)state;
-  tune_space s = grid(PARAMS, VALUES);
+  search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, product, 4000, m);
   assert_near(m->main[0] + m->main[1], 0, 0.03);
@@ -123,7 +124,7 @@ static void a_product_is_a_pair(void **state) {
 /* A few hundred trials, as a search leaves them, must give the order of things. */
 static void few_trials_give_the_order(void **state) {
   (void)state;
-  tune_space s = grid(PARAMS, VALUES);
+  search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, sum, 150, m);
   assert_true(m->main[0] > m->main[1] && m->main[1] > m->main[2]);
@@ -139,7 +140,7 @@ static double long_list(const uint16_t *p) {
 
 static void long_lists_are_taken_in_bins(void **state) {
   (void)state;
-  tune_space s = grid(2, 3000);
+  search_space s = grid(2, 3000);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, long_list, 500, m);
   assert_near(m->main[0], 1, 0.03);
@@ -156,7 +157,7 @@ static double noise(const uint16_t *p) {
 
 static void noise_is_told_by_the_fit(void **state) {
   (void)state;
-  tune_space s = grid(PARAMS, VALUES);
+  search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, noise, 500, m);
   assert_true(m->fit < 0.2);
@@ -169,19 +170,19 @@ static double constant(const uint16_t *p) {
 
 static void nothing_to_tell_is_said(void **state) {
   (void)state;
-  tune_space s = grid(PARAMS, VALUES);
+  search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
-  trail t;
+  history t;
   err e = {0};
   s.self = &s;
-  assert_ok(trail_init(&t, &s, 7, &e), &e);
+  assert_ok(history_init(&t, &s, 7, &e), &e);
   measure(&t, sum, IMPORTANCE_LEAST - 1);
   assert_fails(importance_find(&t, m, &e), &e, ERR_NOTFOUND, "too few");
-  trail_clear(&t);
-  assert_ok(trail_init(&t, &s, 7, &e), &e);
+  history_clear(&t);
+  assert_ok(history_init(&t, &s, 7, &e), &e);
   measure(&t, constant, 100);
   assert_fails(importance_find(&t, m, &e), &e, ERR_NOTFOUND, "the same time");
-  trail_clear(&t);
+  history_clear(&t);
   free(m);
 }
 

@@ -305,7 +305,7 @@ static void the_curve_of_a_known_order_is_exact(void **state) {
   replay_curve c;
   str_add(&s, "x,status,time_ms\n1,ok,8\n2,runtime,\n3,ok,4\n4,ok,5\n5,ok,2\n");
   recorded *r = open_text(&s);
-  assert_ok(replay(r, &tune_exhaustive, &usual, &c, &e), &e);
+  assert_ok(replay(r, &search_exhaustive, &usual, &c, &e), &e);
   const double expected[] = {0.25, 0.25, 0.5, 0.5, 1};
   for (size_t i = 0; i < REPLAY_EVALUATIONS; i++) {
     assert_true(fabs(c.fraction[i] - (i < 5 ? expected[i] : 1)) < 1e-12);
@@ -328,7 +328,7 @@ static void random_search_is_as_good_as_it_must_be(void **state) {
     str_addf(&s, "%d,ok,%d\n", i, i == 321 ? 1 : 2);
   }
   recorded *r = open_text(&s);
-  assert_ok(replay(r, &tune_random, &o, &c, &e), &e);
+  assert_ok(replay(r, &search_random, &o, &c, &e), &e);
   for (size_t i = 50; i < REPLAY_EVALUATIONS; i += 50) {
     double p = (double)(i + 1) / N, deviation = 0.5 * sqrt(p * (1 - p) / RUNS);
     assert_true(fabs(c.fraction[i] - (0.5 + 0.5 * p)) < 4 * deviation);
@@ -343,12 +343,12 @@ static void threads_and_repetition_change_nothing(void **state) {
   replay_curve one, many;
   replay_options o = usual;
   recorded *r = toy();
-  assert_ok(replay(r, &tune_evolve, &o, &one, &e), &e);
+  assert_ok(replay(r, &search_evolve, &o, &one, &e), &e);
   o.jobs = 3;
-  assert_ok(replay(r, &tune_evolve, &o, &many, &e), &e);
+  assert_ok(replay(r, &search_evolve, &o, &many, &e), &e);
   assert_memory_equal(one.fraction, many.fraction, sizeof one.fraction);
   o.seed = 100;
-  assert_ok(replay(r, &tune_evolve, &o, &many, &e), &e);
+  assert_ok(replay(r, &search_evolve, &o, &many, &e), &e);
   assert_memory_not_equal(one.fraction, many.fraction, sizeof one.fraction);
   recorded_close(r);
 }
@@ -360,19 +360,19 @@ static void strategies_that_learn_beat_chance(void **state) {
   replay_options o = usual;
   recorded *r = toy();
   o.runs = 60;
-  assert_ok(replay(r, &tune_random, &o, &chance, &e), &e);
+  assert_ok(replay(r, &search_random, &o, &chance, &e), &e);
   o.runs = 12;
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     assert_ok(replay(r, *s, &o, &c, &e), &e);
     printf("%-12s %.3f %.3f %.3f\n", (*s)->name, c.fraction[49], c.fraction[99], c.fraction[199]);
-    if (*s != &tune_exhaustive && *s != &tune_random && *s != &tune_lhs) {
+    if (*s != &search_exhaustive && *s != &search_random && *s != &search_lhs) {
       assert_true(c.fraction[199] > chance.fraction[199] + 0.02);
     }
   }
-  assert_ok(replay(r, tune_strategies()[0], &o, &c, &e), &e);
+  assert_ok(replay(r, search_strategies()[0], &o, &c, &e), &e);
   assert_true(c.fraction[99] > 0.97 && c.fraction[199] > 0.99);
   o.ahead = 16;
-  assert_ok(replay(r, tune_strategies()[0], &o, &c, &e), &e);
+  assert_ok(replay(r, search_strategies()[0], &o, &c, &e), &e);
   assert_true(c.fraction[99] > 0.93);
   recorded_close(r);
 }
@@ -410,7 +410,7 @@ static void the_default_reaches_its_figures_on_real_spaces(void **state) {
     if (strstr(f->d_name, ".csv.gz")) {
       snprintf(path, sizeof path, "%s/%s", folder, f->d_name);
       assert_ok(recorded_open(path, &r, &e), &e);
-      assert_ok(replay(r, tune_strategies()[0], &usual, &c, &e), &e);
+      assert_ok(replay(r, search_strategies()[0], &usual, &c, &e), &e);
       at_100 += c.fraction[99];
       at_200 += c.fraction[199];
       n++;

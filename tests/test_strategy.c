@@ -9,7 +9,7 @@
 
 #include "file.h"
 #include "gen.h"
-#include "trail.h"
+#include "sampling.h"
 #include "strategy.h"
 
 static const char text[] =
@@ -37,7 +37,7 @@ typedef struct bed {
   gen_template *t;
   gen_instance *g;
   gen_space *space;
-  tune_space view;
+  search_space view;
 } bed;
 
 /* 16 parameters with requirements that tie most of them together: 2 * 10^11 valid points. */
@@ -81,7 +81,7 @@ static void lay_text(bed *b, const char *template_text) {
   assert_ok(gen_problem_parse(b->t, "", &p, &e), &e);
   assert_ok(gen_instance_new(b->t, &p, numbers, sizeof numbers / sizeof *numbers, &b->g, &e), &e);
   assert_ok(gen_space_new(b->g, &b->space, &e), &e);
-  tune_space_view(b->space, b->t, &b->view);
+  search_space_view(b->space, b->t, &b->view);
 }
 
 static void lay(bed *b) {
@@ -117,7 +117,8 @@ static double landscape(const bed *b, size_t point) {
 }
 
 /* The first n points asked for, each answered at once; returns how many there were. */
-static size_t walk(const bed *b, const tune_strategy *s, uint64_t seed, size_t *points, size_t n) {
+static size_t walk(const bed *b, const search_strategy *s, uint64_t seed, size_t *points,
+                   size_t n) {
   void *self = NULL;
   err e = {0};
   size_t i = 0;
@@ -138,7 +139,7 @@ static void each_point_is_asked_exactly_once(void **state) {
   lay(&b);
   size_t n = gen_space_count(b.space);
   size_t *points = calloc(n + 1, sizeof *points);
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     uint8_t *seen = calloc(n, 1);
     assert_int_equal(walk(&b, *s, 7, points, n + 1), n);
     for (size_t i = 0; i < n; i++) {
@@ -156,12 +157,12 @@ static void the_same_seed_asks_the_same(void **state) {
   bed b;
   lay(&b);
   size_t one[200], two[200], other[200];
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     assert_int_equal(walk(&b, *s, 3, one, 200), 200);
     walk(&b, *s, 3, two, 200);
     walk(&b, *s, 4, other, 200);
     assert_memory_equal(one, two, sizeof one);
-    if (*s != &tune_exhaustive) {
+    if (*s != &search_exhaustive) {
       assert_memory_not_equal(one, other, sizeof one);
     }
   }
@@ -176,13 +177,13 @@ static void the_view_shows_the_space(void **state) {
   assert_int_equal(b.view.n_params, 5);
   assert_int_equal(b.view.n_values[3], 10);
   for (size_t i = 0; i < b.view.n; i += 7) {
-    uint16_t places[GEN_MAX_PARAMS];
+    uint16_t coordinates[GEN_MAX_PARAMS];
     gen_config c;
     size_t back;
-    b.view.at(b.view.self, i, places);
+    b.view.at(b.view.self, i, coordinates);
     gen_space_at(b.space, i, &c);
-    assert_memory_equal(places, c.index, sizeof c.index);
-    assert_true(b.view.find(b.view.self, places, &back) && back == i);
+    assert_memory_equal(coordinates, c.index, sizeof c.index);
+    assert_true(b.view.find(b.view.self, coordinates, &back) && back == i);
   }
   assert_false(
       b.view.find(b.view.self, (uint16_t[GEN_MAX_PARAMS]){5, 7}, &(size_t){0})); /* 32 * 8 */
@@ -195,7 +196,7 @@ static void many_questions_may_be_open(void **state) {
   enum { OPEN = 33 };
   bed b;
   lay(&b);
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     uint8_t *seen = calloc(b.view.n, 1);
     size_t waiting[OPEN], n = 0, n_asked = 0, point;
     void *self = NULL;
@@ -229,8 +230,8 @@ static void known_points_are_a_head_start(void **state) {
   bed b;
   lay(&b);
   size_t known[KNOWN], points[KNOWN];
-  walk(&b, &tune_random, 99, known, KNOWN);
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  walk(&b, &search_random, 99, known, KNOWN);
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     void *self = NULL;
     err e = {0};
     if (!(*s)->tell) {
@@ -258,7 +259,7 @@ static void a_space_of_failures_comes_to_its_end(void **state) {
   (void)state;
   bed b;
   lay(&b);
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     size_t n = 0, point;
     void *self = NULL;
     err e = {0};
@@ -276,29 +277,29 @@ static void a_space_of_failures_comes_to_its_end(void **state) {
 
 /* ---- a space with one point, and one with more than a million -------------------------------- */
 
-static void grid_at(const void *self, size_t point, uint16_t *places) {
-  const tune_space *s = self;
-  memset(places, 0, GEN_MAX_PARAMS * sizeof *places);
+static void grid_at(const void *self, size_t point, uint16_t *coordinates) {
+  const search_space *s = self;
+  memset(coordinates, 0, GEN_MAX_PARAMS * sizeof *coordinates);
   for (size_t i = s->n_params; i-- > 0; point /= s->n_values[i]) {
-    places[i] = (uint16_t)(point % s->n_values[i]);
+    coordinates[i] = (uint16_t)(point % s->n_values[i]);
   }
 }
 
-static bool grid_find(const void *self, const uint16_t *places, size_t *point) {
-  const tune_space *s = self;
+static bool grid_find(const void *self, const uint16_t *coordinates, size_t *point) {
+  const search_space *s = self;
   *point = 0;
   for (size_t i = 0; i < s->n_params; i++) {
-    *point = *point * s->n_values[i] + places[i];
+    *point = *point * s->n_values[i] + coordinates[i];
   }
   return *point < s->n;
 }
 
-static double grid_sec(const tune_space *s, size_t point) {
-  uint16_t places[GEN_MAX_PARAMS];
+static double grid_sec(const search_space *s, size_t point) {
+  uint16_t coordinates[GEN_MAX_PARAMS];
   double sec = 1;
-  grid_at(s, point, places);
+  grid_at(s, point, coordinates);
   for (size_t i = 0; i < s->n_params; i++) {
-    sec += 0.1 * abs(places[i] - 2) * (double)(1 + i % 3);
+    sec += 0.1 * abs(coordinates[i] - 2) * (double)(1 + i % 3);
   }
   return sec;
 }
@@ -308,22 +309,22 @@ static double grid_sec(const tune_space *s, size_t point) {
 static void algorithms_are_drawn_alike(void **state) {
   (void)state;
   enum { FEW = 10, MANY = 1000000, DRAWN = 40 };
-  tune_space s = {.n = FEW + MANY,
-                  .n_params = 1,
-                  .n_values = {1},
-                  .n_strata = 2,
-                  .stratum = {0, FEW, FEW + MANY},
-                  .at = grid_at,
-                  .find = grid_find};
+  search_space s = {.n = FEW + MANY,
+                    .n_params = 1,
+                    .n_values = {1},
+                    .n_strata = 2,
+                    .stratum = {0, FEW, FEW + MANY},
+                    .at = grid_at,
+                    .find = grid_find};
   s.self = &s;
   for (uint64_t seed = 0; seed < 20; seed++) {
-    trail t;
+    history t;
     err e = {0};
     size_t few = 0, point;
     bool met[FEW] = {false};
-    assert_ok(trail_init(&t, &s, seed, &e), &e);
+    assert_ok(history_init(&t, &s, seed, &e), &e);
     for (size_t i = 0; i < DRAWN; i++) {
-      assert_true(trail_fresh(&t, &point));
+      assert_true(sample_random(&t, &point));
       if (point < FEW) {
         assert_false(met[point]);
         met[point] = true;
@@ -331,15 +332,15 @@ static void algorithms_are_drawn_alike(void **state) {
       }
     }
     assert_in_range(few, 5, FEW); /* without strata it would be none */
-    trail_clear(&t);
+    history_clear(&t);
   }
 }
 
 static void one_point_is_asked_once(void **state) {
   (void)state;
-  tune_space one = {.n = 1, .n_params = 2, .n_values = {1, 1}, .at = grid_at, .find = grid_find};
+  search_space one = {.n = 1, .n_params = 2, .n_values = {1, 1}, .at = grid_at, .find = grid_find};
   one.self = &one;
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     size_t point = 7;
     void *self = NULL;
     err e = {0};
@@ -355,14 +356,14 @@ static void one_point_is_asked_once(void **state) {
 static void large_spaces_cost_little(void **state) {
   (void)state;
   enum { TRIALS = 120 };
-  tune_space large = {.n_params = 10, .at = grid_at, .find = grid_find};
+  search_space large = {.n_params = 10, .at = grid_at, .find = grid_find};
   large.self = &large;
   large.n = 1;
   for (size_t i = 0; i < large.n_params; i++) {
     large.n_values[i] = i < 7 ? 4 : 5;
     large.n *= large.n_values[i];
   }
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     size_t point;
     void *self = NULL;
     err e = {0};
@@ -382,16 +383,16 @@ static void large_spaces_cost_little(void **state) {
 }
 
 /* Far from 64, 96, ... the slower; a tenth of the points fail. */
-static double huge_sec(const uint16_t *places) {
+static double huge_sec(const uint16_t *coordinates) {
   double sec = 1;
   for (size_t i = 0; i < 16; i++) {
-    double off = places[i] - 2.0 - (double)(i % 3);
+    double off = coordinates[i] - 2.0 - (double)(i % 3);
     sec += 0.02 * off * off * (double)(1 + i % 4);
   }
-  return (places[0] * 7 + places[14] * 3) % 10 == 0 ? INFINITY : sec;
+  return (coordinates[0] * 7 + coordinates[14] * 3) % 10 == 0 ? INFINITY : sec;
 }
 
-static double best_of_huge(const bed *b, const tune_strategy *s, uint64_t seed, double *ms) {
+static double best_of_huge(const bed *b, const search_strategy *s, uint64_t seed, double *ms) {
   enum { TRIALS = 200 };
   size_t points[TRIALS], n = 0, found;
   double best = INFINITY, from = now_sec();
@@ -399,16 +400,16 @@ static double best_of_huge(const bed *b, const tune_strategy *s, uint64_t seed, 
   err e = {0};
   assert_ok(s->open(&b->view, seed, &self, &e), &e);
   while (n < TRIALS && s->ask(self, &points[n])) {
-    uint16_t places[GEN_MAX_PARAMS];
+    uint16_t coordinates[GEN_MAX_PARAMS];
     gen_config c;
-    b->view.at(b->view.self, points[n], places);
-    memcpy(c.index, places, sizeof c.index);
-    assert_true(b->view.find(b->view.self, places, &found) && found == points[n]);
+    b->view.at(b->view.self, points[n], coordinates);
+    memcpy(c.index, coordinates, sizeof c.index);
+    assert_true(b->view.find(b->view.self, coordinates, &found) && found == points[n]);
     assert_ok(gen_config_check(b->g, &c, &e), &e);
     for (size_t i = 0; i < n; i++) {
       assert_int_not_equal(points[i], points[n]);
     }
-    double sec = huge_sec(places);
+    double sec = huge_sec(coordinates);
     if (s->tell) {
       s->tell(self, points[n], sec);
     }
@@ -421,8 +422,8 @@ static double best_of_huge(const bed *b, const tune_strategy *s, uint64_t seed, 
   return best;
 }
 
-static bool learns(const tune_strategy *s) {
-  return s != &tune_exhaustive && s != &tune_random && s != &tune_lhs;
+static bool learns(const search_strategy *s) {
+  return s != &search_exhaustive && s != &search_random && s != &search_lhs;
 }
 
 /* Every strategy searches what nobody could list; the bounds are as above. */
@@ -433,9 +434,9 @@ static void spaces_that_cannot_be_listed_are_searched(void **state) {
   lay_huge(&b);
   assert_true(b.view.n > 100000000000 && gen_space_tally(b.space)->n_nodes > 0);
   for (uint64_t seed = 1; seed <= 4; seed++) {
-    random += best_of_huge(&b, &tune_random, seed, &ms) / 4;
+    random += best_of_huge(&b, &search_random, seed, &ms) / 4;
   }
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     double best = best_of_huge(&b, *s, 1, &ms);
     printf("%-12s best %.3f (random %.3f), %.3f ms a trial among %zu\n", (*s)->name, best, random,
            ms, b.view.n);
@@ -447,7 +448,7 @@ static void spaces_that_cannot_be_listed_are_searched(void **state) {
 
 /* ---- learning -------------------------------------------------------------------------------- */
 
-static double mean_best(const bed *b, const tune_strategy *s, size_t budget) {
+static double mean_best(const bed *b, const search_strategy *s, size_t budget) {
   enum { SEEDS = 8 };
   size_t *points = calloc(budget, sizeof *points);
   double sum = 0;
@@ -467,8 +468,8 @@ static void learning_pays(void **state) {
   (void)state;
   bed b;
   lay(&b);
-  double random = mean_best(&b, &tune_random, 160);
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  double random = mean_best(&b, &search_random, 160);
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     double best = learns(*s) ? mean_best(&b, *s, 160) : random;
     printf("mean best of 160 trials among %zu: %-10s %.3f, random %.3f (optimum 1)\n", b.view.n,
            (*s)->name, best, random);
@@ -479,12 +480,12 @@ static void learning_pays(void **state) {
 
 static void an_unknown_name_lists_the_known_ones(void **state) {
   (void)state;
-  const tune_strategy *s;
+  const search_strategy *s;
   err e = {0};
-  assert_fails(tune_strategy_find("randon", &s, &e), &e, ERR_USAGE, "did you mean 'random'");
-  assert_fails(tune_strategy_find("gradient", &s, &e), &e, ERR_USAGE, "exhaustive");
-  assert_int_equal(tune_strategy_find("random", &s, NULL), 0);
-  assert_ptr_equal(s, &tune_random);
+  assert_fails(search_strategy_find("randon", &s, &e), &e, ERR_USAGE, "did you mean 'random'");
+  assert_fails(search_strategy_find("gradient", &s, &e), &e, ERR_USAGE, "exhaustive");
+  assert_int_equal(search_strategy_find("random", &s, NULL), 0);
+  assert_ptr_equal(s, &search_random);
 }
 
 int main(void) {

@@ -81,7 +81,7 @@ static void open_session(bed *b, uint64_t trials) {
   tune_options o = {.device = device,
                     .jobs = 2,
                     .seed = 1,
-                    .strategy = &tune_random,
+                    .strategy = &search_random,
                     .budget = {.trials = trials},
                     .stop = &b->stop,
                     .report = on_report,

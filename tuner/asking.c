@@ -45,7 +45,7 @@ static bool is_seed(const tune_session *s, size_t point) {
 /* Two searches with the same seed ask for the same points. Beside another one, every other point is
  * put off, by a process's own coin; what nobody has tried by then comes at the end. */
 static bool put_off(tune_session *s, size_t point) {
-  if (!s->accompanied || s->n_put_off == PUT_OFF_MOST || chance_below(&s->chance, 2)) {
+  if (!s->accompanied || s->n_put_off == PUT_OFF_MOST || rng_below(&s->rng, 2)) {
     return false;
   }
   s->put_off[s->n_put_off++] = point;
@@ -60,7 +60,7 @@ static bool next_point(tune_session *s, size_t *point) {
       return true;
     }
   }
-  while (s->o.strategy->ask(s->search, point)) {
+  while (search_ask(s->search, point)) {
     if (!is_seed(s, *point) && !known_find(&s->known, *point) && !put_off(s, *point)) {
       return true;
     }

@@ -24,7 +24,8 @@ static int options_of(run_ *r, tune_options *o, err *e) {
   TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
   TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
   TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
-  TRY(tune_strategy_find(c->strategy ? c->strategy : tune_strategies()[0]->name, &o->strategy, e));
+  TRY(search_strategy_find(c->strategy ? c->strategy : search_strategies()[0]->name, &o->strategy,
+                           e));
   o->device = cli_device(c);
   o->jobs = (int)jobs;
   o->seed = (uint64_t)seed;
@@ -47,8 +48,8 @@ static int tune(run_ *r, const gen_problem *p, err *e) {
 /* ---- a part of the space --------------------------------------------------------------------- */
 
 /* What is stored of this problem: all of it, and what lies inside. */
-static int count(run_ *r, const char *problem, const tune_within *w, size_t *n, size_t *n_inside,
-                 double *sec, err *e) {
+static int count(run_ *r, const char *problem, const search_subspace *w, size_t *n,
+                 size_t *n_inside, double *sec, err *e) {
   const int64_t t = tune_template_id(r->session), d = tune_device_id(r->session);
   arena a = {0};
   db_result *rows;
@@ -58,7 +59,7 @@ static int count(run_ *r, const char *problem, const tune_within *w, size_t *n, 
   for (size_t i = 0; !rc && i < *n; i++) {
     gen_config c;
     *n_inside +=
-        !gen_config_parse(r->m->t, rows[i].t.config, &c, NULL) && c.index[w->param] == w->place;
+        !gen_config_parse(r->m->t, rows[i].t.config, &c, NULL) && c.index[w->param] == w->value;
   }
   arena_clear(&a);
   return rc;
@@ -67,7 +68,7 @@ static int count(run_ *r, const char *problem, const tune_within *w, size_t *n, 
 /* A session's budget counts all that is stored; here only what lies inside counts. A search asks
  * for the default and near sizes' best first, wherever these lie: what they took is made up for by
  * searching again, as long as anything new is found. */
-static int tune_part(run_ *r, const gen_problem *p, const char *problem, const tune_within *w,
+static int tune_part(run_ *r, const gen_problem *p, const char *problem, const search_subspace *w,
                      err *e) {
   const tune_budget wanted = r->m->budget;
   size_t n, n_inside, n_before = SIZE_MAX;

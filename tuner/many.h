@@ -9,13 +9,13 @@
 
 #include "budget.h"
 #include "cli.h"
-#include "within.h"
+#include "subspace.h"
 
 typedef struct many {
   const cli *c;
   gen_template *t;
-  tune_budget budget;        /* for each problem; trials that are stored count */
-  const tune_within *within; /* NULL: the whole space. n: of them, each is searched */
+  tune_budget budget;            /* for each problem; trials that are stored count */
+  const search_subspace *within; /* NULL: the whole space. n: of them, each is searched */
   size_t n_within;
 } many;
 

@@ -45,7 +45,7 @@ int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tun
   s->db = d;
   s->compiler = c;
   s->o = *o;
-  s->chance.state = (uint64_t)getpid();
+  s->rng.state = (uint64_t)getpid();
   const crew_options options = {
       .device = o->device,
       .jobs = o->jobs,
@@ -70,10 +70,8 @@ static void drop_in_flight(tune_session *s) {
 
 static void close_problem(tune_session *s) {
   drop_in_flight(s);
-  if (s->search) {
-    s->o.strategy->close(s->search);
-    s->search = NULL;
-  }
+  search_close(s->search);
+  s->search = NULL;
   gen_space_free(s->space);
   gen_instance_free(s->g);
   s->space = NULL;
@@ -182,9 +180,7 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
     note_best(s, row.t.config, m->times.median, m->energy_j, score);
   }
   double from = now_sec();
-  if (s->o.strategy->tell) {
-    s->o.strategy->tell(s->search, c->point, score);
-  }
+  search_tell(s->search, c->point, score);
   session_spent(&s->state.phases.search, from);
   add_phases(&s->state.phases, m);
   s->state.tried++;
@@ -385,6 +381,7 @@ static int set_off(tune_session *s, err *e) {
 
 static int open_space(tune_session *s, err *e) {
   gen_config def;
+  search_space view;
   size_t point;
   TRY(gen_space_new(s->g, &s->space, e));
   gen_config_default(s->t, &def);
@@ -392,10 +389,10 @@ static int open_space(tune_session *s, err *e) {
     TRY(gen_config_check(s->g, &def, e));
     return err_at(e, ERR_TEMPLATE, s->t->path, "the default configuration is not in the space");
   }
-  tune_space_view(s->space, s->t, &s->view);
+  search_space_view(s->space, s->t, &view);
   s->state.tally = gen_space_tally(s->space);
-  return s->o.within ? tune_within_open(s->o.within, &s->view, s->o.seed, &s->search, e)
-                     : s->o.strategy->open(&s->view, s->o.seed, &s->search, e);
+  const search_options o = {.strategy = s->o.strategy, .within = s->o.within, .seed = s->o.seed};
+  return search_open(&view, &o, &s->search, e);
 }
 
 /* Starts become points, also those that are being compiled. */
@@ -421,8 +418,8 @@ static int load_known(tune_session *s, err *e) {
   scored *scores;
   TRY(samples_score_rows(s, s->rows, s->n_rows, &s->memory, &scores, e));
   TRY(known_load(s->t, s->space, scores, s->n_rows, &s->memory, &s->known, e));
-  for (size_t i = 0; i < s->known.n && s->o.strategy->tell; i++) {
-    s->o.strategy->tell(s->search, s->known.p[i].point, s->known.p[i].score);
+  for (size_t i = 0; i < s->known.n; i++) {
+    search_tell(s->search, s->known.p[i].point, s->known.p[i].score);
   }
   for (size_t i = 0; i < s->n_rows; i++) {
     if (isfinite(scores[i].score)) {
@@ -522,9 +519,8 @@ int tune_pause(tune_session *s, err *e) {
   return measurer_forget(&s->crew.m, NULL) ? measurer_restart(&s->crew.m, e) : 0;
 }
 
-void tune_narrow(tune_session *s, const tune_within *w, const tune_budget *budget) {
-  close_problem(s); /* its search still has the strategy that is replaced */
+void tune_narrow(tune_session *s, const search_subspace *w, const tune_budget *budget) {
+  close_problem(s);
   s->o.within = w;
-  s->o.strategy = &tune_within_strategy;
   s->o.budget = *budget;
 }

@@ -6,7 +6,7 @@
 #include "crew.h"
 #include "samples.h"
 #include "seeds.h"
-#include "trail.h"
+#include "rng.h"
 #include "tune.h"
 
 enum { PUT_OFF_MOST = 4096 };
@@ -26,8 +26,7 @@ struct tune_session {
   gen_problem p;
   gen_instance *g;
   gen_space *space;
-  tune_space view; /* of the space, for the strategy */
-  void *search;    /* the strategy's */
+  searcher *search;
   arena memory;
   db_result *rows; /* what was known at the start */
   size_t n_rows;
@@ -45,7 +44,7 @@ struct tune_session {
   double best_score; /* by the objective; INFINITY: none yet */
   double fastest;    /* seconds of whatever was fastest; INFINITY: none yet */
   double watts;      /* of the last candidate whose energy was measured; 0: none yet */
-  chance chance;     /* for this process alone */
+  rng rng;           /* for this process alone */
   bool accompanied;  /* somebody else writes to the database */
   size_t put_off[PUT_OFF_MOST], n_put_off;
   int64_t changes; /* of the database, when it was last looked at */

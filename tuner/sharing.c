@@ -20,8 +20,8 @@ static int read_others(tune_session *s, arena *a, err *e) {
   s->state.known = s->state.known_before + s->state.shared;
   TRY(samples_score_rows(s, rows, n, a, &scores, e));
   TRY(known_load(s->t, s->space, scores, n, a, &s->known, e));
-  for (size_t i = 0; i < s->known.n && s->o.strategy->tell; i++) {
-    s->o.strategy->tell(s->search, s->known.p[i].point, s->known.p[i].score);
+  for (size_t i = 0; i < s->known.n; i++) {
+    search_tell(s->search, s->known.p[i].point, s->known.p[i].score);
   }
   for (size_t i = 0; i < n && rows[i].t.status == DB_OK; i++) {
     s->fastest = fmin(s->fastest, rows[i].median > 0 ? rows[i].median : INFINITY);

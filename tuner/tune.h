@@ -15,8 +15,7 @@
 #include "db.h"
 #include "measurer.h"
 #include "starts.h"
-#include "strategy.h"
-#include "within.h"
+#include "search.h"
 
 typedef struct tune_budget { /* for one problem, earlier runs counted in; 0: no such bound */
   uint64_t trials;
@@ -83,8 +82,8 @@ typedef struct tune_options {
   const char *device;
   int jobs; /* compile workers; 0: one a core */
   uint64_t seed;
-  const tune_strategy *strategy;
-  const tune_within *within; /* NULL: the whole space; see tune_narrow */
+  const search_strategy *strategy;
+  const search_subspace *within; /* NULL: the whole space; see tune_narrow */
   tune_budget budget;
   tune_start start;
   tune_starts given; /* tried before all but what would be served untuned */
@@ -129,7 +128,7 @@ void tune_data(tune_session *s, const char *path);
 int tune_pause(tune_session *s, err *e);
 /* tune_narrow -- the next problems are searched only where `w` says, which must outlive them; what
  * is asked first all the same are near problems' best and the default. With another budget. */
-void tune_narrow(tune_session *s, const tune_within *w, const tune_budget *budget);
+void tune_narrow(tune_session *s, const search_subspace *w, const tune_budget *budget);
 
 /* Every estimate of the emulated device carries the model's name and version. */
 #define TUNE_MODEL "emulator 1"

@@ -85,13 +85,13 @@ static int check_one(checker *x, const gen_config *config, err *e) {
 }
 
 /* Points of the space in the order of a strategy: all of them, or the first n. */
-static int check_many(checker *x, const tune_strategy *order, size_t n, uint64_t seed, err *e) {
+static int check_many(checker *x, const search_strategy *order, size_t n, uint64_t seed, err *e) {
   gen_space *space;
-  tune_space view;
+  search_space view;
   void *self = NULL;
   size_t point;
   TRY(gen_space_new(x->k.g, &space, e));
-  tune_space_view(space, x->k.t, &view);
+  search_space_view(space, x->k.t, &view);
   int rc = order->open(&view, seed, &self, e);
   for (size_t i = 0; !rc && i < n && order->ask(self, &point); i++) {
     gen_config config;
@@ -132,9 +132,9 @@ static int check(checker *x, err *e) {
     TRY(gen_config_check(x->k.g, &x->k.config, e));
     TRY(check_one(x, &x->k.config, e));
   } else if (x->c->all) {
-    TRY(check_many(x, &tune_exhaustive, SIZE_MAX, 0, e));
+    TRY(check_many(x, &search_exhaustive, SIZE_MAX, 0, e));
   } else {
-    TRY(check_many(x, &tune_random, (size_t)n, (uint64_t)seed, e));
+    TRY(check_many(x, &search_random, (size_t)n, (uint64_t)seed, e));
   }
   if (!x->c->json) {
     printf("%s on %s: %zu right, %zu wrong\n", str_text(&x->k.problem_text), x->k.device->info.name,

@@ -85,17 +85,17 @@ static const char *value_text(compare_run *r, const gen_value *v) {
 
 static int plan_searches(compare_run *r, err *e) {
   const gen_param *p = &r->place.t->params[r->param];
-  const char *name = r->c->strategy ? r->c->strategy : tune_strategies()[0]->name;
-  const tune_strategy *inner;
-  tune_within *within = ARENA_ARRAY(&r->memory, tune_within, p->n + 1);
-  TRY(tune_strategy_find(name, &inner, e));
+  const char *name = r->c->strategy ? r->c->strategy : search_strategies()[0]->name;
+  const search_strategy *strategy; /* only named here: the searches look it up again */
+  search_subspace *within = ARENA_ARRAY(&r->memory, search_subspace, p->n + 1);
+  TRY(search_strategy_find(name, &strategy, e));
   r->many = (many){.c = r->c,
                    .t = r->place.t,
                    .budget.trials = DEFAULT_TRIALS,
                    .within = within,
                    .n_within = p->n};
   for (size_t i = 0; within && i < p->n; i++) {
-    within[i] = (tune_within){inner, r->param, (uint16_t)i};
+    within[i] = (search_subspace){r->param, (uint16_t)i};
   }
   TRY(within ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
   r->stored_only = r->c->budget && !strcmp(r->c->budget, "0");

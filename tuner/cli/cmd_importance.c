@@ -101,14 +101,14 @@ static size_t count_ok(const known_points *k) {
   return n;
 }
 
-static int analyse(const tune_space *view, const known_points *k, importance *m, err *e) {
-  trail t;
-  TRY(trail_init(&t, view, 1, e));
+static int analyse(const search_space *view, const known_points *k, importance *m, err *e) {
+  history t;
+  TRY(history_init(&t, view, 1, e));
   for (size_t i = 0; i < k->n; i++) {
-    trail_tell(&t, k->p[i].point, k->p[i].score);
+    history_tell(&t, k->p[i].point, k->p[i].score);
   }
   int rc = importance_find(&t, m, e);
-  trail_clear(&t);
+  history_clear(&t);
   return rc;
 }
 
@@ -125,7 +125,7 @@ static scored *scores_of(const db_result *rows, size_t n, arena *a) {
 int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n, int64_t top,
                     err *e) {
   gen_space *space;
-  tune_space view;
+  search_space view;
   known_points known;
   str s = {0};
   importance *m = arena_new(&k->memory, sizeof *m);
@@ -134,7 +134,7 @@ int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   TRY(gen_space_new(k->g, &space, e));
-  tune_space_view(space, k->t, &view);
+  search_space_view(space, k->t, &view);
   int rc = known_load(k->t, space, scores, n, &k->memory, &known, e);
   rc = rc ? rc : analyse(&view, &known, m, e);
   if (!rc) {

@@ -20,7 +20,7 @@ typedef struct bench {
   replay_options o;
   recorded **spaces;
   size_t n_spaces;
-  const tune_strategy *strategies[MAX_STRATEGIES];
+  const search_strategy *strategies[MAX_STRATEGIES];
   size_t n_strategies;
   replay_curve *means,
       *curves; /* over the spaces, of each strategy; of the last strategy, each space */
@@ -35,9 +35,9 @@ static int parse(bench *b, err *e) {
   b->o.stop = cli_catch_signals();
   if (c->strategy && strcmp(c->strategy, "all")) {
     b->n_strategies = 1;
-    return tune_strategy_find(c->strategy, &b->strategies[0], e);
+    return search_strategy_find(c->strategy, &b->strategies[0], e);
   }
-  for (const tune_strategy *const *s = tune_strategies(); *s; s++) {
+  for (const search_strategy *const *s = search_strategies(); *s; s++) {
     b->strategies[b->n_strategies++] = *s;
   }
   return 0;

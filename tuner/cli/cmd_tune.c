@@ -77,7 +77,8 @@ static int parse_options(run_ *r, tune_options *o, err *e) {
   TRY(parse_start(c->start, &o->start, e));
   TRY(cli_timing(c, &o->replay, e));
   TRY(tune_objective_find(c->objective ? c->objective : "time", &o->objective, e));
-  TRY(tune_strategy_find(c->strategy ? c->strategy : tune_strategies()[0]->name, &o->strategy, e));
+  TRY(search_strategy_find(c->strategy ? c->strategy : search_strategies()[0]->name, &o->strategy,
+                           e));
   o->device = cli_device(c);
   o->jobs = (int)jobs;
   o->seed = (uint64_t)seed;

@@ -17,7 +17,7 @@ typedef struct recorded {
   const char *path;
   const char *params[GEN_MAX_PARAMS];
   const char *const *values[GEN_MAX_PARAMS]; /* as they are written in the file, in order */
-  tune_space view;                           /* view.self is this struct */
+  search_space view;                         /* view.self is this struct */
   uint64_t weights[GEN_MAX_PARAMS];          /* points below one value of each parameter */
   uint64_t *ranks;                           /* of each point in the Cartesian product; ascending */
   double *sec;                               /* of each point; INFINITY: it failed */

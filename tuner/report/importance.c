@@ -10,13 +10,13 @@ enum { TREES = 48, MAX_BINS = 64 };
 
 /* ---- boxes ----------------------------------------------------------------------------------- */
 
-typedef struct box { /* of a leaf: the places [from, to) of each parameter */
+typedef struct box { /* of a leaf: the values [from, to) of each parameter, as indices */
   uint16_t from[GEN_MAX_PARAMS], to[GEN_MAX_PARAMS];
   double value, share; /* of the whole product */
 } box;
 
 typedef struct boxes {
-  const tune_space *space;
+  const search_space *space;
   box *b;
   size_t n, max;
 } boxes;
@@ -62,7 +62,7 @@ static bool split(boxes *x, const forest_node *nodes, size_t node, const box *b)
   return split(x, nodes, at->left, &left) && split(x, nodes, at->left + 1, &right);
 }
 
-/* Every cut lies inside its box, as the border between two places that were seen there. */
+/* Every cut lies inside its box, between two values that were seen there. */
 static bool boxes_of(boxes *x, const forest_node *nodes) {
   box all = {.from = {0}};
   for (size_t p = 0; p < x->space->n_params; p++) {
@@ -80,7 +80,7 @@ typedef struct axis {
   double width; /* values a bin */
 } axis;
 
-static axis axis_of(const tune_space *s, size_t p) {
+static axis axis_of(const search_space *s, size_t p) {
   size_t n = s->n_values[p] < MAX_BINS ? s->n_values[p] : MAX_BINS;
   return (axis){n, (double)s->n_values[p] / (double)n};
 }
@@ -144,7 +144,7 @@ static void marginal_of_pair(const boxes *x, size_t p, size_t q, double *out) {
 /* ---- one tree, and all ----------------------------------------------------------------------- */
 
 typedef struct anova {
-  trail *t;
+  history *t;
   importance *out;
   boxes boxes;
   double mean[GEN_MAX_PARAMS][MAX_BINS]; /* of the trees' marginals */
@@ -152,7 +152,7 @@ typedef struct anova {
 } anova;
 
 static void add_tree(anova *x) {
-  const tune_space *s = x->t->space;
+  const search_space *s = x->t->space;
   double mean, variance, single[GEN_MAX_PARAMS] = {0}, bins[MAX_BINS];
   mean_and_variance(&x->boxes, &mean, &variance);
   for (size_t i = 0; i < x->t->n_free; i++) {
@@ -205,29 +205,29 @@ static void finish(anova *x) {
 
 /* ---- how well the forest knows --------------------------------------------------------------- */
 
-static double share_explained(const trail *test, const forest *f, const float *target) {
-  double mean = 0, residual = 0, total = 0, n = (double)test->n_told;
-  for (size_t i = 0; i < test->n_told; i++) {
+static double share_explained(const history *test, const forest *f, const float *target) {
+  double mean = 0, residual = 0, total = 0, n = (double)test->n;
+  for (size_t i = 0; i < test->n; i++) {
     mean += target[i] / n;
   }
-  for (size_t i = 0; i < test->n_told; i++) {
+  for (size_t i = 0; i < test->n; i++) {
     double v, deviation;
-    forest_predict(f, test->places[i], &v, &deviation);
+    forest_predict(f, test->coordinates[i], &v, &deviation);
     residual += (target[i] - v) * (target[i] - v);
     total += (target[i] - mean) * (target[i] - mean);
   }
   return total > 0 ? 1 - residual / total : 0;
 }
 
-static bool targets_of(const trail *t, float **out) {
-  *out = malloc((t->n_told + 1) * sizeof **out);
-  for (size_t i = 0; *out && i < t->n_told; i++) {
-    (*out)[i] = (float)log(t->told[i].sec);
+static bool targets_of(const history *t, float **out) {
+  *out = malloc((t->n + 1) * sizeof **out);
+  for (size_t i = 0; *out && i < t->n; i++) {
+    (*out)[i] = (float)log(t->evaluations[i].sec);
   }
   return *out != NULL;
 }
 
-static bool fit_trail(forest *f, trail *t) {
+static bool fit_history(forest *f, history *t) {
   float *target;
   bool ok = targets_of(t, &target) && forest_fit(f, t, target);
   free(target);
@@ -235,12 +235,12 @@ static bool fit_trail(forest *f, trail *t) {
 }
 
 /* The answers that did not fail, split: every fifth one apart. */
-static int copy_answers(const trail *t, trail *learn, trail *test, err *e) {
+static int copy_answers(const history *t, history *learn, history *test, err *e) {
   size_t n = 0;
-  for (size_t i = 0; i < t->n_told; i++) {
-    if (isfinite(t->told[i].sec)) {
-      trail *to = test && n % 5 == 0 ? test : learn;
-      if (trail_tell(to, t->told[i].point, t->told[i].sec) == SIZE_MAX) {
+  for (size_t i = 0; i < t->n; i++) {
+    if (isfinite(t->evaluations[i].sec)) {
+      history *to = test && n % 5 == 0 ? test : learn;
+      if (history_tell(to, t->evaluations[i].point, t->evaluations[i].sec) == SIZE_MAX) {
         return err_set(e, ERR_NOMEM, "out of memory");
       }
       n++;
@@ -249,31 +249,31 @@ static int copy_answers(const trail *t, trail *learn, trail *test, err *e) {
   return 0;
 }
 
-static int judge(const trail *t, forest *f, double *fit, err *e) {
-  trail learn, test;
+static int judge(const history *t, forest *f, double *fit, err *e) {
+  history learn, test;
   float *target = NULL;
-  TRY(trail_init(&learn, t->space, 1, e));
-  int rc = trail_init(&test, t->space, 1, e);
+  TRY(history_init(&learn, t->space, 1, e));
+  int rc = history_init(&test, t->space, 1, e);
   rc = rc ? rc : copy_answers(t, &learn, &test, e);
-  if (!rc && (!fit_trail(f, &learn) || !targets_of(&test, &target))) {
+  if (!rc && (!fit_history(f, &learn) || !targets_of(&test, &target))) {
     rc = err_set(e, ERR_NOMEM, "out of memory");
   }
   if (!rc) {
     *fit = share_explained(&test, f, target);
   }
   free(target);
-  trail_clear(&learn);
-  trail_clear(&test);
+  history_clear(&learn);
+  history_clear(&test);
   return rc;
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int check(const trail *t, err *e) {
+static int check(const history *t, err *e) {
   double least = INFINITY, most = 0;
   size_t n = 0;
-  for (size_t i = 0; i < t->n_told; i++) {
-    double sec = t->told[i].sec;
+  for (size_t i = 0; i < t->n; i++) {
+    double sec = t->evaluations[i].sec;
     n += isfinite(sec);
     least = isfinite(sec) ? fmin(least, sec) : least;
     most = isfinite(sec) ? fmax(most, sec) : most;
@@ -287,23 +287,23 @@ static int check(const trail *t, err *e) {
 }
 
 static int analyse(anova *x, forest *f, err *e) {
-  trail all;
+  history all;
   TRY(judge(x->t, f, &x->out->fit, e));
-  TRY(trail_init(&all, x->t->space, 1, e));
+  TRY(history_init(&all, x->t->space, 1, e));
   int rc = copy_answers(x->t, &all, NULL, e);
-  bool ok = !rc && fit_trail(f, &all);
+  bool ok = !rc && fit_history(f, &all);
   for (size_t i = 0; ok && i < TREES; i++) {
     ok = boxes_of(&x->boxes, f->trees[i]);
     if (ok) {
       add_tree(x);
     }
   }
-  trail_clear(&all);
+  history_clear(&all);
   finish(x);
   return rc || ok ? rc : err_set(e, ERR_NOMEM, "out of memory");
 }
 
-int importance_find(trail *t, importance *out, err *e) {
+int importance_find(history *t, importance *out, err *e) {
   forest f;
   TRY(check(t, e));
   anova *x = calloc(1, sizeof *x);

@@ -11,7 +11,7 @@
 #ifndef TUNE_IMPORTANCE_H
 #define TUNE_IMPORTANCE_H
 
-#include "trail.h"
+#include "history.h"
 
 typedef struct importance_pair {
   size_t a, b; /* parameters, a < b */
@@ -29,8 +29,8 @@ typedef struct importance {
 
 enum { IMPORTANCE_LEAST = 30 }; /* trials */
 
-/* importance_find -- from the answers of a trail, failures left out; uses its random numbers
+/* importance_find -- from the evaluations of a history, failures left out; uses its random numbers
  *   err  ERR_NOTFOUND  fewer than IMPORTANCE_LEAST of them worked, or all took the same time */
-int importance_find(trail *t, importance *out, err *e);
+int importance_find(history *t, importance *out, err *e);
 
 #endif

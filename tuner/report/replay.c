@@ -12,7 +12,7 @@ enum { MAX_AHEAD = 256 };
 
 typedef struct task { /* what the threads share */
   const recorded *r;
-  const tune_strategy *s;
+  const search_strategy *s;
   const replay_options *o;
   double (*fraction)[REPLAY_EVALUATIONS]; /* of each run */
   double *sec;                            /* of each run: the strategy's */
@@ -88,7 +88,7 @@ static void average(const task *t, replay_curve *out) {
   }
 }
 
-int replay(const recorded *r, const tune_strategy *s, const replay_options *o, replay_curve *out,
+int replay(const recorded *r, const search_strategy *s, const replay_options *o, replay_curve *out,
            err *e) {
   task t = {.r = r, .s = s, .o = o};
   t.fraction = calloc((size_t)o->runs, sizeof *t.fraction);

@@ -24,7 +24,7 @@ typedef struct replay_curve {
 
 /* replay --
  *   err  ERR_INTERRUPTED  `stop` was set */
-int replay(const recorded *r, const tune_strategy *s, const replay_options *o, replay_curve *out,
+int replay(const recorded *r, const search_strategy *s, const replay_options *o, replay_curve *out,
            err *e);
 
 /* replay_plot -- the curves as an SVG picture, appended */
