@@ -5,6 +5,7 @@
 
 #include <stdio.h>
 
+#include "open_device.h"
 #include "run.h"
 
 /* kit_open -- without NVRTC *c stays NULL, and that is said: what needs one is skipped */

@@ -9,6 +9,7 @@
 
 #include "device.h"
 #include "driver_on_emu.h"
+#include "emu.h"
 #include "file.h"
 
 struct driver_notes driver_notes;

@@ -3,6 +3,7 @@
  * requirement, workspace and choice written out in C must agree with what the generator's Lua says,
  * and what the exported models say with what the library's do. Run by test_export.sh, whose first
  * argument is the portfolio's text. */
+#include "emu.h"
 #include "sgemm_portfolio.c"
 
 #include <math.h>

@@ -352,8 +352,7 @@ static const rt_device_ops fake_ops = {
 static inline void fake_init(fake *f, const fake_function *functions) {
   *f = (fake){.functions = functions};
   f->device.ops = &fake_ops;
-  f->device.info = (rt_info){.kind = "cuda",
-                             .name = "fake",
+  f->device.info = (rt_info){.name = "fake",
                              .arch = "compute_90",
                              .format = RT_PTX,
                              .cc = 90,

@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "check.h"
+#include "emu.h"
 #include "file.h"
 #include "peer.h"
 

@@ -13,6 +13,7 @@
 #include "budget.h"
 #include "file.h"
 #include "comparison.h"
+#include "open_device.h"
 #include "plot.h"
 #include "suite.h"
 #include "tuner_files.h"

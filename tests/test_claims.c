@@ -6,6 +6,7 @@
 
 #include "check.h"
 #include "claims.h"
+#include "emu.h"
 #include "gen.h"
 #include "run.h"
 

@@ -8,6 +8,7 @@
 #include "check.h"
 #include "compile.h"
 #include "device.h"
+#include "open_device.h"
 #include "str.h"
 
 static const char kernels[] =
@@ -110,13 +111,14 @@ static void test_info(void **state) {
       "  %d SMs, threads %d/%d, blocks %d, registers %d/%d, shared %lld static %lld SM %lld "
       "reserved %lld\n  grid %lld %lld %lld, block %lld %lld %lld, %.0f MHz, memory %.0f MHz x %d, "
       "%.1f TFLOP/s, %.2f TB/s\n",
-      f->name, f->kind, key.p, f->arch, f->uuid, f->driver, (long long)f->memory_nbytes,
-      (long long)f->l2_nbytes, f->sms, f->threads_block, f->threads_sm, f->blocks_sm, f->regs_block,
-      f->regs_sm, (long long)f->smem_block, (long long)f->smem_static, (long long)f->smem_sm,
-      (long long)f->smem_reserved, (long long)f->grid_max[0], (long long)f->grid_max[1],
-      (long long)f->grid_max[2], (long long)f->block_max[0], (long long)f->block_max[1],
-      (long long)f->block_max[2], f->clock_hz / 1e6, f->memory_clock_hz / 1e6, f->memory_bus_bits,
-      rt_peak_flops(f) / 1e12, rt_peak_bandwidth(f) / 1e12);
+      f->name, f->modelled ? "modelled" : "measured", key.p, f->arch, f->uuid, f->driver,
+      (long long)f->memory_nbytes, (long long)f->l2_nbytes, f->sms, f->threads_block, f->threads_sm,
+      f->blocks_sm, f->regs_block, f->regs_sm, (long long)f->smem_block, (long long)f->smem_static,
+      (long long)f->smem_sm, (long long)f->smem_reserved, (long long)f->grid_max[0],
+      (long long)f->grid_max[1], (long long)f->grid_max[2], (long long)f->block_max[0],
+      (long long)f->block_max[1], (long long)f->block_max[2], f->clock_hz / 1e6,
+      f->memory_clock_hz / 1e6, f->memory_bus_bits, rt_peak_flops(f) / 1e12,
+      rt_peak_bandwidth(f) / 1e12);
   str_clear(&key);
   assert_int_equal(f->warp, 32);
   assert_int_equal(f->threads_block, 1024);
@@ -371,14 +373,13 @@ static void test_no_gpu(void **state) {
 
 static void test_key_and_peaks(void **state) {
   (void)state;
-  rt_info h200 = {.kind = "cuda",
-                  .name = "NVIDIA H200",
+  rt_info h200 = {.name = "NVIDIA H200",
                   .cc = 90,
                   .sms = 132,
                   .memory_bus_bits = 6144,
                   .clock_hz = 1980e6,
                   .memory_clock_hz = 3201e6};
-  rt_info t4 = {.kind = "cuda", .cc = 75, .sms = 40, .clock_hz = 1590e6};
+  rt_info t4 = {.cc = 75, .sms = 40, .clock_hz = 1590e6};
   str key = {0};
   rt_device_key(&h200, &key);
   assert_string_equal(key.p, "NVIDIA H200|sm_90|132|6144|1980|3201");
@@ -396,7 +397,7 @@ static void test_fault(void **state) {
   bed b = {.name = ((bed *)*state)->name};
   ready(state);
   OK(&b, prepare(&b));
-  const bool emu = !strcmp(b.d->info.kind, "emu");
+  const bool emu = b.d->info.modelled;
   rt_ptr p = alloc(&b, 256);
   void *args[] = {&p};
   int rc = b.d->ops->launch(b.d, find(&b, "wild"), (uint32_t[]){1, 1, 1}, (uint32_t[]){1, 1, 1}, 0,

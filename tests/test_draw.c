@@ -6,6 +6,7 @@
 #include <stdlib.h>
 
 #include "check.h"
+#include "open_device.h"
 #include "run.h"
 #include "serve_draw.h"
 

@@ -1,5 +1,6 @@
 /* test_emu.c -- kernels on the emulated device do what CUDA C++ says; the kernels are in
  * tests/emu/language.cu. */
+#include "emu.h"
 #include "emu_kit.h"
 
 static kit k; /* opened once: all tests use one module */

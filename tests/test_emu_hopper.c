@@ -4,6 +4,7 @@
  * A product's operands go to shared memory by the manual's canonical layouts, element by element;
  * the text of each kernel is made here, since an accumulator list can't be written with macros. */
 #include "emu_kit.h"
+#include "open_device.h"
 
 static kit k;
 static const char *device = "emu";

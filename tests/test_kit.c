@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "fake_device.h"
+#include "open_device.h"
 #include "run_tools.h"
 
 typedef struct bed {

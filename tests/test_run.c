@@ -10,6 +10,7 @@
 #include "check.h"
 #include "fake_device.h"
 #include "file.h"
+#include "open_device.h"
 #include "run.h"
 #include "str.h"
 
@@ -270,7 +271,7 @@ static void test_separate(void **state) {
   rt_check c;
   rt_times times;
   drop_bench(b);
-  b->f.device.info.kind = "emu";
+  b->f.device.info.checks_bounds = true;
   OK(b, rt_tools_new(&b->f.device, b->c, &b->tools, &b->e));
   OK(b, rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &b->bench, &b->e));
   OK(b, rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &b->l, &b->e));
@@ -925,7 +926,7 @@ static road *road_ready(void **state) {
 static void test_family(road *r, const char *family) {
   gen_template *t;
   OK(r, gen_open(NULL, family, &t, &r->e));
-  const bool emu = !strcmp(r->d->info.kind, "emu");
+  const bool emu = r->d->info.modelled;
   size_t n = emu ? t->n_sizes_emu : t->n_sizes_test;
   for (size_t i = 0; i < n; i++) {
     trip v;
@@ -977,7 +978,7 @@ static void test_stray_kernel(void **state) {
   trip_start(r, &v, "saxpy", "n=1001", "< n", "<=n");
   int rc = rt_bench_check(v.bench, v.l, &c, &r->e);
   printf("  %s %s\n", r->e.place, r->e.message);
-  if (!strcmp(r->d->info.kind, "emu")) {
+  if (r->d->info.modelled) {
     assert_true(rc == ERR_LAUNCH || rc == ERR_WRONG);
   } else {
     assert_int_equal(rc, ERR_WRONG);
@@ -996,7 +997,7 @@ static void test_overhead(void **state) {
   float a = 1;
   rt_ptr p;
   trip_start(r, &v, "saxpy", "n=256", NULL, NULL);
-  if (!strcmp(r->d->info.kind, "emu")) {
+  if (r->d->info.modelled) {
     trip_end(&v);
     skip();
   }

@@ -9,6 +9,7 @@
 
 #include "db.h"
 #include "nvml.h"
+#include "open_device.h"
 #include "run.h"
 #include "worker.h"
 

@@ -60,8 +60,8 @@ static int put_sample(db *d, const rt_info *info, int64_t trial, db_stage stage,
 
 int samples_put(db *d, const rt_info *info, int64_t trial, db_stage stage, const measured *m,
                 err *e) {
-  return strcmp(info->kind, "emu") ? put_sample(d, info, trial, stage, m, e)
-                                   : db_estimate_put(d, trial, TUNE_MODEL, m->times.median, e);
+  return info->modelled ? db_estimate_put(d, trial, TUNE_MODEL, m->times.median, e)
+                        : put_sample(d, info, trial, stage, m, e);
 }
 
 /* ---- scores --------------------------------------------------------------------------------- */

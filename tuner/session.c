@@ -475,8 +475,7 @@ static int search_and_race(tune_session *s, err *e) {
                    "interrupted; %llu trials are stored, the same command goes on",
                    (unsigned long long)(s->state.known + s->state.tried));
   }
-  if (s->state.tried &&
-      strcmp(s->crew.m.info.kind, "emu")) { /* a model gives the same answer twice */
+  if (s->state.tried && !s->crew.m.info.modelled) { /* a model gives the same time every time */
     s->state.phase = "finals";
     report(s, NULL);
     double from = now_sec();

@@ -9,6 +9,7 @@
 #include "emu.h"
 #include "emulated.h"
 #include "file.h"
+#include "open_device.h"
 
 /* ---- opening -------------------------------------------------------------------------------- */
 

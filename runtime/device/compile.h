@@ -9,6 +9,7 @@
 #include "arena.h"
 #include "err.h"
 #include "hash.h"
+#include "kernel_info.h"
 #include "str.h"
 
 typedef struct rt_compiler rt_compiler;
@@ -22,12 +23,6 @@ void rt_compiler_close(rt_compiler *c);
 int rt_compiler_version(const rt_compiler *c);
 /* rt_compiler_path -- the library that was opened */
 const char *rt_compiler_path(const rt_compiler *c);
-
-typedef struct rt_kernel_info { /* what ptxas said of one kernel */
-  const char *name;
-  int regs;
-  int64_t smem_static, stack, spill_stores, spill_loads; /* bytes */
-} rt_kernel_info;
 
 typedef struct rt_image {
   char key[HASH_TEXT]; /* of source body, options, arch and NVRTC version */

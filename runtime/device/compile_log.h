@@ -7,7 +7,9 @@
 #ifndef RT_COMPILE_LOG_H
 #define RT_COMPILE_LOG_H
 
-#include "compile.h"
+#include "arena.h"
+#include "err.h"
+#include "kernel_info.h"
 
 /* log_kernels -- one entry per "Compiling entry function", in the log's order, in the arena.
  *   err  ERR_NOMEM */

@@ -102,7 +102,6 @@ static void ask_uuid(cuda *d) {
 
 int cuda_info(cuda *d, int ordinal, err *e) {
   rt_info *f = &d->device.info;
-  f->kind = "cuda";
   f->format = RT_CUBIN;
   f->ordinal = ordinal;
   CUresult r = d->api.cuDeviceGetName(f->name, sizeof f->name, d->handle);

@@ -1,62 +1,20 @@
-#define _GNU_SOURCE
 #include "device.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "str.h"
 
-/* ---- opening by name ----------------------------------------------------------------------- */
-
-static int no_such_name(const char *name, err *e) {
-  return err_set(e, ERR_DEVICE,
-                 "no device is called \"%.60s\"; say 0 (or cuda:0) for the first GPU, emu or "
-                 "emu:PROFILE for the emulated one",
-                 name);
-}
-
-/* "cuda:1", "cuda" and "1"; -1 for anything else. */
-static int parse_ordinal(const char *name) {
-  if (!strcmp(name, "cuda")) {
-    return 0;
-  }
-  const char *digits = strncmp(name, "cuda:", 5) ? name : name + 5;
-  size_t n = strspn(digits, "0123456789");
-  return n > 0 && n < 5 && !digits[n] ? atoi(digits) : -1;
-}
-
-static int open_gpu(int ordinal, rt_device **d, err *e) {
-  err why = {0};
-  int rc = rt_cuda_open(ordinal, d, &why);
-  if (rc == ERR_DEVICE) {
-    int n = 0;
-    bool none = rt_cuda_count(&n, NULL) != 0 || n == 0;
-    return none
-               ? err_set(e, rc, "no GPU here: %.600s; `--device emu` runs without one", why.message)
-               : err_set(e, rc, "%s", why.message);
-  }
-  return rc ? err_set(e, rc, "%s", why.message) : 0;
-}
-
-int rt_device_open(const char *name, rt_device **d, err *e) {
-  *d = NULL;
-  if (!strcmp(name, "emu") || !strncmp(name, "emu:", 4)) {
-    return rt_emu_open(name[3] ? name + 4 : NULL, d, e);
-  }
-  int ordinal = parse_ordinal(name);
-  return ordinal < 0 ? no_such_name(name, e) : open_gpu(ordinal, d, e);
-}
-
-/* ---- what a device is worth ---------------------------------------------------------------- */
-
 void rt_device_key(const rt_info *info, str *out) {
-  if (!strcmp(info->kind, "emu")) {
-    bool prefixed = !strncmp(info->name, "emu:", 4);
-    str_addf(out, "%s%s", prefixed ? "" : "emu:", info->name);
+  if (info->modelled) {
+    str_add(out, info->name);
     return;
   }
   str_addf(out, "%s|sm_%d|%d|%d|%.0f|%.0f", info->name, info->cc, info->sms, info->memory_bus_bits,
            info->clock_hz / 1e6, info->memory_clock_hz / 1e6);
+}
+
+bool rt_key_is_modelled(const char *key) {
+  return !strncmp(key, "emu:", 4);
 }
 
 /* FP32 lanes of a multiprocessor: CUDA C++ Programming Guide, "Arithmetic Instructions", the row of

@@ -1,7 +1,7 @@
-/* device.h -- what everything above sees of a device: a table of functions and a set of limits.
+/* device.h -- a device as the rest of the program sees it: a table of functions and a set of limits.
  *
- * Two implementations: cuda.c (the driver API, opened at run time) and emu/ (a PTX interpreter on
- * the CPU). Nobody above asks which one it has, except to choose the image format it takes.
+ * cuda.c implements it with the driver API; the emulator (runtime/emu) is another implementation.
+ * Callers never ask which of them they have: rt_info says how the two differ.
  *
  * A device is used from one thread at a time; launches on a stream run in order. Device addresses
  * are plain numbers, the driver's own for cuda, so that a caller's pointers can be passed through.
@@ -26,14 +26,16 @@ typedef struct rt_graph rt_graph;       /* CUgraphExec */
 typedef enum rt_format { RT_CUBIN, RT_PTX } rt_format;
 
 typedef struct rt_info {
-  const char *kind; /* "cuda", "emu" */
-  char name[128];   /* "NVIDIA H200" */
-  char uuid[48];    /* "" where there is none */
-  char arch[16];    /* what NVRTC compiles for: "sm_90a" (cubin) or "compute_90a" (ptx) */
+  char name[128]; /* "NVIDIA H200" */
+  char uuid[48];  /* "" where there is none */
+  char arch[16];  /* NVRTC's target: "sm_90a" (cubin) or "compute_90a" (ptx) */
   rt_format format;
+  bool modelled;      /* times come from a cost model: repeating a launch gives the same time */
+  bool serial;        /* launches from several threads must not overlap */
+  bool checks_bounds; /* a launch fails when it leaves an allocation; no canaries are needed */
   int ordinal;
   int cc;     /* compute capability, 90 for 9.0 */
-  int driver; /* 13000 for CUDA 13.0; 0 for emu */
+  int driver; /* 13000 for CUDA 13.0; 0 where there is no driver */
   int64_t memory_nbytes, l2_nbytes;
   int sms, warp;
   int threads_block, threads_sm, blocks_sm;
@@ -103,8 +105,8 @@ typedef struct rt_device_ops {
   int (*event_new)(rt_device *d, rt_event **ev, err *e);
   void (*event_free)(rt_device *d, rt_event *ev);
   int (*event_record)(rt_device *d, rt_event *ev, rt_stream s, err *e);
-  /* elapsed -- waits for `to`; seconds from one event to the other. On emu these are MODELLED
-   * seconds, never to be stored or shown as measured. */
+  /* elapsed -- waits for `to`; seconds from one event to the other. Those of a modelled device
+   * (info.modelled) are never stored or shown as measured. */
   int (*elapsed)(rt_device *d, rt_event *from, rt_event *to, double *sec, err *e);
   /* graph_new -- what `record` launches on the stream it is given, as one thing that is launched
    * with little of the host's time; err ERR_USAGE: this device has no graphs. `record` may be
@@ -135,21 +137,11 @@ struct rt_device { /* implementations put this first in their own struct */
   rt_info info;
 };
 
-/* rt_device_open -- by name: "0", "1" or "cuda:1" for a GPU, "emu" or "emu:PROFILE" for the
- * CPU.
- *   out  *d   close with d->ops->close(d)
- *   err  ERR_DEVICE  no driver, no such device, no such profile; says what there is */
-int rt_device_open(const char *name, rt_device **d, err *e);
-/* rt_cuda_open -- ordinal, or -1: the calling thread's current context, whoever made it */
+/* rt_cuda_open -- by ordinal; -1 adopts the calling thread's current context.
+ *   out  *d   close with d->ops->close(d) */
 int rt_cuda_open(int ordinal, rt_device **d, err *e);
 /* rt_cuda_count -- GPUs the driver shows; err ERR_DEVICE: no driver, or it refused */
 int rt_cuda_count(int *n, err *e);
-/* rt_emu_open -- profile NULL or "": the default one. ",memory=BYTES" behind it bounds the memory
- */
-int rt_emu_open(const char *profile, rt_device **d, err *e);
-/* rt_emu_profiles -- names, ends with NULL */
-const char *const *rt_emu_profiles(void);
-
 /* rt_arch_suffix -- "a" where the instructions of one compute capability alone (wgmma, setmaxnreg
  * of 9.0) are compiled for: the image runs on no other, but then neither does a cubin without it;
  * else
@@ -158,11 +150,13 @@ static inline const char *rt_arch_suffix(int cc) {
   return cc == 90 ? "a" : "";
 }
 
-/* rt_device_key -- append what makes two cards interchangeable: "NVIDIA
- * H200|sm_90|132|6144|1980|3201": name, compute capability, multiprocessors, memory bus in bits,
- * clocks in MHz; the database's key of a device. "emu:h200" for the emulator. */
+/* rt_device_key -- append the database's key of a device, equal for interchangeable cards:
+ * "NVIDIA H200|sm_90|132|6144|1980|3201" is name, compute capability, multiprocessors, memory bus
+ * in bits and clocks in MHz. A modelled device's key is its name, "emu:h200". */
 struct str;
 void rt_device_key(const rt_info *info, struct str *out);
+/* rt_key_is_modelled -- does the key belong to a modelled device? */
+bool rt_key_is_modelled(const char *key);
 /* rt_peak_flops, rt_peak_bandwidth -- FP32 FMA rate counting two per FMA; DRAM bytes a second */
 double rt_peak_flops(const rt_info *info);
 double rt_peak_bandwidth(const rt_info *info);

@@ -53,6 +53,12 @@ typedef struct rt_emu_stats {
   const char *bound;                 /* "dram", "l2", "fma", "shared", "latency", ... */
 } rt_emu_stats;
 
+/* rt_emu_open -- profile NULL or "": the default one. ",memory=BYTES" after it bounds the memory.
+ *   out  *d   close with d->ops->close(d)
+ *   err  ERR_DEVICE  no such profile, or an unknown option */
+int rt_emu_open(const char *profile, rt_device **d, err *e);
+/* rt_emu_profiles -- names, ends with NULL */
+const char *const *rt_emu_profiles(void);
 /* rt_emu_pipe_name -- "fma", ... */
 const char *rt_emu_pipe_name(int pipe);
 /* rt_emu_last_stats -- of the last launch that ended without a finding */

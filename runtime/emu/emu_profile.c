@@ -196,8 +196,10 @@ const emu_profile *emu_profile_find(const char *name) {
 }
 
 void emu_profile_info(const emu_profile *p, rt_info *info) {
-  *info = (rt_info){.kind = "emu",
-                    .format = RT_PTX,
+  *info = (rt_info){.format = RT_PTX,
+                    .modelled = true,
+                    .serial = true,
+                    .checks_bounds = true,
                     .cc = p->cc,
                     .memory_nbytes = p->memory_nbytes,
                     .l2_nbytes = p->l2_nbytes,

@@ -2,7 +2,7 @@
 #ifndef EMU_PROFILE_H
 #define EMU_PROFILE_H
 
-#include "device.h"
+#include "emu.h"
 
 typedef struct emu_profile {
   const char *name, *card;

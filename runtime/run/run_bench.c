@@ -432,7 +432,7 @@ int rt_bench_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_templat
   b->tools = k;
   b->t = t;
   b->captured = data;
-  b->separate = !strcmp(d->info.kind, "emu");
+  b->separate = d->info.checks_bounds;
   int rc = fill_in(b, c, g, e);
   if (rc) {
     rt_bench_free(b);

@@ -441,7 +441,7 @@ static bool next_ranked(serve_choose *c, serve_pick *pick) {
                        .origin = TUNED_PORTFOLIO,
                        .device_key = c->known->cover_device,
                        .sec = r->sec,
-                       .measured = strcmp(c->from->device->kind, "emu") != 0,
+                       .measured = !c->from->device->modelled,
                        .loss = c->leaf->expected};
   if (strcmp(c->known->cover_device, c->from->device_key) != 0) {
     estimate(c, pick);

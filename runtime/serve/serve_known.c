@@ -16,10 +16,6 @@ static int no_room(err *e) {
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-static bool is_emulated(const char *device_key) {
-  return !strncmp(device_key, "emu:", 4);
-}
-
 /* A device's key tells its memory's bus and clock (rt_device_key); 0 when it doesn't. */
 static double bandwidth_of(const char *device_key) {
   int sms, bits;
@@ -41,7 +37,7 @@ static bool is_here(const serve_sources *s, const char *device_key) {
 
 /* A model's guess is never served to a real device. */
 static bool is_welcome(const serve_sources *s, const char *device_key) {
-  return !is_emulated(device_key) || is_emulated(s->device_key);
+  return !rt_key_is_modelled(device_key) || rt_key_is_modelled(s->device_key);
 }
 
 typedef struct known_source { /* a row as it is stored */

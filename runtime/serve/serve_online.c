@@ -415,7 +415,7 @@ static void accept(serve_trial *o) {
   o->served_sec = median_of(o->tried_sec + 1, PAIRS);
   tuned_kernel_info *info = &o->best.kernel->info;
   info->expected_sec = o->served_sec;
-  info->measured = strcmp(device_of(o)->info.kind, "emu") != 0;
+  info->measured = !device_of(o)->info.modelled;
   atomic_store_explicit(&o->k->better, o->best.kernel, memory_order_release);
 }
 
@@ -621,7 +621,7 @@ static int make_variant(serve_trial *o, rt_compiler *compiler, variant *v) {
 
 static int put_time(serve_trial *o, db *d, int64_t trial, err *e) {
   const rt_info *info = &device_of(o)->info;
-  if (!strcmp(info->kind, "emu")) {
+  if (info->modelled) {
     return db_estimate_put(d, trial, "emulator 1", o->served_sec, e);
   }
   return db_sample_put(d, trial,

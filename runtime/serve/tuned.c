@@ -11,6 +11,7 @@
 
 #include "context.h"
 #include "file.h"
+#include "open_device.h"
 #include "serve_presets.h"
 
 static_assert(sizeof((tuned_error *)0)->message == sizeof((err *)0)->message, "same messages");
@@ -166,7 +167,7 @@ static int set_folders(serve *s, const char *text, err *e) {
 static int fill(serve *s, const tuned_options *o, err *e) {
   TRY(open_device(s, o->device, e));
   s->options.lazy = true; /* a stored kernel needs few of a template's expressions, and no source */
-  s->one_at_a_time = strcmp(s->device->info.kind, "cuda") != 0;
+  s->one_at_a_time = s->device->info.serial;
   rt_device_key(&s->device->info, &s->device_key);
   s->sources.device = &s->device->info;
   s->sources.device_key = str_text(&s->device_key);

@@ -25,6 +25,7 @@
 #include "draw.h"
 #include "file.h"
 #include "images.h"
+#include "open_device.h"
 #include "peer.h"
 #include "serve_adapt.h"
 #include "serve_choose.h"

@@ -23,6 +23,7 @@
 #include "draw.h"
 #include "file.h"
 #include "images.h"
+#include "open_device.h"
 #include "run.h"
 #include "serve_choose.h"
 #include "serve_presets.h"

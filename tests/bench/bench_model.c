@@ -23,6 +23,7 @@
 #include "file.h"
 #include "gen.h"
 #include "hash.h"
+#include "open_device.h"
 #include "run.h"
 
 enum { TRIALS_MAX = 4096 };

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "open_device.h"
 #include "run.h"
 
 static const char source[] =

@@ -23,6 +23,7 @@
 #include "file.h"
 #include "gen.h"
 #include "hash.h"
+#include "open_device.h"
 #include "run_bench.h"
 
 enum { WORK_LOG2 = 24 }; /* what the emulated device does in a second */

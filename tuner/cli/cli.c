@@ -9,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "open_device.h"
 #include "run.h"
 
 /* ---- parsing --------------------------------------------------------------------------------- */
@@ -100,7 +101,7 @@ static int bound_memory(cli *c, arena *a, err *e) {
     return 0;
   }
   TRY(cli_number("emu-memory", c->emu_memory, 1, INT64_MAX, 0, &nbytes, e));
-  if (strncmp(base, "emu", 3) || (base[3] && base[3] != ':')) {
+  if (!rt_names_emulator(base)) {
     return err_set(e, ERR_USAGE, "--emu-memory bounds the emulated device's memory: --device emu");
   }
   str_addf(&name, "%s%s,memory=%lld", base, base[3] ? "" : ":", (long long)nbytes);

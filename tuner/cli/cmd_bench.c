@@ -18,6 +18,7 @@
 #include "file.h"
 #include "many.h"
 #include "numbers.h"
+#include "open_device.h"
 #include "suite.h"
 #include "tuned.h"
 #include "verbs.h"
@@ -312,7 +313,7 @@ static int one_problem(bench_run *r, err *e) {
 }
 
 static bool is_emulated(const cli *c) {
-  return !strncmp(cli_device(c), "emu", 3);
+  return rt_names_emulator(cli_device(c));
 }
 
 static int open_suite(bench_run *r, err *e) {
@@ -354,7 +355,7 @@ static void open_report(bench_run *r) {
   r->report = (bench_report){.device = info->name,
                              .family = r->place.t->name,
                              .peer = r->peer ? r->peer->name : NULL,
-                             .modelled = !strcmp(info->kind, "emu"),
+                             .modelled = info->modelled,
                              .hot = r->how.hot,
                              .graph = r->how.replay == RT_GRAPH,
                              .errors = r->c->error != NULL,

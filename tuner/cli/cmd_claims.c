@@ -9,6 +9,7 @@
 #include "claims.h"
 #include "emu.h"
 #include "numbers.h"
+#include "open_device.h"
 #include "verbs.h"
 
 typedef struct claims_run {

@@ -10,6 +10,7 @@
 #include "comparison.h"
 #include "many.h"
 #include "numbers.h"
+#include "open_device.h"
 #include "suite.h"
 #include "verbs.h"
 
@@ -270,7 +271,7 @@ static int open_device(compare_run *r, err *e) {
   r->head = (comparison_head){.family = r->place.t->name,
                               .parameter = r->c->by,
                               .device = r->place.device->info.name,
-                              .modelled = !strcmp(r->place.device->info.kind, "emu")};
+                              .modelled = r->place.device->info.modelled};
   return r->head.modelled ? 0
                           : rt_tools_new(r->place.device, r->place.compiler, &r->place.tools, e);
 }

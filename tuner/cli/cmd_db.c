@@ -13,6 +13,7 @@
 #include "db_text.h"
 #include "file.h"
 #include "numbers.h"
+#include "open_device.h"
 #include "verbs.h"
 
 /* ---- export ---------------------------------------------------------------------------------- */
@@ -129,7 +130,7 @@ static bool is_current(current *now, const db_line *l) {
 
 /* What a device only models is no result to ship, unless that very device was named. */
 static bool is_preset(const cli *c, current *now, const db_line *l) {
-  const bool modelled = l->kind == DB_KIND_MODEL || !strncmp(l->device.key, "emu:", 4);
+  const bool modelled = l->kind == DB_KIND_MODEL || rt_key_is_modelled(l->device.key);
   return (c->device || !modelled) && has_word(c, 1, l->template.family) && is_current(now, l);
 }
 

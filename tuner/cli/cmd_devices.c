@@ -1,6 +1,8 @@
 /* cmd_devices.c -- autotune devices: the GPUs, and the emulated devices that need none. */
 #include "cli.h"
 #include "numbers.h"
+#include "emu.h"
+#include "open_device.h"
 #include "verbs.h"
 
 static void add_text(str *s, const char *name, const rt_info *d) {
@@ -19,8 +21,9 @@ static void add_json(str *s, const char *name, const rt_info *d) {
   str_addf(s,
            ",\"kind\":\"%s\",\"cc\":%d,\"sms\":%d,\"memory_nbytes\":%lld,\"l2_nbytes\":%lld,"
            "\"smem_block\":%lld,\"peak_flops\":%.4g,\"peak_bandwidth\":%.4g}\n",
-           d->kind, d->cc, d->sms, (long long)d->memory_nbytes, (long long)d->l2_nbytes,
-           (long long)d->smem_block, rt_peak_flops(d), rt_peak_bandwidth(d));
+           d->modelled ? "emu" : "cuda", d->cc, d->sms, (long long)d->memory_nbytes,
+           (long long)d->l2_nbytes, (long long)d->smem_block, rt_peak_flops(d),
+           rt_peak_bandwidth(d));
 }
 
 static int print_one(const cli *c, const char *name, err *e) {

@@ -7,6 +7,7 @@
 
 #include "cli.h"
 #include "numbers.h"
+#include "open_device.h"
 #include "peer.h"
 #include "verbs.h"
 

@@ -4,6 +4,7 @@
 #include <string.h>
 
 #include "db_text.h"
+#include "emu.h"
 #include "learned.h"
 #include "numbers.h"
 #include "serve_presets.h"

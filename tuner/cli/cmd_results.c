@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "file.h"
 #include "trial_table.h"
+#include "open_device.h"
 #include "results.h"
 #include "verbs.h"
 
@@ -164,7 +165,7 @@ static int open_device(import *in, err *e) {
   const trial_table_origin *o = &in->rows.origin;
   if (o->key && o->device && !in->c->device) {
     in->device_name = o->device;
-    in->emulated = !strncmp(o->key, "emu:", 4);
+    in->emulated = rt_key_is_modelled(o->key);
     return db_device_put(in->d, &(db_device){o->key, o->device, o->cc, o->sms}, &in->device_id, e);
   }
   rt_device *device;
@@ -172,7 +173,7 @@ static int open_device(import *in, err *e) {
   TRY(rt_device_open(cli_device(in->c), &device, e));
   rt_device_key(&device->info, &key);
   in->device_name = arena_text(&in->memory, device->info.name);
-  in->emulated = !strcmp(device->info.kind, "emu");
+  in->emulated = device->info.modelled;
   gen_number numbers[RT_NUMBERS];
   rt_numbers(&device->info, numbers);
   int rc = gen_instance_new(in->t, &in->p, numbers, RT_NUMBERS, &in->g, e);

@@ -8,6 +8,7 @@
 #include "file.h"
 #include "numbers.h"
 #include "emu_report.h"
+#include "open_device.h"
 #include "verbs.h"
 
 enum { MAX_ARGS = 64, SHOWN = 8, MAX_PTX = 64 << 20 };

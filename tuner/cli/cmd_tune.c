@@ -132,7 +132,7 @@ static void add_summary(str *s, run_ *r, const tune_state *t, const db_result *r
   gen_config_default(r->t, &def);
   gen_config_text(r->t, &def, &def_text);
   str_addf(s, "%s on %s%s\n", t->problem, t->device->name,
-           strcmp(t->device->kind, "emu") ? "" : " (emulated: times are modelled, not measured)");
+           t->device->modelled ? " (emulated: times are modelled, not measured)" : "");
   if (r->data_now) {
     str_addf(s, "  on data recorded in a program: %s\n", r->data_now);
   }
@@ -360,7 +360,7 @@ static int tune_sizes(run_ *r, sizes *list, err *e) {
 
 /* Without fields: the template's own sizes. */
 static int own_sizes(run_ *r, sizes *out, err *e) {
-  bool emu = !strcmp(tune_device(r->session)->kind, "emu");
+  bool emu = tune_device(r->session)->modelled;
   const char *const *texts = emu ? r->t->sizes_emu : r->t->sizes_bench;
   size_t n = emu ? r->t->n_sizes_emu : r->t->n_sizes_bench;
   *out = (sizes){.p = ARENA_ARRAY(&r->memory, gen_problem, n + 1)};
@@ -375,7 +375,7 @@ static void announce(const run_ *r, const tune_options *o) {
   if (r->c->quiet || r->c->json) {
     return;
   }
-  if (!strcmp(info->kind, "emu")) {
+  if (info->modelled) {
     fprintf(stderr, "%s: kernels run on the CPU's emulated device; times are modelled\n",
             r->c->device ? o->device : "no GPU here");
   }

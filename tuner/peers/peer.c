@@ -85,7 +85,7 @@ static int make_current(const rt_device *d, err *e) {
 
 int peer_prepare(const peer_kind *k, const gen_template *t, const gen_problem *p, size_t n,
                  rt_device *d, err *e) {
-  if (strcmp(d->info.kind, "cuda")) {
+  if (d->info.modelled) {
     return err_set(e, ERR_USAGE, "%s needs a GPU; this is %s", k->name, d->info.name);
   }
   TRY(make_current(d, e));

@@ -57,7 +57,7 @@ static void add_line(str *s, const tune_state *t) {
   }
   str_addf(s, ", %llu compiled ahead", (unsigned long long)t->compiled_ahead);
   if (isfinite(t->best_sec)) {
-    str_add(s, strcmp(t->device->kind, "emu") ? ", best " : ", best modelled ");
+    str_add(s, t->device->modelled ? ", best modelled " : ", best ");
     format_sec(s, t->best_sec);
     str_add(s, " (");
     format_rate(s, t->device, t->flops, t->bytes, t->best_sec);
@@ -102,7 +102,7 @@ static void add_sample(str *s, const measured *m) {
 
 static void print_json(const tune_state *t, const db_result *trial) {
   str s = {0};
-  const char *seconds = strcmp(t->device->kind, "emu") ? "seconds" : "modelled_seconds";
+  const char *seconds = t->device->modelled ? "modelled_seconds" : "seconds";
   str_add(&s, "{\"event\":\"trial\",\"problem\":");
   str_add_json(&s, t->problem);
   str_addf(&s, ",\"trial\":%llu,\"config\":", (unsigned long long)(t->known + t->tried));
