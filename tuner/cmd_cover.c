@@ -9,7 +9,7 @@
 #include "cover_text.h"
 #include "draw.h"
 #include "file.h"
-#include "gauge.h"
+#include "timing_table.h"
 #include "numbers.h"
 #include "serve_adapt.h"
 #include "serve_judge.h"
@@ -31,7 +31,7 @@ typedef struct cover_run {
   gen_template *t;
   db *db;
   rt_compiler *compiler;
-  gauge *gauge;
+  timing_table *timings;
   double loss, budget;
   int64_t sample, seed;
   sizes sizes;
@@ -73,7 +73,7 @@ static int parse_seconds(const char *text, double *sec, err *e) {
              : err_set(e, ERR_USAGE, "--budget '%s' is not a number of seconds such as 90s", text);
 }
 
-static void report(void *self, const gauge_progress *p) {
+static void report(void *self, const timing_progress *p) {
   (void)self;
   if (p->why) {
     fprintf(stderr, "autotune: %s is left out: %s\n", p->problem, p->why);
@@ -83,7 +83,7 @@ static void report(void *self, const gauge_progress *p) {
   }
 }
 
-static int parse_options(cover_run *r, gauge_options *o, err *e) {
+static int parse_options(cover_run *r, timing_options *o, err *e) {
   const cli *c = r->c;
   int64_t jobs, timeout;
   TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
@@ -108,8 +108,8 @@ static int was_tuned(const cover_run *r, const db_known *row, bool *yes, err *e)
   double sec = 0;
   *yes = !row->image;
   if (!*yes) {
-    TRY(db_effort_get(r->db, gauge_template_id(r->gauge), gauge_device_id(r->gauge), row->problem,
-                      &sec, e));
+    TRY(db_effort_get(r->db, timing_table_template_id(r->timings),
+                      timing_table_device_id(r->timings), row->problem, &sec, e));
     *yes = sec > 0;
   }
   return 0;
@@ -160,7 +160,7 @@ static int find_candidates(cover_run *r, const db_known *rows, size_t n, sizes *
     return err_set(
         e, ERR_NOTFOUND,
         "nothing of %s is tuned on %s with this template; autotune %s --sizes FILE first",
-        r->t->name, gauge_device(r->gauge)->name, r->t->name);
+        r->t->name, timing_table_device(r->timings)->name, r->t->name);
   }
   return 0;
 }
@@ -174,7 +174,7 @@ static int gather(cover_run *r, err *e) {
   if (!rows) {
     return no_room(e);
   }
-  rt_device_key(gauge_device(r->gauge), &key);
+  rt_device_key(timing_table_device(r->timings), &key);
   const int rc =
       db_known_list(r->db, r->t->hash, str_text(&key), -1, PROBLEMS_MOST, &r->memory, rows, &n, e);
   str_clear(&key);
@@ -194,13 +194,13 @@ static int read_stored(cover_run *r, serve_cover *cover, err *e) {
   const char *text;
   str key = {0};
   err why = {0};
-  rt_device_key(gauge_device(r->gauge), &key);
+  rt_device_key(timing_table_device(r->timings), &key);
   const int rc = db_portfolio_get(r->db, r->t->hash, str_text(&key), &r->memory, &text, &why);
   str_clear(&key);
   if (rc == ERR_NOTFOUND) {
     return err_set(e, rc,
                    "--more: there is no portfolio of %s on %s yet; autotune cover %s makes one",
-                   r->t->name, gauge_device(r->gauge)->name, r->t->name);
+                   r->t->name, timing_table_device(r->timings)->name, r->t->name);
   }
   TRY(rc ? err_at(e, rc, why.place, "%s", why.message)
          : serve_cover_read_all(r->t, text, &r->memory, cover, e));
@@ -305,7 +305,7 @@ static int find_works(cover_run *r, const subset *of, const gen_problem *p, size
                       serve_work *work, err *e) {
   gen_number numbers[RT_NUMBERS];
   gen_instance *g;
-  rt_numbers(gauge_device(r->gauge), numbers);
+  rt_numbers(timing_table_device(r->timings), numbers);
   TRY(gen_instance_new(r->t, p, numbers, RT_NUMBERS, &g, e));
   for (size_t i = 0; i < of->n; i++) {
     find_work(r, g, &r->chosen[of->which[i]], &work[of->which[i] * stride]);
@@ -331,7 +331,7 @@ static int judge_works(cover_run *r, serve_judge *judge, const subset *of, const
 static int open_judge(cover_run *r, const subset *of, serve_judge **judge, err *e) {
   gen_config configs[SERVE_COVER_CONFIGS];
   gen_number numbers[RT_NUMBERS];
-  rt_numbers(gauge_device(r->gauge), numbers);
+  rt_numbers(timing_table_device(r->timings), numbers);
   for (size_t i = 0; i < of->n; i++) {
     configs[i] = r->chosen[of->which[i]];
   }
@@ -387,7 +387,7 @@ static int make_table(cover_run *r, const times *x, cover_table *out, err *e) {
                        .sec = sec,
                        .work = work,
                        .values = values,
-                       .sms = gauge_device(r->gauge)->sms};
+                       .sms = timing_table_device(r->timings)->sms};
   return n ? 0 : err_set(e, ERR_NOTFOUND, "no configuration works for any of these sizes");
 }
 
@@ -433,13 +433,13 @@ enum { FIRST_ROUNDS = 2, LAST_ROUNDS = 3 };
 static const double FIRST_SHARE[FIRST_ROUNDS] = {0.2, 0.3}, NEAR_BEST = 0.1;
 
 /* A round's configurations at sizes up to n, from where the round before ended; sec 0: at all. */
-static int gauge_round(cover_run *r, size_t n, double sec, times *x, err *e) {
+static int time_round(cover_run *r, size_t n, double sec, times *x, err *e) {
   const size_t from = x->n_done;
   const sizes rest = {.p = r->sizes.p + from, .n = n - from};
   size_t n_more = 0;
   if (rest.n) {
-    TRY(gauge_table(r->gauge, r->chosen, x->n, &rest, sec, x->stride, x->sec + from, x->work + from,
-                    &n_more, e));
+    TRY(timing_table_fill(r->timings, r->chosen, x->n, &rest, sec, x->stride, x->sec + from,
+                          x->work + from, &n_more, e));
   }
   x->n_done += n_more;
   return 0;
@@ -565,12 +565,12 @@ static int look_ahead(cover_run *r, times *x, err *e) {
 /* The few at all the sizes, and where there is no time for all, at those that tell most. */
 static int last_rounds(cover_run *r, double budget, times *x, err *e) {
   if (!(r->budget > 0)) {
-    return gauge_round(r, r->sizes.n, 0, x, e);
+    return time_round(r, r->sizes.n, 0, x, e);
   }
   TRY(look_ahead(r, x, e));
   for (size_t i = 0; i < LAST_ROUNDS && x->n_done < r->sizes.n; i++) {
     TRY(sort_waiting(r, x, r->sizes.n - x->n_done, e));
-    TRY(gauge_round(r, r->sizes.n, budget / LAST_ROUNDS, x, e));
+    TRY(time_round(r, r->sizes.n, budget / LAST_ROUNDS, x, e));
   }
   return 0;
 }
@@ -583,7 +583,7 @@ static int measure(cover_run *r, cover_table *table, err *e) {
   r->n_chosen = r->n_candidates;
   TRY(times_new(r, r->n_chosen, &x, e));
   for (size_t i = 0; i < FIRST_ROUNDS; i++) {
-    TRY(gauge_round(r, r->sizes.n, FIRST_SHARE[i] * r->budget, &x, e));
+    TRY(time_round(r, r->sizes.n, FIRST_SHARE[i] * r->budget, &x, e));
     TRY(narrow(r, choose[i], &x, e));
     budget -= FIRST_SHARE[i] * r->budget;
   }
@@ -598,7 +598,7 @@ static int measure_more(cover_run *r, cover_table *table, err *e) {
   r->chosen = r->candidates;
   r->n_chosen = r->n_candidates;
   TRY(times_new(r, r->n_chosen, &x, e));
-  TRY(gauge_round(r, r->n_before, 0, &x, e));
+  TRY(time_round(r, r->n_before, 0, &x, e));
   const double left = r->budget - (now_sec() - started);
   if (!(r->budget > 0) || left > 0) {
     TRY(last_rounds(r, left, &x, e));
@@ -680,17 +680,17 @@ static int store(cover_run *r, const serve_cover *cover, err *e) {
   str text = {0};
   bool stored;
   serve_cover_text(r->t, cover, &text);
-  int rc = text.failed
-               ? no_room(e)
-               : db_portfolio_put(r->db, gauge_template_id(r->gauge), gauge_device_id(r->gauge),
-                                  str_text(&text), NULL, &stored, e);
+  int rc = text.failed ? no_room(e)
+                       : db_portfolio_put(r->db, timing_table_template_id(r->timings),
+                                          timing_table_device_id(r->timings), str_text(&text), NULL,
+                                          &stored, e);
   str_clear(&text);
   return rc;
 }
 
 static void print(cover_run *r, const serve_cover *cover, size_t n_left) {
   str s = {0};
-  const char *device = gauge_device(r->gauge)->name;
+  const char *device = timing_table_device(r->timings)->name;
   if (r->c->json) {
     cover_json(r->t, cover, device, &s);
   } else {
@@ -714,7 +714,7 @@ static int check_sizes(const cover_run *r, err *e) {
 }
 
 static int cover(cover_run *r, err *e) {
-  gauge_options o = {0};
+  timing_options o = {0};
   cover_table table;
   serve_cover result;
   size_t n_left = 0;
@@ -727,7 +727,7 @@ static int cover(cover_run *r, err *e) {
   TRY(read_sizes(r, e));
   TRY(cli_open_db(r->c, DB_WRITE, &r->db, e));
   TRY(rt_compiler_open(&r->compiler, e));
-  TRY(gauge_open(r->t, r->db, r->compiler, &o, &r->gauge, e));
+  TRY(timing_table_open(r->t, r->db, r->compiler, &o, &r->timings, e));
   TRY(r->c->more ? gather_more(r, e) : gather(r, e));
   TRY(check_sizes(r, e));
   TRY(r->c->more ? measure_more(r, &table, e) : measure(r, &table, e));
@@ -740,7 +740,7 @@ static int cover(cover_run *r, err *e) {
 int cmd_cover(const cli *c, err *e) {
   cover_run r = {.c = c};
   const int rc = cover(&r, e);
-  gauge_close(r.gauge);
+  timing_table_close(r.timings);
   rt_compiler_close(r.compiler);
   db_close(r.db);
   gen_close(r.t);

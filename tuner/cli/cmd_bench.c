@@ -16,7 +16,7 @@
 #include "cli.h"
 #include "emu.h"
 #include "file.h"
-#include "many.h"
+#include "problem_list.h"
 #include "numbers.h"
 #include "open_device.h"
 #include "suite.h"
@@ -30,8 +30,8 @@ typedef struct bench_run {
   suite suite;
   const peer_kind *peer; /* NULL: none */
   tuned_context *served;
-  many tuning;
-  many_process *tuner; /* NULL: problems are timed as they are served now */
+  problem_list tuning;
+  problem_list_process *tuner; /* NULL: problems are timed as they are served now */
   const volatile sig_atomic_t *stop;
   int64_t rounds;
   rt_timing how;
@@ -136,7 +136,7 @@ static int fill_texts(bench_run *r, const gen_problem *p, const tuned_kernel_inf
 
 static int tune_case(bench_run *r, const suite_problem *p, err *e) {
   const size_t i = (size_t)(p - r->suite.problems);
-  return r->tuner ? many_one(r->tuner, i, r->stop, e) : 0;
+  return r->tuner ? problem_list_tune_one(r->tuner, i, r->stop, e) : 0;
 }
 
 static int run_case(bench_run *r, bench_case *x, const suite_problem *p, bench_row *row, err *e) {
@@ -377,12 +377,12 @@ static gen_problem *problems_of(bench_run *r) {
 /* Before the device is open here. Each problem is tuned when its turn comes, so that what is
  * finished is printed. */
 static int open_tuner(bench_run *r, const gen_problem *p, err *e) {
-  r->tuning = (many){.c = r->c, .t = r->place.t};
+  r->tuning = (problem_list){.c = r->c, .t = r->place.t};
   if (!r->c->tune) {
     return 0;
   }
   TRY(budget_parse("tune", r->c->tune, &r->memory, &r->tuning.budget, e));
-  return many_open(&r->tuning, p, r->suite.n, &r->tuner, e);
+  return problem_list_open(&r->tuning, p, r->suite.n, &r->tuner, e);
 }
 
 /* Before any tuning, which may take long. */
@@ -428,7 +428,7 @@ int cmd_bench(const cli *c, err *e) {
   bench_run r = {.c = c, .stop = cli_catch_signals()};
   int rc = open_all(&r, e);
   rc = rc ? rc : bench_all(&r, e);
-  many_close(r.tuner);
+  problem_list_close(r.tuner);
   tuned_close(r.served);
   bench_place_close(&r.place);
   arena_clear(&r.memory);

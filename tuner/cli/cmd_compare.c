@@ -8,7 +8,7 @@
 #include "budget.h"
 #include "file.h"
 #include "comparison.h"
-#include "many.h"
+#include "problem_list.h"
 #include "numbers.h"
 #include "open_device.h"
 #include "suite.h"
@@ -24,7 +24,7 @@ typedef struct compare_run {
   suite suite;
   size_t param;
   bool stored_only;
-  many many;
+  problem_list problems;
   int64_t rounds;
   rt_timing how;
   comparison_head head;
@@ -90,18 +90,18 @@ static int plan_searches(compare_run *r, err *e) {
   const search_strategy *strategy; /* only named here: the searches look it up again */
   search_subspace *within = ARENA_ARRAY(&r->memory, search_subspace, p->n + 1);
   TRY(search_strategy_find(name, &strategy, e));
-  r->many = (many){.c = r->c,
-                   .t = r->place.t,
-                   .budget.trials = DEFAULT_TRIALS,
-                   .within = within,
-                   .n_within = p->n};
+  r->problems = (problem_list){.c = r->c,
+                               .t = r->place.t,
+                               .budget.trials = DEFAULT_TRIALS,
+                               .within = within,
+                               .n_within = p->n};
   for (size_t i = 0; within && i < p->n; i++) {
     within[i] = (search_subspace){r->param, (uint16_t)i};
   }
   TRY(within ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
   r->stored_only = r->c->budget && !strcmp(r->c->budget, "0");
   return r->c->budget && !r->stored_only
-             ? budget_parse("budget", r->c->budget, &r->memory, &r->many.budget, e)
+             ? budget_parse("budget", r->c->budget, &r->memory, &r->problems.budget, e)
              : 0;
 }
 
@@ -261,7 +261,7 @@ static int search(compare_run *r, err *e) {
   for (size_t i = 0; i < r->suite.n; i++) {
     p[i] = r->suite.problems[i].p;
   }
-  return r->stored_only ? 0 : many_tune(&r->many, p, r->suite.n, e);
+  return r->stored_only ? 0 : problem_list_tune(&r->problems, p, r->suite.n, e);
 }
 
 static int open_device(compare_run *r, err *e) {

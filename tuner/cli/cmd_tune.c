@@ -63,7 +63,7 @@ static int parse_start(const char *text, tune_start *out, err *e) {
 /* What else is tried first, which can be read when the template is known. */
 static int read_starts(run_ *r, tune_options *o, err *e) {
   const char *start = r->c->start;
-  return start && is_path(start) ? starts_read(r->t, start, &r->memory, &o->given, e) : 0;
+  return start && is_path(start) ? initial_configs_read(r->t, start, &r->memory, &o->given, e) : 0;
 }
 
 static int parse_options(run_ *r, tune_options *o, err *e) {

@@ -1,4 +1,4 @@
-#include "seeds.h"
+#include "initial_configs.h"
 
 #include <string.h>
 
@@ -10,7 +10,7 @@ typedef struct sower {
   tune_session *s;
   gen_config *configs;
   size_t n;
-  const char *near[SEEDS_NEAR]; /* problems tuned here */
+  const char *near[INITIAL_NEAR]; /* problems tuned here */
   size_t n_near;
   size_t n_covered; /* of a portfolio */
 } sower;
@@ -30,9 +30,9 @@ static void add(sower *x, const gen_config *c) {
 
 /* What the user asks for, here or everywhere. */
 static size_t add_given(sower *x) {
-  const tune_starts *all = &x->s->o.given;
+  const initial_configs *all = &x->s->o.given;
   const size_t before = x->n;
-  for (size_t i = 0; i < all->n && x->n < before + STARTS_MOST; i++) {
+  for (size_t i = 0; i < all->n && x->n < before + INITIAL_FROM_FILE; i++) {
     if (!all->given[i].problem || !strcmp(all->given[i].problem, str_text(&x->s->problem))) {
       add(x, &all->given[i].config);
     }
@@ -46,10 +46,10 @@ static int add_best(sower *x, serve_choose *choose, size_t most, err *e) {
   serve_pick pick;
   int rc = 0;
   while (x->n < most && !(rc = serve_choose_next(choose, &pick, e))) {
-    if (pick.origin == TUNED_NEAREST && x->n_near < SEEDS_NEAR) {
+    if (pick.origin == TUNED_NEAREST && x->n_near < INITIAL_NEAR) {
       x->near[x->n_near++] = pick.problem;
     }
-    if (pick.origin != TUNED_PORTFOLIO || x->n_covered++ < SEEDS_COVER) {
+    if (pick.origin != TUNED_PORTFOLIO || x->n_covered++ < INITIAL_COVER) {
       add(x, &pick.config);
     }
   }
@@ -72,7 +72,7 @@ static int add_built(sower *x, const char *problem, err *e) {
   db_result *rows;
   size_t n, before = x->n;
   TRY(db_results(s->db, s->crew.template_id, s->crew.device_id, problem, &s->memory, &rows, &n, e));
-  for (size_t i = 0; i < n && i < 2 * SEEDS_BUILT && x->n < before + SEEDS_BUILT; i++) {
+  for (size_t i = 0; i < n && i < 2 * INITIAL_BUILT && x->n < before + INITIAL_BUILT; i++) {
     gen_config c;
     bool found = false;
     if (rows[i].t.status != DB_OK || gen_config_parse(s->t, rows[i].t.config, &c, NULL) ||
@@ -101,7 +101,7 @@ static int add_own(sower *x, err *e) {
 static int add_neighbours(sower *x, serve_choose *choose, err *e) {
   TRY(add_best(x, choose, 1, e));
   const size_t n_given = add_given(x);
-  TRY(add_best(x, choose, n_given + SEEDS_BEST - 2, e));
+  TRY(add_best(x, choose, n_given + INITIAL_BEST - 2, e));
   TRY(add_own(x, e));
   for (size_t i = 0; i < x->n_near; i++) {
     TRY(add_built(x, x->near[i], e));
@@ -111,7 +111,7 @@ static int add_neighbours(sower *x, serve_choose *choose, err *e) {
 
 /* libtuned's own search for a kernel, over this session's database; the device is only asked for
  * its limits, so the measuring process can keep it. */
-int seeds_find(tune_session *s, gen_config *configs, size_t *n, err *e) {
+int initial_configs_find(tune_session *s, gen_config *configs, size_t *n, err *e) {
   str device_key = {0};
   serve_sources from = {.device = &s->crew.m.info,
                         .db = s->db,

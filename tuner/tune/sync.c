@@ -1,11 +1,11 @@
-/* sharing.c -- other searches of the same problem in the same database: what they find is known
+/* sync.c -- other searches of the same problem in the same database: what they find is known
  * here too. The database tells cheaply whether somebody else has written. */
 #include <math.h>
 
 #include "file.h"
 #include "session.h"
 
-static const double SHARE_SEC = 0.2;
+static const double SYNC_SEC = 0.2;
 
 /* Rows that another process stored since we looked: known from now on, told to the strategy. Our
  * own among them were told before, and a strategy takes an answer once. */
@@ -41,19 +41,19 @@ static int learn_from_others(tune_session *s, err *e) {
   return rc;
 }
 
-int session_share(tune_session *s, err *e) {
+int session_sync(tune_session *s, err *e) {
   int64_t changes;
   double now = now_sec();
-  if (now - s->shared_at < SHARE_SEC) {
+  if (now - s->synced_at < SYNC_SEC) {
     return 0;
   }
-  s->shared_at = now;
+  s->synced_at = now;
   TRY(db_changes(s->db, &changes, e));
   if (changes == s->changes) {
     return 0;
   }
   s->changes = changes;
-  s->accompanied = true;
+  s->concurrent = true;
   int rc = learn_from_others(s, e);
   session_spent(&s->state.phases.store, now);
   return rc;

@@ -79,10 +79,10 @@ static void close_problem(tune_session *s) {
   s->known = (known_points){0};
   arena_clear(&s->known_memory);
   s->exhausted = s->first_answered = false;
-  s->n_starts = s->n_seeds = s->seeds_asked = s->n_steps = s->n_put_off = 0;
+  s->initial.n = s->initial.n_points = s->initial.next = s->n_steps = s->n_deferred = 0;
   s->rows = NULL;
   s->n_rows = 0;
-  s->accompanied = false;
+  s->concurrent = false;
   arena_clear(&s->memory);
 }
 
@@ -184,7 +184,7 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
   session_spent(&s->state.phases.search, from);
   add_phases(&s->state.phases, m);
   s->state.tried++;
-  s->first_answered = s->first_answered || c->point == s->seeds[0];
+  s->first_answered = s->first_answered || c->point == s->initial.points[0];
   s->state.failed[m->status]++;
   samples_note(&s->state.health, m, false);
   if (!rc) { /* what is told is stored */
@@ -304,7 +304,7 @@ static bool more_to_do(const tune_session *s) {
 static int search(tune_session *s, err *e) {
   TRY(db_changes(s->db, &s->changes, e));
   while (more_to_do(s)) {
-    TRY(session_share(s, e));
+    TRY(session_sync(s, e));
     TRY(feed_measurer(s, e));
     for (size_t i = 0; i < s->crew.n_jobs; i++) {
       TRY(feed_compiler(s, i, e));
@@ -331,7 +331,7 @@ static int open_problem(tune_session *s, const gen_problem *p, err *e) {
   s->state.known = s->state.known_before = s->n_rows;
   TRY(db_effort_get(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem),
                     &s->state.sec_before, e));
-  return seeds_find(s, s->starts, &s->n_starts, e);
+  return initial_configs_find(s, s->initial.configs, &s->initial.n, e);
 }
 
 static bool is_row(const tune_session *s, const gen_config *c) {
@@ -367,9 +367,9 @@ static int set_off(tune_session *s, err *e) {
     return 0;
   }
   TRY(measurer_begin(&s->crew.m, str_text(&s->problem), s->data, e));
-  for (size_t i = 0; i < s->crew.n_jobs && s->seeds_asked < s->n_starts && session_may_ask(s);
-       s->seeds_asked++) {
-    const gen_config *c = &s->starts[s->seeds_asked];
+  for (size_t i = 0; i < s->crew.n_jobs && s->initial.next < s->initial.n && session_may_ask(s);
+       s->initial.next++) {
+    const gen_config *c = &s->initial.configs[s->initial.next];
     if (!is_row(s, c)) {
       s->asked++;
       TRY(compile_start(s, i, c, e));
@@ -397,8 +397,9 @@ static int open_space(tune_session *s, err *e) {
 
 /* Starts become points, also those that are being compiled. */
 static int find_points(tune_session *s, err *e) {
-  for (; s->n_seeds < s->n_starts; s->n_seeds++) {
-    if (!gen_space_find(s->space, &s->starts[s->n_seeds], &s->seeds[s->n_seeds])) {
+  for (; s->initial.n_points < s->initial.n; s->initial.n_points++) {
+    if (!gen_space_find(s->space, &s->initial.configs[s->initial.n_points],
+                        &s->initial.points[s->initial.n_points])) {
       return err_at(e, ERR_TEMPLATE, s->t->path, "a valid configuration is not in the space");
     }
   }

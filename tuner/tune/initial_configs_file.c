@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "starts.h"
+#include "initial_configs_file.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +11,7 @@ enum { NBYTES_MOST = 1 << 24 };
 typedef struct reader {
   gen_template *t;
   arena *a;
-  tune_starts *out;
+  initial_configs *out;
 } reader;
 
 static int no_room(err *e) {
@@ -30,10 +30,10 @@ static const char *problem_words(const reader *r, char *line, char *end) {
 }
 
 static int add(reader *r, const char *problem, const char *config, err *e) {
-  tune_given *g = &r->out->given[r->out->n];
+  initial_config *g = &r->out->given[r->out->n];
   str text = {0};
   gen_problem p;
-  *g = (tune_given){0};
+  *g = (initial_config){0};
   TRY(gen_config_parse(r->t, config, &g->config, e));
   if (problem) {
     TRY(gen_problem_parse(r->t, problem, &p, e));
@@ -70,7 +70,7 @@ static size_t count_lines(const char *text) {
 
 static int read_text(reader *r, const char *path, char *text, err *e) {
   size_t number = 0;
-  r->out->given = ARENA_ARRAY(r->a, tune_given, count_lines(text));
+  r->out->given = ARENA_ARRAY(r->a, initial_config, count_lines(text));
   TRY(r->out->given ? 0 : no_room(e));
   for (char *line; (line = strsep(&text, "\n"));) {
     err why = {0};
@@ -85,10 +85,11 @@ static int read_text(reader *r, const char *path, char *text, err *e) {
   return 0;
 }
 
-int starts_read(gen_template *t, const char *path, arena *a, tune_starts *out, err *e) {
+int initial_configs_read(gen_template *t, const char *path, arena *a, initial_configs *out,
+                         err *e) {
   reader r = {.t = t, .a = a, .out = out};
   str text = {0};
-  *out = (tune_starts){0};
+  *out = (initial_configs){0};
   int rc = file_read(path, NBYTES_MOST, &text, e);
   char *copy = rc ? NULL : arena_text(a, str_text(&text));
   str_clear(&text);

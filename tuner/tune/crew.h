@@ -3,7 +3,7 @@
  *
  * A candidate in the crew's hands belongs to exactly one of: a compile worker's slot, the queue of
  * those that are ready for the device, the measuring slot. What goes in, when, and what becomes of
- * the results is the owner's affair: session.c searches, gauge.c fills a table.
+ * the results is the owner's affair: session.c searches, timing_table.c fills a table.
  */
 #ifndef TUNE_CREW_H
 #define TUNE_CREW_H

@@ -1,4 +1,4 @@
-/* asking.c -- what to try next, and whether to try any more. */
+/* propose.c -- what to try next, and whether to try any more. */
 #include "file.h"
 #include "session.h"
 
@@ -17,7 +17,7 @@ bool session_stopped(const tune_session *s) {
 /* What would be served untuned is measured whatever time that takes: a search that ends with less,
  * because that alone was compiled in time, would be worse than none. */
 static bool owes_first(const tune_session *s) {
-  return s->n_seeds && !s->first_answered && !known_find(&s->known, s->seeds[0]);
+  return s->initial.n_points && !s->first_answered && !known_find(&s->known, s->initial.points[0]);
 }
 
 bool session_out_of_time(const tune_session *s) {
@@ -33,9 +33,9 @@ static bool budget_left(const tune_session *s) {
   return !session_out_of_time(s);
 }
 
-static bool is_seed(const tune_session *s, size_t point) {
-  for (size_t i = 0; i < s->n_seeds; i++) {
-    if (s->seeds[i] == point) {
+static bool is_initial(const tune_session *s, size_t point) {
+  for (size_t i = 0; i < s->initial.n_points; i++) {
+    if (s->initial.points[i] == point) {
       return true;
     }
   }
@@ -44,29 +44,29 @@ static bool is_seed(const tune_session *s, size_t point) {
 
 /* Two searches with the same seed ask for the same points. Beside another one, every other point is
  * put off, by a process's own coin; what nobody has tried by then comes at the end. */
-static bool put_off(tune_session *s, size_t point) {
-  if (!s->accompanied || s->n_put_off == PUT_OFF_MOST || rng_below(&s->rng, 2)) {
+static bool defer(tune_session *s, size_t point) {
+  if (!s->concurrent || s->n_deferred == DEFERRED_MOST || rng_below(&s->rng, 2)) {
     return false;
   }
-  s->put_off[s->n_put_off++] = point;
+  s->deferred[s->n_deferred++] = point;
   return true;
 }
 
 /* The next point nobody knows yet: first the seeds, then what the strategy asks for. */
 static bool next_point(tune_session *s, size_t *point) {
-  while (s->seeds_asked < s->n_seeds) {
-    *point = s->seeds[s->seeds_asked++];
+  while (s->initial.next < s->initial.n_points) {
+    *point = s->initial.points[s->initial.next++];
     if (!known_find(&s->known, *point)) {
       return true;
     }
   }
   while (search_ask(s->search, point)) {
-    if (!is_seed(s, *point) && !known_find(&s->known, *point) && !put_off(s, *point)) {
+    if (!is_initial(s, *point) && !known_find(&s->known, *point) && !defer(s, *point)) {
       return true;
     }
   }
-  while (s->n_put_off) {
-    *point = s->put_off[--s->n_put_off];
+  while (s->n_deferred) {
+    *point = s->deferred[--s->n_deferred];
     if (!known_find(&s->known, *point)) {
       return true;
     }

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "gauge.h"
+#include "timing_table.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -27,11 +27,11 @@ typedef struct ahead { /* what the compilers do when the size at hand leaves the
   size_t size, config; /* the first not looked at */
 } ahead;
 
-struct gauge {
+struct timing_table {
   gen_template *t;
   db *db;
   rt_compiler *compiler;
-  gauge_options o;
+  timing_options o;
   uint64_t n_measured;
   crew crew;
 
@@ -59,9 +59,9 @@ static int no_room(err *e) {
 static int finish(void *self, candidate *c, const measured *m, err *e);
 static int next(void *self, const measured *m, err *e);
 
-int gauge_open(gen_template *t, db *d, rt_compiler *c, const gauge_options *o, gauge **out,
-               err *e) {
-  gauge *g = calloc(1, sizeof *g);
+int timing_table_open(gen_template *t, db *d, rt_compiler *c, const timing_options *o,
+                      timing_table **out, err *e) {
+  timing_table *g = calloc(1, sizeof *g);
   if (!g) {
     return no_room(e);
   }
@@ -74,20 +74,20 @@ int gauge_open(gen_template *t, db *d, rt_compiler *c, const gauge_options *o, g
   const crew_owner owner = {.self = g, .finish = finish, .next = next};
   const int rc = crew_open(&g->crew, t, d, c, &options, &owner, e);
   if (rc) {
-    gauge_close(g);
+    timing_table_close(g);
     return rc;
   }
   *out = g;
   return 0;
 }
 
-static void close_size(gauge *g) {
+static void close_size(timing_table *g) {
   gen_instance_free(g->g);
   g->g = NULL;
   arena_clear(&g->memory);
 }
 
-void gauge_close(gauge *g) {
+void timing_table_close(timing_table *g) {
   if (!g) {
     return;
   }
@@ -98,20 +98,20 @@ void gauge_close(gauge *g) {
   free(g);
 }
 
-const rt_info *gauge_device(const gauge *g) {
+const rt_info *timing_table_device(const timing_table *g) {
   return &g->crew.m.info;
 }
-int64_t gauge_device_id(const gauge *g) {
+int64_t timing_table_device_id(const timing_table *g) {
   return g->crew.device_id;
 }
-int64_t gauge_template_id(const gauge *g) {
+int64_t timing_table_template_id(const timing_table *g) {
   return g->crew.template_id;
 }
 
 /* ---- one result ----------------------------------------------------------------------------- */
 
 static int finish(void *self, candidate *c, const measured *m, err *e) {
-  gauge *g = self;
+  timing_table *g = self;
   str config = {0};
   int64_t trial;
   if (c->ahead) { /* its own size will tell why it failed */
@@ -136,7 +136,7 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
 
 /* ---- compiling ------------------------------------------------------------------------------ */
 
-static candidate *compiling(const gauge *g, const char *key) {
+static candidate *compiling(const timing_table *g, const char *key) {
   for (size_t i = 0; i < g->crew.n_jobs; i++) {
     if (g->crew.slots[i] && !strcmp(g->crew.slots[i]->key, key)) {
       return g->crew.slots[i];
@@ -146,7 +146,7 @@ static candidate *compiling(const gauge *g, const char *key) {
 }
 
 /* Ready when its image is stored, else for worker i, who may be at it already. */
-static int prepare(gauge *g, size_t i, candidate *c, err *e) {
+static int prepare(timing_table *g, size_t i, candidate *c, err *e) {
   candidate *same = compiling(g, c->key);
   bool found = false;
   if (same && same->ahead) {
@@ -169,7 +169,7 @@ static int prepare(gauge *g, size_t i, candidate *c, err *e) {
 }
 
 /* The next one nobody knows. */
-static int feed_compiler(gauge *g, size_t i, err *e) {
+static int feed_compiler(timing_table *g, size_t i, err *e) {
   while (!g->crew.slots[i] && g->next < g->n_variants) {
     const size_t at = g->next++;
     candidate *c;
@@ -183,13 +183,13 @@ static int feed_compiler(gauge *g, size_t i, err *e) {
 
 /* ---- compiling for the sizes that come next ------------------------------------------------- */
 
-static void skip_to(gauge *g, size_t size) {
+static void skip_to(timing_table *g, size_t size) {
   gen_instance_free(g->ahead.g);
   g->ahead = (ahead){.size = size};
 }
 
 /* A size's slowest compilation can take longer than measuring all of it. */
-static bool next_ahead(gauge *g) {
+static bool next_ahead(timing_table *g) {
   ahead *a = &g->ahead;
   gen_number numbers[RT_NUMBERS];
   rt_numbers(&g->crew.m.info, numbers);
@@ -207,7 +207,7 @@ static bool next_ahead(gauge *g) {
 }
 
 /* Whatever goes wrong here goes wrong again, and is told, when its size is at hand. */
-static int compile_ahead(gauge *g, size_t i, err *e) {
+static int compile_ahead(timing_table *g, size_t i, err *e) {
   while (!g->crew.slots[i] && next_ahead(g)) {
     gen_config c = g->configs[g->ahead.config++];
     candidate *x;
@@ -231,7 +231,7 @@ static int compile_ahead(gauge *g, size_t i, err *e) {
 
 /* ---- measuring ------------------------------------------------------------------------------ */
 
-static int feed_measurer(gauge *g, err *e) {
+static int feed_measurer(timing_table *g, err *e) {
   if (g->crew.measuring || !g->crew.ready.n) {
     return 0;
   }
@@ -243,14 +243,14 @@ static int feed_measurer(gauge *g, err *e) {
 }
 
 static int next(void *self, const measured *m, err *e) {
-  gauge *g = self;
+  timing_table *g = self;
   if (m->status == DB_OK) {
     g->best = fmin(g->best, m->times.median);
   }
   return g->o.stop && *g->o.stop ? 0 : feed_measurer(g, e);
 }
 
-static bool in_flight(const gauge *g) {
+static bool in_flight(const timing_table *g) {
   bool any = g->next < g->n_variants || g->crew.ready.n || g->crew.measuring;
   for (size_t i = 0; i < g->crew.n_jobs; i++) {
     any = any || (g->crew.slots[i] && !g->crew.slots[i]->ahead);
@@ -258,7 +258,7 @@ static bool in_flight(const gauge *g) {
   return any;
 }
 
-static int measure_all(gauge *g, err *e) {
+static int measure_all(timing_table *g, err *e) {
   int answers;
   double waited = 0;
   while (in_flight(g)) {
@@ -284,7 +284,7 @@ static int measure_all(gauge *g, err *e) {
 /* ---- one size ------------------------------------------------------------------------------- */
 
 /* The variant of this configuration; SIZE_MAX when none fits. Several may be adapted to one. */
-static size_t variant_of(gauge *g, const gen_config *config) {
+static size_t variant_of(timing_table *g, const gen_config *config) {
   gen_config c = *config;
   int changed;
   if (!serve_adapt(g->t, g->g, &c, &changed)) {
@@ -301,7 +301,7 @@ static size_t variant_of(gauge *g, const gen_config *config) {
   return g->n_variants++;
 }
 
-static void take_known(gauge *g, const db_result *r) {
+static void take_known(timing_table *g, const db_result *r) {
   gen_config c;
   if (gen_config_parse(g->t, r->t.config, &c, NULL)) {
     return;
@@ -317,7 +317,7 @@ static void take_known(gauge *g, const db_result *r) {
   }
 }
 
-static int open_size(gauge *g, err *e) {
+static int open_size(timing_table *g, err *e) {
   const gen_problem *p = &g->sizes->p[g->size];
   gen_number numbers[RT_NUMBERS];
   close_size(g);
@@ -336,7 +336,7 @@ typedef struct column { /* of the table */
   size_t stride;
 } column;
 
-static void fill_column(const gauge *g, const size_t *which, const column *out) {
+static void fill_column(const timing_table *g, const size_t *which, const column *out) {
   for (size_t i = 0; i < g->n_configs; i++) {
     const variant none = {.sec = INFINITY};
     const variant *v = which[i] == SIZE_MAX ? &none : &g->variants[which[i]];
@@ -345,7 +345,7 @@ static void fill_column(const gauge *g, const size_t *which, const column *out) 
   }
 }
 
-static int gauge_size(gauge *g, const column *out, err *e) {
+static int time_size(timing_table *g, const column *out, err *e) {
   db_result *rows;
   size_t n;
   TRY(open_size(g, e));
@@ -372,9 +372,9 @@ static bool is_of_size(int rc) {
          rc == ERR_USAGE;
 }
 
-static int gauge_column(gauge *g, const column *out, err *e) {
+static int time_column(timing_table *g, const column *out, err *e) {
   err why = {0};
-  int rc = gauge_size(g, out, &why);
+  int rc = time_size(g, out, &why);
   if (rc && !is_of_size(rc)) {
     return err_at(e, rc, why.place, "%s", why.message);
   }
@@ -388,18 +388,18 @@ static int gauge_column(gauge *g, const column *out, err *e) {
     TRY(measurer_restart(&g->crew.m, e));
   }
   if (g->o.report) {
-    g->o.report(g->o.report_self, &(gauge_progress){.problem = str_text(&g->problem),
-                                                    .i = g->size + 1,
-                                                    .n = g->sizes->n,
-                                                    .measured = g->n_measured,
-                                                    .why = rc ? why.message : NULL});
+    g->o.report(g->o.report_self, &(timing_progress){.problem = str_text(&g->problem),
+                                                     .i = g->size + 1,
+                                                     .n = g->sizes->n,
+                                                     .measured = g->n_measured,
+                                                     .why = rc ? why.message : NULL});
   }
   return 0;
 }
 
-int gauge_table(gauge *g, const gen_config *configs, size_t n_configs, const sizes *list,
-                double budget, size_t stride, double *sec, serve_work *work, size_t *n_done,
-                err *e) {
+int timing_table_fill(timing_table *g, const gen_config *configs, size_t n_configs,
+                      const sizes *list, double budget, size_t stride, double *sec,
+                      serve_work *work, size_t *n_done, err *e) {
   const double started = now_sec();
   int rc = 0;
   g->configs = configs;
@@ -411,8 +411,8 @@ int gauge_table(gauge *g, const gen_config *configs, size_t n_configs, const siz
       break;
     }
     g->size = *n_done;
-    rc = gauge_column(g, &(column){.sec = sec + *n_done, .work = work + *n_done, .stride = stride},
-                      e);
+    rc = time_column(g, &(column){.sec = sec + *n_done, .work = work + *n_done, .stride = stride},
+                     e);
   }
   crew_drop(&g->crew);
   close_size(g);

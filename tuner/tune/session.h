@@ -1,15 +1,15 @@
 /* session.h -- the inside of a tuning session, for the files that it is spread over: session.c (the
- * loop), asking.c, sharing.c, seeds.c, samples.c, finals.c. */
+ * loop), propose.c, sync.c, initial_configs.c, samples.c, finals.c. */
 #ifndef TUNE_SESSION_H
 #define TUNE_SESSION_H
 
 #include "crew.h"
 #include "samples.h"
-#include "seeds.h"
+#include "initial_configs.h"
 #include "rng.h"
 #include "tune.h"
 
-enum { PUT_OFF_MOST = 4096 };
+enum { DEFERRED_MOST = 4096 };
 enum { STEPS_MOST = 256 }; /* of the improvements kept */
 
 struct tune_session {
@@ -31,10 +31,13 @@ struct tune_session {
   db_result *rows; /* what was known at the start */
   size_t n_rows;
   known_points known;
-  arena known_memory;            /* of what was learnt from others */
-  gen_config starts[SEEDS_MOST]; /* what is asked first, as configurations */
-  size_t n_starts, seeds[SEEDS_MOST], n_seeds, seeds_asked; /* and as points */
-  bool exhausted, first_answered; /* the first seed, what would be served untuned */
+  arena known_memory; /* of what was learnt from others */
+  struct {
+    gen_config configs[INITIAL_MOST];
+    size_t n, points[INITIAL_MOST], n_points; /* points: known once the space is */
+    size_t next;                              /* the first not asked for */
+  } initial;                                  /* tried first */
+  bool exhausted, first_answered; /* the first initial one, which would be served untuned */
   struct {
     uint64_t trial;
     double score;
@@ -45,10 +48,10 @@ struct tune_session {
   double fastest;    /* seconds of whatever was fastest; INFINITY: none yet */
   double watts;      /* of the last candidate whose energy was measured; 0: none yet */
   rng rng;           /* for this process alone */
-  bool accompanied;  /* somebody else writes to the database */
-  size_t put_off[PUT_OFF_MOST], n_put_off;
+  bool concurrent;   /* another process writes to the database */
+  size_t deferred[DEFERRED_MOST], n_deferred;
   int64_t changes; /* of the database, when it was last looked at */
-  double shared_at;
+  double synced_at;
   double started, effort_from;
   tune_state state;
 };
@@ -57,7 +60,7 @@ struct tune_session {
  * as the session's memory. err  ERR_COMPILE  it doesn't build, or takes too long */
 int session_build(tune_session *s, const db_result *row, measure_image *image, err *e);
 
-/* asking.c */
+/* propose.c */
 bool session_stopped(const tune_session *s);
 bool session_out_of_time(const tune_session *s);
 /* session_may_ask -- is there budget, a point, and need for another candidate? */
@@ -67,8 +70,8 @@ bool session_may_draft(const tune_session *s);
  * was compiled before, what is ready for the device; neither when no point is left */
 int session_draft(tune_session *s, err *e);
 
-/* session_share -- a few times a second: learn what others have stored */
-int session_share(tune_session *s, err *e);
+/* session_sync -- a few times a second: learn what others have stored */
+int session_sync(tune_session *s, err *e);
 
 /* session_spent -- seconds since `from`, for one of the phases */
 void session_spent(double *phase, double from);

@@ -14,7 +14,7 @@
 
 #include "db.h"
 #include "measurer.h"
-#include "starts.h"
+#include "initial_configs_file.h"
 #include "search.h"
 
 typedef struct tune_budget { /* for one problem, earlier runs counted in; 0: no such bound */
@@ -71,7 +71,7 @@ typedef struct tune_state { /* of the search under way; what a progress line sho
   const measured *measured; /* of the trial that is reported; NULL for a change of phase */
 } tune_state;
 
-/* What a search tries before its own points, besides the default; see seeds.h */
+/* What a search tries before its own points, besides the default; see initial_configs.h */
 typedef enum tune_start {
   TUNE_START_ALL,   /* the nearest tuned problems' best, shipped results included */
   TUNE_START_TUNED, /* of this database alone */
@@ -86,7 +86,7 @@ typedef struct tune_options {
   const search_subspace *within; /* NULL: the whole space; see tune_narrow */
   tune_budget budget;
   tune_start start;
-  tune_starts given; /* tried before all but what would be served untuned */
+  initial_configs given; /* tried before all but what would be served untuned */
   tune_objective objective;
   rt_replay replay;
   size_t finalists, rounds;          /* of the finals; 0: 6 and 15 */

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "many.h"
+#include "problem_list.h"
 
 #include <poll.h>
 #include <signal.h>
@@ -10,7 +10,7 @@
 #include "worker.h"
 
 typedef struct run_ {
-  const many *m;
+  const problem_list *m;
   arena memory;
   db *db;
   rt_compiler *compiler;
@@ -128,7 +128,7 @@ static int tune_one(run_ *r, const gen_problem *p, err *e) {
   return rc && rc != ERR_USAGE && rc != ERR_NOMEM ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }
 
-int many_tune(const many *m, const gen_problem *p, size_t n, err *e) {
+int problem_list_tune(const problem_list *m, const gen_problem *p, size_t n, err *e) {
   run_ r = {.m = m};
   int rc = open_run(&r, e);
   for (size_t i = 0; !rc && i < n; i++) {
@@ -140,8 +140,8 @@ int many_tune(const many *m, const gen_problem *p, size_t n, err *e) {
 
 /* ---- in a process of its own ----------------------------------------------------------------- */
 
-struct many_process {
-  const many *m;
+struct problem_list_process {
+  const problem_list *m;
   const gen_problem *p;
   size_t n;
   worker w;
@@ -155,7 +155,7 @@ static int answer(int fd, const err *why) {
   return rc;
 }
 
-static void serve_one(const many_process *x, run_ *r, const str *request, err *why) {
+static void serve_one(const problem_list_process *x, run_ *r, const str *request, err *why) {
   wire_reader reader = {.p = str_text(request), .n = request->n};
   const uint64_t i = wire_get_u64(&reader);
   if (i < x->n && !tune_one(r, &x->p[i], why)) {
@@ -164,7 +164,7 @@ static void serve_one(const many_process *x, run_ *r, const str *request, err *w
 }
 
 static void child_main(int fd, void *setting) {
-  const many_process *x = setting;
+  const problem_list_process *x = setting;
   run_ r = {.m = x->m};
   str request = {0};
   err why = {0};
@@ -190,7 +190,7 @@ static void await_answer(const worker *w, const volatile sig_atomic_t *stop) {
   }
 }
 
-static int receive(many_process *x, const volatile sig_atomic_t *stop, err *e) {
+static int receive(problem_list_process *x, const volatile sig_atomic_t *stop, err *e) {
   str frame = {0}, how = {0};
   err why = {0};
   await_answer(&x->w, stop);
@@ -205,18 +205,20 @@ static int receive(many_process *x, const volatile sig_atomic_t *stop, err *e) {
   return rc;
 }
 
-int many_open(const many *m, const gen_problem *p, size_t n, many_process **out, err *e) {
-  many_process *x = calloc(1, sizeof *x);
+int problem_list_open(const problem_list *m, const gen_problem *p, size_t n,
+                      problem_list_process **out, err *e) {
+  problem_list_process *x = calloc(1, sizeof *x);
   if (!x) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
-  *x = (many_process){.m = m, .p = p, .n = n, .w = {.run = child_main, .setting = x}};
+  *x = (problem_list_process){.m = m, .p = p, .n = n, .w = {.run = child_main, .setting = x}};
   *out = x;
   TRY(worker_start(&x->w, e));
   return receive(x, NULL, e);
 }
 
-int many_one(many_process *x, size_t i, const volatile sig_atomic_t *stop, err *e) {
+int problem_list_tune_one(problem_list_process *x, size_t i, const volatile sig_atomic_t *stop,
+                          err *e) {
   str frame = {0};
   wire_put_u64(&frame, i);
   const int rc = worker_ask(&x->w, &frame, e);
@@ -224,7 +226,7 @@ int many_one(many_process *x, size_t i, const volatile sig_atomic_t *stop, err *
   return rc ? rc : receive(x, stop, e);
 }
 
-void many_close(many_process *x) {
+void problem_list_close(problem_list_process *x) {
   if (x) {
     worker_stop(&x->w);
     free(x);
