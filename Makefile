@@ -36,8 +36,11 @@ TUNER_SRC := $(call find_files,tuner,*.c)
 TUNER_MAIN := $(B)/$(patsubst %.c,%.o,$(filter %/main.c,$(TUNER_SRC)))
 TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o) $(B)/tuner_files.o
 TUNER_FILES := $(call find_files,tuner,*.cu) $(call find_files,tuner,peer_cub.h) $(call find_files,tuner,*.txt)
-TEST_SRC := $(wildcard tests/test_*.c)
-TESTS := $(TEST_SRC:tests/%.c=$(B)/tests/%)
+# A test program's name is unique: build/tests/NAME comes from tests/ROOM/NAME.c.
+TEST_ROOMS := $(filter-out tests/bench,$(shell find tests -name '*.c' -printf '%h\n' | LC_ALL=C sort -u))
+TEST_SRC := $(call find_files,tests,test_*.c)
+TESTS := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRC)))
+TEST_SCRIPTS := $(call find_files,tests,test_*.sh)
 # Keeps what NVRTC returned, for all tests (tests/run.sh). The toolkit's headers are looked for beside it.
 NVRTC_CACHE := $(B)/nvrtc/lib/libnvrtc_cache.so
 # Takes as long as half of the others together: it begins.
@@ -60,7 +63,7 @@ help:
 	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
-	@echo 'make golden       rewrite the golden files of tests/golden; review the diff'
+	@echo 'make golden       rewrite the golden files of tests/unit/golden; review the diff'
 
 quickstart: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) all
@@ -69,7 +72,7 @@ quickstart: deps
 check: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@sh tests/layers.sh
-	@B=$(B) sh tests/run.sh $(LONGEST) $(filter-out $(LONGEST),$(TESTS)) $(wildcard tests/test_*.sh)
+	@B=$(B) sh tests/run.sh $(LONGEST) $(filter-out $(LONGEST),$(TESTS)) $(TEST_SCRIPTS)
 
 tests: $(TESTS) $(NVRTC_CACHE) $(B)/tests/cublas_calls $(B)/tests/bench/bench_model
 
@@ -95,7 +98,7 @@ lint:
 	clang-format --dry-run -Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
 	  --suppress=missingIncludeSystem --suppress=memleak --suppress='shiftTooManyBitsSigned:tests/*' \
-	  $(filter -I%,$(INCLUDES)) $(filter %.c,$(SOURCES))
+	  $(filter -I%,$(INCLUDES)) -Itests/fixtures $(filter %.c,$(SOURCES))
 
 format:
 	clang-format -i $(SOURCES)
@@ -161,10 +164,11 @@ $(B)/autotune: $(TUNER_OBJ) $(B)/libtuned.a
 
 # What tests themselves compute is little: to compile them with optimisation takes longer than it saves.
 $(TESTS): private ALL_CFLAGS += $(TEST_CFLAGS)
-$(B)/tests/%: tests/%.c $(B)/libtuned.a $(filter-out $(TUNER_MAIN),$(TUNER_OBJ))
-	@mkdir -p $(@D)
+vpath %.c tests $(TEST_ROOMS)
+$(B)/tests/%: %.c $(B)/libtuned.a $(filter-out $(TUNER_MAIN),$(TUNER_OBJ))
+	@mkdir -p $(@D) $(B)/$(<D)
 	@echo '  LD  $@'
-	$(Q)$(CC) $(ALL_CFLAGS) $< $(filter-out $(TUNER_MAIN),$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
+	$(Q)$(CC) $(ALL_CFLAGS) -MF $(B)/$(<:.c=.d) -Itests/fixtures $< $(filter-out $(TUNER_MAIN),$(TUNER_OBJ)) $(B)/libtuned.a -lcmocka $(TUNER_LIBS) $(LDLIBS) -o $@
 
 $(NVRTC_CACHE): tests/fixtures/nvrtc_cache.c $(B)/libtuned.a
 	@mkdir -p $(@D)
@@ -217,4 +221,4 @@ clean:
 	rm -rf $(B)
 .PHONY: clean
 
--include $(OBJ:.o=.d) $(CALLS_OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TESTS:%=%.d)
+-include $(OBJ:.o=.d) $(CALLS_OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)

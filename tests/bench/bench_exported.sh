@@ -6,8 +6,7 @@
 # "--dispatch tree"; its --arch is sm_90a), B the build folder, CC the compiler; BUILD_ONLY=FILE leaves the
 # program there and runs nothing.
 set -eu
-B=${B:-build} CUDA_HOME=${CUDA_HOME:-/usr/local/cuda}
-[ -d "$CUDA_HOME" ] || CUDA_HOME=$PWD/build/cuda/nvidia/cu13
+. tests/fixtures/build.sh
 folder=$(mktemp -d)
 trap 'rm -rf "$folder"' EXIT
 export TUNED_DB="$folder/none.db"
@@ -17,8 +16,7 @@ export TUNED_DB="$folder/none.db"
 program=${BUILD_ONLY:-$folder/bench_exported}
 libraries=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 # shellcheck disable=SC2086
-${CC:-cc} -std=c11 -O2 -Wall -Wextra -Iruntime/base -Iruntime/device -Iruntime/run -Iruntime/serve -Igenerator -Ituner \
-  -Idb -I"$B" -I"$folder" -isystem "$CUDA_HOME/include" tests/bench/bench_exported.c "$folder/sgemm_portfolio.c" \
-  "$B/tuner/draw.o" "$B/tuner/images.o" "$B/tuner/compile_worker.o" "$B/tuner/worker.o" "$B/tuner/wire.o" \
-  "$B/libtuned.a" $libraries -L"$CUDA_HOME/lib64/stubs" -lcuda -ldl -lm -lpthread -o "$program"
+"$CC" -std=c11 -O2 -Wall -Wextra $includes -I"$folder" tests/bench/bench_exported.c "$folder/sgemm_portfolio.c" \
+  $(objects draw images compile_worker worker wire) "$B/libtuned.a" $libraries -L"$CUDA_HOME/lib64/stubs" \
+  -lcuda -ldl -lm -lpthread -o "$program"
 [ -n "${BUILD_ONLY:-}" ] || "$program" "$@"

@@ -1,5 +1,5 @@
 // Kernels with one fault each, and the same without it. The line that must be named carries the
-// mark "fault: NAME"; tests/test_emu_checks.c runs all of them.
+// mark "fault: NAME"; tests/emu/test_emu_checks.c runs all of them.
 #define GLOBAL extern "C" __global__ void
 
 GLOBAL bounds_bad(float *x, int n) {

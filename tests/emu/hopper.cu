@@ -1,4 +1,4 @@
-// mbarriers, warp roles, named barriers and the faults of wgmma; tests/test_emu_hopper.c has the
+// mbarriers, warp roles, named barriers and the faults of wgmma; tests/emu/test_emu_hopper.c has the
 // list. A thread writes 1 to ok[threadIdx.x] where it saw what it must. "fault: NAME" marks the line
 // that a finding must name.
 typedef unsigned long long u64;
@@ -563,7 +563,7 @@ CLUSTER(2) cluster_deadlock_bad(int *ok, const float *data) {
   else asm volatile("bar.sync 1, 128;" ::: "memory");
 }
 
-// ---- tensor maps: tests/test_emu_hopper.c describes the tensor ----
+// ---- tensor maps: tests/emu/test_emu_hopper.c describes the tensor ----
 
 struct __align__(64) map { u64 words[16]; };
 

@@ -1,0 +1,89 @@
+#!/bin/sh
+# test_db_cli.sh -- autotune db, from a tuning run to a preset file that can be built into the library,
+# and back into another database. AUTOTUNE names the program.
+set -u
+. tests/fixtures/cli_fixture.sh
+root=$PWD
+
+# ---- words, and nothing there yet
+refuses 2 "say what to do" "$autotune" db
+refuses 2 "say what to do" "$autotune" db exprot
+refuses 2 "takes no word" "$autotune" db stat now
+refuses 2 "name the file" "$autotune" db import
+refuses 1 "no database" "$autotune" db stat
+refuses 1 "no database" "$autotune" db export
+refuses 1 "no database" "$autotune" db prune
+[ ! -e "$TUNED_DB" ] || complain "looking made a database"
+
+# ---- out and in
+for n in 1000 4000; do
+  "$autotune" saxpy n=$n --budget 4 --quiet >/dev/null || complain "tuning failed"
+done
+prints "saxpy n=4000" "$autotune" db export
+"$autotune" db export "$folder/results.txt" saxpy --quiet || complain "no export"
+"$autotune" db export "$folder/none.txt" sgemm --quiet || complain "no export of nothing"
+refuses 1 "there is no template 'saxpi'; did you mean 'saxpy'" "$autotune" db export "$folder/slip.txt" saxpi
+[ "$(grep -c '^[^#]' "$folder/results.txt")" = 2 ] || complain "not two results"
+[ "$(grep -c '^[^#]' "$folder/none.txt")" = 0 ] || complain "results of another family"
+prints "2 results, 2 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/b.db"
+prints "2 results, 0 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/b.db"
+"$autotune" db export "$folder/again.txt" --db "$folder/b.db" --quiet
+sed '/^# end/d; s/nvrtc [0-9]*/nvrtc 0/' "$folder/results.txt" >"$folder/expected.txt"
+grep -v '^# end' "$folder/again.txt" | cmp "$folder/expected.txt" - || complain "out, in and out again differs"
+
+# ---- a file that was cut, changed or put together: its closing line counts the results and digests them
+grep -q '^# end: 2 results, digest [0-9a-f]*$' "$folder/results.txt" || complain "no closing line"
+grep -q '^# end: 0 results' "$folder/none.txt" || complain "nothing is not closed"
+grep -v 'n=1000' "$folder/results.txt" >"$folder/fewer.txt"
+refuses 2 "fewer.txt:4: of the 2 results that it closes there are 1" \
+  "$autotune" db import "$folder/fewer.txt" --db "$folder/closed.db"
+awk -F'	' -v OFS='	' 'NR == 3 { $12 = "1e-06" } 1' "$folder/results.txt" >"$folder/changed.txt"
+refuses 2 "changed.txt:5: the 2 results before it were changed" \
+  "$autotune" db import "$folder/changed.txt" --db "$folder/closed.db"
+prints '"trial":0' "$autotune" db stat --json --db "$folder/closed.db" # nothing of them is stored
+head -3 "$folder/results.txt" >"$folder/cut.txt"
+prints "1 results, 1 of them new" "$autotune" db import "$folder/cut.txt" --db "$folder/cut.db"
+grep -q 'cut.txt does not end with a line "# end: ' "$folder/err" || complain "the cut was not told: $(cat "$folder/err")"
+sed -n '1,2p;4p;3p;5p' "$folder/results.txt" >"$folder/sorted.txt" # in another order they are the same
+cat "$folder/sorted.txt" "$folder/results.txt" "$folder/none.txt" >"$folder/both.txt"
+prints "4 results, 2 of them new" "$autotune" db import "$folder/both.txt" --db "$folder/closed.db"
+[ ! -s "$folder/err" ] || complain "closed files one behind the other: $(cat "$folder/err")"
+grep -h '^[^#]' "$folder/results.txt" >>"$folder/both.txt"
+prints "6 results, 0 of them new" "$autotune" db import "$folder/both.txt" --db "$folder/closed.db"
+grep -q "does not end with" "$folder/err" || complain "lines behind the end were not told"
+prints " results, " "$autotune" db import db/presets/nvidia-h200.txt --db "$folder/presets.db"
+
+# ---- a line written by hand is found by its problem's canonical text; one that is none is named
+sed '/^# end/d; s/saxpy n=\([0-9]*\)[^	]*	/saxpy  n=\1	/' "$folder/results.txt" >"$folder/hand.txt"
+cmp -s "$folder/hand.txt" "$folder/results.txt" && complain "the lines by hand are canonical already"
+prints "2 results, 2 of them new" "$autotune" db import "$folder/hand.txt" --db "$folder/hand.db"
+prints "2 results, 0 of them new" "$autotune" db import "$folder/results.txt" --db "$folder/hand.db"
+sed '/^# end/d; s/	saxpy n=4000[^	]*	/	saxpy nn=4000	/' "$folder/results.txt" >"$folder/no-field.txt"
+refuses 2 "unknown field 'nn'" "$autotune" db import "$folder/no-field.txt" --db "$folder/hand.db"
+
+# ---- broken lines are named, the others are taken
+sed 's/	90	/	ninety	/' "$folder/results.txt" | head -3 >"$folder/broken.txt"
+grep 'n=4000' "$folder/results.txt" >>"$folder/broken.txt"
+refuses 2 "broken.txt:3: column cc" "$autotune" db import "$folder/broken.txt" --db "$folder/c.db"
+prints "n=4000" "$autotune" db export --db "$folder/c.db"
+refuses 2 "does not start with" "$autotune" db import "$root/Makefile" --db "$folder/c.db"
+refuses 1 "nowhere" "$autotune" db import /nowhere/results.txt --db "$folder/c.db"
+
+# ---- merging, pruning, verifying
+prints "merged" "$autotune" db merge "$TUNED_DB" --db "$folder/b.db"
+prints "sound" "$autotune" db verify --db "$folder/b.db"
+prints '"problem":2' "$autotune" db stat --json --db "$folder/b.db"
+refuses 1 "not a database" "$autotune" db merge "$root/Makefile" --db "$folder/b.db"
+prints "images dropped" "$autotune" db prune --top 1 --db "$folder/b.db"
+prints "sound" "$autotune" db verify --db "$folder/b.db"
+
+# ---- presets: only what was measured, or the emulated device that was named
+refuses 1 "no measured result" "$autotune" db export --presets "$folder/db/presets"
+prints "2 results in $folder/db/presets/emu-h200.txt" \
+  "$autotune" db export --presets "$folder/db/presets" --device emu
+(cd "$folder" && sh "$root/generator/embed.sh" serve_presets:serve_presets.h:db/presets -- db/presets/emu-h200.txt) >"$folder/embedded.c"
+sed -n '/serve_presets\[\] = {/,/};/p' "$folder/embedded.c" | grep -q '"emu-h200.txt"' ||
+  complain "the presets are not embedded"
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]

@@ -1,0 +1,38 @@
+#!/bin/sh
+# test_order.sh -- copies of merge and merge_sort: with an order of one's own, in which keys tie that differ,
+# so that the check against the stable reference shows whether they stay in their order; and with one way to
+# store alone.
+set -u
+. tests/fixtures/cli_fixture.sh
+
+cp templates/merge.lua templates/merge_sort.lua "$folder/"
+sed 's/return x < y;/return x % 100 > y % 100;/' templates/merge_order.cuh >"$folder/merge_order.cuh"
+cmp -s templates/merge_order.cuh "$folder/merge_order.cuh" && complain "the order is still the old one"
+stable="NETWORK=odd_even"
+few="SORT_BLOCK=128,SORT_ITEMS=12,CLUSTER=4,CLUSTERS=4,SAMPLES=128"
+
+check_sort() { # CONFIG [PROBLEM...]
+  config=$1
+  shift
+  prints "1 right, 0 wrong" "$autotune" check "$folder/merge_sort.lua" n=6001 "$@" --config "$config"
+}
+check_sort "SORT_BLOCK=64,SORT_ITEMS=5,BLOCK=64,ITEMS=5,$stable"
+check_sort "ALG=samples,$few,LOCAL=32,$stable"
+check_sort "ALG=samples,SORT_BLOCK=512,SORT_ITEMS=12,CLUSTER=1,CLUSTERS=8,SAMPLES=64,LOCAL=64" dtype=u16 value=4
+check_sort "ALG=count,SORT_BLOCK=512,SORT_ITEMS=12,OWN=32"
+"$autotune" check "$folder/merge_sort.lua" n=6001 --config "ALG=samples,$few,NETWORK=batcher" >"$folder/out" 2>&1 &&
+  complain "keys that tie and are not told apart passed for stable"
+grep -q "0 right, 1 wrong" "$folder/out" || complain "not told apart: $(cat "$folder/out")"
+
+for family in merge merge_sort; do
+  sed -e 's/{ "STORE", { "direct", "block", "warp" }/{ "STORE", { "block" }/' \
+    -e 's/STORE = "[a-z]*"/STORE = "block"/' -e 's/config.STORE = "block", "warp"/config.STORE = "block", "block"/' \
+    "templates/$family.lua" >"$folder/$family.lua"
+  cmp -s "templates/$family.lua" "$folder/$family.lua" && complain "$family still offers three ways to store"
+done
+rm "$folder/merge_order.cuh"
+prints "1 right, 0 wrong" "$autotune" check "$folder/merge_sort.lua" n=6001 --sample 1
+prints "1 right, 0 wrong" "$autotune" check "$folder/merge.lua" m=3000 n=2000 --sample 1
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]

@@ -1,0 +1,91 @@
+#!/bin/sh
+# test_results.sh -- a problem's trials out as T4, Kernel Tuner cache and CSV, and in again; T1 files.
+# AUTOTUNE names the program.
+set -u
+. tests/fixtures/cli_fixture.sh
+
+refuses 2 "name the file" "$autotune" export-results
+refuses 2 "no format 'xml'" "$autotune" export-results "$folder/x" saxpy n=1000 --format xml
+refuses 1 "no database" "$autotune" export-results "$folder/x" saxpy n=1000
+[ ! -e "$folder/x" ] || complain "a refusal wrote a file"
+
+"$autotune" saxpy n=1000 --budget 12 --quiet >/dev/null || complain "tuning failed"
+refuses 1 "is not tuned" "$autotune" export-results "$folder/x" saxpy n=999
+
+# ---- out, in and out again is the same; what is known stays
+trials() { "$autotune" show saxpy n=1000 --json --top 1000 "$@" | sed 's/"final".*//' | sort; }
+trials >"$folder/trials"
+for format in t4 kernel-tuner csv; do
+  file="$folder/$format"
+  prints "12 trials of saxpy n=1000" "$autotune" export-results "$file" saxpy n=1000 --format $format
+  prints "mean" "$autotune" replay "$file" --strategy random --runs 2
+  export TUNED_DB="$folder/$format.db"
+  if [ $format = csv ]; then
+    refuses 2 "name the problem" "$autotune" import "$file"
+    refuses 2 "is emulated" "$autotune" import "$file" saxpy n=1000
+  else
+    gzip "$file"
+    prints "12 results, 12 of them new" "$autotune" import "$file.gz"
+    prints "0 of them new, 12 known" "$autotune" import "$file.gz" saxpy n=1000
+    trials >"$folder/again"
+    cmp "$folder/trials" "$folder/again" || complain "$format: other trials than before: $(diff "$folder/trials" "$folder/again")"
+    "$autotune" export-results "$file.2" saxpy n=1000 --format $format --quiet
+    gunzip -c "$file.gz" | cmp - "$file.2" || complain "$format: out, in and out again differs"
+  fi
+  export TUNED_DB="$folder/tuned.db"
+done
+
+# ---- what does not belong
+printf 'BLOCK,status,time_ms\n64,ok,1.5\n' >"$folder/short.csv"
+refuses 2 "no column" "$autotune" import "$folder/short.csv" saxpy n=1000
+printf '{"results": [{"configuration": {"block_size_x": 1}, "invalidity": "compile"}]}' >"$folder/other.json"
+refuses 2 "saxpy has no parameter 'block_size_x'" "$autotune" import "$folder/other.json" saxpy n=1000
+gunzip -c "$folder/t4.gz" | sed 's/"BLOCK": 64/"BLOCK": 65/' >"$folder/odd.json"
+refuses 2 "left out, the others are stored" "$autotune" import "$folder/odd.json" --db "$folder/odd.db"
+gunzip -c "$folder/t4.gz" | sed 's/"autotune_modelled": true/"autotune_modelled": false/' >"$folder/measured.json"
+refuses 2 "is emulated" "$autotune" import "$folder/measured.json" --db "$folder/odd.db"
+printf '' >"$folder/empty"
+refuses 2 "empty" "$autotune" import "$folder/empty"
+refuses 1 "nowhere" "$autotune" import /nowhere/results.json
+
+# ---- measured results, to a GPU: a driver that pretends
+. tests/fixtures/build.sh
+fixture fake_driver "$folder/libcuda.so.1" || complain "no fake driver"
+gpu() { LD_LIBRARY_PATH="$folder" "$autotune" "$@" --device 0 --db "$folder/gpu.db"; }
+{
+  echo 'BLOCK,VEC,COARSE,ORDER,status,time_ms'
+  echo '64,1,1,interleaved,ok,0.012'
+  echo '128,2,4,contiguous,compile,'
+  echo '256,1,2,contiguous,ok,0.010'
+} >"$folder/measured.csv"
+prints "3 results, 3 of them new" gpu import "$folder/measured.csv" saxpy n=1000
+prints '"seconds":1e-05' gpu show saxpy n=1000 --json
+gpu export-results "$folder/measured.json" saxpy n=1000 --quiet || complain "no export"
+prints "3 results, 3 of them new" "$autotune" import "$folder/measured.json" --db "$folder/elsewhere.db"
+refuses 2 "a model's" gpu import "$folder/t4.gz"
+echo '512,1,1,contiguous,ok,0.001' >>"$folder/measured.csv"
+refuses 2 "one vector a thread has no order" gpu import "$folder/measured.csv" saxpy n=1000
+
+# ---- what matters
+refuses 1 "too few" "$autotune" show saxpy n=1000 --importance
+refuses 2 "of one problem" "$autotune" show saxpy --importance
+"$autotune" saxpy n=1000 --budget 60 --quiet >/dev/null || complain "tuning failed"
+prints "BLOCK" "$autotune" show saxpy n=1000 --importance
+prints '"parameters":[{"name":"BLOCK","share":' "$autotune" show saxpy n=1000 --importance --json
+
+# ---- T1
+cat >"$folder/t1.json" <<'END'
+{"General": {"BenchmarkName": "toy"}, "ConfigurationSpace": {"TuningParameters": [
+  {"Name": "x", "Type": "int", "Values": "[2**i for i in range(11)]"},
+  {"Name": "y", "Type": "int", "Values": "[1, 2, 4]"}],
+ "Conditions": [{"Expression": "32 <= x * y <= 1024", "Parameters": ["x", "y"]}]},
+ "KernelSpecification": {"KernelName": "k", "Language": "CUDA"}}
+END
+prints "33 points, 18 valid" "$autotune" spec "$folder/t1.json"
+prints '"valid":18' "$autotune" spec "$folder/t1.json" --json
+refuses 2 "name a T1 file" "$autotune" spec
+refuses 2 "not T1" "$autotune" spec "$folder/other.json"
+refuses 1 "nowhere" "$autotune" spec /nowhere/t1.json
+
+[ $bad = 0 ] || echo "$bad complaints"
+[ $bad = 0 ]

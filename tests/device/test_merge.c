@@ -1,0 +1,464 @@
+/* test_merge -- merge and merge_sort by what their results must be, whatever the reference says:
+ *   build/tests/test_merge [--device NAME]
+ * Every key carries a tag for its value. Results are in order, have every tag once and beside its
+ * key, and leave keys that tie in the order of their tags; and what must be equal is. */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "check.h"
+#include "device_fixture.h"
+#include "gen.h"
+#include "run.h"
+
+typedef struct pair {
+  int32_t key;
+  uint32_t tag;
+} pair;
+
+typedef struct list {
+  pair *p;
+  size_t n;
+} list;
+
+typedef struct kernel { /* a configuration of a family, for any size */
+  gen_template *t;
+  gen_config config;
+  int value;        /* bytes of one */
+  rt_loaded *first; /* has the image */
+} kernel;
+
+typedef struct bed {
+  const char *name;
+  rt_device *d;
+  rt_compiler *c;
+  gen_number limits[RT_NUMBERS];
+  uint64_t random;
+  arena a;
+  err e;
+} bed;
+
+static size_t draw(bed *b, size_t n) { /* Knuth's generator, the upper bits */
+  b->random = b->random * 6364136223846793005u + 1442695040888963407u;
+  return n ? (size_t)((b->random >> 33) % n) : 0;
+}
+
+/* ---- data ------------------------------------------------------------------------------------ */
+
+static list list_new(size_t n) {
+  list l = {calloc(n + 1, sizeof *l.p), n};
+  assert_non_null(l.p);
+  return l;
+}
+
+static int32_t draw_key(bed *b, size_t i, size_t n, int kind) {
+  switch (kind) {
+  case 0: return (int32_t)(uint32_t)(draw(b, 1u << 16) << 16 | draw(b, 1u << 16)); /* any */
+  case 1: return (int32_t)draw(b, 5);                                              /* many ties */
+  case 2: return -7;                                                               /* one tie */
+  case 3: return (int32_t)i;                                                       /* in order */
+  case 4: return (int32_t)(n - i);                                                 /* reversed */
+  case 5: return (int32_t)(i < n / 2 ? i : n - i);                                 /* organ pipe */
+  default: return draw(b, 2) ? INT32_MAX : INT32_MIN;
+  }
+}
+enum { KINDS = 7 };
+
+static list list_random(bed *b, size_t n, int kind, uint32_t first_tag) {
+  list l = list_new(n);
+  for (size_t i = 0; i < n; i++) {
+    l.p[i] = (pair){draw_key(b, i, n, kind), first_tag + (uint32_t)i};
+  }
+  return l;
+}
+
+static int by_key_and_tag(const void *x, const void *y) {
+  const pair *a = x, *b = y;
+  return a->key != b->key ? (a->key < b->key ? -1 : 1) : (a->tag > b->tag) - (a->tag < b->tag);
+}
+
+static list list_sorted(bed *b, size_t n, int kind, uint32_t first_tag) {
+  list l = list_random(b, n, kind, 0);
+  qsort(l.p, n, sizeof *l.p, by_key_and_tag);
+  for (size_t i = 0; i < n; i++) {
+    l.p[i].tag = first_tag + (uint32_t)i;
+  }
+  return l;
+}
+
+static list list_joined(list x, list y) {
+  list l = list_new(x.n + y.n);
+  memcpy(l.p, x.p, x.n * sizeof *x.p);
+  memcpy(l.p + x.n, y.p, y.n * sizeof *y.p);
+  return l;
+}
+
+/* ---- judging --------------------------------------------------------------------------------- */
+
+/* What is wrong with y, made of the pairs of x whose tags count from 0; NULL when nothing is. */
+static const char *judge(list x, list y) {
+  const char *wrong = NULL;
+  bool *seen = calloc(x.n + 1, sizeof *seen);
+  assert_non_null(seen);
+  for (size_t i = 0; i < y.n && !wrong; i++) {
+    uint32_t tag = y.p[i].tag;
+    wrong = tag >= x.n                                                         ? "a foreign tag"
+            : seen[tag]                                                        ? "a tag twice"
+            : x.p[tag].key != y.p[i].key                                       ? "a wrong tag"
+            : i && y.p[i - 1].key > y.p[i].key                                 ? "no order"
+            : i && y.p[i - 1].key == y.p[i].key && y.p[i - 1].tag > y.p[i].tag ? "not stable"
+                                                                               : NULL;
+    if (!wrong) {
+      seen[tag] = true;
+    }
+  }
+  free(seen);
+  return x.n != y.n ? "another length" : wrong;
+}
+
+static void assert_right(const kernel *k, list x, list y, int kind) {
+  const char *wrong = judge(x, y);
+  if (wrong) {
+    str config = {0};
+    gen_config_text(k->t, &k->config, &config);
+    fail_msg("%s of %zu keys, kind %d: %s; %s", k->t->name, x.n, kind, wrong, str_text(&config));
+  }
+}
+
+static void assert_equal(list x, list y) {
+  assert_int_equal(x.n, y.n);
+  assert_memory_equal(x.p, y.p, x.n * sizeof *x.p);
+}
+
+/* ---- running --------------------------------------------------------------------------------- */
+
+static gen_instance *instance(bed *b, const kernel *k, const char *problem) {
+  gen_problem p;
+  gen_instance *g;
+  assert_ok(gen_problem_parse(k->t, problem, &p, &b->e), &b->e);
+  assert_ok(gen_instance_new(k->t, &p, b->limits, RT_NUMBERS, &g, &b->e), &b->e);
+  return g;
+}
+
+static kernel open_kernel_for(bed *b, const char *family, int value, const char *sizes,
+                              const char *config) {
+  kernel k = {.value = value};
+  assert_ok(gen_open(NULL, family, &k.t, &b->e), &b->e);
+  assert_ok(gen_config_parse(k.t, config, &k.config, &b->e), &b->e);
+  gen_instance *g = instance(b, &k, arena_format(&b->a, "value=%d%s", value, sizes));
+  assert_ok(gen_config_check(g, &k.config, &b->e), &b->e);
+  assert_ok(kit_load(b->d, b->c, k.t, g, &k.config, &b->a, &k.first, &b->e), &b->e);
+  gen_instance_free(g);
+  return k;
+}
+
+static kernel open_kernel(bed *b, const char *family, const char *config) {
+  return open_kernel_for(b, family, 4, "", config);
+}
+
+static void close_kernel(kernel *k) {
+  rt_loaded_free(k->first);
+  gen_close(k->t);
+}
+
+static void launch(bed *b, const kernel *k, const char *problem, const void *const *args) {
+  gen_instance *g = instance(b, k, problem);
+  const gen_plan *plan;
+  rt_loaded *l;
+  assert_ok(gen_config_check(g, &k->config, &b->e), &b->e);
+  assert_ok(gen_plan_make(g, &k->config, &b->a, &plan, &b->e), &b->e);
+  assert_ok(rt_loaded_new_from(k->first, k->t, plan, &l, &b->e), &b->e);
+  assert_ok(rt_loaded_launch(l, NULL, args, &b->e), &b->e);
+  assert_ok(rt_loaded_launch(l, NULL, args, &b->e), &b->e); /* finds its workspace used */
+  assert_ok(b->d->ops->stream_sync(b->d, NULL, &b->e), &b->e);
+  rt_loaded_free(l);
+  gen_instance_free(g);
+}
+
+typedef struct buffers { /* a list on the device */
+  rt_ptr keys, tags;
+} buffers;
+
+static void copy_field(list l, size_t offset, uint32_t *to) {
+  for (size_t i = 0; i < l.n; i++) {
+    memcpy(&to[i], (const char *)&l.p[i] + offset, sizeof *to);
+  }
+}
+
+static rt_ptr upload(bed *b, list l, size_t offset) {
+  rt_ptr p;
+  uint32_t *words = calloc(l.n + 1, sizeof *words);
+  assert_non_null(words);
+  copy_field(l, offset, words);
+  assert_ok(b->d->ops->alloc(b->d, l.n * sizeof *words, &p, &b->e), &b->e);
+  assert_ok(b->d->ops->copy_in(b->d, p, words, l.n * sizeof *words, NULL, &b->e), &b->e);
+  free(words);
+  return p;
+}
+
+static buffers put(bed *b, list l) {
+  return (buffers){upload(b, l, offsetof(pair, key)), upload(b, l, offsetof(pair, tag))};
+}
+
+static void drop(bed *b, buffers m) {
+  b->d->ops->release(b->d, m.keys);
+  b->d->ops->release(b->d, m.tags);
+}
+
+static list take(bed *b, buffers m, size_t n) {
+  list l = list_new(n);
+  uint32_t *words = calloc(2 * n + 1, sizeof *words);
+  assert_non_null(words);
+  assert_ok(b->d->ops->copy_out(b->d, words, m.keys, n * sizeof *words, NULL, &b->e), &b->e);
+  assert_ok(b->d->ops->copy_out(b->d, words + n, m.tags, n * sizeof *words, NULL, &b->e), &b->e);
+  for (size_t i = 0; i < n; i++) {
+    l.p[i] = (pair){(int32_t)words[i], words[n + i]};
+  }
+  free(words);
+  return l;
+}
+
+static list merged(bed *b, const kernel *k, list x, list y) {
+  list room = list_joined(x, y);
+  buffers mx = put(b, x), my = put(b, y), mz = put(b, room);
+  const void *args[] = {NULL, NULL, &mx.keys, &my.keys, &mz.keys, &mx.tags, &my.tags, &mz.tags};
+  launch(b, k, arena_format(&b->a, "m=%zu n=%zu value=4", x.n, y.n), args);
+  list z = take(b, mz, x.n + y.n);
+  drop(b, mx);
+  drop(b, my);
+  drop(b, mz);
+  free(room.p);
+  return z;
+}
+
+static list sorted(bed *b, const kernel *k, list x) {
+  buffers mx = put(b, x), my = put(b, x);
+  const void *args[] = {NULL, &mx.keys, &my.keys, &mx.tags, &my.tags};
+  launch(b, k, arena_format(&b->a, "n=%zu value=%d", x.n, k->value), args);
+  list y = take(b, my, x.n);
+  drop(b, mx);
+  drop(b, my);
+  return y;
+}
+
+/* ---- tests ----------------------------------------------------------------------------------- */
+
+static const char *const MERGES[] = {
+    "ALG=corank,PARTITION=thread,BLOCK=64,ITEMS=7,STORE=direct",
+    "ALG=tiled,PARTITION=block,BLOCK=64,ITEMS=4,TILES=4,STORE=direct",
+    "ALG=circular,PARTITION=launch,SEARCH=4,BLOCK=64,ITEMS=5,TILES=8,STORE=direct",
+    "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=8,VEC=4,LOADER=cpasync,STORE=warp",
+    "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=9,STORE=block",
+    "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=8,MERGE=network,STORE=block",
+    "ALG=merge_path,PARTITION=launch,SEARCH=32,BLOCK=64,ITEMS=32,MERGE=network,VEC=4,STORE=warp,"
+    "OVERLAP=on",
+    "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=4,MERGE=network,VEC=4,LOADER=bulk,STORE=warp,"
+    "STAGES=2",
+};
+static const char *const SORTS[] = {
+    "SORT_BLOCK=64,SORT_ITEMS=5,NETWORK=odd_even,BLOCK=64,ITEMS=5",
+    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,LANES=bitonic,WAYS=4,BLOCK=64,ITEMS=4,PARTITION="
+    "block,"
+    "VEC=4,LOADER=cpasync",
+    "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,WAYS=4,BLOCK=64,ITEMS=8,PARTITION=block,"
+    "STORE=warp",
+    "SORT_BLOCK=128,SORT_ITEMS=4,NETWORK=batcher,LANES=bitonic,MERGE=network,BLOCK=64,ITEMS=16",
+    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,LANES=window,MERGE=network,WAYS=4,BLOCK=64,ITEMS=4,"
+    "PARTITION=block,VEC=4,LOADER=bulk,STAGES=2,OVERLAP=on",
+};
+enum { N_MERGES = sizeof MERGES / sizeof *MERGES, N_SORTS = sizeof SORTS / sizeof *SORTS };
+
+static void need_compiler(const bed *b) {
+  if (!b->c) {
+    skip();
+  }
+}
+
+static void check_merge(bed *b, const kernel *k, size_t m, size_t n, int kind) {
+  list x = list_sorted(b, m, kind, 0), y = list_sorted(b, n, kind, (uint32_t)m);
+  list all = list_joined(x, y), z = merged(b, k, x, y);
+  assert_right(k, all, z, kind);
+  free(x.p);
+  free(y.p);
+  free(all.p);
+  free(z.p);
+}
+
+static void merges_are_right(void **state) {
+  bed *b = *state;
+  need_compiler(b);
+  for (size_t c = 0; c < N_MERGES; c++) {
+    kernel k = open_kernel(b, "merge", MERGES[c]);
+    for (int kind = 0; kind < KINDS; kind++) {
+      check_merge(b, &k, draw(b, 3000), draw(b, 3000), kind);
+    }
+    check_merge(b, &k, 0, 1 + draw(b, 700), 0);
+    check_merge(b, &k, 1 + draw(b, 700), 0, 1);
+    check_merge(b, &k, 1, 1, 2);
+    close_kernel(&k);
+  }
+}
+
+static void sorts_are_right(void **state) {
+  bed *b = *state;
+  need_compiler(b);
+  for (size_t c = 0; c < N_SORTS; c++) {
+    kernel k = open_kernel(b, "merge_sort", SORTS[c]);
+    for (int kind = 0; kind < KINDS; kind++) {
+      list x = list_random(b, 1025 + draw(b, 5000), kind, 0), y = sorted(b, &k, x);
+      assert_right(&k, x, y, kind);
+      free(x.p);
+      free(y.p);
+    }
+    close_kernel(&k);
+  }
+}
+
+/* Few keys in one launch, which cuts them into ranges by a sample. */
+static const struct {
+  size_t most, samples;
+  int value;
+  const char *config;
+} RANGES[] = {
+    {6144, 128, 4,
+     "ALG=samples,SORT_BLOCK=128,SORT_ITEMS=12,CLUSTER=4,CLUSTERS=4,SAMPLES=128,LOCAL=32"},
+    {2048, 64, 0,
+     "ALG=samples,SORT_BLOCK=128,SORT_ITEMS=16,CLUSTER=1,CLUSTERS=7,SAMPLES=64,LOCAL=64,NETWORK="
+     "batcher"},
+    {2560, 256, 0,
+     "ALG=samples,SORT_BLOCK=64,SORT_ITEMS=5,CLUSTER=8,CLUSTERS=2,SAMPLES=256,NETWORK=batcher"},
+    {3072, 64, 4,
+     "ALG=samples,SORT_BLOCK=384,SORT_ITEMS=4,CLUSTER=2,CLUSTERS=4,SAMPLES=64,LOCAL=128"},
+    {2048, 256, 0,
+     "ALG=samples,SORT_BLOCK=256,SORT_ITEMS=2,CLUSTER=4,CLUSTERS=7,SAMPLES=256,NETWORK=odd_even"},
+};
+enum { N_RANGES = sizeof RANGES / sizeof *RANGES };
+
+/* Keys all of which are later than those that the sample of merge_samples.cuh has: in one range. */
+static list list_misleading(bed *b, size_t n, size_t samples) {
+  list l = list_random(b, n, 0, 0);
+  for (size_t i = 0; i < n; i++) {
+    l.p[i].key |= 1 << 30;
+  }
+  for (size_t j = 0; j < samples && n > samples; j++) {
+    const size_t first = j * n / samples, stretch = (j + 1) * n / samples - first;
+    const uint32_t hash = (uint32_t)(j + 1) * 2654435761u;
+    l.p[first + (size_t)((uint64_t)hash * stretch >> 32)].key = INT32_MIN + (int)draw(b, 100);
+  }
+  return l;
+}
+
+static void assert_sorted(bed *b, const kernel *k, list x, int kind) {
+  list y = sorted(b, k, x);
+  if (k->value == 0) { /* keys that tie cannot be told apart: any of the tags will do */
+    qsort(x.p, x.n, sizeof *x.p, by_key_and_tag);
+    for (size_t i = 0; i < x.n; i++) {
+      x.p[i].tag = y.p[i].tag = (uint32_t)i;
+    }
+  }
+  assert_right(k, x, y, kind);
+  free(x.p);
+  free(y.p);
+}
+
+static void ranges_are_right(void **state) {
+  static const size_t few[] = {0, 1, 2, 65, 511};
+  bed *b = *state;
+  need_compiler(b);
+  for (size_t c = 0; c < N_RANGES; c++) {
+    const size_t most = RANGES[c].most, samples = RANGES[c].samples;
+    kernel k = open_kernel_for(b, "merge_sort", RANGES[c].value,
+                               arena_format(&b->a, " n=%zu", most), RANGES[c].config);
+    for (int kind = 0; kind < KINDS; kind++) {
+      assert_sorted(b, &k, list_random(b, most / 2 + draw(b, most / 2 + 1), kind, 0), kind);
+    }
+    for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
+      assert_sorted(b, &k, list_random(b, few[i], (int)(i % 2), 0), (int)(i % 2));
+    }
+    assert_sorted(b, &k, list_misleading(b, most, samples), KINDS);
+    close_kernel(&k);
+  }
+}
+
+/* Nothing merged with a sequence leaves it; whatever makes the parts, the merge is the same; and
+ * sorting two parts and merging them is sorting the whole. */
+static void identities_hold(void **state) {
+  bed *b = *state;
+  need_compiler(b);
+  kernel one = open_kernel(b, "merge", MERGES[3]), other = open_kernel(b, "merge", MERGES[2]);
+  kernel sort = open_kernel(b, "merge_sort", SORTS[2]);
+  for (int kind = 0; kind < 3; kind++) {
+    list x = list_random(b, 1500 + draw(b, 1000), kind, 0), none = {x.p, 0};
+    list y = list_random(b, 1100, kind, (uint32_t)x.n), all = list_joined(x, y);
+    list sx = sorted(b, &sort, x), sy = sorted(b, &sort, y), sall = sorted(b, &sort, all);
+    list again = sorted(b, &sort, sall), alone = merged(b, &one, sx, none);
+    list z = merged(b, &one, sx, sy), z2 = merged(b, &other, sx, sy);
+    assert_equal(alone, sx);
+    assert_equal(again, sall);
+    assert_equal(z, z2);
+    assert_equal(z, sall);
+    list made[] = {x, y, all, sx, sy, sall, again, alone, z, z2};
+    for (size_t i = 0; i < sizeof made / sizeof *made; i++) {
+      free(made[i].p);
+    }
+  }
+  close_kernel(&one);
+  close_kernel(&other);
+  close_kernel(&sort);
+}
+
+/* Keys that are in no order, where a merge asks for it, give a result in none, and no more harm. */
+static void disorder_stays_inside(void **state) {
+  bed *b = *state;
+  need_compiler(b);
+  for (size_t c = 0; c < N_MERGES; c++) {
+    kernel k = open_kernel(b, "merge", MERGES[c]);
+    list x = list_random(b, 1777, 0, 0), y = list_random(b, 2100, 0, 1777), z = merged(b, &k, x, y);
+    free(x.p);
+    free(y.p);
+    free(z.p);
+    close_kernel(&k);
+  }
+}
+
+static void judges_can_tell(void **state) {
+  pair xs[] = {{5, 0}, {3, 1}, {5, 2}}, ys[] = {{3, 1}, {5, 0}, {5, 2}};
+  list x = {xs, 3}, y = {ys, 3};
+  (void)state;
+  assert_null(judge(x, y));
+  y.n = 2;
+  assert_string_equal(judge(x, y), "another length");
+  y.n = 3;
+  ys[1].tag = 2, ys[2].tag = 0;
+  assert_string_equal(judge(x, y), "not stable");
+  ys[2].tag = 2;
+  assert_string_equal(judge(x, y), "a tag twice");
+  ys[2].tag = 3;
+  assert_string_equal(judge(x, y), "a foreign tag");
+  ys[1] = (pair){5, 1};
+  assert_string_equal(judge(x, y), "a tag twice");
+  ys[0] = (pair){3, 0};
+  assert_string_equal(judge(x, y), "a wrong tag");
+  pair zs[] = {{5, 0}, {3, 1}, {5, 2}};
+  assert_string_equal(judge(x, (list){zs, 3}), "no order");
+}
+
+int main(int argc, char **argv) {
+  bed b = {.name = device_argument(argc, argv, "emu"), .random = 1};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_prestate(judges_can_tell, &b),
+      cmocka_unit_test_prestate(merges_are_right, &b),
+      cmocka_unit_test_prestate(sorts_are_right, &b),
+      cmocka_unit_test_prestate(ranges_are_right, &b),
+      cmocka_unit_test_prestate(identities_hold, &b),
+      cmocka_unit_test_prestate(disorder_stays_inside, &b),
+  };
+  if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
+    fprintf(stderr, "%s\n", b.e.message);
+    return 1;
+  }
+  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  rt_compiler_close(b.c);
+  b.d->ops->close(b.d);
+  arena_clear(&b.a);
+  return failed != 0;
+}

@@ -1,0 +1,265 @@
+/* test_nonfinite -- sgemm on infinities, NaNs, numbers that round to infinity and denormal ones:
+ *   build/tests/test_nonfinite [--device NAME]
+ * What the tensor cores get in parts must come out as single precision's FMAs would have it: a NaN,
+ * an infinity of the same sign, or a number as near to the sum in double as any. */
+#define _GNU_SOURCE
+#include <float.h>
+#include <math.h>
+#include <stdlib.h>
+
+#include "check.h"
+#include "device_fixture.h"
+#include "gen.h"
+#include "run.h"
+
+enum { M = 71, N = 67, K = 515 };
+
+typedef struct bed {
+  const char *name;
+  rt_device *d;
+  rt_compiler *c;
+  gen_number limits[RT_NUMBERS];
+  arena a;
+  err e;
+} bed;
+
+typedef struct kernel {
+  gen_template *t;
+  gen_instance *g;
+  rt_loaded *l;
+} kernel;
+
+static kernel open_kernel(bed *b, const char *problem, const char *config) {
+  kernel k;
+  gen_problem p;
+  gen_config c;
+  assert_ok(gen_open(NULL, "sgemm", &k.t, &b->e), &b->e);
+  assert_ok(gen_problem_parse(k.t, problem, &p, &b->e), &b->e);
+  assert_ok(gen_instance_new(k.t, &p, b->limits, RT_NUMBERS, &k.g, &b->e), &b->e);
+  assert_ok(gen_config_parse(k.t, config, &c, &b->e), &b->e);
+  assert_ok(gen_config_check(k.g, &c, &b->e), &b->e);
+  assert_ok(kit_load(b->d, b->c, k.t, k.g, &c, &b->a, &k.l, &b->e), &b->e);
+  return k;
+}
+
+static void close_kernel(kernel *k) {
+  rt_loaded_free(k->l);
+  gen_instance_free(k->g);
+  gen_close(k->t);
+}
+
+/* ---- numbers ----------------------------------------------------------------------------------
+ */
+
+static float uniform(uint32_t *state) {
+  *state = *state * 1664525u + 1013904223u;
+  return (float)(int32_t)*state * 0x1p-31f;
+}
+
+static float of_bits(uint32_t bits) {
+  float x;
+  memcpy(&x, &bits, sizeof x);
+  return x;
+}
+
+/* op(A) by rows: the first eleven special, the others uniform in [-1, 1]. */
+static void fill_a(float a[M][K]) {
+  uint32_t state = 1;
+  for (int i = 0; i < M; i++) {
+    for (int p = 0; p < K; p++) {
+      a[i][p] = uniform(&state);
+    }
+  }
+  a[0][3] = INFINITY;
+  a[1][3] = INFINITY;
+  a[1][400] = -INFINITY;
+  a[2][100] = of_bits(0x7fffffff); /* to round its last bits would make it a number */
+  a[3][100] = of_bits(0xff800001); /* and to cut these off an infinity */
+  a[4][7] = FLT_MAX;
+  a[5][7] = -0x1.fff002p127f; /* hardly rounds to infinity */
+  a[6][0] = a[6][1] = 0x1p127f;
+  for (int p = 0; p < K; p++) {
+    a[7][p] = 0;
+    a[8][p] *= 0x1p117f;
+    a[9][p] *= 0x1p-130f;
+    a[10][p] *= 0x1p-112f;
+  }
+}
+
+/* op(B) by columns. */
+static void fill_b(float b[N][K]) {
+  uint32_t state = 2;
+  for (int j = 0; j < N; j++) {
+    for (int p = 0; p < K; p++) {
+      b[j][p] = uniform(&state);
+    }
+  }
+  b[0][0] = b[0][1] = 1;
+  b[1][9] = -INFINITY;
+  b[2][9] = NAN;
+  b[3][7] = 0; /* FLT_MAX times 0 */
+  b[4][3] = 0; /* infinity times 0 */
+}
+
+/* Rows that are contiguous to op(A) or op(B) as memory has it. */
+static float *laid_out(const float *rows, int n, bool along_k) {
+  float *x = calloc((size_t)n * K, sizeof *x);
+  assert_non_null(x);
+  for (int i = 0; i < n; i++) {
+    for (int p = 0; p < K; p++) {
+      x[along_k ? i * K + p : p * n + i] = rows[i * K + p];
+    }
+  }
+  return x;
+}
+
+typedef struct sum {
+  double value, size; /* size: of the sum of |a b| */
+  double cut;         /* what parts may lose of numbers below 2^-113: multiples of 2^-136 remain */
+} sum;
+
+static sum in_double(const float *a, const float *b) {
+  sum s = {0};
+  for (int p = 0; p < K; p++) {
+    const double product = (double)a[p] * b[p];
+    s.value += product;
+    s.size += fabs(product);
+    s.cut += (fabsf(a[p]) < 0x1p-112f) * fabs(b[p]) * 0x1p-136;
+  }
+  return s;
+}
+
+/* ---- verdicts ---------------------------------------------------------------------------------
+ */
+
+typedef struct variant {
+  const char *problem, *config;
+  double unit; /* of rounding of a factor: 0, parts lose nothing */
+
+} variant;
+
+static bool as_it_should_be(const variant *v, float c, sum s) {
+  if (isnan(s.value)) {
+    return isnan(c);
+  }
+  if (fabs(s.value) >= 0x1p128) { /* of one part, truncated: as large as can be */
+    return (isinf(c) || (v->unit > 0 && fabsf(c) == FLT_MAX)) && !signbit(c) == !signbit(s.value);
+  }
+  /* the device's atomics take denormal numbers for zeros */
+  const double least = strstr(v->config, "atomic") ? 0x1p-124 : K * 0x1p-149;
+  return fabs(c - s.value) <= (0x1p-22 + v->unit) * s.size + s.cut + least;
+}
+
+static void compare(const variant *v, float a[M][K], float b[N][K], const float *c) {
+  for (int i = 0; i < M; i++) {
+    for (int j = 0; j < N; j++) {
+      const sum s = in_double(a[i], b[j]);
+      const float x = c[i + j * M];
+      /* of one part alone: a NaN of which that leaves an infinity, and numbers that round to one */
+      if (v->unit > 0 && i >= 3 && i <= 5) {
+        assert_false(isfinite(x));
+      } else if (!as_it_should_be(v, x, s)) {
+        fail_msg("%s %s: C[%d, %d] is %g, not %g", v->problem, v->config, i, j, x, s.value);
+      }
+    }
+  }
+}
+
+static rt_ptr put(bed *b, const float *x, size_t n) {
+  rt_ptr p;
+  assert_ok(b->d->ops->alloc(b->d, 4 * n, &p, &b->e), &b->e);
+  assert_ok(b->d->ops->copy_in(b->d, p, x, 4 * n, NULL, &b->e), &b->e);
+  return p;
+}
+
+static void multiply(bed *b, const kernel *k, bool ta, bool tb, float am[M][K], float bm[N][K],
+                     float *c) {
+  const int32_t m = M, n = N, depth = K;
+  const int64_t lda = ta ? K : M, ldb = tb ? N : K, ldc = M;
+  const float one = 1, zero = 0;
+  float *a_there = laid_out(am[0], M, ta), *b_there = laid_out(bm[0], N, !tb);
+  const rt_ptr none = 0, ap = put(b, a_there, M * K), bp = put(b, b_there, N * K),
+               cp = put(b, c, M * N);
+  const void *args[] = {&m, &n, &depth, &one, &ap, &lda, &bp, &ldb, &zero, &cp, &ldc, &none, &none};
+  assert_ok(rt_loaded_launch(k->l, NULL, args, &b->e), &b->e);
+  assert_ok(b->d->ops->copy_out(b->d, c, cp, 4 * M * N, NULL, &b->e), &b->e);
+  const rt_ptr all[] = {ap, bp, cp};
+  for (size_t i = 0; i < 3; i++) {
+    b->d->ops->release(b->d, all[i]);
+  }
+  free(a_there);
+  free(b_there);
+}
+
+static void check_variant(bed *b, const variant *v) {
+  static float am[M][K], bm[N][K], c[M * N];
+  if (!b->c || b->d->info.cc < 80 || (b->d->info.cc != 90 && !strstr(v->config, "_mma"))) {
+    skip();
+  }
+  const char *const problem = arena_format(&b->a, "m=%d n=%d k=%d %s", M, N, K, v->problem);
+  fill_a(am);
+  fill_b(bm);
+  memset(c, 0xff, sizeof c);
+  kernel k = open_kernel(b, problem, v->config);
+  multiply(b, &k, strstr(v->problem, "ta=t"), strstr(v->problem, "tb=t"), am, bm, c);
+  compare(v, am, bm, c);
+  close_kernel(&k);
+}
+
+#define BY_WARPGROUPS "ALG=tf32x3,GROUPS=1,TILE=64,QUEUE=2,PROMOTE=1,VEC=1"
+#define BY_WARPS "ALG=tf32x3_mma,GROUPS=1,TILE=64,QUEUE=2,VEC=1"
+
+static void parts_by_warpgroups(void **state) {
+  static const variant all[] = {
+      {"accuracy=fp32", BY_WARPGROUPS},
+      {"accuracy=fp32 ta=t tb=t", BY_WARPGROUPS},
+      {"accuracy=fp32 tb=t", BY_WARPGROUPS ",SWAP=yes"},
+      {"accuracy=fp32", BY_WARPGROUPS ",SPLITK=2,FINISH=two_launch"},
+      {"accuracy=fp32 ta=t", BY_WARPGROUPS ",SPLITK=3,FINISH=atomic"},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    check_variant(*state, &all[i]);
+  }
+}
+
+static void parts_by_warps(void **state) {
+  static const variant all[] = {
+      {"accuracy=fp32", BY_WARPS},
+      {"accuracy=fp32 ta=t tb=t", BY_WARPS ",SWAP=yes"},
+      {"accuracy=fp32 tb=t", BY_WARPS ",SPLITK=2,FINISH=last_block"},
+      {"accuracy=fp32 ta=t", BY_WARPS ",SPLITK=3,FINISH=atomic"},
+      {"accuracy=fp32", BY_WARPS ",SPLITK=4,FINISH=two_launch"},
+  };
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    check_variant(*state, &all[i]);
+  }
+}
+
+/* One part: infinities and NaNs are what they are, the largest numbers round to infinity. */
+static void one_part(void **state) {
+  check_variant(*state, &(variant){"accuracy=tf32", "ALG=tf32,GROUPS=1,TILE=64,QUEUE=2,VEC=1",
+                                   .unit = 0x1p-10});
+}
+
+static void single_precision(void **state) {
+  check_variant(*state, &(variant){"", "BM=16,BN=16,TM=1,TN=1"});
+}
+
+int main(int argc, char **argv) {
+  bed b = {.name = device_argument(argc, argv, "emu")};
+  if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
+    fprintf(stderr, "test_nonfinite: %s\n", b.e.message);
+    return 1;
+  }
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_prestate(parts_by_warpgroups, &b),
+      cmocka_unit_test_prestate(parts_by_warps, &b),
+      cmocka_unit_test_prestate(one_part, &b),
+      cmocka_unit_test_prestate(single_precision, &b),
+  };
+  const int rc = cmocka_run_group_tests(tests, NULL, NULL);
+  rt_compiler_close(b.c);
+  b.d->ops->close(b.d);
+  arena_clear(&b.a);
+  return rc;
+}

@@ -1,0 +1,261 @@
+/* test_unaligned -- buffers that begin anywhere within a vector, x elsewhere than y:
+ *   build/tests/test_unaligned [--device NAME]
+ * Results are compared with a loop here; what lies before y and behind it must stay as it was, and
+ * what lies before x and behind it is nothing that may be read (the emulator tells). */
+#define _GNU_SOURCE
+#include <stdlib.h>
+
+#include "check.h"
+#include "device_fixture.h"
+#include "gen.h"
+#include "run.h"
+
+enum { GUARD = 8, SMUDGE = 0x5a5a5a5a }; /* words before and behind y */
+
+typedef struct bed {
+  const char *name;
+  rt_device *d;
+  rt_compiler *c;
+  gen_number limits[RT_NUMBERS];
+  uint64_t random;
+  arena a;
+  err e;
+} bed;
+
+static size_t draw(bed *b, size_t n) { /* SplitMix64 */
+  uint64_t z = b->random += 0x9e3779b97f4a7c15u;
+  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
+  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
+  return (z ^ z >> 31) % n;
+}
+
+typedef struct buffers { /* of 32-bit words, each so many behind a multiple of 256 bytes */
+  rt_ptr x, y, x_block, y_block;
+  size_t n_y;
+} buffers;
+
+static buffers put(bed *b, const int32_t *x, size_t n_x, size_t x_behind, size_t n_y,
+                   size_t y_behind) {
+  const rt_device_ops *ops = b->d->ops;
+  buffers m = {.n_y = n_y};
+  int32_t *y = calloc(n_y + 2 * GUARD, sizeof *y);
+  assert_non_null(y);
+  for (size_t i = 0; i < n_y + 2 * GUARD; i++) {
+    y[i] = SMUDGE;
+  }
+  assert_ok(ops->alloc(b->d, 4 * (x_behind + n_x), &m.x_block, &b->e), &b->e);
+  assert_ok(ops->alloc(b->d, 4 * (y_behind + n_y + 2 * GUARD), &m.y_block, &b->e), &b->e);
+  m.x = m.x_block + 4 * x_behind;
+  m.y = m.y_block + 4 * (y_behind + GUARD);
+  assert_ok(ops->copy_in(b->d, m.x, x, 4 * n_x, NULL, &b->e), &b->e);
+  assert_ok(ops->copy_in(b->d, m.y - 4 * GUARD, y, 4 * (n_y + 2 * GUARD), NULL, &b->e), &b->e);
+  free(y);
+  return m;
+}
+
+/* What a launch made of them is as expected, and nothing around it has changed. */
+static void assert_made(bed *b, buffers m, const int32_t *expected, const char *what) {
+  const size_t n = m.n_y + 2 * GUARD;
+  int32_t *y = calloc(n, sizeof *y);
+  assert_non_null(y);
+  assert_ok(b->d->ops->copy_out(b->d, y, m.y - 4 * GUARD, 4 * n, NULL, &b->e), &b->e);
+  for (size_t i = 0; i < n; i++) {
+    const bool inside = i >= GUARD && i < GUARD + m.n_y;
+    const int32_t right = inside ? expected[i - GUARD] : SMUDGE;
+    if (y[i] != right) {
+      fail_msg("%s: element %lld is %d, not %d", what, (long long)i - GUARD, y[i], right);
+    }
+  }
+  free(y);
+  b->d->ops->release(b->d, m.x_block);
+  b->d->ops->release(b->d, m.y_block);
+}
+
+typedef struct kernel {
+  gen_template *t;
+  gen_instance *g;
+  rt_loaded *l;
+  const char *words; /* for messages */
+} kernel;
+
+/* Any valid point whose ALG, the first parameter, is the last there is. */
+static void draw_config(bed *b, const kernel *k, gen_config *c) {
+  size_t failing = 0;
+  do {
+    for (size_t i = 0; i < k->t->n_params; i++) {
+      const size_t n = k->t->params[i].n;
+      c->index[i] = (uint16_t)(i ? draw(b, n) : n - 1);
+    }
+    assert_ok(gen_config_failing(k->g, c, &failing, &b->e), &b->e);
+  } while (failing < k->t->n_requirements);
+}
+
+/* config NULL: any */
+static kernel open_kernel(bed *b, const char *family, const char *problem, const char *config) {
+  kernel k;
+  gen_problem p;
+  gen_config c = {0};
+  str words = {0};
+  assert_ok(gen_open(NULL, family, &k.t, &b->e), &b->e);
+  assert_ok(gen_problem_parse(k.t, problem, &p, &b->e), &b->e);
+  assert_ok(gen_instance_new(k.t, &p, b->limits, RT_NUMBERS, &k.g, &b->e), &b->e);
+  if (config) {
+    assert_ok(gen_config_parse(k.t, config, &c, &b->e), &b->e);
+    assert_ok(gen_config_check(k.g, &c, &b->e), &b->e);
+  } else {
+    draw_config(b, &k, &c);
+  }
+  str_add(&words, " --config ");
+  gen_config_text(k.t, &c, &words);
+  k.words = arena_format(&b->a, "%s%s", problem, str_text(&words));
+  str_clear(&words);
+  assert_ok(kit_load(b->d, b->c, k.t, k.g, &c, &b->a, &k.l, &b->e), &b->e);
+  return k;
+}
+
+static void close_kernel(kernel *k) {
+  rt_loaded_free(k->l);
+  gen_instance_free(k->g);
+  gen_close(k->t);
+}
+
+/* Twice: the second finds the workspace as the first has left it. */
+static void launch(bed *b, const kernel *k, const void *const *args) {
+  assert_ok(rt_loaded_launch(k->l, NULL, args, &b->e), &b->e);
+  assert_ok(rt_loaded_launch(k->l, NULL, args, &b->e), &b->e);
+  assert_ok(b->d->ops->stream_sync(b->d, NULL, &b->e), &b->e);
+}
+
+static const struct { size_t x, y; } BEHIND[] = {{0, 0}, {1, 1}, {3, 3}, {1, 0}, {0, 2}, {3, 1}};
+enum { N_BEHIND = sizeof BEHIND / sizeof *BEHIND };
+
+static int32_t *numbers(size_t n) {
+  int32_t *x = calloc(n + 1, sizeof *x);
+  assert_non_null(x);
+  for (size_t i = 0; i < n; i++) {
+    x[i] = (int32_t)((uint32_t)i * 2654435761u >> 8) - (1 << 23);
+  }
+  return x;
+}
+
+static void need(const bed *b) {
+  if (!b->c || b->d->info.cc < 90) {
+    skip();
+  }
+}
+
+static void check_scan(bed *b, size_t n, bool inclusive) {
+  const char *const problem =
+      arena_format(&b->a, "n=%zu align=1 kind=%s", n, inclusive ? "inclusive" : "exclusive");
+  kernel k = open_kernel(b, "scan", problem,
+                         "ALG=pipelined,BLOCK=64,ITEMS=12,VEC=4,BLOCKS=1,LOADS=2,LAG=3");
+  int32_t *x = numbers(n), *y = numbers(n);
+  for (size_t i = 0, sum = 0; i < n; sum += (size_t)x[i++]) {
+    y[i] = (int32_t)(uint32_t)(sum + (inclusive ? (size_t)x[i] : 0));
+  }
+  for (size_t i = 0; i < N_BEHIND; i++) {
+    buffers m = put(b, x, n, BEHIND[i].x, n, BEHIND[i].y);
+    const void *args[] = {NULL, &m.x, &m.y};
+    launch(b, &k, args);
+    assert_made(b, m, y, problem);
+  }
+  free(x);
+  free(y);
+  close_kernel(&k);
+}
+
+static void scans_begin_anywhere(void **state) {
+  bed *b = *state;
+  need(b);
+  check_scan(b, 769, true);
+  check_scan(b, 768 * 40, true);
+  check_scan(b, 768 * 171 + 765, false);
+}
+
+/* Words that hold n elements of a size; what is beyond them in the last word stays as it was. */
+static size_t words_of(size_t n, size_t size) {
+  return (n * size + 3) / 4;
+}
+
+static void turn(const char *x, char *y, size_t rows, size_t cols, size_t size) {
+  for (size_t i = 0; i < rows * cols; i++) {
+    memcpy(y + (i % cols * rows + i / cols) * size, x + i * size, size);
+  }
+}
+
+static void check_transpose(bed *b, const kernel *k, size_t rows, size_t cols, size_t size) {
+  const size_t n = words_of(rows * cols, size), step = size > 4 ? 2 : 1; /* words to an alignment */
+  int32_t *x = numbers(n), *y = numbers(n);
+  if (n) {
+    y[n - 1] = SMUDGE;
+  }
+  turn((char *)x, (char *)y, rows, cols, size);
+  for (size_t i = 0; i < N_BEHIND; i++) {
+    buffers m = put(b, x, n, step * BEHIND[i].x, n, step * BEHIND[i].y);
+    const void *args[] = {NULL, NULL, NULL, &m.x, &m.y};
+    launch(b, k, args);
+    assert_made(b, m, y, k->words);
+  }
+  free(x);
+  free(y);
+}
+
+static void transposes_begin_anywhere(void **state) {
+  static const struct {
+    const char *problem, *config;
+    size_t rows, cols;
+  } cases[] = {
+      {"rows=101 cols=67 align=1", "ALG=shifted,TM=32,TN=64,BLOCK=128,VEC=4,LAYOUT=plain", 101, 67},
+      {"rows=25 cols=61 align=1", "ALG=shifted,TM=32,TN=64,BLOCK=128,VEC=4,LAYOUT=plain", 25, 61},
+      {"rows=114 cols=95 align=1",
+       "ALG=shifted,TM=64,TN=32,BLOCK=256,VEC=2,LAYOUT=plain,RASTER=down", 114, 95},
+      {"rows=65 cols=33 align=1",
+       "ALG=shifted,TM=64,TN=32,BLOCK=256,VEC=2,LAYOUT=plain,RASTER=down", 65, 33}};
+  bed *b = *state;
+  need(b);
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    kernel k = open_kernel(b, "transpose", cases[i].problem, cases[i].config);
+    check_transpose(b, &k, cases[i].rows, cases[i].cols, 4);
+    close_kernel(&k);
+  }
+}
+
+/* Any odd size and type, by any configuration that shifts. */
+static void transposes_of_odd_sizes(void **state) {
+  static const struct {
+    const char *type;
+    size_t size;
+  } types[] = {{"f32", 4}, {"u8", 1}, {"f16", 2}, {"f64", 8}};
+  bed *b = *state;
+  need(b);
+  const bool emu = b->d->info.format == RT_PTX;
+  const size_t most = emu ? 130 : 1500;
+  for (size_t i = 0; i < (emu ? 8u : 24u); i++) {
+    const size_t rows = 129 + 2 * draw(b, most), cols = 65 + 2 * draw(b, most);
+    kernel k = open_kernel(
+        b, "transpose",
+        arena_format(&b->a, "rows=%zu cols=%zu dtype=%s align=1", rows, cols, types[i % 4].type),
+        NULL);
+    check_transpose(b, &k, rows, cols, types[i % 4].size);
+    close_kernel(&k);
+    arena_clear(&b->a);
+  }
+}
+
+int main(int argc, char **argv) {
+  bed b = {.name = device_argument(argc, argv, "emu"), .random = 1};
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test_prestate(scans_begin_anywhere, &b),
+      cmocka_unit_test_prestate(transposes_begin_anywhere, &b),
+      cmocka_unit_test_prestate(transposes_of_odd_sizes, &b),
+  };
+  if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
+    fprintf(stderr, "%s\n", b.e.message);
+    return 1;
+  }
+  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  rt_compiler_close(b.c);
+  b.d->ops->close(b.d);
+  arena_clear(&b.a);
+  return failed != 0;
+}

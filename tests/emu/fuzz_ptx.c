@@ -1,0 +1,23 @@
+/* fuzz_ptx.c -- libFuzzer target: PTX text to a decoded module, and back to nothing.
+ *
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined \
+ *     -Iruntime/base -Iruntime/device -Iruntime/emu tests/emu/fuzz_ptx.c \
+ *     runtime/emu/emu_*.c runtime/base/{arena,dtype,err,hash,str}.c -lm -lpthread -o build/fuzz_ptx
+ *   build/fuzz_ptx -max_len=4096 -dict=tests/emu/ptx.dict CORPUS tests/emu/seeds
+ */
+#include <stddef.h>
+#include <stdint.h>
+
+#include "emu_code.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+  emu_module *m;
+  err e = {0};
+  if (!emu_module_parse((const char *)data, n, &m, &e)) {
+    emu_module_link(m);
+    emu_module_free(m);
+  }
+  return 0;
+}

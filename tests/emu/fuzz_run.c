@@ -1,0 +1,92 @@
+/* fuzz_run.c -- libFuzzer target: PTX text that loads is run, on two clusters of blocks at most,
+ * under a step limit. Whatever it does must end in a result, a finding or a refusal.
+ *
+ *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
+ *     -Iruntime/base -Iruntime/device -Iruntime/emu tests/emu/fuzz_run.c runtime/emu/emu_*.c \
+ *     runtime/base/{arena,dtype,err,hash,str}.c -lm -lpthread -o build/fuzz_run
+ *   build/fuzz_run -max_len=6000 -dict=tests/emu/ptx.dict CORPUS tests/emu/seeds
+ *
+ * The seeds are small kernels, one for each kind of instruction; the dictionary holds PTX's words.
+ */
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu.h"
+#include "emu_device.h"
+
+enum { BUFFER = 4096, STEPS = 4000, MEMORY = 1 << 22, ARGS = 1024 };
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
+
+static rt_device *device;
+static rt_ptr buffer;
+
+static void open_device(void) {
+  err e = {0};
+  if (rt_emu_open("h200", &device, &e) || rt_emu_set_memory(device, MEMORY, &e) ||
+      device->ops->alloc(device, BUFFER, &buffer, &e)) {
+    abort();
+  }
+  rt_emu_set_threads(device, 1);
+  rt_emu_set_steps(device, STEPS);
+}
+
+/* ones, but for a tensor map where the buffer begins */
+static void fill_buffer(void) {
+  rt_tensor t = {.type = DTYPE_u32,
+                 .rank = 2,
+                 .at = buffer,
+                 .dims = {32, 32},
+                 .strides = {128},
+                 .box = {8, 4}};
+  rt_tensor_map map;
+  err e = {0};
+  if (device->ops->set(device, buffer, 1, BUFFER, NULL, &e) ||
+      device->ops->tensor_map(device, &t, &map, &e) ||
+      device->ops->copy_in(device, buffer, &map, sizeof map, NULL, &e)) {
+    abort();
+  }
+}
+
+/* every parameter is as long as a tensor map, and begins with the buffer's address */
+static void run(rt_module *m, const emu_func *f) {
+  static uint64_t values[ARGS][4096];
+  void *args[ARGS];
+  rt_function *function;
+  err e = {0};
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {64, 1, 1};
+  for (int i = 0; i < ARGS; i++) {
+    values[i][0] = buffer;
+    args[i] = values[i];
+  }
+  for (int i = 0; i < 3; i++) {
+    grid[i] = f->cluster[i] > 0 && f->cluster[i] <= 8 ? 2 * (uint32_t)f->cluster[i] : 2;
+    block[i] = f->required[i] > 0 && f->required[i] <= 128 ? (uint32_t)f->required[i] : block[i];
+  }
+  fill_buffer();
+  grid[2] = f->cluster[2] > 0 ? (uint32_t)f->cluster[2] : 1;
+  if (!device->ops->function(device, m, f->name, &function, &e) &&
+      !device->ops->function_smem(device, function, 4096, &e)) {
+    device->ops->launch(device, function, grid, block, 4096, NULL, args, &e);
+  }
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n) {
+  rt_module *m;
+  err e = {0};
+  if (!device) {
+    open_device();
+  }
+  if (n > 1 && !device->ops->module_load(device, data, n, &m, &e)) {
+    for (int checks = 0; checks < 2; checks++) {
+      rt_emu_set_checks(device, checks);
+      for (int i = 0; i < m->m->n_funcs; i++) {
+        if (m->m->funcs[i]->entry && m->m->funcs[i]->defined) {
+          run(m, m->m->funcs[i]);
+        }
+      }
+    }
+    device->ops->module_unload(device, m);
+  }
+  return 0;
+}

@@ -1,0 +1,313 @@
+/* test_emu.c -- kernels on the emulated device do what CUDA C++ says; the kernels are in
+ * tests/emu/language.cu. */
+#include "emu.h"
+#include "emu_fixture.h"
+
+static kit k; /* opened once: all tests use one module */
+
+static int open_all(void **state) {
+  str text = kit_file("tests/emu/language.cu");
+  (void)state;
+  kit_open(&k, "");
+  kit_cuda(&k, str_text(&text), "tests/emu/language.cu");
+  str_clear(&text);
+  return 0;
+}
+
+static int close_all(void **state) {
+  (void)state;
+  kit_close(&k);
+  return 0;
+}
+
+/* n ints of zeros, a launch with them as first argument, and back */
+static void run(const char *kernel, uint32_t grid, uint32_t block, int *out, int n) {
+  rt_ptr p = kit_alloc(&k, (size_t)n * 4);
+  kit_ok(&k, k.d->ops->set(k.d, p, 0, (size_t)n * 4, NULL, &k.e));
+  int number = 10;
+  void *args[] = {&p, &number};
+  kit_ok(&k, kit_launch(&k, kernel, grid, block, 0, args));
+  kit_read(&k, out, p, (size_t)n * 4);
+  k.d->ops->release(k.d, p);
+}
+
+static void variables(void **state) {
+  static const int numbers[] = {3, 1, 4, 1}, weights[] = {8, 4, 2};
+  int out[64];
+  (void)state;
+  run("variables", 1, 32, out, 64);
+  for (int i = 0; i < 32; i++) {
+    assert_int_equal(out[i], numbers[i & 3] + 4);
+    assert_int_equal(out[32 + i], weights[i % 3]);
+  }
+  run("variables", 1, 32, out, 64); /* the pointer was moved by the first launch */
+  assert_int_equal(out[0], 3 + 3);
+}
+
+static int ackermann(int m, int n) {
+  return m == 0 ? n + 1 : n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
+}
+
+static void calls(void **state) {
+  int out[64];
+  (void)state;
+  run("recursion", 1, 64, out, 64);
+  for (int i = 0; i < 64; i++) {
+    assert_int_equal(out[i], ackermann(i % 3, i % 4));
+  }
+  run("indirect", 1, 64, out, 64);
+  for (int i = 0; i < 64; i++) {
+    assert_int_equal(out[i], i % 2 ? i * i : 2 * i);
+  }
+}
+
+static void parameters(void **state) {
+  struct {
+    char c;
+    double d;
+    short s[5];
+    int i;
+  } data = {1, 20, {1, 2, 3, 4, 5}, 1000};
+  char tag = 3;
+  short last = 7;
+  int out[32];
+  (void)state;
+  rt_ptr p = kit_alloc(&k, sizeof out);
+  void *args[] = {&p, &tag, &data, &last};
+  kit_ok(&k, kit_launch(&k, "structs", 1, 32, 0, args));
+  kit_read(&k, out, p, sizeof out);
+  for (int i = 0; i < 32; i++) {
+    assert_int_equal(out[i], 3 + 1 + 20 + i % 5 + 1 + 1000 + 7);
+  }
+}
+
+static void local_memory(void **state) {
+  int out[40];
+  (void)state;
+  run("local_array", 1, 40, out, 40);
+  for (int t = 0; t < 40; t++) {
+    int a[32];
+    unsigned sum = 0;
+    for (int i = 0; i < 32; i++) {
+      a[i] = i * i;
+    }
+    for (int i = 0; i < 10; i++) {
+      a[(i * 7 + t) % 32] += a[(i * 3) % 32];
+    }
+    for (int i = 0; i < 32; i++) {
+      sum = sum * 3 + (unsigned)a[i];
+    }
+    assert_int_equal(out[t], (int)sum);
+  }
+}
+
+static void divergence(void **state) {
+  int out[96];
+  (void)state;
+  run("divergence", 1, 96, out, 96);
+  for (int t = 0; t < 96; t++) {
+    int v = t, steps = 0;
+    for (; v != 1 && v != 0; steps++) {
+      v = v % 4 == 0 ? v / 4 : v % 4 == 2 ? v / 2 : 3 * v + 1;
+    }
+    assert_int_equal(out[t], steps);
+  }
+}
+
+static void atomics(void **state) {
+  int in[6] = {0, -100, 100, 0, 0, 0}, out[6], total;
+  float zero = 0, sum;
+  uint64_t none = 0, wide;
+  (void)state;
+  rt_ptr p = kit_copy(&k, in, sizeof in), q = kit_copy(&k, &zero, 4), r = kit_copy(&k, &none, 8);
+  void *args[] = {&p, &q, &r};
+  kit_ok(&k, kit_launch(&k, "atomics", 50, 96, 0, args));
+  kit_read(&k, out, p, sizeof out);
+  kit_read(&k, &sum, q, 4);
+  kit_read(&k, &wide, r, 8);
+  assert_int_equal(out[1], 95);
+  assert_int_equal(out[2], -5);
+  assert_int_equal(out[3], 0);
+  assert_int_equal(out[4], 4800 % 7);
+  assert_int_equal(out[5], 9600);
+  assert_float_equal(sum, 2400, 0);
+  assert_true(wide == UINT64_C(4800) << 33);
+  run("count", 1, 1, &total, 1);
+  assert_int_equal(total, 4800);
+}
+
+static void progress(void **state) {
+  int out;
+  (void)state;
+  run("spin", 2, 64, &out, 1);
+  assert_int_equal(out, 128);
+  run("grid_barrier", 40, 64, &out, 1);
+  assert_int_equal(out, 40);
+}
+
+static void shapes(void **state) {
+  uint32_t grid[3] = {3, 2, 2}, block[3] = {5, 3, 4};
+  rt_function *f;
+  static int out[12 * 60];
+  (void)state;
+  rt_ptr p = kit_alloc(&k, sizeof out);
+  void *args[] = {&p};
+  kit_ok(&k, k.d->ops->function(k.d, k.m, "shape", &f, &k.e));
+  kit_ok(&k, k.d->ops->launch(k.d, f, grid, block, 0, NULL, args, &k.e));
+  kit_read(&k, out, p, sizeof out);
+  for (int i = 0; i < 12 * 60; i++) {
+    assert_int_equal(out[i], i % 60 * 100 + i / 60);
+  }
+}
+
+static void votes(void **state) {
+  int out[176];
+  (void)state;
+  run("votes", 1, 32, out, 176);
+  for (int t = 0; t < 32; t++) {
+    assert_int_equal(out[t], 0x49249249);
+    assert_int_equal(out[32 + t], (int)(0xfu << (t / 4 * 4)));
+    assert_int_equal(out[64 + t], 496);
+    assert_int_equal(out[96 + t], 1);
+    assert_int_equal(out[128 + t], 16 + 0 + 1);
+    if (t < 16) {
+      assert_int_equal(out[160 + t], 15 - t);
+    }
+  }
+}
+
+static void note(void *context, const char *text) {
+  str_add(context, text);
+}
+
+static void printing(void **state) {
+  str text = {0};
+  int n = -7;
+  void *args[] = {&n};
+  (void)state;
+  rt_emu_set_print(k.d, note, &text);
+  kit_ok(&k, kit_launch(&k, "print", 1, 32, 0, args));
+  assert_string_equal(str_text(&text), "-7  2.50|text  |z 123456789abc %\n");
+  rt_emu_set_print(k.d, NULL, NULL);
+  str_clear(&text);
+  assert_int_equal(kit_launch(&k, "verify", 1, 32, 0, args), ERR_LAUNCH);
+  assert_int_equal(rt_emu_last_finding(k.d)->check, EMU_ASSERT);
+  assert_non_null(strstr(k.e.message, "n == 1"));
+  n = 1;
+  kit_ok(&k, kit_launch(&k, "verify", 1, 32, 0, args));
+}
+
+static void wide_arithmetic(void **state) {
+  uint64_t a = 0xfedcba9876543210u, b = 0x8123456789abcdefu, out[7];
+  unsigned __int128 pair = (unsigned __int128)b << 64 | a, product = (unsigned __int128)a * b;
+  unsigned __int128 sum = product + pair, difference = pair - product;
+  (void)state;
+  rt_ptr p = kit_alloc(&k, sizeof out);
+  void *args[] = {&p, &a, &b};
+  kit_ok(&k, kit_launch(&k, "carry", 1, 1, 0, args));
+  kit_read(&k, out, p, sizeof out);
+  assert_true(out[0] == (uint64_t)product && out[1] == (uint64_t)(product >> 64));
+  assert_true(out[2] == (uint64_t)sum && out[3] == (uint64_t)(sum >> 64));
+  assert_true(out[4] == (uint64_t)difference && out[5] == (uint64_t)(difference >> 64));
+  assert_true(out[6] == (a & 0xffffffff) + (b & 0xffffffff));
+}
+
+static void device_heap(void **state) {
+  int out[64];
+  int64_t before, later;
+  (void)state;
+  kit_ok(&k, k.d->ops->memory_free(k.d, &before, &k.e));
+  run("heap", 1, 64, out, 64);
+  for (int t = 0; t < 64; t++) {
+    assert_int_equal(out[t], 16 * t + 120);
+  }
+  kit_ok(&k, k.d->ops->memory_free(k.d, &later, &k.e));
+  assert_true(before == later);
+}
+
+static void generic_addresses(void **state) {
+  static const int numbers[] = {3, 1, 4, 1};
+  int out[32];
+  (void)state;
+  run("generic", 1, 32, out, 32);
+  for (int t = 0; t < 32; t++) {
+    assert_int_equal(out[t], t % 3 == 0 ? 10 * t : t % 3 == 1 ? 10 + (t & 3) : numbers[t & 3]);
+  }
+}
+
+/* the results do not depend on how many host threads run the blocks */
+static void host_threads(void **state) {
+  int one[96], many[96];
+  (void)state;
+  rt_emu_set_threads(k.d, 1);
+  run("divergence", 1, 96, one, 96);
+  rt_emu_set_threads(k.d, 7);
+  run("divergence", 1, 96, many, 96);
+  rt_emu_set_threads(k.d, 0);
+  assert_memory_equal(one, many, sizeof one);
+}
+
+static void refusals(void **state) {
+  rt_function *f;
+  rt_device *d;
+  rt_ptr p;
+  int data[4] = {0};
+  uint32_t grid[3] = {1, 1, 1}, block[3] = {2048, 1, 1}, zero[3] = {0, 1, 1};
+  void *args[] = {&p};
+  (void)state;
+  err_clear(&k.e);
+  kit_ok(&k, k.d->ops->function(k.d, k.m, "count", &f, &k.e));
+  assert_int_equal(k.d->ops->launch(k.d, f, grid, block, 0, NULL, args, &k.e), ERR_LAUNCH);
+  block[0] = 32;
+  assert_int_equal(k.d->ops->launch(k.d, f, zero, block, 0, NULL, args, NULL), ERR_LAUNCH);
+  assert_int_equal(k.d->ops->launch(k.d, f, grid, block, 60000, NULL, args, NULL), ERR_LAUNCH);
+  assert_int_equal(k.d->ops->function_smem(k.d, f, 1 << 20, NULL), ERR_LAUNCH);
+  assert_int_equal(k.d->ops->function(k.d, k.m, "absent", &f, NULL), ERR_NOTFOUND);
+  assert_int_equal(k.d->ops->copy_in(k.d, 12345, data, sizeof data, NULL, NULL), ERR_DEVICE);
+  kit_ok(&k, k.d->ops->alloc(k.d, 8, &p, &k.e));
+  assert_int_equal(k.d->ops->copy_out(k.d, data, p, sizeof data, NULL, NULL), ERR_DEVICE);
+  assert_int_equal(k.d->ops->alloc(k.d, (size_t)1 << 50, &p, NULL), ERR_NOMEM);
+  assert_int_equal(rt_emu_open("nosuchcard", &d, NULL), ERR_DEVICE);
+}
+
+static void memory_bound(void **state) {
+  kit own;
+  rt_ptr p[4];
+  (void)state;
+  kit_open(&own, "t4");
+  kit_ok(&own, rt_emu_set_memory(own.d, 1 << 20, &own.e));
+  for (int round = 0; round < 50; round++) { /* addresses are used again when they run out */
+    for (int i = 0; i < 4; i++) {
+      kit_ok(&own, own.d->ops->alloc(own.d, 1 << 18, &p[i], &own.e));
+      assert_true(p[i] % 256 == 0);
+    }
+    rt_ptr more;
+    assert_int_equal(own.d->ops->alloc(own.d, 1, &more, NULL), ERR_NOMEM);
+    for (int i = 0; i < 4; i++) {
+      own.d->ops->release(own.d, p[(i + round) % 4]);
+    }
+  }
+  kit_close(&own);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(variables),
+      cmocka_unit_test(calls),
+      cmocka_unit_test(parameters),
+      cmocka_unit_test(local_memory),
+      cmocka_unit_test(divergence),
+      cmocka_unit_test(atomics),
+      cmocka_unit_test(progress),
+      cmocka_unit_test(shapes),
+      cmocka_unit_test(votes),
+      cmocka_unit_test(printing),
+      cmocka_unit_test(wide_arithmetic),
+      cmocka_unit_test(device_heap),
+      cmocka_unit_test(generic_addresses),
+      cmocka_unit_test(host_threads),
+      cmocka_unit_test(refusals),
+      cmocka_unit_test(memory_bound),
+  };
+  return cmocka_run_group_tests(tests, open_all, close_all);
+}

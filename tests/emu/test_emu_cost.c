@@ -1,0 +1,443 @@
+/* test_emu_cost.c -- occupancy is exact, counts are what the kernel does, and the modelled time
+ * orders kernels whose order is beyond doubt. */
+#include "emu_fixture.h"
+
+static const char text[] =
+    "#define GLOBAL extern \"C\" __global__ void\n"
+    "GLOBAL stride(float *x, int step) { x[(blockIdx.x * blockDim.x + threadIdx.x) * step] = 1; }\n"
+    "GLOBAL banks(float *x, int step) {\n"
+    "  __shared__ float s[1024];\n"
+    "  for (int i = threadIdx.x; i < 1024; i += blockDim.x) s[i] = i;\n"
+    "  __syncthreads();\n"
+    "  float sum = 0;\n"
+    "  for (int i = 0; i < 64; i++) sum += s[(threadIdx.x * step + i) & 1023];\n"
+    "  x[blockIdx.x * blockDim.x + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL wide(float4 *x, int merge) {\n"
+    "  __shared__ float4 s[32];\n"
+    "  s[threadIdx.x] = make_float4(threadIdx.x, 1, 2, 3);\n"
+    "  __syncthreads();\n"
+    "  x[threadIdx.x] = s[merge ? threadIdx.x / 2 : threadIdx.x % 16];\n"
+    "}\n"
+    "GLOBAL count(float *x, int step) {\n"
+    "  atomicAdd(x + (blockIdx.x * blockDim.x + threadIdx.x) * step, 1.0f);\n"
+    "}\n"
+    "GLOBAL same(float *x, int apart) {\n"
+    "  atomicAdd(x + threadIdx.x % 32 * apart, 1.0f);\n"
+    "}\n"
+    "GLOBAL fill(float *x, int along) {\n"
+    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
+    "  for (int e = 0; e < 8; e++) x[along ? i * 8 + e : (i * 8 + e * 1023) % (gridDim.x * 8192)] "
+    "= e;\n"
+    "}\n"
+    "GLOBAL match(unsigned *x, int n) {\n"
+    "  unsigned m = threadIdx.x;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; i < 64; i++) m ^= n ? __match_any_sync(~0u, m & n) : __ballot_sync(~0u, m & "
+    "1);\n"
+    "  x[blockIdx.x * blockDim.x + threadIdx.x] = m;\n"
+    "}\n"
+    "GLOBAL work(float *x, int n) {\n"
+    "  float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; i < n; i++) { a = a * b + c; b = b * c + d; c = c * d + a; d = d * a + b; "
+    "}\n"
+    "  x[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;\n"
+    "}\n";
+
+static const char waiting[] =
+    "#define GLOBAL extern \"C\" __global__ void\n"
+    /* words[0] counts the blocks; a block that is not the first waits for the one before it */
+    "GLOBAL wait(volatile unsigned *words, int told_first) {\n"
+    "  unsigned i = atomicAdd((unsigned *)words, 1u) + 1;\n"
+    "  if (told_first) words[i] = i;\n"
+    "  if (i > 1) while (!words[i - 1]) __nanosleep(1000);\n"
+    "  if (!told_first) words[i] = i;\n"
+    "}\n"
+    "GLOBAL arrive(unsigned *words, int adds) {\n"
+    "  __shared__ bool last;\n"
+    "  if (threadIdx.x == 0) last = atomicInc(words, gridDim.x - 1) == gridDim.x - 1;\n"
+    "  __syncthreads();\n"
+    "  unsigned sum = 0;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; last && i < adds; i++) sum = sum * 3 + i;\n"
+    "  if (last) words[1 + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL await(volatile unsigned *words, int unused) {\n"
+    "  if (blockIdx.x) while (!words[blockIdx.x - 1]) {}\n"
+    "  __threadfence();\n"
+    "  words[blockIdx.x] = 1;\n"
+    "}\n"
+    "GLOBAL draw(unsigned *words, int total) {\n"
+    "  __shared__ int number;\n"
+    "  unsigned sum = 0;\n"
+    "  for (;;) {\n"
+    "    if (threadIdx.x == 0) number = atomicAdd(words, 1u);\n"
+    "    __syncthreads();\n"
+    "    if (number >= total) break;\n"
+    "#pragma unroll 1\n"
+    "    for (int i = 0; i < 1000; i++) sum = sum * 3 + i;\n"
+    "    __syncthreads();\n"
+    "  }\n"
+    "  words[1 + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL share(unsigned *words, int times) {\n"
+    "  unsigned sum = 0;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; i < times; i++) sum = sum * 3 + i;\n"
+    "  words[1 + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL alone(unsigned *words, int warps) {\n"
+    "  unsigned sum = 0;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; threadIdx.x / 32 < warps && i < 100000; i++) sum = sum * 3 + i;\n"
+    "  words[1 + threadIdx.x] = sum;\n"
+    "}\n"
+    "GLOBAL uneven(unsigned *words, int times) {\n"
+    "  unsigned sum = 0;\n"
+    "#pragma unroll 1\n"
+    "  for (int i = 0; i < (blockIdx.x ? times : 100 * times); i++) sum = sum * 3 + i;\n"
+    "  words[1 + threadIdx.x] = sum;\n"
+    "}\n";
+
+static double seconds_of(const char *kernel, uint32_t grid, uint32_t block, int n) {
+  kit k;
+  rt_emu_stats s;
+  kit_open(&k, "h200");
+  kit_cuda(&k, waiting, "waiting.cu");
+  rt_emu_set_checks(k.d, false);
+  rt_emu_set_sample(k.d, 8);
+  rt_ptr p = kit_alloc(&k, 4 * (size_t)(grid + block));
+  kit_ok(&k, k.d->ops->set(k.d, p, 0, 4 * (size_t)(grid + block), NULL, &k.e));
+  void *args[] = {&p, &n};
+  kit_ok(&k, kit_launch(&k, kernel, grid, block, 0, args));
+  rt_emu_last_stats(k.d, &s);
+  kit_close(&k);
+  return s.sec;
+}
+
+/* a chain sleeps 2 us a block; blocks that tell their own part first wait together */
+static void waiting_blocks(void **state) {
+  double chain = seconds_of("wait", 2048, 32, 0), apart = seconds_of("wait", 2048, 32, 1);
+  (void)state;
+  assert_true(chain > 2048 * 1.9e-6 && chain < 2048 * 2.5e-6);
+  assert_true(apart < chain / 20);
+}
+
+/* of a sample no block comes last, but one does: 10^5 dependent IMADs take 2 10^-4 s */
+static void last_block(void **state) {
+  double none = seconds_of("arrive", 2048, 64, 0), some = seconds_of("arrive", 2048, 64, 100000);
+  (void)state;
+  assert_true(some - none > 1.5e-4 && some - none < 1e-3);
+}
+
+/* a block that waits for one that a sample leaves out is told, not run for ever */
+static void absent_blocks(void **state) {
+  kit k;
+  int n = 0;
+  (void)state;
+  kit_open(&k, "h200");
+  kit_cuda(&k, waiting, "waiting.cu");
+  rt_emu_set_checks(k.d, false);
+  rt_ptr p = kit_alloc(&k, 4 * 2048);
+  void *args[] = {&p, &n};
+  kit_ok(&k, k.d->ops->set(k.d, p, 0, 4 * 2048, NULL, &k.e));
+  rt_emu_set_sample(k.d, 8);
+  assert_int_not_equal(kit_launch(&k, "await", 2048, 32, 0, args), 0);
+  assert_non_null(strstr(k.e.message, "not among the 8 of 2048 that were run"));
+  err_clear(&k.e);
+  rt_emu_set_sample(k.d, 0);
+  kit_ok(&k, kit_launch(&k, "await", 2048, 32, 0, args));
+  kit_close(&k);
+}
+
+/* roles: what one warp does alone takes as long as where all do it, and no longer beside others */
+static void roles(void **state) {
+  double one = seconds_of("alone", 1, 256, 1), all = seconds_of("alone", 1, 256, 8);
+  (void)state;
+  assert_true(one > 0.8 * all && one <= all);
+}
+
+/* eight blocks of a sample that draw numbers draw all of them: 132 share them as they would */
+static void drawn_numbers(void **state) {
+  double drawn = seconds_of("draw", 132, 128, 1320), shared = seconds_of("share", 132, 128, 10000);
+  (void)state;
+  assert_true(drawn > 0.8 * shared && drawn < 2 * shared);
+}
+
+/* one block with the work of 100 takes as long as 100 */
+static void longest_block(void **state) {
+  double one = seconds_of("uneven", 8, 128, 1000), all = seconds_of("share", 8, 128, 100000);
+  (void)state;
+  assert_true(one > 0.8 * all && one < 1.5 * all);
+}
+
+static void open_cost(kit *k, const char *profile) {
+  kit_open(k, profile);
+  kit_cuda(k, text, "cost.cu");
+}
+
+static rt_emu_stats run(kit *k, const char *kernel, uint32_t grid, uint32_t block, int n) {
+  rt_emu_stats s;
+  rt_ptr p = kit_alloc(k, (size_t)grid * block * 4 * 32);
+  void *args[] = {&p, &n};
+  kit_ok(k, kit_launch(k, kernel, grid, block, 0, args));
+  rt_emu_last_stats(k->d, &s);
+  k->d->ops->release(k->d, p);
+  return s;
+}
+
+/* cases worked out by the CUDA occupancy calculator's rules */
+static void occupancy(void **state) {
+  static const struct {
+    const char *profile;
+    int regs, threads;
+    int64_t smem;
+    int blocks;
+  } all[] = {
+      {"h200", 32, 256, 0, 8},
+      {"h200", 33, 256, 0, 6},
+      {"h200", 255, 256, 0, 1},
+      {"h200", 128, 256, 0, 2},
+      {"h200", 16, 32, 0, 32},
+      {"h200", 32, 128, 49152, 4},
+      {"h200", 32, 128, 232448 - 8192, 1},
+      {"a100", 32, 128, 49152, 3},
+      {"t4", 64, 256, 0, 4},
+      {"t4", 16, 1024, 0, 1},
+      {"rtx4090", 40, 512, 0, 3},
+      {"rtx4090", 32, 768, 0, 2},
+      {"t4", 16, 64, 16384, 4},
+      {"h200", 168, 384, 0, 1},
+  };
+  (void)state;
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    kit k;
+    rt_function *f;
+    int blocks;
+    open_cost(&k, all[i].profile);
+    kit_ok(&k, k.d->ops->function(k.d, k.m, "stride", &f, &k.e));
+    rt_emu_set_regs(k.d, f, all[i].regs);
+    kit_ok(&k, k.d->ops->occupancy(k.d, f, all[i].threads, all[i].smem, &blocks, &k.e));
+    if (blocks != all[i].blocks) {
+      print_error("%s regs %d threads %d smem %d\n", all[i].profile, all[i].regs, all[i].threads,
+                  (int)all[i].smem);
+    }
+    assert_int_equal(blocks, all[i].blocks);
+    kit_close(&k);
+  }
+}
+
+static void sectors(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  assert_true(run(&k, "stride", 4, 256, 1).store_sectors == 4 * 8 * 4);
+  assert_true(run(&k, "stride", 4, 256, 2).store_sectors == 4 * 8 * 8);
+  assert_true(run(&k, "stride", 4, 256, 8).store_sectors == 4 * 8 * 32);
+  kit_close(&k);
+}
+
+static void bank_conflicts(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  rt_emu_stats one = run(&k, "banks", 264, 256, 1), two = run(&k, "banks", 264, 256, 2);
+  rt_emu_stats most = run(&k, "banks", 264, 256, 32);
+  double filling = 264 * 8 * 4; /* wavefronts of the stores, without conflict */
+  assert_true(one.shared_wavefronts == one.shared_requests);
+  assert_true(two.shared_wavefronts - filling == 2 * (two.shared_requests - filling));
+  assert_true(most.shared_wavefronts - filling == 32 * (most.shared_requests - filling));
+  assert_true(one.sec < most.sec);
+  kit_close(&k);
+}
+
+/* 4 bytes of each sector take longer to store than the whole of an eighth of them, not 8 times */
+static void partial_stores(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "h200");
+  rt_emu_set_checks(k.d, false);
+  rt_emu_set_sample(k.d, 8);
+  double whole = run(&k, "stride", 1 << 15, 256, 1).sec,
+         parts = run(&k, "stride", 1 << 15, 256, 8).sec;
+  assert_true(parts > 3 * whole && parts < 12 * whole);
+  kit_close(&k);
+}
+
+/* 16 bytes a lane: 4 wavefronts, 2 where neighbours read the same */
+static void wide_accesses(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  assert_true(run(&k, "wide", 1, 32, 0).shared_wavefronts == 4 + 4);
+  assert_true(run(&k, "wide", 1, 32, 1).shared_wavefronts == 4 + 2);
+  kit_close(&k);
+}
+
+/* 4 schedulers: a fifth warp takes as long as four more */
+static void schedulers(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  double five = run(&k, "work", 132, 32 * 5, 2000).sec,
+         eight = run(&k, "work", 132, 32 * 8, 2000).sec;
+  double four = run(&k, "work", 132, 32 * 4, 2000).sec;
+  assert_true(five > 0.99 * eight && five < 1.01 * eight);
+  assert_true(five > 1.05 * four);
+  kit_close(&k);
+}
+
+static const char noted_ptx[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() { ret; }\n";
+
+/* what ptxas said decides, where the PTX says it; a note that makes no sense is none */
+static void noted_registers(void **state) {
+  static const struct {
+    const char *note;
+    int regs;
+  } all[] = {{"// ptxas: f registers 168 spill stores 8 spill loads 4\n", 168},
+             {"// ptxas: f registers 999 spill stores 0 spill loads 0\n", 0},
+             {"// ptxas: g registers 168 spill stores 0 spill loads 0\n", 0}};
+  kit k;
+  rt_module *m;
+  rt_function *f;
+  rt_function_info info;
+  (void)state;
+  kit_open(&k, "");
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    char ptx[400];
+    int n = snprintf(ptx, sizeof ptx, "%s%s", noted_ptx, all[i].note);
+    kit_ok(&k, k.d->ops->module_load(k.d, ptx, (size_t)n, &m, &k.e));
+    kit_ok(&k, k.d->ops->function(k.d, m, "f", &f, &k.e));
+    kit_ok(&k, k.d->ops->function_info(k.d, f, &info, &k.e));
+    assert_true(all[i].regs ? info.regs == all[i].regs : info.regs < 32);
+    k.d->ops->module_unload(k.d, m);
+  }
+  kit_close(&k);
+}
+
+/* more work takes longer, a smaller card takes longer, a sample predicts the whole */
+static void order(void **state) {
+  kit k, small;
+  (void)state;
+  open_cost(&k, "");
+  open_cost(&small, "t4");
+  rt_emu_stats little = run(&k, "work", 1056, 256, 100), much = run(&k, "work", 1056, 256, 400);
+  assert_true(much.sec > 2 * little.sec);
+  assert_true(much.pipes[EMU_PIPE_fma] >= 400.0 * 4 * 1056 * 8);
+  assert_true(run(&small, "work", 1056, 256, 400).sec > 2 * much.sec);
+  rt_emu_set_sample(k.d, 16);
+  rt_emu_stats sampled = run(&k, "work", 1056, 256, 400);
+  assert_int_equal(sampled.blocks_run, 16);
+  assert_true(sampled.sec > 0.99 * much.sec && sampled.sec < 1.01 * much.sec);
+  assert_true(sampled.warp_instructions > 0.99 * much.warp_instructions);
+  kit_close(&k);
+  kit_close(&small);
+}
+
+/* a copy's modelled bandwidth and a chain of multiplications stay below the card's peaks, not far
+ */
+static void peaks(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "");
+  rt_emu_set_checks(k.d, false);
+  rt_emu_set_sample(k.d, 64);
+  rt_emu_stats busy = run(&k, "work", 132 * 8 * 4, 256, 1000);
+  double fma = busy.pipes[EMU_PIPE_fma] * 32 / busy.sec, most = 132 * 128 * 1.98e9;
+  assert_true(fma < most && fma > 0.5 * most);
+  rt_emu_stats copy = run(&k, "stride", 1 << 16, 256, 1);
+  double bytes = copy.store_sectors * 32 / copy.sec;
+  assert_true(bytes < 4.9e12 && bytes > 1e12);
+  assert_string_equal(copy.bound, "dram");
+  kit_close(&k);
+}
+
+/* on an H200 2^24 atomics on 1 KiB take 4.4 ms, on 16 times as much 0.58 ms */
+static void contended_atomics(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "h200");
+  rt_emu_set_checks(k.d, false);
+  double one = run(&k, "count", 1024, 256, 0).sec, spread = run(&k, "count", 1024, 256, 16).sec;
+  assert_true(one > 0.2e-3 && one < 2e-3);
+  assert_true(spread < one / 10);
+  kit_close(&k);
+}
+
+/* a warp's atomics on the words of one line take a few turns, on one word 32 */
+static void atomic_turns(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "h200");
+  rt_emu_set_checks(k.d, false);
+  double words = run(&k, "same", 4096, 256, 1).sec, word = run(&k, "same", 4096, 256, 0).sec;
+  assert_true(word > 4 * words);
+  kit_close(&k);
+}
+
+/* stores of a warp to the same sectors, one after the other, leave the multiprocessor together */
+static void merged_stores(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "h200");
+  rt_emu_set_checks(k.d, false);
+  rt_emu_set_sample(k.d, 8);
+  double merged = run(&k, "fill", 4096, 256, 1).sec, parts = run(&k, "fill", 4096, 256, 0).sec;
+  assert_true(parts > 1.5 * merged);
+  kit_close(&k);
+}
+
+static void match_any_is_slow(void **state) {
+  kit k;
+  (void)state;
+  open_cost(&k, "h200");
+  double match = run(&k, "match", 264, 256, 255).sec, ballot = run(&k, "match", 264, 256, 0).sec;
+  assert_true(match > 3 * ballot);
+  kit_close(&k);
+}
+
+static void elapsed(void **state) {
+  kit k;
+  rt_event *from, *to;
+  double sec;
+  (void)state;
+  open_cost(&k, "");
+  kit_ok(&k, k.d->ops->event_new(k.d, &from, &k.e));
+  kit_ok(&k, k.d->ops->event_new(k.d, &to, &k.e));
+  kit_ok(&k, k.d->ops->event_record(k.d, from, NULL, &k.e));
+  rt_emu_stats s = run(&k, "work", 16, 256, 10);
+  kit_ok(&k, k.d->ops->event_record(k.d, to, NULL, &k.e));
+  kit_ok(&k, k.d->ops->elapsed(k.d, from, to, &sec, &k.e));
+  assert_true(sec > 0.999 * s.sec && sec < 1.001 * s.sec);
+  k.d->ops->event_free(k.d, from);
+  k.d->ops->event_free(k.d, to);
+  kit_close(&k);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(occupancy),
+      cmocka_unit_test(sectors),
+      cmocka_unit_test(bank_conflicts),
+      cmocka_unit_test(wide_accesses),
+      cmocka_unit_test(partial_stores),
+      cmocka_unit_test(waiting_blocks),
+      cmocka_unit_test(last_block),
+      cmocka_unit_test(absent_blocks),
+      cmocka_unit_test(roles),
+      cmocka_unit_test(schedulers),
+      cmocka_unit_test(noted_registers),
+      cmocka_unit_test(order),
+      cmocka_unit_test(peaks),
+      cmocka_unit_test(contended_atomics),
+      cmocka_unit_test(drawn_numbers),
+      cmocka_unit_test(longest_block),
+      cmocka_unit_test(atomic_turns),
+      cmocka_unit_test(merged_stores),
+      cmocka_unit_test(match_any_is_slow),
+      cmocka_unit_test(elapsed),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

@@ -1,0 +1,507 @@
+/* test_emu_hopper.c -- wgmma, mbarriers and warp roles: results against plain sums, and each fault
+ * that they invite. `--device 0` runs the ones without faults on a GPU of compute capability 9.0.
+ *
+ * A product's operands go to shared memory by the manual's canonical layouts, element by element;
+ * the text of each kernel is made here, since an accumulator list can't be written with macros. */
+#include "emu_fixture.h"
+#include "open_device.h"
+
+static kit k;
+static const char *device = "emu";
+
+typedef struct wgmma {
+  const char *types; /* "f32.bf16.bf16" */
+  dtype in, out;
+  int n, k, width; /* width: chunks of a swizzled row */
+  bool trans_a, trans_b, registers, minus_a, minus_b;
+} wgmma;
+
+static const wgmma products[] = {
+    {"f32.tf32.tf32", DTYPE_f32, DTYPE_f32, 8, 8, 1},
+    {"f32.tf32.tf32", DTYPE_f32, DTYPE_f32, 64, 8, 2},
+    {"f32.tf32.tf32", DTYPE_f32, DTYPE_f32, 104, 8, 4},
+    {"f32.tf32.tf32", DTYPE_f32, DTYPE_f32, 256, 8, 8},
+    {"f32.tf32.tf32", DTYPE_f32, DTYPE_f32, 128, 8, 8, .registers = true},
+    {"f32.tf32.tf32", DTYPE_f32, DTYPE_f32, 16, 8, 4, .minus_a = true},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 24, 16, 1},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 128, 16, 8},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 64, 16, 8, .trans_a = true},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 128, 16, 8, .trans_b = true},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 128, 16, 4, .trans_a = true, .trans_b = true},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 96, 16, 2, .trans_a = true, .trans_b = true},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 40, 16, 1, .trans_a = true, .trans_b = true},
+    {"f32.bf16.bf16", DTYPE_bf16, DTYPE_f32, 64, 16, 8, .trans_b = true, .registers = true},
+    {"f32.f16.f16", DTYPE_f16, DTYPE_f32, 72, 16, 2, .minus_b = true},
+    {"f16.f16.f16", DTYPE_f16, DTYPE_f16, 64, 16, 4},
+    {"f16.f16.f16", DTYPE_f16, DTYPE_f16, 32, 16, 8, .registers = true},
+    {"s32.s8.s8", DTYPE_i8, DTYPE_i32, 48, 32, 8},
+    {"s32.s8.s8", DTYPE_i8, DTYPE_i32, 24, 32, 1, .registers = true},
+};
+enum { N_PRODUCTS = sizeof products / sizeof *products, M = 64 };
+
+/* instructions that follow each other along k */
+static int steps_of(const wgmma *x) {
+  return x->width == 1 || x->trans_a || x->trans_b ? 2 : x->width / 2;
+}
+
+static const char *const head =
+    "typedef unsigned long long u64;\n"
+    "__device__ unsigned shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }\n"
+    "__device__ unsigned swizzle(unsigned a, int w) { return a ^ ((a >> 7) & (w - 1)) << 4; }\n"
+    /* where byte `byte` of row (of a; of b: column) r lies: along k, and along rows */
+    "__device__ unsigned by_k(int r, int byte, int rows, int w) {\n"
+    "  int c = byte / 16;\n"
+    "  if (w == 1) return c * (rows / 8 * 128) + r / 8 * 128 + r % 8 * 16 + byte % 16;\n"
+    "  return swizzle(r / 8 * 128 * w + r % 8 * 16 * w + byte, w);\n"
+    "}\n"
+    "__device__ unsigned by_row(int r, int kk, int depth, int w) {\n"
+    "  int c = r / 8;\n"
+    "  unsigned a = c % w * 16 + c / w * (128 * w * (depth / 8)) + kk % 8 * 16 * w + kk / 8 * 128 "
+    "* w;\n"
+    "  return swizzle(a, w) + r % 8 * 2;\n"
+    "}\n"
+    "__device__ u64 descriptor(unsigned start, unsigned leading, unsigned stride, int w) {\n"
+    "  u64 mode = w == 1 ? 0 : w == 2 ? 3 : w == 4 ? 2 : 1;\n"
+    "  return (start >> 4 & 0x3fff) | (u64)(leading >> 4) << 16 | (u64)(stride >> 4) << 32 | mode "
+    "<< 62;\n"
+    "}\n";
+
+/* "{%0, %1, ...}" */
+static void add_registers(str *s, int first, int n) {
+  for (int i = 0; i < n; i++) {
+    str_addf(s, "%s%%%d", i ? ", " : "{", first + i);
+  }
+  str_addf(s, "}");
+}
+
+static void add_constraints(str *s, const char *how, const char *name, int n) {
+  for (int i = 0; i < n; i++) {
+    str_addf(s, "%s\"%s\"(%s[%d])", i ? ", " : "", how, name, i);
+  }
+}
+
+/* the descriptor of step `s` of an operand of `rows` rows that begins at `base` */
+static void add_descriptor(str *t, const char *name, int rows, const wgmma *x, bool trans) {
+  int depth = steps_of(x) * x->k, w = x->width;
+  if (!trans) {
+    str_addf(t, "descriptor(shared(%s) + s * %d, %d, %d, %d)", name,
+             w == 1 ? 2 * rows / 8 * 128 : 32, rows / 8 * 128, 128 * w, w);
+  } else if (w == 1) { /* leading: along k, stride: along rows */
+    str_addf(t, "descriptor(shared(%s) + s * 256, 128, %d, 1)", name, 128 * (depth / 8));
+  } else {
+    str_addf(t, "descriptor(shared(%s) + s * %d, %d, %d, %d)", name, 256 * w, 128 * w * (depth / 8),
+             128 * w, w);
+  }
+}
+
+static void add_multiply(str *t, const wgmma *x, int n_d) {
+  bool half = x->in == DTYPE_bf16 || x->in == DTYPE_f16;
+  int a = n_d, next = a + (x->registers ? 4 : 1);
+  str_addf(t, "    asm volatile(\"{.reg .pred p; setp.ne.b32 p, %%%d, 0;\\n\"\n", next + 1);
+  str_addf(t, "      \"wgmma.mma_async.sync.aligned.m64n%dk%d.%s ", x->n, x->k, x->types);
+  add_registers(t, 0, n_d);
+  str_addf(t, ", ");
+  if (x->registers) {
+    add_registers(t, a, 4);
+  } else {
+    str_addf(t, "%%%d", a);
+  }
+  str_addf(t, ", %%%d, p", next);
+  if (x->in != DTYPE_i8) {
+    str_addf(t, ", %d, %d", x->minus_a ? -1 : 1, x->minus_b ? -1 : 1);
+  }
+  if (half && !x->registers) {
+    str_addf(t, ", %d", x->trans_a);
+  }
+  str_addf(t, half ? ", %d;}\"\n      : " : ";}\"\n      : ", x->trans_b);
+  add_constraints(t, x->out == DTYPE_f32 ? "+f" : "+r", "acc", n_d);
+  str_addf(t, "\n      : ");
+  if (x->registers) {
+    add_constraints(t, "r", "ra", 4);
+  } else {
+    str_addf(t, "\"l\"(");
+    add_descriptor(t, "sa", M, x, x->trans_a);
+    str_addf(t, ")");
+  }
+  str_addf(t, ", \"l\"(");
+  add_descriptor(t, "sb", x->n, x, x->trans_b);
+  str_addf(t, "), \"r\"(s + add));\n");
+}
+
+/* d = a b' (+ d when add): a is 64 x depth, b is n x depth, row by row */
+static void add_product(str *t, const wgmma *x, int index) {
+  int steps = steps_of(x), depth = steps * x->k, size = (int)dtype_nbytes(x->in);
+  bool two = x->out == DTYPE_f16;
+  int n_d = x->n / (two ? 4 : 2), each = 4 / size;
+  const char *acc = x->out == DTYPE_f32 ? "float" : "unsigned";
+  str_addf(t,
+           "extern \"C\" __global__ void product%d(const unsigned char *a, const unsigned char *b, "
+           "%s *d, int add) {\n",
+           index, acc);
+  str_addf(t, "  extern __shared__ __align__(1024) unsigned char sa[];\n"
+              "  unsigned char *sb = sa + 32768;\n"
+              "  const int lane = threadIdx.x %% 32, warp = threadIdx.x / 32;\n");
+  for (int b = 0; b < 2; b++) {
+    int rows = b ? x->n : M;
+    str_addf(t,
+             "  for (int i = threadIdx.x; i < %d; i += 128) {\n"
+             "    const int r = i / %d, c = i %% %d;\n    ",
+             rows * depth * size, depth * size, depth * size);
+    if (b ? x->trans_b : x->trans_a) {
+      str_addf(t, "%s[by_row(r, c / 2, %d, %d) + c %% 2] = %s[i];\n  }\n", b ? "sb" : "sa", depth,
+               x->width, b ? "b" : "a");
+    } else {
+      str_addf(t, "%s[by_k(r, c, %d, %d)] = %s[i];\n  }\n", b ? "sb" : "sa", rows, x->width,
+               b ? "b" : "a");
+    }
+  }
+  str_addf(t, "  %s acc[%d];\n  for (int i = 0; i < %d; i++) acc[i] = d[threadIdx.x * %d + i];\n",
+           acc, n_d, n_d, n_d);
+  if (x->registers) { /* word (r, c) of a: row lane / 4 (+ 8), word lane % 4 (+ 4) of the step's */
+    str_addf(t,
+             "  unsigned ra_all[%d];\n  for (int i = 0; i < %d; i++) {\n"
+             "    const int row = warp * 16 + lane / 4 + i %% 2 * 8, word = i / 4 * 8 + lane %% 4 "
+             "+ i %% 4 / 2 * 4;\n"
+             "    ra_all[i] = ((const unsigned *)a)[row * %d + word];\n  }\n",
+             4 * steps, 4 * steps, depth / each);
+  }
+  str_addf(t,
+           "  asm volatile(\"fence.proxy.async.shared::cta;\" ::: \"memory\");\n"
+           "  __syncthreads();\n  asm volatile(\"wgmma.fence.sync.aligned;\" ::: \"memory\");\n"
+           "#pragma unroll\n  for (int s = 0; s < %d; s++) {\n",
+           steps);
+  if (x->registers) {
+    str_addf(t, "    const unsigned *ra = ra_all + 4 * s;\n");
+  }
+  add_multiply(t, x, n_d);
+  str_addf(t,
+           "  }\n  asm volatile(\"wgmma.commit_group.sync.aligned;\" ::: \"memory\");\n"
+           "  asm volatile(\"wgmma.wait_group.sync.aligned 0;\" ::: \"memory\");\n"
+           "  (void)lane, (void)warp;\n"
+           "  for (int i = 0; i < %d; i++) d[threadIdx.x * %d + i] = acc[i];\n}\n",
+           n_d, n_d);
+}
+
+static int value_at(int r, int c) {
+  return (r * 7 + c * 5 + r * c) % 13 - 6;
+}
+
+static void encode(dtype t, int rows, int depth, int salt, unsigned char *to) {
+  size_t size = dtype_nbytes(t);
+  for (int i = 0; i < rows * depth; i++) {
+    uint64_t bits = dtype_encode(t, value_at(i / depth + salt, i % depth));
+    memcpy(to + (size_t)i * size, &bits, size);
+  }
+}
+
+/* what element `i` of a thread's accumulators must be */
+static double expected(const wgmma *x, int thread, int i, int depth, bool add) {
+  int row = thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8,
+      column = i / 4 * 8 + thread % 4 * 2 + i % 2;
+  double sum = 0;
+  for (int p = 0; p < depth; p++) {
+    sum += value_at(row, p) * value_at(column + 3, p);
+  }
+  return (x->minus_a != x->minus_b ? -sum : sum) + (add ? 2 : 0);
+}
+
+static void check_product(const wgmma *x, int index, int add) {
+  static unsigned char a[M * 256 * 4], b[256 * 256 * 4], d[M * 256 * 4];
+  int depth = steps_of(x) * x->k;
+  size_t wide = dtype_nbytes(x->out), nbytes = (size_t)M * (size_t)x->n * wide;
+  char kernel[32];
+  snprintf(kernel, sizeof kernel, "product%d", index);
+  encode(x->in, M, depth, 0, a);
+  encode(x->in, x->n, depth, 3, b);
+  for (int i = 0; i < M * x->n; i++) {
+    uint64_t two = dtype_encode(x->out, 2);
+    memcpy(d + (size_t)i * wide, &two, wide);
+  }
+  rt_ptr pa = kit_copy(&k, a, (size_t)(M * depth) * dtype_nbytes(x->in)),
+         pb = kit_copy(&k, b, (size_t)(x->n * depth) * dtype_nbytes(x->in)),
+         pd = kit_copy(&k, d, nbytes);
+  void *args[] = {&pa, &pb, &pd, &add};
+  kit_ok(&k, kit_launch(&k, kernel, 1, 128, 98304, args));
+  kit_read(&k, d, pd, nbytes);
+  for (int i = 0; i < M * x->n; i++) {
+    uint64_t bits = 0;
+    memcpy(&bits, d + (size_t)i * wide, wide);
+    double have = dtype_decode(x->out, bits),
+           want = expected(x, i / (x->n / 2), i % (x->n / 2), depth, add);
+    if (have != want) {
+      print_error("%s n=%d width %d: element %d is %g, not %g\n", x->types, x->n, x->width, i, have,
+                  want);
+    }
+    assert_true(have == want);
+  }
+  k.d->ops->release(k.d, pa);
+  k.d->ops->release(k.d, pb);
+  k.d->ops->release(k.d, pd);
+}
+
+static void open_kit(void) {
+  k = (kit){0};
+  kit_ok(&k, rt_device_open(device, &k.d, &k.e));
+}
+
+static void products_are_right(void **state) {
+  str text = {0};
+  (void)state;
+  open_kit();
+  str_addf(&text, "%s", head);
+  for (int i = 0; i < N_PRODUCTS; i++) {
+    add_product(&text, &products[i], i);
+  }
+  kit_cuda(&k, str_text(&text), "products.cu");
+  str_clear(&text);
+  for (int i = 0; i < N_PRODUCTS; i++) {
+    check_product(&products[i], i, 0);
+    check_product(&products[i], i, 1);
+  }
+  kit_close(&k);
+}
+
+/* ---- what tests/emu/hopper.cu has ---- */
+
+static const char path[] = "tests/emu/hopper.cu";
+
+typedef struct expectation {
+  const char *kernel;
+  rt_emu_check check;   /* EMU_NO_FINDING: silent */
+  const char *mark;     /* of the line; NULL: any */
+  uint32_t block, grid; /* grid 0: one block */
+} expectation;
+
+static const expectation all[] = {
+    {"phases", EMU_NO_FINDING, NULL, 64},
+    {"roles", EMU_NO_FINDING, NULL, 256},
+    {"named", EMU_NO_FINDING, NULL, 96},
+    {"bytes_and_arrivals", EMU_NO_FINDING, NULL, 64},
+    {"peeks", EMU_NO_FINDING, NULL, 64},
+    {"elects", EMU_NO_FINDING, NULL, 64},
+    {"pipelined", EMU_NO_FINDING, NULL, 128},
+    {"cp_async_arrives", EMU_NO_FINDING, NULL, 64},
+    {"neighbours", EMU_NO_FINDING, NULL, 64, 4},
+    {"ring", EMU_NO_FINDING, NULL, 64, 16},
+    {"bulk_bytes", EMU_NO_FINDING, NULL, 64},
+    {"multicast", EMU_NO_FINDING, NULL, 64, 2},
+    {"readers_fence", EMU_NO_FINDING, NULL, 64},
+    {"copier_fences", EMU_NO_FINDING, NULL, 64},
+    {"bulk_no_wait_bad", EMU_ASYNC, "bulk_no_wait", 64},
+    {"bulk_no_group_bad", EMU_ASYNC, NULL, 64},
+    {"bulk_no_fence_bad", EMU_PROXY, "bulk_no_fence", 64},
+    {"copy_again_bad", EMU_PROXY, NULL, 64},
+    {"bulk_bounds_bad", EMU_GLOBAL_BOUNDS, NULL, 64},
+    {"bulk_size_bad", EMU_MISALIGNED, NULL, 64},
+    {"ended_bad", EMU_SHARED_BOUNDS, "ended", 64, 2},
+    {"cluster_deadlock_bad", EMU_BARRIER, NULL, 64, 2},
+    {"no_init_bad", EMU_MBARRIER, NULL, 32},
+    {"too_many_bad", EMU_MBARRIER, NULL, 32},
+    {"plain_store_bad", EMU_MBARRIER, "plain_store", 32},
+    {"unsynchronised_bad", EMU_SHARED_RACE, NULL, 64},
+    {"no_wait_bad", EMU_SHARED_RACE, "no_wait", 64},
+    {"never_bad", EMU_BARRIER, NULL, 64},
+    {"early_read_bad", EMU_ASYNC, NULL, 128},
+    {"overwrite_bad", EMU_ASYNC, "overwrite", 128},
+    {"no_fence_bad", EMU_PROXY, "no_fence", 128},
+    {"far_descriptor_bad", EMU_SHARED_BOUNDS, "far_descriptor", 128},
+    {"own_rows_bad", EMU_CALL, "own_rows", 128},
+    {"half_group_bad", EMU_BARRIER, "half_group", 64},
+};
+
+/* "tests/emu/hopper.cu:12" for the line with "fault: NAME" at its end */
+static void place_of_mark(const char *text, const char *mark, char *out, size_t n) {
+  char word[80];
+  snprintf(word, sizeof word, "fault: %s\n", mark);
+  const char *at = strstr(text, word);
+  assert_non_null(at);
+  int line = 1;
+  for (const char *p = text; p < at; p++) {
+    line += *p == '\n';
+  }
+  snprintf(out, n, "%s:%d", path, line);
+}
+
+static void check_finding(const expectation *x, const char *text, int rc) {
+  char place[200];
+  const rt_emu_finding *f = rt_emu_last_finding(k.d);
+  if (f->check != x->check) {
+    print_error("%s: %s\n", x->kernel, rc ? k.e.message : "no finding");
+  }
+  assert_int_equal(f->check, x->check);
+  if (x->mark) {
+    place_of_mark(text, x->mark, place, sizeof place);
+    assert_string_equal(f->place, place);
+  }
+}
+
+/* A kernel writes what it finds right to ok[thread]: 1. */
+static void check_one(const expectation *x, const char *text) {
+  int ok[1024] = {0};
+  float data[1024];
+  for (int i = 0; i < 1024; i++) {
+    data[i] = (float)(i % 50);
+  }
+  rt_ptr pok = kit_copy(&k, ok, sizeof ok), pdata = kit_copy(&k, data, sizeof data);
+  void *args[] = {&pok, &pdata};
+  uint32_t grid = x->grid ? x->grid : 1;
+  int rc = kit_launch(&k, x->kernel, grid, x->block, 0, args);
+  if (!rc) {
+    kit_read(&k, ok, pok, sizeof ok);
+  }
+  if (rt_emu_is(k.d)) {
+    check_finding(x, text, rc);
+  }
+  assert_int_equal(rc, x->check == EMU_NO_FINDING ? 0 : ERR_LAUNCH);
+  for (uint32_t i = 0; !rc && i < grid * x->block; i++) {
+    if (ok[i] != 1) {
+      print_error("%s: thread %u\n", x->kernel, i);
+    }
+    assert_int_equal(ok[i], 1);
+  }
+  k.d->ops->release(k.d, pok);
+  k.d->ops->release(k.d, pdata);
+}
+
+static void each_kernel(void **state) {
+  str text = kit_file(path);
+  (void)state;
+  open_kit();
+  kit_cuda(&k, str_text(&text), path);
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    if (rt_emu_is(k.d) || all[i].check == EMU_NO_FINDING) {
+      check_one(&all[i], str_text(&text));
+    }
+  }
+  str_clear(&text);
+  kit_close(&k);
+}
+
+/* ---- tensor maps ---- */
+
+enum { NX = 40, NY = 12, NZ = 3, PITCH = 44 }; /* elements; rows are PITCH apart */
+
+typedef struct tile {
+  int dims, at[3], box[3], swizzle;
+  bool nan;
+  bool outside; /* it begins below 0: only loads may */
+  int less;     /* elements in a row than NX */
+} tile;
+
+static const tile tiles[] = {
+    {1, {8, 0, 0}, {16, 1, 1}, 0},
+    {1, {32, 0, 0}, {16, 1, 1}, 0},
+    {1, {-4, 0, 0}, {8, 1, 1}, 0, .outside = true},
+    {2, {4, 2, 0}, {8, 4, 1}, 0},
+    {2, {36, 10, 0}, {8, 4, 1}, 0},
+    {2, {-4, -2, 0}, {8, 8, 1}, 0, .nan = true, .outside = true},
+    {2, {0, 0, 0}, {32, 12, 1}, 128},
+    {2, {16, 3, 0}, {16, 8, 1}, 64},
+    {2, {8, 5, 0}, {8, 10, 1}, 32},
+    {2, {32, 2, 0}, {8, 4, 1}, 0, .nan = true, .less = 3},
+    {3, {4, 10, 1}, {8, 4, 2}, 0},
+    {3, {16, 1, 0}, {32, 8, 3}, 128},
+};
+
+static float element(int x, int y, int z) {
+  return (float)(z * 10000 + y * 100 + x + 1);
+}
+
+static bool inside(const tile *t, int x, int y, int z) {
+  return x >= 0 && x < NX - t->less && (t->dims < 2 || (y >= 0 && y < NY)) &&
+         (t->dims < 3 || (z >= 0 && z < NZ));
+}
+
+/* the tile in shared memory, and what is stored of it */
+static void check_tile(const tile *t, const float *have, const float *stored) {
+  for (int i = 0; i < t->box[0] * t->box[1] * t->box[2]; i++) {
+    int x = t->at[0] + i % t->box[0], y = t->at[1] + i / t->box[0] % t->box[1],
+        z = t->at[2] + i / t->box[0] / t->box[1], at = 4 * i;
+    int rows = t->swizzle / 16;
+    at ^= rows ? (at >> 7 & (rows - 1)) << 4 : 0;
+    float got = have[at / 4];
+    if (inside(t, x, y, z)) {
+      assert_true(got == element(x, y, z));
+      assert_true(t->outside || stored[(z * NY + y) * PITCH + x] == got);
+    } else {
+      assert_true(t->nan ? got != got : got == 0);
+    }
+  }
+}
+
+static void describe(const tile *t, rt_ptr at, rt_tensor_map *map) {
+  rt_tensor x = {.type = DTYPE_f32,
+                 .rank = t->dims,
+                 .at = at,
+                 .dims = {(uint64_t)(NX - t->less), NY, NZ},
+                 .strides = {PITCH * 4, PITCH * NY * 4},
+                 .swizzle = t->swizzle,
+                 .nan = t->nan};
+  for (int i = 0; i < 3; i++) {
+    x.box[i] = (uint32_t)t->box[i];
+  }
+  kit_ok(&k, k.d->ops->tensor_map(k.d, &x, map, &k.e));
+}
+
+static void copy_tile(const tile *t) {
+  static float data[NZ * NY * PITCH], stored[NZ * NY * PITCH], have[4096];
+  for (int i = 0; i < NZ * NY * PITCH; i++) {
+    data[i] = element(i % PITCH, i / PITCH % NY, i / PITCH / NY);
+  }
+  memset(stored, 0, sizeof stored);
+  rt_ptr from = kit_copy(&k, data, sizeof data), to = kit_copy(&k, stored, sizeof stored),
+         out = kit_alloc(&k, sizeof have);
+  rt_tensor_map maps[2];
+  describe(t, from, &maps[0]);
+  describe(t, to, &maps[1]);
+  int dims = t->dims, x = t->at[0], y = t->at[1], z = t->at[2];
+  int store = !t->outside;
+  uint32_t nbytes = (uint32_t)(t->box[0] * t->box[1] * t->box[2] * 4);
+  void *args[] = {&maps[0], &maps[1], &dims, &x, &y, &z, &nbytes, &out, &store};
+  kit_ok(&k, kit_launch(&k, "tile", 1, 32, 0, args));
+  kit_read(&k, have, out, nbytes);
+  kit_read(&k, stored, to, sizeof stored);
+  check_tile(t, have, stored);
+  int written = 0, wanted = 0;
+  for (int i = 0; i < NZ * NY * PITCH; i++) {
+    written += stored[i] != 0;
+  }
+  for (int i = 0; store && i < t->box[0] * t->box[1] * t->box[2]; i++) {
+    int first = (x + i % t->box[0]) & ~3; /* of 16 bytes, which are stored or not together */
+    wanted += inside(t, first, y + i / t->box[0] % t->box[1], z + i / t->box[0] / t->box[1]);
+  }
+  assert_int_equal(written, wanted); /* and nothing outside the tensor */
+  if (t->outside && rt_emu_is(k.d)) {
+    store = 1;
+    assert_int_equal(kit_launch(&k, "tile", 1, 32, 0, args), ERR_LAUNCH);
+    assert_non_null(strstr(k.e.message, "only loads may begin below 0"));
+    k.e = (err){0};
+  }
+  k.d->ops->release(k.d, from);
+  k.d->ops->release(k.d, to);
+  k.d->ops->release(k.d, out);
+}
+
+static void tiles_are_right(void **state) {
+  str text = kit_file(path);
+  rt_tensor_map map;
+  (void)state;
+  open_kit();
+  kit_cuda(&k, str_text(&text), path);
+  for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
+    copy_tile(&tiles[i]);
+  }
+  rt_tensor bad = {
+      .type = DTYPE_f32, .rank = 2, .at = 256, .dims = {40, 12}, .strides = {164}, .box = {8, 4}};
+  assert_int_equal(k.d->ops->tensor_map(k.d, &bad, &map, &k.e), ERR_USAGE);
+  str_clear(&text);
+  kit_close(&k);
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right),
+                                     cmocka_unit_test(each_kernel),
+                                     cmocka_unit_test(tiles_are_right)};
+  device = argc == 3 && !strcmp(argv[1], "--device") ? argv[2] : device;
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

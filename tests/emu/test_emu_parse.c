@@ -1,0 +1,233 @@
+/* test_emu_parse.c -- PTX that the emulated device must refuse, with the line and the reason, and
+ * PTX that it must load quickly. */
+#define _GNU_SOURCE
+#include "emu_decode.h"
+#include "emu_fixture.h"
+
+static int load(kit *k, const char *text) {
+  err_clear(&k->e);
+  k->m = NULL;
+  int rc = k->d->ops->module_load(k->d, text, strlen(text), &k->m, &k->e);
+  if (!rc) {
+    k->d->ops->module_unload(k->d, k->m);
+  }
+  return rc;
+}
+
+#define HEAD ".version 8.0\n.target sm_90\n.address_size 64\n"
+#define BODY(text)                                                                                 \
+  HEAD ".visible .entry k(.param .u64 x)\n{\n.reg .b32 %r<4>; .reg .b64 %d<4>; .reg .pred "        \
+       "%p;\n" text "\nret;\n}\n"
+
+static void refusals(void **state) {
+  static const struct {
+    const char *text, *says, *place;
+  } all[] = {
+      {"hello", "not PTX", "PTX line 1"},
+      {HEAD ".visible .entry k(", "ends", "PTX line 4"},
+      {BODY("frobnicate.b32 %r1, %r2;"), "unsupported instruction 'frobnicate.b32'", "PTX line 7"},
+      {BODY("add.rn.bogus.s32 %r1, %r2, %r3;"), "add.rn.bogus.s32", "PTX line 7"},
+      {BODY("add.s32 %r1, %r2, %d3;"), "width", "PTX line 7"},
+      {BODY("add.s32 %r1, %r2, %r9;"), "no register '%r9'", "PTX line 7"},
+      {BODY("add.s32 %r1, %r2;"), "number of operands", "PTX line 7"},
+      {BODY("@%p bra nowhere;"), "no label 'nowhere'", NULL},
+      {BODY("ld.global.f32 %r1, %r2;"), "address", "PTX line 7"},
+      {BODY("ld.global.v4.f32 {%r1, %r2}, [%d1];"), "ld.global.v4.f32", "PTX line 7"},
+      {BODY("call nobody, ();"), "no such function", "PTX line 7"},
+      {BODY("tcgen05.fence::before_thread_sync;"), "tcgen05", "PTX line 7"},
+      {BODY("wgmma.fence.sync.aligned;"), "target sm_90a", "PTX line 7"},
+      {BODY("shfl.down.b32 %r1, %r2, 1, 31;"), "sm_6x", "PTX line 7"},
+      /* widths that would reach beyond a register */
+      {BODY("ld.global.v8.b64 {%d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1}, [%d1];"), "v8.b64", NULL},
+      {BODY(".reg .b16 %h<3>; selp.b8 %h1, %h2, %h2, %p;"), "selp.b8", NULL},
+      {BODY(".reg .b128 %q; cvt.u64.u64 %q, %d1;"), "width", NULL},
+      {BODY(".reg .b16 %h<3>; mov.b64 %d1, {%h1, %h2};"), "narrow", NULL},
+      {BODY("wmma.store.d.sync.aligned.row.m16n16k16.f32 [%d1], {%r1, %r2};"), "registers", NULL},
+      {BODY(".local .b8 much[600000];"), "local memory", NULL},
+      {HEAD ".visible .entry k(.param .b8 x[40000])\n{\nret;\n}\n", "parameters", NULL},
+      {HEAD ".extern .func outside;\n.visible .entry k()\n{\ncall outside;\nret;\n}\n", "outside",
+       NULL},
+      {HEAD ".global .b8 big[99999999999];\n", "elements", NULL},
+      {HEAD ".visible .entry k()\n{\n.reg .b32 %r<2000000000>;\nret;\n}\n", "registers", NULL},
+      {HEAD ".global .b32 x = {1, 2, 3};\n", "longer", NULL},
+      {HEAD ".visible .entry k()\n{\nret;\n}\n.visible .entry k()\n{\nret;\n}\n", "twice", NULL},
+      {BODY("mov.b32 %r1, {{{{{%r2}}}}};"), "nested", NULL},
+      {HEAD ".global .align 3 .b32 x;\n", "alignment", NULL},
+  };
+  kit k;
+  (void)state;
+  kit_open(&k, "");
+  for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+    assert_int_not_equal(load(&k, all[i].text), 0);
+    if (!strstr(k.e.message, all[i].says)) {
+      fail_msg("'%s' should say '%s'", k.e.message, all[i].says);
+    }
+    if (all[i].place) {
+      assert_string_equal(k.e.place, all[i].place);
+    }
+    assert_null(strchr(k.e.message, '\n'));
+  }
+  kit_close(&k);
+}
+
+/* every prefix of a real module is refused or loaded, and nothing breaks */
+static void prefixes(void **state) {
+  static const char text[] =
+      BODY("ld.param.u64 %d1, [x];\n@%p bra L;\nadd.s32 %r1, %r2, -5; // comment\nL:\n"
+           "st.global.v2.b32 [%d1+8], {%r1, %r2};");
+  kit k;
+  (void)state;
+  kit_open(&k, "");
+  for (size_t n = 0; n <= sizeof text - 1; n++) {
+    err_clear(&k.e);
+    if (!k.d->ops->module_load(k.d, text, n, &k.m, &k.e)) {
+      k.d->ops->module_unload(k.d, k.m);
+    } else {
+      assert_true(n < sizeof text - 2);
+    }
+  }
+  kit_close(&k);
+}
+
+/* 5000 lines with a label each: looking labels up must not be quadratic */
+static void many_labels(void **state) {
+  enum { LABELS = 2500 };
+  kit k;
+  str text = {0};
+  (void)state;
+  kit_open(&k, "");
+  str_add(&text, HEAD ".visible .entry k()\n{\n.reg .pred %p; .reg .b32 %r<4>;\n");
+  for (int i = 0; i < LABELS; i++) {
+    str_addf(&text, "L%d: add.s32 %%r1, %%r1, %d;\n@%%p bra L%d;\n", i, i, (i * 7 + 3) % LABELS);
+  }
+  str_add(&text, "ret;\n}\n");
+  double start = now_sec();
+  kit_ok(&k, load(&k, str_text(&text)));
+  double sec = now_sec() - start;
+  print_message("%d lines in %.1f ms\n", 2 * LABELS, sec * 1e3);
+  assert_true(sec < 1); /* 20 ms are meant; a second leaves room for sanitizers and busy machines */
+  str_clear(&text);
+  kit_close(&k);
+}
+
+/* names of one scope do not reach another; the same label may stand in two */
+static void scopes(void **state) {
+  kit k;
+  uint32_t out = 0;
+  (void)state;
+  kit_open(&k, "");
+  kit_ptx(&k, BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, 1;\n"
+                   "{ .reg .b32 %r<2>; .reg .pred q; mov.u32 %r1, 5; setp.eq.u32 q, %r1, 5; @q bra "
+                   "DONE; trap; DONE: }\n"
+                   "{ .reg .pred q; setp.eq.u32 q, %r1, 1; @q bra DONE; trap; DONE: }\n"
+                   "st.global.u32 [%d1], %r1;"));
+  rt_ptr p = kit_copy(&k, &out, 4);
+  void *args[] = {&p};
+  kit_ok(&k, kit_launch(&k, "k", 1, 1, 0, args));
+  kit_read(&k, &out, p, 4);
+  assert_int_equal(out, 1);
+  kit_close(&k);
+}
+
+/* parameters are read within their bounds, whatever the offset */
+static void parameter_bounds(void **state) {
+  static const char *const offsets[] = {"x-4", "x+8", "x+4096", "x-8"};
+  uint64_t value = 0;
+  void *args[] = {&value};
+  (void)state;
+  for (int i = 0; i < 4; i++) {
+    kit k;
+    str text = {0};
+    kit_open(&k, "");
+    str_add(&text, HEAD ".visible .entry k(.param .u64 x)\n{\n.reg .b32 %r<2>;\n");
+    str_addf(&text, "ld.param.u32 %%r1, [%s];\nret;\n}\n", offsets[i]);
+    kit_ptx(&k, str_text(&text));
+    assert_int_equal(kit_launch(&k, "k", 1, 1, 0, args), ERR_LAUNCH);
+    str_clear(&text);
+    kit_close(&k);
+  }
+}
+
+/* a branch by index, and an index beyond the table */
+static void branch_tables(void **state) {
+  kit k;
+  uint32_t out[4] = {0};
+  (void)state;
+  kit_open(&k, "");
+  kit_ptx(&k, BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; mad.wide.u32 %d1, %r1, 4, %d1;\n"
+                   "T: .branchtargets A, B, C;\nbrx.idx %r1, T;\nA: mov.u32 %r2, 10; bra E;\nB: "
+                   "mov.u32 %r2, 20; bra E;\n"
+                   "C: mov.u32 %r2, 30;\nE: st.global.u32 [%d1], %r2;"));
+  rt_ptr p = kit_copy(&k, out, sizeof out);
+  void *args[] = {&p};
+  kit_ok(&k, kit_launch(&k, "k", 1, 3, 0, args));
+  kit_read(&k, out, p, sizeof out);
+  assert_int_equal(out[0], 10);
+  assert_int_equal(out[1], 20);
+  assert_int_equal(out[2], 30);
+  assert_int_equal(kit_launch(&k, "k", 1, 4, 0, args), ERR_LAUNCH);
+  kit_close(&k);
+}
+
+/* ---- which of PTX's instructions are known ---- */
+
+/* src: PTX ISA 9.0, 9.7, all that sm_90a has; the first word of each */
+static const char *const instructions =
+    "abs activemask add addc alloca and applypriority atom bar barrier bfe bfi bfind bmsk bra brev "
+    "brkpt brx call clz cnot copysign cos cp createpolicy cvt cvta discard div dp2a dp4a elect ex2 "
+    "exit fence fma fns getctarank griddepcontrol isspacep istypep ld ldmatrix ldu lg2 lop3 mad "
+    "mad24 madc mapa match max mbarrier membar min mma mov movmatrix mul mul24 multimem nanosleep "
+    "neg not or pmevent popc prefetch prefetchu prmt rcp red redux rem ret rsqrt sad selp set "
+    "setmaxnreg setp shf shfl shl shr sin slct sqrt st stackrestore stacksave stmatrix sub subc "
+    "suld suq sured sust szext tanh tensormap testp tex tld4 trap txq vabsdiff vabsdiff2 vabsdiff4 "
+    "vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 vmin4 vote vset vset2 vset4 "
+    "vshl vshr vsub vsub2 vsub4 wgmma wmma xor";
+static const char *const refused =
+    " alloca istypep multimem stackrestore stacksave suld suq sured sust tensormap tex tld4 txq "
+    "vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 "
+    "vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4";
+
+static bool is_known(const char *name) {
+  const emu_decode_row *const tables[] = {emu_decode_alu_rows,   emu_decode_mem_rows,
+                                          emu_decode_flow_rows,  emu_decode_mma_rows,
+                                          emu_decode_async_rows, emu_decode_bulk_rows};
+  for (size_t t = 0; t < sizeof tables / sizeof *tables; t++) {
+    for (const emu_decode_row *row = tables[t]; row->name; row++) {
+      if (!strcmp(row->name, name)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static void known_instructions(void **state) {
+  char words[2048], *rest = NULL;
+  str missing = {0};
+  int n = 0, n_refused = 0;
+  (void)state;
+  snprintf(words, sizeof words, "%s", instructions);
+  for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest), n++) {
+    if (!is_known(w)) {
+      str_addf(&missing, " %s", w);
+      n_refused++;
+    }
+  }
+  printf("note: the emulated device knows %d of %d PTX instructions and refuses%s\n", n - n_refused,
+         n, str_text(&missing));
+  assert_string_equal(str_text(&missing), refused);
+  str_clear(&missing);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(known_instructions),
+      cmocka_unit_test(refusals),
+      cmocka_unit_test(prefixes),
+      cmocka_unit_test(many_labels),
+      cmocka_unit_test(scopes),
+      cmocka_unit_test(branch_tables),
+      cmocka_unit_test(parameter_bounds),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

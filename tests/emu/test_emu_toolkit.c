@@ -1,0 +1,231 @@
+/* test_emu_toolkit.c -- kernels that nobody here wrote: CUB, cooperative groups, half precision and
+ * mma.h from the installed toolkit's headers, compiled now and run with all checks on. */
+#include "emu_fixture.h"
+
+enum { THREADS = 128, ITEMS = 4, N = THREADS * ITEMS };
+
+static void fill(int *x) {
+  uint32_t v = 12345;
+  for (int i = 0; i < N; i++) {
+    v = v * 1664525u + 1013904223u;
+    x[i] = (int)(v >> 8) % 1000 - 300;
+  }
+}
+
+static void run(kit *k, const char *kernel, const int *in, int *out) {
+  rt_ptr x = kit_copy(k, in, N * sizeof *in), y = kit_alloc(k, N * sizeof *out);
+  kit_ok(k, k->d->ops->set(k->d, y, 0xee, N * sizeof *out, NULL, &k->e));
+  void *args[] = {&x, &y};
+  kit_ok(k, kit_launch(k, kernel, 1, THREADS, 0, args));
+  kit_read(k, out, y, N * sizeof *out);
+  k->d->ops->release(k->d, x);
+  k->d->ops->release(k->d, y);
+}
+
+static int ascending(const void *a, const void *b) {
+  int x = *(const int *)a, y = *(const int *)b;
+  return (x > y) - (x < y);
+}
+
+static void check_reduce(kit *k, const int *in) {
+  int out[N], sum = 0;
+  for (int i = 0; i < N; i++) {
+    sum += in[i];
+  }
+  run(k, "reduce_raking", in, out);
+  assert_int_equal(out[0], sum);
+  run(k, "reduce_warps", in, out);
+  assert_int_equal(out[0], sum);
+}
+
+static void check_scan(kit *k, const int *in, const char *kernel) {
+  int out[N], sum = 0;
+  run(k, kernel, in, out);
+  for (int i = 0; i < N; i++) {
+    assert_int_equal(out[i], sum);
+    sum += in[i];
+  }
+}
+
+static void check_sort(kit *k, const int *in) {
+  int out[N], expected[N];
+  memcpy(expected, in, sizeof expected);
+  qsort(expected, N, sizeof *expected, ascending);
+  run(k, "sort", in, out);
+  assert_memory_equal(out, expected, sizeof out);
+}
+
+static void check_histogram(kit *k, const int *in, const char *kernel) {
+  int out[N], bins[64] = {0};
+  for (int i = 0; i < N; i++) {
+    bins[in[i] & 63]++;
+  }
+  run(k, kernel, in, out);
+  assert_memory_equal(out, bins, sizeof bins);
+}
+
+static void check_warps(kit *k, const int *in) {
+  int out[N];
+  run(k, "warp_sums", in, out);
+  for (int w = 0; w < THREADS / 32; w++) {
+    int sum = 0;
+    for (int i = 0; i < 32; i++) {
+      sum += in[32 * w + i];
+    }
+    assert_int_equal(out[w], sum);
+  }
+  run(k, "warp_scan16", in, out);
+  for (int i = 0, sum = 0; i < THREADS; i++) {
+    sum = (i % 16 ? sum : 0) + in[i];
+    assert_int_equal(out[i], sum);
+  }
+}
+
+static void cub(void **state) {
+  kit k;
+  int in[N], out[N];
+  str text = kit_file("tests/emu/cub.cu");
+  (void)state;
+  kit_open(&k, "");
+  kit_cuda(&k, str_text(&text), "tests/emu/cub.cu");
+  fill(in);
+  check_reduce(&k, in);
+  check_scan(&k, in, "scan_raking");
+  check_scan(&k, in, "scan_warps");
+  check_sort(&k, in);
+  check_histogram(&k, in, "histogram_atomic");
+  check_histogram(&k, in, "histogram_sort");
+  check_warps(&k, in);
+  run(&k, "exchange", in, out);
+  assert_memory_equal(out, in, sizeof out);
+  str_clear(&text);
+  kit_close(&k);
+}
+
+static void groups(void **state) {
+  kit *k = *state;
+  int in[N], out[N], rank = 0;
+  fill(in);
+  run(k, "tiles", in, out);
+  for (int i = 0; i < THREADS; i++) {
+    int tile = 0, whole = 0;
+    for (int j = 0; j < 32; j++) {
+      tile += j < 8 ? in[i / 8 * 8 + j] : 0;
+      whole += in[i / 32 * 32 + j];
+    }
+    rank = i % 32 ? rank : 0;
+    assert_int_equal(out[i], tile);
+    assert_int_equal(out[THREADS + i], whole);
+    assert_int_equal(out[2 * THREADS + i], in[i] & 1 ? rank : -1);
+    rank += in[i] & 1;
+  }
+}
+
+static float half(uint16_t h) {
+  return (float)dtype_decode(DTYPE_f16, h);
+}
+static uint16_t to_half(float f) {
+  return (uint16_t)dtype_encode(DTYPE_f16, f);
+}
+
+static uint16_t half_formula(uint16_t a, float b) {
+  /* fma(a, b, a * a) with a * a rounded first; then max with -a */
+  float square = half(to_half(half(a) * half(a))), r = half(to_half(half(a) * b + square));
+  return to_half(r > -half(a) ? r : -half(a));
+}
+
+static void halves(void **state) {
+  kit *k = *state;
+  uint16_t x[64], y[64];
+  int n = 32;
+  for (int i = 0; i < 64; i++) {
+    x[i] = to_half((float)(i * 37 % 64 - 30) / 8);
+  }
+  rt_ptr px = kit_copy(k, x, sizeof x), py = kit_alloc(k, sizeof y);
+  void *args[] = {&px, &py, &n};
+  kit_ok(k, kit_launch(k, "halves", 1, 32, 0, args));
+  kit_read(k, y, py, sizeof y);
+  for (int i = 0; i < 32; i++) {
+    uint16_t low = half_formula(x[2 * i], 0.5f), high = half_formula(x[2 * i + 1], 0.5f);
+    bool swap = half(x[2 * i]) < half(x[2 * i + 1]);
+    assert_int_equal(y[2 * i], to_half(half(swap ? high : low) + half(x[2 * i])));
+    assert_int_equal(y[2 * i + 1], to_half(half(swap ? low : high) + half(x[2 * i + 1])));
+  }
+}
+
+static void brains(void **state) {
+  kit *k = *state;
+  float x[64], y[64];
+  int n = 32;
+  for (int i = 0; i < 64; i++) {
+    x[i] = (float)(i - 20) / 16;
+  }
+  rt_ptr px = kit_copy(k, x, sizeof x), py = kit_alloc(k, sizeof y);
+  void *args[] = {&px, &py, &n};
+  kit_ok(k, kit_launch(k, "brains", 1, 32, 0, args));
+  kit_read(k, y, py, sizeof y);
+  for (int i = 0; i < 64; i++) {
+    double exact = (double)x[i] * x[i] + x[i];
+    assert_float_equal(y[i], (float)dtype_decode(DTYPE_bf16, dtype_encode(DTYPE_bf16, exact)), 0);
+  }
+}
+
+static void fragments(void **state) {
+  kit *k = *state;
+  uint16_t a[256], b[256];
+  signed char ia[256], ib[256];
+  float c[256];
+  int ic[256];
+  for (int i = 0; i < 256; i++) {
+    a[i] = to_half((float)(i * 7 % 31 - 15) / 4);
+    b[i] = to_half((float)(i * 11 % 29 - 14) / 8);
+    ia[i] = (signed char)(i * 7 % 255 - 127);
+    ib[i] = (signed char)(i * 13 % 251 - 125);
+  }
+  rt_ptr pa = kit_copy(k, a, sizeof a), pb = kit_copy(k, b, sizeof b), pc = kit_alloc(k, sizeof c);
+  rt_ptr pia = kit_copy(k, ia, sizeof ia), pib = kit_copy(k, ib, sizeof ib),
+         pic = kit_alloc(k, sizeof ic);
+  void *args[] = {&pa, &pb, &pc}, *bytes[] = {&pia, &pib, &pic};
+  kit_ok(k, kit_launch(k, "wmma_half", 1, 32, 0, args));
+  kit_ok(k, kit_launch(k, "wmma_bytes", 1, 32, 0, bytes));
+  kit_read(k, c, pc, sizeof c);
+  kit_read(k, ic, pic, sizeof ic);
+  for (int i = 0; i < 256; i++) {
+    int row = i / 16, column = i % 16, integer = 1;
+    double sum = 1; /* all of it is exact in f32 */
+    for (int p = 0; p < 16; p++) {
+      sum += (double)half(a[row * 16 + p]) * half(b[column * 16 + p]);
+      integer += ia[p * 16 + row] * ib[p * 16 + column];
+    }
+    assert_float_equal(c[i], (float)(2 * sum), 0);
+    assert_int_equal(ic[i], 2 * integer);
+  }
+}
+
+static int open_groups(void **state) {
+  static kit k;
+  str text = kit_file("tests/emu/groups.cu");
+  kit_open(&k, "");
+  kit_cuda(&k, str_text(&text), "tests/emu/groups.cu");
+  str_clear(&text);
+  *state = &k;
+  return 0;
+}
+
+static int close_groups(void **state) {
+  kit_close(*state);
+  return 0;
+}
+
+int main(void) {
+  const struct CMUnitTest alone[] = {cmocka_unit_test(cub)};
+  const struct CMUnitTest of_groups[] = {
+      /* several tests of one text, which takes long to compile */
+      cmocka_unit_test(groups),
+      cmocka_unit_test(halves),
+      cmocka_unit_test(brains),
+      cmocka_unit_test(fragments),
+  };
+  const int failed = cmocka_run_group_tests(alone, NULL, NULL);
+  return failed + cmocka_run_group_tests(of_groups, open_groups, close_groups);
+}

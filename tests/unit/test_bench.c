@@ -1,0 +1,608 @@
+/* test_bench.c -- suites, contenders and peers, and the arithmetic of what bench and compare print.
+ * The peers here are fakes on the emulated device; tests/device/peer_builds.c has the real ones. */
+#define _GNU_SOURCE
+#include "check.h"
+
+#include <jansson.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+#include "bench_case.h"
+#include "bench_report.h"
+#include "budget.h"
+#include "file.h"
+#include "comparison.h"
+#include "open_device.h"
+#include "plot.h"
+#include "suite.h"
+#include "tuner_files.h"
+#include "subspace.h"
+
+static gen_template *open_family(const char *name) {
+  gen_options o = {0};
+  gen_template *t;
+  err e = {0};
+  assert_ok(gen_open(&o, name, &t, &e), &e);
+  return t;
+}
+
+static bool is_built_in(const char *family) {
+  char name[80];
+  snprintf(name, sizeof name, "%s.lua", family);
+  for (const gen_file *f = gen_builtin; f->name; f++) {
+    if (!strcmp(f->name, name)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static size_t count_of(const char *text, const char *word) {
+  size_t n = 0;
+  for (const char *p = text; (p = strstr(p, word)); p++) {
+    n++;
+  }
+  return n;
+}
+
+/* ---- suites ---------------------------------------------------------------------------------- */
+
+static void a_line_is_all_its_combinations(void **state) {
+  (void)state;
+  static const char *const wanted[] = {"m=8 n=8 k=1 ta=n", "m=8 n=8 k=1 ta=t", "m=9 n=9 k=1 ta=n",
+                                       "m=9 n=9 k=1 ta=t"};
+  gen_template *t = open_family("sgemm");
+  arena a = {0};
+  suite s = {0};
+  err e = {0};
+  assert_ok(suite_expand(t, "", "sgemm m=n=8..9+1 k=1\tta=n,t", &a, &s, &e), &e);
+  assert_int_equal(s.n, 4);
+  for (size_t i = 0; i < s.n; i++) {
+    assert_string_equal(s.problems[i].text, wanted[i]);
+    assert_int_equal(s.problems[i].p.values[1].i, i < 2 ? 8 : 9);
+    assert_string_equal(s.problems[i].p.values[3].s, i % 2 ? "t" : "n");
+  }
+  arena_clear(&a);
+  gen_close(t);
+}
+
+static void wrong_lines_are_told(void **state) {
+  (void)state;
+  gen_template *t = open_family("sgemm");
+  arena a = {0};
+  suite s = {0};
+  err e = {0};
+  assert_fails(suite_expand(t, "", "m=8 fast", &a, &s, &e), &e, ERR_USAGE, "'fast'");
+  assert_fails(suite_expand(t, "", "m={8,9", &a, &s, &e), &e, ERR_USAGE, "no }");
+  assert_fails(suite_expand(t, "", "m={8, 9}", &a, &s, &e), &e, ERR_USAGE, "no }");
+  assert_fails(suite_expand(t, "", "m={}", &a, &s, &e), &e, ERR_USAGE, "m");
+  assert_fails(suite_expand(t, "", "mm={8,9}", &a, &s, &e), &e, ERR_USAGE, "did you mean");
+  assert_fails(suite_expand(t, "", "m={8,x}", &a, &s, &e), &e, ERR_USAGE, "whole number");
+  assert_fails(suite_expand(t, "",
+                            "m={1,2,3,4,5,6,7,8} n={1,2,3,4,5,6,7,8} k={1,2,3,4,5,6,7,8} "
+                            "align={1,2,4} ta={n,t} tb={n,t}",
+                            &a, &s, &e),
+               &e, ERR_USAGE, "4096");
+  arena_clear(&a);
+  gen_close(t);
+}
+
+static void files_have_named_suites(void **state) {
+  (void)state;
+  static const char text[] = "# two\nn=5\n[one] of them\nn=1 # small\n\n[two]\nn={2,3..6*2}\n";
+  gen_template *t = open_family("saxpy");
+  arena a = {0};
+  suite s;
+  err e = {0};
+  char path[] = "/tmp/suite-XXXXXX.txt", place[80];
+  close(mkstemps(path, 4));
+  assert_ok(file_write(path, text, sizeof text - 1, &e), &e);
+  assert_ok(suite_open(t, path, &a, &s, &e), &e);
+  assert_int_equal(s.n, 5); /* all of them */
+  assert_ok(file_write(path, "n=1\nn=x\n", 8, &e), &e);
+  assert_fails(suite_open(t, path, &a, &s, &e), &e, ERR_TEMPLATE, "whole number");
+  snprintf(place, sizeof place, "%s:2", path);
+  assert_string_equal(e.place, place);
+  assert_ok(file_write(path, "# none\n", 7, NULL), &e);
+  assert_fails(suite_open(t, path, &a, &s, &e), &e, ERR_USAGE, "no problems");
+  unlink(path);
+  assert_fails(suite_open(t, path, &a, &s, &e), &e, ERR_NOTFOUND, path);
+  arena_clear(&a);
+  gen_close(t);
+}
+
+/* Beside a template of one's own, under its own name. */
+static void a_template_brings_its_suites(void **state) {
+  (void)state;
+  static const char text[] = "[mine]\nn=7\n";
+  char folder[] = "/tmp/suites-XXXXXX", lua[64], txt[64];
+  str template = {0};
+  gen_template *t;
+  gen_options o = {0};
+  arena a = {0};
+  suite s;
+  err e = {0};
+  assert_non_null(mkdtemp(folder));
+  snprintf(lua, sizeof lua, "%s/own.lua", folder);
+  snprintf(txt, sizeof txt, "%s/own.txt", folder);
+  assert_ok(file_read("templates/saxpy.lua", 1 << 20, &template, &e), &e);
+  assert_ok(file_write(lua, template.p, template.n, &e), &e);
+  assert_ok(file_write(txt, text, sizeof text - 1, &e), &e);
+  assert_ok(gen_open(&o, lua, &t, &e), &e);
+  assert_ok(suite_open(t, "mine", &a, &s, &e), &e);
+  assert_int_equal(s.n, 1);
+  assert_fails(suite_open(t, "mien", &a, &s, &e), &e, ERR_USAGE, "did you mean 'mine'");
+  unlink(lua);
+  unlink(txt);
+  rmdir(folder);
+  str_clear(&template);
+  arena_clear(&a);
+  gen_close(t);
+}
+
+static void every_built_in_suite_is_sound(void **state) {
+  (void)state;
+  size_t n_suites = 0;
+  for (const gen_file *f = tuner_files; f->name; f++) {
+    char family[64];
+    if (!strstr(f->name, ".txt")) {
+      continue;
+    }
+    snprintf(family, sizeof family, "%.*s", (int)strlen(f->name) - 4, f->name);
+    if (!is_built_in(family)) {
+      print_message("suites of %s, which is not built in\n", family);
+      continue;
+    }
+    gen_template *t = open_family(family);
+    for (const char *p = f->text; (p = strchr(p, '[')); p++) {
+      arena a = {0};
+      suite s;
+      err e = {0};
+      char name[64];
+      snprintf(name, sizeof name, "%.*s", (int)strcspn(p + 1, "]"), p + 1);
+      assert_ok(suite_open(t, name, &a, &s, &e), &e);
+      assert_true(s.n > 0);
+      n_suites++;
+      arena_clear(&a);
+    }
+    gen_close(t);
+  }
+  assert_true(n_suites > 15);
+}
+
+/* ---- contenders and peers -------------------------------------------------------------------- */
+
+typedef struct bed {
+  bench_place place;
+  bench_case x;
+} bed;
+
+static void lay(bed *b, const char *family, const char *problem) {
+  err e = {0};
+  gen_problem p;
+  gen_config plain;
+  *b = (bed){.place.t = open_family(family)};
+  assert_ok(rt_compiler_open(&b->place.compiler, &e), &e);
+  assert_ok(rt_device_open("emu", &b->place.device, &e), &e);
+  assert_ok(rt_tools_new(b->place.device, b->place.compiler, &b->place.tools, &e), &e);
+  assert_ok(gen_problem_parse(b->place.t, problem, &p, &e), &e);
+  assert_ok(bench_case_open(&b->x, &b->place, &p, &e), &e);
+  gen_config_default(b->place.t, &plain);
+  assert_ok(bench_case_add(&b->x, &plain, "ours", &e), &e);
+}
+
+static void clear(bed *b) {
+  bench_case_close(&b->x);
+  rt_tools_free(b->place.tools);
+  b->place.device->ops->close(b->place.device);
+  rt_compiler_close(b->place.compiler);
+  gen_close(b->place.t);
+}
+
+/* A sum that is off by as much as `value`, of 1000 numbers. */
+static int off_by(void *self, rt_stream s, const void *const *args, err *e) {
+  bench_case *x = self;
+  rt_device *d = x->place->device;
+  rt_ptr y = *(const rt_ptr *)args[2];
+  float v;
+  TRY(x->e[0].contender.launch(x->e[0].contender.self, s, args, e));
+  TRY(d->ops->copy_out(d, &v, y, sizeof v, s, e));
+  v += 0.25f;
+  return d->ops->copy_in(d, y, &v, sizeof v, s, e);
+}
+
+static void add_fake(bench_case *x, int (*launch)(void *, rt_stream, const void *const *, err *),
+                     double loosest) {
+  x->e[x->n++] = (bench_entrant){.is_peer = true,
+                                 .name = "fake",
+                                 .peer.loosest = loosest,
+                                 .contender = {.launch = launch, .self = x}};
+}
+
+static void a_peer_may_round_but_not_differ(void **state) {
+  (void)state;
+  err e = {0};
+  bed b;
+  lay(&b, "reduce", "n=1000");
+  add_fake(&b.x, off_by, 1000);
+  assert_ok(bench_case_check(&b.x, &e), &e);
+  assert_true(b.x.e[0].error <= 1);
+  assert_true(b.x.e[1].error > 1);
+  b.x.e[1].peer.loosest = 2;
+  assert_fails(bench_case_check(&b.x, &e), &e, ERR_WRONG, "fake computes something else: y[0]");
+  b.x.e[1].is_peer = false; /* ours may not even round */
+  b.x.e[1].peer.loosest = 1000;
+  assert_fails(bench_case_check(&b.x, &e), &e, ERR_WRONG, "fake: y[0]");
+  clear(&b);
+}
+
+/* Launches as ours does, but refuses all after the first `left`. */
+typedef struct picky {
+  rt_contender ours;
+  int left;
+} picky;
+
+static int launch_some(void *self, rt_stream s, const void *const *args, err *e) {
+  picky *p = self;
+  return p->left-- > 0 ? p->ours.launch(p->ours.self, s, args, e)
+                       : err_set(e, ERR_USAGE, "no such call");
+}
+
+static void a_peer_must_know_the_first_case(void **state) {
+  (void)state;
+  err e = {0};
+  bed b;
+  lay(&b, "sgemm", "m=8 n=8 k=8");
+  assert_true(b.place.t->n_cases > 1);
+  picky p = {b.x.e[0].contender, 1};
+  add_fake(&b.x, launch_some, 1);
+  b.x.e[1].contender.self = &p;
+  assert_ok(bench_case_check(&b.x, &e), &e);
+  p.left = 0;
+  assert_fails(bench_case_check(&b.x, &e), &e, ERR_USAGE, "no such call");
+  clear(&b);
+}
+
+/* Changing an input is not a matter of rounding. */
+static int spoil(void *self, rt_stream s, const void *const *args, err *e) {
+  bench_case *x = self;
+  rt_device *d = x->place->device;
+  TRY(x->e[0].contender.launch(x->e[0].contender.self, s, args, e));
+  return d->ops->set(d, *(const rt_ptr *)args[1], 1, 4, s, e);
+}
+
+static void a_peer_must_leave_inputs_alone(void **state) {
+  (void)state;
+  err e = {0};
+  bed b;
+  lay(&b, "reduce", "n=1000");
+  add_fake(&b.x, spoil, INFINITY);
+  assert_fails(bench_case_check(&b.x, &e), &e, ERR_WRONG, "changed input x");
+  clear(&b);
+}
+
+/* The driver's copy is a peer that the emulated device has too. */
+static void the_driver_copies_and_fills(void **state) {
+  (void)state;
+  static const char *const problems[] = {"n=1001 size=2", "n=999 size=1 op=fill"};
+  for (size_t i = 0; i < 2; i++) {
+    err e = {0};
+    bed b;
+    lay(&b, "copy", problems[i]);
+    int rc = bench_case_add_peer(&b.x, &peer_driver, &e);
+    if (i == 0 || !rc) { /* fills other than of bytes ask the driver itself */
+      assert_ok(rc, &e);
+      assert_ok(bench_case_check(&b.x, &e), &e);
+      assert_ok(bench_case_race(&b.x, 5, &(rt_timing){.hot = false}, &e), &e);
+      assert_true(b.x.e[0].times.median > 0);
+    }
+    clear(&b);
+  }
+}
+
+static void peers_are_found_by_family(void **state) {
+  (void)state;
+  const peer_kind *k;
+  err e = {0};
+  gen_template *scan = open_family("scan"), *saxpy = open_family("saxpy");
+  assert_ok(peer_find("cub", scan, &k, &e), &e);
+  assert_ptr_equal(k, &peer_cub);
+  assert_fails(peer_find("cublas", scan, &k, &e), &e, ERR_USAGE, "for scan there is --vs cub");
+  assert_fails(peer_find("cub", saxpy, &k, &e), &e, ERR_USAGE, "nothing to set beside saxpy");
+  assert_fails(peer_find("mkl", scan, &k, &e), &e, ERR_USAGE,
+               "there are: cublas, cublas-tf32, cub");
+  gen_close(scan);
+  gen_close(saxpy);
+}
+
+static void fields_have_several_names(void **state) {
+  (void)state;
+  gen_template *t = open_family("reduce");
+  gen_problem p;
+  size_t at;
+  err e = {0};
+  assert_ok(gen_problem_parse(t, "n=77 op=max", &p, &e), &e);
+  assert_int_equal(peer_number(t, &p, "count n", 5), 77);
+  assert_int_equal(peer_number(t, &p, "m mn nm", 5), 5);
+  assert_string_equal(peer_word(t, &p, "kind op"), "max");
+  assert_null(peer_word(t, &p, "n"));
+  assert_ok(peer_argument(t, "out y", &at, &e), &e);
+  assert_int_equal(at, 2);
+  assert_fails(peer_argument(t, "z", &at, &e), &e, ERR_USAGE, "no argument z");
+  gen_close(t);
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+static const bench_row rows[] = {{.label = "n=1",
+                                  .problem = "scan n=1",
+                                  .origin = "exact",
+                                  .config = "A=1",
+                                  .tuned_for = "scan n=1",
+                                  .ours = {1e-6, 0.01, 0.5},
+                                  .peer = {4e-6, 0.02, 3},
+                                  .floor_sec = 5e-7},
+                                 {.label = "n=2 <odd>",
+                                  .problem = "scan n=2",
+                                  .origin = "default",
+                                  .config = "A=2",
+                                  .ours = {2e-6, 0, NAN},
+                                  .peer = {1e-6, 0, NAN},
+                                  .floor_sec = 5e-7},
+                                 {.label = "n=3",
+                                  .problem = "scan n=3",
+                                  .origin = "nearest",
+                                  .config = "A=1",
+                                  .tuned_for = "scan n=1",
+                                  .ours = {2e-6, 0, 0},
+                                  .floor_sec = 5e-7}};
+enum { ROWS = sizeof rows / sizeof *rows };
+
+static bench_report report(void) {
+  return (bench_report){.device = "toy",
+                        .family = "scan",
+                        .peer = "cub",
+                        .version = "CUB 3.0.1",
+                        .errors = true,
+                        .width = 10};
+}
+
+static void means_are_geometric(void **state) {
+  (void)state;
+  bench_report r = report();
+  assert_true(isnan(bench_report_mean(&r)));
+  for (size_t i = 0; i < ROWS; i++) {
+    bench_report_count(&r, &rows[i]);
+  }
+  assert_int_equal(r.n, 2); /* the third has no peer's time */
+  assert_int_equal(r.n_ahead, 1);
+  assert_true(fabs(bench_report_mean(&r) - sqrt(4 * 0.5)) < 1e-12);
+  assert_true(fabs(r.worst - 0.5) < 1e-12);
+  assert_string_equal(r.worst_label, "n=2 <odd>");
+}
+
+static void a_report_has_a_line_a_row(void **state) {
+  (void)state;
+  bench_report r = report();
+  str s = {0};
+  bench_report_head(&r, &s);
+  assert_non_null(strstr(s.p, "CUB 3.0.1"));
+  str_reset(&s);
+  for (size_t i = 0; i < ROWS; i++) {
+    bench_report_count(&r, &rows[i]);
+    bench_report_row(&r, &rows[i], &s);
+  }
+  assert_int_equal(count_of(s.p, "\n"), ROWS);
+  assert_non_null(strstr(s.p, "50 %")); /* of the floor */
+  assert_non_null(strstr(s.p, " 4.00 "));
+  assert_non_null(strstr(s.p, " 0.50 "));
+  str_reset(&s);
+  bench_report_end(&r, &s);
+  assert_string_equal(s.p, "geometric mean of 2: 1.41 x cub; at least as fast in 1; worst 0.5 at "
+                           "n=2 <odd>\n");
+  str_clear(&s);
+}
+
+static void a_report_is_json(void **state) {
+  (void)state;
+  bench_report r = report();
+  for (size_t i = 0; i < ROWS; i++) {
+    str s = {0};
+    bench_report_count(&r, &rows[i]);
+    bench_report_row_json(&r, &rows[i], &s);
+    json_t *line = json_loads(s.p, 0, NULL);
+    assert_non_null(line);
+    json_t *ours = json_object_get(line, "tuned");
+    assert_true(json_real_value(json_object_get(ours, "seconds")) == rows[i].ours.sec);
+    assert_true(json_is_null(json_object_get(ours, "error")) == (i == 1));
+    assert_true(!json_object_get(line, "ratio") == (i == 2));
+    json_decref(line);
+    str_clear(&s);
+  }
+  str s = {0};
+  bench_report_end_json(&r, &s);
+  json_t *line = json_loads(s.p, 0, NULL), *end = json_object_get(line, "summary");
+  assert_true(fabs(json_number_value(json_object_get(end, "geometric_mean")) - sqrt(2)) < 1e-4);
+  json_decref(line);
+  str_clear(&s);
+}
+
+/* Against the default: what is modelled is called so. */
+static void without_a_peer_the_default_stands_in(void **state) {
+  (void)state;
+  bench_report r = {.device = "emu", .family = "scan", .modelled = true, .width = 5};
+  bench_row row = rows[0];
+  str s = {0};
+  row.plain = (bench_time){3e-6, 0, 0};
+  bench_report_head(&r, &s);
+  bench_report_row(&r, &row, &s);
+  assert_non_null(strstr(s.p, "modelled"));
+  assert_non_null(strstr(s.p, " 3.00"));
+  str_reset(&s);
+  bench_report_row_json(&r, &row, &s);
+  assert_non_null(strstr(s.p, "modelled_seconds"));
+  assert_null(strstr(s.p, "\"seconds\""));
+  str_clear(&s);
+}
+
+static void pictures_hold_every_bar(void **state) {
+  (void)state;
+  bench_report r = report();
+  str s = {0};
+  bench_report_plot(&r, rows, ROWS, &s);
+  assert_int_equal(count_of(s.p, "<rect x="), 2);
+  assert_int_equal(count_of(s.p, "<text "), count_of(s.p, "</text>"));
+  assert_non_null(strstr(s.p, "n=2 &#60;odd&#62;"));
+  assert_null(strstr(s.p, "nan"));
+  str_reset(&s);
+  bench_report_plot(&r, rows, 0, &s); /* of nothing: an empty picture */
+  assert_non_null(strstr(s.p, "</svg>"));
+  str_clear(&s);
+}
+
+/* ---- comparisons --------------------------------------------------------------------------------- */
+
+static comparison_step steps[] = {{.value = "a", .sec = 8e-6, .config = "ALG=a", .n_trials = 3},
+                                  {.value = "b", .why = "no valid point: too \"large\""},
+                                  {.value = "c", .sec = 2e-6, .config = "ALG=c", .n_trials = 3},
+                                  {.value = "d", .sec = 4e-6, .config = "ALG=d", .n_trials = 3}};
+
+static void steps_are_set_beside_the_one_before(void **state) {
+  (void)state;
+  const comparison l = {.label = "n=1", .problem = "scan n=1", .steps = steps, .n = 4};
+  assert_int_equal(comparison_best(&l), 2);
+  assert_true(comparison_gain(&l, 0) == 0);
+  assert_true(comparison_gain(&l, 1) == 0);
+  assert_true(fabs(comparison_gain(&l, 2) - 4) < 1e-12); /* beside a, since b has none */
+  assert_true(fabs(comparison_gain(&l, 3) - 0.5) < 1e-12);
+  const comparison none = {.steps = &steps[1], .n = 1};
+  assert_int_equal(comparison_best(&none), 1);
+}
+
+static void a_ladder_is_text_table_and_json(void **state) {
+  (void)state;
+  const comparison_head h = {.family = "scan", .parameter = "ALG", .device = "toy"};
+  const comparison l[2] = {{.label = "n=1", .problem = "scan n=1", .steps = steps, .n = 4},
+                           {.label = "n=2", .problem = "scan n=2", .steps = steps, .n = 4}};
+  str s = {0};
+  comparison_text(&h, l, &s);
+  assert_int_equal(count_of(s.p, "\n"), 6);
+  assert_int_equal(count_of(s.p, "#"), 32 + 8 + 16); /* bars are as long as the times */
+  assert_non_null(strstr(s.p, "* c"));
+  assert_non_null(strstr(s.p, "too \"large\""));
+  str_reset(&s);
+  comparison_table(&h, l, 2, &s);
+  assert_int_equal(count_of(s.p, "\n"), 4);
+  assert_int_equal(count_of(s.p, "2.00 us*"), 2);
+  str_reset(&s);
+  comparison_json(&h, l, &s);
+  for (const char *line = s.p; *line; line = strchr(line, '\n') + 1) {
+    json_t *j = json_loads(line, JSON_DISABLE_EOF_CHECK, NULL);
+    assert_non_null(j);
+    json_decref(j);
+  }
+  str_reset(&s);
+  comparison_plot(&h, l, 2, &s);
+  assert_int_equal(count_of(s.p, "<rect x="), 6);
+  str_clear(&s);
+}
+
+/* ---- a part of a space ----------------------------------------------------------------------- */
+
+static void a_narrowed_search_stays_inside(void **state) {
+  (void)state;
+  gen_template *t = open_family("saxpy");
+  static const gen_number numbers[] = {
+#define LIMIT(name, text) {#name, 1024},
+      GEN_DEVICE_LIST(LIMIT)
+#undef LIMIT
+  };
+  gen_problem p;
+  gen_instance *g;
+  gen_space *space;
+  search_space view;
+  size_t inside = 0, asked = 0, point;
+  searcher *s;
+  err e = {0};
+  assert_ok(gen_problem_parse(t, "n=4096", &p, &e), &e);
+  assert_ok(gen_instance_new(t, &p, numbers, sizeof numbers / sizeof *numbers, &g, &e), &e);
+  assert_ok(gen_space_new(g, &space, &e), &e);
+  search_space_view(space, t, &view);
+  const search_subspace w = {.param = 1, .value = 1};
+  for (size_t i = 0; i < view.n; i++) {
+    uint16_t coordinates[GEN_MAX_PARAMS];
+    view.at(view.self, i, coordinates);
+    inside += coordinates[w.param] == w.value;
+  }
+  assert_true(inside > 0 && inside < view.n);
+  assert_ok(search_open(&view, &(search_options){.within = &w, .seed = 1}, &s, &e), &e);
+  for (size_t i = 0; i < view.n; i++) { /* answers from outside are no harm */
+    if (i % 7 == 0) {
+      search_tell(s, i, 1.0 + (double)i);
+    }
+  }
+  while (search_ask(s, &point)) {
+    uint16_t coordinates[GEN_MAX_PARAMS];
+    view.at(view.self, point, coordinates);
+    assert_int_equal(coordinates[w.param], w.value);
+    assert_true(point % 7 != 0);
+    search_tell(s, point, 1.0 + (double)point);
+    asked++;
+  }
+  for (size_t i = 0; i < view.n; i += 7) {
+    uint16_t coordinates[GEN_MAX_PARAMS];
+    view.at(view.self, i, coordinates);
+    inside -= coordinates[w.param] == w.value;
+  }
+  assert_int_equal(asked, inside);
+  search_close(s);
+  gen_space_free(space);
+  gen_instance_free(g);
+  gen_close(t);
+}
+
+static void budgets_are_read(void **state) {
+  (void)state;
+  arena a = {0};
+  tune_budget b;
+  err e = {0};
+  assert_ok(budget_parse("tune", "200,90s", &a, &b, &e), &e);
+  assert_int_equal(b.trials, 200);
+  assert_true(b.sec == 90);
+  assert_ok(budget_parse("tune", "5s", &a, &b, &e), &e);
+  assert_int_equal(b.trials, 0);
+  assert_ok(budget_parse("tune", "1.5s", &a, &b, &e), &e);
+  assert_true(b.sec == 1.5);
+  assert_fails(budget_parse("tune", "0", &a, &b, &e), &e, ERR_USAGE, "--tune '0'");
+  assert_fails(budget_parse("tune", "0s", &a, &b, &e), &e, ERR_USAGE, "--tune '0s'");
+  assert_fails(budget_parse("tune", "nans", &a, &b, &e), &e, ERR_USAGE, "--tune 'nans'");
+  assert_fails(budget_parse("tune", "1.5", &a, &b, &e), &e, ERR_USAGE, "--tune '1.5'");
+  assert_fails(budget_parse("tune", "", &a, &b, &e), &e, ERR_USAGE, "empty");
+  assert_fails(budget_parse("tune", "soon", &a, &b, &e), &e, ERR_USAGE, "soon");
+  arena_clear(&a);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(a_line_is_all_its_combinations),
+                                     cmocka_unit_test(wrong_lines_are_told),
+                                     cmocka_unit_test(files_have_named_suites),
+                                     cmocka_unit_test(a_template_brings_its_suites),
+                                     cmocka_unit_test(every_built_in_suite_is_sound),
+                                     cmocka_unit_test(a_peer_may_round_but_not_differ),
+                                     cmocka_unit_test(a_peer_must_know_the_first_case),
+                                     cmocka_unit_test(a_peer_must_leave_inputs_alone),
+                                     cmocka_unit_test(the_driver_copies_and_fills),
+                                     cmocka_unit_test(peers_are_found_by_family),
+                                     cmocka_unit_test(fields_have_several_names),
+                                     cmocka_unit_test(means_are_geometric),
+                                     cmocka_unit_test(a_report_has_a_line_a_row),
+                                     cmocka_unit_test(a_report_is_json),
+                                     cmocka_unit_test(without_a_peer_the_default_stands_in),
+                                     cmocka_unit_test(pictures_hold_every_bar),
+                                     cmocka_unit_test(steps_are_set_beside_the_one_before),
+                                     cmocka_unit_test(a_ladder_is_text_table_and_json),
+                                     cmocka_unit_test(a_narrowed_search_stays_inside),
+                                     cmocka_unit_test(budgets_are_read)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
