@@ -15,7 +15,7 @@ runtime/emu: runtime/base runtime/device
 runtime/run: runtime/base generator runtime/device runtime/emu
 runtime/search: runtime/base generator
 runtime/serve: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search
-tuner/print: runtime/base runtime/device
+tuner/print: runtime/base generator runtime/device runtime/run
 tuner/tune: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve
 tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner tuner/tune
 tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print

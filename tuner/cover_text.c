@@ -1,6 +1,7 @@
 #include "cover_text.h"
 
 #include "cli.h"
+#include "config_words.h"
 
 static void add_range(const gen_template *t, const serve_cover *c, size_t i, str *out) {
   const gen_field *f = &t->fields[i];
@@ -55,7 +56,7 @@ static void add_config(gen_template *t, const gen_config *c, str *out) {
   const rt_info nowhere = {0};
   str config = {0};
   gen_config_text(t, c, &config);
-  cli_config_words(t, &nowhere, t->name, str_text(&config), out);
+  config_words(t, &nowhere, t->name, str_text(&config), out);
   str_clear(&config);
 }
 

@@ -141,9 +141,4 @@ void cli_kernel_close(cli_kernel *k);
 int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt_compiler *compiler,
                        bool registers, str *source, size_t *body, rt_image *image, err *e);
 
-/* cli_config_words -- append a configuration as people want to read it: gen_config_words. As it is
- * when the template has changed since. */
-void cli_config_words(gen_template *t, const rt_info *device, const char *problem,
-                      const char *config, str *out);
-
 #endif

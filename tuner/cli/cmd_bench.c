@@ -14,6 +14,7 @@
 #include "bench_case.h"
 #include "bench_report.h"
 #include "cli.h"
+#include "config_words.h"
 #include "emu.h"
 #include "file.h"
 #include "problem_list.h"
@@ -185,7 +186,7 @@ static void add_config(const bench_run *r, const bench_case *x, const bench_row 
                        const char *name, const bench_time *t, const char *config, str *s) {
   str words = {0};
   if (t->sec > 0) {
-    cli_config_words(r->place.t, &r->place.device->info, row->problem, config, &words);
+    config_words(r->place.t, &r->place.device->info, row->problem, config, &words);
     add_detail(r, name, t, str_text(&words), x->flops, x->bytes, s);
   }
   str_clear(&words);

@@ -1,12 +1,11 @@
-/* cmd_captured.c -- autotune tune-captured: tune what a program really asked for. */
+/* cmd_captured.c -- autotune tune-captured: tune the problems that a program brought to libtuned. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "captured.h"
-#include "cli.h"
 #include "file.h"
+#include "tuning.h"
 #include "verbs.h"
 
 enum { FILE_MOST = 64 << 20, FAMILIES_MOST = 64 };
@@ -14,10 +13,10 @@ enum { FILE_MOST = 64 << 20, FAMILIES_MOST = 64 };
 typedef struct captured { /* problems by family */
   const char *family[FAMILIES_MOST];
   size_t first[FAMILIES_MOST];   /* line that names it */
-  bool fieldless[FAMILIES_MOST]; /* one of its problems is nothing but the name */
+  bool fieldless[FAMILIES_MOST]; /* one of its problems has no fields */
   str problems[FAMILIES_MOST];   /* as --sizes takes them, in the lines of the file */
   size_t n_lines[FAMILIES_MOST];
-  captured_data *data[FAMILIES_MOST];
+  tuning_data *data[FAMILIES_MOST];
   size_t n_data[FAMILIES_MOST];
   const char *path;
   size_t n;
@@ -64,12 +63,12 @@ static const char *data_of(char *line) {
 
 static int add_data(captured *x, size_t i, const char *fields, const char *path, err *e) {
   const size_t n = x->n_data[i];
-  captured_data *more = n & (n - 1) ? x->data[i] : realloc(x->data[i], (2 * n + 1) * sizeof *more);
+  tuning_data *more = n & (n - 1) ? x->data[i] : realloc(x->data[i], (2 * n + 1) * sizeof *more);
   if (!more) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   x->data[i] = more;
-  more[x->n_data[i]++] = (captured_data){fields, path};
+  more[x->n_data[i]++] = (tuning_data){fields, path};
   return 0;
 }
 
@@ -137,49 +136,75 @@ static int read_lines(captured *x, char *text, err *e) {
                         x->path, x->path);
 }
 
-/* Is there such a family? What is wrong inside a template has a place of its own. A problem without
- * fields is called by the family's name in a list of its problems. */
-static int find_family(const cli *c, captured *x, size_t i, err *e) {
-  arena a = {0};
-  gen_template *t = NULL;
+/* ---- tuning ---------------------------------------------------------------------------------- */
+
+/* In a list of a template's problems, one without fields is written as the family's name. */
+static int open_template(const captured *x, size_t i, tuning *family, str *problems, err *e) {
   err why = {0};
   char place[200];
-  const int rc = cli_open_template(c, &a, &t, &why);
+  const int rc = cli_open_template(family->c, &family->memory, &family->t, &why);
   if (!rc && x->fieldless[i]) {
-    str_addf(&x->problems[i], "%s\n", t->name);
+    str_addf(problems, "%s\n", family->t->name);
   }
-  gen_close(t);
-  arena_clear(&a);
   place_of(x, x->first[i], place);
   return rc ? err_at(e, rc, rc == ERR_NOTFOUND ? place : why.place, "%s", why.message) : 0;
 }
 
-/* The lines of --sizes are the file's. */
-static int tell(const captured *x, size_t i, const err *why, err *e) {
-  static const char option[] = "--sizes:";
+static int check_data(const tuning *family, err *e) {
+  gen_problem p;
+  for (size_t i = 0; i < family->n_data; i++) {
+    if (gen_problem_parse(family->t, family->data[i].fields, &p, NULL)) {
+      return err_set(e, ERR_USAGE, "'%s' has data, so it must be one problem, not a list",
+                     family->data[i].fields);
+    }
+  }
+  return 0;
+}
+
+static int tune(captured *x, size_t i, const cli *c, tuning *family, err *e) {
+  sizes list;
+  TRY(tuning_options(family, c, e));
+  family->data = x->data[i];
+  family->n_data = x->n_data[i];
+  TRY(open_template(x, i, family, &x->problems[i], e));
+  TRY(sizes_read(family->t, str_text(&x->problems[i]), "", &family->memory, &list, e));
+  TRY(check_data(family, e));
+  TRY(tuning_open(family, e));
+  return tuning_list(family, &list, e);
+}
+
+static int tune_family(captured *x, size_t i, const cli *c, err *e) {
+  cli words = *c;
+  tuning family;
+  words.words = &x->family[i];
+  words.n_words = 1;
+  const int rc = tune(x, i, &words, &family, e);
+  if (!rc && !c->json && !c->quiet) {
+    printf("stored in %s\n", db_path(family.db));
+  }
+  tuning_close(&family);
+  return rc;
+}
+
+/* The lines of the list are the file's. */
+static int report(const captured *x, size_t i, const err *why, err *e) {
+  static const char list[] = "--sizes:";
   char place[200];
-  if (!strncmp(why->place, option, strlen(option))) {
-    snprintf(place, sizeof place, "%.180s:%s", x->path, why->place + strlen(option));
+  if (!strncmp(why->place, list, strlen(list))) {
+    snprintf(place, sizeof place, "%.180s:%s", x->path, why->place + strlen(list));
   } else {
     snprintf(place, sizeof place, "%s", why->place);
   }
   return err_at(e, why->code, place, "%s: %s", x->family[i], why->message);
 }
 
-/* Family after family, each as `autotune FAMILY --sizes` would. One that fails costs the others
- * nothing; the first failure is told. */
+/* Family after family. One that fails does not stop the others; the first failure is reported. */
 static int tune_all(const cli *c, captured *x, err *e) {
   int rc = 0;
   for (size_t i = 0; i < x->n && rc != ERR_INTERRUPTED; i++) {
     err why = {0};
-    cli one = *c;
-    one.words = &x->family[i];
-    one.n_words = 1;
-    int failed = find_family(&one, x, i, &why);
-    one.sizes = str_text(&x->problems[i]);
-    failed = failed ? failed : tune_captured(&one, x->data[i], x->n_data[i], &why);
-    if (failed) {
-      rc = tell(x, i, &why, e);
+    if (tune_family(x, i, c, &why)) {
+      rc = report(x, i, &why, e);
     }
   }
   return rc;

@@ -6,6 +6,7 @@
 
 #include "bench_case.h"
 #include "budget.h"
+#include "config_words.h"
 #include "file.h"
 #include "comparison.h"
 #include "problem_list.h"
@@ -169,7 +170,7 @@ static const char *words_of(compare_run *r, const char *problem, const char *con
   if (!config) {
     return NULL;
   }
-  cli_config_words(r->place.t, &r->place.device->info, problem, config, &words);
+  config_words(r->place.t, &r->place.device->info, problem, config, &words);
   const char *text = arena_text(&r->memory, str_text(&words));
   str_clear(&words);
   return text;

@@ -3,6 +3,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "config_words.h"
 #include "db_text.h"
 #include "emu.h"
 #include "learned.h"
@@ -77,7 +78,7 @@ static bool is_named(const char *words, const char *name) {
 /* Parameters that have no use in the best configuration are left out of its words. */
 static void mark_used(learning *x, learned_row *row, const char *problem, const char *config) {
   str words = {0};
-  cli_config_words(x->t, &x->limits->info, problem, config, &words);
+  config_words(x->t, &x->limits->info, problem, config, &words);
   for (size_t i = 0; i < x->t->n_params; i++) {
     row->cells[i].used = is_named(str_text(&words), x->t->params[i].name);
   }

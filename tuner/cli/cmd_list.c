@@ -2,6 +2,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "config_words.h"
 #include "cover_text.h"
 #include "numbers.h"
 #include "verbs.h"
@@ -114,7 +115,7 @@ int cmd_list(const cli *c, err *e) {
 
 static void add_result(const cli_kernel *k, const db_result *r, str *s) {
   str time = {0}, words = {0};
-  cli_config_words(k->t, &k->device->info, str_text(&k->problem_text), r->t.config, &words);
+  config_words(k->t, &k->device->info, str_text(&k->problem_text), r->t.config, &words);
   if (r->t.status == DB_OK) {
     format_sec(&time, r->median > 0 ? r->median : r->modelled);
     str_addf(s, "  %9s %-8s +-%4.1f %%  %3d registers  %s\n", str_text(&time),

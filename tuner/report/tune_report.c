@@ -1,0 +1,195 @@
+#include "tune_report.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "config_words.h"
+#include "json_writer.h"
+#include "numbers.h"
+#include "phases.h"
+#include "samples.h"
+
+static double sec_of(const db_result *row) {
+  return row->median > 0 ? row->median : row->modelled;
+}
+
+static bool worked(const tune_report *r, size_t i) {
+  return i < r->n && r->rows[i].t.status == DB_OK;
+}
+
+/* The row of the template's default configuration; r->n: there is none that works. */
+static size_t default_row(const tune_report *r) {
+  gen_config config;
+  str text = {0};
+  size_t i = 0;
+  gen_config_default(r->t, &config);
+  gen_config_text(r->t, &config, &text);
+  while (worked(r, i) && strcmp(r->rows[i].t.config, str_text(&text)) != 0) {
+    i++;
+  }
+  str_clear(&text);
+  return worked(r, i) ? i : r->n;
+}
+
+double tune_report_best(const tune_report *r) {
+  return worked(r, 0) ? sec_of(&r->rows[0]) : 0;
+}
+
+double tune_report_default(const tune_report *r) {
+  const size_t i = default_row(r);
+  return i < r->n ? sec_of(&r->rows[i]) : 0;
+}
+
+/* ---- text ------------------------------------------------------------------------------------ */
+
+static void add_config(const tune_report *r, const char *config, str *s) {
+  config_words(r->t, r->state->device, r->state->problem, config, s);
+  str_add(s, "\n");
+}
+
+static void add_row(const tune_report *r, const db_result *row, const char *label, str *s) {
+  const tune_state *t = r->state;
+  str cell = {0};
+  format_sec(&cell, sec_of(row));
+  str_addf(s, "  %-9s %9s  ", label, str_text(&cell));
+  str_reset(&cell);
+  format_rate(&cell, t->device, t->flops, t->bytes, sec_of(row));
+  str_addf(s, "%-28s ", str_text(&cell));
+  str_clear(&cell);
+  add_config(r, row->t.config, s);
+}
+
+/* The fastest, and the default wherever it stands. */
+static void add_rows(const tune_report *r, str *s) {
+  const size_t plain = default_row(r);
+  for (size_t i = 0; worked(r, i); i++) {
+    char label[24];
+    snprintf(label, sizeof label, "%zu.", i + 1);
+    if ((int64_t)i < r->top || i == plain) {
+      add_row(r, &r->rows[i], i == plain ? "default" : label, s);
+    }
+  }
+  if (r->state->replay == RT_GRAPH) {
+    str_add(s, "  timed in CUDA graphs: launches one by one from a program take longer\n");
+  }
+}
+
+static void add_energy(const tune_report *r, str *s) {
+  const tune_state *t = r->state;
+  if (t->best_joules > 0) {
+    str_addf(s, "  least %s: %.4g J, %.0f W, ",
+             t->objective == TUNE_EDP ? "energy x time" : "energy", t->best_joules,
+             t->best_joules / t->best_sec);
+    format_sec(s, t->best_sec);
+    str_add(s, "  ");
+    add_config(r, t->best_config, s);
+  }
+}
+
+static void add_failures(const tune_report *r, str *s) {
+  size_t by_status[DB_CRASHED + 1] = {0};
+  const char *example[DB_CRASHED + 1] = {0};
+  for (size_t i = 0; i < r->n; i++) {
+    const db_status status = r->rows[i].t.status;
+    by_status[status]++;
+    example[status] = example[status] ? example[status] : r->rows[i].t.reason;
+  }
+  str_addf(s, "  %zu trials, %zu failed", r->n, r->n - by_status[DB_OK]);
+  for (int status = DB_OK + 1; status <= DB_CRASHED; status++) {
+    if (by_status[status]) {
+      str_addf(s, "\n    %zu %s, e.g. %s", by_status[status], db_status_name((db_status)status),
+               example[status] ? example[status] : "");
+    }
+  }
+  str_add(s, "\n");
+}
+
+static const char *ordinal(uint64_t n) {
+  static const char *const endings[] = {"th", "st", "nd", "rd"};
+  return n % 100 / 10 == 1 || n % 10 > 3 ? "th" : endings[n % 10];
+}
+
+static void add_effort(const tune_state *t, str *s) {
+  if (!t->tried) {
+    str_add(s, "  nothing to measure: the budget was spent in earlier runs; a larger --budget or "
+               "--effort searches further\n");
+    return;
+  }
+  str_addf(s, "  %llu new in %.1f s (%.1f a second)", (unsigned long long)t->tried, t->sec,
+           t->sec > 0 ? (double)t->tried / t->sec : 0.0);
+  if (t->settled) {
+    str_addf(s, "; the %llu%s was within 3 %% of the best", (unsigned long long)t->settled,
+             ordinal(t->settled));
+  }
+  str_add(s, "\n");
+  if (t->shared) {
+    str_addf(s, "  %llu trials came from another search of this problem at the same time\n",
+             (unsigned long long)t->shared);
+  }
+  samples_health_text(s, &t->health);
+  phases_text(s, &t->phases, t->sec);
+}
+
+void tune_report_text(const tune_report *r, str *s) {
+  const tune_state *t = r->state;
+  str_addf(s, "%s on %s%s\n", t->problem, t->device->name,
+           t->device->modelled ? " (emulated: times are modelled, not measured)" : "");
+  if (r->data) {
+    str_addf(s, "  on data recorded in a program: %s\n", r->data);
+  }
+  add_rows(r, s);
+  add_energy(r, s);
+  if (default_row(r) == r->n) {
+    str_add(s, "  the default was not measured or failed\n");
+  }
+  if (r->n && isnan(r->rows[0].t.error)) {
+    str_addf(s,
+             "  too large to check on the emulated device; a smaller one: autotune check %s %s\n",
+             r->t->name, r->t->n_sizes_emu ? r->t->sizes_emu[0] : "");
+  }
+  add_failures(r, s);
+  add_effort(t, s);
+}
+
+/* ---- JSON ------------------------------------------------------------------------------------ */
+
+static void add_best_json(const tune_report *r, str *s) {
+  if (worked(r, 0)) {
+    jw_text(s, "config", r->rows[0].t.config);
+    jw_real(s, r->rows[0].median > 0 ? "seconds" : "modelled_seconds", 9, sec_of(&r->rows[0]));
+  }
+}
+
+static void add_energy_json(const tune_state *t, str *s) {
+  if (t->best_joules > 0) {
+    jw_open(s, "best");
+    jw_real(s, "joules", 6, t->best_joules);
+    jw_real(s, "seconds", 9, t->best_sec);
+    jw_text(s, "config", t->best_config);
+    jw_close(s);
+  }
+}
+
+void tune_report_json(const tune_report *r, str *s) {
+  const tune_state *t = r->state;
+  jw_open(s, NULL);
+  jw_text(s, "event", "result");
+  jw_text(s, "problem", t->problem);
+  jw_text(s, "device", t->device->name);
+  jw_integer(s, "tried", (int64_t)t->tried);
+  jw_integer(s, "known", (int64_t)t->known);
+  jw_integer(s, "failed", (int64_t)(t->tried - t->failed[DB_OK]));
+  add_best_json(r, s);
+  jw_text(s, "timing", t->replay == RT_GRAPH ? "graph" : "stream");
+  jw_text(s, "objective", tune_objective_name(t->objective));
+  add_energy_json(t, s);
+  jw_real(s, "sec", 4, t->sec);
+  jw_integer(s, "settled", (int64_t)t->settled);
+  if (r->data) {
+    jw_text(s, "data", r->data);
+  }
+  jw_member(s, "phases");
+  phases_json(s, &t->phases);
+  jw_end_line(s);
+}
