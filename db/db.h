@@ -179,7 +179,7 @@ int db_changes(db *d, int64_t *number, err *e);
 
 typedef struct db_portfolio { /* a few configurations for a range of sizes */
   const char *family, *template_hash, *device_key, *device_name;
-  const char *text; /* serve_cover.h reads and writes it; at most 64 KiB */
+  const char *text; /* portfolio.h reads and writes it; at most 64 KiB */
   const char *when; /* 2025-01-31T12:00:00Z */
 } db_portfolio;
 /* db_portfolio_put -- in place of an older one; now, or `when` not NULL: unless it is newer */

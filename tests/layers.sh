@@ -14,18 +14,19 @@ runtime/device: runtime/base
 runtime/emu: runtime/base runtime/device
 runtime/run: runtime/base generator runtime/device runtime/emu
 runtime/search: runtime/base generator
-runtime/serve: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search
+runtime/portfolio: runtime/base generator
+runtime/export: runtime/base generator runtime/portfolio
+runtime/serve: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio
 tuner/print: runtime/base generator runtime/device runtime/run
 tuner/tune: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve
-tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner tuner/tune
+tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/tune
 tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print
-tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner tuner/tune
-tuner: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner/cli tuner/tune tuner/portfolio
-tuner/portfolio: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner tuner/tune
-tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner tuner/tune tuner/portfolio
+tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner/tune
+tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve tuner/tune tuner/peers
+tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner/tune tuner/portfolio
 '
 # Rooms whose files still include each other in circles.
-circles='generator runtime/emu runtime/run runtime/serve tuner tuner/tune'
+circles='generator runtime/emu runtime/run runtime/serve tuner/tune'
 
 find generator db runtime tuner -name '*.[ch]' | LC_ALL=C sort | xargs grep -nE '^#include "' | awk -v rooms="$rooms" -v circles="$circles" '
   function room_of(path,  d) { # the longest listed folder above the file

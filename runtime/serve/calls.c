@@ -15,6 +15,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "c_name.h"
 #include "file.h"
 #include "gen.h"
 #include "serve_words.h"
@@ -25,7 +26,7 @@ enum { COLUMNS = 100 };
 
 typedef struct parameter {
   const char *name;       /* the template's */
-  char id[SERVE_NAME];    /* the C parameter's */
+  char id[C_NAME];        /* the C parameter's */
   const gen_field *field; /* NULL: an argument only */
   const gen_arg *arg;     /* NULL: a field only */
 } parameter;
@@ -74,7 +75,7 @@ static int take_parameters(maker *m) {
       return err_at(m->e, ERR_LIMIT, m->t->path, "call has more than %zu names", m->n);
     }
     *p = (parameter){.name = name, .field = field_of(m->t, name), .arg = arg_of(m->t, name)};
-    serve_c_name(name, p->id);
+    c_name(name, p->id);
     if (!p->field && !p->arg) {
       return err_at(m->e, ERR_TEMPLATE, m->t->path, "call: %s is neither a field nor an argument",
                     name);

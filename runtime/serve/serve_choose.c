@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "run.h"
-#include "serve_adapt.h"
+#include "adapt.h"
 #include "serve_distance.h"
 
 /* What a result from elsewhere is charged, in octaves: a neighbour twice as large or small in one
@@ -22,7 +22,7 @@ enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at 20 u
 enum { ADAPT_MOST = 3 }; /* candidates that are adapted, at a millisecond or two each */
 
 /* Bytes: models of twice the sizes leave the judge a smaller memory, and the context below 2 MB. */
-static const size_t MODEL_AND_JUDGE = 670 << 10;
+static const size_t MODEL_AND_CACHE = 670 << 10;
 
 static const double SAME_DISTANCE = 1e-9, ADAPTED_CHARGE = 1;
 /* Multiprocessors and bandwidth, in octaves: a tenth is 7 %. */
@@ -178,7 +178,7 @@ static bool valid_row(serve_choose *c, size_t i, gen_config *config) {
 static void adapt_or_drop(serve_choose *c, size_t i) {
   adapted *a = c->n_adapted++ < ADAPT_MOST ? ARENA_ARRAY(c->memory, adapted, 1) : NULL;
   if (a && parse_config(c, &c->known->rows[i], &a->config) &&
-      serve_adapt(c->t, c->g, &a->config, &a->changed)) {
+      adapt_config(c->t, c->g, &a->config, &a->changed)) {
     c->adapted[i] = a;
     c->distance[i] += ADAPTED_CHARGE;
   } else {
@@ -314,38 +314,38 @@ static int by_sec(const void *first, const void *second) {
   return (x->sec > y->sec) - (x->sec < y->sec);
 }
 
-static void judge_slowly(serve_choose *c, size_t i, serve_judged *out) {
-  *out = (serve_judged){.config = c->known->cover.configs[i]};
-  out->fits = serve_adapt(c->t, c->g, &out->config, &out->changed);
+static void adapt_slowly(serve_choose *c, size_t i, feasibility *out) {
+  *out = (feasibility){.config = c->known->portfolio.configs[i]};
+  out->fits = adapt_config(c->t, c->g, &out->config, &out->changed);
   if (out->fits) {
-    serve_work_of(c->g, c->t, &out->config, &out->work);
+    model_work_of(c->g, c->t, &out->config, &out->work);
   }
 }
 
 /* NULL: there is no memory, and the generator must do. */
-static serve_judge *judge_of(serve_choose *c) {
+static feasibility_cache *cache_of(serve_choose *c) {
   serve_known *k = c->known;
-  const serve_cover *of = &k->cover;
+  const portfolio *of = &k->portfolio;
   gen_number limits[RT_NUMBERS];
-  if (k->judge && !serve_judge_is_of(k->judge, of->configs, of->n_configs)) {
-    serve_judge_free(k->judge);
-    k->judge = NULL;
+  if (k->cache && !feasibility_cache_is_of(k->cache, of->configs, of->n_configs)) {
+    feasibility_cache_free(k->cache);
+    k->cache = NULL;
   }
-  if (!k->judge) {
+  if (!k->cache) {
     rt_numbers(c->from->device, limits);
-    serve_judge_new(c->t, of->configs, of->n_configs, limits, RT_NUMBERS, &k->judge, NULL);
-    if (k->judge) {
-      const size_t model = serve_model_nbytes(&of->model);
-      serve_judge_bound(k->judge, MODEL_AND_JUDGE > model ? MODEL_AND_JUDGE - model : 0);
+    feasibility_cache_new(c->t, of->configs, of->n_configs, limits, RT_NUMBERS, &k->cache, NULL);
+    if (k->cache) {
+      const size_t model = portfolio_model_nbytes(&of->model);
+      feasibility_cache_bound(k->cache, MODEL_AND_CACHE > model ? MODEL_AND_CACHE - model : 0);
     }
   }
-  if (k->judge) {
-    serve_judge_problem(k->judge, c->p);
+  if (k->cache) {
+    feasibility_cache_problem(k->cache, c->p);
   }
-  return k->judge;
+  return k->cache;
 }
 
-static bool is_short(const serve_cover_node *leaf, size_t config) {
+static bool is_short(const chooser_node *leaf, size_t config) {
   for (size_t i = 0; i < leaf->n_short; i++) {
     if (leaf->order[i] == config) {
       return true;
@@ -356,21 +356,21 @@ static bool is_short(const serve_cover_node *leaf, size_t config) {
 
 /* Asked about are those of the leaf's short list, or the others. */
 static void rank(serve_choose *c, bool of_short, const float *apart) {
-  const serve_cover *cover = &c->known->cover;
-  serve_judge *judge = judge_of(c);
+  const portfolio *pf = &c->known->portfolio;
+  feasibility_cache *cache = cache_of(c);
   const size_t from = c->n_ranked;
-  for (size_t i = 0; i < cover->n_configs; i++) {
+  for (size_t i = 0; i < pf->n_configs; i++) {
     ranked *r = &c->ranked[c->n_ranked];
-    serve_judged is;
+    feasibility is;
     if (is_short(c->leaf, i) != of_short) {
       continue;
     }
-    if (!judge || !serve_judge_one(judge, i, &is)) {
-      judge_slowly(c, i, &is);
+    if (!cache || !feasibility_cache_get(cache, i, &is)) {
+      adapt_slowly(c, i, &is);
     }
     if (is.fits) {
       *r = (ranked){.config = is.config, .changed = is.changed};
-      r->sec = serve_fit_sec(c->t, &cover->model.fits[i], c->values, &is.work, apart);
+      r->sec = model_fit_sec(c->t, &pf->model.fits[i], c->values, &is.work, apart);
       c->n_ranked += isfinite(r->sec);
     }
   }
@@ -379,16 +379,16 @@ static void rank(serve_choose *c, bool of_short, const float *apart) {
 
 /* The others' turn comes where none of the short list fits, or can be built. */
 static bool rank_more(serve_choose *c) {
-  const serve_cover *cover = &c->known->cover;
+  const portfolio *pf = &c->known->portfolio;
   if (!c->ranked || c->ranked_all) {
     return false;
   }
   if (!c->apart) {
-    c->apart = ARENA_ARRAY(c->memory, float, cover->model.n_sizes);
+    c->apart = ARENA_ARRAY(c->memory, float, pf->model.n_sizes);
     if (!c->apart) {
       return false;
     }
-    serve_model_apart(c->t, &cover->model, c->values, c->apart);
+    model_field_distances(c->t, &pf->model, c->values, c->apart);
     rank(c, true, c->apart);
   }
   if (c->leaf_at == c->n_ranked) {
@@ -400,10 +400,10 @@ static bool rank_more(serve_choose *c) {
 
 static void open_cover(serve_choose *c) {
   const serve_known *k = c->known;
-  const bool here = k->cover.n_nodes && !strcmp(k->cover_device, c->from->device_key);
-  c->leaf = here || !tuned_here(k) ? serve_cover_leaf(c->t, &k->cover, c->values) : NULL;
-  if (c->leaf && k->cover.model.n_sizes) {
-    c->ranked = ARENA_ARRAY(c->memory, ranked, k->cover.n_configs);
+  const bool here = k->portfolio.n_nodes && !strcmp(k->portfolio_device, c->from->device_key);
+  c->leaf = here || !tuned_here(k) ? portfolio_leaf(c->t, &k->portfolio, c->values) : NULL;
+  if (c->leaf && k->portfolio.model.n_sizes) {
+    c->ranked = ARENA_ARRAY(c->memory, ranked, k->portfolio.n_configs);
   }
 }
 
@@ -428,7 +428,7 @@ static void estimate(serve_choose *c, serve_pick *pick) {
 
 static bool fits(serve_choose *c, serve_pick *pick) {
   return !gen_config_check(c->g, &pick->config, NULL) ||
-         (c->n_adapted++ < ADAPT_MOST && serve_adapt(c->t, c->g, &pick->config, &pick->changed));
+         (c->n_adapted++ < ADAPT_MOST && adapt_config(c->t, c->g, &pick->config, &pick->changed));
 }
 
 static bool next_ranked(serve_choose *c, serve_pick *pick) {
@@ -439,11 +439,11 @@ static bool next_ranked(serve_choose *c, serve_pick *pick) {
   *pick = (serve_pick){.config = r->config,
                        .changed = r->changed,
                        .origin = TUNED_PORTFOLIO,
-                       .device_key = c->known->cover_device,
+                       .device_key = c->known->portfolio_device,
                        .sec = r->sec,
                        .measured = !c->from->device->modelled,
                        .loss = c->leaf->expected};
-  if (strcmp(c->known->cover_device, c->from->device_key) != 0) {
+  if (strcmp(c->known->portfolio_device, c->from->device_key) != 0) {
     estimate(c, pick);
   }
   return true;
@@ -454,9 +454,9 @@ static bool next_of_cover(serve_choose *c, serve_pick *pick) {
     return true;
   }
   while (!c->n_ranked && c->leaf && c->leaf_at < c->leaf->n_order) {
-    *pick = (serve_pick){.config = c->known->cover.configs[c->leaf->order[c->leaf_at++]],
+    *pick = (serve_pick){.config = c->known->portfolio.configs[c->leaf->order[c->leaf_at++]],
                          .origin = TUNED_PORTFOLIO,
-                         .device_key = c->known->cover_device,
+                         .device_key = c->known->portfolio_device,
                          .loss = c->leaf->expected};
     if (fits(c, pick)) {
       estimate(c, pick);

@@ -2,7 +2,7 @@
  *
  * Exactly this problem on this device comes first, the template's default last. After the exact one
  * comes the same problem from another device of this size (the shipped presets, mostly), then the
- * portfolio, where the problem lies in the range that it was made for (serve_cover.h):
+ * portfolio, where the problem lies in the range that it was made for (portfolio.h):
  * its configurations in the order of the tree's leaf, adapted if need be. A portfolio from another
  * device counts only while nothing of the family is tuned on this one. Then stand the tuned
  * problems of the family by their distance: in octaves, the root of the summed squares over the
@@ -10,7 +10,7 @@
  * this device's own results win among comparable ones, and yet a size tuned elsewhere beats a much
  * farther one tuned here. Fields that are names, a transposition or a type, must be equal. Of two
  * at the same distance the one that comes nearer to its device's peak goes first. One whose
- * configuration does not fit is adapted (serve_adapt.h), which puts it an octave farther away. */
+ * configuration does not fit is adapted (adapt.h), which puts it an octave farther away. */
 #ifndef SERVE_CHOOSE_H
 #define SERVE_CHOOSE_H
 
@@ -36,7 +36,7 @@ typedef struct serve_choose { /* while one problem's kernel is being found */
   serve_known *known;
   arena *memory;
   int step;
-  const serve_cover_node *leaf; /* of the portfolio; NULL: not for this problem */
+  const chooser_node *leaf; /* of the portfolio; NULL: not for this problem */
   size_t leaf_at;
   struct serve_ranked *ranked; /* the portfolio's as its model has them, best first, those of
                                   the leaf's short list before the others; NULL: no model */

@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "serve_adapt.h"
+#include "adapt.h"
 
 /* So many from anywhere first; then the best of a pool, every so manieth of it from anywhere. */
 enum { FIRST = 24, POOL = 16, ANYWHERE = 4, ELITE = 4, ATTEMPTS = 24 };
@@ -76,7 +76,7 @@ static bool anywhere(serve_draw *d, gen_config *c) {
   for (size_t i = 0; i < d->t->n_params; i++) {
     c->index[i] = (uint16_t)(draw(d) % d->t->params[i].n);
   }
-  return serve_adapt(d->t, d->g, c, &changed);
+  return adapt_config(d->t, d->g, c, &changed);
 }
 
 /* One to four parameters otherwise, mostly a step or two along their values. */
@@ -89,7 +89,7 @@ static bool beside(serve_draw *d, const gen_config *from, gen_config *c) {
     const bool in = at >= 0 && at < (int64_t)most;
     c->index[i] = (uint16_t)(in && draw(d) % 4 ? (uint64_t)at : draw(d) % most);
   }
-  return serve_adapt(d->t, d->g, c, &changed);
+  return adapt_config(d->t, d->g, c, &changed);
 }
 
 /* The k-th fastest; NULL: fewer are known. */

@@ -1,7 +1,7 @@
 /* serve_draw.h -- which variant is tried next while a program runs.
  *
  * First points drawn from all over the space. Then points near the fastest so far, changed until
- * they are valid (serve_adapt.h), and again some from anywhere, of which the one is taken that the
+ * they are valid (adapt.h), and again some from anywhere, of which the one is taken that the
  * times known by then speak for: a sum of effects, one for each parameter's value and for the
  * launch's size, fitted anew each time. */
 #ifndef SERVE_DRAW_H

@@ -131,12 +131,13 @@ static int add_row(const serve_sources *s, gen_template *t, serve_known *k,
 
 static void take_cover(const serve_sources *s, gen_template *t, serve_known *k, const char *text,
                        const char *device_key) {
-  serve_cover c;
-  const bool better = !k->cover.n_nodes || (is_here(s, device_key) && !is_here(s, k->cover_device));
-  if (better && is_welcome(s, device_key) && !serve_cover_read(t, text, &k->memory, &c, NULL)) {
+  portfolio c;
+  const bool better =
+      !k->portfolio.n_nodes || (is_here(s, device_key) && !is_here(s, k->portfolio_device));
+  if (better && is_welcome(s, device_key) && !portfolio_read(t, text, &k->memory, &c, NULL)) {
     const char *own = arena_text(&k->memory, device_key);
-    k->cover = own ? c : (serve_cover){0};
-    k->cover_device = own;
+    k->portfolio = own ? c : (portfolio){0};
+    k->portfolio_device = own;
   }
 }
 
@@ -280,10 +281,10 @@ int serve_known_read(const serve_sources *s, gen_template *t, serve_known *k, er
   if (k->read && k->changes == changes) {
     return 0;
   }
-  serve_judge *judge = k->judge; /* the portfolio may be as it was */
-  k->judge = NULL;
+  feasibility_cache *cache = k->cache; /* the portfolio may be as it was */
+  k->cache = NULL;
   serve_known_clear(k);
-  k->judge = judge;
+  k->cache = cache;
   k->changes = changes;
   return read_all(s, t, k, e);
 }
@@ -291,6 +292,6 @@ int serve_known_read(const serve_sources *s, gen_template *t, serve_known *k, er
 void serve_known_clear(serve_known *k) {
   arena_clear(&k->memory);
   free(k->rows);
-  serve_judge_free(k->judge);
+  feasibility_cache_free(k->cache);
   *k = (serve_known){0};
 }

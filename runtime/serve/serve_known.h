@@ -9,8 +9,8 @@
 #include "db.h"
 #include "device.h"
 #include "gen.h"
-#include "serve_cover.h"
-#include "serve_judge.h"
+#include "portfolio.h"
+#include "feasibility_cache.h"
 #include "tuned.h"
 
 enum { SERVE_KNOWN_MOST = 2048 }; /* rows kept of the database, and as many of the presets */
@@ -43,9 +43,9 @@ typedef struct serve_known { /* all zero: nothing read yet */
   arena memory;
   serve_known_row *rows; /* reallocated as they come */
   size_t n, most;
-  serve_cover cover;        /* the portfolio; n_nodes 0: there is none */
-  const char *cover_device; /* it was made on */
-  serve_judge *judge;       /* of its configurations; NULL: nobody asked */
+  portfolio portfolio;          /* the portfolio; n_nodes 0: there is none */
+  const char *portfolio_device; /* it was made on */
+  feasibility_cache *cache;     /* of its configurations; NULL: nobody asked */
   bool read;
   int64_t changes; /* db_changes when it was read */
 } serve_known;

@@ -45,7 +45,7 @@ bool serve_table_put(serve_table *t, const void *key, size_t nbytes, void *value
     free(e);
     return false;
   }
-  *e = (entry){.hash = serve_hash(key, nbytes), .value = value, .nbytes = nbytes};
+  *e = (entry){.hash = key_hash(key, nbytes), .value = value, .nbytes = nbytes};
   memcpy(e->key, key, nbytes);
   place(atomic_load_explicit(&t->now, memory_order_relaxed), e);
   t->n++;

@@ -15,6 +15,8 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "key_hash.h"
+
 typedef struct serve_entry {
   uint64_t hash;
   void *value;
@@ -32,32 +34,6 @@ typedef struct serve_table { /* all zero: empty */
   _Atomic(struct serve_slots *) now;
   size_t n;
 } serve_table;
-
-/* Keys are mostly a handful of 64-bit words. Two at a time are multiplied to 128 bits, whose halves
- * are folded, and the products are turned and added: so they don't wait for each other. src  Wang
- * Yi's wyhash. */
-static inline uint64_t serve_mix(uint64_t a, uint64_t b) {
-  const unsigned __int128 product = (unsigned __int128)a * b;
-  return (uint64_t)product ^ (uint64_t)(product >> 64);
-}
-
-static inline uint64_t serve_hash(const void *key, size_t nbytes) {
-  const uint64_t odd = UINT64_C(0x9e3779b97f4a7c15), other = UINT64_C(0xd6e8feb86659fd93);
-  const unsigned char *p = key;
-  uint64_t hash = nbytes, two[2];
-#pragma GCC unroll 16
-  for (; nbytes >= sizeof two; nbytes -= sizeof two, p += sizeof two) {
-    memcpy(two, p, sizeof two);
-    hash = (hash << 23 | hash >> 41) + serve_mix(two[0] ^ odd, two[1] ^ other);
-  }
-  two[0] = two[1] = 0;
-  if (nbytes == sizeof two[0]) { /* as typed keys end: the size is known to the compiler */
-    memcpy(two, p, sizeof two[0]);
-  } else if (nbytes) {
-    memcpy(two, p, nbytes);
-  }
-  return serve_mix(hash ^ two[0] ^ odd, two[1] ^ other);
-}
 
 static inline bool serve_same_key(const unsigned char *a, const unsigned char *b, size_t nbytes) {
   uint64_t x, y;
@@ -85,7 +61,7 @@ static inline __attribute__((always_inline)) void *serve_table_get(serve_table *
   if (!now) {
     return NULL;
   }
-  const uint64_t hash = serve_hash(key, nbytes);
+  const uint64_t hash = key_hash(key, nbytes);
   for (size_t i = hash & now->mask;; i = (i + 1) & now->mask) {
     const serve_entry *e = atomic_load_explicit(&now->slot[i], memory_order_acquire);
     if (!e || serve_entry_is(e, hash, key, nbytes)) {

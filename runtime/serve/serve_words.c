@@ -1,28 +1,6 @@
 #include "serve_words.h"
 
-#include <stdbool.h>
-#include <stdio.h>
-#include <string.h>
-
 #include "gen.h"
-
-static bool taken(const char *name) {
-  static const char *const words =
-      " and args auto bool break call case catch char class const continue ctx default delete do "
-      "double else enum err explicit export extern false fields float for friend goto if inline "
-      "int kernels key long mutable namespace nbytes new none not operands operator or own private "
-      "protected "
-      "public rc register restrict return short signed sizeof static stream struct switch template "
-      "this throw true try typedef typename union unsigned using virtual void volatile while "
-      "workspace workspaces xor ";
-  char word[SERVE_NAME + 2];
-  snprintf(word, sizeof word, " %s ", name);
-  return strstr(words, word) != NULL;
-}
-
-void serve_c_name(const char *name, char out[SERVE_NAME]) {
-  snprintf(out, SERVE_NAME, "%s%s", name, taken(name) ? "_" : "");
-}
 
 int64_t serve_word(const char *text) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */

@@ -6,11 +6,6 @@
 
 struct gen_template;
 
-enum { SERVE_NAME = 72 };
-/* serve_c_name -- a template's name as a C parameter's: a word that C or C++ reserves, or that the
- * functions we write use themselves, gets an underscore */
-void serve_c_name(const char *name, char out[SERVE_NAME]);
-
 /* A choice in a key is a word: one letter stands for itself, longer ones are hashed (FNV-1a).
  * serve_word_letter folds the letter to the case that the template uses; `real` says that
  * conjugation means nothing, so 'c' is 't'. */

@@ -3,7 +3,7 @@
  *   bench_exported [N [SEED [GRID]]] [--sec 70] [--jobs 16] [--json]
  *
  * tests/bench/bench_exported.sh writes the portfolio as C, builds this program with it and runs it.
- * N sizes are drawn as bench_cover does. What libtuned wants at them is compiled beforehand, by so
+ * N sizes are drawn as bench_portfolio does. What libtuned wants at them is compiled beforehand, by so
  * many processes, and put into the database ($TUNED_DB); nothing is tuned in it, so that it is the
  * shipped portfolio that serves. At each size the typed call and the exported one are timed hot, in
  * turns, in nine batches each, a batch 400 us or three launches at least; results must agree. Sizes
@@ -20,7 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "draw.h"
+#include "sample_sizes.h"
 #include "file.h"
 #include "images.h"
 #include "open_device.h"
@@ -461,7 +461,7 @@ static void make_matrices(bench *b) {
 static void draw(bench *b, const char *grid, size_t n, uint64_t seed) {
   err e = {0};
   if (gen_open(NULL, "sgemm", &b->t, &e) ||
-      draw_sizes(b->t, grid, n, seed, false, &b->memory, &b->sizes, &e)) {
+      sample_sizes(b->t, grid, n, seed, false, &b->memory, &b->sizes, &e)) {
     give_up("sizes", e.message);
   }
   b->all = calloc(b->sizes.n + 1, sizeof *b->all);

@@ -17,6 +17,6 @@ program=${BUILD_ONLY:-$folder/bench_exported}
 libraries=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 # shellcheck disable=SC2086
 "$CC" -std=c11 -O2 -Wall -Wextra $includes -I"$folder" tests/bench/bench_exported.c "$folder/sgemm_portfolio.c" \
-  $(objects draw images compile_worker worker wire) "$B/libtuned.a" $libraries -L"$CUDA_HOME/lib64/stubs" \
+  $(objects sample_sizes images compile_worker worker wire) "$B/libtuned.a" $libraries -L"$CUDA_HOME/lib64/stubs" \
   -lcuda -ldl -lm -lpthread -o "$program"
 [ -n "${BUILD_ONLY:-}" ] || "$program" "$@"

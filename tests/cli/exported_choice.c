@@ -9,12 +9,12 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "draw.h"
+#include "sample_sizes.h"
 #include "driver_on_emu.h"
 #include "file.h"
 #include "run.h"
-#include "serve_cover.h"
-#include "serve_judge.h"
+#include "portfolio.h"
+#include "feasibility_cache.h"
 
 enum { PROBLEMS = 2000, WORKSPACES_MOST = 16 };
 
@@ -120,11 +120,11 @@ static int compare_all(lua *l, const sgemm_portfolio *k, const gen_problem *p, i
 /* ---- models --------------------------------------------------------------------------------- */
 
 typedef struct library { /* what libtuned makes of the same portfolio */
-  serve_cover cover;
-  serve_judge *judge;
+  portfolio portfolio;
+  feasibility_cache *cache;
   float *apart;
-  double sec[SERVE_COVER_CONFIGS];
-  gen_config config[SERVE_COVER_CONFIGS];
+  double sec[PORTFOLIO_CONFIGS];
+  gen_config config[PORTFOLIO_CONFIGS];
   int n_same, n_picks, n_other; /* times compared; picks that are exported; slower ones */
 } library;
 
@@ -132,22 +132,22 @@ static int open_library(library *y, gen_template *t, const char *path, const gen
                         arena *a, err *e) {
   str text = {0};
   TRY(file_read(path, 64 << 20, &text, e));
-  const int rc = serve_cover_read(t, str_text(&text), a, &y->cover, e);
+  const int rc = portfolio_read(t, str_text(&text), a, &y->portfolio, e);
   str_clear(&text);
-  y->apart = ARENA_ARRAY(a, float, y->cover.model.n_sizes);
+  y->apart = ARENA_ARRAY(a, float, y->portfolio.model.n_sizes);
   return rc ? rc
-            : serve_judge_new(t, y->cover.configs, y->cover.n_configs, limits, RT_NUMBERS,
-                              &y->judge, e);
+            : feasibility_cache_new(t, y->portfolio.configs, y->portfolio.n_configs, limits,
+                                    RT_NUMBERS, &y->cache, e);
 }
 
 static void ask_library(library *y, gen_template *t, const gen_problem *p, const int64_t *values) {
-  serve_judge_problem(y->judge, p);
-  serve_model_apart(t, &y->cover.model, values, y->apart);
-  for (size_t i = 0; i < y->cover.n_configs; i++) {
-    serve_judged is;
-    const bool fit = serve_judge_one(y->judge, i, &is) && is.fits;
+  feasibility_cache_problem(y->cache, p);
+  model_field_distances(t, &y->portfolio.model, values, y->apart);
+  for (size_t i = 0; i < y->portfolio.n_configs; i++) {
+    feasibility is;
+    const bool fit = feasibility_cache_get(y->cache, i, &is) && is.fits;
     y->sec[i] =
-        fit ? serve_fit_sec(t, &y->cover.model.fits[i], values, &is.work, y->apart) : INFINITY;
+        fit ? model_fit_sec(t, &y->portfolio.model.fits[i], values, &is.work, y->apart) : INFINITY;
     y->config[i] = is.config;
   }
 }
@@ -196,10 +196,10 @@ static double time_of(const sgemm_portfolio *k, const sgemm_problem *x, int vari
 /* The library's pick, of the short list or of all: where C has it in the same form, C takes it,
  * too, or, having other forms of others, one that is as fast. */
 static void compare_pick(const lua *l, library *y, const sgemm_portfolio *k, const gen_problem *p,
-                         const serve_cover_node *leaf) {
+                         const chooser_node *leaf) {
   const sgemm_problem x = exported(p);
   size_t best = leaf->order[0];
-  for (size_t i = 0; i < (leaf->n_short ? leaf->n_short : y->cover.n_configs); i++) {
+  for (size_t i = 0; i < (leaf->n_short ? leaf->n_short : y->portfolio.n_configs); i++) {
     const size_t base = leaf->n_short ? leaf->order[i] : i;
     best = y->sec[base] < y->sec[best] ? base : best;
   }
@@ -215,7 +215,7 @@ static int compare_models(lua *l, library *y, const sgemm_portfolio *k, const ge
   for (size_t i = 0; i < l->t->n_fields; i++) {
     values[i] = p->values[i].i;
   }
-  const serve_cover_node *leaf = serve_cover_leaf(l->t, &y->cover, values);
+  const chooser_node *leaf = portfolio_leaf(l->t, &y->portfolio, values);
   ask_library(y, l->t, p, values);
   if (leaf) {
     compare_pick(l, y, k, p, leaf);
@@ -234,8 +234,8 @@ int main(int argc, char **argv) {
   int bad = 0, n_fit = 0, n_default = 0, n_overlap = 0;
   if (cuInit(0) || read_limits(&k, 0) || rt_emu_open(NULL, &d, &e) ||
       gen_open(NULL, "sgemm", &l.t, &e) ||
-      draw_sizes(l.t, "m=1..3000 n=1..3000 k=1..3000 align=1,2,4", PROBLEMS, 11, true, &l.memory,
-                 &drawn, &e)) {
+      sample_sizes(l.t, "m=1..3000 n=1..3000 k=1..3000 align=1,2,4", PROBLEMS, 11, true, &l.memory,
+                   &drawn, &e)) {
     printf("setting up: %s\n", e.message);
     return 1;
   }
@@ -256,7 +256,7 @@ int main(int argc, char **argv) {
   printf("%zu problems, %d variants fit, %d problems got the default, %d launches overlap, %d "
          "times, %d picks of which %d slower, %d differences\n",
          drawn.n, n_fit, n_default, n_overlap, y.n_same, y.n_picks, y.n_other, bad);
-  serve_judge_free(y.judge);
+  feasibility_cache_free(y.cache);
   gen_close(l.t);
   arena_clear(&l.memory);
   d->ops->close(d);

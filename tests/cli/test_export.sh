@@ -105,7 +105,7 @@ grep -q '"device": "NVIDIA H200"' "$folder/s.json" && grep -q 'tuned on NVIDIA H
   complain "where the shipped portfolio was measured"
 refuses 1 "there is no portfolio of saxpy" "$autotune" export saxpy --portfolio --header "$folder/p.h" --embed "$folder/p.c"
 "$autotune" sgemm m=33 n=50 k=70 --budget 2 --quiet >/dev/null || complain "tuning failed"
-"$autotune" cover sgemm --grid "m=16..128 n=16..128 k=16..128" --sample 4 --quiet >/dev/null || complain "covering failed"
+"$autotune" portfolio sgemm --grid "m=16..128 n=16..128 k=16..128" --sample 4 --quiet >/dev/null || complain "covering failed"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --cubin "$folder/p.cubin"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --header "$folder/p.h" --embed "$folder/p.c" --fatbin "$folder/p"
 refuses 2 "m=5: a portfolio has its own sizes" "$autotune" export sgemm m=5 --portfolio --header "$folder/p.h" --embed "$folder/p.c"
@@ -160,7 +160,7 @@ TUNED_DB=$folder/shipped.db prints "a portfolio of $(grep -c "^config " "$folder
 archives=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 # shellcheck disable=SC2086
 "$CC" -std=c11 -Wall -Wextra -Wno-unused-function -I"$folder" $includes tests/cli/exported_choice.c \
-  tests/fixtures/driver_on_emu.c $(objects draw) \
+  tests/fixtures/driver_on_emu.c $(objects sample_sizes) \
   "$B/libtuned.a" $archives -ldl -lm -lpthread -o "$folder/choice" || complain "exported_choice does not compile"
 "$folder/choice" "$folder/cover" >"$folder/out" 2>&1 || complain "C and Lua differ: $(cat "$folder/out")"
 grep -q " 0 differences" "$folder/out" || complain "$(cat "$folder/out")"
@@ -170,7 +170,7 @@ sed 's/if (i \* VEC < n) {/if (i * VEC < n \&\& (ALIGNED || n > 0)) {/; s/name =
   s/kernel = "saxpy"/kernel = "packed"/; s/^saxpy(/packed(/; s/^  derive = {/  derive = { { "ALIGNED", "align >= 4" },/' \
   templates/saxpy.lua >"$folder/packed.lua"
 "$autotune" "$folder/packed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning packed.lua failed"
-"$autotune" cover "$folder/packed.lua" --grid "n=1000..9000 align=1,4" --sample 12 --quiet >/dev/null ||
+"$autotune" portfolio "$folder/packed.lua" --grid "n=1000..9000 align=1,4" --sample 12 --quiet >/dev/null ||
   complain "covering packed.lua failed"
 prints " 2 kernels" "$autotune" export "$folder/packed.lua" --portfolio --arch compute_90 --header "$folder/packed.h" \
   --embed "$folder/packed.c"
@@ -194,7 +194,7 @@ build which "$folder/which.c"
 sed 's/if (i \* VEC < n) {/if (i * VEC < @{n}) {/; s/name = "saxpy"/name = "fixed"/; s/kernel = "saxpy"/kernel = "fixed"/; s/^saxpy(/fixed(/' \
   templates/saxpy.lua >"$folder/fixed.lua"
 "$autotune" "$folder/fixed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning fixed.lua failed"
-"$autotune" cover "$folder/fixed.lua" --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "covering fixed.lua failed"
+"$autotune" portfolio "$folder/fixed.lua" --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "covering fixed.lua failed"
 refuses 2 "text of fixed depends on the size" "$autotune" export "$folder/fixed.lua" --portfolio --header "$folder/c.h" \
   --embed "$folder/c.c"
 exit $bad

@@ -68,15 +68,15 @@ static void new_sizes_fit_2_mb(void **state) {
   const tuned_options o = {.device = "emu", .database = f->db_path};
   OK(f, tuned_open(&f->ctx, &o, &f->err));
   assert_ok(serve_family_get(inside(f), "sgemm", &t, &e), &e);
-  size_t portfolio = 0, least = SIZE_MAX, most = 0;
+  size_t served = 0, least = SIZE_MAX, most = 0;
   for (int i = 0; i < DECISIONS; i++) {
-    portfolio += is_of_portfolio(inside(f), t);
+    served += is_of_portfolio(inside(f), t);
     const size_t now = heap_nbytes() - before;
     least = now < least ? now : least;
     most = now > most ? now : most;
   }
   printf("%zu bytes with the first of %d sizes, %zu at most\n", least, DECISIONS, most);
-  assert_int_equal(portfolio, DECISIONS);
+  assert_int_equal(served, DECISIONS);
   assert_true(least > 100000 && least < most && most < MOST_NBYTES);
 }
 

@@ -5,7 +5,7 @@
 #include <pthread.h>
 #include <sys/wait.h>
 
-#include "serve.h"
+#include "export.h"
 #include "serve_fixture.h"
 
 /* ---- vectors on the device ------------------------------------------------------------------ */
@@ -910,19 +910,19 @@ static void contexts_run_out_politely(void **state) {
 static void export_of(store *st, const char *config, const char *name, str *out, int expected) {
   const gen_plan *plan;
   gen_config c;
-  const serve_export x = {.problem = "saxpy n=1001 align=1",
-                          .config = config,
-                          .command = "autotune export",
-                          .arch = "sm_90",
-                          .device = "a GPU",
-                          .sec = 2e-6,
-                          .measured = true,
-                          .nvrtc = 13000,
-                          .name = name};
+  const export_info x = {.problem = "saxpy n=1001 align=1",
+                         .config = config,
+                         .command = "autotune export",
+                         .arch = "sm_90",
+                         .device = "a GPU",
+                         .sec = 2e-6,
+                         .measured = true,
+                         .nvrtc = 13000,
+                         .name = name};
   err_clear(&st->e);
   assert_ok(gen_config_parse(st->t, config, &c, &st->e), &st->e);
   assert_ok(gen_plan_make(st->g, &c, &st->memory, &plan, &st->e), &st->e);
-  assert_int_equal(serve_export_header(st->t, plan, &x, out, &st->e), expected);
+  assert_int_equal(export_header(st->t, plan, &x, out, &st->e), expected);
 }
 
 static void header_says_how_to_launch(void **state) {

@@ -37,7 +37,7 @@
   X(jobs, "N", "processes that compile (default: one a core)")                                     \
   X(timeout, "SEC", "kill a compilation or measurement that takes longer (default 120)")           \
   X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own; export: a list")     \
-  X(sample, "N", "check: so many random configurations (20); cover: so many sizes (100)")          \
+  X(sample, "N", "check: so many random configurations (20); portfolio: so many sizes (100)")      \
   X(all, NULL, "every valid configuration")                                                        \
   X(vs, "PEER", "a library to time beside: cublas, cublas-tf32, cub, driver")                      \
   X(suite, "NAME", "problems by a suite's name, or from a file, one a line")                       \
@@ -66,10 +66,10 @@
   X(importance, NULL, "instead of the configurations: which parameters the time depends on")       \
   X(json, NULL, "for machines: one JSON object a line on standard output")                         \
   X(quiet, NULL, "only results and errors")                                                        \
-  X(grid, "WHAT", "run-ptx: blocks of the launch, X,Y,Z; cover: ranges, \"m=16..8192 n=64\"")      \
+  X(grid, "WHAT", "run-ptx: blocks of the launch, X,Y,Z; portfolio: ranges, \"m=16..8192 n=64\"")  \
   X(loss, "SHARE", "so much slower than the best a size may be: 5% (the default) or 0.05")         \
   X(more, NULL,                                                                                    \
-    "cover: keep the stored portfolio's configurations, and time them at further sizes")           \
+    "portfolio: keep the stored portfolio's configurations, and time them at further sizes")       \
   X(block, "X,Y,Z", "threads of a block")                                                          \
   X(smem, "BYTES", "dynamic shared memory of a block")                                             \
   X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                     \

@@ -3,8 +3,8 @@
 
 #include "cli.h"
 #include "config_words.h"
-#include "cover_text.h"
 #include "numbers.h"
+#include "portfolio_report.h"
 #include "verbs.h"
 
 /* ---- list ------------------------------------------------------------------------------------ */
@@ -250,18 +250,18 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
 /* One made with another text of the template says so; it is not served. */
 static void add_portfolio(const cli *c, gen_template *t, const db_portfolio *p, str *s) {
   arena a = {0};
-  serve_cover cover;
+  portfolio pf;
   err why = {0};
   const bool stale = strcmp(p->template_hash, t->hash) != 0;
-  if (stale || serve_cover_read(t, p->text, &a, &cover, &why)) {
+  if (stale || portfolio_read(t, p->text, &a, &pf, &why)) {
     str_addf(s, c->json ? "" : "  portfolio on %s, not served: %s\n", p->device_name,
-             stale ? "made with another version of the template; autotune cover makes one anew"
+             stale ? "made with another version of the template; autotune portfolio makes one anew"
                    : why.message);
   } else if (c->json) {
-    cover_json(t, &cover, p->device_name, s);
+    portfolio_json(t, &pf, p->device_name, s);
   } else {
     str_addf(s, "%s, %.16s: ", p->device_name, p->when);
-    cover_text(t, &cover, s);
+    portfolio_report(t, &pf, s);
   }
   arena_clear(&a);
 }

@@ -109,7 +109,7 @@ const cli_verb cli_verbs[] = {
      "  TUNED_CAPTURE=asked.txt ./simulation\n"
      "  autotune tune-captured asked.txt --budget 20s\n",
      cmd_captured},
-    {"cover", "cover FAMILY [--sizes FILE] [--grid RANGES] [--loss 5%]",
+    {"portfolio", "portfolio FAMILY [--sizes FILE] [--grid RANGES] [--loss 5%]",
      "Choose a few of the tuned configurations that serve a whole range of sizes, and which when.",
      " device db templates loss sizes grid sample seed more budget jobs timeout json quiet "
      "emu_memory ",
@@ -132,8 +132,8 @@ const cli_verb cli_verbs[] = {
      "are not known, then at further ones, and learns from all when to take which: the more sizes, "
      "the\n"
      "fewer mistakes.\n\n"
-     "  autotune cover sgemm --grid \"m=16..8192 n=16..8192 k=16..8192\" --sample 150 --device 0\n",
-     cmd_cover},
+     "  autotune portfolio sgemm --grid \"m=16..8192 n=16..8192 k=16..8192\" --sample 150 --device 0\n",
+     cmd_portfolio},
     {"export",
      "export FAMILY FIELD=VALUE ... --cubin F|--header F|... | export FAMILY [FIELD=NAME ...] "
      "--portfolio --header F --embed F",
@@ -148,7 +148,7 @@ const cli_verb cli_verbs[] = {
      "--embed is one C source with all of them, which loads the one\n"
      "that the device runs: machine code, else PTX. With --portfolio header and source hold the "
      "tree,\n"
-     "the requirements and the kernels of what autotune cover chose, for any size (where it chose\n"
+     "the requirements and the kernels of what autotune portfolio chose, for any size (where it chose\n"
      "nothing, of the portfolio that ships), and the models that choose among them, some 300 KB "
      "of\n"
      "tables, or with --dispatch tree none; here --top (default 512) bounds the variants.\n\n"
@@ -272,6 +272,7 @@ static void print_usage(FILE *f) {
 }
 
 static const cli_verb *find_verb(const char *word) {
+  word = strcmp(word, "cover") ? word : "portfolio"; /* its name before */
   for (const cli_verb *v = cli_verbs; v->name; v++) {
     if (!strcmp(v->name, word)) {
       return v;

@@ -17,7 +17,7 @@ int cmd_list(const cli *c, err *e);
 int cmd_show(const cli *c, err *e);
 int cmd_doctor(const cli *c, err *e);
 int cmd_captured(const cli *c, err *e);
-int cmd_cover(const cli *c, err *e);
+int cmd_portfolio(const cli *c, err *e);
 int cmd_export(const cli *c, err *e);
 int cmd_bench(const cli *c, err *e);
 int cmd_compare(const cli *c, err *e);

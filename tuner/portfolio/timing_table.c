@@ -8,7 +8,7 @@
 #include "crew.h"
 #include "file.h"
 #include "samples.h"
-#include "serve_adapt.h"
+#include "adapt.h"
 
 enum { POLL_MS = 200, SIZES_AHEAD = 8 };
 
@@ -17,7 +17,7 @@ static const double HOPELESS = 3;
 
 typedef struct variant { /* a configuration as it fits this size */
   gen_config config;
-  serve_work work;
+  model_work work;
   double sec; /* INFINITY: it failed */
   bool known;
 } variant;
@@ -213,7 +213,7 @@ static int compile_ahead(timing_table *g, size_t i, err *e) {
     candidate *x;
     bool found = false;
     int changed;
-    if (!serve_adapt(g->t, g->ahead.g, &c, &changed) ||
+    if (!adapt_config(g->t, g->ahead.g, &c, &changed) ||
         candidate_new(g->ahead.g, g->compiler, &g->crew.setting, 0, &c, &x, NULL)) {
       continue;
     }
@@ -287,7 +287,7 @@ static int measure_all(timing_table *g, err *e) {
 static size_t variant_of(timing_table *g, const gen_config *config) {
   gen_config c = *config;
   int changed;
-  if (!serve_adapt(g->t, g->g, &c, &changed)) {
+  if (!adapt_config(g->t, g->g, &c, &changed)) {
     return SIZE_MAX;
   }
   for (size_t i = 0; i < g->n_variants; i++) {
@@ -297,7 +297,7 @@ static size_t variant_of(timing_table *g, const gen_config *config) {
   }
   variant *v = &g->variants[g->n_variants];
   *v = (variant){.config = c, .sec = INFINITY};
-  serve_work_of(g->g, g->t, &c, &v->work);
+  model_work_of(g->g, g->t, &c, &v->work);
   return g->n_variants++;
 }
 
@@ -332,7 +332,7 @@ static int open_size(timing_table *g, err *e) {
 
 typedef struct column { /* of the table */
   double *sec;
-  serve_work *work;
+  model_work *work;
   size_t stride;
 } column;
 
@@ -380,7 +380,7 @@ static int time_column(timing_table *g, const column *out, err *e) {
   }
   for (size_t i = 0; rc && i < g->n_configs; i++) {
     out->sec[i * out->stride] = INFINITY;
-    out->work[i * out->stride] = (serve_work){0};
+    out->work[i * out->stride] = (model_work){0};
   }
   if (rc) {
     crew_drop(&g->crew);
@@ -399,7 +399,7 @@ static int time_column(timing_table *g, const column *out, err *e) {
 
 int timing_table_fill(timing_table *g, const gen_config *configs, size_t n_configs,
                       const sizes *list, double budget, size_t stride, double *sec,
-                      serve_work *work, size_t *n_done, err *e) {
+                      model_work *work, size_t *n_done, err *e) {
   const double started = now_sec();
   int rc = 0;
   g->configs = configs;

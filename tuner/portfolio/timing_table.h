@@ -1,4 +1,4 @@
-/* timing_table.h -- time given configurations at given sizes: the table that cover.h chooses from.
+/* timing_table.h -- time given configurations at given sizes: the table that portfolio_learn.h chooses from.
  *
  * As the tuner does it: compile workers ahead, one measuring process behind, each result checked
  * against the reference, timed and stored as a trial before the next; what the database knows is
@@ -7,7 +7,7 @@
 #ifndef TUNE_TIMING_TABLE_H
 #define TUNE_TIMING_TABLE_H
 
-#include "serve_model.h"
+#include "portfolio_model.h"
 #include "sizes.h"
 #include "tune.h"
 
@@ -43,6 +43,6 @@ int64_t timing_table_template_id(const timing_table *g);
  *   err  ERR_INTERRUPTED  what is finished is stored */
 int timing_table_fill(timing_table *g, const gen_config *configs, size_t n_configs,
                       const sizes *list, double budget, size_t stride, double *sec,
-                      serve_work *work, size_t *n_done, err *e);
+                      model_work *work, size_t *n_done, err *e);
 
 #endif

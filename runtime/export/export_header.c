@@ -1,0 +1,562 @@
+/* export_header.c -- a tuned kernel as files that need neither libtuned nor Lua, SQLite or NVRTC.
+ *
+ * The image is written as it is. The header carries what the image does not say: which kernels, in
+ * which order, with how many threads and how much shared memory, and the arguments that the problem
+ * fixes. Everything is a constant; the driver API is all that it needs. */
+#include <ctype.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "c_name.h"
+#include "export_parts.h"
+
+typedef struct sheet { /* the header being written */
+  const gen_template *t;
+  const gen_plan *plan;
+  const export_info *x;
+  const char *name;        /* prefix */
+  char upper[EXPORT_NAME]; /* the same in capitals */
+  str *out;
+} sheet;
+
+/* ---- provenance ----------------------------------------------------------------------------- */
+
+static void add_time(str *s, const export_info *x) {
+  const bool micro = x->sec < 1e-3;
+  str_addf(s, "; %.4g %s a launch, %s", x->sec * (micro ? 1e6 : 1e3),
+           micro ? "microseconds" : "milliseconds", x->measured ? "measured" : "modelled");
+}
+
+void export_provenance(str *s, const export_info *x, const char *start) {
+  str_addf(s, "%smade by: %s\n", start, x->command ? x->command : "autotune export");
+  str_addf(s, "%scompiled for %s", start, x->arch ? x->arch : "any device");
+  if (x->nvrtc) {
+    str_addf(s, " by NVRTC %d.%d", x->nvrtc / 1000, x->nvrtc % 1000 / 10);
+  }
+  str_addf(s, "\n%s%s%s", start, x->device ? "tuned on " : "the template's default, not tuned",
+           x->device ? x->device : "");
+  if (x->device && x->sec > 0) {
+    add_time(s, x);
+  }
+  str_add(s, "\n");
+}
+
+/* ---- names and types ------------------------------------------------------------------------ */
+
+int export_name(const gen_template *t, const export_info *x, const char **name,
+                char upper[EXPORT_NAME], err *e) {
+  *name = x->name ? x->name : t->name;
+  const size_t n = strlen(*name);
+  bool ok = n > 0 && n < EXPORT_NAME && !isdigit((unsigned char)(*name)[0]);
+  for (size_t i = 0; ok && i <= n; i++) {
+    const char c = (*name)[i];
+    ok = !c || isalnum((unsigned char)c) || c == '_';
+    upper[i] = (char)toupper((unsigned char)c);
+  }
+  return ok ? 0
+            : err_set(e, ERR_USAGE,
+                      "export: \"%s\" can't begin names in C; give letters, digits and _", *name);
+}
+
+/* The field's value in the problem's canonical text, "sgemm m=4096 ta=n". */
+static bool field_value(const sheet *h, const char *field, char *value, size_t size) {
+  const size_t n = strlen(field);
+  for (const char *p = h->x->problem; p; p = strchr(p + 1, ' ')) {
+    if (*p == ' ' && !strncmp(p + 1, field, n) && p[n + 1] == '=') {
+      snprintf(value, size, "%.*s", (int)strcspn(p + n + 2, " "), p + n + 2);
+      return true;
+    }
+  }
+  return false;
+}
+
+/* An argument's type is named by the template, or by the problem's value of a field. */
+static bool type_of(const sheet *h, const gen_arg *a, dtype *type) {
+  char value[80];
+  return dtype_parse(a->type, type) ||
+         (field_value(h, a->type, value, sizeof value) && dtype_parse(value, type));
+}
+
+static int check_types(const sheet *h, err *e) {
+  dtype type;
+  for (size_t i = 0; i < h->t->n_args; i++) {
+    if (!type_of(h, &h->t->args[i], &type)) {
+      return err_set(e, ERR_USAGE, "export: \"%s\" does not say the type of %s", h->x->problem,
+                     h->t->args[i].name);
+    }
+  }
+  return 0;
+}
+
+static dtype known_type(const sheet *h, const gen_arg *a) {
+  dtype type = DTYPE_f32;
+  type_of(h, a, &type); /* check_types has asked */
+  return type;
+}
+
+const char *export_c_type(dtype type) {
+  static const char *const types[DTYPE_COUNT] = {
+      [DTYPE_i8] = "int8_t",     [DTYPE_u8] = "uint8_t",   [DTYPE_i16] = "int16_t",
+      [DTYPE_u16] = "uint16_t",  [DTYPE_i32] = "int32_t",  [DTYPE_u32] = "uint32_t",
+      [DTYPE_i64] = "int64_t",   [DTYPE_u64] = "uint64_t", [DTYPE_f16] = "uint16_t",
+      [DTYPE_bf16] = "uint16_t", [DTYPE_f32] = "float",    [DTYPE_f64] = "double"};
+  return types[type];
+}
+
+/* The value as a C literal. */
+static void add_value(str *s, dtype type, uint64_t bits) {
+  if (type == DTYPE_f16 || type == DTYPE_bf16) {
+    str_addf(s, "0x%04x", (unsigned)bits);
+  } else if (dtype_is_float(type)) {
+    str_addf(s, "%a%s", dtype_decode(type, bits), type == DTYPE_f32 ? "f" : "");
+  } else if (type == DTYPE_u64) {
+    str_addf(s, "UINT64_C(%llu)", (unsigned long long)bits);
+  } else if (type == DTYPE_i64) {
+    /* the most negative number has no literal */
+    str_addf(s, "(int64_t)UINT64_C(%llu)", (unsigned long long)bits);
+  } else {
+    str_addf(s, "%lld", (long long)dtype_decode(type, bits));
+  }
+}
+
+/* ---- the top of the header ------------------------------------------------------------------ */
+
+static void add_field(const sheet *h, const gen_field *f) {
+  char value[80];
+  int64_t number;
+  if (!field_value(h, f->name, value, sizeof value)) {
+    return;
+  }
+  const char *quote = text_integer(value, &number) ? "" : "\"";
+  str_addf(h->out, "#define %s_%s %s%s%s\n", h->upper, f->name, quote, value, quote);
+}
+
+static void add_top(const sheet *h) {
+  str *s = h->out;
+  str_addf(s,
+           "/* %s -- %s\n * A kernel of autotune for the CUDA driver API; it needs no library.\n",
+           h->name, h->t->brief ? h->t->brief : h->t->name);
+  export_provenance(s, h->x, " *   ");
+  str_addf(s, " *   %s\n *   %s\n */\n", h->x->problem, h->x->config);
+  str_addf(s, "#ifndef %s_KERNEL_H\n#define %s_KERNEL_H\n\n", h->upper, h->upper);
+  static const char *const headers[] = {"cuda.h", "stddef.h", "stdint.h"};
+  for (size_t i = 0; i < sizeof headers / sizeof *headers; i++) {
+    str_addf(s, "#include <%s>\n", headers[i]);
+  }
+  str_add(s, "\n");
+  str_addf(s, "#define %s_ARCH \"%s\"\n", h->upper, h->x->arch ? h->x->arch : "");
+  for (size_t i = 0; i < h->t->n_fields; i++) {
+    add_field(h, &h->t->fields[i]);
+  }
+}
+
+/* ---- what of it is used --------------------------------------------------------------------- */
+
+static bool is_operand(const gen_operand *o, gen_from from, size_t index) {
+  return o->from == from && o->index == index;
+}
+
+static bool operand_reads(const gen_operand *o, gen_from from, size_t index) {
+  if (o->from != GEN_FROM_TENSOR) {
+    return is_operand(o, from, index);
+  }
+  bool does = is_operand(&o->tensor->at, from, index);
+  for (size_t i = 0; i + 1 < o->tensor->rank; i++) {
+    does = does || is_operand(&o->tensor->strides[i], from, index);
+  }
+  return does;
+}
+
+static bool reads(const sheet *h, gen_from from, size_t index) {
+  for (size_t i = 0; i < h->plan->n; i++) {
+    const gen_launch *l = &h->plan->launches[i];
+    for (size_t j = 0; j < l->n_operands; j++) {
+      if (operand_reads(&l->operands[j], from, index)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static bool has_tensors(const gen_plan *plan) {
+  for (size_t i = 0; i < plan->n; i++) {
+    for (size_t j = 0; j < plan->launches[i].n_operands; j++) {
+      if (plan->launches[i].operands[j].from == GEN_FROM_TENSOR) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+/* Empty workspaces are left out; the others are numbered anew. */
+static size_t workspace_number(const gen_plan *plan, size_t i) {
+  size_t number = 0;
+  for (size_t j = 0; j < i; j++) {
+    number += plan->workspaces[j] > 0;
+  }
+  return number;
+}
+
+static size_t count_workspaces(const gen_plan *plan) {
+  return workspace_number(plan, plan->n_workspaces);
+}
+
+static bool reads_empty_workspace(const sheet *h) {
+  for (size_t i = 0; i < h->plan->n_workspaces; i++) {
+    if (!h->plan->workspaces[i] && reads(h, GEN_FROM_WORKSPACE, i)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* ---- workspaces ----------------------------------------------------------------------------- */
+
+static void add_workspaces(const sheet *h) {
+  const gen_plan *plan = h->plan;
+  str_addf(h->out, "#define %s_N_WORKSPACES %zu\n\n", h->upper, count_workspaces(plan));
+  str_addf(h->out,
+           "/* %s_workspace_nbytes -- how large workspace i is: device memory, zeroed once, that "
+           "no two\n"
+           " * launches use at the same time */\n"
+           "static inline size_t %s_workspace_nbytes(int i) {\n  switch (i) {\n",
+           h->name, h->name);
+  for (size_t i = 0; i < plan->n_workspaces; i++) {
+    if (plan->workspaces[i]) {
+      str_addf(h->out, "  case %zu: return %lluu;\n", workspace_number(plan, i),
+               (unsigned long long)plan->workspaces[i]);
+    }
+  }
+  str_add(h->out, "  default: return 0;\n  }\n}\n\n");
+}
+
+/* ---- finding the kernels -------------------------------------------------------------------- */
+
+static bool same_kernel(const gen_launch *a, const gen_launch *b) {
+  return a->kernel && b->kernel && !strcmp(a->kernel, b->kernel);
+}
+
+/* Is it the first launch of a kernel? */
+static bool is_first(const gen_plan *plan, size_t i) {
+  for (size_t j = 0; j < i; j++) {
+    if (same_kernel(&plan->launches[j], &plan->launches[i])) {
+      return false;
+    }
+  }
+  return plan->launches[i].kernel;
+}
+
+/* The most dynamic shared memory that any launch of this kernel takes. */
+static uint32_t most_smem(const gen_plan *plan, const gen_launch *l) {
+  uint32_t most = 0;
+  for (size_t i = 0; i < plan->n; i++) {
+    if (same_kernel(&plan->launches[i], l) && plan->launches[i].smem > most) {
+      most = plan->launches[i].smem;
+    }
+  }
+  return most;
+}
+
+static size_t count_kernels(const gen_plan *plan) {
+  size_t n = 0;
+  for (size_t i = 0; i < plan->n; i++) {
+    n += is_first(plan, i);
+  }
+  return n;
+}
+
+static bool any_overlaps(const gen_plan *plan) {
+  for (size_t i = 0; i < plan->n; i++) {
+    if (plan->launches[i].overlap) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static void add_struct(const sheet *h) {
+  str_addf(h->out, "typedef struct %s_kernels {\n", h->name);
+  for (size_t i = 0; i < h->plan->n; i++) {
+    if (is_first(h->plan, i)) {
+      str_addf(h->out, "  CUfunction %s;\n", h->plan->launches[i].kernel);
+    }
+  }
+  if (any_overlaps(h->plan)) {
+    str_add(h->out, "  int overlaps; /* they may start before those ahead of them have ended */\n");
+  }
+  if (!count_kernels(h->plan)) {
+    str_add(h->out, "  int none; /* an empty problem: nothing to launch */\n");
+  }
+  str_addf(h->out, "} %s_kernels;\n\n", h->name);
+}
+
+/* A call of the driver whose failure ends the function. */
+static void add_checked(const sheet *h, const char *call) {
+  str_addf(h->out, "  rc = %s;\n  if (rc != CUDA_SUCCESS) {\n    return rc;\n  }\n", call);
+}
+
+static void add_find_kernel(const sheet *h, const gen_launch *l) {
+  const uint32_t smem = most_smem(h->plan, l);
+  str call = {0};
+  str_addf(&call, "cuModuleGetFunction(&kernels->%s, module, \"%s\")", l->kernel, l->kernel);
+  add_checked(h, str_text(&call));
+  if (smem) {
+    str_reset(&call);
+    str_addf(&call,
+             "cuFuncSetAttribute(kernels->%s,\n"
+             "                          CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, %u)",
+             l->kernel, smem);
+    add_checked(h, str_text(&call));
+  }
+  str_clear(&call);
+}
+
+/* Code for what had no such thing does not wait. */
+static void add_find_overlap(const sheet *h) {
+  for (size_t i = 0; i < h->plan->n; i++) {
+    if (h->plan->launches[i].overlap) {
+      str call = {0};
+      str_addf(&call,
+               "cuFuncGetAttribute(&kernels->overlaps, CU_FUNC_ATTRIBUTE_PTX_VERSION,\n"
+               "                          kernels->%s)",
+               h->plan->launches[i].kernel);
+      add_checked(h, str_text(&call));
+      str_add(h->out, "  kernels->overlaps = kernels->overlaps >= 90;\n");
+      str_clear(&call);
+      return;
+    }
+  }
+}
+
+static void add_load(const sheet *h) {
+  const char *unused = "  (void)module;\n  (void)kernels;\n";
+  str_addf(h->out,
+           "/* %s_load -- find the kernels in a module loaded from the exported image */\n"
+           "static inline CUresult %s_load(CUmodule module, %s_kernels *kernels) {\n%s",
+           h->name, h->name, h->name, count_kernels(h->plan) ? "  CUresult rc;\n" : unused);
+  for (size_t i = 0; i < h->plan->n; i++) {
+    if (is_first(h->plan, i)) {
+      add_find_kernel(h, &h->plan->launches[i]);
+    }
+  }
+  add_find_overlap(h);
+  str_add(h->out, "  return CUDA_SUCCESS;\n}\n\n");
+}
+
+/* ---- launching ------------------------------------------------------------------------------ */
+
+static void add_name(const sheet *h, const gen_arg *a) {
+  char name[C_NAME];
+  c_name(a->name, name);
+  str_add(h->out, name);
+}
+
+static void add_parameters(const sheet *h) {
+  for (size_t i = 0; i < h->t->n_args; i++) {
+    const gen_arg *a = &h->t->args[i];
+    if (!export_is_fixed(a)) {
+      str_addf(h->out, ",\n    %s ",
+               export_is_buffer(a) ? "CUdeviceptr" : export_c_type(known_type(h, a)));
+      add_name(h, a);
+      if (a->brief) {
+        str_addf(h->out, " /* %s */", a->brief);
+      }
+    }
+  }
+}
+
+/* The arguments that the problem fixes; those of the caller that no kernel reads are named, so that
+ * compilers don't complain. */
+static void add_arg(const sheet *h, size_t i) {
+  const gen_arg *a = &h->t->args[i];
+  const bool used = reads(h, GEN_FROM_ARG, i);
+  if (export_is_fixed(a) && used) {
+    str_addf(h->out, "  %s ", export_c_type(known_type(h, a)));
+    add_name(h, a);
+    str_add(h->out, " = ");
+    add_value(h->out, known_type(h, a), h->plan->values[i]);
+    str_add(h->out, ";\n");
+  } else if (!export_is_fixed(a) && !used) {
+    str_add(h->out, "  (void)");
+    add_name(h, a);
+    str_add(h->out, ";\n");
+  }
+}
+
+static void add_locals(const sheet *h) {
+  for (size_t i = 0; i < h->t->n_args; i++) {
+    add_arg(h, i);
+  }
+  if (reads_empty_workspace(h)) {
+    str_add(h->out,
+            "  CUdeviceptr none = 0; /* a workspace that this configuration doesn't use */\n");
+  }
+  str_add(h->out, count_workspaces(h->plan) ? "" : "  (void)workspaces;\n");
+  str_add(h->out, count_kernels(h->plan) ? "" : "  (void)kernels;\n");
+  str_add(h->out, h->plan->n ? "  CUresult rc;\n" : "  (void)stream;\n");
+}
+
+/* The operand as a C expression. */
+static void add_operand(const sheet *h, const gen_operand *o, size_t stage, size_t i) {
+  if (o->from == GEN_FROM_ARG) {
+    add_name(h, &h->t->args[o->index]);
+  } else if (o->from == GEN_FROM_VALUE) {
+    str_addf(h->out, "value%zu_%zu", stage, i);
+  } else if (o->from == GEN_FROM_TENSOR) {
+    str_addf(h->out, "tensor%zu_%zu", stage, i);
+  } else if (h->plan->workspaces[o->index]) {
+    str_addf(h->out, "workspaces[%zu]", workspace_number(h->plan, o->index));
+  } else {
+    str_add(h->out, "none");
+  }
+}
+
+static void add_extents(const sheet *h, const char *what, size_t stage, size_t i, size_t n,
+                        uint64_t (*extent)(const gen_tensor *x, size_t d), const gen_tensor *x) {
+  str_addf(h->out, "  const cuuint%d_t %s%zu_%zu[] = {", *what == 'b' ? 32 : 64, what, stage, i);
+  for (size_t d = 0; d < n; d++) {
+    str_addf(h->out, "%s%lluu", d ? ", " : "", (unsigned long long)extent(x, d));
+  }
+  str_add(h->out, "};\n");
+}
+
+static uint64_t dim_of(const gen_tensor *x, size_t d) {
+  return x->dims[d];
+}
+
+static uint64_t side_of(const gen_tensor *x, size_t d) {
+  return x->box[d];
+}
+
+/* A zero ends the strides, so that a tensor of one dimension has some, too. */
+static void add_strides(const sheet *h, const gen_tensor *x, size_t stage, size_t i) {
+  str_addf(h->out, "  const cuuint64_t strides%zu_%zu[] = {", stage, i);
+  for (size_t d = 0; d + 1 < x->rank; d++) {
+    const gen_operand *o = &x->strides[d];
+    str_add(h->out, "(cuuint64_t)");
+    o->from == GEN_FROM_ARG ? add_operand(h, o, stage, i)
+                            : str_addf(h->out, "%lluu", (unsigned long long)o->bits);
+    str_add(h->out, ", ");
+  }
+  str_add(h->out, "0};\n");
+}
+
+static void add_tensor(const sheet *h, const gen_tensor *x, size_t stage, size_t i) {
+  str call = {0};
+  add_extents(h, "dims", stage, i, x->rank, dim_of, x);
+  add_extents(h, "box", stage, i, x->rank, side_of, x);
+  add_strides(h, x, stage, i);
+  str_addf(h->out, "  CUtensorMap tensor%zu_%zu;\n", stage, i);
+  sheet inner = *h;
+  inner.out = &call;
+  str_addf(&call, "%s_tensor(&tensor%zu_%zu, %zu, %zu, ", h->name, stage, i, dtype_nbytes(x->type),
+           x->rank);
+  add_operand(&inner, &x->at, stage, i);
+  str_addf(&call, ", dims%zu_%zu, strides%zu_%zu,\n                   box%zu_%zu, %u)", stage, i,
+           stage, i, stage, i, x->swizzle);
+  add_checked(h, str_text(&call));
+  str_clear(&call);
+}
+
+static void add_operands(const sheet *h, const gen_launch *l, size_t stage) {
+  for (size_t i = 0; i < l->n_operands; i++) {
+    const gen_operand *o = &l->operands[i];
+    if (o->from == GEN_FROM_VALUE) {
+      str_addf(h->out, "  uint%u_t value%zu_%zu = UINT64_C(%llu);\n", 8 * o->nbytes, stage, i,
+               (unsigned long long)o->bits);
+    } else if (o->from == GEN_FROM_TENSOR) {
+      add_tensor(h, o->tensor, stage, i);
+    }
+  }
+  str_addf(h->out, "  void *operands%zu[] = {", stage);
+  for (size_t i = 0; i < l->n_operands; i++) {
+    str_addf(h->out, "%s(void *)&", !i ? "" : i % 6 ? ", " : ",\n                       ");
+    add_operand(h, &l->operands[i], stage, i);
+  }
+  str_add(h->out, l->n_operands ? "};\n" : "NULL};\n");
+}
+
+static void add_overlapping(const sheet *h, const gen_launch *l, size_t stage, str *call) {
+  str_addf(h->out, "  const unsigned grid%zu[] = {%u, %u, %u}, block%zu[] = {%u, %u, %u};\n", stage,
+           l->grid[0], l->grid[1], l->grid[2], stage, l->block[0], l->block[1], l->block[2]);
+  str_addf(call,
+           "%s_launch_kernel(kernels->%s, grid%zu, block%zu, %u, stream,\n"
+           "                      operands%zu, kernels->overlaps)",
+           h->name, l->kernel, stage, stage, l->smem, stage);
+}
+
+static void add_plain(const gen_launch *l, size_t stage, str *call) {
+  str_addf(call,
+           "cuLaunchKernel(kernels->%s, %u, %u, %u, %u, %u, %u, %u, stream,\n"
+           "                      operands%zu, NULL)",
+           l->kernel, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
+           l->smem, stage);
+}
+
+static void add_launch(const sheet *h, const gen_launch *l, size_t stage) {
+  str call = {0};
+  add_operands(h, l, stage);
+  l->overlap ? add_overlapping(h, l, stage, &call) : add_plain(l, stage, &call);
+  add_checked(h, str_text(&call));
+  str_clear(&call);
+}
+
+static void add_memory(const sheet *h, const gen_launch *l, size_t stage) {
+  str_add(h->out, "  rc = cuMemsetD8Async(");
+  add_operand(h, &l->operands[0], stage, 0);
+  str_addf(h->out, ", %u, %lluu, stream);\n  if (rc != CUDA_SUCCESS) {\n    return rc;\n  }\n",
+           l->fill, (unsigned long long)l->nbytes);
+}
+
+static void add_launches(const sheet *h) {
+  str_addf(h->out,
+           "/* %s_launch -- asynchronous, on the stream.\n"
+           " *   in  workspaces  %s_N_WORKSPACES addresses; NULL when that is 0 */\n"
+           "static inline CUresult %s_launch(\n    const %s_kernels *kernels, CUstream stream, "
+           "const CUdeviceptr *workspaces",
+           h->name, h->upper, h->name, h->name);
+  add_parameters(h);
+  str_add(h->out, ") {\n");
+  add_locals(h);
+  for (size_t i = 0; i < h->plan->n; i++) {
+    const gen_launch *l = &h->plan->launches[i];
+    l->kernel ? add_launch(h, l, i) : add_memory(h, l, i);
+  }
+  str_add(h->out, "  return CUDA_SUCCESS;\n}\n\n");
+}
+
+int export_header(const gen_template *t, const gen_plan *plan, const export_info *x, str *out,
+                  err *e) {
+  sheet h = {.t = t, .plan = plan, .x = x, .out = out};
+  TRY(export_name(t, x, &h.name, h.upper, e));
+  TRY(check_types(&h, e));
+  add_top(&h);
+  add_workspaces(&h);
+  add_struct(&h);
+  add_load(&h);
+  if (has_tensors(plan)) {
+    export_tensor_function(h.name, out);
+  }
+  if (any_overlaps(plan)) {
+    export_launch_function(h.name, out);
+  }
+  add_launches(&h);
+  if (x->embedded) {
+    str_addf(out,
+             "/* %s_load_module -- the embedded image that suits the device */\n"
+             "CUresult %s_load_module(CUdevice device, CUmodule *module);\n\n",
+             h.name, h.name);
+  }
+  str_add(out, "#endif\n");
+  return out->failed ? err_set(e, ERR_NOMEM, "out of host memory") : 0;
+}
+
+int export_source(const gen_template *t, const char *source, const export_info *x, str *out,
+                  err *e) {
+  str_addf(out, "// %s\n", t->brief ? t->brief : t->name);
+  export_provenance(out, x, "// ");
+  str_addf(out, "// %s\n// %s\n%s", x->problem, x->config, source);
+  return out->failed ? err_set(e, ERR_NOMEM, "out of host memory") : 0;
+}

@@ -1,0 +1,31 @@
+/* adapt.h -- a configuration made to fit a problem that it was not tuned for.
+ *
+ * A kernel tuned for a size that is a multiple of four loads four floats at a time; for the next
+ * odd size that is not allowed, and nearly everything else about the kernel is still right. So the
+ * parameters that a failing requirement reads are changed, one at a time and as little as will do,
+ * until all requirements hold. */
+#ifndef ADAPT_H
+#define ADAPT_H
+
+#include "gen.h"
+
+/* adapt_config -- false when it can't be made valid in a few changes
+ *   out  *changed  how many parameters
+ *   cost an evaluation of the requirements per value tried: some dozens, a few us each */
+bool adapt_config(const gen_template *t, gen_instance *g, gen_config *c, int *changed);
+
+/* ---- for those who do the same faster (feasibility_cache.h) ---------------------------------------- */
+
+enum { ADAPT_CHANGES_MOST = 6 };
+
+typedef struct adapt_change {
+  size_t param, value;
+  size_t failing; /* the first requirement that fails then */
+  size_t steps;   /* along the parameter's values */
+} adapt_change;
+
+static inline bool adapt_change_better(const adapt_change *a, const adapt_change *b) {
+  return a->failing != b->failing ? a->failing > b->failing : a->steps < b->steps;
+}
+
+#endif

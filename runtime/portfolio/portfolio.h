@@ -1,0 +1,96 @@
+/* portfolio.h -- a portfolio: a few configurations that serve a whole range of sizes, and a
+ * decision tree over the problem's fields that says which of them to try first.
+ *
+ * `autotune portfolio` makes one out of what was measured; the database keeps it as text, a line each:
+ *
+ *   portfolio 1
+ *   asked 0.05                      no size of the grid loses more than this with the best of them
+ *   sizes 90                        of the grid
+ *   expected 0.021 0.13             lost with the one that the tree picks, sizes left out of its
+ *                                   training: geometric mean, worst
+ *   range m 16 8192                 of the grid, a line for every field;
+ *   range ta n t                    of choices, those it has
+ *   config BM=128,BN=64,...
+ *   if m*n < 262144 else 4          an inner node: the next one when it holds, else number 4
+ *   leaf 0.012 0.05 2 0 1           expected and worst loss there, configurations in order
+ *
+ * and, as portfolio 5, with the model of each configuration (portfolio_model.h), which then says who is
+ * tried first. Its leaves tell whom to ask about: the first few, up to `then`, nearly always have
+ * among them the one that the models would take of all; together they lose least, by the models, at
+ * sizes drawn for this. Portfolio 4 lacks the `then`: all are asked about.
+ *
+ *   leaf 0.012 0.05 2 0 then 1
+ *
+ *   model 132                       multiprocessors
+ *   size 3631264 301 29 208 n t 1   a measured size: its operations, and the fields that vary
+ *   costs 4 3.1e-06 0 1.2e-07 ...   a configuration's blocks at once, and its costs
+ *   form 128 SPLITK=2 VEC=4         threads of a block, and in what it differs from the
+ *                                   configuration
+ *   at 0 60 -13.2                   size number 0, where it has this form: its blocks, the weight
+ *
+ * Nodes are numbered from 0 in the order of their lines, and branches only go forward. Losses are
+ * shares of the least time: 0.05 is 5 % slower. A feature is a field (m), a ratio (m/n), a product
+ * (m*n, m*n*k), or a choice (ta=t). */
+#ifndef PORTFOLIO_H
+#define PORTFOLIO_H
+
+#include "portfolio_model.h"
+
+enum { PORTFOLIO_CONFIGS = 48, PORTFOLIO_NODES = 511, PORTFOLIO_SIZES = MODEL_SIZES };
+
+typedef enum chooser_feature_kind {
+  CHOOSER_FIELD,
+  CHOOSER_RATIO,
+  CHOOSER_PRODUCT,
+  CHOOSER_VOLUME, /* of three */
+  CHOOSER_CHOICE
+} chooser_feature_kind;
+
+typedef struct chooser_feature {
+  chooser_feature_kind kind;
+  uint8_t a, b, c; /* fields */
+  int64_t choice;  /* index */
+} chooser_feature;
+
+typedef struct chooser_node {
+  chooser_feature feature; /* inner: value < below, or the choice is this one */
+  double below;
+  size_t no;               /* the node when it isn't so; 0: a leaf */
+  double expected, worst;  /* leaf: losses */
+  const uint8_t *order;    /* leaf: configurations, best first */
+  size_t n_order, n_short; /* n_short: about how many of them the models are asked; 0: about all */
+} chooser_node;
+
+typedef struct portfolio {
+  double asked, expected, worst;
+  size_t n_sizes;
+  int64_t least[GEN_MAX_FIELDS], most[GEN_MAX_FIELDS]; /* whole numbers */
+  uint64_t choices[GEN_MAX_FIELDS];                    /* names: a bit each */
+  const gen_config *configs;
+  size_t n_configs;
+  const chooser_node *nodes;
+  size_t n_nodes;
+  portfolio_model model; /* of these configurations; n_sizes 0: none */
+} portfolio;
+
+/* portfolio_features -- those that make sense for the template's problems; at most `most` */
+size_t portfolio_features(const gen_template *t, chooser_feature *list, size_t most);
+/* chooser_feature_holds -- values as in serve_known_row, problem fields in order */
+double chooser_feature_value(const chooser_feature *f, const int64_t *values);
+bool chooser_feature_holds(const chooser_feature *f, double below, const int64_t *values);
+/* portfolio_feature_text -- append "m*n" */
+void portfolio_feature_text(const gen_template *t, const chooser_feature *f, str *out);
+
+/* portfolio_text -- of one that was made, or read with portfolio_read_all */
+void portfolio_text(const gen_template *t, const portfolio *c, str *out);
+/* portfolio_read -- what serving needs of it; what it points to is in the arena.
+ *   err  ERR_USAGE  it is none, or of another template; the message names the line */
+int portfolio_read(const gen_template *t, const char *text, arena *a, portfolio *c, err *e);
+/* portfolio_read_all -- with what the models' forms were told, four times as large */
+int portfolio_read_all(const gen_template *t, const char *text, arena *a, portfolio *c, err *e);
+/* portfolio_leaf -- where the tree leads; NULL for a problem outside the range that the portfolio
+ * was made for: another choice, or more than a factor of two beyond its sizes */
+const chooser_node *portfolio_leaf(const gen_template *t, const portfolio *c,
+                                   const int64_t *values);
+
+#endif

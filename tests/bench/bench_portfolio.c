@@ -1,0 +1,522 @@
+/* bench_portfolio.c -- what a portfolio loses at sizes it has never seen, and how it stands beside the
+ * vendor's library.
+ *
+ *   bench_portfolio FAMILY GRID N SEED OUT [--device 0] [--vs cublas] [--sec 90] [--part 1/2] [--jobs
+ * 16]
+ *
+ * N sizes are drawn log-uniformly from GRID ("m=16..8192 ..."). At each, one interleaved race: the
+ * kernel that libtuned would serve from the database ($TUNED_DB), every configuration of the
+ * portfolio as it fits that size, the configuration of the nearest tuned problem, and the vendor's;
+ * a short one of all of them, then a long one of those that came near the best. A line of JSON a
+ * size is appended to OUT at once; sizes that are there already are not run again, so the same
+ * command goes on where it was cut off, after so many seconds at the latest. Two devices share the
+ * work as parts 1/2 and 2/2 side by side, with one OUT; then --sec 0 sums up.
+ *
+ * Prints the geometric mean and the worst of: served over the best of the portfolio, nearest over
+ * the same, the vendor over served; how many sizes lose over 10, 20, 30 %, and at how many the
+ * vendor is no faster; and where the seconds went. Exit status 2 when sizes are left.
+ */
+#define _GNU_SOURCE
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "sample_sizes.h"
+#include "file.h"
+#include "images.h"
+#include "open_device.h"
+#include "peer.h"
+#include "adapt.h"
+#include "serve_choose.h"
+
+/* Sources are written, and their images wanted, so many sizes ahead of the race. */
+enum { ENTRANTS = PORTFOLIO_CONFIGS + 4, AHEAD = 24 };
+
+/* The first race tells who is worth a second. Seconds for one of its lanes; a batch is 200 us at
+ * least. */
+enum { FIRST_ROUNDS = 2, ROUNDS = 9, ROUNDS_LEAST = 5 };
+static const double NEAR_BEST = 1.15, LONG_SEC = 0.002, FIRST_SEC = 0.0008, LANE_SEC = 0.005;
+
+typedef enum phase { PLANNING, COMPILING, LOADING, FILLING, CHECKING, RACING, PHASES } phase;
+
+typedef struct entrant {
+  gen_config config;
+  char key[HASH_TEXT]; /* of its image */
+  const void *stored;  /* the image, when the database has it */
+  size_t n_stored;
+  rt_loaded *loaded;
+} entrant;
+
+typedef struct size_run { /* one size */
+  arena memory;
+  gen_problem *p;
+  gen_instance *g;
+  str problem;
+  rt_bench *buffers;
+  entrant e[ENTRANTS];
+  size_t n;
+  size_t served, nearest;           /* which of them */
+  size_t member[PORTFOLIO_CONFIGS]; /* per configuration of the portfolio; SIZE_MAX: does not fit */
+  const char *origin;
+  bool done, planned;
+  err failed; /* when it was planned */
+  double sec[ENTRANTS];
+} size_run;
+
+typedef struct bench {
+  const char *family, *grid, *out, *device_name, *vs;
+  size_t n, part, parts;
+  uint64_t seed;
+  const peer_kind *peer_kind;
+  peer peer;
+  double sec, started, phase_started, spent[PHASES];
+  arena memory;
+  gen_template *t;
+  rt_tools *tools;
+  images *images;
+  rt_device *device;
+  rt_compiler *compiler;
+  str device_key;
+  serve_sources from;
+  serve_known known;
+  sizes sizes;
+  size_run *runs; /* [sizes.n] */
+  str done;       /* what OUT holds */
+} bench;
+
+static int give_up(const char *what, const err *e) {
+  fprintf(stderr, "bench_portfolio: %s: %s\n", what, e->message);
+  exit(1);
+}
+
+/* What was done since the last call belongs to this phase. */
+static void lap(bench *b, phase p) {
+  const double now = now_sec();
+  b->spent[p] += now - b->phase_started;
+  b->phase_started = now;
+}
+
+/* ---- planning: contenders and their sources ---------------------------------------------------
+ */
+
+static size_t add_config(const bench *b, size_run *r, const gen_config *c) {
+  for (size_t i = 0; i < r->n; i++) {
+    if (!memcmp(r->e[i].config.index, c->index, b->t->n_params * sizeof *c->index)) {
+      return i;
+    }
+  }
+  r->e[r->n].config = *c;
+  return r->n++;
+}
+
+static int pick(bench *b, size_run *r, bool cover, serve_pick *out, err *e) {
+  serve_choose choose = {.from = &b->from,
+                         .t = b->t,
+                         .p = r->p,
+                         .g = r->g,
+                         .problem = str_text(&r->problem),
+                         .known = &b->known,
+                         .memory = &r->memory};
+  const size_t n_nodes = b->known.portfolio.n_nodes;
+  b->known.portfolio.n_nodes = cover ? n_nodes : 0;
+  const int rc = serve_choose_next(&choose, out, e);
+  b->known.portfolio.n_nodes = n_nodes;
+  return rc;
+}
+
+static int add_all(bench *b, size_run *r, err *e) {
+  serve_pick x;
+  TRY(serve_known_read(&b->from, b->t, &b->known, e));
+  for (size_t i = 0; i < b->known.portfolio.n_configs; i++) {
+    gen_config c = b->known.portfolio.configs[i];
+    int changed;
+    r->member[i] = adapt_config(b->t, r->g, &c, &changed) ? add_config(b, r, &c) : SIZE_MAX;
+  }
+  TRY(pick(b, r, true, &x, e));
+  r->served = add_config(b, r, &x.config);
+  r->origin = tuned_origin_name(x.origin);
+  TRY(pick(b, r, false, &x, e));
+  r->nearest = add_config(b, r, &x.config);
+  return 0;
+}
+
+static bool is_stored(bench *b, size_run *r, entrant *n) {
+  db_image row;
+  if (db_image_get(b->from.db, n->key, &r->memory, &row, NULL)) {
+    return false;
+  }
+  const bool ptx = b->device->info.format == RT_PTX;
+  n->stored = ptx ? row.ptx : row.cubin;
+  n->n_stored = ptx ? row.n_ptx : row.n_cubin;
+  return n->n_stored > 0;
+}
+
+static int want(bench *b, size_run *r, entrant *n, err *e) {
+  str text = {0};
+  rt_source s = {.arch = b->device->info.arch, .lineinfo = b->device->info.format == RT_PTX};
+  int rc = gen_source_make(r->g, &n->config, &text, &s.body, e);
+  s.text = str_text(&text);
+  if (!rc) {
+    rt_image_key(b->compiler, &s, n->key);
+    rc = is_stored(b, r, n) ? 0 : images_want(b->images, &s, n->key, e);
+  }
+  str_clear(&text);
+  return rc;
+}
+
+static int plan_size(bench *b, size_run *r, err *e) {
+  gen_number numbers[RT_NUMBERS];
+  rt_numbers(&b->device->info, numbers);
+  TRY(gen_instance_new(b->t, r->p, numbers, RT_NUMBERS, &r->g, e));
+  TRY(add_all(b, r, e));
+  for (size_t i = 0; i < r->n; i++) {
+    TRY(want(b, r, &r->e[i], e));
+  }
+  return 0;
+}
+
+/* This size, and those that follow as far as it is worth while. */
+static void plan_ahead(bench *b, size_t i) {
+  for (size_t ahead = 0; i < b->sizes.n && ahead < AHEAD; i++) {
+    size_run *r = &b->runs[i];
+    if (!r->done && !r->planned) {
+      r->planned = true;
+      plan_size(b, r, &r->failed);
+    }
+    ahead += !r->done;
+  }
+}
+
+/* ---- one size ------------------------------------------------------------------------------- */
+
+static int fetch(bench *b, size_run *r, err *e) {
+  for (size_t i = 0; i < r->n; i++) {
+    entrant *n = &r->e[i];
+    const str *bytes;
+    if (!n->stored) {
+      TRY(images_get(b->images, n->key, &bytes, e));
+      n->stored = str_text(bytes);
+      n->n_stored = bytes->n;
+    }
+  }
+  return 0;
+}
+
+static int load(bench *b, size_run *r, entrant *n, err *e) {
+  const gen_plan *plan;
+  TRY(gen_plan_make(r->g, &n->config, &r->memory, &plan, e));
+  return rt_loaded_new(b->device, n->stored, n->n_stored, b->t, plan, &n->loaded, e);
+}
+
+static int open_size(bench *b, size_run *r, err *e) {
+  if (r->failed.code) {
+    return err_at(e, r->failed.code, r->failed.place, "%s", r->failed.message);
+  }
+  TRY(fetch(b, r, e));
+  lap(b, COMPILING);
+  for (size_t i = 0; i < r->n; i++) {
+    TRY(load(b, r, &r->e[i], e));
+  }
+  if (b->peer_kind) {
+    TRY(peer_turn(b->peer_kind, b->t, r->p, b->device, &b->peer, e));
+  }
+  lap(b, LOADING);
+  TRY(rt_bench_new(b->device, b->compiler, b->tools, b->t, r->g, &r->buffers, e));
+  lap(b, FILLING);
+  return 0;
+}
+
+/* The vendor's is the last of all. */
+static rt_contender contender(const bench *b, const size_run *r, size_t i) {
+  return i < r->n ? rt_loaded_contender(r->e[i].loaded) : b->peer.contender;
+}
+
+static int race(bench *b, size_run *r, const size_t *who, size_t n, size_t rounds, double sec,
+                err *e) {
+  rt_contender list[ENTRANTS] = {{0}};
+  rt_times times[ENTRANTS];
+  for (size_t i = 0; i < n; i++) {
+    list[i] = contender(b, r, who[i]);
+  }
+  TRY(rt_bench_race(r->buffers, list, n, rounds, &(rt_timing){.target_sec = sec}, times, e));
+  for (size_t i = 0; i < n; i++) {
+    r->sec[who[i]] = times[i].median;
+  }
+  return 0;
+}
+
+static int race_twice(bench *b, size_run *r, err *e) {
+  size_t who[ENTRANTS], n = r->n + (b->peer_kind ? 1 : 0), near = 0;
+  double best = INFINITY;
+  for (size_t i = 0; i < n; i++) {
+    who[i] = i;
+  }
+  TRY(race(b, r, who, n, FIRST_ROUNDS, FIRST_SEC, e));
+  for (size_t i = 0; i < r->n; i++) {
+    best = fmin(best, r->sec[i]);
+  }
+  for (size_t i = 0; i < n; i++) {
+    if (r->sec[i] < NEAR_BEST * best || i == r->served || i == r->nearest || i == r->n) {
+      who[near++] = i;
+    }
+  }
+  return race(b, r, who, near, best > LONG_SEC ? ROUNDS_LEAST : ROUNDS, LANE_SEC, e);
+}
+
+static double member_sec(const size_run *r, size_t i) {
+  return r->member[i] == SIZE_MAX ? 0 : r->sec[r->member[i]];
+}
+
+static void add_line(const bench *b, const size_run *r, str *s) {
+  double best = r->sec[r->served];
+  for (size_t i = 0; i < b->known.portfolio.n_configs; i++) {
+    best = member_sec(r, i) > 0 ? fmin(best, member_sec(r, i)) : best;
+  }
+  str_addf(s,
+           "{\"problem\": \"%s\", \"origin\": \"%s\", \"served_us\": %.4g, \"best_us\": %.4g, "
+           "\"nearest_us\": %.4g, \"vendor_us\": %.4g, \"members_us\": [",
+           str_text(&r->problem), r->origin, 1e6 * r->sec[r->served], 1e6 * best,
+           1e6 * r->sec[r->nearest], b->peer_kind ? 1e6 * r->sec[r->n] : 0.0);
+  for (size_t i = 0; i < b->known.portfolio.n_configs; i++) {
+    str_addf(s, "%s%.4g", i ? ", " : "", 1e6 * member_sec(r, i));
+  }
+  str_add(s, "]}\n");
+}
+
+static int append(const bench *b, const str *line, err *e) {
+  FILE *f = fopen(b->out, "a");
+  const bool ok = f && fputs(str_text(line), f) >= 0;
+  return (f && fclose(f)) || !ok ? err_set(e, ERR_IO, "cannot append to %s", b->out) : 0;
+}
+
+/* What is served must be right at a size that nobody has tried. */
+static int run_size(bench *b, size_run *r, err *e) {
+  rt_check check;
+  TRY(open_size(b, r, e));
+  TRY(rt_bench_check(r->buffers, r->e[r->served].loaded, &check, e));
+  lap(b, CHECKING);
+  TRY(race_twice(b, r, e));
+  lap(b, RACING);
+  str line = {0};
+  add_line(b, r, &line);
+  const int rc = append(b, &line, e);
+  str_add(&b->done, str_text(&line));
+  str_clear(&line);
+  return rc;
+}
+
+static void close_size(size_run *r) {
+  for (size_t i = 0; i < r->n; i++) {
+    rt_loaded_free(r->e[i].loaded);
+  }
+  rt_bench_free(r->buffers);
+  gen_instance_free(r->g);
+  str_clear(&r->problem);
+  arena_clear(&r->memory);
+  r->n = 0;
+  r->buffers = NULL;
+  r->g = NULL;
+  r->done = true;
+}
+
+static bool is_done(const bench *b, const char *problem) {
+  char quoted[400];
+  snprintf(quoted, sizeof quoted, "\"problem\": \"%s\"", problem);
+  return strstr(str_text(&b->done), quoted);
+}
+
+/* ---- all of them ---------------------------------------------------------------------------- */
+
+/* Those of another part are done by others. */
+static size_t look_up_sizes(bench *b, err *e) {
+  size_t left = 0;
+  b->runs = calloc(b->sizes.n + 1, sizeof *b->runs);
+  if (!b->runs) {
+    err_set(e, ERR_NOMEM, "out of memory");
+    return 0;
+  }
+  for (size_t i = 0; i < b->sizes.n; i++) {
+    size_run *r = &b->runs[i];
+    r->p = &b->sizes.p[i];
+    gen_problem_text(b->t, r->p, &r->problem);
+    r->done = i % b->parts != b->part - 1 || is_done(b, str_text(&r->problem));
+    left += !r->done;
+  }
+  return left;
+}
+
+/* Sizes are begun while there is time. */
+static size_t run_sizes(bench *b, size_t left) {
+  for (size_t i = 0; i < b->sizes.n; i++) {
+    size_run *r = &b->runs[i];
+    err e = {0};
+    if (!r->done && now_sec() - b->started < b->sec) {
+      b->phase_started = now_sec();
+      plan_ahead(b, i);
+      lap(b, PLANNING);
+      if (run_size(b, r, &e)) {
+        fprintf(stderr, "bench_portfolio: %s: %s\n", str_text(&r->problem), e.message);
+      } else {
+        left--;
+      }
+    }
+    close_size(r);
+  }
+  return left;
+}
+
+typedef struct mean {
+  double sum, worst;
+  size_t n, more[3], at_least; /* over by 10, 20, 30 %; not under */
+} mean;
+
+static void add(mean *m, double over, double under, bool worst_is_most) {
+  if (over > 0 && under > 0) {
+    const double x = log(over / under);
+    m->worst = !m->n ? x : worst_is_most ? fmax(m->worst, x) : fmin(m->worst, x);
+    m->sum += x;
+    m->n++;
+    m->at_least += over >= under;
+    for (int i = 0; i < 3; i++) {
+      m->more[i] += over > (1.1 + 0.1 * i) * under;
+    }
+  }
+}
+
+static double after(const char *line, const char *key) {
+  const char *at = strstr(line, key);
+  return at ? strtod(at + strlen(key), NULL) : 0;
+}
+
+static void summarise(const bench *b, size_t left) {
+  mean served = {0}, nearest = {0}, vendor = {0};
+  size_t n_portfolio = 0, n = 0;
+  for (const char *line = str_text(&b->done); *line; line = strchr(line, '\n') + 1, n++) {
+    const double s = after(line, "\"served_us\": "), best = after(line, "\"best_us\": ");
+    const char *origin = strstr(line, "\"origin\": \"portfolio\"");
+    add(&served, s, best, true);
+    add(&nearest, after(line, "\"nearest_us\": "), best, true);
+    add(&vendor, after(line, "\"vendor_us\": "), s, false);
+    n_portfolio += origin && origin < strchr(line, '\n');
+  }
+  const double k = n ? (double)n : 1;
+  printf("{\"bench\": \"cover\", \"device\": \"%s\", \"sizes\": %zu, \"left\": %zu, "
+         "\"from_portfolio\": %zu, \"configs\": %zu, \"served_loss\": %.4f, \"worst_loss\": %.4f, "
+         "\"lose_10_20_30_percent\": [%zu, %zu, %zu], \"nearest_loss\": %.4f, "
+         "\"nearest_worst\": %.4f, \"times_vendor\": %.4f, \"times_vendor_least\": %.4f, "
+         "\"vendor_no_faster\": %zu}\n",
+         b->device->info.name, n, left, n_portfolio, b->known.portfolio.n_configs,
+         expm1(served.sum / k), expm1(served.worst), served.more[0], served.more[1], served.more[2],
+         expm1(nearest.sum / k), expm1(nearest.worst),
+         exp(vendor.sum / (vendor.n ? (double)vendor.n : 1)), exp(vendor.worst), vendor.at_least);
+}
+
+static void tell_where_time_went(const bench *b) {
+  static const char *const names[PHASES] = {"planning", "compiling", "loading",
+                                            "filling",  "checking",  "racing"};
+  fprintf(stderr, "bench_portfolio: %.1f s", now_sec() - b->started);
+  for (int i = 0; i < PHASES; i++) {
+    fprintf(stderr, ", %s %.1f", names[i], b->spent[i]);
+  }
+  fprintf(stderr, "\n");
+}
+
+static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
+  for (int i = 6; i + 1 < argc; i++) {
+    if (!strcmp(argv[i], name)) {
+      return argv[i + 1];
+    }
+  }
+  return otherwise;
+}
+
+static bool read_part(bench *b, const char *text) {
+  int n;
+  return sscanf(text, "%zu/%zu%n", &b->part, &b->parts, &n) == 2 && !text[n] && b->part >= 1 &&
+         b->part <= b->parts;
+}
+
+/* A portfolio that was made of other texts of the template is as good as none. */
+static int check_portfolio(const bench *b, const char *path, err *e) {
+  return b->known.portfolio.n_configs
+             ? 0
+             : err_set(
+                   e, ERR_NOTFOUND,
+                   "%s has no portfolio of %s as its template is now; make one: autotune portfolio "
+                   "%s --grid \"%s\" --db %s",
+                   path, b->family, b->family, b->grid, path);
+}
+
+static int set_up(bench *b, int jobs, err *e) {
+  const char *path;
+  TRY(gen_open(NULL, b->family, &b->t, e));
+  if (b->vs) {
+    TRY(peer_find(b->vs, b->t, &b->peer_kind, e));
+  }
+  TRY(sample_sizes(b->t, b->grid, b->n, b->seed, false, &b->memory, &b->sizes, e));
+  TRY(db_default_path(&b->memory, &path, e));
+  TRY(db_open(path, DB_READ, &b->from.db, e));
+  TRY(rt_compiler_open(&b->compiler, e));
+  TRY(rt_device_open(b->device_name, &b->device, e));
+  rt_device_key(&b->device->info, &b->device_key);
+  b->from.device = &b->device->info;
+  b->from.device_key = str_text(&b->device_key);
+  TRY(images_open(b->compiler, &b->device->info, jobs, &b->images, e));
+  TRY(rt_tools_new(b->device, b->compiler, &b->tools, e));
+  TRY(serve_known_read(&b->from, b->t, &b->known, e));
+  TRY(check_portfolio(b, path, e));
+  const int rc = file_read(b->out, 64 << 20, &b->done, NULL);
+  return rc && rc != ERR_NOTFOUND ? err_set(e, rc, "cannot read %s", b->out) : 0;
+}
+
+static void tear_down(bench *b) {
+  free(b->runs);
+  peer_close(&b->peer);
+  images_close(b->images);
+  serve_known_clear(&b->known);
+  rt_tools_free(b->tools);
+  b->device->ops->close(b->device);
+  rt_compiler_close(b->compiler);
+  db_close(b->from.db);
+  gen_close(b->t);
+  str_clear(&b->done);
+  str_clear(&b->device_key);
+  arena_clear(&b->memory);
+}
+
+int main(int argc, char **argv) {
+  static bench b;
+  err e = {0};
+  if (argc < 6) {
+    fprintf(stderr,
+            "usage: bench_portfolio FAMILY GRID N SEED OUT [--device D] [--vs PEER] [--sec S] "
+            "[--part K/N] [--jobs J]\n");
+    return 1;
+  }
+  b = (bench){.family = argv[1],
+              .grid = argv[2],
+              .n = (size_t)atol(argv[3]),
+              .seed = (uint64_t)atol(argv[4]),
+              .out = argv[5],
+              .device_name = option(argc, argv, "--device", "0"),
+              .vs = option(argc, argv, "--vs", NULL),
+              .sec = atof(option(argc, argv, "--sec", "1e9")),
+              .started = now_sec()};
+  if (!read_part(&b, option(argc, argv, "--part", "1/1"))) {
+    fprintf(stderr, "bench_portfolio: --part is K/N, such as 1/2\n");
+    return 1;
+  }
+  if (set_up(&b, atoi(option(argc, argv, "--jobs", "0")), &e)) {
+    give_up("setting up", &e);
+  }
+  size_t left = look_up_sizes(&b, &e);
+  if (e.code) {
+    give_up("sizes", &e);
+  }
+  left = run_sizes(&b, left);
+  summarise(&b, left);
+  tell_where_time_went(&b);
+  tear_down(&b);
+  return left ? 2 : 0;
+}

@@ -1,0 +1,88 @@
+/* The lazy choice of few among many is the plain greedy one: whoever gains most is the next. */
+#include "check.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+#include "greedy_select.h"
+
+enum { THINGS = 60, PLACES = 200 };
+static const float NOTHING = 1.5f;
+
+static float lost[THINGS][PLACES];
+static greedy_item things[THINGS];
+
+/* Each serves some of the places, here well and there badly. */
+static void draw(unsigned seed) {
+  srand(seed);
+  for (size_t i = 0; i < THINGS; i++) {
+    const size_t from = (size_t)rand() % PLACES, n = 1 + (size_t)rand() % (PLACES - from);
+    things[i] = (greedy_item){.lost = lost[i], .from = from, .n = n};
+    for (size_t j = 0; j < n; j++) {
+      lost[i][j] = rand() % 3 ? (float)rand() / (float)RAND_MAX : NOTHING;
+    }
+  }
+}
+
+static double loss_with(const bool *kept) {
+  double sum = 0;
+  for (size_t j = 0; j < PLACES; j++) {
+    float best = NOTHING;
+    for (size_t i = 0; i < THINGS; i++) {
+      if (kept[i] && j >= things[i].from && j < things[i].from + things[i].n) {
+        best = fminf(best, lost[i][j - things[i].from]);
+      }
+    }
+    sum += (double)best;
+  }
+  return sum / PLACES;
+}
+
+static void add_best(bool *kept) {
+  double least = INFINITY;
+  size_t best = 0;
+  for (size_t i = 0; i < THINGS; i++) {
+    if (!kept[i]) {
+      kept[i] = true;
+      const double loss = loss_with(kept);
+      best = loss < least ? i : best;
+      least = fmin(least, loss);
+      kept[i] = false;
+    }
+  }
+  kept[best] = true;
+}
+
+static void test_greedy(void **state) {
+  (void)state;
+  for (unsigned seed = 1; seed <= 5; seed++) {
+    bool kept[THINGS], expected[THINGS] = {false};
+    double mean;
+    draw(seed);
+    for (size_t most = 1; most <= 12; most++) {
+      add_best(expected);
+      assert_int_equal(greedy_select(things, THINGS, PLACES, NOTHING, most, kept, &mean, NULL), 0);
+      assert_float_equal(mean, loss_with(kept), 1e-5);
+      assert_float_equal(mean, loss_with(expected), 1e-5);
+    }
+  }
+}
+
+/* What gains nothing is not kept, however many may be. */
+static void test_useless(void **state) {
+  bool kept[3];
+  double mean;
+  const float none[] = {NOTHING, NOTHING}, some[] = {0.5f, 1};
+  const greedy_item list[] = {{none, 0, 2}, {some, 0, 2}, {some, 1, 1}};
+  (void)state;
+  assert_int_equal(greedy_select(list, 3, 3, NOTHING, 3, kept, &mean, NULL), 0);
+  assert_true(!kept[0] && kept[1] && kept[2]);
+  assert_float_equal(mean, (0.5 + 0.5 + 1.5) / 3, 1e-6);
+  assert_int_equal(greedy_select(list, 0, 2, NOTHING, 3, kept, &mean, NULL), 0);
+  assert_float_equal(mean, 1.5, 1e-6);
+}
+
+int main(void) {
+  const struct CMUnitTest tests[] = {cmocka_unit_test(test_greedy), cmocka_unit_test(test_useless)};
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}

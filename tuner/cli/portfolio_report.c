@@ -1,0 +1,144 @@
+#include "portfolio_report.h"
+
+#include "cli.h"
+#include "config_words.h"
+
+static void add_range(const gen_template *t, const portfolio *c, size_t i, str *out) {
+  const gen_field *f = &t->fields[i];
+  const char *between = "";
+  str_addf(out, " %s=", f->name);
+  if (!f->names && c->least[i] == c->most[i]) {
+    str_addf(out, "%lld", (long long)c->least[i]);
+  } else if (!f->names) {
+    str_addf(out, "%lld..%lld", (long long)c->least[i], (long long)c->most[i]);
+  }
+  for (size_t j = 0; j < f->n_names; j++) {
+    if (c->choices[i] >> j & 1) {
+      str_addf(out, "%s%s", between, f->names[j]);
+      between = ",";
+    }
+  }
+}
+
+static void add_condition(const gen_template *t, const chooser_node *n, str *out) {
+  portfolio_feature_text(t, &n->feature, out);
+  if (n->feature.kind != CHOOSER_CHOICE) {
+    str_addf(out, " < %.6g", n->below);
+  }
+}
+
+static void add_leaf(const chooser_node *n, str *out) {
+  for (size_t i = 0; i < n->n_order && i < 4; i++) {
+    str_addf(out, i ? ", then %u" : "%u", n->order[i] + 1u);
+  }
+  str_addf(out, "%s   (%.1f %%, worst %.1f %%)\n", n->n_order > 4 ? ", ..." : "", 100 * n->expected,
+           100 * n->worst);
+}
+
+/* Depth first, as the nodes lie; branches go forward, and there are at most 256 leaves. */
+static void add_node(const gen_template *t, const portfolio *c, size_t i, int depth, str *out) {
+  const chooser_node *n = &c->nodes[i];
+  if (!n->no) {
+    add_leaf(n, out);
+    return;
+  }
+  str_addf(out, "%s%*s", depth ? "\n" : "", 4 + 2 * depth, "");
+  add_condition(t, n, out);
+  str_add(out, ": ");
+  add_node(t, c, i + 1, depth + 1, out);
+  str_addf(out, "%*selse: ", 4 + 2 * depth, "");
+  add_node(t, c, n->no, depth + 1, out);
+}
+
+/* A portfolio has no one problem: which parameters are of use is asked for the family's preset one.
+ * Whatever is left out has its default. */
+static void add_config(gen_template *t, const gen_config *c, str *out) {
+  const rt_info nowhere = {0};
+  str config = {0};
+  gen_config_text(t, c, &config);
+  config_words(t, &nowhere, t->name, str_text(&config), out);
+  str_clear(&config);
+}
+
+/* A tree of short lists is too long to be read. */
+static bool add_short_lists(const portfolio *c, str *out) {
+  size_t n = 0, sum = 0;
+  for (size_t i = 0; i < c->n_nodes; i++) {
+    sum += c->nodes[i].n_short;
+    n += c->nodes[i].n_short > 0;
+  }
+  if (n) {
+    str_addf(out,
+             "  which one: as their models tell, which are asked about %.1f of them in the mean: "
+             "those that a tree of %zu leaves lists (--json)\n",
+             (double)sum / (double)n, n);
+  }
+  return n;
+}
+
+void portfolio_report(gen_template *t, const portfolio *c, str *out) {
+  str_addf(out,
+           "portfolio of %zu configuration%s for %zu sizes, the best of them within %.3g %%; the "
+           "one that is taken loses %.1f %%, at worst %.1f %%\n  for",
+           c->n_configs, c->n_configs == 1 ? "" : "s", c->n_sizes, 100 * c->asked,
+           100 * c->expected, 100 * c->worst);
+  for (size_t i = 0; i < t->n_fields; i++) {
+    add_range(t, c, i, out);
+  }
+  str_add(out, "\n");
+  for (size_t i = 0; i < c->n_configs; i++) {
+    str_addf(out, "  %2zu  ", i + 1);
+    add_config(t, &c->configs[i], out);
+    str_add(out, "\n");
+  }
+  if (add_short_lists(c, out)) {
+    return;
+  }
+  str_add(out, c->nodes[0].no ? "  which one:\n" : "  which one: ");
+  add_node(t, c, 0, 0, out);
+}
+
+static void add_json_node(const gen_template *t, const portfolio *c, size_t i, str *out) {
+  const chooser_node *n = &c->nodes[i];
+  if (!n->no) {
+    str_addf(out, "{\"expected_loss\":%.4g,\"worst_loss\":%.4g,\"short\":%zu,\"order\":[",
+             n->expected, n->worst, n->n_short);
+    for (size_t k = 0; k < n->n_order; k++) {
+      str_addf(out, "%s%u", k ? "," : "", n->order[k]);
+    }
+    str_add(out, "]}");
+    return;
+  }
+  str condition = {0};
+  add_condition(t, n, &condition);
+  str_add(out, "{\"if\":");
+  str_add_json(out, str_text(&condition));
+  str_add(out, ",\"then\":");
+  add_json_node(t, c, i + 1, out);
+  str_add(out, ",\"else\":");
+  add_json_node(t, c, n->no, out);
+  str_add(out, "}");
+  str_clear(&condition);
+}
+
+void portfolio_json(const gen_template *t, const portfolio *c, const char *device, str *out) {
+  str config = {0};
+  str_add(out, "{\"portfolio\":");
+  str_add_json(out, t->name);
+  str_add(out, ",\"device\":");
+  str_add_json(out, device);
+  str_addf(out,
+           ",\"asked_loss\":%.4g,\"sizes\":%zu,\"expected_loss\":%.4g,\"worst_loss\":%.4g,"
+           "\"configs\":[",
+           c->asked, c->n_sizes, c->expected, c->worst);
+  for (size_t i = 0; i < c->n_configs; i++) {
+    str_reset(&config);
+    gen_config_text(t, &c->configs[i], &config);
+    str_add(out, i ? "," : "");
+    str_add_json(out, str_text(&config));
+  }
+  str_add(out, "],\"tree\":");
+  add_json_node(t, c, 0, out);
+  str_add(out, "}\n");
+  str_clear(&config);
+}

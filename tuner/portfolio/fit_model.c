@@ -1,0 +1,428 @@
+#include "fit_model.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { COSTS = MODEL_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8, ROWS_MOST = MODEL_SIZES };
+
+/* Blocks that one multiprocessor is tried to hold at a time; the cubin's registers would say, but
+ * sizes share a configuration and not its adapted forms. */
+static const double AT_ONCE[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
+
+/* What a size's own time is off from what all others say: a logarithm for clocks and what no
+ * feature tells, and seconds for launches, which a host busy with compilers holds up now and then.
+ */
+static const double NOISE = 0.065, HELD_UP = 3e-7;
+
+/* A size that took so many deviations longer than all others say was held up by more: a launch that
+ * waits for the host takes 50 us for 5. It would spoil what is expected of its neighbours, and is
+ * left out; at most so many are. */
+static const double FAR_OFF = 5, FAR_OFF_MOST = 0.05;
+
+/* The host holds up no launch that takes longer than this: such a time is believed. */
+static const double HELD_UP_MOST = 2e-5;
+
+typedef struct fitter {
+  const gen_template *t;
+  const fit_sample *rows;
+  const float *apart;
+  size_t n;
+  model_fit fit;
+
+  /* the rows that were measured */
+  size_t *row, n_measured; /* which */
+  uint32_t *form;
+  model_load *load;
+  double *off; /* log(measured / sum of costs) */
+  bool *held_up;
+
+  model_variant *forms;
+  size_t n_forms;
+} fitter;
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
+
+static bool is_measured(const fit_sample *r) {
+  return r->work.blocks > 0 && isfinite(r->sec) && r->sec > 0;
+}
+
+static double dot(const double *a, const double *b) {
+  double sum = 0;
+  for (size_t i = 0; i < COSTS; i++) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
+/* ---- non-negative least squares of the relative error, by coordinates ---------------------- */
+
+typedef struct normal { /* equations */
+  double m[COSTS][COSTS], v[COSTS];
+} normal;
+
+static normal normal_of(const fitter *f, const model_costs *at) {
+  normal q = {0};
+  for (size_t i = 0; i < f->n_measured; i++) {
+    const fit_sample *r = &f->rows[f->row[i]];
+    double x[COSTS];
+    model_cost_terms(f->t, at, r->values, &r->work, x);
+    for (size_t a = 0; a < COSTS; a++) {
+      x[a] /= r->sec;
+    }
+    for (size_t a = 0; a < COSTS; a++) {
+      q.v[a] += x[a];
+      for (size_t b = 0; b < COSTS; b++) {
+        q.m[a][b] += x[a] * x[b];
+      }
+    }
+  }
+  return q;
+}
+
+static void solve(const normal *q, double cost[COSTS]) {
+  for (int round = 0; round < FIT_ROUNDS; round++) {
+    for (size_t a = 0; a < COSTS; a++) {
+      if (q->m[a][a] > 0) {
+        cost[a] = fmax(0, cost[a] + (q->v[a] - dot(q->m[a], cost)) / q->m[a][a]);
+      }
+    }
+  }
+}
+
+/* The sum of squared relative errors, less the number of rows. */
+static double misfit(const normal *q, const double cost[COSTS]) {
+  double sum = 0;
+  for (size_t a = 0; a < COSTS; a++) {
+    sum += cost[a] * (dot(q->m[a], cost) - 2 * q->v[a]);
+  }
+  return sum;
+}
+
+static void fit_costs(fitter *f, double sms) {
+  double least = INFINITY;
+  for (size_t i = 0; i < sizeof AT_ONCE / sizeof *AT_ONCE; i++) {
+    model_costs at = {.sms = sms, .at_once = AT_ONCE[i]};
+    const normal q = normal_of(f, &at);
+    solve(&q, at.cost);
+    const double off = misfit(&q, at.cost);
+    if (off < least) {
+      least = off;
+      f->fit.costs = at;
+    }
+  }
+}
+
+/* ---- what is known of each row -------------------------------------------------------------- */
+
+static uint32_t form_of(fitter *f, const model_work *w) {
+  size_t i = 0;
+  while (i < f->n_forms && memcmp(f->forms[i].config.index, w->form.index,
+                                  f->t->n_params * sizeof *w->form.index) != 0) {
+    i++;
+  }
+  if (i == f->n_forms) {
+    f->forms[f->n_forms++] = model_variant_new(&w->form, w->threads);
+  }
+  f->forms[i].n++;
+  return (uint32_t)i;
+}
+
+static void look_at_rows(fitter *f) {
+  for (size_t i = 0; i < f->n_measured; i++) {
+    const fit_sample *r = &f->rows[f->row[i]];
+    f->form[i] = form_of(f, &r->work);
+    f->load[i] = model_load_of(&f->fit.costs, r->work.flops, r->work.blocks);
+    f->off[i] = log(r->sec / model_cost_sum(f->t, &f->fit.costs, r->values, &r->work));
+  }
+}
+
+/* ---- the Gaussian process ------------------------------------------------------------------- */
+
+static double noise_of(const fitter *f, size_t i) {
+  const double held_up = HELD_UP / f->rows[f->row[i]].sec;
+  return NOISE * NOISE + held_up * held_up;
+}
+
+static void fill(const fitter *f, const double *forms_apart, double *c) {
+  for (size_t i = 0; i < f->n_measured; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      const double apart = f->apart[f->row[i] * f->n + f->row[j]] +
+                           forms_apart[f->form[i] * f->n_forms + f->form[j]] +
+                           model_load_distance(&f->load[i], &f->load[j]);
+      c[i * f->n_measured + j] = model_covariance(apart) + (i == j ? noise_of(f, i) : 0);
+    }
+  }
+}
+
+static double product(const double *a, const double *b, size_t n) {
+  double sum = 0;
+#pragma omp simd reduction(+ : sum)
+  for (size_t i = 0; i < n; i++) {
+    sum += a[i] * b[i];
+  }
+  return sum;
+}
+
+/* In place: the lower triangle becomes its Cholesky factor. The noise keeps it definite. */
+static void factor(double *c, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    for (size_t j = 0; j <= i; j++) {
+      const double v = c[i * n + j] - product(&c[i * n], &c[j * n], j);
+      c[i * n + j] = i == j ? sqrt(v) : v / c[j * n + j];
+    }
+  }
+}
+
+/* In place: the lower triangle becomes its inverse, transposed into the upper one: row i has what
+ * was column i, from the diagonal on. */
+static void invert(double *c, size_t n) {
+  for (size_t i = 0; i < n; i++) {
+    double *x = &c[i * n];
+    const double first = 1 / x[i];
+    for (size_t k = i + 1; k < n; k++) {
+      const double v = product(&c[k * n + i + 1], &x[i + 1], k - i - 1);
+      x[k] = -(c[k * n + i] * first + v) / c[k * n + k];
+    }
+    x[i] = first;
+  }
+}
+
+/* weight := C^-1 off, and, in the place of the diagonal, that of C^-1; c holds the inverse factor
+ */
+static void weigh(const fitter *f, const double *c, double *weight, double *diagonal) {
+  const size_t n = f->n_measured;
+  for (size_t k = 0; k < n; k++) {
+    double v = 0;
+    for (size_t i = 0; i <= k; i++) {
+      v += c[i * n + k] * f->off[i];
+    }
+    for (size_t i = 0; i <= k; i++) {
+      weight[i] += c[i * n + k] * v;
+      diagonal[i] += c[i * n + k] * c[i * n + k];
+    }
+  }
+}
+
+/* ---- sizes that were held up ------------------------------------------------------------------
+ */
+
+typedef struct posterior { /* of the rows that are not left out */
+  const double *inverse;   /* factor, as invert has it */
+  size_t n;
+  double *weight, *diagonal;
+  const double *sec;  /* as measured */
+  double *longer;     /* of those left out: than the others say, a logarithm */
+  double *columns;    /* [left out * n + row] of C^-1 as it was before */
+  size_t *out, n_out; /* left out, in order */
+} posterior;
+
+static bool is_out(const posterior *p, size_t i) {
+  size_t k = 0;
+  while (k < p->n_out && p->out[k] != i) {
+    k++;
+  }
+  return k < p->n_out;
+}
+
+static size_t longest(const posterior *p, double *deviations) {
+  size_t most = 0;
+  *deviations = 0;
+  for (size_t i = 0; i < p->n; i++) {
+    const double z = p->weight[i] / sqrt(p->diagonal[i]);
+    const double expected = p->sec[i] * exp(-p->weight[i] / p->diagonal[i]);
+    if (z > *deviations && expected < HELD_UP_MOST && !is_out(p, i)) {
+      *deviations = z;
+      most = i;
+    }
+  }
+  return most;
+}
+
+/* Of C^-1, without those that are left out already. */
+static void column(const posterior *p, size_t i, double *out) {
+  for (size_t a = 0; a < p->n; a++) {
+    const size_t from = a > i ? a : i;
+    out[a] = product(&p->inverse[a * p->n + from], &p->inverse[i * p->n + from], p->n - from);
+  }
+  for (size_t k = 0; k < p->n_out; k++) {
+    const double *before = p->columns + k * p->n, times = before[i] / before[p->out[k]];
+    for (size_t a = 0; a < p->n; a++) {
+      out[a] -= times * before[a];
+    }
+  }
+}
+
+/* The inverse without a row and its column, in n^2 steps: (A^-1) - v v^T / v_i. */
+static void leave_out(posterior *p, size_t i) {
+  double *v = p->columns + p->n_out * p->n;
+  column(p, i, v);
+  const double times = p->weight[i] / v[i];
+  p->longer[i] = times;
+  for (size_t a = 0; a < p->n; a++) {
+    p->weight[a] -= times * v[a];
+    p->diagonal[a] -= v[a] * v[a] / v[i];
+  }
+  p->weight[i] = 0;
+  p->out[p->n_out++] = i;
+}
+
+static bool leave_out_far_off(fitter *f, const double *inverse, double *weight, double *diagonal,
+                              double *longer, arena *scratch) {
+  const size_t n = f->n_measured, most = (size_t)(FAR_OFF_MOST * (double)n);
+  posterior p = {
+      .inverse = inverse, .n = n, .weight = weight, .diagonal = diagonal, .longer = longer};
+  double deviations;
+  p.columns = ARENA_ARRAY(scratch, double, most *n + 1);
+  p.out = ARENA_ARRAY(scratch, size_t, most + 1);
+  double *sec = ARENA_ARRAY(scratch, double, n + 1);
+  if (!p.columns || !p.out || !sec) {
+    return false;
+  }
+  for (size_t i = 0; i < n; i++) {
+    sec[i] = f->rows[f->row[i]].sec;
+  }
+  p.sec = sec;
+  for (size_t i = longest(&p, &deviations); deviations > FAR_OFF && p.n_out < most;
+       i = longest(&p, &deviations)) {
+    leave_out(&p, i);
+    f->held_up[f->row[i]] = true;
+  }
+  for (size_t i = 0; i < n; i++) {
+    longer[i] = f->held_up[f->row[i]] ? longer[i] : weight[i] / diagonal[i];
+  }
+  return true;
+}
+
+/* ---- the model ------------------------------------------------------------------------------ */
+
+static bool tell(fitter *f, const double *weight, arena *a) {
+  for (size_t i = 0; i < f->n_forms; i++) {
+    f->forms[i].told = ARENA_ARRAY(a, model_sample, f->forms[i].n + 1);
+    f->forms[i].n = 0;
+    if (!f->forms[i].told) {
+      return false;
+    }
+  }
+  for (size_t i = 0; i < f->n_measured; i++) {
+    model_variant *form = &f->forms[f->form[i]];
+    model_sample *told = (model_sample *)form->told;
+    if (f->held_up[f->row[i]]) {
+      continue;
+    }
+    told[form->n++] =
+        model_sample_new(f->row[i], f->rows[f->row[i]].work.blocks, weight[i], &f->load[i]);
+  }
+  f->fit.forms = f->forms;
+  f->fit.n_forms = f->n_forms;
+  return true;
+}
+
+static void set_unseen(const fitter *f, const double *longer, double *unseen) {
+  for (size_t i = 0; i < f->n; i++) {
+    unseen[i] = INFINITY;
+  }
+  for (size_t i = 0; i < f->n_measured; i++) {
+    unseen[f->row[i]] = f->rows[f->row[i]].sec * exp(-longer[i]);
+  }
+}
+
+static bool learn(fitter *f, arena *scratch, arena *a, double *unseen) {
+  const size_t n = f->n_measured;
+  double *c = ARENA_ARRAY(scratch, double, n *n);
+  double *weight = ARENA_ARRAY(scratch, double, n);
+  double *diagonal = ARENA_ARRAY(scratch, double, n), *longer = ARENA_ARRAY(scratch, double, n);
+  double *forms_apart = ARENA_ARRAY(scratch, double, f->n_forms * f->n_forms);
+  if (!c || !weight || !diagonal || !longer || !forms_apart) {
+    return false;
+  }
+  for (size_t i = 0; i < f->n_forms; i++) {
+    for (size_t j = 0; j < f->n_forms; j++) {
+      forms_apart[i * f->n_forms + j] = model_variant_distance(f->t, &f->forms[i], &f->forms[j]);
+    }
+  }
+  fill(f, forms_apart, c);
+  factor(c, n);
+  invert(c, n);
+  weigh(f, c, weight, diagonal);
+  if (!leave_out_far_off(f, c, weight, diagonal, longer, scratch)) {
+    return false;
+  }
+  set_unseen(f, longer, unseen);
+  return tell(f, weight, a) && !model_fit_rows(f->t, &f->fit, a, NULL);
+}
+
+/* The first, of more: sizes come in no order. */
+static void find_measured(fitter *f) {
+  for (size_t i = 0; i < f->n && f->n_measured < ROWS_MOST; i++) {
+    if (is_measured(&f->rows[i])) {
+      f->row[f->n_measured++] = i;
+    }
+  }
+}
+
+static int fit(fitter *f, double sms, arena *scratch, arena *a, const fitted_model **out, err *e) {
+  fitted_model *m = ARENA_ARRAY(a, fitted_model, 1);
+  double *unseen = ARENA_ARRAY(a, double, f->n + 1);
+  f->row = ARENA_ARRAY(scratch, size_t, f->n + 1);
+  f->form = ARENA_ARRAY(scratch, uint32_t, f->n + 1);
+  f->load = ARENA_ARRAY(scratch, model_load, f->n + 1);
+  f->off = ARENA_ARRAY(scratch, double, f->n + 1);
+  f->forms = ARENA_ARRAY(a, model_variant, f->n + 1);
+  f->held_up = ARENA_ARRAY(a, bool, f->n + 1);
+  if (!m || !unseen || !f->held_up || !f->row || !f->form || !f->load || !f->off || !f->forms) {
+    return no_room(e);
+  }
+  find_measured(f);
+  if (f->n_measured < ROWS_LEAST) {
+    return 0;
+  }
+  fit_costs(f, sms);
+  look_at_rows(f);
+  if (!learn(f, scratch, a, unseen)) {
+    return no_room(e);
+  }
+  *m = (fitted_model){.fit = f->fit, .unseen = unseen, .held_up = f->held_up};
+  *out = m;
+  return 0;
+}
+
+int fit_model(const gen_template *t, const fit_sample *rows, size_t n, const float *apart,
+              double sms, arena *a, const fitted_model **out, err *e) {
+  fitter f = {.t = t, .rows = rows, .apart = apart, .n = n};
+  arena scratch = {0};
+  *out = NULL;
+  const int rc = fit(&f, sms, &scratch, a, out, e);
+  arena_clear(&scratch);
+  return rc;
+}
+
+/* ---- doubt ---------------------------------------------------------------------------------- */
+
+static double most_alike(const model_variant *f, double apart, const model_load *load,
+                         const float *sizes_apart) {
+  double most = 0;
+  for (size_t i = 0; i < f->n; i++) {
+    const model_sample *told = &f->told[i];
+    const model_load there = {.length = (double)told->length, .tail = (double)told->tail};
+    most = fmax(most, model_covariance(apart + sizes_apart[told->size] +
+                                       model_load_distance(load, &there)));
+  }
+  return most;
+}
+
+/* The exact variance, which all sizes lower together, takes a square matrix for every configuration
+ * and chooses no better. */
+double fitted_model_doubt(const gen_template *t, const fitted_model *m, const model_work *work,
+                          const float *apart) {
+  const double all = model_covariance(0);
+  const model_load load = model_load_of(&m->fit.costs, work->flops, work->blocks);
+  const model_variant here = model_variant_new(&work->form, work->threads);
+  double most = 0;
+  for (size_t i = 0; i < m->fit.n_forms; i++) {
+    const model_variant *f = &m->fit.forms[i];
+    most = fmax(most, most_alike(f, model_variant_distance(t, &here, f), &load, apart));
+  }
+  return sqrt(fmax(0, all - most * most / all));
+}
