@@ -37,7 +37,7 @@ static int tear_down(void **state) {
 static int compile(bed *b, const char *text, const char *arch) {
   rt_source s = {.text = text, .arch = arch};
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
   err_clear(&b->e);
   return rt_compile(b->c, &s, &b->a, &b->image, &b->e);
@@ -168,7 +168,7 @@ static void test_key(void **state) {
   bed *b = *state;
   char key[HASH_TEXT], other[HASH_TEXT];
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
   key_of(b, "// by A\n__device__ int x;", 8, "sm_90", 0, key);
   key_of(b, "// by somebody else\n__device__ int x;", 20, "sm_90", 0, other);
@@ -190,7 +190,7 @@ static void test_lineinfo(void **state) {
                  .arch = "compute_90",
                  .lineinfo = 1};
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
   assert_int_equal(rt_compile(b->c, &s, &b->a, &b->image, &b->e), 0);
   assert_non_null(strstr(str_text(&b->image.ptx), "mine.lua"));
@@ -202,7 +202,7 @@ static void test_headers(void **state) {
   assert_int_equal(compile(b, "#include <nosuch.h>\n", "sm_90"), ERR_COMPILE);
   assert_string_equal(b->e.place, "kernel.cu:1");
   if (strstr(b->e.message, "no directories")) {
-    skip(); /* NVRTC without the toolkit's headers */
+    skip_because("NVRTC without the toolkit's headers");
   }
   assert_int_equal(
       compile(b,

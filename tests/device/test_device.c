@@ -71,12 +71,16 @@ static void finish(bed *b) {
   arena_clear(&b->a);
 }
 
-/* The bed that all tests share; skips where this machine can't lay one. */
+/* The bed that all tests share; skips where this machine has no such device or no NVRTC. */
 static bed *ready(void **state) {
   bed *b = *state;
-  if (!b->m) {
-    skip();
+  if (!b->d) {
+    skip_because("no GPU %s", b->name);
   }
+  if (!b->c) {
+    skip_because("no NVRTC");
+  }
+  assert_non_null(b->m);
   err_clear(&b->e);
   return b;
 }
@@ -365,7 +369,7 @@ static void test_no_gpu(void **state) {
   int n;
   err_clear(&b->e);
   if (rt_cuda_count(&n, NULL) == 0 && n > 0) {
-    skip();
+    skip_because("this machine has a GPU");
   }
   assert_int_equal(rt_device_open("0", &d, &b->e), ERR_DEVICE);
   assert_non_null(strstr(b->e.message, "--device emu"));

@@ -269,7 +269,7 @@ enum { N_MERGES = sizeof MERGES / sizeof *MERGES, N_SORTS = sizeof SORTS / sizeo
 
 static void need_compiler(const bed *b) {
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
 }
 

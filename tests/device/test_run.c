@@ -160,7 +160,7 @@ static int tear_down(void **state) {
 static bed *ready(void **state) {
   bed *b = *state;
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
   return b;
 }
@@ -918,7 +918,7 @@ static void trip_end(trip *v) {
 static road *road_ready(void **state) {
   road *r = *state;
   if (!r->tools) {
-    skip();
+    skip_because("no NVRTC");
   }
   return r;
 }
@@ -999,7 +999,7 @@ static void test_overhead(void **state) {
   trip_start(r, &v, "saxpy", "n=256", NULL, NULL);
   if (r->d->info.modelled) {
     trip_end(&v);
-    skip();
+    skip_because("needs a GPU");
   }
   OK(r, r->d->ops->alloc(r->d, 1024, &p, &r->e));
   const void *args[] = {&zero, &a, &p, &p};

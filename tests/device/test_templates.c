@@ -139,7 +139,7 @@ static void check_problem(bed *b, const char *family, const char *problem, size_
 static void check_family(bed *b, const char *family) {
   gen_template *t;
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
   assert_ok(gen_open(NULL, family, &t, &b->e), &b->e);
   const bool emu = b->d->info.format == RT_PTX;
@@ -237,7 +237,7 @@ static void every_family_is_tested(void **state) {
 static void check_configs(bed *b, const char *family, const char *problem,
                           const char *const *configs, size_t n) {
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
   subject s = open_subject(b, NULL, family, problem);
   gen_problem p;
@@ -343,7 +343,7 @@ static void gemm_warpgroups_are_right(void **state) {
   };
   bed *b = *state;
   if (b->d->info.cc != 90) {
-    skip();
+    skip_because("needs a GPU of compute capability 9.0");
   }
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     char config[128];
@@ -522,7 +522,7 @@ static void sgemm_on_tensor_cores_is_right(void **state) {
   };
   bed *b = *state;
   if (b->d->info.cc != 90) {
-    skip();
+    skip_because("needs a GPU of compute capability 9.0");
   }
   const int64_t sms = set_sms(b, 6); /* large tiles are for large products, elsewhere */
   check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
@@ -542,7 +542,7 @@ static void sgemm_on_tensor_cores_by_warps_is_right(void **state) {
   };
   bed *b = *state;
   if (b->d->info.cc < 80) {
-    skip();
+    skip_because("needs a GPU of compute capability 8.0");
   }
   const int64_t sms = set_sms(b, 6);
   check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
@@ -568,7 +568,7 @@ static void sgemm_loading_warps_are_right(void **state) {
   };
   bed *b = *state;
   if (b->d->info.cc != 90) {
-    skip();
+    skip_because("needs a GPU of compute capability 9.0");
   }
   const int64_t sms = set_sms(b, 2); /* large tiles are for large products, elsewhere */
   check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
@@ -616,7 +616,7 @@ static void sgemm_maps_and_streams_are_right(void **state) {
   };
   bed *b = *state;
   if (b->d->info.cc != 90) {
-    skip();
+    skip_because("needs a GPU of compute capability 9.0");
   }
   const int64_t sms = set_sms(b, 2); /* so that blocks have several tiles */
   check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
@@ -649,7 +649,7 @@ static void sgemm_writes_lean_and_in_strips(void **state) {
   };
   bed *b = *state;
   if (b->d->info.cc < 80) {
-    skip();
+    skip_because("needs a GPU of compute capability 8.0");
   }
   const int64_t sms = set_sms(b, 2); /* so that blocks have several tiles */
   check_parts(b, "sgemm", parts, sizeof parts / sizeof *parts);
@@ -783,7 +783,7 @@ static void gemv_clusters_are_right(void **state) {
   };
   bed *b = *state;
   if (b->d->info.cc < 90) {
-    skip();
+    skip_because("needs a GPU of compute capability 9.0");
   }
   check_parts(b, "gemv", parts, sizeof parts / sizeof *parts);
 }
@@ -896,7 +896,7 @@ static void samples_build(void **state) {
   static const char *const problems[] = {"m=4096", "m=1023 ta=t", "m=1760 n=16 k=1760 tb=t"};
   bed *b = *state;
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
   for (size_t i = 0; i < SAMPLE_BUILD; i++) {
     subject s = open_subject(b, NULL, "sgemm", problems[i % 3]);
@@ -981,7 +981,7 @@ static int check_broken(bed *b, const char *family, const char *problem, const c
 static void radix_sort_has_wide_positions(void **state) {
   bed *b = *state;
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
   assert_ok(check_broken(b, "radix_sort", "n=3001 value_bytes=4", "sel(n < 2^30, 0, 1)", "1"),
             &b->e);
@@ -1028,7 +1028,7 @@ static const struct {
 static void mistakes_are_found(void **state) {
   bed *b = *state;
   if (!b->c) {
-    skip();
+    skip_because("no NVRTC");
   }
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
     assert_fails(check_broken(b, mistakes[i].family, mistakes[i].problem, mistakes[i].right,

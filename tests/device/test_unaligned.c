@@ -139,8 +139,11 @@ static int32_t *numbers(size_t n) {
 }
 
 static void need(const bed *b) {
-  if (!b->c || b->d->info.cc < 90) {
-    skip();
+  if (!b->c) {
+    skip_because("no NVRTC");
+  }
+  if (b->d->info.cc < 90) {
+    skip_because("needs a GPU of compute capability 9.0");
   }
 }
 

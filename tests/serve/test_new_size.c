@@ -63,7 +63,7 @@ static void new_sizes_fit_2_mb(void **state) {
   tuned_close(f->ctx);
   const size_t before = heap_nbytes();
   if (!before) {
-    skip(); /* a sanitizer's allocator, which does not tell */
+    skip_because("a sanitizer's allocator does not tell its size");
   }
   const tuned_options o = {.device = "emu", .database = f->db_path};
   OK(f, tuned_open(&f->ctx, &o, &f->err));

@@ -66,8 +66,7 @@ static answer compile(bed *b, const char *library, const char *text, const char 
     unsetenv("AUTOTUNE_NVRTC");
   }
   if (rt_compiler_open(&c, &r.e)) {
-    print_message("skipped: %s\n", r.e.message);
-    skip();
+    skip_because("%s", r.e.message);
   }
   rt_image_init(&r.image);
   r.rc = rt_compile(c, &s, &b->a, &r.image, &r.e);

@@ -203,7 +203,8 @@ static void a_space_has_the_points_that_trying_all_finds(void **state) {
   spec_close(&s);
 }
 
-/* The four files of benchmark_hub, and how many configurations Kernel Tuner finds in them. */
+/* The four files of benchmark_hub, and how many configurations Kernel Tuner finds in them. Only
+ * where TUNED_SPACES names the folder that has them. */
 static void the_files_of_the_hub_have_their_counts(void **state) {
   (void)state;
   static const struct {
@@ -213,21 +214,17 @@ static void the_files_of_the_hub_have_their_counts(void **state) {
              {"dedispersion_milo", 11130},
              {"gemm_milo", 116928},
              {"hotspot_milo", 82984}};
-  const char *folder = getenv("TUNED_SPACES");
-  for (size_t i = 0; folder && i < sizeof hub / sizeof *hub; i++) {
+  for (size_t i = 0; i < sizeof hub / sizeof *hub; i++) {
     char path[300];
     spec s;
     gen_space *space;
     err e = {0};
-    snprintf(path, sizeof path, "%s/t1/%s.json", folder, hub[i].file);
+    snprintf(path, sizeof path, "%s/t1/%s.json", getenv("TUNED_SPACES"), hub[i].file);
     assert_ok(spec_open(path, &s, &e), &e);
     assert_ok(gen_space_new(s.g, &space, &e), &e);
     assert_int_equal(gen_space_count(space), hub[i].n);
     gen_space_free(space);
     spec_close(&s);
-  }
-  if (!folder) {
-    skip();
   }
 }
 
@@ -238,7 +235,8 @@ int main(void) {
       cmocka_unit_test(lists_of_values_are_made),
       cmocka_unit_test(broken_files_are_told),
       cmocka_unit_test(a_space_has_the_points_that_trying_all_finds),
-      cmocka_unit_test(the_files_of_the_hub_have_their_counts),
+      cmocka_unit_test(the_files_of_the_hub_have_their_counts), /* the last */
   };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  const size_t n = sizeof tests / sizeof *tests - (getenv("TUNED_SPACES") == NULL);
+  return _cmocka_run_group_tests("spec", tests, n, NULL, NULL);
 }
