@@ -5,7 +5,7 @@ set -eu
 bad=0
 
 # ROOM: the rooms it may include from, besides itself and its sub-folders. A sub-folder without a line of its
-# own belongs to its parent's room.
+# own belongs to its parent's room; a file with one is a room by itself.
 rooms='
 runtime/base:
 generator: runtime/base
@@ -16,7 +16,10 @@ runtime/run: runtime/base generator runtime/device runtime/emu
 runtime/search: runtime/base generator
 runtime/portfolio: runtime/base generator
 runtime/export: runtime/base generator runtime/portfolio
-runtime/serve: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio
+runtime/serve: runtime/base generator db runtime/device runtime/run runtime/portfolio
+runtime/serve/capture: runtime/base generator runtime/device runtime/run runtime/serve
+runtime/serve/online: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve
+runtime/serve/tuned_api.c: runtime/base runtime/device runtime/serve runtime/serve/capture runtime/serve/online
 tuner/print: runtime/base generator runtime/device runtime/run
 tuner/tune: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve
 tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/tune
@@ -25,12 +28,19 @@ tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run r
 tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve tuner/tune tuner/peers
 tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner/tune tuner/portfolio
 '
+# ROOM: its headers that others may include, besides its sub-folders; without a line: all.
+faces='
+runtime/serve: tuned.h serve_known.h serve_presets.h serve_choose.h serve_distance.h
+runtime/serve/capture: serve_capture.h
+runtime/serve/online: serve_online.h
+'
 # Rooms whose files still include each other in circles.
-circles='generator runtime/emu runtime/run runtime/serve tuner/tune'
+circles='generator runtime/emu runtime/run tuner/tune'
 
-find generator db runtime tuner -name '*.[ch]' | LC_ALL=C sort | xargs grep -nE '^#include "' | awk -v rooms="$rooms" -v circles="$circles" '
-  function room_of(path,  d) { # the longest listed folder above the file
-    for (d = path; sub(/\/[^\/]*$/, "", d);) if (d in allowed) return d
+find generator db runtime tuner -name '*.[ch]' | LC_ALL=C sort | xargs grep -nE '^#include "' | awk -v rooms="$rooms" -v faces="$faces" -v circles="$circles" '
+  function room_of(path,  d) { # the file itself if it is listed, else the longest listed folder above it
+    d = path
+    do if (d in allowed) return d; while (sub(/\/[^\/]*$/, "", d))
     return ""
   }
   function allows(room, other,  i, n, list) {
@@ -39,11 +49,16 @@ find generator db runtime tuner -name '*.[ch]' | LC_ALL=C sort | xargs grep -nE 
     for (i = 1; i <= n; i++) if (list[i] == other) return 1
     return 0
   }
+  function shows(room, other, name) { # is the header one that this room may see of the other?
+    return !(other in shown) || room == other || index(room "/", other "/") == 1 || index(shown[other] " ", " " name " ")
+  }
   function unit(path) { sub(/\.[ch]$/, "", path); return path } # a header and its source are one
   function fail(text) { print "layers: " text > "/dev/stderr"; bad = 1 }
   BEGIN {
     n = split(rooms, line, "\n")
     for (i = 1; i <= n; i++) if (split(line[i], part, ":") == 2) allowed[part[1]] = part[2]
+    n = split(faces, line, "\n")
+    for (i = 1; i <= n; i++) if (split(line[i], part, ":") == 2) shown[part[1]] = part[2]
     n = split(circles, line, " ")
     for (i = 1; i <= n; i++) excused[line[i]] = 1
     while (("find generator db runtime tuner -name \"*.h\"" | getline path) > 0) {
@@ -58,6 +73,7 @@ find generator db runtime tuner -name '*.[ch]' | LC_ALL=C sort | xargs grep -nE 
     if (!(name in place)) next # of the build folder
     to = place[name]; a = room_of(from); b = room_of(to)
     if (!allows(a, b)) fail(from ":" part[2] ": " a "/ must not include from " b "/: " name)
+    if (!shows(a, b, name)) fail(from ":" part[2] ": " name " is private to " b "/")
     if (a == b && !(a in excused) && unit(from) != unit(to) && !((unit(from), unit(to)) in edge)) {
       edge[unit(from), unit(to)] = left[unit(from)] = left[unit(to)] = 1
       n_needs[unit(from)]++

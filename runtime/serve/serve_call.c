@@ -1,11 +1,16 @@
-/* serve_call.c -- behind the typed calls: from a key of words to a launch.
- *
- * A problem met before costs a look into the table; a new one is written out as a problem of the
- * generator's, found or built, and remembered. */
-#define _GNU_SOURCE
+/* serve_call.c -- the typed calls behind what is expanded in them: a problem not met before is
+ * written out as a problem of the generator's, found, and remembered under the call's key. */
+#include "serve_call.h"
+
 #include <string.h>
 
-#include "context.h"
+#include "serve_context.h"
+#include "serve_family.h"
+#include "serve_find.h"
+#include "serve_handle.h"
+#include "serve_kernel.h"
+#include "serve_launch.h"
+#include "serve_report.h"
 
 /* ---- a problem not met before --------------------------------------------------------------- */
 
@@ -81,7 +86,7 @@ static int find_locked(serve *s, const serve_call *call, const int64_t *key, siz
   }
   TRY(family_of(s, call, &t, e));
   TRY(problem_of(call, t, key + 1, &p, e));
-  TRY(serve_kernel_get(s, t, &p, k, e));
+  TRY(serve_find(s, t, &p, k, e));
   return serve_remember(s, key, nbytes, *k, e);
 }
 

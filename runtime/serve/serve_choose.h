@@ -15,17 +15,7 @@
 #define SERVE_CHOOSE_H
 
 #include "serve_known.h"
-
-typedef struct serve_pick { /* a configuration that is valid for the problem */
-  gen_config config;
-  tuned_origin origin;
-  const char *problem, *device_key; /* it was tuned for; NULL for the default */
-  const char *image;                /* stored with it; NULL: none */
-  double sec;                       /* expected here; 0: not known */
-  double loss;                      /* against the best, expected of a portfolio */
-  bool measured;
-  int changed; /* parameters, to make it valid here */
-} serve_pick;
+#include "serve_pick.h"
 
 typedef struct serve_choose { /* while one problem's kernel is being found */
   const serve_sources *from;

@@ -14,7 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "serve_context.h"
 #include "peer.h"
 
 enum { BLOCK = 256, PARTS = 1024, KINDS = 3 };

@@ -21,7 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "serve_context.h"
 #include "file.h"
 
 enum { FIRST = 4, BATCH = 20, ROUNDS = 2001, SIZE = 16 };

@@ -29,7 +29,8 @@
 #include <string.h>
 #include <time.h>
 
-#include "context.h"
+#include "run.h"
+#include "serve_family.h"
 #include "file.h"
 #include "serve_choose.h"
 

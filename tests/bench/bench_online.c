@@ -19,7 +19,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "context.h"
+#include "serve_handle.h"
+#include "serve_kernel.h"
+#include "serve_online.h"
 #include "file.h"
 
 typedef struct bench {
@@ -105,7 +107,7 @@ static size_t run(bench *b, double sec, tuned_kernel *until, double *mean) {
   const double from = now_sec();
   size_t n = 0;
   double sum = 0, told = 0, now = 0;
-  while (n < CALLS_MOST && now < sec && (!until || atomic_load(&until->online))) {
+  while (n < CALLS_MOST && now < sec && (!until || atomic_load(&until->detour))) {
     us[n] = call(b);
     sum += us[n++];
     if (n % 100 == 0) {
@@ -192,7 +194,7 @@ int main(int argc, char **argv) {
       "\"times_before\": %.2f, \"config\": \"%s\", \"worst_difference\": %.2g}\n",
       b.s->device->info.name, problem, share, used, before, tuned_origin_name(first.origin),
       mean[1], tally.tried, tally.better, b.last_better, tally.stale, calls, slow, settled,
-      atomic_load(&kernel->online) ? "false" : "true", after, tuned_origin_name(last.origin),
+      atomic_load(&kernel->detour) ? "false" : "true", after, tuned_origin_name(last.origin),
       before / after, last.config, b.worst);
   tuned_close(b.ctx);
   return b.worst <= bound && used <= 2 * share ? 0 : 1;

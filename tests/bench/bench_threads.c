@@ -18,7 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "context.h"
+#include "serve_context.h"
 #include "file.h"
 
 enum { PROBLEMS = 16, SIZE = 1024, MOST = 64, BARE = 400000, REAL = 4000 };

@@ -217,12 +217,9 @@ static void keep(kept *d, fixture *f) {
   OK(f, tuned_copy_to_device(f->ctx, d->at[0], d->x, sizeof d->x, &f->err));
   d->z = d->at[0];
   OK(f, tuned_find(f->ctx, "picky n=100", &d->k, &f->err));
-  str path = {0};
-  atomic_store(&d->k->recorded, 2); /* as if they had been written: where? */
-  serve_capture_data_path(d->k, &path);
-  atomic_store(&d->k->recorded, 0);
-  snprintf(d->file, sizeof d->file, "%s", str_text(&path));
-  str_clear(&path);
+  char digest[HASH_TEXT];
+  hash_bytes(d->k->info.problem, strlen(d->k->info.problem), digest);
+  snprintf(d->file, sizeof d->file, "%s/picky-%s.data", d->folder, digest);
 }
 
 static int launch(kept *d, float s) {

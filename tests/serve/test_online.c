@@ -100,7 +100,7 @@ static tuned_kernel_info now(user *u) {
 
 static bool is_settled(fixture *f, user *u) {
   (void)f;
-  return !atomic_load(&u->kernel->online);
+  return !atomic_load(&u->kernel->detour);
 }
 
 /* The thread compiles; calls come every millisecond, as in a program that does something else too.
@@ -160,10 +160,10 @@ static void test_it_is_off_unless_asked_for(void **state) {
   for (int i = 0; i < 20; i++) {
     assert_true(call_is_right(&u, &f->err));
   }
-  assert_null(inside(f)->online);
+  assert_null(inside(f)->hooks);
   assert_int_equal(now(&u).origin, TUNED_DEFAULT);
   OK(f, tuned_online(f->ctx, 0, &f->err));
-  assert_null(inside(f)->online);
+  assert_null(inside(f)->hooks);
   REFUSED(f, TUNED_E_USAGE, "between 0, off, and 1", tuned_online(f->ctx, 1.5, &f->err));
   REFUSED(f, TUNED_E_USAGE, "between 0, off, and 1", tuned_online(f->ctx, -1, &f->err));
 }
@@ -175,7 +175,7 @@ static void test_the_share_is_kept(void **state) {
   reopen(f, f->folder);
   user u = user_new(f, 1);
   OK(f, tuned_online(f->ctx, 1e-9, &f->err)); /* of kernels found before, too */
-  assert_non_null(atomic_load(&u.kernel->online));
+  assert_non_null(atomic_load(&u.kernel->detour));
   for (int i = 0; i < 100; i++) {
     assert_true(call_is_right(&u, &f->err));
     usleep(1000);

@@ -7,6 +7,7 @@
 
 #include "export.h"
 #include "serve_fixture.h"
+#include "serve_words.h"
 
 /* ---- vectors on the device ------------------------------------------------------------------ */
 

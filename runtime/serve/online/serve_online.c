@@ -10,10 +10,12 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "context.h"
 #include "file.h"
 #include "serve_choose.h"
 #include "serve_draw.h"
+#include "serve_family.h"
+#include "serve_kernel.h"
+#include "serve_launch.h"
 
 /* So many variants of a problem; so many in a row that were no better, then it settles: fewer
  * beside what is somebody's choice already than beside a template's default. */
@@ -37,7 +39,9 @@ typedef struct worker {
 } worker;
 
 struct serve_online {
-  struct serve *s;
+  serve_hook hook;
+  serve *s;
+  double fraction; /* of the time, for trials */
   worker workers[THREADS_MOST];
   size_t n_workers;
   pthread_mutex_t lock; /* taken inside the context's */
@@ -57,6 +61,7 @@ typedef struct variant {
 } variant;
 
 struct serve_trial {
+  serve_detour detour;
   serve_trial *next;
   serve_online *owner;
   tuned_kernel *k; /* as it was found */
@@ -98,6 +103,17 @@ struct serve_trial {
   arena memory;
 };
 
+static void close_online(serve_hook *h);
+
+/* NULL: it was never switched on. */
+static serve_online *online_of(const serve *s) {
+  serve_hook *h = s->hooks;
+  while (h && h->close != close_online) {
+    h = h->next;
+  }
+  return (serve_online *)h;
+}
+
 static tuned_kernel *kernel_now(const serve_trial *o) {
   return o->best.kernel ? o->best.kernel : o->k;
 }
@@ -123,7 +139,7 @@ static int call_data(serve_trial *o, const void *const *args, arena *a, const ge
                      err *e) {
   serve *s = o->k->owner;
   pthread_mutex_lock(&s->lock);
-  const int rc = serve_call_data(o->k, o->g, args, a, data, e);
+  const int rc = serve_args_data(o->k->t, o->k->needs, o->g, args, a, data, e);
   pthread_mutex_unlock(&s->lock);
   return rc;
 }
@@ -492,23 +508,25 @@ static verdict try_now(serve_trial *o, tuned_stream stream, const void *const *a
   return v;
 }
 
-bool serve_online_tell(struct serve *s, const tuned_kernel *k, serve_online_tally *out) {
-  for (const serve_trial *o = s->online ? s->online->first : NULL; o; o = o->next) {
+bool serve_online_tell(serve *s, const tuned_kernel *k, serve_online_tally *out) {
+  serve_online *on = online_of(s);
+  for (const serve_trial *o = on ? on->first : NULL; o; o = o->next) {
     if (o->k == k) {
-      pthread_mutex_lock(&s->online->lock);
+      pthread_mutex_lock(&on->lock);
       *out = (serve_online_tally){.tried = atomic_load(&o->n_done),
                                   .better = o->n_better,
                                   .stale = o->stale,
                                   .spent_sec = o->spent};
-      pthread_mutex_unlock(&s->online->lock);
+      pthread_mutex_unlock(&on->lock);
       return true;
     }
   }
   return false;
 }
 
-bool serve_online_try(serve_trial *o, tuned_stream stream, const void *const *args, int *rc,
-                      err *e) {
+static bool launch_trial(serve_detour *d, tuned_stream stream, const void *const *args, int *rc,
+                         err *e) {
+  serve_trial *o = (serve_trial *)d;
   bool launched = false;
   if (atomic_load(&o->state) != READY || atomic_flag_test_and_set(&o->busy)) {
     return false;
@@ -593,11 +611,20 @@ static int build(const serve_trial *o, rt_compiler *compiler, variant *v, const 
 
 static int load(serve_trial *o, variant *v) {
   serve *s = o->k->owner;
+  const serve_pick pick = {.config = v->config,
+                           .origin = TUNED_ONLINE,
+                           .problem = o->k->info.problem,
+                           .device_key = s->sources.device_key};
+  const serve_variant_image image = {
+      .bytes = str_text(&v->image), .nbytes = v->image.n, .spill = v->spill};
   pthread_mutex_lock(&s->lock);
   serve_turn_take(s);
-  const int rc = serve_kernel_variant(o->k, o->g, &v->config, str_text(&v->image), v->image.n,
-                                      v->spill, &v->kernel, NULL);
+  const int rc = serve_kernel_variant(o->k, s->device, o->g, &pick, &image, &v->kernel, NULL);
   serve_turn_end(s);
+  if (!rc) {
+    v->kernel->next = s->newest;
+    s->newest = v->kernel;
+  }
   pthread_mutex_unlock(&s->lock);
   return rc;
 }
@@ -699,7 +726,7 @@ static void settle(serve_trial *o) {
   release_scratch(o);
   serve_turn_end(o->k->owner);
   variant_clear(&o->best); /* its kernel stays */
-  atomic_store_explicit(&o->k->online, NULL, memory_order_release);
+  atomic_store_explicit(&o->k->detour, NULL, memory_order_release);
   atomic_store(&o->state, SETTLED);
 }
 
@@ -854,10 +881,10 @@ static void trial_free(serve_trial *o) {
   free(o);
 }
 
-void serve_online_attach(serve *s, tuned_kernel *k) {
-  serve_online *on = s->online;
-  if (!on || s->online_fraction <= 0 || k->is_empty || k->info.origin == TUNED_EXACT ||
-      k->info.origin == TUNED_ONLINE || atomic_load(&k->online) || atomic_load(&k->better)) {
+static void attach(serve_hook *h, tuned_kernel *k) {
+  serve_online *on = (serve_online *)h;
+  if (on->fraction <= 0 || k->is_empty || k->info.origin == TUNED_EXACT ||
+      k->info.origin == TUNED_ONLINE || atomic_load(&k->detour) || atomic_load(&k->better)) {
     return;
   }
   serve_trial *o = calloc(1, sizeof *o);
@@ -868,9 +895,10 @@ void serve_online_attach(serve *s, tuned_kernel *k) {
   o->owner = on;
   o->k = k;
   o->since = now_sec();
-  o->fraction = s->online_fraction;
+  o->fraction = on->fraction;
+  o->detour.launch = launch_trial;
   atomic_init(&o->state, WAITING);
-  if (!fill_trial(s, o, serve_known_of(s, k->t))) {
+  if (!fill_trial(on->s, o, serve_known_of(on->s, k->t))) {
     trial_free(o);
     return;
   }
@@ -879,7 +907,7 @@ void serve_online_attach(serve *s, tuned_kernel *k) {
   on->first = o;
   pthread_cond_broadcast(&on->wake);
   pthread_mutex_unlock(&on->lock);
-  atomic_store_explicit(&k->online, o, memory_order_release);
+  atomic_store_explicit(&k->detour, &o->detour, memory_order_release);
 }
 
 /* ---- a context ------------------------------------------------------------------------------ */
@@ -901,6 +929,16 @@ static void discard(serve_online *on) {
   pthread_cond_destroy(&on->wake);
   pthread_mutex_destroy(&on->lock);
   free(on);
+}
+
+static void close_online(serve_hook *h) {
+  serve_online *on = (serve_online *)h;
+  stop(on);
+  for (serve_trial *o = on->first, *next; o; o = next) {
+    next = o->next;
+    trial_free(o);
+  }
+  discard(on);
 }
 
 /* Half of the processors, at low priority. */
@@ -926,6 +964,7 @@ static int start(serve *s, err *e) {
   if (!on) {
     return err_set(e, ERR_NOMEM, "out of host memory");
   }
+  on->hook = (serve_hook){.found = attach, .close = close_online};
   on->s = s;
   pthread_mutex_init(&on->lock, NULL);
   pthread_cond_init(&on->wake, NULL);
@@ -936,53 +975,28 @@ static int start(serve *s, err *e) {
   }
   while (on->n_workers < threads_wanted() && !start_worker(on, NULL)) {
   }
-  s->online = on;
+  serve_hook_add(s, &on->hook);
   return 0;
 }
 
-static void set_fraction(serve *s, double fraction) {
-  s->online_fraction = fraction;
-  for (serve_trial *o = s->online->first; o; o = o->next) {
+static void set_fraction(serve_online *on, double fraction) {
+  on->fraction = fraction;
+  for (serve_trial *o = on->first; o; o = o->next) {
     o->fraction = fraction;
   }
-  for (tuned_kernel *k = s->newest; k; k = k->next) {
-    serve_online_attach(s, k);
+  for (tuned_kernel *k = on->s->newest; k; k = k->next) {
+    attach(&on->hook, k);
   }
 }
 
 int serve_online_set(serve *s, double fraction, err *e) {
-  if (!(fraction > 0)) {
-    pthread_mutex_lock(&s->lock);
-    if (s->online) {
-      set_fraction(s, 0);
-    }
-    pthread_mutex_unlock(&s->lock);
-    return 0;
-  }
   pthread_mutex_lock(&s->lock);
-  const int rc = s->online ? 0 : start(s, e);
-  if (!rc) {
-    set_fraction(s, fraction);
+  const bool begins = fraction > 0 && !online_of(s);
+  const int rc = begins ? start(s, e) : 0;
+  serve_online *on = online_of(s);
+  if (on) {
+    set_fraction(on, fraction);
   }
   pthread_mutex_unlock(&s->lock);
   return rc;
-}
-
-void serve_online_stop(serve *s) {
-  if (s->online) {
-    stop(s->online);
-  }
-}
-
-void serve_online_free(serve *s) {
-  serve_online *on = s->online;
-  if (!on) {
-    return;
-  }
-  for (serve_trial *o = on->first, *next; o; o = next) {
-    next = o->next;
-    trial_free(o);
-  }
-  discard(on);
-  s->online = NULL;
 }

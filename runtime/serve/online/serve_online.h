@@ -16,31 +16,15 @@
 #ifndef SERVE_ONLINE_H
 #define SERVE_ONLINE_H
 
-#include <stdatomic.h>
-#include <stdbool.h>
-#include <stddef.h>
+#include "serve_context.h"
 
-#include "err.h"
-#include "tuned.h"
-
-struct serve;
 typedef struct serve_online serve_online; /* of a context */
 typedef struct serve_trial serve_trial;   /* of a kernel */
 
-/* serve_online_set -- begin, change the share, or with 0 end; not under the context's lock.
+/* serve_online_set -- begin, change the share, or with 0 end; not under the context's lock. Closing
+ * the context waits for a compilation under way, a second or so.
  *   err  ERR_DEVICE  there is no NVRTC to compile with */
-int serve_online_set(struct serve *s, double fraction, err *e);
-/* serve_online_stop -- end the threads, which may be compiling: a second or so */
-void serve_online_stop(struct serve *s);
-/* serve_online_free -- what kernels keep of it; after serve_online_stop */
-void serve_online_free(struct serve *s);
-/* serve_online_attach -- from now on this kernel is tuned, unless it is already; under the lock.
- * When memory is short it isn't. */
-void serve_online_attach(struct serve *s, tuned_kernel *k);
-/* serve_online_try -- launch the kernel, and a variant beside it, if one is due.
- *   out  *rc  of the kernel's launch, when it returns true */
-bool serve_online_try(serve_trial *o, tuned_stream stream, const void *const *args, int *rc,
-                      err *e);
+int serve_online_set(serve *s, double fraction, err *e);
 
 typedef struct serve_online_tally {
   size_t tried;     /* variants */
@@ -50,6 +34,6 @@ typedef struct serve_online_tally {
 } serve_online_tally;
 /* serve_online_tell -- what tuning this kernel has taken; while it goes on the numbers move.
  * False: it was never tuned here. */
-bool serve_online_tell(struct serve *s, const tuned_kernel *k, serve_online_tally *out);
+bool serve_online_tell(serve *s, const tuned_kernel *k, serve_online_tally *out);
 
 #endif

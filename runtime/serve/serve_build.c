@@ -1,0 +1,223 @@
+#define _GNU_SOURCE
+#include "serve_build.h"
+
+#include <stdio.h>
+#include <string.h>
+
+#include "serve_kernel.h"
+
+/* ---- where an image may be ------------------------------------------------------------------ */
+
+/* A kernel that is loaded from this image already; the key is the image's or its source's. */
+static bool take_loaded(serve_build *b, const char *key) {
+  b->same = serve_table_get(&b->s->images, key, strlen(key));
+  if (b->same) {
+    b->spill = b->same->info.spill_nbytes;
+  }
+  return b->same;
+}
+
+/* The comments in front, which don't matter, end with an empty line (gen_source_make). */
+static void hash_stored_source(const char *source, char hash[HASH_TEXT]) {
+  const char *end = strstr(source, "\n\n");
+  const char *body = end ? end + 2 : source;
+  hash_bytes(body, strlen(body), hash);
+}
+
+/* A damaged image is no image. */
+static bool take_stored(serve_build *b, const char *key) {
+  db_image row;
+  if (!b->s->sources.db || db_image_get(b->s->sources.db, key, &b->memory, &row, NULL) ||
+      strcmp(row.arch, b->s->device->info.arch)) {
+    return false;
+  }
+  const bool cubin = b->s->device->info.format == RT_CUBIN && row.n_cubin;
+  b->image = cubin ? row.cubin : row.ptx;
+  b->nbytes = cubin ? row.n_cubin : row.n_ptx;
+  b->spill = row.spill;
+  b->stored = b->nbytes > 0;
+  hash_stored_source(row.source, b->text);
+  return b->stored;
+}
+
+static bool take_known(serve_build *b, const char *key) {
+  snprintf(b->key, sizeof b->key, "%s", key);
+  return take_loaded(b, key) || take_stored(b, key);
+}
+
+/* The image stored with a neighbour serves this size if the size does not show in the source. */
+static bool take_neighbours(serve_build *b, const char hash[HASH_TEXT]) {
+  if (!b->pick.image || !take_stored(b, b->pick.image)) {
+    return false;
+  }
+  snprintf(b->key, sizeof b->key, "%s", b->pick.image);
+  return !strcmp(b->text, hash);
+}
+
+/* Tried with this configuration for another size: an adapted one, or a portfolio's. */
+static bool take_tried(serve_build *b, const char hash[HASH_TEXT]) {
+  enum { MOST = 4 };
+  const char *keys[MOST];
+  size_t n = 0;
+  str config = {0};
+  bool found = false;
+  gen_config_text(b->t, &b->pick.config, &config);
+  if (b->s->sources.db && !config.failed) {
+    db_config_images(b->s->sources.db, b->t->hash, b->s->sources.device_key, str_text(&config),
+                     MOST, &b->memory, keys, &n, NULL);
+  }
+  for (size_t i = 0; i < n && !found; i++) {
+    found = take_stored(b, keys[i]) && !strcmp(b->text, hash);
+    snprintf(b->key, sizeof b->key, "%s", keys[i]);
+  }
+  str_clear(&config);
+  return found;
+}
+
+static int64_t most_spilled(const rt_image *image) {
+  int64_t most = 0;
+  for (size_t i = 0; i < image->n_kernels; i++) {
+    const int64_t spill = image->kernels[i].spill_stores + image->kernels[i].spill_loads;
+    most = spill > most ? spill : most;
+  }
+  return most;
+}
+
+static int compile(serve_build *b, const rt_source *source, err *e) {
+  TRY(rt_compile(b->s->compiler, source, &b->memory, &b->built, e));
+  const str *bytes = b->s->device->info.format == RT_CUBIN ? &b->built.cubin : &b->built.ptx;
+  b->image = str_text(bytes);
+  b->nbytes = bytes->n;
+  b->spill = most_spilled(&b->built);
+  b->stored = false;
+  return 0;
+}
+
+static int compile_or_find(serve_build *b, const rt_source *source, bool anew, err *e) {
+  char key[HASH_TEXT];
+  if (!b->s->compiler) {
+    TRY(rt_compiler_open(&b->s->compiler, e));
+  }
+  rt_image_key(b->s->compiler, source, key);
+  return !anew && take_known(b, key) ? 0 : compile(b, source, e);
+}
+
+/* As another size of the same text, which need not be written then. */
+static bool take_seen(serve_build *b) {
+  char hash[HASH_TEXT];
+  if (!gen_source_hash(b->g, &b->pick.config, hash) || !take_loaded(b, hash)) {
+    return false;
+  }
+  memcpy(b->text, hash, sizeof b->text);
+  return true;
+}
+
+static int find_or_build(serve_build *b, const rt_source *source, bool anew, err *e) {
+  char hash[HASH_TEXT];
+  hash_bytes(source->text + source->body, strlen(source->text + source->body), hash);
+  gen_source_remember(b->g, &b->pick.config, hash);
+  if (!anew && (take_loaded(b, hash) || take_neighbours(b, hash) || take_tried(b, hash))) {
+    return 0;
+  }
+  const int rc = compile_or_find(b, source, anew, e);
+  memcpy(b->text, hash, sizeof b->text);
+  return rc;
+}
+
+/* anew: what is stored is of no use. */
+static int build(serve_build *b, bool anew, err *e) {
+  str text = {0};
+  /* as the tuner compiles, so that stored images are found */
+  rt_source source = {.arch = b->s->device->info.arch,
+                      .lineinfo = b->s->device->info.format == RT_PTX};
+  if (!anew && take_seen(b)) {
+    return 0;
+  }
+  int rc = gen_source_make(b->g, &b->pick.config, &text, &source.body, e);
+  if (!rc) {
+    source.text = str_text(&text);
+    rc = find_or_build(b, &source, anew, e);
+  }
+  str_clear(&text);
+  return rc;
+}
+
+static bool launches_kernels(const gen_plan *plan) {
+  for (size_t i = 0; i < plan->n; i++) {
+    if (plan->launches[i].kernel) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static int choose_image(serve_build *b, err *e) {
+  const bool exact = b->pick.origin == TUNED_EXACT && b->pick.image;
+  return !launches_kernels(b->plan) || (exact && take_known(b, b->pick.image)) ? 0
+                                                                               : build(b, false, e);
+}
+
+bool serve_build_is_final(const serve_build *b, int rc) {
+  return rc == ERR_NOMEM || rc == ERR_INTERRUPTED || b->s->device->dead;
+}
+
+static int load_image(serve_build *b, rt_loaded **loaded, err *e) {
+  return rt_loaded_new(b->s->device, b->image, b->nbytes, b->t, b->plan, loaded, e);
+}
+
+/* The first kernel of an image loads it, the others share it. A stored one that the device refuses
+ * is made again. */
+static int load(serve_build *b, rt_loaded **loaded, err *e) {
+  err why = {0};
+  if (b->same) {
+    return rt_loaded_new_from(b->same->loaded, b->t, b->plan, loaded, e);
+  }
+  if (!b->stored) {
+    return load_image(b, loaded, e);
+  }
+  const int rc = load_image(b, loaded, &why);
+  if (!rc || serve_build_is_final(b, rc) || build(b, true, NULL)) {
+    return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+  }
+  return load_image(b, loaded, e);
+}
+
+static void forget_image(serve_build *b) {
+  b->key[0] = b->text[0] = 0;
+  b->same = NULL;
+  b->image = NULL;
+  b->nbytes = 0;
+  b->stored = false;
+  rt_image_clear(&b->built);
+}
+
+int serve_build_load(serve_build *b, rt_loaded **loaded, err *e) {
+  forget_image(b);
+  TRY(gen_plan_make(b->g, &b->pick.config, &b->memory, &b->plan, e));
+  TRY(choose_image(b, e));
+  return load(b, loaded, e);
+}
+
+static bool share_as(const serve_build *b, const char *key, tuned_kernel *k) {
+  const size_t n = strlen(key);
+  return !n || serve_table_get(&b->s->images, key, n) || serve_table_put(&b->s->images, key, n, k);
+}
+
+int serve_build_share(const serve_build *b, tuned_kernel *k, err *e) {
+  tuned_kernel *first = b->same ? b->same : k;
+  if (!share_as(b, b->key, first)) {
+    return err_set(e, ERR_NOMEM, "out of host memory");
+  }
+  share_as(b, b->text, first); /* without it another size may be compiled again, that is all */
+  return 0;
+}
+
+void serve_build_init(serve_build *b, serve *s, gen_template *t) {
+  *b = (serve_build){.s = s, .t = t};
+  rt_image_init(&b->built);
+}
+
+void serve_build_clear(serve_build *b) {
+  rt_image_clear(&b->built);
+  arena_clear(&b->memory);
+}

@@ -1,0 +1,44 @@
+/* serve_build.h -- from a configuration to a loaded image: one that another size has loaded, one
+ * that the database has, or one that is compiled now.
+ *
+ * An exact result's image is known by its key. For any other configuration the source decides: a
+ * loaded image of the same source, the one stored with the neighbour, one stored with the same
+ * configuration of another size, one stored under the key of this source. What is compiled is kept
+ * in memory only: serving reads the database, tuning writes it. */
+#ifndef SERVE_BUILD_H
+#define SERVE_BUILD_H
+
+#include "run.h"
+#include "serve_context.h"
+#include "serve_pick.h"
+
+typedef struct serve_build { /* while a problem's kernel is being made; under the lock */
+  serve *s;
+  gen_template *t;
+  gen_instance *g;
+  serve_pick pick; /* whose image is wanted */
+  const gen_plan *plan;
+  int64_t spill; /* out: bytes a thread */
+  arena memory;
+
+  char key[HASH_TEXT];  /* of the image; empty: the plan launches no kernel */
+  char text[HASH_TEXT]; /* the hash of its source */
+  tuned_kernel *same;   /* has loaded that image already */
+  const void *image;    /* else: its bytes */
+  size_t nbytes;
+  bool stored; /* they come from the database */
+  rt_image built;
+} serve_build;
+
+void serve_build_init(serve_build *b, serve *s, gen_template *t);
+void serve_build_clear(serve_build *b);
+/* serve_build_load -- the plan and the image of b->pick, in place of what was there before; in the
+ * device's turn. out  *loaded  rt_loaded_free */
+int serve_build_load(serve_build *b, rt_loaded **loaded, err *e);
+/* serve_build_is_final -- is there no use in trying another configuration after this error? */
+bool serve_build_is_final(const serve_build *b, int rc);
+/* serve_build_share -- from now on other sizes may use the image, by way of the first kernel that
+ * loaded it, which k is if there was none */
+int serve_build_share(const serve_build *b, tuned_kernel *k, err *e);
+
+#endif

@@ -1,0 +1,57 @@
+/* serve_context.h -- what an open context holds.
+ *
+ * Two tables are read without a lock: front.kernels, from a problem's key to its kernel, and
+ * `workspaces`, from a kernel and a stream to the scratch memory used there. Everything else,
+ * finding a kernel included, happens under `lock`. */
+#ifndef SERVE_CONTEXT_H
+#define SERVE_CONTEXT_H
+
+#include <pthread.h>
+
+#include "compile.h"
+#include "serve_handle.h"
+#include "serve_hook.h"
+#include "serve_known.h"
+
+struct serve {
+  serve_front front;
+  bool one_at_a_time;        /* the device takes one thread at a time */
+  serve_hook *sees_launches; /* the hook that has `launch`; NULL: none */
+  rt_device *device;
+  pthread_mutex_t turn; /* held around device calls where it does */
+  pthread_mutex_t lock;
+  serve_hook *hooks; /* newest first */
+  str device_key;
+  serve_sources sources;
+  char *db_path;
+  rt_compiler *compiler; /* NULL until something must be compiled */
+  gen_options options;
+  char *folders; /* what options.folders points into */
+  struct serve_family *families;
+  tuned_kernel *newest; /* every kernel, newest first */
+  serve_table workspaces;
+  serve_table images; /* from an image's key, and from the hash of its source, to the first kernel
+                         of it: other sizes share it */
+};
+
+/* serve_turn_take, _end -- around a device call; nothing where the device is a GPU */
+static inline void serve_turn_take(serve *s) {
+  if (s->one_at_a_time) {
+    pthread_mutex_lock(&s->turn);
+  }
+}
+static inline void serve_turn_end(serve *s) {
+  if (s->one_at_a_time) {
+    pthread_mutex_unlock(&s->turn);
+  }
+}
+
+/* serve_hook_add -- from now on; under the lock, or before the context is in use. One that sees
+ * launches is added before the first */
+static inline void serve_hook_add(serve *s, serve_hook *h) {
+  h->next = s->hooks;
+  s->hooks = h;
+  s->sees_launches = h->launch ? h : s->sees_launches;
+}
+
+#endif

@@ -1,0 +1,54 @@
+#include "serve_handle.h"
+
+#include <pthread.h>
+
+struct serve_process serve_process;
+static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
+
+static void count_fork(void) {
+  atomic_fetch_add_explicit(&serve_process.forks, 1, memory_order_relaxed);
+}
+
+static void start_watching(void) {
+  pthread_atfork(NULL, NULL, count_fork);
+}
+
+unsigned serve_count_forks(void) {
+  pthread_once(&watch_forks, start_watching);
+  return atomic_load(&serve_process.forks);
+}
+
+int serve_check_fork(const serve_front *s, err *e) {
+  if (s->forks == atomic_load_explicit(&serve_process.forks, memory_order_relaxed)) {
+    return 0;
+  }
+  return err_set(
+      e, ERR_USAGE,
+      "the context was opened before a fork and can't be used in the child; open another "
+      "there (with a GPU: fork before the first CUDA call)");
+}
+
+int serve_refuse_context(tuned_context *ctx, err *e) {
+  const uintptr_t at = (uintptr_t)ctx - (uintptr_t)serve_process.handles;
+  if (!ctx) {
+    return err_set(e, ERR_USAGE, "the context is NULL; tuned_open makes one");
+  }
+  if (at >= sizeof serve_process.handles) {
+    return err_set(e, ERR_USAGE, "this is no context; tuned_open makes one");
+  }
+  const serve *s = atomic_load_explicit(&ctx->open, memory_order_acquire);
+  /* without an error another thread has been given its place since */
+  TRY(s ? serve_check_fork((const serve_front *)s, e) : 0);
+  return err_set(e, ERR_USAGE, "the context is closed; open another with tuned_open");
+}
+
+tuned_context *serve_handle_take(serve *s) {
+  for (unsigned i = 0; i < SERVE_MAX_CONTEXTS; i++) {
+    const unsigned at = atomic_fetch_add(&serve_process.next_handle, 1) % SERVE_MAX_CONTEXTS;
+    serve *none = NULL;
+    if (atomic_compare_exchange_strong(&serve_process.handles[at].open, &none, s)) {
+      return &serve_process.handles[at];
+    }
+  }
+  return NULL;
+}

@@ -1,0 +1,133 @@
+#include "serve_kernel.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of host memory");
+}
+
+int serve_kernel_new(struct serve *owner, const gen_template *t, const char *name,
+                     const char *problem, tuned_kernel **out, err *e) {
+  tuned_kernel *k = calloc(1, sizeof *k);
+  if (!k || !(k->info.problem = arena_text(&k->memory, problem))) {
+    free(k);
+    return no_room(e);
+  }
+  k->owner = owner;
+  k->t = t;
+  k->name = name;
+  *out = k;
+  return 0;
+}
+
+void serve_kernel_free(tuned_kernel *k) {
+  if (k) {
+    rt_loaded_free(k->loaded);
+    arena_clear(&k->memory);
+    free(k);
+  }
+}
+
+/* ---- what is told of it --------------------------------------------------------------------- */
+
+static int describe_args(tuned_kernel *k, gen_instance *g, err *e) {
+  const gen_data *data;
+  arena scratch = {0};
+  serve_need *needs = ARENA_ARRAY(&k->memory, serve_need, k->t->n_args + 1);
+  int rc = needs ? gen_data_make(g, 0, &scratch, &data, e) : no_room(e);
+  if (!rc) {
+    serve_args_describe(k->t, data, needs, &k->addresses);
+    k->needs = needs;
+    k->is_empty = serve_args_nothing(k->t, data);
+  }
+  arena_clear(&scratch);
+  return rc;
+}
+
+static int describe_config(tuned_kernel *k, const serve_pick *pick, err *e) {
+  str text = {0};
+  gen_config_text(k->t, &pick->config, &text);
+  k->info.config = arena_text(&k->memory, str_text(&text));
+  const bool ok = !text.failed && k->info.config;
+  str_clear(&text);
+  return ok ? 0 : no_room(e);
+}
+
+static char *copy_or_null(arena *a, const char *text) {
+  return text ? arena_text(a, text) : NULL;
+}
+
+static int describe_origin(tuned_kernel *k, const serve_pick *pick, err *e) {
+  tuned_kernel_info *info = &k->info;
+  info->origin = pick->origin;
+  info->measured = pick->measured;
+  info->adapted = pick->changed;
+  info->expected_sec = pick->sec;
+  info->expected_loss = pick->loss;
+  info->tuned_problem = copy_or_null(&k->memory, pick->problem);
+  info->tuned_device = copy_or_null(&k->memory, pick->device_key);
+  return !info->tuned_problem == !pick->problem && !info->tuned_device == !pick->device_key
+             ? 0
+             : no_room(e);
+}
+
+/* A time that was scaled down to a small problem leaves out that a launch takes some: no GPU starts
+ * and ends a kernel within a microsecond. */
+static const double LAUNCH_LEAST_SEC = 1e-6;
+
+static int describe_load(tuned_kernel *k, const gen_plan *plan, int64_t spill, err *e) {
+  rt_function_info f = {0};
+  uint32_t dynamic = 0;
+  TRY(rt_loaded_info(k->loaded, &f, e));
+  for (size_t i = 0; i < plan->n; i++) {
+    dynamic = plan->launches[i].smem > dynamic ? plan->launches[i].smem : dynamic;
+  }
+  k->is_empty = k->is_empty || !plan->n;
+  if (k->info.expected_sec > 0 && k->info.origin != TUNED_EXACT) {
+    k->info.expected_sec = fmax(k->info.expected_sec, LAUNCH_LEAST_SEC * (double)plan->n);
+  }
+  k->info.workspace_nbytes = (int64_t)rt_loaded_workspace_nbytes(k->loaded);
+  k->has_workspace = k->info.workspace_nbytes;
+  k->info.registers = f.regs;
+  k->info.spill_nbytes = spill;
+  k->info.shared_nbytes = f.smem_static + dynamic;
+  return 0;
+}
+
+int serve_kernel_describe(tuned_kernel *k, gen_instance *g, const gen_plan *plan,
+                          const serve_pick *pick, int64_t spill, err *e) {
+  TRY(describe_args(k, g, e));
+  TRY(describe_config(k, pick, e));
+  TRY(describe_origin(k, pick, e));
+  return describe_load(k, plan, spill, e);
+}
+
+/* ---- variants ------------------------------------------------------------------------------- */
+
+static int load_variant(tuned_kernel *k, rt_device *d, gen_instance *g, const serve_pick *pick,
+                        const serve_variant_image *image, arena *a, err *e) {
+  const gen_plan *plan;
+  TRY(gen_plan_make(g, &pick->config, a, &plan, e));
+  TRY(rt_loaded_new(d, image->bytes, image->nbytes, k->t, plan, &k->loaded, e));
+  return serve_kernel_describe(k, g, plan, pick, image->spill, e);
+}
+
+int serve_kernel_variant(const tuned_kernel *from, rt_device *d, gen_instance *g,
+                         const serve_pick *pick, const serve_variant_image *image,
+                         tuned_kernel **out, err *e) {
+  arena scratch = {0};
+  TRY(serve_kernel_new(from->owner, from->t, from->name, from->info.problem, out, e));
+  const int rc = load_variant(*out, d, g, pick, image, &scratch, e);
+  arena_clear(&scratch);
+  if (rc) {
+    serve_kernel_free(*out);
+    *out = NULL;
+  }
+  return rc;
+}
+
+void serve_kernel_unload(tuned_kernel *k) {
+  rt_loaded_free(k->loaded);
+  k->loaded = NULL;
+}

@@ -1,0 +1,258 @@
+/* tuned_api.c -- the public calls: open and close a context, find, launch and describe a kernel, and
+ * the memory helpers. Each turns the caller's words into ours, and an err into a tuned_error. */
+#define _GNU_SOURCE
+#include "tuned.h"
+
+#include <string.h>
+
+#include "serve_capture.h"
+#include "serve_find.h"
+#include "serve_kernel.h"
+#include "serve_launch.h"
+#include "serve_online.h"
+#include "serve_open.h"
+#include "serve_report.h"
+
+/* ---- open and close ------------------------------------------------------------------------- */
+
+static int open_context(tuned_context **ctx, const tuned_options *o, err *e) {
+  const tuned_options defaults = {0};
+  serve *s;
+  int rc;
+  if (!ctx) {
+    return err_set(e, ERR_USAGE, "tuned_open: ctx is NULL; give the address of a tuned_context *");
+  }
+  *ctx = NULL;
+  TRY(serve_open(o ? o : &defaults, &s, e));
+  rc = serve_capture_begin(s, e);
+  if (!rc && !(*ctx = serve_handle_take(s))) {
+    rc = err_set(e, ERR_LIMIT, "tuned_open: %d contexts are open already; close some",
+                 SERVE_MAX_CONTEXTS);
+  }
+  if (rc) {
+    serve_close(s);
+  }
+  return rc;
+}
+
+int tuned_open(tuned_context **ctx, const tuned_options *options, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  open_context(ctx, options, &e);
+  return serve_report(error, &e);
+}
+
+void tuned_close(tuned_context *ctx) {
+  serve *s;
+  if (!serve_of(ctx, &s, NULL) && atomic_compare_exchange_strong(&ctx->open, &s, NULL)) {
+    serve_close(s);
+  }
+}
+
+/* ---- kernels -------------------------------------------------------------------------------- */
+
+static int find(tuned_context *ctx, const char *text, tuned_kernel **k, err *e) {
+  serve *s;
+  TRY(serve_of(ctx, &s, e));
+  if (!text || !k) {
+    return err_set(e, ERR_USAGE, "tuned_find: %s is NULL", text ? "kernel" : "problem");
+  }
+  if ((*k = serve_table_get(&s->front.kernels, text, strlen(text)))) {
+    return 0;
+  }
+  pthread_mutex_lock(&s->lock);
+  const int rc = serve_find_text(s, text, k, e);
+  pthread_mutex_unlock(&s->lock);
+  return rc;
+}
+
+int tuned_find(tuned_context *ctx, const char *problem, tuned_kernel **kernel, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (find(ctx, problem, kernel, &e) && kernel) {
+    *kernel = NULL;
+  }
+  return serve_report(error, &e);
+}
+
+int tuned_launch(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
+                 tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (!kernel) {
+    err_set(&e, ERR_USAGE, "tuned_launch: the kernel is NULL; tuned_find finds one");
+  } else if (!serve_check_launch(kernel, args, &e)) {
+    serve_launch(kernel, stream, args, &e);
+  }
+  return serve_report(error, &e);
+}
+
+int tuned_launch_with(tuned_kernel *kernel, tuned_stream stream, const void *const *args,
+                      void *workspace, size_t nbytes, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (!kernel) {
+    err_set(&e, ERR_USAGE, "tuned_launch_with: the kernel is NULL; tuned_find finds one");
+  } else if (!serve_check_launch(kernel, args, &e)) {
+    serve_launch_with(kernel, stream, args, workspace, nbytes, &e);
+  }
+  return serve_report(error, &e);
+}
+
+int tuned_workspace_bytes(const tuned_kernel *kernel, size_t *nbytes, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (kernel && nbytes) {
+    *nbytes = (size_t)kernel->info.workspace_nbytes;
+  } else {
+    err_set(&e, ERR_USAGE, "tuned_workspace_bytes: %s is NULL", kernel ? "nbytes" : "the kernel");
+  }
+  return serve_report(error, &e);
+}
+
+int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  if (kernel && info) {
+    const tuned_kernel *better = atomic_load_explicit(&kernel->better, memory_order_acquire);
+    *info = better ? better->info : kernel->info;
+  } else {
+    err_set(&e, ERR_USAGE, "tuned_info: %s is NULL", kernel ? "info" : "the kernel");
+  }
+  return serve_report(error, &e);
+}
+
+const char *tuned_origin_name(tuned_origin origin) {
+  static const char *const names[] = {
+      [TUNED_EXACT] = "exact",     [TUNED_PORTFOLIO] = "portfolio",
+      [TUNED_NEAREST] = "nearest", [TUNED_OTHER_DEVICE] = "other device",
+      [TUNED_PRESET] = "preset",   [TUNED_DEFAULT] = "default",
+      [TUNED_ONLINE] = "online"};
+  return origin >= TUNED_EXACT && origin <= TUNED_ONLINE ? names[origin] : "unknown";
+}
+
+const char *tuned_version(void) {
+  return TUNED_VERSION;
+}
+
+static int set_online(tuned_context *ctx, double fraction, err *e) {
+  serve *s;
+  TRY(serve_of(ctx, &s, e));
+  if (!(fraction >= 0 && fraction <= 1)) {
+    return err_set(e, ERR_USAGE,
+                   "tuned_online: the share of the time is %g; it must lie between 0, off, and 1",
+                   fraction);
+  }
+  return serve_online_set(s, fraction, e);
+}
+
+int tuned_online(tuned_context *ctx, double budget_fraction, tuned_error *error) {
+  err e;
+  err_clear(&e);
+  set_online(ctx, budget_fraction, &e);
+  return serve_report(error, &e);
+}
+
+/* ---- memory --------------------------------------------------------------------------------- */
+
+static rt_ptr address_of(const void *p) {
+  return (rt_ptr)(uintptr_t)p;
+}
+
+/* What the helpers have in common: an open context, and the device's turn. */
+static int begin(tuned_context *ctx, serve **s, err *e) {
+  err_clear(e);
+  TRY(serve_of(ctx, s, e));
+  serve_turn_take(*s);
+  return 0;
+}
+
+static int end(serve *s, const err *e, tuned_error *error) {
+  serve_turn_end(s);
+  return serve_report(error, e);
+}
+
+int tuned_alloc(tuned_context *ctx, size_t nbytes, void **address, tuned_error *error) {
+  err e;
+  serve *s;
+  rt_ptr p = 0;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  if (address) {
+    s->device->ops->alloc(s->device, nbytes, &p, &e);
+    *address = (void *)(uintptr_t)p;
+  } else {
+    err_set(&e, ERR_USAGE, "tuned_alloc: address is NULL");
+  }
+  return end(s, &e, error);
+}
+
+int tuned_free(tuned_context *ctx, void *address, tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  s->device->ops->give_back(s->device, address_of(address), &e);
+  return end(s, &e, error);
+}
+
+/* A copy of nothing needs no addresses. */
+static int copyable(const void *to, const void *from, size_t nbytes, const char *function, err *e) {
+  if (nbytes && (!to || !from)) {
+    return err_set(e, ERR_USAGE, "%s: %s is NULL", function, to ? "from" : "to");
+  }
+  return 0;
+}
+
+int tuned_copy_to_device(tuned_context *ctx, void *to, const void *from, size_t nbytes,
+                         tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  if (!copyable(to, from, nbytes, "tuned_copy_to_device", &e) && nbytes) {
+    s->device->ops->copy_in(s->device, address_of(to), from, nbytes, NULL, &e);
+  }
+  return end(s, &e, error);
+}
+
+int tuned_copy_to_host(tuned_context *ctx, void *to, const void *from, size_t nbytes,
+                       tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  if (!copyable(to, from, nbytes, "tuned_copy_to_host", &e) && nbytes) {
+    s->device->ops->copy_out(s->device, to, address_of(from), nbytes, NULL, &e);
+  }
+  return end(s, &e, error);
+}
+
+int tuned_zero(tuned_context *ctx, tuned_stream stream, void *address, size_t nbytes,
+               tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  if (nbytes && !address) {
+    err_set(&e, ERR_USAGE, "tuned_zero: address is NULL");
+  } else if (nbytes) {
+    s->device->ops->set(s->device, address_of(address), 0, nbytes, stream, &e);
+  }
+  return end(s, &e, error);
+}
+
+int tuned_sync(tuned_context *ctx, tuned_stream stream, tuned_error *error) {
+  err e;
+  serve *s;
+  if (begin(ctx, &s, &e)) {
+    return serve_report(error, &e);
+  }
+  s->device->ops->stream_sync(s->device, stream, &e);
+  return end(s, &e, error);
+}
