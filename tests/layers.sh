@@ -11,7 +11,16 @@ runtime/base:
 generator: runtime/base
 db: runtime/base
 runtime/device: runtime/base
-runtime/emu: runtime/base runtime/device
+runtime/emu/isa:
+runtime/emu/code: runtime/base runtime/emu/isa
+runtime/emu/parse: runtime/base runtime/emu/isa runtime/emu/code
+runtime/emu/decode: runtime/base runtime/emu/isa runtime/emu/code runtime/emu/parse
+runtime/emu/memory: runtime/base runtime/emu/isa runtime/emu/code
+runtime/emu/exec: runtime/base runtime/emu/isa runtime/emu/code runtime/emu/memory
+runtime/emu/async: runtime/base runtime/device runtime/emu/isa runtime/emu/code runtime/emu/memory runtime/emu/exec
+runtime/emu/launch: runtime/base runtime/emu/code runtime/emu/memory runtime/emu/exec runtime/emu/async
+runtime/emu/cost: runtime/base runtime/device runtime/emu/isa runtime/emu/code runtime/emu/memory
+runtime/emu: runtime/base runtime/device runtime/emu/code runtime/emu/decode runtime/emu/memory runtime/emu/async runtime/emu/launch runtime/emu/cost
 runtime/run: runtime/base generator runtime/device runtime/emu
 runtime/search: runtime/base generator
 runtime/portfolio: runtime/base generator
@@ -30,12 +39,13 @@ tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runt
 '
 # ROOM: its headers that others may include, besides its sub-folders; without a line: all.
 faces='
+runtime/emu: emu.h
 runtime/serve: tuned.h serve_known.h serve_presets.h serve_choose.h serve_distance.h
 runtime/serve/capture: serve_capture.h
 runtime/serve/online: serve_online.h
 '
 # Rooms whose files still include each other in circles.
-circles='generator runtime/emu runtime/run tuner/tune'
+circles='generator runtime/run tuner/tune'
 
 find generator db runtime tuner -name '*.[ch]' | LC_ALL=C sort | xargs grep -nE '^#include "' | awk -v rooms="$rooms" -v faces="$faces" -v circles="$circles" '
   function room_of(path,  d) { # the file itself if it is listed, else the longest listed folder above it

@@ -8,50 +8,9 @@
 #ifndef RT_EMU_H
 #define RT_EMU_H
 
-/* Tables read best as they are written: */
-/* clang-format off */
 #include "device.h"
-
-typedef enum rt_emu_check {
-  EMU_GLOBAL_BOUNDS, EMU_FREED, EMU_SHARED_BOUNDS, EMU_LOCAL_BOUNDS, EMU_MISALIGNED,
-  EMU_SHARED_UNINIT, EMU_GLOBAL_UNINIT, EMU_SHARED_RACE, EMU_GLOBAL_RACE, EMU_BARRIER,
-  EMU_SHUFFLE, EMU_ASYNC, EMU_STEPS, EMU_TRAP, EMU_ASSERT, EMU_STACK, EMU_READ_ONLY, EMU_CALL,
-  EMU_PROXY, EMU_MBARRIER,
-  EMU_NO_FINDING
-} rt_emu_check;
-
-typedef struct rt_emu_finding {
-  rt_emu_check check;       /* EMU_NO_FINDING: none */
-  char message[560];        /* the whole sentence */
-  char kernel[160], place[200]; /* place: "templates/reduce.lua:57" where the PTX has .loc */
-  uint32_t block[3], thread[3];
-  int ptx_line;
-} rt_emu_finding;
-
-/* what a kernel did, and what bounds it on the profile's card; from the blocks that ran, scaled to
- * the whole launch */
-#define RT_EMU_PIPES(X)                                                                            \
-  X(fma)                                                                                           \
-  X(alu) X(fp64) X(half) X(mufu) X(imad) X(cvt) X(lsu) X(tensor) X(control) X(uniform) X(none)
-enum {
-#define RT_EMU_PIPE_ENUM(name) EMU_PIPE_##name,
-  RT_EMU_PIPES(RT_EMU_PIPE_ENUM)
-#undef RT_EMU_PIPE_ENUM
-      EMU_PIPES_N
-};
-
-typedef struct rt_emu_stats {
-  uint64_t blocks, blocks_run;
-  double warp_instructions, thread_instructions;
-  double pipes[EMU_PIPES_N];         /* warp instructions issued to each unit */
-  double global_requests, load_sectors, store_sectors; /* sectors of 32 bytes */
-  double shared_requests, shared_wavefronts; /* more wavefronts than needed: bank conflicts */
-  double atomics, barriers;
-  int regs, blocks_sm;               /* occupancy */
-  double waves;
-  double sec;                        /* modelled, of the whole launch */
-  const char *bound;                 /* "dram", "l2", "fma", "shared", "latency", ... */
-} rt_emu_stats;
+#include "emu_check.h"
+#include "emu_stats.h"
 
 /* rt_emu_open -- profile NULL or "": the default one. ",memory=BYTES" after it bounds the memory.
  *   out  *d   close with d->ops->close(d)
@@ -59,12 +18,8 @@ typedef struct rt_emu_stats {
 int rt_emu_open(const char *profile, rt_device **d, err *e);
 /* rt_emu_profiles -- names, ends with NULL */
 const char *const *rt_emu_profiles(void);
-/* rt_emu_pipe_name -- "fma", ... */
-const char *rt_emu_pipe_name(int pipe);
 /* rt_emu_last_stats -- of the last launch that ended without a finding */
 void rt_emu_last_stats(const rt_device *d, rt_emu_stats *stats);
-/* rt_emu_check_name -- "shared-memory race", ... */
-const char *rt_emu_check_name(rt_emu_check check);
 /* rt_emu_is -- is this device the emulated one? The functions below need one that is. */
 bool rt_emu_is(const rt_device *d);
 /* rt_emu_set_checks -- on at first. Off: only accesses that would leave the device's memory are

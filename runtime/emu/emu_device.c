@@ -1,16 +1,15 @@
 /* emu_device.c -- the emulated device behind the table of device.h. */
 #define _GNU_SOURCE
-#include "emu_device.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-#include "emu_cost.h"
-#include "emu_exec.h"
+#include "emu_device_state.h"
+#include "emu_kernel.h"
+#include "emu_tensor.h"
 
-enum { STACK_NBYTES = 32 * 1024 };
 static const uint64_t step_limit = UINT64_C(1) << 28;
 
 static emu_device *self(rt_device *d) {
@@ -123,301 +122,6 @@ static int emu_set_op(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_s
   return 0;
 }
 
-/* ---- modules ---- */
-
-static void module_close(emu_device *d, rt_module *module) {
-  emu_module *m = module->m;
-  for (int i = 0; i < m->n_vars; i++) {
-    bool global = m->vars[i].space == SPACE_global || m->vars[i].space == SPACE_const;
-    if (global && m->vars[i].address) {
-      emu_heap_release(&d->heap, m->vars[i].address);
-    }
-  }
-  while (module->functions) {
-    rt_function *f = module->functions;
-    module->functions = f->next;
-    free(f);
-  }
-  emu_module_free(m);
-  free(module);
-}
-
-static int place_variables(emu_device *d, emu_module *m, err *e) {
-  for (int i = 0; i < m->n_vars; i++) {
-    emu_var *v = &m->vars[i];
-    if (v->space != SPACE_global && v->space != SPACE_const) {
-      continue;
-    }
-    const char *name = arena_text_n(&m->memory, v->name, v->name_n);
-    TRY(emu_heap_alloc(&d->heap, v->nbytes, name, &v->address, e));
-  }
-  return 0;
-}
-
-static void fill_variables(emu_device *d, emu_module *m) {
-  for (int i = 0; i < m->n_vars; i++) {
-    const emu_var *v = &m->vars[i];
-    bool constant = v->space == SPACE_const;
-    if (v->space != SPACE_global && !constant) {
-      continue;
-    }
-    uint64_t offset = v->address - EMU_GLOBAL_BASE;
-    memset(d->heap.data + offset, 0, v->nbytes);
-    if (v->init) {
-      memcpy(d->heap.data + offset, v->init, v->nbytes);
-    }
-    memset(d->heap.state + offset, BYTE_THERE | BYTE_SET | (constant ? BYTE_CONST : 0), v->nbytes);
-  }
-}
-
-static int emu_module_load_op(rt_device *d, const void *image, size_t nbytes, rt_module **out,
-                              err *e) {
-  rt_module *module = calloc(1, sizeof *module);
-  *out = NULL;
-  if (!module) {
-    return err_set(e, ERR_NOMEM, "no host memory for a module");
-  }
-  int rc = emu_module_parse(image, nbytes, &module->m, e);
-  if (rc) {
-    free(module);
-    return rc;
-  }
-  rc = place_variables(self(d), module->m, e);
-  if (rc) {
-    module_close(self(d), module);
-    return rc;
-  }
-  emu_module_link(module->m);
-  fill_variables(self(d), module->m);
-  module->next = self(d)->modules;
-  self(d)->modules = module;
-  *out = module;
-  return 0;
-}
-
-static void emu_module_unload_op(rt_device *d, rt_module *m) {
-  for (rt_module **at = &self(d)->modules; *at; at = &(*at)->next) {
-    if (*at == m) {
-      *at = m->next;
-      module_close(self(d), m);
-      return;
-    }
-  }
-}
-
-static int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **out,
-                           err *e) {
-  const emu_func *f = emu_module_kernel(m->m, name);
-  (void)d;
-  *out = NULL;
-  if (!f) {
-    return err_set(e, ERR_NOTFOUND, "no kernel '%s' in the module", name);
-  }
-  rt_function *function = calloc(1, sizeof *function);
-  if (!function) {
-    return err_set(e, ERR_NOMEM, "no host memory for a kernel");
-  }
-  *function = (rt_function){m->functions, m, f, 0, 0};
-  m->functions = function;
-  *out = function;
-  return 0;
-}
-
-/* Of the cubin where it is known; else our estimate, which ptxas would press under what the launch
- * bounds leave each thread. */
-static int regs_of(const emu_device *d, const rt_function *f) {
-  const emu_func *func = f->f;
-  double required = (double)func->required[0] * func->required[1] * func->required[2];
-  int threads = required >= 1 && required <= 1024 ? (int)required : func->max_threads;
-  int blocks = func->min_blocks > 1 ? func->min_blocks : 1;
-  int most = threads ? d->profile->regs_sm / blocks / ((threads + 31) / 32 * 32) / 8 * 8 : 255;
-  most = func->max_regs && func->max_regs < most ? func->max_regs : most;
-  if (f->regs || func->noted) {
-    return f->regs ? f->regs : func->regs;
-  }
-  return func->regs < most ? func->regs : most > 16 ? most : 16;
-}
-
-/* an estimate of registers refuses no launch */
-static int threads_max(const emu_device *d, const rt_function *f) {
-  int regs_warp = (f->regs * 32 + 255) / 256 * 256;
-  int most = regs_warp ? d->profile->regs_sm / 4 / regs_warp * 4 * 32 : 1024;
-  most = most > 1024 ? 1024 : most;
-  return f->f->max_threads && f->f->max_threads < most ? f->f->max_threads : most;
-}
-
-static int emu_function_info_op(rt_device *d, rt_function *f, rt_function_info *info, err *e) {
-  (void)e;
-  *info = (rt_function_info){regs_of(self(d), f), threads_max(self(d), f), (int64_t)f->f->smem,
-                             (int64_t)f->f->frame_nbytes};
-  return 0;
-}
-
-static int emu_function_smem_op(rt_device *d, rt_function *f, int64_t nbytes, err *e) {
-  if (nbytes < 0 || nbytes + (int64_t)f->f->smem > d->info.smem_block) {
-    return err_set(e, ERR_LAUNCH,
-                   "%lld bytes of dynamic and %llu of static shared memory; a block of %s may "
-                   "have %lld",
-                   (long long)nbytes, (unsigned long long)f->f->smem, d->info.name,
-                   (long long)d->info.smem_block);
-  }
-  f->smem_dynamic = nbytes;
-  return 0;
-}
-
-static int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks,
-                            err *e) {
-  (void)e;
-  *blocks = threads > threads_max(self(d), f) ? 0
-                                              : emu_occupancy(self(d)->profile, regs_of(self(d), f),
-                                                              threads, smem + (int64_t)f->f->smem);
-  return 0;
-}
-
-/* ---- launches ---- */
-
-/* 8 blocks a cluster is what every card of compute capability 9.0 takes; more must be asked for */
-static int check_cluster(const emu_func *f, const uint32_t grid[3], err *e) {
-  const int *c = f->cluster;
-  if (!c[0]) {
-    return 0;
-  }
-  bool divides =
-      c[1] > 0 && c[2] > 0 && c[0] <= EMU_MATES && c[1] <= EMU_MATES && c[2] <= EMU_MATES;
-  for (int i = 0; i < 3 && divides; i++) {
-    divides = grid[i] % (uint32_t)c[i] == 0;
-  }
-  return divides && c[0] * c[1] * c[2] <= EMU_MATES
-             ? 0
-             : err_set(
-                   e, ERR_LAUNCH,
-                   "kernel %s has clusters of %d,%d,%d blocks: a cluster has at most %d, and the "
-                   "grid (%u,%u,%u) must be whole clusters",
-                   f->name, c[0], c[1], c[2], EMU_MATES, grid[0], grid[1], grid[2]);
-}
-
-static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid[3],
-                        const uint32_t block[3], uint32_t smem, err *e) {
-  const rt_info *info = &d->device.info;
-  uint64_t threads = 1;
-  for (int i = 0; i < 3; i++) {
-    if (!grid[i] || grid[i] > info->grid_max[i] || !block[i] || block[i] > info->block_max[i]) {
-      return err_set(e, ERR_LAUNCH, "grid %u,%u,%u or block %u,%u,%u is beyond what %s takes",
-                     grid[0], grid[1], grid[2], block[0], block[1], block[2], info->name);
-    }
-    threads *= block[i];
-  }
-  if (threads > (uint64_t)threads_max(d, f)) {
-    return err_set(e, ERR_LAUNCH, "%llu threads a block; kernel %s with %d registers can have %d",
-                   (unsigned long long)threads, f->f->name, regs_of(d, f), threads_max(d, f));
-  }
-  for (int i = 0; i < 3; i++) {
-    if (f->f->required[i] && (uint32_t)f->f->required[i] != block[i]) {
-      return err_set(e, ERR_LAUNCH, "kernel %s requires blocks of %d,%d,%d", f->f->name,
-                     f->f->required[0], f->f->required[1], f->f->required[2]);
-    }
-  }
-  TRY(check_cluster(f->f, grid, e));
-  int64_t total = (int64_t)smem + (int64_t)f->f->smem;
-  int64_t most = f->smem_dynamic + (int64_t)f->f->smem;
-  most = most > info->smem_static ? most : info->smem_static;
-  if (total > most) {
-    return err_set(e, ERR_LAUNCH,
-                   "%lld bytes of shared memory a block; over %lld a kernel must be allowed more "
-                   "first",
-                   (long long)total, (long long)most);
-  }
-  return 0;
-}
-
-static uint8_t *gather_params(const emu_func *f, void **args) {
-  uint8_t *params = calloc(1, f->params_nbytes + 64);
-  for (int i = 0; params && i < f->n_params; i++) {
-    memcpy(params + f->params[i].offset, args[i], f->params[i].nbytes);
-  }
-  return params;
-}
-
-/* tags of blocks go on from launch to launch; when they would overflow all start again */
-static uint32_t next_tags(emu_heap *h, uint64_t n_blocks) {
-  if (n_blocks > UINT32_MAX / 2) {
-    return 0;
-  }
-  if (n_blocks > UINT32_MAX - h->tag_base) {
-    memset(h->tag, 0, 2 * h->top);
-    h->tag_base = 1;
-  }
-  uint32_t base = h->tag_base;
-  h->tag_base += (uint32_t)n_blocks;
-  return base;
-}
-
-static int host_threads(const emu_device *d) {
-  long n = d->threads ? d->threads : sysconf(_SC_NPROCESSORS_ONLN);
-  return n < 1 ? 1 : n > 256 ? 256 : (int)n;
-}
-
-static uint64_t stack_of(const emu_func *f) {
-  if (f->depth_nbytes == SIZE_MAX) {
-    return STACK_NBYTES + (f->frame_nbytes + 15) / 16 * 16;
-  }
-  return f->depth_nbytes;
-}
-
-static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
-                    const uint32_t block[3], uint32_t smem, emu_launch *l) {
-  memset(l, 0, sizeof *l);
-  l->device = d;
-  l->heap = &d->heap;
-  l->module = f->module->m;
-  l->func = f->f;
-  memcpy(l->grid, grid, sizeof l->grid);
-  memcpy(l->block, block, sizeof l->block);
-  l->n_blocks = (uint64_t)grid[0] * grid[1] * grid[2];
-  l->sampled = d->sample && (uint64_t)d->sample < l->n_blocks ? (uint64_t)d->sample : l->n_blocks;
-  l->n_mates = 1;
-  for (int i = 0; i < 3; i++) {
-    l->cluster[i] = f->f->cluster[0] ? (uint32_t)f->f->cluster[i] : 1;
-    l->n_mates *= (int)l->cluster[i];
-  }
-  l->sampled =
-      (l->sampled + (uint64_t)l->n_mates - 1) / (uint64_t)l->n_mates * (uint64_t)l->n_mates;
-  uint64_t clusters = l->sampled / (uint64_t)l->n_mates;
-  l->count_every = clusters > 32 ? clusters / 32 : 1;
-  l->n_threads = (int)(block[0] * block[1] * block[2]);
-  l->n_warps = (l->n_threads + 31) / 32;
-  l->smem_nbytes = l->module->smem_dynamic_at + smem;
-  l->dynamic_nbytes = smem;
-  l->local_nbytes = stack_of(f->f);
-  l->params_nbytes = f->f->params_nbytes;
-  l->checks = d->checks;
-  l->regs = regs_of(d, f);
-  l->step_limit = d->steps;
-  l->ask_stop = d->stop;
-  l->tag_base = next_tags(&d->heap, l->n_blocks);
-  l->resident = 32;
-  l->finding = &d->finding;
-  d->finding = (rt_emu_finding){.check = EMU_NO_FINDING};
-}
-
-static int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3],
-                         const uint32_t block[3], uint32_t smem, rt_stream s, void **args, err *e) {
-  emu_device *d = self(dev);
-  emu_launch l;
-  (void)s;
-  TRY(check_launch(d, f, grid, block, smem, e));
-  prepare(d, f, grid, block, smem, &l);
-  uint8_t *params = gather_params(f->f, args);
-  if (!params) {
-    return err_set(e, ERR_NOMEM, "no host memory for a launch");
-  }
-  l.params = params;
-  int rc = emu_launch_run(&l, host_threads(d), &d->stats, e);
-  free(params);
-  d->now += rc ? 0 : d->stats.sec;
-  return rc;
-}
-
 /* ---- streams and events: everything is in order and done when the call returns ---- */
 
 static int emu_stream_new_op(rt_device *d, rt_stream *s, err *e) {
@@ -457,6 +161,11 @@ static int emu_elapsed_op(rt_device *d, rt_event *from, rt_event *to, double *se
   (void)d, (void)e;
   *sec = to->sec - from->sec;
   return 0;
+}
+
+static int emu_tensor_map_op(rt_device *d, const rt_tensor *t, rt_tensor_map *map, err *e) {
+  (void)d;
+  return emu_tensor_map_make(t, map, e);
 }
 
 static void emu_close_op(rt_device *d) {
@@ -615,10 +324,4 @@ const rt_emu_finding *rt_emu_last_finding(const rt_device *d) {
 
 void rt_emu_last_stats(const rt_device *d, rt_emu_stats *stats) {
   *stats = ((const emu_device *)d)->stats;
-}
-
-void emu_device_print(emu_device *d, const char *text) {
-  if (d->print) {
-    d->print(d->print_context, text);
-  }
 }

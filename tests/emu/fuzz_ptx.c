@@ -1,14 +1,16 @@
 /* fuzz_ptx.c -- libFuzzer target: PTX text to a decoded module, and back to nothing.
  *
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined \
- *     -Iruntime/base -Iruntime/device -Iruntime/emu tests/emu/fuzz_ptx.c \
- *     runtime/emu/emu_*.c runtime/base/{arena,dtype,err,hash,str}.c -lm -lpthread -o build/fuzz_ptx
+ *     $(find runtime -type d -printf '-I%p ') tests/emu/fuzz_ptx.c \
+ *     $(find runtime/emu/{isa,code,parse,decode} -name "*.c") \
+ *     runtime/base/{arena,err}.c -lm -o build/fuzz_ptx
  *   build/fuzz_ptx -max_len=4096 -dict=tests/emu/ptx.dict CORPUS tests/emu/seeds
  */
 #include <stddef.h>
 #include <stdint.h>
 
-#include "emu_code.h"
+#include "emu_decode.h"
+#include "emu_module.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 

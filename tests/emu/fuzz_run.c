@@ -2,7 +2,7 @@
  * under a step limit. Whatever it does must end in a result, a finding or a refusal.
  *
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
- *     -Iruntime/base -Iruntime/device -Iruntime/emu tests/emu/fuzz_run.c runtime/emu/emu_*.c \
+ *     $(find runtime -type d -printf '-I%p ') tests/emu/fuzz_run.c $(find runtime/emu -name '*.c') \
  *     runtime/base/{arena,dtype,err,hash,str}.c -lm -lpthread -o build/fuzz_run
  *   build/fuzz_run -max_len=6000 -dict=tests/emu/ptx.dict CORPUS tests/emu/seeds
  *
@@ -12,7 +12,7 @@
 #include <string.h>
 
 #include "emu.h"
-#include "emu_device.h"
+#include "emu_device_state.h"
 
 enum { BUFFER = 4096, STEPS = 4000, MEMORY = 1 << 22, ARGS = 1024 };
 

@@ -1,7 +1,7 @@
 /* test_emu_parse.c -- PTX that the emulated device must refuse, with the line and the reason, and
  * PTX that it must load quickly. */
 #define _GNU_SOURCE
-#include "emu_decode.h"
+#include "emu_decoders.h"
 #include "emu_fixture.h"
 
 static int load(kit *k, const char *text) {

@@ -1,0 +1,407 @@
+/* emu_exec_wgmma.c -- wgmma: products of a warp group, a and b in shared memory, done later.
+ *
+ * The product is computed when it is issued, each warp its 16 of the 64 rows; until the group is
+ * waited for, the accumulators are marked as in flight and the bytes of shared memory as being
+ * read, so that whoever touches either too early is found. Moves carry the mark along, since the
+ * compiler renames registers as it likes. Sums are those of mma.sync: exact products, a k of the
+ * instruction added at once, then cut to f32. What the hardware does beyond that is not published;
+ * with fp8 operands it keeps fewer bits.
+ * src: PTX ISA 9.0, 9.7.15: register layouts, matrix descriptors and their canonical layouts.
+ */
+#include "emu_exec_wgmma.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu_check_shared.h"
+#include "emu_exec.h"
+#include "emu_finding.h"
+#include "emu_fragment.h"
+#include "emu_matrix.h"
+#include "emu_modes.h"
+
+enum { ROWS = 16, COLS = 256, DEPTH = 32, CHUNK = 16, CHUNKS = 2 * COLS };
+
+/* ---- matrix descriptors ---- */
+
+typedef struct descriptor {
+  uint32_t start, leading, stride, base;
+  int width; /* chunks of 16 bytes in a swizzled row: 1 (no swizzle), 2, 4, 8 */
+} descriptor;
+
+static descriptor unpack_descriptor(uint64_t d) {
+  static const int widths[] = {1, 8, 4, 2};
+  return (descriptor){(uint32_t)(d & 0x3fff) << 4, (uint32_t)(d >> 16 & 0x3fff) << 4,
+                      (uint32_t)(d >> 32 & 0x3fff) << 4, (uint32_t)(d >> 49 & 7), widths[d >> 62]};
+}
+
+static uint32_t swizzled(const descriptor *d, uint32_t address) {
+  uint32_t row = (address >> 7) - d->base;
+  return address ^ (row & (uint32_t)(d->width - 1)) << 4;
+}
+
+/* k runs within a chunk; c is 0 or 1 */
+static uint32_t chunk_by_k(const descriptor *d, int row, int c) {
+  uint32_t in = (uint32_t)(row % 8 * CHUNK * d->width),
+           along = (uint32_t)c * (d->width == 1 ? d->leading : CHUNK);
+  return swizzled(d, d->start + in + (uint32_t)(row / 8) * d->stride + along);
+}
+
+/* rows of a, or columns of b, run within a chunk: the transposed layouts, of 16-bit elements */
+static uint32_t chunk_by_row(const descriptor *d, int chunk, int k) {
+  uint32_t in = (uint32_t)(chunk % d->width * CHUNK + k % 8 * CHUNK * d->width);
+  uint32_t outer = (uint32_t)(chunk / d->width), deep = (uint32_t)(k / 8);
+  bool plain = d->width == 1;
+  return swizzled(d, d->start + in + outer * (plain ? d->stride : d->leading) +
+                         deep * (plain ? d->leading : d->stride));
+}
+
+/* where the chunks lie of `rows` rows from `first` on (of a; of b: columns); how many there are */
+static int find_chunks(const descriptor *d, int first, int rows, bool transposed,
+                       uint32_t chunks[CHUNKS]) {
+  int n = 0;
+  for (int row = first; row < first + rows && !transposed; row++) {
+    chunks[n++] = chunk_by_k(d, row, 0);
+    chunks[n++] = chunk_by_k(d, row, 1);
+  }
+  for (int c = first / 8; c < (first + rows) / 8 && transposed; c++) {
+    for (int k = 0; k < 16; k++) {
+      chunks[n++] = chunk_by_row(d, c, k);
+    }
+  }
+  return n;
+}
+
+/* the chunks of operand 0 (a) or 1 (b) of a wgmma */
+static int operand_chunks(const emu_warp *w, const emu_insn *in, const uint64_t descriptors[2],
+                          int which, uint32_t chunks[CHUNKS]) {
+  descriptor d = unpack_descriptor(descriptors[which]);
+  int flags = in->more->mode[5];
+  if (which == 1) {
+    return find_chunks(&d, 0, in->more->mode[1], flags & WGMMA_trans_b, chunks);
+  }
+  return flags & WGMMA_registers
+             ? 0
+             : find_chunks(&d, w->index % 4 * ROWS, ROWS, flags & WGMMA_trans_a, chunks);
+}
+
+static int check_chunks(emu_warp *w, const emu_insn *in, const uint32_t *chunks, int n) {
+  for (int i = 0; i < n; i++) {
+    if (chunks[i] + CHUNK > w->launch->smem_nbytes) {
+      return emu_finding(w, in, 0, EMU_SHARED_BOUNDS,
+                         "multiplies a matrix that reaches to shared address %u, but the block has "
+                         "%llu bytes: is its descriptor right?",
+                         chunks[i], (unsigned long long)w->launch->smem_nbytes);
+    }
+  }
+  return w->launch->checks ? emu_check_async(w, in, chunks, n, "multiplies") : RUN_ON;
+}
+
+static void mark_reads(emu_warp *w, const uint32_t *chunks, int n, int by) {
+  for (int i = 0; i < n; i++) {
+    uint16_t *count = &w->block->read_by[chunks[i] / CHUNK];
+    *count = (uint16_t)(*count + by);
+  }
+}
+
+/* ---- the product of one warp ---- */
+
+typedef struct product {
+  double a[ROWS][DEPTH], b[DEPTH][COLS], c[ROWS][COLS];
+} product;
+
+/* the elements of chunks as find_chunks put them; by rows or, transposed, by k */
+static void load_chunks(const emu_warp *w, const uint32_t *chunks, int n, emu_type t,
+                        bool transposed, double sign, double *to, int row_step, int k_step) {
+  int size = emu_type_bytes(t), each = CHUNK / size;
+  for (int i = 0; i < n; i++) {
+    const uint8_t *from = w->block->smem + chunks[i];
+    int row = transposed ? i / 16 * 8 : i / 2, k = transposed ? i % 16 : i % 2 * each;
+    for (int e = 0; e < each; e++) {
+      double v = sign * emu_element_value(emu_get(from, e, size), t);
+      to[(row + (transposed ? e : 0)) * row_step + (k + (transposed ? 0 : e)) * k_step] = v;
+    }
+  }
+}
+
+static void load_registers(const emu_warp *w, const emu_insn *in, int at, emu_type t, double sign,
+                           product *x) {
+  int bits = 8 * emu_type_bytes(t), each = 32 / bits;
+  for (int r = 0; r < 4; r++) {
+    const uint32_t *s = emu_src(w, in->more->ops[at + r]);
+    for (int lane = 0; lane < EMU_LANES_N; lane++) {
+      for (int e = 0; e < each; e++) {
+        emu_spot p = emu_spot_of(0, lane, r, e, each, ROWS);
+        uint64_t one = bits == 32 ? s[lane] : s[lane] >> (bits * e) & ((UINT32_C(1) << bits) - 1);
+        x->a[p.row][p.column] = sign * emu_element_value(one, t);
+      }
+    }
+  }
+}
+
+static void load_accumulators(const emu_warp *w, const emu_insn *in, int at, int n, product *x) {
+  emu_type t = (emu_type)in->type;
+  int bits = 8 * emu_type_bytes(t), each = 32 / bits;
+  for (int r = 0; r < n; r++) {
+    const uint32_t *s = emu_src(w, in->more->ops[at + r]);
+    for (int lane = 0; lane < EMU_LANES_N; lane++) {
+      for (int e = 0; e < each; e++) {
+        int i = r * each + e, row = lane / 4 + i / 2 % 2 * 8,
+            column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        uint64_t one = bits == 32 ? s[lane] : s[lane] >> (bits * e) & 0xffff;
+        x->c[row][column] = emu_element_value(one, t);
+      }
+    }
+  }
+}
+
+static void store_accumulators(emu_warp *w, const emu_insn *in, int n, const product *x) {
+  emu_type t = (emu_type)in->type;
+  int bits = 8 * emu_type_bytes(t), each = 32 / bits;
+  for (int r = 0; r < n; r++) {
+    uint32_t *d = emu_reg(w, in->more->ops[r]);
+    for (int lane = 0; lane < EMU_LANES_N; lane++) {
+      uint64_t word = 0;
+      for (int e = 0; e < each; e++) {
+        int i = r * each + e, row = lane / 4 + i / 2 % 2 * 8,
+            column = i / 4 * 8 + lane % 4 * 2 + i % 2;
+        word |= emu_element_bits(x->c[row][column], t, in->flags & INSN_SAT) << (bits * e);
+      }
+      d[lane] = (uint32_t)word;
+    }
+  }
+}
+
+static void multiply(const emu_warp *w, const emu_insn *in, product *x) {
+  int n = in->more->mode[1], k = in->more->mode[2];
+  int block = emu_matrix_block(w, (emu_type)in->more->mode[3]);
+  for (int i = 0; i < ROWS; i++) {
+    double *c = x->c[i];
+    for (int p = 0; p < k; p++) {
+      double a = x->a[i][p];
+      const double *b = x->b[p];
+      for (int j = 0; j < n; j++) {
+        c[j] += a * b[j];
+      }
+      for (int j = 0; (p + 1) % block == 0 && in->type == T_f32 && j < n; j++) {
+        c[j] = emu_cut(c[j]);
+      }
+    }
+  }
+}
+
+/* ---- what is in flight ---- */
+
+enum { MOVED = INT32_MIN }; /* bit of flying: a copy of the register that the wgmma writes */
+
+void emu_wgmma_start(emu_warp *w) {
+  w->n_wgmma = 0;
+  w->wgmma_group = 0;
+  w->wgmma_count = 0;
+  w->is_flying = false;
+  if (w->flying) {
+    memset(w->flying, 0, w->cap_flying * sizeof *w->flying);
+  }
+}
+
+static bool remember(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2]) {
+  if (w->n_wgmma == w->cap_wgmma) {
+    int bigger = w->cap_wgmma ? 2 * w->cap_wgmma : 32;
+    emu_wgmma *all = realloc(w->wgmma, sizeof *all * (size_t)bigger);
+    if (!all) {
+      return false;
+    }
+    w->wgmma = all;
+    w->cap_wgmma = bigger;
+  }
+  w->wgmma[w->n_wgmma++] = (emu_wgmma){{descriptors[0], descriptors[1]}, in, w->wgmma_group};
+  return true;
+}
+
+/* only registers of the kernel itself are watched, not those of functions it calls */
+static bool mark_registers(emu_warp *w, const emu_insn *in) {
+  const emu_func *f = w->launch->module->funcs[w->kernel.func];
+  if (w->frame != &w->kernel) {
+    return true;
+  }
+  if (!w->flying) {
+    w->cap_flying = (size_t)f->n_regs + 1;
+    w->flying = calloc(w->cap_flying, sizeof *w->flying);
+  }
+  size_t pc = (size_t)(in - f->code);
+  for (uint32_t r = f->ref_start[pc]; w->flying && r < f->ref_start[pc + 1]; r++) {
+    if (f->refs[r] & 1) {
+      w->flying[f->refs[r] >> 1] = w->wgmma_group + 1;
+    }
+  }
+  w->is_flying = w->flying != NULL;
+  return w->is_flying;
+}
+
+static int early(emu_warp *w, const emu_insn *in, uint32_t mask, const char *does) {
+  return emu_finding(w, in, __builtin_ctz(mask), EMU_ASYNC,
+                     "%s an accumulator of a wgmma that is still in flight: wgmma.wait_group first",
+                     does);
+}
+
+int emu_wgmma_registers(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  const emu_func *f = w->launch->module->funcs[w->kernel.func];
+  uint32_t moved = 0;
+  if (w->frame != &w->kernel || in->kind == KIND_wgmma) {
+    return RUN_ON;
+  }
+  size_t pc = (size_t)(in - f->code);
+  bool is_move = in->kind == KIND_alu && in->pipe == EMU_PIPE_none;
+  for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
+    uint32_t group = f->refs[r] & 1 ? 0 : w->flying[f->refs[r] >> 1];
+    if (group && !is_move) {
+      return early(w, in, mask, "reads");
+    }
+    moved |= group;
+  }
+  for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
+    uint32_t *to = &w->flying[f->refs[r] >> 1];
+    if ((f->refs[r] & 1) && *to && !moved && !(*to & (uint32_t)MOVED)) {
+      return early(w, in, mask, "overwrites");
+    }
+    *to = f->refs[r] & 1 ? (moved ? moved | (uint32_t)MOVED : 0) : *to;
+    if (!(f->refs[r] & 1) && moved) {
+      *to |= (uint32_t)MOVED; /* the copy is the one that counts from now on */
+    }
+  }
+  return RUN_ON;
+}
+
+/* groups before `first` are complete */
+static void retire(emu_warp *w, uint32_t first) {
+  int kept = 0;
+  for (int i = 0; i < w->n_wgmma; i++) {
+    const emu_wgmma *one = &w->wgmma[i];
+    uint32_t chunks[CHUNKS];
+    if (one->group >= first) {
+      w->wgmma[kept++] = *one;
+      continue;
+    }
+    for (int which = 0; which < 2; which++) {
+      mark_reads(w, chunks, operand_chunks(w, one->in, one->descriptor, which, chunks), -1);
+    }
+  }
+  w->n_wgmma = kept;
+  bool any = false;
+  for (size_t r = 0; w->is_flying && r < w->cap_flying; r++) {
+    uint32_t group = w->flying[r] & ~(uint32_t)MOVED;
+    w->flying[r] = group > first ? w->flying[r] : 0;
+    any |= w->flying[r] != 0;
+  }
+  w->is_flying = any;
+}
+
+/* ---- instructions ---- */
+
+static int whole_group(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  if ((w->index | 3) >= w->block->n_warps) {
+    return emu_finding(w, in, __builtin_ctz(mask), EMU_BARRIER,
+                       "is in a warp group of fewer than four warps: wgmma needs blocks of a "
+                       "multiple of 128 threads");
+  }
+  return emu_warp_sync(w, in, mask, ~0u);
+}
+
+static int same_in_all(emu_warp *w, const emu_insn *in, uint64_t descriptors[2]) {
+  for (int which = 0; which < 2; which++) {
+    if (in->o[1 + which] == EMU_NONE) {
+      continue;
+    }
+    const uint64_t *s = emu_src(w, in->o[1 + which]);
+    for (int i = 1; i < EMU_LANES_N; i++) {
+      if (s[i] != s[0]) {
+        return emu_finding(w, in, i, EMU_CALL,
+                           "gives a matrix descriptor other than that of its warp's first thread");
+      }
+    }
+    descriptors[which] = s[0];
+  }
+  return RUN_ON;
+}
+
+/* Four warps, one product: all must name the same matrices. The first to come says which. */
+static int same_in_group(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2]) {
+  uint64_t n = ++w->wgmma_count;
+  emu_agreement *a = &w->block->agreed[w->index / 4][n % EMU_WGMMA_RING];
+  w->block->has_agreed = true;
+  if (a->n < n) {
+    *a = (emu_agreement){n, {descriptors[0], descriptors[1]}};
+  }
+  bool same =
+      a->n > n || (a->descriptor[0] == descriptors[0] && a->descriptor[1] == descriptors[1]);
+  return same ? RUN_ON
+              : emu_finding(
+                    w, in, 0, EMU_CALL,
+                    "gives a matrix descriptor other than that of its warp group's first warp");
+}
+
+/* both matrices: checked, loaded, marked as being read */
+static int load_operands(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2],
+                         product *x) {
+  const int *mode = in->more->mode;
+  int n_d = (in->more->n - (mode[5] & WGMMA_registers ? 4 : 0)) / 2;
+  double sign_a = mode[5] & WGMMA_minus_a ? -1 : 1, sign_b = mode[5] & WGMMA_minus_b ? -1 : 1;
+  for (int which = 0; which < 2; which++) {
+    uint32_t chunks[CHUNKS];
+    int n = operand_chunks(w, in, descriptors, which, chunks);
+    int rc = check_chunks(w, in, chunks, n);
+    if (rc) {
+      return rc;
+    }
+    if (which) {
+      load_chunks(w, chunks, n, (emu_type)mode[4], mode[5] & WGMMA_trans_b, sign_b, x->b[0], 1,
+                  COLS);
+    } else {
+      load_chunks(w, chunks, n, (emu_type)mode[3], mode[5] & WGMMA_trans_a, sign_a, x->a[0], DEPTH,
+                  1);
+    }
+    mark_reads(w, chunks, n, 1);
+  }
+  if (mode[5] & WGMMA_registers) {
+    load_registers(w, in, n_d, (emu_type)mode[3], sign_a, x);
+  }
+  return RUN_ON;
+}
+
+int exec_wgmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  const int *mode = in->more->mode;
+  int n_a = mode[5] & WGMMA_registers ? 4 : 0, n_d = (in->more->n - n_a) / 2;
+  uint64_t descriptors[2] = {0};
+  product x;
+  int rc = whole_group(w, in, mask);
+  rc = rc ? rc : same_in_all(w, in, descriptors);
+  rc = rc || !w->launch->checks ? rc : same_in_group(w, in, descriptors);
+  rc = rc ? rc : load_operands(w, in, descriptors, &x);
+  if (rc) {
+    return rc;
+  }
+  for (int i = 0; i < ROWS; i++) {
+    memset(x.c[i], 0, sizeof x.c[i][0] * (size_t)mode[1]);
+  }
+  if (*(const uint32_t *)emu_src(w, in->o[3]) & 1) {
+    load_accumulators(w, in, n_d + n_a, n_d, &x);
+  }
+  multiply(w, in, &x);
+  store_accumulators(w, in, n_d, &x);
+  if (!remember(w, in, descriptors) || (w->launch->checks && !mark_registers(w, in))) {
+    return emu_finding(w, in, 0, EMU_STACK, "finds no host memory for a wgmma");
+  }
+  return RUN_ON;
+}
+
+int exec_wgmmacommit(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  (void)in, (void)mask;
+  w->wgmma_group++;
+  return RUN_ON;
+}
+
+int exec_wgmmawait(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  (void)mask;
+  retire(w, in->imm < (int64_t)w->wgmma_group ? w->wgmma_group - (uint32_t)in->imm : 0);
+  return RUN_ON;
+}

@@ -1,0 +1,50 @@
+/* emu_tensor.c -- tensor maps: what they may be, and the emulated device's own kind.
+ * src: CUDA Driver API 13.0, cuTensorMapEncodeTiled. */
+#include "emu_tensor.h"
+
+#include <string.h>
+
+enum { BOX_MAX = 256, BOX_NBYTES_MAX = 1 << 20 };
+
+static bool valid_swizzle(const emu_tensor_map *m) {
+  bool known = m->swizzle == 1 || m->swizzle == 2 || m->swizzle == 4 || m->swizzle == 8;
+  return known && (m->swizzle == 1 || m->box[0] * m->element_nbytes == 16 * m->swizzle);
+}
+
+bool emu_tensor_valid(const emu_tensor_map *m) {
+  int size = m->element_nbytes;
+  uint64_t nbytes = (uint64_t)size;
+  bool ok = m->magic == EMU_TENSOR_MAGIC && m->rank >= 1 && m->rank <= 5 && m->address % 16 == 0 &&
+            (size == 1 || size == 2 || size == 4 || size == 8);
+  for (int d = 0; ok && d < m->rank; d++) {
+    ok = m->dims[d] >= 1 && m->dims[d] <= UINT64_C(1) << 32 && m->box[d] >= 1 &&
+         m->box[d] <= BOX_MAX &&
+         (d == 0 || (m->strides[d - 1] % 16 == 0 && m->strides[d - 1] < UINT64_C(1) << 40));
+    nbytes *= m->box[d];
+    ok = ok && nbytes <= BOX_NBYTES_MAX;
+  }
+  return ok && m->box[0] * size % 16 == 0 && valid_swizzle(m);
+}
+
+int emu_tensor_map_make(const rt_tensor *t, rt_tensor_map *map, err *e) {
+  emu_tensor_map m = {.magic = EMU_TENSOR_MAGIC,
+                      .address = t->at,
+                      .rank = (uint8_t)t->rank,
+                      .element_nbytes = (uint8_t)dtype_nbytes(t->type),
+                      .swizzle = (uint8_t)(t->swizzle ? t->swizzle / 16 : 1),
+                      .nan = t->nan};
+  for (int i = 0; i < 5 && i < t->rank; i++) {
+    m.dims[i] = t->dims[i];
+    m.box[i] = (uint16_t)(t->box[i] < UINT16_MAX ? t->box[i] : UINT16_MAX);
+    m.strides[i < 4 ? i : 3] = i < 4 ? t->strides[i] : m.strides[3];
+  }
+  if (t->rank < 1 || t->rank > 5 || t->swizzle % 16 || !emu_tensor_valid(&m)) {
+    return err_set(e, ERR_USAGE,
+                   "no such tensor map: 1 to 5 dimensions, address and strides multiples of 16 "
+                   "bytes, a box of at most 256 elements a side whose rows are multiples of 16 "
+                   "bytes, or as long as the swizzle (32, 64 or 128)");
+  }
+  memset(map, 0, sizeof *map);
+  memcpy(map, &m, sizeof m);
+  return 0;
+}

@@ -1,0 +1,23 @@
+/* emu_module.h -- what is done with a module once it is parsed. */
+#ifndef EMU_MODULE_H
+#define EMU_MODULE_H
+
+#include "emu_code.h"
+#include "err.h"
+
+/* emu_module_layout -- place shared variables, measure stacks, find built-in functions, estimate
+ * registers.
+ *   err  ERR_COMPILE  a called function is missing;  ERR_LIMIT;  ERR_NOMEM */
+int emu_module_layout(emu_module *m, err *e);
+/* emu_live -- mark where basic blocks begin and estimate f->regs; false: out of memory */
+bool emu_live(emu_func *f);
+/* emu_notes -- read ptxas's report of each kernel from the comments of the PTX */
+void emu_notes(emu_module *m);
+/* emu_module_link -- write addresses into code and initialisers, once global variables have theirs
+ */
+void emu_module_link(emu_module *m);
+/* emu_module_kernel -- NULL: no such kernel */
+emu_func *emu_module_kernel(const emu_module *m, const char *name);
+void emu_module_free(emu_module *m);
+
+#endif

@@ -1,0 +1,72 @@
+/* emu_sreg.c -- names and widths of the special registers. */
+#include "emu_sreg.h"
+
+#include <string.h>
+
+static const struct {
+  const char *name;
+  emu_sreg sreg;
+} sregs[] = {
+    {"%tid.x", SREG_tid_x},
+    {"%tid.y", SREG_tid_y},
+    {"%tid.z", SREG_tid_z},
+    {"%ntid.x", SREG_ntid_x},
+    {"%ntid.y", SREG_ntid_y},
+    {"%ntid.z", SREG_ntid_z},
+    {"%ctaid.x", SREG_ctaid_x},
+    {"%ctaid.y", SREG_ctaid_y},
+    {"%ctaid.z", SREG_ctaid_z},
+    {"%nctaid.x", SREG_nctaid_x},
+    {"%nctaid.y", SREG_nctaid_y},
+    {"%nctaid.z", SREG_nctaid_z},
+    {"%laneid", SREG_laneid},
+    {"%warpid", SREG_warpid},
+    {"%nwarpid", SREG_nwarpid},
+    {"%smid", SREG_smid},
+    {"%nsmid", SREG_nsmid},
+    {"%gridid", SREG_gridid},
+    {"%lanemask_eq", SREG_lanemask_eq},
+    {"%lanemask_le", SREG_lanemask_le},
+    {"%lanemask_lt", SREG_lanemask_lt},
+    {"%lanemask_ge", SREG_lanemask_ge},
+    {"%lanemask_gt", SREG_lanemask_gt},
+    {"%clock", SREG_clock},
+    {"%clock_hi", SREG_clock_hi},
+    {"%clock64", SREG_clock64},
+    {"%globaltimer", SREG_globaltimer},
+    {"%globaltimer_lo", SREG_globaltimer_lo},
+    {"%globaltimer_hi", SREG_globaltimer_hi},
+    {"%dynamic_smem_size", SREG_dynamic_smem_size},
+    {"%total_smem_size", SREG_total_smem_size},
+    {"%tid.w", SREG_zero},
+    {"%ctaid.w", SREG_zero},
+    {"%ntid.w", SREG_one},
+    {"%nctaid.w", SREG_one},
+    {"%cluster_ctaid.x", SREG_cluster_ctaid_x},
+    {"%cluster_ctaid.y", SREG_cluster_ctaid_y},
+    {"%cluster_ctaid.z", SREG_cluster_ctaid_z},
+    {"%cluster_nctaid.x", SREG_cluster_nctaid_x},
+    {"%cluster_nctaid.y", SREG_cluster_nctaid_y},
+    {"%cluster_nctaid.z", SREG_cluster_nctaid_z},
+    {"%cluster_ctarank", SREG_cluster_ctarank},
+    {"%cluster_nctarank", SREG_cluster_nctarank},
+    {"%clusterid.x", SREG_clusterid_x},
+    {"%clusterid.y", SREG_clusterid_y},
+    {"%clusterid.z", SREG_clusterid_z},
+    {"%nclusterid.x", SREG_nclusterid_x},
+    {"%nclusterid.y", SREG_nclusterid_y},
+    {"%nclusterid.z", SREG_nclusterid_z},
+};
+
+int emu_sreg_parse(const char *name, size_t n) {
+  for (size_t i = 0; i < sizeof sregs / sizeof *sregs; i++) {
+    if (strlen(sregs[i].name) == n && !memcmp(sregs[i].name, name, n)) {
+      return (int)sregs[i].sreg;
+    }
+  }
+  return -1;
+}
+
+int emu_sreg_bytes(int sreg) {
+  return sreg == SREG_clock64 || sreg == SREG_globaltimer || sreg == SREG_gridid ? 8 : 4;
+}

@@ -1,0 +1,184 @@
+/* emu_decode_bulk.c -- decoders of bulk copies and of clusters.
+ * src: PTX ISA 9.0, 9.7.9.25.5 (cp.async.bulk, cp.async.bulk.tensor), 9.7.9.24 (mapa, getctarank),
+ * 9.7.13.4 (barrier.cluster). */
+#include <string.h>
+
+#include "emu_decoders.h"
+#include "emu_modes.h"
+
+/* an address into slot 1, 2 or 3, with its offset and width kept apart */
+static int place_address(emu_parser *p, emu_insn *in, int slot, const emu_operand *o) {
+  emu_statement *s = &p->statement;
+  emu_operand kept = s->operands[0];
+  s->operands[0] = *o;
+  int rc = emu_address(p, slot, 0, in);
+  s->operands[0] = kept;
+  in = &p->f->code[p->f->n - 1];
+  in->more->offsets[slot - 1] = in->imm;
+  in->more->widths[slot - 1] = in->more->mode[5];
+  return rc;
+}
+
+typedef struct form {
+  int op;
+  bool tensor, multicast, policy;
+  int dimensions;
+} form;
+
+/* .shared::cluster.global, .shared::cluster.shared::cta or .global.shared::cta, in this order */
+static bool take_direction(emu_parser *p, form *f) {
+  bool cluster = emu_mod(p, "shared::cluster"), cta = emu_mod(p, "shared::cta");
+  bool global = emu_mod(p, "global");
+  if (global && cta && !cluster) { /* the order of the words says which way */
+    const emu_statement *s = &p->statement;
+    for (int i = 1; i < s->n_mods; i++) {
+      if (s->mods[i].n == 6 && !memcmp(s->mods[i].p, "global", 6)) {
+        f->op = BULK_STORE;
+        return true;
+      }
+      if (s->mods[i].n == 11 && !memcmp(s->mods[i].p, "shared::cta", 11)) {
+        f->op = BULK_LOAD;
+        return true;
+      }
+    }
+  }
+  f->op = cta ? BULK_BETWEEN : BULK_LOAD;
+  return cluster && (cta != global);
+}
+
+static bool take_form(emu_parser *p, form *f) {
+  static const char *const dimensions[] = {"1d", "2d", "3d", "4d", "5d", NULL};
+  f->tensor = emu_mod(p, "tensor");
+  f->dimensions = f->tensor ? emu_mod_choice(p, dimensions) + 1 : 0;
+  if ((f->tensor && !f->dimensions) || !take_direction(p, f)) {
+    return false;
+  }
+  emu_mod(p, "tile");
+  f->multicast = emu_mod(p, "multicast::cluster");
+  f->policy = emu_mod(p, "L2::cache_hint");
+  return emu_mod(p, f->op == BULK_STORE ? "bulk_group" : "mbarrier::complete_tx::bytes");
+}
+
+/* coordinates of a tensor's tile: as many ops */
+static int place_coordinates(emu_parser *p, emu_insn *in, const emu_operand *address, int n) {
+  if (address->kind != OPERAND_ADDRESS || address->count != n) {
+    return emu_unsupported(p, "wrong number of coordinates");
+  }
+  for (int i = 0; i < n; i++) {
+    in->more->bytes[i] = 4;
+    TRY(emu_use_operand(p, 5 + i, emu_list(p, address, i), 4, T_s32));
+  }
+  return 0;
+}
+
+/* slots: 1 destination, 2 source (a tensor map: its address), 3 mbarrier, 4 size; ops: coordinates,
+ * then the mask of a multicast */
+static int decode_copy(emu_parser *p, const form *f) {
+  const emu_operand *o = p->statement.operands;
+  int n = f->op == BULK_STORE ? 2 : 3;
+  n += !f->tensor + f->multicast + f->policy;
+  TRY(emu_arity(p, n, n));
+  emu_insn *in = emu_begin(p, KIND_bulk, EMU_PIPE_lsu);
+  if (!in || !emu_build_more(p, in, f->dimensions + 1)) {
+    return ERR_NOMEM;
+  }
+  int at = 2;
+  const emu_operand *map = f->op == BULK_STORE ? &o[0] : &o[1];
+  in->more->mode[0] = f->op;
+  in->more->mode[1] = f->dimensions;
+  in->more->mode[2] = f->multicast;
+  in->more->space = SPACE_global;
+  TRY(place_address(p, in, 1, &o[0]));
+  TRY(place_address(p, in, 2, &o[1]));
+  if (f->tensor) {
+    TRY(place_coordinates(p, in, map, f->dimensions));
+  } else {
+    TRY(emu_use(p, 4, at++, 4, T_u32));
+  }
+  if (f->op != BULK_STORE) {
+    TRY(place_address(p, in, 3, &o[at++]));
+  }
+  return f->multicast ? emu_use(p, 5 + f->dimensions, at, 2, T_u16) : 0;
+}
+
+static int decode_wait(emu_parser *p) {
+  bool read = emu_mod(p, "read");
+  TRY(emu_arity(p, 1, 1));
+  emu_insn *in = emu_begin(p, KIND_bulkwait, EMU_PIPE_control);
+  if (!in) {
+    return ERR_NOMEM;
+  }
+  (void)read; /* both wait until the copy is done */
+  in->imm = (int64_t)p->statement.operands[0].value;
+  return p->statement.operands[0].kind == OPERAND_INT ? 0 : emu_unsupported(p, "");
+}
+
+int emu_decode_bulk(emu_parser *p) {
+  form f = {0};
+  if (emu_mod(p, "commit_group")) {
+    TRY(emu_arity(p, 0, 0));
+    return emu_begin(p, KIND_bulkcommit, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+  }
+  if (emu_mod(p, "wait_group")) {
+    return decode_wait(p);
+  }
+  if (emu_mod(p, "prefetch")) { /* changes no result */
+    p->statement.used = ~0u;
+    return emu_begin(p, KIND_nop, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+  }
+  return take_form(p, &f) ? decode_copy(p, &f) : emu_unsupported(p, "");
+}
+
+/* ---- clusters ---- */
+
+int emu_decode_cluster_bar(emu_parser *p) {
+  static const char *const orders[] = {"release", "relaxed", "acquire", NULL};
+  bool arrive = emu_mod(p, "arrive"), wait = !arrive && emu_mod(p, "wait");
+  emu_mod_choice(p, orders);
+  emu_mod(p, "aligned");
+  TRY(emu_arity(p, 0, 0));
+  if (!arrive && !wait) {
+    return emu_unsupported(p, "");
+  }
+  return emu_begin(p, arrive ? KIND_clusterarrive : KIND_clusterwait, EMU_PIPE_control) ? 0
+                                                                                        : ERR_NOMEM;
+}
+
+static int decode_mapa(emu_parser *p, int op, int arg) {
+  bool shared = emu_mod(p, "shared::cluster");
+  emu_type t = emu_mod_type(p);
+  int bytes = emu_type_bytes(t);
+  (void)op, (void)arg;
+  TRY(emu_arity(p, 3, 3));
+  if ((t != T_u32 && t != T_u64) || (t == T_u32 && !shared)) {
+    return emu_unsupported(p, "");
+  }
+  emu_insn *in = emu_begin(p, KIND_mapa, EMU_PIPE_alu);
+  if (!in) {
+    return ERR_NOMEM;
+  }
+  in->dbytes = (uint8_t)bytes;
+  TRY(emu_use(p, 1, 1, bytes, t));
+  TRY(emu_use(p, 2, 2, 4, T_u32));
+  return emu_def(p, 0, 0, bytes);
+}
+
+static int decode_ctarank(emu_parser *p, int op, int arg) {
+  emu_mod(p, "shared::cluster");
+  emu_type t = emu_mod_type(p);
+  (void)op, (void)arg;
+  TRY(emu_arity(p, 2, 2));
+  if (t != T_u32 && t != T_u64) {
+    return emu_unsupported(p, "");
+  }
+  emu_insn *in = emu_begin(p, KIND_ctarank, EMU_PIPE_alu);
+  if (!in || !emu_build_more(p, in, 0)) {
+    return ERR_NOMEM;
+  }
+  in->more->mode[0] = emu_type_bytes(t);
+  TRY(emu_use(p, 1, 1, emu_type_bytes(t), t));
+  return emu_def(p, 0, 0, 4);
+}
+
+const emu_decode_row emu_decode_bulk_rows[] = {
+    {"mapa", decode_mapa, 0, 0}, {"getctarank", decode_ctarank, 0, 0}, {NULL, NULL, 0, 0}};

@@ -1,0 +1,390 @@
+/* emu_decode_mem.c -- decoders of loads, stores, atomics, address conversion and asynchronous
+ * copies. src: PTX ISA 9.0, 9.7.9 and 9.7.13. */
+#include <string.h>
+
+#include "emu_decoders.h"
+#include "emu_modes.h"
+
+static bool is_entry(const emu_parser *p) {
+  return p->f->entry;
+}
+
+static emu_space take_space(emu_parser *p) {
+  static const char *const names[] = {"global",      "shared", "shared::cta", "shared::cluster",
+                                      "local",       "const",  "param",       "param::entry",
+                                      "param::func", NULL};
+  static const emu_space spaces[] = {SPACE_global,  SPACE_shared, SPACE_shared,
+                                     SPACE_cluster, SPACE_local,  SPACE_const,
+                                     SPACE_param,   SPACE_param,  SPACE_frame};
+  int i = emu_mod_choice(p, names);
+  return i < 0 ? SPACE_generic : spaces[i];
+}
+
+/* what the memory model says; the emulator is sequentially consistent, so only "strong" matters */
+static bool take_strong(emu_parser *p) {
+  static const char *const strong[] = {"volatile", "relaxed", "acquire", "release",
+                                       "acq_rel",  "mmio",    "sc",      NULL};
+  static const char *const scopes[] = {"cta", "cluster", "gpu", "sys", NULL};
+  bool is = false;
+  emu_mod(p, "weak");
+  while (emu_mod_choice(p, strong) >= 0) {
+    is = true;
+  }
+  emu_mod_choice(p, scopes);
+  return is;
+}
+
+/* hints change no result; returns whether a cache-policy operand follows. *past_l1: do loads look
+ * in the L2 alone? */
+static bool take_hints(emu_parser *p, bool *past_l1) {
+  static const char *const hints[] = {"ca", "cg", "cs", "lu",    "cv",
+                                      "wb", "wt", "nc", "noftz", NULL};
+  bool policy = false;
+  for (int i; (i = emu_mod_choice(p, hints)) >= 0;) {
+    *past_l1 |= i == 1 || i == 4;
+  }
+  policy = emu_mod(p, "L2::cache_hint");
+  while (emu_mod_prefix(p, "L1::") || emu_mod_prefix(p, "L2::")) {
+  }
+  return policy;
+}
+
+static int take_vector(emu_parser *p) {
+  static const char *const names[] = {"v2", "v4", "v8", NULL};
+  return 1 << (emu_mod_choice(p, names) + 1);
+}
+
+static emu_space resolve_space(const emu_parser *p, emu_space space, int address) {
+  if (space != SPACE_param && space != SPACE_frame) {
+    return space;
+  }
+  return p->statement.operands[address].in_frame || !is_entry(p) ? SPACE_local : SPACE_param;
+}
+
+static int element_count(const emu_operand *o) {
+  return o->kind == OPERAND_LIST ? o->count : 1;
+}
+
+static const emu_operand *element(const emu_parser *p, const emu_operand *o, int i) {
+  return o->kind == OPERAND_LIST ? emu_list(p, o, i) : o;
+}
+
+static emu_insn *access(emu_parser *p, emu_kind kind, emu_type t, int n, int n_ops) {
+  emu_insn *in = emu_begin(p, kind, EMU_PIPE_lsu);
+  if (!in || !emu_build_more(p, in, n_ops)) {
+    return NULL;
+  }
+  in->type = (uint8_t)t;
+  in->more->mode[0] = emu_type_bytes(t);
+  in->more->mode[1] = emu_type_kind(t) == 's';
+  in->more->mode[2] = n;
+  return in;
+}
+
+static int decode_ld(emu_parser *p, int op, int arg) {
+  bool strong = take_strong(p), past_l1 = false;
+  emu_space space = take_space(p);
+  take_hints(p, &past_l1);
+  emu_mod(p, "unified");
+  int n = take_vector(p);
+  emu_type t = emu_mod_type(p);
+  const emu_operand *to = &p->statement.operands[0];
+  (void)op, (void)arg;
+  TRY(emu_arity(p, 2, 3));
+  if (!emu_type_bytes(t) || element_count(to) != n || n * emu_type_bytes(t) > 32) {
+    return emu_unsupported(p, "");
+  }
+  space = resolve_space(p, space, 1);
+  emu_insn *in = access(p, KIND_ld, t, n, n);
+  if (!in) {
+    return ERR_NOMEM;
+  }
+  in->flags |= (uint8_t)((strong ? INSN_STRONG : 0) | (past_l1 ? INSN_PAST_L1 : 0));
+  in->pipe = space == SPACE_param ? EMU_PIPE_uniform : EMU_PIPE_lsu;
+  in->more->space = space;
+  TRY(emu_address(p, 1, 1, in));
+  for (int i = 0; i < n; i++) {
+    const emu_operand *o = element(p, to, i);
+    if (o->kind == OPERAND_SINK) {
+      continue;
+    }
+    TRY(emu_def_operand(p, 5 + i, o, -1));
+    in->more->bytes[i] = p->reg_bytes[o->reg];
+    if (in->more->bytes[i] < in->more->mode[0]) {
+      return emu_unsupported(p, "the result register is too narrow");
+    }
+  }
+  return 0;
+}
+
+static int decode_st(emu_parser *p, int op, int arg) {
+  bool strong = take_strong(p), past_l1 = false;
+  emu_space space = take_space(p);
+  take_hints(p, &past_l1);
+  int n = take_vector(p);
+  emu_type t = emu_mod_type(p);
+  const emu_operand *from = &p->statement.operands[1];
+  (void)op, (void)arg;
+  TRY(emu_arity(p, 2, 3));
+  if (!emu_type_bytes(t) || element_count(from) != n || n * emu_type_bytes(t) > 32) {
+    return emu_unsupported(p, "");
+  }
+  space = resolve_space(p, space, 0);
+  emu_insn *in = access(p, KIND_st, t, n, n);
+  if (!in) {
+    return ERR_NOMEM;
+  }
+  in->flags |= strong ? INSN_STRONG : 0;
+  in->more->space = space;
+  TRY(emu_address(p, 1, 0, in));
+  for (int i = 0; i < n; i++) {
+    const emu_operand *o = element(p, from, i);
+    int have = emu_reg_bytes(p, o);
+    in->more->bytes[i] = (uint8_t)(have > 0 ? have : emu_type_bytes(t) < 2 ? 2 : emu_type_bytes(t));
+    TRY(emu_use_operand(p, 5 + i, o, in->more->bytes[i], t));
+    if (in->more->bytes[i] < in->more->mode[0]) {
+      return emu_unsupported(p, "the register is too narrow");
+    }
+  }
+  return 0;
+}
+
+static bool atom_type_fits(int which, emu_type t) {
+  int b = emu_type_bytes(t);
+  char kind = emu_type_kind(t);
+  if (which == ATOM_exch || which == ATOM_cas) {
+    return b == 2 || b == 4 || b == 8;
+  }
+  if (kind == 'f' || t == T_f16x2 || t == T_bf16x2) {
+    return which == ATOM_add ||
+           ((which == ATOM_min || which == ATOM_max) && t != T_f32 && t != T_f64);
+  }
+  return b == 4 || b == 8;
+}
+
+/* ops: n results (absent in red), n operands, and the new value of cas */
+static int decode_atom(emu_parser *p, int op, int arg) {
+  static const char *const names[] = {"add", "inc", "dec",  "min", "max", "and",
+                                      "or",  "xor", "exch", "cas", NULL};
+  bool red = arg, past_l1 = false;
+  take_strong(p);
+  emu_space space = take_space(p);
+  bool policy = take_hints(p, &past_l1);
+  int which = emu_mod_choice(p, names), n = take_vector(p);
+  emu_type t = emu_mod_type(p);
+  int first = red ? 0 : 1, n_ops = (red ? 2 : 3) + (which == ATOM_cas) + policy;
+  (void)op;
+  if (which < 0 || !atom_type_fits(which, t) ||
+      (space != SPACE_generic && space != SPACE_global && space != SPACE_shared &&
+       space != SPACE_cluster)) {
+    return emu_unsupported(p, "");
+  }
+  TRY(emu_arity(p, n_ops, n_ops));
+  emu_insn *in = access(p, KIND_atom, t, n, 2 * n + 1);
+  if (!in) {
+    return ERR_NOMEM;
+  }
+  const emu_operand *o = p->statement.operands;
+  int b = emu_type_bytes(t);
+  in->dbytes = (uint8_t)b;
+  in->flags |= INSN_STRONG;
+  in->more->space = space;
+  in->more->mode[3] = which;
+  TRY(emu_address(p, 1, first, in));
+  if (element_count(&o[first + 1]) != n || (!red && element_count(&o[0]) != n)) {
+    return emu_unsupported(p, "");
+  }
+  for (int i = 0; i < n; i++) {
+    in->more->bytes[i] = in->more->bytes[n + i] = (uint8_t)b;
+    if (!red && element(p, &o[0], i)->kind != OPERAND_SINK) {
+      TRY(emu_def_operand(p, 5 + i, element(p, &o[0], i), b));
+    }
+    TRY(emu_use_operand(p, 5 + n + i, element(p, &o[first + 1], i), b, t));
+  }
+  in->more->bytes[2 * n] = (uint8_t)b;
+  return which == ATOM_cas ? emu_use(p, 5 + 2 * n, first + 2, b, t) : 0;
+}
+
+static uint64_t window(const emu_parser *p, emu_space space) {
+  switch (space) {
+  case SPACE_shared:
+  case SPACE_cluster: return EMU_SHARED_WINDOW;
+  case SPACE_local: return EMU_LOCAL_WINDOW;
+  case SPACE_param: return is_entry(p) ? EMU_PARAM_WINDOW : EMU_LOCAL_WINDOW;
+  case SPACE_frame: return EMU_LOCAL_WINDOW;
+  default: return 0;
+  }
+}
+
+static int decode_cvta(emu_parser *p, int op, int arg) {
+  bool to = emu_mod(p, "to");
+  emu_space space = take_space(p);
+  emu_type t = emu_mod_type(p);
+  (void)op, (void)arg;
+  TRY(emu_arity(p, 2, 2));
+  if (space == SPACE_generic || (t != T_u64 && t != T_b64)) {
+    return emu_unsupported(p, "");
+  }
+  if (p->statement.operands[1].in_frame && space == SPACE_param) {
+    space = SPACE_frame;
+  }
+  emu_insn *in = emu_begin(p, KIND_cvta, EMU_PIPE_none);
+  if (!in) {
+    return ERR_NOMEM;
+  }
+  in->dbytes = 8;
+  in->imm = to ? -(int64_t)window(p, space) : (int64_t)window(p, space);
+  TRY(emu_use(p, 1, 1, 8, T_b64));
+  return emu_def(p, 0, 0, 8);
+}
+
+static int decode_isspacep(emu_parser *p, int op, int arg) {
+  emu_space space = take_space(p);
+  (void)op, (void)arg;
+  TRY(emu_arity(p, 2, 2));
+  emu_insn *in = emu_begin(p, KIND_isspacep, EMU_PIPE_alu);
+  if (!in || !emu_build_more(p, in, 0)) {
+    return ERR_NOMEM;
+  }
+  in->more->space = space;
+  in->imm = (int64_t)window(p, space);
+  TRY(emu_use(p, 1, 1, 8, T_b64));
+  return emu_def(p, 0, 0, 0);
+}
+
+/* ---- cp.async ---- */
+
+static int decode_cp_groups(emu_parser *p) {
+  if (emu_mod(p, "mbarrier")) {
+    return emu_decode_cp_arrive(p);
+  }
+  if (emu_mod(p, "commit_group")) {
+    return emu_begin(p, KIND_cpcommit, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+  }
+  bool all = emu_mod(p, "wait_all");
+  if (!all && !emu_mod(p, "wait_group")) {
+    return emu_unsupported(p, "");
+  }
+  emu_insn *in = emu_begin(p, KIND_cpwait, EMU_PIPE_control);
+  if (!in) {
+    return ERR_NOMEM;
+  }
+  in->imm = all ? -1 : (int64_t)p->statement.operands[0].value;
+  return all ? 0 : emu_arity(p, 1, 1);
+}
+
+/* cp.async.ca.shared.global [dst], [src], size{, src-size}; slots: 1 dst, 2 src, 3 src-size */
+static int decode_cp(emu_parser *p, int op, int arg) {
+  (void)op, (void)arg;
+  if (!emu_mod(p, "async")) {
+    return emu_unsupported(p, "");
+  }
+  if (emu_mod(p, "bulk")) {
+    return emu_decode_bulk(p);
+  }
+  if (p->statement.n < 2) {
+    return decode_cp_groups(p);
+  }
+  bool past_l1 = false, policy = take_hints(p, &past_l1);
+  bool shared = emu_mod(p, "shared") || emu_mod(p, "shared::cta"), global = emu_mod(p, "global");
+  int n = p->statement.n - policy;
+  const emu_operand *o = p->statement.operands;
+  if (!shared || !global || n < 3 || n > 4 || o[2].kind != OPERAND_INT ||
+      (o[2].value != 4 && o[2].value != 8 && o[2].value != 16)) {
+    return emu_unsupported(p, "");
+  }
+  emu_insn *in = emu_begin(p, KIND_cpasync, EMU_PIPE_lsu);
+  if (!in || !emu_build_more(p, in, 0)) {
+    return ERR_NOMEM;
+  }
+  in->flags |= past_l1 ? INSN_PAST_L1 : 0;
+  in->more->space = SPACE_shared;
+  TRY(emu_address(p, 1, 0, in));
+  in->more->mode[4] = in->more->mode[5]; /* width of the destination's address */
+  in->more->mode[3] = (int)in->imm;
+  TRY(emu_address(p, 2, 1, in));
+  in->more->mode[0] = (int)o[2].value;
+  if (n == 4 && emu_reg_bytes(p, &o[3]) == 0) {
+    in->more->mode[1] = 1; /* a predicate: ignore the source */
+    return emu_use(p, 3, 3, 0, T_pred);
+  }
+  return n == 4 ? emu_use(p, 3, 3, 4, T_u32) : 0;
+}
+
+/* ---- ordering and hints ---- */
+
+static int decode_fence(emu_parser *p, int op, int arg) {
+  static const char *const words[] = {"cluster",
+                                      "gpu",
+                                      "sys",
+                                      "gl",
+                                      "sc",
+                                      "acq_rel",
+                                      "acquire",
+                                      "release",
+                                      "alias",
+                                      "generic",
+                                      "tensormap::generic",
+                                      "global",
+                                      "shared::cta",
+                                      "shared::cluster",
+                                      "mbarrier_init",
+                                      "sync_restrict::shared::cta",
+                                      "sync_restrict::shared::cluster",
+                                      NULL};
+  bool block = emu_mod(p, "cta"), proxy = emu_mod(p, "proxy");
+  bool async = proxy && (emu_mod(p, "async") || emu_mod(p, "async::generic"));
+  (void)op, (void)arg;
+  while (emu_mod_choice(p, words) >= 0) {
+  }
+  emu_insn *in = emu_begin(p, async ? KIND_proxyfence : KIND_fence, EMU_PIPE_control);
+  if (in) {
+    in->imm = !block; /* does it order this block's accesses with those of others? */
+  }
+  return in ? 0 : ERR_NOMEM;
+}
+
+/* no effect on results: prefetch, discard, ...; arg: nanosleep, which lets others go first */
+static int decode_nothing(emu_parser *p, int op, int arg) {
+  (void)op;
+  p->statement.used = ~0u;
+  emu_insn *in = emu_begin(p, KIND_nop, EMU_PIPE_control);
+  if (in) {
+    in->imm = arg;
+  }
+  return !in ? ERR_NOMEM : arg ? emu_use(p, 1, 0, 4, T_u32) : 0;
+}
+
+/* createpolicy: the value is only ever a cache hint */
+static int decode_policy(emu_parser *p, int op, int arg) {
+  (void)op, (void)arg;
+  p->statement.used = ~0u;
+  emu_insn *in = emu_begin(p, KIND_alu, EMU_PIPE_none);
+  if (!in) {
+    return ERR_NOMEM;
+  }
+  in->fn = emu_lanes()[OP_mov][T_u64];
+  in->dbytes = 8;
+  TRY(emu_build_constant(p, 8, 0, -1, &in->o[1]));
+  return emu_def(p, 0, 0, 8);
+}
+
+const emu_decode_row emu_decode_mem_rows[] = {{"ld", decode_ld, 0, 0},
+                                              {"ldu", decode_ld, 0, 0},
+                                              {"st", decode_st, 0, 0},
+                                              {"atom", decode_atom, 0, 0},
+                                              {"red", decode_atom, 0, 1},
+                                              {"cvta", decode_cvta, 0, 0},
+                                              {"isspacep", decode_isspacep, 0, 0},
+                                              {"cp", decode_cp, 0, 0},
+                                              {"membar", decode_fence, 0, 0},
+                                              {"fence", decode_fence, 0, 0},
+                                              {"prefetch", decode_nothing, 0, 0},
+                                              {"prefetchu", decode_nothing, 0, 0},
+                                              {"discard", decode_nothing, 0, 0},
+                                              {"applypriority", decode_nothing, 0, 0},
+                                              {"nanosleep", decode_nothing, 0, 1},
+                                              {"pmevent", decode_nothing, 0, 0},
+                                              {"griddepcontrol", decode_nothing, 0, 0},
+                                              {"createpolicy", decode_policy, 0, 0},
+                                              {NULL, NULL, 0, 0}};

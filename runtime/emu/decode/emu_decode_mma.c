@@ -1,0 +1,275 @@
+/* emu_decode_mma.c -- decoders of the warp's matrix instructions.
+ * src: PTX ISA 9.0, 9.7.14 (wmma, mma, ldmatrix, stmatrix, movmatrix). */
+#include <string.h>
+
+#include "emu_decoders.h"
+#include "emu_modes.h"
+
+static bool take_shape(emu_parser *p, int *m, int *n, int *k) {
+  static const struct {
+    const char *name;
+    int m, n, k;
+  } shapes[] = {{"m16n8k4", 16, 8, 4},   {"m16n8k8", 16, 8, 8},   {"m16n8k16", 16, 8, 16},
+                {"m16n8k32", 16, 8, 32}, {"m16n8k64", 16, 8, 64}, {"m8n8k4", 8, 8, 4},
+                {"m8n8k16", 8, 8, 16},   {"m8n8k32", 8, 8, 32},   {"m16n16k16", 16, 16, 16},
+                {"m32n8k16", 32, 8, 16}, {"m8n32k16", 8, 32, 16}, {"m16n16k8", 16, 16, 8}};
+  for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+    if (emu_mod(p, shapes[i].name)) {
+      *m = shapes[i].m;
+      *n = shapes[i].n;
+      *k = shapes[i].k;
+      return true;
+    }
+  }
+  return false;
+}
+
+static int count_of(const emu_operand *o) {
+  return o->kind == OPERAND_LIST ? o->count : 1;
+}
+
+static int place_list(emu_parser *p, emu_insn *in, const emu_operand *list, int at, bool def) {
+  for (int i = 0; i < count_of(list); i++) {
+    const emu_operand *o = list->kind == OPERAND_LIST ? emu_list(p, list, i) : list;
+    int bytes = emu_reg_bytes(p, o);
+    if (bytes != 4 && bytes != 8) {
+      return emu_unsupported(p, "an element that is no register of 32 or 64 bits");
+    }
+    in->more->bytes[at + i] = (uint8_t)bytes;
+    TRY(def ? emu_def_operand(p, 5 + at + i, o, bytes)
+            : emu_use_operand(p, 5 + at + i, o, bytes, T_b32));
+  }
+  return 0;
+}
+
+/* how many registers a lane holds of a matrix of this many elements */
+static int registers(int elements, emu_type t) {
+  int bits = t == T_s4 || t == T_u4 ? 4 : t == T_b1 ? 1 : 8 * emu_type_bytes(t);
+  int width = t == T_f64 ? 64 : 32;
+  return elements * bits / (32 * width);
+}
+
+static bool mma_types(emu_type d, emu_type a, emu_type b, emu_type c, int m, int k) {
+  bool integer = (a == T_s8 || a == T_u8) && (b == T_s8 || b == T_u8) && d == T_s32 && c == T_s32;
+  bool half = a == T_f16 && b == T_f16 && (d == T_f16 || d == T_f32) && (c == T_f16 || c == T_f32);
+  bool brain = a == T_bf16 && b == T_bf16 && d == T_f32 && c == T_f32;
+  bool tensor = a == T_tf32 && b == T_tf32 && d == T_f32 && c == T_f32;
+  bool quarter =
+      (a == T_e4m3 || a == T_e5m2) && (b == T_e4m3 || b == T_e5m2) && d == T_f32 && c == T_f32;
+  bool dbl = a == T_f64 && b == T_f64 && d == T_f64 && c == T_f64;
+  return (integer && ((m == 8 && k == 16) || (m == 16 && (k == 16 || k == 32)))) ||
+         ((half || brain) && m == 16 && (k == 8 || k == 16)) ||
+         (tensor && m == 16 && (k == 4 || k == 8)) ||
+         (quarter && m == 16 && (k == 16 || k == 32)) ||
+         (dbl && ((m == 8 && k == 4) || (m == 16 && (k == 4 || k == 8 || k == 16))));
+}
+
+/* o[1] to o[4]: how many registers of d, a, b and c follow each other in ops */
+static int decode_mma(emu_parser *p, int op, int arg) {
+  int m, n, k;
+  (void)op, (void)arg;
+  bool sync = emu_mod(p, "sync") && emu_mod(p, "aligned");
+  if (!sync || !take_shape(p, &m, &n, &k) || !emu_mod(p, "row") || !emu_mod(p, "col")) {
+    return emu_unsupported(p, "");
+  }
+  bool finite = emu_mod(p, "satfinite");
+  emu_type d = emu_mod_type(p), a = emu_mod_type(p), b = emu_mod_type(p), c = emu_mod_type(p);
+  if (!mma_types(d, a, b, c, m, k)) {
+    return emu_unsupported(p, "");
+  }
+  TRY(emu_arity(p, 4, 4));
+  const emu_operand *o = p->statement.operands;
+  int counts[] = {registers(m * n, d), registers(m * k, a), registers(k * n, b),
+                  registers(m * n, c)};
+  int total = 0;
+  for (int i = 0; i < 4; i++) {
+    if (count_of(&o[i]) != counts[i]) {
+      return emu_unsupported(p, "wrong number of registers for this shape");
+    }
+    total += counts[i];
+  }
+  emu_insn *in = emu_begin(p, KIND_mma, EMU_PIPE_tensor);
+  if (!in || !emu_build_more(p, in, total)) {
+    return ERR_NOMEM;
+  }
+  int modes[] = {m, n, k, a, b, c};
+  memcpy(in->more->mode, modes, sizeof modes);
+  in->type = (uint8_t)d;
+  in->imm = finite;
+  in->flags |= finite ? INSN_SAT : 0;
+  for (int i = 0, at = 0; i < 4; at += counts[i], i++) {
+    in->o[i + 1] = counts[i];
+    TRY(place_list(p, in, &o[i], at, i == 0));
+  }
+  return 0;
+}
+
+/* ldmatrix, stmatrix: op is the kind; mode: matrices, transposed? */
+static int decode_ldmatrix(emu_parser *p, int op, int arg) {
+  static const char *const counts[] = {"x1", "x2", "x4", NULL};
+  bool ok = emu_mod(p, "sync") && emu_mod(p, "aligned") && emu_mod(p, "m8n8");
+  int which = emu_mod_choice(p, counts);
+  bool trans = emu_mod(p, "trans");
+  bool shared = emu_mod(p, "shared") || emu_mod(p, "shared::cta");
+  if (!ok || which < 0 || emu_mod_type(p) != T_b16) {
+    return emu_unsupported(p, "");
+  }
+  TRY(emu_arity(p, 2, 2));
+  int address = op == KIND_ldmatrix ? 1 : 0;
+  const emu_operand *list = &p->statement.operands[1 - address];
+  if (count_of(list) != 1 << which) {
+    return emu_unsupported(p, "wrong number of registers");
+  }
+  for (int i = 0; i < count_of(list); i++) {
+    const emu_operand *o = list->kind == OPERAND_LIST ? emu_list(p, list, i) : list;
+    if (emu_reg_bytes(p, o) != 4) {
+      return emu_unsupported(p, "an element that is no register of 32 bits");
+    }
+  }
+  emu_insn *in = emu_begin(p, (emu_kind)op, EMU_PIPE_lsu);
+  if (!in || !emu_build_more(p, in, 1 << which)) {
+    return ERR_NOMEM;
+  }
+  (void)arg;
+  in->more->space = shared ? SPACE_shared : SPACE_generic;
+  in->more->mode[0] = 1 << which;
+  in->more->mode[1] = trans;
+  TRY(emu_address(p, 1, address, in));
+  return place_list(p, in, list, 0, op == KIND_ldmatrix);
+}
+
+static int decode_movmatrix(emu_parser *p, int op, int arg) {
+  (void)op, (void)arg;
+  bool ok =
+      emu_mod(p, "sync") && emu_mod(p, "aligned") && emu_mod(p, "m8n8") && emu_mod(p, "trans");
+  if (!ok || emu_mod_type(p) != T_b16) {
+    return emu_unsupported(p, "");
+  }
+  TRY(emu_arity(p, 2, 2));
+  if (!emu_begin(p, KIND_movmatrix, EMU_PIPE_lsu)) {
+    return ERR_NOMEM;
+  }
+  TRY(emu_use(p, 1, 1, 4, T_b32));
+  return emu_def(p, 0, 0, 4);
+}
+
+/* ---- wmma: fragments whose layout is ours, since PTX leaves it open ---- */
+
+/* do n registers from `at` on, all alike, hold a lane's share of so many elements? */
+static int check_fragment(emu_parser *p, const emu_insn *in, int at, int n, emu_type t,
+                          int elements) {
+  int size = emu_type_bytes(t), bytes = n ? in->more->bytes[at] : 0;
+  bool fits = size && size <= bytes && n * (bytes / size) * 32 >= elements;
+  for (int i = 1; i < n; i++) {
+    fits = fits && in->more->bytes[at + i] == bytes;
+  }
+  return fits ? 0 : emu_unsupported(p, "wrong number of registers for this shape");
+}
+
+static int wmma_element(emu_parser *p, int *matrix) {
+  static const char *const names[] = {"a", "b", "c", "d", NULL};
+  *matrix = emu_mod_choice(p, names);
+  return *matrix < 0 ? emu_unsupported(p, "") : 0;
+}
+
+/* load and store: mode: rows, columns, column-major?, matrix (0 a, 1 b, 2 accumulator); o[2] stride
+ */
+static int wmma_access(emu_parser *p, emu_kind kind) {
+  static const char *const layouts[] = {"row", "col", NULL};
+  static const char *const spaces[] = {"global", "shared", "shared::cta", NULL};
+  int m, n, k, matrix;
+  bool ok = emu_mod(p, "sync") && emu_mod(p, "aligned");
+  TRY(wmma_element(p, &matrix));
+  int layout = emu_mod_choice(p, layouts), space = emu_mod_choice(p, spaces);
+  if (!ok || layout < 0 || !take_shape(p, &m, &n, &k)) {
+    return emu_unsupported(p, "");
+  }
+  emu_type t = emu_mod_type(p);
+  if (!emu_type_bytes(t)) {
+    return emu_unsupported(p, "");
+  }
+  TRY(emu_arity(p, 2, 3));
+  int address = kind == KIND_wmmaload ? 1 : 0;
+  const emu_operand *list = &p->statement.operands[1 - address];
+  emu_insn *in = emu_begin(p, kind, EMU_PIPE_lsu);
+  if (!in || !emu_build_more(p, in, count_of(list))) {
+    return ERR_NOMEM;
+  }
+  int rows = matrix == 1 ? k : m, columns = matrix == 0 ? k : n;
+  in->type = (uint8_t)t;
+  in->more->space = space < 0 ? SPACE_generic : space == 0 ? SPACE_global : SPACE_shared;
+  in->more->mode[0] = rows;
+  in->more->mode[1] = columns;
+  in->more->mode[2] = layout;
+  in->more->mode[3] = matrix > 2 ? 2 : matrix;
+  TRY(emu_address(p, 1, address, in));
+  TRY(place_list(p, in, list, 0, kind == KIND_wmmaload));
+  TRY(check_fragment(p, in, 0, count_of(list), t, rows * columns));
+  if (p->statement.n == 3) {
+    return emu_use(p, 2, 2, 4, T_u32);
+  }
+  return emu_build_constant(p, 4, (uint64_t)(layout ? rows : columns), -1, &in->o[2]);
+}
+
+static int wmma_multiply(emu_parser *p) {
+  static const char *const layouts[] = {"row", "col", NULL};
+  int m, n, k;
+  bool ok = emu_mod(p, "sync") && emu_mod(p, "aligned");
+  emu_mod_choice(p, layouts);
+  emu_mod_choice(p, layouts);
+  if (!ok || !take_shape(p, &m, &n, &k)) {
+    return emu_unsupported(p, "");
+  }
+  emu_round round = emu_mod_round(p);
+  bool finite = emu_mod(p, "satfinite");
+  emu_type t[4] = {emu_mod_type(p), emu_mod_type(p), emu_mod_type(p), emu_mod_type(p)};
+  emu_type a = t[1], b = t[2], c = t[3];
+  if (t[2] == T_none) { /* halves: only d and c are named */
+    a = b = T_f16;
+    c = t[1];
+  }
+  (void)round;
+  TRY(emu_arity(p, 4, 4));
+  const emu_operand *o = p->statement.operands;
+  int total = 0;
+  for (int i = 0; i < 4; i++) {
+    total += count_of(&o[i]);
+  }
+  if (c == T_none || !emu_type_bytes(a) || !emu_type_bytes(b) || !emu_type_bytes(c)) {
+    return emu_unsupported(p, "");
+  }
+  emu_insn *in = emu_begin(p, KIND_wmma, EMU_PIPE_tensor);
+  if (!in || !emu_build_more(p, in, total)) {
+    return ERR_NOMEM;
+  }
+  int modes[] = {m, n, k, a, b, c};
+  memcpy(in->more->mode, modes, sizeof modes);
+  in->type = (uint8_t)t[0];
+  in->flags |= finite ? INSN_SAT : 0;
+  const int elements[] = {m * n, m * k, k * n, m * n};
+  const emu_type held[] = {t[0], a, b, c};
+  for (int i = 0, at = 0; i < 4; at += count_of(&o[i]), i++) {
+    in->o[i + 1] = count_of(&o[i]);
+    TRY(place_list(p, in, &o[i], at, i == 0));
+    TRY(check_fragment(p, in, at, count_of(&o[i]), held[i], elements[i]));
+  }
+  return 0;
+}
+
+static int decode_wmma(emu_parser *p, int op, int arg) {
+  (void)op, (void)arg;
+  if (emu_mod(p, "load")) {
+    return wmma_access(p, KIND_wmmaload);
+  }
+  if (emu_mod(p, "store")) {
+    return wmma_access(p, KIND_wmmastore);
+  }
+  return emu_mod(p, "mma") ? wmma_multiply(p) : emu_unsupported(p, "");
+}
+
+const emu_decode_row emu_decode_mma_rows[] = {{"mma", decode_mma, 0, 0},
+                                              {"ldmatrix", decode_ldmatrix, KIND_ldmatrix, 0},
+                                              {"stmatrix", decode_ldmatrix, KIND_stmatrix, 0},
+                                              {"movmatrix", decode_movmatrix, 0, 0},
+                                              {"wmma", decode_wmma, 0, 0},
+                                              {NULL, NULL, 0, 0}};

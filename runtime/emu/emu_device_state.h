@@ -1,0 +1,45 @@
+/* emu_device_state.h -- the emulated device's own structs. */
+#ifndef EMU_DEVICE_STATE_H
+#define EMU_DEVICE_STATE_H
+
+#include "emu.h"
+#include "emu_code.h"
+#include "emu_heap.h"
+#include "emu_profile.h"
+
+struct rt_module {
+  emu_module *m;
+  rt_function *functions; /* handed out so far */
+  rt_module *next;
+};
+
+struct rt_function {
+  rt_function *next;
+  rt_module *module;
+  const emu_func *f;
+  int regs;             /* of the cubin; 0: our estimate */
+  int64_t smem_dynamic; /* allowed by function_smem */
+};
+
+struct rt_event {
+  double sec; /* modelled time of the device when it was recorded */
+};
+
+typedef struct emu_device {
+  rt_device device; /* must be first */
+  const emu_profile *profile;
+  emu_heap heap;
+  bool checks;
+  uint64_t steps;
+  const volatile int *stop;
+  int threads;
+  int64_t sample;
+  void (*print)(void *context, const char *text);
+  void *print_context;
+  rt_emu_finding finding;
+  rt_emu_stats stats;
+  double now; /* modelled seconds since the device was opened */
+  rt_module *modules;
+} emu_device;
+
+#endif

@@ -1,0 +1,61 @@
+/* emu_fragment.c -- see emu_fragment.h. */
+#include "emu_fragment.h"
+
+#include <string.h>
+
+#include "emu_finding.h"
+
+void emu_store(void *to, const void *from, int bytes, uint32_t mask) {
+#define STORE(T)                                                                                   \
+  do {                                                                                             \
+    T *d = to;                                                                                     \
+    const T *s = from;                                                                             \
+    for (int i = 0; i < EMU_LANES_N; i++) {                                                        \
+      d[i] = mask >> i & 1 ? s[i] : d[i];                                                          \
+    }                                                                                              \
+  } while (0)
+  switch (bytes) {
+  case 0: *(uint32_t *)to = (*(uint32_t *)to & ~mask) | (*(const uint32_t *)from & mask); break;
+  case 2: STORE(uint16_t); break;
+  case 4: STORE(uint32_t); break;
+  case 8: STORE(uint64_t); break;
+  default:
+    for (int i = 0; i < EMU_LANES_N; i++) {
+      if (mask >> i & 1) {
+        memcpy((uint8_t *)to + i * bytes, (const uint8_t *)from + i * bytes, (size_t)bytes);
+      }
+    }
+  }
+#undef STORE
+}
+
+emu_frag *emu_warp_split(emu_warp *w, uint32_t lanes, int pc, emu_frame *frame) {
+  /* lanes are disjoint, so there are never more than 32 */
+  emu_frag *f = &w->frags[w->n_frags++];
+  *f = (emu_frag){frame, pc, lanes, FRAG_RUN, 0, 0};
+  return f;
+}
+
+emu_frag *emu_warp_park(emu_warp *w, uint32_t mask, emu_frag_state state, int barrier) {
+  emu_frag *f = mask == w->mask ? &w->frags[w->current] : emu_warp_split(w, mask, w->pc, w->frame);
+  f->state = state;
+  f->barrier = barrier;
+  w->mask &= mask == w->mask ? ~0u : ~mask;
+  return f;
+}
+
+int emu_warp_sync(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t members) {
+  if (!(members & w->live & ~mask)) {
+    return RUN_ON;
+  }
+  if (members & w->live & w->mask & ~mask) {
+    return emu_finding(w, in, __builtin_ctz(members & w->mask & ~mask), EMU_SHUFFLE,
+                       "is named in the member mask 0x%08x of an instruction that its predicate "
+                       "keeps it from executing",
+                       members);
+  }
+  w->frags[w->current].state = FRAG_SYNC;
+  w->frags[w->current].members = members;
+  w->pc--; /* come back to this instruction */
+  return RUN_PICK;
+}

@@ -1,0 +1,13 @@
+/* emu_warp.h -- one warp: which fragment runs, and the loop that executes it. */
+#ifndef EMU_WARP_H
+#define EMU_WARP_H
+
+#include "emu_state.h"
+
+typedef enum emu_warp_state { WARP_DONE, WARP_WAITS, WARP_YIELDS, WARP_FAULT } emu_warp_state;
+emu_warp_state emu_warp_run(emu_warp *w);
+/* emu_warp_start -- all lanes of a fresh warp at the kernel's first instruction */
+int emu_warp_start(emu_warp *w, uint32_t lanes);
+void emu_warp_clear(emu_warp *w);
+
+#endif

@@ -1,0 +1,118 @@
+/* emu_check_global.c -- checks of global memory. The heap has a state per byte (there, set,
+ * constant, freed) and, per two bytes, the last block of this launch that wrote there. */
+#include "emu_check_global.h"
+
+#include <string.h>
+
+#include "emu_finding.h"
+
+static int bad_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int n,
+                    emu_access access, int i, uint8_t state) {
+  str text = {0};
+  rt_emu_check check = !(state & BYTE_THERE) ? (state & BYTE_FREED ? EMU_FREED : EMU_GLOBAL_BOUNDS)
+                       : state & BYTE_CONST && access != ACCESS_READ ? EMU_READ_ONLY
+                                                                     : EMU_GLOBAL_UNINIT;
+  emu_heap_describe(w->launch->heap, address + (uint64_t)i, &text);
+  int rc = emu_finding(w, in, lane, check, "%s %d bytes%s: %s",
+                       access == ACCESS_READ    ? "reads"
+                       : access == ACCESS_WRITE ? "writes"
+                                                : "updates",
+                       n, check == EMU_GLOBAL_UNINIT ? " that nothing was written to" : "",
+                       str_text(&text));
+  str_clear(&text);
+  return rc;
+}
+
+/* bits a byte's state must have, and the value they must have */
+static void wanted(emu_access access, uint8_t *bits, uint8_t *value) {
+  *bits = BYTE_THERE | BYTE_FREED | (access == ACCESS_WRITE ? 0 : BYTE_SET) |
+          (access == ACCESS_READ ? 0 : BYTE_CONST);
+  *value = BYTE_THERE | (access == ACCESS_WRITE ? 0 : BYTE_SET);
+}
+
+EMU_GUEST static inline bool state_ok(const uint8_t *state, int n, uint8_t bits, uint8_t value) {
+  const uint64_t ones = UINT64_C(0x0101010101010101);
+  uint64_t bad = 0;
+  int i = 0;
+  for (; i + 8 <= n; i += 8) {
+    uint64_t s;
+    memcpy(&s, state + i, 8);
+    bad |= (s & (ones * bits)) ^ (ones * value);
+  }
+  if (n - i == 4) {
+    uint32_t s;
+    memcpy(&s, state + i, 4);
+    return !bad && !((s & (uint32_t)(ones * bits)) ^ (uint32_t)(ones * value));
+  }
+  for (; i < n; i++) {
+    bad |= (uint64_t)((state[i] & bits) ^ value);
+  }
+  return !bad;
+}
+
+EMU_GUEST static void mark_set(uint8_t *state, int n) {
+  for (int i = 0; i < n; i++) {
+    state[i] = BYTE_THERE | BYTE_SET;
+  }
+}
+
+EMU_GUEST int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask,
+                               const uint64_t address[32], int n, emu_access access) {
+  emu_heap *h = w->launch->heap;
+  uint8_t bits, value;
+  wanted(access, &bits, &value);
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const int lane = __builtin_ctz(left);
+    uint8_t *state = h->state + (address[lane] - EMU_GLOBAL_BASE);
+    for (int i = 0; i < n && !state_ok(state, n, bits, value); i++) {
+      if ((state[i] & bits) != value) {
+        return bad_byte(w, in, lane, address[lane], n, access, i, state[i]);
+      }
+    }
+    if (access == ACCESS_WRITE) {
+      mark_set(state, n);
+    }
+  }
+  if (access == ACCESS_ATOMIC) {
+    w->block->ordered = true;
+  }
+  return RUN_ON;
+}
+
+static int race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int n,
+                uint32_t other) {
+  const emu_launch *l = w->launch;
+  uint64_t b = other - l->tag_base;
+  str text = {0};
+  emu_heap_describe(l->heap, address, &text);
+  int rc = emu_finding(
+      w, in, lane, EMU_GLOBAL_RACE,
+      "writes %d bytes that block (%u,%u,%u) wrote in this launch, with another value: %s", n,
+      (uint32_t)(b % l->grid[0]), (uint32_t)(b / l->grid[0] % l->grid[1]),
+      (uint32_t)(b / l->grid[0] / l->grid[1]), str_text(&text));
+  str_clear(&text);
+  return rc;
+}
+
+int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                   int n, const uint8_t *values) {
+  emu_heap *h = w->launch->heap;
+  uint32_t base = w->launch->tag_base, mine = base + (uint32_t)w->block->linear;
+  if (n == 1 || !base || w->block->ordered) {
+    return RUN_ON;
+  }
+  for (uint32_t left = mask; left; left &= left - 1) {
+    const int lane = __builtin_ctz(left);
+    uint64_t offset = address[lane] - EMU_GLOBAL_BASE;
+    uint32_t *tag = h->tag + offset / 2;
+    for (int i = 0; i < n; i += 2) {
+      uint32_t other = tag[i / 2];
+      if (other >= base && other != mine &&
+          memcmp(h->data + offset + i, values + lane * n + i, 2)) {
+        return race(w, in, lane, address[lane], n, other);
+      }
+      tag[i / 2] = mine;
+    }
+  }
+  return RUN_ON;
+}

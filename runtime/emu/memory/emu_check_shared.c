@@ -1,0 +1,379 @@
+/* emu_check_shared.c -- checks of shared memory.
+ *
+ * Shared memory has, per byte, the thread and clock of the
+ * last write and of a read. Every warp counts its own clock on at each synchronisation, and a
+ * barrier tells its warps each other's clocks, so "is this write ordered before me" is one
+ * comparison: a vector clock per warp.
+ * src: Flanagan and Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009.
+ */
+#include "emu_check_shared.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "emu_finding.h"
+
+enum {
+  THREAD_BITS = 10,
+  MANY = 1 << 10,  /* of reads: by several threads */
+  ASYNC = 1 << 10, /* of writes: by the asynchronous proxy */
+  STRONG = 1 << 11,
+  PROXY = 1 << 12, /* of reads: by the asynchronous proxy */
+  CLOCK_SHIFT = 13,
+  CLOCK_MAX = (1 << 19) - 1
+};
+#define REMOTE UINT32_MAX /* written by another block of the cluster: ordered for all we know */
+
+static inline uint32_t clock_of(uint32_t tag) {
+  return tag >> CLOCK_SHIFT;
+}
+static inline int thread_of(uint32_t tag) {
+  return (int)(tag & ((1 << THREAD_BITS) - 1));
+}
+
+/* is what the tag says ordered before the thread that looks? */
+static inline bool ordered(const emu_warp *w, uint32_t tag, int thread) {
+  uint32_t clock = clock_of(tag);
+  int by = thread_of(tag), warp = by / EMU_LANES_N;
+  if (clock < w->block->first_clock || tag == REMOTE) {
+    return true;
+  }
+  if (warp == w->index) {
+    return by == thread || clock < w->block->clocks[warp][warp];
+  }
+  return clock <= w->block->clocks[w->index][warp];
+}
+
+/* the last part of a mangled name: "s" of "_ZZ4copyPfE1s" */
+static int plain_name(const char *name, int n) {
+  for (int at = n - 1; at > 1 && !memcmp(name, "_Z", 2); at--) {
+    if (name[at - 1] >= '0' && name[at - 1] <= '9' && atoi(name + at - 1) == n - at) {
+      return at;
+    }
+  }
+  return 0;
+}
+
+/* the variable an address lies in: "s[37]" for the 37th of elements as wide as the access */
+static void name_shared(const emu_warp *w, uint64_t address, int width, char *out, size_t n) {
+  const emu_module *m = w->launch->module;
+  snprintf(out, n, "shared address %llu", (unsigned long long)address);
+  for (int i = 0; i < m->n_vars; i++) {
+    const emu_var *v = &m->vars[i];
+    bool mine = v->owner < 0 || m->funcs[v->owner] == w->launch->func || !m->funcs[v->owner]->entry;
+    if (v->space != SPACE_shared || !mine || address < v->address ||
+        (!v->external && address >= v->address + v->nbytes)) {
+      continue;
+    }
+    int skip = plain_name(v->name, (int)v->name_n);
+    snprintf(out, n, "%.*s[%llu]", (int)(v->name_n < 60 ? v->name_n : 60) - skip, v->name + skip,
+             (unsigned long long)(address - v->address) / (unsigned)width);
+    if (!v->external) {
+      return;
+    }
+  }
+}
+
+static int shared_race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
+                       const char *does, const char *did, uint32_t tag) {
+  char name[120], by[40] = "another thread";
+  name_shared(w, address, width, name, sizeof name);
+  if (thread_of(tag) != emu_thread(w, lane)) {
+    snprintf(by, sizeof by, "thread %d", thread_of(tag));
+  }
+  return emu_finding(w, in, lane, EMU_SHARED_RACE,
+                     "(thread %d) %s %s, %s by %s since the last barrier", emu_thread(w, lane),
+                     does, name, did, by);
+}
+
+static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
+                        const char *does) {
+  char name[120];
+  name_shared(w, address, width, name, sizeof name);
+  if (w->block->pending[address] == PENDING_BULK) {
+    return emu_finding(w, in, lane, EMU_ASYNC,
+                       "%s %s, where a bulk copy is still on its way: wait for its mbarrier first",
+                       does, name);
+  }
+  if (w->block->pending[address] == PENDING_MBARRIER) {
+    return emu_finding(w, in, lane, EMU_MBARRIER, "%s %s, which is an mbarrier now", does, name);
+  }
+  return emu_finding(w, in, lane, EMU_ASYNC,
+                     "%s %s, where a cp.async is still on its way: wait for its group first", does,
+                     name);
+}
+
+static int still_read(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width) {
+  char name[120];
+  name_shared(w, address, width, name, sizeof name);
+  return emu_finding(
+      w, in, lane, EMU_ASYNC,
+      "writes %s, which an asynchronous operation may still read: wait for its group "
+      "first",
+      name);
+}
+
+static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
+                     emu_shadow *s, uint32_t strong) {
+  int thread = emu_thread(w, lane);
+  uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
+  if (clock_of(s->write) < w->block->first_clock) {
+    char name[120];
+    name_shared(w, address, width, name, sizeof name);
+    return emu_finding(w, in, lane, EMU_SHARED_UNINIT,
+                       "reads %s, which nothing was written to yet (is a barrier missing?)", name);
+  }
+  if (!(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
+    return shared_race(w, in, lane, address, width, "reads", "written", s->write);
+  }
+  if (ordered(w, s->read, thread) || (s->read & STRONG)) {
+    s->read = tag;
+  } else if (thread_of(s->read) != thread) {
+    s->read |= MANY;
+  }
+  return RUN_ON;
+}
+
+static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
+                      emu_shadow *s, uint32_t strong, bool changes) {
+  int thread = emu_thread(w, lane);
+  uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
+  if (changes && !(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
+    return shared_race(w, in, lane, address, width, "writes", "written otherwise", s->write);
+  }
+  bool many = s->read & MANY && thread_of(s->read) == thread &&
+              clock_of(s->read) >= w->block->clocks[w->index][w->index];
+  if (changes && !(strong && s->read & STRONG) && (many || !ordered(w, s->read, thread))) {
+    return shared_race(w, in, lane, address, width, "writes", "read", s->read);
+  }
+  s->write = tag;
+  return RUN_ON;
+}
+
+/* does the store change the byte, or differ from what another lane stores there now? */
+static bool changes_byte(const emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
+                         int lane, int i, const uint8_t *values, const emu_shadow *s) {
+  uint8_t value = values[lane * n + i];
+  int by = thread_of(s->write), other = by % EMU_LANES_N;
+  if (by / EMU_LANES_N == w->index && other < lane && (mask >> other & 1) &&
+      address[other] == address[lane]) {
+    return values[other * n + i] != value;
+  }
+  return w->block->smem[address[lane] + (uint64_t)i] != value;
+}
+
+/* are four bytes alike, so that one of them speaks for all? Most accesses are of whole words. */
+static inline bool alike(const emu_shadow *s) {
+  uint64_t v[4];
+  memcpy(v, s, sizeof v);
+  return ((v[0] ^ v[1]) | (v[0] ^ v[2]) | (v[0] ^ v[3])) == 0;
+}
+
+typedef struct shared_access {
+  uint32_t mask, strong;
+  const uint64_t *address;
+  int n, lane, width;
+  emu_access access;
+  const uint8_t *values;
+} shared_access;
+
+/* bytes i to i + count of one lane's access, whose shadows are alike */
+static int check_bytes(emu_warp *w, const emu_insn *in, const shared_access *a, emu_shadow *s,
+                       int i, int count) {
+  uint64_t address = a->address[a->lane] + (uint64_t)i;
+  int rc = RUN_ON;
+  if (a->access != ACCESS_WRITE) {
+    rc = read_byte(w, in, a->lane, address, a->width, s, a->strong);
+  }
+  if (a->access != ACCESS_READ && !rc) {
+    bool changes = a->access == ACCESS_ATOMIC;
+    for (int k = 0; k < count && !changes; k++) {
+      changes = changes_byte(w, a->mask, a->address, a->n, a->lane, i + k, a->values, s);
+    }
+    rc = write_byte(w, in, a->lane, address, a->width, s, a->strong, changes);
+  }
+  for (int k = 1; k < count; k++) {
+    s[k] = s[0];
+  }
+  return rc;
+}
+
+static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
+  emu_shadow *s = w->block->shadow + a->address[a->lane];
+  const uint8_t *pending = w->block->pending + a->address[a->lane];
+  const uint16_t *read_by = w->block->read_by + a->address[a->lane] / 16;
+  int rc = RUN_ON;
+  if (a->access != ACCESS_READ &&
+      (read_by[0] || (a->n > 16 && read_by[1]))) { /* aligned: at most two chunks */
+    return still_read(w, in, a->lane, a->address[a->lane], a->width);
+  }
+  for (int i = 0; i < a->n && !rc;) {
+    int count = a->n - i >= 4 && alike(s + i) ? 4 : 1;
+    uint32_t any = pending[i];
+    if (count == 4) {
+      memcpy(&any, pending + i, sizeof any);
+    }
+    for (int k = 0; any && k < count; k++) {
+      if (pending[i + k]) {
+        return pending_copy(w, in, a->lane, a->address[a->lane] + (uint64_t)(i + k), a->width,
+                            a->access == ACCESS_READ ? "reads" : "writes");
+      }
+    }
+    rc = check_bytes(w, in, a, s + i, i, count);
+    i += count;
+  }
+  return rc;
+}
+
+int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                     int n, emu_access access, const uint8_t *values) {
+  if (w->block->clocks[w->index][w->index] >= CLOCK_MAX) {
+    return RUN_ON; /* half a million barriers in one block: the clock has no more bits */
+  }
+  int width = n > 4 && n % 4 == 0 ? emu_type_bytes((emu_type)in->type) : n;
+  shared_access a = {
+      mask,  in->flags & INSN_STRONG ? STRONG : 0, address, n, 0, width < 1 ? n : width, access,
+      values};
+  for (uint32_t left = mask; left; left &= left - 1) {
+    a.lane = __builtin_ctz(left);
+    int rc = check_lane(w, in, &a);
+    if (rc) {
+      return rc;
+    }
+  }
+  return RUN_ON;
+}
+
+/* ---- reads by the asynchronous proxy: in chunks of 16 bytes ---- */
+
+static int not_fenced(emu_warp *w, const emu_insn *in, uint64_t address, const char *what,
+                      uint32_t tag) {
+  char name[120];
+  name_shared(w, address, 4, name, sizeof name);
+  return emu_finding(
+      w, in, 0, EMU_PROXY,
+      "%s %s, stored by thread %d without a fence.proxy.async since: the asynchronous "
+      "proxy may see what was there before",
+      what, name, thread_of(tag));
+}
+
+static int not_fenced_read(emu_warp *w, const emu_insn *in, int lane, uint64_t address,
+                           uint32_t tag) {
+  char name[120];
+  name_shared(w, address, 4, name, sizeof name);
+  return emu_finding(
+      w, in, lane, EMU_PROXY,
+      "copies in bulk to %s, read by thread %d without a fence.proxy.async since: the copy "
+      "may come before the read",
+      name, thread_of(tag));
+}
+
+/* is the access that the tag tells of ordered before a proxy fence before w? */
+static bool fenced(const emu_warp *w, uint32_t tag) {
+  return clock_of(tag) <= w->block->proxied[w->index][thread_of(tag) / EMU_LANES_N];
+}
+
+/* bytes whose shadows are alike */
+static int check_proxy(emu_warp *w, const emu_insn *in, emu_shadow *s, uint64_t address, int count,
+                       const char *what) {
+  int rc = read_byte(w, in, 0, address, 4, s, PROXY);
+  if (!rc && !(s->write & ASYNC) && !fenced(w, s->write)) {
+    rc = not_fenced(w, in, address, what, s->write);
+  }
+  for (int k = 1; k < count; k++) {
+    s[k] = s[0];
+  }
+  return rc;
+}
+
+/* ---- bulk copies, and other blocks' shared memory ---- */
+
+int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint64_t offset,
+                      uint64_t n) {
+  if (!w->launch->checks) {
+    return RUN_ON;
+  }
+  for (uint64_t i = 0; i < n; i++) {
+    emu_shadow *s = &home->shadow[offset + i];
+    char name[120];
+    if (home->pending[offset + i]) {
+      name_shared(w, offset + i, 4, name, sizeof name);
+      return emu_finding(w, in, lane, EMU_ASYNC, "copies in bulk to %s, where %s", name,
+                         home->pending[offset + i] == PENDING_MBARRIER
+                             ? "an mbarrier lies"
+                             : "another copy is still on its way");
+    }
+    if (home->read_by[(offset + i) / 16]) {
+      return still_read(w, in, lane, offset + i, 4);
+    }
+    if (home == w->block && !ordered(w, s->read, emu_thread(w, lane))) {
+      return shared_race(w, in, lane, offset + i, 4, "copies in bulk to", "read", s->read);
+    }
+    if (home == w->block && !ordered(w, s->write, emu_thread(w, lane))) {
+      return shared_race(w, in, lane, offset + i, 4, "copies in bulk to", "written", s->write);
+    }
+    if (home == w->block && clock_of(s->read) >= home->first_clock && !(s->read & PROXY) &&
+        !fenced(w, s->read)) {
+      return not_fenced_read(w, in, lane, offset + i, s->read);
+    }
+  }
+  return RUN_ON;
+}
+
+void emu_check_arrival(emu_block *home, uint64_t offset, uint64_t n, const emu_warp *by, int lane,
+                       uint32_t when) {
+  uint32_t tag =
+      home == by->block ? when << CLOCK_SHIFT | (uint32_t)emu_thread(by, lane) | ASYNC : REMOTE;
+  for (uint64_t i = 0; i < n && home->shadow; i++) {
+    home->shadow[offset + i].write = tag;
+  }
+}
+
+int emu_check_remote(emu_warp *w, const emu_insn *in, int lane, emu_block *home, uint64_t offset,
+                     int n, emu_access access) {
+  for (uint64_t i = offset; i < offset + (uint64_t)n; i++) {
+    if (home->pending[i]) {
+      return emu_finding(w, in, lane, EMU_ASYNC,
+                         "accesses shared address %llu of block %d of its cluster, where %s",
+                         (unsigned long long)i, home->rank,
+                         home->pending[i] == PENDING_MBARRIER ? "an mbarrier lies"
+                                                              : "a copy is still on its way");
+    }
+    if (access != ACCESS_WRITE && clock_of(home->shadow[i].write) < home->first_clock) {
+      return emu_finding(w, in, lane, EMU_SHARED_UNINIT,
+                         "reads shared address %llu of block %d of its cluster, which nothing was "
+                         "written to yet (is a cluster barrier missing?)",
+                         (unsigned long long)i, home->rank);
+    }
+    if (access != ACCESS_READ) {
+      home->shadow[i].write = REMOTE;
+    }
+  }
+  return RUN_ON;
+}
+
+static bool chunk_alike(const emu_shadow *s) {
+  return !memcmp(s, s + 1, 15 * sizeof *s);
+}
+
+int emu_check_async(emu_warp *w, const emu_insn *in, const uint32_t *chunks, int n,
+                    const char *what) {
+  emu_block *b = w->block;
+  int rc = RUN_ON;
+  for (int c = 0; c < n && !rc; c++) {
+    uint64_t pending[2];
+    emu_shadow *s = b->shadow + chunks[c];
+    memcpy(pending, b->pending + chunks[c], sizeof pending);
+    for (int i = 0; (pending[0] | pending[1]) && i < 16; i++) {
+      if (b->pending[chunks[c] + (uint32_t)i]) {
+        return pending_copy(w, in, 0, chunks[c] + (uint64_t)i, 4, what);
+      }
+    }
+    int step = chunk_alike(s) ? 16 : 1;
+    for (int i = 0; i < 16 && !rc; i += step) {
+      rc = check_proxy(w, in, s + i, chunks[c] + (uint64_t)i, step, what);
+    }
+  }
+  return rc;
+}

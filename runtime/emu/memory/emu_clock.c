@@ -1,0 +1,52 @@
+/* emu_clock.c -- see emu_clock.h. */
+#include "emu_clock.h"
+
+void emu_clock_tick(emu_warp *w) {
+  w->block->clocks[w->index][w->index]++;
+}
+
+void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]) {
+  uint32_t joined[EMU_WARPS] = {0}, proxied[EMU_WARPS] = {0};
+  for (int i = 0; i < b->n_warps; i++) {
+    for (int u = 0; arrived[i] && u < b->n_warps; u++) {
+      joined[u] = b->clocks[i][u] > joined[u] ? b->clocks[i][u] : joined[u];
+      proxied[u] = b->proxied[i][u] > proxied[u] ? b->proxied[i][u] : proxied[u];
+    }
+  }
+  for (int i = 0; i < b->n_warps; i++) {
+    for (int u = 0; arrived[i] && u < b->n_warps; u++) {
+      b->clocks[i][u] = joined[u] > b->clocks[i][u] ? joined[u] : b->clocks[i][u];
+      b->proxied[i][u] = proxied[u] > b->proxied[i][u] ? proxied[u] : b->proxied[i][u];
+    }
+    b->clocks[i][i] += arrived[i] != 0;
+  }
+}
+
+/* Whatever is ordered before the fence is visible to the proxy behind it, and so it is to every
+ * warp that is ordered behind the fence. */
+void emu_clock_proxy(emu_warp *w) {
+  emu_block *b = w->block;
+  for (int u = 0; u < b->n_warps; u++) {
+    uint32_t c = b->clocks[w->index][u];
+    b->proxied[w->index][u] = c > b->proxied[w->index][u] ? c : b->proxied[w->index][u];
+  }
+  b->clocks[w->index][w->index]++;
+}
+
+void emu_clock_fence(emu_warp *w) {
+  emu_block *b = w->block;
+  for (int u = 0; u < b->n_warps; u++) {
+    uint32_t c = b->clocks[w->index][u];
+    b->released[u] = c > b->released[u] ? c : b->released[u];
+  }
+  b->clocks[w->index][w->index]++;
+}
+
+void emu_clock_acquire(emu_warp *w) {
+  emu_block *b = w->block;
+  for (int u = 0; u < b->n_warps; u++) {
+    if (u != w->index && b->released[u] > b->clocks[w->index][u]) {
+      b->clocks[w->index][u] = b->released[u];
+    }
+  }
+}

@@ -1,0 +1,88 @@
+/* emu_finding.c -- see emu_finding.h. */
+#define _GNU_SOURCE
+#include "emu_finding.h"
+
+#include <limits.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+const char *rt_emu_check_name(rt_emu_check check) {
+  static const char *const names[] = {"global memory out of bounds",
+                                      "use after free",
+                                      "shared memory out of bounds",
+                                      "local memory out of bounds",
+                                      "misaligned access",
+                                      "uninitialised shared memory",
+                                      "uninitialised global memory",
+                                      "shared-memory race",
+                                      "global race between blocks",
+                                      "divergent barrier",
+                                      "shuffle from an inactive lane",
+                                      "missing wait for an asynchronous operation",
+                                      "step limit",
+                                      "trap",
+                                      "assertion",
+                                      "stack",
+                                      "write to constant memory",
+                                      "bad call",
+                                      "missing proxy fence",
+                                      "misused mbarrier",
+                                      "no finding"};
+  return names[check < EMU_NO_FINDING ? check : EMU_NO_FINDING];
+}
+
+/* NVRTC puts the current folder before names that #line gave it: take it away again */
+static const char *relative(const char *file) {
+  char folder[PATH_MAX];
+  size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
+  return n && !strncmp(file, folder, n) && file[n] == '/' ? file + n + 1 : file;
+}
+
+static void place_of(const emu_warp *w, const emu_insn *in, rt_emu_finding *f) {
+  const emu_module *m = w->launch->module;
+  const char *file =
+      in->file < EMU_FILES && m->files[in->file] ? relative(m->files[in->file]) : NULL;
+  if (file && in->source_line) {
+    snprintf(f->place, sizeof f->place, "%s:%u", file, in->source_line);
+  } else {
+    snprintf(f->place, sizeof f->place, "PTX line %u", in->line);
+  }
+}
+
+static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, rt_emu_finding *f,
+                 const char *what) {
+  f->check = check;
+  f->ptx_line = (int)in->line;
+  memcpy(f->block, w->block->ctaid, sizeof f->block);
+  for (int i = 0; i < 3; i++) {
+    f->thread[i] = w->tid[i][lane];
+  }
+  snprintf(f->kernel, sizeof f->kernel, "%s", w->launch->func->name);
+  place_of(w, in, f);
+  snprintf(f->message, sizeof f->message,
+           "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s [kernel %.80s, PTX line %d]",
+           rt_emu_check_name(check), f->thread[0], f->thread[1], f->thread[2], f->block[0],
+           f->block[1], f->block[2], what, f->kernel, f->ptx_line);
+}
+
+/* the finding of the first block in the grid's order is the one that is kept */
+int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format,
+                ...) {
+  emu_launch *l = w->launch;
+  char what[380];
+  va_list ap;
+  va_start(ap, format);
+  vsnprintf(what, sizeof what, format, ap);
+  va_end(ap);
+  pthread_mutex_lock(&l->lock);
+  if (!l->found || w->block->linear < l->finding_block) {
+    fill(w, in, lane & 31, check, l->finding, what);
+    l->finding_block = w->block->linear;
+    l->found = true;
+  }
+  atomic_store(&l->stop, true);
+  pthread_mutex_unlock(&l->lock);
+  return RUN_FAULT;
+}

@@ -1,0 +1,10 @@
+/* emu_finding.h -- report what a check found. */
+#ifndef EMU_FINDING_H
+#define EMU_FINDING_H
+
+#include "emu_state.h"
+
+int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format,
+                ...) __attribute__((format(printf, 5, 6)));
+
+#endif

@@ -1,0 +1,249 @@
+/* emu_heap.c -- see emu_heap.h. */
+#define _GNU_SOURCE
+#include "emu_heap.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+enum { ALIGN = 256, RED_ZONE = 256, FIRST = 4096, LEAST = 64 << 20 };
+
+static void *reserve(uint64_t nbytes) {
+  void *p = mmap(NULL, nbytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE,
+                 -1, 0);
+  return p == MAP_FAILED ? NULL : p;
+}
+
+static void unreserve(emu_heap *h) {
+  if (h->data) {
+    munmap(h->data, h->reserved);
+  }
+  if (h->state) {
+    munmap(h->state, h->reserved);
+  }
+  if (h->tag) {
+    munmap(h->tag, 2 * h->reserved);
+  }
+  h->data = h->state = NULL;
+  h->tag = NULL;
+}
+
+static bool reserve_all(emu_heap *h, uint64_t nbytes) {
+  h->reserved = nbytes;
+  h->data = reserve(nbytes);
+  h->state = reserve(nbytes);
+  h->tag = reserve(2 * nbytes);
+  if (h->data && h->state && h->tag) {
+    return true;
+  }
+  unreserve(h);
+  return false;
+}
+
+/* The thread sanitizer leaves a program 3 TiB of addresses, for 256 devices if need be. */
+#ifdef __SANITIZE_THREAD__
+static const uint64_t RESERVE_MOST = UINT64_C(2) << 30;
+#else
+static const uint64_t RESERVE_MOST = UINT64_MAX;
+#endif
+
+/* Better a device that can hold less than none. */
+static bool reserve_most(emu_heap *h, uint64_t whole) {
+  const uint64_t least = whole < LEAST ? whole : LEAST;
+  for (uint64_t n = 4 * whole; n >= least; n = n / 8192 * 4096) {
+    if (n <= RESERVE_MOST && reserve_all(h, n)) {
+      return true;
+    }
+  }
+  return false;
+}
+
+int emu_heap_open(emu_heap *h, uint64_t bound, err *e) {
+  *h = (emu_heap){.bound = bound, .top = FIRST, .tag_base = 1};
+  uint64_t whole = (bound + 4096 + FIRST) / 4096 * 4096;
+  if (!reserve_most(h, whole)) {
+    return err_set(e, ERR_NOMEM,
+                   "cannot reserve %.1f GiB of addresses for the emulated device; "
+                   "lower its memory bound",
+                   (double)(whole < LEAST ? whole : LEAST) / 0x1p30);
+  }
+  if (pthread_mutex_init(&h->lock, NULL)) {
+    unreserve(h);
+    return err_set(e, ERR_NOMEM, "no host memory for the emulated device");
+  }
+  return 0;
+}
+
+void emu_heap_close(emu_heap *h) {
+  unreserve(h);
+  free(h->allocs);
+  pthread_mutex_destroy(&h->lock);
+}
+
+static uint64_t end_of(const emu_alloc *a) {
+  return a->offset + (a->nbytes + ALIGN - 1) / ALIGN * ALIGN + RED_ZONE;
+}
+
+/* index of the first allocation behind the offset */
+static int behind(const emu_heap *h, uint64_t offset) {
+  int low = 0, high = h->n;
+  while (low < high) {
+    int middle = (low + high) / 2;
+    if (h->allocs[middle].offset <= offset) {
+      low = middle + 1;
+    } else {
+      high = middle;
+    }
+  }
+  return low;
+}
+
+/* forget dead allocations, so that their addresses may be used again */
+static void forget_dead(emu_heap *h) {
+  int kept = 0;
+  for (int i = 0; i < h->n; i++) {
+    if (h->allocs[i].alive) {
+      h->allocs[kept++] = h->allocs[i];
+    } else {
+      memset(h->state + h->allocs[i].offset, 0, h->allocs[i].nbytes);
+    }
+  }
+  h->n = kept;
+}
+
+/* the first gap between living allocations that is wide enough */
+static bool find_gap(const emu_heap *h, uint64_t need, uint64_t *offset) {
+  uint64_t at = FIRST;
+  for (int i = 0; i < h->n; i++) {
+    if (h->allocs[i].offset - at >= need) {
+      break;
+    }
+    at = end_of(&h->allocs[i]);
+  }
+  *offset = at;
+  return at + need <= h->reserved;
+}
+
+static int insert(emu_heap *h, const emu_alloc *a, err *e) {
+  if (h->n == h->capacity) {
+    int bigger = h->capacity ? 2 * h->capacity : 64;
+    emu_alloc *allocs = realloc(h->allocs, sizeof *allocs * (size_t)bigger);
+    if (!allocs) {
+      return err_set(e, ERR_NOMEM, "no host memory for the emulated device");
+    }
+    h->allocs = allocs;
+    h->capacity = bigger;
+  }
+  int i = behind(h, a->offset);
+  memmove(h->allocs + i + 1, h->allocs + i, sizeof *a * (size_t)(h->n - i));
+  h->allocs[i] = *a;
+  h->n++;
+  return 0;
+}
+
+static int place(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *address, err *e) {
+  uint64_t offset = h->top, need = (nbytes + ALIGN - 1) / ALIGN * ALIGN + RED_ZONE;
+  if (offset + need > h->reserved) {
+    forget_dead(h);
+    if (!find_gap(h, need, &offset)) {
+      return err_set(e, ERR_NOMEM,
+                     "the emulated device's addresses are too fragmented for %llu bytes",
+                     (unsigned long long)nbytes);
+    }
+  }
+  emu_alloc a = {offset, nbytes, true, ++h->serial, name};
+  TRY(insert(h, &a, e));
+  h->top = offset + need > h->top ? offset + need : h->top;
+  h->used += nbytes;
+  memset(h->state + offset, BYTE_THERE, nbytes);
+  *address = EMU_GLOBAL_BASE + offset;
+  return 0;
+}
+
+int emu_heap_alloc(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *address, err *e) {
+  pthread_mutex_lock(&h->lock);
+  int rc = nbytes > h->bound || h->used + nbytes > h->bound
+               ? err_set(e, ERR_NOMEM,
+                         "out of emulated device memory: %llu bytes asked for, %llu of "
+                         "%llu free",
+                         (unsigned long long)nbytes, (unsigned long long)(h->bound - h->used),
+                         (unsigned long long)h->bound)
+               : place(h, nbytes, name, address, e);
+  pthread_mutex_unlock(&h->lock);
+  return rc;
+}
+
+static emu_alloc *at(emu_heap *h, uint64_t offset) {
+  int i = behind(h, offset);
+  return i ? &h->allocs[i - 1] : NULL;
+}
+
+/* give the pages of a big range back to the host; they read as zeros afterwards */
+static void drop_pages(uint8_t *p, uint64_t nbytes) {
+  uintptr_t first = ((uintptr_t)p + 4095) / 4096 * 4096,
+            last = ((uintptr_t)p + nbytes) / 4096 * 4096;
+  if (last > first) {
+    madvise((void *)first, last - first, MADV_DONTNEED);
+  }
+}
+
+bool emu_heap_release(emu_heap *h, uint64_t address) {
+  pthread_mutex_lock(&h->lock);
+  emu_alloc *a = at(h, address - EMU_GLOBAL_BASE);
+  bool found = a && a->alive && a->offset == address - EMU_GLOBAL_BASE;
+  if (found) {
+    a->alive = false;
+    h->used -= a->nbytes;
+    memset(h->state + a->offset, BYTE_FREED, a->nbytes);
+    drop_pages(h->data + a->offset, a->nbytes);
+    drop_pages((uint8_t *)(h->tag + a->offset / 2), 2 * a->nbytes);
+  }
+  pthread_mutex_unlock(&h->lock);
+  return found;
+}
+
+uint8_t *emu_heap_host(emu_heap *h, uint64_t address, uint64_t n) {
+  pthread_mutex_lock(&h->lock);
+  emu_alloc *a = at(h, address - EMU_GLOBAL_BASE);
+  uint64_t inside = a ? address - EMU_GLOBAL_BASE - a->offset : 0;
+  bool ok = a && a->alive && inside <= a->nbytes && n <= a->nbytes - inside;
+  pthread_mutex_unlock(&h->lock);
+  return ok ? h->data + (address - EMU_GLOBAL_BASE) : NULL;
+}
+
+bool emu_heap_extent(emu_heap *h, uint64_t address, uint64_t *offset, uint64_t *nbytes) {
+  pthread_mutex_lock(&h->lock);
+  emu_alloc *a = at(h, address - EMU_GLOBAL_BASE);
+  bool inside = a && address - EMU_GLOBAL_BASE - a->offset < a->nbytes;
+  if (inside) {
+    *offset = a->offset;
+    *nbytes = a->nbytes;
+  }
+  pthread_mutex_unlock(&h->lock);
+  return inside;
+}
+
+void emu_heap_mark_set(emu_heap *h, uint64_t address, uint64_t n) {
+  memset(h->state + (address - EMU_GLOBAL_BASE), BYTE_THERE | BYTE_SET, n);
+}
+
+void emu_heap_describe(emu_heap *h, uint64_t address, str *out) {
+  pthread_mutex_lock(&h->lock);
+  uint64_t offset = address - EMU_GLOBAL_BASE;
+  emu_alloc *a = offset < h->reserved ? at(h, offset) : NULL;
+  if (!a) {
+    str_addf(out, "address 0x%llx belongs to no allocation", (unsigned long long)address);
+  } else {
+    uint64_t inside = offset - a->offset;
+    str_addf(out, "address 0x%llx is ", (unsigned long long)address);
+    if (inside < a->nbytes) {
+      str_addf(out, "byte %llu of", (unsigned long long)inside);
+    } else {
+      str_addf(out, "%llu bytes behind", (unsigned long long)(inside - a->nbytes));
+    }
+    str_addf(out, " %s%s %s%s%u (%llu bytes)", a->alive ? "" : "the freed ",
+             a->name ? "variable" : "allocation", a->name ? a->name : "", a->name ? " " : "#",
+             a->serial, (unsigned long long)a->nbytes);
+  }
+  pthread_mutex_unlock(&h->lock);
+}

@@ -1,0 +1,176 @@
+/* emu_parser.c -- tokens, errors and scopes. src: PTX ISA 9.0, chapter 4. */
+#include "emu_parser.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+bool emu_grow(void *array, int n, int *capacity, size_t nbytes) {
+  void **p = array;
+  if (n < *capacity) {
+    return true;
+  }
+  int bigger = *capacity ? 2 * *capacity : 32;
+  void *q = realloc(*p, (size_t)bigger * nbytes);
+  if (!q) {
+    return false;
+  }
+  *p = q;
+  *capacity = bigger;
+  return true;
+}
+
+int emu_fail(emu_parser *p, const char *format, ...) {
+  char text[400], place[40];
+  va_list ap;
+  va_start(ap, format);
+  vsnprintf(text, sizeof text, format, ap);
+  va_end(ap);
+  snprintf(place, sizeof place, "PTX line %d", p->lex.token.line);
+  return err_at(p->e, ERR_COMPILE, place, "%s, PTX line %d", text, p->lex.token.line);
+}
+
+int emu_no_memory(emu_parser *p) {
+  return err_set(p->e, ERR_NOMEM, "no host memory for the PTX module");
+}
+
+int emu_unexpected(emu_parser *p, const char *wanted) {
+  const emu_token *t = &p->lex.token;
+  if (t->kind == TOKEN_END) {
+    return emu_fail(p, "the PTX ends where %s should stand", wanted);
+  }
+  return emu_fail(p, "'%.*s' stands where %s should", (int)(t->n < 60 ? t->n : 60), t->p, wanted);
+}
+
+int emu_expect(emu_parser *p, char mark) {
+  char text[4] = {'\'', mark, '\'', 0};
+  if (!emu_lex_is(&p->lex, mark)) {
+    return emu_unexpected(p, text);
+  }
+  emu_lex_next(&p->lex);
+  return 0;
+}
+
+bool emu_accept(emu_parser *p, char mark) {
+  bool is = emu_lex_is(&p->lex, mark);
+  if (is) {
+    emu_lex_next(&p->lex);
+  }
+  return is;
+}
+
+int emu_take_name(emu_parser *p, emu_token *name) {
+  *name = p->lex.token;
+  if (name->kind != TOKEN_WORD) {
+    return emu_unexpected(p, "a name");
+  }
+  emu_lex_next(&p->lex);
+  return 0;
+}
+
+int emu_take_integer(emu_parser *p, uint64_t *value) {
+  bool minus = emu_accept(p, '-');
+  if (p->lex.token.kind != TOKEN_INTEGER) {
+    return emu_unexpected(p, "a whole number");
+  }
+  *value = minus ? -p->lex.token.value : p->lex.token.value;
+  emu_lex_next(&p->lex);
+  return 0;
+}
+
+int emu_skip_statement(emu_parser *p) {
+  while (p->lex.token.kind != TOKEN_END && !emu_lex_is(&p->lex, ';')) {
+    emu_lex_next(&p->lex);
+  }
+  return emu_expect(p, ';');
+}
+
+/* ---- scopes ---- */
+
+void emu_scope_clear(emu_scope *s) {
+  emu_map_clear(&s->names);
+  emu_map_clear(&s->labels);
+  free(s->fixes);
+  *s = (emu_scope){0};
+}
+
+int emu_scope_open(emu_parser *p) {
+  emu_scope *s = calloc(1, sizeof *s);
+  if (!s) {
+    return emu_no_memory(p);
+  }
+  s->up = p->scope;
+  p->scope = s;
+  return 0;
+}
+
+int emu_scope_fix(emu_parser *p, emu_scope *s, emu_fix fix) {
+  if (!emu_grow(&s->fixes, s->n_fixes, &s->cap_fixes, sizeof fix)) {
+    return emu_no_memory(p);
+  }
+  s->fixes[s->n_fixes++] = fix;
+  return 0;
+}
+
+/* labels of this scope are known now; what is still open may be one of the scope around it */
+int emu_scope_close(emu_parser *p) {
+  emu_scope *s = p->scope, *up = s->up;
+  int rc = 0;
+  for (int i = 0; i < s->n_fixes && !rc; i++) {
+    emu_fix *fix = &s->fixes[i];
+    int32_t pc = emu_map_get(&s->labels, fix->p, fix->n);
+    if (pc >= 0) {
+      *(fix->to ? fix->to : &p->f->code[fix->pc].target) = pc;
+    } else if (up != &p->top) {
+      rc = emu_scope_fix(p, up, *fix);
+    } else {
+      rc = emu_fail(p, "no label '%.*s'", (int)fix->n, fix->p);
+    }
+  }
+  p->scope = up;
+  emu_scope_clear(s);
+  free(s);
+  return rc;
+}
+
+static int find_prefix(const emu_parser *p, const emu_scope *s, const char *name, size_t n,
+                       int32_t *reg) {
+  size_t stem = n;
+  uint64_t number = 0, unit = 1;
+  while (stem > 0 && n - stem < 8 && name[stem - 1] >= '0' && name[stem - 1] <= '9') {
+    stem--;
+    number += unit * (uint64_t)(name[stem] - '0');
+    unit *= 10;
+    int32_t i = emu_map_get(&s->names, name, stem);
+    const emu_symbol *symbol = i >= 0 ? &p->symbols[i] : NULL;
+    if (symbol && symbol->kind == SYMBOL_REG && number < (uint64_t)symbol->n) {
+      *reg = symbol->index + (int32_t)number;
+      return i;
+    }
+  }
+  return -1;
+}
+
+int emu_find(const emu_parser *p, const char *name, size_t n, int32_t *reg) {
+  for (const emu_scope *s = p->scope; s; s = s->up) {
+    int32_t i = emu_map_get(&s->names, name, n);
+    if (i >= 0 && (p->symbols[i].kind != SYMBOL_REG || p->symbols[i].n == 0)) {
+      *reg = p->symbols[i].index;
+      return i;
+    }
+    i = find_prefix(p, s, name, n, reg);
+    if (i >= 0) {
+      return i;
+    }
+  }
+  return -1;
+}
+
+int emu_symbol_add(emu_parser *p, const emu_token *name, emu_symbol symbol) {
+  if (!emu_grow(&p->symbols, p->n_symbols, &p->cap_symbols, sizeof symbol) ||
+      !emu_map_put(&p->scope->names, name->p, name->n, p->n_symbols)) {
+    return emu_no_memory(p);
+  }
+  p->symbols[p->n_symbols++] = symbol;
+  return 0;
+}
