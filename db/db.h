@@ -137,6 +137,11 @@ typedef struct db_result { /* a trial with its samples summed up */
   int64_t spill, smem;
 } db_result;
 
+/* db_result_sec -- the measured time, else the modelled one; 0: neither is known */
+static inline double db_result_sec(const db_result *r) {
+  return r->median > 0 ? r->median : r->modelled;
+}
+
 /* db_results -- every trial of a problem, in the order of `best`: finals, screened, modelled, each
  * fastest first; then those without times; failures last. Strings in the arena */
 int db_results(db *d, int64_t template_id, int64_t device_id, const char *problem, arena *a,

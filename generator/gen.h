@@ -57,6 +57,9 @@ typedef struct gen_value { /* of a field or a parameter */
   const char *s;           /* NULL for an integer */
 } gen_value;
 
+/* gen_add_value -- append it as text */
+void gen_add_value(const gen_value *v, str *out);
+
 typedef struct gen_field { /* one typed field of a problem */
   const char *name, *brief;
   int64_t min, max;         /* integers: inclusive range */

@@ -149,7 +149,6 @@ static inline bool gen_is_number(const gen_param *p) {
   return !p->values[0].s;
 }
 
-void gen_add_value(const gen_value *v, str *out);
 /* gen_add_fields -- append " m=4096 n=4096 ...", the canonical text without the name */
 void gen_add_fields(const gen_template *t, const gen_problem *p, str *out);
 

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "emu.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "run.h"
 #include "verbs.h"
@@ -46,12 +47,12 @@ static void report(const checker *x, const gen_config *config, const rt_check *c
     gen_config_text(x->k.t, config, &text);
   }
   if (x->c->json) {
-    str_add(&s, "{\"config\":");
-    str_add_json(&s, str_text(&text));
-    str_addf(&s, ",\"ok\":%s,\"error\":%.3g,\"reason\":", why->code ? "false" : "true",
-             check->error);
-    str_add_json(&s, why->message);
-    str_add(&s, "}\n");
+    jw_open(&s, NULL);
+    jw_text(&s, "config", str_text(&text));
+    jw_bool(&s, "ok", !why->code);
+    jw_real(&s, "error", 3, check->error);
+    jw_text(&s, "reason", why->message);
+    jw_end_line(&s);
   } else if (why->code) {
     str_addf(&s, "FAIL %s\n     %s%s%s\n", str_text(&text), why->place, why->place[0] ? ": " : "",
              why->message);

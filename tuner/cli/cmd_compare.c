@@ -108,10 +108,6 @@ static int plan_searches(compare_run *r, err *e) {
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-static double sec_of(const db_result *row) {
-  return row->median > 0 ? row->median : row->modelled;
-}
-
 /* No point of the space has this value: which requirement does the default with it fail? */
 /* An empty problem has no trials. */
 static bool launches_nothing(compare_run *r, gen_instance *g) {
@@ -133,7 +129,7 @@ static const char *reason_of(compare_run *r, gen_instance *g, size_t value) {
 }
 
 static void take_row(comparison_step *s, const db_result *row) {
-  const double sec = sec_of(row);
+  const double sec = db_result_sec(row);
   s->n_trials++;
   if (row->t.status != DB_OK) {
     s->n_failed++;

@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "db_text.h"
 #include "file.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "open_device.h"
 #include "verbs.h"
@@ -396,19 +397,22 @@ static int prune(const cli *c, err *e) {
   return rc;
 }
 
-static void add_stats(const cli *c, db *d, const db_stats *s, str *out) {
-  if (c->json) {
-    str_add(out, "{\"file\":");
-    str_add_json(out, db_path(d));
-    str_addf(out, ",\"nbytes\":%lld,\"schema\":%d", (long long)s->nbytes, s->schema);
-  } else {
-    str_addf(out, "%s: %lld KB, schema %d\n", db_path(d), (long long)s->nbytes / 1024, s->schema);
-  }
+static void add_stats(const char *path, const db_stats *s, str *out) {
+  str_addf(out, "%s: %lld KB, schema %d\n", path, (long long)s->nbytes / 1024, s->schema);
   for (int i = 0; i < DB_TABLES; i++) {
-    str_addf(out, c->json ? ",\"%s\":%lld" : "  %-12s %9lld\n", s->tables[i].table,
-             (long long)s->tables[i].rows);
+    str_addf(out, "  %-12s %9lld\n", s->tables[i].table, (long long)s->tables[i].rows);
   }
-  str_add(out, c->json ? "}\n" : "");
+}
+
+static void add_stats_json(const char *path, const db_stats *s, str *out) {
+  jw_open(out, NULL);
+  jw_text(out, "file", path);
+  jw_integer(out, "nbytes", s->nbytes);
+  jw_integer(out, "schema", s->schema);
+  for (int i = 0; i < DB_TABLES; i++) {
+    jw_integer(out, s->tables[i].table, s->tables[i].rows);
+  }
+  jw_end_line(out);
 }
 
 static int stat_db(const cli *c, err *e) {
@@ -418,7 +422,7 @@ static int stat_db(const cli *c, err *e) {
   TRY(cli_open_db(c, DB_READ, &d, e));
   const int rc = db_stat(d, &s, e);
   if (!rc) {
-    add_stats(c, d, &s, &out);
+    (c->json ? add_stats_json : add_stats)(db_path(d), &s, &out);
   }
   print_str(&out);
   db_close(d);

@@ -1,5 +1,6 @@
 /* cmd_devices.c -- autotune devices: the GPUs, and the emulated devices that need none. */
 #include "cli.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "emu.h"
 #include "open_device.h"
@@ -16,14 +17,18 @@ static void add_text(str *s, const char *name, const rt_info *d) {
 }
 
 static void add_json(str *s, const char *name, const rt_info *d) {
-  str_addf(s, "{\"device\":\"%s\",\"name\":", name);
-  str_add_json(s, d->name);
-  str_addf(s,
-           ",\"kind\":\"%s\",\"cc\":%d,\"sms\":%d,\"memory_nbytes\":%lld,\"l2_nbytes\":%lld,"
-           "\"smem_block\":%lld,\"peak_flops\":%.4g,\"peak_bandwidth\":%.4g}\n",
-           d->modelled ? "emu" : "cuda", d->cc, d->sms, (long long)d->memory_nbytes,
-           (long long)d->l2_nbytes, (long long)d->smem_block, rt_peak_flops(d),
-           rt_peak_bandwidth(d));
+  jw_open(s, NULL);
+  jw_text(s, "device", name);
+  jw_text(s, "name", d->name);
+  jw_text(s, "kind", d->modelled ? "emu" : "cuda");
+  jw_integer(s, "cc", d->cc);
+  jw_integer(s, "sms", d->sms);
+  jw_integer(s, "memory_nbytes", d->memory_nbytes);
+  jw_integer(s, "l2_nbytes", d->l2_nbytes);
+  jw_integer(s, "smem_block", d->smem_block);
+  jw_real(s, "peak_flops", 4, rt_peak_flops(d));
+  jw_real(s, "peak_bandwidth", 4, rt_peak_bandwidth(d));
+  jw_end_line(s);
 }
 
 static int print_one(const cli *c, const char *name, err *e) {

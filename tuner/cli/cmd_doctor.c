@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "open_device.h"
 #include "peer.h"
@@ -20,11 +21,12 @@ static void say(const doctor *d, bool good, const char *what, const char *findin
                 const char *cure) {
   str s = {0};
   if (d->c->json) {
-    str_addf(&s, "{\"check\":\"%s\",\"ok\":%s,\"finding\":", what, good ? "true" : "false");
-    str_add_json(&s, finding);
-    str_add(&s, ",\"cure\":");
-    str_add_json(&s, good ? "" : cure);
-    str_add(&s, "}\n");
+    jw_open(&s, NULL);
+    jw_text(&s, "check", what);
+    jw_bool(&s, "ok", good);
+    jw_text(&s, "finding", finding);
+    jw_text(&s, "cure", good ? "" : cure);
+    jw_end_line(&s);
   } else {
     str_addf(&s, "%-8s %-10s %s\n", good ? "ok" : "missing", what, finding);
     if (!good && cure[0]) {

@@ -4,6 +4,7 @@
 
 #include "candidate.h"
 #include "importance.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "verbs.h"
 
@@ -13,14 +14,6 @@ static void add_bar(str *s, double share) {
   int n = (int)(share * WIDTH + 0.5);
   for (int i = 0; i < WIDTH; i++) {
     str_add(s, i < n ? "#" : ".");
-  }
-}
-
-static void add_value(str *s, const gen_param *p, size_t i) {
-  if (p->values[i].s) {
-    str_add(s, p->values[i].s);
-  } else {
-    str_addf(s, "%lld", (long long)p->values[i].i);
   }
 }
 
@@ -59,7 +52,7 @@ static void add_text(const cli_kernel *k, const importance *m, size_t n, size_t 
     add_bar(s, m->main[p]);
     if (t->params[p].n > 1) {
       str_addf(s, " %.2fx between its worst value and ", m->range[p]);
-      add_value(s, &t->params[p], m->best[p]);
+      gen_add_value(&t->params[p].values[m->best[p]], s);
     }
     str_add(s, "\n");
   }
@@ -77,20 +70,33 @@ static void add_text(const cli_kernel *k, const importance *m, size_t n, size_t 
 
 static void add_json(const cli_kernel *k, const importance *m, size_t n, size_t top, str *s) {
   const gen_template *t = k->t;
-  str_addf(s, "{\"trials\":%zu,\"fit\":%.4f,\"parameters\":[", n, m->fit);
+  str best = {0};
+  jw_open(s, NULL);
+  jw_integer(s, "trials", (int64_t)n);
+  jw_fixed(s, "fit", 4, m->fit);
+  jw_open_list(s, "parameters");
   for (size_t p = 0; p < t->n_params; p++) {
-    str_addf(s, "%s{\"name\":\"%s\",\"share\":%.5f,\"worst_over_best\":%.5g,\"best\":\"",
-             p ? "," : "", t->params[p].name, m->main[p], m->range[p]);
-    add_value(s, &t->params[p], m->best[p]);
-    str_add(s, "\"}");
+    str_reset(&best);
+    gen_add_value(&t->params[p].values[m->best[p]], &best);
+    jw_open(s, NULL);
+    jw_text(s, "name", t->params[p].name);
+    jw_fixed(s, "share", 5, m->main[p]);
+    jw_real(s, "worst_over_best", 5, m->range[p]);
+    jw_text(s, "best", str_text(&best));
+    jw_close(s);
   }
-  str_add(s, "],\"pairs\":[");
+  str_clear(&best);
+  jw_close_list(s);
+  jw_open_list(s, "pairs");
   for (size_t i = 0; i < m->n_pairs && i < top; i++) {
-    const importance_pair *w = &m->pairs[i];
-    str_addf(s, "%s{\"a\":\"%s\",\"b\":\"%s\",\"share\":%.5f}", i ? "," : "", t->params[w->a].name,
-             t->params[w->b].name, w->share);
+    jw_open(s, NULL);
+    jw_text(s, "a", t->params[m->pairs[i].a].name);
+    jw_text(s, "b", t->params[m->pairs[i].b].name);
+    jw_fixed(s, "share", 5, m->pairs[i].share);
+    jw_close(s);
   }
-  str_add(s, "]}\n");
+  jw_close_list(s);
+  jw_end_line(s);
 }
 
 static size_t count_ok(const known_points *k) {
@@ -116,7 +122,7 @@ static int analyse(const search_space *view, const known_points *k, importance *
 static scored *scores_of(const db_result *rows, size_t n, arena *a) {
   scored *list = ARENA_ARRAY(a, scored, n + 1);
   for (size_t i = 0; list && i < n; i++) {
-    const double sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
+    const double sec = db_result_sec(&rows[i]);
     list[i] = (scored){&rows[i], rows[i].t.status == DB_OK && sec > 0 ? sec : INFINITY};
   }
   return list;

@@ -124,7 +124,7 @@ static int weigh(learning *x, db *d, const db_problem *p, learned_row *row, err 
                  : err_set(e, ERR_NOMEM, "out of memory");
   for (size_t i = 0; !rc && i < n; i++) {
     gen_config c;
-    const double sec = trials[i].median > 0 ? trials[i].median : trials[i].modelled;
+    const double sec = db_result_sec(&trials[i]);
     if (trials[i].t.status == DB_OK && sec > 0 &&
         !gen_config_parse(x->t, trials[i].t.config, &c, NULL)) {
       learned_trial(x->t, &c, sec, least);

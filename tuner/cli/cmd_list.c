@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "config_words.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "portfolio_report.h"
 #include "verbs.h"
@@ -10,15 +11,14 @@
 /* ---- list ------------------------------------------------------------------------------------ */
 
 static void add_problem_json(str *s, const db_problem *p) {
-  str_add(s, "{\"problem\":");
-  str_add_json(s, p->problem);
-  str_add(s, ",\"device\":");
-  str_add_json(s, p->device_name);
-  str_addf(s, ",\"trials\":%lld,\"ok\":%lld,\"%s\":%.9g,\"config\":", (long long)p->n_trials,
-           (long long)p->n_ok, p->median > 0 ? "seconds" : "modelled_seconds",
-           p->median > 0 ? p->median : p->modelled);
-  str_add_json(s, p->config ? p->config : "");
-  str_add(s, "}\n");
+  jw_open(s, NULL);
+  jw_text(s, "problem", p->problem);
+  jw_text(s, "device", p->device_name);
+  jw_integer(s, "trials", p->n_trials);
+  jw_integer(s, "ok", p->n_ok);
+  jw_seconds(s, !(p->median > 0), p->median > 0 ? p->median : p->modelled);
+  jw_text(s, "config", p->config ? p->config : "");
+  jw_end_line(s);
 }
 
 static void add_problem(str *s, const db_problem *p) {
@@ -117,7 +117,7 @@ static void add_result(const cli_kernel *k, const db_result *r, str *s) {
   str time = {0}, words = {0};
   config_words(k->t, &k->device->info, str_text(&k->problem_text), r->t.config, &words);
   if (r->t.status == DB_OK) {
-    format_sec(&time, r->median > 0 ? r->median : r->modelled);
+    format_sec(&time, db_result_sec(r));
     str_addf(s, "  %9s %-8s +-%4.1f %%  %3d registers  %s\n", str_text(&time),
              r->median > 0 ? r->final ? "final" : "screened" : "modelled", 100 * r->spread, r->regs,
              str_text(&words));
@@ -129,7 +129,18 @@ static void add_result(const cli_kernel *k, const db_result *r, str *s) {
   str_clear(&words);
 }
 
-/* How it was taken, and what the device said meanwhile; what is not known is left out. */
+/* Numbers between blanks. */
+static void add_batches_json(str *s, const char *batches) {
+  if (batches && batches[0]) {
+    jw_open_list(s, "batches");
+    for (const char *p = batches; *p; p++) {
+      str_addf(s, "%c", *p == ' ' ? ',' : *p);
+    }
+    jw_close_list(s);
+  }
+}
+
+/* How the sample was taken and the state of the device; what is not known is left out. */
 static void add_sample_json(str *s, db *d, int64_t trial) {
   arena a = {0};
   db_sample x;
@@ -144,43 +155,38 @@ static void add_sample_json(str *s, db *d, int64_t trial) {
   if (db_sample_get(d, trial, &a, &x, NULL)) {
     return;
   }
-  str_addf(s, ",\"launches\":%lld,\"cold\":%s,\"held\":%lld,\"retaken\":%lld",
-           (long long)x.launches, x.cold ? "true" : "false", (long long)x.held,
-           (long long)x.retaken);
+  jw_integer(s, "launches", x.launches);
+  jw_bool(s, "cold", x.cold);
+  jw_integer(s, "held", x.held);
+  jw_integer(s, "retaken", x.retaken);
   for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
     if (*numbers[i].value > 0) {
-      str_addf(s, ",\"%s\":%.6g", numbers[i].name, *numbers[i].value);
+      jw_real(s, numbers[i].name, 6, *numbers[i].value);
     }
   }
   if (x.ended && x.replay) {
-    str_addf(s, ",\"ended\":\"%s\",\"timing\":\"%s\"", x.ended, x.replay);
+    jw_text(s, "ended", x.ended);
+    jw_text(s, "timing", x.replay);
   }
-  if (x.batches && x.batches[0]) {
-    str_add(s, ",\"batches\":[");
-    for (const char *p = x.batches; *p; p++) {
-      str_addf(s, "%c", *p == ' ' ? ',' : *p);
-    }
-    str_add(s, "]");
-  }
+  add_batches_json(s, x.batches);
   arena_clear(&a);
 }
 
 static void add_result_json(str *s, db *d, const db_result *r) {
-  str_add(s, "{\"config\":");
-  str_add_json(s, r->t.config);
-  str_addf(s, ",\"status\":\"%s\"", db_status_name(r->t.status));
+  jw_open(s, NULL);
+  jw_text(s, "config", r->t.config);
+  jw_text(s, "status", db_status_name(r->t.status));
   if (r->t.status == DB_OK) {
-    str_addf(s, ",\"%s\":%.9g,\"final\":%s,\"spread\":%.3g,\"registers\":%d,\"error\":",
-             r->median > 0 ? "seconds" : "modelled_seconds",
-             r->median > 0 ? r->median : r->modelled, r->final ? "true" : "false", r->spread,
-             r->regs);
-    format_json_number(s, r->t.error);
+    jw_seconds(s, !(r->median > 0), db_result_sec(r));
+    jw_bool(s, "final", r->final);
+    jw_real(s, "spread", 3, r->spread);
+    jw_integer(s, "registers", r->regs);
+    jw_real(s, "error", 6, r->t.error);
     add_sample_json(s, d, r->trial);
   } else {
-    str_add(s, ",\"reason\":");
-    str_add_json(s, r->t.reason ? r->t.reason : "");
+    jw_text(s, "reason", r->t.reason ? r->t.reason : "");
   }
-  str_add(s, "}\n");
+  jw_end_line(s);
 }
 
 /* The rows to show: the fastest `top`, and as many failures at the end. */

@@ -4,6 +4,7 @@
 
 #include "cli.h"
 #include "file.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "replay.h"
 #include "verbs.h"
@@ -80,16 +81,21 @@ static void add_row(str *s, int width, const char *name, const replay_curve *c) 
 
 static void add_json(str *s, const bench *b, const char *strategy, const char *space,
                      const replay_curve *c) {
-  str_add(s, "{\"strategy\":");
-  str_add_json(s, strategy);
-  str_add(s, ",\"space\":");
-  str_add_json(s, space);
-  str_addf(s, ",\"runs\":%lld,\"seed\":%lld,\"ahead\":%lld,\"fraction\":{", (long long)b->o.runs,
-           (long long)b->o.seed, (long long)b->o.ahead);
+  jw_open(s, NULL);
+  jw_text(s, "strategy", strategy);
+  jw_text(s, "space", space);
+  jw_integer(s, "runs", b->o.runs);
+  jw_integer(s, "seed", b->o.seed);
+  jw_integer(s, "ahead", b->o.ahead);
+  jw_open(s, "fraction");
   for (size_t i = 0; i < MARKS; i++) {
-    str_addf(s, "%s\"%d\":%.5f", i ? "," : "", marks[i], c->fraction[marks[i] - 1]);
+    char mark[16];
+    snprintf(mark, sizeof mark, "%d", marks[i]);
+    jw_fixed(s, mark, 5, c->fraction[marks[i] - 1]);
   }
-  str_addf(s, "},\"ask_ms\":%.4f}\n", 1e3 * c->ask_sec);
+  jw_close(s);
+  jw_fixed(s, "ask_ms", 4, 1e3 * c->ask_sec);
+  jw_end_line(s);
 }
 
 static const char *base(const char *path) {

@@ -1,6 +1,7 @@
 /* cmd_space.c -- autotune space: how many points, how many valid, what rejected the others. */
 #include "cli.h"
 #include "file.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "space_report.h"
 #include "verbs.h"
@@ -12,11 +13,10 @@ static int count(const cli *c, cli_kernel *k, err *e) {
   TRY(gen_space_new(k->g, &space, e));
   double sec = now_sec() - from;
   if (c->json) {
-    str_add(&s, "{\"problem\":");
-    str_add_json(&s, str_text(&k->problem_text));
-    str_add(&s, ",");
+    jw_open(&s, NULL);
+    jw_text(&s, "problem", str_text(&k->problem_text));
     space_report_json(k->t, gen_space_tally(space), sec, &s);
-    str_add(&s, "}\n");
+    jw_end_line(&s);
   } else {
     str_addf(&title, "%s on %s", str_text(&k->problem_text), k->device->info.name);
     space_report(str_text(&title), k->t, gen_space_tally(space), sec, &s);

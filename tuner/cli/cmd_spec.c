@@ -1,6 +1,7 @@
 /* cmd_spec.c -- autotune spec: the space of a T1 file, counted. */
 #include "cli.h"
 #include "file.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "space_report.h"
 #include "spec.h"
@@ -14,15 +15,12 @@ static int count(const cli *c, const char *path, spec *s, err *e) {
   double sec = now_sec() - from;
   const gen_tally *tally = gen_space_tally(space);
   if (c->json) {
-    str_add(&out, "{\"file\":");
-    str_add_json(&out, path);
-    str_add(&out, ",\"name\":");
-    str_add_json(&out, s->name);
-    str_add(&out, ",\"kernel\":");
-    str_add_json(&out, s->kernel);
-    str_add(&out, ",");
+    jw_open(&out, NULL);
+    jw_text(&out, "file", path);
+    jw_text(&out, "name", s->name);
+    jw_text(&out, "kernel", s->kernel);
     space_report_json(s->t, tally, sec, &out);
-    str_add(&out, "}\n");
+    jw_end_line(&out);
   } else {
     str_addf(&title, "%s, kernel %s in %s", s->name[0] ? s->name : path,
              s->kernel[0] ? s->kernel : "unnamed", s->language[0] ? s->language : "?");

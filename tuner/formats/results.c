@@ -4,15 +4,10 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Nothing measured: then what the model says. */
-static double sec_of(const db_result *row) {
-  return row->median > 0 ? row->median : row->modelled;
-}
-
 /* A configuration that the template no longer has is left out. */
 static bool values_of(const results *r, const db_result *row, gen_config *c) {
   return !gen_config_parse(r->t, row->t.config, c, NULL) &&
-         (row->t.status != DB_OK || sec_of(row) > 0);
+         (row->t.status != DB_OK || db_result_sec(row) > 0);
 }
 
 static const gen_value *value_of(const results *r, const gen_config *c, size_t param) {
@@ -32,7 +27,7 @@ static void add_value(str *s, const gen_value *v) {
   if (v->s) {
     str_add_json(s, v->s);
   } else {
-    str_addf(s, "%lld", (long long)v->i);
+    gen_add_value(v, s);
   }
 }
 
@@ -82,13 +77,13 @@ static void add_t4_row(const results *r, const db_result *row, const gen_config 
   add_members(r, c, s);
   str_add(s, "},\n   \"times\": {\"runtimes\": [");
   if (ok) {
-    str_addf(s, "%.12g", 1e3 * sec_of(row));
+    str_addf(s, "%.12g", 1e3 * db_result_sec(row));
   }
   str_addf(s, "]},\n   \"invalidity\": \"%s\", \"correctness\": %d, \"measurements\": [",
            invalidity(row->t.status), ok);
   if (ok) {
     str_addf(s, "{\"name\": \"time\", \"value\": %.12g, \"unit\": \"milliseconds\"}",
-             1e3 * sec_of(row));
+             1e3 * db_result_sec(row));
   }
   str_add(s, "], \"objectives\": [\"time\"]");
   add_failure(row, s);
@@ -142,16 +137,16 @@ static const char *failure_name(db_status s) {
 static void add_cache_row(const results *r, const db_result *row, const gen_config *c, str *s) {
   str key = {0};
   for (size_t i = 0; i < r->t->n_params; i++) {
-    const gen_value *v = value_of(r, c, i);
     str_add(&key, i ? "," : "");
-    v->s ? str_add(&key, v->s) : str_addf(&key, "%lld", (long long)v->i);
+    gen_add_value(value_of(r, c, i), &key);
   }
   str_add_json(s, str_text(&key));
   str_clear(&key);
   str_add(s, ": {");
   add_members(r, c, s);
   if (row->t.status == DB_OK) {
-    str_addf(s, ", \"time\": %.12g, \"times\": [%.12g]", 1e3 * sec_of(row), 1e3 * sec_of(row));
+    str_addf(s, ", \"time\": %.12g, \"times\": [%.12g]", 1e3 * db_result_sec(row),
+             1e3 * db_result_sec(row));
   } else {
     const char *name = failure_name(row->t.status);
     str_addf(s, ", \"time\": \"%s\", \"__error__\": \"%s\"", name, name);
@@ -196,12 +191,12 @@ static void write_csv(const results *r, str *s) {
       continue;
     }
     for (size_t k = 0; k < r->t->n_params; k++) {
-      const gen_value *v = value_of(r, &c, k);
-      v->s ? str_addf(s, "%s,", v->s) : str_addf(s, "%lld,", (long long)v->i);
+      gen_add_value(value_of(r, &c, k), s);
+      str_add(s, ",");
     }
     str_addf(s, "%s,", db_status_name(row->t.status));
     if (row->t.status == DB_OK) {
-      str_addf(s, "%.12g", 1e3 * sec_of(row));
+      str_addf(s, "%.12g", 1e3 * db_result_sec(row));
     }
     str_add(s, "\n");
   }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "json_writer.h"
 #include "numbers.h"
 #include "file.h"
 #include "tuner_files.h"
@@ -143,23 +144,18 @@ void claim_line(const claim *c, const claim_times *t, str *out) {
   str_clear(&other);
 }
 
-static void add_member(const char *name, const char *text, str *out) {
-  str_addf(out, ",\"%s\":", name);
-  str_add_json(out, text);
-}
-
 void claim_json(const claim *c, const claim_times *t, const char *device, str *out) {
-  const char *unit = t->modelled ? "modelled_seconds" : "seconds";
-  str_addf(out, "{\"verdict\":\"%s\",\"ratio\":%.6g,\"claimed\":\"%s\"",
-           claim_verdict_name(claim_verdict_of(c, t)), ratio_of(t),
-           c->even ? "no faster" : "faster");
-  add_member("family", c->family, out);
-  add_member("problem", c->problem, out);
-  add_member("device", device, out);
-  add_member("one", c->one, out);
-  str_addf(out, ",\"one_%s\":%.9g", unit, t->one);
-  add_member("other", c->other, out);
-  str_addf(out, ",\"other_%s\":%.9g", unit, t->other);
-  add_member("text", c->text, out);
-  str_add(out, "}\n");
+  jw_open(out, NULL);
+  jw_text(out, "verdict", claim_verdict_name(claim_verdict_of(c, t)));
+  jw_real(out, "ratio", 6, ratio_of(t));
+  jw_text(out, "claimed", c->even ? "no faster" : "faster");
+  jw_text(out, "family", c->family);
+  jw_text(out, "problem", c->problem);
+  jw_text(out, "device", device);
+  jw_text(out, "one", c->one);
+  jw_real(out, t->modelled ? "one_modelled_seconds" : "one_seconds", 9, t->one);
+  jw_text(out, "other", c->other);
+  jw_real(out, t->modelled ? "other_modelled_seconds" : "other_seconds", 9, t->other);
+  jw_text(out, "text", c->text);
+  jw_end_line(out);
 }

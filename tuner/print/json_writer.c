@@ -63,3 +63,7 @@ void jw_fixed(str *s, const char *name, int decimals, double v) {
   jw_member(s, name);
   str_addf(s, "%.*f", decimals, v);
 }
+
+void jw_seconds(str *s, bool modelled, double sec) {
+  jw_real(s, modelled ? "modelled_seconds" : "seconds", 9, sec);
+}

@@ -19,6 +19,8 @@ void jw_integer(str *s, const char *name, int64_t v);
 void jw_real(str *s, const char *name, int digits, double v);
 /* jw_fixed -- with this number of digits after the point */
 void jw_fixed(str *s, const char *name, int decimals, double v);
+/* jw_seconds -- "seconds", or "modelled_seconds" of the emulated device */
+void jw_seconds(str *s, bool modelled, double sec);
 /* jw_member -- the name alone; the value follows as text */
 void jw_member(str *s, const char *name);
 

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "plot.h"
 
@@ -106,27 +107,27 @@ void bench_report_end(const bench_report *r, str *out) {
 
 static void add_json_time(const bench_report *r, const char *name, const bench_time *t, str *out) {
   if (t->sec > 0) {
-    str_addf(out, ",\"%s\":{\"%s\":%.9g,\"spread\":%.3g,\"error\":", name,
-             r->modelled ? "modelled_seconds" : "seconds", t->sec, t->spread);
-    format_json_number(out, t->error);
-    str_add(out, "}");
+    jw_open(out, name);
+    jw_seconds(out, r->modelled, t->sec);
+    jw_real(out, "spread", 3, t->spread);
+    jw_real(out, "error", 6, t->error);
+    jw_close(out);
   }
 }
 
 static void add_json_text(const char *name, const char *text, str *out) {
   if (text) {
-    str_addf(out, ",\"%s\":", name);
-    str_add_json(out, text);
+    jw_text(out, name, text);
   }
 }
 
 void bench_report_row_json(const bench_report *r, const bench_row *row, str *out) {
   double ratio = bench_row_ratio(r, row);
-  str_add(out, "{\"problem\":");
-  str_add_json(out, row->problem);
+  jw_open(out, NULL);
+  jw_text(out, "problem", row->problem);
   add_json_text("device", r->device, out);
-  str_addf(out, ",\"cold\":%s,\"timing\":\"%s\"", r->hot ? "false" : "true",
-           r->graph ? "graph" : "stream");
+  jw_bool(out, "cold", !r->hot);
+  jw_text(out, "timing", r->graph ? "graph" : "stream");
   add_json_text("origin", row->origin, out);
   add_json_text("tuned_for", row->tuned_for, out);
   add_json_text("config", row->config, out);
@@ -137,24 +138,27 @@ void bench_report_row_json(const bench_report *r, const bench_row *row, str *out
   if (row->peer.sec > 0) {
     add_json_text("peer_version", r->version, out);
   }
-  str_addf(out, ",\"floor_seconds\":%.9g", row->floor_sec);
+  jw_real(out, "floor_seconds", 9, row->floor_sec);
   if (ratio > 0) {
-    str_addf(out, ",\"ratio\":%.6g", ratio);
+    jw_real(out, "ratio", 6, ratio);
   }
-  str_add(out, "}\n");
+  jw_end_line(out);
 }
 
 void bench_report_end_json(const bench_report *r, str *out) {
-  str_addf(out,
-           "{\"summary\":{\"family\":\"%s\",\"n\":%zu,\"ahead\":%zu,\"geometric_mean\":", r->family,
-           r->n, r->n_ahead);
-  format_json_number(out, bench_report_mean(r));
+  jw_open(out, NULL);
+  jw_open(out, "summary");
+  jw_text(out, "family", r->family);
+  jw_integer(out, "n", (int64_t)r->n);
+  jw_integer(out, "ahead", (int64_t)r->n_ahead);
+  jw_real(out, "geometric_mean", 6, bench_report_mean(r));
   if (r->n) {
-    str_addf(out, ",\"worst\":%.6g", r->worst);
-    add_json_text("worst_problem", r->worst_label, out);
+    jw_real(out, "worst", 6, r->worst);
+    jw_text(out, "worst_problem", r->worst_label);
   }
-  add_json_text("against", them(r), out);
-  str_add(out, "}}\n");
+  jw_text(out, "against", them(r));
+  jw_close(out);
+  jw_end_line(out);
 }
 
 /* ---- picture --------------------------------------------------------------------------------- */

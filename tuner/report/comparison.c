@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "arena.h"
+#include "json_writer.h"
 #include "numbers.h"
 #include "plot.h"
 
@@ -126,29 +127,32 @@ void comparison_table(const comparison_head *h, const comparison *l, size_t n, s
 
 /* ---- for machines, and a picture ------------------------------------------------------------- */
 
+static void add_step_json(const comparison_head *h, const comparison *l, size_t i, str *out) {
+  const comparison_step *s = &l->steps[i];
+  jw_open(out, NULL);
+  jw_text(out, "problem", l->problem);
+  jw_text(out, "device", h->device);
+  jw_text(out, "parameter", h->parameter);
+  jw_text(out, "value", s->value);
+  jw_integer(out, "trials", (int64_t)s->n_trials);
+  jw_integer(out, "failed", (int64_t)s->n_failed);
+  if (s->sec > 0) {
+    jw_seconds(out, h->modelled, s->sec);
+    jw_real(out, "spread", 3, s->spread);
+    jw_bool(out, "best", comparison_best(l) == i);
+    jw_text(out, "config", s->config);
+  } else {
+    jw_text(out, "reason", s->why ? s->why : "");
+  }
+  if (comparison_gain(l, i) > 0) {
+    jw_real(out, "ratio_to_previous", 6, comparison_gain(l, i));
+  }
+  jw_end_line(out);
+}
+
 void comparison_json(const comparison_head *h, const comparison *l, str *out) {
   for (size_t i = 0; i < l->n; i++) {
-    const comparison_step *s = &l->steps[i];
-    str_add(out, "{\"problem\":");
-    str_add_json(out, l->problem);
-    str_add(out, ",\"device\":");
-    str_add_json(out, h->device);
-    str_addf(out, ",\"parameter\":\"%s\",\"value\":", h->parameter);
-    str_add_json(out, s->value);
-    str_addf(out, ",\"trials\":%zu,\"failed\":%zu", s->n_trials, s->n_failed);
-    if (s->sec > 0) {
-      str_addf(out, ",\"%s\":%.9g,\"spread\":%.3g,\"best\":%s,\"config\":",
-               h->modelled ? "modelled_seconds" : "seconds", s->sec, s->spread,
-               comparison_best(l) == i ? "true" : "false");
-      str_add_json(out, s->config);
-    } else {
-      str_add(out, ",\"reason\":");
-      str_add_json(out, s->why ? s->why : "");
-    }
-    if (comparison_gain(l, i) > 0) {
-      str_addf(out, ",\"ratio_to_previous\":%.6g", comparison_gain(l, i));
-    }
-    str_add(out, "}\n");
+    add_step_json(h, l, i, out);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "emu_report.h"
 
+#include "json_writer.h"
 #include "numbers.h"
 
 static void add_number(str *s, const char *before, double v, const char *after) {
@@ -47,20 +48,28 @@ void emu_report_text(str *s, const char *kernel, const rt_emu_stats *x) {
 }
 
 void emu_report_json(str *s, const char *kernel, const rt_emu_stats *x) {
-  str_add(s, "{\"kernel\":");
-  str_add_json(s, kernel);
-  str_addf(s, ",\"modelled_seconds\":%.9g,\"bound\":\"%s\",\"blocks\":%llu,\"blocks_run\":%llu",
-           x->sec, x->bound, (unsigned long long)x->blocks, (unsigned long long)x->blocks_run);
-  str_addf(s, ",\"blocks_sm\":%d,\"waves\":%.4g,\"registers\":%d", x->blocks_sm, x->waves, x->regs);
-  str_addf(s, ",\"thread_instructions\":%.0f,\"warp_instructions\":%.0f,\"units\":{",
-           x->thread_instructions, x->warp_instructions);
+  jw_open(s, NULL);
+  jw_text(s, "kernel", kernel);
+  jw_seconds(s, true, x->sec);
+  jw_text(s, "bound", x->bound);
+  jw_integer(s, "blocks", (int64_t)x->blocks);
+  jw_integer(s, "blocks_run", (int64_t)x->blocks_run);
+  jw_integer(s, "blocks_sm", x->blocks_sm);
+  jw_real(s, "waves", 4, x->waves);
+  jw_integer(s, "registers", x->regs);
+  jw_fixed(s, "thread_instructions", 0, x->thread_instructions);
+  jw_fixed(s, "warp_instructions", 0, x->warp_instructions);
+  jw_open(s, "units");
   for (int i = 0; i < EMU_PIPES_N; i++) {
-    str_addf(s, "%s\"%s\":%.0f", i ? "," : "", rt_emu_pipe_name(i), x->pipes[i]);
+    jw_fixed(s, rt_emu_pipe_name(i), 0, x->pipes[i]);
   }
-  str_addf(s, "},\"global_requests\":%.0f,\"load_sectors\":%.0f,\"store_sectors\":%.0f",
-           x->global_requests, x->load_sectors, x->store_sectors);
-  str_addf(
-      s,
-      ",\"shared_requests\":%.0f,\"shared_wavefronts\":%.0f,\"atomics\":%.0f,\"barriers\":%.0f}\n",
-      x->shared_requests, x->shared_wavefronts, x->atomics, x->barriers);
+  jw_close(s);
+  jw_fixed(s, "global_requests", 0, x->global_requests);
+  jw_fixed(s, "load_sectors", 0, x->load_sectors);
+  jw_fixed(s, "store_sectors", 0, x->store_sectors);
+  jw_fixed(s, "shared_requests", 0, x->shared_requests);
+  jw_fixed(s, "shared_wavefronts", 0, x->shared_wavefronts);
+  jw_fixed(s, "atomics", 0, x->atomics);
+  jw_fixed(s, "barriers", 0, x->barriers);
+  jw_end_line(s);
 }

@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "json_writer.h"
 #include "numbers.h"
 
 /* ---- what is best ---------------------------------------------------------------------------- */
@@ -71,14 +72,6 @@ bool learned_varies(const learned_table *l, size_t param) {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-static void add_value(const gen_value *v, str *out) {
-  if (v->s) {
-    str_add(out, v->s);
-  } else {
-    str_addf(out, "%lld", (long long)v->i);
-  }
-}
-
 /* Powers of two from a thousand on are known by their exponents. */
 static void add_number(const gen_value *v, str *out) {
   int exponent = 0;
@@ -88,7 +81,7 @@ static void add_number(const gen_value *v, str *out) {
   if (!v->s && exponent >= 10 && v->i == (int64_t)1 << exponent) {
     str_addf(out, "2^%d", exponent);
   } else {
-    add_value(v, out);
+    gen_add_value(v, out);
   }
 }
 
@@ -97,10 +90,10 @@ static void add_cell(const gen_param *p, const learned_cell *cell, str *out) {
     str_add(out, ".");
     return;
   }
-  add_value(&p->values[cell->best], out);
+  gen_add_value(&p->values[cell->best], out);
   if (cell->cost > 0) {
     str_add(out, " (");
-    add_value(&p->values[cell->second], out);
+    gen_add_value(&p->values[cell->second], out);
     str_addf(out, " %+.0f%%)", 100 * (cell->cost - 1));
   }
 }
@@ -225,48 +218,49 @@ void learned_text(const learned_table *l, arena *a, str *out) {
 
 /* ---- for machines ---------------------------------------------------------------------------- */
 
-static void add_value_json(const gen_value *v, str *out) {
+static void add_value_json(const char *name, const gen_value *v, str *out) {
   if (v->s) {
-    str_add_json(out, v->s);
+    jw_text(out, name, v->s);
   } else {
-    str_addf(out, "%lld", (long long)v->i);
+    jw_integer(out, name, v->i);
   }
 }
 
 static void add_cells_json(const learned_table *l, const learned_row *row, str *out) {
-  bool any = false;
   for (size_t i = 0; i < l->n_params; i++) {
     const gen_param *p = &l->t->params[l->params[i]];
     const learned_cell *cell = &row->cells[l->params[i]];
     if (!cell->used) {
       continue;
     }
-    str_addf(out, "%s\"%s\":{\"best\":", any ? "," : "", p->name);
-    any = true;
-    add_value_json(&p->values[cell->best], out);
+    jw_open(out, p->name);
+    add_value_json("best", &p->values[cell->best], out);
     if (cell->cost > 0) {
-      str_add(out, ",\"second\":");
-      add_value_json(&p->values[cell->second], out);
-      str_addf(out, ",\"cost\":%.6g", cell->cost);
+      add_value_json("second", &p->values[cell->second], out);
+      jw_real(out, "cost", 6, cell->cost);
     }
-    str_add(out, "}");
+    jw_close(out);
   }
+}
+
+static void add_row_json(const learned_table *l, const learned_row *row, str *out) {
+  str problem = {0};
+  gen_problem_text(l->t, &row->problem, &problem);
+  jw_open(out, NULL);
+  jw_text(out, "problem", str_text(&problem));
+  jw_text(out, "device", row->device);
+  jw_seconds(out, row->modelled, row->sec);
+  jw_bool(out, "shipped", row->shipped);
+  jw_integer(out, "trials", (int64_t)row->n_trials);
+  jw_open(out, "parameters");
+  add_cells_json(l, row, out);
+  jw_close(out);
+  jw_end_line(out);
+  str_clear(&problem);
 }
 
 void learned_json(const learned_table *l, str *out) {
   for (size_t i = 0; i < l->n; i++) {
-    const learned_row *row = &l->rows[i];
-    str problem = {0};
-    gen_problem_text(l->t, &row->problem, &problem);
-    str_add(out, "{\"problem\":");
-    str_add_json(out, str_text(&problem));
-    str_add(out, ",\"device\":");
-    str_add_json(out, row->device);
-    str_addf(out, ",\"%s\":%.9g,\"shipped\":%s,\"trials\":%zu,\"parameters\":{",
-             row->modelled ? "modelled_seconds" : "seconds", row->sec,
-             row->shipped ? "true" : "false", row->n_trials);
-    add_cells_json(l, row, out);
-    str_add(out, "}}\n");
-    str_clear(&problem);
+    add_row_json(l, &l->rows[i], out);
   }
 }

@@ -8,6 +8,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
+#include "json_writer.h"
 #include "numbers.h"
 #include "file.h"
 
@@ -87,36 +88,38 @@ static void show_line(const progress *p, const tune_state *t) {
 /* What the device said, as far as it did. */
 static void add_sample(str *s, const measured *m) {
   const rt_health *h = &m->health;
-  str_addf(s, ",\"ended\":\"%s\"", rt_ended_name(m->times.ended));
+  jw_text(s, "ended", rt_ended_name(m->times.ended));
   if (h->clock_mhz > 0) {
-    str_addf(s, ",\"clock_mhz\":%.0f,\"power_w\":%.1f,\"temperature_c\":%.0f,\"held\":%llu",
-             h->clock_mhz, h->power_w, h->temperature_c, (unsigned long long)h->held);
+    jw_fixed(s, "clock_mhz", 0, h->clock_mhz);
+    jw_fixed(s, "power_w", 1, h->power_w);
+    jw_fixed(s, "temperature_c", 0, h->temperature_c);
+    jw_integer(s, "held", (int64_t)h->held);
   }
   if (m->retaken) {
-    str_addf(s, ",\"retaken\":%u", (unsigned)m->retaken);
+    jw_integer(s, "retaken", m->retaken);
   }
   if (m->energy_j > 0) {
-    str_addf(s, ",\"joules\":%.6g", m->energy_j);
+    jw_real(s, "joules", 6, m->energy_j);
   }
 }
 
 static void print_json(const tune_state *t, const db_result *trial) {
   str s = {0};
-  const char *seconds = t->device->modelled ? "modelled_seconds" : "seconds";
-  str_add(&s, "{\"event\":\"trial\",\"problem\":");
-  str_add_json(&s, t->problem);
-  str_addf(&s, ",\"trial\":%llu,\"config\":", (unsigned long long)(t->known + t->tried));
-  str_add_json(&s, trial->t.config);
-  str_addf(&s, ",\"status\":\"%s\"", db_status_name(trial->t.status));
+  jw_open(&s, NULL);
+  jw_text(&s, "event", "trial");
+  jw_text(&s, "problem", t->problem);
+  jw_integer(&s, "trial", (int64_t)(t->known + t->tried));
+  jw_text(&s, "config", trial->t.config);
+  jw_text(&s, "status", db_status_name(trial->t.status));
   if (trial->t.status == DB_OK) {
-    str_addf(&s, ",\"%s\":%.9g,\"spread\":%.3g,\"error\":", seconds, trial->median, trial->spread);
-    format_json_number(&s, trial->t.error);
+    jw_seconds(&s, t->device->modelled, trial->median);
+    jw_real(&s, "spread", 3, trial->spread);
+    jw_real(&s, "error", 6, trial->t.error);
     add_sample(&s, t->measured);
   } else {
-    str_add(&s, ",\"reason\":");
-    str_add_json(&s, trial->t.reason ? trial->t.reason : "");
+    jw_text(&s, "reason", trial->t.reason ? trial->t.reason : "");
   }
-  str_add(&s, "}\n");
+  jw_end_line(&s);
   print_str(&s);
   fflush(stdout);
 }

@@ -2,16 +2,14 @@
 
 #include <string.h>
 
+#include "json_writer.h"
 #include "numbers.h"
 
 static void add_param(const gen_param *p, str *s) {
   str_addf(s, "  %-10s", p->name);
   for (size_t j = 0; j < p->n; j++) {
-    if (p->values[j].s) {
-      str_addf(s, " %s", p->values[j].s);
-    } else {
-      str_addf(s, " %lld", (long long)p->values[j].i);
-    }
+    str_add(s, " ");
+    gen_add_value(&p->values[j], s);
   }
   str_addf(s, "%s%s\n", p->brief && p->brief[0] ? "    -- " : "", p->brief ? p->brief : "");
 }
@@ -49,14 +47,14 @@ void space_report(const char *title, const gen_template *t, const gen_tally *tal
 }
 
 void space_report_json(const gen_template *t, const gen_tally *tally, double sec, str *s) {
-  str_addf(s,
-           "\"candidates\":%.0f,\"valid\":%llu,\"seconds\":%.6f,\"nodes\":%zu,\"bytes\":%zu,"
-           "\"rejected\":{",
-           tally->candidates, (unsigned long long)tally->valid, sec, tally->n_nodes, tally->nbytes);
+  jw_fixed(s, "candidates", 0, tally->candidates);
+  jw_integer(s, "valid", (int64_t)tally->valid);
+  jw_fixed(s, "seconds", 6, sec);
+  jw_integer(s, "nodes", (int64_t)tally->n_nodes);
+  jw_integer(s, "bytes", (int64_t)tally->nbytes);
+  jw_open(s, "rejected");
   for (size_t i = 0; i < tally->n; i++) {
-    str_add(s, i ? "," : "");
-    str_add_json(s, t->requirements[i].name);
-    str_addf(s, ":%.0f", tally->rejected[i]);
+    jw_fixed(s, t->requirements[i].name, 0, tally->rejected[i]);
   }
-  str_add(s, "}");
+  jw_close(s);
 }

@@ -10,10 +10,6 @@
 #include "phases.h"
 #include "samples.h"
 
-static double sec_of(const db_result *row) {
-  return row->median > 0 ? row->median : row->modelled;
-}
-
 static bool worked(const tune_report *r, size_t i) {
   return i < r->n && r->rows[i].t.status == DB_OK;
 }
@@ -33,12 +29,12 @@ static size_t default_row(const tune_report *r) {
 }
 
 double tune_report_best(const tune_report *r) {
-  return worked(r, 0) ? sec_of(&r->rows[0]) : 0;
+  return worked(r, 0) ? db_result_sec(&r->rows[0]) : 0;
 }
 
 double tune_report_default(const tune_report *r) {
   const size_t i = default_row(r);
-  return i < r->n ? sec_of(&r->rows[i]) : 0;
+  return i < r->n ? db_result_sec(&r->rows[i]) : 0;
 }
 
 /* ---- text ------------------------------------------------------------------------------------ */
@@ -51,10 +47,10 @@ static void add_config(const tune_report *r, const char *config, str *s) {
 static void add_row(const tune_report *r, const db_result *row, const char *label, str *s) {
   const tune_state *t = r->state;
   str cell = {0};
-  format_sec(&cell, sec_of(row));
+  format_sec(&cell, db_result_sec(row));
   str_addf(s, "  %-9s %9s  ", label, str_text(&cell));
   str_reset(&cell);
-  format_rate(&cell, t->device, t->flops, t->bytes, sec_of(row));
+  format_rate(&cell, t->device, t->flops, t->bytes, db_result_sec(row));
   str_addf(s, "%-28s ", str_text(&cell));
   str_clear(&cell);
   add_config(r, row->t.config, s);
@@ -157,7 +153,7 @@ void tune_report_text(const tune_report *r, str *s) {
 static void add_best_json(const tune_report *r, str *s) {
   if (worked(r, 0)) {
     jw_text(s, "config", r->rows[0].t.config);
-    jw_real(s, r->rows[0].median > 0 ? "seconds" : "modelled_seconds", 9, sec_of(&r->rows[0]));
+    jw_seconds(s, !(r->rows[0].median > 0), db_result_sec(&r->rows[0]));
   }
 }
 
