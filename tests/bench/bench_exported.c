@@ -22,7 +22,7 @@
 
 #include "sample_sizes.h"
 #include "file.h"
-#include "images.h"
+#include "image_prefetch.h"
 #include "open_device.h"
 #include "run.h"
 #include "serve_choose.h"
@@ -247,7 +247,7 @@ typedef struct ahead { /* compiling for libtuned, before it is opened */
   str device_key;
   serve_sources from;
   serve_known known;
-  images *images;
+  image_prefetch *images;
   db *db;
   wanted *list; /* [sizes.n] */
 } ahead;
@@ -283,7 +283,7 @@ static int want(ahead *x, size_t i, err *e) {
   rt_image_key(x->compiler, &s, w->key);
   w->stored = !db_image_get(x->db, w->key, &memory, &row, NULL);
   arena_clear(&memory);
-  return w->stored ? 0 : images_want(x->images, &s, w->key, e);
+  return w->stored ? 0 : image_prefetch_request(x->images, &s, w->key, e);
 }
 
 static int store(ahead *x, size_t i, err *e) {
@@ -294,7 +294,7 @@ static int store(ahead *x, size_t i, err *e) {
   if (w->stored) {
     return 0;
   }
-  TRY(images_get(x->images, w->key, &bytes, e));
+  TRY(image_prefetch_wait(x->images, w->key, &bytes, e));
   w->stored = true;
   return db_image_put(x->db,
                       &(db_image){.key = w->key,
@@ -323,7 +323,7 @@ static int open_ahead(ahead *x, int jobs, err *e) {
   rt_device_key(&x->device->info, &x->device_key);
   x->from.device = &x->device->info;
   x->from.device_key = str_text(&x->device_key);
-  TRY(images_open(x->compiler, &x->device->info, jobs, &x->images, e));
+  TRY(image_prefetch_open(x->compiler, x->device->info.arch, jobs, &x->images, e));
   return serve_known_read(&x->from, x->b->t, &x->known, e);
 }
 
@@ -346,7 +346,7 @@ static void close_ahead(ahead *x) {
     str_clear(&x->list[i].source);
   }
   free(x->list);
-  images_close(x->images);
+  image_prefetch_close(x->images);
   serve_known_clear(&x->known);
   x->device->ops->close(x->device);
   rt_compiler_close(x->compiler);

@@ -24,7 +24,7 @@
 
 #include "sample_sizes.h"
 #include "file.h"
-#include "images.h"
+#include "image_prefetch.h"
 #include "open_device.h"
 #include "peer.h"
 #include "adapt.h"
@@ -74,7 +74,7 @@ typedef struct bench {
   arena memory;
   gen_template *t;
   rt_tools *tools;
-  images *images;
+  image_prefetch *images;
   rt_device *device;
   rt_compiler *compiler;
   str device_key;
@@ -159,7 +159,7 @@ static int want(bench *b, size_run *r, entrant *n, err *e) {
   s.text = str_text(&text);
   if (!rc) {
     rt_image_key(b->compiler, &s, n->key);
-    rc = is_stored(b, r, n) ? 0 : images_want(b->images, &s, n->key, e);
+    rc = is_stored(b, r, n) ? 0 : image_prefetch_request(b->images, &s, n->key, e);
   }
   str_clear(&text);
   return rc;
@@ -195,7 +195,7 @@ static int fetch(bench *b, size_run *r, err *e) {
     entrant *n = &r->e[i];
     const str *bytes;
     if (!n->stored) {
-      TRY(images_get(b->images, n->key, &bytes, e));
+      TRY(image_prefetch_wait(b->images, n->key, &bytes, e));
       n->stored = str_text(bytes);
       n->n_stored = bytes->n;
     }
@@ -462,7 +462,7 @@ static int set_up(bench *b, int jobs, err *e) {
   rt_device_key(&b->device->info, &b->device_key);
   b->from.device = &b->device->info;
   b->from.device_key = str_text(&b->device_key);
-  TRY(images_open(b->compiler, &b->device->info, jobs, &b->images, e));
+  TRY(image_prefetch_open(b->compiler, b->device->info.arch, jobs, &b->images, e));
   TRY(rt_tools_new(b->device, b->compiler, &b->tools, e));
   TRY(serve_known_read(&b->from, b->t, &b->known, e));
   TRY(check_portfolio(b, path, e));
@@ -473,7 +473,7 @@ static int set_up(bench *b, int jobs, err *e) {
 static void tear_down(bench *b) {
   free(b->runs);
   peer_close(&b->peer);
-  images_close(b->images);
+  image_prefetch_close(b->images);
   serve_known_clear(&b->known);
   rt_tools_free(b->tools);
   b->device->ops->close(b->device);

@@ -15,6 +15,7 @@
 #include "comparison.h"
 #include "open_device.h"
 #include "plot.h"
+#include "search.h"
 #include "suite.h"
 #include "tuner_files.h"
 #include "subspace.h"

@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "images.h"
+#include "image_prefetch.h"
 #include "worker.h"
 
 static void frames_read_back_what_was_put(void **state) {
@@ -189,38 +189,37 @@ static void children_die_with_their_parent(void **state) {
 
 /* ---- images ahead ---------------------------------------------------------------------------- */
 
-static void want(images *p, rt_compiler *c, const char *text, char key[HASH_TEXT]) {
+static void request(image_prefetch *p, rt_compiler *c, const char *text, char key[HASH_TEXT]) {
   const rt_source source = {.text = text, .arch = "compute_90"};
   err e = {0};
   rt_image_key(c, &source, key);
-  assert_ok(images_want(p, &source, key, &e), &e);
+  assert_ok(image_prefetch_request(p, &source, key, &e), &e);
 }
 
 /* Three of two workers, one of them wanted twice, one that does not compile. */
 static void images_are_there_when_their_turn_comes(void **state) {
   (void)state;
   rt_compiler *c;
-  images *p;
+  image_prefetch *p;
   err e = {0};
-  const rt_info info = {.format = RT_PTX, .arch = "compute_90"};
   char key[4][HASH_TEXT];
   const str *bytes, *again;
   assert_ok(rt_compiler_open(&c, &e), &e);
-  assert_ok(images_open(c, &info, 2, &p, &e), &e);
-  want(p, c, "extern \"C\" __global__ void one() {}", key[0]);
-  want(p, c, "extern \"C\" __global__ void two() {}", key[1]);
-  want(p, c, "extern \"C\" __global__ void one() {}", key[2]);
-  want(p, c, "nonsense", key[3]);
-  assert_fails(images_get(p, key[3], &bytes, &e), &e, ERR_COMPILE, "declaration");
-  assert_ok(images_get(p, key[0], &bytes, &e), &e);
+  assert_ok(image_prefetch_open(c, "compute_90", 2, &p, &e), &e);
+  request(p, c, "extern \"C\" __global__ void one() {}", key[0]);
+  request(p, c, "extern \"C\" __global__ void two() {}", key[1]);
+  request(p, c, "extern \"C\" __global__ void one() {}", key[2]);
+  request(p, c, "nonsense", key[3]);
+  assert_fails(image_prefetch_wait(p, key[3], &bytes, &e), &e, ERR_COMPILE, "declaration");
+  assert_ok(image_prefetch_wait(p, key[0], &bytes, &e), &e);
   assert_non_null(strstr(str_text(bytes), ".entry one"));
-  assert_ok(images_get(p, key[2], &again, &e), &e);
+  assert_ok(image_prefetch_wait(p, key[2], &again, &e), &e);
   assert_ptr_equal(again, bytes);
-  assert_ok(images_get(p, key[1], &bytes, &e), &e);
+  assert_ok(image_prefetch_wait(p, key[1], &bytes, &e), &e);
   assert_non_null(strstr(str_text(bytes), ".entry two"));
-  assert_fails(images_get(p, "00000000000000000000000000000000", &bytes, &e), &e, ERR_NOTFOUND,
-               "nobody wanted");
-  images_close(p);
+  assert_fails(image_prefetch_wait(p, "00000000000000000000000000000000", &bytes, &e), &e,
+               ERR_NOTFOUND, "was not requested");
+  image_prefetch_close(p);
   rt_compiler_close(c);
 }
 

@@ -9,8 +9,8 @@
 #include "db_text.h"
 #include "fatbin.h"
 #include "file.h"
-#include "images.h"
 #include "export.h"
+#include "image_prefetch.h"
 #include "serve_known.h"
 #include "serve_presets.h"
 #include "variants.h"
@@ -414,7 +414,7 @@ static void tell_progress(const export *x, size_t done, size_t all) {
 }
 
 /* All are wanted before the first is waited for. built[source * archs + arch] */
-static int build_all(export *x, const variants *v, size_t arch, images *workers, str *built,
+static int build_all(export *x, const variants *v, size_t arch, image_prefetch *workers, str *built,
                      err *e) {
   const size_t n = x->archs.n;
   char(*key)[HASH_TEXT] = arena_new(&x->k.memory, (v->n_sources + 1) * sizeof *key);
@@ -426,10 +426,10 @@ static int build_all(export *x, const variants *v, size_t arch, images *workers,
     const rt_source s = {
         .text = str_text(&v->sources[i]), .body = v->bodies[i], .arch = x->archs.name[arch]};
     rt_image_key(x->compiler, &s, key[i]);
-    TRY(images_want(workers, &s, key[i], e));
+    TRY(image_prefetch_request(workers, &s, key[i], e));
   }
   for (size_t i = 0; i < v->n_sources; i++) {
-    TRY(images_get(workers, key[i], &bytes, e));
+    TRY(image_prefetch_wait(workers, key[i], &bytes, e));
     str_add_n(&built[i * n + arch], bytes->p, bytes->n);
     tell_progress(x, arch * v->n_sources + i + 1, n * v->n_sources);
   }
@@ -441,10 +441,10 @@ static int compile_variants(export *x, const variants *v, str *built, export_ima
   int64_t jobs;
   TRY(cli_number("jobs", x->c->jobs, 1, 256, 0, &jobs, e));
   for (size_t arch = 0; arch < n; arch++) {
-    images *workers;
-    int rc = images_open_for(x->compiler, x->archs.name[arch], (int)jobs, &workers, e);
+    image_prefetch *workers;
+    int rc = image_prefetch_open(x->compiler, x->archs.name[arch], (int)jobs, &workers, e);
     rc = rc ? rc : build_all(x, v, arch, workers, built, e);
-    images_close(workers);
+    image_prefetch_close(workers);
     TRY(rc);
   }
   for (size_t i = 0; i < n * v->n_sources; i++) {

@@ -2,9 +2,9 @@
 #include <math.h>
 #include <string.h>
 
-#include "candidate.h"
 #include "importance.h"
 #include "json_writer.h"
+#include "known.h"
 #include "numbers.h"
 #include "verbs.h"
 
@@ -118,27 +118,19 @@ static int analyse(const search_space *view, const known_points *k, importance *
   return rc;
 }
 
-/* By time, measured or else modelled; what failed has none. */
-static scored *scores_of(const db_result *rows, size_t n, arena *a) {
-  scored *list = ARENA_ARRAY(a, scored, n + 1);
-  for (size_t i = 0; list && i < n; i++) {
-    const double sec = db_result_sec(&rows[i]);
-    list[i] = (scored){&rows[i], rows[i].t.status == DB_OK && sec > 0 ? sec : INFINITY};
-  }
-  return list;
-}
-
 int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n, int64_t top,
                     err *e) {
   gen_space *space;
   search_space view;
   known_points known;
   str s = {0};
+  scorer by_time = {.objective = TUNE_TIME};
+  scored *scores;
   importance *m = arena_new(&k->memory, sizeof *m);
-  const scored *scores = scores_of(rows, n, &k->memory);
-  if (!m || !scores) {
+  if (!m) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
+  TRY(known_score(NULL, &by_time, rows, n, &k->memory, &scores, e));
   TRY(gen_space_new(k->g, &space, e));
   search_space_view(space, k->t, &view);
   int rc = known_load(k->t, space, scores, n, &k->memory, &known, e);

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "config_words.h"
+#include "device_key.h"
 #include "json_writer.h"
 #include "numbers.h"
 #include "portfolio_report.h"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "crew.h"
 #include "file.h"
+#include "pipeline.h"
 #include "samples.h"
 #include "adapt.h"
 
@@ -33,7 +33,7 @@ struct timing_table {
   rt_compiler *compiler;
   timing_options o;
   uint64_t n_measured;
-  crew crew;
+  pipeline pipe;
 
   /* the size at hand */
   gen_instance *g;
@@ -69,10 +69,10 @@ int timing_table_open(gen_template *t, db *d, rt_compiler *c, const timing_optio
   g->db = d;
   g->compiler = c;
   g->o = *o;
-  const crew_options options = {
+  const pipeline_options options = {
       .device = o->device, .jobs = o->jobs, .timeout_sec = o->timeout_sec};
-  const crew_owner owner = {.self = g, .finish = finish, .next = next};
-  const int rc = crew_open(&g->crew, t, d, c, &options, &owner, e);
+  const pipeline_owner owner = {.self = g, .finish = finish, .next = next};
+  const int rc = pipeline_open(&g->pipe, t, d, c, &options, &owner, e);
   if (rc) {
     timing_table_close(g);
     return rc;
@@ -93,19 +93,19 @@ void timing_table_close(timing_table *g) {
   }
   close_size(g);
   gen_instance_free(g->ahead.g);
-  crew_close(&g->crew);
+  pipeline_close(&g->pipe);
   str_clear(&g->problem);
   free(g);
 }
 
 const rt_info *timing_table_device(const timing_table *g) {
-  return &g->crew.m.info;
+  return &g->pipe.m.info;
 }
 int64_t timing_table_device_id(const timing_table *g) {
-  return g->crew.device_id;
+  return g->pipe.device_id;
 }
 int64_t timing_table_template_id(const timing_table *g) {
-  return g->crew.template_id;
+  return g->pipe.template_id;
 }
 
 /* ---- one result ----------------------------------------------------------------------------- */
@@ -125,8 +125,8 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
                         .reason = ok ? NULL : m->why.message,
                         .image = c->image.n ? c->key : NULL,
                         .error = m->error};
-  int rc = db_trial_put(g->db, g->crew.template_id, g->crew.device_id, &row, &trial, e);
-  rc = rc || !ok ? rc : samples_put(g->db, &g->crew.m.info, trial, DB_SCREEN, m, e);
+  int rc = db_trial_put(g->db, g->pipe.template_id, g->pipe.device_id, &row, &trial, e);
+  rc = rc || !ok ? rc : samples_put(g->db, &g->pipe.m.info, trial, DB_SCREEN, m, e);
   g->variants[c->point].sec = ok ? m->times.median : INFINITY;
   g->best = fmin(g->best, g->variants[c->point].sec);
   g->n_measured++;
@@ -137,9 +137,9 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
 /* ---- compiling ------------------------------------------------------------------------------ */
 
 static candidate *compiling(const timing_table *g, const char *key) {
-  for (size_t i = 0; i < g->crew.n_jobs; i++) {
-    if (g->crew.slots[i] && !strcmp(g->crew.slots[i]->key, key)) {
-      return g->crew.slots[i];
+  for (size_t i = 0; i < g->pipe.pool.n; i++) {
+    if (pipeline_compiling(&g->pipe, i) && !strcmp(pipeline_compiling(&g->pipe, i)->key, key)) {
+      return pipeline_compiling(&g->pipe, i);
     }
   }
   return NULL;
@@ -156,25 +156,26 @@ static int prepare(timing_table *g, size_t i, candidate *c, err *e) {
     candidate_free(c);
     return 0;
   }
-  const int rc = candidate_from_db(c, g->db, g->crew.m.info.format, &found, e);
+  const int rc = candidate_from_db(c, g->db, g->pipe.m.info.format, &found, e);
   if (rc) {
     candidate_free(c);
     return rc;
   }
   if (!found) {
-    return crew_compile(&g->crew, i, c, e);
+    return pipeline_compile(&g->pipe, i, c, e);
   }
-  candidate_push(&g->crew.ready, c);
+  candidate_push(&g->pipe.ready, c);
   return 0;
 }
 
 /* The next one nobody knows. */
 static int feed_compiler(timing_table *g, size_t i, err *e) {
-  while (!g->crew.slots[i] && g->next < g->n_variants) {
+  while (!pipeline_compiling(&g->pipe, i) && g->next < g->n_variants) {
     const size_t at = g->next++;
     candidate *c;
     if (!g->variants[at].known) {
-      TRY(candidate_new(g->g, g->compiler, &g->crew.setting, at, &g->variants[at].config, &c, e));
+      TRY(candidate_new(g->g, g->compiler, &g->pipe.pool.setting, at, &g->variants[at].config, &c,
+                        e));
       TRY(prepare(g, i, c, e));
     }
   }
@@ -192,7 +193,7 @@ static void skip_to(timing_table *g, size_t size) {
 static bool next_ahead(timing_table *g) {
   ahead *a = &g->ahead;
   gen_number numbers[RT_NUMBERS];
-  rt_numbers(&g->crew.m.info, numbers);
+  rt_numbers(&g->pipe.m.info, numbers);
   if (a->size <= g->size) {
     skip_to(g, g->size + 1);
   }
@@ -208,22 +209,22 @@ static bool next_ahead(timing_table *g) {
 
 /* Whatever goes wrong here goes wrong again, and is told, when its size is at hand. */
 static int compile_ahead(timing_table *g, size_t i, err *e) {
-  while (!g->crew.slots[i] && next_ahead(g)) {
+  while (!pipeline_compiling(&g->pipe, i) && next_ahead(g)) {
     gen_config c = g->configs[g->ahead.config++];
     candidate *x;
     bool found = false;
     int changed;
     if (!adapt_config(g->t, g->ahead.g, &c, &changed) ||
-        candidate_new(g->ahead.g, g->compiler, &g->crew.setting, 0, &c, &x, NULL)) {
+        candidate_new(g->ahead.g, g->compiler, &g->pipe.pool.setting, 0, &c, &x, NULL)) {
       continue;
     }
     x->ahead = true;
-    const int rc = candidate_from_db(x, g->db, g->crew.m.info.format, &found, e);
+    const int rc = candidate_from_db(x, g->db, g->pipe.m.info.format, &found, e);
     if (rc || found || compiling(g, x->key)) {
       candidate_free(x);
       TRY(rc);
     } else {
-      TRY(crew_compile(&g->crew, i, x, e));
+      TRY(pipeline_compile(&g->pipe, i, x, e));
     }
   }
   return 0;
@@ -232,14 +233,14 @@ static int compile_ahead(timing_table *g, size_t i, err *e) {
 /* ---- measuring ------------------------------------------------------------------------------ */
 
 static int feed_measurer(timing_table *g, err *e) {
-  if (g->crew.measuring || !g->crew.ready.n) {
+  if (g->pipe.measuring || !g->pipe.ready.n) {
     return 0;
   }
-  if (strcmp(str_text(&g->crew.m.problem), str_text(&g->problem)) != 0) {
-    TRY(measurer_problem(&g->crew.m, str_text(&g->problem), e));
+  if (strcmp(str_text(&g->pipe.m.problem), str_text(&g->problem)) != 0) {
+    TRY(measurer_problem(&g->pipe.m, str_text(&g->problem), e));
   }
-  return crew_measure(&g->crew, candidate_pop(&g->crew.ready),
-                      isfinite(g->best) ? HOPELESS * g->best : 0, 0, e);
+  return pipeline_measure(&g->pipe, candidate_pop(&g->pipe.ready),
+                          isfinite(g->best) ? HOPELESS * g->best : 0, 0, e);
 }
 
 static int next(void *self, const measured *m, err *e) {
@@ -251,9 +252,9 @@ static int next(void *self, const measured *m, err *e) {
 }
 
 static bool in_flight(const timing_table *g) {
-  bool any = g->next < g->n_variants || g->crew.ready.n || g->crew.measuring;
-  for (size_t i = 0; i < g->crew.n_jobs; i++) {
-    any = any || (g->crew.slots[i] && !g->crew.slots[i]->ahead);
+  bool any = g->next < g->n_variants || g->pipe.ready.n || g->pipe.measuring;
+  for (size_t i = 0; i < g->pipe.pool.n; i++) {
+    any = any || (pipeline_compiling(&g->pipe, i) && !pipeline_compiling(&g->pipe, i)->ahead);
   }
   return any;
 }
@@ -267,15 +268,15 @@ static int measure_all(timing_table *g, err *e) {
                      "interrupted; %llu measurements are stored, the same command goes on",
                      (unsigned long long)g->n_measured);
     }
-    for (size_t i = 0; i < g->crew.n_jobs; i++) {
+    for (size_t i = 0; i < g->pipe.pool.n; i++) {
       TRY(feed_compiler(g, i, e));
     }
     TRY(feed_measurer(g, e));
-    for (size_t i = 0; i < g->crew.n_jobs && in_flight(g); i++) {
+    for (size_t i = 0; i < g->pipe.pool.n && in_flight(g); i++) {
       TRY(compile_ahead(g, i, e));
     }
     if (in_flight(g)) {
-      TRY(crew_wait(&g->crew, POLL_MS, &answers, &waited, e));
+      TRY(pipeline_wait(&g->pipe, POLL_MS, &answers, &waited, e));
     }
   }
   return 0;
@@ -323,7 +324,7 @@ static int open_size(timing_table *g, err *e) {
   close_size(g);
   str_reset(&g->problem);
   gen_problem_text(g->t, p, &g->problem);
-  rt_numbers(&g->crew.m.info, numbers);
+  rt_numbers(&g->pipe.m.info, numbers);
   g->n_variants = g->next = 0;
   g->best = INFINITY;
   g->variants = ARENA_ARRAY(&g->memory, variant, g->n_configs + 1);
@@ -356,7 +357,7 @@ static int time_size(timing_table *g, const column *out, err *e) {
   for (size_t i = 0; i < g->n_configs; i++) {
     which[i] = variant_of(g, &g->configs[i]);
   }
-  TRY(db_results(g->db, g->crew.template_id, g->crew.device_id, str_text(&g->problem), &g->memory,
+  TRY(db_results(g->db, g->pipe.template_id, g->pipe.device_id, str_text(&g->problem), &g->memory,
                  &rows, &n, e));
   for (size_t i = 0; i < n; i++) {
     take_known(g, &rows[i]);
@@ -383,9 +384,9 @@ static int time_column(timing_table *g, const column *out, err *e) {
     out->work[i * out->stride] = (model_work){0};
   }
   if (rc) {
-    crew_drop(&g->crew);
-    str_reset(&g->crew.m.problem);
-    TRY(measurer_restart(&g->crew.m, e));
+    pipeline_drop(&g->pipe);
+    str_reset(&g->pipe.m.problem);
+    TRY(measurer_restart(&g->pipe.m, e));
   }
   if (g->o.report) {
     g->o.report(g->o.report_self, &(timing_progress){.problem = str_text(&g->problem),
@@ -414,7 +415,7 @@ int timing_table_fill(timing_table *g, const gen_config *configs, size_t n_confi
     rc = time_column(g, &(column){.sec = sec + *n_done, .work = work + *n_done, .stride = stride},
                      e);
   }
-  crew_drop(&g->crew);
+  pipeline_drop(&g->pipe);
   close_size(g);
   return rc;
 }

@@ -1,8 +1,11 @@
 #define _GNU_SOURCE
 #include "budget.h"
 
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "str.h"
 
 enum { SEC_MOST = 100000000 };
 

@@ -1,6 +1,5 @@
 #include "candidate.h"
 
-#include <math.h>
 #include <stdlib.h>
 
 void candidate_free(candidate *c) {
@@ -99,34 +98,4 @@ void candidate_drop(candidate_queue *q) {
   for (candidate *c; (c = candidate_pop(q));) {
     candidate_free(c);
   }
-}
-
-static int by_point(const void *a, const void *b) {
-  size_t x = ((const known_point *)a)->point, y = ((const known_point *)b)->point;
-  return x < y ? -1 : x > y;
-}
-
-int known_load(const gen_template *t, const gen_space *space, const scored *rows, size_t n,
-               arena *a, known_points *out, err *e) {
-  *out = (known_points){.p = ARENA_ARRAY(a, known_point, n + 1)};
-  if (!out->p) {
-    return err_set(e, ERR_NOMEM, "out of memory for %zu known trials", n);
-  }
-  for (size_t i = 0; i < n; i++) {
-    gen_config c;
-    known_point k;
-    if (gen_config_parse(t, rows[i].row->t.config, &c, NULL) ||
-        !gen_space_find(space, &c, &k.point)) {
-      continue;
-    }
-    k.score = rows[i].score;
-    out->p[out->n++] = k;
-  }
-  qsort(out->p, out->n, sizeof *out->p, by_point);
-  return 0;
-}
-
-const known_point *known_find(const known_points *k, size_t point) {
-  known_point wanted = {.point = point};
-  return bsearch(&wanted, k->p, k->n, sizeof *k->p, by_point);
 }

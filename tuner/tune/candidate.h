@@ -6,7 +6,6 @@
 #include "db.h"
 #include "device.h"
 #include "gen.h"
-#include "samples.h"
 
 typedef struct candidate {
   size_t point; /* in the space */
@@ -15,7 +14,7 @@ typedef struct candidate {
   size_t body;
   char key[HASH_TEXT];
   str image;  /* what the device loads; empty until built */
-  bool ahead; /* of its time: its image is kept in the database, and it is not measured */
+  bool ahead; /* compile only: store the image, do not measure */
   struct candidate *next;
 } candidate;
 
@@ -23,10 +22,10 @@ void candidate_free(candidate *c);
 /* candidate_new -- the configuration's source and the key of its image */
 int candidate_new(gen_instance *g, const rt_compiler *compiler, const compile_setting *how,
                   size_t point, const gen_config *config, candidate **out, err *e);
-/* candidate_from_db -- take the image from the database when an equal source was built before;
- * *found says whether */
+/* candidate_from_db -- take the image from the database
+ *   out  *found  an equal source was built before */
 int candidate_from_db(candidate *c, db *d, rt_format format, bool *found, err *e);
-/* candidate_built -- take a compile worker's image and keep it in the database */
+/* candidate_built -- take a compile worker's image and store it in the database */
 int candidate_built(candidate *c, db *d, const compiled *built, const char *arch, int nvrtc,
                     rt_format format, err *e);
 
@@ -38,19 +37,5 @@ typedef struct candidate_queue {
 void candidate_push(candidate_queue *q, candidate *c);
 candidate *candidate_pop(candidate_queue *q); /* NULL when empty */
 void candidate_drop(candidate_queue *q);      /* frees all */
-
-/* What the database already knows of a space's points. */
-typedef struct known_point {
-  size_t point;
-  double score; /* INFINITY: it failed */
-} known_point;
-typedef struct known_points {
-  known_point *p; /* sorted by point; in the arena */
-  size_t n;
-} known_points;
-/* known_load -- rows whose configuration is no longer in the space are left out */
-int known_load(const gen_template *t, const gen_space *space, const scored *rows, size_t n,
-               arena *a, known_points *out, err *e);
-const known_point *known_find(const known_points *k, size_t point);
 
 #endif

@@ -16,8 +16,9 @@ typedef struct compile_setting {
   bool registers; /* PTX with ptxas's registers noted: for the emulated device's cost model */
 } compile_setting;
 
-typedef struct compiled { /* an answer; texts and bytes are borrowed from its frame */
+typedef struct compiled { /* a result; texts and bytes are borrowed from its frame */
   err why;                /* code 0: it built */
+  bool died;              /* the process did, before it answered */
   const char *log;
   const void *cubin, *ptx;
   size_t n_cubin, n_ptx;

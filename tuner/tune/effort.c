@@ -2,6 +2,8 @@
 
 #include <string.h>
 
+#include "str.h"
+
 static const tune_effort table[] = {
     {"measure", {.sec = 60}, 6, 15},
     {"estimate", {.trials = 8}, 4, 9},

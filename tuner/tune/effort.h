@@ -14,7 +14,7 @@
 #ifndef TUNE_EFFORT_H
 #define TUNE_EFFORT_H
 
-#include "tune.h"
+#include "budget.h"
 
 typedef struct tune_effort {
   const char *name;

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "session.h"
+#include "samples.h"
 
 enum { FINALISTS = 6, ROUNDS = 15, FASTEST = 2 }; /* unless the options say otherwise */
 
@@ -13,15 +13,15 @@ typedef struct finalist {
   gen_config config;
 } finalist;
 
-typedef struct field { /* of finalists */
+typedef struct final { /* the candidates that take part, and all rows they come from */
   tune_session *s;
   const scored *rows;
   size_t n_rows;
   finalist f[MEASURE_RACERS];
   size_t n;
-} field;
+} final;
 
-static bool is_in(const field *x, const db_result *row) {
+static bool is_finalist(const final *x, const db_result *row) {
   for (size_t i = 0; i < x->n; i++) {
     if (x->f[i].row == row) {
       return true;
@@ -30,27 +30,27 @@ static bool is_in(const field *x, const db_result *row) {
   return false;
 }
 
-static void add(field *x, const db_result *row) {
-  if (x->n < MEASURE_RACERS && !is_in(x, row) &&
+static void add(final *x, const db_result *row) {
+  if (x->n < MEASURE_RACERS && !is_finalist(x, row) &&
       !gen_config_parse(x->s->t, row->t.config, &x->f[x->n].config, NULL)) {
     x->f[x->n++].row = row;
   }
 }
 
-/* The best that is not in yet; NULL: all are. */
-static const db_result *next_best(const field *x) {
+/* The best of the others; NULL: there is none. */
+static const db_result *next_best(const final *x) {
   const scored *best = NULL;
   for (size_t i = 0; i < x->n_rows; i++) {
     const scored *r = &x->rows[i];
     if (isfinite(r->score) && r->row->t.image && (!best || r->score < best->score) &&
-        !is_in(x, r->row)) {
+        !is_finalist(x, r->row)) {
       best = r;
     }
   }
   return best ? best->row : NULL;
 }
 
-static void add_default(field *x) {
+static void add_default(final *x) {
   str text = {0};
   gen_config def;
   gen_config_default(x->s->t, &def);
@@ -64,9 +64,9 @@ static void add_default(field *x) {
   str_clear(&text);
 }
 
-/* The default wherever it came in; the best by the objective; and whatever that is, the fastest:
- * what is best by time must come out of the same race. */
-static void choose(field *x, size_t most) {
+/* The default, the best by the objective, and the FASTEST by time: the best by time, which is
+ * served, must come from the same race. */
+static void choose(final *x, size_t most) {
   const db_result *row;
   add_default(x);
   for (size_t i = 0; i < x->n_rows && x->s->o.objective != TUNE_TIME && x->n <= FASTEST; i++) {
@@ -83,13 +83,37 @@ static void choose(field *x, size_t most) {
   }
 }
 
-/* From the database, or built again: an image may have been pruned, or the row imported. */
+static int find_or_build(tune_session *s, candidate *c, err *e) {
+  bool found;
+  TRY(candidate_from_db(c, s->db, s->pipe.m.info.format, &found, e));
+  return found ? 0 : pipeline_compile_now(&s->pipe, c, e);
+}
+
+/* The row gets the image; *image is kept in the problem's memory. */
+static int build_image(tune_session *s, const db_result *row, measure_image *image, err *e) {
+  candidate *c;
+  int64_t same;
+  TRY(candidate_new(s->problem.g, s->compiler, &s->pipe.pool.setting, 0, &image->config, &c, e));
+  int rc = find_or_build(s, c, e);
+  if (!rc) {
+    db_trial with = row->t;
+    with.image = c->key;
+    image->n = c->image.n;
+    image->bytes = arena_text_n(&s->problem.memory, str_text(&c->image), c->image.n);
+    rc = image->bytes ? db_trial_put(s->db, s->pipe.template_id, s->pipe.device_id, &with, &same, e)
+                      : err_set(e, ERR_NOMEM, "out of memory");
+  }
+  candidate_free(c);
+  return rc;
+}
+
+/* The row's image, built again where it was pruned, or imported without one. */
 static int image_of(tune_session *s, const finalist *f, measure_image *out, err *e) {
   db_image image;
   err miss = {0};
-  int rc = f->row->t.image ? db_image_get(s->db, f->row->t.image, &s->memory, &image, &miss)
+  int rc = f->row->t.image ? db_image_get(s->db, f->row->t.image, &s->problem.memory, &image, &miss)
                            : ERR_NOTFOUND;
-  const bool cubin = s->crew.m.info.format == RT_CUBIN;
+  const bool cubin = s->pipe.m.info.format == RT_CUBIN;
   *out = (measure_image){.config = f->config};
   if (!rc) {
     out->bytes = cubin ? image.cubin : image.ptx;
@@ -98,11 +122,11 @@ static int image_of(tune_session *s, const finalist *f, measure_image *out, err 
   if (rc && rc != ERR_NOTFOUND) {
     return err_set(e, rc, "%s", miss.message);
   }
-  return out->n ? 0 : session_build(s, f->row, out, e);
+  return out->n ? 0 : build_image(s, f->row, out, e);
 }
 
-/* What can't be built any more does not take part. */
-static int images_of(tune_session *s, field *x, measure_image *images, err *e) {
+/* A candidate that does not build any more does not take part. */
+static int images_of(tune_session *s, final *x, measure_image *images, err *e) {
   size_t n = 0;
   for (size_t i = 0; i < x->n; i++) {
     err why = {0};
@@ -118,24 +142,24 @@ static int images_of(tune_session *s, field *x, measure_image *images, err *e) {
   return 0;
 }
 
-static int run(tune_session *s, const field *x, const measure_image *images, measured *out,
+static int run(tune_session *s, const final *x, const measure_image *images, measured *out,
                err *e) {
-  if (!s->crew.m.w.pid) {
-    TRY(measurer_restart(&s->crew.m, e));
+  if (!s->pipe.m.w.pid) {
+    TRY(measurer_restart(&s->pipe.m, e));
   }
-  TRY(measurer_race(&s->crew.m, images, x->n, s->o.rounds ? s->o.rounds : ROUNDS, out, e));
-  s->state.best_sec = s->best_score = INFINITY;
-  bool counted = false; /* the race is taken again as a whole */
+  TRY(measurer_race(&s->pipe.m, images, x->n, s->o.rounds ? s->o.rounds : ROUNDS, out, e));
+  s->state.best_sec = s->best.score = INFINITY;
+  bool counted = false; /* repeats are of the race as a whole */
   for (size_t i = 0; i < x->n; i++) {
-    const double score = samples_score(s, out[i].times.median, out[i].energy_j);
+    const double score = scorer_score(&s->scorer, out[i].times.median, out[i].energy_j);
     if (out[i].status != DB_OK) {
       continue;
     }
-    TRY(samples_put(s->db, &s->crew.m.info, x->f[i].row->trial, DB_FINAL, &out[i], e));
+    TRY(samples_put(s->db, &s->pipe.m.info, x->f[i].row->trial, DB_FINAL, &out[i], e));
     samples_note(&s->state.health, &out[i], counted);
     counted = true;
-    if (score < s->best_score) {
-      s->best_score = score;
+    if (score < s->best.score) {
+      s->best.score = score;
       s->state.best_sec = out[i].times.median;
       s->state.best_joules = out[i].energy_j;
       snprintf(s->state.best_config, sizeof s->state.best_config, "%s", x->f[i].row->t.config);
@@ -148,11 +172,10 @@ int finals_race(tune_session *s, err *e) {
   db_result *rows;
   scored *scores;
   measure_image images[MEASURE_RACERS];
-  measured *out = ARENA_ARRAY(&s->memory, measured, MEASURE_RACERS);
-  field x = {.s = s};
-  TRY(db_results(s->db, s->crew.template_id, s->crew.device_id, str_text(&s->problem), &s->memory,
-                 &rows, &x.n_rows, e));
-  TRY(samples_score_rows(s, rows, x.n_rows, &s->memory, &scores, e));
+  measured *out = ARENA_ARRAY(&s->problem.memory, measured, MEASURE_RACERS);
+  final x = {.s = s};
+  TRY(session_results(s, &s->problem.memory, &rows, &x.n_rows, e));
+  TRY(known_score(s->db, &s->scorer, rows, x.n_rows, &s->problem.memory, &scores, e));
   x.rows = scores;
   choose(&x, s->o.finalists ? s->o.finalists : FINALISTS);
   if (!out) {

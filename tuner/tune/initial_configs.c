@@ -2,22 +2,22 @@
 
 #include <string.h>
 
+#include "device_key.h"
 #include "serve_choose.h"
 #include "serve_presets.h"
-#include "session.h"
 
-typedef struct sower {
-  tune_session *s;
+typedef struct collector {
+  const initial_sources *from;
   gen_config *configs;
   size_t n;
   const char *near[INITIAL_NEAR]; /* problems tuned here */
   size_t n_near;
-  size_t n_covered; /* of a portfolio */
-} sower;
+  size_t n_portfolio; /* configurations of a portfolio that were seen */
+} collector;
 
-static void add(sower *x, const gen_config *c) {
-  const size_t nbytes = x->s->t->n_params * sizeof *c->index;
-  if (gen_config_check(x->s->g, c, NULL)) {
+static void add(collector *x, const gen_config *c) {
+  const size_t nbytes = x->from->t->n_params * sizeof *c->index;
+  if (gen_config_check(x->from->g, c, NULL)) {
     return;
   }
   for (size_t i = 0; i < x->n; i++) {
@@ -28,28 +28,28 @@ static void add(sower *x, const gen_config *c) {
   x->configs[x->n++] = *c;
 }
 
-/* What the user asks for, here or everywhere. */
-static size_t add_given(sower *x) {
-  const initial_configs *all = &x->s->o.given;
+/* Those that the user gives for this problem, or for all. */
+static size_t add_given(collector *x) {
+  const initial_configs *all = &x->from->options->given;
   const size_t before = x->n;
   for (size_t i = 0; i < all->n && x->n < before + INITIAL_FROM_FILE; i++) {
-    if (!all->given[i].problem || !strcmp(all->given[i].problem, str_text(&x->s->problem))) {
+    if (!all->given[i].problem || !strcmp(all->given[i].problem, x->from->problem)) {
       add(x, &all->given[i].config);
     }
   }
   return x->n - before;
 }
 
-/* In the order in which they would be served, but of a portfolio only so many that the nearest
- * problems' own have their place too. */
-static int add_best(sower *x, serve_choose *choose, size_t most, err *e) {
+/* In the order in which they would be served, but at most INITIAL_PORTFOLIO of a portfolio, which
+ * leaves room for the nearest problems' own. */
+static int add_best(collector *x, serve_choose *choose, size_t most, err *e) {
   serve_pick pick;
   int rc = 0;
   while (x->n < most && !(rc = serve_choose_next(choose, &pick, e))) {
     if (pick.origin == TUNED_NEAREST && x->n_near < INITIAL_NEAR) {
       x->near[x->n_near++] = pick.problem;
     }
-    if (pick.origin != TUNED_PORTFOLIO || x->n_covered++ < INITIAL_COVER) {
+    if (pick.origin != TUNED_PORTFOLIO || x->n_portfolio++ < INITIAL_PORTFOLIO) {
       add(x, &pick.config);
     }
   }
@@ -57,26 +57,27 @@ static int add_best(sower *x, serve_choose *choose, size_t most, err *e) {
 }
 
 /* Is its image in the database? */
-static int is_built(sower *x, const gen_config *c, bool *found, err *e) {
-  tune_session *s = x->s;
+static int is_built(collector *x, const gen_config *c, bool *found, err *e) {
+  const pipeline *k = x->from->pipe;
   candidate *built;
-  TRY(candidate_new(s->g, s->compiler, &s->crew.setting, 0, c, &built, e));
-  int rc = candidate_from_db(built, s->db, s->crew.m.info.format, found, e);
+  TRY(candidate_new(x->from->g, k->compiler, &k->pool.setting, 0, c, &built, e));
+  int rc = candidate_from_db(built, k->db, k->m.info.format, found, e);
   candidate_free(built);
   return rc;
 }
 
-/* The fastest of a problem nearby that are valid here and built. */
-static int add_built(sower *x, const char *problem, err *e) {
-  tune_session *s = x->s;
+/* The fastest of a near problem whose images here are stored. */
+static int add_built(collector *x, const char *problem, err *e) {
+  const initial_sources *f = x->from;
   db_result *rows;
   size_t n, before = x->n;
-  TRY(db_results(s->db, s->crew.template_id, s->crew.device_id, problem, &s->memory, &rows, &n, e));
+  TRY(db_results(f->pipe->db, f->pipe->template_id, f->pipe->device_id, problem, f->memory, &rows,
+                 &n, e));
   for (size_t i = 0; i < n && i < 2 * INITIAL_BUILT && x->n < before + INITIAL_BUILT; i++) {
     gen_config c;
     bool found = false;
-    if (rows[i].t.status != DB_OK || gen_config_parse(s->t, rows[i].t.config, &c, NULL) ||
-        gen_config_check(s->g, &c, NULL)) {
+    if (rows[i].t.status != DB_OK || gen_config_parse(f->t, rows[i].t.config, &c, NULL) ||
+        gen_config_check(f->g, &c, NULL)) {
       continue;
     }
     TRY(is_built(x, &c, &found, e));
@@ -87,55 +88,62 @@ static int add_built(sower *x, const char *problem, err *e) {
   return 0;
 }
 
-/* What the template suggests for a problem that nobody tuned, where it does; and its default, which
- * may be so slow that a bound in seconds allows for nothing behind it. */
-static int add_own(sower *x, err *e) {
+/* The template's suggestion for an untuned problem, if it has one, then its default: that may be so
+ * slow that a budget in seconds is spent by it. */
+static int add_template(collector *x, err *e) {
   gen_config c;
-  TRY(gen_config_untuned(x->s->g, &c, NULL, e));
+  TRY(gen_config_untuned(x->from->g, &c, NULL, e));
   add(x, &c);
-  gen_config_default(x->s->t, &c);
+  gen_config_default(x->from->t, &c);
   add(x, &c);
   return 0;
 }
 
-static int add_neighbours(sower *x, serve_choose *choose, err *e) {
+static int add_all(collector *x, serve_choose *choose, err *e) {
   TRY(add_best(x, choose, 1, e));
   const size_t n_given = add_given(x);
   TRY(add_best(x, choose, n_given + INITIAL_BEST - 2, e));
-  TRY(add_own(x, e));
+  TRY(add_template(x, e));
   for (size_t i = 0; i < x->n_near; i++) {
     TRY(add_built(x, x->near[i], e));
   }
   return 0;
 }
 
-/* libtuned's own search for a kernel, over this session's database; the device is only asked for
- * its limits, so the measuring process can keep it. */
-int initial_configs_find(tune_session *s, gen_config *configs, size_t *n, err *e) {
+/* The order is libtuned's, over this session's database. It takes no more than the device's limits,
+ * so the measuring process keeps the device. */
+static int find_served(collector *x, err *e) {
+  const initial_sources *f = x->from;
   str device_key = {0};
-  serve_sources from = {.device = &s->crew.m.info,
-                        .db = s->db,
-                        .presets = s->o.start == TUNE_START_ALL ? serve_presets : NULL};
+  tune_device_key(&f->pipe->m.info, f->options->replay, &device_key);
+  const serve_sources sources = {.device = &f->pipe->m.info,
+                                 .device_key = str_text(&device_key),
+                                 .db = f->pipe->db,
+                                 .presets =
+                                     f->options->start == TUNE_START_ALL ? serve_presets : NULL};
   serve_known known = {0};
-  serve_choose choose = {.from = &from,
-                         .t = s->t,
-                         .p = &s->p,
-                         .g = s->g,
-                         .problem = str_text(&s->problem),
+  serve_choose choose = {.from = &sources,
+                         .t = f->t,
+                         .p = f->p,
+                         .g = f->g,
+                         .problem = f->problem,
                          .known = &known,
-                         .memory = &s->memory};
-  sower x = {.s = s, .configs = configs};
-  if (s->o.start == TUNE_START_NONE) {
-    gen_config_default(s->t, &configs[x.n++]);
-    add_given(&x);
-    *n = x.n;
-    return 0;
-  }
-  tune_device_key(&s->crew.m.info, s->o.replay, &device_key);
-  from.device_key = str_text(&device_key);
-  int rc = add_neighbours(&x, &choose, e);
-  *n = x.n;
+                         .memory = f->memory};
+  int rc = add_all(x, &choose, e);
   serve_known_clear(&known);
   str_clear(&device_key);
+  return rc;
+}
+
+int initial_configs_find(const initial_sources *from, gen_config *configs, size_t *n, err *e) {
+  collector x = {.from = from, .configs = configs};
+  int rc = 0;
+  if (from->options->start == TUNE_START_NONE) {
+    gen_config_default(from->t, &configs[x.n++]);
+    add_given(&x);
+  } else {
+    rc = find_served(&x, e);
+  }
+  *n = x.n;
   return rc;
 }

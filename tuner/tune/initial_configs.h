@@ -1,23 +1,37 @@
-/* initial_configs.h -- what to try before the search: what would be served untuned; what the user asks for;
- * what is best for the nearest tuned problems (serve_choose.h says what is near), here or on other
- * devices, and what the library ships with;
- * the template's suggestion and its default; then what did well on the two nearest here and needs
- * no compiler, because its source is the same for this problem: such a trial takes some
- * milliseconds instead of a second.
+/* initial_configs.h -- the configurations that are tried before the search's own points. In order:
  *
- * A neighbour's best is rarely the best here, but mostly near it, and tells a searcher that learns
- * where to look; see tests/bench/bench_sizes.sh for what that saves. */
+ *   - the one that would be served if nothing were tuned now;
+ *   - those that the user gives (initial_configs_file.h);
+ *   - the best of the nearest tuned problems (serve_choose.h), here or on other devices, shipped
+ *     results included;
+ *   - the template's suggestion for this problem, and its default;
+ *   - the best of the two nearest problems tuned here, where the image is stored: such a trial takes
+ *     some milliseconds instead of a second.
+ *
+ * The best of a near problem is rarely the best here, but mostly near it, and shows a strategy that
+ * learns where to look: tests/bench/bench_sizes.sh measures what that saves. */
 #ifndef TUNE_INITIAL_CONFIGS_H
 #define TUNE_INITIAL_CONFIGS_H
 
+#include "pipeline.h"
 #include "tune.h"
 
-enum { INITIAL_BEST = 12, INITIAL_COVER = 5, INITIAL_NEAR = 2, INITIAL_BUILT = 16 };
+enum { INITIAL_BEST = 12, INITIAL_PORTFOLIO = 5, INITIAL_NEAR = 2, INITIAL_BUILT = 16 };
 enum { INITIAL_MOST = INITIAL_FROM_FILE + INITIAL_BEST + INITIAL_NEAR * INITIAL_BUILT };
 
-/* initial_configs_find -- configurations that are valid here, each once, at most INITIAL_MOST; the default is
- * among the first INITIAL_BEST of those not asked for.
+typedef struct initial_sources {
+  gen_template *t;
+  const gen_problem *p;
+  gen_instance *g;     /* of the problem */
+  const char *problem; /* its canonical text */
+  const pipeline *pipe;
+  const tune_options *options;
+  arena *memory;
+} initial_sources;
+
+/* initial_configs_find -- configurations that are valid for the problem, each once, at most
+ * INITIAL_MOST. Without those of the user, the default is among the first INITIAL_BEST.
  *   err  ERR_DB, ERR_NOMEM */
-int initial_configs_find(tune_session *s, gen_config *configs, size_t *n, err *e);
+int initial_configs_find(const initial_sources *from, gen_config *configs, size_t *n, err *e);
 
 #endif

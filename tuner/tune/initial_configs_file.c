@@ -18,7 +18,7 @@ static int no_room(err *e) {
   return err_set(e, ERR_NOMEM, "out of memory");
 }
 
-/* "FAMILY FIELD=VALUE ...", ends at `end`: NULL if another family is meant. */
+/* The fields of "[FAMILY] FIELD=VALUE ...", which ends at `end`; NULL: of another family. */
 static const char *problem_words(const reader *r, char *line, char *end) {
   *end = 0;
   line += strspn(line, " \t");

@@ -13,57 +13,6 @@
 
 enum { OP_PROBLEM, OP_TRIAL, OP_RACE };
 
-static void put_image(str *s, const measure_image *image) {
-  wire_put_bytes(s, &image->config, sizeof image->config);
-  wire_put_bytes(s, image->bytes, image->n);
-}
-
-static void get_image(wire_reader *r, measure_image *image) {
-  size_t n;
-  const void *config = wire_get_bytes(r, &n);
-  if (n == sizeof image->config) {
-    memcpy(&image->config, config, n);
-  } else {
-    r->failed = true;
-  }
-  image->bytes = wire_get_bytes(r, &image->n);
-}
-
-static void put_measured(str *s, const measured *m) {
-  wire_put_u64(s, m->status);
-  wire_put_err(s, &m->why);
-  wire_put_f64(s, m->error);
-  wire_put_bytes(s, &m->times, sizeof m->times);
-  wire_put_bytes(s, &m->health, sizeof m->health);
-  wire_put_u64(s, m->retaken);
-  wire_put_f64(s, m->energy_j);
-  wire_put_f64(s, m->load_sec);
-  wire_put_f64(s, m->check_sec);
-  wire_put_f64(s, m->time_sec);
-  wire_put_u64(s, m->dead);
-}
-
-static void get_measured(wire_reader *r, measured *m) {
-  size_t n;
-  m->status = (db_status)wire_get_u64(r);
-  wire_get_err(r, &m->why);
-  m->error = wire_get_f64(r);
-  const void *times = wire_get_bytes(r, &n);
-  if (n == sizeof m->times) {
-    memcpy(&m->times, times, n);
-  }
-  const void *health = wire_get_bytes(r, &n);
-  if (n == sizeof m->health) {
-    memcpy(&m->health, health, n);
-  }
-  m->retaken = (uint32_t)wire_get_u64(r);
-  m->energy_j = wire_get_f64(r);
-  m->load_sec = wire_get_f64(r);
-  m->check_sec = wire_get_f64(r);
-  m->time_sec = wire_get_f64(r);
-  m->dead = wire_get_u64(r);
-}
-
 /* None is to forget the last one. */
 static void serve_problem(trial_bench *b, wire_reader *r, str *frame) {
   err why = {0};
@@ -80,9 +29,9 @@ static void serve_trial(trial_bench *b, wire_reader *r, str *frame) {
   measure_image image = {0};
   measured m = {0};
   double stop_above = wire_get_f64(r), energy_above = wire_get_f64(r);
-  get_image(r, &image);
+  measured_get_image(r, &image);
   trial_one(b, &image, isfinite(stop_above) ? stop_above : 0, energy_above, &m);
-  put_measured(frame, &m);
+  measured_put(frame, &m);
 }
 
 static void serve_race(trial_bench *b, wire_reader *r, str *frame) {
@@ -91,11 +40,11 @@ static void serve_race(trial_bench *b, wire_reader *r, str *frame) {
   measure_image *images = ARENA_ARRAY(&a, measure_image, n);
   measured *out = ARENA_ARRAY(&a, measured, n);
   for (size_t i = 0; i < n; i++) {
-    get_image(r, &images[i]);
+    measured_get_image(r, &images[i]);
   }
   trial_race(b, images, n, rounds, out, &a);
   for (size_t i = 0; i < n; i++) {
-    put_measured(frame, &out[i]);
+    measured_put(frame, &out[i]);
   }
   arena_clear(&a);
 }
@@ -268,7 +217,7 @@ int measurer_ask(measurer *m, const measure_image *image, double stop_above, dou
   wire_put_u64(&frame, OP_TRIAL);
   wire_put_f64(&frame, stop_above);
   wire_put_f64(&frame, energy_above);
-  put_image(&frame, image);
+  measured_put_image(&frame, image);
   int rc = worker_ask(&m->w, &frame, e);
   str_clear(&frame);
   return rc;
@@ -284,7 +233,7 @@ int measurer_answer(measurer *m, measured *out, err *e) {
   }
   wire_reader r = {.p = str_text(&frame), .n = frame.n};
   if (out->status != DB_CRASHED) {
-    get_measured(&r, out);
+    measured_get(&r, out);
   }
   str_clear(&frame);
   str_clear(&how);
@@ -298,7 +247,7 @@ int measurer_race(measurer *m, const measure_image *images, size_t n, size_t rou
   wire_put_u64(&frame, n);
   wire_put_u64(&frame, rounds);
   for (size_t i = 0; i < n; i++) {
-    put_image(&frame, &images[i]);
+    measured_put_image(&frame, &images[i]);
   }
   int rc = worker_ask(&m->w, &frame, e);
   if (!rc) {
@@ -306,7 +255,7 @@ int measurer_race(measurer *m, const measure_image *images, size_t n, size_t rou
   }
   wire_reader r = {.p = str_text(&frame), .n = frame.n};
   for (size_t i = 0; i < n && !rc; i++) {
-    get_measured(&r, &out[i]);
+    measured_get(&r, &out[i]);
   }
   str_clear(&frame);
   return rc;

@@ -7,18 +7,8 @@
 #ifndef TUNE_MEASURER_H
 #define TUNE_MEASURER_H
 
-#include "db.h"
-#include "nvml.h"
-#include "open_device.h"
-#include "run.h"
+#include "measured.h"
 #include "worker.h"
-
-enum { MEASURE_RACERS = 16 }; /* most in one race */
-
-typedef struct measure_how { /* the same for all candidates of a session */
-  rt_replay replay;
-  double energy_sec; /* measure joules over so long; 0: don't */
-} measure_how;
 
 typedef struct measurer {
   worker w;
@@ -32,24 +22,6 @@ typedef struct measurer {
   str data;       /* a file of what a program gave it; empty: there is none */
   bool opening;   /* it was sent, and the answer has not come */
 } measurer;
-
-typedef struct measured {
-  db_status status;
-  err why;      /* when status is not DB_OK */
-  double error; /* as in rt_check */
-  rt_times times;
-  rt_health health;                     /* while it ran */
-  uint32_t retaken;                     /* times: the clocks were held back badly */
-  double energy_j;                      /* per launch; 0: not measured */
-  double load_sec, check_sec, time_sec; /* the measuring process spent on it */
-  bool dead;                            /* the device's context is lost: measurer_restart */
-} measured;
-
-typedef struct measure_image {
-  gen_config config;
-  const void *bytes;
-  size_t n;
-} measure_image;
 
 /* measurer_start -- fork, open the device, learn its limits.
  *   err  ERR_DEVICE  as rt_device_open;  ERR_LIMIT  it did not answer in 120 s */

@@ -3,25 +3,6 @@
 #include <math.h>
 #include <string.h>
 
-#include "session.h"
-
-static const char *const objectives[] = {
-    [TUNE_TIME] = "time", [TUNE_ENERGY] = "energy", [TUNE_EDP] = "edp"};
-
-const char *tune_objective_name(tune_objective o) {
-  return objectives[o];
-}
-
-int tune_objective_find(const char *name, tune_objective *out, err *e) {
-  for (size_t i = 0; i < sizeof objectives / sizeof *objectives; i++) {
-    if (!strcmp(name, objectives[i])) {
-      *out = (tune_objective)i;
-      return 0;
-    }
-  }
-  return err_set(e, ERR_USAGE, "--objective '%s' is none of: time, energy, edp", name);
-}
-
 /* ---- rows ----------------------------------------------------------------------------------- */
 
 static void add_batches(str *s, const rt_times *t) {
@@ -62,51 +43,6 @@ int samples_put(db *d, const rt_info *info, int64_t trial, db_stage stage, const
                 err *e) {
   return info->modelled ? db_estimate_put(d, trial, TUNE_MODEL, m->times.median, e)
                         : put_sample(d, info, trial, stage, m, e);
-}
-
-/* ---- scores --------------------------------------------------------------------------------- */
-
-double samples_score(const tune_session *s, double sec, double joules) {
-  if (s->o.objective == TUNE_TIME) {
-    return sec;
-  }
-  if (!(joules > 0)) {
-    joules = sec * (s->watts > 0 ? s->watts : 1);
-  }
-  return s->o.objective == TUNE_ENERGY ? joules : joules * sec;
-}
-
-static int joules_of(tune_session *s, const db_result *row, double *joules, err *e) {
-  arena a = {0};
-  db_sample sample;
-  err miss = {0};
-  *joules = 0;
-  if (s->o.objective == TUNE_TIME) {
-    return 0;
-  }
-  int rc = db_sample_get(s->db, row->trial, &a, &sample, &miss);
-  *joules = rc ? 0 : sample.energy_j;
-  arena_clear(&a);
-  return rc && rc != ERR_NOTFOUND ? err_set(e, rc, "%s", miss.message) : 0;
-}
-
-int samples_score_rows(tune_session *s, const db_result *rows, size_t n, arena *a, scored **out,
-                       err *e) {
-  scored *list = *out = ARENA_ARRAY(a, scored, n + 1);
-  if (!list) {
-    return err_set(e, ERR_NOMEM, "out of memory for %zu trials", n);
-  }
-  for (size_t i = 0; i < n; i++) {
-    const double sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
-    double joules;
-    list[i] = (scored){&rows[i], INFINITY};
-    if (rows[i].t.status == DB_OK && sec > 0) {
-      TRY(joules_of(s, &rows[i], &joules, e));
-      s->watts = joules > 0 ? joules / sec : s->watts;
-      list[i].score = samples_score(s, sec, joules);
-    }
-  }
-  return 0;
 }
 
 /* ---- the device's state --------------------------------------------------------------------- */

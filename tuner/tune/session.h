@@ -1,79 +1,91 @@
-/* session.h -- the inside of a tuning session, for the files that it is spread over: session.c (the
- * loop), propose.c, sync.c, initial_configs.c, samples.c, finals.c. */
+/* session.h -- the state of a tuning session, for the files that work on it: tune_problem.c opens
+ * problems, search_loop.c runs the search, propose.c decides what to try, sync.c reads what other
+ * processes store, finals.c races the best.
+ */
 #ifndef TUNE_SESSION_H
 #define TUNE_SESSION_H
 
-#include "crew.h"
-#include "samples.h"
 #include "initial_configs.h"
+#include "known.h"
 #include "rng.h"
-#include "tune.h"
 
-enum { DEFERRED_MOST = 4096 };
-enum { STEPS_MOST = 256 }; /* of the improvements kept */
+enum { DEFERRED_MOST = 4096, STEPS_MOST = 256 };
+
+typedef struct session_problem { /* the problem that is tuned */
+  str text;                      /* canonical */
+  gen_problem p;
+  gen_instance *g;
+  gen_space *space;
+  searcher *search;
+  arena memory;    /* cleared with the problem */
+  db_result *rows; /* stored at the start */
+  size_t n_rows;
+} session_problem;
+
+typedef struct session_proposals { /* what to try next */
+  struct {
+    gen_config configs[INITIAL_MOST];
+    size_t n, points[INITIAL_MOST], n_points; /* points: known once the space is */
+    size_t next;                              /* the first not tried */
+  } initial;
+  bool first_done;        /* initial.configs[0], which would be served untuned, has a result */
+  bool exhausted;         /* no point is left */
+  uint64_t asked;         /* candidates, by this run */
+  candidate_queue drafts; /* sources written ahead, for the compilers */
+  rng rng;                /* seeded by the process, unlike the strategy's */
+  size_t deferred[DEFERRED_MOST], n_deferred; /* points left to other processes for now */
+} session_proposals;
+
+typedef struct session_sync { /* with other processes that tune the same problem */
+  bool concurrent;            /* another process has written to the database */
+  int64_t changes;            /* the database's counter at the last look */
+  double at;                  /* when that was */
+  arena memory;               /* of what was read then */
+} session_sync;
+
+typedef struct session_best {
+  double score;   /* by the objective; INFINITY: none yet */
+  double fastest; /* least seconds of any candidate; INFINITY: none yet */
+  struct {        /* each new best of this run, the last STEPS_MOST */
+    uint64_t trial;
+    double score;
+  } steps[STEPS_MOST];
+  size_t n_steps;
+} session_best;
 
 struct tune_session {
   gen_template *t;
   db *db;
   rt_compiler *compiler;
   tune_options o;
-  crew crew;
-  candidate_queue drafts; /* for the compilers */
-  const char *data;       /* tune_data; NULL: none */
+  const char *data; /* see tune_data; NULL: none */
+  pipeline pipe;
 
-  /* the problem at hand */
-  str problem;
-  gen_problem p;
-  gen_instance *g;
-  gen_space *space;
-  searcher *search;
-  arena memory;
-  db_result *rows; /* what was known at the start */
-  size_t n_rows;
-  known_points known;
-  arena known_memory; /* of what was learnt from others */
-  struct {
-    gen_config configs[INITIAL_MOST];
-    size_t n, points[INITIAL_MOST], n_points; /* points: known once the space is */
-    size_t next;                              /* the first not asked for */
-  } initial;                                  /* tried first */
-  bool exhausted, first_answered; /* the first initial one, which would be served untuned */
-  struct {
-    uint64_t trial;
-    double score;
-  } steps[STEPS_MOST]; /* each a new best of this run */
-  size_t n_steps;
-  uint64_t asked;
-  double best_score; /* by the objective; INFINITY: none yet */
-  double fastest;    /* seconds of whatever was fastest; INFINITY: none yet */
-  double watts;      /* of the last candidate whose energy was measured; 0: none yet */
-  rng rng;           /* for this process alone */
-  bool concurrent;   /* another process writes to the database */
-  size_t deferred[DEFERRED_MOST], n_deferred;
-  int64_t changes; /* of the database, when it was last looked at */
-  double synced_at;
-  double started, effort_from;
+  /* of one problem */
+  session_problem problem;
+  session_proposals next;
+  session_sync sync;
+  session_best best;
+  scorer scorer;
+  known_points known;        /* stored by earlier runs or other processes */
+  double started, stored_at; /* stored_at: up to when the time spent is in the database */
   tune_state state;
 };
 
-/* session_build -- the image of a row that has none, by a compile worker; stored, and kept as long
- * as the session's memory. err  ERR_COMPILE  it doesn't build, or takes too long */
-int session_build(tune_session *s, const db_result *row, measure_image *image, err *e);
-
-/* propose.c */
 bool session_stopped(const tune_session *s);
-bool session_out_of_time(const tune_session *s);
-/* session_may_ask -- is there budget, a point, and need for another candidate? */
-bool session_may_ask(const tune_session *s);
-bool session_may_draft(const tune_session *s);
-/* session_draft -- ask for one and write its source: it joins the drafts, or, when an equal source
- * was compiled before, what is ready for the device; neither when no point is left */
-int session_draft(tune_session *s, err *e);
-
-/* session_sync -- a few times a second: learn what others have stored */
-int session_sync(tune_session *s, err *e);
-
-/* session_spent -- seconds since `from`, for one of the phases */
+/* session_results -- the problem's rows, as the database has them now */
+int session_results(tune_session *s, arena *a, db_result **rows, size_t *n, err *e);
+/* session_know -- score the rows and tell them to the search; s->known and *scores are in the arena */
+int session_know(tune_session *s, const db_result *rows, size_t n, arena *a, scored **scores,
+                 err *e);
+/* session_note_best -- keep it if its score is the best so far */
+void session_note_best(tune_session *s, const char *config, double sec, double joules,
+                       double score);
+/* session_report -- to the caller; trial NULL: the phase has changed */
+void session_report(tune_session *s, const db_result *trial);
+/* session_spent -- add the seconds since `from` to a phase */
 void session_spent(double *phase, double from);
+/* session_drop -- free all candidates in flight */
+void session_drop(tune_session *s);
 
 #endif

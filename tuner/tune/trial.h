@@ -5,7 +5,7 @@
 #ifndef TUNE_TRIAL_H
 #define TUNE_TRIAL_H
 
-#include "measurer.h"
+#include "measured.h"
 #include "run_captured.h"
 
 typedef struct trial_bench { /* what the child holds */

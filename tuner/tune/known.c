@@ -1,0 +1,66 @@
+#include "known.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static int joules_of(db *d, const scorer *s, const db_result *row, double *joules, err *e) {
+  arena a = {0};
+  db_sample sample;
+  err miss = {0};
+  *joules = 0;
+  if (s->objective == TUNE_TIME) {
+    return 0;
+  }
+  int rc = db_sample_get(d, row->trial, &a, &sample, &miss);
+  *joules = rc ? 0 : sample.energy_j;
+  arena_clear(&a);
+  return rc && rc != ERR_NOTFOUND ? err_set(e, rc, "%s", miss.message) : 0;
+}
+
+int known_score(db *d, scorer *s, const db_result *rows, size_t n, arena *a, scored **out, err *e) {
+  scored *list = *out = ARENA_ARRAY(a, scored, n + 1);
+  if (!list) {
+    return err_set(e, ERR_NOMEM, "out of memory for %zu trials", n);
+  }
+  for (size_t i = 0; i < n; i++) {
+    const double sec = db_result_sec(&rows[i]);
+    double joules;
+    list[i] = (scored){&rows[i], INFINITY};
+    if (rows[i].t.status == DB_OK && sec > 0) {
+      TRY(joules_of(d, s, &rows[i], &joules, e));
+      scorer_note(s, sec, joules);
+      list[i].score = scorer_score(s, sec, joules);
+    }
+  }
+  return 0;
+}
+
+static int by_point(const void *a, const void *b) {
+  size_t x = ((const known_point *)a)->point, y = ((const known_point *)b)->point;
+  return x < y ? -1 : x > y;
+}
+
+int known_load(const gen_template *t, const gen_space *space, const scored *rows, size_t n,
+               arena *a, known_points *out, err *e) {
+  *out = (known_points){.p = ARENA_ARRAY(a, known_point, n + 1)};
+  if (!out->p) {
+    return err_set(e, ERR_NOMEM, "out of memory for %zu known trials", n);
+  }
+  for (size_t i = 0; i < n; i++) {
+    gen_config c;
+    known_point k;
+    if (gen_config_parse(t, rows[i].row->t.config, &c, NULL) ||
+        !gen_space_find(space, &c, &k.point)) {
+      continue;
+    }
+    k.score = rows[i].score;
+    out->p[out->n++] = k;
+  }
+  qsort(out->p, out->n, sizeof *out->p, by_point);
+  return 0;
+}
+
+const known_point *known_find(const known_points *k, size_t point) {
+  known_point wanted = {.point = point};
+  return bsearch(&wanted, k->p, k->n, sizeof *k->p, by_point);
+}
