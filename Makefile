@@ -63,6 +63,7 @@ help:
 	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
+	@echo 'make machine-code compile what is tuned, default or suggested and compare its machine code (5 minutes)'
 	@echo 'make golden       rewrite the golden files of tests/unit/golden; review the diff'
 
 quickstart: deps
@@ -111,7 +112,11 @@ check-peers: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(B)/tests/peer_builds
 	$(B)/tests/peer_builds
 
-.PHONY: all help quickstart check check-peers tests deps asan tsan lint format golden
+# Is the machine code of kernels what it was? See tests/bench/machine_code.c; FAMILIES= for some only.
+machine-code: $(B)/tests/bench/machine_code
+	$< --cache $(B)/machine_code.cache tests/bench/machine_code.gz $(FAMILIES)
+
+.PHONY: all help quickstart check check-peers machine-code tests deps asan tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 
