@@ -45,7 +45,8 @@ TEST_SCRIPTS := $(call find_files,tests,test_*.sh)
 NVRTC_CACHE := $(B)/nvrtc/lib/libnvrtc_cache.so
 # Takes as long as half of the others together: it begins.
 LONGEST := $(B)/tests/test_templates
-EMBEDDED := $(call find_files,templates,*.lua) $(call find_files,templates,*.cuh) $(call find_files,runtime,*.cu) \
+TEMPLATES := $(call find_files,templates,*.lua) $(call find_files,templates,*.cu) $(call find_files,templates,*.cuh)
+EMBEDDED := $(TEMPLATES) $(call find_files,runtime,*.cu) \
   $(call find_files,db/presets,*.txt)
 
 all: $(B)/autotune $(B)/libtuned.a
@@ -210,7 +211,7 @@ install: $(B)/autotune $(B)/libtuned.so.0 $(B)/install/libtuned.a
 	sed 's|@VERSION@|$(VERSION)|' runtime/serve/tunedConfigVersion.cmake.in \
 	  > $(TO)/lib/cmake/tuned/tunedConfigVersion.cmake
 	install -m 644 runtime/serve/tuned.h $(B)/tuned_calls.h $(TO)/include
-	install -m 644 $(filter templates/%,$(EMBEDDED)) $(TO)/share/autotune/templates
+	for f in $(TEMPLATES); do install -D -m 644 $$f $(TO)/share/autotune/$$f; done
 	install -m 644 examples/*.c examples/Makefile $(TO)/$(DOC)
 	sed 's|@VERSION@|$(VERSION)|' tuner/cli/autotune.1 > $(TO)/share/man/man1/autotune.1
 	sed 's|@VERSION@|$(VERSION)|' runtime/serve/libtuned.3 > $(TO)/share/man/man3/libtuned.3

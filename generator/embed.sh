@@ -1,6 +1,7 @@
 #!/bin/sh
 # embed.sh SYMBOL:HEADER:FOLDER ... -- FILE... -- C on standard output that builds the files into a
-# program as text, each followed by a NUL: what lies in FOLDER as SYMBOL[], which HEADER declares.
+# program as text, each followed by a NUL: what lies below FOLDER as SYMBOL[], which HEADER declares, by
+# bare names.
 set -eu
 tables=
 while [ "$1" != -- ]; do
@@ -14,10 +15,10 @@ table() { # $1: symbol, $2: folder, then the files
   echo "const gen_file $symbol[] = {"
   i=0
   for f; do
-    case $f in "$folder"/*) printf '  {"%s", (const char *)file%d, sizeof file%d - 1},\n' "${f##*/}" $i $i ;; esac
+    case $f in "$folder"/*) printf '  {"%s", (const char *)file%d, sizeof file%d - 1, "%s"},\n' "${f##*/}" $i $i "$f" ;; esac
     i=$((i + 1))
   done
-  echo '  {0, 0, 0}};'
+  echo '  {0, 0, 0, 0}};'
 }
 for t in $tables; do
   t=${t#*:}

@@ -9,7 +9,7 @@
  * The street inside:   gen_open -> gen_problem_parse -> gen_instance_new -> gen_space_new
  *                      -> gen_config -> gen_source_make, gen_plan_make
  *
- * What a template file looks like is told in templates/saxpy.lua, the smallest real one.
+ * What a template file looks like is told in templates/saxpy/saxpy.lua, the smallest real one.
  */
 #ifndef GEN_H
 #define GEN_H
@@ -32,6 +32,7 @@ typedef struct gen_file {
   const char *name; /* "sgemm.lua" */
   const char *text;
   size_t n;
+  const char *path; /* "templates/sgemm/sgemm.lua" */
 } gen_file;
 
 typedef struct gen_options {

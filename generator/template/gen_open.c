@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "file.h"
 #include "gen_lex.h"
@@ -36,19 +37,25 @@ static const gen_file *find_builtin(const char *name) {
 
 /* ---- files that a source includes ------------------------------------------------------------ */
 
-/* *builtin: NULL when it comes from a folder, and is in *text */
+static int read_in(tmpl *t, const char *folder, const char *name, str *text, const char **path,
+                   err *e) {
+  *path = arena_format(&t->a, "%s%s%s", t->folder, folder, name);
+  return *path ? file_read(*path, MAX_FILE_NBYTES, text, e)
+               : err_set(e, ERR_NOMEM, "out of memory");
+}
+
+/* Beside the template, in the folder of files that several templates share, among the built-in
+ * ones. *builtin: NULL when it comes from a folder, and is in *text */
 static int find_included(tmpl *t, const char *name, str *text, const char **path,
                          const gen_file **builtin, err *e) {
-  int rc = ERR_NOTFOUND;
-  if (t->folder) {
-    *path = arena_format(&t->a, "%s%s", t->folder, name);
-    rc =
-        *path ? file_read(*path, MAX_FILE_NBYTES, text, e) : err_set(e, ERR_NOMEM, "out of memory");
+  int rc = t->folder ? read_in(t, "", name, text, path, e) : ERR_NOTFOUND;
+  if (rc == ERR_NOTFOUND && t->folder) {
+    rc = read_in(t, "../shared/", name, text, path, e);
   }
   *builtin = rc == ERR_NOTFOUND ? find_builtin(name) : NULL;
   if (*builtin) {
     err_clear(e);
-    *path = arena_format(&t->a, "templates/%s", name);
+    *path = (*builtin)->path;
     rc = 0;
   }
   return rc ? err_set(e, rc, "there is no such file") : 0;
@@ -270,15 +277,30 @@ static int fail_family(const gen_options *options, const char *name, err *e) {
   return ERR_NOTFOUND;
 }
 
+/* FOLDER/NAME.lua, else FOLDER/NAME/NAME.lua */
+static int read_in_folder(tmpl *t, const char *folder, const char *name, err *e) {
+  const char *file = arena_format(&t->a, "%s.lua", name);
+  const char *own = arena_format(&t->a, "%s/%s", folder, name);
+  if (!file || !own) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  err inner = {0};
+  int rc = read_at(t, folder, file, &inner);
+  if (rc == ERR_NOTFOUND) {
+    err_clear(&inner);
+    rc = read_at(t, own, file, &inner);
+  }
+  return rc && rc != ERR_NOTFOUND ? err_set(e, rc, "%s", inner.message) : rc;
+}
+
 /* In the folders, then among the built-in ones. */
 static int read_family(tmpl *t, const gen_options *options, const char *name, err *e) {
   char file[256];
   snprintf(file, sizeof file, "%.200s.lua", name);
   for (size_t i = 0; gen_word_is_name(name) && options && i < options->n_folders; i++) {
-    err inner = {0};
-    int rc = read_at(t, options->folders[i], file, &inner);
+    const int rc = read_in_folder(t, options->folders[i], name, e);
     if (rc != ERR_NOTFOUND) {
-      return rc ? err_set(e, rc, "%s", inner.message) : 0;
+      return rc;
     }
   }
   const gen_file *f = find_builtin(file);
@@ -286,7 +308,7 @@ static int read_family(tmpl *t, const gen_options *options, const char *name, er
     return fail_family(options, name, e);
   }
   t->folder = NULL;
-  t->pub.path = arena_format(&t->a, "templates/%s", file);
+  t->pub.path = f->path;
   t->builtin = f;
   str_add_n(&t->text, f->text, f->n);
   return 0;
@@ -388,6 +410,17 @@ static void add_family(family_list *l, const char *file) {
   }
 }
 
+/* A folder of the name FAMILY that holds FAMILY.lua */
+static void add_subfolder(family_list *l, const char *folder, const char *name) {
+  char path[4096], file[300];
+  snprintf(file, sizeof file, "%.255s.lua", name);
+  if (gen_word_is_name(name) &&
+      snprintf(path, sizeof path, "%s/%s/%s", folder, name, file) < (int)sizeof path &&
+      !access(path, F_OK)) {
+    add_family(l, file);
+  }
+}
+
 static int add_folder(family_list *l, const char *folder, err *e) {
   DIR *d = opendir(folder);
   if (!d) {
@@ -395,6 +428,7 @@ static int add_folder(family_list *l, const char *folder, err *e) {
   }
   for (struct dirent *f = readdir(d); f; f = readdir(d)) {
     add_family(l, f->d_name);
+    add_subfolder(l, folder, f->d_name);
   }
   closedir(d);
   return 0;

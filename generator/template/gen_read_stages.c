@@ -395,18 +395,41 @@ static void keep_source(gen_reader *r, const char *text, size_t n, const char *t
   out->n = n + !ends;
 }
 
+/* "file.cu": one word, as no source text is. */
+static bool names_file(const char *text, size_t n) {
+  return !memchr(text, '\n', n) &&
+         ((n > 3 && !strcmp(text + n - 3, ".cu")) || (n > 4 && !strcmp(text + n - 4, ".cuh")));
+}
+
+/* The text that stands in a file beside the template. */
+static void read_file(gen_reader *r, const char *name, gen_script_source *out) {
+  const gen_line before = r->b->at;
+  r->b->at = gen_here(r);
+  out->text = gen_read_included(r->b, r->t, name, &out->n, &out->at.path);
+  out->at.line = 1;
+  r->b->at = before;
+}
+
+static void read_text(gen_reader *r, const char *text, size_t n, gen_script_source *out) {
+  const char *there;
+  out->at = find_text(r, text, n, &there);
+  keep_source(r, text, n, there, out);
+}
+
 static void read_source(scope *s) {
   gen_reader *r = s->r;
   gen_need(r, "source");
   size_t n;
   const char *text = gen_text_here(r, "source", &n);
+  gen_script_source source = {.include = gen_read_included, .ud = r->t};
   if (!n) {
     gen_bad(r, "the source is empty");
   }
-  const char *there;
-  gen_script_source source = {.include = gen_read_included, .ud = r->t};
-  source.at = find_text(r, text, n, &there);
-  keep_source(r, text, n, there, &source);
+  if (names_file(text, n)) {
+    read_file(r, text, &source);
+  } else {
+    read_text(r, text, n, &source);
+  }
   gen_script_new(r->b, r->a, &source, &s->program->script);
   gen_leave(r);
 }

@@ -104,6 +104,26 @@ static bool include_name(const char *p, const char *end, char *name, size_t size
   return true;
 }
 
+/* Of a line #include "name"; the toolkit's own, in angle brackets, are the compiler's. */
+static bool cuda_include_name(const char *p, const char *end, char *name, size_t size) {
+  static const char word[] = "#include";
+  const size_t n = sizeof word - 1;
+  if ((size_t)(end - p) <= n || memcmp(p, word, n)) {
+    return false;
+  }
+  const char *from = p + n + strspn(p + n, " "),
+             *to = *from == '"' ? memchr(from + 1, '"', (size_t)(end - from - 1)) : NULL;
+  if (to) {
+    snprintf(name, size, "%.*s", (int)(to - from - 1), from + 1);
+  }
+  return to;
+}
+
+static bool is_once(const char *p, const char *end) {
+  static const char word[] = "#pragma once";
+  return (size_t)(end - p) >= sizeof word - 1 && !memcmp(p, word, sizeof word - 1);
+}
+
 static void add_include(builder *s, const char *name, line_action *f) {
   gen_line at = s->here;
   size_t n;
@@ -132,10 +152,16 @@ static void add_one(builder *s, const char *p, const char *end) {
   const char *lua = lua_start(p, end);
   add_line(s, s->here);
   if (lua && include_name(lua, end, name, sizeof name)) {
-    str_add(s->lua, "\n");
+    str_addf(s->lua, "_I['%s'] = true\n", name);
     add_include(s, name, add_one);
   } else if (lua) {
     str_add_n(s->lua, lua, (size_t)(end - lua));
+  } else if (cuda_include_name(p, end, name, sizeof name)) {
+    str_addf(s->lua, "if not _I['%s'] then _I['%s'] = true\n", name, name);
+    add_include(s, name, add_one);
+    str_add(s->lua, "end ");
+  } else if (is_once(p, end)) {
+    str_add(s->lua, "\n");
   } else {
     add_text(s, p, end);
     str_add(s->lua, "\n");
@@ -147,7 +173,8 @@ static void count_one(builder *s, const char *p, const char *end) {
   char name[256];
   const char *lua = lua_start(p, end);
   s->n_lines++;
-  if (lua && include_name(lua, end, name, sizeof name)) {
+  if (lua ? include_name(lua, end, name, sizeof name)
+          : cuda_include_name(p, end, name, sizeof name)) {
     add_include(s, name, count_one);
   } else if (!lua) {
     for (const char *at = p; at; at = find_value(at + 2, end)) {
@@ -159,7 +186,8 @@ static void count_one(builder *s, const char *p, const char *end) {
 static void find_include(builder *s, const char *p, const char *end) {
   char name[256];
   const char *lua = lua_start(p, end);
-  if (lua && include_name(lua, end, name, sizeof name)) {
+  if (lua ? include_name(lua, end, name, sizeof name)
+          : cuda_include_name(p, end, name, sizeof name)) {
     add_include(s, name, find_include);
   }
 }
@@ -227,7 +255,7 @@ void gen_script_compile(gen_box *b, arena *a, gen_script *out) {
   }
   lay_out(&s);
   str_reset(s.lua);
-  str_add(s.lua, "local _T, _V, _P = ... ");
+  str_add(s.lua, "local _T, _V, _P = ... local _I = {} ");
   each_line(&s, source->text, source->n, source->at, add_one);
   out->lines = s.lines;
   out->n_lines = s.n_lines;

@@ -1,7 +1,9 @@
 /* gen_script.h -- CUDA text with Lua in it, as a compiled script.
  *
- * A line that starts with @ is Lua, @{...} is the value of an expression, the rest is text. The
- * script is one Lua function with exactly one line per template line, included files spliced in, so
+ * A line that starts with @ is Lua, @{...} is the value of an expression, the rest is text. The line
+ * #include "name" becomes the text of that file, of which #pragma once is left out, unless it is
+ * there already; @include "name" does so in any case, and what the file's Lua lines define is known
+ * behind it. The script is one Lua function with exactly one line per template line, included files spliced in, so
  * that a place in the one is a place in the other: an array from line to file and line serves
  * errors and #line alike.
  */

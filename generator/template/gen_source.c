@@ -51,19 +51,35 @@ static void add_integer(str *out, const char *name, int64_t v) {
   }
 }
 
-static void add_choice(str *out, const gen_param *p, size_t index) {
+typedef const char *nth_name(const void *of, size_t i);
+
+static void add_choice(str *out, const char *name, nth_name *nth, const void *of, size_t n,
+                       const char *chosen) {
   str_add(out, "enum {");
-  for (size_t i = 0; i < p->n; i++) {
-    str_addf(out, "%s %s_%s", i ? "," : "", p->name, p->values[i].s);
+  for (size_t i = 0; i < n; i++) {
+    str_addf(out, "%s %s_%s", i ? "," : "", name, nth(of, i));
   }
-  str_addf(out, " };\nconstexpr int %s = %s_%s;\n", p->name, p->name, p->values[index].s);
+  str_addf(out, " };\nconstexpr int %s = %s_%s;\n", name, name, chosen);
+}
+
+static const char *value_name(const void *param, size_t i) {
+  return ((const gen_param *)param)->values[i].s;
+}
+
+static const char *field_name(const void *field, size_t i) {
+  return ((const gen_field *)field)->names[i];
+}
+
+static const char *type_name(const void *none, size_t i) {
+  (void)none;
+  return dtype_name((dtype)i);
 }
 
 static void add_param(const job *j, size_t i, str *out) {
   const gen_param *p = &j->g->t->pub.params[i];
   const gen_value *v = &p->values[j->c->index[i]];
   if (v->s) {
-    add_choice(out, p, j->c->index[i]);
+    add_choice(out, p->name, value_name, p, p->n, v->s);
   } else {
     add_integer(out, p->name, v->i);
   }
@@ -79,10 +95,54 @@ static void add_derived(const job *j, size_t i, str *out) {
   }
 }
 
+/* All its values are types, so these have the same numbers in every family (elements.cuh). */
+static bool has_types(const gen_field *f) {
+  dtype ignored;
+  for (size_t i = 0; i < f->n_names; i++) {
+    if (!dtype_parse(f->names[i], &ignored)) {
+      return false;
+    }
+  }
+  return f->n_names;
+}
+
+/* The name in capitals, which nothing else in the template has; false: there is none. */
+static bool constant_of_field(const tmpl *t, size_t i, char name[64]) {
+  const gen_field *f = &t->pub.fields[i];
+  if (!f->n_names || strlen(f->name) >= 64) {
+    return false;
+  }
+  for (size_t k = 0; (name[k] = (char)toupper((unsigned char)f->name[k])); k++) {
+  }
+  return !gen_symbol_find(&t->symbols, name, ~0u);
+}
+
+static void add_field(const job *j, size_t i, const char *name, str *out) {
+  const gen_field *f = &j->g->t->pub.fields[i];
+  const gen_value *v = &j->g->problem.values[i];
+  if (has_types(f)) {
+    add_choice(out, name, type_name, NULL, DTYPE_COUNT, f->names[v->i]);
+  } else {
+    add_choice(out, name, field_name, f, f->n_names, f->names[v->i]);
+  }
+}
+
+static void add_fields(const job *j, str *out) {
+  tmpl *t = j->g->t;
+  char name[64];
+  for (size_t i = 0; i < t->pub.n_fields; i++) {
+    if (constant_of_field(t, i, name) && uses(j->text, name)) {
+      t->sources.used.fields |= UINT64_C(1) << i;
+      add_field(j, i, name, out);
+    }
+  }
+}
+
 static void add_constants(const job *j, str *out) {
   const gen_template *t = &j->g->t->pub;
   gen_names *used = &j->g->t->sources.used;
   *used = (gen_names){0};
+  add_fields(j, out);
   for (size_t i = 0; j->c && i < t->n_params; i++) {
     if (uses(j->text, t->params[i].name)) {
       used->params |= UINT64_C(1) << i;
@@ -289,7 +349,7 @@ void gen_source_depends(const gen_template *p, uint64_t *fields, uint64_t *deriv
   tmpl *t = gen_tmpl(p);
   bool reads[GEN_MAX_DERIVED] = {false};
   const bool unknown = gen_box_run(&t->box, find_reads, t, false, NULL) || t->sources.never;
-  *fields = unknown ? UINT64_MAX : t->sources.reads.fields;
+  *fields = unknown ? UINT64_MAX : t->sources.reads.fields | t->sources.used.fields;
   *derived = 0;
   for (size_t i = 0; i < p->n_derived; i++) {
     const uint64_t in_text = (t->sources.reads.derived | t->sources.used.derived) >> i & 1;

@@ -26,7 +26,7 @@ enum {
 typedef struct err {
   int code;
   char message[720];
-  char place[200]; /* "templates/sgemm.lua:41", or empty */
+  char place[200]; /* "templates/sgemm/sgemm.lua:41", or empty */
 } err;
 
 /* Cold: the compiler moves what leads to them out of the way of what succeeds.

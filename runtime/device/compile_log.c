@@ -92,7 +92,7 @@ int log_kernels(const char *log, arena *a, const rt_kernel_info **kernels, size_
   return 0;
 }
 
-/* "templates/saxpy.lua(41)" to "templates/saxpy.lua:41", in place; false when it is not that. */
+/* "templates/saxpy/saxpy.lua(41)" to "templates/saxpy/saxpy.lua:41", in place; false when it is not that. */
 static bool to_place(char *text) {
   char *open = strrchr(text, '(');
   size_t n = strlen(text);

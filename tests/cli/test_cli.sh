@@ -59,11 +59,11 @@ printf 'while true do end' >"$folder/endless.lua"
 refuses 1 "endless.lua:1" $autotune emit "$folder/endless.lua"
 printf 'local t = {} while true do t[#t + 1] = ("x"):rep(1000000) .. #t end' >"$folder/greedy.lua"
 refuses 1 "greedy.lua:1" $autotune emit "$folder/greedy.lua"
-sed 's/ys@{lane} = a/ys@{lane} = undefined_name + a/' templates/saxpy.lua >"$folder/wrong.lua"
+sed 's/ys@{lane} = a/ys@{lane} = undefined_name + a/' templates/saxpy/saxpy.lua >"$folder/wrong.lua"
 line=$(grep -n undefined_name "$folder/wrong.lua" | cut -d: -f1)
 $autotune build "$folder/wrong.lua" n=1000 >"$folder/out" 2>"$folder/err" && complain "wrong.lua built"
 grep -q "wrong.lua:$line: .*undefined_name" "$folder/err" || complain "no template line: $(cat "$folder/err")"
-sed 's/a \* xs@{lane}/1.5f * a * xs@{lane}/' templates/saxpy.lua >"$folder/false.lua"
+sed 's/a \* xs@{lane}/1.5f * a * xs@{lane}/' templates/saxpy/saxpy.lua >"$folder/false.lua"
 $autotune check "$folder/false.lua" n=1000 --sample 1 >"$folder/out" 2>"$folder/err" && complain "wrong results passed"
 grep -q "reference" "$folder/out" || complain "no word on the wrong result: $(cat "$folder/out")"
 

@@ -5,9 +5,9 @@
 set -u
 . tests/fixtures/cli_fixture.sh
 
-cp templates/merge.lua templates/merge_sort.lua "$folder/"
-sed 's/return x < y;/return x % 100 > y % 100;/' templates/merge_order.cuh >"$folder/merge_order.cuh"
-cmp -s templates/merge_order.cuh "$folder/merge_order.cuh" && complain "the order is still the old one"
+cp templates/merge/merge.lua templates/merge_sort/merge_sort.lua "$folder/"
+sed 's/return x < y;/return x % 100 > y % 100;/' templates/shared/merge_order.cuh >"$folder/merge_order.cuh"
+cmp -s templates/shared/merge_order.cuh "$folder/merge_order.cuh" && complain "the order is still the old one"
 stable="NETWORK=odd_even"
 few="SORT_BLOCK=128,SORT_ITEMS=12,CLUSTER=4,CLUSTERS=4,SAMPLES=128"
 
@@ -27,8 +27,8 @@ grep -q "0 right, 1 wrong" "$folder/out" || complain "not told apart: $(cat "$fo
 for family in merge merge_sort; do
   sed -e 's/{ "STORE", { "direct", "block", "warp" }/{ "STORE", { "block" }/' \
     -e 's/STORE = "[a-z]*"/STORE = "block"/' -e 's/config.STORE = "block", "warp"/config.STORE = "block", "block"/' \
-    "templates/$family.lua" >"$folder/$family.lua"
-  cmp -s "templates/$family.lua" "$folder/$family.lua" && complain "$family still offers three ways to store"
+    "templates/$family/$family.lua" >"$folder/$family.lua"
+  cmp -s "templates/$family/$family.lua" "$folder/$family.lua" && complain "$family still offers three ways to store"
 done
 rm "$folder/merge_order.cuh"
 prints "1 right, 0 wrong" "$autotune" check "$folder/merge_sort.lua" n=6001 --sample 1

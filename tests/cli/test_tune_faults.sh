@@ -41,7 +41,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 fi
 
 # ---- a space without a point: who emptied it
-sed 's/^  require = {/  require = { { "blocks of a million threads", "BLOCK > 1000000" },/' templates/saxpy.lua \
+sed 's/^  require = {/  require = { { "blocks of a million threads", "BLOCK > 1000000" },/' templates/saxpy/saxpy.lua \
   >"$folder/empty.lua"
 refuses 2 "blocks of a million threads" $autotune "$folder/empty.lua" n=1000 --quiet
 printf 'n=10\nn=20\n' >"$folder/sizes"

@@ -128,11 +128,11 @@ static void test_error_place(void **state) {
   bed *b = *state;
   assert_int_equal(
       compile(b,
-              "#line 40 \"templates/saxpy.lua\"\n"
+              "#line 40 \"templates/saxpy/saxpy.lua\"\n"
               "extern \"C\" __global__ void b(float *y) {\n  int unused;\n  y[0] = zzz;\n}",
               "sm_90"),
       ERR_COMPILE);
-  assert_string_equal(b->e.place, "templates/saxpy.lua:42");
+  assert_string_equal(b->e.place, "templates/saxpy/saxpy.lua:42");
   assert_string_equal(b->e.message, "identifier \"zzz\" is undefined");
   assert_non_null(strstr(str_text(&b->image.log), "never referenced"));
 }

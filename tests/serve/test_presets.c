@@ -13,7 +13,7 @@ static db_line example(void) {
                               .sms = 132},
                    .template = {.family = "saxpy",
                                 .hash = "0123456789abcdef0123456789abcdef",
-                                .path = "templates/saxpy.lua",
+                                .path = "templates/saxpy/saxpy.lua",
                                 .version = 1},
                    .problem = "saxpy n=1000 align=4",
                    .config = "BLOCK=128,VEC=4,COARSE=1,ORDER=interleaved",

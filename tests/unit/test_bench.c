@@ -127,7 +127,7 @@ static void a_template_brings_its_suites(void **state) {
   assert_non_null(mkdtemp(folder));
   snprintf(lua, sizeof lua, "%s/own.lua", folder);
   snprintf(txt, sizeof txt, "%s/own.txt", folder);
-  assert_ok(file_read("templates/saxpy.lua", 1 << 20, &template, &e), &e);
+  assert_ok(file_read("templates/saxpy/saxpy.lua", 1 << 20, &template, &e), &e);
   assert_ok(file_write(lua, template.p, template.n, &e), &e);
   assert_ok(file_write(txt, text, sizeof text - 1, &e), &e);
   assert_ok(gen_open(&o, lua, &t, &e), &e);

@@ -100,7 +100,7 @@ static void folders_come_before_what_is_built_in(void **state) {
   assert_ok(gen_open(&o, "mini", &t, &e), &e);
   gen_close(t);
   assert_ok(gen_open(&o, "saxpy", &t, &e), &e);
-  assert_string_equal(t->path, "templates/saxpy.lua");
+  assert_string_equal(t->path, "templates/saxpy/saxpy.lua");
   gen_close(t);
   folder_write("saxpy.lua", mini_text, strlen(mini_text));
   assert_fails(gen_open(&o, "saxpy", &t, &e), &e, ERR_TEMPLATE, "its name is \"mini\"");

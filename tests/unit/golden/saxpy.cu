@@ -1,5 +1,5 @@
 // autotune emit saxpy n=16777216 align=4 --config BLOCK=256,VEC=1,COARSE=1,ORDER=interleaved
-// saxpy version 1 of templates/saxpy.lua, 1d6a09d497d919a415080bd3220d4616
+// saxpy version 1 of templates/saxpy/saxpy.lua, 1d6a09d497d919a415080bd3220d4616
 
 constexpr int BLOCK = 256;
 constexpr int VEC = 1;
@@ -7,7 +7,7 @@ constexpr int COARSE = 1;
 enum { ORDER_interleaved, ORDER_contiguous };
 constexpr int ORDER = ORDER_interleaved;
 constexpr int TILE = 256;
-#line 68 "templates/saxpy.lua"
+#line 68 "templates/saxpy/saxpy.lua"
 using vector = float;
 
 extern "C" __global__ void __launch_bounds__(BLOCK)

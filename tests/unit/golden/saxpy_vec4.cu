@@ -1,5 +1,5 @@
 // autotune emit saxpy n=1000000 align=4 --config BLOCK=128,VEC=4,COARSE=2,ORDER=contiguous
-// saxpy version 1 of templates/saxpy.lua, 1d6a09d497d919a415080bd3220d4616
+// saxpy version 1 of templates/saxpy/saxpy.lua, 1d6a09d497d919a415080bd3220d4616
 
 constexpr int BLOCK = 128;
 constexpr int VEC = 4;
@@ -7,7 +7,7 @@ constexpr int COARSE = 2;
 enum { ORDER_interleaved, ORDER_contiguous };
 constexpr int ORDER = ORDER_contiguous;
 constexpr int TILE = 1024;
-#line 68 "templates/saxpy.lua"
+#line 68 "templates/saxpy/saxpy.lua"
 using vector = float4;
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
