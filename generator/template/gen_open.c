@@ -362,13 +362,19 @@ int gen_open_text(const gen_options *options, const char *path, const char *text
   return 0;
 }
 
+static void free_codes(const gen_program *p) {
+  for (size_t i = 0; i < p->n_codes; i++) {
+    free(p->codes[i].script.lua);
+  }
+}
+
 void gen_close(gen_template *p) {
   if (p) {
     tmpl *t = gen_tmpl(p);
     gen_box_close(&t->box);
     free(t->sources.seen);
-    free(t->program.script.lua);
-    free(t->reference.script.lua);
+    free_codes(&t->program);
+    free_codes(&t->reference);
     str_clear(&t->text);
     arena_clear(&t->a);
     free(t);

@@ -7,6 +7,10 @@
 
 /* gen_read -- everything, from the table on top of the stack; inside gen_box_run */
 void gen_read(tmpl *t);
+/* gen_read_space -- space, algorithms, default, derive, untuned, require (gen_read_space.c) */
+void gen_read_space(gen_reader *r);
+/* gen_read_choices -- the list here: all texts or all whole numbers, each once (there, too) */
+gen_value *gen_read_choices(gen_reader *r, size_t *n);
 /* gen_read_args, _call, _cases -- those keys of the table here, in gen_read_args.c */
 void gen_read_args(gen_reader *r);
 void gen_read_call(gen_reader *r);

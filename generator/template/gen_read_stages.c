@@ -1,8 +1,10 @@
 /* The part of a template that says what runs: workspaces, stages, source; of the kernel and of the
  * reference alike. */
 #define _GNU_SOURCE
+#include <lauxlib.h>
 #include <string.h>
 
+#include "gen_algorithms.h"
 #include "gen_lex.h"
 #include "gen_read.h"
 
@@ -12,7 +14,11 @@ typedef struct scope { /* what the stages being read may use */
   gen_reader *r;
   gen_program *program;
   unsigned kinds;
+  const gen_algorithm *of; /* whose they are */
 } scope;
+
+/* The template as a whole. */
+static const gen_algorithm whole = {NULL, NULL};
 
 /* ---- workspace ------------------------------------------------------------------------------- */
 
@@ -59,25 +65,28 @@ static void read_workspace(scope *s, gen_workspace *w) {
   w->element = gen_read_element(r, &type);
   gen_leave(r);
   gen_need_at(r, 3, "the count");
+  if (s->of->guard) {
+    lua_pushfstring(r->L, "sel(%s, %s, 0)", s->of->guard, luaL_tolstring(r->L, -1, NULL));
+    lua_replace(r->L, -3);
+    lua_pop(r->L, 1);
+  }
   w->count = gen_expression(r, s->kinds);
   gen_leave(r);
 }
 
-static void read_workspaces(scope *s) {
+static void read_workspaces(scope *s, gen_workspace *w) {
   gen_reader *r = s->r;
-  if (!gen_enter(r, "workspace")) {
+  if (!gen_part_enter(r, s->of, "workspace")) {
     return;
   }
-  size_t n = gen_bounded_list(r, "workspace", MAX_WORKSPACES);
-  gen_workspace *w = GEN_MAKE(r, gen_workspace, n);
-  s->program->workspaces = w;
+  size_t n = gen_bounded_list(r, "workspace", MAX_WORKSPACES - s->program->n_workspaces);
   for (size_t i = 0; i < n; i++) {
     gen_need_at(r, (int64_t)i + 1, "a workspace");
-    read_workspace(s, &w[i]);
-    s->program->n_workspaces = i + 1;
+    read_workspace(s, &w[s->program->n_workspaces]);
+    s->program->n_workspaces++;
     gen_leave(r);
   }
-  gen_leave(r);
+  gen_part_leave(r, s->of);
 }
 
 /* ---- stages ---------------------------------------------------------------------------------- */
@@ -311,13 +320,33 @@ static void read_memory(scope *s, gen_stage *stage) {
   }
 }
 
+/* Its own condition, and that its algorithm is chosen. */
+static const gen_expr *read_when(scope *s) {
+  gen_reader *r = s->r;
+  const gen_expr *x;
+  if (!s->of->guard) {
+    return gen_expression_at(r, "when", s->kinds);
+  }
+  if (gen_enter(r, "when")) {
+    lua_pushfstring(r->L, "%s and (%s)", s->of->guard, gen_text(r, "when"));
+    lua_replace(r->L, -2);
+    x = gen_expression(r, s->kinds);
+    gen_leave(r);
+    return x;
+  }
+  lua_pushstring(r->L, s->of->guard);
+  x = gen_expression(r, s->kinds);
+  lua_pop(r->L, 1);
+  return x;
+}
+
 static void read_stage(scope *s, gen_stage *stage) {
   gen_reader *r = s->r;
   if (!gen_is_table(r)) {
     gen_bad(r, "a stage is { kernel = ... } or { memset = ... }");
   }
   stage->at = gen_here(r);
-  stage->when = gen_expression_at(r, "when", s->kinds);
+  stage->when = read_when(s);
   if (gen_enter(r, "memset")) {
     gen_leave(r);
     read_memory(s, stage);
@@ -326,22 +355,27 @@ static void read_stage(scope *s, gen_stage *stage) {
   }
 }
 
+/* Behind those that are there already. */
 static void read_stages(scope *s) {
   gen_reader *r = s->r;
-  gen_need(r, "stages");
+  gen_program *p = s->program;
+  gen_part_need(r, s->of, "stages");
   size_t n = gen_bounded_list(r, "stages", MAX_STAGES);
   if (!n) {
     gen_bad(r, "there are no stages");
   }
-  gen_stage *stages = GEN_MAKE(r, gen_stage, n);
+  gen_stage *stages = GEN_MAKE(r, gen_stage, p->n_stages + n);
+  for (size_t i = 0; i < p->n_stages; i++) {
+    stages[i] = p->stages[i];
+  }
   for (size_t i = 0; i < n; i++) {
     gen_need_at(r, (int64_t)i + 1, "a stage");
-    read_stage(s, &stages[i]);
+    read_stage(s, &stages[p->n_stages + i]);
     gen_leave(r);
   }
-  s->program->stages = stages;
-  s->program->n_stages = n;
-  gen_leave(r);
+  p->stages = stages;
+  p->n_stages += n;
+  gen_part_leave(r, s->of);
 }
 
 /* ---- source ---------------------------------------------------------------------------------- */
@@ -388,10 +422,10 @@ static void keep_source(gen_reader *r, const char *text, size_t n, const char *t
     out->n = n;
     return;
   }
-  char *whole = gen_make(r, n + 2);
-  memcpy(whole, text, n);
-  whole[n] = '\n';
-  out->text = whole;
+  char *copy = gen_make(r, n + 2);
+  memcpy(copy, text, n);
+  copy[n] = '\n';
+  out->text = copy;
   out->n = n + !ends;
 }
 
@@ -416,9 +450,9 @@ static void read_text(gen_reader *r, const char *text, size_t n, gen_script_sour
   keep_source(r, text, n, there, out);
 }
 
-static void read_source(scope *s) {
+static void read_source(scope *s, gen_device_code *code) {
   gen_reader *r = s->r;
-  gen_need(r, "source");
+  gen_part_need(r, s->of, "source");
   size_t n;
   const char *text = gen_text_here(r, "source", &n);
   gen_script_source source = {.include = gen_read_included, .ud = r->t};
@@ -430,19 +464,71 @@ static void read_source(scope *s) {
   } else {
     read_text(r, text, n, &source);
   }
-  gen_script_new(r->b, r->a, &source, &s->program->script);
-  gen_leave(r);
+  gen_script_new(r->b, r->a, &source, &code->script);
+  gen_part_leave(r, s->of);
+}
+
+static bool has_part(scope *s, const char *key) {
+  const bool has = gen_part_enter(s->r, s->of, key);
+  if (has) {
+    gen_part_leave(s->r, s->of);
+  }
+  return has;
+}
+
+/* An algorithm's own, else those of the template with the algorithm's guard. */
+static void read_stages_of(scope *s, const gen_algorithm *of) {
+  s->of = of;
+  gen_algorithm common = {NULL, of->guard};
+  if (!has_part(s, "stages")) {
+    s->of = &common;
+  }
+  read_stages(s);
+  s->of = of;
+}
+
+static void read_source_of(scope *s, const gen_algorithm *of, gen_device_code *code) {
+  s->of = of;
+  if (!has_part(s, "source")) {
+    s->of = &whole;
+  }
+  read_source(s, code);
+  s->of = of;
+}
+
+static void read_algorithms(scope *s, gen_workspace *w) {
+  const tmpl *t = s->r->t;
+  for (size_t i = 0; i < t->n_algorithms; i++) {
+    s->of = &t->algorithms[i];
+    read_workspaces(s, w);
+  }
+  for (size_t i = 0; i < t->n_algorithms; i++) {
+    read_stages_of(s, &t->algorithms[i]);
+    read_source_of(s, &t->algorithms[i], &s->program->codes[i]);
+  }
+}
+
+static void read_program(gen_reader *r, gen_program *p, unsigned kinds, size_t n_algorithms) {
+  gen_workspace *w = GEN_MAKE(r, gen_workspace, MAX_WORKSPACES);
+  scope s = {r, p, kinds, &whole};
+  p->workspaces = w;
+  p->n_codes = n_algorithms ? n_algorithms : 1;
+  p->codes = GEN_MAKE(r, gen_device_code, p->n_codes);
+  read_workspaces(&s, w);
+  if (n_algorithms) {
+    read_algorithms(&s, w);
+  } else {
+    read_stages(&s);
+    read_source(&s, &p->codes[0]);
+  }
 }
 
 void gen_read_program(gen_reader *r, gen_program *p, unsigned kinds) {
-  scope s = {r, p, kinds};
-  read_workspaces(&s);
-  read_stages(&s);
-  read_source(&s);
+  read_program(r, p, kinds, r->t->n_algorithms);
 }
 
 void gen_read_reference(gen_reader *r) {
   static const char *const keys[] = {"workspace", "stages", "source", NULL};
   gen_keys(r, keys);
-  gen_read_program(r, &r->t->reference, GEN_READS_DEVICE);
+  read_program(r, &r->t->reference, GEN_READS_DEVICE, 0);
 }

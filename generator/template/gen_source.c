@@ -192,8 +192,15 @@ static int make_source(gen_instance *g, const gen_config *c, gen_script *script,
   return rc;
 }
 
+/* That of the algorithm which the configuration chooses. */
+static gen_device_code *code_of(tmpl *t, const gen_config *c) {
+  return &t->program.codes[t->n_algorithms ? t->algorithm_of[c->index[0]] : 0];
+}
+
 int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body, err *e) {
-  return make_source(g, c, &g->t->program.script, out, body, e);
+  gen_device_code *code = code_of(g->t, c);
+  g->t->sources.code = code;
+  return make_source(g, c, &code->script, out, body, e);
 }
 
 /* ---- texts made before ----------------------------------------------------------------------- */
@@ -228,13 +235,11 @@ static void add_name(const tmpl *t, const gen_token *token, gen_names *out) {
 }
 
 /* One that reaches for its names in another way may read any. */
-static void find_reads(gen_box *b, void *ud) {
-  tmpl *t = ud;
-  gen_sources *s = &t->sources;
+static void find_reads(gen_box *b, tmpl *t, gen_device_code *s) {
+  gen_script *script = &s->script;
   if (s->have_reads) {
     return;
   }
-  gen_script *script = &t->program.script;
   gen_script_compile(b, &t->a, script);
   gen_lexer lexer = gen_lex(script->lua, strlen(script->lua), 1);
   for (gen_token x = gen_lex_next(&lexer); x.kind != GEN_TOKEN_END; x = gen_lex_next(&lexer)) {
@@ -279,17 +284,18 @@ typedef struct asked {
 
 static void derive_all(gen_box *b, void *ud) {
   asked *a = ud;
-  find_reads(b, a->g->t);
+  find_reads(b, a->g->t, code_of(a->g->t, a->c));
   gen_bind(a->g, a->c);
   gen_derive_all(a->g, a->c);
 }
 
 static bool read_values(gen_instance *g, const gen_config *c, uint64_t *h) {
   asked a = {g, c};
-  if (gen_box_run(&g->t->box, derive_all, &a, false, NULL) || g->t->sources.never) {
+  const gen_device_code *code = code_of(g->t, c);
+  if (gen_box_run(&g->t->box, derive_all, &a, false, NULL) || code->never) {
     return false;
   }
-  *h = hash_values(g, c, &g->t->sources.reads);
+  *h = hash_values(g, c, &code->reads) + (uint64_t)(code - g->t->program.codes);
   return true;
 }
 
@@ -345,14 +351,22 @@ static bool reads_fields(const tmpl *t, size_t i, const bool *before) {
   return false;
 }
 
+static void find_reads_of_last(gen_box *b, void *ud) {
+  tmpl *t = ud;
+  find_reads(b, t, t->sources.code);
+}
+
 void gen_source_depends(const gen_template *p, uint64_t *fields, uint64_t *derived) {
   tmpl *t = gen_tmpl(p);
   bool reads[GEN_MAX_DERIVED] = {false};
-  const bool unknown = gen_box_run(&t->box, find_reads, t, false, NULL) || t->sources.never;
-  *fields = unknown ? UINT64_MAX : t->sources.reads.fields | t->sources.used.fields;
+  const gen_device_code *code = t->sources.code;
+  const bool unknown =
+      !code || gen_box_run(&t->box, find_reads_of_last, t, false, NULL) || code->never;
+  const gen_names in_script = unknown ? (gen_names){.derived = UINT64_MAX} : code->reads;
+  *fields = unknown ? UINT64_MAX : in_script.fields | t->sources.used.fields;
   *derived = 0;
   for (size_t i = 0; i < p->n_derived; i++) {
-    const uint64_t in_text = (t->sources.reads.derived | t->sources.used.derived) >> i & 1;
+    const uint64_t in_text = (in_script.derived | t->sources.used.derived) >> i & 1;
     reads[i] = reads_fields(t, i, reads);
     *derived |= reads[i] ? in_text << i : 0;
   }
@@ -366,5 +380,5 @@ int gen_derived_value(gen_instance *g, const gen_config *c, size_t i, int64_t *o
 }
 
 int gen_reference_source(gen_instance *g, str *out, size_t *body, err *e) {
-  return make_source(g, NULL, &g->t->reference.script, out, body, e);
+  return make_source(g, NULL, &g->t->reference.codes[0].script, out, body, e);
 }

@@ -66,12 +66,29 @@ typedef struct gen_stage {
   size_t n_operands;
 } gen_stage;
 
+typedef struct gen_names { /* a set of those that scripts may read: bits */
+  uint64_t fields, params, derived, device;
+} gen_names;
+
+typedef struct gen_device_code {
+  gen_script script;
+  bool have_reads, never; /* never: it reaches for names in a way that can't be followed */
+  gen_names reads;        /* names in the script's statements */
+} gen_device_code;
+
+typedef struct gen_algorithm { /* one of several that a template has (gen_algorithms.h) */
+  const char *value; /* of the parameter that chooses, the first of those that choose it: its key in
+                        the table; NULL: the template as a whole */
+  const char *guard; /* the condition that it is chosen, in parentheses */
+} gen_algorithm;
+
 typedef struct gen_program { /* the kernel, or the reference */
   const gen_stage *stages;
   size_t n_stages;
   const gen_workspace *workspaces;
   size_t n_workspaces;
-  gen_script script;
+  gen_device_code *codes; /* one, or of each algorithm */
+  size_t n_codes;
 } gen_program;
 
 typedef struct gen_included { /* a file that a source includes */
@@ -85,14 +102,9 @@ typedef struct gen_suggested { /* a configuration for problems that nobody tuned
   gen_config config;
 } gen_suggested;
 
-typedef struct gen_names { /* a set of those that scripts may read: bits */
-  uint64_t fields, params, derived, device;
-} gen_names;
-
 typedef struct gen_sources { /* texts made before (gen_source.c) */
-  bool have_reads, never;
-  gen_names reads; /* names in the script's statements */
-  gen_names used;  /* those of the text just made, as constants */
+  gen_device_code *code;     /* of the text just made; NULL: none was */
+  gen_names used;            /* names in that text, as constants */
   struct gen_source_seen *seen;
   size_t n, most;
 } gen_sources;
@@ -113,6 +125,9 @@ typedef struct tmpl {
 
   const gen_field_rule *fields;
   const gen_arg_rule *args;
+  const gen_algorithm *algorithms;
+  size_t n_algorithms;         /* 0: the template has none */
+  const uint8_t *algorithm_of; /* by the index of the first parameter's value */
   const gen_expr *const *derived, *const *requirements;
   const gen_expr *const *when; /* per parameter: it is of use only then; NULL: always */
   const bool *fixed;           /* derived values that no parameter affects */

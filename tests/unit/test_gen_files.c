@@ -159,6 +159,140 @@ static void fields_with_names_are_constants(void **state) {
   street_close(&s);
 }
 
+/* ---- algorithms ------------------------------------------------------------------------------ */
+
+/* mini with two algorithms; b and c are one table, and have names that a has not. */
+static const char algorithms[] =
+    "local B = { space = { { 'WIDTH', { 1, 2, 4 } }, { 'DEPTH', { 1, 2 }, when = 'WIDTH > 1' } },\n"
+    "  derive = { { 'STEP', 'WIDTH * DEPTH' }, { 'TILE', 'STEP * 32' } },\n"
+    "  require = { { 'TILE is 64 at least', 'TILE >= 64' } },\n"
+    "  default = { WIDTH = 2, DEPTH = 1 }, workspace = { { 'more', 'u32', 'TILE' } },\n"
+    "  stages = { { memset = 'more' }, { kernel = 'of_b', when = 'n > 1', grid = 'TILE', block = 32,\n"
+    "    args = { 'y', 'more' } } }, source = 'of b WIDTH TILE @{kind}\\n' }\n"
+    "return {\n"
+    "  name = 'mini', version = 1, brief = 'y = x', problem = { { 'n', 0, 100, default = 10 },\n"
+    "    { 'kind', { 'fast', 'safe' }, default = 'fast' } },\n"
+    "  args = { { 'n', 'i64', value = 'n' }, { 'y', 'f32', 'out', count = 'n' } },\n"
+    "  space = { { 'ALG', { 'a', 'b', 'c' } }, { 'BLOCK', { 32, 64 } } },\n"
+    "  derive = { { 'THREADS', 'BLOCK * 2' } },\n"
+    "  require = { { 'BLOCK is 64 for n over 50', 'n <= 50 or BLOCK == 64' } },\n"
+    "  default = { ALG = 'a', BLOCK = 64 },\n"
+    "  algorithms = { a = { space = { { 'ITEMS', { 1, 3 } } }, default = { ITEMS = 1 },\n"
+    "    require = {\n"
+    "      { 'ITEMS of 3 need n of 3', 'ITEMS == 1 or n >= 3' } }, \n"
+    "    derive = { { 'TILE', 'ITEMS * THREADS' } }, source = 'of a ITEMS TILE\\n' }, b = B, c = B },\n"
+    "  stages = { { kernel = 'common', grid = 'TILE', block = 1, args = { 'y' } } },\n"
+    "  reference = { stages = { { kernel = 'slow', grid = 1, block = 1, args = { 'y' } } },\n"
+    "    source = 'slow' },\n"
+    "  cases = { {} }, tolerance = { abs = 0, rel = 0 }, flops = 'n', bytes = 'n',\n"
+    "  sizes = { bench = { 'n=10' } },\n"
+    "}\n";
+
+static street street_of_algorithms(const char *problem, const char *config) {
+  write_file("mini/mini.lua", algorithms);
+  street s = street_of_mini(problem);
+  assert_ok(gen_config_parse(s.t, config, &s.c, &s.e), &s.e);
+  return s;
+}
+
+static void accepts(const char *problem, const char *config, const char *reason) {
+  street s = street_of_algorithms(problem, config);
+  if (reason) {
+    assert_fails(gen_config_check(s.g, &s.c, &s.e), &s.e, ERR_USAGE, reason);
+  } else {
+    assert_ok(gen_config_check(s.g, &s.c, &s.e), &s.e);
+  }
+  street_close(&s);
+}
+
+static void algorithms_have_spaces_of_their_own(void **state) {
+  (void)state;
+  accepts("n=10", "ALG=a,ITEMS=3", NULL);
+  accepts("n=10", "ALG=b", NULL);
+  accepts("n=2", "ALG=a,ITEMS=3", "ITEMS of 3 need n of 3");
+  accepts("n=2", "ALG=b", NULL);
+  accepts("n=60", "ALG=c,BLOCK=32", "BLOCK is 64 for n over 50");
+  accepts("n=10", "ALG=b,ITEMS=3", "ITEMS is of use only when (ALG == 'a')");
+  accepts("n=10", "ALG=a,WIDTH=4", "WIDTH is of use only when (ALG == 'b' or ALG == 'c')");
+  accepts("n=10", "ALG=c,WIDTH=1", "TILE is 64 at least");
+  accepts("n=10", "ALG=b,WIDTH=1,DEPTH=2", "and (WIDTH > 1)");
+  street s = street_of_algorithms("n=10", "");
+  gen_space *space;
+  assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
+  assert_int_equal(gen_space_count(space), 2 * 2 + 2 * 2 * 4);
+  gen_space_free(space);
+  street_close(&s);
+}
+
+static void algorithms_emit(const char *config, const char *expected) {
+  street s = street_of_algorithms("n=10 kind=safe", config);
+  str out = {0};
+  char first[HASH_TEXT], again[HASH_TEXT];
+  emit(&s, &out);
+  assert_string_equal(str_text(&out), expected);
+  hash_bytes(str_text(&out), out.n, first);
+  gen_source_remember(s.g, &s.c, first);
+  assert_true(gen_source_hash(s.g, &s.c, again));
+  assert_string_equal(first, again);
+  str_clear(&out);
+  street_close(&s);
+}
+
+static void algorithms_have_sources_of_their_own(void **state) {
+  (void)state;
+  algorithms_emit("ALG=a,ITEMS=3", "constexpr int ITEMS = 3;\nconstexpr int TILE = 384;\n"
+                                   "of a ITEMS TILE\n");
+  algorithms_emit("ALG=b,WIDTH=4", "constexpr int WIDTH = 4;\nconstexpr int TILE = 128;\n"
+                                   "of b WIDTH TILE safe\n");
+  algorithms_emit("ALG=c,WIDTH=4", "constexpr int WIDTH = 4;\nconstexpr int TILE = 128;\n"
+                                   "of b WIDTH TILE safe\n");
+}
+
+static void algorithms_run(const char *problem, const char *config, size_t n, const char *kernel,
+                           uint64_t workspace) {
+  street s = street_of_algorithms(problem, config);
+  const gen_plan *plan;
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &plan, &s.e), &s.e);
+  assert_int_equal(plan->n, n);
+  if (kernel) {
+    assert_string_equal(plan->launches[n - 1].kernel, kernel);
+  }
+  assert_int_equal(plan->workspaces[0], workspace);
+  street_close(&s);
+}
+
+static void algorithms_have_stages_of_their_own(void **state) {
+  (void)state;
+  algorithms_run("n=10", "ALG=a", 1, "common", 0);
+  algorithms_run("n=10", "ALG=b", 2, "of_b", 256);
+  algorithms_run("n=1", "ALG=c", 1, NULL, 256);
+}
+
+static void wrong(const char *what, const char *with, const char *message, int line) {
+  str text = {0};
+  gen_template *t;
+  err e = {0};
+  const char *at = strstr(algorithms, what);
+  char place[32];
+  str_addf(&text, "%.*s%s%s", (int)(at - algorithms), algorithms, with, at + strlen(what));
+  write_file("mini/mini.lua", str_text(&text));
+  assert_fails(open_mini(&t, &e), &e, ERR_TEMPLATE, message);
+  snprintf(place, sizeof place, "/mini.lua:%d", line);
+  assert_string_equal(strrchr(e.place, '/'), place);
+  str_clear(&text);
+}
+
+static void wrong_algorithms_are_explained(void **state) {
+  (void)state;
+  wrong("b = B, c = B", "b = B", "'c' is missing here", 15);
+  wrong("c = B", "c = B, d = B", "a key 'd' means nothing here", 18);
+  wrong("'ITEMS == 1 or n >= 3'", "'ITEM == 1'", "ITEM", 17);
+  wrong("{ 'ITEMS', { 1, 3 } }", "{ 'WIDTH', { 1, 3 } }", "two things called 'WIDTH'", 18);
+  wrong("default = { ITEMS = 1 }", "brief = ''", "'default' is missing here", 15);
+  wrong("'ITEMS * THREADS'", "'STEP * THREADS * TILE'", "TILE", 18);
+  wrong("'BLOCK * 2'", "'STEP * 2'", "STEP", 12);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(a_family_has_a_folder),
@@ -166,6 +300,10 @@ int main(void) {
       cmocka_unit_test(errors_name_the_file),
       cmocka_unit_test(includes_are_spliced_once),
       cmocka_unit_test(fields_with_names_are_constants),
+      cmocka_unit_test(algorithms_have_spaces_of_their_own),
+      cmocka_unit_test(algorithms_have_sources_of_their_own),
+      cmocka_unit_test(algorithms_have_stages_of_their_own),
+      cmocka_unit_test(wrong_algorithms_are_explained),
   };
   return cmocka_run_group_tests(tests, make_folders, folder_remove);
 }

@@ -1,0 +1,502 @@
+/* What there is to choose: the space, its defaults, derived values and requirements, those of the
+ * whole template and those of its algorithms (gen_algorithms.h). */
+#define _GNU_SOURCE
+#include <lauxlib.h>
+#include <string.h>
+
+#include "gen_algorithms.h"
+#include "gen_lex.h"
+#include "gen_read.h"
+
+enum { MAX_VALUES = 4096, MAX_REQUIREMENTS = 256, MAX_SUGGESTED = 64 };
+
+/* The template as a whole, where it has algorithms or none. */
+static const gen_algorithm whole = {NULL, NULL};
+
+/* The parameters, and where each is declared. */
+typedef struct places {
+  struct {
+    const gen_algorithm *of;
+    int64_t i;
+  } param[GEN_MAX_PARAMS];
+} places;
+
+/* ---- lists of values ------------------------------------------------------------------------- */
+
+static bool is_word(const char *p) {
+  size_t n = strspn(p, "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_");
+  return n && !p[n];
+}
+
+static gen_value read_choice(gen_reader *r, size_t i) {
+  if (!gen_is_text(r)) {
+    return (gen_value){.i = gen_integer(r, "a value")};
+  }
+  gen_value v = {.i = (int64_t)i, .s = gen_text(r, "a value")};
+  if (!is_word(v.s)) {
+    gen_bad(r, "'%s' cannot be a choice: letters, digits and underscores only", v.s);
+  }
+  return v;
+}
+
+static void check_different(gen_reader *r, const gen_value *v, size_t i) {
+  for (size_t j = 0; j < i; j++) {
+    if (!v[i].s != !v[j].s) {
+      gen_bad(r, "the values are both texts and numbers; make them one or the other");
+    }
+    if (v[i].s ? !strcmp(v[i].s, v[j].s) : v[i].i == v[j].i) {
+      gen_bad(r, "the same value twice");
+    }
+  }
+}
+
+/* The list here: all texts or all whole numbers, each once. */
+gen_value *gen_read_choices(gen_reader *r, size_t *n) {
+  *n = gen_bounded_list(r, "the list of values", MAX_VALUES);
+  if (!*n) {
+    gen_bad(r, "the list of values is empty");
+  }
+  gen_value *v = GEN_MAKE(r, gen_value, *n);
+  for (size_t i = 0; i < *n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a value");
+    v[i] = read_choice(r, i);
+    check_different(r, v, i);
+    gen_leave(r);
+  }
+  return v;
+}
+
+/* ---- space ----------------------------------------------------------------------------------- */
+
+static void read_param(gen_reader *r, gen_param *p, size_t i) {
+  static const char *const keys[] = {"brief", "when", NULL};
+  gen_list(r, "a parameter", keys);
+  p->name = gen_first_name(r, "a parameter's name");
+  gen_need_at(r, 2, "the list of values");
+  p->values = gen_read_choices(r, &p->n);
+  gen_leave(r);
+  p->brief = gen_text_at(r, "brief");
+  if (gen_enter_at(r, 3)) {
+    p->brief = gen_text(r, "the description");
+    gen_leave(r);
+  }
+  gen_declare(r, p->name, GEN_SYMBOL_PARAM, i);
+}
+
+/* Those of an algorithm follow those before. */
+static void read_params(gen_reader *r, const gen_algorithm *of, gen_param *params, places *at) {
+  gen_template *t = &r->t->pub;
+  if (!gen_part_enter(r, of, "space")) {
+    return;
+  }
+  size_t n = gen_bounded_list(r, "space", GEN_MAX_PARAMS - t->n_params);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a parameter");
+    at->param[t->n_params].of = of;
+    at->param[t->n_params].i = (int64_t)i + 1;
+    read_param(r, &params[t->n_params], t->n_params);
+    t->n_params++;
+    gen_leave(r);
+  }
+  gen_part_leave(r, of);
+}
+
+static void read_space(gen_reader *r, places *at) {
+  gen_template *t = &r->t->pub;
+  gen_param *params = GEN_MAKE(r, gen_param, GEN_MAX_PARAMS);
+  gen_need(r, "space");
+  gen_leave(r);
+  t->params = params;
+  read_params(r, &whole, params, at);
+  gen_algorithms_read(r);
+  for (size_t i = 0; i < r->t->n_algorithms; i++) {
+    read_params(r, &r->t->algorithms[i], params, at);
+  }
+}
+
+/* ---- default, untuned ------------------------------------------------------------------------ */
+
+static size_t find_choice(gen_reader *r, const gen_param *p) {
+  const char *text = gen_is_text(r) ? gen_text(r, "a value") : NULL;
+  int64_t v = text ? 0 : gen_integer(r, "a value");
+  for (size_t i = 0; i < p->n; i++) {
+    const gen_value *c = &p->values[i];
+    if (text ? c->s && !strcmp(c->s, text) : !c->s && c->i == v) {
+      return i;
+    }
+  }
+  gen_bad(r, "what is given for %s is not one of its values in the space", p->name);
+}
+
+/* The table here has parameters as keys, and perhaps one key more.
+ *   in  of  those of this part only; NULL: all */
+static void check_params(gen_reader *r, const places *at, const gen_algorithm *of,
+                         const char *besides) {
+  const gen_template *t = &r->t->pub;
+  const char *keys[GEN_MAX_PARAMS + 2] = {NULL};
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_params; i++) {
+    if (!of || at->param[i].of == of) {
+      keys[n++] = t->params[i].name;
+    }
+  }
+  keys[n] = besides;
+  gen_keys(r, keys);
+}
+
+static void read_defaults(gen_reader *r, const places *at, const gen_algorithm *of) {
+  const gen_template *t = &r->t->pub;
+  size_t n = 0;
+  for (size_t i = 0; i < t->n_params; i++) {
+    n += at->param[i].of == of;
+  }
+  if (!gen_part_enter(r, of, "default")) {
+    if (n || !of->value) {
+      gen_part_need(r, of, "default");
+    }
+    return;
+  }
+  check_params(r, at, of, NULL);
+  for (size_t i = 0; i < t->n_params; i++) {
+    if (at->param[i].of == of) {
+      gen_need(r, t->params[i].name);
+      r->t->preset.index[i] = (uint16_t)find_choice(r, &t->params[i]);
+      gen_leave(r);
+    }
+  }
+  gen_part_leave(r, of);
+}
+
+static void read_suggested(gen_reader *r, gen_suggested *s) {
+  const gen_template *t = &r->t->pub;
+  s->config = r->t->preset;
+  check_params(r, NULL, NULL, "when");
+  gen_need(r, "when");
+  s->when = gen_expression(r, GEN_READS_DEVICE);
+  gen_leave(r);
+  for (size_t i = 0; i < t->n_params; i++) {
+    if (gen_enter(r, t->params[i].name)) {
+      s->config.index[i] = (uint16_t)find_choice(r, &t->params[i]);
+      gen_leave(r);
+    }
+  }
+}
+
+static void read_untuned(gen_reader *r) {
+  if (!gen_enter(r, "untuned")) {
+    return;
+  }
+  size_t n = gen_bounded_list(r, "untuned", MAX_SUGGESTED);
+  gen_suggested *s = GEN_MAKE(r, gen_suggested, n);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a configuration");
+    read_suggested(r, &s[i]);
+    gen_leave(r);
+  }
+  r->t->untuned = s;
+  r->t->n_untuned = n;
+  gen_leave(r);
+}
+
+/* ---- derive ---------------------------------------------------------------------------------- */
+
+/* One derived value; algorithms may give it different expressions. */
+typedef struct derivation {
+  const char *name;
+  size_t n;
+  struct {
+    const gen_algorithm *of;
+    int64_t i;
+    const char *text;
+  } at[GEN_MAX_ALGORITHMS];
+  bool known;
+} derivation;
+
+typedef struct derivations {
+  derivation *list;
+  size_t n;
+} derivations;
+
+static derivation *find_derivation(const derivations *d, const char *name) {
+  for (size_t i = 0; i < d->n; i++) {
+    if (!strcmp(d->list[i].name, name)) {
+      return &d->list[i];
+    }
+  }
+  return NULL;
+}
+
+/* The entry here, one more expression for its value. */
+static void note_derivation(gen_reader *r, derivations *d, const gen_algorithm *of, int64_t i) {
+  if (gen_list(r, "a derived value", NULL) != 2) {
+    gen_bad(r, "a derived value is two texts, { name, expression }");
+  }
+  const char *name = gen_first_name(r, "a derived value");
+  derivation *x = find_derivation(d, name);
+  if (x && (!of->value || x->at[x->n - 1].of == of || !x->at[0].of->value)) {
+    gen_bad(r, "there are two things called '%s'", name);
+  }
+  if (!x && d->n == GEN_MAX_DERIVED) {
+    gen_bad(r, "there are more than %d derived values", GEN_MAX_DERIVED);
+  }
+  x = x ? x : &d->list[d->n++];
+  x->name = name;
+  x->at[x->n].of = of;
+  x->at[x->n].i = i;
+  gen_need_at(r, 2, "the expression");
+  x->at[x->n++].text = gen_is_text(r) ? gen_text(r, "the expression") : NULL;
+  gen_leave(r);
+}
+
+static void note_derivations(gen_reader *r, derivations *d, const gen_algorithm *of) {
+  if (!gen_part_enter(r, of, "derive")) {
+    return;
+  }
+  size_t n = gen_bounded_list(r, "derive", GEN_MAX_DERIVED);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a derived value");
+    note_derivation(r, d, of, (int64_t)i + 1);
+    gen_leave(r);
+  }
+  gen_part_leave(r, of);
+}
+
+/* Does the expression read a derived value that is not known yet? */
+static bool reads_unknown(const derivations *d, const derivation *self, const char *text) {
+  gen_lexer l = gen_lex(text ? text : "", text ? strlen(text) : 0, 1);
+  for (gen_token t = gen_lex_next(&l); t.kind != GEN_TOKEN_END; t = gen_lex_next(&l)) {
+    for (size_t i = 0; t.kind == GEN_TOKEN_NAME && i < d->n; i++) {
+      const derivation *x = &d->list[i];
+      if (!x->known && x != self && strlen(x->name) == t.n && !memcmp(x->name, t.p, t.n)) {
+        return true;
+      }
+    }
+  }
+  return false;
+}
+
+static bool is_ready(const derivations *d, const derivation *x) {
+  for (size_t i = 0; i < x->n; i++) {
+    if (reads_unknown(d, x, x->at[i].text)) {
+      return false;
+    }
+  }
+  return true;
+}
+
+/* Those of the whole template as they stand there; an algorithm's when all that any of its
+ * expressions reads is known. */
+static derivation *next_derivation(const derivations *d) {
+  derivation *first = NULL;
+  for (size_t i = 0; i < d->n; i++) {
+    derivation *x = &d->list[i];
+    if (!x->known && (!x->at[0].of->value || is_ready(d, x))) {
+      return x;
+    }
+    first = first || x->known ? first : x;
+  }
+  return first; /* its expression reads what it can't, and fails */
+}
+
+/* sel(the first's guard, its expression, sel(..., the last one's)) in place of the expression on top
+ * of the stack */
+static void push_alternatives(gen_reader *r, const derivation *x) {
+  lua_State *L = r->L;
+  luaL_checkstack(L, 3, NULL);
+  lua_pushfstring(L, "(%s)", x->at[x->n - 1].text);
+  for (size_t i = x->n - 1; i-- > 0;) {
+    lua_pushfstring(L, "sel(%s, %s, %s)", x->at[i].of->guard, x->at[i].text, lua_tostring(L, -1));
+    lua_replace(L, -2);
+  }
+  lua_replace(L, -2);
+}
+
+static void check_texts(gen_reader *r, const derivation *x) {
+  for (size_t i = 0; x->n > 1 && i < x->n; i++) {
+    if (!x->at[i].text) {
+      gen_bad(r, "several algorithms derive '%s': each expression is a text in quotes", x->name);
+    }
+  }
+}
+
+static const gen_expr *read_derivation(gen_reader *r, const derivation *x, size_t i, bool *fixed) {
+  gen_part_need(r, x->at[0].of, "derive");
+  gen_need_at(r, x->at[0].i, "a derived value");
+  gen_need_at(r, 2, "the expression");
+  check_texts(r, x);
+  if (x->n > 1) {
+    push_alternatives(r, x);
+  }
+  const gen_expr *e = gen_expression(r, GEN_READS_CONFIG);
+  gen_leave(r);
+  *fixed = gen_expr_reads_only(e, GEN_READS_DEVICE);
+  gen_declare(r, x->name, *fixed ? GEN_SYMBOL_FIXED : GEN_SYMBOL_DERIVED, i);
+  gen_leave(r);
+  gen_part_leave(r, x->at[0].of);
+  return e;
+}
+
+/* Derived values read those before them. */
+static uint64_t params_read(const gen_expr *x, const uint64_t *derived_reads) {
+  uint64_t bits = 0;
+  for (size_t i = 0; i < x->n_reads; i++) {
+    const gen_symbol *s = x->reads[i];
+    bits |= s->kind == GEN_SYMBOL_PARAM ? UINT64_C(1) << s->index
+            : gen_is_derived(s)         ? derived_reads[s->index]
+                                        : 0;
+  }
+  return bits;
+}
+
+static void read_derive(gen_reader *r) {
+  derivations d = {.list = GEN_MAKE(r, derivation, GEN_MAX_DERIVED)};
+  note_derivations(r, &d, &whole);
+  for (size_t i = 0; i < r->t->n_algorithms; i++) {
+    note_derivations(r, &d, &r->t->algorithms[i]);
+  }
+  bool *fixed = GEN_MAKE(r, bool, d.n);
+  uint64_t *reads = GEN_MAKE(r, uint64_t, d.n);
+  gen_pair *pairs = GEN_MAKE(r, gen_pair, d.n);
+  const gen_expr **x = GEN_MAKE(r, const gen_expr *, d.n);
+  for (size_t i = 0; i < d.n; i++) {
+    derivation *next = next_derivation(&d);
+    x[i] = read_derivation(r, next, i, &fixed[i]);
+    next->known = true;
+    pairs[i] = (gen_pair){next->name, x[i]->text};
+    reads[i] = params_read(x[i], reads);
+  }
+  r->t->pub.derived = pairs;
+  r->t->pub.n_derived = d.n;
+  r->t->derived = x;
+  r->t->fixed = fixed;
+  r->t->derived_reads = reads;
+}
+
+/* ---- require --------------------------------------------------------------------------------- */
+
+/* "(condition) or P == its default" of a parameter that is of use only under a condition. */
+static const gen_expr *only_when(gen_reader *r, const gen_param *p, const char *condition) {
+  const gen_value *v = &p->values[r->t->preset.index[p - r->t->pub.params]];
+  if (v->s) {
+    lua_pushfstring(r->L, "(%s) or %s == '%s'", condition, p->name, v->s);
+  } else {
+    lua_pushfstring(r->L, "(%s) or %s == %I", condition, p->name, (LUAI_UACINT)v->i);
+  }
+  lua_replace(r->L, -2); /* expressions are read from where the reader stands */
+  return gen_expression(r, GEN_READS_CONFIG);
+}
+
+/* The condition of a parameter: its own, and that its algorithm is chosen; NULL: it has none. The
+ * reader stands on the parameter. */
+static const char *push_condition(gen_reader *r, const gen_algorithm *of) {
+  const bool own = gen_enter(r, "when");
+  if (!own) {
+    return of->guard ? lua_pushstring(r->L, of->guard) : NULL;
+  }
+  const char *text = gen_text(r, "the condition");
+  gen_leave(r);
+  return of->guard ? lua_pushfstring(r->L, "%s and (%s)", of->guard, text)
+                   : lua_pushstring(r->L, text);
+}
+
+/* Of the parameter here, whose condition is on top: "B is of use only when A == 1". */
+static void add_condition(gen_reader *r, size_t i, gen_pair *pair, const gen_expr **when,
+                          const gen_expr **x) {
+  const gen_template *t = &r->t->pub;
+  const char *condition = lua_tostring(r->L, -1);
+  const char *reason =
+      lua_pushfstring(r->L, "%s is of use only when %s", t->params[i].name, condition);
+  pair->name = strcpy(gen_make(r, strlen(reason) + 1), reason);
+  lua_pop(r->L, 1);
+  *when = gen_expression(r, GEN_READS_CONFIG);
+  *x = only_when(r, &t->params[i], condition);
+  pair->expression = (*x)->text;
+}
+
+/* One requirement per parameter that has a condition. */
+static size_t read_conditions(gen_reader *r, const places *at, gen_pair *pairs,
+                              const gen_expr **x) {
+  const gen_template *t = &r->t->pub;
+  const gen_expr **when = GEN_MAKE(r, const gen_expr *, t->n_params);
+  size_t n = 0;
+  r->t->when = when;
+  for (size_t i = 0; i < t->n_params; i++) {
+    const gen_algorithm *of = at->param[i].of;
+    gen_part_need(r, of, "space");
+    gen_need_at(r, at->param[i].i, "a parameter");
+    if (push_condition(r, of)) {
+      add_condition(r, i, &pairs[n], &when[i], &x[n]);
+      lua_pop(r->L, 1);
+      n++;
+    }
+    gen_leave(r);
+    gen_part_leave(r, of);
+  }
+  return n;
+}
+
+/* { reason, expression }; that of an algorithm is evaluated only where it is chosen. */
+static gen_pair read_requirement(gen_reader *r, const gen_algorithm *of, const gen_expr **x) {
+  if (gen_list(r, "a requirement", NULL) != 2) {
+    gen_bad(r, "a requirement is two texts, { name, expression }");
+  }
+  const char *name = gen_first_name(r, "a requirement");
+  gen_need_at(r, 2, "the expression");
+  if (of->guard) {
+    lua_pushfstring(r->L, "not %s or (%s)", of->guard, gen_text(r, "the expression"));
+    lua_replace(r->L, -2);
+  }
+  *x = gen_expression(r, GEN_READS_CONFIG);
+  gen_leave(r);
+  return (gen_pair){name, (*x)->text};
+}
+
+static size_t read_requirements(gen_reader *r, const gen_algorithm *of, gen_pair *pairs,
+                                const gen_expr **x, size_t most) {
+  if (!gen_part_enter(r, of, "require")) {
+    return 0;
+  }
+  size_t n = gen_bounded_list(r, "require", most);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a requirement");
+    pairs[i] = read_requirement(r, of, &x[i]);
+    gen_leave(r);
+  }
+  gen_part_leave(r, of);
+  return n;
+}
+
+static void read_require(gen_reader *r, const places *at) {
+  gen_template *t = &r->t->pub;
+  gen_pair *pairs = GEN_MAKE(r, gen_pair, t->n_params + MAX_REQUIREMENTS);
+  const gen_expr **x = GEN_MAKE(r, const gen_expr *, t->n_params + MAX_REQUIREMENTS);
+  const size_t conditions = read_conditions(r, at, pairs, x);
+  const size_t most = conditions + MAX_REQUIREMENTS;
+  size_t n = conditions;
+  n += read_requirements(r, &whole, pairs + n, x + n, most - n);
+  for (size_t i = 0; i < r->t->n_algorithms; i++) {
+    n += read_requirements(r, &r->t->algorithms[i], pairs + n, x + n, most - n);
+  }
+  t->n_requirements = n;
+  uint64_t *reads = GEN_MAKE(r, uint64_t, n);
+  for (size_t i = 0; i < n; i++) {
+    reads[i] = params_read(x[i], r->t->derived_reads);
+  }
+  t->requirements = pairs;
+  r->t->requirements = x;
+  r->t->requirement_reads = reads;
+}
+
+/* ---- the whole ------------------------------------------------------------------------------- */
+
+void gen_read_space(gen_reader *r) {
+  places *at = GEN_MAKE(r, places, 1);
+  read_space(r, at);
+  read_defaults(r, at, &whole);
+  for (size_t i = 0; i < r->t->n_algorithms; i++) {
+    read_defaults(r, at, &r->t->algorithms[i]);
+  }
+  read_derive(r);
+  read_untuned(r);
+  read_require(r, at);
+}
