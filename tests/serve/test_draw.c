@@ -8,12 +8,12 @@
 #include "check.h"
 #include "open_device.h"
 #include "run.h"
-#include "serve_draw.h"
+#include "online_draw.h"
 
 typedef struct bench {
   gen_template *t;
   gen_instance *g;
-  serve_draw d;
+  online_draw d;
 } bench;
 
 static void bench_new(bench *b, const char *family, const char *problem) {
@@ -26,12 +26,12 @@ static void bench_new(bench *b, const char *family, const char *problem) {
   assert_ok(gen_open(NULL, family, &b->t, &e), &e);
   assert_ok(gen_problem_parse(b->t, problem, &p, &e), &e);
   assert_ok(gen_instance_new(b->t, &p, limits, RT_NUMBERS, &b->g, &e), &e);
-  serve_draw_init(&b->d, b->t, b->g, d->info.sms);
+  online_draw_init(&b->d, b->t, b->g, d->info.sms);
   d->ops->close(d);
 }
 
 static void bench_free(bench *b) {
-  serve_draw_clear(&b->d);
+  online_draw_clear(&b->d);
   gen_instance_free(b->g);
   gen_close(b->t);
 }
@@ -53,18 +53,18 @@ static void test_each_valid_one_comes_once(void **unused) {
   err e = {0};
   bench_new(&b, "saxpy", "saxpy n=100001");
   gen_config_default(b.t, &c);
-  assert_true(serve_draw_add(&b.d, &c, &place));
-  assert_false(serve_draw_add(&b.d, &c, &place));
-  serve_draw_tell(&b.d, 0, 1);
-  for (n = 1; serve_draw_next(&b.d, &c, &place); n++) {
+  assert_true(online_draw_add(&b.d, &c, &place));
+  assert_false(online_draw_add(&b.d, &c, &place));
+  online_draw_tell(&b.d, 0, 1);
+  for (n = 1; online_draw_next(&b.d, &c, &place); n++) {
     assert_int_equal(place, n);
     assert_ok(gen_config_check(b.g, &c, &e), &e);
-    assert_false(serve_draw_add(&b.d, &c, &place));
-    serve_draw_tell(&b.d, n, n % 7 ? 1 + (double)(n % 5) : INFINITY);
+    assert_false(online_draw_add(&b.d, &c, &place));
+    online_draw_tell(&b.d, n, n % 7 ? 1 + (double)(n % 5) : INFINITY);
   }
   const size_t all = n_valid(&b);
   printf("%zu of %zu\n", n, all);
-  assert_true(n <= all && n * 10 >= (all < SERVE_DRAW_MOST ? all : SERVE_DRAW_MOST) * 9);
+  assert_true(n <= all && n * 10 >= (all < ONLINE_DRAW_MOST ? all : ONLINE_DRAW_MOST) * 9);
   bench_free(&b);
 }
 
@@ -87,13 +87,13 @@ static double best_drawn(bench *b, size_t n, uint64_t seed) {
   gen_config c;
   size_t place;
   double best = INFINITY;
-  serve_draw_init(&b->d, b->t, b->g, 132);
-  while (b->d.n < n && serve_draw_next(&b->d, &c, &place)) {
+  online_draw_init(&b->d, b->t, b->g, 132);
+  while (b->d.n < n && online_draw_next(&b->d, &c, &place)) {
     const double sec = time_of(b, &c, seed);
-    serve_draw_tell(&b->d, place, sec);
+    online_draw_tell(&b->d, place, sec);
     best = fmin(best, sec);
   }
-  serve_draw_clear(&b->d);
+  online_draw_clear(&b->d);
   return best;
 }
 

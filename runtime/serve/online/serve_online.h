@@ -2,24 +2,18 @@
  *
  * A call on a problem that is not tuned is served at once, as ever. Meanwhile threads of the
  * context, half as many as there are processors and at low priority, compile variants: first what
- * near problems suggest, then what serve_draw.h makes of the times known so far. When one is ready,
- * some of the program's next calls try it, as long as the trials take no more than their share of
+ * near problems suggest, then what a search makes of the times known so far. When one is ready, some
+ * of the program's next calls try it, as long as the trials take no more than their share of
  * the time: the variant gets the caller's inputs and a scratch copy of the outputs, the served
  * kernel does the caller's work, and their times are compared; one that is far behind is dropped
  * after a launch or two. One that was faster is launched beside the served kernel a few times more,
  * and the outputs are compared, with guards around the scratch; if they agreed every time it takes
  * the served kernel's place. When none of the last dozens was better, or after some hundreds, the
- * problem settles and the best is stored.
- *
- * Shared between a caller that tries and the threads: `state` says whose turn it is, and hands the
- * rest over. */
+ * problem settles and the best is stored. */
 #ifndef SERVE_ONLINE_H
 #define SERVE_ONLINE_H
 
 #include "serve_context.h"
-
-typedef struct serve_online serve_online; /* of a context */
-typedef struct serve_trial serve_trial;   /* of a kernel */
 
 /* serve_online_set -- begin, change the share, or with 0 end; not under the context's lock. Closing
  * the context waits for a compilation under way, a second or so.

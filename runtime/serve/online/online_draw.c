@@ -1,4 +1,4 @@
-#include "serve_draw.h"
+#include "online_draw.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -9,29 +9,29 @@
 /* So many from anywhere first; then the best of a pool, every so manieth of it from anywhere. */
 enum { FIRST = 24, POOL = 16, ANYWHERE = 4, ELITE = 4, ATTEMPTS = 24 };
 
-enum { FEATURES = GEN_MAX_PARAMS + SERVE_DRAW_SHAPES, VALUES = 64, ROUNDS = 12 };
+enum { FEATURES = GEN_MAX_PARAMS + ONLINE_DRAW_SHAPES, VALUES = 64, ROUNDS = 12 };
 
 /* An effect is believed as if so many more had shown none. What is said of a variant is off by
  * about NOISE, a logarithm; one that failed is as slow as the slowest and FAILED times more. */
 static const double PRIOR = 1.5, NOISE = 0.15, FAILED = 2;
 
 /* src: Vigna, xorshift64* */
-static uint64_t draw(serve_draw *d) {
+static uint64_t draw(online_draw *d) {
   d->random ^= d->random >> 12;
   d->random ^= d->random << 25;
   d->random ^= d->random >> 27;
   return d->random * UINT64_C(2685821657736338717) >> 16;
 }
 
-static double uniform(serve_draw *d) {
+static double uniform(online_draw *d) {
   return (double)(draw(d) & 0xffffffff) * 0x1p-32;
 }
 
-static bool same(const serve_draw *d, const gen_config *a, const gen_config *b) {
+static bool same(const online_draw *d, const gen_config *a, const gen_config *b) {
   return !memcmp(a->index, b->index, d->t->n_params * sizeof *a->index);
 }
 
-static bool is_there(const serve_draw *d, const gen_config *c) {
+static bool is_there(const online_draw *d, const gen_config *c) {
   for (size_t i = 0; i < d->n; i++) {
     if (same(d, &d->list[i].config, c)) {
       return true;
@@ -42,7 +42,7 @@ static bool is_there(const serve_draw *d, const gen_config *c) {
 
 /* ---- points --------------------------------------------------------------------------------- */
 
-static void set_shape(serve_draw *d, const gen_config *c, uint8_t shape[SERVE_DRAW_SHAPES]) {
+static void set_shape(online_draw *d, const gen_config *c, uint8_t shape[ONLINE_DRAW_SHAPES]) {
   const gen_plan *plan;
   arena a = {0};
   double blocks = 1, threads = 1;
@@ -59,14 +59,14 @@ static void set_shape(serve_draw *d, const gen_config *c, uint8_t shape[SERVE_DR
   shape[1] = (uint8_t)log2(fmax(threads, 1));
 }
 
-static void count(serve_draw *d) {
+static void count(online_draw *d) {
   if (!d->counted) {
     d->counted = true;
     gen_space_new(d->g, &d->space, NULL);
   }
 }
 
-static bool anywhere(serve_draw *d, gen_config *c) {
+static bool anywhere(online_draw *d, gen_config *c) {
   int changed;
   if (d->space) {
     gen_space_at(d->space, (size_t)(draw(d) % gen_space_count(d->space)), c);
@@ -80,7 +80,7 @@ static bool anywhere(serve_draw *d, gen_config *c) {
 }
 
 /* One to four parameters otherwise, mostly a step or two along their values. */
-static bool beside(serve_draw *d, const gen_config *from, gen_config *c) {
+static bool beside(online_draw *d, const gen_config *from, gen_config *c) {
   int changed;
   *c = *from;
   for (uint64_t n = 1 + draw(d) % 4; n > 0 && d->t->n_params; n--) {
@@ -93,8 +93,8 @@ static bool beside(serve_draw *d, const gen_config *from, gen_config *c) {
 }
 
 /* The k-th fastest; NULL: fewer are known. */
-static const serve_drawn *fastest(const serve_draw *d, size_t k) {
-  const serve_drawn *best = NULL;
+static const online_drawn *fastest(const online_draw *d, size_t k) {
+  const online_drawn *best = NULL;
   double above = 0;
   for (size_t i = 0; i <= k; i++) {
     double least = INFINITY;
@@ -111,9 +111,9 @@ static const serve_drawn *fastest(const serve_draw *d, size_t k) {
   return best;
 }
 
-static bool point(serve_draw *d, bool from_anywhere, gen_config *c) {
+static bool point(online_draw *d, bool from_anywhere, gen_config *c) {
   for (int i = 0; i < ATTEMPTS; i++) {
-    const serve_drawn *from = from_anywhere ? NULL : fastest(d, draw(d) % ELITE);
+    const online_drawn *from = from_anywhere ? NULL : fastest(d, draw(d) % ELITE);
     const bool ok = from ? beside(d, &from->config, c) : anywhere(d, c);
     if (ok && !is_there(d, c)) {
       return true;
@@ -126,24 +126,24 @@ static bool point(serve_draw *d, bool from_anywhere, gen_config *c) {
 
 typedef struct effects {
   double mean, of[FEATURES][VALUES];
-  double log_sec[SERVE_DRAW_MOST]; /* of those that are known, else NAN */
+  double log_sec[ONLINE_DRAW_MOST]; /* of those that are known, else NAN */
 } effects;
 
-static size_t value_of(const serve_draw *d, const serve_drawn *x, size_t feature) {
+static size_t value_of(const online_draw *d, const online_drawn *x, size_t feature) {
   const size_t np = d->t->n_params;
   const size_t v = feature < np ? x->config.index[feature] : x->shape[feature - np];
   return v < VALUES ? v : VALUES - 1;
 }
 
-static double foretell(const serve_draw *d, const effects *e, const serve_drawn *x) {
+static double foretell(const online_draw *d, const effects *e, const online_drawn *x) {
   double sum = e->mean;
-  for (size_t f = 0; f < d->t->n_params + SERVE_DRAW_SHAPES; f++) {
+  for (size_t f = 0; f < d->t->n_params + ONLINE_DRAW_SHAPES; f++) {
     sum += e->of[f][value_of(d, x, f)];
   }
   return sum;
 }
 
-static size_t read_times(const serve_draw *d, effects *e) {
+static size_t read_times(const online_draw *d, effects *e) {
   size_t n = 0;
   double most = -INFINITY, sum = 0;
   for (size_t i = 0; i < d->n; i++) {
@@ -163,7 +163,7 @@ static size_t read_times(const serve_draw *d, effects *e) {
 }
 
 /* One feature's effects out of what the others leave. */
-static void fit_feature(const serve_draw *d, effects *e, size_t f) {
+static void fit_feature(const online_draw *d, effects *e, size_t f) {
   double sum[VALUES] = {0}, n[VALUES] = {0};
   for (size_t i = 0; i < d->n; i++) {
     if (!isnan(e->log_sec[i])) {
@@ -178,9 +178,9 @@ static void fit_feature(const serve_draw *d, effects *e, size_t f) {
 }
 
 /* src: Hastie and Tibshirani, Generalized Additive Models (backfitting) */
-static void fit(const serve_draw *d, effects *e) {
+static void fit(const online_draw *d, effects *e) {
   for (int round = 0; round < ROUNDS; round++) {
-    for (size_t f = 0; f < d->t->n_params + SERVE_DRAW_SHAPES; f++) {
+    for (size_t f = 0; f < d->t->n_params + ONLINE_DRAW_SHAPES; f++) {
       fit_feature(d, e, f);
     }
   }
@@ -188,10 +188,10 @@ static void fit(const serve_draw *d, effects *e) {
 
 /* ---- the next ------------------------------------------------------------------------------- */
 
-static bool best_of_pool(serve_draw *d, const effects *e, gen_config *c) {
+static bool best_of_pool(online_draw *d, const effects *e, gen_config *c) {
   double least = INFINITY;
   for (int i = 0; i < POOL; i++) {
-    serve_drawn x = {0};
+    online_drawn x = {0};
     if (point(d, i % ANYWHERE == 0, &x.config)) {
       set_shape(d, &x.config, x.shape);
       const double sec = foretell(d, e, &x) + NOISE * (uniform(d) + uniform(d) - 1);
@@ -204,7 +204,7 @@ static bool best_of_pool(serve_draw *d, const effects *e, gen_config *c) {
   return least < INFINITY;
 }
 
-bool serve_draw_next(serve_draw *d, gen_config *c, size_t *place) {
+bool online_draw_next(online_draw *d, gen_config *c, size_t *place) {
   effects *e = calloc(1, sizeof *e);
   bool found;
   count(d);
@@ -215,11 +215,11 @@ bool serve_draw_next(serve_draw *d, gen_config *c, size_t *place) {
     found = best_of_pool(d, e, c);
   }
   free(e);
-  return found && serve_draw_add(d, c, place);
+  return found && online_draw_add(d, c, place);
 }
 
-bool serve_draw_add(serve_draw *d, const gen_config *c, size_t *place) {
-  if (d->n == SERVE_DRAW_MOST || is_there(d, c)) {
+bool online_draw_add(online_draw *d, const gen_config *c, size_t *place) {
+  if (d->n == ONLINE_DRAW_MOST || is_there(d, c)) {
     return false;
   }
   *place = d->n;
@@ -229,11 +229,11 @@ bool serve_draw_add(serve_draw *d, const gen_config *c, size_t *place) {
   return true;
 }
 
-void serve_draw_tell(serve_draw *d, size_t place, double sec) {
+void online_draw_tell(online_draw *d, size_t place, double sec) {
   atomic_store(&d->list[place].sec, sec);
 }
 
-void serve_draw_init(serve_draw *d, const gen_template *t, gen_instance *g, double sms) {
+void online_draw_init(online_draw *d, const gen_template *t, gen_instance *g, double sms) {
   memset(d, 0, sizeof *d);
   d->t = t;
   d->g = g;
@@ -241,7 +241,7 @@ void serve_draw_init(serve_draw *d, const gen_template *t, gen_instance *g, doub
   d->random = 88172645463325252u;
 }
 
-void serve_draw_clear(serve_draw *d) {
+void online_draw_clear(online_draw *d) {
   gen_space_free(d->space);
   d->space = NULL;
 }

@@ -1,0 +1,45 @@
+/* online_chooser.h -- which variants of a problem's kernel are tried, in which order: what near
+ * problems suggest, then what the search (online_draw.h) makes of the times known so far. */
+#ifndef ONLINE_CHOOSER_H
+#define ONLINE_CHOOSER_H
+
+#include "online_draw.h"
+#include "serve_context.h"
+
+enum { ONLINE_NEAR_MOST = 6 };
+
+typedef struct online_chooser {
+  const serve *s;
+  const tuned_kernel *k;
+  const char *family;
+  gen_problem p;
+  gen_config near[ONLINE_NEAR_MOST]; /* the best guess last */
+  size_t n_near;
+  /* Looking for variants takes long, and the context's template is needed by callers who look for
+   * kernels: so a lock and a template of their own, opened by the first who asks. */
+  pthread_mutex_t lock;
+  gen_template *t;
+  gen_instance *g;
+  online_draw draw;
+  atomic_bool exhausted; /* nothing is left to try */
+} online_chooser;
+
+/* online_chooser_init -- for a kernel that was found; under the context's lock
+ *   in   p, g  its problem, g borrowed for this call */
+void online_chooser_init(online_chooser *c, serve *s, const tuned_kernel *k, const gen_problem *p,
+                         gen_instance *g);
+/* online_chooser_close -- frees what the search has, megabytes; ended with _clear */
+void online_chooser_close(online_chooser *c);
+void online_chooser_clear(online_chooser *c);
+
+/* online_chooser_next -- another configuration and its source, in `text`; from any thread
+ *   out  *place  its number, for _tell; the kernel as it was found has 0
+ *   err  ERR_NOTFOUND  none is left; ERR_TEMPLATE  it has no source */
+int online_chooser_next(online_chooser *c, gen_config *config, size_t *place, str *text,
+                        rt_source *source);
+/* online_chooser_tell -- the time it took; INFINITY: it failed; from any thread */
+void online_chooser_tell(online_chooser *c, size_t place, double sec);
+/* online_chooser_has_more -- false when so many were handed out, or none is left */
+bool online_chooser_has_more(const online_chooser *c, size_t most);
+
+#endif
