@@ -20,62 +20,62 @@
 #define CLI_OPTIONS(X)                                                                             \
   X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")         \
   X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")          \
-  X(templates, "DIR", "look for templates here first; else in $TUNED_TEMPLATES (DIR:DIR)")         \
-  X(config, "LIST", "a configuration, NAME=VALUE,...; what is not named takes the default")        \
+  X(templates, "DIR", "folder of templates, before those of $TUNED_TEMPLATES (DIR:DIR)")           \
+  X(config, "LIST", "a configuration, NAME=VALUE,...; other parameters take their default")        \
   X(budget, "WHAT",                                                                                \
-    "trials and seconds for one problem, instead of the effort's: 200 | 90s | 200,90s")            \
-  X(effort, "NAME",                                                                                \
-    "estimate (seconds), measure (a minute, the default), patient (ten), exhaustive")              \
-  X(sizes, "FILE", "many problems, one a line; or themselves: \"m=256..4096*2 n=16,64 k=1024\"")   \
+    "trials and seconds for one problem, in place of --effort: 200 | 90s | 200,90s")               \
+  X(effort, "NAME", "estimate (seconds), measure (a minute, default), patient (ten), exhaustive")  \
+  X(sizes, "FILE", "problems, one a line; or given here: \"m=256..4096*2 n=16,64 k=1024\"")        \
   X(start, "FROM",                                                                                 \
-    "begin with the best of near problems: all (default), tuned (none shipped), none; or "         \
-    "FILE.txt")                                                                                    \
-  X(objective, "WHAT", "least time (default), energy, or edp (their product); energy needs a GPU") \
-  X(timing, "HOW", "launches in a stream (default), or in CUDA graphs: graph")                     \
+    "try first near problems' best: all (default), tuned (none built in), none; or FILE.txt")      \
+  X(objective, "WHAT",                                                                             \
+    "minimise time (default), energy, or edp, their product; energy needs a GPU")                  \
+  X(timing, "HOW", "stream: one launch after another (default); graph: in CUDA graphs")            \
   X(strategy, "NAME", "order of the search (default forest); see autotune replay --help")          \
-  X(seed, "N", "of a random order (default 1)")                                                    \
-  X(jobs, "N", "processes that compile (default: one a core)")                                     \
-  X(timeout, "SEC", "kill a compilation or measurement that takes longer (default 120)")           \
+  X(seed, "N", "seed of random choices (default 1)")                                               \
+  X(jobs, "N", "compile processes (default: one a core)")                                          \
+  X(timeout, "SEC", "stop a compilation or measurement that takes longer (default 120)")           \
   X(arch, "NAME", "compile for sm_90, sm_80, ... instead of the device's own; export: a list")     \
-  X(sample, "N", "check: so many random configurations (20); portfolio: so many sizes (100)")      \
+  X(sample, "N", "check: random configurations (default 20); portfolio: sizes (100)")              \
   X(all, NULL, "every valid configuration")                                                        \
   X(vs, "PEER", "a library to time beside: cublas, cublas-tf32, cub, driver")                      \
-  X(suite, "NAME", "problems by a suite's name, or from a file, one a line")                       \
+  X(suite, "NAME", "problems of a suite, or of a file with one a line")                            \
   X(tune, "BUDGET", "tune every problem first: trials and seconds, as for --budget")               \
-  X(error, NULL, "show how far each one's results are from the reference")                         \
-  X(claims, "FILE", "claims to check, instead of those that are built in")                         \
-  X(by, "PARAMETER", "whose values are compared")                                                  \
+  X(error, NULL, "show the error of each contender's results")                                     \
+  X(claims, "FILE", "claims to test instead of the built-in ones")                                 \
+  X(by, "PARAMETER", "parameter to compare; learned: one or more to show")                         \
   X(rounds, "N", "interleaved rounds (default 25)")                                                \
-  X(hot, NULL, "keep the buffers in cache instead of rotating past it")                            \
+  X(hot, NULL, "time with the buffers in cache instead of rotating past it")                       \
   X(cubin, "FILE", "write the machine code")                                                       \
-  X(fatbin, "FILE", "write one file for all of --arch, of which the driver takes what suits")      \
+  X(fatbin, "FILE", "write one file with the images for all of --arch")                            \
   X(ptx, "FILE", "write the PTX")                                                                  \
   X(source, "FILE", "write the CUDA source")                                                       \
   X(header, "FILE", "write a C header that launches it")                                           \
-  X(embed, "FILE", "write a C source that holds the images and loads the one for the device")      \
-  X(manifest, "FILE", "write as JSON what it is and what was measured where")                      \
+  X(embed, "FILE", "write a C source that holds the images and loads the device's one")            \
+  X(manifest, "FILE", "write a JSON description: kernel, configuration, measurement")              \
   X(portfolio, NULL, "export the family's portfolio instead of one problem's kernel")              \
-  X(dispatch, "HOW", "of an exported portfolio: its models (default, if it has any), or its tree") \
-  X(name, "NAME", "what names in the header begin with (default: the family)")                     \
-  X(runs, "N", "searches of each space, every one with another seed (default 50)")                 \
-  X(ahead, "N", "questions open at once, as when compilers run ahead (default 1)")                 \
-  X(plot, "FILE", "write the curves as SVG")                                                       \
-  X(presets, "DIR", "write a file per device, of results of the current templates, to be shipped") \
-  X(format, "NAME", "of the file to write: t4 (the default), kernel-tuner or csv")                 \
-  X(top, "N", "rows to show (default 10)")                                                         \
-  X(importance, NULL, "instead of the configurations: which parameters the time depends on")       \
-  X(json, NULL, "for machines: one JSON object a line on standard output")                         \
-  X(quiet, NULL, "only results and errors")                                                        \
-  X(grid, "WHAT", "run-ptx: blocks of the launch, X,Y,Z; portfolio: ranges, \"m=16..8192 n=64\"")  \
-  X(loss, "SHARE", "so much slower than the best a size may be: 5% (the default) or 0.05")         \
+  X(dispatch, "HOW", "how an exported portfolio chooses: models (default if any) or tree")         \
+  X(name, "NAME", "prefix of names in the header (default: the family)")                           \
+  X(runs, "N", "searches of each space, each with another seed (default 50)")                      \
+  X(ahead, "N", "candidates requested ahead of results (default 1)")                               \
+  X(plot, "FILE", "write a picture, as SVG")                                                       \
+  X(presets, "DIR", "write files for each device, to be built into the library")                   \
+  X(format, "NAME", "format of the file: t4 (default), kernel-tuner or csv")                       \
+  X(top, "N",                                                                                      \
+    "rows to show (tune 5, show 10); db prune: configurations to keep; export: variants")          \
+  X(importance, NULL, "show which parameters the time depends on")                                 \
+  X(json, NULL, "print one JSON object a line on standard output")                                 \
+  X(quiet, NULL, "print results and errors only")                                                  \
+  X(grid, "WHAT", "run-ptx: blocks, X,Y,Z; portfolio: ranges, \"m=16..8192 n=64\"")                \
+  X(loss, "SHARE", "how much slower than the best a size may be: 5% (default) or 0.05")            \
   X(more, NULL,                                                                                    \
     "portfolio: keep the stored portfolio's configurations, and time them at further sizes")       \
   X(block, "X,Y,Z", "threads of a block")                                                          \
   X(smem, "BYTES", "dynamic shared memory of a block")                                             \
   X(args, "LIST", "kernel parameters: buf:f32:1024 i32:5 ...")                                     \
-  X(no_checks, NULL, "only look for accesses outside the device's memory; several times faster")   \
-  X(emu_memory, "BYTES", "bound on the emulated device's memory (default: half of the host's)")    \
-  X(help, NULL, "this")
+  X(no_checks, NULL, "check only for accesses outside the device's memory; much faster")           \
+  X(emu_memory, "BYTES", "memory of the emulated device (default: half of the host's)")            \
+  X(help, NULL, "print this text")
 
 typedef struct cli {
   const char *verb;
@@ -87,13 +87,15 @@ typedef struct cli {
 } cli;
 
 typedef struct cli_verb {
-  const char *name, *usage, *brief;
+  const char *name;
+  const char *heading; /* of the group of verbs that begins here; NULL: none does */
+  const char *usage, *brief;
   const char *options; /* that it takes: " device db ... " */
-  const char *details; /* more for --help: paragraphs and examples */
+  const char *details; /* paragraphs and examples for --help; may be NULL */
   int (*run)(const cli *c, err *e);
 } cli_verb;
 
-extern const cli_verb cli_verbs[]; /* ends with a NULL name; the first is `tune` */
+extern const cli_verb cli_verbs[]; /* verbs.c; ends with a NULL name; the first is `tune` */
 
 /* cli_parse -- argv without the program's name; words are borrowed from argv.
  *   err ERR_USAGE  unknown option (suggests the nearest), one this verb doesn't take, no value */

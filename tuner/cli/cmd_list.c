@@ -67,6 +67,62 @@ static int print_problems(const cli *c, db *d, const char *family, err *e) {
   return rc;
 }
 
+/* "n|t": the values of an enumeration or a short list; nothing of a range. */
+static void add_values(const gen_field *f, str *s) {
+  for (size_t i = 0; i < f->n_names; i++) {
+    str_addf(s, "%s%s", i ? "|" : "", f->names[i]);
+  }
+  for (size_t i = 0; i < f->n_choices; i++) {
+    str_addf(s, "%s%lld", i ? "|" : "", (long long)f->choices[i]);
+  }
+}
+
+static bool is_range(const gen_field *f) {
+  return !f->n_names && !f->n_choices;
+}
+
+/* " m n k ta=n|t" */
+static void add_fields(const gen_template *t, str *s) {
+  for (size_t i = 0; i < t->n_fields; i++) {
+    str_addf(s, " %s%s", t->fields[i].name, is_range(&t->fields[i]) ? "" : "=");
+    add_values(&t->fields[i], s);
+  }
+}
+
+static void print_family(const gen_template *t) {
+  str s = {0};
+  str_addf(&s, "  %-18s %s\n  %-18s", t->name, t->brief, "");
+  add_fields(t, &s);
+  str_add(&s, "\n");
+  print_str(&s);
+}
+
+/* One family: a line for each field, with its default and meaning. */
+static int print_one_family(const cli *c, err *e) {
+  arena a = {0};
+  gen_template *t = NULL;
+  str s = {0};
+  const int rc = cli_open_template(c, &a, &t, e);
+  if (!rc) {
+    str_addf(&s, "%s: %s\n", t->name, t->brief);
+  }
+  for (size_t i = 0; !rc && i < t->n_fields; i++) {
+    const gen_field *f = &t->fields[i];
+    str values = {0};
+    add_values(f, &values);
+    if (is_range(f)) {
+      str_addf(&values, "%lld..%lld", (long long)f->min, (long long)f->max);
+    }
+    str_addf(&s, "  %-12s %s, default %s%s%s\n", f->name, str_text(&values), f->preset,
+             f->brief && f->brief[0] ? ": " : "", f->brief ? f->brief : "");
+    str_clear(&values);
+  }
+  print_str(&s);
+  gen_close(t);
+  arena_clear(&a);
+  return rc;
+}
+
 static int print_families(const cli *c, err *e) {
   arena a = {0};
   gen_options o;
@@ -78,9 +134,9 @@ static int print_families(const cli *c, err *e) {
     gen_template *t;
     err broken = {0};
     if (gen_open(&o, names[i], &t, &broken)) {
-      printf("  %-12s broken: %s: %s\n", names[i], broken.place, broken.message);
+      printf("  %-18s broken: %s: %s\n", names[i], broken.place, broken.message);
     } else {
-      printf("  %-12s %s\n", t->name, t->brief);
+      print_family(t);
       gen_close(t);
     }
   }
@@ -94,8 +150,8 @@ int cmd_list(const cli *c, err *e) {
   const char *family = c->n_words ? c->words[0] : NULL;
   TRY(cli_words_most(c, 1, e));
   if (!c->json) {
-    printf("families\n");
-    TRY(print_families(c, e));
+    printf("%s", family ? "" : "families\n");
+    TRY(family ? print_one_family(c, e) : print_families(c, e));
     printf("tuned\n");
   }
   int rc = cli_open_db(c, DB_READ, &d, &missing);
