@@ -34,7 +34,7 @@ names=$(sed -n 's/^TUNED_API .*[ *]\(tuned_[a-z_]*\)(.*/\1/p; s/^  \(TUNED_[A-Z_
   grep -v '^TUNED_OK$')
 [ "$(echo "$names" | wc -l)" -gt 25 ] || complain "names of tuned.h not found: $names"
 told runtime/serve/libtuned.3 $names
-variables=$(grep -ohE '(environment\(|getenv\(|variable = )"(TUNED|AUTOTUNE)_[A-Z]*"' $(find runtime db -name '*.c' ! -name 'nvfatbin*') |
+variables=$(grep -ohE '(environment\(|getenv\(|variable = )"(TUNED|AUTOTUNE)_[A-Z]*"' $(find runtime db -name '*.c' ! -name fatbin.c) |
   sed 's/.*"\(.*\)"/\1/' | sort -u)
 told runtime/serve/libtuned.3 $variables
 
