@@ -43,8 +43,8 @@ TESTS := $(patsubst %.c,$(B)/tests/%,$(notdir $(TEST_SRC)))
 TEST_SCRIPTS := $(call find_files,tests,test_*.sh)
 # Keeps what NVRTC returned, for all tests (tests/run.sh). The toolkit's headers are looked for beside it.
 NVRTC_CACHE := $(B)/nvrtc/lib/libnvrtc_cache.so
-# Takes as long as half of the others together: it begins.
-LONGEST := $(B)/tests/test_templates
+# What takes longest begins.
+LONGEST := $(addprefix $(B)/tests/,test_sort test_families test_family_sgemm)
 TEMPLATES := $(call find_files,templates,*.lua) $(call find_files,templates,*.cu) $(call find_files,templates,*.cuh)
 EMBEDDED := $(TEMPLATES) $(call find_files,runtime,*.cu) \
   $(call find_files,db/presets,*.txt)

@@ -5,10 +5,7 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "check.h"
 #include "device_fixture.h"
-#include "gen.h"
-#include "run.h"
 
 typedef struct pair {
   int32_t key;
@@ -27,21 +24,6 @@ typedef struct kernel { /* a configuration of a family, for any size */
   rt_loaded *first; /* has the image */
 } kernel;
 
-typedef struct bed {
-  const char *name;
-  rt_device *d;
-  rt_compiler *c;
-  gen_number limits[RT_NUMBERS];
-  uint64_t random;
-  arena a;
-  err e;
-} bed;
-
-static size_t draw(bed *b, size_t n) { /* Knuth's generator, the upper bits */
-  b->random = b->random * 6364136223846793005u + 1442695040888963407u;
-  return n ? (size_t)((b->random >> 33) % n) : 0;
-}
-
 /* ---- data ------------------------------------------------------------------------------------ */
 
 static list list_new(size_t n) {
@@ -52,13 +34,15 @@ static list list_new(size_t n) {
 
 static int32_t draw_key(bed *b, size_t i, size_t n, int kind) {
   switch (kind) {
-  case 0: return (int32_t)(uint32_t)(draw(b, 1u << 16) << 16 | draw(b, 1u << 16)); /* any */
-  case 1: return (int32_t)draw(b, 5);                                              /* many ties */
-  case 2: return -7;                                                               /* one tie */
-  case 3: return (int32_t)i;                                                       /* in order */
-  case 4: return (int32_t)(n - i);                                                 /* reversed */
-  case 5: return (int32_t)(i < n / 2 ? i : n - i);                                 /* organ pipe */
-  default: return draw(b, 2) ? INT32_MAX : INT32_MIN;
+  case 0:
+    return (int32_t)(uint32_t)(random_below(&b->random, 1u << 16) << 16 |
+                               random_below(&b->random, 1u << 16)); /* any */
+  case 1: return (int32_t)random_below(&b->random, 5);              /* many ties */
+  case 2: return -7;                                                /* one tie */
+  case 3: return (int32_t)i;                                        /* in order */
+  case 4: return (int32_t)(n - i);                                  /* reversed */
+  case 5: return (int32_t)(i < n / 2 ? i : n - i);                  /* organ pipe */
+  default: return random_below(&b->random, 2) ? INT32_MAX : INT32_MIN;
   }
 }
 enum { KINDS = 7 };
@@ -146,7 +130,7 @@ static kernel open_kernel_for(bed *b, const char *family, int value, const char 
   assert_ok(gen_config_parse(k.t, config, &k.config, &b->e), &b->e);
   gen_instance *g = instance(b, &k, arena_format(&b->a, "value=%d%s", value, sizes));
   assert_ok(gen_config_check(g, &k.config, &b->e), &b->e);
-  assert_ok(kit_load(b->d, b->c, k.t, g, &k.config, &b->a, &k.first, &b->e), &b->e);
+  assert_ok(bed_load(b, k.t, g, &k.config, &k.first), &b->e);
   gen_instance_free(g);
   return k;
 }
@@ -267,12 +251,6 @@ static const char *const SORTS[] = {
 };
 enum { N_MERGES = sizeof MERGES / sizeof *MERGES, N_SORTS = sizeof SORTS / sizeof *SORTS };
 
-static void need_compiler(const bed *b) {
-  if (!b->c) {
-    skip_because("no NVRTC");
-  }
-}
-
 static void check_merge(bed *b, const kernel *k, size_t m, size_t n, int kind) {
   list x = list_sorted(b, m, kind, 0), y = list_sorted(b, n, kind, (uint32_t)m);
   list all = list_joined(x, y), z = merged(b, k, x, y);
@@ -284,27 +262,25 @@ static void check_merge(bed *b, const kernel *k, size_t m, size_t n, int kind) {
 }
 
 static void merges_are_right(void **state) {
-  bed *b = *state;
-  need_compiler(b);
+  bed *b = bed_ready(state);
   for (size_t c = 0; c < N_MERGES; c++) {
     kernel k = open_kernel(b, "merge", MERGES[c]);
     for (int kind = 0; kind < KINDS; kind++) {
-      check_merge(b, &k, draw(b, 3000), draw(b, 3000), kind);
+      check_merge(b, &k, random_below(&b->random, 3000), random_below(&b->random, 3000), kind);
     }
-    check_merge(b, &k, 0, 1 + draw(b, 700), 0);
-    check_merge(b, &k, 1 + draw(b, 700), 0, 1);
+    check_merge(b, &k, 0, 1 + random_below(&b->random, 700), 0);
+    check_merge(b, &k, 1 + random_below(&b->random, 700), 0, 1);
     check_merge(b, &k, 1, 1, 2);
     close_kernel(&k);
   }
 }
 
 static void sorts_are_right(void **state) {
-  bed *b = *state;
-  need_compiler(b);
+  bed *b = bed_ready(state);
   for (size_t c = 0; c < N_SORTS; c++) {
     kernel k = open_kernel(b, "merge_sort", SORTS[c]);
     for (int kind = 0; kind < KINDS; kind++) {
-      list x = list_random(b, 1025 + draw(b, 5000), kind, 0), y = sorted(b, &k, x);
+      list x = list_random(b, 1025 + random_below(&b->random, 5000), kind, 0), y = sorted(b, &k, x);
       assert_right(&k, x, y, kind);
       free(x.p);
       free(y.p);
@@ -342,7 +318,8 @@ static list list_misleading(bed *b, size_t n, size_t samples) {
   for (size_t j = 0; j < samples && n > samples; j++) {
     const size_t first = j * n / samples, stretch = (j + 1) * n / samples - first;
     const uint32_t hash = (uint32_t)(j + 1) * 2654435761u;
-    l.p[first + (size_t)((uint64_t)hash * stretch >> 32)].key = INT32_MIN + (int)draw(b, 100);
+    l.p[first + (size_t)((uint64_t)hash * stretch >> 32)].key =
+        INT32_MIN + (int)random_below(&b->random, 100);
   }
   return l;
 }
@@ -362,14 +339,14 @@ static void assert_sorted(bed *b, const kernel *k, list x, int kind) {
 
 static void ranges_are_right(void **state) {
   static const size_t few[] = {0, 1, 2, 65, 511};
-  bed *b = *state;
-  need_compiler(b);
+  bed *b = bed_ready(state);
   for (size_t c = 0; c < N_RANGES; c++) {
     const size_t most = RANGES[c].most, samples = RANGES[c].samples;
     kernel k = open_kernel_for(b, "merge_sort", RANGES[c].value,
                                arena_format(&b->a, " n=%zu", most), RANGES[c].config);
     for (int kind = 0; kind < KINDS; kind++) {
-      assert_sorted(b, &k, list_random(b, most / 2 + draw(b, most / 2 + 1), kind, 0), kind);
+      assert_sorted(
+          b, &k, list_random(b, most / 2 + random_below(&b->random, most / 2 + 1), kind, 0), kind);
     }
     for (size_t i = 0; i < sizeof few / sizeof *few; i++) {
       assert_sorted(b, &k, list_random(b, few[i], (int)(i % 2), 0), (int)(i % 2));
@@ -382,12 +359,11 @@ static void ranges_are_right(void **state) {
 /* Nothing merged with a sequence leaves it; whatever makes the parts, the merge is the same; and
  * sorting two parts and merging them is sorting the whole. */
 static void identities_hold(void **state) {
-  bed *b = *state;
-  need_compiler(b);
+  bed *b = bed_ready(state);
   kernel one = open_kernel(b, "merge", MERGES[3]), other = open_kernel(b, "merge", MERGES[2]);
   kernel sort = open_kernel(b, "merge_sort", SORTS[2]);
   for (int kind = 0; kind < 3; kind++) {
-    list x = list_random(b, 1500 + draw(b, 1000), kind, 0), none = {x.p, 0};
+    list x = list_random(b, 1500 + random_below(&b->random, 1000), kind, 0), none = {x.p, 0};
     list y = list_random(b, 1100, kind, (uint32_t)x.n), all = list_joined(x, y);
     list sx = sorted(b, &sort, x), sy = sorted(b, &sort, y), sall = sorted(b, &sort, all);
     list again = sorted(b, &sort, sall), alone = merged(b, &one, sx, none);
@@ -408,8 +384,7 @@ static void identities_hold(void **state) {
 
 /* Keys that are in no order, where a merge asks for it, give a result in none, and no more harm. */
 static void disorder_stays_inside(void **state) {
-  bed *b = *state;
-  need_compiler(b);
+  bed *b = bed_ready(state);
   for (size_t c = 0; c < N_MERGES; c++) {
     kernel k = open_kernel(b, "merge", MERGES[c]);
     list x = list_random(b, 1777, 0, 0), y = list_random(b, 2100, 0, 1777), z = merged(b, &k, x, y);
@@ -443,22 +418,10 @@ static void judges_can_tell(void **state) {
 }
 
 int main(int argc, char **argv) {
-  bed b = {.name = device_argument(argc, argv, "emu"), .random = 1};
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(judges_can_tell, &b),
-      cmocka_unit_test_prestate(merges_are_right, &b),
-      cmocka_unit_test_prestate(sorts_are_right, &b),
-      cmocka_unit_test_prestate(ranges_are_right, &b),
-      cmocka_unit_test_prestate(identities_hold, &b),
-      cmocka_unit_test_prestate(disorder_stays_inside, &b),
+      cmocka_unit_test(judges_can_tell), cmocka_unit_test(merges_are_right),
+      cmocka_unit_test(sorts_are_right), cmocka_unit_test(ranges_are_right),
+      cmocka_unit_test(identities_hold), cmocka_unit_test(disorder_stays_inside),
   };
-  if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
-    fprintf(stderr, "%s\n", b.e.message);
-    return 1;
-  }
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  rt_compiler_close(b.c);
-  b.d->ops->close(b.d);
-  arena_clear(&b.a);
-  return failed != 0;
+  return BED_RUN_TESTS("merge", argc, argv, tests);
 }

@@ -7,53 +7,15 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "check.h"
 #include "device_fixture.h"
-#include "gen.h"
-#include "run.h"
 
 enum { M = 71, N = 67, K = 515 };
-
-typedef struct bed {
-  const char *name;
-  rt_device *d;
-  rt_compiler *c;
-  gen_number limits[RT_NUMBERS];
-  arena a;
-  err e;
-} bed;
-
-typedef struct kernel {
-  gen_template *t;
-  gen_instance *g;
-  rt_loaded *l;
-} kernel;
-
-static kernel open_kernel(bed *b, const char *problem, const char *config) {
-  kernel k;
-  gen_problem p;
-  gen_config c;
-  assert_ok(gen_open(NULL, "sgemm", &k.t, &b->e), &b->e);
-  assert_ok(gen_problem_parse(k.t, problem, &p, &b->e), &b->e);
-  assert_ok(gen_instance_new(k.t, &p, b->limits, RT_NUMBERS, &k.g, &b->e), &b->e);
-  assert_ok(gen_config_parse(k.t, config, &c, &b->e), &b->e);
-  assert_ok(gen_config_check(k.g, &c, &b->e), &b->e);
-  assert_ok(kit_load(b->d, b->c, k.t, k.g, &c, &b->a, &k.l, &b->e), &b->e);
-  return k;
-}
-
-static void close_kernel(kernel *k) {
-  rt_loaded_free(k->l);
-  gen_instance_free(k->g);
-  gen_close(k->t);
-}
 
 /* ---- numbers ----------------------------------------------------------------------------------
  */
 
-static float uniform(uint32_t *state) {
-  *state = *state * 1664525u + 1013904223u;
-  return (float)(int32_t)*state * 0x1p-31f;
+static float uniform(uint64_t *state) {
+  return (float)(2 * random_unit(state) - 1);
 }
 
 static float of_bits(uint32_t bits) {
@@ -64,7 +26,7 @@ static float of_bits(uint32_t bits) {
 
 /* op(A) by rows: the first eleven special, the others uniform in [-1, 1]. */
 static void fill_a(float a[M][K]) {
-  uint32_t state = 1;
+  uint64_t state = 1;
   for (int i = 0; i < M; i++) {
     for (int p = 0; p < K; p++) {
       a[i][p] = uniform(&state);
@@ -88,7 +50,7 @@ static void fill_a(float a[M][K]) {
 
 /* op(B) by columns. */
 static void fill_b(float b[N][K]) {
-  uint32_t state = 2;
+  uint64_t state = 2;
   for (int j = 0; j < N; j++) {
     for (int p = 0; p < K; p++) {
       b[j][p] = uniform(&state);
@@ -172,7 +134,7 @@ static rt_ptr put(bed *b, const float *x, size_t n) {
   return p;
 }
 
-static void multiply(bed *b, const kernel *k, bool ta, bool tb, float am[M][K], float bm[N][K],
+static void multiply(bed *b, const bed_kernel *k, bool ta, bool tb, float am[M][K], float bm[N][K],
                      float *c) {
   const int32_t m = M, n = N, depth = K;
   const int64_t lda = ta ? K : M, ldb = tb ? N : K, ldc = M;
@@ -193,21 +155,19 @@ static void multiply(bed *b, const kernel *k, bool ta, bool tb, float am[M][K], 
 
 static void check_variant(bed *b, const variant *v) {
   static float am[M][K], bm[N][K], c[M * N];
-  const bool runs = strstr(v->config, "_mma") ? b->d->info.cc >= 80 : b->d->info.cc == 90;
-  if (!b->c) {
-    skip_because("no NVRTC");
-  }
-  if (!runs) {
-    skip_because("needs a GPU of compute capability 9.0");
+  if (strstr(v->config, "_mma")) {
+    bed_needs(b, 80);
+  } else {
+    bed_needs_sm90a(b);
   }
   const char *const problem = arena_format(&b->a, "m=%d n=%d k=%d %s", M, N, K, v->problem);
   fill_a(am);
   fill_b(bm);
   memset(c, 0xff, sizeof c);
-  kernel k = open_kernel(b, problem, v->config);
+  bed_kernel k = bed_kernel_open(b, "sgemm", problem, v->config);
   multiply(b, &k, strstr(v->problem, "ta=t"), strstr(v->problem, "tb=t"), am, bm, c);
   compare(v, am, bm, c);
-  close_kernel(&k);
+  bed_kernel_close(&k);
 }
 
 #define BY_WARPGROUPS "ALG=tf32x3,GROUPS=1,TILE=64,QUEUE=2,PROMOTE=1,VEC=1"
@@ -222,7 +182,7 @@ static void parts_by_warpgroups(void **state) {
       {"accuracy=fp32 ta=t", BY_WARPGROUPS ",SPLITK=3,FINISH=atomic"},
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    check_variant(*state, &all[i]);
+    check_variant(bed_ready(state), &all[i]);
   }
 }
 
@@ -235,35 +195,27 @@ static void parts_by_warps(void **state) {
       {"accuracy=fp32", BY_WARPS ",SPLITK=4,FINISH=two_launch"},
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    check_variant(*state, &all[i]);
+    check_variant(bed_ready(state), &all[i]);
   }
 }
 
 /* One part: infinities and NaNs are what they are, the largest numbers round to infinity. */
 static void one_part(void **state) {
-  check_variant(*state, &(variant){"accuracy=tf32", "ALG=tf32,GROUPS=1,TILE=64,QUEUE=2,VEC=1",
-                                   .unit = 0x1p-10});
+  check_variant(
+      bed_ready(state),
+      &(variant){"accuracy=tf32", "ALG=tf32,GROUPS=1,TILE=64,QUEUE=2,VEC=1", .unit = 0x1p-10});
 }
 
 static void single_precision(void **state) {
-  check_variant(*state, &(variant){"", "BM=16,BN=16,TM=1,TN=1"});
+  check_variant(bed_ready(state), &(variant){"", "BM=16,BN=16,TM=1,TN=1"});
 }
 
 int main(int argc, char **argv) {
-  bed b = {.name = device_argument(argc, argv, "emu")};
-  if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
-    fprintf(stderr, "test_nonfinite: %s\n", b.e.message);
-    return 1;
-  }
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(parts_by_warpgroups, &b),
-      cmocka_unit_test_prestate(parts_by_warps, &b),
-      cmocka_unit_test_prestate(one_part, &b),
-      cmocka_unit_test_prestate(single_precision, &b),
+      cmocka_unit_test(parts_by_warpgroups),
+      cmocka_unit_test(parts_by_warps),
+      cmocka_unit_test(one_part),
+      cmocka_unit_test(single_precision),
   };
-  const int rc = cmocka_run_group_tests(tests, NULL, NULL);
-  rt_compiler_close(b.c);
-  b.d->ops->close(b.d);
-  arena_clear(&b.a);
-  return rc;
+  return BED_RUN_TESTS("nonfinite", argc, argv, tests);
 }

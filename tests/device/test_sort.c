@@ -2,46 +2,21 @@
  * comparison in C:
  *   build/tests/test_sort [--device NAME]
  *
- * The family's own check (test_templates) compares one text with another that sorts by bits too.
+ * The family's own check (test_families) compares one text with another that sorts by bits too.
  * Here keys are compared as the numbers they are, so that a mistake about their order shows; values
  * are the keys' indices, so that one about stability does. Without NVRTC nothing is tested. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
-#include <sys/wait.h>
-#include <unistd.h>
 
-#include "check.h"
 #include "device_fixture.h"
-#include "gen.h"
-#include "run.h"
-
-typedef struct bed {
-  const char *name;
-  rt_device *d;
-  rt_compiler *c;
-  gen_number limits[RT_NUMBERS];
-  uint64_t random;
-  arena a;
-  err e;
-} bed;
 
 #define OK(b, call) assert_ok(call, &(b)->e)
 
 static bed *ready(void **state) {
-  bed *b = *state;
-  if (!b->c) {
-    skip_because("no NVRTC");
-  }
+  bed *b = bed_ready(state);
   arena_clear(&b->a);
   return b;
-}
-
-static uint64_t draw(bed *b) { /* SplitMix64 */
-  uint64_t z = b->random += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return z ^ z >> 31;
 }
 
 /* ---- what is sorted -------------------------------------------------------------------------- */
@@ -65,20 +40,20 @@ static uint64_t all_bits(dtype t) {
 /* Zeros, infinities, NaNs of either sign, and the neighbours of zero. */
 static uint64_t special(bed *b, dtype t) {
   static const double values[] = {0.0, -0.0, 1.0, -1.0, INFINITY, -INFINITY, NAN, -NAN};
-  const uint64_t i = draw(b) % 10;
+  const uint64_t i = random_next(&b->random) % 10;
   return i < 8 ? dtype_encode(t, values[i]) : i == 8 ? 1 : all_bits(t) - (all_bits(t) >> 1) + 1;
 }
 
 static uint64_t make_key(bed *b, const keys *k, kind what, size_t i) {
   const uint64_t step = all_bits(k->type) / (k->n ? k->n : 1);
   switch (what) {
-  case FEW: return (draw(b) % 5) * 0x3779b97f4a7c15u;
+  case FEW: return (random_next(&b->random) % 5) * 0x3779b97f4a7c15u;
   case SORTED: return i * step;
   case REVERSED: return (k->n - i) * step;
   case EQUAL: return 0x5a5a5a5a5a5a5a5au;
   case OUTLIER: return i == k->n / 2 ? 7 : 0x1111111111111111u;
-  case SPECIAL: return dtype_is_float(k->type) ? special(b, k->type) : draw(b) & 3;
-  default: return draw(b);
+  case SPECIAL: return dtype_is_float(k->type) ? special(b, k->type) : random_next(&b->random) & 3;
+  default: return random_next(&b->random);
   }
 }
 
@@ -170,7 +145,7 @@ static void draw_config(bed *b, const run *r, gen_config *c) {
   size_t failing = 0;
   do {
     for (size_t i = 0; i < r->t->n_params; i++) {
-      c->index[i] = (uint16_t)(draw(b) % r->t->params[i].n);
+      c->index[i] = (uint16_t)(random_next(&b->random) % r->t->params[i].n);
     }
     OK(b, gen_config_failing(r->g, c, &failing, &b->e));
   } while (failing < r->t->n_requirements);
@@ -195,7 +170,7 @@ static void open_run(bed *b, run *r, const char *family, const char *problem, co
     if (!config) {
       draw_config(b, r, &c);
     }
-    rc = kit_load(b->d, b->c, r->t, r->g, &c, &b->a, &r->l, &b->e);
+    rc = bed_load(b, r->t, r->g, &c, &r->l);
   }
   gen_problem_text(r->t, &p, &words);
   str_add(&words, " --config ");
@@ -300,10 +275,10 @@ static void any_data_is_sorted(void **state) {
   for (int i = 0; i < rounds * (int)(sizeof types / sizeof *types); i++) {
     const dtype t = types[i % (int)(sizeof types / sizeof *types)];
     keys k = {.type = t,
-              .descending = draw(b) & 1,
+              .descending = random_next(&b->random) & 1,
               .end = (int)(8 * dtype_nbytes(t)),
-              .n = draw(b) % (emu ? 1500 : 1 << (6 + i % 15))};
-    sort_two_kinds(b, &k, (int)(draw(b) % 3) * 4, NULL, i);
+              .n = random_next(&b->random) % (emu ? 1500 : 1 << (6 + i % 15))};
+    sort_two_kinds(b, &k, (int)(random_next(&b->random) % 3) * 4, NULL, i);
     arena_clear(&b->a);
   }
 }
@@ -458,7 +433,7 @@ static void cut(bed *b, keys *k, size_t n_segments) {
   assert_non_null(k->offsets);
   k->offsets[0] = 0;
   for (size_t i = 1; i <= n_segments; i++) {
-    const int length = lengths[draw(b) % (sizeof lengths / sizeof *lengths)];
+    const int length = lengths[random_next(&b->random) % (sizeof lengths / sizeof *lengths)];
     k->offsets[i] = n - k->offsets[i - 1] < length ? n : k->offsets[i - 1] + length;
   }
   k->offsets[n_segments] = n;
@@ -509,52 +484,12 @@ static void mistakes_are_found(void **state) {
   assert_true(compare_floats(DTYPE_f32, 0x7fc00000u, 0x7f800000u) > 0);
 }
 
-/* ---- tests apart -------------------------------------------------------------------------------
- */
-
-#define TESTS(X)                                                                                   \
-  X(mistakes_are_found)                                                                            \
-  X(every_algorithm_sorts)                                                                         \
-  X(many_tiles_are_sorted)                                                                         \
-  X(uneven_keys_give_way)                                                                          \
-  X(short_keys_are_counted)                                                                        \
-  X(only_the_given_bits_count)                                                                     \
-  X(any_data_is_sorted)                                                                            \
-  X(segments_are_sorted)
-
-static int run_here(bed *b) {
-#define TEST(name) cmocka_unit_test_prestate(name, b),
-  const struct CMUnitTest tests[] = {TESTS(TEST)};
-  if (kit_open(b->name, &b->d, b->limits, &b->c, &b->e)) {
-    fprintf(stderr, "%s\n", b->e.message);
-    return 1;
-  }
-  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  rt_compiler_close(b->c);
-  b->d->ops->close(b->d);
-  arena_clear(&b->a);
-  return failed;
-}
-
-/* Compiling is what takes the time, so on a GPU's machine a process runs each test. */
-static int run_apart(bed *b) {
-#define NAME(name) #name,
-  static const char *const names[] = {TESTS(NAME)};
-  const int n = sizeof names / sizeof *names;
-  int failed = 0, status;
-  for (int i = 0; i < n; i++) {
-    if (fork() == 0) {
-      cmocka_set_test_filter(names[i]);
-      exit(run_here(b) != 0);
-    }
-  }
-  for (int i = 0; i < n; i++) {
-    failed += wait(&status) < 0 || status != 0;
-  }
-  return failed;
-}
-
 int main(int argc, char **argv) {
-  bed b = {.name = device_argument(argc, argv, "emu"), .random = 1};
-  return strncmp(b.name, "emu", 3) ? run_apart(&b) : run_here(&b);
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(mistakes_are_found),     cmocka_unit_test(every_algorithm_sorts),
+      cmocka_unit_test(many_tiles_are_sorted),  cmocka_unit_test(uneven_keys_give_way),
+      cmocka_unit_test(short_keys_are_counted), cmocka_unit_test(only_the_given_bits_count),
+      cmocka_unit_test(any_data_is_sorted),     cmocka_unit_test(segments_are_sorted),
+  };
+  return BED_RUN_TESTS("sort", argc, argv, tests);
 }

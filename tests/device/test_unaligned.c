@@ -5,29 +5,9 @@
 #define _GNU_SOURCE
 #include <stdlib.h>
 
-#include "check.h"
 #include "device_fixture.h"
-#include "gen.h"
-#include "run.h"
 
 enum { GUARD = 8, SMUDGE = 0x5a5a5a5a }; /* words before and behind y */
-
-typedef struct bed {
-  const char *name;
-  rt_device *d;
-  rt_compiler *c;
-  gen_number limits[RT_NUMBERS];
-  uint64_t random;
-  arena a;
-  err e;
-} bed;
-
-static size_t draw(bed *b, size_t n) { /* SplitMix64 */
-  uint64_t z = b->random += 0x9e3779b97f4a7c15u;
-  z = (z ^ z >> 30) * 0xbf58476d1ce4e5b9u;
-  z = (z ^ z >> 27) * 0x94d049bb133111ebu;
-  return (z ^ z >> 31) % n;
-}
 
 typedef struct buffers { /* of 32-bit words, each so many behind a multiple of 256 bytes */
   rt_ptr x, y, x_block, y_block;
@@ -72,19 +52,17 @@ static void assert_made(bed *b, buffers m, const int32_t *expected, const char *
 }
 
 typedef struct kernel {
-  gen_template *t;
-  gen_instance *g;
-  rt_loaded *l;
+  bed_kernel k;
   const char *words; /* for messages */
 } kernel;
 
 /* Any valid point whose ALG, the first parameter, is the last there is. */
-static void draw_config(bed *b, const kernel *k, gen_config *c) {
+static void draw_config(bed *b, const bed_kernel *k, gen_config *c) {
   size_t failing = 0;
   do {
     for (size_t i = 0; i < k->t->n_params; i++) {
       const size_t n = k->t->params[i].n;
-      c->index[i] = (uint16_t)(i ? draw(b, n) : n - 1);
+      c->index[i] = (uint16_t)(i ? random_below(&b->random, n) : n - 1);
     }
     assert_ok(gen_config_failing(k->g, c, &failing, &b->e), &b->e);
   } while (failing < k->t->n_requirements);
@@ -92,37 +70,26 @@ static void draw_config(bed *b, const kernel *k, gen_config *c) {
 
 /* config NULL: any */
 static kernel open_kernel(bed *b, const char *family, const char *problem, const char *config) {
-  kernel k;
-  gen_problem p;
+  kernel k = {bed_problem_open(b, NULL, family, problem)};
   gen_config c = {0};
   str words = {0};
-  assert_ok(gen_open(NULL, family, &k.t, &b->e), &b->e);
-  assert_ok(gen_problem_parse(k.t, problem, &p, &b->e), &b->e);
-  assert_ok(gen_instance_new(k.t, &p, b->limits, RT_NUMBERS, &k.g, &b->e), &b->e);
   if (config) {
-    assert_ok(gen_config_parse(k.t, config, &c, &b->e), &b->e);
-    assert_ok(gen_config_check(k.g, &c, &b->e), &b->e);
+    c = bed_config(b, &k.k, config);
   } else {
-    draw_config(b, &k, &c);
+    draw_config(b, &k.k, &c);
   }
   str_add(&words, " --config ");
-  gen_config_text(k.t, &c, &words);
+  gen_config_text(k.k.t, &c, &words);
   k.words = arena_format(&b->a, "%s%s", problem, str_text(&words));
   str_clear(&words);
-  assert_ok(kit_load(b->d, b->c, k.t, k.g, &c, &b->a, &k.l, &b->e), &b->e);
+  assert_ok(bed_load(b, k.k.t, k.k.g, &c, &k.k.l), &b->e);
   return k;
-}
-
-static void close_kernel(kernel *k) {
-  rt_loaded_free(k->l);
-  gen_instance_free(k->g);
-  gen_close(k->t);
 }
 
 /* Twice: the second finds the workspace as the first has left it. */
 static void launch(bed *b, const kernel *k, const void *const *args) {
-  assert_ok(rt_loaded_launch(k->l, NULL, args, &b->e), &b->e);
-  assert_ok(rt_loaded_launch(k->l, NULL, args, &b->e), &b->e);
+  assert_ok(rt_loaded_launch(k->k.l, NULL, args, &b->e), &b->e);
+  assert_ok(rt_loaded_launch(k->k.l, NULL, args, &b->e), &b->e);
   assert_ok(b->d->ops->stream_sync(b->d, NULL, &b->e), &b->e);
 }
 
@@ -136,15 +103,6 @@ static int32_t *numbers(size_t n) {
     x[i] = (int32_t)((uint32_t)i * 2654435761u >> 8) - (1 << 23);
   }
   return x;
-}
-
-static void need(const bed *b) {
-  if (!b->c) {
-    skip_because("no NVRTC");
-  }
-  if (b->d->info.cc < 90) {
-    skip_because("needs a GPU of compute capability 9.0");
-  }
 }
 
 static void check_scan(bed *b, size_t n, bool inclusive) {
@@ -164,12 +122,12 @@ static void check_scan(bed *b, size_t n, bool inclusive) {
   }
   free(x);
   free(y);
-  close_kernel(&k);
+  bed_kernel_close(&k.k);
 }
 
 static void scans_begin_anywhere(void **state) {
-  bed *b = *state;
-  need(b);
+  bed *b = bed_ready(state);
+  bed_needs(b, 90);
   check_scan(b, 769, true);
   check_scan(b, 768 * 40, true);
   check_scan(b, 768 * 171 + 765, false);
@@ -214,12 +172,12 @@ static void transposes_begin_anywhere(void **state) {
        "ALG=shifted,TM=64,TN=32,BLOCK=256,VEC=2,LAYOUT=plain,RASTER=down", 114, 95},
       {"rows=65 cols=33 align=1",
        "ALG=shifted,TM=64,TN=32,BLOCK=256,VEC=2,LAYOUT=plain,RASTER=down", 65, 33}};
-  bed *b = *state;
-  need(b);
+  bed *b = bed_ready(state);
+  bed_needs(b, 90);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     kernel k = open_kernel(b, "transpose", cases[i].problem, cases[i].config);
     check_transpose(b, &k, cases[i].rows, cases[i].cols, 4);
-    close_kernel(&k);
+    bed_kernel_close(&k.k);
   }
 }
 
@@ -229,36 +187,28 @@ static void transposes_of_odd_sizes(void **state) {
     const char *type;
     size_t size;
   } types[] = {{"f32", 4}, {"u8", 1}, {"f16", 2}, {"f64", 8}};
-  bed *b = *state;
-  need(b);
+  bed *b = bed_ready(state);
+  bed_needs(b, 90);
   const bool emu = b->d->info.format == RT_PTX;
   const size_t most = emu ? 130 : 1500;
   for (size_t i = 0; i < (emu ? 8u : 24u); i++) {
-    const size_t rows = 129 + 2 * draw(b, most), cols = 65 + 2 * draw(b, most);
+    const size_t rows = 129 + 2 * random_below(&b->random, most),
+                 cols = 65 + 2 * random_below(&b->random, most);
     kernel k = open_kernel(
         b, "transpose",
         arena_format(&b->a, "rows=%zu cols=%zu dtype=%s align=1", rows, cols, types[i % 4].type),
         NULL);
     check_transpose(b, &k, rows, cols, types[i % 4].size);
-    close_kernel(&k);
+    bed_kernel_close(&k.k);
     arena_clear(&b->a);
   }
 }
 
 int main(int argc, char **argv) {
-  bed b = {.name = device_argument(argc, argv, "emu"), .random = 1};
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test_prestate(scans_begin_anywhere, &b),
-      cmocka_unit_test_prestate(transposes_begin_anywhere, &b),
-      cmocka_unit_test_prestate(transposes_of_odd_sizes, &b),
+      cmocka_unit_test(scans_begin_anywhere),
+      cmocka_unit_test(transposes_begin_anywhere),
+      cmocka_unit_test(transposes_of_odd_sizes),
   };
-  if (kit_open(b.name, &b.d, b.limits, &b.c, &b.e)) {
-    fprintf(stderr, "%s\n", b.e.message);
-    return 1;
-  }
-  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
-  rt_compiler_close(b.c);
-  b.d->ops->close(b.d);
-  arena_clear(&b.a);
-  return failed != 0;
+  return BED_RUN_TESTS("unaligned", argc, argv, tests);
 }

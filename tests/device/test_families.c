@@ -1,0 +1,118 @@
+/* test_families -- every template that comes with the library: its default, its suggestions and a sample
+ * of its space are built and compared with its reference, and the default is valid for any problem.
+ *   build/tests/test_families [--device NAME] */
+#define _GNU_SOURCE
+#include "family_fixture.h"
+
+/* clang-format off */
+#define FAMILIES(X)                                                                                \
+  X(argmax) X(copy) X(gemm) X(gemm_batched) X(gemv) X(histogram) X(merge) X(merge_sort)            \
+  X(radix_sort) X(reduce) X(saxpy) X(scan) X(segmented_reduce) X(segmented_scan)                   \
+  X(segmented_sort) X(sgemm) X(transpose)
+/* clang-format on */
+
+#define IS_RIGHT(family)                                                                           \
+  static void family##_is_right(void **state) {                                                    \
+    check_family(bed_ready(state), #family);                                                       \
+  }
+FAMILIES(IS_RIGHT)
+
+static void every_family_is_tested(void **state) {
+#define NAME(family) #family,
+  static const char *const tested[] = {FAMILIES(NAME)};
+  bed *b = *state;
+  const char *const *names;
+  size_t n;
+  assert_ok(gen_families(NULL, &b->a, &names, &n, &b->e), &b->e);
+  assert_int_equal(n, sizeof tested / sizeof *tested);
+  for (size_t i = 0; i < n; i++) {
+    assert_string_equal(names[i], tested[i]);
+  }
+}
+
+static const struct {
+  const char *family, *problem;
+} extremes[] = {
+    {"saxpy", "n=0"},
+    {"saxpy", "n=2^36"},
+    {"saxpy", "n=3"},
+    {"argmax", "n=0"},
+    {"argmax", "n=2^36 op=min dtype=f64 align=1"},
+    {"reduce", "n=2^36 op=product dtype=bf16 align=1 order=fixed"},
+    {"reduce", "n=0"},
+    {"reduce", "n=2^36 op=min dtype=f64"},
+    {"reduce", "n=5 align=1"},
+    {"sgemm", "m=0 n=0 k=0"},
+    {"sgemm", "m=1 n=1 k=0"},
+    {"sgemm", "m=4096"},
+    {"sgemm", "m=4095 n=1 k=77 ta=t"},
+    {"sgemm", "m=2147483647 n=1 k=2147483647 tb=t"},
+    {"sgemm", "m=1 n=2147483647 k=1"},
+    {"sgemm", "m=16 n=16 k=10 align=1"},
+    {"scan", "n=0"},
+    {"scan", "n=2^36 dtype=f64 op=max align=1"},
+    {"scan", "n=1 dtype=f16 kind=exclusive"},
+    {"segmented_reduce", "n=0"},
+    {"segmented_reduce", "n=1 segments=2147483647 dtype=f64"},
+    {"segmented_reduce", "n=2147483647 segments=1 op=max align=1"},
+    {"segmented_scan", "n=0"},
+    {"segmented_scan", "n=1 segments=2147483647 dtype=f64"},
+    {"segmented_scan", "n=2147483647 segments=1 op=max kind=exclusive"},
+    {"histogram", "n=0 bins=1"},
+    {"histogram", "n=4294967295 bins=2^24 dtype=u8 align=1"},
+    {"merge", "m=0"},
+    {"merge", "m=2^36 n=2^36 dtype=f64 value=8 align=1"},
+    {"merge_sort", "n=0"},
+    {"merge_sort", "n=5000 dtype=i8 align=1"},
+    {"merge_sort", "n=2^36 dtype=f64 value=8 align=1"},
+    {"transpose", "rows=0 cols=0"},
+    {"transpose", "rows=2147483647 cols=1 dtype=u8 align=1"},
+    {"transpose", "rows=1 cols=3 batch=2^20 dtype=f64"},
+    {"radix_sort", "n=0 begin_bit=64 end_bit=0"},
+    {"radix_sort", "n=2^36 dtype=u8"},
+    {"radix_sort", "n=5 dtype=f64 value_bytes=8 order=descending end_bit=1"},
+    {"radix_sort", "n=2^32 dtype=u64 value_bytes=8"},
+    {"gemm", "m=0 n=0 k=0"},
+    {"gemm", "m=2^30 n=1 k=2^30 ta=t dtype=f64"},
+    {"gemm", "m=1 n=2^30 k=3 dtype=f16 ctype=f32"},
+    {"gemm", "m=16 n=16 k=10 align=1"},
+    {"gemm_batched", "m=0 n=0 batch=0"},
+    {"gemm_batched", "m=128 n=128 k=32768 dtype=f64 layout=strided"},
+    {"gemm_batched", "m=1 n=128 k=1 batch=2^30 ta=t tb=t"},
+    {"gemm_batched", "m=5 n=7 k=0 layout=strided bias=row"},
+    {"gemv", "m=0 n=0"},
+    {"gemv", "m=2147352576 n=1 dtype=f64 align=1 unit=0"},
+    {"gemv", "m=2147352576 n=3 trans=t dtype=bf16"},
+    {"gemv", "m=1 n=2147352576 trans=t bias=row act=gelu"},
+    {"copy", "n=0 size=16 op=fill align=1"},
+    {"copy", "n=2^36 size=16"},
+};
+
+/* The default has to serve any problem on any device, down to a small old one. */
+static void defaults_are_always_valid(void **state) {
+  bed *b = *state;
+  for (size_t i = 0; i < RT_NUMBERS; i++) {
+    if (!strcmp(b->limits[i].name, "dev_cc")) {
+      b->limits[i].value = 75;
+    } else if (!strcmp(b->limits[i].name, "dev_smem_block")) {
+      b->limits[i].value = 48 << 10;
+    } else if (!strcmp(b->limits[i].name, "dev_sms")) {
+      b->limits[i].value = 1;
+    }
+  }
+  for (size_t i = 0; i < sizeof extremes / sizeof *extremes; i++) {
+    bed_kernel s = bed_problem_open(b, NULL, extremes[i].family, extremes[i].problem);
+    gen_config c;
+    gen_config_default(s.t, &c);
+    assert_ok(gen_config_check(s.g, &c, &b->e), &b->e);
+    bed_kernel_close(&s);
+  }
+  rt_numbers(&b->d->info, b->limits);
+}
+
+int main(int argc, char **argv) {
+#define TEST(family) cmocka_unit_test(family##_is_right),
+  const struct CMUnitTest tests[] = {cmocka_unit_test(every_family_is_tested),
+                                     cmocka_unit_test(defaults_are_always_valid), FAMILIES(TEST)};
+  return BED_RUN_TESTS("families", argc, argv, tests);
+}

@@ -1,0 +1,126 @@
+/* test_family_mistakes -- the check against the reference finds a mistake in each family: a text of the
+ * template is replaced, and its default must come out wrong.
+ *   build/tests/test_family_mistakes [--device NAME] */
+#define _GNU_SOURCE
+#include <unistd.h>
+
+#include "family_fixture.h"
+
+/* The file that has this text: the family's own, or else one that families include. */
+static const char *file_with(bed *b, const char *family, const char *text) {
+  const char *own = arena_format(&b->a, "%s.lua", family), *shared = NULL;
+  for (const gen_file *f = gen_builtin; f->name; f++) {
+    const bool has = strstr(f->text, text) != NULL;
+    if (has && !strcmp(f->name, own)) {
+      return own;
+    }
+    shared = has && strstr(f->name, ".cuh") ? f->name : shared;
+  }
+  return shared;
+}
+
+/* The family's text with one thing replaced, in a folder of its own. */
+static void write_broken(bed *b, const char *folder, const char *family, const char *from,
+                         const char *to) {
+  const char *broken = file_with(b, family, from);
+  assert_non_null(broken);
+  for (const gen_file *f = gen_builtin; f->name; f++) {
+    const char *at = strstr(f->text, from);
+    char *path = arena_format(&b->a, "%s/%s", folder, f->name);
+    char *text = arena_text(&b->a, f->text);
+    if (!strcmp(f->name, broken)) {
+      text = arena_format(&b->a, "%.*s%s%s", (int)(at - f->text), f->text, to, at + strlen(from));
+    }
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    assert_true(fputs(text, file) >= 0);
+    assert_int_equal(fclose(file), 0);
+  }
+}
+
+static void remove_broken(bed *b, const char *folder) {
+  for (const gen_file *f = gen_builtin; f->name; f++) {
+    assert_int_equal(unlink(arena_format(&b->a, "%s/%s", folder, f->name)), 0);
+  }
+  assert_int_equal(rmdir(folder), 0);
+}
+
+static int check_broken(bed *b, const char *family, const char *problem, const char *from,
+                        const char *to) {
+  char folder[] = "/tmp/templates-XXXXXX";
+  assert_non_null(mkdtemp(folder));
+  write_broken(b, folder, family, from, to);
+  const char *folders[] = {folder};
+  gen_options o = {.folders = folders, .n_folders = 1};
+  bed_kernel s = bed_problem_open(b, &o, family, problem);
+  rt_bench *bench = family_bench(b, &s);
+  gen_config c;
+  gen_config_default(s.t, &c);
+  int rc = family_check(b, &s, bench, &c, 0);
+  rt_bench_free(bench);
+  bed_kernel_close(&s);
+  remove_broken(b, folder);
+  return rc;
+}
+
+/* Positions of more than 30 bits are other code, which keys in such numbers would take too long. */
+static void radix_sort_has_wide_positions(void **state) {
+  bed *b = bed_ready(state);
+  assert_ok(check_broken(b, "radix_sort", "n=3001 value_bytes=4", "sel(n < 2^30, 0, 1)", "1"),
+            &b->e);
+}
+
+/* A line of a template, what it becomes, and where the check sees it. */
+static const struct {
+  const char *family, *problem, *right, *wrong, *place;
+} mistakes[] = {
+    /* the tolerance has no room for a product or an element left out */
+    {"sgemm", "m=20 n=20 k=50", "alpha == 0 ? 0 : k;", "alpha == 0 || k == 0 ? 0 : k - 1;", "C["},
+    {"reduce", "n=1000", "if (i + c * BLOCK < vectors)", "if (i + c * BLOCK + 1 < vectors)", "y["},
+    {"scan", "n=3000", "combine(warp > 0 ? before", "combine(warp > 1 ? before", "y["},
+    {"segmented_reduce", "n=1000 segments=30",
+     "i * VEC < s.end; i +=", "i * VEC + 1 < s.end; i +=", "y["},
+    {"segmented_scan", "n=1000 segments=30", "sum = combine(sum, (wide)total)", "sum = (wide)total",
+     "y["},
+    {"histogram", "n=1000", "if (counts(bin)) add", "if (bin > 0) add", "y["},
+    {"argmax", "n=5000 dtype=i32 keys=20", "x.at < y.at :", "x.at > y.at :", "y["},
+    {"merge", "m=1000 value=4 keys=9", "b_first + source - a_count]",
+     "b_first + (source - a_count) / 2]", "cv["},
+    {"merge_sort", "n=9000", "t.start + i * run + from.of[i],",
+     "t.start + i * run + from.of[i] / 2 * 2,", "y["},
+    {"transpose", "rows=40 cols=33", "* cols + column));", "* cols + column / 2 * 2));", "y["},
+    {"radix_sort", "n=1000", "(1u << max(bits, 0)) - 1", "(1u << max(bits - 1, 0)) - 1",
+     "keys_out["},
+    /* equal keys that change places */
+    {"radix_sort", "n=1000 value_bytes=4 words=64", "each(i, r);",
+     "each(i, same == 0xffffffff ? ((r - 1) ^ 1) + 1 : r);", "values_out["},
+    {"segmented_sort", "n=900 segments=40", "lanes <= LANES", "lanes < LANES", "keys_out["},
+    {"segmented_sort", "n=9000 segments=2", "t.tile > 0 ? look_back(own + bin, t.tile, epoch) :",
+     "t.tile > 1 ? look_back(own + bin, t.tile, epoch) :", "keys_out["},
+    {"copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)", "y["},
+    {"gemm_batched", "m=6 batch=9", "for (int p = 0; p < @{", "for (int p = KV; p < @{", "C["},
+    {"gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A", "C["},
+    {"gemm", "m=20 n=20 k=5", "beta == 0 ? output() : *to", "*to", "C["},
+    {"gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to", "C["},
+    {"gemv", "m=40 n=50", "alpha == 0 ? 0 : depth,", "alpha == 0 ? 0 : depth - 1,", "y["},
+    {"gemv", "m=40 n=50", "{(wide)alpha, (wide)beta,", "{(wide)alpha, (wide)beta + 1,", "y["},
+    /* with beta 0, C is not read: it may hold anything */
+    {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
+};
+
+static void mistakes_are_found(void **state) {
+  bed *b = bed_ready(state);
+  for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
+    assert_fails(check_broken(b, mistakes[i].family, mistakes[i].problem, mistakes[i].right,
+                              mistakes[i].wrong),
+                 &b->e, ERR_WRONG, mistakes[i].place);
+  }
+}
+
+int main(int argc, char **argv) {
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(radix_sort_has_wide_positions),
+      cmocka_unit_test(mistakes_are_found),
+  };
+  return BED_RUN_TESTS("family_mistakes", argc, argv, tests);
+}
