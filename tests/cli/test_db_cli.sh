@@ -51,7 +51,14 @@ prints "4 results, 2 of them new" "$autotune" db import "$folder/both.txt" --db 
 grep -h '^[^#]' "$folder/results.txt" >>"$folder/both.txt"
 prints "6 results, 0 of them new" "$autotune" db import "$folder/both.txt" --db "$folder/closed.db"
 grep -q "does not end with" "$folder/err" || complain "lines behind the end were not told"
-prints " results, " "$autotune" db import db/presets/nvidia-h200.txt --db "$folder/presets.db"
+prints "nvidia-h200.portfolio.txt: 1 results, " "$autotune" db import db/presets/*.txt --db "$folder/presets.db"
+# results and portfolios are shipped apart, and come back as they went
+prints "1 portfolios in $folder/again/nvidia-h200.portfolio.txt" "$autotune" db export --presets "$folder/again" --db "$folder/presets.db"
+grep -q '	portfolio	' "$folder/again/nvidia-h200.txt" && complain "a portfolio is among the results"
+cut -f 5,9,12 db/presets/nvidia-h200.txt >"$folder/shipped"
+grep '^[^#]' "$folder/again/nvidia-h200.txt" | cut -f 5,9,12 | grep -qvxFf "$folder/shipped" && complain "results changed on the way"
+grep '^[^#]' db/presets/nvidia-h200.portfolio.txt | cut -f 1-11 >"$folder/shipped"
+grep '^[^#]' "$folder/again/nvidia-h200.portfolio.txt" | cut -f 1-11 | cmp -s - "$folder/shipped" || complain "the portfolio changed on the way"
 
 # ---- a line written by hand is found by its problem's canonical text; one that is none is named
 sed '/^# end/d; s/saxpy n=\([0-9]*\)[^	]*	/saxpy  n=\1	/' "$folder/results.txt" >"$folder/hand.txt"

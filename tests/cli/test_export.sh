@@ -132,7 +132,7 @@ ${CXX:-c++} -x c++ -std=c++17 -Wall -Wextra -Werror -isystem "$CUDA_HOME/include
 
 # what C decides is what the template's Lua decides, and what its models say is what the library's say, for problems
 # far and wide, of the portfolio that is shipped
-shipped=db/presets/nvidia-h200.txt
+shipped=db/presets/nvidia-h200.portfolio.txt
 "$autotune" db export "$folder/text" 2>/dev/null || complain "db export"
 {
   head -n 2 $shipped

@@ -135,34 +135,47 @@ static bool is_preset(const cli *c, current *now, const db_line *l) {
   return (c->device || !modelled) && has_word(c, 1, l->template.family) && is_current(now, l);
 }
 
-/* "NVIDIA H200" is told in nvidia-h200.txt. */
-static char *preset_path(const char *folder, const char *name, arena *a) {
-  char *path = arena_format(a, "%s/%s.txt", folder, name);
-  for (char *p = path ? path + strlen(folder) + 1 : NULL; p && p[0] && strcmp(p, ".txt"); p++) {
+/* Portfolios, whose text is as long as a thousand results, go to a file of their own:
+ * "NVIDIA H200" to nvidia-h200.txt and nvidia-h200.portfolio.txt. */
+static const char *preset_path(const char *folder, const char *name, bool portfolios, arena *a) {
+  char *path = arena_format(a, "%s/%s", folder, name);
+  for (char *p = path ? path + strlen(folder) + 1 : NULL; p && *p; p++) {
     *p = isalnum((unsigned char)*p) ? (char)tolower((unsigned char)*p) : '-';
   }
-  return path;
+  return path ? arena_format(a, "%s%s.txt", path, portfolios ? ".portfolio" : "") : NULL;
 }
 
-static int export_device(const cli *c, lines *l, const char *name, const bool *chosen, err *e) {
+static int export_preset(const cli *c, lines *l, const char *name, bool portfolios,
+                         const bool *chosen, err *e) {
   str text = {0};
   size_t n = 0;
-  const char *path = preset_path(c->presets, name, &l->memory);
+  const char *path = preset_path(c->presets, name, portfolios, &l->memory);
   if (!path) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   db_text_head(&text);
   for (size_t i = 0; i < l->n; i++) {
-    if (chosen[i] && !strcmp(l->rows[i].device.name, name)) {
-      db_text_write(&l->rows[i], &text);
+    const db_line *row = &l->rows[i];
+    if (chosen[i] && !strcmp(row->device.name, name) &&
+        (row->kind == DB_KIND_PORTFOLIO) == portfolios) {
+      db_text_write(row, &text);
       n++;
     }
   }
   db_text_end(&text);
+  if (!n) {
+    str_clear(&text);
+    return 0;
+  }
   TRY(file_make_parents(path, e));
   TRY(write_text(path, &text, e));
-  printf("%zu results in %s\n", n, path);
+  printf("%zu %s in %s\n", n, portfolios ? "portfolios" : "results", path);
   return 0;
+}
+
+static int export_device(const cli *c, lines *l, const char *name, const bool *chosen, err *e) {
+  TRY(export_preset(c, l, name, false, chosen, e));
+  return export_preset(c, l, name, true, chosen, e);
 }
 
 static bool is_first_of_device(const lines *l, const bool *chosen, size_t i) {
