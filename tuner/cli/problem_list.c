@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "progress.h"
+#include "tuning.h"
 #include "worker.h"
 
 typedef struct run_ {
@@ -18,26 +18,6 @@ typedef struct run_ {
   progress progress;
 } run_;
 
-static int options_of(run_ *r, tune_options *o, err *e) {
-  const cli *c = r->m->c;
-  int64_t jobs, seed, timeout;
-  TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
-  TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
-  TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
-  TRY(search_strategy_find(c->strategy ? c->strategy : search_strategies()[0]->name, &o->strategy,
-                           e));
-  o->device = cli_device(c);
-  o->jobs = (int)jobs;
-  o->seed = (uint64_t)seed;
-  o->timeout_sec = (double)timeout;
-  TRY(cli_timing(c, &o->replay, e));
-  o->budget = r->m->budget;
-  o->stop = cli_catch_signals();
-  o->report = progress_report;
-  o->report_self = &r->progress;
-  return 0;
-}
-
 static int tune(run_ *r, const gen_problem *p, err *e) {
   tune_state last;
   int rc = tune_problem(r->session, p, &last, e);
@@ -47,7 +27,7 @@ static int tune(run_ *r, const gen_problem *p, err *e) {
 
 /* ---- a part of the space --------------------------------------------------------------------- */
 
-/* What is stored of this problem: all of it, and what lies inside. */
+/* Stored trials of this problem: all, and those inside the subspace. */
 static int count(run_ *r, const char *problem, const search_subspace *w, size_t *n,
                  size_t *n_inside, double *sec, err *e) {
   const int64_t t = tune_template_id(r->session), d = tune_device_id(r->session);
@@ -65,9 +45,9 @@ static int count(run_ *r, const char *problem, const search_subspace *w, size_t 
   return rc;
 }
 
-/* A session's budget counts all that is stored; here only what lies inside counts. A search asks
- * for the default and near sizes' best first, wherever these lie: what they took is made up for by
- * searching again, as long as anything new is found. */
+/* A session's budget counts all stored trials, here only those inside the subspace count. Initial
+ * configurations lie anywhere, so the search is repeated with a larger budget until enough trials lie
+ * inside, or nothing new is found. */
 static int tune_part(run_ *r, const gen_problem *p, const char *problem, const search_subspace *w,
                      err *e) {
   const tune_budget wanted = r->m->budget;
@@ -108,7 +88,8 @@ static int tune_parts(run_ *r, const gen_problem *p, err *e) {
 static int open_run(run_ *r, err *e) {
   tune_options o = {0};
   progress_init(&r->progress, false, r->m->c->quiet || r->m->c->json);
-  TRY(options_of(r, &o, e));
+  o.budget = r->m->budget;
+  TRY(tuning_common(r->m->c, &r->progress, &o, e));
   TRY(cli_open_db(r->m->c, DB_WRITE, &r->db, e));
   TRY(rt_compiler_open(&r->compiler, e));
   return tune_open(r->m->t, r->db, r->compiler, &o, &r->session, e);
@@ -121,7 +102,7 @@ static void close_run(run_ *r) {
   arena_clear(&r->memory);
 }
 
-/* What is wrong with a problem the verb tells itself. */
+/* The verb itself reports what is wrong with a problem. */
 static int tune_one(run_ *r, const gen_problem *p, err *e) {
   err why = {0};
   const int rc = r->m->n_within ? tune_parts(r, p, &why) : tune(r, p, &why);
@@ -169,7 +150,7 @@ static void child_main(int fd, void *setting) {
   str request = {0};
   err why = {0};
   open_run(&r, &why);
-  signal(SIGINT, SIG_IGN); /* the terminal tells both; the parent passes it on, once */
+  signal(SIGINT, SIG_IGN); /* the terminal sends it to both; the parent forwards it once */
   while (!answer(fd, &why) && !why.code && !wire_receive(fd, &request, NULL)) {
     serve_one(x, &r, &request, &why);
   }
@@ -177,15 +158,15 @@ static void child_main(int fd, void *setting) {
   str_clear(&request);
 }
 
-/* The first signal that this process gets is passed on, after which an answer comes soon. */
+/* Forward the first signal that this process gets; the child then answers soon. */
 static void await_answer(const worker *w, const volatile sig_atomic_t *stop) {
   enum { LOOK_MS = 200 };
   struct pollfd p = {.fd = w->fd, .events = POLLIN};
-  bool told = false;
+  bool forwarded = false;
   while (poll(&p, 1, LOOK_MS) <= 0) {
-    if (stop && *stop && !told) {
+    if (stop && *stop && !forwarded) {
       kill(w->pid, SIGTERM);
-      told = true;
+      forwarded = true;
     }
   }
 }

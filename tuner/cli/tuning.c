@@ -41,19 +41,12 @@ static int parse_start(const char *text, tune_start *out, err *e) {
                  text);
 }
 
-int tuning_options(tuning *x, const cli *c, err *e) {
-  tune_options *o = &x->options;
+int tuning_common(const cli *c, progress *p, tune_options *o, err *e) {
   int64_t jobs, seed, timeout;
-  *x = (tuning){.c = c};
-  progress_init(&x->progress, c->json, c->quiet);
   TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
   TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
   TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
-  TRY(cli_number("top", c->top, 1, 1000, 5, &x->top, e));
-  TRY(parse_effort(x, e));
-  TRY(parse_start(c->start, &o->start, e));
   TRY(cli_timing(c, &o->replay, e));
-  TRY(tune_objective_find(c->objective ? c->objective : "time", &o->objective, e));
   TRY(search_strategy_find(c->strategy ? c->strategy : search_strategies()[0]->name, &o->strategy,
                            e));
   o->device = cli_device(c);
@@ -62,8 +55,19 @@ int tuning_options(tuning *x, const cli *c, err *e) {
   o->timeout_sec = (double)timeout;
   o->stop = cli_catch_signals();
   o->report = progress_report;
-  o->report_self = &x->progress;
+  o->report_self = p;
   return 0;
+}
+
+int tuning_options(tuning *x, const cli *c, err *e) {
+  tune_options *o = &x->options;
+  *x = (tuning){.c = c};
+  progress_init(&x->progress, c->json, c->quiet);
+  TRY(tuning_common(c, &x->progress, o, e));
+  TRY(cli_number("top", c->top, 1, 1000, 5, &x->top, e));
+  TRY(parse_effort(x, e));
+  TRY(parse_start(c->start, &o->start, e));
+  return tune_objective_find(c->objective ? c->objective : "time", &o->objective, e);
 }
 
 /* ---- device ---------------------------------------------------------------------------------- */

@@ -32,6 +32,8 @@ typedef struct tuning {
   summary summary;
 } tuning;
 
+/* tuning_common -- the options that every search has; *p reports its progress */
+int tuning_common(const cli *c, progress *p, tune_options *o, err *e);
 /* tuning_options -- clear with tuning_close whether or not it failed */
 int tuning_options(tuning *x, const cli *c, err *e);
 /* tuning_open -- database, compiler and processes, for x->t */

@@ -1,9 +1,9 @@
-/* timing_table.h -- time given configurations at given sizes: the table that portfolio_learn.h chooses from.
+/* timing_table.h -- the times of given configurations at given sizes: the table from which
+ * portfolio_learn.h chooses.
  *
- * As the tuner does it: compile workers ahead, one measuring process behind, each result checked
- * against the reference, timed and stored as a trial before the next; what the database knows is
- * not measured again. A configuration that does not fit a size is adapted as libtuned would adapt
- * it. */
+ * Each configuration is adapted to a size as libtuned would adapt it. Results are checked, timed and
+ * stored as trials one by one, through the tuner's pipeline; those in the database are not measured
+ * again. */
 #ifndef TUNE_TIMING_TABLE_H
 #define TUNE_TIMING_TABLE_H
 
@@ -14,8 +14,8 @@
 typedef struct timing_progress { /* after a size */
   const char *problem;
   size_t i, n;       /* the i-th of n */
-  uint64_t measured; /* so far; what was known is not counted */
-  const char *why;   /* it could not be had at all; NULL: it could */
+  uint64_t measured; /* by this run so far */
+  const char *why;   /* the size failed as a whole; NULL: it did not */
 } timing_progress;
 
 typedef struct timing_options {
@@ -36,11 +36,11 @@ void timing_table_close(timing_table *g);
 const rt_info *timing_table_device(const timing_table *g);
 int64_t timing_table_device_id(const timing_table *g);
 int64_t timing_table_template_id(const timing_table *g);
-/* timing_table_fill -- sec[config * stride + size]: INFINITY where it does not fit or failed; work
- * likewise, what they do there.
- *   in   budget   seconds after which no size is begun; 0: all of them are
- *   out  *n_done  sizes that were looked at; fewer than all when the time is over
- *   err  ERR_INTERRUPTED  what is finished is stored */
+/* timing_table_fill -- sec[config * stride + size]: INFINITY where the configuration does not fit or
+ * failed. work has the same layout.
+ *   in   budget   seconds after which no size is started; 0: no limit
+ *   out  *n_done  sizes that were timed; fewer than all when the time is over
+ *   err  ERR_INTERRUPTED  finished results are stored */
 int timing_table_fill(timing_table *g, const gen_config *configs, size_t n_configs,
                       const sizes *list, double budget, size_t stride, double *sec,
                       model_work *work, size_t *n_done, err *e);

@@ -74,10 +74,10 @@ static bool boxes_of(boxes *x, const forest_node *nodes) {
 
 /* ---- variances ------------------------------------------------------------------------------- */
 
-/* Parameters with very many values are looked at in bins. */
+/* Parameters with more than MAX_BINS values are binned. */
 typedef struct axis {
   size_t n;
-  double width; /* values a bin */
+  double width; /* values per bin */
 } axis;
 
 static axis axis_of(const search_space *s, size_t p) {
@@ -85,8 +85,8 @@ static axis axis_of(const search_space *s, size_t p) {
   return (axis){n, (double)s->n_values[p] / (double)n};
 }
 
-/* How much of a bin the box covers. */
-static double cover(const axis *a, size_t bin, double from, double to) {
+/* The share of a bin that [from, to) covers. */
+static double overlap(const axis *a, size_t bin, double from, double to) {
   double low = (double)bin * a->width, high = low + a->width;
   double inside = fmin(high, to) - fmax(low, from);
   return inside > 0 ? inside / a->width : 0;
@@ -111,7 +111,7 @@ static void marginal(const boxes *x, size_t p, double *out) {
     double rest = b->value * b->share / part(x, b, p);
     for (size_t k = (size_t)(b->from[p] / a.width); k < a.n && (double)k * a.width < b->to[p];
          k++) {
-      out[k] += rest * cover(&a, k, b->from[p], b->to[p]);
+      out[k] += rest * overlap(&a, k, b->from[p], b->to[p]);
     }
   }
 }
@@ -132,10 +132,10 @@ static void marginal_of_pair(const boxes *x, size_t p, size_t q, double *out) {
     double rest = b->value * b->share / part(x, b, p) / part(x, b, q);
     for (size_t k = (size_t)(b->from[p] / a.width); k < a.n && (double)k * a.width < b->to[p];
          k++) {
-      double half = rest * cover(&a, k, b->from[p], b->to[p]);
+      double half = rest * overlap(&a, k, b->from[p], b->to[p]);
       for (size_t l = (size_t)(b->from[q] / c.width); l < c.n && (double)l * c.width < b->to[q];
            l++) {
-        out[k * c.n + l] += half * cover(&c, l, b->from[q], b->to[q]);
+        out[k * c.n + l] += half * overlap(&c, l, b->from[q], b->to[q]);
       }
     }
   }
@@ -144,7 +144,7 @@ static void marginal_of_pair(const boxes *x, size_t p, size_t q, double *out) {
 /* ---- one tree, and all ----------------------------------------------------------------------- */
 
 typedef struct anova {
-  history *t;
+  history *h;
   importance *out;
   boxes boxes;
   double mean[GEN_MAX_PARAMS][MAX_BINS]; /* of the trees' marginals */
@@ -152,11 +152,11 @@ typedef struct anova {
 } anova;
 
 static void add_tree(anova *x) {
-  const search_space *s = x->t->space;
+  const search_space *s = x->h->space;
   double mean, variance, single[GEN_MAX_PARAMS] = {0}, bins[MAX_BINS];
   mean_and_variance(&x->boxes, &mean, &variance);
-  for (size_t i = 0; i < x->t->n_free; i++) {
-    size_t p = x->t->free[i], n = axis_of(s, p).n;
+  for (size_t i = 0; i < x->h->n_free; i++) {
+    size_t p = x->h->free[i], n = axis_of(s, p).n;
     marginal(&x->boxes, p, bins);
     single[p] = variance_of(bins, n, mean);
     x->out->main[p] += variance > 0 ? single[p] / variance / TREES : 0;
@@ -181,9 +181,9 @@ static int by_share(const void *a, const void *b) {
 
 static void begin(anova *x) {
   *x->out = (importance){.fit = 0};
-  for (size_t i = 0; i < x->t->n_free; i++) {
-    for (size_t j = i + 1; j < x->t->n_free; j++) {
-      x->out->pairs[x->out->n_pairs++] = (importance_pair){x->t->free[i], x->t->free[j], 0};
+  for (size_t i = 0; i < x->h->n_free; i++) {
+    for (size_t j = i + 1; j < x->h->n_free; j++) {
+      x->out->pairs[x->out->n_pairs++] = (importance_pair){x->h->free[i], x->h->free[j], 0};
     }
   }
 }
@@ -191,8 +191,8 @@ static void begin(anova *x) {
 static void finish(anova *x) {
   importance *out = x->out;
   qsort(out->pairs, out->n_pairs, sizeof *out->pairs, by_share);
-  for (size_t p = 0; p < x->t->space->n_params; p++) {
-    axis a = axis_of(x->t->space, p);
+  for (size_t p = 0; p < x->h->space->n_params; p++) {
+    axis a = axis_of(x->h->space, p);
     size_t best = 0, worst = 0;
     for (size_t k = 1; k < a.n; k++) {
       best = x->mean[p][k] < x->mean[p][best] ? k : best;
@@ -203,7 +203,7 @@ static void finish(anova *x) {
   }
 }
 
-/* ---- how well the forest knows --------------------------------------------------------------- */
+/* ---- quality of the forest ------------------------------------------------------------------- */
 
 static double share_explained(const history *test, const forest *f, const float *target) {
   double mean = 0, residual = 0, total = 0, n = (double)test->n;
@@ -219,28 +219,28 @@ static double share_explained(const history *test, const forest *f, const float 
   return total > 0 ? 1 - residual / total : 0;
 }
 
-static bool targets_of(const history *t, float **out) {
-  *out = malloc((t->n + 1) * sizeof **out);
-  for (size_t i = 0; *out && i < t->n; i++) {
-    (*out)[i] = (float)log(t->evaluations[i].sec);
+static bool targets_of(const history *h, float **out) {
+  *out = malloc((h->n + 1) * sizeof **out);
+  for (size_t i = 0; *out && i < h->n; i++) {
+    (*out)[i] = (float)log(h->evaluations[i].sec);
   }
   return *out != NULL;
 }
 
-static bool fit_history(forest *f, history *t) {
+static bool fit_history(forest *f, history *h) {
   float *target;
-  bool ok = targets_of(t, &target) && forest_fit(f, t, target);
+  bool ok = targets_of(h, &target) && forest_fit(f, h, target);
   free(target);
   return ok;
 }
 
-/* The answers that did not fail, split: every fifth one apart. */
-static int copy_answers(const history *t, history *learn, history *test, err *e) {
+/* Copy the evaluations that did not fail; every fifth goes to `test`, if there is one. */
+static int copy_evaluations(const history *h, history *learn, history *test, err *e) {
   size_t n = 0;
-  for (size_t i = 0; i < t->n; i++) {
-    if (isfinite(t->evaluations[i].sec)) {
+  for (size_t i = 0; i < h->n; i++) {
+    if (isfinite(h->evaluations[i].sec)) {
       history *to = test && n % 5 == 0 ? test : learn;
-      if (history_tell(to, t->evaluations[i].point, t->evaluations[i].sec) == SIZE_MAX) {
+      if (history_tell(to, h->evaluations[i].point, h->evaluations[i].sec) == SIZE_MAX) {
         return err_set(e, ERR_NOMEM, "out of memory");
       }
       n++;
@@ -249,12 +249,12 @@ static int copy_answers(const history *t, history *learn, history *test, err *e)
   return 0;
 }
 
-static int judge(const history *t, forest *f, double *fit, err *e) {
+static int cross_validate(const history *h, forest *f, double *fit, err *e) {
   history learn, test;
   float *target = NULL;
-  TRY(history_init(&learn, t->space, 1, e));
-  int rc = history_init(&test, t->space, 1, e);
-  rc = rc ? rc : copy_answers(t, &learn, &test, e);
+  TRY(history_init(&learn, h->space, 1, e));
+  int rc = history_init(&test, h->space, 1, e);
+  rc = rc ? rc : copy_evaluations(h, &learn, &test, e);
   if (!rc && (!fit_history(f, &learn) || !targets_of(&test, &target))) {
     rc = err_set(e, ERR_NOMEM, "out of memory");
   }
@@ -269,11 +269,11 @@ static int judge(const history *t, forest *f, double *fit, err *e) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int check(const history *t, err *e) {
+static int check(const history *h, err *e) {
   double least = INFINITY, most = 0;
   size_t n = 0;
-  for (size_t i = 0; i < t->n; i++) {
-    double sec = t->evaluations[i].sec;
+  for (size_t i = 0; i < h->n; i++) {
+    double sec = h->evaluations[i].sec;
     n += isfinite(sec);
     least = isfinite(sec) ? fmin(least, sec) : least;
     most = isfinite(sec) ? fmax(most, sec) : most;
@@ -288,9 +288,9 @@ static int check(const history *t, err *e) {
 
 static int analyse(anova *x, forest *f, err *e) {
   history all;
-  TRY(judge(x->t, f, &x->out->fit, e));
-  TRY(history_init(&all, x->t->space, 1, e));
-  int rc = copy_answers(x->t, &all, NULL, e);
+  TRY(cross_validate(x->h, f, &x->out->fit, e));
+  TRY(history_init(&all, x->h->space, 1, e));
+  int rc = copy_evaluations(x->h, &all, NULL, e);
   bool ok = !rc && fit_history(f, &all);
   for (size_t i = 0; ok && i < TREES; i++) {
     ok = boxes_of(&x->boxes, f->trees[i]);
@@ -303,14 +303,14 @@ static int analyse(anova *x, forest *f, err *e) {
   return rc || ok ? rc : err_set(e, ERR_NOMEM, "out of memory");
 }
 
-int importance_find(history *t, importance *out, err *e) {
+int importance_find(history *h, importance *out, err *e) {
   forest f;
-  TRY(check(t, e));
+  TRY(check(h, e));
   anova *x = calloc(1, sizeof *x);
   if (!x) {
     return err_set(e, ERR_NOMEM, "out of memory");
   }
-  *x = (anova){.t = t, .out = out, .boxes = {.space = t->space}};
+  *x = (anova){.h = h, .out = out, .boxes = {.space = h->space}};
   begin(x);
   int rc = forest_init(&f, TREES, e);
   rc = rc ? rc : analyse(x, &f, e);

@@ -9,7 +9,7 @@
 
 enum { SEC_MOST = 100000000 };
 
-/* "90s", "1.5s": what stands before the s is overwritten */
+/* "90s", "1.5s"; overwrites the s */
 static bool take_seconds(char *p, double *sec) {
   size_t n = strlen(p);
   char *end;

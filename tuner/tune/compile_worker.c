@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-/* Against the process that launches what is timed: of kernels of some microseconds a time taken
- * while it waits for a core is the host's. */
+/* Below the measuring process's priority: while that waits for a core, the times of short kernels are
+ * the host's. */
 enum { YIELD = 10 };
 
 void compile_summary(const rt_image *image, compiled *out) {
@@ -54,7 +54,7 @@ static void compile_one(const compile_setting *s, const str *request, str *frame
 
 void compile_worker_main(int fd, void *setting) {
   str request = {0}, frame = {0};
-  (void)!nice(YIELD); /* -1 may be what it is now */
+  (void)!nice(YIELD); /* -1 may be the new value */
   while (!wire_receive(fd, &request, NULL)) {
     str_reset(&frame);
     compile_one(setting, &request, &frame);
@@ -76,5 +76,5 @@ int compile_worker_result(const str *frame, compiled *out, err *e) {
   out->spill = (int64_t)wire_get_u64(&r);
   out->smem = (int64_t)wire_get_u64(&r);
   out->sec = wire_get_f64(&r);
-  return r.failed ? err_set(e, ERR_IO, "a compile worker's answer makes no sense") : 0;
+  return r.failed ? err_set(e, ERR_IO, "a compile worker's answer is malformed") : 0;
 }

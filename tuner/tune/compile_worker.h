@@ -1,7 +1,7 @@
 /* compile_worker.h -- NVRTC in child processes, one source at a time each.
  *
- * Processes rather than threads: they scale alike, and a compiler that crashes or runs for minutes
- * costs one candidate.
+ * Processes rather than threads: they scale alike, and a compiler that crashes or hangs costs one
+ * candidate.
  */
 #ifndef TUNE_COMPILE_WORKER_H
 #define TUNE_COMPILE_WORKER_H
@@ -30,7 +30,7 @@ typedef struct compiled { /* a result; texts and bytes are borrowed from its fra
 worker_main compile_worker_main; /* setting: compile_setting */
 /* compile_worker_request -- the frame for one source */
 void compile_worker_request(str *frame, const char *text, size_t body);
-/* compile_worker_result -- err ERR_IO: the frame makes no sense */
+/* compile_worker_result -- err ERR_IO: the frame is malformed */
 int compile_worker_result(const str *frame, compiled *out, err *e);
 /* compile_summary -- registers, spills and shared memory: the most of any kernel */
 void compile_summary(const rt_image *image, compiled *out);

@@ -1,16 +1,15 @@
-/* effort.h -- how much to spend on one problem, in the words of FFTW's planner.
+/* effort.h -- how much to spend on one problem, in the terms of FFTW's planner.
  *
- *   estimate    8 trials: the default and what is best for the nearest tuned problems, then the
- *               search's first points; a few seconds
+ *   estimate    8 trials: the default and the best of the nearest tuned problems, then the search's
+ *               first points; a few seconds
  *   measure     60 seconds (the default)
  *   patient     10 minutes, and twice the finalists
- *   exhaustive  every valid point, however long that takes; the search still decides the order, so
- *               that an interrupted run has seen the likely ones
+ *   exhaustive  every valid point, however long that takes; the strategy still chooses the order, so
+ *               an interrupted run has tried the likely ones
  *
- * A budget given by the user replaces the bound and leaves the rest. Budgets count what earlier
- * runs spent, so `patient` after `measure` goes on where that one stopped. On a real device nothing
- * is left to a cost model: the model needs the compiled kernel, and once that is there, measuring
- * it takes less time than modelling it. */
+ * A budget given by the user replaces the bound only. Budgets count what earlier runs spent, so
+ * `patient` after `measure` continues where that stopped. No effort relies on a cost model on a real
+ * device: a model needs the compiled kernel, which is then measured faster than modelled. */
 #ifndef TUNE_EFFORT_H
 #define TUNE_EFFORT_H
 

@@ -11,7 +11,7 @@ enum { MEASURE_RACERS = 16 }; /* most in one race */
 
 typedef struct measure_how { /* the same for all candidates of a session */
   rt_replay replay;
-  double energy_sec; /* measure joules over so long; 0: don't */
+  double energy_sec; /* measure the energy over this time; 0: not at all */
 } measure_how;
 
 typedef struct measured {
@@ -20,9 +20,9 @@ typedef struct measured {
   double error; /* as in rt_check */
   rt_times times;
   rt_health health;                     /* while it ran */
-  uint32_t retaken;                     /* times: the clocks were held back badly */
+  uint32_t retaken;                     /* repeats because the clocks were held back badly */
   double energy_j;                      /* per launch; 0: not measured */
-  double load_sec, check_sec, time_sec; /* the measuring process spent on it */
+  double load_sec, check_sec, time_sec; /* spent by the measuring process */
   bool dead;                            /* the device's context is lost: measurer_restart */
 } measured;
 

@@ -13,7 +13,7 @@
 
 enum { OP_PROBLEM, OP_TRIAL, OP_RACE };
 
-/* None is to forget the last one. */
+/* An empty problem frees the buffers. */
 static void serve_problem(trial_bench *b, wire_reader *r, str *frame) {
   err why = {0};
   const char *problem = wire_get_text(r), *data = wire_get_text(r);
@@ -86,20 +86,19 @@ static void child_main(int fd, void *setting) {
       break;
     }
   }
-  /* The process ends here: the system takes device and memory back, even those of a dead context.
-   */
+  /* The process ends here, which frees the device and its memory even when its context is dead. */
 }
 
 /* ---- the parent ------------------------------------------------------------------------------ */
 
 enum { PATIENCE_SEC = 120 };
 
-/* Wait for an answer to a request that no candidate can delay for long. */
+/* Wait for an answer that no candidate can delay for long. */
 static int await(measurer *m, str *frame, err *e) {
   struct pollfd p = {.fd = m->w.fd, .events = POLLIN};
   double until = now_sec() + PATIENCE_SEC;
   int ready;
-  do { /* Ctrl-C interrupts poll, not the wait: the answer is needed to stop in good order */
+  do { /* Ctrl-C interrupts poll(); the answer is still needed for an orderly end */
     double left = until - now_sec();
     ready = poll(&p, 1, left > 0 ? (int)(left * 1000) : 0);
   } while (ready < 0);
@@ -171,7 +170,7 @@ int measurer_ready(measurer *m, err *e) {
 
 static int send_problem(measurer *m, err *e) {
   str frame = {0};
-  if (m->opening) { /* nobody came for that answer */
+  if (m->opening) { /* receive the answer of the last problem first */
     measurer_ready(m, NULL);
   }
   wire_put_u64(&frame, OP_PROBLEM);

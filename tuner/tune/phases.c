@@ -1,6 +1,6 @@
 #include "phases.h"
 
-/* name in JSON and in tune_phases */
+/* names in JSON and in tune_phases */
 #define PHASES(X)                                                                                  \
   X(setup) X(generate) X(search) X(store) X(wait) X(compile) X(load) X(check) X(measure) X(finals)
 

@@ -6,7 +6,7 @@
 
 static const double EVERY_SEC = 0.2;
 
-/* Own rows among them were told before: the search ignores them. */
+/* The search ignores the rows of this process, which it was told before. */
 static int read_rows(tune_session *s, arena *a, err *e) {
   db_result *rows;
   scored *scores;

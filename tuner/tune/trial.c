@@ -13,7 +13,7 @@
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
-/* What the session asks for must be there; what is only good to know may be missing. */
+/* Fails when the device lacks what the session needs; NVML alone may be missing. */
 int trial_open(trial_bench *b, const char *name, err *note, err *e) {
   TRY(rt_device_open(name, &b->device, e));
   const bool emulated = rt_emu_is(b->device);
@@ -77,8 +77,7 @@ static db_status status_of(int code) {
   }
 }
 
-/* What is far slower than the best is checked in one case only: it wins nothing, and whoever comes
- * to the finals is checked again. */
+/* A candidate far slower than the best is checked on one case only; finalists are checked on all. */
 static int check(trial_bench *b, rt_loaded *l, double flops, double stop_above, double *error,
                  err *e) {
   rt_check found = {0};
@@ -91,10 +90,10 @@ static int check(trial_bench *b, rt_loaded *l, double flops, double stop_above, 
   return rc;
 }
 
-/* ---- clocks held back: taken again */
+/* ---- repeated while clocks are held back ---------------------------------------------------- */
 
 enum { RETAKES = 3 };
-static const double COOL_SEC = 0.3; /* times the number of the attempt */
+static const double COOL_SEC = 0.3; /* before the first repeat; twice before the second, ... */
 
 static void look(void *self, size_t contender) {
   trial_bench *b = self;
@@ -103,7 +102,7 @@ static void look(void *self, size_t contender) {
   }
 }
 
-/* Only the clocks that the kernel itself met count: idle ones say nothing. */
+/* Judged by clocks read while the kernel ran: those of an idle device mean nothing. */
 static bool is_spoiled(trial_bench *b, size_t n) {
   uint64_t held = 0;
   for (size_t i = 0; i < n; i++) {
@@ -183,24 +182,24 @@ void trial_one(trial_bench *b, const measure_image *image, double stop_above, do
   arena_clear(&a);
 }
 
-/* ---- finals */
+/* ---- finals --------------------------------------------------------------------------------- */
 
-typedef struct final { /* those that take part */
+typedef struct final { /* the candidates that load and are correct */
   rt_loaded **loaded;
   rt_contender *contenders;
   rt_times *times;
-  size_t *who, n;
+  size_t *which, n;
 } final;
 
 static bool final_room(final *f, size_t n, arena *a) {
   f->loaded = ARENA_ARRAY(a, rt_loaded *, n + 1);
   f->contenders = ARENA_ARRAY(a, rt_contender, n + 1);
   f->times = ARENA_ARRAY(a, rt_times, n + 1);
-  f->who = ARENA_ARRAY(a, size_t, n + 1);
-  return f->loaded && f->contenders && f->times && f->who;
+  f->which = ARENA_ARRAY(a, size_t, n + 1);
+  return f->loaded && f->contenders && f->times && f->which;
 }
 
-/* Loads again, and is right in every case. */
+/* Load it again and check it on all cases: it takes part if both succeed. */
 static void enter(trial_bench *b, final *f, const measure_image *image, size_t i, measured *out,
                   arena *a) {
   const gen_plan *plan;
@@ -210,7 +209,7 @@ static void enter(trial_bench *b, final *f, const measure_image *image, size_t i
   out->status = status_of(rc);
   if (!rc) {
     out->error = found.error;
-    f->who[f->n] = i;
+    f->which[f->n] = i;
     f->contenders[f->n++] = rt_loaded_contender(f->loaded[i]);
   }
 }
@@ -228,7 +227,7 @@ static int run_final(trial_bench *b, final *f, size_t rounds, uint32_t *retaken,
   } while (true);
 }
 
-enum { ENERGY_FINAL = 3 }; /* times as long as a first look at the joules */
+enum { ENERGY_FINAL = 3 }; /* times the duration of a first energy measurement */
 
 void trial_race(trial_bench *b, const measure_image *images, size_t n, size_t rounds, measured *out,
                 arena *a) {
@@ -247,13 +246,13 @@ void trial_race(trial_bench *b, const measure_image *images, size_t n, size_t ro
   }
   int rc = run_final(b, &f, rounds, &retaken, &why);
   for (size_t i = 0; i < f.n; i++) {
-    measured *m = &out[f.who[i]];
+    measured *m = &out[f.which[i]];
     m->times = f.times[i];
     m->health = b->health[i];
     m->retaken = retaken;
     m->why = why;
     if (!rc && b->how.energy_sec > 0) {
-      rc = measure_energy(b, f.loaded[f.who[i]], ENERGY_FINAL * b->how.energy_sec, m);
+      rc = measure_energy(b, f.loaded[f.which[i]], ENERGY_FINAL * b->how.energy_sec, m);
     }
     m->status = status_of(rc);
   }

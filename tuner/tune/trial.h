@@ -1,20 +1,19 @@
-/* trial.h -- inside the measuring process: one candidate on the device, or the finalists side by
- * side.
+/* trial.h -- the inside of the measuring process: check and time one candidate, or race the finalists.
  *
- * Whatever goes wrong with a candidate is its own status and reason, never a failure here. */
+ * A failure of a candidate is its status and reason, never an error of these functions. */
 #ifndef TUNE_TRIAL_H
 #define TUNE_TRIAL_H
 
 #include "measured.h"
 #include "run_captured.h"
 
-typedef struct trial_bench { /* what the child holds */
+typedef struct trial_bench { /* the state of the measuring process */
   rt_device *device;
   rt_compiler *compiler;
   rt_tools *tools;
   gen_template *t;
   gen_instance *instance;
-  rt_captured data; /* that a program gave, of this problem */
+  rt_captured data; /* recorded from a program's calls, of this problem */
   rt_bench *buffers;
   measure_how how;
   rt_nvml *nvml; /* NULL: nothing to read */
@@ -23,18 +22,18 @@ typedef struct trial_bench { /* what the child holds */
 
 /* trial_open -- the device, and NVML where it is.
  *   out  *note  why clocks and power are not known; code 0: they are
- *   err  ERR_DEVICE;  ERR_USAGE  the device can't do what the session asks for */
+ *   err  ERR_DEVICE;  ERR_USAGE  the device has no graphs, or no energy counter */
 int trial_open(trial_bench *b, const char *name, err *note, err *e);
-/* trial_problem -- the buffers of a problem, instead of those before.
- *   in   data  a file of what a program gave; empty: there is none
+/* trial_problem -- replace the buffers by those of this problem.
+ *   in   data  a file of recorded data; empty: the template's fills
  *   err  ERR_USAGE, ERR_NOTFOUND  the file, see rt_captured_open */
 int trial_problem(trial_bench *b, const char *text, const char *data, err *e);
-/* trial_forget -- have none */
+/* trial_forget -- free the buffers */
 void trial_forget(trial_bench *b);
-/* trial_one -- load, check, time; measurer_ask says what the bounds are */
+/* trial_one -- load, check, time; see measurer_ask for the limits */
 void trial_one(trial_bench *b, const measure_image *image, double stop_above, double energy_above,
                measured *out);
-/* trial_race -- n of them, at most MEASURE_RACERS; out[n] */
+/* trial_race -- of n candidates, at most MEASURE_RACERS; out[n] */
 void trial_race(trial_bench *b, const measure_image *images, size_t n, size_t rounds, measured *out,
                 arena *a);
 

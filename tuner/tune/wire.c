@@ -109,7 +109,7 @@ int wire_send(int fd, const str *frame, err *e) {
   return 0;
 }
 
-/* 0: all n bytes; 1: the other end closed before the first; -1: broken off. */
+/* 0: all n bytes; 1: the other end closed before the first; -1: truncated. */
 static int receive_all(int fd, char *p, size_t n) {
   size_t got = 0;
   while (got < n) {
@@ -137,13 +137,13 @@ int wire_receive(int fd, str *frame, err *e) {
     return err_set(e, ERR_NOTFOUND, "the other process has ended");
   }
   if (rc < 0 || n > FRAME_MAX) {
-    return err_set(e, ERR_IO, "a message from a worker process broke off");
+    return err_set(e, ERR_IO, "a message from a worker process is truncated");
   }
   char block[65536];
   for (size_t left = n; left;) {
     size_t part = left < sizeof block ? left : sizeof block;
     if (receive_all(fd, block, part)) {
-      return err_set(e, ERR_IO, "a message from a worker process broke off");
+      return err_set(e, ERR_IO, "a message from a worker process is truncated");
     }
     str_add_n(frame, block, part);
     left -= part;

@@ -1,8 +1,7 @@
-/* wire.h -- what the tuner's processes say to each other: frames of numbers and bytes.
+/* wire.h -- messages between the tuner's processes: frames of numbers and bytes.
  *
- * Both ends are the same program (forked, never exec'ed), so there is no version and no byte order
- * to care for. A reader that runs past the end sets `failed` and yields zeros: check once, at the
- * end.
+ * Both ends are the same program (forked, never exec'ed), so a frame needs no version and no byte
+ * order. A reader that runs past the end sets `failed` and returns zeros: check once, at the end.
  */
 #ifndef TUNE_WIRE_H
 #define TUNE_WIRE_H
@@ -36,7 +35,7 @@ void wire_get_err(wire_reader *r, err *e);
 /* wire_send -- one frame, whole. err ERR_IO: the other end is gone */
 int wire_send(int fd, const str *frame, err *e);
 /* wire_receive -- the next frame into *frame (reset first); waits.
- *   err ERR_NOTFOUND  the other end closed;  ERR_IO  it broke off within a frame */
+ *   err ERR_NOTFOUND  the other end closed;  ERR_IO  a frame is truncated */
 int wire_receive(int fd, str *frame, err *e);
 
 #endif

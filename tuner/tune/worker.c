@@ -15,7 +15,7 @@
 /* The terminal sends Ctrl-C to the whole process group; the parent decides what it means. */
 static void child(worker *w, int fd, pid_t parent) {
   prctl(PR_SET_PDEATHSIG, SIGKILL);
-  if (getppid() != parent) { /* it died before prctl */
+  if (getppid() != parent) { /* the parent died before prctl */
     _exit(1);
   }
   signal(SIGINT, SIG_IGN);
@@ -89,7 +89,7 @@ int worker_answer(worker *w, str *answer, str *how, err *e) {
     w->busy = false;
     return 0;
   }
-  kill(w->pid, SIGKILL); /* a frame that broke off leaves nothing to talk about */
+  kill(w->pid, SIGKILL); /* after a truncated frame the stream is out of step */
   collect(w, how);
   return err_set(e, ERR_NOTFOUND, "a worker process died: %s", str_text(how));
 }

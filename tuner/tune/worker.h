@@ -1,8 +1,8 @@
 /* worker.h -- a child process that answers one request after another.
  *
- * Whatever may crash, hang or poison its process (NVRTC, a candidate kernel) runs in one of these.
- * The parent opens no device and starts no thread, so forking it is safe at any time; a child
- * inherits the parent's templates and needs no exec. The child dies with its parent.
+ * Code that may crash, hang or corrupt its process (NVRTC, a candidate kernel) runs in one of these.
+ * The parent opens no device and starts no thread, so it can fork at any time; a child inherits the
+ * parent's templates and needs no exec. The child dies with its parent.
  */
 #ifndef TUNE_WORKER_H
 #define TUNE_WORKER_H
@@ -28,11 +28,11 @@ typedef struct worker {
 int worker_start(worker *w, err *e);
 /* worker_stop -- kill it and collect it; does nothing when it isn't running */
 void worker_stop(worker *w);
-/* worker_ask -- send a request; the answer comes when w->fd turns readable */
+/* worker_ask -- send a request; the answer is there when w->fd is readable */
 int worker_ask(worker *w, const str *request, err *e);
 /* worker_answer -- receive it.
- *   err ERR_NOTFOUND  the child died; it has been collected, *how says why ("signal 11
- * (Segmentation fault)"), worker_start makes a new one */
+ *   err ERR_NOTFOUND  the child died and was collected; *how says why, e.g. "signal 11
+ *                     (Segmentation fault)". worker_start makes a new one */
 int worker_answer(worker *w, str *answer, str *how, err *e);
 
 #endif
