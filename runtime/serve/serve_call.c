@@ -4,8 +4,6 @@
 
 #include <string.h>
 
-#include "serve_context.h"
-#include "serve_family.h"
 #include "serve_find.h"
 #include "serve_handle.h"
 #include "serve_kernel.h"
@@ -64,30 +62,29 @@ static int problem_of(const serve_call *call, gen_template *t, const int64_t *wo
   return gen_problem_complete(t, p, given, e);
 }
 
-static int family_of(serve *s, const serve_call *call, gen_template **t, err *e) {
+static int get_family(serve *s, const serve_call *call, serve_family **f, err *e) {
   char signature[HASH_TEXT];
-  TRY(serve_family_get(s, call->family, t, e));
-  serve_signature(*t, signature);
+  TRY(serve_family_get(s, call->family, f, e));
+  serve_signature((*f)->t, signature);
   if (strcmp(signature, call->signature)) {
     return err_set(e, ERR_USAGE,
                    "%s: the template %s has other fields or arguments than this call was made for; "
                    "use tuned_find and tuned_launch",
-                   call->function, (*t)->path);
+                   call->function, (*f)->t->path);
   }
   return 0;
 }
 
 static int find_locked(serve *s, const serve_call *call, const int64_t *key, size_t nbytes,
                        tuned_kernel **k, err *e) {
-  gen_template *t;
+  serve_family *f;
   gen_problem p = {0};
   if ((*k = serve_table_get(&s->front.kernels, key, nbytes))) {
     return 0; /* another thread was first */
   }
-  TRY(family_of(s, call, &t, e));
-  TRY(problem_of(call, t, key + 1, &p, e));
-  TRY(serve_find(s, t, &p, k, e));
-  return serve_remember(s, key, nbytes, *k, e);
+  TRY(get_family(s, call, &f, e));
+  TRY(problem_of(call, f->t, key + 1, &p, e));
+  return serve_find(s, f, &p, key, nbytes, k, e);
 }
 
 static int find(serve *s, const serve_call *call, const int64_t *key, size_t nbytes,

@@ -4,12 +4,15 @@
 
 #include "serve_context.h"
 
-/* serve_family_get -- "sgemm", or a template's path; under the lock. Borrowed until the context is
- * closed */
-int serve_family_get(serve *s, const char *name, gen_template **t, err *e);
-/* serve_family_name -- the name it was got by, as long as the context; under the lock */
-const char *serve_family_name(const serve *s, const gen_template *t);
-serve_known *serve_known_of(serve *s, const gen_template *t);
+typedef struct serve_family { /* until the context is closed */
+  struct serve_family *next;
+  char *name; /* as the program calls it: "sgemm" or a path */
+  gen_template *t;
+  serve_known known; /* read by serve_choose */
+} serve_family;
+
+/* serve_family_get -- opened before or now; under the context's lock */
+int serve_family_get(serve *s, const char *name, serve_family **family, err *e);
 void serve_families_free(serve *s);
 
 #endif

@@ -6,7 +6,6 @@
 
 #include "serve_build.h"
 #include "serve_choose.h"
-#include "serve_family.h"
 #include "serve_kernel.h"
 
 static int no_room(err *e) {
@@ -19,14 +18,14 @@ enum { TRIES_MOST = 6 }; /* that pass the requirements and then can't be had; th
 
 /* A candidate that can't be had (its image is damaged and there is no NVRTC, say) leaves its place
  * to the next; the error, if all fail, is the default's. */
-static int load_first(tuned_kernel *k, serve_build *b, serve_choose *choose, err *e) {
+static int load_first(serve_build *b, serve_choose *choose, rt_loaded **loaded, err *e) {
   for (int tries = 0;; tries++) {
     err why = {0};
     if (tries == TRIES_MOST) {
       serve_choose_default(choose);
     }
     TRY(serve_choose_next(choose, &b->pick, e));
-    const int rc = serve_build_load(b, &k->loaded, &why);
+    const int rc = serve_build_load(b, loaded, &why);
     if (!rc) {
       return 0;
     }
@@ -36,30 +35,40 @@ static int load_first(tuned_kernel *k, serve_build *b, serve_choose *choose, err
   }
 }
 
-static int fill(tuned_kernel *k, serve_build *b, const gen_problem *p, err *e) {
-  gen_number limits[RT_NUMBERS];
-  rt_numbers(&b->s->device->info, limits);
-  TRY(gen_instance_new(b->t, p, limits, RT_NUMBERS, &b->g, e));
+static int make_from(serve_build *b, serve_family *f, const gen_problem *p, const char *problem,
+                     tuned_kernel **k, err *e) {
   serve_choose choose = {.from = &b->s->sources,
-                         .t = b->t,
+                         .t = f->t,
                          .p = p,
                          .g = b->g,
-                         .problem = k->info.problem,
-                         .known = serve_known_of(b->s, b->t),
+                         .problem = problem,
+                         .known = &f->known,
                          .memory = &b->memory};
-  TRY(load_first(k, b, &choose, e));
-  TRY(serve_kernel_describe(k, b->g, b->plan, &b->pick, b->spill, e));
-  return serve_build_share(b, k, e);
+  serve_parts parts = {.owner = b->s,
+                       .family = f,
+                       .t = f->t,
+                       .name = f->name,
+                       .problem = problem,
+                       .g = b->g,
+                       .pick = &b->pick};
+  TRY(load_first(b, &choose, &parts.loaded, e));
+  parts.plan = b->plan;
+  parts.spill = b->spill;
+  TRY(serve_kernel_new(&parts, k, e));
+  return serve_build_share(b, *k, e);
 }
 
-static int make(serve *s, gen_template *t, const gen_problem *p, const char *problem,
+static int make(serve *s, serve_family *f, const gen_problem *p, const char *problem,
                 tuned_kernel **k, err *e) {
   serve_build b;
-  TRY(serve_kernel_new(s, t, serve_family_name(s, t), problem, k, e));
-  serve_build_init(&b, s, t);
+  gen_number limits[RT_NUMBERS];
+  rt_numbers(&s->device->info, limits);
+  *k = NULL;
+  serve_build_init(&b, s, f->t);
   serve_turn_take(s);
-  const int rc = fill(*k, &b, p, e);
-  if (rc) {
+  int rc = gen_instance_new(f->t, p, limits, RT_NUMBERS, &b.g, e);
+  rc = rc ? rc : make_from(&b, f, p, problem, k, e);
+  if (rc && *k) {
     serve_kernel_free(*k);
     *k = NULL;
   }
@@ -71,34 +80,37 @@ static int make(serve *s, gen_template *t, const gen_problem *p, const char *pro
 
 /* ---- a problem's kernel --------------------------------------------------------------------- */
 
-int serve_remember(serve *s, const void *key, size_t nbytes, tuned_kernel *k, err *e) {
+static int remember(serve *s, const void *key, size_t nbytes, tuned_kernel *k, err *e) {
   if (serve_table_get(&s->front.kernels, key, nbytes)) {
     return 0;
   }
   return serve_table_put(&s->front.kernels, key, nbytes, k) ? 0 : no_room(e);
 }
 
-static int find_by_key(serve *s, gen_template *t, const gen_problem *p, const char *problem,
-                       const str *key, tuned_kernel **k, err *e) {
+static int find_or_make(serve *s, serve_family *f, const gen_problem *p, const char *problem,
+                        const str *key, tuned_kernel **k, err *e) {
   if ((*k = serve_table_get(&s->front.kernels, key->p, key->n))) {
     return 0;
   }
-  TRY(make(s, t, p, problem, k, e));
+  TRY(make(s, f, p, problem, k, e));
   (*k)->next = s->newest;
   s->newest = *k;
   for (serve_hook *h = s->hooks; h; h = h->next) {
     h->found(h, *k);
   }
-  return serve_remember(s, key->p, key->n, *k, e);
+  return remember(s, key->p, key->n, *k, e);
 }
 
-/* Two templates may share a family's name (one by its path), so the key names the template. */
-int serve_find(serve *s, gen_template *t, const gen_problem *p, tuned_kernel **k, err *e) {
-  str key = {0};
-  str_add_n(&key, &t, sizeof t);
-  gen_problem_text(t, p, &key);
-  const int rc = key.failed ? no_room(e) : find_by_key(s, t, p, key.p + sizeof t, &key, k, e);
-  str_clear(&key);
+/* A problem's own key is its canonical text. Two templates may share a family's name (one by its
+ * path), so the key begins with the template. */
+int serve_find(serve *s, serve_family *f, const gen_problem *p, const void *key, size_t nbytes,
+               tuned_kernel **k, err *e) {
+  str own = {0};
+  str_add_n(&own, &f->t, sizeof f->t);
+  gen_problem_text(f->t, p, &own);
+  int rc = own.failed ? no_room(e) : find_or_make(s, f, p, own.p + sizeof f->t, &own, k, e);
+  rc = rc ? rc : remember(s, key, nbytes, *k, e);
+  str_clear(&own);
   return rc;
 }
 
@@ -111,12 +123,12 @@ static size_t name_length(const char *text) {
   return path ? (size_t)(lua + 4 - text) : strcspn(text, " \t\n");
 }
 
-static int get_family(serve *s, const char *text, size_t n, gen_template **t, err *e) {
+static int get_family(serve *s, const char *text, size_t n, serve_family **f, err *e) {
   char *name = strndup(text, n);
   if (!name) {
     return no_room(e);
   }
-  const int rc = serve_family_get(s, name, t, e);
+  const int rc = serve_family_get(s, name, f, e);
   free(name);
   return rc;
 }
@@ -124,10 +136,9 @@ static int get_family(serve *s, const char *text, size_t n, gen_template **t, er
 int serve_find_text(serve *s, const char *text, tuned_kernel **k, err *e) {
   const char *words = text + strspn(text, " \t\n");
   const size_t n = name_length(words);
-  gen_template *t;
+  serve_family *f;
   gen_problem p;
-  TRY(get_family(s, words, n, &t, e));
-  TRY(gen_problem_parse(t, words + n, &p, e));
-  TRY(serve_find(s, t, &p, k, e));
-  return serve_remember(s, text, strlen(text), *k, e);
+  TRY(get_family(s, words, n, &f, e));
+  TRY(gen_problem_parse(f->t, words + n, &p, e));
+  return serve_find(s, f, &p, text, strlen(text), k, e);
 }

@@ -7,30 +7,6 @@ static int no_room(err *e) {
   return err_set(e, ERR_NOMEM, "out of host memory");
 }
 
-int serve_kernel_new(struct serve *owner, const gen_template *t, const char *name,
-                     const char *problem, tuned_kernel **out, err *e) {
-  tuned_kernel *k = calloc(1, sizeof *k);
-  if (!k || !(k->info.problem = arena_text(&k->memory, problem))) {
-    free(k);
-    return no_room(e);
-  }
-  k->owner = owner;
-  k->t = t;
-  k->name = name;
-  *out = k;
-  return 0;
-}
-
-void serve_kernel_free(tuned_kernel *k) {
-  if (k) {
-    rt_loaded_free(k->loaded);
-    arena_clear(&k->memory);
-    free(k);
-  }
-}
-
-/* ---- what is told of it --------------------------------------------------------------------- */
-
 static int describe_args(tuned_kernel *k, gen_instance *g, err *e) {
   const gen_data *data;
   arena scratch = {0};
@@ -95,36 +71,40 @@ static int describe_load(tuned_kernel *k, const gen_plan *plan, int64_t spill, e
   return 0;
 }
 
-int serve_kernel_describe(tuned_kernel *k, gen_instance *g, const gen_plan *plan,
-                          const serve_pick *pick, int64_t spill, err *e) {
-  TRY(describe_args(k, g, e));
-  TRY(describe_config(k, pick, e));
-  TRY(describe_origin(k, pick, e));
-  return describe_load(k, plan, spill, e);
-}
-
-/* ---- variants ------------------------------------------------------------------------------- */
-
-static int load_variant(tuned_kernel *k, rt_device *d, gen_instance *g, const serve_pick *pick,
-                        const serve_variant_image *image, arena *a, err *e) {
-  const gen_plan *plan;
-  TRY(gen_plan_make(g, &pick->config, a, &plan, e));
-  TRY(rt_loaded_new(d, image->bytes, image->nbytes, k->t, plan, &k->loaded, e));
-  return serve_kernel_describe(k, g, plan, pick, image->spill, e);
-}
-
-int serve_kernel_variant(const tuned_kernel *from, rt_device *d, gen_instance *g,
-                         const serve_pick *pick, const serve_variant_image *image,
-                         tuned_kernel **out, err *e) {
-  arena scratch = {0};
-  TRY(serve_kernel_new(from->owner, from->t, from->name, from->info.problem, out, e));
-  const int rc = load_variant(*out, d, g, pick, image, &scratch, e);
-  arena_clear(&scratch);
-  if (rc) {
-    serve_kernel_free(*out);
-    *out = NULL;
+static int describe(tuned_kernel *k, const serve_parts *parts, err *e) {
+  k->owner = parts->owner;
+  k->family = parts->family;
+  k->t = parts->t;
+  k->name = parts->name;
+  k->loaded = parts->loaded;
+  if (!(k->info.problem = arena_text(&k->memory, parts->problem))) {
+    return no_room(e);
   }
-  return rc;
+  TRY(describe_args(k, parts->g, e));
+  TRY(describe_config(k, parts->pick, e));
+  TRY(describe_origin(k, parts->pick, e));
+  return describe_load(k, parts->plan, parts->spill, e);
+}
+
+int serve_kernel_new(const serve_parts *parts, tuned_kernel **out, err *e) {
+  tuned_kernel *k = calloc(1, sizeof *k);
+  if (!k) {
+    rt_loaded_free(parts->loaded);
+    return no_room(e);
+  }
+  const int rc = describe(k, parts, e);
+  if (rc) {
+    serve_kernel_free(k);
+    return rc;
+  }
+  *out = k;
+  return 0;
+}
+
+void serve_kernel_free(tuned_kernel *k) {
+  rt_loaded_free(k->loaded);
+  arena_clear(&k->memory);
+  free(k);
 }
 
 void serve_kernel_unload(tuned_kernel *k) {

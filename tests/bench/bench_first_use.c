@@ -77,9 +77,9 @@ static void call(tuned_context *ctx, const char *problem, float *buffers[3]) {
 /* As tuned_find does first. */
 static void read_template(tuned_context *ctx) {
   serve *s;
-  gen_template *t;
+  serve_family *f;
   err e = {0};
-  if (serve_of(ctx, &s, &e) || serve_family_get(s, "sgemm", &t, &e)) {
+  if (serve_of(ctx, &s, &e) || serve_family_get(s, "sgemm", &f, &e)) {
     fprintf(stderr, "bench_first_use: %s\n", e.message);
     exit(1);
   }

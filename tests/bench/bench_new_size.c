@@ -39,7 +39,7 @@ enum { SIZES_MOST = 20000, FIRST = 100, MOST_NBYTES = 2 << 20 };
 typedef struct bench {
   tuned_context *ctx;
   serve *s;
-  gen_template *t;
+  serve_family *f;
   double most;
   uint64_t seed;
   double decision[SIZES_MOST], call[SIZES_MOST];
@@ -100,16 +100,16 @@ static void decide(bench *b, decision *d, err *e) {
   const gen_data *data;
   char hash[HASH_TEXT];
   serve_pick pick;
-  must_inside(gen_problem_complete(b->t, &d->p, given, e), e);
-  gen_problem_text(b->t, &d->p, &d->text);
+  must_inside(gen_problem_complete(b->f->t, &d->p, given, e), e);
+  gen_problem_text(b->f->t, &d->p, &d->text);
   rt_numbers(&b->s->device->info, limits);
-  must_inside(gen_instance_new(b->t, &d->p, limits, RT_NUMBERS, &d->g, e), e);
+  must_inside(gen_instance_new(b->f->t, &d->p, limits, RT_NUMBERS, &d->g, e), e);
   serve_choose c = {.from = &b->s->sources,
-                    .t = b->t,
+                    .t = b->f->t,
                     .p = &d->p,
                     .g = d->g,
                     .problem = str_text(&d->text),
-                    .known = serve_known_of(b->s, b->t),
+                    .known = &b->f->known,
                     .memory = &d->memory};
   do {
     must_inside(serve_choose_next(&c, &pick, e), e);
@@ -188,7 +188,7 @@ int main(int argc, char **argv) {
   const size_t before = heap_nbytes();
   must(tuned_open(&b.ctx, &(tuned_options){.device = device}, &failure), "tuned_open");
   must_inside(serve_of(b.ctx, &b.s, &e), &e);
-  must_inside(serve_family_get(b.s, "sgemm", &b.t, &e), &e);
+  must_inside(serve_family_get(b.s, "sgemm", &b.f, &e), &e);
   while (b.n_decisions < decisions) {
     time_decision(&b);
     const size_t now = heap_nbytes() - before;

@@ -470,19 +470,19 @@ static void the_shipped_one_is_too(void **unused) {
   const tuned_options o = {.device = "emu:h200", .database = "/nonexistent/tuned.db"};
   tuned_context *ctx;
   tuned_error why;
-  gen_template *t;
+  serve_family *f;
   serve *s = NULL;
   err e = {0};
   counts n = {0};
   if (tuned_open(&ctx, &o, &why) || serve_of(ctx, &s, &e)) {
     fail_msg("%s", why.message);
   }
-  assert_ok(serve_family_get(s, "sgemm", &t, &e), &e);
-  assert_ok(serve_known_read(&s->sources, t, serve_known_of(s, t), &e), &e);
-  const portfolio *c = &serve_known_of(s, t)->portfolio;
+  assert_ok(serve_family_get(s, "sgemm", &f, &e), &e);
+  assert_ok(serve_known_read(&s->sources, f->t, &f->known, &e), &e);
+  const portfolio *c = &f->known.portfolio;
   assert_true(c->n_configs > 1);
   gen_template *other = open_family("sgemm", false);
-  compare_portfolio(t, other, c->configs, c->n_configs, 1200, &n);
+  compare_portfolio(f->t, other, c->configs, c->n_configs, 1200, &n);
   assert_true(n.fit > 5000 && n.lost * 1000 < n.judged); /* these few are left to Lua */
   gen_close(other);
   tuned_close(ctx);

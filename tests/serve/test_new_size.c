@@ -23,7 +23,8 @@ static int64_t side(void) {
   return (int64_t)floor(16 * exp2((double)(seed >> 32) / 4294967296.0 * 7));
 }
 
-static bool is_of_portfolio(serve *s, gen_template *t) {
+static bool is_of_portfolio(serve *s, serve_family *f) {
+  gen_template *t = f->t;
   bool given[GEN_MAX_FIELDS] = {true, true, true};
   gen_problem p = {.values = {{.i = side()}, {.i = side()}, {.i = side()}}};
   gen_number limits[RT_NUMBERS];
@@ -43,7 +44,7 @@ static bool is_of_portfolio(serve *s, gen_template *t) {
                     .p = &p,
                     .g = g,
                     .problem = str_text(&text),
-                    .known = serve_known_of(s, t),
+                    .known = &f->known,
                     .memory = &memory};
   assert_ok(serve_choose_next(&c, &pick, &e), &e);
   assert_ok(gen_plan_make(g, &pick.config, &memory, &plan, &e), &e);
@@ -58,7 +59,7 @@ static bool is_of_portfolio(serve *s, gen_template *t) {
 static void new_sizes_fit_2_mb(void **state) {
   fixture *f = *state;
   err e = {0};
-  gen_template *t;
+  serve_family *sgemm;
   store_put(f, &(stored){.problem = "saxpy n=1000 align=4", .config = "BLOCK=64"});
   tuned_close(f->ctx);
   const size_t before = heap_nbytes();
@@ -67,10 +68,10 @@ static void new_sizes_fit_2_mb(void **state) {
   }
   const tuned_options o = {.device = "emu", .database = f->db_path};
   OK(f, tuned_open(&f->ctx, &o, &f->err));
-  assert_ok(serve_family_get(inside(f), "sgemm", &t, &e), &e);
+  assert_ok(serve_family_get(inside(f), "sgemm", &sgemm, &e), &e);
   size_t served = 0, least = SIZE_MAX, most = 0;
   for (int i = 0; i < DECISIONS; i++) {
-    served += is_of_portfolio(inside(f), t);
+    served += is_of_portfolio(inside(f), sgemm);
     const size_t now = heap_nbytes() - before;
     least = now < least ? now : least;
     most = now > most ? now : most;

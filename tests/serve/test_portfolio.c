@@ -1144,13 +1144,14 @@ static void test_models_of_nothing_leave_it_to_the_tree(void **state_) {
   put_portfolio(f, str_text(&text));
   serve_pick pick;
   gen_problem p;
-  gen_template *t;
+  serve_family *family;
   gen_instance *g;
   gen_number numbers[RT_NUMBERS];
   arena memory = {0};
   err e = {0};
   size_t n = 0;
-  assert_ok(serve_family_get(inside(f), "saxpy", &t, &e), &e);
+  assert_ok(serve_family_get(inside(f), "saxpy", &family, &e), &e);
+  gen_template *t = family->t;
   assert_ok(gen_problem_parse(t, "saxpy n=4000", &p, &e), &e);
   rt_numbers(&inside(f)->device->info, numbers);
   assert_ok(gen_instance_new(t, &p, numbers, RT_NUMBERS, &g, &e), &e);
@@ -1159,7 +1160,7 @@ static void test_models_of_nothing_leave_it_to_the_tree(void **state_) {
                     .p = &p,
                     .g = g,
                     .problem = "saxpy n=4000 align=4",
-                    .known = serve_known_of(inside(f), t),
+                    .known = &family->known,
                     .memory = &memory};
   while (!serve_choose_next(&c, &pick, &e)) {
     n += pick.origin == TUNED_PORTFOLIO;

@@ -28,14 +28,13 @@ void online_chooser_init(online_chooser *c, serve *s, const tuned_kernel *k, con
   c->s = s;
   c->k = k;
   c->p = *p;
-  c->family = serve_family_name(s, t);
   pthread_mutex_init(&c->lock, NULL);
   serve_choose choose = {.from = &s->sources,
                          .t = t,
                          .p = p,
                          .g = g,
                          .problem = k->info.problem,
-                         .known = serve_known_of(s, t),
+                         .known = &k->family->known,
                          .memory = &a};
   add_near(c, &choose);
   arena_clear(&a);
@@ -49,7 +48,7 @@ static bool open_search(online_chooser *c) {
   gen_config found;
   size_t place;
   rt_numbers(info, limits);
-  if (gen_open(&c->s->options, c->family, &c->t, NULL) || strcmp(c->t->hash, c->k->t->hash) != 0 ||
+  if (gen_open(&c->s->options, c->k->name, &c->t, NULL) || strcmp(c->t->hash, c->k->t->hash) != 0 ||
       gen_instance_new(c->t, &c->p, limits, RT_NUMBERS, &c->g, NULL) ||
       gen_config_parse(c->t, c->k->info.config, &found, NULL)) {
     return false;

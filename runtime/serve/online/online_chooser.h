@@ -11,7 +11,6 @@ enum { ONLINE_NEAR_MOST = 6 };
 typedef struct online_chooser {
   const serve *s;
   const tuned_kernel *k;
-  const char *family;
   gen_problem p;
   gen_config near[ONLINE_NEAR_MOST]; /* the best guess last */
   size_t n_near;

@@ -31,23 +31,38 @@ static int compile(online_variant *v, rt_compiler *compiler, const rt_source *so
   return rc;
 }
 
-static int load(const tuned_kernel *k, gen_instance *g, online_variant *v) {
-  serve *s = k->owner;
+static int load_kernel(const tuned_kernel *k, gen_instance *g, online_variant *v, arena *a) {
   const serve_pick pick = {.config = v->config,
                            .origin = TUNED_ONLINE,
                            .problem = k->info.problem,
-                           .device_key = s->sources.device_key};
-  const serve_variant_image image = {
-      .bytes = str_text(&v->image), .nbytes = v->image.n, .spill = v->spill};
+                           .device_key = k->owner->sources.device_key};
+  serve_parts parts = {.owner = k->owner,
+                       .family = k->family,
+                       .t = k->t,
+                       .name = k->name,
+                       .problem = k->info.problem,
+                       .g = g,
+                       .pick = &pick,
+                       .spill = v->spill};
+  TRY(gen_plan_make(g, &v->config, a, &parts.plan, NULL));
+  TRY(rt_loaded_new(k->owner->device, str_text(&v->image), v->image.n, k->t, parts.plan,
+                    &parts.loaded, NULL));
+  return serve_kernel_new(&parts, &v->kernel, NULL);
+}
+
+static int load(const tuned_kernel *k, gen_instance *g, online_variant *v) {
+  serve *s = k->owner;
+  arena a = {0};
   pthread_mutex_lock(&s->lock);
   serve_turn_take(s);
-  const int rc = serve_kernel_variant(k, s->device, g, &pick, &image, &v->kernel, NULL);
+  const int rc = load_kernel(k, g, v, &a);
   serve_turn_end(s);
   if (!rc) {
     v->kernel->next = s->newest;
     s->newest = v->kernel;
   }
   pthread_mutex_unlock(&s->lock);
+  arena_clear(&a);
   return rc;
 }
 
