@@ -23,6 +23,7 @@ runtime/emu/cost: runtime/base runtime/device runtime/emu/isa runtime/emu/code r
 runtime/emu: runtime/base runtime/device runtime/emu/code runtime/emu/decode runtime/emu/memory runtime/emu/async runtime/emu/launch runtime/emu/cost
 runtime/run: runtime/base generator runtime/device runtime/emu
 runtime/search: runtime/base generator
+runtime/search/strategies: runtime/base generator runtime/search
 runtime/portfolio: runtime/base generator
 runtime/export: runtime/base generator runtime/portfolio
 runtime/serve: runtime/base generator db runtime/device runtime/run runtime/portfolio
@@ -30,12 +31,13 @@ runtime/serve/capture: runtime/base generator runtime/device runtime/run runtime
 runtime/serve/online: runtime/base generator db runtime/device runtime/run runtime/search runtime/portfolio runtime/serve
 runtime/serve/tuned_api.c: runtime/base runtime/device runtime/serve runtime/serve/capture runtime/serve/online
 tuner/print: runtime/base generator runtime/device runtime/run
-tuner/tune: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve
-tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/tune
+tuner/workers: runtime/base generator db runtime/device runtime/run
+tuner/tune: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve tuner/workers
+tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/workers tuner/tune
 tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print
-tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner/tune
-tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve tuner/tune tuner/peers
-tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner/tune tuner/portfolio
+tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner/workers tuner/tune
+tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve tuner/workers tuner/tune tuner/peers
+tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio
 '
 # ROOM: its headers that others may include, besides its sub-folders; without a line: all.
 faces='

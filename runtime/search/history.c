@@ -87,9 +87,13 @@ static bool grow(history *h) {
   return true;
 }
 
+static bool is_told(const history *h, size_t point) {
+  return h->n_slots && h->slots[slot_of(h, point)];
+}
+
 size_t history_tell(history *h, size_t point, double sec) {
   history_mark_asked(h, point);
-  if (history_find(h, point) || (h->n == h->capacity && !grow(h))) {
+  if (is_told(h, point) || (h->n == h->capacity && !grow(h))) {
     return SIZE_MAX;
   }
   size_t i = h->n, slot = slot_of(h, point);
@@ -101,11 +105,6 @@ size_t history_tell(history *h, size_t point, double sec) {
     h->best = i;
   }
   return i;
-}
-
-const evaluation *history_find(const history *h, size_t point) {
-  uint32_t i = h->n_slots ? h->slots[slot_of(h, point)] : 0;
-  return i ? &h->evaluations[i - 1] : NULL;
 }
 
 static int by_sec(const void *a, const void *b, void *self) {

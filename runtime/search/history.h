@@ -43,8 +43,6 @@ void history_clear(history *h);
 /* history_tell -- the index of the evaluation; SIZE_MAX when the point was told before, or memory
  * is out (the result is then forgotten, and the search goes on without it) */
 size_t history_tell(history *h, size_t point, double sec);
-/* history_find -- the evaluation of a point; NULL: none yet */
-const evaluation *history_find(const history *h, size_t point);
 /* history_order -- indices of the evaluations that did not fail, fastest first, in room for h->n;
  * returns their count */
 size_t history_order(const history *h, size_t *order);

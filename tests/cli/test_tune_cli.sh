@@ -30,7 +30,7 @@ refuses 2 "names no problem" $autotune saxpy --sizes "$folder/sizes"
 refuses 2 "given twice" $autotune saxpy n=5 --sizes "n=7"
 refuses 2 "nothing to tune" $autotune saxpy n=0 --quiet
 
-refuses 2 "tells no energy" $autotune saxpy n=5 --objective energy --quiet
+refuses 2 "does not report energy" $autotune saxpy n=5 --objective energy --quiet
 refuses 2 "none of: time, energy, edp" $autotune saxpy n=5 --objective speed
 
 # ---- an effort is a budget, and the same one again has nothing to do

@@ -15,10 +15,8 @@
 #include "comparison.h"
 #include "open_device.h"
 #include "plot.h"
-#include "search.h"
 #include "suite.h"
 #include "tuner_files.h"
-#include "subspace.h"
 
 static gen_template *open_family(const char *name) {
   gen_options o = {0};
@@ -509,60 +507,6 @@ static void a_ladder_is_text_table_and_json(void **state) {
   str_clear(&s);
 }
 
-/* ---- a part of a space ----------------------------------------------------------------------- */
-
-static void a_narrowed_search_stays_inside(void **state) {
-  (void)state;
-  gen_template *t = open_family("saxpy");
-  static const gen_number numbers[] = {
-#define LIMIT(name, text) {#name, 1024},
-      GEN_DEVICE_LIST(LIMIT)
-#undef LIMIT
-  };
-  gen_problem p;
-  gen_instance *g;
-  gen_space *space;
-  search_space view;
-  size_t inside = 0, asked = 0, point;
-  searcher *s;
-  err e = {0};
-  assert_ok(gen_problem_parse(t, "n=4096", &p, &e), &e);
-  assert_ok(gen_instance_new(t, &p, numbers, sizeof numbers / sizeof *numbers, &g, &e), &e);
-  assert_ok(gen_space_new(g, &space, &e), &e);
-  search_space_view(space, t, &view);
-  const search_subspace w = {.param = 1, .value = 1};
-  for (size_t i = 0; i < view.n; i++) {
-    uint16_t coordinates[GEN_MAX_PARAMS];
-    view.at(view.self, i, coordinates);
-    inside += coordinates[w.param] == w.value;
-  }
-  assert_true(inside > 0 && inside < view.n);
-  assert_ok(search_open(&view, &(search_options){.within = &w, .seed = 1}, &s, &e), &e);
-  for (size_t i = 0; i < view.n; i++) { /* answers from outside are no harm */
-    if (i % 7 == 0) {
-      search_tell(s, i, 1.0 + (double)i);
-    }
-  }
-  while (search_ask(s, &point)) {
-    uint16_t coordinates[GEN_MAX_PARAMS];
-    view.at(view.self, point, coordinates);
-    assert_int_equal(coordinates[w.param], w.value);
-    assert_true(point % 7 != 0);
-    search_tell(s, point, 1.0 + (double)point);
-    asked++;
-  }
-  for (size_t i = 0; i < view.n; i += 7) {
-    uint16_t coordinates[GEN_MAX_PARAMS];
-    view.at(view.self, i, coordinates);
-    inside -= coordinates[w.param] == w.value;
-  }
-  assert_int_equal(asked, inside);
-  search_close(s);
-  gen_space_free(space);
-  gen_instance_free(g);
-  gen_close(t);
-}
-
 static void budgets_are_read(void **state) {
   (void)state;
   arena a = {0};
@@ -603,7 +547,6 @@ int main(void) {
                                      cmocka_unit_test(pictures_hold_every_bar),
                                      cmocka_unit_test(steps_are_set_beside_the_one_before),
                                      cmocka_unit_test(a_ladder_is_text_table_and_json),
-                                     cmocka_unit_test(a_narrowed_search_stays_inside),
                                      cmocka_unit_test(budgets_are_read)};
   return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -10,7 +10,7 @@
 #include "file.h"
 #include "gen.h"
 #include "sampling.h"
-#include "strategy.h"
+#include "search.h"
 
 static const char text[] =
     "return {\n"
@@ -488,9 +488,65 @@ static void an_unknown_name_lists_the_known_ones(void **state) {
   assert_ptr_equal(s, &search_random);
 }
 
+/* ---- through search.h, in a part of the space ------------------------------------------------- */
+
+static size_t count_inside(const bed *b, const search_subspace *w, size_t step) {
+  size_t n = 0;
+  for (size_t i = 0; i < b->view.n; i += step) {
+    uint16_t coordinates[GEN_MAX_PARAMS];
+    b->view.at(b->view.self, i, coordinates);
+    n += coordinates[w->param] == w->value;
+  }
+  return n;
+}
+
+/* Every seventh point is known before; results from outside do no harm. */
+static void a_narrowed_search_stays_inside(void **state) {
+  (void)state;
+  bed b;
+  lay(&b);
+  const search_subspace w = {.param = 1, .value = 2};
+  const size_t inside = count_inside(&b, &w, 1);
+  size_t asked = 0, point;
+  searcher *s;
+  err e = {0};
+  assert_true(inside > 0 && inside < b.view.n);
+  assert_ok(search_open(&b.view, &(search_options){.within = &w, .seed = 1}, &s, &e), &e);
+  for (size_t i = 0; i < b.view.n; i += 7) {
+    search_tell(s, i, landscape(&b, i));
+  }
+  for (; search_ask(s, &point); asked++) {
+    uint16_t coordinates[GEN_MAX_PARAMS];
+    b.view.at(b.view.self, point, coordinates);
+    assert_int_equal(coordinates[w.param], w.value);
+    assert_true(point % 7 != 0);
+    search_tell(s, point, landscape(&b, point));
+  }
+  assert_int_equal(asked, inside - count_inside(&b, &w, 7));
+  search_close(s);
+  clear(&b);
+}
+
+static void an_empty_subspace_ends_at_once(void **state) {
+  (void)state;
+  bed b;
+  lay(&b);
+  const search_subspace none = {.param = 1, .value = 99};
+  size_t point;
+  searcher *s;
+  err e = {0};
+  assert_ok(search_open(&b.view, &(search_options){.within = &none}, &s, &e), &e);
+  search_tell(s, 0, 1);
+  assert_false(search_ask(s, &point));
+  search_close(s);
+  clear(&b);
+}
+
 int main(void) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_view_shows_the_space),
+      cmocka_unit_test(a_narrowed_search_stays_inside),
+      cmocka_unit_test(an_empty_subspace_ends_at_once),
       cmocka_unit_test(each_point_is_asked_exactly_once),
       cmocka_unit_test(the_same_seed_asks_the_same),
       cmocka_unit_test(many_questions_may_be_open),

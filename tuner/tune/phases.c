@@ -27,10 +27,3 @@ void phases_json(str *s, const tune_phases *p) {
 #undef ADD
   str_add(s, "}");
 }
-
-void phases_add(tune_phases *sum, const tune_phases *p) {
-#define ADD(name) sum->name += p->name;
-  PHASES(ADD)
-#undef ADD
-  sum->jobs = p->jobs;
-}

@@ -21,7 +21,5 @@ typedef struct tune_phases {
 void phases_text(str *s, const tune_phases *p, double sec);
 /* phases_json -- one object of seconds */
 void phases_json(str *s, const tune_phases *p);
-/* phases_add -- *sum += *p */
-void phases_add(tune_phases *sum, const tune_phases *p);
 
 #endif

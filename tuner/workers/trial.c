@@ -6,7 +6,6 @@
 #include <string.h>
 #include <time.h>
 
-#include "emu.h"
 #include "emulated.h"
 #include "file.h"
 #include "open_device.h"
@@ -16,16 +15,16 @@
 /* Fails when the device lacks what the session needs; NVML alone may be missing. */
 int trial_open(trial_bench *b, const char *name, err *note, err *e) {
   TRY(rt_device_open(name, &b->device, e));
-  const bool emulated = rt_emu_is(b->device);
-  if (b->how.replay == RT_GRAPH && emulated) {
+  const bool modelled = b->device->info.modelled;
+  if (b->how.replay == RT_GRAPH && modelled) {
     return err_set(e, ERR_USAGE, "%s has no graphs: --timing graph needs a GPU",
                    b->device->info.name);
   }
-  if (!emulated) {
+  if (!modelled) {
     rt_nvml_open(b->device->info.uuid, &b->nvml, note);
   }
   if (b->how.energy_sec > 0 && (!b->nvml || rt_nvml_joules(b->nvml) < 0)) {
-    return err_set(e, ERR_USAGE, "%s tells no energy%s%s: only --objective time can be had",
+    return err_set(e, ERR_USAGE, "%s does not report energy%s%s: use --objective time",
                    b->device->info.name, note->code ? "; " : "", note->message);
   }
   return 0;
@@ -85,7 +84,8 @@ static int check(trial_bench *b, rt_loaded *l, double flops, double stop_above, 
     *error = NAN; /* stored as unknown */
     return 0;
   }
-  int rc = rt_bench_check_quick(b->buffers, l, rt_emu_is(b->device) ? 0 : stop_above, &found, e);
+  int rc =
+      rt_bench_check_quick(b->buffers, l, b->device->info.modelled ? 0 : stop_above, &found, e);
   *error = found.error;
   return rc;
 }
@@ -136,7 +136,7 @@ static int time_on_gpu(trial_bench *b, rt_loaded *l, const rt_timing *how, measu
 static int time_it(trial_bench *b, rt_loaded *l, double flops, double stop_above, measured *out) {
   const rt_timing how = {
       .stop_above = stop_above, .replay = b->how.replay, .watch = look, .watcher = b};
-  if (!rt_emu_is(b->device)) {
+  if (!b->device->info.modelled) {
     return time_on_gpu(b, l, &how, out);
   }
   emulated_model_begin(b->device, flops);

@@ -7,7 +7,8 @@
  * the host's. */
 enum { YIELD = 10 };
 
-void compile_summary(const rt_image *image, compiled *out) {
+/* The most of any kernel. */
+static void summarise(const rt_image *image, compiled *out) {
   for (size_t i = 0; i < image->n_kernels; i++) {
     const rt_kernel_info *k = &image->kernels[i];
     int64_t spill = k->spill_stores + k->spill_loads;
@@ -24,7 +25,7 @@ void compile_worker_request(str *frame, const char *text, size_t body) {
 
 static void answer(str *frame, const rt_image *image, const err *why) {
   compiled c = {0};
-  compile_summary(image, &c);
+  summarise(image, &c);
   wire_put_err(frame, why);
   wire_put_text(frame, str_text(&image->log));
   wire_put_bytes(frame, str_text(&image->cubin), image->cubin.n);

@@ -32,7 +32,5 @@ worker_main compile_worker_main; /* setting: compile_setting */
 void compile_worker_request(str *frame, const char *text, size_t body);
 /* compile_worker_result -- err ERR_IO: the frame is malformed */
 int compile_worker_result(const str *frame, compiled *out, err *e);
-/* compile_summary -- registers, spills and shared memory: the most of any kernel */
-void compile_summary(const rt_image *image, compiled *out);
 
 #endif
