@@ -1,17 +1,16 @@
-/* db.h -- the database: what was tried, what it gave, and what is best.
+/* db.h -- the database: devices, templates, trials, their times, and the best of each problem.
  *
- * Facts are only ever added: devices, templates, images, trials, samples. `best` is a view. One
- * process writes, any number read (WAL). Every put is committed when it returns: kill -9 loses at
- * most the row in flight. Only this folder knows SQLite.
+ * Facts are only added: devices, templates, images, trials, samples. `best` is a view. One process
+ * writes, any number read (WAL). A put is committed when it returns: kill -9 loses at most the row
+ * in flight. Only this folder knows SQLite.
  *
- * A trial is one candidate (template hash, device, problem, configuration) with what became of it;
- * a sample is one measured set of times of a trial. A template whose text changed has another
- * hash: its old trials stay and are not served.
+ * A trial is one candidate (template hash, device, problem, configuration) and its outcome; a
+ * sample is one measured set of times of a trial. An edited template has another hash: its old
+ * trials are kept and not served.
  *
  * A handle belongs to one thread at a time and does not cross a fork. Names, keys, problems,
- * configurations and reasons hold at most 64 KiB, a source, log or image 64 MiB: ERR_LIMIT when
- * put, ERR_DB when a foreign hand wrote more.
- */
+ * configurations and reasons hold at most 64 KiB; a source, log or image 64 MiB: ERR_LIMIT when
+ * put, ERR_DB when another program wrote more. */
 #ifndef DB_H
 #define DB_H
 
@@ -26,23 +25,24 @@ typedef struct db db;
 
 typedef enum db_mode { DB_READ, DB_WRITE } db_mode;
 
-/* db_open -- DB_WRITE creates the file and the folders above it, and brings an older one up to
- * date; DB_READ takes older ones as they are, and of a missing file is ERR_NOTFOUND. ":memory:"
- * works for tests. err  ERR_DB  locked, read-only, corrupt, not a database of ours, or written by a
- * newer version; says which and what to do */
+/* db_open -- DB_WRITE creates the file and its folders, and migrates an older file; DB_READ
+ * opens older files as they are, and returns ERR_NOTFOUND for a missing one. ":memory:" works
+ * for tests.
+ *   err  ERR_DB  locked, read-only, corrupt, not a database of autotune, or written by a newer
+ *        version; the message says which and what to do */
 int db_open(const char *path, db_mode mode, db **out, err *e);
 void db_close(db *d);
-/* db_note -- what the user should know about how the file is open ("this file system has no
- * write-ahead log ..."), one line; NULL when there is nothing to say. Lives as long as d. */
+/* db_note -- one line about how the file is open that the user should know ("this file system
+ * cannot keep a write-ahead log ..."); NULL: nothing. Lives as long as d */
 const char *db_note(const db *d);
-/* db_path -- as it was opened; borrowed */
+/* db_path -- the path given to db_open; borrowed */
 const char *db_path(const db *d);
 /* db_default_path -- $TUNED_DB, else the XDG data folder + "/tuned.db", in the arena */
 int db_default_path(arena *a, const char **path, err *e);
 
 typedef struct db_device {
   const char *key;  /* rt_device_key */
-  const char *name; /* as shown */
+  const char *name; /* for people */
   int cc, sms;
 } db_device;
 
@@ -61,7 +61,7 @@ typedef struct db_image {
   double sec;            /* compile time */
 } db_image;
 
-/* What became of a trial. */
+/* A trial's outcome. */
 typedef enum db_status {
   DB_OK,
   DB_INVALID, /* a requirement or a device limit */
@@ -69,8 +69,8 @@ typedef enum db_status {
   DB_LAUNCH,  /* could not be launched, or died */
   DB_WRONG,   /* results differ from the reference, or it wrote outside its buffers */
   DB_TIMEOUT, /* compiling or running took too long */
-  DB_CRASHED, /* took its worker process with it */
-  DB_STATUSES /* how many there are */
+  DB_CRASHED, /* the worker process died */
+  DB_STATUSES /* their number */
 } db_status;
 const char *db_status_name(db_status s);
 
@@ -99,38 +99,37 @@ typedef struct db_sample {
 
 int db_device_put(db *d, const db_device *row, int64_t *id, err *e);
 int db_template_put(db *d, const db_template *row, int64_t *id, err *e);
-/* db_device_find, db_template_find -- the id of a row that is there already; err ERR_NOTFOUND */
+/* db_device_find, db_template_find -- the id of a stored row. err ERR_NOTFOUND */
 int db_device_find(db *d, const char *key, int64_t *id, err *e);
 int db_template_find(db *d, const char *hash, int64_t *id, err *e);
 int db_image_put(db *d, const db_image *row, err *e);
 /* db_image_get -- strings and blobs in the arena. err ERR_NOTFOUND */
 int db_image_get(db *d, const char *key, arena *a, db_image *row, err *e);
-/* db_trial_put -- a trial already there (same template, device, problem, config) is replaced only
- * when `row` says otherwise than it did; its samples stay with the id */
+/* db_trial_put -- an existing trial (same template, device, problem, config) is replaced only when
+ * its outcome differs; its samples keep the id */
 int db_trial_put(db *d, int64_t template_id, int64_t device_id, const db_trial *row, int64_t *id,
                  err *e);
 int db_sample_put(db *d, int64_t trial_id, const db_sample *row, err *e);
-/* db_sample_get -- the sample by which a trial stands: its latest final one, else its latest
- * screening. Of a file of schema 1 the fields that it lacks are not known. Strings in the arena.
+/* db_sample_get -- the sample that represents a trial: its latest final one, else its latest
+ * screening. In a file of schema 1, fields that it lacks are not known. Strings in the arena.
  *   err  ERR_NOTFOUND  never measured */
 int db_sample_get(db *d, int64_t trial_id, arena *a, db_sample *row, err *e);
-/* db_estimate_put -- what a model says, kept apart from samples: seconds, and the model's name and
- * version ("emu:h200 1"). Never mixed with measured times. */
+/* db_estimate_put -- a model's time in seconds, with the model's name and version ("emu:h200 1");
+ * kept apart from samples */
 int db_estimate_put(db *d, int64_t trial_id, const char *model, double sec, err *e);
 
-/* db_effort_add -- so many more seconds were spent searching for this problem (nothing happens
- * before its first trial is there); db_effort_get: all of them, 0 when there were none. What lets
- * an interrupted search go on with the rest of its budget. */
+/* db_effort_add -- add to the seconds spent searching for this problem (no effect before its first
+ * trial is stored). db_effort_get -- their sum, 0 without any: an interrupted search resumes with
+ * the rest of its budget */
 int db_effort_add(db *d, int64_t template_id, int64_t device_id, const char *problem, double sec,
                   err *e);
 int db_effort_get(db *d, int64_t template_id, int64_t device_id, const char *problem, double *sec,
                   err *e);
 
-typedef struct db_result { /* a trial with its samples summed up */
+typedef struct db_result { /* a trial and its times */
   int64_t trial;
   db_trial t;
-  double median,
-      spread; /* of the latest FINAL sample if there is one, else the latest SCREEN; 0 if none */
+  double median, spread; /* of the latest FINAL sample, else of the latest SCREEN; 0: none */
   bool final;
   double modelled; /* the latest estimate, seconds; 0: none */
   int regs;
@@ -142,20 +141,21 @@ static inline double db_result_sec(const db_result *r) {
   return r->median > 0 ? r->median : r->modelled;
 }
 
-/* db_results -- every trial of a problem, in the order of `best`: finals, screened, modelled, each
- * fastest first; then those without times; failures last. Strings in the arena */
+/* db_results -- every trial of a problem in the order of `best`: finals, screened, modelled, each
+ * fastest first; then trials without times, then failures. Strings in the arena */
 int db_results(db *d, int64_t template_id, int64_t device_id, const char *problem, arena *a,
                db_result **rows, size_t *n, err *e);
-/* db_best -- the row of the view `best`: the fastest final, else the fastest screened, else (an
- * emulated device, where nothing is ever measured) the least modelled.
- *   err  ERR_NOTFOUND  nothing tuned for it */
+/* db_best -- the row of the view `best`: the fastest final, else the fastest screened, else (on an
+ * emulated device, where nothing is measured) the lowest modelled time.
+ *   err  ERR_NOTFOUND  the problem is not tuned */
 int db_best(db *d, const char *template_hash, const char *device_key, const char *problem, arena *a,
             db_result *row, err *e);
 
-typedef struct db_problem { /* one tuned problem and its best, for lists */
+typedef struct db_problem { /* a tuned problem and its best */
   const char *family, *device_key, *device_name, *problem, *template_hash;
   const char *config;      /* NULL: no trial has a time yet */
-  const char *when;        /* the best was found, or the first trial stored: 2025-01-31T12:00:00Z */
+  const char *when;        /* when the best was found, or the first trial stored:
+                            * 2025-01-31T12:00:00Z */
   double median, modelled; /* seconds; as in db_result */
   int64_t n_trials, n_ok;
   int64_t template_id, device_id; /* for db_results and db_counts */
@@ -163,51 +163,53 @@ typedef struct db_problem { /* one tuned problem and its best, for lists */
 /* db_problems -- by family and device, oldest first; family NULL: all. Strings in the arena */
 int db_problems(db *d, const char *family, arena *a, db_problem **rows, size_t *n, err *e);
 
-typedef struct db_known { /* the best of one tuned problem, as a guess for another */
+typedef struct db_known { /* the best of a tuned problem, as a guess for another */
   const char *device_key;
   int sms;
   const char *problem, *config;
   const char *image;       /* key; NULL when there is none */
   double median, modelled; /* seconds; as in db_result */
 } db_known;
-/* db_known_list -- the best of every problem of a template on the device with this key, and on
- * those of compute capability `cc`; of the `most` newest problems. In no order. Strings in the
- * arena out  rows[most], *n */
+/* db_known_list -- the best of the `most` newest problems of a template, on the device with this
+ * key and on others of compute capability `cc`; in no order. Strings in the arena.
+ *   out  rows[most], *n */
 int db_known_list(db *d, const char *template_hash, const char *device_key, int cc, size_t most,
                   arena *a, db_known *rows, size_t *n, err *e);
-/* db_config_images -- the images, each once, with which a configuration was tried for any problem
- * of the template on the device: at most `most` keys, in the arena out  keys[most], *n */
+/* db_config_images -- the keys of the distinct images of a configuration, over all problems of the
+ * template on the device. Strings in the arena.
+ *   out  keys[most], *n */
 int db_config_images(db *d, const char *template_hash, const char *device_key, const char *config,
                      size_t most, arena *a, const char **keys, size_t *n, err *e);
-/* db_changes -- a number that is another one after somebody else has written */
+/* db_changes -- a number that changes when another process has written */
 int db_changes(db *d, int64_t *number, err *e);
 
 typedef struct db_portfolio { /* a few configurations for a range of sizes */
   const char *family, *template_hash, *device_key, *device_name;
-  const char *text; /* portfolio.h reads and writes it; at most 64 KiB */
+  const char *text; /* portfolio.h reads and writes it */
   const char *when; /* 2025-01-31T12:00:00Z */
 } db_portfolio;
-/* db_portfolio_put -- in place of an older one; now, or `when` not NULL: unless it is newer */
+/* db_portfolio_put -- replace the stored portfolio; `when` NULL: now, else only if the stored one
+ * is not newer */
 int db_portfolio_put(db *d, int64_t template_id, int64_t device_id, const char *text,
                      const char *when, bool *stored, err *e);
-/* db_portfolio_get -- text in the arena. err  ERR_NOTFOUND  there is none, no message */
+/* db_portfolio_get -- text in the arena. err  ERR_NOTFOUND  none; without a message */
 int db_portfolio_get(db *d, const char *template_hash, const char *device_key, arena *a,
                      const char **text, err *e);
 /* db_portfolios -- by family and device; family NULL: all. Strings in the arena */
 int db_portfolios(db *d, const char *family, arena *a, db_portfolio **rows, size_t *n, err *e);
 
-/* db_counts -- trials of a problem, n[status]; reads an index only */
+/* db_counts -- trials of a problem by status, n[status]; reads only an index */
 int db_counts(db *d, int64_t template_id, int64_t device_id, const char *problem,
               int64_t n[DB_STATUSES], err *e);
 
-/* db_merge -- add every fact of another database that is not there yet, in one transaction; nothing
- * is lost, and doing it twice changes nothing. Of a configuration measured in both, the final
- * result counts before a first look, and the later one of a kind. err  ERR_DB  the other one is not
- * sound, or not one of ours */
+/* db_merge -- add every fact of another database that is missing here, in one transaction;
+ * repeating it changes nothing. Of a configuration measured in both, a final result precedes a
+ * screening, and the later one of a kind counts.
+ *   err  ERR_DB  the other file is damaged, or not a database of autotune */
 int db_merge(db *d, const char *path, err *e);
-/* db_prune -- drop the images, nearly all the bytes of the file, of all but the `keep` best
- * configurations of each problem, and give the space back. What was measured stays.
- *   out  *n  images dropped */
+/* db_prune -- delete the images, nearly all the bytes of the file, of all but the `keep` best
+ * configurations of each problem, and shrink the file. Measurements are kept.
+ *   out  *n  images deleted */
 int db_prune(db *d, int keep, int64_t *n, err *e);
 
 enum { DB_TABLES = 11 };
@@ -220,8 +222,8 @@ typedef struct db_stats {
   int schema;     /* version */
 } db_stats;
 int db_stat(db *d, db_stats *out, err *e);
-/* db_verify -- reads every byte: is the file sound, are the rows consistent, are every image
- * and every time what was stored? err  ERR_DB  the first thing found */
+/* db_verify -- read every byte: is the file sound, are the rows consistent, and is every image and
+ * every time what was stored? err  ERR_DB  the first defect found */
 int db_verify(db *d, err *e);
 
 #endif

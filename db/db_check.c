@@ -1,4 +1,4 @@
-/* db_check.c -- how large a database is, and whether it is sound. */
+/* db_check.c -- the size of a database, and whether it is sound. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <sys/stat.h>
@@ -51,8 +51,8 @@ int db_stat(db *d, db_stats *out, err *e) {
 
 /* ---- soundness ------------------------------------------------------------------------------- */
 
-/* Each query gives a description of the first thing wrong, or no row. SQLite's own check covers
- * pages, indexes and types; the CHECKs of schema.sql only where the file is open for writing. */
+/* Each query returns a description of the first defect, or no row. SQLite's own check covers pages,
+ * indexes and types; it tests the CHECKs of schema.sql only where the file is open for writing. */
 static const char *const checks[] = {
     "SELECT integrity_check FROM pragma_integrity_check(1) WHERE integrity_check <> 'ok'",
 
@@ -78,7 +78,7 @@ static const char *const checks[] = {
     "  WHEN modelled IS NOT NULL THEN 2 END LIMIT 1",
 };
 
-/* Of files that have digests (schema.sql, step 4). */
+/* For files with digests (schema.sql, step 4). */
 static const char *const seals[] = {
 #define SEAL(table)                                                                                \
   "SELECT '" #table " ' || x.id || ' (' || t.config || ' of ' || p.text || ') is not what was "    \

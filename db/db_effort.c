@@ -1,4 +1,4 @@
-/* db_effort.c -- how long was searched for a problem, and whether rows are there. */
+/* db_effort.c -- the seconds spent searching for a problem, and whether tables exist. */
 #include "db_sql.h"
 
 const char *db_path(const db *d) {

@@ -1,4 +1,4 @@
-/* db_get.c -- reading facts back, and what follows from them. */
+/* db_get.c -- read facts, and the views over them. */
 #include <string.h>
 
 #include "db_sql.h"

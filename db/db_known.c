@@ -1,4 +1,4 @@
-/* db_known.c -- what is tuned on devices of one kind: the source of a guess for other sizes. */
+/* db_known.c -- the tuned problems of similar devices, as guesses for other sizes. */
 #include <string.h>
 
 #include "db_sql.h"
@@ -13,8 +13,8 @@ static void read_known(db_query *q, arena *a, db_known *k) {
   k->modelled = db_out_real(q);
 }
 
-/* The newest problems are picked from the index alone, before anything else is read of them. A
- * guess can do without a row that a foreign hand made too long to be ours. */
+/* The newest problems are selected by the index alone, before any of their rows is read. Rows with
+ * overlong texts, which this program never writes, are skipped. */
 int db_known_list(db *d, const char *template_hash, const char *device_key, int cc, size_t most,
                   arena *a, db_known *rows, size_t *n, err *e) {
   *n = 0;

@@ -1,4 +1,4 @@
-/* db_lines.c -- the best results out of a database, as db_text.h writes them, and into one. */
+/* db_lines.c -- the best results of a database as db_text.h writes them, and back. */
 #include <string.h>
 
 #include "db_sql.h"
@@ -86,9 +86,9 @@ int db_lines(db *d, const char *family, const char *device_key, arena *a, db_lin
 
 /* ---- in -------------------------------------------------------------------------------------- */
 
-typedef struct known { /* what the database says of the line's configuration */
-  int64_t trial;       /* 0: nothing */
-  bool ok, newer;      /* it works here; stands by something as good as the line */
+typedef struct known { /* the database's trial of the line's configuration */
+  int64_t trial;       /* 0: none */
+  bool ok, newer;      /* it works; its time is at least as good a measurement as the line */
 } known;
 
 static int look(db *d, const db_line *l, int64_t template_id, int64_t device_id, known *k, err *e) {
@@ -141,7 +141,7 @@ static int put_estimate(db *d, int64_t trial, const db_line *l, err *e) {
   return db_run(&q);
 }
 
-/* What failed here is not believed; what is known as well here stays. */
+/* A configuration that failed here, or has an equal or better measurement, is kept. */
 int db_line_put(db *d, const db_line *l, bool *stored, err *e) {
   int64_t device_id, template_id;
   known k;

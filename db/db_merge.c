@@ -1,7 +1,8 @@
-/* db_merge.c -- one database out of two, and a smaller one out of a large one.
+/* db_merge.c -- merge two databases, and shrink one.
  *
- * The other database is attached, and every table copied in the order of references, ids translated
- * by what names a row: a device's key, a template's hash, a problem's text, a configuration. */
+ * The other database is attached, and every table is copied in the order of references. Ids are
+ * translated by what identifies a row: a device's key, a template's hash, a problem's text, a
+ * configuration. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <string.h>
@@ -11,7 +12,7 @@
 
 /* ---- merging --------------------------------------------------------------------------------- */
 
-/* The problems and trials of the other one by our ids. */
+/* The other database's problems and trials with our ids. */
 #define THEIRS                                                                                     \
   "other.trial AS ot JOIN other.problem AS op ON op.id = ot.problem "                              \
   "JOIN other.template AS om ON om.id = op.template JOIN other.device AS ov ON ov.id = op.device " \
@@ -45,7 +46,7 @@ static const char *const things[] = {
     " JOIN main.template AS m ON m.hash = om.hash JOIN main.device AS v ON v.key = ov.key "
     "WHERE true ON CONFLICT (template, device, text) DO NOTHING",
 
-    /* what failed in one place and worked in the other works; an image is better than none */
+    /* a trial that worked in either database works; an image is better than none */
     "INSERT INTO main.trial (problem, config, status, reason, image, error, at)"
     " SELECT p.id, ot.config, ot.status, ot.reason, ot.image, ot.error, ot.at FROM " THEIRS
     "WHERE true ON CONFLICT (problem, config) DO UPDATE SET (status, reason, image, error, at) ="
@@ -61,8 +62,8 @@ static const char *const things[] = {
     "WHERE true ON CONFLICT (problem) DO UPDATE SET sec = max(sec, excluded.sec)",
 };
 
-/* Of a trial the row put in last counts (schema.sql, standing). So of the trials that get something
- * new, our own later rows are taken out and put in again behind it. */
+/* The row of a trial that is inserted last counts (schema.sql, standing). So our later rows of
+ * trials that get new ones are removed and inserted again behind them. */
 static const char *const times[] = {
     "CREATE TEMP TABLE incoming AS SELECT t.id AS trial, s.* FROM " THEIRS OURS
     "JOIN (SELECT trial AS theirs, " SAMPLE_COLUMNS " FROM other.sample) AS s ON s.theirs = ot.id "
@@ -96,7 +97,7 @@ static const char *const times[] = {
     "DROP TABLE temp.modelled",
 };
 
-/* The later one counts; an older file has none. */
+/* The later one counts; an older file has no table. */
 static const char *const portfolios[] = {
     "INSERT INTO main.portfolio (template, device, text, at)"
     " SELECT m.id, v.id, o.text, o.at FROM other.portfolio AS o"
@@ -115,7 +116,7 @@ static int run_list(db *d, const char *const *list, size_t n, err *e) {
   return 0;
 }
 
-/* The steps of schema.sql that brought the last columns of other tables, and portfolios. */
+/* The steps of schema.sql that added the last columns of other tables, and portfolios. */
 enum { LAST_COLUMNS = 2, PORTFOLIOS = 3 };
 
 static int copy_all(db *d, int version, err *e) {
@@ -141,7 +142,7 @@ static int attach(db *d, const char *path, err *e) {
   return rc;
 }
 
-/* Is it one of ours, with all columns that are copied, and sound? */
+/* Is it a database of autotune, with all columns that are copied, and sound? */
 static int inspect(const db *d, const char *path, int *version, err *e) {
   db *other;
   TRY(db_open(path, DB_READ, &other, e));

@@ -1,8 +1,8 @@
-/* db_open.c -- opening a database: what kind of file is it, may we write it, is it up to date?
+/* db_open.c -- open a database: identify the file, choose the journal, migrate.
  *
- * Nothing is written before the file is known to be ours or empty. The application id in its header
- * tells ours from any other SQLite file, user_version counts the steps of schema.sql it has seen.
- */
+ * Nothing is written before the file is known to be empty or a database of autotune. The
+ * application id in its header distinguishes it from other SQLite files; user_version counts the
+ * steps of schema.sql that it has seen. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <fcntl.h>
@@ -68,7 +68,7 @@ static int connect(db *d, int flags, const char *parameters, err *e) {
     return db_fail(d, rc, e);
   }
   sqlite3_extended_result_codes(d->sql, 1);
-  sqlite3_db_config(d->sql, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0); /* 50 KB that nobody misses */
+  sqlite3_db_config(d->sql, SQLITE_DBCONFIG_LOOKASIDE, NULL, 0, 0); /* this saves 50 KB */
   sqlite3_busy_timeout(d->sql, DB_BUSY_MS);
   sqlite3_limit(d->sql, SQLITE_LIMIT_LENGTH, DB_MAX_BULK + DB_MAX_TEXT);
   sqlite3_db_config(d->sql, SQLITE_DBCONFIG_TRUSTED_SCHEMA, 0, NULL);
@@ -82,7 +82,7 @@ static int connect(db *d, int flags, const char *parameters, err *e) {
   return db_execute(d, "PRAGMA foreign_keys = ON; PRAGMA cell_size_check = ON", e);
 }
 
-/* touch -- the first read shows what opening did not: SQLite opens files lazily */
+/* touch -- read once: SQLite opens files lazily, so that the first read shows what is wrong */
 static int touch(db *d) {
   return sqlite3_exec(d->sql, "SELECT 1 FROM sqlite_schema", NULL, NULL, NULL);
 }
@@ -98,11 +98,11 @@ static void disconnect(db *d) {
 
 /* ---- whose file is it? ----------------------------------------------------------------------- */
 
-/* identify -- the version of a database of ours; 0 when it is empty.
- *   err  ERR_DB  another program's, or newer than `known` */
+/* identify -- the version of a database of autotune; 0 when it is empty.
+ *   err  ERR_DB  another program's file, or newer than `known` */
 static int identify(db *d, int known, int *version, err *e) {
   int64_t id = 0, v = 0, n = 0;
-  /* one statement, so that all three come from the same moment of a file in the making */
+  /* one statement, so that all three are of one moment while another process creates the file */
   db_query q = db_ask(d,
                       "SELECT application_id, user_version, (SELECT count(*) FROM sqlite_schema)"
                       "FROM pragma_application_id, pragma_user_version",
@@ -132,7 +132,8 @@ static int identify(db *d, int known, int *version, err *e) {
 
 static int apply(db *d, const char *const *all, int n, err *e) {
   int version;
-  TRY(identify(d, n, &version, e)); /* again: another process may have been here first */
+  TRY(identify(d, n, &version, e)); /* again, under the lock: another process may have migrated it
+                                     * meanwhile */
   for (int i = version; i < n; i++) {
     TRY(db_execute(d, all[i], e));
   }
@@ -149,7 +150,7 @@ int db_migrate(db *d, const char *const *all, int n, err *e) {
 
 /* ---- the write-ahead log --------------------------------------------------------------------- */
 
-/* granted -- did SQLite switch? It answers with the mode it is in now. */
+/* granted -- did SQLite switch? It answers with the current mode. */
 static int ask_wal(db *d, bool *granted) {
   sqlite3_stmt *s;
   int rc = sqlite3_prepare_v2(d->sql, "PRAGMA journal_mode = WAL", -1, &s, NULL);
@@ -162,7 +163,7 @@ static int ask_wal(db *d, bool *granted) {
   return rc == SQLITE_ROW ? SQLITE_OK : rc;
 }
 
-/* SQLite's own waiting does not cover the switch, which two processes may try on a new file. */
+/* SQLite's busy timeout does not cover this switch, which two processes may try on a new file. */
 static int ask_wal_patiently(db *d, bool *granted) {
   double end = now_sec() + DB_BUSY_MS / 1000.0;
   int rc;
@@ -172,8 +173,8 @@ static int ask_wal_patiently(db *d, bool *granted) {
   return rc;
 }
 
-/* SQLite switched and then could not use the log: its index is memory shared between processes, and
- * this file system has none. A sole owner needs no such memory, and can switch back. */
+/* SQLite switched but cannot use the log: its index is memory shared between processes, which this
+ * file system does not provide. A sole owner needs no shared memory, and can switch back. */
 static int take_back_wal(db *d, err *e) {
   disconnect(d);
   TRY(connect(d, SQLITE_OPEN_READWRITE, "", e));
@@ -183,8 +184,8 @@ static int take_back_wal(db *d, err *e) {
                     e);
 }
 
-/* With a log, NORMAL is what survives a kill at any moment, and a power failure costs at most the
- * last rows; a rollback journal needs FULL for that (SQLite manual, PRAGMA synchronous). */
+/* With a log, NORMAL survives a kill at any moment, and a power failure costs at most the last
+ * rows; a rollback journal needs FULL for that (SQLite manual, PRAGMA synchronous). */
 static int use_wal(db *d, err *e) {
   bool granted = false;
   int rc = ask_wal_patiently(d, &granted);
@@ -225,7 +226,7 @@ static int open_write(db *d, err *e) {
   return version == N_STEPS ? 0 : db_migrate(d, steps, N_STEPS, e);
 }
 
-/* Is there more to the database than its file: a log, or the journal of an unfinished change? */
+/* Are there other files: a log, or the journal of an unfinished change? */
 static bool file_is_partial(const db *d) {
   static const char *const endings[] = {"-wal", "-journal"};
   bool partial = false;
@@ -238,8 +239,8 @@ static bool file_is_partial(const db *d) {
   return partial;
 }
 
-/* SQLite reads a database by way of small files beside it. Where they can't be made (a read-only
- * medium, somebody else's folder) it can take the file as whole and unchanging, if it is whole. */
+/* SQLite reads a database with the help of files beside it. Where it cannot create them (a
+ * read-only medium, a folder of another user), it can read a complete file as immutable. */
 static int connect_unchanging(db *d, err *e) {
   if (file_is_partial(d)) {
     return err_set(e, ERR_DB,
@@ -253,11 +254,11 @@ static int connect_unchanging(db *d, err *e) {
   return connect(d, SQLITE_OPEN_READONLY, "?immutable=1", e);
 }
 
-/* Who reads is mostly a program that serves, and asks for a row now and then: eight pages will do,
- * where by default the cache starts with 20 and grows to 2 MB. */
+/* A reader is mostly a serving program that reads a row now and then: eight pages are enough, where
+ * the default cache starts with 20 and grows to 2 MB. */
 static int keep_small(db *d, err *e) {
   TRY(db_execute(d, "PRAGMA cache_size = 8", e));
-  sqlite3_db_release_memory(d->sql); /* the first pages' */
+  sqlite3_db_release_memory(d->sql); /* memory of the first pages */
   return 0;
 }
 
@@ -283,11 +284,11 @@ static int open_read(db *d, err *e) {
   if (version == 0) {
     return err_set(e, ERR_NOTFOUND, "database %s is empty; tune something first", d->path);
   }
-  d->version = version; /* what an older one lacks is not there (db_has) */
+  d->version = version; /* what an older file lacks is missing (db_has) */
   return 0;
 }
 
-/* Memory comes from SQLite's allocator, so that a test can make any allocation here fail. */
+/* Memory comes from SQLite's allocator, so that tests can fail any allocation. */
 static db *new_handle(const char *path) {
   size_t n = strlen(path) + 1;
   db *d = sqlite3_malloc64(sizeof *d + n);

@@ -1,4 +1,4 @@
-/* db_portfolio.c -- portfolios: one text a template and device, the latest. */
+/* db_portfolio.c -- portfolios: the latest text for each template and device. */
 #include <string.h>
 
 #include "db_sql.h"

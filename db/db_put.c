@@ -1,4 +1,4 @@
-/* db_put.c -- storing facts. Each put is committed when it returns. */
+/* db_put.c -- store facts. Each put is committed when it returns. */
 #include <string.h>
 
 #include "db_sql.h"

@@ -39,7 +39,7 @@ static const struct {
     {0, ERR_DB, "cannot be used", "name another database with --db"}, /* anything else */
 };
 
-/* The operating system's reason where there is one: SQLite only says "disk I/O error". */
+/* The reason of the operating system where there is one: SQLite only says "disk I/O error". */
 static const char *detail(db *d, int rc) {
   int number = d->sql ? sqlite3_system_errno(d->sql) : 0;
   int kind = rc & 0xff;
@@ -52,7 +52,7 @@ static const char *detail(db *d, int rc) {
   return d->sql && sqlite3_errcode(d->sql) == rc ? sqlite3_errmsg(d->sql) : sqlite3_errstr(rc);
 }
 
-/* SQLite's words can span lines, and quote what a damaged file holds. */
+/* SQLite's messages can span lines, and quote the contents of a damaged file. */
 static int one_line(int code, err *e) {
   for (char *p = e ? e->message : NULL; p && *p; p++) {
     if ((unsigned char)*p < ' ' || *p == 127) {
@@ -234,8 +234,8 @@ int db_first_int(db_query *q, int64_t *value) {
 
 /* ---- transactions ---------------------------------------------------------------------------- */
 
-/* SQLite itself rolls back after some failures; and a rollback can fail for want of memory, so the
- * next transaction looks again. */
+/* SQLite rolls back by itself after some failures; and a rollback can fail for lack of memory, so
+ * the next transaction checks again. */
 static void rollback(db *d) {
   if (!sqlite3_get_autocommit(d->sql)) {
     sqlite3_exec(d->sql, "ROLLBACK", NULL, NULL, NULL);

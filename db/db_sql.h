@@ -1,7 +1,7 @@
-/* db_sql.h -- how the files of this folder talk to SQLite; nobody else includes it.
+/* db_sql.h -- how the files of this folder use SQLite; internal to it.
  *
- * A question is asked, given its arguments in order, and read row by row, columns in order. What
- * goes wrong sticks to the query: later calls do nothing, and db_done reports it once.
+ * A query is prepared, given its arguments in order, and read row by row, columns in order. Errors
+ * stick to the query: later calls do nothing, and db_done reports the first one.
  *
  *   db_query q = db_ask(d, "SELECT id, name FROM device WHERE cc = ?1", e);
  *   db_in_int(&q, 90);
@@ -11,10 +11,9 @@
  *   }
  *   return db_done(&q);
  *
- * Every command runs a handful of statements thousands of times, so each is prepared once per
- * handle and found again by the address of its text, which must therefore be a literal. Its db_done
- * comes before it is asked again; a statement left half read would keep a read transaction open.
- */
+ * A command runs a handful of statements thousands of times, so each is prepared once per handle
+ * and found again by the address of its text, which must be a literal. db_done comes before the
+ * next db_ask of the same text; a statement left half read keeps a read transaction open. */
 #ifndef DB_SQL_H
 #define DB_SQL_H
 
@@ -26,7 +25,7 @@
 enum {
   DB_MAX_TEXT = 8 << 20, /* a portfolio of 24 configurations and 3000 sizes has 1 MB */
   DB_MAX_BULK = 64 << 20,
-  DB_MAX_STATEMENTS = 64, /* distinct texts in this folder: about half as many */
+  DB_MAX_STATEMENTS = 64, /* this folder has about half as many texts */
   DB_BUSY_MS = 5000
 };
 
@@ -58,51 +57,51 @@ void db_in_known(db_query *q, double value);         /* 0 is stored as NULL: not
 void db_in_text(db_query *q, const char *text);      /* NULL is NULL; at most DB_MAX_TEXT bytes */
 void db_in_bulk_text(db_query *q, const char *text); /* at most DB_MAX_BULK */
 void db_in_bulk(db_query *q, const void *bytes, size_t n); /* 0 bytes are NULL */
-/* db_row -- is there another row? The columns start again at the first. */
+/* db_row -- next row; false at the end. Columns start again at the first */
 bool db_row(db_query *q);
 int64_t db_out_int(db_query *q);
 double db_out_real(db_query *q);                /* NULL is NaN */
-const char *db_out_text(db_query *q, arena *a); /* NULL is damage */
+const char *db_out_text(db_query *q, arena *a); /* NULL is an error: a damaged file */
 const char *db_out_text_or_null(db_query *q, arena *a);
 const void *db_out_bulk(db_query *q, arena *a, size_t *n); /* a NUL follows; NULL is NULL */
 /* db_done -- finish, whether or not every row was read; returns the first failure */
 int db_done(db_query *q);
-/* db_run -- db_row to the end, then db_done */
+/* db_run -- step to the end, then db_done */
 int db_run(db_query *q);
 /* db_first_int -- the first column of the first row.
  *   err  ERR_NOTFOUND  no row; no message */
 int db_first_int(db_query *q, int64_t *value);
 
-/* db_room -- space for one more row in an array that lives in an arena and doubles when full; NULL
- * when out of memory, which sticks to the query */
+/* db_room -- room for one more row in an array in an arena, which doubles when full. NULL when out
+ * of memory, which sticks to the query */
 void *db_room(db_query *q, arena *a, void *rows, size_t n, size_t nbytes);
 
-/* db_begin ... db_end -- what is between is stored whole or not at all.
- *   code  of what happened since db_begin: 0 commits, anything else rolls back and is returned */
+/* db_begin ... db_end -- all writes between them are stored, or none.
+ *   code  the result since db_begin: 0 commits, anything else rolls back and is returned */
 int db_begin(db *d, err *e);
 int db_end(db *d, int code, err *e);
 
-/* db_fail -- turn SQLite's answer into one of ours, in words that say how to mend it */
+/* db_fail -- turn SQLite's result into an error of ours; the message says how to fix it */
 int db_fail(db *d, int rc, err *e);
-/* db_damaged -- the same for what SQLite did not notice */
+/* db_damaged -- the same for damage that SQLite did not notice */
 int db_damaged(db *d, const char *what, err *e);
 
-/* db_has -- is there such a table? A file of an older version, open for reading, lacks the later
- * ones. */
+/* db_has -- does this table exist? A file of an older version, open for reading, lacks later
+ * ones */
 int db_has(db *d, const char *table, bool *yes, err *e);
 
-/* db_execute -- statements without arguments or answers, which need not be literals */
+/* db_execute -- statements without arguments and results; need not be literals */
 int db_execute(db *d, const char *sql, err *e);
-/* db_add_uri -- append a path as a URI, so that no name ("file:x", "a?b") means anything else */
+/* db_add_uri -- append a path as a URI, so that names such as "file:x" and "a?b" mean themselves */
 struct str;
 void db_add_uri(struct str *s, const char *path);
 
 /* db_migrate -- bring an empty or older file to the version after the n-th step, in one
- * transaction. err  ERR_DB  another program's file, a newer one, or a step failed; nothing has
- * changed then */
+ * transaction.
+ *   err  ERR_DB  another program's file, a newer one, or a step failed; then nothing has changed */
 int db_migrate(db *d, const char *const *steps, int n, err *e);
 
-/* db_image_digest -- of an image's bulk: source, log, cubin, PTX */
+/* db_image_digest -- of an image's source, log, cubin and PTX */
 void db_image_digest(const db_image *row, char digest[HASH_TEXT]);
 
 #endif

@@ -8,7 +8,10 @@
 
 #include "hash.h"
 
-enum { COLUMN_MOST = 8 << 20 }; /* bytes: a portfolio, DB_MAX_TEXT; configurations have hundreds */
+enum {
+  COLUMN_MOST = 8 << 20
+}; /* bytes: the bound of a portfolio (DB_MAX_TEXT); configurations
+                                 * have hundreds */
 
 static const char *const kinds[DB_KINDS] = {"final", "screen", "model", "portfolio"};
 
@@ -61,7 +64,7 @@ static bool is_comment(const char *line, size_t n) {
 
 typedef struct tally { /* of the results since the last closing line */
   uint64_t n, digest;
-  bool any; /* a closing line; more than comments behind it does away with it */
+  bool any; /* a closing line, with only comments behind it */
 } tally;
 
 static void add_result(tally *t, const char *line, size_t n) {
@@ -141,7 +144,7 @@ void db_text_end(str *out) {
 
 /* ---- reading -------------------------------------------------------------------------------- */
 
-typedef struct reading { /* the columns of one line; what goes wrong first sticks */
+typedef struct reading { /* the columns of one line; the first error sticks */
   char *at;              /* the rest; NULL at the end */
   arena *a;
   size_t i; /* columns read */
@@ -160,7 +163,7 @@ static int hex(char c) {
   return isdigit((unsigned char)c) ? c - '0' : c >= 'A' && c <= 'F' ? c - 'A' + 10 : -1;
 }
 
-/* In place. Only what must be escaped may be: a line has one spelling. */
+/* In place. Only characters that must be escaped may be, so that a line has one spelling. */
 static bool unescape(char *text) {
   char *to = text;
   for (; *text; text++, to++) {
@@ -299,7 +302,7 @@ static void read_columns(reading *r, db_line *l) {
   l->when = when(r);
 }
 
-/* The problem's text opens with the family. */
+/* The problem's text begins with the family. */
 static bool is_of_family(const db_line *l) {
   const size_t n = strlen(l->template.family);
   return !strncmp(l->problem, l->template.family, n) && (!l->problem[n] || l->problem[n] == ' ');

@@ -12,9 +12,9 @@
 --
 --   device, template -- portfolio                 a few configurations for a range of sizes
 --
--- Those are the facts, and they are only ever added; effort adds up. `standing` is derived from them
--- by triggers, so that the best of a problem is one look-up in an index however many trials there
--- are; the views `result` and `best` are what to read. Every `at` is in seconds since 1970.
+-- Facts are only added; effort is a sum. Triggers derive `standing` from them, so that the best of a
+-- problem is one index look-up however many trials it has; read the views `result` and `best`. Every
+-- `at` is in seconds since 1970.
 
 -- step 1
 
@@ -167,7 +167,7 @@ SELECT r.* FROM winner AS w JOIN result AS r ON r.trial = w.trial AND r.problem_
 
 -- step 2
 
--- How a sample was taken, and what the device said of itself meanwhile. NULL: not known.
+-- How a sample was taken, and the state of the device. NULL: not known.
 ALTER TABLE sample ADD COLUMN memory_mhz REAL;
 ALTER TABLE sample ADD COLUMN held INTEGER;    -- what held the clocks back: NVML's bits (nvml.h)
 ALTER TABLE sample ADD COLUMN retaken INTEGER; -- so often it was taken again, clocks held back badly
@@ -189,8 +189,8 @@ CREATE TABLE portfolio ( -- a few configurations that serve a range of sizes, an
 
 -- step 4
 
--- What was measured or modelled keeps the digest of its row, which tells when a bit of it has turned
--- over in the file. row_digest is this program's (db.c): any can read the file, no other adds to it.
+-- Every sample and estimate keeps a digest of its row, which shows a flipped bit in the file.
+-- db_open.c defines row_digest: other programs can read the file, but not add to it.
 CREATE VIEW sample_seal AS SELECT id, row_digest(
   trial, stage, median, spread, launches, cold, driver, uuid, clock_mhz, power_w, temperature_c, at,
   memory_mhz, held, retaken, energy_j, ended, replay, batches) AS digest FROM sample;
