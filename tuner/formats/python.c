@@ -62,7 +62,7 @@ static bool is(const translator *t, const char *word) {
   return python_is(&t->x, word);
 }
 
-/* Over the token if it is this one. What is wrong with the next shows when it is looked at. */
+/* Skip the token if it is this one. An error in the next token is reported when that is read. */
 static bool accept(translator *t, const char *word) {
   bool yes = is(t, word);
   if (yes) {
@@ -77,7 +77,7 @@ static type unexpected(translator *t) {
 
 /* ---- types ----------------------------------------------------------------------------------- */
 
-/* What was written since `start`, wrapped. */
+/* Wrap what was written since `start`. */
 static void wrap(str *out, size_t start, const char *before, const char *after) {
   size_t n = strlen(before);
   str_add(out, before);
@@ -188,7 +188,7 @@ static type call_function(translator *t, const function *f, str *out) {
   if (!k) {
     return FAILED;
   }
-  if (!strcmp(f->lua, "round")) { /* halves to even do not occur with whole numbers */
+  if (!strcmp(f->lua, "round")) { /* halves do not occur, since numbers are whole */
     wrap(out, start, "floor(", " + 0.5)");
   } else if (!strcmp(f->lua, "bool")) {
     return as_condition(t, out, start, NUMBER);
@@ -248,7 +248,7 @@ static type word(translator *t, str *out) {
   return known->is_text ? TEXT : NUMBER;
 }
 
-/* [e for i in list if c], from `for` on; the element is what was written since `start` */
+/* [e for i in list if c], from `for` on; the element was written since `start` */
 static type comprehension(translator *t, str *out, size_t start, const char *variable) {
   str element = {0}, condition = {0};
   str_add_n(&element, str_text(out) + start, out->n - start);
@@ -275,8 +275,8 @@ static type comprehension(translator *t, str *out, size_t start, const char *var
   return k ? LIST : FAILED;
 }
 
-/* The variable of a comprehension is named after its use: look ahead for `for NAME in`, at this
- * bracket's own level. */
+/* A comprehension names its variable after using it: look ahead for `for NAME in` at this bracket's
+ * level. */
 static bool find_variable(const translator *t, char *name) {
   translator ahead = *t;
   ahead.e = NULL;
@@ -404,7 +404,7 @@ static type apply(translator *t, str *out, size_t start, const arithmetic *a, ty
   return k;
 }
 
-/* Arithmetic only; comparisons and logic bind less. */
+/* Arithmetic only; comparisons and logic bind more loosely. */
 static type operators(translator *t, str *out, int floor) {
   size_t start = out->n;
   if (++t->depth > MAX_DEPTH) {
@@ -418,7 +418,7 @@ static type operators(translator *t, str *out, int floor) {
   return k;
 }
 
-/* x in (a, b): (x == a or x == b). The item is in `left`; after `in` */
+/* x in (a, b): (x == a or x == b). `left` holds x; called after `in` */
 static type membership(translator *t, const char *left, bool negated, str *out) {
   const char *end = accept(t, "[") ? "]" : accept(t, "(") ? ")" : NULL;
   if (!end) {
@@ -452,7 +452,7 @@ static const char *comparison_at(translator *t) {
   return NULL;
 }
 
-/* Both sides in one kind, or Lua would say that 1 and true differ, or stop at 1 < "a". */
+/* Convert both sides to one kind: Lua distinguishes 1 from true and rejects 1 < "a". */
 static type compare(translator *t, const char *op, str *left, type *left_type, str *out) {
   str right = {0};
   type k = operators(t, &right, 0);
@@ -469,7 +469,7 @@ static type compare(translator *t, const char *op, str *left, type *left_type, s
   return k ? CONDITION : FAILED;
 }
 
-/* One comparison of a chain, a < b <= c being (a < b) and (b <= c). FAILED and no error: none
+/* One comparison of a chain: a < b <= c is (a < b) and (b <= c). FAILED without an error: none
  * follows. */
 static type comparison(translator *t, str *left, type *left_type, str *out, bool first) {
   bool negated = is(t, "not");
@@ -532,7 +532,7 @@ static type negation(translator *t, str *out) {
   return k;
 }
 
-/* op: "and" or "or"; the operands of a single one keep their type */
+/* op: "and" or "or"; a single operand keeps its type */
 static type logic(translator *t, str *out, const char *op) {
   size_t start = out->n;
   bool is_or = !strcmp(op, "or");

@@ -12,7 +12,7 @@ static int no_memory(const char *path, err *e) {
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* A number, and nothing else? Names compare after all numbers. */
+/* Is all of the text a number? Names sort after numbers. */
 static bool number(const char *text, double *v) {
   char *end;
   *v = strtod(text, &end);

@@ -4,7 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* A configuration that the template no longer has is left out. */
+/* Skip configurations that the template no longer accepts. */
 static bool values_of(const results *r, const db_result *row, gen_config *c) {
   return !gen_config_parse(r->t, row->t.config, c, NULL) &&
          (row->t.status != DB_OK || db_result_sec(row) > 0);
@@ -52,7 +52,7 @@ static void add_origin(const results *r, str *s) {
            modelled(r) ? "true" : "false");
 }
 
-/* What the formats have no word for. */
+/* Members that the formats do not define. */
 static void add_failure(const db_result *row, str *s) {
   if (row->t.status != DB_OK) {
     str_addf(s,
@@ -156,7 +156,7 @@ static void add_cache_row(const results *r, const db_result *row, const gen_conf
              "\"strategy_time\": 0, \"framework_time\": 0, \"timestamp\": \"\"}");
 }
 
-/* It must end as Kernel Tuner ends a file that it closed: with a brace a line, and nothing else. */
+/* Kernel Tuner recognises a closed file by its end: two lines with a brace each. */
 static void write_cache(const results *r, str *s) {
   gen_config c;
   const char *between = "\n";

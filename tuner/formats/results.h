@@ -1,8 +1,7 @@
-/* results.h -- the trials of a problem as files of other tools: T4, a cache of Kernel Tuner, CSV.
+/* results.h -- write the trials of a problem as T4, Kernel Tuner's cache, or CSV.
  *
- * All three can be read again, by trial_table_read of trial_table.h. CSV says neither problem nor
- * device, and of a failure only its kind.
- */
+ * trial_table_read reads all three. CSV has neither problem nor device, and of a failure only its
+ * kind. */
 #ifndef TUNE_RESULTS_H
 #define TUNE_RESULTS_H
 

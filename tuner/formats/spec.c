@@ -28,7 +28,7 @@ static const char *text_of(const json_t *object, const char *key, const char *ot
   return text ? text : other;
 }
 
-/* Between the brackets of a long string that the text can't end. */
+/* The brackets of a long string in Lua that the text does not contain. */
 static void add_quoted(str *out, const char *text) {
   char level[16] = "";
   do {
@@ -57,7 +57,7 @@ static void add_value(str *out, const json_t *v) {
   }
 }
 
-/* The list as Python, from either form. */
+/* The list of values, written as Python in either form. */
 static void add_list(str *out, const json_t *values) {
   if (json_is_string(values)) {
     str_add(out, json_string_value(values));
@@ -99,7 +99,7 @@ static int write_param(writer *w, const json_t *param, err *e) {
   return rc ? err_at(e, rc, w->path, "values of '%s': %s", name, inner.message) : 0;
 }
 
-/* The first of each list: what T1 calls a default need not be in it. */
+/* Take the first value of each list: the default of T1 need not be in it. */
 static void write_default(writer *w) {
   str_add(w->out, "  default = (function()\n    local d = {}\n"
                   "    for _, p in ipairs(space) do d[p[1]] = p[2][1] end\n"

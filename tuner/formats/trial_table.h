@@ -29,7 +29,7 @@ typedef struct trial_table {
   trial_table_origin origin;
 } trial_table;
 
-/* trial_table_row -- append a row; the caller fills in its cells. sec counts only with status DB_OK */
+/* trial_table_row -- append a row, whose cells the caller fills in. sec counts only with DB_OK */
 int trial_table_row(trial_table *t, db_status status, double sec, const char ***cells, err *e);
 /* trial_table_status -- from the word of any of the formats; an unknown one is a failed launch */
 db_status trial_table_status(const char *word);

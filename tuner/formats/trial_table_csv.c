@@ -1,5 +1,5 @@
-/* trial_table_csv.c -- one line a configuration: the parameters' columns, then `status` and `time_ms`.
- */
+/* trial_table_csv.c -- one line for each configuration: a column for each parameter, then `status`
+ * and `time_ms`. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -18,7 +18,7 @@ static int bad(const csv *x, err *e, const char *what, const char *word) {
   return err_at(e, ERR_USAGE, place, what, word);
 }
 
-/* The text up to the next separator, which is overwritten; NULL at the end of the line. */
+/* The next cell, whose separator is overwritten; NULL at the end of the line. */
 static char *next_cell(char **rest) {
   char *cell = *rest;
   if (cell) {
@@ -31,7 +31,7 @@ static char *next_cell(char **rest) {
   return cell;
 }
 
-/* The line at *rest, without its end; NULL after the last. */
+/* The line at *rest without its end, which is overwritten; NULL after the last. */
 static char *next_line(char **rest) {
   char *line = *rest;
   if (!*line) {

@@ -1,5 +1,4 @@
-/* trial_table_file.c -- a file's text, whether or not it is compressed. zlib's gz functions read both.
- */
+/* trial_table_file.c -- read a file, compressed or not; zlib's gz functions read both. */
 #include <errno.h>
 #include <string.h>
 #include <zlib.h>

@@ -1,13 +1,15 @@
-/* trial_table_json.c -- Kernel Tuner's cache: {"tune_params_keys": [...], "objective": "time",
- * "cache": {"32,1": {"x": 32, "y": 1, "time": 1.5, ...}, ...}}, and T4, the result files of the
- * auto-tuning community: {"results": [{"configuration": {"x": 32, "y": 1}, "invalidity": "correct",
- * "measurements": [{"name": "time", "value": 1.5, "unit": "ms"}], ...}, ...]}.
+/* trial_table_json.c -- Kernel Tuner's cache and T4, the result files of the auto-tuning community.
  *
- * In a cache a failed configuration has the name of its failure under "__error__", in older files
- * where the time would be, or there 1e20. Kernel Tuner appends to the file while it runs and closes
- * it at the end; one that was never closed is closed here. Members named autotune_... are our own:
- * what these formats have no place for.
- */
+ *   {"tune_params_keys": [...], "objective": "time",
+ *    "cache": {"32,1": {"x": 32, "y": 1, "time": 1.5, ...}, ...}}
+ *
+ *   {"results": [{"configuration": {"x": 32, "y": 1}, "invalidity": "correct",
+ *                 "measurements": [{"name": "time", "value": 1.5, "unit": "ms"}], ...}, ...]}
+ *
+ * In a cache, a failed configuration has the name of its failure under "__error__"; in older files
+ * in place of the time, or the time 1e20. Kernel Tuner appends to the file while it runs and closes
+ * it at the end; an unclosed file is closed here. Members named autotune_... are additions of
+ * autotune that these formats do not define. */
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -25,7 +27,7 @@ static bool ends_with(const str *s, char c) {
   return s->n && s->p[s->n - 1] == c;
 }
 
-/* The text with its last comma taken off and the two open braces closed. */
+/* The text without its last comma, and with the two open braces closed. */
 static json_t *parse_unclosed(const char *text, size_t n) {
   str closed = {0};
   str_add_n(&closed, text, n);
@@ -94,7 +96,7 @@ static void read_origin(trial_table *t, const json_t *object) {
                            .modelled = json_is_true(json_object_get(object, "autotune_modelled"))};
 }
 
-/* The cells of the row, by name, and a row for it. */
+/* Add a row with the cells of these members. */
 static int add_row(trial_table *t, const json_t *values, const char *failure, double sec,
                    const json_t *own, const char *what, err *e) {
   const char **cells, *status = text_of(own, "autotune_status");
@@ -126,7 +128,7 @@ static int read_params(trial_table *t, const json_t *keys, err *e) {
   return 0;
 }
 
-/* The failure's name: under __error__, or in place of the time. */
+/* The name of the failure: under __error__, or in place of the time. */
 static const char *failure_of(const json_t *row, const json_t *time) {
   const char *name = text_of(row, "__error__");
   name = name ? name : json_string_value(time);
@@ -164,7 +166,7 @@ static int read_cache(trial_table *t, const json_t *root, err *e) {
 
 /* ---- T4 ---------------- */
 
-/* Milliseconds, unless the unit is another one. */
+/* Milliseconds, unless another unit is given. */
 static double measured_sec(const json_t *measurement) {
   static const struct {
     const char *unit;
@@ -181,7 +183,7 @@ static double measured_sec(const json_t *measurement) {
   return time_sec(value);
 }
 
-/* What the first objective was measured as. */
+/* The measurement of the first objective. */
 static double objective_sec(const json_t *row) {
   const json_t *measurements = json_object_get(row, "measurements");
   const char *objective = json_string_value(json_array_get(json_object_get(row, "objectives"), 0));
@@ -206,7 +208,7 @@ static int read_result(trial_table *t, const json_t *row, size_t i, err *e) {
                  what, e);
 }
 
-/* The parameters are those of the first result. */
+/* The first result defines the parameters. */
 static int read_results(trial_table *t, json_t *root, err *e) {
   json_t *results = json_object_get(root, "results"), *value;
   const char *name;

@@ -95,8 +95,9 @@ int bench_case_add_peer(bench_case *x, const peer_kind *k, err *e) {
 
 /* ---- right? ---------------------------------------------------------------------------------- */
 
-/* Rounding of its own is a peer's right, up to a bound; a stray write, or another result, is not.
- * Nor need it know every case: the first, which is timed, was right when it refuses a later one. */
+/* A peer's own rounding is tolerated up to its bound; a stray write or a different result is not. A
+ * peer need not support every case of the template: one that it refuses after the first, which is
+ * timed, does not count against it. */
 static bool is_tolerable(const bench_entrant *n, int rc, const rt_check *check) {
   const bool rounded = rc == ERR_WRONG && check->n_wrong && check->error <= n->peer.loosest;
   return n->is_peer && (rounded || (rc == ERR_USAGE && check->n_cases > 0));
@@ -133,7 +134,7 @@ int bench_case_race(bench_case *x, int64_t rounds, const rt_timing *how, err *e)
   for (size_t i = 0; i < x->n; i++) {
     contenders[i] = x->e[i].contender;
   }
-  if (rt_emu_is(d)) { /* a model gives the same answer twice */
+  if (rt_emu_is(d)) { /* a model gives the same time in every round */
     rounds = 1;
   }
   emulated_model_begin(d, x->flops);

@@ -6,14 +6,14 @@
 #include "compile.h"
 #include "peer.h"
 
-typedef struct bench_place { /* where cases are run; borrowed by all of them */
+typedef struct bench_place { /* shared by all cases; borrowed */
   gen_template *t;
   rt_compiler *compiler;
   rt_device *device;
   rt_tools *tools;
 } bench_place;
 
-/* bench_place_close -- whatever of it was opened */
+/* bench_place_close -- close whatever was opened */
 void bench_place_close(bench_place *place);
 
 typedef struct bench_entrant {
@@ -40,19 +40,19 @@ typedef struct bench_case {
   double flops, bytes; /* of the problem */
 } bench_case;
 
-/* bench_case_open -- clear it with bench_case_close whether or not it failed */
+/* bench_case_open -- close it with bench_case_close whether or not it failed */
 int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *p, err *e);
 void bench_case_close(bench_case *x);
-/* bench_case_add -- a configuration of the template: compiled and loaded; the next entrant */
+/* bench_case_add -- compile and load a configuration of the template as the next entrant */
 int bench_case_add(bench_case *x, const gen_config *config, const char *name, err *e);
-/* bench_case_add_peer -- err ERR_USAGE  it has nothing like this problem; no entrant then */
+/* bench_case_add_peer -- err ERR_USAGE  the peer does not support this problem; no entrant is
+ * added */
 int bench_case_add_peer(bench_case *x, const peer_kind *k, err *e);
-/* bench_case_check -- is every entrant right? A fast kernel with wrong results wins nothing, and
- * a peer that computes something else is no peer.
- *   err ERR_WRONG  whose results are, and which of them */
+/* bench_case_check -- compare the results of every entrant with the reference.
+ *   err ERR_WRONG  which entrant's results differ, and where */
 int bench_case_check(bench_case *x, err *e);
-/* bench_case_race -- fills in the times; on the emulated device they are modelled
- *   in  how  hot and replay count
+/* bench_case_race -- time all entrants interleaved; modelled on the emulated device.
+ *   in  how  hot and replay are used
  *   err ERR_USAGE  this device has no graphs */
 int bench_case_race(bench_case *x, int64_t rounds, const rt_timing *how, err *e);
 

@@ -1,13 +1,13 @@
-/* claims.h -- what textbooks say is faster than what, as data, and what a measurement makes of it.
+/* claims.h -- orderings of kernels that textbooks claim, as data, and their verdicts.
  *
- * The list is tuner/peers/claims.txt, which is built in. A line is a claim:
+ * The built-in list is tuner/peers/claims.txt. A line is a claim:
  *
  *   FAMILY PROBLEM | THIS > THAT | COMMON | what the text says, and where
  *   reduce n=2^20 | FOLD=convergent > FOLD=simple | BLOCK=1024,COARSE=1 | ch. 10.4: ...
  *
- * THIS and THAT are parts of two configurations, NAME=VALUE,...; COMMON is what both have, and what
- * nobody names has the template's default. THIS is to be faster; with ~ in place of >, no faster.
- */
+ * THIS and THAT are the parts in which two configurations differ, NAME=VALUE,...; COMMON is their
+ * common part. Other parameters take the template's default. The claim is that THIS is faster; with
+ * ~ in place of >, that it is no faster. */
 #ifndef TUNE_CLAIMS_H
 #define TUNE_CLAIMS_H
 
@@ -17,22 +17,22 @@
 
 typedef struct claim {
   const char *family, *problem; /* its fields; "": the defaults */
-  const char *one, *other;      /* configurations, whole: common part included */
+  const char *one, *other;      /* whole configurations, with the common part */
   const char *one_part, *other_part;
   const char *text;
   bool even; /* no faster */
   int line;
 } claim;
 
-/* claims_read -- all of a text; strings in the arena
+/* claims_read -- parse a text; strings in the arena.
  *   err ERR_TEMPLATE  a line is wrong, place is PATH:LINE */
 int claims_read(const char *text, const char *path, arena *a, claim **out, size_t *n, err *e);
-/* claims_open -- of a file; NULL: those that are built in */
+/* claims_open -- read a file; NULL: the built-in list */
 int claims_open(const char *path, arena *a, claim **out, size_t *n, err *e);
 
 typedef enum claim_verdict {
   CLAIM_HOLDS,
-  CLAIM_EVEN, /* was to be faster, and there is no difference */
+  CLAIM_EVEN, /* claimed to be faster; makes no difference */
   CLAIM_FAILS,
   CLAIM_VERDICTS
 } claim_verdict;
@@ -43,7 +43,8 @@ typedef struct claim_times {
   bool modelled;
 } claim_times;
 
-/* claim_verdict_of -- ratios within 2 % are no difference; of what is to be no faster, within 5 % */
+/* claim_verdict_of -- ratios within 2 % make no difference; what is claimed no faster may be 5 %
+ * faster */
 claim_verdict claim_verdict_of(const claim *c, const claim_times *t);
 void claim_line(const claim *c, const claim_times *t, str *out);
 void claim_json(const claim *c, const claim_times *t, const char *device, str *out);

@@ -20,7 +20,7 @@ enum { OUTPUT_MOST = 1 << 20, WORDS_MOST = 32 };
 
 /* ---- running a program ----------------------------------------------------------------------- */
 
-/* Its output, of both kinds, goes to the file. */
+/* Standard output and standard error go to the file. */
 static int start(char *const *words, const char *output, pid_t *pid, err *e) {
   posix_spawn_file_actions_t files;
   posix_spawn_file_actions_init(&files);
@@ -32,7 +32,7 @@ static int start(char *const *words, const char *output, pid_t *pid, err *e) {
   return failed ? err_set(e, ERR_IO, "cannot start %s: %s", words[0], strerror(failed)) : 0;
 }
 
-/* Its exit status, or 128 and more for one that was killed. */
+/* The exit status; 128 plus the signal for a process that was killed. */
 static int wait_for(pid_t pid) {
   int status;
   while (waitpid(pid, &status, 0) < 0) {
@@ -80,7 +80,7 @@ static int find_nvcc(str *path, err *e) {
 
 static int cache_folder(str *out, err *e) {
   const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-  if (cache && cache[0] == '/') { /* the specification: relative paths are to be ignored */
+  if (cache && cache[0] == '/') { /* XDG specification: relative paths are ignored */
     str_addf(out, "%s/autotune/peers/", cache);
   } else if (home && home[0]) {
     str_addf(out, "%s/.cache/autotune/peers/", home);
@@ -90,7 +90,7 @@ static int cache_folder(str *out, err *e) {
   return 0;
 }
 
-/* The compiler's version, from itself. */
+/* The compiler's version, as it reports it. */
 static int add_version(const char *nvcc, const char *folder, str *text, err *e) {
   char *words[] = {(char *)nvcc, "--version", NULL};
   str output = {0};
@@ -166,7 +166,7 @@ static int compile(build *b, const char *nvcc, err *e) {
   return rc;
 }
 
-/* The line with the first error, else the last line of all. */
+/* The line with the first error, else the last line. */
 static void first_error(char *text, char *out, size_t size) {
   char *rest = NULL;
   snprintf(out, size, "no word from it");
@@ -225,8 +225,7 @@ static void clear(build *b) {
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* Build i starts when build i - cores is done; whatever fails, all that were started are waited
- * for. */
+/* Build i starts when build i - cores is done. After a failure all started builds are awaited. */
 static int build_all(build *b, size_t n, const char *nvcc, err *e) {
   size_t cores = threads_cores(), missing = 0;
   int rc = 0;

@@ -1,9 +1,8 @@
-/* nvcc.h -- a shared library from CUDA C++ text, by the installed toolkit's nvcc.
+/* nvcc.h -- compile CUDA C++ text to a shared library with the installed toolkit's nvcc.
  *
- * For peers only, which exist as C++ headers of the toolkit; kernels of ours go through NVRTC. What
- * was built stays in the user's cache folder under a hash of the text, the flags and the compiler's
- * version, so the same thing is built once.
- */
+ * Only peers that exist as C++ headers of the toolkit need this; our kernels are compiled by NVRTC.
+ * Libraries are kept in the user's cache folder under a hash of text, flags and compiler version,
+ * so each is built once. */
 #ifndef TUNE_NVCC_H
 #define TUNE_NVCC_H
 
@@ -16,10 +15,10 @@ typedef struct nvcc_source {
   const char *flags; /* more of them, a space between two */
 } nvcc_source;
 
-/* nvcc_build -- n libraries, as many at a time as there are cores.
+/* nvcc_build -- build n libraries, as many at a time as there are cores.
  *   out  paths[i]  appended
- *   err  ERR_NOTFOUND  no nvcc on this machine; says where it was looked for
- *        ERR_COMPILE   nvcc's first error, and where its whole output is
+ *   err  ERR_NOTFOUND  no nvcc on this machine; lists the places searched
+ *        ERR_COMPILE   nvcc's first error, and the path of its output
  *        ERR_IO        the cache folder */
 int nvcc_build(const nvcc_source *sources, size_t n, str *paths, err *e);
 

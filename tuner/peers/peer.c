@@ -1,4 +1,4 @@
-/* peer.c -- which peers there are, and what they share. */
+/* peer.c -- the list of peers, and their shared code. */
 #define _GNU_SOURCE
 #include "peer.h"
 
@@ -67,7 +67,7 @@ void *peer_driver_symbol(const char *name) {
   return symbol;
 }
 
-/* The libraries take the calling thread's current context: it must be the device's. */
+/* The libraries use the calling thread's current context, which must be the device's. */
 static int make_current(const rt_device *d, err *e) {
   int (*get)(int *, int) = NULL, (*retain)(void **, int) = NULL, (*set)(void *) = NULL;
   int device;

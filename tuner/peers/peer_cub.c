@@ -14,11 +14,11 @@
 
 /* ---- families -------------------------------------------------------------------------------- */
 
-/* How a family's problem becomes CUB's call: names of its fields and arguments. */
+/* How a family's problem maps to CUB's call: names of its fields and arguments. */
 typedef struct recipe {
   const char *family, *algorithm;
-  const char *payload;           /* field: bytes of what goes with a key; NULL: never any */
-  const char *in[PEER_CUB_IN];   /* arguments; the last two of pairs only */
+  const char *payload;           /* field: bytes of the value that accompanies a key; NULL: none */
+  const char *in[PEER_CUB_IN];   /* arguments; the last two only for pairs */
   const char *out[PEER_CUB_OUT]; /* arguments; the second of pairs only */
 } recipe;
 
@@ -58,7 +58,8 @@ static const recipe *recipe_of(const gen_template *t) {
 /* Types as peer_cub.cu spells them. */
 static const struct {
   const char *dtype, *text;
-  double loosest; /* rounding in this type against a template that accumulates in a wider one */
+  double
+      loosest; /* rounding in this type, compared with a template that accumulates in a wider one */
 } types[] = {{"u8", "uint8_t", 1},       {"i8", "int8_t", 1},
              {"u16", "uint16_t", 1},     {"i16", "int16_t", 1},
              {"u32", "uint32_t", 1},     {"i32", "int32_t", 1},
@@ -117,7 +118,7 @@ static int call_of(const gen_template *t, const gen_problem *p, size_t type, pee
   return check_range(c, e);
 }
 
-/* The flags that choose what is compiled. */
+/* Flags that select what is compiled. */
 static int flags_of(const gen_template *t, const gen_problem *p, str *flags, err *e) {
   const recipe *r = recipe_of(t);
   const char *op = peer_word(t, p, "op"), *payload = payload_of(t, p);

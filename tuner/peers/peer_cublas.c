@@ -1,5 +1,5 @@
-/* peer_cublas.c -- cuBLAS. Its handful of entry points is declared here, from the cuBLAS
- * documentation, so that neither its headers nor the library are needed to build. */
+/* peer_cublas.c -- cuBLAS. The few entry points are declared here, from the cuBLAS documentation,
+ * so that the build needs neither its headers nor the library. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -10,17 +10,18 @@
 
 enum { ARGS_MOST = 16 };
 
-/* Of cublasMath_t, cublasComputeType_t, cublasGemmAlgo_t and cudaDataType. */
+/* Values of cublasMath_t, cublasComputeType_t, cublasGemmAlgo_t and cudaDataType. */
 enum { TF32_MATH = 3, COMPUTE_32F = 68, COMPUTE_64F = 70, GEMM_DEFAULT = -1 };
 enum { R_32F = 0, R_64F = 1, R_16F = 2, R_16BF = 14 };
 
 typedef struct cublas cublas;
 
 typedef struct routine {     /* what a family is to cuBLAS */
-  const char *family, *type; /* type NULL: the family has one only, f32 */
+  const char *family, *type; /* type NULL: the family has one type, f32 */
   const char *symbol;
   int (*call)(cublas *x, const void *const *args);
-  const char *args[ARGS_MOST]; /* names of the template's, in the order that `call` knows */
+  const char *args[ARGS_MOST]; /* names of the template's arguments, in the order that `call`
+                                * expects */
 } routine;
 
 struct cublas {
@@ -99,7 +100,7 @@ static int dgemm_batched(cublas *x, const void *const *args) {
            AT(6), INT(7), LONG(12), &beta, AT(9), INT(10), LONG(13), INT(14));
 }
 
-/* Factors of 16 bits are added up in f32, as ours are. */
+/* 16-bit factors are accumulated in f32, as ours are. */
 static int gemm_ex_of(cublas *x, int m, int n, int k, double alpha, void *A, int lda, void *B,
                       int ldb, double beta, void *C, int ldc) {
   int (*f)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int,
@@ -119,7 +120,7 @@ static int gemm_ex(cublas *x, const void *const *args) {
 
 enum { NO_SUCH_CALL = -1 };
 
-/* There is no gemv of 16 bits: a product with a matrix of one column, which has no gaps. */
+/* cuBLAS has no 16-bit gemv: a product with a matrix of one column, stored without gaps. */
 static int gemv_ex(cublas *x, const void *const *args) {
   if (INT(6) != 1 || INT(9) != 1) {
     return NO_SUCH_CALL;
@@ -147,7 +148,7 @@ static int dgemv(cublas *x, const void *const *args) {
            INT(9));
 }
 
-/* Rows of ours are columns of cuBLAS's: y, in its eyes of `rows` rows, is x transposed. */
+/* Our rows are cuBLAS's columns: y, which cuBLAS sees with `rows` rows, is x transposed. */
 static int sgeam(cublas *x, const void *const *args) {
   int (*f)(void *, int, int, int, int, const float *, const float *, int, const float *,
            const float *, int, float *, int) = NULL;
@@ -196,7 +197,7 @@ static int find_routine(const gen_template *t, const gen_problem *p, const routi
   return err_set(e, ERR_USAGE, "cuBLAS is not asked about a %s of %s", t->name, type);
 }
 
-/* What cuBLAS's routine can't do by itself. */
+/* What cuBLAS's routine cannot do by itself. */
 static int check_extras(const routine *r, const gen_template *t, const gen_problem *p, err *e) {
   static const char *const extras[] = {"scale", "bias", "act"};
   for (size_t i = 0; i < sizeof extras / sizeof *extras; i++) {
@@ -333,7 +334,7 @@ static int open_cublas(const gen_template *t, const gen_problem *p, bool tf32, p
                 .loosest = tf32 ? 1 << 14 : 16,
                 .turn = turn,
                 .contender = {.launch = launch, .self = x}};
-  TRY(find_routine(t, p, &x->r, e)); /* what is no problem of cuBLAS's needs no library */
+  TRY(find_routine(t, p, &x->r, e)); /* an unsupported problem needs no library */
   TRY(check_extras(x->r, t, p, e));
   TRY(load(x, e));
   TRY(turn(x, t, p, e));

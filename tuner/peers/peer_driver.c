@@ -1,5 +1,4 @@
-/* peer_driver.c -- what the driver itself does: copies between two places of the device, and fills.
- */
+/* peer_driver.c -- the driver: copies within the device, and fills. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

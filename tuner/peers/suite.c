@@ -37,7 +37,7 @@ static int add_problem(gen_template *t, const char *text, arena *a, suite *s, er
   return 0;
 }
 
-/* "m=n=k=64": the names before the last = share what stands behind it. */
+/* "m=n=k=64": all names before the last = share the value. */
 static void add_fields(const char *word, size_t n_names, const str *value, str *out) {
   for (const char *p = word; p < word + n_names;) {
     size_t n = strcspn(p, "=");
@@ -102,7 +102,7 @@ static void take_of_range(values *v, str *out) {
   v->next = v->times ? (v->inside ? v->next * v->step : 0) : v->next + (v->inside ? v->step : 0);
 }
 
-/* The next one; *out stays empty at the end. */
+/* The next word; *out is empty at the end. */
 static int values_next(values *v, str *out, err *e) {
   str_reset(out);
   if (!v->inside && v->p < v->end) {
@@ -138,7 +138,7 @@ static int expand_with(gen_template *t, char *const *words, size_t n, const char
   return rc;
 }
 
-/* The words, behind what is chosen of those before. */
+/* Expand the remaining words, after the values chosen for those before. */
 static int expand(gen_template *t, char *const *words, size_t n, const char *chosen, arena *a,
                   suite *s, err *e) {
   values v;
@@ -167,7 +167,7 @@ int suite_expand(gen_template *t, const char *common, const char *line, arena *a
     if (n == WORDS_MOST) {
       return err_set(e, ERR_LIMIT, "a problem of more than %d words", WORDS_MOST);
     }
-    if (n || strcmp(p, t->name)) { /* the family's name in front is allowed */
+    if (n || strcmp(p, t->name)) { /* the family name may come first */
       words[n++] = p;
     }
   }
@@ -186,7 +186,7 @@ int suite_of(gen_template *t, const char *const *texts, size_t n, arena *a, suit
 
 typedef struct reader {
   gen_template *t;
-  const char *path, *wanted; /* name of a suite; NULL: the nameless one, or all there is */
+  const char *path, *wanted; /* name of a suite; NULL: the unnamed one, or all */
   const char *common;        /* fields of every problem */
   const char *ends;          /* what ends a line */
   arena *a;
@@ -266,7 +266,7 @@ static const char *builtin_text(const char *family) {
   return text;
 }
 
-/* Beside the template, if that is a file; else built in. */
+/* The file beside the template, if there is one; else the built-in one. */
 static int family_text(const gen_template *t, str *text, str *path, err *e) {
   size_t n = strlen(t->path);
   str_addf(path, "%.*s.txt", (int)(n > 4 ? n - 4 : n), t->path);

@@ -1,7 +1,7 @@
-/* suite.h -- lists of problems, as data: what --sizes tunes and what suites bench.
+/* suite.h -- lists of problems as text: --sizes and the suites of bench.
  *
- * A family's suites stand in tuner/peers/suites/FAMILY.txt, which is built in; those of a template of
- * your own in FAMILY.txt beside it. A file of suites:
+ * A family's suites are in tuner/peers/suites/FAMILY.txt, which is built in; those of a user's
+ * template in FAMILY.txt beside it. A file of suites:
  *
  *   # a comment
  *   [cubes] powers of two, and one more
@@ -9,11 +9,10 @@
  *   m=n=k=65,129 ta=n,t
  *   m=64..1024*2 n=1000..1300+100 k=16     # 5 x 4 problems: m doubles, n grows by 100
  *
- * Fields take lists, in braces or not, and a line stands for all their combinations, the last list
- * running fastest; a value may be a range, a product or a sum; fields joined by = run together.
- * Lines before the first [name] make a suite without a name: a file of nothing else is a list of
- * problems.
- */
+ * A field takes a list, in braces or not, and a line stands for all combinations, the last list
+ * varying fastest. A value may be a range, a product or a sum; fields joined by = have the same
+ * value. Lines before the first [name] form an unnamed suite: a file of nothing else is a list of
+ * problems. */
 #ifndef TUNE_SUITE_H
 #define TUNE_SUITE_H
 
@@ -22,7 +21,7 @@
 enum { SUITE_MOST = 4096 };
 
 typedef struct suite_problem {
-  const char *text; /* as the file has it, lists resolved: "n=2^16 dtype=i32" */
+  const char *text; /* as written, with its lists resolved: "n=2^16 dtype=i32" */
   gen_problem p;
 } suite_problem;
 
@@ -31,20 +30,19 @@ typedef struct suite {
   size_t n;
 } suite;
 
-/* suite_open -- of a template, by a name, or the path of a file (with a / or a .txt); all in the
- * arena.
- *   err ERR_USAGE     no such suite; lists what there is
+/* suite_open -- a template's suite by name, or a file by path (with a / or .txt); all in the arena.
+ *   err ERR_USAGE     no such suite; lists them
  *       ERR_TEMPLATE  a line is wrong; place is file:line */
 int suite_open(gen_template *t, const char *name, arena *a, suite *out, err *e);
-/* suite_of -- of ready texts: a template's own sizes, or one problem */
+/* suite_of -- from complete texts: a template's own sizes, or one problem */
 int suite_of(gen_template *t, const char *const *texts, size_t n, arena *a, suite *out, err *e);
-/* suite_expand -- one line's combinations, added to *out. `common` are fields of all of them */
+/* suite_expand -- add one line's combinations to *out. `common` are fields of all of them */
 int suite_expand(gen_template *t, const char *common, const char *line, arena *a, suite *out,
                  err *e);
-/* suite_read -- a file, or, when `from` has a = or an end of line in it, the lines themselves,
- * between semicolons err ERR_USAGE  a line is wrong, place is FILE:LINE; no problem;  ERR_NOTFOUND,
- * ERR_IO the file
- */
+/* suite_read -- a file, or, when `from` contains = or a newline, the lines themselves, separated
+ * by semicolons.
+ *     err ERR_USAGE  a line is wrong, place is FILE:LINE; no problem;  ERR_NOTFOUND, ERR_IO the
+ *        file */
 int suite_read(gen_template *t, const char *from, const char *common, arena *a, suite *out, err *e);
 
 #endif

@@ -1,4 +1,5 @@
-/* tuner_files.h -- the texts that autotune carries: tuner/peers/suites/ and the peers' device code. */
+/* tuner_files.h -- texts built into autotune: tuner/peers/suites/, claims and the peers' device
+ * code. */
 #ifndef TUNE_FILES_H
 #define TUNE_FILES_H
 

@@ -1,4 +1,4 @@
-/* config_words.h -- a configuration as people read it. */
+/* config_words.h -- configurations in readable form. */
 #ifndef PRINT_CONFIG_WORDS_H
 #define PRINT_CONFIG_WORDS_H
 

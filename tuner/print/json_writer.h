@@ -1,5 +1,5 @@
-/* json_writer.h -- JSON, written member by member. Commas are placed automatically; a name of NULL writes
- * an element of an array, or the outermost value. */
+/* json_writer.h -- write JSON member by member. Commas are placed automatically; a name of NULL
+ * writes an element of an array, or the outermost value. */
 #ifndef PRINT_JSON_WRITER_H
 #define PRINT_JSON_WRITER_H
 

@@ -1,13 +1,13 @@
-/* plot.h -- pictures as SVG: the parts that several have, and bars. */
+/* plot.h -- SVG pictures: common parts, and bar charts. */
 #ifndef TUNE_PLOT_H
 #define TUNE_PLOT_H
 
 #include "str.h"
 
-/* plot_colour -- told apart by eyes that confuse red and green too; they come again after eight */
+/* plot_colour -- one of eight colours that remain distinct with red-green colour blindness */
 const char *plot_colour(size_t i);
 enum { PLOT_COLOURS = 8 };
-/* plot_begin -- the head, a white ground and the title; end with plot_end */
+/* plot_begin -- header, white background and title; end with plot_end */
 void plot_begin(int width, int height, const char *title, str *out);
 void plot_end(str *out);
 /* plot_text -- anchor: "start", "middle" or "end" */
@@ -22,7 +22,7 @@ typedef struct plot_bar {
 
 /* plot_bars -- from zero to the right */
 void plot_bars(const plot_bar *bars, size_t n, const char *title, str *out);
-/* plot_ratios -- from 1, more to the right and less to the left, on a logarithmic axis */
+/* plot_ratios -- from 1, larger to the right and smaller to the left, on a logarithmic axis */
 void plot_ratios(const plot_bar *bars, size_t n, const char *title, str *out);
 
 #endif

@@ -72,7 +72,7 @@ static void add_error(str *out, double error) {
   }
 }
 
-/* Three digits, however far apart they are. */
+/* Three significant digits. */
 static void add_ratio(str *out, double ratio) {
   str_addf(out, " %7.*f", ratio >= 100 ? 0 : ratio >= 0.1 ? 2 : 4, ratio);
 }

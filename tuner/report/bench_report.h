@@ -1,5 +1,5 @@
-/* bench_report.h -- what bench prints: rows of times, what they amount to, pictures.
- * Arithmetic and text only; no device is asked. */
+/* bench_report.h -- the output of bench: rows of times, their summary, a picture. Arithmetic and
+ * text only. */
 #ifndef TUNE_BENCH_REPORT_H
 #define TUNE_BENCH_REPORT_H
 
@@ -13,11 +13,12 @@ typedef struct bench_time {
 
 typedef struct bench_row {
   const char *label, *problem;         /* short; canonical */
-  const char *origin, *config;         /* of what libtuned serves: "exact", "nearest", ... */
+  const char *origin, *config;         /* of the kernel that libtuned serves: "exact", "nearest",
+                                        * ... */
   const char *tuned_for;               /* problem; NULL: a default */
-  bench_time ours, plain, given, peer; /* what is served; the template's default; a configuration
-                                       that the user gave; the vendor's */
-  double floor_sec;                    /* the least time that the device's peaks allow */
+  bench_time ours, plain, given, peer; /* the served kernel; the template's default; --config; the
+                                        * vendor's */
+  double floor_sec;                    /* lower bound of the time by the device's peaks */
 } bench_row;
 
 typedef struct bench_report {
@@ -30,9 +31,9 @@ typedef struct bench_report {
   char worst_label[200];
 } bench_report;
 
-/* bench_row_ratio -- how many times as fast ours is; 0: nothing to compare with */
+/* bench_row_ratio -- speed of ours over the other's; 0: nothing to compare with */
 double bench_row_ratio(const bench_report *r, const bench_row *row);
-/* bench_report_count -- before it is printed, once a row */
+/* bench_report_count -- add a row to the summary; once a row, before it is printed */
 void bench_report_count(bench_report *r, const bench_row *row);
 double bench_report_mean(const bench_report *r); /* geometric; NAN: of nothing */
 
@@ -41,7 +42,7 @@ void bench_report_row(const bench_report *r, const bench_row *row, str *out);
 void bench_report_end(const bench_report *r, str *out);
 void bench_report_row_json(const bench_report *r, const bench_row *row, str *out);
 void bench_report_end_json(const bench_report *r, str *out);
-/* bench_report_plot -- SVG: a bar a row, how many times as fast */
+/* bench_report_plot -- SVG: a bar with the ratio of each row */
 void bench_report_plot(const bench_report *r, const bench_row *rows, size_t n, str *out);
 
 #endif

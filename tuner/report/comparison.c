@@ -156,7 +156,7 @@ void comparison_json(const comparison_head *h, const comparison *l, str *out) {
   }
 }
 
-/* Of problems of different sizes the times themselves would leave the small ones invisible. */
+/* Relative to the best of each problem: absolute times would hide small problems. */
 static void add_bars(const comparison *l, size_t colour, arena *a, plot_bar *bars, size_t *n) {
   const size_t best = comparison_best(l);
   for (size_t i = 0; i < l->n; i++) {

@@ -1,5 +1,5 @@
-/* comparison.h -- the values of one parameter side by side, each with the best of what remains: the
- * steps of a textbook's chapter when the parameter is ALG. Text and arithmetic only. */
+/* comparison.h -- the values of one parameter side by side, each with its best configuration; with
+ * ALG, the steps of a textbook chapter. Text and arithmetic only. */
 #ifndef REPORT_COMPARISON_H
 #define REPORT_COMPARISON_H
 
@@ -30,15 +30,15 @@ typedef struct comparison_head {
 
 /* comparison_best -- the fastest step; n when none works */
 size_t comparison_best(const comparison *l);
-/* comparison_gain -- how many times as fast as the step before it that works; 0: there is none */
+/* comparison_gain -- speed over that of the previous step that works; 0: there is none */
 double comparison_gain(const comparison *l, size_t i);
 
-/* comparison_text -- of one problem: a bar a step */
+/* comparison_text -- of one problem, with a bar for each step */
 void comparison_text(const comparison_head *h, const comparison *l, str *out);
 /* comparison_table -- of several: a row a problem, a column a value, the best marked */
 void comparison_table(const comparison_head *h, const comparison *l, size_t n, str *out);
 void comparison_json(const comparison_head *h, const comparison *l, str *out);
-/* comparison_plot -- SVG: a bar a step, of all problems */
+/* comparison_plot -- SVG: a bar for each step of each problem */
 void comparison_plot(const comparison_head *h, const comparison *l, size_t n, str *out);
 
 #endif

@@ -49,7 +49,7 @@ static bool is_before(const gen_template *t, const learned_row *a, const learned
   return (order ? order : by_value(t, &a->problem, &b->problem, false)) < 0;
 }
 
-/* By insertion, as qsort knows no template; some hundreds of rows. */
+/* Insertion sort: qsort cannot pass the template, and there are only hundreds of rows. */
 void learned_sort(learned_table *l) {
   for (size_t i = 1; i < l->n; i++) {
     const learned_row row = l->rows[i];
@@ -72,7 +72,7 @@ bool learned_varies(const learned_table *l, size_t param) {
 
 /* ---- texts ----------------------------------------------------------------------------------- */
 
-/* Powers of two from a thousand on are known by their exponents. */
+/* Powers of two from 1024 on are written as 2^10. */
 static void add_number(const gen_value *v, str *out) {
   int exponent = 0;
   while (!v->s && exponent < 62 && v->i > (int64_t)1 << exponent) {
@@ -107,7 +107,7 @@ typedef struct page {
   const learned_row *rows;
   size_t n;
   arena *a;
-  const char **texts; /* of the columns' heads, then of rows, COLUMNS_MOST each */
+  const char **texts; /* heads of the columns, then the rows, COLUMNS_MOST each */
   size_t n_columns;
   bool differs[GEN_MAX_FIELDS];
 } page;

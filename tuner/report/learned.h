@@ -1,5 +1,5 @@
-/* learned.h -- what the tuner learned, as a table: a row a problem, a column a parameter, in it the
- * value of the best configuration, and what the next best value costs where that was tried. */
+/* learned.h -- a table of the best values: a row a problem, a column a parameter; a cell holds the
+ * value of the best configuration and what the next best value costs, where one was tried. */
 #ifndef TUNE_LEARNED_H
 #define TUNE_LEARNED_H
 
@@ -10,8 +10,8 @@
 typedef struct learned_cell { /* of one parameter */
   bool used;                  /* the best configuration depends on it */
   uint16_t best, second;      /* places of the values */
-  double cost;                /* time with the second best over that with the best; 0: no other
-                                 value was tried */
+  double cost;                /* time with the second best value over that with the best; 0: no
+                               * other was tried */
 } learned_cell;
 
 typedef struct learned_row {
@@ -19,7 +19,7 @@ typedef struct learned_row {
   gen_problem problem;
   gen_config config; /* the best */
   double sec;
-  bool modelled, shipped; /* shipped: of the presets, which keep the best alone */
+  bool modelled, shipped; /* shipped: from the presets, which hold only the best */
   size_t n_trials;        /* with times */
   learned_cell *cells;    /* by parameter */
 } learned_row;
@@ -32,18 +32,18 @@ typedef struct learned_table {
   size_t n;
 } learned_table;
 
-/* learned_trial -- one configuration with its time; *least are the least times by value so far, 0:
- * none yet. learned_cells fills in the row's cells from them.
- *   in  least[t->n_params]  each of as many as the parameter has values */
+/* learned_trial -- note the time of a configuration; *least are the least times by value, 0: none.
+ * learned_cells fills in the row's cells from them.
+ *   in  least[t->n_params]  arrays as long as the parameter's values */
 void learned_trial(const gen_template *t, const gen_config *c, double sec, double **least);
 void learned_cells(const gen_template *t, double *const *least, learned_row *row);
 
-/* learned_sort -- by device, then by the fields that are words, then by numbers */
+/* learned_sort -- by device, then by enumerations, then by numbers */
 void learned_sort(learned_table *l);
 /* learned_varies -- do the best configurations differ in this parameter? */
 bool learned_varies(const learned_table *l, size_t param);
 
-/* learned_text -- a table a device; fields that are the same in all rows stand above it */
+/* learned_text -- a table for each device; fields that are equal in all rows stand above it */
 void learned_text(const learned_table *l, arena *a, str *out);
 void learned_json(const learned_table *l, str *out); /* a line a row */
 

@@ -34,7 +34,7 @@ static void add_total(str *s, const tune_state *t) {
   format_count(s, total);
 }
 
-/* Time left: by the clock where seconds bound the search, else by the pace so far. */
+/* Time left: by the budget in seconds, else by the rate of trials so far. */
 static double left_sec(const tune_state *t) {
   double by_clock = t->budget.sec > 0 ? t->budget.sec - t->sec_before - t->sec : INFINITY;
   double total = t->budget.trials && t->budget.trials < t->tally->valid ? (double)t->budget.trials
@@ -85,7 +85,7 @@ static void show_line(const progress *p, const tune_state *t) {
   str_clear(&s);
 }
 
-/* What the device said, as far as it did. */
+/* The state of the device, where it is known. */
 static void add_sample(str *s, const measured *m) {
   const rt_health *h = &m->health;
   jw_text(s, "ended", rt_ended_name(m->times.ended));

@@ -1,8 +1,7 @@
-/* progress.h -- what a user sees while a search runs.
+/* progress.h -- the progress of a search.
  *
- * On a terminal one line, rewritten; in a pipe plain lines, one for each new best and one every ten
- * seconds; with --json one object per trial on standard output; with --quiet nothing.
- */
+ * On a terminal: one line, rewritten. In a pipe: a line for each new best, and one every ten
+ * seconds. With --json: an object for each trial on standard output. With --quiet: nothing. */
 #ifndef TUNE_PROGRESS_H
 #define TUNE_PROGRESS_H
 
@@ -23,7 +22,7 @@ typedef struct progress {
 void progress_init(progress *p, bool json, bool quiet);
 /* progress_report -- a tune_options.report */
 void progress_report(void *self, const tune_state *s, const db_result *trial);
-/* progress_end -- leave the terminal's line clean */
+/* progress_end -- clear the terminal's line */
 void progress_end(progress *p);
 
 #endif

@@ -19,7 +19,7 @@ typedef struct task { /* what the threads share */
   atomic_int rc;
 } task;
 
-typedef struct queue { /* questions without an answer yet, oldest first */
+typedef struct queue { /* candidates whose result is pending, oldest first */
   size_t point[MAX_AHEAD];
   size_t first, n;
 } queue;

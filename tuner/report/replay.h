@@ -1,4 +1,5 @@
-/* replay.h -- run a strategy on a recorded space and see how fast it gets near the optimum. */
+/* replay.h -- run a strategy on a recorded space, and measure how fast it approaches the
+ * optimum. */
 #ifndef TUNE_REPLAY_H
 #define TUNE_REPLAY_H
 
@@ -11,15 +12,15 @@ enum { REPLAY_EVALUATIONS = 400 };
 typedef struct replay_options {
   int64_t runs; /* each with its own seed: seed, seed + 1, ... */
   int64_t seed;
-  int64_t jobs;  /* threads; the result doesn't depend on how many */
-  int64_t ahead; /* questions open at once, as when compilers run ahead of the measuring; 1: none */
+  int64_t jobs;  /* threads; they do not change the result */
+  int64_t ahead; /* candidates requested ahead of results, as compilers running ahead do; 1: none */
   const volatile sig_atomic_t *stop; /* may be NULL */
 } replay_options;
 
 typedef struct replay_curve {
-  double fraction[REPLAY_EVALUATIONS]; /* of the optimum's speed, the best of the first i + 1 trials
-                                          has; failures count as trials; mean over the runs */
-  double ask_sec;                      /* processor time of the strategy for one trial */
+  double fraction[REPLAY_EVALUATIONS]; /* speed of the best of the first i + 1 trials over the
+                                        * optimum's, mean over the runs; failures count as trials */
+  double ask_sec;                      /* processor time of the strategy per trial */
 } replay_curve;
 
 /* replay --

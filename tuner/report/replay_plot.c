@@ -1,9 +1,7 @@
-/* replay_plot.c -- curves of strategies as one SVG picture.
+/* replay_plot.c -- the curves of strategies as an SVG picture.
  *
- * Read from the best strategy downwards: the legend is in the order of the curves at their end. The
- * vertical axis starts where the lowest curve is after ten trials, so that the upper part, which
- * matters, has room.
- */
+ * The legend is in the order of the curves at their right end. The vertical axis starts at the
+ * lowest curve after ten trials, which leaves room for the upper part, where the curves differ. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -21,7 +21,7 @@ static void add_rejections(const gen_template *t, const gen_tally *tally, str *s
     str count = {0};
     format_count(&count, tally->rejected[i]);
     str_addf(s, "  %20s  %s", str_text(&count), r->name);
-    /* is the reason the expression already, in Python? */
+    /* is the reason the expression itself, in Python? */
     str_addf(s, strpbrk(r->name, "<>=%") ? "\n" : " (%s)\n", r->expression);
     str_clear(&count);
   }

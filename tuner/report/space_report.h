@@ -1,4 +1,4 @@
-/* space_report.h -- a space for people and for machines: how large, and what rejected the rest. */
+/* space_report.h -- the size of a space and what rejects points, as text and as JSON. */
 #ifndef TUNE_SPACE_REPORT_H
 #define TUNE_SPACE_REPORT_H
 

@@ -1,4 +1,4 @@
-/* summary.h -- what came of many problems: a row each, after the last one. */
+/* summary.h -- a table of many tuned problems, printed at the end. */
 #ifndef TUNE_SUMMARY_H
 #define TUNE_SUMMARY_H
 
@@ -13,7 +13,7 @@ typedef struct summary {
 } summary;
 
 void summary_start(summary *t, size_t n_problems);
-/* summary_add -- best and default: seconds, 0 where there is none */
+/* summary_add -- best and def: seconds; 0: none */
 void summary_add(summary *t, const tune_state *s, double best, double def);
 void summary_failed(summary *t, const char *problem, const char *why);
 void summary_print(summary *t);

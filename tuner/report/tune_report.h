@@ -1,4 +1,4 @@
-/* tune_report.h -- what the tuning of one problem came to. */
+/* tune_report.h -- the report of one tuned problem. */
 #ifndef REPORT_TUNE_REPORT_H
 #define REPORT_TUNE_REPORT_H
 
