@@ -47,6 +47,7 @@ NVRTC_CACHE := $(B)/nvrtc/lib/libnvrtc_cache.so
 LONGEST := $(addprefix $(B)/tests/,test_sort test_families test_family_sgemm)
 TEMPLATES := $(call find_files,templates,*.lua) $(call find_files,templates,*.cu) $(call find_files,templates,*.cuh)
 EMBEDDED := $(TEMPLATES) $(call find_files,runtime,*.cu) \
+  $(call find_files,runtime,exported_*.h) $(call find_files,runtime,expression_math.h) $(call find_files,runtime,chooser*.[ch]) \
   $(call find_files,db/presets,*.txt)
 
 all: $(B)/autotune $(B)/libtuned.a
@@ -129,7 +130,8 @@ $(B)/%.o: %.c
 # Templates, the runtime's own device code and shipped results travel inside the library.
 $(B)/embedded.c: $(EMBEDDED) generator/embed.sh
 	@mkdir -p $(@D)
-	sh generator/embed.sh gen_builtin:gen.h:templates rt_kit:kit.h:runtime \
+	sh generator/embed.sh gen_builtin:gen.h:templates rt_kit:kit.h:runtime/run \
+	  export_texts:export_parts.h:runtime/export chooser_texts:export_parts.h:runtime/portfolio \
 	  serve_presets:serve_presets.h:db/presets -- $(EMBEDDED) > $@
 $(B)/embedded.o: $(B)/embedded.c $(EMBEDDED)
 	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@

@@ -48,15 +48,6 @@ typedef struct exported_variant { /* a configuration as it fits some sizes */
   size_t source;                    /* its images are images[source * n_archs + i] */
 } exported_variant;
 
-typedef struct chooser_variant_node { /* of a tree over variants; as chooser_node */
-  chooser_feature feature;
-  double below;
-  size_t no; /* 0: a leaf */
-  double expected;
-  const uint16_t *order; /* leaf: the first of these that fits */
-  size_t n_order;
-} chooser_variant_node;
-
 typedef struct exported_portfolio { /* a portfolio as C */
   const export_info *x;             /* problem: the family; config is not used */
   const portfolio *portfolio;
@@ -65,9 +56,10 @@ typedef struct exported_portfolio { /* a portfolio as C */
   size_t n_variants;
   const export_image *images;
   size_t n_sources, n_archs;
-  bool by_models;                    /* they choose, as libtuned has it; else a tree: */
-  const chooser_variant_node *nodes; /* NULL: the portfolio's own */
+  bool by_models;            /* they choose, as in libtuned; else the tree */
+  const chooser_node *nodes; /* the portfolio's tree, whose orders name configurations */
   size_t n_nodes;
+  bool by_variants; /* a tree of its own, whose orders name variants */
 } exported_portfolio;
 
 /* export_portfolio_header, export_portfolio_source -- append a C header, and the source that goes with it:

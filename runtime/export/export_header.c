@@ -451,7 +451,7 @@ static void add_tensor(const sheet *h, const gen_tensor *x, size_t stage, size_t
   str_addf(h->out, "  CUtensorMap tensor%zu_%zu;\n", stage, i);
   sheet inner = *h;
   inner.out = &call;
-  str_addf(&call, "%s_tensor(&tensor%zu_%zu, %zu, %zu, ", h->name, stage, i, dtype_nbytes(x->type),
+  str_addf(&call, "tuned_tensor_map(&tensor%zu_%zu, %zu, %zu, ", stage, i, dtype_nbytes(x->type),
            x->rank);
   add_operand(&inner, &x->at, stage, i);
   str_addf(&call, ", dims%zu_%zu, strides%zu_%zu,\n                   box%zu_%zu, %u)", stage, i,
@@ -482,9 +482,9 @@ static void add_overlapping(const sheet *h, const gen_launch *l, size_t stage, s
   str_addf(h->out, "  const unsigned grid%zu[] = {%u, %u, %u}, block%zu[] = {%u, %u, %u};\n", stage,
            l->grid[0], l->grid[1], l->grid[2], stage, l->block[0], l->block[1], l->block[2]);
   str_addf(call,
-           "%s_launch_kernel(kernels->%s, grid%zu, block%zu, %u, stream,\n"
+           "tuned_launch_kernel(kernels->%s, grid%zu, block%zu, %u, stream,\n"
            "                      operands%zu, kernels->overlaps)",
-           h->name, l->kernel, stage, stage, l->smem, stage);
+           l->kernel, stage, stage, l->smem, stage);
 }
 
 static void add_plain(const gen_launch *l, size_t stage, str *call) {
@@ -537,10 +537,10 @@ int export_header(const gen_template *t, const gen_plan *plan, const export_info
   add_struct(&h);
   add_load(&h);
   if (has_tensors(plan)) {
-    export_tensor_function(h.name, out);
+    export_text(export_texts, "exported_tensor.h", out);
   }
   if (any_overlaps(plan)) {
-    export_launch_function(h.name, out);
+    export_text(export_texts, "exported_launch.h", out);
   }
   add_launches(&h);
   if (x->embedded) {

@@ -1,10 +1,5 @@
-/* export_images.c -- images inside a C source, and the choice of the one that a device runs.
- *
- * Machine code runs on devices of its own major version from its minor version on; PTX on any from
- * its version on, compiled by the driver when it is loaded (CUDA Programming Guide, "Binary and PTX
- * compatibility"). Code for an architecture with a letter, sm_90a, runs on that version alone, that
- * of a family, sm_100f, on its major version. A choice in C needs no tool of the toolkit, and the
- * file can be read. */
+/* export_images.c -- images as tables in a C source; exported_images.h chooses among them. A choice in
+ * C needs no tool of the toolkit, and the file can be read. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>
@@ -47,10 +42,7 @@ void export_images(const export_image *images, size_t n_sources, size_t n_archs,
   for (size_t i = 0; i < n_sources * n_archs; i++) {
     add_bytes(&images[i], i, out);
   }
-  str_addf(out,
-           "\nstatic const struct image {\n  const void *bytes;\n  int cc, last, ptx;\n} "
-           "images[%zu][%zu] = {\n",
-           n_sources, n_archs);
+  str_addf(out, "\nstatic const struct image images[%zu][%zu] = {\n", n_sources, n_archs);
   for (size_t i = 0; i < n_sources; i++) {
     str_add(out, "  {");
     for (size_t k = 0; k < n_archs; k++) {
@@ -60,39 +52,22 @@ void export_images(const export_image *images, size_t n_sources, size_t n_archs,
     }
     str_add(out, "},\n");
   }
-  str_addf(
-      out,
-      "};\n\n"
-      "/* Machine code that runs on this version; else PTX; the newest. */\n"
-      "static const struct image *find_image(int source, int cc) {\n"
-      "  const struct image *best = NULL;\n"
-      "  int i;\n"
-      "  for (i = 0; i < %zu; i++) {\n"
-      "    const struct image *x = &images[source][i];\n"
-      "    const int runs = x->cc <= cc && cc <= x->last;\n"
-      "    if (runs && (!best || x->ptx < best->ptx || (x->ptx == best->ptx && x->cc > best->cc))) "
-      "{\n"
-      "      best = x;\n"
-      "    }\n"
-      "  }\n"
-      "  return best;\n"
-      "}\n\n",
-      n_archs);
+  str_add(out, "};\n\n");
 }
 
-void export_compute_capability(str *out) {
-  str_add(out,
-          "static CUresult compute_capability(CUdevice device, int *cc) {\n"
-          "  int major = 0, minor = 0;\n"
-          "  CUresult rc = cuDeviceGetAttribute(&major, "
-          "CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MAJOR, device);\n"
-          "  if (rc == CUDA_SUCCESS) {\n"
-          "    rc = cuDeviceGetAttribute(&minor, CU_DEVICE_ATTRIBUTE_COMPUTE_CAPABILITY_MINOR, "
-          "device);\n"
-          "  }\n"
-          "  *cc = 10 * major + minor;\n"
-          "  return rc;\n"
-          "}\n\n");
+/* Lines that include files of ours go, since these files stand here themselves. */
+void export_text(const gen_file *files, const char *name, str *out) {
+  const gen_file *f = files;
+  while (strcmp(f->name, name) != 0) {
+    f++;
+  }
+  for (const char *line = f->text, *end; *line; line = end) {
+    end = strchr(line, '\n') + 1;
+    if (strncmp(line, "#include \"", 10) != 0) {
+      str_add_n(out, line, (size_t)(end - line));
+    }
+  }
+  str_add(out, "\n");
 }
 
 int export_embed(const gen_template *t, const export_info *x, const export_image *images, size_t n,
@@ -103,15 +78,15 @@ int export_embed(const gen_template *t, const export_info *x, const export_image
   str_addf(out, "/* %s -- %s\n", name, t->brief ? t->brief : t->name);
   export_provenance(out, x, " *   ");
   str_addf(out, " *   %s\n *   %s\n */\n#include \"%s\"\n\n", x->problem, x->config, header);
+  export_text(export_texts, "exported_images.h", out);
   export_images(images, 1, n, out);
-  export_compute_capability(out);
   str_addf(
       out,
       "CUresult %s_load_module(CUdevice device, CUmodule *module) {\n"
       "  int cc;\n"
       "  CUresult rc = compute_capability(device, &cc);\n"
       "  if (rc != CUDA_SUCCESS) {\n    return rc;\n  }\n"
-      "  const struct image *image = find_image(0, cc);\n"
+      "  const struct image *image = find_image(images[0], sizeof images[0] / sizeof **images, cc);\n"
       "  return image ? cuModuleLoadData(module, image->bytes) : CUDA_ERROR_NO_BINARY_FOR_GPU;\n"
       "}\n",
       name);

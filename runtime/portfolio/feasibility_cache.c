@@ -491,13 +491,14 @@ static bool judge_work(feasibility_cache *j, form *f, const gen_config *c, model
   if (!f->work || !gen_rest_work(j->fold, f->work, &w)) {
     return false;
   }
-  *out = (model_work){.launches = (double)w.launches,
-                      .blocks = w.blocks,
-                      .threads = w.threads,
-                      .flops = w.flops,
-                      .bytes = w.bytes,
-                      .form = *c};
-  memcpy(out->work, w.work, sizeof out->work);
+  *out = (model_work){.amount = {.launches = (double)w.launches,
+                                 .blocks = w.blocks,
+                                 .threads = w.threads,
+                                 .smem = w.smem,
+                                 .flops = w.flops,
+                                 .bytes = w.bytes},
+                      .config = *c};
+  memcpy(out->amount.each, w.work, sizeof out->amount.each);
   return true;
 }
 

@@ -36,30 +36,7 @@
 
 #include "portfolio_model.h"
 
-enum { PORTFOLIO_CONFIGS = 48, PORTFOLIO_NODES = 511, PORTFOLIO_SIZES = MODEL_SIZES };
-
-typedef enum chooser_feature_kind {
-  CHOOSER_FIELD,
-  CHOOSER_RATIO,
-  CHOOSER_PRODUCT,
-  CHOOSER_VOLUME, /* of three */
-  CHOOSER_CHOICE
-} chooser_feature_kind;
-
-typedef struct chooser_feature {
-  chooser_feature_kind kind;
-  uint8_t a, b, c; /* fields */
-  int64_t choice;  /* index */
-} chooser_feature;
-
-typedef struct chooser_node {
-  chooser_feature feature; /* inner: value < below, or the choice is this one */
-  double below;
-  size_t no;               /* the node when it isn't so; 0: a leaf */
-  double expected, worst;  /* leaf: losses */
-  const uint8_t *order;    /* leaf: configurations, best first */
-  size_t n_order, n_short; /* n_short: about how many of them the models are asked; 0: about all */
-} chooser_node;
+enum { PORTFOLIO_CONFIGS = 48, PORTFOLIO_NODES = 511, PORTFOLIO_SIZES = CHOOSER_SIZES };
 
 typedef struct portfolio {
   double asked, expected, worst;
@@ -75,9 +52,6 @@ typedef struct portfolio {
 
 /* portfolio_features -- those that make sense for the template's problems; at most `most` */
 size_t portfolio_features(const gen_template *t, chooser_feature *list, size_t most);
-/* chooser_feature_holds -- values as in serve_known_row, problem fields in order */
-double chooser_feature_value(const chooser_feature *f, const int64_t *values);
-bool chooser_feature_holds(const chooser_feature *f, double below, const int64_t *values);
 /* portfolio_feature_text -- append "m*n" */
 void portfolio_feature_text(const gen_template *t, const chooser_feature *f, str *out);
 

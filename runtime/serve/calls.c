@@ -487,7 +487,7 @@ static int make_all(str *header, str *source, err *e) {
       " * tuned_launch_with. workspace NULL: nothing runs, and *nbytes is what the launch with\n"
       " * these arguments needs, at least 1; else *nbytes is its size. */\n\n");
   str_add(source, "/* tuned_calls.c -- made by calls from the templates. */\n"
-                  "#include \"serve_call.h\"\n#include \"serve_math.h\"\n\n");
+                  "#include \"serve_call.h\"\n#include \"expression_math.h\"\n\n");
   for (size_t i = 0; !rc && i < n; i++) {
     rc = make_family(families[i], header, source, e);
   }

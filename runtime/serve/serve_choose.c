@@ -318,7 +318,7 @@ static void adapt_slowly(serve_choose *c, size_t i, feasibility *out) {
   *out = (feasibility){.config = c->known->portfolio.configs[i]};
   out->fits = adapt_config(c->t, c->g, &out->config, &out->changed);
   if (out->fits) {
-    model_work_of(c->g, c->t, &out->config, &out->work);
+    model_work_of(c->g, &out->config, &out->work);
   }
 }
 
@@ -384,11 +384,11 @@ static bool rank_more(serve_choose *c) {
     return false;
   }
   if (!c->apart) {
-    c->apart = ARENA_ARRAY(c->memory, float, pf->model.n_sizes);
+    c->apart = ARENA_ARRAY(c->memory, float, pf->model.sizes.n);
     if (!c->apart) {
       return false;
     }
-    model_field_distances(c->t, &pf->model, c->values, c->apart);
+    chooser_size_distances(&pf->model.sizes, c->values, c->apart);
     rank(c, true, c->apart);
   }
   if (c->leaf_at == c->n_ranked) {
@@ -402,7 +402,7 @@ static void open_cover(serve_choose *c) {
   const serve_known *k = c->known;
   const bool here = k->portfolio.n_nodes && !strcmp(k->portfolio_device, c->from->device_key);
   c->leaf = here || !tuned_here(k) ? portfolio_leaf(c->t, &k->portfolio, c->values) : NULL;
-  if (c->leaf && k->portfolio.model.n_sizes) {
+  if (c->leaf && k->portfolio.model.sizes.n) {
     c->ranked = ARENA_ARRAY(c->memory, ranked, k->portfolio.n_configs);
   }
 }

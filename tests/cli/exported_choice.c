@@ -134,7 +134,7 @@ static int open_library(library *y, gen_template *t, const char *path, const gen
   TRY(file_read(path, 64 << 20, &text, e));
   const int rc = portfolio_read(t, str_text(&text), a, &y->portfolio, e);
   str_clear(&text);
-  y->apart = ARENA_ARRAY(a, float, y->portfolio.model.n_sizes);
+  y->apart = ARENA_ARRAY(a, float, y->portfolio.model.sizes.n);
   return rc ? rc
             : feasibility_cache_new(t, y->portfolio.configs, y->portfolio.n_configs, limits,
                                     RT_NUMBERS, &y->cache, e);
@@ -142,7 +142,7 @@ static int open_library(library *y, gen_template *t, const char *path, const gen
 
 static void ask_library(library *y, gen_template *t, const gen_problem *p, const int64_t *values) {
   feasibility_cache_problem(y->cache, p);
-  model_field_distances(t, &y->portfolio.model, values, y->apart);
+  chooser_size_distances(&y->portfolio.model.sizes, values, y->apart);
   for (size_t i = 0; i < y->portfolio.n_configs; i++) {
     feasibility is;
     const bool fit = feasibility_cache_get(y->cache, i, &is) && is.fits;
@@ -168,14 +168,20 @@ static int exported_as(const lua *l, const library *y, const sgemm_portfolio *k,
 /* What both have takes the same time as both say. */
 static int compare_times(lua *l, library *y, const sgemm_portfolio *k, const gen_problem *p) {
   const sgemm_problem x = exported(p);
-  float apart[SIZES];
-  measure(&x, apart);
-  for (int i = 0; i < MODELS; i++) {
+  int64_t values[N_FIELDS];
+  float distances[CHOOSER_SIZES];
+  read_fields(&x, values);
+  chooser_size_distances(&measured_sizes, values, distances);
+  for (int i = 0; i < N_BASES; i++) {
     const int variant = exported_as(l, y, k, &x, (size_t)i);
-    double strange;
-    const double sec = variant < 0 ? 0 : foretell(k, &x, variant, i, apart, &strange);
-    y->n_same += variant >= 0;
-    if (variant >= 0 && !(fabs(log(sec / y->sec[i])) < 1e-3)) {
+    if (variant < 0) {
+      continue;
+    }
+    const chooser_work w = work_of(k, &x, &configs[variant]);
+    const double sec =
+        chooser_seconds(&measured_sizes.fields, &models[i], values, &w, differ[variant], distances);
+    y->n_same++;
+    if (!(fabs(log(sec / y->sec[i])) < 1e-4)) {
       printf("%g against %g s: ", sec, y->sec[i]);
       return fail("the models differ", l, p, variant);
     }
@@ -184,17 +190,19 @@ static int compare_times(lua *l, library *y, const sgemm_portfolio *k, const gen
 }
 
 static double time_of(const sgemm_portfolio *k, const sgemm_problem *x, int variant) {
-  float apart[SIZES];
+  int64_t values[N_FIELDS];
+  float distances[CHOOSER_SIZES];
   int base = 0;
-  while (base < MODELS && variant >= first[base + 1]) {
+  while (base < N_BASES && variant >= first[base + 1]) {
     base++;
   }
-  measure(x, apart);
-  return base < MODELS ? doubted(k, x, variant, base, apart) : INFINITY;
+  read_fields(x, values);
+  chooser_size_distances(&measured_sizes, values, distances);
+  return base < N_BASES ? seconds(k, x, values, variant, base, distances) : INFINITY;
 }
 
-/* The library's pick, of the short list or of all: where C has it in the same form, C takes it,
- * too, or, having other forms of others, one that is as fast. */
+/* The library's pick, of the short list or of all: where C has it as the same variant, C takes it,
+ * too, or, having other variants of others, one that is as fast. */
 static void compare_pick(const lua *l, library *y, const sgemm_portfolio *k, const gen_problem *p,
                          const chooser_node *leaf) {
   const sgemm_problem x = exported(p);
@@ -204,7 +212,7 @@ static void compare_pick(const lua *l, library *y, const sgemm_portfolio *k, con
     best = y->sec[base] < y->sec[best] ? base : best;
   }
   const int variant = exported_as(l, y, k, &x, best);
-  if (variant >= 0 && variant == first_that_fits(k, &x, (int)best)) {
+  if (variant >= 0 && variant == first_that_fits(k, &x, first[best], first[best + 1])) {
     y->n_picks++;
     y->n_other += !(time_of(k, &x, sgemm_choose(k, &x)) < 1.001 * time_of(k, &x, variant));
   }

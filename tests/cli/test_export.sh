@@ -42,7 +42,7 @@ cat >"$folder/pick.c" <<'C'
 int main(void) {
   static const int devices[] = {75, 80, 86, 89, 90, 100, 120};
   for (unsigned i = 0; i < sizeof devices / sizeof *devices; i++) {
-    const struct image *image = find_image(0, devices[i]);
+    const struct image *image = find_image(images[0], 3, devices[i]);
     printf("%d:%d ", devices[i], image == &images[0][0] ? 80 : image == &images[0][1] ? 90 : image == &images[0][2]);
   }
   return 0;
@@ -120,7 +120,7 @@ for how in tree models; do
     --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
   is_json "$folder/p.json"
   grep -q '"expected_loss"' "$folder/p.json" || complain "the manifest does not tell the loss"
-  [ "$(grep -c 'static int fastest(' "$folder/sgemm_portfolio.c")$how" != 1tree ] || complain "--dispatch tree has models"
+  [ "$(grep -c 'static const chooser_fit models' "$folder/sgemm_portfolio.c")$how" != 1tree ] || complain "--dispatch tree has models"
   build portfolio "$here/examples/exported_portfolio.c" "$folder/sgemm_portfolio.c"
   "$folder/portfolio" 150 100 70 64 64 64 33 17 101 1 1 1 128 8 300 >"$folder/out" 2>&1 || complain "wrong: $(cat "$folder/out")"
   [ "$(grep -c ' ok; expected to lose ' "$folder/out")" = 5 ] || complain "not all ran: $(cat "$folder/out")"
@@ -187,7 +187,7 @@ int main(void) {
   return 0;
 }
 END
-build which "$folder/which.c"
+build which "$folder/which.c" "$folder/sgemm_portfolio.c" # two exports in one program
 [ "$("$folder/which")" = "0 0 1 " ] || complain "of alignments 1, 2 and 4 the last's kernel has: $("$folder/which")"
 
 # a template whose text depends on the size says so

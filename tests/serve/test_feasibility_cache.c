@@ -388,10 +388,12 @@ typedef struct counts {
   size_t judged, fit, lost;
 } counts;
 
-static bool same_work(const model_work *a, const model_work *b) {
+static bool same_work(const model_work *x, const model_work *y) {
+  const chooser_work *a = &x->amount, *b = &y->amount;
   return a->launches == b->launches && a->blocks == b->blocks && a->flops == b->flops &&
-         a->bytes == b->bytes && a->threads == b->threads &&
-         !memcmp(a->work, b->work, sizeof a->work) && !memcmp(&a->form, &b->form, sizeof a->form);
+         a->bytes == b->bytes && a->threads == b->threads && a->smem == b->smem &&
+         !memcmp(a->each, b->each, sizeof a->each) &&
+         !memcmp(&x->config, &y->config, sizeof x->config);
 }
 
 /* As the generator has it, with Lua; a plan that it refuses has no blocks and is left to it. */
@@ -408,11 +410,11 @@ static void compare_one(gen_template *t, gen_instance *g, feasibility_cache *j,
   }
   const bool fits = adapt_config(t, g, &c, &changed);
   if (fits) {
-    model_work_of(g, t, &c, &work);
+    model_work_of(g, &c, &work);
   }
   n->fit += fits;
   if (fits != is.fits || (fits && (changed != is.changed || memcmp(&c, &is.config, sizeof c))) ||
-      (fits && work.launches > 0 && !same_work(&work, &is.work))) {
+      (fits && work.amount.launches > 0 && !same_work(&work, &is.work))) {
     str a = {0}, b = {0};
     gen_config_text(t, &c, &a);
     gen_config_text(t, &is.config, &b);

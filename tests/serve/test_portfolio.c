@@ -208,7 +208,7 @@ static double tile_work(size_t i, const int64_t *v, model_work *w) {
   const double side = (double)(32 << i);
   const double blocks = ceil((double)v[0] / side) * ceil((double)v[1] / side);
   const double flops = 2 * (double)v[0] * (double)v[1] * (double)v[2];
-  *w = (model_work){.launches = 1, .blocks = blocks, .threads = 256, .flops = flops};
+  *w = (model_work){.amount = {.launches = 1, .blocks = blocks, .threads = 256, .flops = flops}};
   return 3e-6 + ceil(blocks / 132) * (5e-7 + side * (side + 60) * (double)v[2] * 1e-12);
 }
 
@@ -229,11 +229,12 @@ static void test_those_hard_to_tell_apart_go(void **unused) {
       const double tile = i ? 128 : 16, slow = i ? 20 : 1;
       const double blocks = ceil((double)v[0] / tile) * ceil((double)v[1] / tile);
       const double sec = (1 + ceil(blocks / 132) * slow * (double)v[2] / 100) * 1e-6;
-      work[i * n + j] = (model_work){.launches = 1,
-                                     .blocks = blocks,
-                                     .flops = 2.0 * (double)v[0] * (double)v[1] * (double)v[2],
-                                     .threads = 256,
-                                     .bytes = 1};
+      work[i * n + j] =
+          (model_work){.amount = {.launches = 1,
+                                  .blocks = blocks,
+                                  .flops = 2.0 * (double)v[0] * (double)v[1] * (double)v[2],
+                                  .threads = 256,
+                                  .bytes = 1}};
       w.sec[i * n + j] = sec * (i == 2 ? 0.94 + 0.12 * uniform() : 1);
     }
   }
@@ -264,7 +265,7 @@ static size_t n_kept_of_three(size_t every) {
     const double times[] = {1, v[0] < 300 ? 0.7 : 1.4, third ? 0.9 : 1.4};
     for (size_t i = 0; i < 3; i++) {
       w.sec[i * n + j] = tile_work(2, v, &work[i * n + j]) * times[i];
-      work[i * n + j].form.index[0] = work[i * n + j].form.index[1] = i == 2 && third;
+      work[i * n + j].config.index[0] = work[i * n + j].config.index[1] = i == 2 && third;
     }
   }
   w.table.work = work;
@@ -333,9 +334,10 @@ static double loss_unseen(const tiled *x, const world *unseen, const portfolio *
 
 static double fields_apart(const gen_template *t, const int64_t *a, const int64_t *b) {
   double x[GEN_MAX_FIELDS], y[GEN_MAX_FIELDS];
-  model_octaves(t, a, x);
-  model_octaves(t, b, y);
-  return model_field_distance(t, x, y);
+  const chooser_fields fields = model_fields(t);
+  chooser_octaves(&fields, a, x);
+  chooser_octaves(&fields, b, y);
+  return chooser_field_distance(&fields, x, y);
 }
 
 static void look_at(tiled *x, size_t i) {
@@ -400,8 +402,8 @@ static void test_the_model_sees_rounds(void **unused) {
 static double stepped_work(const int64_t *v, model_work *w) {
   const double steps = ceil((double)v[2] / 500);
   tile_work(0, v, w);
-  w->work[1] = steps;
-  return 1e-6 + ceil(w->blocks / 132) * steps * 1e-7;
+  w->amount.each[1] = steps;
+  return 1e-6 + ceil(w->amount.blocks / 132) * steps * 1e-7;
 }
 
 static double off_when_stepped(bool told) {
@@ -411,7 +413,7 @@ static double off_when_stepped(bool told) {
   tiled_new(&x, 0);
   for (size_t j = 0; j < TIMED; j++) {
     x.sec[j] = stepped_work(x.w.table.values + j * x.w.table.n_fields, &x.work[j]);
-    x.work[j].work[1] *= told;
+    x.work[j].amount.each[1] *= told;
   }
   look_at(&x, 0);
   const fitted_model *m = fit_of(&x);
@@ -420,7 +422,7 @@ static double off_when_stepped(bool told) {
     const int64_t *v = unseen.table.values + j * unseen.table.n_fields;
     model_work work;
     const double sec = stepped_work(v, &work);
-    work.work[1] *= told;
+    work.amount.each[1] *= told;
     off += fabs(log(foretold(&x, m, v, &work) / sec)) / (double)unseen.sizes.n;
   }
   world_free(&x.w);
@@ -442,16 +444,16 @@ static void test_the_model_learns_what_forms_take(void **unused) {
   tiled_new(&x, 0);
   for (size_t j = 0; j < TIMED; j++) {
     for (size_t p = 0; j % 2 && p < 4; p++) {
-      x.work[j].form.index[p] = 1;
+      x.work[j].config.index[p] = 1;
     }
     x.sec[j] *= j % 2 ? 1.5 : 1;
   }
   look_at(&x, 0);
   const fitted_model *m = fit_of(&x);
-  assert_int_equal(m->fit.n_forms, 2);
+  assert_int_equal(m->fit.n_variants, 2);
   for (size_t j = 0; j < TIMED; j++) {
     model_work work = x.known[j].work;
-    work.form = x.known[j ^ 1].work.form;
+    work.config = x.known[j ^ 1].work.config;
     const double ratio = foretold(&x, m, x.known[j].values, &work) / x.known[j].sec;
     assert_true(j % 2 ? ratio > 0.55 && ratio < 0.8 : ratio > 1.25 && ratio < 1.8);
   }
@@ -517,9 +519,9 @@ static void test_drawn_sizes_teach_the_tree(void **unused) {
 
 /* Of a configuration the size is told to its model. */
 static bool is_told(const model_fit *fit, size_t size) {
-  for (size_t i = 0; i < fit->n_forms; i++) {
-    for (size_t k = 0; k < fit->forms[i].n; k++) {
-      if (fit->forms[i].told[k].size == size) {
+  for (size_t i = 0; i < fit->n_variants; i++) {
+    for (size_t k = 0; k < fit->variants[i].n; k++) {
+      if (fit->variants[i].samples[k].size == size) {
         return true;
       }
     }
@@ -574,7 +576,7 @@ static size_t picked_by_models(const world *w, const portfolio *c, const int64_t
   float apart[TIMED];
   double least = INFINITY;
   size_t best = SIZE_MAX;
-  model_field_distances(w->t, &c->model, v, apart);
+  chooser_size_distances(&c->model.sizes, v, apart);
   for (size_t i = 0; i < n; i++) {
     const size_t k = of_short ? leaf->order[i] : i;
     model_work work;
@@ -692,9 +694,9 @@ static void vary(tiled *x) {
   }
   x->sec[7] = INFINITY;
   for (size_t j = 0; j < TILES * TIMED; j++) {
-    gen_config_default(x->w.t, &x->work[j].form);
-    x->work[j].form.index[0] = (uint16_t)(j % x->w.t->params[0].n);
-    x->work[j].form.index[5] = (uint16_t)(j % 3 % x->w.t->params[5].n);
+    gen_config_default(x->w.t, &x->work[j].config);
+    x->work[j].config.index[0] = (uint16_t)(j % x->w.t->params[0].n);
+    x->work[j].config.index[5] = (uint16_t)(j % 3 % x->w.t->params[5].n);
   }
 }
 
@@ -702,20 +704,22 @@ static void vary(tiled *x) {
 static double plainly(const gen_template *t, const portfolio *c, size_t i, const int64_t *values,
                       const model_work *w) {
   const model_fit *fit = &c->model.fits[i];
-  const model_load load = model_load_of(&fit->costs, w->flops, w->blocks);
-  const model_variant here = model_variant_new(&w->form, w->threads);
+  const chooser_load load = chooser_load_of(&fit->chooser.costs, w->amount.flops, w->amount.blocks);
+  const model_variant here = {.config = w->config, .threads = w->amount.threads};
+  const chooser_fields fields = model_fields(t);
   double off = 0;
-  for (size_t f = 0; f < fit->n_forms; f++) {
-    for (size_t k = 0; k < fit->forms[f].n; k++) {
-      const model_sample *told = &fit->forms[f].told[k];
-      const model_load there = {.length = (double)told->length, .tail = (double)told->tail};
-      off += (double)told->weight *
-             model_covariance(model_variant_distance(t, &here, &fit->forms[f]) +
-                              fields_apart(t, values, c->model.values + told->size * t->n_fields) +
-                              model_load_distance(&load, &there));
+  for (size_t f = 0; f < fit->n_variants; f++) {
+    for (size_t k = 0; k < fit->variants[f].n; k++) {
+      const model_sample *told = &fit->variants[f].samples[k];
+      const chooser_load there = {.length = (double)told->length, .tail = (double)told->tail};
+      off +=
+          (double)told->weight *
+          chooser_covariance(model_variant_distance(t, &here, &fit->variants[f]) +
+                             fields_apart(t, values, c->model.values + told->size * t->n_fields) +
+                             chooser_load_distance(&load, &there));
     }
   }
-  return model_cost_sum(t, &fit->costs, values, w) * exp(off);
+  return chooser_cost_sum(&fields, &fit->chooser.costs, values, &w->amount) * exp(off);
 }
 
 /* Also of a field that is the same at all measured sizes, and of a form that nobody measured. */
@@ -732,11 +736,11 @@ static void test_the_loops_say_what_the_formula_says(void **unused) {
     memcpy(v, x.w.table.values + j * x.w.table.n_fields, x.w.table.n_fields * sizeof *v);
     v[0] += 5;
     v[6] += (int64_t)j % 2;
-    model_field_distances(x.w.t, &c.model, v, apart);
+    chooser_size_distances(&c.model.sizes, v, apart);
     for (size_t i = 0; i < TILES; i++) {
       model_work w = x.work[i * TIMED + j];
-      w.form.index[7] = (uint16_t)(j % x.w.t->params[7].n);
-      if (w.blocks > 0) {
+      w.config.index[7] = (uint16_t)(j % x.w.t->params[7].n);
+      if (w.amount.blocks > 0) {
         const double sec = model_fit_sec(x.w.t, &c.model.fits[i], v, &w, apart);
         assert_true(fabs(log(sec / plainly(x.w.t, &c, i, v, &w))) < 1e-5);
       }
@@ -755,18 +759,18 @@ static void test_several_launches_take_the_host_its_time(void **unused) {
   learn(&x.w, &c);
   const int64_t *v = x.w.table.values;
   model_work w = x.work[0];
-  model_field_distances(x.w.t, &c.model, v, apart);
+  chooser_size_distances(&c.model.sizes, v, apart);
   model_fit fit = c.model.fits[0];
-  fit.costs.cost[0] = 0; /* of a launch, which one timed by itself had */
+  fit.chooser.costs.cost[0] = 0; /* of a launch, which one timed by itself had */
   const double once = model_fit_sec(x.w.t, &fit, v, &w, apart);
-  w.launches = 1 + ceil(once / MODEL_LAUNCH);
+  w.amount.launches = 1 + ceil(once / CHOOSER_LAUNCH);
   const double often = model_fit_sec(x.w.t, &fit, v, &w, apart);
-  assert_true(fabs(often / (w.launches * MODEL_LAUNCH) - 1) < 2e-3);
-  for (size_t i = 0; i < MODEL_COSTS; i++) {
-    fit.costs.cost[i] *= 0.9; /* waits for the host as long, and is the better one */
+  assert_true(fabs(often / (w.amount.launches * CHOOSER_LAUNCH) - 1) < 2e-3);
+  for (size_t i = 0; i < CHOOSER_COSTS; i++) {
+    fit.chooser.costs.cost[i] *= 0.9; /* waits for the host as long, and is the better one */
   }
   assert_true(model_fit_sec(x.w.t, &fit, v, &w, apart) < often);
-  w.launches = 1;
+  w.amount.launches = 1;
   const double again = model_fit_sec(x.w.t, &fit, v, &w, apart);
   assert_true(once > 0 && fabs(again / once - 0.9) < 1e-9);
   world_free(&x.w);
@@ -783,10 +787,10 @@ static void test_the_model_comes_back(void **unused) {
   const int64_t *values = x.w.table.values;
   vary(&x);
   learn(&x.w, &c);
-  assert_int_equal(c.model.n_sizes, TIMED);
+  assert_int_equal(c.model.sizes.n, TIMED);
   size_t told = 0;
-  for (size_t i = 0; i < c.model.fits[0].n_forms; i++) {
-    told += c.model.fits[0].forms[i].n;
+  for (size_t i = 0; i < c.model.fits[0].n_variants; i++) {
+    told += c.model.fits[0].variants[i].n;
   }
   assert_int_equal(told, TIMED - 1);
   portfolio_text(x.w.t, &c, &text);
@@ -794,12 +798,12 @@ static void test_the_model_comes_back(void **unused) {
   portfolio_text(x.w.t, &back, &again);
   assert_string_equal(str_text(&text), str_text(&again));
   assert_ok(portfolio_read(x.w.t, str_text(&text), &x.w.memory, &served, &e), &e);
-  assert_null(served.model.fits[0].forms);
+  assert_null(served.model.fits[0].variants);
   for (size_t j = 0; j < TIMED; j++) {
     const int64_t *v = values + j * x.w.table.n_fields;
-    model_field_distances(x.w.t, &c.model, v, apart);
-    model_field_distances(x.w.t, &back.model, v, apart_back);
-    model_field_distances(x.w.t, &served.model, v, apart_served);
+    chooser_size_distances(&c.model.sizes, v, apart);
+    chooser_size_distances(&back.model.sizes, v, apart_back);
+    chooser_size_distances(&served.model.sizes, v, apart_served);
     for (size_t i = 0; i < TILES; i++) {
       const model_work *w = &x.work[i * TIMED + j];
       const double a = model_fit_sec(x.w.t, &c.model.fits[i], v, w, apart);
@@ -910,7 +914,7 @@ static void test_damaged_text_is_refused(void **unused) {
   str text = {0};
   str_addf(&text, "%s%s", good, good_model);
   assert_ok(portfolio_read(t, str_text(&text), &a, &c, &e), &e);
-  assert_int_equal(c.model.n_sizes, 2);
+  assert_int_equal(c.model.sizes.n, 2);
   refuse(t, str_text(&text), model_changes, sizeof model_changes / sizeof *model_changes);
   str_clear(&text);
   gen_close(t);
@@ -934,7 +938,7 @@ static void test_numbers_are_read_to_the_last_bit(void **unused) {
     snprintf(text, sizeof text, "%s%.*scosts 2 %s%s", good,
              (int)(strstr(good_model, "costs 2") - good_model), good_model, number, rest);
     assert_ok(portfolio_read(t, text, &a, &c, &e), &e);
-    assert_true(c.model.fits[0].costs.cost[0] == strtod(number, NULL));
+    assert_true(c.model.fits[0].chooser.costs.cost[0] == strtod(number, NULL));
     snprintf(text, sizeof text, "%s%.*scosts 2 %s%s", good,
              (int)(strstr(good_model, "costs 2") - good_model), good_model,
              wrong[round % (int)(sizeof wrong / sizeof *wrong)], rest);
@@ -970,11 +974,11 @@ static void test_no_text_does_harm(void **unused) {
         assert_true(leaf->order[i] < c.n_configs);
       }
       float apart[8];
-      assert_true(c.model.n_sizes <= 8);
-      model_field_distances(t, &c.model, values, apart);
-      for (size_t i = 0; c.model.n_sizes && i < c.n_configs; i++) {
+      assert_true(c.model.sizes.n <= 8);
+      chooser_size_distances(&c.model.sizes, values, apart);
+      for (size_t i = 0; c.model.sizes.n && i < c.n_configs; i++) {
         const model_work w = {
-            .launches = 1, .blocks = 3, .threads = 64, .flops = 2e6, .bytes = 1e6};
+            .amount = {.launches = 1, .blocks = 3, .threads = 64, .flops = 2e6, .bytes = 1e6}};
         assert_true(model_fit_sec(t, &c.model.fits[i], values, &w, apart) > 0);
         with_model++;
       }

@@ -28,17 +28,8 @@ static void draw(const gen_template *t, int64_t *values, float (*lost)[VARIANTS]
   }
 }
 
-static const chooser_variant_node *leaf_of(const chooser_variant_node *nodes,
-                                           const int64_t *values) {
-  size_t i = 0;
-  while (nodes[i].no) {
-    i = chooser_feature_holds(&nodes[i].feature, nodes[i].below, values) ? i + 1 : nodes[i].no;
-  }
-  return &nodes[i];
-}
-
 /* What the first of the leaf's order loses that fits. */
-static float lost_by(const chooser_variant_node *leaf, const float lost[VARIANTS]) {
+static float lost_by(const chooser_node *leaf, const float lost[VARIANTS]) {
   for (size_t i = 0; i < leaf->n_order; i++) {
     if (lost[leaf->order[i]] < NOTHING) {
       return lost[leaf->order[i]];
@@ -52,7 +43,7 @@ static void test_tree(void **state) {
   gen_options o = {0};
   arena a = {0};
   err e = {0};
-  chooser_variant_node *nodes;
+  chooser_node *nodes;
   size_t n;
   double sum = 0;
   (void)state;
@@ -64,7 +55,7 @@ static void test_tree(void **state) {
   const variant_table table = {VARIANTS, SIZES, values, &lost[0][0], NOTHING};
   assert_ok(variant_tree_grow(t, &table, &a, &nodes, &n, &e), &e);
   for (size_t i = 0; i < SIZES; i++) {
-    const float x = lost_by(leaf_of(nodes, values + i * t->n_fields), lost[i]);
+    const float x = lost_by(chooser_leaf(nodes, values + i * t->n_fields), lost[i]);
     assert_true(x < NOTHING); /* 3 is in every order, at its end at least */
     sum += (double)x;
   }

@@ -509,8 +509,9 @@ static int export_variants(export *x, const portfolio *pf, const variants *v, bo
                                    .n_sources = v->n_sources,
                                    .n_archs = x->archs.n,
                                    .by_models = by_models,
-                                   .nodes = v->nodes,
-                                   .n_nodes = v->n_nodes};
+                                   .nodes = v->nodes ? v->nodes : pf->nodes,
+                                   .n_nodes = v->nodes ? v->n_nodes : pf->n_nodes,
+                                   .by_variants = v->nodes != NULL};
   int rc = compile_variants(x, v, built, list, e);
   rc = rc ? rc : write_portfolio(x, &what, v, e);
   for (size_t i = 0; i < n; i++) {
@@ -523,11 +524,11 @@ static int export_variants(export *x, const portfolio *pf, const variants *v, bo
 /* Models by default, where the portfolio has them. */
 static int parse_dispatch(const export *x, const portfolio *pf, bool *by_models, err *e) {
   const char *how = x->c->dispatch;
-  *by_models = how ? !strcmp(how, "models") : pf->model.n_sizes > 0;
+  *by_models = how ? !strcmp(how, "models") : pf->model.sizes.n > 0;
   if (how && !*by_models && strcmp(how, "tree") != 0) {
     return err_set(e, ERR_USAGE, "--dispatch '%s' is neither models nor tree", how);
   }
-  return *by_models && !pf->model.n_sizes
+  return *by_models && !pf->model.sizes.n
              ? err_set(e, ERR_USAGE,
                        "this portfolio has no models, its sizes being too few: --dispatch tree")
              : 0;

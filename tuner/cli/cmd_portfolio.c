@@ -204,7 +204,7 @@ static int read_stored(portfolio_run *r, portfolio *pf, err *e) {
   }
   TRY(rc ? err_at(e, rc, why.place, "%s", why.message)
          : portfolio_read_all(r->t, text, &r->memory, pf, e));
-  return pf->model.n_sizes
+  return pf->model.sizes.n
              ? 0
              : err_set(
                    e, ERR_USAGE,
@@ -257,7 +257,7 @@ static int add_sizes(portfolio_run *r, sizes *s, const sizes *more, size_t most,
 static int gather_more(portfolio_run *r, err *e) {
   portfolio pf;
   TRY(read_stored(r, &pf, e));
-  const size_t n = pf.model.n_sizes;
+  const size_t n = pf.model.sizes.n;
   sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, n + 1)};
   if (!all.p) {
     return no_room(e);
@@ -294,7 +294,7 @@ static void find_work(portfolio_run *r, gen_instance *g, const gen_config *confi
   gen_config c = *config;
   int changed;
   if (adapt_config(r->t, g, &c, &changed)) {
-    model_work_of(g, r->t, &c, out);
+    model_work_of(g, &c, out);
   }
 }
 

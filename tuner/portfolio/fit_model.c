@@ -3,7 +3,7 @@
 #include <math.h>
 #include <string.h>
 
-enum { COSTS = MODEL_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8, ROWS_MOST = MODEL_SIZES };
+enum { COSTS = CHOOSER_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8, ROWS_MOST = CHOOSER_SIZES };
 
 /* Blocks that one multiprocessor is tried to hold at a time; the cubin's registers would say, but
  * sizes share a configuration and not its adapted forms. */
@@ -24,6 +24,7 @@ static const double HELD_UP_MOST = 2e-5;
 
 typedef struct fitter {
   const gen_template *t;
+  chooser_fields fields;
   const fit_sample *rows;
   const float *apart;
   size_t n;
@@ -31,13 +32,13 @@ typedef struct fitter {
 
   /* the rows that were measured */
   size_t *row, n_measured; /* which */
-  uint32_t *form;
-  model_load *load;
+  uint32_t *variant;
+  chooser_load *load;
   double *off; /* log(measured / sum of costs) */
   bool *held_up;
 
-  model_variant *forms;
-  size_t n_forms;
+  model_variant *variants;
+  size_t n_variants;
 } fitter;
 
 static int no_room(err *e) {
@@ -45,7 +46,7 @@ static int no_room(err *e) {
 }
 
 static bool is_measured(const fit_sample *r) {
-  return r->work.blocks > 0 && isfinite(r->sec) && r->sec > 0;
+  return r->work.amount.blocks > 0 && isfinite(r->sec) && r->sec > 0;
 }
 
 static double dot(const double *a, const double *b) {
@@ -62,12 +63,12 @@ typedef struct normal { /* equations */
   double m[COSTS][COSTS], v[COSTS];
 } normal;
 
-static normal normal_of(const fitter *f, const model_costs *at) {
+static normal normal_of(const fitter *f, const chooser_costs *at) {
   normal q = {0};
   for (size_t i = 0; i < f->n_measured; i++) {
     const fit_sample *r = &f->rows[f->row[i]];
     double x[COSTS];
-    model_cost_terms(f->t, at, r->values, &r->work, x);
+    chooser_cost_terms(&f->fields, at, r->values, &r->work.amount, x);
     for (size_t a = 0; a < COSTS; a++) {
       x[a] /= r->sec;
     }
@@ -103,38 +104,41 @@ static double misfit(const normal *q, const double cost[COSTS]) {
 static void fit_costs(fitter *f, double sms) {
   double least = INFINITY;
   for (size_t i = 0; i < sizeof AT_ONCE / sizeof *AT_ONCE; i++) {
-    model_costs at = {.sms = sms, .at_once = AT_ONCE[i]};
+    chooser_costs at = {.sms = sms, .at_once = AT_ONCE[i]};
     const normal q = normal_of(f, &at);
     solve(&q, at.cost);
     const double off = misfit(&q, at.cost);
     if (off < least) {
       least = off;
-      f->fit.costs = at;
+      f->fit.chooser.costs = at;
     }
   }
 }
 
 /* ---- what is known of each row -------------------------------------------------------------- */
 
-static uint32_t form_of(fitter *f, const model_work *w) {
+static uint32_t variant_of(fitter *f, const model_work *w) {
   size_t i = 0;
-  while (i < f->n_forms && memcmp(f->forms[i].config.index, w->form.index,
-                                  f->t->n_params * sizeof *w->form.index) != 0) {
+  while (i < f->n_variants && memcmp(f->variants[i].config.index, w->config.index,
+                                     f->t->n_params * sizeof *w->config.index) != 0) {
     i++;
   }
-  if (i == f->n_forms) {
-    f->forms[f->n_forms++] = model_variant_new(&w->form, w->threads);
+  if (i == f->n_variants) {
+    f->variants[f->n_variants++] =
+        (model_variant){.config = w->config, .threads = w->amount.threads};
   }
-  f->forms[i].n++;
+  f->variants[i].n++;
   return (uint32_t)i;
 }
 
 static void look_at_rows(fitter *f) {
   for (size_t i = 0; i < f->n_measured; i++) {
     const fit_sample *r = &f->rows[f->row[i]];
-    f->form[i] = form_of(f, &r->work);
-    f->load[i] = model_load_of(&f->fit.costs, r->work.flops, r->work.blocks);
-    f->off[i] = log(r->sec / model_cost_sum(f->t, &f->fit.costs, r->values, &r->work));
+    f->variant[i] = variant_of(f, &r->work);
+    f->load[i] =
+        chooser_load_of(&f->fit.chooser.costs, r->work.amount.flops, r->work.amount.blocks);
+    f->off[i] = log(
+        r->sec / chooser_cost_sum(&f->fields, &f->fit.chooser.costs, r->values, &r->work.amount));
   }
 }
 
@@ -145,13 +149,13 @@ static double noise_of(const fitter *f, size_t i) {
   return NOISE * NOISE + held_up * held_up;
 }
 
-static void fill(const fitter *f, const double *forms_apart, double *c) {
+static void fill(const fitter *f, const double *distances, double *c) {
   for (size_t i = 0; i < f->n_measured; i++) {
     for (size_t j = 0; j <= i; j++) {
       const double apart = f->apart[f->row[i] * f->n + f->row[j]] +
-                           forms_apart[f->form[i] * f->n_forms + f->form[j]] +
-                           model_load_distance(&f->load[i], &f->load[j]);
-      c[i * f->n_measured + j] = model_covariance(apart) + (i == j ? noise_of(f, i) : 0);
+                           distances[f->variant[i] * f->n_variants + f->variant[j]] +
+                           chooser_load_distance(&f->load[i], &f->load[j]);
+      c[i * f->n_measured + j] = chooser_covariance(apart) + (i == j ? noise_of(f, i) : 0);
     }
   }
 }
@@ -298,24 +302,24 @@ static bool leave_out_far_off(fitter *f, const double *inverse, double *weight, 
 /* ---- the model ------------------------------------------------------------------------------ */
 
 static bool tell(fitter *f, const double *weight, arena *a) {
-  for (size_t i = 0; i < f->n_forms; i++) {
-    f->forms[i].told = ARENA_ARRAY(a, model_sample, f->forms[i].n + 1);
-    f->forms[i].n = 0;
-    if (!f->forms[i].told) {
+  for (size_t i = 0; i < f->n_variants; i++) {
+    f->variants[i].samples = ARENA_ARRAY(a, model_sample, f->variants[i].n + 1);
+    f->variants[i].n = 0;
+    if (!f->variants[i].samples) {
       return false;
     }
   }
   for (size_t i = 0; i < f->n_measured; i++) {
-    model_variant *form = &f->forms[f->form[i]];
-    model_sample *told = (model_sample *)form->told;
+    model_variant *v = &f->variants[f->variant[i]];
+    model_sample *samples = (model_sample *)v->samples;
     if (f->held_up[f->row[i]]) {
       continue;
     }
-    told[form->n++] =
-        model_sample_new(f->row[i], f->rows[f->row[i]].work.blocks, weight[i], &f->load[i]);
+    samples[v->n++] =
+        model_sample_new(f->row[i], f->rows[f->row[i]].work.amount.blocks, weight[i], &f->load[i]);
   }
-  f->fit.forms = f->forms;
-  f->fit.n_forms = f->n_forms;
+  f->fit.variants = f->variants;
+  f->fit.n_variants = f->n_variants;
   return true;
 }
 
@@ -333,16 +337,17 @@ static bool learn(fitter *f, arena *scratch, arena *a, double *unseen) {
   double *c = ARENA_ARRAY(scratch, double, n *n);
   double *weight = ARENA_ARRAY(scratch, double, n);
   double *diagonal = ARENA_ARRAY(scratch, double, n), *longer = ARENA_ARRAY(scratch, double, n);
-  double *forms_apart = ARENA_ARRAY(scratch, double, f->n_forms * f->n_forms);
-  if (!c || !weight || !diagonal || !longer || !forms_apart) {
+  double *distances = ARENA_ARRAY(scratch, double, f->n_variants * f->n_variants);
+  if (!c || !weight || !diagonal || !longer || !distances) {
     return false;
   }
-  for (size_t i = 0; i < f->n_forms; i++) {
-    for (size_t j = 0; j < f->n_forms; j++) {
-      forms_apart[i * f->n_forms + j] = model_variant_distance(f->t, &f->forms[i], &f->forms[j]);
+  for (size_t i = 0; i < f->n_variants; i++) {
+    for (size_t j = 0; j < f->n_variants; j++) {
+      distances[i * f->n_variants + j] =
+          model_variant_distance(f->t, &f->variants[i], &f->variants[j]);
     }
   }
-  fill(f, forms_apart, c);
+  fill(f, distances, c);
   factor(c, n);
   invert(c, n);
   weigh(f, c, weight, diagonal);
@@ -366,12 +371,13 @@ static int fit(fitter *f, double sms, arena *scratch, arena *a, const fitted_mod
   fitted_model *m = ARENA_ARRAY(a, fitted_model, 1);
   double *unseen = ARENA_ARRAY(a, double, f->n + 1);
   f->row = ARENA_ARRAY(scratch, size_t, f->n + 1);
-  f->form = ARENA_ARRAY(scratch, uint32_t, f->n + 1);
-  f->load = ARENA_ARRAY(scratch, model_load, f->n + 1);
+  f->variant = ARENA_ARRAY(scratch, uint32_t, f->n + 1);
+  f->load = ARENA_ARRAY(scratch, chooser_load, f->n + 1);
   f->off = ARENA_ARRAY(scratch, double, f->n + 1);
-  f->forms = ARENA_ARRAY(a, model_variant, f->n + 1);
+  f->variants = ARENA_ARRAY(a, model_variant, f->n + 1);
   f->held_up = ARENA_ARRAY(a, bool, f->n + 1);
-  if (!m || !unseen || !f->held_up || !f->row || !f->form || !f->load || !f->off || !f->forms) {
+  if (!m || !unseen || !f->held_up || !f->row || !f->variant || !f->load || !f->off ||
+      !f->variants) {
     return no_room(e);
   }
   find_measured(f);
@@ -390,7 +396,7 @@ static int fit(fitter *f, double sms, arena *scratch, arena *a, const fitted_mod
 
 int fit_model(const gen_template *t, const fit_sample *rows, size_t n, const float *apart,
               double sms, arena *a, const fitted_model **out, err *e) {
-  fitter f = {.t = t, .rows = rows, .apart = apart, .n = n};
+  fitter f = {.t = t, .fields = model_fields(t), .rows = rows, .apart = apart, .n = n};
   arena scratch = {0};
   *out = NULL;
   const int rc = fit(&f, sms, &scratch, a, out, e);
@@ -400,14 +406,14 @@ int fit_model(const gen_template *t, const fit_sample *rows, size_t n, const flo
 
 /* ---- doubt ---------------------------------------------------------------------------------- */
 
-static double most_alike(const model_variant *f, double apart, const model_load *load,
+static double most_alike(const model_variant *f, double apart, const chooser_load *load,
                          const float *sizes_apart) {
   double most = 0;
   for (size_t i = 0; i < f->n; i++) {
-    const model_sample *told = &f->told[i];
-    const model_load there = {.length = (double)told->length, .tail = (double)told->tail};
-    most = fmax(most, model_covariance(apart + sizes_apart[told->size] +
-                                       model_load_distance(load, &there)));
+    const model_sample *x = &f->samples[i];
+    const chooser_load there = {.length = (double)x->length, .tail = (double)x->tail};
+    most = fmax(most, chooser_covariance(apart + sizes_apart[x->size] +
+                                         chooser_load_distance(load, &there)));
   }
   return most;
 }
@@ -416,12 +422,13 @@ static double most_alike(const model_variant *f, double apart, const model_load 
  * and chooses no better. */
 double fitted_model_doubt(const gen_template *t, const fitted_model *m, const model_work *work,
                           const float *apart) {
-  const double all = model_covariance(0);
-  const model_load load = model_load_of(&m->fit.costs, work->flops, work->blocks);
-  const model_variant here = model_variant_new(&work->form, work->threads);
+  const double all = chooser_covariance(0);
+  const chooser_load load =
+      chooser_load_of(&m->fit.chooser.costs, work->amount.flops, work->amount.blocks);
+  const model_variant here = {.config = work->config, .threads = work->amount.threads};
   double most = 0;
-  for (size_t i = 0; i < m->fit.n_forms; i++) {
-    const model_variant *f = &m->fit.forms[i];
+  for (size_t i = 0; i < m->fit.n_variants; i++) {
+    const model_variant *f = &m->fit.variants[i];
     most = fmax(most, most_alike(f, model_variant_distance(t, &here, f), &load, apart));
   }
   return sqrt(fmax(0, all - most * most / all));

@@ -481,9 +481,10 @@ static double model_sec(const learner *l, size_t k, size_t size, const float *ap
 
 static void distances(const learner *l, size_t size, float *apart) {
   double here[GEN_MAX_FIELDS];
-  model_octaves(l->template, values_of(l, size), here);
+  const chooser_fields fields = model_fields(l->template);
+  chooser_octaves(&fields, values_of(l, size), here);
   for (size_t i = 0; i < l->t->n_sizes; i++) {
-    apart[i] = (float)model_field_distance(l->template, here, l->octaves + i * l->t->n_fields);
+    apart[i] = (float)chooser_field_distance(&fields, here, l->octaves + i * l->t->n_fields);
   }
 }
 
@@ -649,14 +650,14 @@ typedef struct emitter {
 
 static bool set_order(emitter *m, const grown *g, chooser_node *n) {
   feature_rank order[PORTFOLIO_CONFIGS] = {{0}};
-  uint8_t *list = ARENA_ARRAY(m->l->a, uint8_t, ORDER_MOST);
+  uint16_t *list = ARENA_ARRAY(m->l->a, uint16_t, ORDER_MOST);
   for (size_t k = 0; k < m->l->n_configs; k++) {
     order[k] = (feature_rank){.value = g->mean[k], .size = k};
   }
   feature_sort(order, m->l->n_configs);
   n->order = list;
   for (size_t k = 0; list && k < m->l->n_configs && k < ORDER_MOST; k++) {
-    list[n->n_order++] = (uint8_t)order[k].size;
+    list[n->n_order++] = (uint16_t)order[k].size;
   }
   return list;
 }
@@ -694,7 +695,7 @@ static bool set_short_list(emitter *m, const grown *g, chooser_node *n) {
   const size_t nc = m->l->n_configs;
   bool in[PORTFOLIO_CONFIGS] = {false};
   double *lost_so_far = ARENA_ARRAY(m->l->a, double, g->n + 1);
-  uint8_t *list = ARENA_ARRAY(m->l->a, uint8_t, ORDER_MOST);
+  uint16_t *list = ARENA_ARRAY(m->l->a, uint16_t, ORDER_MOST);
   if (!lost_so_far || !list) {
     return false;
   }
@@ -702,7 +703,7 @@ static bool set_short_list(emitter *m, const grown *g, chooser_node *n) {
     lost_so_far[i] = LOST_MOST;
   }
   while (n->n_order < nc && n->n_order < ORDER_MOST) {
-    list[n->n_order++] = (uint8_t)next_of_order(m->l, g, in, lost_so_far);
+    list[n->n_order++] = (uint16_t)next_of_order(m->l, g, in, lost_so_far);
     const bool enough = n->n_order == nc || n->n_order == SHORT_MOST ||
                         mean_lost(m->l, g, lost_so_far) < SHORT_LOSS;
     n->n_short = !n->n_short && enough ? n->n_order : n->n_short;
@@ -773,7 +774,7 @@ static bool foresee(learner *l, double *held) {
 static double flops_at(const learner *l, size_t size) {
   double flops = 0;
   for (size_t k = 0; k < l->n_configs && !(flops > 0); k++) {
-    flops = l->known[k * l->t->n_sizes + size].work.flops;
+    flops = l->known[k * l->t->n_sizes + size].work.amount.flops;
   }
   return flops;
 }
@@ -786,18 +787,18 @@ static bool put_models(const learner *l, portfolio *out) {
     return false;
   }
   for (size_t k = 0; k < l->n_configs; k++) {
-    const model_fit none = {.costs = {.sms = l->t->sms, .at_once = 1}};
+    const model_fit none = {.chooser.costs = {.sms = l->t->sms, .at_once = 1}};
     fits[k] = l->models[k] ? l->models[k]->fit : none;
   }
   for (size_t j = 0; j < ns; j++) {
     flops[j] = flops_at(l, j);
   }
   out->model = (portfolio_model){.n_configs = l->n_configs,
-                                 .n_sizes = ns,
+                                 .sizes.n = ns,
                                  .fits = fits,
                                  .values = l->t->values,
                                  .flops = flops};
-  return !portfolio_model_fields(l->template, &out->model, l->a, NULL);
+  return !portfolio_model_sizes(l->template, &out->model, l->a, NULL);
 }
 
 /* As many leaves as the sizes left out have use for; what those lost. */
@@ -911,8 +912,9 @@ static bool find_distances(learner *l) {
   const size_t ns = l->t->n_sizes, nf = l->t->n_fields;
   double *octaves = ARENA_ARRAY(l->a, double, ns *nf + 1);
   float *apart = ARENA_ARRAY(l->a, float, ns *ns + 1);
+  const chooser_fields fields = model_fields(l->template);
   for (size_t j = 0; octaves && j < ns; j++) {
-    model_octaves(l->template, values_of(l, j), octaves + j * nf);
+    chooser_octaves(&fields, values_of(l, j), octaves + j * nf);
   }
   l->octaves = octaves;
   for (size_t j = 0; octaves && apart && j < ns; j++) {

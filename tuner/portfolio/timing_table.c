@@ -298,7 +298,7 @@ static size_t variant_of(timing_table *x, const gen_config *config) {
   }
   variant *v = &x->variants[x->n_variants];
   *v = (variant){.config = c, .sec = INFINITY};
-  model_work_of(x->g, x->t, &c, &v->work);
+  model_work_of(x->g, &c, &v->work);
   return x->n_variants++;
 }
 

@@ -37,7 +37,7 @@ typedef struct learner {
   double *left, *right, *all; /* [n_variants]: what sizes lose with each */
   branch *branches;
   size_t n_branches;
-  chooser_variant_node *nodes;
+  chooser_node *nodes;
   size_t n_nodes;
   bool failed;
 } learner;
@@ -229,12 +229,12 @@ static void grow(learner *l) {
 
 /* A node, then those below it where the question is answered with yes, then the others. */
 static void emit(learner *l, const branch *b) {
-  chooser_variant_node *node = &l->nodes[l->n_nodes++];
-  *node = (chooser_variant_node){.feature = b->split.feature,
-                                 .below = b->split.below,
-                                 .expected = b->expected,
-                                 .order = b->order,
-                                 .n_order = b->n_order};
+  chooser_node *node = &l->nodes[l->n_nodes++];
+  *node = (chooser_node){.feature = b->split.feature,
+                         .below = b->split.below,
+                         .expected = b->expected,
+                         .order = b->order,
+                         .n_order = b->n_order};
   if (b->yes) {
     emit(l, &l->branches[b->yes]);
     node->no = l->n_nodes;
@@ -243,7 +243,7 @@ static void emit(learner *l, const branch *b) {
 }
 
 int variant_tree_grow(const gen_template *t, const variant_table *table, arena *a,
-                      chooser_variant_node **nodes, size_t *n, err *e) {
+                      chooser_node **nodes, size_t *n, err *e) {
   learner l = {.t = t, .table = table, .a = a};
   l.n_features = portfolio_features(t, l.features, FEATURES_MOST);
   l.member = ARENA_ARRAY(a, size_t, table->n_sizes + 1);
@@ -254,7 +254,7 @@ int variant_tree_grow(const gen_template *t, const variant_table *table, arena *
   l.right = ARENA_ARRAY(a, double, table->n_variants + 1);
   l.all = ARENA_ARRAY(a, double, table->n_variants + 1);
   l.branches = ARENA_ARRAY(a, branch, 2 * LEAVES_MOST);
-  l.nodes = ARENA_ARRAY(a, chooser_variant_node, 2 * LEAVES_MOST);
+  l.nodes = ARENA_ARRAY(a, chooser_node, 2 * LEAVES_MOST);
   if (!l.member || !l.aside || !l.feature_rank || !l.now || !l.left || !l.right || !l.all ||
       !l.branches || !l.nodes) {
     return err_set(e, ERR_NOMEM, "out of memory");

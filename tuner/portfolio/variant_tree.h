@@ -14,6 +14,6 @@ typedef struct variant_table {
 
 /* variant_tree_grow -- nodes as exported_portfolio has them, in the arena. err ERR_NOMEM */
 int variant_tree_grow(const gen_template *t, const variant_table *table, arena *a,
-                      chooser_variant_node **nodes, size_t *n, err *e);
+                      chooser_node **nodes, size_t *n, err *e);
 
 #endif

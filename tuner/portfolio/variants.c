@@ -216,7 +216,7 @@ static int add_near(finder *f, gen_instance *g, const gen_problem *p, const int6
   feasibility is[PORTFOLIO_CONFIGS];
   double sec[PORTFOLIO_CONFIGS], least = INFINITY;
   feasibility_cache_problem(f->cache, p);
-  model_field_distances(f->t, &f->c->model, values, f->apart);
+  chooser_size_distances(&f->c->model.sizes, values, f->apart);
   for (size_t i = 0; i < f->c->n_configs; i++) {
     sec[i] = ask(f, values, i, &is[i]);
     least = fmin(least, sec[i]);
@@ -314,8 +314,7 @@ static double sec_at(finder *f, feasibility_cache *cache, gen_instance *g, const
     return INFINITY;
   }
   const model_fit *fit = &f->c->model.fits[m->v.base];
-  return model_fit_sec(f->t, fit, values, &is.work, f->apart) *
-         exp(MODEL_DOUBT * model_fit_novelty(f->t, fit, &is.work, f->apart));
+  return model_fit_cautious_sec(f->t, fit, values, &is.work, f->apart);
 }
 
 /* Those with the same values of the fields that are names, one after the other. */
@@ -350,7 +349,7 @@ static int foresee_size(finder *f, feasibility_cache *cache, const gen_problem *
   read_values(f, p, values);
   TRY(gen_instance_new(f->t, p, f->numbers, f->n_numbers, &g, f->e));
   feasibility_cache_problem(cache, p);
-  model_field_distances(f->t, &f->c->model, values, f->apart);
+  chooser_size_distances(&f->c->model.sizes, values, f->apart);
   for (size_t i = 0; i < f->n; i++) {
     if (rows[i]) {
       rows[i][at] = (float)sec_at(f, cache, g, values, i);
@@ -528,7 +527,7 @@ static void lay_out(const greedy_item *things, size_t n, size_t n_sizes, float *
 /* There are few variants left, so it learns from more sizes. */
 static int learn_tree(finder *f, size_t most, variants *out) {
   sizes drawn;
-  chooser_variant_node *nodes;
+  chooser_node *nodes;
   greedy_item *things = ARENA_ARRAY(f->a, greedy_item, f->n + 1);
   TRY(draw(f, TREE_TIMES * how_many(most), &drawn));
   int64_t *values = ARENA_ARRAY(f->a, int64_t, drawn.n * f->t->n_fields + 1);
@@ -556,9 +555,9 @@ int variants_find(gen_template *t, const portfolio *c, const gen_number *numbers
   finder f = {.t = t, .c = c, .numbers = numbers, .n_numbers = n_numbers, .a = a, .e = e};
   *out = (variants){0};
   f.list = ARENA_ARRAY(a, met, MET_MOST);
-  f.apart = ARENA_ARRAY(a, float, c->model.n_sizes + 1);
+  f.apart = ARENA_ARRAY(a, float, c->model.sizes.n + 1);
   int rc = f.list && f.apart ? 0 : err_set(e, ERR_NOMEM, "out of memory");
-  if (!rc && c->model.n_sizes) {
+  if (!rc && c->model.sizes.n) {
     rc = feasibility_cache_new(t, c->configs, c->n_configs, numbers, n_numbers, &f.cache, e);
   }
   rc = rc ? rc : find_all(&f, most, out);

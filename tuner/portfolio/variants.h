@@ -12,9 +12,9 @@ typedef struct variants {
   str *sources;     /* distinct ones: v[i].source is a place here */
   size_t *bodies;   /* where each begins after its comments */
   size_t n_sources;
-  size_t n_met;                      /* by models: so many were considered; else 0 */
-  double lost;                       /* with these, against all of them; the mean, a share */
-  const chooser_variant_node *nodes; /* a tree over them, where one was asked for; else NULL */
+  size_t n_met;              /* by models: so many were considered; else 0 */
+  double lost;               /* with these, against all of them; the mean, a share */
+  const chooser_node *nodes; /* a tree over them, where one was asked for; else NULL */
   size_t n_nodes;
 } variants;
 

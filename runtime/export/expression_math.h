@@ -1,7 +1,7 @@
-/* serve_math.h -- the helpers of templates' expressions, for expressions written out as C: whole
- * numbers of 64 bits, as in Lua. Typed calls check their fields' ranges before they compute. */
-#ifndef SERVE_MATH_H
-#define SERVE_MATH_H
+/* expression_math.h -- the helpers of templates' expressions, for expressions written as C: integers
+ * of 64 bits, as in Lua. Typed calls include it, and exported portfolios contain its text. */
+#ifndef EXPRESSION_MATH_H
+#define EXPRESSION_MATH_H
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -25,7 +25,15 @@ static inline bool tuned_ispow2(int64_t a) {
   return a > 0 && (a & (a - 1)) == 0;
 }
 static inline int64_t tuned_log2(int64_t a) {
+#ifdef __GNUC__
   return a > 0 ? 63 - __builtin_clzll((uint64_t)a) : 0;
+#else
+  int64_t n = 0;
+  for (; a > 1; a /= 2) {
+    n++;
+  }
+  return n;
+#endif
 }
 
 /* the largest power of two that divides a and is at most `most` */
