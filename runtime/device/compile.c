@@ -50,7 +50,7 @@ enum { OPTIONS_MAX = 12, OPTION_TEXT = PATH_MAX + 16 };
 typedef struct options {
   const char *list[OPTIONS_MAX];
   int n;
-  int n_hashed; /* those before belong to the key */
+  int n_hashed; /* the first n_hashed options belong to the key */
   char arch[64], include[OPTION_TEXT], cccl[OPTION_TEXT];
 } options;
 
@@ -62,7 +62,7 @@ static bool runs_ptxas(const rt_source *s) {
   return is_cubin(s) || s->registers;
 }
 
-/* What decides the code stands in front; where the headers lie and how NVRTC works comes after. */
+/* Options that determine the code come first; paths of headers and NVRTC's own settings follow. */
 static void make_options(const rt_compiler *c, const rt_source *s, bool minimal, options *o) {
   o->n = 0;
   const char *number = strchr(s->arch, '_');
@@ -78,7 +78,7 @@ static void make_options(const rt_compiler *c, const rt_source *s, bool minimal,
   if (runs_ptxas(s)) {
     o->list[o->n++] = "--ptxas-options=-v";
   }
-  if (c->version >= 12090) { /* the first with a cache of its own */
+  if (c->version >= 12090) { /* the first version with a cache of its own */
     o->list[o->n++] = "--no-cache";
   }
   if (minimal) {
@@ -113,7 +113,7 @@ static void list_archs(const int *archs, int n, str *out) {
   }
 }
 
-/* "sm_90a" and "compute_120f" to 90 and 120; -1 for anything else. */
+/* "sm_90a" and "compute_120f" to 90 and 120; -1 for anything else */
 static int arch_number(const char *arch) {
   const char *digits = strchr(arch, '_');
   if (!digits || (strncmp(arch, "sm_", 3) && strncmp(arch, "compute_", 8)) ||
@@ -129,7 +129,7 @@ static int arch_number(const char *arch) {
 static int check_arch(rt_compiler *c, const char *arch, err *e) {
   int archs[64], n = 0, wanted = arch_number(arch);
   if (c->api.nvrtcGetNumSupportedArchs(&n) || n > 64 || c->api.nvrtcGetSupportedArchs(archs)) {
-    return 0; /* it does not say: let the compilation decide */
+    return 0; /* unknown: let the compilation decide */
   }
   for (int i = 0; i < n; i++) {
     if (archs[i] == wanted) {
@@ -152,7 +152,7 @@ static int check_arch(rt_compiler *c, const char *arch, err *e) {
 typedef nvrtcResult size_function(nvrtcProgram, size_t *);
 typedef nvrtcResult get_function(nvrtcProgram, char *);
 
-/* Appends what a pair of NVRTC's functions returns; nothing there is no error. */
+/* Appends the output of a pair of NVRTC's functions; no output is no error. */
 static int fetch(nvrtcProgram p, size_function *size, get_function *get, bool text, str *out,
                  err *e) {
   size_t n = 0;
@@ -161,15 +161,15 @@ static int fetch(nvrtcProgram p, size_function *size, get_function *get, bool te
   }
   char *bytes = malloc(n);
   if (bytes && get(p, bytes) == NVRTC_SUCCESS) {
-    str_add_n(out, bytes, n - text); /* a text's size counts its NUL */
+    str_add_n(out, bytes, n - text); /* the size of a text includes its NUL */
   }
   bool failed = !bytes || out->failed;
   free(bytes);
   return failed ? err_set(e, ERR_NOMEM, "out of memory for %zu bytes of NVRTC's output", n) : 0;
 }
 
-/* NVRTC 13.0 separates ptxas's errors from its account of the kernels by a NUL: without it, the
- * log is one text. */
+/* NVRTC 13.0 puts a NUL between ptxas's errors and its report of the kernels; without it the log is
+ * one text. */
 static void remove_nuls(str *text) {
   size_t kept = 0;
   for (size_t i = 0; i < text->n; i++) {
@@ -183,8 +183,8 @@ static void remove_nuls(str *text) {
   }
 }
 
-/* May NVRTC leave out its declarations of textures and of the CUDA runtime? They are a quarter of a
- * small kernel's compilation, and the code is the same. Headers may want them. */
+/* May NVRTC omit its declarations of textures and of the CUDA runtime? They take a quarter of a
+ * small kernel's compile time and do not change the code, but headers may need them. */
 static bool may_be_minimal(const rt_compiler *c, const rt_source *s) {
   return c->version >= 13000 && !strstr(s->text, "#include");
 }
@@ -212,7 +212,7 @@ static int fetch_image(rt_compiler *c, nvrtcProgram p, const rt_source *s, rt_im
   return whole ? 0 : err_set(e, ERR_COMPILE, "NVRTC returned no image for %s", s->arch);
 }
 
-/* PTX knows no registers of the card: a comment a kernel says what ptxas made of it. */
+/* PTX does not know the card's registers: one comment for each kernel holds ptxas's report. */
 static void note_registers(rt_image *image) {
   for (size_t i = 0; i < image->n_kernels; i++) {
     const rt_kernel_info *k = &image->kernels[i];
@@ -234,7 +234,7 @@ static int compile(rt_compiler *c, const rt_source *s, bool minimal, rt_image *i
   return rc;
 }
 
-/* did the text itself fail, not the machine code made of it? */
+/* did the front end fail, not ptxas? */
 static bool text_failed(const rt_image *image, const err *e) {
   return e->code == ERR_COMPILE && !strstr(str_text(&image->log), "ptxas");
 }
@@ -246,7 +246,8 @@ int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, er
   TRY(check_arch(c, s->arch, e));
   rt_image_key(c, s, image->key);
   int rc = compile(c, s, minimal, image, &first);
-  if (rc && minimal && text_failed(image, &first)) { /* by what was left out? */
+  if (rc && minimal &&
+      text_failed(image, &first)) { /* perhaps for lack of the omitted declarations */
     rc = compile(c, s, false, image, e);
   } else if (rc) {
     err_at(e, rc, first.place, "%s", first.message);

@@ -20,7 +20,7 @@ static bool next_line(const char **p, char *line, size_t size) {
   return true;
 }
 
-/* The number that stands before `unit`: "..., 304 bytes spill stores, ..." */
+/* the number before `unit`: "..., 304 bytes spill stores, ..." */
 static bool number_before(const char *line, const char *unit, int64_t *value) {
   const char *u = strstr(line, unit);
   const char *p = u;
@@ -47,7 +47,7 @@ static size_t count_entries(const char *log) {
   return n;
 }
 
-/* A device function that was not inlined has properties too: they belong to no kernel. */
+/* A device function that is not inlined has properties too, which belong to no kernel. */
 static void read_properties(rt_kernel_info *k, const char *line, bool *ours) {
   const char *name = strstr(line, properties_mark);
   if (name) {
@@ -104,7 +104,7 @@ static bool to_place(char *text) {
   return true;
 }
 
-/* What may follow "FILE(LINE): " in a line that is an error, up to the number of the diagnostic. */
+/* Does a line that starts with "FILE(LINE): " continue like an error? */
 static bool is_error(const char *text) {
   static const char *const kinds[] = {"error", "catastrophic error", "internal error"};
   for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {

@@ -1,11 +1,10 @@
-/* cuda.c -- a GPU behind device.h, by the driver API.
+/* cuda.c -- a GPU, through the driver API.
  *
- * Every entry point may be called from a thread that has another context current, or none (libtuned
- * is called from its users' threads). ENTER asks first, which takes a few nanoseconds, sets ours
- * only when it must, and puts another one back when the function returns. A fault in a kernel shows
- * up at whatever call comes next; from then on the context refuses everything, and device->dead
- * says so.
- */
+ * Every entry point may be called from a thread that has another context current, or none: libtuned
+ * is called from its users' threads. ENTER compares contexts, which takes a few nanoseconds, sets
+ * ours only if necessary, and restores the other one when the function returns. A fault in a kernel
+ * is reported by some later call; from then on the context refuses all calls and device->dead is
+ * set. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +21,7 @@ static cuda *of(rt_device *d) {
 
 typedef struct visit {
   const cuda *c;
-  CUcontext before; /* the thread's own, to be put back; NULL: nothing to put back */
+  CUcontext before; /* the thread's own context, to be restored; NULL: nothing to restore */
 } visit;
 
 static void leave(visit *v) {
@@ -42,7 +41,7 @@ static __attribute__((cold)) int enter(rt_device *d, visit *v, err *e) {
   CUcontext current = NULL;
   if (d->dead) {
     return err_set(e, ERR_LAUNCH,
-                   "the GPU's context died of an earlier fault; open the device again");
+                   "the GPU's context was lost to an earlier fault; reopen the device");
   }
   c->api.cuCtxGetCurrent(&current);
   CUresult r = c->api.cuCtxSetCurrent(c->context);
@@ -54,7 +53,7 @@ static __attribute__((cold)) int enter(rt_device *d, visit *v, err *e) {
   visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};                                     \
   TRY(is_inside(d) ? 0 : enter(d, &visit_, e))
 
-/* For what returns nothing: a dead context has already lost what would be freed. */
+/* For functions that return nothing: a dead context has already lost what would be freed. */
 #define ENTER_OR_RETURN(d)                                                                         \
   visit visit_ __attribute__((cleanup(leave))) = {NULL, NULL};                                     \
   if (!is_inside(d) && enter(d, &visit_, NULL)) {                                                  \
@@ -68,7 +67,7 @@ static int memory_free(rt_device *d, int64_t *nbytes, err *e) {
   ENTER(d, e);
   CUresult r = of(d)->api.cuMemGetInfo(&left, &total);
   *nbytes = r ? 0 : (int64_t)left;
-  return r ? FAIL(d, e, r, "asking for the GPU's free memory") : 0;
+  return r ? FAIL(d, e, r, "querying the GPU's free memory") : 0;
 }
 
 static int alloc(rt_device *d, size_t nbytes, rt_ptr *p, err *e) {
@@ -139,8 +138,8 @@ static bool is_elf(const void *image, size_t n) {
   return n >= 4 && !memcmp(image, "\177ELF", 4);
 }
 
-/* The driver takes no length and trusts the ELF header, so a cut image would be read past its end.
- */
+/* The driver takes no length and trusts the ELF header: it would read past the end of a truncated
+ * image. */
 static bool is_whole(const unsigned char *image, size_t n) {
   uint64_t sections;
   uint16_t size, count;
@@ -164,7 +163,7 @@ static int load(rt_device *d, const void *image, rt_module **m, err *e) {
   return r ? FAIL(d, e, r, "loading an image%s%s", *log ? ": " : "", log) : 0;
 }
 
-/* PTX, from another GPU's image, is text that must end with a NUL. */
+/* PTX must end with a NUL. */
 static int load_text(rt_device *d, const void *image, size_t nbytes, rt_module **m, err *e) {
   char *text = malloc(nbytes + 1);
   if (!text) {
@@ -196,7 +195,7 @@ static void module_unload(rt_device *d, rt_module *m) {
 
 /* ---- functions ----------------------------------------------------------------------------- */
 
-/* Clusters of more blocks than every GPU of the architecture can have need to be allowed. */
+/* Clusters larger than the architecture's portable size need an opt-in. */
 static CUresult allow_cluster(rt_device *d, CUfunction f) {
   enum { PORTABLE = 8 };
   int width = 0;
@@ -239,7 +238,7 @@ static int function_info(rt_device *d, rt_function *f, rt_function_info *info, e
   return 0;
 }
 
-/* The limit belongs to the kernel, and several plans may share it: it is only ever raised. */
+/* The limit belongs to the kernel, which several plans may share: it is only raised. */
 static int raise_smem(rt_device *d, CUfunction f, int nbytes, err *e) {
   const CUfunction_attribute attribute = CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES;
   int now = 0;
@@ -248,10 +247,10 @@ static int raise_smem(rt_device *d, CUfunction f, int nbytes, err *e) {
     r = of(d)->api.cuFuncSetAttribute(f, attribute, nbytes);
   }
   if (r == CUDA_ERROR_INVALID_VALUE) {
-    return err_set(e, ERR_LAUNCH,
-                   "%d bytes of dynamic shared memory do not fit beside the kernel's static ones; "
-                   "%lld is the most for both",
-                   nbytes, (long long)d->info.smem_block);
+    return err_set(
+        e, ERR_LAUNCH,
+        "%d bytes of dynamic shared memory do not fit in addition to the kernel's static ones; the limit for both is %lld",
+        nbytes, (long long)d->info.smem_block);
   }
   return r ? FAIL(d, e, r, "allowing %d bytes of shared memory", nbytes) : 0;
 }
@@ -259,7 +258,8 @@ static int raise_smem(rt_device *d, CUfunction f, int nbytes, err *e) {
 static int function_smem(rt_device *d, rt_function *f, int64_t nbytes, err *e) {
   ENTER(d, e);
   if (nbytes < 0 || nbytes > d->info.smem_block) {
-    return err_set(e, ERR_LAUNCH, "%lld bytes of dynamic shared memory asked for, %lld is the most",
+    return err_set(e, ERR_LAUNCH,
+                   "%lld bytes of dynamic shared memory requested; the limit is %lld",
                    (long long)nbytes, (long long)d->info.smem_block);
   }
   return raise_smem(d, (CUfunction)f, (int)nbytes, e);
@@ -270,7 +270,7 @@ static int occupancy(rt_device *d, rt_function *f, int threads, int64_t smem, in
   ENTER(d, e);
   CUresult r = of(d)->api.cuOccupancyMaxActiveBlocksPerMultiprocessor(blocks, (CUfunction)f,
                                                                       threads, (size_t)smem);
-  return r ? FAIL(d, e, r, "asking for the occupancy of %d threads and %lld bytes", threads,
+  return r ? FAIL(d, e, r, "querying the occupancy of %d threads and %lld bytes", threads,
                   (long long)smem)
            : 0;
 }
@@ -278,10 +278,10 @@ static int occupancy(rt_device *d, rt_function *f, int threads, int64_t smem, in
 static int launch_failed(rt_device *d, const uint32_t grid[3], const uint32_t block[3],
                          uint32_t smem, CUresult r, err *e) {
   if (r == CUDA_ERROR_INVALID_VALUE) {
-    return err_set(e, ERR_LAUNCH,
-                   "%ux%ux%u blocks of %ux%ux%u threads with %u bytes of shared memory are beyond "
-                   "what the kernel or the GPU allows",
-                   grid[0], grid[1], grid[2], block[0], block[1], block[2], smem);
+    return err_set(
+        e, ERR_LAUNCH,
+        "%ux%ux%u blocks of %ux%ux%u threads with %u bytes of shared memory exceed the limits of the kernel or the GPU",
+        grid[0], grid[1], grid[2], block[0], block[1], block[2], smem);
   }
   return FAIL(d, e, r,
               "launching %ux%ux%u blocks of %ux%ux%u threads with %u bytes of shared memory",
@@ -296,7 +296,7 @@ static int launch(rt_device *d, rt_function *f, const uint32_t grid[3], const ui
   return r ? launch_failed(d, grid, block, smem, r, e) : 0;
 }
 
-/* A driver before CUDA 12 launches one after the other, which is right too. */
+/* Drivers before CUDA 12 serialise the launches, which is correct too. */
 static int launch_overlapping(rt_device *d, rt_function *f, const uint32_t grid[3],
                               const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
                               err *e) {
@@ -320,7 +320,7 @@ static int stream_new(rt_device *d, rt_stream *s, err *e) {
   ENTER(d, e);
   CUresult r = of(d)->api.cuStreamCreate(&stream, CU_STREAM_DEFAULT);
   *s = stream;
-  return r ? FAIL(d, e, r, "making a stream") : 0;
+  return r ? FAIL(d, e, r, "creating a stream") : 0;
 }
 
 static void stream_free(rt_device *d, rt_stream s) {
@@ -339,7 +339,7 @@ static int event_new(rt_device *d, rt_event **ev, err *e) {
   }
   CUresult r = of(d)->api.cuEventCreate(&event, CU_EVENT_DEFAULT);
   *ev = (rt_event *)event;
-  return r ? FAIL(d, e, r, "making an event") : 0;
+  return r ? FAIL(d, e, r, "creating an event") : 0;
 }
 
 static void event_free(rt_device *d, rt_event *ev) {
@@ -375,8 +375,8 @@ static bool has_graphs(const cuda_api *api) {
          api->cuGraphLaunch && api->cuGraphExecDestroy && api->cuGraphDestroy;
 }
 
-/* What is recorded fails first, and its words are the ones that count; but a capture once begun
- * must be ended, or the stream is of no use any more. */
+/* An error of `record` takes precedence; the capture must be ended in any case, or the stream stays
+ * unusable. */
 static int capture(rt_device *d, CUstream s, int (*record)(void *, rt_stream, err *), void *self,
                    CUgraph *graph, err *e) {
   CUresult r = of(d)->api.cuStreamBeginCapture(s, CU_STREAM_CAPTURE_MODE_THREAD_LOCAL);
@@ -398,11 +398,11 @@ static int graph_new(rt_device *d, int (*record)(void *, rt_stream, err *), void
   if (!has_graphs(&of(d)->api)) {
     return err_set(e, ERR_USAGE, "the NVIDIA driver is too old for graphs; install a newer one");
   }
-  TRY(stream_new(d, &s, e)); /* the default stream can't be recorded */
+  TRY(stream_new(d, &s, e)); /* the default stream cannot be captured */
   int rc = capture(d, s, record, self, &graph, e);
   if (!rc) {
     CUresult r = of(d)->api.cuGraphInstantiate(&made, graph, 0);
-    rc = r ? FAIL(d, e, r, "making a graph ready") : 0;
+    rc = r ? FAIL(d, e, r, "instantiating a graph") : 0;
   }
   if (graph) {
     of(d)->api.cuGraphDestroy(graph);
@@ -464,7 +464,7 @@ static int tensor_map(rt_device *d, const rt_tensor *t, rt_tensor_map *map, err 
   cuuint32_t steps[5] = {1, 1, 1, 1, 1};
   _Static_assert(sizeof *map == sizeof(CUtensorMap), "a tensor map has 128 bytes");
   if (!of(d)->api.cuTensorMapEncodeTiled) {
-    return err_set(e, ERR_DEVICE, "this driver knows no tensor maps: it is older than CUDA 12.0");
+    return err_set(e, ERR_DEVICE, "this driver has no tensor maps: it is older than CUDA 12.0");
   }
   ENTER(d, e);
   CUresult r = of(d)->api.cuTensorMapEncodeTiled(
@@ -474,9 +474,9 @@ static int tensor_map(rt_device *d, const rt_tensor *t, rt_tensor_map *map, err 
       t->nan ? CU_TENSOR_MAP_FLOAT_OOB_FILL_NAN_REQUEST_ZERO_FMA
              : CU_TENSOR_MAP_FLOAT_OOB_FILL_NONE);
   if (r == CUDA_ERROR_INVALID_VALUE) {
-    return err_set(e, ERR_USAGE,
-                   "the driver takes no such tensor: addresses and strides are multiples of 16 "
-                   "bytes, a box has at most 256 elements a side");
+    return err_set(
+        e, ERR_USAGE,
+        "the driver rejects the tensor: addresses and strides must be multiples of 16 bytes, a box at most 256 elements per side");
   }
   return r ? FAIL(d, e, r, "describing a tensor of %d dimensions", t->rank) : 0;
 }
@@ -547,7 +547,7 @@ static int retain(cuda *d, int ordinal, err *e) {
   int n;
   TRY(count(&d->api, &n, e));
   if (ordinal >= n) {
-    return err_set(e, ERR_DEVICE, "no GPU %d: this machine shows %d, numbered from 0", ordinal, n);
+    return err_set(e, ERR_DEVICE, "no GPU %d: this machine has %d, numbered from 0", ordinal, n);
   }
   CUresult r = d->api.cuDeviceGet(&d->handle, ordinal);
   r = r ? r : d->api.cuDevicePrimaryCtxRetain(&d->context, d->handle);
@@ -555,7 +555,7 @@ static int retain(cuda *d, int ordinal, err *e) {
   return r ? cuda_explain(&d->api, r, NULL, e, "opening GPU %d", ordinal) : 0;
 }
 
-/* The caller's context; its ordinal is found by comparing handles. */
+/* Adopts the thread's current context; its ordinal is found by comparing handles. */
 static int adopt(cuda *d, int *ordinal, err *e) {
   int n;
   CUresult r = d->api.cuCtxGetCurrent(&d->context);
@@ -575,10 +575,10 @@ static int adopt(cuda *d, int *ordinal, err *e) {
       return 0;
     }
   }
-  return err_set(e, ERR_DEVICE, "the current CUDA context is of no GPU that the driver shows");
+  return err_set(e, ERR_DEVICE, "the current CUDA context belongs to no GPU that the driver lists");
 }
 
-/* A thread without a context keeps ours from now on: entering then costs nothing. */
+/* A thread without a context keeps ours, so that later calls enter at no cost. */
 static int open_device(cuda *d, int ordinal, err *e) {
   visit v = {NULL, NULL};
   TRY(cuda_api_open(&d->api, ordinal >= 0, e));

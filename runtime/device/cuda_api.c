@@ -14,7 +14,7 @@ static const char *const places[] = {
     "/usr/lib/x86_64-linux-gnu/libcuda.so.1",
     "/usr/lib/aarch64-linux-gnu/libcuda.so.1",
     "/usr/lib64/libcuda.so.1",
-    "/usr/lib/wsl/lib/libcuda.so.1",       /* Windows' subsystem for Linux */
+    "/usr/lib/wsl/lib/libcuda.so.1",       /* Windows Subsystem for Linux */
     "/run/opengl-driver/lib/libcuda.so.1", /* NixOS */
 };
 
@@ -73,7 +73,7 @@ int cuda_api_open(cuda_api *api, bool load_it, err *e) {
 /* ---- results in words ---------------------------------------------------------------------- */
 
 typedef struct meaning {
-  int result; /* a number where older headers lack the name */
+  int result; /* as a number where older headers lack the name */
   int code;
   bool dead; /* the context is lost */
   const char *advice;
@@ -83,8 +83,8 @@ static const meaning meanings[] = {
     {CUDA_ERROR_OUT_OF_MEMORY, ERR_NOMEM, false, "take a smaller problem, or free memory"},
     {CUDA_ERROR_NO_DEVICE, ERR_DEVICE, false, "is CUDA_VISIBLE_DEVICES empty?"},
     {CUDA_ERROR_STUB_LIBRARY, ERR_DEVICE, false,
-     "the toolkit's stub was loaded: take stubs/ out of LD_LIBRARY_PATH"},
-    {CUDA_ERROR_DEVICE_UNAVAILABLE, ERR_DEVICE, false, "another process has it for itself"},
+     "the toolkit's stub was loaded: remove stubs/ from LD_LIBRARY_PATH"},
+    {CUDA_ERROR_DEVICE_UNAVAILABLE, ERR_DEVICE, false, "another process uses it exclusively"},
     {CUDA_ERROR_SYSTEM_NOT_READY, ERR_DEVICE, false, "start the fabric manager, or wait for it"},
     {CUDA_ERROR_SYSTEM_DRIVER_MISMATCH, ERR_DEVICE, false,
      "kernel module and library of the driver differ: reboot after its update"},
@@ -135,7 +135,7 @@ int cuda_explain(const cuda_api *api, CUresult r, bool *dead, err *e, const char
   vsnprintf(what, sizeof what, doing, ap);
   va_end(ap);
   if (api->cuGetErrorName(r, &name) || api->cuGetErrorString(r, &words)) {
-    name = "CUDA error", words = "no text for it";
+    name = "CUDA error", words = "no description";
   }
   meaning m = find_meaning(r);
   if (dead && m.dead) {

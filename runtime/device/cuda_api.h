@@ -1,10 +1,9 @@
-/* cuda_api.h -- the CUDA driver's functions, found at run time. Private to the cuda*.c files.
+/* cuda_api.h -- the CUDA driver's functions, resolved at run time. Private to the cuda*.c files.
  *
- * The lists are over the names of the real cuda.h, which are macros for the versioned symbols
- * (cuMemAlloc is cuMemAlloc_v2): the argument of CUDA_LOAD is expanded before it becomes the text
- * for dlsym, so symbol, type and member always belong together. A driver that lacks a REQUIRED one
- * is too old; an OPTIONAL one is NULL when missing.
- */
+ * The lists contain the names of cuda.h, which are macros for versioned symbols (cuMemAlloc is
+ * cuMemAlloc_v2). The argument of CUDA_LOAD is expanded before it becomes the text for dlsym, so
+ * that symbol, type and member agree. A driver without a REQUIRED function is too old; an OPTIONAL
+ * one is NULL if it is missing. */
 #ifndef RT_CUDA_API_H
 #define RT_CUDA_API_H
 
@@ -48,14 +47,14 @@ typedef struct cuda_api {
 #undef CUDA_MEMBER
 } cuda_api;
 
-/* cuda_api_open -- libcuda.so.1 by the loader's rules, then the folders where container runtimes
- * and distributions put it; cuInit included. The toolkit's stub (libcuda.so) is never tried. The
- * driver stays loaded until the program ends.
- *   in   load  false: only if this process has loaded the driver already; nothing is started
- *   err  ERR_DEVICE  no driver, too old, or it refused to start; says which and what to do */
+/* cuda_api_open -- loads libcuda.so.1 by the loader's rules, then from the folders of container
+ * runtimes and distributions, and calls cuInit. The toolkit's stub (libcuda.so) is never loaded.
+ * The driver stays loaded until the program ends.
+ *   in   load  false: succeed only if this process has already loaded the driver
+ *   err  ERR_DEVICE  no driver, too old, or it does not start; says which and what to do */
 int cuda_api_open(cuda_api *api, bool load, err *e);
 
-/* cuda_explain -- *e from a failed call: what we were doing, CUDA's name and words, what to do.
+/* cuda_explain -- set *e after a failed call: the action, CUDA's name and description, advice.
  *   out  *dead  set (never cleared) when the context is lost for good; may be NULL
  *   returns the code that device.h documents for this result */
 int cuda_explain(const cuda_api *api, CUresult r, bool *dead, err *e, const char *doing, ...)

@@ -1,4 +1,4 @@
-/* cuda_device.h -- what cuda.c and cuda_info.c share: the device's struct. */
+/* cuda_device.h -- the struct shared by cuda.c and cuda_info.c. */
 #ifndef RT_CUDA_DEVICE_H
 #define RT_CUDA_DEVICE_H
 
@@ -6,14 +6,14 @@
 #include "device.h"
 
 typedef struct cuda {
-  rt_device device; /* first */
+  rt_device device; /* must be first */
   CUdevice handle;
-  CUcontext context; /* a launch reads it and the first of the functions */
+  CUcontext context; /* read by every launch, like the first functions of api */
   cuda_api api;
   bool retained; /* the primary context, ours to release */
 } cuda;
 
-/* cuda_info -- the limits of d->handle, asked of the driver one by one */
+/* cuda_info -- query the limits of d->handle */
 int cuda_info(cuda *d, int ordinal, err *e);
 
 #endif

@@ -86,7 +86,7 @@ static int ask_geometry(cuda *d, err *e) {
   return 0;
 }
 
-/* As nvidia-smi writes it; "" from a driver that does not say. */
+/* In nvidia-smi's format; "" if the driver does not report it. */
 static void ask_uuid(cuda *d) {
   CUuuid uuid;
   char *out = d->device.info.uuid;

@@ -17,8 +17,8 @@ bool rt_key_is_modelled(const char *key) {
   return !strncmp(key, "emu:", 4);
 }
 
-/* FP32 lanes of a multiprocessor: CUDA C++ Programming Guide, "Arithmetic Instructions", the row of
- * 32-bit floating-point add, multiply, multiply-add. Newer parts than the table have 128. */
+/* FP32 lanes of a multiprocessor: CUDA C++ Programming Guide, "Arithmetic Instructions", 32-bit
+ * floating-point add, multiply, multiply-add. Parts newer than the table have 128. */
 static int fp32_lanes(int cc) {
   static const struct {
     int cc, lanes;

@@ -1,10 +1,10 @@
-/* device.h -- a device as the rest of the program sees it: a table of functions and a set of limits.
+/* device.h -- a device as the rest of the program sees it: a table of functions and limits.
  *
- * cuda.c implements it with the driver API; the emulator (runtime/emu) is another implementation.
- * Callers never ask which of them they have: rt_info says how the two differ.
+ * cuda.c implements it with the driver API, runtime/emu with an emulator. Callers never ask which
+ * of them they have: rt_info says how they differ.
  *
  * A device is used from one thread at a time; launches on a stream run in order. Device addresses
- * are plain numbers, the driver's own for cuda, so that a caller's pointers can be passed through.
+ * are plain numbers, on a GPU the driver's own, so that a caller's pointers can be passed through.
  */
 #ifndef RT_DEVICE_H
 #define RT_DEVICE_H
@@ -40,8 +40,8 @@ typedef struct rt_info {
   int sms, warp;
   int threads_block, threads_sm, blocks_sm;
   int regs_block, regs_sm;
-  int64_t smem_block;             /* largest dynamic + static shared memory a block may opt in to */
-  int64_t smem_static;            /* without opting in: 48 KiB */
+  int64_t smem_block;             /* most dynamic + static shared memory of a block, with opt-in */
+  int64_t smem_static;            /* without opt-in: 48 KiB */
   int64_t smem_sm, smem_reserved; /* per multiprocessor; reserved by the system per block */
   int64_t grid_max[3], block_max[3];
   double clock_hz, memory_clock_hz; /* peak */
@@ -53,13 +53,13 @@ typedef struct rt_function_info {
   int64_t smem_static, local_nbytes; /* local: spills and stack, per thread */
 } rt_function_info;
 
-/* A tensor as bulk copies see it: up to 5 dimensions, the first without gaps. */
+/* A tensor for bulk copies: up to 5 dimensions, the first contiguous. */
 typedef struct rt_tensor {
   dtype type;
   int rank;
   rt_ptr at;           /* 16-byte aligned */
   uint64_t dims[5];    /* elements */
-  uint64_t strides[4]; /* bytes from one to the next along dimension 1, 2, ... */
+  uint64_t strides[4]; /* bytes between neighbours along dimension 1, 2, ... */
   uint32_t box[5];     /* elements of a tile, at most 256 each */
   int swizzle;         /* 0, or the bytes of a tile's row: 32, 64, 128 */
   bool nan;            /* elements outside read as NaN, not as 0 */
@@ -72,16 +72,16 @@ typedef struct rt_tensor_map {
 
 typedef struct rt_device rt_device;
 
-/* Every call returns 0 or an error code. A failed driver call is ERR_DEVICE; a kernel that faulted
- * is ERR_LAUNCH. On a GPU that sets device->dead: the context is lost, close the device and open it
- * again, best in another process. Out of device memory is ERR_NOMEM. */
+/* Calls return 0 or an error code: ERR_DEVICE for a failed driver call, ERR_NOMEM for lack of
+ * device memory, ERR_LAUNCH for a faulting kernel. On a GPU the latter sets device->dead: the
+ * context is lost; close the device and reopen it, preferably in another process. */
 typedef struct rt_device_ops {
   void (*close)(rt_device *d);
   /* alloc -- 256-byte aligned; nbytes 0 gives a valid address of no bytes */
   int (*alloc)(rt_device *d, size_t nbytes, rt_ptr *p, err *e);
   void (*release)(rt_device *d, rt_ptr p); /* 0 does nothing */
   int (*memory_free)(rt_device *d, int64_t *nbytes, err *e);
-  /* copies to and from the host return when done; on the device they are asynchronous */
+  /* copies to and from the host are synchronous, copies on the device asynchronous */
   int (*copy_in)(rt_device *d, rt_ptr to, const void *from, size_t nbytes, rt_stream s, err *e);
   int (*copy_out)(rt_device *d, void *to, rt_ptr from, size_t nbytes, rt_stream s, err *e);
   int (*copy)(rt_device *d, rt_ptr to, rt_ptr from, size_t nbytes, rt_stream s, err *e);
@@ -92,7 +92,8 @@ typedef struct rt_device_ops {
   /* function -- err ERR_NOTFOUND: no kernel of that name in the module */
   int (*function)(rt_device *d, rt_module *m, const char *name, rt_function **f, err *e);
   int (*function_info)(rt_device *d, rt_function *f, rt_function_info *info, err *e);
-  /* function_smem -- allow launches with this much dynamic shared memory; never takes any back */
+  /* function_smem -- allow launches with this much dynamic shared memory; the limit never decreases
+   */
   int (*function_smem)(rt_device *d, rt_function *f, int64_t nbytes, err *e);
   int (*occupancy)(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e);
   /* launch -- args[i] points at the i-th kernel parameter, as for cuLaunchKernel */
@@ -108,26 +109,26 @@ typedef struct rt_device_ops {
   /* elapsed -- waits for `to`; seconds from one event to the other. Those of a modelled device
    * (info.modelled) are never stored or shown as measured. */
   int (*elapsed)(rt_device *d, rt_event *from, rt_event *to, double *sec, err *e);
-  /* graph_new -- what `record` launches on the stream it is given, as one thing that is launched
-   * with little of the host's time; err ERR_USAGE: this device has no graphs. `record` may be
-   * called again by graph_launch, so *self must live as long as the graph. */
+  /* graph_new -- captures the launches that `record` makes on the given stream, to be launched
+   * together with little host time. `record` may be called again by graph_launch, so *self must
+   * live as long as the graph. err ERR_USAGE: this device has no graphs */
   int (*graph_new)(rt_device *d, int (*record)(void *self, rt_stream s, err *e), void *self,
                    rt_graph **g, err *e);
   void (*graph_free)(rt_device *d, rt_graph *g);
   int (*graph_launch)(rt_device *d, rt_graph *g, rt_stream s, err *e);
-  /* tensor_map -- err ERR_USAGE: not a tensor that the hardware can copy in tiles; ERR_DEVICE: the
-   * driver knows no tensor maps */
+  /* tensor_map -- err ERR_USAGE: the hardware cannot copy tiles of this tensor; ERR_DEVICE: the
+   * driver has no tensor maps */
   int (*tensor_map)(rt_device *d, const rt_tensor *t, rt_tensor_map *map, err *e);
 
-  /* launch_overlapping -- as launch, but the kernel may start before the one ahead of it in the
-   * stream has ended, and waits for that itself (griddepcontrol.wait). NULL: the device can't */
+  /* launch_overlapping -- like launch, but the kernel may start before the previous one in the
+   * stream has ended; it waits itself (griddepcontrol.wait). NULL: not supported */
   int (*launch_overlapping)(rt_device *d, rt_function *f, const uint32_t grid[3],
                             const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
                             err *e);
-  /* give_back -- release of an address that may not be one of alloc's; err ERR_DEVICE: no, as far
-   * as the device knows */
+  /* give_back -- release of an address that may not come from alloc; err ERR_DEVICE: it is not
+   * allocated, as far as the device knows */
   int (*give_back)(rt_device *d, rt_ptr p, err *e);
-  /* capturing -- is what goes to this stream recorded into a graph of the caller's? NULL: never */
+  /* capturing -- is the stream being captured into a caller's graph? NULL: never */
   bool (*capturing)(rt_device *d, rt_stream s);
 } rt_device_ops;
 
@@ -140,12 +141,10 @@ struct rt_device { /* implementations put this first in their own struct */
 /* rt_cuda_open -- by ordinal; -1 adopts the calling thread's current context.
  *   out  *d   close with d->ops->close(d) */
 int rt_cuda_open(int ordinal, rt_device **d, err *e);
-/* rt_cuda_count -- GPUs the driver shows; err ERR_DEVICE: no driver, or it refused */
+/* rt_cuda_count -- number of GPUs; err ERR_DEVICE: no driver, or it refused */
 int rt_cuda_count(int *n, err *e);
-/* rt_arch_suffix -- "a" where the instructions of one compute capability alone (wgmma, setmaxnreg
- * of 9.0) are compiled for: the image runs on no other, but then neither does a cubin without it;
- * else
- * "" */
+/* rt_arch_suffix -- "a" for a compute capability with instructions of its own (9.0: wgmma,
+ * setmaxnreg), else "". An image with the suffix runs on no other capability, like any cubin. */
 static inline const char *rt_arch_suffix(int cc) {
   return cc == 90 ? "a" : "";
 }
@@ -157,7 +156,7 @@ struct str;
 void rt_device_key(const rt_info *info, struct str *out);
 /* rt_key_is_modelled -- does the key belong to a modelled device? */
 bool rt_key_is_modelled(const char *key);
-/* rt_peak_flops, rt_peak_bandwidth -- FP32 FMA rate counting two per FMA; DRAM bytes a second */
+/* rt_peak_flops, rt_peak_bandwidth -- FP32 FMAs counted as two operations; DRAM bytes per second */
 double rt_peak_flops(const rt_info *info);
 double rt_peak_bandwidth(const rt_info *info);
 

@@ -14,8 +14,8 @@ static const toolkit_library nvfatbin = {
     .sonames = {"libnvfatbin.so.13", "libnvfatbin.so.12"},
     .wheel_folders = {"nvidia/cu13/lib", "nvidia/nvfatbin/lib"}};
 
-/* src: nvFatbin documentation, CUDA 13.0. Declared here because a toolkit may come without its
- * header; a result of 0 is success. */
+/* src: nvFatbin documentation, CUDA 13.0. Declared here because not every toolkit has the header; a
+ * result of 0 is success. */
 typedef struct fatbin_handle *fatbin_handle;
 typedef struct fatbin_api {
   int (*create)(fatbin_handle *h, const char **options, size_t n);
@@ -53,12 +53,12 @@ static int fail(const fatbin_api *api, const char *doing, int result, err *e) {
   return err_set(e, ERR_COMPILE, "nvFatbin, %s: %s", doing, api->words(result));
 }
 
-/* "sm_90a" is its 90a. */
+/* nvFatbin wants "90a" for "sm_90a". */
 static int add(const fatbin_api *api, fatbin_handle h, const rt_fat_image *image, err *e) {
   const char *digits = strchr(image->arch, '_');
   const bool ptx = !strncmp(image->arch, "compute", 7);
   if (!digits) {
-    return err_set(e, ERR_USAGE, "'%s' is no architecture, such as sm_90 or compute_90",
+    return err_set(e, ERR_USAGE, "'%s' is not an architecture such as sm_90 or compute_90",
                    image->arch);
   }
   const int r = ptx ? api->add_ptx(h, image->bytes, image->nbytes + 1, digits + 1, image->arch, "")

@@ -89,7 +89,7 @@ void rt_nvml_close(rt_nvml *n) {
   free(n);
 }
 
-/* A value that this GPU doesn't tell, or not today, is 0. */
+/* A value that this GPU does not report is 0. */
 static double clock_of(rt_nvml *n, int domain) {
   unsigned mhz = 0;
   return n->clock && !n->clock(n->device, domain, &mhz) ? mhz : 0;
@@ -116,7 +116,7 @@ double rt_nvml_joules(rt_nvml *n) {
 }
 
 void rt_nvml_read(rt_nvml *n, rt_health *out) {
-  out->held = rt_nvml_held(n); /* first: it passes soonest */
+  out->held = rt_nvml_held(n); /* first: it is the most short-lived */
   out->clock_mhz = clock_of(n, CLOCK_SM);
   out->memory_mhz = clock_of(n, CLOCK_MEMORY);
   out->power_w = power_of(n);

@@ -41,7 +41,7 @@ static bool has_headers(const char *folder) {
   return access(file, R_OK) == 0;
 }
 
-/* The headers beside the library match it best: LIB/../include. */
+/* The headers next to the library match it best: LIB/../include. */
 static void find_include(nvrtc_api *api) {
   char beside[sizeof api->path + 16], home[PATH_MAX] = "";
   snprintf(beside, sizeof beside, "%s", api->path);

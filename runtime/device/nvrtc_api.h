@@ -1,8 +1,7 @@
-/* nvrtc_api.h -- NVRTC's functions, found at run time. Private to compile.c and nvrtc_api.c.
+/* nvrtc_api.h -- NVRTC's functions, resolved at run time. Private to compile.c and nvrtc_api.c.
  *
- * The list below is the whole of NVRTC that we call. Types come from the real header; nothing is
- * linked, so a program that only serves stored kernels starts where no toolkit is installed.
- */
+ * The list contains all functions of NVRTC that are used. Types come from the real header; nothing
+ * is linked, so a program that only serves stored kernels starts without a toolkit. */
 #ifndef RT_NVRTC_API_H
 #define RT_NVRTC_API_H
 
@@ -37,11 +36,9 @@ typedef struct nvrtc_api {
                            */
 } nvrtc_api;
 
-/* nvrtc_api_open -- $AUTOTUNE_NVRTC when set, else the first that loads of the places compile.h
- * names.
- * The library stays loaded until the program ends: it keeps state per thread, and opening it again
- * is then free.
- *   err  ERR_DEVICE  none does; says how to get it, and what the loader said of one that exists */
+/* nvrtc_api_open -- opens the library as rt_compiler_open describes. It stays loaded until the
+ * program ends: it keeps state per thread, and opening it again is then free.
+ *   err  ERR_DEVICE  not found; says how to get it, or the loader's message if a file exists */
 int nvrtc_api_open(nvrtc_api *api, err *e);
 
 #endif

@@ -11,7 +11,7 @@
 
 #include "str.h"
 
-/* Folder of the running program; "" when the system does not say. */
+/* Folder of the running program; "" if unknown. */
 static void program_folder(char out[PATH_MAX]) {
   ssize_t n = readlink("/proc/self/exe", out, PATH_MAX - 1);
   out[n > 0 ? n : 0] = 0;
@@ -24,10 +24,10 @@ static void program_folder(char out[PATH_MAX]) {
 typedef struct search {
   const toolkit_library *l;
   void **handle;
-  str trouble; /* what the loader said of the first that exists */
+  str trouble; /* the loader's message for the first file that exists */
 } search;
 
-/* One try. A library that exists and does not load is worth telling the user about. */
+/* If a library exists but does not load, the user needs the reason. */
 static bool try_path(search *x, const char *path) {
   *x->handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
   if (!*x->handle && strchr(path, '/') && access(path, F_OK) == 0 && x->trouble.n == 0) {
@@ -47,8 +47,8 @@ static bool try_folder(search *x, const char *folder, const char *below) {
   return false;
 }
 
-/* What `pip install --target build/cuda PACKAGE` made, seen from build/autotune, from
- * build/tests/test_x, and from a build folder of another name. */
+/* Where `pip install --target build/cuda PACKAGE` puts it, relative to build/autotune, to
+ * build/tests/test_x, and to a build folder of another name. */
 static bool try_wheels(search *x) {
   static const char *const steps[] = {"cuda", "../cuda", "../build/cuda", "../../build/cuda"};
   char program[PATH_MAX], folder[PATH_MAX + 32];
@@ -83,7 +83,7 @@ static int missing(const search *x, const char *named, err *e) {
                    *trouble ? ": " : "", trouble);
   }
   if (*trouble) {
-    return err_set(e, ERR_DEVICE, "%s is there but does not load: %s", l->name, trouble);
+    return err_set(e, ERR_DEVICE, "%s exists but does not load: %s", l->name, trouble);
   }
   return err_set(e, ERR_DEVICE,
                  "%s not found; install the CUDA toolkit, or `pip install --target build/cuda %s`, "

@@ -1,5 +1,5 @@
-/* toolkit.h -- libraries of the CUDA toolkit, opened at run time: no program of ours is linked with
- * them, and one that needs none starts where no toolkit is installed. */
+/* toolkit.h -- libraries of the CUDA toolkit, opened at run time: none is linked, so a program that
+ * uses none starts without a toolkit. */
 #ifndef RT_TOOLKIT_H
 #define RT_TOOLKIT_H
 
@@ -9,16 +9,16 @@
 
 typedef struct toolkit_library {
   const char *name;             /* for messages: "NVRTC (libnvrtc.so.13 or .12)" */
-  const char *variable;         /* of the environment, names the file: "AUTOTUNE_NVRTC" */
-  const char *package;          /* of PyPI that has it: "nvidia-cuda-nvrtc" */
-  const char *sonames[4];       /* the first that loads is taken; ends with NULL */
+  const char *variable;         /* environment variable with the file's path: "AUTOTUNE_NVRTC" */
+  const char *package;          /* the package of PyPI: "nvidia-cuda-nvrtc" */
+  const char *sonames[4];       /* tried in this order; ends with NULL */
   const char *wheel_folders[4]; /* where pip puts it, below a --target; ends with NULL */
 } toolkit_library;
 
-/* toolkit_open -- the variable's file when it is set, else the first that loads: by the loader's
- * rules, of $CUDA_HOME, of /usr/local/cuda, of build/cuda beside the program.
+/* toolkit_open -- the variable's file if it is set; else the first that loads by the loader's
+ * rules, from $CUDA_HOME, /usr/local/cuda, or build/cuda next to the program.
  *   out  *handle  of dlopen; stays open until the program ends
- *   err  ERR_DEVICE  none does; says how to get it, and what the loader said of one that exists */
+ *   err  ERR_DEVICE  not found; says how to get it, or the loader's message if a file exists */
 int toolkit_open(const toolkit_library *l, void **handle, err *e);
 
 #endif

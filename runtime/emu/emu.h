@@ -1,10 +1,9 @@
-/* emu.h -- what only the emulated device has: checks, findings, statistics and the modelled cost.
+/* emu.h -- the emulated device: opening it, its checks, statistics and modelled time.
  *
- * A device opened with rt_emu_open is used through rt_device_ops like any other; these functions
- * take that device too. A launch runs at once and to its end. A finding ends the launch: it returns
- * ERR_LAUNCH with the finding as its message and the source line as its place. Memory stays as it
- * was, so the device is not dead afterwards.
- */
+ * It is used through rt_device_ops like any device; the functions below take it too. A launch
+ * returns when the kernel has ended. A failed check ends the launch: it returns ERR_LAUNCH, with
+ * the finding as message and the source line as place. Memory keeps its contents and the device
+ * remains usable. */
 #ifndef RT_EMU_H
 #define RT_EMU_H
 
@@ -18,33 +17,33 @@
 int rt_emu_open(const char *profile, rt_device **d, err *e);
 /* rt_emu_profiles -- names, ends with NULL */
 const char *const *rt_emu_profiles(void);
-/* rt_emu_last_stats -- of the last launch that ended without a finding */
+/* rt_emu_last_stats -- of the last launch without a finding */
 void rt_emu_last_stats(const rt_device *d, rt_emu_stats *stats);
-/* rt_emu_is -- is this device the emulated one? The functions below need one that is. */
+/* rt_emu_is -- is this the emulated device? The functions below require it. */
 bool rt_emu_is(const rt_device *d);
-/* rt_emu_set_checks -- on at first. Off: only accesses that would leave the device's memory are
- * found, and several times faster. */
+/* rt_emu_set_checks -- initially on. When off, which is several times faster, only accesses outside
+ * the device's memory are found. */
 void rt_emu_set_checks(rt_device *d, bool on);
-/* rt_emu_set_memory -- the bound on what is allocated; half the host's memory at first.
- *   err  ERR_USAGE  memory is in use already */
+/* rt_emu_set_memory -- most bytes that can be allocated; initially half the host's memory
+ *   err  ERR_USAGE  memory is already allocated */
 int rt_emu_set_memory(rt_device *d, int64_t nbytes, err *e);
-/* rt_emu_set_steps -- instructions one warp may execute; 2^28 at first, 0 gives that back */
+/* rt_emu_set_steps -- most instructions of one warp; 0: the initial 2^28 */
 void rt_emu_set_steps(rt_device *d, uint64_t n);
-/* rt_emu_set_stop -- launches end soon, with ERR_INTERRUPTED, once *stop is not 0; NULL: nobody asks
- * them to */
+/* rt_emu_set_stop -- launches end with ERR_INTERRUPTED soon after *stop becomes nonzero; NULL:
+ * never */
 void rt_emu_set_stop(rt_device *d, const volatile int *stop);
-/* rt_emu_set_threads -- host threads that run blocks; 0: one per processor */
+/* rt_emu_set_threads -- host threads that run blocks; 0: one for each processor */
 void rt_emu_set_threads(rt_device *d, int n);
 /* rt_emu_set_sample -- run only about n blocks of each launch, spread over the grid, and model the
- * rest from them; results are then incomplete. 0: all. */
+ * whole launch from them; results are incomplete. 0: run all blocks */
 void rt_emu_set_sample(rt_device *d, int64_t n);
-/* rt_emu_sample -- what was set last; 0: all */
+/* rt_emu_sample -- the number set last */
 int64_t rt_emu_sample(const rt_device *d);
-/* rt_emu_set_regs -- what the cubin says of a kernel's registers, in place of our estimate */
+/* rt_emu_set_regs -- registers of a kernel as its cubin reports them, instead of the estimate */
 void rt_emu_set_regs(rt_device *d, rt_function *f, int regs);
-/* rt_emu_set_print -- where printf of kernels goes; NULL: nowhere, at first */
+/* rt_emu_set_print -- receives the output of the kernels' printf; NULL, initially: discard it */
 void rt_emu_set_print(rt_device *d, void (*print)(void *context, const char *text), void *context);
-/* rt_emu_last_finding -- of the last launch; borrowed until the next one */
+/* rt_emu_last_finding -- of the last launch; valid until the next one */
 const rt_emu_finding *rt_emu_last_finding(const rt_device *d);
 
 #endif

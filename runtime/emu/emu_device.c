@@ -1,4 +1,4 @@
-/* emu_device.c -- the emulated device behind the table of device.h. */
+/* emu_device.c -- the emulated device's rt_device_ops, and its settings (emu.h). */
 #define _GNU_SOURCE
 
 #include <stdio.h>
@@ -16,8 +16,8 @@ static emu_device *self(rt_device *d) {
   return (emu_device *)d;
 }
 
-/* between commands of a stream that the card's copy engines or a driver's kernel carry out. src:
- * reductions on an H200 that set their result to zero first */
+/* Modelled time of a fill, which the driver starts as a command of its own. src: reductions on an
+ * H200 that first set their result to zero */
 static const double command_sec = 1.8e-6;
 
 static double bandwidth(const emu_device *d) {
@@ -42,7 +42,8 @@ static int emu_give_back_op(rt_device *d, rt_ptr p, err *e) {
   }
   str text = {0};
   emu_heap_describe(&self(d)->heap, p, &text);
-  const int rc = err_set(e, ERR_DEVICE, "freeing what is not allocated: %s", str_text(&text));
+  const int rc =
+      err_set(e, ERR_DEVICE, "freeing an address that is not allocated: %s", str_text(&text));
   str_clear(&text);
   return rc;
 }
@@ -72,7 +73,7 @@ static int emu_copy_in_op(rt_device *d, rt_ptr to, const void *from, size_t nbyt
   }
   if (nbytes) {
     memcpy(host, from, nbytes);
-    emu_heap_mark_set(&self_->heap, to, nbytes);
+    emu_heap_mark_written(&self_->heap, to, nbytes);
   }
   return 0;
 }
@@ -117,7 +118,7 @@ static int emu_set_op(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_s
     return outside(self(d), to, nbytes, e);
   }
   memset(host, byte, nbytes);
-  emu_heap_mark_set(&self(d)->heap, to, nbytes);
+  emu_heap_mark_written(&self(d)->heap, to, nbytes);
   self(d)->now += command_sec + (double)nbytes / bandwidth(self(d));
   return 0;
 }
@@ -126,8 +127,8 @@ static int emu_set_op(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_s
 
 static int emu_stream_new_op(rt_device *d, rt_stream *s, err *e) {
   (void)d;
-  *s = malloc(1); /* only a name */
-  return *s ? 0 : err_set(e, ERR_NOMEM, "no host memory for a stream");
+  *s = malloc(1); /* only an identity */
+  return *s ? 0 : err_set(e, ERR_NOMEM, "out of host memory for a stream");
 }
 
 static void emu_stream_free_op(rt_device *d, rt_stream s) {
@@ -143,7 +144,7 @@ static int emu_stream_sync_op(rt_device *d, rt_stream s, err *e) {
 static int emu_event_new_op(rt_device *d, rt_event **ev, err *e) {
   (void)d;
   *ev = calloc(1, sizeof **ev);
-  return *ev ? 0 : err_set(e, ERR_NOMEM, "no host memory for an event");
+  return *ev ? 0 : err_set(e, ERR_NOMEM, "out of host memory for an event");
 }
 
 static void emu_event_free_op(rt_device *d, rt_event *ev) {
@@ -212,13 +213,13 @@ static int no_profile(const char *name, err *e) {
   for (const char *const *p = rt_emu_profiles(); *p; p++) {
     str_addf(&text, " %s", *p);
   }
-  int rc = err_set(e, ERR_DEVICE, "no profile '%s' of the emulated device; there are:%s", name,
+  int rc = err_set(e, ERR_DEVICE, "the emulated device has no profile '%s'; profiles are:%s", name,
                    str_text(&text));
   str_clear(&text);
   return rc;
 }
 
-/* "h200,memory=1000000": what stands behind the profile's name */
+/* "h200,memory=1000000": parses what follows the profile's name */
 static int take_options(const char *text, uint64_t *bound, err *e) {
   char *end = NULL;
   if (!*text) {
@@ -229,8 +230,10 @@ static int take_options(const char *text, uint64_t *bound, err *e) {
                : strtoull(text + 8, &end, 10);
   return *bound && *bound <= INT64_MAX && !*end
              ? 0
-             : err_set(e, ERR_DEVICE,
-                       "'%.80s' is no option of the emulated device; there is ,memory=BYTES", text);
+             : err_set(
+                   e, ERR_DEVICE,
+                   "'%.80s' is not an option of the emulated device; the only one is ,memory=BYTES",
+                   text);
 }
 
 int rt_emu_open(const char *text, rt_device **out, err *e) {
@@ -246,7 +249,7 @@ int rt_emu_open(const char *text, rt_device **out, err *e) {
   TRY(take_options(text ? text + n : "", &bound, e));
   emu_device *d = calloc(1, sizeof *d);
   if (!d) {
-    return err_set(e, ERR_NOMEM, "no host memory for the emulated device");
+    return err_set(e, ERR_NOMEM, "out of host memory for the emulated device");
   }
   d->profile = p;
   d->checks = true;
@@ -278,8 +281,8 @@ int rt_emu_set_memory(rt_device *d, int64_t nbytes, err *e) {
   emu_heap *h = &self(d)->heap, fresh;
   if (nbytes < 1 || h->used) {
     return err_set(e, ERR_USAGE,
-                   nbytes < 1 ? "a memory bound is at least one byte"
-                              : "the memory bound is set before memory is used");
+                   nbytes < 1 ? "the memory bound must be at least one byte"
+                              : "the memory bound must be set before memory is allocated");
   }
   TRY(emu_heap_open(&fresh, (uint64_t)nbytes, e));
   emu_heap_close(h);

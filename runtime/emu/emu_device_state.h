@@ -1,4 +1,4 @@
-/* emu_device_state.h -- the emulated device's own structs. */
+/* emu_device_state.h -- the structs behind the emulated device's handles. */
 #ifndef EMU_DEVICE_STATE_H
 #define EMU_DEVICE_STATE_H
 
@@ -9,7 +9,7 @@
 
 struct rt_module {
   emu_module *m;
-  rt_function *functions; /* handed out so far */
+  rt_function *functions; /* all that were returned */
   rt_module *next;
 };
 
@@ -17,12 +17,12 @@ struct rt_function {
   rt_function *next;
   rt_module *module;
   const emu_func *f;
-  int regs;             /* of the cubin; 0: our estimate */
+  int regs;             /* from the cubin; 0: unknown */
   int64_t smem_dynamic; /* allowed by function_smem */
 };
 
 struct rt_event {
-  double sec; /* modelled time of the device when it was recorded */
+  double sec; /* the device's modelled time when it was recorded */
 };
 
 typedef struct emu_device {

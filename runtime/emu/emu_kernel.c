@@ -1,4 +1,4 @@
-/* emu_kernel.c -- modules, kernels and launches of the emulated device. */
+/* emu_kernel.c -- see emu_kernel.h. */
 #define _GNU_SOURCE
 #include "emu_kernel.h"
 
@@ -59,7 +59,8 @@ static void fill_variables(emu_device *d, emu_module *m) {
     if (v->init) {
       memcpy(d->heap.data + offset, v->init, v->nbytes);
     }
-    memset(d->heap.state + offset, BYTE_THERE | BYTE_SET | (constant ? BYTE_CONST : 0), v->nbytes);
+    memset(d->heap.state + offset, BYTE_ALLOCATED | BYTE_WRITTEN | (constant ? BYTE_CONST : 0),
+           v->nbytes);
   }
 }
 
@@ -67,7 +68,7 @@ int emu_module_load_op(rt_device *d, const void *image, size_t nbytes, rt_module
   rt_module *module = calloc(1, sizeof *module);
   *out = NULL;
   if (!module) {
-    return err_set(e, ERR_NOMEM, "no host memory for a module");
+    return err_set(e, ERR_NOMEM, "out of host memory for a module");
   }
   int rc = emu_module_parse(image, nbytes, &module->m, e);
   if (rc) {
@@ -106,7 +107,7 @@ int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **
   }
   rt_function *function = calloc(1, sizeof *function);
   if (!function) {
-    return err_set(e, ERR_NOMEM, "no host memory for a kernel");
+    return err_set(e, ERR_NOMEM, "out of host memory for a kernel");
   }
   *function = (rt_function){m->functions, m, f, 0, 0};
   m->functions = function;
@@ -114,8 +115,8 @@ int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **
   return 0;
 }
 
-/* Of the cubin where it is known; else our estimate, which ptxas would press under what the launch
- * bounds leave each thread. */
+/* Registers from the cubin or from ptxas's report; else our estimate, within the launch bounds that
+ * ptxas would obey. */
 static int regs_of(const emu_device *d, const rt_function *f) {
   const emu_func *func = f->f;
   double required = (double)func->required[0] * func->required[1] * func->required[2];
@@ -129,7 +130,7 @@ static int regs_of(const emu_device *d, const rt_function *f) {
   return func->regs < most ? func->regs : most > 16 ? most : 16;
 }
 
-/* an estimate of registers refuses no launch */
+/* an estimate never refuses a launch */
 static int threads_max(const emu_device *d, const rt_function *f) {
   int regs_warp = (f->regs * 32 + 255) / 256 * 256;
   int most = regs_warp ? d->profile->regs_sm / 4 / regs_warp * 4 * 32 : 1024;
@@ -146,11 +147,11 @@ int emu_function_info_op(rt_device *d, rt_function *f, rt_function_info *info, e
 
 int emu_function_smem_op(rt_device *d, rt_function *f, int64_t nbytes, err *e) {
   if (nbytes < 0 || nbytes + (int64_t)f->f->smem > d->info.smem_block) {
-    return err_set(e, ERR_LAUNCH,
-                   "%lld bytes of dynamic and %llu of static shared memory; a block of %s may "
-                   "have %lld",
-                   (long long)nbytes, (unsigned long long)f->f->smem, d->info.name,
-                   (long long)d->info.smem_block);
+    return err_set(
+        e, ERR_LAUNCH,
+        "%lld bytes of dynamic and %llu of static shared memory are too much: a block of %s has at most %lld",
+        (long long)nbytes, (unsigned long long)f->f->smem, d->info.name,
+        (long long)d->info.smem_block);
   }
   f->smem_dynamic = nbytes;
   return 0;
@@ -166,24 +167,23 @@ int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, in
 
 /* ---- launches ---- */
 
-/* 8 blocks a cluster is what every card of compute capability 9.0 takes; more must be asked for */
+/* A kernel with more than 8 blocks in a cluster would have to opt in on the card. */
 static int check_cluster(const emu_func *f, const uint32_t grid[3], err *e) {
   const int *c = f->cluster;
   if (!c[0]) {
     return 0;
   }
-  bool divides =
-      c[1] > 0 && c[2] > 0 && c[0] <= EMU_MATES && c[1] <= EMU_MATES && c[2] <= EMU_MATES;
+  bool divides = c[1] > 0 && c[2] > 0 && c[0] <= EMU_CLUSTER_MAX && c[1] <= EMU_CLUSTER_MAX &&
+                 c[2] <= EMU_CLUSTER_MAX;
   for (int i = 0; i < 3 && divides; i++) {
     divides = grid[i] % (uint32_t)c[i] == 0;
   }
-  return divides && c[0] * c[1] * c[2] <= EMU_MATES
+  return divides && c[0] * c[1] * c[2] <= EMU_CLUSTER_MAX
              ? 0
              : err_set(
                    e, ERR_LAUNCH,
-                   "kernel %s has clusters of %d,%d,%d blocks: a cluster has at most %d, and the "
-                   "grid (%u,%u,%u) must be whole clusters",
-                   f->name, c[0], c[1], c[2], EMU_MATES, grid[0], grid[1], grid[2]);
+                   "kernel %s has clusters of %d,%d,%d blocks: a cluster has at most %d, and the grid (%u,%u,%u) must consist of whole clusters",
+                   f->name, c[0], c[1], c[2], EMU_CLUSTER_MAX, grid[0], grid[1], grid[2]);
 }
 
 static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid[3],
@@ -192,18 +192,20 @@ static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid
   uint64_t threads = 1;
   for (int i = 0; i < 3; i++) {
     if (!grid[i] || grid[i] > info->grid_max[i] || !block[i] || block[i] > info->block_max[i]) {
-      return err_set(e, ERR_LAUNCH, "grid %u,%u,%u or block %u,%u,%u is beyond what %s takes",
+      return err_set(e, ERR_LAUNCH, "grid %u,%u,%u or block %u,%u,%u exceeds the limits of %s",
                      grid[0], grid[1], grid[2], block[0], block[1], block[2], info->name);
     }
     threads *= block[i];
   }
   if (threads > (uint64_t)threads_max(d, f)) {
-    return err_set(e, ERR_LAUNCH, "%llu threads a block; kernel %s with %d registers can have %d",
-                   (unsigned long long)threads, f->f->name, regs_of(d, f), threads_max(d, f));
+    return err_set(
+        e, ERR_LAUNCH,
+        "%llu threads per block are too many: kernel %s with %d registers per thread can have %d",
+        (unsigned long long)threads, f->f->name, regs_of(d, f), threads_max(d, f));
   }
   for (int i = 0; i < 3; i++) {
     if (f->f->required[i] && (uint32_t)f->f->required[i] != block[i]) {
-      return err_set(e, ERR_LAUNCH, "kernel %s requires blocks of %d,%d,%d", f->f->name,
+      return err_set(e, ERR_LAUNCH, "kernel %s requires blocks of %d,%d,%d threads", f->f->name,
                      f->f->required[0], f->f->required[1], f->f->required[2]);
     }
   }
@@ -212,10 +214,10 @@ static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid
   int64_t most = f->smem_dynamic + (int64_t)f->f->smem;
   most = most > info->smem_static ? most : info->smem_static;
   if (total > most) {
-    return err_set(e, ERR_LAUNCH,
-                   "%lld bytes of shared memory a block; over %lld a kernel must be allowed more "
-                   "first",
-                   (long long)total, (long long)most);
+    return err_set(
+        e, ERR_LAUNCH,
+        "%lld bytes of shared memory per block: for more than %lld the kernel must opt in first",
+        (long long)total, (long long)most);
   }
   return 0;
 }
@@ -228,7 +230,7 @@ static uint8_t *gather_params(const emu_func *f, void **args) {
   return params;
 }
 
-/* tags of blocks go on from launch to launch; when they would overflow all start again */
+/* Tags of blocks continue from launch to launch; all are cleared before they overflow. */
 static uint32_t next_tags(emu_heap *h, uint64_t n_blocks) {
   if (n_blocks > UINT32_MAX / 2) {
     return 0;
@@ -264,14 +266,14 @@ static void prepare(emu_device *d, const rt_function *f, const uint32_t grid[3],
   memcpy(l->block, block, sizeof l->block);
   l->n_blocks = (uint64_t)grid[0] * grid[1] * grid[2];
   l->sampled = d->sample && (uint64_t)d->sample < l->n_blocks ? (uint64_t)d->sample : l->n_blocks;
-  l->n_mates = 1;
+  l->cluster_size = 1;
   for (int i = 0; i < 3; i++) {
     l->cluster[i] = f->f->cluster[0] ? (uint32_t)f->f->cluster[i] : 1;
-    l->n_mates *= (int)l->cluster[i];
+    l->cluster_size *= (int)l->cluster[i];
   }
-  l->sampled =
-      (l->sampled + (uint64_t)l->n_mates - 1) / (uint64_t)l->n_mates * (uint64_t)l->n_mates;
-  uint64_t clusters = l->sampled / (uint64_t)l->n_mates;
+  l->sampled = (l->sampled + (uint64_t)l->cluster_size - 1) / (uint64_t)l->cluster_size *
+               (uint64_t)l->cluster_size;
+  uint64_t clusters = l->sampled / (uint64_t)l->cluster_size;
   l->count_every = clusters > 32 ? clusters / 32 : 1;
   l->n_threads = (int)(block[0] * block[1] * block[2]);
   l->n_warps = (l->n_threads + 31) / 32;
@@ -310,7 +312,7 @@ int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3], const 
   prepare(d, f, grid, block, smem, &l);
   uint8_t *params = gather_params(f->f, args);
   if (!params) {
-    return err_set(e, ERR_NOMEM, "no host memory for a launch");
+    return err_set(e, ERR_NOMEM, "out of host memory for a launch");
   }
   l.params = params;
   int rc = emu_launch_run(&l, host_threads(d), take_cost, d, e);

@@ -1,4 +1,4 @@
-/* emu_kernel.h -- modules, kernels and launches of the emulated device: entries of rt_device_ops. */
+/* emu_kernel.h -- modules, kernels and launches of the emulated device, for its rt_device_ops. */
 #ifndef EMU_KERNEL_H
 #define EMU_KERNEL_H
 

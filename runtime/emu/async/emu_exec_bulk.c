@@ -1,10 +1,9 @@
-/* emu_exec_bulk.c -- bulk copies: plain bytes, and tiles of tensors by tensor maps.
+/* emu_exec_bulk.c -- bulk copies of bytes, and of tiles of tensors by tensor maps.
  *
- * A copy is checked when it is issued and done when every warp of the block has had its slice, so
- * that threads which do not wait for it meet bytes that are not there yet. Copies out of shared
- * memory are done at the latest when their group is waited for.
- * src: PTX ISA 9.0, 9.7.9.25.5; tensors: 5.5 (tiled mode, swizzling).
- */
+ * A copy is checked when it is issued and done after every warp of the block has had its slice, so
+ * that threads which do not wait for it access bytes that are not there yet. Copies from shared
+ * memory are done at the latest when their group is waited for. src: PTX ISA 9.0, 9.7.9.25.5;
+ * tensors: 5.5 (tiled mode, swizzling). */
 #include "emu_exec_bulk.h"
 
 #include <stdlib.h>
@@ -31,7 +30,7 @@ static uint64_t box_nbytes(const emu_tensor_map *m) {
   return n;
 }
 
-/* one row of a box: where it begins in the tensor; false: outside of it, but for dimension 0 */
+/* address of a row of the box; false: the row is outside the tensor */
 static bool row_of(const emu_bulk *b, uint64_t row, uint64_t *address) {
   const emu_tensor_map *m = &b->map;
   bool inside = true;
@@ -49,8 +48,8 @@ static uint32_t swizzled(const emu_tensor_map *m, uint32_t address) {
   return address ^ (address >> 7 & (uint32_t)(m->swizzle - 1)) << 4;
 }
 
-/* the elements of a row that lie in the tensor: from `first`, so many. Stores end with a whole
- * chunk of 16 bytes (seen on an H200), even if the tensor doesn't. */
+/* The number of elements of a row that are inside the tensor, from *first on. Stores write whole
+ * chunks of 16 bytes even at the tensor's edge (observed on an H200). */
 static uint64_t columns_inside(const emu_bulk *b, uint64_t *first) {
   const emu_tensor_map *m = &b->map;
   int64_t whole = b->op == BULK_STORE && m->rank ? CHUNK / m->element_nbytes : 1;
@@ -67,9 +66,9 @@ static int bad_range(emu_warp *w, const emu_insn *in, int lane, uint64_t address
                      rt_emu_check check) {
   str text = {0};
   emu_heap_describe(w->launch->heap, address, &text);
-  int rc = emu_finding(w, in, lane, check, "copies %llu bytes%s: %s", (unsigned long long)n,
-                       check == EMU_GLOBAL_UNINIT ? " that nothing was written to" : "",
-                       str_text(&text));
+  int rc =
+      emu_finding(w, in, lane, check, "copies %llu bytes%s: %s", (unsigned long long)n,
+                  check == EMU_GLOBAL_UNINIT ? " that were never written" : "", str_text(&text));
   str_clear(&text);
   return rc;
 }
@@ -82,7 +81,7 @@ static int check_range(emu_warp *w, const emu_insn *in, int lane, uint64_t addre
   }
   const uint8_t *state = h->state + (address - EMU_GLOBAL_BASE);
   for (uint64_t i = 0; i < n && w->launch->checks; i++) {
-    if (access == ACCESS_READ && !(state[i] & BYTE_SET)) {
+    if (access == ACCESS_READ && !(state[i] & BYTE_WRITTEN)) {
       return bad_range(w, in, lane, address + i, n, EMU_GLOBAL_UNINIT);
     }
     if (access == ACCESS_WRITE && (state[i] & BYTE_CONST)) {
@@ -95,7 +94,7 @@ static int check_range(emu_warp *w, const emu_insn *in, int lane, uint64_t addre
   return RUN_ON;
 }
 
-/* everything of global memory that the copy touches */
+/* checks all of global memory that the copy touches */
 static int check_global_side(emu_warp *w, const emu_bulk *b, emu_access access) {
   uint64_t first, address, n = columns_inside(b, &first), size = b->map.element_nbytes;
   if (!b->map.rank) {
@@ -115,12 +114,12 @@ static int check_global_side(emu_warp *w, const emu_bulk *b, emu_access access) 
 
 /* ---- doing it ---- */
 
-/* between global memory and `smem`; only to is changed */
+/* copies between global memory and `smem` */
 static void copy_bytes(emu_heap *h, uint8_t *smem, uint64_t address, uint64_t n, bool store) {
   uint8_t *global = h->data + (address - EMU_GLOBAL_BASE);
   if (store) {
     memcpy(global, smem, n);
-    memset(h->state + (address - EMU_GLOBAL_BASE), BYTE_THERE | BYTE_SET, n);
+    memset(h->state + (address - EMU_GLOBAL_BASE), BYTE_ALLOCATED | BYTE_WRITTEN, n);
   } else {
     memcpy(smem, global, n);
   }
@@ -130,7 +129,7 @@ static void fill_outside(const emu_tensor_map *m, uint8_t *to, uint64_t n) {
   memset(to, m->nan ? 0xff : 0, n);
 }
 
-/* byte by byte where the tile is swizzled: a chunk of 16 bytes at a time */
+/* element by element, because tiles may be swizzled by chunks of 16 bytes */
 static void move_row(const emu_bulk *b, emu_heap *h, uint64_t row, bool store) {
   const emu_tensor_map *m = &b->map;
   uint64_t size = m->element_nbytes, width = m->box[0] * size, address, first;
@@ -223,7 +222,7 @@ static int misaligned(emu_warp *w, const emu_bulk *b, const char *what, uint64_t
                      (unsigned long long)value, align);
 }
 
-/* an address in shared memory, to a block and an offset there; generic ones too */
+/* block and offset of an address in shared memory, generic or not */
 static int find_home(emu_warp *w, const emu_bulk *b, uint64_t address, uint64_t n, emu_block **home,
                      uint32_t *offset) {
   uint64_t at;
@@ -233,10 +232,11 @@ static int find_home(emu_warp *w, const emu_bulk *b, uint64_t address, uint64_t 
   *home = emu_cluster_home(w->block, address, &at);
   *offset = (uint32_t)at;
   if (!*home || at + n > w->launch->smem_nbytes || n > w->launch->smem_nbytes) {
-    return emu_finding(w, b->in, b->lane, EMU_SHARED_BOUNDS,
-                       "copies %llu bytes at shared address %llu in bulk, but a block has %llu",
-                       (unsigned long long)n, (unsigned long long)address,
-                       (unsigned long long)w->launch->smem_nbytes);
+    return emu_finding(
+        w, b->in, b->lane, EMU_SHARED_BOUNDS,
+        "copies %llu bytes at shared address %llu in bulk, but a block has %llu bytes",
+        (unsigned long long)n, (unsigned long long)address,
+        (unsigned long long)w->launch->smem_nbytes);
   }
   return RUN_ON;
 }
@@ -246,7 +246,7 @@ static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
   if (!emu_peek(w, b->lane, address, sizeof b->map, &b->map) || !emu_tensor_valid(&b->map) ||
       b->map.rank != more->mode[1]) {
     return emu_finding(w, b->in, b->lane, EMU_CALL,
-                       "names a tensor map at 0x%llx that is none, or not of %d dimensions",
+                       "uses a tensor map at 0x%llx that is invalid or does not have %d dimensions",
                        (unsigned long long)address, more->mode[1]);
   }
   for (int d = 0; d < more->mode[1]; d++) {
@@ -254,8 +254,7 @@ static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
     if (b->op == BULK_STORE && b->at[d] < 0) {
       return emu_finding(
           w, b->in, b->lane, EMU_GLOBAL_BOUNDS,
-          "stores a tile that begins at %d in dimension %d of its tensor: only loads "
-          "may begin below 0, a GPU calls this an illegal instruction",
+          "stores a tile at coordinate %d in dimension %d: only loads may begin below 0 (a GPU reports an illegal instruction)",
           b->at[d], d);
     }
   }
@@ -263,7 +262,7 @@ static int take_map(emu_warp *w, emu_bulk *b, uint64_t address) {
   return RUN_ON;
 }
 
-/* where it goes from and to, and how much of it */
+/* source, destination and size */
 static int fill_in(emu_warp *w, emu_bulk *b) {
   const emu_insn *in = b->in;
   bool store = b->op == BULK_STORE, tensor = in->more->mode[1];
@@ -327,12 +326,12 @@ static int issue(emu_warp *w, emu_bulk *b) {
   } else {
     memset(b->home->pending + b->shared, PENDING_BULK, b->nbytes);
   }
-  return remember(w->block, b)
-             ? RUN_ON
-             : emu_finding(w, b->in, b->lane, EMU_STACK, "finds no host memory for a bulk copy");
+  return remember(w->block, b) ? RUN_ON
+                               : emu_finding(w, b->in, b->lane, EMU_STACK,
+                                             "cannot copy in bulk: the host is out of memory");
 }
 
-/* to the same place in every block of the mask */
+/* copies to the same offset in every block of the mask */
 static int issue_to_all(emu_warp *w, emu_bulk *b) {
   const emu_more *more = b->in->more;
   int rc = RUN_ON;
@@ -340,13 +339,13 @@ static int issue_to_all(emu_warp *w, emu_bulk *b) {
     return issue(w, b);
   }
   uint64_t mask = emu_get(emu_src(w, more->ops[more->mode[1]]), b->lane, 2);
-  if (mask >> w->launch->n_mates) {
+  if (mask >> w->launch->cluster_size) {
     return emu_finding(w, b->in, b->lane, EMU_SHARED_BOUNDS,
-                       "copies to blocks 0x%llx of a cluster of %d", (unsigned long long)mask,
-                       w->launch->n_mates);
+                       "copies to blocks 0x%llx of a cluster of %d blocks",
+                       (unsigned long long)mask, w->launch->cluster_size);
   }
-  for (int rank = 0; rank < w->launch->n_mates && !rc; rank++) {
-    b->home = b->barrier_home = w->block->mates[rank];
+  for (int rank = 0; rank < w->launch->cluster_size && !rc; rank++) {
+    b->home = b->barrier_home = w->block->cluster_blocks[rank];
     rc = mask >> rank & 1 ? issue(w, b) : RUN_ON;
   }
   return rc;
@@ -378,7 +377,7 @@ int exec_bulkcommit(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return RUN_ON;
 }
 
-/* the stores of these lanes but for their `imm` youngest groups */
+/* completes the stores of these lanes, except their `imm` youngest groups */
 int exec_bulkwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
   emu_block *block = w->block;
   int kept = 0, rc = RUN_ON;

@@ -1,8 +1,7 @@
-/* emu_exec_cluster.c -- clusters of blocks: addresses in each other's shared memory, one barrier.
+/* emu_exec_cluster.c -- clusters: addresses in other blocks' shared memory, the cluster's barrier.
  *
- * The blocks of a cluster belong to one host thread and run in turn, a slice of each.
- * src: PTX ISA 9.0, 9.7.9.24 (mapa), 9.7.13.4 (barrier.cluster).
- */
+ * The blocks of a cluster run on one host thread, in turns. src: PTX ISA 9.0, 9.7.9.24 (mapa),
+ * 9.7.13.4 (barrier.cluster). */
 #include "emu_exec_cluster.h"
 
 #include "emu_clock.h"
@@ -21,10 +20,10 @@ int exec_mapa(emu_warp *w, const emu_insn *in, uint32_t mask) {
     if (!(mask >> i & 1)) {
       continue;
     }
-    if (rank[i] >= (uint32_t)w->launch->n_mates) {
+    if (rank[i] >= (uint32_t)w->launch->cluster_size) {
       return emu_finding(w, in, i, EMU_SHARED_BOUNDS,
-                         "maps an address into block %u of a cluster of %d", rank[i],
-                         w->launch->n_mates);
+                         "maps an address to block %u of a cluster of %d blocks", rank[i],
+                         w->launch->cluster_size);
     }
     uint64_t a = emu_get(address, i, bytes), high = a & ~(uint64_t)(UINT32_MAX);
     emu_put(d, i, bytes, high | (a & OFFSET_MASK) | (uint64_t)(rank[i] + 1) << EMU_RANK_SHIFT);
@@ -45,7 +44,7 @@ int exec_ctarank(emu_warp *w, const emu_insn *in, uint32_t mask) {
 }
 
 int exec_clusterarrive(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  emu_block *first = w->block->mates[0];
+  emu_block *first = w->block->cluster_blocks[0];
   if (w->cluster_arrived & mask) {
     return emu_finding(w, in, __builtin_ctz(w->cluster_arrived & mask), EMU_BARRIER,
                        "arrives at the cluster's barrier again before it is complete");
@@ -61,13 +60,13 @@ int exec_clusterarrive(emu_warp *w, const emu_insn *in, uint32_t mask) {
 }
 
 int exec_clusterwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  uint32_t waits = 0, now = w->block->mates[0]->cluster_phase;
+  uint32_t waits = 0, now = w->block->cluster_blocks[0]->cluster_phase;
   for (int i = 0; i < EMU_LANES_N; i++) {
     waits |= (mask >> i & 1) && w->cluster_phase[i] == now ? 1u << i : 0;
   }
   if (waits & ~w->cluster_arrived) {
     return emu_finding(w, in, __builtin_ctz(waits & ~w->cluster_arrived), EMU_BARRIER,
-                       "waits at the cluster's barrier, where it has not arrived");
+                       "waits at the cluster's barrier without having arrived");
   }
   if (waits) {
     emu_warp_park(w, waits, FRAG_CLUSTER, 0);
@@ -77,8 +76,8 @@ int exec_clusterwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
 
 static bool complete(const emu_block *first) {
   bool any = false;
-  for (int m = 0; m < first->launch->n_mates; m++) {
-    const emu_block *b = first->mates[m];
+  for (int m = 0; m < first->launch->cluster_size; m++) {
+    const emu_block *b = first->cluster_blocks[m];
     for (int i = 0; i < b->n_warps; i++) {
       any |= b->warps[i].cluster_arrived != 0;
       if (b->warps[i].live & ~b->warps[i].cluster_arrived) {
@@ -94,8 +93,8 @@ bool emu_cluster_release(emu_block *first) {
     return false;
   }
   first->cluster_phase++;
-  for (int m = 0; m < first->launch->n_mates; m++) {
-    emu_block *b = first->mates[m];
+  for (int m = 0; m < first->launch->cluster_size; m++) {
+    emu_block *b = first->cluster_blocks[m];
     uint32_t arrived[EMU_WARPS] = {0};
     for (int i = 0; i < b->n_warps; i++) {
       emu_warp *w = &b->warps[i];

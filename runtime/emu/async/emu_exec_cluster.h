@@ -4,7 +4,7 @@
 
 #include "emu_state.h"
 
-/* emu_cluster_release -- let go the cluster's barrier when it is complete */
+/* emu_cluster_release -- wake the fragments at the cluster's barrier if it is complete */
 bool emu_cluster_release(emu_block *first);
 
 #endif

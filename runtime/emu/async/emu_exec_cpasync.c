@@ -1,5 +1,5 @@
-/* emu_exec_cpasync.c -- cp.async: the bytes are read when it is issued and land when its thread
- * waits. */
+/* emu_exec_cpasync.c -- cp.async: bytes are read when it is issued and land when its thread waits.
+ */
 #include "emu_exec_cpasync.h"
 
 #include <stdlib.h>
@@ -59,7 +59,7 @@ int exec_cpasync(emu_warp *w, const emu_insn *in, uint32_t mask) {
     }
     memset(w->block->pending + to[i], 1, (size_t)n);
     if (remember(w, &one)) {
-      return emu_finding(w, in, i, EMU_STACK, "finds no host memory for a copy");
+      return emu_finding(w, in, i, EMU_STACK, "cannot execute cp.async: the host is out of memory");
     }
   }
   return RUN_ON;
@@ -73,11 +73,11 @@ int exec_cpcommit(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return RUN_ON;
 }
 
-int emu_async_land(emu_warp *w, const emu_insn *in, uint32_t mask, int64_t flying) {
+int emu_async_land(emu_warp *w, const emu_insn *in, uint32_t mask, int64_t in_flight) {
   int kept = 0;
   for (int k = 0; k < w->n_async; k++) {
     const emu_async *a = &w->async[k];
-    bool done = flying < 0 || (int64_t)a->group + flying < (int64_t)w->group[a->lane];
+    bool done = in_flight < 0 || (int64_t)a->group + in_flight < (int64_t)w->group[a->lane];
     if (!(mask >> a->lane & 1) || !done) {
       w->async[kept++] = *a;
       continue;
@@ -99,7 +99,7 @@ int emu_async_land(emu_warp *w, const emu_insn *in, uint32_t mask, int64_t flyin
   return RUN_ON;
 }
 
-/* wait until at most imm groups are in flight; -1: nothing is */
+/* waits until at most imm groups are in flight; -1: until none is */
 int exec_cpwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return emu_async_land(w, in, mask, in->imm);
 }

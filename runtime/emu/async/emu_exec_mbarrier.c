@@ -1,11 +1,9 @@
-/* emu_exec_mbarrier.c -- mbarrier objects: arrivals and bytes that complete phases, and who waits.
+/* emu_exec_mbarrier.c -- mbarriers: arrivals and bytes that complete phases, and waits for phases.
  *
- * try_wait may suspend a thread for a time that the hardware chooses. Here it suspends it until the
- * phase completes, or nobody in the block can move any more: then the time is over, and it says
- * false. A program that goes on from there has not deadlocked; one that comes back to the same wait
- * again and again, with nothing having happened in between, has.
- * src: PTX ISA 9.0, 9.7.13.15.
- */
+ * try_wait suspends a thread for a time that the hardware chooses. Here it is suspended until the
+ * phase completes, or until no thread of the cluster can continue: then the wait times out and
+ * returns false. A program that continues then has not deadlocked; one that returns to the same
+ * wait again and again while nothing else happens has. src: PTX ISA 9.0, 9.7.13.15. */
 #include "emu_exec_mbarrier.h"
 
 #include <stdio.h>
@@ -56,7 +54,7 @@ static void raise_to(uint32_t *to, const uint32_t *from, int n) {
 static void publish(emu_warp *w, const emu_block *home, emu_mbarrier *m) {
   emu_block *b = w->block;
   if (home != b) {
-    return; /* clocks are a block's own */
+    return; /* a block's clocks mean nothing to other blocks */
   }
   raise_to(m->arriving[0], b->clocks[w->index], b->n_warps);
   raise_to(m->arriving[1], b->proxied[w->index], b->n_warps);
@@ -104,7 +102,7 @@ static void try_phase(emu_block *b, emu_mbarrier *m) {
 
 bool emu_mbarrier_timeout(emu_block *b) {
   bool any = false;
-  for (int i = 0; i < b->n_mbarriers && b->mates[0]->idle < TIMEOUTS; i++) {
+  for (int i = 0; i < b->n_mbarriers && b->cluster_blocks[0]->idle < TIMEOUTS; i++) {
     wake(b, &b->mbarriers[i], false);
   }
   for (int i = 0; i < b->n_warps; i++) {
@@ -112,7 +110,7 @@ bool emu_mbarrier_timeout(emu_block *b) {
       any |= b->warps[i].frags[j].state == FRAG_RUN;
     }
   }
-  b->mates[0]->idle++;
+  b->cluster_blocks[0]->idle++;
   return any;
 }
 
@@ -130,11 +128,11 @@ typedef struct change {
   int op, lane;
   uint32_t count;
   bool expects, incomplete, ordered;
-  uint64_t state; /* the phase it belongs to */
+  uint64_t state; /* phase and pending count of the arrival */
 } change;
 
 static int misuse(emu_warp *w, const emu_insn *in, int lane, uint32_t address, const char *what) {
-  return emu_finding(w, in, lane, EMU_MBARRIER, "%s: the mbarrier at shared address %u", what,
+  return emu_finding(w, in, lane, EMU_MBARRIER, "%s (mbarrier at shared address %u)", what,
                      address);
 }
 
@@ -142,10 +140,12 @@ static int initialise(emu_warp *w, const emu_insn *in, const change *c, uint32_t
   emu_block *b = w->block;
   emu_mbarrier *m = add(b, address);
   if (!m) {
-    return emu_finding(w, in, c->lane, EMU_STACK, "finds no host memory for an mbarrier");
+    return emu_finding(w, in, c->lane, EMU_STACK,
+                       "cannot initialise an mbarrier: the host is out of memory");
   }
   if (!c->count || c->count > COUNT_MAX) {
-    return misuse(w, in, c->lane, address, "initialises with a count that is not 1 to 2^20 - 1");
+    return misuse(w, in, c->lane, address,
+                  "initialises an mbarrier with a count outside 1 to 2^20 - 1");
   }
   *m = (emu_mbarrier){.address = address,
                       .alive = true,
@@ -163,14 +163,14 @@ static int invalidate(emu_block *b, emu_mbarrier *m) {
   return RUN_ON;
 }
 
-/* was it initialised, and is that known here? */
+/* is it initialised, and is that known to this thread? */
 static int usable(emu_warp *w, const emu_insn *in, int lane, const emu_block *home,
                   uint32_t address, const emu_mbarrier *m) {
   if (!m || !m->alive) {
-    return misuse(w, in, lane, address, "uses what nobody initialised as one");
+    return misuse(w, in, lane, address, "uses an mbarrier that is not initialised");
   }
   if (home != w->block) {
-    return RUN_ON; /* races between blocks are not looked for */
+    return RUN_ON; /* races between blocks are not detected */
   }
   int warp = m->maker / EMU_LANES_N, thread = emu_thread(w, lane);
   uint32_t known = w->block->clocks[w->index][warp];
@@ -187,14 +187,14 @@ static int expect(emu_warp *w, const emu_insn *in, const change *c, emu_mbarrier
   m->tx += tx;
   return m->tx >= -TX_MAX && m->tx <= TX_MAX
              ? RUN_ON
-             : misuse(w, in, c->lane, m->address, "counts beyond 2^20 - 1 bytes");
+             : misuse(w, in, c->lane, m->address, "expects more than 2^20 - 1 bytes");
 }
 
 static int arrive(emu_warp *w, const emu_insn *in, change *c, const emu_block *home,
                   emu_mbarrier *m) {
   uint32_t n = c->expects || in->o[2] == EMU_NONE ? 1 : c->count;
   if (n < 1 || n > m->pending) {
-    return misuse(w, in, c->lane, m->address, "arrives more often than a phase has arrivals");
+    return misuse(w, in, c->lane, m->address, "arrives more often than the phase expects");
   }
   c->state = (uint64_t)m->pending << 32 | m->phase;
   if (c->ordered) {
@@ -212,7 +212,7 @@ static int change_one(emu_warp *w, const emu_insn *in, change *c, emu_block *hom
                       uint32_t address) {
   emu_mbarrier *m = find(home, address);
   int rc = RUN_ON;
-  home->mates[0]->idle = 0;
+  home->cluster_blocks[0]->idle = 0;
   if (c->op == MBARRIER_init) {
     return initialise(w, in, c, address);
   }
@@ -239,12 +239,12 @@ int emu_mbarrier_complete(emu_warp *w, const emu_insn *in, int lane, uint32_t wh
   emu_mbarrier *m = find(home, address);
   change c = {.op = MBARRIER_complete, .lane = lane, .count = nbytes};
   if (!m || !m->alive) {
-    return misuse(w, in, lane, address, "completes bytes of what nobody initialised as one");
+    return misuse(w, in, lane, address, "delivers bytes to an mbarrier that is not initialised");
   }
   if (home == w->block && when > m->arriving[0][w->index]) {
     m->arriving[0][w->index] = when;
   }
-  home->mates[0]->idle = 0;
+  home->cluster_blocks[0]->idle = 0;
   int rc = expect(w, in, &c, m, -(int64_t)nbytes);
   if (!rc) {
     try_phase(home, m);
@@ -254,7 +254,7 @@ int emu_mbarrier_complete(emu_warp *w, const emu_insn *in, int lane, uint32_t wh
 
 /* ---- instructions ---- */
 
-/* the lanes' mbarriers: blocks and offsets in their shared memory */
+/* blocks and offsets of the lanes' mbarriers */
 static int locate(emu_warp *w, const emu_insn *in, uint32_t mask, emu_block *home[32],
                   uint32_t offset[32]) {
   uint64_t address[32];
@@ -267,7 +267,8 @@ static int locate(emu_warp *w, const emu_insn *in, uint32_t mask, emu_block *hom
     home[i] = mask >> i & 1 && shared ? emu_cluster_home(w->block, address[i] - base, &at) : NULL;
     offset[i] = (uint32_t)at;
     if ((mask >> i & 1) && !home[i]) {
-      return emu_finding(w, in, i, EMU_MBARRIER, "uses an mbarrier at 0x%llx, not in shared memory",
+      return emu_finding(w, in, i, EMU_MBARRIER,
+                         "uses an mbarrier at 0x%llx, which is not in shared memory",
                          (unsigned long long)address[i]);
     }
   }
@@ -306,14 +307,14 @@ int exec_cparrive(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return rc;
 }
 
-/* is the phase over that the lane names, by its parity or by the state that its arrival gave? */
+/* is the phase complete that the lane names by parity or by the state of an arrival? */
 static bool is_over(const emu_warp *w, const emu_insn *in, int lane, const emu_mbarrier *m) {
   bool parity = in->more->mode[2];
   uint64_t asked = emu_get(emu_src(w, in->o[2]), lane, parity ? 4 : 8);
   return parity ? (m->phase & 1) != (asked & 1) : m->phase != (uint32_t)asked;
 }
 
-/* lanes whose phase is not over wait; those at one mbarrier together */
+/* suspends the lanes whose phase is not complete, those at the same mbarrier together */
 static int suspend(emu_warp *w, uint32_t mask, const uint32_t offset[32]) {
   emu_block *b = w->block;
   while (mask) {
@@ -352,7 +353,7 @@ int exec_mbarwait(emu_warp *w, const emu_insn *in, uint32_t mask) {
     return RUN_ON;
   }
   if (!tries) {
-    w->slice_end = 0; /* it asks again: others first */
+    w->slice_end = 0; /* the program polls: others run first */
     return RUN_ON;
   }
   return suspend(w, mask & ~over, offset);

@@ -1,13 +1,12 @@
-/* emu_exec_wgmma.c -- wgmma: products of a warp group, a and b in shared memory, done later.
+/* emu_exec_wgmma.c -- wgmma: products of a warp group that complete later.
  *
- * The product is computed when it is issued, each warp its 16 of the 64 rows; until the group is
- * waited for, the accumulators are marked as in flight and the bytes of shared memory as being
- * read, so that whoever touches either too early is found. Moves carry the mark along, since the
- * compiler renames registers as it likes. Sums are those of mma.sync: exact products, a k of the
- * instruction added at once, then cut to f32. What the hardware does beyond that is not published;
- * with fp8 operands it keeps fewer bits.
- * src: PTX ISA 9.0, 9.7.15: register layouts, matrix descriptors and their canonical layouts.
- */
+ * The product is computed when it is issued, by each warp for 16 of the 64 rows. Until its group is
+ * waited for, the accumulators are marked as in flight and the operands in shared memory as being
+ * read, so that early accesses to either are detected. Moves carry the mark along, since the
+ * compiler renames registers. Sums are those of mma.sync: exact products, a k of the instruction
+ * added at once, then truncated to f32. What else the hardware does is not published; with fp8
+ * operands it keeps fewer bits. src: PTX ISA 9.0, 9.7.15: register layouts, matrix descriptors and
+ * their canonical layouts. */
 #include "emu_exec_wgmma.h"
 
 #include <stdlib.h>
@@ -40,14 +39,15 @@ static uint32_t swizzled(const descriptor *d, uint32_t address) {
   return address ^ (row & (uint32_t)(d->width - 1)) << 4;
 }
 
-/* k runs within a chunk; c is 0 or 1 */
+/* address of a chunk that holds consecutive k of one row; c is 0 or 1 */
 static uint32_t chunk_by_k(const descriptor *d, int row, int c) {
   uint32_t in = (uint32_t)(row % 8 * CHUNK * d->width),
            along = (uint32_t)c * (d->width == 1 ? d->leading : CHUNK);
   return swizzled(d, d->start + in + (uint32_t)(row / 8) * d->stride + along);
 }
 
-/* rows of a, or columns of b, run within a chunk: the transposed layouts, of 16-bit elements */
+/* address of a chunk that holds consecutive rows of a, or columns of b: transposed 16-bit operands
+ */
 static uint32_t chunk_by_row(const descriptor *d, int chunk, int k) {
   uint32_t in = (uint32_t)(chunk % d->width * CHUNK + k % 8 * CHUNK * d->width);
   uint32_t outer = (uint32_t)(chunk / d->width), deep = (uint32_t)(k / 8);
@@ -56,7 +56,7 @@ static uint32_t chunk_by_row(const descriptor *d, int chunk, int k) {
                          deep * (plain ? d->leading : d->stride));
 }
 
-/* where the chunks lie of `rows` rows from `first` on (of a; of b: columns); how many there are */
+/* The chunks of `rows` rows of a, or columns of b, from `first` on; returns their number. */
 static int find_chunks(const descriptor *d, int first, int rows, bool transposed,
                        uint32_t chunks[CHUNKS]) {
   int n = 0;
@@ -88,10 +88,10 @@ static int operand_chunks(const emu_warp *w, const emu_insn *in, const uint64_t 
 static int check_chunks(emu_warp *w, const emu_insn *in, const uint32_t *chunks, int n) {
   for (int i = 0; i < n; i++) {
     if (chunks[i] + CHUNK > w->launch->smem_nbytes) {
-      return emu_finding(w, in, 0, EMU_SHARED_BOUNDS,
-                         "multiplies a matrix that reaches to shared address %u, but the block has "
-                         "%llu bytes: is its descriptor right?",
-                         chunks[i], (unsigned long long)w->launch->smem_nbytes);
+      return emu_finding(
+          w, in, 0, EMU_SHARED_BOUNDS,
+          "multiplies a matrix that extends to shared address %u, but the block has %llu bytes (is its descriptor right?)",
+          chunks[i], (unsigned long long)w->launch->smem_nbytes);
     }
   }
   return w->launch->checks ? emu_check_async(w, in, chunks, n, "multiplies") : RUN_ON;
@@ -110,7 +110,7 @@ typedef struct product {
   double a[ROWS][DEPTH], b[DEPTH][COLS], c[ROWS][COLS];
 } product;
 
-/* the elements of chunks as find_chunks put them; by rows or, transposed, by k */
+/* elements of the chunks that find_chunks lists */
 static void load_chunks(const emu_warp *w, const uint32_t *chunks, int n, emu_type t,
                         bool transposed, double sign, double *to, int row_step, int k_step) {
   int size = emu_type_bytes(t), each = CHUNK / size;
@@ -131,7 +131,7 @@ static void load_registers(const emu_warp *w, const emu_insn *in, int at, emu_ty
     const uint32_t *s = emu_src(w, in->more->ops[at + r]);
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       for (int e = 0; e < each; e++) {
-        emu_spot p = emu_spot_of(0, lane, r, e, each, ROWS);
+        emu_position p = emu_position_of(0, lane, r, e, each, ROWS);
         uint64_t one = bits == 32 ? s[lane] : s[lane] >> (bits * e) & ((UINT32_C(1) << bits) - 1);
         x->a[p.row][p.column] = sign * emu_element_value(one, t);
       }
@@ -192,15 +192,15 @@ static void multiply(const emu_warp *w, const emu_insn *in, product *x) {
 
 /* ---- what is in flight ---- */
 
-enum { MOVED = INT32_MIN }; /* bit of flying: a copy of the register that the wgmma writes */
+enum { MOVED = INT32_MIN }; /* bit of in_flight: a copy of the register that the wgmma writes */
 
 void emu_wgmma_start(emu_warp *w) {
   w->n_wgmma = 0;
   w->wgmma_group = 0;
   w->wgmma_count = 0;
-  w->is_flying = false;
-  if (w->flying) {
-    memset(w->flying, 0, w->cap_flying * sizeof *w->flying);
+  w->any_in_flight = false;
+  if (w->in_flight) {
+    memset(w->in_flight, 0, w->cap_in_flight * sizeof *w->in_flight);
   }
 }
 
@@ -218,24 +218,24 @@ static bool remember(emu_warp *w, const emu_insn *in, const uint64_t descriptors
   return true;
 }
 
-/* only registers of the kernel itself are watched, not those of functions it calls */
+/* registers of called functions are not checked */
 static bool mark_registers(emu_warp *w, const emu_insn *in) {
   const emu_func *f = w->launch->module->funcs[w->kernel.func];
   if (w->frame != &w->kernel) {
     return true;
   }
-  if (!w->flying) {
-    w->cap_flying = (size_t)f->n_regs + 1;
-    w->flying = calloc(w->cap_flying, sizeof *w->flying);
+  if (!w->in_flight) {
+    w->cap_in_flight = (size_t)f->n_regs + 1;
+    w->in_flight = calloc(w->cap_in_flight, sizeof *w->in_flight);
   }
   size_t pc = (size_t)(in - f->code);
-  for (uint32_t r = f->ref_start[pc]; w->flying && r < f->ref_start[pc + 1]; r++) {
+  for (uint32_t r = f->ref_start[pc]; w->in_flight && r < f->ref_start[pc + 1]; r++) {
     if (f->refs[r] & 1) {
-      w->flying[f->refs[r] >> 1] = w->wgmma_group + 1;
+      w->in_flight[f->refs[r] >> 1] = w->wgmma_group + 1;
     }
   }
-  w->is_flying = w->flying != NULL;
-  return w->is_flying;
+  w->any_in_flight = w->in_flight != NULL;
+  return w->any_in_flight;
 }
 
 static int early(emu_warp *w, const emu_insn *in, uint32_t mask, const char *does) {
@@ -253,20 +253,20 @@ int emu_wgmma_registers(emu_warp *w, const emu_insn *in, uint32_t mask) {
   size_t pc = (size_t)(in - f->code);
   bool is_move = in->kind == KIND_alu && in->pipe == EMU_PIPE_none;
   for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
-    uint32_t group = f->refs[r] & 1 ? 0 : w->flying[f->refs[r] >> 1];
+    uint32_t group = f->refs[r] & 1 ? 0 : w->in_flight[f->refs[r] >> 1];
     if (group && !is_move) {
       return early(w, in, mask, "reads");
     }
     moved |= group;
   }
   for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
-    uint32_t *to = &w->flying[f->refs[r] >> 1];
+    uint32_t *to = &w->in_flight[f->refs[r] >> 1];
     if ((f->refs[r] & 1) && *to && !moved && !(*to & (uint32_t)MOVED)) {
       return early(w, in, mask, "overwrites");
     }
     *to = f->refs[r] & 1 ? (moved ? moved | (uint32_t)MOVED : 0) : *to;
     if (!(f->refs[r] & 1) && moved) {
-      *to |= (uint32_t)MOVED; /* the copy is the one that counts from now on */
+      *to |= (uint32_t)MOVED; /* a moved value replaces the original */
     }
   }
   return RUN_ON;
@@ -288,12 +288,12 @@ static void retire(emu_warp *w, uint32_t first) {
   }
   w->n_wgmma = kept;
   bool any = false;
-  for (size_t r = 0; w->is_flying && r < w->cap_flying; r++) {
-    uint32_t group = w->flying[r] & ~(uint32_t)MOVED;
-    w->flying[r] = group > first ? w->flying[r] : 0;
-    any |= w->flying[r] != 0;
+  for (size_t r = 0; w->any_in_flight && r < w->cap_in_flight; r++) {
+    uint32_t group = w->in_flight[r] & ~(uint32_t)MOVED;
+    w->in_flight[r] = group > first ? w->in_flight[r] : 0;
+    any |= w->in_flight[r] != 0;
   }
-  w->is_flying = any;
+  w->any_in_flight = any;
 }
 
 /* ---- instructions ---- */
@@ -315,8 +315,9 @@ static int same_in_all(emu_warp *w, const emu_insn *in, uint64_t descriptors[2])
     const uint64_t *s = emu_src(w, in->o[1 + which]);
     for (int i = 1; i < EMU_LANES_N; i++) {
       if (s[i] != s[0]) {
-        return emu_finding(w, in, i, EMU_CALL,
-                           "gives a matrix descriptor other than that of its warp's first thread");
+        return emu_finding(
+            w, in, i, EMU_CALL,
+            "passes a matrix descriptor that differs from that of its warp's first thread");
       }
     }
     descriptors[which] = s[0];
@@ -324,7 +325,7 @@ static int same_in_all(emu_warp *w, const emu_insn *in, uint64_t descriptors[2])
   return RUN_ON;
 }
 
-/* Four warps, one product: all must name the same matrices. The first to come says which. */
+/* The four warps of a product must name the same matrices; the first one to arrive decides. */
 static int same_in_group(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2]) {
   uint64_t n = ++w->wgmma_count;
   emu_agreement *a = &w->block->agreed[w->index / 4][n % EMU_WGMMA_RING];
@@ -334,13 +335,14 @@ static int same_in_group(emu_warp *w, const emu_insn *in, const uint64_t descrip
   }
   bool same =
       a->n > n || (a->descriptor[0] == descriptors[0] && a->descriptor[1] == descriptors[1]);
-  return same ? RUN_ON
-              : emu_finding(
-                    w, in, 0, EMU_CALL,
-                    "gives a matrix descriptor other than that of its warp group's first warp");
+  return same
+             ? RUN_ON
+             : emu_finding(
+                   w, in, 0, EMU_CALL,
+                   "passes a matrix descriptor that differs from that of its warp group's first warp");
 }
 
-/* both matrices: checked, loaded, marked as being read */
+/* checks and loads both operands and marks them as being read */
 static int load_operands(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2],
                          product *x) {
   const int *mode = in->more->mode;
@@ -389,7 +391,7 @@ int exec_wgmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
   multiply(w, in, &x);
   store_accumulators(w, in, n_d, &x);
   if (!remember(w, in, descriptors) || (w->launch->checks && !mark_registers(w, in))) {
-    return emu_finding(w, in, 0, EMU_STACK, "finds no host memory for a wgmma");
+    return emu_finding(w, in, 0, EMU_STACK, "cannot execute wgmma: the host is out of memory");
   }
   return RUN_ON;
 }

@@ -1,5 +1,4 @@
-/* emu_tensor.c -- tensor maps: what they may be, and the emulated device's own kind.
- * src: CUDA Driver API 13.0, cuTensorMapEncodeTiled. */
+/* emu_tensor.c -- see emu_tensor.h. src: CUDA Driver API 13.0, cuTensorMapEncodeTiled. */
 #include "emu_tensor.h"
 
 #include <string.h>
@@ -39,10 +38,9 @@ int emu_tensor_map_make(const rt_tensor *t, rt_tensor_map *map, err *e) {
     m.strides[i < 4 ? i : 3] = i < 4 ? t->strides[i] : m.strides[3];
   }
   if (t->rank < 1 || t->rank > 5 || t->swizzle % 16 || !emu_tensor_valid(&m)) {
-    return err_set(e, ERR_USAGE,
-                   "no such tensor map: 1 to 5 dimensions, address and strides multiples of 16 "
-                   "bytes, a box of at most 256 elements a side whose rows are multiples of 16 "
-                   "bytes, or as long as the swizzle (32, 64 or 128)");
+    return err_set(
+        e, ERR_USAGE,
+        "invalid tensor map: it needs 1 to 5 dimensions, an address and strides that are multiples of 16 bytes, and a box of at most 256 elements per side whose rows are multiples of 16 bytes or as long as the swizzle (32, 64 or 128)");
   }
   memset(map, 0, sizeof *map);
   memcpy(map, &m, sizeof m);

@@ -1,10 +1,10 @@
-/* emu_code.h -- a loaded PTX module: variables, functions and decoded instructions.
+/* emu_code.h -- a PTX module in memory: variables, functions, decoded instructions.
  *
- * A function's registers are numbered while it is parsed and laid out when its body ends: the 32
- * lanes of a register are adjacent (64, 128, 256 or 512 bytes; a predicate is one 32-bit mask). An
+ * Registers are numbered while a function is parsed and laid out when its body ends. The 32 lanes
+ * of a register are adjacent (64, 128, 256 or 512 bytes; a predicate is one 32-bit mask). An
  * operand is the byte offset of a register in the frame (>= 0), or ~offset in the function's pool
- * of constants, each spread over 32 lanes there, so that an operation never asks which it has.
- */
+ * of constants. Constants are stored 32 times, once for each lane, so that executing an operation
+ * does not depend on the kind of its operands. */
 #ifndef EMU_CODE_H
 #define EMU_CODE_H
 
@@ -16,15 +16,15 @@
 #include "emu_isa.h"
 #include "emu_pipe.h"
 
-/* Where generic addresses point: the bits above 2^40 choose the window. */
+/* Windows of generic addresses: the bits from 2^40 up select the window. */
 #define EMU_WINDOW_SHIFT 40
 #define EMU_SHARED_WINDOW (UINT64_C(1) << EMU_WINDOW_SHIFT)
 #define EMU_LOCAL_WINDOW (UINT64_C(2) << EMU_WINDOW_SHIFT)
 #define EMU_PARAM_WINDOW (UINT64_C(3) << EMU_WINDOW_SHIFT)
 #define EMU_CODE_WINDOW (UINT64_C(4) << EMU_WINDOW_SHIFT)
 #define EMU_GLOBAL_BASE (UINT64_C(0x10) << EMU_WINDOW_SHIFT)
-/* in the window of shared memory, and in addresses of shared::cluster: the bits above say which
- * block of the cluster, from one on; zero is the own */
+/* In addresses of shared memory, the bits from EMU_RANK_SHIFT up are 0 for the block's own memory,
+ * else 1 + the rank of a block of the cluster. */
 #define EMU_RANK_SHIFT 24
 #define EMU_NONE INT32_MIN
 enum { EMU_FILES = 4096 }; /* .file numbers of a module */
@@ -33,12 +33,12 @@ enum { EMU_FILES = 4096 }; /* .file numbers of a module */
 typedef enum emu_space {
   SPACE_generic, SPACE_global, SPACE_const, SPACE_shared, SPACE_local,
   SPACE_cluster, /* shared memory of any block of the cluster */
-  SPACE_param, /* a kernel's parameters */
-  SPACE_frame  /* parameters of calls: per thread, beside its local variables */
+  SPACE_param, /* parameters of a kernel */
+  SPACE_frame  /* parameters of calls: per thread, next to its local variables */
 } emu_space;
 /* clang-format on */
 
-/* kinds of instruction, each executed by the function exec_<name> */
+/* the kinds of instructions; exec_NAME executes kind NAME */
 /* clang-format off */
 #define EMU_KINDS(X)                                                                          \
   X(alu) X(wrapped) X(setp) X(set) X(plogic) X(pmov) X(carry) X(cvt) X(sreg) X(pack)          \
@@ -46,8 +46,8 @@ typedef enum emu_space {
   X(exit) X(bar) X(warpsync) X(shfl) X(vote) X(match) X(redux) X(activemask) X(elect)         \
   X(cpasync) X(cpcommit) X(cpwait) X(ldmatrix) X(stmatrix) X(movmatrix) X(mma) X(wmmaload)    \
   X(wmmastore) X(wmma) X(fence) X(nop) X(trap) X(mbarrier) X(mbarwait) X(mbarpending)         \
-  X(proxyfence) X(wgmma) X(wgmmacommit) X(wgmmawait) X(mapa) X(ctarank) X(clusterarrive) X(clusterwait) X(bulk)   \
-  X(bulkcommit) X(bulkwait) X(cparrive)
+  X(proxyfence) X(wgmma) X(wgmmacommit) X(wgmmawait) X(mapa) X(ctarank) X(clusterarrive)      \
+  X(clusterwait) X(bulk) X(bulkcommit) X(bulkwait) X(cparrive)
 /* clang-format on */
 
 typedef enum emu_kind {
@@ -61,34 +61,34 @@ enum {
   INSN_FTZ = 1,       /* flush subnormal f32 operands and results */
   INSN_SAT = 2,       /* clamp the result to [0, 1] */
   INSN_GUARD_NOT = 4, /* @!%p */
-  INSN_STRONG = 8,    /* volatile, relaxed, acquire, release or atomic: not a plain access */
+  INSN_STRONG = 8,    /* volatile, relaxed, acquire, release or atomic, hence no plain access */
   INSN_UNIFORM = 16,  /* bra.uni, call.uni, .aligned */
-  INSN_PAST_L1 = 32   /* ld.cg, ld.cv */
+  INSN_PAST_L1 = 32   /* bypasses the L1: ld.cg, ld.cv */
 };
 
-/* what only some kinds need */
+/* fields that only some kinds need */
 typedef struct emu_more {
   emu_space space;
-  int mode[6];        /* by kind; the decoder and the executor of a kind agree on it */
+  int mode[6];        /* the meaning depends on the kind: see the decoder of each */
   emu_type from;      /* cvt: source type */
-  int64_t offsets[3]; /* of several addresses, in slots 1, 2 and 3 */
-  int widths[3];      /* bytes of their registers; 0: absent */
-  int n;              /* entries of ops */
+  int64_t offsets[3]; /* offsets of several addresses, in slots 1, 2 and 3 */
+  int widths[3];      /* bytes of their registers; 0: no address */
+  int n;              /* number of ops */
   int32_t *ops;       /* operand lists: elements of vectors, arguments of a call */
-  uint8_t *bytes;     /* lane width of each: 0 a predicate or absent */
+  uint8_t *bytes;     /* lane width of each; 0: a predicate, or absent */
 } emu_more;
 
 typedef struct emu_insn {
   uint8_t kind, flags, dbytes, type; /* dbytes: lane width of the result; type: emu_type */
   int32_t guard;                     /* predicate, or EMU_NONE */
   int32_t o[5];                      /* result and operands */
-  int32_t target;                    /* pc of a branch; index of a called function, or -1 */
-  int64_t imm;                       /* offset of an address */
-  emu_lane_fn fn, sat;               /* sat: for INSN_SAT */
+  int32_t target;      /* pc of a branch, or index of the called function; -1: neither */
+  int64_t imm;         /* offset that is added to an address */
+  emu_lane_fn fn, sat; /* sat: applied to the result with INSN_SAT */
   emu_more *more;
-  uint32_t line;        /* in the PTX */
-  uint16_t file;        /* .loc */
-  uint8_t pipe, weight; /* the pipe it issues to, how many times */
+  uint32_t line;        /* line of the PTX */
+  uint16_t file;        /* source file and line, from .loc */
+  uint8_t pipe, weight; /* the pipe it is issued to, and how many times */
   uint32_t source_line;
 } emu_insn;
 
@@ -97,25 +97,25 @@ typedef struct emu_var {
   uint32_t name_n;
   emu_space space;
   uint32_t align;
-  uint64_t nbytes, address; /* address: in its space; global and const: the generic address */
-  bool external;            /* .extern .shared: the dynamic part */
-  int owner;                /* function it was declared in, or -1 */
+  uint64_t nbytes, address; /* address in its state space; of global and const: generic */
+  bool external;            /* .extern .shared: dynamic shared memory */
+  int owner;                /* the function that declares it, or -1 */
   const uint8_t *init;      /* NULL: zeros */
 } emu_var;
 
-typedef struct emu_place { /* what an address is of */
+typedef struct emu_place { /* what an address refers to */
   bool is_func;
   int index;
 } emu_place;
 
-typedef struct emu_reloc { /* an initialiser that is an address */
+typedef struct emu_reloc { /* an address in an initialiser */
   int var;
   uint64_t offset, addend;
   int size; /* bytes */
   emu_place of;
 } emu_reloc;
 
-typedef struct emu_fixup { /* a pooled constant that is an address */
+typedef struct emu_fixup { /* an address in a pool of constants */
   int func;
   uint32_t offset;
   int bytes;
@@ -130,29 +130,30 @@ typedef struct emu_param {
 typedef struct emu_func {
   const char *name; /* NUL-terminated */
   bool entry, defined;
-  int builtin; /* of an undefined function: which of ours it is, or 0 */
+  int builtin; /* BUILTIN_... of a function that the PTX only declares; 0: none */
   emu_insn *code;
   int n;
   uint8_t *pool;
-  size_t pool_nbytes, regs_nbytes, frame_nbytes; /* frame: local memory per thread */
-  size_t depth_nbytes; /* local memory of it and what it calls; SIZE_MAX: recursive */
+  size_t pool_nbytes, regs_nbytes, frame_nbytes; /* frame: bytes of local memory per thread */
+  size_t depth_nbytes; /* local memory, callees included; SIZE_MAX: recursive */
   emu_param *params, *results;
   int n_params, n_results;
   uint64_t params_nbytes; /* of a kernel */
-  uint64_t smem;          /* static shared memory of a kernel, what it calls included */
-  int max_threads, required[3], min_blocks, max_regs; /* launch bounds; 0: none */
-  int cluster[3];                                     /* blocks of a cluster; 0: none */
-  int regs;                                           /* estimate from liveness, or noted */
-  bool noted;                                         /* ptxas's account is in the PTX */
-  double spill_stores, spill_loads; /* instructions of 4 bytes in the text, as noted */
-  uint32_t *ref_start,
-      *refs; /* of instruction i: refs[ref_start[i]] on, register << 1 | is result */
+  uint64_t smem; /* static shared memory of a kernel, with that of the functions it calls */
+  int max_threads, required[3], min_blocks, max_regs; /* launch bounds; 0: not given */
+  int cluster[3];                                     /* blocks of a cluster; 0: no cluster */
+  int regs;                         /* estimated from liveness, or ptxas's number */
+  bool noted;                       /* the PTX contains ptxas's report */
+  double spill_stores, spill_loads; /* spill instructions of 4 bytes, from ptxas's report */
+  /* registers of instruction i: refs[ref_start[i]] up to refs[ref_start[i + 1]], each the
+   * register << 1 | is result */
+  uint32_t *ref_start, *refs;
   int n_regs;
-  uint8_t *reg_words;  /* 32-bit registers each takes; predicates 0 */
+  uint8_t *reg_words;  /* 32-bit registers that each takes; 0 for predicates */
   uint8_t *leads;      /* per instruction: does a basic block begin here? */
   int *calls, n_calls; /* functions it calls or whose address it takes */
   bool indirect;       /* calls through a register */
-  uint8_t *uses;       /* per variable of the module: does it name it? */
+  uint8_t *uses;       /* per variable of the module: does the function name it? */
   int n_uses;
   int line;
 } emu_func;
@@ -170,7 +171,7 @@ typedef struct emu_module {
   int n_fixups, cap_fixups;
   const char **files; /* by .file number */
   int n_files;
-  uint64_t smem_static, smem_dynamic_at; /* layout of shared memory, all kernels alike */
+  uint64_t smem_static, smem_dynamic_at; /* layout of shared memory, the same for all kernels */
   int target;                            /* 90 for sm_90 */
   bool target_alone;                     /* sm_90a */
 } emu_module;

@@ -81,7 +81,8 @@ static double round_integral(double x, int round) {
   }
 }
 
-/* out of range: the nearest bound; NaN: 0, or for 32 and 64 bits what the hardware gives */
+/* Values out of range become the nearest bound. NaN becomes 0, in 64 bits 2^63, as on the hardware.
+ */
 static uint64_t integer_of(double x, emu_type t, int round) {
   int bits = 8 * emu_type_bytes(t);
   bool is_signed = emu_type_kind(t) == 's';
@@ -150,7 +151,7 @@ static uint64_t float_of_integer(uint64_t value, emu_type from, emu_type to, int
   } else if (to == T_f64) {
     volatile double d = is_signed ? (double)s : (double)u;
     bits = emu_f64_bits(d);
-  } else { /* to a half, by way of a double rounded to odd */
+  } else { /* to 16 bits, through a double rounded to odd */
     fesetround(FE_TOWARDZERO);
     volatile double d = is_signed ? (double)s : (double)u;
     bool exact = is_signed ? (int64_t)d == s && fabs(d) < 0x1p63 : d < 0x1p64 && (uint64_t)d == u;
@@ -199,7 +200,7 @@ static emu_type element(emu_type t) {
                          : t;
 }
 
-/* packed: element 0 is in the low half, and comes from operand b when two floats are packed */
+/* Packed formats: element 0 is in the low half; when two floats are packed it is operand b. */
 static uint64_t packed(const emu_insn *in, uint64_t a, uint64_t b) {
   emu_type to = element((emu_type)in->type), from = element(in->more->from);
   int wide = 8 * emu_type_bytes(to), narrow = 8 * emu_type_bytes(from);
@@ -264,7 +265,7 @@ static inline float quiet(float v) {
 FAST_PAIRS(FUNCTION)
 FAST_ROUNDED(FUNCTION)
 
-/* signs make no difference when the result is not wider */
+/* signedness does not matter when the result is not wider */
 static emu_type plain(emu_type t, emu_type other) {
   return !is_float(t) && emu_type_bytes(t) <= emu_type_bytes(other) ? emu_type_unsigned(t) : t;
 }

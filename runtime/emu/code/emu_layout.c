@@ -1,6 +1,5 @@
-/* emu_layout.c -- what is decided once a whole module is parsed: where shared variables lie, how
- * deep stacks get, which functions are missing; and, once global variables have addresses, linking.
- */
+/* emu_layout.c -- computed once a module is parsed: the layout of shared memory, the depth of
+ * stacks, which functions are built in or missing. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -23,9 +22,9 @@ static uint64_t place_shared(emu_module *m, int owner, uint64_t at) {
   return at;
 }
 
-/* The module's variables, then those of device functions, then each kernel's own (over each other),
- * then the dynamic part. A kernel may skip memory that only others use; what it is said to need
- * (func->smem) counts only its own. */
+/* Shared memory holds the module's variables, then those of device functions, then each kernel's
+ * own at the same place, then the dynamic part. func->smem counts only the variables that a kernel
+ * uses; the layout may skip more. */
 static void layout_shared(emu_module *m) {
   uint64_t common = place_shared(m, -1, 0), most, align = 16;
   for (int f = 0; f < m->n_funcs; f++) {
@@ -49,7 +48,7 @@ static void layout_shared(emu_module *m) {
   }
 }
 
-/* depth first over calls; state: 0 unseen, 1 open, 2 done */
+/* depth first over calls; state: 0 not visited, 1 being visited, 2 done */
 static size_t depth_of(emu_module *m, int index, uint8_t *state) {
   emu_func *f = m->funcs[index];
   size_t deepest = 0;
@@ -129,20 +128,21 @@ static int find_builtins(emu_module *m, err *e) {
 
 int emu_module_layout(emu_module *m, err *e) {
   if (m->n_funcs > FUNCS_MAX) {
-    return err_set(e, ERR_LIMIT, "a PTX module of over %d functions", FUNCS_MAX);
+    return err_set(e, ERR_LIMIT, "the PTX module has more than %d functions", FUNCS_MAX);
   }
   TRY(find_builtins(m, e));
   uint8_t *state = arena_new(&m->memory, 2 * (size_t)m->n_funcs + 1);
   if (!state) {
-    return err_set(e, ERR_NOMEM, "no host memory for the PTX module");
+    return err_set(e, ERR_NOMEM, "out of host memory for the PTX module");
   }
   layout_shared(m);
   if (m->smem_dynamic_at > SHARED_MAX) {
-    return err_set(e, ERR_LIMIT, "a PTX module with over %d bytes of shared memory", SHARED_MAX);
+    return err_set(e, ERR_LIMIT, "the PTX module needs more than %d bytes of shared memory",
+                   SHARED_MAX);
   }
   for (int f = 0; f < m->n_funcs; f++) {
     if (m->funcs[f]->defined && !emu_live(m->funcs[f])) {
-      return err_set(e, ERR_NOMEM, "no host memory for the PTX module");
+      return err_set(e, ERR_NOMEM, "out of host memory for the PTX module");
     }
     depth_of(m, f, state);
   }

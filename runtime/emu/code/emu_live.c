@@ -1,18 +1,24 @@
-/* emu_live.c -- how many registers a thread needs: the largest number of 32-bit values live at
+/* emu_live.c -- estimates the registers of a thread: the largest number of 32-bit values live at
  * once.
  *
- * Liveness by the usual backward iteration over bit sets on basic blocks, then a walk through each
- * block. ptxas reorders instructions and shares addresses, so this is an estimate; where a cubin's
- * real count is known the runtime passes it in (rt_emu_set_regs).
- * src: Aho, Lam, Sethi, Ullman, Compilers, 9.2.5.
- */
+ * Liveness is computed by backward iteration over bit sets of basic blocks, then instruction by
+ * instruction within each block. ptxas reorders instructions and shares addresses, so the result is
+ * an estimate; ptxas's own number replaces it where it is known (emu_notes.c, rt_emu_set_regs).
+ * src: Aho, Lam, Sethi, Ullman, Compilers, 9.2.5. */
 #include <stdlib.h>
 #include <string.h>
 
 #include "emu_module.h"
 
-enum { SETS_MAX = 1 << 23, WORK_MAX = 1 << 28 }; /* words of bit sets: beyond, no estimate */
-enum { OVERHEAD = 4, LEAST = 10, MOST = 255 }; /* OVERHEAD: what ptxas keeps besides (addresses) */
+enum {
+  SETS_MAX = 1 << 23,
+  WORK_MAX = 1 << 28
+}; /* words of bit sets; no estimate for larger functions */
+enum {
+  OVERHEAD = 4,
+  LEAST = 10,
+  MOST = 255
+}; /* OVERHEAD: registers that ptxas uses in addition, for addresses */
 
 typedef struct blocks {
   int *first; /* of block i; first[n] is the end */
@@ -80,7 +86,7 @@ static inline void take(uint64_t *set, uint32_t r) {
   set[r / 64] &= ~(UINT64_C(1) << (r % 64));
 }
 
-/* a result under a guard keeps the old value too: it ends nothing's life */
+/* a guarded instruction may leave its result unchanged, so it does not end the old value's life */
 static void summarise(const emu_func *f, const blocks *b, int i) {
   uint64_t *use = b->use + (size_t)i * b->words, *def = b->def + (size_t)i * b->words;
   for (int pc = b->first[i]; pc < b->first[i + 1]; pc++) {
@@ -104,7 +110,7 @@ static void add_successor(const blocks *b, int block, uint64_t *live) {
   }
 }
 
-/* what is live where block i ends */
+/* the registers live at the end of block i */
 static void live_out(const emu_func *f, const blocks *b, int i, uint64_t *live) {
   const emu_insn *last = &f->code[b->first[i + 1] - 1];
   bool falls = !ends_block(last) || last->guard != EMU_NONE || (last->kind == KIND_brx);
@@ -142,7 +148,7 @@ static int words_of(const emu_func *f, const uint64_t *live) {
   return n;
 }
 
-/* the most words live at once in block i, walking backwards */
+/* the most words live at once in block i, going backwards */
 static int most_live(const emu_func *f, const blocks *b, int i, uint64_t *live) {
   live_out(f, b, i, live);
   int now = words_of(f, live), most = now;

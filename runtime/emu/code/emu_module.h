@@ -1,19 +1,19 @@
-/* emu_module.h -- what is done with a module once it is parsed. */
+/* emu_module.h -- operations on a whole module. */
 #ifndef EMU_MODULE_H
 #define EMU_MODULE_H
 
 #include "emu_code.h"
 #include "err.h"
 
-/* emu_module_layout -- place shared variables, measure stacks, find built-in functions, estimate
- * registers.
+/* emu_module_layout -- lay out shared memory, measure stacks, find built-in functions, estimate
+ * registers
  *   err  ERR_COMPILE  a called function is missing;  ERR_LIMIT;  ERR_NOMEM */
 int emu_module_layout(emu_module *m, err *e);
 /* emu_live -- mark where basic blocks begin and estimate f->regs; false: out of memory */
 bool emu_live(emu_func *f);
-/* emu_notes -- read ptxas's report of each kernel from the comments of the PTX */
+/* emu_notes -- read ptxas's report of each kernel from comments of the PTX */
 void emu_notes(emu_module *m);
-/* emu_module_link -- write addresses into code and initialisers, once global variables have theirs
+/* emu_module_link -- write addresses into code and initialisers, after global variables got theirs
  */
 void emu_module_link(emu_module *m);
 /* emu_module_kernel -- NULL: no such kernel */

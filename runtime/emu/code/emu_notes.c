@@ -1,10 +1,10 @@
-/* emu_notes.c -- what ptxas made of the kernels, where whoever compiled the PTX noted it.
+/* emu_notes.c -- ptxas's report of each kernel, from comments of the PTX.
  *
- * PTX has no bound on registers; how many a kernel takes on the card, and how many it had to spill
- * to local memory, only ptxas knows. The compiler object appends it as comments, a line a kernel:
+ * PTX does not bound registers. How many a kernel takes on the card, and how many it spills to
+ * local memory, only ptxas knows. rt_compile appends its report as comments, one line for each
+ * kernel:
  *   // ptxas: sgemm registers 128 spill stores 16 spill loads 24
- * stores and loads in bytes. A PTX without them is estimated (emu_live.c).
- */
+ * Stores and loads are in bytes. Without such a line registers are estimated (emu_live.c). */
 #include <stdio.h>
 #include <string.h>
 

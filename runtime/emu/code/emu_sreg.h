@@ -11,7 +11,8 @@ typedef enum emu_sreg {
   SREG_laneid, SREG_warpid, SREG_nwarpid, SREG_smid, SREG_nsmid, SREG_gridid,
   SREG_lanemask_eq, SREG_lanemask_le, SREG_lanemask_lt, SREG_lanemask_ge, SREG_lanemask_gt,
   SREG_clock, SREG_clock_hi, SREG_clock64, SREG_globaltimer, SREG_globaltimer_lo,
-  SREG_globaltimer_hi, SREG_dynamic_smem_size, SREG_total_smem_size, SREG_cluster_ctaid_x, SREG_cluster_ctaid_y, SREG_cluster_ctaid_z,
+  SREG_globaltimer_hi, SREG_dynamic_smem_size, SREG_total_smem_size,
+  SREG_cluster_ctaid_x, SREG_cluster_ctaid_y, SREG_cluster_ctaid_z,
   SREG_cluster_nctaid_x, SREG_cluster_nctaid_y, SREG_cluster_nctaid_z, SREG_cluster_ctarank,
   SREG_cluster_nctarank, SREG_clusterid_x, SREG_clusterid_y, SREG_clusterid_z,
   SREG_nclusterid_x, SREG_nclusterid_y, SREG_nclusterid_z, SREG_zero, SREG_one

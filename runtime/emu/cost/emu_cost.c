@@ -62,8 +62,8 @@ static double together(double x, double y) {
   return most * pow(1 + ratio * ratio * ratio * ratio, 0.25);
 }
 
-/* What the last of a group of blocks does besides, once for each group; the clocks of the one that
- * comes after all others are returned. Groups end together, since blocks of all of them are spread
+/* Work that only the last block of a group does, once for each group. Returns the clocks of the
+ * block that comes after all others. Groups end at the same time, since their blocks are spread
  * over the launch. */
 static double add_last(emu_model *m, const emu_worker *last) {
   emu_model x = {.l = m->l,
@@ -75,8 +75,8 @@ static double add_last(emu_model *m, const emu_worker *last) {
                  .lat_global = EMU_LAT_CHAIN};
   double group = (double)m->w->arrivals;
   emu_model_add_code(&x);
-  /* of a cluster one block counts for all, unless there are as many arrivals as blocks */
-  double one_in = group * m->l->n_mates <= (double)m->l->n_blocks ? m->l->n_mates : 1;
+  /* one block of a cluster counts for all, unless there are as many arrivals as blocks */
+  double one_in = group * m->l->cluster_size <= (double)m->l->n_blocks ? m->l->cluster_size : 1;
   double alone = emu_larger(x.alone - m->alone, 0) * one_in;
   m->alone += alone / group;
   m->issue += emu_larger(x.issue - m->issue, 0) / group;
@@ -120,9 +120,10 @@ static double beyond(double whole, double fits) {
   return whole > fits ? 1 - fits / whole : 0;
 }
 
-/* ptxas spills where registers are scarce: taken as once in every pass of the hottest segment. A
- * spilled word is a line of the L1 for a warp; what all warps have spilled may exceed the L1, and
- * the L2. Each load of one waits, since there is no register to load it earlier. */
+/* ptxas spills where registers are scarce; the model assumes once in every execution of the hottest
+ * segment. A spilled word takes a line of the L1 for each warp; the spilled words of all warps may
+ * exceed the L1, and the L2. Each load of a spilled word waits, since there is no register to load
+ * it earlier. */
 static traffic add_spills(emu_model *m, double blocks_sm) {
   const emu_func *f = m->l->func;
   const emu_profile *p = m->p;
@@ -142,7 +143,7 @@ static traffic add_spills(emu_model *m, double blocks_sm) {
   return (traffic){bytes, far * bytes};
 }
 
-/* Nanoseconds that the kernel sleeps between two looks: a constant, or one moved to a register. */
+/* Nanoseconds that the kernel sleeps between two polls: a constant, or one moved to a register. */
 static double nap_of(const emu_func *f) {
   double nap = 0;
   for (int pc = 0; pc < f->n; pc++) {
@@ -164,22 +165,22 @@ static double nap_of(const emu_func *f) {
   return nap;
 }
 
-/* Blocks that wait for each other. Where each tells the next only after it heard from the one
- * before, they run one after the other, a word's way through the L2 each; who sleeps between two
- * looks sleeps twice as long as it asked for. Where a block tells its own part first and then looks
- * back over 32 others at a time to the nearest that knows its whole sum (decoupled look-back), of s
- * blocks that run together those up to 32 (1 + 2 + ... + n) know theirs after n looks. */
+/* Time that blocks wait for each other. Where each block publishes only after it has heard from the
+ * one before, blocks run one after the other, a store's way through the L2 each; nanosleep between
+ * polls takes twice the time it asks for. Where a block first publishes its own part and then looks
+ * back over 32 others at a time to the nearest one that knows its whole sum (decoupled look-back),
+ * of s blocks that run together the first 32 (1 + 2 + ... + n) know theirs after n polls. */
 static double waits_sec(const emu_model *m, double blocks_sm) {
   double n = (double)m->l->n_blocks, slots = blocks_sm * m->p->sms;
   double link = EMU_LAT_CHAIN / m->p->clock_hz;
-  if (2 * (double)m->w->links >= m->run) {
+  if (2 * (double)m->w->chained >= m->run) {
     return n * emu_larger(link, 2e-9 * nap_of(m->l->func));
   }
-  double looks = sqrt((n < slots ? n : slots) / 16);
-  return 2 * (double)m->w->backs >= m->run ? n / slots * looks * link : 0;
+  double polls = sqrt((n < slots ? n : slots) / 16);
+  return 2 * (double)m->w->look_backs >= m->run ? n / slots * polls * link : 0;
 }
 
-/* b blocks at a time on one multiprocessor; the scheduler with the most warps is the last */
+/* b blocks at a time on one multiprocessor; the scheduler with the most warps finishes last */
 static double wave_clocks(const emu_model *m, double b) {
   double warps = m->l->n_warps, one = ceil(warps / EMU_SCHEDULERS),
          n = ceil(b * warps / EMU_SCHEDULERS);
@@ -191,7 +192,7 @@ static double compute_clocks(const emu_model *m, double blocks_sm) {
   double n = (double)m->l->n_blocks, slots = blocks_sm * m->p->sms;
   double full = floor(n / slots), left = n - full * slots;
   double clocks = full * wave_clocks(m, blocks_sm);
-  if (left > 0) { /* spread over the multiprocessors, or packed on those that end first */
+  if (left > 0) { /* spread over the multiprocessors, or packed on those that finish first */
     double spread = ceil(left / m->p->sms), packed = left > blocks_sm ? blocks_sm : spread;
     bool pair = blocks_sm > 1 && blocks_sm < 3 && m->l->n_warps <= EMU_SCHEDULERS;
     double share = full > 0 && pair ? PACKED : 0;
@@ -200,13 +201,14 @@ static double compute_clocks(const emu_model *m, double blocks_sm) {
   return clocks;
 }
 
-/* Where work differs from block to block, nothing is faster than the longest warp of all. Of n
- * blocks that ran the longest is known; where lengths thin out exponentially, that of N is ln N /
- * ln n as far from the mean. */
+/* Where work differs between blocks, the launch takes at least as long as the longest warp. Of n
+ * blocks that ran the longest is known; if lengths decrease exponentially in frequency, that of all
+ * N is ln N / ln n times as far from the mean. */
 static double longest_clocks(const emu_model *m) {
   double all = (double)m->l->n_blocks, ran = (double)m->w->blocks;
-  bool apart = !m->w->traffic.atomics && !m->w->links && !m->w->backs;
-  if (ran < 2 || !apart || !m->w->steps) { /* who meets others takes work from them, or waits */
+  bool apart = !m->w->traffic.atomics && !m->w->chained && !m->w->look_backs;
+  if (ran < 2 || !apart ||
+      !m->w->steps) { /* blocks that interact take work from each other, or wait */
     return 0;
   }
   double mean = (double)m->w->lengths / ran, most = (double)m->w->longest, beyond = most - mean;
@@ -266,7 +268,7 @@ void emu_cost_launch(const emu_profile *p, const emu_launch *l, const emu_worker
                  .counted = (double)(w->counted ? w->counted : 1)};
   const emu_traffic *t = &w->traffic;
   memset(s, 0, sizeof *s);
-  if (w->draws >= l->n_blocks) { /* the blocks that ran have done the work of all */
+  if (w->fetches >= l->n_blocks) { /* the blocks that ran have done the work of all */
     m.counted *= (double)l->n_blocks / m.run;
     m.run = (double)l->n_blocks;
   }
@@ -296,7 +298,7 @@ void emu_cost_launch(const emu_profile *p, const emu_launch *l, const emu_worker
   double from_dram =
       dram / (2 * p->memory_clock_hz * p->bus_bits / 8 * 0.92); /* refresh, turnarounds */
   double atomics = hottest_line(&w->cache) * traffic_share * ATOMIC_CLOCKS / p->clock_hz;
-  s->sec = LAUNCH_SEC + (l->n_mates > 1 ? CLUSTER_SEC : 0) +
+  s->sec = LAUNCH_SEC + (l->cluster_size > 1 ? CLUSTER_SEC : 0) +
            together(together(compute, atomics), emu_larger(l2, from_dram)) +
            waits_sec(&m, blocks_sm) + serial;
   s->bound = bound_of(&m, compute, l2, from_dram, blocks_sm);

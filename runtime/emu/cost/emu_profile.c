@@ -202,7 +202,7 @@ int emu_occupancy(const emu_profile *p, int regs, int threads, int64_t smem) {
   }
   int regs_warp = (regs * 32 + 255) / 256 * 256;
   int by_warps = p->threads_sm / 32 / warps, by_blocks = p->blocks_sm;
-  /* registers are given out by quarters of the multiprocessor, one for each scheduler */
+  /* registers are allocated by quarters of the multiprocessor, one for each scheduler */
   int by_regs = regs_warp ? p->regs_sm / 4 / regs_warp * 4 / warps : by_warps;
   int64_t need = (smem + (p->cc >= 80 ? 1024 : 0) + 127) / 128 * 128;
   int64_t by_smem = need ? (int64_t)p->smem_sm_kib * 1024 / need : by_blocks;
@@ -213,7 +213,8 @@ int emu_occupancy(const emu_profile *p, int regs, int threads, int64_t smem) {
 
 int64_t emu_l1_sectors(const emu_profile *p, int regs, int threads, int64_t smem) {
   int blocks = emu_occupancy(p, regs, threads, smem);
-  /* 256 KiB on cc 8.0 and 9.0, 128 elsewhere, less shared memory, shared by the blocks there */
+  /* L1 and shared memory have 256 KiB on cc 8.0 and 9.0, 128 elsewhere; resident blocks share the
+   * rest */
   int64_t whole = (p->smem_sm_kib > 128 ? p->smem_sm_kib + 28 : 128) * INT64_C(1024);
   int64_t left = whole - blocks * (smem + 1024);
   return (left > 16384 ? left : 16384) / 32 / (blocks ? blocks : 1);

@@ -1,4 +1,4 @@
-/* emu_profile.h -- real cards as data: limits, rates, latencies. */
+/* emu_profile.h -- real cards as data: limits and rates. */
 #ifndef EMU_PROFILE_H
 #define EMU_PROFILE_H
 
@@ -11,20 +11,20 @@ typedef struct emu_profile {
   int smem_sm_kib, smem_block_bytes;
   int64_t l2_nbytes, memory_nbytes;
   int bus_bits;
-  double clock_hz, memory_clock_hz; /* the latter: data rate is twice it */
-  /* lanes a clock and multiprocessor, 4 schedulers together */
+  double clock_hz, memory_clock_hz; /* half of the data rate */
+  /* lanes per clock and multiprocessor, 4 schedulers together */
   int fma, alu, fp64, half, mufu, imad, cvt;
-  double tensor_f16;     /* dense f16 FMA a clock and multiprocessor */
-  double l2_bytes_clock; /* whole device, bytes a clock */
+  double tensor_f16;     /* dense f16 FMAs per clock and multiprocessor */
+  double l2_bytes_clock; /* of the whole device */
 } emu_profile;
 
-/* emu_profile_find -- NULL: no such profile; NULL or "" gives the first */
+/* emu_profile_find -- NULL or "" selects the first profile; returns NULL for an unknown one */
 const emu_profile *emu_profile_find(const char *name);
 /* rt_emu_profiles -- names, ends with NULL */
 const char *const *rt_emu_profiles(void);
-/* emu_occupancy -- blocks of one kernel that fit on a multiprocessor at once; 0: it does not fit */
+/* emu_occupancy -- resident blocks of a kernel on one multiprocessor; 0: it does not fit */
 int emu_occupancy(const emu_profile *p, int regs, int threads, int64_t smem);
-/* emu_l1_sectors -- of the first-level cache that a block has for itself */
+/* emu_l1_sectors -- L1 sectors that a resident block has for itself */
 int64_t emu_l1_sectors(const emu_profile *p, int regs, int threads, int64_t smem);
 void emu_profile_info(const emu_profile *p, rt_info *info);
 

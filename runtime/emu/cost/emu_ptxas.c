@@ -1,21 +1,20 @@
-/* emu_ptxas.c -- what ptxas makes of PTX, as far as the cost model wants to know.
+/* emu_ptxas.c -- how ptxas changes PTX, as far as the cost model needs it.
  *
- * PTX is not what the card executes. Where a few instructions are branched over, ptxas gives them a
- * predicate, and orders them with what is around them. Some instructions are none on the card:
- * constants added to an address, which the access adds by itself; products and shifted values that
- * a sum of 64 bits takes in (IMAD.WIDE, LEA); logic of predicates, which comparisons do in passing.
- * Sums and shifts to the left go to the ALU or, as IMAD, to the multipliers, whichever is free.
- * Short loops of loads that 32 bits count are unrolled, by four, on top of what NVRTC has unrolled.
- * src: SASS of our own kernels by ptxas 13.0 for sm_90 beside their PTX: a matrix product whose
- * copies take 250 instructions of PTX a tile, 498 clocks of the ALU, takes 110 on the card.
- */
+ * The card does not execute PTX. Where a few instructions are branched over, ptxas predicates them
+ * and reorders them with the code around. Some instructions disappear: constants added to an
+ * address, which the access adds; products and shifted values that a 64-bit sum includes
+ * (IMAD.WIDE, LEA); logic of predicates, which comparisons include. Sums and left shifts go to the
+ * ALU or, as IMAD, to the multipliers, whichever is free. Short loops of loads with a 32-bit
+ * counter are unrolled by four, in addition to NVRTC's unrolling. src: SASS of our own kernels by
+ * ptxas 13.0 for sm_90 compared with their PTX: a matrix product whose copies take 250 PTX
+ * instructions a tile, 498 clocks of the ALU, takes 110 on the card. */
 #include "emu_ptxas.h"
 
 #include <stdlib.h>
 
 enum {
-  PREDICATED = 8,    /* instructions that it predicates rather than branches over */
-  UNROLLED_MOST = 40 /* instructions of a loop that it unrolls further */
+  PREDICATED = 8,    /* most instructions that it predicates instead of branching over them */
+  UNROLLED_MOST = 40 /* most instructions of a loop that it unrolls further */
 };
 
 bool emu_synchronizes(const emu_insn *in) {
@@ -23,7 +22,7 @@ bool emu_synchronizes(const emu_insn *in) {
          in->kind == KIND_wgmmawait;
 }
 
-/* ptxas makes predicates of branches over few instructions */
+/* is this a branch over so few instructions that ptxas predicates them? */
 static bool is_predicate(const emu_func *f, int pc) {
   const emu_insn *branch = f->code + pc;
   int to = branch->target, skips = to - pc;
@@ -36,7 +35,7 @@ static bool is_predicate(const emu_func *f, int pc) {
   return is;
 }
 
-/* where segments begin: basic blocks, but for those that a predicate makes */
+/* Segments begin at basic blocks, except those that are predicated. */
 static void find_leads(emu_ptxas *x, const emu_func *f) {
   for (int pc = 0; pc < f->n; pc++) {
     const emu_insn *in = &f->code[pc];
@@ -68,7 +67,7 @@ static bool is_integer(const emu_insn *in) {
 }
 
 typedef struct uses {                  /* of a register */
-  int defs, all, addresses, def, last; /* last: read of it, but by branches */
+  int defs, all, addresses, def, last; /* last: last read other than by a branch */
 } uses;
 
 static void count_uses(const emu_func *f, uses *u) {
@@ -85,7 +84,7 @@ static void count_uses(const emu_func *f, uses *u) {
   }
 }
 
-/* a sum of 64 bits that takes in the product or shifted value before it: IMAD.WIDE, LEA */
+/* a 64-bit sum that includes the preceding product or shift: IMAD.WIDE, LEA */
 static void fold_into_sum(emu_ptxas *x, const emu_func *f, const uses *u, int pc) {
   for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
     const uses *one = &u[f->refs[r] >> 1];
@@ -96,8 +95,8 @@ static void fold_into_sum(emu_ptxas *x, const emu_func *f, const uses *u, int pc
   }
 }
 
-/* Instructions that are none on the card: constants added to an address, which the access adds by
- * itself; factors of a sum of 64 bits; logic of predicates, which comparisons do in passing. */
+/* Marks the instructions that ptxas removes: constants added to an address, factors of a 64-bit
+ * sum, logic of predicates. */
 static void find_folded(emu_ptxas *x, const emu_func *f, uses *u) {
   count_uses(f, u);
   for (int pc = 0; pc < f->n; pc++) {
@@ -116,8 +115,7 @@ static void find_folded(emu_ptxas *x, const emu_func *f, uses *u) {
   }
 }
 
-/* A predicate that is wanted for more than branches stays in one of the seven registers that there
- * are until then. */
+/* A predicate that is used again occupies one of the seven predicate registers until then. */
 static void find_guards(emu_ptxas *x, const emu_func *f, const uses *u) {
   for (int pc = 0; pc < f->n; pc++) {
     int32_t guard = 0;
@@ -138,7 +136,7 @@ static void find_moves(emu_ptxas *x, const emu_func *f) {
   }
 }
 
-/* a short loop that only loads and computes, counted in 32 bits */
+/* is this a short loop of loads and arithmetic with a 32-bit counter? */
 bool emu_ptxas_unrolls(const emu_func *f, int s, int e) {
   bool loads = false, other = false;
   for (int pc = s; pc < e; pc++) {

@@ -55,7 +55,7 @@ enum {
   LAT_BARRIER = 12, /* and two for each warp of the block */
   LAT_UNIFORM = 8,
   UNROLLED = 4,     /* iterations of a short loop of loads that ptxas merges into one */
-  REGS_BESIDE = 18, /* of a thread, that hold no loads in flight */
+  REGS_BESIDE = 18, /* registers of a thread that cannot receive loads in flight */
   REGS_LEAST = 8,
   GUARDS = 3,             /* loads in flight whose predicates are used again, of seven registers */
   CODE_BYTES = 16,        /* of an instruction, since cc 7.0 */
@@ -89,14 +89,14 @@ static double tensor_clocks(const emu_profile *p, const emu_insn *in) {
     return fma / (p->cc == 80 || p->cc == 90 ? 2 * p->fp64 : p->fp64);
   }
   rate *= t == T_tf32 ? 0.5 : emu_type_bytes(t) == 1 ? 2 : 1;
-  if (in->kind == KIND_wgmma) { /* reads its operands from shared memory meanwhile */
+  if (in->kind == KIND_wgmma) { /* reads its operands from shared memory at the same time */
     double rows = mode[5] & WGMMA_registers ? 0 : 4 * mode[0];
     return emu_larger(fma / rate, (rows + mode[1]) * 32 / SHARED_BYTES / 4);
   }
   return fma / (rate * (p->cc >= 90 ? MMA_SYNC_SHARE : 1));
 }
 
-/* clocks that one execution keeps its unit busy; extra: wavefronts an execution */
+/* clocks for which one execution occupies its unit; extra: wavefronts of an execution */
 static double unit_clocks(const emu_profile *p, const emu_insn *in, double extra) {
   const int lanes[EMU_PIPES_N] = {
       [EMU_PIPE_fma] = p->fma,   [EMU_PIPE_alu] = p->alu,   [EMU_PIPE_fp64] = p->fp64,
@@ -110,7 +110,7 @@ static double unit_clocks(const emu_profile *p, const emu_insn *in, double extra
   }
 }
 
-/* moved: did it reach the L2? */
+/* moved: does it reach the L2? */
 static double load_latency(const emu_model *m, const emu_insn *in, bool moved) {
   switch (in->more->space) {
   case SPACE_generic: return moved ? m->lat_global : LAT_SHARED;
@@ -133,7 +133,7 @@ static double latency(const emu_model *m, const emu_insn *in, bool moved) {
   case KIND_match: return LAT_SHFL;
   case KIND_mma:
   case KIND_wmma: return LAT_TENSOR;
-  /* others on the same accumulators follow without a gap; the wait adds the rest */
+  /* products on the same accumulators follow without a gap; the wait adds the rest */
   case KIND_wgmma: return EMU_SCHEDULERS * tensor_clocks(m->p, in);
   case KIND_mbarrier: return LAT_SHARED;
   case KIND_mbarwait: return LAT_MBARRIER;
@@ -155,7 +155,7 @@ static bool ends_segment(const emu_model *m, const emu_func *f, int pc) {
   return pc + 1 == f->n || m->made.leads[pc + 1] || emu_synchronizes(in) || in->kind == KIND_call;
 }
 
-/* cp.async.wait_group n: the n youngest groups may stay in flight */
+/* cp.async.wait_group n: the n youngest groups may remain in flight */
 static double wait_for_groups(const emu_model *m, const emu_insn *in) {
   int young = in->imm < 0 ? 0 : (int)(in->imm < EMU_COPY_GROUPS ? in->imm : EMU_COPY_GROUPS);
   double until = 0;
@@ -180,16 +180,16 @@ static int by_value(const void *a, const void *b) {
 
 typedef struct segment {
   double times;            /* executions by all warps of a block */
-  double here;             /* how many of its warps come here */
-  const uint64_t *sectors; /* per instruction: that came from or went to the L2 */
+  double here;             /* how many of its warps execute it */
+  const uint64_t *sectors; /* per instruction: sectors from and to the L2 */
 } segment;
 
 static bool from_global(const emu_insn *in) {
   return in->pipe == EMU_PIPE_lsu && in->more && in->more->space == SPACE_global;
 }
 
-/* The warps of a block load together: the last one's data comes when all of it came through the
- * multiprocessor's share of the L2's rate. */
+/* The warps of a block load together: the last one's data arrives when the multiprocessor's share
+ * of the L2's rate has delivered all of it. */
 static double copy_clocks(const emu_model *m, const segment *g, const emu_insn *in, int pc) {
   double sms = fmin(m->p->sms, (double)m->l->n_blocks);
   double rate = fmin(m->p->l2_bytes_clock / sms, L2_PORT);
@@ -198,9 +198,8 @@ static double copy_clocks(const emu_model *m, const segment *g, const emu_insn *
   return loads ? sectors * 32 * g->here / rate : 0;
 }
 
-/* A load needs registers to write to, and one for its predicate if that is wanted again. ptxas
- * keeps to as many as it has, so where those in flight have taken them, the next load waits for the
- * oldest of them; when it may start. */
+/* The time at which a load can start. It needs registers to write to, and one for its predicate if
+ * that is used again; if loads in flight occupy those, it waits for the oldest of them. */
 static double room_for(emu_model *m, const emu_func *f, int pc, double start, double takes) {
   double words = 0, held = 0, most = emu_larger(m->l->regs - REGS_BESIDE, REGS_LEAST);
   for (uint32_t r = f->ref_start[pc]; r < f->ref_start[pc + 1]; r++) {
@@ -211,7 +210,7 @@ static double room_for(emu_model *m, const emu_func *f, int pc, double start, do
   for (int i = 0; i < m->n_held; i++) {
     held += m->held[i].words;
     guards += m->held[i].guard != 0;
-    guard = m->held[i].guard == guard ? 0 : guard; /* has its register already */
+    guard = m->held[i].guard == guard ? 0 : guard; /* already has its register */
   }
   while (first < m->n_held && (held + words > most || m->n_held - first == EMU_LOADS_HELD ||
                                (guard && guards >= GUARDS))) {
@@ -225,8 +224,8 @@ static double room_for(emu_model *m, const emu_func *f, int pc, double start, do
   return start;
 }
 
-/* when each instruction from s to e could start, were there an issue slot for it, with what earlier
- * segments left behind; the number of them that need one */
+/* When each instruction from s to e could start if issue slots were unlimited, given what earlier
+ * segments left in flight. Returns the number of instructions that need a slot. */
 static int find_starts(emu_model *m, const emu_func *f, const segment *g, int s, int e) {
   int n = 0;
   double last = 0, queue = 0, fenced = 0;
@@ -253,7 +252,7 @@ static int find_starts(emu_model *m, const emu_func *f, const segment *g, int s,
              : in->kind == KIND_wgmmawait ? LAT_TENSOR
                                           : 0;
     last = emu_larger(last, start);
-    if (in->kind == KIND_fence && in->imm) { /* what was written before is on its way to the L2 */
+    if (in->kind == KIND_fence && in->imm) { /* earlier stores are on their way to the L2 */
       fenced = last + EMU_LAT_CHAIN;
     }
     if ((in->pipe != EMU_PIPE_none && !m->made.folded[pc]) || in->kind == KIND_cpwait ||
@@ -269,8 +268,8 @@ static int find_starts(emu_model *m, const emu_func *f, const segment *g, int s,
   return n;
 }
 
-/* clocks of one warp by itself: ptxas orders instructions so that each of them issues as soon as
- * its operands and the slot are there */
+/* Clocks of one warp alone: ptxas orders instructions so that each is issued as soon as its
+ * operands and a slot are available. */
 static double path_of(emu_model *m, const emu_func *f, const segment *g, int s, int e,
                       double *lead) {
   int n = find_starts(m, f, g, s, e);
@@ -302,7 +301,7 @@ static void pass_time(emu_model *m, const emu_func *f, double clocks) {
   m->n_held = kept;
 }
 
-/* of one pass through this many bytes of code */
+/* clocks to fetch this many bytes of code once */
 static double fetch_clocks(double code) {
   double missing = (code - CODE_FITS) / (CODE_MISSES - CODE_FITS);
   missing = missing < 0 ? 0 : missing > 1 ? 1 : missing;
@@ -313,8 +312,8 @@ static double fronts_of(const emu_model *m, const uint64_t *extra, int pc) {
   return m->times[pc] > 0 ? (double)extra[pc] / 4 / m->counted / m->times[pc] : 0;
 }
 
-/* What a block stores to shared memory in front of a barrier it stores all at once, behind
- * everything else: clocks of the load/store unit a warp, in which none of its warps computes. */
+/* Stores to shared memory before a barrier come after everything else: clocks of the load/store
+ * unit for each warp, in which no warp of the block computes. */
 static double last_stores(const emu_model *m, const emu_func *f, const uint64_t *extra, int s,
                           int e) {
   double clocks = 0;
@@ -331,8 +330,8 @@ static bool is_fma(const emu_insn *in) {
   return in->kind == KIND_alu && in->pipe == EMU_PIPE_fma && in->o[3] != EMU_NONE;
 }
 
-/* A multiplication that follows one with the same factor finds it in the operand cache; another may
- * want two registers of one bank. How many do. */
+/* A multiplication that shares a factor with the previous one finds it in the operand cache; others
+ * may need two registers of one bank. Returns the number of the others. */
 static int new_operands(const emu_func *f, int s, int e) {
   const emu_insn *last = NULL;
   int n = 0;
@@ -347,8 +346,8 @@ static int new_operands(const emu_func *f, int s, int e) {
   return n;
 }
 
-/* Copies that follow each other, with at most one multiplication between them, fill the load/store
- * unit's queue, and their warp waits: clocks a warp. */
+/* Consecutive copies, with at most one multiplication between them, fill the load/store unit's
+ * queue, and their warp waits: clocks for each warp. */
 static double burst_clocks(const emu_model *m, const emu_func *f, const uint64_t *extra, int s,
                            int e) {
   double clocks = 0;
@@ -365,7 +364,7 @@ static double burst_clocks(const emu_model *m, const emu_func *f, const uint64_t
   return BURST * clocks;
 }
 
-/* of a store or an atomic in global memory, over what emu_count.c says */
+/* factor of a global store's or atomic's clocks over those of emu_count.c */
 static double global_factor(const emu_model *m, const emu_insn *in) {
   if (!from_global(in)) {
     return 1;
@@ -374,7 +373,7 @@ static double global_factor(const emu_model *m, const emu_insn *in) {
   return in->kind == KIND_st ? m->crowd : floats ? FLOAT_ATOMIC : 1;
 }
 
-/* what one segment takes of a warp that comes here, given all clocks of one execution */
+/* adds the clocks of a segment to each warp that executes it */
 static void add_warps(emu_model *m, uint64_t who, const segment *g, double clocks,
                       int instructions) {
   for (int w = 0; w < EMU_WARPS; w++) {
@@ -384,7 +383,7 @@ static void add_warps(emu_model *m, uint64_t who, const segment *g, double clock
   }
 }
 
-/* executions are counted for warps; a segment that never ran costs nothing */
+/* adds one segment; one that never ran costs nothing */
 static void add_segment(emu_model *m, const emu_func *f, const uint64_t *counts, int s, int e) {
   const uint64_t *extra = counts + f->n + 1;
   double pipes[EMU_PIPES_N] = {0}, issue = 0;
@@ -416,7 +415,9 @@ static void add_segment(emu_model *m, const emu_func *f, const uint64_t *counts,
   double a_warp = times / m->l->n_warps, here = emu_larger(__builtin_popcountll(who), 1);
   segment g = {times, here, extra + f->n + 1};
   double lead, path = path_of(m, f, &g, s, e, &lead);
-  lead = s > 0 && emu_synchronizes(&f->code[s - 1]) ? lead : 0; /* all warps wait together */
+  lead = s > 0 && emu_synchronizes(&f->code[s - 1])
+             ? lead
+             : 0; /* all warps start together after the wait */
   path += f->code[e - 1].kind == KIND_bra ? BRANCH : 0;
   if (emu_ptxas_unrolls(f, s, e)) {
     path = busiest + emu_larger(path - busiest, 0) / UNROLLED;
@@ -438,8 +439,8 @@ static void add_segment(emu_model *m, const emu_func *f, const uint64_t *counts,
   pass_time(m, f, all);
 }
 
-/* Waiting is no work: of the innermost loop around a load that looked in vain, what it repeated
- * counts as never executed. */
+/* Polling is not counted as work: the innermost loop around a polling load is taken to run only as
+ * often as it does not repeat. */
 static void find_times(emu_model *m, const emu_func *f, const uint64_t *counts) {
   const uint64_t *repeats = counts + 3 * (f->n + 1);
   for (int pc = 0; pc < f->n; pc++) {
@@ -492,7 +493,8 @@ void emu_model_add_code(emu_model *m) {
   for (int f = 0; f < m->l->module->n_funcs; f++) {
     add_function(m, f);
   }
-  for (int w = 0; w < EMU_WARPS; w++) { /* the others wait for it, or have other roles */
+  for (int w = 0; w < EMU_WARPS;
+       w++) { /* the other warps wait for the longest, or have other roles */
     m->longest = m->warp[w] > m->alone ? m->steps[w] : m->longest;
     m->alone = emu_larger(m->alone, m->warp[w]);
   }

@@ -1,4 +1,4 @@
-/* emu_stats.h -- what a kernel did, and what bounds it on the card. */
+/* emu_stats.h -- what a kernel did, and what bounds it on the profile's card. */
 #ifndef EMU_STATS_H
 #define EMU_STATS_H
 
@@ -6,7 +6,7 @@
 
 #include "emu_pipe.h"
 
-/* from the blocks that ran, scaled to the whole launch */
+/* measured on the blocks that ran, scaled to the whole launch */
 /* clang-format off */
 typedef struct rt_emu_stats {
   uint64_t blocks, blocks_run;
@@ -15,9 +15,9 @@ typedef struct rt_emu_stats {
   double global_requests, load_sectors, store_sectors; /* sectors of 32 bytes */
   double shared_requests, shared_wavefronts; /* more wavefronts than needed: bank conflicts */
   double atomics, barriers;
-  int regs, blocks_sm;               /* occupancy */
+  int regs, blocks_sm;               /* blocks_sm: occupancy */
   double waves;
-  double sec;                        /* modelled, of the whole launch */
+  double sec;                        /* modelled time of the whole launch */
   const char *bound;                 /* "dram", "l2", "fma", "shared", "latency", ... */
 } rt_emu_stats;
 /* clang-format on */

@@ -1,5 +1,5 @@
-/* emu_decode.c -- statements to instructions: finds each instruction's decoder, and computes first
- * the operands that need an instruction of their own. */
+/* emu_decode.c -- finds each instruction's decoder. Operands that need an instruction of their own
+ * (special registers, addresses of local variables, negated predicates) are computed first. */
 #include "emu_decode.h"
 
 #include <stdio.h>
@@ -82,8 +82,7 @@ static int prepare(emu_parser *p, emu_operand *o, bool is_call) {
     return from_frame(p, o);
   }
   if (o->kind == OPERAND_REG && o->negated) {
-    return p->reg_bytes[o->reg] ? emu_unsupported(p, "'!' before a register that is no predicate")
-                                : from_negation(p, o);
+    return p->reg_bytes[o->reg] ? emu_unsupported(p, "'!' needs a predicate") : from_negation(p, o);
   }
   return 0;
 }
@@ -117,11 +116,12 @@ static const emu_decode_row *find(const emu_statement *s) {
 static int decode(emu_parser *p) {
   emu_statement *s = &p->statement;
   if (!p->f) {
-    return emu_fail(p, "an instruction outside a function");
+    return emu_fail(p, "an instruction stands outside a function");
   }
   const emu_decode_row *row = find(s);
   if (!row) {
-    return emu_unsupported(p, "");
+    return emu_fail(p, "instruction '%.*s' is not emulated",
+                    (int)(s->opcode_n < 100 ? s->opcode_n : 100), s->opcode);
   }
   TRY(prepare_all(p));
   TRY(row->decode(p, row->op, row->arg));

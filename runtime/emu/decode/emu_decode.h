@@ -1,4 +1,4 @@
-/* emu_decode.h -- PTX text to a module that can run. */
+/* emu_decode.h -- loads PTX: text to a module whose instructions can be executed. */
 #ifndef EMU_DECODE_H
 #define EMU_DECODE_H
 

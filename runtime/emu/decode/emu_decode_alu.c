@@ -11,7 +11,7 @@
 static emu_pipe pipe_of(emu_op op, emu_type t) {
   char kind = emu_type_kind(t);
   if (op == OP_mov) {
-    return EMU_PIPE_none; /* ptxas renames it away */
+    return EMU_PIPE_none; /* ptxas renames registers instead */
   }
   if (t == T_f64) {
     return op == OP_abs || op == OP_neg ? EMU_PIPE_alu : EMU_PIPE_fp64;
@@ -30,7 +30,7 @@ static emu_pipe pipe_of(emu_op op, emu_type t) {
                                                                             : EMU_PIPE_alu;
 }
 
-/* instructions that the hardware issues for one of ours: 64-bit integers, divisions */
+/* instructions that the hardware issues for one of PTX: 64-bit integers, divisions */
 static int weight_of(emu_op op, emu_type t) {
   bool wide = (t == T_u64 || t == T_s64);
   switch (op) {
@@ -71,7 +71,7 @@ static options take_options(emu_parser *p) {
   return o;
 }
 
-/* the instruction itself; t chooses the function, s the widths */
+/* emit the instruction: t selects the function, s the widths */
 static int finish(emu_parser *p, emu_op op, emu_type t, shape s, options o) {
   emu_lane_fn fn = t < T_COUNT ? emu_lanes()[op][t] : NULL;
   if (o.round != ROUND_none && o.round != ROUND_rn) {
@@ -190,7 +190,8 @@ static int decode_fma(emu_parser *p, int op, int arg) {
   return finish(p, relu ? OP_fmarelu : (emu_op)op, t, alike(t, 3), o);
 }
 
-/* one function for what has no special modifiers: arg operands, arg & 16: any sign will do */
+/* instructions without special modifiers. arg: number of operands, + 16: signedness does not matter
+ */
 static int decode_plain(emu_parser *p, int op, int arg) {
   options o = take_options(p);
   emu_type t = emu_mod_type(p);
@@ -395,7 +396,7 @@ static int decode_setp(emu_parser *p, int op, int arg) {
   TRY(compare(p, KIND_setp, T_pred));
   if (o->second != EMU_NONE) {
     if (p->reg_bytes[o->second]) {
-      return emu_unsupported(p, "the second result is no predicate");
+      return emu_unsupported(p, "the second result must be a predicate");
     }
     TRY(emu_build_ref(p, 1, o->second, true));
   }
@@ -404,7 +405,7 @@ static int decode_setp(emu_parser *p, int op, int arg) {
 
 static int decode_set(emu_parser *p, int op, int arg) {
   (void)op, (void)arg;
-  /* the result's type stands before the operands' */
+  /* the result's type precedes that of the operands */
   bool ftz = emu_mod(p, "ftz");
   emu_type to = emu_mod_type(p);
   TRY(compare(p, KIND_set, to));
@@ -414,7 +415,7 @@ static int decode_set(emu_parser *p, int op, int arg) {
   return emu_def(p, 0, 0, in->dbytes);
 }
 
-/* float literals where only bits are moved: give them the width of the type */
+/* Where only bits are moved, float literals take the width of the type. */
 static void narrow_literals(emu_parser *p, emu_type t) {
   for (int i = 1; i < p->statement.n; i++) {
     emu_operand *o = &p->statement.operands[i];
@@ -473,7 +474,7 @@ static int decode_testp(emu_parser *p, int op, int arg) {
 
 /* ---- moves ---- */
 
-/* several registers to one or one to several; slot 0 is the one */
+/* mov between one register and several; slot 0 is the one */
 static int move_list(emu_parser *p, emu_type t, bool pack) {
   const emu_operand *one = &p->statement.operands[pack ? 0 : 1];
   const emu_operand *list = &p->statement.operands[pack ? 1 : 0];
@@ -521,7 +522,7 @@ static int decode_mov(emu_parser *p, int op, int arg) {
     TRY(emu_use(p, 1, 1, 0, T_pred));
     return emu_def(p, 0, 0, 0);
   }
-  /* %clock and the like are 32 bits read into a wider register, or the other way round */
+  /* a 32-bit special register such as %clock in a 64-bit move, or the reverse */
   int have = emu_reg_bytes(p, &o[1]);
   if (have > 0 && have != b && (have == 4 || have == 8) && (b == 4 || b == 8 || b == 2)) {
     emu_insn *in = emu_begin(p, KIND_cvt, EMU_PIPE_none);

@@ -1,5 +1,5 @@
-/* emu_decode_async.c -- decoders of what runs beside the threads: mbarriers and wgmma.
- * src: PTX ISA 9.0, 9.7.13.15 (mbarrier), 9.7.15 (wgmma). */
+/* emu_decode_async.c -- decoders of mbarriers and wgmma. src: PTX ISA 9.0, 9.7.13.15 (mbarrier),
+ * 9.7.15 (wgmma). */
 #include <stdio.h>
 #include <string.h>
 
@@ -8,8 +8,7 @@
 
 /* ---- mbarrier ---- */
 
-/* "acquire", "release", "relaxed", a scope and where it lies; false: .relaxed, which orders nothing
- */
+/* semantics, scope and state space; false: .relaxed, which orders nothing */
 static bool take_order(emu_parser *p, emu_insn *in) {
   static const char *const orders[] = {"acquire", "release", NULL};
   static const char *const scopes[] = {"cta", "cluster", NULL};
@@ -22,7 +21,7 @@ static bool take_order(emu_parser *p, emu_insn *in) {
   return !relaxed;
 }
 
-/* the instruction is the last of the function afterwards */
+/* appends the instruction: it is the function's last one afterwards */
 static int mbarrier(emu_parser *p, emu_kind kind, int op, int address, emu_insn **out) {
   emu_insn *in = *out = emu_begin(p, kind, EMU_PIPE_lsu);
   if (!in || !emu_build_more(p, in, 0)) {
@@ -90,14 +89,14 @@ static int decode_mbarrier(emu_parser *p, int op, int arg) {
   if (emu_mod(p, "pending_count")) {
     return mbarrier_pending(p);
   }
-  /* "expect_tx" alone is an operation, behind "arrive" a property of it */
+  /* "expect_tx" is an operation of its own, or after "arrive" a property of it */
   bool arrive = emu_mod(p, "arrive"), drop = !arrive && emu_mod(p, "arrive_drop");
   int which = arrive ? MBARRIER_arrive : drop ? MBARRIER_drop : emu_mod_choice(p, changes);
   return which < 0 ? emu_unsupported(p, "") : mbarrier_change(p, which);
 }
 
-/* cp.async.mbarrier.arrive: once the thread's copies so far have landed; without .noinc the phase
- * waits for one arrival more, which is this one */
+/* cp.async.mbarrier.arrive takes effect when the thread's earlier copies have landed. Without
+ * .noinc the phase expects one arrival more, which is this one. */
 int emu_decode_cp_arrive(emu_parser *p) {
   emu_insn *in;
   if (!emu_mod(p, "arrive")) {
@@ -114,10 +113,10 @@ int emu_decode_cp_arrive(emu_parser *p) {
 static int needs_90a(emu_parser *p) {
   return p->m->target == 90 && p->m->target_alone
              ? 0
-             : emu_unsupported(p, "it needs the target sm_90a");
+             : emu_unsupported(p, "it requires the target sm_90a");
 }
 
-/* "m64n128k16": n and k; false: no such modifier */
+/* a shape such as "m64n128k16"; false: no such modifier */
 static bool take_shape(emu_parser *p, int *n, int *k) {
   for (*n = 8; *n <= 256; *n += 8) {
     for (*k = 8; *k <= 32; *k *= 2) {
@@ -143,7 +142,7 @@ static bool is_quarter(emu_type t) {
   return t == T_e4m3 || t == T_e5m2;
 }
 
-/* the k of these types, or 0: there is no such wgmma */
+/* the k of a wgmma with these types; 0: there is none */
 static int depth_of(emu_type d, emu_type a, emu_type b, int n) {
   if (d == T_f32 && a == T_tf32 && b == T_tf32) {
     return 8;
@@ -155,7 +154,7 @@ static int depth_of(emu_type d, emu_type a, emu_type b, int n) {
   if ((d == T_f32 || d == T_f16) && is_quarter(a) && is_quarter(b)) {
     return 32;
   }
-  /* integers: every eight up to 32, then every sixteen */
+  /* of integers n is a multiple of 8 up to 32, then of 16 */
   return d == T_s32 && is_byte(a) && is_byte(b) && (n <= 32 || n % 16 == 0) ? 32 : 0;
 }
 
@@ -163,7 +162,8 @@ static int depth_of(emu_type d, emu_type a, emu_type b, int n) {
 static int take_literal(emu_parser *p, int i, int64_t other, bool *is_other) {
   const emu_operand *o = &p->statement.operands[i];
   if (o->kind != OPERAND_INT || ((int64_t)o->value != 1 && (int64_t)o->value != other)) {
-    return emu_unsupported(p, "a scale is 1 or -1, a transposition 0 or 1, as a literal");
+    return emu_unsupported(p,
+                           "scales must be the literal 1 or -1, transpositions the literal 0 or 1");
   }
   *is_other = other == -1 ? (int64_t)o->value == -1 : o->value == 1;
   return 0;
@@ -180,7 +180,7 @@ static int place_registers(emu_parser *p, const emu_operand *list, int at, int n
   return 0;
 }
 
-/* what follows scale-d: literals by type and by where a lies */
+/* the literals after scale-d depend on the type and on where a is */
 static int take_literals(emu_parser *p, int at, emu_type a, bool in_registers, int *flags) {
   static const int bits[] = {WGMMA_minus_a, WGMMA_minus_b, WGMMA_trans_a, WGMMA_trans_b};
   bool half = a == T_f16 || a == T_bf16, integer = is_byte(a);
@@ -194,8 +194,8 @@ static int take_literals(emu_parser *p, int at, emu_type a, bool in_registers, i
   return 0;
 }
 
-/* ops: accumulators as results, a where it is in registers, accumulators as operands; slots 1 and 2
- * the descriptors, 3 scale-d; mode: rows of a warp, n, k, types, flags */
+/* ops: accumulators as results, a if it is in registers, accumulators as operands. Slots: 1 and 2
+ * descriptors, 3 scale-d. mode: rows of a warp, n, k, types of a and b, flags. */
 static int wgmma_multiply(emu_parser *p) {
   const emu_operand *o = p->statement.operands;
   int n, k, flags = 0;
@@ -254,7 +254,7 @@ static int decode_wgmma(emu_parser *p, int op, int arg) {
   return 0;
 }
 
-/* setmaxnreg moves registers between warps; here every thread has enough of them */
+/* setmaxnreg moves registers between warps; emulated threads always have enough */
 static int decode_setmaxnreg(emu_parser *p, int op, int arg) {
   const emu_operand *o = p->statement.operands;
   (void)op, (void)arg;

@@ -6,7 +6,7 @@
 #include "emu_decoders.h"
 #include "emu_modes.h"
 
-/* an address into slot 1, 2 or 3, with its offset and width kept apart */
+/* Puts an address into slot 1, 2 or 3 and keeps its offset and width separately. */
 static int place_address(emu_parser *p, emu_insn *in, int slot, const emu_operand *o) {
   emu_statement *s = &p->statement;
   emu_operand kept = s->operands[0];
@@ -25,11 +25,11 @@ typedef struct form {
   int dimensions;
 } form;
 
-/* .shared::cluster.global, .shared::cluster.shared::cta or .global.shared::cta, in this order */
+/* .shared::cluster.global, .shared::cluster.shared::cta or .global.shared::cta */
 static bool take_direction(emu_parser *p, form *f) {
   bool cluster = emu_mod(p, "shared::cluster"), cta = emu_mod(p, "shared::cta");
   bool global = emu_mod(p, "global");
-  if (global && cta && !cluster) { /* the order of the words says which way */
+  if (global && cta && !cluster) { /* the order of the two gives the direction */
     const emu_statement *s = &p->statement;
     for (int i = 1; i < s->n_mods; i++) {
       if (s->mods[i].n == 6 && !memcmp(s->mods[i].p, "global", 6)) {
@@ -59,7 +59,7 @@ static bool take_form(emu_parser *p, form *f) {
   return emu_mod(p, f->op == BULK_STORE ? "bulk_group" : "mbarrier::complete_tx::bytes");
 }
 
-/* coordinates of a tensor's tile: as many ops */
+/* one op for each coordinate of a tensor's tile */
 static int place_coordinates(emu_parser *p, emu_insn *in, const emu_operand *address, int n) {
   if (address->kind != OPERAND_ADDRESS || address->count != n) {
     return emu_unsupported(p, "wrong number of coordinates");
@@ -71,8 +71,8 @@ static int place_coordinates(emu_parser *p, emu_insn *in, const emu_operand *add
   return 0;
 }
 
-/* slots: 1 destination, 2 source (a tensor map: its address), 3 mbarrier, 4 size; ops: coordinates,
- * then the mask of a multicast */
+/* Slots: 1 destination, 2 source (of a tensor: the map's address), 3 mbarrier, 4 size. ops:
+ * coordinates, then the mask of a multicast. */
 static int decode_copy(emu_parser *p, const form *f) {
   const emu_operand *o = p->statement.operands;
   int n = f->op == BULK_STORE ? 2 : 3;
@@ -108,7 +108,7 @@ static int decode_wait(emu_parser *p) {
   if (!in) {
     return ERR_NOMEM;
   }
-  (void)read; /* both wait until the copy is done */
+  (void)read; /* both forms wait until the copy is done */
   in->imm = (int64_t)p->statement.operands[0].value;
   return p->statement.operands[0].kind == OPERAND_INT ? 0 : emu_unsupported(p, "");
 }
@@ -122,7 +122,7 @@ int emu_decode_bulk(emu_parser *p) {
   if (emu_mod(p, "wait_group")) {
     return decode_wait(p);
   }
-  if (emu_mod(p, "prefetch")) { /* changes no result */
+  if (emu_mod(p, "prefetch")) { /* no effect on results */
     p->statement.used = ~0u;
     return emu_begin(p, KIND_nop, EMU_PIPE_control) ? 0 : ERR_NOMEM;
   }

@@ -1,5 +1,5 @@
-/* emu_decode_flow.c -- decoders of branches, calls, barriers and what lanes tell each other.
- * src: PTX ISA 9.0, 9.7.12, 9.7.13 and 9.7.9.6. */
+/* emu_decode_flow.c -- decoders of branches, calls, barriers and exchanges within a warp. src: PTX
+ * ISA 9.0, 9.7.12, 9.7.13 and 9.7.9.6. */
 #include <string.h>
 
 #include "emu_decoders.h"
@@ -37,18 +37,18 @@ static int decode_brx(emu_parser *p, int op, int arg) {
     return ERR_NOMEM;
   }
   const emu_table *table = &p->tables[p->symbols[o[1].symbol].index];
-  in->more->ops = table->targets; /* filled when the labels are known */
+  in->more->ops = table->targets; /* filled in when the labels are known */
   in->more->n = table->n;
   return emu_use(p, 1, 0, 4, T_u32);
 }
 
-/* offset and size of a variable of the frame, twice an entry of ops */
+/* two ops for each argument: offset and size of its variable in the frame */
 static int call_list(emu_parser *p, emu_insn *in, const emu_operand *list, int at) {
   for (int i = 0; list && i < list->count; i++) {
     const emu_operand *o = emu_list(p, list, i);
     const emu_symbol *s = o->kind == OPERAND_SYMBOL ? &p->symbols[o->symbol] : NULL;
     if (!s || s->kind != SYMBOL_VAR || p->m->vars[s->index].space != SPACE_frame) {
-      return emu_unsupported(p, "an argument that is not in .param space");
+      return emu_unsupported(p, "an argument is not in .param space");
     }
     in->more->ops[at + 2 * i] = (int32_t)p->m->vars[s->index].address;
     in->more->ops[at + 2 * i + 1] = (int32_t)p->m->vars[s->index].nbytes;
@@ -56,7 +56,7 @@ static int call_list(emu_parser *p, emu_insn *in, const emu_operand *list, int a
   return 0;
 }
 
-/* call (results), target, (arguments), prototype; all but the target may be absent */
+/* call (results), target, (arguments), prototype; only the target is mandatory */
 static int decode_call(emu_parser *p, int op, int arg) {
   const emu_operand *o = p->statement.operands;
   int n = p->statement.n, at = 0;
@@ -66,7 +66,7 @@ static int decode_call(emu_parser *p, int op, int arg) {
   const emu_operand *target = at < n ? &o[at++] : NULL;
   const emu_operand *arguments = at < n && o[at].kind == OPERAND_LIST ? &o[at++] : NULL;
   if (!target || (target->kind != OPERAND_SYMBOL && target->kind != OPERAND_REG)) {
-    return emu_unsupported(p, "no such function");
+    return emu_unsupported(p, "the function is not declared");
   }
   int n_results = results ? results->count : 0, n_args = arguments ? arguments->count : 0;
   emu_insn *in = emu_begin(p, KIND_call, EMU_PIPE_control);
@@ -84,7 +84,7 @@ static int decode_call(emu_parser *p, int op, int arg) {
   }
   const emu_symbol *s = &p->symbols[target->symbol];
   if (s->kind != SYMBOL_FUNC || p->m->funcs[s->index]->entry) {
-    return emu_unsupported(p, "the target is no function");
+    return emu_unsupported(p, "the target is not a function");
   }
   in->target = s->index;
   return emu_build_call(p, s->index);
@@ -166,7 +166,7 @@ static int second_result(emu_parser *p) {
   if (o->second == EMU_NONE) {
     return 0;
   }
-  return p->reg_bytes[o->second] ? emu_unsupported(p, "the second result is no predicate")
+  return p->reg_bytes[o->second] ? emu_unsupported(p, "the second result must be a predicate")
                                  : emu_build_ref(p, 5, o->second, true);
 }
 
@@ -176,7 +176,7 @@ static int decode_shfl(emu_parser *p, int op, int arg) {
   int mode = emu_mod_choice(p, modes);
   (void)op, (void)arg;
   if (mode < 0 || emu_mod_type(p) != T_b32 || !sync) {
-    return emu_unsupported(p, sync ? "" : "without .sync it was removed after sm_6x");
+    return emu_unsupported(p, sync ? "" : "the form without .sync was removed after sm_6x");
   }
   TRY(emu_arity(p, 5, 5));
   if (!lanes_insn(p, KIND_shfl, mode, 4)) {

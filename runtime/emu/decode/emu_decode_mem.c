@@ -20,7 +20,7 @@ static emu_space take_space(emu_parser *p) {
   return i < 0 ? SPACE_generic : spaces[i];
 }
 
-/* what the memory model says; the emulator is sequentially consistent, so only "strong" matters */
+/* Memory ordering: the emulator is sequentially consistent, so only strong or weak matters. */
 static bool take_strong(emu_parser *p) {
   static const char *const strong[] = {"volatile", "relaxed", "acquire", "release",
                                        "acq_rel",  "mmio",    "sc",      NULL};
@@ -34,8 +34,8 @@ static bool take_strong(emu_parser *p) {
   return is;
 }
 
-/* hints change no result; returns whether a cache-policy operand follows. *past_l1: do loads look
- * in the L2 alone? */
+/* Cache hints change no result; true: a cache-policy operand follows. *past_l1: does the load
+ * bypass the L1? */
 static bool take_hints(emu_parser *p, bool *past_l1) {
   static const char *const hints[] = {"ca", "cg", "cs", "lu",    "cv",
                                       "wb", "wt", "nc", "noftz", NULL};
@@ -273,7 +273,7 @@ static int decode_cp_groups(emu_parser *p) {
   return all ? 0 : emu_arity(p, 1, 1);
 }
 
-/* cp.async.ca.shared.global [dst], [src], size{, src-size}; slots: 1 dst, 2 src, 3 src-size */
+/* cp.async.ca.shared.global [dst], [src], size{, src-size}. Slots: 1 dst, 2 src, 3 src-size */
 static int decode_cp(emu_parser *p, int op, int arg) {
   (void)op, (void)arg;
   if (!emu_mod(p, "async")) {
@@ -305,7 +305,7 @@ static int decode_cp(emu_parser *p, int op, int arg) {
   TRY(emu_address(p, 2, 1, in));
   in->more->mode[0] = (int)o[2].value;
   if (n == 4 && emu_reg_bytes(p, &o[3]) == 0) {
-    in->more->mode[1] = 1; /* a predicate: ignore the source */
+    in->more->mode[1] = 1; /* the operand is a predicate that says to ignore the source */
     return emu_use(p, 3, 3, 0, T_pred);
   }
   return n == 4 ? emu_use(p, 3, 3, 4, T_u32) : 0;
@@ -339,12 +339,12 @@ static int decode_fence(emu_parser *p, int op, int arg) {
   }
   emu_insn *in = emu_begin(p, async ? KIND_proxyfence : KIND_fence, EMU_PIPE_control);
   if (in) {
-    in->imm = !block; /* does it order this block's accesses with those of others? */
+    in->imm = !block; /* does the fence order accesses of this block with those of others? */
   }
   return in ? 0 : ERR_NOMEM;
 }
 
-/* no effect on results: prefetch, discard, ...; arg: nanosleep, which lets others go first */
+/* instructions without effect on results: prefetch, discard, ... arg: nanosleep, which yields */
 static int decode_nothing(emu_parser *p, int op, int arg) {
   (void)op;
   p->statement.used = ~0u;
@@ -355,7 +355,7 @@ static int decode_nothing(emu_parser *p, int op, int arg) {
   return !in ? ERR_NOMEM : arg ? emu_use(p, 1, 0, 4, T_u32) : 0;
 }
 
-/* createpolicy: the value is only ever a cache hint */
+/* createpolicy: its value is only a cache hint */
 static int decode_policy(emu_parser *p, int op, int arg) {
   (void)op, (void)arg;
   p->statement.used = ~0u;

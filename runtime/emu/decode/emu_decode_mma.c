@@ -33,7 +33,7 @@ static int place_list(emu_parser *p, emu_insn *in, const emu_operand *list, int 
     const emu_operand *o = list->kind == OPERAND_LIST ? emu_list(p, list, i) : list;
     int bytes = emu_reg_bytes(p, o);
     if (bytes != 4 && bytes != 8) {
-      return emu_unsupported(p, "an element that is no register of 32 or 64 bits");
+      return emu_unsupported(p, "an element is not a 32- or 64-bit register");
     }
     in->more->bytes[at + i] = (uint8_t)bytes;
     TRY(def ? emu_def_operand(p, 5 + at + i, o, bytes)
@@ -42,7 +42,7 @@ static int place_list(emu_parser *p, emu_insn *in, const emu_operand *list, int 
   return 0;
 }
 
-/* how many registers a lane holds of a matrix of this many elements */
+/* registers of a lane that hold its share of a matrix of so many elements */
 static int registers(int elements, emu_type t) {
   int bits = t == T_s4 || t == T_u4 ? 4 : t == T_b1 ? 1 : 8 * emu_type_bytes(t);
   int width = t == T_f64 ? 64 : 32;
@@ -64,7 +64,7 @@ static bool mma_types(emu_type d, emu_type a, emu_type b, emu_type c, int m, int
          (dbl && ((m == 8 && k == 4) || (m == 16 && (k == 4 || k == 8 || k == 16))));
 }
 
-/* o[1] to o[4]: how many registers of d, a, b and c follow each other in ops */
+/* o[1] to o[4]: numbers of registers of d, a, b and c, which follow each other in ops */
 static int decode_mma(emu_parser *p, int op, int arg) {
   int m, n, k;
   (void)op, (void)arg;
@@ -104,7 +104,7 @@ static int decode_mma(emu_parser *p, int op, int arg) {
   return 0;
 }
 
-/* ldmatrix, stmatrix: op is the kind; mode: matrices, transposed? */
+/* ldmatrix and stmatrix. op: the kind. mode: number of matrices, transposed? */
 static int decode_ldmatrix(emu_parser *p, int op, int arg) {
   static const char *const counts[] = {"x1", "x2", "x4", NULL};
   bool ok = emu_mod(p, "sync") && emu_mod(p, "aligned") && emu_mod(p, "m8n8");
@@ -123,7 +123,7 @@ static int decode_ldmatrix(emu_parser *p, int op, int arg) {
   for (int i = 0; i < count_of(list); i++) {
     const emu_operand *o = list->kind == OPERAND_LIST ? emu_list(p, list, i) : list;
     if (emu_reg_bytes(p, o) != 4) {
-      return emu_unsupported(p, "an element that is no register of 32 bits");
+      return emu_unsupported(p, "an element is not a 32-bit register");
     }
   }
   emu_insn *in = emu_begin(p, (emu_kind)op, EMU_PIPE_lsu);
@@ -155,7 +155,7 @@ static int decode_movmatrix(emu_parser *p, int op, int arg) {
 
 /* ---- wmma: fragments whose layout is ours, since PTX leaves it open ---- */
 
-/* do n registers from `at` on, all alike, hold a lane's share of so many elements? */
+/* Do the n registers from `at` on have one width and hold a lane's share of that many elements? */
 static int check_fragment(emu_parser *p, const emu_insn *in, int at, int n, emu_type t,
                           int elements) {
   int size = emu_type_bytes(t), bytes = n ? in->more->bytes[at] : 0;
@@ -172,8 +172,8 @@ static int wmma_element(emu_parser *p, int *matrix) {
   return *matrix < 0 ? emu_unsupported(p, "") : 0;
 }
 
-/* load and store: mode: rows, columns, column-major?, matrix (0 a, 1 b, 2 accumulator); o[2] stride
- */
+/* Load and store. mode: rows, columns, column-major?, matrix (0 a, 1 b, 2 accumulator); o[2]:
+ * stride */
 static int wmma_access(emu_parser *p, emu_kind kind) {
   static const char *const layouts[] = {"row", "col", NULL};
   static const char *const spaces[] = {"global", "shared", "shared::cta", NULL};
@@ -224,7 +224,7 @@ static int wmma_multiply(emu_parser *p) {
   bool finite = emu_mod(p, "satfinite");
   emu_type t[4] = {emu_mod_type(p), emu_mod_type(p), emu_mod_type(p), emu_mod_type(p)};
   emu_type a = t[1], b = t[2], c = t[3];
-  if (t[2] == T_none) { /* halves: only d and c are named */
+  if (t[2] == T_none) { /* half precision: only d and c are named */
     a = b = T_f16;
     c = t[1];
   }

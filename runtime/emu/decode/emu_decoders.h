@@ -1,10 +1,10 @@
-/* emu_decoders.h -- the tables that name each instruction's decoder. */
+/* emu_decoders.h -- the tables of decoders by name of the instruction. */
 #ifndef EMU_DECODERS_H
 #define EMU_DECODERS_H
 
 #include "emu_operands.h"
 
-/* A decoder turns p->statement into instructions. `op` and `arg` come from its row in the table. */
+/* A decoder turns p->statement into instructions; `op` and `arg` are those of its row. */
 typedef int (*emu_decoder)(emu_parser *p, int op, int arg);
 
 typedef struct emu_decode_row {
@@ -13,14 +13,15 @@ typedef struct emu_decode_row {
   int op, arg;
 } emu_decode_row;
 
-/* arithmetic, memory, control, matrices, asynchronous work; each ends with name NULL */
+/* Arithmetic, memory, control, matrices, asynchronous operations, bulk copies; name is NULL in the
+ * last row. */
 extern const emu_decode_row emu_decode_alu_rows[], emu_decode_mem_rows[], emu_decode_flow_rows[],
     emu_decode_mma_rows[], emu_decode_async_rows[], emu_decode_bulk_rows[];
 
-/* emu_decode_cp_arrive -- cp.async.mbarrier.arrive, whose modifiers up to "mbarrier" are taken */
+/* emu_decode_cp_arrive -- cp.async.mbarrier.arrive, after "mbarrier" */
 int emu_decode_cp_arrive(emu_parser *p);
 
-/* emu_decode_bulk, emu_decode_cluster_bar -- cp.async.bulk and barrier.cluster, behind these words
+/* emu_decode_bulk, emu_decode_cluster_bar -- cp.async.bulk and barrier.cluster, after these words
  */
 int emu_decode_bulk(emu_parser *p);
 int emu_decode_cluster_bar(emu_parser *p);

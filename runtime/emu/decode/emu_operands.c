@@ -98,7 +98,7 @@ int emu_def_operand(emu_parser *p, int slot, const emu_operand *o, int bytes) {
   }
   int have = p->reg_bytes[o->reg];
   if (bytes >= 0 && have != bytes && !(bytes == 1 && have == 2)) {
-    return emu_unsupported(p, "the result register has another width");
+    return emu_unsupported(p, "the result register has the wrong width");
   }
   return emu_build_ref(p, slot, o->reg, true);
 }
@@ -107,7 +107,7 @@ int emu_def(emu_parser *p, int slot, int i, int bytes) {
   return emu_def_operand(p, slot, &p->statement.operands[i], bytes);
 }
 
-/* the bits of a literal as type t takes them */
+/* the bits of a literal in type t */
 static int literal(emu_parser *p, const emu_operand *o, emu_type t, uint64_t *bits) {
   *bits = o->value;
   if (o->kind == OPERAND_F64 && t == T_f32) {
@@ -119,7 +119,7 @@ static int literal(emu_parser *p, const emu_operand *o, emu_type t, uint64_t *bi
   } else if (o->kind == OPERAND_INT && t == T_f32) {
     *bits = emu_f32_bits((float)(int64_t)o->value);
   } else if (o->kind != OPERAND_INT && (t == T_f16 || t == T_bf16)) {
-    return emu_unsupported(p, "a float literal of 16 bits");
+    return emu_unsupported(p, "16-bit types take no float literal");
   }
   return 0;
 }
@@ -131,7 +131,7 @@ int emu_use_operand(emu_parser *p, int slot, const emu_operand *o, int bytes, em
   if (o->kind == OPERAND_REG) {
     int have = p->reg_bytes[o->reg];
     if (bytes >= 0 && have != bytes && !(bytes == 1 && have == 2)) {
-      return emu_unsupported(p, "an operand register has another width");
+      return emu_unsupported(p, "an operand register has the wrong width");
     }
     return emu_build_ref(p, slot, o->reg, false);
   }
@@ -141,7 +141,7 @@ int emu_use_operand(emu_parser *p, int slot, const emu_operand *o, int bytes, em
     TRY(literal(p, o, t, &bits));
     TRY(emu_build_constant(p, bytes < 0 ? 4 : bytes, bits, -1, &constant));
   } else if (o->kind == OPERAND_NAME) {
-    return emu_fail(p, "no register or variable '%.*s'", (int)(o->n < 60 ? o->n : 60), o->p);
+    return emu_fail(p, "'%.*s' is not a register or variable", (int)(o->n < 60 ? o->n : 60), o->p);
   } else {
     return emu_unsupported(p, "unsupported operand");
   }
@@ -157,13 +157,13 @@ int emu_address(emu_parser *p, int slot, int i, emu_insn *in) {
   const emu_operand *o = &p->statement.operands[i];
   emu_operand base = {.kind = OPERAND_INT, .symbol = -1};
   if (o->kind != OPERAND_ADDRESS) {
-    return emu_unsupported(p, "an address in [ ] is missing");
+    return emu_unsupported(p, "expected an address in [ ]");
   }
   if (o->reg != EMU_NONE) {
     base.kind = OPERAND_REG;
     base.reg = o->reg;
     if (p->reg_bytes[o->reg] != 4 && p->reg_bytes[o->reg] != 8) {
-      return emu_unsupported(p, "an address register of neither 32 nor 64 bits");
+      return emu_unsupported(p, "an address register must have 32 or 64 bits");
     }
   } else if (o->symbol >= 0) {
     base.kind = OPERAND_SYMBOL;

@@ -1,4 +1,4 @@
-/* emu_exec.h -- the functions that execute instructions, one for each kind. */
+/* emu_exec.h -- the functions that execute instructions: exec_KIND for each kind. */
 #ifndef EMU_EXEC_H
 #define EMU_EXEC_H
 

@@ -1,4 +1,4 @@
-/* emu_exec_atom.c -- atomics: lanes one after the other, each a compare-and-swap on the host. */
+/* emu_exec_atom.c -- atomics: for one lane after the other a compare-and-swap on the host. */
 #include "emu_access.h"
 #include "emu_clock.h"
 #include "emu_count.h"
@@ -89,7 +89,7 @@ int exec_atom(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   w->block->worker->traffic.atomics += (uint64_t)__builtin_popcount(mask);
   if (more->space != SPACE_shared && !(mask & (mask - 1)) && more->ops[0] != EMU_NONE) {
-    emu_count_draw(w, address[__builtin_ctz(mask)]);
+    emu_count_fetch(w, address[__builtin_ctz(mask)]);
   }
   const void *swap = more->ops[2 * n] == EMU_NONE ? NULL : emu_src(w, more->ops[2 * n]);
   for (int i = 0; i < EMU_LANES_N; i++) {

@@ -1,4 +1,4 @@
-/* emu_exec_basic.c -- instructions that only move or compute: everything but memory and control. */
+/* emu_exec_basic.c -- arithmetic, comparisons, conversions and moves. */
 #define _GNU_SOURCE
 #include <string.h>
 #include <time.h>
@@ -22,7 +22,7 @@ static void flush_f32(uint32_t *to, const uint32_t *from) {
   }
 }
 
-/* ftz and saturation around an operation that knows neither */
+/* Applies ftz and saturation around an operation that has neither. */
 int exec_wrapped(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint32_t flushed[3][EMU_LANES_N];
   uint64_t d[64];
@@ -73,7 +73,7 @@ int exec_setp(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return RUN_ON;
 }
 
-/* the number that stands for true */
+/* the number that represents true */
 static uint64_t truth_value(emu_type t) {
   switch (t) {
   case T_f32: return 0x3f800000;
@@ -234,7 +234,7 @@ static uint64_t sreg_of_warp(const emu_warp *w, emu_sreg r) {
   case SREG_cluster_nctaid_y:
   case SREG_cluster_nctaid_z: return l->cluster[r - SREG_cluster_nctaid_x];
   case SREG_cluster_ctarank: return (uint64_t)w->block->rank;
-  case SREG_cluster_nctarank: return (uint64_t)l->n_mates;
+  case SREG_cluster_nctarank: return (uint64_t)l->cluster_size;
   case SREG_clusterid_x:
   case SREG_clusterid_y:
   case SREG_clusterid_z:
@@ -278,7 +278,7 @@ int exec_pack(emu_warp *w, const emu_insn *in, uint32_t mask) {
 int exec_unpack(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint8_t s[32 * 16], d[32 * 16];
   int part = in->more->mode[0], total = in->more->mode[1];
-  memcpy(s, emu_src(w, in->o[0]), (size_t)total * 32); /* a result may be the source */
+  memcpy(s, emu_src(w, in->o[0]), (size_t)total * 32); /* the source may be one of the results */
   for (int e = 0; e < in->more->n; e++) {
     int bytes = in->more->bytes[e];
     if (in->more->ops[e] == EMU_NONE) {

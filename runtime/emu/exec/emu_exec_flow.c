@@ -1,4 +1,4 @@
-/* emu_exec_flow.c -- branches, calls and the end of threads. */
+/* emu_exec_flow.c -- branches, calls, exit. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ int exec_brx(emu_warp *w, const emu_insn *in, uint32_t mask) {
     }
     if (i >= (uint32_t)in->more->n) {
       return emu_finding(w, in, __builtin_ctz(left), EMU_CALL,
-                         "branches by index %u of a table of %d", i, in->more->n);
+                         "branches with index %u into a table of %d targets", i, in->more->n);
     }
     w->mask &= ~same;
     left &= ~same;
@@ -73,7 +73,7 @@ static int call_builtin(emu_warp *w, const emu_insn *in, uint32_t mask, int buil
     } else if (builtin == BUILTIN_malloc) {
       result = emu_heap_alloc(w->launch->heap, args[0], NULL, &result, NULL) ? 0 : result;
     } else if (args[0] && !emu_heap_release(w->launch->heap, args[0])) {
-      rc = emu_finding(w, in, i, EMU_FREED, "frees 0x%llx, which is no allocation",
+      rc = emu_finding(w, in, i, EMU_FREED, "frees 0x%llx, which is not the start of an allocation",
                        (unsigned long long)args[0]);
     }
     if (rc) {
@@ -99,7 +99,8 @@ static int enter(emu_warp *w, const emu_insn *in, uint32_t mask, int index) {
   uint8_t *regs = frame ? aligned_alloc(64, f->regs_nbytes + 64) : NULL;
   if (!regs) {
     free(frame);
-    return emu_finding(w, in, __builtin_ctz(mask), EMU_STACK, "finds no host memory for a call");
+    return emu_finding(w, in, __builtin_ctz(mask), EMU_STACK,
+                       "cannot call a function: the host is out of memory");
   }
   memset(regs, 0, f->regs_nbytes + 64);
   *frame = (emu_frame){w->frame, index, in, w->pc, w->frame->depth + 1, mask, regs, base};
@@ -118,7 +119,7 @@ static int call_one(emu_warp *w, const emu_insn *in, uint32_t mask, int64_t inde
   if (index < 0 || index >= m->n_funcs || m->funcs[index]->entry ||
       (!m->funcs[index]->defined && !m->funcs[index]->builtin)) {
     return emu_finding(w, in, __builtin_ctz(mask), EMU_CALL,
-                       "calls an address that is no function");
+                       "calls an address that is not a function");
   }
   const emu_func *f = m->funcs[index];
   return f->defined ? enter(w, in, mask, (int)index) : call_builtin(w, in, mask, f->builtin);
@@ -161,7 +162,7 @@ static void leave(emu_warp *w, uint32_t lanes) {
   frame->lanes &= ~lanes;
 }
 
-/* free frames that nobody is in any more */
+/* free the frames that have no lanes left */
 static void drop_frames(emu_frame *frame) {
   while (frame && frame->up && !frame->lanes) {
     emu_frame *up = frame->up;
@@ -176,16 +177,16 @@ int exec_exit(emu_warp *w, const emu_insn *in, uint32_t mask) {
     const emu_frag *f = &w->frags[i];
     if (i != w->current && f->state == FRAG_BAR && w->launch->checks &&
         w->block->barriers[f->barrier].pc[w->index] >= 0) {
-      return emu_finding(w, in, __builtin_ctz(mask), EMU_BARRIER,
-                         "ends while thread %d of its warp waits at a barrier: the barrier is in a "
-                         "divergent branch",
-                         emu_thread(w, __builtin_ctz(f->mask)));
+      return emu_finding(
+          w, in, __builtin_ctz(mask), EMU_BARRIER,
+          "exits while thread %d of its warp waits at a barrier: the barrier is in a divergent branch",
+          emu_thread(w, __builtin_ctz(f->mask)));
     }
   }
   if ((w->bulk_reads & mask) && w->launch->checks) {
-    return emu_finding(w, in, __builtin_ctz(w->bulk_reads & mask), EMU_ASYNC,
-                       "ends while a bulk copy may still read shared memory: "
-                       "cp.async.bulk.wait_group.read 0 first");
+    return emu_finding(
+        w, in, __builtin_ctz(w->bulk_reads & mask), EMU_ASYNC,
+        "exits while a bulk copy may still read shared memory; execute cp.async.bulk.wait_group.read 0 first");
   }
   w->live &= ~mask;
   w->mask &= ~mask;
@@ -210,12 +211,12 @@ int exec_ret(emu_warp *w, const emu_insn *in, uint32_t mask) {
   leave(w, mask);
   w->mask &= ~mask;
   if (!w->mask) {
-    w->frame = &w->kernel; /* an empty fragment must not name a frame that is gone */
+    w->frame = &w->kernel; /* an empty fragment must not refer to a freed frame */
   }
   drop_frames(frame);
   return RUN_PICK;
 }
 
 int exec_trap(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  return emu_finding(w, in, __builtin_ctz(mask), EMU_TRAP, "executes a trap");
+  return emu_finding(w, in, __builtin_ctz(mask), EMU_TRAP, "executes trap");
 }

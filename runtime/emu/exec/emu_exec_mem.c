@@ -9,7 +9,7 @@
 
 /* ---- loads ---- */
 
-/* elements of `size` bytes at p[lane] + skip to a register of `width` bytes */
+/* Loads elements of `size` bytes at p[lane] + skip into a register of `width` bytes. */
 #define LOAD(DT, ST)                                                                               \
   do {                                                                                             \
     DT *to = d;                                                                                    \
@@ -69,14 +69,15 @@ EMU_GUEST static void load_lanes(void *d, uint8_t *const p[32], int skip, int si
   }
 }
 
-/* parameters are alike in all lanes */
+/* Parameters are the same in all lanes. */
 static int load_param(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const emu_launch *l = w->launch;
   const emu_more *more = in->more;
   uint64_t at = emu_get(emu_src(w, in->o[1]), 0, 8) + (uint64_t)in->imm;
   int size = more->mode[0];
   if (at > l->params_nbytes || (uint64_t)(size * more->n) > l->params_nbytes - at) {
-    return emu_finding(w, in, __builtin_ctz(mask), EMU_LOCAL_BOUNDS, "reads behind the parameters");
+    return emu_finding(w, in, __builtin_ctz(mask), EMU_LOCAL_BOUNDS,
+                       "reads past the end of the parameters");
   }
   uint8_t *p[32];
   for (int i = 0; i < EMU_LANES_N; i++) {
@@ -113,7 +114,7 @@ int exec_ld(emu_warp *w, const emu_insn *in, uint32_t mask) {
   if (in->flags & INSN_STRONG) {
     emu_clock_acquire(w);
     if (more->space == SPACE_global && mask) {
-      emu_count_look(w, mask, address);
+      emu_count_poll(w, mask, address);
     }
   }
   return RUN_ON;
@@ -145,7 +146,7 @@ EMU_GUEST static void store_lanes(uint8_t *const p[32], int skip, const uint8_t 
   }
 }
 
-/* the values of all elements, lane after lane, for the checks */
+/* the values of all elements by lane, for the checks */
 static void gather_values(const emu_warp *w, const emu_insn *in, uint8_t *values) {
   const emu_more *more = in->more;
   int size = more->mode[0], n = size * more->n;
@@ -177,7 +178,7 @@ int exec_st(emu_warp *w, const emu_insn *in, uint32_t mask) {
     store_lanes(host, e * size, emu_src(w, more->ops[e]), size, more->bytes[e], mask);
   }
   if (in->flags & INSN_STRONG && more->space == SPACE_global) {
-    emu_count_tell(w);
+    emu_count_publish(w);
   }
   return RUN_ON;
 }

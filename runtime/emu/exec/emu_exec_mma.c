@@ -1,10 +1,9 @@
-/* emu_exec_mma.c -- matrices held by the lanes of a warp: ldmatrix, mma, wmma.
+/* emu_exec_mma.c -- matrices in the registers of a warp: ldmatrix, mma, wmma.
  *
- * Floating-point accumulation follows what is known of the hardware: products are exact, a block of
- * them is added to the accumulator at once, and the sum is cut, not rounded, to f32.
- * src: PTX ISA 9.0, 9.7.14 for the layouts; Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of
- * NVIDIA tensor cores", PeerJ CS 7:e330, 2021, for the arithmetic.
- */
+ * Floating-point accumulation follows what is known of the hardware: products are exact, a group of
+ * them is added to the accumulator at once, and the sum is truncated to f32. src: PTX ISA 9.0,
+ * 9.7.14 for the layouts; Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor
+ * cores", PeerJ CS 7:e330, 2021, for the arithmetic. */
 #include <math.h>
 #include <string.h>
 
@@ -19,7 +18,7 @@ typedef struct matrices {
   double a[ROWS][DEPTH], b[DEPTH][COLS], c[ROWS][COLS];
 } matrices;
 
-/* all lanes must be there */
+/* waits for all lanes of the warp */
 static int whole_warp(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return emu_warp_sync(w, in, mask, ~0u);
 }
@@ -59,7 +58,7 @@ static void unpack(const emu_warp *w, const emu_insn *in, int at, int n_regs, in
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       uint64_t reg = emu_get(s, lane, in->more->bytes[at + r]);
       for (int e = 0; e < each; e++) {
-        emu_spot p = emu_spot_of(matrix, lane, r, e, each, in->more->mode[0]);
+        emu_position p = emu_position_of(matrix, lane, r, e, each, in->more->mode[0]);
         uint64_t one = bits == 64 ? reg : reg >> (bits * e) & ((UINT64_C(1) << bits) - 1);
         double v = emu_element_value(one, t);
         *(matrix == 0   ? &x->a[p.row][p.column]
@@ -77,7 +76,7 @@ static void pack(emu_warp *w, const emu_insn *in, int n_regs, const matrices *x)
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       uint64_t reg = 0;
       for (int e = 0; e < each; e++) {
-        emu_spot p = emu_spot_of(2, lane, r, e, each, in->more->mode[0]);
+        emu_position p = emu_position_of(2, lane, r, e, each, in->more->mode[0]);
         reg |= emu_element_bits(x->c[p.row][p.column], t, in->flags & INSN_SAT) << (bits * e % 64);
       }
       emu_put(emu_reg(w, in->more->ops[r]), lane, in->more->bytes[r], reg);
@@ -101,10 +100,10 @@ int exec_mma(emu_warp *w, const emu_insn *in, uint32_t mask) {
 
 /* ---- ldmatrix, stmatrix, movmatrix: 8 by 8 halves ---- */
 
-/* which half of a matrix lane's element e is: row, column */
-static emu_spot half_of(int lane, int e, bool trans) {
+/* row and column of a lane's element e of an 8 x 8 matrix */
+static emu_position half_of(int lane, int e, bool trans) {
   int row = lane >> 2, column = 2 * (lane & 3) + e;
-  return trans ? (emu_spot){column, row} : (emu_spot){row, column};
+  return trans ? (emu_position){column, row} : (emu_position){row, column};
 }
 
 static int row_pointers(emu_warp *w, const emu_insn *in, int n, emu_access access,
@@ -128,7 +127,7 @@ int exec_ldmatrix(emu_warp *w, const emu_insn *in, uint32_t mask) {
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       uint16_t two[2];
       for (int e = 0; e < 2; e++) {
-        emu_spot p = half_of(lane, e, in->more->mode[1]);
+        emu_position p = half_of(lane, e, in->more->mode[1]);
         memcpy(&two[e], host[8 * j + p.row] + 2 * p.column, 2);
       }
       d[lane] = two[0] | (uint32_t)two[1] << 16;
@@ -144,7 +143,7 @@ int exec_stmatrix(emu_warp *w, const emu_insn *in, uint32_t mask) {
     const uint32_t *s = emu_src(w, in->more->ops[j]);
     for (int lane = 0; lane < EMU_LANES_N; lane++) {
       for (int e = 0; e < 2; e++) {
-        emu_spot p = half_of(lane, e, in->more->mode[1]);
+        emu_position p = half_of(lane, e, in->more->mode[1]);
         uint16_t h = (uint16_t)(s[lane] >> (16 * e));
         memcpy(rows + (8 * j + p.row) * 16 + 2 * p.column, &h, 2);
       }
@@ -186,7 +185,7 @@ static emu_type held_as(emu_type t) {
   return t == T_tf32 ? T_f32 : t;
 }
 
-/* address of the matrix and its stride, the same in all lanes */
+/* addresses of one element in all lanes; the matrix and its stride are the same for all */
 static void wmma_addresses(const emu_warp *w, const emu_insn *in, int lane_element, int share,
                            uint64_t address[32]) {
   const int *mode = in->more->mode;

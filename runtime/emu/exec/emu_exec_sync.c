@@ -1,4 +1,4 @@
-/* emu_exec_sync.c -- barriers, and what the lanes of a warp tell each other. */
+/* emu_exec_sync.c -- barriers, and exchanges between the lanes of a warp. */
 #include "emu_exec_sync.h"
 
 #include <string.h>
@@ -9,7 +9,8 @@
 #include "emu_fragment.h"
 #include "emu_modes.h"
 
-/* of the multiprocessor, on an H200: our histograms with and without it; not documented */
+/* clocks of the multiprocessor, from histograms on an H200 with and without match; not documented
+ */
 enum { MATCH_ANY_CLOCKS = 64 };
 
 /* ---- barriers of the block ---- */
@@ -19,7 +20,7 @@ static int arrive_twice(emu_warp *w, const emu_insn *in, int lane, int id) {
                      id);
 }
 
-/* in an aligned barrier all lanes of a warp must stand at the same instruction */
+/* All lanes of a warp must execute an aligned barrier at the same instruction. */
 static bool diverged(emu_warp *w, emu_barrier *b, bool aligned) {
   int pc = w->pc - 1;
   if (!aligned) {
@@ -35,10 +36,10 @@ int exec_bar(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint64_t id = emu_get(emu_src(w, in->o[1]), lane, 4);
   uint64_t count = in->o[2] == EMU_NONE ? 0 : emu_get(emu_src(w, in->o[2]), lane, 4);
   if (id >= EMU_BARRIERS || count % EMU_LANES_N) {
-    return emu_finding(w, in, lane, EMU_BARRIER,
-                       "uses barrier %llu with %llu threads: there are 16, "
-                       "and a count is a multiple of 32",
-                       (unsigned long long)id, (unsigned long long)count);
+    return emu_finding(
+        w, in, lane, EMU_BARRIER,
+        "uses barrier %llu with %llu threads; barriers are 0 to 15, thread counts multiples of 32",
+        (unsigned long long)id, (unsigned long long)count);
   }
   emu_barrier *b = &w->block->barriers[id];
   if (b->arrived[w->index] & mask) {
@@ -58,7 +59,7 @@ int exec_bar(emu_warp *w, const emu_insn *in, uint32_t mask) {
   }
   w->block->worker->traffic.barriers++;
   w->block->moved = true;
-  w->block->mates[0]->idle = 0;
+  w->block->cluster_blocks[0]->idle = 0;
   if (mode == BAR_arrive) {
     return RUN_ON;
   }
@@ -95,7 +96,7 @@ static void reduce(emu_warp *w, const emu_frag *f, const emu_barrier *bar) {
   emu_store(f->frame->regs + in->o[0], d, in->dbytes, f->mask);
 }
 
-static void let_go(emu_block *b, int id) {
+static void release(emu_block *b, int id) {
   emu_barrier *bar = &b->barriers[id];
   emu_clock_join(b, bar->arrived);
   for (int i = 0; i < b->n_warps; i++) {
@@ -116,7 +117,7 @@ bool emu_block_release(emu_block *b) {
   bool any = false;
   for (int id = 0; id < EMU_BARRIERS; id++) {
     if (b->barriers[id].any && complete(b, &b->barriers[id])) {
-      let_go(b, id);
+      release(b, id);
       any = true;
     }
   }
@@ -125,8 +126,9 @@ bool emu_block_release(emu_block *b) {
 
 /* ---- member masks ---- */
 
-/* The lanes of mask may name different members; one group of equal masks is served at a time. The
- * first that is complete is put into *group and served by the caller; the others come back. */
+/* Lanes of mask may name different members; lanes with equal member masks form a group. The first
+ * complete group is stored in *group and served by the caller; the others execute the instruction
+ * again. */
 static int take_group(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t *group) {
   const uint32_t *members = emu_src(w, in->o[4]);
   uint32_t first = members[__builtin_ctz(mask)], same = 0;
@@ -142,7 +144,7 @@ static int take_group(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t *
   if (rc != RUN_ON || same == mask) {
     return rc;
   }
-  emu_warp_split(w, mask & ~same, w->pc - 1, w->frame); /* the rest: once more */
+  emu_warp_split(w, mask & ~same, w->pc - 1, w->frame); /* the other lanes execute it again */
   w->mask &= ~(mask & ~same);
   return RUN_ON;
 }
@@ -197,7 +199,7 @@ int exec_shfl(emu_warp *w, const emu_insn *in, uint32_t mask) {
     int j = shfl_source(in->more->mode[0], i, b[i], c[i], &inside);
     if ((group >> i & 1) && !(group >> j & 1) && w->launch->checks) {
       return emu_finding(w, in, i, EMU_SHUFFLE,
-                         "shuffles from lane %d (thread %d), which takes no part", j,
+                         "shuffles from lane %d (thread %d), which does not take part", j,
                          emu_thread(w, j));
     }
     d[i] = a[j];

@@ -30,7 +30,7 @@ void emu_store(void *to, const void *from, int bytes, uint32_t mask) {
 }
 
 emu_frag *emu_warp_split(emu_warp *w, uint32_t lanes, int pc, emu_frame *frame) {
-  /* lanes are disjoint, so there are never more than 32 */
+  /* lanes are disjoint, so there are at most 32 fragments */
   emu_frag *f = &w->frags[w->n_frags++];
   *f = (emu_frag){frame, pc, lanes, FRAG_RUN, 0, 0};
   return f;
@@ -50,12 +50,11 @@ int emu_warp_sync(emu_warp *w, const emu_insn *in, uint32_t mask, uint32_t membe
   }
   if (members & w->live & w->mask & ~mask) {
     return emu_finding(w, in, __builtin_ctz(members & w->mask & ~mask), EMU_SHUFFLE,
-                       "is named in the member mask 0x%08x of an instruction that its predicate "
-                       "keeps it from executing",
+                       "is in the member mask 0x%08x of an instruction that its predicate disables",
                        members);
   }
   w->frags[w->current].state = FRAG_SYNC;
   w->frags[w->current].members = members;
-  w->pc--; /* come back to this instruction */
+  w->pc--; /* execute this instruction again */
   return RUN_PICK;
 }

@@ -34,7 +34,6 @@ uint64_t emu_element_bits(double v, emu_type t, bool finite) {
   }
 }
 
-/* a double to f32, towards zero */
 double emu_cut(double v) {
   float f = (float)v;
   if (isfinite(v) && fabs((double)f) > fabs(v)) {
@@ -43,22 +42,20 @@ double emu_cut(double v) {
   return f;
 }
 
-/* how many products are added at once: 16 halves on Hopper, 8 before; fewer of wider types */
 int emu_matrix_block(const emu_warp *w, emu_type t) {
   int halves = w->launch->cc >= 90 ? 16 : 8;
   return t == T_tf32 ? halves / 2 : emu_type_bytes(t) == 1 ? 2 * halves : halves;
 }
 
-/* element e of register r: `matrix` 0 a, 1 b, 2 accumulator; `each` elements a register */
-emu_spot emu_spot_of(int matrix, int lane, int r, int e, int each, int m) {
+emu_position emu_position_of(int matrix, int lane, int r, int e, int each, int m) {
   int g = lane >> 2, t = lane & 3;
   if (matrix == 0) {
     int blocks = m / 8;
-    return (emu_spot){g + 8 * (r % blocks), r / blocks * 4 * each + t * each + e};
+    return (emu_position){g + 8 * (r % blocks), r / blocks * 4 * each + t * each + e};
   }
   if (matrix == 1) {
-    return (emu_spot){r * 4 * each + t * each + e, g};
+    return (emu_position){r * 4 * each + t * each + e, g};
   }
   int i = r * each + e;
-  return (emu_spot){g + 8 * (i >> 1), t * 2 + (i & 1)};
+  return (emu_position){g + 8 * (i >> 1), t * 2 + (i & 1)};
 }

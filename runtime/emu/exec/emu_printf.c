@@ -18,7 +18,7 @@ static void read_text(emu_warp *w, int lane, uint64_t address, char *to, size_t 
   to[i] = 0;
 }
 
-/* %[flags][width][.precision][size]conversion; returns its length, 0 when it is none */
+/* %[flags][width][.precision][size]conversion: its length; 0: not a conversion */
 static size_t parse_spec(const char *p, char *spec, char *conversion, bool *wide) {
   size_t n = 1;
   *wide = false;
@@ -30,7 +30,7 @@ static size_t parse_spec(const char *p, char *spec, char *conversion, bool *wide
     return 0;
   }
   size_t kept = 0;
-  for (size_t i = 0; i < n; i++) { /* our own size follows */
+  for (size_t i = 0; i < n; i++) { /* the host's size is added later */
     if (!strchr("hlzjt", p[i])) {
       spec[kept++] = p[i];
     }
@@ -40,7 +40,7 @@ static size_t parse_spec(const char *p, char *spec, char *conversion, bool *wide
   return n + 1;
 }
 
-/* every argument is 4 or 8 bytes, aligned to its size */
+/* arguments have 4 or 8 bytes, aligned to their size */
 static uint64_t take(emu_warp *w, int lane, uint64_t *at, uint64_t n) {
   uint64_t v = 0;
   *at = (*at + n - 1) / n * n;
@@ -49,7 +49,7 @@ static uint64_t take(emu_warp *w, int lane, uint64_t *at, uint64_t n) {
   return v;
 }
 
-/* the formats are the kernel's own, checked by parse_spec to match the one argument given */
+/* formats come from the kernel; parse_spec has checked that each fits its one argument */
 #pragma GCC diagnostic push
 #pragma GCC diagnostic ignored "-Wformat-nonliteral"
 static void print_one(emu_warp *w, int lane, char *spec, char conversion, bool wide, uint64_t *at,

@@ -8,10 +8,10 @@ uint16_t emu_f16_nearest(float f) {
   if (body > 0x7f800000) {
     return 0x7fff;
   }
-  if (body >= 0x477ff000) { /* rounds to beyond 65504? */
+  if (body >= 0x477ff000) { /* would round to more than 65504? */
     return (uint16_t)(sign | 0x7c00);
   }
-  if (body < 0x38800000) { /* subnormal: adding 0.5 leaves the fraction in the low bits */
+  if (body < 0x38800000) { /* subnormal: adding 0.5 moves the fraction into the low bits */
     return (uint16_t)(sign | (emu_f32_bits(emu_f32(body) + 0.5f) - 0x3f000000));
   }
   return (uint16_t)(sign | ((body - 0x38000000 + 0xfff + (body >> 13 & 1)) >> 13));
@@ -78,11 +78,11 @@ uint8_t emu_fp8(double x, int e5m2) {
   if (fabs(x) > most) {
     return (uint8_t)((signbit(x) ? 0x80 : 0) | (e5m2 ? 0x7b : 0x7e));
   }
-  /* e4m3 uses the top exponent for numbers, so give it one more bit and take the bias back */
+  /* e4m3 uses the top exponent for numbers: convert with one exponent bit more */
   if (e5m2) {
     return (uint8_t)emu_narrow(x, 5, 2, ROUND_rn);
   }
-  uint64_t wide = emu_narrow(x * 0x1p-8, 5, 3, ROUND_rn); /* bias 15 instead of 7 */
+  uint64_t wide = emu_narrow(x * 0x1p-8, 5, 3, ROUND_rn); /* a bias of 15 instead of 7 */
   return (uint8_t)((wide >> 1 & 0x80) | (wide & 0x7f));
 }
 
@@ -112,6 +112,6 @@ double emu_fma_odd(double a, double b, double c) {
   if (error == 0 || (bits & 1)) {
     return s;
   }
-  /* the exact value lies between s and its neighbour on error's side; one of the two is odd */
+  /* the exact value lies between s and its neighbour towards the error; one of the two is odd */
   return emu_f64((error > 0) == (s > 0) ? bits + 1 : bits - 1);
 }

@@ -47,18 +47,18 @@ static inline float emu_bf16_value(uint16_t h) {
   return emu_f32((uint32_t)h << 16);
 }
 
-/* emu_f16_nearest -- to nearest even; the canonical NaN is 0x7fff, as the hardware gives */
+/* emu_f16_nearest -- to nearest even; a NaN becomes 0x7fff, as on the hardware */
 uint16_t emu_f16_nearest(float f);
 uint16_t emu_bf16_nearest(float f);
 
-/* emu_narrow -- x to a binary format with `ebits` of exponent and `mbits` of fraction, IEEE style
- * with infinities; overflow goes where the rounding mode sends it. */
+/* emu_narrow -- x in a binary format with `ebits` exponent and `mbits` fraction bits and IEEE
+ * infinities; overflow follows the rounding mode */
 uint64_t emu_narrow(double x, int ebits, int mbits, emu_round mode);
-/* emu_fp8 -- e4m3 (no infinity, maximum 448) or e5m2, to nearest even, saturating to the largest
- * finite value (.satfinite) */
+/* emu_fp8 -- x as e4m3 (no infinity, maximum 448) or e5m2, to nearest even; larger values become
+ * the largest finite value (.satfinite) */
 uint8_t emu_fp8(double x, int e5m2);
 double emu_fp8_value(uint8_t v, int e5m2);
-/* emu_odd -- a double to float, rounded to odd */
+/* emu_odd -- a double as float, rounded to odd */
 static inline float emu_odd(double x) {
   float f = (float)x;
   uint32_t bits = emu_f32_bits(f);
@@ -67,7 +67,7 @@ static inline float emu_odd(double x) {
   }
   return emu_f32(((double)f < x) == (x > 0) ? bits + 1 : bits - 1);
 }
-/* emu_fma_odd -- a * b + c where a * b is exact in double; rounded to odd */
+/* emu_fma_odd -- a * b + c rounded to odd; a * b must be exact in double */
 double emu_fma_odd(double a, double b, double c);
 
 #endif

@@ -1,10 +1,8 @@
 /* emu_lanes.h -- the loops over 32 lanes, expanded from emu_ops.h.
  *
- * A .c file that includes this defines EMU_LANES to the name of the table it provides, having set
- * the target its loops are compiled for: emu_lanes_base.c for every processor, emu_lanes_avx2.c for
- * those with AVX2 and FMA. The loops are plain C; the compiler vectorises them.
- */
-/* Tables read best as they are written: */
+ * The including .c file defines EMU_LANES, the name of the table, and sets the target that the
+ * loops are compiled for: emu_lanes_base.c for every processor, emu_lanes_avx2.c for those with
+ * AVX2 and FMA. The loops are plain C, which the compiler vectorises. */
 /* clang-format off */
 #include <math.h>
 #include <stdint.h>
@@ -40,8 +38,9 @@
 #define RELU_H(v) emu_relu16(v, 0x7c00)
 #define RELU_B(v) emu_relu16(v, 0x7f80)
 
-/* halves: the expression sees its operands x and y as float and is rounded once, which is exact for
- * + - and * because float has more than twice a half's precision plus two bits */
+/* Halves: the expression sees its operands x and y as float, and its result is rounded once more.
+ * For + - and * that equals a single rounding, because float has more than twice the precision of a
+ * half plus two bits. */
 #define ONE2(TO, FROM, expr)                 \
   ({                                         \
     float x = FROM(a), y = FROM(b);          \
@@ -64,7 +63,7 @@
   })
 
 static inline float emu_canon(float v) {
-  return v == v ? v : emu_f32(0x7fffffff); /* the only NaN that arithmetic gives */
+  return v == v ? v : emu_f32(0x7fffffff); /* the only NaN that arithmetic produces */
 }
 static inline uint32_t emu_brev(uint32_t v) {
   v = (v >> 1 & 0x55555555) | (v & 0x55555555) << 1;
@@ -164,7 +163,7 @@ static inline uint32_t emu_lop3(uint32_t a, uint32_t b, uint32_t c, uint32_t lut
   }
   return d;
 }
-/* minimum and maximum order -0 below +0 and prefer the operand that is not NaN */
+/* Minimum and maximum order -0 below +0 and return the operand that is not NaN. */
 static inline float emu_minf(float a, float b) {
   float less = a < b ? a : b < a ? b : emu_f32(emu_f32_bits(a) | emu_f32_bits(b));
   return a != a ? CANON(b) : b != b ? a : less;
@@ -194,7 +193,7 @@ static inline uint16_t emu_relu16(uint16_t v, uint16_t infinity) {
   return (v & 0x7fff) > infinity ? 0x7fff : v & 0x8000 ? 0 : v;
 }
 
-/* pack the truth of 32 lanes, a byte each, into a predicate */
+/* 32 truth values of a byte each as a predicate */
 static inline uint32_t emu_pack(const uint8_t *truth) {
   uint32_t mask = 0;
   for (int i = 0; i < 4; i++) {

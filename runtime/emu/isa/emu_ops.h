@@ -1,16 +1,14 @@
-/* emu_ops.h -- what the arithmetic instructions compute, one line per operation and type.
+/* emu_ops.h -- what the arithmetic instructions compute, one row for each operation and type.
  *
  * The lists are expanded twice: into the numbering of operations (emu_op) and, in emu_lanes.h, into
  * loops over the 32 lanes of a warp. A row is (operation, type, C type of the result, C types of
- * the operands..., expression in a, b, c, e). Rounding other than to nearest, ftz and saturation
- * are not here: emu_round.c has the first, the interpreter wraps an operation with the other two.
+ * the operands..., expression in a, b, c, e). Directed rounding is in emu_round.c; ftz and
+ * saturation are applied around an operation (exec_wrapped).
  *
- * src  PTX ISA 9.0, 9.7.1 to 9.7.8
- */
+ * src  PTX ISA 9.0, 9.7.1 to 9.7.8 */
 #ifndef EMU_OPS_H
 #define EMU_OPS_H
 
-/* Tables read best as they are written: */
 /* clang-format off */
 #define EMU_OP_NAMES(X)                                                                        \
   X(mov) X(add) X(sub) X(addsat) X(subsat) X(mul) X(mulhi) X(mulwide) X(mad) X(madhi)          \
@@ -108,7 +106,8 @@ typedef enum emu_op {
   X(satf, f16, uint16_t, uint16_t, F16(SAT(H(a))))                                        \
   X(satf, f16x2, uint32_t, uint32_t, EACH(F16, H, SAT(x)))
 
-/* the four widths of add-like floating operations; x, y, z are the operands as float */
+/* add-like operations of the four floating-point types of 16 bits; x and y are the operands as
+ * float */
 #define EMU_EACH_HALF2(X, op, expr)                                      \
   X(op, f16, uint16_t, uint16_t, uint16_t, ONE2(F16, H, expr))           \
   X(op, bf16, uint16_t, uint16_t, uint16_t, ONE2(BF16, BH, expr))        \

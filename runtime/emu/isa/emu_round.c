@@ -1,9 +1,8 @@
-/* emu_round.c -- arithmetic with a rounding other than to nearest.
+/* emu_round.c -- arithmetic with directed rounding.
  *
- * Rare (the slow paths of division and of the mathematical library), so the host's rounding mode
- * is set around the 32 lanes. The operands pass through volatile: the compiler may not move
- * arithmetic out from between the two changes of mode.
- */
+ * It is rare (the slow paths of division and of the mathematical library), so the host's rounding
+ * mode is set around the 32 lanes. The operands are volatile so that the compiler does not move
+ * arithmetic across the changes of mode. */
 #pragma GCC optimize("rounding-math")
 #include <fenv.h>
 #include <math.h>

@@ -1,7 +1,6 @@
-/* emu_type.h -- the fundamental types of PTX, as the decoder reads them from an opcode's suffixes.
+/* emu_type.h -- the types of PTX, as they appear in the suffixes of opcodes.
  *
- * src  PTX ISA 9.0, 5.2 (fundamental types) and 5.2.3 to 5.2.5 (packed and alternate types)
- */
+ * src  PTX ISA 9.0, 5.2 (fundamental types) and 5.2.3 to 5.2.5 (packed and alternate types) */
 #ifndef EMU_TYPE_H
 #define EMU_TYPE_H
 
@@ -48,20 +47,21 @@ typedef enum emu_type {
   T_none = T_COUNT
 } emu_type;
 
-/* emu_type_bytes -- of one element; 0 for predicates and types below a byte */
+/* emu_type_bytes -- size of one element; 0 for predicates and types smaller than a byte */
 int emu_type_bytes(emu_type t);
 /* emu_type_kind -- the letter of the table above; 0 for T_none */
 char emu_type_kind(emu_type t);
 const char *emu_type_name(emu_type t);
-/* emu_type_parse -- T_none when no type has that name */
+/* emu_type_parse -- T_none: no type has that name */
 emu_type emu_type_parse(const char *name, int n);
-/* emu_type_bits -- the type of plain bits as wide as t: b16 for f16 */
+/* emu_type_bits -- the type of plain bits of t's width: b16 for f16 */
 emu_type emu_type_bits(emu_type t);
 /* emu_type_unsigned -- u32 for s32 and b32; other types unchanged */
 emu_type emu_type_unsigned(emu_type t);
 
-/* One operation on a warp: 32 lanes of each operand lie adjacent; a predicate is 32 bits. All 32
- * lanes are computed, whichever are active; d may be a, b or c but never overlap them partly. */
+/* One operation on a warp. The 32 lanes of an operand are adjacent; a predicate is one 32-bit mask.
+ * All 32 lanes are computed, whichever are active. d may be equal to a, b or c but must not overlap
+ * them partly. */
 typedef void (*emu_lane_fn)(void *d, const void *a, const void *b, const void *c, const void *e);
 
 #endif

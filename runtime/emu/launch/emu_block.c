@@ -1,4 +1,4 @@
-/* emu_block.c -- blocks on a host thread: start, run warps in turn, barriers, the next block. */
+/* emu_block.c -- see emu_block.h: starts blocks and runs their warps in turns. */
 #include "emu_block.h"
 
 #include <stdio.h>
@@ -61,7 +61,7 @@ static void set_tids(emu_warp *w) {
   }
 }
 
-/* clocks go on from block to block, so that the shadow need not be cleared */
+/* Clocks continue from block to block, so that the shadow need not be cleared. */
 static void start_clocks(emu_block *b) {
   uint32_t latest = 0;
   for (int i = 0; i < b->n_warps; i++) {
@@ -81,7 +81,7 @@ static void start_clocks(emu_block *b) {
   }
 }
 
-/* the block of this rank in a cluster; clusters are counted as blocks are, x first */
+/* the block of this rank in a cluster; clusters are numbered like blocks, x first */
 static void place_block(emu_block *b, uint64_t cluster, int rank) {
   const emu_launch *l = b->launch;
   uint64_t at = cluster, in = (uint64_t)rank;
@@ -98,8 +98,8 @@ static void place_block(emu_block *b, uint64_t cluster, int rank) {
 static int block_start(emu_block *b, uint64_t cluster, int rank) {
   const emu_launch *l = b->launch;
   place_block(b, cluster, rank);
-  b->ordered = b->done = b->looked = b->told = b->looked_back = false;
-  b->draw_pc = -1;
+  b->ordered = b->done = b->polled = b->published = b->polled_after = false;
+  b->fetch_pc = -1;
   b->n_mbarriers = b->n_bulks = b->idle = 0;
   if (b->has_agreed) {
     memset(b->agreed, 0, sizeof b->agreed);
@@ -130,7 +130,7 @@ static int block_start(emu_block *b, uint64_t cluster, int rank) {
 
 /* ---- running ---- */
 
-typedef enum outcome { BLOCK_DONE, BLOCK_GOES_ON, BLOCK_FAULT } outcome;
+typedef enum outcome { BLOCK_DONE, BLOCK_RUNS, BLOCK_FAULT } outcome;
 
 static const emu_insn *instruction_at(const emu_warp *w, const emu_frag *f, int back) {
   const emu_func *func = w->launch->module->funcs[f->frame->func];
@@ -138,7 +138,7 @@ static const emu_insn *instruction_at(const emu_warp *w, const emu_frag *f, int 
   return &func->code[pc < 0 ? 0 : pc];
 }
 
-/* nobody can move: say who waits for what */
+/* no fragment can continue: report what one of them waits for */
 static outcome deadlock(emu_block *b) {
   for (int i = 0; i < b->n_warps; i++) {
     emu_warp *w = &b->warps[i];
@@ -146,7 +146,7 @@ static outcome deadlock(emu_block *b) {
       const emu_frag *f = &w->frags[j];
       if (f->state == FRAG_SYNC) {
         emu_finding(w, instruction_at(w, f, 0), __builtin_ctz(f->mask), EMU_SHUFFLE,
-                    "waits for lanes 0x%08x of its warp, which never arrive here",
+                    "waits for lanes 0x%08x of its warp, which never reach this instruction",
                     f->members & w->live & ~f->mask);
         return BLOCK_FAULT;
       }
@@ -158,11 +158,10 @@ static outcome deadlock(emu_block *b) {
       const emu_frag *f = &w->frags[0];
       char what[200];
       snprintf(what, sizeof what,
-               "waits at barrier %d, where the other threads of the block never arrive",
-               f->barrier);
+               "waits at barrier %d, which the other threads of the block never reach", f->barrier);
       if (f->state == FRAG_CLUSTER) {
         snprintf(what, sizeof what,
-                 "waits at the barrier of its cluster, where others never arrive");
+                 "waits at the barrier of its cluster, which other threads never reach");
       }
       if (f->state == FRAG_MBAR) {
         emu_mbarrier_note(b, f, what, sizeof what);
@@ -174,7 +173,7 @@ static outcome deadlock(emu_block *b) {
   return BLOCK_DONE;
 }
 
-/* one slice of every warp; *moved: did anything happen? */
+/* one slice of each warp; *moved: did anything happen? */
 static outcome run_round(emu_block *b, bool *moved) {
   bool all_done = true;
   b->moved = false;
@@ -195,15 +194,15 @@ static outcome run_round(emu_block *b, bool *moved) {
   }
   bool released = emu_block_release(b);
   *moved |= b->moved || delivered == RUN_PICK || released;
-  return all_done ? BLOCK_DONE : BLOCK_GOES_ON;
+  return all_done ? BLOCK_DONE : BLOCK_RUNS;
 }
 
-/* a round of every block of a cluster that has not ended */
-static outcome run_mates(emu_block *first) {
+/* a round of each unfinished block of a cluster */
+static outcome run_cluster(emu_block *first) {
   bool moved = false, all_done = true, any = false;
-  int n = first->launch->n_mates;
+  int n = first->launch->cluster_size;
   for (int i = 0; i < n; i++) {
-    emu_block *b = first->mates[i];
+    emu_block *b = first->cluster_blocks[i];
     outcome o = b->done ? BLOCK_DONE : run_round(b, &moved);
     if (o == BLOCK_FAULT) {
       return o;
@@ -213,17 +212,17 @@ static outcome run_mates(emu_block *first) {
   }
   moved |= emu_cluster_release(first);
   if (all_done || moved) {
-    return all_done ? BLOCK_DONE : BLOCK_GOES_ON;
+    return all_done ? BLOCK_DONE : BLOCK_RUNS;
   }
   for (int i = 0; i < n; i++) {
-    any |= emu_mbarrier_timeout(first->mates[i]);
+    any |= emu_mbarrier_timeout(first->cluster_blocks[i]);
   }
   for (int i = 0; i < n && !any; i++) {
-    if (deadlock(first->mates[i]) == BLOCK_FAULT) {
+    if (deadlock(first->cluster_blocks[i]) == BLOCK_FAULT) {
       return BLOCK_FAULT;
     }
   }
-  return BLOCK_GOES_ON;
+  return BLOCK_RUNS;
 }
 
 static bool stopped(const emu_block *b) {
@@ -231,11 +230,10 @@ static bool stopped(const emu_block *b) {
   return (atomic_load(&l->stop) && b->linear > l->finding_block) || emu_interrupted(l);
 }
 
-/* of a block before another one gets its turn: a grid-wide barrier may wait */
+/* rounds of a block before another one runs: there may be a grid-wide barrier */
 enum { ROUNDS = 8 };
 
-/* instructions of a round of a block that does nothing but look, asleep in between, for what
- * another block does */
+/* A block whose round has fewer instructions only polls: it waits for another block. */
 enum { IDLE_STEPS = 2000 };
 
 static uint64_t steps_of(const emu_block *b) {
@@ -247,11 +245,11 @@ static uint64_t steps_of(const emu_block *b) {
 }
 
 static outcome run_block(emu_block *b, bool alone) {
-  outcome o = BLOCK_GOES_ON;
+  outcome o = BLOCK_RUNS;
   const uint64_t before = b->warps[0].steps;
-  for (int i = 0; o == BLOCK_GOES_ON && !stopped(b); i++) {
+  for (int i = 0; o == BLOCK_RUNS && !stopped(b); i++) {
     const uint64_t all_before = steps_of(b);
-    o = run_mates(b);
+    o = run_cluster(b);
     const bool idle = steps_of(b) - all_before < IDLE_STEPS;
     if (!alone && i >= ROUNDS && (idle || b->warps[0].steps - before > ROUNDS * 20000u)) {
       break;
@@ -269,8 +267,8 @@ static uint64_t length_of(const emu_block *b) {
 }
 
 static void finish(emu_worker *w, emu_block *first) {
-  for (int i = first->launch->n_mates - 1; i >= 0; i--) {
-    emu_block *b = first->mates[i];
+  for (int i = first->launch->cluster_size - 1; i >= 0; i--) {
+    emu_block *b = first->cluster_blocks[i];
     uint64_t length = length_of(b);
     w->blocks++;
     w->steps += steps_of(b);
@@ -291,47 +289,47 @@ static emu_block *take_block(emu_worker *w, uint64_t cluster, int rank) {
   return b;
 }
 
-static void give_up(emu_worker *w, emu_block *const *mates, int n) {
+static void give_up(emu_worker *w, emu_block *const *cluster_blocks, int n) {
   for (int i = 0; i < n; i++) {
-    block_free(mates[i]);
+    block_free(cluster_blocks[i]);
   }
   w->failed = ERR_NOMEM;
   atomic_store(&w->launch->stop, true);
 }
 
-/* A sample is spread over the grid, one in each of as many parts; not at the same place in each,
- * since kernels take block numbers modulo something. */
+/* A sample takes one block of each of equal parts of the grid, at varying positions because kernels
+ * take block numbers modulo something. */
 static uint64_t sampled_at(uint64_t i, uint64_t all, uint64_t some) {
   uint64_t from = (uint64_t)((unsigned __int128)i * all / some);
   uint64_t to = (uint64_t)((unsigned __int128)(i + 1) * all / some);
   return from + (i * UINT64_C(0x9e3779b97f4a7c15) >> 32) % (to - from);
 }
 
-/* the next cluster of the grid, which is one block where the kernel has none: its first block, or
- * NULL: none left, or out of memory */
+/* The first block of the grid's next cluster (of one block, if the kernel has none); NULL: none
+ * left, or out of memory. */
 static emu_block *next_cluster(emu_worker *w) {
   emu_launch *l = w->launch;
-  uint64_t n = (uint64_t)l->n_mates, some = l->sampled / n, all = l->n_blocks / n;
+  uint64_t n = (uint64_t)l->cluster_size, some = l->sampled / n, all = l->n_blocks / n;
   const bool stop = atomic_load(&l->stop) || emu_interrupted(l);
   uint64_t i = stop ? some : atomic_fetch_add(&l->next, 1);
-  emu_block *mates[EMU_MATES] = {NULL};
+  emu_block *cluster_blocks[EMU_CLUSTER_MAX] = {NULL};
   if (i >= some) {
     return NULL;
   }
   uint64_t cluster = some == all ? i : sampled_at(i, all, some);
-  for (int rank = 0; rank < l->n_mates; rank++) {
-    mates[rank] = take_block(w, cluster, rank);
-    if (!mates[rank]) {
-      give_up(w, mates, rank);
+  for (int rank = 0; rank < l->cluster_size; rank++) {
+    cluster_blocks[rank] = take_block(w, cluster, rank);
+    if (!cluster_blocks[rank]) {
+      give_up(w, cluster_blocks, rank);
       return NULL;
     }
-    mates[rank]->counting = i % l->count_every == 0;
-    w->counted += mates[rank]->counting;
+    cluster_blocks[rank]->counting = i % l->count_every == 0;
+    w->counted += cluster_blocks[rank]->counting;
   }
-  for (int rank = 0; rank < l->n_mates; rank++) {
-    memcpy(mates[rank]->mates, mates, sizeof mates);
+  for (int rank = 0; rank < l->cluster_size; rank++) {
+    memcpy(cluster_blocks[rank]->cluster_blocks, cluster_blocks, sizeof cluster_blocks);
   }
-  return mates[0];
+  return cluster_blocks[0];
 }
 
 void *emu_worker_main(void *worker) {
@@ -350,7 +348,7 @@ void *emu_worker_main(void *worker) {
     for (int i = 0; i < n; i++) {
       emu_block *b = queue[i];
       outcome o = run_block(b, !more && n == 1);
-      if (o != BLOCK_GOES_ON) {
+      if (o != BLOCK_RUNS) {
         finish(w, b);
         queue[i--] = queue[--n];
       }

@@ -1,4 +1,4 @@
-/* emu_block.h -- blocks on a host thread. */
+/* emu_block.h -- a host thread's loop over blocks. */
 #ifndef EMU_BLOCK_H
 #define EMU_BLOCK_H
 

@@ -1,4 +1,4 @@
-/* emu_launch.c -- a launch from start to end: host threads, their results, the modelled time. */
+/* emu_launch.c -- see emu_launch.h. */
 #include "emu_launch.h"
 
 #include <stdlib.h>
@@ -30,18 +30,18 @@ static void add_traffic(emu_traffic *to, const emu_traffic *from) {
   }
 }
 
-/* everything into the first worker */
+/* adds all counts to the first worker's */
 static void gather(emu_worker *workers, int n) {
   const emu_module *m = workers[0].launch->module;
   for (int i = 1; i < n; i++) {
     workers[0].lanes += workers[i].lanes;
     workers[0].blocks += workers[i].blocks;
     workers[0].counted += workers[i].counted;
-    workers[0].links += workers[i].links;
-    workers[0].backs += workers[i].backs;
+    workers[0].chained += workers[i].chained;
+    workers[0].look_backs += workers[i].look_backs;
     workers[0].arrivals =
         workers[i].arrivals > workers[0].arrivals ? workers[i].arrivals : workers[0].arrivals;
-    workers[0].draws += workers[i].draws;
+    workers[0].fetches += workers[i].fetches;
     workers[0].steps += workers[i].steps;
     workers[0].lengths += workers[i].lengths;
     workers[0].longest =
@@ -71,15 +71,16 @@ static void run_all(emu_worker *workers, int n) {
   }
 }
 
-/* What the block does that comes last, where blocks count their arrivals: of a sample none would.
- * It is the first block once more, which changes memory that a sample leaves unfinished anyhow. */
+/* Where blocks count their arrivals, the last one may do additional work, which no block of a
+ * sample does. The first block runs once more as the last one; it writes to memory that a sample
+ * leaves incomplete anyway. */
 static bool run_last(emu_launch *l, emu_worker *last) {
   uint64_t sampled = l->sampled;
   if (worker_open(last, l)) {
     return false;
   }
   atomic_store(&l->next, 0);
-  l->sampled = (uint64_t)l->n_mates;
+  l->sampled = (uint64_t)l->cluster_size;
   l->last = true;
   emu_worker_main(last);
   l->last = false;
@@ -87,7 +88,6 @@ static bool run_last(emu_launch *l, emu_worker *last) {
   return !last->failed && !l->found;
 }
 
-/* a sample's last block is run only where blocks count their arrivals */
 static void report(emu_launch *l, const emu_worker *w, emu_launch_done done, void *context) {
   emu_worker *last = l->sampled < l->n_blocks && w->arrivals ? calloc(1, sizeof *last) : NULL;
   bool ran = last && run_last(l, last);
@@ -105,7 +105,7 @@ static int outcome_of(const emu_launch *l, const emu_worker *first, err *e) {
   if (emu_interrupted(l)) {
     return err_set(e, ERR_INTERRUPTED, "interrupted");
   }
-  return first->failed ? err_set(e, ERR_NOMEM, "no host memory to run the kernel's blocks") : 0;
+  return first->failed ? err_set(e, ERR_NOMEM, "out of host memory to run the kernel's blocks") : 0;
 }
 
 int emu_launch_run(emu_launch *l, int threads, emu_launch_done done, void *context, err *e) {
@@ -113,13 +113,13 @@ int emu_launch_run(emu_launch *l, int threads, emu_launch_done done, void *conte
   emu_worker *workers = calloc((size_t)n, sizeof *workers);
   if (!workers || pthread_mutex_init(&l->lock, NULL)) {
     free(workers);
-    return err_set(e, ERR_NOMEM, "no host memory to run the kernel");
+    return err_set(e, ERR_NOMEM, "out of host memory to run the kernel");
   }
   for (int i = 0; i < n; i++) {
     rc = rc ? rc : worker_open(&workers[i], l);
   }
   if (rc) {
-    err_set(e, rc, "no host memory to run the kernel");
+    err_set(e, rc, "out of host memory to run the kernel");
   } else {
     run_all(workers, n);
     gather(workers, n);

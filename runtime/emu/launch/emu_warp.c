@@ -1,4 +1,4 @@
-/* emu_warp.c -- one warp: which fragment runs, and the loop that executes it. */
+/* emu_warp.c -- see emu_warp.h. */
 #include "emu_warp.h"
 
 #include <stdlib.h>
@@ -9,8 +9,8 @@
 #include "emu_finding.h"
 #include "emu_fragment.h"
 
-/* LOOKS_SAMPLED: in vain, by which a warp of a sample waits for a block that is not in it */
-enum { SLICE = 20000, LOOKS_SAMPLED = 1 << 21 };
+/* POLLS_SAMPLED: repetitions after which a warp of a sample waits for a block outside the sample */
+enum { SLICE = 20000, POLLS_SAMPLED = 1 << 21 };
 
 static uint8_t *zeroed(uint8_t *old, size_t *capacity, size_t nbytes) {
   if (nbytes > *capacity) {
@@ -50,8 +50,8 @@ int emu_warp_start(emu_warp *w, uint32_t lanes) {
   w->steps = 0;
   w->n_stored = 0;
   w->rotate = false;
-  w->look_pc = 0;
-  w->looks = 0;
+  w->poll_pc = 0;
+  w->polls = 0;
   w->n_async = 0;
   w->carry = 0;
   w->cluster_arrived = w->bulk_reads = 0;
@@ -66,7 +66,8 @@ static void free_frames(emu_warp *w) {
   for (int i = 0; i < w->n_frags; i++) {
     for (emu_frame *f = w->frags[i].frame; f && f != &w->kernel;) {
       emu_frame *up = f->up;
-      for (int j = i + 1; j < w->n_frags; j++) { /* shared with another fragment? it frees it */
+      for (int j = i + 1; j < w->n_frags;
+           j++) { /* another fragment that shares the frame frees it */
         for (emu_frame *g = w->frags[j].frame; g; g = g->up) {
           f = f && g == f ? NULL : f;
         }
@@ -88,7 +89,7 @@ void emu_warp_clear(emu_warp *w) {
   free(w->local);
   free(w->async);
   free(w->wgmma);
-  free(w->flying);
+  free(w->in_flight);
 }
 
 /* ---- the choice of a fragment ---- */
@@ -103,7 +104,7 @@ static void drop_empty(emu_warp *w) {
   w->n_frags = kept;
 }
 
-/* lanes waiting for others that have ended, or that stand here now? */
+/* wake lanes whose members have arrived or exited */
 static void wake_sync(emu_warp *w) {
   for (int i = 0; i < w->n_frags; i++) {
     emu_frag *f = &w->frags[i];
@@ -134,7 +135,7 @@ static bool before(const emu_frag *a, const emu_frag *b) {
 
 static int choose(emu_warp *w) {
   int best = -1;
-  if (w->rotate) { /* one slice for whoever stands longest in the list */
+  if (w->rotate) { /* the longest waiting fragment gets one slice */
     w->rotate = false;
     for (int i = 0; i < w->n_frags; i++) {
       if (w->frags[i].state == FRAG_RUN) {
@@ -205,17 +206,16 @@ static bool pick(emu_warp *w) {
 /* ---- the loop ---- */
 
 static int over_limit(emu_warp *w, const emu_insn *in) {
-  return emu_finding(w, in, __builtin_ctz(w->mask), EMU_STEPS,
-                     "is in a warp that executed over %llu instructions; an endless loop, or raise "
-                     "the step limit",
-                     (unsigned long long)w->launch->step_limit);
+  return emu_finding(
+      w, in, __builtin_ctz(w->mask), EMU_STEPS,
+      "is in a warp that has executed more than %llu instructions: an endless loop, or the step limit is too low",
+      (unsigned long long)w->launch->step_limit);
 }
 
 static int waits_for_absent(emu_warp *w, const emu_insn *in) {
   return emu_finding(
       w, in, __builtin_ctz(w->mask), EMU_STEPS,
-      "waits for what a block tells that is not among the %llu of %llu that were "
-      "run; such a kernel's time is known only of problems small enough to run whole",
+      "waits for a block that is not among the %llu of %llu that run; such a kernel can be modelled only for problems small enough to run all blocks",
       (unsigned long long)w->launch->sampled, (unsigned long long)w->launch->n_blocks);
 }
 
@@ -223,7 +223,7 @@ static inline int slice_over(emu_warp *w, const emu_insn *in) {
   if (w->steps > w->launch->step_limit) {
     return over_limit(w, in);
   }
-  if (w->looks > LOOKS_SAMPLED && w->launch->sampled < w->launch->n_blocks) {
+  if (w->polls > POLLS_SAMPLED && w->launch->sampled < w->launch->n_blocks) {
     return waits_for_absent(w, in);
   }
   w->slice_end = w->steps + SLICE;
@@ -260,7 +260,7 @@ emu_warp_state emu_warp_run(emu_warp *w) {
       w->seen[w->pc] |= w->bit;
       w->counts[w->pc++]++;
       w->steps++;
-      if (w->is_flying && mask && (rc = emu_wgmma_registers(w, in, mask)) != RUN_ON) {
+      if (w->any_in_flight && mask && (rc = emu_wgmma_registers(w, in, mask)) != RUN_ON) {
         break;
       }
       if (in->kind == KIND_alu) {
@@ -280,7 +280,7 @@ emu_warp_state emu_warp_run(emu_warp *w) {
       state = WARP_FAULT;
       break;
     }
-    if (w->rotate) { /* the slice is over: other warps first */
+    if (w->rotate) { /* the slice is over: other warps run first */
       save(w);
       state = WARP_YIELDS;
       break;

@@ -1,4 +1,4 @@
-/* emu_warp.h -- one warp: which fragment runs, and the loop that executes it. */
+/* emu_warp.h -- runs one warp: chooses a fragment and executes its instructions. */
 #ifndef EMU_WARP_H
 #define EMU_WARP_H
 
@@ -6,7 +6,7 @@
 
 typedef enum emu_warp_state { WARP_DONE, WARP_WAITS, WARP_YIELDS, WARP_FAULT } emu_warp_state;
 emu_warp_state emu_warp_run(emu_warp *w);
-/* emu_warp_start -- all lanes of a fresh warp at the kernel's first instruction */
+/* emu_warp_start -- all lanes of a warp at the kernel's first instruction */
 int emu_warp_start(emu_warp *w, uint32_t lanes);
 void emu_warp_clear(emu_warp *w);
 

@@ -86,7 +86,7 @@ static int resolve_shared(emu_warp *w, const emu_insn *in, uint32_t mask,
   return misaligned(w, in, mask, address, n, access, "shared");
 }
 
-/* an address with a rank in it is of another block of the cluster */
+/* An address with a rank belongs to another block of the cluster. */
 static int resolve_cluster(emu_warp *w, const emu_insn *in, uint32_t mask,
                            const uint64_t address[32], int n, emu_access access,
                            uint8_t *host[32]) {
@@ -103,8 +103,8 @@ static int resolve_cluster(emu_warp *w, const emu_insn *in, uint32_t mask,
                          "%s %d bytes at address 0x%llx of its cluster's shared memory: %s",
                          verb(access), n, (unsigned long long)address[i],
                          !home        ? "there is no such block"
-                         : home->done ? "that block has ended"
-                                      : "beyond what a block has");
+                         : home->done ? "that block has exited"
+                                      : "it is beyond the block's shared memory");
     }
     host[i] = home->smem + offset;
   }
@@ -117,9 +117,9 @@ static int resolve_local(emu_warp *w, const emu_insn *in, uint32_t mask, const u
   uint64_t stride = w->launch->local_nbytes;
   if (!all_below(mask, address, stride, n)) {
     int lane = first_beyond(mask, address, stride, n);
-    return emu_finding(w, in, lane, EMU_LOCAL_BOUNDS, "%s %d bytes at local address %llu of %llu",
-                       verb(access), n, (unsigned long long)address[lane],
-                       (unsigned long long)stride);
+    return emu_finding(w, in, lane, EMU_LOCAL_BOUNDS,
+                       "%s %d bytes at local address %llu; a thread has %llu bytes", verb(access),
+                       n, (unsigned long long)address[lane], (unsigned long long)stride);
   }
   for (int i = 0; i < EMU_LANES_N; i++) {
     host[i] = w->local + (uint64_t)i * stride + (mask >> i & 1 ? address[i] : 0);
@@ -132,9 +132,10 @@ static int resolve_param(emu_warp *w, const emu_insn *in, uint32_t mask, const u
   uint64_t limit = w->launch->params_nbytes;
   if (access != ACCESS_READ || !all_below(mask, address, limit, n)) {
     int lane = access == ACCESS_READ ? first_beyond(mask, address, limit, n) : __builtin_ctz(mask);
-    return emu_finding(w, in, lane, access == ACCESS_READ ? EMU_LOCAL_BOUNDS : EMU_READ_ONLY,
-                       "%s %d bytes at parameter address %llu of %llu", verb(access), n,
-                       (unsigned long long)address[lane], (unsigned long long)limit);
+    return emu_finding(
+        w, in, lane, access == ACCESS_READ ? EMU_LOCAL_BOUNDS : EMU_READ_ONLY,
+        "%s %d bytes at parameter address %llu; the kernel has %llu bytes of parameters",
+        verb(access), n, (unsigned long long)address[lane], (unsigned long long)limit);
   }
   for (int i = 0; i < EMU_LANES_N; i++) {
     host[i] = (uint8_t *)(uintptr_t)w->launch->params + (mask >> i & 1 ? address[i] : 0);
@@ -177,7 +178,7 @@ static emu_space window_of(uint64_t address) {
   }
 }
 
-/* each window's lanes by themselves */
+/* resolves the lanes of each window separately */
 static int resolve_generic(emu_warp *w, const emu_insn *in, uint32_t mask,
                            const uint64_t address[32], int n, emu_access access,
                            uint8_t *host[32]) {
@@ -220,7 +221,7 @@ int emu_resolve(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
   }
 }
 
-/* lanes of a generic access that lie in shared memory, with their offsets there; 0: none */
+/* lanes of an access that are in shared memory, with their offsets; 0: none */
 static uint32_t shared_lanes(emu_space space, uint32_t mask, const uint64_t address[32],
                              uint64_t offset[32]) {
   uint32_t lanes = 0;
@@ -247,11 +248,11 @@ static uint32_t global_lanes(emu_space space, uint32_t mask, const uint64_t addr
   return lanes;
 }
 
-/* what lies in other blocks of the cluster is checked here and leaves *lanes */
+/* Checks the lanes that access other blocks of the cluster and removes them from *lanes. */
 static int check_far(emu_warp *w, const emu_insn *in, uint32_t *lanes, const uint64_t offset[32],
                      int n, emu_access access) {
   int rc = RUN_ON;
-  for (int i = 0; i < EMU_LANES_N && !rc && w->launch->n_mates > 1; i++) {
+  for (int i = 0; i < EMU_LANES_N && !rc && w->launch->cluster_size > 1; i++) {
     uint64_t there;
     if ((*lanes >> i & 1) && offset[i] >> EMU_RANK_SHIFT) {
       *lanes &= ~(1u << i);
@@ -262,7 +263,6 @@ static int check_far(emu_warp *w, const emu_insn *in, uint32_t *lanes, const uin
   return rc;
 }
 
-/* checks of shared memory, and what the cost model counts */
 int emu_account(emu_warp *w, const emu_insn *in, uint32_t mask, emu_space space,
                 const uint64_t address[32], int n, emu_access access, const uint8_t *values) {
   uint64_t offset[32];

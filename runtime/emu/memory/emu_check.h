@@ -1,4 +1,4 @@
-/* emu_check.h -- the checks of the emulated device, and what a failed one reports. */
+/* emu_check.h -- the checks of the emulated device, and the report of a failed one. */
 #ifndef EMU_CHECK_H
 #define EMU_CHECK_H
 
@@ -14,9 +14,9 @@ typedef enum rt_emu_check {
 } rt_emu_check;
 
 typedef struct rt_emu_finding {
-  rt_emu_check check;       /* EMU_NO_FINDING: none */
-  char message[560];        /* the whole sentence */
-  char kernel[160], place[200]; /* place: "templates/reduce.lua:57" where the PTX has .loc */
+  rt_emu_check check;       /* EMU_NO_FINDING: the launch passed */
+  char message[560];        /* the complete sentence */
+  char kernel[160], place[200]; /* place: "templates/reduce.lua:57" if the PTX has .loc */
   uint32_t block[3], thread[3];
   int ptx_line;
 } rt_emu_finding;

@@ -1,5 +1,6 @@
-/* emu_check_global.c -- checks of global memory. The heap has a state per byte (there, set,
- * constant, freed) and, per two bytes, the last block of this launch that wrote there. */
+/* emu_check_global.c -- see emu_check_global.h. The heap has a state for each byte (allocated,
+ * written, constant, freed) and, for each two bytes, the block of this launch that wrote there
+ * last. */
 #include "emu_check_global.h"
 
 #include <string.h>
@@ -9,25 +10,26 @@
 static int bad_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int n,
                     emu_access access, int i, uint8_t state) {
   str text = {0};
-  rt_emu_check check = !(state & BYTE_THERE) ? (state & BYTE_FREED ? EMU_FREED : EMU_GLOBAL_BOUNDS)
+  rt_emu_check check = !(state & BYTE_ALLOCATED)
+                           ? (state & BYTE_FREED ? EMU_FREED : EMU_GLOBAL_BOUNDS)
                        : state & BYTE_CONST && access != ACCESS_READ ? EMU_READ_ONLY
                                                                      : EMU_GLOBAL_UNINIT;
   emu_heap_describe(w->launch->heap, address + (uint64_t)i, &text);
-  int rc = emu_finding(w, in, lane, check, "%s %d bytes%s: %s",
-                       access == ACCESS_READ    ? "reads"
-                       : access == ACCESS_WRITE ? "writes"
-                                                : "updates",
-                       n, check == EMU_GLOBAL_UNINIT ? " that nothing was written to" : "",
-                       str_text(&text));
+  int rc =
+      emu_finding(w, in, lane, check, "%s %d bytes%s: %s",
+                  access == ACCESS_READ    ? "reads"
+                  : access == ACCESS_WRITE ? "writes"
+                                           : "updates",
+                  n, check == EMU_GLOBAL_UNINIT ? " that were never written" : "", str_text(&text));
   str_clear(&text);
   return rc;
 }
 
-/* bits a byte's state must have, and the value they must have */
+/* bits of a byte's state that are tested, and their required value */
 static void wanted(emu_access access, uint8_t *bits, uint8_t *value) {
-  *bits = BYTE_THERE | BYTE_FREED | (access == ACCESS_WRITE ? 0 : BYTE_SET) |
+  *bits = BYTE_ALLOCATED | BYTE_FREED | (access == ACCESS_WRITE ? 0 : BYTE_WRITTEN) |
           (access == ACCESS_READ ? 0 : BYTE_CONST);
-  *value = BYTE_THERE | (access == ACCESS_WRITE ? 0 : BYTE_SET);
+  *value = BYTE_ALLOCATED | (access == ACCESS_WRITE ? 0 : BYTE_WRITTEN);
 }
 
 EMU_GUEST static inline bool state_ok(const uint8_t *state, int n, uint8_t bits, uint8_t value) {
@@ -52,7 +54,7 @@ EMU_GUEST static inline bool state_ok(const uint8_t *state, int n, uint8_t bits,
 
 EMU_GUEST static void mark_set(uint8_t *state, int n) {
   for (int i = 0; i < n; i++) {
-    state[i] = BYTE_THERE | BYTE_SET;
+    state[i] = BYTE_ALLOCATED | BYTE_WRITTEN;
   }
 }
 
@@ -87,7 +89,7 @@ static int race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int
   emu_heap_describe(l->heap, address, &text);
   int rc = emu_finding(
       w, in, lane, EMU_GLOBAL_RACE,
-      "writes %d bytes that block (%u,%u,%u) wrote in this launch, with another value: %s", n,
+      "writes %d bytes to which block (%u,%u,%u) wrote another value in this launch: %s", n,
       (uint32_t)(b % l->grid[0]), (uint32_t)(b / l->grid[0] % l->grid[1]),
       (uint32_t)(b / l->grid[0] / l->grid[1]), str_text(&text));
   str_clear(&text);

@@ -1,11 +1,10 @@
-/* emu_check_shared.c -- checks of shared memory.
+/* emu_check_shared.c -- see emu_check_shared.h.
  *
- * Shared memory has, per byte, the thread and clock of the
- * last write and of a read. Every warp counts its own clock on at each synchronisation, and a
- * barrier tells its warps each other's clocks, so "is this write ordered before me" is one
- * comparison: a vector clock per warp.
- * src: Flanagan and Freund, "FastTrack: efficient and precise dynamic race detection", PLDI 2009.
- */
+ * For each byte of shared memory, a shadow holds thread and clock of the last write and of a read.
+ * Each warp advances its own clock whenever it synchronises, and a barrier exchanges the clocks of
+ * its warps (emu_clock.h). Whether an access is ordered after an earlier one is then a single
+ * comparison. src: Flanagan and Freund, "FastTrack: efficient and precise dynamic race detection",
+ * PLDI 2009. */
 #include "emu_check_shared.h"
 
 #include <stdio.h>
@@ -16,14 +15,15 @@
 
 enum {
   THREAD_BITS = 10,
-  MANY = 1 << 10,  /* of reads: by several threads */
-  ASYNC = 1 << 10, /* of writes: by the asynchronous proxy */
+  MANY = 1 << 10,  /* reads by several threads */
+  ASYNC = 1 << 10, /* a write by the asynchronous proxy */
   STRONG = 1 << 11,
-  PROXY = 1 << 12, /* of reads: by the asynchronous proxy */
+  PROXY = 1 << 12, /* a read by the asynchronous proxy */
   CLOCK_SHIFT = 13,
   CLOCK_MAX = (1 << 19) - 1
 };
-#define REMOTE UINT32_MAX /* written by another block of the cluster: ordered for all we know */
+#define REMOTE                                                                                     \
+  UINT32_MAX /* written by another block of the cluster; such writes count as ordered */
 
 static inline uint32_t clock_of(uint32_t tag) {
   return tag >> CLOCK_SHIFT;
@@ -32,7 +32,7 @@ static inline int thread_of(uint32_t tag) {
   return (int)(tag & ((1 << THREAD_BITS) - 1));
 }
 
-/* is what the tag says ordered before the thread that looks? */
+/* is the access that the tag describes ordered before this thread's? */
 static inline bool ordered(const emu_warp *w, uint32_t tag, int thread) {
   uint32_t clock = clock_of(tag);
   int by = thread_of(tag), warp = by / EMU_LANES_N;
@@ -45,7 +45,7 @@ static inline bool ordered(const emu_warp *w, uint32_t tag, int thread) {
   return clock <= w->block->clocks[w->index][warp];
 }
 
-/* the last part of a mangled name: "s" of "_ZZ4copyPfE1s" */
+/* start of the last part of a mangled name: "s" of "_ZZ4copyPfE1s" */
 static int plain_name(const char *name, int n) {
   for (int at = n - 1; at > 1 && !memcmp(name, "_Z", 2); at--) {
     if (name[at - 1] >= '0' && name[at - 1] <= '9' && atoi(name + at - 1) == n - at) {
@@ -55,7 +55,7 @@ static int plain_name(const char *name, int n) {
   return 0;
 }
 
-/* the variable an address lies in: "s[37]" for the 37th of elements as wide as the access */
+/* The variable at an address: "s[37]", counting elements of the access's width. */
 static void name_shared(const emu_warp *w, uint64_t address, int width, char *out, size_t n) {
   const emu_module *m = w->launch->module;
   snprintf(out, n, "shared address %llu", (unsigned long long)address);
@@ -93,14 +93,14 @@ static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t addr
   name_shared(w, address, width, name, sizeof name);
   if (w->block->pending[address] == PENDING_BULK) {
     return emu_finding(w, in, lane, EMU_ASYNC,
-                       "%s %s, where a bulk copy is still on its way: wait for its mbarrier first",
+                       "%s %s while a bulk copy to it is in flight; wait for its mbarrier first",
                        does, name);
   }
   if (w->block->pending[address] == PENDING_MBARRIER) {
-    return emu_finding(w, in, lane, EMU_MBARRIER, "%s %s, which is an mbarrier now", does, name);
+    return emu_finding(w, in, lane, EMU_MBARRIER, "%s %s, which holds an mbarrier", does, name);
   }
   return emu_finding(w, in, lane, EMU_ASYNC,
-                     "%s %s, where a cp.async is still on its way: wait for its group first", does,
+                     "%s %s while a cp.async to it is in flight; wait for its group first", does,
                      name);
 }
 
@@ -109,9 +109,7 @@ static int still_read(emu_warp *w, const emu_insn *in, int lane, uint64_t addres
   name_shared(w, address, width, name, sizeof name);
   return emu_finding(
       w, in, lane, EMU_ASYNC,
-      "writes %s, which an asynchronous operation may still read: wait for its group "
-      "first",
-      name);
+      "writes %s, which an asynchronous operation may still read; wait for its group first", name);
 }
 
 static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
@@ -122,7 +120,7 @@ static int read_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t address
     char name[120];
     name_shared(w, address, width, name, sizeof name);
     return emu_finding(w, in, lane, EMU_SHARED_UNINIT,
-                       "reads %s, which nothing was written to yet (is a barrier missing?)", name);
+                       "reads %s, which has not been written yet (is a barrier missing?)", name);
   }
   if (!(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
     return shared_race(w, in, lane, address, width, "reads", "written", s->write);
@@ -140,7 +138,8 @@ static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t addres
   int thread = emu_thread(w, lane);
   uint32_t tag = w->block->clocks[w->index][w->index] << CLOCK_SHIFT | (uint32_t)thread | strong;
   if (changes && !(strong && s->write & STRONG) && !ordered(w, s->write, thread)) {
-    return shared_race(w, in, lane, address, width, "writes", "written otherwise", s->write);
+    return shared_race(w, in, lane, address, width, "writes", "written with another value",
+                       s->write);
   }
   bool many = s->read & MANY && thread_of(s->read) == thread &&
               clock_of(s->read) >= w->block->clocks[w->index][w->index];
@@ -151,7 +150,8 @@ static int write_byte(emu_warp *w, const emu_insn *in, int lane, uint64_t addres
   return RUN_ON;
 }
 
-/* does the store change the byte, or differ from what another lane stores there now? */
+/* does the store change the byte, or differ from what another lane stores there at the same time?
+ */
 static bool changes_byte(const emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                          int lane, int i, const uint8_t *values, const emu_shadow *s) {
   uint8_t value = values[lane * n + i];
@@ -163,7 +163,8 @@ static bool changes_byte(const emu_warp *w, uint32_t mask, const uint64_t addres
   return w->block->smem[address[lane] + (uint64_t)i] != value;
 }
 
-/* are four bytes alike, so that one of them speaks for all? Most accesses are of whole words. */
+/* Are the shadows of four bytes equal, so that one check covers all? Most accesses are of whole
+ * words. */
 static inline bool alike(const emu_shadow *s) {
   uint64_t v[4];
   memcpy(v, s, sizeof v);
@@ -178,7 +179,7 @@ typedef struct shared_access {
   const uint8_t *values;
 } shared_access;
 
-/* bytes i to i + count of one lane's access, whose shadows are alike */
+/* bytes i to i + count of one lane's access, whose shadows are equal */
 static int check_bytes(emu_warp *w, const emu_insn *in, const shared_access *a, emu_shadow *s,
                        int i, int count) {
   uint64_t address = a->address[a->lane] + (uint64_t)i;
@@ -205,7 +206,7 @@ static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
   const uint16_t *read_by = w->block->read_by + a->address[a->lane] / 16;
   int rc = RUN_ON;
   if (a->access != ACCESS_READ &&
-      (read_by[0] || (a->n > 16 && read_by[1]))) { /* aligned: at most two chunks */
+      (read_by[0] || (a->n > 16 && read_by[1]))) { /* aligned accesses touch at most two chunks */
     return still_read(w, in, a->lane, a->address[a->lane], a->width);
   }
   for (int i = 0; i < a->n && !rc;) {
@@ -229,7 +230,7 @@ static int check_lane(emu_warp *w, const emu_insn *in, const shared_access *a) {
 int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                      int n, emu_access access, const uint8_t *values) {
   if (w->block->clocks[w->index][w->index] >= CLOCK_MAX) {
-    return RUN_ON; /* half a million barriers in one block: the clock has no more bits */
+    return RUN_ON; /* the clock overflows after half a million barriers in one block */
   }
   int width = n > 4 && n % 4 == 0 ? emu_type_bytes((emu_type)in->type) : n;
   shared_access a = {
@@ -253,8 +254,7 @@ static int not_fenced(emu_warp *w, const emu_insn *in, uint64_t address, const c
   name_shared(w, address, 4, name, sizeof name);
   return emu_finding(
       w, in, 0, EMU_PROXY,
-      "%s %s, stored by thread %d without a fence.proxy.async since: the asynchronous "
-      "proxy may see what was there before",
+      "%s %s, written by thread %d without a later fence.proxy.async: the asynchronous proxy may read the old value",
       what, name, thread_of(tag));
 }
 
@@ -264,17 +264,16 @@ static int not_fenced_read(emu_warp *w, const emu_insn *in, int lane, uint64_t a
   name_shared(w, address, 4, name, sizeof name);
   return emu_finding(
       w, in, lane, EMU_PROXY,
-      "copies in bulk to %s, read by thread %d without a fence.proxy.async since: the copy "
-      "may come before the read",
+      "copies in bulk to %s, read by thread %d without a later fence.proxy.async: the copy may overtake the read",
       name, thread_of(tag));
 }
 
-/* is the access that the tag tells of ordered before a proxy fence before w? */
+/* is the access that the tag describes followed by a proxy fence that is ordered before w? */
 static bool fenced(const emu_warp *w, uint32_t tag) {
   return clock_of(tag) <= w->block->proxied[w->index][thread_of(tag) / EMU_LANES_N];
 }
 
-/* bytes whose shadows are alike */
+/* `count` bytes whose shadows are equal */
 static int check_proxy(emu_warp *w, const emu_insn *in, emu_shadow *s, uint64_t address, int count,
                        const char *what) {
   int rc = read_byte(w, in, 0, address, 4, s, PROXY);
@@ -299,10 +298,10 @@ int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home
     char name[120];
     if (home->pending[offset + i]) {
       name_shared(w, offset + i, 4, name, sizeof name);
-      return emu_finding(w, in, lane, EMU_ASYNC, "copies in bulk to %s, where %s", name,
+      return emu_finding(w, in, lane, EMU_ASYNC, "copies in bulk to %s, %s", name,
                          home->pending[offset + i] == PENDING_MBARRIER
-                             ? "an mbarrier lies"
-                             : "another copy is still on its way");
+                             ? "which holds an mbarrier"
+                             : "while another copy to it is in flight");
     }
     if (home->read_by[(offset + i) / 16]) {
       return still_read(w, in, lane, offset + i, 4);
@@ -335,16 +334,16 @@ int emu_check_remote(emu_warp *w, const emu_insn *in, int lane, emu_block *home,
   for (uint64_t i = offset; i < offset + (uint64_t)n; i++) {
     if (home->pending[i]) {
       return emu_finding(w, in, lane, EMU_ASYNC,
-                         "accesses shared address %llu of block %d of its cluster, where %s",
+                         "accesses shared address %llu of block %d of its cluster, %s",
                          (unsigned long long)i, home->rank,
-                         home->pending[i] == PENDING_MBARRIER ? "an mbarrier lies"
-                                                              : "a copy is still on its way");
+                         home->pending[i] == PENDING_MBARRIER ? "which holds an mbarrier"
+                                                              : "while a copy to it is in flight");
     }
     if (access != ACCESS_WRITE && clock_of(home->shadow[i].write) < home->first_clock) {
-      return emu_finding(w, in, lane, EMU_SHARED_UNINIT,
-                         "reads shared address %llu of block %d of its cluster, which nothing was "
-                         "written to yet (is a cluster barrier missing?)",
-                         (unsigned long long)i, home->rank);
+      return emu_finding(
+          w, in, lane, EMU_SHARED_UNINIT,
+          "reads shared address %llu of block %d of its cluster, which has not been written yet (is a cluster barrier missing?)",
+          (unsigned long long)i, home->rank);
     }
     if (access != ACCESS_READ) {
       home->shadow[i].write = REMOTE;

@@ -22,8 +22,8 @@ void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]) {
   }
 }
 
-/* Whatever is ordered before the fence is visible to the proxy behind it, and so it is to every
- * warp that is ordered behind the fence. */
+/* Everything ordered before the fence is visible to the proxy after it, for this warp and all warps
+ * that are ordered after the fence. */
 void emu_clock_proxy(emu_warp *w) {
   emu_block *b = w->block;
   for (int u = 0; u < b->n_warps; u++) {

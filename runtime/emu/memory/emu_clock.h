@@ -1,14 +1,14 @@
-/* emu_clock.h -- vector clocks: which accesses of a block are ordered. */
+/* emu_clock.h -- a vector clock for each warp: which accesses of a block are ordered. */
 #ifndef EMU_CLOCK_H
 #define EMU_CLOCK_H
 
 #include "emu_state.h"
 
-void emu_clock_tick(emu_warp *w); /* after a warp synchronised */
+void emu_clock_tick(emu_warp *w);                                     /* the warp synchronised */
 void emu_clock_join(emu_block *b, const uint32_t arrived[EMU_WARPS]); /* a barrier completed */
 void emu_clock_fence(emu_warp *w);
 void emu_clock_acquire(emu_warp *w);
-/* emu_clock_proxy -- a fence of the asynchronous proxy: what w knows, it sees too */
+/* emu_clock_proxy -- the warp executed fence.proxy.async */
 void emu_clock_proxy(emu_warp *w);
 
 #endif

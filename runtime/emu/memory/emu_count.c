@@ -1,14 +1,13 @@
-/* emu_count.c -- what an access to memory costs, in the hardware's units.
+/* emu_count.c -- see emu_count.h.
  *
- * Global memory moves in sectors of 32 bytes; the lanes of a warp that touch the same sector share
- * it. Loads first look in a direct-mapped model of what one multiprocessor's L1 would keep, a line
- * of 128 bytes at a time. Shared memory has 32 banks of 4 bytes; a wavefront serves each bank one
- * word, so an access takes as many as the most different words in one bank. Accesses of 8 and 16
- * bytes a lane go in two and four parts, two of which go together where they read alike.
- * src: CUDA C++ Best Practices Guide 13.0, 10.2 (coalescing, bank conflicts); Jia, Maggioni,
- * Staiger, Scarpazza, "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking",
- * 2018, 3. How wide accesses merge is observed, not documented.
- */
+ * Global memory moves in sectors of 32 bytes; lanes of a warp that touch the same sector share it.
+ * Loads first look in a direct-mapped model of the L1, by lines of 128 bytes. Shared memory has 32
+ * banks of 4 bytes. A wavefront serves one word of each bank, so an access takes as many wavefronts
+ * as the largest number of different words in one bank. Accesses of 8 and 16 bytes by each lane are
+ * split into two and four parts, two of which merge where their addresses are equal. src: CUDA C++
+ * Best Practices Guide 13.0, 10.2 (coalescing, bank conflicts); Jia, Maggioni, Staiger, Scarpazza,
+ * "Dissecting the NVIDIA Volta GPU architecture via microbenchmarking", 2018, 3. How wide accesses
+ * merge is observed, not documented. */
 #include "emu_count.h"
 
 #include <string.h>
@@ -25,7 +24,8 @@ void emu_count_start(emu_worker *w) {
   w->cache.last = 0;
 }
 
-/* the allocation that a sector is of; a few are remembered, the rest share the last place */
+/* Counts sectors for the allocation they belong to; allocations beyond EMU_ALLOCS are not counted.
+ */
 static void note_allocation(emu_warp *w, emu_cache *c, uint64_t sector, uint64_t n) {
   uint64_t offset = sector * 32 - EMU_GLOBAL_BASE;
   for (int k = 0; k < c->n; k++) {
@@ -43,9 +43,9 @@ static void note_allocation(emu_warp *w, emu_cache *c, uint64_t sector, uint64_t
   }
 }
 
-/* A line of the L2 does one atomic after the other: the line with the most of them matters. A table
- * of a few hundred holds it; a line that finds its place taken takes it over when it comes more
- * often (the majority vote of Boyer and Moore, by places). */
+/* An L2 line performs its atomics one after the other, so the line with the most of them matters. A
+ * table of a few hundred lines finds it: a line whose slot is taken replaces the other line when it
+ * occurs more often (the majority vote of Boyer and Moore, by slots). */
 static void note_atomics(emu_cache *c, uint64_t line, uint64_t turns) {
   uint64_t at = (line ^ line >> 9) % EMU_ATOMIC_LINES, *have = &c->atomic_turns[at];
   if (c->atomic_line[at] == line || *have < turns) {
@@ -56,9 +56,9 @@ static void note_atomics(emu_cache *c, uint64_t line, uint64_t turns) {
   }
 }
 
-/* A sector's atomics of one instruction are one turn, those on the same word one after the other;
- * in halves: a single lane's takes half of one. src: on an H200 reductions whose 4096 blocks add to
- * one number take 1.4 ns a block, and histograms. */
+/* Atomics of one instruction on the same sector take one turn, on the same word one turn each.
+ * Turns are counted in halves: the atomic of a single lane takes half a turn. src: on an H200,
+ * reductions whose 4096 blocks add to one number take 1.4 ns a block; histograms. */
 static void note_turns(emu_cache *c, uint32_t mask, const uint64_t address[32]) {
   if (!(mask & (mask - 1))) {
     note_atomics(c, address[__builtin_ctz(mask)] / 128, 1);
@@ -106,13 +106,13 @@ static int sectors_of(uint32_t mask, const uint64_t address[32], int n,
   return count;
 }
 
-/* Clocks of the load/store unit, in quarters. A store takes 4 1/4 a line of 128 bytes, if not its
- * sectors take longer: 1 3/4 each, or 2 1/2 where it writes only part of one. An atomic takes 2 1/2
- * a sector and 1/2 a lane. These are the L2's rates, of which each multiprocessor has its share.
- * src: on an H200, fills, copies and transposes that write 1 to 4 parts of sectors a line reach 61
- * G lines/s or 105 G sectors/s, whole lines 36 G/s; histograms on many copies and split-K products
- * 60 to 150 G atomics/s; histograms that are spread over clusters of 4 to 16 blocks, 30 to 50 G/s.
- */
+/* Clocks of the load/store unit, in quarters. A store takes 4 1/4 for each line of 128 bytes or, if
+ * that is more, 1 3/4 for each whole sector and 2 1/2 for each partly written one. An atomic takes
+ * 2 1/2 for each sector and 1/2 for each lane. These are the L2's rates, divided among the
+ * multiprocessors. src: on an H200, fills, copies and transposes that write 1 to 4 partial sectors
+ * of a line reach 61 G lines/s or 105 G sectors/s, whole lines 36 G/s; histograms on many copies
+ * and split-K products 60 to 150 G atomics/s; histograms spread over clusters of 4 to 16 blocks 30
+ * to 50 G/s. */
 enum {
   CLOCK = 4,
   STORE_LINE = 17,
@@ -120,12 +120,12 @@ enum {
   STORE_PART = 10,
   ATOMIC_SECTOR = 10,
   ATOMIC_LANE = 2,
-  ATOMIC_FAR = 24 /* of a lane in another block's shared memory */
+  ATOMIC_FAR = 24 /* for each lane in another block's shared memory */
 };
 
-/* A store to the sectors of the warp's last one leaves the multiprocessor together with it, as
- * where threads fill neighbouring places one after the other: only the L1 sees both. src: scans of
- * segments, 8 neighbouring elements a thread, 4.2 M in 17 us. */
+/* A store to the same sectors as the warp's previous one merges with it in the L1, as where each
+ * thread fills neighbouring places one after the other. src: scans of segments, 8 neighbouring
+ * elements a thread, 4.2 M in 17 us. */
 static bool is_same_store(emu_warp *w, const uint64_t *sectors, int n) {
   bool same = w->stored == sectors[0] && w->n_stored == n;
   w->stored = sectors[0];
@@ -140,7 +140,7 @@ static uint64_t store_quarters(uint32_t mask, int n, int sectors, int lines) {
   return (uint64_t)(one > other ? one : other);
 }
 
-/* lines of 128 bytes, each a look-up of the L1; neighbouring sectors come one after the other */
+/* lines of 128 bytes, one L1 look-up each; neighbouring sectors are adjacent in the list */
 static int lines_of(const uint64_t *sectors, int n) {
   int lines = 0;
   for (int i = 0; i < n; i++) {
@@ -152,7 +152,7 @@ static int lines_of(const uint64_t *sectors, int n) {
 void emu_count_global(emu_warp *w, uint32_t mask, const uint64_t address[32], int n,
                       emu_access access) {
   uint64_t sectors[EMU_LANES_N * 2];
-  sectors[0] = 0; /* a mask has one lane at least, which the compiler cannot know */
+  sectors[0] = 0; /* mask has at least one lane, which the compiler cannot know */
   emu_traffic *t = &w->block->worker->traffic;
   emu_cache *c = &w->block->worker->cache;
   bool past_l1 = w->code[w->pc - 1].flags & (INSN_PAST_L1 | INSN_STRONG);
@@ -194,31 +194,32 @@ void emu_count_bulk(emu_warp *w, uint64_t address, uint64_t n, emu_access access
   note_allocation(w, &w->block->worker->cache, address / 32, sectors);
 }
 
-void emu_count_look(emu_warp *w, uint32_t mask, const uint64_t address[32]) {
+void emu_count_poll(emu_warp *w, uint32_t mask, const uint64_t address[32]) {
   emu_block *b = w->block;
   int lane = __builtin_ctz(mask);
-  bool again = w->look_pc == w->pc && w->looked[lane] == address[lane];
+  bool again = w->poll_pc == w->pc && w->polled[lane] == address[lane];
   w->repeats[w->pc - 1] += again;
-  w->looks = again ? w->looks + 1 : 0;
-  w->look_pc = w->pc;
-  memcpy(w->looked, address, sizeof w->looked);
-  b->worker->backs += b->told && !b->looked_back;
-  b->looked_back |= b->told;
-  b->looked |= !b->told;
+  w->polls = again ? w->polls + 1 : 0;
+  w->poll_pc = w->pc;
+  memcpy(w->polled, address, sizeof w->polled);
+  b->worker->look_backs += b->published && !b->polled_after;
+  b->polled_after |= b->published;
+  b->polled |= !b->published;
 }
 
-void emu_count_tell(emu_warp *w) {
+void emu_count_publish(emu_warp *w) {
   emu_block *b = w->block;
-  b->worker->links += b->looked && !b->told;
-  b->told = true;
+  b->worker->chained += b->polled && !b->published;
+  b->published = true;
 }
 
-/* who draws a number from the same counter at the same place again shares work with other blocks */
-void emu_count_draw(emu_warp *w, uint64_t address) {
+/* Fetching again from the same counter at the same place means that blocks share work dynamically.
+ */
+void emu_count_fetch(emu_warp *w, uint64_t address) {
   emu_block *b = w->block;
-  b->worker->draws += b->draw_pc == w->pc && b->drawn == address;
-  b->draw_pc = w->pc;
-  b->drawn = address;
+  b->worker->fetches += b->fetch_pc == w->pc && b->fetched == address;
+  b->fetch_pc = w->pc;
+  b->fetched = address;
 }
 
 uint64_t emu_count_arrival(emu_warp *w, uint64_t old, uint64_t most) {
@@ -250,7 +251,7 @@ void emu_count_join(emu_cache *to, const emu_cache *from) {
   }
 }
 
-/* do lanes that differ in this bit of their number read the same, all of them? */
+/* do all lanes whose numbers differ only in this bit have the same address? */
 static bool alike(uint32_t mask, const uint64_t address[32], int bit) {
   for (int i = 0; i < EMU_LANES_N; i++) {
     if ((mask >> i & mask >> (i ^ bit) & 1) && address[i] != address[i ^ bit]) {
@@ -260,7 +261,7 @@ static bool alike(uint32_t mask, const uint64_t address[32], int bit) {
   return true;
 }
 
-/* the most different words in one bank */
+/* the largest number of different words in one bank */
 static int wavefronts_of(uint32_t mask, const uint64_t address[32], int n) {
   uint64_t words[32][32];
   uint8_t count[32] = {0};
@@ -282,8 +283,8 @@ static int wavefronts_of(uint32_t mask, const uint64_t address[32], int n) {
   return most;
 }
 
-/* Accesses of 8 bytes go by halves of a warp, of 16 bytes by quarters; two of these go together
- * where neighbouring lanes, or those two apart, all have the same address. */
+/* Accesses of 8 bytes are served by halves of a warp, of 16 bytes by quarters. Two of them merge
+ * where all neighbouring lanes, or all lanes two apart, have the same address. */
 static int wavefronts(uint32_t mask, const uint64_t address[32], int n) {
   int lanes = n <= 4 ? 32 : n <= 8 ? 16 : 8, all = 0;
   lanes *= n > 4 && (alike(mask, address, 1) || alike(mask, address, 2)) ? 2 : 1;
@@ -294,7 +295,7 @@ static int wavefronts(uint32_t mask, const uint64_t address[32], int n) {
   return all ? all : 1;
 }
 
-/* lanes that update the same word, one after the other */
+/* the largest number of lanes that update the same word */
 static int repeats(uint32_t mask, const uint64_t address[32]) {
   int most = 1;
   for (int i = 0; i < EMU_LANES_N; i++) {
@@ -307,10 +308,10 @@ static int repeats(uint32_t mask, const uint64_t address[32]) {
   return most;
 }
 
-/* lanes in another block of the cluster */
+/* number of lanes that access another block of the cluster */
 static int far_lanes(const emu_warp *w, uint32_t mask, const uint64_t address[32]) {
   int n = 0;
-  for (int i = 0; i < EMU_LANES_N && w->launch->n_mates > 1; i++) {
+  for (int i = 0; i < EMU_LANES_N && w->launch->cluster_size > 1; i++) {
     uint64_t offset;
     n += (mask >> i & 1) && address[i] >> EMU_RANK_SHIFT &&
          emu_cluster_home(w->block, address[i], &offset) != w->block;

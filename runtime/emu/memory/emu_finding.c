@@ -33,7 +33,7 @@ const char *rt_emu_check_name(rt_emu_check check) {
   return names[check < EMU_NO_FINDING ? check : EMU_NO_FINDING];
 }
 
-/* NVRTC puts the current folder before names that #line gave it: take it away again */
+/* NVRTC puts the current folder in front of the names given by #line. */
 static const char *relative(const char *file) {
   char folder[PATH_MAX];
   size_t n = getcwd(folder, sizeof folder) ? strlen(folder) : 0;
@@ -67,7 +67,7 @@ static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, 
            f->block[1], f->block[2], what, f->kernel, f->ptx_line);
 }
 
-/* the finding of the first block in the grid's order is the one that is kept */
+/* The first block in the grid's order determines the finding that is kept. */
 int emu_finding(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, const char *format,
                 ...) {
   emu_launch *l = w->launch;

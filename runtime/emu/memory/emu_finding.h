@@ -1,4 +1,4 @@
-/* emu_finding.h -- report what a check found. */
+/* emu_finding.h -- report a failed check; the launch ends. Returns RUN_FAULT. */
 #ifndef EMU_FINDING_H
 #define EMU_FINDING_H
 

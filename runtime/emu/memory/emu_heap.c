@@ -40,14 +40,14 @@ static bool reserve_all(emu_heap *h, uint64_t nbytes) {
   return false;
 }
 
-/* The thread sanitizer leaves a program 3 TiB of addresses, for 256 devices if need be. */
+/* The thread sanitizer leaves a program 3 TiB of addresses: enough for 256 devices this way. */
 #ifdef __SANITIZE_THREAD__
 static const uint64_t RESERVE_MOST = UINT64_C(2) << 30;
 #else
 static const uint64_t RESERVE_MOST = UINT64_MAX;
 #endif
 
-/* Better a device that can hold less than none. */
+/* If the host refuses the whole range, a smaller device is better than none. */
 static bool reserve_most(emu_heap *h, uint64_t whole) {
   const uint64_t least = whole < LEAST ? whole : LEAST;
   for (uint64_t n = 4 * whole; n >= least; n = n / 8192 * 4096) {
@@ -69,7 +69,7 @@ int emu_heap_open(emu_heap *h, uint64_t bound, err *e) {
   }
   if (pthread_mutex_init(&h->lock, NULL)) {
     unreserve(h);
-    return err_set(e, ERR_NOMEM, "no host memory for the emulated device");
+    return err_set(e, ERR_NOMEM, "out of host memory for the emulated device");
   }
   return 0;
 }
@@ -84,7 +84,7 @@ static uint64_t end_of(const emu_alloc *a) {
   return a->offset + (a->nbytes + ALIGN - 1) / ALIGN * ALIGN + RED_ZONE;
 }
 
-/* index of the first allocation behind the offset */
+/* index of the first allocation after the offset */
 static int behind(const emu_heap *h, uint64_t offset) {
   int low = 0, high = h->n;
   while (low < high) {
@@ -98,7 +98,7 @@ static int behind(const emu_heap *h, uint64_t offset) {
   return low;
 }
 
-/* forget dead allocations, so that their addresses may be used again */
+/* forget freed allocations, so that their addresses can be reused */
 static void forget_dead(emu_heap *h) {
   int kept = 0;
   for (int i = 0; i < h->n; i++) {
@@ -111,7 +111,7 @@ static void forget_dead(emu_heap *h) {
   h->n = kept;
 }
 
-/* the first gap between living allocations that is wide enough */
+/* the first sufficiently wide gap between allocations */
 static bool find_gap(const emu_heap *h, uint64_t need, uint64_t *offset) {
   uint64_t at = FIRST;
   for (int i = 0; i < h->n; i++) {
@@ -129,7 +129,7 @@ static int insert(emu_heap *h, const emu_alloc *a, err *e) {
     int bigger = h->capacity ? 2 * h->capacity : 64;
     emu_alloc *allocs = realloc(h->allocs, sizeof *allocs * (size_t)bigger);
     if (!allocs) {
-      return err_set(e, ERR_NOMEM, "no host memory for the emulated device");
+      return err_set(e, ERR_NOMEM, "out of host memory for the emulated device");
     }
     h->allocs = allocs;
     h->capacity = bigger;
@@ -155,7 +155,7 @@ static int place(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *addre
   TRY(insert(h, &a, e));
   h->top = offset + need > h->top ? offset + need : h->top;
   h->used += nbytes;
-  memset(h->state + offset, BYTE_THERE, nbytes);
+  memset(h->state + offset, BYTE_ALLOCATED, nbytes);
   *address = EMU_GLOBAL_BASE + offset;
   return 0;
 }
@@ -164,8 +164,7 @@ int emu_heap_alloc(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *add
   pthread_mutex_lock(&h->lock);
   int rc = nbytes > h->bound || h->used + nbytes > h->bound
                ? err_set(e, ERR_NOMEM,
-                         "out of emulated device memory: %llu bytes asked for, %llu of "
-                         "%llu free",
+                         "out of emulated device memory: %llu bytes requested, %llu of %llu free",
                          (unsigned long long)nbytes, (unsigned long long)(h->bound - h->used),
                          (unsigned long long)h->bound)
                : place(h, nbytes, name, address, e);
@@ -178,7 +177,7 @@ static emu_alloc *at(emu_heap *h, uint64_t offset) {
   return i ? &h->allocs[i - 1] : NULL;
 }
 
-/* give the pages of a big range back to the host; they read as zeros afterwards */
+/* give the pages of a range back to the host; they read as zeros afterwards */
 static void drop_pages(uint8_t *p, uint64_t nbytes) {
   uintptr_t first = ((uintptr_t)p + 4095) / 4096 * 4096,
             last = ((uintptr_t)p + nbytes) / 4096 * 4096;
@@ -223,8 +222,8 @@ bool emu_heap_extent(emu_heap *h, uint64_t address, uint64_t *offset, uint64_t *
   return inside;
 }
 
-void emu_heap_mark_set(emu_heap *h, uint64_t address, uint64_t n) {
-  memset(h->state + (address - EMU_GLOBAL_BASE), BYTE_THERE | BYTE_SET, n);
+void emu_heap_mark_written(emu_heap *h, uint64_t address, uint64_t n) {
+  memset(h->state + (address - EMU_GLOBAL_BASE), BYTE_ALLOCATED | BYTE_WRITTEN, n);
 }
 
 void emu_heap_describe(emu_heap *h, uint64_t address, str *out) {
@@ -239,7 +238,7 @@ void emu_heap_describe(emu_heap *h, uint64_t address, str *out) {
     if (inside < a->nbytes) {
       str_addf(out, "byte %llu of", (unsigned long long)inside);
     } else {
-      str_addf(out, "%llu bytes behind", (unsigned long long)(inside - a->nbytes));
+      str_addf(out, "%llu bytes past the end of", (unsigned long long)(inside - a->nbytes));
     }
     str_addf(out, " %s%s %s%s%u (%llu bytes)", a->alive ? "" : "the freed ",
              a->name ? "variable" : "allocation", a->name ? a->name : "", a->name ? " " : "#",

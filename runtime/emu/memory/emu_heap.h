@@ -1,11 +1,10 @@
-/* emu_heap.h -- the device's global memory: one reserved range of addresses of the host, a state
- * for every byte, and a table of allocations.
+/* emu_heap.h -- the device's global memory: a reserved range of host addresses, a state for each
+ * byte, a table of allocations.
  *
- * A device address is EMU_GLOBAL_BASE plus an offset into the range, so an access that is out of
- * bounds can be refused and never touches anything else of the host. Allocations are 256-byte
- * aligned with at least as much red zone between them; freed ranges are not given out again before
- * the range is used up, so that a use after free is found.
- */
+ * A device address is EMU_GLOBAL_BASE plus an offset into the range, so an access out of bounds
+ * never reaches other host memory. Allocations are aligned to 256 bytes with at least as much red
+ * zone between them. Freed ranges are reused only when the range is exhausted, so that a use after
+ * free is detected. */
 #ifndef EMU_HEAP_H
 #define EMU_HEAP_H
 
@@ -18,10 +17,10 @@
 #include "err.h"
 #include "str.h"
 
-enum {                 /* bits of a byte's state */
-       BYTE_THERE = 1, /* part of a living allocation */
-       BYTE_SET = 2,   /* something was written there */
-       BYTE_CONST = 4, /* kernels may not write it */
+enum {                     /* bits of a byte's state */
+       BYTE_ALLOCATED = 1, /* part of an allocation */
+       BYTE_WRITTEN = 2,   /* written by the host or a kernel */
+       BYTE_CONST = 4,     /* read-only for kernels */
        BYTE_FREED = 8
 };
 
@@ -29,12 +28,12 @@ typedef struct emu_alloc {
   uint64_t offset, nbytes;
   bool alive;
   uint32_t serial;
-  const char *name; /* a module's variable, or NULL */
+  const char *name; /* of the module's variable, or NULL */
 } emu_alloc;
 
 typedef struct emu_heap {
   uint8_t *data, *state;
-  uint32_t *tag; /* per two bytes: last writing block of a launch */
+  uint32_t *tag; /* for each two bytes: the block of a launch that wrote there last */
   uint64_t reserved, bound, used, top;
   emu_alloc *allocs; /* by offset */
   int n, capacity;
@@ -44,16 +43,16 @@ typedef struct emu_heap {
 
 int emu_heap_open(emu_heap *h, uint64_t bound, err *e);
 void emu_heap_close(emu_heap *h);
-/* emu_heap_alloc -- err ERR_NOMEM: over the bound */
+/* emu_heap_alloc -- err ERR_NOMEM: beyond the bound */
 int emu_heap_alloc(emu_heap *h, uint64_t nbytes, const char *name, uint64_t *address, err *e);
-/* emu_heap_release -- false: no living allocation starts there */
+/* emu_heap_release -- false: no allocation starts there */
 bool emu_heap_release(emu_heap *h, uint64_t address);
-/* emu_heap_host -- the host's bytes, when [address, address + n) is inside one living allocation */
+/* emu_heap_host -- host address, if [address, address + n) is inside one allocation; else NULL */
 uint8_t *emu_heap_host(emu_heap *h, uint64_t address, uint64_t n);
-void emu_heap_mark_set(emu_heap *h, uint64_t address, uint64_t n);
-/* emu_heap_extent -- offset and size of the allocation an address is in; false: in none */
+void emu_heap_mark_written(emu_heap *h, uint64_t address, uint64_t n);
+/* emu_heap_extent -- offset and size of the allocation that contains an address; false: none */
 bool emu_heap_extent(emu_heap *h, uint64_t address, uint64_t *offset, uint64_t *nbytes);
-/* emu_heap_describe -- what is at or near the address, for a finding */
+/* emu_heap_describe -- for a finding: what is at or near the address */
 void emu_heap_describe(emu_heap *h, uint64_t address, str *out);
 
 #endif

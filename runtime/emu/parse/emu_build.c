@@ -1,4 +1,4 @@
-/* emu_build.c -- a function under construction: instructions, registers, constants, labels. */
+/* emu_build.c -- see emu_build.h. */
 #include "emu_build.h"
 
 #include <stdlib.h>
@@ -141,7 +141,7 @@ static int add_fixup(emu_parser *p, uint32_t offset, int symbol, int bytes, uint
   const emu_symbol *s = &p->symbols[symbol];
   emu_place of = {s->kind == SYMBOL_FUNC, s->index};
   if (s->kind != SYMBOL_FUNC && s->kind != SYMBOL_VAR) {
-    return emu_fail(p, "the address of something that is neither variable nor function");
+    return emu_fail(p, "only variables and functions have an address");
   }
   if (!emu_grow(&m->fixups, m->n_fixups, &m->cap_fixups, sizeof *m->fixups)) {
     return emu_no_memory(p);
@@ -179,7 +179,7 @@ int emu_build_constant(emu_parser *p, int bytes, uint64_t value, int symbol, int
   return 0;
 }
 
-/* who defines and uses what, by instruction: for liveness and for the cost model */
+/* Registers read and written by each instruction, for liveness and for the cost model. */
 static int keep_refs(emu_parser *p) {
   emu_func *f = p->f;
   f->n_regs = p->n_regs;
@@ -190,7 +190,7 @@ static int keep_refs(emu_parser *p) {
   if (!f->ref_start || !f->refs || !f->reg_words || !f->leads) {
     return emu_no_memory(p);
   }
-  for (int i = 0; i < p->n_refs; i++) { /* refs are in the order of instructions */
+  for (int i = 0; i < p->n_refs; i++) { /* refs are sorted by instruction */
     f->ref_start[p->refs[i].pc + 1] = (uint32_t)i + 1;
     f->refs[i] = (uint32_t)*slot_of(&f->code[p->refs[i].pc], p->refs[i].slot) << 1 | p->refs[i].def;
   }
@@ -206,7 +206,7 @@ static int keep_refs(emu_parser *p) {
   return 0;
 }
 
-/* lay out: widest first, so that every register is aligned to its lanes */
+/* Registers are laid out widest first, so that each is aligned to its lanes. */
 static int layout(emu_parser *p) {
   static const uint8_t widths[] = {16, 8, 4, 2, 0};
   int32_t *offsets = malloc(sizeof *offsets * (size_t)(p->n_regs + 1));
@@ -227,7 +227,7 @@ static int layout(emu_parser *p) {
     *slot = offsets[*slot];
   }
   free(offsets);
-  for (int i = 0; i < p->f->n; i++) { /* absent operands of arithmetic: any that can be read */
+  for (int i = 0; i < p->f->n; i++) { /* missing operands of arithmetic read the first operand */
     emu_insn *in = &p->f->code[i];
     for (int o = 2; o < 5 && (in->kind == KIND_alu || in->kind == KIND_wrapped); o++) {
       in->o[o] = in->o[o] == EMU_NONE ? in->o[1] : in->o[o];
@@ -238,7 +238,7 @@ static int layout(emu_parser *p) {
 }
 
 int emu_build_end(emu_parser *p) {
-  emu_insn *in = emu_build_insn(p, KIND_ret); /* falling off the end returns */
+  emu_insn *in = emu_build_insn(p, KIND_ret); /* reaching the end of the body returns */
   if (!in) {
     return ERR_NOMEM;
   }
@@ -257,5 +257,5 @@ int emu_build_end(emu_parser *p) {
   free(p->f->pool);
   p->f->code = code;
   p->f->pool = pool;
-  return 0; /* labels are resolved when the scope closes; emu_live comes after that */
+  return 0; /* labels are resolved when the scope closes */
 }

@@ -1,5 +1,4 @@
-/* emu_declare.c -- declarations: variables, registers, parameters.
- * src: PTX ISA 9.0, chapter 5 and 11.2. */
+/* emu_declare.c -- see emu_declare.h. src: PTX ISA 9.0, chapter 5 and 11.2. */
 #include "emu_declare.h"
 
 #include <limits.h>
@@ -8,7 +7,7 @@
 #include "emu_build.h"
 
 enum { VAR_MAX = 1 << 30, PARAMS_MAX = 1024 };
-/* what CUDA allows: 512 KiB of local memory a thread, 32764 bytes of parameters */
+/* CUDA's limits: 512 KiB of local memory per thread, 32764 bytes of parameters */
 enum { LOCAL_MAX = 512 * 1024, PARAMS_NBYTES = 32764 };
 
 bool emu_space_of(const emu_token *t, emu_space *space) {
@@ -39,7 +38,9 @@ static int parse_type(emu_parser *p, emu_declaration *d) {
     if (emu_token_is(&t, ".align")) {
       uint64_t align;
       TRY(emu_take_integer(p, &align));
-      d->align = d->type == T_none ? align : d->align; /* after .ptr it is the pointee's */
+      d->align = d->type == T_none
+                     ? align
+                     : d->align; /* after .ptr it is the alignment of the object pointed to */
     } else if (emu_token_is(&t, ".v2") || emu_token_is(&t, ".v4")) {
       d->vector = t.p[2] - '0';
     } else if (emu_token_is(&t, ".attribute")) {
@@ -58,7 +59,7 @@ static int parse_type(emu_parser *p, emu_declaration *d) {
     return emu_unexpected(p, "a type");
   }
   if (d->align & (d->align - 1) || d->align > 4096) {
-    return emu_fail(p, "alignment %llu", (unsigned long long)d->align);
+    return emu_fail(p, "unsupported alignment %llu", (unsigned long long)d->align);
   }
   return 0;
 }
@@ -82,7 +83,7 @@ static int add_var(emu_parser *p, const emu_token *name, const emu_declaration *
   return emu_symbol_add(p, name, (emu_symbol){SYMBOL_VAR, *index, 0});
 }
 
-/* [N][M]... ; nothing: one element; []: zero */
+/* [N][M]...; one element without brackets, none for [] */
 static int parse_dimensions(emu_parser *p, uint64_t *n) {
   *n = 1;
   while (emu_accept(p, '[')) {
@@ -91,7 +92,7 @@ static int parse_dimensions(emu_parser *p, uint64_t *n) {
       TRY(emu_take_integer(p, &one));
     }
     if (one > VAR_MAX || *n * one > VAR_MAX) {
-      return err_set(p->e, ERR_LIMIT, "a PTX variable of over %d elements, line %d", VAR_MAX,
+      return err_set(p->e, ERR_LIMIT, "a variable has more than %d elements, PTX line %d", VAR_MAX,
                      p->lex.token.line);
     }
     *n *= one;
@@ -106,7 +107,7 @@ static int add_reloc(emu_parser *p, int var, uint64_t offset, int size, const em
   int32_t reg;
   int symbol = emu_find(p, name->p, name->n, &reg);
   if (symbol < 0 || p->symbols[symbol].kind > SYMBOL_FUNC) {
-    return emu_fail(p, "no variable or function '%.*s'", (int)name->n, name->p);
+    return emu_fail(p, "'%.*s' is not a variable or function", (int)name->n, name->p);
   }
   if (!emu_grow(&m->relocs, m->n_relocs, &m->cap_relocs, sizeof *m->relocs)) {
     return emu_no_memory(p);
@@ -161,7 +162,7 @@ static int parse_initial(emu_parser *p, int var, emu_type type, uint8_t *to, uin
   int size = emu_type_bytes(type);
   if (emu_accept(p, '{')) {
     if (++p->depth > 8) {
-      return emu_fail(p, "lists nested over 8 deep");
+      return emu_fail(p, "lists are nested more than 8 deep");
     }
     while (!emu_accept(p, '}')) {
       TRY(parse_initial(p, var, type, to, nbytes, at));
@@ -173,7 +174,7 @@ static int parse_initial(emu_parser *p, int var, emu_type type, uint8_t *to, uin
     return 0;
   }
   if (*at + (uint64_t)size > nbytes) {
-    return emu_fail(p, "an initialiser longer than its variable");
+    return emu_fail(p, "the initialiser is longer than its variable");
   }
   uint64_t bits = 0;
   if (p->lex.token.kind == TOKEN_WORD) {
@@ -208,12 +209,13 @@ static int parse_var(emu_parser *p, emu_declaration *d) {
   if (d->space == SPACE_frame || d->space == SPACE_local) {
     emu_var *v = &p->m->vars[index];
     if (!p->f) {
-      return emu_fail(p, "a .local variable outside a function");
+      return emu_fail(p, "a .local variable is declared outside a function");
     }
     v->address = (p->f->frame_nbytes + v->align - 1) / v->align * v->align;
     p->f->frame_nbytes = v->address + v->nbytes;
     if (p->f->frame_nbytes > LOCAL_MAX) {
-      return emu_fail(p, "over %d bytes of local memory a thread", LOCAL_MAX);
+      return emu_fail(p, "the function needs more than %d bytes of local memory per thread",
+                      LOCAL_MAX);
     }
   }
   return 0;
@@ -258,7 +260,7 @@ static int param_var(emu_parser *p, emu_func *f, emu_param *param, uint64_t *at)
   int index;
   TRY(emu_take_name(p, &space));
   if (!emu_token_is(&space, ".param")) {
-    return emu_fail(p, "a parameter in '%.*s', not in .param", (int)space.n, space.p);
+    return emu_fail(p, "a parameter is declared in '%.*s', not in .param", (int)space.n, space.p);
   }
   TRY(parse_type(p, &d));
   TRY(emu_take_name(p, &name));
@@ -270,7 +272,7 @@ static int param_var(emu_parser *p, emu_func *f, emu_param *param, uint64_t *at)
   *at = v->address + v->nbytes;
   *param = (emu_param){v->address, v->nbytes};
   if (*at > PARAMS_NBYTES) {
-    return emu_fail(p, "over %d bytes of parameters", PARAMS_NBYTES);
+    return emu_fail(p, "the parameters take more than %d bytes", PARAMS_NBYTES);
   }
   return 0;
 }
@@ -280,7 +282,7 @@ int emu_declare_params(emu_parser *p, emu_func *f, emu_param **params, int *n, u
   *n = 0;
   while (!emu_accept(p, ')')) {
     if (*n == PARAMS_MAX) {
-      return emu_fail(p, "over %d parameters", PARAMS_MAX);
+      return emu_fail(p, "more than %d parameters", PARAMS_MAX);
     }
     TRY(param_var(p, f, &list[(*n)++], at));
     if (!emu_accept(p, ',') && !emu_lex_is(&p->lex, ')')) {

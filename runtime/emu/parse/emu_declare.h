@@ -14,10 +14,10 @@ typedef struct emu_declaration {
 
 /* emu_space_of -- the state space that a directive names; false: none */
 bool emu_space_of(const emu_token *t, emu_space *space);
-/* emu_declare_variables -- what follows the state space, up to the semicolon */
+/* emu_declare_variables -- the rest of a declaration after its state space */
 int emu_declare_variables(emu_parser *p, emu_declaration *d);
 int emu_declare_regs(emu_parser *p);
-/* emu_declare_params -- a list up to its ')'; *at is the offset of the next parameter */
+/* emu_declare_params -- a parameter list up to its ')'; *at is the offset of the next parameter */
 int emu_declare_params(emu_parser *p, emu_func *f, emu_param **params, int *n, uint64_t *at);
 
 #endif

@@ -1,5 +1,4 @@
-/* emu_function.c -- functions: their directives, labels and statements.
- * src: PTX ISA 9.0, chapter 11. */
+/* emu_function.c -- see emu_function.h. src: PTX ISA 9.0, chapter 11. */
 #include "emu_function.h"
 
 #include <string.h>
@@ -46,7 +45,7 @@ static int parse_labelled(emu_parser *p, const emu_token *label) {
   emu_lex_next(&p->lex);
   do {
     if (n == 1024) {
-      return emu_fail(p, "over 1024 branch targets");
+      return emu_fail(p, "more than 1024 branch targets");
     }
     TRY(emu_take_name(p, &names[n++]));
   } while (emu_accept(p, ','));
@@ -114,7 +113,7 @@ static int parse_body(emu_parser *p) {
   while (depth >= 0) {
     if (emu_accept(p, '{')) {
       if (++depth > 100) {
-        return emu_fail(p, "blocks nested over 100 deep");
+        return emu_fail(p, "blocks are nested more than 100 deep");
       }
       TRY(emu_scope_open(p));
     } else if (emu_lex_is(&p->lex, '}')) {

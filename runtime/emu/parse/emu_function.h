@@ -1,10 +1,10 @@
-/* emu_function.h -- functions: their directives, labels and statements. */
+/* emu_function.h -- functions: directives, labels, statements. */
 #ifndef EMU_FUNCTION_H
 #define EMU_FUNCTION_H
 
 #include "emu_parser.h"
 
-/* emu_function_parse -- what follows .entry or .func, the body included */
+/* emu_function_parse -- a function after .entry or .func, with its body */
 int emu_function_parse(emu_parser *p, bool entry);
 
 #endif

@@ -68,7 +68,7 @@ static void lex_digits(emu_lexer *l, int base) {
   }
 }
 
-/* a decimal floating-point literal: at most 63 characters of it */
+/* a decimal floating-point literal; at most 63 characters count */
 static void lex_decimal(emu_lexer *l, const char *first) {
   char text[64], *stop;
   size_t n =

@@ -1,8 +1,7 @@
 /* emu_lex.h -- PTX text to tokens.
  *
- * A word is anything that starts like a name: `fma.rn.f32`, `.reg`, `%r12`, `%tid.x`, `$L__BB0_1`,
- * with the `::` of `.L2::128B`. Numbers keep their kind. The text need not end with a NUL.
- */
+ * A word is everything that starts like a name: `fma.rn.f32`, `.reg`, `%r12`, `%tid.x`,
+ * `$L__BB0_1`, including the `::` of `.L2::128B`. The text need not end with a NUL. */
 #ifndef EMU_LEX_H
 #define EMU_LEX_H
 
@@ -35,11 +34,11 @@ typedef struct emu_lexer {
   emu_token token; /* the current one */
 } emu_lexer;
 
-/* emu_lex_start -- stands on the first token */
+/* emu_lex_start -- move to the first token */
 void emu_lex_start(emu_lexer *l, const char *text, size_t n);
-/* emu_lex_next -- move on */
+/* emu_lex_next -- move to the next token */
 void emu_lex_next(emu_lexer *l);
-/* emu_lex_is -- does the lexer stand on this mark? */
+/* emu_lex_is -- is the current token this mark? */
 static inline bool emu_lex_is(const emu_lexer *l, char mark) {
   return l->token.kind == TOKEN_MARK && *l->token.p == mark;
 }

@@ -1,4 +1,4 @@
-/* emu_map.h -- names to indices: an open hash table whose keys are borrowed from the PTX text. */
+/* emu_map.h -- names to indices: an open hash table. Its keys are borrowed from the PTX text. */
 #ifndef EMU_MAP_H
 #define EMU_MAP_H
 
@@ -18,9 +18,9 @@ typedef struct emu_map {
 } emu_map;
 
 void emu_map_clear(emu_map *m);
-/* emu_map_put -- false: the host is out of memory. A key already there takes the new value. */
+/* emu_map_put -- an existing key takes the new value; false: out of memory */
 bool emu_map_put(emu_map *m, const char *key, size_t n, int32_t value);
-/* emu_map_get -- -1 when the key is absent */
+/* emu_map_get -- -1: no such key */
 int32_t emu_map_get(const emu_map *m, const char *key, size_t n);
 
 #endif

@@ -1,5 +1,5 @@
-/* emu_parse.c -- PTX text to a module: the directives outside functions.
- * src: PTX ISA 9.0, chapter 11. */
+/* emu_parse.c -- see emu_parse.h: the directives outside functions. src: PTX ISA 9.0, chapter 11.
+ */
 #include "emu_parse.h"
 
 #include <stdlib.h>
@@ -106,14 +106,14 @@ static void parser_clear(emu_parser *p) {
   free(p->reg_bytes);
   free(p->refs);
   free(p->tables);
-  if (p->f) { /* unfinished: its code is not in the arena yet */
+  if (p->f) { /* an unfinished function's code is not in the arena yet */
     free(p->f->code);
     free(p->f->pool);
   }
 }
 
 static int parse_module(emu_parser *p) {
-  if (!emu_token_is(&p->lex.token, ".version")) { /* PTX ISA: every module begins with it */
+  if (!emu_token_is(&p->lex.token, ".version")) { /* every module begins with it */
     return emu_fail(p, "this is not PTX: it does not begin with .version");
   }
   while (p->lex.token.kind != TOKEN_END) {
@@ -132,7 +132,7 @@ int emu_parse(const char *text, size_t nbytes, int (*decode)(emu_parser *), emu_
   *out = NULL;
   if (m && p) {
     while (nbytes && text[nbytes - 1] == 0) {
-      nbytes--; /* NVRTC counts the final NUL */
+      nbytes--; /* NVRTC's size includes the final NUL */
     }
     m->text = arena_text_n(&m->memory, text, nbytes);
     m->files = ARENA_ARRAY(&m->memory, const char *, EMU_FILES);
@@ -147,7 +147,7 @@ int emu_parse(const char *text, size_t nbytes, int (*decode)(emu_parser *), emu_
   free(p);
   if (rc) {
     emu_module_free(m);
-    return rc == ERR_NOMEM ? err_set(e, ERR_NOMEM, "no host memory for the PTX module") : rc;
+    return rc == ERR_NOMEM ? err_set(e, ERR_NOMEM, "out of host memory for the PTX module") : rc;
   }
   *out = m;
   return 0;

@@ -1,4 +1,4 @@
-/* emu_parse.h -- PTX text to a module whose instructions a decoder makes. */
+/* emu_parse.h -- PTX text to a module. */
 #ifndef EMU_PARSE_H
 #define EMU_PARSE_H
 

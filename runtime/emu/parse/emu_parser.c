@@ -1,4 +1,4 @@
-/* emu_parser.c -- tokens, errors and scopes. src: PTX ISA 9.0, chapter 4. */
+/* emu_parser.c -- see emu_parser.h. src: PTX ISA 9.0, chapter 4. */
 #include "emu_parser.h"
 
 #include <stdarg.h>
@@ -31,15 +31,15 @@ int emu_fail(emu_parser *p, const char *format, ...) {
 }
 
 int emu_no_memory(emu_parser *p) {
-  return err_set(p->e, ERR_NOMEM, "no host memory for the PTX module");
+  return err_set(p->e, ERR_NOMEM, "out of host memory for the PTX module");
 }
 
 int emu_unexpected(emu_parser *p, const char *wanted) {
   const emu_token *t = &p->lex.token;
   if (t->kind == TOKEN_END) {
-    return emu_fail(p, "the PTX ends where %s should stand", wanted);
+    return emu_fail(p, "the PTX ends, expected %s", wanted);
   }
-  return emu_fail(p, "'%.*s' stands where %s should", (int)(t->n < 60 ? t->n : 60), t->p, wanted);
+  return emu_fail(p, "expected %s, found '%.*s'", wanted, (int)(t->n < 60 ? t->n : 60), t->p);
 }
 
 int emu_expect(emu_parser *p, char mark) {
@@ -71,7 +71,7 @@ int emu_take_name(emu_parser *p, emu_token *name) {
 int emu_take_integer(emu_parser *p, uint64_t *value) {
   bool minus = emu_accept(p, '-');
   if (p->lex.token.kind != TOKEN_INTEGER) {
-    return emu_unexpected(p, "a whole number");
+    return emu_unexpected(p, "an integer");
   }
   *value = minus ? -p->lex.token.value : p->lex.token.value;
   emu_lex_next(&p->lex);
@@ -112,7 +112,7 @@ int emu_scope_fix(emu_parser *p, emu_scope *s, emu_fix fix) {
   return 0;
 }
 
-/* labels of this scope are known now; what is still open may be one of the scope around it */
+/* The scope's labels are known now; unresolved uses may belong to the enclosing scope. */
 int emu_scope_close(emu_parser *p) {
   emu_scope *s = p->scope, *up = s->up;
   int rc = 0;
@@ -124,7 +124,7 @@ int emu_scope_close(emu_parser *p) {
     } else if (up != &p->top) {
       rc = emu_scope_fix(p, up, *fix);
     } else {
-      rc = emu_fail(p, "no label '%.*s'", (int)fix->n, fix->p);
+      rc = emu_fail(p, "label '%.*s' is not defined", (int)fix->n, fix->p);
     }
   }
   p->scope = up;

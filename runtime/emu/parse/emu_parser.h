@@ -1,5 +1,5 @@
-/* emu_parser.h -- what the parser hands to the decoder: one statement's operands, and the function
- * that is being built. */
+/* emu_parser.h -- the parser's state: tokens, scopes, the current statement, the function being
+ * built. */
 #ifndef EMU_PARSER_H
 #define EMU_PARSER_H
 
@@ -19,7 +19,7 @@ typedef enum emu_symbol_kind {
 typedef struct emu_symbol {
   emu_symbol_kind kind;
   int index; /* variable, function, first register or branch table */
-  int n;     /* registers: how many; a name without number has 0 */
+  int n;     /* number of registers; 0 for a name without a number */
 } emu_symbol;
 
 typedef enum emu_operand_kind {
@@ -40,13 +40,13 @@ enum { EMU_LIST_MAX = 256 };
 typedef struct emu_operand {
   emu_operand_kind kind;
   bool negated;        /* !%p */
-  bool in_frame;       /* an address in the frame: local variables, parameters of calls */
+  bool in_frame;       /* an address in the frame: of a local variable or a call's parameter */
   int32_t reg, second; /* register id; `second` of %p|%q, or EMU_NONE */
   uint64_t value;      /* number; addend of a symbol or an address */
   int symbol;          /* index of a symbol, or -1 */
-  const char *p;       /* OPERAND_NAME: a label */
+  const char *p;       /* name of a label */
   size_t n;
-  int first, count; /* OPERAND_LIST: elements in the statement's list */
+  int first, count; /* OPERAND_LIST: its elements in the statement's list */
 } emu_operand;
 
 enum { EMU_MODS = 24 };
@@ -59,7 +59,7 @@ typedef struct emu_statement {
     int n;
   } mods[EMU_MODS]; /* mods[0] is the base */
   int n_mods;
-  uint32_t used; /* modifiers that the decoder understood */
+  uint32_t used; /* bits of the modifiers that the decoder has taken */
   emu_operand operands[12];
   int n;
   emu_operand list[EMU_LIST_MAX];
@@ -69,13 +69,13 @@ typedef struct emu_statement {
   int line;
 } emu_statement;
 
-typedef struct emu_ref { /* where a register's number stands until the layout is known */
+typedef struct emu_ref { /* a slot that holds a register's number until the layout is known */
   uint32_t pc;
   int16_t slot; /* 0..4: o; -1: guard; 5..: more->ops */
   bool def;
 } emu_ref;
 
-typedef struct emu_fix { /* a label that was used */
+typedef struct emu_fix { /* a use of a label */
   const char *p;
   size_t n;
   uint32_t pc;
@@ -119,34 +119,33 @@ struct emu_parser {
   uint16_t file;
   uint32_t source_line;
   int depth;                    /* of nested lists */
-  int (*decode)(emu_parser *p); /* the statement to instructions */
+  int (*decode)(emu_parser *p); /* turns the statement into instructions */
 };
 
-/* emu_fail -- the error object's message and place; returns ERR_COMPILE */
+/* emu_fail -- set message and place of the error; returns ERR_COMPILE */
 int emu_fail(emu_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
 int emu_no_memory(emu_parser *p);
-/* emu_unexpected -- the current token is not what has to stand there */
+/* emu_unexpected -- fail: the current token is not `wanted` */
 int emu_unexpected(emu_parser *p, const char *wanted);
-/* emu_grow -- room for one more element; false: the host is out of memory */
+/* emu_grow -- make room for one more element; false: out of memory */
 bool emu_grow(void *array, int n, int *capacity, size_t nbytes);
 
-/* tokens: emu_expect and emu_take_... fail when another token stands there, emu_accept does not */
+/* emu_expect and emu_take_... fail at any other token; emu_accept returns false */
 int emu_expect(emu_parser *p, char mark);
 bool emu_accept(emu_parser *p, char mark);
 int emu_take_name(emu_parser *p, emu_token *name);
 int emu_take_integer(emu_parser *p, uint64_t *value);
-/* emu_skip_statement -- to behind the next semicolon */
+/* emu_skip_statement -- move behind the next semicolon */
 int emu_skip_statement(emu_parser *p);
 
 int emu_scope_open(emu_parser *p);
-/* emu_scope_close -- resolve the labels of this scope; unknown ones may belong to the one around it
- */
+/* emu_scope_close -- resolve the scope's labels; pass unresolved uses to the enclosing scope */
 int emu_scope_close(emu_parser *p);
 void emu_scope_clear(emu_scope *s);
-/* emu_scope_fix -- note the use of a label */
+/* emu_scope_fix -- remember the use of a label */
 int emu_scope_fix(emu_parser *p, emu_scope *s, emu_fix fix);
-/* emu_find -- a name in the open scopes: a symbol's index, or -1. *reg gets the register's number
- * when the symbol is a register. */
+/* emu_find -- index of the symbol with that name in the open scopes; -1: none. *reg is the
+ * register's number when the symbol is a register. */
 int emu_find(const emu_parser *p, const char *name, size_t n, int32_t *reg);
 int emu_symbol_add(emu_parser *p, const emu_token *name, emu_symbol symbol);
 

@@ -1,5 +1,4 @@
-/* emu_statement.c -- one instruction's text: guard, opcode, operands.
- * src: PTX ISA 9.0, chapters 4 and 6. */
+/* emu_statement.c -- see emu_statement.h. src: PTX ISA 9.0, chapters 4 and 6. */
 #include "emu_statement.h"
 
 #include "emu_sreg.h"
@@ -9,7 +8,7 @@ enum { OPERANDS_MAX = 128 };
 static int push_list(emu_parser *p, const emu_operand *o) {
   emu_statement *s = &p->statement;
   if (s->n_list == EMU_LIST_MAX) {
-    return emu_fail(p, "over %d operands in lists", EMU_LIST_MAX);
+    return emu_fail(p, "the lists have more than %d operands", EMU_LIST_MAX);
   }
   s->list[s->n_list++] = *o;
   return 0;
@@ -21,11 +20,11 @@ static int parse_list(emu_parser *p, emu_operand *o, char close) {
   emu_operand items[OPERANDS_MAX];
   int n = 0;
   if (++p->depth > 3) {
-    return emu_fail(p, "operands nested over 3 deep");
+    return emu_fail(p, "operands are nested more than 3 deep");
   }
   while (!emu_accept(p, close)) {
     if (n == OPERANDS_MAX) {
-      return emu_fail(p, "over %d operands in a list", OPERANDS_MAX);
+      return emu_fail(p, "a list has more than %d operands", OPERANDS_MAX);
     }
     TRY(parse_operand(p, &items[n++]));
     if (!emu_accept(p, ',') && !emu_lex_is(&p->lex, close)) {
@@ -83,7 +82,7 @@ static int parse_word_operand(emu_parser *p, emu_operand *o) {
   } else if (sreg >= 0) {
     *o = (emu_operand){.kind = OPERAND_SREG, .value = (uint64_t)sreg, .symbol = -1};
   } else if (*t.p == '%') {
-    return emu_fail(p, "no register '%.*s'", (int)(t.n < 60 ? t.n : 60), t.p);
+    return emu_fail(p, "register '%.*s' is not declared", (int)(t.n < 60 ? t.n : 60), t.p);
   } else {
     *o = (emu_operand){.kind = OPERAND_NAME, .p = t.p, .n = t.n, .symbol = -1};
   }
@@ -95,7 +94,7 @@ static int parse_address(emu_parser *p, emu_operand *o) {
   if (p->lex.token.kind == TOKEN_WORD) {
     TRY(parse_word_operand(p, &base));
     if (base.kind != OPERAND_REG && base.kind != OPERAND_SYMBOL) {
-      return emu_fail(p, "no variable '%.*s'", (int)base.n, base.p ? base.p : "");
+      return emu_fail(p, "'%.*s' is not a variable", (int)base.n, base.p ? base.p : "");
     }
     if (base.kind == OPERAND_REG) {
       TRY(parse_addend(p, &base.value));
@@ -103,7 +102,7 @@ static int parse_address(emu_parser *p, emu_operand *o) {
   } else {
     TRY(emu_take_integer(p, &base.value));
   }
-  if (emu_accept(p, ',')) { /* a tensor map's: coordinates follow */
+  if (emu_accept(p, ',')) { /* of a tensor map: coordinates follow */
     TRY(emu_expect(p, '{'));
     TRY(parse_list(p, o, '}'));
   }
@@ -178,7 +177,7 @@ int emu_statement_guard(emu_parser *p) {
   s->guard_not = emu_accept(p, '!');
   TRY(parse_word_operand(p, &o));
   if (o.kind != OPERAND_REG || p->reg_bytes[o.reg] != 0) {
-    return emu_fail(p, "a guard that is not a predicate");
+    return emu_fail(p, "the guard is not a predicate");
   }
   s->guard = o.reg;
   return 0;
