@@ -1,7 +1,7 @@
 /* history.h -- what a strategy remembers of its search: which points were asked for, and the result
  * of each evaluation.
  *
- * In spaces of up to 2^24 points one bit a point says whether it was asked for; in larger ones a
+ * In spaces of up to 2^24 points one bit per point says whether it was asked for; in larger ones a
  * hash table lists those that were. A search of a few hundred trials in a space of any size costs
  * next to nothing. Every strategy that learns has one history.
  */

@@ -1,11 +1,11 @@
-/* strategy.h -- search strategies: in which order to try the points of a space. Ask for a point,
- * tell what it took.
+/* strategy.h -- search strategies: in which order to try the points of a space.
  *
- * A strategy sees numbered valid points, so it can't propose an invalid one. It proposes no point
- * twice and is reproducible: the same space, seed and results give the same points. Several points
- * may be asked for before the first result is told; results come in any order, and some may never
- * come. A failure is told as INFINITY. Results of points that were never asked for (known from an
- * earlier run, or from elsewhere) are welcome at any time.
+ * The interface is ask-and-tell: ask for a point, tell what it took. A strategy sees numbered valid
+ * points, so it can't propose an invalid one. It proposes no point twice and is reproducible: the
+ * same space, seed and results give the same points. Several points may be asked for before the
+ * first result is told; results come in any order, and some may never come. A failure is told as
+ * INFINITY. Results of points that were never asked for (known from an earlier run, or from
+ * elsewhere) are welcome at any time.
  *
  * To add a strategy, write strategy_NAME.c with a search_strategy and list it here and in
  * strategy.c. history.h holds what most of them need to remember.

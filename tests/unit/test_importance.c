@@ -5,27 +5,11 @@
 #include <math.h>
 #include <stdlib.h>
 
+#include "grid_space.h"
 #include "importance.h"
 #include "sampling.h"
 
 enum { PARAMS = 5, VALUES = 8 };
-
-static void grid_at(const void *self, size_t point, uint16_t *coordinates) {
-  const search_space *s = self;
-  memset(coordinates, 0, GEN_MAX_PARAMS * sizeof *coordinates);
-  for (size_t i = s->n_params; i-- > 0; point /= s->n_values[i]) {
-    coordinates[i] = (uint16_t)(point % s->n_values[i]);
-  }
-}
-
-static bool grid_find(const void *self, const uint16_t *coordinates, size_t *point) {
-  const search_space *s = self;
-  *point = 0;
-  for (size_t i = 0; i < s->n_params; i++) {
-    *point = *point * s->n_values[i] + coordinates[i];
-  }
-  return *point < s->n;
-}
 
 static search_space grid(size_t n_params, uint16_t n_values) {
   search_space s = {.n = 1, .n_params = n_params, .at = grid_at, .find = grid_find};
@@ -38,7 +22,7 @@ static search_space grid(size_t n_params, uint16_t n_values) {
 
 typedef double log_time(const uint16_t *coordinates);
 
-/* Tells the trail n random points. */
+/* Tell the history n random points. */
 static void measure(history *t, log_time *f, size_t n) {
   uint16_t coordinates[GEN_MAX_PARAMS];
   size_t point;

@@ -9,6 +9,7 @@
 
 #include "file.h"
 #include "gen.h"
+#include "grid_space.h"
 #include "sampling.h"
 #include "search.h"
 
@@ -276,23 +277,6 @@ static void a_space_of_failures_comes_to_its_end(void **state) {
 }
 
 /* ---- a space with one point, and one with more than a million -------------------------------- */
-
-static void grid_at(const void *self, size_t point, uint16_t *coordinates) {
-  const search_space *s = self;
-  memset(coordinates, 0, GEN_MAX_PARAMS * sizeof *coordinates);
-  for (size_t i = s->n_params; i-- > 0; point /= s->n_values[i]) {
-    coordinates[i] = (uint16_t)(point % s->n_values[i]);
-  }
-}
-
-static bool grid_find(const void *self, const uint16_t *coordinates, size_t *point) {
-  const search_space *s = self;
-  *point = 0;
-  for (size_t i = 0; i < s->n_params; i++) {
-    *point = *point * s->n_values[i] + coordinates[i];
-  }
-  return *point < s->n;
-}
 
 static double grid_sec(const search_space *s, size_t point) {
   uint16_t coordinates[GEN_MAX_PARAMS];

@@ -46,8 +46,8 @@ static int count(run_ *r, const char *problem, const search_subspace *w, size_t 
 }
 
 /* A session's budget counts all stored trials, here only those inside the subspace count. Initial
- * configurations lie anywhere, so the search is repeated with a larger budget until enough trials lie
- * inside, or nothing new is found. */
+ * configurations lie anywhere, so the search is repeated with a larger budget until enough trials
+ * lie inside, or nothing new is found. */
 static int tune_part(run_ *r, const gen_problem *p, const char *problem, const search_subspace *w,
                      err *e) {
   const tune_budget wanted = r->m->budget;

@@ -1,9 +1,9 @@
 /* timing_table.h -- the times of given configurations at given sizes: the table from which
  * portfolio_learn.h chooses.
  *
- * Each configuration is adapted to a size as libtuned would adapt it. Results are checked, timed and
- * stored as trials one by one, through the tuner's pipeline; those in the database are not measured
- * again. */
+ * Each configuration is adapted to a size as libtuned would adapt it. Results are checked, timed
+ * and stored as trials one by one, through the tuner's pipeline; those in the database are not
+ * measured again. */
 #ifndef TUNE_TIMING_TABLE_H
 #define TUNE_TIMING_TABLE_H
 
@@ -20,7 +20,7 @@ typedef struct timing_progress { /* after a size */
 
 typedef struct timing_options {
   const char *device;
-  int jobs;           /* compile workers; 0: one a core */
+  int jobs;           /* compile workers; 0: one per core */
   double timeout_sec; /* for one compilation or measurement; 0: 120 */
   const volatile sig_atomic_t *stop;
   void (*report)(void *, const timing_progress *); /* may be NULL */
@@ -36,8 +36,8 @@ void timing_table_close(timing_table *g);
 const rt_info *timing_table_device(const timing_table *g);
 int64_t timing_table_device_id(const timing_table *g);
 int64_t timing_table_template_id(const timing_table *g);
-/* timing_table_fill -- sec[config * stride + size]: INFINITY where the configuration does not fit or
- * failed. work has the same layout.
+/* timing_table_fill -- sec[config * stride + size]: INFINITY where the configuration does not fit
+ * or failed. work has the same layout.
  *   in   budget   seconds after which no size is started; 0: no limit
  *   out  *n_done  sizes that were timed; fewer than all when the time is over
  *   err  ERR_INTERRUPTED  finished results are stored */

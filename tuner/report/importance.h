@@ -1,9 +1,9 @@
 /* importance.h -- which parameters a problem's time depends on: functional ANOVA of a forest.
  *
- * A forest learns the logarithm of the time from the trials that worked. For each tree, the variance
- * over the whole Cartesian product is split into the shares that single parameters explain (averaged
- * over all others) and those that pairs explain beyond these; the result is the mean over the trees.
- * It is exact, without sampling, because a tree is constant on boxes.
+ * A forest learns the logarithm of the time from the trials that worked. For each tree, the
+ * variance over the whole Cartesian product is split into the shares that single parameters explain
+ * (averaged over all others) and those that pairs explain beyond these; the result is the mean over
+ * the trees. It is exact, without sampling, because a tree is constant on boxes.
  *
  * src: Hutter, Hoos and Leyton-Brown, An Efficient Approach for Assessing Hyperparameter
  * Importance, ICML 2014; Sobol, Global Sensitivity Indices, 2001.

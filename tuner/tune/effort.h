@@ -4,12 +4,12 @@
  *               first points; a few seconds
  *   measure     60 seconds (the default)
  *   patient     10 minutes, and twice the finalists
- *   exhaustive  every valid point, however long that takes; the strategy still chooses the order, so
- *               an interrupted run has tried the likely ones
+ *   exhaustive  every valid point, however long that takes; the strategy still chooses the order,
+ *               so an interrupted run has tried the likely ones
  *
  * A budget given by the user replaces the bound only. Budgets count what earlier runs spent, so
- * `patient` after `measure` continues where that stopped. No effort relies on a cost model on a real
- * device: a model needs the compiled kernel, which is then measured faster than modelled. */
+ * `patient` after `measure` continues where that stopped. No effort relies on a cost model on a
+ * real device: a model needs the compiled kernel, which is then measured faster than modelled. */
 #ifndef TUNE_EFFORT_H
 #define TUNE_EFFORT_H
 

@@ -5,8 +5,8 @@
  *   - the best of the nearest tuned problems (serve_choose.h), here or on other devices, shipped
  *     results included;
  *   - the template's suggestion for this problem, and its default;
- *   - the best of the two nearest problems tuned here, where the image is stored: such a trial takes
- *     some milliseconds instead of a second.
+ *   - the best of the two nearest problems tuned here, where the image is stored: such a trial
+ *     takes some milliseconds instead of a second.
  *
  * The best of a near problem is rarely the best here, but mostly near it, and shows a strategy that
  * learns where to look: tests/bench/bench_sizes.sh measures what that saves. */

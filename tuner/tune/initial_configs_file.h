@@ -1,8 +1,8 @@
 /* initial_configs_file.h -- configurations that the user wants tried before the search.
  *
  * A text of lines:  [[FAMILY] FIELD=VALUE ... :] PARAMETER=VALUE,...
- * Without a problem a configuration is tried for all. Lines of other families, empty lines and those
- * that start with # are skipped. A configuration that is not valid for a problem is not tried there.
+ * Without a problem a configuration is tried for all. Lines of other families, empty lines and
+ * those that start with # are skipped. A configuration is tried only where it is valid.
  */
 #ifndef TUNE_INITIAL_CONFIGS_FILE_H
 #define TUNE_INITIAL_CONFIGS_FILE_H

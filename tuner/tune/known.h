@@ -1,5 +1,5 @@
-/* known.h -- what the database knows of a problem: the score of each stored trial, and of each point
- * of the space. */
+/* known.h -- what the database knows of a problem: the score of each stored trial, and of each
+ * point of the space. */
 #ifndef TUNE_KNOWN_H
 #define TUNE_KNOWN_H
 

@@ -1,7 +1,7 @@
 /* objective.h -- what a search minimises: time, energy, or their product (edp).
  *
- * Energy is measured, over a quarter of a second of launches, for every candidate that takes at most
- * twice the fastest one's time, and for longer in the finals.
+ * Energy is measured, over a quarter of a second of launches, for every candidate that takes at
+ * most twice the fastest one's time, and for longer in the finals.
  */
 #ifndef TUNE_OBJECTIVE_H
 #define TUNE_OBJECTIVE_H

@@ -54,8 +54,8 @@ static bool is_initial(const tune_session *s, size_t point) {
   return false;
 }
 
-/* Two searches with the same seed propose the same points. While another process tunes this problem,
- * a random half is deferred to the end; most of these will be known by then. */
+/* Two searches with the same seed propose the same points. While another process tunes this
+ * problem, a random half is deferred to the end; most of these will be known by then. */
 static bool defer(tune_session *s, size_t point) {
   session_proposals *n = &s->next;
   if (!s->sync.concurrent || n->n_deferred == DEFERRED_MOST || rng_below(&n->rng, 2)) {

@@ -75,7 +75,8 @@ struct tune_session {
 bool session_stopped(const tune_session *s);
 /* session_results -- the problem's rows, as the database has them now */
 int session_results(tune_session *s, arena *a, db_result **rows, size_t *n, err *e);
-/* session_know -- score the rows and tell them to the search; s->known and *scores are in the arena */
+/* session_know -- score the rows, and tell them to the search
+ *   in  a  holds *scores and s->known */
 int session_know(tune_session *s, const db_result *rows, size_t n, arena *a, scored **scores,
                  err *e);
 /* session_note_best -- keep it if its score is the best so far */

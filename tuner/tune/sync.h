@@ -1,5 +1,5 @@
-/* sync.h -- other searches of the same problem in the same database: each learns from the results of
- * all. */
+/* sync.h -- other searches of the same problem in the same database: each learns from the results
+ * of all. */
 #ifndef TUNE_SYNC_H
 #define TUNE_SYNC_H
 

@@ -1,9 +1,9 @@
 /* tune.h -- tune problems of one family on one device.
  *
- * This process owns Lua, the strategy and the database. Compile workers run ahead while one measuring
- * process has the device to itself. A result is stored while the next candidate is measured, and
- * before a third one starts: whatever kills any of the processes loses at most these two and what
- * was being compiled.
+ * This process owns Lua, the strategy and the database. Compile workers run ahead while one
+ * measuring process has the device to itself. A result is stored while the next candidate is
+ * measured, and before a third one starts: whatever kills any of the processes loses at most these
+ * two and what was being compiled.
  */
 #ifndef TUNE_H
 #define TUNE_H
@@ -52,7 +52,7 @@ typedef enum tune_start {
 
 typedef struct tune_options {
   const char *device;
-  int jobs; /* compile workers; 0: one a core */
+  int jobs; /* compile workers; 0: one per core */
   uint64_t seed;
   const search_strategy *strategy;
   const search_subspace *within; /* NULL: the whole space; see tune_narrow */

@@ -3,8 +3,8 @@
 
 #include <unistd.h>
 
-/* Below the measuring process's priority: while that waits for a core, the times of short kernels are
- * the host's. */
+/* Below the measuring process's priority: while that waits for a core, the times of short kernels
+ * are the host's. */
 enum { YIELD = 10 };
 
 /* The most of any kernel. */

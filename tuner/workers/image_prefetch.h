@@ -13,7 +13,7 @@ typedef struct image_prefetch image_prefetch;
 
 /* image_prefetch_open -- start the processes; they need no device. `c` must outlive them.
  *   in  arch  sm_90a gives machine code, compute_90 PTX
- *       jobs  0: one a core
+ *       jobs  0: one per core
  *   err ERR_IO */
 int image_prefetch_open(rt_compiler *c, const char *arch, int jobs, image_prefetch **out, err *e);
 void image_prefetch_close(image_prefetch *p);

@@ -1,9 +1,9 @@
 /* pipeline.h -- candidates on their way to a result: compiled by a worker pool, queued, measured by
  * the one process that owns the device. One thread, one poll().
  *
- * A candidate inside belongs to exactly one of: a worker of the pool, the ready queue, the measuring
- * process. The owner decides what goes in and what becomes of the results: search_loop.c searches,
- * timing_table.c fills a table.
+ * A candidate inside belongs to exactly one of: a worker of the pool, the ready queue, the
+ * measuring process. The owner decides what goes in and what becomes of the results: search_loop.c
+ * searches, timing_table.c fills a table.
  */
 #ifndef TUNE_PIPELINE_H
 #define TUNE_PIPELINE_H
@@ -26,7 +26,7 @@ typedef struct pipeline_owner {
 
 typedef struct pipeline_options {
   const char *device;
-  int jobs;           /* compile workers; 0: one a core */
+  int jobs;           /* compile workers; 0: one per core */
   double timeout_sec; /* for one compilation or measurement; 0: 120 */
   measure_how how;
 } pipeline_options;
@@ -43,8 +43,8 @@ typedef struct pipeline {
   candidate *measuring;
 } pipeline;
 
-/* pipeline_open -- start the processes, register device and template in the database; *k stays where
- * it is. pipeline_close, also on error. err ERR_DEVICE */
+/* pipeline_open -- start the processes, register device and template in the database; *k stays
+ * where it is. pipeline_close, also on error. err ERR_DEVICE */
 int pipeline_open(pipeline *k, gen_template *t, db *d, rt_compiler *c, const pipeline_options *o,
                   const pipeline_owner *owner, err *e);
 void pipeline_close(pipeline *k);
@@ -58,13 +58,12 @@ int pipeline_compile_now(pipeline *k, candidate *c, err *e);
 candidate *pipeline_compiling(const pipeline *k, size_t i);
 /* pipeline_measure -- on the idle device; see measurer_ask */
 int pipeline_measure(pipeline *k, candidate *c, double stop_above, double energy_above, err *e);
-/* pipeline_wait -- for results, at most msec milliseconds. What exceeds its time limit is killed and
- * fails.
+/* pipeline_wait -- for results, at most msec milliseconds. What exceeds its time limit is killed
+ * and fails.
  *   out  *answers  how many came
  *        *sec      the seconds waited are added */
 int pipeline_wait(pipeline *k, int msec, int *answers, double *sec, err *e);
-/* pipeline_drop -- free all candidates; busy compile workers are killed, and start again when needed
- */
+/* pipeline_drop -- free all candidates; busy workers are killed, and started again when needed */
 void pipeline_drop(pipeline *k);
 
 #endif

@@ -76,7 +76,7 @@ static db_status status_of(int code) {
   }
 }
 
-/* A candidate far slower than the best is checked on one case only; finalists are checked on all. */
+/* A candidate far slower than the best is checked on one case only, a finalist on all. */
 static int check(trial_bench *b, rt_loaded *l, double flops, double stop_above, double *error,
                  err *e) {
   rt_check found = {0};

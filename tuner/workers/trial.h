@@ -1,4 +1,5 @@
-/* trial.h -- the inside of the measuring process: check and time one candidate, or race the finalists.
+/* trial.h -- the inside of the measuring process: check and time one candidate, or race the
+ * finalists.
  *
  * A failure of a candidate is its status and reason, never an error of these functions. */
 #ifndef TUNE_TRIAL_H

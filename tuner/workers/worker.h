@@ -1,8 +1,8 @@
 /* worker.h -- a child process that answers one request after another.
  *
- * Code that may crash, hang or corrupt its process (NVRTC, a candidate kernel) runs in one of these.
- * The parent opens no device and starts no thread, so it can fork at any time; a child inherits the
- * parent's templates and needs no exec. The child dies with its parent.
+ * Code that may crash, hang or corrupt its process (NVRTC, a candidate kernel) runs in one of
+ * these. The parent opens no device and starts no thread, so it can fork at any time; a child
+ * inherits the parent's templates and needs no exec. The child dies with its parent.
  */
 #ifndef TUNE_WORKER_H
 #define TUNE_WORKER_H

@@ -17,7 +17,7 @@ typedef struct worker_pool {
 } worker_pool;
 
 /* worker_pool_open -- start the processes; they need no device. worker_pool_close, also on error.
- *   in  n  0: one a core; at most WORKER_POOL_MOST
+ *   in  n  0: one per core; at most WORKER_POOL_MOST
  *   err ERR_IO  the system refused */
 int worker_pool_open(worker_pool *p, const compile_setting *setting, int n, err *e);
 void worker_pool_close(worker_pool *p);
