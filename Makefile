@@ -45,7 +45,8 @@ TEST_SCRIPTS := $(call find_files,tests,test_*.sh)
 NVRTC_CACHE := $(B)/nvrtc/lib/libnvrtc_cache.so
 # What takes longest begins.
 LONGEST := $(addprefix $(B)/tests/,test_sort test_families test_family_sgemm)
-TEMPLATES := $(call find_files,templates,*.lua) $(call find_files,templates,*.cu) $(call find_files,templates,*.cuh)
+TEMPLATES := $(call find_files,templates,*.lua) $(call find_files,templates,*.cu) $(call find_files,templates,*.cuh) \
+  templates/digests.txt
 EMBEDDED := $(TEMPLATES) $(call find_files,runtime,*.cu) \
   $(call find_files,runtime,exported_*.h) $(call find_files,runtime,expression_math.h) $(call find_files,runtime,chooser*.[ch]) \
   $(call find_files,db/presets,*.txt)
@@ -65,6 +66,7 @@ help:
 	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
+	@echo 'make digests      put the present digests of templates into templates/digests.txt'
 	@echo 'make machine-code compile what is tuned, default or suggested and compare its machine code (5 minutes)'
 	@echo 'make golden       rewrite the golden files of tests/unit/golden; review the diff'
 
@@ -114,11 +116,15 @@ check-peers: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(B)/tests/peer_builds
 	$(B)/tests/peer_builds
 
+# Templates changed, their kernels did not: say so in the table of digests.
+digests: $(B)/autotune
+	sh templates/digests.sh $(B)/autotune
+
 # Is the machine code of kernels what it was? See tests/bench/machine_code.c; FAMILIES= for some only.
 machine-code: $(B)/tests/bench/machine_code
 	$< --cache $(B)/machine_code.cache tests/bench/machine_code.gz $(FAMILIES)
 
-.PHONY: all help quickstart check check-peers machine-code tests deps asan tsan lint format golden
+.PHONY: all help quickstart check check-peers digests machine-code tests deps asan tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 

@@ -22,6 +22,7 @@
 #include "err.h"
 
 typedef struct db db;
+struct str;
 
 typedef enum db_mode { DB_READ, DB_WRITE } db_mode;
 
@@ -39,6 +40,22 @@ const char *db_note(const db *d);
 const char *db_path(const db *d);
 /* db_default_path -- $TUNED_DB, else the XDG data folder + "/tuned.db", in the arena */
 int db_default_path(arena *a, const char **path, err *e);
+
+typedef struct db_former { /* a digest that a template had before, and the present one */
+  const char *family, *digest, *present;
+} db_former;
+typedef struct db_formers {
+  const db_former *list;
+  size_t n;
+  /* a configuration in its present words, appended; not 0: it stays as it is */
+  int (*rename)(void *self, const char *family, const char *config, struct str *out);
+  void *self;
+} db_formers;
+/* db_follow -- after db_open: what the file has under former digests is that of the present ones.
+ * Moved there where it is open for writing, in one transaction; else only shown so. */
+int db_follow(db *d, const db_formers *f, err *e);
+/* db_is_former -- is what is shown under this digest another one's in the file? */
+int db_is_former(db *d, const char *digest, bool *yes, err *e);
 
 typedef struct db_device {
   const char *key;  /* rt_device_key */

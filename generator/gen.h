@@ -131,6 +131,16 @@ int gen_open(const gen_options *options, const char *name, gen_template **t, err
 int gen_open_text(const gen_options *options, const char *path, const char *text, size_t n,
                   gen_template **t, err *e);
 void gen_close(gen_template *t);
+
+/* gen_digest_is -- is it the digest of the template, or one it had before whose results still hold?
+ */
+bool gen_digest_is(const gen_template *t, const char *digest);
+typedef struct gen_former {
+  const char *family, *digest, *present;
+} gen_former;
+/* gen_former_list -- all such digests of built-in templates; out in the arena */
+int gen_former_list(arena *a, gen_former **list, size_t *n, err *e);
+
 /* gen_families -- every family that gen_open would find by name, sorted, each once.
  *   out  names in the arena */
 int gen_families(const gen_options *options, arena *a, const char *const **names, size_t *n,
@@ -159,7 +169,7 @@ typedef struct gen_config {
 
 void gen_config_default(const gen_template *t, gen_config *c);
 /* gen_config_parse -- "BM=128,BN=64"; separated by commas or white space; parameters not named take
- * the template's default.
+ * the template's default. Names that parameters and values had before are taken, too.
  *   err  ERR_USAGE  unknown parameter (suggests the nearest) or a value outside the space (lists
  * it) */
 int gen_config_parse(const gen_template *t, const char *text, gen_config *c, err *e);

@@ -42,7 +42,7 @@ tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runt
 # ROOM: its headers that others may include, besides its sub-folders; without a line: all.
 faces='
 runtime/emu: emu.h
-runtime/serve: tuned.h serve_known.h serve_presets.h serve_choose.h serve_distance.h
+runtime/serve: tuned.h serve_known.h serve_former.h serve_presets.h serve_choose.h serve_distance.h
 runtime/serve/capture: serve_capture.h
 runtime/serve/online: serve_online.h
 '

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "gen_former.h"
 #include "gen_tmpl.h"
 
 /* ---- words of a text ------------------------------------------------------------------------- */
@@ -285,6 +286,33 @@ static int parse_param(const gen_template *t, const word *w, gen_config *c, bool
                  gen_suggestion(w->name, names, t->n_params).text);
 }
 
+/* Is there such a parameter, and may it have this value? */
+static bool is_setting(const gen_template *t, const word *w) {
+  uint16_t index;
+  for (size_t i = 0; i < t->n_params; i++) {
+    if (!strcmp(t->params[i].name, w->name)) {
+      return !parse_choice(&t->params[i], w->value, &index, NULL);
+    }
+  }
+  return false;
+}
+
+/* From the names of before; false: there is no such parameter any more. */
+static bool update(const gen_template *t, word *w) {
+  enum { STEPS_MOST = 16 };
+  gen_setting s;
+  for (int i = 0; i < STEPS_MOST && !is_setting(t, w); i++) {
+    memcpy(s.name, w->name, sizeof s.name);
+    memcpy(s.value, w->value, sizeof s.value);
+    if (!gen_setting_update(t->name, &s)) {
+      break;
+    }
+    memcpy(w->name, s.name, sizeof s.name);
+    memcpy(w->value, s.value, sizeof s.value);
+  }
+  return w->name[0];
+}
+
 int gen_config_parse(const gen_template *t, const char *text, gen_config *c, err *e) {
   words rest = {text, " ,\t\r\n\v\f"};
   bool given[GEN_MAX_PARAMS] = {false};
@@ -294,7 +322,7 @@ int gen_config_parse(const gen_template *t, const char *text, gen_config *c, err
     if (!w.has_value) {
       return err_set(e, ERR_USAGE, "'%s' is not of the form PARAMETER=VALUE", w.name);
     }
-    TRY(parse_param(t, &w, c, given, e));
+    TRY(update(t, &w) ? parse_param(t, &w, c, given, e) : 0);
   }
   return 0;
 }

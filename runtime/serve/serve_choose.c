@@ -482,10 +482,12 @@ static int find_exact(serve_choose *c, serve_pick *pick, bool *found, err *e) {
   if (rc) { /* a damaged row is no row; if it is the file, the next look at it tells */
     return rc == ERR_NOTFOUND || rc == ERR_DB ? 0 : err_at(e, rc, why.place, "%s", why.message);
   }
+  bool former = false; /* that image may have other kernels */
+  TRY(db_is_former(c->from->db, c->t->hash, &former, e));
   *pick = (serve_pick){.origin = TUNED_EXACT,
                        .problem = best.t.problem,
                        .device_key = key,
-                       .image = best.t.image,
+                       .image = former ? NULL : best.t.image,
                        .sec = best.median > 0 ? best.median : best.modelled,
                        .measured = best.median > 0};
   *found = valid(c, best.t.config, &pick->config);

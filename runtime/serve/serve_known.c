@@ -164,7 +164,7 @@ static bool is_for(const serve_sources *s, const gen_template *t, const db_line 
  * the time was another text's. */
 static int add_preset(const serve_sources *s, gen_template *t, serve_known *k, const char *line,
                       size_t n, const db_line *l, err *e) {
-  const bool same = !strcmp(l->template.hash, t->hash);
+  const bool same = gen_digest_is(t, l->template.hash);
   if (l->kind == DB_KIND_PORTFOLIO) {
     take_cover(s, t, k, l->config, l->device.key);
     return 0;

@@ -6,6 +6,7 @@
 
 #include "open_device.h"
 #include "serve_family.h"
+#include "serve_former.h"
 #include "serve_kernel.h"
 #include "serve_presets.h"
 #include "serve_trust.h"
@@ -39,6 +40,7 @@ static int open_database(serve *s, const tuned_options *o, err *e) {
   if (!rc) {
     s->db_path = strdup(path);
     rc = db_open(path, DB_READ, &s->sources.db, &why);
+    rc = rc ? rc : serve_follow(s->sources.db, &why);
     rc = rc && rc != ERR_NOTFOUND ? err_at(e, rc, why.place, "%s", why.message) : 0;
   }
   arena_clear(&a);

@@ -37,7 +37,8 @@ return {
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block" },
     { "VEC", { 1, 2, 4 }, "floats per load and store" },
     { "COARSE", { 1, 2, 4, 8 }, "coarsening factor: vectors per thread" },
-    { "ORDER", { "interleaved", "contiguous" }, "which vectors a thread takes" },
+    { "ORDER", { "interleaved", "contiguous" },
+      "a thread's vectors: BLOCK apart, or one beside the other" },
   },
 
   -- Values that follow; later expressions and the CUDA text may use them.
@@ -47,9 +48,9 @@ return {
 
   -- A point is valid when all of these hold; the reason is what a rejected point reports.
   require = {
-    { "more threads than a block may have", "BLOCK <= dev_threads_block" },
-    { "vectors wider than the alignment", "VEC <= align" },
-    { "one vector a thread has no order", "COARSE > 1 or ORDER == 'interleaved'" },
+    { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
+    { "x and y are not aligned to VEC floats", "VEC <= align" },
+    { "ORDER makes a difference only with COARSE > 1", "COARSE > 1 or ORDER == 'interleaved'" },
   },
 
   -- Valid for every problem of the family.
@@ -60,33 +61,9 @@ return {
     { kernel = "saxpy", grid = "ceildiv(n, TILE)", block = "BLOCK", args = { "n", "a", "x", "y" } },
   },
 
-  -- CUDA C++. Parameters and derived values are constexpr here; a choice named ORDER is an enum
-  -- with the values ORDER_interleaved and so on. A line that starts with @ is Lua, @{...} is the
-  -- value of a Lua expression; fields of the problem are reached only so.
-  source = [[
-@ local vector = VEC == 1 and "float" or "float" .. VEC
-using vector = @{vector};
-
-extern "C" __global__ void __launch_bounds__(BLOCK)
-saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) {
-  const long long tile = (long long)blockIdx.x * (TILE / VEC);
-#pragma unroll
-  for (int c = 0; c < COARSE; c++) {
-    const long long i =
-        tile + (ORDER == ORDER_interleaved ? c * BLOCK + threadIdx.x : threadIdx.x * COARSE + c);
-    if (i * VEC < n) {
-      const vector xs = reinterpret_cast<const vector *>(x)[i];
-      vector ys = reinterpret_cast<vector *>(y)[i];
-@ for _, lane in ipairs(VEC == 1 and { "" } or { ".x", ".y", ".z", ".w" }) do
-@   if lane == "" or VEC == 4 or lane == ".x" or lane == ".y" then
-      ys@{lane} = a * xs@{lane} + ys@{lane};
-@   end
-@ end
-      reinterpret_cast<vector *>(y)[i] = ys;
-    }
-  }
-}
-]],
+  -- The kernels, CUDA C++ in a file beside this one (or the text itself, [[ ... ]]). Parameters and
+  -- derived values are constants there; ORDER is an enum with the values ORDER_interleaved and so on.
+  source = "saxpy.cu",
 
   -- One thread per output element, accumulating in double; the same arguments.
   reference = {

@@ -26,9 +26,9 @@ refuses 2 "takes no value" $autotune sgemm --quiet=1
 refuses 2 "name a family" $autotune emit
 refuses 2 "BM" $autotune emit saxpy --config BM=128
 refuses 2 "BLOCK" $autotune emit saxpy --config BLOCK=100
-refuses 2 "vectors wider than the alignment (VEC <= align)" $autotune emit saxpy n=1001 --config VEC=4
+refuses 2 "x and y are not aligned to VEC floats (VEC <= align)" $autotune emit saxpy n=1001 --config VEC=4
 [ -s "$folder/out" ] && complain "emit printed what is not valid: $(head -c 200 "$folder/out")"
-refuses 2 "vectors wider than the alignment" $autotune check saxpy n=1001 --config VEC=4
+refuses 2 "x and y are not aligned to VEC floats" $autotune check saxpy n=1001 --config VEC=4
 refuses 2 "name what to write" $autotune export saxpy n=1000
 refuses 2 "no word 'saxpy'" $autotune doctor saxpy
 refuses 2 "no word 'saxpy'" $autotune devices saxpy
@@ -59,12 +59,12 @@ printf 'while true do end' >"$folder/endless.lua"
 refuses 1 "endless.lua:1" $autotune emit "$folder/endless.lua"
 printf 'local t = {} while true do t[#t + 1] = ("x"):rep(1000000) .. #t end' >"$folder/greedy.lua"
 refuses 1 "greedy.lua:1" $autotune emit "$folder/greedy.lua"
-sed 's/ys@{lane} = a/ys@{lane} = undefined_name + a/' templates/saxpy/saxpy.lua >"$folder/wrong.lua"
-line=$(grep -n undefined_name "$folder/wrong.lua" | cut -d: -f1)
+saxpy_as wrong '' 's/= a \*/= undefined_name + a */'
+line=$(grep -n undefined_name "$folder/wrong.cu" | cut -d: -f1)
 $autotune build "$folder/wrong.lua" n=1000 >"$folder/out" 2>"$folder/err" && complain "wrong.lua built"
-grep -q "wrong.lua:$line: .*undefined_name" "$folder/err" || complain "no template line: $(cat "$folder/err")"
-sed 's/a \* xs@{lane}/1.5f * a * xs@{lane}/' templates/saxpy/saxpy.lua >"$folder/false.lua"
-$autotune check "$folder/false.lua" n=1000 --sample 1 >"$folder/out" 2>"$folder/err" && complain "wrong results passed"
+grep -q "wrong.cu:$line: .*undefined_name" "$folder/err" || complain "no template line: $(cat "$folder/err")"
+saxpy_as faulty '' 's/= a \*/= 1.5f * a */'
+$autotune check "$folder/faulty.lua" n=1000 --sample 1 >"$folder/out" 2>"$folder/err" && complain "wrong results passed"
 grep -q "reference" "$folder/out" || complain "no word on the wrong result: $(cat "$folder/out")"
 
 # ---- the database

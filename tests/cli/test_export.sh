@@ -166,9 +166,8 @@ archives=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 grep -q " 0 differences" "$folder/out" || complain "$(cat "$folder/out")"
 
 # where a text depends on a derived value, alignment for one, each value has its own kernel, and C picks it
-sed 's/if (i \* VEC < n) {/if (i * VEC < n \&\& (ALIGNED || n > 0)) {/; s/name = "saxpy"/name = "packed"/
-  s/kernel = "saxpy"/kernel = "packed"/; s/^saxpy(/packed(/; s/^  derive = {/  derive = { { "ALIGNED", "align >= 4" },/' \
-  templates/saxpy/saxpy.lua >"$folder/packed.lua"
+saxpy_as packed 's/^  derive = {/  derive = { { "ALIGNED", "align >= 4" },/' \
+  's/if (i \* VEC < n) {/if (i * VEC < n \&\& (ALIGNED || n > 0)) {/'
 "$autotune" "$folder/packed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning packed.lua failed"
 "$autotune" portfolio "$folder/packed.lua" --grid "n=1000..9000 align=1,4" --sample 12 --quiet >/dev/null ||
   complain "covering packed.lua failed"
@@ -191,8 +190,7 @@ build which "$folder/which.c" "$folder/sgemm_portfolio.c" # two exports in one p
 [ "$("$folder/which")" = "0 0 1 " ] || complain "of alignments 1, 2 and 4 the last's kernel has: $("$folder/which")"
 
 # a template whose text depends on the size says so
-sed 's/if (i \* VEC < n) {/if (i * VEC < @{n}) {/; s/name = "saxpy"/name = "fixed"/; s/kernel = "saxpy"/kernel = "fixed"/; s/^saxpy(/fixed(/' \
-  templates/saxpy/saxpy.lua >"$folder/fixed.lua"
+saxpy_as fixed '' 's/if (i \* VEC < n) {/if (i * VEC < @{n}) {/'
 "$autotune" "$folder/fixed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning fixed.lua failed"
 "$autotune" portfolio "$folder/fixed.lua" --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "covering fixed.lua failed"
 refuses 2 "text of fixed depends on the size" "$autotune" export "$folder/fixed.lua" --portfolio --header "$folder/c.h" \

@@ -10,6 +10,7 @@
 #include "cli.h"
 #include "open_device.h"
 #include "run.h"
+#include "serve_former.h"
 
 static volatile sig_atomic_t stop_flag;
 static bool catching;
@@ -61,11 +62,20 @@ const char *cli_device(const cli *c) {
   return is_gpu_here() ? "0" : "emu";
 }
 
+static int follow(db *d, err *e) {
+  const int rc = serve_follow(d, e);
+  if (rc) {
+    db_close(d);
+  }
+  return rc;
+}
+
 int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
   arena a = {0};
   const char *path = c->db;
   int rc = path ? 0 : db_default_path(&a, &path, e);
   rc = rc ? rc : db_open(path, mode, out, e);
+  rc = rc ? rc : follow(*out, e);
   if (!rc && db_note(*out)) {
     fprintf(stderr, "autotune: %s\n", db_note(*out));
   }

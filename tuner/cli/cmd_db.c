@@ -258,7 +258,13 @@ static int make_canonical(import *in, db_line *l, arena *a, err *e) {
   gen_config c;
   str problem = {0}, config = {0};
   look_up_template(in, l->template.family);
-  if (l->kind == DB_KIND_PORTFOLIO || !in->t || strcmp(in->t->hash, l->template.hash)) {
+  if (!in->t || !gen_digest_is(in->t, l->template.hash)) {
+    return 0;
+  }
+  if (!(l->template.hash = arena_text(a, in->t->hash))) {
+    return err_set(e, ERR_NOMEM, "out of memory");
+  }
+  if (l->kind == DB_KIND_PORTFOLIO) {
     return 0;
   }
   TRY(gen_problem_parse(in->t, l->problem, &p, e));

@@ -2,6 +2,7 @@
 
 #include <math.h>
 
+#include "serve_former.h"
 #include "serve_kernel.h"
 
 typedef struct result {
@@ -76,7 +77,9 @@ void online_store(const tuned_kernel *served, const online_variant *best, double
                     .nvrtc = nvrtc};
   db *d;
   if (s->db_path && !db_open(s->db_path, DB_WRITE, &d, NULL)) {
-    put_all(&r, d, NULL);
+    if (!serve_follow(d, NULL)) {
+      put_all(&r, d, NULL);
+    }
     db_close(d);
   }
 }

@@ -1,5 +1,5 @@
 // autotune emit saxpy n=16777216 align=4 --config BLOCK=256,VEC=1,COARSE=1,ORDER=interleaved
-// saxpy version 1 of templates/saxpy/saxpy.lua, 1d6a09d497d919a415080bd3220d4616
+// saxpy version 1 of templates/saxpy/saxpy.lua, a8fec43f35ad554742138e5c8e6ee089
 
 constexpr int BLOCK = 256;
 constexpr int VEC = 1;
@@ -7,8 +7,12 @@ constexpr int COARSE = 1;
 enum { ORDER_interleaved, ORDER_contiguous };
 constexpr int ORDER = ORDER_interleaved;
 constexpr int TILE = 256;
-#line 68 "templates/saxpy/saxpy.lua"
-using vector = float;
+#line 1 "templates/saxpy/saxpy.cu"
+// saxpy.cu -- y = a*x + y. A block takes TILE elements, a thread COARSE vectors of VEC of them.
+
+struct alignas(VEC * sizeof(float)) vector {
+  float e[VEC];
+};
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) {
@@ -20,9 +24,8 @@ saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) 
     if (i * VEC < n) {
       const vector xs = reinterpret_cast<const vector *>(x)[i];
       vector ys = reinterpret_cast<vector *>(y)[i];
-#line 82
-      ys = a * xs + ys;
-#line 85
+#pragma unroll
+      for (int e = 0; e < VEC; e++) ys.e[e] = a * xs.e[e] + ys.e[e];
       reinterpret_cast<vector *>(y)[i] = ys;
     }
   }

@@ -1,5 +1,5 @@
 // autotune emit saxpy n=1000000 align=4 --config BLOCK=128,VEC=4,COARSE=2,ORDER=contiguous
-// saxpy version 1 of templates/saxpy/saxpy.lua, 1d6a09d497d919a415080bd3220d4616
+// saxpy version 1 of templates/saxpy/saxpy.lua, a8fec43f35ad554742138e5c8e6ee089
 
 constexpr int BLOCK = 128;
 constexpr int VEC = 4;
@@ -7,8 +7,12 @@ constexpr int COARSE = 2;
 enum { ORDER_interleaved, ORDER_contiguous };
 constexpr int ORDER = ORDER_contiguous;
 constexpr int TILE = 1024;
-#line 68 "templates/saxpy/saxpy.lua"
-using vector = float4;
+#line 1 "templates/saxpy/saxpy.cu"
+// saxpy.cu -- y = a*x + y. A block takes TILE elements, a thread COARSE vectors of VEC of them.
+
+struct alignas(VEC * sizeof(float)) vector {
+  float e[VEC];
+};
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) {
@@ -20,15 +24,8 @@ saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) 
     if (i * VEC < n) {
       const vector xs = reinterpret_cast<const vector *>(x)[i];
       vector ys = reinterpret_cast<vector *>(y)[i];
-#line 82
-      ys.x = a * xs.x + ys.x;
-#line 82
-      ys.y = a * xs.y + ys.y;
-#line 82
-      ys.z = a * xs.z + ys.z;
-#line 82
-      ys.w = a * xs.w + ys.w;
-#line 85
+#pragma unroll
+      for (int e = 0; e < VEC; e++) ys.e[e] = a * xs.e[e] + ys.e[e];
       reinterpret_cast<vector *>(y)[i] = ys;
     }
   }

@@ -1,0 +1,22 @@
+// saxpy.cu -- y = a*x + y. A block takes TILE elements, a thread COARSE vectors of VEC of them.
+
+struct alignas(VEC * sizeof(float)) vector {
+  float e[VEC];
+};
+
+extern "C" __global__ void __launch_bounds__(BLOCK)
+saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) {
+  const long long tile = (long long)blockIdx.x * (TILE / VEC);
+#pragma unroll
+  for (int c = 0; c < COARSE; c++) {
+    const long long i =
+        tile + (ORDER == ORDER_interleaved ? c * BLOCK + threadIdx.x : threadIdx.x * COARSE + c);
+    if (i * VEC < n) {
+      const vector xs = reinterpret_cast<const vector *>(x)[i];
+      vector ys = reinterpret_cast<vector *>(y)[i];
+#pragma unroll
+      for (int e = 0; e < VEC; e++) ys.e[e] = a * xs.e[e] + ys.e[e];
+      reinterpret_cast<vector *>(y)[i] = ys;
+    }
+  }
+}

@@ -1,0 +1,175 @@
+/* test_former.c -- templates whose text changed and whose kernels did not: the table of their digests,
+ * and a database of before, read-only and writable. */
+#define _GNU_SOURCE
+#include <sys/stat.h>
+
+#include "serve_fixture.h"
+#include "db_text.h"
+#include "serve_former.h"
+#include "serve_presets.h"
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+static bool is_among(const gen_former *list, size_t n, const char *family, const char *present) {
+  for (size_t i = 0; i < n; i++) {
+    if (!strcmp(list[i].family, family)) {
+      return !strcmp(list[i].present, present);
+    }
+  }
+  return false;
+}
+
+/* Every template that is built in has the digest that the table says it has. */
+static void the_table_is_up_to_date(void **state) {
+  (void)state;
+  arena a = {0};
+  err e = {0};
+  gen_former *list;
+  size_t n;
+  assert_ok(gen_former_list(&a, &list, &n, &e), &e);
+  for (size_t i = 0; i < n; i++) {
+    gen_template *t;
+    assert_ok(gen_open(NULL, list[i].family, &t, &e), &e);
+    if (strcmp(list[i].present, t->hash) != 0) {
+      fail_msg(
+          "the text of %s has changed: if make machine-code FAMILIES=%s finds the same kernels, "
+          "make digests says so in templates/digests.txt; if not, the results have to be "
+          "measured again",
+          t->name, t->name);
+    }
+    assert_true(gen_digest_is(t, list[i].digest));
+    assert_true(gen_digest_is(t, t->hash));
+    assert_false(gen_digest_is(t, "00000000000000000000000000000000"));
+    gen_close(t);
+  }
+  arena_clear(&a);
+}
+
+/* What is shipped is of present texts, or of former ones that the table has; a few are older still. */
+static void shipped_results_are_of_known_texts(void **state) {
+  (void)state;
+  arena a = {0};
+  err e = {0};
+  gen_former *list;
+  size_t n, known = 0, all = 0;
+  assert_ok(gen_former_list(&a, &list, &n, &e), &e);
+  for (const gen_file *f = serve_presets; f->name; f++) {
+    for (const char *at = f->text, *end; *at; at = *end ? end + 1 : end) {
+      db_line l;
+      bool none;
+      gen_template *t;
+      end = strchrnul(at, '\n');
+      if (db_text_read(at, (size_t)(end - at), &a, &l, &none, &e) || none) {
+        continue;
+      }
+      assert_ok(gen_open(&(gen_options){.lazy = true}, l.template.family, &t, &e), &e);
+      all++;
+      known += gen_digest_is(t, l.template.hash);
+      gen_close(t);
+    }
+  }
+  assert_true(all >= 635 && known >= all - 35);
+  assert_false(is_among(list, n, "saxpy", ""));
+  arena_clear(&a);
+}
+
+/* ---- databases ------------------------------------------------------------------------------- */
+
+static const char *former_of_saxpy(arena *a) {
+  gen_former *list;
+  size_t n;
+  err e = {0};
+  assert_ok(gen_former_list(a, &list, &n, &e), &e);
+  for (size_t i = 0; i < n; i++) {
+    if (!strcmp(list[i].family, "saxpy")) {
+      return list[i].digest;
+    }
+  }
+  fail_msg("saxpy had no other digest");
+  return NULL;
+}
+
+static void put_former(fixture *f, const char *problem, const char *config) {
+  arena a = {0};
+  store_saxpy(f, problem, config, former_of_saxpy(&a));
+  arena_clear(&a);
+}
+
+static void check_served(fixture *f, const char *problem, const char *config, tuned_origin origin) {
+  const tuned_kernel_info info = info_of(f, problem);
+  assert_int_equal(info.origin, origin);
+  assert_non_null(strstr(info.config, config));
+  assert_true(info.expected_sec > 1.24e-6 && info.expected_sec < 1.26e-6);
+}
+
+static void a_read_only_database_of_before_is_served(void **state) {
+  fixture *f = *state;
+  put_former(f, "saxpy n=1000 align=4", "BLOCK=128,VEC=4");
+  assert_int_equal(chmod(f->db_path, 0400), 0);
+  assert_int_equal(chmod(f->folder, 0500), 0);
+  reopen(f, NULL);
+  check_served(f, "saxpy n=1000", "BLOCK=128,VEC=4", TUNED_EXACT);
+  assert_int_equal(chmod(f->folder, 0700), 0);
+}
+
+/* Results of the present text come before those of former ones. */
+static void new_results_come_first(void **state) {
+  fixture *f = *state;
+  put_former(f, "saxpy n=1000 align=4", "BLOCK=128");
+  put_former(f, "saxpy n=4000 align=4", "BLOCK=64");
+  store_saxpy(f, "saxpy n=1000 align=4", "BLOCK=256", NULL);
+  reopen(f, NULL);
+  check_served(f, "saxpy n=1000", "BLOCK=256", TUNED_EXACT);
+}
+
+static int64_t count_of(db *d, const char *hash) {
+  arena a = {0};
+  err e = {0};
+  db_problem *rows;
+  size_t n;
+  int64_t found = 0;
+  assert_ok(db_problems(d, "saxpy", &a, &rows, &n, &e), &e);
+  for (size_t i = 0; i < n; i++) {
+    found += !strcmp(rows[i].template_hash, hash);
+  }
+  arena_clear(&a);
+  return found;
+}
+
+static void a_writer_moves_the_rows(void **state) {
+  fixture *f = *state;
+  arena a = {0};
+  err e = {0};
+  db *d;
+  gen_template *t;
+  const char *former = former_of_saxpy(&a);
+  put_former(f, "saxpy n=1000 align=4", "BLOCK=128");
+  put_former(f, "saxpy n=4000 align=4", "BLOCK=64");
+  store_saxpy(f, "saxpy n=1000 align=4", "BLOCK=256", NULL);
+  assert_ok(gen_open(NULL, "saxpy", &t, &e), &e);
+  assert_ok(db_open(f->db_path, DB_WRITE, &d, &e), &e);
+  assert_int_equal(count_of(d, former), 2);
+  assert_ok(serve_follow(d, &e), &e);
+  assert_int_equal(count_of(d, former), 1); /* the one that there is a newer result of */
+  assert_int_equal(count_of(d, t->hash), 2);
+  assert_ok(serve_follow(d, &e), &e);
+  assert_ok(db_verify(d, &e), &e);
+  db_close(d);
+  gen_close(t);
+  reopen(f, NULL);
+  check_served(f, "saxpy n=4000", "BLOCK=64", TUNED_EXACT);
+  check_served(f, "saxpy n=1000", "BLOCK=256", TUNED_EXACT);
+  arena_clear(&a);
+}
+
+int main(int argc, char **argv) {
+  device_name = device_argument(argc, argv, "emu");
+  const struct CMUnitTest tests[] = {
+      cmocka_unit_test(the_table_is_up_to_date),
+      cmocka_unit_test(shipped_results_are_of_known_texts),
+      WITH_CONTEXT(a_read_only_database_of_before_is_served),
+      WITH_CONTEXT(new_results_come_first),
+      WITH_CONTEXT(a_writer_moves_the_rows),
+  };
+  return cmocka_run_group_tests(tests, NULL, NULL);
+}
