@@ -41,11 +41,8 @@ typedef struct gen_options {
   uint64_t max_instructions; /* Lua instructions per evaluation; 0 takes 20 million */
   size_t max_nbytes;         /* Lua memory of one template; 0 takes 512 MiB */
   size_t max_source_nbytes;  /* one generated source; 0 takes 4 MiB */
-  uint64_t
-      max_lua_evaluations; /* of expressions, until C does them; 0 takes 2000; UINT64_MAX: never */
-  bool lazy; /* Lua compiles an expression or a source when it is first needed, so that mistakes
-                only Lua's compiler sees come then, not when the template is opened; C evaluates
-                what it can from the first time on; the lists of sizes are not checked */
+  bool lazy; /* Lua compiles a source when it is first needed, so that mistakes only Lua's compiler
+                sees come then, not when the template is opened; the lists of sizes are not checked */
   const volatile int *stop; /* not 0: end what is being evaluated, ERR_INTERRUPTED; may be NULL */
   uint64_t fail_at;         /* for tests: Lua's allocations fail from this one on; 0: none does */
 } gen_options;
@@ -194,7 +191,7 @@ void gen_config_text(const gen_template *t, const gen_config *c, str *out);
   X(dev_memory, "bytes of memory")                                                                 \
   X(dev_warp, "threads of a warp")
 
-typedef struct gen_number { /* a device limit that expressions may read, see gen_expr.h */
+typedef struct gen_number { /* a device limit that expressions may read, see expr.h */
   const char *name;         /* "dev_smem_block" */
   int64_t value;
 } gen_number;

@@ -2,7 +2,7 @@
  *
  * One layer a parameter, in an order of its own. A node stands for all beginnings of a
  * configuration that leave the remaining requirements the same: it is told apart by the values of
- * the parts (gen_formula.h) that undecided requirements still depend on, so that beginnings meet
+ * the parts (expr_parts.h) that undecided requirements still depend on, so that beginnings meet
  * again as soon as what they differ in has been decided. A group of parameters that no requirement
  * ties to the others comes down to one node at its end, and a sum or product to one node a value.
  * Each node knows how many valid points lie below it: that makes the number of a point, the point
@@ -33,12 +33,12 @@ typedef struct gen_diagram {
   size_t n_nodes, n_cells, nbytes;
 } gen_diagram;
 
-/* gen_diagram_new --
- *   out  rejected  by requirement, as in gen_tally
- *   err  ERR_LIMIT     its layers grow too wide, or over 2^63 points are valid
- *        ERR_TEMPLATE  an expression could not be evaluated; the place is the template only */
-int gen_diagram_new(gen_instance *g, double *rejected, gen_diagram **out, err *e);
 void gen_diagram_free(gen_diagram *d);
+/* gen_diagram_below -- valid points below an edge of that layer */
+static inline uint64_t gen_diagram_below(const gen_diagram *d, size_t layer,
+                                         const uint32_t *below) {
+  return *below == GEN_NOWHERE ? 0 : d->layers[layer + 1].count[*below];
+}
 uint64_t gen_diagram_count(const gen_diagram *d);
 void gen_diagram_at(const gen_diagram *d, uint64_t i, gen_config *c);
 bool gen_diagram_find(const gen_diagram *d, const gen_config *c, uint64_t *i);

@@ -1,9 +1,6 @@
 #include "gen_builder.h"
 #include "gen_order.h"
 
-#include <stdio.h>
-#include <string.h>
-
 _Noreturn void gen_builder_no_memory(gen_builder *b) {
   gen_fail(&b->g->t->box, ERR_NOMEM, b->g->t->box.home, "out of memory");
 }
@@ -17,16 +14,16 @@ _Noreturn void gen_builder_too_large(gen_builder *b, const char *why) {
 
 /* ---- what must hold -------------------------------------------------------------------------- */
 
-static void add_test(gen_builder *b, const gen_formula *x, size_t requirement) {
+static void add_test(gen_builder *b, const expr_term *x, size_t requirement) {
   b->tests[b->n_tests++] = (gen_test){x, requirement};
 }
 
 /* Conditions joined by `and` are tested each as soon as it can be; if one could fail to evaluate
- * where the others don't hold, the whole is tested, too. */
-static void add_tests(gen_builder *b, const gen_formula *x, size_t requirement) {
-  bool joined = x->kind == GEN_FORMULA_OPERATOR && !strcmp(x->text, "and");
+ * where the others do not hold, the whole is tested, too. */
+static void add_tests(gen_builder *b, const expr_term *x, size_t requirement) {
+  bool joined = x->op == EXPR_AND;
   for (size_t i = 0; i < x->n && joined; i++) {
-    if (!x->kids[i]->fails && x->kids[i]->condition) {
+    if (!x->kids[i]->fails && x->kids[i]->types == EXPR_CONDITION) {
       add_test(b, x->kids[i], requirement);
     } else {
       joined = false;
@@ -40,17 +37,25 @@ static void add_tests(gen_builder *b, const gen_formula *x, size_t requirement) 
 static void find_tests(gen_builder *b) {
   const tmpl *t = b->g->t;
   size_t n = t->pub.n_requirements, max = 0;
-  gen_formulas f = {.a = &b->a, .t = t};
-  const gen_formula **x = ARENA_ARRAY(&b->a, const gen_formula *, n + 1);
-  for (size_t i = 0; i < n && x; i++) {
-    x[i] = gen_formula_new(&f, t->requirements[i]);
+  const expr_node **trees = ARENA_ARRAY(&b->a, const expr_node *, t->pub.n_derived + 1);
+  const expr_term **x = ARENA_ARRAY(&b->a, const expr_term *, n + 1);
+  if (!x || !trees) {
+    gen_builder_no_memory(b);
+  }
+  for (size_t i = 0; i < t->pub.n_derived; i++) {
+    trees[i] = t->derived[i]->tree;
+  }
+  b->terms = (expr_terms){.a = &b->a, .trees = trees};
+  for (size_t i = 0; i < n; i++) {
+    x[i] = expr_term_new(&b->terms, t->requirements[i]->tree);
     if (!x[i]) {
       gen_builder_too_large(b, "its requirements are too long to be taken apart");
     }
     max += x[i]->n + 1;
   }
   b->tests = ARENA_ARRAY(&b->a, gen_test, max + 1);
-  if (!x || !b->tests) {
+  b->steps = ARENA_ARRAY(&b->a, gen_step, max + 1);
+  if (!b->tests || !b->steps) {
     gen_builder_no_memory(b);
   }
   for (size_t i = 0; i < n; i++) {
@@ -60,31 +65,24 @@ static void find_tests(gen_builder *b) {
 
 /* ---- which parts tell the nodes apart -------------------------------------------------------- */
 
-static size_t find_slot(const gen_slots *s, const char *text) {
-  size_t i = 0;
-  while (i < s->n && strcmp(s->text[i], text)) {
-    i++;
-  }
-  return i;
-}
-
-static void add_slot(void *ud, const gen_part *part) {
+static void add_slot(void *ud, const expr_part *part) {
   gen_builder *b = ud;
   gen_slots *s = &b->slots[b->layer];
-  str_reset(&b->part);
-  gen_part_text(part, NULL, &b->part);
-  if (find_slot(s, str_text(&b->part)) < s->n) {
-    return;
+  const expr_node *tree = expr_part_tree(&b->terms, part, NULL);
+  if (!tree) {
+    gen_builder_no_memory(b);
+  }
+  for (size_t i = 0; i < s->n; i++) {
+    if (s->tree[i] == tree) {
+      return;
+    }
   }
   if (s->n == GEN_MAX_SLOTS) {
     b->too_many_slots = true;
     return;
   }
   s->part[s->n] = *part;
-  s->text[s->n] = arena_text(&b->a, str_text(&b->part));
-  if (!s->text[s->n++] || b->part.failed) {
-    gen_builder_no_memory(b);
-  }
+  s->tree[s->n++] = tree;
 }
 
 static void find_slots(gen_builder *b) {
@@ -92,7 +90,7 @@ static void find_slots(gen_builder *b) {
     uint64_t known = b->known[b->layer];
     for (size_t i = 0; i < b->n_tests; i++) {
       if (b->tests[i].x->reads & ~known) {
-        gen_formula_parts(b->tests[i].x, known, add_slot, b);
+        expr_parts(b->tests[i].x, known, add_slot, b);
       }
     }
     if (b->too_many_slots) {
@@ -102,7 +100,7 @@ static void find_slots(gen_builder *b) {
 }
 
 static void find_better_order(gen_builder *b) {
-  const gen_formula **x = ARENA_ARRAY(&b->a, const gen_formula *, b->n_tests + 1);
+  const expr_term **x = ARENA_ARRAY(&b->a, const expr_term *, b->n_tests + 1);
   if (!x) {
     gen_builder_no_memory(b);
   }
@@ -125,97 +123,36 @@ static void find_order(gen_builder *b) {
   }
 }
 
-/* ---- the functions, in Lua ------------------------------------------------------------------- */
-
-static void add_slot_name(void *ud, const gen_part *part, str *out) {
-  gen_builder *b = ud;
-  str text = {0};
-  gen_part_text(part, NULL, &text);
-  str_addf(out, "_%zu", find_slot(&b->slots[b->layer], str_text(&text)));
-  out->failed = out->failed || text.failed;
-  str_clear(&text);
-}
-
-static void write_literal(str *out, const char *name, const gen_value *v) {
-  if (v->s) {
-    str_addf(out, "local %s <const> = '%s'\n", name, v->s);
-  } else {
-    str_addf(out, "local %s <const> = 0x%llx\n", name, (unsigned long long)v->i);
-  }
-}
-
-static void write_head(gen_builder *b) {
-  const gen_template *t = b->d->t;
-  str *out = &b->text;
-  str_add(out, "local _values, _edge, _reject, _bad");
-  for (size_t i = 0; gen_helper_names[i]; i++) {
-    str_addf(out, ", %s", gen_helper_names[i]);
-  }
-  str_add(out, " = ...\n");
-  for (size_t i = 0; i < t->n_fields; i++) {
-    write_literal(out, t->fields[i].name, &b->g->problem.values[i]);
-  }
-  for (size_t i = 0; gen_device_names[i]; i++) {
-    write_literal(out, gen_device_names[i], &(gen_value){.i = b->g->device[i]});
-  }
-  str_add(out, "local function _whole(x)\n"
-               "  if x ~= true and x ~= false then x = x | 0 end\n  return x\nend\n");
-}
-
-static void write_tests(gen_builder *b, const gen_held *held) {
-  uint64_t before = b->known[b->layer], after = b->known[b->layer + 1];
-  for (size_t i = 0; i < b->n_tests; i++) {
-    const gen_test *k = &b->tests[i];
-    bool decided_now = !(k->x->reads & ~after) && ((k->x->reads & ~before) || !b->layer);
-    if (decided_now) {
-      str_add(&b->text, "do local _ok = ");
-      gen_part_text(&(gen_part){k->x, UINT64_MAX, false}, held, &b->text);
-      str_addf(&b->text,
-               " if _ok ~= true then if _ok ~= false then _bad() end _reject(%zu) goto _next end "
-               "end\n",
-               k->requirement);
-    }
-  }
-}
-
-/* The function of layer b->layer; the lists of values follow each other in declaration order. */
-static void write_layer(gen_builder *b) {
-  size_t first = 0, p = b->order[b->layer];
-  const gen_slots *now = &b->slots[b->layer], *next = &b->slots[b->layer + 1];
-  gen_held held = {b->known[b->layer], add_slot_name, b};
-  for (size_t i = 0; i < p; i++) {
-    first += b->d->t->params[i].n;
-  }
-  str_add(&b->text, "function(");
-  for (size_t i = 0; i < now->n; i++) {
-    str_addf(&b->text, "%s_%zu", i ? ", " : "", i);
-  }
-  str_addf(&b->text, ")\nfor _i = 1, %zu do\nlocal %s <const> = _values[%zu + _i]\n",
-           b->d->t->params[p].n, b->d->t->params[p].name, first);
-  write_tests(b, &held);
-  str_add(&b->text, "_edge(_i");
-  for (size_t i = 0; i < next->n; i++) {
-    str_add(&b->text, ", ");
-    gen_part_text(&next->part[i], &held, &b->text);
-  }
-  str_add(&b->text, ")\n::_next:: end end,\n");
-}
-
-static void write_functions(gen_builder *b) {
-  write_head(b);
-  str_add(&b->text, "return {\n");
-  for (b->layer = 0; b->layer < b->d->t->n_params; b->layer++) {
-    write_layer(b);
-  }
-  str_add(&b->text, "}\n");
-  if (b->text.failed) {
-    gen_builder_no_memory(b);
-  }
-}
-
 void gen_builder_plan(gen_builder *b) {
   find_tests(b);
   find_order(b);
   find_slots(b);
-  write_functions(b);
+}
+
+/* ---- what a layer evaluates ------------------------------------------------------------------ */
+
+static const expr_node *tree_of(gen_builder *b, const expr_part *part, const expr_held *held) {
+  const expr_node *tree = expr_part_tree(&b->terms, part, held);
+  if (!tree) {
+    gen_builder_no_memory(b);
+  }
+  return tree;
+}
+
+/* A test is decided by the last parameter that it reads. */
+void gen_builder_layer(gen_builder *b) {
+  const uint64_t before = b->known[b->layer], after = b->known[b->layer + 1];
+  const gen_slots *now = &b->slots[b->layer], *next = &b->slots[b->layer + 1];
+  const expr_held held = {before, now->tree, now->n};
+  b->n_steps = 0;
+  for (size_t i = 0; i < b->n_tests; i++) {
+    const gen_test *k = &b->tests[i];
+    if (!(k->x->reads & ~after) && ((k->x->reads & ~before) || !b->layer)) {
+      const expr_part whole = {k->x, UINT64_MAX, false};
+      b->steps[b->n_steps++] = (gen_step){tree_of(b, &whole, &held), k->requirement};
+    }
+  }
+  for (size_t i = 0; i < next->n; i++) {
+    b->next_parts[i] = tree_of(b, &next->part[i], &held);
+  }
 }

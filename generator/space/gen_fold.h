@@ -1,12 +1,9 @@
-/* gen_fold.h -- what is left of a template's questions when the configuration is known.
+/* gen_fold.h -- a template's requirements and plan as partial values (expr_fold.h), with the
+ * configuration known and the problem not.
  *
- * With the parameters and the device's limits given, most of a requirement is a constant, and what
- * remains is about the problem's fields: `align >= 4`, `16 < max(m, 16)`. Equal remainders are one,
- * whichever requirement of whichever configuration they come from, and are computed once a problem.
- * So many configurations can be judged for a new problem in the time that one takes otherwise.
- *
- * What a remainder says is what Lua says of the expression; where it can't tell, because there
- * would be an error or because C does not know the operation (gen_code.h), it says so.
+ * Equal partial values are one, whichever requirement of whichever configuration they come from, and
+ * are computed once a problem. So many configurations can be checked for a new problem in the time
+ * that one takes otherwise.
  */
 #ifndef GEN_FOLD_H
 #define GEN_FOLD_H
@@ -20,26 +17,27 @@ typedef struct gen_fold gen_fold; /* of a template on a device */
 int gen_fold_new(gen_template *t, const gen_number *device, size_t n_device, gen_fold **out,
                  err *e);
 void gen_fold_free(gen_fold *f);
-/* gen_fold_is_full -- there is hardly room for more remainders: without, questions are left open */
+/* gen_fold_is_full -- there is hardly room for more partial values: without, they are
+ * GEN_PARTIAL_NONE */
 bool gen_fold_is_full(const gen_fold *f);
 /* gen_fold_nbytes -- of memory */
 size_t gen_fold_nbytes(const gen_fold *f);
 
-typedef uint16_t gen_rest;                             /* a remainder; as long as the fold */
-enum { GEN_REST_NONE, GEN_REST_FALSE, GEN_REST_TRUE }; /* NONE: can't be told, or no memory */
+typedef uint16_t gen_partial; /* a partial value; as long as the fold */
+enum { GEN_PARTIAL_NONE, GEN_PARTIAL_FALSE, GEN_PARTIAL_TRUE }; /* NONE: unknown, or no memory */
 
 /* gen_fold_config -- the configuration that is folded in from now on */
 void gen_fold_config(gen_fold *f, const gen_config *c);
-gen_rest gen_fold_requirement(gen_fold *f, size_t i);
-/* gen_fold_derived -- GEN_REST_TRUE where derived value i can be had for every problem */
-gen_rest gen_fold_derived(gen_fold *f, size_t i);
+gen_partial gen_fold_requirement(gen_fold *f, size_t i);
+/* gen_fold_derived -- GEN_PARTIAL_TRUE where derived value i can be had for every problem */
+gen_partial gen_fold_derived(gen_fold *f, size_t i);
 
-/* gen_fold_problem -- the values that remainders are of from now on */
+/* gen_fold_problem -- the values that partial values are computed from, from now on */
 void gen_fold_problem(gen_fold *f, const gen_problem *p);
-/* gen_rest_condition -- false: it can't be told */
-bool gen_rest_condition(gen_fold *f, gen_rest r, bool *yes);
-/* gen_rest_holds_value -- has it a value for this problem? */
-bool gen_rest_has_value(gen_fold *f, gen_rest r);
+/* gen_partial_condition -- false: unknown, as it has no value or is no condition */
+bool gen_partial_condition(gen_fold *f, gen_partial r, bool *yes);
+/* gen_partial_has_value -- has it a value for this problem? */
+bool gen_partial_has_value(gen_fold *f, gen_partial r);
 
 typedef struct gen_work { /* what gen_plan says of a plan as a whole */
   size_t launches;
@@ -48,11 +46,11 @@ typedef struct gen_work { /* what gen_plan says of a plan as a whole */
   double flops, bytes;
 } gen_work;
 
-typedef struct gen_work_rest gen_work_rest;
+typedef struct gen_folded_work gen_folded_work;
 /* gen_fold_work -- of the plan, for the caller to free. NULL: out of memory */
-gen_work_rest *gen_fold_work(gen_fold *f);
-size_t gen_work_rest_nbytes(const gen_work_rest *w);
-/* gen_rest_work -- for this problem; false: it can't be told */
-bool gen_rest_work(gen_fold *f, const gen_work_rest *w, gen_work *out);
+gen_folded_work *gen_fold_work(gen_fold *f);
+size_t gen_folded_work_nbytes(const gen_folded_work *w);
+/* gen_partial_work -- for this problem; false: unknown */
+bool gen_partial_work(gen_fold *f, const gen_folded_work *w, gen_work *out);
 
 #endif

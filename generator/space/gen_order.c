@@ -7,7 +7,7 @@ enum { MAX_PARTS = 64, MAX_VISITS = 1000000 };
 
 typedef struct estimate {
   const gen_template *t;
-  const gen_formula *const *tests;
+  const expr_term *const *tests;
   size_t n_tests;
   uint64_t singles;         /* parameters that are parts by themselves */
   uint64_t sums[MAX_PARTS]; /* what the other parts read */
@@ -19,7 +19,7 @@ static size_t n_values(const estimate *m, size_t param) {
   return m->t->params[param].n;
 }
 
-static void note(void *ud, const gen_part *part) {
+static void note(void *ud, const expr_part *part) {
   estimate *m = ud;
   uint64_t reads = part->x->reads & part->known;
   m->n_visits += 4;
@@ -55,7 +55,7 @@ static double log_nodes(estimate *m, uint64_t known) {
   for (size_t i = 0; i < m->n_tests; i++) {
     m->n_visits++;
     if (m->tests[i]->reads & ~known) {
-      gen_formula_parts(m->tests[i], known, note, m);
+      expr_parts(m->tests[i], known, note, m);
     }
   }
   double all = 0;
@@ -127,7 +127,7 @@ static double sift(estimate *m, size_t *order, double best) {
   return best;
 }
 
-void gen_order(const gen_template *t, const gen_formula *const *tests, size_t n_tests,
+void gen_order(const gen_template *t, const expr_term *const *tests, size_t n_tests,
                size_t *order) {
   estimate m = {.t = t, .tests = tests, .n_tests = n_tests};
   size_t declared[GEN_MAX_PARAMS];

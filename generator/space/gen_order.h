@@ -8,10 +8,10 @@
 #ifndef GEN_ORDER_H
 #define GEN_ORDER_H
 
-#include "gen_formula.h"
+#include "expr_parts.h"
+#include "gen.h"
 
 /* gen_order -- a permutation of the parameters; `tests` are what must hold */
-void gen_order(const gen_template *t, const gen_formula *const *tests, size_t n_tests,
-               size_t *order);
+void gen_order(const gen_template *t, const expr_term *const *tests, size_t n_tests, size_t *order);
 
 #endif

@@ -1,26 +1,18 @@
 /* The valid points of a space: a list while there are few, else a decision diagram (gen_diagram.h).
  *
  * A requirement is tested in the outermost loop at which everything it reads is known, and a
- * failure there rejects all the points below at once. The loops, with every expression in its
- * place, are written as one Lua function, fields and device limits as constants: Lua then does
- * nothing but arithmetic, and over a million candidates a second are decided.
+ * failure there rejects all the points below at once. Over a million candidates a second are
+ * decided.
  *
  * A point is kept as one number, its place in the whole Cartesian product, last parameter fastest;
  * the loops find them in ascending order, so that a point is looked up by bisection.
- *
- * Lua allows 200 local variables to a function. Each loop takes two, its counter and its value; a
- * rank is put together in the innermost loop from all counters, with a partial sum every eighth.
  */
-#define _GNU_SOURCE
-#include <lauxlib.h>
-#include <stdarg.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen_diagram.h"
+#include "gen_diagram_build.h"
 
-enum { SUM_PERIOD = 8, TICK_PERIOD = 4096, STEPS_PER_TICK = 16 * TICK_PERIOD, MAX_FACTOR = 1000 };
+enum { TICK_PERIOD = 4096, STEPS_PER_TICK = 16 * TICK_PERIOD, MAX_FACTOR = 1000 };
 /* A list of so many points takes 8 MiB; larger spaces stay diagrams. */
 static const size_t FEW_POINTS = (size_t)1 << 20, MAX_POINTS = (size_t)1 << 26;
 /* What the loops may look at, about 30 ms, before a diagram is tried. */
@@ -37,225 +29,120 @@ struct gen_space {
   double *rejected;
 };
 
-/* ---- writing the function -------------------------------------------------------------------- */
+/* ---- what is evaluated where ----------------------------------------------------------------- */
 
-typedef struct plan { /* what is computed at which depth; depth d: d parameters are known */
+typedef struct step { /* a derived value, or a requirement */
+  const gen_expr *x;
+  bool derived;
+  size_t index;
+} step;
+
+typedef struct enumeration {
   gen_instance *g;
   gen_space *s;
-  str *out;
-  size_t derived_depth[GEN_MAX_DERIVED];
-  bool derived_done[GEN_MAX_DERIVED]; /* written already */
-  bool param_read[GEN_MAX_PARAMS], derived_read[GEN_MAX_DERIVED];
-  size_t *requirement_depth;
-  size_t n_loops;  /* parameters after the last that anything reads are not looped over */
-  gen_line *lines; /* which expression each line of the text evaluates */
-  size_t n_lines;
-} plan;
+  arena a;
+  size_t derived_depth[GEN_MAX_DERIVED]; /* depth d: d parameters are known */
+  bool derived_done[GEN_MAX_DERIVED];
+  step *steps;
+  size_t first[GEN_MAX_PARAMS + 2]; /* step of each depth */
+  size_t n_steps;
+  size_t n_loops; /* parameters after the last that anything reads are not looped over */
+  expr_value params[GEN_MAX_PARAMS], derived[GEN_MAX_DERIVED];
+  expr_env env;
+  uint64_t *rejected;
+  uint64_t run; /* points that differ only in parameters that nothing reads */
+  bool patient; /* go on to MAX_POINTS */
+  uint64_t n_looked, n_ticks;
+  bool gave_up; /* after FEW_POINTS or FEW_TICKS */
+} enumeration;
 
 /* Parameters that must be known for the expression. */
-static size_t depth_of(const plan *p, const gen_expr *x) {
-  size_t depth = 0;
-  for (size_t i = 0; i < x->n_reads; i++) {
-    const gen_symbol *s = x->reads[i];
-    size_t d = s->kind == GEN_SYMBOL_PARAM ? s->index + 1
-               : gen_is_derived(s)         ? p->derived_depth[s->index]
-                                           : 0;
+static size_t depth_of(const enumeration *m, const gen_expr *x) {
+  size_t depth = x->reads.params ? 64 - (size_t)__builtin_clzll(x->reads.params) : 0;
+  for (uint64_t bits = x->reads.derived; bits; bits &= bits - 1) {
+    const size_t d = m->derived_depth[__builtin_ctzll(bits)];
     depth = d > depth ? d : depth;
   }
   return depth;
 }
 
-static void mark_read(plan *p, const gen_expr *x) {
-  for (size_t i = 0; i < x->n_reads; i++) {
-    const gen_symbol *s = x->reads[i];
-    if (s->kind == GEN_SYMBOL_PARAM) {
-      p->param_read[s->index] = true;
-    } else if (gen_is_derived(s) && !p->derived_read[s->index]) {
-      p->derived_read[s->index] = true;
-      mark_read(p, p->g->t->derived[s->index]);
-    }
+static void add_step(enumeration *m, const gen_expr *x, bool derived, size_t index);
+
+static void add_derived(enumeration *m, size_t i) {
+  if (!m->derived_done[i]) {
+    m->derived_done[i] = true;
+    add_step(m, m->g->t->derived[i], true, i);
   }
 }
 
-static void find_depths(plan *p) {
-  const tmpl *t = p->g->t;
-  for (size_t i = 0; i < t->pub.n_derived; i++) {
-    p->derived_depth[i] = depth_of(p, t->derived[i]);
+/* The derived values that x reads come before it. */
+static void add_step(enumeration *m, const gen_expr *x, bool derived, size_t index) {
+  for (uint64_t bits = x->reads.derived; bits; bits &= bits - 1) {
+    add_derived(m, (size_t)__builtin_ctzll(bits));
   }
+  m->steps[m->n_steps++] = (step){x, derived, index};
+}
+
+/* Derived values that are needed deeper only are computed here, outside the loops that do not
+ * change them. */
+static void plan_depth(enumeration *m, size_t depth, uint64_t derived_read) {
+  const tmpl *t = m->g->t;
+  m->first[depth] = m->n_steps;
   for (size_t i = 0; i < t->pub.n_requirements; i++) {
-    p->requirement_depth[i] = depth_of(p, t->requirements[i]);
-    p->n_loops = p->requirement_depth[i] > p->n_loops ? p->requirement_depth[i] : p->n_loops;
-    mark_read(p, t->requirements[i]);
-  }
-}
-
-/* A line of the function; x is what it evaluates, if anything. */
-static void line(plan *p, const gen_expr *x, const char *format, ...)
-    __attribute__((format(printf, 3, 4)));
-static void line(plan *p, const gen_expr *x, const char *format, ...) {
-  va_list ap;
-  va_start(ap, format);
-  str_addv(p->out, format, ap);
-  va_end(ap);
-  str_add(p->out, "\n");
-  p->lines[p->n_lines++] = x ? x->at : p->g->t->box.home;
-}
-
-/* Hexadecimal numbers wrap around to negative ones; the least number has no decimal form. */
-static void add_literal(str *out, const gen_value *v) {
-  if (v->s) {
-    str_addf(out, "'%s'", v->s);
-  } else {
-    str_addf(out, "0x%llx", (unsigned long long)v->i);
-  }
-}
-
-static void write_constant(plan *p, const char *name, const gen_value *v) {
-  str_addf(p->out, "local %s <const> = ", name);
-  add_literal(p->out, v);
-  line(p, NULL, "%s", "");
-}
-
-static void write_constants(plan *p) {
-  const gen_template *t = &p->g->t->pub;
-  str_add(p->out, "local ");
-  for (size_t i = 0; gen_helper_names[i]; i++) {
-    str_addf(p->out, "%s%s", i ? ", " : "", gen_helper_names[i]);
-  }
-  line(p, NULL, " = ...");
-  for (size_t i = 0; i < t->n_fields; i++) {
-    write_constant(p, t->fields[i].name, &p->g->problem.values[i]);
-  }
-  for (size_t i = 0; gen_device_names[i]; i++) {
-    write_constant(p, gen_device_names[i], &(gen_value){.i = p->g->device[i]});
-  }
-}
-
-/* The derived values of this depth that x reads and that are not there yet. */
-static void write_derived(plan *p, const gen_expr *x) {
-  const tmpl *t = p->g->t;
-  for (size_t i = 0; i < x->n_reads; i++) {
-    size_t k = x->reads[i]->index;
-    if (!gen_is_derived(x->reads[i]) || p->derived_done[k]) {
-      continue;
+    if (depth_of(m, t->requirements[i]) == depth) {
+      add_step(m, t->requirements[i], false, i);
     }
-    const char *name = t->pub.derived[k].name;
-    p->derived_done[k] = true;
-    write_derived(p, t->derived[k]);
-    line(p, t->derived[k], "local %s = %s if %s ~= true and %s ~= false then %s = %s | 0 end", name,
-         t->derived[k]->text, name, name, name, name);
   }
+  for (size_t i = 0; i < t->pub.n_derived; i++) {
+    if (derived_read >> i & 1 && m->derived_depth[i] == depth) {
+      add_derived(m, i);
+    }
+  }
+}
+
+/* By requirements, by way of other derived values too: those are declared before. */
+static uint64_t find_derived_read(const tmpl *t) {
+  uint64_t read = 0;
+  for (size_t i = 0; i < t->pub.n_requirements; i++) {
+    read |= t->requirements[i]->reads.derived;
+  }
+  for (size_t i = t->pub.n_derived; i-- > 0;) {
+    read |= read >> i & 1 ? t->derived[i]->reads.derived : 0;
+  }
+  return read;
 }
 
 static uint64_t points_below(const gen_space *s, size_t depth) {
   return depth ? s->weights[depth - 1] : s->total;
 }
 
-/* A failed requirement rejects everything below and goes on with the next value at its depth. */
-static void write_requirement(plan *p, size_t i, size_t depth) {
-  const gen_expr *x = p->g->t->requirements[i];
-  char next[32] = "do return end";
-  if (depth) {
-    snprintf(next, sizeof next, "goto _next%zu", depth);
-  }
-  write_derived(p, x);
-  line(p, x,
-       "do local _ok = %s if _ok ~= true then if _ok ~= false then _bad() end"
-       " _rejected[%zu] = _rejected[%zu] + %llu %s end end",
-       x->text, i + 1, i + 1, (unsigned long long)points_below(p->s, depth), next);
-}
-
-/* Everything that is known once `depth` parameters are. */
-static void write_depth(plan *p, size_t depth) {
-  const tmpl *t = p->g->t;
-  for (size_t i = 0; i < t->pub.n_requirements; i++) {
-    if (p->requirement_depth[i] == depth) {
-      write_requirement(p, i, depth);
-    }
+static void plan(enumeration *m) {
+  tmpl *t = m->g->t;
+  m->steps = ARENA_ARRAY(&m->a, step, t->pub.n_requirements + t->pub.n_derived + 1);
+  m->rejected = ARENA_ARRAY(&m->a, uint64_t, t->pub.n_requirements + 1);
+  if (!m->steps || !m->rejected) {
+    gen_fail(&t->box, ERR_NOMEM, t->box.home, "out of memory");
   }
   for (size_t i = 0; i < t->pub.n_derived; i++) {
-    if (p->derived_read[i] && p->derived_depth[i] == depth && !p->derived_done[i]) {
-      const gen_symbol *s = gen_symbol_find(&t->symbols, t->pub.derived[i].name, GEN_READS_CONFIG);
-      write_derived(p, &(gen_expr){.reads = &s, .n_reads = 1});
-    }
+    m->derived_depth[i] = depth_of(m, t->derived[i]);
   }
+  for (size_t i = 0; i < t->pub.n_requirements; i++) {
+    const size_t depth = depth_of(m, t->requirements[i]);
+    m->n_loops = depth > m->n_loops ? depth : m->n_loops;
+  }
+  const uint64_t derived_read = find_derived_read(t);
+  for (size_t depth = 0; depth <= m->n_loops; depth++) {
+    plan_depth(m, depth, derived_read);
+  }
+  m->first[m->n_loops + 1] = m->n_steps;
+  m->run = points_below(m->s, m->n_loops);
+  m->env = (expr_env){.values = {[EXPR_FIELD] = m->g->fields,
+                                 [EXPR_DEVICE] = m->g->limits,
+                                 [EXPR_PARAM] = m->params,
+                                 [EXPR_DERIVED] = m->derived}};
 }
 
-/* Rank of the point at hand, from the counters since the last partial sum. */
-static void write_sum(plan *p, const char *target, size_t depth, const char *end) {
-  size_t from = (depth - 1) / SUM_PERIOD * SUM_PERIOD;
-  str_addf(p->out, "%s", target);
-  if (from) {
-    str_addf(p->out, "_sum%zu + ", from);
-  }
-  for (size_t i = from; i < depth; i++) {
-    str_addf(p->out, "%s_i%zu * %llu", i > from ? " + " : "", i,
-             (unsigned long long)p->s->weights[i]);
-  }
-  line(p, NULL, "%s", end);
-}
-
-/* The head of the loop over parameter i; counters start at 0, and so do the lists of values. */
-static void write_loop(plan *p, size_t i, size_t first_value) {
-  const gen_param *q = &p->g->t->pub.params[i];
-  line(p, NULL, "local _i%zu = -1", i);
-  line(p, NULL, "while _i%zu < %zu do", i, q->n - 1);
-  line(p, NULL, "_i%zu = _i%zu + 1", i, i);
-  if (p->param_read[i]) {
-    line(p, NULL, "local %s = _values[%zu + _i%zu]", q->name, first_value, i);
-  }
-}
-
-static void write_loops(plan *p) {
-  size_t first_value = 1;
-  for (size_t i = 0; i < p->n_loops; i++) {
-    write_loop(p, i, first_value);
-    first_value += p->g->t->pub.params[i].n;
-    if (i + 1 < p->n_loops) {
-      line(p, NULL, "_n = _n + 1 if _n == %d then _n = 0 _tick() end", TICK_PERIOD);
-    }
-    write_depth(p, i + 1);
-    if ((i + 1) % SUM_PERIOD == 0 && i + 1 < p->n_loops) {
-      char target[64];
-      snprintf(target, sizeof target, "local _sum%zu = ", i + 1);
-      write_sum(p, target, i + 1, "");
-    }
-  }
-}
-
-static void write_function(plan *p) {
-  write_constants(p);
-  line(p, NULL, "return function(_values, _rejected, _valid, _tick, _bad)");
-  line(p, NULL, "local _n = 0");
-  write_depth(p, 0);
-  write_loops(p);
-  if (p->n_loops) {
-    write_sum(p, "_valid(", p->n_loops, ")");
-  } else {
-    line(p, NULL, "_valid(0)");
-  }
-  for (size_t i = p->n_loops; i > 0; i--) {
-    line(p, NULL, "::_next%zu:: end", i);
-  }
-  line(p, NULL, "end");
-}
-
-/* ---- running it ------------------------------------------------------------------------------ */
-
-typedef struct enumeration {
-  gen_instance *g;
-  gen_space *s;
-  str *text;
-  arena *a;
-  uint64_t run; /* points that each call of _valid stands for */
-  bool patient; /* go on to MAX_POINTS */
-  uint64_t n_ticks;
-  bool gave_up; /* after FEW_POINTS or FEW_TICKS */
-} enumeration;
-
-static enumeration *enumeration_of(lua_State *L) {
-  return lua_touserdata(L, lua_upvalueindex(1));
-}
+/* ---- the loops ------------------------------------------------------------------------------- */
 
 static bool reserve(gen_space *s, uint64_t more) {
   if (more <= s->max - s->n) {
@@ -277,9 +164,8 @@ static void give_up(enumeration *m) {
            "more than 2^26 valid configurations; add requirements or fix parameters");
 }
 
-/* _valid(rank): the points from there on that differ only in parameters nothing reads */
-static int add_points(lua_State *L) {
-  enumeration *m = enumeration_of(L);
+/* The points from there on that differ only in parameters nothing reads. */
+static void add_points(enumeration *m, uint64_t rank) {
   gen_box *b = &m->g->t->box;
   gen_space *s = m->s;
   if (m->run > (m->patient ? MAX_POINTS : FEW_POINTS) - s->n) {
@@ -288,109 +174,74 @@ static int add_points(lua_State *L) {
   if (!reserve(s, m->run)) {
     gen_fail(b, ERR_NOMEM, b->home, "out of memory");
   }
-  uint64_t rank = (uint64_t)lua_tointeger(L, 1);
   for (uint64_t i = 0; i < m->run; i++) {
     s->points[s->n++] = rank + i;
   }
-  return 0;
 }
 
-static int tick(lua_State *L) {
-  enumeration *m = enumeration_of(L);
+static void tick(enumeration *m) {
+  if (++m->n_looked % TICK_PERIOD) {
+    return;
+  }
   gen_box_charge(&m->g->t->box, STEPS_PER_TICK);
   if (!m->patient && ++m->n_ticks > FEW_TICKS) {
     give_up(m);
   }
-  return 0;
 }
 
-static int not_condition(lua_State *L) {
-  return luaL_error(L, "a condition is needed");
-}
-
-static void push_function(lua_State *L, lua_CFunction f, enumeration *m) {
-  lua_pushlightuserdata(L, m);
-  lua_pushcclosure(L, f, 1);
-}
-
-static void push_values(lua_State *L, const gen_template *t) {
-  lua_newtable(L);
-  lua_Integer n = 0;
-  for (size_t i = 0; i < t->n_params; i++) {
-    for (size_t j = 0; j < t->params[i].n; j++) {
-      const gen_value *v = &t->params[i].values[j];
-      if (v->s) {
-        lua_pushstring(L, v->s);
-      } else {
-        lua_pushinteger(L, v->i);
+/* Everything that is known once `depth` parameters are; false: a requirement fails, and rejects
+ * everything below. */
+static bool decide(enumeration *m, size_t depth) {
+  gen_box *b = &m->g->t->box;
+  for (const step *s = m->steps + m->first[depth]; s < m->steps + m->first[depth + 1]; s++) {
+    expr_value v;
+    if (!expr_eval(s->x->tree, &m->env, &v)) {
+      gen_expr_fail(b, s->x, &m->env);
+    }
+    if (s->derived) {
+      m->derived[s->index] = expr_whole(&v);
+      if (!(m->derived[s->index].type & (EXPR_INTEGER | EXPR_CONDITION))) {
+        gen_expr_fail_type(b, s->x, &v, "a whole number");
       }
-      lua_rawseti(L, -2, ++n);
+    } else if (v.type != EXPR_CONDITION) {
+      gen_expr_fail_type(b, s->x, &v, "a condition");
+    } else if (!v.yes) {
+      m->rejected[s->index] += points_below(m->s, depth);
+      return false;
+    }
+  }
+  return true;
+}
+
+/* All values of the parameter of that depth; counters are not counted in the innermost loop. */
+static void loop(enumeration *m, size_t depth, uint64_t rank) {
+  const gen_param *p = &m->g->t->pub.params[depth];
+  for (size_t i = 0; i < p->n; i++, rank += m->s->weights[depth]) {
+    m->params[depth] = gen_value_of(&p->values[i]);
+    if (depth + 1 < m->n_loops) {
+      tick(m);
+    }
+    if (!decide(m, depth + 1)) {
+      continue;
+    }
+    if (depth + 1 < m->n_loops) {
+      loop(m, depth + 1, rank);
+    } else {
+      add_points(m, rank);
     }
   }
 }
 
-static void push_zeros(lua_State *L, size_t n) {
-  lua_newtable(L);
-  for (size_t i = 1; i <= n; i++) {
-    lua_pushinteger(L, 0);
-    lua_rawseti(L, -2, (lua_Integer)i);
-  }
-}
-
-/* Compile the function and call its outer part with the helpers. */
-static void push_enumerator(gen_box *b, const str *text) {
-  lua_State *L = b->L;
-  lua_newtable(L);
-  gen_push_chunk(b, str_text(text), text->n, "space");
-  lua_newtable(L);
-  gen_set_helpers(b);
-  int n = 0;
-  int helpers = lua_gettop(L);
-  for (lua_pushvalue(L, -2); gen_helper_names[n]; n++) {
-    lua_getfield(L, helpers, gen_helper_names[n]);
-  }
-  lua_call(L, n, 1);
-}
-
-static void write_plan(enumeration *m) {
-  const gen_template *t = &m->g->t->pub;
-  size_t max_lines = 128 + t->n_fields + 8 * t->n_params + t->n_derived + t->n_requirements;
-  plan p = {.g = m->g, .s = m->s, .out = m->text};
-  p.requirement_depth = ARENA_ARRAY(m->a, size_t, t->n_requirements + 1);
-  p.lines = ARENA_ARRAY(m->a, gen_line, max_lines);
-  gen_box *b = &m->g->t->box;
-  if (!p.requirement_depth || !p.lines) {
-    gen_fail(b, ERR_NOMEM, b->home, "out of memory");
-  }
-  find_depths(&p);
-  write_function(&p);
-  if (m->text->failed) {
-    gen_fail(b, ERR_NOMEM, b->home, "out of memory");
-  }
-  m->run = points_below(m->s, p.n_loops);
-  b->lines = p.lines;
-  b->n_lines = p.n_lines;
-}
-
 static void enumerate(gen_box *b, void *ud) {
   enumeration *m = ud;
-  lua_State *L = b->L;
-  size_t n = m->g->t->pub.n_requirements;
   b->budget =
       b->max_instructions > UINT64_MAX / MAX_FACTOR ? UINT64_MAX : b->max_instructions * MAX_FACTOR;
-  write_plan(m);
-  push_zeros(L, n);
-  push_enumerator(b, m->text);
-  push_values(L, &m->g->t->pub);
-  lua_pushvalue(L, 1); /* rejected */
-  push_function(L, add_points, m);
-  push_function(L, tick, m);
-  push_function(L, not_condition, m);
-  lua_call(L, 5, 0);
-  for (size_t i = 0; i < n; i++) {
-    lua_rawgeti(L, 1, (lua_Integer)i + 1);
-    m->s->rejected[i] = (double)lua_tointeger(L, -1);
-    lua_pop(L, 1);
+  plan(m);
+  if (decide(m, 0)) {
+    m->n_loops ? loop(m, 0, 0) : add_points(m, 0);
+  }
+  for (size_t i = 0; i < m->g->t->pub.n_requirements; i++) {
+    m->s->rejected[i] = (double)m->rejected[i];
   }
 }
 
@@ -416,28 +267,18 @@ static void weigh(gen_space *s) {
   }
 }
 
-/* traced: count every instruction; several times as slow, but Lua then knows where it is */
-static int run(gen_instance *g, gen_space *s, bool patient, bool traced, bool *gave_up, err *e) {
-  str text = {0};
-  arena a = {0};
-  enumeration m = {.g = g, .s = s, .text = &text, .a = &a, .patient = patient};
-  s->n = 0;
-  int rc = gen_box_run(&g->t->box, enumerate, &m, traced, e);
-  *gave_up = m.gave_up;
-  str_clear(&text);
-  arena_clear(&a);
-  return rc;
-}
-
-/* Lua 5.4.4 keeps no track of the line for a division by zero, unless a hook watches: an expression
- * that fails is found again with one, to tell which it was. */
 static int list_points(gen_instance *g, gen_space *s, bool patient, bool *gave_up, err *e) {
-  err first = {0};
-  int rc = run(g, s, patient, false, gave_up, &first);
-  if (rc == ERR_TEMPLATE) {
-    return run(g, s, patient, true, gave_up, e);
+  enumeration *m = calloc(1, sizeof *m);
+  if (!m) {
+    return err_set(e, ERR_NOMEM, "out of memory");
   }
-  return rc ? err_at(e, rc, first.place, "%s", first.message) : 0;
+  *m = (enumeration){.g = g, .s = s, .patient = patient};
+  s->n = 0;
+  const int rc = gen_box_run(&g->t->box, enumerate, m, false, e);
+  *gave_up = m->gave_up;
+  arena_clear(&m->a);
+  free(m);
+  return rc;
 }
 
 /* ---- by way of a diagram --------------------------------------------------------------------- */

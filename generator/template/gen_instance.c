@@ -6,83 +6,14 @@
 
 #include "gen_tmpl.h"
 
-/* ---- values into Lua ------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
-static void push_value(lua_State *L, const gen_value *v) {
-  if (v->s) {
-    lua_pushstring(L, v->s);
-  } else {
-    lua_pushinteger(L, v->i);
-  }
+expr_value gen_value_of(const gen_value *v) {
+  return v->s ? expr_text(v->s) : expr_integer(v->i);
 }
 
-static void push_result(lua_State *L, const gen_result *r) {
-  switch (r->type) {
-  case GEN_INTEGER: lua_pushinteger(L, r->i); break;
-  case GEN_REAL: lua_pushnumber(L, r->d); break;
-  case GEN_CONDITION: lua_pushboolean(L, r->yes); break;
-  case GEN_NAME: lua_pushstring(L, r->s); break;
-  }
-}
-
-/* Pops the value into the table just below it. */
-static void set(lua_State *L, const char *name) {
-  lua_pushstring(L, name);
-  lua_insert(L, -2);
-  lua_rawset(L, -3);
-}
-
-static void push_env(tmpl *t) {
-  luaL_checkstack(t->box.L, 8, NULL);
-  lua_rawgeti(t->box.L, LUA_REGISTRYINDEX, t->env);
-}
-
-static void set_result(tmpl *t, const char *name, const gen_result *r) {
-  push_env(t);
-  push_result(t->box.L, r);
-  set(t->box.L, name);
-  lua_pop(t->box.L, 1);
-}
-
-void gen_set_scalar(tmpl *t, size_t i, const gen_result *r) {
-  if (i < GEN_MAX_SCALARS) {
-    t->codes.scalars[i] = gen_result_atom(r);
-    t->codes.has_scalar[i] = true;
-  }
-  set_result(t, t->pub.args[i].name, r);
-}
-
-void gen_set_field(tmpl *t, size_t i, const gen_problem *p) {
-  push_env(t);
-  push_value(t->box.L, &p->values[i]);
-  set(t->box.L, t->pub.fields[i].name);
-  lua_pop(t->box.L, 1);
-}
-
-/* Fields and device limits into the table on top. */
-static void set_problem(gen_instance *g) {
-  lua_State *L = g->t->box.L;
-  const gen_template *p = &g->t->pub;
-  for (size_t i = 0; i < p->n_fields; i++) {
-    push_value(L, &g->problem.values[i]);
-    set(L, p->fields[i].name);
-  }
-  for (size_t i = 0; gen_device_names[i]; i++) {
-    lua_pushinteger(L, g->device[i]);
-    set(L, gen_device_names[i]);
-  }
-}
-
-/* Those with bits in `which`. */
-static void set_params(gen_instance *g, const gen_config *c, uint64_t which) {
-  lua_State *L = g->t->box.L;
-  const gen_template *p = &g->t->pub;
-  for (size_t i = 0; i < p->n_params; i++) {
-    if (which >> i & 1) {
-      push_value(L, &p->params[i].values[c->index[i]]);
-      set(L, p->params[i].name);
-    }
-  }
+static void set_param(gen_instance *g, size_t i, size_t index) {
+  g->params[i] = gen_value_of(&g->t->pub.params[i].values[index]);
 }
 
 /* ---- binding --------------------------------------------------------------------------------- */
@@ -99,28 +30,24 @@ static uint64_t different(const gen_instance *g, const gen_config *c) {
 static void forget(gen_instance *g, uint64_t params) {
   const tmpl *t = g->t;
   for (size_t i = 0; i < t->pub.n_derived; i++) {
-    g->known[i] = g->known[i] && !(t->derived_reads[i] & params);
+    if (t->derived_reads[i] & params) {
+      g->derived[i] = (expr_value){0};
+    }
   }
   for (size_t i = 0; i < t->pub.n_requirements; i++) {
     g->held[i] = g->held[i] && !(t->requirement_reads[i] & params);
   }
 }
 
-/* Whoever looks for a valid configuration changes one parameter at a time: what does not read it
- * stays. */
+/* A search for a valid configuration changes one parameter at a time: what does not read it stays.
+ */
 static void bind_config(gen_instance *g, const gen_config *c) {
   const uint64_t changed = different(g, c);
-  if (!changed && g->has_config) {
-    return;
-  }
-  g->has_config = false; /* while it is half done */
   forget(g, changed);
-  if (!g->t->codes.by_c) {
-    push_env(g->t);
-    set_params(g, c, changed);
-    lua_pop(g->t->box.L, 1);
+  for (uint64_t bits = changed; bits; bits &= bits - 1) {
+    const size_t i = (size_t)__builtin_ctzll(bits);
+    set_param(g, i, c->index[i]);
   }
-  g->t->codes.is_ahead = g->t->codes.by_c;
   g->config = *c;
   g->has_config = true;
 }
@@ -128,17 +55,11 @@ static void bind_config(gen_instance *g, const gen_config *c) {
 void gen_bind(gen_instance *g, const gen_config *c) {
   tmpl *t = g->t;
   if (t->bound != g) {
-    t->bound = NULL;
-    if (!t->codes.by_c) {
-      push_env(t);
-      set_problem(g);
-      lua_pop(t->box.L, 1);
-    }
-    t->codes.is_ahead = t->codes.by_c;
-    g->has_config = false;
-    t->codes.fields = g->problem.values;
-    memset(g->known, 0, t->pub.n_derived * sizeof *g->known);
-    memset(g->held, 0, t->pub.n_requirements * sizeof *g->held);
+    t->env.values[EXPR_FIELD] = g->fields;
+    t->env.values[EXPR_DEVICE] = g->limits;
+    t->env.values[EXPR_PARAM] = g->params;
+    t->env.values[EXPR_DERIVED] = g->derived;
+    t->env.values[EXPR_SCALAR] = t->scalars;
     t->bound = g;
   }
   if (c) {
@@ -146,73 +67,65 @@ void gen_bind(gen_instance *g, const gen_config *c) {
   }
 }
 
-/* All of it at once, when Lua is asked after all. */
-void gen_catch_up(tmpl *t) {
-  gen_instance *g = (gen_instance *)t->bound;
-  if (!t->codes.is_ahead || !g) {
-    return;
-  }
-  push_env(t);
-  set_problem(g);
-  if (g->has_config) {
-    set_params(g, &g->config, UINT64_MAX);
-  }
-  lua_pop(t->box.L, 1);
-  for (size_t i = 0; i < t->pub.n_derived; i++) {
-    if (g->known[i]) {
-      set_result(t, t->pub.derived[i].name, &g->values[i]);
-    }
-  }
-  t->codes.is_ahead = false;
-}
-
 /* Derived values are whole numbers or conditions: what CUDA text can have as a constant. */
 static void derive(gen_instance *g, size_t i) {
-  tmpl *t = g->t;
-  const gen_expr *x = t->derived[i];
+  gen_box *b = &g->t->box;
+  const gen_expr *x = g->t->derived[i];
   gen_derive_for(g, x);
-  gen_result r = gen_expr_value(&t->box, x);
-  if (r.type != GEN_CONDITION && r.type != GEN_INTEGER) {
-    r = (gen_result){.type = GEN_INTEGER, .i = gen_expr_integer(&t->box, x)};
-  }
-  g->values[i] = r;
-  if (!t->codes.is_ahead) {
-    set_result(t, t->pub.derived[i].name, &r);
-  }
-  g->known[i] = true;
+  expr_value v = gen_expr_value(b, x);
+  g->derived[i] = v.type == EXPR_CONDITION ? v : expr_integer(gen_expr_integer(b, x));
 }
 
 void gen_derive_for(gen_instance *g, const gen_expr *x) {
-  for (size_t i = 0; i < x->n_reads; i++) {
-    const gen_symbol *s = x->reads[i];
-    if (gen_is_derived(s) && !g->known[s->index]) {
-      derive(g, s->index);
+  for (uint64_t bits = x->reads.derived; bits; bits &= bits - 1) {
+    const size_t i = (size_t)__builtin_ctzll(bits);
+    if (!g->derived[i].type) {
+      derive(g, i);
     }
   }
 }
 
 void gen_derive_all(gen_instance *g, const gen_config *c) {
   for (size_t i = 0; i < g->t->pub.n_derived; i++) {
-    if (!g->known[i] && (c || g->t->fixed[i])) {
+    if (!g->derived[i].type && (c || g->t->fixed[i])) {
       derive(g, i);
     }
   }
 }
 
 bool gen_has_derived(const gen_instance *g, size_t i, const gen_config *c) {
-  return g->known[i] && (c || g->t->fixed[i]);
+  return g->derived[i].type && (c || g->t->fixed[i]);
+}
+
+/* ---- values into Lua ------------------------------------------------------------------------- */
+
+static void set(lua_State *L, const char *name, const expr_value *v) {
+  lua_pushstring(L, name);
+  switch (v->type) {
+  case EXPR_INTEGER: lua_pushinteger(L, v->i); break;
+  case EXPR_REAL: lua_pushnumber(L, v->d); break;
+  case EXPR_CONDITION: lua_pushboolean(L, v->yes); break;
+  default: lua_pushstring(L, v->s); break;
+  }
+  lua_rawset(L, -3);
 }
 
 void gen_push_values(gen_instance *g, const gen_config *c) {
+  lua_State *L = g->t->box.L;
+  const gen_template *t = &g->t->pub;
   gen_push_globals(&g->t->box);
-  set_problem(g);
-  if (c) {
-    set_params(g, c, UINT64_MAX);
+  for (size_t i = 0; i < t->n_fields; i++) {
+    set(L, t->fields[i].name, &g->fields[i]);
   }
-  for (size_t i = 0; i < g->t->pub.n_derived; i++) {
+  for (size_t i = 0; gen_device_names[i]; i++) {
+    set(L, gen_device_names[i], &g->limits[i]);
+  }
+  for (size_t i = 0; c && i < t->n_params; i++) {
+    set(L, t->params[i].name, &g->params[i]);
+  }
+  for (size_t i = 0; i < t->n_derived; i++) {
     if (gen_has_derived(g, i, c)) {
-      push_result(g->t->box.L, &g->values[i]);
-      set(g->t->box.L, g->t->pub.derived[i].name);
+      set(L, t->derived[i].name, &g->derived[i]);
     }
   }
 }
@@ -226,7 +139,7 @@ dtype gen_element_type(const gen_instance *g, gen_element x) {
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-int gen_device_limits(const gen_number *device, size_t n, int64_t out[16], err *e) {
+int gen_device_limits(const gen_number *device, size_t n, int64_t out[GEN_MAX_DEVICE], err *e) {
   for (size_t i = 0; gen_device_names[i]; i++) {
     size_t j = 0;
     while (j < n && strcmp(device[j].name, gen_device_names[i])) {
@@ -255,16 +168,22 @@ static void check_problem(gen_box *b, void *ud) {
 int gen_instance_new(gen_template *t, const gen_problem *p, const gen_number *device,
                      size_t n_device, gen_instance **out, err *e) {
   gen_instance *g = calloc(1, sizeof *g);
-  if (!g) {
+  bool *held = calloc(t->n_requirements + 1, sizeof *held);
+  if (!g || !held) {
+    free(g);
+    free(held);
     return err_set(e, ERR_NOMEM, "out of memory");
   }
   g->t = gen_tmpl(t);
   g->problem = *p;
-  g->values = calloc(t->n_derived + 1, sizeof *g->values);
-  g->known = calloc(t->n_derived + 1, sizeof *g->known);
-  g->held = calloc(t->n_requirements + 1, sizeof *g->held);
-  int rc = g->values && g->known && g->held ? gen_device_limits(device, n_device, g->device, e)
-                                            : err_set(e, ERR_NOMEM, "out of memory");
+  g->held = held;
+  for (size_t i = 0; i < t->n_fields; i++) {
+    g->fields[i] = gen_value_of(&p->values[i]);
+  }
+  int rc = gen_device_limits(device, n_device, g->device, e);
+  for (size_t i = 0; gen_device_names[i]; i++) {
+    g->limits[i] = expr_integer(g->device[i]);
+  }
   rc = rc ? rc : gen_box_run(&g->t->box, check_problem, g, false, e);
   if (rc) {
     gen_instance_free(g);
@@ -278,10 +197,8 @@ void gen_instance_free(gen_instance *g) {
   if (g) {
     if (g->t->bound == g) {
       g->t->bound = NULL;
-      g->t->codes.fields = NULL;
+      g->t->env = (expr_env){{NULL}};
     }
-    free(g->values);
-    free(g->known);
     free(g->held);
     free(g);
   }

@@ -6,6 +6,7 @@
 #include <math.h>
 #include <string.h>
 
+#include "expr_value.h"
 #include "gen_sandbox.h"
 
 static gen_box *box_of(lua_State *L) {
@@ -16,87 +17,50 @@ static gen_box *box_of(lua_State *L) {
 
 /* ---- helpers of expressions ------------------------------------------------------------------ */
 
-/* The whole number at that place of the stack. Unlike Lua, no text is taken for a number. */
-static lua_Integer whole(lua_State *L, int i) {
-  int is_whole = 0;
-  lua_Integer v = lua_type(L, i) == LUA_TNUMBER ? lua_tointegerx(L, i, &is_whole) : 0;
-  if (!is_whole) {
-    luaL_argerror(L, i, "a whole number is needed");
+static expr_value value_at(lua_State *L, int i) {
+  switch (lua_type(L, i)) {
+  case LUA_TNUMBER:
+    return lua_isinteger(L, i) ? expr_integer(lua_tointeger(L, i)) : expr_real(lua_tonumber(L, i));
+  case LUA_TBOOLEAN: return expr_condition(lua_toboolean(L, i));
+  case LUA_TSTRING: return expr_text(lua_tostring(L, i));
+  default: return (expr_value){0};
   }
-  return v;
 }
 
-static lua_Integer divide_up(lua_State *L, lua_Integer a, lua_Integer b) {
-  if (b == 0) {
-    luaL_error(L, "division by zero");
+static void push_value(lua_State *L, const expr_value *v) {
+  switch (v->type) {
+  case EXPR_INTEGER: lua_pushinteger(L, v->i); break;
+  case EXPR_REAL: lua_pushnumber(L, v->d); break;
+  default: lua_pushboolean(L, v->yes); break;
   }
-  if (b == -1) {
-    return (lua_Integer)(0 - (lua_Unsigned)a); /* the one quotient that may not fit */
-  }
-  return a / b + (a % b != 0 && (a < 0) == (b < 0));
 }
 
-static int ceildiv(lua_State *L) {
-  lua_pushinteger(L, divide_up(L, whole(L, 1), whole(L, 2)));
+static expr_value apply(lua_State *L, expr_op op, const expr_value *v) {
+  const uint8_t types[] = {(uint8_t)v[0].type, (uint8_t)v[1].type};
+  expr_value out;
+  char why[200];
+  if (!expr_apply(op, v, &out)) {
+    expr_complaint(op, v, types, why, sizeof why);
+    luaL_error(L, "%s", why);
+  }
+  return out;
+}
+
+/* min and max take any number of arguments, two at a time. */
+static int helper(lua_State *L) {
+  const expr_op op = (expr_op)lua_tointeger(L, lua_upvalueindex(1));
+  const bool any = op == EXPR_MIN || op == EXPR_MAX;
+  expr_value v[2] = {value_at(L, 1), value_at(L, 2)};
+  v[0] = any && lua_gettop(L) < 2 ? apply(L, EXPR_ONE, v) : apply(L, op, v);
+  for (int i = 3; any && i <= lua_gettop(L); i++) {
+    v[1] = value_at(L, i);
+    v[0] = apply(L, op, v);
+  }
+  push_value(L, &v[0]);
   return 1;
 }
 
-static int roundup(lua_State *L) {
-  lua_Integer b = whole(L, 2);
-  lua_Unsigned n = (lua_Unsigned)divide_up(L, whole(L, 1), b);
-  lua_pushinteger(L, (lua_Integer)(n * (lua_Unsigned)b));
-  return 1;
-}
-
-/* The argument that no other is less than, or greater than. */
-static int extreme(lua_State *L, bool greatest) {
-  int best = 1;
-  for (int i = 1; i <= lua_gettop(L) || i == 1; i++) {
-    if (lua_type(L, i) != LUA_TNUMBER) {
-      return luaL_argerror(L, i, "a number is needed");
-    }
-    if (greatest ? lua_compare(L, best, i, LUA_OPLT) : lua_compare(L, i, best, LUA_OPLT)) {
-      best = i;
-    }
-  }
-  lua_pushvalue(L, best);
-  return 1;
-}
-
-static int least(lua_State *L) {
-  return extreme(L, false);
-}
-static int most(lua_State *L) {
-  return extreme(L, true);
-}
-
-static int logarithm(lua_State *L) {
-  lua_Integer x = whole(L, 1), n = 0;
-  luaL_argcheck(L, x > 0, 1, "a number above 0 is needed");
-  for (; x > 1; x >>= 1) {
-    n++;
-  }
-  lua_pushinteger(L, n);
-  return 1;
-}
-
-static int is_power(lua_State *L) {
-  lua_Integer x = whole(L, 1);
-  lua_pushboolean(L, x > 0 && !(x & (x - 1)));
-  return 1;
-}
-
-static int power_dividing(lua_State *L) {
-  lua_Unsigned x = (lua_Unsigned)whole(L, 1), p = 1;
-  lua_Integer max = whole(L, 2);
-  luaL_argcheck(L, max > 0, 2, "a number above 0 is needed");
-  while (p <= (lua_Unsigned)max / 2 && !(x & p)) {
-    p *= 2;
-  }
-  lua_pushinteger(L, (lua_Integer)p);
-  return 1;
-}
-
+/* Of anything, tables too. */
 static int choose(lua_State *L) {
   luaL_argcheck(L, lua_isboolean(L, 1), 1, "a condition is needed");
   luaL_checkany(L, 3);
@@ -104,73 +68,15 @@ static int choose(lua_State *L) {
   return 1;
 }
 
-static lua_Number number(lua_State *L) {
-  luaL_argcheck(L, lua_type(L, 1) == LUA_TNUMBER, 1, "a number is needed");
-  return lua_tonumber(L, 1);
-}
-
-static int absolute(lua_State *L) {
-  lua_Number x = number(L);
-  if (lua_isinteger(L, 1)) {
-    lua_Integer i = lua_tointeger(L, 1);
-    lua_pushinteger(L, i < 0 ? (lua_Integer)(0 - (lua_Unsigned)i) : i);
-  } else {
-    lua_pushnumber(L, fabs(x));
+/* Into the table on top. */
+static void set_helpers(lua_State *L) {
+  for (expr_op op = EXPR_CEILDIV; op < EXPR_N_OPS; op++) {
+    if (expr_laws[op].helper) {
+      lua_pushinteger(L, op);
+      lua_pushcclosure(L, op == EXPR_SEL ? choose : helper, 1);
+      lua_setfield(L, -2, expr_laws[op].text);
+    }
   }
-  return 1;
-}
-
-static int square_root(lua_State *L) {
-  lua_pushnumber(L, sqrt(number(L)));
-  return 1;
-}
-
-/* Whole when it fits, as in Lua's own math.floor. */
-static int push_rounded(lua_State *L, lua_Number x) {
-  lua_Integer i;
-  if (lua_numbertointeger(x, &i)) {
-    lua_pushinteger(L, i);
-  } else {
-    lua_pushnumber(L, x);
-  }
-  return 1;
-}
-
-static int round_down(lua_State *L) {
-  return lua_isinteger(L, 1) ? (lua_settop(L, 1), 1) : push_rounded(L, floor(number(L)));
-}
-
-static int round_up(lua_State *L) {
-  return lua_isinteger(L, 1) ? (lua_settop(L, 1), 1) : push_rounded(L, ceil(number(L)));
-}
-
-#define HELPER_LIST(X)                                                                             \
-  X(ceildiv, ceildiv)                                                                              \
-  X(roundup, roundup)                                                                              \
-  X(min, least)                                                                                    \
-  X(max, most)                                                                                     \
-  X(log2, logarithm)                                                                               \
-  X(ispow2, is_power)                                                                              \
-  X(pow2div, power_dividing)                                                                       \
-  X(sel, choose)                                                                                   \
-  X(abs, absolute)                                                                                 \
-  X(sqrt, square_root)                                                                             \
-  X(floor, round_down)                                                                             \
-  X(ceil, round_up)
-
-const char *const gen_helper_names[] = {
-#define HELPER_NAME(name, f) #name,
-    HELPER_LIST(HELPER_NAME)
-#undef HELPER_NAME
-        NULL};
-
-void gen_set_helpers(gen_box *b) {
-  static const luaL_Reg helpers[] = {
-#define HELPER_ROW(name, f) {#name, f},
-      HELPER_LIST(HELPER_ROW)
-#undef HELPER_ROW
-          {NULL, NULL}};
-  luaL_setfuncs(b->L, helpers, 0);
 }
 
 /* ---- functions that differ from Lua's -------------------------------------------------------- */
@@ -408,7 +314,7 @@ void gen_library_open(gen_box *b, void *ud) {
   lua_setfield(L, -2, "table");
   open_math(L);
   lua_setfield(L, -2, "math");
-  gen_set_helpers(b);
+  set_helpers(L);
   lua_rawsetp(L, LUA_REGISTRYINDEX, &LIBRARY);
   lua_newtable(L);
   lua_pushcfunction(L, undefined);

@@ -16,10 +16,6 @@ enum { MAX_FILE_NBYTES = 8 << 20 };
 
 static const size_t DEFAULT_SOURCE_NBYTES = (size_t)4 << 20;
 
-/* A process that serves one stored kernel stays far below; translating them all takes as long as
- * some thousand evaluations by Lua. */
-static const uint64_t DEFAULT_LUA_EVALUATIONS = 2000;
-
 const char *const gen_device_names[] = {
 #define DEVICE_NAME(name, brief) #name,
     GEN_DEVICE_LIST(DEVICE_NAME)
@@ -142,9 +138,6 @@ const char *gen_read_included(gen_box *b, void *ud, const char *name, size_t *n,
 static void load(gen_box *b, void *ud) {
   tmpl *t = ud;
   lua_State *L = b->L;
-  lua_newtable(L);
-  gen_set_helpers(b);
-  t->env = luaL_ref(L, LUA_REGISTRYINDEX);
   gen_push_globals(b);
   gen_push_chunk(b, str_text(&t->text), t->text.n, "template");
   lua_call(L, 0, 1);
@@ -217,10 +210,7 @@ static int prepare(tmpl *t, const gen_options *options, arena *marks, err *e) {
   size_t max = options ? options->max_source_nbytes : 0;
   t->max_source_nbytes = max ? max : DEFAULT_SOURCE_NBYTES;
   TRY(gen_box_open(&t->box, options, e));
-  const uint64_t most = options ? options->max_lua_evaluations : 0;
-  t->codes = (gen_codes){.t = t, .most_asked = most ? most : DEFAULT_LUA_EVALUATIONS};
-  t->codes.by_c = t->box.lazy && t->codes.most_asked < UINT64_MAX;
-  t->box.codes = &t->codes;
+  t->box.env = &t->env;
   t->box.home = (gen_line){t->pub.path, 0};
   TRY(gen_box_run(&t->box, load, t, true, e));
   TRY(hash(t, e));

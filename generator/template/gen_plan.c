@@ -62,22 +62,22 @@ static bool fits(dtype type, int64_t v) {
 }
 
 /* The value as the bits of an element. Whole numbers stay exact up to 64 bits. */
-static uint64_t encode(job *j, const gen_expr *x, const gen_result *r, dtype type) {
+static uint64_t encode(job *j, const gen_expr *x, const expr_value *v, dtype type) {
   gen_box *b = &j->g->t->box;
   if (dtype_is_float(type)) {
-    return dtype_encode(type, r->d);
+    return dtype_encode(type, expr_number(v));
   }
-  if (r->type != GEN_INTEGER || !fits(type, r->i)) {
-    gen_fail(b, ERR_TEMPLATE, x->at, "%.17g does not fit %s", r->d, dtype_name(type));
+  if (v->type != EXPR_INTEGER || !fits(type, v->i)) {
+    gen_fail(b, ERR_TEMPLATE, x->at, "%.17g does not fit %s", expr_number(v), dtype_name(type));
   }
   size_t nbits = 8 * dtype_nbytes(type);
-  return nbits == 64 ? (uint64_t)r->i : (uint64_t)r->i & ((UINT64_C(1) << nbits) - 1);
+  return nbits == 64 ? (uint64_t)v->i : (uint64_t)v->i & ((UINT64_C(1) << nbits) - 1);
 }
 
 static uint64_t scalar(job *j, const gen_expr *x, gen_element element) {
   real(j, x); /* numbers only */
-  gen_result r = gen_expr_value(&j->g->t->box, x);
-  return encode(j, x, &r, gen_element_type(j->g, element));
+  const expr_value v = gen_expr_value(&j->g->t->box, x);
+  return encode(j, x, &v, gen_element_type(j->g, element));
 }
 
 static uint64_t nbytes_of(job *j, const gen_expr *count, dtype type) {
@@ -247,11 +247,9 @@ int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e) 
 static void set_given(job *j, size_t i, gen_datum *d) {
   tmpl *t = j->g->t;
   const double v = dtype_decode(d->type, j->given[i]);
-  const bool is_real = dtype_is_float(d->type);
-  const gen_result r = {.type = is_real ? GEN_REAL : GEN_INTEGER, .i = (int64_t)v, .d = v};
   d->bits = j->given[i];
   if (!t->args[i].is_field) {
-    gen_set_scalar(t, i, &r);
+    t->scalars[i] = dtype_is_float(d->type) ? expr_real(v) : expr_integer((int64_t)v);
   }
 }
 
@@ -270,10 +268,10 @@ static void set_scalars(job *j, gen_datum *args) {
       continue; /* a buffer, or a value that depends on the configuration */
     }
     real(j, x); /* numbers only */
-    gen_result r = gen_expr_value(&t->box, x);
-    args[i].bits = encode(j, x, &r, args[i].type);
+    const expr_value v = gen_expr_value(&t->box, x);
+    args[i].bits = encode(j, x, &v, args[i].type);
     if (!rule->is_field) {
-      gen_set_scalar(t, i, &r);
+      t->scalars[i] = v;
     }
   }
 }

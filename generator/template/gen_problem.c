@@ -114,22 +114,23 @@ typedef struct completion {
   tmpl *t;
   gen_problem *p;
   const bool *given;
+  expr_value fields[GEN_MAX_FIELDS];
 } completion;
 
 /* Fields in order: each preset may read those before it. Runs inside gen_box_run. */
 static void set_preset(tmpl *t, size_t i, gen_problem *p) {
   const gen_field *f = &t->pub.fields[i];
   const gen_expr *x = t->fields[i].preset;
-  gen_result r = gen_expr_value(&t->box, x);
+  const expr_value v = gen_expr_value(&t->box, x);
   err e = {0};
   char text[32];
   int rc;
   if (f->names) {
-    rc = set_name(f, r.type == GEN_NAME ? r.s : "a number", &p->values[i], &e);
+    rc = set_name(f, v.type == EXPR_TEXT ? v.s : "a number", &p->values[i], &e);
   } else {
-    int64_t v = gen_expr_integer(&t->box, x);
-    snprintf(text, sizeof text, "%lld", (long long)v);
-    rc = set_integer(f, v, text, &p->values[i], &e);
+    const int64_t n = gen_expr_integer(&t->box, x);
+    snprintf(text, sizeof text, "%lld", (long long)n);
+    rc = set_integer(f, n, text, &p->values[i], &e);
   }
   if (rc) {
     gen_fail(&t->box, ERR_TEMPLATE, x->at, "the default of %s: %s", f->name, e.message);
@@ -140,12 +141,12 @@ static void complete(gen_box *b, void *ud) {
   completion *c = ud;
   (void)b;
   c->t->bound = NULL;
-  c->t->codes.fields = c->p->values;
+  c->t->env = (expr_env){.values = {[EXPR_FIELD] = c->fields}};
   for (size_t i = 0; i < c->t->pub.n_fields; i++) {
     if (!c->given[i]) {
       set_preset(c->t, i, c->p);
     }
-    gen_set_field(c->t, i, c->p);
+    c->fields[i] = gen_value_of(&c->p->values[i]);
   }
 }
 
@@ -163,13 +164,15 @@ static int check_given(const gen_field *f, gen_value *v, err *e) {
 }
 
 int gen_problem_complete(gen_template *t, gen_problem *p, const bool *given, err *e) {
-  completion c = {gen_tmpl(t), p, given};
+  completion c = {.t = gen_tmpl(t), .p = p, .given = given};
   for (size_t i = 0; i < t->n_fields; i++) {
     if (given[i]) {
       TRY(check_given(&t->fields[i], &p->values[i], e));
     }
   }
-  return gen_box_run(&c.t->box, complete, &c, false, e);
+  const int rc = gen_box_run(&c.t->box, complete, &c, false, e);
+  c.t->env = (expr_env){{NULL}};
+  return rc;
 }
 
 /* ---- problems -------------------------------------------------------------------------------- */

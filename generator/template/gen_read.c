@@ -73,7 +73,7 @@ static void read_field(gen_reader *r, gen_field *f, gen_field_rule *rule, size_t
   gen_leave(r);
   rule->preset = read_preset(r, f);
   f->preset = rule->preset->text;
-  gen_declare(r, f->name, GEN_SYMBOL_FIELD, i);
+  gen_declare(r, f->name, GEN_SYMBOL_FIELD, i)->types = f->names ? EXPR_TEXT : EXPR_INTEGER;
 }
 
 static void read_problem(gen_reader *r) {

@@ -7,7 +7,7 @@
 #include "gen_lex.h"
 #include "gen_read.h"
 
-enum { MAX_ARGS = 64 };
+enum { MAX_ARGS = GEN_MAX_ARGS };
 
 static void fail_unknown(gen_reader *r, const char *what, const char *name,
                          const char *const *names, size_t n) {
@@ -380,11 +380,10 @@ static void read_case(gen_reader *r, const gen_expr **row) {
   for (size_t i = 0; i < t->n_args; i++) {
     if (t->args[i].sample && gen_enter(r, t->args[i].name)) {
       row[i] = gen_expression(r, GEN_READS_CASE);
-      for (size_t j = 0; j < row[i]->n_reads; j++) {
-        const gen_symbol *s = row[i]->reads[j];
-        if (s->kind == GEN_SYMBOL_SCALAR && s->index >= i) {
-          gen_bad(r, "'%s' can read only arguments before it, not '%s'", t->args[i].name, s->name);
-        }
+      const uint64_t later = row[i]->reads.scalars >> i;
+      if (later) {
+        gen_bad(r, "'%s' can read only arguments before it, not '%s'", t->args[i].name,
+                t->args[i + (size_t)__builtin_ctzll(later)].name);
       }
       gen_leave(r);
     }

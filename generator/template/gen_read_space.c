@@ -80,7 +80,7 @@ static void read_param(gen_reader *r, gen_param *p, size_t i) {
     p->brief = gen_text(r, "the description");
     gen_leave(r);
   }
-  gen_declare(r, p->name, GEN_SYMBOL_PARAM, i);
+  gen_declare(r, p->name, GEN_SYMBOL_PARAM, i)->types = gen_is_number(p) ? EXPR_INTEGER : EXPR_TEXT;
 }
 
 /* Those of an algorithm follow those before. */
@@ -330,22 +330,11 @@ static const gen_expr *read_derivation(gen_reader *r, const derivation *x, size_
   const gen_expr *e = gen_expression(r, GEN_READS_CONFIG);
   gen_leave(r);
   *fixed = gen_expr_reads_only(e, GEN_READS_DEVICE);
-  gen_declare(r, x->name, *fixed ? GEN_SYMBOL_FIXED : GEN_SYMBOL_DERIVED, i);
+  gen_declare(r, x->name, *fixed ? GEN_SYMBOL_FIXED : GEN_SYMBOL_DERIVED, i)->types =
+      (uint8_t)expr_types_of(EXPR_WHOLE, &e->tree->types);
   gen_leave(r);
   gen_part_leave(r, x->at[0].of);
   return e;
-}
-
-/* Derived values read those before them. */
-static uint64_t params_read(const gen_expr *x, const uint64_t *derived_reads) {
-  uint64_t bits = 0;
-  for (size_t i = 0; i < x->n_reads; i++) {
-    const gen_symbol *s = x->reads[i];
-    bits |= s->kind == GEN_SYMBOL_PARAM ? UINT64_C(1) << s->index
-            : gen_is_derived(s)         ? derived_reads[s->index]
-                                        : 0;
-  }
-  return bits;
 }
 
 static void read_derive(gen_reader *r) {
@@ -363,7 +352,7 @@ static void read_derive(gen_reader *r) {
     x[i] = read_derivation(r, next, i, &fixed[i]);
     next->known = true;
     pairs[i] = (gen_pair){next->name, x[i]->text};
-    reads[i] = params_read(x[i], reads);
+    reads[i] = gen_params_read(x[i], reads);
   }
   r->t->pub.derived = pairs;
   r->t->pub.n_derived = d.n;
@@ -480,7 +469,7 @@ static void read_require(gen_reader *r, const places *at) {
   t->n_requirements = n;
   uint64_t *reads = GEN_MAKE(r, uint64_t, n);
   for (size_t i = 0; i < n; i++) {
-    reads[i] = params_read(x[i], r->t->derived_reads);
+    reads[i] = gen_params_read(x[i], r->t->derived_reads);
   }
   t->requirements = pairs;
   r->t->requirements = x;

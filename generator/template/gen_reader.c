@@ -324,12 +324,12 @@ void gen_check_name(gen_reader *r, const char *name) {
   if (among(name, reserved)) {
     gen_bad(r, "'%s' is a word of CUDA C++; take another name", name);
   }
-  if (among(name, gen_helper_names) || among(name, gen_device_names)) {
+  if (among(name, expr_helper_names) || among(name, gen_device_names)) {
     gen_bad(r, "'%s' already means something in expressions; take another name", name);
   }
 }
 
-const gen_symbol *gen_declare(gen_reader *r, const char *name, gen_symbol_kind kind, size_t index) {
+gen_symbol *gen_declare(gen_reader *r, const char *name, gen_symbol_kind kind, size_t index) {
   gen_symbols *s = &r->t->symbols;
   gen_check_name(r, name);
   if (gen_symbol_find(s, name, ~0u)) {

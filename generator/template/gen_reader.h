@@ -61,7 +61,7 @@ const gen_expr *gen_expression_at(gen_reader *r, const char *key, unsigned kinds
 
 /* gen_declare -- give the name of the value here to a thing: it must be an identifier that nothing
  * else has, and that neither Lua, C++ nor expressions reserve */
-const gen_symbol *gen_declare(gen_reader *r, const char *name, gen_symbol_kind kind, size_t index);
+gen_symbol *gen_declare(gen_reader *r, const char *name, gen_symbol_kind kind, size_t index);
 /* gen_check_name -- the part of it that is not about other names */
 void gen_check_name(gen_reader *r, const char *name);
 

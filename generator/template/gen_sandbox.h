@@ -48,8 +48,8 @@ typedef struct gen_box {
   gen_line at;   /* what runs now: an expression, or home */
   gen_line home; /* the template as a whole */
   gen_failure failure;
-  struct gen_codes *codes; /* of the template whose box it is; NULL: none yet */
-  str scratch;             /* for whoever builds a text inside gen_box_run and may fail meanwhile */
+  const struct expr_env *env; /* what the template's expressions read */
+  str scratch; /* for whoever builds a text inside gen_box_run and may fail meanwhile */
 } gen_box;
 
 /* gen_box_open -- the struct is the caller's and must not move afterwards; gen_box_close even after
@@ -80,9 +80,6 @@ gen_action gen_library_open;
 /* gen_push_globals -- push a new table with everything a script may use; reading a name that is not
  * in it is an error, not nil */
 void gen_push_globals(gen_box *b);
-/* gen_set_helpers -- the helpers of expressions, into the table on top */
-void gen_set_helpers(gen_box *b);
-extern const char *const gen_helper_names[]; /* ends with NULL */
 
 /* gen_suggestion -- "; did you mean 'm'?", or "" */
 typedef struct gen_hint {

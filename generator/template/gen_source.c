@@ -87,11 +87,11 @@ static void add_param(const job *j, size_t i, str *out) {
 
 static void add_derived(const job *j, size_t i, str *out) {
   const char *name = j->g->t->pub.derived[i].name;
-  const gen_result *r = &j->g->values[i];
-  if (r->type == GEN_CONDITION) {
-    str_addf(out, "constexpr bool %s = %s;\n", name, r->yes ? "true" : "false");
+  const expr_value *v = &j->g->derived[i];
+  if (v->type == EXPR_CONDITION) {
+    str_addf(out, "constexpr bool %s = %s;\n", name, v->yes ? "true" : "false");
   } else {
-    add_integer(out, name, r->i);
+    add_integer(out, name, v->i);
   }
 }
 
@@ -267,9 +267,9 @@ static uint64_t hash_values(const gen_instance *g, const gen_config *c, const ge
     h = names->params >> i & 1 ? hash_value(h, &t->params[i].values[c->index[i]]) : h;
   }
   for (size_t i = 0; i < t->n_derived; i++) {
-    const gen_result *r = &g->values[i];
-    const int64_t v[] = {r->type, r->type == GEN_CONDITION ? r->yes : r->i};
-    h = names->derived >> i & 1 ? hash_more(h, v, sizeof v) : h;
+    const expr_value *v = &g->derived[i];
+    const int64_t word[] = {v->type, v->type == EXPR_CONDITION ? v->yes : v->i};
+    h = names->derived >> i & 1 ? hash_more(h, word, sizeof word) : h;
   }
   for (size_t i = 0; gen_device_names[i]; i++) {
     h = names->device >> i & 1 ? hash_more(h, &g->device[i], sizeof g->device[i]) : h;
@@ -340,17 +340,6 @@ bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT])
   return false;
 }
 
-static bool reads_fields(const tmpl *t, size_t i, const bool *before) {
-  const gen_expr *x = t->derived[i];
-  for (size_t k = 0; k < x->n_reads; k++) {
-    const gen_symbol *s = x->reads[k];
-    if (s->kind == GEN_SYMBOL_FIELD || (gen_is_derived(s) && before[s->index])) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static void find_reads_of_last(gen_box *b, void *ud) {
   tmpl *t = ud;
   find_reads(b, t, t->sources.code);
@@ -358,24 +347,23 @@ static void find_reads_of_last(gen_box *b, void *ud) {
 
 void gen_source_depends(const gen_template *p, uint64_t *fields, uint64_t *derived) {
   tmpl *t = gen_tmpl(p);
-  bool reads[GEN_MAX_DERIVED] = {false};
+  uint64_t reading = 0; /* derived values that read fields */
   const gen_device_code *code = t->sources.code;
   const bool unknown =
       !code || gen_box_run(&t->box, find_reads_of_last, t, false, NULL) || code->never;
   const gen_names in_script = unknown ? (gen_names){.derived = UINT64_MAX} : code->reads;
   *fields = unknown ? UINT64_MAX : in_script.fields | t->sources.used.fields;
-  *derived = 0;
   for (size_t i = 0; i < p->n_derived; i++) {
-    const uint64_t in_text = (in_script.derived | t->sources.used.derived) >> i & 1;
-    reads[i] = reads_fields(t, i, reads);
-    *derived |= reads[i] ? in_text << i : 0;
+    const gen_names *reads = &t->derived[i]->reads;
+    reading |= (uint64_t)(reads->fields || reads->derived & reading) << i;
   }
+  *derived = reading & (in_script.derived | t->sources.used.derived);
 }
 
 int gen_derived_value(gen_instance *g, const gen_config *c, size_t i, int64_t *out, err *e) {
   asked a = {g, c};
   TRY(gen_box_run(&g->t->box, derive_all, &a, false, e));
-  *out = g->values[i].type == GEN_CONDITION ? g->values[i].yes : g->values[i].i;
+  *out = g->derived[i].type == EXPR_CONDITION ? g->derived[i].yes : g->derived[i].i;
   return 0;
 }
 

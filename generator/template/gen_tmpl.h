@@ -1,16 +1,17 @@
 /* gen_tmpl.h -- what the files of generator/ share of a loaded template.
  *
  * The public gen_template comes first, so that the one is the other's address. Everything is in the
- * template's arena and stays as gen_open left it; what changes are Lua's tables of values (see
- * gen_instance.c) and, when it was opened lazily, what is compiled: expressions' codes, scripts.
+ * template's arena and stays as gen_open left it; what changes are the values that expressions read
+ * (see gen_instance.c) and, when it was opened lazily, which scripts are compiled.
  */
 #ifndef GEN_TMPL_H
 #define GEN_TMPL_H
 
-#include "gen_code.h"
 #include "gen_expr.h"
 #include "gen_outline.h"
 #include "gen_script.h"
+
+enum { GEN_MAX_ARGS = 64, GEN_MAX_DEVICE = 16 };
 
 typedef struct gen_element { /* an element type, fixed or named by a field */
   dtype type;
@@ -66,10 +67,6 @@ typedef struct gen_stage {
   size_t n_operands;
 } gen_stage;
 
-typedef struct gen_names { /* a set of those that scripts may read: bits */
-  uint64_t fields, params, derived, device;
-} gen_names;
-
 typedef struct gen_device_code {
   gen_script script;
   bool have_reads, never; /* never: it reaches for names in a way that can't be followed */
@@ -120,8 +117,8 @@ typedef struct tmpl {
   gen_included *included;
   const gen_mark *outline; /* likewise */
   gen_symbols symbols;
-  gen_codes codes;
-  int env; /* Lua's table with the values of the names */
+  expr_env env; /* the values of the names now */
+  expr_value scalars[GEN_MAX_ARGS];
 
   const gen_field_rule *fields;
   const gen_arg_rule *args;
@@ -141,18 +138,18 @@ typedef struct tmpl {
   size_t n_untuned;
 
   gen_sources sources;
-  const gen_instance *bound; /* whose values are in env */
+  const gen_instance *bound; /* whose values are in env; NULL: none's */
 } tmpl;
 
 struct gen_instance {
   tmpl *t;
   gen_problem problem;
-  int64_t device[16]; /* in the order of GEN_DEVICE_LIST */
-  gen_config config;  /* in env, when has_config */
+  int64_t device[GEN_MAX_DEVICE]; /* in the order of GEN_DEVICE_LIST */
+  gen_config config;              /* in params, when has_config */
   bool has_config;
-  gen_result *values; /* of derived, known[i] says which */
-  bool *known;
-  bool *held; /* requirements that hold, as far as they were evaluated */
+  expr_value fields[GEN_MAX_FIELDS], limits[GEN_MAX_DEVICE], params[GEN_MAX_PARAMS];
+  expr_value derived[GEN_MAX_DERIVED]; /* as far as they were needed */
+  bool *held;                          /* requirements that hold, as far as they were evaluated */
 };
 
 extern const char *const gen_device_names[]; /* ends with NULL */
@@ -169,12 +166,7 @@ void gen_add_fields(const gen_template *t, const gen_problem *p, str *out);
 
 /* gen_instance.c; inside gen_box_run: */
 
-/* An argument's value, for expressions that read it. */
-void gen_set_scalar(tmpl *t, size_t i, const gen_result *r);
-/* gen_catch_up -- the table that Lua's expressions read, which is not filled in while C evaluates
- */
-void gen_catch_up(tmpl *t);
-void gen_set_field(tmpl *t, size_t i, const gen_problem *p);
+expr_value gen_value_of(const gen_value *v);
 /* gen_bind -- the values of problem and device and, when c is not NULL, the configuration */
 void gen_bind(gen_instance *g, const gen_config *c);
 /* gen_derive_for -- the derived values that the expression reads, for the configuration bound */
@@ -187,7 +179,7 @@ bool gen_has_derived(const gen_instance *g, size_t i, const gen_config *c);
  * none) and whatever is derived */
 void gen_push_values(gen_instance *g, const gen_config *c);
 /* gen_device_limits -- in the order of GEN_DEVICE_LIST */
-int gen_device_limits(const gen_number *device, size_t n, int64_t out[16], err *e);
+int gen_device_limits(const gen_number *device, size_t n, int64_t out[GEN_MAX_DEVICE], err *e);
 /* gen_element_type -- the element type for this problem */
 dtype gen_element_type(const gen_instance *g, gen_element x);
 

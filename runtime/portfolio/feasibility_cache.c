@@ -21,7 +21,7 @@ enum { USES_WORTH = 128, USES_MOST = 1 << 10 };
  * have a value, or the generator would refuse the form. */
 typedef struct question {
   uint16_t requirement;
-  gen_rest rest;
+  gen_partial rest;
 } question;
 
 typedef struct step { /* what is asked of a change that mends */
@@ -37,14 +37,14 @@ typedef struct mends { /* of one requirement that failed */
   struct mends *next;
   step *steps;
   uint16_t requirement, n;
-  gen_rest mended[]; /* by value of each parameter that it reads; NONE: nobody asked yet */
+  gen_partial mended[]; /* by value of each parameter that it reads; NONE: nobody asked yet */
 } mends;
 
 /* That a configuration takes; what always holds is no question. 64 bits tell thousands apart. */
 typedef struct form {
   struct form *next; /* of its slot */
   mends *mends;
-  gen_work_rest *work; /* NULL: nobody had to know yet */
+  gen_folded_work *work; /* NULL: nobody had to know yet */
   uint64_t key;        /* of the configuration */
   uint32_t last;       /* problem that it was used for */
   uint16_t n_uses, n;
@@ -110,7 +110,7 @@ static question ask(feasibility_cache *j, size_t i) {
 }
 
 static void add_question(questions *q, question x) {
-  if (x.rest != GEN_REST_TRUE) {
+  if (x.rest != GEN_PARTIAL_TRUE) {
     q->list[q->n++] = x;
   }
 }
@@ -122,7 +122,7 @@ static question ask_guard(feasibility_cache *j, size_t i) {
 
 static bool have_values(feasibility_cache *j, const question *guards, size_t n) {
   size_t i = 0;
-  while (i < n && gen_rest_has_value(j->fold, guards[i].rest)) {
+  while (i < n && gen_partial_has_value(j->fold, guards[i].rest)) {
     i++;
   }
   return i == n;
@@ -188,7 +188,7 @@ static void form_free(feasibility_cache *j, form *f) {
     next = m->next;
     give(j, m, sizeof *m + m->n * sizeof *m->mended);
   }
-  give(j, f->work, f->work ? gen_work_rest_nbytes(f->work) : 0);
+  give(j, f->work, f->work ? gen_folded_work_nbytes(f->work) : 0);
   give(j, f, form_nbytes(f->n));
 }
 
@@ -203,7 +203,7 @@ static bool find_failures(feasibility_cache *j, const form *f, failures *out) {
   size_t i = 0;
   for (; i < f->n && f->all[i].requirement < j->t->n_requirements; i++) {
     bool yes = false;
-    const bool told = gen_rest_condition(j->fold, f->all[i].rest, &yes);
+    const bool told = gen_partial_condition(j->fold, f->all[i].rest, &yes);
     if (!told && !out->n) {
       return false;
     }
@@ -274,12 +274,12 @@ static void fold_in(search *s, const adapt_change *x) {
 }
 
 static bool mends_it(search *s, change *x, bool *yes) {
-  gen_rest *mended = &s->mends->mended[x->slot];
-  if (*mended == GEN_REST_NONE) {
+  gen_partial *mended = &s->mends->mended[x->slot];
+  if (*mended == GEN_PARTIAL_NONE) {
     fold_in(s, &x->is);
     *mended = gen_fold_requirement(s->j->fold, s->mends->requirement);
   }
-  return gen_rest_condition(s->j->fold, *mended, yes);
+  return gen_partial_condition(s->j->fold, *mended, yes);
 }
 
 /* The link to it, since it moves as it grows. NULL: no memory */
@@ -313,7 +313,7 @@ static bool step_add(feasibility_cache *j, step **link, question x) {
 static bool ask_next(search *s, change *x, step **link) {
   fold_in(s, &x->is);
   const question q = ask(s->j, s->j->readers[x->is.param].list[(*link)->n_read++]);
-  return q.rest == GEN_REST_TRUE || step_add(s->j, link, q);
+  return q.rest == GEN_PARTIAL_TRUE || step_add(s->j, link, q);
 }
 
 /* The guards are own[at] and what follows, once all requirements have been read. */
@@ -323,7 +323,7 @@ static bool is_guarded(search *s, change *x, step **link, size_t at) {
     fold_in(s, &x->is);
     for (size_t i = 0; i < j->t->n_derived; i++) {
       const question q = ask_guard(j, i);
-      if (q.rest != GEN_REST_TRUE && !step_add(j, link, q)) {
+      if (q.rest != GEN_PARTIAL_TRUE && !step_add(j, link, q)) {
         return false;
       }
     }
@@ -359,7 +359,7 @@ static bool find_failing(search *s, change *x) {
       return is_told(s, x) &&
              (x->is.failing < s->j->t->n_requirements || is_guarded(s, x, link, i));
     }
-    if (!gen_rest_condition(s->j->fold, of->own[i].rest, &yes)) {
+    if (!gen_partial_condition(s->j->fold, of->own[i].rest, &yes)) {
       return false;
     }
     if (!yes) {
@@ -376,7 +376,7 @@ static bool try_change(search *s, size_t at, size_t value, size_t steps) {
       .is = {.param = s->params->list[at], .value = value, .steps = steps, .failing = s->most[at]},
       .slot = s->slots[at] + value};
   bool mended;
-  if (s->mends->mended[x.slot] == GEN_REST_FALSE || !better(&x.is, &s->best.is)) {
+  if (s->mends->mended[x.slot] == GEN_PARTIAL_FALSE || !better(&x.is, &s->best.is)) {
     return true;
   }
   if (!mends_it(s, &x, &mended) || (mended && !find_failing(s, &x))) {
@@ -486,9 +486,9 @@ static bool judge_work(feasibility_cache *j, form *f, const gen_config *c, model
   if (!f->work) {
     gen_fold_config(j->fold, c);
     f->work = gen_fold_work(j->fold);
-    j->nbytes += f->work ? taken(gen_work_rest_nbytes(f->work)) : 0;
+    j->nbytes += f->work ? taken(gen_folded_work_nbytes(f->work)) : 0;
   }
-  if (!f->work || !gen_rest_work(j->fold, f->work, &w)) {
+  if (!f->work || !gen_partial_work(j->fold, f->work, &w)) {
     return false;
   }
   *out = (model_work){.amount = {.launches = (double)w.launches,

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "file.h"
-#include "gen_diagram.h"
+#include "gen_diagram_build.h"
 #include "spec.h"
 
 static int fail(const err *e) {

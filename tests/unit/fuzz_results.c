@@ -16,7 +16,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen_diagram.h"
+#include "gen_diagram_build.h"
 #include "trial_table.h"
 #include "spec.h"
 

@@ -75,6 +75,17 @@ static void helpers_give_what_they_say(void **state) {
   }
 }
 
+/* What no value can mend is refused when the template is opened. */
+static void is_refused(const char *expression, const char *words) {
+  char grid[200];
+  gen_template *t;
+  err e = {0};
+  snprintf(grid, sizeof grid, "grid = \"%s\"", expression);
+  assert_fails(mini_open(NULL, "grid = 'ceildiv(n, TILE)'", grid, &t, &e), &e, ERR_TEMPLATE, words);
+  assert_non_null(strstr(e.message, expression));
+  assert_string_equal(e.place, folder_path("mini.lua:26"));
+}
+
 static void value_fails(const char *expression, const char *words) {
   char grid[200];
   snprintf(grid, sizeof grid, "grid = \"%s\"", expression);
@@ -94,18 +105,26 @@ static void helpers_refuse_what_they_cannot_do(void **state) {
   value_fails("1 % (n - 100)", "division by zero");
   value_fails("1 / 0", "a whole number is needed, not inf");
   value_fails("ceildiv(1.5, 2)", "a whole number is needed");
-  value_fails("ceildiv('10', 2)", "a whole number is needed");
-  value_fails("ceildiv(1)", "a whole number is needed");
-  value_fails("min()", "a number is needed");
-  value_fails("max(1, 'a')", "a number is needed");
+  is_refused("ceildiv('10', 2)", "a whole number is needed, not a text");
+  is_refused("ceildiv(1)", "ceildiv takes 2 arguments, not 1");
+  is_refused("ceildiv(1, 2, 3)", "ceildiv takes 2 arguments, not 3");
+  is_refused("log2()", "log2 takes 1 argument, not 0");
+  is_refused("ceildiv + 1", "'ceildiv' is a helper: its arguments are missing");
+  is_refused("min()", "min takes at least 1 argument, not 0");
+  is_refused("max(1, 'a')", "a number is needed");
+  is_refused("max('a')", "a number is needed");
+  value_fails("max(1, n > 3 or 1)", "max: a number is needed, not a condition");
   value_fails("log2(0)", "a number above 0 is needed");
   value_fails("pow2div(8, 0)", "a number above 0 is needed");
-  value_fails("sel(1, 2, 3)", "a condition is needed");
-  value_fails("sel(true, 2)", "value expected");
-  value_fails("sqrt('a')", "a number is needed");
+  is_refused("sel(1, 2, 3)", "a condition is needed");
+  is_refused("sel(true, 2)", "sel takes 3 arguments, not 2");
+  is_refused("sqrt('a')", "a number is needed");
   value_fails("sqrt(-1)", "a whole number is needed, not");
-  value_fails("n < 'a'", "attempt to compare");
-  value_fails("'5' + 5", "attempt to perform arithmetic");
+  is_refused("n < 'a'", "'<' cannot compare a number with a text");
+  value_fails("(n > 3 or n) < 3", "'<' cannot compare a condition with a number");
+  is_refused("'5' + 5", "+: a number is needed, not a text");
+  value_fails("(n > 3 or n) + 5", "+: a number is needed, not a condition");
+  value_fails("2^70 | 1", "|: a whole number is needed, not 1.1805916207174113e+21");
   value_fails("n and kind", "a whole number is needed, not 'fast'");
 }
 
@@ -170,30 +189,30 @@ static void names_and_texts_are_the_callers(void **state) {
 static void what_c_cannot_say_is_refused(void **state) {
   (void)state;
   static const char *const list[][2] = {
-      {"", "something is missing"},
-      {"a +", "something is missing"},
+      {"", "an expression is empty"},
+      {"a +", "a value is missing at the end"},
       {"a / b", "write // for /"},
       {"a & b", "C cannot say this"},
       {"a << 2", "C cannot say this"},
-      {"a ^ 2", "C cannot say this"},
+      {"a ^ 2", "C has no ^"},
       {"2 ^ a", "C has no ^"},
       {"10 ^ 30", "too large"},
-      {"a < b < c", "used as a number"},
-      {"a == b < c", "used as a number"},
+      {"a < b < c", "cannot compare a condition with another value"},
+      {"a == b < c", "cannot compare a condition with another value"},
       {"a and b", "'and' and 'or' must join conditions"},
       {"a > b and a or b", "'and' and 'or' must join conditions"},
       {"not a", "'not' needs a condition"},
-      {"-(a < b)", "only a number has a sign"},
+      {"-(a < b)", "-: a number is needed, not a condition"},
       {"a == 'x'", "C cannot compare texts"},
-      {"sel(a, b, c)", "sel needs a condition"},
+      {"sel(a, b, c)", "sel: a condition is needed"},
       {"sel(a < b, b, c < a)", "two values of one kind"},
-      {"ceildiv(a)", "too few or too many arguments"},
-      {"ceildiv(a, b, c)", "too few or too many arguments"},
-      {"min(a < b)", "a helper needs numbers"},
+      {"ceildiv(a)", "ceildiv takes 2 arguments, not 1"},
+      {"ceildiv(a, b, c)", "ceildiv takes 2 arguments, not 3"},
+      {"min(a < b)", "a number is needed, not a condition"},
       {"sqrt(a)", "C lacks a function of these"},
-      {"(a", "a ) is missing"},
-      {"a b", "C cannot say this"},
-      {"a < b + (c < d)", "used as a number"},
+      {"(a", "')' is missing at the end"},
+      {"a b", "an operator is missing before 'b'"},
+      {"a < b + (c < d)", "+: a number is needed, not a condition"},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     str out = {0};

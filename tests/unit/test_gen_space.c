@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 
-#include "gen_diagram.h"
+#include "gen_diagram_build.h"
 #include "gen_fixture.h"
 
 /* A space whose requirements sit at every depth, read derived values of derived values, fields,
