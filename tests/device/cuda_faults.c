@@ -282,7 +282,7 @@ static void test_messages(void **state) {
   assert_ok(o->function_smem(d, f, 200000, &e), &e);
   assert_ok(o->function_smem(d, f, 100000, &e), &e);
   assert_int_equal(driver->smem, 200000); /* only ever raised */
-  assert_fails(rt_cuda_open(3, &d, &e), &e, ERR_DEVICE, "no GPU 3: this machine shows 1");
+  assert_fails(rt_cuda_open(3, &d, &e), &e, ERR_DEVICE, "no GPU 3: this machine has 1");
 }
 
 /* A fault of a kernel is told once by CUDA's name, then by ours. */
@@ -293,7 +293,7 @@ static void test_death(void **state) {
   *driver = (fake_driver){.smem = 49152, .fail_at = 1, .result = 700};
   assert_fails(d->ops->stream_sync(d, NULL, &e), &e, ERR_LAUNCH, "CUDA_ERROR_ILLEGAL_ADDRESS");
   assert_true(d->dead);
-  assert_fails(d->ops->stream_sync(d, NULL, &e), &e, ERR_LAUNCH, "open the device again");
+  assert_fails(d->ops->stream_sync(d, NULL, &e), &e, ERR_LAUNCH, "reopen the device");
   d->ops->close(d);
   *driver = (fake_driver){.smem = 49152};
 }
