@@ -1,12 +1,12 @@
-/* threads.h -- independent pieces of work on all cores. */
+/* threads.h -- parallel loops over independent work. */
 #ifndef TUNE_THREADS_H
 #define TUNE_THREADS_H
 
 #include <stddef.h>
 
-/* threads_each -- one(self, i) for every i below n, each once, in no order, by so many threads at
- * most; returns when all are done. Threads that can't be started are gone without: the caller's
- * works, too. */
+/* threads_each -- call one(self, i) for every i below n, in any order, on at most this many
+ * threads; returns when all are done. The calling thread works too, so threads that cannot be
+ * started are not missed */
 void threads_each(size_t n, size_t threads, void (*one)(void *self, size_t i), void *self);
 
 /* threads_cores -- processors that are online, at least 1 */

@@ -1,6 +1,6 @@
-/* emulated.h -- how far the emulated device goes. It computes a small problem whole: that is
- * checked, and modelled from all of its blocks. A large one would take it minutes: that is modelled
- * from a few of its blocks and not checked. On a GPU nothing of this does anything. */
+/* emulated.h -- how much of a problem the emulated device runs. A small problem runs whole: it is
+ * checked, and modelled from all of its blocks. A large one would take minutes: it is modelled from
+ * a few blocks and not checked. No effect on a GPU. */
 #ifndef TUNE_EMULATED_H
 #define TUNE_EMULATED_H
 
@@ -8,9 +8,9 @@
 
 #include "device.h"
 
-/* emulated_too_large -- to be checked; never on a GPU */
+/* emulated_too_large -- to be checked; false on a GPU */
 bool emulated_too_large(const rt_device *d, double flops);
-/* emulated_model_begin, _end -- around launches whose time is wanted, not their results */
+/* emulated_model_begin, _end -- around launches that are timed, not checked */
 void emulated_model_begin(rt_device *d, double flops);
 void emulated_model_end(rt_device *d);
 

@@ -21,7 +21,7 @@ refuses 2 "--jobs" $autotune sgemm --jobs 0
 refuses 2 "did you mean --budget" $autotune sgemm --budgt 5
 refuses 2 "needs a value" $autotune sgemm --budget
 refuses 2 "takes no option --vs" $autotune emit sgemm --vs cublas
-refuses 2 "neither a word nor an option" $autotune sgemm -x
+refuses 2 "is not an option" $autotune sgemm -x
 refuses 2 "takes no value" $autotune sgemm --quiet=1
 refuses 2 "name a family" $autotune emit
 refuses 2 "BM" $autotune emit saxpy --config BM=128

@@ -6,10 +6,10 @@ set -u
 root=$PWD
 
 # ---- words, and nothing there yet
-refuses 2 "say what to do" "$autotune" db
-refuses 2 "say what to do" "$autotune" db exprot
+refuses 2 "name an action" "$autotune" db
+refuses 2 "name an action" "$autotune" db exprot
 refuses 2 "takes no word" "$autotune" db stat now
-refuses 2 "name the file" "$autotune" db import
+refuses 2 "name a file" "$autotune" db import
 refuses 1 "no database" "$autotune" db stat
 refuses 1 "no database" "$autotune" db export
 refuses 1 "no database" "$autotune" db prune
@@ -81,7 +81,7 @@ prints "merged" "$autotune" db merge "$TUNED_DB" --db "$folder/b.db"
 prints "sound" "$autotune" db verify --db "$folder/b.db"
 prints '"problem":2' "$autotune" db stat --json --db "$folder/b.db"
 refuses 1 "not a database" "$autotune" db merge "$root/Makefile" --db "$folder/b.db"
-prints "images dropped" "$autotune" db prune --top 1 --db "$folder/b.db"
+prints "images deleted" "$autotune" db prune --top 1 --db "$folder/b.db"
 prints "sound" "$autotune" db verify --db "$folder/b.db"
 
 # ---- presets: only what was measured, or the emulated device that was named

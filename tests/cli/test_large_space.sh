@@ -49,7 +49,7 @@ extern "C" __global__ void slow(int n, float a, float *x) {
 END
 large="$folder/large.lua"
 
-prints "kept as a diagram" "$autotune" space "$large" n=4096
+prints "stored as a decision diagram" "$autotune" space "$large" n=4096
 valid=$("$autotune" space "$large" n=4096 --json | sed 's/.*"valid":\([0-9]*\).*/\1/')
 [ "$valid" -gt 1000000000 ] || complain "only $valid valid points"
 for strategy in forest random evolve; do

@@ -69,7 +69,7 @@ printf 'saxpy n=4\nsaxpi n=4\n' >"$folder/asked"
 refuses 1 "asked:2: saxpi: there is no template" "$autotune" tune-captured "$folder/asked" --budget 1 --quiet
 printf '# accounts\nroot:x:0:0:root:/root:/bin/sh\n' >"$folder/asked"
 refuses 2 "asked:2: 'root:x:0:0:root:/root:/bin/sh' is neither" "$autotune" tune-captured "$folder/asked"
-grep -q "no list of captured problems" "$folder/err" || complain "what the file is not: $(cat "$folder/err")"
+grep -q "not a list of captured problems" "$folder/err" || complain "what the file is not: $(cat "$folder/err")"
 printf '/usr/bin/env n=4\n' >"$folder/asked"
 refuses 2 "asked:1: '/usr/bin/env' is neither" "$autotune" tune-captured "$folder/asked"
 printf '\n%s/absent one.lua n=4\n' "$folder" >"$folder/asked"
@@ -81,7 +81,7 @@ printf '%s/saxpy.lua # 3 calls\n%s/saxpy.lua n=50\n' "$folder" "$folder" >"$fold
 prints "saxpy n=1000" "$autotune" tune-captured "$folder/asked" --budget 1
 grep -q "saxpy n=50" "$folder/out" || complain "what stands beside a problem without fields was not tuned"
 printf 'saxpy\033 n=4\n' >"$folder/asked"
-refuses 2 "asked:1: this is no text" "$autotune" tune-captured "$folder/asked"
+refuses 2 "asked:1: not a text file" "$autotune" tune-captured "$folder/asked"
 : >"$folder/asked"
 refuses 1 "names no problem" "$autotune" tune-captured "$folder/asked"
 refuses 1 "absent" "$autotune" tune-captured "$folder/absent"

@@ -44,8 +44,8 @@ static void a_wrong_line_is_told(void **state) {
                {"\nscan n=1 | ALG=a > ALG=b | BLOCK=64", "list:2", "fewer than four parts"},
                {"scan n=1 | ALG=a > ALG=b | BLOCK=64 | ", "list:1", "fewer than four parts"},
                {"scan | ALG=a, ALG=b | | text", "list:1", "neither > nor ~"},
-               {"scan | ALG=a > | | text", "list:1", "without blanks"},
-               {"scan | ALG=a, BLOCK=1 > ALG=b | | text", "list:1", "without blanks"}};
+               {"scan | ALG=a > | | text", "list:1", "without spaces"},
+               {"scan | ALG=a, BLOCK=1 > ALG=b | | text", "list:1", "without spaces"}};
   (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     claim *c;

@@ -40,20 +40,20 @@ static void conditions_become_lua(void **state) {
 
 static void what_is_not_understood_is_named(void **state) {
   (void)state;
-  static const char *const wrong[][2] = {{"x ==", "it ends too early"},
-                                         {"x = 1", "there is '='"},
-                                         {"z > 1", "no parameter is called 'z'"},
-                                         {"x > 1)", "no place for ')'"},
-                                         {"f(x) > 1", "no function that is known here: 'f'"},
-                                         {"x < 'a'", "can't be compared by '<'"},
+  static const char *const wrong[][2] = {{"x ==", "unexpected end"},
+                                         {"x = 1", "unsupported Python: '='"},
+                                         {"z > 1", "unknown parameter 'z'"},
+                                         {"x > 1)", "unexpected ')'"},
+                                         {"f(x) > 1", "unknown function: 'f'"},
+                                         {"x < 'a'", "cannot compare these by '<'"},
                                          {"x in y", "a list in brackets"},
                                          {"(x, y) == 1", "a tuple"},
                                          {"s + 1 == 2", "numbers are needed beside '+'"},
-                                         {"lambda: 1", "there is ':'"},
-                                         {"x > 1; y", "there is ';'"},
-                                         {"'abc", "there is ''"},
-                                         {"1e400x", "no place for"},
-                                         {"", "it ends too early"}};
+                                         {"lambda: 1", "unsupported Python: ':'"},
+                                         {"x > 1; y", "unsupported Python: ';'"},
+                                         {"'abc", "unsupported Python: ''"},
+                                         {"1e400x", "unexpected"},
+                                         {"", "unexpected end"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     str out = {0};
     err e = {0};
@@ -121,7 +121,7 @@ static void broken_files_are_told(void **state) {
   static const char *const wrong[][2] = {
       {"[", "not JSON"},
       {"{}", "not T1"},
-      {HEAD "{\"Name\": \"a b\"}]}}", "odd characters"},
+      {HEAD "{\"Name\": \"a b\"}]}}", "not an identifier"},
       {HEAD "{\"Name\": \"a\"}]}}", "no list of values"},
       {HEAD PARAM("a", "\"1\"") "]}}", "values of 'a': a list is needed"},
       {HEAD PARAM("a", "\"[]\"") "]}}", "the list of values is empty"},
@@ -129,7 +129,7 @@ static void broken_files_are_told(void **state) {
       {HEAD PARAM("a", "\"range(10**9)\"") "]}}", ""},
       {HEAD PARAM("min", "\"[1]\"") "]}}", "min"},
       {HEAD PARAM("a", "\"[1]\"") "], \"Conditions\": [{\"Expression\": \"b > 1\"}]}}",
-       "no parameter is called 'b'"},
+       "unknown parameter 'b'"},
       {HEAD PARAM("a", "\"[1]\"") "], \"Conditions\": [{}]}}", "no Expression"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     spec s;

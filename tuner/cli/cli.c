@@ -22,7 +22,7 @@ static const option options[] = {
 
 enum { N_OPTIONS = sizeof options / sizeof *options };
 
-/* A name as typed: the fields of cli spell - as _. */
+/* The name as typed, with - for _. */
 static void spell(const char *name, char *out, size_t n) {
   snprintf(out, n, "%s", name);
   for (char *p = out; (p = strchr(p, '_'));) {
@@ -62,7 +62,7 @@ static int find_option(const cli_verb *verb, const char *name, const option **ou
   return unknown_option(verb, name, e);
 }
 
-/* One option at argv[*i]; moves *i over a value that stands apart. */
+/* Parse the option at argv[*i]; *i moves past a value that is a word of its own. */
 static int parse_option(const cli_verb *verb, int argc, char **argv, int *i, cli *c, err *e) {
   char name[32] = "";
   const char *text = argv[*i] + 2;
@@ -87,7 +87,8 @@ static int parse_option(const cli_verb *verb, int argc, char **argv, int *i, cli
   return 0;
 }
 
-/* --emu-memory becomes part of the device's name, so that every process that opens it obeys */
+/* --emu-memory becomes part of the device's name, so that it applies in every process that opens
+ * the device. */
 static int bound_memory(cli *c, arena *a, err *e) {
   const char *base = c->device ? c->device : "emu";
   str name = {0};
@@ -114,8 +115,7 @@ int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err
     } else if (!strncmp(argv[i], "--", 2) && argv[i][2]) {
       TRY(parse_option(verb, argc, argv, &i, c, e));
     } else if (argv[i][0] == '-') {
-      return err_set(e, ERR_USAGE, "'%s' is neither a word nor an option; options start with --",
-                     argv[i]);
+      return err_set(e, ERR_USAGE, "'%s' is not an option; options start with --", argv[i]);
     } else {
       words[c->n_words++] = argv[i];
     }

@@ -1,9 +1,8 @@
-/* cli.h -- the command line: its words, its options, and what several verbs share.
+/* cli.h -- the command line: words, options, and what several verbs share.
  *
- * Every verb is a function that gets the parsed line and returns 0 or an error code; main prints
- * the one line of an error. A verb writes results to standard output, everything else to standard
- * error.
- */
+ * A verb is a function that gets the parsed line and returns 0 or an error code; main prints the
+ * error as one line. A verb writes results to standard output, everything else to standard
+ * error. */
 #ifndef TUNE_CLI_H
 #define TUNE_CLI_H
 
@@ -16,7 +15,7 @@
 #include "strategy.h"
 #include "tune.h"
 
-/* name (its _ is typed as -), placeholder of its value (NULL: a flag), what it does */
+/* name (_ is typed as -), placeholder of the value (NULL: a flag), what it does */
 #define CLI_OPTIONS(X)                                                                             \
   X(device, "NAME", "0, 1, ... a GPU; emu or emu:PROFILE, the emulated device on the CPU")         \
   X(db, "FILE", "database; else $TUNED_DB, else the XDG data folder's autotune/tuned.db")          \
@@ -79,7 +78,7 @@
 
 typedef struct cli {
   const char *verb;
-  const char *const *words; /* what is neither verb nor option */
+  const char *const *words; /* words other than verb and options */
   size_t n_words;
 #define CLI_FIELD(name, value, text) const char *name; /* NULL: not given; flags: "" */
   CLI_OPTIONS(CLI_FIELD)
@@ -90,7 +89,7 @@ typedef struct cli_verb {
   const char *name;
   const char *heading; /* of the group of verbs that begins here; NULL: none does */
   const char *usage, *brief;
-  const char *options; /* that it takes: " device db ... " */
+  const char *options; /* options that the verb takes: " device db ... " */
   const char *details; /* paragraphs and examples for --help; may be NULL */
   int (*run)(const cli *c, err *e);
 } cli_verb;
@@ -98,18 +97,20 @@ typedef struct cli_verb {
 extern const cli_verb cli_verbs[]; /* verbs.c; ends with a NULL name; the first is `tune` */
 
 /* cli_parse -- argv without the program's name; words are borrowed from argv.
- *   err ERR_USAGE  unknown option (suggests the nearest), one this verb doesn't take, no value */
+ *     err ERR_USAGE  an unknown option (suggests the nearest), one that the verb does not take, a
+ *        missing value */
 int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err *e);
 void cli_print_help(FILE *f, const cli_verb *verb);
 
 /* ---- what verbs share ------------------------------------------------------------------------ */
 
-/* cli_stop -- set by SIGINT and SIGTERM; a second signal ends the program at once */
+/* cli_catch_signals -- the flag that SIGINT and SIGTERM set; a second signal ends the program at
+ * once */
 const volatile sig_atomic_t *cli_catch_signals(void);
 
-/* cli_words_most -- err ERR_USAGE: more words than the verb has a use for; names the first */
+/* cli_words_most -- err ERR_USAGE: too many words for the verb; names the first of them */
 int cli_words_most(const cli *c, size_t most, err *e);
-/* cli_number -- an option's value in [least, most]; `other` when it was not given */
+/* cli_number -- an option's value in [least, most]; `other` without one */
 int cli_number(const char *option, const char *value, int64_t least, int64_t most, int64_t other,
                int64_t *out, err *e);
 /* cli_timing -- stream or graph */
@@ -120,12 +121,12 @@ const char *cli_device(const cli *c);
 int cli_open_db(const cli *c, db_mode mode, db **out, err *e);
 /* cli_template_options -- folders of --templates and $TUNED_TEMPLATES; texts in the arena */
 int cli_template_options(const cli *c, arena *a, gen_options *out, err *e);
-/* cli_open_template -- the family is the first word */
+/* cli_open_template -- of the first word */
 int cli_open_template(const cli *c, arena *a, gen_template **t, err *e);
 /* cli_problem -- from the words after the family */
 int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e);
 
-/* What verbs about one kernel need: template, problem, configuration, the device's limits. */
+/* For verbs about one kernel: template, problem, configuration, the device's limits. */
 typedef struct cli_kernel {
   arena memory;
   gen_template *t;
@@ -135,11 +136,11 @@ typedef struct cli_kernel {
   gen_instance *g;
   gen_config config;
 } cli_kernel;
-/* cli_kernel_open -- clear it with cli_kernel_close whether or not it failed */
+/* cli_kernel_open -- close it with cli_kernel_close whether or not it failed */
 int cli_kernel_open(const cli *c, cli_kernel *k, err *e);
 void cli_kernel_close(cli_kernel *k);
-/* cli_kernel_compile -- for the device, or for --arch. registers: for the emulated device, what
- * ptxas makes of it too: for counts and times, not for results */
+/* cli_kernel_compile -- for the device, or for --arch. registers: on the emulated device, also run
+ * ptxas, whose register counts its cost model needs */
 int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt_compiler *compiler,
                        bool registers, str *source, size_t *body, rt_image *image, err *e);
 

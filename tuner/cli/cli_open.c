@@ -1,4 +1,4 @@
-/* cli_open.c -- what verbs work with: device, database, template, problem, kernel. */
+/* cli_open.c -- open what verbs work with: device, database, template, problem, kernel. */
 #define _GNU_SOURCE
 #include <errno.h>
 #include <stdlib.h>
@@ -33,8 +33,7 @@ static bool count_gpus(void) {
   return !rt_cuda_count(&n, NULL) && n > 0;
 }
 
-/* Asked in a process of its own: those forked after this one had started the driver, to measure
- * say, could not use it. */
+/* In a child process: workers forked after the driver was started here could not use it. */
 static bool is_gpu_here(void) {
   static enum { UNKNOWN, NO, YES } known;
   if (known == UNKNOWN) {

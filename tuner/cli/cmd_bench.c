@@ -1,10 +1,9 @@
-/* cmd_bench.c -- autotune bench: what libtuned serves, beside the template's default or a vendor's
- * library.
+/* cmd_bench.c -- autotune bench: time the kernel that libtuned serves beside the template's default
+ * or a vendor's library.
  *
  * All contenders get the same buffers and are timed interleaved, so that clocks, temperature and
- * cache are the same for all; ratios are of medians. A problem that nobody tuned is served all the
- * same, by a neighbour's configuration or the default, and its row says so.
- */
+ * cache are the same for all; ratios are of medians. An untuned problem is served with a
+ * neighbour's configuration or the default; the column `origin` says so. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -32,7 +31,7 @@ typedef struct bench_run {
   const peer_kind *peer; /* NULL: none */
   tuned_context *served;
   problem_list tuning;
-  problem_list_process *tuner; /* NULL: problems are timed as they are served now */
+  problem_list_process *tuner; /* NULL: problems are not tuned first */
   const volatile sig_atomic_t *stop;
   int64_t rounds;
   rt_timing how;
@@ -46,7 +45,7 @@ static const char SERVED[] = "the kernel that is served", PLAIN[] = "the default
 
 /* ---- contenders ------------------------------------------------------------------------------ */
 
-/* As libtuned would serve it: which configuration, and where it comes from. */
+/* The configuration that libtuned serves, and its origin. */
 static int find_served(bench_run *r, const gen_problem *p, tuned_kernel_info *info,
                        gen_config *config, err *e) {
   str canonical = {0}, problem = {0};
@@ -65,12 +64,12 @@ static int find_served(bench_run *r, const gen_problem *p, tuned_kernel_info *in
   return rc ? rc : gen_config_parse(r->place.t, info->config, config, e);
 }
 
-/* The default stands in where there is no vendor's library, or beside it for one problem. */
+/* The default replaces a missing peer; for a single problem it is timed as well as the peer. */
 static bool wants_plain(const bench_run *r) {
   return !r->peer || r->suite.n == 1;
 }
 
-/* A peer that has nothing like this problem leaves its columns empty. */
+/* A peer that does not support this problem leaves its columns empty. */
 static int add_peer(bench_run *r, bench_case *x, err *e) {
   err why = {0};
   int rc = r->peer ? bench_case_add_peer(x, r->peer, &why) : 0;
@@ -118,7 +117,7 @@ static void fill_times(bench_run *r, const bench_case *x, bench_row *row) {
       r->report.version = arena_text(&r->memory, n->peer.version);
     }
   }
-  if (wants_plain(r) && !(row->plain.sec > 0)) { /* served is the default itself */
+  if (wants_plain(r) && !(row->plain.sec > 0)) { /* the served kernel is the default */
     row->plain = row->ours;
   }
 }
@@ -192,7 +191,7 @@ static void add_config(const bench_run *r, const bench_case *x, const bench_row 
   str_clear(&words);
 }
 
-/* One problem has room for what each contender is. */
+/* For a single problem, print the configurations of the contenders. */
 static void print_alone(bench_run *r, const bench_case *x, const bench_row *row) {
   str s = {0};
   str_addf(&s, "%s on %s, %s L2%s%s\n", row->problem, r->report.device, r->c->hot ? "hot" : "cold",
@@ -232,8 +231,8 @@ static void print_row(bench_run *r, const bench_case *x, const bench_row *row) {
 
 /* ---- all of them ----------------------------------------------------------------------------- */
 
-/* What goes wrong with one problem (it doesn't fit into the memory, say) is told, and the others go
- * on, unless the device is lost. */
+/* A failure of one problem (too large for the memory, say) is reported, and the others continue,
+ * unless the device is lost. */
 static int bench_one(bench_run *r, size_t i, err *e) {
   bench_case x = {0};
   err why = {0};
@@ -268,7 +267,7 @@ static int plot(const bench_run *r, err *e) {
   return rc;
 }
 
-/* What may take long is said beforehand, and can be interrupted. */
+/* Announce what may take long; it can be interrupted. */
 static void foresee(const bench_run *r) {
   if (rt_emu_is(r->place.device)) {
     rt_emu_set_stop(r->place.device, r->stop);
@@ -334,8 +333,7 @@ static int open_suite(bench_run *r, err *e) {
                   &r->memory, &r->suite, e);
 }
 
-/* Its own limits and database make libtuned a second user of the device, as a program's would be.
- */
+/* libtuned opens the device and the database itself, as in a program. */
 static int open_served(bench_run *r, err *e) {
   tuned_error why = {0};
   str folders = {0};
@@ -375,8 +373,8 @@ static gen_problem *problems_of(bench_run *r) {
   return p;
 }
 
-/* Before the device is open here. Each problem is tuned when its turn comes, so that what is
- * finished is printed. */
+/* Called before this process opens the device. Each problem is tuned in its turn, so that finished
+ * rows are printed. */
 static int open_tuner(bench_run *r, const gen_problem *p, err *e) {
   r->tuning = (problem_list){.c = r->c, .t = r->place.t};
   if (!r->c->tune) {

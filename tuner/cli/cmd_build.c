@@ -1,4 +1,5 @@
-/* cmd_build.c -- autotune build: compile a configuration and say what the compiler made of it. */
+/* cmd_build.c -- autotune build: compile a configuration and print its registers, spills and the
+ * compiler's log. */
 #include <string.h>
 
 #include "cli.h"

@@ -14,7 +14,7 @@ typedef struct captured { /* problems by family */
   const char *family[FAMILIES_MOST];
   size_t first[FAMILIES_MOST];   /* line that names it */
   bool fieldless[FAMILIES_MOST]; /* one of its problems has no fields */
-  str problems[FAMILIES_MOST];   /* as --sizes takes them, in the lines of the file */
+  str problems[FAMILIES_MOST];   /* as --sizes takes them, at the line numbers of the file */
   size_t n_lines[FAMILIES_MOST];
   tuning_data *data[FAMILIES_MOST];
   size_t n_data[FAMILIES_MOST];
@@ -31,13 +31,13 @@ static size_t family_of(captured *x, const char *name) {
   return i;
 }
 
-/* Of a family's name, or of the path of a template, which may hold spaces. */
+/* Length of a family's name or a template's path, which may contain spaces. */
 static size_t name_length(const char *text) {
   const char *lua = strstr(text, ".lua");
   return lua && strchr(" \t", lua[4]) ? (size_t)(lua + 4 - text) : strcspn(text, " \t");
 }
 
-/* A file of other text, such as a script or a table, has other first words. */
+/* Rejects files of other text, such as scripts and tables. */
 static bool is_family(const char *name, size_t n) {
   size_t i = 0;
   while (i < n && (isalnum((unsigned char)name[i]) || name[i] == '_')) {
@@ -53,7 +53,7 @@ static bool is_text(const char *line) {
   return !*line;
 }
 
-/* ", data PATH" ends the comment; a path may hold anything but ends of lines. */
+/* ", data PATH" ends the comment; the path may contain anything but a newline. */
 static const char *data_of(char *line) {
   static const char word[] = ", data ";
   const char *comment = strchr(line, '#');
@@ -75,14 +75,14 @@ static int add_data(captured *x, size_t i, const char *fields, const char *path,
 static int check_line(const char *place, const char *name, size_t n_name, const char *data,
                       err *e) {
   if (!is_text(name) || (data && !is_text(data))) {
-    return err_at(e, ERR_USAGE, place, "this is no text; TUNED_CAPTURE writes a problem a line");
+    return err_at(e, ERR_USAGE, place, "not a text file; TUNED_CAPTURE writes one problem a line");
   }
   if (memchr(name, '=', n_name)) {
     return err_at(e, ERR_USAGE, place, "a line starts with the family: sgemm m=64 n=64 k=64");
   }
   if (!is_family(name, n_name)) {
     return err_at(e, ERR_USAGE, place,
-                  "'%.*s' is neither a family nor a template's path (.lua): this is no list of "
+                  "'%.*s' is neither a family nor a template's path (.lua): this is not a list of "
                   "captured problems; TUNED_CAPTURE=FILE writes one",
                   (int)(n_name < 60 ? n_name : 60), name);
   }
@@ -186,7 +186,7 @@ static int tune_family(captured *x, size_t i, const cli *c, err *e) {
   return rc;
 }
 
-/* The lines of the list are the file's. */
+/* Line numbers of the list are those of the file. */
 static int report(const captured *x, size_t i, const err *why, err *e) {
   static const char list[] = "--sizes:";
   char place[200];
@@ -216,7 +216,7 @@ int cmd_captured(const cli *c, err *e) {
   str text = {0};
   if (c->n_words != 1) {
     return err_set(e, ERR_USAGE,
-                   "name the file that TUNED_CAPTURE named: autotune tune-captured FILE");
+                   "name the file given as TUNED_CAPTURE: autotune tune-captured FILE");
   }
   int rc = file_read(c->words[0], FILE_MOST, &text, e);
   char *copy = rc ? NULL : arena_text(&a, str_text(&text));

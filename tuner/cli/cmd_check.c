@@ -1,5 +1,5 @@
-/* cmd_check.c -- autotune check: are the results of configurations right? Nothing is timed or
- * stored. */
+/* cmd_check.c -- autotune check: compare the results of configurations with the reference. Nothing
+ * is timed or stored. */
 #include <string.h>
 
 #include "cli.h"
@@ -79,13 +79,13 @@ static int check_one(checker *x, const gen_config *config, err *e) {
   report(x, config, &check, &why);
   if (x->k.device->dead) {
     return err_set(e, ERR_LAUNCH,
-                   "the last configuration killed the device's context; %zu were checked",
+                   "the last configuration destroyed the device's context; %zu were checked",
                    x->passed + x->failed);
   }
   return 0;
 }
 
-/* Points of the space in the order of a strategy: all of them, or the first n. */
+/* Check the first n points in the order of a strategy. */
 static int check_many(checker *x, const search_strategy *order, size_t n, uint64_t seed, err *e) {
   gen_space *space;
   search_space view;

@@ -1,8 +1,7 @@
-/* cmd_claims.c -- autotune claims: do the orderings that textbooks give hold on this device?
+/* cmd_claims.c -- autotune claims: test on this device the orderings that textbooks claim.
  *
- * Two configurations that differ in nothing but what is claimed, timed interleaved on the same
- * buffers. What each could do with its own best tuning is another question: autotune compare.
- */
+ * Two configurations that differ only in what is claimed are timed interleaved on the same buffers.
+ * autotune compare answers the other question: how fast each is with its own best tuning. */
 #include <string.h>
 
 #include "bench_case.h"
@@ -56,7 +55,8 @@ static void print(claims_run *r, const claim *c, const claim_times *t) {
   fflush(stdout);
 }
 
-/* What can't be tried, for want of a configuration or of memory, is told; the others go on. */
+/* A claim that cannot be run (invalid configuration, too little memory) is reported; the others
+ * continue. */
 static int try_claim(claims_run *r, const claim *c, err *e) {
   bench_case x = {0};
   claim_times t;
@@ -94,13 +94,13 @@ static int check_words(const claims_run *r, err *e) {
       known = known || !strcmp(r->claims[k].family, r->c->words[i]);
     }
     if (!known) {
-      return err_set(e, ERR_USAGE, "there are no claims about '%s'", r->c->words[i]);
+      return err_set(e, ERR_USAGE, "no claims about '%s'", r->c->words[i]);
     }
   }
   return 0;
 }
 
-/* Claims of a family stand together, so its template is opened once. */
+/* The claims of a family are consecutive, so its template is opened once. */
 static int open_family(claims_run *r, const char *family, err *e) {
   gen_options o;
   if (r->place.t && !strcmp(r->place.t->name, family)) {

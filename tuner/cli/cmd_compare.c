@@ -1,7 +1,6 @@
-/* cmd_compare.c -- autotune compare: what each value of a parameter can do with the best of all
- * others. Every value gets a search of its own, which stored trials shorten; then, on a GPU, the
- * best of each are timed interleaved in one run, so that the steps are comparable to the percent.
- */
+/* cmd_compare.c -- autotune compare: each value of a parameter with its own best configuration.
+ * Every value gets a search, which stored trials shorten; on a GPU the best of each are then timed
+ * interleaved in one run, so that the steps are comparable to the percent. */
 #include <string.h>
 
 #include "bench_case.h"
@@ -61,7 +60,7 @@ static int find_param(compare_run *r, err *e) {
   return no_param(r, e);
 }
 
-/* "2^16,2^20" are values of the first field, "m=n=k=256,512" of those that are named. */
+/* "2^16,2^20" are values of the first field, "m=n=k=256,512" of the named fields. */
 static void add_sizes(const compare_run *r, str *line) {
   const char *sizes = r->c->sizes;
   if (sizes) {
@@ -88,7 +87,7 @@ static const char *value_text(compare_run *r, const gen_value *v) {
 static int plan_searches(compare_run *r, err *e) {
   const gen_param *p = &r->place.t->params[r->param];
   const char *name = r->c->strategy ? r->c->strategy : search_strategies()[0]->name;
-  const search_strategy *strategy; /* only named here: the searches look it up again */
+  const search_strategy *strategy; /* only checked here: the searches look it up again */
   search_subspace *within = ARENA_ARRAY(&r->memory, search_subspace, p->n + 1);
   TRY(search_strategy_find(name, &strategy, e));
   r->problems = (problem_list){.c = r->c,
@@ -108,7 +107,7 @@ static int plan_searches(compare_run *r, err *e) {
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-/* No point of the space has this value: which requirement does the default with it fail? */
+/* No point of the space has this value: name the requirement that the default with it violates. */
 /* An empty problem has no trials. */
 static bool launches_nothing(compare_run *r, gen_instance *g) {
   gen_config c;
@@ -211,7 +210,7 @@ static int add_steps(compare_run *r, bench_case *x, const comparison *l, size_t 
   return 0;
 }
 
-/* A model gives the same answer twice, so there is no race of models. */
+/* The model gives the same time in every round, so modelled times are not raced. */
 static int race(compare_run *r, const gen_problem *p, comparison *l, err *e) {
   size_t who[BENCH_ENTRANTS];
   bench_case x = {0};

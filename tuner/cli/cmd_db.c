@@ -1,9 +1,9 @@
-/* cmd_db.c -- autotune db: results as text and back, and the care of the file.
+/* cmd_db.c -- autotune db: exchange results as text, and maintain the database.
  *
- *   export, import   the best result of every problem, one readable line each (db_text.h)
- *   merge            everything another database knows
- *   prune            without the images that nobody will ask for
- *   stat, verify     how much is there, and is it sound? */
+ *   export, import   the best result of every problem, one line each (db_text.h)
+ *   merge            everything in another database
+ *   prune            delete images that are unlikely to be used
+ *   stat, verify     size, and integrity */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <stdlib.h>
@@ -34,7 +34,7 @@ static bool has_word(const cli *c, size_t from, const char *word) {
   return c->n_words <= from; /* none named: all */
 }
 
-/* --device, as the database calls it; NULL when it was not given. */
+/* The database's key of --device; empty without one. */
 static int device_key(const cli *c, str *key, err *e) {
   rt_device *d;
   if (c->device) {
@@ -69,8 +69,7 @@ static int write_text(const char *path, str *text, err *e) {
   return rc;
 }
 
-/* autotune db export [FILE [FAMILY ...]] */
-/* A family without results is an empty file; a name that is none's is a slip. */
+/* A family without results gives an empty file; an unknown name is an error. */
 static int check_families(const cli *c, lines *l, err *e) {
   gen_options options = {0};
   gen_template *t;
@@ -110,9 +109,9 @@ static int export_file(const cli *c, lines *l, err *e) {
 
 /* ---- presets --------------------------------------------------------------------------------- */
 
-typedef struct current { /* the hash of a family's template as it is now */
+typedef struct current { /* the current hash of a family's template */
   gen_options options;
-  const char *family; /* of the lines that are being looked at */
+  const char *family; /* of the line looked at last */
   char hash[HASH_TEXT];
 } current;
 
@@ -129,14 +128,14 @@ static bool is_current(current *now, const db_line *l) {
   return !strcmp(now->hash, l->template.hash);
 }
 
-/* What a device only models is no result to ship, unless that very device was named. */
+/* Modelled results are not shipped, unless --device names that device. */
 static bool is_preset(const cli *c, current *now, const db_line *l) {
   const bool modelled = l->kind == DB_KIND_MODEL || rt_key_is_modelled(l->device.key);
   return (c->device || !modelled) && has_word(c, 1, l->template.family) && is_current(now, l);
 }
 
-/* Portfolios, whose text is as long as a thousand results, go to a file of their own:
- * "NVIDIA H200" to nvidia-h200.txt and nvidia-h200.portfolio.txt. */
+/* "NVIDIA H200" becomes nvidia-h200.txt, and nvidia-h200.portfolio.txt for the portfolios, whose
+ * text is as long as a thousand results. */
 static const char *preset_path(const char *folder, const char *name, bool portfolios, arena *a) {
   char *path = arena_format(a, "%s/%s", folder, name);
   for (char *p = path ? path + strlen(folder) + 1 : NULL; p && *p; p++) {
@@ -225,11 +224,11 @@ static int db_export(const cli *c, err *e) {
 typedef struct import {
   db *d;
   gen_options options;
-  gen_template *t; /* of the family that was looked at last, as it is now; NULL: there is none */
+  gen_template *t; /* of the family looked at last; NULL: there is none */
   str family;
   const char *path;
-  size_t n, n_stored, n_bad; /* lines with a result; of them new; not to be read */
-  err first;                 /* what is wrong with the first of these */
+  size_t n, n_stored, n_bad; /* results; new ones; malformed lines */
+  err first;                 /* the error of the first malformed line */
   char place[200];
   bool closed; /* the file's end is there */
 } import;
@@ -251,8 +250,8 @@ static void look_up_template(import *in, const char *family) {
   }
 }
 
-/* Somebody may have written the line by hand, fields left out or in another order: problems are
- * found by their canonical text. Only the template that the line is of can say what that is. */
+/* A line may be written by hand, with fields left out or reordered; problems are stored in
+ * canonical text, which only the same version of the template can produce. */
 static int make_canonical(import *in, db_line *l, arena *a, err *e) {
   gen_problem p;
   gen_config c;
@@ -306,11 +305,11 @@ static int check_head(const char *path, const str *text, err *e) {
     return 0;
   }
   return err_at(e, ERR_USAGE, path,
-                "does not start with \"" DB_TEXT_HEAD "\"; it is no file of results, or one of "
+                "does not start with \"" DB_TEXT_HEAD "\"; it is not a file of results, or one of "
                 "another version of autotune");
 }
 
-/* Before anything of it is stored. */
+/* Before anything is stored. */
 static int check_end(import *in, const str *text, err *e) {
   err why = {0};
   size_t number;
@@ -353,7 +352,7 @@ import in = {.d = d, .path = path };
   if (!c->quiet && !in.closed && !in.n_bad) {
     fprintf(stderr,
             "autotune: %s does not end with a line \"" DB_TEXT_END
-            "...\": if it is not from an older autotune or put together by hand, it was cut off\n",
+            "...\": unless an older autotune wrote it or it was edited by hand, it is truncated\n",
             path);
   }
   return in.n_bad ? err_at(e, ERR_USAGE, in.place, "%s; %zu line%s left out, the others are stored",
@@ -376,7 +375,7 @@ static int merge_file(const cli *c, db *d, const char *path, err *e) {
 static int take_files(const cli *c, take_file *take, err *e) {
   db *d;
   if (c->n_words < 2) {
-    return err_set(e, ERR_USAGE, "name the file to take: autotune db %s FILE", c->words[0]);
+    return err_set(e, ERR_USAGE, "name a file: autotune db %s FILE", c->words[0]);
   }
   TRY(cli_open_db(c, DB_WRITE, &d, e));
   int rc = 0;
@@ -402,14 +401,14 @@ static int prune(const cli *c, err *e) {
   int64_t keep, n = 0;
   db_stats before = {0}, after = {0};
   TRY(cli_number("top", c->top, 1, 1000000, 3, &keep, e));
-  TRY(cli_open_db(c, DB_READ, &d, e)); /* nothing is made where there is nothing */
+  TRY(cli_open_db(c, DB_READ, &d, e)); /* does not create a missing database */
   db_close(d);
   TRY(cli_open_db(c, DB_WRITE, &d, e));
   int rc = db_stat(d, &before, e);
   rc = rc ? rc : db_prune(d, (int)keep, &n, e);
   rc = rc ? rc : db_stat(d, &after, e);
   if (!rc) {
-    printf("%lld images dropped, %lld KB before, %lld KB now\n", (long long)n,
+    printf("%lld images deleted, %lld KB before, %lld KB now\n", (long long)n,
            (long long)before.nbytes / 1024, (long long)after.nbytes / 1024);
   }
   db_close(d);
@@ -484,6 +483,6 @@ int cmd_db(const cli *c, err *e) {
     }
   }
   return err_set(e, ERR_USAGE,
-                 "say what to do with the database: autotune db export, import, merge, prune, stat "
+                 "name an action: autotune db export, import, merge, prune, stat "
                  "or verify");
 }

@@ -1,4 +1,4 @@
-/* cmd_devices.c -- autotune devices: the GPUs, and the emulated devices that need none. */
+/* cmd_devices.c -- autotune devices: list the GPUs and the emulated devices. */
 #include "cli.h"
 #include "json_writer.h"
 #include "numbers.h"

@@ -1,7 +1,6 @@
-/* cmd_doctor.c -- autotune doctor: what is there, what is missing, and how to get it.
+/* cmd_doctor.c -- autotune doctor: report what is missing and how to install it.
  *
- * Succeeds when the main job can be done at all: on a GPU, or without one on the emulated device.
- */
+ * Succeeds when tuning can work: on a GPU, or on the emulated device. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -14,7 +13,7 @@
 
 typedef struct doctor {
   const cli *c;
-  bool ill; /* something that nothing works without */
+  bool ill; /* something required is missing */
 } doctor;
 
 static void say(const doctor *d, bool good, const char *what, const char *finding,
@@ -53,7 +52,7 @@ static void check_gpu(doctor *d) {
       good           ? str_text(&s)
       : e.message[0] ? e.message
                      : "the driver shows no GPU",
-      "works without: --device emu; for a GPU install NVIDIA's driver (Debian: apt install "
+      "not required: --device emu works without; for a GPU install NVIDIA's driver (Debian: apt install "
       "nvidia-driver, non-free)");
   str_clear(&s);
 }
@@ -70,8 +69,8 @@ static void check_nvrtc(doctor *d) {
   }
   d->ill |= !good;
   say(d, good, "nvrtc", good ? str_text(&s) : e.message,
-      "nothing compiles without it: install the CUDA toolkit, or `make deps`, or pip install "
-      "nvidia-cuda-nvrtc and name its library in AUTOTUNE_NVRTC");
+      "required to compile: install the CUDA toolkit, or `make deps`, or pip install "
+      "nvidia-cuda-nvrtc and set AUTOTUNE_NVRTC to its library");
   str_clear(&s);
 }
 
@@ -109,12 +108,12 @@ static void check_templates(doctor *d) {
     str_addf(&s, "%s: %s", e.place, e.message);
   }
   d->ill |= rc != 0;
-  say(d, !rc, "templates", str_text(&s), "mend the template or take its folder out of the list");
+  say(d, !rc, "templates", str_text(&s), "fix the template or remove its folder from the list");
   str_clear(&s);
   arena_clear(&a);
 }
 
-/* Of no problem and no device: can it be had at all? */
+/* Without problem and device: is the peer available? */
 static void check_peer(doctor *d, const peer_kind *k, const char *cure) {
   err e = {0};
   const bool good = !k->prepare(NULL, NULL, 0, NULL, &e);
@@ -129,7 +128,7 @@ int cmd_doctor(const cli *c, err *e) {
   check_database(&d);
   check_templates(&d);
   check_peer(&d, &peer_cublas,
-             "only `autotune bench --vs cublas` wants it; it comes with the CUDA toolkit");
-  check_peer(&d, &peer_cub, "only `autotune bench --vs cub` wants it");
-  return d.ill ? err_set(e, ERR_NOTFOUND, "autotune can't work here yet; see above") : 0;
+             "needed only by `autotune bench --vs cublas`; part of the CUDA toolkit");
+  check_peer(&d, &peer_cub, "needed only by `autotune bench --vs cub`");
+  return d.ill ? err_set(e, ERR_NOTFOUND, "autotune cannot work here yet; see above") : 0;
 }

@@ -1,4 +1,4 @@
-/* cmd_emit.c -- autotune emit: the CUDA source that a configuration becomes. */
+/* cmd_emit.c -- autotune emit: print the CUDA source of a configuration. */
 #include "cli.h"
 #include "numbers.h"
 #include "verbs.h"

@@ -1,4 +1,5 @@
-/* cmd_importance.c -- autotune show FAMILY ... --importance: what the time depends on. */
+/* cmd_importance.c -- autotune show FAMILY ... --importance: which parameters the time depends
+ * on. */
 #include <math.h>
 #include <string.h>
 
@@ -8,7 +9,11 @@
 #include "numbers.h"
 #include "verbs.h"
 
-enum { WIDTH = 30, LEAST_SHARE = 5 }; /* characters of a bar; thousandths that a pair needs */
+enum {
+  WIDTH = 30,
+  LEAST_SHARE = 5
+}; /* characters of a bar; least share of a pair that is shown,
+                                       * in thousandths */
 
 static void add_bar(str *s, double share) {
   int n = (int)(share * WIDTH + 0.5);

@@ -1,5 +1,5 @@
 /* cmd_learned.c -- autotune learned: the best values of parameters by problem, from the database
- * and from what the library ships with. */
+ * and the presets. */
 #define _GNU_SOURCE
 #include <string.h>
 
@@ -17,7 +17,8 @@ typedef struct learning {
   const cli *c;
   arena memory;
   gen_template *t;
-  rt_device *limits; /* an emulated device's do to say which parameters are of use */
+  rt_device
+      *limits; /* an emulated device: its limits decide which parameters a configuration uses */
   gen_problem wanted;
   bool given[GEN_MAX_FIELDS]; /* fields that were named */
   learned_table table;
@@ -75,7 +76,7 @@ static bool is_named(const char *words, const char *name) {
   return false;
 }
 
-/* Parameters that have no use in the best configuration are left out of its words. */
+/* gen_config_words omits parameters that the configuration does not use. */
 static void mark_used(learning *x, learned_row *row, const char *problem, const char *config) {
   str words = {0};
   config_words(x->t, &x->limits->info, problem, config, &words);
@@ -85,7 +86,7 @@ static void mark_used(learning *x, learned_row *row, const char *problem, const 
   str_clear(&words);
 }
 
-/* A row, or NULL: not asked for, there already, of an older form of the template, or no room. */
+/* A new row; NULL: not wanted, a duplicate, rejected by the current template, or no room. */
 static learned_row *add_row(learning *x, const char *device, const char *problem,
                             const char *config, double sec) {
   learned_row row = {.device = device, .sec = sec};
@@ -142,7 +143,8 @@ static int read_db(learning *x, db *d, err *e) {
   db_problem *rows;
   size_t n;
   TRY(db_problems(d, x->t->name, &x->memory, &rows, &n, e));
-  for (size_t i = n; i-- > 0;) { /* the newest of a problem that several templates had */
+  for (size_t i = n; i-- > 0;) { /* newest first: of a problem tuned with several versions of the
+                                  * template, the newest counts */
     const double sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
     learned_row *row = sec > 0 && rows[i].config
                            ? add_row(x, rows[i].device_name, rows[i].problem, rows[i].config, sec)
@@ -208,7 +210,7 @@ static int take_param(learning *x, const char *name, size_t *params, err *e) {
   return unknown_param(x, name, e);
 }
 
-/* Those of --by, else all in which the best configurations differ. */
+/* The parameters of --by, else all in which the best configurations differ. */
 static int choose_params(learning *x, err *e) {
   size_t *params = ARENA_ARRAY(&x->memory, size_t, GEN_MAX_PARAMS);
   char *list = x->c->by ? arena_text(&x->memory, x->c->by) : NULL;

@@ -1,4 +1,4 @@
-/* cmd_list.c -- autotune list and show: what the database knows. */
+/* cmd_list.c -- autotune list and show: the families, and the contents of the database. */
 #include <string.h>
 
 #include "cli.h"
@@ -34,7 +34,7 @@ static void add_problem(str *s, const db_problem *p) {
   str_clear(&time);
 }
 
-/* Nothing is tuned of it: is there such a family at all? */
+/* Nothing is tuned: does the family exist? */
 static int check_family(const cli *c, err *e) {
   arena a = {0};
   gen_template *t = NULL;
@@ -246,7 +246,7 @@ static void add_result_json(str *s, db *d, const db_result *r) {
   jw_end_line(s);
 }
 
-/* The rows to show: the fastest `top`, and as many failures at the end. */
+/* Show the fastest `top` rows and as many failures. */
 static void print_results(const cli *c, const cli_kernel *k, db *d, const db_result *rows, size_t n,
                           int64_t top) {
   str s = {0};
@@ -310,7 +310,7 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
   return rc;
 }
 
-/* One made with another text of the template says so; it is not served. */
+/* A portfolio of another version of the template is not served. */
 static void add_portfolio(const cli *c, gen_template *t, const db_portfolio *p, str *s) {
   arena a = {0};
   portfolio pf;

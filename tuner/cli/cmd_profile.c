@@ -1,5 +1,4 @@
-/* cmd_profile.c -- autotune profile: what a configuration does on the emulated device, launch by
- * launch. */
+/* cmd_profile.c -- autotune profile: the counters of the emulated device for each launch. */
 #include <string.h>
 
 #include "cli.h"
@@ -19,7 +18,7 @@ typedef struct profiler {
   rt_bench *bench;
 } profiler;
 
-/* One stage as a plan of its own, so that the device's counts are of this launch alone. */
+/* A plan of one stage, so that the counters are of this launch alone. */
 static int profile_stage(profiler *x, const str *ptx, const gen_plan *plan, size_t i, err *e) {
   gen_plan one = *plan;
   rt_loaded *loaded;

@@ -1,4 +1,4 @@
-/* cmd_replay.c -- autotune replay: judge strategies on recorded spaces, without a GPU. */
+/* cmd_replay.c -- autotune replay: compare strategies on recorded spaces, without a GPU. */
 #include <stdlib.h>
 #include <string.h>
 
@@ -11,7 +11,7 @@
 
 enum { DEFAULT_RUNS = 50, MAX_STRATEGIES = 64 };
 
-/* Trials after which the tables say how far a strategy got. */
+/* Numbers of trials that the tables show. */
 static const int marks[] = {25, 50, 100, 150, 200, 300, 400};
 enum { MARKS = sizeof marks / sizeof *marks };
 
@@ -24,7 +24,7 @@ typedef struct bench {
   const search_strategy *strategies[MAX_STRATEGIES];
   size_t n_strategies;
   replay_curve *means,
-      *curves; /* over the spaces, of each strategy; of the last strategy, each space */
+      *curves; /* mean over the spaces, by strategy; of the current strategy, by space */
 } bench;
 
 static int parse(bench *b, err *e) {
@@ -123,14 +123,13 @@ static void announce(const bench *b) {
     format_sec(&s, b->spaces[i]->best);
     str_add(&s, "\n");
   }
-  str_addf(&s, "mean fraction of the optimum after so many trials, %lld runs\n\n",
-           (long long)b->o.runs);
+  str_addf(&s, "mean fraction of the optimum after N trials, %lld runs\n\n", (long long)b->o.runs);
   add_head(&s, width_of(b), b->n_strategies == 1 ? "space" : "strategy");
   print_str(&s);
   fflush(stdout);
 }
 
-/* One strategy: a row a space, and the mean. Several: a row for each's mean. */
+/* One strategy: a row for each space, and the mean. Several: a row for the mean of each. */
 static void print(const bench *b, size_t k) {
   const char *name = b->strategies[k]->name;
   str s = {0};

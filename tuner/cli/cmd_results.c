@@ -1,5 +1,5 @@
-/* cmd_results.c -- autotune export-results and import: a problem's trials as files that other tools
- * read, and such files into the database. */
+/* cmd_results.c -- autotune export-results and import: trials of a problem as files of other tools,
+ * and back. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -58,7 +58,7 @@ static int write_results(const cli *c, const char *path, cli_kernel *k, results_
   return rc;
 }
 
-/* The words without the first, which is the file. */
+/* The words after the file. */
 static cli without_file(const cli *c) {
   cli rest = *c;
   rest.words++;
@@ -91,18 +91,18 @@ typedef struct import {
   gen_template *t;
   gen_problem p;
   str problem;
-  gen_instance *g; /* NULL: the device is not here, so nothing is known of its limits */
+  gen_instance *g; /* NULL: the device is not here, and its limits are not known */
   db *d;
   int64_t device_id, template_id;
   const char *device_name;
   bool emulated;
   const char **known; /* configurations */
   size_t n_configs;
-  size_t n_new, n_known, n_out; /* stored; in the database already; not in the template's space */
+  size_t n_new, n_known, n_out; /* stored; already in the database; not in the template's space */
   err first_out;
 } import;
 
-/* Every column a parameter, and every parameter a column: else it is another kernel. */
+/* Columns and parameters must correspond; otherwise the results are of another kernel. */
 static int check_columns(const import *in, err *e) {
   static const char advice[] =
       "; the file is of another kernel: it can be searched as it is, by autotune replay %.200s";
@@ -132,7 +132,7 @@ static int check_columns(const import *in, err *e) {
   return 0;
 }
 
-/* The problem: as the command line says, else as the file does. */
+/* The problem of the command line, else of the file. */
 static int open_problem(import *in, err *e) {
   gen_options o;
   const cli *c = in->c;
@@ -160,7 +160,7 @@ static int open_problem(import *in, err *e) {
   return rc;
 }
 
-/* Ours say which device they are from; others belong to the one that --device names. */
+/* Files from export-results name their device; others belong to the device of --device. */
 static int open_device(import *in, err *e) {
   const trial_table_origin *o = &in->rows.origin;
   if (o->key && o->device && !in->c->device) {
@@ -207,7 +207,7 @@ static int put_time(const import *in, int64_t trial, double sec, err *e) {
       in->d, trial, &(db_sample){.stage = DB_SCREEN, .median = sec, .launches = 1, .uuid = ""}, e);
 }
 
-/* A result where the template allows none is of another kernel, or of another version. */
+/* A successful result at an invalid point is of another kernel, or of another version. */
 static int config_of(const import *in, size_t row, str *out, err *e) {
   gen_config c;
   str text = {0};
@@ -233,7 +233,7 @@ static bool is_known(const import *in, const char *config) {
   return bsearch(&config, in->known, in->n_configs, sizeof *in->known, by_text) != NULL;
 }
 
-/* The configurations that the database has of this problem, sorted. */
+/* The stored configurations of this problem, sorted. */
 static int load_known(import *in, err *e) {
   db_result *rows;
   TRY(db_results(in->d, in->template_id, in->device_id, str_text(&in->problem), &in->memory, &rows,

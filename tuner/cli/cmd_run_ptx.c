@@ -1,4 +1,4 @@
-/* cmd_run_ptx.c -- autotune run-ptx: any PTX on the emulated device, with its checks. */
+/* cmd_run_ptx.c -- autotune run-ptx: run any PTX on the emulated device, with its checks. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <string.h>
@@ -17,7 +17,7 @@ typedef struct parameter {
   dtype type;
   bool is_buffer;
   int64_t count; /* buffers: elements */
-  uint64_t bits; /* what the kernel gets: an address or a value */
+  uint64_t bits; /* passed to the kernel: an address or a value */
   void *host;    /* buffers: contents */
 } parameter;
 
@@ -30,7 +30,7 @@ typedef struct runner {
   size_t n;
 } runner;
 
-/* Numbers in [-1, 1], or small whole ones, that depend on nothing but the index. */
+/* Numbers in [-1, 1], or small integers, determined by the index. */
 static double value_at(dtype t, uint64_t i) {
   uint64_t z = (i + 1) * 0x9e3779b97f4a7c15u;
   z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9u;
@@ -56,8 +56,7 @@ static int bad(const char *word, err *e) {
                  word);
 }
 
-/* buf:f32:1024, buf:f32:1024:zero; `none` leaves it as it is allocated, to be found by the checks
- */
+/* buf:f32:1024, buf:f32:1024:zero; `none` leaves it uninitialised, for the checks to find */
 static int parse_buffer(runner *r, parameter *p, char *rest, const char *word, err *e) {
   char *save = NULL, *type = strtok_r(rest, ":", &save), *count = strtok_r(NULL, ":", &save);
   char *how = strtok_r(NULL, ":", &save);

@@ -1,4 +1,4 @@
-/* cmd_space.c -- autotune space: how many points, how many valid, what rejected the others. */
+/* cmd_space.c -- autotune space: count points, valid points, and what rejects the others. */
 #include "cli.h"
 #include "file.h"
 #include "json_writer.h"

@@ -1,4 +1,4 @@
-/* cmd_spec.c -- autotune spec: the space of a T1 file, counted. */
+/* cmd_spec.c -- autotune spec: count the space of a T1 file. */
 #include "cli.h"
 #include "file.h"
 #include "json_writer.h"

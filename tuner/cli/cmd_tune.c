@@ -1,10 +1,11 @@
-/* cmd_tune.c -- autotune FAMILY ...: tune one problem, a list of them, or the template's own. */
+/* cmd_tune.c -- autotune FAMILY ...: tune one problem, a list of problems, or the template's
+ * sizes. */
 #include <string.h>
 
 #include "tuning.h"
 #include "verbs.h"
 
-/* --sizes; the words are fields of all problems in it. */
+/* --sizes; the words are fields of all its problems. */
 static int read_list(tuning *x, sizes *out, err *e) {
   str common = {0};
   for (size_t i = 1; i < x->c->n_words; i++) {
@@ -29,7 +30,7 @@ static int tune_named(tuning *x, err *e) {
   return tuning_one(x, &p, e);
 }
 
-/* The template's own sizes, those for this kind of device. */
+/* The template's own sizes for this kind of device. */
 static int own_sizes(tuning *x, sizes *out, err *e) {
   const bool emu = tune_device(x->session)->modelled;
   const char *const *texts = emu ? x->t->sizes_emu : x->t->sizes_bench;

@@ -38,7 +38,7 @@ static int exit_status(int code) {
   return code == ERR_INTERRUPTED ? 130 : code == ERR_USAGE ? 2 : 1;
 }
 
-/* What was printed must have arrived. */
+/* The output must be complete. */
 static int finish(int rc, err *e) {
   if (!rc && (fflush(stdout) || ferror(stdout))) {
     rc = err_set(e, ERR_IO, "cannot write to standard output");
@@ -76,7 +76,7 @@ static int help(const char *word) {
 }
 
 int main(int argc, char **argv) {
-  signal(SIGXFSZ, SIG_IGN); /* a file at its size limit is a write that fails, with words */
+  signal(SIGXFSZ, SIG_IGN); /* at the file size limit a write fails with an error instead */
   const char *word = argc > 1 ? argv[1] : "";
   if (!word[0]) {
     print_usage(stderr);

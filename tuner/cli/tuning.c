@@ -72,7 +72,7 @@ int tuning_options(tuning *x, const cli *c, err *e) {
 
 /* ---- device ---------------------------------------------------------------------------------- */
 
-/* Configurations to try first, from a file: it needs the template. */
+/* Configurations to try first, from a file. */
 static int read_starts(tuning *x, err *e) {
   const char *start = x->c->start;
   return start && is_path(start)
@@ -134,7 +134,7 @@ static int print_report(tuning *x, const tune_state *t, const char *data, err *e
   return rc;
 }
 
-/* NULL: nothing was recorded. */
+/* The data recorded for a problem; NULL: none. */
 static const char *data_of(const tuning *x, const gen_problem *p) {
   gen_problem other = {0};
   for (size_t i = 0; i < x->n_data; i++) {
@@ -157,7 +157,7 @@ int tuning_one(tuning *x, const gen_problem *p, err *e) {
 
 /* ---- many ------------------------------------------------------------------------------------ */
 
-/* The problems of this template that have results of this device. */
+/* The problems of this template that are tuned on this device. */
 static int tuned_problems(tuning *x, gen_problem **out, size_t *n, err *e) {
   db_problem *rows;
   size_t n_rows;
@@ -179,7 +179,7 @@ static void report_failure(tuning *x, const gen_problem *p, const err *why) {
   str problem = {0};
   gen_problem_text(x->t, p, &problem);
   summary_failed(&x->summary, str_text(&problem), why->message);
-  if (data_of(x, p) || x->summary.wanted < 2) { /* there is no table of one problem */
+  if (data_of(x, p) || x->summary.wanted < 2) { /* a single problem has no table */
     fprintf(stderr, "%s is left out: %s\n", str_text(&problem), why->message);
   }
   str_clear(&problem);

@@ -1,4 +1,4 @@
-/* verbs.h -- one function a verb; each in a file of its own, cmd_NAME.c. */
+/* verbs.h -- the functions of the verbs; each in cmd_NAME.c. */
 #ifndef TUNE_VERBS_H
 #define TUNE_VERBS_H
 
@@ -28,7 +28,7 @@ int cmd_export_results(const cli *c, err *e);
 int cmd_import(const cli *c, err *e);
 int cmd_db(const cli *c, err *e);
 
-/* show_importance -- what `show --importance` prints of a problem's trials; cmd_importance.c */
+/* show_importance -- print `show --importance` of a problem's trials; cmd_importance.c */
 int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n, int64_t top,
                     err *e);
 

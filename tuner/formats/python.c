@@ -54,8 +54,7 @@ static type fail(translator *t, const char *what, const char *word) {
 
 static bool advance(translator *t) {
   python_next(&t->x);
-  return t->x.kind != PYTHON_BAD ||
-         fail(t, "no Python that is understood here: there is", t->x.token) != FAILED;
+  return t->x.kind != PYTHON_BAD || fail(t, "unsupported Python:", t->x.token) != FAILED;
 }
 
 static bool is(const translator *t, const char *word) {
@@ -72,7 +71,7 @@ static bool accept(translator *t, const char *word) {
 }
 
 static type unexpected(translator *t) {
-  return fail(t, t->x.kind == PYTHON_END ? "it ends too early" : "no place for", t->x.token);
+  return fail(t, t->x.kind == PYTHON_END ? "unexpected end" : "unexpected", t->x.token);
 }
 
 /* ---- types ----------------------------------------------------------------------------------- */
@@ -100,7 +99,7 @@ static type as_condition(translator *t, str *out, size_t start, type is_type) {
   switch (is_type) {
   case NUMBER: wrap(out, start, "(", " ~= 0)"); return CONDITION;
   case TEXT: wrap(out, start, "(", " ~= '')"); return CONDITION;
-  case LIST: return fail(t, "a list is no condition", "");
+  case LIST: return fail(t, "a list is not a condition", "");
   default: return is_type;
   }
 }
@@ -126,7 +125,7 @@ static type literal(translator *t, str *out) {
     strtod(t->x.token, &end);
   }
   if (*end) {
-    return fail(t, "no number:", t->x.token);
+    return fail(t, "not a number:", t->x.token);
   }
   if (whole) {
     str_addf(out, "%lld", strtoll(t->x.token, NULL, 0));
@@ -224,7 +223,7 @@ static type call(translator *t, const char *name, str *out) {
       return call_function(t, &functions[i], out);
     }
   }
-  return fail(t, "no function that is known here:", name);
+  return fail(t, "unknown function:", name);
 }
 
 static type word(translator *t, str *out) {
@@ -242,7 +241,7 @@ static type word(translator *t, str *out) {
   }
   const python_name *known = find_name(t, name);
   if (!known) {
-    return fail(t, "no parameter is called", name);
+    return fail(t, "unknown parameter", name);
   }
   str_add(out, name);
   return known->is_text ? TEXT : NUMBER;
@@ -334,7 +333,7 @@ static type parentheses(translator *t, str *out) {
   str_add(out, "(");
   type k = expression(t, out);
   if (k && is(t, ",")) {
-    return fail(t, "a tuple has a place only after `in`", "");
+    return fail(t, "a tuple is allowed only after `in`", "");
   }
   str_add(out, ")");
   return !k ? k : accept(t, ")") ? k : unexpected(t);
@@ -408,7 +407,7 @@ static type apply(translator *t, str *out, size_t start, const arithmetic *a, ty
 static type operators(translator *t, str *out, int floor) {
   size_t start = out->n;
   if (++t->depth > MAX_DEPTH) {
-    return fail(t, "too deep", "");
+    return fail(t, "nested nested too deeplyly", "");
   }
   type k = operand(t, out);
   for (const arithmetic *a; k && (a = arithmetic_at(t)) && a->left > floor;) {
@@ -428,7 +427,7 @@ static type membership(translator *t, const char *left, bool negated, str *out) 
   for (size_t n = 0; !is(t, end); n++) {
     str_addf(out, "%s%s == ", n ? " or " : "", left);
     if (n == MAX_ITEMS) {
-      return fail(t, "too long a list after `in`", "");
+      return fail(t, "the list after `in` is too long", "");
     }
     if (!element(t, out) || (!is(t, end) && !accept(t, ","))) {
       return t->e && t->e->code ? FAILED : unexpected(t);
@@ -460,7 +459,7 @@ static type compare(translator *t, const char *op, str *left, type *left_type, s
   *left_type = as_number(left, 0, *left_type);
   if (k && (k != *left_type || k == LIST)) {
     bool never = k != LIST && *left_type != LIST && op[1] == '=' && (op[0] == '=' || op[0] == '~');
-    k = never ? k : fail(t, "these can't be compared by", op);
+    k = never ? k : fail(t, "cannot compare these by", op);
   }
   str_addf(out, "(%s %s %s)", str_text(left), op, str_text(&right));
   str_clear(left);
@@ -523,7 +522,7 @@ static type negation(translator *t, str *out) {
     return comparisons(t, out);
   }
   if (++t->depth > MAX_DEPTH) {
-    return fail(t, "too deep", "");
+    return fail(t, "nested nested too deeplyly", "");
   }
   type k = negation(t, out);
   t->depth--;
@@ -576,7 +575,7 @@ static type choice(translator *t, str *out, size_t start, type k) {
 static type expression(translator *t, str *out) {
   size_t start = out->n;
   if (++t->depth > MAX_DEPTH) {
-    return fail(t, "too deep", "");
+    return fail(t, "nested nested too deeplyly", "");
   }
   type k = logic(t, out, "or");
   if (k && accept(t, "if")) {

@@ -126,7 +126,7 @@ static int place_rows(recorded *r, const trial_table *t, err *e) {
   qsort(places, t->n, sizeof *places, by_rank);
   keep_last(r, t, places);
   free(places);
-  return isfinite(r->best) ? 0 : err_at(e, ERR_USAGE, r->path, "no configuration in it worked");
+  return isfinite(r->best) ? 0 : err_at(e, ERR_USAGE, r->path, "none of its configurations worked");
 }
 
 static void at(const void *self, size_t point, uint16_t *places) {

@@ -80,7 +80,8 @@ static int write_param(writer *w, const json_t *param, err *e) {
   const char *name = text_of(param, "Name", ""), *type = text_of(param, "Type", "int");
   const json_t *values = json_object_get(param, "Values");
   if (!is_name(name)) {
-    return bad(w, e, "a tuning parameter has no name, or one with odd characters: '%.60s'", name);
+    return bad(w, e, "a tuning parameter has no name, or a name that is not an identifier: '%.60s'",
+               name);
   }
   if (w->n == GEN_MAX_PARAMS) {
     return bad(w, e, "%s", "more than 48 tuning parameters");

@@ -52,8 +52,10 @@ static int read_head(csv *x, char *line, err *e) {
     TRY(trial_table_param(x->t, name, e));
   }
   if (!name) {
-    return bad(x, e, "no column '%s': a recording has the parameters, then status and time_ms",
-               "status");
+    return bad(
+        x, e,
+        "no column '%s': a recording has a column for each parameter, then status and time_ms",
+        "status");
   }
   x->time_column = x->t->n_params + 1;
   while ((name = next_cell(&line)) && strcmp(name, "time_ms")) {
@@ -70,7 +72,7 @@ static int read_time(const csv *x, const char *status, const char *text, double 
   }
   double ms = strtod(text, &end);
   if (end == text || *end || !isfinite(ms) || ms <= 0) {
-    return bad(x, e, "the status is ok, but '%.60s' is no time in milliseconds", text);
+    return bad(x, e, "the status is ok, but '%.60s' is not a time in milliseconds", text);
   }
   *sec = ms * 1e-3;
   return 0;

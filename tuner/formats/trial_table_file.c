@@ -20,9 +20,9 @@ static int read_all(gzFile f, const char *path, str *out, err *e) {
   int code;
   const char *why = gzerror(f, &code);
   if (n < 0 || code == Z_BUF_ERROR) { /* the latter: the file ends inside the stream */
-    return err_set(e, ERR_IO, "%s can't be read: %s", path,
+    return err_set(e, ERR_IO, "cannot read %s: %s", path,
                    code == Z_ERRNO       ? strerror(errno)
-                   : code == Z_BUF_ERROR ? "it is cut short"
+                   : code == Z_BUF_ERROR ? "the file is truncated"
                                          : why);
   }
   return out->failed ? err_set(e, ERR_NOMEM, "out of memory for %s", path) : 0;
@@ -32,7 +32,7 @@ int trial_table_read_file(const char *path, str *out, err *e) {
   errno = 0;
   gzFile f = gzopen(path, "rb");
   if (!f) {
-    return err_set(e, errno == ENOENT ? ERR_NOTFOUND : ERR_IO, "%s can't be opened: %s", path,
+    return err_set(e, errno == ENOENT ? ERR_NOTFOUND : ERR_IO, "cannot open %s: %s", path,
                    errno ? strerror(errno) : "out of memory");
   }
   int rc = read_all(f, path, out, e);

@@ -112,7 +112,7 @@ static int check_one(bench_case *x, bench_entrant *n, err *e) {
     return 0;
   }
   return rc == ERR_WRONG && n->is_peer
-             ? err_set(e, rc, "%s computes something else: %s", n->name, wrong.message)
+             ? err_set(e, rc, "%s computes a different result: %s", n->name, wrong.message)
              : err_set(e, rc, "%s: %s", n->name, wrong.message);
 }
 

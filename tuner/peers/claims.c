@@ -51,7 +51,7 @@ static int read_sides(const reader *r, char *sides, const char *common, claim *c
   c->other_part = trim(sign + 1);
   if (!c->one_part[0] || !c->other_part[0] || strchr(c->one_part, ' ') ||
       strchr(c->other_part, ' ')) {
-    return wrong(r, "a configuration is NAME=VALUE,... without blanks", e);
+    return wrong(r, "a configuration is NAME=VALUE,... without spaces", e);
   }
   c->one = whole(r, common, c->one_part);
   c->other = whole(r, common, c->other_part);

@@ -72,7 +72,7 @@ static int find_nvcc(str *path, err *e) {
     return 0;
   }
   return err_set(e, ERR_NOTFOUND,
-                 "this peer is compiled by nvcc, and there is none in $CUDA_HOME/bin, $PATH or "
+                 "nvcc, which compiles this peer, is not in $CUDA_HOME/bin, $PATH or "
                  "/usr/local/cuda/bin; install the CUDA toolkit");
 }
 
@@ -85,7 +85,8 @@ static int cache_folder(str *out, err *e) {
   } else if (home && home[0]) {
     str_addf(out, "%s/.cache/autotune/peers/", home);
   } else {
-    return err_set(e, ERR_IO, "neither XDG_CACHE_HOME nor HOME is set: nowhere to keep the peer");
+    return err_set(e, ERR_IO,
+                   "neither XDG_CACHE_HOME nor HOME is set: no folder to keep the compiled peer");
   }
   return 0;
 }
@@ -169,7 +170,7 @@ static int compile(build *b, const char *nvcc, err *e) {
 /* The line with the first error, else the last line. */
 static void first_error(char *text, char *out, size_t size) {
   char *rest = NULL;
-  snprintf(out, size, "no word from it");
+  snprintf(out, size, "no output");
   for (char *p = strtok_r(text, "\n", &rest); p; p = strtok_r(NULL, "\n", &rest)) {
     snprintf(out, size, "%s", p);
     if (strstr(p, "error")) {
@@ -185,7 +186,7 @@ static int explain(const build *b, int status, err *e) {
     first_error(text.p, line, sizeof line);
   }
   str_clear(&text);
-  return err_set(e, ERR_COMPILE, "nvcc failed (status %d): %s; all of it: %s", status, line,
+  return err_set(e, ERR_COMPILE, "nvcc failed (status %d): %s; full output: %s", status, line,
                  str_text(&b->output));
 }
 

@@ -40,7 +40,7 @@ static int not_served(const peer_kind *k, const char *family, err *e) {
       str_addf(&list, "; for %s there is --vs %s", family, kinds[i]->name);
     }
   }
-  int rc = err_set(e, ERR_USAGE, "%s has nothing to set beside %s; it knows %s", k->name, family,
+  int rc = err_set(e, ERR_USAGE, "%s does not support %s; it supports %s", k->name, family,
                    str_text(&list));
   str_clear(&list);
   return rc;
@@ -77,7 +77,7 @@ static int make_current(const rt_device *d, err *e) {
   *(void **)&set = peer_driver_symbol("cuCtxSetCurrent");
   if (!get || !retain || !set || get(&device, d->info.ordinal) || retain(&context, device) ||
       set(context)) {
-    return err_set(e, ERR_DEVICE, "the context of %s can't be made current for the peer",
+    return err_set(e, ERR_DEVICE, "cannot make the context of %s current for the peer",
                    d->info.name);
   }
   return 0;
@@ -151,7 +151,7 @@ int peer_argument(const gen_template *t, const char *names, size_t *out, err *e)
       return 0;
     }
   }
-  return err_set(e, ERR_USAGE, "template %s has no argument %s that the peer needs", t->name,
+  return err_set(e, ERR_USAGE, "template %s has no argument %s, which the peer needs", t->name,
                  names);
 }
 
@@ -159,7 +159,7 @@ int peer_symbols(void *library, const char *what, const peer_symbol *s, size_t n
   for (size_t i = 0; i < n; i++) {
     *(void **)s[i].to = dlsym(library, s[i].name);
     if (!*(void **)s[i].to) {
-      return err_set(e, ERR_NOTFOUND, "this %s lacks %s, which is needed", what, s[i].name);
+      return err_set(e, ERR_NOTFOUND, "this %s lacks the function %s", what, s[i].name);
     }
   }
   return 0;

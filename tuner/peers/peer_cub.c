@@ -75,7 +75,7 @@ static int type_of(const gen_template *t, const gen_problem *p, size_t *out, err
       return 0;
     }
   }
-  return err_set(e, ERR_USAGE, "cub is not asked about elements of type %s", word ? word : "?");
+  return err_set(e, ERR_USAGE, "cub is not used for elements of type %s", word ? word : "?");
 }
 
 static const char *payload_of(const gen_template *t, const gen_problem *p) {
@@ -94,7 +94,7 @@ static bool is_word(const gen_template *t, const gen_problem *p, const char *nam
 
 static int check_range(const peer_cub_call *c, err *e) {
   if (c->bins >= INT32_MAX || c->lower < INT32_MIN || c->upper > INT32_MAX) {
-    return err_set(e, ERR_USAGE, "cub's levels are of 32 bits: the bins reach from %.0f to %.0f",
+    return err_set(e, ERR_USAGE, "CUB has 32-bit levels: the bins reach from %.0f to %.0f",
                    c->lower, c->upper);
   }
   return 0;
@@ -127,7 +127,7 @@ static int flags_of(const gen_template *t, const gen_problem *p, str *flags, err
   TRY(type_of(t, p, &type, e));
   TRY(call_of(t, p, type, &c, e));
   if (op && !strncmp(op, "norm", 4)) {
-    return err_set(e, ERR_USAGE, "cub has no op=%s", op);
+    return err_set(e, ERR_USAGE, "CUB has no op=%s", op);
   }
   str_addf(flags, "-D%s -DPEER_TYPE=%s -DPEER_OFFSET=%s -DPEER_OPERATOR=peer_%s", r->algorithm,
            types[type].text, c.n + c.m > INT32_MAX ? "int64_t" : "int", op ? op : "sum");

@@ -194,7 +194,7 @@ static int find_routine(const gen_template *t, const gen_problem *p, const routi
       return 0;
     }
   }
-  return err_set(e, ERR_USAGE, "cuBLAS is not asked about a %s of %s", t->name, type);
+  return err_set(e, ERR_USAGE, "cuBLAS has no %s of %s", t->name, type);
 }
 
 /* What cuBLAS's routine cannot do by itself. */
@@ -210,8 +210,7 @@ static int check_extras(const routine *r, const gen_template *t, const gen_probl
     return err_set(e, ERR_USAGE, "cuBLAS transposes one matrix a call");
   }
   return r->call == gemv_ex && peer_number(t, p, "unit", 1) != 1
-             ? err_set(e, ERR_USAGE,
-                       "cuBLAS has no product of 16 bits with a vector that is not contiguous")
+             ? err_set(e, ERR_USAGE, "cuBLAS has no 16-bit product with a strided vector")
              : 0;
 }
 
@@ -292,7 +291,7 @@ static int launch(void *self, rt_stream s, const void *const *args, err *e) {
   x->set_stream(x->handle, s);
   const int rc = x->r->call(x, args);
   if (rc == NO_SUCH_CALL) {
-    return err_set(e, ERR_USAGE, "cuBLAS has no such product of 16 bits");
+    return err_set(e, ERR_USAGE, "cuBLAS has no such 16-bit product");
   }
   return rc ? err_set(e, ERR_LAUNCH, "%s failed with status %d", x->r->symbol, rc) : 0;
 }
@@ -315,7 +314,7 @@ static int start(cublas *x, bool tf32, peer *out, err *e) {
     return err_set(e, ERR_DEVICE, "cublasCreate failed");
   }
   if (tf32 && x->set_math(x->handle, TF32_MATH)) {
-    return err_set(e, ERR_DEVICE, "cuBLAS does not take TF32 here");
+    return err_set(e, ERR_DEVICE, "cuBLAS does not support TF32 here");
   }
   x->version(x->handle, &number);
   snprintf(out->version, sizeof out->version, "cuBLAS %d.%d.%d%s", number / 10000,

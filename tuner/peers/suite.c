@@ -64,7 +64,7 @@ static int values_open(const char *word, values *v, err *e) {
   *v = (values){.word = word, .p = last + 1, .end = word + strlen(word)};
   const bool braces = *v->p == '{';
   if (braces && v->end[-1] != '}') {
-    return err_set(e, ERR_USAGE, "the list of '%s' has no } at its end, or blanks inside", word);
+    return err_set(e, ERR_USAGE, "the list of '%s' has no closing }, or spaces inside", word);
   }
   v->p += braces;
   v->end -= braces;
@@ -248,7 +248,7 @@ static int unknown(const reader *r, err *e) {
   }
   int rc = err_set(e, ERR_USAGE, "%s has no suite '%s'%s%s%s; there are: %s", r->t->name, r->wanted,
                    near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
-                   r->n_names ? str_text(&list) : "none, but --suite takes a file of problems too");
+                   r->n_names ? str_text(&list) : "none; --suite also takes a file of problems");
   str_clear(&list);
   return rc;
 }

@@ -47,7 +47,7 @@ void bench_report_head(const bench_report *r, str *out) {
   str_addf(out, "%s on %s, %s L2%s%s; %s%s\n", r->family, r->device, r->hot ? "hot" : "cold",
            r->graph ? ", in CUDA graphs" : "", r->modelled ? ", emulated: times are modelled" : "",
            r->version && r->version[0] ? r->version : them(r),
-           r->modelled ? "" : ", interleaved; medians, +- half of the middle half's width");
+           r->modelled ? "" : ", interleaved; medians, +- half the interquartile range");
   str_addf(out, "%-*s  %-12s %15s %9s %15s %7s", r->width, "problem", "origin", "ours", "of floor",
            them(r), "ratio");
   str_addf(out, "%s\n", r->errors ? "   error: ours, theirs (1: the tolerance)" : "");

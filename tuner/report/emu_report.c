@@ -41,7 +41,7 @@ void emu_report_text(str *s, const char *kernel, const rt_emu_stats *x) {
   str_addf(s, " (%.1f a request)\n", share(x->load_sectors + x->store_sectors, x->global_requests));
   add_number(s, "  shared memory   ", x->shared_requests, " requests, ");
   add_number(s, "", x->shared_wavefronts, " wavefronts");
-  str_addf(s, " (%.2f a request; more than needed are bank conflicts)\n",
+  str_addf(s, " (%.2f a request; above the minimum: bank conflicts)\n",
            share(x->shared_wavefronts, x->shared_requests));
   add_number(s, "  atomics         ", x->atomics, "; barriers ");
   add_number(s, "", x->barriers, "\n");

@@ -280,7 +280,7 @@ static int check(const history *h, err *e) {
   }
   if (n < IMPORTANCE_LEAST) {
     return err_set(e, ERR_NOTFOUND,
-                   "%zu trials with a time are too few to tell what matters; tune on, to %d", n,
+                   "%zu trials with a time are too few for an analysis; tune further, to %d", n,
                    IMPORTANCE_LEAST);
   }
   return least < most ? 0 : err_set(e, ERR_NOTFOUND, "all trials took the same time");

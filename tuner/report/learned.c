@@ -212,8 +212,8 @@ void learned_text(const learned_table *l, arena *a, str *out) {
     page p = {.l = l, .rows = &l->rows[i], .n = n, .a = a};
     add_page(&p, out);
   }
-  str_add(out, "A value in brackets is the next best that was tried, and what it costs; a dot: the "
-               "best does not depend on it.\n");
+  str_add(out, "Brackets: the next best value tried, and what it costs. Dot: the "
+               "best does not depend on the parameter.\n");
 }
 
 /* ---- for machines ---------------------------------------------------------------------------- */

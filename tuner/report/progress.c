@@ -47,7 +47,7 @@ static double left_sec(const tune_state *t) {
 
 static void add_line(str *s, const tune_state *t) {
   if (!strcmp(t->phase, "finals")) {
-    str_add(s, "finals: the fastest and the default, side by side");
+    str_add(s, "finals: timing the fastest and the default interleaved");
     return;
   }
   str_add(s, "trial ");

@@ -35,7 +35,7 @@ void space_report(const char *title, const gen_template *t, const gen_tally *tal
   format_count(s, (double)tally->valid);
   str_addf(s, " valid, counted in %.*f s", sec < 0.1 ? 4 : 2, sec);
   if (tally->n_nodes) {
-    str_add(s, "; too many to list, kept as a diagram of ");
+    str_add(s, "; too many to list, stored as a decision diagram of ");
     format_count(s, (double)tally->n_nodes);
     str_add(s, " nodes");
   }

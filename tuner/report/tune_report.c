@@ -67,7 +67,7 @@ static void add_rows(const tune_report *r, str *s) {
     }
   }
   if (r->state->replay == RT_GRAPH) {
-    str_add(s, "  timed in CUDA graphs: launches one by one from a program take longer\n");
+    str_add(s, "  timed in CUDA graphs: separate launches from a program take longer\n");
   }
 }
 
