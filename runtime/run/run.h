@@ -1,10 +1,10 @@
 /* run.h -- a candidate on a device: loaded, launched, checked, timed.
  *
  * rt_loaded is an image with its plan, ready to launch: the tuner and libtuned use the same one.
- * rt_bench is one problem's buffers on a device: inputs filled, outputs poisoned, canaries around
+ * rt_harness is one problem's buffers on a device: inputs filled, outputs poisoned, canaries around
  * every buffer, reference results, and enough copies that timing can rotate past the L2 cache.
  *
- * How it is used: one rt_bench per problem; for every candidate one rt_loaded, one check, and, when
+ * How it is used: one rt_harness per problem; for every candidate one rt_loaded, one check, and, when
  * that passed, one timing. Neither allocates device memory per launch.
  */
 #ifndef RT_RUN_H
@@ -49,25 +49,25 @@ int rt_loaded_reserve(rt_loaded *l, err *e);
 /* rt_loaded_info -- registers, spills and shared memory: the largest over the plan's kernels */
 int rt_loaded_info(rt_loaded *l, rt_function_info *info, err *e);
 
-typedef struct rt_tools rt_tools; /* the runtime's own kernels (kit.cu) on a device */
+typedef struct rt_tools rt_tools; /* the runtime's own kernels (fill_check.cu) on a device */
 /* rt_tools_new -- compiles and loads them; once per device and process */
 int rt_tools_new(rt_device *d, rt_compiler *c, rt_tools **out, err *e);
 void rt_tools_free(rt_tools *k);
 
-typedef struct rt_bench rt_bench;
-/* rt_bench_new -- allocates and fills the problem's buffers, runs the reference for every case. The
+typedef struct rt_harness rt_harness;
+/* rt_harness_new -- allocates and fills the problem's buffers, runs the reference for every case. The
  * template, the instance and the tools must outlive the bench.
  *   err  ERR_NOMEM     the problem does not fit; says how much it needs and what is free
  *        ERR_TEMPLATE  the reference itself writes where it should not */
-int rt_bench_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t, gen_instance *g,
-                 rt_bench **out, err *e);
-/* rt_bench_new_on -- the same, and the first case, which is timed, is what a program gave; the
+int rt_harness_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+                   gen_instance *g, rt_harness **out, err *e);
+/* rt_harness_new_on -- the same, and the first case, which is timed, is what a program gave; the
  * template's own follow, so that what is right here is right elsewhere. `data` must outlive the
  * bench; NULL: none */
 struct rt_captured;
-int rt_bench_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
-                    gen_instance *g, const struct rt_captured *data, rt_bench **out, err *e);
-void rt_bench_free(rt_bench *b);
+int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+                      gen_instance *g, const struct rt_captured *data, rt_harness **out, err *e);
+void rt_harness_free(rt_harness *b);
 
 typedef struct rt_check {
   /* the largest |x - ref| / (abs + rel * |ref|) over all outputs and the cases that were run */
@@ -81,16 +81,16 @@ typedef struct rt_check {
   double first_sec;
 } rt_check;
 
-/* rt_bench_check -- run every case of the template against the reference, up to the first that is
+/* rt_harness_check -- run every case of the template against the reference, up to the first that is
  * wrong: outputs poisoned (NaN patterns) before each, all bytes of every output compared, padding
  * included, inputs and canaries compared afterwards.
  *   err  ERR_WRONG   what is wrong, in words: "y[123] is 4.5, reference 4.25 (case 1); 17 of 20
  *                    wrong"; "wrote 12 bytes past the end of C, at +0 to +11"; "changed input A"
  *        ERR_LAUNCH  it died */
-int rt_bench_check(rt_bench *b, rt_loaded *l, rt_check *out, err *e);
-/* rt_bench_check_quick -- the same, but when the first case's launch, and again, takes more than
+int rt_harness_check(rt_harness *b, rt_loaded *l, rt_check *out, err *e);
+/* rt_harness_check_quick -- the same, but when the first case's launch, and again, takes more than
  * four times `stop_above` (0: never) the others are left out: right or wrong, it is no winner */
-int rt_bench_check_quick(rt_bench *b, rt_loaded *l, double stop_above, rt_check *out, err *e);
+int rt_harness_check_quick(rt_harness *b, rt_loaded *l, double stop_above, rt_check *out, err *e);
 
 typedef enum rt_replay {
   RT_STREAM, /* launches one after another, as a program would make them */
@@ -115,7 +115,7 @@ typedef struct rt_timing {
   /* one set of buffers instead of rotating */
   bool hot;
   rt_replay replay;
-  /* called once for each contender (0 in rt_bench_time) while the device works on a batch of its:
+  /* called once for each contender (0 in rt_harness_time) while the device works on a batch of its:
    * the moment to read clocks and power. NULL: nobody looks */
   void (*watch)(void *self, size_t contender);
   void *watcher;
@@ -138,7 +138,7 @@ static inline double rt_times_spread(const rt_times *t) {
   return t->median > 0 ? (t->p75 - t->p25) / t->median : 0;
 }
 
-/* rt_bench_energy -- joules per launch, by a meter that counts in steps and is read as often as
+/* rt_harness_energy -- joules per launch, by a meter that counts in steps and is read as often as
  * need be: launches follow each other for at least `sec`, from one step of the meter to another.
  * The emulator has no meter. in   joules  the meter, read by the host; a negative number: it failed
  *   err  ERR_DEVICE  it failed, or stood still for two seconds */
@@ -146,14 +146,14 @@ typedef struct rt_meter {
   double (*joules)(void *self);
   void *self;
 } rt_meter;
-int rt_bench_energy(rt_bench *b, rt_loaded *l, const rt_meter *meter, double sec, double *joules,
-                    err *e);
+int rt_harness_energy(rt_harness *b, rt_loaded *l, const rt_meter *meter, double sec,
+                      double *joules, err *e);
 
-/* rt_bench_time -- batches of launches between two events, each batch long enough for the events'
- * resolution, over rotating buffers; case 0. It ends by a sequential test (see run_timing.c). On
+/* rt_harness_time -- batches of launches between two events, each batch long enough for the events'
+ * resolution, over rotating buffers; case 0. It ends by a sequential test (see harness_timing.c). On
  * the emulator one launch, in modelled seconds. err  ERR_USAGE  RT_GRAPH, and this device has no
  * graphs */
-int rt_bench_time(rt_bench *b, rt_loaded *l, const rt_timing *how, rt_times *out, err *e);
+int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times *out, err *e);
 
 /* A thing to time beside the candidates: a vendor's library, say. */
 typedef struct rt_contender {
@@ -161,11 +161,11 @@ typedef struct rt_contender {
   void *self;
 } rt_contender;
 rt_contender rt_loaded_contender(rt_loaded *l);
-/* rt_bench_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each, but only three
+/* rt_harness_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each, but only three
  * of whoever takes more than four times as long as the fastest; times[n] */
-int rt_bench_race(rt_bench *b, const rt_contender *c, size_t n, size_t rounds, const rt_timing *how,
-                  rt_times *times, err *e);
-/* rt_bench_check_contender -- as rt_bench_check */
-int rt_bench_check_contender(rt_bench *b, rt_contender c, rt_check *out, err *e);
+int rt_harness_race(rt_harness *b, const rt_contender *c, size_t n, size_t rounds,
+                    const rt_timing *how, rt_times *times, err *e);
+/* rt_harness_check_contender -- as rt_harness_check */
+int rt_harness_check_contender(rt_harness *b, rt_contender c, rt_check *out, err *e);
 
 #endif

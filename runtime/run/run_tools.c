@@ -4,7 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "kit.h"
+#include "fill_check.h"
 
 enum { KIT_BLOCK = 256, KEPT_MOST = 8 };
 
@@ -24,7 +24,7 @@ struct rt_tools {
 /* ---- compiling ----------------------------------------------------------------------------- */
 
 /* The numbers that host and kernels must agree on, then the kernels. */
-static void kit_source(str *out) {
+static void fill_check_source(str *out) {
 #define KIT_DTYPE(name, nbytes, cuda, kind)                                                        \
   str_addf(out, "#define DTYPE_%s %d\n", #name, DTYPE_##name);
   DTYPE_LIST(KIT_DTYPE)
@@ -35,7 +35,7 @@ static void kit_source(str *out) {
   str_addf(out, "#define GEN_FILL_BITS %d\n", GEN_FILL_BITS);
   str_addf(out, "#define GEN_FILL_RAMP %d\n", GEN_FILL_RAMP);
   str_addf(out, "#define GEN_FILL_SORTED %d\n", GEN_FILL_SORTED);
-  for (const gen_file *f = rt_kit; f->name; f++) {
+  for (const gen_file *f = rt_fill_check; f->name; f++) {
     str_addf(out, "#line 1 \"%s\"\n", f->name);
     str_add_n(out, f->text, f->n);
   }
@@ -46,10 +46,10 @@ static int load(rt_tools *k, const rt_image *image, err *e) {
   const struct {
     const char *name;
     rt_function **function;
-  } list[] = {{"kit_fill", &k->fill},
-              {"kit_compare", &k->compare},
-              {"kit_differ", &k->differ},
-              {"kit_canaries", &k->canaries}};
+  } list[] = {{"fill", &k->fill},
+              {"compare", &k->compare},
+              {"find_differences", &k->differ},
+              {"check_canaries", &k->canaries}};
   TRY(k->d->ops->module_load(k->d, str_text(bytes), bytes->n, &k->module, e));
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     TRY(k->d->ops->function(k->d, k->module, list[i].name, list[i].function, e));
@@ -62,7 +62,7 @@ static int compile_and_load(rt_tools *k, rt_compiler *c, err *e) {
   arena a = {0};
   str text = {0};
   rt_image_init(&image);
-  kit_source(&text);
+  fill_check_source(&text);
   rt_source source = {.text = str_text(&text), .arch = k->d->info.arch};
   int rc =
       text.failed ? err_set(e, ERR_NOMEM, "out of memory") : rt_compile(c, &source, &a, &image, e);
@@ -143,7 +143,7 @@ static int launch(rt_tools *k, rt_function *f, uint64_t n, void **args, err *e) 
   return n ? k->d->ops->launch(k->d, f, grid, block, 0, NULL, args, e) : 0;
 }
 
-typedef struct filling { /* as in kit.cu */
+typedef struct filling { /* as in fill_check.cu */
   int32_t type, kind;
   uint64_t bits, span;
   double offset, scale;

@@ -1,4 +1,4 @@
-/* run_tools.h -- launching the kernels of kit.cu. Private to runtime/run.
+/* run_tools.h -- launching the kernels of fill_check.cu. Private to runtime/run.
  *
  * Launches are asynchronous, on the default stream, in order. Judges ADD to a finding that lies on
  * the device, so that a whole check reads its findings back once.
@@ -8,7 +8,7 @@
 
 #include "run.h"
 
-typedef struct rt_finding { /* as in kit.cu */
+typedef struct rt_finding { /* as in fill_check.cu */
   uint64_t n;
   uint64_t first, last; /* UINT64_MAX and 0 when n is 0 */
   uint64_t worst;       /* bits of a double */
@@ -16,7 +16,7 @@ typedef struct rt_finding { /* as in kit.cu */
 
 #define RT_FINDING_NONE ((rt_finding){0, UINT64_MAX, 0, 0})
 
-typedef struct rt_zone { /* as in kit.cu */
+typedef struct rt_zone { /* as in fill_check.cu */
   rt_ptr at;
   uint64_t nbytes;
 } rt_zone;

@@ -127,7 +127,7 @@ static int compile(modeller *m, gen_instance *g, const gen_config *config, str *
   return rc;
 }
 
-static int model(modeller *m, gen_template *t, gen_instance *g, rt_bench *bench, trial *x) {
+static int model(modeller *m, gen_template *t, gen_instance *g, rt_harness *bench, trial *x) {
   gen_config config;
   str ptx = {0};
   arena a = {0};
@@ -139,7 +139,7 @@ static int model(modeller *m, gen_template *t, gen_instance *g, rt_bench *bench,
   rc = rc ? rc : compile(m, g, &config, &ptx);
   rc = rc ? rc : gen_plan_make(g, &config, &a, &plan, &m->e);
   rc = rc ? rc : rt_loaded_new(m->d, str_text(&ptx), ptx.n, t, plan, &l, &m->e);
-  rc = rc ? rc : rt_bench_time(bench, l, &how, &times, &m->e);
+  rc = rc ? rc : rt_harness_time(bench, l, &how, &times, &m->e);
   x->modelled = rc ? NAN : times.median;
   rt_loaded_free(l);
   str_clear(&ptx);
@@ -215,14 +215,14 @@ static void model_problem(modeller *m, size_t first, size_t last, FILE *rows) {
   gen_template *t;
   gen_instance *g;
   gen_problem p;
-  rt_bench *bench;
+  rt_harness *bench;
   const char *problem = m->trials[first].problem, *words = strchr(problem, ' ');
   size_t n = 0;
   snprintf(family, sizeof family, "%.*s", (int)strcspn(problem, " "), problem);
   need(m, gen_open(NULL, family, &t, &m->e));
   need(m, gen_problem_parse(t, words ? words : "", &p, &m->e));
   need(m, gen_instance_new(t, &p, m->limits, RT_NUMBERS, &g, &m->e));
-  need(m, rt_bench_new(m->d, m->c, m->tools, t, g, &bench, &m->e));
+  need(m, rt_harness_new(m->d, m->c, m->tools, t, g, &bench, &m->e));
   for (size_t i = first; i < last; i++) {
     trial *x = &m->trials[i];
     if (model(m, t, g, bench, x)) {
@@ -243,7 +243,7 @@ static void model_problem(modeller *m, size_t first, size_t last, FILE *rows) {
     report(m, problem, measured, modelled, n);
   }
   fflush(stdout);
-  rt_bench_free(bench);
+  rt_harness_free(bench);
   gen_instance_free(g);
   gen_close(t);
 }

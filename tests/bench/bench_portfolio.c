@@ -53,7 +53,7 @@ typedef struct size_run { /* one size */
   gen_problem *p;
   gen_instance *g;
   str problem;
-  rt_bench *buffers;
+  rt_harness *buffers;
   entrant e[ENTRANTS];
   size_t n;
   size_t served, nearest;           /* which of them */
@@ -222,7 +222,7 @@ static int open_size(bench *b, size_run *r, err *e) {
     TRY(peer_turn(b->peer_kind, b->t, r->p, b->device, &b->peer, e));
   }
   lap(b, LOADING);
-  TRY(rt_bench_new(b->device, b->compiler, b->tools, b->t, r->g, &r->buffers, e));
+  TRY(rt_harness_new(b->device, b->compiler, b->tools, b->t, r->g, &r->buffers, e));
   lap(b, FILLING);
   return 0;
 }
@@ -239,7 +239,7 @@ static int race(bench *b, size_run *r, const size_t *who, size_t n, size_t round
   for (size_t i = 0; i < n; i++) {
     list[i] = contender(b, r, who[i]);
   }
-  TRY(rt_bench_race(r->buffers, list, n, rounds, &(rt_timing){.target_sec = sec}, times, e));
+  TRY(rt_harness_race(r->buffers, list, n, rounds, &(rt_timing){.target_sec = sec}, times, e));
   for (size_t i = 0; i < n; i++) {
     r->sec[who[i]] = times[i].median;
   }
@@ -294,7 +294,7 @@ static int append(const bench *b, const str *line, err *e) {
 static int run_size(bench *b, size_run *r, err *e) {
   rt_check check;
   TRY(open_size(b, r, e));
-  TRY(rt_bench_check(r->buffers, r->e[r->served].loaded, &check, e));
+  TRY(rt_harness_check(r->buffers, r->e[r->served].loaded, &check, e));
   lap(b, CHECKING);
   TRY(race_twice(b, r, e));
   lap(b, RACING);
@@ -310,7 +310,7 @@ static void close_size(size_run *r) {
   for (size_t i = 0; i < r->n; i++) {
     rt_loaded_free(r->e[i].loaded);
   }
-  rt_bench_free(r->buffers);
+  rt_harness_free(r->buffers);
   gen_instance_free(r->g);
   str_clear(&r->problem);
   arena_clear(&r->memory);

@@ -24,7 +24,7 @@
 #include "gen.h"
 #include "hash.h"
 #include "open_device.h"
-#include "run_bench.h"
+#include "harness.h"
 
 enum { WORK_LOG2 = 24 }; /* what the emulated device does in a second */
 
@@ -33,7 +33,7 @@ typedef struct side { /* one of the two devices */
   rt_tools *tools;
   gen_number limits[RT_NUMBERS];
   gen_instance *g;
-  rt_bench *bench;
+  rt_harness *bench;
   struct image { /* compiled: many sizes share a text */
     char key[HASH_TEXT];
     str bytes;
@@ -182,16 +182,16 @@ static int load(run *r, side *s, const gen_config *config, arena *a, rt_loaded *
 
 /* every output of one case, one behind the other */
 static int outputs(run *r, side *s, rt_loaded *l, size_t i, str *out) {
-  rt_bench *b = s->bench;
-  bench_case *c = &b->cases[i];
-  TRY(bench_start(b, c, &r->e));
+  rt_harness *b = s->bench;
+  harness_case *c = &b->cases[i];
+  TRY(harness_start(b, c, &r->e));
   TRY(rt_loaded_launch(l, NULL, c->args, &r->e));
   out->n = 0;
   for (size_t arg = 0; arg < r->t->n_args; arg++) {
     if (r->t->args[arg].dir != GEN_OUT && r->t->args[arg].dir != GEN_INOUT) {
       continue;
     }
-    size_t nbytes = bench_nbytes(c, arg);
+    size_t nbytes = harness_nbytes(c, arg);
     char *bytes = malloc(nbytes + 1);
     int rc = bytes ? s->d->ops->copy_out(s->d, bytes, c->at[arg], nbytes, NULL, &r->e) : ERR_NOMEM;
     if (!rc) {
@@ -356,7 +356,7 @@ static bool too_big(run *r, gen_instance *g) {
 }
 
 static void open_bench(run *r, side *s) {
-  need(r, rt_bench_new(s->d, r->c, s->tools, r->t, s->g, &s->bench, &r->e));
+  need(r, rt_harness_new(s->d, r->c, s->tools, r->t, s->g, &s->bench, &r->e));
   for (size_t arg = 0; arg < r->t->n_args; arg++) { /* nothing is filled yet */
     s->bench->filled[arg] = (gen_datum){.count = UINT64_MAX};
   }
@@ -380,8 +380,8 @@ static void compare_problem(run *r, const char *words, tally *sum) {
     open_bench(r, &r->sides[0]);
     open_bench(r, &r->sides[1]);
     compare_points(r, sum);
-    rt_bench_free(r->sides[0].bench);
-    rt_bench_free(r->sides[1].bench);
+    rt_harness_free(r->sides[0].bench);
+    rt_harness_free(r->sides[1].bench);
   }
   gen_instance_free(r->sides[0].g);
   gen_instance_free(r->sides[1].g);

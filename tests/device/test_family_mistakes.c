@@ -53,11 +53,11 @@ static int check_broken(bed *b, const char *family, const char *problem, const c
   const char *folders[] = {folder};
   gen_options o = {.folders = folders, .n_folders = 1};
   bed_kernel s = bed_problem_open(b, &o, family, problem);
-  rt_bench *bench = family_bench(b, &s);
+  rt_harness *bench = family_bench(b, &s);
   gen_config c;
   gen_config_default(s.t, &c);
   int rc = family_check(b, &s, bench, &c, 0);
-  rt_bench_free(bench);
+  rt_harness_free(bench);
   bed_kernel_close(&s);
   remove_broken(b, folder);
   return rc;

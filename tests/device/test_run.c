@@ -97,7 +97,7 @@ typedef struct bed {
   gen_instance *g;
   arena a;
   const gen_plan *plan;
-  rt_bench *bench;
+  rt_harness *bench;
   rt_loaded *l;
   err e;
 } bed;
@@ -132,14 +132,14 @@ static int set_up(void **state) {
   }
   bind(b, probe_lua);
   OK(b, rt_tools_new(&b->f.device, b->c, &b->tools, &b->e));
-  OK(b, rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &b->bench, &b->e));
+  OK(b, rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &b->bench, &b->e));
   OK(b, rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &b->l, &b->e));
   return 0;
 }
 
 static void drop_bench(bed *b) {
   rt_loaded_free(b->l);
-  rt_bench_free(b->bench);
+  rt_harness_free(b->bench);
   rt_tools_free(b->tools);
   b->l = NULL, b->bench = NULL, b->tools = NULL;
 }
@@ -170,7 +170,7 @@ static bed *ready(void **state) {
 static int check(bed *b, enum mode mode, rt_check *c) {
   err_clear(&b->e);
   b->f.mode = mode;
-  return rt_bench_check(b->bench, b->l, c, &b->e);
+  return rt_harness_check(b->bench, b->l, c, &b->e);
 }
 
 static void test_good(void **state) {
@@ -234,9 +234,10 @@ static int bad_launch(void *self, rt_stream s, const void *const *args, err *e) 
 static void test_contender(void **state) {
   bed *b = ready(state);
   rt_check c;
-  OK(b, rt_bench_check_contender(b->bench, rt_loaded_contender(b->l), &c, &b->e));
-  assert_int_equal(rt_bench_check_contender(b->bench, (rt_contender){bad_launch, NULL}, &c, &b->e),
-                   ERR_LAUNCH);
+  OK(b, rt_harness_check_contender(b->bench, rt_loaded_contender(b->l), &c, &b->e));
+  assert_int_equal(
+      rt_harness_check_contender(b->bench, (rt_contender){bad_launch, NULL}, &c, &b->e),
+      ERR_LAUNCH);
   assert_string_equal(b->e.message, "no");
 }
 
@@ -246,9 +247,9 @@ static void stray_reference(fake *f, void **args) {
 
 static void test_bad_reference(void **state) {
   bed *b = ready(state);
-  rt_bench *other;
+  rt_harness *other;
   b->functions[1].run = stray_reference;
-  assert_int_equal(rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
+  assert_int_equal(rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
                    ERR_TEMPLATE);
   assert_null(other);
   assert_non_null(strstr(b->e.message, "the reference: wrote 3 bytes past the end of y"));
@@ -257,9 +258,9 @@ static void test_bad_reference(void **state) {
 
 static void test_too_large(void **state) {
   bed *b = ready(state);
-  rt_bench *other;
+  rt_harness *other;
   b->f.device.info.memory_nbytes = 2000;
-  assert_int_equal(rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
+  assert_int_equal(rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
                    ERR_NOMEM);
   printf("  %s\n", b->e.message);
   assert_non_null(strstr(b->e.message, "free"));
@@ -273,13 +274,13 @@ static void test_separate(void **state) {
   drop_bench(b);
   b->f.device.info.checks_bounds = true;
   OK(b, rt_tools_new(&b->f.device, b->c, &b->tools, &b->e));
-  OK(b, rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &b->bench, &b->e));
+  OK(b, rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &b->bench, &b->e));
   OK(b, rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &b->l, &b->e));
   OK(b, check(b, GOOD, &c));
   assert_int_equal(check(b, PADDING, &c), ERR_WRONG);
   uint64_t before = b->f.launches;
   b->f.mode = GOOD;
-  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){0}, &times, &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){0}, &times, &b->e));
   assert_int_equal(times.launches, 1);
   assert_int_equal(b->f.launches - before, 1);
 }
@@ -293,7 +294,7 @@ static bool near(double a, double b) {
 static void test_times(void **state) {
   bed *b = ready(state);
   rt_times t;
-  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
   assert_true(near(t.median, 1e-6) && near(t.p25, 1e-6) && near(t.p75, 1e-6));
   assert_in_range(t.launches, 2500, 2600); /* five batches that agree are enough */
   assert_int_equal(t.n_batches, 5);
@@ -331,7 +332,7 @@ static void test_sequential(void **state) {
     for (int j = 0; j < 200; j++) {
       rt_times t;
       const rt_timing how = {.target_sec = 0.02, .stop_above = 1e-3};
-      OK(b, rt_bench_time(b->bench, b->l, &how, &t, &b->e));
+      OK(b, rt_harness_time(b->bench, b->l, &how, &t, &b->e));
       n += t.ended == cases[i].ended;
       batches += t.n_batches;
       assert_int_equal(t.stopped, t.ended == RT_ENDED_SLOWER || t.ended == RT_ENDED_LOOK);
@@ -348,19 +349,19 @@ static void test_graphs(void **state) {
   rt_times t;
   const rt_timing how = {.replay = RT_GRAPH};
   b->functions[0].sec = 50e-6;
-  OK(b, rt_bench_time(b->bench, b->l, &how, &t, &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &how, &t, &b->e));
   assert_int_equal(t.replay, RT_GRAPH);
   assert_true(near(t.median, 50e-6) && t.cold);
   assert_int_equal(b->f.graphs, 1);
   rt_contender c[2] = {rt_loaded_contender(b->l), rt_loaded_contender(b->l)};
   rt_times both[2];
-  OK(b, rt_bench_race(b->bench, c, 2, 3, &how, both, &b->e));
+  OK(b, rt_harness_race(b->bench, c, 2, 3, &how, both, &b->e));
   assert_int_equal(b->f.graphs, 3);
   assert_true(both[1].replay == RT_GRAPH && both[1].cold && both[1].ended == RT_ENDED_RACE);
   rt_device_ops without = *b->f.device.ops;
   without.graph_new = NULL;
   b->f.device.ops = &without;
-  assert_fails(rt_bench_time(b->bench, b->l, &how, &t, &b->e), &b->e, ERR_USAGE, "no graphs");
+  assert_fails(rt_harness_time(b->bench, b->l, &how, &t, &b->e), &b->e, ERR_USAGE, "no graphs");
   b->f.device.ops = &fake_ops;
 }
 
@@ -380,10 +381,10 @@ static void test_energy(void **state) {
   const rt_meter how = {joules, &m};
   double each;
   b->functions[0].sec = 1e-4;
-  OK(b, rt_bench_energy(b->bench, b->l, &how, 0.02, &each, &b->e));
+  OK(b, rt_harness_energy(b->bench, b->l, &how, 0.02, &each, &b->e));
   assert_true(fabs(each - 1e-4 * 100) < 0.01 * 1e-4 * 100);
   m.broken = true;
-  assert_fails(rt_bench_energy(b->bench, b->l, &how, 0.02, &each, &b->e), &b->e, ERR_DEVICE,
+  assert_fails(rt_harness_energy(b->bench, b->l, &how, 0.02, &each, &b->e), &b->e, ERR_DEVICE,
                "can't be read");
 }
 
@@ -398,9 +399,9 @@ static void test_watch(void **state) {
                        rt_loaded_contender(b->l)};
   rt_times t[3];
   const rt_timing how = {.watch = watch};
-  OK(b, rt_bench_time(b->bench, b->l, &how, t, &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &how, t, &b->e));
   assert_int_equal(seen_by_watch[0], 1);
-  OK(b, rt_bench_race(b->bench, c, 3, 5, &how, t, &b->e));
+  OK(b, rt_harness_race(b->bench, c, 3, 5, &how, t, &b->e));
   assert_true(seen_by_watch[0] == 2 && seen_by_watch[1] == 1 && seen_by_watch[2] == 1);
 }
 
@@ -409,16 +410,16 @@ static void test_quick_check(void **state) {
   bed *b = ready(state);
   rt_check c;
   b->f.mode = GOOD;
-  OK(b, rt_bench_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
+  OK(b, rt_harness_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
   assert_int_equal(c.n_cases, 3);
   b->functions[0].sec = 1e-3;
-  OK(b, rt_bench_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
+  OK(b, rt_harness_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
   assert_int_equal(c.n_cases, 1);
   assert_true(near(c.first_sec, 1e-3));
-  OK(b, rt_bench_check_quick(b->bench, b->l, 0, &c, &b->e));
+  OK(b, rt_harness_check_quick(b->bench, b->l, 0, &c, &b->e));
   assert_int_equal(c.n_cases, 3);
   b->f.mode = FAR;
-  assert_int_equal(rt_bench_check_quick(b->bench, b->l, 1e-6, &c, &b->e), ERR_WRONG);
+  assert_int_equal(rt_harness_check_quick(b->bench, b->l, 1e-6, &c, &b->e), ERR_WRONG);
 }
 
 /* The launch with this number, counted down, is held up by the host. */
@@ -434,7 +435,7 @@ static rt_check check_held(bed *b, int which, double sec, uint64_t *launches) {
   const uint64_t before = b->f.launches;
   held_up = which;
   held_sec = sec;
-  OK(b, rt_bench_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
+  OK(b, rt_harness_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
   *launches = b->f.launches - before;
   return c;
 }
@@ -466,7 +467,7 @@ static rt_times time_held(bed *b, int which, double sec, uint64_t *launches) {
   const uint64_t before = b->f.launches;
   held_up = which;
   held_sec = sec;
-  OK(b, rt_bench_time(b->bench, b->l, &how, &t, &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &how, &t, &b->e));
   *launches = b->f.launches - before;
   return t;
 }
@@ -496,11 +497,11 @@ static void test_long_launch(void **state) {
   bed *b = ready(state);
   rt_times t;
   b->functions[0].sec = 0.1;
-  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
   assert_true(near(t.median, 0.1));
   assert_in_range(t.launches, 1, 3);
   b->functions[0].sec = 0.004;
-  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
   assert_in_range(t.launches, 3, 8);
 }
 
@@ -509,16 +510,16 @@ static void test_stop(void **state) {
   rt_times t;
   b->functions[0].sec = 1e-3;
   uint64_t before = b->f.launches;
-  OK(b,
-     rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-4}, &t, &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-4}, &t,
+                        &b->e));
   assert_true(t.stopped && near(t.median, 1e-3));
   assert_int_equal(b->f.launches - before, 3); /* the warm-up and two looks */
   b->functions[0].sec = 1.2e-6;                /* hardly slower: takes some batches to be sure */
-  OK(b,
-     rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-6}, &t, &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-6}, &t,
+                        &b->e));
   assert_true(t.stopped && t.launches > 100);
-  OK(b, rt_bench_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1.2e-6}, &t,
-                      &b->e));
+  OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1.2e-6}, &t,
+                        &b->e));
   assert_false(t.stopped);
 }
 
@@ -562,10 +563,10 @@ static void test_rotation(void **state) {
   witness w = {b, 'A', 1e-6, {0}, 0}, hot = w;
   rt_contender c = {witness_launch, &w}, h = {witness_launch, &hot};
   rt_times t;
-  OK(b, rt_bench_race(b->bench, &c, 1, 3, &(rt_timing){0}, &t, &b->e));
+  OK(b, rt_harness_race(b->bench, &c, 1, 3, &(rt_timing){0}, &t, &b->e));
   assert_true(t.cold);
   assert_int_equal(distinct(&w), 64);
-  OK(b, rt_bench_race(b->bench, &h, 1, 3, &(rt_timing){.hot = true}, &t, &b->e));
+  OK(b, rt_harness_race(b->bench, &h, 1, 3, &(rt_timing){.hot = true}, &t, &b->e));
   assert_false(t.cold);
   assert_int_equal(distinct(&hot), 1);
 }
@@ -576,12 +577,12 @@ static void test_race(void **state) {
   rt_contender c[2] = {{witness_launch, &w[0]}, {witness_launch, &w[1]}};
   rt_times t[2];
   memset(order, 0, sizeof order);
-  OK(b, rt_bench_race(b->bench, c, 2, 4, &(rt_timing){.target_sec = 0.002}, t, &b->e));
+  OK(b, rt_harness_race(b->bench, c, 2, 4, &(rt_timing){.target_sec = 0.002}, t, &b->e));
   assert_true(near(t[0].median, 2e-6) && near(t[1].median, 5e-6));
   assert_string_equal(order, "ABABABABAB");
   assert_true(t[0].launches >= 1000 && t[1].launches >= 400);
   c[1].launch = bad_launch;
-  assert_int_equal(rt_bench_race(b->bench, c, 2, 4, &(rt_timing){0}, t, &b->e), ERR_LAUNCH);
+  assert_int_equal(rt_harness_race(b->bench, c, 2, 4, &(rt_timing){0}, t, &b->e), ERR_LAUNCH);
 }
 
 /* Who is far behind runs in the first, the middle and the last round. */
@@ -591,7 +592,7 @@ static void test_race_far_behind(void **state) {
   rt_contender c[2] = {{witness_launch, &w[0]}, {witness_launch, &w[1]}};
   rt_times t[2];
   memset(order, 0, sizeof order);
-  OK(b, rt_bench_race(b->bench, c, 2, 7, &(rt_timing){.target_sec = 0.002}, t, &b->e));
+  OK(b, rt_harness_race(b->bench, c, 2, 7, &(rt_timing){.target_sec = 0.002}, t, &b->e));
   assert_string_equal(order, "ABABABAB");
   assert_true(near(t[0].median, 2e-6) && near(t[1].median, 9e-6));
   assert_true(t[0].n_batches == 7 && t[1].n_batches == 3);
@@ -777,22 +778,22 @@ static void test_nothing_to_launch(void **state) {
 /* ---- every device call fails once ---------------------------------------------------------- */
 
 static int whole_street(bed *b, err *e) {
-  rt_bench *bench = NULL;
+  rt_harness *bench = NULL;
   rt_loaded *l = NULL;
   rt_check c;
   rt_times t;
   rt_contender who;
   const rt_timing how = {.target_sec = 1e-4};
   const rt_timing graph = {.target_sec = 1e-4, .replay = RT_GRAPH};
-  int rc = rt_bench_new(&b->f.device, b->c, b->tools, b->t, b->g, &bench, e);
+  int rc = rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &bench, e);
   rc = rc ? rc : rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &l, e);
-  rc = rc ? rc : rt_bench_check(bench, l, &c, e);
-  rc = rc ? rc : rt_bench_time(bench, l, &how, &t, e);
+  rc = rc ? rc : rt_harness_check(bench, l, &c, e);
+  rc = rc ? rc : rt_harness_time(bench, l, &how, &t, e);
   who = rt_loaded_contender(l);
-  rc = rc ? rc : rt_bench_race(bench, &who, 1, 1, &how, &t, e);
-  rc = rc ? rc : rt_bench_time(bench, l, &graph, &t, e);
+  rc = rc ? rc : rt_harness_race(bench, &who, 1, 1, &how, &t, e);
+  rc = rc ? rc : rt_harness_time(bench, l, &graph, &t, e);
   rt_loaded_free(l);
-  rt_bench_free(bench);
+  rt_harness_free(bench);
   return rc;
 }
 
@@ -861,7 +862,7 @@ typedef struct trip { /* one problem, and one configuration with its source perh
   gen_instance *g;
   arena a;
   rt_image image;
-  rt_bench *bench;
+  rt_harness *bench;
   rt_loaded *l;
 } trip;
 
@@ -902,13 +903,13 @@ static void trip_start(road *r, trip *v, const char *family, const char *problem
   OK(r, gen_problem_parse(v->t, problem, &p, &r->e));
   rt_numbers(&r->d->info, numbers);
   OK(r, gen_instance_new(v->t, &p, numbers, RT_NUMBERS, &v->g, &r->e));
-  OK(r, rt_bench_new(r->d, r->c, r->tools, v->t, v->g, &v->bench, &r->e));
+  OK(r, rt_harness_new(r->d, r->c, r->tools, v->t, v->g, &v->bench, &r->e));
   trip_load(r, v, from, to);
 }
 
 static void trip_end(trip *v) {
   rt_loaded_free(v->l);
-  rt_bench_free(v->bench);
+  rt_harness_free(v->bench);
   rt_image_clear(&v->image);
   arena_clear(&v->a);
   gen_instance_free(v->g);
@@ -933,9 +934,9 @@ static void test_family(road *r, const char *family) {
     rt_check c;
     rt_times times;
     trip_start(r, &v, family, emu ? t->sizes_emu[i] : t->sizes_test[i], NULL, NULL);
-    OK(r, rt_bench_check(v.bench, v.l, &c, &r->e));
+    OK(r, rt_harness_check(v.bench, v.l, &c, &r->e));
     assert_true(c.error <= 1);
-    OK(r, rt_bench_time(v.bench, v.l, &(rt_timing){0}, &times, &r->e));
+    OK(r, rt_harness_time(v.bench, v.l, &(rt_timing){0}, &times, &r->e));
     printf("  %s %s: error %.2f of the tolerance, %.3g us, %.3g to %.3g, %llu launches%s\n", family,
            emu ? t->sizes_emu[i] : t->sizes_test[i], c.error, times.median * 1e6, times.p25 * 1e6,
            times.p75 * 1e6, (unsigned long long)times.launches, times.cold ? ", cold" : "");
@@ -960,7 +961,7 @@ static void test_wrong_kernel(void **state) {
   trip v;
   rt_check c;
   trip_start(r, &v, "saxpy", "n=1000", "a * xs", "xs");
-  assert_int_equal(rt_bench_check(v.bench, v.l, &c, &r->e), ERR_WRONG);
+  assert_int_equal(rt_harness_check(v.bench, v.l, &c, &r->e), ERR_WRONG);
   printf("  %s\n", r->e.message);
   assert_non_null(strstr(r->e.message, "y[0] is "));
   assert_true(c.n_wrong > 900 && c.error > 1);
@@ -976,7 +977,7 @@ static void test_stray_kernel(void **state) {
   rt_check c;
   OK(r, road_open(r));
   trip_start(r, &v, "saxpy", "n=1001", "< n", "<=n");
-  int rc = rt_bench_check(v.bench, v.l, &c, &r->e);
+  int rc = rt_harness_check(v.bench, v.l, &c, &r->e);
   printf("  %s %s\n", r->e.place, r->e.message);
   if (r->d->info.modelled) {
     assert_true(rc == ERR_LAUNCH || rc == ERR_WRONG);

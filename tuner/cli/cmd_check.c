@@ -14,7 +14,7 @@ typedef struct checker {
   cli_kernel k;
   rt_compiler *compiler;
   rt_tools *tools;
-  rt_bench *bench;
+  rt_harness *bench;
   const volatile sig_atomic_t *stop;
   size_t passed, failed;
 } checker;
@@ -31,7 +31,7 @@ static int run_one(checker *x, const gen_config *config, rt_check *check, err *e
   rc = rc ? rc : gen_plan_make(x->k.g, config, &a, &plan, e);
   const str *bytes = x->k.device->info.format == RT_PTX ? &image.ptx : &image.cubin;
   rc = rc ? rc : rt_loaded_new(x->k.device, str_text(bytes), bytes->n, x->k.t, plan, &loaded, e);
-  rc = rc ? rc : rt_bench_check(x->bench, loaded, check, e);
+  rc = rc ? rc : rt_harness_check(x->bench, loaded, check, e);
   rt_loaded_free(loaded);
   rt_image_clear(&image);
   str_clear(&source);
@@ -128,7 +128,7 @@ static int check(checker *x, err *e) {
   TRY(choose_checks(x, e));
   TRY(rt_compiler_open(&x->compiler, e));
   TRY(rt_tools_new(x->k.device, x->compiler, &x->tools, e));
-  TRY(rt_bench_new(x->k.device, x->compiler, x->tools, x->k.t, x->k.g, &x->bench, e));
+  TRY(rt_harness_new(x->k.device, x->compiler, x->tools, x->k.t, x->k.g, &x->bench, e));
   if (x->c->config) {
     TRY(gen_config_check(x->k.g, &x->k.config, e));
     TRY(check_one(x, &x->k.config, e));
@@ -149,7 +149,7 @@ static int check(checker *x, err *e) {
 int cmd_check(const cli *c, err *e) {
   checker x = {.c = c};
   int rc = check(&x, e);
-  rt_bench_free(x.bench);
+  rt_harness_free(x.bench);
   rt_tools_free(x.tools);
   rt_compiler_close(x.compiler);
   cli_kernel_close(&x.k);

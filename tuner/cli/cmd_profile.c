@@ -15,7 +15,7 @@ typedef struct profiler {
   cli_kernel k;
   rt_compiler *compiler;
   rt_tools *tools;
-  rt_bench *bench;
+  rt_harness *bench;
 } profiler;
 
 /* A plan of one stage, so that the counters are of this launch alone. */
@@ -32,7 +32,7 @@ static int profile_stage(profiler *x, const str *ptx, const gen_plan *plan, size
     return 0;
   }
   TRY(rt_loaded_new(x->k.device, str_text(ptx), ptx->n, x->k.t, &one, &loaded, e));
-  int rc = rt_bench_time(x->bench, loaded, &how, &times, e);
+  int rc = rt_harness_time(x->bench, loaded, &how, &times, e);
   rt_emu_last_stats(x->k.device, &stats);
   rt_loaded_free(loaded);
   TRY(rc);
@@ -71,7 +71,7 @@ static int profile(profiler *x, err *e) {
   TRY(gen_config_check(x->k.g, &x->k.config, e));
   TRY(rt_compiler_open(&x->compiler, e));
   TRY(rt_tools_new(x->k.device, x->compiler, &x->tools, e));
-  TRY(rt_bench_new(x->k.device, x->compiler, x->tools, x->k.t, x->k.g, &x->bench, e));
+  TRY(rt_harness_new(x->k.device, x->compiler, x->tools, x->k.t, x->k.g, &x->bench, e));
   if (!x->c->json) {
     print_head(x);
   }
@@ -87,7 +87,7 @@ static int profile(profiler *x, err *e) {
 int cmd_profile(const cli *c, err *e) {
   profiler x = {.c = c};
   int rc = profile(&x, e);
-  rt_bench_free(x.bench);
+  rt_harness_free(x.bench);
   rt_tools_free(x.tools);
   rt_compiler_close(x.compiler);
   cli_kernel_close(&x.k);

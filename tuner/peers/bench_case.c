@@ -29,7 +29,8 @@ int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *
   }
   x->flops = plan->flops;
   x->bytes = plan->bytes;
-  return rt_bench_new(place->device, place->compiler, place->tools, place->t, x->g, &x->buffers, e);
+  return rt_harness_new(place->device, place->compiler, place->tools, place->t, x->g, &x->buffers,
+                        e);
 }
 
 void bench_case_close(bench_case *x) {
@@ -37,7 +38,7 @@ void bench_case_close(bench_case *x) {
     rt_loaded_free(x->e[i].loaded);
     peer_close(&x->e[i].peer);
   }
-  rt_bench_free(x->buffers);
+  rt_harness_free(x->buffers);
   gen_instance_free(x->g);
   arena_clear(&x->memory);
 }
@@ -106,7 +107,7 @@ static bool is_tolerable(const bench_entrant *n, int rc, const rt_check *check) 
 static int check_one(bench_case *x, bench_entrant *n, err *e) {
   rt_check check = {0};
   err wrong = {0};
-  int rc = rt_bench_check_contender(x->buffers, n->contender, &check, &wrong);
+  int rc = rt_harness_check_contender(x->buffers, n->contender, &check, &wrong);
   n->error = check.error;
   if (!rc || is_tolerable(n, rc, &check)) {
     return 0;
@@ -138,7 +139,7 @@ int bench_case_race(bench_case *x, int64_t rounds, const rt_timing *how, err *e)
     rounds = 1;
   }
   emulated_model_begin(d, x->flops);
-  int rc = rt_bench_race(x->buffers, contenders, x->n, (size_t)rounds, how, times, e);
+  int rc = rt_harness_race(x->buffers, contenders, x->n, (size_t)rounds, how, times, e);
   emulated_model_end(d);
   for (size_t i = 0; !rc && i < x->n; i++) {
     x->e[i].times = times[i];

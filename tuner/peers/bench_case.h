@@ -34,7 +34,7 @@ typedef struct bench_case {
   arena memory;
   gen_problem problem;
   gen_instance *g;
-  rt_bench *buffers;
+  rt_harness *buffers;
   bench_entrant e[BENCH_ENTRANTS];
   size_t n;
   double flops, bytes; /* of the problem */

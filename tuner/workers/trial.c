@@ -31,7 +31,7 @@ int trial_open(trial_bench *b, const char *name, err *note, err *e) {
 }
 
 void trial_forget(trial_bench *b) {
-  rt_bench_free(b->buffers);
+  rt_harness_free(b->buffers);
   rt_captured_close(&b->data);
   gen_instance_free(b->instance);
   b->buffers = NULL;
@@ -56,8 +56,8 @@ int trial_problem(trial_bench *b, const char *text, const char *data, err *e) {
   if (*data) {
     TRY(rt_captured_open(data, b->t, b->instance, text, trusting(), &b->data, e));
   }
-  return rt_bench_new_on(b->device, b->compiler, b->tools, b->t, b->instance,
-                         *data ? &b->data : NULL, &b->buffers, e);
+  return rt_harness_new_on(b->device, b->compiler, b->tools, b->t, b->instance,
+                           *data ? &b->data : NULL, &b->buffers, e);
 }
 
 static int load(trial_bench *b, const measure_image *image, arena *a, const gen_plan **plan,
@@ -85,7 +85,7 @@ static int check(trial_bench *b, rt_loaded *l, double flops, double stop_above, 
     return 0;
   }
   int rc =
-      rt_bench_check_quick(b->buffers, l, b->device->info.modelled ? 0 : stop_above, &found, e);
+      rt_harness_check_quick(b->buffers, l, b->device->info.modelled ? 0 : stop_above, &found, e);
   *error = found.error;
   return rc;
 }
@@ -120,7 +120,7 @@ static int time_on_gpu(trial_bench *b, rt_loaded *l, const rt_timing *how, measu
   int rc;
   do {
     b->health[0] = (rt_health){0};
-    rc = rt_bench_time(b->buffers, l, how, &out->times, &out->why);
+    rc = rt_harness_time(b->buffers, l, how, &out->times, &out->why);
     if (b->nvml && b->health[0].clock_mhz > 0) {
       b->health[0].held |= rt_nvml_held(b->nvml);
     }
@@ -140,7 +140,7 @@ static int time_it(trial_bench *b, rt_loaded *l, double flops, double stop_above
     return time_on_gpu(b, l, &how, out);
   }
   emulated_model_begin(b->device, flops);
-  int rc = rt_bench_time(b->buffers, l, &how, &out->times, &out->why);
+  int rc = rt_harness_time(b->buffers, l, &how, &out->times, &out->why);
   emulated_model_end(b->device);
   return rc;
 }
@@ -151,7 +151,7 @@ static double joules(void *self) {
 
 static int measure_energy(trial_bench *b, rt_loaded *l, double sec, measured *out) {
   const rt_meter meter = {joules, b->nvml};
-  return rt_bench_energy(b->buffers, l, &meter, sec, &out->energy_j, &out->why);
+  return rt_harness_energy(b->buffers, l, &meter, sec, &out->energy_j, &out->why);
 }
 
 static double lap(double *at) {
@@ -205,7 +205,7 @@ static void enter(trial_bench *b, final *f, const measure_image *image, size_t i
   const gen_plan *plan;
   rt_check found;
   int rc = load(b, image, a, &plan, &f->loaded[i], &out->why);
-  rc = rc ? rc : rt_bench_check(b->buffers, f->loaded[i], &found, &out->why);
+  rc = rc ? rc : rt_harness_check(b->buffers, f->loaded[i], &found, &out->why);
   out->status = status_of(rc);
   if (!rc) {
     out->error = found.error;
@@ -219,7 +219,7 @@ static int run_final(trial_bench *b, final *f, size_t rounds, uint32_t *retaken,
   int rc;
   do {
     memset(b->health, 0, sizeof b->health);
-    rc = rt_bench_race(b->buffers, f->contenders, f->n, rounds, &how, f->times, e);
+    rc = rt_harness_race(b->buffers, f->contenders, f->n, rounds, &how, f->times, e);
     if (rc || !is_spoiled(b, f->n) || *retaken == RETAKES) {
       return rc;
     }

@@ -15,7 +15,7 @@ typedef struct trial_bench { /* the state of the measuring process */
   gen_template *t;
   gen_instance *instance;
   rt_captured data; /* recorded from a program's calls, of this problem */
-  rt_bench *buffers;
+  rt_harness *buffers;
   measure_how how;
   rt_nvml *nvml; /* NULL: nothing to read */
   rt_health health[MEASURE_RACERS];

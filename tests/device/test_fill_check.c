@@ -1,5 +1,5 @@
-/* test_kit -- the runtime's own kernels (kit.cu) on a device, against plain C:
- *   build/tests/test_kit [--device NAME]
+/* test_fill_check -- the runtime's own kernels (fill_check.cu) on a device, against plain C:
+ *   build/tests/test_fill_check [--device NAME]
  * They judge every other kernel, so they are judged here: for every element type, what must pass
  * passes, and what must not does not. */
 #define _GNU_SOURCE

@@ -1,4 +1,4 @@
-/* run_timing.c -- how long does a launch take? Batches of launches between two events.
+/* harness_timing.c -- how long does a launch take? Batches of launches between two events.
  *
  * A batch is long against the events' resolution (half a microsecond) and the start of a stream,
  * short enough that a median over many of them shrugs off disturbances. Each launch takes the next
@@ -28,7 +28,7 @@
 #include <string.h>
 
 #include "file.h"
-#include "run_bench.h"
+#include "harness.h"
 
 /* 200 us is 400 times the resolution of an event: CUDA driver API, cuEventElapsedTime. */
 static const double batch_sec_least = 200e-6;
@@ -53,7 +53,7 @@ const char *rt_ended_name(rt_ended ended) {
 /* ---- rotating ------------------------------------------------------------------------------ */
 
 typedef struct rotation { /* the arguments of the next launch */
-  rt_bench *b;
+  rt_harness *b;
   const rt_timing *how;
   uint64_t *values;
   const void **args;
@@ -61,7 +61,7 @@ typedef struct rotation { /* the arguments of the next launch */
 } rotation;
 
 /* Every set gets the contents of the first; each copy doubles what is there. */
-static int spread(rt_bench *b, err *e) {
+static int spread(rt_harness *b, err *e) {
   for (uint64_t have = 1; have < b->n_sets; have *= 2) {
     uint64_t more = have < b->n_sets - have ? have : b->n_sets - have;
     TRY(b->d->ops->copy(b->d, b->sets + have * b->stride, b->sets, more * b->stride, NULL, e));
@@ -69,7 +69,7 @@ static int spread(rt_bench *b, err *e) {
   return 0;
 }
 
-static int rotation_start(rotation *r, rt_bench *b, const rt_timing *how, err *e) {
+static int rotation_start(rotation *r, rt_harness *b, const rt_timing *how, err *e) {
   size_t n = b->t->n_args;
   *r = (rotation){.b = b, .how = how, .n_sets = how->hot ? 1 : b->n_sets};
   if (how->replay == RT_GRAPH && !b->d->ops->graph_new) {
@@ -85,7 +85,7 @@ static int rotation_start(rotation *r, rt_bench *b, const rt_timing *how, err *e
     r->values[i] = b->cases[0].values[i];
     r->args[i] = &r->values[i];
   }
-  TRY(bench_start(b, &b->cases[0], e));
+  TRY(harness_start(b, &b->cases[0], e));
   return how->hot ? 0 : spread(b, e);
 }
 
@@ -98,7 +98,7 @@ static const void *const *next_args(rotation *r) {
   uint64_t offset = r->set * r->b->stride;
   r->set = r->set + 1 < r->n_sets ? r->set + 1 : 0;
   for (size_t i = 0; i < r->b->t->n_args; i++) {
-    if (bench_is_buffer(r->b, i)) {
+    if (harness_is_buffer(r->b, i)) {
       r->values[i] = r->b->cases[0].at[i] + offset;
     }
   }
@@ -155,7 +155,7 @@ static int launch_burst(burst *x, err *e) {
  * is busy with it the host gets ahead, so that no launch is waited for between the events. */
 static int batch(burst *x, bool watched, size_t contender, double *sec, err *e) {
   const rotation *r = x->r;
-  const rt_bench *b = r->b;
+  const rt_harness *b = r->b;
   if (x->n > 1) {
     TRY(launch_one(x, NULL, e));
   }
@@ -182,7 +182,7 @@ static uint64_t launches_for(double batch_sec, double launch_sec) {
 
 static const double HELD_UP_SEC = 0.05;
 
-bool bench_looks_again(double sec, double most) {
+bool harness_looks_again(double sec, double most) {
   return sec > most && sec - HELD_UP_SEC <= most;
 }
 
@@ -314,7 +314,7 @@ static int look_twice(rotation *r, const rt_contender *who, double most, double 
   burst one = {.r = r, .who = who, .n = 1};
   double again;
   TRY(first_look(r, who, sec, e));
-  if (bench_looks_again(*sec, most)) {
+  if (harness_looks_again(*sec, most)) {
     TRY(batch(&one, false, 0, &again, e));
     *sec = fmin(*sec, again);
   }
@@ -349,7 +349,7 @@ static int model(rotation *r, const rt_contender *who, series *s, err *e) {
   return 0;
 }
 
-int rt_bench_time(rt_bench *b, rt_loaded *l, const rt_timing *how, rt_times *out, err *e) {
+int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times *out, err *e) {
   rotation r;
   series s = {.n = 0};
   rt_contender who = rt_loaded_contender(l);
@@ -417,8 +417,8 @@ static int integrate(burst *x, reading *now, double sec, double *joules, err *e)
   return 0;
 }
 
-int rt_bench_energy(rt_bench *b, rt_loaded *l, const rt_meter *meter, double sec, double *joules,
-                    err *e) {
+int rt_harness_energy(rt_harness *b, rt_loaded *l, const rt_meter *meter, double sec,
+                      double *joules, err *e) {
   reading now = {.meter = meter};
   const rt_timing how = {.watch = read_meter, .watcher = &now};
   rotation r;
@@ -491,8 +491,8 @@ static void read_lane(const rotation *r, const lane *l, rt_times *out) {
   summarize(l->secs, l->n, out);
 }
 
-int rt_bench_race(rt_bench *b, const rt_contender *c, size_t n, size_t rounds, const rt_timing *how,
-                  rt_times *times, err *e) {
+int rt_harness_race(rt_harness *b, const rt_contender *c, size_t n, size_t rounds,
+                    const rt_timing *how, rt_times *times, err *e) {
   rotation r;
   double target = how->target_sec > 0 ? how->target_sec : default_target_sec;
   lane *lanes = calloc(n + 1, sizeof *lanes);

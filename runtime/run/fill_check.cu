@@ -1,4 +1,4 @@
-/* kit.cu -- the runtime's own kernels: they fill test data and judge results.
+/* fill_check.cu -- the runtime's own kernels: they fill test data and judge results.
  *
  * Compiled once per device. In front of this text the host puts, from its own headers, one
  * `#define DTYPE_name number` per element type and the GEN_FILL_ kinds, so that no number is
@@ -182,7 +182,7 @@ static __device__ u64 element(const filling &f, u64 i, u64 n) {
   return is_float(f.type) ? float_bits(f.type, value) : (u64)__double2ll_rn(value);
 }
 
-extern "C" __global__ void kit_fill(void *out, u64 n, filling f) {
+extern "C" __global__ void fill(void *out, u64 n, filling f) {
   for (u64 i = thread_id(); i < n; i += n_threads()) {
     store(f.type, out, i, element(f, i, n));
   }
@@ -261,7 +261,7 @@ static __device__ double error_of(int type, u64 x, u64 ref, double tolerance_abs
 }
 
 /* An element that the reference left poisoned must be left so by everyone. */
-extern "C" __global__ void kit_compare(const void *x, const void *ref, u64 n, int type,
+extern "C" __global__ void compare(const void *x, const void *ref, u64 n, int type,
                                        double tolerance_abs, double tolerance_rel, u64 poison,
                                        int poisoned, finding *out) {
   finding f = {0, NONE, 0, 0};
@@ -279,7 +279,7 @@ extern "C" __global__ void kit_compare(const void *x, const void *ref, u64 n, in
 }
 
 /* Which bytes differ? */
-extern "C" __global__ void kit_differ(const u8 *a, const u8 *b, u64 nbytes, finding *out) {
+extern "C" __global__ void find_differences(const u8 *a, const u8 *b, u64 nbytes, finding *out) {
   finding f = {0, NONE, 0, 0};
   const u64 words = nbytes / 8;
   for (u64 i = thread_id(); i < words + nbytes % 8; i += n_threads()) {
@@ -304,7 +304,7 @@ struct zone {
 };
 
 /* Canaries: one block per zone; the bytes that are no longer `canary`. */
-extern "C" __global__ void kit_canaries(const zone *zones, u32 canary, finding *out) {
+extern "C" __global__ void check_canaries(const zone *zones, u32 canary, finding *out) {
   finding f = {0, NONE, 0, 0};
   const u8 *p = (const u8 *)zones[blockIdx.x].at;
   for (u64 i = threadIdx.x; i < zones[blockIdx.x].nbytes; i += blockDim.x) {

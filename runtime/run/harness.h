@@ -1,4 +1,4 @@
-/* run_bench.h -- what run_bench.c, run_check.c and run_timing.c share. Private to runtime/run.
+/* harness.h -- what harness.c, harness_check.c and harness_timing.c share. Private to runtime/run.
  *
  * Where the buffers lie. On a GPU all buffers of one launch (a SET) lie in one allocation, each
  * 256-byte aligned, and every byte between them is a canary: a write past the exact end, or before
@@ -10,14 +10,14 @@
  * Beside the sets, far from stray writes: the inputs as they were filled (masters), and per case
  * what the reference made of them (expected).
  */
-#ifndef RT_RUN_BENCH_H
-#define RT_RUN_BENCH_H
+#ifndef RT_HARNESS_H
+#define RT_HARNESS_H
 
 #include "run.h"
 #include "run_captured.h"
 #include "run_tools.h"
 
-typedef struct bench_case {
+typedef struct harness_case {
   const gen_data *data;
   const rt_captured *captured; /* what a program gave; NULL: the template says what to fill in */
   double *magnitude; /* per argument, of what a program's data make of it: at least 1; else 1 */
@@ -27,15 +27,15 @@ typedef struct bench_case {
   uint64_t *values;  /* per argument: a scalar's bits, a buffer's address */
   const void **args; /* pointers to these, as a launch takes them */
   rt_zone *zones;    /* canaries: zone i lies before the i-th buffer, the last after all */
-} bench_case;
+} harness_case;
 
-struct rt_bench {
+struct rt_harness {
   rt_device *d;
   rt_tools *tools;
   const gen_template *t;
   arena memory;
   const rt_captured *captured; /* NULL: none */
-  bench_case *cases;
+  harness_case *cases;
   size_t n_cases, n_buffers, n_zones;
   bool separate; /* one allocation per buffer, no canaries: the emulator */
   rt_loaded *reference;
@@ -52,27 +52,27 @@ struct rt_bench {
                  */
 };
 
-bool bench_is_buffer(const rt_bench *b, size_t arg);
+bool harness_is_buffer(const rt_harness *b, size_t arg);
 /* Does this argument start as poison in this case? */
-bool bench_is_poisoned(const rt_bench *b, const bench_case *c, size_t arg);
-uint64_t bench_nbytes(const bench_case *c, size_t arg);
+bool harness_is_poisoned(const rt_harness *b, const harness_case *c, size_t arg);
+uint64_t harness_nbytes(const harness_case *c, size_t arg);
 /* The byte that poisons; all ones is a NaN of every floating type. */
-uint8_t bench_poison(dtype t);
-/* bench_start -- the first set as a launch of this case must find it: inputs, poison, canaries */
-int bench_start(rt_bench *b, bench_case *c, err *e);
-/* bench_expect -- run the reference for every case and keep what it gives; undoes `suspect` */
-int bench_expect(rt_bench *b, err *e);
+uint8_t harness_poison(dtype t);
+/* harness_start -- the first set as a launch of this case must find it: inputs, poison, canaries */
+int harness_start(rt_harness *b, harness_case *c, err *e);
+/* harness_expect -- run the reference for every case and keep what it gives; undoes `suspect` */
+int harness_expect(rt_harness *b, err *e);
 
-/* bench_judge -- after a launch of this case: canaries, inputs and outputs.
+/* harness_verify -- after a launch of this case: canaries, inputs and outputs.
  *   out  *out  errors counted on top of what it holds
  *   err  ERR_WRONG  what is wrong, in words */
-int bench_judge(rt_bench *b, bench_case *c, rt_check *out, err *e);
+int harness_verify(rt_harness *b, harness_case *c, rt_check *out, err *e);
 
-/* bench_looks_again -- is a single launch that took so long to be given up for being over `most`,
+/* harness_looks_again -- is a single launch that took so long to be given up for being over `most`,
  * and worth another look first? A busy host holds launches up for some of its time slices, of
  * milliseconds; what takes longer than that is slow itself. */
-bool bench_looks_again(double sec, double most);
+bool harness_looks_again(double sec, double most);
 
-enum { BENCH_CANARY = 0xcb };
+enum { HARNESS_CANARY = 0xcb };
 
 #endif

@@ -1,5 +1,5 @@
 #define _GNU_SOURCE
-#include "run_bench.h"
+#include "harness.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -15,24 +15,24 @@ enum {
   FILLED_MAX = 1 << 20
 };
 
-bool bench_is_buffer(const rt_bench *b, size_t arg) {
+bool harness_is_buffer(const rt_harness *b, size_t arg) {
   return b->t->args[arg].dir != GEN_SCALAR;
 }
 
-static bool is_output(const rt_bench *b, size_t arg) {
+static bool is_output(const rt_harness *b, size_t arg) {
   return b->t->args[arg].dir == GEN_OUT || b->t->args[arg].dir == GEN_INOUT;
 }
 
-bool bench_is_poisoned(const rt_bench *b, const bench_case *c, size_t arg) {
+bool harness_is_poisoned(const rt_harness *b, const harness_case *c, size_t arg) {
   return b->t->args[arg].dir == GEN_OUT ||
          (b->t->args[arg].dir == GEN_INOUT && c->data->args[arg].overwritten);
 }
 
-uint64_t bench_nbytes(const bench_case *c, size_t arg) {
+uint64_t harness_nbytes(const harness_case *c, size_t arg) {
   return c->data->args[arg].count * dtype_nbytes(c->data->args[arg].type);
 }
 
-uint8_t bench_poison(dtype t) {
+uint8_t harness_poison(dtype t) {
   return dtype_is_float(t) ? 0xff : 0xa5;
 }
 
@@ -41,10 +41,10 @@ static uint64_t round_up(uint64_t n, uint64_t to) {
 }
 
 /* Cases may have buffers of different sizes: there must be room for the largest. */
-static uint64_t largest(const rt_bench *b, size_t arg) {
+static uint64_t largest(const rt_harness *b, size_t arg) {
   uint64_t most = 0;
   for (size_t i = 0; i < b->n_cases; i++) {
-    uint64_t n = bench_nbytes(&b->cases[i], arg);
+    uint64_t n = harness_nbytes(&b->cases[i], arg);
     most = n > most ? n : most;
   }
   return most;
@@ -56,8 +56,8 @@ static int out_of_memory(err *e) {
 
 /* ---- host side: the cases ------------------------------------------------------------------ */
 
-static int make_data(rt_bench *b, gen_instance *g, size_t i, err *e) {
-  bench_case *c = &b->cases[i];
+static int make_data(rt_harness *b, gen_instance *g, size_t i, err *e) {
+  harness_case *c = &b->cases[i];
   if (b->captured && i == 0) {
     c->captured = b->captured;
     c->data = b->captured->data;
@@ -66,8 +66,8 @@ static int make_data(rt_bench *b, gen_instance *g, size_t i, err *e) {
   return gen_data_make(g, i - (b->captured != NULL), &b->memory, &c->data, e);
 }
 
-static int make_case(rt_bench *b, gen_instance *g, size_t i, err *e) {
-  bench_case *c = &b->cases[i];
+static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
+  harness_case *c = &b->cases[i];
   size_t n = b->t->n_args;
   TRY(make_data(b, g, i, e));
   c->magnitude = ARENA_ARRAY(&b->memory, double, n + 1);
@@ -88,10 +88,10 @@ static int make_case(rt_bench *b, gen_instance *g, size_t i, err *e) {
   return 0;
 }
 
-static int make_cases(rt_bench *b, gen_instance *g, err *e) {
+static int make_cases(rt_harness *b, gen_instance *g, err *e) {
   size_t n = b->t->n_args;
   b->n_cases = b->t->n_cases + (b->captured != NULL);
-  b->cases = ARENA_ARRAY(&b->memory, bench_case, b->n_cases + 1);
+  b->cases = ARENA_ARRAY(&b->memory, harness_case, b->n_cases + 1);
   b->masters = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
   b->filled = ARENA_ARRAY(&b->memory, gen_datum, n + 1);
   b->blocks = ARENA_ARRAY(&b->memory, rt_ptr, 3 + 2 * n + 2 * n * b->n_cases);
@@ -99,7 +99,7 @@ static int make_cases(rt_bench *b, gen_instance *g, err *e) {
     return out_of_memory(e);
   }
   for (size_t i = 0; i < n; i++) {
-    b->n_buffers += bench_is_buffer(b, i);
+    b->n_buffers += harness_is_buffer(b, i);
   }
   for (size_t i = 0; i < b->n_cases; i++) {
     TRY(make_case(b, g, i, e));
@@ -109,36 +109,36 @@ static int make_cases(rt_bench *b, gen_instance *g, err *e) {
 
 /* ---- device side: room for everything ------------------------------------------------------ */
 
-static int take(rt_bench *b, uint64_t nbytes, rt_ptr *p, err *e) {
+static int take(rt_harness *b, uint64_t nbytes, rt_ptr *p, err *e) {
   TRY(b->d->ops->alloc(b->d, nbytes, p, e));
   b->blocks[b->n_blocks++] = *p;
   return 0;
 }
 
-static void lay_out(rt_bench *b) {
+static void lay_out(rt_harness *b) {
   uint64_t end = CANARY_NBYTES, footprint = 0;
   for (size_t i = 0; i < b->t->n_args; i++) {
-    if (bench_is_buffer(b, i)) {
+    if (harness_is_buffer(b, i)) {
       end = round_up(end, ALIGNMENT) + largest(b, i) + CANARY_NBYTES;
-      footprint += round_up(bench_nbytes(&b->cases[0], i), L2_LINE);
+      footprint += round_up(harness_nbytes(&b->cases[0], i), L2_LINE);
     }
   }
   b->stride = round_up(end, ALIGNMENT);
   b->set_nbytes = footprint;
 }
 
-static bool is_recorded(const bench_case *c, size_t arg) {
+static bool is_recorded(const harness_case *c, size_t arg) {
   return c->captured && c->captured->bytes[arg];
 }
 
 /* One set, masters, expected results, and what was recorded. */
-static uint64_t least_nbytes(const rt_bench *b) {
+static uint64_t least_nbytes(const rt_harness *b) {
   uint64_t n = b->stride;
   for (size_t i = 0; i < b->t->n_args; i++) {
-    n += bench_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT ? largest(b, i) : 0;
-    n += is_recorded(&b->cases[0], i) ? bench_nbytes(&b->cases[0], i) : 0;
+    n += harness_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT ? largest(b, i) : 0;
+    n += is_recorded(&b->cases[0], i) ? harness_nbytes(&b->cases[0], i) : 0;
     for (size_t j = 0; j < b->n_cases; j++) {
-      n += is_output(b, i) ? bench_nbytes(&b->cases[j], i) : 0;
+      n += is_output(b, i) ? harness_nbytes(&b->cases[j], i) : 0;
     }
   }
   return n;
@@ -146,7 +146,7 @@ static uint64_t least_nbytes(const rt_bench *b) {
 
 /* As many sets as lie beyond twice the L2 together, from at most half of what is left of the
  * memory. */
-static uint64_t count_sets(const rt_bench *b, uint64_t left) {
+static uint64_t count_sets(const rt_harness *b, uint64_t left) {
   uint64_t twice = 2 * (uint64_t)b->d->info.l2_nbytes;
   uint64_t room = left / 2 / b->stride + 1;
   if (b->separate || b->set_nbytes == 0 || b->set_nbytes > twice) {
@@ -157,7 +157,7 @@ static uint64_t count_sets(const rt_bench *b, uint64_t left) {
   return wanted < room ? wanted : room;
 }
 
-static int measure_memory(rt_bench *b, err *e) {
+static int measure_memory(rt_harness *b, err *e) {
   int64_t left;
   TRY(b->d->ops->memory_free(b->d, &left, e));
   lay_out(b);
@@ -177,62 +177,62 @@ static int measure_memory(rt_bench *b, err *e) {
 
 /* All buffers of a set in one piece; between the end of one, in this case, and the next: a canary.
  */
-static void place_case(rt_bench *b, bench_case *c) {
+static void place_case(rt_harness *b, harness_case *c) {
   uint64_t room_end = CANARY_NBYTES;
   rt_ptr end = b->sets;
   rt_zone *zone = c->zones;
   for (size_t i = 0; i < b->t->n_args; i++) {
-    if (bench_is_buffer(b, i)) {
+    if (harness_is_buffer(b, i)) {
       uint64_t offset = round_up(room_end, ALIGNMENT);
       c->at[i] = b->sets + offset;
       *zone++ = (rt_zone){end, c->at[i] - end};
-      end = c->at[i] + bench_nbytes(c, i);
+      end = c->at[i] + harness_nbytes(c, i);
       room_end = offset + largest(b, i) + CANARY_NBYTES;
     }
   }
   *zone = (rt_zone){end, b->sets + b->stride - end};
 }
 
-static int place_separately(rt_bench *b, bench_case *c, err *e) {
+static int place_separately(rt_harness *b, harness_case *c, err *e) {
   for (size_t i = 0; i < b->t->n_args; i++) {
-    if (bench_is_buffer(b, i)) {
-      TRY(take(b, bench_nbytes(c, i), &c->at[i], e));
+    if (harness_is_buffer(b, i)) {
+      TRY(take(b, harness_nbytes(c, i), &c->at[i], e));
     }
   }
   return 0;
 }
 
-static int place(rt_bench *b, err *e) {
+static int place(rt_harness *b, err *e) {
   b->n_zones = b->separate ? 0 : b->n_buffers + 1;
   if (!b->separate) {
     TRY(take(b, b->n_sets * b->stride, &b->sets, e));
   }
   for (size_t i = 0; i < b->n_cases; i++) {
-    bench_case *c = &b->cases[i];
+    harness_case *c = &b->cases[i];
     if (b->separate) {
       TRY(place_separately(b, c, e));
     } else {
       place_case(b, c);
     }
     for (size_t j = 0; j < b->t->n_args; j++) {
-      c->values[j] = bench_is_buffer(b, j) ? c->at[j] : c->values[j];
+      c->values[j] = harness_is_buffer(b, j) ? c->at[j] : c->values[j];
     }
   }
   return 0;
 }
 
-static int allocate(rt_bench *b, err *e) {
+static int allocate(rt_harness *b, err *e) {
   TRY(measure_memory(b, e));
   TRY(place(b, e));
   for (size_t i = 0; i < b->t->n_args; i++) {
-    if (bench_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT) {
+    if (harness_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT) {
       TRY(take(b, largest(b, i), &b->masters[i], e));
     }
     if (is_recorded(&b->cases[0], i)) {
-      TRY(take(b, bench_nbytes(&b->cases[0], i), &b->cases[0].given[i], e));
+      TRY(take(b, harness_nbytes(&b->cases[0], i), &b->cases[0].given[i], e));
     }
     for (size_t j = 0; j < b->n_cases && is_output(b, i); j++) {
-      TRY(take(b, bench_nbytes(&b->cases[j], i), &b->cases[j].expected[i], e));
+      TRY(take(b, harness_nbytes(&b->cases[j], i), &b->cases[j].expected[i], e));
     }
   }
   b->found = ARENA_ARRAY(&b->memory, rt_finding, b->n_buffers + b->n_zones + 1);
@@ -253,7 +253,8 @@ static bool same_fill(const gen_datum *a, const gen_datum *b) {
 /* Launches are sampled: those that fill must not be, or the input would be mostly zeros, which
  * costs other than random numbers where the data decide (atomics on bins). So that a large input is
  * not the most of the work, only its beginning is filled by a kernel, and repeated. */
-static int fill_sampled(rt_bench *b, const gen_datum *wanted, size_t arg, int64_t sample, err *e) {
+static int fill_sampled(rt_harness *b, const gen_datum *wanted, size_t arg, int64_t sample,
+                        err *e) {
   gen_datum some = *wanted;
   uint64_t size = dtype_nbytes(wanted->type);
   some.count = wanted->count < FILLED_MAX ? wanted->count : FILLED_MAX;
@@ -269,7 +270,7 @@ static int fill_sampled(rt_bench *b, const gen_datum *wanted, size_t arg, int64_
 }
 
 /* Every input has its own seed, the same in all cases. */
-static int refresh_master(rt_bench *b, const bench_case *c, size_t arg, err *e) {
+static int refresh_master(rt_harness *b, const harness_case *c, size_t arg, err *e) {
   const gen_datum *wanted = &c->data->args[arg];
   if (same_fill(wanted, &b->filled[arg])) {
     return 0;
@@ -281,11 +282,11 @@ static int refresh_master(rt_bench *b, const bench_case *c, size_t arg, err *e) 
   return 0;
 }
 
-static int start_buffer(rt_bench *b, bench_case *c, size_t arg, err *e) {
+static int start_buffer(rt_harness *b, harness_case *c, size_t arg, err *e) {
   const rt_device_ops *ops = b->d->ops;
-  uint64_t nbytes = bench_nbytes(c, arg);
-  if (bench_is_poisoned(b, c, arg)) {
-    return ops->set(b->d, c->at[arg], bench_poison(c->data->args[arg].type), nbytes, NULL, e);
+  uint64_t nbytes = harness_nbytes(c, arg);
+  if (harness_is_poisoned(b, c, arg)) {
+    return ops->set(b->d, c->at[arg], harness_poison(c->data->args[arg].type), nbytes, NULL, e);
   }
   if (is_recorded(c, arg)) {
     return ops->copy(b->d, c->at[arg], c->given[arg], nbytes, NULL, e);
@@ -294,12 +295,12 @@ static int start_buffer(rt_bench *b, bench_case *c, size_t arg, err *e) {
   return ops->copy(b->d, c->at[arg], b->masters[arg], nbytes, NULL, e);
 }
 
-int bench_start(rt_bench *b, bench_case *c, err *e) {
+int harness_start(rt_harness *b, harness_case *c, err *e) {
   for (size_t i = 0; i < b->n_zones; i++) {
-    TRY(b->d->ops->set(b->d, c->zones[i].at, BENCH_CANARY, c->zones[i].nbytes, NULL, e));
+    TRY(b->d->ops->set(b->d, c->zones[i].at, HARNESS_CANARY, c->zones[i].nbytes, NULL, e));
   }
   for (size_t i = 0; i < b->t->n_args; i++) {
-    if (bench_is_buffer(b, i)) {
+    if (harness_is_buffer(b, i)) {
       TRY(start_buffer(b, c, i, e));
     }
   }
@@ -310,19 +311,19 @@ int bench_start(rt_bench *b, bench_case *c, err *e) {
 
 /* The reference is judged too, but for its results: a stray write of its own would spoil all that
  * follows. */
-static int judge_reference(rt_bench *b, bench_case *c, err *e) {
+static int verify_reference(rt_harness *b, harness_case *c, err *e) {
   rt_check unused = {0};
   err why = {0};
-  int rc = bench_judge(b, c, &unused, &why);
+  int rc = harness_verify(b, c, &unused, &why);
   return rc ? err_at(e, rc == ERR_WRONG ? ERR_TEMPLATE : rc, b->t->path, "the reference: %s",
                      why.message)
             : 0;
 }
 
-static int fill_recorded(rt_bench *b, const bench_case *c, err *e) {
+static int fill_recorded(rt_harness *b, const harness_case *c, err *e) {
   for (size_t i = 0; i < b->t->n_args; i++) {
     if (is_recorded(c, i)) {
-      TRY(b->d->ops->copy_in(b->d, c->given[i], c->captured->bytes[i], bench_nbytes(c, i), NULL,
+      TRY(b->d->ops->copy_in(b->d, c->given[i], c->captured->bytes[i], harness_nbytes(c, i), NULL,
                              e));
     }
   }
@@ -342,8 +343,8 @@ static double largest_value(const gen_datum *d, const unsigned char *p) {
 }
 
 /* The absolute tolerance is told for data of order one; a program's have it in proportion. */
-static int find_magnitude(rt_bench *b, bench_case *c, size_t arg, err *e) {
-  const uint64_t nbytes = bench_nbytes(c, arg);
+static int find_magnitude(rt_harness *b, harness_case *c, size_t arg, err *e) {
+  const uint64_t nbytes = harness_nbytes(c, arg);
   if (!c->captured || c->data->tolerance_abs == 0 || !dtype_is_float(c->data->args[arg].type)) {
     return 0;
   }
@@ -357,20 +358,20 @@ static int find_magnitude(rt_bench *b, bench_case *c, size_t arg, err *e) {
   return rc;
 }
 
-static int expect_case(rt_bench *b, bench_case *c, err *e) {
+static int expect_case(rt_harness *b, harness_case *c, err *e) {
   TRY(fill_recorded(b, c, e));
-  TRY(bench_start(b, c, e));
+  TRY(harness_start(b, c, e));
   TRY(rt_loaded_launch(b->reference, NULL, c->args, e));
   for (size_t i = 0; i < b->t->n_args; i++) {
     if (is_output(b, i)) {
-      TRY(b->d->ops->copy(b->d, c->expected[i], c->at[i], bench_nbytes(c, i), NULL, e));
+      TRY(b->d->ops->copy(b->d, c->expected[i], c->at[i], harness_nbytes(c, i), NULL, e));
       TRY(find_magnitude(b, c, i, e));
     }
   }
-  return judge_reference(b, c, e);
+  return verify_reference(b, c, e);
 }
 
-int bench_expect(rt_bench *b, err *e) {
+int harness_expect(rt_harness *b, err *e) {
   for (size_t i = 0; i < b->t->n_args; i++) {
     b->filled[i] = (gen_datum){.count = UINT64_MAX};
   }
@@ -381,7 +382,7 @@ int bench_expect(rt_bench *b, err *e) {
   return 0;
 }
 
-static int load_reference(rt_bench *b, rt_compiler *c, gen_instance *g, arena *a, err *e) {
+static int load_reference(rt_harness *b, rt_compiler *c, gen_instance *g, arena *a, err *e) {
   str text = {0};
   rt_source source = {.arch = b->d->info.arch};
   const gen_plan *plan;
@@ -394,7 +395,7 @@ static int load_reference(rt_bench *b, rt_compiler *c, gen_instance *g, arena *a
   return rc ? rc : rt_loaded_new(b->d, str_text(bytes), bytes->n, b->t, plan, &b->reference, e);
 }
 
-static int make_reference(rt_bench *b, rt_compiler *c, gen_instance *g, err *e) {
+static int make_reference(rt_harness *b, rt_compiler *c, gen_instance *g, err *e) {
   arena a = {0};
   const int rc = load_reference(b, c, g, &a, e);
   arena_clear(&a);
@@ -403,7 +404,7 @@ static int make_reference(rt_bench *b, rt_compiler *c, gen_instance *g, err *e) 
 
 /* ---- making and freeing -------------------------------------------------------------------- */
 
-static int fill_in(rt_bench *b, rt_compiler *c, gen_instance *g, err *e) {
+static int fill_in(rt_harness *b, rt_compiler *c, gen_instance *g, err *e) {
   TRY(make_cases(b, g, e));
   TRY(make_reference(b, c, g, e));
   TRY(allocate(b, e));
@@ -413,18 +414,18 @@ static int fill_in(rt_bench *b, rt_compiler *c, gen_instance *g, err *e) {
     b->suspect = true;
     return 0;
   }
-  return bench_expect(b, e);
+  return harness_expect(b, e);
 }
 
-int rt_bench_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t, gen_instance *g,
-                 rt_bench **out, err *e) {
-  return rt_bench_new_on(d, c, k, t, g, NULL, out, e);
+int rt_harness_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+                   gen_instance *g, rt_harness **out, err *e) {
+  return rt_harness_new_on(d, c, k, t, g, NULL, out, e);
 }
 
-int rt_bench_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
-                    gen_instance *g, const rt_captured *data, rt_bench **out, err *e) {
+int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+                      gen_instance *g, const rt_captured *data, rt_harness **out, err *e) {
   *out = NULL;
-  rt_bench *b = calloc(1, sizeof *b);
+  rt_harness *b = calloc(1, sizeof *b);
   if (!b) {
     return out_of_memory(e);
   }
@@ -435,14 +436,14 @@ int rt_bench_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_templat
   b->separate = d->info.checks_bounds;
   int rc = fill_in(b, c, g, e);
   if (rc) {
-    rt_bench_free(b);
+    rt_harness_free(b);
     return rc;
   }
   *out = b;
   return 0;
 }
 
-void rt_bench_free(rt_bench *b) {
+void rt_harness_free(rt_harness *b) {
   if (!b) {
     return;
   }

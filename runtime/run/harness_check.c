@@ -1,4 +1,4 @@
-/* run_check.c -- is a candidate right? One launch per case, then everything it could have touched.
+/* harness_check.c -- is a candidate right? One launch per case, then everything it could have touched.
  */
 #define _GNU_SOURCE
 #include <inttypes.h>
@@ -6,19 +6,19 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "run_bench.h"
+#include "harness.h"
 
 /* ---- looking ------------------------------------------------------------------------------- */
 
 /* Where the findings of one check lie: first the canaries, then the buffers in order. */
-static rt_ptr zone_findings(const rt_bench *b) {
+static rt_ptr zone_findings(const rt_harness *b) {
   return b->findings;
 }
-static rt_ptr buffer_finding(const rt_bench *b, size_t buffer) {
+static rt_ptr buffer_finding(const rt_harness *b, size_t buffer) {
   return b->findings + (b->n_zones + buffer) * sizeof(rt_finding);
 }
 
-static int reset(rt_bench *b, const bench_case *c, err *e) {
+static int reset(rt_harness *b, const harness_case *c, err *e) {
   size_t n = b->n_zones + b->n_buffers;
   for (size_t i = 0; i < n; i++) {
     b->found[i] = RT_FINDING_NONE;
@@ -27,11 +27,11 @@ static int reset(rt_bench *b, const bench_case *c, err *e) {
   return b->d->ops->copy_in(b->d, b->findings, b->found, n * sizeof *b->found, NULL, e);
 }
 
-static int judge_buffer(rt_bench *b, bench_case *c, size_t arg, rt_ptr finding, err *e) {
+static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr finding, err *e) {
   const gen_datum *m = &c->data->args[arg];
   if (b->t->args[arg].dir == GEN_IN) {
     const rt_ptr before = c->given[arg] ? c->given[arg] : b->masters[arg];
-    return rt_tools_differ(b->tools, c->at[arg], before, bench_nbytes(c, arg), finding, e);
+    return rt_tools_differ(b->tools, c->at[arg], before, harness_nbytes(c, arg), finding, e);
   }
   rt_comparison v = {.x = c->at[arg],
                      .ref = c->expected[arg],
@@ -39,19 +39,19 @@ static int judge_buffer(rt_bench *b, bench_case *c, size_t arg, rt_ptr finding, 
                      .type = m->type,
                      .tolerance_abs = c->data->tolerance_abs * c->magnitude[arg],
                      .tolerance_rel = c->data->tolerance_rel,
-                     .poisoned = bench_is_poisoned(b, c, arg)};
-  memset(&v.poison, bench_poison(m->type), dtype_nbytes(m->type));
+                     .poisoned = harness_is_poisoned(b, c, arg)};
+  memset(&v.poison, harness_poison(m->type), dtype_nbytes(m->type));
   return rt_tools_compare(b->tools, &v, finding, e);
 }
 
 /* All judges, then one wait for all of them. */
-static int look(rt_bench *b, bench_case *c, err *e) {
+static int look(rt_harness *b, harness_case *c, err *e) {
   size_t n = b->n_zones + b->n_buffers, buffer = 0;
   TRY(reset(b, c, e));
-  TRY(rt_tools_canaries(b->tools, b->zones, b->n_zones, BENCH_CANARY, zone_findings(b), e));
+  TRY(rt_tools_canaries(b->tools, b->zones, b->n_zones, HARNESS_CANARY, zone_findings(b), e));
   for (size_t i = 0; i < b->t->n_args; i++) {
-    if (bench_is_buffer(b, i)) {
-      TRY(judge_buffer(b, c, i, buffer_finding(b, buffer++), e));
+    if (harness_is_buffer(b, i)) {
+      TRY(verify_buffer(b, c, i, buffer_finding(b, buffer++), e));
     }
   }
   return b->d->ops->copy_out(b->d, b->found, b->findings, n * sizeof *b->found, NULL, e);
@@ -60,17 +60,18 @@ static int look(rt_bench *b, bench_case *c, err *e) {
 /* ---- saying what is wrong ------------------------------------------------------------------ */
 
 /* The i-th buffer among the arguments. */
-static size_t buffer_arg(const rt_bench *b, size_t i) {
+static size_t buffer_arg(const rt_harness *b, size_t i) {
   size_t arg = 0;
   for (;; arg++) {
-    if (bench_is_buffer(b, arg) && i-- == 0) {
+    if (harness_is_buffer(b, arg) && i-- == 0) {
       return arg;
     }
   }
 }
 
 /* A zone lies between two buffers; the near one is meant. */
-static int say_canary(rt_bench *b, const bench_case *c, size_t zone, const rt_finding *f, err *e) {
+static int say_canary(rt_harness *b, const harness_case *c, size_t zone, const rt_finding *f,
+                      err *e) {
   int64_t size = (int64_t)c->zones[zone].nbytes, first = (int64_t)f->first, last = (int64_t)f->last;
   bool past = zone > 0 && (zone == b->n_buffers || first < size - last);
   size_t arg = buffer_arg(b, past ? zone - 1 : zone);
@@ -93,25 +94,26 @@ static void format_element(dtype t, uint64_t bits, char *out, size_t size) {
   }
 }
 
-static int read_element(rt_bench *b, dtype t, rt_ptr array, uint64_t i, uint64_t *bits, err *e) {
+static int read_element(rt_harness *b, dtype t, rt_ptr array, uint64_t i, uint64_t *bits, err *e) {
   *bits = 0;
   return b->d->ops->copy_out(b->d, bits, array + i * dtype_nbytes(t), dtype_nbytes(t), NULL, e);
 }
 
 /* Poison that is still there: not written, or a NaN computed from what was not. */
-static void describe(const rt_bench *b, const bench_case *c, size_t arg, uint64_t bits, char *out,
-                     size_t size) {
+static void describe(const rt_harness *b, const harness_case *c, size_t arg, uint64_t bits,
+                     char *out, size_t size) {
   dtype t = c->data->args[arg].type;
   uint64_t poison = 0;
-  memset(&poison, bench_poison(t), dtype_nbytes(t));
-  if (bench_is_poisoned(b, c, arg) && bits == poison) {
+  memset(&poison, harness_poison(t), dtype_nbytes(t));
+  if (harness_is_poisoned(b, c, arg) && bits == poison) {
     snprintf(out, size, "as before the launch");
   } else {
     format_element(t, bits, out, size);
   }
 }
 
-static int say_wrong(rt_bench *b, const bench_case *c, size_t arg, const rt_finding *f, err *e) {
+static int say_wrong(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
+                     err *e) {
   dtype t = c->data->args[arg].type;
   uint64_t x, ref;
   char found[64], wanted[64];
@@ -125,7 +127,8 @@ static int say_wrong(rt_bench *b, const bench_case *c, size_t arg, const rt_find
                  c->data->args[arg].count);
 }
 
-static int say_changed(rt_bench *b, const bench_case *c, size_t arg, const rt_finding *f, err *e) {
+static int say_changed(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
+                       err *e) {
   b->suspect = true;
   return err_set(e, ERR_WRONG, "changed input %s, first at element %" PRIu64 " (case %zu)",
                  b->t->args[arg].name, f->first / dtype_nbytes(c->data->args[arg].type),
@@ -140,7 +143,7 @@ static double worst_of(const rt_finding *f) {
   return value;
 }
 
-static void count(const rt_bench *b, rt_check *out) {
+static void count(const rt_harness *b, rt_check *out) {
   for (size_t i = 0; i < b->n_buffers; i++) {
     const rt_finding *f = &b->found[b->n_zones + i];
     if (b->t->args[buffer_arg(b, i)].dir != GEN_IN) {
@@ -151,7 +154,7 @@ static void count(const rt_bench *b, rt_check *out) {
 }
 
 /* Stray writes first: they explain the rest. */
-static int verdict(rt_bench *b, const bench_case *c, err *e) {
+static int verdict(rt_harness *b, const harness_case *c, err *e) {
   for (size_t i = 0; i < b->n_zones; i++) {
     if (b->found[i].n) {
       return say_canary(b, c, i, &b->found[i], e);
@@ -168,14 +171,14 @@ static int verdict(rt_bench *b, const bench_case *c, err *e) {
   return 0;
 }
 
-int bench_judge(rt_bench *b, bench_case *c, rt_check *out, err *e) {
+int harness_verify(rt_harness *b, harness_case *c, rt_check *out, err *e) {
   TRY(look(b, c, e));
   count(b, out);
   return verdict(b, c, e);
 }
 
 /* A launch between two events, where somebody asks how long the first one takes. */
-static int launch_case(rt_bench *b, rt_contender who, bench_case *c, double *sec, err *e) {
+static int launch_case(rt_harness *b, rt_contender who, harness_case *c, double *sec, err *e) {
   const rt_device_ops *ops = b->d->ops;
   if (!sec) {
     return who.launch(who.self, NULL, c->args, e);
@@ -196,39 +199,39 @@ static double first_most(double limit) {
 }
 
 /* Of the same data; what comes out is judged already. */
-static int look_again(rt_bench *b, rt_contender who, bench_case *c, double *sec, err *e) {
+static int look_again(rt_harness *b, rt_contender who, harness_case *c, double *sec, err *e) {
   double again;
-  TRY(bench_start(b, c, e));
+  TRY(harness_start(b, c, e));
   TRY(launch_case(b, who, c, &again, e));
   *sec = fmin(*sec, again);
   return 0;
 }
 
-static int check_cases(rt_bench *b, rt_contender who, double limit, rt_check *out, err *e) {
+static int check_cases(rt_harness *b, rt_contender who, double limit, rt_check *out, err *e) {
   *out = (rt_check){0};
   if (b->suspect) {
-    TRY(bench_expect(b, e));
+    TRY(harness_expect(b, e));
   }
   while (out->n_cases < b->n_cases && out->first_sec <= first_most(limit)) {
-    bench_case *c = &b->cases[out->n_cases];
+    harness_case *c = &b->cases[out->n_cases];
     double *sec = limit > 0 && !out->n_cases ? &out->first_sec : NULL;
-    TRY(bench_start(b, c, e));
+    TRY(harness_start(b, c, e));
     TRY(launch_case(b, who, c, sec, e));
-    TRY(bench_judge(b, c, out, e));
-    TRY(sec && bench_looks_again(*sec, first_most(limit)) ? look_again(b, who, c, sec, e) : 0);
+    TRY(harness_verify(b, c, out, e));
+    TRY(sec && harness_looks_again(*sec, first_most(limit)) ? look_again(b, who, c, sec, e) : 0);
     out->n_cases++;
   }
   return 0;
 }
 
-int rt_bench_check_contender(rt_bench *b, rt_contender who, rt_check *out, err *e) {
+int rt_harness_check_contender(rt_harness *b, rt_contender who, rt_check *out, err *e) {
   return check_cases(b, who, 0, out, e);
 }
 
-int rt_bench_check(rt_bench *b, rt_loaded *l, rt_check *out, err *e) {
+int rt_harness_check(rt_harness *b, rt_loaded *l, rt_check *out, err *e) {
   return check_cases(b, rt_loaded_contender(l), 0, out, e);
 }
 
-int rt_bench_check_quick(rt_bench *b, rt_loaded *l, double stop_above, rt_check *out, err *e) {
+int rt_harness_check_quick(rt_harness *b, rt_loaded *l, double stop_above, rt_check *out, err *e) {
   return check_cases(b, rt_loaded_contender(l), stop_above, out, e);
 }
