@@ -9,7 +9,7 @@
 
 #include "file.h"
 #include "image_prefetch.h"
-#include "worker.h"
+#include "worker_pool.h"
 
 static void frames_read_back_what_was_put(void **state) {
   (void)state;
@@ -187,6 +187,70 @@ static void children_die_with_their_parent(void **state) {
   fail_msg("the worker outlived its parent");
 }
 
+/* ---- a pool of compilers --------------------------------------------------------------------- */
+
+static void open_pool(worker_pool *p, rt_compiler **c, int n) {
+  err e = {0};
+  assert_ok(rt_compiler_open(c, &e), &e);
+  const compile_setting s = {.compiler = *c, .arch = "compute_90"};
+  assert_ok(worker_pool_open(p, &s, n, &e), &e);
+}
+
+static void close_pool(worker_pool *p, rt_compiler *c) {
+  worker_pool_close(p);
+  rt_compiler_close(c);
+}
+
+/* A compiler that dies costs its own source; the next source gets a new process. */
+static void a_dying_compiler_is_replaced(void **state) {
+  (void)state;
+  worker_pool p;
+  rt_compiler *c;
+  compiled built;
+  str source = {0}, frame = {0};
+  err e = {0};
+  int job;
+  open_pool(&p, &c, 1);
+  str_add(&source, "extern \"C\" __global__ void one() {}");
+  kill(p.workers[0].pid, SIGSTOP); /* or it might answer before it dies */
+  assert_ok(worker_pool_start(&p, 0, &source, 0, &job, &e), &e);
+  assert_int_equal(worker_pool_busy(&p), 1);
+  kill(p.workers[0].pid, SIGKILL);
+  assert_ok(worker_pool_take(&p, 0, &frame, &built, &e), &e);
+  assert_true(built.died);
+  assert_non_null(strstr(built.why.message, "signal 9"));
+  assert_int_equal(worker_pool_busy(&p), 0);
+  assert_ok(worker_pool_compile(&p, &source, 0, 60, &frame, &built, &e), &e);
+  assert_false(built.died);
+  assert_true(built.n_ptx > 0);
+  str_clear(&frame);
+  str_clear(&source);
+  close_pool(&p, c);
+}
+
+/* What a busy worker compiles goes back to its owner; an idle one has nothing to give. */
+static void killing_returns_the_job(void **state) {
+  (void)state;
+  worker_pool p;
+  rt_compiler *c;
+  str source = {0};
+  err e = {0};
+  int job;
+  struct pollfd fds[3];
+  size_t which[3];
+  open_pool(&p, &c, 2);
+  str_add(&source, "extern \"C\" __global__ void one() {}");
+  assert_ok(worker_pool_start(&p, 1, &source, 0, &job, &e), &e);
+  assert_int_equal(worker_pool_poll(&p, fds, which, 1), 2);
+  assert_int_equal(which[1], 1);
+  assert_int_equal(fds[1].fd, p.workers[1].fd);
+  assert_null(worker_pool_kill(&p, 0));
+  assert_ptr_equal(worker_pool_kill(&p, 1), &job);
+  assert_int_equal(worker_pool_poll(&p, fds, which, 1), 1);
+  str_clear(&source);
+  close_pool(&p, c);
+}
+
 /* ---- images ahead ---------------------------------------------------------------------------- */
 
 static void request(image_prefetch *p, rt_compiler *c, const char *text, char key[HASH_TEXT]) {
@@ -231,6 +295,8 @@ int main(void) {
       cmocka_unit_test(a_dying_worker_says_how),
       cmocka_unit_test(a_hanging_worker_can_be_ended),
       cmocka_unit_test(children_die_with_their_parent),
+      cmocka_unit_test(a_dying_compiler_is_replaced),
+      cmocka_unit_test(killing_returns_the_job),
       cmocka_unit_test(images_are_there_when_their_turn_comes),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

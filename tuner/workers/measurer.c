@@ -14,7 +14,7 @@
 enum { OP_PROBLEM, OP_TRIAL, OP_RACE };
 
 /* An empty problem frees the buffers. */
-static void serve_problem(trial_bench *b, wire_reader *r, str *frame) {
+static void serve_problem(trial_state *b, wire_reader *r, str *frame) {
   err why = {0};
   const char *problem = wire_get_text(r), *data = wire_get_text(r);
   if (*problem) {
@@ -25,7 +25,7 @@ static void serve_problem(trial_bench *b, wire_reader *r, str *frame) {
   wire_put_err(frame, &why);
 }
 
-static void serve_trial(trial_bench *b, wire_reader *r, str *frame) {
+static void serve_trial(trial_state *b, wire_reader *r, str *frame) {
   measure_image image = {0};
   measured m = {0};
   double stop_above = wire_get_f64(r), energy_above = wire_get_f64(r);
@@ -34,7 +34,7 @@ static void serve_trial(trial_bench *b, wire_reader *r, str *frame) {
   measured_put(frame, &m);
 }
 
-static void serve_race(trial_bench *b, wire_reader *r, str *frame) {
+static void serve_race(trial_state *b, wire_reader *r, str *frame) {
   arena a = {0};
   size_t n = wire_get_u64(r), rounds = wire_get_u64(r);
   measure_image *images = ARENA_ARRAY(&a, measure_image, n);
@@ -49,8 +49,8 @@ static void serve_race(trial_bench *b, wire_reader *r, str *frame) {
   arena_clear(&a);
 }
 
-static void serve(trial_bench *b, const str *request, str *frame) {
-  static void (*const ops[])(trial_bench *, wire_reader *, str *) = {
+static void serve(trial_state *b, const str *request, str *frame) {
+  static void (*const ops[])(trial_state *, wire_reader *, str *) = {
       [OP_PROBLEM] = serve_problem, [OP_TRIAL] = serve_trial, [OP_RACE] = serve_race};
   wire_reader r = {.p = str_text(request), .n = request->n};
   uint64_t op = wire_get_u64(&r);
@@ -59,7 +59,7 @@ static void serve(trial_bench *b, const str *request, str *frame) {
   }
 }
 
-static int greet(int fd, const char *name, trial_bench *b) {
+static int greet(int fd, const char *name, trial_state *b) {
   str frame = {0};
   err why = {0}, note = {0};
   rt_info none = {0};
@@ -74,7 +74,7 @@ static int greet(int fd, const char *name, trial_bench *b) {
 
 static void child_main(int fd, void *setting) {
   measurer *m = setting;
-  trial_bench b = {.compiler = m->compiler, .t = m->t, .how = m->how};
+  trial_state b = {.compiler = m->compiler, .t = m->t, .how = m->how};
   str request = {0}, frame = {0};
   if (greet(fd, m->device, &b)) {
     return;

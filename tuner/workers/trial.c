@@ -13,7 +13,7 @@
 /* ---- opening -------------------------------------------------------------------------------- */
 
 /* Fails when the device lacks what the session needs; NVML alone may be missing. */
-int trial_open(trial_bench *b, const char *name, err *note, err *e) {
+int trial_open(trial_state *b, const char *name, err *note, err *e) {
   TRY(rt_device_open(name, &b->device, e));
   const bool modelled = b->device->info.modelled;
   if (b->how.replay == RT_GRAPH && modelled) {
@@ -30,7 +30,7 @@ int trial_open(trial_bench *b, const char *name, err *note, err *e) {
   return 0;
 }
 
-void trial_forget(trial_bench *b) {
+void trial_forget(trial_state *b) {
   rt_harness_free(b->buffers);
   rt_captured_close(&b->data);
   gen_instance_free(b->instance);
@@ -43,7 +43,7 @@ static bool trusting(void) {
   return trust && *trust;
 }
 
-int trial_problem(trial_bench *b, const char *text, const char *data, err *e) {
+int trial_problem(trial_state *b, const char *text, const char *data, err *e) {
   gen_problem p;
   gen_number numbers[RT_NUMBERS];
   trial_forget(b);
@@ -60,7 +60,7 @@ int trial_problem(trial_bench *b, const char *text, const char *data, err *e) {
                            *data ? &b->data : NULL, &b->buffers, e);
 }
 
-static int load(trial_bench *b, const measure_image *image, arena *a, const gen_plan **plan,
+static int load(trial_state *b, const measure_image *image, arena *a, const gen_plan **plan,
                 rt_loaded **out, err *e) {
   TRY(gen_plan_make(b->instance, &image->config, a, plan, e));
   return rt_loaded_new(b->device, image->bytes, image->n, b->t, *plan, out, e);
@@ -77,7 +77,7 @@ static db_status status_of(int code) {
 }
 
 /* A candidate far slower than the best is checked on one case only, a finalist on all. */
-static int check(trial_bench *b, rt_loaded *l, double flops, double stop_above, double *error,
+static int check(trial_state *b, rt_loaded *l, double flops, double stop_above, double *error,
                  err *e) {
   rt_check found = {0};
   if (emulated_too_large(b->device, flops)) {
@@ -96,14 +96,14 @@ enum { RETAKES = 3 };
 static const double COOL_SEC = 0.3; /* before the first repeat; twice before the second, ... */
 
 static void look(void *self, size_t contender) {
-  trial_bench *b = self;
+  trial_state *b = self;
   if (b->nvml) {
     rt_nvml_read(b->nvml, &b->health[contender]);
   }
 }
 
 /* Judged by clocks read while the kernel ran: those of an idle device mean nothing. */
-static bool is_spoiled(trial_bench *b, size_t n) {
+static bool is_spoiled(trial_state *b, size_t n) {
   uint64_t held = 0;
   for (size_t i = 0; i < n; i++) {
     held |= b->health[i].held;
@@ -116,7 +116,7 @@ static void cool_down(uint32_t attempt) {
   nanosleep(&(struct timespec){(time_t)sec, (long)(1e9 * (sec - (double)(time_t)sec))}, NULL);
 }
 
-static int time_on_gpu(trial_bench *b, rt_loaded *l, const rt_timing *how, measured *out) {
+static int time_on_gpu(trial_state *b, rt_loaded *l, const rt_timing *how, measured *out) {
   int rc;
   do {
     b->health[0] = (rt_health){0};
@@ -133,7 +133,7 @@ static int time_on_gpu(trial_bench *b, rt_loaded *l, const rt_timing *how, measu
   return rc;
 }
 
-static int time_it(trial_bench *b, rt_loaded *l, double flops, double stop_above, measured *out) {
+static int time_it(trial_state *b, rt_loaded *l, double flops, double stop_above, measured *out) {
   const rt_timing how = {
       .stop_above = stop_above, .replay = b->how.replay, .watch = look, .watcher = b};
   if (!b->device->info.modelled) {
@@ -149,7 +149,7 @@ static double joules(void *self) {
   return rt_nvml_joules(self);
 }
 
-static int measure_energy(trial_bench *b, rt_loaded *l, double sec, measured *out) {
+static int measure_energy(trial_state *b, rt_loaded *l, double sec, measured *out) {
   const rt_meter meter = {joules, b->nvml};
   return rt_harness_energy(b->buffers, l, &meter, sec, &out->energy_j, &out->why);
 }
@@ -160,7 +160,7 @@ static double lap(double *at) {
   return *at - before;
 }
 
-void trial_one(trial_bench *b, const measure_image *image, double stop_above, double energy_above,
+void trial_one(trial_state *b, const measure_image *image, double stop_above, double energy_above,
                measured *out) {
   arena a = {0};
   rt_loaded *l = NULL;
@@ -200,7 +200,7 @@ static bool final_room(final *f, size_t n, arena *a) {
 }
 
 /* Load it again and check it on all cases: it takes part if both succeed. */
-static void enter(trial_bench *b, final *f, const measure_image *image, size_t i, measured *out,
+static void enter(trial_state *b, final *f, const measure_image *image, size_t i, measured *out,
                   arena *a) {
   const gen_plan *plan;
   rt_check found;
@@ -214,7 +214,7 @@ static void enter(trial_bench *b, final *f, const measure_image *image, size_t i
   }
 }
 
-static int run_final(trial_bench *b, final *f, size_t rounds, uint32_t *retaken, err *e) {
+static int run_final(trial_state *b, final *f, size_t rounds, uint32_t *retaken, err *e) {
   const rt_timing how = {.replay = b->how.replay, .watch = look, .watcher = b};
   int rc;
   do {
@@ -229,7 +229,7 @@ static int run_final(trial_bench *b, final *f, size_t rounds, uint32_t *retaken,
 
 enum { ENERGY_FINAL = 3 }; /* times the duration of a first energy measurement */
 
-void trial_race(trial_bench *b, const measure_image *images, size_t n, size_t rounds, measured *out,
+void trial_race(trial_state *b, const measure_image *images, size_t n, size_t rounds, measured *out,
                 arena *a) {
   final f = {0};
   err why = {0};
