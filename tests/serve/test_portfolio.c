@@ -8,6 +8,8 @@
 #include <math.h>
 
 #include "portfolio_learn.h"
+#include "portfolio_models.h"
+#include "portfolio_select.h"
 #include "db_text.h"
 #include "sample_sizes.h"
 #include "serve_choose.h"

@@ -11,6 +11,8 @@
 #include "timing_table.h"
 #include "numbers.h"
 #include "portfolio_learn.h"
+#include "portfolio_models.h"
+#include "portfolio_select.h"
 #include "portfolio_report.h"
 #include "sample_sizes.h"
 #include "verbs.h"
