@@ -14,27 +14,27 @@
 enum { OP_PROBLEM, OP_TRIAL, OP_RACE };
 
 /* An empty problem frees the buffers. */
-static void serve_problem(trial_state *b, wire_reader *r, str *frame) {
+static void serve_problem(trial_state *s, wire_reader *r, str *frame) {
   err why = {0};
   const char *problem = wire_get_text(r), *data = wire_get_text(r);
   if (*problem) {
-    trial_problem(b, problem, data, &why);
+    trial_problem(s, problem, data, &why);
   } else {
-    trial_forget(b);
+    trial_forget(s);
   }
   wire_put_err(frame, &why);
 }
 
-static void serve_trial(trial_state *b, wire_reader *r, str *frame) {
+static void serve_trial(trial_state *s, wire_reader *r, str *frame) {
   measure_image image = {0};
   measured m = {0};
   double stop_above = wire_get_f64(r), energy_above = wire_get_f64(r);
   measured_get_image(r, &image);
-  trial_one(b, &image, isfinite(stop_above) ? stop_above : 0, energy_above, &m);
+  trial_one(s, &image, isfinite(stop_above) ? stop_above : 0, energy_above, &m);
   measured_put(frame, &m);
 }
 
-static void serve_race(trial_state *b, wire_reader *r, str *frame) {
+static void serve_race(trial_state *s, wire_reader *r, str *frame) {
   arena a = {0};
   size_t n = wire_get_u64(r), rounds = wire_get_u64(r);
   measure_image *images = ARENA_ARRAY(&a, measure_image, n);
@@ -42,30 +42,30 @@ static void serve_race(trial_state *b, wire_reader *r, str *frame) {
   for (size_t i = 0; i < n; i++) {
     measured_get_image(r, &images[i]);
   }
-  trial_race(b, images, n, rounds, out, &a);
+  trial_race(s, images, n, rounds, out, &a);
   for (size_t i = 0; i < n; i++) {
     measured_put(frame, &out[i]);
   }
   arena_clear(&a);
 }
 
-static void serve(trial_state *b, const str *request, str *frame) {
+static void serve(trial_state *s, const str *request, str *frame) {
   static void (*const ops[])(trial_state *, wire_reader *, str *) = {
       [OP_PROBLEM] = serve_problem, [OP_TRIAL] = serve_trial, [OP_RACE] = serve_race};
   wire_reader r = {.p = str_text(request), .n = request->n};
   uint64_t op = wire_get_u64(&r);
   if (op < sizeof ops / sizeof *ops) {
-    ops[op](b, &r, frame);
+    ops[op](s, &r, frame);
   }
 }
 
-static int greet(int fd, const char *name, trial_state *b) {
+static int greet(int fd, const char *name, trial_state *s) {
   str frame = {0};
   err why = {0}, note = {0};
   rt_info none = {0};
-  int rc = trial_open(b, name, &note, &why);
+  int rc = trial_open(s, name, &note, &why);
   wire_put_err(&frame, &why);
-  wire_put_bytes(&frame, rc ? &none : &b->device->info, sizeof none);
+  wire_put_bytes(&frame, rc ? &none : &s->device->info, sizeof none);
   wire_put_text(&frame, note.message);
   int sent = wire_send(fd, &frame, NULL);
   str_clear(&frame);
@@ -74,14 +74,14 @@ static int greet(int fd, const char *name, trial_state *b) {
 
 static void child_main(int fd, void *setting) {
   measurer *m = setting;
-  trial_state b = {.compiler = m->compiler, .t = m->t, .how = m->how};
+  trial_state s = {.compiler = m->compiler, .t = m->t, .how = m->how};
   str request = {0}, frame = {0};
-  if (greet(fd, m->device, &b)) {
+  if (greet(fd, m->device, &s)) {
     return;
   }
   while (!wire_receive(fd, &request, NULL)) {
     str_reset(&frame);
-    serve(&b, &request, &frame);
+    serve(&s, &request, &frame);
     if (wire_send(fd, &frame, NULL)) {
       break;
     }

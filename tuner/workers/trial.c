@@ -13,29 +13,29 @@
 /* ---- opening -------------------------------------------------------------------------------- */
 
 /* Fails when the device lacks what the session needs; NVML alone may be missing. */
-int trial_open(trial_state *b, const char *name, err *note, err *e) {
-  TRY(rt_device_open(name, &b->device, e));
-  const bool modelled = b->device->info.modelled;
-  if (b->how.replay == RT_GRAPH && modelled) {
+int trial_open(trial_state *s, const char *name, err *note, err *e) {
+  TRY(rt_device_open(name, &s->device, e));
+  const bool modelled = s->device->info.modelled;
+  if (s->how.replay == RT_GRAPH && modelled) {
     return err_set(e, ERR_USAGE, "%s has no graphs: --timing graph needs a GPU",
-                   b->device->info.name);
+                   s->device->info.name);
   }
   if (!modelled) {
-    rt_nvml_open(b->device->info.uuid, &b->nvml, note);
+    rt_nvml_open(s->device->info.uuid, &s->nvml, note);
   }
-  if (b->how.energy_sec > 0 && (!b->nvml || rt_nvml_joules(b->nvml) < 0)) {
+  if (s->how.energy_sec > 0 && (!s->nvml || rt_nvml_joules(s->nvml) < 0)) {
     return err_set(e, ERR_USAGE, "%s does not report energy%s%s: use --objective time",
-                   b->device->info.name, note->code ? "; " : "", note->message);
+                   s->device->info.name, note->code ? "; " : "", note->message);
   }
   return 0;
 }
 
-void trial_forget(trial_state *b) {
-  rt_harness_free(b->buffers);
-  rt_captured_close(&b->data);
-  gen_instance_free(b->instance);
-  b->buffers = NULL;
-  b->instance = NULL;
+void trial_forget(trial_state *s) {
+  rt_harness_free(s->buffers);
+  rt_captured_close(&s->data);
+  gen_instance_free(s->instance);
+  s->buffers = NULL;
+  s->instance = NULL;
 }
 
 static bool trusting(void) {
@@ -43,27 +43,27 @@ static bool trusting(void) {
   return trust && *trust;
 }
 
-int trial_problem(trial_state *b, const char *text, const char *data, err *e) {
+int trial_problem(trial_state *s, const char *text, const char *data, err *e) {
   gen_problem p;
   gen_number numbers[RT_NUMBERS];
-  trial_forget(b);
-  TRY(gen_problem_parse(b->t, text, &p, e));
-  rt_numbers(&b->device->info, numbers);
-  TRY(gen_instance_new(b->t, &p, numbers, RT_NUMBERS, &b->instance, e));
-  if (!b->tools) {
-    TRY(rt_tools_new(b->device, b->compiler, &b->tools, e));
+  trial_forget(s);
+  TRY(gen_problem_parse(s->t, text, &p, e));
+  rt_numbers(&s->device->info, numbers);
+  TRY(gen_instance_new(s->t, &p, numbers, RT_NUMBERS, &s->instance, e));
+  if (!s->tools) {
+    TRY(rt_tools_new(s->device, s->compiler, &s->tools, e));
   }
   if (*data) {
-    TRY(rt_captured_open(data, b->t, b->instance, text, trusting(), &b->data, e));
+    TRY(rt_captured_open(data, s->t, s->instance, text, trusting(), &s->data, e));
   }
-  return rt_harness_new_on(b->device, b->compiler, b->tools, b->t, b->instance,
-                           *data ? &b->data : NULL, &b->buffers, e);
+  return rt_harness_new_on(s->device, s->compiler, s->tools, s->t, s->instance,
+                           *data ? &s->data : NULL, &s->buffers, e);
 }
 
-static int load(trial_state *b, const measure_image *image, arena *a, const gen_plan **plan,
+static int load(trial_state *s, const measure_image *image, arena *a, const gen_plan **plan,
                 rt_loaded **out, err *e) {
-  TRY(gen_plan_make(b->instance, &image->config, a, plan, e));
-  return rt_loaded_new(b->device, image->bytes, image->n, b->t, *plan, out, e);
+  TRY(gen_plan_make(s->instance, &image->config, a, plan, e));
+  return rt_loaded_new(s->device, image->bytes, image->n, s->t, *plan, out, e);
 }
 
 static db_status status_of(int code) {
@@ -77,15 +77,15 @@ static db_status status_of(int code) {
 }
 
 /* A candidate far slower than the best is checked on one case only, a finalist on all. */
-static int check(trial_state *b, rt_loaded *l, double flops, double stop_above, double *error,
+static int check(trial_state *s, rt_loaded *l, double flops, double stop_above, double *error,
                  err *e) {
   rt_check found = {0};
-  if (emulated_too_large(b->device, flops)) {
+  if (emulated_too_large(s->device, flops)) {
     *error = NAN; /* stored as unknown */
     return 0;
   }
   int rc =
-      rt_harness_check_quick(b->buffers, l, b->device->info.modelled ? 0 : stop_above, &found, e);
+      rt_harness_check_quick(s->buffers, l, s->device->info.modelled ? 0 : stop_above, &found, e);
   *error = found.error;
   return rc;
 }
@@ -96,17 +96,17 @@ enum { RETAKES = 3 };
 static const double COOL_SEC = 0.3; /* before the first repeat; twice before the second, ... */
 
 static void look(void *self, size_t contender) {
-  trial_state *b = self;
-  if (b->nvml) {
-    rt_nvml_read(b->nvml, &b->health[contender]);
+  trial_state *s = self;
+  if (s->nvml) {
+    rt_nvml_read(s->nvml, &s->health[contender]);
   }
 }
 
 /* Judged by clocks read while the kernel ran: those of an idle device mean nothing. */
-static bool is_spoiled(trial_state *b, size_t n) {
+static bool is_spoiled(trial_state *s, size_t n) {
   uint64_t held = 0;
   for (size_t i = 0; i < n; i++) {
-    held |= b->health[i].held;
+    held |= s->health[i].held;
   }
   return held & RT_HELD_BADLY;
 }
@@ -116,32 +116,32 @@ static void cool_down(uint32_t attempt) {
   nanosleep(&(struct timespec){(time_t)sec, (long)(1e9 * (sec - (double)(time_t)sec))}, NULL);
 }
 
-static int time_on_gpu(trial_state *b, rt_loaded *l, const rt_timing *how, measured *out) {
+static int time_on_gpu(trial_state *s, rt_loaded *l, const rt_timing *how, measured *out) {
   int rc;
   do {
-    b->health[0] = (rt_health){0};
-    rc = rt_harness_time(b->buffers, l, how, &out->times, &out->why);
-    if (b->nvml && b->health[0].clock_mhz > 0) {
-      b->health[0].held |= rt_nvml_held(b->nvml);
+    s->health[0] = (rt_health){0};
+    rc = rt_harness_time(s->buffers, l, how, &out->times, &out->why);
+    if (s->nvml && s->health[0].clock_mhz > 0) {
+      s->health[0].held |= rt_nvml_held(s->nvml);
     }
-    if (rc || !is_spoiled(b, 1) || out->retaken == RETAKES) {
+    if (rc || !is_spoiled(s, 1) || out->retaken == RETAKES) {
       break;
     }
     cool_down(++out->retaken);
   } while (true);
-  out->health = b->health[0];
+  out->health = s->health[0];
   return rc;
 }
 
-static int time_it(trial_state *b, rt_loaded *l, double flops, double stop_above, measured *out) {
+static int time_it(trial_state *s, rt_loaded *l, double flops, double stop_above, measured *out) {
   const rt_timing how = {
-      .stop_above = stop_above, .replay = b->how.replay, .watch = look, .watcher = b};
-  if (!b->device->info.modelled) {
-    return time_on_gpu(b, l, &how, out);
+      .stop_above = stop_above, .replay = s->how.replay, .watch = look, .watcher = s};
+  if (!s->device->info.modelled) {
+    return time_on_gpu(s, l, &how, out);
   }
-  emulated_model_begin(b->device, flops);
-  int rc = rt_harness_time(b->buffers, l, &how, &out->times, &out->why);
-  emulated_model_end(b->device);
+  emulated_model_begin(s->device, flops);
+  int rc = rt_harness_time(s->buffers, l, &how, &out->times, &out->why);
+  emulated_model_end(s->device);
   return rc;
 }
 
@@ -149,9 +149,9 @@ static double joules(void *self) {
   return rt_nvml_joules(self);
 }
 
-static int measure_energy(trial_state *b, rt_loaded *l, double sec, measured *out) {
-  const rt_meter meter = {joules, b->nvml};
-  return rt_harness_energy(b->buffers, l, &meter, sec, &out->energy_j, &out->why);
+static int measure_energy(trial_state *s, rt_loaded *l, double sec, measured *out) {
+  const rt_meter meter = {joules, s->nvml};
+  return rt_harness_energy(s->buffers, l, &meter, sec, &out->energy_j, &out->why);
 }
 
 static double lap(double *at) {
@@ -160,23 +160,23 @@ static double lap(double *at) {
   return *at - before;
 }
 
-void trial_one(trial_state *b, const measure_image *image, double stop_above, double energy_above,
+void trial_one(trial_state *s, const measure_image *image, double stop_above, double energy_above,
                measured *out) {
   arena a = {0};
   rt_loaded *l = NULL;
   const gen_plan *plan;
   double at = now_sec();
-  int rc = load(b, image, &a, &plan, &l, &out->why);
+  int rc = load(s, image, &a, &plan, &l, &out->why);
   out->load_sec = lap(&at);
-  rc = rc ? rc : check(b, l, plan->flops, stop_above, &out->error, &out->why);
+  rc = rc ? rc : check(s, l, plan->flops, stop_above, &out->error, &out->why);
   out->check_sec = lap(&at);
-  rc = rc ? rc : time_it(b, l, plan->flops, stop_above, out);
-  if (!rc && b->how.energy_sec > 0 && out->times.median <= energy_above) {
-    rc = measure_energy(b, l, b->how.energy_sec, out);
+  rc = rc ? rc : time_it(s, l, plan->flops, stop_above, out);
+  if (!rc && s->how.energy_sec > 0 && out->times.median <= energy_above) {
+    rc = measure_energy(s, l, s->how.energy_sec, out);
   }
   out->time_sec = lap(&at);
   out->status = status_of(rc);
-  out->dead = b->device->dead;
+  out->dead = s->device->dead;
   rt_loaded_free(l);
   out->load_sec += lap(&at); /* unloading */
   arena_clear(&a);
@@ -200,12 +200,12 @@ static bool final_room(final *f, size_t n, arena *a) {
 }
 
 /* Load it again and check it on all cases: it takes part if both succeed. */
-static void enter(trial_state *b, final *f, const measure_image *image, size_t i, measured *out,
+static void enter(trial_state *s, final *f, const measure_image *image, size_t i, measured *out,
                   arena *a) {
   const gen_plan *plan;
   rt_check found;
-  int rc = load(b, image, a, &plan, &f->loaded[i], &out->why);
-  rc = rc ? rc : rt_harness_check(b->buffers, f->loaded[i], &found, &out->why);
+  int rc = load(s, image, a, &plan, &f->loaded[i], &out->why);
+  rc = rc ? rc : rt_harness_check(s->buffers, f->loaded[i], &found, &out->why);
   out->status = status_of(rc);
   if (!rc) {
     out->error = found.error;
@@ -214,13 +214,13 @@ static void enter(trial_state *b, final *f, const measure_image *image, size_t i
   }
 }
 
-static int run_final(trial_state *b, final *f, size_t rounds, uint32_t *retaken, err *e) {
-  const rt_timing how = {.replay = b->how.replay, .watch = look, .watcher = b};
+static int run_final(trial_state *s, final *f, size_t rounds, uint32_t *retaken, err *e) {
+  const rt_timing how = {.replay = s->how.replay, .watch = look, .watcher = s};
   int rc;
   do {
-    memset(b->health, 0, sizeof b->health);
-    rc = rt_harness_race(b->buffers, f->contenders, f->n, rounds, &how, f->times, e);
-    if (rc || !is_spoiled(b, f->n) || *retaken == RETAKES) {
+    memset(s->health, 0, sizeof s->health);
+    rc = rt_harness_race(s->buffers, f->contenders, f->n, rounds, &how, f->times, e);
+    if (rc || !is_spoiled(s, f->n) || *retaken == RETAKES) {
       return rc;
     }
     cool_down(++*retaken);
@@ -229,7 +229,7 @@ static int run_final(trial_state *b, final *f, size_t rounds, uint32_t *retaken,
 
 enum { ENERGY_FINAL = 3 }; /* times the duration of a first energy measurement */
 
-void trial_race(trial_state *b, const measure_image *images, size_t n, size_t rounds, measured *out,
+void trial_race(trial_state *s, const measure_image *images, size_t n, size_t rounds, measured *out,
                 arena *a) {
   final f = {0};
   err why = {0};
@@ -242,22 +242,22 @@ void trial_race(trial_state *b, const measure_image *images, size_t n, size_t ro
     return;
   }
   for (size_t i = 0; i < n; i++) {
-    enter(b, &f, &images[i], i, &out[i], a);
+    enter(s, &f, &images[i], i, &out[i], a);
   }
-  int rc = run_final(b, &f, rounds, &retaken, &why);
+  int rc = run_final(s, &f, rounds, &retaken, &why);
   for (size_t i = 0; i < f.n; i++) {
     measured *m = &out[f.which[i]];
     m->times = f.times[i];
-    m->health = b->health[i];
+    m->health = s->health[i];
     m->retaken = retaken;
     m->why = why;
-    if (!rc && b->how.energy_sec > 0) {
-      rc = measure_energy(b, f.loaded[f.which[i]], ENERGY_FINAL * b->how.energy_sec, m);
+    if (!rc && s->how.energy_sec > 0) {
+      rc = measure_energy(s, f.loaded[f.which[i]], ENERGY_FINAL * s->how.energy_sec, m);
     }
     m->status = status_of(rc);
   }
   for (size_t i = 0; i < n; i++) {
-    out[i].dead = b->device->dead;
+    out[i].dead = s->device->dead;
     rt_loaded_free(f.loaded[i]);
   }
 }

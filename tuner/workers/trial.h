@@ -24,18 +24,18 @@ typedef struct trial_state { /* the state of the measuring process */
 /* trial_open -- the device, and NVML where it is.
  *   out  *note  why clocks and power are not known; code 0: they are
  *   err  ERR_DEVICE;  ERR_USAGE  the device has no graphs, or no energy counter */
-int trial_open(trial_state *b, const char *name, err *note, err *e);
+int trial_open(trial_state *s, const char *name, err *note, err *e);
 /* trial_problem -- replace the buffers by those of this problem.
  *   in   data  a file of recorded data; empty: the template's fills
  *   err  ERR_USAGE, ERR_NOTFOUND  the file, see rt_captured_open */
-int trial_problem(trial_state *b, const char *text, const char *data, err *e);
+int trial_problem(trial_state *s, const char *text, const char *data, err *e);
 /* trial_forget -- free the buffers */
-void trial_forget(trial_state *b);
+void trial_forget(trial_state *s);
 /* trial_one -- load, check, time; see measurer_ask for the limits */
-void trial_one(trial_state *b, const measure_image *image, double stop_above, double energy_above,
+void trial_one(trial_state *s, const measure_image *image, double stop_above, double energy_above,
                measured *out);
 /* trial_race -- of n candidates, at most MEASURE_RACERS; out[n] */
-void trial_race(trial_state *b, const measure_image *images, size_t n, size_t rounds, measured *out,
+void trial_race(trial_state *s, const measure_image *images, size_t n, size_t rounds, measured *out,
                 arena *a);
 
 #endif

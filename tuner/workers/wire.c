@@ -41,21 +41,23 @@ static const void *take(wire_reader *r, size_t n) {
   return p;
 }
 
+/* Leaves *to alone at the end of the frame. */
+static void take_into(wire_reader *r, void *to, size_t n) {
+  const void *p = take(r, n);
+  if (p) {
+    memcpy(to, p, n);
+  }
+}
+
 uint64_t wire_get_u64(wire_reader *r) {
   uint64_t v = 0;
-  const void *p = take(r, sizeof v);
-  if (p) {
-    memcpy(&v, p, sizeof v);
-  }
+  take_into(r, &v, sizeof v);
   return v;
 }
 
 double wire_get_f64(wire_reader *r) {
   double v = 0;
-  const void *p = take(r, sizeof v);
-  if (p) {
-    memcpy(&v, p, sizeof v);
-  }
+  take_into(r, &v, sizeof v);
   return v;
 }
 
