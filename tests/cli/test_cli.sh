@@ -86,7 +86,7 @@ prints "valid" $autotune space saxpy n=1000
 prints "autotune emit saxpy n=1000" $autotune emit saxpy n=1000 --config VEC=2
 refuses 2 "emulated device" $autotune check saxpy n=10 --device 0 --emu-memory 1000
 refuses 2 "whole number" $autotune check saxpy n=10 --device emu --emu-memory much
-refuses 1 "no option" $autotune check saxpy n=10 --device emu:h200,speed=2
+refuses 1 "is not an option" $autotune check saxpy n=10 --device emu:h200,speed=2
 refuses 1 "take a smaller one" $autotune check saxpy n=100000 --device emu:a100 --emu-memory 100000
 prints "2 right" $autotune check saxpy n=1000 --device emu --no-checks --sample 2
 prints "registers" $autotune build saxpy n=1000 --arch sm_90

@@ -107,6 +107,8 @@ void cli_print_help(FILE *f, const cli_verb *verb);
 /* cli_catch_signals -- the flag that SIGINT and SIGTERM set; a second signal ends the program at
  * once */
 const volatile sig_atomic_t *cli_catch_signals(void);
+/* cli_stop_flag -- the same once signals are caught; NULL before */
+const volatile sig_atomic_t *cli_stop_flag(void);
 
 /* cli_words_most -- err ERR_USAGE: too many words for the verb; names the first of them */
 int cli_words_most(const cli *c, size_t most, err *e);

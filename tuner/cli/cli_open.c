@@ -1,65 +1,8 @@
-/* cli_open.c -- open what verbs work with: device, database, template, problem, kernel. */
-#define _GNU_SOURCE
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
-#include <unistd.h>
-
+/* cli_open.c -- open the database, or all that verbs about one kernel need. */
 #include "cli.h"
 #include "open_device.h"
 #include "run.h"
 #include "serve_former.h"
-
-static volatile sig_atomic_t stop_flag;
-static bool catching;
-
-static void on_signal(int number) {
-  stop_flag = 1;
-  signal(number, SIG_DFL); /* the second one ends the program */
-}
-
-const volatile sig_atomic_t *cli_catch_signals(void) {
-  struct sigaction action = {.sa_handler = on_signal}; /* no SA_RESTART: poll returns */
-  sigaction(SIGINT, &action, NULL);
-  sigaction(SIGTERM, &action, NULL);
-  catching = true;
-  return &stop_flag;
-}
-
-static bool count_gpus(void) {
-  int n = 0;
-  return !rt_cuda_count(&n, NULL) && n > 0;
-}
-
-/* In a child process: workers forked after the driver was started here could not use it. */
-static bool is_gpu_here(void) {
-  static enum { UNKNOWN, NO, YES } known;
-  if (known == UNKNOWN) {
-    int status = 1;
-    fflush(NULL);
-    const pid_t child = fork();
-    if (!child) {
-      _exit(count_gpus() ? 0 : 1);
-    }
-    while (child > 0 && waitpid(child, &status, 0) < 0 && errno == EINTR) {
-    }
-    known = child > 0 && WIFEXITED(status) && !WEXITSTATUS(status) ? YES : NO;
-  }
-  return known == YES;
-}
-
-const char *cli_device(const cli *c) {
-  const char *from_environment = getenv("TUNED_DEVICE");
-  if (c->device) {
-    return c->device;
-  }
-  if (from_environment && from_environment[0]) {
-    return from_environment;
-  }
-  return is_gpu_here() ? "0" : "emu";
-}
 
 static int follow(db *d, err *e) {
   const int rc = serve_follow(d, e);
@@ -79,52 +22,6 @@ int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
     fprintf(stderr, "autotune: %s\n", db_note(*out));
   }
   arena_clear(&a);
-  return rc;
-}
-
-static int check_folder(const char *path, err *e) {
-  struct stat st;
-  return !stat(path, &st) && S_ISDIR(st.st_mode)
-             ? 0
-             : err_set(e, ERR_USAGE, "--templates %s: there is no such folder", path);
-}
-
-int cli_template_options(const cli *c, arena *a, gen_options *out, err *e) {
-  enum { MAX_FOLDERS = 64 };
-  const char **folders = ARENA_ARRAY(a, const char *, MAX_FOLDERS);
-  const char *variable = getenv("TUNED_TEMPLATES");
-  *out = (gen_options){.folders = folders, .stop = catching ? &stop_flag : NULL};
-  if (c->templates) {
-    TRY(check_folder(c->templates, e));
-    folders[out->n_folders++] = c->templates;
-  }
-  char *list = variable ? arena_text(a, variable) : NULL, *rest = NULL;
-  for (char *p = list ? strtok_r(list, ":", &rest) : NULL; p; p = strtok_r(NULL, ":", &rest)) {
-    if (out->n_folders == MAX_FOLDERS) {
-      return err_set(e, ERR_LIMIT, "TUNED_TEMPLATES names more than %d folders", MAX_FOLDERS - 1);
-    }
-    folders[out->n_folders++] = p;
-  }
-  return 0;
-}
-
-int cli_open_template(const cli *c, arena *a, gen_template **t, err *e) {
-  gen_options o;
-  if (!c->n_words) {
-    return err_set(e, ERR_USAGE, "name a family or a template file: autotune %s sgemm ...",
-                   c->verb);
-  }
-  TRY(cli_template_options(c, a, &o, e));
-  return gen_open(&o, c->words[0], t, e);
-}
-
-int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e) {
-  str text = {0};
-  for (size_t i = 1; i < c->n_words; i++) {
-    str_addf(&text, "%s ", c->words[i]);
-  }
-  int rc = gen_problem_parse(t, str_text(&text), p, e);
-  str_clear(&text);
   return rc;
 }
 

@@ -161,16 +161,16 @@ static int check_data(const tuning *family, err *e) {
   return 0;
 }
 
-static int tune(captured *x, size_t i, const cli *c, tuning *family, err *e) {
-  sizes list;
-  TRY(tuning_options(family, c, e));
+static int tune(captured *x, size_t i, tuning *family, err *e) {
+  const cli *c = family->c;
   family->data = x->data[i];
   family->n_data = x->n_data[i];
   TRY(open_template(x, i, family, &x->problems[i], e));
-  TRY(sizes_read(family->t, str_text(&x->problems[i]), "", &family->memory, &list, e));
+  TRY(sizes_read(family->t, str_text(&x->problems[i]), "", &family->memory, &family->problems, e));
   TRY(check_data(family, e));
-  TRY(tuning_open(family, e));
-  return tuning_list(family, &list, e);
+  TRY(tune_settings(c, family->t, &family->memory, &family->progress, &family->options, e));
+  TRY(cli_number("top", c->top, 1, 1000, 5, &family->top, e));
+  return tuning_run(family, e);
 }
 
 static int tune_family(captured *x, size_t i, const cli *c, err *e) {
@@ -178,10 +178,8 @@ static int tune_family(captured *x, size_t i, const cli *c, err *e) {
   tuning family;
   words.words = &x->family[i];
   words.n_words = 1;
-  const int rc = tune(x, i, &words, &family, e);
-  if (!rc && !c->json && !c->quiet) {
-    printf("stored in %s\n", db_path(family.db));
-  }
+  tuning_init(&family, &words);
+  const int rc = tune(x, i, &family, e);
   tuning_close(&family);
   return rc;
 }

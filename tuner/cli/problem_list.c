@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tuning.h"
+#include "tune_settings.h"
 #include "worker.h"
 
 typedef struct run_ {
@@ -89,7 +89,7 @@ static int open_run(run_ *r, err *e) {
   tune_options o = {0};
   progress_init(&r->progress, false, r->m->c->quiet || r->m->c->json);
   o.budget = r->m->budget;
-  TRY(tuning_common(r->m->c, &r->progress, &o, e));
+  TRY(tune_settings_common(r->m->c, &r->progress, &o, e));
   TRY(cli_open_db(r->m->c, DB_WRITE, &r->db, e));
   TRY(rt_compiler_open(&r->compiler, e));
   return tune_open(r->m->t, r->db, r->compiler, &o, &r->session, e);

@@ -3,82 +3,11 @@
 
 #include <string.h>
 
-#include "budget.h"
-#include "effort.h"
 #include "numbers.h"
 #include "samples.h"
 #include "tune_report.h"
 
-/* ---- options --------------------------------------------------------------------------------- */
-
-static int parse_effort(tuning *x, err *e) {
-  const tune_effort *effort;
-  tune_options *o = &x->options;
-  TRY(tune_effort_find(x->c->effort, &effort, e));
-  o->budget = effort->budget;
-  o->finalists = effort->finalists;
-  o->rounds = effort->rounds;
-  return x->c->budget ? budget_parse("budget", x->c->budget, &x->memory, &o->budget, e) : 0;
-}
-
-static bool is_path(const char *text) {
-  const size_t n = strlen(text);
-  return strchr(text, '/') || (n > 4 && !strcmp(text + n - 4, ".txt"));
-}
-
-static int parse_start(const char *text, tune_start *out, err *e) {
-  static const char *const names[] = {
-      [TUNE_START_ALL] = "all", [TUNE_START_TUNED] = "tuned", [TUNE_START_NONE] = "none"};
-  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (!text || is_path(text) || !strcmp(text, names[i])) {
-      *out = (tune_start)i;
-      return 0;
-    }
-  }
-  return err_set(e, ERR_USAGE,
-                 "--start '%s' is none of: all, tuned, none; and not a file of configurations (a "
-                 "path, or a name that ends in .txt)",
-                 text);
-}
-
-int tuning_common(const cli *c, progress *p, tune_options *o, err *e) {
-  int64_t jobs, seed, timeout;
-  TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
-  TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
-  TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
-  TRY(cli_timing(c, &o->replay, e));
-  TRY(search_strategy_find(c->strategy ? c->strategy : search_strategies()[0]->name, &o->strategy,
-                           e));
-  o->device = cli_device(c);
-  o->jobs = (int)jobs;
-  o->seed = (uint64_t)seed;
-  o->timeout_sec = (double)timeout;
-  o->stop = cli_catch_signals();
-  o->report = progress_report;
-  o->report_self = p;
-  return 0;
-}
-
-int tuning_options(tuning *x, const cli *c, err *e) {
-  tune_options *o = &x->options;
-  *x = (tuning){.c = c};
-  progress_init(&x->progress, c->json, c->quiet);
-  TRY(tuning_common(c, &x->progress, o, e));
-  TRY(cli_number("top", c->top, 1, 1000, 5, &x->top, e));
-  TRY(parse_effort(x, e));
-  TRY(parse_start(c->start, &o->start, e));
-  return tune_objective_find(c->objective ? c->objective : "time", &o->objective, e);
-}
-
 /* ---- device ---------------------------------------------------------------------------------- */
-
-/* Configurations to try first, from a file. */
-static int read_starts(tuning *x, err *e) {
-  const char *start = x->c->start;
-  return start && is_path(start)
-             ? initial_configs_read(x->t, start, &x->memory, &x->options.given, e)
-             : 0;
-}
 
 static void announce(const tuning *x) {
   const rt_info *info = tune_device(x->session);
@@ -96,22 +25,12 @@ static void announce(const tuning *x) {
   }
 }
 
-int tuning_open(tuning *x, err *e) {
-  TRY(read_starts(x, e));
+static int open_session(tuning *x, err *e) {
   TRY(cli_open_db(x->c, DB_WRITE, &x->db, e));
   TRY(rt_compiler_open(&x->compiler, e));
   TRY(tune_open(x->t, x->db, x->compiler, &x->options, &x->session, e));
   announce(x);
   return 0;
-}
-
-void tuning_close(tuning *x) {
-  summary_clear(&x->summary);
-  tune_close(x->session);
-  rt_compiler_close(x->compiler);
-  db_close(x->db);
-  gen_close(x->t);
-  arena_clear(&x->memory);
 }
 
 /* ---- one problem ----------------------------------------------------------------------------- */
@@ -146,7 +65,7 @@ static const char *data_of(const tuning *x, const gen_problem *p) {
   return NULL;
 }
 
-int tuning_one(tuning *x, const gen_problem *p, err *e) {
+static int tune_one(tuning *x, const gen_problem *p, err *e) {
   tune_state last;
   const char *data = data_of(x, p);
   tune_data(x->session, data);
@@ -191,7 +110,7 @@ static bool stops_all(int code) {
 
 static int tune_next(tuning *x, const gen_problem *p, int *worst, err *e) {
   err why = {0};
-  const int rc = tuning_one(x, p, &why);
+  const int rc = tune_one(x, p, &why);
   if (stops_all(rc)) {
     return err_at(e, rc, why.place, "%s", why.message);
   }
@@ -221,10 +140,50 @@ static int tune_all(tuning *x, const sizes *list, err *e) {
   return err_set(e, worst, "%zu of %zu problems could not be tuned", x->summary.n_failed, list->n);
 }
 
-int tuning_list(tuning *x, sizes *list, err *e) {
+static int tune_list(tuning *x, sizes *list, err *e) {
   gen_problem *tuned = NULL;
   size_t n_tuned = 0;
   TRY(tuned_problems(x, &tuned, &n_tuned, e));
   TRY(sizes_order(x->t, list, tuned, n_tuned, e));
   return tune_all(x, list, e);
+}
+
+/* The template's own sizes for this kind of device. */
+static int own_sizes(tuning *x, sizes *out, err *e) {
+  const bool emu = tune_device(x->session)->modelled;
+  const char *const *texts = emu ? x->t->sizes_emu : x->t->sizes_bench;
+  const size_t n = emu ? x->t->n_sizes_emu : x->t->n_sizes_bench;
+  *out = (sizes){.p = ARENA_ARRAY(&x->memory, gen_problem, n + 1)};
+  for (; out->p && out->n < n; out->n++) {
+    TRY(gen_problem_parse(x->t, texts[out->n], &out->p[out->n], e));
+  }
+  return out->p ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+}
+
+/* ---- all ------------------------------------------------------------------------------------- */
+
+void tuning_init(tuning *x, const cli *c) {
+  *x = (tuning){.c = c};
+  progress_init(&x->progress, c->json, c->quiet);
+}
+
+int tuning_run(tuning *x, err *e) {
+  TRY(open_session(x, e));
+  if (!x->problems.n) {
+    TRY(own_sizes(x, &x->problems, e));
+  }
+  TRY(x->is_single ? tune_one(x, &x->problems.p[0], e) : tune_list(x, &x->problems, e));
+  if (!x->c->json && !x->c->quiet) {
+    printf("stored in %s\n", db_path(x->db));
+  }
+  return 0;
+}
+
+void tuning_close(tuning *x) {
+  summary_clear(&x->summary);
+  tune_close(x->session);
+  rt_compiler_close(x->compiler);
+  db_close(x->db);
+  gen_close(x->t);
+  arena_clear(&x->memory);
 }

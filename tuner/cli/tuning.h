@@ -1,8 +1,8 @@
 /* tuning.h -- tuning from the command line: the problems of one family one after another, each
  * stored and reported before the next begins.
  *
- * A verb reads the options (tuning_options), opens the template, reads the problems, and only then
- * touches the device (tuning_open), so that a mistake in the command line costs no time.
+ * A verb opens the template and reads problems and settings first; tuning_run touches the device,
+ * so that a mistake in the command line costs no time.
  */
 #ifndef CLI_TUNING_H
 #define CLI_TUNING_H
@@ -11,6 +11,7 @@
 #include "progress.h"
 #include "sizes.h"
 #include "summary.h"
+#include "tune_settings.h"
 
 typedef struct tuning_data { /* what a program's kernels read, recorded by TUNED_CAPTURE_DATA */
   const char *fields;        /* of the problem */
@@ -22,7 +23,9 @@ typedef struct tuning {
   arena memory;
   gen_template *t;
   tune_options options;
-  int64_t top;
+  int64_t top;             /* configurations to show of each problem */
+  sizes problems;          /* none: the template's own, for this kind of device */
+  bool is_single;          /* one problem was named: its failure is the verb's */
   const tuning_data *data; /* of some of the problems; borrowed */
   size_t n_data;
   db *db;
@@ -32,17 +35,10 @@ typedef struct tuning {
   summary summary;
 } tuning;
 
-/* tuning_common -- the options that every search has; *p reports its progress */
-int tuning_common(const cli *c, progress *p, tune_options *o, err *e);
-/* tuning_options -- clear with tuning_close whether or not it failed */
-int tuning_options(tuning *x, const cli *c, err *e);
-/* tuning_open -- database, compiler and processes, for x->t */
-int tuning_open(tuning *x, err *e);
-/* tuning_one -- err as tune_problem */
-int tuning_one(tuning *x, const gen_problem *p, err *e);
-/* tuning_list -- in an order that serves the search, with a table at the end. A problem that cannot
- * be tuned does not stop the others; the error then says how many there were. */
-int tuning_list(tuning *x, sizes *list, err *e);
+void tuning_init(tuning *x, const cli *c); /* clear it with tuning_close */
+/* tuning_run -- tune the problems, near ones after each other, with a table at the end. A problem
+ * that cannot be tuned does not stop the others; the error then says how many there were. */
+int tuning_run(tuning *x, err *e);
 void tuning_close(tuning *x);
 
 #endif

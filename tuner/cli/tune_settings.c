@@ -1,0 +1,61 @@
+#include "tune_settings.h"
+
+#include <string.h>
+
+#include "budget.h"
+#include "effort.h"
+
+static int parse_effort(const cli *c, arena *a, tune_options *o, err *e) {
+  const tune_effort *effort;
+  TRY(tune_effort_find(c->effort, &effort, e));
+  o->budget = effort->budget;
+  o->finalists = effort->finalists;
+  o->rounds = effort->rounds;
+  return c->budget ? budget_parse("budget", c->budget, a, &o->budget, e) : 0;
+}
+
+static bool is_path(const char *text) {
+  const size_t n = strlen(text);
+  return strchr(text, '/') || (n > 4 && !strcmp(text + n - 4, ".txt"));
+}
+
+static int parse_start(const char *text, tune_start *out, err *e) {
+  static const char *const names[] = {
+      [TUNE_START_ALL] = "all", [TUNE_START_TUNED] = "tuned", [TUNE_START_NONE] = "none"};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (!text || is_path(text) || !strcmp(text, names[i])) {
+      *out = (tune_start)i;
+      return 0;
+    }
+  }
+  return err_set(e, ERR_USAGE,
+                 "--start '%s' is none of: all, tuned, none; and not a file of configurations (a "
+                 "path, or a name that ends in .txt)",
+                 text);
+}
+
+int tune_settings_common(const cli *c, progress *p, tune_options *o, err *e) {
+  int64_t jobs, seed, timeout;
+  TRY(cli_number("jobs", c->jobs, 1, 256, 0, &jobs, e));
+  TRY(cli_number("seed", c->seed, 0, INT64_MAX, 1, &seed, e));
+  TRY(cli_number("timeout", c->timeout, 1, 86400, 0, &timeout, e));
+  TRY(cli_timing(c, &o->replay, e));
+  TRY(search_strategy_find(c->strategy ? c->strategy : search_strategies()[0]->name, &o->strategy,
+                           e));
+  o->device = cli_device(c);
+  o->jobs = (int)jobs;
+  o->seed = (uint64_t)seed;
+  o->timeout_sec = (double)timeout;
+  o->stop = cli_catch_signals();
+  o->report = progress_report;
+  o->report_self = p;
+  return 0;
+}
+
+int tune_settings(const cli *c, gen_template *t, arena *a, progress *p, tune_options *o, err *e) {
+  TRY(tune_settings_common(c, p, o, e));
+  TRY(parse_effort(c, a, o, e));
+  TRY(parse_start(c->start, &o->start, e));
+  TRY(tune_objective_find(c->objective ? c->objective : "time", &o->objective, e));
+  return c->start && is_path(c->start) ? initial_configs_read(t, c->start, a, &o->given, e) : 0;
+}
