@@ -423,5 +423,10 @@ int gen_data_given(gen_instance *g, const uint64_t *bits, arena *a, const gen_da
  *                      name is NULL) */
 int gen_expression_c(const char *expression, const char *(*name)(void *, const char *), void *ud,
                      str *out, err *e);
+/* gen_expression_c_of -- the same for an expression of the template, which knows what its names are:
+ * derived values that are conditions are written out, as C tells numbers and conditions apart */
+int gen_expression_c_of(const gen_template *t, const char *expression,
+                        const char *(*name)(void *, const char *), void *ud, str *out, err *e);
+bool gen_derived_is_condition(const gen_template *t, size_t i);
 
 #endif

@@ -28,7 +28,7 @@ runtime/run: runtime/base generator runtime/device runtime/emu
 runtime/search: runtime/base generator
 runtime/search/strategies: runtime/base generator runtime/search
 runtime/portfolio: runtime/base generator generator/space
-runtime/export: runtime/base generator generator/expr runtime/portfolio
+runtime/export: runtime/base generator runtime/portfolio
 runtime/serve: runtime/base generator db runtime/device runtime/run runtime/portfolio
 runtime/serve/capture: runtime/base generator runtime/device runtime/run runtime/serve
 runtime/serve/online: runtime/base generator db runtime/device runtime/run runtime/search runtime/portfolio runtime/serve

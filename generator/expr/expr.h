@@ -71,9 +71,10 @@ bool expr_eval(const expr_node *x, const expr_env *env, expr_value *out);
 /* expr_explain -- why expr_eval said false */
 void expr_explain(const expr_node *x, const expr_env *env, char *out, size_t size);
 
-/* expr_print_c -- see gen_expression_c in gen.h */
-int expr_print_c(const expr_node *x, const char *(*name)(void *, const char *), void *ud, str *out,
-                 err *e);
+/* expr_print_c -- see gen_expression_c in gen.h
+ *   in  derived  trees of derived values: conditions are written out; NULL: by their names */
+int expr_print_c(const expr_node *x, const expr_node *const *derived,
+                 const char *(*name)(void *, const char *), void *ud, str *out, err *e);
 
 extern const char *const expr_helper_names[]; /* ends with NULL */
 

@@ -10,6 +10,7 @@
 #include "expr.h"
 
 typedef struct printer {
+  const expr_node *const *derived;
   const char *(*name)(void *, const char *);
   void *ud;
   str *out;
@@ -84,8 +85,15 @@ static bool print_value(printer *p, const expr_value *v) {
   return true;
 }
 
-static bool print_name(printer *p, const char *name) {
-  const char *c = p->name ? p->name(p->ud, name) : name;
+static bool print_name(printer *p, const expr_node *x) {
+  if (p->derived && x->op == EXPR_DERIVED && is_condition(x)) {
+    const expr_node *of = p->derived[x->index];
+    str_add(p->out, of->grouped ? "" : "(");
+    const bool ok = print(p, of);
+    str_add(p->out, of->grouped ? "" : ")");
+    return ok;
+  }
+  const char *c = p->name ? p->name(p->ud, x->name) : x->name;
   str_add(p->out, c ? c : "");
   return c || fail(p, "a name is not available in C");
 }
@@ -199,7 +207,7 @@ static bool print_bare(printer *p, const expr_node *x) {
   case EXPR_SHR: return fail(p, "C cannot say this");
   default: break;
   }
-  return x->op <= EXPR_NAME ? print_name(p, x->name) : print_infix(p, x);
+  return x->op <= EXPR_NAME ? print_name(p, x) : print_infix(p, x);
 }
 
 static bool print(printer *p, const expr_node *x) {
@@ -209,10 +217,10 @@ static bool print(printer *p, const expr_node *x) {
   return ok;
 }
 
-int expr_print_c(const expr_node *x, const char *(*name)(void *, const char *), void *ud, str *out,
-                 err *e) {
+int expr_print_c(const expr_node *x, const expr_node *const *derived,
+                 const char *(*name)(void *, const char *), void *ud, str *out, err *e) {
   err own = {0};
-  printer p = {.name = name, .ud = ud, .out = out, .e = &own};
+  printer p = {.derived = derived, .name = name, .ud = ud, .out = out, .e = &own};
   if (!print(&p, x)) {
     return err_set(e, own.code, "%s", own.message);
   }

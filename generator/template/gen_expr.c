@@ -68,15 +68,3 @@ bool gen_expr_condition(gen_box *b, const gen_expr *x) {
   }
   return v.yes;
 }
-
-int gen_expression_c(const char *text, const char *(*name)(void *, const char *), void *ud,
-                     str *out, err *e) {
-  static const expr_scope anything;
-  arena a = {0};
-  const expr_node *x;
-  err why = {0};
-  int rc = expr_parse(&anything, &a, text, NULL, &x, &why);
-  rc = rc ? rc : expr_print_c(x, name, ud, out, &why);
-  arena_clear(&a);
-  return rc ? err_set(e, rc, "%s, in \"%s\"", why.message, text) : 0;
-}

@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "gen_lex.h"
 #include "gen_read.h"
 
 enum { MAX_ARGS = GEN_MAX_ARGS };
@@ -135,57 +134,47 @@ static void read_fill(gen_reader *r, gen_arg_rule *rule) {
   }
 }
 
-static const gen_expr *part(gen_reader *r, const char *from, const char *to) {
-  char *text = GEN_MAKE(r, char, (size_t)(to - from) + 1);
-  memcpy(text, from, (size_t)(to - from));
-  return gen_expr_new(r->b, r->a, text, gen_here(r), &r->t->symbols, GEN_READS_CASE);
+/* What x, a part of the whole, is the tree of. */
+static const gen_expr *part(gen_reader *r, const gen_expr *whole, const expr_node *x) {
+  gen_expr *out = GEN_MAKE(r, gen_expr, 1);
+  *out = (gen_expr){.text = whole->text, .at = whole->at, .tree = x};
+  expr_reads(x, &out->reads);
+  return out;
 }
 
-static bool all_are(gen_lexer *l, const char *const *words) {
-  for (; *words; words++) {
-    const gen_token t = gen_lex_next(l);
-    if (!gen_token_is(&t, *words)) {
-      return false;
-    }
+static bool is_integer(const expr_node *x, int64_t i) {
+  return x->op == EXPR_VALUE && x->types == EXPR_INTEGER && x->value.i == i;
+}
+
+/* Of ld * max(0, lines - 1), ld an argument; NULL: it is something else. */
+static const expr_node *lines_of(const expr_node *x) {
+  const bool spaced =
+      x->op == EXPR_MUL && x->kids[0]->op == EXPR_SCALAR && x->kids[1]->op == EXPR_MAX;
+  const expr_node *const *of = spaced ? x->kids[1]->kids : NULL;
+  const bool lines =
+      of && is_integer(of[0], 0) && of[1]->op == EXPR_SUB && is_integer(of[1]->kids[1], 1);
+  return lines ? of[1]->kids[0] : NULL;
+}
+
+/* Of a sum that begins with that product: what is added to it. */
+static const expr_node *added(gen_reader *r, const expr_node *x, const expr_node **lines) {
+  if (x->op != EXPR_ADD && x->op != EXPR_SUB) {
+    return NULL;
   }
-  return true;
-}
-
-static bool ends_value(const gen_token *t) {
-  return t->kind == GEN_TOKEN_NAME || t->kind == GEN_TOKEN_NUMBER || gen_token_is(t, ")");
-}
-
-/* Past the parenthesis that closes, before which stands "- 1": at the minus *end points. */
-static bool skip_lines(gen_lexer *l, const char **end) {
-  gen_token last[4] = {0};
-  for (int depth = 1; depth;) {
-    memmove(last, last + 1, 3 * sizeof *last);
-    last[3] = gen_lex_next(l);
-    depth += gen_token_is(&last[3], "(") - gen_token_is(&last[3], ")");
-    if (last[3].kind == GEN_TOKEN_END || (depth == 1 && gen_token_is(&last[3], ","))) {
-      return false;
-    }
+  if (x->op == EXPR_ADD && (*lines = lines_of(x->kids[0]))) {
+    return x->kids[1];
   }
-  *end = last[1].p;
-  return ends_value(&last[0]) && gen_token_is(&last[1], "-") && gen_token_is(&last[2], "1");
+  const expr_node *const kids[] = {added(r, x->kids[0], lines), x->kids[1]};
+  return kids[0] ? expr_node_new(r->a, x->op, kids) : NULL;
 }
 
-/* ld * max(0, lines - 1) + line, ld an argument: an array of lines that lie ld apart. Of no lines,
- * and of lines of nothing, it has no element, whatever this comes to. */
+/* ld * max(0, lines - 1) + line: an array of lines that lie ld apart. Of no lines, and of lines of
+ * nothing, it has no element, whatever this comes to. */
 static void read_lines(gen_reader *r, gen_arg_rule *rule) {
-  static const char *const first[] = {"*", "max", "(", "0", ",", NULL}, *const then[] = {"+", NULL};
-  const char *text = rule->count->text, *end;
-  gen_lexer l = gen_lex(text, strlen(text), 1);
-  const gen_token ld = gen_lex_next(&l);
-  char name[64];
-  snprintf(name, sizeof name, "%.*s", (int)ld.n, ld.p);
-  if (!gen_symbol_find(&r->t->symbols, name, GEN_SYMBOL_SCALAR) || !all_are(&l, first)) {
-    return;
-  }
-  const char *from = l.p;
-  if (skip_lines(&l, &end) && all_are(&l, then)) {
-    rule->lines = part(r, from, end);
-    rule->line = part(r, l.p, l.end);
+  const expr_node *lines, *line = added(r, rule->count->tree, &lines);
+  if (line) {
+    rule->lines = part(r, rule->count, lines);
+    rule->line = part(r, rule->count, line);
   }
 }
 

@@ -96,3 +96,36 @@ int gen_texts_make(const gen_template *pub, arena *a, gen_texts *out, err *e) {
                      .bytes = text_of(t->bytes)};
   return 0;
 }
+
+/* ---- as C ------------------------------------------------------------------------------------ */
+
+static int write_c(const expr_scope *scope, const expr_node *const *derived, const char *text,
+                   const char *(*name)(void *, const char *), void *ud, str *out, err *e) {
+  arena a = {0};
+  const expr_node *x;
+  err why = {0};
+  int rc = expr_parse(scope, &a, text, NULL, &x, &why);
+  rc = rc ? rc : expr_print_c(x, derived, name, ud, out, &why);
+  arena_clear(&a);
+  return rc ? err_set(e, rc, "%s, in \"%s\"", why.message, text) : 0;
+}
+
+int gen_expression_c(const char *text, const char *(*name)(void *, const char *), void *ud,
+                     str *out, err *e) {
+  static const expr_scope anything;
+  return write_c(&anything, NULL, text, name, ud, out, e);
+}
+
+int gen_expression_c_of(const gen_template *t, const char *text,
+                        const char *(*name)(void *, const char *), void *ud, str *out, err *e) {
+  const expr_scope scope = {&gen_tmpl(t)->symbols, ~0u};
+  const expr_node *derived[GEN_MAX_DERIVED];
+  for (size_t i = 0; i < t->n_derived; i++) {
+    derived[i] = gen_tmpl(t)->derived[i]->tree;
+  }
+  return write_c(&scope, derived, text, name, ud, out, e);
+}
+
+bool gen_derived_is_condition(const gen_template *t, size_t i) {
+  return gen_tmpl(t)->derived[i]->tree->types == EXPR_CONDITION;
+}

@@ -5,7 +5,6 @@
 
 #include "c_name.h"
 #include "export_page.h"
-#include "gen_lex.h"
 
 /* ---- names ---------------------------------------------------------------------------------- */
 
@@ -59,56 +58,10 @@ static const char *name_in_c(void *ud, const char *name) {
 
 /* ---- expressions ---------------------------------------------------------------------------- */
 
-static bool find_condition(const page *p, const gen_token *token, size_t *i) {
-  for (*i = 0; *i < p->t->n_derived; (*i)++) {
-    if (p->condition[*i] && gen_token_is(token, p->t->derived[*i].name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-/* With conditions that have a name written out: C's numbers and conditions are told apart. Derived
- * values read only those before them, so this ends. */
-static void expand(const page *p, const char *text, str *out) {
-  gen_lexer lexer = gen_lex(text, strlen(text), 1);
-  for (gen_token t = gen_lex_next(&lexer); t.kind != GEN_TOKEN_END; t = gen_lex_next(&lexer)) {
-    size_t i;
-    if (t.kind == GEN_TOKEN_NAME && find_condition(p, &t, &i)) {
-      str_add(out, "(");
-      expand(p, p->t->derived[i].expression, out);
-      str_add(out, ")");
-    } else {
-      str_add_n(out, t.p, t.n);
-    }
-    str_add(out, " ");
-  }
-}
-
 int export_expression(page *p, const char *text) {
-  str full = {0};
   err why = {0};
-  expand(p, text, &full);
-  const int rc = gen_expression_c(str_text(&full), name_in_c, p, p->out, &why);
-  str_clear(&full);
+  const int rc = gen_expression_c_of(p->t, text, name_in_c, p, p->out, &why);
   return rc ? err_at(p->e, rc, p->t->path, "export: %s", why.message) : 0;
-}
-
-static bool is_condition(page *p, const char *text) {
-  str full = {0}, unused = {0};
-  str_add(&full, "(");
-  expand(p, text, &full);
-  str_add(&full, ") and true");
-  const bool yes = !gen_expression_c(str_text(&full), name_in_c, p, &unused, NULL);
-  str_clear(&full);
-  str_clear(&unused);
-  return yes;
-}
-
-void export_find_conditions(page *p) {
-  for (size_t i = 0; i < p->t->n_derived; i++) {
-    p->condition[i] = is_condition(p, p->t->derived[i].expression);
-  }
 }
 
 int export_put(page *p, const char *before, const char *expression, const char *otherwise,

@@ -11,15 +11,12 @@ typedef struct page { /* the file being written */
   const char *name;
   char upper[EXPORT_NAME];
   gen_texts texts;
-  bool condition[GEN_MAX_DERIVED]; /* derived values that are conditions: written out where read */
   arena memory;
   str name_text; /* what name_in_c last returned */
   str *out;
   err *e;
 } page;
 
-/* export_find_conditions -- once, before any expression */
-void export_find_conditions(page *p);
 /* export_expression -- append it as C, over k, p, c and v. err ERR_TEMPLATE */
 int export_expression(page *p, const char *text);
 /* export_put -- append `before`, the expression, or `otherwise` where it is NULL, and `after`. err as

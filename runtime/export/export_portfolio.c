@@ -137,7 +137,6 @@ static int page_open(page *p, const gen_template *t, const exported_portfolio *c
   *p = (page){.t = t, .c = c, .out = out, .e = e};
   TRY(export_name(t, c->x, &p->name, p->upper, e));
   TRY(gen_texts_make(t, &p->memory, &p->texts, e));
-  export_find_conditions(p);
   return 0;
 }
 
@@ -293,7 +292,7 @@ static int add_derived(page *p) {
   size_t n = 0;
   str_add(p->out, "struct derived {\n");
   for (size_t i = 0; i < p->t->n_derived; i++) {
-    if (!p->condition[i]) {
+    if (!gen_derived_is_condition(p->t, i)) {
       str_add(p->out, "  int64_t ");
       export_id(p->out, p->t->derived[i].name);
       str_add(p->out, ";\n");
@@ -306,7 +305,7 @@ static int add_derived(page *p) {
            "  (void)k;\n  (void)p;\n  (void)c;\n%s",
            n ? "" : "  int none;\n", n ? "" : "  v.none = 0;\n");
   for (size_t i = 0; i < p->t->n_derived; i++) {
-    if (!p->condition[i]) {
+    if (!gen_derived_is_condition(p->t, i)) {
       str_add(p->out, "  v.");
       export_id(p->out, p->t->derived[i].name);
       TRY(export_put(p, " = ", p->t->derived[i].expression, "0", ";\n"));
