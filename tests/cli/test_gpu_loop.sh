@@ -23,7 +23,7 @@ grep -q "Fake" "$folder/out" || complain "this is not the fake driver: $(cat "$f
 [ "$(grep -c "clocks, temperature and power are not recorded" "$folder/err")" = 1 ] ||
   complain "no line about NVML: $(cat "$folder/err")"
 grep -q "  clocks" "$folder/out" && complain "clocks from nowhere: $(cat "$folder/out")"
-refuses 2 "only --objective time" $autotune saxpy n=1000 --objective energy --quiet
+refuses 2 "use --objective time" $autotune saxpy n=1000 --objective energy --quiet
 
 # ---- with NVML: what it says is told and stored
 export LD_LIBRARY_PATH="$folder/driver:$folder/nvml"
@@ -50,7 +50,7 @@ grep -q ", 300 W, \|, [0-9]* W, " "$folder/out" || complain "no watts: $(cat "$f
 prints '"objective":"edp","best":{"joules":' $autotune saxpy n=1005 --budget 2 --objective edp --json
 for no in energy gpu init; do
   export FAKE_NVML_NO=$no
-  refuses 2 "only --objective time" $autotune saxpy n=1006 --objective energy --quiet
+  refuses 2 "use --objective time" $autotune saxpy n=1006 --objective energy --quiet
 done
 export FAKE_NVML_NO=clock
 prints "3 trials" $autotune saxpy n=1006 --budget 3
