@@ -24,9 +24,6 @@ bool rt_emu_is(const rt_device *d);
 /* rt_emu_set_checks -- initially on. When off, which is several times faster, only accesses outside
  * the device's memory are found. */
 void rt_emu_set_checks(rt_device *d, bool on);
-/* rt_emu_set_memory -- most bytes that can be allocated; initially half the host's memory
- *   err  ERR_USAGE  memory is already allocated */
-int rt_emu_set_memory(rt_device *d, int64_t nbytes, err *e);
 /* rt_emu_set_steps -- most instructions of one warp; 0: the initial 2^28 */
 void rt_emu_set_steps(rt_device *d, uint64_t n);
 /* rt_emu_set_stop -- launches end with ERR_INTERRUPTED soon after *stop becomes nonzero; NULL:
@@ -39,8 +36,6 @@ void rt_emu_set_threads(rt_device *d, int n);
 void rt_emu_set_sample(rt_device *d, int64_t n);
 /* rt_emu_sample -- the number set last */
 int64_t rt_emu_sample(const rt_device *d);
-/* rt_emu_set_regs -- registers of a kernel as its cubin reports them, instead of the estimate */
-void rt_emu_set_regs(rt_device *d, rt_function *f, int regs);
 /* rt_emu_set_print -- receives the output of the kernels' printf; NULL, initially: discard it */
 void rt_emu_set_print(rt_device *d, void (*print)(void *context, const char *text), void *context);
 /* rt_emu_last_finding -- of the last launch; valid until the next one */

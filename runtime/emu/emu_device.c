@@ -277,20 +277,6 @@ void rt_emu_set_checks(rt_device *d, bool on) {
   self(d)->checks = on;
 }
 
-int rt_emu_set_memory(rt_device *d, int64_t nbytes, err *e) {
-  emu_heap *h = &self(d)->heap, fresh;
-  if (nbytes < 1 || h->used) {
-    return err_set(e, ERR_USAGE,
-                   nbytes < 1 ? "the memory bound must be at least one byte"
-                              : "the memory bound must be set before memory is allocated");
-  }
-  TRY(emu_heap_open(&fresh, (uint64_t)nbytes, e));
-  emu_heap_close(h);
-  *h = fresh;
-  d->info.memory_nbytes = nbytes;
-  return 0;
-}
-
 void rt_emu_set_steps(rt_device *d, uint64_t n) {
   self(d)->steps = n ? n : step_limit;
 }
@@ -309,11 +295,6 @@ void rt_emu_set_sample(rt_device *d, int64_t n) {
 
 int64_t rt_emu_sample(const rt_device *d) {
   return ((const emu_device *)d)->sample;
-}
-
-void rt_emu_set_regs(rt_device *d, rt_function *f, int regs) {
-  (void)d;
-  f->regs = regs;
 }
 
 void rt_emu_set_print(rt_device *d, void (*print)(void *context, const char *text), void *context) {

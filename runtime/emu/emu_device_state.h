@@ -17,7 +17,6 @@ struct rt_function {
   rt_function *next;
   rt_module *module;
   const emu_func *f;
-  int regs;             /* from the cubin; 0: unknown */
   int64_t smem_dynamic; /* allowed by function_smem */
 };
 

@@ -109,14 +109,13 @@ int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **
   if (!function) {
     return err_set(e, ERR_NOMEM, "out of host memory for a kernel");
   }
-  *function = (rt_function){m->functions, m, f, 0, 0};
+  *function = (rt_function){m->functions, m, f, 0};
   m->functions = function;
   *out = function;
   return 0;
 }
 
-/* Registers from the cubin or from ptxas's report; else our estimate, within the launch bounds that
- * ptxas would obey. */
+/* Registers from ptxas's report; else our estimate, within the launch bounds that ptxas would obey. */
 static int regs_of(const emu_device *d, const rt_function *f) {
   const emu_func *func = f->f;
   double required = (double)func->required[0] * func->required[1] * func->required[2];
@@ -124,23 +123,19 @@ static int regs_of(const emu_device *d, const rt_function *f) {
   int blocks = func->min_blocks > 1 ? func->min_blocks : 1;
   int most = threads ? d->profile->regs_sm / blocks / ((threads + 31) / 32 * 32) / 8 * 8 : 255;
   most = func->max_regs && func->max_regs < most ? func->max_regs : most;
-  if (f->regs || func->noted) {
-    return f->regs ? f->regs : func->regs;
+  if (func->noted) {
+    return func->regs;
   }
   return func->regs < most ? func->regs : most > 16 ? most : 16;
 }
 
-/* an estimate never refuses a launch */
-static int threads_max(const emu_device *d, const rt_function *f) {
-  int regs_warp = (f->regs * 32 + 255) / 256 * 256;
-  int most = regs_warp ? d->profile->regs_sm / 4 / regs_warp * 4 * 32 : 1024;
-  most = most > 1024 ? 1024 : most;
-  return f->f->max_threads && f->f->max_threads < most ? f->f->max_threads : most;
+static int threads_max(const rt_function *f) {
+  return f->f->max_threads ? f->f->max_threads : 1024;
 }
 
 int emu_function_info_op(rt_device *d, rt_function *f, rt_function_info *info, err *e) {
   (void)e;
-  *info = (rt_function_info){regs_of(self(d), f), threads_max(self(d), f), (int64_t)f->f->smem,
+  *info = (rt_function_info){regs_of(self(d), f), threads_max(f), (int64_t)f->f->smem,
                              (int64_t)f->f->frame_nbytes};
   return 0;
 }
@@ -159,9 +154,9 @@ int emu_function_smem_op(rt_device *d, rt_function *f, int64_t nbytes, err *e) {
 
 int emu_occupancy_op(rt_device *d, rt_function *f, int threads, int64_t smem, int *blocks, err *e) {
   (void)e;
-  *blocks = threads > threads_max(self(d), f) ? 0
-                                              : emu_occupancy(self(d)->profile, regs_of(self(d), f),
-                                                              threads, smem + (int64_t)f->f->smem);
+  *blocks = threads > threads_max(f) ? 0
+                                     : emu_occupancy(self(d)->profile, regs_of(self(d), f), threads,
+                                                     smem + (int64_t)f->f->smem);
   return 0;
 }
 
@@ -197,11 +192,11 @@ static int check_launch(emu_device *d, const rt_function *f, const uint32_t grid
     }
     threads *= block[i];
   }
-  if (threads > (uint64_t)threads_max(d, f)) {
+  if (threads > (uint64_t)threads_max(f)) {
     return err_set(
         e, ERR_LAUNCH,
         "%llu threads per block are too many: kernel %s with %d registers per thread can have %d",
-        (unsigned long long)threads, f->f->name, regs_of(d, f), threads_max(d, f));
+        (unsigned long long)threads, f->f->name, regs_of(d, f), threads_max(f));
   }
   for (int i = 0; i < 3; i++) {
     if (f->f->required[i] && (uint32_t)f->f->required[i] != block[i]) {

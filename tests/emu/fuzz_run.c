@@ -14,7 +14,7 @@
 #include "emu.h"
 #include "emu_device_state.h"
 
-enum { BUFFER = 4096, STEPS = 4000, MEMORY = 1 << 22, ARGS = 1024 };
+enum { BUFFER = 4096, STEPS = 4000, ARGS = 1024 };
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
 
@@ -23,7 +23,7 @@ static rt_ptr buffer;
 
 static void open_device(void) {
   err e = {0};
-  if (rt_emu_open("h200", &device, &e) || rt_emu_set_memory(device, MEMORY, &e) ||
+  if (rt_emu_open("h200,memory=4194304", &device, &e) ||
       device->ops->alloc(device, BUFFER, &buffer, &e)) {
     abort();
   }

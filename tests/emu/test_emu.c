@@ -1,33 +1,30 @@
-/* test_emu.c -- kernels on the emulated device do what CUDA C++ says; the kernels are in
- * tests/emu/language.cu. */
-#include "emu.h"
+/* test_emu.c -- CUDA C++ on the emulated device: calls, divergence, atomics, printf, and the host
+ * interface. The kernels are in tests/emu/language.cu. */
 #include "emu_fixture.h"
 
-static kit k; /* opened once: all tests use one module */
+static fixture k; /* one module for all tests */
 
 static int open_all(void **state) {
-  str text = kit_file("tests/emu/language.cu");
   (void)state;
-  kit_open(&k, "");
-  kit_cuda(&k, str_text(&text), "tests/emu/language.cu");
-  str_clear(&text);
+  fixture_open(&k, "");
+  fixture_cuda_file(&k, "tests/emu/language.cu");
   return 0;
 }
 
 static int close_all(void **state) {
   (void)state;
-  kit_close(&k);
+  fixture_close(&k);
   return 0;
 }
 
-/* n ints of zeros, a launch with them as first argument, and back */
+/* launch with n zeros as first argument and read them back */
 static void run(const char *kernel, uint32_t grid, uint32_t block, int *out, int n) {
-  rt_ptr p = kit_alloc(&k, (size_t)n * 4);
-  kit_ok(&k, k.d->ops->set(k.d, p, 0, (size_t)n * 4, NULL, &k.e));
+  rt_ptr p = fixture_alloc(&k, (size_t)n * 4);
+  fixture_ok(&k, k.d->ops->set(k.d, p, 0, (size_t)n * 4, NULL, &k.e));
   int number = 10;
   void *args[] = {&p, &number};
-  kit_ok(&k, kit_launch(&k, kernel, grid, block, 0, args));
-  kit_read(&k, out, p, (size_t)n * 4);
+  fixture_ok(&k, fixture_launch(&k, kernel, grid, block, 0, args));
+  fixture_read(&k, out, p, (size_t)n * 4);
   k.d->ops->release(k.d, p);
 }
 
@@ -40,7 +37,7 @@ static void variables(void **state) {
     assert_int_equal(out[i], numbers[i & 3] + 4);
     assert_int_equal(out[32 + i], weights[i % 3]);
   }
-  run("variables", 1, 32, out, 64); /* the pointer was moved by the first launch */
+  run("variables", 1, 32, out, 64); /* the first launch has moved the pointer */
   assert_int_equal(out[0], 3 + 3);
 }
 
@@ -72,10 +69,10 @@ static void parameters(void **state) {
   short last = 7;
   int out[32];
   (void)state;
-  rt_ptr p = kit_alloc(&k, sizeof out);
+  rt_ptr p = fixture_alloc(&k, sizeof out);
   void *args[] = {&p, &tag, &data, &last};
-  kit_ok(&k, kit_launch(&k, "structs", 1, 32, 0, args));
-  kit_read(&k, out, p, sizeof out);
+  fixture_ok(&k, fixture_launch(&k, "structs", 1, 32, 0, args));
+  fixture_read(&k, out, p, sizeof out);
   for (int i = 0; i < 32; i++) {
     assert_int_equal(out[i], 3 + 1 + 20 + i % 5 + 1 + 1000 + 7);
   }
@@ -119,12 +116,13 @@ static void atomics(void **state) {
   float zero = 0, sum;
   uint64_t none = 0, wide;
   (void)state;
-  rt_ptr p = kit_copy(&k, in, sizeof in), q = kit_copy(&k, &zero, 4), r = kit_copy(&k, &none, 8);
+  rt_ptr p = fixture_copy(&k, in, sizeof in), q = fixture_copy(&k, &zero, 4),
+         r = fixture_copy(&k, &none, 8);
   void *args[] = {&p, &q, &r};
-  kit_ok(&k, kit_launch(&k, "atomics", 50, 96, 0, args));
-  kit_read(&k, out, p, sizeof out);
-  kit_read(&k, &sum, q, 4);
-  kit_read(&k, &wide, r, 8);
+  fixture_ok(&k, fixture_launch(&k, "atomics", 50, 96, 0, args));
+  fixture_read(&k, out, p, sizeof out);
+  fixture_read(&k, &sum, q, 4);
+  fixture_read(&k, &wide, r, 8);
   assert_int_equal(out[1], 95);
   assert_int_equal(out[2], -5);
   assert_int_equal(out[3], 0);
@@ -150,11 +148,11 @@ static void shapes(void **state) {
   rt_function *f;
   static int out[12 * 60];
   (void)state;
-  rt_ptr p = kit_alloc(&k, sizeof out);
+  rt_ptr p = fixture_alloc(&k, sizeof out);
   void *args[] = {&p};
-  kit_ok(&k, k.d->ops->function(k.d, k.m, "shape", &f, &k.e));
-  kit_ok(&k, k.d->ops->launch(k.d, f, grid, block, 0, NULL, args, &k.e));
-  kit_read(&k, out, p, sizeof out);
+  fixture_ok(&k, k.d->ops->function(k.d, k.m, "shape", &f, &k.e));
+  fixture_ok(&k, k.d->ops->launch(k.d, f, grid, block, 0, NULL, args, &k.e));
+  fixture_read(&k, out, p, sizeof out);
   for (int i = 0; i < 12 * 60; i++) {
     assert_int_equal(out[i], i % 60 * 100 + i / 60);
   }
@@ -186,15 +184,15 @@ static void printing(void **state) {
   void *args[] = {&n};
   (void)state;
   rt_emu_set_print(k.d, note, &text);
-  kit_ok(&k, kit_launch(&k, "print", 1, 32, 0, args));
+  fixture_ok(&k, fixture_launch(&k, "print", 1, 32, 0, args));
   assert_string_equal(str_text(&text), "-7  2.50|text  |z 123456789abc %\n");
   rt_emu_set_print(k.d, NULL, NULL);
   str_clear(&text);
-  assert_int_equal(kit_launch(&k, "verify", 1, 32, 0, args), ERR_LAUNCH);
+  assert_int_equal(fixture_launch(&k, "verify", 1, 32, 0, args), ERR_LAUNCH);
   assert_int_equal(rt_emu_last_finding(k.d)->check, EMU_ASSERT);
   assert_non_null(strstr(k.e.message, "n == 1"));
   n = 1;
-  kit_ok(&k, kit_launch(&k, "verify", 1, 32, 0, args));
+  fixture_ok(&k, fixture_launch(&k, "verify", 1, 32, 0, args));
 }
 
 static void wide_arithmetic(void **state) {
@@ -202,10 +200,10 @@ static void wide_arithmetic(void **state) {
   unsigned __int128 pair = (unsigned __int128)b << 64 | a, product = (unsigned __int128)a * b;
   unsigned __int128 sum = product + pair, difference = pair - product;
   (void)state;
-  rt_ptr p = kit_alloc(&k, sizeof out);
+  rt_ptr p = fixture_alloc(&k, sizeof out);
   void *args[] = {&p, &a, &b};
-  kit_ok(&k, kit_launch(&k, "carry", 1, 1, 0, args));
-  kit_read(&k, out, p, sizeof out);
+  fixture_ok(&k, fixture_launch(&k, "carry", 1, 1, 0, args));
+  fixture_read(&k, out, p, sizeof out);
   assert_true(out[0] == (uint64_t)product && out[1] == (uint64_t)(product >> 64));
   assert_true(out[2] == (uint64_t)sum && out[3] == (uint64_t)(sum >> 64));
   assert_true(out[4] == (uint64_t)difference && out[5] == (uint64_t)(difference >> 64));
@@ -216,12 +214,12 @@ static void device_heap(void **state) {
   int out[64];
   int64_t before, later;
   (void)state;
-  kit_ok(&k, k.d->ops->memory_free(k.d, &before, &k.e));
+  fixture_ok(&k, k.d->ops->memory_free(k.d, &before, &k.e));
   run("heap", 1, 64, out, 64);
   for (int t = 0; t < 64; t++) {
     assert_int_equal(out[t], 16 * t + 120);
   }
-  kit_ok(&k, k.d->ops->memory_free(k.d, &later, &k.e));
+  fixture_ok(&k, k.d->ops->memory_free(k.d, &later, &k.e));
   assert_true(before == later);
 }
 
@@ -235,7 +233,7 @@ static void generic_addresses(void **state) {
   }
 }
 
-/* the results do not depend on how many host threads run the blocks */
+/* results are independent of the number of host threads */
 static void host_threads(void **state) {
   int one[96], many[96];
   (void)state;
@@ -256,7 +254,7 @@ static void refusals(void **state) {
   void *args[] = {&p};
   (void)state;
   err_clear(&k.e);
-  kit_ok(&k, k.d->ops->function(k.d, k.m, "count", &f, &k.e));
+  fixture_ok(&k, k.d->ops->function(k.d, k.m, "count", &f, &k.e));
   assert_int_equal(k.d->ops->launch(k.d, f, grid, block, 0, NULL, args, &k.e), ERR_LAUNCH);
   block[0] = 32;
   assert_int_equal(k.d->ops->launch(k.d, f, zero, block, 0, NULL, args, NULL), ERR_LAUNCH);
@@ -264,21 +262,20 @@ static void refusals(void **state) {
   assert_int_equal(k.d->ops->function_smem(k.d, f, 1 << 20, NULL), ERR_LAUNCH);
   assert_int_equal(k.d->ops->function(k.d, k.m, "absent", &f, NULL), ERR_NOTFOUND);
   assert_int_equal(k.d->ops->copy_in(k.d, 12345, data, sizeof data, NULL, NULL), ERR_DEVICE);
-  kit_ok(&k, k.d->ops->alloc(k.d, 8, &p, &k.e));
+  fixture_ok(&k, k.d->ops->alloc(k.d, 8, &p, &k.e));
   assert_int_equal(k.d->ops->copy_out(k.d, data, p, sizeof data, NULL, NULL), ERR_DEVICE);
   assert_int_equal(k.d->ops->alloc(k.d, (size_t)1 << 50, &p, NULL), ERR_NOMEM);
   assert_int_equal(rt_emu_open("nosuchcard", &d, NULL), ERR_DEVICE);
 }
 
 static void memory_bound(void **state) {
-  kit own;
+  fixture own;
   rt_ptr p[4];
   (void)state;
-  kit_open(&own, "t4");
-  kit_ok(&own, rt_emu_set_memory(own.d, 1 << 20, &own.e));
-  for (int round = 0; round < 50; round++) { /* addresses are used again when they run out */
+  fixture_open(&own, "t4,memory=1048576");
+  for (int round = 0; round < 50; round++) { /* addresses are reused when they run out */
     for (int i = 0; i < 4; i++) {
-      kit_ok(&own, own.d->ops->alloc(own.d, 1 << 18, &p[i], &own.e));
+      fixture_ok(&own, own.d->ops->alloc(own.d, 1 << 18, &p[i], &own.e));
       assert_true(p[i] % 256 == 0);
     }
     rt_ptr more;
@@ -287,7 +284,7 @@ static void memory_bound(void **state) {
       own.d->ops->release(own.d, p[(i + round) % 4]);
     }
   }
-  kit_close(&own);
+  fixture_close(&own);
 }
 
 int main(void) {

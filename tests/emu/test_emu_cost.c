@@ -1,5 +1,5 @@
-/* test_emu_cost.c -- occupancy is exact, counts are what the kernel does, and the modelled time
- * orders kernels whose order is beyond doubt. */
+/* test_emu_cost.c -- occupancy and counts are exact; modelled times order kernels whose order is
+ * known. */
 #include "emu_fixture.h"
 
 static const char text[] =
@@ -47,12 +47,12 @@ static const char text[] =
 
 static const char waiting[] =
     "#define GLOBAL extern \"C\" __global__ void\n"
-    /* words[0] counts the blocks; a block that is not the first waits for the one before it */
-    "GLOBAL wait(volatile unsigned *words, int told_first) {\n"
+    /* words[0] counts the blocks; each but the first waits for the one before it */
+    "GLOBAL wait(volatile unsigned *words, int publish_first) {\n"
     "  unsigned i = atomicAdd((unsigned *)words, 1u) + 1;\n"
-    "  if (told_first) words[i] = i;\n"
+    "  if (publish_first) words[i] = i;\n"
     "  if (i > 1) while (!words[i - 1]) __nanosleep(1000);\n"
-    "  if (!told_first) words[i] = i;\n"
+    "  if (!publish_first) words[i] = i;\n"
     "}\n"
     "GLOBAL arrive(unsigned *words, int adds) {\n"
     "  __shared__ bool last;\n"
@@ -68,7 +68,7 @@ static const char waiting[] =
     "  __threadfence();\n"
     "  words[blockIdx.x] = 1;\n"
     "}\n"
-    "GLOBAL draw(unsigned *words, int total) {\n"
+    "GLOBAL fetch(unsigned *words, int total) {\n"
     "  __shared__ int number;\n"
     "  unsigned sum = 0;\n"
     "  for (;;) {\n"
@@ -101,22 +101,22 @@ static const char waiting[] =
     "}\n";
 
 static double seconds_of(const char *kernel, uint32_t grid, uint32_t block, int n) {
-  kit k;
+  fixture k;
   rt_emu_stats s;
-  kit_open(&k, "h200");
-  kit_cuda(&k, waiting, "waiting.cu");
+  fixture_open(&k, "h200");
+  fixture_cuda(&k, waiting, "waiting.cu");
   rt_emu_set_checks(k.d, false);
   rt_emu_set_sample(k.d, 8);
-  rt_ptr p = kit_alloc(&k, 4 * (size_t)(grid + block));
-  kit_ok(&k, k.d->ops->set(k.d, p, 0, 4 * (size_t)(grid + block), NULL, &k.e));
+  rt_ptr p = fixture_alloc(&k, 4 * (size_t)(grid + block));
+  fixture_ok(&k, k.d->ops->set(k.d, p, 0, 4 * (size_t)(grid + block), NULL, &k.e));
   void *args[] = {&p, &n};
-  kit_ok(&k, kit_launch(&k, kernel, grid, block, 0, args));
+  fixture_ok(&k, fixture_launch(&k, kernel, grid, block, 0, args));
   rt_emu_last_stats(k.d, &s);
-  kit_close(&k);
+  fixture_close(&k);
   return s.sec;
 }
 
-/* a chain sleeps 2 us a block; blocks that tell their own part first wait together */
+/* each block of a chain sleeps 2 us; blocks that publish first wait at the same time */
 static void waiting_blocks(void **state) {
   double chain = seconds_of("wait", 2048, 32, 0), apart = seconds_of("wait", 2048, 32, 1);
   (void)state;
@@ -124,70 +124,75 @@ static void waiting_blocks(void **state) {
   assert_true(apart < chain / 20);
 }
 
-/* of a sample no block comes last, but one does: 10^5 dependent IMADs take 2 10^-4 s */
+/* the work of the last block is modelled though no block of a sample is the last: 10^5 dependent
+ * IMADs take 2 10^-4 s */
 static void last_block(void **state) {
   double none = seconds_of("arrive", 2048, 64, 0), some = seconds_of("arrive", 2048, 64, 100000);
   (void)state;
   assert_true(some - none > 1.5e-4 && some - none < 1e-3);
 }
 
-/* a block that waits for one that a sample leaves out is told, not run for ever */
+/* a block that waits for one outside the sample is a finding, not an endless loop */
 static void absent_blocks(void **state) {
-  kit k;
+  fixture k;
   int n = 0;
   (void)state;
-  kit_open(&k, "h200");
-  kit_cuda(&k, waiting, "waiting.cu");
+  fixture_open(&k, "h200");
+  fixture_cuda(&k, waiting, "waiting.cu");
   rt_emu_set_checks(k.d, false);
-  rt_ptr p = kit_alloc(&k, 4 * 2048);
+  rt_ptr p = fixture_alloc(&k, 4 * 2048);
   void *args[] = {&p, &n};
-  kit_ok(&k, k.d->ops->set(k.d, p, 0, 4 * 2048, NULL, &k.e));
+  fixture_ok(&k, k.d->ops->set(k.d, p, 0, 4 * 2048, NULL, &k.e));
   rt_emu_set_sample(k.d, 8);
-  assert_int_not_equal(kit_launch(&k, "await", 2048, 32, 0, args), 0);
+  assert_int_not_equal(fixture_launch(&k, "await", 2048, 32, 0, args), 0);
   assert_non_null(strstr(k.e.message, "not among the 8 of 2048 that run"));
   err_clear(&k.e);
   rt_emu_set_sample(k.d, 0);
-  kit_ok(&k, kit_launch(&k, "await", 2048, 32, 0, args));
-  kit_close(&k);
+  fixture_ok(&k, fixture_launch(&k, "await", 2048, 32, 0, args));
+  fixture_close(&k);
 }
 
-/* roles: what one warp does alone takes as long as where all do it, and no longer beside others */
+/* work of one warp alone takes as long as the same work in all warps, and no longer */
 static void roles(void **state) {
   double one = seconds_of("alone", 1, 256, 1), all = seconds_of("alone", 1, 256, 8);
   (void)state;
   assert_true(one > 0.8 * all && one <= all);
 }
 
-/* eight blocks of a sample that draw numbers draw all of them: 132 share them as they would */
-static void drawn_numbers(void **state) {
-  double drawn = seconds_of("draw", 132, 128, 1320), shared = seconds_of("share", 132, 128, 10000);
+/* Eight sampled blocks fetch all work from a counter; the model shares it among 132. */
+static void dynamic_work(void **state) {
+  double fetched = seconds_of("fetch", 132, 128, 1320),
+         shared = seconds_of("share", 132, 128, 10000);
   (void)state;
-  assert_true(drawn > 0.8 * shared && drawn < 2 * shared);
+  assert_true(fetched > 0.8 * shared && fetched < 2 * shared);
 }
 
-/* one block with the work of 100 takes as long as 100 */
+/* one block with the work of 100 dominates the launch */
 static void longest_block(void **state) {
   double one = seconds_of("uneven", 8, 128, 1000), all = seconds_of("share", 8, 128, 100000);
   (void)state;
   assert_true(one > 0.8 * all && one < 1.5 * all);
 }
 
-static void open_cost(kit *k, const char *profile) {
-  kit_open(k, profile);
-  kit_cuda(k, text, "cost.cu");
+static void open_cost(fixture *k, const char *profile) {
+  fixture_open(k, profile);
+  fixture_cuda(k, text, "cost.cu");
 }
 
-static rt_emu_stats run(kit *k, const char *kernel, uint32_t grid, uint32_t block, int n) {
+static rt_emu_stats run(fixture *k, const char *kernel, uint32_t grid, uint32_t block, int n) {
   rt_emu_stats s;
-  rt_ptr p = kit_alloc(k, (size_t)grid * block * 4 * 32);
+  rt_ptr p = fixture_alloc(k, (size_t)grid * block * 4 * 32);
   void *args[] = {&p, &n};
-  kit_ok(k, kit_launch(k, kernel, grid, block, 0, args));
+  fixture_ok(k, fixture_launch(k, kernel, grid, block, 0, args));
   rt_emu_last_stats(k->d, &s);
   k->d->ops->release(k->d, p);
   return s;
 }
 
-/* cases worked out by the CUDA occupancy calculator's rules */
+static const char empty_kernel[] =
+    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() { ret; }\n";
+
+/* expected values by the rules of the CUDA occupancy calculator */
 static void occupancy(void **state) {
   static const struct {
     const char *profile;
@@ -212,34 +217,37 @@ static void occupancy(void **state) {
   };
   (void)state;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    kit k;
+    fixture k;
     rt_function *f;
     int blocks;
-    open_cost(&k, all[i].profile);
-    kit_ok(&k, k.d->ops->function(k.d, k.m, "stride", &f, &k.e));
-    rt_emu_set_regs(k.d, f, all[i].regs);
-    kit_ok(&k, k.d->ops->occupancy(k.d, f, all[i].threads, all[i].smem, &blocks, &k.e));
+    char ptx[400];
+    snprintf(ptx, sizeof ptx, "%s// ptxas: f registers %d spill stores 0 spill loads 0\n",
+             empty_kernel, all[i].regs);
+    fixture_open(&k, all[i].profile);
+    fixture_ptx(&k, ptx);
+    fixture_ok(&k, k.d->ops->function(k.d, k.m, "f", &f, &k.e));
+    fixture_ok(&k, k.d->ops->occupancy(k.d, f, all[i].threads, all[i].smem, &blocks, &k.e));
     if (blocks != all[i].blocks) {
       print_error("%s regs %d threads %d smem %d\n", all[i].profile, all[i].regs, all[i].threads,
                   (int)all[i].smem);
     }
     assert_int_equal(blocks, all[i].blocks);
-    kit_close(&k);
+    fixture_close(&k);
   }
 }
 
 static void sectors(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "");
   assert_true(run(&k, "stride", 4, 256, 1).store_sectors == 4 * 8 * 4);
   assert_true(run(&k, "stride", 4, 256, 2).store_sectors == 4 * 8 * 8);
   assert_true(run(&k, "stride", 4, 256, 8).store_sectors == 4 * 8 * 32);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 static void bank_conflicts(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "");
   rt_emu_stats one = run(&k, "banks", 264, 256, 1), two = run(&k, "banks", 264, 256, 2);
@@ -249,12 +257,13 @@ static void bank_conflicts(void **state) {
   assert_true(two.shared_wavefronts - filling == 2 * (two.shared_requests - filling));
   assert_true(most.shared_wavefronts - filling == 32 * (most.shared_requests - filling));
   assert_true(one.sec < most.sec);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
-/* 4 bytes of each sector take longer to store than the whole of an eighth of them, not 8 times */
+/* Storing 4 bytes of each sector costs more than storing an eighth of the sectors whole, but less
+ * than the number of sectors suggests. */
 static void partial_stores(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "h200");
   rt_emu_set_checks(k.d, false);
@@ -262,22 +271,22 @@ static void partial_stores(void **state) {
   double whole = run(&k, "stride", 1 << 15, 256, 1).sec,
          parts = run(&k, "stride", 1 << 15, 256, 8).sec;
   assert_true(parts > 3 * whole && parts < 12 * whole);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
-/* 16 bytes a lane: 4 wavefronts, 2 where neighbours read the same */
+/* 16 bytes per lane: 4 wavefronts, or 2 where neighbours read the same address */
 static void wide_accesses(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "");
   assert_true(run(&k, "wide", 1, 32, 0).shared_wavefronts == 4 + 4);
   assert_true(run(&k, "wide", 1, 32, 1).shared_wavefronts == 4 + 2);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
-/* 4 schedulers: a fifth warp takes as long as four more */
+/* 4 schedulers: five warps take as long as eight */
 static void schedulers(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "");
   double five = run(&k, "work", 132, 32 * 5, 2000).sec,
@@ -285,13 +294,10 @@ static void schedulers(void **state) {
   double four = run(&k, "work", 132, 32 * 4, 2000).sec;
   assert_true(five > 0.99 * eight && five < 1.01 * eight);
   assert_true(five > 1.05 * four);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
-static const char noted_ptx[] =
-    ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() { ret; }\n";
-
-/* what ptxas said decides, where the PTX says it; a note that makes no sense is none */
+/* ptxas's report in the PTX sets the registers; an invalid one is ignored */
 static void noted_registers(void **state) {
   static const struct {
     const char *note;
@@ -299,27 +305,27 @@ static void noted_registers(void **state) {
   } all[] = {{"// ptxas: f registers 168 spill stores 8 spill loads 4\n", 168},
              {"// ptxas: f registers 999 spill stores 0 spill loads 0\n", 0},
              {"// ptxas: g registers 168 spill stores 0 spill loads 0\n", 0}};
-  kit k;
+  fixture k;
   rt_module *m;
   rt_function *f;
   rt_function_info info;
   (void)state;
-  kit_open(&k, "");
+  fixture_open(&k, "");
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     char ptx[400];
-    int n = snprintf(ptx, sizeof ptx, "%s%s", noted_ptx, all[i].note);
-    kit_ok(&k, k.d->ops->module_load(k.d, ptx, (size_t)n, &m, &k.e));
-    kit_ok(&k, k.d->ops->function(k.d, m, "f", &f, &k.e));
-    kit_ok(&k, k.d->ops->function_info(k.d, f, &info, &k.e));
+    int n = snprintf(ptx, sizeof ptx, "%s%s", empty_kernel, all[i].note);
+    fixture_ok(&k, k.d->ops->module_load(k.d, ptx, (size_t)n, &m, &k.e));
+    fixture_ok(&k, k.d->ops->function(k.d, m, "f", &f, &k.e));
+    fixture_ok(&k, k.d->ops->function_info(k.d, f, &info, &k.e));
     assert_true(all[i].regs ? info.regs == all[i].regs : info.regs < 32);
     k.d->ops->module_unload(k.d, m);
   }
-  kit_close(&k);
+  fixture_close(&k);
 }
 
-/* more work takes longer, a smaller card takes longer, a sample predicts the whole */
+/* more work takes longer, a smaller card takes longer, a sample predicts the whole launch */
 static void order(void **state) {
-  kit k, small;
+  fixture k, small;
   (void)state;
   open_cost(&k, "");
   open_cost(&small, "t4");
@@ -332,14 +338,13 @@ static void order(void **state) {
   assert_int_equal(sampled.blocks_run, 16);
   assert_true(sampled.sec > 0.99 * much.sec && sampled.sec < 1.01 * much.sec);
   assert_true(sampled.warp_instructions > 0.99 * much.warp_instructions);
-  kit_close(&k);
-  kit_close(&small);
+  fixture_close(&k);
+  fixture_close(&small);
 }
 
-/* a copy's modelled bandwidth and a chain of multiplications stay below the card's peaks, not far
- */
+/* modelled bandwidth and FMA rate stay below the card's peaks, but near them */
 static void peaks(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "");
   rt_emu_set_checks(k.d, false);
@@ -351,69 +356,69 @@ static void peaks(void **state) {
   double bytes = copy.store_sectors * 32 / copy.sec;
   assert_true(bytes < 4.9e12 && bytes > 1e12);
   assert_string_equal(copy.bound, "dram");
-  kit_close(&k);
+  fixture_close(&k);
 }
 
-/* on an H200 2^24 atomics on 1 KiB take 4.4 ms, on 16 times as much 0.58 ms */
+/* on an H200 2^24 atomics on 1 KiB take 4.4 ms, on 16 KiB 0.58 ms */
 static void contended_atomics(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "h200");
   rt_emu_set_checks(k.d, false);
   double one = run(&k, "count", 1024, 256, 0).sec, spread = run(&k, "count", 1024, 256, 16).sec;
   assert_true(one > 0.2e-3 && one < 2e-3);
   assert_true(spread < one / 10);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
-/* a warp's atomics on the words of one line take a few turns, on one word 32 */
+/* a warp's atomics on words of one line take a few turns, on one word 32 */
 static void atomic_turns(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "h200");
   rt_emu_set_checks(k.d, false);
   double words = run(&k, "same", 4096, 256, 1).sec, word = run(&k, "same", 4096, 256, 0).sec;
   assert_true(word > 4 * words);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
-/* stores of a warp to the same sectors, one after the other, leave the multiprocessor together */
+/* consecutive stores of a warp to the same sectors merge */
 static void merged_stores(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "h200");
   rt_emu_set_checks(k.d, false);
   rt_emu_set_sample(k.d, 8);
   double merged = run(&k, "fill", 4096, 256, 1).sec, parts = run(&k, "fill", 4096, 256, 0).sec;
   assert_true(parts > 1.5 * merged);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 static void match_any_is_slow(void **state) {
-  kit k;
+  fixture k;
   (void)state;
   open_cost(&k, "h200");
   double match = run(&k, "match", 264, 256, 255).sec, ballot = run(&k, "match", 264, 256, 0).sec;
   assert_true(match > 3 * ballot);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 static void elapsed(void **state) {
-  kit k;
+  fixture k;
   rt_event *from, *to;
   double sec;
   (void)state;
   open_cost(&k, "");
-  kit_ok(&k, k.d->ops->event_new(k.d, &from, &k.e));
-  kit_ok(&k, k.d->ops->event_new(k.d, &to, &k.e));
-  kit_ok(&k, k.d->ops->event_record(k.d, from, NULL, &k.e));
+  fixture_ok(&k, k.d->ops->event_new(k.d, &from, &k.e));
+  fixture_ok(&k, k.d->ops->event_new(k.d, &to, &k.e));
+  fixture_ok(&k, k.d->ops->event_record(k.d, from, NULL, &k.e));
   rt_emu_stats s = run(&k, "work", 16, 256, 10);
-  kit_ok(&k, k.d->ops->event_record(k.d, to, NULL, &k.e));
-  kit_ok(&k, k.d->ops->elapsed(k.d, from, to, &sec, &k.e));
+  fixture_ok(&k, k.d->ops->event_record(k.d, to, NULL, &k.e));
+  fixture_ok(&k, k.d->ops->elapsed(k.d, from, to, &sec, &k.e));
   assert_true(sec > 0.999 * s.sec && sec < 1.001 * s.sec);
   k.d->ops->event_free(k.d, from);
   k.d->ops->event_free(k.d, to);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 int main(void) {
@@ -432,7 +437,7 @@ int main(void) {
       cmocka_unit_test(order),
       cmocka_unit_test(peaks),
       cmocka_unit_test(contended_atomics),
-      cmocka_unit_test(drawn_numbers),
+      cmocka_unit_test(dynamic_work),
       cmocka_unit_test(longest_block),
       cmocka_unit_test(atomic_turns),
       cmocka_unit_test(merged_stores),

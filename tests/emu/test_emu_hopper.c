@@ -1,12 +1,13 @@
-/* test_emu_hopper.c -- wgmma, mbarriers and warp roles: results against plain sums, and each fault
- * that they invite. `--device 0` runs the ones without faults on a GPU of compute capability 9.0.
+/* test_emu_hopper.c -- wgmma, mbarriers, bulk copies and clusters: results compared with plain
+ * sums, and the faults they invite. `--device 0` runs the kernels without faults on a GPU of
+ * compute capability 9.0.
  *
- * A product's operands go to shared memory by the manual's canonical layouts, element by element;
- * the text of each kernel is made here, since an accumulator list can't be written with macros. */
+ * The operands of a product are stored in shared memory by the manual's canonical layouts, element
+ * by element. The kernels are generated, since macros cannot write a list of accumulators. */
 #include "emu_fixture.h"
 #include "open_device.h"
 
-static kit k;
+static fixture k;
 static const char *device = "emu";
 
 typedef struct wgmma {
@@ -39,7 +40,7 @@ static const wgmma products[] = {
 };
 enum { N_PRODUCTS = sizeof products / sizeof *products, M = 64 };
 
-/* instructions that follow each other along k */
+/* number of wgmmas along k */
 static int steps_of(const wgmma *x) {
   return x->width == 1 || x->trans_a || x->trans_b ? 2 : x->width / 2;
 }
@@ -48,7 +49,7 @@ static const char *const head =
     "typedef unsigned long long u64;\n"
     "__device__ unsigned shared(const void *p) { return (unsigned)__cvta_generic_to_shared(p); }\n"
     "__device__ unsigned swizzle(unsigned a, int w) { return a ^ ((a >> 7) & (w - 1)) << 4; }\n"
-    /* where byte `byte` of row (of a; of b: column) r lies: along k, and along rows */
+    /* offset of a byte of row r of a, or column r of b; chunks hold consecutive k, or rows */
     "__device__ unsigned by_k(int r, int byte, int rows, int w) {\n"
     "  int c = byte / 16;\n"
     "  if (w == 1) return c * (rows / 8 * 128) + r / 8 * 128 + r % 8 * 16 + byte % 16;\n"
@@ -194,7 +195,7 @@ static void encode(dtype t, int rows, int depth, int salt, unsigned char *to) {
   }
 }
 
-/* what element `i` of a thread's accumulators must be */
+/* the expected element `i` of a thread's accumulators */
 static double expected(const wgmma *x, int thread, int i, int depth, bool add) {
   int row = thread / 32 * 16 + thread % 32 / 4 + i / 2 % 2 * 8,
       column = i / 4 * 8 + thread % 4 * 2 + i % 2;
@@ -217,12 +218,12 @@ static void check_product(const wgmma *x, int index, int add) {
     uint64_t two = dtype_encode(x->out, 2);
     memcpy(d + (size_t)i * wide, &two, wide);
   }
-  rt_ptr pa = kit_copy(&k, a, (size_t)(M * depth) * dtype_nbytes(x->in)),
-         pb = kit_copy(&k, b, (size_t)(x->n * depth) * dtype_nbytes(x->in)),
-         pd = kit_copy(&k, d, nbytes);
+  rt_ptr pa = fixture_copy(&k, a, (size_t)(M * depth) * dtype_nbytes(x->in)),
+         pb = fixture_copy(&k, b, (size_t)(x->n * depth) * dtype_nbytes(x->in)),
+         pd = fixture_copy(&k, d, nbytes);
   void *args[] = {&pa, &pb, &pd, &add};
-  kit_ok(&k, kit_launch(&k, kernel, 1, 128, 98304, args));
-  kit_read(&k, d, pd, nbytes);
+  fixture_ok(&k, fixture_launch(&k, kernel, 1, 128, 98304, args));
+  fixture_read(&k, d, pd, nbytes);
   for (int i = 0; i < M * x->n; i++) {
     uint64_t bits = 0;
     memcpy(&bits, d + (size_t)i * wide, wide);
@@ -239,26 +240,26 @@ static void check_product(const wgmma *x, int index, int add) {
   k.d->ops->release(k.d, pd);
 }
 
-static void open_kit(void) {
-  k = (kit){0};
-  kit_ok(&k, rt_device_open(device, &k.d, &k.e));
+static void open_device_fixture(void) {
+  k = (fixture){0};
+  fixture_ok(&k, rt_device_open(device, &k.d, &k.e));
 }
 
 static void products_are_right(void **state) {
   str text = {0};
   (void)state;
-  open_kit();
+  open_device_fixture();
   str_addf(&text, "%s", head);
   for (int i = 0; i < N_PRODUCTS; i++) {
     add_product(&text, &products[i], i);
   }
-  kit_cuda(&k, str_text(&text), "products.cu");
+  fixture_cuda(&k, str_text(&text), "products.cu");
   str_clear(&text);
   for (int i = 0; i < N_PRODUCTS; i++) {
     check_product(&products[i], i, 0);
     check_product(&products[i], i, 1);
   }
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 /* ---- what tests/emu/hopper.cu has ---- */
@@ -267,8 +268,8 @@ static const char path[] = "tests/emu/hopper.cu";
 
 typedef struct expectation {
   const char *kernel;
-  rt_emu_check check;   /* EMU_NO_FINDING: silent */
-  const char *mark;     /* of the line; NULL: any */
+  rt_emu_check check;   /* EMU_NO_FINDING: none */
+  const char *mark;     /* of the line; NULL: any line */
   uint32_t block, grid; /* grid 0: one block */
 } expectation;
 
@@ -309,48 +310,22 @@ static const expectation all[] = {
     {"half_group_bad", EMU_BARRIER, "half_group", 64},
 };
 
-/* "tests/emu/hopper.cu:12" for the line with "fault: NAME" at its end */
-static void place_of_mark(const char *text, const char *mark, char *out, size_t n) {
-  char word[80];
-  snprintf(word, sizeof word, "fault: %s\n", mark);
-  const char *at = strstr(text, word);
-  assert_non_null(at);
-  int line = 1;
-  for (const char *p = text; p < at; p++) {
-    line += *p == '\n';
-  }
-  snprintf(out, n, "%s:%d", path, line);
-}
-
-static void check_finding(const expectation *x, const char *text, int rc) {
-  char place[200];
-  const rt_emu_finding *f = rt_emu_last_finding(k.d);
-  if (f->check != x->check) {
-    print_error("%s: %s\n", x->kernel, rc ? k.e.message : "no finding");
-  }
-  assert_int_equal(f->check, x->check);
-  if (x->mark) {
-    place_of_mark(text, x->mark, place, sizeof place);
-    assert_string_equal(f->place, place);
-  }
-}
-
-/* A kernel writes what it finds right to ok[thread]: 1. */
-static void check_one(const expectation *x, const char *text) {
+/* A thread stores 1 in ok[thread] if it has seen what it should. */
+static void check_one(const expectation *x) {
   int ok[1024] = {0};
   float data[1024];
   for (int i = 0; i < 1024; i++) {
     data[i] = (float)(i % 50);
   }
-  rt_ptr pok = kit_copy(&k, ok, sizeof ok), pdata = kit_copy(&k, data, sizeof data);
+  rt_ptr pok = fixture_copy(&k, ok, sizeof ok), pdata = fixture_copy(&k, data, sizeof data);
   void *args[] = {&pok, &pdata};
   uint32_t grid = x->grid ? x->grid : 1;
-  int rc = kit_launch(&k, x->kernel, grid, x->block, 0, args);
+  int rc = fixture_launch(&k, x->kernel, grid, x->block, 0, args);
   if (!rc) {
-    kit_read(&k, ok, pok, sizeof ok);
+    fixture_read(&k, ok, pok, sizeof ok);
   }
   if (rt_emu_is(k.d)) {
-    check_finding(x, text, rc);
+    fixture_assert_finding(&k, rc, x->kernel, x->check, path, x->mark);
   }
   assert_int_equal(rc, x->check == EMU_NO_FINDING ? 0 : ERR_LAUNCH);
   for (uint32_t i = 0; !rc && i < grid * x->block; i++) {
@@ -364,17 +339,15 @@ static void check_one(const expectation *x, const char *text) {
 }
 
 static void each_kernel(void **state) {
-  str text = kit_file(path);
   (void)state;
-  open_kit();
-  kit_cuda(&k, str_text(&text), path);
+  open_device_fixture();
+  fixture_cuda_file(&k, path);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     if (rt_emu_is(k.d) || all[i].check == EMU_NO_FINDING) {
-      check_one(&all[i], str_text(&text));
+      check_one(&all[i]);
     }
   }
-  str_clear(&text);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 /* ---- tensor maps ---- */
@@ -384,8 +357,8 @@ enum { NX = 40, NY = 12, NZ = 3, PITCH = 44 }; /* elements; rows are PITCH apart
 typedef struct tile {
   int dims, at[3], box[3], swizzle;
   bool nan;
-  bool outside; /* it begins below 0: only loads may */
-  int less;     /* elements in a row than NX */
+  bool outside; /* begins below 0, as only loads may */
+  int less;     /* elements fewer than NX in a row */
 } tile;
 
 static const tile tiles[] = {
@@ -412,7 +385,7 @@ static bool inside(const tile *t, int x, int y, int z) {
          (t->dims < 3 || (z >= 0 && z < NZ));
 }
 
-/* the tile in shared memory, and what is stored of it */
+/* compares the tile loaded to shared memory, and what was stored of it */
 static void check_tile(const tile *t, const float *have, const float *stored) {
   for (int i = 0; i < t->box[0] * t->box[1] * t->box[2]; i++) {
     int x = t->at[0] + i % t->box[0], y = t->at[1] + i / t->box[0] % t->box[1],
@@ -440,7 +413,7 @@ static void describe(const tile *t, rt_ptr at, rt_tensor_map *map) {
   for (int i = 0; i < 3; i++) {
     x.box[i] = (uint32_t)t->box[i];
   }
-  kit_ok(&k, k.d->ops->tensor_map(k.d, &x, map, &k.e));
+  fixture_ok(&k, k.d->ops->tensor_map(k.d, &x, map, &k.e));
 }
 
 static void copy_tile(const tile *t) {
@@ -449,8 +422,8 @@ static void copy_tile(const tile *t) {
     data[i] = element(i % PITCH, i / PITCH % NY, i / PITCH / NY);
   }
   memset(stored, 0, sizeof stored);
-  rt_ptr from = kit_copy(&k, data, sizeof data), to = kit_copy(&k, stored, sizeof stored),
-         out = kit_alloc(&k, sizeof have);
+  rt_ptr from = fixture_copy(&k, data, sizeof data), to = fixture_copy(&k, stored, sizeof stored),
+         out = fixture_alloc(&k, sizeof have);
   rt_tensor_map maps[2];
   describe(t, from, &maps[0]);
   describe(t, to, &maps[1]);
@@ -458,22 +431,22 @@ static void copy_tile(const tile *t) {
   int store = !t->outside;
   uint32_t nbytes = (uint32_t)(t->box[0] * t->box[1] * t->box[2] * 4);
   void *args[] = {&maps[0], &maps[1], &dims, &x, &y, &z, &nbytes, &out, &store};
-  kit_ok(&k, kit_launch(&k, "tile", 1, 32, 0, args));
-  kit_read(&k, have, out, nbytes);
-  kit_read(&k, stored, to, sizeof stored);
+  fixture_ok(&k, fixture_launch(&k, "tile", 1, 32, 0, args));
+  fixture_read(&k, have, out, nbytes);
+  fixture_read(&k, stored, to, sizeof stored);
   check_tile(t, have, stored);
   int written = 0, wanted = 0;
   for (int i = 0; i < NZ * NY * PITCH; i++) {
     written += stored[i] != 0;
   }
   for (int i = 0; store && i < t->box[0] * t->box[1] * t->box[2]; i++) {
-    int first = (x + i % t->box[0]) & ~3; /* of 16 bytes, which are stored or not together */
+    int first = (x + i % t->box[0]) & ~3; /* of its 16 bytes, which are stored together */
     wanted += inside(t, first, y + i / t->box[0] % t->box[1], z + i / t->box[0] / t->box[1]);
   }
   assert_int_equal(written, wanted); /* and nothing outside the tensor */
   if (t->outside && rt_emu_is(k.d)) {
     store = 1;
-    assert_int_equal(kit_launch(&k, "tile", 1, 32, 0, args), ERR_LAUNCH);
+    assert_int_equal(fixture_launch(&k, "tile", 1, 32, 0, args), ERR_LAUNCH);
     assert_non_null(strstr(k.e.message, "only loads may begin below 0"));
     k.e = (err){0};
   }
@@ -483,19 +456,17 @@ static void copy_tile(const tile *t) {
 }
 
 static void tiles_are_right(void **state) {
-  str text = kit_file(path);
   rt_tensor_map map;
   (void)state;
-  open_kit();
-  kit_cuda(&k, str_text(&text), path);
+  open_device_fixture();
+  fixture_cuda_file(&k, path);
   for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
     copy_tile(&tiles[i]);
   }
   rt_tensor bad = {
       .type = DTYPE_f32, .rank = 2, .at = 256, .dims = {40, 12}, .strides = {164}, .box = {8, 4}};
   assert_int_equal(k.d->ops->tensor_map(k.d, &bad, &map, &k.e), ERR_USAGE);
-  str_clear(&text);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 int main(int argc, char **argv) {

@@ -377,14 +377,14 @@ static bool same(const form *x, u64 got, u64 expected) {
   return f64_nan || ((got ^ expected) & x->mask) == 0;
 }
 
-static void check(kit *k, const form *x, const u64 *in, rt_ptr px, rt_ptr py) {
+static void check(fixture *k, const form *x, const u64 *in, rt_ptr px, rt_ptr py) {
   u64 out[N];
   str text = {0};
   write_kernel(&text, x);
-  kit_ptx(k, str_text(&text));
+  fixture_ptx(k, str_text(&text));
   void *args[] = {&px, &py};
-  kit_ok(k, kit_launch(k, "one", N / 64, 64, 0, args));
-  kit_read(k, out, py, sizeof out);
+  fixture_ok(k, fixture_launch(k, "one", N / 64, 64, 0, args));
+  fixture_read(k, out, py, sizeof out);
   for (int i = 0; i < N; i++) {
     u64 expected = x->expected(in[3 * i], in[3 * i + 1], in[3 * i + 2]);
     if (!same(x, out[i], expected)) {
@@ -399,16 +399,16 @@ static void check(kit *k, const form *x, const u64 *in, rt_ptr px, rt_ptr py) {
 }
 
 static void every_form(void **state) {
-  kit k;
+  fixture k;
   static u64 in[3 * N];
   (void)state;
   fill(in);
-  kit_open(&k, "");
-  rt_ptr px = kit_copy(&k, in, sizeof in), py = kit_alloc(&k, N * sizeof(u64));
+  fixture_open(&k, "");
+  rt_ptr px = fixture_copy(&k, in, sizeof in), py = fixture_alloc(&k, N * sizeof(u64));
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
     check(&k, &forms[i], in, px, py);
   }
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 /* would a wrong result be seen? */

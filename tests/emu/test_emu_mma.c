@@ -2,20 +2,18 @@
  * (tests/emu/mma.cu), results by a plain product of numbers whose sums are exact. */
 #include "emu_fixture.h"
 
-static kit k;
+static fixture k;
 
 static int open_all(void **state) {
-  str text = kit_file("tests/emu/mma.cu");
   (void)state;
-  kit_open(&k, "");
-  kit_cuda(&k, str_text(&text), "tests/emu/mma.cu");
-  str_clear(&text);
+  fixture_open(&k, "");
+  fixture_cuda_file(&k, "tests/emu/mma.cu");
   return 0;
 }
 
 static int close_all(void **state) {
   (void)state;
-  kit_close(&k);
+  fixture_close(&k);
   return 0;
 }
 
@@ -31,12 +29,12 @@ static void product(const char *kernel, dtype in, dtype out, int m, int n, int d
     uint64_t bits = dtype_encode(in, (double)(i * 5 % 19 - 9));
     memcpy(b + (size_t)i * size, &bits, size);
   }
-  rt_ptr pa = kit_copy(&k, a, (size_t)(m * depth) * size),
-         pb = kit_copy(&k, b, (size_t)(n * depth) * size);
-  rt_ptr pc = kit_alloc(&k, (size_t)(m * n) * wide);
+  rt_ptr pa = fixture_copy(&k, a, (size_t)(m * depth) * size),
+         pb = fixture_copy(&k, b, (size_t)(n * depth) * size);
+  rt_ptr pc = fixture_alloc(&k, (size_t)(m * n) * wide);
   void *args[] = {&pa, &pb, &pc};
-  kit_ok(&k, kit_launch(&k, kernel, 1, 32, 0, args));
-  kit_read(&k, c, pc, (size_t)(m * n) * wide);
+  fixture_ok(&k, fixture_launch(&k, kernel, 1, 32, 0, args));
+  fixture_read(&k, c, pc, (size_t)(m * n) * wide);
   for (int i = 0; i < m * n; i++) {
     double sum = 1;
     uint64_t bits = 0;
@@ -62,10 +60,10 @@ static void transposes(void **state) {
   for (int i = 0; i < 64; i++) {
     x[i] = (uint16_t)(i * 771 + 5);
   }
-  rt_ptr px = kit_copy(&k, x, sizeof x), py = kit_alloc(&k, sizeof y);
+  rt_ptr px = fixture_copy(&k, x, sizeof x), py = fixture_alloc(&k, sizeof y);
   void *args[] = {&px, &py};
-  kit_ok(&k, kit_launch(&k, "transposes", 1, 32, 0, args));
-  kit_read(&k, y, py, sizeof y);
+  fixture_ok(&k, fixture_launch(&k, "transposes", 1, 32, 0, args));
+  fixture_read(&k, y, py, sizeof y);
   for (int i = 0; i < 64; i++) {
     assert_int_equal(y[i], x[i % 8 * 8 + i / 8]);
   }

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "emu_fixture.h"
 
-static int load(kit *k, const char *text) {
+static int load(fixture *k, const char *text) {
   err_clear(&k->e);
   k->m = NULL;
   int rc = k->d->ops->module_load(k->d, text, strlen(text), &k->m, &k->e);
@@ -54,9 +54,9 @@ static void refusals(void **state) {
       {BODY("mov.b32 %r1, {{{{{%r2}}}}};"), "nested", NULL},
       {HEAD ".global .align 3 .b32 x;\n", "alignment", NULL},
   };
-  kit k;
+  fixture k;
   (void)state;
-  kit_open(&k, "");
+  fixture_open(&k, "");
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     assert_int_not_equal(load(&k, all[i].text), 0);
     if (!strstr(k.e.message, all[i].says)) {
@@ -67,7 +67,7 @@ static void refusals(void **state) {
     }
     assert_null(strchr(k.e.message, '\n'));
   }
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 /* Every prefix of a valid module either loads or fails with an error. */
@@ -75,9 +75,9 @@ static void prefixes(void **state) {
   static const char text[] =
       BODY("ld.param.u64 %d1, [x];\n@%p bra L;\nadd.s32 %r1, %r2, -5; // comment\nL:\n"
            "st.global.v2.b32 [%d1+8], {%r1, %r2};");
-  kit k;
+  fixture k;
   (void)state;
-  kit_open(&k, "");
+  fixture_open(&k, "");
   for (size_t n = 0; n <= sizeof text - 1; n++) {
     err_clear(&k.e);
     if (!k.d->ops->module_load(k.d, text, n, &k.m, &k.e)) {
@@ -86,43 +86,44 @@ static void prefixes(void **state) {
       assert_true(n < sizeof text - 2);
     }
   }
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 /* 2500 labels; bench_emu measures how long they take */
 static void many_labels(void **state) {
   enum { LABELS = 2500 };
-  kit k;
+  fixture k;
   str text = {0};
   (void)state;
-  kit_open(&k, "");
+  fixture_open(&k, "");
   str_add(&text, HEAD ".visible .entry k()\n{\n.reg .pred %p; .reg .b32 %r<4>;\n");
   for (int i = 0; i < LABELS; i++) {
     str_addf(&text, "L%d: add.s32 %%r1, %%r1, %d;\n@%%p bra L%d;\n", i, i, (i * 7 + 3) % LABELS);
   }
   str_add(&text, "ret;\n}\n");
-  kit_ok(&k, load(&k, str_text(&text)));
+  fixture_ok(&k, load(&k, str_text(&text)));
   str_clear(&text);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 /* Names are local to their scope; two scopes may have the same label. */
 static void scopes(void **state) {
-  kit k;
+  fixture k;
   uint32_t out = 0;
   (void)state;
-  kit_open(&k, "");
-  kit_ptx(&k, BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, 1;\n"
+  fixture_open(&k, "");
+  fixture_ptx(&k,
+              BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, 1;\n"
                    "{ .reg .b32 %r<2>; .reg .pred q; mov.u32 %r1, 5; setp.eq.u32 q, %r1, 5; @q bra "
                    "DONE; trap; DONE: }\n"
                    "{ .reg .pred q; setp.eq.u32 q, %r1, 1; @q bra DONE; trap; DONE: }\n"
                    "st.global.u32 [%d1], %r1;"));
-  rt_ptr p = kit_copy(&k, &out, 4);
+  rt_ptr p = fixture_copy(&k, &out, 4);
   void *args[] = {&p};
-  kit_ok(&k, kit_launch(&k, "k", 1, 1, 0, args));
-  kit_read(&k, &out, p, 4);
+  fixture_ok(&k, fixture_launch(&k, "k", 1, 1, 0, args));
+  fixture_read(&k, &out, p, 4);
   assert_int_equal(out, 1);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 /* Reads outside the parameters fail, whatever the offset. */
@@ -132,37 +133,38 @@ static void parameter_bounds(void **state) {
   void *args[] = {&value};
   (void)state;
   for (int i = 0; i < 4; i++) {
-    kit k;
+    fixture k;
     str text = {0};
-    kit_open(&k, "");
+    fixture_open(&k, "");
     str_add(&text, HEAD ".visible .entry k(.param .u64 x)\n{\n.reg .b32 %r<2>;\n");
     str_addf(&text, "ld.param.u32 %%r1, [%s];\nret;\n}\n", offsets[i]);
-    kit_ptx(&k, str_text(&text));
-    assert_int_equal(kit_launch(&k, "k", 1, 1, 0, args), ERR_LAUNCH);
+    fixture_ptx(&k, str_text(&text));
+    assert_int_equal(fixture_launch(&k, "k", 1, 1, 0, args), ERR_LAUNCH);
     str_clear(&text);
-    kit_close(&k);
+    fixture_close(&k);
   }
 }
 
 /* brx.idx, with valid indices and one outside the table */
 static void branch_tables(void **state) {
-  kit k;
+  fixture k;
   uint32_t out[4] = {0};
   (void)state;
-  kit_open(&k, "");
-  kit_ptx(&k, BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; mad.wide.u32 %d1, %r1, 4, %d1;\n"
+  fixture_open(&k, "");
+  fixture_ptx(&k,
+              BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; mad.wide.u32 %d1, %r1, 4, %d1;\n"
                    "T: .branchtargets A, B, C;\nbrx.idx %r1, T;\nA: mov.u32 %r2, 10; bra E;\nB: "
                    "mov.u32 %r2, 20; bra E;\n"
                    "C: mov.u32 %r2, 30;\nE: st.global.u32 [%d1], %r2;"));
-  rt_ptr p = kit_copy(&k, out, sizeof out);
+  rt_ptr p = fixture_copy(&k, out, sizeof out);
   void *args[] = {&p};
-  kit_ok(&k, kit_launch(&k, "k", 1, 3, 0, args));
-  kit_read(&k, out, p, sizeof out);
+  fixture_ok(&k, fixture_launch(&k, "k", 1, 3, 0, args));
+  fixture_read(&k, out, p, sizeof out);
   assert_int_equal(out[0], 10);
   assert_int_equal(out[1], 20);
   assert_int_equal(out[2], 30);
-  assert_int_equal(kit_launch(&k, "k", 1, 4, 0, args), ERR_LAUNCH);
-  kit_close(&k);
+  assert_int_equal(fixture_launch(&k, "k", 1, 4, 0, args), ERR_LAUNCH);
+  fixture_close(&k);
 }
 
 /* ---- which instructions of PTX are emulated ---- */
@@ -183,7 +185,7 @@ static const char *const refused =
     "vabsdiff vabsdiff2 vabsdiff4 vadd vadd2 vadd4 vavrg2 vavrg4 vmad vmax vmax2 vmax4 vmin vmin2 "
     "vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4";
 
-static bool is_emulated(kit *k, const char *name) {
+static bool is_emulated(fixture *k, const char *name) {
   str text = {0};
   str_add(&text, BODY_BEGIN);
   str_addf(&text, "%s;", name);
@@ -197,9 +199,9 @@ static void emulated_instructions(void **state) {
   char words[2048], *rest = NULL;
   str missing = {0};
   int n = 0, n_refused = 0;
-  kit k;
+  fixture k;
   (void)state;
-  kit_open(&k, "");
+  fixture_open(&k, "");
   snprintf(words, sizeof words, "%s", instructions);
   for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest), n++) {
     if (!is_emulated(&k, w)) {
@@ -211,7 +213,7 @@ static void emulated_instructions(void **state) {
          n - n_refused, n, str_text(&missing));
   assert_string_equal(str_text(&missing), refused);
   str_clear(&missing);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 int main(void) {

@@ -1,5 +1,5 @@
-/* test_emu_toolkit.c -- kernels that nobody here wrote: CUB, cooperative groups, half precision and
- * mma.h from the installed toolkit's headers, compiled now and run with all checks on. */
+/* test_emu_toolkit.c -- kernels from the installed toolkit's headers (CUB, cooperative groups, half
+ * precision, mma.h), compiled and run with all checks on. */
 #include "emu_fixture.h"
 
 enum { THREADS = 128, ITEMS = 4, N = THREADS * ITEMS };
@@ -12,12 +12,12 @@ static void fill(int *x) {
   }
 }
 
-static void run(kit *k, const char *kernel, const int *in, int *out) {
-  rt_ptr x = kit_copy(k, in, N * sizeof *in), y = kit_alloc(k, N * sizeof *out);
-  kit_ok(k, k->d->ops->set(k->d, y, 0xee, N * sizeof *out, NULL, &k->e));
+static void run(fixture *k, const char *kernel, const int *in, int *out) {
+  rt_ptr x = fixture_copy(k, in, N * sizeof *in), y = fixture_alloc(k, N * sizeof *out);
+  fixture_ok(k, k->d->ops->set(k->d, y, 0xee, N * sizeof *out, NULL, &k->e));
   void *args[] = {&x, &y};
-  kit_ok(k, kit_launch(k, kernel, 1, THREADS, 0, args));
-  kit_read(k, out, y, N * sizeof *out);
+  fixture_ok(k, fixture_launch(k, kernel, 1, THREADS, 0, args));
+  fixture_read(k, out, y, N * sizeof *out);
   k->d->ops->release(k->d, x);
   k->d->ops->release(k->d, y);
 }
@@ -27,7 +27,7 @@ static int ascending(const void *a, const void *b) {
   return (x > y) - (x < y);
 }
 
-static void check_reduce(kit *k, const int *in) {
+static void check_reduce(fixture *k, const int *in) {
   int out[N], sum = 0;
   for (int i = 0; i < N; i++) {
     sum += in[i];
@@ -38,7 +38,7 @@ static void check_reduce(kit *k, const int *in) {
   assert_int_equal(out[0], sum);
 }
 
-static void check_scan(kit *k, const int *in, const char *kernel) {
+static void check_scan(fixture *k, const int *in, const char *kernel) {
   int out[N], sum = 0;
   run(k, kernel, in, out);
   for (int i = 0; i < N; i++) {
@@ -47,7 +47,7 @@ static void check_scan(kit *k, const int *in, const char *kernel) {
   }
 }
 
-static void check_sort(kit *k, const int *in) {
+static void check_sort(fixture *k, const int *in) {
   int out[N], expected[N];
   memcpy(expected, in, sizeof expected);
   qsort(expected, N, sizeof *expected, ascending);
@@ -55,7 +55,7 @@ static void check_sort(kit *k, const int *in) {
   assert_memory_equal(out, expected, sizeof out);
 }
 
-static void check_histogram(kit *k, const int *in, const char *kernel) {
+static void check_histogram(fixture *k, const int *in, const char *kernel) {
   int out[N], bins[64] = {0};
   for (int i = 0; i < N; i++) {
     bins[in[i] & 63]++;
@@ -64,7 +64,7 @@ static void check_histogram(kit *k, const int *in, const char *kernel) {
   assert_memory_equal(out, bins, sizeof bins);
 }
 
-static void check_warps(kit *k, const int *in) {
+static void check_warps(fixture *k, const int *in) {
   int out[N];
   run(k, "warp_sums", in, out);
   for (int w = 0; w < THREADS / 32; w++) {
@@ -82,12 +82,11 @@ static void check_warps(kit *k, const int *in) {
 }
 
 static void cub(void **state) {
-  kit k;
+  fixture k;
   int in[N], out[N];
-  str text = kit_file("tests/emu/cub.cu");
   (void)state;
-  kit_open(&k, "");
-  kit_cuda(&k, str_text(&text), "tests/emu/cub.cu");
+  fixture_open(&k, "");
+  fixture_cuda_file(&k, "tests/emu/cub.cu");
   fill(in);
   check_reduce(&k, in);
   check_scan(&k, in, "scan_raking");
@@ -98,12 +97,11 @@ static void cub(void **state) {
   check_warps(&k, in);
   run(&k, "exchange", in, out);
   assert_memory_equal(out, in, sizeof out);
-  str_clear(&text);
-  kit_close(&k);
+  fixture_close(&k);
 }
 
 static void groups(void **state) {
-  kit *k = *state;
+  fixture *k = *state;
   int in[N], out[N], rank = 0;
   fill(in);
   run(k, "tiles", in, out);
@@ -135,16 +133,16 @@ static uint16_t half_formula(uint16_t a, float b) {
 }
 
 static void halves(void **state) {
-  kit *k = *state;
+  fixture *k = *state;
   uint16_t x[64], y[64];
   int n = 32;
   for (int i = 0; i < 64; i++) {
     x[i] = to_half((float)(i * 37 % 64 - 30) / 8);
   }
-  rt_ptr px = kit_copy(k, x, sizeof x), py = kit_alloc(k, sizeof y);
+  rt_ptr px = fixture_copy(k, x, sizeof x), py = fixture_alloc(k, sizeof y);
   void *args[] = {&px, &py, &n};
-  kit_ok(k, kit_launch(k, "halves", 1, 32, 0, args));
-  kit_read(k, y, py, sizeof y);
+  fixture_ok(k, fixture_launch(k, "halves", 1, 32, 0, args));
+  fixture_read(k, y, py, sizeof y);
   for (int i = 0; i < 32; i++) {
     uint16_t low = half_formula(x[2 * i], 0.5f), high = half_formula(x[2 * i + 1], 0.5f);
     bool swap = half(x[2 * i]) < half(x[2 * i + 1]);
@@ -154,16 +152,16 @@ static void halves(void **state) {
 }
 
 static void brains(void **state) {
-  kit *k = *state;
+  fixture *k = *state;
   float x[64], y[64];
   int n = 32;
   for (int i = 0; i < 64; i++) {
     x[i] = (float)(i - 20) / 16;
   }
-  rt_ptr px = kit_copy(k, x, sizeof x), py = kit_alloc(k, sizeof y);
+  rt_ptr px = fixture_copy(k, x, sizeof x), py = fixture_alloc(k, sizeof y);
   void *args[] = {&px, &py, &n};
-  kit_ok(k, kit_launch(k, "brains", 1, 32, 0, args));
-  kit_read(k, y, py, sizeof y);
+  fixture_ok(k, fixture_launch(k, "brains", 1, 32, 0, args));
+  fixture_read(k, y, py, sizeof y);
   for (int i = 0; i < 64; i++) {
     double exact = (double)x[i] * x[i] + x[i];
     assert_float_equal(y[i], (float)dtype_decode(DTYPE_bf16, dtype_encode(DTYPE_bf16, exact)), 0);
@@ -171,7 +169,7 @@ static void brains(void **state) {
 }
 
 static void fragments(void **state) {
-  kit *k = *state;
+  fixture *k = *state;
   uint16_t a[256], b[256];
   signed char ia[256], ib[256];
   float c[256];
@@ -182,14 +180,15 @@ static void fragments(void **state) {
     ia[i] = (signed char)(i * 7 % 255 - 127);
     ib[i] = (signed char)(i * 13 % 251 - 125);
   }
-  rt_ptr pa = kit_copy(k, a, sizeof a), pb = kit_copy(k, b, sizeof b), pc = kit_alloc(k, sizeof c);
-  rt_ptr pia = kit_copy(k, ia, sizeof ia), pib = kit_copy(k, ib, sizeof ib),
-         pic = kit_alloc(k, sizeof ic);
+  rt_ptr pa = fixture_copy(k, a, sizeof a), pb = fixture_copy(k, b, sizeof b),
+         pc = fixture_alloc(k, sizeof c);
+  rt_ptr pia = fixture_copy(k, ia, sizeof ia), pib = fixture_copy(k, ib, sizeof ib),
+         pic = fixture_alloc(k, sizeof ic);
   void *args[] = {&pa, &pb, &pc}, *bytes[] = {&pia, &pib, &pic};
-  kit_ok(k, kit_launch(k, "wmma_half", 1, 32, 0, args));
-  kit_ok(k, kit_launch(k, "wmma_bytes", 1, 32, 0, bytes));
-  kit_read(k, c, pc, sizeof c);
-  kit_read(k, ic, pic, sizeof ic);
+  fixture_ok(k, fixture_launch(k, "wmma_half", 1, 32, 0, args));
+  fixture_ok(k, fixture_launch(k, "wmma_bytes", 1, 32, 0, bytes));
+  fixture_read(k, c, pc, sizeof c);
+  fixture_read(k, ic, pic, sizeof ic);
   for (int i = 0; i < 256; i++) {
     int row = i / 16, column = i % 16, integer = 1;
     double sum = 1; /* all of it is exact in f32 */
@@ -203,17 +202,15 @@ static void fragments(void **state) {
 }
 
 static int open_groups(void **state) {
-  static kit k;
-  str text = kit_file("tests/emu/groups.cu");
-  kit_open(&k, "");
-  kit_cuda(&k, str_text(&text), "tests/emu/groups.cu");
-  str_clear(&text);
+  static fixture k;
+  fixture_open(&k, "");
+  fixture_cuda_file(&k, "tests/emu/groups.cu");
   *state = &k;
   return 0;
 }
 
 static int close_groups(void **state) {
-  kit_close(*state);
+  fixture_close(*state);
   return 0;
 }
 

@@ -6,7 +6,6 @@
  * tensors: 5.5 (tiled mode, swizzling). */
 #include "emu_exec_bulk.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu_access.h"
@@ -16,6 +15,7 @@
 #include "emu_exec.h"
 #include "emu_exec_mbarrier.h"
 #include "emu_finding.h"
+#include "emu_grow.h"
 #include "emu_modes.h"
 
 enum { CHUNK = 16, TENSOR_ALIGN = 128 };
@@ -195,17 +195,11 @@ int emu_bulk_deliver(emu_block *b) {
 /* ---- issuing ---- */
 
 static bool remember(emu_block *b, const emu_bulk *one) {
-  if (b->n_bulks == b->cap_bulks) {
-    int bigger = b->cap_bulks ? 2 * b->cap_bulks : 16;
-    emu_bulk *all = realloc(b->bulks, sizeof *all * (size_t)bigger);
-    if (!all) {
-      return false;
-    }
-    b->bulks = all;
-    b->cap_bulks = bigger;
+  bool grown = emu_grow(&b->bulks, b->n_bulks, &b->cap_bulks, sizeof *one);
+  if (grown) {
+    b->bulks[b->n_bulks++] = *one;
   }
-  b->bulks[b->n_bulks++] = *one;
-  return true;
+  return grown;
 }
 
 static uint64_t address_of(const emu_warp *w, const emu_insn *in, int slot, int lane) {

@@ -2,7 +2,6 @@
  */
 #include "emu_exec_cpasync.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu_access.h"
@@ -10,19 +9,14 @@
 #include "emu_count.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
+#include "emu_grow.h"
 
-static int remember(emu_warp *w, const emu_async *one) {
-  if (w->n_async == w->cap_async) {
-    int bigger = w->cap_async ? 2 * w->cap_async : 256;
-    emu_async *async = realloc(w->async, sizeof *async * (size_t)bigger);
-    if (!async) {
-      return ERR_NOMEM;
-    }
-    w->async = async;
-    w->cap_async = bigger;
+static bool remember(emu_warp *w, const emu_async *one) {
+  bool grown = emu_grow(&w->async, w->n_async, &w->cap_async, sizeof *one);
+  if (grown) {
+    w->async[w->n_async++] = *one;
   }
-  w->async[w->n_async++] = *one;
-  return 0;
+  return grown;
 }
 
 int exec_cpasync(emu_warp *w, const emu_insn *in, uint32_t mask) {
@@ -58,7 +52,7 @@ int exec_cpasync(emu_warp *w, const emu_insn *in, uint32_t mask) {
       memcpy(one.data, host[i], have < (uint64_t)n ? have : (size_t)n);
     }
     memset(w->block->pending + to[i], 1, (size_t)n);
-    if (remember(w, &one)) {
+    if (!remember(w, &one)) {
       return emu_finding(w, in, i, EMU_STACK, "cannot execute cp.async: the host is out of memory");
     }
   }

@@ -7,7 +7,6 @@
 #include "emu_exec_mbarrier.h"
 
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "emu_access.h"
@@ -16,6 +15,7 @@
 #include "emu_exec_cpasync.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
+#include "emu_grow.h"
 #include "emu_modes.h"
 
 enum { TX_MAX = (1 << 20) - 1, COUNT_MAX = (1 << 20) - 1, TIMEOUTS = 64 };
@@ -29,18 +29,12 @@ static emu_mbarrier *find(emu_block *b, uint32_t address) {
   return NULL;
 }
 
-static emu_mbarrier *add(emu_block *b, uint32_t address) {
+static emu_mbarrier *find_or_add(emu_block *b, uint32_t address) {
   emu_mbarrier *m = find(b, address);
-  if (!m && b->n_mbarriers == b->cap_mbarriers) {
-    int bigger = b->cap_mbarriers ? 2 * b->cap_mbarriers : 16;
-    emu_mbarrier *all = realloc(b->mbarriers, sizeof *all * (size_t)bigger);
-    if (!all) {
-      return NULL;
-    }
-    b->mbarriers = all;
-    b->cap_mbarriers = bigger;
+  if (!m && emu_grow(&b->mbarriers, b->n_mbarriers, &b->cap_mbarriers, sizeof *m)) {
+    m = &b->mbarriers[b->n_mbarriers++];
   }
-  return m ? m : &b->mbarriers[b->n_mbarriers++];
+  return m;
 }
 
 /* ---- what is known of the other warps' accesses ---- */
@@ -138,7 +132,7 @@ static int misuse(emu_warp *w, const emu_insn *in, int lane, uint32_t address, c
 
 static int initialise(emu_warp *w, const emu_insn *in, const change *c, uint32_t address) {
   emu_block *b = w->block;
-  emu_mbarrier *m = add(b, address);
+  emu_mbarrier *m = find_or_add(b, address);
   if (!m) {
     return emu_finding(w, in, c->lane, EMU_STACK,
                        "cannot initialise an mbarrier: the host is out of memory");

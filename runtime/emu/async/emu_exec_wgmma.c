@@ -16,6 +16,7 @@
 #include "emu_exec.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
+#include "emu_grow.h"
 #include "emu_matrix.h"
 #include "emu_modes.h"
 
@@ -205,17 +206,11 @@ void emu_wgmma_start(emu_warp *w) {
 }
 
 static bool remember(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2]) {
-  if (w->n_wgmma == w->cap_wgmma) {
-    int bigger = w->cap_wgmma ? 2 * w->cap_wgmma : 32;
-    emu_wgmma *all = realloc(w->wgmma, sizeof *all * (size_t)bigger);
-    if (!all) {
-      return false;
-    }
-    w->wgmma = all;
-    w->cap_wgmma = bigger;
+  bool grown = emu_grow(&w->wgmma, w->n_wgmma, &w->cap_wgmma, sizeof *w->wgmma);
+  if (grown) {
+    w->wgmma[w->n_wgmma++] = (emu_wgmma){{descriptors[0], descriptors[1]}, in, w->wgmma_group};
   }
-  w->wgmma[w->n_wgmma++] = (emu_wgmma){{descriptors[0], descriptors[1]}, in, w->wgmma_group};
-  return true;
+  return grown;
 }
 
 /* registers of called functions are not checked */

@@ -62,8 +62,7 @@ enum {
   INSN_SAT = 2,       /* clamp the result to [0, 1] */
   INSN_GUARD_NOT = 4, /* @!%p */
   INSN_STRONG = 8,    /* volatile, relaxed, acquire, release or atomic, hence no plain access */
-  INSN_UNIFORM = 16,  /* bra.uni, call.uni, .aligned */
-  INSN_PAST_L1 = 32   /* bypasses the L1: ld.cg, ld.cv */
+  INSN_PAST_L1 = 16   /* bypasses the L1: ld.cg, ld.cv */
 };
 
 /* fields that only some kinds need */

@@ -130,10 +130,6 @@ static bool take_shape(emu_parser *p, int *n, int *k) {
   return false;
 }
 
-static int count_of(const emu_operand *o) {
-  return o->kind == OPERAND_LIST ? o->count : 1;
-}
-
 static bool is_byte(emu_type t) {
   return t == T_s8 || t == T_u8;
 }
@@ -170,11 +166,11 @@ static int take_literal(emu_parser *p, int i, int64_t other, bool *is_other) {
 }
 
 static int place_registers(emu_parser *p, const emu_operand *list, int at, int n, bool def) {
-  if (count_of(list) != n) {
+  if (emu_operand_count(list) != n) {
     return emu_unsupported(p, "wrong number of registers for this shape");
   }
   for (int i = 0; i < n; i++) {
-    const emu_operand *o = list->kind == OPERAND_LIST ? emu_list(p, list, i) : list;
+    const emu_operand *o = emu_operand_at(p, list, i);
     TRY(def ? emu_def_operand(p, 5 + at + i, o, 4) : emu_use_operand(p, 5 + at + i, o, 4, T_b32));
   }
   return 0;

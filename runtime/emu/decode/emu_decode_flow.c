@@ -8,7 +8,7 @@
 static int decode_bra(emu_parser *p, int op, int arg) {
   emu_statement *s = &p->statement;
   (void)op, (void)arg;
-  bool uniform = emu_mod(p, "uni");
+  emu_mod(p, "uni");
   TRY(emu_arity(p, 1, 1));
   if (s->operands[0].kind != OPERAND_NAME) {
     return emu_unsupported(p, "the target is not a label");
@@ -17,7 +17,6 @@ static int decode_bra(emu_parser *p, int op, int arg) {
   if (!in) {
     return ERR_NOMEM;
   }
-  in->flags |= uniform ? INSN_UNIFORM : 0;
   return emu_scope_fix(
       p, p->scope,
       (emu_fix){s->operands[0].p, s->operands[0].n, (uint32_t)p->f->n - 1, NULL, s->line});

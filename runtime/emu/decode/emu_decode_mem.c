@@ -61,14 +61,6 @@ static emu_space resolve_space(const emu_parser *p, emu_space space, int address
   return p->statement.operands[address].in_frame || !is_entry(p) ? SPACE_local : SPACE_param;
 }
 
-static int element_count(const emu_operand *o) {
-  return o->kind == OPERAND_LIST ? o->count : 1;
-}
-
-static const emu_operand *element(const emu_parser *p, const emu_operand *o, int i) {
-  return o->kind == OPERAND_LIST ? emu_list(p, o, i) : o;
-}
-
 static emu_insn *access(emu_parser *p, emu_kind kind, emu_type t, int n, int n_ops) {
   emu_insn *in = emu_begin(p, kind, EMU_PIPE_lsu);
   if (!in || !emu_build_more(p, in, n_ops)) {
@@ -91,7 +83,7 @@ static int decode_ld(emu_parser *p, int op, int arg) {
   const emu_operand *to = &p->statement.operands[0];
   (void)op, (void)arg;
   TRY(emu_arity(p, 2, 3));
-  if (!emu_type_bytes(t) || element_count(to) != n || n * emu_type_bytes(t) > 32) {
+  if (!emu_type_bytes(t) || emu_operand_count(to) != n || n * emu_type_bytes(t) > 32) {
     return emu_unsupported(p, "");
   }
   space = resolve_space(p, space, 1);
@@ -104,7 +96,7 @@ static int decode_ld(emu_parser *p, int op, int arg) {
   in->more->space = space;
   TRY(emu_address(p, 1, 1, in));
   for (int i = 0; i < n; i++) {
-    const emu_operand *o = element(p, to, i);
+    const emu_operand *o = emu_operand_at(p, to, i);
     if (o->kind == OPERAND_SINK) {
       continue;
     }
@@ -126,7 +118,7 @@ static int decode_st(emu_parser *p, int op, int arg) {
   const emu_operand *from = &p->statement.operands[1];
   (void)op, (void)arg;
   TRY(emu_arity(p, 2, 3));
-  if (!emu_type_bytes(t) || element_count(from) != n || n * emu_type_bytes(t) > 32) {
+  if (!emu_type_bytes(t) || emu_operand_count(from) != n || n * emu_type_bytes(t) > 32) {
     return emu_unsupported(p, "");
   }
   space = resolve_space(p, space, 0);
@@ -138,7 +130,7 @@ static int decode_st(emu_parser *p, int op, int arg) {
   in->more->space = space;
   TRY(emu_address(p, 1, 0, in));
   for (int i = 0; i < n; i++) {
-    const emu_operand *o = element(p, from, i);
+    const emu_operand *o = emu_operand_at(p, from, i);
     int have = emu_reg_bytes(p, o);
     in->more->bytes[i] = (uint8_t)(have > 0 ? have : emu_type_bytes(t) < 2 ? 2 : emu_type_bytes(t));
     TRY(emu_use_operand(p, 5 + i, o, in->more->bytes[i], t));
@@ -191,15 +183,15 @@ static int decode_atom(emu_parser *p, int op, int arg) {
   in->more->space = space;
   in->more->mode[3] = which;
   TRY(emu_address(p, 1, first, in));
-  if (element_count(&o[first + 1]) != n || (!red && element_count(&o[0]) != n)) {
+  if (emu_operand_count(&o[first + 1]) != n || (!red && emu_operand_count(&o[0]) != n)) {
     return emu_unsupported(p, "");
   }
   for (int i = 0; i < n; i++) {
     in->more->bytes[i] = in->more->bytes[n + i] = (uint8_t)b;
-    if (!red && element(p, &o[0], i)->kind != OPERAND_SINK) {
-      TRY(emu_def_operand(p, 5 + i, element(p, &o[0], i), b));
+    if (!red && emu_operand_at(p, &o[0], i)->kind != OPERAND_SINK) {
+      TRY(emu_def_operand(p, 5 + i, emu_operand_at(p, &o[0], i), b));
     }
-    TRY(emu_use_operand(p, 5 + n + i, element(p, &o[first + 1], i), b, t));
+    TRY(emu_use_operand(p, 5 + n + i, emu_operand_at(p, &o[first + 1], i), b, t));
   }
   in->more->bytes[2 * n] = (uint8_t)b;
   return which == ATOM_cas ? emu_use(p, 5 + 2 * n, first + 2, b, t) : 0;

@@ -24,13 +24,9 @@ static bool take_shape(emu_parser *p, int *m, int *n, int *k) {
   return false;
 }
 
-static int count_of(const emu_operand *o) {
-  return o->kind == OPERAND_LIST ? o->count : 1;
-}
-
 static int place_list(emu_parser *p, emu_insn *in, const emu_operand *list, int at, bool def) {
-  for (int i = 0; i < count_of(list); i++) {
-    const emu_operand *o = list->kind == OPERAND_LIST ? emu_list(p, list, i) : list;
+  for (int i = 0; i < emu_operand_count(list); i++) {
+    const emu_operand *o = emu_operand_at(p, list, i);
     int bytes = emu_reg_bytes(p, o);
     if (bytes != 4 && bytes != 8) {
       return emu_unsupported(p, "an element is not a 32- or 64-bit register");
@@ -83,7 +79,7 @@ static int decode_mma(emu_parser *p, int op, int arg) {
                   registers(m * n, c)};
   int total = 0;
   for (int i = 0; i < 4; i++) {
-    if (count_of(&o[i]) != counts[i]) {
+    if (emu_operand_count(&o[i]) != counts[i]) {
       return emu_unsupported(p, "wrong number of registers for this shape");
     }
     total += counts[i];
@@ -117,11 +113,11 @@ static int decode_ldmatrix(emu_parser *p, int op, int arg) {
   TRY(emu_arity(p, 2, 2));
   int address = op == KIND_ldmatrix ? 1 : 0;
   const emu_operand *list = &p->statement.operands[1 - address];
-  if (count_of(list) != 1 << which) {
+  if (emu_operand_count(list) != 1 << which) {
     return emu_unsupported(p, "wrong number of registers");
   }
-  for (int i = 0; i < count_of(list); i++) {
-    const emu_operand *o = list->kind == OPERAND_LIST ? emu_list(p, list, i) : list;
+  for (int i = 0; i < emu_operand_count(list); i++) {
+    const emu_operand *o = emu_operand_at(p, list, i);
     if (emu_reg_bytes(p, o) != 4) {
       return emu_unsupported(p, "an element is not a 32-bit register");
     }
@@ -192,7 +188,7 @@ static int wmma_access(emu_parser *p, emu_kind kind) {
   int address = kind == KIND_wmmaload ? 1 : 0;
   const emu_operand *list = &p->statement.operands[1 - address];
   emu_insn *in = emu_begin(p, kind, EMU_PIPE_lsu);
-  if (!in || !emu_build_more(p, in, count_of(list))) {
+  if (!in || !emu_build_more(p, in, emu_operand_count(list))) {
     return ERR_NOMEM;
   }
   int rows = matrix == 1 ? k : m, columns = matrix == 0 ? k : n;
@@ -204,7 +200,7 @@ static int wmma_access(emu_parser *p, emu_kind kind) {
   in->more->mode[3] = matrix > 2 ? 2 : matrix;
   TRY(emu_address(p, 1, address, in));
   TRY(place_list(p, in, list, 0, kind == KIND_wmmaload));
-  TRY(check_fragment(p, in, 0, count_of(list), t, rows * columns));
+  TRY(check_fragment(p, in, 0, emu_operand_count(list), t, rows * columns));
   if (p->statement.n == 3) {
     return emu_use(p, 2, 2, 4, T_u32);
   }
@@ -233,7 +229,7 @@ static int wmma_multiply(emu_parser *p) {
   const emu_operand *o = p->statement.operands;
   int total = 0;
   for (int i = 0; i < 4; i++) {
-    total += count_of(&o[i]);
+    total += emu_operand_count(&o[i]);
   }
   if (c == T_none || !emu_type_bytes(a) || !emu_type_bytes(b) || !emu_type_bytes(c)) {
     return emu_unsupported(p, "");
@@ -248,10 +244,10 @@ static int wmma_multiply(emu_parser *p) {
   in->flags |= finite ? INSN_SAT : 0;
   const int elements[] = {m * n, m * k, k * n, m * n};
   const emu_type held[] = {t[0], a, b, c};
-  for (int i = 0, at = 0; i < 4; at += count_of(&o[i]), i++) {
-    in->o[i + 1] = count_of(&o[i]);
+  for (int i = 0, at = 0; i < 4; at += emu_operand_count(&o[i]), i++) {
+    in->o[i + 1] = emu_operand_count(&o[i]);
     TRY(place_list(p, in, &o[i], at, i == 0));
-    TRY(check_fragment(p, in, at, count_of(&o[i]), held[i], elements[i]));
+    TRY(check_fragment(p, in, at, emu_operand_count(&o[i]), held[i], elements[i]));
   }
   return 0;
 }

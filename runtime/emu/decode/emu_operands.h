@@ -37,6 +37,13 @@ int emu_reg_bytes(const emu_parser *p, const emu_operand *o);
 int emu_arity(emu_parser *p, int least, int most);
 /* emu_temp -- declare a register of this width */
 int emu_temp(emu_parser *p, int bytes, int32_t *reg);
+/* emu_operand_count, emu_operand_at -- elements of a list; any other operand is its own element */
+static inline int emu_operand_count(const emu_operand *o) {
+  return o->kind == OPERAND_LIST ? o->count : 1;
+}
+static inline const emu_operand *emu_operand_at(const emu_parser *p, const emu_operand *o, int i) {
+  return o->kind == OPERAND_LIST ? &p->statement.list[o->first + i] : o;
+}
 static inline const emu_operand *emu_list(const emu_parser *p, const emu_operand *o, int i) {
   return &p->statement.list[o->first + i];
 }

@@ -21,10 +21,6 @@ char emu_type_kind(emu_type t) {
   return t < T_COUNT ? types[t].kind : 0;
 }
 
-const char *emu_type_name(emu_type t) {
-  return t < T_COUNT ? types[t].name : "none";
-}
-
 emu_type emu_type_parse(const char *name, int n) {
   for (int t = 0; t < T_COUNT; t++) {
     if (types[t].name[0] == name[0] && (int)strlen(types[t].name) == n &&
@@ -33,17 +29,6 @@ emu_type emu_type_parse(const char *name, int n) {
     }
   }
   return T_none;
-}
-
-emu_type emu_type_bits(emu_type t) {
-  switch (emu_type_bytes(t)) {
-  case 1: return T_b8;
-  case 2: return T_b16;
-  case 4: return T_b32;
-  case 8: return T_b64;
-  case 16: return T_b128;
-  default: return t;
-  }
 }
 
 emu_type emu_type_unsigned(emu_type t) {

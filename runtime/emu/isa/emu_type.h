@@ -51,11 +51,8 @@ typedef enum emu_type {
 int emu_type_bytes(emu_type t);
 /* emu_type_kind -- the letter of the table above; 0 for T_none */
 char emu_type_kind(emu_type t);
-const char *emu_type_name(emu_type t);
 /* emu_type_parse -- T_none: no type has that name */
 emu_type emu_type_parse(const char *name, int n);
-/* emu_type_bits -- the type of plain bits of t's width: b16 for f16 */
-emu_type emu_type_bits(emu_type t);
 /* emu_type_unsigned -- u32 for s32 and b32; other types unchanged */
 emu_type emu_type_unsigned(emu_type t);
 

@@ -6,6 +6,8 @@
 #include <string.h>
 #include <sys/mman.h>
 
+#include "emu_grow.h"
+
 enum { ALIGN = 256, RED_ZONE = 256, FIRST = 4096, LEAST = 64 << 20 };
 
 static void *reserve(uint64_t nbytes) {
@@ -125,14 +127,8 @@ static bool find_gap(const emu_heap *h, uint64_t need, uint64_t *offset) {
 }
 
 static int insert(emu_heap *h, const emu_alloc *a, err *e) {
-  if (h->n == h->capacity) {
-    int bigger = h->capacity ? 2 * h->capacity : 64;
-    emu_alloc *allocs = realloc(h->allocs, sizeof *allocs * (size_t)bigger);
-    if (!allocs) {
-      return err_set(e, ERR_NOMEM, "out of host memory for the emulated device");
-    }
-    h->allocs = allocs;
-    h->capacity = bigger;
+  if (!emu_grow(&h->allocs, h->n, &h->capacity, sizeof *a)) {
+    return err_set(e, ERR_NOMEM, "out of host memory for the emulated device");
   }
   int i = behind(h, a->offset);
   memmove(h->allocs + i + 1, h->allocs + i, sizeof *a * (size_t)(h->n - i));

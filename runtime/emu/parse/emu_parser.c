@@ -5,21 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-bool emu_grow(void *array, int n, int *capacity, size_t nbytes) {
-  void **p = array;
-  if (n < *capacity) {
-    return true;
-  }
-  int bigger = *capacity ? 2 * *capacity : 32;
-  void *q = realloc(*p, (size_t)bigger * nbytes);
-  if (!q) {
-    return false;
-  }
-  *p = q;
-  *capacity = bigger;
-  return true;
-}
-
 int emu_fail(emu_parser *p, const char *format, ...) {
   char text[400], place[40];
   va_list ap;
@@ -124,6 +109,7 @@ int emu_scope_close(emu_parser *p) {
     } else if (up != &p->top) {
       rc = emu_scope_fix(p, up, *fix);
     } else {
+      p->lex.token.line = fix->line;
       rc = emu_fail(p, "label '%.*s' is not defined", (int)fix->n, fix->p);
     }
   }

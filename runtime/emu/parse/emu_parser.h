@@ -4,6 +4,7 @@
 #define EMU_PARSER_H
 
 #include "emu_code.h"
+#include "emu_grow.h"
 #include "emu_lex.h"
 #include "emu_map.h"
 #include "err.h"
@@ -127,8 +128,6 @@ int emu_fail(emu_parser *p, const char *format, ...) __attribute__((format(print
 int emu_no_memory(emu_parser *p);
 /* emu_unexpected -- fail: the current token is not `wanted` */
 int emu_unexpected(emu_parser *p, const char *wanted);
-/* emu_grow -- make room for one more element; false: out of memory */
-bool emu_grow(void *array, int n, int *capacity, size_t nbytes);
 
 /* emu_expect and emu_take_... fail at any other token; emu_accept returns false */
 int emu_expect(emu_parser *p, char mark);
