@@ -37,9 +37,9 @@ prints '"held":4,"retaken":0,"clock_mhz":1755,"memory_mhz":3201,"power_w":300,"t
   $autotune show saxpy n=1002 --json
 grep -q '"ended":"race","timing":"stream","batches":\[' "$folder/out" || complain "no final: $(cat "$folder/out")"
 
-# ---- held back: a sample is taken again, a bounded number of times, and then told
+# ---- held back: a sample is repeated, a bounded number of times, and then reported
 export FAKE_NVML_HOT=2
-prints "taken again" $autotune saxpy n=1003 --budget 2
+prints "; repeated " $autotune saxpy n=1003 --budget 2
 export FAKE_NVML_HOT=1000000
 prints '"held":68,"retaken":3' $autotune saxpy n=1004 --budget 1 --json
 unset FAKE_NVML_HOT

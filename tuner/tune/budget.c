@@ -30,10 +30,11 @@ int budget_parse(const char *option, const char *text, arena *a, tune_budget *b,
       continue;
     }
     if (!text_integer(p, &v) || v < 1 || v > INT32_MAX) {
-      return err_set(e, ERR_USAGE,
-                     "--%s '%s' is not a number of trials (200), at least 1, of seconds (90s), at "
-                     "least 0.1s, or both (200,90s)",
-                     option, text);
+      return err_set(
+          e, ERR_USAGE,
+          "--%s '%s': give trials (200), at least 1, seconds (90s), at least 0.1s, or both "
+          "(200,90s)",
+          option, text);
     }
     b->trials = (uint64_t)v;
   }

@@ -73,7 +73,7 @@ void samples_health_text(str *s, const tune_health *h) {
     str_addf(s, "; power cap in %llu", (unsigned long long)h->capped);
   }
   if (h->retaken) {
-    str_addf(s, "; taken again %llu times, still held back in %llu (",
+    str_addf(s, "; repeated %llu times, clocks still held back in %llu (",
              (unsigned long long)h->retaken, (unsigned long long)h->spoiled);
     rt_held_text(h->held & RT_HELD_BADLY, s);
     str_add(s, ")");

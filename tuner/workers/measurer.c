@@ -104,7 +104,7 @@ static int await(measurer *m, str *frame, err *e) {
   } while (ready < 0);
   if (!ready) {
     worker_stop(&m->w);
-    return err_set(e, ERR_LIMIT, "the measuring process did not answer for %d s and was ended",
+    return err_set(e, ERR_LIMIT, "the measuring process did not answer for %d s and was killed",
                    PATIENCE_SEC);
   }
   str how = {0};
@@ -228,7 +228,7 @@ int measurer_answer(measurer *m, measured *out, err *e) {
   if (worker_answer(&m->w, &frame, &how, NULL)) {
     out->status = DB_CRASHED;
     out->dead = true;
-    err_set(&out->why, ERR_LAUNCH, "took the measuring process with it: %s", str_text(&how));
+    err_set(&out->why, ERR_LAUNCH, "crashed the measuring process: %s", str_text(&how));
   }
   wire_reader r = {.p = str_text(&frame), .n = frame.n};
   if (out->status != DB_CRASHED) {
@@ -236,7 +236,7 @@ int measurer_answer(measurer *m, measured *out, err *e) {
   }
   str_clear(&frame);
   str_clear(&how);
-  return r.failed ? err_set(e, ERR_IO, "the measuring process's answer makes no sense") : 0;
+  return r.failed ? err_set(e, ERR_IO, "the measuring process's answer is malformed") : 0;
 }
 
 int measurer_race(measurer *m, const measure_image *images, size_t n, size_t rounds, measured *out,
