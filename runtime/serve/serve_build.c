@@ -212,11 +212,6 @@ int serve_build_share(const serve_build *b, tuned_kernel *k, err *e) {
   return 0;
 }
 
-void serve_build_init(serve_build *b, serve *s, gen_template *t) {
-  *b = (serve_build){.s = s, .t = t};
-  rt_image_init(&b->built);
-}
-
 void serve_build_clear(serve_build *b) {
   rt_image_clear(&b->built);
   arena_clear(&b->memory);

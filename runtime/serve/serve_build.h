@@ -12,7 +12,7 @@
 #include "serve_context.h"
 #include "serve_pick.h"
 
-typedef struct serve_build { /* while a problem's kernel is being made; under the lock */
+typedef struct serve_build { /* while a problem's kernel is being made; under the lock. The rest 0: */
   serve *s;
   gen_template *t;
   gen_instance *g;
@@ -30,7 +30,6 @@ typedef struct serve_build { /* while a problem's kernel is being made; under th
   rt_image built;
 } serve_build;
 
-void serve_build_init(serve_build *b, serve *s, gen_template *t);
 void serve_build_clear(serve_build *b);
 /* serve_build_load -- the plan and the image of b->pick, in place of what was there before; in the
  * device's turn. out  *loaded  rt_loaded_free */

@@ -60,11 +60,10 @@ static int make_from(serve_build *b, serve_family *f, const gen_problem *p, cons
 
 static int make(serve *s, serve_family *f, const gen_problem *p, const char *problem,
                 tuned_kernel **k, err *e) {
-  serve_build b;
+  serve_build b = {.s = s, .t = f->t};
   gen_number limits[RT_NUMBERS];
   rt_numbers(&s->device->info, limits);
   *k = NULL;
-  serve_build_init(&b, s, f->t);
   serve_turn_take(s);
   int rc = gen_instance_new(f->t, p, limits, RT_NUMBERS, &b.g, e);
   rc = rc ? rc : make_from(&b, f, p, problem, k, e);
