@@ -175,10 +175,9 @@ static int tune(captured *x, size_t i, tuning *family, err *e) {
 
 static int tune_family(captured *x, size_t i, const cli *c, err *e) {
   cli words = *c;
-  tuning family;
+  tuning family = {.c = &words};
   words.words = &x->family[i];
   words.n_words = 1;
-  tuning_init(&family, &words);
   const int rc = tune(x, i, &family, e);
   tuning_close(&family);
   return rc;

@@ -30,8 +30,7 @@ static int tune(tuning *x, const cli *c, err *e) {
 }
 
 int cmd_tune(const cli *c, err *e) {
-  tuning x;
-  tuning_init(&x, c);
+  tuning x = {.c = c};
   const int rc = tune(&x, c, e);
   tuning_close(&x);
   return rc;

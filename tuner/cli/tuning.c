@@ -162,12 +162,8 @@ static int own_sizes(tuning *x, sizes *out, err *e) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-void tuning_init(tuning *x, const cli *c) {
-  *x = (tuning){.c = c};
-  progress_init(&x->progress, c->json, c->quiet);
-}
-
 int tuning_run(tuning *x, err *e) {
+  progress_init(&x->progress, x->c->json, x->c->quiet);
   TRY(open_session(x, e));
   if (!x->problems.n) {
     TRY(own_sizes(x, &x->problems, e));

@@ -18,7 +18,7 @@ typedef struct tuning_data { /* what a program's kernels read, recorded by TUNED
   const char *path;
 } tuning_data;
 
-typedef struct tuning {
+typedef struct tuning { /* c is set, the rest zero, before it is filled in; see tuning_close */
   const cli *c;
   arena memory;
   gen_template *t;
@@ -35,7 +35,6 @@ typedef struct tuning {
   summary summary;
 } tuning;
 
-void tuning_init(tuning *x, const cli *c); /* clear it with tuning_close */
 /* tuning_run -- tune the problems, near ones after each other, with a table at the end. A problem
  * that cannot be tuned does not stop the others; the error then says how many there were. */
 int tuning_run(tuning *x, err *e);
