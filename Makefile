@@ -66,6 +66,7 @@ help:
 	@echo 'make tsan         tests of several threads in one context under the thread sanitizer'
 	@echo 'make format       clang-format every C file'
 	@echo 'make check-peers  compile the peers of autotune bench with the toolkit (a minute; needs nvcc)'
+	@echo 'make check-cuda   compile what the templates emit with nvcc'
 	@echo 'make digests      put the present digests of templates into templates/digests.txt'
 	@echo 'make machine-code compile what is tuned, default or suggested and compare its machine code (5 minutes)'
 	@echo 'make golden       rewrite the golden files of tests/unit/golden; review the diff'
@@ -116,6 +117,10 @@ check-peers: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) $(B)/tests/peer_builds
 	$(B)/tests/peer_builds
 
+# What the templates emit, by nvcc: see tests/device/check_cuda.sh.
+check-cuda: $(B)/tests/bench/machine_code
+	sh tests/device/check_cuda.sh $<
+
 # Templates changed, their kernels did not: say so in the table of digests.
 digests: $(B)/autotune
 	sh templates/digests.sh $(B)/autotune
@@ -124,7 +129,7 @@ digests: $(B)/autotune
 machine-code: $(B)/tests/bench/machine_code
 	$< --cache $(B)/machine_code.cache tests/bench/machine_code.gz $(FAMILIES)
 
-.PHONY: all help quickstart check check-peers digests machine-code tests deps asan tsan lint format golden
+.PHONY: all help quickstart check check-peers check-cuda digests machine-code tests deps asan tsan lint format golden
 
 # ---- building ------------------------------------------------------------------------------------
 

@@ -99,8 +99,8 @@ return {
 @ local most = { i32 = "2147483647", i64 = "9223372036854775807ll",
 @   f32 = "__int_as_float(0x7f800000)", f64 = "__longlong_as_double(0x7ffll << 52)" }
 @ local least = (dtype == "i32" or dtype == "i64") and "-" .. most[dtype] .. " - 1" or "-" .. most[dtype]
-@include "ahead.cuh"
-@include "arrive.cuh"
+@include "pdl.cuh"
+@include "last_block.cuh"
 
 using value = @{types[dtype]};
 #define WORST ((value)(@{op == "max" and least or most[dtype]}))  // no number is worse, and a NaN no better
@@ -239,7 +239,7 @@ __device__ __forceinline__ void finish(int blocks, const found *partial, long lo
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
 argmax(long long n, const value *x, long long *y, found *partial, unsigned *arrived) {
-  x += wait_for_ahead();
+  x += pdl_wait();
   const found f = fold_block(fold_share(n, x));
 @ if FINISH == "accumulate" then
   if (threadIdx.x == 0) {
@@ -252,7 +252,7 @@ argmax(long long n, const value *x, long long *y, found *partial, unsigned *arri
   }
 @ end
 @ if FINISH == "last_block" then
-  if (last_to_arrive(arrived, gridDim.x)) finish(gridDim.x, partial, y);
+  if (is_last_block(arrived, gridDim.x)) finish(gridDim.x, partial, y);
 @ end
 }
 @ if FINISH == "two_launch" then

@@ -1,13 +1,13 @@
 -- copy: y = x, or every element of y = value: the bandwidth that all else is measured against.
 --
--- Bytes are bytes: the kernel moves words of WIDTH bytes, whatever the elements. Blocks either take
--- one tile each (BLOCKS 0), or there are as many as fit and they walk from tile to tile.
+-- The kernel moves words of WIDTH bytes, whatever the elements are. Each block takes one tile
+-- (BLOCKS 0), or BLOCKS of them per multiprocessor stride over all tiles.
 
 local TOTAL = "(n * size)" -- bytes
 local GRID = "sel(BLOCKS == 0, ceildiv(" .. TOTAL .. ", WIDTH * TILE), "
   .. "min(max(1, BLOCKS) * dev_sms, ceildiv(" .. TOTAL .. ", WIDTH * TILE)))"
 
--- For problems that nobody tuned: the widest words, one a thread.
+-- For sizes without a tuned result: the widest words, one per thread.
 local SUGGESTED = {}
 for _, width in ipairs { 16, 8, 4, 2, 1 } do
   SUGGESTED[#SUGGESTED + 1] = { when = "op == 'copy'", BLOCK = 256, BLOCKS = 0, WIDTH = width, COARSE = 1,
@@ -43,24 +43,28 @@ return {
     { "BLOCK", { 64, 128, 256, 512, 1024 }, "threads per block" },
     { "BLOCKS", { 0, 1, 2, 4, 8, 16, 32 }, "blocks per multiprocessor; 0: one per tile" },
     { "WIDTH", { 1, 2, 4, 8, 16 }, "bytes per load and store" },
-    { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: words under way per thread" },
-    { "ORDER", { "interleaved", "contiguous" }, "which words a thread takes" },
+    { "COARSE", { 1, 2, 4, 8, 16 }, "coarsening factor: words per thread and step" },
+    { "ORDER", { "interleaved", "contiguous" },
+      "a thread's words: BLOCK apart, or one beside the other" },
     { "LOAD", { "plain", "constant", "second", "streaming" }, "cache operator of loads" },
     { "STORE", { "plain", "second", "streaming" }, "cache operator of stores" },
   },
 
   derive = {
+    { "SIZE", "size" },
     { "TILE", "BLOCK * COARSE" }, -- words
-    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel ahead ends
+    { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
   },
 
   require = {
-    { "more threads than a block may have", "BLOCK <= dev_threads_block" },
-    { "more threads than a multiprocessor has", "BLOCK * BLOCKS <= dev_threads_sm or BLOCKS <= 1" },
-    { "words wider than the alignment", "WIDTH <= align" },
-    { "more blocks than a grid may have", "BLOCKS > 0 or n * size < 2^31 * WIDTH * TILE" },
-    { "one word a thread has no order", "COARSE > 1 or ORDER == 'interleaved'" },
-    { "nothing is loaded", "op == 'copy' or LOAD == 'plain'" },
+    { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
+    { "BLOCKS blocks exceed the threads of a multiprocessor",
+      "BLOCK * BLOCKS <= dev_threads_sm or BLOCKS <= 1" },
+    { "x and y are not aligned to WIDTH bytes", "WIDTH <= align" },
+    { "BLOCKS == 0 needs more blocks than a grid may have",
+      "BLOCKS > 0 or n * size < 2^31 * WIDTH * TILE" },
+    { "ORDER makes a difference only with COARSE > 1", "COARSE > 1 or ORDER == 'interleaved'" },
+    { "LOAD makes a difference only with op=copy", "op == 'copy' or LOAD == 'plain'" },
   },
 
   default = { BLOCK = 256, BLOCKS = 8, WIDTH = 1, COARSE = 4, ORDER = "interleaved",
@@ -71,68 +75,7 @@ return {
     { kernel = "copy", grid = GRID, block = "BLOCK", early = "EARLY", args = { "n", "value", "x", "y" } },
   },
 
-  source = [[
-@include "ahead.cuh"
-@include "words.cuh"
-
-using unit = word_of<WIDTH>::type;
-
-@ if op == "fill" then
-// WIDTH bytes of the pattern that `eight` repeats, from byte `at` of it on.
-__device__ __forceinline__ unit part(unsigned long long eight, long long at) {
-  const unsigned long long v[2] = {eight >> at % 8 * 8, eight};
-  return *reinterpret_cast<const unit *>(v);
-}
-
-// The value's bytes, again and again.
-__device__ __forceinline__ unsigned long long repeated(unsigned long long value) {
-@   if size < 8 then
-  value &= (1ull << @{8 * size}) - 1;
-#pragma unroll
-  for (int bits = @{8 * size}; bits < 64; bits *= 2) value |= value << bits;
-@   end
-  return value;
-}
-
-@ end
-extern "C" __global__ void __launch_bounds__(BLOCK)
-copy(long long n, unsigned long long value, const unsigned char *__restrict__ x,
-     unsigned char *__restrict__ y) {
-  x += wait_for_ahead();
-  const long long nbytes = n * @{size}, units = nbytes / WIDTH;
-  const unit *from = reinterpret_cast<const unit *>(x);
-  unit *to = reinterpret_cast<unit *>(y);
-@ if op == "fill" then
-  const unsigned long long eight = repeated(value);
-@ end
-  for (long long tile = (long long)blockIdx.x * TILE; tile < units;
-       tile += (long long)gridDim.x * TILE) {
-    const long long first =
-        tile + (ORDER == ORDER_interleaved ? threadIdx.x : threadIdx.x * COARSE);
-    constexpr int STRIDE = ORDER == ORDER_interleaved ? BLOCK : 1;
-@ if op == "copy" then
-    unit v[COARSE];
-#pragma unroll
-    for (int c = 0; c < COARSE; c++) {
-      if (first + c * STRIDE < units) v[c] = load_@{LOAD}(from + first + c * STRIDE);
-    }
-@ end
-#pragma unroll
-    for (int c = 0; c < COARSE; c++) {
-      const long long i = first + c * STRIDE;
-      if (i < units) store_@{STORE}(to + i, @{op == "copy" and "v[c]" or "part(eight, i * WIDTH)"});
-    }
-  }
-  const long long rest = units * WIDTH + threadIdx.x;
-  if (blockIdx.x == 0 && rest < nbytes) {
-@ if op == "copy" then
-    y[rest] = x[rest];
-@ else
-    y[rest] = (unsigned char)(eight >> rest % 8 * 8);
-@ end
-  }
-}
-]],
+  source = "copy.cu",
 
   -- One thread per byte, in steps of the grid.
   reference = {

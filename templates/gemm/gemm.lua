@@ -275,7 +275,7 @@ return {
     { "k that is not split has no finish", "SPLITK > 1 or FINISH == 'last_block'" },
     { "reading ahead takes turns between an even number of steps",
       "FRAGMENTS == 1 or ALG == 'mma' and BK // STEP % 2 == 0" },
-    { "more shared memory than a block may have", "SMEM + 16 <= dev_smem_block" }, -- arrive.cuh: 16
+    { "more shared memory than a block may have", "SMEM + 16 <= dev_smem_block" }, -- last_block.cuh: 16
     { "that many blocks exceed a multiprocessor's shared memory",
       "MINBLOCKS == 1 or MINBLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm" },
     { "that many blocks exceed a multiprocessor's threads",
@@ -330,7 +330,7 @@ return {
   source = [[
 @include "ptx.cuh"
 @include "mma.cuh"
-@include "arrive.cuh"
+@include "last_block.cuh"
 @include "numbers.cuh"
 @include "epilogue.cuh"
 
@@ -727,7 +727,7 @@ gemm(int m, int n, int k, double alpha, const stored *__restrict__ A, long long 
 @ else
   put_partial(c, partials(partial, blockIdx.y));
 @   if FINISH == "last_block" then
-  if (!last_to_arrive(arrived + blockIdx.x, SPLITK)) return;
+  if (!is_last_block(arrived + blockIdx.x, SPLITK)) return;
   sums whole = {};
   add_partials(whole, partial);
   store(whole, to, tile);

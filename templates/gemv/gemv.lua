@@ -141,7 +141,7 @@ return {
       "FINISH ~= 'atomic' or not " .. HALF .. " and scale == 'none' and bias == 'none' "
         .. "and act == 'none'" },
     { "one step has nothing ahead", "AHEAD == 0 or SHARE > STEP" },
-    { "more shared memory than a block may have", "SMEM + 16 <= dev_smem_block" }, -- arrive.cuh: 16
+    { "more shared memory than a block may have", "SMEM + 16 <= dev_smem_block" }, -- last_block.cuh: 16
   },
 
   default = { BLOCK = 256, LX = 32, VEC = 1, ROWS = 1, COLS = 4, AHEAD = 0, X = "cached",
@@ -172,7 +172,7 @@ return {
   source = [[
 @include "ptx.cuh"
 @include "words.cuh"
-@include "arrive.cuh"
+@include "last_block.cuh"
 @ if OVERLAPS then
 @include "lanes.cuh"
 @ elseif FINISH == "cluster" then

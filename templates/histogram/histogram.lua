@@ -180,7 +180,7 @@ return {
 @ local plain = ALG ~= "global_private" and FINISH == "atomic"
 @ local beyond = ALG == "shared" and "BINS" or "-1" -- the bin of a sample that has none
 @ local least = dtype == "i32" and -2^31 or 0
-@include "arrive.cuh"
+@include "last_block.cuh"
 @include "words.cuh"
 @ if cluster then
 @include "cluster.cuh"
@@ -442,7 +442,7 @@ histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies, un
   commit(y, partial, @{COUNTER == 16 and "again" or "false"});
 @ end
 @ if FINISH == "last_block" then
-  if (last_to_arrive(arrived + blockIdx.y, gridDim.x)) {
+  if (is_last_block(arrived + blockIdx.y, gridDim.x)) {
     const int begin = blockIdx.y * SHARE, end = min(begin + SHARE, BINS);
     for (int first = begin; first < end; first += 32) {
       sum_copies<BLOCK>(copies, partial, y, first, end);

@@ -1,5 +1,5 @@
 // merge_samples.cuh -- few keys in one launch, in which no cluster of blocks waits for another: each
-// reads all keys, and its blocks sort those of their own range. After merge_count.cuh and ahead.cuh.
+// reads all keys, and its blocks sort those of their own range. After merge_count.cuh and pdl.cuh.
 //
 // A sample, the same in every cluster, is ranked by counting, each block a part of it; some of its keys
 // bound the ranges, and every block has one. A block of a cluster reads a share of all keys, picks those
@@ -619,7 +619,7 @@ sort_samples(long long n_keys, const key *x, const value *xv, key *y, value *yv,
   if (threadIdx.x < EACH) ranks[threadIdx.x] = 0;
   if (threadIdx.x < CLUSTER) sent[threadIdx.x] = 0;
   if (threadIdx.x == 0) lower = base = 0;
-  x += wait_for_ahead();
+  x += pdl_wait();
   const bool whole = n == CLUSTER * RUN;
   key fetched[FETCHES];
   fetch_sample(fetched, n, x);

@@ -361,11 +361,11 @@ using value = unsigned char;  // there are none
 
 @ if ALG == "samples" then
 @include "merge_count.cuh"
-@include "ahead.cuh"
+@include "pdl.cuh"
 @include "merge_samples.cuh"
 @ elseif ALG == "count" then
 @include "merge_count.cuh"
-@include "ahead.cuh"
+@include "pdl.cuh"
 
 // Every block has all keys, finds the places of OWN of them, and puts them there.
 extern "C" __global__ void __launch_bounds__(SORT_BLOCK)
@@ -375,7 +375,7 @@ sort_counting(long long n_keys, const key *x, const value *xv, key *y, value *yv
   key *const keys = reinterpret_cast<key *>(memory);
   const int n = (int)n_keys, whole = n / 4 * 4;
   if (threadIdx.x < OWN) ranks[threadIdx.x] = 0;
-  x += wait_for_ahead();
+  x += pdl_wait();
   key k[SORT_ITEMS];
 #pragma unroll
   for (int i = 0; i < SORT_ITEMS; i++) {

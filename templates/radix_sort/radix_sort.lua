@@ -394,7 +394,7 @@ return {
   stages = stages,
 
   source = [==[
-@include "arrive.cuh"
+@include "last_block.cuh"
 @include "cluster.cuh"
 @include "lanes.cuh"
 @include "prefetch.cuh"
@@ -486,7 +486,7 @@ sort_digits(long long n, const key *__restrict__ keys_in, position *counts, posi
   each_key<DIGITS_BLOCK>(keys_in, n, blockIdx.x, gridDim.x, count_key);
   __syncthreads();
   add_digits<DIGITS_BLOCK>(counts);
-  if (!last_to_arrive(arrived, gridDim.x)) return;
+  if (!is_last_block(arrived, gridDim.x)) return;
   __shared__ bool same[PASSES];
   const unsigned parity = plan[PASSES];
   for (int p = threadIdx.x / 32; p < PASSES; p += DIGITS_BLOCK / 32) {
@@ -973,7 +973,7 @@ count_keys(long long n, const key *__restrict__ keys_in, position *counts, posit
     for (int c = 0; c < COPIES; c++) sum += counters[kind * COPIES + (c + threadIdx.x) % COPIES];
     if (sum > 0) atomicAdd(counts + first + kind, (position)sum);
   }
-  if (last_to_arrive(arrived, gridDim.x)) scan_kinds((position)n, counts, begins);
+  if (is_last_block(arrived, gridDim.x)) scan_kinds((position)n, counts, begins);
 }
 
 // The kind of the key at a place, which is between two kinds.

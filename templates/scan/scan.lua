@@ -211,7 +211,7 @@ return {
 @ local identity = op == "sum" and "0" or op == "product" and "1"
 @   or op == "min" and (most[dtype] or infinity) or most[dtype] and "-" .. most[dtype] .. " - 1" or "-" .. infinity
 @include "ptx.cuh"
-@include "ahead.cuh"
+@include "pdl.cuh"
 @include "words.cuh"
 @ if dtype == "bf16" then
 @include "bfloat.cuh"
@@ -471,18 +471,18 @@ __device__ __forceinline__ wide scan_threads(wide (&v)[ITEMS], wide *total) {
 __device__ __forceinline__ unsigned long long bits_of(wide v) { return @{bits}; }
 __device__ __forceinline__ wide of_bits(unsigned long long v) { return @{of_bits}; }
 
-@include "board.cuh"
+@include "tile_state.cuh"
 @ if ALG == "pipelined" then
 @include "scan_pipeline.cuh"
 @ else
 // The sum of all tiles before this one, told to every thread; and others are told this one's.
-__device__ __forceinline__ wide before_tile(const board &all, long long tile, wide total) {
+__device__ __forceinline__ wide before_tile(const tile_states &all, long long tile, wide total) {
 @ if ALG == "gather" then
-  if (threadIdx.x == 0) all.publish(tile, TOTAL, total);
+  if (threadIdx.x == 0) all.publish(tile, AGGREGATE, total);
   wide sum = IDENTITY, whole;
   for (long long i = threadIdx.x; i < tile; i += BLOCK) {
     wide v;
-    all.read(i, &v);
+    all.wait(i, &v);
     sum = combine(sum, v);
   }
   __syncthreads();
@@ -493,16 +493,16 @@ __device__ __forceinline__ wide before_tile(const board &all, long long tile, wi
 @   if ALG == "chained" then
   if (threadIdx.x == 0) {
     wide sum = IDENTITY;
-    if (tile > 0) all.read(tile - 1, &sum);
-    all.publish(tile, SUM, combine(sum, total));
+    if (tile > 0) all.wait(tile - 1, &sum);
+    all.publish(tile, PREFIX, combine(sum, total));
     shared_sum = sum;
   }
 @   else
   if (threadIdx.x < 32) {
-    if (threadIdx.x == 0) all.publish(tile, tile > 0 ? TOTAL : SUM, total);
+    if (threadIdx.x == 0) all.publish(tile, tile > 0 ? AGGREGATE : PREFIX, total);
     const wide sum = look_back(all, tile);
     if (threadIdx.x == 0) {
-      if (tile > 0) all.publish(tile, SUM, combine(sum, total));
+      if (tile > 0) all.publish(tile, PREFIX, combine(sum, total));
       shared_sum = sum;
     }
   }
@@ -516,9 +516,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
      unsigned long long *counter) {
   unsigned launch;
-  x += wait_for_ahead();
+  x += pdl_wait();
   const long long tile = take_ticket(counter, &launch);
-  const board all = {words, launch};
+  const tile_states all = {words, launch};
   wide v[ITEMS], total;
   get(v, n, x, tile);
   const wide before = scan_threads(v, &total);
@@ -529,7 +529,7 @@ scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned
 extern "C" __global__ void __launch_bounds__(BLOCK)
 scan(long long n, const stored *__restrict__ x, stored *__restrict__ y) {
   wide sum = IDENTITY;
-  x += wait_for_ahead();
+  x += pdl_wait();
   for (long long tile = 0; tile * TILE < n; tile++) {
     wide v[ITEMS], total;
     get(v, n, x, tile);

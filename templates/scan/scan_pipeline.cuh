@@ -16,7 +16,7 @@
 // store the results; else these are copied, too.
 //
 // The template says what numbers are (stored, wide, combine, widen, narrow, vector, scan_lanes) and
-// how tiles tell each other of their totals (board); its parameters and derived values are BLOCK,
+// how tiles tell each other of their totals (tile_states); its parameters and derived values are BLOCK,
 // TILE, VEC, UNITS, WIDE, NARROW, QUEUE, LAG, LOADS, BLOCKS, THREADS, ANYWHERE and the kind of scan.
 
 constexpr int WARPS = BLOCK / 32;
@@ -127,18 +127,18 @@ __device__ __forceinline__ void carry(carrier c) {
 // ---- the gatherer ------------------------------------------------------------------------------
 
 // The sum of the tiles from `first` on, by one warp.
-__device__ __forceinline__ wide sum_tiles(const board &all, long long first, long long end) {
+__device__ __forceinline__ wide sum_tiles(const tile_states &all, long long first, long long end) {
   constexpr int LOOKS = 8;  // under way per lane
   wide sum = IDENTITY;
   for (long long i = first + threadIdx.x % 32; i < end; i += 32 * LOOKS) {
-    told t[LOOKS];
+    tile_record t[LOOKS];
 #pragma unroll
     for (int j = 0; j < LOOKS; j++) t[j] = all.look(min(i + 32 * j, end - 1));
 #pragma unroll
     for (int j = 0; j < LOOKS; j++) {
       wide v;
       if (i + 32 * j >= end) break;
-      while (!all.what(t[j], &v)) {
+      while (!all.kind(t[j], &v)) {
         __nanosleep(20);
         t[j] = all.look(i + 32 * j);
       }
@@ -150,7 +150,7 @@ __device__ __forceinline__ wide sum_tiles(const board &all, long long first, lon
   return sum;
 }
 
-__device__ __forceinline__ void gather(long long tiles, const board &all) {
+__device__ __forceinline__ void gather(long long tiles, const tile_states &all) {
   wide sum = IDENTITY;
   long long summed = 0;
   for (int k = 0;; k++) {
@@ -184,7 +184,7 @@ __device__ __forceinline__ void store_rest(const stored *tile, stored *y, int fi
 
 // Tells the total of the block's k-th tile, and this thread what the threads before have of it; false
 // when there is none.
-__device__ __forceinline__ bool announce(int k, const numbers &given, long long tiles, const board &all,
+__device__ __forceinline__ bool announce(int k, const numbers &given, long long tiles, const tile_states &all,
                                          wide *before) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const slot &s = slots[k % QUEUE];
@@ -205,7 +205,7 @@ __device__ __forceinline__ bool announce(int k, const numbers &given, long long 
   if (lane == 31) warp_totals[k % 2][warp] = sum;
   sync_first<BLOCK>();
   const wide sums = scan_lanes<WARPS>(lane < WARPS ? warp_totals[k % 2][lane] : IDENTITY);
-  if (threadIdx.x == WARPS - 1) all.publish(tile, TOTAL, sums);
+  if (threadIdx.x == WARPS - 1) all.publish(tile, AGGREGATE, sums);
   const wide warps = __shfl_sync(0xffffffff, sums, warp > 0 ? warp - 1 : 0);
   const wide left = __shfl_up_sync(0xffffffff, sum, 1);
   *before = combine(warp > 0 ? warps : IDENTITY, lane > 0 ? left : IDENTITY);
@@ -238,7 +238,7 @@ __device__ __forceinline__ void finish(int k, const numbers &given, wide before)
   if (threadIdx.x % 32 == 0) mbarrier_arrive(shared_address(&s.done));
 }
 
-__device__ __forceinline__ void compute(const numbers &given, long long tiles, const board &all) {
+__device__ __forceinline__ void compute(const numbers &given, long long tiles, const tile_states &all) {
   wide before[LAG + 1];  // of the tiles that are told, the oldest first
   int end = MANY;
   for (int k = 0; k - LAG < end; k++) {
@@ -253,7 +253,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
 scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
      unsigned long long *counter) {
   __shared__ unsigned long long first;
-  x += wait_for_ahead();
+  x += pdl_wait();
   const numbers given(n, x, y);
   carrier c = {given, (given.n + TILE - 1) / TILE, counter};
   if (threadIdx.x == BLOCK) {
@@ -266,7 +266,7 @@ scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned
     c.taken = first = atomicAdd(counter, 1);
   }
   __syncthreads();
-  const board all = {words, (unsigned)(first >> 32)};
+  const tile_states all = {words, (unsigned)(first >> 32)};
   if (threadIdx.x < BLOCK) {
     compute(given, c.tiles, all);
   } else if (threadIdx.x == BLOCK) {

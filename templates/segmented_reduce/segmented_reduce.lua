@@ -107,7 +107,7 @@ return {
   },
 
   source = [[
-@include "ahead.cuh"
+@include "pdl.cuh"
 @include "segments.cuh"
 @include "words.cuh"
 
@@ -195,7 +195,7 @@ __device__ __forceinline__ crowd find_crowd(long long begin, long long end, long
 extern "C" __global__ void __launch_bounds__(BLOCK)
 reduce_tiles(long long n, long long segments, const int *__restrict__ starts,
              const stored *__restrict__ x, stored *y, wide *inward, wide *outward, int *leaving) {
-  const int none = wait_for_ahead();
+  const int none = pdl_wait();
   x += none;
   starts += none;
   const long long begin = (long long)blockIdx.x * TILE, end = min(begin + TILE, n);
@@ -227,7 +227,7 @@ extern "C" __global__ void __launch_bounds__(256)
 reduce_crossing(long long n, long long segments, const int *__restrict__ starts, int tiles,
                 const wide *inward, const wide *outward, const int *leaving, stored *y) {
   const int tile = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
-  leaving += wait_for_ahead();
+  leaving += pdl_wait();
   const int at = tile < tiles ? leaving[tile] : -1;
   if (at < 0) return;
   const int last = (int)((segment_of(at, n, segments, starts).end - 1) / TILE);
@@ -240,7 +240,7 @@ reduce_crossing(long long n, long long segments, const int *__restrict__ starts,
 extern "C" __global__ void __launch_bounds__(BLOCK)
 segmented_reduce(long long n, long long segments, const int *__restrict__ starts,
                  const stored *__restrict__ x, stored *y) {
-  const int none = wait_for_ahead();
+  const int none = pdl_wait();
   x += none;
   starts += none;
   const long long i = (long long)blockIdx.x * GROUPS + threadIdx.x / WIDTH;

@@ -98,7 +98,7 @@ return {
   },
 
   source = [[
-@include "ahead.cuh"
+@include "pdl.cuh"
 @include "segments.cuh"
 
 @ if ALG == "lookback" then
@@ -115,7 +115,7 @@ __device__ __forceinline__ unsigned long long bits_of(wide v) {
 __device__ __forceinline__ wide of_bits(unsigned long long v) {
   return @{of_float[dtype] or "(wide)v"};
 }
-@include "board.cuh"
+@include "tile_state.cuh"
 
 // ---- where segments begin ----------------------------------------------------------------------
 
@@ -191,13 +191,13 @@ __device__ __forceinline__ part before_thread(part p, part *total) {
 __device__ __forceinline__ int place(int i) { return i + i / 32; }
 
 // The sum of the segment that goes on from tiles before, told to all threads; others are told ours.
-__device__ __forceinline__ wide before_tile(const board &all, long long tile, const part &total) {
+__device__ __forceinline__ wide before_tile(const tile_states &all, long long tile, const part &total) {
   __shared__ wide found;
   if (threadIdx.x < 32) {
-    if (threadIdx.x == 0) all.publish(tile, tile == 0 || total.anew ? SUM : TOTAL, total.sum);
+    if (threadIdx.x == 0) all.publish(tile, tile == 0 || total.anew ? PREFIX : AGGREGATE, total.sum);
     const wide sum = look_back(all, tile);
     if (threadIdx.x == 0) {
-      if (tile > 0 && !total.anew) all.publish(tile, SUM, combine(sum, (wide)total.sum));
+      if (tile > 0 && !total.anew) all.publish(tile, PREFIX, combine(sum, (wide)total.sum));
       found = sum;
     }
   }
@@ -212,11 +212,11 @@ segmented_scan(long long n, long long segments, const int *__restrict__ starts,
   __shared__ stored elements[TILE + TILE / 32];
   __shared__ unsigned heads[TILE / 32];
   unsigned launch;
-  const int none = wait_for_ahead();
+  const int none = pdl_wait();
   x += none;
   starts += none;
   const long long tile = take_ticket(counter, &launch), begin = tile * TILE;
-  const board all = {words, launch};
+  const tile_states all = {words, launch};
   stored raw[ITEMS];
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
@@ -295,7 +295,7 @@ __device__ __forceinline__ value scan_threads(value v, value *total) {
 extern "C" __global__ void __launch_bounds__(BLOCK)
 segmented_scan(long long n, long long segments, const int *__restrict__ starts,
                const stored *__restrict__ x, stored *__restrict__ y) {
-  const int none = wait_for_ahead();
+  const int none = pdl_wait();
   x += none;
   starts += none;
   const segment s = segment_of((long long)blockIdx.x * GROUPS + threadIdx.x / WIDTH, n, segments,

@@ -178,7 +178,7 @@ return {
   },
 
   source = [==[
-@include "arrive.cuh"
+@include "last_block.cuh"
 @include "lanes.cuh"
 @include "ptx.cuh"
 @include "words.cuh"
@@ -340,7 +340,7 @@ __device__ __forceinline__ void count_tile(const tile_of &t, const key *keys_in,
   counts += (long long)t.index * (PASSES * BINS);
   begins += (long long)t.index * (PASSES * BINS);
   add_digits<BLOCK>(counts);
-  if (!last_to_arrive(arrived + t.index, t.tiles)) return;
+  if (!is_last_block(arrived + t.index, t.tiles)) return;
   for (int p = threadIdx.x / 32; p < PASSES; p += WARPS) {
     scan_pass((position)t.count, counts + p * BINS, begins + p * BINS);
   }
@@ -443,7 +443,7 @@ sort_longer(const int *offsets, const key *keys_in, const value *values_in, key 
     move_long(t, at, step - 1, epoch + step, all, begins, words);
     if (step < PASSES) tell_done(done + t.index, 1);
   }
-  if (last_to_arrive(&w->arrived, gridDim.x)) finish(w, n, done);
+  if (is_last_block(&w->arrived, gridDim.x)) finish(w, n, done);
 }
 ]==],
 

@@ -6,6 +6,7 @@
 // again as single precision forms them, one product after the other; where these overflow, or meet a
 // NaN, that is the result. A warp adds up one element of C at a time, so that a row of NaNs in a large
 // matrix is no disaster.
+#pragma once
 
 // The sum of `depth` products, by all lanes of a warp.
 __device__ __forceinline__ float plain_sum(const float *a, long long a_stride, const float *b,

@@ -346,7 +346,7 @@ return {
     { "more threads than a multiprocessor has", "not GEMV or BLOCKS <= 4 or BLOCK * BLOCKS <= dev_threads_sm" },
     { "sums that are not split have no finish", "not GEMV or SPLITS > 1 or FINISH == 'last_block'" },
     { "the vectors exceed a block's shared memory",
-      "not GEMV or VECTORS_SMEM + 16 <= min(dev_smem_block, dev_smem_sm // 2)" }, -- arrive.cuh: 16
+      "not GEMV or VECTORS_SMEM + 16 <= min(dev_smem_block, dev_smem_sm // 2)" }, -- last_block.cuh: 16
     { "vectors are added up by the last block or by atomics", "not GEMV or FINISH ~= 'two_launch'" },
     { "vectors have no tiles whose edges could be guarded or not", "not GEMV or EDGE == 'guarded'" },
     { "a single column or row wants no tiles", "not BLOCKED or min(m, n) ~= 1" },
@@ -488,7 +488,7 @@ return {
     { "more stages than tiles along k", "STAGES <= 2 or (STAGES - 1) * BK * SPLITK < k" },
     { "copies run further ahead than their latency asks",
       "STAGES <= 2 or BM * BN <= 2048 or (STAGES - 1) * BK <= 64" },
-    { "more shared memory than a block may have", "SMEM + 16 * STAGES <= dev_smem_block" }, -- barriers; arrive.cuh
+    { "more shared memory than a block may have", "SMEM + 16 * STAGES <= dev_smem_block" }, -- barriers; last_block.cuh
     { "the textbook kernel, where it can only be a yardstick, comes plain",
       "BLOCKED or TENSOR or GEMV or " .. TILES .. " <= 16 * dev_sms or LOADER == 'register' and STAGES == 1 "
         .. "and VEC == 1 and PAD == 0" },
@@ -557,7 +557,7 @@ return {
 
   source = [[
 @include "ptx.cuh"
-@include "arrive.cuh"
+@include "last_block.cuh"
 @ if OVERLAP then
 @include "lanes.cuh"
 @ end
@@ -580,7 +580,7 @@ __device__ __forceinline__ void wait_for_last() {
 __device__ __forceinline__ float widen(float v) { return v; }
 @include "epilogue.cuh"
 @ if EARLY then
-@include "ahead.cuh"
+@include "pdl.cuh"
 @ end
 
 @ if GEMV then
@@ -1451,9 +1451,9 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
       const float *scales, const float *biases, float *partial, unsigned *arrived) {
   extern __shared__ __align__(16) float dynamic[];
 @ if EARLY and MAPS then
-  wait_for_ahead();
+  pdl_wait();
 @ elseif EARLY then
-  const int none = wait_for_ahead();
+  const int none = pdl_wait();
   A += none;
   B += none;
 @ end
@@ -1542,7 +1542,7 @@ extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
       return;
 @   else
       constexpr int ARRIVING = LOADS_APART ? MULTIPLIERS : 0;
-      if (!last_to_arrive<ARRIVING>(arrived + p.tile, @{arrivals}) || !(@{first})) return;
+      if (!is_last_block<ARRIVING>(arrived + p.tile, @{arrivals}) || !(@{first})) return;
 #pragma unroll
       for (int r = 0; r < CM * CN; r++) c[r / CN][r % CN] = 0;
       add_partials(c, partial@{STREAM and ", of" or ""});

@@ -10,6 +10,7 @@
 // far down as 2^-113, below it up to multiples of 2^-136, the least TF32 there is; what infinities and
 // the largest numbers have no parts for is nonfinite.cuh's. (Ootomo and Yokota, Recovering single precision
 // accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance, 2022.)
+#pragma once
 
 constexpr bool TRANSPOSED = SWAP == SWAP_yes;
 constexpr int HELD_ROWS = 64 * GROUPS;  // of the held operand per tile, A or (TRANSPOSED) B

@@ -3,6 +3,7 @@
 // Tiles of both operands are copied as they lie in memory, QUEUE deep. A warp multiplies 32 rows of the
 // held operand by half of a tile's TILE of the other; its threads split what they read. Sums of eight
 // products leave the tensor cores at once, so truncation never grows.
+#pragma once
 
 constexpr int MI = 2, NI = TILE / 16;  // accumulators of a warp, 16 x 8 each
 constexpr int CM = 2 * MI, CN = 2 * NI;

@@ -1,4 +1,5 @@
-// bfloat.cuh -- a bfloat16, handled as its bits, and a float: its upper half.
+// bfloat.cuh -- a bfloat16, handled as its bits: the upper half of a float.
+#pragma once
 
 __device__ __forceinline__ float bfloat_to_float(unsigned short bits) {
   return __uint_as_float((unsigned)bits << 16);

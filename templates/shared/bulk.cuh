@@ -1,6 +1,7 @@
 // bulk.cuh -- bulk copies between global and shared memory, compute capability 9.0, as ptx90.cuh has
 // other instructions, and a barrier for some of a block's threads. Addresses and sizes of copies are
 // multiples of 16 bytes.
+#pragma once
 
 // "mbarrier.arrive", with .expect_tx: arrives, and the phase also lasts until that many bytes have
 // been copied.

@@ -1,4 +1,5 @@
 // cluster.cuh -- blocks of a cluster and each other's shared memory; compute capability 9.0.
+#pragma once
 
 // "barrier.cluster": all threads of the cluster's blocks arrive, then wait. What a thread stored to any
 // of the blocks' shared memory before it arrived, those that have waited see.

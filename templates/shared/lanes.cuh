@@ -1,6 +1,7 @@
 // lanes.cuh -- PTX instructions by which lanes of a warp, and blocks, tell each other something; as in
 // ptx.cuh, one wrapper each. A file of its own, since what is tuned with a template is tuned with all
 // that it includes.
+#pragma once
 
 // "ld" and "st", .relaxed at the scope of the device: words of 32 bits.
 __device__ __forceinline__ unsigned load_relaxed(const unsigned *p) {

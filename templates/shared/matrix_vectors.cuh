@@ -7,7 +7,7 @@
 // OUT times VECTORS; the sum is shared by gridDim.y blocks, `most` elements each, at most, and what
 // they found meets by FINISH.
 //
-// Include numbers, "words.cuh", "arrive.cuh" and "epilogue.cuh" before; "cluster.cuh" if FINISH is.
+// Include numbers, "words.cuh", "last_block.cuh" and "epilogue.cuh" before; "cluster.cuh" if FINISH is.
 // Besides the constants named so far, STEP is how far a step of the block goes along the sum, SLOTS
 // how many partial sums of a result meet in shared memory; XVEC the elements of a vector per load, if
 // they are contiguous. SIDEWAYS: results go along the rows of C, vectors are of rows.
@@ -357,7 +357,7 @@ __device__ __forceinline__ void multiply_vectors(const stored *A, long long lda,
 @ end
   }
 @ if FINISH == "last_block" then
-  if (gridDim.y == 1 || !last_to_arrive(arrived + blockIdx.x, gridDim.y)) return;
+  if (gridDim.y == 1 || !is_last_block(arrived + blockIdx.x, gridDim.y)) return;
   finish(to, gridDim.y, partial);
 @ elseif FINISH == "cluster" then
   finish(to, slots);

@@ -2,6 +2,7 @@
 // Instructions" in the PTX ISA. How a matrix lies in the lanes: with quad = lane / 4 and
 // place = lane % 4, an accumulator of 16 x 8 has rows quad (c[0], c[1]) and quad + 8 (c[2], c[3]) and
 // columns 2 place and 2 place + 1.
+#pragma once
 
 // "ldmatrix": four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of
 // matrix i / 8. The transposed form hands out columns where the other does rows.

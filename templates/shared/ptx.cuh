@@ -1,5 +1,6 @@
 // ptx.cuh -- PTX instructions that CUDA C++ does not reach, one wrapper each, named after the
 // instruction; with the title of its section in the PTX ISA, whose numbers change between versions.
+#pragma once
 
 // An address in the shared state space, as the instructions below take it.
 __device__ __forceinline__ unsigned shared_address(const void *p) {

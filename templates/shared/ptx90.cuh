@@ -1,4 +1,5 @@
 // ptx90.cuh -- instructions of compute capability 9.0 and 9.0a (Hopper), as ptx.cuh has others.
+#pragma once
 
 // "mbarrier": a barrier in shared memory that counts arrivals, in phases of parity 0, 1, 0, ...;
 // compute capability 8.0, waiting for a parity 9.0.

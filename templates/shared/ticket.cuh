@@ -1,6 +1,7 @@
 // ticket.cuh -- blocks that wait for each other in one launch: they are numbered in the order in
 // which they start, so whoever waits for a smaller number waits for a block that runs already, in
 // whatever order blocks are started.
+#pragma once
 
 // The number of the launch and of the block: the high and low half of a counter, zero at first, which
 // the block that takes the last number sets to the start of the next launch. All threads come here.

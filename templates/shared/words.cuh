@@ -1,5 +1,6 @@
 // words.cuh -- loads and stores of 1, 2, 4, 8 or 16 bytes with a cache operator, whatever the type.
 // "Cache operators" in the PTX ISA says what they ask for; these are hints, the result is the same.
+#pragma once
 
 template <int N>
 struct word_of;

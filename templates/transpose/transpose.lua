@@ -145,7 +145,7 @@ return {
 
   source = [[
 @ local types = { u8 = "unsigned char", f16 = "unsigned short", f32 = "unsigned", f64 = "uint2" }
-@include "ahead.cuh"
+@include "pdl.cuh"
 @include "words.cuh"
 
 using element = @{types[dtype]};  // bits
@@ -299,7 +299,7 @@ transpose(int rows, int cols, int batch, const element *__restrict__ x,
   extern __shared__ __align__(16) unsigned char tile_memory[];
   vector *shared = reinterpret_cast<vector *>(tile_memory);
   const corner tile(rows, cols);
-  x += wait_for_ahead();
+  x += pdl_wait();
   for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
     const long long matrix = m * rows * cols;
     square v[SQUARES];
@@ -428,7 +428,7 @@ transpose(int rows, int cols, int batch, const element *__restrict__ x,
   const corner tile(rows, cols);
   // The row above is there, so that vectors may begin in it.
   const bool whole = tile.row > 0 && tile.row + TM <= rows && tile.column + TN <= cols;
-  x += wait_for_ahead();
+  x += pdl_wait();
   const element *end = x + (long long)batch * rows * cols;
   for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
     const long long matrix = m * rows * cols;
@@ -441,7 +441,7 @@ extern "C" __global__ void __launch_bounds__(BLOCK)
 transpose(int rows, int cols, int batch, const element *__restrict__ x,
           element *__restrict__ y) {
   const corner tile(rows, cols);
-  x += wait_for_ahead();
+  x += pdl_wait();
   for (long long m = blockIdx.y; m < batch; m += gridDim.y) {
     const long long matrix = m * rows * cols;
 #pragma unroll

@@ -16,6 +16,8 @@
  *   --defaults  append each family's default, and what it suggests for problems that nobody tuned,
  *               over all its sizes; texts that are in the list already are left out
  *   --record    write the list with what was found, of the named families or of all
+ *   --write DIR  instead of compiling, write one text of each algorithm of each family there, as
+ *               FAMILY.cu or FAMILY.ALGORITHM.cu
  *   --cache     results by the digest of the source's tokens, so that only texts that changed by
  *               more than layout are compiled; build/machine_code.cache if not given
  *
@@ -576,9 +578,40 @@ static void write_list(const run *r, const code *codes) {
   }
 }
 
+/* ---- texts for another compiler ------------------------------------------------------------- */
+
+/* "sgemm.gemv": of a configuration that names its algorithm first */
+static const char *kind_of(run *r, const row *x) {
+  const int n = (int)strcspn(x->problem, " ");
+  const int alg = starts(x->config, "ALG=") ? (int)strcspn(x->config + 4, ",") : 0;
+  return arena_format(&r->a, "%.*s%s%.*s", n, x->problem, alg ? "." : "", alg, x->config + 4);
+}
+
+static void write_texts(run *r, const char *folder) {
+  const char *last[64] = {NULL};
+  size_t n = 0;
+  for (size_t i = 0; i < r->n_rows; i++) {
+    const row *x = &r->rows[i];
+    const char *kind = kind_of(r, x);
+    size_t k = 0;
+    while (k < n && strcmp(last[k], kind)) {
+      k++;
+    }
+    if (k < n || n == 64 || x->text == SIZE_MAX) {
+      continue;
+    }
+    last[n++] = kind;
+    const text *t = &r->texts[x->text];
+    const char *path = arena_format(&r->a, "%s/%s.cu", folder, kind);
+    if (file_write(path, str_text(&t->source) + t->body, t->source.n - t->body, &r->e)) {
+      die(&r->e);
+    }
+  }
+}
+
 int main(int argc, char **argv) {
   run r = {.jobs = sysconf(_SC_NPROCESSORS_ONLN), .cache_path = "build/machine_code.cache"};
-  const char *add = NULL;
+  const char *add = NULL, *folder = NULL;
   bool defaults = false;
   int i = 1;
   for (; i < argc && starts(argv[i], "--"); i++) {
@@ -590,6 +623,8 @@ int main(int argc, char **argv) {
       r.jobs = atol(argv[++i]);
     } else if (i + 1 < argc && !strcmp(argv[i], "--cache")) {
       r.cache_path = argv[++i];
+    } else if (i + 1 < argc && !strcmp(argv[i], "--write")) {
+      folder = argv[++i];
     } else if (i + 1 < argc && !strcmp(argv[i], "--add")) {
       add = argv[++i];
     } else {
@@ -612,6 +647,10 @@ int main(int argc, char **argv) {
   make_texts(&r);
   if (defaults) {
     add_defaults(&r);
+  }
+  if (folder) {
+    write_texts(&r, folder);
+    return 0;
   }
   const shared *s = compile_all(&r);
   const int rc = compare(&r, s->codes);
