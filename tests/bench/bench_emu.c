@@ -1,5 +1,5 @@
-/* bench_emu.c -- how fast the emulated device executes: thread-instructions a second of sgemm's
- * inner loop, and the time to load PTX.
+/* bench_emu.c -- speed of the emulated device: thread-instructions a second of sgemm's inner loop,
+ * and the time to load PTX.
  *
  *   build/tests/bench/bench_emu [m n k]
  */
@@ -43,6 +43,23 @@ static void load(rt_device *d, rt_module **m) {
   rt_compiler_close(c);
 }
 
+/* branches to many labels: looking them up must not be quadratic */
+static void load_labels(rt_device *d, int n) {
+  rt_module *m;
+  str text = {0};
+  str_add(&text, ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry k()\n{\n"
+                 ".reg .pred %p; .reg .b32 %r<4>;\n");
+  for (int i = 0; i < n; i++) {
+    str_addf(&text, "L%d: add.s32 %%r1, %%r1, %d;\n@%%p bra L%d;\n", i, i, (i * 7 + 3) % n);
+  }
+  str_add(&text, "ret;\n}\n");
+  double start = now_sec();
+  need(d->ops->module_load(d, str_text(&text), text.n, &m, &e));
+  printf("load: %d labels in %.2f ms\n", n, (now_sec() - start) * 1e3);
+  d->ops->module_unload(d, m);
+  str_clear(&text);
+}
+
 static rt_ptr matrix(rt_device *d, int64_t n) {
   rt_ptr p;
   need(d->ops->alloc(d, (size_t)n * 4, &p, &e));
@@ -69,6 +86,8 @@ int main(int argc, char **argv) {
   rt_function *f;
   need(rt_emu_open("", &d, &e));
   load(d, &module);
+  load_labels(d, 2500);
+  load_labels(d, 25000);
   need(d->ops->function(d, module, "sgemm", &f, &e));
   rt_ptr a = matrix(d, (int64_t)m * k), b = matrix(d, (int64_t)k * n),
          c = matrix(d, (int64_t)m * n);

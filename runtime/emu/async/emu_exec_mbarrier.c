@@ -110,10 +110,10 @@ bool emu_mbarrier_timeout(emu_block *b) {
 
 void emu_mbarrier_note(const emu_block *b, const emu_frag *f, char *out, size_t n) {
   const emu_mbarrier *m = &b->mbarriers[f->barrier];
-  snprintf(out, n,
-           "waits at the mbarrier at shared address %u for phase %u to complete; %u arrivals and "
-           "%lld bytes are missing, and nobody can bring them",
-           m->address, m->phase, m->pending, (long long)m->tx);
+  snprintf(
+      out, n,
+      "waits at the mbarrier at shared address %u for phase %u, which lacks %u arrivals and %lld bytes that no thread can provide",
+      m->address, m->phase, m->pending, (long long)m->tx);
 }
 
 /* ---- one lane's operation ---- */
@@ -166,15 +166,16 @@ static int usable(emu_warp *w, const emu_insn *in, int lane, const emu_block *ho
   if (home != w->block) {
     return RUN_ON; /* races between blocks are not detected */
   }
+  char by[EMU_THREAD_TEXT];
   int warp = m->maker / EMU_LANES_N, thread = emu_thread(w, lane);
   uint32_t known = w->block->clocks[w->index][warp];
   bool ordered = m->maker == thread || m->made < known || (warp != w->index && m->made == known);
   return ordered || !w->launch->checks
              ? RUN_ON
-             : emu_finding(w, in, lane, EMU_SHARED_RACE,
-                           "uses the mbarrier at shared address %u, initialised by thread %d since "
-                           "the last barrier",
-                           address, m->maker);
+             : emu_finding(
+                   w, in, lane, EMU_SHARED_RACE,
+                   "uses the mbarrier at shared address %u, initialised by %s since the last barrier",
+                   address, emu_thread_text(w, m->maker, by));
 }
 
 static int expect(emu_warp *w, const emu_insn *in, const change *c, emu_mbarrier *m, int64_t tx) {

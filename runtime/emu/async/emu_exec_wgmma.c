@@ -235,7 +235,7 @@ static bool mark_registers(emu_warp *w, const emu_insn *in) {
 
 static int early(emu_warp *w, const emu_insn *in, uint32_t mask, const char *does) {
   return emu_finding(w, in, __builtin_ctz(mask), EMU_ASYNC,
-                     "%s an accumulator of a wgmma that is still in flight: wgmma.wait_group first",
+                     "%s an accumulator of a wgmma in flight; execute wgmma.wait_group first",
                      does);
 }
 

@@ -173,14 +173,15 @@ static void drop_frames(emu_frame *frame) {
 }
 
 int exec_exit(emu_warp *w, const emu_insn *in, uint32_t mask) {
+  char other[EMU_THREAD_TEXT];
   for (int i = 0; i < w->n_frags; i++) {
     const emu_frag *f = &w->frags[i];
     if (i != w->current && f->state == FRAG_BAR && w->launch->checks &&
         w->block->barriers[f->barrier].pc[w->index] >= 0) {
       return emu_finding(
           w, in, __builtin_ctz(mask), EMU_BARRIER,
-          "exits while thread %d of its warp waits at a barrier: the barrier is in a divergent branch",
-          emu_thread(w, __builtin_ctz(f->mask)));
+          "exits while %s of its warp waits at a barrier: the barrier is in a divergent branch",
+          emu_thread_text(w, emu_thread(w, __builtin_ctz(f->mask)), other));
     }
   }
   if ((w->bulk_reads & mask) && w->launch->checks) {

@@ -189,6 +189,7 @@ static int shfl_source(int mode, int lane, uint32_t b, uint32_t c, bool *inside)
 
 int exec_shfl(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint32_t group, d[EMU_LANES_N], p = 0;
+  char other[EMU_THREAD_TEXT];
   int rc = take_group(w, in, mask, &group);
   if (rc != RUN_ON) {
     return rc;
@@ -199,8 +200,8 @@ int exec_shfl(emu_warp *w, const emu_insn *in, uint32_t mask) {
     int j = shfl_source(in->more->mode[0], i, b[i], c[i], &inside);
     if ((group >> i & 1) && !(group >> j & 1) && w->launch->checks) {
       return emu_finding(w, in, i, EMU_SHUFFLE,
-                         "shuffles from lane %d (thread %d), which does not take part", j,
-                         emu_thread(w, j));
+                         "shuffles from lane %d, %s, which does not take part", j,
+                         emu_thread_text(w, emu_thread(w, j), other));
     }
     d[i] = a[j];
     p |= inside ? 1u << i : 0;

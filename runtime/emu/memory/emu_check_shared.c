@@ -77,14 +77,13 @@ static void name_shared(const emu_warp *w, uint64_t address, int width, char *ou
 
 static int shared_race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
                        const char *does, const char *did, uint32_t tag) {
-  char name[120], by[40] = "another thread";
+  char name[120], by[EMU_THREAD_TEXT] = "another thread";
   name_shared(w, address, width, name, sizeof name);
   if (thread_of(tag) != emu_thread(w, lane)) {
-    snprintf(by, sizeof by, "thread %d", thread_of(tag));
+    emu_thread_text(w, thread_of(tag), by);
   }
-  return emu_finding(w, in, lane, EMU_SHARED_RACE,
-                     "(thread %d) %s %s, %s by %s since the last barrier", emu_thread(w, lane),
-                     does, name, did, by);
+  return emu_finding(w, in, lane, EMU_SHARED_RACE, "%s %s, %s by %s since the last barrier", does,
+                     name, did, by);
 }
 
 static int pending_copy(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int width,
@@ -250,22 +249,22 @@ int emu_check_shared(emu_warp *w, const emu_insn *in, uint32_t mask, const uint6
 
 static int not_fenced(emu_warp *w, const emu_insn *in, uint64_t address, const char *what,
                       uint32_t tag) {
-  char name[120];
+  char name[120], by[EMU_THREAD_TEXT];
   name_shared(w, address, 4, name, sizeof name);
   return emu_finding(
       w, in, 0, EMU_PROXY,
-      "%s %s, written by thread %d without a later fence.proxy.async: the asynchronous proxy may read the old value",
-      what, name, thread_of(tag));
+      "%s %s, written by %s without a later fence.proxy.async: the asynchronous proxy may read the old value",
+      what, name, emu_thread_text(w, thread_of(tag), by));
 }
 
 static int not_fenced_read(emu_warp *w, const emu_insn *in, int lane, uint64_t address,
                            uint32_t tag) {
-  char name[120];
+  char name[120], by[EMU_THREAD_TEXT];
   name_shared(w, address, 4, name, sizeof name);
   return emu_finding(
       w, in, lane, EMU_PROXY,
-      "copies in bulk to %s, read by thread %d without a later fence.proxy.async: the copy may overtake the read",
-      name, thread_of(tag));
+      "copies in bulk to %s, read by %s without a later fence.proxy.async: the copy may overtake the read",
+      name, emu_thread_text(w, thread_of(tag), by));
 }
 
 /* is the access that the tag describes followed by a proxy fence that is ordered before w? */

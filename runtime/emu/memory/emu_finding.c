@@ -51,6 +51,14 @@ static void place_of(const emu_warp *w, const emu_insn *in, rt_emu_finding *f) {
   }
 }
 
+const char *emu_thread_text(const emu_warp *w, int thread, char out[EMU_THREAD_TEXT]) {
+  const emu_warp *of = &w->block->warps[thread / EMU_LANES_N];
+  int lane = thread % EMU_LANES_N;
+  snprintf(out, EMU_THREAD_TEXT, "thread (%u,%u,%u)", of->tid[0][lane], of->tid[1][lane],
+           of->tid[2][lane]);
+  return out;
+}
+
 static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, rt_emu_finding *f,
                  const char *what) {
   f->check = check;
