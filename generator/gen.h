@@ -9,7 +9,7 @@
  * The street inside:   gen_open -> gen_problem_parse -> gen_instance_new -> gen_space_new
  *                      -> gen_config -> gen_source_make, gen_plan_make
  *
- * What a template file looks like is told in templates/saxpy/saxpy.lua, the smallest real one.
+ * templates/saxpy/saxpy.lua, the smallest real template, explains what a template file contains.
  */
 #ifndef GEN_H
 #define GEN_H
@@ -175,7 +175,7 @@ void gen_config_text(const gen_template *t, const gen_config *c, str *out);
 
 /* ---- a problem on a device ------------------------------------------------------------------- */
 
-/* The device limits that expressions may read; whoever makes an instance fills them all in. */
+/* The device limits that expressions may read; an instance needs all of them. */
 #define GEN_DEVICE_LIST(X)                                                                         \
   X(dev_cc, "compute capability, 90 for 9.0")                                                      \
   X(dev_sms, "multiprocessors")                                                                    \
@@ -208,8 +208,8 @@ void gen_instance_free(gen_instance *g);
  *   err  ERR_USAGE     a requirement fails; the message is its reason and expression
  *        ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_check(gen_instance *g, const gen_config *c, err *e);
-/* gen_config_words -- append it as people want to read it: without the parameters that are of no
- * use in it (their `when` does not hold) and have their default. gen_config_parse reads the same
+/* gen_config_words -- append its short form: without the parameters that have no effect in it (their
+ * `when` does not hold) and have their default. gen_config_parse reads the same
  * configuration from it. err ERR_TEMPLATE  a condition could not be evaluated */
 int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e);
 /* gen_config_failing -- the same as a number: the first requirement that fails, n_requirements when
@@ -217,11 +217,11 @@ int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e);
 int gen_config_failing(gen_instance *g, const gen_config *c, size_t *failing, err *e);
 /* gen_config_holds -- does it meet requirement i? A fraction of the cost of them all. */
 int gen_config_holds(gen_instance *g, const gen_config *c, size_t i, bool *yes, err *e);
-/* gen_requirement_reads -- bits of the parameters that requirement i reads, by way of derived values
- * too */
+/* gen_requirement_reads -- bits of the parameters that requirement i reads, itself or through derived
+ * values */
 uint64_t gen_requirement_reads(const gen_template *t, size_t i);
-/* gen_config_untuned -- what serves a problem that nobody tuned: the first of those that the
- * template suggests for such problems and that is valid for this one, else the default.
+/* gen_config_untuned -- the configuration for a problem without tuning results: the first one that
+ * the template suggests for such problems and that is valid for this one, else the default.
  *   out  *suggested    which of the two; may be NULL
  *   err  ERR_TEMPLATE  an expression could not be evaluated */
 int gen_config_untuned(gen_instance *g, gen_config *c, bool *suggested, err *e);
@@ -239,10 +239,10 @@ typedef struct gen_tally {
 } gen_tally;
 
 /* gen_space_new -- find the valid points, testing each requirement as soon as the parameters it
- * reads are known, so that one failure prunes a subtree. Up to 2^22 of them are listed, in
- * declaration order (last parameter fastest); larger spaces, of 10^12 points and more, become a
- * diagram that counts them and finds each by its number without having them all, in an order of its
- * own, but always the same.
+ * reads are known, so that one failure prunes a subtree. Up to 2^20 of them are listed, in
+ * declaration order (last parameter fastest). Larger spaces, of 10^12 points and more, become a
+ * decision diagram, which counts them and finds each by its number without storing them, in a fixed
+ * order of its own.
  *   err  ERR_USAGE   no point is valid; names the requirement that emptied the space
  *        ERR_LIMIT   too large for the list and the diagram, or 2^63 valid points and more
  *        ERR_INTERRUPTED
@@ -273,7 +273,7 @@ void gen_source_remember(gen_instance *g, const gen_config *c, const char hash[H
 bool gen_source_hash(gen_instance *g, const gen_config *c, char hash[HASH_TEXT]);
 /* gen_source_depends -- through what the text just made depends on the problem: bits of the fields
  * that its statements read, and of the derived values that they or its constants have and that read
- * fields. Problems that agree in these have one text. All bits: it can't be told. */
+ * fields. Problems that agree in these have one text. All bits: unknown. */
 void gen_source_depends(const gen_template *t, uint64_t *fields, uint64_t *derived);
 /* gen_derived_value -- a whole number, or a condition as 0 or 1. err ERR_TEMPLATE */
 int gen_derived_value(gen_instance *g, const gen_config *c, size_t i, int64_t *out, err *e);
@@ -314,7 +314,7 @@ typedef struct gen_launch {
                    (griddepcontrol) */
   const gen_operand *operands; /* of the kernel; or one: what to set */
   size_t n_operands;
-  double work[GEN_MAX_WORK]; /* of one block, as the template tells it; 0: it does not */
+  double work[GEN_MAX_WORK]; /* of one block, as the template states it; 0: not stated */
   uint8_t fill;              /* memory stages: the byte */
   uint64_t nbytes;           /* memory stages: how many */
 } gen_launch;
@@ -333,7 +333,7 @@ typedef struct gen_plan { /* the launches in order; stages whose `when` is false
 int gen_plan_make(gen_instance *g, const gen_config *c, arena *a, const gen_plan **out, err *e);
 int gen_reference_plan(gen_instance *g, arena *a, const gen_plan **out, err *e);
 
-/* The same as expressions, for those who write them out for any problem. */
+/* The same as expressions, to be written out for any problem. */
 typedef struct gen_operand_text {
   gen_from from;
   uint32_t index;                       /* of the argument or workspace */
@@ -377,7 +377,7 @@ typedef struct gen_texts {
 } gen_texts;
 
 /* gen_texts_make -- out in the arena; texts live as long as the template.
- *   err  ERR_USAGE  a value's type is chosen by a field, which C can't say */
+ *   err  ERR_USAGE  a value's type is chosen by a field, which C cannot express */
 int gen_texts_make(const gen_template *t, arena *a, gen_texts *out, err *e);
 
 typedef enum gen_fill_kind {
@@ -419,12 +419,12 @@ int gen_data_given(gen_instance *g, const uint64_t *bits, arena *a, const gen_da
  * Whole numbers that are not negative are assumed. Helpers become functions: tuned_ceildiv,
  * tuned_roundup, tuned_min, tuned_max (of two), tuned_log2, tuned_ispow2, tuned_pow2div, tuned_abs.
  * A text, which can only be compared with ==, is passed through `name` too, in single quotes.
- *   err  ERR_TEMPLATE  it uses what C can't say (/, bit operators, and/or as a value; texts when
+ *   err  ERR_TEMPLATE  it uses what C cannot express (/, bit operators, and/or as a value; texts when
  *                      name is NULL) */
 int gen_expression_c(const char *expression, const char *(*name)(void *, const char *), void *ud,
                      str *out, err *e);
-/* gen_expression_c_of -- the same for an expression of the template, which knows what its names are:
- * derived values that are conditions are written out, as C tells numbers and conditions apart */
+/* gen_expression_c_of -- the same for an expression of the template, whose names are known. Derived
+ * values that are conditions are written out: C distinguishes numbers from conditions */
 int gen_expression_c_of(const gen_template *t, const char *expression,
                         const char *(*name)(void *, const char *), void *ud, str *out, err *e);
 bool gen_derived_is_condition(const gen_template *t, size_t i);

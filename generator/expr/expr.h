@@ -1,6 +1,5 @@
 /* expr.h -- expressions: a line of text in Lua's syntax over names that are known beforehand, and
- * what can be asked of it. This is all there is of the language: scripts in Lua (the `@` lines of a
- * source) are another matter.
+ * the operations on them. Scripts in Lua (the `@` lines of a source) are not expressions.
  *
  * Allowed are numbers, texts, names, operators, parentheses, and calls of the helpers. No
  * statements, functions or tables: so an expression always ends, and the names it reads are just

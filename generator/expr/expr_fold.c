@@ -19,19 +19,11 @@ static const uint32_t MOST_NODES = 6144, SPARE_NODES = 256;
 
 /* ---- nodes, each once ------------------------------------------------------------------------ */
 
-/* As SplitMix64 ends; what is hashed fits a word. src  Steele, Lea and Flood, Fast splittable
- * pseudorandom number generators, 2014 */
-static uint64_t mix(uint64_t h) {
-  h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
-  return h ^ h >> 31;
-}
-
 static uint64_t hash_value(uint64_t h, const expr_value *v) {
   switch (v->type) {
   case EXPR_TEXT: return hash_more(h, v->s, strlen(v->s));
   case EXPR_CONDITION: return h + v->yes;
-  default: return mix(h + (uint64_t)v->i);
+  default: return hash_mix(h + (uint64_t)v->i);
   }
 }
 
@@ -41,8 +33,8 @@ static bool same(const node *a, const node *b) {
 }
 
 static expr_partial *slot_of(expr_fold *f, const node *x) {
-  uint64_t h = mix((uint64_t)x->op << 48 | (uint64_t)x->kids[0] << 32 | (uint64_t)x->kids[1] << 16 |
-                   x->kids[2]);
+  uint64_t h = hash_mix((uint64_t)x->op << 48 | (uint64_t)x->kids[0] << 32 |
+                        (uint64_t)x->kids[1] << 16 | x->kids[2]);
   h = x->op == EXPR_VALUE ? hash_value(h, &x->value) : h;
   uint32_t i = (uint32_t)h & (f->n_slots - 1);
   while (f->slots[i] && !same(&f->nodes[f->slots[i]], x)) {

@@ -30,7 +30,7 @@ static const expr_node *no_memory(parser *p) {
   return NULL;
 }
 
-/* What stands here cannot: it belongs to no expression, or a value is missing before it. */
+/* The token here starts no value. */
 static const expr_node *fail_here(parser *p) {
   const gen_token *t = &p->now;
   const int n = t->n < 40 ? (int)t->n : 40;
@@ -152,13 +152,11 @@ static const expr_node *operation(parser *p, expr_op op, const expr_node *const 
   return x ? x : no_memory(p);
 }
 
+/* Names, half of all nodes, take half of a node's memory: only their first pointer is there. */
 static const expr_node *leaf(parser *p, expr_node x) {
-  expr_node *copy = arena_new(p->a, sizeof *copy);
-  if (!copy) {
-    return no_memory(p);
-  }
-  *copy = x;
-  return copy;
+  const size_t nbytes = x.op == EXPR_VALUE ? sizeof x : offsetof(expr_node, name) + sizeof x.name;
+  expr_node *copy = arena_new(p->a, nbytes);
+  return copy ? memcpy(copy, &x, nbytes) : no_memory(p);
 }
 
 static const expr_node *value(parser *p, expr_value v) {
@@ -309,7 +307,7 @@ static const expr_node *word(parser *p) {
 }
 
 static const expr_node *group(parser *p) {
-  expr_node *x = (expr_node *)expression(p, 0); /* just made, and nobody else's */
+  expr_node *x = (expr_node *)expression(p, 0); /* just made, not shared yet */
   if (!x) {
     return NULL;
   }

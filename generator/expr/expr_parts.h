@@ -1,7 +1,6 @@
 /* expr_parts.h -- what of an expression can be computed when only some of the parameters are known.
  *
- * Of `(X * U + 2) * Y <= 4096` with X and U known, all that the rest depends on is the number X * U
- * + 2: a part. Operands of + and * are regrouped where every one is a whole number for certain, so
+ * `(X * U + 2) * Y <= 4096` with X and U known depends on one number only, X * U + 2: a part. Operands of + and * are regrouped where every one is a whole number for certain, so
  * that of `A + B + C` with A and C known the part is A + C. A part that could fail to evaluate
  * (division, helpers) and that `and` or `or` may skip is not taken out of its place.
  *

@@ -316,6 +316,14 @@ static bool power_dividing(const expr_value *v, expr_value *out) {
   return true;
 }
 
+static bool choose(const expr_value *v, expr_value *out) {
+  if (v[0].type != EXPR_CONDITION) {
+    return false;
+  }
+  *out = v[v[0].yes ? 1 : 2];
+  return true;
+}
+
 static bool absolute(const expr_value *v, expr_value *out) {
   if (v->type == EXPR_INTEGER && v->i < 0) {
     return negate(v, out);
@@ -367,7 +375,7 @@ bool expr_apply(expr_op op, const expr_value *v, expr_value *out) {
   case EXPR_LOG2: return logarithm(v, out);
   case EXPR_ISPOW2: return is_power(v, out);
   case EXPR_POW2DIV: return power_dividing(v, out);
-  case EXPR_SEL: *out = v[v[0].yes ? 1 : 2]; return v[0].type == EXPR_CONDITION;
+  case EXPR_SEL: return choose(v, out);
   case EXPR_ABS: return absolute(v, out);
   case EXPR_SQRT: *out = is_number(v) ? expr_real(sqrt(expr_number(v))) : *v; return is_number(v);
   case EXPR_FLOOR:

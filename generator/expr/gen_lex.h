@@ -1,8 +1,8 @@
 /* gen_lex.h -- the tokens of Lua text.
  *
- * Lua itself compiles and runs everything; what it does not tell is which names an expression
- * reads, at which line a key of a template stands, and where the expression of a @{...} ends. Those
- * three need no more than tokens, each with its line.
+ * Expressions are parsed from them (expr.h). They also tell at which line a key of a template
+ * stands, where the expression of a @{...} ends and which names a script reads; Lua itself compiles
+ * and runs templates and scripts.
  */
 #ifndef GEN_LEX_H
 #define GEN_LEX_H

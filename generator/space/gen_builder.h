@@ -1,5 +1,5 @@
 /* gen_builder.h -- a decision diagram while it is built: gen_diagram_plan.c decides the order, finds
- * the parts that tell nodes apart and what each layer evaluates; gen_diagram_build.c does that.
+ * the parts that distinguish nodes and what each layer evaluates; gen_diagram_build.c evaluates it.
  */
 #ifndef GEN_BUILDER_H
 #define GEN_BUILDER_H
@@ -14,7 +14,7 @@ typedef struct gen_test { /* a requirement, or one of the conditions that it joi
   size_t requirement;
 } gen_test;
 
-typedef struct gen_slots { /* the parts whose values tell the nodes of a layer apart */
+typedef struct gen_slots { /* the parts whose values distinguish the nodes of a layer */
   const expr_node *tree[GEN_MAX_SLOTS];
   expr_part part[GEN_MAX_SLOTS];
   size_t n;

@@ -1,8 +1,8 @@
 /* gen_diagram.h -- the valid points of a space too large to list: a decision diagram with counts.
  *
  * One layer a parameter, in an order of its own. A node stands for all beginnings of a
- * configuration that leave the remaining requirements the same: it is told apart by the values of
- * the parts (expr_parts.h) that undecided requirements still depend on, so that beginnings meet
+ * configuration that leave the remaining requirements the same. The values of the parts
+ * (expr_parts.h) that undecided requirements still depend on identify it, so that beginnings meet
  * again as soon as what they differ in has been decided. A group of parameters that no requirement
  * ties to the others comes down to one node at its end, and a sum or product to one node a value.
  * Each node knows how many valid points lie below it: that makes the number of a point, the point

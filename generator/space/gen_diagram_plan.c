@@ -63,7 +63,7 @@ static void find_tests(gen_builder *b) {
   }
 }
 
-/* ---- which parts tell the nodes apart -------------------------------------------------------- */
+/* ---- the parts that distinguish nodes -------------------------------------------------------- */
 
 static void add_slot(void *ud, const expr_part *part) {
   gen_builder *b = ud;

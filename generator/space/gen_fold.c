@@ -8,15 +8,15 @@
 #include "expr_fold.h"
 #include "gen_tmpl.h"
 
-/* What questions left, by the values of the parameters that they read: 46 bits of their digest
- * tell. A later one takes the place of one whose digest ends alike. */
+/* Partial values of requirements and the plan's expressions, by the values of the parameters that
+ * they read: 46 bits of a digest identify them. A new one replaces one whose digest ends alike. */
 enum { MEMOS = 1 << 14 };
 typedef struct memos {
   uint32_t digest[MEMOS];
   gen_partial partial[MEMOS]; /* GEN_PARTIAL_NONE: none */
 } memos;
 
-/* Derived values likewise; what is no constant has a partial value. */
+/* Derived values likewise: a constant, or a partial value. */
 enum { DERIVED_MEMOS = 1 << 11 };
 typedef struct derived_memo {
   uint32_t digest; /* 0: none */
@@ -41,22 +41,14 @@ struct gen_fold {
 
 /* ---- derived values -------------------------------------------------------------------------- */
 
-/* As SplitMix64 ends. src  Steele, Lea and Flood, Fast splittable pseudorandom number generators,
- * 2014 */
-static uint64_t mix(uint64_t h) {
-  h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
-  h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
-  return h ^ h >> 31;
-}
-
-/* Of question i, which reads those parameters. src  Zobrist, A new hashing method with application
+/* Of expression i, which reads those parameters. src  Zobrist, A new hashing method with application
  * for game playing, 1970: the sum changes with any of its terms */
 static uint64_t memo_key(const gen_fold *f, size_t i, uint64_t reads) {
   uint64_t sum = i + 1;
   for (; reads; reads &= reads - 1) {
     sum += f->digest[__builtin_ctzll(reads)];
   }
-  return mix(sum);
+  return hash_mix(sum);
 }
 
 static bool recall(const derived_memo *m, uint32_t digest, expr_folded *out) {
@@ -101,10 +93,10 @@ static void set_param(gen_fold *f, size_t i, uint16_t index) {
   f->changed |= UINT64_C(1) << i;
   f->config.index[i] = index;
   f->params[i] = gen_value_of(&f->t->pub.params[i].values[index]);
-  f->digest[i] = mix((uint64_t)(i + 1) << 16 | index);
+  f->digest[i] = hash_mix((uint64_t)(i + 1) << 16 | index);
 }
 
-/* Most stay as they were, so four at a time are looked at. */
+/* Most parameters stay as they were, so four are compared at a time. */
 void gen_fold_config(gen_fold *f, const gen_config *c) {
   for (size_t i = 0; i < f->t->pub.n_params; i += 4) {
     if (!memcmp(&f->config.index[i], &c->index[i], 4 * sizeof *c->index)) {
@@ -118,7 +110,7 @@ void gen_fold_config(gen_fold *f, const gen_config *c) {
   }
 }
 
-/* As gen_bind: what does not read what has changed stays. */
+/* As gen_bind: derived values that do not read what has changed stay. */
 static void forget_derived(gen_fold *f) {
   for (size_t i = 0; f->changed && i < f->t->pub.n_derived; i++) {
     f->has_derived[i] = f->has_derived[i] && !(f->t->derived_reads[i] & f->changed);
@@ -136,7 +128,7 @@ static gen_partial derived_if_fails(gen_fold *f, const void *of) {
   return expr_fold_fails(&f->of, &x) ? x.partial : GEN_PARTIAL_TRUE;
 }
 
-/* Configurations that differ elsewhere leave the same. */
+/* Configurations that differ in other parameters only share the partial value. */
 static gen_partial fold_once(gen_fold *f, size_t i, uint64_t reads,
                              gen_partial (*fold_one)(gen_fold *, const void *), const void *of) {
   const uint64_t key = memo_key(f, i, reads);
@@ -196,7 +188,7 @@ struct gen_folded_work {
 
 enum { STAGE_EXPRS = 9 + GEN_MAX_WORK };
 
-/* What the plan asks of a stage, in the order of `work_reads`; NULL: a constant. */
+/* The expressions of a stage's plan, in the order of `work_reads`; NULL: a constant. */
 static void list_exprs(const tmpl *t, const gen_stage *s, const gen_expr *out[STAGE_EXPRS]) {
   const gen_expr *whole = !s->kernel && s->operands[0].from == GEN_FROM_WORKSPACE
                               ? t->program.workspaces[s->operands[0].index].count
@@ -263,7 +255,7 @@ size_t gen_folded_work_nbytes(const gen_folded_work *w) {
   return work_nbytes(w->n);
 }
 
-/* Of most configurations most stages never run. */
+/* Most stages of most configurations never run: they are left out. */
 gen_folded_work *gen_fold_work(gen_fold *f) {
   const gen_program *p = &f->t->program;
   gen_folded_work *w = calloc(1, work_nbytes(p->n_stages));

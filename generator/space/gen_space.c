@@ -13,9 +13,9 @@
 #include "gen_diagram_build.h"
 
 enum { TICK_PERIOD = 4096, STEPS_PER_TICK = 16 * TICK_PERIOD, MAX_FACTOR = 1000 };
-/* A list of so many points takes 8 MiB; larger spaces stay diagrams. */
+/* A list of FEW_POINTS takes 8 MiB; larger spaces stay diagrams. */
 static const size_t FEW_POINTS = (size_t)1 << 20, MAX_POINTS = (size_t)1 << 26;
-/* What the loops may look at, about 30 ms, before a diagram is tried. */
+/* Iterations of all but the innermost loop, in ticks, before a diagram is tried. */
 enum { FEW_TICKS = 16 };
 
 struct gen_space {

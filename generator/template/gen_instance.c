@@ -210,7 +210,7 @@ typedef struct trial {
   gen_instance *g;
   const gen_config *c;
   size_t failed; /* the first requirement that does; n_requirements: none */
-  bool holds;    /* the one that was asked for */
+  bool holds;    /* requirement `failed` */
 } trial;
 
 /* Of the configuration that is bound. */
@@ -306,7 +306,7 @@ int gen_config_words(gen_instance *g, const gen_config *c, str *out, err *e) {
   return gen_box_run(&g->t->box, add_words, &v, false, e);
 }
 
-/* ---- for problems that nobody tuned ---------------------------------------------------------- */
+/* ---- for problems without tuning results ----------------------------------------------------- */
 
 typedef struct suggestion {
   gen_instance *g;

@@ -49,7 +49,7 @@ typedef struct gen_box {
   gen_line home; /* the template as a whole */
   gen_failure failure;
   const struct expr_env *env; /* what the template's expressions read */
-  str scratch; /* for whoever builds a text inside gen_box_run and may fail meanwhile */
+  str scratch;                /* for building a text inside gen_box_run, which may fail meanwhile */
 } gen_box;
 
 /* gen_box_open -- the struct is the caller's and must not move afterwards; gen_box_close even after

@@ -205,9 +205,9 @@ int gen_source_make(gen_instance *g, const gen_config *c, str *out, size_t *body
 
 /* ---- texts made before ----------------------------------------------------------------------- */
 
-/* A script's text depends on the values that it reads and on the constants in front. Which names it
- * may read its statements tell; which constants the text uses, the text, which the values that were
- * read decide. So equal values of both make equal texts. */
+/* A script's text depends on the values that it reads and on the constants in front. Its statements
+ * contain the names it may read; the text, which the values read decide, contains the constants it
+ * uses. So equal values of both make equal texts. */
 typedef struct gen_source_seen {
   uint64_t by_reads, by_constants; /* digests of the values */
   gen_names used;
@@ -217,13 +217,7 @@ typedef struct gen_source_seen {
 enum { SEEN_MOST = 4096 };
 
 static void add_name(const tmpl *t, const gen_token *token, gen_names *out) {
-  char name[64];
-  if (token->n >= sizeof name) {
-    return;
-  }
-  memcpy(name, token->p, token->n);
-  name[token->n] = 0;
-  const gen_symbol *s = gen_symbol_find(&t->symbols, name, GEN_READS_CONFIG);
+  const gen_symbol *s = gen_symbol_find_n(&t->symbols, token->p, token->n, GEN_READS_CONFIG);
   uint64_t none = 0, *bits = !s                             ? &none
                              : s->kind == GEN_SYMBOL_FIELD  ? &out->fields
                              : s->kind == GEN_SYMBOL_PARAM  ? &out->params
@@ -277,20 +271,20 @@ static uint64_t hash_values(const gen_instance *g, const gen_config *c, const ge
   return h;
 }
 
-typedef struct asked {
+typedef struct bound_config {
   gen_instance *g;
   const gen_config *c;
-} asked;
+} bound_config;
 
 static void derive_all(gen_box *b, void *ud) {
-  asked *a = ud;
+  bound_config *a = ud;
   find_reads(b, a->g->t, code_of(a->g->t, a->c));
   gen_bind(a->g, a->c);
   gen_derive_all(a->g, a->c);
 }
 
 static bool read_values(gen_instance *g, const gen_config *c, uint64_t *h) {
-  asked a = {g, c};
+  bound_config a = {g, c};
   const gen_device_code *code = code_of(g->t, c);
   if (gen_box_run(&g->t->box, derive_all, &a, false, NULL) || code->never) {
     return false;
@@ -361,7 +355,7 @@ void gen_source_depends(const gen_template *p, uint64_t *fields, uint64_t *deriv
 }
 
 int gen_derived_value(gen_instance *g, const gen_config *c, size_t i, int64_t *out, err *e) {
-  asked a = {g, c};
+  bound_config a = {g, c};
   TRY(gen_box_run(&g->t->box, derive_all, &a, false, e));
   *out = g->derived[i].type == EXPR_CONDITION ? g->derived[i].yes : g->derived[i].i;
   return 0;

@@ -69,7 +69,7 @@ typedef struct gen_stage {
 
 typedef struct gen_device_code {
   gen_script script;
-  bool have_reads, never; /* never: it reaches for names in a way that can't be followed */
+  bool have_reads, never; /* never: it reaches for names in a way that cannot be followed */
   gen_names reads;        /* names in the script's statements */
 } gen_device_code;
 
@@ -94,7 +94,7 @@ typedef struct gen_included { /* a file that a source includes */
   size_t n;
 } gen_included;
 
-typedef struct gen_suggested { /* a configuration for problems that nobody tuned */
+typedef struct gen_suggested { /* a configuration for problems without tuning results */
   const gen_expr *when;
   gen_config config;
 } gen_suggested;

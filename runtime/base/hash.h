@@ -19,5 +19,12 @@ void hash_parts(const hash_part *parts, size_t n, char out[HASH_TEXT]);
 /* hash_more -- the digest of `before`, that of the parts ahead (0: none), and n bytes, in 64 bits
  */
 uint64_t hash_more(uint64_t before, const void *bytes, size_t n);
+/* hash_mix -- of one word. src  Steele, Lea and Flood,
+ * Fast splittable pseudorandom number generators, 2014: how SplitMix64 ends */
+static inline uint64_t hash_mix(uint64_t h) {
+  h = (h ^ h >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+  h = (h ^ h >> 27) * UINT64_C(0x94d049bb133111eb);
+  return h ^ h >> 31;
+}
 
 #endif

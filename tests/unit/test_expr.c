@@ -12,9 +12,10 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
+/* Either zero: Lua 5.4 computes x - 0 as x + 0. */
 static bool equal(const expr_value *a, const expr_value *b) {
-  const bool nans = a->type == EXPR_REAL && b->type == EXPR_REAL && isnan(a->d) && isnan(b->d);
-  return nans || expr_same(a, b);
+  const bool reals = a->type == EXPR_REAL && b->type == EXPR_REAL;
+  return reals ? a->d == b->d || (isnan(a->d) && isnan(b->d)) : expr_same(a, b);
 }
 
 typedef struct world { /* values of the names */
