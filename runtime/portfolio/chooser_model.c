@@ -163,10 +163,6 @@ double chooser_covariance(double distance) {
   return CHOOSER_OFF * CHOOSER_OFF / (1 + distance / 2);
 }
 
-double chooser_level(const chooser_levels *l, size_t i) {
-  return (double)(l->from + l->step * (float)l->level[i]);
-}
-
 /* ---- times ---------------------------------------------------------------------------------- */
 
 static void chooser_variant_distances(const chooser_rows *r, double threads, const uint16_t *differ,
@@ -180,7 +176,7 @@ static void chooser_variant_distances(const chooser_rows *r, double threads, con
   }
 }
 
-/* Of the rows, without their loads. */
+/* Of the rows, by the fields and the variant. */
 static void chooser_row_distances(const chooser_rows *r, const chooser_work *w,
                                   const uint16_t *differ, const float *sizes, float *out) {
   float variants[CHOOSER_SIZES];
@@ -192,8 +188,9 @@ static void chooser_row_distances(const chooser_rows *r, const chooser_work *w,
   }
 }
 
-/* As chooser_covariance; single precision is a hundred times as good as the weights' five digits. */
-static double chooser_sum(const chooser_rows *r, const float *distance, const chooser_load *load) {
+/* The sum over the rows, to whose distances that of the load is added. As chooser_covariance; single
+ * precision is a hundred times as good as the weights' five digits. */
+static double chooser_sum(const chooser_rows *r, const chooser_load *load, float *distance) {
   const uint16_t *length = r->length.level, *tail = r->tail.level;
   const float *weight = r->weight;
   const float from_x = r->length.from - (float)load->length, step_x = r->length.step;
@@ -202,7 +199,9 @@ static double chooser_sum(const chooser_rows *r, const float *distance, const ch
   CHOOSER_SIMD("omp simd reduction(+ : sum)")
   for (size_t i = 0; i < r->n; i++) {
     const float x = from_x + step_x * (float)length[i], y = from_y + step_y * (float)tail[i];
-    sum += weight[i] / (1 + (distance[i] + x * x + y * y) / 2);
+    const float d = distance[i] + x * x + y * y;
+    distance[i] = d;
+    sum += weight[i] / (1 + d / 2);
   }
   return CHOOSER_OFF * CHOOSER_OFF * (double)sum;
 }
@@ -212,44 +211,40 @@ static double chooser_with_launches(const chooser_work *w, double sec) {
   return w->launches > 1 ? fmax(sec, CHOOSER_LAUNCH * w->launches + sec / 1000) : sec;
 }
 
-double chooser_seconds(const chooser_fields *fields, const chooser_fit *fit, const int64_t *values,
-                       const chooser_work *w, const uint16_t *differ, const float *distances) {
-  float rows[CHOOSER_SIZES];
-  double sum, off = 0;
+/* rows: of the rows, their distances */
+static double chooser_ask(const chooser_fields *fields, const chooser_fit *fit,
+                          const int64_t *values, const chooser_work *w, const uint16_t *differ,
+                          const float *distances, float *rows) {
+  double off = 0;
   if (!(w->blocks > 0)) {
     return INFINITY;
   }
   if (fit->rows.n) {
     const chooser_load load = chooser_load_of(&fit->costs, w->flops, w->blocks);
     chooser_row_distances(&fit->rows, w, differ, distances, rows);
-    off = chooser_sum(&fit->rows, rows, &load);
+    off = fmax(-CHOOSER_OFF_MOST, fmin(CHOOSER_OFF_MOST, chooser_sum(&fit->rows, &load, rows)));
   }
-  sum = chooser_cost_sum(fields, &fit->costs, values, w);
-  off = fmax(-CHOOSER_OFF_MOST, fmin(CHOOSER_OFF_MOST, off));
+  const double sum = chooser_cost_sum(fields, &fit->costs, values, w);
   return sum > 0 ? chooser_with_launches(w, sum * exp(off)) : INFINITY;
 }
 
-double chooser_nearest(const chooser_fit *fit, const chooser_work *w, const uint16_t *differ,
-                       const float *distances) {
-  const chooser_rows *r = &fit->rows;
-  float rows[CHOOSER_SIZES], least = INFINITY;
-  if (!r->n || !(w->blocks > 0)) {
-    return 0;
-  }
-  const chooser_load load = chooser_load_of(&fit->costs, w->flops, w->blocks);
-  chooser_row_distances(r, w, differ, distances, rows);
-  for (size_t i = 0; i < r->n; i++) {
-    chooser_load there;
-    there.length = chooser_level(&r->length, i);
-    there.tail = chooser_level(&r->tail, i);
-    least = fminf(least, rows[i] + (float)chooser_load_distance(&load, &there));
-  }
-  return (double)least;
+double chooser_seconds(const chooser_fields *fields, const chooser_fit *fit, const int64_t *values,
+                       const chooser_work *w, const uint16_t *differ, const float *distances) {
+  float rows[CHOOSER_SIZES];
+  return chooser_ask(fields, fit, values, w, differ, distances, rows);
 }
 
 double chooser_cautious_seconds(const chooser_fields *fields, const chooser_fit *fit,
                                 const int64_t *values, const chooser_work *w,
                                 const uint16_t *differ, const float *distances) {
-  return chooser_seconds(fields, fit, values, w, differ, distances) *
-         exp(CHOOSER_DOUBT * chooser_nearest(fit, w, differ, distances));
+  float rows[CHOOSER_SIZES], least = INFINITY;
+  const double sec = chooser_ask(fields, fit, values, w, differ, distances, rows);
+  if (!fit->rows.n || !(w->blocks > 0)) {
+    return sec;
+  }
+  CHOOSER_SIMD("omp simd reduction(min : least)")
+  for (size_t i = 0; i < fit->rows.n; i++) {
+    least = rows[i] < least ? rows[i] : least;
+  }
+  return sec * exp(CHOOSER_DOUBT * (double)least);
 }

@@ -120,8 +120,6 @@ CHOOSER_FN chooser_load chooser_load_of(const chooser_costs *c, double flops, do
 CHOOSER_FN double chooser_load_distance(const chooser_load *a, const chooser_load *b);
 /* chooser_covariance -- of the logarithms of times at this distance */
 CHOOSER_FN double chooser_covariance(double distance);
-/* chooser_level -- number i */
-CHOOSER_FN double chooser_level(const chooser_levels *l, size_t i);
 
 /* chooser_seconds -- INFINITY where the configuration does not fit, or was timed too rarely.
  *   in    differ     [rows.n_variants]: in how many parameters each differs from the one asked about
@@ -129,9 +127,6 @@ CHOOSER_FN double chooser_level(const chooser_levels *l, size_t i);
  *   cost  a nanosecond a measured size, half a microsecond in any case */
 CHOOSER_FN double chooser_seconds(const chooser_fields *fields, const chooser_fit *fit,
                                   const int64_t *values, const chooser_work *w,
-                                  const uint16_t *differ, const float *distances);
-/* chooser_nearest -- how far the nearest measured size is; 0 where nothing was measured */
-CHOOSER_FN double chooser_nearest(const chooser_fit *fit, const chooser_work *w,
                                   const uint16_t *differ, const float *distances);
 /* chooser_cautious_seconds -- longer the farther the nearest measured size is, for variants that were
  * timed nowhere near. At 200 sizes on an H200, of which 132 got such a variant, it took 1.04 times
