@@ -1,0 +1,181 @@
+#define _GNU_SOURCE
+#include <string.h>
+
+#include "portfolio_run.h"
+
+enum { PROBLEMS_MOST = 8192 };
+
+static int no_room(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
+
+/* ---- from what is tuned --------------------------------------------------------------------- */
+
+/* A problem that was only measured for an earlier portfolio was not searched: it holds that portfolio's
+ * configurations and no new one. An imported result has no image. */
+static int was_tuned(const portfolio_run *r, const db_known *row, bool *yes, err *e) {
+  double sec = 0;
+  *yes = !row->image;
+  if (!*yes) {
+    TRY(db_effort_get(r->db, timing_table_template_id(r->timings),
+                      timing_table_device_id(r->timings), row->problem, &sec, e));
+    *yes = sec > 0;
+  }
+  return 0;
+}
+
+static void add_candidate(portfolio_run *r, const gen_config *c) {
+  for (size_t i = 0; i < r->n_candidates; i++) {
+    if (!memcmp(r->candidates[i].index, c->index, r->t->n_params * sizeof *c->index)) {
+      return;
+    }
+  }
+  if (r->n_candidates < PORTFOLIO_CANDIDATES) {
+    r->candidates[r->n_candidates++] = *c;
+  }
+}
+
+/* Has it names, such as transpositions and types, that are to be served? */
+static bool is_wanted(const portfolio_run *r, const gen_problem *p) {
+  for (size_t f = 0; f < r->t->n_fields; f++) {
+    bool any = !r->sizes.n || !r->t->fields[f].names;
+    for (size_t i = 0; i < r->sizes.n && !any; i++) {
+      any = r->sizes.p[i].values[f].i == p->values[f].i;
+    }
+    if (!any) {
+      return false;
+    }
+  }
+  return true;
+}
+
+static int find_candidates(portfolio_run *r, const db_known *rows, size_t n, sizes *tuned, err *e) {
+  r->candidates = ARENA_ARRAY(&r->memory, gen_config, PORTFOLIO_CANDIDATES);
+  tuned->p = ARENA_ARRAY(&r->memory, gen_problem, n + 1);
+  if (!r->candidates || !tuned->p) {
+    return no_room(e);
+  }
+  for (size_t i = 0; i < n; i++) {
+    gen_config c;
+    bool yes;
+    TRY(was_tuned(r, &rows[i], &yes, e));
+    if (yes && !gen_problem_parse(r->t, rows[i].problem, &tuned->p[tuned->n], NULL) &&
+        is_wanted(r, &tuned->p[tuned->n]) && !gen_config_parse(r->t, rows[i].config, &c, NULL)) {
+      tuned->n++;
+      add_candidate(r, &c);
+    }
+  }
+  if (!tuned->n) {
+    return err_set(
+        e, ERR_NOTFOUND,
+        "nothing of %s is tuned on %s with this template; autotune %s --sizes FILE first",
+        r->t->name, timing_table_device(r->timings)->name, r->t->name);
+  }
+  return 0;
+}
+
+int portfolio_gather(portfolio_run *r, err *e) {
+  size_t n = 0;
+  sizes tuned = {0};
+  gen_config def;
+  str key = {0};
+  db_known *rows = ARENA_ARRAY(&r->memory, db_known, PROBLEMS_MOST);
+  if (!rows) {
+    return no_room(e);
+  }
+  rt_device_key(timing_table_device(r->timings), &key);
+  const int rc =
+      db_known_list(r->db, r->t->hash, str_text(&key), -1, PROBLEMS_MOST, &r->memory, rows, &n, e);
+  str_clear(&key);
+  TRY(rc);
+  TRY(find_candidates(r, rows, n, &tuned, e));
+  gen_config_default(r->t, &def);
+  add_candidate(r, &def);
+  if (!r->sizes.n) {
+    r->sizes = tuned;
+  }
+  return 0;
+}
+
+/* ---- from the stored portfolio -------------------------------------------------------------- */
+
+static int read_stored(portfolio_run *r, portfolio *pf, err *e) {
+  const char *text;
+  str key = {0};
+  err why = {0};
+  rt_device_key(timing_table_device(r->timings), &key);
+  const int rc = db_portfolio_get(r->db, r->t->hash, str_text(&key), &r->memory, &text, &why);
+  str_clear(&key);
+  if (rc == ERR_NOTFOUND) {
+    return err_set(e, rc,
+                   "--more: there is no portfolio of %s on %s yet; autotune portfolio %s makes one",
+                   r->t->name, timing_table_device(r->timings)->name, r->t->name);
+  }
+  TRY(rc ? err_at(e, rc, why.place, "%s", why.message)
+         : portfolio_read_all(r->t, text, &r->memory, pf, e));
+  return pf->model.sizes.n
+             ? 0
+             : err_set(
+                   e, ERR_USAGE,
+                   "--more: the portfolio is of too few sizes to have models, and does not tell "
+                   "them; autotune portfolio %s with a larger --sample makes another",
+                   r->t->name);
+}
+
+static bool is_among(const gen_template *t, const sizes *s, const gen_problem *p) {
+  for (size_t i = 0; i < s->n; i++) {
+    size_t f = 0;
+    while (f < t->n_fields && s->p[i].values[f].i == p->values[f].i) {
+      f++;
+    }
+    if (f == t->n_fields) {
+      return true;
+    }
+  }
+  return false;
+}
+
+static int size_of(gen_template *t, const int64_t *values, gen_problem *p, err *e) {
+  bool given[GEN_MAX_FIELDS];
+  for (size_t f = 0; f < t->n_fields; f++) {
+    p->values[f].i = values[f];
+    given[f] = true;
+  }
+  return gen_problem_complete(t, p, given, e);
+}
+
+int portfolio_add_sizes(portfolio_run *r, sizes *s, const sizes *more, size_t most, err *e) {
+  sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, most + 1), .n = s->n};
+  if (!all.p) {
+    return no_room(e);
+  }
+  for (size_t i = 0; i < s->n; i++) {
+    all.p[i] = s->p[i];
+  }
+  for (size_t i = 0; i < more->n && all.n < most; i++) {
+    if (!is_among(r->t, &all, &more->p[i])) {
+      all.p[all.n++] = more->p[i];
+    }
+  }
+  *s = all;
+  return 0;
+}
+
+int portfolio_gather_more(portfolio_run *r, err *e) {
+  portfolio pf;
+  TRY(read_stored(r, &pf, e));
+  const size_t n = pf.model.sizes.n;
+  sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, n + 1)};
+  if (!all.p) {
+    return no_room(e);
+  }
+  r->candidates = (gen_config *)pf.configs;
+  r->n_candidates = pf.n_configs;
+  for (; all.n < n; all.n++) {
+    TRY(size_of(r->t, pf.model.values + all.n * r->t->n_fields, &all.p[all.n], e));
+  }
+  r->n_before = n;
+  TRY(portfolio_add_sizes(r, &all, &r->sizes, PORTFOLIO_SIZES, e));
+  r->sizes = all;
+  return 0;
+}
