@@ -23,7 +23,7 @@ struct rt_nvml {
   int (*temperature)(nvml_device *, int, unsigned *);
   int (*power)(nvml_device *, unsigned *); /* mW */
   int (*energy)(nvml_device *, counter *); /* mJ */
-  int (*held)(nvml_device *, counter *);
+  int (*throttle)(nvml_device *, counter *);
 };
 
 static void resolve(rt_nvml *n) {
@@ -37,12 +37,12 @@ static void resolve(rt_nvml *n) {
               {&n->temperature, "nvmlDeviceGetTemperature"},
               {&n->power, "nvmlDeviceGetPowerUsage"},
               {&n->energy, "nvmlDeviceGetTotalEnergyConsumption"},
-              {&n->held, "nvmlDeviceGetCurrentClocksEventReasons"}};
+              {&n->throttle, "nvmlDeviceGetCurrentClocksEventReasons"}};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     *(void **)list[i].to = dlsym(n->library, list[i].name);
   }
-  if (!n->held) { /* its name before driver 535 */
-    *(void **)&n->held = dlsym(n->library, "nvmlDeviceGetCurrentClocksThrottleReasons");
+  if (!n->throttle) { /* its name before driver 535 */
+    *(void **)&n->throttle = dlsym(n->library, "nvmlDeviceGetCurrentClocksThrottleReasons");
   }
 }
 
@@ -105,9 +105,9 @@ static double power_of(rt_nvml *n) {
   return n->power && !n->power(n->device, &mw) ? 1e-3 * mw : 0;
 }
 
-uint64_t rt_nvml_held(rt_nvml *n) {
-  counter held = 0;
-  return n->held && !n->held(n->device, &held) ? held : 0;
+uint64_t rt_nvml_throttle(rt_nvml *n) {
+  counter throttle = 0;
+  return n->throttle && !n->throttle(n->device, &throttle) ? throttle : 0;
 }
 
 double rt_nvml_joules(rt_nvml *n) {
@@ -116,25 +116,25 @@ double rt_nvml_joules(rt_nvml *n) {
 }
 
 void rt_nvml_read(rt_nvml *n, rt_health *out) {
-  out->held = rt_nvml_held(n); /* first: it is the most short-lived */
+  out->throttle = rt_nvml_throttle(n); /* first: it is the most short-lived */
   out->clock_mhz = clock_of(n, CLOCK_SM);
   out->memory_mhz = clock_of(n, CLOCK_MEMORY);
   out->power_w = power_of(n);
   out->temperature_c = temperature_of(n);
 }
 
-void rt_held_text(uint64_t held, str *out) {
+void rt_throttle_text(uint64_t throttle, str *out) {
   static const struct {
     uint64_t bit;
     const char *name;
-  } list[] = {{RT_HELD_POWER_CAP, "power cap"},
-              {RT_HELD_SLOWDOWN, "hardware slowdown"},
-              {RT_HELD_THERMAL_SW, "thermal (driver)"},
-              {RT_HELD_THERMAL_HW, "thermal (hardware)"},
-              {RT_HELD_BRAKE, "power brake"}};
+  } list[] = {{RT_THROTTLE_POWER_CAP, "power cap"},
+              {RT_THROTTLE_SLOWDOWN, "hardware slowdown"},
+              {RT_THROTTLE_THERMAL_SW, "thermal (driver)"},
+              {RT_THROTTLE_THERMAL_HW, "thermal (hardware)"},
+              {RT_THROTTLE_BRAKE, "power brake"}};
   bool any = false;
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    if (held & list[i].bit) {
+    if (throttle & list[i].bit) {
       str_addf(out, "%s%s", any ? ", " : "", list[i].name);
       any = true;
     }

@@ -21,31 +21,33 @@ void rt_nvml_close(rt_nvml *n);
 
 /* Reasons for reduced clocks; NVML's own bits (nvmlClocksEventReason...). */
 enum {
-  RT_HELD_IDLE = 0x1,
-  RT_HELD_SETTING = 0x2, /* clocks were set, by the user or an application */
-  RT_HELD_POWER_CAP =
-      0x4,                /* the power limit: large matrix products at full speed always reach it */
-  RT_HELD_SLOWDOWN = 0x8, /* hardware: too hot, or trouble with the power supply */
-  RT_HELD_SYNC = 0x10,
-  RT_HELD_THERMAL_SW = 0x20,
-  RT_HELD_THERMAL_HW = 0x40,
-  RT_HELD_BRAKE = 0x80, /* external power brake */
-  RT_HELD_DISPLAY = 0x100
+  RT_THROTTLE_IDLE = 0x1,
+  RT_THROTTLE_SETTING = 0x2,   /* clocks were set, by the user or an application */
+  RT_THROTTLE_POWER_CAP = 0x4, /* the power limit: large matrix products always reach it */
+  RT_THROTTLE_SLOWDOWN = 0x8,  /* hardware: too hot, or trouble with the power supply */
+  RT_THROTTLE_SYNC = 0x10,
+  RT_THROTTLE_THERMAL_SW = 0x20,
+  RT_THROTTLE_THERMAL_HW = 0x40,
+  RT_THROTTLE_BRAKE = 0x80, /* external power brake */
+  RT_THROTTLE_DISPLAY = 0x100
 };
 /* Samples taken under one of these are invalid. The power cap is not among them: it is the normal
  * state of such kernels, and is only reported. */
-enum { RT_HELD_BADLY = RT_HELD_SLOWDOWN | RT_HELD_THERMAL_SW | RT_HELD_THERMAL_HW | RT_HELD_BRAKE };
-/* rt_held_text -- append "power cap, thermal", nothing for 0; idle and settings are left out */
-void rt_held_text(uint64_t held, str *out);
+enum {
+  RT_THROTTLE_SEVERE =
+      RT_THROTTLE_SLOWDOWN | RT_THROTTLE_THERMAL_SW | RT_THROTTLE_THERMAL_HW | RT_THROTTLE_BRAKE
+};
+/* rt_throttle_text -- append "power cap, thermal", nothing for 0; idle and settings are left out */
+void rt_throttle_text(uint64_t throttle, str *out);
 
 typedef struct rt_health { /* 0: not reported */
   double clock_mhz, memory_mhz, temperature_c, power_w;
-  uint64_t held;
+  uint64_t throttle;
 } rt_health;
 
 void rt_nvml_read(rt_nvml *n, rt_health *out);
-/* rt_nvml_held -- only the throttle reasons */
-uint64_t rt_nvml_held(rt_nvml *n);
+/* rt_nvml_throttle -- only the throttle reasons */
+uint64_t rt_nvml_throttle(rt_nvml *n);
 /* rt_nvml_joules -- since the driver was loaded; negative: not reported */
 double rt_nvml_joules(rt_nvml *n);
 

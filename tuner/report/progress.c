@@ -93,7 +93,7 @@ static void add_sample(str *s, const measured *m) {
     jw_fixed(s, "clock_mhz", 0, h->clock_mhz);
     jw_fixed(s, "power_w", 1, h->power_w);
     jw_fixed(s, "temperature_c", 0, h->temperature_c);
-    jw_integer(s, "held", (int64_t)h->held);
+    jw_integer(s, "held", (int64_t)h->throttle);
   }
   if (m->retaken) {
     jw_integer(s, "retaken", m->retaken);

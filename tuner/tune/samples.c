@@ -29,7 +29,7 @@ static int put_sample(db *d, const rt_info *info, int64_t trial, db_stage stage,
                                       .temperature_c = m->health.temperature_c,
                                       .memory_mhz = m->health.memory_mhz,
                                       .energy_j = m->energy_j,
-                                      .held = (int64_t)m->health.held,
+                                      .held = (int64_t)m->health.throttle,
                                       .retaken = m->retaken,
                                       .ended = rt_ended_name(t->ended),
                                       .replay = t->replay == RT_GRAPH ? "graph" : "stream",
@@ -57,9 +57,9 @@ void samples_note(tune_health *h, const measured *m, bool counted) {
   h->clock_max = fmax(h->clock_max, x->clock_mhz);
   h->temperature_max = fmax(h->temperature_max, x->temperature_c);
   h->power_max = fmax(h->power_max, x->power_w);
-  h->capped += (x->held & RT_HELD_POWER_CAP) != 0;
-  h->spoiled += (x->held & RT_HELD_BADLY) != 0;
-  h->held |= x->held;
+  h->capped += (x->throttle & RT_THROTTLE_POWER_CAP) != 0;
+  h->spoiled += (x->throttle & RT_THROTTLE_SEVERE) != 0;
+  h->held |= x->throttle;
   h->n++;
 }
 
@@ -75,7 +75,7 @@ void samples_health_text(str *s, const tune_health *h) {
   if (h->retaken) {
     str_addf(s, "; repeated %llu times, clocks still held back in %llu (",
              (unsigned long long)h->retaken, (unsigned long long)h->spoiled);
-    rt_held_text(h->held & RT_HELD_BADLY, s);
+    rt_throttle_text(h->held & RT_THROTTLE_SEVERE, s);
     str_add(s, ")");
   }
   str_add(s, "\n");

@@ -104,11 +104,11 @@ static void look(void *self, size_t contender) {
 
 /* Judged by clocks read while the kernel ran: those of an idle device mean nothing. */
 static bool is_spoiled(trial_state *s, size_t n) {
-  uint64_t held = 0;
+  uint64_t reasons = 0;
   for (size_t i = 0; i < n; i++) {
-    held |= s->health[i].held;
+    reasons |= s->health[i].throttle;
   }
-  return held & RT_HELD_BADLY;
+  return reasons & RT_THROTTLE_SEVERE;
 }
 
 static void cool_down(uint32_t attempt) {
@@ -122,7 +122,7 @@ static int time_on_gpu(trial_state *s, rt_loaded *l, const rt_timing *how, measu
     s->health[0] = (rt_health){0};
     rc = rt_harness_time(s->buffers, l, how, &out->times, &out->why);
     if (s->nvml && s->health[0].clock_mhz > 0) {
-      s->health[0].held |= rt_nvml_held(s->nvml);
+      s->health[0].throttle |= rt_nvml_throttle(s->nvml);
     }
     if (rc || !is_spoiled(s, 1) || out->retaken == RETAKES) {
       break;
