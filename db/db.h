@@ -175,7 +175,7 @@ typedef struct db_problem { /* a tuned problem and its best */
                             * 2025-01-31T12:00:00Z */
   double median, modelled; /* seconds; as in db_result */
   int64_t n_trials, n_ok;
-  int64_t template_id, device_id; /* for db_results and db_counts */
+  int64_t template_id, device_id; /* for db_results */
 } db_problem;
 /* db_problems -- by family and device, oldest first; family NULL: all. Strings in the arena */
 int db_problems(db *d, const char *family, arena *a, db_problem **rows, size_t *n, err *e);
@@ -214,10 +214,6 @@ int db_portfolio_get(db *d, const char *template_hash, const char *device_key, a
                      const char **text, err *e);
 /* db_portfolios -- by family and device; family NULL: all. Strings in the arena */
 int db_portfolios(db *d, const char *family, arena *a, db_portfolio **rows, size_t *n, err *e);
-
-/* db_counts -- trials of a problem by status, n[status]; reads only an index */
-int db_counts(db *d, int64_t template_id, int64_t device_id, const char *problem,
-              int64_t n[DB_STATUSES], err *e);
 
 /* db_merge -- add every fact of another database that is missing here, in one transaction;
  * repeating it changes nothing. Of a configuration measured in both, a final result precedes a

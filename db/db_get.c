@@ -134,20 +134,6 @@ int db_best(db *d, const char *template_hash, const char *device_key, const char
                : err_set(e, ERR_NOTFOUND, "nothing is tuned for \"%s\" on this device", problem);
 }
 
-int db_counts(db *d, int64_t template_id, int64_t device_id, const char *problem,
-              int64_t n[DB_STATUSES], err *e) {
-  static const char *const sql =
-      "SELECT count(*) FROM trial WHERE status = ?4 AND problem ="
-      " (SELECT id FROM problem WHERE template = ?1 AND device = ?2 AND text = ?3)";
-  for (int i = 0; i < DB_STATUSES; i++) {
-    db_query q = db_ask(d, sql, e);
-    in_problem(&q, template_id, device_id, problem);
-    db_in_text(&q, db_status_name((db_status)i));
-    TRY(db_first_int(&q, &n[i]));
-  }
-  return 0;
-}
-
 /* ---- samples --------------------------------------------------------------------------------- */
 
 #define SAMPLE_OF_TRIAL " FROM sample WHERE trial = ?1 ORDER BY stage <> 'final', id DESC LIMIT 1"

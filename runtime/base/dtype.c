@@ -4,11 +4,11 @@
 #include <string.h>
 
 static const struct {
-  const char *name, *cuda;
+  const char *name;
   size_t nbytes;
   char kind;
 } table[] = {
-#define DTYPE_ROW(name, nbytes, cuda, kind) {#name, cuda, nbytes, kind},
+#define DTYPE_ROW(name, nbytes, cuda, kind) {#name, nbytes, kind},
     DTYPE_LIST(DTYPE_ROW)
 #undef DTYPE_ROW
 };
@@ -25,9 +25,6 @@ bool dtype_parse(const char *name, dtype *out) {
 
 const char *dtype_name(dtype t) {
   return table[t].name;
-}
-const char *dtype_cuda(dtype t) {
-  return table[t].cuda;
 }
 size_t dtype_nbytes(dtype t) {
   return table[t].nbytes;

@@ -33,7 +33,6 @@ typedef enum dtype {
 /* dtype_parse -- false when no type has that name */
 bool dtype_parse(const char *name, dtype *out);
 const char *dtype_name(dtype t);
-const char *dtype_cuda(dtype t);
 size_t dtype_nbytes(dtype t);
 bool dtype_is_float(dtype t);
 bool dtype_is_signed(dtype t);

@@ -115,7 +115,7 @@ int claims_open(const char *path, arena *a, claim **out, size_t *n, err *e) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-const char *claim_verdict_name(claim_verdict v) {
+static const char *name_of(claim_verdict v) {
   static const char *const names[] = {"holds", "no difference", "does not hold"};
   return names[v];
 }
@@ -136,8 +136,8 @@ void claim_line(const claim *c, const claim_times *t, str *out) {
   str one = {0}, other = {0};
   format_sec(&one, t->one);
   format_sec(&other, t->other);
-  str_addf(out, "%-13s %6.2f  %s %s: %s, %s: %s%s\n", claim_verdict_name(claim_verdict_of(c, t)),
-           ratio_of(t), c->family, c->one_part, str_text(&one), c->other_part, str_text(&other),
+  str_addf(out, "%-13s %6.2f  %s %s: %s, %s: %s%s\n", name_of(claim_verdict_of(c, t)), ratio_of(t),
+           c->family, c->one_part, str_text(&one), c->other_part, str_text(&other),
            t->modelled ? " (modelled)" : "");
   str_addf(out, "%20s   %s%s%s\n", "", c->problem, c->problem[0] ? ": " : "", c->text);
   str_clear(&one);
@@ -146,7 +146,7 @@ void claim_line(const claim *c, const claim_times *t, str *out) {
 
 void claim_json(const claim *c, const claim_times *t, const char *device, str *out) {
   jw_open(out, NULL);
-  jw_text(out, "verdict", claim_verdict_name(claim_verdict_of(c, t)));
+  jw_text(out, "verdict", name_of(claim_verdict_of(c, t)));
   jw_real(out, "ratio", 6, ratio_of(t));
   jw_text(out, "claimed", c->even ? "no faster" : "faster");
   jw_text(out, "family", c->family);

@@ -36,7 +36,6 @@ typedef enum claim_verdict {
   CLAIM_FAILS,
   CLAIM_VERDICTS
 } claim_verdict;
-const char *claim_verdict_name(claim_verdict v);
 
 typedef struct claim_times {
   double one, other; /* seconds */

@@ -1,6 +1,5 @@
 #include "numbers.h"
 
-#include <math.h>
 #include <stdio.h>
 
 static void format_scaled(str *s, double v, const char *const *units, double step) {
@@ -40,14 +39,6 @@ void format_count(str *s, double n) {
   int length = snprintf(digits, sizeof digits, "%.0f", n);
   for (int i = 0; i < length; i++) {
     str_addf(s, "%s%c", i && (length - i) % 3 == 0 && digits[i - 1] != '-' ? "," : "", digits[i]);
-  }
-}
-
-void format_json_number(str *s, double v) {
-  if (isfinite(v)) {
-    str_addf(s, "%.6g", v);
-  } else {
-    str_add(s, "null");
   }
 }
 

@@ -14,8 +14,6 @@ void format_rate(str *s, const rt_info *info, double flops, double bytes, double
  * bandwidth */
 double rate_floor(const rt_info *info, double flops, double bytes, bool *compute);
 void format_count(str *s, double n); /* "20,482" */
-/* format_json_number -- null when it is not finite */
-void format_json_number(str *s, double v);
 /* print_str -- to standard output; clears it */
 void print_str(str *s);
 

@@ -15,13 +15,14 @@ static const bench_time *other(const bench_report *r, const bench_row *row) {
   return r->peer ? &row->peer : &row->plain;
 }
 
-double bench_row_ratio(const bench_report *r, const bench_row *row) {
+/* Speed of ours over the other's; 0: nothing to compare with. */
+static double ratio_of(const bench_report *r, const bench_row *row) {
   const bench_time *them = other(r, row);
   return row->ours.sec > 0 && them->sec > 0 ? them->sec / row->ours.sec : 0;
 }
 
 void bench_report_count(bench_report *r, const bench_row *row) {
-  double ratio = bench_row_ratio(r, row);
+  double ratio = ratio_of(r, row);
   if (!(ratio > 0)) {
     return;
   }
@@ -78,7 +79,7 @@ static void add_ratio(str *out, double ratio) {
 }
 
 void bench_report_row(const bench_report *r, const bench_row *row, str *out) {
-  double ratio = bench_row_ratio(r, row);
+  double ratio = ratio_of(r, row);
   str_addf(out, "%-*s  %-12s", r->width, row->label, row->origin);
   add_time(out, &row->ours);
   str_addf(out, " %7.0f %%", row->ours.sec > 0 ? 100 * row->floor_sec / row->ours.sec : 0);
@@ -122,7 +123,7 @@ static void add_json_text(const char *name, const char *text, str *out) {
 }
 
 void bench_report_row_json(const bench_report *r, const bench_row *row, str *out) {
-  double ratio = bench_row_ratio(r, row);
+  double ratio = ratio_of(r, row);
   jw_open(out, NULL);
   jw_text(out, "problem", row->problem);
   add_json_text("device", r->device, out);
@@ -169,7 +170,7 @@ void bench_report_plot(const bench_report *r, const bench_row *rows, size_t n, s
   size_t n_bars = 0;
   str title = {0};
   for (size_t i = 0; bars && i < n; i++) {
-    double ratio = bench_row_ratio(r, &rows[i]);
+    double ratio = ratio_of(r, &rows[i]);
     if (ratio > 0) {
       bars[n_bars++] = (plot_bar){.label = rows[i].label,
                                   .value = ratio,

@@ -31,8 +31,6 @@ typedef struct bench_report {
   char worst_label[200];
 } bench_report;
 
-/* bench_row_ratio -- speed of ours over the other's; 0: nothing to compare with */
-double bench_row_ratio(const bench_report *r, const bench_row *row);
 /* bench_report_count -- add a row to the summary; once a row, before it is printed */
 void bench_report_count(bench_report *r, const bench_row *row);
 double bench_report_mean(const bench_report *r); /* geometric; NAN: of nothing */
