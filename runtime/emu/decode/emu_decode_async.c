@@ -264,7 +264,9 @@ static int decode_setmaxnreg(emu_parser *p, int op, int arg) {
   return emu_begin(p, KIND_nop, EMU_PIPE_control) ? 0 : ERR_NOMEM;
 }
 
-const emu_decode_row emu_decode_async_rows[] = {{"mbarrier", decode_mbarrier, 0, 0},
-                                                {"wgmma", decode_wgmma, 0, 0},
-                                                {"setmaxnreg", decode_setmaxnreg, 0, 0},
-                                                {NULL, NULL, 0, 0}};
+const emu_decode_row emu_decode_async_rows[] = {
+    {"mbarrier", decode_mbarrier, 0, 0},
+    {"wgmma", decode_wgmma, 0, 0},
+    {"setmaxnreg", decode_setmaxnreg, 0, 0},
+    {NULL, NULL, 0, 0},
+};

@@ -181,4 +181,7 @@ static int decode_ctarank(emu_parser *p, int op, int arg) {
 }
 
 const emu_decode_row emu_decode_bulk_rows[] = {
-    {"mapa", decode_mapa, 0, 0}, {"getctarank", decode_ctarank, 0, 0}, {NULL, NULL, 0, 0}};
+    {"mapa", decode_mapa, 0, 0},
+    {"getctarank", decode_ctarank, 0, 0},
+    {NULL, NULL, 0, 0},
+};

@@ -271,19 +271,21 @@ static int decode_elect(emu_parser *p, int op, int arg) {
   return emu_def(p, 0, 0, 4);
 }
 
-const emu_decode_row emu_decode_flow_rows[] = {{"bra", decode_bra, 0, 0},
-                                               {"brx", decode_brx, 0, 0},
-                                               {"call", decode_call, 0, 0},
-                                               {"ret", decode_simple, KIND_ret, 0},
-                                               {"exit", decode_simple, KIND_exit, 0},
-                                               {"trap", decode_simple, KIND_trap, 0},
-                                               {"brkpt", decode_simple, KIND_trap, 0},
-                                               {"bar", decode_bar, 0, 0},
-                                               {"barrier", decode_bar, 0, 1},
-                                               {"shfl", decode_shfl, 0, 0},
-                                               {"vote", decode_vote, 0, 0},
-                                               {"match", decode_match, 0, 0},
-                                               {"redux", decode_redux, 0, 0},
-                                               {"activemask", decode_activemask, 0, 0},
-                                               {"elect", decode_elect, 0, 0},
-                                               {NULL, NULL, 0, 0}};
+const emu_decode_row emu_decode_flow_rows[] = {
+    {"bra", decode_bra, 0, 0},
+    {"brx", decode_brx, 0, 0},
+    {"call", decode_call, 0, 0},
+    {"ret", decode_simple, KIND_ret, 0},
+    {"exit", decode_simple, KIND_exit, 0},
+    {"trap", decode_simple, KIND_trap, 0},
+    {"brkpt", decode_simple, KIND_trap, 0},
+    {"bar", decode_bar, 0, 0},
+    {"barrier", decode_bar, 0, 1},
+    {"shfl", decode_shfl, 0, 0},
+    {"vote", decode_vote, 0, 0},
+    {"match", decode_match, 0, 0},
+    {"redux", decode_redux, 0, 0},
+    {"activemask", decode_activemask, 0, 0},
+    {"elect", decode_elect, 0, 0},
+    {NULL, NULL, 0, 0},
+};

@@ -263,9 +263,11 @@ static int decode_wmma(emu_parser *p, int op, int arg) {
   return emu_mod(p, "mma") ? wmma_multiply(p) : emu_unsupported(p, "");
 }
 
-const emu_decode_row emu_decode_mma_rows[] = {{"mma", decode_mma, 0, 0},
-                                              {"ldmatrix", decode_ldmatrix, KIND_ldmatrix, 0},
-                                              {"stmatrix", decode_ldmatrix, KIND_stmatrix, 0},
-                                              {"movmatrix", decode_movmatrix, 0, 0},
-                                              {"wmma", decode_wmma, 0, 0},
-                                              {NULL, NULL, 0, 0}};
+const emu_decode_row emu_decode_mma_rows[] = {
+    {"mma", decode_mma, 0, 0},
+    {"ldmatrix", decode_ldmatrix, KIND_ldmatrix, 0},
+    {"stmatrix", decode_ldmatrix, KIND_stmatrix, 0},
+    {"movmatrix", decode_movmatrix, 0, 0},
+    {"wmma", decode_wmma, 0, 0},
+    {NULL, NULL, 0, 0},
+};
