@@ -132,60 +132,32 @@ static uint32_t *sorted_indices(bed *b, keys *k) {
  */
 
 typedef struct run { /* one launch: a configuration of a problem, and its arrays on the host */
-  gen_template *t;
-  gen_instance *g;
-  rt_loaded *l;
+  bed_kernel k;
   const char *words; /* for messages */
   int value_bytes;
   char *keys, *values;
 } run;
 
-/* Any valid point: points are drawn until one is; about every twentieth is. */
-static void draw_config(bed *b, const run *r, gen_config *c) {
-  size_t failing = 0;
-  do {
-    for (size_t i = 0; i < r->t->n_params; i++) {
-      c->index[i] = (uint16_t)(random_next(&b->random) % r->t->params[i].n);
-    }
-    OK(b, gen_config_failing(r->g, c, &failing, &b->e));
-  } while (failing < r->t->n_requirements);
-}
-
 /* config NULL: any that can be built */
 static void open_run(bed *b, run *r, const char *family, const char *problem, const char *config) {
-  gen_problem p;
-  gen_config c;
   str words = {0};
-  OK(b, gen_open(NULL, family, &r->t, &b->e));
-  OK(b, gen_problem_parse(r->t, problem, &p, &b->e));
-  OK(b, gen_instance_new(r->t, &p, b->limits, RT_NUMBERS, &r->g, &b->e));
-  if (config) {
-    OK(b, gen_config_parse(r->t, config, &c, &b->e));
-    OK(b, gen_config_check(r->g, &c, &b->e));
-  }
+  gen_config c = {0};
+  r->k = bed_problem_open(b, NULL, family, problem);
   /* the compiler of machine code fails with some points that are drawn */
   const int tries = config || b->d->info.format == RT_PTX ? 1 : 5;
   int rc = 0;
   for (int i = 0; !i || (rc && b->e.code == ERR_COMPILE && i < tries); i++) {
-    if (!config) {
-      draw_config(b, r, &c);
-    }
-    rc = bed_load(b, r->t, r->g, &c, &r->l);
+    err_clear(&b->e);
+    c = config ? bed_config(b, &r->k, config) : bed_any_config(b, &r->k, false);
+    rc = bed_load(b, r->k.t, r->k.g, &c, &r->k.l);
   }
-  gen_problem_text(r->t, &p, &words);
-  str_add(&words, " --config ");
-  gen_config_text(r->t, &c, &words);
+  str_addf(&words, "%s --config ", problem);
+  gen_config_text(r->k.t, &c, &words);
   r->words = arena_text(&b->a, str_text(&words));
   str_clear(&words);
   if (rc) {
     fail_msg("%s: %s", r->words, b->e.message);
   }
-}
-
-static void close_run(run *r) {
-  rt_loaded_free(r->l);
-  gen_instance_free(r->g);
-  gen_close(r->t);
 }
 
 static rt_ptr room(bed *b, size_t nbytes) {
@@ -216,7 +188,7 @@ static void sort_on_device(bed *b, run *r, const keys *k) {
   }
   OK(b, ops->copy_in(b->d, p[0], r->keys, nk, NULL, &b->e));
   OK(b, ops->copy_in(b->d, p[1], r->values, nv, NULL, &b->e));
-  if (rt_loaded_launch(r->l, NULL, args, &b->e) ||
+  if (rt_loaded_launch(r->k.l, NULL, args, &b->e) ||
       ops->copy_out(b->d, r->keys, p[2], nk, NULL, &b->e)) {
     fail_msg("%s: %s (%s)", r->words, b->e.message, b->e.place);
   }
@@ -265,7 +237,7 @@ static void sort_two_kinds(bed *b, keys *k, int value_bytes, const char *config,
   assert_sorts(b, &r, k, (kind)(turn % KINDS));
   assert_sorts(b, &r, k, (kind)((turn + 3) % KINDS));
   assert_sorts(b, &r, k, SPECIAL);
-  close_run(&r);
+  bed_kernel_close(&r.k);
 }
 
 static void any_data_is_sorted(void **state) {
@@ -345,7 +317,7 @@ static void many_tiles_are_sorted(void **state) {
              arena_format(&b->a, "ALG=onesweep,%s", cases[i].config));
     assert_sorts(b, &r, &k, UNIFORM);
     assert_sorts(b, &r, &k, FEW);
-    close_run(&r);
+    bed_kernel_close(&r.k);
     arena_clear(&b->a);
   }
 }
@@ -382,7 +354,7 @@ static void uneven_keys_give_way(void **state) {
     for (size_t j = 0; j < sizeof kinds / sizeof *kinds; j++) {
       assert_sorts(b, &r, &k, kinds[j]);
     }
-    close_run(&r);
+    bed_kernel_close(&r.k);
     arena_clear(&b->a);
   }
 }
@@ -419,7 +391,7 @@ static void only_the_given_bits_count(void **state) {
     k.end = k.end < width ? k.end : width;
     k.begin = k.begin < k.end ? k.begin : k.end;
     assert_sorts(b, &r, &k, UNIFORM);
-    close_run(&r);
+    bed_kernel_close(&r.k);
     arena_clear(&b->a);
   }
 }
@@ -459,7 +431,7 @@ static void segments_are_sorted(void **state) {
       cut(b, &k, (size_t)(1 + 9 * i));
       assert_sorts(b, &r, &k, what);
     }
-    close_run(&r);
+    bed_kernel_close(&r.k);
     arena_clear(&b->a);
   }
 }

@@ -56,28 +56,11 @@ typedef struct kernel {
   const char *words; /* for messages */
 } kernel;
 
-/* Any valid point whose ALG, the first parameter, is the last there is. */
-static void draw_config(bed *b, const bed_kernel *k, gen_config *c) {
-  size_t failing = 0;
-  do {
-    for (size_t i = 0; i < k->t->n_params; i++) {
-      const size_t n = k->t->params[i].n;
-      c->index[i] = (uint16_t)(i ? random_below(&b->random, n) : n - 1);
-    }
-    assert_ok(gen_config_failing(k->g, c, &failing, &b->e), &b->e);
-  } while (failing < k->t->n_requirements);
-}
-
-/* config NULL: any */
+/* config NULL: any of the last algorithm */
 static kernel open_kernel(bed *b, const char *family, const char *problem, const char *config) {
   kernel k = {bed_problem_open(b, NULL, family, problem)};
-  gen_config c = {0};
   str words = {0};
-  if (config) {
-    c = bed_config(b, &k.k, config);
-  } else {
-    draw_config(b, &k.k, &c);
-  }
+  const gen_config c = config ? bed_config(b, &k.k, config) : bed_any_config(b, &k.k, true);
   str_add(&words, " --config ");
   gen_config_text(k.k.t, &c, &words);
   k.words = arena_format(&b->a, "%s%s", problem, str_text(&words));
