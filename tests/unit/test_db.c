@@ -1019,36 +1019,10 @@ static void test_default_path(void **state) {
   FAILS(s, ERR_IO, "--db", db_default_path(&s->a, &path, &s->e));
 }
 
-enum { N_PROBLEMS = 20, N_CONFIGS = 10000 };
+enum { N_PROBLEMS = 20, N_CONFIGS = 500 };
 
-static double best_open_sec(scratch *s) {
-  double best = 1;
-  for (int i = 0; i < 20; i++) {
-    db *d;
-    double start = now_sec();
-    OK(s, db_open(s->path, i % 2 ? DB_WRITE : DB_READ, &d, &s->e));
-    double sec = now_sec() - start;
-    best = sec < best ? sec : best;
-    db_close(d);
-  }
-  return best;
-}
-
-static double mean_best_sec(scratch *s, db *d, int n) {
-  double start = now_sec();
-  for (int i = 0; i < n; i++) {
-    char problem[32];
-    db_result r;
-    snprintf(problem, sizeof problem, "saxpy n=%d", i % N_PROBLEMS);
-    OK(s, db_best(d, saxpy.hash, card.key, problem, &s->a, &r, &s->e));
-    assert_int_equal(atoi(r.t.config + 3), (i % N_PROBLEMS * 37 + 11) % N_CONFIGS);
-    arena_clear(&s->a);
-  }
-  return (now_sec() - start) / n;
-}
-
-/* 200,000 samples: a look-up must not notice them. */
-static void test_speed(void **state) {
+/* Of 10,000 samples the best of each problem is the right one; tests/bench/bench_db has the times. */
+static void test_best_among_many(void **state) {
   scratch *s = *state;
   db_close(open_writer(s));
   char sql[1600];
@@ -1065,31 +1039,23 @@ static void test_speed(void **state) {
       "  - (p.id - 1) * 37 - 11) %% %d, 0.01, 9, 1, 13000, 'GPU-1'"
       " FROM trial t JOIN problem p ON p.id = t.problem;"
       "COMMIT",
-      N_PROBLEMS, N_CONFIGS, N_CONFIGS, N_CONFIGS);
+      N_PROBLEMS, N_CONFIGS, 2 * N_CONFIGS, N_CONFIGS);
   run_sql(s->path, "DROP TRIGGER sample_sealed; DROP TRIGGER estimate_sealed");
   run_sql(s->path, sql);
   run_sql(s->path, strstr(steps[3], "CREATE TRIGGER"));
-  double open_sec = best_open_sec(s);
   db *d;
   OK(s, db_open(s->path, DB_WRITE, &d, &s->e));
-  double best_sec = mean_best_sec(s, d, 2000);
-  double start = now_sec();
-  for (int i = 0; i < 200; i++) {
-    char config[32];
-    snprintf(config, sizeof config, "new %d", i);
-    put_sample(s, d, put_trial(s, d, config), DB_FINAL, 1);
+  for (int i = 0; i < N_PROBLEMS; i++) {
+    char problem[32];
+    db_result r;
+    snprintf(problem, sizeof problem, "saxpy n=%d", i);
+    OK(s, db_best(d, saxpy.hash, card.key, problem, &s->a, &r, &s->e));
+    assert_int_equal(atoi(r.t.config + 3), (i * 37 + 11) % N_CONFIGS);
   }
-  double put_sec = (now_sec() - start) / 200;
   db_problem *problems;
   size_t n;
-  start = now_sec();
   OK(s, db_problems(d, NULL, &s->a, &problems, &n, &s->e));
-  print_message("bench db: %d samples; open %.3f ms, best %.4f ms, put %.3f ms, list %.1f ms\n",
-                N_PROBLEMS * N_CONFIGS, 1e3 * open_sec, 1e3 * best_sec, 1e3 * put_sec,
-                1e3 * (now_sec() - start));
-  assert_int_equal(n, N_PROBLEMS + 1);
-  assert_true(open_sec < 5e-3);
-  assert_true(best_sec < 1e-3);
+  assert_int_equal(n, N_PROBLEMS);
   db_close(d);
 }
 
@@ -1125,7 +1091,7 @@ int main(void) {
       SCRATCH_TEST(test_an_older_file_is_read_as_it_is),
       SCRATCH_TEST(test_portfolios),
       SCRATCH_TEST(test_default_path),
-      SCRATCH_TEST(test_speed),
+      SCRATCH_TEST(test_best_among_many),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);
 }
