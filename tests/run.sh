@@ -29,7 +29,7 @@ account() { # LOG STATUS PROGRAM
       skips = skips "SKIPPED  " name ": " (reason ? reason : "no reason given") "\n"
       if (ci == "true" && reason !~ /GPU|sanitizer/) failed++; else skipped++
     }
-    /^\[ RUN      \]/ { reason = "" }
+    /^\[ RUN      \]/ { reason = ""; ended = 0 } # a program may run several groups
     /^skipped: / { reason = substr($0, 10) }
     /^\[       OK \]/ { passed++ }
     /^\[  SKIPPED \] [a-zA-Z_0-9]*$/ && !ended { skip($NF) }

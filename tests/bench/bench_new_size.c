@@ -29,6 +29,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "random.h"
 #include "run.h"
 #include "serve_family.h"
 #include "file.h"
@@ -74,10 +75,8 @@ static double thread_us(void) {
   return 1e6 * (double)t.tv_sec + 1e-3 * (double)t.tv_nsec;
 }
 
-/* Of Knuth's MMIX, the upper half. */
 static double even(bench *b) {
-  b->seed = b->seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (double)(b->seed >> 32) / 4294967296.0;
+  return random_unit(&b->seed);
 }
 
 static int64_t side(bench *b) {

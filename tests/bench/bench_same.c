@@ -25,6 +25,7 @@
 #include "hash.h"
 #include "open_device.h"
 #include "harness.h"
+#include "random.h"
 
 enum { WORK_LOG2 = 24 }; /* what the emulated device does in a second */
 
@@ -64,9 +65,8 @@ typedef struct run {
   err e;
 } run;
 
-static size_t draw(run *r, size_t n) { /* Knuth's generator, the upper bits */
-  r->random = r->random * 6364136223846793005u + 1442695040888963407u;
-  return (size_t)((r->random >> 33) % n);
+static size_t draw(run *r, size_t n) {
+  return random_below(&r->random, n);
 }
 
 static void need(run *r, int rc) {

@@ -11,6 +11,7 @@
 #include "fake_device.h"
 #include "file.h"
 #include "open_device.h"
+#include "random.h"
 #include "run.h"
 #include "str.h"
 
@@ -307,8 +308,7 @@ static void test_times(void **state) {
 static uint64_t noise_state;
 static void noisy(fake *f, void **args) {
   probe(f, args);
-  noise_state = noise_state * 6364136223846793005u + 1442695040888963407u;
-  f->clock += 0.4e-3 * ((double)(noise_state >> 11) * 0x1p-53 - 0.5);
+  f->clock += 0.4e-3 * (random_unit(&noise_state) - 0.5);
 }
 
 /* The sequential test: as fast as the best is hardly ever given up, a third slower is, and
@@ -1038,6 +1038,8 @@ int main(int argc, char **argv) {
       REAL(test_saxpy),
       REAL(test_reduce),
       REAL(test_sgemm),
+      REAL(test_wrong_kernel),
+      REAL(test_stray_kernel),
   };
   failed += cmocka_run_group_tests(on_device, NULL, NULL);
   road_close(&r);

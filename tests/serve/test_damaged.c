@@ -6,12 +6,12 @@
 #include <sqlite3.h>
 
 #include "db_text.h"
+#include "random.h"
 
 static uint64_t state = 7;
 
 static uint32_t draw(uint32_t n) {
-  state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (uint32_t)((state >> 33) % n);
+  return (uint32_t)random_below(&state, n);
 }
 
 static void run_sql(fixture *f, const char *sql) {

@@ -7,6 +7,7 @@
 
 #include "check.h"
 #include "open_device.h"
+#include "random.h"
 #include "run.h"
 #include "online_draw.h"
 
@@ -102,8 +103,7 @@ static double best_of_random(bench *b, gen_space *s, size_t n, uint64_t seed) {
   double best = INFINITY;
   uint64_t x = seed;
   for (size_t i = 0; i < n; i++) {
-    x = x * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    gen_space_at(s, (size_t)(x >> 11) % gen_space_count(s), &c);
+    gen_space_at(s, random_below(&x, gen_space_count(s)), &c);
     best = fmin(best, time_of(b, &c, seed));
   }
   return best;

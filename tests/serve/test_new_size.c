@@ -5,6 +5,7 @@
 #include <malloc.h>
 #include <math.h>
 
+#include "random.h"
 #include "serve_choose.h"
 #include "serve_fixture.h"
 
@@ -17,10 +18,9 @@ static size_t heap_nbytes(void) {
 
 static uint64_t seed = 1;
 
-/* Of Knuth's MMIX, the upper half; evenly over the octaves from 16 to 2048. */
+/* Evenly over the octaves from 16 to 2048. */
 static int64_t side(void) {
-  seed = seed * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (int64_t)floor(16 * exp2((double)(seed >> 32) / 4294967296.0 * 7));
+  return (int64_t)floor(16 * exp2(7 * random_unit(&seed)));
 }
 
 static bool is_of_portfolio(serve *s, serve_family *f) {

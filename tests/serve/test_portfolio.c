@@ -11,6 +11,7 @@
 #include "portfolio_models.h"
 #include "portfolio_select.h"
 #include "db_text.h"
+#include "random.h"
 #include "sample_sizes.h"
 #include "serve_choose.h"
 #include "portfolio.h"
@@ -18,8 +19,7 @@
 static uint64_t state = 1;
 
 static double uniform(void) {
-  state = state * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-  return (double)(state >> 11) * 0x1p-53;
+  return random_unit(&state);
 }
 
 /* ---- the set -------------------------------------------------------------------------------- */

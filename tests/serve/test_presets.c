@@ -5,6 +5,7 @@
 
 #include "db_text.h"
 #include "serve_fixture.h"
+#include "random.h"
 
 static db_line example(void) {
   return (db_line){.device = {.key = "NVIDIA H200|sm_90|132|6144|1980|3201",
@@ -177,12 +178,6 @@ static void closed_files_follow_each_other(void **state) {
                "of the 2 results that it closes there are 0; copy the file again");
   assert_int_equal(number, 17);
   str_clear(&text);
-}
-
-static uint64_t random_next(uint64_t *x) { /* xorshift, Marsaglia 2003 */
-  *x ^= *x << 13;
-  *x ^= *x >> 7;
-  return *x ^= *x << 17;
 }
 
 static void mutate(char *text, size_t *n, uint64_t *x) {

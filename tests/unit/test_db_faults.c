@@ -8,6 +8,7 @@
 #define _GNU_SOURCE
 #include "db_fixture.h"
 #include "db_text.h"
+#include "random.h"
 
 #include <assert.h>
 #include <sqlite3.h>
@@ -466,10 +467,9 @@ static void check_rows(scratch *s, int last) {
 static void test_kill_at_any_moment(void **state) {
   scratch *s = *state;
   int last = -1;
-  unsigned seed = 1;
+  uint64_t seed = 1;
   for (int round = 0; round < 60; round++) {
-    seed = seed * 1103515245u + 12345u;
-    last = kill_a_writer(s, last + 1, round % 2, (seed >> 16) % 20000);
+    last = kill_a_writer(s, last + 1, round % 2, (unsigned)random_below(&seed, 20000));
     if (last >= 0) {
       check_rows(s, last);
     }

@@ -2,6 +2,7 @@
  */
 #define _GNU_SOURCE
 #include "gen_fixture.h"
+#include "random.h"
 
 /* What replaces what in the small template, the words and the line of the error. */
 typedef struct breakage {
@@ -491,15 +492,14 @@ static void use(gen_template *t) {
 /* A template with a few bytes changed opens or is refused, with a place, and nothing else. */
 static void mutations_are_refused_or_open(void **state) {
   (void)state;
-  uint32_t seed = 12345;
+  uint64_t seed = 12345;
   size_t n = strlen(mini_text), opened = 0;
   for (int i = 0; i < 3000; i++) {
     char text[sizeof mini_text];
     memcpy(text, mini_text, sizeof text);
     for (int k = 0; k <= i % 3; k++) {
       static const char bytes[] = "{}()[]'\"@,=-\n0n\0$x";
-      seed = seed * 1664525 + 1013904223;
-      text[(seed >> 8) % n] = bytes[(seed >> 4) % (sizeof bytes - 1)];
+      text[random_below(&seed, n)] = bytes[random_below(&seed, sizeof bytes - 1)];
     }
     gen_template *t;
     err e = {0};

@@ -4,6 +4,7 @@
 
 #include "gen_diagram_build.h"
 #include "gen_fixture.h"
+#include "random.h"
 
 /* A space whose requirements sit at every depth, read derived values of derived values, fields,
  * limits and choices; P0 and LAST are read by nothing. */
@@ -276,8 +277,7 @@ static void compare_diagram_with_trying_all(street *s, const gen_diagram *d,
 
 static uint64_t random_state;
 static size_t draw(size_t n) {
-  random_state = random_state * 6364136223846793005u + 1442695040888963407u;
-  return (random_state >> 33) % n;
+  return random_below(&random_state, n);
 }
 
 /* A requirement of one of the kinds that templates have, over random parameters and derived values;
