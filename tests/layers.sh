@@ -31,7 +31,7 @@ runtime/portfolio: runtime/base generator generator/space
 runtime/export: runtime/base generator runtime/portfolio
 runtime/serve: runtime/base generator db runtime/device runtime/run runtime/portfolio
 runtime/serve/capture: runtime/base generator runtime/device runtime/run runtime/serve
-runtime/serve/online: runtime/base generator db runtime/device runtime/run runtime/search runtime/portfolio runtime/serve
+runtime/serve/online: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve
 runtime/serve/tuned_api.c: runtime/base runtime/device runtime/serve runtime/serve/capture runtime/serve/online
 tuner/print: runtime/base generator runtime/device runtime/run
 tuner/workers: runtime/base generator db runtime/device runtime/run

@@ -53,8 +53,8 @@ static bool open_search(online_chooser *c) {
       gen_config_parse(c->t, c->k->info.config, &found, NULL)) {
     return false;
   }
-  online_draw_init(&c->draw, c->t, c->g, info->sms);
-  return online_draw_add(&c->draw, &found, &place);
+  online_search_init(&c->search, c->t, c->g);
+  return online_search_add(&c->search, &found, &place);
 }
 
 static bool next_config(online_chooser *c, gen_config *config, size_t *place) {
@@ -63,11 +63,11 @@ static bool next_config(online_chooser *c, gen_config *config, size_t *place) {
   }
   while (c->n_near) {
     *config = c->near[--c->n_near];
-    if (online_draw_add(&c->draw, config, place)) {
+    if (online_search_add(&c->search, config, place)) {
       return true;
     }
   }
-  return online_draw_next(&c->draw, config, place);
+  return online_search_next(&c->search, config, place);
 }
 
 static int make_source(online_chooser *c, const gen_config *config, str *text, rt_source *source) {
@@ -92,15 +92,15 @@ int online_chooser_next(online_chooser *c, gen_config *config, size_t *place, st
 }
 
 void online_chooser_tell(online_chooser *c, size_t place, double sec) {
-  online_draw_tell(&c->draw, place, sec);
+  online_search_tell(&c->search, place, sec);
 }
 
 bool online_chooser_has_more(const online_chooser *c, size_t most) {
-  return !c->exhausted && c->draw.n < most;
+  return !c->exhausted && c->search.n < most;
 }
 
 void online_chooser_close(online_chooser *c) {
-  online_draw_clear(&c->draw);
+  online_search_clear(&c->search);
   gen_instance_free(c->g);
   gen_close(c->t);
   c->g = NULL;

@@ -1,9 +1,9 @@
 /* online_chooser.h -- which variants of a problem's kernel are tried, in which order: what near
- * problems suggest, then what the search (online_draw.h) makes of the times known so far. */
+ * problems suggest, then what the search (online_search.h) makes of the times known so far. */
 #ifndef ONLINE_CHOOSER_H
 #define ONLINE_CHOOSER_H
 
-#include "online_draw.h"
+#include "online_search.h"
 #include "serve_context.h"
 
 enum { ONLINE_NEAR_MOST = 6 };
@@ -19,7 +19,7 @@ typedef struct online_chooser {
   pthread_mutex_t lock;
   gen_template *t;
   gen_instance *g;
-  online_draw draw;
+  online_search search;
   atomic_bool exhausted; /* nothing is left to try */
 } online_chooser;
 

@@ -1,4 +1,4 @@
-/* test_draw -- which variants are tried while a program runs: valid ones, each once, in the end all
+/* test_online_search -- which variants are tried while a program runs: valid ones, each once, in the end all
  * of them; and those that the times known so far speak for, not just any.
  */
 #define _GNU_SOURCE
@@ -9,12 +9,12 @@
 #include "open_device.h"
 #include "random.h"
 #include "run.h"
-#include "online_draw.h"
+#include "online_search.h"
 
 typedef struct bench {
   gen_template *t;
   gen_instance *g;
-  online_draw d;
+  online_search s;
 } bench;
 
 static void bench_new(bench *b, const char *family, const char *problem) {
@@ -27,12 +27,12 @@ static void bench_new(bench *b, const char *family, const char *problem) {
   assert_ok(gen_open(NULL, family, &b->t, &e), &e);
   assert_ok(gen_problem_parse(b->t, problem, &p, &e), &e);
   assert_ok(gen_instance_new(b->t, &p, limits, RT_NUMBERS, &b->g, &e), &e);
-  online_draw_init(&b->d, b->t, b->g, d->info.sms);
+  online_search_init(&b->s, b->t, b->g);
   d->ops->close(d);
 }
 
 static void bench_free(bench *b) {
-  online_draw_clear(&b->d);
+  online_search_clear(&b->s);
   gen_instance_free(b->g);
   gen_close(b->t);
 }
@@ -54,18 +54,18 @@ static void test_each_valid_one_comes_once(void **unused) {
   err e = {0};
   bench_new(&b, "saxpy", "saxpy n=100001");
   gen_config_default(b.t, &c);
-  assert_true(online_draw_add(&b.d, &c, &place));
-  assert_false(online_draw_add(&b.d, &c, &place));
-  online_draw_tell(&b.d, 0, 1);
-  for (n = 1; online_draw_next(&b.d, &c, &place); n++) {
+  assert_true(online_search_add(&b.s, &c, &place));
+  assert_false(online_search_add(&b.s, &c, &place));
+  online_search_tell(&b.s, 0, 1);
+  for (n = 1; online_search_next(&b.s, &c, &place); n++) {
     assert_int_equal(place, n);
     assert_ok(gen_config_check(b.g, &c, &e), &e);
-    assert_false(online_draw_add(&b.d, &c, &place));
-    online_draw_tell(&b.d, n, n % 7 ? 1 + (double)(n % 5) : INFINITY);
+    assert_false(online_search_add(&b.s, &c, &place));
+    online_search_tell(&b.s, n, n % 7 ? 1 + (double)(n % 5) : INFINITY);
   }
   const size_t all = n_valid(&b);
   printf("%zu of %zu\n", n, all);
-  assert_true(n <= all && n * 10 >= (all < ONLINE_DRAW_MOST ? all : ONLINE_DRAW_MOST) * 9);
+  assert_true(n <= all && n * 10 >= (all < ONLINE_SEARCH_MOST ? all : ONLINE_SEARCH_MOST) * 9);
   bench_free(&b);
 }
 
@@ -84,17 +84,17 @@ static double time_of(const bench *b, const gen_config *c, uint64_t seed) {
   return 1e-5 * exp(sum);
 }
 
-static double best_drawn(bench *b, size_t n, uint64_t seed) {
+static double best_found(bench *b, size_t n, uint64_t seed) {
   gen_config c;
   size_t place;
   double best = INFINITY;
-  online_draw_init(&b->d, b->t, b->g, 132);
-  while (b->d.n < n && online_draw_next(&b->d, &c, &place)) {
+  online_search_init(&b->s, b->t, b->g);
+  while (b->s.n < n && online_search_next(&b->s, &c, &place)) {
     const double sec = time_of(b, &c, seed);
-    online_draw_tell(&b->d, place, sec);
+    online_search_tell(&b->s, place, sec);
     best = fmin(best, sec);
   }
-  online_draw_clear(&b->d);
+  online_search_clear(&b->s);
   return best;
 }
 
@@ -119,10 +119,10 @@ static void test_times_are_learnt_from(void **unused) {
   bench_new(&b, "gemv", "gemv m=1000 n=1000");
   assert_ok(gen_space_new(b.g, &s, &e), &e);
   for (uint64_t seed = 1; seed <= OBJECTIVES; seed++) {
-    const double drawn = best_drawn(&b, TRIED, seed);
-    sum += log(drawn / best_of_random(&b, s, 10 * TRIED, seed)) / OBJECTIVES;
+    const double found = best_found(&b, TRIED, seed);
+    sum += log(found / best_of_random(&b, s, 10 * TRIED, seed)) / OBJECTIVES;
   }
-  printf("the best of %d drawn takes %.3f times that of %d at random\n", TRIED, exp(sum),
+  printf("the best of %d found takes %.3f times that of %d at random\n", TRIED, exp(sum),
          10 * TRIED);
   assert_true(sum < 0.02);
   gen_space_free(s);
