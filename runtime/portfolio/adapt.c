@@ -4,7 +4,7 @@
 
 /* ---- changing ------------------------------------------------------------------------------- */
 
-/* failing: as it is; most values do not mend even that */
+/* failing: of the unchanged configuration; most values do not repair even that requirement */
 static void try_values(const gen_template *t, gen_instance *g, const gen_config *c, size_t failing,
                        size_t param, adapt_change *best) {
   const size_t now = c->index[param];

@@ -1,20 +1,20 @@
 /* adapt.h -- a configuration made to fit a problem that it was not tuned for.
  *
- * A kernel tuned for a size that is a multiple of four loads four floats at a time; for the next
- * odd size that is not allowed, and nearly everything else about the kernel is still right. So the
- * parameters that a failing requirement reads are changed, one at a time and as little as will do,
+ * A kernel tuned for a size that is a multiple of four loads four floats at a time; for the next odd
+ * size that is not allowed, but nearly everything else about the kernel is still right. So the
+ * parameters that a failing requirement reads are changed, one at a time and as little as possible,
  * until all requirements hold. */
 #ifndef ADAPT_H
 #define ADAPT_H
 
 #include "gen.h"
 
-/* adapt_config -- false when it can't be made valid in a few changes
+/* adapt_config -- false when a few changes do not make it valid
  *   out  *changed  how many parameters
- *   cost an evaluation of the requirements per value tried: some dozens, a few us each */
+ *   cost an evaluation of the requirements per value tried: some dozens */
 bool adapt_config(const gen_template *t, gen_instance *g, gen_config *c, int *changed);
 
-/* ---- for those who do the same faster (feasibility_cache.h) ---------------------------------------- */
+/* ---- for feasibility_cache.h, which does the same faster ---------------------------------------- */
 
 enum { ADAPT_CHANGES_MOST = 6 };
 

@@ -2,8 +2,13 @@
 
 /* ---- features ------------------------------------------------------------------------------- */
 
-static bool is_number(const gen_template *t, size_t i) {
-  return !t->fields[i].names;
+bool portfolio_is_number(const gen_template *t, size_t field) {
+  return !t->fields[field].names;
+}
+
+bool portfolio_varies(const portfolio *c, const gen_template *t, size_t field) {
+  return portfolio_is_number(t, field) ? c->least[field] != c->most[field]
+                                       : (c->choices[field] & (c->choices[field] - 1)) != 0;
 }
 
 typedef struct feature_list {
@@ -19,7 +24,7 @@ static void add_feature(feature_list *l, chooser_feature f) {
 
 static void add_choices(const gen_template *t, feature_list *l, size_t i) {
   const size_t n = t->fields[i].n_names;
-  for (size_t j = 0; j < n && (n > 2 || j < 1); j++) { /* of two, one tells */
+  for (size_t j = 0; j < n && (n > 2 || j < 1); j++) { /* of two names, one feature is enough */
     add_feature(l,
                 (chooser_feature){.kind = CHOOSER_CHOICE, .a = (uint8_t)i, .choice = (int64_t)j});
   }
@@ -27,14 +32,14 @@ static void add_choices(const gen_template *t, feature_list *l, size_t i) {
 
 static void add_pairs(const gen_template *t, feature_list *l, size_t i) {
   for (size_t j = i + 1; j < t->n_fields; j++) {
-    if (!is_number(t, j)) {
+    if (!portfolio_is_number(t, j)) {
       continue;
     }
     const chooser_feature pair = {.a = (uint8_t)i, .b = (uint8_t)j};
     add_feature(l, (chooser_feature){.kind = CHOOSER_RATIO, .a = pair.a, .b = pair.b});
     add_feature(l, (chooser_feature){.kind = CHOOSER_PRODUCT, .a = pair.a, .b = pair.b});
     for (size_t k = j + 1; k < t->n_fields; k++) {
-      if (is_number(t, k)) {
+      if (portfolio_is_number(t, k)) {
         add_feature(l, (chooser_feature){
                            .kind = CHOOSER_VOLUME, .a = pair.a, .b = pair.b, .c = (uint8_t)k});
       }
@@ -45,14 +50,14 @@ static void add_pairs(const gen_template *t, feature_list *l, size_t i) {
 size_t portfolio_features(const gen_template *t, chooser_feature *list, size_t most) {
   feature_list l = {.list = list, .most = most};
   for (size_t i = 0; i < t->n_fields; i++) {
-    if (is_number(t, i)) {
+    if (portfolio_is_number(t, i)) {
       add_feature(&l, (chooser_feature){.kind = CHOOSER_FIELD, .a = (uint8_t)i});
     } else {
       add_choices(t, &l, i);
     }
   }
   for (size_t i = 0; i < t->n_fields; i++) {
-    if (is_number(t, i)) {
+    if (portfolio_is_number(t, i)) {
       add_pairs(t, &l, i);
     }
   }
@@ -81,8 +86,8 @@ static bool near_range(const portfolio *c, size_t i, double v) {
 
 static bool in_range(const gen_template *t, const portfolio *c, const int64_t *values) {
   for (size_t i = 0; i < t->n_fields; i++) {
-    const bool in = is_number(t, i) ? near_range(c, i, (double)values[i])
-                                    : values[i] < 64 && (c->choices[i] >> values[i] & 1);
+    const bool in = portfolio_is_number(t, i) ? near_range(c, i, (double)values[i])
+                                              : values[i] < 64 && (c->choices[i] >> values[i] & 1);
     if (!in) {
       return false;
     }

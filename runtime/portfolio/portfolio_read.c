@@ -1,4 +1,3 @@
-/* portfolio_text.c -- a portfolio as text (portfolio.h), written and read. */
 #define _GNU_SOURCE
 #include <ctype.h>
 #include <math.h>
@@ -7,163 +6,29 @@
 
 #include "portfolio.h"
 
-static bool is_number(const gen_template *t, size_t field) {
-  return !t->fields[field].names;
-}
-
-/* ---- writing -------------------------------------------------------------------------------- */
-
-static void add_range(const gen_template *t, const portfolio *c, size_t i, str *out) {
-  const gen_field *f = &t->fields[i];
-  str_addf(out, "range %s", f->name);
-  if (is_number(t, i)) {
-    str_addf(out, " %lld %lld", (long long)c->least[i], (long long)c->most[i]);
-  }
-  for (size_t j = 0; j < f->n_names; j++) {
-    if (c->choices[i] >> j & 1) {
-      str_addf(out, " %s", f->names[j]);
-    }
-  }
-  str_add(out, "\n");
-}
-
-static void add_node(const gen_template *t, const chooser_node *n, str *out) {
-  if (!n->no) {
-    str_addf(out, "leaf %.3g %.3g", n->expected, n->worst);
-    for (size_t i = 0; i < n->n_order; i++) {
-      str_addf(out, " %u%s", n->order[i], i + 1 == n->n_short ? " then" : "");
-    }
-  } else {
-    str_add(out, "if ");
-    portfolio_feature_text(t, &n->feature, out);
-    if (n->feature.kind != CHOOSER_CHOICE) {
-      str_addf(out, " < %.9g", n->below);
-    }
-    str_addf(out, " else %zu", n->no);
-  }
-  str_add(out, "\n");
-}
-
-/* What is the same for all sizes, the range tells. */
-static bool varies(const portfolio *c, const gen_template *t, size_t field) {
-  return is_number(t, field) ? c->least[field] != c->most[field]
-                             : (c->choices[field] & (c->choices[field] - 1)) != 0;
-}
-
-static void add_costs(const chooser_costs *c, str *out) {
-  size_t n = CHOOSER_COSTS;
-  while (n > 0 && c->cost[n - 1] == 0) {
-    n--;
-  }
-  str_addf(out, "costs %.6g", c->at_once);
-  for (size_t i = 0; i < n; i++) {
-    str_addf(out, " %.4g", c->cost[i]);
-  }
-  str_add(out, "\n");
-}
-
-static void add_value(const gen_value *v, str *out) {
-  if (v->s) {
-    str_add(out, v->s);
-  } else {
-    str_addf(out, "%lld", (long long)v->i);
-  }
-}
-
-static void add_variant(const gen_template *t, const gen_config *whole, const model_variant *f,
-                        str *out) {
-  str_addf(out, "form %.9g", f->threads);
-  for (size_t i = 0; i < t->n_params; i++) {
-    if (f->config.index[i] != whole->index[i]) {
-      str_addf(out, " %s=", t->params[i].name);
-      add_value(&t->params[i].values[f->config.index[i]], out);
-    }
-  }
-  str_add(out, "\n");
-  for (size_t i = 0; i < f->n; i++) {
-    const model_sample *x = &f->samples[i];
-    str_addf(out, "at %zu %.9g %.5g\n", (size_t)x->size, (double)x->blocks, (double)x->weight);
-  }
-}
-
-static void add_size(const gen_template *t, const portfolio *c, size_t i, str *out) {
-  str_addf(out, "size %.6g", c->model.flops[i]);
-  for (size_t k = 0; k < t->n_fields; k++) {
-    const int64_t v = c->model.values[i * t->n_fields + k];
-    if (varies(c, t, k) && is_number(t, k)) {
-      str_addf(out, " %lld", (long long)v);
-    } else if (varies(c, t, k)) {
-      str_addf(out, " %s", t->fields[k].names[v]);
-    }
-  }
-  str_add(out, "\n");
-}
-
-static void add_model(const gen_template *t, const portfolio *c, str *out) {
-  const portfolio_model *m = &c->model;
-  str_addf(out, "model %.6g\n", m->fits[0].chooser.costs.sms);
-  for (size_t i = 0; i < m->sizes.n; i++) {
-    add_size(t, c, i, out);
-  }
-  for (size_t k = 0; k < m->n_configs; k++) {
-    add_costs(&m->fits[k].chooser.costs, out);
-    for (size_t i = 0; i < m->fits[k].n_variants; i++) {
-      add_variant(t, &c->configs[k], &m->fits[k].variants[i], out);
-    }
-  }
-}
-
-static int version(const portfolio *c) {
-  for (size_t i = 0; i < c->n_nodes; i++) {
-    if (c->nodes[i].n_short) {
-      return 5;
-    }
-  }
-  return c->model.sizes.n ? 4 : 1;
-}
-
-void portfolio_text(const gen_template *t, const portfolio *c, str *out) {
-  str_addf(out, "portfolio %d\nasked %.6g\nsizes %zu\nexpected %.3g %.3g\n", version(c), c->asked,
-           c->n_sizes, c->expected, c->worst);
-  for (size_t i = 0; i < t->n_fields; i++) {
-    add_range(t, c, i, out);
-  }
-  for (size_t i = 0; i < c->n_configs; i++) {
-    str_add(out, "config ");
-    gen_config_text(t, &c->configs[i], out);
-    str_add(out, "\n");
-  }
-  for (size_t i = 0; i < c->n_nodes; i++) {
-    add_node(t, &c->nodes[i], out);
-  }
-  if (c->model.sizes.n) {
-    add_model(t, c, out);
-  }
-}
-
-/* ---- reading -------------------------------------------------------------------------------- */
+/* ---- words ---------------------------------------------------------------------------------- */
 
 typedef struct reading {
   const gen_template *t;
   arena *a;
-  arena *sizes, *variants; /* what goes where it is not asked for: then not the same as a */
+  arena *sizes, *variants; /* of what only portfolio_read_all keeps; else not the same as a */
   portfolio *c;
   gen_config *configs;
   chooser_node *nodes;
   bool ranged[GEN_MAX_FIELDS];
-  double sms; /* of the model; 0: there is none yet */
+  double sms; /* of the model; 0: none was read yet */
   int64_t *values;
   double *flops;
   model_fit *fits;
-  size_t n_fits, at;            /* at: of the configuration in hand, its sizes so far */
-  model_variant *variant;       /* the one in hand */
-  model_sample *samples;        /* of the configuration in hand */
-  size_t n_variants, n_samples; /* of the configuration in hand, at most */
+  size_t n_fits, at;            /* at: samples so far of the configuration being read */
+  model_variant *variant;       /* being read */
+  model_sample *samples;        /* of the configuration being read */
+  size_t n_variants, n_samples; /* of the configuration being read, at most */
   char *words;                  /* of the line */
   const char *rest;             /* of the text */
 } reading;
 
-/* There are ten thousand lines, and a process waits for them: no calls per word. */
+/* A process waits while ten thousand lines are read: no calls per word. */
 static char *next_word(reading *r) {
   char *word = r->words, *end;
   while (word && *word == ' ') {
@@ -187,8 +52,8 @@ static const char *digits(const char *at, uint64_t *v, int *n) {
   return at;
 }
 
-/* "-12.5e-7": of up to 15 digits and powers of ten up to the 22nd both are exact, so one
- * multiplication or division rounds as strtod does.
+/* "-12.5e-7". Up to 15 digits and powers of ten up to the 22nd are both exact, so one multiplication or
+ * division rounds as strtod does.
  * src: Clinger, How to read floating point numbers accurately, 1990, section 4 */
 static bool short_number(const char *at, double *v) {
   static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
@@ -283,7 +148,7 @@ static bool read_range(reading *r) {
     return false;
   }
   r->ranged[i] = true;
-  if (is_number(r->t, i)) {
+  if (portfolio_is_number(r->t, i)) {
     const char *least = next_word(r), *most = next_word(r);
     return least && most && text_integer(least, &r->c->least[i]) &&
            text_integer(most, &r->c->most[i]) && r->c->least[i] <= r->c->most[i] && done(r);
@@ -306,7 +171,7 @@ static bool read_config(reading *r) {
 static bool whole_field(reading *r, const char **at, uint8_t *out) {
   size_t i;
   const size_t n = strcspn(*at, "*/");
-  if (!find_field(r->t, *at, n, &i) || !is_number(r->t, i)) {
+  if (!find_field(r->t, *at, n, &i) || !portfolio_is_number(r->t, i)) {
     return false;
   }
   *out = (uint8_t)i;
@@ -357,7 +222,7 @@ static chooser_node *new_node(reading *r) {
   return r->c->n_nodes < PORTFOLIO_NODES ? &r->nodes[r->c->n_nodes++] : NULL;
 }
 
-/* Branches go forward, so a walk ends. */
+/* Branches go forward, so every walk ends. */
 static bool read_if(reading *r) {
   chooser_node *n = new_node(r);
   if (!n || !read_feature(r, &n->feature)) {
@@ -413,12 +278,13 @@ static bool read_model(reading *r) {
 static bool read_value(reading *r, size_t field, int64_t *v) {
   const portfolio *c = r->c;
   size_t i;
-  if (!varies(c, r->t, field)) {
-    *v = is_number(r->t, field) ? c->least[field] : __builtin_ctzll(c->choices[field] | 1ull << 63);
+  if (!portfolio_varies(c, r->t, field)) {
+    *v = portfolio_is_number(r->t, field) ? c->least[field]
+                                          : __builtin_ctzll(c->choices[field] | 1ull << 63);
     return true;
   }
   const char *word = next_word(r);
-  if (is_number(r->t, field)) {
+  if (portfolio_is_number(r->t, field)) {
     return word && text_integer(word, v);
   }
   const bool found = find_name(&r->t->fields[field], word, &i);
@@ -441,7 +307,7 @@ static bool read_size(reading *r) {
   return done(r);
 }
 
-/* The lines of this configuration: up to the next one's costs. */
+/* Count this configuration's lines: up to the next one's costs. */
 static void count_lines(reading *r) {
   r->n_variants = r->n_samples = 0;
   for (const char *at = r->rest; at && *at != 'c';) {
@@ -452,7 +318,7 @@ static void count_lines(reading *r) {
   }
 }
 
-/* Once the configuration in hand is complete. */
+/* Once all lines of a configuration are read. */
 static bool lay_out_rows(reading *r) {
   model_fit *fit = r->n_fits ? &r->fits[r->n_fits - 1] : NULL;
   if (fit && model_fit_rows(r->t, fit, r->a, NULL)) {
@@ -506,7 +372,7 @@ static bool find_choice(const gen_param *p, const char *text, uint16_t *index) {
   return false;
 }
 
-/* "SPLITK=2"; they come in the template's order. */
+/* "SPLITK=2"; changes stand in the template's order. */
 static bool read_change(reading *r, char *word, size_t *from, gen_config *c) {
   char *text = strchr(word, '=');
   if (!text) {
@@ -564,13 +430,13 @@ static bool read_at(reading *r) {
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* The model comes last: it goes by the number of configurations and sizes. */
+/* The model comes last, since its lines depend on the number of configurations and sizes. */
 static bool read_line(reading *r, char *line) {
   static const struct {
     const char *word;
     bool (*read)(reading *);
     bool of_model;
-  } lines[] = {{"at", read_at, true}, /* most are */
+  } lines[] = {{"at", read_at, true}, /* the most frequent */
                {"form", read_variant, true},
                {"size", read_size, true},
                {"costs", read_costs, true},
@@ -620,15 +486,16 @@ static bool is_any(const char *line, const char *const *list, size_t n) {
 static int read_version(const char *line, err *e) {
   if (is_any(line, old_versions, sizeof old_versions / sizeof *old_versions)) {
     return err_set(e, ERR_USAGE,
-                   "this portfolio is of an older autotune, whose models were others: `autotune "
-                   "cover` makes a new one");
+                   "an older autotune made this portfolio, and its models can't be used: `autotune "
+                   "portfolio` makes a new one");
   }
   return is_any(line, versions, sizeof versions / sizeof *versions)
              ? 0
-             : err_set(e, ERR_USAGE, "this is no portfolio, or one of another version of autotune");
+             : err_set(e, ERR_USAGE,
+                       "this is no portfolio, or of a version of autotune that is not known");
 }
 
-/* A copy of each line, which is cut into words. */
+/* Each line is copied, since it is cut into words. */
 static int read_lines(reading *r, const char *text, str *line, err *e) {
   for (size_t number = 1; text; number++) {
     const char *end = strchr(text, '\n');
