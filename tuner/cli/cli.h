@@ -117,6 +117,8 @@ int cli_number(const char *option, const char *value, int64_t least, int64_t mos
                int64_t *out, err *e);
 /* cli_timing -- stream or graph */
 int cli_timing(const cli *c, rt_replay *out, err *e);
+/* cli_race -- --rounds, with this default, --timing and --hot */
+int cli_race(const cli *c, int64_t rounds, int64_t *n, rt_timing *how, err *e);
 /* cli_device -- --device, else $TUNED_DEVICE, else GPU 0, else emu */
 const char *cli_device(const cli *c);
 /* cli_open_db -- err ERR_NOTFOUND for DB_READ: nothing tuned yet */
@@ -125,6 +127,8 @@ int cli_open_db(const cli *c, db_mode mode, db **out, err *e);
 int cli_template_options(const cli *c, arena *a, gen_options *out, err *e);
 /* cli_open_template -- of the first word */
 int cli_open_template(const cli *c, arena *a, gen_template **t, err *e);
+/* cli_param -- a parameter of the template by name, which may be NULL; err ERR_USAGE lists them */
+int cli_param(const gen_template *t, const char *name, size_t *out, err *e);
 /* cli_problem -- from the words after the family */
 int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e);
 

@@ -51,3 +51,29 @@ int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e) {
   str_clear(&text);
   return rc;
 }
+
+static int unknown_param(const gen_template *t, const char *name, err *e) {
+  const char *names[GEN_MAX_PARAMS];
+  str list = {0};
+  for (size_t i = 0; i < t->n_params; i++) {
+    names[i] = t->params[i].name;
+    str_addf(&list, "%s%s", i ? ", " : "", names[i]);
+  }
+  const char *near = name ? text_nearest(name, names, t->n_params) : NULL;
+  const int rc = name ? err_set(e, ERR_USAGE, "%s has no parameter '%s'%s%s%s; there are: %s",
+                                t->name, name, near ? ", did you mean '" : "", near ? near : "",
+                                near ? "'?" : "", str_text(&list))
+                      : err_set(e, ERR_USAGE, "name a parameter: --by one of: %s", str_text(&list));
+  str_clear(&list);
+  return rc;
+}
+
+int cli_param(const gen_template *t, const char *name, size_t *out, err *e) {
+  for (size_t i = 0; i < t->n_params; i++) {
+    if (name && !strcmp(name, t->params[i].name)) {
+      *out = i;
+      return 0;
+    }
+  }
+  return unknown_param(t, name, e);
+}

@@ -29,3 +29,10 @@ int cli_timing(const cli *c, rt_replay *out, err *e) {
              ? 0
              : err_set(e, ERR_USAGE, "--timing '%s' is neither stream nor graph", c->timing);
 }
+
+int cli_race(const cli *c, int64_t rounds, int64_t *n, rt_timing *how, err *e) {
+  TRY(cli_number("rounds", c->rounds, 1, 10000, rounds, n, e));
+  TRY(cli_timing(c, &how->replay, e));
+  how->hot = c->hot != NULL;
+  return 0;
+}

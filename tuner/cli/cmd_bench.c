@@ -15,9 +15,8 @@
 #include "cli.h"
 #include "config_words.h"
 #include "emu.h"
-#include "file.h"
 #include "problem_list.h"
-#include "numbers.h"
+#include "print.h"
 #include "open_device.h"
 #include "suite.h"
 #include "tuned.h"
@@ -262,8 +261,7 @@ static int bench_one(bench_run *r, size_t i, err *e) {
 static int plot(const bench_run *r, err *e) {
   str s = {0};
   bench_report_plot(&r->report, r->rows, r->suite.n, &s);
-  int rc = s.failed ? err_set(e, ERR_NOMEM, "out of memory") : file_write(r->c->plot, s.p, s.n, e);
-  str_clear(&s);
+  const int rc = print_file(r->c->plot, &s, e);
   return rc;
 }
 
@@ -400,9 +398,7 @@ static int find_peer(bench_run *r, err *e) {
 
 static int open_all(bench_run *r, err *e) {
   const cli *c = r->c;
-  TRY(cli_number("rounds", c->rounds, 1, 10000, 25, &r->rounds, e));
-  TRY(cli_timing(c, &r->how.replay, e));
-  r->how.hot = c->hot != NULL;
+  TRY(cli_race(c, 25, &r->rounds, &r->how, e));
   TRY(cli_open_template(c, &r->memory, &r->place.t, e));
   TRY(open_suite(r, e));
   if (c->config && r->suite.n != 1) {

@@ -5,7 +5,7 @@
 #include "cli.h"
 #include "emu.h"
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "run.h"
 #include "verbs.h"
 

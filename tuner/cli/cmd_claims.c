@@ -7,7 +7,7 @@
 #include "bench_case.h"
 #include "claims.h"
 #include "emu.h"
-#include "numbers.h"
+#include "print.h"
 #include "open_device.h"
 #include "verbs.h"
 
@@ -133,9 +133,7 @@ static int try_all(claims_run *r, err *e) {
 }
 
 static int run(claims_run *r, err *e) {
-  TRY(cli_number("rounds", r->c->rounds, 1, 10000, 15, &r->rounds, e));
-  TRY(cli_timing(r->c, &r->how.replay, e));
-  r->how.hot = r->c->hot != NULL;
+  TRY(cli_race(r->c, 15, &r->rounds, &r->how, e));
   TRY(claims_open(r->c->claims, &r->memory, &r->claims, &r->n, e));
   TRY(check_words(r, e));
   TRY(rt_compiler_open(&r->place.compiler, e));

@@ -6,10 +6,9 @@
 #include "bench_case.h"
 #include "budget.h"
 #include "config_words.h"
-#include "file.h"
 #include "comparison.h"
 #include "problem_list.h"
-#include "numbers.h"
+#include "print.h"
 #include "open_device.h"
 #include "suite.h"
 #include "verbs.h"
@@ -32,33 +31,6 @@ typedef struct compare_run {
 } compare_run;
 
 /* ---- words ----------------------------------------------------------------------------------- */
-
-static int no_param(const compare_run *r, err *e) {
-  const gen_template *t = r->place.t;
-  const char *names[GEN_MAX_PARAMS], *wanted = r->c->by;
-  str list = {0};
-  for (size_t i = 0; i < t->n_params; i++) {
-    names[i] = t->params[i].name;
-    str_addf(&list, "%s%s", i ? ", " : "", names[i]);
-  }
-  const char *near = wanted ? text_nearest(wanted, names, t->n_params) : NULL;
-  int rc = wanted ? err_set(e, ERR_USAGE, "%s has no parameter '%s'%s%s%s; there are: %s", t->name,
-                            wanted, near ? ", did you mean '" : "", near ? near : "",
-                            near ? "'?" : "", str_text(&list))
-                  : err_set(e, ERR_USAGE, "compare what? --by one of: %s", str_text(&list));
-  str_clear(&list);
-  return rc;
-}
-
-static int find_param(compare_run *r, err *e) {
-  const gen_template *t = r->place.t;
-  for (r->param = 0; r->param < t->n_params; r->param++) {
-    if (r->c->by && !strcmp(r->c->by, t->params[r->param].name)) {
-      return 0;
-    }
-  }
-  return no_param(r, e);
-}
 
 /* "2^16,2^20" are values of the first field, "m=n=k=256,512" of the named fields. */
 static void add_sizes(const compare_run *r, str *line) {
@@ -275,8 +247,7 @@ static int open_device(compare_run *r, err *e) {
 static int plot(const compare_run *r, err *e) {
   str s = {0};
   comparison_plot(&r->head, r->comparisons, r->suite.n, &s);
-  int rc = s.failed ? err_set(e, ERR_NOMEM, "out of memory") : file_write(r->c->plot, s.p, s.n, e);
-  str_clear(&s);
+  const int rc = print_file(r->c->plot, &s, e);
   return rc;
 }
 
@@ -294,11 +265,9 @@ static void print(compare_run *r) {
 }
 
 static int compare(compare_run *r, err *e) {
-  TRY(cli_number("rounds", r->c->rounds, 1, 10000, 25, &r->rounds, e));
-  TRY(cli_timing(r->c, &r->how.replay, e));
-  r->how.hot = r->c->hot != NULL;
+  TRY(cli_race(r->c, 25, &r->rounds, &r->how, e));
   TRY(cli_open_template(r->c, &r->memory, &r->place.t, e));
-  TRY(find_param(r, e));
+  TRY(cli_param(r->place.t, r->c->by, &r->param, e));
   TRY(open_problems(r, e));
   TRY(plan_searches(r, e));
   r->comparisons = ARENA_ARRAY(&r->memory, comparison, r->suite.n + 1);

@@ -13,7 +13,7 @@
 #include "db_text.h"
 #include "file.h"
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "open_device.h"
 #include "verbs.h"
 
@@ -59,13 +59,11 @@ static int read_lines(const cli *c, lines *l, err *e) {
 }
 
 static int write_text(const char *path, str *text, err *e) {
-  int rc = text->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
-  if (!rc && path) {
-    rc = file_write(path, str_text(text), text->n, e);
-  } else if (!rc) {
-    fwrite(str_text(text), 1, text->n, stdout);
+  if (path) {
+    return print_file(path, text, e);
   }
-  str_clear(text);
+  const int rc = text->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  print_str(text);
   return rc;
 }
 

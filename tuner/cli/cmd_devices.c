@@ -1,7 +1,7 @@
 /* cmd_devices.c -- autotune devices: list the GPUs and the emulated devices. */
 #include "cli.h"
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "emu.h"
 #include "open_device.h"
 #include "verbs.h"

@@ -6,7 +6,7 @@
 
 #include "cli.h"
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "open_device.h"
 #include "peer.h"
 #include "verbs.h"

@@ -1,6 +1,6 @@
 /* cmd_emit.c -- autotune emit: print the CUDA source of a configuration. */
 #include "cli.h"
-#include "numbers.h"
+#include "print.h"
 #include "verbs.h"
 
 static int valid(cli_kernel *k, err *e) {

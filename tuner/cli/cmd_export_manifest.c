@@ -2,7 +2,7 @@
 #include <string.h>
 
 #include "cmd_export.h"
-#include "file.h"
+#include "print.h"
 
 static void add_member(str *s, const char *name, const char *text) {
   str_addf(s, ",\n  \"%s\": ", name);
@@ -103,8 +103,5 @@ int cmd_export_manifest(export_run *x, const export_info *what, const choice *ch
   }
   add_files(x, &s);
   str_add(&s, "\n}\n");
-  const int rc = s.failed ? err_set(e, ERR_NOMEM, "out of memory")
-                          : file_write(x->c->manifest, str_text(&s), s.n, e);
-  str_clear(&s);
-  return rc;
+  return print_file(x->c->manifest, &s, e);
 }

@@ -6,7 +6,7 @@
 #include "importance.h"
 #include "json_writer.h"
 #include "known.h"
-#include "numbers.h"
+#include "print.h"
 #include "verbs.h"
 
 enum {

@@ -7,7 +7,7 @@
 #include "db_text.h"
 #include "emu.h"
 #include "learned.h"
-#include "numbers.h"
+#include "print.h"
 #include "serve_presets.h"
 #include "verbs.h"
 
@@ -185,31 +185,6 @@ static void read_presets(learning *x) {
 
 /* ---- which parameters ------------------------------------------------------------------------ */
 
-static int unknown_param(const learning *x, const char *name, err *e) {
-  const char *names[GEN_MAX_PARAMS];
-  str list = {0};
-  for (size_t i = 0; i < x->t->n_params; i++) {
-    names[i] = x->t->params[i].name;
-    str_addf(&list, "%s%s", i ? ", " : "", names[i]);
-  }
-  const char *near = text_nearest(name, names, x->t->n_params);
-  const int rc =
-      err_set(e, ERR_USAGE, "%s has no parameter '%s'%s%s%s; there are: %s", x->t->name, name,
-              near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "", str_text(&list));
-  str_clear(&list);
-  return rc;
-}
-
-static int take_param(learning *x, const char *name, size_t *params, err *e) {
-  for (size_t i = 0; i < x->t->n_params; i++) {
-    if (!strcmp(x->t->params[i].name, name)) {
-      params[x->table.n_params++] = i;
-      return 0;
-    }
-  }
-  return unknown_param(x, name, e);
-}
-
 /* The parameters of --by, else all in which the best configurations differ. */
 static int choose_params(learning *x, err *e) {
   size_t *params = ARENA_ARRAY(&x->memory, size_t, GEN_MAX_PARAMS);
@@ -220,7 +195,7 @@ static int choose_params(learning *x, err *e) {
   x->table.params = params;
   for (char *name; list && (name = strsep(&list, ","));) {
     TRY(x->table.n_params < GEN_MAX_PARAMS
-            ? take_param(x, name, params, e)
+            ? cli_param(x->t, name, &params[x->table.n_params++], e)
             : err_set(e, ERR_USAGE, "--by names more parameters than there are"));
   }
   for (size_t i = 0; !x->c->by && i < x->t->n_params; i++) {

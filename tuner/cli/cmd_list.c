@@ -5,7 +5,7 @@
 #include "config_words.h"
 #include "device_key.h"
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "portfolio_report.h"
 #include "verbs.h"
 

@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
-#include "numbers.h"
+#include "print.h"
 #include "portfolio_report.h"
 #include "portfolio_run.h"
 #include "sample_sizes.h"

@@ -3,7 +3,7 @@
 
 #include "cli.h"
 #include "emu.h"
-#include "numbers.h"
+#include "print.h"
 #include "run.h"
 #include "emu_report.h"
 #include "verbs.h"

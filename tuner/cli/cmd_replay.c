@@ -3,9 +3,8 @@
 #include <string.h>
 
 #include "cli.h"
-#include "file.h"
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "replay.h"
 #include "verbs.h"
 
@@ -174,8 +173,7 @@ static int plot(const bench *b, err *e) {
   str_addf(&title, "Fraction of the optimum: mean over %zu spaces, %lld runs", b->n_spaces,
            (long long)b->o.runs);
   replay_plot(lines, b->n_strategies, str_text(&title), &s);
-  int rc = s.failed ? err_set(e, ERR_NOMEM, "out of memory") : file_write(b->c->plot, s.p, s.n, e);
-  str_clear(&s);
+  const int rc = print_file(b->c->plot, &s, e);
   str_clear(&title);
   return rc;
 }

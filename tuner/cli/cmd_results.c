@@ -5,9 +5,9 @@
 #include <string.h>
 
 #include "cli.h"
-#include "file.h"
 #include "trial_table.h"
 #include "open_device.h"
+#include "print.h"
 #include "results.h"
 #include "verbs.h"
 
@@ -48,7 +48,7 @@ static int write_results(const cli *c, const char *path, cli_kernel *k, results_
   }
   if (!rc) {
     write(&r, &out);
-    rc = out.failed ? err_set(e, ERR_NOMEM, "out of memory") : file_write(path, out.p, out.n, e);
+    rc = print_file(path, &out, e);
   }
   if (!rc && !c->quiet) {
     printf("%zu trials of %s on %s: %s\n", r.n, r.problem, info->name, path);

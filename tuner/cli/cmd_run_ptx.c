@@ -6,7 +6,7 @@
 #include "cli.h"
 #include "emu.h"
 #include "file.h"
-#include "numbers.h"
+#include "print.h"
 #include "emu_report.h"
 #include "open_device.h"
 #include "verbs.h"

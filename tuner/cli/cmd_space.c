@@ -2,7 +2,7 @@
 #include "cli.h"
 #include "file.h"
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "space_report.h"
 #include "verbs.h"
 

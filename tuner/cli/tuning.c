@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-#include "numbers.h"
+#include "print.h"
 #include "samples.h"
 #include "tune_report.h"
 

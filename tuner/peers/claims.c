@@ -6,7 +6,7 @@
 #include <string.h>
 
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "file.h"
 #include "tuner_files.h"
 

@@ -6,7 +6,7 @@
 
 #include "arena.h"
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "plot.h"
 
 /* ---- arithmetic ------------------------------------------------------------------------------ */

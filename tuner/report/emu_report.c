@@ -1,7 +1,7 @@
 #include "emu_report.h"
 
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 
 static void add_number(str *s, const char *before, double v, const char *after) {
   str_add(s, before);

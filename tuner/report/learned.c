@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 
 /* ---- what is best ---------------------------------------------------------------------------- */
 

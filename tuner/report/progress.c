@@ -9,7 +9,7 @@
 #include <unistd.h>
 
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "file.h"
 
 static const double EVERY_SEC[] = {[PROGRESS_LINE] = 0.1, [PROGRESS_PLAIN] = 10};

@@ -3,7 +3,7 @@
 #include <string.h>
 
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 
 static void add_param(const gen_param *p, str *s) {
   str_addf(s, "  %-10s", p->name);

@@ -2,7 +2,7 @@
 
 #include <math.h>
 
-#include "numbers.h"
+#include "print.h"
 
 void summary_start(summary *t, size_t n_problems) {
   summary_clear(t);

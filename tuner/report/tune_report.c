@@ -6,7 +6,7 @@
 
 #include "config_words.h"
 #include "json_writer.h"
-#include "numbers.h"
+#include "print.h"
 #include "phases.h"
 #include "samples.h"
 

@@ -1,8 +1,9 @@
-/* numbers.h -- times, rates and counts in readable form. */
-#ifndef PRINT_NUMBERS_H
-#define PRINT_NUMBERS_H
+/* print.h -- times, rates and counts in readable form, and texts to where they go. */
+#ifndef PRINT_H
+#define PRINT_H
 
 #include "device.h"
+#include "err.h"
 #include "str.h"
 
 /* format_sec -- "12.3 us" */
@@ -16,5 +17,7 @@ double rate_floor(const rt_info *info, double flops, double bytes, bool *compute
 void format_count(str *s, double n); /* "20,482" */
 /* print_str -- to standard output; clears it */
 void print_str(str *s);
+/* print_file -- to a file; clears it. err  ERR_NOMEM  the text is incomplete;  ERR_IO */
+int print_file(const char *path, str *s, err *e);
 
 #endif

@@ -1,6 +1,8 @@
-#include "numbers.h"
+#include "print.h"
 
 #include <stdio.h>
+
+#include "file.h"
 
 static void format_scaled(str *s, double v, const char *const *units, double step) {
   size_t i = 0;
@@ -45,4 +47,11 @@ void format_count(str *s, double n) {
 void print_str(str *s) {
   fputs(str_text(s), stdout);
   str_clear(s);
+}
+
+int print_file(const char *path, str *s, err *e) {
+  const int rc = s->failed ? err_set(e, ERR_NOMEM, "out of memory for %s", path)
+                           : file_write(path, str_text(s), s->n, e);
+  str_clear(s);
+  return rc;
 }
