@@ -117,7 +117,7 @@ only() { # $1: header, $2: the one folder that may include it
   fi
 }
 only 'sqlite3\.h' db
-only 'l(ua|auxlib|ualib)\.h' generator
+only 'l(ua|auxlib|ualib)\.h' generator/template
 only 'cuda\.h' runtime/device
 only 'nvrtc\.h' runtime/device
 exit $bad

@@ -66,9 +66,11 @@ static bool is_number(const expr_value *v) {
   return v->type & EXPR_NUMBER;
 }
 
-/* Is the real number an integer? 2^63 itself does not fit. */
+static const double LIMIT = 9223372036854775808.0; /* 2^63, which is no integer any more */
+
+/* Is the real number an integer? */
 static bool fits_integer(double d, int64_t *i) {
-  const bool is = d == floor(d) && d >= -0x1p63 && d < 0x1p63;
+  const bool is = d == floor(d) && d >= -LIMIT && d < LIMIT;
   *i = is ? (int64_t)d : 0;
   return is;
 }
@@ -193,7 +195,7 @@ static int compare_mixed(int64_t i, double d) {
   if (isnan(d)) {
     return UNORDERED;
   }
-  if (d >= 0x1p63 || d < -0x1p63) {
+  if (d >= LIMIT || d < -LIMIT) {
     return d > 0 ? -1 : 1;
   }
   const int64_t below = (int64_t)floor(d);
@@ -463,7 +465,7 @@ bool expr_is_safe(expr_op op, const uint8_t *types, bool positive) {
 
 /* ---- messages -------------------------------------------------------------------------------- */
 
-static const char *describe(unsigned types) {
+const char *expr_describe(unsigned types) {
   switch (types) {
   case EXPR_NOTHING: return "nothing";
   case EXPR_TEXT: return "a text";
@@ -508,8 +510,8 @@ void expr_complaint(expr_op op, const expr_value *v, const uint8_t *types, char 
   const char *text = expr_laws[op].text;
   const unsigned at = first_wrong(op, v, types);
   if (op >= EXPR_LT && op <= EXPR_GE) {
-    snprintf(out, size, "'%s' cannot compare %s with %s", text, describe(types[0]),
-             describe(types[1]));
+    snprintf(out, size, "'%s' cannot compare %s with %s", text, expr_describe(types[0]),
+             expr_describe(types[1]));
   } else if (at == expr_laws[op].n && is_division(op)) {
     snprintf(out, size, "division by zero");
   } else if (at == expr_laws[op].n) {
@@ -517,6 +519,6 @@ void expr_complaint(expr_op op, const expr_value *v, const uint8_t *types, char 
   } else if (v && v[at].type & EXPR_NUMBER) {
     snprintf(out, size, "%s: %s is needed, not %.17g", text, needed(op), expr_number(&v[at]));
   } else {
-    snprintf(out, size, "%s: %s is needed, not %s", text, needed(op), describe(types[at]));
+    snprintf(out, size, "%s: %s is needed, not %s", text, needed(op), expr_describe(types[at]));
   }
 }

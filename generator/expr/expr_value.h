@@ -143,6 +143,8 @@ unsigned expr_types_of(expr_op op, const uint8_t *types);
 /* expr_is_safe -- has it a value for any operands of these types?
  *   in  positive  the second is an integer above 0 */
 bool expr_is_safe(expr_op op, const uint8_t *types, bool positive);
+/* expr_describe -- "a number", of that type or these types */
+const char *expr_describe(unsigned types);
 /* expr_complaint -- why it has no value for the values, or, if v is NULL, for any of the types */
 void expr_complaint(expr_op op, const expr_value *v, const uint8_t *types, char *out, size_t size);
 

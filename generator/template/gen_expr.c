@@ -23,6 +23,14 @@ gen_expr *gen_expr_new(gen_box *b, arena *a, const char *text, gen_line at,
   return x;
 }
 
+const gen_expr *gen_expr_need(gen_box *b, const gen_expr *x, unsigned types) {
+  if (!(x->tree->types & types)) {
+    gen_fail(b, ERR_TEMPLATE, x->at, "%s is needed, not %s", expr_describe(types),
+             expr_describe(x->tree->types));
+  }
+  return x;
+}
+
 void gen_expr_fail(gen_box *b, const gen_expr *x, const expr_env *env) {
   char why[200];
   expr_explain(x->tree, env, why, sizeof why);

@@ -34,6 +34,9 @@ static inline uint64_t gen_params_read(const gen_expr *x, const uint64_t *derive
  *   err  ERR_TEMPLATE  at `at` */
 gen_expr *gen_expr_new(gen_box *b, arena *a, const char *text, gen_line at,
                        const gen_symbols *symbols, unsigned kinds);
+/* gen_expr_need -- x, whose value may be of one of these types
+ *   err  ERR_TEMPLATE  it never is */
+const gen_expr *gen_expr_need(gen_box *b, const gen_expr *x, unsigned types);
 /* gen_expr_value -- evaluate with the values now in b->env. A real number without a fraction is
  * given as an integer.
  *   err  ERR_TEMPLATE */

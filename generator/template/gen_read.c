@@ -96,7 +96,7 @@ static void read_problem(gen_reader *r) {
 
 static const gen_expr *need_expression(gen_reader *r, const char *key, unsigned kinds) {
   gen_need(r, key);
-  const gen_expr *x = gen_expression(r, kinds);
+  const gen_expr *x = gen_numeric(r, kinds);
   gen_leave(r);
   return x;
 }

@@ -68,8 +68,8 @@ static void declare_scalar(gen_reader *r, const gen_arg *arg, gen_arg_rule *rule
 }
 
 static void read_scalar(gen_reader *r, gen_arg *arg, gen_arg_rule *rule, size_t i) {
-  rule->value = gen_expression_at(r, "value", GEN_READS_CONFIG);
-  rule->sample = gen_expression_at(r, "sample", GEN_READS_CASE);
+  rule->value = gen_numeric_at(r, "value", GEN_READS_CONFIG);
+  rule->sample = gen_numeric_at(r, "sample", GEN_READS_CASE);
   if (!rule->value == !rule->sample) {
     gen_bad(r,
             "a scalar needs either value (always this) or sample (the caller's; tests pass this)");
@@ -129,7 +129,7 @@ static void read_fill(gen_reader *r, gen_arg_rule *rule) {
   const gen_expr **numbers[] = {&rule->a, &rule->b};
   for (size_t i = 1; i < n; i++) {
     gen_need_at(r, (int64_t)i + 1, "a number");
-    *numbers[i - 1] = gen_expression(r, GEN_READS_CASE);
+    *numbers[i - 1] = gen_numeric(r, GEN_READS_CASE);
     gen_leave(r);
   }
 }
@@ -180,11 +180,11 @@ static void read_lines(gen_reader *r, gen_arg_rule *rule) {
 
 static void read_buffer(gen_reader *r, gen_arg *arg, gen_arg_rule *rule) {
   gen_need(r, "count");
-  rule->count = gen_expression(r, GEN_READS_CASE);
+  rule->count = gen_numeric(r, GEN_READS_CASE);
   read_lines(r, rule);
   gen_leave(r);
-  rule->overwritten = gen_expression_at(r, "overwritten", GEN_READS_CASE);
-  rule->optional = gen_expression_at(r, "optional", GEN_READS_CASE);
+  rule->overwritten = gen_condition_at(r, "overwritten", GEN_READS_CASE);
+  rule->optional = gen_condition_at(r, "optional", GEN_READS_CASE);
   arg->optional = rule->optional;
   if (rule->overwritten && arg->dir != GEN_INOUT) {
     gen_bad(r, "'overwritten' is for inout buffers; in is never and out always overwritten");
@@ -368,7 +368,7 @@ static void read_case(gen_reader *r, const gen_expr **row) {
   gen_keys(r, keys);
   for (size_t i = 0; i < t->n_args; i++) {
     if (t->args[i].sample && gen_enter(r, t->args[i].name)) {
-      row[i] = gen_expression(r, GEN_READS_CASE);
+      row[i] = gen_numeric(r, GEN_READS_CASE);
       const uint64_t later = row[i]->reads.scalars >> i;
       if (later) {
         gen_bad(r, "'%s' can read only arguments before it, not '%s'", t->args[i].name,

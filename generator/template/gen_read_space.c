@@ -172,7 +172,7 @@ static void read_suggested(gen_reader *r, gen_suggested *s) {
   s->config = r->t->preset;
   check_params(r, NULL, NULL, "when");
   gen_need(r, "when");
-  s->when = gen_expression(r, GEN_READS_DEVICE);
+  s->when = gen_condition(r, GEN_READS_DEVICE);
   gen_leave(r);
   for (size_t i = 0; i < t->n_params; i++) {
     if (gen_enter(r, t->params[i].name)) {
@@ -372,7 +372,7 @@ static const gen_expr *only_when(gen_reader *r, const gen_param *p, const char *
     lua_pushfstring(r->L, "(%s) or %s == %I", condition, p->name, (LUAI_UACINT)v->i);
   }
   lua_replace(r->L, -2); /* expressions are read from where the reader stands */
-  return gen_expression(r, GEN_READS_CONFIG);
+  return gen_condition(r, GEN_READS_CONFIG);
 }
 
 /* The condition of a parameter: its own, and that its algorithm is chosen; NULL: it has none. The
@@ -397,7 +397,7 @@ static void add_condition(gen_reader *r, size_t i, gen_pair *pair, const gen_exp
       lua_pushfstring(r->L, "%s is of use only when %s", t->params[i].name, condition);
   pair->name = strcpy(gen_make(r, strlen(reason) + 1), reason);
   lua_pop(r->L, 1);
-  *when = gen_expression(r, GEN_READS_CONFIG);
+  *when = gen_condition(r, GEN_READS_CONFIG);
   *x = only_when(r, &t->params[i], condition);
   pair->expression = (*x)->text;
 }
@@ -435,7 +435,7 @@ static gen_pair read_requirement(gen_reader *r, const gen_algorithm *of, const g
     lua_pushfstring(r->L, "not %s or (%s)", of->guard, gen_text(r, "the expression"));
     lua_replace(r->L, -2);
   }
-  *x = gen_expression(r, GEN_READS_CONFIG);
+  *x = gen_condition(r, GEN_READS_CONFIG);
   gen_leave(r);
   return (gen_pair){name, (*x)->text};
 }

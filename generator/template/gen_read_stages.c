@@ -70,7 +70,7 @@ static void read_workspace(scope *s, gen_workspace *w) {
     lua_replace(r->L, -3);
     lua_pop(r->L, 1);
   }
-  w->count = gen_expression(r, s->kinds);
+  w->count = gen_numeric(r, s->kinds);
   gen_leave(r);
 }
 
@@ -130,7 +130,7 @@ static gen_stage_operand read_stride(scope *s) {
   }
   return (gen_stage_operand){.from = GEN_FROM_VALUE,
                              .element = {.type = DTYPE_i64, .field = -1},
-                             .value = gen_expression(r, s->kinds)};
+                             .value = gen_numeric(r, s->kinds)};
 }
 
 static size_t enter_extents(scope *s, const char *key, size_t least, size_t most) {
@@ -150,7 +150,7 @@ static size_t read_extents(scope *s, const char *key, size_t least, size_t most,
   const size_t n = enter_extents(s, key, least, most);
   for (size_t i = 0; i < n; i++) {
     gen_need_at(s->r, (int64_t)i + 1, "an extent");
-    out[i] = gen_expression(s->r, s->kinds);
+    out[i] = gen_numeric(s->r, s->kinds);
     gen_leave(s->r);
   }
   gen_leave(s->r);
@@ -200,7 +200,7 @@ static gen_stage_operand read_tensor(scope *s) {
   x->rank = read_extents(s, "dims", 1, GEN_MAX_RANK, x->dims);
   read_extents(s, "box", x->rank, x->rank, x->box);
   read_strides(s, x);
-  x->swizzle = gen_expression_at(r, "swizzle", s->kinds);
+  x->swizzle = gen_numeric_at(r, "swizzle", s->kinds);
   return (gen_stage_operand){.from = GEN_FROM_TENSOR, .tensor = x};
 }
 
@@ -222,7 +222,7 @@ static gen_stage_operand read_operand(scope *s) {
   o.element = gen_read_element(r, &type);
   gen_leave(r);
   gen_need_at(r, 2, "the expression");
-  o.value = gen_expression(r, s->kinds);
+  o.value = gen_numeric(r, s->kinds);
   gen_leave(r);
   return o;
 }
@@ -247,7 +247,7 @@ static void read_some(scope *s, const char *key, size_t most, const char *bounds
                       const gen_expr **out) {
   gen_reader *r = s->r;
   if (!gen_is_table(r)) {
-    out[0] = gen_expression(r, s->kinds);
+    out[0] = gen_numeric(r, s->kinds);
     return;
   }
   size_t n = gen_list(r, key, NULL);
@@ -256,7 +256,7 @@ static void read_some(scope *s, const char *key, size_t most, const char *bounds
   }
   for (size_t i = 0; i < n; i++) {
     gen_need_at(r, (int64_t)i + 1, "an expression");
-    out[i] = gen_expression(r, s->kinds);
+    out[i] = gen_numeric(r, s->kinds);
     gen_leave(r);
   }
 }
@@ -288,9 +288,9 @@ static void read_launch(scope *s, gen_stage *stage) {
   gen_leave(r);
   read_extent(s, "grid", stage->grid);
   read_extent(s, "block", stage->block);
-  stage->smem = gen_expression_at(r, "smem", s->kinds);
-  stage->overlap = gen_expression_at(r, "overlap", s->kinds);
-  stage->early = gen_expression_at(r, "early", s->kinds);
+  stage->smem = gen_numeric_at(r, "smem", s->kinds);
+  stage->overlap = gen_condition_at(r, "overlap", s->kinds);
+  stage->early = gen_condition_at(r, "early", s->kinds);
   read_work(s, stage);
   read_operands(s, stage);
 }
@@ -313,8 +313,8 @@ static void read_memory(scope *s, gen_stage *stage) {
   gen_leave(r);
   stage->operands = o;
   stage->n_operands = 1;
-  stage->fill = gen_expression_at(r, "value", s->kinds);
-  stage->nbytes = gen_expression_at(r, "nbytes", s->kinds);
+  stage->fill = gen_numeric_at(r, "value", s->kinds);
+  stage->nbytes = gen_numeric_at(r, "nbytes", s->kinds);
   if (!stage->nbytes && o->from == GEN_FROM_ARG) {
     gen_bad(r, "'nbytes' is missing here: how many bytes of the buffer to set");
   }
@@ -325,17 +325,17 @@ static const gen_expr *read_when(scope *s) {
   gen_reader *r = s->r;
   const gen_expr *x;
   if (!s->of->guard) {
-    return gen_expression_at(r, "when", s->kinds);
+    return gen_condition_at(r, "when", s->kinds);
   }
   if (gen_enter(r, "when")) {
     lua_pushfstring(r->L, "%s and (%s)", s->of->guard, gen_text(r, "when"));
     lua_replace(r->L, -2);
-    x = gen_expression(r, s->kinds);
+    x = gen_condition(r, s->kinds);
     gen_leave(r);
     return x;
   }
   lua_pushstring(r->L, s->of->guard);
-  x = gen_expression(r, s->kinds);
+  x = gen_condition(r, s->kinds);
   lua_pop(r->L, 1);
   return x;
 }

@@ -219,12 +219,29 @@ const char *gen_text_at(gen_reader *r, const char *key) {
   return text;
 }
 
-const gen_expr *gen_expression_at(gen_reader *r, const char *key, unsigned kinds) {
-  if (!gen_enter(r, key)) {
-    return NULL;
+const gen_expr *gen_condition(gen_reader *r, unsigned kinds) {
+  return gen_expr_need(r->b, gen_expression(r, kinds), EXPR_CONDITION);
+}
+
+const gen_expr *gen_numeric(gen_reader *r, unsigned kinds) {
+  return gen_expr_need(r->b, gen_expression(r, kinds), EXPR_NUMBER);
+}
+
+const gen_expr *gen_condition_at(gen_reader *r, const char *key, unsigned kinds) {
+  const gen_expr *x = NULL;
+  if (gen_enter(r, key)) {
+    x = gen_condition(r, kinds);
+    gen_leave(r);
   }
-  const gen_expr *x = gen_expression(r, kinds);
-  gen_leave(r);
+  return x;
+}
+
+const gen_expr *gen_numeric_at(gen_reader *r, const char *key, unsigned kinds) {
+  const gen_expr *x = NULL;
+  if (gen_enter(r, key)) {
+    x = gen_numeric(r, kinds);
+    gen_leave(r);
+  }
   return x;
 }
 

@@ -55,9 +55,13 @@ bool gen_is_text(const gen_reader *r);
 bool gen_is_table(const gen_reader *r);
 /* gen_expression -- the text or number here as an expression over names of those kinds */
 const gen_expr *gen_expression(gen_reader *r, unsigned kinds);
+/* the same where it must be a condition or a number */
+const gen_expr *gen_condition(gen_reader *r, unsigned kinds);
+const gen_expr *gen_numeric(gen_reader *r, unsigned kinds);
 /* the entry of that name; NULL when there is none */
 const char *gen_text_at(gen_reader *r, const char *key);
-const gen_expr *gen_expression_at(gen_reader *r, const char *key, unsigned kinds);
+const gen_expr *gen_condition_at(gen_reader *r, const char *key, unsigned kinds);
+const gen_expr *gen_numeric_at(gen_reader *r, const char *key, unsigned kinds);
 
 /* gen_declare -- give the name of the value here to a thing: it must be an identifier that nothing
  * else has, and that neither Lua, C++ nor expressions reserve */

@@ -345,7 +345,7 @@ void gen_source_depends(const gen_template *p, uint64_t *fields, uint64_t *deriv
   const gen_device_code *code = t->sources.code;
   const bool unknown =
       !code || gen_box_run(&t->box, find_reads_of_last, t, false, NULL) || code->never;
-  const gen_names in_script = unknown ? (gen_names){.derived = UINT64_MAX} : code->reads;
+  const gen_names any = {.derived = UINT64_MAX}, in_script = unknown ? any : code->reads;
   *fields = unknown ? UINT64_MAX : in_script.fields | t->sources.used.fields;
   for (size_t i = 0; i < p->n_derived; i++) {
     const gen_names *reads = &t->derived[i]->reads;

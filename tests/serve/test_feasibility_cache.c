@@ -80,7 +80,11 @@ static void add_template(str *s) {
   for (int i = 0; i < QUESTIONS; i++) {
     const expr_node *tree;
     str_addf(s, "{ 'r%d', [[", i);
-    random_expr(&symbols, false, 4, &a, s, &tree);
+    const size_t start = s->n;
+    do {
+      s->n = start;
+      random_expr(&symbols, false, 4, &a, s, &tree);
+    } while (!(tree->types & EXPR_CONDITION));
     str_add(s, "]] },\n");
   }
   arena_clear(&a);

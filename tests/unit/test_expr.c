@@ -253,6 +253,33 @@ static void what_parses_is_lua(void **state) {
   assert_true(accepted > 1000);
 }
 
+/* As long as an expression may be, it is evaluated without running out of stack. */
+static void long_chains_end(void **state) {
+  (void)state;
+  static const expr_scope anything;
+  enum { MOST = 10000 };
+  for (int n = MOST; n <= MOST + 1; n++) {
+    arena a = {0};
+    str text = {0};
+    err e = {0};
+    expr_value v;
+    const expr_node *x;
+    str_add(&text, "0");
+    for (int i = 0; i < n; i++) {
+      str_add(&text, "+1");
+    }
+    const int rc = expr_parse(&anything, &a, str_text(&text), NULL, &x, &e);
+    assert_int_equal(rc, n > MOST ? ERR_TEMPLATE : 0);
+    if (rc) {
+      assert_non_null(strstr(e.message, "more than 10000 operations"));
+    } else {
+      assert_true(expr_eval(x, &(expr_env){{NULL}}, &v) && v.i == n);
+    }
+    str_clear(&text);
+    arena_clear(&a);
+  }
+}
+
 /* ---- partial values and parts ---------------------------------------------------------------- */
 
 static expr_folded folded_derived(void *ud, uint32_t i) {
@@ -345,7 +372,9 @@ static void compare_parts(arena *a, const expr_node *x, const char *text, tally 
     parts_ok = parts_ok && expr_eval(f.parts[i], &w.env, &values[i]);
   }
   for (size_t i = 0; i < 3; i++) {
-    w.params[i] = known >> i & 1 ? (expr_value){0} : w.params[i];
+    if (known >> i & 1) {
+      w.params[i].type = EXPR_NOTHING;
+    }
   }
   w.env.values[EXPR_PART] = values;
   parts_ok = parts_ok && expr_eval(tree, &w.env, &by_parts);
@@ -381,8 +410,11 @@ static void parts_make_the_whole(void **state) {
 
 int main(void) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values_are_what_lua_says), cmocka_unit_test(numerals_and_binding_are_lua_s),
-      cmocka_unit_test(what_parses_is_lua),       cmocka_unit_test(partial_values_are_the_values),
+      cmocka_unit_test(values_are_what_lua_says),
+      cmocka_unit_test(numerals_and_binding_are_lua_s),
+      cmocka_unit_test(what_parses_is_lua),
+      cmocka_unit_test(long_chains_end),
+      cmocka_unit_test(partial_values_are_the_values),
       cmocka_unit_test(parts_make_the_whole),
   };
   return cmocka_run_group_tests(tests, NULL, NULL);

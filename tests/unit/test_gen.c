@@ -531,8 +531,10 @@ static void launches_beyond_the_limits_are_refused(void **state) {
       {"grid = 'ceildiv(n, TILE)'", "grid = 'n / 7'", "a whole number is needed, not 14.2857"},
       {"grid = 'ceildiv(n, TILE)'", "grid = 'n // (B - 32)'",
        "division by zero, in \"n // (B - 32)\""},
-      {"grid = 'ceildiv(n, TILE)'", "grid = 'kind'", "a whole number is needed, not 'fast'"},
-      {"grid = 'ceildiv(n, TILE)'", "grid = 'n > 3'", "a whole number is needed, not a condition"},
+      {"grid = 'ceildiv(n, TILE)'", "grid = 'n > 3 and kind or n'",
+       "a whole number is needed, not 'fast'"},
+      {"grid = 'ceildiv(n, TILE)'", "grid = 'n > 3 or n'",
+       "a whole number is needed, not a condition"},
       {"grid = 'ceildiv(n, TILE)'", "grid = '(n > 3 or n) + 1'",
        "+: a number is needed, not a condition"},
       {"smem = '4 * B'", "smem = 'B * 2^20'", "smem is 33554432; it can be 0 to 232448"},
@@ -540,9 +542,9 @@ static void launches_beyond_the_limits_are_refused(void **state) {
       {"smem = '4 * B'", "work = 'n / 0'", "a block's work is inf; it can be 0 or more"},
       {"{ 'i32', 'TILE' }", "{ 'u8', 'TILE * 8' }", "256 does not fit u8"},
       {"{ 'i32', 'TILE' }", "{ 'u8', '-1' }", "-1 does not fit u8"},
-      {"{ 'i32', 'TILE' }", "{ 'u8', 'kind' }", "a number is needed, not 'fast'"},
+      {"{ 'i32', 'TILE' }", "{ 'u8', 'n > 3 and kind or n' }", "a number is needed, not 'fast'"},
       {"'ceildiv(n, TILE)' } },", "'n - 200' } },", "the count is -100"},
-      {"when = \"kind == 'safe'\"", "when = 'n'", "a condition is needed, not 100"},
+      {"when = \"kind == 'safe'\"", "when = 'n < 3 or n'", "a condition is needed, not 100"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     street s = street_mini(wrong[i][0], wrong[i][1], "");

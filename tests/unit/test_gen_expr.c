@@ -122,11 +122,12 @@ static void helpers_refuse_what_they_cannot_do(void **state) {
   is_refused("sqrt('a')", "a number is needed");
   value_fails("sqrt(-1)", "a whole number is needed, not");
   is_refused("n < 'a'", "'<' cannot compare a number with a text");
-  value_fails("(n > 3 or n) < 3", "'<' cannot compare a condition with a number");
+  value_fails("1 + sel((n > 3 or n) < 3, 1, 2)", "'<' cannot compare a condition with a number");
   is_refused("'5' + 5", "+: a number is needed, not a text");
   value_fails("(n > 3 or n) + 5", "+: a number is needed, not a condition");
   value_fails("2^70 | 1", "|: a whole number is needed, not 1.1805916207174113e+21");
-  value_fails("n and kind", "a whole number is needed, not 'fast'");
+  is_refused("n and kind", "a number is needed, not a text");
+  value_fails("n > 3 and kind or n", "a whole number is needed, not 'fast'");
 }
 
 /* ---- in C ------------------------------------------------------------------------------------ */
