@@ -57,7 +57,7 @@ grep -q 'interrupted' "$folder/err" || complain "says '$(cat "$folder/err")'"
 prints "x the given one" $autotune bench reduce n=1000 op=max --config BLOCK=64
 prints '"given":{"modelled_seconds"' $autotune bench reduce n=1000 op=max --config BLOCK=64 --json
 refuses 2 "one problem" $autotune bench reduce --config BLOCK=64
-refuses 2 "atomics are for sums" $autotune bench reduce n=1000 op=max --config FINISH=atomic
+refuses 2 "FINISH=atomic needs a sum" $autotune bench reduce n=1000 op=max --config FINISH=atomic
 
 refuses 2 "neither stream nor graph" $autotune bench reduce n=1000 --timing fast
 refuses 2 "no graphs" $autotune bench reduce n=1000 --timing graph
