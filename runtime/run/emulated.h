@@ -1,8 +1,8 @@
 /* emulated.h -- how much of a problem the emulated device runs. A small problem runs whole: it is
  * checked, and modelled from all of its blocks. A large one would take minutes: it is modelled from
  * a few blocks and not checked. No effect on a GPU. */
-#ifndef TUNE_EMULATED_H
-#define TUNE_EMULATED_H
+#ifndef RT_EMULATED_H
+#define RT_EMULATED_H
 
 #include <stdbool.h>
 

@@ -1,11 +1,10 @@
-/* fill_check.cu -- the runtime's own kernels: they fill test data and judge results.
+/* fill_check.cu -- the runtime's own kernels: they fill test data and check results.
  *
- * Compiled once per device. In front of this text the host puts, from its own headers, one
- * `#define DTYPE_name number` per element type and the GEN_FILL_ kinds, so that no number is
- * written twice. No header is needed: 16-bit floats are handled as bits.
+ * Compiled once per device. The host prepends one `#define DTYPE_name number` per element type and
+ * the GEN_FILL_ kinds. No header is needed: 16-bit floats are handled as bits.
  *
- * Fills are functions of seed and index alone (no state, no order), in whole numbers and single
- * roundings only, so that a GPU and the emulator make the same bytes.
+ * Fills depend on seed and index alone and use only integers and single roundings, so that a GPU and
+ * the emulator write the same bytes.
  */
 typedef unsigned char u8;
 typedef unsigned short u16;
@@ -121,9 +120,9 @@ static __device__ double random_normal(u64 seed, u64 i) {
   return (double)sum * 0x1p-32 - 6.0;
 }
 
-/* The i-th of n numbers in ascending order that lie like uniform ones. Halves the numbers from..to-1
- * again and again until one is left: the value that parts c of them lies in the middle of their
- * range, give or take that of c uniform numbers, a standard deviation of 1 / (2 sqrt(c)). */
+/* The i-th of n ascending numbers, distributed like sorted uniform ones. Bisects the indices from..to-1
+ * until one is left: the value that divides c of them lies in the middle of their range, with the
+ * standard deviation of the median of c uniform numbers, 1 / (2 sqrt(c)). */
 static __device__ u64 random_sorted(u64 seed, u64 i, u64 n) {
   u64 from = 0, to = n, least = 0, most = ~0ull;
   while (to - from > 1) {
@@ -188,15 +187,15 @@ extern "C" __global__ void fill(void *out, u64 n, filling f) {
   }
 }
 
-/* ---- judging ------------------------------------------------------------------------------- */
+/* ---- checking ------------------------------------------------------------------------------- */
 
 struct finding {
   u64 n;           /* how many are wrong */
-  u64 first, last; /* which; NONE and 0 when none is */
+  u64 first, last; /* their indices; NONE and 0 when none is */
   u64 worst;       /* the largest error, as the bits of a double that is not negative */
 };
 
-/* Every thread of a block must come here. */
+/* Every thread of a block must call this. */
 static __device__ void report(finding *out, finding mine) {
   __shared__ finding all;
   if (threadIdx.x == 0) {
@@ -244,8 +243,8 @@ static __device__ double distance(int type, u64 x, u64 y) {
                         : integer_distance(type, x, y);
 }
 
-/* |x - ref| in units of what is allowed. The same bits are always right; NaN is right only where
- * the reference is one, an infinity only where it is the same one. */
+/* |x - ref| in units of the tolerance. Equal bits are always right; a NaN is right only where the
+ * reference is NaN, an infinity only where the reference is the same one. */
 static __device__ double error_of(int type, u64 x, u64 ref, double tolerance_abs,
                                   double tolerance_rel) {
   const double infinity = __longlong_as_double(0x7ff0000000000000ll);
@@ -260,7 +259,7 @@ static __device__ double error_of(int type, u64 x, u64 ref, double tolerance_abs
   return d < infinity && allowed > 0 ? d / allowed : infinity;
 }
 
-/* An element that the reference left poisoned must be left so by everyone. */
+/* An element that the reference left poisoned must stay poisoned. */
 extern "C" __global__ void compare(const void *x, const void *ref, u64 n, int type,
                                        double tolerance_abs, double tolerance_rel, u64 poison,
                                        int poisoned, finding *out) {
@@ -278,7 +277,7 @@ extern "C" __global__ void compare(const void *x, const void *ref, u64 n, int ty
   report(out, f);
 }
 
-/* Which bytes differ? */
+/* Find the bytes that differ. */
 extern "C" __global__ void find_differences(const u8 *a, const u8 *b, u64 nbytes, finding *out) {
   finding f = {0, NONE, 0, 0};
   const u64 words = nbytes / 8;
@@ -303,7 +302,7 @@ struct zone {
   u64 at, nbytes;
 };
 
-/* Canaries: one block per zone; the bytes that are no longer `canary`. */
+/* One block per zone: find the bytes that are no longer `canary`. */
 extern "C" __global__ void check_canaries(const zone *zones, u32 canary, finding *out) {
   finding f = {0, NONE, 0, 0};
   const u8 *p = (const u8 *)zones[blockIdx.x].at;

@@ -1,14 +1,16 @@
-/* harness.h -- what harness.c, harness_check.c and harness_timing.c share. Private to runtime/run.
+/* harness.h -- what the files of the harness share. Private to runtime/run. They build on each other
+ * in this order: harness_buffers.c, harness_verify.c, harness.c, harness_check.c, harness_timing.c.
  *
  * Where the buffers lie. On a GPU all buffers of one launch (a SET) lie in one allocation, each
  * 256-byte aligned, and every byte between them is a canary: a write past the exact end, or before
  * the start, changes one. Further sets for timing follow at a fixed stride. The emulator guards
- * every allocation to the byte, reads included, so there each buffer of each case is its own.
+ * every allocation to the byte, reads included, so there each buffer of each case has an allocation
+ * of its own.
  *
  *   | canary | x ........ | canary | y ........ | canary | canary | x ....   next set
  *
- * Beside the sets, far from stray writes: the inputs as they were filled (masters), and per case
- * what the reference made of them (expected).
+ * Beside the sets, out of reach of most stray writes: the inputs as they were filled (masters), and
+ * what the reference computed in each case (expected).
  */
 #ifndef RT_HARNESS_H
 #define RT_HARNESS_H
@@ -19,8 +21,8 @@
 
 typedef struct harness_case {
   const gen_data *data;
-  const rt_captured *captured; /* what a program gave; NULL: the template says what to fill in */
-  double *magnitude; /* per argument, of what a program's data make of it: at least 1; else 1 */
+  const rt_captured *captured; /* a program's data; NULL: the template says what to fill in */
+  double *magnitude; /* per argument: the largest value expected of a program's data, at least 1 */
   rt_ptr *given;     /* per argument: its recorded contents; 0: filled */
   rt_ptr *at;        /* per argument: its buffer in the first set; 0 for scalars */
   rt_ptr *expected;  /* per argument: what it must become; 0 for inputs and scalars */
@@ -41,38 +43,55 @@ struct rt_harness {
   rt_loaded *reference;
   rt_ptr *masters;   /* per argument: the inputs' contents; 0 when it is never read */
   gen_datum *filled; /* per argument: what its master holds now */
-  rt_ptr sets;       /* the first set, and the others behind it */
+  rt_ptr sets;       /* the first set; the others follow */
   uint64_t stride, n_sets, set_nbytes;
   rt_ptr findings, zones; /* on the device: room for one check */
   rt_finding *found;      /* the same on the host: zones, then buffers */
-  rt_ptr *blocks;         /* every allocation, for the end */
+  rt_ptr *blocks;         /* every allocation, to be released */
   size_t n_blocks;
   rt_event *from, *to;
-  bool suspect; /* masters and expected must be made (again): a candidate wrote where it should not
-                 */
+  bool suspect; /* a candidate wrote where it must not: masters and expected must be made again */
 };
 
+/* ---- harness_buffers.c ---- */
+
 bool harness_is_buffer(const rt_harness *b, size_t arg);
-/* Does this argument start as poison in this case? */
+bool harness_is_output(const rt_harness *b, size_t arg);
+/* harness_is_recorded -- does a program's data give this buffer's contents? */
+bool harness_is_recorded(const harness_case *c, size_t arg);
+/* harness_is_poisoned -- does this buffer start as poison in this case? */
 bool harness_is_poisoned(const rt_harness *b, const harness_case *c, size_t arg);
 uint64_t harness_nbytes(const harness_case *c, size_t arg);
-/* The byte that poisons; all ones is a NaN of every floating type. */
+/* harness_poison -- the byte that poisons; all ones is a NaN of every floating type */
 uint8_t harness_poison(dtype t);
+enum { HARNESS_CANARY = 0xcb };
+
+int harness_make_cases(rt_harness *b, gen_instance *g, err *e);
+/* harness_allocate -- all device memory, and where each buffer lies in it */
+int harness_allocate(rt_harness *b, err *e);
 /* harness_start -- the first set as a launch of this case must find it: inputs, poison, canaries */
 int harness_start(rt_harness *b, harness_case *c, err *e);
-/* harness_expect -- run the reference for every case and keep what it gives; undoes `suspect` */
-int harness_expect(rt_harness *b, err *e);
+
+/* ---- harness_verify.c ---- */
 
 /* harness_verify -- after a launch of this case: canaries, inputs and outputs.
- *   out  *out  errors counted on top of what it holds
+ *   out  *out  errors are added to those it holds
  *   err  ERR_WRONG  what is wrong, in words */
 int harness_verify(rt_harness *b, harness_case *c, rt_check *out, err *e);
 
-/* harness_looks_again -- is a single launch that took so long to be given up for being over `most`,
- * and worth another look first? A busy host holds launches up for some of its time slices, of
- * milliseconds; what takes longer than that is slow itself. */
-bool harness_looks_again(double sec, double most);
+/* ---- harness.c ---- */
 
-enum { HARNESS_CANARY = 0xcb };
+/* harness_expect -- run the reference for every case and keep what it computes; ends `suspect` */
+int harness_expect(rt_harness *b, err *e);
+
+/* ---- harness_check.c and harness_timing.c ---- */
+
+/* harness_looks_again -- is a launch over `most` worth a second look before it is given up? A busy
+ * host holds launches up for time slices of milliseconds; a launch that takes more than 50 ms beyond
+ * `most` is slow itself. */
+static inline bool harness_looks_again(double sec, double most) {
+  static const double held_up_sec = 0.05;
+  return sec > most && sec - held_up_sec <= most;
+}
 
 #endif

@@ -1,24 +1,22 @@
 /* harness_timing.c -- how long does a launch take? Batches of launches between two events.
  *
- * A batch is long against the events' resolution (half a microsecond) and the start of a stream,
- * short enough that a median over many of them shrugs off disturbances. Each launch takes the next
- * set of buffers, so that nothing is left of its data in the L2 from the last time, as in a program
- * that does other things in between. Launches follow each other without waiting: a kernel of less
- * than about three microseconds is held up by the host, here as in the user's program; a graph of
- * the same launches is not.
+ * A batch is long compared with the events' resolution (half a microsecond) and the start of a stream,
+ * and short enough that a median over many of them ignores disturbances. Each launch takes the next
+ * set of buffers, so that its data have left the L2 since their last use, as in a program that does
+ * other work in between. Launches follow each other without waiting: a kernel of less than about three
+ * microseconds waits for the host, here as in the user's program; a graph of the same launches does
+ * not.
  *
- * How many batches? As many as it takes to know, by a sequential test after each of them. Let m be
- * the mean of the n batches so far, s their standard deviation, though at least AGREE of m (a few
- * batches agree by chance), and h = t(n) s / sqrt(n), with Student's t for one chance in a
- * thousand.
- *   - m - h > (1 + DRIFT) best: it is surely slower than the best, and given up. DRIFT covers what
- *     batches taken at different times differ by: clocks. Whoever is nearer goes to the finals,
- * which are interleaved.
- *   - h < PRECISE m: its time is known.
- *   - a first look at a single launch, taken for what it is worth, must not take twice the best; as
- *     the host may have held it up, a second one is taken before it is given up.
- * With at most 20 looks at the data, a candidate as fast as the best is given up in less than one
- * case in 50, and then it was no faster.
+ * A sequential test after each batch decides whether another one is needed. Let m be the mean of the n
+ * batches so far, s their standard deviation but at least AGREE of m (a few batches agree by chance),
+ * and h = t(n) s / sqrt(n), with Student's t for one chance in a thousand.
+ *   - m - h > (1 + DRIFT) best: the candidate is slower than the best and is given up. DRIFT covers the
+ *     difference of clocks between batches taken at different times; the finals interleave candidates
+ *     that are nearer than that.
+ *   - h < PRECISE m: the candidate's time is known.
+ *   - a single launch ahead of the batches must not take twice the best. The host may have held it up,
+ *     so a second launch follows before the candidate is given up.
+ * With at most 20 tests, fewer than one in 50 candidates as fast as the best are given up.
  * src: Wald, Sequential Tests of Statistical Hypotheses, 1945, for the idea; the bound is
  * Student's.
  */
@@ -33,7 +31,7 @@
 /* 200 us is 400 times the resolution of an event: CUDA driver API, cuEventElapsedTime. */
 static const double batch_sec_least = 200e-6;
 static const double default_target_sec = 0.01;
-/* What a pair of events around a single launch adds at most, and a cold clock besides. */
+/* The most that a pair of events and a cold clock add to a single launch. */
 static const double look_overhead_sec = 10e-6;
 static const double DRIFT = 0.03, AGREE = 0.003, PRECISE = 0.01;
 
@@ -60,7 +58,7 @@ typedef struct rotation { /* the arguments of the next launch */
   uint64_t set, n_sets;
 } rotation;
 
-/* Every set gets the contents of the first; each copy doubles what is there. */
+/* Every set gets the contents of the first; each copy doubles the number of filled sets. */
 static int spread(rt_harness *b, err *e) {
   for (uint64_t have = 1; have < b->n_sets; have *= 2) {
     uint64_t more = have < b->n_sets - have ? have : b->n_sets - have;
@@ -107,8 +105,8 @@ static const void *const *next_args(rotation *r) {
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
-/* n launches in a row, timed together. Those of a graph take their buffers when it is recorded, so
- * there must be enough of them to rotate past the L2 cache. */
+/* n launches in a row, timed together. The launches of a graph take their buffers when it is recorded,
+ * so a graph has enough of them to rotate past the L2 cache. */
 typedef struct burst {
   rotation *r;
   const rt_contender *who;
@@ -135,7 +133,7 @@ static void burst_end(burst *x) {
   }
 }
 
-/* Where it lies must not change while it is in use. */
+/* A graph keeps a pointer to *x: it must not move until burst_end. */
 static int burst_start(burst *x, rotation *r, const rt_contender *who, uint64_t n, err *e) {
   *x = (burst){.r = r, .who = who, .n = n};
   if (r->how->replay != RT_GRAPH) {
@@ -151,8 +149,8 @@ static int launch_burst(burst *x, err *e) {
   return x->graph ? d->ops->graph_launch(d, x->graph, NULL, e) : launch_all(x, NULL, e);
 }
 
-/* Seconds per launch of a burst. One more goes ahead of it, unless they are long: while the device
- * is busy with it the host gets ahead, so that no launch is waited for between the events. */
+/* Seconds per launch of a burst. Another launch precedes a burst of short ones: the host gets ahead
+ * while the device is busy with it, and no launch between the events waits for the host. */
 static int batch(burst *x, bool watched, size_t contender, double *sec, err *e) {
   const rotation *r = x->r;
   const rt_harness *b = r->b;
@@ -180,14 +178,7 @@ static uint64_t launches_for(double batch_sec, double launch_sec) {
   return n >= LAUNCHES_BATCH ? LAUNCHES_BATCH : (uint64_t)n + 1;
 }
 
-static const double HELD_UP_SEC = 0.05;
-
-bool harness_looks_again(double sec, double most) {
-  return sec > most && sec - HELD_UP_SEC <= most;
-}
-
-/* A launch to warm up (the first of a module copies it to the device), then one that is looked at.
- */
+/* A launch to warm up (the first of a module copies it to the device), then a timed one. */
 static int first_look(rotation *r, const rt_contender *who, double *sec, err *e) {
   burst one = {.r = r, .who = who, .n = 1};
   TRY(launch_one(&one, NULL, e));
@@ -244,7 +235,7 @@ static void add(series *s, double sec, uint64_t launches) {
   s->per_batch = launches;
 }
 
-/* Student's t that is passed once in a thousand, for n batches; beyond the table it only falls. */
+/* The value that Student's t of n batches exceeds once in a thousand; it falls beyond the table. */
 static double student(size_t n) {
   static const double t[] = {318.3, 22.33, 10.21, 7.173, 5.893, 5.208, 4.785, 4.501, 4.297, 4.144,
                              4.025, 3.930, 3.852, 3.787, 3.733, 3.686, 3.646, 3.610, 3.579};
@@ -252,7 +243,7 @@ static double student(size_t n) {
   return t[n - 2 < last ? n - 2 : last];
 }
 
-/* The mean, and how far from it the truth may be; of at least two batches. */
+/* The mean, and half the width of its confidence interval; of at least two batches. */
 static void estimate(const series *s, double *mean, double *half) {
   double sum = 0, squares = 0;
   for (size_t i = 0; i < s->n; i++) {
@@ -288,7 +279,7 @@ static double look_most(double limit) {
   return limit > 0 ? 2 * limit + look_overhead_sec : INFINITY;
 }
 
-/* The time is spent, over enough batches; a launch longer than that is not repeated often. */
+/* Is the time spent, over enough batches? A long launch is repeated fewer times. */
 static bool is_full(const series *s, double target_sec) {
   double longest_wait = 3 * target_sec;
   return s->n == RT_BATCHES || s->launches >= LAUNCHES_MOST ||
@@ -303,13 +294,13 @@ static bool has_ended(const series *s, double target_sec, double limit, rt_ended
 static int take_batches(burst *x, double target, series *s, rt_ended *ended, err *e) {
   while (!has_ended(s, target, x->r->how->stop_above, ended)) {
     double sec;
-    TRY(batch(x, s->n == 1, 0, &sec, e)); /* the second: by then it is in full swing */
+    TRY(batch(x, s->n == 1, 0, &sec, e)); /* watch the second: clocks have risen by then */
     add(s, sec, x->n);
   }
   return 0;
 }
 
-/* The second time only before what was seen the first time is given up. */
+/* A second time only if the first was too slow. */
 static int look_twice(rotation *r, const rt_contender *who, double most, double *sec, err *e) {
   burst one = {.r = r, .who = who, .n = 1};
   double again;
@@ -333,14 +324,14 @@ static int measure(rotation *r, const rt_contender *who, series *s, rt_ended *en
   }
   int rc = burst_start(&x, r, who, launches_for(batch_length(target, BATCHES_WANTED), first), e);
   if (!rc && x.n == 1) {
-    add(s, first, 1); /* as good as a batch */
+    add(s, first, 1); /* a batch of one launch */
   }
   rc = rc ? rc : take_batches(&x, target, s, ended, e);
   burst_end(&x);
   return rc;
 }
 
-/* The emulator's times are modelled, every launch alike: one is enough. */
+/* The emulator's times are modelled and the same for every launch: one is enough. */
 static int model(rotation *r, const rt_contender *who, series *s, err *e) {
   burst one = {.r = r, .who = who, .n = 1};
   double sec;
@@ -355,7 +346,7 @@ int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times 
   rt_contender who = rt_loaded_contender(l);
   *out = (rt_times){.replay = how->replay};
   int rc = rotation_start(&r, b, how, e);
-  rc = rc ? rc : rt_loaded_reserve(l, e); /* once, and no launch's business */
+  rc = rc ? rc : rt_loaded_reserve(l, e); /* not within a timed launch */
   rc = rc ? rc : b->separate ? model(&r, &who, &s, e) : measure(&r, &who, &s, &out->ended, e);
   if (!rc) {
     out->stopped = out->ended == RT_ENDED_SLOWER || out->ended == RT_ENDED_LOOK;
@@ -374,8 +365,8 @@ int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times 
 enum { METER_PATIENCE_SEC = 2 };
 static const double METER_BATCH_SEC = 0.005;
 
-/* Reading takes milliseconds, so it is done while a batch runs: an idle device would be counted in.
- * The launches of that batch are counted whole, at both ends alike. */
+/* Reading the meter takes milliseconds and happens while a batch runs, since an idle device would be
+ * counted otherwise. The launches of that batch count whole, at both ends alike. */
 typedef struct reading {
   const rt_meter *meter;
   double joules, at;
@@ -389,7 +380,7 @@ static void read_meter(void *self, size_t contender) {
   now->at = now_sec();
 }
 
-/* Launch on until the meter has moved from where it stands, and at least until `until`. */
+/* Launch until the meter has moved, and at least until `until`. */
 static int to_next_step(burst *x, double until, reading *now, err *e) {
   const double before = now->joules, from = now_sec();
   double unused;
@@ -406,13 +397,13 @@ static int to_next_step(burst *x, double until, reading *now, err *e) {
   return 0;
 }
 
-/* From a step to a step; what the meter shows between two steps is the past's. */
+/* From one step of the meter to another: between steps it shows an earlier value. */
 static int integrate(burst *x, reading *now, double sec, double *joules, err *e) {
-  TRY(to_next_step(x, 0, now, e)); /* from nothing to somewhere */
+  TRY(to_next_step(x, 0, now, e)); /* the first reading */
   TRY(to_next_step(x, 0, now, e));
   const reading first = *now;
   TRY(to_next_step(x, first.at + sec, now, e));
-  TRY(to_next_step(x, 0, now, e)); /* it was somewhere behind a step */
+  TRY(to_next_step(x, 0, now, e)); /* `until` lies between two steps */
   *joules = (now->joules - first.joules) / (double)(now->launches - first.launches);
   return 0;
 }
@@ -438,8 +429,8 @@ int rt_harness_energy(rt_harness *b, rt_loaded *l, const rt_meter *meter, double
  * -------------------------------------------------------------------------------------------------
  */
 
-/* Whoever is this far behind the fastest, as a default may be, runs in three rounds only: it would
- * take nearly all the time of the race, and nobody asks for its third digit. */
+/* A contender this many times slower than the fastest, as a default may be, runs in three rounds only:
+ * all rounds would take most of the race's time, and its third digit does not matter. */
 static const double far_behind = 4;
 
 typedef struct lane {

@@ -7,7 +7,7 @@
 
 static int no_such_name(const char *name, err *e) {
   return err_set(e, ERR_DEVICE,
-                 "no device is called \"%.60s\"; use 0 (or cuda:0) for the first GPU, emu or "
+                 "there is no device \"%.60s\"; use 0 (or cuda:0) for the first GPU, emu or "
                  "emu:PROFILE for the emulated device",
                  name);
 }
@@ -28,9 +28,9 @@ static int open_gpu(int ordinal, rt_device **d, err *e) {
   if (rc == ERR_DEVICE) {
     int n = 0;
     bool none = rt_cuda_count(&n, NULL) != 0 || n == 0;
-    return none
-               ? err_set(e, rc, "no GPU here: %.600s; `--device emu` runs without one", why.message)
-               : err_set(e, rc, "%s", why.message);
+    return none ? err_set(e, rc, "no GPU found: %.600s; `--device emu` runs without one",
+                          why.message)
+                : err_set(e, rc, "%s", why.message);
   }
   return rc ? err_set(e, rc, "%s", why.message) : 0;
 }

@@ -4,8 +4,8 @@
  * rt_harness is one problem's buffers on a device: inputs filled, outputs poisoned, canaries around
  * every buffer, reference results, and enough copies that timing can rotate past the L2 cache.
  *
- * How it is used: one rt_harness per problem; for every candidate one rt_loaded, one check, and, when
- * that passed, one timing. Neither allocates device memory per launch.
+ * A user makes one rt_harness per problem, and for every candidate one rt_loaded, one check and, if it
+ * passes, one timing. Neither allocates device memory per launch.
  */
 #ifndef RT_RUN_H
 #define RT_RUN_H
@@ -39,9 +39,9 @@ void rt_loaded_free(rt_loaded *l);
  *   err  ERR_NOMEM  workspace;  ERR_LAUNCH */
 int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e);
 enum { RT_WORKSPACE_ALIGNMENT = 256 };
-/* rt_loaded_launch_in -- the same with the caller's workspace, rt_loaded_workspace_nbytes large, so
- * aligned, and zeroed before its first use. It changes nothing in *l: several threads may
- * launch one rt_loaded, with a workspace each. */
+/* rt_loaded_launch_in -- the same with the caller's workspace of rt_loaded_workspace_nbytes,
+ * RT_WORKSPACE_ALIGNMENT aligned and zeroed before its first use. *l does not change: several threads
+ * may launch one rt_loaded, with a workspace each. */
 int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e);
 size_t rt_loaded_workspace_nbytes(const rt_loaded *l);
@@ -56,14 +56,13 @@ void rt_tools_free(rt_tools *k);
 
 typedef struct rt_harness rt_harness;
 /* rt_harness_new -- allocates and fills the problem's buffers, runs the reference for every case. The
- * template, the instance and the tools must outlive the bench.
+ * template, the instance and the tools must outlive the harness.
  *   err  ERR_NOMEM     the problem does not fit; says how much it needs and what is free
  *        ERR_TEMPLATE  the reference itself writes where it should not */
 int rt_harness_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
                    gen_instance *g, rt_harness **out, err *e);
-/* rt_harness_new_on -- the same, and the first case, which is timed, is what a program gave; the
- * template's own follow, so that what is right here is right elsewhere. `data` must outlive the
- * bench; NULL: none */
+/* rt_harness_new_on -- the same with a program's data as the first case, which is timed; the
+ * template's own cases follow and are checked. `data` must outlive the harness; NULL: none */
 struct rt_captured;
 int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
                       gen_instance *g, const struct rt_captured *data, rt_harness **out, err *e);
@@ -74,9 +73,9 @@ typedef struct rt_check {
   double error;
   /* elements outside the tolerance; a NaN where the reference is a number is one */
   uint64_t n_wrong;
-  /* cases that were run, and seconds of the first one's launch: cold, with all that a first launch
-   * brings along, or of another if the host may have held that one up; 0 where it was not asked for
-   */
+  /* cases that were run, and seconds of the first case's launch: cold, with the cost of a module's
+   * first launch, or of a second launch if the host may have held up the first; 0 where no limit was
+   * given */
   size_t n_cases;
   double first_sec;
 } rt_check;
@@ -88,21 +87,21 @@ typedef struct rt_check {
  *                    wrong"; "wrote 12 bytes past the end of C, at +0 to +11"; "changed input A"
  *        ERR_LAUNCH  it died */
 int rt_harness_check(rt_harness *b, rt_loaded *l, rt_check *out, err *e);
-/* rt_harness_check_quick -- the same, but when the first case's launch, and again, takes more than
- * four times `stop_above` (0: never) the others are left out: right or wrong, it is no winner */
+/* rt_harness_check_quick -- the same, but leaves out the other cases when the first one's launch takes
+ * more than four times `stop_above`, twice (0: never): the candidate cannot win */
 int rt_harness_check_quick(rt_harness *b, rt_loaded *l, double stop_above, rt_check *out, err *e);
 
 typedef enum rt_replay {
-  RT_STREAM, /* launches one after another, as a program would make them */
-  RT_GRAPH   /* CUDA graphs of many launches: the host's time for each launch is left out */
+  RT_STREAM, /* launches one after another, as in a program */
+  RT_GRAPH   /* CUDA graphs of many launches: without the host's time for each launch */
 } rt_replay;
 
-/* Why a timing ended. */
+/* Why did a timing end? */
 typedef enum rt_ended {
   RT_ENDED_FULL,    /* the time for it was spent */
-  RT_ENDED_PRECISE, /* its mean was known well enough before */
-  RT_ENDED_SLOWER,  /* surely slower than stop_above */
-  RT_ENDED_LOOK,    /* two looks at a launch took more than twice stop_above */
+  RT_ENDED_PRECISE, /* the mean was known precisely enough before */
+  RT_ENDED_SLOWER,  /* slower than stop_above, beyond doubt */
+  RT_ENDED_LOOK,    /* two single launches took more than twice stop_above */
   RT_ENDED_RACE     /* all rounds of a race */
 } rt_ended;
 const char *rt_ended_name(rt_ended ended);
@@ -110,13 +109,13 @@ const char *rt_ended_name(rt_ended ended);
 typedef struct rt_timing {
   /* device time to spend on one candidate; 0 takes 0.01 */
   double target_sec;
-  /* give up as soon as it is surely slower than this; 0: never */
+  /* give up as soon as the candidate is slower than this beyond doubt; 0: never */
   double stop_above;
   /* one set of buffers instead of rotating */
   bool hot;
   rt_replay replay;
-  /* called once for each contender (0 in rt_harness_time) while the device works on a batch of its:
-   * the moment to read clocks and power. NULL: nobody looks */
+  /* called once for each contender (0 in rt_harness_time) while the device runs one of its batches:
+   * the moment to read clocks and power. NULL: not called */
   void (*watch)(void *self, size_t contender);
   void *watcher;
 } rt_timing;
@@ -130,7 +129,7 @@ typedef struct rt_times {
   rt_ended ended;
   rt_replay replay;
   uint32_t n_batches;
-  float batches[RT_BATCHES]; /* seconds per launch of each, in the order they were taken */
+  float batches[RT_BATCHES]; /* seconds per launch of each batch, in order */
 } rt_times;
 
 /* rt_times_spread -- the middle half's width as a share of the median */
@@ -138,10 +137,10 @@ static inline double rt_times_spread(const rt_times *t) {
   return t->median > 0 ? (t->p75 - t->p25) / t->median : 0;
 }
 
-/* rt_harness_energy -- joules per launch, by a meter that counts in steps and is read as often as
- * need be: launches follow each other for at least `sec`, from one step of the meter to another.
- * The emulator has no meter. in   joules  the meter, read by the host; a negative number: it failed
- *   err  ERR_DEVICE  it failed, or stood still for two seconds */
+/* rt_harness_energy -- joules per launch, by a meter that counts in steps: launches follow each other
+ * for at least `sec`, from one step of the meter to another. The emulator has no meter.
+ *   in   joules  the meter, read by the host; a negative number: it failed
+ *   err  ERR_DEVICE  it failed, or did not move for two seconds */
 typedef struct rt_meter {
   double (*joules)(void *self);
   void *self;
@@ -162,7 +161,7 @@ typedef struct rt_contender {
 } rt_contender;
 rt_contender rt_loaded_contender(rt_loaded *l);
 /* rt_harness_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each, but only three
- * of whoever takes more than four times as long as the fastest; times[n] */
+ * of a contender more than four times slower than the fastest; times[n] */
 int rt_harness_race(rt_harness *b, const rt_contender *c, size_t n, size_t rounds,
                     const rt_timing *how, rt_times *times, err *e);
 /* rt_harness_check_contender -- as rt_harness_check */

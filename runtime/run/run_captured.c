@@ -37,7 +37,8 @@ int rt_captured_nbytes(const gen_template *t, const gen_data *data, uint64_t *nb
     if (is_buffer(t, i) && rt_captured_keeps(t, data, i)) {
       if (data->args[i].count > RT_CAPTURED_MOST ||
           (*nbytes += nbytes_of(data, i)) > RT_CAPTURED_MOST) {
-        return err_set(e, ERR_LIMIT, "its arguments hold more than the %llu bytes that are kept",
+        return err_set(e, ERR_LIMIT,
+                       "its arguments are larger than the %llu bytes that are recorded",
                        (unsigned long long)RT_CAPTURED_MOST);
       }
     }
@@ -47,7 +48,7 @@ int rt_captured_nbytes(const gen_template *t, const gen_data *data, uint64_t *nb
 
 /* ---- the header ----------------------------------------------------------------------------- */
 
-/* Without what depends on the contents. */
+/* The part of a line that does not depend on the contents. */
 static void add_name(const gen_template *t, const gen_data *data, size_t i, str *out) {
   const char *type = dtype_name(data->args[i].type);
   str_addf(out, is_buffer(t, i) ? "arg %s %s %llu " : "scalar %s %s ", t->args[i].name, type,
@@ -115,14 +116,16 @@ typedef struct reader {
 
 static int check_file(const char *path, const struct stat *st, bool trust, err *e) {
   if (!S_ISREG(st->st_mode)) {
-    return err_set(e, ERR_USAGE, "%s is no file; TUNED_CAPTURE_DATA writes files of data", path);
+    return err_set(e, ERR_USAGE, "%s is not a regular file; TUNED_CAPTURE_DATA writes data files",
+                   path);
   }
   const file_safety safety = trust ? FILE_SAFE : file_is_safe(st);
   if (safety != FILE_SAFE) {
     return err_set(e, ERR_USAGE,
-                   "%s %s, and kernels may take what it holds for indices; %s it, or set "
-                   "TUNED_TRUST=1 to use it as it is",
-                   path, safety == FILE_SHARED ? "can be written by others" : "is another user's",
+                   "%s %s, and kernels may use its contents as indices; %s it, or set "
+                   "TUNED_TRUST=1 to use it anyway",
+                   path,
+                   safety == FILE_SHARED ? "can be written by others" : "belongs to another user",
                    safety == FILE_SHARED ? "`chmod go-w`" : "copy");
   }
   return 0;
@@ -135,7 +138,7 @@ static int map_open(const char *path, int fd, bool trust, rt_captured *x, err *e
   }
   TRY(check_file(path, &st, trust, e));
   if ((uint64_t)st.st_size > RT_CAPTURED_MOST + HEADER_MOST || !st.st_size) {
-    return err_set(e, ERR_USAGE, "%s has %lld bytes: no file of recorded data", path,
+    return err_set(e, ERR_USAGE, "%s has %lld bytes: not a file of recorded data", path,
                    (long long)st.st_size);
   }
   void *map = mmap(NULL, (size_t)st.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
@@ -147,7 +150,7 @@ static int map_open(const char *path, int fd, bool trust, rt_captured *x, err *e
   return 0;
 }
 
-/* A pipe in its place is not waited for. */
+/* Opening a pipe does not block. */
 static int map_file(const char *path, bool trust, rt_captured *x, err *e) {
   const int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (fd < 0) {
@@ -170,7 +173,8 @@ static int read_header(reader *r, err *e) {
   const char *end = memmem(r->x->map, most, "\n\n", 2);
   char digest[HASH_TEXT];
   if (most < strlen(MAGIC) || memcmp(r->x->map, MAGIC, strlen(MAGIC)) != 0) {
-    return err_set(e, ERR_USAGE, "%s is no file of recorded data, or of another version", r->path);
+    return err_set(e, ERR_USAGE, "%s is not a file of recorded data, or has another version",
+                   r->path);
   }
   r->n_header = end ? (size_t)(end - (const char *)r->x->map) + 2 : 0;
   const size_t n_last = strlen(last) + HASH_TEXT - 1 + 2;
@@ -200,21 +204,21 @@ static int check_problem(const reader *r, err *e) {
   return 0;
 }
 
-/* Behind a line that begins so; NULL: there is none. */
+/* The rest of the line that begins with `name`; NULL: there is none. */
 static const char *find_line(const reader *r, const str *name) {
   const char *at = strstr(r->header, str_text(name));
-  while (at && at[-1] != '\n') { /* the first line is the magic's */
+  while (at && at[-1] != '\n') { /* the first line is MAGIC */
     at = strstr(at + 1, str_text(name));
   }
   return at ? at + name->n : NULL;
 }
 
 static int unlike(const reader *r, size_t i, err *e) {
-  return err_set(e, ERR_USAGE, "%s does not fit %s: it has no %s of that type and size", r->path,
+  return err_set(e, ERR_USAGE, "%s does not fit %s: it has no %s of its type and size", r->path,
                  r->problem, r->t->args[i].name);
 }
 
-/* The values, for which types alone matter: counts may depend on them. */
+/* Scalars come first, since counts may depend on them. */
 static int read_scalars(const reader *r, uint64_t *bits, err *e) {
   const gen_data *sample;
   str name = {0};
@@ -265,7 +269,7 @@ static int find_bytes(const reader *r, err *e) {
   return 0;
 }
 
-/* All of it, as it would be written again. */
+/* The header must equal the one that would be written for the same data. */
 static int check_digests(const reader *r, err *e) {
   str again = {0};
   add_header(r->t, r->problem, r->x->data, r->x->bytes, &again);

@@ -1,4 +1,4 @@
-/* run_captured.h -- the arguments of one launch as a program gave them, in a file.
+/* run_captured.h -- a file with the arguments of one launch that a program made.
  *
  *   tuned data 1
  *   problem histogram n=1000 bins=16 dtype=i32 ...
@@ -8,9 +8,9 @@
  *
  *   the buffers' bytes, one after the other, to the end of the file
  *
- * A file is believed only as far as it fits the problem: types and counts are the template's, the
- * length is what these make, every digest is right. What the values do to a kernel that takes them
- * for indices nobody can tell, so a file that others can write to is refused. */
+ * A file is accepted only if it fits the problem: types and counts are the template's, the length
+ * follows from them, and every digest is right. A kernel may use the values as indices, so a file that
+ * other users can write to is refused. */
 #ifndef RT_RUN_CAPTURED_H
 #define RT_RUN_CAPTURED_H
 
@@ -19,26 +19,27 @@
 static const uint64_t RT_CAPTURED_MOST = (uint64_t)1 << 30; /* bytes of all buffers together */
 
 typedef struct rt_captured {
-  const gen_data *data;        /* what the template makes of the scalars */
+  const gen_data *data;        /* the template's data for these scalars */
   const unsigned char **bytes; /* per argument: its contents; NULL: not kept */
   arena memory;
   void *map;
   size_t nbytes;
 } rt_captured;
 
-/* rt_captured_keeps -- a scalar that the caller gives, or a buffer whose contents are read? */
+/* rt_captured_keeps -- is it a scalar that the caller gives, or a buffer that is read? */
 bool rt_captured_keeps(const gen_template *t, const gen_data *data, size_t arg);
-/* rt_captured_nbytes -- of the buffers that are kept. err ERR_LIMIT  more than is written */
+/* rt_captured_nbytes -- of the buffers that are kept.
+ *   err  ERR_LIMIT  more than RT_CAPTURED_MOST */
 int rt_captured_nbytes(const gen_template *t, const gen_data *data, uint64_t *nbytes, err *e);
 
-/* rt_captured_write -- mode 0600, in place of what was there.
+/* rt_captured_write -- with mode 0600; replaces an existing file.
  *   in  problem  canonical text
- *       bytes    per argument: what a buffer that is kept holds */
+ *       bytes    per argument: the contents of a buffer that is kept */
 int rt_captured_write(const char *path, const gen_template *t, const char *problem,
                       const gen_data *data, unsigned char *const *bytes, err *e);
-/* rt_captured_open -- map the file and check all of it; it must stay as it is until it is closed.
- *   out *x  rt_captured_close it, whether or not this failed
- *   err ERR_USAGE  it is not of this problem, damaged, or not to be trusted
+/* rt_captured_open -- map the file and check all of it; it must not change until it is closed.
+ *   out *x  call rt_captured_close, even if this fails
+ *   err ERR_USAGE  it is of another problem, damaged, or may be written by others
  *       ERR_NOTFOUND  no such file */
 int rt_captured_open(const char *path, const gen_template *t, gen_instance *g, const char *problem,
                      bool trust, rt_captured *x, err *e);

@@ -1,10 +1,9 @@
-/* run_loaded.c -- an image and its plan, made ready so that a launch is little more than the
+/* run_loaded.c -- an image and its plan, prepared so that a launch costs little more than the
  * driver's.
  *
  * A kernel parameter comes from one of three places: a constant of the plan, an argument of the
- * caller, a workspace. Where each comes from is worked out once, in rt_loaded_new. A launch fills
- * an array of pointers on its own stack (a few nanoseconds) and so may run in several threads at
- * once.
+ * caller, a workspace. rt_loaded_new finds out which. A launch fills an array of pointers on its own
+ * stack (a few nanoseconds), so several threads may launch at once.
  */
 #define _GNU_SOURCE
 #include <stdatomic.h>
@@ -15,7 +14,7 @@
 
 enum {
   MAX_OPERANDS = 128,
-  CHUNK = 8, /* constants are copied so many at a time */
+  CHUNK = 8, /* constants are copied in chunks of this many */
   MAX_WORKSPACES = 32,
   MAX_TENSORS = 8,
   ALIGNMENT = RT_WORKSPACE_ALIGNMENT
@@ -27,7 +26,7 @@ typedef struct operand {
   const void *constant; /* in the arena */
 } operand;
 
-typedef struct tensor { /* what of a tensor map is known before the launch */
+typedef struct tensor { /* the parts of a tensor map known before the launch */
   rt_tensor fixed;      /* without address and strides */
   operand at, strides[GEN_MAX_RANK - 1];
   dtype stride_types[GEN_MAX_RANK - 1];
@@ -42,7 +41,7 @@ typedef struct given { /* parameter `at` is the caller's argument `index` */
   uint8_t at, index;
 } given;
 
-typedef struct stage {   /* first, in a line of the cache, what every launch reads */
+typedef struct stage {   /* what every launch reads comes first, in one cache line */
   rt_function *function; /* NULL: set memory */
   uint32_t grid[3], block[3], smem;
   bool overlap;
@@ -126,7 +125,7 @@ static int stride(rt_loaded *l, const gen_template *t, const gen_plan *plan, con
                   tensor *x, size_t i, err *e) {
   x->stride_types[i] = DTYPE_i64;
   if (o->from == GEN_FROM_ARG && !dtype_parse(t->args[o->index].type, &x->stride_types[i])) {
-    return err_set(e, ERR_TEMPLATE, "%s: a stride of type %s", t->name, t->args[o->index].type);
+    return err_set(e, ERR_TEMPLATE, "%s: a stride has type %s", t->name, t->args[o->index].type);
   }
   return resolve(l, t, plan, o, &x->strides[i], e);
 }
@@ -175,7 +174,7 @@ static size_t whole_chunks(size_t n) {
   return (n + CHUNK - 1) / CHUNK * CHUNK;
 }
 
-/* By where they come from, so that a launch asks no operand what it is. */
+/* Sorted by source, so that a launch does not branch on each operand. */
 static int sort_operands(rt_loaded *l, stage *s, err *e) {
   given *list = ARENA_ARRAY(&l->memory, given, s->n_operands + 1);
   s->params = ARENA_ARRAY(&l->memory, const void *, whole_chunks(s->n_operands) + 1);
@@ -226,16 +225,17 @@ static int check_block(const gen_launch *s, const rt_function_info *f, err *e) {
   if (threads > (uint64_t)f->threads_max) {
     return err_set(
         e, ERR_LAUNCH,
-        "%s wants %llu threads a block; %d is the most with its %d registers and launch bounds",
-        s->kernel, (unsigned long long)threads, f->threads_max, f->regs);
+        "%s needs %llu threads per block; with its %d registers and launch bounds at most %d fit",
+        s->kernel, (unsigned long long)threads, f->regs, f->threads_max);
   }
   return 0;
 }
 
 static int check_shared(const rt_info *d, const gen_launch *s, const rt_function_info *f, err *e) {
   if (f->smem_static + s->smem > d->smem_block) {
-    return err_set(e, ERR_LAUNCH, "%s wants %lld bytes of shared memory a block; %lld is the most",
-                   s->kernel, (long long)(f->smem_static + s->smem), (long long)d->smem_block);
+    return err_set(e, ERR_LAUNCH,
+                   "%s needs %lld bytes of shared memory per block; the device has %lld", s->kernel,
+                   (long long)(f->smem_static + s->smem), (long long)d->smem_block);
   }
   return 0;
 }
@@ -244,8 +244,8 @@ static int check_grid(const rt_info *d, const gen_launch *s, err *e) {
   for (int i = 0; i < 3; i++) {
     if (s->grid[i] < 1 || s->grid[i] > d->grid_max[i]) {
       return err_set(e, ERR_LAUNCH,
-                     "%s wants a grid of %ux%ux%u blocks; %lldx%lldx%lld is the most", s->kernel,
-                     s->grid[0], s->grid[1], s->grid[2], (long long)d->grid_max[0],
+                     "%s needs a grid of %ux%ux%u blocks; the device allows %lldx%lldx%lld",
+                     s->kernel, s->grid[0], s->grid[1], s->grid[2], (long long)d->grid_max[0],
                      (long long)d->grid_max[1], (long long)d->grid_max[2]);
     }
   }
@@ -277,8 +277,8 @@ static int find_kernel(rt_loaded *l, const gen_launch *from, stage *to, err *e) 
   TRY(check_shared(&l->d->info, from, &f, e));
   TRY(check_grid(&l->d->info, from, e));
   merge_info(&l->info, &f);
-  /* All that the device has, whatever this stage takes: the limit is the kernel's, and another
-   * stage or another plan over the same image may take more. */
+  /* The limit is the kernel's, and another stage or another plan over the same image may need more:
+   * allow all that the device has. */
   bool opt_in = f.smem_static + from->smem > l->d->info.smem_static;
   int64_t most = l->d->info.smem_block - f.smem_static;
   return opt_in ? ops->function_smem(l->d, to->function, most, e) : 0;
@@ -335,7 +335,7 @@ static void drop_image(rt_device *d, loaded_image *image) {
   }
 }
 
-/* Takes one use of the image, whatever comes of it. */
+/* Adds a user to the image; drops it again on failure. */
 static int make(rt_device *d, loaded_image *image, const gen_template *t, const gen_plan *plan,
                 rt_loaded **out, err *e) {
   if (image) {
@@ -450,7 +450,7 @@ static inline __attribute__((always_inline)) int run(rt_loaded *l, const stage *
                                                               s->smem, stream, (void **)params, e);
 }
 
-/* With scratch memory or tensor maps: apart, so that the others' way is short. */
+/* With workspaces or tensor maps: a function of its own keeps the other path short. */
 static __attribute__((noinline)) int run_with_rest(rt_loaded *l, const stage *s, rt_stream stream,
                                                    const void *const *args, rt_ptr workspace,
                                                    const void **params, err *e) {

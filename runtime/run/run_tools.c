@@ -6,7 +6,7 @@
 
 #include "fill_check.h"
 
-enum { KIT_BLOCK = 256, KEPT_MOST = 8 };
+enum { BLOCK = 256, KEPT_MOST = 8 };
 
 typedef struct kept_image {
   char key[HASH_TEXT];
@@ -18,17 +18,17 @@ struct rt_tools {
   rt_module *module;
   rt_function *fill, *compare, *differ, *canaries;
   kept_image kept[KEPT_MOST];
-  size_t n_kept; /* ever; the oldest gives way */
+  size_t n_kept; /* in all; the oldest of KEPT_MOST is replaced */
 };
 
 /* ---- compiling ----------------------------------------------------------------------------- */
 
-/* The numbers that host and kernels must agree on, then the kernels. */
+/* The constants that host and kernels share, then the kernels. */
 static void fill_check_source(str *out) {
-#define KIT_DTYPE(name, nbytes, cuda, kind)                                                        \
+#define DEFINE(name, nbytes, cuda, kind)                                                           \
   str_addf(out, "#define DTYPE_%s %d\n", #name, DTYPE_##name);
-  DTYPE_LIST(KIT_DTYPE)
-#undef KIT_DTYPE
+  DTYPE_LIST(DEFINE)
+#undef DEFINE
   str_addf(out, "#define GEN_FILL_UNIFORM %d\n", GEN_FILL_UNIFORM);
   str_addf(out, "#define GEN_FILL_NORMAL %d\n", GEN_FILL_NORMAL);
   str_addf(out, "#define GEN_FILL_CONSTANT %d\n", GEN_FILL_CONSTANT);
@@ -135,11 +135,11 @@ int rt_tools_compile(rt_tools *k, rt_compiler *c, const rt_source *s, const str 
 
 /* ---- launching ----------------------------------------------------------------------------- */
 
-/* Enough blocks for n threads, or for the device to be full: the kernels stride over the rest. */
+/* Blocks for n threads, at most as many as fill the device: each thread strides over the rest. */
 static int launch(rt_tools *k, rt_function *f, uint64_t n, void **args, err *e) {
-  uint64_t blocks = (n + KIT_BLOCK - 1) / KIT_BLOCK, most = 8 * (uint64_t)k->d->info.sms;
+  uint64_t blocks = (n + BLOCK - 1) / BLOCK, most = 8 * (uint64_t)k->d->info.sms;
   const uint32_t grid[3] = {(uint32_t)(blocks < most ? blocks : most), 1, 1};
-  const uint32_t block[3] = {KIT_BLOCK, 1, 1};
+  const uint32_t block[3] = {BLOCK, 1, 1};
   return n ? k->d->ops->launch(k->d, f, grid, block, 0, NULL, args, e) : 0;
 }
 
@@ -150,7 +150,7 @@ typedef struct filling { /* as in fill_check.cu */
   uint64_t seed;
 } filling;
 
-/* A double as a whole number within what 64 bits of the type's kind hold. */
+/* A double as an integer, clamped to 64 bits of the type's signedness. */
 static uint64_t whole(dtype t, double value) {
   if (dtype_is_signed(t)) {
     return value >= 0x1p63   ? (uint64_t)INT64_MAX
@@ -204,6 +204,6 @@ int rt_tools_canaries(rt_tools *k, rt_ptr zones, size_t n, uint8_t canary, rt_pt
                       err *e) {
   uint32_t byte = canary;
   void *args[] = {&zones, &byte, &findings};
-  const uint32_t grid[3] = {(uint32_t)n, 1, 1}, block[3] = {KIT_BLOCK, 1, 1};
+  const uint32_t grid[3] = {(uint32_t)n, 1, 1}, block[3] = {BLOCK, 1, 1};
   return n ? k->d->ops->launch(k->d, k->canaries, grid, block, 0, NULL, args, e) : 0;
 }

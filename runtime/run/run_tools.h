@@ -1,7 +1,7 @@
 /* run_tools.h -- launching the kernels of fill_check.cu. Private to runtime/run.
  *
- * Launches are asynchronous, on the default stream, in order. Judges ADD to a finding that lies on
- * the device, so that a whole check reads its findings back once.
+ * Launches are asynchronous, on the default stream, in order. Kernels that compare ADD to a finding on
+ * the device, so that a check copies all findings back at once.
  */
 #ifndef RT_RUN_TOOLS_H
 #define RT_RUN_TOOLS_H
@@ -42,8 +42,8 @@ int rt_tools_differ(rt_tools *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr fin
  *   in  zones, findings  arrays of n on the device */
 int rt_tools_canaries(rt_tools *k, rt_ptr zones, size_t n, uint8_t canary, rt_ptr findings, err *e);
 
-/* rt_tools_compile -- the image of a source, as the device takes it; sources that follow each other
- * are often one: the references of a family's sizes are.
+/* rt_tools_compile -- the image of a source in the device's format. The last eight are kept: the
+ * references of a family's sizes often have the same source.
  *   out  **bytes  borrowed until eight others have been compiled
  *   err  ERR_COMPILE */
 int rt_tools_compile(rt_tools *k, rt_compiler *c, const rt_source *s, const str **bytes, err *e);

@@ -45,7 +45,7 @@ if [ -c /dev/full ]; then
 fi
 
 # ---- devices
-refuses 1 "no device is called" $autotune saxpy n=1000 --device gpu
+refuses 1 "there is no device" $autotune saxpy n=1000 --device gpu
 refuses 1 "emu" $autotune saxpy n=1000 --device emu:gtx285
 if ! $autotune devices | grep -q '^0 '; then
   refuses 1 "--device emu" $autotune saxpy n=1000 --device 0

@@ -467,7 +467,7 @@ static void test_files_that_do_not_fit_are_refused(void **state) {
   char other[200];
   keep_text(&d, *state, &text, other);
   refused(&d, other, "n=100", ERR_NOTFOUND, "cannot open");
-  refused(&d, d.c.f->folder, "n=100", ERR_USAGE, "is no file");
+  refused(&d, d.c.f->folder, "n=100", ERR_USAGE, "is not a regular file");
   refused(&d, d.file, "n=99", ERR_USAGE, "another problem than picky n=99");
   for (size_t i = 0; i < text.n; i += i < 300 ? 1 : 7) { /* bytes and lengths */
     text.p[i] ^= 1;
@@ -529,10 +529,10 @@ static void test_too_much_is_not_kept(void **state) {
   assert_ok(rt_captured_nbytes(&t, &data, &nbytes, &e), &e);
   assert_int_equal(nbytes, RT_CAPTURED_MOST);
   datum[1].count = 5;
-  assert_fails(rt_captured_nbytes(&t, &data, &nbytes, &e), &e, ERR_LIMIT, "more than the");
+  assert_fails(rt_captured_nbytes(&t, &data, &nbytes, &e), &e, ERR_LIMIT, "larger than the");
   err_clear(&e);
   datum[0].count = UINT64_MAX / 4 + 2;
-  assert_fails(rt_captured_nbytes(&t, &data, &nbytes, &e), &e, ERR_LIMIT, "more than the");
+  assert_fails(rt_captured_nbytes(&t, &data, &nbytes, &e), &e, ERR_LIMIT, "larger than the");
 }
 
 static void test_a_folder_that_cannot_be_written_is_told(void **state) {

@@ -712,7 +712,7 @@ static void opening_can_fail(void **state) {
   fixture *f = *state;
   tuned_context *ctx = f->ctx;
   err e = {0};
-  REFUSED(f, TUNED_E_DEVICE, "no device is called",
+  REFUSED(f, TUNED_E_DEVICE, "there is no device",
           tuned_open(&ctx, &(tuned_options){.device = "toaster"}, &f->err));
   assert_null(ctx);
   REFUSED(f, TUNED_E_DATABASE, "is not a file",

@@ -1,0 +1,306 @@
+/* harness_buffers.c -- a harness's buffers: how much memory, where each lies, what is in it before a
+ * launch. */
+#define _GNU_SOURCE
+#include "harness.h"
+
+#include "emu.h"
+
+enum {
+  ALIGNMENT = 256,
+  CANARY_NBYTES = 256,
+  L2_LINE = 128,
+  MAX_SETS = 65536,
+  FILLED_MAX = 1 << 20
+};
+
+bool harness_is_buffer(const rt_harness *b, size_t arg) {
+  return b->t->args[arg].dir != GEN_SCALAR;
+}
+
+bool harness_is_output(const rt_harness *b, size_t arg) {
+  return b->t->args[arg].dir == GEN_OUT || b->t->args[arg].dir == GEN_INOUT;
+}
+
+bool harness_is_poisoned(const rt_harness *b, const harness_case *c, size_t arg) {
+  return b->t->args[arg].dir == GEN_OUT ||
+         (b->t->args[arg].dir == GEN_INOUT && c->data->args[arg].overwritten);
+}
+
+uint64_t harness_nbytes(const harness_case *c, size_t arg) {
+  return c->data->args[arg].count * dtype_nbytes(c->data->args[arg].type);
+}
+
+uint8_t harness_poison(dtype t) {
+  return dtype_is_float(t) ? 0xff : 0xa5;
+}
+
+static uint64_t round_up(uint64_t n, uint64_t to) {
+  return (n + to - 1) / to * to;
+}
+
+/* A set has room for the largest buffer of any case. */
+static uint64_t largest(const rt_harness *b, size_t arg) {
+  uint64_t most = 0;
+  for (size_t i = 0; i < b->n_cases; i++) {
+    uint64_t n = harness_nbytes(&b->cases[i], arg);
+    most = n > most ? n : most;
+  }
+  return most;
+}
+
+static int out_of_memory(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
+
+/* ---- on the host: the cases ------------------------------------------------------------------ */
+
+static int make_data(rt_harness *b, gen_instance *g, size_t i, err *e) {
+  harness_case *c = &b->cases[i];
+  if (b->captured && i == 0) {
+    c->captured = b->captured;
+    c->data = b->captured->data;
+    return 0;
+  }
+  return gen_data_make(g, i - (b->captured != NULL), &b->memory, &c->data, e);
+}
+
+static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
+  harness_case *c = &b->cases[i];
+  size_t n = b->t->n_args;
+  TRY(make_data(b, g, i, e));
+  c->magnitude = ARENA_ARRAY(&b->memory, double, n + 1);
+  c->given = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
+  c->at = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
+  c->expected = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
+  c->values = ARENA_ARRAY(&b->memory, uint64_t, n + 1);
+  c->args = ARENA_ARRAY(&b->memory, const void *, n + 1);
+  c->zones = ARENA_ARRAY(&b->memory, rt_zone, n + 2);
+  if (!c->magnitude || !c->given || !c->at || !c->expected || !c->values || !c->args || !c->zones) {
+    return out_of_memory(e);
+  }
+  for (size_t j = 0; j < n; j++) {
+    c->magnitude[j] = 1;
+    c->values[j] = c->data->args[j].bits;
+    c->args[j] = &c->values[j];
+  }
+  return 0;
+}
+
+int harness_make_cases(rt_harness *b, gen_instance *g, err *e) {
+  size_t n = b->t->n_args;
+  b->n_cases = b->t->n_cases + (b->captured != NULL);
+  b->cases = ARENA_ARRAY(&b->memory, harness_case, b->n_cases + 1);
+  b->masters = ARENA_ARRAY(&b->memory, rt_ptr, n + 1);
+  b->filled = ARENA_ARRAY(&b->memory, gen_datum, n + 1);
+  b->blocks = ARENA_ARRAY(&b->memory, rt_ptr, 3 + 2 * n + 2 * n * b->n_cases);
+  if (!b->cases || !b->masters || !b->filled || !b->blocks) {
+    return out_of_memory(e);
+  }
+  for (size_t i = 0; i < n; i++) {
+    b->n_buffers += harness_is_buffer(b, i);
+  }
+  for (size_t i = 0; i < b->n_cases; i++) {
+    TRY(make_case(b, g, i, e));
+  }
+  return 0;
+}
+
+/* ---- on the device: how much memory ------------------------------------------------------ */
+
+static int take(rt_harness *b, uint64_t nbytes, rt_ptr *p, err *e) {
+  TRY(b->d->ops->alloc(b->d, nbytes, p, e));
+  b->blocks[b->n_blocks++] = *p;
+  return 0;
+}
+
+static void lay_out(rt_harness *b) {
+  uint64_t end = CANARY_NBYTES, footprint = 0;
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (harness_is_buffer(b, i)) {
+      end = round_up(end, ALIGNMENT) + largest(b, i) + CANARY_NBYTES;
+      footprint += round_up(harness_nbytes(&b->cases[0], i), L2_LINE);
+    }
+  }
+  b->stride = round_up(end, ALIGNMENT);
+  b->set_nbytes = footprint;
+}
+
+bool harness_is_recorded(const harness_case *c, size_t arg) {
+  return c->captured && c->captured->bytes[arg];
+}
+
+/* One set, masters, expected results, and recorded contents. */
+static uint64_t least_nbytes(const rt_harness *b) {
+  uint64_t n = b->stride;
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    n += harness_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT ? largest(b, i) : 0;
+    n += harness_is_recorded(&b->cases[0], i) ? harness_nbytes(&b->cases[0], i) : 0;
+    for (size_t j = 0; j < b->n_cases; j++) {
+      n += harness_is_output(b, i) ? harness_nbytes(&b->cases[j], i) : 0;
+    }
+  }
+  return n;
+}
+
+/* Enough sets to exceed twice the L2 together, in at most half of the remaining memory. */
+static uint64_t count_sets(const rt_harness *b, uint64_t left) {
+  uint64_t twice = 2 * (uint64_t)b->d->info.l2_nbytes;
+  uint64_t room = left / 2 / b->stride + 1;
+  if (b->separate || b->set_nbytes == 0 || b->set_nbytes > twice) {
+    return 1;
+  }
+  uint64_t wanted = twice / b->set_nbytes + 1;
+  wanted = wanted < MAX_SETS ? wanted : MAX_SETS;
+  return wanted < room ? wanted : room;
+}
+
+static int measure_memory(rt_harness *b, err *e) {
+  int64_t left;
+  TRY(b->d->ops->memory_free(b->d, &left, e));
+  lay_out(b);
+  uint64_t least = least_nbytes(b);
+  if (least > (uint64_t)left) {
+    return err_set(
+        e, ERR_NOMEM,
+        "the problem needs %.6g MB on the device (buffers, inputs, the reference's results "
+        "of %zu cases) and %.6g MB are free; take a smaller one",
+        (double)least / 1e6, b->n_cases, (double)left / 1e6);
+  }
+  b->n_sets = count_sets(b, (uint64_t)left - least);
+  return 0;
+}
+
+/* ---- on the device: where each buffer lies --------------------------------------------------- */
+
+/* All buffers of a set lie in one allocation. A canary reaches from the end that a buffer has in this
+ * case to the start of the next buffer. */
+static void place_case(rt_harness *b, harness_case *c) {
+  uint64_t room_end = CANARY_NBYTES;
+  rt_ptr end = b->sets;
+  rt_zone *zone = c->zones;
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (harness_is_buffer(b, i)) {
+      uint64_t offset = round_up(room_end, ALIGNMENT);
+      c->at[i] = b->sets + offset;
+      *zone++ = (rt_zone){end, c->at[i] - end};
+      end = c->at[i] + harness_nbytes(c, i);
+      room_end = offset + largest(b, i) + CANARY_NBYTES;
+    }
+  }
+  *zone = (rt_zone){end, b->sets + b->stride - end};
+}
+
+static int place_separately(rt_harness *b, harness_case *c, err *e) {
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (harness_is_buffer(b, i)) {
+      TRY(take(b, harness_nbytes(c, i), &c->at[i], e));
+    }
+  }
+  return 0;
+}
+
+static int place(rt_harness *b, err *e) {
+  b->n_zones = b->separate ? 0 : b->n_buffers + 1;
+  if (!b->separate) {
+    TRY(take(b, b->n_sets * b->stride, &b->sets, e));
+  }
+  for (size_t i = 0; i < b->n_cases; i++) {
+    harness_case *c = &b->cases[i];
+    if (b->separate) {
+      TRY(place_separately(b, c, e));
+    } else {
+      place_case(b, c);
+    }
+    for (size_t j = 0; j < b->t->n_args; j++) {
+      c->values[j] = harness_is_buffer(b, j) ? c->at[j] : c->values[j];
+    }
+  }
+  return 0;
+}
+
+int harness_allocate(rt_harness *b, err *e) {
+  TRY(measure_memory(b, e));
+  TRY(place(b, e));
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (harness_is_buffer(b, i) && b->t->args[i].dir != GEN_OUT) {
+      TRY(take(b, largest(b, i), &b->masters[i], e));
+    }
+    if (harness_is_recorded(&b->cases[0], i)) {
+      TRY(take(b, harness_nbytes(&b->cases[0], i), &b->cases[0].given[i], e));
+    }
+    for (size_t j = 0; j < b->n_cases && harness_is_output(b, i); j++) {
+      TRY(take(b, harness_nbytes(&b->cases[j], i), &b->cases[j].expected[i], e));
+    }
+  }
+  b->found = ARENA_ARRAY(&b->memory, rt_finding, b->n_buffers + b->n_zones + 1);
+  if (!b->found) {
+    return out_of_memory(e);
+  }
+  TRY(take(b, (b->n_buffers + b->n_zones) * sizeof(rt_finding), &b->findings, e));
+  return take(b, b->n_zones * sizeof(rt_zone), &b->zones, e);
+}
+
+/* ---- contents ------------------------------------------------------------------------------ */
+
+static bool same_fill(const gen_datum *a, const gen_datum *b) {
+  return a->type == b->type && a->count == b->count && a->fill == b->fill && a->a == b->a &&
+         a->b == b->b;
+}
+
+/* The emulator runs a sample of each launch's blocks, which must not apply to the filling kernels:
+ * inputs of zeros cost other than random ones where data decide (atomics on bins). A kernel fills only
+ * the beginning of a large input, and copies repeat it, since filling all of it would take longer than
+ * the candidate. */
+static int fill_sampled(rt_harness *b, const gen_datum *wanted, size_t arg, int64_t sample,
+                        err *e) {
+  gen_datum some = *wanted;
+  uint64_t size = dtype_nbytes(wanted->type);
+  some.count = wanted->count < FILLED_MAX ? wanted->count : FILLED_MAX;
+  rt_emu_set_sample(b->d, 0);
+  int rc = rt_tools_fill(b->tools, &some, arg + 1, b->masters[arg], e);
+  rt_emu_set_sample(b->d, sample);
+  for (uint64_t have = some.count; !rc && have < wanted->count;) {
+    uint64_t n = wanted->count - have < have ? wanted->count - have : have;
+    rc = b->d->ops->copy(b->d, b->masters[arg] + have * size, b->masters[arg], n * size, NULL, e);
+    have += n;
+  }
+  return rc;
+}
+
+/* Each input has a seed of its own, the same in all cases. */
+static int refresh_master(rt_harness *b, const harness_case *c, size_t arg, err *e) {
+  const gen_datum *wanted = &c->data->args[arg];
+  if (same_fill(wanted, &b->filled[arg])) {
+    return 0;
+  }
+  int64_t sample = rt_emu_is(b->d) ? rt_emu_sample(b->d) : 0;
+  TRY(sample ? fill_sampled(b, wanted, arg, sample, e)
+             : rt_tools_fill(b->tools, wanted, arg + 1, b->masters[arg], e));
+  b->filled[arg] = *wanted;
+  return 0;
+}
+
+static int start_buffer(rt_harness *b, harness_case *c, size_t arg, err *e) {
+  const rt_device_ops *ops = b->d->ops;
+  uint64_t nbytes = harness_nbytes(c, arg);
+  if (harness_is_poisoned(b, c, arg)) {
+    return ops->set(b->d, c->at[arg], harness_poison(c->data->args[arg].type), nbytes, NULL, e);
+  }
+  if (harness_is_recorded(c, arg)) {
+    return ops->copy(b->d, c->at[arg], c->given[arg], nbytes, NULL, e);
+  }
+  TRY(refresh_master(b, c, arg, e));
+  return ops->copy(b->d, c->at[arg], b->masters[arg], nbytes, NULL, e);
+}
+
+int harness_start(rt_harness *b, harness_case *c, err *e) {
+  for (size_t i = 0; i < b->n_zones; i++) {
+    TRY(b->d->ops->set(b->d, c->zones[i].at, HARNESS_CANARY, c->zones[i].nbytes, NULL, e));
+  }
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (harness_is_buffer(b, i)) {
+      TRY(start_buffer(b, c, i, e));
+    }
+  }
+  return 0;
+}

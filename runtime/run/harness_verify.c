@@ -1,0 +1,177 @@
+/* harness_verify.c -- after a launch: everything that it could have touched, compared with what it must
+ * be, and what differs in words. */
+#define _GNU_SOURCE
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "harness.h"
+
+/* ---- comparing ------------------------------------------------------------------------------- */
+
+/* The findings of one check: first those of the canaries, then of the buffers in order. */
+static rt_ptr zone_findings(const rt_harness *b) {
+  return b->findings;
+}
+static rt_ptr buffer_finding(const rt_harness *b, size_t buffer) {
+  return b->findings + (b->n_zones + buffer) * sizeof(rt_finding);
+}
+
+static int reset(rt_harness *b, const harness_case *c, err *e) {
+  size_t n = b->n_zones + b->n_buffers;
+  for (size_t i = 0; i < n; i++) {
+    b->found[i] = RT_FINDING_NONE;
+  }
+  TRY(b->d->ops->copy_in(b->d, b->zones, c->zones, b->n_zones * sizeof *c->zones, NULL, e));
+  return b->d->ops->copy_in(b->d, b->findings, b->found, n * sizeof *b->found, NULL, e);
+}
+
+static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr finding, err *e) {
+  const gen_datum *m = &c->data->args[arg];
+  if (b->t->args[arg].dir == GEN_IN) {
+    const rt_ptr before = c->given[arg] ? c->given[arg] : b->masters[arg];
+    return rt_tools_differ(b->tools, c->at[arg], before, harness_nbytes(c, arg), finding, e);
+  }
+  rt_comparison v = {.x = c->at[arg],
+                     .ref = c->expected[arg],
+                     .count = m->count,
+                     .type = m->type,
+                     .tolerance_abs = c->data->tolerance_abs * c->magnitude[arg],
+                     .tolerance_rel = c->data->tolerance_rel,
+                     .poisoned = harness_is_poisoned(b, c, arg)};
+  memset(&v.poison, harness_poison(m->type), dtype_nbytes(m->type));
+  return rt_tools_compare(b->tools, &v, finding, e);
+}
+
+/* All kernels that compare, then one wait for all of them. */
+static int find_differences(rt_harness *b, harness_case *c, err *e) {
+  size_t n = b->n_zones + b->n_buffers, buffer = 0;
+  TRY(reset(b, c, e));
+  TRY(rt_tools_canaries(b->tools, b->zones, b->n_zones, HARNESS_CANARY, zone_findings(b), e));
+  for (size_t i = 0; i < b->t->n_args; i++) {
+    if (harness_is_buffer(b, i)) {
+      TRY(verify_buffer(b, c, i, buffer_finding(b, buffer++), e));
+    }
+  }
+  return b->d->ops->copy_out(b->d, b->found, b->findings, n * sizeof *b->found, NULL, e);
+}
+
+/* ---- what is wrong, in words ------------------------------------------------------------------ */
+
+/* The i-th buffer among the arguments. */
+static size_t buffer_arg(const rt_harness *b, size_t i) {
+  size_t arg = 0;
+  for (;; arg++) {
+    if (harness_is_buffer(b, arg) && i-- == 0) {
+      return arg;
+    }
+  }
+}
+
+/* A zone lies between two buffers; the message names the nearer one. */
+static int say_canary(rt_harness *b, const harness_case *c, size_t zone, const rt_finding *f,
+                      err *e) {
+  int64_t size = (int64_t)c->zones[zone].nbytes, first = (int64_t)f->first, last = (int64_t)f->last;
+  bool past = zone > 0 && (zone == b->n_buffers || first < size - last);
+  size_t arg = buffer_arg(b, past ? zone - 1 : zone);
+  int64_t origin = past ? 0 : size;
+  b->suspect = true;
+  return err_set(e, ERR_WRONG,
+                 "wrote %" PRIu64 " %s %s %s, at %+" PRId64 " to %+" PRId64 " (case %zu)", f->n,
+                 f->n == 1 ? "byte" : "bytes", past ? "past the end of" : "before the start of",
+                 b->t->args[arg].name, first - origin, last - origin, (size_t)(c - b->cases));
+}
+
+static void format_element(dtype t, uint64_t bits, char *out, size_t size) {
+  unsigned unused = 64 - 8 * (unsigned)dtype_nbytes(t);
+  if (dtype_is_float(t)) {
+    snprintf(out, size, "%.9g", dtype_decode(t, bits));
+  } else if (dtype_is_signed(t)) {
+    snprintf(out, size, "%" PRId64, (int64_t)(bits << unused) >> unused);
+  } else {
+    snprintf(out, size, "%" PRIu64, bits);
+  }
+}
+
+static int read_element(rt_harness *b, dtype t, rt_ptr array, uint64_t i, uint64_t *bits, err *e) {
+  *bits = 0;
+  return b->d->ops->copy_out(b->d, bits, array + i * dtype_nbytes(t), dtype_nbytes(t), NULL, e);
+}
+
+/* Poison in an output: the kernel did not write it, or computed a NaN from unwritten memory. */
+static void describe(const rt_harness *b, const harness_case *c, size_t arg, uint64_t bits,
+                     char *out, size_t size) {
+  dtype t = c->data->args[arg].type;
+  uint64_t poison = 0;
+  memset(&poison, harness_poison(t), dtype_nbytes(t));
+  if (harness_is_poisoned(b, c, arg) && bits == poison) {
+    snprintf(out, size, "as before the launch");
+  } else {
+    format_element(t, bits, out, size);
+  }
+}
+
+static int say_wrong(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
+                     err *e) {
+  dtype t = c->data->args[arg].type;
+  uint64_t x, ref;
+  char found[64], wanted[64];
+  TRY(read_element(b, t, c->at[arg], f->first, &x, e));
+  TRY(read_element(b, t, c->expected[arg], f->first, &ref, e));
+  describe(b, c, arg, x, found, sizeof found);
+  describe(b, c, arg, ref, wanted, sizeof wanted);
+  return err_set(e, ERR_WRONG,
+                 "%s[%" PRIu64 "] is %s, reference %s (case %zu); %" PRIu64 " of %" PRIu64 " wrong",
+                 b->t->args[arg].name, f->first, found, wanted, (size_t)(c - b->cases), f->n,
+                 c->data->args[arg].count);
+}
+
+static int say_changed(rt_harness *b, const harness_case *c, size_t arg, const rt_finding *f,
+                       err *e) {
+  b->suspect = true;
+  return err_set(e, ERR_WRONG, "changed input %s, first at element %" PRIu64 " (case %zu)",
+                 b->t->args[arg].name, f->first / dtype_nbytes(c->data->args[arg].type),
+                 (size_t)(c - b->cases));
+}
+
+/* ---- the verdict --------------------------------------------------------------------------- */
+
+static double worst_of(const rt_finding *f) {
+  double value;
+  memcpy(&value, &f->worst, sizeof value);
+  return value;
+}
+
+static void count(const rt_harness *b, rt_check *out) {
+  for (size_t i = 0; i < b->n_buffers; i++) {
+    const rt_finding *f = &b->found[b->n_zones + i];
+    if (b->t->args[buffer_arg(b, i)].dir != GEN_IN) {
+      out->n_wrong += f->n;
+      out->error = worst_of(f) > out->error ? worst_of(f) : out->error;
+    }
+  }
+}
+
+/* Stray writes come first: they explain other differences. */
+static int verdict(rt_harness *b, const harness_case *c, err *e) {
+  for (size_t i = 0; i < b->n_zones; i++) {
+    if (b->found[i].n) {
+      return say_canary(b, c, i, &b->found[i], e);
+    }
+  }
+  for (size_t i = 0; i < b->n_buffers; i++) {
+    const rt_finding *f = &b->found[b->n_zones + i];
+    size_t arg = buffer_arg(b, i);
+    if (f->n) {
+      return b->t->args[arg].dir == GEN_IN ? say_changed(b, c, arg, f, e)
+                                           : say_wrong(b, c, arg, f, e);
+    }
+  }
+  return 0;
+}
+
+int harness_verify(rt_harness *b, harness_case *c, rt_check *out, err *e) {
+  TRY(find_differences(b, c, e));
+  count(b, out);
+  return verdict(b, c, e);
+}
