@@ -52,6 +52,8 @@ static inline double expr_number(const expr_value *v) {
 }
 /* expr_same -- same type and bits */
 bool expr_same(const expr_value *a, const expr_value *b);
+/* expr_is_whole -- an integer, or a real number without a fraction that fits one */
+bool expr_is_whole(const expr_value *v, int64_t *i);
 /* expr_whole -- a real number without a fraction as the integer; others as they are */
 expr_value expr_whole(const expr_value *v);
 /* expr_numeral -- the number that n characters spell in Lua; false: none */

@@ -43,7 +43,4 @@ uint64_t gen_diagram_count(const gen_diagram *d);
 void gen_diagram_at(const gen_diagram *d, uint64_t i, gen_config *c);
 bool gen_diagram_find(const gen_diagram *d, const gen_config *c, uint64_t *i);
 
-/* gen_space_by_loops -- gen_space_new without diagrams, for comparison */
-int gen_space_by_loops(gen_instance *g, gen_space **out, err *e);
-
 #endif

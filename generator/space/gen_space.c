@@ -7,6 +7,8 @@
  * A point is kept as one number, its place in the whole Cartesian product, last parameter fastest;
  * the loops find them in ascending order, so that a point is looked up by bisection.
  */
+#include "gen_space.h"
+
 #include <stdlib.h>
 #include <string.h>
 

@@ -8,6 +8,7 @@
 
 #include "file.h"
 #include "gen_diagram_build.h"
+#include "gen_space.h"
 #include "spec.h"
 
 static int fail(const err *e) {

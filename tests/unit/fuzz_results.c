@@ -17,6 +17,7 @@
 #include <string.h>
 
 #include "gen_diagram_build.h"
+#include "gen_space.h"
 #include "trial_table.h"
 #include "spec.h"
 

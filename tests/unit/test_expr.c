@@ -117,7 +117,7 @@ static void values_are_what_lua_says(void **state) {
   lua_State *L = open_lua();
   gen_symbols symbols;
   tally n = {0};
-  world w;
+  world w = {0};
   str text = {0};
   arena a = {0};
   for (int i = 0; i < 30000; i++) {
@@ -289,7 +289,7 @@ static expr_folded folded_derived(void *ud, uint32_t i) {
 
 /* Folded with all but the fields known, then computed: what evaluating at once says. */
 static void compare_folded(const expr_node *x, const char *text, tally *n) {
-  world w;
+  world w = {0};
   random_world(&w, false);
   expr_fold f = {.env = {.values = {[EXPR_PARAM] = w.params, [EXPR_DEVICE] = w.device}},
                  .derived = folded_derived,
@@ -298,7 +298,7 @@ static void compare_folded(const expr_node *x, const char *text, tally *n) {
   const expr_folded folded = expr_fold_tree(&f, x);
   const expr_partial p = expr_fold_partial(&f, &folded);
   for (int k = 0; k < 3; k++) {
-    world other;
+    world other = {0};
     expr_value v = {0};
     random_world(&other, false);
     memcpy(w.fields, other.fields, sizeof w.fields);
@@ -360,7 +360,7 @@ static void compare_parts(arena *a, const expr_node *x, const char *text, tally 
   const expr_term *term = expr_term_new(&terms, x);
   const uint64_t known = draw(8);
   found f = {.terms = &terms};
-  world w;
+  world w = {0};
   expr_value values[MAX_PARTS], v = {0}, by_parts = {0};
   expr_parts(term, known, add_part, &f);
   const expr_held held = {known, f.parts, f.n};

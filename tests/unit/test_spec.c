@@ -4,7 +4,7 @@
 
 #include <stdlib.h>
 
-#include "gen_diagram.h"
+#include "gen_space.h"
 #include "python.h"
 #include "spec.h"
 
