@@ -1,5 +1,6 @@
 /* cli_open.c -- open the database, or all that verbs about one kernel need. */
 #include "cli.h"
+#include "device_key.h"
 #include "open_device.h"
 #include "run.h"
 #include "serve_former.h"
@@ -60,4 +61,25 @@ int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt
                  .lineinfo = !c->arch && k->device->info.format == RT_PTX,
                  .registers = registers};
   return rt_compile(compiler, &s, &k->memory, image, e);
+}
+
+int cli_kernel_results(const cli *c, cli_kernel *k, db *d, db_result **rows, size_t *n, err *e) {
+  const char *problem = str_text(&k->problem_text), *device = k->device->info.name;
+  int64_t device_id, template_id;
+  rt_replay replay;
+  str key = {0};
+  err why = {0};
+  TRY(cli_timing(c, &replay, e));
+  tune_device_key(&k->device->info, replay, &key);
+  int rc = db_device_find(d, str_text(&key), &device_id, &why);
+  rc = rc ? rc : db_template_find(d, k->t->hash, &template_id, &why);
+  str_clear(&key);
+  if (rc == ERR_NOTFOUND) {
+    return err_set(e, rc, "nothing is tuned with this template on %s", device);
+  }
+  rc = rc ? err_at(e, rc, why.place, "%s", why.message)
+          : db_results(d, template_id, device_id, problem, &k->memory, rows, n, e);
+  return rc || *n ? rc
+                  : err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s does it",
+                            problem, device, problem);
 }

@@ -28,6 +28,8 @@ int cmd_export_results(const cli *c, err *e);
 int cmd_import(const cli *c, err *e);
 int cmd_db(const cli *c, err *e);
 
+/* list_problems -- the tuned problems of a family, NULL: of all; cmd_list.c */
+int list_problems(const cli *c, db *d, const char *family, err *e);
 /* show_importance -- print `show --importance` of a problem's trials; cmd_importance.c */
 int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n, int64_t top,
                     err *e);

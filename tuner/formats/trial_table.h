@@ -1,5 +1,5 @@
 /* trial_table.h -- the trials in a file of another tool, one a row. recorded.c makes a space of
- * them, cmd_results.c stores them in the database. */
+ * them, cmd_import.c stores them in the database. */
 #ifndef FORMATS_TRIAL_TABLE_H
 #define FORMATS_TRIAL_TABLE_H
 

@@ -1,90 +1,14 @@
-/* cmd_results.c -- autotune export-results and import: trials of a problem as files of other tools,
- * and back. */
+/* cmd_import.c -- autotune import: the results in a file of another tool as trials of a problem. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
-#include "trial_table.h"
 #include "open_device.h"
-#include "print.h"
-#include "results.h"
+#include "trial_table.h"
 #include "verbs.h"
 
-/* ---- out ---------------- */
-
-static int find_rows(cli_kernel *k, db *d, const char *key, results *r, err *e) {
-  int64_t device_id, template_id;
-  db_result *rows;
-  err missing = {0};
-  int rc = db_device_find(d, key, &device_id, &missing);
-  rc = rc ? rc : db_template_find(d, k->t->hash, &template_id, &missing);
-  if (rc == ERR_NOTFOUND) {
-    return err_set(e, rc, "nothing tuned with this template on %s", k->device->info.name);
-  }
-  if (rc) {
-    return err_at(e, rc, missing.place, "%s", missing.message);
-  }
-  TRY(db_results(d, template_id, device_id, r->problem, &k->memory, &rows, &r->n, e));
-  r->rows = rows;
-  return r->n ? 0
-              : err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s does it", r->problem,
-                        k->device->info.name, r->problem);
-}
-
-static int write_results(const cli *c, const char *path, cli_kernel *k, results_writer *write,
-                         err *e) {
-  db *d;
-  str key = {0}, out = {0};
-  const rt_info *info = &k->device->info;
-  rt_device_key(info, &key);
-  results r = {.t = k->t,
-               .problem = str_text(&k->problem_text),
-               .device = {str_text(&key), info->name, info->cc, info->sms}};
-  int rc = cli_open_db(c, DB_READ, &d, e);
-  if (!rc) {
-    rc = find_rows(k, d, str_text(&key), &r, e);
-    db_close(d);
-  }
-  if (!rc) {
-    write(&r, &out);
-    rc = print_file(path, &out, e);
-  }
-  if (!rc && !c->quiet) {
-    printf("%zu trials of %s on %s: %s\n", r.n, r.problem, info->name, path);
-  }
-  str_clear(&key);
-  str_clear(&out);
-  return rc;
-}
-
-/* The words after the file. */
-static cli without_file(const cli *c) {
-  cli rest = *c;
-  rest.words++;
-  rest.n_words--;
-  return rest;
-}
-
-int cmd_export_results(const cli *c, err *e) {
-  cli_kernel k;
-  results_writer *write;
-  if (c->n_words < 2) {
-    return err_set(e, ERR_USAGE,
-                   "name the file and the problem: autotune export-results FILE FAMILY "
-                   "FIELD=VALUE ...");
-  }
-  TRY(results_format(c->format ? c->format : "t4", &write, e));
-  cli rest = without_file(c);
-  int rc = cli_kernel_open(&rest, &k, e);
-  rc = rc ? rc : write_results(c, c->words[0], &k, write, e);
-  cli_kernel_close(&k);
-  return rc;
-}
-
-/* ---- in ---------------- */
-
-typedef struct import {
+typedef struct importer {
   const cli *c;
   arena memory;
   trial_table rows;
@@ -100,10 +24,10 @@ typedef struct import {
   size_t n_configs;
   size_t n_new, n_known, n_out; /* stored; already in the database; not in the template's space */
   err first_out;
-} import;
+} importer;
 
 /* Columns and parameters must correspond; otherwise the results are of another kernel. */
-static int check_columns(const import *in, err *e) {
+static int check_columns(const importer *in, err *e) {
   static const char advice[] =
       "; the file is of another kernel: it can be searched as it is, by autotune replay %.200s";
   char text[300];
@@ -133,7 +57,7 @@ static int check_columns(const import *in, err *e) {
 }
 
 /* The problem of the command line, else of the file. */
-static int open_problem(import *in, err *e) {
+static int open_problem(importer *in, err *e) {
   gen_options o;
   const cli *c = in->c;
   str words = {0};
@@ -161,7 +85,7 @@ static int open_problem(import *in, err *e) {
 }
 
 /* Files from export-results name their device; others belong to the device of --device. */
-static int open_device(import *in, err *e) {
+static int open_device(importer *in, err *e) {
   const trial_table_origin *o = &in->rows.origin;
   if (o->key && o->device && !in->c->device) {
     in->device_name = o->device;
@@ -187,7 +111,7 @@ static int open_device(import *in, err *e) {
   return rc;
 }
 
-static int check_times(const import *in, err *e) {
+static int check_times(const importer *in, err *e) {
   if (in->emulated == in->rows.origin.modelled) {
     return 0;
   }
@@ -199,7 +123,7 @@ static int check_times(const import *in, err *e) {
                 in->device_name);
 }
 
-static int put_time(const import *in, int64_t trial, double sec, err *e) {
+static int put_time(const importer *in, int64_t trial, double sec, err *e) {
   if (in->emulated) {
     return db_estimate_put(in->d, trial, TUNE_MODEL, sec, e);
   }
@@ -208,7 +132,7 @@ static int put_time(const import *in, int64_t trial, double sec, err *e) {
 }
 
 /* A successful result at an invalid point is of another kernel, or of another version. */
-static int config_of(const import *in, size_t row, str *out, err *e) {
+static int config_of(const importer *in, size_t row, str *out, err *e) {
   gen_config c;
   str text = {0};
   const char **cells = in->rows.cells + row * in->rows.n_params;
@@ -229,12 +153,12 @@ static int by_text(const void *a, const void *b) {
   return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-static bool is_known(const import *in, const char *config) {
+static bool is_known(const importer *in, const char *config) {
   return bsearch(&config, in->known, in->n_configs, sizeof *in->known, by_text) != NULL;
 }
 
 /* The stored configurations of this problem, sorted. */
-static int load_known(import *in, err *e) {
+static int load_known(importer *in, err *e) {
   db_result *rows;
   TRY(db_results(in->d, in->template_id, in->device_id, str_text(&in->problem), &in->memory, &rows,
                  &in->n_configs, e));
@@ -249,7 +173,7 @@ static int load_known(import *in, err *e) {
   return 0;
 }
 
-static int import_row(import *in, size_t row, err *e) {
+static int import_row(importer *in, size_t row, err *e) {
   int64_t id;
   str config = {0};
   err out = {0};
@@ -278,7 +202,7 @@ static int import_row(import *in, size_t row, err *e) {
   return rc;
 }
 
-static int store(import *in, err *e) {
+static int store(importer *in, err *e) {
   TRY(cli_open_db(in->c, DB_WRITE, &in->d, e));
   TRY(open_device(in, e));
   TRY(check_times(in, e));
@@ -291,7 +215,7 @@ static int store(import *in, err *e) {
   return 0;
 }
 
-static int report(const import *in, err *e) {
+static int report(const importer *in, err *e) {
   if (!in->c->quiet) {
     printf("%s on %s: %zu results, %zu of them new, %zu known already\n", str_text(&in->problem),
            in->device_name, in->rows.n, in->n_new, in->n_known);
@@ -302,7 +226,7 @@ static int report(const import *in, err *e) {
                    : 0;
 }
 
-static int read_file(import *in, str *text, err *e) {
+static int read_file(importer *in, str *text, err *e) {
   in->rows.memory = &in->memory;
   in->rows.path = in->c->words[0];
   TRY(trial_table_read_file(in->c->words[0], text, e));
@@ -312,7 +236,7 @@ static int read_file(import *in, str *text, err *e) {
 }
 
 int cmd_import(const cli *c, err *e) {
-import in = {.c = c };
+  importer in = {.c = c};
   str text = {0};
   if (!c->n_words) {
     return err_set(e, ERR_USAGE, "name the file: autotune import FILE [FAMILY FIELD=VALUE ...]");

@@ -1,0 +1,57 @@
+/* cmd_export_results.c -- autotune export-results: the trials of a problem as a file of another tool. */
+#include "cli.h"
+#include "print.h"
+#include "results.h"
+#include "verbs.h"
+
+static int write_results(const cli *c, const char *path, cli_kernel *k, results_writer *write,
+                         err *e) {
+  db *d;
+  str key = {0}, out = {0};
+  const rt_info *info = &k->device->info;
+  rt_device_key(info, &key);
+  results r = {.t = k->t,
+               .problem = str_text(&k->problem_text),
+               .device = {str_text(&key), info->name, info->cc, info->sms}};
+  db_result *rows;
+  int rc = cli_open_db(c, DB_READ, &d, e);
+  if (!rc) {
+    rc = cli_kernel_results(c, k, d, &rows, &r.n, e);
+    db_close(d);
+  }
+  if (!rc) {
+    r.rows = rows;
+    write(&r, &out);
+    rc = print_file(path, &out, e);
+  }
+  if (!rc && !c->quiet) {
+    printf("%zu trials of %s on %s: %s\n", r.n, r.problem, info->name, path);
+  }
+  str_clear(&key);
+  str_clear(&out);
+  return rc;
+}
+
+/* The words after the file. */
+static cli without_file(const cli *c) {
+  cli rest = *c;
+  rest.words++;
+  rest.n_words--;
+  return rest;
+}
+
+int cmd_export_results(const cli *c, err *e) {
+  cli_kernel k;
+  results_writer *write;
+  if (c->n_words < 2) {
+    return err_set(e, ERR_USAGE,
+                   "name the file and the problem: autotune export-results FILE FAMILY "
+                   "FIELD=VALUE ...");
+  }
+  TRY(results_format(c->format ? c->format : "t4", &write, e));
+  cli rest = without_file(c);
+  int rc = cli_kernel_open(&rest, &k, e);
+  rc = rc ? rc : write_results(c, c->words[0], &k, write, e);
+  cli_kernel_close(&k);
+  return rc;
+}

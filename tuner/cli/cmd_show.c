@@ -1,0 +1,194 @@
+/* cmd_show.c -- autotune show: the best configurations of a family's problems, or of one problem. */
+#include <string.h>
+
+#include "cli.h"
+#include "config_words.h"
+#include "json_writer.h"
+#include "portfolio_report.h"
+#include "print.h"
+#include "verbs.h"
+
+static void add_result(const cli_kernel *k, const db_result *r, str *s) {
+  str time = {0}, words = {0};
+  config_words(k->t, &k->device->info, str_text(&k->problem_text), r->t.config, &words);
+  if (r->t.status == DB_OK) {
+    format_sec(&time, db_result_sec(r));
+    str_addf(s, "  %9s %-8s +-%4.1f %%  %3d registers  %s\n", str_text(&time),
+             r->median > 0 ? r->final ? "final" : "screened" : "modelled", 100 * r->spread, r->regs,
+             str_text(&words));
+  } else {
+    str_addf(s, "  %9s %s: %s  %s\n", "-", db_status_name(r->t.status),
+             r->t.reason ? r->t.reason : "", str_text(&words));
+  }
+  str_clear(&time);
+  str_clear(&words);
+}
+
+/* Numbers between blanks. */
+static void add_batches_json(str *s, const char *batches) {
+  if (batches && batches[0]) {
+    jw_open_list(s, "batches");
+    for (const char *p = batches; *p; p++) {
+      str_addf(s, "%c", *p == ' ' ? ',' : *p);
+    }
+    jw_close_list(s);
+  }
+}
+
+/* How the sample was taken and the state of the device; what is not known is left out. */
+static void add_sample_json(str *s, db *d, int64_t trial) {
+  arena a = {0};
+  db_sample x;
+  const struct {
+    const char *name;
+    const double *value;
+  } numbers[] = {{"clock_mhz", &x.clock_mhz},
+                 {"memory_mhz", &x.memory_mhz},
+                 {"power_w", &x.power_w},
+                 {"temperature_c", &x.temperature_c},
+                 {"joules", &x.energy_j}};
+  if (db_sample_get(d, trial, &a, &x, NULL)) {
+    return;
+  }
+  jw_integer(s, "launches", x.launches);
+  jw_bool(s, "cold", x.cold);
+  jw_integer(s, "held", x.held);
+  jw_integer(s, "retaken", x.retaken);
+  for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+    if (*numbers[i].value > 0) {
+      jw_real(s, numbers[i].name, 6, *numbers[i].value);
+    }
+  }
+  if (x.ended && x.replay) {
+    jw_text(s, "ended", x.ended);
+    jw_text(s, "timing", x.replay);
+  }
+  add_batches_json(s, x.batches);
+  arena_clear(&a);
+}
+
+static void add_result_json(str *s, db *d, const db_result *r) {
+  jw_open(s, NULL);
+  jw_text(s, "config", r->t.config);
+  jw_text(s, "status", db_status_name(r->t.status));
+  if (r->t.status == DB_OK) {
+    jw_seconds(s, !(r->median > 0), db_result_sec(r));
+    jw_bool(s, "final", r->final);
+    jw_real(s, "spread", 3, r->spread);
+    jw_integer(s, "registers", r->regs);
+    jw_real(s, "error", 6, r->t.error);
+    add_sample_json(s, d, r->trial);
+  } else {
+    jw_text(s, "reason", r->t.reason ? r->t.reason : "");
+  }
+  jw_end_line(s);
+}
+
+/* Show the fastest `top` rows and as many failures. */
+static void print_results(const cli *c, const cli_kernel *k, db *d, const db_result *rows, size_t n,
+                          int64_t top) {
+  str s = {0};
+  int64_t good = 0, bad = 0;
+  for (size_t i = 0; i < n; i++) {
+    bool ok = rows[i].t.status == DB_OK;
+    if ((ok ? good : bad) < top) {
+      if (c->json) {
+        add_result_json(&s, d, &rows[i]);
+      } else {
+        add_result(k, &rows[i], &s);
+      }
+    }
+    good += ok;
+    bad += !ok;
+  }
+  if (!c->json) {
+    str_addf(&s, "  %lld right, %lld failed\n", (long long)good, (long long)bad);
+  }
+  print_str(&s);
+}
+
+static int show_problem(const cli *c, db *d, int64_t top, err *e) {
+  cli_kernel k;
+  db_result *rows;
+  size_t n = 0;
+  int rc = cli_kernel_open(c, &k, e);
+  rc = rc ? rc : cli_kernel_results(c, &k, d, &rows, &n, e);
+  if (!rc) {
+    if (!c->json && !c->importance) {
+      printf("%s on %s\n", str_text(&k.problem_text), k.device->info.name);
+    }
+    if (c->importance) {
+      rc = show_importance(c, &k, rows, n, top, e);
+    } else {
+      print_results(c, &k, d, rows, n, top);
+    }
+  }
+  cli_kernel_close(&k);
+  return rc;
+}
+
+/* A portfolio of another version of the template is not served. */
+static void add_portfolio(const cli *c, gen_template *t, const db_portfolio *p, str *s) {
+  arena a = {0};
+  portfolio pf;
+  err why = {0};
+  const bool stale = strcmp(p->template_hash, t->hash) != 0;
+  if (stale || portfolio_read(t, p->text, &a, &pf, &why)) {
+    str_addf(s, c->json ? "" : "  portfolio on %s, not served: %s\n", p->device_name,
+             stale ? "made with another version of the template; autotune portfolio makes one anew"
+                   : why.message);
+  } else if (c->json) {
+    portfolio_json(t, &pf, p->device_name, s);
+  } else {
+    str_addf(s, "%s, %.16s: ", p->device_name, p->when);
+    portfolio_report(t, &pf, s);
+  }
+  arena_clear(&a);
+}
+
+static int print_portfolios(const cli *c, db *d, gen_template *t, err *e) {
+  arena a = {0};
+  db_portfolio *rows;
+  size_t n;
+  str s = {0};
+  const int rc = db_portfolios(d, t->name, &a, &rows, &n, e);
+  for (size_t i = 0; !rc && i < n; i++) {
+    add_portfolio(c, t, &rows[i], &s);
+  }
+  print_str(&s);
+  arena_clear(&a);
+  return rc;
+}
+
+static int show_family(const cli *c, db *d, err *e) {
+  arena a = {0};
+  gen_template *t;
+  int rc = cli_open_template(c, &a, &t, e);
+  arena_clear(&a);
+  TRY(rc);
+  if (!c->json) {
+    printf("%s: %s\n", t->name, t->brief);
+  }
+  rc = list_problems(c, d, t->name, e);
+  rc = rc ? rc : print_portfolios(c, d, t, e);
+  gen_close(t);
+  return rc;
+}
+
+int cmd_show(const cli *c, err *e) {
+  db *d;
+  int64_t top;
+  TRY(cli_number("top", c->top, 1, 1000000, 10, &top, e));
+  if (!c->n_words) {
+    return err_set(e, ERR_USAGE, "name a family: autotune show sgemm; `autotune list` lists them");
+  }
+  if (c->importance && c->n_words < 2) {
+    return err_set(e, ERR_USAGE,
+                   "--importance is of one problem: name it, as in autotune show %s FIELD=VALUE",
+                   c->words[0]);
+  }
+  TRY(cli_open_db(c, DB_READ, &d, e));
+  int rc = c->n_words > 1 ? show_problem(c, d, top, e) : show_family(c, d, e);
+  db_close(d);
+  return rc;
+}
