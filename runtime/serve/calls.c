@@ -3,9 +3,8 @@
  *   calls HEADER SOURCE
  *
  * Runs at build time over the built-in templates. A family whose template has a `call` gets a C
- * function tuned_FAMILY with those arguments in that order, and where the template has workspaces a
- * tuned_FAMILY_with; nobody writes such a function by hand.
- * How a name of the call becomes a C parameter:
+ * function tuned_FAMILY with those arguments in that order, and a tuned_FAMILY_with where the
+ * template has workspaces. How a name of the call becomes a C parameter:
  *   field, whole number              int64_t        field, one-letter choice      char
  *   field, other choice              const char *   scalar argument               its type
  *   buffer, read only                const T *      buffer                        T *
@@ -428,7 +427,7 @@ static int add_args(str *s, maker *m) {
   return 0;
 }
 
-/* The whole of it in each function: arguments that come on the stack are pointed at there. */
+/* Both functions have the whole body: pointers to arguments that come on the stack stay valid. */
 static int add_body(str *s, maker *m, const char *own) {
   add_field_checks(s, m);
   TRY(add_requirements(s, m));

@@ -12,7 +12,7 @@ typedef enum serve_need {
   SERVE_ADDRESS /* and that value is an address that must not be NULL */
 } serve_need;
 
-typedef struct serve_address { /* args[index] is to be one, without the low bits of `stray` */
+typedef struct serve_address { /* args[index] holds one, and no bit of `stray` is set in it */
   uint8_t index, stray;
 } serve_address;
 
@@ -24,7 +24,7 @@ typedef struct serve_addresses {
 /* serve_args_describe -- needs[t->n_args] and the addresses, of a problem's data */
 void serve_args_describe(const gen_template *t, const gen_data *data, serve_need *needs,
                          serve_addresses *addresses);
-/* serve_args_nothing -- are all outputs of this problem empty? Some kernels have a grid even then. */
+/* serve_args_nothing -- are all outputs of this problem empty? Some plans launch even then. */
 bool serve_args_nothing(const gen_template *t, const gen_data *data);
 
 /* serve_args_missing -- err ERR_USAGE: which argument is missing */
@@ -34,8 +34,8 @@ int serve_args_missing(const gen_template *t, const serve_need *needs, const voi
 static inline rt_ptr serve_address_of(const serve_address *a, const void *const *args) {
   return *(const rt_ptr *)args[a->index];
 }
-/* serve_addresses_valid -- on every launch: no address is NULL or misaligned. Zero less one has the
- * highest bit, which no address has. */
+/* serve_addresses_valid -- on every launch: no address is NULL or misaligned. The highest bit is
+ * set in zero minus one, and in no address. */
 static inline bool serve_addresses_valid(const serve_addresses *addresses,
                                          const void *const *args) {
   rt_ptr stray = 0, less = 0;
@@ -50,8 +50,8 @@ static inline bool serve_addresses_valid(const serve_addresses *addresses,
 int serve_addresses_refuse(const gen_template *t, const serve_addresses *addresses,
                            const void *const *args, err *e) __attribute__((cold));
 
-/* serve_args_data -- the buffers of these very arguments: types and elements, on which a leading
- * dimension may have a say. The template is for one thread at a time; out in the arena */
+/* serve_args_data -- types and sizes of the buffers in this call, which may depend on a scalar such
+ * as a leading dimension. A template serves one thread at a time; out in the arena */
 int serve_args_data(const gen_template *t, const serve_need *needs, gen_instance *g,
                     const void *const *args, arena *a, const gen_data **data, err *e);
 

@@ -17,14 +17,14 @@ static bool take_loaded(serve_build *b, const char *key) {
   return b->same;
 }
 
-/* The comments in front, which don't matter, end with an empty line (gen_source_make). */
+/* The leading comments, which are not hashed, end with an empty line (gen_source_make). */
 static void hash_stored_source(const char *source, char hash[HASH_TEXT]) {
   const char *end = strstr(source, "\n\n");
   const char *body = end ? end + 2 : source;
   hash_bytes(body, strlen(body), hash);
 }
 
-/* A damaged image is no image. */
+/* A damaged image is treated as absent. */
 static bool take_stored(serve_build *b, const char *key) {
   db_image row;
   if (!b->s->sources.db || db_image_get(b->s->sources.db, key, &b->memory, &row, NULL) ||
@@ -45,7 +45,7 @@ static bool take_known(serve_build *b, const char *key) {
   return take_loaded(b, key) || take_stored(b, key);
 }
 
-/* The image stored with a neighbour serves this size if the size does not show in the source. */
+/* The image stored with a neighbour serves this size if both sizes give the same source. */
 static bool take_neighbours(serve_build *b, const char hash[HASH_TEXT]) {
   if (!b->pick.image || !take_stored(b, b->pick.image)) {
     return false;
@@ -54,7 +54,8 @@ static bool take_neighbours(serve_build *b, const char hash[HASH_TEXT]) {
   return !strcmp(b->text, hash);
 }
 
-/* Tried with this configuration for another size: an adapted one, or a portfolio's. */
+/* An image stored with this configuration for another size; the configuration may be an adapted one
+ * or a portfolio's. */
 static bool take_tried(serve_build *b, const char hash[HASH_TEXT]) {
   enum { MOST = 4 };
   const char *keys[MOST];
@@ -102,7 +103,7 @@ static int compile_or_find(serve_build *b, const rt_source *source, bool anew, e
   return !anew && take_known(b, key) ? 0 : compile(b, source, e);
 }
 
-/* As another size of the same text, which need not be written then. */
+/* The source's hash is known from another size, and the image is loaded: no source is made. */
 static bool take_seen(serve_build *b) {
   char hash[HASH_TEXT];
   if (!gen_source_hash(b->g, &b->pick.config, hash) || !take_loaded(b, hash)) {
@@ -124,10 +125,10 @@ static int find_or_build(serve_build *b, const rt_source *source, bool anew, err
   return rc;
 }
 
-/* anew: what is stored is of no use. */
+/* anew: do not use what is stored. */
 static int build(serve_build *b, bool anew, err *e) {
   str text = {0};
-  /* as the tuner compiles, so that stored images are found */
+  /* the tuner's options, so that stored images are found */
   rt_source source = {.arch = b->s->device->info.arch,
                       .lineinfo = b->s->device->info.format == RT_PTX};
   if (!anew && take_seen(b)) {
@@ -165,8 +166,8 @@ static int load_image(serve_build *b, rt_loaded **loaded, err *e) {
   return rt_loaded_new(b->s->device, b->image, b->nbytes, b->t, b->plan, loaded, e);
 }
 
-/* The first kernel of an image loads it, the others share it. A stored one that the device refuses
- * is made again. */
+/* The first kernel of an image loads it, the others share it. A stored image that the device
+ * refuses is compiled again. */
 static int load(serve_build *b, rt_loaded **loaded, err *e) {
   err why = {0};
   if (b->same) {
@@ -208,7 +209,7 @@ int serve_build_share(const serve_build *b, tuned_kernel *k, err *e) {
   if (!share_as(b, b->key, first)) {
     return err_set(e, ERR_NOMEM, "out of host memory");
   }
-  share_as(b, b->text, first); /* without it another size may be compiled again, that is all */
+  share_as(b, b->text, first); /* a failure only means that another size compiles it again */
   return 0;
 }
 

@@ -12,7 +12,8 @@
 #include "serve_context.h"
 #include "serve_pick.h"
 
-typedef struct serve_build { /* while a problem's kernel is being made; under the lock. The rest 0: */
+typedef struct
+    serve_build { /* state while a kernel is made, under the lock; all zero but s and t */
   serve *s;
   gen_template *t;
   gen_instance *g;
@@ -31,13 +32,13 @@ typedef struct serve_build { /* while a problem's kernel is being made; under th
 } serve_build;
 
 void serve_build_clear(serve_build *b);
-/* serve_build_load -- the plan and the image of b->pick, in place of what was there before; in the
+/* serve_build_load -- the plan and the image of b->pick, replacing those of an earlier pick; in the
  * device's turn. out  *loaded  rt_loaded_free */
 int serve_build_load(serve_build *b, rt_loaded **loaded, err *e);
-/* serve_build_is_final -- is there no use in trying another configuration after this error? */
+/* serve_build_is_final -- after this error no other configuration would do either */
 bool serve_build_is_final(const serve_build *b, int rc);
-/* serve_build_share -- from now on other sizes may use the image, by way of the first kernel that
- * loaded it, which k is if there was none */
+/* serve_build_share -- let other sizes use the image through the kernel that loaded it: k, or an
+ * earlier one */
 int serve_build_share(const serve_build *b, tuned_kernel *k, err *e);
 
 #endif

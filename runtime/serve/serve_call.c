@@ -1,5 +1,5 @@
-/* serve_call.c -- the typed calls behind what is expanded in them: a problem not met before is
- * written out as a problem of the generator's, found, and remembered under the call's key. */
+/* serve_call.c -- a typed call whose problem is new: the key becomes a problem of the generator's,
+ * whose kernel is found and stored under the key. */
 #include "serve_call.h"
 
 #include <string.h>
@@ -99,7 +99,7 @@ const void *const serve_no_buffer = NULL;
 
 /* ---- every call ----------------------------------------------------------------------------- */
 
-/* As CUB has it, an allocation of what is needed is an address even when nothing is. */
+/* As in CUB, the size is never 0, so that allocating it always gives an address. */
 static int call_with(const serve_call *call, tuned_kernel *k, tuned_stream stream,
                      const void *const *args, const serve_own *own, err *e) {
   if (!own->nbytes) {

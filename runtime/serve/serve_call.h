@@ -1,9 +1,8 @@
 /* serve_call.h -- what the typed calls are made of.
  *
  * The typed calls (tuned_calls.c, written by calls.c at build time) check their arguments, gather
- * the problem's fields into a key of 64-bit words, and hand over. What a found kernel costs beyond
- * the driver's launch is spent here: hash the key, read the table, fill the operands.
- */
+ * the problem's fields into a key of 64-bit words, and end in serve_call_launch. What a call costs
+ * beyond the driver's launch is spent here: hash the key, read the table, fill the operands. */
 #ifndef SERVE_CALL_H
 #define SERVE_CALL_H
 
@@ -23,23 +22,23 @@ typedef struct serve_own { /* scratch memory of the caller's own: tuned_FAMILY_w
   size_t *nbytes;
 } serve_own;
 
-/* serve_call_new -- find what was not met before, and launch; or anything in scratch memory of the
- * caller's own.
+/* serve_call_new -- find the kernel of a new problem and launch it; also every launch in the
+ * caller's own scratch memory.
  *   in  key   the address of `call`, then a word per field, in call->fields' order
  *       args  as for tuned_launch
  *       own   NULL: the context's scratch memory */
 int serve_call_new(tuned_context *ctx, const serve_call *call, const int64_t *key,
                    tuned_stream stream, const void *const *args, const serve_own *own,
                    tuned_error *err);
-/* Stands for a buffer that the call leaves out: a null address. */
+/* The value of a buffer argument that the call leaves out. */
 extern const void *const serve_no_buffer;
-/* What a typed call refuses before it looks for a kernel. */
+/* Errors that a typed call reports before it looks for a kernel. */
 int serve_refuse_range(tuned_error *err, const char *function, const char *arg, int64_t value,
                        int64_t min, int64_t max) __attribute__((cold));
 int serve_refuse_requirement(tuned_error *err, const char *function, const char *reason,
                              const char *expression) __attribute__((cold));
 
-/* serve_call_launch -- the end of every typed call, expanded in it: a key's size is known there. */
+/* serve_call_launch -- the end of every typed call; inlined, so that the key's size is constant */
 static inline __attribute__((always_inline)) int
 serve_call_launch(tuned_context *ctx, const serve_call *call, const int64_t *key, size_t nbytes,
                   tuned_stream stream, const void *const *args, const serve_own *own,

@@ -9,31 +9,31 @@
 #include "adapt.h"
 #include "serve_distance.h"
 
-/* What a result from elsewhere is charged, in octaves: a neighbour twice as large or small in one
- * field, tuned here, is worth as much as the same size tuned on another device. */
+/* What is added to the distance of a result from elsewhere, in octaves: a neighbour tuned here and
+ * twice as large in one field counts as much as the same size tuned on another device. */
 static const double charge_of[] = {[TUNED_EXACT] = 0,
                                    [TUNED_PORTFOLIO] = 0,
                                    [TUNED_NEAREST] = 0,
                                    [TUNED_OTHER_DEVICE] = 1,
                                    [TUNED_PRESET] = 1.25};
 
-enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at 20 us each by Lua */
+enum { LOOK_MOST = 48 }; /* candidates whose requirements are evaluated, at up to 20 us each */
 
 enum { ADAPT_MOST = 3 }; /* candidates that are adapted, at a millisecond or two each */
 
-/* Bytes: models of twice the sizes leave the judge a smaller memory, and the context below 2 MB. */
+/* Bytes of a portfolio's models and its feasibility cache together: a context stays below 2 MB. */
 static const size_t MODEL_AND_CACHE = 670 << 10;
 
 static const double SAME_DISTANCE = 1e-9, ADAPTED_CHARGE = 1;
-/* Multiprocessors and bandwidth, in octaves: a tenth is 7 %. */
+/* In octaves, of multiprocessors and bandwidth: 7 %. */
 static const double SAME_DEVICE = 0.1;
 
-/* As far away as this a neighbour is worth less than what the template suggests for the problem;
- * and however near it is if it had to be changed to fit. */
+/* A template's suggestion for the problem precedes neighbours farther away than this, in octaves,
+ * and all that had to be adapted. */
 static const double SUGGESTED_CHARGE = 4;
 
-/* So many times as slow as a neighbour so many octaves farther away, against what launches and the
- * peak rates allow: its search went wrong. */
+/* A result is passed over when one at most ODD_OCTAVES farther away is ODD_RATIO times as fast,
+ * both relative to the least time that launches and peak rates allow: its own search went wrong. */
 static const double ODD_RATIO = 4, ODD_OCTAVES = 1, LAUNCH_SEC = 4e-6;
 
 typedef struct serve_adapted {
@@ -80,7 +80,7 @@ static double floor_at(serve_choose *c, const gen_problem *p, const gen_config *
   return sec;
 }
 
-/* The same of the problem that is being served. */
+/* The least time of the problem that is being served. */
 static double floor_here(serve_choose *c, const gen_config *config) {
   const gen_plan *plan;
   return gen_plan_make(c->g, config, c->memory, &plan, NULL) ? 0 : floor_of(c, plan, 1, 1);
@@ -100,8 +100,8 @@ static bool parse_config(serve_choose *c, const serve_known_row *row, gen_config
   return text && !gen_config_parse(c->t, text, out, NULL);
 }
 
-/* How far from the peak the row's own problem stayed there: its time over the least; 0: not known.
- * config may be NULL: the row's. */
+/* The row's time over the least time of its own problem on its device; 0: not known. config NULL:
+ * the row's. */
 static double slowness(serve_choose *c, serve_known_row *row, const gen_config *config) {
   gen_problem p;
   gen_config own;
@@ -114,14 +114,14 @@ static double slowness(serve_choose *c, serve_known_row *row, const gen_config *
   return row->floor_sec > 0 ? row->sec / row->floor_sec : 0;
 }
 
-/* The same with what a launch takes, by which small problems can be compared with large ones. */
+/* The same with a launch's overhead in the least time, to compare small problems with large. */
 static double lateness(serve_choose *c, serve_known_row *row, const gen_config *config) {
   return slowness(c, row, config) > 0 ? row->sec / (row->floor_sec + LAUNCH_SEC) : 0;
 }
 
 /* ---- the nearest ---------------------------------------------------------------------------- */
 
-/* The exact one has had its turn. */
+/* It was the exact candidate. */
 static bool was_exact(const serve_choose *c, const serve_known_row *row) {
   return row->origin == TUNED_NEAREST && row->problem.n == strlen(c->problem) &&
          !memcmp(row->problem.p, c->problem, row->problem.n);
@@ -134,7 +134,7 @@ static void read_fields(serve_choose *c) {
   serve_problem_octaves(c->t, c->values, c->octaves);
 }
 
-/* Once, and not at all where the portfolio serves. */
+/* Computed once, and not at all where the portfolio serves. */
 static int measure_distances(serve_choose *c, err *e) {
   if (c->distance) {
     return 0;
@@ -148,7 +148,7 @@ static int measure_distances(serve_choose *c, err *e) {
   return c->distance && c->adapted ? 0 : no_room(e);
 }
 
-/* A walk per candidate looked at, and mostly the first will do. */
+/* A walk for each candidate: mostly the first one serves. */
 static size_t nearest(const serve_choose *c) {
   size_t best = c->known->n;
   double least = INFINITY;
@@ -174,7 +174,7 @@ static bool valid_row(serve_choose *c, size_t i, gen_config *config) {
   return parse_config(c, &c->known->rows[i], config) && !gen_config_check(c->g, config, NULL);
 }
 
-/* A row that does not fit comes again farther away, changed so that it does, or never. */
+/* A row that is not valid here is adapted and put farther away, or dropped. */
 static void adapt_or_drop(serve_choose *c, size_t i) {
   adapted *a = c->n_adapted++ < ADAPT_MOST ? ARENA_ARRAY(c->memory, adapted, 1) : NULL;
   if (a && parse_config(c, &c->known->rows[i], &a->config) &&
@@ -186,7 +186,7 @@ static void adapt_or_drop(serve_choose *c, size_t i) {
   }
 }
 
-/* Among those just as near as row i: the one closest to its device's peak. The others stay. */
+/* Of row i and those at the same distance: the one closest to its device's peak. */
 static size_t fastest_beside(serve_choose *c, size_t i, gen_config *config) {
   double least = 0;
   const double near = c->distance[i];
@@ -206,7 +206,7 @@ static size_t fastest_beside(serve_choose *c, size_t i, gen_config *config) {
   return i;
 }
 
-/* Row i, or, if that is far slower, one hardly farther away. */
+/* Row i, or one hardly farther away if row i is far slower. */
 static size_t sound_beside(serve_choose *c, size_t i, gen_config *config) {
   const double near = c->distance[i], late = lateness(c, &c->known->rows[i], config);
   double least = late / ODD_RATIO;
@@ -248,7 +248,7 @@ static bool same_fields(const serve_choose *c, const serve_known_row *row) {
   return i == c->t->n_fields;
 }
 
-/* Exactly this problem, tuned elsewhere on a device of about this size, and not tried yet. */
+/* Exactly this problem, tuned on another device of about this size, and not tried yet. */
 static bool is_same(const serve_choose *c, size_t i) {
   const serve_known_row *row = &c->known->rows[i];
   return same_fields(c, row) && !was_exact(c, row) && device_distance(row) < SAME_DEVICE &&
@@ -322,7 +322,7 @@ static void adapt_slowly(serve_choose *c, size_t i, feasibility *out) {
   }
 }
 
-/* NULL: there is no memory, and the generator must do. */
+/* NULL: out of memory; the generator is slower and needs none. */
 static feasibility_cache *cache_of(serve_choose *c) {
   serve_known *k = c->known;
   const portfolio *of = &k->portfolio;
@@ -354,7 +354,7 @@ static bool is_short(const chooser_node *leaf, size_t config) {
   return !leaf->n_short;
 }
 
-/* Asked about are those of the leaf's short list, or the others. */
+/* Predict and sort those of the leaf's short list, or the others. */
 static void rank(serve_choose *c, bool of_short, const float *apart) {
   const portfolio *pf = &c->known->portfolio;
   feasibility_cache *cache = cache_of(c);
@@ -377,7 +377,7 @@ static void rank(serve_choose *c, bool of_short, const float *apart) {
   qsort(c->ranked + from, c->n_ranked - from, sizeof *c->ranked, by_sec);
 }
 
-/* The others' turn comes where none of the short list fits, or can be built. */
+/* The others follow where none of the short list is valid or can be built. */
 static bool rank_more(serve_choose *c) {
   const portfolio *pf = &c->known->portfolio;
   if (!c->ranked || c->ranked_all) {
@@ -398,7 +398,7 @@ static bool rank_more(serve_choose *c) {
   return c->leaf_at < c->n_ranked;
 }
 
-static void open_cover(serve_choose *c) {
+static void open_portfolio(serve_choose *c) {
   const serve_known *k = c->known;
   const bool here = k->portfolio.n_nodes && !strcmp(k->portfolio_device, c->from->device_key);
   c->leaf = here || !tuned_here(k) ? portfolio_leaf(c->t, &k->portfolio, c->values) : NULL;
@@ -407,7 +407,7 @@ static void open_cover(serve_choose *c) {
   }
 }
 
-/* As the nearest tuned problem tells: how far from the peak it stayed. */
+/* Estimate the time by the nearest tuned problem: how far from the peak it stayed. */
 static void estimate(serve_choose *c, serve_pick *pick) {
   serve_known_row *near = NULL;
   double least = INFINITY;
@@ -449,7 +449,7 @@ static bool next_ranked(serve_choose *c, serve_pick *pick) {
   return true;
 }
 
-static bool next_of_cover(serve_choose *c, serve_pick *pick) {
+static bool next_of_portfolio(serve_choose *c, serve_pick *pick) {
   if (c->ranked && next_ranked(c, pick)) {
     return true;
   }
@@ -469,7 +469,7 @@ static bool next_of_cover(serve_choose *c, serve_pick *pick) {
 
 /* ---- the ends of the list ------------------------------------------------------------------- */
 
-/* A stored configuration that this template does not accept is as good as none. */
+/* A stored configuration that this template does not accept is ignored. */
 static int find_exact(serve_choose *c, serve_pick *pick, bool *found, err *e) {
   db_result best;
   err why = {0};
@@ -479,7 +479,7 @@ static int find_exact(serve_choose *c, serve_pick *pick, bool *found, err *e) {
   }
   const char *key = c->from->device_key;
   const int rc = db_best(c->from->db, c->t->hash, key, c->problem, c->memory, &best, &why);
-  if (rc) { /* a damaged row is no row; if it is the file, the next look at it tells */
+  if (rc) { /* a damaged row is ignored; a damaged file is reported by the next read */
     return rc == ERR_NOTFOUND || rc == ERR_DB ? 0 : err_at(e, rc, why.place, "%s", why.message);
   }
   bool former = false; /* that image may have other kernels */
@@ -500,7 +500,7 @@ static int take_default(serve_choose *c, serve_pick *pick, err *e) {
   return gen_config_check(c->g, &pick->config, e);
 }
 
-enum { EXACT, SAME, COVER, COVERED, REST, DEFAULT, END };
+enum { EXACT, SAME, PORTFOLIO, PORTFOLIO_OPEN, REST, DEFAULT, END };
 
 int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
   bool found = false;
@@ -511,16 +511,16 @@ int serve_choose_next(serve_choose *c, serve_pick *pick, err *e) {
   if (!found && c->step == SAME) {
     TRY(serve_known_read(c->from, c->t, c->known, e));
     read_fields(c);
-    c->step = COVER;
+    c->step = PORTFOLIO;
     TRY(next_same(c, pick, &found, e));
   }
-  if (!found && c->step == COVER) {
-    c->step = COVERED;
-    open_cover(c);
+  if (!found && c->step == PORTFOLIO) {
+    c->step = PORTFOLIO_OPEN;
+    open_portfolio(c);
   }
-  if (!found && c->step == COVERED) {
-    found = next_of_cover(c, pick);
-    c->step = found ? COVERED : REST;
+  if (!found && c->step == PORTFOLIO_OPEN) {
+    found = next_of_portfolio(c, pick);
+    c->step = found ? PORTFOLIO_OPEN : REST;
   }
   if (!found && c->step == REST) {
     TRY(measure_distances(c, e));

@@ -18,7 +18,7 @@ struct serve {
   bool one_at_a_time;        /* the device takes one thread at a time */
   serve_hook *sees_launches; /* the hook that has `launch`; NULL: none */
   rt_device *device;
-  pthread_mutex_t turn; /* held around device calls where it does */
+  pthread_mutex_t turn; /* held around device calls on such a device */
   pthread_mutex_t lock;
   serve_hook *hooks; /* newest first */
   str device_key;
@@ -30,11 +30,11 @@ struct serve {
   struct serve_family *families;
   tuned_kernel *newest; /* every kernel, newest first */
   serve_table workspaces;
-  serve_table images; /* from an image's key, and from the hash of its source, to the first kernel
-                         of it: other sizes share it */
+  serve_table images; /* from an image's key, and from the hash of its source, to the kernel that
+                         loaded it: other sizes share it */
 };
 
-/* serve_turn_take, _end -- around a device call; nothing where the device is a GPU */
+/* serve_turn_take, _end -- around a device call; they do nothing on a GPU */
 static inline void serve_turn_take(serve *s) {
   if (s->one_at_a_time) {
     pthread_mutex_lock(&s->turn);
@@ -46,8 +46,8 @@ static inline void serve_turn_end(serve *s) {
   }
 }
 
-/* serve_hook_add -- from now on; under the lock, or before the context is in use. One that sees
- * launches is added before the first */
+/* serve_hook_add -- under the lock, or before the context is in use; a hook with `launch` only
+ * before */
 static inline void serve_hook_add(serve *s, serve_hook *h) {
   h->next = s->hooks;
   s->hooks = h;

@@ -6,8 +6,8 @@
 
 #include "gen.h"
 
-/* serve_problem_octaves -- field values as distances are computed from them: signed logarithms of
- * base 2 of one plus the value; names as they are */
+/* serve_problem_octaves -- field values on the scale of distances: the base-2 logarithm of one plus
+ * the magnitude, with the sign; names unchanged */
 void serve_problem_octaves(const gen_template *t, const int64_t *values, double *octaves);
 /* serve_distance_squared -- infinite when a name differs, or when it is no less than `most` */
 double serve_distance_squared(const gen_template *t, const double *octaves, const double *other,

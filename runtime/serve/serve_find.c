@@ -14,10 +14,10 @@ static int no_room(err *e) {
 
 /* ---- a new kernel --------------------------------------------------------------------------- */
 
-enum { TRIES_MOST = 6 }; /* that pass the requirements and then can't be had; the default is left */
+enum { TRIES_MOST = 6 }; /* of loading valid candidates, before the default */
 
-/* A candidate that can't be had (its image is damaged and there is no NVRTC, say) leaves its place
- * to the next; the error, if all fail, is the default's. */
+/* A candidate that can't be loaded (its image is damaged and there is no NVRTC, say) is skipped; if
+ * all fail, the error is the default's. */
 static int load_first(serve_build *b, serve_choose *choose, rt_loaded **loaded, err *e) {
   for (int tries = 0;; tries++) {
     err why = {0};

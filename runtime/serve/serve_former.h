@@ -5,7 +5,7 @@
 #include "db.h"
 #include "gen.h"
 
-/* serve_follow -- after db_open: what it has under digests that the built-in templates had before is
+/* serve_follow -- after db_open: rows under digests that the built-in templates had before count as
  * theirs (gen_former_list, db_follow) */
 int serve_follow(db *d, err *e);
 

@@ -1,9 +1,9 @@
-/* serve_front.h -- what a typed call reads when its kernel has been found before: the handle, and the
- * first fields of the open context behind it.
+/* serve_front.h -- what a typed call reads when its kernel has been found before: the handle, and
+ * the first fields of the open context behind it.
  *
  * Handles are places in a table and never freed, so that a closed context can be told from an open
- * one without reading freed memory. They are handed out in turn, so that a closed one is not soon
- * another's. */
+ * one without reading freed memory. They are given out round-robin, so that a closed one is not
+ * reused soon. */
 #ifndef SERVE_FRONT_H
 #define SERVE_FRONT_H
 
@@ -38,8 +38,8 @@ static inline bool serve_is_open(tuned_context *ctx, serve **s) {
                    atomic_load_explicit(&serve_process.forks, memory_order_relaxed);
 }
 
-/* serve_launch_known -- the end of a typed call: launch the kernel, its arguments being complete;
- * returns the error's code */
+/* serve_launch_known -- launch the kernel of a typed call, whose arguments are complete; returns
+ * the error's code */
 int serve_launch_known(tuned_kernel *k, tuned_stream stream, const void *const *args,
                        tuned_error *err);
 

@@ -37,7 +37,7 @@ int serve_refuse_context(tuned_context *ctx, err *e) {
     return err_set(e, ERR_USAGE, "this is no context; tuned_open makes one");
   }
   const serve *s = atomic_load_explicit(&ctx->open, memory_order_acquire);
-  /* without an error another thread has been given its place since */
+  /* if the place is in use and not of a fork, another thread got it in the meantime */
   TRY(s ? serve_check_fork((const serve_front *)s, e) : 0);
   return err_set(e, ERR_USAGE, "the context is closed; open another with tuned_open");
 }

@@ -48,8 +48,8 @@ static int describe_origin(tuned_kernel *k, const serve_pick *pick, err *e) {
              : no_room(e);
 }
 
-/* A time that was scaled down to a small problem leaves out that a launch takes some: no GPU starts
- * and ends a kernel within a microsecond. */
+/* A time scaled down to a small problem must allow for the launch: no GPU starts and ends a kernel
+ * within a microsecond. */
 static const double LAUNCH_LEAST_SEC = 1e-6;
 
 static int describe_load(tuned_kernel *k, const gen_plan *plan, int64_t spill, err *e) {

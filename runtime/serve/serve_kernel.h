@@ -1,4 +1,4 @@
-/* serve_kernel.h -- a problem's kernel: what a launch reads of it, and what is told of it. */
+/* serve_kernel.h -- a problem's kernel: what a launch reads, and what tuned_info reports. */
 #ifndef SERVE_KERNEL_H
 #define SERVE_KERNEL_H
 
@@ -10,9 +10,9 @@
 struct tuned_kernel { /* a launch reads the first line of the cache */
   struct serve *owner;
   rt_loaded *loaded;
-  _Atomic(serve_detour *) detour; /* takes some launches over; NULL: none */
-  _Atomic(tuned_kernel *) better; /* takes its place; NULL: none does */
-  bool is_empty;                  /* an empty problem, nothing to do */
+  _Atomic(serve_detour *) detour; /* performs some of its launches; NULL: none */
+  _Atomic(tuned_kernel *) better; /* replaces it; NULL: none */
+  bool is_empty;                  /* an empty problem: nothing is launched */
   bool has_workspace;
   serve_addresses addresses;
 
@@ -34,14 +34,14 @@ typedef struct serve_parts { /* what a kernel is made of; borrowed, but for `loa
   gen_instance *g;            /* of the problem */
   const serve_pick *pick;
   const gen_plan *plan; /* of the configuration picked */
-  rt_loaded *loaded;    /* the kernel's, or freed after an error */
+  rt_loaded *loaded;    /* becomes the kernel's; freed after an error */
   int64_t spill;        /* bytes a thread */
 } serve_parts;
 
 /* serve_kernel_new -- in the device's turn, as is serve_kernel_free */
 int serve_kernel_new(const serve_parts *parts, tuned_kernel **out, err *e);
 void serve_kernel_free(tuned_kernel *k);
-/* serve_kernel_unload -- of a variant that is not launched any more: what remains is a struct */
+/* serve_kernel_unload -- of a variant that is not launched any more; the struct remains */
 void serve_kernel_unload(tuned_kernel *k);
 
 #endif

@@ -16,7 +16,7 @@ static int no_room(err *e) {
 
 /* ---- devices -------------------------------------------------------------------------------- */
 
-/* A device's key tells its memory's bus and clock (rt_device_key); 0 when it doesn't. */
+/* From the memory bus and clock in a device's key (rt_device_key); 0: they are not there. */
 static double bandwidth_of(const char *device_key) {
   int sms, bits;
   double clock, memory_clock;
@@ -35,14 +35,14 @@ static bool is_here(const serve_sources *s, const char *device_key) {
   return !strcmp(device_key, s->device_key);
 }
 
-/* A model's guess is never served to a real device. */
+/* Modelled results are never served to a real device. */
 static bool is_welcome(const serve_sources *s, const char *device_key) {
   return !rt_key_is_modelled(device_key) || rt_key_is_modelled(s->device_key);
 }
 
 typedef struct known_source { /* a row as it is stored */
   const char *device_key, *problem, *config, *image;
-  const char *line; /* of a preset, where its texts mostly stand as they are; NULL: none */
+  const char *line; /* of a preset: most texts can be used in place; NULL: none */
   size_t n_line;
   int sms;
   double sec;
@@ -70,7 +70,7 @@ static tuned_origin origin_of(const serve_sources *s, const known_source *from) 
                                         : TUNED_OTHER_DEVICE;
 }
 
-/* Hundreds of presets stand in the library already; what the line has escaped is copied. */
+/* Presets are in the library's memory already; only texts with escapes are copied. */
 static bool add_text(serve_known *k, const known_source *from, const char *text,
                      serve_known_text *out) {
   const size_t n = strlen(text);
@@ -79,7 +79,7 @@ static bool add_text(serve_known *k, const known_source *from, const char *text,
   return out->p;
 }
 
-/* Rows of a device come together. */
+/* Rows of a device are adjacent. */
 static bool add_device(serve_known *k, const char *key, serve_known_row *row) {
   const char *last = k->n ? k->rows[k->n - 1].device_key : "";
   row->device_key = !strcmp(last, key) ? last : arena_text(&k->memory, key);
@@ -101,7 +101,7 @@ static serve_known_row *next_row(serve_known *k) {
   return k->n < k->most ? &k->rows[k->n] : NULL;
 }
 
-/* What this template can't read (a damaged row, or a range that has changed) is left out. */
+/* Rows that this template can't read (damaged, or out of a range that has changed) are skipped. */
 static int add_row(const serve_sources *s, gen_template *t, serve_known *k,
                    const known_source *from, err *e) {
   gen_problem p;
@@ -129,8 +129,8 @@ static int add_row(const serve_sources *s, gen_template *t, serve_known *k,
 
 /* ---- the portfolio -------------------------------------------------------------------------- */
 
-static void take_cover(const serve_sources *s, gen_template *t, serve_known *k, const char *text,
-                       const char *device_key) {
+static void take_portfolio(const serve_sources *s, gen_template *t, serve_known *k,
+                           const char *text, const char *device_key) {
   portfolio c;
   const bool better =
       !k->portfolio.n_nodes || (is_here(s, device_key) && !is_here(s, k->portfolio_device));
@@ -141,13 +141,13 @@ static void take_cover(const serve_sources *s, gen_template *t, serve_known *k, 
   }
 }
 
-static int read_cover(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
+static int read_portfolio(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
   const char *text, *key = s->device_key;
   arena scratch = {0};
   err why = {0};
   const int rc = db_portfolio_get(s->db, t->hash, key, &scratch, &text, &why);
   if (!rc) {
-    take_cover(s, t, k, text, key);
+    take_portfolio(s, t, k, text, key);
   }
   arena_clear(&scratch);
   return rc == ERR_NOMEM ? err_at(e, rc, why.place, "%s", why.message) : 0;
@@ -160,13 +160,13 @@ static bool is_for(const serve_sources *s, const gen_template *t, const db_line 
          l->device.cc == s->device->cc;
 }
 
-/* An edited template of the same version takes the configuration, which is checked like any other;
- * the time was another text's. */
+/* For an edited template of the same version the configuration still counts, and is checked like
+ * any other; the time does not. */
 static int add_preset(const serve_sources *s, gen_template *t, serve_known *k, const char *line,
                       size_t n, const db_line *l, err *e) {
   const bool same = gen_digest_is(t, l->template.hash);
   if (l->kind == DB_KIND_PORTFOLIO) {
-    take_cover(s, t, k, l->config, l->device.key);
+    take_portfolio(s, t, k, l->config, l->device.key);
     return 0;
   }
   const known_source from = {.device_key = l->device.key,
@@ -181,12 +181,12 @@ static int add_preset(const serve_sources *s, gen_template *t, serve_known *k, c
   return add_row(s, t, k, &from, e);
 }
 
-/* The cheap question first: most lines are about other families. */
+/* A cheap test first: most lines are of other families. */
 static bool has_name(const char *line, size_t n, const char *family) {
   return *line != '#' && memmem(line, n, family, strlen(family));
 }
 
-/* A portfolio's text is as long as a thousand results; no other line has a reason to be. */
+/* Only a portfolio's line is long: as long as a thousand results. */
 static bool is_long(size_t n) {
   return n > 1 << 16;
 }
@@ -265,7 +265,7 @@ static void trim_rows(serve_known *k) {
 static int read_all(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
   if (s->db) {
     TRY(read_database(s, t, k, e));
-    TRY(read_cover(s, t, k, e));
+    TRY(read_portfolio(s, t, k, e));
   }
   TRY(read_presets(s, t, k, e));
   trim_rows(k);
@@ -281,7 +281,7 @@ int serve_known_read(const serve_sources *s, gen_template *t, serve_known *k, er
   if (k->read && k->changes == changes) {
     return 0;
   }
-  feasibility_cache *cache = k->cache; /* the portfolio may be as it was */
+  feasibility_cache *cache = k->cache; /* the portfolio may be the same */
   k->cache = NULL;
   serve_known_clear(k);
   k->cache = cache;

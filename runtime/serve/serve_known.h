@@ -1,8 +1,8 @@
-/* serve_known.h -- what is known about a family: every tuned problem that may tell something about
- * another one on this device, from the database and from the presets built into the library.
+/* serve_known.h -- the known results of a family that are of use on a device: tuned problems and a
+ * portfolio, from the database and from the presets built into the library.
  *
- * Read once per family and again after somebody wrote the database; so a new size costs a walk over
- * an array. Bounded: of a larger database the newest problems are taken. */
+ * They are read once per family, and again when the database has changed, so a new size costs a
+ * walk over an array. Of a large database the newest problems are taken. */
 #ifndef SERVE_KNOWN_H
 #define SERVE_KNOWN_H
 
@@ -28,14 +28,14 @@ typedef struct serve_known_text { /* ends after n bytes; no NUL */
 } serve_known_text;
 
 typedef struct serve_known_row {
-  const double *octaves; /* of the problem's fields, as serve_problem_octaves has them */
+  const double *octaves; /* of the problem's fields: serve_problem_octaves */
   serve_known_text problem, config;
   const char *device_key;
   const char *image; /* stored with it; NULL: none */
   tuned_origin origin;
   bool measured;
   double sec;            /* of one launch there; 0: not known */
-  double sms, bandwidth; /* of the device it was tuned on, against this one: 1 is the same */
+  double sms, bandwidth; /* of the device it was tuned on, relative to this one */
   double floor_sec;      /* the least time that device allows; 0: not computed yet */
 } serve_known_row;
 
@@ -43,14 +43,14 @@ typedef struct serve_known { /* all zero: nothing read yet */
   arena memory;
   serve_known_row *rows; /* reallocated as they come */
   size_t n, most;
-  portfolio portfolio;          /* the portfolio; n_nodes 0: there is none */
+  portfolio portfolio;          /* n_nodes 0: there is none */
   const char *portfolio_device; /* it was made on */
-  feasibility_cache *cache;     /* of its configurations; NULL: nobody asked */
+  feasibility_cache *cache;     /* of its configurations; NULL: not needed yet */
   bool read;
   int64_t changes; /* db_changes when it was read */
 } serve_known;
 
-/* serve_known_read -- make it up to date
+/* serve_known_read -- bring it up to date
  *   err  ERR_DB  the database can't be read */
 int serve_known_read(const serve_sources *s, gen_template *t, serve_known *k, err *e);
 void serve_known_clear(serve_known *k);

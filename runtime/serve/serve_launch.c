@@ -9,7 +9,7 @@ int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e) {
   return k->is_empty ? 0 : serve_args_missing(k->t, k->needs, args, e);
 }
 
-/* Not in the launch itself: the template's name is in another line of the cache. */
+/* Out of line: the template is in another cache line than what a launch reads. */
 static __attribute__((cold, noinline)) int refuse_addresses(const tuned_kernel *k,
                                                             const void *const *args, err *e) {
   return serve_addresses_refuse(k->t, &k->addresses, args, e);
@@ -76,7 +76,7 @@ int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, 
 int serve_launch_known(tuned_kernel *k, tuned_stream stream, const void *const *args,
                        tuned_error *error) {
   err e;
-  e.code = 0; /* what reports a failure writes the rest */
+  e.code = 0; /* err_set writes the rest when there is an error */
   launch_checked(k, stream, args, &e);
   return serve_report(error, &e);
 }

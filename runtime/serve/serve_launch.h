@@ -6,15 +6,15 @@
 #include "err.h"
 #include "tuned.h"
 
-/* serve_check_launch -- may this kernel be launched from here, and is no argument missing? Typed
- * calls know both. */
+/* serve_check_launch -- was the context opened in this process, and is no argument missing? Typed
+ * calls need not ask. */
 int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e);
-/* serve_launch -- check the addresses and launch the kernel, or what takes its place */
+/* serve_launch -- check the addresses; launch the kernel, or the one that replaces it */
 int serve_launch(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
 /* serve_launch_plain -- this kernel and no other, of checked arguments */
 int serve_launch_plain(tuned_kernel *k, tuned_stream stream, const void *const *args, err *e);
-/* serve_launch_with -- this kernel in the caller's scratch memory, where the order of launches is
- * the caller's business */
+/* serve_launch_with -- this kernel in the caller's scratch memory; launches in the same memory are
+ * ordered by the caller */
 int serve_launch_with(tuned_kernel *k, tuned_stream stream, const void *const *args,
                       void *workspace, size_t nbytes, err *e);
 

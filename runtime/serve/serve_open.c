@@ -69,7 +69,7 @@ static int set_folders(serve *s, const char *text, err *e) {
 
 static int fill(serve *s, const tuned_options *o, err *e) {
   TRY(open_device(s, o->device, e));
-  s->options.lazy = true; /* a stored kernel needs few of a template's expressions, and no source */
+  s->options.lazy = true; /* most kernels are stored: few expressions are used, and no source */
   s->one_at_a_time = s->device->info.serial;
   rt_device_key(&s->device->info, &s->device_key);
   s->sources.device = &s->device->info;

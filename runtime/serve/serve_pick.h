@@ -11,9 +11,9 @@ typedef struct serve_pick { /* valid for the problem */
   const char *problem, *device_key; /* it was tuned for; NULL for the default */
   const char *image;                /* stored with it; NULL: none */
   double sec;                       /* expected here; 0: not known */
-  double loss;                      /* against the best, expected of a portfolio */
+  double loss;                      /* expected of a portfolio, relative to the best */
   bool measured;
-  int changed; /* parameters, to make it valid here */
+  int changed; /* parameters that were adapted */
 } serve_pick;
 
 #endif

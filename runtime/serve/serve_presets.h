@@ -1,5 +1,5 @@
-/* serve_presets.h -- results that the library ships with: the files of db/presets, text as
- * db_text.h has it; configurations and portfolios, no images. */
+/* serve_presets.h -- the results that the library ships with: the files of db/presets, as text
+ * (db_text.h); configurations and portfolios, no images. */
 #ifndef SERVE_PRESETS_H
 #define SERVE_PRESETS_H
 

@@ -1,4 +1,4 @@
-/* serve_report.h -- an error of ours as the caller's. */
+/* serve_report.h -- from the internal error object to the caller's. */
 #ifndef SERVE_REPORT_H
 #define SERVE_REPORT_H
 

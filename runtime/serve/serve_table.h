@@ -1,11 +1,10 @@
-/* serve_table.h -- from a problem's key to its kernel, read without a lock.
+/* serve_table.h -- a hash table from a problem's key to its kernel, read without a lock.
  *
- * Read at every typed call by any number of threads; written once per problem ever met. So entries
+ * It is read at every typed call by any number of threads, and written once per problem. So entries
  * and slot arrays never change once published: a writer (one at a time, under the context's lock)
- * fills a new one and publishes it with a release store, readers follow with acquire loads. Slots
- * outgrown are kept until the table is cleared, because a reader may still be walking them;
- * together they are smaller than the current ones.
- */
+ * fills a new one and publishes it with a release store; readers use acquire loads. Outgrown slot
+ * arrays are kept until the table is cleared, because a reader may still be in them; together they
+ * are smaller than the current one. */
 #ifndef SERVE_TABLE_H
 #define SERVE_TABLE_H
 
@@ -53,8 +52,8 @@ static inline bool serve_entry_is(const serve_entry *e, uint64_t hash, const voi
   return e->hash == hash && e->nbytes == nbytes && serve_same_key(e->key, key, nbytes);
 }
 
-/* serve_table_get -- NULL when the key isn't there; safe beside serve_table_put. Inline,
- * since a typed call's key has a size that the compiler knows: no loops are left then */
+/* serve_table_get -- NULL when the key isn't there; safe beside serve_table_put. Inlined, because
+ * the size of a typed call's key is a constant, and no loop over it is left then */
 static inline __attribute__((always_inline)) void *serve_table_get(serve_table *t, const void *key,
                                                                    size_t nbytes) {
   struct serve_slots *now = atomic_load_explicit(&t->now, memory_order_acquire);
@@ -73,7 +72,7 @@ static inline __attribute__((always_inline)) void *serve_table_get(serve_table *
 /* serve_table_put -- the key is copied, and must not be there yet; one writer at a time.
  *   err  the only failure is being out of memory: false */
 _Bool serve_table_put(serve_table *t, const void *key, size_t nbytes, void *value);
-/* serve_table_each -- in no particular order; nobody else may use the table */
+/* serve_table_each -- in no particular order; no other thread may use the table meanwhile */
 void serve_table_each(serve_table *t, void (*f)(void *value, void *ud), void *ud);
 /* serve_table_clear -- frees keys and slots; values are the caller's */
 void serve_table_clear(serve_table *t);

@@ -1,5 +1,6 @@
-/* serve_trust.h -- may this database be used? Who can write it can run code on the GPU with the
- * caller's data; so can whoever puts a log of changes beside it, which SQLite takes for its own. */
+/* serve_trust.h -- may this database be used? Everybody who can write to it can run code on the GPU
+ * with the caller's data; so can everybody who can put a log beside it, which SQLite reads as part
+ * of it. */
 #ifndef SERVE_TRUST_H
 #define SERVE_TRUST_H
 
@@ -7,9 +8,9 @@
 
 #include "err.h"
 
-/* serve_trust -- a file that only its owner, the caller or root, can write, or none at all
- *   in   trusted  any file will do
- *   err  ERR_DB   says why not */
+/* serve_trust -- yes: there is no file, or only the caller and root can write to it and its log
+ *   in   trusted  any regular file is accepted
+ *   err  ERR_DB   why not */
 int serve_trust(const char *path, bool trusted, err *e);
 
 #endif

@@ -5,7 +5,7 @@
 int64_t serve_word(const char *text) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
   if (!text) {
-    return 0; /* means no choice */
+    return 0; /* matches no choice */
   }
   if (text[0] && !text[1]) {
     return (unsigned char)text[0];

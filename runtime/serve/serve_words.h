@@ -1,4 +1,5 @@
-/* serve_words.h -- what the typed calls, and the program that writes them, must agree on. */
+/* serve_words.h -- how the typed calls, and the program that writes them, encode a key's choices
+ * and tell templates apart. */
 #ifndef SERVE_WORDS_H
 #define SERVE_WORDS_H
 
@@ -11,14 +12,14 @@ struct gen_template;
  * conjugation means nothing, so 'c' is 't'. */
 int64_t serve_word(const char *text);
 static inline int64_t serve_word_letter(char letter, int upper, int real) {
-  enum { CASE = 'a' - 'A' }; /* one bit; what is no letter does not become one */
+  enum { CASE = 'a' - 'A' }; /* one bit: other characters do not become letters */
   const int low = (unsigned char)letter | CASE;
   const int word = real && low == 'c' ? 't' : low;
   return upper ? word & ~CASE : word;
 }
 
-/* serve_signature -- a digest of all that a typed call was made from: the fields and arguments with
- * their types, the order, what is computed and checked. A user's template may take the place of a
+/* serve_signature -- a digest of all that a typed call is made from: fields, arguments, their types
+ * and order, what is computed and checked. A user's template may take the place of a
  * built-in one; the typed call serves it when the signatures agree. */
 void serve_signature(const struct gen_template *t, char out[33]); /* HASH_TEXT */
 

@@ -55,7 +55,7 @@ static int workspace_new(tuned_kernel *k, const workspace_key *key, serve_worksp
   return rc;
 }
 
-/* Nothing can be allocated then, and its zeros would become a part of the graph. */
+/* Nothing can be allocated during a capture, and zeroing would become a part of the graph. */
 static int refuse_capture(const tuned_kernel *k, tuned_stream stream, err *e) {
   rt_device *d = k->owner->device;
   if (d->ops->capturing && d->ops->capturing(d, stream)) {

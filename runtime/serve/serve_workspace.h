@@ -1,7 +1,7 @@
-/* serve_workspace.h -- the scratch memory that the context keeps for kernels that need some: one for
- * a kernel and a stream, zeroed once and kept, since a launch leaves the counters in it as it found
- * them. On a stream launches follow each other; two threads that launch the same kernel on the same
- * stream take turns, so that the stages of one launch are not split by another's. */
+/* serve_workspace.h -- the scratch memory that a context keeps for kernels that need some: one
+ * workspace per kernel and stream, zeroed once, since a launch leaves the counters in it as it
+ * found them. Two threads that launch the same kernel on the same stream take turns, so that the
+ * stages of their launches are not mixed. */
 #ifndef SERVE_WORKSPACE_H
 #define SERVE_WORKSPACE_H
 
@@ -12,8 +12,8 @@ typedef struct serve_workspace {
   rt_ptr at;
 } serve_workspace;
 
-/* serve_workspace_get -- without a lock, but for the first launch on a stream
- *   err  ERR_USAGE  that one is being captured into a graph */
+/* serve_workspace_get -- takes the context's lock for the first launch on a stream only
+ *   err  ERR_USAGE  the first launch is being captured into a graph */
 int serve_workspace_get(tuned_kernel *k, tuned_stream stream, serve_workspace **w, err *e);
 void serve_workspaces_free(serve *s);
 

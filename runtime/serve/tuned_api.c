@@ -1,5 +1,5 @@
-/* tuned_api.c -- the public calls: open and close a context, find, launch and describe a kernel, and
- * the memory helpers. Each turns the caller's words into ours, and an err into a tuned_error. */
+/* tuned_api.c -- the public calls: open and close a context, find, launch and describe a kernel;
+ * memory helpers. Each returns an internal error as a tuned_error. */
 #define _GNU_SOURCE
 #include "tuned.h"
 

@@ -1,4 +1,4 @@
-/* capture_list.h -- the list of problems that programs asked for: a file that several contexts and
+/* capture_list.h -- the list of problems that programs requested: a file that several contexts and
  * processes add to. */
 #ifndef CAPTURE_LIST_H
 #define CAPTURE_LIST_H
@@ -22,7 +22,7 @@ typedef struct capture_lines { /* all zero: empty */
   bool failed; /* out of memory: incomplete */
 } capture_lines;
 
-/* capture_lines_add -- calls of a problem, to those that it has; newer data take the place of older
+/* capture_lines_add -- count calls of a problem; newer data replace older
  *   in  data  n_data 0: none */
 void capture_lines_add(capture_lines *l, const char *problem, size_t n, uint64_t calls,
                        const char *data, size_t n_data);

@@ -17,7 +17,7 @@
 
 static const double EVERY_SEC = 1;
 
-enum { IN_A_GRAPH, FAILED }; /* why data were not kept: what capture.reported knows */
+enum { IN_A_GRAPH, FAILED }; /* index capture.reported: why data were not kept */
 
 typedef struct capture {
   serve_hook hook;
@@ -33,7 +33,7 @@ enum { DATA_NONE, DATA_BUSY, DATA_WRITTEN, DATA_FAILED }; /* record.data */
 typedef struct record { /* of a kernel */
   _Atomic uint64_t calls;
   /* under the context's lock: */
-  uint64_t calls_listed, calls_written; /* in the last list made, and in the file */
+  uint64_t calls_listed, calls_written; /* in the last list made; in the file */
   bool listed, written;
   _Atomic int data;
 } record;
@@ -44,7 +44,7 @@ static int no_room(err *e) {
 
 /* ---- the list ------------------------------------------------------------------------------- */
 
-/* As a command line is given it: a template of the program's own by its path. */
+/* As on the command line: a template of the program's own by its path. */
 static void add_problem(const tuned_kernel *k, str *out) {
   const char *fields = strchr(k->info.problem, ' ');
   str_add(out, strstr(k->name, ".lua") ? k->name : k->t->name);
@@ -126,7 +126,7 @@ static int write_data(const capture *c, tuned_kernel *k, tuned_stream stream,
   return rc;
 }
 
-/* If the problem's line is in the file, it is written again: with its data. */
+/* Write the problem's line again, with the path of its data. */
 static void note_data(capture *c, record *r) {
   pthread_mutex_lock(&c->s->lock);
   r->written = false;
@@ -158,7 +158,7 @@ static void take_data(capture *c, tuned_kernel *k, tuned_stream stream, const vo
 
 /* ---- the hook ------------------------------------------------------------------------------- */
 
-/* Out of memory a kernel goes without a record. */
+/* If memory is out the kernel has no record and is not listed. */
 static void found(serve_hook *h, tuned_kernel *k) {
   capture *c = (capture *)h;
   k->record = ARENA_ARRAY(&k->memory, record, 1);
@@ -219,7 +219,7 @@ static int open_list(capture *c, const char *pattern, err *e) {
   return 0;
 }
 
-/* The list is read elsewhere, a line a problem: so the whole path, of printable characters. */
+/* The list may be read from another folder, line by line: so the path is absolute and printable. */
 static int open_folder(capture *c, const char *pattern, err *e) {
   char *path = path_of(pattern);
   if (!path) {
@@ -257,7 +257,7 @@ static int capture_new(serve *s, const char *list, const char *folder, err *e) {
   return 0;
 }
 
-/* They name files to be written, which a program with more rights than its user leaves alone. */
+/* They name files to be written, so a program with more rights than its user ignores them. */
 static const char *environment(const char *name) {
   const char *value = secure_getenv(name);
   return value && *value ? value : NULL;

@@ -1,4 +1,4 @@
-/* online_agree.h -- do two kernels agree in what they wrote? */
+/* online_agree.h -- do the results of two kernels agree? */
 #ifndef ONLINE_AGREE_H
 #define ONLINE_AGREE_H
 
@@ -6,9 +6,9 @@
 
 #include "gen.h"
 
-/* online_agree -- both lie within the template's tolerance of the truth, so they differ by twice
- * that at most. The absolute part of a tolerance is given for data of order one; for other data it
- * is scaled with the largest of `ref`.
+/* online_agree -- do they differ by at most twice the template's tolerance, as two correct results
+ * may? The absolute part of a tolerance is given for data of order one; it is scaled with the
+ * largest magnitude in `ref`.
  *   in  x, ref  the elements of the datum, aligned to 4 bytes */
 bool online_agree(const gen_data *data, const gen_datum *d, const unsigned char *x,
                   const unsigned char *ref);

@@ -1,5 +1,5 @@
-/* online_chooser.h -- which variants of a problem's kernel are tried, in which order: what near
- * problems suggest, then what the search (online_search.h) makes of the times known so far. */
+/* online_chooser.h -- which variants of a problem's kernel are tried, in which order: first the
+ * configurations of near problems, then what the search proposes (online_search.h). */
 #ifndef ONLINE_CHOOSER_H
 #define ONLINE_CHOOSER_H
 
@@ -14,8 +14,8 @@ typedef struct online_chooser {
   gen_problem p;
   gen_config near[ONLINE_NEAR_MOST]; /* the best guess last */
   size_t n_near;
-  /* Looking for variants takes long, and the context's template is needed by callers who look for
-   * kernels: so a lock and a template of their own, opened by the first who asks. */
+  /* A proposal takes long, and callers need the context's template and lock to find kernels: so the
+   * chooser has its own, opened when the first variant is wanted. */
   pthread_mutex_t lock;
   gen_template *t;
   gen_instance *g;
@@ -27,7 +27,7 @@ typedef struct online_chooser {
  *   in   p, g  its problem, g borrowed for this call */
 void online_chooser_init(online_chooser *c, serve *s, const tuned_kernel *k, const gen_problem *p,
                          gen_instance *g);
-/* online_chooser_close -- frees what the search has, megabytes; ended with _clear */
+/* online_chooser_close -- frees the search's memory, megabytes; _clear is still needed */
 void online_chooser_close(online_chooser *c);
 void online_chooser_clear(online_chooser *c);
 
@@ -38,7 +38,7 @@ int online_chooser_next(online_chooser *c, gen_config *config, size_t *place, st
                         rt_source *source);
 /* online_chooser_tell -- the time it took; INFINITY: it failed; from any thread */
 void online_chooser_tell(online_chooser *c, size_t place, double sec);
-/* online_chooser_has_more -- false when so many were handed out, or none is left */
+/* online_chooser_has_more -- false when `most` were given out, or none is left */
 bool online_chooser_has_more(const online_chooser *c, size_t most);
 
 #endif

@@ -9,8 +9,8 @@
 
 enum { PAIRS = ONLINE_PAIRS, CHECKS = 3 };
 
-/* Faster by less than this is noise. Slower than HOPELESS[n] after n pairs that count is rejected;
- * before the first, a variant's code may still have to be loaded. */
+/* A variant is accepted below BETTER of the served time, and rejected above HOPELESS[n] of it after
+ * n pairs that count; in the warm-up pair, n = 0, its code may still have to be loaded. */
 static const double BETTER = 0.98, HOPELESS[PAIRS] = {4, 1.5, 1.15, 1.05, 1.02};
 
 static rt_device *device_of(const online_comparison *c) {
@@ -51,7 +51,7 @@ static double median_of(const double *list, int n) {
   return copy[n / 2];
 }
 
-/* The first pair counts only while there is no other. */
+/* The warm-up pair counts only while there is no other. */
 double online_comparison_sec(const online_comparison *c, bool of_variant) {
   const double *list = of_variant ? c->tried : c->served;
   return c->n_pairs > 1    ? median_of(list + 1, c->n_pairs - 1)
@@ -91,7 +91,7 @@ typedef struct pair {
   bool tried;             /* the variant could be launched */
 } pair;
 
-/* On this very call leading dimensions may have a say in how large the buffers are. */
+/* How large the buffers are may depend on this call's leading dimensions. */
 static int call_data(const online_comparison *c, const void *const *args, arena *a,
                      const gen_data **data) {
   serve *s = c->k->owner;
@@ -141,7 +141,7 @@ static void launch_variant(pair *p) {
   p->tried = !serve_launch_plain(p->variant, p->l->stream, p->own, NULL);
 }
 
-/* The second finds inputs in the cache, so they take turns in going first. */
+/* The second one finds inputs in the cache, so the order alternates. */
 static int launch_both(pair *p, bool variant_first) {
   int rc = mark(p, 0);
   variant_first ? launch_variant(p) : launch_served(p);

@@ -11,7 +11,7 @@
 #include "online_scratch.h"
 #include "serve_context.h"
 
-enum { ONLINE_PAIRS = 5 }; /* that count; one before them warms up */
+enum { ONLINE_PAIRS = 5 }; /* that count, after one for warming up */
 
 typedef enum online_verdict {
   ONLINE_GO_ON,
@@ -20,7 +20,7 @@ typedef enum online_verdict {
   ONLINE_GIVE_UP /* nothing can be tried for this problem */
 } online_verdict;
 
-typedef struct online_comparison { /* of one problem; one variant after the other */
+typedef struct online_comparison { /* of one problem's variants, one after the other */
   const tuned_kernel *k;           /* the problem's, as it was found */
   gen_instance *g;                 /* used under the context's lock; borrowed */
   online_scratch scratch;
@@ -29,7 +29,7 @@ typedef struct online_comparison { /* of one problem; one variant after the othe
   int n_pairs, n_checks;
 } online_comparison;
 
-/* online_comparison_init -- the texts of the scratch in the arena */
+/* online_comparison_init -- k and g are borrowed; lists in the arena */
 int online_comparison_init(online_comparison *c, const tuned_kernel *k, gen_instance *g, arena *a,
                            err *e);
 void online_comparison_clear(online_comparison *c);
@@ -39,8 +39,8 @@ void online_comparison_begin(online_comparison *c);
 typedef struct online_launch { /* of the caller's */
   tuned_stream stream;
   const void *const *args;
-  bool launched; /* out: the served kernel was */
-  int rc;        /* out: and what came of it */
+  bool launched; /* out: was the served kernel launched? */
+  int rc;        /* out: the result of that launch */
   err *e;
 } online_launch;
 /* online_comparison_run -- one pair; waits for both */

@@ -1,5 +1,5 @@
 /* online_scratch.h -- copies of a launch's outputs for a variant to write, with guards around them
- * that show when it writes beside them. Kept from trial to trial. */
+ * that detect writes out of bounds. They are kept from trial to trial. */
 #ifndef ONLINE_SCRATCH_H
 #define ONLINE_SCRATCH_H
 
@@ -16,11 +16,11 @@ typedef struct online_scratch {
 /* online_scratch_init -- nothing is allocated on the device; in the arena */
 int online_scratch_init(online_scratch *s, rt_device *device, const gen_template *t, arena *a,
                         err *e);
-/* online_scratch_release -- what is on the device; the scratch can be used again */
+/* online_scratch_release -- frees the device memory; the scratch can be used again */
 void online_scratch_release(online_scratch *s);
-/* online_scratch_take -- room for outputs of these sizes; err ERR_LIMIT: more than 64 MiB */
+/* online_scratch_take -- allocate for outputs of these sizes; err ERR_LIMIT: more than 64 MiB */
 int online_scratch_take(online_scratch *s, const gen_data *data, err *e);
-/* online_scratch_fill -- with guards, and with what the caller's outputs hold; asynchronous */
+/* online_scratch_fill -- write the guards, copy the caller's outputs; asynchronous */
 int online_scratch_fill(online_scratch *s, rt_stream stream, const void *const *args, err *e);
 /* online_scratch_args -- the caller's arguments with the scratch in place of the outputs; in the
  * arena. NULL: out of memory */

@@ -23,7 +23,7 @@ static bool open_space(online_search *s) {
   return s->searcher;
 }
 
-/* Results come while the space is not open, and from threads that must not wait for it. */
+/* Results arrive before the space is open, and from threads that must not wait for the search. */
 static void pass_results(online_search *s) {
   for (size_t i = 0; i < s->n; i++) {
     online_point *x = &s->list[i];

@@ -1,5 +1,5 @@
-/* online_search.h -- which variant is tried next while a program runs: the tuner's search (search.h),
- * over a space that is opened when the first point of it is wanted. */
+/* online_search.h -- which variant is tried next while a program runs: the tuner's search
+ * (search.h) over a space that is opened when its first point is wanted. */
 #ifndef ONLINE_SEARCH_H
 #define ONLINE_SEARCH_H
 
@@ -27,7 +27,8 @@ typedef struct online_search {
   atomic_size_t n;
 } online_search;
 
-/* The instance is borrowed; all but online_search_tell need its template for themselves. */
+/* The instance is borrowed. All functions but online_search_tell need exclusive use of its
+ * template. */
 void online_search_init(online_search *s, const gen_template *t, gen_instance *g);
 void online_search_clear(online_search *s);
 /* online_search_add -- a configuration from elsewhere; false: it was there already, or the list is

@@ -1,11 +1,10 @@
-/* online_store.h -- the best configuration found goes to the database, for the next process. */
+/* online_store.h -- store the best configuration found, for the next process. */
 #ifndef ONLINE_STORE_H
 #define ONLINE_STORE_H
 
 #include "online_variant.h"
 
-/* online_store -- nothing is kept in a database that can't be written; the program goes on with what
- * it has
+/* online_store -- if the database can't be written, nothing is stored
  *   in  served   the kernel that serves the problem
  *       best     the variant it is; all zero: the kernel that was found
  *       sec      its median time, of `launches`

@@ -9,11 +9,11 @@
 #include "run.h"
 #include "serve_kernel.h"
 
-/* Variants in a row that were no better, then the problem settles: fewer beside a configuration that
- * was chosen than beside a template's default. */
+/* The problem settles after this many variants in a row that were no better; later if it began with
+ * the template's default. */
 enum { STALE_MOST = 30, STALE_DEFAULT = 60 };
 
-/* Waiting for a variant, for callers, for the thread that settles it; done. */
+/* Waiting for a variant, for a caller's launch, for the thread that settles it; settled. */
 enum { WAITING, READY, SETTLING, SETTLED };
 
 static tuned_kernel *kernel_now(const online_trial *o) {
@@ -50,8 +50,8 @@ static void retire(online_trial *o) {
   online_variant_clear(&o->now);
 }
 
-/* Whatever was timed is worth telling, a comparison that was cut off included. */
-static void tell_times(online_trial *o, online_verdict v) {
+/* Times of a comparison that was cut off are of use, too. */
+static void report_times(online_trial *o, online_verdict v) {
   const double tried = online_comparison_sec(&o->comparison, true);
   const double served = online_comparison_sec(&o->comparison, false);
   if (v != ONLINE_GIVE_UP) {
@@ -65,9 +65,9 @@ static void tell_times(online_trial *o, online_verdict v) {
   }
 }
 
-/* What the callers found out; then it is the next variant's turn. */
+/* The comparison is over: pass on what it found, and begin with the next variant. */
 static void hand_over(online_trial *o, online_verdict v) {
-  tell_times(o, v);
+  report_times(o, v);
   if (v == ONLINE_ACCEPT) {
     accept(o);
   }
@@ -150,7 +150,7 @@ static void add_variant(online_trial *o, rt_compiler *compiler) {
   online_variant_clear(&v);
 }
 
-/* The module goes; the struct stays, since workspaces are kept under its address. */
+/* The struct remains, since workspaces are kept under its address. */
 static void unload_retired(online_trial *o) {
   serve *s = o->k->owner;
   tuned_kernel *k = o->retired[--o->n_retired];
@@ -163,7 +163,7 @@ static void unload_retired(online_trial *o) {
 
 /* ---- on the threads: the end ---------------------------------------------------------------- */
 
-/* Variants that are ready are tried before. */
+/* After all variants that are ready were tried. */
 static bool wants_to_settle(const online_trial *o) {
   return atomic_load(&o->state) == WAITING && !o->n_building && !o->n_ready && !wants_more(o);
 }

@@ -1,8 +1,9 @@
 /* online_trial.h -- one kernel that is being tuned: variants are made on the tuning threads and
  * tried on the callers' launches.
  *
- * `state` says whose turn it is and hands the rest over. What both sides use otherwise is under the
- * lock that the trials of a context share, which is taken inside the context's lock. */
+ * `state` says which side owns the variants that are compared, and changing it hands them over.
+ * Everything else that both sides use is under the monitor's lock, which the trials of a context
+ * share and which is taken inside the context's lock. */
 #ifndef ONLINE_TRIAL_H
 #define ONLINE_TRIAL_H
 
@@ -37,25 +38,24 @@ typedef struct online_trial {
   size_t n_done; /* variants that were tried, or could not be built */
   size_t n_better, stale;
 
-  /* handed over by state */
+  /* of the side that `state` says */
   online_variant now, best; /* best.kernel NULL: the kernel that was found */
   double served_sec;        /* of the best, by the last complete comparison; 0: none yet */
 
-  /* of the caller who tries */
+  /* of the caller that set `busy` */
   online_comparison comparison;
   double since, spent, last_cost;
   arena memory;
 } online_trial;
 
-/* online_trial_new -- from now on launches of the kernel try variants; under the context's lock.
- * NULL: there is no memory for it */
+/* online_trial_new -- of a kernel that is served; under the context's lock. NULL: out of memory */
 online_trial *online_trial_new(online_monitor *m, tuned_kernel *k, double fraction);
-/* online_trial_start -- once it can be found by the threads */
+/* online_trial_start -- from now on launches of the kernel try variants; the threads know it */
 void online_trial_start(online_trial *o);
 void online_trial_free(online_trial *o);
 
-/* online_trial_work -- do one thing that is due; under the monitor's lock, which is released
- * meanwhile. False: nothing is */
+/* online_trial_work -- do one thing that is due, under the monitor's lock, which is released
+ * meanwhile; false: nothing is due */
 bool online_trial_work(online_trial *o, rt_compiler *compiler);
 
 #endif

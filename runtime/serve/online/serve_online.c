@@ -30,7 +30,7 @@ typedef struct serve_online {
 
 /* ---- the threads ---------------------------------------------------------------------------- */
 
-/* One thing that is due; false: nothing is. */
+/* False: nothing is due. */
 static bool work(worker *w) {
   for (online_trial *o = w->on->first; o; o = o->next) {
     if (online_trial_work(o, w->compiler)) {
@@ -56,7 +56,7 @@ static void *thread_main(void *arg) {
 
 /* ---- the hook ------------------------------------------------------------------------------- */
 
-/* Out of memory a kernel is served as it was found. */
+/* If memory is out the kernel is not tuned. */
 static void attach(serve_hook *h, tuned_kernel *k) {
   serve_online *on = (serve_online *)h;
   if (on->fraction <= 0 || k->is_empty || k->info.origin == TUNED_EXACT ||
@@ -103,7 +103,7 @@ static void close_online(serve_hook *h) {
   discard(on);
 }
 
-/* NULL: it was never switched on. */
+/* NULL: online tuning was never switched on. */
 static serve_online *online_of(const serve *s) {
   serve_hook *h = s->hooks;
   while (h && h->close != close_online) {
@@ -131,7 +131,7 @@ static int start_worker(serve_online *on, err *e) {
   return 0;
 }
 
-/* One will do. */
+/* At least one thread must start. */
 static int start(serve *s, err *e) {
   serve_online *on = calloc(1, sizeof *on);
   if (!on) {
