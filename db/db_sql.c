@@ -12,7 +12,7 @@
 
 static const struct {
   int rc, code;
-  const char *what, *mend;
+  const char *what, *remedy;
 } failures[] = {
     {SQLITE_BUSY, ERR_DB, "is in use by another program",
      "wait until it has finished, or name another database with --db"},
@@ -68,7 +68,7 @@ int db_fail(db *d, int rc, err *e) {
     i++;
   }
   return one_line(err_set(e, failures[i].code, "database %s %s (%s); %s", d->path, failures[i].what,
-                          detail(d, rc), failures[i].mend),
+                          detail(d, rc), failures[i].remedy),
                   e);
 }
 

@@ -81,15 +81,15 @@ static void end_line(const tally *t, char out[END_MOST]) {
 }
 
 static int refuse_end(const tally *t, const char *line, size_t n, err *e) {
-  static const char mend[] = "copy the file again, or delete this line if that was on purpose";
-  char told[END_MOST];
-  snprintf(told, sizeof told, "%.*s", n < END_MOST ? (int)n : END_MOST, line);
-  const uint64_t n_told = strtoull(told + strlen(DB_TEXT_END), NULL, 10);
-  return n_told == t->n
+  static const char remedy[] = "copy the file again, or delete this line if that was on purpose";
+  char claim[END_MOST];
+  snprintf(claim, sizeof claim, "%.*s", n < END_MOST ? (int)n : END_MOST, line);
+  const uint64_t n_claimed = strtoull(claim + strlen(DB_TEXT_END), NULL, 10);
+  return n_claimed == t->n
              ? err_set(e, ERR_USAGE, "the %llu results before it were changed; %s",
-                       (unsigned long long)t->n, mend)
-             : err_set(e, ERR_USAGE, "of the %llu results that it closes there are %llu; %s",
-                       (unsigned long long)n_told, (unsigned long long)t->n, mend);
+                       (unsigned long long)t->n, remedy)
+             : err_set(e, ERR_USAGE, "it closes %llu results, but %llu are here; %s",
+                       (unsigned long long)n_claimed, (unsigned long long)t->n, remedy);
 }
 
 static int close_tally(tally *t, const char *line, size_t n, err *e) {

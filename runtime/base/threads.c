@@ -7,32 +7,32 @@
 
 enum { THREADS_MOST = 256 };
 
-typedef struct crowd {
+typedef struct parallel_loop {
   size_t n;
   void (*one)(void *, size_t);
   void *self;
   atomic_size_t next;
-} crowd;
+} parallel_loop;
 
 static void *work(void *arg) {
-  crowd *c = arg;
+  parallel_loop *loop = arg;
   size_t i;
-  while ((i = atomic_fetch_add(&c->next, 1)) < c->n) {
-    c->one(c->self, i);
+  while ((i = atomic_fetch_add(&loop->next, 1)) < loop->n) {
+    loop->one(loop->self, i);
   }
   return NULL;
 }
 
 void threads_each(size_t n, size_t threads, void (*one)(void *self, size_t i), void *self) {
-  crowd c = {.n = n, .one = one, .self = self};
+  parallel_loop loop = {.n = n, .one = one, .self = self};
   pthread_t started[THREADS_MOST];
   size_t n_started = 0;
   const size_t wanted = threads < n ? threads : n;
   while (n_started + 1 < wanted && n_started < THREADS_MOST &&
-         !pthread_create(&started[n_started], NULL, work, &c)) {
+         !pthread_create(&started[n_started], NULL, work, &loop)) {
     n_started++;
   }
-  work(&c);
+  work(&loop);
   for (size_t i = 0; i < n_started; i++) {
     pthread_join(started[i], NULL);
   }

@@ -35,7 +35,7 @@ grep -v '^# end' "$folder/again.txt" | cmp "$folder/expected.txt" - || complain 
 grep -q '^# end: 2 results, digest [0-9a-f]*$' "$folder/results.txt" || complain "no closing line"
 grep -q '^# end: 0 results' "$folder/none.txt" || complain "nothing is not closed"
 grep -v 'n=1000' "$folder/results.txt" >"$folder/fewer.txt"
-refuses 2 "fewer.txt:4: of the 2 results that it closes there are 1" \
+refuses 2 "fewer.txt:4: it closes 2 results, but 1 are here" \
   "$autotune" db import "$folder/fewer.txt" --db "$folder/closed.db"
 awk -F'	' -v OFS='	' 'NR == 3 { $12 = "1e-06" } 1' "$folder/results.txt" >"$folder/changed.txt"
 refuses 2 "changed.txt:5: the 2 results before it were changed" \

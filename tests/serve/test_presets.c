@@ -175,7 +175,7 @@ static void closed_files_follow_each_other(void **state) {
   assert_non_null(strstr(text.p, "# end: 1 results, digest "));
   str_add(&text, "# end: 2 results, digest 0123456789abcdef\r\n");
   assert_fails(db_text_check(text.p, text.n, &closed, &number, &e), &e, ERR_USAGE,
-               "of the 2 results that it closes there are 0; copy the file again");
+               "it closes 2 results, but 0 are here; copy the file again");
   assert_int_equal(number, 17);
   str_clear(&text);
 }

@@ -48,7 +48,7 @@ static void what_is_not_understood_is_named(void **state) {
                                          {"x < 'a'", "cannot compare these by '<'"},
                                          {"x in y", "a list in brackets"},
                                          {"(x, y) == 1", "a tuple"},
-                                         {"s + 1 == 2", "numbers are needed beside '+'"},
+                                         {"s + 1 == 2", "numbers are needed on both sides of '+'"},
                                          {"lambda: 1", "unsupported Python: ':'"},
                                          {"x > 1; y", "unsupported Python: ';'"},
                                          {"'abc", "unsupported Python: ''"},

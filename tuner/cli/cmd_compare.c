@@ -170,12 +170,12 @@ static int fill(compare_run *r, gen_instance *g, comparison *l, err *e) {
 
 /* ---- the race -------------------------------------------------------------------------------- */
 
-static int add_steps(compare_run *r, bench_case *x, const comparison *l, size_t *who, err *e) {
+static int add_steps(compare_run *r, bench_case *x, const comparison *l, size_t *step_of, err *e) {
   for (size_t i = 0; i < l->n && x->n < BENCH_ENTRANTS; i++) {
     gen_config c;
     if (l->steps[i].sec > 0) {
       TRY(gen_config_parse(r->place.t, l->steps[i].config, &c, e));
-      who[x->n] = i;
+      step_of[x->n] = i;
       TRY(bench_case_add(x, &c, l->steps[i].value, e));
     }
   }
@@ -184,15 +184,15 @@ static int add_steps(compare_run *r, bench_case *x, const comparison *l, size_t 
 
 /* The model gives the same time in every round, so modelled times are not raced. */
 static int race(compare_run *r, const gen_problem *p, comparison *l, err *e) {
-  size_t who[BENCH_ENTRANTS];
+  size_t step_of[BENCH_ENTRANTS];
   bench_case x = {0};
   int rc = bench_case_open(&x, &r->place, p, e);
-  rc = rc ? rc : add_steps(r, &x, l, who, e);
+  rc = rc ? rc : add_steps(r, &x, l, step_of, e);
   rc = rc ? rc : bench_case_check(&x, e);
   rc = rc ? rc : bench_case_race(&x, r->rounds, &r->how, e);
   for (size_t i = 0; !rc && i < x.n; i++) {
-    l->steps[who[i]].sec = x.e[i].times.median;
-    l->steps[who[i]].spread = rt_times_spread(&x.e[i].times);
+    l->steps[step_of[i]].sec = x.e[i].times.median;
+    l->steps[step_of[i]].spread = rt_times_spread(&x.e[i].times);
   }
   bench_case_close(&x);
   return rc;

@@ -13,7 +13,7 @@
 
 typedef struct doctor {
   const cli *c;
-  bool ill; /* something required is missing */
+  bool is_broken; /* something required is missing */
 } doctor;
 
 static void say(const doctor *d, bool good, const char *what, const char *finding,
@@ -67,7 +67,7 @@ static void check_nvrtc(doctor *d) {
              rt_compiler_version(c) % 1000 / 10, rt_compiler_path(c));
     rt_compiler_close(c);
   }
-  d->ill |= !good;
+  d->is_broken |= !good;
   say(d, good, "nvrtc", good ? str_text(&s) : e.message,
       "required to compile: install the CUDA toolkit, or `make deps`, or pip install "
       "nvidia-cuda-nvrtc and set AUTOTUNE_NVRTC to its library");
@@ -78,7 +78,7 @@ static void check_database(doctor *d) {
   db *base;
   err e = {0};
   bool good = !cli_open_db(d->c, DB_WRITE, &base, &e);
-  d->ill |= !good;
+  d->is_broken |= !good;
   say(d, good, "database", good ? db_path(base) : e.message,
       "name another one with --db or TUNED_DB");
   if (good) {
@@ -107,7 +107,7 @@ static void check_templates(doctor *d) {
     str_reset(&s);
     str_addf(&s, "%s: %s", e.place, e.message);
   }
-  d->ill |= rc != 0;
+  d->is_broken |= rc != 0;
   say(d, !rc, "templates", str_text(&s), "fix the template or remove its folder from the list");
   str_clear(&s);
   arena_clear(&a);
@@ -130,5 +130,5 @@ int cmd_doctor(const cli *c, err *e) {
   check_peer(&d, &peer_cublas,
              "needed only by `autotune bench --vs cublas`; part of the CUDA toolkit");
   check_peer(&d, &peer_cub, "needed only by `autotune bench --vs cub`");
-  return d.ill ? err_set(e, ERR_NOTFOUND, "autotune cannot work here yet; see above") : 0;
+  return d.is_broken ? err_set(e, ERR_NOTFOUND, "autotune cannot work here yet; see above") : 0;
 }

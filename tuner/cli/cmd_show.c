@@ -135,7 +135,7 @@ static void add_portfolio(const cli *c, gen_template *t, const db_portfolio *p, 
   const bool stale = strcmp(p->template_hash, t->hash) != 0;
   if (stale || portfolio_read(t, p->text, &a, &pf, &why)) {
     str_addf(s, c->json ? "" : "  portfolio on %s, not served: %s\n", p->device_name,
-             stale ? "made with another version of the template; autotune portfolio makes one anew"
+             stale ? "made with another version of the template; run autotune portfolio again"
                    : why.message);
   } else if (c->json) {
     portfolio_json(t, &pf, p->device_name, s);

@@ -393,7 +393,7 @@ static type apply(translator *t, str *out, size_t start, const arithmetic *a, ty
     left = as_number(out, start, left);
     k = as_number(&right, 0, k);
     if (left != NUMBER || k != NUMBER) {
-      k = fail(t, "numbers are needed beside", a->python);
+      k = fail(t, "numbers are needed on both sides of", a->python);
     }
     wrap(out, start, "(", "");
     str_addf(out, " %s %s)", a->lua, str_text(&right));

@@ -81,7 +81,7 @@ static int integer_of(const json_t *object, const char *key) {
   return v > 0 && v < 1000000 ? (int)v : 0;
 }
 
-/* Files of ours say what they are of. */
+/* Files written by autotune name their problem and device. */
 static void read_origin(trial_table *t, const json_t *object) {
   const char *problem = text_of(object, "autotune_problem"),
              *device = text_of(object, "device_name");

@@ -1,13 +1,13 @@
-// peer_cub.cu -- one call of CUB, behind C, to be timed beside a kernel of ours.
+// peer_cub.cu -- one call of CUB behind a C interface, timed beside our kernels.
 //
-// Compiled by the installed toolkit's nvcc against the toolkit's own CUB (peer_cub.c), once for
-// every algorithm and types that are asked for:
-//   PEER_REDUCE, PEER_SCAN, ...   the algorithm: one of them is defined
-//   PEER_TYPE                     of the elements
-//   PEER_PAYLOAD                  of what moves with the keys, where there is any
+// peer_cub.c compiles it with the installed toolkit's nvcc against the toolkit's CUB, once for each
+// algorithm and types:
+//   PEER_REDUCE, PEER_SCAN, ...   the algorithm; exactly one is defined
+//   PEER_TYPE                     type of the elements
+//   PEER_PAYLOAD                  type of the values that move with the keys, if any
 //   PEER_OFFSET                   int, or int64_t for 2^31 elements and more
-//   PEER_OPERATOR                 of reductions and scans: peer_sum, peer_max, ...
-// A call with no temporary storage only says how much of it there must be, as CUB's calls do.
+//   PEER_OPERATOR                 for reductions and scans: peer_sum, peer_max, ...
+// A call without temporary storage returns its size, as CUB's calls do.
 
 #include <cstdint>
 
@@ -53,7 +53,7 @@ struct times {
   }
 };
 
-// The largest of no numbers; the smallest has the other sign.
+// The maximum of no numbers; the minimum is its negative.
 [[maybe_unused]] static T least() {
   using limits = cuda::std::numeric_limits<T>;
   if constexpr (is<T, __half>) {
@@ -98,7 +98,7 @@ SIGNATURE {
 #elif defined PEER_ARGMAX
 #include <cub/device/device_reduce.cuh>
 
-constexpr size_t FOUND = 256;  // of the number itself, which nobody asks for; CUB needs what follows
+constexpr size_t FOUND = 256;  // the number itself, which is not used; CUB's storage follows
 
 SIGNATURE {
   using reduce = cub::DeviceReduce;
@@ -141,7 +141,7 @@ SIGNATURE {
 #include <thrust/iterator/counting_iterator.h>
 #include <thrust/iterator/transform_iterator.h>
 
-// The first segment begins at 0 and the last ends at n, whatever the starts.
+// The first segment begins at 0 and the last ends at n, whatever `starts` holds.
 struct begin_of {
   const int *starts;
   __device__ __forceinline__ int operator()(int i) const { return i > 0 ? starts[i] : 0; }
@@ -176,11 +176,11 @@ SIGNATURE {
 #include <cub/device/device_scan.cuh>
 #include <cuda/std/functional>
 
-// An element's key is its segment's number. Keys are found in the first call and kept in front of
-// what CUB needs: making them is not timed, reading them is.
+// An element's key is the index of its segment. The first call computes the keys and stores them in
+// front of CUB's storage: reading them is timed, computing them is not.
 static __global__ void find_keys(int n, int segments, const int *starts, int *keys) {
   for (int at = blockIdx.x * blockDim.x + threadIdx.x; at < n; at += gridDim.x * blockDim.x) {
-    int low = 0, high = segments;  // the last segment that begins at or before it
+    int low = 0, high = segments;  // find the last segment that begins at or before it
     while (high - low > 1) {
       const int middle = low + (high - low) / 2;
       if (starts[middle] <= at) {
@@ -301,8 +301,8 @@ SIGNATURE {
 #include <cub/device/device_merge_sort.cuh>
 #include <cuda/std/functional>
 
-// Of pairs only the call that does not promise stability leaves the input as it is; it is the same
-// stable merge sort.
+// For pairs, only the call that does not promise stability keeps its input; it is the same stable
+// merge sort.
 SIGNATURE {
   const offset n = static_cast<offset>(c->n);
   const auto before = cuda::std::less<T>{};
