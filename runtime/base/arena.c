@@ -21,7 +21,7 @@ static struct arena_block *block_new(size_t capacity) {
   return b;
 }
 
-/* What is large gets a block of its own, behind the one that has room left for others. */
+/* A large object gets a block of its own; the block that has room left stays the first. */
 static struct arena_block *add_large(arena *a, size_t nbytes) {
   struct arena_block *b = block_new(nbytes);
   if (b && a->blocks) {
@@ -82,7 +82,7 @@ char *arena_format(arena *a, const char *format, ...) {
   return p;
 }
 
-/* Behind the block that is in use. */
+/* The blocks go behind the one that is being filled. */
 void arena_take(arena *a, arena *from) {
   struct arena_block **behind = a->blocks ? &a->blocks->next : &a->blocks;
   struct arena_block **last = &from->blocks;

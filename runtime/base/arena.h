@@ -1,4 +1,4 @@
-/* arena.h -- memory that is freed all at once: what one candidate, one template or one query needs.
+/* arena.h -- memory that is freed all at once, for one candidate, one template or one query.
  *
  * arena_new zeroes what it returns and aligns it to 16 bytes. It returns NULL only when the host is
  * out of memory. arena_clear frees everything; the struct may then be used again.
@@ -9,14 +9,14 @@
 #include <stddef.h>
 
 typedef struct arena {
-  struct arena_block *blocks; /* the one that is being filled first */
+  struct arena_block *blocks; /* the first one is being filled */
 } arena;
 
 void *arena_new(arena *a, size_t nbytes);
 char *arena_text(arena *a, const char *text);
 char *arena_text_n(arena *a, const char *text, size_t n);
 char *arena_format(arena *a, const char *format, ...) __attribute__((format(printf, 2, 3)));
-/* arena_take -- what `from` has is freed with `a` from now on, and `from` is empty */
+/* arena_take -- move all memory of `from` to `a`; `from` is empty then */
 void arena_take(arena *a, arena *from);
 
 void arena_clear(arena *a);

@@ -1,10 +1,9 @@
-/* c_name.h -- a template's name as an identifier in C that we generate. */
+/* c_name.h -- a template's name as an identifier in generated C. */
 #ifndef BASE_C_NAME_H
 #define BASE_C_NAME_H
 
 enum { C_NAME = 72 };
-/* c_name -- a word that C or C++ reserves, or that generated functions use themselves, gets an
- * underscore */
+/* c_name -- words that C or C++ reserves, or that generated functions use, get an underscore */
 void c_name(const char *name, char out[C_NAME]);
 
 #endif

@@ -2,7 +2,6 @@
 #ifndef BASE_DTYPE_H
 #define BASE_DTYPE_H
 
-/* Tables read best as they are written: */
 /* clang-format off */
 #include <stdbool.h>
 #include <stddef.h>

@@ -1,15 +1,15 @@
-/* err.h -- what a function that can fail reports.
+/* err.h -- how a function reports a failure.
  *
  * Every such function returns int: 0, or one of the negative codes below. Its last argument is the
  * error object, which may be NULL. The object keeps the FIRST message set: the deepest function
- * knows best what went wrong, and its callers only pass the code on (TRY). One line, no newline at
- * the end, saying what is wrong and how to mend it.
+ * knows best what went wrong, and its callers only pass the code on (TRY). A message is one line
+ * without a newline; it says what is wrong and how to correct it.
  */
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
 enum {
-  ERR_USAGE = -1,       /* the caller's words: an unknown name, a value out of range */
+  ERR_USAGE = -1,       /* the caller's input: an unknown name, a value out of range */
   ERR_TEMPLATE = -2,    /* a template is broken; place is file:line */
   ERR_IO = -3,          /* a file or folder */
   ERR_DB = -4,          /* the database: locked, corrupt, newer, read-only */
@@ -18,8 +18,8 @@ enum {
   ERR_LAUNCH = -7,      /* a kernel could not be launched, or died */
   ERR_WRONG = -8,       /* a kernel ran and its results are wrong */
   ERR_NOMEM = -9,       /* host or device memory */
-  ERR_NOTFOUND = -10,   /* nothing there; often an ordinary answer */
-  ERR_LIMIT = -11,      /* a bound of ours was reached: instructions, memory, size, time */
+  ERR_NOTFOUND = -10,   /* does not exist; often an ordinary answer */
+  ERR_LIMIT = -11,      /* a limit of this library: instructions, memory, size, time */
   ERR_INTERRUPTED = -12 /* the user pressed Ctrl-C */
 };
 
@@ -29,14 +29,15 @@ typedef struct err {
   char place[200]; /* "templates/sgemm/sgemm.lua:41", or empty */
 } err;
 
-/* Cold: the compiler moves what leads to them out of the way of what succeeds.
+/* These functions are cold: the compiler moves calls of them out of the path that succeeds.
+ *
  * err_set -- record a failure and return its code, for `return err_set(e, ERR_IO, "...")`.
  *   e  may be NULL; a message already there stays */
 int err_set(err *e, int code, const char *format, ...) __attribute__((cold, format(printf, 3, 4)));
 /* err_at -- the same, with a place: "file:line", or any name the user can find again */
 int err_at(err *e, int code, const char *place, const char *format, ...)
     __attribute__((cold, format(printf, 4, 5)));
-/* err_clear -- make the object ready for another attempt */
+/* err_clear -- empty the object for another attempt */
 static inline void err_clear(err *e) {
   if (e) {
     e->code = 0;

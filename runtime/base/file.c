@@ -47,8 +47,8 @@ static int write_all(int fd, const char *p, size_t n) {
   return 0;
 }
 
-/* A temporary beside the target, so that the rename stays on one file system. mkostemp makes it
- * private to its owner; give it what a plain open() would have. */
+/* The temporary lies beside the target, so that the rename stays on one file system. mkostemp makes
+ * it private to its owner; unless it is to be, it gets the mode that a plain open() would give. */
 static int open_temporary(char *path, bool is_private) {
   int fd = mkostemp(path, O_CLOEXEC);
   if (fd >= 0 && !is_private) {
@@ -97,7 +97,7 @@ static int replace_file(const char *path, const file_part *parts, size_t n, bool
   return failed ? write_error(path, saved, e) : 0;
 }
 
-/* A device or a pipe is written to; to replace it would take it away from everybody. */
+/* A device or a pipe is written to: replacing it would remove it for all of its users. */
 static int write_special(const char *path, const void *bytes, size_t n, err *e) {
   const int fd = open(path, O_WRONLY | O_CLOEXEC);
   if (fd < 0) {
@@ -107,7 +107,7 @@ static int write_special(const char *path, const void *bytes, size_t n, err *e) 
   return close(fd) || failed ? write_error(path, failed ? saved : errno, e) : 0;
 }
 
-/* A link stays, and what it leads to is replaced. */
+/* A link stays, and its target is replaced. */
 int file_write(const char *path, const void *bytes, size_t n, err *e) {
   struct stat st;
   if (!stat(path, &st) && !S_ISREG(st.st_mode)) {
@@ -150,7 +150,7 @@ int file_make_parents(const char *path, err *e) {
 int file_data_home(str *out, err *e) {
   const char *data = getenv("XDG_DATA_HOME");
   const char *home = getenv("HOME");
-  if (data && data[0] == '/') { /* the specification: relative paths are to be ignored */
+  if (data && data[0] == '/') { /* the specification ignores relative paths */
     str_addf(out, "%s/autotune", data);
   } else if (home && home[0]) {
     str_addf(out, "%s/.local/share/autotune", home);

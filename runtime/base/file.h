@@ -11,17 +11,16 @@
 /* file_read -- append the whole file to *out.
  *   err  ERR_NOTFOUND  no such file;  ERR_IO  anything else;  ERR_LIMIT  over max_nbytes */
 int file_read(const char *path, size_t max_nbytes, str *out, err *e);
-/* file_write -- replace the file, by a temporary beside it and a rename: a full disk or a kill
- * leaves the old one as it was. A link is followed; a device or a pipe is written to. */
+/* file_write -- replace the file by renaming a temporary: after a full disk or a kill the old file
+ * is intact. A link is followed; a device or a pipe is written to. */
 int file_write(const char *path, const void *bytes, size_t n, err *e);
 typedef struct file_part {
   const void *bytes;
   size_t nbytes;
 } file_part;
-/* file_write_private -- the same of several parts, one after the other, for the user's eyes alone
- * (mode 0600); a link is replaced */
+/* file_write_private -- the same with n parts in sequence and mode 0600; a link is replaced */
 int file_write_private(const char *path, const file_part *parts, size_t n, err *e);
-/* file_is_safe -- can nobody write to it but this user and root? */
+/* file_is_safe -- can only this user and root write to it? */
 typedef enum file_safety { FILE_SAFE, FILE_SHARED, FILE_FOREIGN } file_safety;
 file_safety file_is_safe(const struct stat *st);
 /* file_make_parents -- create the folders above `path` */

@@ -6,9 +6,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* Keys are mostly a handful of 64-bit words. Two at a time are multiplied to 128 bits, whose halves
- * are folded, and the products are turned and added: so they don't wait for each other. src  Wang
- * Yi's wyhash. */
+/* Most keys are a few 64-bit words. Pairs are multiplied to 128 bits, whose halves are folded; the
+ * products are rotated and added, so they do not depend on each other.  src  Wang Yi's wyhash */
 static inline uint64_t key_hash_mix(uint64_t a, uint64_t b) {
   const unsigned __int128 product = (unsigned __int128)a * b;
   return (uint64_t)product ^ (uint64_t)(product >> 64);
@@ -24,7 +23,7 @@ static inline uint64_t key_hash(const void *key, size_t nbytes) {
     hash = (hash << 23 | hash >> 41) + key_hash_mix(two[0] ^ odd, two[1] ^ other);
   }
   two[0] = two[1] = 0;
-  if (nbytes == sizeof two[0]) { /* as typed keys end: the size is known to the compiler */
+  if (nbytes == sizeof two[0]) { /* the tail of typed keys: a size known to the compiler */
     memcpy(two, p, sizeof two[0]);
   } else if (nbytes) {
     memcpy(two, p, nbytes);

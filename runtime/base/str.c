@@ -105,7 +105,7 @@ static bool raised(int64_t base, long exponent, int64_t *value) {
   return true;
 }
 
-/* "", "+5" or "-1" behind a power: what to add. */
+/* The summand after a power: "", "+5" or "-1". */
 static bool summand(const char *text, int64_t *value) {
   char *end;
   *value = 0;
@@ -117,7 +117,7 @@ static bool summand(const char *text, int64_t *value) {
   return (*text == '+' || *text == '-') && isdigit((unsigned char)text[1]) && !*end && !errno;
 }
 
-/* "2^40": is the text a base, a caret and an exponent? With a few more or less: "2^31+5". */
+/* Is the text a power, "2^40", perhaps with a summand, "2^31+5"? */
 static bool power(const char *text, int64_t *value) {
   char *end;
   int64_t more;

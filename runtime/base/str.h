@@ -1,7 +1,7 @@
-/* str.h -- a growing byte string, and the few text helpers that more than one module needs.
+/* str.h -- a growing byte string, and text helpers that several modules need.
  *
  * A str is the caller's struct: str_init (or {0}), str_clear. It is always NUL-terminated. When
- * memory runs out the string keeps what it has and `failed` is set, so a long chain of appends is
+ * memory runs out the string keeps its contents and `failed` is set, so a chain of appends is
  * checked once, at its end.
  */
 #ifndef BASE_STR_H
@@ -20,7 +20,7 @@ typedef struct str {
 
 void str_init(str *s);
 void str_clear(str *s);
-/* str_reset -- empty, keeping the memory */
+/* str_reset -- empty the string, keep its memory */
 void str_reset(str *s);
 /* str_text -- never NULL; borrowed until the next append */
 const char *str_text(const str *s);
@@ -35,8 +35,8 @@ void str_add_json(str *s, const char *text);
  * because they mean 1000 to some readers and 1024 to others. False when the text is anything else
  * or does not fit. */
 bool text_integer(const char *text, int64_t *value);
-/* text_nearest -- the name among n that `word` most likely meant; NULL when none is close.
- * Levenshtein distance of at most a third of the longer of the two. */
+/* text_nearest -- the name of n that is closest to `word`; NULL when none has a Levenshtein
+ * distance of at most a third of the longer of the two */
 const char *text_nearest(const char *word, const char *const *names, size_t n);
 
 #endif

@@ -1,15 +1,15 @@
 /* threads.h -- parallel loops over independent work. */
-#ifndef TUNE_THREADS_H
-#define TUNE_THREADS_H
+#ifndef BASE_THREADS_H
+#define BASE_THREADS_H
 
 #include <stddef.h>
 
 /* threads_each -- call one(self, i) for every i below n, in any order, on at most this many
- * threads; returns when all are done. The calling thread works too, so threads that cannot be
- * started are not missed */
+ * threads; returns when all are done. The calling thread works too, so failing to start threads
+ * only takes longer */
 void threads_each(size_t n, size_t threads, void (*one)(void *self, size_t i), void *self);
 
-/* threads_cores -- processors that are online, at least 1 */
+/* threads_cores -- the number of online processors, at least 1 */
 size_t threads_cores(void);
 
 #endif

@@ -9,8 +9,8 @@ bool emulated_too_large(const rt_device *d, double flops) {
   return rt_emu_is(d) && flops > CHECKED_FLOPS;
 }
 
-/* Only large problems are sampled: blocks that wait for others, as in a radix sort, may wait for ever
- * for a block outside the sample. */
+/* Only large problems are sampled: blocks that wait for others, as in a radix sort, may wait for
+ * ever for a block outside the sample. */
 void emulated_model_begin(rt_device *d, double flops) {
   if (rt_emu_is(d)) {
     rt_emu_set_checks(d, false);

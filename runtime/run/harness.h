@@ -1,5 +1,5 @@
-/* harness.h -- what the files of the harness share. Private to runtime/run. They build on each other
- * in this order: harness_buffers.c, harness_verify.c, harness.c, harness_check.c, harness_timing.c.
+/* harness.h -- what the files of the harness share; private to runtime/run. Each builds on those
+ * before it: harness_buffers, harness_verify, harness, harness_check, harness_timing.
  *
  * Where the buffers lie. On a GPU all buffers of one launch (a SET) lie in one allocation, each
  * 256-byte aligned, and every byte between them is a canary: a write past the exact end, or before
@@ -87,8 +87,8 @@ int harness_expect(rt_harness *b, err *e);
 /* ---- harness_check.c and harness_timing.c ---- */
 
 /* harness_looks_again -- is a launch over `most` worth a second look before it is given up? A busy
- * host holds launches up for time slices of milliseconds; a launch that takes more than 50 ms beyond
- * `most` is slow itself. */
+ * host holds launches up for time slices of milliseconds; a launch that takes more than 50 ms
+ * beyond `most` is slow itself. */
 static inline bool harness_looks_again(double sec, double most) {
   static const double held_up_sec = 0.05;
   return sec > most && sec - held_up_sec <= most;

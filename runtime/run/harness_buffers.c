@@ -1,5 +1,5 @@
-/* harness_buffers.c -- a harness's buffers: how much memory, where each lies, what is in it before a
- * launch. */
+/* harness_buffers.c -- a harness's buffers: how much memory, where each lies, what is in it before
+ * a launch. */
 #define _GNU_SOURCE
 #include "harness.h"
 
@@ -172,8 +172,8 @@ static int measure_memory(rt_harness *b, err *e) {
 
 /* ---- on the device: where each buffer lies --------------------------------------------------- */
 
-/* All buffers of a set lie in one allocation. A canary reaches from the end that a buffer has in this
- * case to the start of the next buffer. */
+/* All buffers of a set lie in one allocation. A canary reaches from the end that a buffer has in
+ * this case to the start of the next buffer. */
 static void place_case(rt_harness *b, harness_case *c) {
   uint64_t room_end = CANARY_NBYTES;
   rt_ptr end = b->sets;
@@ -248,9 +248,9 @@ static bool same_fill(const gen_datum *a, const gen_datum *b) {
 }
 
 /* The emulator runs a sample of each launch's blocks, which must not apply to the filling kernels:
- * inputs of zeros cost other than random ones where data decide (atomics on bins). A kernel fills only
- * the beginning of a large input, and copies repeat it, since filling all of it would take longer than
- * the candidate. */
+ * inputs of zeros cost other than random ones where data decide (atomics on bins). A kernel fills
+ * only the beginning of a large input, and copies repeat it, since filling all of it would take
+ * longer than the candidate. */
 static int fill_sampled(rt_harness *b, const gen_datum *wanted, size_t arg, int64_t sample,
                         err *e) {
   gen_datum some = *wanted;

@@ -1,21 +1,21 @@
 /* harness_timing.c -- how long does a launch take? Batches of launches between two events.
  *
- * A batch is long compared with the events' resolution (half a microsecond) and the start of a stream,
- * and short enough that a median over many of them ignores disturbances. Each launch takes the next
- * set of buffers, so that its data have left the L2 since their last use, as in a program that does
- * other work in between. Launches follow each other without waiting: a kernel of less than about three
- * microseconds waits for the host, here as in the user's program; a graph of the same launches does
- * not.
+ * A batch is long compared with the events' resolution (half a microsecond) and the start of a
+ * stream, and short enough that a median over many of them ignores disturbances. Each launch takes
+ * the next set of buffers, so that its data have left the L2 since their last use, as in a program
+ * that does other work in between. Launches follow each other without waiting: a kernel of less
+ * than about three microseconds waits for the host, here as in the user's program; a graph of the
+ * same launches does not.
  *
- * A sequential test after each batch decides whether another one is needed. Let m be the mean of the n
- * batches so far, s their standard deviation but at least AGREE of m (a few batches agree by chance),
- * and h = t(n) s / sqrt(n), with Student's t for one chance in a thousand.
- *   - m - h > (1 + DRIFT) best: the candidate is slower than the best and is given up. DRIFT covers the
- *     difference of clocks between batches taken at different times; the finals interleave candidates
- *     that are nearer than that.
+ * A sequential test after each batch decides whether another one is needed. Let m be the mean of
+ * the n batches so far, s their standard deviation but at least AGREE of m (a few batches agree by
+ * chance), and h = t(n) s / sqrt(n), with Student's t for one chance in a thousand.
+ *   - m - h > (1 + DRIFT) best: the candidate is slower than the best and is given up. DRIFT covers
+ *     the difference of clocks between batches taken at different times; the finals interleave
+ *     candidates that are nearer than that.
  *   - h < PRECISE m: the candidate's time is known.
- *   - a single launch ahead of the batches must not take twice the best. The host may have held it up,
- *     so a second launch follows before the candidate is given up.
+ *   - a single launch ahead of the batches must not take twice the best. The host may have held it
+ *     up, so a second launch follows before the candidate is given up.
  * With at most 20 tests, fewer than one in 50 candidates as fast as the best are given up.
  * src: Wald, Sequential Tests of Statistical Hypotheses, 1945, for the idea; the bound is
  * Student's.
@@ -105,8 +105,8 @@ static const void *const *next_args(rotation *r) {
 
 /* ---- batches ------------------------------------------------------------------------------- */
 
-/* n launches in a row, timed together. The launches of a graph take their buffers when it is recorded,
- * so a graph has enough of them to rotate past the L2 cache. */
+/* n launches in a row, timed together. The launches of a graph take their buffers when it is
+ * recorded, so a graph has enough of them to rotate past the L2 cache. */
 typedef struct burst {
   rotation *r;
   const rt_contender *who;
@@ -358,15 +358,13 @@ int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times 
   return rc;
 }
 
-/* ---- energy
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- energy --------------------------------------------------------------------------------- */
 
 enum { METER_PATIENCE_SEC = 2 };
 static const double METER_BATCH_SEC = 0.005;
 
-/* Reading the meter takes milliseconds and happens while a batch runs, since an idle device would be
- * counted otherwise. The launches of that batch count whole, at both ends alike. */
+/* Reading the meter takes milliseconds and happens while a batch runs, since an idle device would
+ * be counted otherwise. The launches of that batch count whole, at both ends alike. */
 typedef struct reading {
   const rt_meter *meter;
   double joules, at;
@@ -425,12 +423,10 @@ int rt_harness_energy(rt_harness *b, rt_loaded *l, const rt_meter *meter, double
   return rc;
 }
 
-/* ---- a race
- * -------------------------------------------------------------------------------------------------
- */
+/* ---- a race --------------------------------------------------------------------------------- */
 
-/* A contender this many times slower than the fastest, as a default may be, runs in three rounds only:
- * all rounds would take most of the race's time, and its third digit does not matter. */
+/* A contender this many times slower than the fastest, as a default may be, runs in three rounds
+ * only: all rounds would take most of the race's time, and its third digit does not matter. */
 static const double far_behind = 4;
 
 typedef struct lane {

@@ -1,5 +1,5 @@
-/* harness_verify.c -- after a launch: everything that it could have touched, compared with what it must
- * be, and what differs in words. */
+/* harness_verify.c -- after a launch: everything that it could have touched, compared with what it
+ * must be, and what differs in words. */
 #define _GNU_SOURCE
 #include <inttypes.h>
 #include <stdio.h>
@@ -56,7 +56,7 @@ static int find_differences(rt_harness *b, harness_case *c, err *e) {
   return b->d->ops->copy_out(b->d, b->found, b->findings, n * sizeof *b->found, NULL, e);
 }
 
-/* ---- what is wrong, in words ------------------------------------------------------------------ */
+/* ---- what is wrong, in words -------------------------------------------------------------- */
 
 /* The i-th buffer among the arguments. */
 static size_t buffer_arg(const rt_harness *b, size_t i) {

@@ -4,8 +4,8 @@
  * rt_harness is one problem's buffers on a device: inputs filled, outputs poisoned, canaries around
  * every buffer, reference results, and enough copies that timing can rotate past the L2 cache.
  *
- * A user makes one rt_harness per problem, and for every candidate one rt_loaded, one check and, if it
- * passes, one timing. Neither allocates device memory per launch.
+ * A user makes one rt_harness per problem, and for every candidate one rt_loaded, one check and, if
+ * it passes, one timing. Neither allocates device memory per launch.
  */
 #ifndef RT_RUN_H
 #define RT_RUN_H
@@ -40,8 +40,8 @@ void rt_loaded_free(rt_loaded *l);
 int rt_loaded_launch(rt_loaded *l, rt_stream s, const void *const *args, err *e);
 enum { RT_WORKSPACE_ALIGNMENT = 256 };
 /* rt_loaded_launch_in -- the same with the caller's workspace of rt_loaded_workspace_nbytes,
- * RT_WORKSPACE_ALIGNMENT aligned and zeroed before its first use. *l does not change: several threads
- * may launch one rt_loaded, with a workspace each. */
+ * RT_WORKSPACE_ALIGNMENT aligned and zeroed before its first use. *l does not change: several
+ * threads may launch one rt_loaded, with a workspace each. */
 int rt_loaded_launch_in(rt_loaded *l, rt_stream s, const void *const *args, rt_ptr workspace,
                         err *e);
 size_t rt_loaded_workspace_nbytes(const rt_loaded *l);
@@ -55,8 +55,8 @@ int rt_tools_new(rt_device *d, rt_compiler *c, rt_tools **out, err *e);
 void rt_tools_free(rt_tools *k);
 
 typedef struct rt_harness rt_harness;
-/* rt_harness_new -- allocates and fills the problem's buffers, runs the reference for every case. The
- * template, the instance and the tools must outlive the harness.
+/* rt_harness_new -- allocates and fills the problem's buffers, runs the reference for every case.
+ * The template, the instance and the tools must outlive the harness.
  *   err  ERR_NOMEM     the problem does not fit; says how much it needs and what is free
  *        ERR_TEMPLATE  the reference itself writes where it should not */
 int rt_harness_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
@@ -74,8 +74,8 @@ typedef struct rt_check {
   /* elements outside the tolerance; a NaN where the reference is a number is one */
   uint64_t n_wrong;
   /* cases that were run, and seconds of the first case's launch: cold, with the cost of a module's
-   * first launch, or of a second launch if the host may have held up the first; 0 where no limit was
-   * given */
+   * first launch, or of a second launch if the host may have held up the first; 0 where no limit
+   * was given */
   size_t n_cases;
   double first_sec;
 } rt_check;
@@ -87,8 +87,8 @@ typedef struct rt_check {
  *                    wrong"; "wrote 12 bytes past the end of C, at +0 to +11"; "changed input A"
  *        ERR_LAUNCH  it died */
 int rt_harness_check(rt_harness *b, rt_loaded *l, rt_check *out, err *e);
-/* rt_harness_check_quick -- the same, but leaves out the other cases when the first one's launch takes
- * more than four times `stop_above`, twice (0: never): the candidate cannot win */
+/* rt_harness_check_quick -- the same, but leaves out the other cases when the first one's launch
+ * takes more than four times `stop_above`, twice (0: never): the candidate cannot win */
 int rt_harness_check_quick(rt_harness *b, rt_loaded *l, double stop_above, rt_check *out, err *e);
 
 typedef enum rt_replay {
@@ -137,8 +137,8 @@ static inline double rt_times_spread(const rt_times *t) {
   return t->median > 0 ? (t->p75 - t->p25) / t->median : 0;
 }
 
-/* rt_harness_energy -- joules per launch, by a meter that counts in steps: launches follow each other
- * for at least `sec`, from one step of the meter to another. The emulator has no meter.
+/* rt_harness_energy -- joules per launch, by a meter that counts in steps: launches follow each
+ * other for at least `sec`, from one step of the meter to another. The emulator has no meter.
  *   in   joules  the meter, read by the host; a negative number: it failed
  *   err  ERR_DEVICE  it failed, or did not move for two seconds */
 typedef struct rt_meter {
@@ -149,8 +149,8 @@ int rt_harness_energy(rt_harness *b, rt_loaded *l, const rt_meter *meter, double
                       double *joules, err *e);
 
 /* rt_harness_time -- batches of launches between two events, each batch long enough for the events'
- * resolution, over rotating buffers; case 0. It ends by a sequential test (see harness_timing.c). On
- * the emulator one launch, in modelled seconds. err  ERR_USAGE  RT_GRAPH, and this device has no
+ * resolution, over rotating buffers; case 0. It ends by a sequential test (see harness_timing.c).
+ * On the emulator one launch, in modelled seconds. err  ERR_USAGE  RT_GRAPH, and this device has no
  * graphs */
 int rt_harness_time(rt_harness *b, rt_loaded *l, const rt_timing *how, rt_times *out, err *e);
 
@@ -160,8 +160,8 @@ typedef struct rt_contender {
   void *self;
 } rt_contender;
 rt_contender rt_loaded_contender(rt_loaded *l);
-/* rt_harness_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each, but only three
- * of a contender more than four times slower than the fastest; times[n] */
+/* rt_harness_race -- n contenders interleaved, A B C A B C ..., `rounds` batches each, but only
+ * three of a contender more than four times slower than the fastest; times[n] */
 int rt_harness_race(rt_harness *b, const rt_contender *c, size_t n, size_t rounds,
                     const rt_timing *how, rt_times *times, err *e);
 /* rt_harness_check_contender -- as rt_harness_check */

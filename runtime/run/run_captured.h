@@ -9,8 +9,8 @@
  *   the buffers' bytes, one after the other, to the end of the file
  *
  * A file is accepted only if it fits the problem: types and counts are the template's, the length
- * follows from them, and every digest is right. A kernel may use the values as indices, so a file that
- * other users can write to is refused. */
+ * follows from them, and every digest is right. A kernel may use the values as indices, so a file
+ * that other users can write to is refused. */
 #ifndef RT_RUN_CAPTURED_H
 #define RT_RUN_CAPTURED_H
 

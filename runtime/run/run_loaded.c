@@ -2,8 +2,8 @@
  * driver's.
  *
  * A kernel parameter comes from one of three places: a constant of the plan, an argument of the
- * caller, a workspace. rt_loaded_new finds out which. A launch fills an array of pointers on its own
- * stack (a few nanoseconds), so several threads may launch at once.
+ * caller, a workspace. rt_loaded_new finds out which. A launch fills an array of pointers on its
+ * own stack (a few nanoseconds), so several threads may launch at once.
  */
 #define _GNU_SOURCE
 #include <stdatomic.h>

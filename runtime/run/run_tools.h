@@ -1,7 +1,7 @@
 /* run_tools.h -- launching the kernels of fill_check.cu. Private to runtime/run.
  *
- * Launches are asynchronous, on the default stream, in order. Kernels that compare ADD to a finding on
- * the device, so that a check copies all findings back at once.
+ * Launches are asynchronous, on the default stream, in order. Kernels that compare ADD to a finding
+ * on the device, so that a check copies all findings back at once.
  */
 #ifndef RT_RUN_TOOLS_H
 #define RT_RUN_TOOLS_H

@@ -3,11 +3,11 @@
  *   bench_exported [N [SEED [GRID]]] [--sec 70] [--jobs 16] [--json]
  *
  * tests/bench/bench_exported.sh writes the portfolio as C, builds this program with it and runs it.
- * N sizes are drawn as bench_portfolio does. What libtuned wants at them is compiled beforehand, by so
- * many processes, and put into the database ($TUNED_DB); nothing is tuned in it, so that it is the
- * shipped portfolio that serves. At each size the typed call and the exported one are timed hot, in
- * turns, in nine batches each, a batch 400 us or three launches at least; results must agree. Sizes
- * that are not reached in --sec, of which half go to compiling at most, are left out.
+ * N sizes are drawn as bench_portfolio does. What libtuned wants at them is compiled beforehand, by
+ * so many processes, and put into the database ($TUNED_DB); nothing is tuned in it, so that it is
+ * the shipped portfolio that serves. At each size the typed call and the exported one are timed
+ * hot, in turns, in nine batches each, a batch 400 us or three launches at least; results must
+ * agree. Sizes that are not reached in --sec, of which half go to compiling at most, are left out.
  *
  * --json: a line a size. The last line: the geometric mean and the worst of exported over served
  * time, at how many sizes both run the very same configuration, the mean without those, and of

@@ -1,7 +1,8 @@
-/* bench_portfolio.c -- what a portfolio loses at sizes it has never seen, and how it stands beside the
- * vendor's library.
+/* bench_portfolio.c -- what a portfolio loses at sizes it has never seen, and how it stands beside
+ * the vendor's library.
  *
- *   bench_portfolio FAMILY GRID N SEED OUT [--device 0] [--vs cublas] [--sec 90] [--part 1/2] [--jobs
+ *   bench_portfolio FAMILY GRID N SEED OUT [--device 0] [--vs cublas] [--sec 90] [--part 1/2]
+ *   [--jobs
  * 16]
  *
  * N sizes are drawn log-uniformly from GRID ("m=16..8192 ..."). At each, one interleaved race: the

@@ -1,9 +1,10 @@
-/* bench_search.c -- what searching costs beside measuring: enumerating a space, and each strategy's time
- * a trial, in a space of a million listed points and in one of 10^11.
+/* bench_search.c -- what searching costs beside measuring: enumerating a space, and each strategy's
+ * time a trial, in a space of a million listed points and in one of 10^11.
  *
  *   make build/tests/bench/bench_search && build/tests/bench/bench_search
  *
- * Exit status 1 when fewer than a million candidates are enumerated a second, or a trial takes 5 ms.
+ * Exit status 1 when fewer than a million candidates are enumerated a second, or a trial takes 5
+ * ms.
  */
 #define _GNU_SOURCE
 #include "gen_fixture.h"

@@ -4,12 +4,12 @@
  *   build/tests/bench/machine_code [--jobs N] [--cache FILE] [--record] [--defaults] [--add FILE]
  *                                  LIST.gz [FAMILY...]
  *
- * LIST.gz holds one kernel text a line: the digest of its machine code for sm_90a, the most registers
- * of its kernels, bytes of spills, bytes of static shared memory, the digest of its template, where
- * the row comes from, problem and configuration. Each row is generated for an H200 and compiled by
- * NVRTC without line information; a text that several rows share is compiled once. The digest covers
- * the instructions and the constant banks, kernel by kernel: names, order, lines and comments do not
- * count. One line a row that differs, then a line of counts; exit status
+ * LIST.gz holds one kernel text a line: the digest of its machine code for sm_90a, the most
+ * registers of its kernels, bytes of spills, bytes of static shared memory, the digest of its
+ * template, where the row comes from, problem and configuration. Each row is generated for an H200
+ * and compiled by NVRTC without line information; a text that several rows share is compiled once.
+ * The digest covers the instructions and the constant banks, kernel by kernel: names, order, lines
+ * and comments do not count. One line a row that differs, then a line of counts; exit status
  * 1 if any does, or if a row's problem or configuration is no longer accepted.
  *
  *   --add FILE  append rows: lines of "problem <tab> configuration <tab> where from"
@@ -24,7 +24,8 @@
  * Rows of results were added with
  *   awk -F'\t' '!/^#/ && $11 != "portfolio" { print $9 "\t" $10 "\tpreset" }' db/presets/FILE.txt
  * and those of "form" are 200 adapted variants of the shipped sgemm portfolio, as `autotune export
- * sgemm --portfolio --top 200` finds them. All 1,215 rows (1,088 texts) take 5 minutes on two cores.
+ * sgemm --portfolio --top 200` finds them. All 1,215 rows (1,088 texts) take 5 minutes on two
+ * cores.
  */
 #define _GNU_SOURCE
 #include <ctype.h>
@@ -188,7 +189,8 @@ static void compile(rt_compiler *c, const text *t, code *out) {
   arena_clear(&a);
 }
 
-/* Each result is appended to the cache at once, in one write, so a run that is ended loses little. */
+/* Each result is appended to the cache at once, in one write, so a run that is ended loses little.
+ * */
 static void note(const run *r, const code *c) {
   FILE *f = c->failed ? NULL : fopen(r->cache_path, "a");
   if (f) {
@@ -237,7 +239,8 @@ static shared *compile_all(run *r) {
   return s;
 }
 
-/* ---- a text without comments and layout ------------------------------------------------------- */
+/* ---- a text without comments and layout -------------------------------------------------------
+ * */
 
 static bool is_word(char c) {
   return isalnum((unsigned char)c) || c == '_';

@@ -1,5 +1,6 @@
 /* cublas_calls.c -- does the peer hand cuBLAS what the template's arguments say? The library is
- * tests/fixtures/fake_cublas.c, and "device" buffers are the host's, small enough to multiply by hand here.
+ * tests/fixtures/fake_cublas.c, and "device" buffers are the host's, small enough to multiply by
+ * hand here.
  */
 #define _GNU_SOURCE
 #include "check.h"

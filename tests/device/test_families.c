@@ -1,5 +1,6 @@
-/* test_families -- every template that comes with the library: its default, its suggestions and a sample
- * of its space are built and compared with its reference, and the default is valid for any problem.
+/* test_families -- every template that comes with the library: its default, its suggestions and a
+ * sample of its space are built and compared with its reference, and the default is valid for any
+ * problem.
  *   build/tests/test_families [--device NAME] */
 #define _GNU_SOURCE
 #include "family_fixture.h"

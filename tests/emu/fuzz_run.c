@@ -2,7 +2,8 @@
  * under a step limit. Whatever it does must end in a result, a finding or a refusal.
  *
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
- *     $(find runtime -type d -printf '-I%p ') tests/emu/fuzz_run.c $(find runtime/emu -name '*.c') \
+ *     $(find runtime -type d -printf '-I%p ') tests/emu/fuzz_run.c $(find runtime/emu -name '*.c')
+ *     \
  *     runtime/base/{arena,dtype,err,hash,str}.c -lm -lpthread -o build/fuzz_run
  *   build/fuzz_run -max_len=6000 -dict=tests/emu/ptx.dict CORPUS tests/emu/seeds
  *

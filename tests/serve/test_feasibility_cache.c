@@ -11,7 +11,8 @@
 #include "adapt.h"
 #include "feasibility_cache.h"
 
-/* ---- random problems and configurations ------------------------------------------------------- */
+/* ---- random problems and configurations -------------------------------------------------------
+ * */
 
 static gen_template *open_family(const char *name) {
   gen_template *t;

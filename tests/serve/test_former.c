@@ -1,5 +1,5 @@
-/* test_former.c -- templates whose text changed and whose kernels did not: the table of their digests,
- * and a database of before, read-only and writable. */
+/* test_former.c -- templates whose text changed and whose kernels did not: the table of their
+ * digests, and a database of before, read-only and writable. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 
@@ -45,7 +45,8 @@ static void the_table_is_up_to_date(void **state) {
   arena_clear(&a);
 }
 
-/* What is shipped is of present texts, or of former ones that the table has; a few are older still. */
+/* What is shipped is of present texts, or of former ones that the table has; a few are older still.
+ * */
 static void shipped_results_are_of_known_texts(void **state) {
   (void)state;
   arena a = {0};

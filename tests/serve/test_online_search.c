@@ -1,5 +1,5 @@
-/* test_online_search -- which variants are tried while a program runs: valid ones, each once, in the end all
- * of them; and those that the times known so far speak for, not just any.
+/* test_online_search -- which variants are tried while a program runs: valid ones, each once, in
+ * the end all of them; and those that the times known so far speak for, not just any.
  */
 #define _GNU_SOURCE
 #include <math.h>

@@ -1,6 +1,6 @@
-/* test_portfolio.c -- portfolios: the set is small and covers, the tree finds the rule that is there
- * and none where there is none, its text survives only as it was written, and tuned_find serves
- * from it.
+/* test_portfolio.c -- portfolios: the set is small and covers, the tree finds the rule that is
+ * there and none where there is none, its text survives only as it was written, and tuned_find
+ * serves from it.
  */
 #define _GNU_SOURCE
 #include "serve_fixture.h"

@@ -460,7 +460,8 @@ static void pictures_hold_every_bar(void **state) {
   str_clear(&s);
 }
 
-/* ---- comparisons --------------------------------------------------------------------------------- */
+/* ---- comparisons
+ * --------------------------------------------------------------------------------- */
 
 static comparison_step steps[] = {{.value = "a", .sec = 8e-6, .config = "ALG=a", .n_trials = 3},
                                   {.value = "b", .why = "no valid point: too \"large\""},

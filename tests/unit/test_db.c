@@ -1021,7 +1021,8 @@ static void test_default_path(void **state) {
 
 enum { N_PROBLEMS = 20, N_CONFIGS = 500 };
 
-/* Of 10,000 samples the best of each problem is the right one; tests/bench/bench_db has the times. */
+/* Of 10,000 samples the best of each problem is the right one; tests/bench/bench_db has the times.
+ * */
 static void test_best_among_many(void **state) {
   scratch *s = *state;
   db_close(open_writer(s));

@@ -323,7 +323,8 @@ static void an_unknown_name_lists_the_known_ones(void **state) {
   assert_ptr_equal(s, &search_random);
 }
 
-/* ---- through search.h, in a part of the space ------------------------------------------------- */
+/* ---- through search.h, in a part of the space -------------------------------------------------
+ * */
 
 static size_t count_inside(const bed *b, const search_subspace *w, size_t step) {
   size_t n = 0;
