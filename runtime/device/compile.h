@@ -38,7 +38,7 @@ typedef struct rt_source {
   size_t body;      /* where the hashed text begins: comments before it do not matter */
   const char *arch; /* "sm_90": cubin and ptx; "compute_90": ptx only */
   int lineinfo;     /* keep #line positions in the PTX, for the emulator and profilers */
-  int registers; /* with "compute_90": run ptxas for sm_90 too, fill image->kernels, and append its report to the PTX for the emulated device (emu_notes.c); takes several times longer */
+  int registers; /* with "compute_90": run ptxas for sm_90 too, fill image->kernels, and append its report to the PTX for the emulated device (emu_ptxas_report.c); takes several times longer */
 } rt_source;
 
 /* rt_image_key -- the image->key that rt_compile would compute */

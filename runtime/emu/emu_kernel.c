@@ -123,7 +123,7 @@ static int regs_of(const emu_device *d, const rt_function *f) {
   int blocks = func->min_blocks > 1 ? func->min_blocks : 1;
   int most = threads ? d->profile->regs_sm / blocks / ((threads + 31) / 32 * 32) / 8 * 8 : 255;
   most = func->max_regs && func->max_regs < most ? func->max_regs : most;
-  if (func->noted) {
+  if (func->has_report) {
     return func->regs;
   }
   return func->regs < most ? func->regs : most > 16 ? most : 16;

@@ -1,5 +1,5 @@
-// Kernels with one fault each, and the same without it. The line that must be named carries the
-// mark "fault: NAME"; tests/emu/test_emu_checks.c runs all of them.
+// Kernels with one fault each, and kernels without it. "fault: NAME" marks the line that the finding
+// has to name; tests/emu/test_emu_checks.c runs all of them.
 #define GLOBAL extern "C" __global__ void
 
 GLOBAL bounds_bad(float *x, int n) {
@@ -62,7 +62,7 @@ GLOBAL race_good(float *x, int n) {
   __syncthreads();
   x[threadIdx.x] = s[threadIdx.x ^ 63];
 }
-// within one warp: __syncwarp orders, nothing does not
+// within one warp: ordered only by __syncwarp
 GLOBAL warp_race_bad(float *x, int n) {
   __shared__ float s[64];
   s[threadIdx.x] = x[threadIdx.x];
@@ -132,7 +132,7 @@ GLOBAL global_race_bad(float *x, int n) {
 GLOBAL global_race_good(float *x, int n) {
   x[threadIdx.x] = n;
 }
-// blocks that hand a value on with a fence and an atomic
+// blocks that pass a value on with a fence and an atomic
 __device__ int turn;
 GLOBAL ordered_good(float *x, int n) {
   if (threadIdx.x == 0) {
@@ -153,7 +153,7 @@ GLOBAL divergent_bad(float *x, int n) {
     x[threadIdx.x] = s[threadIdx.x];
   }
 }
-// whole warps that have ended do not hold the others up
+// warps that have exited do not delay the others
 GLOBAL divergent_good(float *x, int n) {
   __shared__ float s[64];
   if (threadIdx.x >= 32) return;

@@ -1,4 +1,4 @@
-/* fuzz_ptx.c -- libFuzzer target: PTX text to a decoded module, and back to nothing.
+/* fuzz_ptx.c -- libFuzzer target: loads, links and frees a module.
  *
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined \
  *     $(find runtime -type d -printf '-I%p ') tests/emu/fuzz_ptx.c \

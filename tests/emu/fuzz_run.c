@@ -1,5 +1,5 @@
-/* fuzz_run.c -- libFuzzer target: PTX text that loads is run, on two clusters of blocks at most,
- * under a step limit. Whatever it does must end in a result, a finding or a refusal.
+/* fuzz_run.c -- libFuzzer target: loads PTX and runs its kernels on at most two clusters of blocks
+ * with a step limit. Every input must end in a result, a finding or an error.
  *
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined -fno-sanitize-recover=undefined \
  *     $(find runtime -type d -printf '-I%p ') tests/emu/fuzz_run.c $(find runtime/emu -name '*.c')
@@ -32,7 +32,7 @@ static void open_device(void) {
   rt_emu_set_steps(device, STEPS);
 }
 
-/* ones, but for a tensor map where the buffer begins */
+/* a tensor map, then ones */
 static void fill_buffer(void) {
   rt_tensor t = {.type = DTYPE_u32,
                  .rank = 2,
@@ -49,7 +49,7 @@ static void fill_buffer(void) {
   }
 }
 
-/* every parameter is as long as a tensor map, and begins with the buffer's address */
+/* every parameter starts with the buffer's address and is as large as a tensor map */
 static void run(rt_module *m, const emu_func *f) {
   static uint64_t values[ARGS][4096];
   void *args[ARGS];

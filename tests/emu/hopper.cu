@@ -1,6 +1,6 @@
 // mbarriers, warp roles, named barriers and the faults of wgmma; tests/emu/test_emu_hopper.c has the
-// list. A thread writes 1 to ok[threadIdx.x] where it saw what it must. "fault: NAME" marks the line
-// that a finding must name.
+// list. A thread stores 1 in ok[threadIdx.x] if it has seen what it should. "fault: NAME" marks the
+// line that the finding has to name.
 typedef unsigned long long u64;
 #define GLOBAL extern "C" __global__ void
 #define DEVICE __device__ __forceinline__
@@ -117,7 +117,7 @@ GLOBAL roles(int *ok, const float *data) {
   }
 }
 
-// warp 0 hands over to warps 1 and 2 by two named barriers
+// warp 0 passes data to warps 1 and 2 with two named barriers
 GLOBAL named(int *ok, const float *data) {
   __shared__ float s[32];
   const int t = threadIdx.x;
@@ -157,7 +157,7 @@ GLOBAL bytes_and_arrivals(int *ok, const float *data) {
   }
 }
 
-// try_wait may say no: asked for the next stage before the present one is given back
+// try_wait may return false: it polls the next stage before the current one is released
 GLOBAL peeks(int *ok, const float *data) {
   __shared__ u64 full, empty;
   __shared__ float s[32];
@@ -221,7 +221,7 @@ GLOBAL pipelined(int *ok, const float *data) {
   ok[t] = fine;
 }
 
-// copies by cp.async that arrive for their thread
+// cp.async copies that arrive at an mbarrier for their thread
 GLOBAL cp_async_arrives(int *ok, const float *data) {
   __shared__ float s[64];
   __shared__ u64 m;
@@ -404,7 +404,7 @@ CLUSTER(2) neighbours(int *ok, const float *data) {
   ok[blockIdx.x * 64 + t] = v == 1000 * other + 63 - t && sum == 2016 && n == 2 && id == blockIdx.x / 2;
 }
 
-// as many blocks as a cluster may have: each reads what the next one has
+// the largest cluster: each block reads the shared memory of the next
 CLUSTER(16) ring(int *ok, const float *data) {
   __shared__ int s[64];
   const int t = threadIdx.x, other = (rank() + 1) % 16;
@@ -501,7 +501,7 @@ GLOBAL bulk_no_fence_bad(int *ok, float *data) {
   }
 }
 
-// a tile that is read, and copied to again; a fence by the readers or by the thread that copies will do
+// a tile that is read and then copied to again: a fence by the readers, or by the copying thread
 DEVICE void copy_again(int *ok, const float *data, bool readers_fence, bool copier_fences) {
   __shared__ __align__(128) float s[64];
   __shared__ u64 m;
@@ -574,7 +574,7 @@ struct __align__(64) map { u64 words[16]; };
   asm volatile("cp.async.bulk.tensor." dims ".global.shared::cta.tile.bulk_group [%0, {" coordinates "}], [%1];" :: \
                "l"(&other), "r"(shared(s)), __VA_ARGS__ : "memory")
 
-// the tile at (x, y, z) as it lies in shared memory goes to out; then it is stored to `other`, unless `store` is 0
+// copies the tile at (x, y, z), as it is laid out in shared memory, to out; then stores it to `other` if `store`
 GLOBAL tile(const __grid_constant__ map tensor, const __grid_constant__ map other, int dims, int x, int y, int z,
             unsigned nbytes, unsigned *out, int store) {
   __shared__ __align__(1024) unsigned s[4096];

@@ -1,4 +1,4 @@
-// What CUDA C++ asks of a device: calls, variables, parameters, divergence, atomics, printf.
+// CUDA C++: calls, variables, parameters, divergence, atomics, printf.
 #define GLOBAL extern "C" __global__ void
 
 __device__ int counter;
@@ -44,7 +44,7 @@ GLOBAL local_array(int *out, int n) {
   out[threadIdx.x] = sum;
 }
 
-// every lane leaves the loop at another time; one path has a switch
+// each lane leaves the loop in a different iteration; one path has a switch
 GLOBAL divergence(int *out) {
   int v = threadIdx.x, steps = 0;
   while (v != 1 && v != 0) {
@@ -89,7 +89,7 @@ GLOBAL spin(int *out) {
   }
 }
 
-// all blocks must be there at once
+// all blocks must be resident at the same time
 __device__ unsigned arrived;
 GLOBAL grid_barrier(int *out) {
   if (threadIdx.x == 0) {
@@ -145,7 +145,7 @@ GLOBAL heap(int *out) {
   out[threadIdx.x] = sum;
 }
 
-// generic addresses into all windows
+// generic addresses of all state spaces
 __device__ __noinline__ int through(const int *p) { return *p; }
 GLOBAL generic(int *out, int n) {
   __shared__ int s[32];

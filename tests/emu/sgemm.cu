@@ -1,5 +1,5 @@
-// C = A B, 64 x 64 tiles, 8 x 8 a thread, float4 from shared memory: the inner loop that speed is
-// measured with. m, n and k are multiples of 64, 64 and 16.
+// C = A B, 64 x 64 tiles, 8 x 8 elements per thread, float4 from shared memory: used to measure the
+// speed of the emulator. m, n and k are multiples of 64, 64 and 16.
 constexpr int BM = 64, BN = 64, BK = 16, T = 8;
 
 extern "C" __global__ void __launch_bounds__(64)

@@ -1,5 +1,5 @@
-/* test_emu_isa.c -- single PTX instructions on the emulated device against C written from the PTX
- * manual: each form runs on 512 triples of operands that mix edge values and random bits. */
+/* test_emu_isa.c -- single PTX instructions compared with C written from the PTX manual: each form
+ * runs on 512 triples of operands, a mix of edge cases and random bits. */
 #include <fenv.h>
 #include <math.h>
 
@@ -106,7 +106,7 @@ static u64 brev32(u64 a, u64 b, u64 c) {
   }
   return r;
 }
-/* the manual's own loops */
+/* loops as in the manual */
 static u64 bfes32(u64 a, u64 b, u64 c) {
   int pos = b & 255, len = c & 255;
   int last = pos + len - 1 < 31 ? pos + len - 1 : 31, sign = len == 0 ? 0 : A32 >> last & 1;
@@ -338,7 +338,7 @@ static void fill(u64 *x) {
     int pick = (int)(state >> 40) % (2 * n_edges);
     x[i] = pick < n_edges ? edges[pick]
            : i % 5        ? state
-                          : state >> (state & 63); /* small ones too */
+                          : state >> (state & 63); /* also subnormal results */
   }
 }
 
@@ -411,7 +411,7 @@ static void every_form(void **state) {
   fixture_close(&k);
 }
 
-/* would a wrong result be seen? */
+/* the test itself: does it notice a wrong result? */
 static void a_wrong_reference_is_noticed(void **state) {
   form wrong = {"sub.s32", "rrr", "", add32, ALL};
   (void)state;
@@ -419,7 +419,7 @@ static void a_wrong_reference_is_noticed(void **state) {
   assert_true(same(&wrong, 5, 5));
 }
 
-/* the loops for this processor against those for any */
+/* the loops for this processor compared with the portable ones */
 static void both_tables_agree(void **state) {
   static u64 in[3 * N];
   const emu_lane_fn(*fast)[T_COUNT] = emu_lanes();

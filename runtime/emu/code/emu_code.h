@@ -142,7 +142,7 @@ typedef struct emu_func {
   int max_threads, required[3], min_blocks, max_regs; /* launch bounds; 0: not given */
   int cluster[3];                                     /* blocks of a cluster; 0: no cluster */
   int regs;                         /* estimated from liveness, or ptxas's number */
-  bool noted;                       /* the PTX contains ptxas's report */
+  bool has_report;                  /* the PTX contains ptxas's report */
   double spill_stores, spill_loads; /* spill instructions of 4 bytes, from ptxas's report */
   /* registers of instruction i: refs[ref_start[i]] up to refs[ref_start[i + 1]], each the
    * register << 1 | is result */

@@ -3,7 +3,7 @@
  *
  * Liveness is computed by backward iteration over bit sets of basic blocks, then instruction by
  * instruction within each block. ptxas reorders instructions and shares addresses, so the result is
- * an estimate; ptxas's own number replaces it where it is known (emu_notes.c).
+ * an estimate; ptxas's own number replaces it where it is known (emu_ptxas_report.c).
  * src: Aho, Lam, Sethi, Ullman, Compilers, 9.2.5. */
 #include <stdlib.h>
 #include <string.h>

@@ -11,8 +11,8 @@
 int emu_module_layout(emu_module *m, err *e);
 /* emu_live -- mark where basic blocks begin and estimate f->regs; false: out of memory */
 bool emu_live(emu_func *f);
-/* emu_notes -- read ptxas's report of each kernel from comments of the PTX */
-void emu_notes(emu_module *m);
+/* emu_read_ptxas_report -- read ptxas's report of each kernel from comments of the PTX */
+void emu_read_ptxas_report(emu_module *m);
 /* emu_module_link -- write addresses into code and initialisers, after global variables got theirs
  */
 void emu_module_link(emu_module *m);

@@ -17,7 +17,7 @@
  * DRAM bytes are counted per allocation: what one wave asks for, at most the allocation's size; a
  * footprint that fits the L2 is fetched once. All blocks of the first wave want the same data at
  * the same time, so a share 1 / waves of the loads waits as long as DRAM takes. Registers, hence
- * occupancy, and spills are ptxas's where the PTX notes them (emu_notes.c). `waits` is the time
+ * occupancy, and spills are ptxas's where the PTX notes them (emu_ptxas_report.c). `waits` is the time
  * that blocks wait for each other; `last` what the block does in addition that arrives last, where
  * blocks count arrivals.
  *

@@ -374,10 +374,10 @@ static double global_factor(const emu_model *m, const emu_insn *in) {
 }
 
 /* adds the clocks of a segment to each warp that executes it */
-static void add_warps(emu_model *m, uint64_t who, const segment *g, double clocks,
+static void add_warps(emu_model *m, uint64_t warps, const segment *g, double clocks,
                       int instructions) {
   for (int w = 0; w < EMU_WARPS; w++) {
-    double times = who >> w & 1 ? g->times / g->here : 0;
+    double times = warps >> w & 1 ? g->times / g->here : 0;
     m->warp[w] += times * clocks;
     m->steps[w] += times * instructions;
   }
@@ -411,8 +411,8 @@ static void add_segment(emu_model *m, const emu_func *f, const uint64_t *counts,
     busiest = i == EMU_PIPE_lsu ? busiest : emu_larger(busiest, pipes[i]);
   }
   busiest *= EMU_SCHEDULERS;
-  uint64_t who = counts[EMU_SUMS * (f->n + 1) + s];
-  double a_warp = times / m->l->n_warps, here = emu_larger(__builtin_popcountll(who), 1);
+  uint64_t warps = counts[EMU_SUMS * (f->n + 1) + s];
+  double a_warp = times / m->l->n_warps, here = emu_larger(__builtin_popcountll(warps), 1);
   segment g = {times, here, extra + f->n + 1};
   double lead, path = path_of(m, f, &g, s, e, &lead);
   lead = s > 0 && emu_synchronizes(&f->code[s - 1])
@@ -428,7 +428,7 @@ static void add_segment(emu_model *m, const emu_func *f, const uint64_t *counts,
   all = emu_larger(all, pipes[EMU_PIPE_lsu] * here) +
         (last_stores(m, f, extra, s, e) + burst_clocks(m, f, extra, s, e)) * here;
   m->issue += a_warp * busiest;
-  add_warps(m, who, &g, all, e - s);
+  add_warps(m, warps, &g, all, e - s);
   m->lsu += times * pipes[EMU_PIPE_lsu];
   double code = issue * EMU_SCHEDULERS * CODE_BYTES;
   m->fetch += a_warp * fetch_clocks(CODE_GROWTH * code);

@@ -144,6 +144,6 @@ int emu_module_parse(const char *text, size_t nbytes, emu_module **m, err *e) {
     *m = NULL;
     return rc;
   }
-  emu_notes(*m);
+  emu_read_ptxas_report(*m);
   return 0;
 }

@@ -1,4 +1,4 @@
-/* emu_notes.c -- ptxas's report of each kernel, from comments of the PTX.
+/* emu_ptxas_report.c -- ptxas's report of each kernel, from comments of the PTX.
  *
  * PTX does not bound registers. How many a kernel takes on the card, and how many it spills to
  * local memory, only ptxas knows. rt_compile appends its report as comments, one line for each
@@ -12,7 +12,7 @@
 
 static const char mark[] = "\n// ptxas: ";
 
-static void take_note(emu_module *m, const char *line) {
+static void read_line(emu_module *m, const char *line) {
   char name[256];
   int regs;
   long long stores, loads;
@@ -23,16 +23,16 @@ static void take_note(emu_module *m, const char *line) {
   }
   emu_func *f = emu_module_kernel(m, name);
   if (f) {
-    f->noted = true;
+    f->has_report = true;
     f->regs = regs;
     f->spill_stores = (double)stores / 4;
     f->spill_loads = (double)loads / 4;
   }
 }
 
-void emu_notes(emu_module *m) {
+void emu_read_ptxas_report(emu_module *m) {
   for (const char *p = m->text; (p = strstr(p, mark)) != NULL;) {
     p += sizeof mark - 1;
-    take_note(m, p);
+    read_line(m, p);
   }
 }
