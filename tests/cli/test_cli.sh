@@ -81,6 +81,8 @@ grep -q "nothing to measure" "$folder/out" || complain "the second run measured 
 prints "9 trials" $autotune saxpy n=1000 --budget 9
 prints '"event":"result"' $autotune saxpy n=1000 --budget 10 --json
 prints "saxpy n=1000" $autotune list
+prints "m n k ta=n|t tb=n|t align=" $autotune list
+prints "n            0..2147483647, default m: columns of" $autotune list sgemm
 prints "BLOCK=" $autotune show saxpy n=1000
 prints "valid" $autotune space saxpy n=1000
 prints "autotune emit saxpy n=1000" $autotune emit saxpy n=1000 --config VEC=2
@@ -94,7 +96,7 @@ prints "0 wrong" $autotune check saxpy n=1027 --sample 5
 prints "tuned" $autotune export saxpy n=1000 --cubin "$folder/k.cubin" --ptx "$folder/k.ptx" \
   --source "$folder/k.cu" --header "$folder/k.h"
 for f in k.cubin k.ptx k.cu k.h; do [ -s "$folder/$f" ] || complain "export wrote no $f"; done
-prints "usage: autotune" $autotune --help
+prints "export and import" $autotune --help
 for verb in tune emit space build check devices list show doctor export bench compare; do
   prints "usage: autotune" $autotune $verb --help
 done
