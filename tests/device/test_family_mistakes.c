@@ -6,23 +6,32 @@
 
 #include "family_fixture.h"
 
-/* The file that has this text: the family's own, or else one that families include. */
-static const char *file_with(bed *b, const char *family, const char *text) {
-  const char *own = arena_format(&b->a, "%s.lua", family), *shared = NULL;
-  for (const gen_file *f = gen_builtin; f->name; f++) {
-    const bool has = strstr(f->text, text) != NULL;
-    if (has && !strcmp(f->name, own)) {
-      return own;
-    }
-    shared = has && strstr(f->name, ".cuh") ? f->name : shared;
+/* How likely a file is meant: FAMILY.lua or FAMILY.cu, then FAMILY_*.cu, then what families include. */
+static int rank_of(const char *file, const char *family) {
+  const size_t n = strlen(family);
+  const char *after = file + n, *dot = strrchr(file, '.');
+  const bool own = !strncmp(file, family, n);
+  if (own && after == dot) {
+    return 3;
   }
-  return shared;
+  return own && *after == '_' && !strcmp(dot, ".cu") ? 2 : !strcmp(dot, ".cuh");
+}
+
+static const char *file_with(const char *family, const char *text) {
+  const char *found = NULL;
+  int best = 0;
+  for (const gen_file *f = gen_builtin; f->name; f++) {
+    const int rank = strstr(f->text, text) ? rank_of(f->name, family) : 0;
+    found = rank > best ? f->name : found;
+    best = rank > best ? rank : best;
+  }
+  return found;
 }
 
 /* The family's text with one thing replaced, in a folder of its own. */
 static void write_broken(bed *b, const char *folder, const char *family, const char *from,
                          const char *to) {
-  const char *broken = file_with(b, family, from);
+  const char *broken = file_with(family, from);
   assert_non_null(broken);
   for (const gen_file *f = gen_builtin; f->name; f++) {
     const char *at = strstr(f->text, from);
