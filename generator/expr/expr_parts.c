@@ -3,7 +3,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MAX_TERMS = 20000 };
+enum {
+  MAX_NODES = 1 << 20
+}; /* terms and their operands: a long chain has each of its beginnings */
 
 /* ---- terms ----------------------------------------------------------------------------------- */
 
@@ -16,7 +18,8 @@ static bool is_logic(const expr_term *x) {
 }
 
 static expr_term *term_new(expr_terms *t, expr_op op, const expr_term *const *kids, size_t n) {
-  expr_term *x = t->n_nodes++ < MAX_TERMS ? arena_new(t->a, sizeof *x) : NULL;
+  t->n_nodes += 1 + n;
+  expr_term *x = t->n_nodes <= MAX_NODES ? arena_new(t->a, sizeof *x) : NULL;
   const expr_term **copy = x ? ARENA_ARRAY(t->a, const expr_term *, n + 1) : NULL;
   if (!copy) {
     return NULL;

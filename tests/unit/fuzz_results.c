@@ -21,7 +21,7 @@
 
 #include "gen_diagram_build.h"
 #include "gen_space.h"
-#include "trial_table.h"
+#include "recorded.h"
 #include "spec.h"
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t n);
