@@ -62,10 +62,10 @@ typedef struct exported_portfolio { /* a portfolio as C */
   bool by_variants; /* a tree of its own, whose orders name variants */
 } exported_portfolio;
 
-/* export_portfolio_header, export_portfolio_source -- append a C header, and the source that goes with it:
- * the tree, every requirement as a condition on the problem, geometry and arguments as expressions,
- * the images. They need the driver API and nothing else. err  ERR_USAGE     something of the
- * template that C can't say; which ERR_TEMPLATE  likewise an expression */
+/* export_portfolio_header, export_portfolio_source -- append a C header, and the source that goes
+ * with it: the tree, every requirement as a condition on the problem, geometry and arguments as
+ * expressions, the images. They need the driver API and nothing else. err  ERR_USAGE     something
+ * of the template that C can't say; which ERR_TEMPLATE  likewise an expression */
 int export_portfolio_header(const gen_template *t, const exported_portfolio *c, str *out, err *e);
 int export_portfolio_source(const gen_template *t, const exported_portfolio *c, const char *header,
                             str *out, err *e);

@@ -14,8 +14,8 @@ void export_id(str *s, const char *name) {
   str_add(s, id);
 }
 
-/* A name that is a value, 'last_block', is an enumerator; characters that C does not allow become _.
- */
+/* A name that is a value, 'last_block', is an enumerator; characters that C does not allow become
+ * _. */
 void export_choice(const page *p, const char *text, size_t n, str *s) {
   str_addf(s, "%s_TEXT_", p->upper);
   for (size_t i = 0; i < n; i++) {

@@ -1,5 +1,5 @@
-/* export_images.c -- images as tables in a C source; exported_images.h chooses among them. A choice in
- * C needs no tool of the toolkit, and the file can be read. */
+/* export_images.c -- images as tables in a C source; exported_images.h chooses among them. A choice
+ * in C needs no tool of the toolkit, and the file can be read. */
 #include <limits.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* export_page.h -- the C of a portfolio while it is being written, for the files that write parts of
- * it. */
+/* export_page.h -- the C of a portfolio while it is being written, for the files that write parts
+ * of it. */
 #ifndef EXPORT_PAGE_H
 #define EXPORT_PAGE_H
 
@@ -19,8 +19,8 @@ typedef struct page { /* the file being written */
 
 /* export_expression -- append it as C, over k, p, c and v. err ERR_TEMPLATE */
 int export_expression(page *p, const char *text);
-/* export_put -- append `before`, the expression, or `otherwise` where it is NULL, and `after`. err as
- * export_expression */
+/* export_put -- append `before`, the expression, or `otherwise` where it is NULL, and `after`. err
+ * as export_expression */
 int export_put(page *p, const char *before, const char *expression, const char *otherwise,
                const char *after);
 /* export_id, export_choice -- a name as C has it; the enumerator of a name that is a value */

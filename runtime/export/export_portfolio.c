@@ -1,9 +1,9 @@
 /* export_portfolio.c -- a portfolio as a C header and source.
  *
- * The source is made of three things: files of ours as they are (the chooser, exported_*.h), tables,
- * and the template's expressions over a struct of the problem's fields, one of the configuration's
- * parameters, and the limits of the device. So a requirement is checked for every problem that a
- * program brings. */
+ * The source is made of three things: files of ours as they are (the chooser, exported_*.h),
+ * tables, and the template's expressions over a struct of the problem's fields, one of the
+ * configuration's parameters, and the limits of the device. So a requirement is checked for every
+ * problem that a program brings. */
 #include <string.h>
 
 #include "export_page.h"

@@ -27,8 +27,8 @@ static int first_that_fits(const portfolio_state *k, const problem *p, int from,
 static double seconds(const portfolio_state *k, const problem *p, const int64_t *values,
                       int variant, int base, const float *distances) {
   const chooser_work w = work_of(k, p, &configs[variant]);
-  return chooser_cautious_seconds(&measured_sizes.fields, &models[base], values, &w, differ[variant],
-                                  distances);
+  return chooser_cautious_seconds(&measured_sizes.fields, &models[base], values, &w,
+                                  differ[variant], distances);
 }
 
 /* Of all variants: where the variant that a configuration takes for a problem is not here, another

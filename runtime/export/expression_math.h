@@ -1,5 +1,6 @@
-/* expression_math.h -- the helpers of templates' expressions, for expressions written as C: integers
- * of 64 bits, as in Lua. Typed calls include it, and exported portfolios contain its text. */
+/* expression_math.h -- the helpers of templates' expressions, for expressions written as C:
+ * integers of 64 bits, as in Lua. Typed calls include it, and exported portfolios contain its
+ * text. */
 #ifndef EXPRESSION_MATH_H
 #define EXPRESSION_MATH_H
 

@@ -1,7 +1,7 @@
 /* adapt.h -- a configuration made to fit a problem that it was not tuned for.
  *
- * A kernel tuned for a size that is a multiple of four loads four floats at a time; for the next odd
- * size that is not allowed, but nearly everything else about the kernel is still right. So the
+ * A kernel tuned for a size that is a multiple of four loads four floats at a time; for the next
+ * odd size that is not allowed, but nearly everything else about the kernel is still right. So the
  * parameters that a failing requirement reads are changed, one at a time and as little as possible,
  * until all requirements hold. */
 #ifndef ADAPT_H
@@ -14,7 +14,7 @@
  *   cost an evaluation of the requirements per value tried: some dozens */
 bool adapt_config(const gen_template *t, gen_instance *g, gen_config *c, int *changed);
 
-/* ---- for feasibility_cache.h, which does the same faster ---------------------------------------- */
+/* ---- for feasibility_cache.h, which does the same faster ------------------------------------- */
 
 enum { ADAPT_CHANGES_MOST = 6 };
 

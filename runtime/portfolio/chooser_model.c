@@ -157,8 +157,8 @@ double chooser_load_distance(const chooser_load *a, const chooser_load *b) {
   return chooser_square(a->length - b->length) + chooser_square(a->tail - b->tail);
 }
 
-/* The rational quadratic: it needs no exponential, and of two far sizes the farther one still counts
- * less. */
+/* The rational quadratic: it needs no exponential, and of two far sizes the farther one still
+ * counts less. */
 double chooser_covariance(double distance) {
   return CHOOSER_OFF * CHOOSER_OFF / (1 + distance / 2);
 }
@@ -188,8 +188,8 @@ static void chooser_row_distances(const chooser_rows *r, const chooser_work *w,
   }
 }
 
-/* The sum over the rows, to whose distances that of the load is added. As chooser_covariance; single
- * precision is a hundred times as good as the weights' five digits. */
+/* The sum over the rows, to whose distances that of the load is added. As chooser_covariance;
+ * single precision is a hundred times as good as the weights' five digits. */
 static double chooser_sum(const chooser_rows *r, const chooser_load *load, float *distance) {
   const uint16_t *length = r->length.level, *tail = r->tail.level;
   const float *weight = r->weight;

@@ -6,10 +6,10 @@
  * work of a block: operations, and whatever else the template says that a block does (`work` of its
  * launches). Rounds are what a smooth curve through the times would miss: one block more than fits
  * into a round can cost as much as a whole round. The second part is a Gaussian process over the
- * logarithm of what the measured sizes took more or less than that sum. A measured size has a weight,
- * and counts the more the nearer it is: by the fields, by the work of a block, by how full the last
- * round is, and by the parameters, since a configuration is adapted to some sizes.
- * src: Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, equations 2.25, 4.19
+ * logarithm of what the measured sizes took more or less than that sum. A measured size has a
+ * weight, and counts the more the nearer it is: by the fields, by the work of a block, by how full
+ * the last round is, and by the parameters, since a configuration is adapted to some sizes. src:
+ * Rasmussen and Williams, Gaussian Processes for Machine Learning, 2006, equations 2.25, 4.19
  *
  * Part of exported C, see chooser.h. */
 #ifndef CHOOSER_MODEL_H
@@ -108,7 +108,8 @@ CHOOSER_FN double chooser_cost_sum(const chooser_fields *fields, const chooser_c
 
 /* Distances are squared, so that those of the fields, of the variants and of the loads add up. */
 
-/* chooser_octaves -- field values as distances are measured: logarithms of base 2; names as they are */
+/* chooser_octaves -- field values as distances are measured: logarithms of base 2; names as they
+ * are */
 CHOOSER_FN void chooser_octaves(const chooser_fields *fields, const int64_t *values,
                                 double *octaves);
 CHOOSER_FN double chooser_field_distance(const chooser_fields *fields, const double *octaves,
@@ -122,15 +123,16 @@ CHOOSER_FN double chooser_load_distance(const chooser_load *a, const chooser_loa
 CHOOSER_FN double chooser_covariance(double distance);
 
 /* chooser_seconds -- INFINITY where the configuration does not fit, or was timed too rarely.
- *   in    differ     [rows.n_variants]: in how many parameters each differs from the one asked about
+ *   in    differ     [rows.n_variants]: in how many parameters each differs from the one asked
+ *         about
  *         distances  chooser_size_distances
  *   cost  a nanosecond a measured size, half a microsecond in any case */
 CHOOSER_FN double chooser_seconds(const chooser_fields *fields, const chooser_fit *fit,
                                   const int64_t *values, const chooser_work *w,
                                   const uint16_t *differ, const float *distances);
-/* chooser_cautious_seconds -- longer the farther the nearest measured size is, for variants that were
- * timed nowhere near. At 200 sizes on an H200, of which 132 got such a variant, it took 1.04 times
- * what chooser_seconds says at distances of 0.1 to 0.4, 1.17 to 0.8, 1.9 beyond. */
+/* chooser_cautious_seconds -- longer the farther the nearest measured size is, for variants that
+ * were timed nowhere near. At 200 sizes on an H200, of which 132 got such a variant, it took 1.04
+ * times what chooser_seconds says at distances of 0.1 to 0.4, 1.17 to 0.8, 1.9 beyond. */
 CHOOSER_FN double chooser_cautious_seconds(const chooser_fields *fields, const chooser_fit *fit,
                                            const int64_t *values, const chooser_work *w,
                                            const uint16_t *differ, const float *distances);

@@ -7,18 +7,18 @@
 #include "gen_fold.h"
 #include "key_hash.h"
 
-/* The memory of variants and their changes, unless feasibility_cache_bound sets another; partial results
- * take 0.35 MB besides. Some 150 sizes of any alignment fill it for sgemm's portfolio. */
+/* The memory of variants and their changes, unless feasibility_cache_bound sets another; partial
+ * results take 0.35 MB besides. Some 150 sizes of any alignment fill it for sgemm's portfolio. */
 static const size_t MOST_NBYTES = 368 << 10, LEAST_NBYTES = 64 << 10;
 
 enum { REQUIREMENTS_MOST = 512, VARIANT_SLOTS = 1024 };
 
-/* Twice as many uses keep a variant for this many problems longer. Of 25 to 400, 128 missed the fewest
- * variants at half the memory that all took. */
+/* Twice as many uses keep a variant for this many problems longer. Of 25 to 400, 128 missed the
+ * fewest variants at half the memory that all took. */
 enum { USES_WORTH = 128, USES_MOST = 1 << 10 };
 
-/* A condition on the problem under which a variant is valid. A guard, whose requirement is the one after
- * the last, must have a value, or the generator refuses the variant. */
+/* A condition on the problem under which a variant is valid. A guard, whose requirement is the one
+ * after the last, must have a value, or the generator refuses the variant. */
 typedef struct condition {
   uint16_t requirement;
   gen_partial partial;
@@ -40,8 +40,8 @@ typedef struct repairs { /* of one requirement that failed */
   gen_partial repaired[]; /* by value of each parameter that it reads; NONE: not folded yet */
 } repairs;
 
-/* A variant that a configuration is adapted to; requirements that always hold are left out. A key of 64
- * bits distinguishes thousands. */
+/* A variant that a configuration is adapted to; requirements that always hold are left out. A key
+ * of 64 bits distinguishes thousands. */
 typedef struct variant {
   struct variant *next; /* of its slot */
   repairs *repairs;
@@ -99,7 +99,7 @@ static void release(feasibility_cache *fc, void *p, size_t nbytes) {
   free(p);
 }
 
-/* ---- variants ----------------------------------------------------------------------------------- */
+/* ---- variants ------------------------------------------------------------------------------- */
 
 typedef struct conditions {
   condition list[REQUIREMENTS_MOST + GEN_MAX_DERIVED];
@@ -372,7 +372,8 @@ static bool find_failing(search *s, change *x) {
   return false;
 }
 
-/* Try a change that could be better than the best so far. `at` is the parameter's place in s->params. */
+/* Try a change that could be better than the best so far. `at` is the parameter's place in
+ * s->params. */
 static bool try_change(search *s, size_t at, size_t value, size_t steps) {
   change x = {
       .is = {.param = s->params->list[at], .value = value, .steps = steps, .failing = s->most[at]},
@@ -397,8 +398,8 @@ static bool try_steps(search *s, size_t at, size_t steps) {
          (now + steps >= s->fc->t->params[param].n || try_change(s, at, now + steps, steps));
 }
 
-/* Try the changes of the parameters that may get as far as this requirement, the smallest first: the first
- * that gets there is the best. */
+/* Try the changes of the parameters that may get as far as this requirement, the smallest first:
+ * the first that gets there is the best. */
 static bool try_level(search *s, size_t level) {
   uint8_t list[GEN_MAX_PARAMS];
   size_t n = 0, most = 0;
@@ -430,7 +431,8 @@ static size_t unmoved(const search *s, size_t param) {
   return s->fc->t->n_requirements;
 }
 
-/* The variant that the best change leads to. Requirements that do not read its parameter are as before. */
+/* The variant that the best change leads to. Requirements that do not read its parameter are as
+ * before. */
 static variant *variant_after(search *s) {
   feasibility_cache *fc = s->fc;
   const size_t param = s->best.is.param;
@@ -463,9 +465,9 @@ static void measure_slots(search *s) {
   }
 }
 
-/* The one change that gets farthest down the list of requirements, as in adapt_config: first those that may
- * get to the end are tried, then those that may get to the last failure, and so on. *to is NULL where no
- * change repairs. False: only the generator can tell. */
+/* The one change that gets farthest down the list of requirements, as in adapt_config: first those
+ * that may get to the end are tried, then those that may get to the last failure, and so on. *to is
+ * NULL where no change repairs. False: only the generator can tell. */
 static bool change_one(search *s, variant **to) {
   const size_t first = s->now.list[0];
   s->params = &s->fc->params[first];

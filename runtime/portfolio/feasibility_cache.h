@@ -1,14 +1,14 @@
 /* feasibility_cache.h -- which of a portfolio's configurations fit a new problem, and adapted how.
  *
  * adapt_config finds that out by evaluating requirements: does this one hold, with that parameter
- * changed? Most answers are the same for every problem. The others depend on it through partial results
- * (gen_fold.h), whose values are computed once per problem, however many configurations need them. So
- * the cache keeps the variants that configurations were adapted to, each with the partial results of
- * its requirements, and for each requirement that failed the changes that could repair it. For a new
- * problem it only looks answers up.
+ * changed? Most answers are the same for every problem. The others depend on it through partial
+ * results (gen_fold.h), whose values are computed once per problem, however many configurations
+ * need them. So the cache keeps the variants that configurations were adapted to, each with the
+ * partial results of its requirements, and for each requirement that failed the changes that could
+ * repair it. For a new problem it only looks answers up.
  *
- * Its size is bounded: variants that were used rarely or long ago are forgotten. Where the cache can't
- * tell, the generator has to. */
+ * Its size is bounded: variants that were used rarely or long ago are forgotten. Where the cache
+ * can't tell, the generator has to. */
 #ifndef FEASIBILITY_CACHE_H
 #define FEASIBILITY_CACHE_H
 
@@ -16,8 +16,8 @@
 
 typedef struct feasibility_cache feasibility_cache;
 
-/* feasibility_cache_new -- for these configurations, on a device with these limits; the template must
- * outlive it.
+/* feasibility_cache_new -- for these configurations, on a device with these limits; the template
+ * must outlive it.
  *   err  ERR_NOMEM */
 int feasibility_cache_new(gen_template *t, const gen_config *configs, size_t n,
                           const gen_number *limits, size_t n_limits, feasibility_cache **out,

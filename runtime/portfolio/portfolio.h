@@ -1,7 +1,8 @@
 /* portfolio.h -- a portfolio: a few configurations that serve a whole range of sizes, and a
  * decision tree over the problem's fields that says which of them to try first.
  *
- * `autotune portfolio` makes one out of what was measured; the database keeps it as text, a line each:
+ * `autotune portfolio` makes one out of what was measured; the database keeps it as text, a line
+ * each:
  *
  *   portfolio 1
  *   asked 0.05                      no size of the grid loses more than this with the best of them
@@ -14,11 +15,11 @@
  *   if m*n < 262144 else 4          an inner node: the next one when it holds, else number 4
  *   leaf 0.012 0.05 2 0 1           expected and worst loss there, configurations in order
  *
- * Portfolio 5 has a model of each configuration (portfolio_model.h), too, and the models say which is
- * tried first. A leaf names the configurations that the models are asked about: the first few, up to
- * `then`, which nearly always include the one that the models would take of all; together they lose
- * least, by the models, at sizes drawn for this. Portfolio 4 lacks the `then`: the models are asked
- * about all.
+ * Portfolio 5 has a model of each configuration (portfolio_model.h), too, and the models say which
+ * is tried first. A leaf names the configurations that the models are asked about: the first few,
+ * up to `then`, which nearly always include the one that the models would take of all; together
+ * they lose least, by the models, at sizes drawn for this. Portfolio 4 lacks the `then`: the models
+ * are asked about all.
  *
  *   leaf 0.012 0.05 2 0 then 1
  *
@@ -27,7 +28,7 @@
  *   costs 4 3.1e-06 0 1.2e-07 ...   a configuration's blocks at once, and its costs
  *   form 128 SPLITK=2 VEC=4         an adapted variant: threads of a block, and the parameters that
  *                                   differ from the configuration
- *   at 0 60 -13.2                   size number 0, measured with this variant: its blocks, the weight
+ *   at 0 60 -13.2                   size number 0, where it was measured: its blocks, the weight
  *
  * Nodes are numbered from 0 in the order of their lines, and branches only go forward. Losses are
  * shares of the least time: 0.05 is 5 % slower. A feature is a field (m), a ratio (m/n), a product
@@ -51,8 +52,8 @@ typedef struct portfolio {
   portfolio_model model; /* of these configurations; sizes.n 0: none */
 } portfolio;
 
-/* portfolio_is_number, portfolio_varies -- is the field a number, not a name; has the portfolio several
- * values of it? */
+/* portfolio_is_number, portfolio_varies -- is the field a number, not a name; has the portfolio
+ * several values of it? */
 bool portfolio_is_number(const gen_template *t, size_t field);
 bool portfolio_varies(const portfolio *c, const gen_template *t, size_t field);
 /* portfolio_features -- the features that make sense for the template's problems; at most `most` */

@@ -1,6 +1,6 @@
-/* portfolio_model.h -- the models of a portfolio's configurations (chooser_model.h): how they are laid
- * out in memory, and what they are asked. A portfolio carries a model of each of its configurations;
- * a size gets the configuration that is fastest by the models. */
+/* portfolio_model.h -- the models of a portfolio's configurations (chooser_model.h): how they are
+ * laid out in memory, and what they are asked. A portfolio carries a model of each of its
+ * configurations; a size gets the configuration that is fastest by the models. */
 #ifndef PORTFOLIO_MODEL_H
 #define PORTFOLIO_MODEL_H
 
@@ -49,8 +49,8 @@ typedef struct model_fit { /* of one configuration */
   size_t n_variants;
 } model_fit;
 
-/* model_fit_rows -- lay out the rows, once the variants are complete; at most CHOOSER_SIZES rows; in
- * the arena. The variants may go then. err ERR_NOMEM */
+/* model_fit_rows -- lay out the rows, once the variants are complete; at most CHOOSER_SIZES rows;
+ * in the arena. The variants may go then. err ERR_NOMEM */
 int model_fit_rows(const gen_template *t, model_fit *fit, arena *a, err *e);
 /* model_fit_differences -- in how many parameters each variant of the rows differs from that one */
 void model_fit_differences(const gen_template *t, const model_fit *fit, const gen_config *from,
@@ -74,8 +74,8 @@ typedef struct portfolio_model { /* sizes.n 0: the portfolio has none */
 
 /* portfolio_model_nbytes -- the memory that asking needs */
 size_t portfolio_model_nbytes(const portfolio_model *m);
-/* portfolio_model_sizes -- lay out the sizes, whose number is set, from the values; in the arena. The
- * values may go then. err ERR_NOMEM */
+/* portfolio_model_sizes -- lay out the sizes, whose number is set, from the values; in the arena.
+ * The values may go then. err ERR_NOMEM */
 int portfolio_model_sizes(const gen_template *t, portfolio_model *m, arena *a, err *e);
 
 #endif

@@ -52,9 +52,9 @@ static const char *digits(const char *at, uint64_t *v, int *n) {
   return at;
 }
 
-/* "-12.5e-7". Up to 15 digits and powers of ten up to the 22nd are both exact, so one multiplication or
- * division rounds as strtod does.
- * src: Clinger, How to read floating point numbers accurately, 1990, section 4 */
+/* "-12.5e-7". Up to 15 digits and powers of ten up to the 22nd are both exact, so one
+ * multiplication or division rounds as strtod does. src: Clinger, How to read floating point
+ * numbers accurately, 1990, section 4 */
 static bool short_number(const char *at, double *v) {
   static const double power[] = {1e0,  1e1,  1e2,  1e3,  1e4,  1e5,  1e6,  1e7,
                                  1e8,  1e9,  1e10, 1e11, 1e12, 1e13, 1e14, 1e15,

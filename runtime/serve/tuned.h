@@ -78,7 +78,7 @@ TUNED_API void tuned_close(tuned_context *ctx);
  *                 then its fields; those left out take their presets
  *   out  *kernel  owned by the context. The same problem gives the same kernel.
  *   It is the best one in the database for exactly this problem and device. Else, where `autotune
- *   cover` has made a portfolio for such sizes, the one of it that suits this size. Else it has the
+ *   portfolio` has made a portfolio for such sizes, the one of it that suits this size. Else it has the
  *   configuration of the nearest problem for which all requirements hold: of those tuned on this
  *   device, on another of the same compute capability, or shipped with the library; adapted, if
  *   no near one fits as it is. Else it has the template's default configuration. tuned_info says

@@ -5,10 +5,11 @@
  *
  * $TUNED_DB names a file that is absent. Problems of sgemm, their m, n and k drawn evenly over the
  * octaves from 16 to MOST. First decisions alone, as when every module is loaded: from the fields
- * to the configuration, with those of the leaf's short list judged, its launches, its arguments and
- * the digest of its source. The judge learns from each; so told are the first, the median of the
- * first hundred, and median, 10th and 90th percentile of the later half, microseconds of the
- * thread's own time (the machine may be busy with other things).
+ * to the configuration, with the models asked about the leaf's short list, its launches, its
+ * arguments and the digest of its source. The feasibility cache learns from each decision; so
+ * printed are the first, the median of the first hundred, and median, 10th and 90th percentile of
+ * the later half, microseconds of the thread's own time (the machine may be busy with other
+ * things).
  *
  * host_nbytes is the memory of the context then, the most after any of these decisions: what the
  * process has allocated (mallinfo2: uordblks and hblkhd, the allocator's headers included) less
@@ -19,8 +20,7 @@
  * compile it: they are counted, and the others timed.
  *
  * Prints one line of JSON. Exit status 1 when the median of the later decisions is 100 us or over,
- * or the memory 2 MB (2^21 bytes) or over.
- */
+ * or the memory 2 MB (2^21 bytes) or over. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <math.h>

@@ -111,7 +111,7 @@ static size_t add_config(const bench *b, size_run *r, const gen_config *c) {
   return r->n++;
 }
 
-static int pick(bench *b, size_run *r, bool cover, serve_pick *out, err *e) {
+static int pick(bench *b, size_run *r, bool portfolio_serves, serve_pick *out, err *e) {
   serve_choose choose = {.from = &b->from,
                          .t = b->t,
                          .p = r->p,
@@ -120,7 +120,7 @@ static int pick(bench *b, size_run *r, bool cover, serve_pick *out, err *e) {
                          .known = &b->known,
                          .memory = &r->memory};
   const size_t n_nodes = b->known.portfolio.n_nodes;
-  b->known.portfolio.n_nodes = cover ? n_nodes : 0;
+  b->known.portfolio.n_nodes = portfolio_serves ? n_nodes : 0;
   const int rc = serve_choose_next(&choose, out, e);
   b->known.portfolio.n_nodes = n_nodes;
   return rc;
@@ -402,7 +402,7 @@ static void summarise(const bench *b, size_t left) {
     n_portfolio += origin && origin < strchr(line, '\n');
   }
   const double k = n ? (double)n : 1;
-  printf("{\"bench\": \"cover\", \"device\": \"%s\", \"sizes\": %zu, \"left\": %zu, "
+  printf("{\"bench\": \"portfolio\", \"device\": \"%s\", \"sizes\": %zu, \"left\": %zu, "
          "\"from_portfolio\": %zu, \"configs\": %zu, \"served_loss\": %.4f, \"worst_loss\": %.4f, "
          "\"lose_10_20_30_percent\": [%zu, %zu, %zu], \"nearest_loss\": %.4f, "
          "\"nearest_worst\": %.4f, \"times_vendor\": %.4f, \"times_vendor_least\": %.4f, "

@@ -105,7 +105,7 @@ grep -q '"device": "NVIDIA H200"' "$folder/s.json" && grep -q 'tuned on NVIDIA H
   complain "where the shipped portfolio was measured"
 refuses 1 "there is no portfolio of saxpy" "$autotune" export saxpy --portfolio --header "$folder/p.h" --embed "$folder/p.c"
 "$autotune" sgemm m=33 n=50 k=70 --budget 2 --quiet >/dev/null || complain "tuning failed"
-"$autotune" portfolio sgemm --grid "m=16..128 n=16..128 k=16..128" --sample 4 --quiet >/dev/null || complain "covering failed"
+"$autotune" portfolio sgemm --grid "m=16..128 n=16..128 k=16..128" --sample 4 --quiet >/dev/null || complain "making a portfolio failed"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --cubin "$folder/p.cubin"
 refuses 2 "written with --header" "$autotune" export sgemm --portfolio --header "$folder/p.h" --embed "$folder/p.c" --fatbin "$folder/p"
 refuses 2 "m=5: a portfolio has its own sizes" "$autotune" export sgemm m=5 --portfolio --header "$folder/p.h" --embed "$folder/p.c"
@@ -151,18 +151,18 @@ shipped=db/presets/nvidia-h200.portfolio.txt
       return out
     }' "$folder/text" $shipped
 } >"$folder/shipped"
-tail -n 1 "$folder/shipped" | cut -f 10 | sed 's/%0A/\n/g' >"$folder/cover"
+tail -n 1 "$folder/shipped" | cut -f 10 | sed 's/%0A/\n/g' >"$folder/shipped_portfolio"
 TUNED_DB=$folder/shipped.db "$autotune" db import "$folder/shipped" --quiet >/dev/null || complain "importing the portfolio failed"
 refuses 2 "neither models nor tree" env TUNED_DB="$folder/shipped.db" "$autotune" export sgemm --portfolio --dispatch trees \
   --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
-TUNED_DB=$folder/shipped.db prints "a portfolio of $(grep -c "^config " "$folder/cover") configurations" "$autotune" export sgemm --portfolio --arch compute_90 --top 32 \
+TUNED_DB=$folder/shipped.db prints "a portfolio of $(grep -c "^config " "$folder/shipped_portfolio") configurations" "$autotune" export sgemm --portfolio --arch compute_90 --top 32 \
   --header "$folder/sgemm_portfolio.h" --embed "$folder/sgemm_portfolio.c"
 archives=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 # shellcheck disable=SC2086
 "$CC" -std=c11 -Wall -Wextra -Wno-unused-function -I"$folder" $includes tests/cli/exported_choice.c \
   tests/fixtures/driver_on_emu.c $(objects sample_sizes) \
   "$B/libtuned.a" $archives -ldl -lm -lpthread -o "$folder/choice" || complain "exported_choice does not compile"
-"$folder/choice" "$folder/cover" >"$folder/out" 2>&1 || complain "C and Lua differ: $(cat "$folder/out")"
+"$folder/choice" "$folder/shipped_portfolio" >"$folder/out" 2>&1 || complain "C and Lua differ: $(cat "$folder/out")"
 grep -q " 0 differences" "$folder/out" || complain "$(cat "$folder/out")"
 
 # where a text depends on a derived value, alignment for one, each value has its own kernel, and C picks it
@@ -170,7 +170,7 @@ saxpy_as packed 's/^  derive = {/  derive = { { "ALIGNED", "align >= 4" },/' \
   's/if (i \* VEC < n) {/if (i * VEC < n \&\& (ALIGNED || n > 0)) {/'
 "$autotune" "$folder/packed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning packed.lua failed"
 "$autotune" portfolio "$folder/packed.lua" --grid "n=1000..9000 align=1,4" --sample 12 --quiet >/dev/null ||
-  complain "covering packed.lua failed"
+  complain "making a portfolio of packed.lua failed"
 prints " 2 kernels" "$autotune" export "$folder/packed.lua" --portfolio --arch compute_90 --header "$folder/packed.h" \
   --embed "$folder/packed.c"
 cat >"$folder/which.c" <<'END'
@@ -192,7 +192,7 @@ build which "$folder/which.c" "$folder/sgemm_portfolio.c" # two exports in one p
 # a template whose text depends on the size says so
 saxpy_as fixed '' 's/if (i \* VEC < n) {/if (i * VEC < @{n}) {/'
 "$autotune" "$folder/fixed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning fixed.lua failed"
-"$autotune" portfolio "$folder/fixed.lua" --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "covering fixed.lua failed"
+"$autotune" portfolio "$folder/fixed.lua" --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "making a portfolio of fixed.lua failed"
 refuses 2 "text of fixed depends on the size" "$autotune" export "$folder/fixed.lua" --portfolio --header "$folder/c.h" \
   --embed "$folder/c.c"
 exit $bad

@@ -23,7 +23,7 @@ grep -q "multiples of 16" "$folder/out" || complain "odd strides: $(cat "$folder
 "$autotune" "$tiles" m=100 n=20 --budget 4 --quiet >/dev/null || complain "tuning failed"
 "$autotune" "$tiles" m=9 n=3 dtype=u16 --budget 4 --quiet >/dev/null || complain "tuning failed"
 prints "tuned" "$autotune" export "$tiles" m=100 n=20 --arch compute_90 --header "$folder/tiles.h" --embed "$folder/tiles.c"
-"$autotune" portfolio "$tiles" --grid "m=8..200 n=2..20" --sample 3 --quiet >/dev/null || complain "covering failed"
+"$autotune" portfolio "$tiles" --grid "m=8..200 n=2..20" --sample 3 --quiet >/dev/null || complain "making a portfolio failed"
 prints "a portfolio of" "$autotune" export "$tiles" --name many --portfolio --arch compute_90 --header "$folder/many.h" \
   --embed "$folder/many.c"
 

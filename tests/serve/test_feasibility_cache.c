@@ -298,7 +298,7 @@ static void sources_are_known_again(void **unused) {
 /* ---- portfolios ----------------------------------------------------------------------------- */
 
 typedef struct counts {
-  size_t judged, fit, lost;
+  size_t asked, fit, lost;
 } counts;
 
 static bool same_work(const model_work *x, const model_work *y) {
@@ -316,7 +316,7 @@ static void compare_one(gen_template *t, gen_instance *g, feasibility_cache *j,
   feasibility is;
   model_work work = {0};
   int changed;
-  n->judged++;
+  n->asked++;
   if (!feasibility_cache_get(j, i, &is)) {
     n->lost++;
     return;
@@ -331,8 +331,8 @@ static void compare_one(gen_template *t, gen_instance *g, feasibility_cache *j,
     str a = {0}, b = {0};
     gen_config_text(t, &c, &a);
     gen_config_text(t, &is.config, &b);
-    fail_msg("%s: %d %d %s\njudged %d %d %s", t->name, fits, changed, str_text(&a), is.fits,
-             is.changed, str_text(&b));
+    fail_msg("%s: %d %d %s\nfrom the cache: %d %d %s", t->name, fits, changed, str_text(&a),
+             is.fits, is.changed, str_text(&b));
   }
 }
 
@@ -367,8 +367,8 @@ static void compare_any_portfolio(const char *name, size_t *n_fit) {
   }
   compare_portfolio(t, configs, CONFIGS, 20, &n);
   *n_fit += n.fit;
-  if (n.lost * 20 > n.judged) {
-    fail_msg("%s: %zu of %zu could not be told", name, n.lost, n.judged);
+  if (n.lost * 20 > n.asked) {
+    fail_msg("%s: %zu of %zu have no answer", name, n.lost, n.asked);
   }
   gen_close(t);
 }
@@ -396,7 +396,7 @@ static void the_shipped_one_is_too(void **unused) {
   const portfolio *c = &f->known.portfolio;
   assert_true(c->n_configs > 1);
   compare_portfolio(f->t, c->configs, c->n_configs, 1200, &n);
-  assert_true(n.fit > 5000 && n.lost * 1000 < n.judged); /* few have no value */
+  assert_true(n.fit > 5000 && n.lost * 1000 < n.asked); /* few have no value */
   tuned_close(ctx);
 }
 

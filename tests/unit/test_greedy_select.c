@@ -10,14 +10,14 @@ enum { THINGS = 60, PLACES = 200 };
 static const float NOTHING = 1.5f;
 
 static float lost[THINGS][PLACES];
-static greedy_item things[THINGS];
+static greedy_item items[THINGS];
 
 /* Each serves some of the places, here well and there badly. */
 static void draw(unsigned seed) {
   srand(seed);
   for (size_t i = 0; i < THINGS; i++) {
     const size_t from = (size_t)rand() % PLACES, n = 1 + (size_t)rand() % (PLACES - from);
-    things[i] = (greedy_item){.lost = lost[i], .from = from, .n = n};
+    items[i] = (greedy_item){.lost = lost[i], .from = from, .n = n};
     for (size_t j = 0; j < n; j++) {
       lost[i][j] = rand() % 3 ? (float)rand() / (float)RAND_MAX : NOTHING;
     }
@@ -29,8 +29,8 @@ static double loss_with(const bool *kept) {
   for (size_t j = 0; j < PLACES; j++) {
     float best = NOTHING;
     for (size_t i = 0; i < THINGS; i++) {
-      if (kept[i] && j >= things[i].from && j < things[i].from + things[i].n) {
-        best = fminf(best, lost[i][j - things[i].from]);
+      if (kept[i] && j >= items[i].from && j < items[i].from + items[i].n) {
+        best = fminf(best, lost[i][j - items[i].from]);
       }
     }
     sum += (double)best;
@@ -61,7 +61,7 @@ static void test_greedy(void **state) {
     draw(seed);
     for (size_t most = 1; most <= 12; most++) {
       add_best(expected);
-      assert_int_equal(greedy_select(things, THINGS, PLACES, NOTHING, most, kept, &mean, NULL), 0);
+      assert_int_equal(greedy_select(items, THINGS, PLACES, NOTHING, most, kept, &mean, NULL), 0);
       assert_float_equal(mean, loss_with(kept), 1e-5);
       assert_float_equal(mean, loss_with(expected), 1e-5);
     }

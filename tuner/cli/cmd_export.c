@@ -10,7 +10,7 @@
 
 /* ---- architectures -------------------------------------------------------------------------- */
 
-/* Kernels were measured with all that the device's own architecture has. */
+/* Kernels were measured with all instructions of the device's own architecture. */
 static void tell_of_less(const export_run *x, const char *arch) {
   const size_t n = strlen(arch);
   if (!x->c->quiet && n + 1 == strlen(x->own_arch) && !strncmp(x->own_arch, arch, n)) {
@@ -21,7 +21,7 @@ static void tell_of_less(const export_run *x, const char *arch) {
   }
 }
 
-/* The emulated device runs PTX; what leaves this machine is for the card it emulates. */
+/* The emulated device runs PTX; exported images are for the device that it emulates. */
 static int parse_archs(export_run *x, err *e) {
   snprintf(x->own_arch, sizeof x->own_arch, "sm_%d%s", x->k.device->info.cc,
            rt_arch_suffix(x->k.device->info.cc));
@@ -64,8 +64,8 @@ int cmd_export_write(const char *path, const str *text, err *e) {
 
 /* ---- which configuration -------------------------------------------------------------------- */
 
-/* The problem's best row; ERR_NOTFOUND, no message: nothing is tuned. A database that can't be read
- * is an error only when there is one. */
+/* The problem's best row; ERR_NOTFOUND without a message: nothing is tuned. A missing database is
+ * no error. */
 static int find_row(export_run *x, const char *problem, db_line *row, err *e) {
   db *d;
   db_line *rows;

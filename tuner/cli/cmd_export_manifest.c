@@ -46,7 +46,7 @@ static void add_archs(const export_run *x, str *s) {
   str_add(s, "]");
 }
 
-/* What was measured where; a modelled time is not called seconds. */
+/* A modelled time is not called seconds. */
 static void add_measured(const db_line *row, str *s) {
   if (!row->problem) {
     str_add(s, ",\n  \"measured\": null");

@@ -11,7 +11,7 @@
 
 enum { VARIANTS = 512 };
 
-/* The portfolio that libtuned would serve from on such a device, where none was made there. */
+/* The portfolio that libtuned serves from where none was made on such a device. */
 static int read_shipped(export_run *x, portfolio *pf, err *e) {
   const serve_sources from = {.device = &x->k.device->info,
                               .device_key = str_text(&x->device_key),
@@ -52,7 +52,7 @@ static void tell_progress(const export_run *x, size_t done, size_t all) {
   }
 }
 
-/* All are wanted before the first is waited for. built[source * archs + arch] */
+/* All images are requested before the first is waited for. built[source * archs + arch] */
 static int build_all(export_run *x, const variants *v, size_t arch, image_prefetch *workers,
                      str *built, err *e) {
   const size_t n = x->archs.n;
@@ -163,7 +163,7 @@ static int export_variants(export_run *x, const portfolio *pf, const variants *v
   return rc;
 }
 
-/* Models by default, where the portfolio has them. */
+/* The default is models, where the portfolio has them. */
 static int parse_dispatch(const export_run *x, const portfolio *pf, bool *by_models, err *e) {
   const char *how = x->c->dispatch;
   *by_models = how ? !strcmp(how, "models") : pf->model.sizes.n > 0;
@@ -176,7 +176,7 @@ static int parse_dispatch(const export_run *x, const portfolio *pf, bool *by_mod
              : 0;
 }
 
-/* ta=n of the command line: of a portfolio for n and t, the part for n. */
+/* ta=n on the command line restricts a portfolio for n and t to n. */
 static int restrict_to(export_run *x, const char *word, portfolio *pf, err *e) {
   const gen_template *t = x->k.t;
   const size_t n = strcspn(word, "=");

@@ -35,7 +35,7 @@ static void add_leaf(const chooser_node *n, str *out) {
            100 * n->worst);
 }
 
-/* Depth first, as the nodes lie; branches go forward, and there are at most 256 leaves. */
+/* Depth first, in the order of the nodes. */
 static void add_node(const gen_template *t, const portfolio *c, size_t i, int depth, str *out) {
   const chooser_node *n = &c->nodes[i];
   if (!n->no) {
@@ -50,8 +50,8 @@ static void add_node(const gen_template *t, const portfolio *c, size_t i, int de
   add_node(t, c, n->no, depth + 1, out);
 }
 
-/* A portfolio has no one problem: which parameters are of use is asked for the family's preset one.
- * Whatever is left out has its default. */
+/* A portfolio is for many problems; the parameters that are shown are those in use for the family's
+ * preset problem. Parameters that are left out have their default. */
 static void add_config(gen_template *t, const gen_config *c, str *out) {
   const rt_info nowhere = {0};
   str config = {0};
@@ -60,7 +60,7 @@ static void add_config(gen_template *t, const gen_config *c, str *out) {
   str_clear(&config);
 }
 
-/* A tree of short lists is too long to be read. */
+/* A tree of short lists is too long to print. */
 static bool add_short_lists(const portfolio *c, str *out) {
   size_t n = 0, sum = 0;
   for (size_t i = 0; i < c->n_nodes; i++) {

@@ -5,21 +5,20 @@
 
 enum { COSTS = CHOOSER_COSTS, FIT_ROUNDS = 300, ROWS_LEAST = 8, ROWS_MOST = CHOOSER_SIZES };
 
-/* Blocks that one multiprocessor is tried to hold at a time; the cubin's registers would say, but
- * sizes share a configuration and not its adapted forms. */
+/* Numbers of blocks that one multiprocessor may hold at a time; the fit takes the best. The cubin's
+ * registers would tell, but the adapted variants of a configuration differ in them. */
 static const double AT_ONCE[] = {1, 2, 3, 4, 5, 6, 8, 10, 12, 16};
 
-/* What a size's own time is off from what all others say: a logarithm for clocks and what no
- * feature tells, and seconds for launches, which a host busy with compilers holds up now and then.
- */
+/* The noise of a time: a logarithm for clocks and what the distances leave out, and seconds for
+ * launches, which a host busy with compilers delays now and then. */
 static const double NOISE = 0.065, HELD_UP = 3e-7;
 
-/* A size that took so many deviations longer than all others say was held up by more: a launch that
- * waits for the host takes 50 us for 5. It would spoil what is expected of its neighbours, and is
- * left out; at most so many are. */
+/* A time that is longer by this many deviations than the other sizes say was delayed by more: a
+ * launch that waits for the host takes 50 us for 5. It is left out, since it would spoil what is
+ * expected of its neighbours; at most this share of the sizes are. */
 static const double FAR_OFF = 5, FAR_OFF_MOST = 0.05;
 
-/* The host holds up no launch that takes longer than this: such a time is believed. */
+/* The host delays no launch that takes longer than this: such a time is kept. */
 static const double HELD_UP_MOST = 2e-5;
 
 typedef struct fitter {
@@ -193,8 +192,7 @@ static void invert(double *c, size_t n) {
   }
 }
 
-/* weight := C^-1 off, and, in the place of the diagonal, that of C^-1; c holds the inverse factor
- */
+/* weight := C^-1 off, diagonal := that of C^-1; c holds the inverse factor */
 static void weigh(const fitter *f, const double *c, double *weight, double *diagonal) {
   const size_t n = f->n_measured;
   for (size_t k = 0; k < n; k++) {
@@ -217,7 +215,7 @@ typedef struct posterior { /* of the rows that are not left out */
   size_t n;
   double *weight, *diagonal;
   const double *sec;  /* as measured */
-  double *longer;     /* of those left out: than the others say, a logarithm */
+  double *longer;     /* than the other sizes say, a logarithm; of those left out */
   double *columns;    /* [left out * n + row] of C^-1 as it was before */
   size_t *out, n_out; /* left out, in order */
 } posterior;
@@ -358,7 +356,7 @@ static bool learn(fitter *f, arena *scratch, arena *a, double *unseen) {
   return tell(f, weight, a) && !model_fit_rows(f->t, &f->fit, a, NULL);
 }
 
-/* The first, of more: sizes come in no order. */
+/* At most ROWS_MOST; sizes come in no order. */
 static void find_measured(fitter *f) {
   for (size_t i = 0; i < f->n && f->n_measured < ROWS_MOST; i++) {
     if (is_measured(&f->rows[i])) {
@@ -418,7 +416,7 @@ static double most_alike(const model_variant *f, double apart, const chooser_loa
   return most;
 }
 
-/* The exact variance, which all sizes lower together, takes a square matrix for every configuration
+/* The exact variance, to which all sizes contribute, takes a square matrix for every configuration
  * and chooses no better. */
 double fitted_model_doubt(const gen_template *t, const fitted_model *m, const model_work *work,
                           const float *apart) {

@@ -27,19 +27,19 @@ static void take(const greedy_item *x, float *now) {
   }
 }
 
-/* What a thing gained before is a bound on what it gains now, for others have been taken since: who
- * gains as much as his bound is the next. src: Minoux, Accelerated greedy algorithms for maximizing
- * submodular set functions, 1978 */
-static void take_few(const greedy_item *things, size_t n, size_t most, float *now, double *bound,
+/* What an item gained before is a bound on what it gains now, since others have been selected
+ * meanwhile: an item that gains as much as its bound is the next. src: Minoux, Accelerated greedy
+ * algorithms for maximizing submodular set functions, 1978 */
+static void take_few(const greedy_item *items, size_t n, size_t most, float *now, double *bound,
                      bool *kept) {
   while (most) {
     const size_t i = most_hopeful(bound, n);
-    const double gain = kept[i] ? 0 : gain_of(&things[i], now);
+    const double gain = kept[i] ? 0 : gain_of(&items[i], now);
     if (bound[i] <= LEAST_GAIN) {
       return;
     }
     if (gain >= bound[i]) {
-      take(&things[i], now);
+      take(&items[i], now);
       kept[i] = true;
       most--;
     }
@@ -47,7 +47,7 @@ static void take_few(const greedy_item *things, size_t n, size_t most, float *no
   }
 }
 
-int greedy_select(const greedy_item *things, size_t n, size_t n_places, float nothing, size_t most,
+int greedy_select(const greedy_item *items, size_t n, size_t n_places, float nothing, size_t most,
                   bool *kept, double *mean, err *e) {
   float *now = calloc(n_places + 1, sizeof *now);
   double *bound = calloc(n + 1, sizeof *bound), sum = 0;
@@ -57,9 +57,9 @@ int greedy_select(const greedy_item *things, size_t n, size_t n_places, float no
     }
     for (size_t i = 0; i < n; i++) {
       kept[i] = false;
-      bound[i] = gain_of(&things[i], now);
+      bound[i] = gain_of(&items[i], now);
     }
-    take_few(things, n, n ? most : 0, now, bound, kept);
+    take_few(items, n, n ? most : 0, now, bound, kept);
     for (size_t i = 0; i < n_places; i++) {
       sum += (double)now[i];
     }

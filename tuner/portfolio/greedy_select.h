@@ -13,12 +13,12 @@ typedef struct greedy_item { /* it serves the places from, from + 1, ... */
   size_t from, n;
 } greedy_item;
 
-/* greedy_select -- at most `most` of n things: one after the other the one by which the places gain
- * most. A place loses by the best that is kept, and `nothing` where none serves it.
+/* greedy_select -- at most `most` of n items, each the one by which the places gain most. A place
+ * loses what it loses by the best item that is kept, and `nothing` where none serves it.
  *   out  kept[n]
  *        *mean  what a place loses
  *   err  ERR_NOMEM */
-int greedy_select(const greedy_item *things, size_t n, size_t n_places, float nothing, size_t most,
+int greedy_select(const greedy_item *items, size_t n, size_t n_places, float nothing, size_t most,
                   bool *kept, double *mean, err *e);
 
 #endif

@@ -11,8 +11,8 @@ static int no_room(err *e) {
 
 /* ---- from what is tuned --------------------------------------------------------------------- */
 
-/* A problem that was only measured for an earlier portfolio was not searched: it holds that portfolio's
- * configurations and no new one. An imported result has no image. */
+/* A problem that was only measured for an earlier portfolio was not searched: it holds that
+ * portfolio's configurations and no new one. An imported result has no image. */
 static int was_tuned(const portfolio_run *r, const db_known *row, bool *yes, err *e) {
   double sec = 0;
   *yes = !row->image;

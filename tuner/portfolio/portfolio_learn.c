@@ -10,7 +10,8 @@
 
 enum { LEAVES_MOST = (PORTFOLIO_NODES + 1) / 2, LEAVES_TRIED = 128, FOLDS = 10, ORDER_MOST = 12 };
 
-/* Sizes of a leaf. Those that were only drawn are many, and a leaf of a few of them tells little. */
+/* Sizes of a leaf. Those that were only drawn are many, and a leaf of a few of them tells
+ * little. */
 enum { LEAF_LEAST = 3, SHORT_LEAF_LEAST = 8 };
 
 /* A leaf's short list is as long as it takes to lose no more than this by it, in the mean over the
@@ -26,7 +27,7 @@ static const double SHORT_LOST_MOST = 0.2;
 /* A leaf counts as if it had this many sizes more that are like those of the node above. */
 static const double PRIOR = 1.5;
 
-/* A measured size counts as much as this many of which only a model speaks. */
+/* A measured size counts as much as this many drawn ones. */
 static const double MEASURED = 4;
 
 typedef struct worth { /* of a node of the tree */
@@ -67,7 +68,8 @@ static void add_lost(const learner *l, size_t size, double times, double *sum) {
 
 /* ---- what a split gains --------------------------------------------------------------------- */
 
-/* The configuration by the sums over sizes of weight n, with the node above as a prior; its own. */
+/* The sum of the configuration that loses least, by the sums over sizes of weight n with the node
+ * above as a prior. */
 static double least_sum(const learner *l, const double *sum, double n, const double *above,
                         size_t *best) {
   double least = INFINITY;
@@ -82,7 +84,7 @@ static double least_sum(const learner *l, const double *sum, double n, const dou
   return sum[*best];
 }
 
-/* What the sizes' losses have in common: the less they are spread about their mean, the more. */
+/* The greater, the less the sizes' losses are spread about their mean. */
 static double sum_of_squares(const learner *l, const double *sum, double n) {
   double squares = 0;
   for (size_t k = 0; k < l->m.n_configs; k++) {
@@ -174,8 +176,8 @@ static bool grow(learner *l, const uint8_t *fold, uint8_t left_out, size_t leave
 
 /* ---- how many leaves ------------------------------------------------------------------------ */
 
-/* Every size is left out once, with its neighbours in no order: a multiplicative generator deals
- * them to the folds. */
+/* Every size is left out once; a generator deals them to the folds, so that neighbours are
+ * apart. */
 static void deal(uint8_t *fold, size_t n) {
   uint64_t x = 88172645463325252u;
   for (size_t i = 0; i < n; i++) {
@@ -190,7 +192,7 @@ static void deal(uint8_t *fold, size_t n) {
   }
 }
 
-/* With the first of the leaf's order that works there; a root of no sizes has no order. */
+/* Lost with the first of the leaf's order that works there; a root without sizes has no order. */
 static double lost_with(const learner *l, const double *mean, size_t size) {
   size_t best = SIZE_MAX;
   for (size_t k = 0; k < l->m.n_configs; k++) {
@@ -218,7 +220,7 @@ static bool cross_validate(learner *l, const uint8_t *fold, double *held) {
   return true;
 }
 
-/* The fewest that do as well as any but for a tenth of a per cent. */
+/* The fewest leaves that lose at most a tenth of a per cent more than any number. */
 static size_t best_number(const learner *l, const double *held) {
   double mean[LEAVES_TRIED] = {0}, least = INFINITY;
   for (size_t n = 0; n < LEAVES_TRIED; n++) {
@@ -234,7 +236,7 @@ static size_t best_number(const learner *l, const double *held) {
   return n + 1;
 }
 
-/* As many leaves as the sizes left out have use for; what those lost. */
+/* The number of leaves with which the sizes left out lose least, and what they lose. */
 static bool choose_leaves(learner *l, size_t *leaves, double *lost_then) {
   const size_t n = l->m.t->n_sizes;
   uint8_t *fold = ARENA_ARRAY(l->m.a, uint8_t, n);
@@ -274,8 +276,8 @@ static bool set_order(const learner *l, const double *mean, chooser_node *n) {
   return list;
 }
 
-/* Next of a leaf's order is the configuration that lowers most what its sizes lose with the best of
- * those so far: lost_so_far[member], which is lowered. */
+/* The next of a leaf's order: the configuration that lowers most what the leaf's sizes lose with
+ * the best of those before. lost_so_far[member] is lowered. */
 static size_t next_of_order(const learner *l, const tree_node *g, bool *in, double *lost_so_far) {
   double least = INFINITY;
   size_t best = 0;
@@ -324,7 +326,7 @@ static bool set_short_list(const learner *l, const tree_node *g, chooser_node *n
   return true;
 }
 
-/* What the leaf promises: what its sizes lost when they were left out. */
+/* A leaf promises what its sizes lost when they were left out. */
 static void set_losses(const emitter *m, const tree_node *g, chooser_node *n) {
   double sum = 0, worst = 0, n_measured = 0;
   for (size_t i = 0; i < g->n; i++) {
@@ -359,9 +361,9 @@ static void promise(const learner *l, const double *held, portfolio *out) {
 
 /* ---- all of it ------------------------------------------------------------------------------ */
 
-/* Short lists need many sizes, and models that speak of them: then the leaves are as many as may
- * be, since a deeper tree has shorter lists. With models it is they that pick, and what they lost is
- * what the leaves tell. */
+/* Short lists need many sizes, and models of them; the tree then has as many leaves as it may,
+ * since a deeper tree has shorter lists. Where there are models, they choose, and the leaves
+ * promise what the models lost. */
 static int learn(learner *l, portfolio *out, err *e) {
   const size_t n = l->m.t->n_sizes;
   const bool any = portfolio_models_any(&l->m);

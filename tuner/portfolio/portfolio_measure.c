@@ -14,7 +14,8 @@ static int no_room(err *e) {
 
 /* ---- tables --------------------------------------------------------------------------------- */
 
-/* Of the configurations that are left, at the first n_done sizes; times of earlier rounds are kept. */
+/* Of the configurations that are left, at the first n_done sizes; times of earlier rounds are
+ * kept. */
 typedef struct times {
   double *sec;      /* [configuration * stride + size] */
   model_work *work; /* likewise */
@@ -78,15 +79,15 @@ static int add_waiting(portfolio_run *r, const times *x, size_t n, portfolio_tab
 
 /* ---- rounds --------------------------------------------------------------------------------- */
 
-/* All candidates are timed at a few sizes. Those that came near the best anywhere are timed at more,
- * which shows the few that are needed. These are timed at many sizes, as many as learning where each
- * is best takes, in the order of what a measurement would tell. The first rounds have these shares of
- * the budget. */
+/* All candidates are timed at a few sizes. Those that came near the best anywhere are timed at
+ * more, which shows the few that are needed. These are timed at many sizes, as many as learning
+ * where each is best takes, in the order of what a measurement would tell. The first rounds have
+ * these shares of the budget. */
 enum { FIRST_ROUNDS = 2, LAST_ROUNDS = 3 };
 static const double FIRST_SHARE[FIRST_ROUNDS] = {0.2, 0.3}, NEAR_BEST = 0.1;
 
-/* The configurations that are left at sizes up to n, from where the round before ended; sec 0: without
- * a limit. */
+/* The configurations that are left at sizes up to n, from where the round before ended; sec 0:
+ * without a limit. */
 static int time_round(portfolio_run *r, size_t n, double sec, times *x, err *e) {
   const size_t from = x->n_done;
   const sizes rest = {.p = r->sizes.p + from, .n = n - from};

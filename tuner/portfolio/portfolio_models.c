@@ -76,11 +76,11 @@ bool portfolio_models_any(const portfolio_models *m) {
 
 /* ---- fitting -------------------------------------------------------------------------------- */
 
-/* A configuration that loses far more than this at a size is not taken there, and its model need not
- * know by how much: the model is given one in TOLD_BEYOND of these sizes, and those where it would be
- * believed nearly as fast as the fastest. Of 2,639 sizes 24 configurations of sgemm so have two
- * thirds of the rows, and at 600 fresh sizes on an H200 the mean loss fell from 1.4 to 1.3 %. Of
- * fewer sizes than TOLD_ALL the models are given all. */
+/* A configuration that loses far more than this at a size is not taken there, and its model need
+ * not know by how much: the model is given one in TOLD_BEYOND of these sizes, and those where it
+ * would be believed nearly as fast as the fastest. Of 2,639 sizes 24 configurations of sgemm so
+ * have two thirds of the rows, and at 600 fresh sizes on an H200 the mean loss fell from 1.4 to 1.3
+ * %. Of fewer sizes than TOLD_ALL the models are given all. */
 static const double TOLD_MOST = 0.5, BELIEVED_MOST = 0.25;
 enum { TOLD_BEYOND = 4, TOLD_ALL = 400, FITS_MOST = 4 };
 
@@ -294,9 +294,9 @@ int portfolio_models_unseen(const portfolio_models *m, double *held, err *e) {
 /* ---- fewer ---------------------------------------------------------------------------------- */
 
 /* What a configuration must gain over all sizes, in the measure of lost_in_all: each takes time at
- * every size that is not known, and can be taken by mistake. Of 22 of sgemm on an H200, 16 were left,
- * which lost 0.2 % against the best of the 22 at 1092 other sizes, and 0.5 % less than the 22 against
- * the best of their own. */
+ * every size that is not known, and can be taken by mistake. Of 22 of sgemm on an H200, 16 were
+ * left, which lost 0.2 % against the best of the 22 at 1092 other sizes, and 0.5 % less than the 22
+ * against the best of their own. */
 static const double WORTH = 0.005;
 
 /* The mean over the sizes; large losses count more than in proportion. */

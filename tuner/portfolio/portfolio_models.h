@@ -28,24 +28,25 @@ typedef struct portfolio_models {
  * arena. err ERR_NOMEM */
 int portfolio_models_new(const gen_template *t, const portfolio_table *table, const size_t *chosen,
                          size_t n, arena *a, portfolio_models *out, err *e);
-/* portfolio_models_any -- is there one? fit_model takes eight sizes at least */
+/* portfolio_models_any -- has any configuration a model? fit_model takes eight sizes at least */
 bool portfolio_models_any(const portfolio_models *m);
 /* portfolio_models_foresee -- fill in what is lost at the drawn sizes, as the models say */
 void portfolio_models_foresee(portfolio_models *m);
-/* portfolio_models_unseen -- what each measured size loses with the configuration that the models
- * take which have not seen the size: held[n_sizes]. err ERR_NOMEM */
+/* portfolio_models_unseen -- what each measured size loses with the configuration that models
+ * choose which have not seen that size: held[n_sizes]. err ERR_NOMEM */
 int portfolio_models_unseen(const portfolio_models *m, double *held, err *e);
 /* portfolio_models_put -- into the portfolio, in the arena. err ERR_NOMEM */
 int portfolio_models_put(const portfolio_models *m, portfolio *out, err *e);
 
-/* portfolio_thin -- fewer of them, when little is lost by it: each costs time wherever it is
- * considered, and two that are hard to tell apart by a problem's size cost more by mistakes than
- * they gain. A model that has not seen the size picks, and those whose absence costs less than half
- * a per cent, all together, go. Needs the table's work, else all stay. err ERR_NOMEM */
+/* portfolio_thin -- drop configurations that gain little: each costs time wherever it is
+ * considered, and two that the problem's size hardly distinguishes cost more by mistakes than they
+ * gain. Dropped is a configuration without which the sizes, as models choose that have not seen
+ * them, lose less than half a per cent more. Without the table's work all stay. err ERR_NOMEM */
 int portfolio_thin(const gen_template *t, const portfolio_table *table, size_t *chosen, size_t *n,
                    arena *a, err *e);
-/* portfolio_regret -- where a measurement would tell most. For each of the drawn sizes: by how much,
- * added up, the others may yet turn out to be faster than the one that is taken; a logarithm.
+/* portfolio_regret -- where a measurement would tell most: for each of the drawn sizes, by how much
+ * the other configurations may turn out to be faster than the one that is chosen, added up; a
+ * logarithm.
  *   in   the table  at most PORTFOLIO_CONFIGS
  *   out  regret[n_drawn]
  *   err  ERR_NOMEM */

@@ -1,5 +1,5 @@
-/* portfolio_run.h -- making a portfolio of what is tuned: which configurations at which sizes, rounds of
- * measuring, and what is learnt of the times. Its functions are called in this order. */
+/* portfolio_run.h -- making a portfolio of what is tuned: which configurations at which sizes,
+ * rounds of measuring, and what is learnt of the times. Its functions are called in this order. */
 #ifndef TUNE_PORTFOLIO_RUN_H
 #define TUNE_PORTFOLIO_RUN_H
 
@@ -29,16 +29,17 @@ typedef struct portfolio_run {
 
 /* portfolio_add_sizes -- those of `more` that are not among s yet, up to `most` in all */
 int portfolio_add_sizes(portfolio_run *r, sizes *s, const sizes *more, size_t most, err *e);
-/* portfolio_gather -- candidates, and where no sizes are named, sizes: of all that is tuned.
- *   err  ERR_NOTFOUND  nothing is */
+/* portfolio_gather -- all that is tuned gives the candidates, and the sizes where none are named.
+ *   err  ERR_NOTFOUND  nothing is tuned */
 int portfolio_gather(portfolio_run *r, err *e);
-/* portfolio_gather_more -- the stored portfolio's configurations, and its sizes ahead of the others.
- *   err  ERR_NOTFOUND  there is none */
+/* portfolio_gather_more -- the stored portfolio's configurations, and its sizes ahead of the
+ * others.
+ *   err  ERR_NOTFOUND  no portfolio is stored */
 int portfolio_gather_more(portfolio_run *r, err *e);
-/* portfolio_measure -- the times of those that are left after each round, at the sizes that the budget
- * sufficed for */
+/* portfolio_measure -- time the candidates in rounds, each of fewer configurations at more sizes,
+ * until the budget is spent */
 int portfolio_measure(portfolio_run *r, portfolio_table *table, err *e);
-/* portfolio_make -- out of the times.
+/* portfolio_make -- learn a portfolio from the times.
  *   out  *n_left  sizes that lose more than r->loss with any of its configurations */
 int portfolio_make(portfolio_run *r, portfolio_table *table, portfolio *out, size_t *n_left,
                    err *e);
@@ -51,11 +52,11 @@ typedef struct portfolio_subset { /* of the table's configurations */
 
 int portfolio_open_cache(portfolio_run *r, const portfolio_subset *of, feasibility_cache **cache,
                          err *e);
-/* portfolio_works -- of each of them, in the variant that libtuned would adapt it to here:
+/* portfolio_works -- what each does at this size, adapted as libtuned would adapt it:
  * work[which * stride] */
 int portfolio_works(portfolio_run *r, feasibility_cache *cache, const portfolio_subset *of,
                     const gen_problem *p, size_t stride, model_work *work, err *e);
-/* portfolio_extend -- the table gets room for these sizes too, as drawn ones */
+/* portfolio_extend -- add these sizes to the table, as drawn ones, their work still unknown */
 int portfolio_extend(portfolio_run *r, const sizes *more, portfolio_table *t, err *e);
 
 #endif

@@ -11,7 +11,7 @@ typedef struct set { /* being chosen */
   double bound;     /* logarithm */
   double *lost;     /* [config * n_sizes + size], at most LOST_MOST */
   bool *in;         /* per configuration */
-  unsigned *covers; /* per size: how many of those in do */
+  unsigned *covers; /* per size: the number of chosen configurations that cover it */
   size_t *chosen;
   size_t n;
 } set;
@@ -59,7 +59,8 @@ static size_t newly_covered(const set *s, size_t config) {
   return n;
 }
 
-/* The one that covers the most of what is left; of equal ones, the one that loses least at all. */
+/* Add the configuration that covers most of the sizes that are not covered yet; of equal ones, the
+ * one that loses least over all sizes. */
 static bool greedy_step(set *s) {
   size_t best = 0, most = 0;
   for (size_t i = 0; i < s->t->n_configs; i++) {
@@ -83,7 +84,7 @@ static size_t n_covered(const set *s) {
   return n;
 }
 
-/* Those whose sizes others cover as well. */
+/* Drop a configuration whose sizes others cover as well. */
 static bool drop_needless(set *s) {
   const size_t covered = n_covered(s);
   for (size_t i = s->n; i-- > 0;) {
@@ -104,7 +105,7 @@ static bool replaces(set *s, size_t missing, size_t config) {
   return !s->in[config] && newly_covered(s, config) >= missing;
 }
 
-/* Two for which one will do. */
+/* Replace two configurations by one. */
 static bool merge_two(set *s) {
   const size_t covered = n_covered(s);
   for (size_t i = 0; i < s->n; i++) {
@@ -143,7 +144,7 @@ static double set_lost(const set *s) {
   return sum;
 }
 
-/* One for another that covers as much and loses less. */
+/* Replace a configuration by one that covers as much and loses less. */
 static bool exchange(set *s) {
   const size_t covered = n_covered(s);
   const double before = set_lost(s);
@@ -167,7 +168,7 @@ static bool exchange(set *s) {
   return false;
 }
 
-/* An exchange lowers the loss at the same number, the others the number: it ends. */
+/* This ends: an exchange lowers the loss at the same number, the others lower the number. */
 static void choose(set *s) {
   while (s->n < PORTFOLIO_CONFIGS && greedy_step(s)) {
   }

@@ -20,7 +20,8 @@ static inline double portfolio_sec(const portfolio_table *t, size_t config, size
 
 /* portfolio_least -- of any configuration at this size; INFINITY when none serves it */
 double portfolio_least(const portfolio_table *t, size_t size);
-/* portfolio_loss -- of the best of these for a size: log(sec / least); INFINITY when none serves it */
+/* portfolio_loss -- of the best of these for a size: log(sec / least); INFINITY when none serves
+ * it */
 double portfolio_loss(const portfolio_table *t, const size_t *chosen, size_t n, size_t size);
 
 #endif

@@ -1,4 +1,5 @@
-/* sample_sizes.h -- sizes drawn at random from ranges, to make a portfolio for and to test it on. */
+/* sample_sizes.h -- sizes drawn at random from ranges, to make a portfolio for and to test it
+ * on. */
 #ifndef TUNE_SAMPLE_SIZES_H
 #define TUNE_SAMPLE_SIZES_H
 

@@ -1,5 +1,5 @@
-/* tree_learner.h -- grow a decision tree over sizes (chooser.h), the split that gains most first. What
- * a split gains, and what a leaf says, is the caller's. */
+/* tree_learner.h -- grow a decision tree over sizes (chooser.h), the split that gains most first.
+ * What a split gains, and what a leaf says, is the caller's. */
 #ifndef TUNE_TREE_LEARNER_H
 #define TUNE_TREE_LEARNER_H
 
@@ -54,8 +54,8 @@ int tree_learner_new(const gen_template *t, const int64_t *values, size_t n_size
 bool tree_grow(tree_learner *l, const size_t *sizes, size_t n, size_t leaves);
 /* tree_walk -- the number of the node where the tree of so many leaves leads */
 size_t tree_walk(const tree_learner *l, const int64_t *values, size_t leaves);
-/* tree_emit -- the tree of so many leaves as a chooser's nodes, whose number is returned; 0: `leaf`,
- * which fills in a leaf, has failed */
+/* tree_emit -- the tree of so many leaves as a chooser's nodes, whose number is returned; 0:
+ * `leaf`, which fills in a leaf, has failed */
 size_t tree_emit(const tree_learner *l, size_t leaves,
                  bool (*leaf)(void *self, size_t node, chooser_node *out), void *self,
                  chooser_node *out);

@@ -9,8 +9,8 @@
  * those of the branches above. */
 enum { LEAF_LEAST = 8, LEAVES_MOST = 1024, OWN_MOST = 8, ORDER_MOST = 32 };
 
-/* A branch counts as if it had this many sizes more that are like those of the branch above: variants
- * that fit little are not trusted for having fitted the few sizes that are here. */
+/* A branch counts as if it had this many sizes more that are like those of the branch above:
+ * variants that fit little are not trusted for having fitted the few sizes that are here. */
 static const double PRIOR = 1;
 
 /* What a variant in front must gain its branch: a logarithm, all sizes together. */

@@ -11,7 +11,7 @@
 #include "feasibility_cache.h"
 #include "variant_tree.h"
 
-/* TEXTS_MOST: of one configuration and choices; two operands packed or not make four. */
+/* TEXTS_MOST: different texts of one configuration; two operands, each packed or not, make four. */
 enum {
   DRAWN_LEAST = 200,
   DRAWN_EACH = 4,
@@ -21,13 +21,13 @@ enum {
   TEXTS_MOST = 8
 };
 
-/* What is so near the fastest at a size is considered for it. */
+/* Variants within this factor of the fastest at a size are considered. */
 static const double NEAR = 1.1;
 
-/* What a size counts as lost where nothing serves it but the default, a logarithm. */
+/* What a size that only the default serves counts as lost, a logarithm. */
 static const double LOST_MOST = 1.5;
 
-typedef struct met { /* a variant and how often it was met */
+typedef struct met { /* a variant, and at how many sizes it was met */
   exported_variant v;
   int changed;
   size_t n;
@@ -40,7 +40,7 @@ typedef struct finder {
   const gen_number *numbers;
   size_t n_numbers;
   arena *a;
-  feasibility_cache *cache; /* NULL: the tree alone chooses */
+  feasibility_cache *cache; /* NULL: there are no models */
   float *apart;
   met *list;
   size_t n;
@@ -52,7 +52,8 @@ typedef struct finder {
 
 /* ---- problems ------------------------------------------------------------------------------- */
 
-/* The portfolio's range as a grid; fields with a few values only, an alignment say, take each. */
+/* The portfolio's range as a grid; a field with a few values, such as an alignment, takes each of
+ * them. */
 static void add_axis(const finder *f, size_t i, str *grid) {
   const gen_field *x = &f->t->fields[i];
   const char *between = "";
@@ -77,7 +78,7 @@ static void add_axis(const finder *f, size_t i, str *grid) {
   str_add(grid, " ");
 }
 
-/* any: alignments as a caller may have them; else as they follow from the sizes */
+/* any: alignments of any kind; else those that follow from the sizes */
 static int draw_some(finder *f, bool any, size_t n, sizes *out) {
   str grid = {0};
   for (size_t i = 0; i < f->t->n_fields; i++) {
@@ -148,8 +149,8 @@ static int depends(finder *f, const char *on) {
                  f->t->name, on);
 }
 
-/* What must be equal for a text to be the one just made. A dispatcher in C can tell fields that are
- * names and derived values, but it has no text for every size. */
+/* Note the derived values on which the text depends. Exported C can compare these and fields that
+ * are names, but it has no text for every size. */
 static int note_dependence(finder *f, gen_instance *g, met *m) {
   uint64_t fields, derived;
   gen_source_depends(f->t, &fields, &derived);
@@ -192,7 +193,8 @@ static int add_new(finder *f, gen_instance *g, const gen_config *c, size_t base,
   return count_texts(f, m);
 }
 
-/* Of sizes with one variant those with another text, an operand packed or not, say, are another. */
+/* Sizes at which a configuration's text differs, because an operand is packed or not, have another
+ * variant. */
 static int add(finder *f, gen_instance *g, const gen_config *c, size_t base, int changed,
                const gen_problem *p) {
   char hash[HASH_TEXT];
@@ -203,14 +205,14 @@ static int add(finder *f, gen_instance *g, const gen_config *c, size_t base, int
   return m || f->n == MET_MOST ? 0 : add_new(f, g, c, base, changed, p);
 }
 
-/* Of a configuration as it is adapted to the size; INFINITY: it is not. */
+/* The time of a configuration, adapted to the size; INFINITY: it does not fit. */
 static double ask(finder *f, const int64_t *values, size_t base, feasibility *is) {
   return feasibility_cache_get(f->cache, base, is) && is->fits
              ? model_fit_sec(f->t, &f->c->model.fits[base], values, &is->work, f->apart)
              : INFINITY;
 }
 
-/* Also what is only near the fastest here: it may be as near at many sizes. */
+/* Also add what is only near the fastest here, since it may be as near at many sizes. */
 static int add_near(finder *f, gen_instance *g, const gen_problem *p, const int64_t *values,
                     bool *any) {
   feasibility is[PORTFOLIO_CONFIGS];
@@ -228,7 +230,7 @@ static int add_near(finder *f, gen_instance *g, const gen_problem *p, const int6
   return 0;
 }
 
-/* The first of the leaf's order that fits, as it is or changed. */
+/* Without models, the first of the leaf's order that fits, adapted if need be. */
 static int try_bases(finder *f, gen_instance *g, const gen_problem *p) {
   int64_t values[GEN_MAX_FIELDS];
   bool any = false;
@@ -274,7 +276,7 @@ static bool is_default(const finder *f, const met *m) {
   return m->v.base == f->c->n_configs;
 }
 
-/* The most frequent; every default stays. */
+/* Keep the most frequent; every default stays. */
 static void keep(finder *f, size_t most) {
   size_t n = 0, kept = 0;
   qsort(f->list, f->n, sizeof *f->list, by_frequency);
@@ -291,10 +293,10 @@ static void keep(finder *f, size_t most) {
 
 /* ---- as the models say ---------------------------------------------------------------------- */
 
-/* The most frequent forms are each for few sizes. Kept are those with which all sizes drawn lose
- * least: also forms that are not the best anywhere, but fit much. */
+/* The most frequent variants each serve few sizes. Those with which all drawn sizes together lose
+ * least are kept, which may be best nowhere and yet fit many sizes. */
 
-/* Has it this text for this problem, too? */
+/* Has the variant the same text for this problem, too? */
 static bool same_text(finder *f, gen_instance *g, const met *m) {
   for (size_t i = 0; i < f->t->n_derived; i++) {
     int64_t v;
@@ -317,7 +319,7 @@ static double sec_at(finder *f, feasibility_cache *cache, gen_instance *g, const
   return model_fit_cautious_sec(f->t, fit, values, &is.work, f->apart);
 }
 
-/* Those with the same values of the fields that are names, one after the other. */
+/* Problems with the same names stand together. */
 static int by_choices(const void *a, const void *b, void *template) {
   const gen_template *t = template;
   const gen_problem *x = a, *y = b;
@@ -329,7 +331,7 @@ static int by_choices(const void *a, const void *b, void *template) {
   return 0;
 }
 
-/* One size: from seconds to what is lost against the best of all; also where nothing fits. */
+/* At one size: from seconds to what is lost against the best; also where nothing fits. */
 static void relate(float *const *rows, size_t n, size_t at) {
   float least = INFINITY;
   for (size_t i = 0; i < n; i++) {
@@ -360,15 +362,15 @@ static int foresee_size(finder *f, feasibility_cache *cache, const gen_problem *
   return 0;
 }
 
-/* The sizes from..to have the same choices, and these variants are for them. */
+/* For the sizes from..to, which have the same names, and the variants for these names. */
 static int foresee(finder *f, feasibility_cache *cache, const sizes *drawn, size_t from, size_t to,
-                   greedy_item *things) {
+                   greedy_item *items) {
   float **rows = ARENA_ARRAY(f->a, float *, f->n + 1);
   for (size_t i = 0; rows && i < f->n; i++) {
     const met *m = &f->list[i];
     if (!is_default(f, m) && same_choices(f->t, m->v.choices, &drawn->p[from])) {
       rows[i] = ARENA_ARRAY(f->a, float, to - from);
-      things[i] = (greedy_item){.lost = rows[i], .from = from, .n = to - from};
+      items[i] = (greedy_item){.lost = rows[i], .from = from, .n = to - from};
       if (!rows[i]) {
         return err_set(f->e, ERR_NOMEM, "out of memory");
       }
@@ -381,14 +383,14 @@ static int foresee(finder *f, feasibility_cache *cache, const sizes *drawn, size
 }
 
 static int foresee_all(finder *f, feasibility_cache *cache, const sizes *drawn,
-                       greedy_item *things) {
+                       greedy_item *items) {
   qsort_r(drawn->p, drawn->n, sizeof *drawn->p, by_choices, f->t);
   for (size_t from = 0, to; from < drawn->n; from = to) {
     to = from + 1;
     while (to < drawn->n && !by_choices(&drawn->p[from], &drawn->p[to], f->t)) {
       to++;
     }
-    TRY(foresee(f, cache, drawn, from, to, things));
+    TRY(foresee(f, cache, drawn, from, to, items));
   }
   return 0;
 }
@@ -404,8 +406,8 @@ static void leave(finder *f, const bool *kept) {
   qsort(f->list, f->n, sizeof *f->list, by_base);
 }
 
-/* What each size loses with each variant; sizes with the same choices one after the other. */
-static int model_losses(finder *f, const sizes *drawn, greedy_item *things) {
+/* What each size loses with each variant, by the models; sorts the sizes by their names. */
+static int model_losses(finder *f, const sizes *drawn, greedy_item *items) {
   feasibility_cache *cache = NULL;
   gen_config *configs = ARENA_ARRAY(f->a, gen_config, f->n + 1);
   if (!configs) {
@@ -415,26 +417,26 @@ static int model_losses(finder *f, const sizes *drawn, greedy_item *things) {
     configs[i] = f->list[i].v.config;
   }
   int rc = feasibility_cache_new(f->t, configs, f->n, f->numbers, f->n_numbers, &cache, f->e);
-  rc = rc ? rc : foresee_all(f, cache, drawn, things);
+  rc = rc ? rc : foresee_all(f, cache, drawn, items);
   feasibility_cache_free(cache);
   return rc;
 }
 
 static int keep_by_models(finder *f, const sizes *drawn, size_t most, variants *out) {
-  greedy_item *things = ARENA_ARRAY(f->a, greedy_item, f->n + 1);
+  greedy_item *items = ARENA_ARRAY(f->a, greedy_item, f->n + 1);
   bool *kept = ARENA_ARRAY(f->a, bool, f->n + 1);
-  if (!things || !kept) {
+  if (!items || !kept) {
     return err_set(f->e, ERR_NOMEM, "out of memory");
   }
-  TRY(model_losses(f, drawn, things));
-  TRY(greedy_select(things, f->n, drawn->n, (float)LOST_MOST, most, kept, &out->lost, f->e));
+  TRY(model_losses(f, drawn, items));
+  TRY(greedy_select(items, f->n, drawn->n, (float)LOST_MOST, most, kept, &out->lost, f->e));
   out->lost = expm1(out->lost);
   out->n_met = f->n;
   leave(f, kept);
   return 0;
 }
 
-/* The source of a variant, written for the first size drawn that has this text. */
+/* Write the source of a variant for the first drawn size that has this text. */
 static int make_again(finder *f, const sizes *drawn, const met *m, bool *found) {
   char hash[HASH_TEXT];
   gen_instance *g;
@@ -459,7 +461,7 @@ static int write_source(finder *f, const sizes *drawn, const met *m, variants *o
   bool found;
   TRY(make_again(f, drawn, m, &found));
   if (!found) {
-    return err_set(f->e, ERR_USAGE, "a variant fits no size any more");
+    return err_set(f->e, ERR_USAGE, "a variant fits none of the sizes that it was found at");
   }
   str_add_n(&out->sources[out->n_sources], f->text.p, f->text.n);
   out->bodies[out->n_sources++] = f->body;
@@ -489,7 +491,7 @@ static int give(finder *f, const sizes *drawn, variants *out) {
   return 0;
 }
 
-/* The more may be kept, the more there is to learn. */
+/* The more variants may be kept, the more sizes are drawn. */
 static size_t how_many(size_t most) {
   const size_t n = DRAWN_LEAST + DRAWN_EACH * most;
   return n < DRAWN_MOST ? n : DRAWN_MOST;
@@ -513,30 +515,30 @@ static int find_all(finder *f, size_t most, variants *out) {
 /* ---- a tree --------------------------------------------------------------------------------- */
 
 /* lost[size * n_variants + variant] */
-static void lay_out(const greedy_item *things, size_t n, size_t n_sizes, float *lost) {
+static void lay_out(const greedy_item *items, size_t n, size_t n_sizes, float *lost) {
   for (size_t i = 0; i < n_sizes * n; i++) {
     lost[i] = (float)LOST_MOST;
   }
   for (size_t i = 0; i < n; i++) {
-    for (size_t j = 0; j < things[i].n; j++) {
-      lost[(things[i].from + j) * n + i] = things[i].lost[j];
+    for (size_t j = 0; j < items[i].n; j++) {
+      lost[(items[i].from + j) * n + i] = items[i].lost[j];
     }
   }
 }
 
-/* There are few variants left, so it learns from more sizes. */
+/* Few variants are left, so the tree can learn from more sizes. */
 static int learn_tree(finder *f, size_t most, variants *out) {
   sizes drawn;
   chooser_node *nodes;
-  greedy_item *things = ARENA_ARRAY(f->a, greedy_item, f->n + 1);
+  greedy_item *items = ARENA_ARRAY(f->a, greedy_item, f->n + 1);
   TRY(draw(f, TREE_TIMES * how_many(most), &drawn));
   int64_t *values = ARENA_ARRAY(f->a, int64_t, drawn.n * f->t->n_fields + 1);
   float *lost = ARENA_ARRAY(f->a, float, drawn.n * f->n + 1);
-  if (!things || !values || !lost) {
+  if (!items || !values || !lost) {
     return err_set(f->e, ERR_NOMEM, "out of memory");
   }
-  TRY(model_losses(f, &drawn, things));
-  lay_out(things, f->n, drawn.n, lost);
+  TRY(model_losses(f, &drawn, items));
+  lay_out(items, f->n, drawn.n, lost);
   for (size_t i = 0; i < drawn.n; i++) {
     read_values(f, &drawn.p[i], values + i * f->t->n_fields);
   }
