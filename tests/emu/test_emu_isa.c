@@ -338,7 +338,7 @@ static void fill(u64 *x) {
     int pick = (int)(state >> 40) % (2 * n_edges);
     x[i] = pick < n_edges ? edges[pick]
            : i % 5        ? state
-                          : state >> (state & 63); /* also subnormal results */
+                          : state >> (state & 63); /* also small numbers */
   }
 }
 

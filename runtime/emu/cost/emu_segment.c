@@ -415,9 +415,7 @@ static void add_segment(emu_model *m, const emu_func *f, const uint64_t *counts,
   double a_warp = times / m->l->n_warps, here = emu_larger(__builtin_popcountll(warps), 1);
   segment g = {times, here, extra + f->n + 1};
   double lead, path = path_of(m, f, &g, s, e, &lead);
-  lead = s > 0 && emu_synchronizes(&f->code[s - 1])
-             ? lead
-             : 0; /* all warps start together after the wait */
+  lead = s > 0 && emu_synchronizes(&f->code[s - 1]) ? lead : 0;
   path += f->code[e - 1].kind == KIND_bra ? BRANCH : 0;
   if (emu_ptxas_unrolls(f, s, e)) {
     path = busiest + emu_larger(path - busiest, 0) / UNROLLED;
@@ -493,8 +491,8 @@ void emu_model_add_code(emu_model *m) {
   for (int f = 0; f < m->l->module->n_funcs; f++) {
     add_function(m, f);
   }
-  for (int w = 0; w < EMU_WARPS;
-       w++) { /* the other warps wait for the longest, or have other roles */
+  /* the other warps wait for the longest, or have other roles */
+  for (int w = 0; w < EMU_WARPS; w++) {
     m->longest = m->warp[w] > m->alone ? m->steps[w] : m->longest;
     m->alone = emu_larger(m->alone, m->warp[w]);
   }

@@ -66,8 +66,8 @@ static void free_frames(emu_warp *w) {
   for (int i = 0; i < w->n_frags; i++) {
     for (emu_frame *f = w->frags[i].frame; f && f != &w->kernel;) {
       emu_frame *up = f->up;
-      for (int j = i + 1; j < w->n_frags;
-           j++) { /* another fragment that shares the frame frees it */
+      /* another fragment that shares the frame frees it */
+      for (int j = i + 1; j < w->n_frags; j++) {
         for (emu_frame *g = w->frags[j].frame; g; g = g->up) {
           f = f && g == f ? NULL : f;
         }

@@ -57,8 +57,7 @@ typedef struct emu_async { /* a cp.async in flight */
 } emu_async;
 
 typedef struct emu_wgmma { /* a wgmma in flight */
-  uint64_t
-      descriptor[2]; /* of a and b in shared memory; that of a only if it is not in registers */
+  uint64_t descriptor[2];  /* of a, unless it is in registers, and b in shared memory */
   const emu_insn *in;
   uint32_t group;
 } emu_wgmma;
@@ -107,8 +106,8 @@ typedef struct emu_warp {
   uint32_t *in_flight;  /* per register of the kernel: the group that writes it, plus one */
   size_t cap_in_flight;
   bool any_in_flight; /* does any register wait for a wgmma? */
-  uint32_t cluster_arrived,
-      cluster_phase[EMU_LANES_N];   /* barrier.cluster: arrived lanes, and in which phase */
+  /* barrier.cluster: arrived lanes, and in which phase */
+  uint32_t cluster_arrived, cluster_phase[EMU_LANES_N];
   uint32_t bulk_group[EMU_LANES_N]; /* bulk groups committed */
   uint32_t bulk_reads;              /* lanes whose bulk copies may still read shared memory */
 } emu_warp;
@@ -131,12 +130,11 @@ typedef struct emu_mbarrier {
   int64_t tx;
   int maker; /* the thread that initialised it, and its clock */
   uint32_t made;
-  uint32_t arriving[2][EMU_WARPS],
-      complete[2][EMU_WARPS]; /* clocks; [1]: of the asynchronous proxy */
+  uint32_t arriving[2][EMU_WARPS], complete[2][EMU_WARPS]; /* clocks; [1]: of the proxy */
 } emu_mbarrier;
 
-typedef struct
-    emu_shadow { /* of a byte of shared memory: threads and clocks of the last accesses */
+/* of a byte of shared memory: threads and clocks of the last accesses */
+typedef struct emu_shadow {
   uint32_t write, read;
 } emu_shadow;
 
@@ -155,29 +153,27 @@ typedef struct emu_block {
   emu_barrier barriers[EMU_BARRIERS];
   uint32_t clocks[EMU_WARPS][EMU_WARPS]; /* [w][u]: the clock of warp u that warp w knows */
   uint32_t released[EMU_WARPS];          /* clocks published by fences */
-  uint32_t proxied[EMU_WARPS]
-                  [EMU_WARPS]; /* [w][u]: the clock of u that w knows to precede a proxy fence */
+  /* [w][u]: the clock of u that w knows to precede a proxy fence */
+  uint32_t proxied[EMU_WARPS][EMU_WARPS];
   emu_agreement agreed[EMU_WARPS / 4][EMU_WGMMA_RING];
   bool has_agreed; /* is any of them set? */
   emu_mbarrier *mbarriers;
   int n_mbarriers, cap_mbarriers;
   struct emu_bulk *bulks; /* issued, not yet done */
   int n_bulks, cap_bulks;
-  struct emu_block
-      *cluster_blocks[EMU_CLUSTER_MAX]; /* by rank; without a cluster only the block itself */
+  struct emu_block *cluster_blocks[EMU_CLUSTER_MAX]; /* by rank; no cluster: itself */
   int rank;
   bool done;
   /* of the first block, for the whole cluster: */
   int idle; /* rounds in which nothing happened */
   uint32_t cluster_phase;
-  uint32_t first_clock; /* smaller clocks belong to earlier blocks in this memory */
-  bool counting;        /* is its memory traffic counted? */
-  bool moved;           /* did anything happen in this round? */
-  bool polled, published,
-      polled_after; /* by strong accesses of global memory: read and wrote for other blocks */
-  int fetch_pc;     /* of the last atomic by a single lane; -1: none */
-  uint64_t fetched; /* its address */
-  bool ordered;     /* took part in an ordering between blocks: atomics, fences */
+  uint32_t first_clock;                 /* smaller clocks belong to earlier blocks in this memory */
+  bool counting;                        /* is its memory traffic counted? */
+  bool moved;                           /* did anything happen in this round? */
+  bool polled, published, polled_after; /* by strong accesses of global memory */
+  int fetch_pc;                         /* of the last atomic by a single lane; -1: none */
+  uint64_t fetched;                     /* its address */
+  bool ordered; /* took part in an ordering between blocks: atomics, fences */
 } emu_block;
 
 typedef struct emu_traffic { /* counts for the cost model */
@@ -185,10 +181,8 @@ typedef struct emu_traffic { /* counts for the cost model */
   uint64_t shared_requests, shared_wavefronts, atomics, atomic_conflicts, barriers;
 } emu_traffic;
 
-enum {
-  EMU_SUMS = 4,
-  EMU_COUNTS = 5
-}; /* arrays in emu_worker's counts; the first EMU_SUMS are sums */
+/* arrays in emu_worker.counts; the first EMU_SUMS hold sums */
+enum { EMU_SUMS = 4, EMU_COUNTS = 5 };
 enum { EMU_L1_SECTORS = 8192, EMU_ALLOCS = 64, EMU_ATOMIC_LINES = 512 };
 
 /* the modelled L1 of a multiprocessor, and traffic by allocation and by line */
@@ -224,8 +218,8 @@ typedef struct emu_launch {
   emu_heap *heap;
   int cc, sms;        /* of the card: compute capability, multiprocessors */
   int64_t l1_sectors; /* L1 sectors that a block has for itself */
-  void (*print)(void *context,
-                const char *text); /* output of the kernel's printf; NULL: discarded */
+  /* output of the kernel's printf; NULL: discarded */
+  void (*print)(void *context, const char *text);
   void *print_context;
   const emu_module *module;
   const emu_func *func;

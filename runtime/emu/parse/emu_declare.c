@@ -38,9 +38,7 @@ static int parse_type(emu_parser *p, emu_declaration *d) {
     if (emu_token_is(&t, ".align")) {
       uint64_t align;
       TRY(emu_take_integer(p, &align));
-      d->align = d->type == T_none
-                     ? align
-                     : d->align; /* after .ptr it is the alignment of the object pointed to */
+      d->align = d->type == T_none ? align : d->align; /* after .ptr: of the pointee */
     } else if (emu_token_is(&t, ".v2") || emu_token_is(&t, ".v4")) {
       d->vector = t.p[2] - '0';
     } else if (emu_token_is(&t, ".attribute")) {
