@@ -20,8 +20,7 @@ enum { N_STEPS = sizeof steps / sizeof *steps };
 
 enum { APPLICATION_ID = 0x4174756e }; /* "Atun" */
 
-/* ---- the connection -----------------------------------------------------------------------------
- */
+/* ---- the connection -------------------------------------------------------------------------- */
 
 int db_execute(db *d, const char *sql, err *e) {
   int rc = sqlite3_exec(d->sql, sql, NULL, NULL, NULL);
@@ -204,8 +203,7 @@ static int use_wal(db *d, err *e) {
   return db_execute(d, "PRAGMA synchronous = FULL", e);
 }
 
-/* ---- opening ----------------------------------------------------------------------------------
- */
+/* ---- opening --------------------------------------------------------------------------------- */
 
 static int make_parents(db *d, err *e) {
   err why = {0};

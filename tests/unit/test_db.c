@@ -774,8 +774,7 @@ static void test_without_a_log(void **state) {
   sqlite3_vfs_register(usual, 1);
 }
 
-/* ---- versions, places, speed ------------------------------------------------------------------
- */
+/* ---- versions, places, speed ----------------------------------------------------------------- */
 
 /* What the versions before this one left behind. */
 static void test_an_older_file_is_read_as_it_is(void **state) {

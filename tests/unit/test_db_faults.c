@@ -60,8 +60,7 @@ static void install_memory(void) {
   assert(sqlite3_config(SQLITE_CONFIG_MALLOC, &faulty) == SQLITE_OK);
 }
 
-/* ---- files: SQLite's usual layer with some methods replaced -----------------------------------
- */
+/* ---- files: SQLite's usual layer with some methods replaced ---------------------------------- */
 
 static sqlite3_vfs file_layer; /* a copy of the usual one, but for xOpen */
 static int (*real_open)(sqlite3_vfs *, const char *, sqlite3_file *, int, int *);
@@ -358,8 +357,8 @@ static void test_disk_full_at_every_write(void **state) {
   assert_true(n > 50);
 }
 
-/* A full disk is said to be one, earlier rows stay readable meanwhile, and it goes on afterwards.
- */
+/* A full disk is said to be one, earlier rows stay readable meanwhile, and it goes on
+ * afterwards. */
 static void test_disk_full_during_a_put(void **state) {
   scratch *s = *state;
   install_files();
@@ -401,8 +400,8 @@ static void test_without_shared_memory(void **state) {
 
 /* ---- kill -9 --------------------------------------------------------------------------------- */
 
-/* Stores trial `i`, with an image and a sample, and says so through the pipe, until it is killed.
- */
+/* Stores trial `i`, with an image and a sample, and says so through the pipe, until it is
+ * killed. */
 static void write_until_killed(scratch *s, int first, int to) {
   db *d = open_writer(s);
   for (int i = first;; i++) {

@@ -585,8 +585,7 @@ static type expression(translator *t, str *out) {
   return k;
 }
 
-/* ---- both --------------------------------------------------------------------------------------
- */
+/* ---- both ------------------------------------------------------------------------------------ */
 
 static int finish(translator *t, type k, str *out, err *e) {
   if (k && t->x.kind != PYTHON_END) {
