@@ -270,8 +270,9 @@ static void foresee(const bench_run *r) {
   if (rt_emu_is(r->place.device)) {
     rt_emu_set_stop(r->place.device, r->stop);
     if (!r->c->quiet && isatty(STDERR_FILENO)) {
-      fprintf(stderr, "emu: what is not too large is computed on the CPU and checked, minutes for "
-                      "millions of elements; times are modelled\n");
+      fprintf(stderr,
+              "emu: all but large problems run on the CPU and are checked, which takes minutes for "
+              "millions of elements; times are modelled\n");
     }
   }
 }
@@ -318,7 +319,7 @@ static int open_suite(bench_run *r, err *e) {
   gen_template *t = r->place.t;
   const bool emu = is_emulated(r->c);
   if (r->c->suite && r->c->n_words > 1) {
-    return err_set(e, ERR_USAGE, "a suite brings its own problems: leave out '%s', or --suite",
+    return err_set(e, ERR_USAGE, "a suite has its own problems: leave out '%s' or --suite",
                    r->c->words[1]);
   }
   if (r->c->suite) {

@@ -127,7 +127,7 @@ static int try_all(claims_run *r, err *e) {
            rt_emu_is(r->place.device) ? " (emulated: times are modelled)" : "", r->n_of[CLAIM_EVEN],
            r->n_of[CLAIM_FAILS]);
   }
-  return r->n_failed ? err_set(e, ERR_LIMIT, "%zu of %zu claims could not be tried", r->n_failed,
+  return r->n_failed ? err_set(e, ERR_LIMIT, "%zu of %zu claims could not be run", r->n_failed,
                                r->n_tried)
                      : 0;
 }

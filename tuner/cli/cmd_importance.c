@@ -48,8 +48,8 @@ static void add_text(const cli_kernel *k, const importance *m, size_t n, size_t 
   sort_params(t, m, order);
   str_addf(s, "%s on %s\n", str_text(&k->problem_text), k->device->info.name);
   str_addf(s,
-           "  share of the time's variance (its logarithm), from %zu trials; a model of them "
-           "explains %.0f %% of what it has not seen\n",
+           "  share of the time's variance (its logarithm), from %zu trials; the model "
+           "explains %.0f %% of that of trials it was not fitted to\n",
            n, 100 * (m->fit > 0 ? m->fit : 0));
   for (size_t i = 0; i < t->n_params; i++) {
     size_t p = order[i];
@@ -61,7 +61,7 @@ static void add_text(const cli_kernel *k, const importance *m, size_t n, size_t 
     }
     str_add(s, "\n");
   }
-  str_add(s, "  pairs, beyond what both do by themselves\n");
+  str_add(s, "  pairs, beyond the shares of their parameters\n");
   for (size_t i = 0; i < m->n_pairs && i < top; i++) {
     const importance_pair *w = &m->pairs[i];
     if (1000 * w->share >= LEAST_SHARE) {

@@ -66,7 +66,7 @@ static int profile(profiler *x, err *e) {
   TRY(cli_kernel_open(x->c, &x->k, e));
   if (!rt_emu_is(x->k.device)) {
     return err_set(e, ERR_USAGE,
-                   "profile counts on the emulated device: --device emu; on a GPU take ncu");
+                   "profile counts on the emulated device: --device emu; on a GPU use ncu");
   }
   TRY(gen_config_check(x->k.g, &x->k.config, e));
   TRY(rt_compiler_open(&x->compiler, e));
