@@ -51,7 +51,9 @@ static inline void serve_turn_end(serve *s) {
 static inline void serve_hook_add(serve *s, serve_hook *h) {
   h->next = s->hooks;
   s->hooks = h;
-  s->sees_launches = h->launch ? h : s->sees_launches;
+  if (h->launch) { /* launches read the field without a lock: others do not write it */
+    s->sees_launches = h;
+  }
 }
 
 #endif
