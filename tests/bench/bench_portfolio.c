@@ -2,8 +2,7 @@
  * the vendor's library.
  *
  *   bench_portfolio FAMILY GRID N SEED OUT [--device 0] [--vs cublas] [--sec 90] [--part 1/2]
- *   [--jobs
- * 16]
+ *                   [--jobs 16]
  *
  * N sizes are drawn log-uniformly from GRID ("m=16..8192 ..."). At each, one interleaved race: the
  * kernel that libtuned would serve from the database ($TUNED_DB), every configuration of the
@@ -31,11 +30,11 @@
 #include "adapt.h"
 #include "serve_choose.h"
 
-/* Sources are written, and their images wanted, so many sizes ahead of the race. */
+/* Sources are written, and their images requested, this many sizes ahead of the race. */
 enum { ENTRANTS = PORTFOLIO_CONFIGS + 4, AHEAD = 24 };
 
-/* The first race tells who is worth a second. Seconds for one of its lanes; a batch is 200 us at
- * least. */
+/* The first race finds those that are worth a second. Seconds for one of its lanes; a batch is 200
+ * us at least. */
 enum { FIRST_ROUNDS = 2, ROUNDS = 9, ROUNDS_LEAST = 5 };
 static const double NEAR_BEST = 1.15, LONG_SEC = 0.002, FIRST_SEC = 0.0008, LANE_SEC = 0.005;
 
@@ -91,7 +90,7 @@ static int give_up(const char *what, const err *e) {
   exit(1);
 }
 
-/* What was done since the last call belongs to this phase. */
+/* The time since the last call belongs to this phase. */
 static void lap(bench *b, phase p) {
   const double now = now_sec();
   b->spent[p] += now - b->phase_started;
@@ -177,7 +176,7 @@ static int plan_size(bench *b, size_run *r, err *e) {
   return 0;
 }
 
-/* This size, and those that follow as far as it is worth while. */
+/* This size, and some of those that follow. */
 static void plan_ahead(bench *b, size_t i) {
   for (size_t ahead = 0; i < b->sizes.n && ahead < AHEAD; i++) {
     size_run *r = &b->runs[i];
@@ -291,7 +290,7 @@ static int append(const bench *b, const str *line, err *e) {
   return (f && fclose(f)) || !ok ? err_set(e, ERR_IO, "cannot append to %s", b->out) : 0;
 }
 
-/* What is served must be right at a size that nobody has tried. */
+/* The served kernel must be right at a new size. */
 static int run_size(bench *b, size_run *r, err *e) {
   rt_check check;
   TRY(open_size(b, r, e));
@@ -329,7 +328,7 @@ static bool is_done(const bench *b, const char *problem) {
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-/* Those of another part are done by others. */
+/* Sizes of another part are another process's. */
 static size_t look_up_sizes(bench *b, err *e) {
   size_t left = 0;
   b->runs = calloc(b->sizes.n + 1, sizeof *b->runs);
@@ -347,7 +346,7 @@ static size_t look_up_sizes(bench *b, err *e) {
   return left;
 }
 
-/* Sizes are begun while there is time. */
+/* Sizes are started while there is time. */
 static size_t run_sizes(bench *b, size_t left) {
   for (size_t i = 0; i < b->sizes.n; i++) {
     size_run *r = &b->runs[i];
@@ -438,7 +437,7 @@ static bool read_part(bench *b, const char *text) {
          b->part <= b->parts;
 }
 
-/* A portfolio that was made of other texts of the template is as good as none. */
+/* A portfolio of other texts of the template does not count. */
 static int check_portfolio(const bench *b, const char *path, err *e) {
   return b->known.portfolio.n_configs
              ? 0

@@ -1,8 +1,8 @@
-/* exported_choice.c -- is an exported portfolio of sgemm the same as the template? Includes the
- * exported source, so that its static functions can be asked: over random problems every
- * requirement, workspace and choice written out in C must agree with what the generator's Lua says,
- * and what the exported models say with what the library's do. Run by test_export.sh, whose first
- * argument is the portfolio's text. */
+/* exported_choice.c -- is an exported portfolio of sgemm the same as the template? It includes
+ * the exported source to call its static functions: over random problems every exported
+ * requirement, workspace and choice must agree with the generator's, and the times by the
+ * exported models with those by the library's. test_export.sh runs it; its argument is the file
+ * of the portfolio's text. */
 #include "emu.h"
 #include "sgemm_portfolio.c"
 
@@ -67,7 +67,7 @@ static int compare(lua *l, const sgemm_portfolio *k, const gen_problem *p, int i
     return fail(by_c ? "C says it fits" : "Lua says it fits", l, p, i);
   }
   *n_fit += by_c;
-  memset(at, 0xff, sizeof at); /* how many there are shows in what is set */
+  memset(at, 0xff, sizeof at); /* their number shows in what is set */
   place_workspaces(k, &x, &configs[i], at);
   while (at[n - 1] == UINT64_MAX) {
     n--;
@@ -165,7 +165,7 @@ static int exported_as(const lua *l, const library *y, const sgemm_portfolio *k,
   return -1;
 }
 
-/* What both have takes the same time as both say. */
+/* What both have takes the same time by both. */
 static int compare_times(lua *l, library *y, const sgemm_portfolio *k, const gen_problem *p) {
   const sgemm_problem x = exported(p);
   int64_t values[N_FIELDS];
@@ -201,8 +201,8 @@ static double time_of(const sgemm_portfolio *k, const sgemm_problem *x, int vari
   return base < N_BASES ? seconds(k, x, values, variant, base, distances) : INFINITY;
 }
 
-/* The library's pick, of the short list or of all: where C has it as the same variant, C takes it,
- * too, or, having other variants of others, one that is as fast. */
+/* The library's choice, of the short list or of all: where C has the same variant, C takes it, too,
+ * or, having variants that the library has not, one that is as fast. */
 static void compare_pick(const lua *l, library *y, const sgemm_portfolio *k, const gen_problem *p,
                          const chooser_node *leaf) {
   const sgemm_problem x = exported(p);

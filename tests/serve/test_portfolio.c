@@ -88,7 +88,7 @@ static void test_no_loss_takes_every_best(void **unused) {
   assert_ok(portfolio_select(&t, 1, chosen, &n, &n_left, &e), &e);
   assert_int_equal(n, 1);
   for (size_t i = 0; i < 3; i++) {
-    sec[3 * i + 2] = INFINITY; /* nothing serves the last: it asks for nobody */
+    sec[3 * i + 2] = INFINITY; /* nothing serves the last size, so nothing is chosen for it */
   }
   assert_ok(portfolio_select(&t, 0, chosen, &n, &n_left, &e), &e);
   assert_int_equal(n, 2);
@@ -97,7 +97,7 @@ static void test_no_loss_takes_every_best(void **unused) {
 
 /* ---- the tree ------------------------------------------------------------------------------- */
 
-typedef struct world { /* sizes of sgemm, and who is fast where */
+typedef struct world { /* sizes of sgemm, and which configuration is fast where */
   gen_template *t;
   arena memory;
   sizes sizes;
@@ -142,7 +142,7 @@ static void world_free(world *w) {
 
 static const size_t all_three[] = {0, 1, 2};
 
-/* A leaf is a bet on the first of its order. */
+/* A leaf stands for the first of its order. */
 static size_t picked(const world *w, const portfolio *c, size_t size) {
   const chooser_node *leaf = portfolio_leaf(w->t, c, w->table.values + size * w->table.n_fields);
   assert_non_null(leaf);
@@ -216,8 +216,8 @@ static double tile_work(size_t i, const int64_t *v, model_work *w) {
 
 /* ---- fewer ---------------------------------------------------------------------------------- */
 
-/* Three that take the time of their blocks: small tiles, large ones, and large ones again that are
- * now a little faster, now a little slower, for no reason that a size would tell. */
+/* Three configurations that take the time of their blocks: small tiles, large ones, and large ones
+ * that are at random a little faster or slower. */
 static void test_those_hard_to_tell_apart_go(void **unused) {
   (void)unused;
   world w;
@@ -253,7 +253,7 @@ static void test_those_hard_to_tell_apart_go(void **unused) {
   world_free(&w);
 }
 
-/* The second is the faster one where m is small, the third at every so many sizes. */
+/* The second is fastest where m is small, the third at a few sizes in no order. */
 static size_t n_kept_of_three(size_t every) {
   world w;
   err e = {0};
@@ -399,8 +399,8 @@ static void test_the_model_sees_rounds(void **unused) {
   world_free(&unseen);
 }
 
-/* Blocks go along k in steps of 500, of which the last is as long as any: nothing but the work that
- * is told says so. */
+/* Blocks go along k in steps of 500, and the last step is as long as any. Only the counted work of
+ * a block shows that. */
 static double stepped_work(const int64_t *v, model_work *w) {
   const double steps = ceil((double)v[2] / 500);
   tile_work(0, v, w);
@@ -439,7 +439,7 @@ static void test_the_model_prices_the_work_it_is_told(void **unused) {
   assert_true(untold > 0.02 && told < untold / 5);
 }
 
-/* What no cost says: every other size has another form, which takes half as long again. */
+/* Every other size has another variant, which takes half as long again; no cost shows that. */
 static void test_the_model_learns_what_forms_take(void **unused) {
   (void)unused;
   static tiled x;
@@ -519,7 +519,7 @@ static void test_drawn_sizes_teach_the_tree(void **unused) {
   world_free(&with.w);
 }
 
-/* Of a configuration the size is told to its model. */
+/* Is the size among the samples of the model? */
 static bool is_told(const model_fit *fit, size_t size) {
   for (size_t i = 0; i < fit->n_variants; i++) {
     for (size_t k = 0; k < fit->variants[i].n; k++) {
@@ -531,8 +531,8 @@ static bool is_told(const model_fit *fit, size_t size) {
   return false;
 }
 
-/* Of many sizes those where a configuration is far slower are told in part; but where that comes
- * out of nothing, as at every tenth size here, the model must know. */
+/* Of many sizes the model gets only part of those where the configuration is far slower; but where
+ * that can't be foreseen, as at every tenth size here, it gets all. */
 static void test_far_slower_times_are_told_in_part(void **unused) {
   (void)unused;
   enum { MANY = 500 };
@@ -570,7 +570,7 @@ static void test_far_slower_times_are_told_in_part(void **unused) {
   world_free(&w);
 }
 
-/* Who is fastest by the models, of those on the leaf's short list or of all. */
+/* The fastest by the models, of the leaf's short list or of all. */
 static size_t picked_by_models(const world *w, const portfolio *c, const int64_t *v,
                                bool of_short) {
   const chooser_node *leaf = portfolio_leaf(w->t, c, v);
@@ -613,8 +613,7 @@ static void test_short_lists_hold_the_models_pick(void **unused) {
   world_free(&x.w);
 }
 
-/* Sizes are timed where k is small: nothing is to be learned at one of them again, and more the
- * farther away. */
+/* The timed sizes have small k: a size among them has nothing to tell, and the farther one more. */
 static void test_regret_is_where_little_is_known(void **unused) {
   (void)unused;
   static tiled x;
@@ -688,7 +687,8 @@ static void test_text_comes_back(void **unused) {
   world_free(&w);
 }
 
-/* Sizes with transpositions, some in other forms, and a configuration that one of them lacks. */
+/* Sizes with transpositions, some with other variants, and a configuration that does not fit one of
+ * them. */
 static void vary(tiled *x) {
   int64_t *values = (int64_t *)x->w.table.values;
   for (size_t j = 0; j < TIMED; j += 2) {
@@ -702,7 +702,7 @@ static void vary(tiled *x) {
   }
 }
 
-/* Without rows: the sum over what each form was told, from points to points. */
+/* Without rows: the sum over the samples of each variant. */
 static double plainly(const gen_template *t, const portfolio *c, size_t i, const int64_t *values,
                       const model_work *w) {
   const model_fit *fit = &c->model.fits[i];
@@ -724,7 +724,8 @@ static double plainly(const gen_template *t, const portfolio *c, size_t i, const
   return chooser_cost_sum(&fields, &fit->chooser.costs, values, &w->amount) * exp(off);
 }
 
-/* Also of a field that is the same at all measured sizes, and of a form that nobody measured. */
+/* Also with a field that is the same at all measured sizes, and with a variant that was not
+ * measured. */
 static void test_the_loops_say_what_the_formula_says(void **unused) {
   (void)unused;
   static tiled x;
@@ -751,7 +752,7 @@ static void test_the_loops_say_what_the_formula_says(void **unused) {
   world_free(&x.w);
 }
 
-/* Timed on a quiet host, two may take less than a busy one needs to launch them. */
+/* Two launches timed on an idle host may take less than a busy host needs to launch them. */
 static void test_several_launches_take_the_host_its_time(void **unused) {
   (void)unused;
   static tiled x;
@@ -769,7 +770,7 @@ static void test_several_launches_take_the_host_its_time(void **unused) {
   const double often = model_fit_sec(x.w.t, &fit, v, &w, apart);
   assert_true(fabs(often / (w.amount.launches * CHOOSER_LAUNCH) - 1) < 2e-3);
   for (size_t i = 0; i < CHOOSER_COSTS; i++) {
-    fit.chooser.costs.cost[i] *= 0.9; /* waits for the host as long, and is the better one */
+    fit.chooser.costs.cost[i] *= 0.9; /* it waits for the host as long, and is the better one */
   }
   assert_true(model_fit_sec(x.w.t, &fit, v, &w, apart) < often);
   w.amount.launches = 1;
@@ -950,7 +951,7 @@ static void test_numbers_are_read_to_the_last_bit(void **unused) {
   gen_close(t);
 }
 
-/* Whatever is accepted can be walked, to a leaf whose configurations are there, and asked for
+/* Every portfolio that is accepted has a leaf for every size, with configurations that exist and
  * times. */
 static void test_no_text_does_harm(void **unused) {
   (void)unused;
@@ -1102,7 +1103,7 @@ static void test_a_portfolio_serves_other_sizes(void **state_) {
   assert_int_equal(k.origin, TUNED_NEAREST);
 }
 
-/* Where the tree and the model differ, it is the model that is asked. */
+/* Where the tree and the models differ, the models choose. */
 static void test_the_model_chooses(void **state_) {
   fixture *f = *state_;
   str text = {0};
@@ -1119,8 +1120,8 @@ static void test_the_model_chooses(void **state_) {
   str_clear(&text);
 }
 
-/* The model is asked about the leaf's short list alone; about the others where none of it is of
- * use, as the third, of which nothing is known, never is. */
+/* The models are asked about the leaf's short list alone, and about the others where none of it can
+ * be used; the third, of which nothing is known, never is. */
 static void test_the_short_list_comes_first(void **state_) {
   static const char text[] =
       "portfolio 5\nasked 0.05\nsizes 2\nexpected 0.01 0.1\n"
@@ -1141,7 +1142,7 @@ static void test_the_short_list_comes_first(void **state_) {
   assert_string_equal(k.config, FAST);
 }
 
-/* Too few sizes were timed to make models: the tree's order is what there is, to its end. */
+/* Too few sizes were timed for models: the tree's order serves, to its end. */
 static void test_models_of_nothing_leave_it_to_the_tree(void **state_) {
   fixture *f = *state_;
   str text = {0};
@@ -1199,7 +1200,7 @@ static void test_a_damaged_portfolio_is_none(void **state_) {
   assert_int_equal(k.origin, TUNED_NEAREST);
 }
 
-/* As the library ships it: for another device's, nothing must be tuned here. */
+/* As the library ships it: a portfolio of another device serves only where nothing is tuned. */
 static void test_a_portfolio_is_shipped(void **state_) {
   fixture *f = *state_;
   db_line l = {.device = {.name = "a card", .cc = inside(f)->device->info.cc, .sms = 100},

@@ -1,4 +1,5 @@
-/* The lazy choice of few among many is the plain greedy one: whoever gains most is the next. */
+/* The lazy greedy selection selects what the plain one does: the item that gains most is the
+ * next. */
 #include "check.h"
 
 #include <math.h>
@@ -12,7 +13,7 @@ static const float NOTHING = 1.5f;
 static float lost[THINGS][PLACES];
 static greedy_item items[THINGS];
 
-/* Each serves some of the places, here well and there badly. */
+/* Each item serves some of the places, some well and some badly. */
 static void draw(unsigned seed) {
   srand(seed);
   for (size_t i = 0; i < THINGS; i++) {
@@ -68,7 +69,7 @@ static void test_greedy(void **state) {
   }
 }
 
-/* What gains nothing is not kept, however many may be. */
+/* An item that gains nothing is not selected, however many may be. */
 static void test_useless(void **state) {
   bool kept[3];
   double mean;

@@ -1,4 +1,5 @@
-/* The tree by which exported C chooses without models finds what the models said. */
+/* test_variant_tree.c -- the tree by which exported C chooses without models agrees with the
+ * models. */
 #include "check.h"
 
 #include <stdlib.h>
@@ -28,7 +29,7 @@ static void draw(const gen_template *t, int64_t *values, float (*lost)[VARIANTS]
   }
 }
 
-/* What the first of the leaf's order loses that fits. */
+/* What the first variant of the leaf's order that fits loses. */
 static float lost_by(const chooser_node *leaf, const float lost[VARIANTS]) {
   for (size_t i = 0; i < leaf->n_order; i++) {
     if (lost[leaf->order[i]] < NOTHING) {
