@@ -38,7 +38,7 @@ tuner/workers: runtime/base generator db runtime/device runtime/run
 tuner/tune: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve tuner/workers
 tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/workers tuner/tune
 tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print
-tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/serve tuner/print tuner/formats tuner/workers tuner/tune
+tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/serve tuner/print tuner/formats tuner/workers tuner/tune
 tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve tuner/workers tuner/tune tuner/peers
 tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio
 '

@@ -25,7 +25,7 @@ d = json.load(open(sys.argv[1]))
 assert d["portfolio"] == "saxpy" and d["sizes"] == 8 and d["configs"] and d["tree"]' "$folder/one" ||
   complain "portfolio --json: $(cat "$folder/one")"
 portfolio 2>&1 >/dev/null | tail -n 1 | grep -q " 0 measured" || complain "what is known was measured again"
-prints "which one" "$autotune" show saxpy
+prints "choice:" "$autotune" show saxpy
 prints '"expected_loss"' "$autotune" show saxpy --json
 
 # its configurations at further sizes: those that are there already are not timed again
@@ -52,9 +52,9 @@ prints "for 2 sizes" "$autotune" portfolio saxpy
 "$autotune" db export "$folder/text" || complain "export"
 grep -q "	portfolio	" "$folder/text" || complain "the portfolio is not in the exported text"
 TUNED_DB=$folder/other.db "$autotune" db import "$folder/text" >/dev/null || complain "import"
-TUNED_DB=$folder/other.db prints "which one" "$autotune" show saxpy
+TUNED_DB=$folder/other.db prints "choice:" "$autotune" show saxpy
 TUNED_DB=$folder/third.db "$autotune" db merge "$TUNED_DB" >/dev/null || complain "merge"
-TUNED_DB=$folder/third.db prints "which one" "$autotune" show saxpy
+TUNED_DB=$folder/third.db prints "choice:" "$autotune" show saxpy
 
 # ---- what a program asked for
 printf '# a comment\nsaxpy n=3000 align=4  # 7 calls\n\nreduce n=5000 # 1 calls\nsaxpy n=3100\n' >"$folder/asked"

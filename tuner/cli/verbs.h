@@ -1,4 +1,4 @@
-/* verbs.h -- the functions of the verbs; each in cmd_NAME.c. */
+/* verbs.h -- the functions of the verbs; each in verbs/cmd_NAME.c. */
 #ifndef TUNE_VERBS_H
 #define TUNE_VERBS_H
 

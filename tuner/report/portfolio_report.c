@@ -1,7 +1,7 @@
 #include "portfolio_report.h"
 
-#include "cli.h"
 #include "config_words.h"
+#include "json_writer.h"
 
 static void add_range(const gen_template *t, const portfolio *c, size_t i, str *out) {
   const gen_field *f = &t->fields[i];
@@ -69,8 +69,8 @@ static bool add_short_lists(const portfolio *c, str *out) {
   }
   if (n) {
     str_addf(out,
-             "  which one: as their models tell, which are asked about %.1f of them in the mean: "
-             "those that a tree of %zu leaves lists (--json)\n",
+             "  choice: by the configurations' models, evaluated for %.1f of them on average, "
+             "which a tree of %zu leaves lists (--json)\n",
              (double)sum / (double)n, n);
   }
   return n;
@@ -79,7 +79,7 @@ static bool add_short_lists(const portfolio *c, str *out) {
 void portfolio_report(gen_template *t, const portfolio *c, str *out) {
   str_addf(out,
            "portfolio of %zu configuration%s for %zu sizes, the best of them within %.3g %%; the "
-           "one that is taken loses %.1f %%, at worst %.1f %%\n  for",
+           "chosen one loses %.1f %%, at worst %.1f %%\n  for",
            c->n_configs, c->n_configs == 1 ? "" : "s", c->n_sizes, 100 * c->asked,
            100 * c->expected, 100 * c->worst);
   for (size_t i = 0; i < t->n_fields; i++) {
@@ -94,51 +94,55 @@ void portfolio_report(gen_template *t, const portfolio *c, str *out) {
   if (add_short_lists(c, out)) {
     return;
   }
-  str_add(out, c->nodes[0].no ? "  which one:\n" : "  which one: ");
+  str_add(out, c->nodes[0].no ? "  choice:\n" : "  choice: ");
   add_node(t, c, 0, 0, out);
 }
 
-static void add_json_node(const gen_template *t, const portfolio *c, size_t i, str *out) {
-  const chooser_node *n = &c->nodes[i];
-  if (!n->no) {
-    str_addf(out, "{\"expected_loss\":%.4g,\"worst_loss\":%.4g,\"short\":%zu,\"order\":[",
-             n->expected, n->worst, n->n_short);
-    for (size_t k = 0; k < n->n_order; k++) {
-      str_addf(out, "%s%u", k ? "," : "", n->order[k]);
-    }
-    str_add(out, "]}");
-    return;
+static void add_leaf_json(const chooser_node *n, str *out) {
+  jw_real(out, "expected_loss", 4, n->expected);
+  jw_real(out, "worst_loss", 4, n->worst);
+  jw_integer(out, "short", (int64_t)n->n_short);
+  jw_open_list(out, "order");
+  for (size_t k = 0; k < n->n_order; k++) {
+    jw_integer(out, NULL, n->order[k]);
   }
-  str condition = {0};
-  add_condition(t, n, &condition);
-  str_add(out, "{\"if\":");
-  str_add_json(out, str_text(&condition));
-  str_add(out, ",\"then\":");
-  add_json_node(t, c, i + 1, out);
-  str_add(out, ",\"else\":");
-  add_json_node(t, c, n->no, out);
-  str_add(out, "}");
-  str_clear(&condition);
+  jw_close_list(out);
+}
+
+static void add_node_json(const gen_template *t, const portfolio *c, size_t i, const char *name,
+                          str *out) {
+  const chooser_node *n = &c->nodes[i];
+  jw_open(out, name);
+  if (n->no) {
+    str condition = {0};
+    add_condition(t, n, &condition);
+    jw_text(out, "if", str_text(&condition));
+    str_clear(&condition);
+    add_node_json(t, c, i + 1, "then", out);
+    add_node_json(t, c, n->no, "else", out);
+  } else {
+    add_leaf_json(n, out);
+  }
+  jw_close(out);
 }
 
 void portfolio_json(const gen_template *t, const portfolio *c, const char *device, str *out) {
   str config = {0};
-  str_add(out, "{\"portfolio\":");
-  str_add_json(out, t->name);
-  str_add(out, ",\"device\":");
-  str_add_json(out, device);
-  str_addf(out,
-           ",\"asked_loss\":%.4g,\"sizes\":%zu,\"expected_loss\":%.4g,\"worst_loss\":%.4g,"
-           "\"configs\":[",
-           c->asked, c->n_sizes, c->expected, c->worst);
+  jw_open(out, NULL);
+  jw_text(out, "portfolio", t->name);
+  jw_text(out, "device", device);
+  jw_real(out, "asked_loss", 4, c->asked);
+  jw_integer(out, "sizes", (int64_t)c->n_sizes);
+  jw_real(out, "expected_loss", 4, c->expected);
+  jw_real(out, "worst_loss", 4, c->worst);
+  jw_open_list(out, "configs");
   for (size_t i = 0; i < c->n_configs; i++) {
     str_reset(&config);
     gen_config_text(t, &c->configs[i], &config);
-    str_add(out, i ? "," : "");
-    str_add_json(out, str_text(&config));
+    jw_text(out, NULL, str_text(&config));
   }
-  str_add(out, "],\"tree\":");
-  add_json_node(t, c, 0, out);
-  str_add(out, "}\n");
+  jw_close_list(out);
+  add_node_json(t, c, 0, "tree", out);
+  jw_end_line(out);
   str_clear(&config);
 }
