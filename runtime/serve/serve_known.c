@@ -49,16 +49,23 @@ typedef struct known_source { /* a row as it is stored */
   bool measured, preset;
 } known_source;
 
+typedef struct reader { /* of one family's results */
+  const serve_sources *from;
+  gen_template *t;
+  serve_known *k;
+  err *e;
+} reader;
+
 /* ---- one row -------------------------------------------------------------------------------- */
 
-static bool add_octaves(gen_template *t, const gen_problem *p, arena *a, serve_known_row *row) {
+static bool add_octaves(reader *r, const gen_problem *p, serve_known_row *row) {
   int64_t values[GEN_MAX_FIELDS];
-  double *octaves = ARENA_ARRAY(a, double, t->n_fields + 1);
-  for (size_t i = 0; i < t->n_fields; i++) {
+  double *octaves = ARENA_ARRAY(&r->k->memory, double, r->t->n_fields + 1);
+  for (size_t i = 0; i < r->t->n_fields; i++) {
     values[i] = p->values[i].i;
   }
   if (octaves) {
-    serve_problem_octaves(t, values, octaves);
+    serve_problem_octaves(r->t, values, octaves);
   }
   row->octaves = octaves;
   return octaves;
@@ -102,26 +109,27 @@ static serve_known_row *next_row(serve_known *k) {
 }
 
 /* Rows that this template can't read (damaged, or out of a range that has changed) are skipped. */
-static int add_row(const serve_sources *s, gen_template *t, serve_known *k,
-                   const known_source *from, err *e) {
+static int add_row(reader *r, const known_source *from) {
   gen_problem p;
-  if (!is_welcome(s, from->device_key) || gen_problem_parse(t, from->problem, &p, NULL)) {
+  serve_known *k = r->k;
+  const rt_info *device = r->from->device;
+  if (!is_welcome(r->from, from->device_key) || gen_problem_parse(r->t, from->problem, &p, NULL)) {
     return 0;
   }
   serve_known_row *row = next_row(k);
   if (!row) {
-    return no_room(e);
+    return no_room(r->e);
   }
-  *row = (serve_known_row){.origin = origin_of(s, from),
+  *row = (serve_known_row){.origin = origin_of(r->from, from),
                            .sec = from->sec,
                            .measured = from->measured,
-                           .sms = ratio(from->sms, s->device->sms),
+                           .sms = ratio(from->sms, device->sms),
                            .bandwidth =
-                               ratio(bandwidth_of(from->device_key), rt_peak_bandwidth(s->device))};
-  if (!add_octaves(t, &p, &k->memory, row) || !add_text(k, from, from->problem, &row->problem) ||
+                               ratio(bandwidth_of(from->device_key), rt_peak_bandwidth(device))};
+  if (!add_octaves(r, &p, row) || !add_text(k, from, from->problem, &row->problem) ||
       !add_text(k, from, from->config, &row->config) || !add_device(k, from->device_key, row) ||
       !add_image(k, from->image, row)) {
-    return no_room(e);
+    return no_room(r->e);
   }
   k->n++;
   return 0;
@@ -129,44 +137,44 @@ static int add_row(const serve_sources *s, gen_template *t, serve_known *k,
 
 /* ---- the portfolio -------------------------------------------------------------------------- */
 
-static void take_portfolio(const serve_sources *s, gen_template *t, serve_known *k,
-                           const char *text, const char *device_key) {
+static void take_portfolio(reader *r, const char *text, const char *device_key) {
   portfolio c;
-  const bool better =
-      !k->portfolio.n_nodes || (is_here(s, device_key) && !is_here(s, k->portfolio_device));
-  if (better && is_welcome(s, device_key) && !portfolio_read(t, text, &k->memory, &c, NULL)) {
+  serve_known *k = r->k;
+  const bool better = !k->portfolio.n_nodes ||
+                      (is_here(r->from, device_key) && !is_here(r->from, k->portfolio_device));
+  if (better && is_welcome(r->from, device_key) &&
+      !portfolio_read(r->t, text, &k->memory, &c, NULL)) {
     const char *own = arena_text(&k->memory, device_key);
     k->portfolio = own ? c : (portfolio){0};
     k->portfolio_device = own;
   }
 }
 
-static int read_portfolio(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
-  const char *text, *key = s->device_key;
+static int read_portfolio(reader *r) {
+  const char *text, *key = r->from->device_key;
   arena scratch = {0};
   err why = {0};
-  const int rc = db_portfolio_get(s->db, t->hash, key, &scratch, &text, &why);
+  const int rc = db_portfolio_get(r->from->db, r->t->hash, key, &scratch, &text, &why);
   if (!rc) {
-    take_portfolio(s, t, k, text, key);
+    take_portfolio(r, text, key);
   }
   arena_clear(&scratch);
-  return rc == ERR_NOMEM ? err_at(e, rc, why.place, "%s", why.message) : 0;
+  return rc == ERR_NOMEM ? err_at(r->e, rc, why.place, "%s", why.message) : 0;
 }
 
 /* ---- presets: results as text (db_text.h), a line each ------------------------------------- */
 
-static bool is_for(const serve_sources *s, const gen_template *t, const db_line *l) {
-  return !strcmp(l->template.family, t->name) && l->template.version == t->version &&
-         l->device.cc == s->device->cc;
+static bool is_for(const reader *r, const db_line *l) {
+  return !strcmp(l->template.family, r->t->name) && l->template.version == r->t->version &&
+         l->device.cc == r->from->device->cc;
 }
 
 /* For an edited template of the same version the configuration still counts, and is checked like
  * any other; the time does not. */
-static int add_preset(const serve_sources *s, gen_template *t, serve_known *k, const char *line,
-                      size_t n, const db_line *l, err *e) {
-  const bool same = gen_digest_is(t, l->template.hash);
+static int add_preset(reader *r, const char *line, size_t n, const db_line *l) {
+  const bool same = gen_digest_is(r->t, l->template.hash);
   if (l->kind == DB_KIND_PORTFOLIO) {
-    take_portfolio(s, t, k, l->config, l->device.key);
+    take_portfolio(r, l->config, l->device.key);
     return 0;
   }
   const known_source from = {.device_key = l->device.key,
@@ -178,7 +186,7 @@ static int add_preset(const serve_sources *s, gen_template *t, serve_known *k, c
                              .sec = same ? l->sec : 0,
                              .measured = same && l->kind != DB_KIND_MODEL,
                              .preset = true};
-  return add_row(s, t, k, &from, e);
+  return add_row(r, &from);
 }
 
 /* A cheap test first: most lines are of other families. */
@@ -191,66 +199,63 @@ static bool is_long(size_t n) {
   return n > 1 << 16;
 }
 
-static int read_preset(const serve_sources *s, gen_template *t, serve_known *k, const char *line,
-                       size_t n, err *e) {
+static int read_preset(reader *r, const char *line, size_t n) {
   db_line l;
   bool none;
   int rc = 0;
   arena scratch = {0};
-  if (!db_text_read(line, n, &scratch, &l, &none, NULL) && !none && is_for(s, t, &l) &&
+  if (!db_text_read(line, n, &scratch, &l, &none, NULL) && !none && is_for(r, &l) &&
       (!is_long(n) || l.kind == DB_KIND_PORTFOLIO)) {
-    rc = add_preset(s, t, k, line, n, &l, e);
+    rc = add_preset(r, line, n, &l);
   }
   arena_clear(&scratch);
   return rc;
 }
 
-static int read_preset_file(const serve_sources *s, gen_template *t, serve_known *k,
-                            const gen_file *f, size_t *left, err *e) {
+static int read_preset_file(reader *r, const gen_file *f, size_t *left) {
   for (const char *at = f->text, *end; *left && *at; at = *end ? end + 1 : end) {
     end = strchrnul(at, '\n');
-    const size_t n = (size_t)(end - at), before = k->n;
-    if (has_name(at, n, t->name)) {
-      TRY(read_preset(s, t, k, at, n, e));
-      *left -= k->n - before;
+    const size_t n = (size_t)(end - at), before = r->k->n;
+    if (has_name(at, n, r->t->name)) {
+      TRY(read_preset(r, at, n));
+      *left -= r->k->n - before;
     }
   }
   return 0;
 }
 
-static int read_presets(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
+static int read_presets(reader *r) {
   size_t left = SERVE_KNOWN_MOST;
-  for (const gen_file *f = s->presets; f && f->name && left; f++) {
-    TRY(read_preset_file(s, t, k, f, &left, e));
+  for (const gen_file *f = r->from->presets; f && f->name && left; f++) {
+    TRY(read_preset_file(r, f, &left));
   }
   return 0;
 }
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-static int add_known(const serve_sources *s, gen_template *t, serve_known *k, const db_known *d,
-                     err *e) {
+static int add_known(reader *r, const db_known *d) {
   const bool measured = d->median > 0;
-  return add_row(s, t, k,
-                 &(known_source){.device_key = d->device_key,
-                                 .problem = d->problem,
-                                 .config = d->config,
-                                 .image = d->image,
-                                 .sms = d->sms,
-                                 .sec = measured ? d->median : d->modelled,
-                                 .measured = measured},
-                 e);
+  const known_source from = {.device_key = d->device_key,
+                             .problem = d->problem,
+                             .config = d->config,
+                             .image = d->image,
+                             .sms = d->sms,
+                             .sec = measured ? d->median : d->modelled,
+                             .measured = measured};
+  return add_row(r, &from);
 }
 
-static int read_database(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
+static int read_database(reader *r) {
+  const serve_sources *s = r->from;
   size_t n = 0;
   arena scratch = {0};
   db_known *list = ARENA_ARRAY(&scratch, db_known, SERVE_KNOWN_MOST);
-  int rc = list ? db_known_list(s->db, t->hash, s->device_key, s->device->cc, SERVE_KNOWN_MOST,
-                                &scratch, list, &n, e)
-                : no_room(e);
+  int rc = list ? db_known_list(s->db, r->t->hash, s->device_key, s->device->cc, SERVE_KNOWN_MOST,
+                                &scratch, list, &n, r->e)
+                : no_room(r->e);
   for (size_t i = 0; !rc && i < n; i++) {
-    rc = add_known(s, t, k, &list[i], e);
+    rc = add_known(r, &list[i]);
   }
   arena_clear(&scratch);
   return rc;
@@ -262,14 +267,14 @@ static void trim_rows(serve_known *k) {
   k->most = rows ? k->n : k->most;
 }
 
-static int read_all(const serve_sources *s, gen_template *t, serve_known *k, err *e) {
-  if (s->db) {
-    TRY(read_database(s, t, k, e));
-    TRY(read_portfolio(s, t, k, e));
+static int read_all(reader *r) {
+  if (r->from->db) {
+    TRY(read_database(r));
+    TRY(read_portfolio(r));
   }
-  TRY(read_presets(s, t, k, e));
-  trim_rows(k);
-  k->read = true;
+  TRY(read_presets(r));
+  trim_rows(r->k);
+  r->k->read = true;
   return 0;
 }
 
@@ -286,7 +291,7 @@ int serve_known_read(const serve_sources *s, gen_template *t, serve_known *k, er
   serve_known_clear(k);
   k->cache = cache;
   k->changes = changes;
-  return read_all(s, t, k, e);
+  return read_all(&(reader){.from = s, .t = t, .k = k, .e = e});
 }
 
 void serve_known_clear(serve_known *k) {
