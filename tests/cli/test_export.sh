@@ -1,7 +1,7 @@
 #!/bin/sh
 # test_export.sh -- exported files from the outside: an image for each architecture, one C source that picks
-# among them, a manifest, and a portfolio as C that serves sizes nobody tuned. What is written is compiled
-# with every warning and run on the emulated device, through the handful of driver functions that it calls.
+# among them, a manifest, and a portfolio as C that serves untuned sizes. Exported files are compiled with
+# every warning and run on the emulated device, through the few driver functions that they call.
 set -u
 . tests/fixtures/cli_fixture.sh
 . tests/fixtures/build.sh
@@ -166,22 +166,20 @@ archives=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 grep -q " 0 differences" "$folder/out" || complain "$(cat "$folder/out")"
 
 # where a text depends on a derived value, alignment for one, each value has its own kernel, and C picks it
-saxpy_as packed 's/^  derive = {/  derive = { { "ALIGNED", "align >= 4" },/' \
-  's/if (i \* VEC < n) {/if (i * VEC < n \&\& (ALIGNED || n > 0)) {/'
-"$autotune" "$folder/packed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning packed.lua failed"
-"$autotune" portfolio "$folder/packed.lua" --grid "n=1000..9000 align=1,4" --sample 12 --quiet >/dev/null ||
-  complain "making a portfolio of packed.lua failed"
-prints " 2 kernels" "$autotune" export "$folder/packed.lua" --portfolio --arch compute_90 --header "$folder/packed.h" \
-  --embed "$folder/packed.c"
+"$autotune" $scale n=4096 make=by_alignment --budget 1 --quiet >/dev/null || complain "tuning scale.lua failed"
+"$autotune" portfolio $scale --grid "n=1000..9000 align=1,4 make=by_alignment" --sample 12 --quiet >/dev/null ||
+  complain "making a portfolio of scale.lua failed"
+prints " 2 kernels" "$autotune" export $scale --portfolio --arch compute_90 --header "$folder/scale.h" \
+  --embed "$folder/scale.c"
 cat >"$folder/which.c" <<'END'
 #include <stdio.h>
-#include "packed.c"
+#include "scale.c"
 int main(void) {
-  packed_portfolio k = {.dev_cc = 90, .dev_sms = 132, .dev_threads_block = 1024, .dev_threads_sm = 2048};
+  scale_portfolio k = {.dev_cc = 90, .dev_sms = 132, .dev_threads_block = 1024, .dev_threads_sm = 2048};
   for (int64_t align = 1; align <= 4; align *= 2) {
-    const packed_problem p = {.n = 4096, .align = align};
-    const int i = packed_choose(&k, &p);
-    printf("%d ", i < 0 ? -1 : configs[i].source == configs[packed_choose(&k, &(packed_problem){4096, 4})].source);
+    const scale_problem p = {.n = 4096, .align = align};
+    const int i = scale_choose(&k, &p);
+    printf("%d ", i < 0 ? -1 : configs[i].source == configs[scale_choose(&k, &(scale_problem){4096, 4})].source);
   }
   return 0;
 }
@@ -190,9 +188,8 @@ build which "$folder/which.c" "$folder/sgemm_portfolio.c" # two exports in one p
 [ "$("$folder/which")" = "0 0 1 " ] || complain "of alignments 1, 2 and 4 the last's kernel has: $("$folder/which")"
 
 # a template whose text depends on the size says so
-saxpy_as fixed '' 's/if (i \* VEC < n) {/if (i * VEC < @{n}) {/'
-"$autotune" "$folder/fixed.lua" n=4096 --budget 1 --quiet >/dev/null || complain "tuning fixed.lua failed"
-"$autotune" portfolio "$folder/fixed.lua" --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "making a portfolio of fixed.lua failed"
-refuses 2 "text of fixed depends on the size" "$autotune" export "$folder/fixed.lua" --portfolio --header "$folder/c.h" \
+"$autotune" tests/fixtures/sized.lua n=4096 --budget 1 --quiet >/dev/null || complain "tuning sized.lua failed"
+"$autotune" portfolio tests/fixtures/sized.lua --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "making a portfolio of sized.lua failed"
+refuses 2 "text of sized depends on the size" "$autotune" export tests/fixtures/sized.lua --portfolio --header "$folder/c.h" \
   --embed "$folder/c.c"
 exit $bad

@@ -76,10 +76,9 @@ printf '\n%s/absent one.lua n=4\n' "$folder" >"$folder/asked"
 refuses 1 "asked:2: $folder/absent one.lua: cannot open" "$autotune" tune-captured "$folder/asked"
 echo "saxpy hello" >"$folder/asked"
 refuses 2 "asked:1: saxpy: 'hello' is not FIELD=VALUE" "$autotune" tune-captured "$folder/asked"
-sed 's/default = 2^24/default = 1000/' templates/saxpy/saxpy.lua >"$folder/saxpy.lua"
-printf '%s/saxpy.lua # 3 calls\n%s/saxpy.lua n=50\n' "$folder" "$folder" >"$folder/asked"
-prints "saxpy n=1000" "$autotune" tune-captured "$folder/asked" --budget 1
-grep -q "saxpy n=50" "$folder/out" || complain "what stands beside a problem without fields was not tuned"
+printf '%s # 3 calls\n%s n=50\n' "$PWD/$scale" "$PWD/$scale" >"$folder/asked"
+prints "scale n=1000" "$autotune" tune-captured "$folder/asked" --budget 1
+grep -q "scale n=50" "$folder/out" || complain "what stands beside a problem without fields was not tuned"
 printf 'saxpy\033 n=4\n' >"$folder/asked"
 refuses 2 "asked:1: not a text file" "$autotune" tune-captured "$folder/asked"
 : >"$folder/asked"

@@ -41,11 +41,9 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
 fi
 
 # ---- a space without a point: who emptied it
-sed 's/^  require = {/  require = { { "blocks of a million threads", "BLOCK > 1000000" },/' templates/saxpy/saxpy.lua \
-  >"$folder/empty.lua"
-refuses 2 "blocks of a million threads" $autotune "$folder/empty.lua" n=1000 --quiet
-printf 'n=10\nn=20\n' >"$folder/sizes"
-refuses 2 "2 of 2 problems could not be tuned" $autotune "$folder/empty.lua" --sizes "$folder/sizes" --quiet
+refuses 2 "blocks of a million threads" $autotune $scale make=pointless --quiet
+printf 'n=10 make=pointless\nn=20 make=pointless\n' >"$folder/sizes"
+refuses 2 "2 of 2 problems could not be tuned" $autotune $scale --sizes "$folder/sizes" --quiet
 grep -q "blocks of a million threads" "$folder/out" || complain "no reason in the table: $(cat "$folder/out")"
 
 # ---- two searches of one problem: both finish, share, and lose nothing
