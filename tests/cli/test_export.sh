@@ -177,9 +177,10 @@ cat >"$folder/which.c" <<'END'
 int main(void) {
   scale_portfolio k = {.dev_cc = 90, .dev_sms = 132, .dev_threads_block = 1024, .dev_threads_sm = 2048};
   for (int64_t align = 1; align <= 4; align *= 2) {
-    const scale_problem p = {.n = 4096, .align = align};
+    const scale_problem p = {.n = 4096, .align = align, .make = SCALE_TEXT_by_alignment};
+    const scale_problem aligned = {.n = 4096, .align = 4, .make = SCALE_TEXT_by_alignment};
     const int i = scale_choose(&k, &p);
-    printf("%d ", i < 0 ? -1 : configs[i].source == configs[scale_choose(&k, &(scale_problem){4096, 4})].source);
+    printf("%d ", i < 0 ? -1 : configs[i].source == configs[scale_choose(&k, &aligned)].source);
   }
   return 0;
 }

@@ -7,7 +7,7 @@ set -u
 # ---- a full disk: one line, a failure, and what was reported before is there
 cp_db="$folder/full.db"
 prints "2 trials" $autotune saxpy n=1000 --budget 2 --db "$cp_db"
-blocks=$(($(stat -c %s "$cp_db") / 512 + 60)) # room for a few more trials, in the shell's unit
+blocks=$(($(stat -c %s "$cp_db") / 512 + 1000)) # room for some more trials and images, in the shell's unit
 (
   ulimit -f $blocks
   $autotune saxpy n=2000 --budget 400 --json --db "$cp_db" >"$folder/full" 2>"$folder/err"

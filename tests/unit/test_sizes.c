@@ -89,7 +89,7 @@ static void what_is_wrong_is_told_with_its_line(void **state) {
   refuses(b, "m=1 nonsense", "--sizes:1", "'nonsense' is not FIELD=VALUE");
   refuses(b, "m=1,,2", "--sizes:1", "empty value");
   refuses(b, "m=1,", "--sizes:1", "empty value");
-  refuses(b, "m={1,2", "--sizes:1", "no }");
+  refuses(b, "m={1,2", "--sizes:1", "has no closing }");
   refuses(b, "m=4..9223372036854775807*2 n=1", "--sizes:1", "m");
   refuses(b, "m=9..4*2", "--sizes:1", "64..1024*2");
   refuses(b, "m=0..4*2", "--sizes:1", "a range is");
