@@ -1,7 +1,5 @@
-/* cublas_calls.c -- does the peer hand cuBLAS what the template's arguments say? The library is
- * tests/fixtures/fake_cublas.c, and "device" buffers are the host's, small enough to multiply by
- * hand here.
- */
+/* cublas_calls.c -- does the peer call cuBLAS as the template's arguments say? The library is
+ * tests/fixtures/fake_cublas.c; "device" buffers are the host's, small enough to multiply here. */
 #define _GNU_SOURCE
 #include "check.h"
 

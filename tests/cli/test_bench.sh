@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_bench.sh -- bench and compare as they are typed, on the emulated device. AUTOTUNE names the program.
+# test_bench.sh -- the verbs bench and compare, on the emulated device. AUTOTUNE names the program.
 set -u
 . tests/fixtures/cli_fixture.sh
 

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_cli.sh -- what a user meets who mistypes: one line that says what and how to mend it, and a status
-# that is not 0. And the main job on the emulated device, twice. AUTOTUNE names the program.
+# test_cli.sh -- a mistyped command costs one line that says what is wrong and how to correct it, and a
+# status other than 0. And the main job on the emulated device, twice. AUTOTUNE names the program.
 set -u
 . tests/fixtures/cli_fixture.sh
 

@@ -76,7 +76,7 @@ prints '"final":true' $autotune show saxpy n=3000000 --json --top 100
 [ "$(tail -n 1 "$folder/out" | grep -c '"final":true')" = 0 ] || complain "a final at the end"
 grep 'BLOCK=256,VEC=1,COARSE=1,ORDER=interleaved' "$folder/out" | grep -q '"final":true' ||
   complain "the default is no finalist: $(cat "$folder/out")"
-[ "$(grep -cE '"ended":"(slower|look)"' "$folder/out")" -gt 0 ] || complain "nobody was given up: $(cat "$folder/out")"
+[ "$(grep -cE '"ended":"(slower|look)"' "$folder/out")" -gt 0 ] || complain "no candidate was given up: $(cat "$folder/out")"
 
 [ $bad = 0 ] || echo "$bad complaints"
 [ $bad = 0 ]

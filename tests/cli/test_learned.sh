@@ -1,12 +1,12 @@
 #!/bin/sh
-# test_learned.sh -- learned and claims as they are typed, without a GPU. AUTOTUNE names the program.
+# test_learned.sh -- the verbs learned and claims, without a GPU. AUTOTUNE names the program.
 set -u
 . tests/fixtures/cli_fixture.sh
 
 # ---- what ships is known without a database
 prints "time" $autotune learned radix_sort --by RADIX,ITEMS
 grep -q "^  2^20 .* 8 " "$folder/out" || complain "no radix of 2^20 keys: $(cat "$folder/out")"
-[ "$(grep -c '(' "$folder/out")" = 0 ] || complain "costs of values nobody tried: $(cat "$folder/out")"
+[ "$(grep -c '(' "$folder/out")" = 0 ] || complain "costs of untried values: $(cat "$folder/out")"
 prints '"shipped":true' $autotune learned scan dtype=i32 --by ALG --json
 grep -q 'dtype=f32' "$folder/out" && complain "other types than asked for: $(cat "$folder/out")"
 refuses 2 "did you mean 'RADIX'" $autotune learned radix_sort --by RADX

@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_man.sh -- the manual pages: no warning of groff, and every verb, option, public function, error
-# code, origin and environment variable is told.
+# code, origin and environment variable is described.
 set -u
 bad=0
 complain() {

@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_order.sh -- copies of merge and merge_sort: with an order of one's own, in which keys tie that differ,
-# so that the check against the stable reference shows whether they stay in their order; and with one way to
-# store alone.
+# test_order.sh -- copies of merge and merge_sort: with another order, in which different keys are equal, so
+# that the check against the stable reference shows whether they keep their order; and with a single way to
+# store.
 set -u
 . tests/fixtures/cli_fixture.sh
 

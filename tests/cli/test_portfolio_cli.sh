@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_portfolio_cli.sh -- autotune portfolio and tune-captured from the outside: a portfolio is made, goes on where it was, is shown, travels
-# with the database's text and merges, and what it is told wrongly costs one line.
+# test_portfolio_cli.sh -- the verbs portfolio and tune-captured: a portfolio is made, continued, shown, exported
+# with the database's text and merged, and wrong input costs one line.
 set -u
 . tests/fixtures/cli_fixture.sh
 

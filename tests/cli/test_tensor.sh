@@ -1,7 +1,7 @@
 #!/bin/sh
-# test_tensor.sh -- what the tensor cores' kernels rest on: NaNs that are split, and tensor maps, whose kernels
-# are checked, and exported as C, for one problem and as a portfolio, which is compiled with every warning and
-# run on the emulated device.
+# test_tensor.sh -- NaNs split into parts for tensor cores, and tensor maps: kernels that use them are checked
+# and exported as C, for one problem and as a portfolio, which is compiled with every warning and run on the
+# emulated device.
 set -u
 . tests/fixtures/cli_fixture.sh
 . tests/fixtures/build.sh

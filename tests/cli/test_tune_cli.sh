@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_tune_cli.sh -- efforts, budgets and lists of sizes as a user meets them, on the emulated device.
+# test_tune_cli.sh -- efforts, budgets and lists of sizes on the command line, on the emulated device.
 set -u
 . tests/fixtures/cli_fixture.sh
 

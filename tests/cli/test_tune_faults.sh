@@ -40,7 +40,7 @@ if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   refuses 1 "--db" $as "$folder/autotune" saxpy n=1000 --budget 3 --quiet --db "$folder/theirs/new.db"
 fi
 
-# ---- a space without a point: who emptied it
+# ---- a space without a point: the requirement that empties it
 refuses 2 "blocks of a million threads" $autotune $scale make=pointless --quiet
 printf 'n=10 make=pointless\nn=20 make=pointless\n' >"$folder/sizes"
 refuses 2 "2 of 2 problems could not be tuned" $autotune $scale --sizes "$folder/sizes" --quiet

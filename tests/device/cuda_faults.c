@@ -1,6 +1,6 @@
 /* cuda_faults.c -- cuda.c over the fake driver: contexts of other threads, every failure of every
- * driver call, what the messages say. Built and run by test_cuda.sh, which puts the fake driver
- * where the real one would be found. */
+ * driver call, and the messages. test_cuda.sh builds and runs it with the fake driver in place of the
+ * real one. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>

@@ -1,6 +1,5 @@
-/* peer_builds.c -- the CUB peer, as far as it goes without a GPU: every algorithm is compiled by
- * the toolkit's nvcc, kept, opened again, and called. `make check-peers`; needs a toolkit with
- * nvcc. */
+/* peer_builds.c -- the CUB peer without a GPU: every algorithm is compiled by the toolkit's nvcc,
+ * kept, opened again, and called. `make check-peers`; needs a toolkit with nvcc. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
-/* test_compile -- CUDA text to images; needs NVRTC and no GPU. Without NVRTC only the reading of
- * logs is tested, and the rest says that it was skipped. */
+/* test_compile.c -- CUDA text to images; needs NVRTC and no GPU. Without NVRTC only the parser of logs
+ * is tested, and the other tests are skipped. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
-/* test_device -- every operation of a device, on any device:
+/* test_device.c -- every operation of a device, on any device:
  *   build/tests/test_device [--device NAME]     NAME: emu (the default), 0, cuda:1, ...
- * Kernels come from NVRTC; where it is missing, the tests that need one say that they are skipped.
- * What kills a context is done last, on a device of its own. */
+ * Kernels come from NVRTC; without it tests that need one are skipped. Tests that destroy a context
+ * run last, on a device of their own. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

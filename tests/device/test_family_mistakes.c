@@ -1,5 +1,5 @@
-/* test_family_mistakes -- the check against the reference finds a mistake in each family: a text of
- * the template is replaced, and its default must come out wrong.
+/* test_family_mistakes.c -- the check finds a mistake in each family: one line of the template is
+ * changed, and its default must come out wrong.
  *   build/tests/test_family_mistakes [--device NAME] */
 #define _GNU_SOURCE
 #include <unistd.h>

@@ -1,4 +1,4 @@
-/* test_family_scan -- every way through scans, reductions and histograms.
+/* test_family_scan.c -- chosen configurations of scans, reductions and histograms.
  *   build/tests/test_family_scan [--device NAME] */
 #define _GNU_SOURCE
 #include "family_fixture.h"

@@ -1,4 +1,4 @@
-/* test_family_sgemm -- every way through sgemm.lua's kernels on the FP32 pipes.
+/* test_family_sgemm.c -- chosen configurations of sgemm without tensor cores.
  *   build/tests/test_family_sgemm [--device NAME] */
 #define _GNU_SOURCE
 #include "family_fixture.h"
@@ -13,7 +13,7 @@ static void sgemm_has_a_space(void **state) {
   bed_kernel_close(&s);
 }
 
-/* What nobody tuned is served well, and a search begins with it. */
+/* Suggestions serve untuned problems, and a search begins with them. */
 static void sgemm_is_suggested(void **state) {
   static const struct {
     const char *problem, *config;

@@ -1,4 +1,4 @@
-/* test_family_sort -- every way through the templates that merge and sort.
+/* test_family_sort.c -- chosen configurations of merge and merge_sort.
  *   build/tests/test_family_sort [--device NAME] */
 #define _GNU_SOURCE
 #include "family_fixture.h"

@@ -1,7 +1,6 @@
-/* test_fill_check -- the runtime's own kernels (fill_check.cu) on a device, against plain C:
+/* test_fill_check.c -- the runtime's own kernels (fill_check.cu) on a device, against plain C:
  *   build/tests/test_fill_check [--device NAME]
- * They judge every other kernel, so they are judged here: for every element type, what must pass
- * passes, and what must not does not. */
+ * They check every other kernel. For every element type, right results pass and wrong ones fail. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 

@@ -1,7 +1,7 @@
-/* test_merge -- merge and merge_sort by what their results must be, whatever the reference says:
+/* test_merge.c -- merge and merge_sort by the properties of their results, without the reference:
  *   build/tests/test_merge [--device NAME]
- * Every key carries a tag for its value. Results are in order, have every tag once and beside its
- * key, and leave keys that tie in the order of their tags; and what must be equal is. */
+ * The value of every key is a tag. Results are sorted, have every tag once and beside its key, and
+ * keep equal keys in the order of their tags; different ways to one result agree. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -79,7 +79,7 @@ static list list_joined(list x, list y) {
 /* ---- judging --------------------------------------------------------------------------------- */
 
 /* What is wrong with y, made of the pairs of x whose tags count from 0; NULL when nothing is. */
-static const char *judge(list x, list y) {
+static const char *find_mistake(list x, list y) {
   const char *wrong = NULL;
   bool *seen = calloc(x.n + 1, sizeof *seen);
   assert_non_null(seen);
@@ -100,7 +100,7 @@ static const char *judge(list x, list y) {
 }
 
 static void assert_right(const kernel *k, list x, list y, int kind) {
-  const char *wrong = judge(x, y);
+  const char *wrong = find_mistake(x, y);
   if (wrong) {
     str config = {0};
     gen_config_text(k->t, &k->config, &config);
@@ -395,33 +395,33 @@ static void disorder_stays_inside(void **state) {
   }
 }
 
-static void judges_can_tell(void **state) {
+static void mistakes_are_found(void **state) {
   pair xs[] = {{5, 0}, {3, 1}, {5, 2}}, ys[] = {{3, 1}, {5, 0}, {5, 2}};
   list x = {xs, 3}, y = {ys, 3};
   (void)state;
-  assert_null(judge(x, y));
+  assert_null(find_mistake(x, y));
   y.n = 2;
-  assert_string_equal(judge(x, y), "another length");
+  assert_string_equal(find_mistake(x, y), "another length");
   y.n = 3;
   ys[1].tag = 2, ys[2].tag = 0;
-  assert_string_equal(judge(x, y), "not stable");
+  assert_string_equal(find_mistake(x, y), "not stable");
   ys[2].tag = 2;
-  assert_string_equal(judge(x, y), "a tag twice");
+  assert_string_equal(find_mistake(x, y), "a tag twice");
   ys[2].tag = 3;
-  assert_string_equal(judge(x, y), "a foreign tag");
+  assert_string_equal(find_mistake(x, y), "a foreign tag");
   ys[1] = (pair){5, 1};
-  assert_string_equal(judge(x, y), "a tag twice");
+  assert_string_equal(find_mistake(x, y), "a tag twice");
   ys[0] = (pair){3, 0};
-  assert_string_equal(judge(x, y), "a wrong tag");
+  assert_string_equal(find_mistake(x, y), "a wrong tag");
   pair zs[] = {{5, 0}, {3, 1}, {5, 2}};
-  assert_string_equal(judge(x, (list){zs, 3}), "no order");
+  assert_string_equal(find_mistake(x, (list){zs, 3}), "no order");
 }
 
 int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
-      cmocka_unit_test(judges_can_tell), cmocka_unit_test(merges_are_right),
-      cmocka_unit_test(sorts_are_right), cmocka_unit_test(ranges_are_right),
-      cmocka_unit_test(identities_hold), cmocka_unit_test(disorder_stays_inside),
+      cmocka_unit_test(mistakes_are_found), cmocka_unit_test(merges_are_right),
+      cmocka_unit_test(sorts_are_right),    cmocka_unit_test(ranges_are_right),
+      cmocka_unit_test(identities_hold),    cmocka_unit_test(disorder_stays_inside),
   };
   return BED_RUN_TESTS("merge", argc, argv, tests);
 }

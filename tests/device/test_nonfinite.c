@@ -1,7 +1,7 @@
-/* test_nonfinite -- sgemm on infinities, NaNs, numbers that round to infinity and denormal ones:
+/* test_nonfinite.c -- sgemm on infinities, NaNs, denormal numbers and numbers that round to infinity:
  *   build/tests/test_nonfinite [--device NAME]
- * What the tensor cores get in parts must come out as single precision's FMAs would have it: a NaN,
- * an infinity of the same sign, or a number as near to the sum in double as any. */
+ * Tensor cores get operands in parts. The result must be the one of single-precision FMAs: a NaN, an
+ * infinity of the same sign, or a number as near to the sum in double. */
 #define _GNU_SOURCE
 #include <float.h>
 #include <math.h>

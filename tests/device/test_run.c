@@ -1,8 +1,7 @@
-/* test_run -- candidates launched, checked and timed.
+/* test_run.c -- candidates launched, checked and timed.
  *   build/tests/test_run [--device NAME]        NAME: emu (the default), 0, cuda:1, ...
- * First on a fake device, where time and results are exact and any call can fail; then real
- * templates on the named device. The reference is compiled in both, so without NVRTC tests say they
- * are skipped. */
+ * First on a fake device, where time and results are exact and any call can fail; then real templates
+ * on the named device. Both compile the reference, so without NVRTC the tests are skipped. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <unistd.h>
@@ -451,7 +450,7 @@ static void test_held_up_check(void **state) {
   assert_int_equal(c.n_cases, 3);
   assert_true(near(c.first_sec, 1e-6));
   assert_int_equal(launches, all + 1);
-  assert_int_equal(check_held(b, 2, 5e-3, &launches).n_cases, 3); /* nobody looks at the second */
+  assert_int_equal(check_held(b, 2, 5e-3, &launches).n_cases, 3); /* the second is not timed */
   assert_int_equal(launches, all);
   b->functions[0].sec = 5e-3; /* both are slow */
   assert_int_equal(check_held(b, 0, 0, &launches).n_cases, 1);
@@ -585,7 +584,7 @@ static void test_race(void **state) {
   assert_int_equal(rt_harness_race(b->bench, c, 2, 4, &(rt_timing){0}, t, &b->e), ERR_LAUNCH);
 }
 
-/* Who is far behind runs in the first, the middle and the last round. */
+/* A contender far behind runs in the first, the middle and the last round. */
 static void test_race_far_behind(void **state) {
   bed *b = ready(state);
   witness w[2] = {{b, 'A', 2e-6, {0}, 0}, {b, 'B', 9e-6, {0}, 0}};
@@ -1035,11 +1034,8 @@ int main(int argc, char **argv) {
   }
 #define REAL(f) cmocka_unit_test_prestate(f, &r)
   const struct CMUnitTest on_device[] = {
-      REAL(test_saxpy),
-      REAL(test_reduce),
-      REAL(test_sgemm),
-      REAL(test_wrong_kernel),
-      REAL(test_stray_kernel),
+      REAL(test_saxpy),        REAL(test_reduce),       REAL(test_sgemm),
+      REAL(test_wrong_kernel), REAL(test_stray_kernel),
   };
   failed += cmocka_run_group_tests(on_device, NULL, NULL);
   road_close(&r);

@@ -1,10 +1,10 @@
-/* test_sort -- radix_sort and segmented_sort on data of every kind, against a stable sort by
- * comparison in C:
+/* test_sort.c -- radix_sort and segmented_sort on data of every kind, against a stable comparison sort
+ * in C:
  *   build/tests/test_sort [--device NAME]
  *
- * The family's own check (test_families) compares one text with another that sorts by bits too.
- * Here keys are compared as the numbers they are, so that a mistake about their order shows; values
- * are the keys' indices, so that one about stability does. Without NVRTC nothing is tested. */
+ * The family's own reference (test_families) sorts by bits as the kernels do. Here keys are compared as
+ * numbers, which shows mistakes in their order, and values are the keys' indices, which shows mistakes
+ * in stability. Without NVRTC nothing is tested. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>

@@ -1,7 +1,7 @@
-/* test_unaligned -- buffers that begin anywhere within a vector, x elsewhere than y:
+/* test_unaligned.c -- buffers that begin anywhere within a vector, x at another offset than y:
  *   build/tests/test_unaligned [--device NAME]
- * Results are compared with a loop here; what lies before y and behind it must stay as it was, and
- * what lies before x and behind it is nothing that may be read (the emulator tells). */
+ * Results are compared with a loop. Memory around y must not change; memory around x must not be read
+ * (the emulator reports it). */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -9,7 +9,7 @@
 
 enum { GUARD = 8, SMUDGE = 0x5a5a5a5a }; /* words before and behind y */
 
-typedef struct buffers { /* of 32-bit words, each so many behind a multiple of 256 bytes */
+typedef struct buffers { /* of 32-bit words, each at a given offset from a multiple of 256 bytes */
   rt_ptr x, y, x_block, y_block;
   size_t n_y;
 } buffers;

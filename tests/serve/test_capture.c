@@ -1,7 +1,7 @@
-/* test_capture.c -- TUNED_CAPTURE: what a program asks for stands in the file, counted, once a
- * problem, however many contexts write it; and tuning's --sizes reads it. TUNED_CAPTURE_DATA: what
- * kernels read is kept as it was before the launch, and problems are tuned on it; a file that does
- * not fit is refused. */
+/* test_capture.c -- TUNED_CAPTURE writes each problem that a program asks for once, with a count, from
+ * any number of contexts, and tuning's --sizes reads the file. TUNED_CAPTURE_DATA keeps the data that
+ * kernels read, as they were before the launch; problems are tuned on them, and a file that does not
+ * fit is refused. */
 #define _GNU_SOURCE
 #include "serve_fixture.h"
 

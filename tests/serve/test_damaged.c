@@ -1,5 +1,5 @@
-/* test_damaged.c -- rows and presets that nobody of ours wrote: tuned_find serves something valid
- * all the same, and never crashes. */
+/* test_damaged.c -- with damaged rows and presets tuned_find serves something valid and does not
+ * crash. */
 #define _GNU_SOURCE
 #include "serve_fixture.h"
 

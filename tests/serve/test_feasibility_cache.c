@@ -1,5 +1,5 @@
-/* test_feasibility_cache.c -- for thousands of problems: requirements as the generator has them are
- * what Lua says, partial values and whole portfolios what the generator says. */
+/* test_feasibility_cache.c -- for thousands of problems the cached requirements agree with Lua, and
+ * partial values and whole portfolios agree with the generator. */
 #define _GNU_SOURCE
 #include <math.h>
 

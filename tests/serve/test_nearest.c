@@ -1,5 +1,5 @@
-/* test_nearest.c -- which configuration a size gets that nobody tuned, from where, and that it
- * needs no compiler. Runs on any device: test_nearest [--device NAME]. */
+/* test_nearest.c -- the configuration that serves an untuned size, its origin, and that it needs no
+ * compiler. Runs on any device: test_nearest [--device NAME]. */
 #define _GNU_SOURCE
 #include <math.h>
 
@@ -108,7 +108,7 @@ static void choices_must_be_equal(void **state) {
   serves(f, "sgemm m=256 n=256 k=256 ta=n tb=n", TUNED_DEFAULT, NULL, "BM=");
 }
 
-/* What a template suggests for a problem that nobody tuned; a near neighbour knows better. */
+/* A template's suggestion serves an untuned problem, but a near neighbour precedes it. */
 static void suggestions_stand_among_neighbours(void **state) {
   fixture *f = *state;
   static const char near[] =

@@ -1,6 +1,6 @@
-/* test_new_size.c -- does a context stay small, whatever number of new sizes it decides about?
- * Decisions alone: kernels and their modules are the program's choice. On the emulated device, as a
- * driver's own memory would count, too. */
+/* test_new_size.c -- a context stays small, whatever the number of new sizes. Decisions only: kernels
+ * and their modules are the program's choice. On the emulated device, since a driver's memory would
+ * count as well. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <math.h>

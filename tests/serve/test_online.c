@@ -1,6 +1,6 @@
-/* test_online.c -- tuning while the program runs: it is off unless asked for, every result on the
- * way is right, a fast and wrong variant never serves, the best one takes over, settles and is
- * stored; from any number of threads. */
+/* test_online.c -- tuning while the program runs: it is off by default, every result is right, a fast
+ * and wrong variant never serves, and the best one takes over, settles and is stored; from any number
+ * of threads. */
 #define _GNU_SOURCE
 #include "serve_fixture.h"
 

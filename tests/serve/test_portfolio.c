@@ -1,7 +1,5 @@
-/* test_portfolio.c -- portfolios: the set is small and covers, the tree finds the rule that is
- * there and none where there is none, its text survives only as it was written, and tuned_find
- * serves from it.
- */
+/* test_portfolio.c -- portfolios: the set is small and covers the sizes, the tree finds an existing
+ * rule and no other, its text is refused when altered, and tuned_find serves from it. */
 #define _GNU_SOURCE
 #include "serve_fixture.h"
 

@@ -1,5 +1,5 @@
-/* test_serve.c -- libtuned: which kernel is served, that it computes, from many threads, and what
- * is refused in which words. Runs on any device: test_serve [--device NAME]. */
+/* test_serve.c -- libtuned: which kernel is served, its results, calls from many threads, and the
+ * messages of refusals. Runs on any device: test_serve [--device NAME]. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -196,7 +196,7 @@ static void stored_image_of_the_same_source_is_used(void **state) {
   assert_true(saxpy_is_right(f, 1001));
 }
 
-/* Sizes that nobody tuned differ in their launch, not in their source. */
+/* Untuned sizes differ in their launch, not in their source. */
 static void other_sizes_are_not_compiled_again(void **state) {
   fixture *f = *state;
   for (size_t n = 1001; n < 1010; n += 2) {
@@ -552,7 +552,7 @@ static void many_threads_one_context(void **state) {
     kernels++;
   }
   assert_int_equal(bad, 0);
-  assert_int_equal(kernels, 5); /* each problem once, whoever asked first */
+  assert_int_equal(kernels, 5); /* each problem once, from any thread */
 }
 
 static void scale_by_nothing(fixture *f, char ta, char tb, int m, int n) {
@@ -742,7 +742,7 @@ static void logs_of_others_are_refused(fixture *f, const tuned_options *o) {
   str_clear(&log);
 }
 
-/* A database is code: who else can write it? */
+/* A database contains code: others must not be able to write it. */
 static void databases_of_others_are_refused(void **state) {
   fixture *f = *state;
   tuned_context *ctx;

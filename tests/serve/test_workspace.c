@@ -1,4 +1,4 @@
-/* test_workspace.c -- scratch memory of libtuned's kernels: the context's own per stream, and the
+/* test_workspace.c -- workspaces of libtuned's kernels: the context's, one per stream, and the
  * caller's. Runs on any device: test_workspace [--device NAME]. */
 #define _GNU_SOURCE
 #include <pthread.h>
@@ -197,7 +197,7 @@ static void kernels_without_scratch_memory_need_none(void **state) {
   assert_true(out[0] == 9);
 }
 
-/* So many keys of a byte are counted, in memory that has to be zeros at first. */
+/* Byte keys are counted in memory that must be zero at first. */
 static void radix_sort_in_own_memory(void **state) {
   enum { KEYS = 70000 };
   fixture *f = *state;

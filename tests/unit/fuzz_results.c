@@ -1,18 +1,16 @@
-/* fuzz_results.c -- libFuzzer target: files of other tools. Results (CSV, Kernel Tuner's caches,
- * T4) to a recorded space; T1 to a space, where it has a few thousand points in two ways, which
- * must agree.
+/* fuzz_results.c -- libFuzzer target: files of other tools. Results (CSV, Kernel Tuner's caches, T4)
+ * become a recorded space; T1 becomes a space, and one of a few thousand points is enumerated in two
+ * ways, which must agree.
  *
  *   S='-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
- *   I='-Iruntime/base -Igenerator -Iruntime/device -Idb -Ituner/formats -isystem
- *   /usr/include/lua5.4'
+ *   I="$(find runtime generator db tuner -name '*.h' -printf '-I%h ') -isystem /usr/include/lua5.4"
  *   L='build/libtuned.a -ljansson -lz -llua5.4 -lsqlite3 -lm -ldl -lpthread'
  *   make build/libtuned.a && mkdir -p build-fuzz
- *   for f in runtime/base/[a-z]*.c generator/[a-z]*.c tuner/formats/[ps]*.c
- *   tuner/formats/{recorded,trial}*.c; do
+ *   for f in runtime/base/[a-z]*.c $(find generator tuner/formats -name '*.c'); do
  *     clang $S $I -c $f -o build-fuzz/$(basename $f .c).o
  *   done
- *   clang ${S/-no-link/} $I tests/unit/fuzz_results.c build-fuzz/[a-z]*.o $L -o
- *   build-fuzz/fuzz_results
+ *   clang ${S/-no-link/} $I tests/unit/fuzz_results.c build-fuzz/[a-z]*.o $L \
+ *     -o build-fuzz/fuzz_results
  *   build-fuzz/fuzz_results -max_len=6000 CORPUS
  */
 #include <stdint.h>

@@ -1,5 +1,5 @@
-/* test_bench.c -- suites, contenders and peers, and the arithmetic of what bench and compare print.
- * The peers here are fakes on the emulated device; tests/device/peer_builds.c has the real ones. */
+/* test_bench.c -- suites, contenders and peers, and the numbers that bench and compare print. The
+ * peers here are fakes on the emulated device; device/peer_builds.c compiles the real ones. */
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,5 +1,5 @@
-/* test_claims.c -- what textbooks claim: how the list is read, what a measurement makes of it, and
- * that every claim that ships is about two configurations that there are. */
+/* test_claims.c -- the claims of textbooks: reading the list, comparing a measurement with a claim,
+ * and every shipped claim naming two valid configurations. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,5 +1,5 @@
-/* test_db.c -- the database: what is stored is what comes back, the best is the best, and no file,
- * however broken or foreign, does worse than one line of explanation. Faults: test_db_faults.c. */
+/* test_db.c -- the database returns what is stored, `best` is the best, and a broken or foreign file
+ * costs one line of explanation. test_db_faults.c injects faults. */
 #define _GNU_SOURCE
 #include "db_fixture.h"
 
@@ -951,7 +951,7 @@ static void test_samples_come_back(void **state) {
   db_close(d);
 }
 
-/* A file of the first version is read as it is, and brought up to date by whoever writes. */
+/* A file of the first version is read as it is, and migrated by the first writer. */
 static void test_a_file_of_the_first_version(void **state) {
   scratch *s = *state;
   db *d;

@@ -1,9 +1,9 @@
 /* test_db_faults.c -- the database when memory, disk, SQL steps or the process itself fail.
  *
- * Three small scenarios: create a database; store and read one row of each kind; read only. Each is
- * run with the first, the second, ... the k-th allocation (file call, SQL step) failing, until k is
- * more than there are. Whatever fails: one line says so, nothing leaks, the file stays sound, and
- * each put that returned 0 is found again.
+ * Three small scenarios: create a database; store and read one row of each kind; read only. Each runs
+ * with the first, the second, ... the k-th allocation (file call, SQL step) failing, until k exceeds
+ * their number. After any failure there is one line that says so, no leak, a sound file, and every row
+ * whose put returned 0.
  */
 #define _GNU_SOURCE
 #include "db_fixture.h"

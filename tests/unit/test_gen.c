@@ -1,4 +1,4 @@
-/* test_gen.c -- the generator's street: template, problem, configuration, source, plan, data.
+/* test_gen.c -- the generator's stages: template, problem, configuration, source, plan, data.
  * `test_gen --update` rewrites the golden sources in tests/unit/golden/; review their diff. */
 #define _GNU_SOURCE
 #include "gen_fixture.h"

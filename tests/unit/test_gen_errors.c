@@ -1,5 +1,4 @@
-/* test_gen_errors.c -- what is wrong with a template is told in one line, with the template's line.
- */
+/* test_gen_errors.c -- an error in a template costs one line, which names the template's line. */
 #define _GNU_SOURCE
 #include "gen_fixture.h"
 #include "random.h"

@@ -1,5 +1,4 @@
-/* test_gen_expr.c -- expressions: what the helpers give, which names are read, and how they look in
- * C. */
+/* test_gen_expr.c -- expressions: values of the helpers, the names that are read, and their C. */
 #define _GNU_SOURCE
 #include "gen_fixture.h"
 #include "random.h"

@@ -1,5 +1,5 @@
-/* test_gen_sandbox.c -- what a template cannot do: reach outside, run for ever, eat all memory, or
- * make a failed allocation more than an error. */
+/* test_gen_sandbox.c -- a template cannot reach outside, run for ever or take all memory, and a failed
+ * allocation is an error and nothing worse. */
 #define _GNU_SOURCE
 #include "gen_fixture.h"
 

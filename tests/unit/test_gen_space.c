@@ -1,4 +1,4 @@
-/* test_gen_space.c -- the enumeration against trying every point, and how fast it is. */
+/* test_gen_space.c -- the enumeration of a space against trying every point. */
 #define _GNU_SOURCE
 #include <math.h>
 

@@ -1,5 +1,4 @@
-/* test_nvrtc_cache -- fixtures/nvrtc_cache.c answers as NVRTC does, from its folder where it can.
- */
+/* test_nvrtc_cache.c -- fixtures/nvrtc_cache.c answers as NVRTC does, from its folder if it can. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdlib.h>

@@ -1,6 +1,5 @@
-/* test_replay.c -- recorded spaces: reading them, whatever state the file is in, and judging
- * strategies on them. The spaces are made here; TUNED_SPACES may name a folder of real ones, which
- * are then tried too. */
+/* test_replay.c -- recorded spaces: reading them, damaged files included, and running strategies on
+ * them. The spaces are made here; TUNED_SPACES may name a folder of real ones to try as well. */
 #define _GNU_SOURCE
 #include "check.h"
 

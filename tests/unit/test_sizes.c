@@ -1,5 +1,5 @@
-/* test_sizes.c -- many problems in one file: what is read, what is refused and where, in which
- * order they come. build/tests/test_sizes */
+/* test_sizes.c -- lists of problems in one file: what is read, what is refused and at which line, and
+ * the order of tuning. */
 #define _GNU_SOURCE
 #include "check.h"
 

@@ -1,4 +1,4 @@
-/* test_spec.c -- T1 files: Python's expressions as Lua, and the spaces that come of them. */
+/* test_spec.c -- T1 files: Python's expressions as Lua, and their spaces. */
 #define _GNU_SOURCE
 #include "check.h"
 

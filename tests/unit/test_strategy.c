@@ -1,5 +1,5 @@
-/* test_strategy.c -- every strategy asks each valid point exactly once, the same way for the same
- * seed; those that learn beat the one that doesn't. */
+/* test_strategy.c -- every strategy proposes each valid point exactly once and repeats itself for the
+ * same seed; strategies that learn beat random sampling. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -263,7 +263,7 @@ static bool learns(const search_strategy *s) {
   return s != &search_exhaustive && s != &search_random && s != &search_lhs;
 }
 
-/* Every strategy searches what nobody could list. */
+/* Every strategy searches a space too large to be listed. */
 static void spaces_that_cannot_be_listed_are_searched(void **state) {
   (void)state;
   bed b;

@@ -1,6 +1,6 @@
-/* test_tune.c -- the tuning loop meets candidates that fail in every way: each costs its own row,
- * the others are measured, and nothing is measured twice. build/tests/test_tune [--device NAME]
- */
+/* test_tune.c -- tuning with candidates that fail in every way: each failure costs one row, the other
+ * candidates are measured, and none is measured twice.
+ *   build/tests/test_tune [--device NAME] */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -167,7 +167,7 @@ static void every_fault_costs_its_own_row(void **state) {
   expect(rows, n, "late", DB_WRONG, "y[999]");
   expect(rows, n, "broken", DB_COMPILE, "nothing");
   assert_true(rows[0].t.status == DB_OK && rows[1].t.status == DB_OK);
-  for (size_t i = 2; i < n; i++) { /* whoever notices first, nobody takes these for right */
+  for (size_t i = 2; i < n; i++) { /* some check rejects each of these */
     assert_true(rows[i].t.status != DB_OK);
     assert_true(rows[i].t.reason && rows[i].t.reason[0]);
   }

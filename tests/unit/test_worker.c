@@ -1,4 +1,4 @@
-/* test_worker.c -- child processes that answer, die, and hang; and the frames between. */
+/* test_worker.c -- child processes that answer, die and hang, and the frames they exchange. */
 #define _GNU_SOURCE
 #include "check.h"
 
