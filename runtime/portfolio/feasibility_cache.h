@@ -22,13 +22,13 @@ typedef struct feasibility_cache feasibility_cache;
 int feasibility_cache_new(gen_template *t, const gen_config *configs, size_t n,
                           const gen_number *limits, size_t n_limits, feasibility_cache **out,
                           err *e);
-void feasibility_cache_free(feasibility_cache *j);
+void feasibility_cache_free(feasibility_cache *fc);
 /* feasibility_cache_bound -- the most memory that it takes, within bounds of its own */
-void feasibility_cache_bound(feasibility_cache *j, size_t nbytes);
+void feasibility_cache_bound(feasibility_cache *fc, size_t nbytes);
 /* feasibility_cache_is_of -- is it for exactly these configurations? */
-bool feasibility_cache_is_of(const feasibility_cache *j, const gen_config *configs, size_t n);
+bool feasibility_cache_is_of(const feasibility_cache *fc, const gen_config *configs, size_t n);
 /* feasibility_cache_problem -- the problem that is asked about from now on */
-void feasibility_cache_problem(feasibility_cache *j, const gen_problem *p);
+void feasibility_cache_problem(feasibility_cache *fc, const gen_problem *p);
 
 typedef struct feasibility { /* one configuration */
   bool fits;                 /* adapted if need be; false: nothing below counts */
@@ -39,10 +39,10 @@ typedef struct feasibility { /* one configuration */
 
 /* feasibility_cache_get -- configuration i; false: only the generator can tell
  *   cost a microsecond or two; a new variant takes 20 more */
-bool feasibility_cache_get(feasibility_cache *j, size_t i, feasibility *out);
+bool feasibility_cache_get(feasibility_cache *fc, size_t i, feasibility *out);
 /* feasibility_cache_get_unchanged -- the same without adapting */
-bool feasibility_cache_get_unchanged(feasibility_cache *j, size_t i, feasibility *out);
+bool feasibility_cache_get_unchanged(feasibility_cache *fc, size_t i, feasibility *out);
 /* feasibility_cache_nbytes -- of memory, about */
-size_t feasibility_cache_nbytes(const feasibility_cache *j);
+size_t feasibility_cache_nbytes(const feasibility_cache *fc);
 
 #endif
