@@ -44,7 +44,7 @@ TEST_SCRIPTS := $(call find_files,tests,test_*.sh)
 # Keeps what NVRTC returned, for all tests (tests/run.sh). The toolkit's headers are looked for beside it.
 NVRTC_CACHE := $(B)/nvrtc/lib/libnvrtc_cache.so
 # What takes longest begins.
-LONGEST := $(addprefix $(B)/tests/,test_sort test_families test_family_sgemm)
+LONGEST := $(addprefix $(B)/tests/,test_families test_family_gemm test_sort) tests/cli/test_export.sh tests/cli/test_install.sh
 TEMPLATES := $(call find_files,templates,*.lua) $(call find_files,templates,*.cu) $(call find_files,templates,*.cuh) \
   templates/digests.txt
 EMBEDDED := $(TEMPLATES) $(call find_files,runtime,*.cu) \
@@ -78,7 +78,7 @@ quickstart: deps
 check: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) all tests
 	@sh tests/layers.sh
-	@B=$(B) sh tests/run.sh $(LONGEST) $(filter-out $(LONGEST),$(TESTS)) $(TEST_SCRIPTS)
+	@B=$(B) sh tests/run.sh $(LONGEST) $(filter-out $(LONGEST),$(TESTS) $(TEST_SCRIPTS))
 
 tests: $(TESTS) $(NVRTC_CACHE) $(B)/tests/cublas_calls $(B)/tests/bench/bench_model
 

@@ -1,5 +1,5 @@
-/* The lazy greedy selection selects what the plain one does: the item that gains most is the
- * next. */
+/* test_greedy_select.c -- the lazy greedy selection selects what the plain one does: the item that
+ * gains most is the next. */
 #include "check.h"
 
 #include <math.h>
