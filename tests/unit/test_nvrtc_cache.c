@@ -81,9 +81,12 @@ static void assert_str(const str *a, const str *b) {
 /* ptxas ends its account of a kernel with the time it took, which differs each time. */
 static void cut_times(str *log) {
   static const char words[] = "Compile time = ";
-  for (char *at = log->p, *end; at && (at = strstr(at, words)); log->n -= end - at) {
-    end = at + strcspn(at, "\n");
+  char *at = log->n ? strstr(log->p, words) : NULL;
+  while (at) {
+    char *end = at + strcspn(at, "\n");
     memmove(at, end, strlen(end) + 1);
+    log->n -= (size_t)(end - at);
+    at = strstr(at, words);
   }
 }
 
