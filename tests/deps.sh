@@ -3,7 +3,7 @@
 # installed, NVIDIA's headers, NVRTC and nvFatbin from PyPI into build/cuda (no GPU and no driver needed).
 set -eu
 
-packages='gcc make pkg-config liblua5.4-dev libsqlite3-dev libxxhash-dev libcmocka-dev zlib1g-dev libjansson-dev cmake'
+packages='gcc make pkg-config liblua5.4-dev libsqlite3-dev sqlite3 libxxhash-dev libcmocka-dev zlib1g-dev libjansson-dev cmake'
 missing=
 for p in $packages; do
   dpkg-query -W -f='${Status}' "$p" 2>/dev/null | grep -q 'ok installed' || missing="$missing $p"

@@ -48,13 +48,13 @@ grep -q "blocks of a million threads" "$folder/out" || complain "no reason in th
 
 # ---- two searches of one problem: both finish, share, and lose nothing
 for i in 1 2; do
-  $autotune saxpy n=20000 --budget 40 --strategy random --json >"$folder/out$i" 2>"$folder/err$i" &
+  $autotune saxpy n=200000 --budget 40 --strategy random --json >"$folder/out$i" 2>"$folder/err$i" &
   eval pid$i=$!
 done
 for i in 1 2; do
   eval wait \$pid$i || complain "search $i of two failed: $(cat "$folder/err$i")"
 done
-stored=$($autotune show saxpy n=20000 --json --top 1000 | wc -l)
+stored=$($autotune show saxpy n=200000 --json --top 1000 | wc -l)
 own1=$(grep -c '"event":"trial"' "$folder/out1") own2=$(grep -c '"event":"trial"' "$folder/out2")
 [ "$stored" -ge 32 ] && [ "$stored" -le 64 ] || complain "two searches of 40 stored $stored ($own1, $own2)"
 [ $((own1 + own2)) -lt 76 ] || complain "two searches of 40 tried $own1 and $own2: they share nothing"

@@ -889,9 +889,11 @@ static void every_device_failure_is_survived(void **state) {
   assert_true(n_failed >= (workspace ? 5 : 3)); /* load, look up, [workspace, its zeros,] launch */
 }
 
+/* Each emulated device reserves addresses in proportion to the host's memory: bounded here. */
 static void contexts_run_out_politely(void **state) {
   fixture *f = *state;
-  const tuned_options o = {.device = device_name, .database = f->db_path};
+  const char *device = strcmp(device_name, "emu") ? device_name : "emu:h200,memory=268435456";
+  const tuned_options o = {.device = device, .database = f->db_path};
   static tuned_context *many[256];
   int n = 0, rc = 0;
   while (n < 256 && !(rc = tuned_open(&many[n], &o, &f->err))) {
