@@ -1,6 +1,6 @@
 /* cuda_faults.c -- cuda.c over the fake driver: contexts of other threads, every failure of every
- * driver call, and the messages. test_cuda.sh builds and runs it with the fake driver in place of the
- * real one. */
+ * driver call, and the messages. test_cuda.sh builds and runs it with the fake driver in place of
+ * the real one. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <pthread.h>
@@ -285,7 +285,7 @@ static void test_messages(void **state) {
   assert_fails(rt_cuda_open(3, &d, &e), &e, ERR_DEVICE, "no GPU 3: this machine has 1");
 }
 
-/* A fault of a kernel is told once by CUDA's name, then by ours. */
+/* A kernel's fault is reported first with CUDA's name, then with ours. */
 static void test_death(void **state) {
   (void)state;
   rt_device *d = open_device();

@@ -1,5 +1,5 @@
-/* test_compile.c -- CUDA text to images; needs NVRTC and no GPU. Without NVRTC only the parser of logs
- * is tested, and the other tests are skipped. */
+/* test_compile.c -- CUDA text to images; needs NVRTC and no GPU. Without NVRTC only the parser of
+ * logs is tested, and the other tests are skipped. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
@@ -96,7 +96,7 @@ static void test_same_bytes(void **state) {
   str_clear(&first);
 }
 
-/* What small kernels do without is there all the same. */
+/* Textures compile although --minimal leaves out their declarations at first. */
 static void test_textures(void **state) {
   bed *b = *state;
   assert_int_equal(compile(b,
@@ -212,7 +212,7 @@ static void test_headers(void **state) {
       0);
 }
 
-/* The loader must say which library was asked for, and nothing may be found by accident. */
+/* The message names the library of AUTOTUNE_NVRTC, and no other is taken. */
 static void test_no_library(void **state) {
   (void)state;
   rt_compiler *c;
@@ -285,7 +285,7 @@ static void test_log_error(void **state) {
   }
 }
 
-/* Logs cut anywhere, as a full disk or a crash leaves them: nothing is read past the end. */
+/* Logs cut off anywhere, as after a full disk or a crash: nothing is read past the end. */
 static void test_log_cut(void **state) {
   bed *b = *state;
   static const char log[] =

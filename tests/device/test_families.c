@@ -1,5 +1,5 @@
-/* test_families.c -- every built-in template: its default, its suggestions and a sample of its space
- * are built and compared with its reference, and the default is valid for any problem.
+/* test_families.c -- every built-in template: its default, its suggestions and a sample of its
+ * space are built and compared with its reference, and the default is valid for any problem.
  *   build/tests/test_families [--device NAME] */
 #define _GNU_SOURCE
 #include "family_fixture.h"

@@ -1,5 +1,5 @@
-/* test_family_gemm.c -- chosen configurations of matrix products: on tensor cores, batched, and with a
- * vector.
+/* test_family_gemm.c -- chosen configurations of matrix products: on tensor cores, batched, and
+ * with a vector.
  *   build/tests/test_family_gemm [--device NAME] */
 #define _GNU_SOURCE
 #include "family_fixture.h"

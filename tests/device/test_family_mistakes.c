@@ -6,7 +6,8 @@
 
 #include "family_fixture.h"
 
-/* How likely a file is meant: FAMILY.lua or FAMILY.cu, then FAMILY_*.cu, then what families include. */
+/* How likely a file is meant: FAMILY.lua or FAMILY.cu, then FAMILY_*.cu, then what families
+ * include. */
 static int rank_of(const char *file, const char *family) {
   const size_t n = strlen(family);
   const char *after = file + n, *dot = strrchr(file, '.');

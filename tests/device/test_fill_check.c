@@ -97,7 +97,7 @@ static void test_uniform(void **state) {
     assert_true(fabs(mean_of((dtype)t, one, &deviation) - middle) < 4);
     fill(b, &m, 2, two);
     assert_memory_not_equal(one, two, sizeof one);
-    m.count = N / 2; /* element i does not depend on how many there are */
+    m.count = N / 2; /* element i does not depend on the count */
     fill(b, &m, 1, two);
     assert_memory_equal(one, two, N / 2 * sizeof *one);
   }
@@ -126,7 +126,7 @@ static void test_constant(void **state) {
   }
 }
 
-/* Each bit is 1 with a probability of 2^-words, and has nothing to do with another. */
+/* Each bit is 1 with a probability of 2^-words, independently of the others. */
 static void test_bits(void **state) {
   bed *b = ready(state);
   static uint64_t bits[N], again[N];
@@ -180,7 +180,7 @@ static bool in_order(dtype t, uint64_t a, uint64_t b) {
                               : a <= b;
 }
 
-/* In order, and spread as uniform numbers are. */
+/* Sorted, and distributed like uniform numbers. */
 static void test_sorted(void **state) {
   bed *b = ready(state);
   static uint64_t bits[N], few[N];
@@ -203,8 +203,8 @@ static void test_sorted(void **state) {
   }
 }
 
-/* The gaps between neighbours are those of uniform numbers, not those of a grid: a third is longer
- * than the mean, give or take. */
+/* The gaps between neighbours are those of uniform numbers, not of a grid: about a third is longer
+ * than the mean. */
 static void test_sorted_gaps(void **state) {
   bed *b = ready(state);
   static uint64_t bits[N];
@@ -220,7 +220,7 @@ static void test_sorted_gaps(void **state) {
   assert_in_range(twice, N * 7 / 100, N * 20 / 100);
 }
 
-/* Keys over the whole range of a type, as sorting wants them: every bit is used. */
+/* Keys over the whole range of a type use every bit. */
 static void test_whole_range(void **state) {
   bed *b = ready(state);
   static uint64_t bits[N];
@@ -302,7 +302,7 @@ static void test_negative(void **state) {
   }
 }
 
-/* Beyond what a double can tell apart. */
+/* Integers that a double cannot distinguish. */
 static void test_large_integers(void **state) {
   bed *b = ready(state);
   rt_finding f = compare_one(b, DTYPE_u64, UINT64_MAX, UINT64_MAX - 3, 1, 0);
@@ -342,7 +342,7 @@ static void test_special_floats(void **state) {
   assert_int_equal(compare_one(b, DTYPE_f32, quiet, other, 0, 0).n, 0);
 }
 
-/* What the reference left poisoned must be left; what it wrote must not be poison. */
+/* Elements that the reference left poisoned must stay so; those it wrote must not be poison. */
 static void test_poison(void **state) {
   bed *b = ready(state);
   const uint32_t poison = 0xffffffff, x[] = {poison, 1, poison, 0x7fc00000},
@@ -356,7 +356,7 @@ static void test_poison(void **state) {
   assert_int_equal(compare(b, v, x, ref).n, 1);
 }
 
-/* Many blocks find their own errors; the sum, the ends and the worst come together. */
+/* Many blocks find errors; count, first, last and worst are combined. */
 static void test_many(void **state) {
   bed *b = ready(state);
   enum { MANY = 100000 };

@@ -78,7 +78,7 @@ static list list_joined(list x, list y) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* What is wrong with y, made of the pairs of x whose tags count from 0; NULL when nothing is. */
+/* The mistake in y, the result for x, whose tags count from 0; NULL: none. */
 static const char *find_mistake(list x, list y) {
   const char *wrong = NULL;
   bool *seen = calloc(x.n + 1, sizeof *seen);
@@ -289,7 +289,7 @@ static void sorts_are_right(void **state) {
   }
 }
 
-/* Few keys in one launch, which cuts them into ranges by a sample. */
+/* Few keys, divided into ranges by a sample in one launch. */
 static const struct {
   size_t most, samples;
   int value;
@@ -309,7 +309,7 @@ static const struct {
 };
 enum { N_RANGES = sizeof RANGES / sizeof *RANGES };
 
-/* Keys all of which are later than those that the sample of merge_samples.cuh has: in one range. */
+/* All keys are larger than those in the sample of merge_samples.cuh: they fall into one range. */
 static list list_misleading(bed *b, size_t n, size_t samples) {
   list l = list_random(b, n, 0, 0);
   for (size_t i = 0; i < n; i++) {
@@ -326,7 +326,7 @@ static list list_misleading(bed *b, size_t n, size_t samples) {
 
 static void assert_sorted(bed *b, const kernel *k, list x, int kind) {
   list y = sorted(b, k, x);
-  if (k->value == 0) { /* keys that tie cannot be told apart: any of the tags will do */
+  if (k->value == 0) { /* equal keys have no values: any of their tags is right */
     qsort(x.p, x.n, sizeof *x.p, by_key_and_tag);
     for (size_t i = 0; i < x.n; i++) {
       x.p[i].tag = y.p[i].tag = (uint32_t)i;
@@ -356,8 +356,8 @@ static void ranges_are_right(void **state) {
   }
 }
 
-/* Nothing merged with a sequence leaves it; whatever makes the parts, the merge is the same; and
- * sorting two parts and merging them is sorting the whole. */
+/* Merging with an empty list changes nothing, two configurations merge alike, and sorting two parts
+ * and merging them equals sorting the whole. */
 static void identities_hold(void **state) {
   bed *b = bed_ready(state);
   kernel one = open_kernel(b, "merge", MERGES[3]), other = open_kernel(b, "merge", MERGES[2]);
@@ -382,7 +382,7 @@ static void identities_hold(void **state) {
   close_kernel(&sort);
 }
 
-/* Keys that are in no order, where a merge asks for it, give a result in none, and no more harm. */
+/* Merging unsorted lists gives an unsorted result and no access out of bounds. */
 static void disorder_stays_inside(void **state) {
   bed *b = bed_ready(state);
   for (size_t c = 0; c < N_MERGES; c++) {

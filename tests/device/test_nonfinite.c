@@ -1,7 +1,7 @@
-/* test_nonfinite.c -- sgemm on infinities, NaNs, denormal numbers and numbers that round to infinity:
+/* test_nonfinite.c -- sgemm on infinities, NaNs, denormals and numbers that round to infinity:
  *   build/tests/test_nonfinite [--device NAME]
- * Tensor cores get operands in parts. The result must be the one of single-precision FMAs: a NaN, an
- * infinity of the same sign, or a number as near to the sum in double. */
+ * Tensor cores get operands in parts. The result must be the one of single-precision FMAs: a NaN,
+ * an infinity of the same sign, or a number as near to the sum in double. */
 #define _GNU_SOURCE
 #include <float.h>
 #include <math.h>
@@ -35,10 +35,10 @@ static void fill_a(float a[M][K]) {
   a[0][3] = INFINITY;
   a[1][3] = INFINITY;
   a[1][400] = -INFINITY;
-  a[2][100] = of_bits(0x7fffffff); /* to round its last bits would make it a number */
-  a[3][100] = of_bits(0xff800001); /* and to cut these off an infinity */
+  a[2][100] = of_bits(0x7fffffff); /* rounding its last bits would make it a number */
+  a[3][100] = of_bits(0xff800001); /* and truncating them an infinity */
   a[4][7] = FLT_MAX;
-  a[5][7] = -0x1.fff002p127f; /* hardly rounds to infinity */
+  a[5][7] = -0x1.fff002p127f; /* just rounds to infinity */
   a[6][0] = a[6][1] = 0x1p127f;
   for (int p = 0; p < K; p++) {
     a[7][p] = 0;
@@ -63,7 +63,7 @@ static void fill_b(float b[N][K]) {
   b[4][3] = 0; /* infinity times 0 */
 }
 
-/* Rows that are contiguous to op(A) or op(B) as memory has it. */
+/* Transposes contiguous rows to the layout of op(A) or op(B) in memory. */
 static float *laid_out(const float *rows, int n, bool along_k) {
   float *x = calloc((size_t)n * K, sizeof *x);
   assert_non_null(x);
@@ -77,7 +77,7 @@ static float *laid_out(const float *rows, int n, bool along_k) {
 
 typedef struct sum {
   double value, size; /* size: of the sum of |a b| */
-  double cut;         /* what parts may lose of numbers below 2^-113: multiples of 2^-136 remain */
+  double cut;         /* loss of parts below 2^-113, of which multiples of 2^-136 remain */
 } sum;
 
 static sum in_double(const float *a, const float *b) {
@@ -96,7 +96,7 @@ static sum in_double(const float *a, const float *b) {
 
 typedef struct variant {
   const char *problem, *config;
-  double unit; /* of rounding of a factor: 0, parts lose nothing */
+  double unit; /* rounding of a factor; 0: parts lose nothing */
 
 } variant;
 
@@ -107,7 +107,7 @@ static bool as_it_should_be(const variant *v, float c, sum s) {
   if (fabs(s.value) >= 0x1p128) { /* of one part, truncated: as large as can be */
     return (isinf(c) || (v->unit > 0 && fabsf(c) == FLT_MAX)) && !signbit(c) == !signbit(s.value);
   }
-  /* the device's atomics take denormal numbers for zeros */
+  /* the device's atomics flush denormal numbers to zero */
   const double least = strstr(v->config, "atomic") ? 0x1p-124 : K * 0x1p-149;
   return fabs(c - s.value) <= (0x1p-22 + v->unit) * s.size + s.cut + least;
 }
@@ -199,7 +199,7 @@ static void parts_by_warps(void **state) {
   }
 }
 
-/* One part: infinities and NaNs are what they are, the largest numbers round to infinity. */
+/* One part: infinities and NaNs keep their values, the largest numbers round to infinity. */
 static void one_part(void **state) {
   check_variant(
       bed_ready(state),

@@ -1,7 +1,8 @@
 /* test_run.c -- candidates launched, checked and timed.
  *   build/tests/test_run [--device NAME]        NAME: emu (the default), 0, cuda:1, ...
- * First on a fake device, where time and results are exact and any call can fail; then real templates
- * on the named device. Both compile the reference, so without NVRTC the tests are skipped. */
+ * First on a fake device, where time and results are exact and any call can fail; then real
+ * templates on the named device. Both compile the reference, so without NVRTC the tests are
+ * skipped. */
 #define _GNU_SOURCE
 #include <stdlib.h>
 #include <unistd.h>
@@ -184,7 +185,7 @@ static void test_good(void **state) {
   assert_true(c.error > 0 && c.error <= 1);
 }
 
-/* Each kind of fault is found, is named, and leaves the next check as it was. */
+/* Each kind of fault is found and named, and does not affect the next check. */
 static void test_faults(void **state) {
   bed *b = ready(state);
   static const struct {
@@ -211,7 +212,7 @@ static void test_faults(void **state) {
   }
 }
 
-/* After a stray write the reference runs again: what it gave may have been hit. */
+/* After a stray write the reference runs again: its results may have been overwritten. */
 static void test_suspicion(void **state) {
   bed *b = ready(state);
   rt_check c;
@@ -266,7 +267,7 @@ static void test_too_large(void **state) {
   assert_non_null(strstr(b->e.message, "free"));
 }
 
-/* As on the emulator: each buffer on its own, to the byte. */
+/* As on the emulator: each buffer has an allocation of its exact size. */
 static void test_separate(void **state) {
   bed *b = ready(state);
   rt_check c;
@@ -296,7 +297,7 @@ static void test_times(void **state) {
   rt_times t;
   OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
   assert_true(near(t.median, 1e-6) && near(t.p25, 1e-6) && near(t.p75, 1e-6));
-  assert_in_range(t.launches, 2500, 2600); /* five batches that agree are enough */
+  assert_in_range(t.launches, 2500, 2600); /* five equal batches suffice */
   assert_int_equal(t.n_batches, 5);
   assert_int_equal(t.ended, RT_ENDED_PRECISE);
   assert_true(t.cold);
@@ -310,8 +311,8 @@ static void noisy(fake *f, void **args) {
   f->clock += 0.4e-3 * (random_unit(&noise_state) - 0.5);
 }
 
-/* The sequential test: as fast as the best is hardly ever given up, a third slower is, and
- * soon; twice as slow always, at the first look. */
+/* The sequential test rarely gives up a candidate as fast as the best, soon gives up one a third
+ * slower, and gives up one twice as slow after the first launch. */
 static void test_sequential(void **state) {
   bed *b = ready(state);
   static const struct {
@@ -364,7 +365,7 @@ static void test_graphs(void **state) {
   b->f.device.ops = &fake_ops;
 }
 
-typedef struct meter { /* 100 W, told in steps of 10 ms of the device's time */
+typedef struct meter { /* 100 W, counted in steps of 10 ms of the device's time */
   fake *f;
   bool broken;
 } meter;
@@ -404,7 +405,7 @@ static void test_watch(void **state) {
   assert_true(seen_by_watch[0] == 2 && seen_by_watch[1] == 1 && seen_by_watch[2] == 1);
 }
 
-/* What is far too slow is not run in every case. */
+/* A candidate that is far too slow does not run in every case. */
 static void test_quick_check(void **state) {
   bed *b = ready(state);
   rt_check c;
@@ -421,7 +422,7 @@ static void test_quick_check(void **state) {
   assert_int_equal(rt_harness_check_quick(b->bench, b->l, 1e-6, &c, &b->e), ERR_WRONG);
 }
 
-/* The launch with this number, counted down, is held up by the host. */
+/* The host holds up the launch at which this count reaches zero. */
 static int held_up;
 static double held_sec;
 static void sometimes_held(fake *f, void **args) {
@@ -439,7 +440,7 @@ static rt_check check_held(bed *b, int which, double sec, uint64_t *launches) {
   return c;
 }
 
-/* A launch that the host held up is no reason to give up; one that is slow itself is. */
+/* A launch that the host held up does not end the check; a slow one does. */
 static void test_held_up_check(void **state) {
   bed *b = ready(state);
   uint64_t all, launches;
@@ -455,7 +456,7 @@ static void test_held_up_check(void **state) {
   b->functions[0].sec = 5e-3; /* both are slow */
   assert_int_equal(check_held(b, 0, 0, &launches).n_cases, 1);
   const uint64_t slow = launches;
-  b->functions[0].sec = 0.2; /* no host holds anything up for so long */
+  b->functions[0].sec = 0.2; /* longer than any host holds a launch up */
   assert_int_equal(check_held(b, 0, 0, &launches).n_cases, 1);
   assert_int_equal(launches, slow - 1);
 }
@@ -512,8 +513,8 @@ static void test_stop(void **state) {
   OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-4}, &t,
                         &b->e));
   assert_true(t.stopped && near(t.median, 1e-3));
-  assert_int_equal(b->f.launches - before, 3); /* the warm-up and two looks */
-  b->functions[0].sec = 1.2e-6;                /* hardly slower: takes some batches to be sure */
+  assert_int_equal(b->f.launches - before, 3); /* the warm-up and two timed launches */
+  b->functions[0].sec = 1.2e-6;                /* slightly slower: takes some batches */
   OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-6}, &t,
                         &b->e));
   assert_true(t.stopped && t.launches > 100);
@@ -555,8 +556,7 @@ static size_t distinct(const witness *w) {
   return n;
 }
 
-/* Every launch has its own buffers while there are fresh ones; twice the L2 lies between two uses.
- */
+/* Launches rotate through the sets of buffers; between two uses of a set lies twice the L2. */
 static void test_rotation(void **state) {
   bed *b = ready(state);
   witness w = {b, 'A', 1e-6, {0}, 0}, hot = w;
@@ -680,7 +680,7 @@ static int launch_overlapping(rt_device *d, rt_function *f, const uint32_t grid[
   return fake_launch(d, f, grid, block, smem, s, args, e);
 }
 
-/* Where the plan says so and the device can; else as ever. */
+/* Stages overlap where the plan says so and the device supports it. */
 static void test_overlap(void **state) {
   (void)state;
   fake f;
@@ -732,7 +732,7 @@ static void test_shared_image(void **state) {
   rt_loaded_free(NULL);
 }
 
-/* What does not fit is refused before it is launched, in words. */
+/* A launch that does not fit is refused with a message. */
 static void test_limits(void **state) {
   (void)state;
   fake f;
@@ -856,7 +856,7 @@ static void road_close(road *r) {
   }
 }
 
-typedef struct trip { /* one problem, and one configuration with its source perhaps spoilt */
+typedef struct trip { /* one problem and one configuration, perhaps with a changed source */
   gen_template *t;
   gen_instance *g;
   arena a;
@@ -967,8 +967,8 @@ static void test_wrong_kernel(void **state) {
   trip_end(&v);
 }
 
-/* One element too far: a canary on a GPU, a finding of its own on the emulator, whose context dies.
- */
+/* A write one element too far changes a canary on a GPU; the emulator reports it and ends the
+ * context. */
 static void test_stray_kernel(void **state) {
   road own = {.name = road_ready(state)->name};
   road *r = &own;

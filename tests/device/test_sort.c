@@ -1,10 +1,9 @@
-/* test_sort.c -- radix_sort and segmented_sort on data of every kind, against a stable comparison sort
- * in C:
+/* test_sort.c -- radix_sort and segmented_sort on data of every kind, against a stable sort in C:
  *   build/tests/test_sort [--device NAME]
  *
- * The family's own reference (test_families) sorts by bits as the kernels do. Here keys are compared as
- * numbers, which shows mistakes in their order, and values are the keys' indices, which shows mistakes
- * in stability. Without NVRTC nothing is tested. */
+ * The family's own reference (test_families) sorts by bits as the kernels do. Here keys are compared
+ * as numbers, which shows mistakes in their order, and values are the keys' indices, which shows
+ * mistakes in stability. Without NVRTC nothing is tested. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
@@ -21,13 +20,13 @@ static bed *ready(void **state) {
 
 /* ---- what is sorted -------------------------------------------------------------------------- */
 
-typedef struct keys { /* with what decides their order */
+typedef struct keys { /* and what decides their order */
   dtype type;
   bool descending;
   int begin, end; /* bits that count; all unless the type is unsigned */
   size_t n;
   uint64_t *at;
-  int32_t *offsets; /* of segments, which are sorted each on its own; NULL: all keys are one */
+  int32_t *offsets; /* of segments, each sorted separately; NULL: one segment */
   size_t n_segments;
 } keys;
 
@@ -138,12 +137,12 @@ typedef struct run { /* one launch: a configuration of a problem, and its arrays
   char *keys, *values;
 } run;
 
-/* config NULL: any that can be built */
+/* config NULL: any that compiles */
 static void open_run(bed *b, run *r, const char *family, const char *problem, const char *config) {
   str words = {0};
   gen_config c = {0};
   r->k = bed_problem_open(b, NULL, family, problem);
-  /* the compiler of machine code fails with some points that are drawn */
+  /* ptxas fails with some of the points drawn */
   const int tries = config || b->d->info.format == RT_PTX ? 1 : 5;
   int rc = 0;
   for (int i = 0; !i || (rc && b->e.code == ERR_COMPILE && i < tries); i++) {
@@ -283,7 +282,7 @@ static void every_algorithm_sorts(void **state) {
   }
 }
 
-/* Enough tiles that some are asked for before they begin; on a GPU as large as are fast. */
+/* Enough tiles that look-back meets some that have not begun; on a GPU as large as fast ones. */
 static void many_tiles_are_sorted(void **state) {
   static const struct {
     size_t n;
@@ -322,7 +321,7 @@ static void many_tiles_are_sorted(void **state) {
   }
 }
 
-/* What fits into a warp's registers in one launch, or into a block's bins, may not in the next. */
+/* A bucket that fits into a warp's registers, or a block's bins, in one launch may not in the next */
 static void uneven_keys_give_way(void **state) {
   static const kind kinds[] = {UNIFORM, FEW, UNIFORM, REVERSED, EQUAL, SPECIAL, OUTLIER};
   static const struct {
@@ -396,7 +395,7 @@ static void only_the_given_bits_count(void **state) {
   }
 }
 
-/* Segments of none, one, a few, some hundred keys and what is left, again and again. */
+/* Segments of random lengths, empty ones among them. */
 static void cut(bed *b, keys *k, size_t n_segments) {
   static const int lengths[] = {0, 1, 3, 7, 31, 32, 33, 90, 256, 257, 700, 2100};
   const int n = (int)k->n;

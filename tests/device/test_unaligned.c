@@ -1,7 +1,7 @@
 /* test_unaligned.c -- buffers that begin anywhere within a vector, x at another offset than y:
  *   build/tests/test_unaligned [--device NAME]
- * Results are compared with a loop. Memory around y must not change; memory around x must not be read
- * (the emulator reports it). */
+ * Results are compared with a loop. Memory around y must not change; memory around x must not be
+ * read (the emulator reports it). */
 #define _GNU_SOURCE
 #include <stdlib.h>
 
