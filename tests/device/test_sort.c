@@ -1,9 +1,9 @@
 /* test_sort.c -- radix_sort and segmented_sort on data of every kind, against a stable sort in C:
  *   build/tests/test_sort [--device NAME]
  *
- * The family's own reference (test_families) sorts by bits as the kernels do. Here keys are compared
- * as numbers, which shows mistakes in their order, and values are the keys' indices, which shows
- * mistakes in stability. Without NVRTC nothing is tested. */
+ * The family's own reference (test_families) sorts by bits, as the kernels do. Here keys are
+ * compared as numbers, which shows mistakes in their order, and values are the keys' indices, which
+ * shows mistakes in stability. Without NVRTC nothing is tested. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
@@ -321,7 +321,7 @@ static void many_tiles_are_sorted(void **state) {
   }
 }
 
-/* A bucket that fits into a warp's registers, or a block's bins, in one launch may not in the next */
+/* A bucket fits into a warp's registers, or a block's bins, in one launch and not in the next. */
 static void uneven_keys_give_way(void **state) {
   static const kind kinds[] = {UNIFORM, FEW, UNIFORM, REVERSED, EQUAL, SPECIAL, OUTLIER};
   static const struct {
