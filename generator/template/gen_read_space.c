@@ -19,6 +19,8 @@ typedef struct places {
     const gen_algorithm *of;
     int64_t i;
   } param[GEN_MAX_PARAMS];
+  const char *order[GEN_MAX_PARAMS];
+  size_t n_order; /* 0: as declared */
 } places;
 
 /* ---- lists of values ------------------------------------------------------------------------- */
@@ -83,7 +85,36 @@ static void read_param(gen_reader *r, gen_param *p, size_t i) {
   gen_declare(r, p->name, GEN_SYMBOL_PARAM, i)->types = gen_is_number(p) ? EXPR_INTEGER : EXPR_TEXT;
 }
 
-/* Those of an algorithm follow those before. */
+/* { "ALG", "BLOCK", ... }: the order of all parameters, where it is not that of their declarations,
+ * those of algorithms behind the template's. */
+static size_t read_order(gen_reader *r, const char **names) {
+  if (!gen_enter(r, "order")) {
+    return 0;
+  }
+  size_t n = gen_bounded_list(r, "order", GEN_MAX_PARAMS);
+  for (size_t i = 0; i < n; i++) {
+    gen_need_at(r, (int64_t)i + 1, "a parameter's name");
+    names[i] = gen_text(r, "a parameter's name");
+    gen_leave(r);
+  }
+  gen_leave(r);
+  return n;
+}
+
+/* Where the parameter here comes. */
+static size_t place_of(gen_reader *r, const places *at) {
+  const char *name = gen_first_name(r, "a parameter's name");
+  size_t i = 0;
+  while (i < at->n_order && strcmp(at->order[i], name) != 0) {
+    i++;
+  }
+  if (at->n_order && (i == at->n_order || at->param[i].of)) {
+    gen_bad(r, at->n_order == i ? "'%s' is not in 'order'" : "there are two things called '%s'",
+            name);
+  }
+  return at->n_order ? i : r->t->pub.n_params;
+}
+
 static void read_params(gen_reader *r, const gen_algorithm *of, gen_param *params, places *at) {
   gen_template *t = &r->t->pub;
   if (!gen_part_enter(r, of, "space")) {
@@ -92,9 +123,10 @@ static void read_params(gen_reader *r, const gen_algorithm *of, gen_param *param
   size_t n = gen_bounded_list(r, "space", GEN_MAX_PARAMS - t->n_params);
   for (size_t i = 0; i < n; i++) {
     gen_need_at(r, (int64_t)i + 1, "a parameter");
-    at->param[t->n_params].of = of;
-    at->param[t->n_params].i = (int64_t)i + 1;
-    read_param(r, &params[t->n_params], t->n_params);
+    const size_t place = place_of(r, at);
+    at->param[place].of = of;
+    at->param[place].i = (int64_t)i + 1;
+    read_param(r, &params[place], place);
     t->n_params++;
     gen_leave(r);
   }
@@ -104,6 +136,7 @@ static void read_params(gen_reader *r, const gen_algorithm *of, gen_param *param
 static void read_space(gen_reader *r, places *at) {
   gen_template *t = &r->t->pub;
   gen_param *params = GEN_MAKE(r, gen_param, GEN_MAX_PARAMS);
+  at->n_order = read_order(r, at->order);
   gen_need(r, "space");
   gen_leave(r);
   t->params = params;
@@ -111,6 +144,10 @@ static void read_space(gen_reader *r, places *at) {
   gen_algorithms_read(r);
   for (size_t i = 0; i < r->t->n_algorithms; i++) {
     read_params(r, &r->t->algorithms[i], params, at);
+  }
+  if (at->n_order && t->n_params != at->n_order) {
+    gen_need(r, "order");
+    gen_bad(r, "'order' has %zu names; there are %zu parameters", at->n_order, t->n_params);
   }
 }
 

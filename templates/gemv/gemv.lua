@@ -182,7 +182,7 @@ return {
 @include "epilogue.cuh"
 
 constexpr bool ALONG_SUM = @{trans == "t"}, SIDEWAYS = false;
-constexpr int LOADS = ROWS, LINES = COLS, VECTORS = 1, XVEC = @{unit == 1 and "VEC" or "1"};
+constexpr int LOADS = ROWS, LOADS_ACROSS = COLS, VECTORS = 1, XVEC = @{unit == 1 and "VEC" or "1"};
 @include "matrix_vectors.cuh"
 
 // BLAS counts backwards from the end where a distance is negative.

@@ -38,7 +38,7 @@ __device__ __forceinline__ void restore(float (&c)[CM][CN], int m, int n, const 
   for (int r = 0; r < CM * CN; r++) finite &= is_finite(c[r / CN][r % CN]);
   if (__all_sync(0xffffffff, finite)) return;
   const position at(threadIdx.x);
-  constexpr bool A_RUNS = @{ta == "t"}, B_RUNS = @{tb == "n"};  // along k
+  constexpr bool A_RUNS = TA == TA_t, B_RUNS = TB == TB_n;  // along k
   A += A_RUNS ? k : k * lda;
   B += B_RUNS ? k : k * ldb;
 #pragma unroll 1

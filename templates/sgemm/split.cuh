@@ -11,6 +11,7 @@
 // the largest numbers have no parts for is nonfinite.cuh's. (Ootomo and Yokota, Recovering single precision
 // accuracy from Tensor Cores while surpassing the FP32 theoretical peak performance, 2022.)
 #pragma once
+#include "floats.cuh"
 
 constexpr bool TRANSPOSED = SWAP == SWAP_yes;
 constexpr int HELD_ROWS = 64 * GROUPS;  // of the held operand per tile, A or (TRANSPOSED) B

@@ -5,6 +5,8 @@
 // themselves, so it may lie in shared memory as it lies in global memory. The other, "shared", is
 // read by the tensor cores from shared memory, where the loading threads put its parts along k.
 // SWAP says which is which: for C itself A is held; for its transpose, op(B)' op(A)', B.
+#pragma once
+#include "floats.cuh"
 
 constexpr int PART_NBYTES = TILE * DEEP * 4;     // of one part of the shared operand
 constexpr int LOADERS = 128;                     // threads
@@ -160,25 +162,25 @@ struct queue {
   char *at;
   int i = 0, round = 0;
   __device__ queue(unsigned long long *barriers, char *shared)
-      : full(shared_address(barriers)), empty(full + 8 * QUEUE) {
+      : full(shared_address(barriers)), empty(full + 8 * TENSOR_STAGES) {
     const unsigned unaligned = shared_address(shared);
     tiles = roundup_1024(unaligned);
     at = shared + (tiles - unaligned);
   }
   __device__ static unsigned roundup_1024(unsigned n) { return (n + 1023) / 1024 * 1024; }
   __device__ void initialize() const {
-    for (int s = 0; s < QUEUE; s++) {
+    for (int s = 0; s < TENSOR_STAGES; s++) {
       mbarrier_init(full + 8 * s, 2 * LOADERS);  // asynchronous copies, and stores
       mbarrier_init(empty + 8 * s, GROUP / 32);  // warps
     }
   }
   __device__ void wait_full() const { mbarrier_wait(full + 8 * i, round); }
   __device__ void wait_empty() const { mbarrier_wait(empty + 8 * i, round ^ 1); }
-  __device__ unsigned held() const { return tiles + i * QUEUE_TILE; }
+  __device__ unsigned held() const { return tiles + i * STAGE_NBYTES; }
   __device__ unsigned shared() const { return held() + HELD_NBYTES; }
-  __device__ char *pointer() const { return at + i * QUEUE_TILE; }
+  __device__ char *pointer() const { return at + i * STAGE_NBYTES; }
   __device__ void next() {
-    if (++i < QUEUE) return;
+    if (++i < TENSOR_STAGES) return;
     i = 0;
     round ^= 1;
   }
@@ -224,7 +226,7 @@ __device__ __forceinline__ void multiply_tiles(queue q, int n, float (&c)[CM][CN
 // end here.
 __device__ __forceinline__ void product(float (&c)[CM][CN], char *shared, operand a, operand b,
                                         long long depth) {
-  __shared__ unsigned long long barriers[2 * QUEUE];
+  __shared__ unsigned long long barriers[2 * TENSOR_STAGES];
   const queue q(barriers, shared);
   const int tiles = (int)((depth + DEEP - 1) / DEEP);
   if (threadIdx.x == 0) q.initialize();

@@ -1,9 +1,10 @@
 // tensor80.cuh -- sgemm on the tensor cores of compute capability 8.0, by warps; split.cuh comes first.
 //
-// Tiles of both operands are copied as they lie in memory, QUEUE deep. A warp multiplies 32 rows of the
+// Tiles of both operands are copied as they lie in memory, TENSOR_STAGES deep. A warp multiplies 32 rows of the
 // held operand by half of a tile's TILE of the other; its threads split what they read. Sums of eight
 // products leave the tensor cores at once, so truncation never grows.
 #pragma once
+#include "floats.cuh"
 
 constexpr int MI = 2, NI = TILE / 16;  // accumulators of a warp, 16 x 8 each
 constexpr int CM = 2 * MI, CN = 2 * NI;
@@ -78,32 +79,32 @@ __device__ __forceinline__ void product(float (&c)[CM][CN], char *memory, operan
   int next = 0, fill = 0, stage = 0;
   const auto copy = [&] {
     if (next++ < tiles) {
-      const unsigned to = shared_address(memory + fill * QUEUE_TILE);
+      const unsigned to = shared_address(memory + fill * STAGE_NBYTES);
       copy_raw<HELD_ROWS, HELD_ALONG_K, THREADS>(held, to);
       copy_raw<TILE, SHARED_ALONG_K, THREADS>(shared, to + HELD_NBYTES);
       held.advance();
       shared.advance();
     }
     cp_async_commit();
-    fill = fill + 1 == QUEUE ? 0 : fill + 1;
+    fill = fill + 1 == TENSOR_STAGES ? 0 : fill + 1;
   };
   // The thread's first elements: rows lane / 4, elements lane % 4 along k.
   const int column = at.shared - lane % 4 * 2 + lane / 4, k = lane % 4;
   const int held_at = HELD_ALONG_K ? at.held * HELD_ROW + k : k * HELD_ROW + at.held;
   const int shared_at = SHARED_ALONG_K ? column * TILE_ROW + k : k * TILE_ROW + column;
 #pragma unroll 1
-  for (int s = 0; s < QUEUE - 1; s++) copy();
+  for (int s = 0; s < TENSOR_STAGES - 1; s++) copy();
 #pragma unroll 1
   for (int t = 0; t < tiles; t++) {
-    cp_async_wait<QUEUE - 2>();
+    cp_async_wait<TENSOR_STAGES - 2>();
     __syncthreads();
     copy();
-    const float *const tile = reinterpret_cast<const float *>(memory + stage * QUEUE_TILE);
+    const float *const tile = reinterpret_cast<const float *>(memory + stage * STAGE_NBYTES);
 #pragma unroll 1
     for (int p = 0; p < DEEP; p += 8) {
       multiply(c, tile + held_at + p * (HELD_ALONG_K ? 1 : HELD_ROW),
                tile + HELD_NBYTES / 4 + shared_at + p * (SHARED_ALONG_K ? 1 : TILE_ROW));
     }
-    stage = stage + 1 == QUEUE ? 0 : stage + 1;
+    stage = stage + 1 == TENSOR_STAGES ? 0 : stage + 1;
   }
 }

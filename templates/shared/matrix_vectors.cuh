@@ -2,7 +2,7 @@
 // matrices one of which is thin.
 //
 // The matrix lies contiguous along the results, or along the sum (ALONG_SUM). A block has LX threads
-// in that direction and BLOCK / LX across. In a step each thread loads LINES x LOADS vectors of VEC
+// in that direction and BLOCK / LX across. In a step each thread loads LOADS_ACROSS x LOADS vectors of VEC
 // elements at once: these bytes under way are what memory bandwidth needs. Results of the block are
 // OUT times VECTORS; the sum is shared by gridDim.y blocks, `most` elements each, at most, and what
 // they found meets by FINISH.
@@ -21,7 +21,7 @@ extern __shared__ __align__(16) unsigned char memory[];
 // ---- a step of a thread ------------------------------------------------------------------------
 
 struct step {
-  elements a[LINES][LOADS];
+  elements a[LOADS_ACROSS][LOADS];
   int along, across;  // its first ones
 
   // What lies beyond the ends is zero; vectors do not cross an edge. The whole block must agree on
@@ -30,7 +30,7 @@ struct step {
   template <bool WHOLE>
   __device__ __forceinline__ void load(const stored *A, long long lda, int along_end, int across_end) {
 #pragma unroll
-    for (int j = 0; j < LINES; j++) {
+    for (int j = 0; j < LOADS_ACROSS; j++) {
       const stored *from = A + (across + j) * lda + along;
 #pragma unroll
       for (int i = 0; i < LOADS; i++) {
@@ -52,7 +52,7 @@ struct vectors {
   int n;
 };
 
-constexpr int TAKEN = ALONG_SUM ? LOADS * VEC : LINES;  // elements of each vector in a step
+constexpr int TAKEN = ALONG_SUM ? LOADS * VEC : LOADS_ACROSS;  // elements of each vector in a step
 
 // Several numbers of shared memory, 16 bytes at a time.
 template <int N>
@@ -115,7 +115,7 @@ struct factors {
       }
     } else {
 #pragma unroll
-      for (int j = 0; j < LINES; j++) across<WHOLE>(s.across + j, f[j]);
+      for (int j = 0; j < LOADS_ACROSS; j++) across<WHOLE>(s.across + j, f[j]);
     }
   }
 
@@ -153,7 +153,7 @@ struct factors {
 
 // ---- sums of a thread --------------------------------------------------------------------------
 
-constexpr int MINE = ALONG_SUM ? LINES : LOADS * VEC;  // results of a thread, per vector
+constexpr int MINE = ALONG_SUM ? LOADS_ACROSS : LOADS * VEC;  // results of a thread, per vector
 using sums = wide[VECTORS][MINE];
 
 __device__ __forceinline__ void multiply(sums &sum, const step &s, const wide (&f)[TAKEN][VECTORS]) {
@@ -194,7 +194,7 @@ __device__ __forceinline__ void put_slots(const sums &sum, wide *slots) {
   for (int v = 0; v < VECTORS; v++) {
 #pragma unroll
     for (int i = 0; i < MINE; i++) {
-      const int o = ALONG_SUM ? threadIdx.x / LX * LINES + i : (i / VEC * LX + lane) * VEC + i % VEC;
+      const int o = ALONG_SUM ? threadIdx.x / LX * LOADS_ACROSS + i : (i / VEC * LX + lane) * VEC + i % VEC;
       slots[(slot * VECTORS + v) * OUT + o] = sum[v][i];
     }
   }
@@ -304,7 +304,7 @@ __device__ __forceinline__ void multiply_vectors(const stored *A, long long lda,
   sums sum = {};
   step now;
   now.along = (ALONG_SUM ? begin : (int)blockIdx.x * OUT) + threadIdx.x % LX * VEC;
-  now.across = (ALONG_SUM ? (int)blockIdx.x * OUT : begin) + threadIdx.x / LX * LINES;
+  now.across = (ALONG_SUM ? (int)blockIdx.x * OUT : begin) + threadIdx.x / LX * LOADS_ACROSS;
   wide f[TAKEN][VECTORS];
   load(now, f, begin);
 @ if X == "shared" then

@@ -8,15 +8,16 @@
  * edges, sums over parts of k, and what becomes of an element last. */
 static void sgemm_on_tensor_cores_is_right(void **state) {
   static const part parts[] = {
-      {"m=256 n=128 k=512 accuracy=fp32", "ALG=tf32x3,EDGE=whole,VEC=4,QUEUE=3"},
+      {"m=256 n=128 k=512 accuracy=fp32", "ALG=tf32x3,EDGE=whole,VEC=4,TENSOR_STAGES=3"},
       {"m=130 n=67 k=1028 ta=t tb=t accuracy=fp32 bias=row act=gelu",
-       "ALG=tf32x3,VEC=1,SWAP=yes,QUEUE=2,PROMOTE=2"},
-      {"m=100 n=72 k=524 tb=t accuracy=fp32", "ALG=tf32x3,GROUPS=1,TILE=64,SWAP=yes,VEC=4,QUEUE=2"},
+       "ALG=tf32x3,VEC=1,SWAP=yes,TENSOR_STAGES=2,PROMOTE=2"},
+      {"m=100 n=72 k=524 tb=t accuracy=fp32",
+       "ALG=tf32x3,GROUPS=1,TILE=64,SWAP=yes,VEC=4,TENSOR_STAGES=2"},
       {"m=130 n=130 k=514 ta=t accuracy=fp32",
-       "ALG=tf32x3,GROUPS=3,TILE=96,VEC=2,QUEUE=2,SPLITK=3,FINISH=two_launch"},
+       "ALG=tf32x3,GROUPS=3,TILE=96,VEC=2,TENSOR_STAGES=2,SPLITK=3,FINISH=two_launch"},
       {"m=130 n=130 k=514 accuracy=fp32",
-       "ALG=tf32x3,TILE=160,VEC=2,SPLITK=2,FINISH=atomic,QUEUE=2"},
-      {"m=256 n=256 k=640 accuracy=tf32", "ALG=tf32,EDGE=whole,VEC=4,QUEUE=4,PROMOTE=8"},
+       "ALG=tf32x3,TILE=160,VEC=2,SPLITK=2,FINISH=atomic,TENSOR_STAGES=2"},
+      {"m=256 n=256 k=640 accuracy=tf32", "ALG=tf32,EDGE=whole,VEC=4,TENSOR_STAGES=4,PROMOTE=8"},
   };
   bed *b = bed_ready(state);
   bed_needs_sm90a(b);
@@ -26,13 +27,13 @@ static void sgemm_on_tensor_cores_is_right(void **state) {
 /* The same of tensor80.cuh. */
 static void sgemm_on_tensor_cores_by_warps_is_right(void **state) {
   static const part parts[] = {
-      {"m=256 n=128 k=512 accuracy=fp32", "ALG=tf32x3_mma,EDGE=whole,VEC=4,QUEUE=3"},
+      {"m=256 n=128 k=512 accuracy=fp32", "ALG=tf32x3_mma,EDGE=whole,VEC=4,TENSOR_STAGES=3"},
       {"m=130 n=67 k=1028 ta=t tb=t accuracy=fp32 bias=row act=gelu",
-       "ALG=tf32x3_mma,VEC=1,SWAP=yes,QUEUE=2"},
+       "ALG=tf32x3_mma,VEC=1,SWAP=yes,TENSOR_STAGES=2"},
       {"m=100 n=72 k=524 tb=t accuracy=fp32",
-       "ALG=tf32x3_mma,GROUPS=1,TILE=64,SWAP=yes,VEC=4,QUEUE=2"},
+       "ALG=tf32x3_mma,GROUPS=1,TILE=64,SWAP=yes,VEC=4,TENSOR_STAGES=2"},
       {"m=130 n=130 k=514 ta=t accuracy=fp32",
-       "ALG=tf32x3_mma,GROUPS=3,TILE=96,VEC=2,QUEUE=2,SPLITK=3,FINISH=last_block"},
+       "ALG=tf32x3_mma,GROUPS=3,TILE=96,VEC=2,TENSOR_STAGES=2,SPLITK=3,FINISH=last_block"},
   };
   bed *b = bed_ready(state);
   bed_needs(b, 80);

@@ -26,11 +26,11 @@ static void sgemm_is_suggested(void **state) {
               {"m=100000 n=3 k=20000", "SWAP=no.VEC=4.VECTORS=4.X=cached"},
               {"m=1 n=500 k=800 ta=t align_a=1", "SWAP=yes.VEC=4.VECTORS=1.X=shared"},
               {"m=1 n=1 k=1", "SWAP=no.VEC=1.VECTORS=1.X=cached"},
-              {"m=3001 n=1801 k=20", "SCHEDULE=strips.STORE=1.PAD=4.PUT=lean"},
-              {"m=3001 n=801 k=200 tb=t", "SCHEDULE=tiles.STORE=1.PAD=0.PUT=lean"}};
+              {"m=3001 n=1801 k=20", "SCHEDULE=stationary_a.STORE=1.PAD=4.WRITEBACK=coalesced"},
+              {"m=3001 n=801 k=200 tb=t", "SCHEDULE=tiles.STORE=1.PAD=0.WRITEBACK=coalesced"}};
   bed *b = *state;
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    if (b->d->info.cc < 80 && strstr(list[i].config, "lean")) {
+    if (b->d->info.cc < 80 && strstr(list[i].config, "coalesced")) {
       continue; /* asynchronous copies */
     }
     bed_kernel s = bed_problem_open(b, NULL, "sgemm", list[i].problem);
@@ -58,9 +58,9 @@ static void sgemm_parts_are_right(void **state) {
   bed *b = bed_ready(state);
   static const char *const configs[] = {
       "BM=32,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES=interleaved,VEC=4,PAD=4,KLANES=8,BK=16,UNROLL=16,"
-      "LOADER=cpasync,STAGES=3,FRAGMENTS=2",
+      "LOADER=cp_async,STAGES=3,FRAGMENTS=2",
       "BM=32,BN=16,TM=2,TN=2,STORE=2,LM=8,VEC=4,PAD=4,KLANES=8,BK=32,SLICEK=4,UNROLL=8,SPLITK=3,"
-      "FINISH=last_block,LOADER=cpasync,STAGES=2",
+      "FINISH=last_block,LOADER=cp_async,STAGES=2",
       "BM=32,BN=32,TM=4,TN=2,STORE=4,LM=4,VEC=4,PAD=4,KLANES=8,BK=16,SPLITK=8,FINISH=two_launch,"
       "STAGES=2",
       "BM=32,BN=32,TM=2,TN=4,STORE=2,LM=8,VEC=4,PAD=4,KLANES=8,BK=8,UNROLL=8,SPLITK=4,FINISH="
@@ -72,19 +72,20 @@ static void sgemm_parts_are_right(void **state) {
 static void sgemm_loading_warps_are_right(void **state) {
   static const part parts[] = {
       {"m=256 n=128 k=72", "BM=256,BN=128,TM=16,TN=8,ORDER=snake,STORE=4,LM=8,LANES=rows,BK=8,EDGE="
-                           "whole,UNROLL=8,VEC=4,PAD=4,LOADER=warps,STAGES=3,KLANES=8"},
+                           "whole,UNROLL=8,VEC=4,PAD=4,LOADER=cp_async_warps,STAGES=3,KLANES=8"},
       {"m=132 n=116 k=76 ta=t",
        "BM=128,BN=128,TM=8,TN=8,ORDER=snake,STORE=4,LM=4,LANES=interleaved,SPLITK=2,FINISH=two_"
-       "launch,VEC=4,PAD=4,LOADER=warps,STAGES=2,KLANES=8"},
+       "launch,VEC=4,PAD=4,LOADER=cp_async_warps,STAGES=2,KLANES=8"},
       {"m=129 n=119 k=74 tb=t", "BM=128,BN=128,TM=8,TN=8,STORE=1,LM=8,LANES=rows,SPLITK=2,FINISH="
-                                "atomic,VEC=1,LOADER=warps,STAGES=2"},
-      {"m=129 n=119 k=74", "BM=128,BN=128,TM=8,TN=8,STORE=1,LM=8,LANES=rows,PUT=lean,VEC=1,PAD=4,"
-                           "LOADER=warps,STAGES=2,KLANES=8"},
+                                "atomic,VEC=1,LOADER=cp_async_warps,STAGES=2"},
+      {"m=129 n=119 k=74",
+       "BM=128,BN=128,TM=8,TN=8,STORE=1,LM=8,LANES=rows,WRITEBACK=coalesced,VEC=1,PAD=4,"
+       "LOADER=cp_async_warps,STAGES=2,KLANES=8"},
       {"m=384 n=128 k=44 tb=t",
        "BM=128,BN=128,TM=16,TN=8,ORDER=columns,STORE=4,LM=4,LANES=rows,EDGE=k,MINBLOCKS=2,VEC=4,"
-       "LOADER=warps,STAGES=3"},
+       "LOADER=cp_async_warps,STAGES=3"},
       {"m=64 n=32 k=44", "BM=32,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES=rows,BK=8,EDGE=k,UNROLL=8,VEC=4,"
-                         "PAD=4,LOADER=cpasync,STAGES=3,KLANES=8"},
+                         "PAD=4,LOADER=cp_async,STAGES=3,KLANES=8"},
   };
   bed *b = bed_ready(state);
   bed_needs_sm90a(b);
@@ -95,39 +96,41 @@ static void sgemm_loading_warps_are_right(void **state) {
  */
 static void sgemm_maps_and_streams_are_right(void **state) {
   static const part parts[] = {
-      {"m=260 n=116 k=76", "LOADER=tensor,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
+      {"m=260 n=116 k=76", "LOADER=tma,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
                            "LANES=rows,BK=8,UNROLL=8,MINBLOCKS=2,VEC=4,STAGES=3"},
       {"m=260 n=116 k=76 tb=t",
-       "LOADER=tensor,PUT=lean,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
+       "LOADER=tma,WRITEBACK=coalesced,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
        "LANES=rows,BK=8,UNROLL=8,MINBLOCKS=2,VEC=4,STAGES=3"},
-      {"m=260 n=116 k=76 ta=t", "LOADER=tensor,SCHEDULE=stream,BM=128,BN=128,TM=8,TN=8,ORDER=snake,"
+      {"m=260 n=116 k=76 ta=t", "LOADER=tma,SCHEDULE=stream_k,BM=128,BN=128,TM=8,TN=8,ORDER=snake,"
                                 "LM=4,LANES=interleaved,BK=16,VEC=4,STAGES=3"},
       {"m=640 n=116 k=76 ta=t tb=t",
-       "LOADER=tensor,SCHEDULE=stream,BM=128,BN=128,TM=8,TN=8,"
+       "LOADER=tma,SCHEDULE=stream_k,BM=128,BN=128,TM=8,TN=8,"
        "ORDER=columns,LM=8,LANES=rows,BK=32,UNROLL=32,VEC=4,STAGES=2"},
-      {"m=259 n=15 k=77 tb=t", "LOADER=tensor,PACK=yes,SCHEDULE=stream,BM=256,BN=16,TM=8,TN=4,LM=8,"
+      {"m=259 n=15 k=77 tb=t", "LOADER=tma,PACK=yes,SCHEDULE=stream_k,BM=256,BN=16,TM=8,TN=4,LM=8,"
                                "LANES=rows,BK=16,MINBLOCKS=2,STAGES=3"},
-      {"m=129 n=119 k=74 ta=t", "LOADER=tensor,PACK=yes,BM=128,BN=128,TM=8,TN=8,ORDER=columns,LM=8,"
+      {"m=129 n=119 k=74 ta=t", "LOADER=tma,PACK=yes,BM=128,BN=128,TM=8,TN=8,ORDER=columns,LM=8,"
                                 "LANES=rows,SPLITK=2,FINISH=atomic,VEC=2,STAGES=2"},
       /* One operand is aligned and stays where it is, along k; the other is packed. */
-      {"m=35 n=260 k=76", "LOADER=tensor,PACK=unaligned,BM=48,BN=128,TM=12,TN=4,LM=4,LANES="
+      {"m=35 n=260 k=76", "LOADER=tma,PACK=unaligned,BM=48,BN=128,TM=12,TN=4,LM=4,LANES="
                           "interleaved,BK=16,MINBLOCKS=2,VEC=1,STAGES=3"},
-      {"m=260 n=67 k=76 ta=t tb=t",
-       "LOADER=tensor,PACK=unaligned,BM=128,BN=64,TM=8,TN=8,LM=8,LANES="
-       "rows,BK=32,UNROLL=32,MINBLOCKS=2,VEC=1,STAGES=2"},
-      {"m=35 n=260 k=76 ta=t", "LOADER=tensor,BM=48,BN=128,TM=12,TN=4,LM=4,LANES=interleaved,BK=16,"
+      {"m=260 n=67 k=76 ta=t tb=t", "LOADER=tma,PACK=unaligned,BM=128,BN=64,TM=8,TN=8,LM=8,LANES="
+                                    "rows,BK=32,UNROLL=32,MINBLOCKS=2,VEC=1,STAGES=2"},
+      {"m=35 n=260 k=76 ta=t", "LOADER=tma,BM=48,BN=128,TM=12,TN=4,LM=4,LANES=interleaved,BK=16,"
                                "MINBLOCKS=2,VEC=4,STAGES=3"},
-      {"m=180 n=20 k=70", "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES="
-                          "interleaved,SLICEK=2,UNROLL=8,VEC=2,PAD=4,STAGES=3"},
-      {"m=300 n=20 k=20", "LOADER=cpasync,SCHEDULE=stream,BM=64,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES="
-                          "interleaved,VEC=4,PAD=4,STAGES=2"},
-      {"m=129 n=119 k=74", "LOADER=register,SCHEDULE=stream,BM=64,BN=128,TM=8,TN=8,LM=4,LANES=rows,"
-                           "PAD=4,STAGES=2"},
+      {"m=180 n=20 k=70",
+       "LOADER=cp_async,SCHEDULE=stream_k,BM=64,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES="
+       "interleaved,SLICEK=2,UNROLL=8,VEC=2,PAD=4,STAGES=3"},
+      {"m=300 n=20 k=20",
+       "LOADER=cp_async,SCHEDULE=stream_k,BM=64,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES="
+       "interleaved,VEC=4,PAD=4,STAGES=2"},
+      {"m=129 n=119 k=74",
+       "LOADER=register,SCHEDULE=stream_k,BM=64,BN=128,TM=8,TN=8,LM=4,LANES=rows,"
+       "PAD=4,STAGES=2"},
       {"m=260 n=116 k=76 tb=t",
-       "LOADER=warps,SCHEDULE=stream,BM=128,BN=128,TM=8,TN=8,ORDER=snake,STORE=4,LM=4,LANES=rows,"
+       "LOADER=cp_async_warps,SCHEDULE=stream_k,BM=128,BN=128,TM=8,TN=8,ORDER=snake,STORE=4,LM=4,LANES=rows,"
        "BK=8,UNROLL=8,VEC=4,STAGES=3"},
       {"m=260 n=116 k=76",
-       "LOADER=tensor,PACK=yes,SCHEDULE=stream,BM=128,BN=128,TM=8,TN=8,ORDER=snake,STORE=4,LM=4,"
+       "LOADER=tma,PACK=yes,SCHEDULE=stream_k,BM=128,BN=128,TM=8,TN=8,ORDER=snake,STORE=4,LM=4,"
        "LANES=interleaved,BK=16,VEC=4,STAGES=3"},
   };
   bed *b = bed_ready(state);
@@ -138,25 +141,29 @@ static void sgemm_maps_and_streams_are_right(void **state) {
 /* C in whole sectors where its rows are not aligned, incomplete tiles along k, strips of A. */
 static void sgemm_writes_lean_and_in_strips(void **state) {
   static const part parts[] = {
-      {"m=131 n=70 k=19", "LOADER=cpasync,PUT=lean,HEAD=exact,BM=64,BN=64,TM=4,TN=8,LM=16,LANES="
-                          "interleaved,BK=8,UNROLL=8,PAD=4,STAGES=3,KLANES=8,FRAGMENTS=2"},
-      {"m=134 n=70 k=37 ta=t tb=t", "PUT=lean,HEAD=exact,BM=64,BN=64,TM=8,TN=4,STORE=2,LM=8,LANES="
-                                    "interleaved,BK=16,PAD=4,STAGES=2,KLANES=8"},
+      {"m=131 n=70 k=19",
+       "LOADER=cp_async,WRITEBACK=coalesced,K_TAIL=exact,BM=64,BN=64,TM=4,TN=8,LM=16,LANES="
+       "interleaved,BK=8,UNROLL=8,PAD=4,STAGES=3,KLANES=8,FRAGMENTS=2"},
+      {"m=134 n=70 k=37 ta=t tb=t",
+       "WRITEBACK=coalesced,K_TAIL=exact,BM=64,BN=64,TM=8,TN=4,STORE=2,LM=8,LANES="
+       "interleaved,BK=16,PAD=4,STAGES=2,KLANES=8"},
       {"m=132 n=40 k=200 tb=t align=1 align_a=4 align_b=4",
-       "LOADER=cpasync,PUT=lean,BM=128,BN=32,TM=4,TN=8,LM=32,LANES=rows,BK=16,SPLITK=2,FINISH=two_"
+       "LOADER=cp_async,WRITEBACK=coalesced,BM=128,BN=32,TM=4,TN=8,LM=32,LANES=rows,BK=16,SPLITK=2,FINISH=two_"
        "launch,STAGES=2"},
-      {"m=67 n=70 k=200 bias=row act=relu", "PUT=lean,BM=64,BN=64,TM=8,TN=8,LM=4,LANES=rows,PAD=4,"
-                                            "SPLITK=2,STAGES=2"},
-      {"m=259 n=119 k=74", "SCHEDULE=stream,PUT=lean,BM=64,BN=128,TM=8,TN=8,LM=8,LANES=rows,PAD=4,"
-                           "STAGES=2"},
+      {"m=67 n=70 k=200 bias=row act=relu",
+       "WRITEBACK=coalesced,BM=64,BN=64,TM=8,TN=8,LM=4,LANES=rows,PAD=4,"
+       "SPLITK=2,STAGES=2"},
+      {"m=259 n=119 k=74",
+       "SCHEDULE=stream_k,WRITEBACK=coalesced,BM=64,BN=128,TM=8,TN=8,LM=8,LANES=rows,PAD=4,"
+       "STAGES=2"},
       {"m=131 n=150 k=19 bias=row scale=column",
-       "SCHEDULE=strips,LOADER=cpasync,PUT=lean,BM=64,BN=64,TM=4,TN=8,LM=16,LANES=interleaved,BK=8,"
+       "SCHEDULE=stationary_a,LOADER=cp_async,WRITEBACK=coalesced,BM=64,BN=64,TM=4,TN=8,LM=16,LANES=interleaved,BK=8,"
        "UNROLL=4,PAD=4,STAGES=2,KLANES=8"},
       {"m=134 n=150 k=37 ta=t tb=t",
-       "SCHEDULE=strips,LOADER=cpasync,PUT=lean,BM=64,BN=64,TM=8,TN=8,STORE=2,LM=8,LANES=rows,BK="
+       "SCHEDULE=stationary_a,LOADER=cp_async,WRITEBACK=coalesced,BM=64,BN=64,TM=8,TN=8,STORE=2,LM=8,LANES=rows,BK="
        "16,UNROLL=8,PAD=4,STAGES=2,KLANES=16,MINBLOCKS=2"},
       {"m=132 n=148 k=16 tb=t",
-       "SCHEDULE=strips,LOADER=cpasync,PUT=lean,BM=64,BN=64,TM=8,TN=4,STORE=4"
+       "SCHEDULE=stationary_a,LOADER=cp_async,WRITEBACK=coalesced,BM=64,BN=64,TM=8,TN=4,STORE=4"
        ",LM=8,LANES=interleaved,BK=8,UNROLL=8,VEC=4,STAGES=2"},
   };
   bed *b = bed_ready(state);
@@ -164,11 +171,11 @@ static void sgemm_writes_lean_and_in_strips(void **state) {
   CHECK_PARTS(b, "sgemm", 2, parts); /* so that blocks have several tiles */
 }
 
-/* Of a last wave with fewer tiles along k than blocks, some blocks would have no part, and the
+/* Of a last wave with needs a tile along k for each block than blocks, some blocks would have no part, and the
  * others would wait for them to arrive. */
 static void sgemm_streams_have_parts_for_all(void **state) {
   static const char config[] =
-      "SCHEDULE=stream,BM=32,BN=32,TM=4,TN=4,STORE=1,LM=8,LANES=rows,PAD=4,"
+      "SCHEDULE=stream_k,BM=32,BN=32,TM=4,TN=4,STORE=1,LM=8,LANES=rows,PAD=4,"
       "MINBLOCKS=2,STAGES=2";
   bed *b = bed_ready(state);
   const int64_t sms = set_sms(b, 3); /* six blocks at a time */
@@ -179,7 +186,7 @@ static void sgemm_streams_have_parts_for_all(void **state) {
     gen_config c;
     assert_ok(gen_config_parse(s.t, config, &c, &b->e), &b->e);
     if (k == 80) {
-      assert_fails(gen_config_check(s.g, &c, &b->e), &b->e, ERR_USAGE, "fewer tiles along k");
+      assert_fails(gen_config_check(s.g, &c, &b->e), &b->e, ERR_USAGE, "needs a tile along k for each block");
     } else {
       assert_ok(gen_config_check(s.g, &c, &b->e), &b->e);
     }
@@ -195,28 +202,28 @@ static void sgemm_streams_have_parts_for_all(void **state) {
 static void sgemm_of_vectors_is_right(void **state) {
   static const part parts[] = {
       {"m=300 n=1 k=260",
-       "ALG=gemv,VEC=4,VECTORS=1,BLOCK=64,LX=16,LOADS=2,LINES=4,BLOCKS=1,AHEAD=1"},
+       "ALG=gemv,VEC=4,VECTORS=1,BLOCK=64,LX=16,LOADS=2,LOADS_ACROSS=4,BLOCKS=1,AHEAD=1"},
       {"m=301 n=3 k=270 tb=t",
-       "ALG=gemv,VEC=1,VECTORS=4,BLOCK=128,LX=32,LOADS=1,LINES=2,BLOCKS=4,X=shared,"
+       "ALG=gemv,VEC=1,VECTORS=4,BLOCK=128,LX=32,LOADS=1,LOADS_ACROSS=2,BLOCKS=4,X=shared,"
        "FINISH=atomic"},
       {"m=300 n=7 k=260 bias=column act=relu",
-       "ALG=gemv,VEC=4,VECTORS=8,BLOCK=256,LX=16,LOADS=1,LINES=2,BLOCKS=4,X=shared,LOAD=plain"},
+       "ALG=gemv,VEC=4,VECTORS=8,BLOCK=256,LX=16,LOADS=1,LOADS_ACROSS=2,BLOCKS=4,X=shared,LOAD=plain"},
       {"m=64 n=5 k=300 tb=t",
-       "ALG=gemv,VEC=4,VECTORS=8,BLOCK=64,LX=16,LOADS=1,LINES=1,BLOCKS=4,AHEAD=1"},
+       "ALG=gemv,VEC=4,VECTORS=8,BLOCK=64,LX=16,LOADS=1,LOADS_ACROSS=1,BLOCKS=4,AHEAD=1"},
       {"m=130 n=2 k=1030 ta=t",
-       "ALG=gemv,VEC=2,VECTORS=2,BLOCK=128,LX=64,LOADS=2,LINES=4,BLOCKS=1"},
+       "ALG=gemv,VEC=2,VECTORS=2,BLOCK=128,LX=64,LOADS=2,LOADS_ACROSS=4,BLOCKS=1"},
       {"m=130 n=6 k=1032 ta=t tb=t scale=row",
-       "ALG=gemv,VEC=4,VECTORS=8,BLOCK=64,LX=8,LOADS=1,LINES=2,BLOCKS=3,AHEAD=1,X=shared"},
+       "ALG=gemv,VEC=4,VECTORS=8,BLOCK=64,LX=8,LOADS=1,LOADS_ACROSS=2,BLOCKS=3,AHEAD=1,X=shared"},
       {"m=1 n=99 k=1500 ta=t align_a=1",
-       "ALG=gemv,SWAP=yes,VEC=4,VECTORS=1,BLOCK=128,LX=128,LOADS=1,LINES=2,"
+       "ALG=gemv,SWAP=yes,VEC=4,VECTORS=1,BLOCK=128,LX=128,LOADS=1,LOADS_ACROSS=2,"
        "BLOCKS=1,X=shared"},
       {"m=1 n=299 k=1500",
-       "ALG=gemv,SWAP=yes,VEC=4,VECTORS=1,BLOCK=128,LX=128,LOADS=1,LINES=2,BLOCKS=1,"
+       "ALG=gemv,SWAP=yes,VEC=4,VECTORS=1,BLOCK=128,LX=128,LOADS=1,LOADS_ACROSS=2,BLOCKS=1,"
        "AHEAD=1"},
       {"m=3 n=300 k=257 ta=t tb=t bias=row",
-       "ALG=gemv,SWAP=yes,VEC=4,VECTORS=4,BLOCK=64,LX=32,LOADS=1,LINES=2,BLOCKS=4,X=shared"},
+       "ALG=gemv,SWAP=yes,VEC=4,VECTORS=4,BLOCK=64,LX=32,LOADS=1,LOADS_ACROSS=2,BLOCKS=4,X=shared"},
       {"m=2 n=30 k=1000 ta=t",
-       "ALG=gemv,SWAP=yes,VEC=4,VECTORS=2,BLOCK=64,LX=32,LOADS=1,LINES=2,BLOCKS=4,"
+       "ALG=gemv,SWAP=yes,VEC=4,VECTORS=2,BLOCK=64,LX=32,LOADS=1,LOADS_ACROSS=2,BLOCKS=4,"
        "FINISH=atomic,LOAD=plain"},
   };
   CHECK_PARTS(bed_ready(state), "sgemm", 8, parts); /* so that not every k is split */

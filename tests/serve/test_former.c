@@ -74,6 +74,38 @@ static void shipped_results_are_of_known_texts(void **state) {
   arena_clear(&a);
 }
 
+static void former_names_are_read(void **state) {
+  (void)state;
+  gen_template *t;
+  gen_config c;
+  err e = {0};
+  str text = {0};
+  assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
+  assert_ok(gen_config_parse(t,
+                             "ALG=tf32,QUEUE=4,LOADER=tensor,SCHEDULE=strips,PUT=lean,HEAD=exact,"
+                             "LINES=8,STAGES=2",
+                             &c, &e),
+            &e);
+  gen_config_text(t, &c, &text);
+  static const char *const present[] = {"ALG=tf32,",
+                                        "TENSOR_STAGES=4,",
+                                        "LOADER=tma,",
+                                        "SCHEDULE=stationary_a,",
+                                        "WRITEBACK=coalesced,",
+                                        "K_TAIL=exact,",
+                                        "LOADS_ACROSS=8,",
+                                        "STAGES=2,"};
+  for (size_t i = 0; i < sizeof present / sizeof *present; i++) {
+    assert_non_null(strstr(str_text(&text), present[i]));
+  }
+  assert_fails(gen_config_parse(t, "LOADER=tensors", &c, &e), &e, ERR_USAGE,
+               "LOADER=tensors: LOADER is one of register, cp_async");
+  assert_fails(gen_config_parse(t, "QUEUES=4", &c, &e), &e, ERR_USAGE,
+               "unknown parameter 'QUEUES'");
+  str_clear(&text);
+  gen_close(t);
+}
+
 /* ---- databases ------------------------------------------------------------------------------- */
 
 static const char *former_of_saxpy(arena *a) {
@@ -168,6 +200,7 @@ int main(int argc, char **argv) {
   const struct CMUnitTest tests[] = {
       cmocka_unit_test(the_table_is_up_to_date),
       cmocka_unit_test(shipped_results_are_of_known_texts),
+      cmocka_unit_test(former_names_are_read),
       WITH_CONTEXT(a_read_only_database_of_before_is_served),
       WITH_CONTEXT(new_results_come_first),
       WITH_CONTEXT(a_writer_moves_the_rows),

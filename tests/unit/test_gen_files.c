@@ -282,6 +282,22 @@ static void wrong(const char *what, const char *with, const char *message, int l
   str_clear(&text);
 }
 
+/* An explicit order holds for configurations' texts, too. */
+static void parameters_have_an_order(void **state) {
+  (void)state;
+  str text = {0};
+  const char *at = strstr(algorithms, "  default = { ALG");
+  str_addf(&text, "%.*s  order = { 'ALG', 'DEPTH', 'WIDTH', 'BLOCK', 'ITEMS' },\n%s",
+           (int)(at - algorithms), algorithms, at);
+  write_file("mini/mini.lua", str_text(&text));
+  street s = street_of_mini("");
+  str_reset(&text);
+  gen_config_text(s.t, &s.c, &text);
+  assert_string_equal(str_text(&text), "ALG=a,DEPTH=1,WIDTH=2,BLOCK=64,ITEMS=1");
+  street_close(&s);
+  str_clear(&text);
+}
+
 static void wrong_algorithms_are_explained(void **state) {
   (void)state;
   wrong("b = B, c = B", "b = B", "'c' is missing here", 15);
@@ -291,6 +307,10 @@ static void wrong_algorithms_are_explained(void **state) {
   wrong("default = { ITEMS = 1 }", "brief = ''", "'default' is missing here", 15);
   wrong("'ITEMS * THREADS'", "'STEP * THREADS * TILE'", "TILE", 18);
   wrong("'BLOCK * 2'", "'STEP * 2'", "STEP", 12);
+  wrong("  default = { ALG", "order = { 'ALG' }, default = { ALG", "'BLOCK' is not in 'order'", 11);
+  wrong("  default = { ALG",
+        "order = { 'ALG', 'BLOCK', 'ITEMS', 'WIDTH', 'DEPTH', 'MORE' }, default = { ALG",
+        "'order' has 6 names; there are 5 parameters", 14);
 }
 
 int main(void) {
@@ -303,6 +323,7 @@ int main(void) {
       cmocka_unit_test(algorithms_have_spaces_of_their_own),
       cmocka_unit_test(algorithms_have_sources_of_their_own),
       cmocka_unit_test(algorithms_have_stages_of_their_own),
+      cmocka_unit_test(parameters_have_an_order),
       cmocka_unit_test(wrong_algorithms_are_explained),
   };
   return cmocka_run_group_tests(tests, make_folders, folder_remove);
