@@ -85,7 +85,7 @@ static const struct {
   const char *family, *problem, *right, *wrong, *place;
 } mistakes[] = {
     /* the tolerance has no room for a product or an element left out */
-    {"sgemm", "m=20 n=20 k=50", "alpha == 0 ? 0 : k;", "alpha == 0 || k == 0 ? 0 : k - 1;", "C["},
+    {"sgemm", "m=20 n=20 k=50", "B += zero;", "B += zero, k -= k > 0;", "C["},
     {"reduce", "n=1000", "if (i + c * BLOCK < vectors)", "if (i + c * BLOCK + 1 < vectors)", "y["},
     {"scan", "n=3000", "combine(warp > 0 ? before", "combine(warp > 1 ? before", "y["},
     {"segmented_reduce", "n=1000 segments=30",
