@@ -1,10 +1,10 @@
 -- gemm_batched: C = alpha op(A) op(B) + beta C for each of many small matrices, column-major.
 --
--- PM x PN threads compute a matrix of C, each TM x TN elements of it in registers; a block has a
--- GROUP of matrices at a time. Small matrices are a matter of memory bandwidth: with ALG shared a
--- block copies its group's A and B to shared memory as one run of vectors, whatever the size of a
--- matrix is (where matrices lie packed), and STAGES deep; with ALG direct threads read them in place.
--- The sizes are constants of the text (EXACT), so that loops unroll and divisions are products.
+-- PM x PN threads compute a matrix of C, each TM x TN elements of it in registers; a block computes GROUP matrices
+-- at a time. Small matrices are limited by memory bandwidth: with ALG=shared a block copies A and B of its group to
+-- shared memory as one run of vectors, whatever the size of a matrix is (if matrices are packed), STAGES deep; with
+-- ALG=direct threads read them in place. With EXACT=1 the sizes are constants of the kernel, so that loops unroll and
+-- divisions become multiplications.
 
 -- Expressions that several places use.
 local NBYTES = "sel(dtype == 'f64', 8, 4)"
@@ -27,6 +27,93 @@ local function count(ld, step, rows, cols)
   return "sel(batch * " .. rows .. " * " .. cols .. " == 0, 0, (batch - 1) * " .. step .. " + ("
     .. cols .. " - 1) * " .. ld .. " + " .. rows .. ")"
 end
+
+local SMEM_OF_BLOCK = { "the shared memory exceeds that of a block", "SMEM <= dev_smem_block" }
+local SMEM_OF_BLOCKS = { "BLOCKS blocks exceed the shared memory of a multiprocessor",
+  "BLOCKS <= 1 or BLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm" }
+local SUMS = "sel(STORE == 'shared', GROUP * m * n, 0)" -- elements of C in shared memory
+
+local DIRECT = {
+  space = {
+    { "EXACT", { 1, 0 }, "1: the sizes are constants of the kernel" },
+  },
+  derive = {
+    { "SMEM", "WIDTH * " .. SUMS },
+  },
+  require = {
+    { "m=0 and n=0 need PM=16, PN=16 and GROUP=1",
+      "m > 0 and n > 0 or PM == 16 and PN == 16 and GROUP == 1" },
+    { "A or B is not aligned to KV elements along k",
+      "KV == 1 or (not A_ALONG_K or KV <= min(align, pow2div(k, 4))) "
+        .. "and (not B_ALONG_K or KV <= min(align, pow2div(k, 4)))" },
+    { "a loop of at most 32 steps has to be unrolled completely unless PM * PN == 256",
+      "k > 32 or UNROLL >= k or PM * PN == 256" },
+    SMEM_OF_BLOCK,
+    SMEM_OF_BLOCKS,
+  },
+  default = { EXACT = 1 },
+  source = "gemm_batched_direct.cu",
+}
+
+local SHARED = {
+  space = {
+    { "SLICE", { 0, 8, 16, 32 }, "elements along k in shared memory at a time; 0: all" },
+    { "VEC", { 1, 2, 4 }, "elements per copy to shared memory" },
+    { "LOADER", { "register", "cp_async" }, "copies through registers, or asynchronous ones" },
+    { "STAGES", { 1, 2, 3 }, "groups or slices in shared memory" },
+    { "PAD", { 0, 1, 2, 4 }, "elements between columns in shared memory that threads read along k" },
+    { "SKEW", { 0, 4, 8 }, "elements between matrices in shared memory" },
+  },
+  derive = {
+    -- A matrix in shared memory, or its slice along k: columns, and all of it.
+    { "A_HIGH", "max(1, sel(A_ALONG_K, DEPTH, m))" },
+    { "B_HIGH", "max(1, sel(B_ALONG_K, DEPTH, n))" },
+    { "A_LD", "A_HIGH + sel(A_ALONG_K, PAD, 0)" },
+    { "B_LD", "B_HIGH + sel(B_ALONG_K, PAD, 0)" },
+    { "A_SIZE", "A_LD * sel(A_ALONG_K, m, DEPTH) + SKEW" },
+    { "B_SIZE", "B_LD * sel(B_ALONG_K, n, DEPTH) + SKEW" },
+    { "B_AT", "roundup(GROUP * A_SIZE, 4)" }, -- where B starts in a stage
+    { "STAGE", "B_AT + roundup(GROUP * B_SIZE, 4)" },
+    { "SMEM", "WIDTH * (STAGES * STAGE + " .. SUMS .. ")" },
+  },
+  require = {
+    { "ALG=shared needs m > 0 and n > 0", "m > 0 and n > 0" },
+    { "SLICE needs a k that is a larger multiple of it, and m * n >= 1600",
+      "SLICE == 0 or k % SLICE == 0 and k > SLICE and m * n >= 1600" },
+    { "columns or matrices in shared memory are not aligned to KV elements",
+      "(not A_ALONG_K or A_LD % KV == 0 and A_SIZE % KV == 0) "
+        .. "and (not B_ALONG_K or B_LD % KV == 0 and B_SIZE % KV == 0)" },
+    { "A in shared memory is not aligned to a thread's vectors of rows", "A_SIZE % MV == 0" },
+    { "B in shared memory is not aligned to a thread's vectors of columns", "B_SIZE % NV == 0" },
+    { "PAD > 0 needs A or B contiguous along k", "A_ALONG_K or B_ALONG_K or PAD == 0" },
+    { "PAD avoids bank conflicts only if it equals KV and k (or SLICE) is a multiple of 2 * KV",
+      "PAD == 0 or PAD == KV and DEPTH % (2 * KV) == 0" },
+    { "a loop of at most 32 steps has to be unrolled completely", "DEPTH > 32 or UNROLL >= DEPTH" },
+    { "VEC elements exceed align or 16 bytes", "VEC <= align and VEC * WIDTH <= 16" },
+    { "GROUP matrices are not a multiple of VEC elements",
+      "layout ~= 'packed' or SLICE > 0 or GROUP * m * k % VEC == 0 and GROUP * k * n % VEC == 0" },
+    { "VEC does not divide the columns of A and B or their slices",
+      "layout == 'packed' and SLICE == 0 or VEC <= pow2div(" .. A_ROWS .. ", 4) and VEC <= "
+        .. "pow2div(" .. B_ROWS .. ", 4) and VEC <= pow2div(A_HIGH, 4) and VEC <= pow2div(B_HIGH, 4)" },
+    { "VEC does not divide PAD and the columns in shared memory",
+      "PAD == 0 or VEC == 1 or PAD % VEC == 0 and (not A_ALONG_K or DEPTH % VEC == 0) "
+        .. "and (not B_ALONG_K or DEPTH % VEC == 0)" },
+    { "VEC does not divide the matrices in shared memory, which PAD or SKEW separates",
+      "SKEW == 0 and PAD == 0 or VEC == 1 or m * DEPTH % VEC == 0 and DEPTH * n % VEC == 0" },
+    { "SKEW needs GROUP > 1 and PM * PN < 32", "SKEW == 0 or GROUP > 1 and THREADS < 32" },
+    { "VEC is less than half of what the alignment allows",
+      "PAD == 1 or GROUP % 4 > 0 or VEC * 2 >= min(align, 16 // WIDTH, "
+        .. "sel(layout == 'packed', 4, min(pow2div(" .. A_ROWS .. ", 4), pow2div(" .. B_ROWS
+        .. ", 4))))" },
+    { "LOADER=cp_async needs compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
+    { "STAGES > 1 needs LOADER=cp_async, and BLOCKS > 0 or SLICE > 0",
+      "STAGES == 1 or LOADER == 'cp_async' and (BLOCKS > 0 or SLICE > 0)" },
+    SMEM_OF_BLOCK,
+    SMEM_OF_BLOCKS,
+  },
+  default = { SLICE = 0, VEC = 1, LOADER = "register", STAGES = 1, PAD = 0, SKEW = 0 },
+  source = "gemm_batched_shared.cu",
+}
 
 return {
   name = "gemm_batched",
@@ -107,27 +194,23 @@ return {
   },
 
   space = {
+    { "ALG", { "shared", "direct" }, "how A and B are read: by way of shared memory, or in place" },
     { "PM", THREADS, "threads along the rows of a matrix of C" },
-    { "PN", THREADS, "and along its columns" },
+    { "PN", THREADS, "threads along its columns" },
     { "GROUP", { 1, 2, 3, 4, 5, 6, 8, 10, 12, 16, 20, 24, 32, 48, 64, 96, 128, 256 },
-      "matrices of a block at a time" },
-    { "ALG", { "shared", "direct" }, "A and B by way of shared memory, or in place" },
-    { "EXACT", { 1, 0 }, "sizes are constants of the text" },
+      "matrices that a block computes at a time" },
     { "KV", { 1, 2, 4 }, "steps along k at a time" },
-    { "SLICE", { 0, 8, 16, 32 }, "elements along k in shared memory at a time; 0: all" },
     { "UNROLL", { 4, 8, 16, 32 }, "steps along k unrolled" },
     { "BLOCKS", { 0, 1, 2, 4, 8 },
-      "blocks per multiprocessor that go on to further groups; 0: a block per group" },
-    { "VEC", { 1, 2, 4 }, "elements per copy to shared memory" },
-    { "LOADER", { "register", "cpasync" }, "to shared memory: through registers or not" },
-    { "STAGES", { 1, 2, 3 }, "groups in shared memory" },
-    { "PAD", { 0, 1, 2, 4 }, "elements between columns in shared memory that threads read along k" },
-    { "SKEW", { 0, 4, 8 }, "elements between matrices there" },
-    { "STORE", { "direct", "shared" }, "C from registers, or by way of shared memory" },
+      "persistent blocks per multiprocessor, which loop over groups; 0: a block per group" },
+    { "STORE", { "direct", "shared" }, "how C is written: from registers, or by way of shared memory" },
   },
 
   derive = {
     { "WIDTH", NBYTES },
+    { "EXACT_M", "sel(EXACT == 1, max(1, m), 0)" },
+    { "EXACT_N", "sel(EXACT == 1, max(1, n), 0)" },
+    { "EXACT_K", "sel(EXACT == 1, k, 0)" },
     { "TM", "ceildiv(max(1, m), PM)" },
     { "TN", "ceildiv(max(1, n), PN)" },
     { "THREADS", "PM * PN" }, -- of a matrix
@@ -137,93 +220,44 @@ return {
     -- Neighbouring rows or columns of a thread that are neighbours in memory.
     { "MV", "sel(A_ALONG_K, 1, min(pow2div(TM, 4), pow2div(m, 4), align, 16 // WIDTH))" },
     { "NV", "sel(B_ALONG_K, 1, min(pow2div(TN, 4), pow2div(n, 4), align, 16 // WIDTH))" },
-    -- A matrix in shared memory, or its slice along k: columns, and all of it.
-    { "DEPTH", "sel(SLICE == 0, k, SLICE)" },
-    { "A_HIGH", "max(1, sel(A_ALONG_K, DEPTH, m))" },
-    { "B_HIGH", "max(1, sel(B_ALONG_K, DEPTH, n))" },
-    { "A_LD", "A_HIGH + sel(A_ALONG_K, PAD, 0)" },
-    { "B_LD", "B_HIGH + sel(B_ALONG_K, PAD, 0)" },
-    { "A_SIZE", "A_LD * sel(A_ALONG_K, m, DEPTH) + SKEW" },
-    { "B_SIZE", "B_LD * sel(B_ALONG_K, n, DEPTH) + SKEW" },
-    { "B_AT", "roundup(GROUP * A_SIZE, 4)" }, -- where B starts in a stage
-    { "STAGE", "B_AT + roundup(GROUP * B_SIZE, 4)" },
-    { "SMEM", "WIDTH * (sel(ALG == 'shared', STAGES * STAGE, 0) + sel(STORE == 'shared', "
-      .. "GROUP * m * n, 0))" },
+    { "DEPTH", "sel(SLICE == 0, k, SLICE)" }, -- steps along k without a barrier
     { "REGISTERS", "WIDTH // 4 * (TM * TN + KV * (TM + TN)) + 24" }, -- an estimate
   },
 
-  -- 16 x 16 threads, plain, serve every size.
+  -- PM=16, PN=16, GROUP=1 and ALG=direct serve every size.
   require = {
-    { "a block has more threads than it may", "BLOCK <= dev_threads_block" },
-    { "a thread's tile exceeds the registers", "WIDTH // 4 * TM * TN <= 128 and REGISTERS <= 255" },
-    { "the block's tile exceeds the registers",
+    { "PM * PN * GROUP threads exceed the device's threads per block", "BLOCK <= dev_threads_block" },
+    { "a tile of m / PM x n / PN elements exceeds the registers of a thread",
+      "WIDTH // 4 * TM * TN <= 128 and REGISTERS <= 255" },
+    { "the tiles of PM * PN * GROUP threads exceed the registers of a block",
       "roundup(BLOCK, 128) * min(REGISTERS, 255) <= dev_regs_block or PM * PN == 256" },
-    { "threads without rows, or a waste of them",
+    { "PM threads waste too many on m rows: PM has to be 16, or to divide m (unless m % 4 > 0: nearly)",
       "PM == 16 or (PM == 1 or sel(m % 4 == 0, m % PM == 0, 8 * PM * TM <= 9 * m)) "
         .. "and ceildiv(max(1, m), TM) == PM" },
-    { "threads without columns, or a waste of them",
+    { "PN threads waste too many on n columns: PN has to be 16, or to divide n (unless n % 4 > 0: nearly)",
       "PN == 16 or (PN == 1 or sel(n % 4 == 0, n % PN == 0, 8 * PN * TN <= 9 * n)) "
         .. "and ceildiv(max(1, n), TN) == PN" },
-    { "threads without rows or columns", "PM == 16 and PN == 16 and ALG == 'direct' and GROUP == 1 "
-      .. "or PM * TM < m + PM and PN * TN < n + PN" },
-    { "a thread's tile has sides that differ more than eightfold", "TM <= 8 * TN and TN <= 8 * TM "
-      .. "or m * n <= 256" },
-    { "an eighth of the threads are idle", "8 * THREADS * GROUP >= 7 * BLOCK or GROUP == 1" },
-    { "fewer than 64 threads, though there are matrices enough",
+    { "the sides m / PM and n / PN of a thread's tile differ more than eightfold",
+      "TM <= 8 * TN and TN <= 8 * TM or m * n <= 256" },
+    { "PM * PN * GROUP threads leave more than an eighth of the warps' lanes idle",
+      "8 * THREADS * GROUP >= 7 * BLOCK or GROUP == 1" },
+    { "fewer than 64 threads per block need at most 32 matrices per multiprocessor",
       "BLOCK >= 64 or batch <= 32 * dev_sms" },
-    { "more matrices in a group than give every multiprocessor one",
+    { "groups of GROUP matrices are fewer than the multiprocessors",
       "GROUP == 1 or (GROUP - 1) * dev_sms < batch" },
-    { "steps that do not divide k, or vectors along k beyond 16 bytes",
+    { "KV does not divide k (or SLICE), or KV elements exceed 16 bytes",
       "DEPTH % KV == 0 and KV * WIDTH <= 16" },
-    { "a slice is no part of k, or of a matrix too small to need it",
-      "SLICE == 0 or ALG == 'shared' and EXACT == 1 and k % SLICE == 0 and k > SLICE "
-        .. "and m * n >= 1600" },
-    { "vectors along k are misaligned in place",
-      "KV == 1 or ALG == 'shared' or (not A_ALONG_K or KV <= min(align, pow2div(k, 4))) "
-        .. "and (not B_ALONG_K or KV <= min(align, pow2div(k, 4)))" },
-    { "vectors along k are misaligned in shared memory",
-      "ALG == 'direct' or (not A_ALONG_K or A_LD % KV == 0 and A_SIZE % KV == 0) "
-        .. "and (not B_ALONG_K or B_LD % KV == 0 and B_SIZE % KV == 0)" },
-    { "rows are misaligned in shared memory", "ALG == 'direct' or A_SIZE % MV == 0" },
-    { "columns are misaligned in shared memory", "ALG == 'direct' or B_SIZE % NV == 0" },
-    { "nothing is read along k", "A_ALONG_K or B_ALONG_K or PAD == 0 and KV == 1" },
-    { "gaps as wide as the vectors spread them over the banks",
-      "PAD == 0 or PAD == KV and DEPTH % (2 * KV) == 0" },
-    { "unrolled steps are no whole number of those taken at a time", "UNROLL % KV == 0" },
-    { "more steps unrolled than there are", "UNROLL == 4 or UNROLL < 2 * DEPTH" },
-    { "few steps are all unrolled", "DEPTH > 32 or UNROLL >= DEPTH or PM * PN == 256 and ALG == 'direct'" },
-    { "the unrolled loop outgrows the instruction cache", "UNROLL * TM * TN <= 4096" },
-    { "so few groups need no block twice",
+    { "KV > 1 needs A or B contiguous along k", "A_ALONG_K or B_ALONG_K or KV == 1" },
+    { "UNROLL is not a multiple of KV", "UNROLL % KV == 0" },
+    { "UNROLL is at least twice k (or SLICE)", "UNROLL == 4 or UNROLL < 2 * DEPTH" },
+    { "the unrolled loop exceeds the instruction cache", "UNROLL * TM * TN <= 4096" },
+    { "BLOCKS blocks per multiprocessor exceed its threads, or leave none a second group",
       "BLOCKS == 0 or BLOCKS * dev_sms < " .. GROUPS .. " and BLOCK * BLOCKS <= dev_threads_sm" },
-    { "sizes that are no constants cost divisions", "EXACT == 1 or ALG == 'direct'" },
-    { "in place nothing is copied", "ALG == 'shared' or VEC == 1 and LOADER == 'register' "
-      .. "and STAGES == 1 and PAD == 0 and SKEW == 0" },
-    { "vectors wider than the alignment or 16 bytes", "VEC <= align and VEC * WIDTH <= 16" },
-    { "groups do not start aligned",
-      "layout ~= 'packed' or SLICE > 0 or GROUP * m * k % VEC == 0 and GROUP * k * n % VEC == 0" },
-    { "vectors across the end of a column that is apart in memory",
-      "layout == 'packed' and SLICE == 0 or VEC <= pow2div(" .. A_ROWS .. ", 4) and VEC <= "
-        .. "pow2div(" .. B_ROWS .. ", 4) and VEC <= pow2div(A_HIGH, 4) and VEC <= pow2div(B_HIGH, 4)" },
-    { "vectors across the end of a column that is apart in shared memory",
-      "PAD == 0 or VEC == 1 or PAD % VEC == 0 and (not A_ALONG_K or DEPTH % VEC == 0) "
-        .. "and (not B_ALONG_K or DEPTH % VEC == 0)" },
-    { "vectors across the end of a matrix that is apart in shared memory",
-      "SKEW == 0 and PAD == 0 or VEC == 1 or m * DEPTH % VEC == 0 and DEPTH * n % VEC == 0" },
-    { "one matrix in a group is apart from none", "SKEW == 0 or GROUP > 1 and THREADS < 32" },
-    { "vectors narrower than need be, for no reason",
-      "ALG == 'direct' or PAD == 1 or GROUP % 4 > 0 or VEC * 2 >= min(align, 16 // WIDTH, "
-        .. "sel(layout == 'packed', 4, min(pow2div(" .. A_ROWS .. ", 4), pow2div(" .. B_ROWS
-        .. ", 4))))" },
-    { "asynchronous copies need compute capability 8.0", "LOADER == 'register' or dev_cc >= 80" },
-    { "more stages need asynchronous copies, and slices or blocks that go on",
-      "STAGES == 1 or LOADER == 'cpasync' and (BLOCKS > 0 or SLICE > 0)" },
-    { "more shared memory than a block may have", "SMEM <= dev_smem_block" },
-    { "so many blocks exceed a multiprocessor's shared memory",
-      "BLOCKS <= 1 or BLOCKS * (SMEM + dev_smem_reserved) <= dev_smem_sm" },
   },
 
-  default = { PM = 16, PN = 16, GROUP = 1, ALG = "direct", EXACT = 1, KV = 1, SLICE = 0, UNROLL = 4,
-    BLOCKS = 0, VEC = 1, LOADER = "register", STAGES = 1, PAD = 0, SKEW = 0, STORE = "direct" },
+  default = { ALG = "direct", PM = 16, PN = 16, GROUP = 1, KV = 1, UNROLL = 4, BLOCKS = 0, STORE = "direct" },
+
+  algorithms = { shared = SHARED, direct = DIRECT },
 
   stages = {
     { kernel = "gemm_batched",
@@ -235,331 +269,6 @@ return {
         "biases" } },
   },
 
-  source = [[
-@include "ptx.cuh"
-@include "numbers.cuh"
-@include "epilogue.cuh"
-
-template <int N>
-struct alignas(N * sizeof(stored)) vector {
-  stored e[N];
-};
-
-@ if EXACT == 1 then
-struct shape {
-  static constexpr int m = @{max(1, m)}, n = @{max(1, n)}, k = @{k};
-  __device__ shape(int, int, int) {}
-};
-@ else
-struct shape {
-  int m, n, k;
-  __device__ shape(int m_, int n_, int k_) : m(m_), n(n_), k(k_) {}
-};
-@ end
-
-extern __shared__ __align__(16) unsigned char memory[];
-
-// Where the matrices of an operand, or of the result, lie.
-template <typename T>
-struct matrices {
-  T *first;
-  long long ld, stride;
-  const long long *offsets;
-
-  __device__ __forceinline__ T *operator[](long long i) const {
-@ if layout == "pointers" then
-    // A sum of numbers, for `first` may be null.
-    return reinterpret_cast<T *>(reinterpret_cast<unsigned long long>(first) + offsets[i]);
-@ else
-    return first + i * stride;
-@ end
-  }
-};
-
-// ---- a thread's part of one matrix -------------------------------------------------------------
-
-// Its V neighbouring rows, then those V * SIDE further on, behind the other threads'.
-template <int V, int SIDE>
-__device__ __forceinline__ int index_of(int thread, int i) {
-  return (i / V * SIDE + thread) * V + i % V;
-}
-
-// Rows (of A) or columns (of B) of a thread, at steps p to p + KV - 1 along k.
-template <bool ALONG_K, int T, int V, int SIDE, typename L>
-__device__ __forceinline__ void fetch(wide (&to)[KV][T], const stored *from, L ld, int p,
-                                      int thread, int room) {
-  constexpr int STEP = ALONG_K ? 1 : V;
-#pragma unroll
-  for (int i = 0; i < T; i += STEP) {
-    const int at = index_of<V, SIDE>(thread, i);
-    if (at >= room) {
-#pragma unroll
-      for (int q = 0; q < KV * STEP; q++) to[q / STEP][i + q % STEP] = 0;
-    } else if constexpr (ALONG_K) {
-      const vector<KV> v = *reinterpret_cast<const vector<KV> *>(from + at * ld + p);
-#pragma unroll
-      for (int q = 0; q < KV; q++) to[q][i] = v.e[q];
-    } else {
-#pragma unroll
-      for (int q = 0; q < KV; q++) {
-        const vector<V> v = *reinterpret_cast<const vector<V> *>(from + (p + q) * ld + at);
-#pragma unroll
-        for (int e = 0; e < V; e++) to[q][i + e] = v.e[e];
-      }
-    }
-  }
-}
-
-template <typename L>
-__device__ __forceinline__ void multiply(wide (&c)[TM][TN], const stored *a, L lda,
-                                         const stored *b, L ldb, shape s, int row, int column) {
-#pragma unroll (UNROLL / KV)
-  for (int p = 0; p < @{ALG == "shared" and "DEPTH" or "s.k"}; p += KV) {
-    wide as[KV][TM], bs[KV][TN];
-    fetch<A_ALONG_K, TM, MV, PM>(as, a, lda, p, row, s.m);
-    fetch<B_ALONG_K, TN, NV, PN>(bs, b, ldb, p, column, s.n);
-#pragma unroll
-    for (int q = 0; q < KV; q++) {
-#pragma unroll
-      for (int i = 0; i < TM; i++) {
-#pragma unroll
-        for (int j = 0; j < TN; j++) c[i][j] += as[q][i] * bs[q][j];
-      }
-    }
-  }
-}
-
-// ---- the result --------------------------------------------------------------------------------
-
-struct result {
-  wide alpha, beta;
-  matrices<stored> C;
-  const stored *scales, *biases;
-
-  // V elements of a column; with beta 0, C is not read.
-  template <int V>
-  __device__ __forceinline__ void put(const wide (&sum)[V], long long matrix, int row,
-                                      int column) const {
-    vector<V> *to = reinterpret_cast<vector<V> *>(C[matrix] + column * C.ld + row);
-    vector<V> v = vector<V>();
-    if (beta != 0) v = *to;
-#pragma unroll
-    for (int e = 0; e < V; e++) {
-      v.e[e] = epilogue(alpha * sum[e] + beta * v.e[e], row + e, column, scales, biases);
-    }
-    *to = v;
-  }
-};
-
-@ if STORE == "direct" then
-__device__ __forceinline__ void store(const wide (&c)[TM][TN], const result &to, long long matrix,
-                                      shape s, int row, int column) {
-#pragma unroll
-  for (int j = 0; j < TN; j++) {
-    const int y = index_of<NV, PN>(column, j);
-#pragma unroll
-    for (int i = 0; i < TM; i += MV) {
-      const int x = index_of<MV, PM>(row, i);
-      wide v[MV];
-#pragma unroll
-      for (int e = 0; e < MV; e++) v[e] = c[i + e][j];
-      if (y < s.n && x < s.m) to.put(v, matrix, x, y);
-    }
-  }
-}
-@ else
-// The group's sums lie in shared memory as the matrices of C would without gaps.
-__device__ __forceinline__ void store(const wide (&c)[TM][TN], stored *sums, shape s, int row,
-                                      int column) {
-#pragma unroll
-  for (int j = 0; j < TN; j++) {
-#pragma unroll
-    for (int i = 0; i < TM; i++) {
-      const int x = index_of<MV, PM>(row, i), y = index_of<NV, PN>(column, j);
-      if (x < s.m && y < s.n) sums[y * s.m + x] = c[i][j];
-    }
-  }
-}
-
-@   if layout == "packed" then
-// V of these from the i-th on; C has no gaps either, so vectors reach across columns and matrices.
-template <int V>
-__device__ __forceinline__ void put_run(const stored *sums, const result &to, stored *group, int i,
-                                        shape s) {
-  const int size = s.m * s.n;
-  vector<V> v = vector<V>(), *there = reinterpret_cast<vector<V> *>(group + i);
-  const vector<V> sum = *reinterpret_cast<const vector<V> *>(sums + i);
-  if (to.beta != 0) v = *there;
-#pragma unroll
-  for (int e = 0; e < V; e++) {
-    const int at = (i + e) % size;
-    v.e[e] = epilogue(to.alpha * sum.e[e] + to.beta * v.e[e], at % s.m, at / s.m, to.scales, to.biases);
-  }
-  *there = v;
-}
-
-__device__ __forceinline__ void store_group(const stored *sums, const result &to, long long first,
-                                            int matrices, shape s) {
-  constexpr int V = @{GROUP * m * n % VEC == 0 and VEC or 1};
-  const int all = matrices * s.m * s.n, whole = all / V * V;
-  stored *group = to.C[first];
-  for (int i = threadIdx.x * V; i < whole; i += BLOCK * V) put_run<V>(sums, to, group, i, s);
-  for (int i = whole + threadIdx.x; i < all; i += BLOCK) put_run<1>(sums, to, group, i, s);
-}
-@   else
-__device__ __forceinline__ void store_group(const stored *sums, const result &to, long long first,
-                                            int matrices, shape s) {
-  const int size = s.m * s.n;
-  for (int i = threadIdx.x; i < matrices * size; i += BLOCK) {
-    const wide v[1] = {sums[i]};
-    to.put(v, first + i / size, i % size % s.m, i % size / s.m);
-  }
-}
-@   end
-@ end
-
-@ if ALG == "shared" then
-// ---- a group's matrices to shared memory -------------------------------------------------------
-
-// COLS columns of ROWS elements a matrix, `offset` from its beginning on; LD and SIZE as they lie
-// there.
-template <int ROWS, int COLS, int LD, int SIZE>
-__device__ __forceinline__ void copy(stored *to, const matrices<const stored> &all,
-                                     long long first, int count, long long offset) {
-  constexpr bool RUN = @{layout == "packed" and SLICE == 0};  // in global memory one run of vectors
-  constexpr bool DENSE = LD == ROWS && SIZE == ROWS * COLS;
-  constexpr int ALL = GROUP * ROWS * COLS;
-  const int room = count * ROWS * COLS;
-  const stored *group = all[first];
-#pragma unroll
-  for (int c = 0; c < (ALL + BLOCK * VEC - 1) / (BLOCK * VEC); c++) {
-    const int i = (c * BLOCK + threadIdx.x) * VEC;
-    if (i >= room) break;
-    const int matrix = GROUP == 1 ? 0 : i / (ROWS * COLS), row = i % ROWS;
-    const int column = GROUP == 1 ? i / ROWS : i / ROWS % COLS;
-    const stored *from = RUN ? group + i : all[first + matrix] + column * all.ld + row + offset;
-    stored *place = to + (DENSE ? i : matrix * SIZE + column * LD + row);
-    if (i + VEC > room) {  // the last matrix ends within this vector
-      for (int e = 0; i + e < room; e++) place[e] = from[e];
-      break;
-    }
-@   if LOADER == "cpasync" then
-    cp_async<VEC * WIDTH>(shared_address(place), from, VEC * WIDTH);
-@   else
-    *reinterpret_cast<vector<VEC> *>(place) = *reinterpret_cast<const vector<VEC> *>(from);
-@   end
-  }
-}
-@ end
-
-// With alpha 0, BLAS does not look at A and B.
-extern "C" __global__ void __launch_bounds__(BLOCK)
-gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, long long lda,
-             long long stride_a, const stored *__restrict__ B, long long ldb, long long stride_b,
-             double beta, stored *C, long long ldc, long long stride_c, long long batch,
-             const long long *offsets_a, const long long *offsets_b, const long long *offsets_c,
-             const stored *scales, const stored *biases) {
-  const shape s(m, n, k);
-@ local known = layout == "packed" and EXACT == 1  -- then the distances are constants too
-@ local ld_a, ld_b = ta == "n" and m or k, tb == "n" and k or n
-  const matrices<const stored> as = {A, @{known and ld_a or "lda"},
-                                     @{known and m * k or "stride_a"}, offsets_a};
-  const matrices<const stored> bs = {B, @{known and ld_b or "ldb"},
-                                     @{known and k * n or "stride_b"}, offsets_b};
-  const matrices<stored> cs = {C, @{known and m or "ldc"}, @{known and m * n or "stride_c"},
-                               offsets_c};
-  const result to = {(wide)alpha, (wide)beta, cs, scales, biases};
-  const int mine = threadIdx.x / THREADS, thread = threadIdx.x % THREADS;
-  const int row = thread % PM, column = thread / PM;
-  stored *shared = reinterpret_cast<stored *>(memory);
-@ if ALG == "shared" then
-@   local size_a = ta == "n" and "A_HIGH, DEPTH" or "A_HIGH, shape::m"
-@   local size_b = tb == "n" and "B_HIGH, shape::n" or "B_HIGH, DEPTH"
-  constexpr int SLICES = @{SLICE == 0 and 1 or k // SLICE};
-  const long long step = (long long)gridDim.x * GROUP;
-  long long next = (long long)blockIdx.x * GROUP;  // what is copied next
-  int slice = 0;
-  const auto load = [&](int stage) {
-    const int count = (int)min((long long)GROUP, batch - next);
-    stored *at = shared + stage * STAGE;
-    if (count > 0 && alpha != 0 && s.k > 0) {
-      copy<@{size_a}, A_LD, A_SIZE>(at, as, next, count, slice * DEPTH * (A_ALONG_K ? 1 : as.ld));
-      copy<@{size_b}, B_LD, B_SIZE>(at + B_AT, bs, next, count,
-                                    slice * DEPTH * (B_ALONG_K ? 1 : bs.ld));
-    }
-    if (++slice == SLICES) {
-      slice = 0;
-      next += step;
-    }
-  };
-@   if PAD > 0 or SKEW > 0 or m * DEPTH % 4 > 0 or DEPTH * n % 4 > 0 then
-  // The compiler may read what nobody copies to, along with its neighbours.
-  for (int i = threadIdx.x; i < STAGES * STAGE; i += BLOCK) shared[i] = 0;
-  __syncthreads();
-@   end
-@   if STAGES > 1 then
-  int stage = 0, fill = STAGES - 1;
-#pragma unroll
-  for (int ahead = 0; ahead < STAGES - 1; ahead++) {
-    load(ahead);
-    cp_async_commit();
-  }
-@   end
-@ else
-  const long long step = (long long)gridDim.x * GROUP;
-@ end
-#pragma unroll 1
-  for (long long first = (long long)blockIdx.x * GROUP; first < batch; first += step) {
-    const bool here = threadIdx.x < THREADS * GROUP && first + mine < batch;
-    wide c[TM][TN] = {};
-@ if ALG == "shared" then
-#pragma unroll 1
-    for (int part = 0; part < SLICES; part++) {
-@   if STAGES > 1 then
-      cp_async_wait<STAGES - 2>();
-      __syncthreads();
-      load(fill);
-      cp_async_commit();
-      const stored *at = shared + stage * STAGE;
-      stage = stage + 1 == STAGES ? 0 : stage + 1;
-      fill = fill + 1 == STAGES ? 0 : fill + 1;
-@   else
-      load(0);
-@     if LOADER == "cpasync" then
-      cp_async_commit();
-      cp_async_wait<0>();
-@     end
-      __syncthreads();
-      const stored *at = shared;
-@   end
-      if (here && alpha != 0) {
-        multiply(c, at + mine * A_SIZE, A_LD, at + B_AT + mine * B_SIZE, B_LD, s, row, column);
-      }
-@   if STAGES == 1 and (BLOCKS > 0 or SLICE > 0) then
-      __syncthreads();  // the next ones take these ones' place
-@   end
-    }
-@ else
-    if (here && alpha != 0) {
-      multiply(c, as[first + mine], as.ld, bs[first + mine], bs.ld, s, row, column);
-    }
-@ end
-@ if STORE == "direct" then
-    if (here) store(c, to, first + mine, s, row, column);
-@ else
-    stored *sums = shared + @{ALG == "shared" and "STAGES * STAGE" or "0"};
-    if (here) store(c, sums + mine * s.m * s.n, s, row, column);
-    __syncthreads();
-    store_group(sums, to, first, (int)min((long long)GROUP, batch - first), s);
-@ end
-@ if BLOCKS > 0 and STORE == "shared" then
-    __syncthreads();  // the next group's sums take these ones' place
-@ end
-  }
-}
-]],
-
-  -- One thread per element of C, accumulating in double.
   reference = {
     stages = {
       { kernel = "reference", grid = "min(2^20, ceildiv(batch * m * n, 256))", block = 256,
@@ -567,39 +276,7 @@ gemm_batched(int m, int n, int k, double alpha, const stored *__restrict__ A, lo
           "C", "ldc", "stride_c", "batch", "offsets_a", "offsets_b", "offsets_c", "scales",
           "biases" } },
     },
-    source = [[
-@include "ptx.cuh"
-@include "numbers.cuh"
-@include "epilogue.cuh"
-
-extern "C" __global__ void reference(int m, int n, int k, double alpha, const stored *A,
-                                     long long lda, long long stride_a, const stored *B,
-                                     long long ldb, long long stride_b, double beta, stored *C,
-                                     long long ldc, long long stride_c, long long batch,
-                                     const long long *offsets_a, const long long *offsets_b,
-                                     const long long *offsets_c, const stored *scales,
-                                     const stored *biases) {
-  const long long all = batch * m * n;
-  for (long long t = blockIdx.x * 256ll + threadIdx.x; t < all; t += gridDim.x * 256ll) {
-    const long long matrix = t / (m * n), i = t % m, j = t / m % n;
-@ if layout == "pointers" then
-    const stored *a = (const stored *)((const char *)A + offsets_a[matrix]);
-    const stored *b = (const stored *)((const char *)B + offsets_b[matrix]);
-    stored *c = (stored *)((char *)C + offsets_c[matrix]) + i + j * ldc;
-@ else
-    const stored *a = A + matrix * stride_a, *b = B + matrix * stride_b;
-    stored *c = C + matrix * stride_c + i + j * ldc;
-@ end
-    double sum = 0;
-    for (long long p = 0; alpha != 0 && p < k; p++) {
-      sum += (double)a[@{ta == "n" and "i + p * lda" or "p + i * lda"}] *
-             b[@{tb == "n" and "p + j * ldb" or "j + p * ldb"}];
-    }
-    const double before = beta == 0 ? 0 : beta * *c;
-    *c = (stored)epilogue(alpha * sum + before, i, j, scales, biases);
-  }
-}
-]],
+    source = "gemm_batched_reference.cu",
   },
 
   cases = {

@@ -87,19 +87,19 @@ static void gemm_parts_are_right(void **state) {
 static void gemm_batched_parts_are_right(void **state) {
   static const part parts[] = {
       {"m=16 batch=53 ta=t", "PM=4,PN=4,GROUP=8,ALG=shared,UNROLL=16,KV=4,PAD=4,SKEW=4,VEC=4,"
-                             "LOADER=cpasync,BLOCKS=1,STAGES=3,STORE=direct"},
+                             "LOADER=cp_async,BLOCKS=1,STAGES=3,STORE=direct"},
       {"m=16 batch=53 ta=t tb=t layout=strided",
-       "PM=8,PN=2,GROUP=4,ALG=shared,UNROLL=16,KV=1,PAD=1,VEC=1,LOADER=cpasync,BLOCKS=2,STAGES=2,"
+       "PM=8,PN=2,GROUP=4,ALG=shared,UNROLL=16,KV=1,PAD=1,VEC=1,LOADER=cp_async,BLOCKS=2,STAGES=2,"
        "STORE=shared"},
       {"m=16 batch=53", "PM=4,PN=4,GROUP=4,ALG=shared,UNROLL=16,KV=2,VEC=4,BLOCKS=1,STORE=shared"},
       /* vectors of C across columns and matrices, and a last group that ends within one */
       {"m=7 n=5 k=3 batch=53 scale=row bias=column act=relu",
-       "PM=7,PN=5,GROUP=4,ALG=shared,UNROLL=4,VEC=4,LOADER=cpasync,BLOCKS=2,STAGES=2,STORE=shared"},
+       "PM=7,PN=5,GROUP=4,ALG=shared,UNROLL=4,VEC=4,LOADER=cp_async,BLOCKS=2,STAGES=2,STORE=shared"},
       {"m=16 batch=53 ta=t", "PM=2,PN=8,GROUP=8,ALG=direct,UNROLL=16,KV=4,BLOCKS=1,STORE=direct"},
       {"m=16 batch=53 tb=t layout=pointers",
        "PM=16,PN=16,GROUP=1,ALG=direct,EXACT=0,KV=1,UNROLL=4,STORE=shared"},
       {"m=40 k=32 batch=9", "PM=8,PN=8,GROUP=2,ALG=shared,SLICE=16,UNROLL=16,KV=2,PAD=2,VEC=2,"
-                            "LOADER=cpasync,BLOCKS=1,STAGES=3,STORE=direct"},
+                            "LOADER=cp_async,BLOCKS=1,STAGES=3,STORE=direct"},
       {"m=40 k=32 batch=9 ta=t layout=strided",
        "PM=8,PN=8,GROUP=1,ALG=shared,SLICE=8,UNROLL=8,KV=4,PAD=4,VEC=4,STORE=shared"}};
   bed *b = *state;

@@ -6,16 +6,16 @@
 
 #include "family_fixture.h"
 
-/* How likely a file is meant: FAMILY.lua or FAMILY.cu, then FAMILY_*.cu, then what families
- * include. */
+/* How likely a file is meant: FAMILY.lua or FAMILY.cu, then FAMILY_*.cu, FAMILY_*.cuh, other .cuh. */
 static int rank_of(const char *file, const char *family) {
   const size_t n = strlen(family);
   const char *after = file + n, *dot = strrchr(file, '.');
   const bool own = !strncmp(file, family, n);
+  const bool header = !strcmp(dot, ".cuh");
   if (own && after == dot) {
-    return 3;
+    return 4;
   }
-  return own && *after == '_' && !strcmp(dot, ".cu") ? 2 : !strcmp(dot, ".cuh");
+  return own && *after == '_' ? 3 - header : header;
 }
 
 static const char *file_with(const char *family, const char *text) {
@@ -109,7 +109,8 @@ static const struct {
     {"segmented_sort", "n=9000 segments=2", "t.tile > 0 ? look_back(own + bin, t.tile, epoch) :",
      "t.tile > 1 ? look_back(own + bin, t.tile, epoch) :", "keys_out["},
     {"copy", "n=1001 size=1", "if (i < units)", "if (i + 1 < units)", "y["},
-    {"gemm_batched", "m=6 batch=9", "for (int p = 0; p < @{", "for (int p = KV; p < @{", "C["},
+    {"gemm_batched", "m=6 batch=9", "for (int p = 0; p < depth", "for (int p = KV; p < depth",
+     "C["},
     {"gemm", "m=20 n=20 k=50", "p + y < k ? widen(A", "p + y + 1 < k ? widen(A", "C["},
     {"gemm", "m=20 n=20 k=5", "beta == 0 ? output() : *to", "*to", "C["},
     {"gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to", "C["},
