@@ -583,11 +583,13 @@ static void write_list(const run *r, const code *codes) {
 
 /* ---- texts for another compiler ------------------------------------------------------------- */
 
-/* "sgemm.gemv": of a configuration that names its algorithm first */
+/* "sgemm.gemv": of a configuration that names its algorithm */
 static const char *kind_of(run *r, const row *x) {
   const int n = (int)strcspn(x->problem, " ");
-  const int alg = starts(x->config, "ALG=") ? (int)strcspn(x->config + 4, ",") : 0;
-  return arena_format(&r->a, "%.*s%s%.*s", n, x->problem, alg ? "." : "", alg, x->config + 4);
+  const char *later = strstr(x->config, ",ALG=");
+  const char *alg = starts(x->config, "ALG=") ? x->config + 4 : later ? later + 5 : "";
+  return arena_format(&r->a, "%.*s%s%.*s", n, x->problem, *alg ? "." : "", (int)strcspn(alg, ","),
+                      alg);
 }
 
 static void write_texts(run *r, const char *folder) {
