@@ -1,6 +1,7 @@
 // histogram_cluster.cu -- the PARTS blocks of a cluster share one set of counters: bin b is in the shared memory
 // of block b % PARTS.
 #include "cluster.cuh"
+
 #include "histogram_copies.cuh"
 #include "histogram_samples.cuh"
 

@@ -22,15 +22,6 @@ __device__ __forceinline__ void sum_copies(int copies, const unsigned *partial, 
   }
 }
 
-// Bins [begin, end), by one block.
-__device__ __forceinline__ void sum_copies_of(int begin, int end, int copies, const unsigned *partial,
-                                              unsigned *y) {
-  for (int first = begin; first < end; first += 32) {
-    sum_copies<BLOCK>(copies, partial, y, first, end);
-    __syncthreads();
-  }
-}
-
 @ if FINISH == "two_launch" then
 extern "C" __global__ void __launch_bounds__(1024)
 histogram_finish(int copies, const unsigned *partial, unsigned *y) {

@@ -2,9 +2,10 @@
 //
 // With PARTS > 1, blockIdx.y selects the bins that a block counts. Each copy has one counter more, for samples
 // beyond the block's bins: a branch around each sample costs more than counting it.
+#include "last_block.cuh"
+
 #include "histogram_copies.cuh"
 #include "histogram_samples.cuh"
-#include "last_block.cuh"
 
 extern __shared__ unsigned words[];  // COPIES * WORDS; a word has one counter or two (COUNTER)
 
@@ -54,7 +55,7 @@ struct block_counters {
 
   // Adds the counters to those in global memory.
   __device__ void commit() const {
-    const int first = blockIdx.y * SHARE;
+    const int first = blockIdx.y * SHARE, copy = blockIdx.x;
     __syncthreads();
     for (int i = threadIdx.x; i < SHARE && first + i < BINS; i += BLOCK) {
       const unsigned sum = sum_of(i);
@@ -62,7 +63,7 @@ struct block_counters {
       if constexpr (FINISH == FINISH_atomic) {
         if (sum > 0) atomicAdd(y + bin, sum);
       } else {
-        unsigned *to = partial + (long long)blockIdx.x * BINS + bin;
+        unsigned *to = partial + (long long)copy * BINS + bin;
         *to = sum + (flushed ? load_second(to) : 0);
       }
     }
@@ -92,8 +93,11 @@ histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies, un
   counters.commit();
   if constexpr (FINISH == FINISH_last_block) {
     if (is_last_block(arrived + blockIdx.y, gridDim.x)) {
-      const int begin = blockIdx.y * SHARE;
-      sum_copies_of(begin, min(begin + SHARE, BINS), copies, partial, y);
+      const int begin = blockIdx.y * SHARE, end = min(begin + SHARE, BINS);
+      for (int first = begin; first < end; first += 32) {
+        sum_copies<BLOCK>(copies, partial, y, first, end);
+        __syncthreads();
+      }
     }
   }
 }
