@@ -1,12 +1,19 @@
 // gemv.cu -- y = alpha op(A) x + beta y: "matrix_vectors.cuh" with one vector.
-#include "cluster.cuh"
 #include "gemv_elements.cuh"
 #include "lanes.cuh"
-#include "last_block.cuh"
 #include "words.cuh"
 
 constexpr bool ALONG_SUM = TRANS == TRANS_t, SIDEWAYS = false;
 constexpr int LOADS = ROWS, LOADS_ACROSS = COLS, VECTORS = 1, XVEC = CONTIGUOUS ? VEC : 1;
+constexpr int CLUSTER_SPLITS = FINISH == FINISH_cluster ? CLUSTER : 1;
+
+template <typename T>
+__device__ __forceinline__ T load_matrix(const T *p) {
+  if constexpr (LOAD == LOAD_streaming) return load_streaming(p);
+  if constexpr (LOAD == LOAD_second) return load_second(p);
+  return load_plain(p);
+}
+
 #include "matrix_vectors.cuh"
 
 // A negative increment counts backwards from the end, as in BLAS.

@@ -7,6 +7,14 @@ using stored = float;
 using wide = float;
 __device__ __forceinline__ float narrow(float v) { return v; }
 constexpr bool ALONG_SUM = SUM_ALONG, SIDEWAYS = SWAP == SWAP_yes;
+constexpr int CLUSTER_SPLITS = 1;
+
+template <typename T>
+__device__ __forceinline__ T load_matrix(const T *p) {
+  if constexpr (LOAD == LOAD_streaming) return load_streaming(p);
+  return load_plain(p);
+}
+
 #include "matrix_vectors.cuh"
 
 // With alpha 0, BLAS does not look at A and B.

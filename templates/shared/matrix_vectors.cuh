@@ -1,16 +1,20 @@
-// matrix_vectors.cuh -- the product of a matrix and a few vectors: what gemv is, and a product of
-// matrices one of which is thin.
+// matrix_vectors.cuh -- a matrix times a few vectors: gemv, and a product of matrices one of which is thin.
 //
-// The matrix lies contiguous along the results, or along the sum (ALONG_SUM). A block has LX threads
-// in that direction and BLOCK / LX across. In a step each thread loads LOADS_ACROSS x LOADS vectors of VEC
-// elements at once: these bytes under way are what memory bandwidth needs. Results of the block are
-// OUT times VECTORS; the sum is shared by gridDim.y blocks, `most` elements each, at most, and what
-// they found meets by FINISH.
+// The matrix is contiguous along the results, or along the sum (ALONG_SUM). A block has LX threads in
+// that direction and BLOCK / LX across. In a step each thread loads LOADS_ACROSS x LOADS vectors of VEC
+// elements at once, so that enough bytes are in flight for the memory's bandwidth. A block has OUT
+// results of each of VECTORS vectors; gridDim.y blocks split the sum, each at most `most` elements, and
+// their sums are combined as FINISH says, or in a cluster if CLUSTER_SPLITS > 1.
 //
-// Include numbers, "words.cuh", "last_block.cuh" and "epilogue.cuh" before; "cluster.cuh" if FINISH is.
-// Besides the constants named so far, STEP is how far a step of the block goes along the sum, SLOTS
-// how many partial sums of a result meet in shared memory; XVEC the elements of a vector per load, if
-// they are contiguous. SIDEWAYS: results go along the rows of C, vectors are of rows.
+// The file that includes this one defines before: the types stored and wide, widen and narrow between
+// them, the epilogue, load_matrix (a load of the matrix), and constants besides the ones above: STEP,
+// the elements along the sum of a block's step; SLOTS, the partial sums of a result in shared memory;
+// XVEC, the elements per load of a vector; SIDEWAYS, whether results go along the rows of C and vectors
+// are rows.
+#pragma once
+#include "cluster.cuh"
+#include "last_block.cuh"
+#include "words.cuh"
 
 struct alignas(VEC * sizeof(stored)) elements {
   stored e[VEC];
@@ -24,9 +28,8 @@ struct step {
   elements a[LOADS_ACROSS][LOADS];
   int along, across;  // its first ones
 
-  // What lies beyond the ends is zero; vectors do not cross an edge. The whole block must agree on
-  // whether anything does: as a branch of its own, all loads of a step start before the first of them
-  // is waited for, whatever the compiler thinks of the registers.
+  // Elements beyond the ends are zero; a vector does not cross an edge. WHOLE: there are none, for the
+  // whole block. Without conditions all loads of a step are issued before the first is waited for.
   template <bool WHOLE>
   __device__ __forceinline__ void load(const stored *A, long long lda, int along_end, int across_end) {
 #pragma unroll
@@ -36,7 +39,7 @@ struct step {
       for (int i = 0; i < LOADS; i++) {
         if (!WHOLE) a[j][i] = elements();
         if (WHOLE || (across + j < across_end && along + i * LX * VEC < along_end)) {
-          a[j][i] = load_@{LOAD}(reinterpret_cast<const elements *>(from + i * LX * VEC));
+          a[j][i] = load_matrix(reinterpret_cast<const elements *>(from + i * LX * VEC));
         }
       }
     }
@@ -45,16 +48,17 @@ struct step {
 
 // ---- the vectors -------------------------------------------------------------------------------
 
-// From an element to the next, from a vector to the next, and how many there are.
+// n vectors: the distance of elements, and of vectors.
 struct vectors {
   const stored *x;
   long long step, next;
   int n;
 };
 
-constexpr int TAKEN = ALONG_SUM ? LOADS * VEC : LOADS_ACROSS;  // elements of each vector in a step
+// Elements of each vector that a thread takes in a step.
+constexpr int TAKEN = ALONG_SUM ? LOADS * VEC : LOADS_ACROSS;
 
-// Several numbers of shared memory, 16 bytes at a time.
+// N numbers of shared memory, 16 bytes at a time.
 template <int N>
 __device__ __forceinline__ void read_shared(const wide *from, wide (&v)[N]) {
   constexpr int PART = N * sizeof(wide) < 16 ? N : 16 / sizeof(wide);
@@ -69,8 +73,8 @@ __device__ __forceinline__ void read_shared(const wide *from, wide (&v)[N]) {
   }
 }
 
-// Them from where this block begins: copied to shared memory, or in place. Of vectors that there are
-// not, the last one stands in: nobody asks for these results.
+// The block's share of the vectors, in shared memory or where it is. The last vector stands in for those
+// up to VECTORS that do not exist; their results are not stored.
 struct factors {
   vectors of;
   int begin, end;
@@ -83,9 +87,8 @@ struct factors {
     return of.x + (VECTORS == 1 || j < of.n ? j : of.n - 1) * of.next;
   }
 
-@ if X == "shared" then
-  // Along the sum if that is how they are read, else all vectors' elements side by side; whole steps,
-  // zeros at the end.
+  // To shared memory: vector by vector if they are read so, else element by element of all vectors;
+  // zeros fill the last step.
   __device__ __forceinline__ void copy() const {
     wide *to = reinterpret_cast<wide *>(memory);
     for (int i = threadIdx.x; i < most; i += BLOCK) {
@@ -97,9 +100,8 @@ struct factors {
     }
     __syncthreads();
   }
-@ end
 
-  // What a step takes of them; unless all of it is there (WHOLE), zeros from the end on.
+  // The elements for a step; beyond the end, unless the step is WHOLE, zeros.
   template <bool WHOLE>
   __device__ __forceinline__ void fetch(const step &s, wide (&f)[TAKEN][VECTORS]) const {
     if constexpr (ALONG_SUM) {
@@ -119,35 +121,37 @@ struct factors {
     }
   }
 
-  // Of vector j, elements i to i + VEC - 1, all of which exist or none.
+  // Elements i to i + VEC - 1 of vector j; all of them exist, or none.
   template <bool WHOLE>
   __device__ __forceinline__ void along(int i, int j, wide (&v)[VEC]) const {
-@ if X == "shared" then
-    read_shared(reinterpret_cast<const wide *>(memory) + j * most + (i - begin), v);
-@ else
-    struct alignas(XVEC * sizeof(stored)) part {
-      stored e[XVEC];
-    };
-    const stored *from = vector(j);
+    if constexpr (X == X_shared) {
+      read_shared(reinterpret_cast<const wide *>(memory) + j * most + (i - begin), v);
+    } else {
+      struct alignas(XVEC * sizeof(stored)) part {
+        stored e[XVEC];
+      };
+      const stored *from = vector(j);
 #pragma unroll
-    for (int e = 0; e < VEC; e += XVEC) {
-      part p = part();
-      if (WHOLE || i < end) p = load_plain(reinterpret_cast<const part *>(from + (i + e) * of.step));
+      for (int e = 0; e < VEC; e += XVEC) {
+        part p = part();
+        if (WHOLE || i < end) {
+          p = load_plain(reinterpret_cast<const part *>(from + (i + e) * of.step));
+        }
 #pragma unroll
-      for (int f = 0; f < XVEC; f++) v[e + f] = widen(p.e[f]);
+        for (int f = 0; f < XVEC; f++) v[e + f] = widen(p.e[f]);
+      }
     }
-@ end
   }
 
-  // Of all vectors, element i.
+  // Element i of all vectors.
   template <bool WHOLE>
   __device__ __forceinline__ void across(int i, wide (&v)[VECTORS]) const {
-@ if X == "shared" then
-    read_shared(reinterpret_cast<const wide *>(memory) + (long long)(i - begin) * VECTORS, v);
-@ else
+    if constexpr (X == X_shared) {
+      read_shared(reinterpret_cast<const wide *>(memory) + (long long)(i - begin) * VECTORS, v);
+    } else {
 #pragma unroll
-    for (int j = 0; j < VECTORS; j++) v[j] = WHOLE || i < end ? widen(vector(j)[i * of.step]) : 0;
-@ end
+      for (int j = 0; j < VECTORS; j++) v[j] = WHOLE || i < end ? widen(vector(j)[i * of.step]) : 0;
+    }
   }
 };
 
@@ -170,7 +174,7 @@ __device__ __forceinline__ void multiply(sums &sum, const step &s, const wide (&
   }
 }
 
-// The lanes of a warp that have the same results.
+// Adds up across the lanes of a warp that have the same results.
 __device__ __forceinline__ void fold_lanes(sums &sum) {
   constexpr int FIRST = ALONG_SUM ? (LX < 32 ? LX : 32) / 2 : 16, LAST = ALONG_SUM ? 1 : LX;
 #pragma unroll
@@ -185,7 +189,7 @@ __device__ __forceinline__ void fold_lanes(sums &sum) {
   }
 }
 
-// A thread's sums to its slot of each result.
+// Stores a thread's sums to shared memory, each to a slot of its result.
 __device__ __forceinline__ void put_slots(const sums &sum, wide *slots) {
   const int lane = threadIdx.x % LX;
   const int slot = ALONG_SUM ? lane / 32 : LX < 32 ? threadIdx.x / 32 : threadIdx.x / LX;
@@ -194,7 +198,8 @@ __device__ __forceinline__ void put_slots(const sums &sum, wide *slots) {
   for (int v = 0; v < VECTORS; v++) {
 #pragma unroll
     for (int i = 0; i < MINE; i++) {
-      const int o = ALONG_SUM ? threadIdx.x / LX * LOADS_ACROSS + i : (i / VEC * LX + lane) * VEC + i % VEC;
+      const int o =
+          ALONG_SUM ? threadIdx.x / LX * LOADS_ACROSS + i : (i / VEC * LX + lane) * VEC + i % VEC;
       slots[(slot * VECTORS + v) * OUT + o] = sum[v][i];
     }
   }
@@ -205,11 +210,11 @@ __device__ __forceinline__ void put_slots(const sums &sum, wide *slots) {
 struct results {
   wide alpha, beta;
   stored *y;
-  long long step, next;  // from a result to the next, and from one vector's to the next one's
+  long long step, next;  // distance of results, and of the first results of two vectors
   int n, vectors;
   const stored *scales, *biases;
 
-  // The o-th of this block.
+  // The vector and index of the block's result o.
   __device__ __forceinline__ static int vector(int o) { return VECTORS == 1 ? 0 : o / OUT; }
   __device__ __forceinline__ static int result(int o) {
     return blockIdx.x * OUT + (VECTORS == 1 ? o : o % OUT);
@@ -218,27 +223,31 @@ struct results {
     return result(o) < n && (VECTORS == 1 || vector(o) < vectors);
   }
 
+  template <typename T>
+  __device__ __forceinline__ static void add(T *to, wide v) {
+    atomicAdd(to, v);
+  }
+
   __device__ __forceinline__ void put(wide sum, int o) const {
     const int i = result(o), v = vector(o);
     stored *to = y + i * step + v * next;
-@ if FINISH == "atomic" then
-    if (gridDim.y > 1) {
-      atomicAdd(to, alpha * sum);
-      return;
+    if constexpr (FINISH == FINISH_atomic) {
+      if (gridDim.y > 1) {
+        add(to, alpha * sum);
+        return;
+      }
     }
-@ end
     const wide before = beta == 0 ? 0 : beta * widen(*to);
     *to = narrow(epilogue(alpha * sum + before, SIDEWAYS ? v : i, SIDEWAYS ? i : v, scales, biases));
   }
 };
 
-@ if FINISH == "last_block" or FINISH == "two_launch" then
-// Where a split leaves what it found.
+// Where a split stores its sum of result o.
 __device__ __forceinline__ long long found_at(int split, int o, int n) {
   return ((long long)split * VECTORS + results::vector(o)) * n + results::result(o);
 }
 
-// Adds up what all splits found for this block's results.
+// Adds up the sums of all splits, in global memory, for this block's results.
 __device__ __forceinline__ void finish(const results &to, int splits, const wide *partial) {
   constexpr int ALL = OUT * VECTORS;
   constexpr int SIDE = ALL < BLOCK ? ALL : BLOCK;  // threads on different results
@@ -263,24 +272,21 @@ __device__ __forceinline__ void finish(const results &to, int splits, const wide
   }
 }
 
-@ end
-@ if FINISH == "cluster" then
-// Adds up what the cluster's blocks found, each a part of the results.
-__device__ __forceinline__ void finish(const results &to, wide *found) {
+// Adds up the sums of the cluster's blocks; each block takes a part of the results.
+__device__ __forceinline__ void finish_cluster(const results &to, wide *found) {
   cluster_barrier();
 #pragma unroll 1
-  for (int o = blockIdx.y * BLOCK + threadIdx.x; o < OUT * VECTORS; o += CLUSTER * BLOCK) {
+  for (int o = blockIdx.y * BLOCK + threadIdx.x; o < OUT * VECTORS; o += CLUSTER_SPLITS * BLOCK) {
     if (!to.exists(o)) continue;
     wide sum = 0;
 #pragma unroll
-    for (int s = 0; s < CLUSTER; s++) sum += in_block(found, s)[o];
+    for (int s = 0; s < CLUSTER_SPLITS; s++) sum += in_block(found, s)[o];
     to.put(sum, o);
   }
-  cluster_barrier();  // others may still read here
+  cluster_barrier();  // other blocks may still read this one's shared memory
 }
 
-@ end
-// A whole block's work. `wait` returns when the results may be written.
+// The work of a block. `wait` returns when the results may be written.
 template <typename Wait>
 __device__ __forceinline__ void multiply_vectors(const stored *A, long long lda, const vectors &x,
                                                  int depth, const results &to, long long most,
@@ -291,7 +297,7 @@ __device__ __forceinline__ void multiply_vectors(const stored *A, long long lda,
   const int along_end = ALONG_SUM ? end : to.n, across_end = ALONG_SUM ? to.n : end;
   const bool has_all = to.n - (int)blockIdx.x * OUT >= OUT;  // of its results
   const factors all(x, begin, end, most);
-  // Factors come from memory together with a step, lest one wait follow another.
+  // Loads of the vectors are issued with those of the matrix, so that their latencies overlap.
   const auto load = [&](step &s, wide (&f)[TAKEN][VECTORS], int at) {
     if (has_all && end - at >= STEP) {
       if (X == X_cached) all.fetch<true>(s, f);
@@ -307,34 +313,30 @@ __device__ __forceinline__ void multiply_vectors(const stored *A, long long lda,
   now.across = (ALONG_SUM ? (int)blockIdx.x * OUT : begin) + threadIdx.x / LX * LOADS_ACROSS;
   wide f[TAKEN][VECTORS];
   load(now, f, begin);
-@ if X == "shared" then
-  all.copy();
-@ end
+  if constexpr (X == X_shared) all.copy();
 #pragma unroll 1
   for (int at = begin; at < end; at += STEP) {
     step next = now;
     next.along += ALONG_SUM ? STEP : 0;
     next.across += ALONG_SUM ? 0 : STEP;
-@ if AHEAD == 1 then
     wide next_f[TAKEN][VECTORS];
-    load(next, next_f, at + STEP);
-@ end
+    if constexpr (AHEAD == 1) load(next, next_f, at + STEP);
     if (X == X_shared) all.fetch<true>(now, f);
     multiply(sum, now, f);
-@ if AHEAD == 1 then
+    if constexpr (AHEAD == 1) {
 #pragma unroll
-    for (int t = 0; t < TAKEN; t++) {
+      for (int t = 0; t < TAKEN; t++) {
 #pragma unroll
-      for (int v = 0; v < VECTORS; v++) f[t][v] = next_f[t][v];
+        for (int v = 0; v < VECTORS; v++) f[t][v] = next_f[t][v];
+      }
+    } else {
+      if (at + STEP < end) load(next, f, at + STEP);
     }
-@ else
-    if (at + STEP < end) load(next, f, at + STEP);
-@ end
     now = next;
   }
   fold_lanes(sum);
   wide *slots = reinterpret_cast<wide *>(memory);
-  if (X == X_shared) __syncthreads();  // the vectors were there
+  if (X == X_shared) __syncthreads();  // the vectors are there until now
   put_slots(sum, slots);
   __syncthreads();
   wait();
@@ -344,22 +346,18 @@ __device__ __forceinline__ void multiply_vectors(const stored *A, long long lda,
 #pragma unroll
     for (int s = 0; s < SLOTS; s++) found += slots[s * OUT * VECTORS + o];
     if (!to.exists(o)) continue;
-@ if FINISH == "cluster" then
-    slots[o] = found;
-@ else
-@   if FINISH ~= "atomic" then
-    if (gridDim.y > 1) {
+    if constexpr (CLUSTER_SPLITS > 1) {
+      slots[o] = found;
+    } else if (FINISH != FINISH_atomic && gridDim.y > 1) {
       partial[found_at(blockIdx.y, o, to.n)] = found;
-      continue;
+    } else {
+      to.put(found, o);
     }
-@   end
-    to.put(found, o);
-@ end
   }
-@ if FINISH == "last_block" then
-  if (gridDim.y == 1 || !is_last_block(arrived + blockIdx.x, gridDim.y)) return;
-  finish(to, gridDim.y, partial);
-@ elseif FINISH == "cluster" then
-  finish(to, slots);
-@ end
+  if constexpr (CLUSTER_SPLITS > 1) {
+    finish_cluster(to, slots);
+  } else if constexpr (FINISH == FINISH_last_block) {
+    if (gridDim.y == 1 || !is_last_block(arrived + blockIdx.x, gridDim.y)) return;
+    finish(to, gridDim.y, partial);
+  }
 }
