@@ -69,7 +69,7 @@ measure() { # DEVICE [FAMILY...]
   export TUNED_DB="$folder/nothing-tuned.db"
   [ -e "$folder/about" ] || {
     date -u +%Y-%m-%d
-    "$B/autotune" devices | sed '/^emu/d'
+    "$B/autotune" devices | sed '/^emu/,$d'
     "$B/autotune" doctor
   } >"$folder/about" 2>&1
   echo "$peers" | while read -r family peer; do
@@ -109,6 +109,12 @@ page() {
       done
     done
   done
+  missing=$(echo "$peers" | while read -r family peer; do
+    [ -z "$family" ] || for suite in $(suites_of "$family"); do
+      [ -e "$folder/$family.$suite.txt" ] || echo "\`$family --suite $suite\`"
+    done
+  done | paste -sd, | sed 's/,/, /g')
+  [ -z "$missing" ] || printf '\nNot run this time: %s.\n' "$missing"
   [ ! -e tests/bench/earlier.md ] || { echo; cat tests/bench/earlier.md; }
   printf '\n## Every run in full\n'
   for file in "$folder"/*.txt; do in_full "$file"; done
