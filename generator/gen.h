@@ -170,6 +170,9 @@ void gen_config_default(const gen_template *t, gen_config *c);
  *   err  ERR_USAGE  unknown parameter (suggests the nearest) or a value outside the space (lists
  * it) */
 int gen_config_parse(const gen_template *t, const char *text, gen_config *c, err *e);
+/* gen_config_set -- one parameter, "BM=128", by its present or a former name; false: there is none,
+ * or it has no such value */
+bool gen_config_set(const gen_template *t, const char *setting, gen_config *c);
 /* gen_config_text -- every parameter, in declaration order: "BM=128,BN=64,..." */
 void gen_config_text(const gen_template *t, const gen_config *c, str *out);
 

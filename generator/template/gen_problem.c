@@ -316,6 +316,14 @@ static bool update(const gen_template *t, word *w) {
   return w->name[0];
 }
 
+bool gen_config_set(const gen_template *t, const char *setting, gen_config *c) {
+  words rest = {setting, " "};
+  bool given[GEN_MAX_PARAMS] = {false};
+  word w;
+  return next_word(&rest, &w) && w.has_value &&
+         (!update(t, &w) || !parse_param(t, &w, c, given, NULL));
+}
+
 int gen_config_parse(const gen_template *t, const char *text, gen_config *c, err *e) {
   words rest = {text, " ,\t\r\n\v\f"};
   bool given[GEN_MAX_PARAMS] = {false};

@@ -372,21 +372,19 @@ static bool find_choice(const gen_param *p, const char *text, uint16_t *index) {
   return false;
 }
 
-/* "SPLITK=2"; changes stand in the template's order. */
-static bool read_change(reading *r, char *word, size_t *from, gen_config *c) {
-  char *text = strchr(word, '=');
-  if (!text) {
-    return false;
-  }
-  *text++ = 0;
-  for (size_t i = *from; i < r->t->n_params; i++) {
+/* "SPLITK=2"; changes stand in the template's order, so present names are found from *from on. */
+static bool read_change(reading *r, const char *word, size_t *from, gen_config *c) {
+  const char *text = strchr(word, '=');
+  const size_t n = text ? (size_t)(text - word) : 0;
+  for (size_t i = *from; n && i < r->t->n_params; i++) {
     const char *name = r->t->params[i].name;
-    if (*name == *word && !strcmp(name, word)) {
+    if (!strncmp(name, word, n) && !name[n] &&
+        find_choice(&r->t->params[i], text + 1, &c->index[i])) {
       *from = i + 1;
-      return find_choice(&r->t->params[i], text, &c->index[i]);
+      return true;
     }
   }
-  return false;
+  return gen_config_set(r->t, word, c); /* a former name? */
 }
 
 static bool read_variant(reading *r) {
