@@ -397,7 +397,7 @@ static void gemv_computes(void **state) {
     }
     assert_true(out[j] == expected);
   }
-  REFUSED(f, TUNED_E_USAGE, "have no distance",
+  REFUSED(f, TUNED_E_USAGE, "incx is 0",
           tuned_gemv(f->ctx, NULL, 'n', "f32", M, N, 1, da, LDA, dx, 0, 0, dy, 1, &f->err));
 }
 
