@@ -29,23 +29,25 @@ runtime/search: runtime/base generator
 runtime/search/strategies: runtime/base generator runtime/search
 runtime/portfolio: runtime/base generator generator/space
 runtime/export: runtime/base generator runtime/portfolio
-runtime/serve: runtime/base generator db runtime/device runtime/run runtime/portfolio
-runtime/serve/capture: runtime/base generator runtime/device runtime/run runtime/serve
-runtime/serve/online: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve
-runtime/serve/tuned_api.c: runtime/base runtime/device runtime/serve runtime/serve/capture runtime/serve/online
+runtime/serve/tuned.h: runtime/base
+runtime/serve/choose: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/serve/tuned.h
+runtime/serve: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/serve/tuned.h runtime/serve/choose
+runtime/serve/capture: runtime/base generator runtime/device runtime/run runtime/serve runtime/serve/tuned.h runtime/serve/choose
+runtime/serve/online: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve runtime/serve/tuned.h runtime/serve/choose
+runtime/serve/tuned_api.c: runtime/base runtime/device runtime/serve runtime/serve/tuned.h runtime/serve/choose runtime/serve/capture runtime/serve/online
 tuner/print: runtime/base generator runtime/device runtime/run
 tuner/workers: runtime/base generator db runtime/device runtime/run
-tuner/tune: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve tuner/workers
+tuner/tune: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve/tuned.h runtime/serve/choose tuner/workers
 tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/workers tuner/tune
 tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print
-tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/serve tuner/print tuner/formats tuner/workers tuner/tune
-tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve tuner/workers tuner/tune tuner/peers
-tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio
+tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/workers tuner/tune
+tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/workers tuner/tune tuner/peers
+tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio
 '
 # ROOM: its headers that others may include, besides its sub-folders; without a line: all.
 faces='
 runtime/emu: emu.h
-runtime/serve: tuned.h serve_known.h serve_former.h serve_presets.h serve_choose.h serve_distance.h
+runtime/serve/choose: serve_pick.h serve_known.h serve_former.h serve_presets.h serve_choose.h serve_distance.h
 runtime/serve/capture: serve_capture.h
 runtime/serve/online: serve_online.h
 '
