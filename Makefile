@@ -101,13 +101,13 @@ SOURCES = $(call find_files,runtime generator db tuner tests examples,*.[ch])
 # Leaks are left to `make asan`: cppcheck loses sight of memory that a struct takes over.
 lint:
 	sh tests/layers.sh
-	clang-format --dry-run -Werror $(SOURCES)
+	@clang-format --dry-run -Werror $(SOURCES)
 	cppcheck --quiet --std=c11 --enable=warning,portability --inline-suppr --error-exitcode=1 \
 	  --suppress=missingIncludeSystem --suppress=memleak --suppress='shiftTooManyBitsSigned:tests/*' \
 	  $(filter -I%,$(INCLUDES)) -Itests/fixtures $(filter %.c,$(SOURCES))
 
 format:
-	clang-format -i $(SOURCES)
+	@clang-format -i $(SOURCES)
 
 golden: $(B)/tests/test_gen
 	$(B)/tests/test_gen --update

@@ -26,7 +26,7 @@ typedef struct expr_terms { /* those of a template; zeroed but for the first two
   arena *a;
   const expr_node *const *trees; /* of derived values */
   const expr_term *derived[64];
-  size_t n_nodes; /* and operands */
+  size_t n_nodes;           /* and operands */
   const expr_node **unique; /* hash table: equal trees of parts are the same */
   size_t n_unique, n_slots;
 } expr_terms;

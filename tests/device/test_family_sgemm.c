@@ -186,7 +186,8 @@ static void sgemm_streams_have_parts_for_all(void **state) {
     gen_config c;
     assert_ok(gen_config_parse(s.t, config, &c, &b->e), &b->e);
     if (k == 80) {
-      assert_fails(gen_config_check(s.g, &c, &b->e), &b->e, ERR_USAGE, "needs a tile along k for each block");
+      assert_fails(gen_config_check(s.g, &c, &b->e), &b->e, ERR_USAGE,
+                   "needs a tile along k for each block");
     } else {
       assert_ok(gen_config_check(s.g, &c, &b->e), &b->e);
     }

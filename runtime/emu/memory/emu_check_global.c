@@ -1,9 +1,11 @@
 /* emu_check_global.c -- see emu_check_global.h. The heap has a state for each byte (allocated,
  * written, constant, freed) and, for each two bytes, the block of this launch that wrote there
  * last. */
+#define _GNU_SOURCE
 #include "emu_check_global.h"
 
 #include <string.h>
+#include <time.h>
 
 #include "emu_finding.h"
 
@@ -96,6 +98,15 @@ static int race(emu_warp *w, const emu_insn *in, int lane, uint64_t address, int
   return rc;
 }
 
+/* A block marks what it writes just before it writes: another value there may be about to go. */
+static bool stays_different(const uint8_t *at, const uint8_t *value) {
+  const struct timespec pause = {.tv_nsec = 500000};
+  for (int i = 0; i < 20 && memcmp(at, value, 2); i++) {
+    nanosleep(&pause, NULL);
+  }
+  return memcmp(at, value, 2);
+}
+
 int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
                    int n, const uint8_t *values) {
   emu_heap *h = w->launch->heap;
@@ -110,7 +121,8 @@ int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_
     for (int i = 0; i < n; i += 2) {
       uint32_t other = tag[i / 2];
       if (other >= base && other != mine &&
-          memcmp(h->data + offset + i, values + lane * n + i, 2)) {
+          memcmp(h->data + offset + i, values + lane * n + i, 2) &&
+          stays_different(h->data + offset + i, values + lane * n + i)) {
         return race(w, in, lane, address[lane], n, other);
       }
       tag[i / 2] = mine;

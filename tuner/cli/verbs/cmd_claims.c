@@ -127,9 +127,9 @@ static int try_all(claims_run *r, err *e) {
            rt_emu_is(r->place.device) ? " (emulated: times are modelled)" : "", r->n_of[CLAIM_EVEN],
            r->n_of[CLAIM_FAILS]);
   }
-  return r->n_failed ? err_set(e, ERR_LIMIT, "%zu of %zu claims could not be run", r->n_failed,
-                               r->n_tried)
-                     : 0;
+  return r->n_failed
+             ? err_set(e, ERR_LIMIT, "%zu of %zu claims could not be run", r->n_failed, r->n_tried)
+             : 0;
 }
 
 static int run(claims_run *r, err *e) {
