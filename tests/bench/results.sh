@@ -6,7 +6,8 @@
 #   sh tests/bench/results.sh page FOLDER > tests/bench/RESULTS.md  the page: a row a suite, then every run in full
 #
 # What FOLDER has already is not run again, so the same command goes on where it was cut off. Nothing is tuned:
-# what is timed is what libtuned serves to a user who has just installed it. B is the build folder.
+# what is timed is what libtuned serves to a user who has just installed it. B is the build folder, COMMIT what the
+# page names as measured.
 set -eu
 B=${B:-build}
 usage() {
@@ -68,9 +69,9 @@ measure() { # DEVICE [FAMILY...]
   mkdir -p "$folder"
   export TUNED_DB="$folder/nothing-tuned.db"
   [ -e "$folder/about" ] || {
-    date -u +%Y-%m-%d
+    echo "$(date -u +%Y-%m-%d)${COMMIT:+, commit $COMMIT}"
     "$B/autotune" devices | sed '/^emu/,$d'
-    "$B/autotune" doctor
+    "$B/autotune" doctor | grep -v '^ok *database'
   } >"$folder/about" 2>&1
   echo "$peers" | while read -r family peer; do
     [ -n "$family" ] && wanted "$family" "$@" || continue
