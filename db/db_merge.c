@@ -133,7 +133,7 @@ static int attach(db *d, const char *path, err *e) {
   str_add(&uri, "?mode=ro");
   if (uri.failed) {
     str_clear(&uri);
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   db_query q = db_ask(d, "ATTACH ?1 AS other", e);
   db_in_text(&q, str_text(&uri));

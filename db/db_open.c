@@ -337,5 +337,5 @@ int db_default_path(arena *a, const char **path, err *e) {
     str_clear(&home);
     TRY(code);
   }
-  return *path ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return *path ? 0 : err_nomem(e);
 }

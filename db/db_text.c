@@ -318,7 +318,7 @@ int db_text_read(const char *line, size_t n, arena *a, db_line *l, bool *none, e
   }
   reading r = {.at = arena_text_n(a, line, n), .a = a, .e = e};
   if (!r.at) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   *l = (db_line){0};
   read_columns(&r, l);

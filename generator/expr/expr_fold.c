@@ -254,7 +254,7 @@ bool expr_partial_condition(expr_fold *f, expr_partial p, bool *yes) {
 
 int expr_fold_init(expr_fold *f, err *e) {
   if (!grow(f)) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   f->n = 1;
   f->nodes[EXPR_PARTIAL_NONE] = (node){.op = EXPR_NAME, .fails = true};

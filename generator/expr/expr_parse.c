@@ -26,7 +26,7 @@ const char *const expr_helper_names[] = {"ceildiv", "roundup", "min", "max", "lo
 /* ---- errors ---------------------------------------------------------------------------------- */
 
 static const expr_node *no_memory(parser *p) {
-  err_set(p->e, ERR_NOMEM, "out of memory");
+  err_nomem(p->e);
   return NULL;
 }
 

@@ -224,5 +224,5 @@ int expr_print_c(const expr_node *x, const expr_node *const *derived,
   if (!print(&p, x)) {
     return err_set(e, own.code, "%s", own.message);
   }
-  return out->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  return out->failed ? err_nomem(e) : 0;
 }

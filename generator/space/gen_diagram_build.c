@@ -293,7 +293,7 @@ static int build_in_order(gen_instance *g, bool as_declared, double *rejected, g
   if (!b || !d) {
     free(b);
     free(d);
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   d->t = &g->t->pub;
   b->g = g;

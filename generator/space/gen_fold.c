@@ -353,7 +353,7 @@ static int set_up(gen_fold *f, const gen_number *device, size_t n_device, err *e
   int64_t limits[GEN_MAX_DEVICE];
   f->work_reads = calloc(2 + f->t->program.n_stages * STAGE_EXPRS, sizeof *f->work_reads);
   if (!f->work_reads) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   TRY(gen_device_limits(device, n_device, limits, e));
   for (size_t i = 0; gen_device_names[i]; i++) {
@@ -373,7 +373,7 @@ int gen_fold_new(gen_template *t, const gen_number *device, size_t n_device, gen
                  err *e) {
   gen_fold *f = calloc(1, sizeof *f);
   if (!f) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   f->t = gen_tmpl(t);
   const int rc = set_up(f, device, n_device, e);

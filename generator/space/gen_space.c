@@ -272,7 +272,7 @@ static void weigh(gen_space *s) {
 static int list_points(gen_instance *g, gen_space *s, bool patient, bool *gave_up, err *e) {
   enumeration *m = calloc(1, sizeof *m);
   if (!m) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   *m = (enumeration){.g = g, .s = s, .patient = patient};
   s->n = 0;
@@ -313,7 +313,7 @@ static int by_rank(const void *a, const void *b) {
 static int list_diagram(gen_space *s, const gen_diagram *d, err *e) {
   size_t n = gen_diagram_count(d);
   if (!reserve(s, n)) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   if (n) {
     list_below(&(listing){s, d}, 0, 0, 0);
@@ -378,7 +378,7 @@ static int open_space(gen_instance *g, bool loops_only, gen_space **out, err *e)
   if (!s || !rejected) {
     free(s);
     free(rejected);
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   s->t = t;
   s->rejected = rejected;

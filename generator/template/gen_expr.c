@@ -9,8 +9,7 @@ gen_expr *gen_expr_new(gen_box *b, arena *a, const char *text, gen_line at,
   err e = {0};
   str_reset(&b->scratch);
   at.expression = text;
-  int rc = x ? expr_parse(&scope, a, text, &b->scratch, &x->tree, &e)
-             : err_set(&e, ERR_NOMEM, "out of memory");
+  int rc = x ? expr_parse(&scope, a, text, &b->scratch, &x->tree, &e) : err_nomem(&e);
   if (rc) {
     gen_fail(b, rc, at, "%s", e.message);
   }

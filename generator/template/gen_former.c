@@ -71,11 +71,11 @@ int gen_former_list(arena *a, gen_former **list, size_t *n, err *e) {
     x->digest = arena_text(a, l.former);
     x->present = arena_text(a, l.present);
     if (!x->family || !x->digest || !x->present) {
-      return err_set(e, ERR_NOMEM, "out of memory");
+      return err_nomem(e);
     }
     x++;
   }
-  return *list ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return *list ? 0 : err_nomem(e);
 }
 
 /* ---- names ---------------------------------------------------------------------------------- */

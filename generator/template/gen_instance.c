@@ -172,7 +172,7 @@ int gen_instance_new(gen_template *t, const gen_problem *p, const gen_number *de
   if (!g || !held) {
     free(g);
     free(held);
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   g->t = gen_tmpl(t);
   g->problem = *p;

@@ -36,8 +36,7 @@ static const gen_file *find_builtin(const char *name) {
 static int read_in(tmpl *t, const char *folder, const char *name, str *text, const char **path,
                    err *e) {
   *path = arena_format(&t->a, "%s%s%s", t->folder, folder, name);
-  return *path ? file_read(*path, MAX_FILE_NBYTES, text, e)
-               : err_set(e, ERR_NOMEM, "out of memory");
+  return *path ? file_read(*path, MAX_FILE_NBYTES, text, e) : err_nomem(e);
 }
 
 /* Beside the template, in the folder of files that several templates share, among the built-in
@@ -153,7 +152,7 @@ static int hash(tmpl *t, err *e) {
   }
   hash_part *parts = ARENA_ARRAY(&t->a, hash_part, n), *p = parts;
   if (!parts) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   *p++ = (hash_part){str_text(&t->text), t->text.n};
   for (gen_included *f = t->included; f; f = f->next) {
@@ -201,11 +200,11 @@ static int check_problems(tmpl *t, err *e) {
 /* t->text, t->pub.path and t->folder are there. */
 static int prepare(tmpl *t, const gen_options *options, arena *marks, err *e) {
   if (t->text.failed || !t->pub.path) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   t->outline = gen_outline_new(marks, str_text(&t->text), t->text.n);
   if (!t->outline) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   size_t max = options ? options->max_source_nbytes : 0;
   t->max_source_nbytes = max ? max : DEFAULT_SOURCE_NBYTES;
@@ -237,7 +236,7 @@ static int read_at(tmpl *t, const char *folder, const char *name, err *e) {
   t->folder = arena_format(&t->a, "%s%s", folder, slash);
   t->pub.path = arena_format(&t->a, "%s%s%s", folder, slash, name);
   if (!t->folder || !t->pub.path) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   return file_read(t->pub.path, MAX_FILE_NBYTES, &t->text, e);
 }
@@ -245,8 +244,7 @@ static int read_at(tmpl *t, const char *folder, const char *name, err *e) {
 static int read_path(tmpl *t, const char *path, err *e) {
   const char *slash = strrchr(path, '/');
   char *folder = arena_text_n(&t->a, path, slash ? (size_t)(slash + 1 - path) : 0);
-  return folder ? read_at(t, folder, slash ? slash + 1 : path, e)
-                : err_set(e, ERR_NOMEM, "out of memory");
+  return folder ? read_at(t, folder, slash ? slash + 1 : path, e) : err_nomem(e);
 }
 
 static int fail_family(const gen_options *options, const char *name, err *e) {
@@ -272,7 +270,7 @@ static int read_in_folder(tmpl *t, const char *folder, const char *name, err *e)
   const char *file = arena_format(&t->a, "%s.lua", name);
   const char *own = arena_format(&t->a, "%s/%s", folder, name);
   if (!file || !own) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   err inner = {0};
   int rc = read_at(t, folder, file, &inner);
@@ -322,7 +320,7 @@ static int check_family(const tmpl *t, const char *name, err *e) {
 int gen_open(const gen_options *options, const char *name, gen_template **out, err *e) {
   tmpl *t = calloc(1, sizeof *t);
   if (!t) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   int rc = is_path(name) ? read_path(t, name, e) : read_family(t, options, name, e);
   rc = rc ? rc : read_it(t, options, e);
@@ -339,7 +337,7 @@ int gen_open_text(const gen_options *options, const char *path, const char *text
                   gen_template **out, err *e) {
   tmpl *t = calloc(1, sizeof *t);
   if (!t) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   t->pub.path = arena_text(&t->a, path);
   str_add_n(&t->text, text, n);
@@ -445,7 +443,7 @@ int gen_families(const gen_options *options, arena *a, const char *const **names
     add_family(&l, f->name);
   }
   if (l.failed) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   if (l.names == none) { /* nothing was found */
     l.names = ARENA_ARRAY(a, const char *, 1);
@@ -453,5 +451,5 @@ int gen_families(const gen_options *options, arena *a, const char *const **names
   qsort(l.names, l.n, sizeof *l.names, by_name);
   *names = l.names;
   *n = l.n;
-  return l.names ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return l.names ? 0 : err_nomem(e);
 }

@@ -255,7 +255,7 @@ int gen_box_open(gen_box *b, const gen_options *options, err *e) {
   };
   b->L = lua_newstate(allocate, b);
   if (!b->L) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   return gen_box_run(b, gen_library_open, NULL, false, e);
 }

@@ -180,7 +180,7 @@ static int make(job *j, str *out, size_t *body, err *e) {
   *body = out->n;
   add_constants(j, out);
   str_add_n(out, str_text(j->text), j->text->n);
-  return out->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  return out->failed ? err_nomem(e) : 0;
 }
 
 static int make_source(gen_instance *g, const gen_config *c, gen_script *script, str *out,

@@ -35,7 +35,7 @@ static const gen_tensor_text *tensor(const gen_stage_tensor *from, arena *a) {
 static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text *out, err *e) {
   gen_operand_text *o = ARENA_ARRAY(a, gen_operand_text, s->n_operands + 1);
   if (!o) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   for (size_t i = 0; i < s->n_operands; i++) {
     const gen_stage_operand *from = &s->operands[i];
@@ -46,7 +46,7 @@ static int operands(const tmpl *t, const gen_stage *s, arena *a, gen_launch_text
     }
     o[i] = operand(from);
     if (from->from == GEN_FROM_TENSOR && !(o[i].tensor = tensor(from->tensor, a))) {
-      return err_set(e, ERR_NOMEM, "out of memory");
+      return err_nomem(e);
     }
   }
   out->operands = o;
@@ -78,7 +78,7 @@ int gen_texts_make(const gen_template *pub, arena *a, gen_texts *out, err *e) {
   gen_launch_text *launches = ARENA_ARRAY(a, gen_launch_text, p->n_stages + 1);
   gen_workspace_text *workspaces = ARENA_ARRAY(a, gen_workspace_text, p->n_workspaces + 1);
   if (!launches || !workspaces) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   for (size_t i = 0; i < p->n_stages; i++) {
     TRY(launch(t, &p->stages[i], a, &launches[i], e));

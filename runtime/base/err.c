@@ -29,6 +29,10 @@ int err_at(err *e, int code, const char *place, const char *format, ...) {
   return code;
 }
 
+int err_nomem(err *e) {
+  return err_set(e, ERR_NOMEM, "out of memory");
+}
+
 const char *err_name(int code) {
   static const char *const names[] = {"ok",        "usage",   "template",   "io",    "database",
                                       "device",    "compile", "launch",     "wrong", "memory",

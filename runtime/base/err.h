@@ -37,6 +37,8 @@ int err_set(err *e, int code, const char *format, ...) __attribute__((cold, form
 /* err_at -- the same, with a place: "file:line", or any name the user can find again */
 int err_at(err *e, int code, const char *place, const char *format, ...)
     __attribute__((cold, format(printf, 4, 5)));
+/* err_nomem -- ERR_NOMEM: "out of memory" */
+int err_nomem(err *e) __attribute__((cold));
 /* err_clear -- empty the object for another attempt */
 static inline void err_clear(err *e) {
   if (e) {

@@ -133,7 +133,7 @@ file_safety file_is_safe(const struct stat *st) {
 int file_make_parents(const char *path, err *e) {
   char *copy = strdup(path);
   if (!copy) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   int rc = 0;
   for (char *p = strchr(copy + 1, '/'); p && !rc; p = strchr(p + 1, '/')) {
@@ -158,7 +158,7 @@ int file_data_home(str *out, err *e) {
     return err_set(e, ERR_IO,
                    "neither XDG_DATA_HOME nor HOME is set; name the database (--db, TUNED_DB)");
   }
-  return out->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  return out->failed ? err_nomem(e) : 0;
 }
 
 double now_sec(void) {

@@ -19,7 +19,7 @@ int rt_compiler_open(rt_compiler **out, err *e) {
   *out = NULL;
   rt_compiler *c = calloc(1, sizeof *c);
   if (!c) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   int rc = nvrtc_api_open(&c->api, e), major = 0, minor = 0;
   if (rc) {

@@ -73,7 +73,7 @@ int log_kernels(const char *log, arena *a, const rt_kernel_info **kernels, size_
   *kernels = list;
   *n = 0;
   if (!list) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   while (next_line(&log, line, sizeof line)) {
     const char *name = strstr(line, entry_mark);
@@ -83,7 +83,7 @@ int log_kernels(const char *log, arena *a, const rt_kernel_info **kernels, size_
       k->name = arena_text_n(a, name, strcspn(name, "'"));
       ours = false;
       if (!k->name) {
-        return err_set(e, ERR_NOMEM, "out of memory");
+        return err_nomem(e);
       }
     } else if (k) {
       read_properties(k, line, &ours);

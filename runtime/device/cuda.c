@@ -593,7 +593,7 @@ int rt_cuda_open(int ordinal, rt_device **out, err *e) {
   *out = NULL;
   cuda *d = calloc(1, sizeof *d);
   if (!d) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   d->device.ops = &ops;
   int rc = open_device(d, ordinal, e);

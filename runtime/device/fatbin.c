@@ -71,14 +71,14 @@ static int take(const fatbin_api *api, fatbin_handle h, str *out, err *e) {
   int r = api->size(h, &nbytes);
   char *bytes = r ? NULL : malloc(nbytes + 1);
   if (!r && !bytes) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   r = r ? r : api->get(h, bytes);
   if (!r) {
     str_add_n(out, bytes, nbytes);
   }
   free(bytes);
-  return r ? fail(api, "writing", r, e) : out->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  return r ? fail(api, "writing", r, e) : out->failed ? err_nomem(e) : 0;
 }
 
 int rt_fatbin_make(const rt_fat_image *images, size_t n, str *out, err *e) {

@@ -65,7 +65,7 @@ int rt_nvml_open(const char *uuid, rt_nvml **out, err *e) {
   *out = NULL;
   rt_nvml *n = calloc(1, sizeof *n);
   if (!n) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   int rc = connect(n, uuid, e);
   if (rc) {

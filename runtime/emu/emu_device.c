@@ -128,7 +128,7 @@ static int emu_set_op(rt_device *d, rt_ptr to, uint8_t byte, size_t nbytes, rt_s
 static int emu_stream_new_op(rt_device *d, rt_stream *s, err *e) {
   (void)d;
   *s = malloc(1); /* only an identity */
-  return *s ? 0 : err_set(e, ERR_NOMEM, "out of host memory for a stream");
+  return *s ? 0 : err_nomem(e);
 }
 
 static void emu_stream_free_op(rt_device *d, rt_stream s) {
@@ -144,7 +144,7 @@ static int emu_stream_sync_op(rt_device *d, rt_stream s, err *e) {
 static int emu_event_new_op(rt_device *d, rt_event **ev, err *e) {
   (void)d;
   *ev = calloc(1, sizeof **ev);
-  return *ev ? 0 : err_set(e, ERR_NOMEM, "out of host memory for an event");
+  return *ev ? 0 : err_nomem(e);
 }
 
 static void emu_event_free_op(rt_device *d, rt_event *ev) {
@@ -249,7 +249,7 @@ int rt_emu_open(const char *text, rt_device **out, err *e) {
   TRY(take_options(text ? text + n : "", &bound, e));
   emu_device *d = calloc(1, sizeof *d);
   if (!d) {
-    return err_set(e, ERR_NOMEM, "out of host memory for the emulated device");
+    return err_nomem(e);
   }
   d->profile = p;
   d->checks = true;

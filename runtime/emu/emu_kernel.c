@@ -68,7 +68,7 @@ int emu_module_load_op(rt_device *d, const void *image, size_t nbytes, rt_module
   rt_module *module = calloc(1, sizeof *module);
   *out = NULL;
   if (!module) {
-    return err_set(e, ERR_NOMEM, "out of host memory for a module");
+    return err_nomem(e);
   }
   int rc = emu_module_parse(image, nbytes, &module->m, e);
   if (rc) {
@@ -107,7 +107,7 @@ int emu_function_op(rt_device *d, rt_module *m, const char *name, rt_function **
   }
   rt_function *function = calloc(1, sizeof *function);
   if (!function) {
-    return err_set(e, ERR_NOMEM, "out of host memory for a kernel");
+    return err_nomem(e);
   }
   *function = (rt_function){m->functions, m, f, 0};
   m->functions = function;
@@ -307,7 +307,7 @@ int emu_launch_op(rt_device *dev, rt_function *f, const uint32_t grid[3], const 
   prepare(d, f, grid, block, smem, &l);
   uint8_t *params = gather_params(f->f, args);
   if (!params) {
-    return err_set(e, ERR_NOMEM, "out of host memory for a launch");
+    return err_nomem(e);
   }
   l.params = params;
   int rc = emu_launch_run(&l, host_threads(d), take_cost, d, e);

@@ -550,7 +550,7 @@ int export_header(const gen_template *t, const gen_plan *plan, const export_info
              h.name, h.name);
   }
   str_add(out, "#endif\n");
-  return out->failed ? err_set(e, ERR_NOMEM, "out of host memory") : 0;
+  return out->failed ? err_nomem(e) : 0;
 }
 
 int export_source(const gen_template *t, const char *source, const export_info *x, str *out,
@@ -558,5 +558,5 @@ int export_source(const gen_template *t, const char *source, const export_info *
   str_addf(out, "// %s\n", t->brief ? t->brief : t->name);
   export_provenance(out, x, "// ");
   str_addf(out, "// %s\n// %s\n%s", x->problem, x->config, source);
-  return out->failed ? err_set(e, ERR_NOMEM, "out of host memory") : 0;
+  return out->failed ? err_nomem(e) : 0;
 }

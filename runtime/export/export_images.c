@@ -90,5 +90,5 @@ int export_embed(const gen_template *t, const export_info *x, const export_image
       "  return image ? cuModuleLoadData(module, image->bytes) : CUDA_ERROR_NO_BINARY_FOR_GPU;\n"
       "}\n",
       name);
-  return out->failed ? err_set(e, ERR_NOMEM, "out of host memory") : 0;
+  return out->failed ? err_nomem(e) : 0;
 }

@@ -143,7 +143,7 @@ static int page_open(page *p, const gen_template *t, const exported_portfolio *c
 static int page_close(page *p, int rc) {
   str_clear(&p->name_text);
   arena_clear(&p->memory);
-  return rc ? rc : p->out->failed ? err_set(p->e, ERR_NOMEM, "out of host memory") : 0;
+  return rc ? rc : p->out->failed ? err_nomem(p->e) : 0;
 }
 
 static int write_header(page *p) {

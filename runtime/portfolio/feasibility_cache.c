@@ -657,7 +657,7 @@ static int find_readers(feasibility_cache *fc, err *e) {
   for (size_t i = 0; ok && i < t->n_params; i++) {
     ok = list_readers(fc, i);
   }
-  return ok ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
+  return ok ? 0 : err_nomem(e);
 }
 
 static int set_up(feasibility_cache *fc, const gen_config *configs, const gen_number *limits,
@@ -673,7 +673,7 @@ static int set_up(feasibility_cache *fc, const gen_config *configs, const gen_nu
   fc->limits = calloc(n_limits, sizeof *limits);
   fc->n_limits = n_limits;
   if (!fc->configs || !fc->first || !fc->reads || !fc->params || !fc->limits) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   memcpy(fc->configs, configs, fc->n * sizeof *configs);
   memcpy(fc->limits, limits, n_limits * sizeof *limits);
@@ -686,7 +686,7 @@ int feasibility_cache_new(gen_template *t, const gen_config *configs, size_t n,
                           err *e) {
   feasibility_cache *fc = calloc(1, sizeof *fc);
   if (!fc) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   fc->t = t;
   fc->n = n;

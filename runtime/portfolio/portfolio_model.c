@@ -10,10 +10,6 @@ _Static_assert((int)CHOOSER_FIELDS == (int)GEN_MAX_FIELDS &&
                    CHOOSER_COSTS == CHOOSER_PLAIN + 3 * CHOOSER_WORK,
                "chooser_model.h has the generator's limits");
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 chooser_fields model_fields(const gen_template *t) {
   chooser_fields fields = {.n = t->n_fields};
   for (size_t i = 0; i < t->n_fields; i++) {
@@ -187,7 +183,7 @@ int model_fit_rows(const gen_template *t, model_fit *fit, arena *a, err *e) {
     r->n_variants += fit->variants[i].n > 0;
   }
   assert(fit->n_variants <= CHOOSER_SIZES && r->n <= CHOOSER_SIZES);
-  return list_params(t, fit, a) && list_variants(fit, a) && list_samples(fit, a) ? 0 : no_room(e);
+  return list_params(t, fit, a) && list_variants(fit, a) && list_samples(fit, a) ? 0 : err_nomem(e);
 }
 
 /* ---- asking --------------------------------------------------------------------------------- */
@@ -270,7 +266,7 @@ int portfolio_model_sizes(const gen_template *t, portfolio_model *m, arena *a, e
   s->first = first;
   s->field = field;
   s->octaves = octaves;
-  return ok ? 0 : no_room(e);
+  return ok ? 0 : err_nomem(e);
 }
 
 size_t portfolio_model_nbytes(const portfolio_model *m) {

@@ -501,7 +501,7 @@ static int read_lines(reading *r, const char *text, str *line, err *e) {
     str_add_n(line, text, end ? (size_t)(end - text) : strlen(text));
     r->rest = text = end ? end + 1 : NULL;
     if (line->failed) {
-      return err_set(e, ERR_NOMEM, "out of host memory");
+      return err_nomem(e);
     }
     if (number == 1) {
       TRY(read_version(str_text(line), e));
@@ -518,11 +518,11 @@ static int read_all(reading *r, const char *text, err *e) {
   str line = {0};
   c->configs = r->configs = ARENA_ARRAY(r->a, gen_config, PORTFOLIO_CONFIGS);
   c->nodes = r->nodes = ARENA_ARRAY(r->a, chooser_node, PORTFOLIO_NODES);
-  int rc = r->configs && r->nodes ? 0 : err_set(e, ERR_NOMEM, "out of host memory");
+  int rc = r->configs && r->nodes ? 0 : err_nomem(e);
   rc = rc ? rc : read_lines(r, text, &line, e);
   str_clear(&line);
   if (!rc && !lay_out_rows(r)) {
-    rc = err_set(e, ERR_NOMEM, "out of host memory");
+    rc = err_nomem(e);
   }
   return rc || !c->model.sizes.n ? rc : portfolio_model_sizes(r->t, &c->model, r->a, e);
 }

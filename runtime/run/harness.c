@@ -48,8 +48,7 @@ static int find_magnitude(rt_harness *b, harness_case *c, size_t arg, err *e) {
     return 0;
   }
   unsigned char *copy = malloc(nbytes + 1);
-  int rc = copy ? b->d->ops->copy_out(b->d, copy, c->expected[arg], nbytes, NULL, e)
-                : err_set(e, ERR_NOMEM, "out of memory");
+  int rc = copy ? b->d->ops->copy_out(b->d, copy, c->expected[arg], nbytes, NULL, e) : err_nomem(e);
   if (!rc) {
     c->magnitude[arg] = largest_value(&c->data->args[arg], copy);
   }
@@ -126,7 +125,7 @@ int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_templ
   *out = NULL;
   rt_harness *b = calloc(1, sizeof *b);
   if (!b) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   b->d = d;
   b->tools = k;

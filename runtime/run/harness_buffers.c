@@ -49,7 +49,7 @@ static uint64_t largest(const rt_harness *b, size_t arg) {
 }
 
 static int out_of_memory(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
+  return err_nomem(e);
 }
 
 /* ---- on the host: the cases ------------------------------------------------------------------ */

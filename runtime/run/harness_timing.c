@@ -77,7 +77,7 @@ static int rotation_start(rotation *r, rt_harness *b, const rt_timing *how, err 
   r->values = calloc(n + 1, sizeof *r->values);
   r->args = calloc(n + 1, sizeof *r->args);
   if (!r->values || !r->args) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   for (size_t i = 0; i < n; i++) {
     r->values[i] = b->cases[0].values[i];

@@ -14,10 +14,6 @@
 enum { HEADER_MOST = 64 << 10 };
 static const char MAGIC[] = "tuned data 1\n";
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 static bool is_buffer(const gen_template *t, size_t arg) {
   return t->args[arg].dir != GEN_SCALAR;
 }
@@ -93,7 +89,7 @@ int rt_captured_write(const char *path, const gen_template *t, const char *probl
       parts[n++] = (file_part){bytes[i], nbytes_of(data, i)};
     }
   }
-  int rc = !parts || header.failed ? no_room(e) : 0;
+  int rc = !parts || header.failed ? err_nomem(e) : 0;
   if (!rc) {
     parts[0] = (file_part){header.p, header.n};
     rc = file_write_private(path, parts, n, e);
@@ -183,7 +179,7 @@ static int read_header(reader *r, err *e) {
   }
   r->header = arena_text_n(&r->x->memory, r->x->map, r->n_header);
   if (!r->header) {
-    return no_room(e);
+    return err_nomem(e);
   }
   const char *line = r->header + r->n_header - n_last;
   hash_bytes(r->header, r->n_header - n_last, digest);
@@ -274,7 +270,7 @@ static int check_digests(const reader *r, err *e) {
   str again = {0};
   add_header(r->t, r->problem, r->x->data, r->x->bytes, &again);
   const bool same = again.n == r->n_header && !memcmp(str_text(&again), r->header, again.n);
-  const int rc = again.failed ? no_room(e) : same ? 0 : damaged(r, e);
+  const int rc = again.failed ? err_nomem(e) : same ? 0 : damaged(r, e);
   str_clear(&again);
   return rc;
 }
@@ -289,7 +285,7 @@ int rt_captured_open(const char *path, const gen_template *t, gen_instance *g, c
   uint64_t *bits = ARENA_ARRAY(&x->memory, uint64_t, t->n_args + 1);
   x->bytes = ARENA_ARRAY(&x->memory, const unsigned char *, t->n_args + 1);
   if (!bits || !x->bytes) {
-    return no_room(e);
+    return err_nomem(e);
   }
   TRY(read_scalars(&r, bits, e));
   TRY(gen_data_given(g, bits, &x->memory, &x->data, e));

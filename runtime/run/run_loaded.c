@@ -72,7 +72,7 @@ struct rt_loaded {
 /* ---- from plan to stages ------------------------------------------------------------------- */
 
 static int out_of_memory(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
+  return err_nomem(e);
 }
 
 static int copy_workspaces(rt_loaded *l, const gen_plan *plan, err *e) {

@@ -64,8 +64,7 @@ static int compile_and_load(rt_tools *k, rt_compiler *c, err *e) {
   rt_image_init(&image);
   fill_check_source(&text);
   rt_source source = {.text = str_text(&text), .arch = k->d->info.arch};
-  int rc =
-      text.failed ? err_set(e, ERR_NOMEM, "out of memory") : rt_compile(c, &source, &a, &image, e);
+  int rc = text.failed ? err_nomem(e) : rt_compile(c, &source, &a, &image, e);
   rc = rc ? rc : load(k, &image, e);
   rt_image_clear(&image);
   arena_clear(&a);
@@ -77,7 +76,7 @@ int rt_tools_new(rt_device *d, rt_compiler *c, rt_tools **out, err *e) {
   *out = NULL;
   rt_tools *k = calloc(1, sizeof *k);
   if (!k) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   k->d = d;
   int rc = compile_and_load(k, c, e);

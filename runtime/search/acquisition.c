@@ -14,7 +14,7 @@ int acquisition_init(acquisition *a, size_t max, err *e) {
   }
   a->candidates = calloc(max, sizeof *a->candidates);
   a->slots = calloc(a->n_slots, sizeof *a->slots);
-  return a->candidates && a->slots ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return a->candidates && a->slots ? 0 : err_nomem(e);
 }
 
 void acquisition_clear(acquisition *a) {

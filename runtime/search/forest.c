@@ -21,7 +21,7 @@ typedef struct cut {
 
 int forest_init(forest *f, size_t n_trees, err *e) {
   *f = (forest){.n_trees = n_trees, .trees = calloc(n_trees, sizeof *f->trees)};
-  return f->trees ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return f->trees ? 0 : err_nomem(e);
 }
 
 void forest_clear(forest *f) {

@@ -36,7 +36,7 @@ void history_clear(history *h) {
 int history_open(size_t nbytes, const search_space *space, uint64_t seed, void **self, err *e) {
   *self = calloc(1, nbytes);
   if (!*self) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   int rc = history_init(*self, space, seed, e);
   if (rc) {

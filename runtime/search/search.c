@@ -23,7 +23,7 @@ static int open_strategy(searcher *s, const search_options *o, err *e) {
 int search_open(const search_space *space, const search_options *o, searcher **out, err *e) {
   searcher *s = calloc(1, sizeof *s);
   if (!s) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   s->space = *space;
   s->strategy = o->strategy ? o->strategy : search_strategies()[0];

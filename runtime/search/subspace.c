@@ -35,7 +35,7 @@ int subspace_init(subspace *s, const search_space *whole, const search_subspace 
   s->view.find = find;
   s->points = malloc((whole->n + 1) * sizeof *s->points);
   if (!s->points) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   for (size_t i = 0; i < whole->n; i++) {
     uint16_t coordinates[GEN_MAX_PARAMS];

@@ -65,7 +65,7 @@ int serve_args_data(const gen_template *t, const serve_need *needs, gen_instance
   dtype type;
   uint64_t *bits = ARENA_ARRAY(a, uint64_t, t->n_args + 1);
   if (!bits) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   for (size_t i = 0; i < t->n_args; i++) {
     if (needs[i] == SERVE_GIVEN && t->args[i].dir == GEN_SCALAR && args[i] &&

@@ -207,7 +207,7 @@ static bool share_as(const serve_build *b, const char *key, tuned_kernel *k) {
 int serve_build_share(const serve_build *b, tuned_kernel *k, err *e) {
   tuned_kernel *first = b->same ? b->same : k;
   if (!share_as(b, b->key, first)) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   share_as(b, b->text, first); /* a failure only means that another size compiles it again */
   return 0;

@@ -8,7 +8,7 @@ static int family_new(const serve *s, const char *name, serve_family **out, err 
   serve_family *f = calloc(1, sizeof *f);
   if (!f || !(f->name = strdup(name))) {
     free(f);
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   const int rc = gen_open(&s->options, name, &f->t, e);
   if (rc) {

@@ -8,10 +8,6 @@
 #include "serve_choose.h"
 #include "serve_kernel.h"
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 /* ---- a new kernel --------------------------------------------------------------------------- */
 
 enum { TRIES_MOST = 6 }; /* of loading valid candidates, before the default */
@@ -83,7 +79,7 @@ static int remember(serve *s, const void *key, size_t nbytes, tuned_kernel *k, e
   if (serve_table_get(&s->front.kernels, key, nbytes)) {
     return 0;
   }
-  return serve_table_put(&s->front.kernels, key, nbytes, k) ? 0 : no_room(e);
+  return serve_table_put(&s->front.kernels, key, nbytes, k) ? 0 : err_nomem(e);
 }
 
 static int find_or_make(serve *s, serve_family *f, const gen_problem *p, const char *problem,
@@ -107,7 +103,7 @@ int serve_find(serve *s, serve_family *f, const gen_problem *p, const void *key,
   str own = {0};
   str_add_n(&own, &f->t, sizeof f->t);
   gen_problem_text(f->t, p, &own);
-  int rc = own.failed ? no_room(e) : find_or_make(s, f, p, own.p + sizeof f->t, &own, k, e);
+  int rc = own.failed ? err_nomem(e) : find_or_make(s, f, p, own.p + sizeof f->t, &own, k, e);
   rc = rc ? rc : remember(s, key, nbytes, *k, e);
   str_clear(&own);
   return rc;
@@ -125,7 +121,7 @@ static size_t name_length(const char *text) {
 static int get_family(serve *s, const char *text, size_t n, serve_family **f, err *e) {
   char *name = strndup(text, n);
   if (!name) {
-    return no_room(e);
+    return err_nomem(e);
   }
   const int rc = serve_family_get(s, name, f, e);
   free(name);

@@ -3,15 +3,11 @@
 #include <math.h>
 #include <stdlib.h>
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 static int describe_args(tuned_kernel *k, gen_instance *g, err *e) {
   const gen_data *data;
   arena scratch = {0};
   serve_need *needs = ARENA_ARRAY(&k->memory, serve_need, k->t->n_args + 1);
-  int rc = needs ? gen_data_make(g, 0, &scratch, &data, e) : no_room(e);
+  int rc = needs ? gen_data_make(g, 0, &scratch, &data, e) : err_nomem(e);
   if (!rc) {
     serve_args_describe(k->t, data, needs, &k->addresses);
     k->needs = needs;
@@ -27,7 +23,7 @@ static int describe_config(tuned_kernel *k, const serve_pick *pick, err *e) {
   k->info.config = arena_text(&k->memory, str_text(&text));
   const bool ok = !text.failed && k->info.config;
   str_clear(&text);
-  return ok ? 0 : no_room(e);
+  return ok ? 0 : err_nomem(e);
 }
 
 static char *copy_or_null(arena *a, const char *text) {
@@ -45,7 +41,7 @@ static int describe_origin(tuned_kernel *k, const serve_pick *pick, err *e) {
   info->tuned_device = copy_or_null(&k->memory, pick->device_key);
   return !info->tuned_problem == !pick->problem && !info->tuned_device == !pick->device_key
              ? 0
-             : no_room(e);
+             : err_nomem(e);
 }
 
 /* A time scaled down to a small problem must allow for the launch: no GPU starts and ends a kernel
@@ -78,7 +74,7 @@ static int describe(tuned_kernel *k, const serve_parts *parts, err *e) {
   k->name = parts->name;
   k->loaded = parts->loaded;
   if (!(k->info.problem = arena_text(&k->memory, parts->problem))) {
-    return no_room(e);
+    return err_nomem(e);
   }
   TRY(describe_args(k, parts->g, e));
   TRY(describe_config(k, parts->pick, e));
@@ -90,7 +86,7 @@ int serve_kernel_new(const serve_parts *parts, tuned_kernel **out, err *e) {
   tuned_kernel *k = calloc(1, sizeof *k);
   if (!k) {
     rt_loaded_free(parts->loaded);
-    return no_room(e);
+    return err_nomem(e);
   }
   const int rc = describe(k, parts, e);
   if (rc) {

@@ -12,10 +12,6 @@
 #include "serve_trust.h"
 #include "serve_workspace.h"
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 static const char *environment(const char *name) {
   const char *value = getenv(name);
   return value && *value ? value : NULL;
@@ -56,7 +52,7 @@ static int set_folders(serve *s, const char *text, err *e) {
   const char **list = calloc(strlen(text) + 1, sizeof *list);
   s->options.folders = list;
   if (!s->folders || !list) {
-    return no_room(e);
+    return err_nomem(e);
   }
   char *rest = s->folders, *folder;
   while ((folder = strsep(&rest, ":"))) {
@@ -76,7 +72,7 @@ static int fill(serve *s, const tuned_options *o, err *e) {
   s->sources.device_key = str_text(&s->device_key);
   TRY(set_folders(s, o->templates, e));
   TRY(open_database(s, o, e));
-  return s->device_key.failed ? no_room(e) : 0;
+  return s->device_key.failed ? err_nomem(e) : 0;
 }
 
 /* ---- closing -------------------------------------------------------------------------------- */
@@ -115,7 +111,7 @@ void serve_close(serve *s) {
 int serve_open(const tuned_options *o, serve **out, err *e) {
   serve *s = calloc(1, sizeof *s);
   if (!s) {
-    return no_room(e);
+    return err_nomem(e);
   }
   s->front.forks = serve_count_forks();
   s->sources.presets = serve_presets;

@@ -42,8 +42,7 @@ int serve_trust(const char *path, bool trusted, err *e) {
   for (size_t i = 0; !rc && i < sizeof beside / sizeof *beside; i++) {
     str_reset(&name);
     str_addf(&name, "%s%s", path, beside[i]);
-    rc = name.failed ? err_set(e, ERR_NOMEM, "out of host memory")
-                     : check_file(str_text(&name), trusted, e);
+    rc = name.failed ? err_nomem(e) : check_file(str_text(&name), trusted, e);
   }
   str_clear(&name);
   return rc;

@@ -34,7 +34,7 @@ static int workspace_fill(tuned_kernel *k, const workspace_key *key, serve_works
   TRY(s->device->ops->alloc(s->device, nbytes, &w->at, e));
   TRY(s->device->ops->set(s->device, w->at, 0, nbytes, key->stream, e));
   if (!serve_table_put(&s->workspaces, key, sizeof *key, w)) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   return 0;
 }
@@ -42,7 +42,7 @@ static int workspace_fill(tuned_kernel *k, const workspace_key *key, serve_works
 static int workspace_new(tuned_kernel *k, const workspace_key *key, serve_workspace **out, err *e) {
   serve_workspace *w = calloc(1, sizeof *w);
   if (!w) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   pthread_mutex_init(&w->turn, NULL);
   serve_turn_take(k->owner);

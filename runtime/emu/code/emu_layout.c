@@ -133,7 +133,7 @@ int emu_module_layout(emu_module *m, err *e) {
   TRY(find_builtins(m, e));
   uint8_t *state = arena_new(&m->memory, 2 * (size_t)m->n_funcs + 1);
   if (!state) {
-    return err_set(e, ERR_NOMEM, "out of host memory for the PTX module");
+    return err_nomem(e);
   }
   layout_shared(m);
   if (m->smem_dynamic_at > SHARED_MAX) {
@@ -142,7 +142,7 @@ int emu_module_layout(emu_module *m, err *e) {
   }
   for (int f = 0; f < m->n_funcs; f++) {
     if (m->funcs[f]->defined && !emu_live(m->funcs[f])) {
-      return err_set(e, ERR_NOMEM, "out of host memory for the PTX module");
+      return err_nomem(e);
     }
     depth_of(m, f, state);
   }

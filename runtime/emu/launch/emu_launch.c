@@ -105,7 +105,7 @@ static int outcome_of(const emu_launch *l, const emu_worker *first, err *e) {
   if (emu_interrupted(l)) {
     return err_set(e, ERR_INTERRUPTED, "interrupted");
   }
-  return first->failed ? err_set(e, ERR_NOMEM, "out of host memory to run the kernel's blocks") : 0;
+  return first->failed ? err_nomem(e) : 0;
 }
 
 int emu_launch_run(emu_launch *l, int threads, emu_launch_done done, void *context, err *e) {
@@ -113,7 +113,7 @@ int emu_launch_run(emu_launch *l, int threads, emu_launch_done done, void *conte
   emu_worker *workers = calloc((size_t)n, sizeof *workers);
   if (!workers || pthread_mutex_init(&l->lock, NULL)) {
     free(workers);
-    return err_set(e, ERR_NOMEM, "out of host memory to run the kernel");
+    return err_nomem(e);
   }
   for (int i = 0; i < n; i++) {
     rc = rc ? rc : worker_open(&workers[i], l);

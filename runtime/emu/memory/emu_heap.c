@@ -71,7 +71,7 @@ int emu_heap_open(emu_heap *h, uint64_t bound, err *e) {
   }
   if (pthread_mutex_init(&h->lock, NULL)) {
     unreserve(h);
-    return err_set(e, ERR_NOMEM, "out of host memory for the emulated device");
+    return err_nomem(e);
   }
   return 0;
 }
@@ -128,7 +128,7 @@ static bool find_gap(const emu_heap *h, uint64_t need, uint64_t *offset) {
 
 static int insert(emu_heap *h, const emu_alloc *a, err *e) {
   if (!emu_grow(&h->allocs, h->n, &h->capacity, sizeof *a)) {
-    return err_set(e, ERR_NOMEM, "out of host memory for the emulated device");
+    return err_nomem(e);
   }
   int i = behind(h, a->offset);
   memmove(h->allocs + i + 1, h->allocs + i, sizeof *a * (size_t)(h->n - i));

@@ -15,7 +15,7 @@ int emu_build_start(emu_parser *p, emu_func *f) {
   f->defined = true;
   f->n_uses = p->m->n_vars;
   f->uses = arena_new(&p->m->memory, (size_t)p->m->n_vars + 1);
-  return f->uses ? 0 : emu_no_memory(p);
+  return f->uses ? 0 : err_nomem(p->e);
 }
 
 int emu_build_reg(emu_parser *p, int bytes, int n, int32_t *first) {
@@ -25,7 +25,7 @@ int emu_build_reg(emu_parser *p, int bytes, int n, int32_t *first) {
   while (p->n_regs + n > p->cap_regs) {
     int capacity = p->cap_regs;
     if (!emu_grow(&p->reg_bytes, capacity, &p->cap_regs, 1)) {
-      return emu_no_memory(p);
+      return err_nomem(p->e);
     }
   }
   memset(p->reg_bytes + p->n_regs, bytes == 1 ? 2 : bytes, (size_t)n);
@@ -38,7 +38,7 @@ emu_insn *emu_build_insn(emu_parser *p, emu_kind kind) {
   emu_func *f = p->f;
   int capacity = (int)p->cap_code;
   if (!emu_grow(&f->code, f->n, &capacity, sizeof *f->code)) {
-    emu_no_memory(p);
+    err_nomem(p->e);
     return NULL;
   }
   p->cap_code = (uint32_t)capacity;
@@ -62,7 +62,7 @@ emu_more *emu_build_more(emu_parser *p, emu_insn *in, int n_ops) {
     more->bytes = ARENA_ARRAY(&p->m->memory, uint8_t, (size_t)n_ops);
   }
   if (!more || (n_ops && (!more->ops || !more->bytes))) {
-    emu_no_memory(p);
+    err_nomem(p->e);
     return NULL;
   }
   for (int i = 0; i < n_ops; i++) {
@@ -80,7 +80,7 @@ static int32_t *slot_of(emu_insn *in, int slot) {
 int emu_build_ref(emu_parser *p, int slot, int32_t reg, bool def) {
   uint32_t pc = (uint32_t)p->f->n - 1;
   if (!emu_grow(&p->refs, p->n_refs, &p->cap_refs, sizeof *p->refs)) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   p->refs[p->n_refs++] = (emu_ref){pc, (int16_t)slot, def};
   *slot_of(&p->f->code[pc], slot) = reg;
@@ -93,7 +93,7 @@ static int pool_room(emu_parser *p, size_t nbytes) {
     size_t bigger = p->cap_pool ? 2 * p->cap_pool : 4096;
     uint8_t *pool = realloc(f->pool, bigger);
     if (!pool) {
-      return emu_no_memory(p);
+      return err_nomem(p->e);
     }
     f->pool = pool;
     p->cap_pool = bigger;
@@ -126,7 +126,7 @@ int emu_build_call(emu_parser *p, int index) {
   }
   int *calls = ARENA_ARRAY(&p->m->memory, int, (size_t)f->n_calls + 1);
   if (!calls) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   for (int i = 0; i < f->n_calls; i++) {
     calls[i] = f->calls[i];
@@ -144,7 +144,7 @@ static int add_fixup(emu_parser *p, uint32_t offset, int symbol, int bytes, uint
     return emu_fail(p, "only variables and functions have an address");
   }
   if (!emu_grow(&m->fixups, m->n_fixups, &m->cap_fixups, sizeof *m->fixups)) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   m->fixups[m->n_fixups++] = (emu_fixup){p->f_index, offset, bytes, addend, of};
   if (of.is_func) {
@@ -169,7 +169,7 @@ int emu_build_constant(emu_parser *p, int bytes, uint64_t value, int symbol, int
     spread(p->f->pool + at, bytes, value);
     p->f->pool_nbytes += lanes_nbytes(bytes);
     if (!kept || !emu_map_put(&p->pool_map, kept, sizeof key, at)) {
-      return emu_no_memory(p);
+      return err_nomem(p->e);
     }
     if (symbol >= 0) {
       TRY(add_fixup(p, (uint32_t)at, symbol, bytes, value));
@@ -188,7 +188,7 @@ static int keep_refs(emu_parser *p) {
   f->reg_words = ARENA_ARRAY(&p->m->memory, uint8_t, (size_t)p->n_regs + 1);
   f->leads = ARENA_ARRAY(&p->m->memory, uint8_t, (size_t)f->n + 1);
   if (!f->ref_start || !f->refs || !f->reg_words || !f->leads) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   for (int i = 0; i < p->n_refs; i++) { /* refs are sorted by instruction */
     f->ref_start[p->refs[i].pc + 1] = (uint32_t)i + 1;
@@ -212,7 +212,7 @@ static int layout(emu_parser *p) {
   int32_t *offsets = malloc(sizeof *offsets * (size_t)(p->n_regs + 1));
   size_t at = 0;
   if (!offsets) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   for (size_t w = 0; w < sizeof widths; w++) {
     for (int i = 0; i < p->n_regs; i++) {
@@ -247,7 +247,7 @@ int emu_build_end(emu_parser *p) {
   emu_insn *code = ARENA_ARRAY(&p->m->memory, emu_insn, (size_t)p->f->n);
   uint8_t *pool = arena_new(&p->m->memory, p->f->pool_nbytes + 64);
   if (!code || !pool) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   memcpy(code, p->f->code, sizeof *code * (size_t)p->f->n);
   if (p->f->pool_nbytes) {

@@ -66,7 +66,7 @@ static int add_var(emu_parser *p, const emu_token *name, const emu_declaration *
                    int *index) {
   emu_module *m = p->m;
   if (!emu_grow(&m->vars, m->n_vars, &m->cap_vars, sizeof *m->vars)) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   uint32_t width = (uint32_t)emu_type_bytes(d->type) * (uint32_t)d->vector;
   uint32_t align = d->align ? (uint32_t)d->align : width ? width : 1;
@@ -108,7 +108,7 @@ static int add_reloc(emu_parser *p, int var, uint64_t offset, int size, const em
     return emu_fail(p, "'%.*s' is not a variable or function", (int)name->n, name->p);
   }
   if (!emu_grow(&m->relocs, m->n_relocs, &m->cap_relocs, sizeof *m->relocs)) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   const emu_symbol *s = &p->symbols[symbol];
   m->relocs[m->n_relocs++] =
@@ -199,7 +199,7 @@ static int parse_var(emu_parser *p, emu_declaration *d) {
   if (emu_accept(p, '=')) {
     uint8_t *init = arena_new(&p->m->memory, n * (uint64_t)size + 16);
     if (!init) {
-      return emu_no_memory(p);
+      return err_nomem(p->e);
     }
     TRY(parse_initial(p, index, d->type, init, n * (uint64_t)size, &at));
     p->m->vars[index].init = init;
@@ -289,7 +289,7 @@ int emu_declare_params(emu_parser *p, emu_func *f, emu_param **params, int *n, u
   }
   *params = ARENA_ARRAY(&p->m->memory, emu_param, (size_t)*n + 1);
   if (!*params) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   memcpy(*params, list, sizeof *list * (size_t)*n);
   return 0;

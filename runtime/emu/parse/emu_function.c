@@ -51,7 +51,7 @@ static int parse_labelled(emu_parser *p, const emu_token *label) {
   } while (emu_accept(p, ','));
   emu_table table = {ARENA_ARRAY(&p->m->memory, int32_t, (size_t)n), n};
   if (!table.targets || !emu_grow(&p->tables, p->n_tables, &p->cap_tables, sizeof table)) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   for (int i = 0; i < n; i++) {
     TRY(emu_scope_fix(p, p->scope,
@@ -69,7 +69,7 @@ static int parse_label(emu_parser *p, const emu_token *label) {
     return parse_labelled(p, label);
   }
   if (!emu_map_put(&p->scope->labels, label->p, label->n, p->f->n)) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   return 0;
 }
@@ -184,7 +184,7 @@ static int find_or_add_func(emu_parser *p, const emu_token *name, bool entry) {
   }
   emu_func *f = ARENA_ARRAY(&m->memory, emu_func, 1);
   if (!f || !emu_grow(&m->funcs, m->n_funcs, &m->cap_funcs, sizeof *m->funcs)) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   f->name = arena_text_n(&m->memory, name->p, name->n);
   f->entry = entry;
@@ -192,7 +192,7 @@ static int find_or_add_func(emu_parser *p, const emu_token *name, bool entry) {
   m->funcs[m->n_funcs] = f;
   p->f_index = m->n_funcs++;
   return f->name ? emu_symbol_add(p, name, (emu_symbol){SYMBOL_FUNC, p->f_index, 0})
-                 : emu_no_memory(p);
+                 : err_nomem(p->e);
 }
 
 static int parse_defined(emu_parser *p, emu_func *f) {

@@ -141,13 +141,13 @@ int emu_parse(const char *text, size_t nbytes, int (*decode)(emu_parser *), emu_
     p->decode = decode;
     p->scope = &p->top;
     emu_lex_start(&p->lex, m->text ? m->text : "", m->text ? nbytes : 0);
-    rc = m->text && m->files ? parse_module(p) : emu_no_memory(p);
+    rc = m->text && m->files ? parse_module(p) : err_nomem(p->e);
     parser_clear(p);
   }
   free(p);
   if (rc) {
     emu_module_free(m);
-    return rc == ERR_NOMEM ? err_set(e, ERR_NOMEM, "out of host memory for the PTX module") : rc;
+    return rc == ERR_NOMEM ? err_nomem(e) : rc;
   }
   *out = m;
   return 0;

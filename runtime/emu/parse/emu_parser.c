@@ -15,10 +15,6 @@ int emu_fail(emu_parser *p, const char *format, ...) {
   return err_at(p->e, ERR_COMPILE, place, "%s, PTX line %d", text, p->lex.token.line);
 }
 
-int emu_no_memory(emu_parser *p) {
-  return err_set(p->e, ERR_NOMEM, "out of host memory for the PTX module");
-}
-
 int emu_unexpected(emu_parser *p, const char *wanted) {
   const emu_token *t = &p->lex.token;
   if (t->kind == TOKEN_END) {
@@ -82,7 +78,7 @@ void emu_scope_clear(emu_scope *s) {
 int emu_scope_open(emu_parser *p) {
   emu_scope *s = calloc(1, sizeof *s);
   if (!s) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   s->up = p->scope;
   p->scope = s;
@@ -91,7 +87,7 @@ int emu_scope_open(emu_parser *p) {
 
 int emu_scope_fix(emu_parser *p, emu_scope *s, emu_fix fix) {
   if (!emu_grow(&s->fixes, s->n_fixes, &s->cap_fixes, sizeof fix)) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   s->fixes[s->n_fixes++] = fix;
   return 0;
@@ -155,7 +151,7 @@ int emu_find(const emu_parser *p, const char *name, size_t n, int32_t *reg) {
 int emu_symbol_add(emu_parser *p, const emu_token *name, emu_symbol symbol) {
   if (!emu_grow(&p->symbols, p->n_symbols, &p->cap_symbols, sizeof symbol) ||
       !emu_map_put(&p->scope->names, name->p, name->n, p->n_symbols)) {
-    return emu_no_memory(p);
+    return err_nomem(p->e);
   }
   p->symbols[p->n_symbols++] = symbol;
   return 0;

@@ -125,7 +125,6 @@ struct emu_parser {
 
 /* emu_fail -- set message and place of the error; returns ERR_COMPILE */
 int emu_fail(emu_parser *p, const char *format, ...) __attribute__((format(printf, 2, 3)));
-int emu_no_memory(emu_parser *p);
 /* emu_unexpected -- fail: the current token is not `wanted` */
 int emu_unexpected(emu_parser *p, const char *wanted);
 

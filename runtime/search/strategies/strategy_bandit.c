@@ -55,7 +55,7 @@ static int open_arms(bandit *x, const search_space *space, uint64_t seed, err *e
 static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
   bandit *x = *self = calloc(1, sizeof *x);
   if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   int rc = open_arms(x, space, seed, e);
   if (rc) {

@@ -11,7 +11,7 @@ static int open_(const search_space *space, uint64_t seed, void **self, err *e) 
   (void)seed;
   exhaustive *x = malloc(sizeof *x);
   if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   *x = (exhaustive){.n = space->n};
   *self = x;

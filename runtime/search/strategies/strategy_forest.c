@@ -52,7 +52,7 @@ static void close_(void *self) {
 static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
   forest_search *x = *self = calloc(1, sizeof *x);
   if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   int rc = history_init(&x->h, space, seed, e);
   rc = rc ? rc : forest_init(&x->model, TREES, e);

@@ -7,7 +7,7 @@
 static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
   shuffle *s = malloc(sizeof *s);
   if (!s) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   shuffle_init(s, space->n, seed);
   *self = s;

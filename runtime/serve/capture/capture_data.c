@@ -49,7 +49,7 @@ static int copy_one(tuned_kernel *k, tuned_stream stream, rt_ptr at, size_t nbyt
                     unsigned char **out, err *e) {
   rt_device *d = k->owner->device;
   if (!(*out = malloc(nbytes + 1))) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   serve_turn_take(k->owner);
   const int rc = d->ops->copy_out(d, *out, at, nbytes, stream, e);
@@ -73,7 +73,7 @@ static int write_all(tuned_kernel *k, tuned_stream stream, const void *const *ar
   const gen_data *data;
   unsigned char **bytes = ARENA_ARRAY(a, unsigned char *, k->t->n_args + 1);
   if (!bytes) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   TRY(describe(k, args, a, &data, e));
   TRY(check(k, args, data, e));

@@ -38,10 +38,6 @@ typedef struct record { /* of a kernel */
   _Atomic int data;
 } record;
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 /* ---- the list ------------------------------------------------------------------------------- */
 
 /* As on the command line: a template of the program's own by its path. */
@@ -121,7 +117,8 @@ static int write_data(const capture *c, tuned_kernel *k, tuned_stream stream,
                       const void *const *args, err *e) {
   str path = {0};
   add_data_path(c, k, &path);
-  const int rc = path.failed ? no_room(e) : capture_data_write(k, stream, args, str_text(&path), e);
+  const int rc =
+      path.failed ? err_nomem(e) : capture_data_write(k, stream, args, str_text(&path), e);
   str_clear(&path);
   return rc;
 }
@@ -209,7 +206,7 @@ static char *path_of(const char *pattern) {
 
 static int open_list(capture *c, const char *pattern, err *e) {
   if (!(c->path = path_of(pattern))) {
-    return no_room(e);
+    return err_nomem(e);
   }
   const int fd = open(c->path, O_RDWR | O_CREAT | O_CLOEXEC, 0666);
   if (fd < 0) {
@@ -223,7 +220,7 @@ static int open_list(capture *c, const char *pattern, err *e) {
 static int open_folder(capture *c, const char *pattern, err *e) {
   char *path = path_of(pattern);
   if (!path) {
-    return no_room(e);
+    return err_nomem(e);
   }
   mkdir(path, 0700);
   struct stat st;
@@ -243,7 +240,7 @@ static int open_folder(capture *c, const char *pattern, err *e) {
 static int capture_new(serve *s, const char *list, const char *folder, err *e) {
   capture *c = calloc(1, sizeof *c);
   if (!c) {
-    return no_room(e);
+    return err_nomem(e);
   }
   c->hook = (serve_hook){.found = found, .launch = launch, .close = close_capture};
   c->s = s;

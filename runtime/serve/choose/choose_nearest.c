@@ -34,10 +34,6 @@ typedef struct serve_adapted {
   int changed;
 } adapted;
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 static double device_distance(const serve_known_row *row) {
   return fabs(log2(row->sms)) + fabs(log2(row->bandwidth));
 }
@@ -64,7 +60,7 @@ static int measure_distances(serve_choose *c, err *e) {
     const serve_known_row *row = &c->known->rows[i];
     c->distance[i] = was_exact(c, row) ? INFINITY : distance_of(c, row);
   }
-  return c->distance && c->adapted ? 0 : no_room(e);
+  return c->distance && c->adapted ? 0 : err_nomem(e);
 }
 
 /* A walk for each candidate: mostly the first one serves. */

@@ -33,7 +33,7 @@ int serve_follow(db *d, err *e) {
     list[i] = (db_former){known[i].family, known[i].digest, known[i].present};
   }
   if (!rc && !list) {
-    rc = err_set(e, ERR_NOMEM, "out of memory");
+    rc = err_nomem(e);
   }
   const db_formers f = {list, n, rename_config, &r};
   rc = rc ? rc : db_follow(d, &f, e);

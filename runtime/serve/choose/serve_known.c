@@ -10,10 +10,6 @@
 #include "serve_distance.h"
 #include "serve_presets.h"
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 /* ---- devices -------------------------------------------------------------------------------- */
 
 /* From the memory bus and clock in a device's key (rt_device_key); 0: they are not there. */
@@ -118,7 +114,7 @@ static int add_row(reader *r, const known_source *from) {
   }
   serve_known_row *row = next_row(k);
   if (!row) {
-    return no_room(r->e);
+    return err_nomem(r->e);
   }
   *row = (serve_known_row){.origin = origin_of(r->from, from),
                            .sec = from->sec,
@@ -129,7 +125,7 @@ static int add_row(reader *r, const known_source *from) {
   if (!add_octaves(r, &p, row) || !add_text(k, from, from->problem, &row->problem) ||
       !add_text(k, from, from->config, &row->config) || !add_device(k, from->device_key, row) ||
       !add_image(k, from->image, row)) {
-    return no_room(r->e);
+    return err_nomem(r->e);
   }
   k->n++;
   return 0;
@@ -253,7 +249,7 @@ static int read_database(reader *r) {
   db_known *list = ARENA_ARRAY(&scratch, db_known, SERVE_KNOWN_MOST);
   int rc = list ? db_known_list(s->db, r->t->hash, s->device_key, s->device->cc, SERVE_KNOWN_MOST,
                                 &scratch, list, &n, r->e)
-                : no_room(r->e);
+                : err_nomem(r->e);
   for (size_t i = 0; !rc && i < n; i++) {
     rc = add_known(r, &list[i]);
   }

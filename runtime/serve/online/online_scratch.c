@@ -6,10 +6,6 @@
 
 enum { GUARD = 4096, GUARD_BYTE = 0xa5, OUTPUTS_MOST = 64 << 20 };
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of host memory");
-}
-
 static bool is_output(const gen_template *t, size_t i) {
   return t->args[i].dir == GEN_OUT || t->args[i].dir == GEN_INOUT;
 }
@@ -24,7 +20,7 @@ int online_scratch_init(online_scratch *s, rt_device *device, const gen_template
                         .t = t,
                         .at = ARENA_ARRAY(a, rt_ptr, t->n_args + 1),
                         .nbytes = ARENA_ARRAY(a, size_t, t->n_args + 1)};
-  return s->at && s->nbytes ? 0 : no_room(e);
+  return s->at && s->nbytes ? 0 : err_nomem(e);
 }
 
 /* ---- on the device -------------------------------------------------------------------------- */
@@ -110,7 +106,7 @@ static int compare_one(const online_scratch *s, const gen_data *data, size_t i, 
   const rt_device_ops *ops = s->device->ops;
   const size_t n = s->nbytes[i];
   unsigned char *x = malloc(n + 2 * GUARD), *ref = malloc(n + 1);
-  int rc = x && ref ? 0 : no_room(e);
+  int rc = x && ref ? 0 : err_nomem(e);
   rc = rc ? rc : ops->copy_out(s->device, x, s->at[i], n + 2 * GUARD, NULL, e);
   rc = rc || !n ? rc : ops->copy_out(s->device, ref, real, n, NULL, e);
   *same = !rc && guards_hold(x, n) && online_agree(data, &data->args[i], x + GUARD, ref);

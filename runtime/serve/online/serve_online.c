@@ -135,7 +135,7 @@ static int start_worker(serve_online *on, err *e) {
 static int start(serve *s, err *e) {
   serve_online *on = calloc(1, sizeof *on);
   if (!on) {
-    return err_set(e, ERR_NOMEM, "out of host memory");
+    return err_nomem(e);
   }
   on->hook = (serve_hook){.found = attach, .close = close_online};
   on->s = s;
