@@ -22,27 +22,22 @@ static bool in_frame(const emu_parser *p, int symbol) {
 }
 
 static int from_sreg(emu_parser *p, emu_operand *o) {
-  emu_insn *in = emu_build_insn(p, KIND_sreg);
+  emu_insn *in;
   int bytes = emu_sreg_bytes((int)o->value);
   int32_t reg;
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  TRY(emu_build_insn(p, KIND_sreg, &in));
   in->imm = (int64_t)o->value;
   in->dbytes = (uint8_t)bytes;
   in->pipe = EMU_PIPE_alu;
-  TRY(emu_temp(p, bytes, &reg));
-  TRY(emu_build_ref(p, 0, reg, true));
+  TRY(emu_def_temp(p, 0, bytes, &reg));
   *o = (emu_operand){.kind = OPERAND_REG, .reg = reg, .second = EMU_NONE, .symbol = -1};
   return 0;
 }
 
 static int from_frame(emu_parser *p, emu_operand *o) {
-  emu_insn *in = emu_build_insn(p, KIND_frameaddr);
+  emu_insn *in;
   int32_t reg;
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  TRY(emu_build_insn(p, KIND_frameaddr, &in));
   in->imm = (int64_t)p->m->vars[p->symbols[o->symbol].index].address;
   in->dbytes = 8;
   if (o->kind == OPERAND_SYMBOL) {
@@ -50,8 +45,7 @@ static int from_frame(emu_parser *p, emu_operand *o) {
     o->value = 0;
     o->kind = OPERAND_REG;
   }
-  TRY(emu_temp(p, 8, &reg));
-  TRY(emu_build_ref(p, 0, reg, true));
+  TRY(emu_def_temp(p, 0, 8, &reg));
   o->reg = reg;
   o->symbol = -1;
   o->in_frame = true;
@@ -59,15 +53,12 @@ static int from_frame(emu_parser *p, emu_operand *o) {
 }
 
 static int from_negation(emu_parser *p, emu_operand *o) {
-  emu_insn *in = emu_build_insn(p, KIND_plogic);
+  emu_insn *in;
   int32_t reg;
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  TRY(emu_build_insn(p, KIND_plogic, &in));
   in->imm = PLOGIC_not;
   TRY(emu_build_ref(p, 1, o->reg, false));
-  TRY(emu_temp(p, 0, &reg));
-  TRY(emu_build_ref(p, 0, reg, true));
+  TRY(emu_def_temp(p, 0, 0, &reg));
   o->reg = reg;
   o->negated = false;
   return 0;
@@ -124,7 +115,9 @@ static int decode(emu_parser *p) {
                     (int)(s->opcode_n < 100 ? s->opcode_n : 100), s->opcode);
   }
   TRY(prepare_all(p));
-  TRY(row->decode(p, row->op, row->arg));
+  p->op = row->op;
+  p->arg = row->arg;
+  TRY(row->decode(p));
   for (int i = 1; i < s->n_mods; i++) {
     if (!(s->used >> i & 1)) {
       char why[80];

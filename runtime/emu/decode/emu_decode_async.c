@@ -23,10 +23,8 @@ static bool take_order(emu_parser *p, emu_insn *in) {
 
 /* appends the instruction: it is the function's last one afterwards */
 static int mbarrier(emu_parser *p, emu_kind kind, int op, int address, emu_insn **out) {
-  emu_insn *in = *out = emu_begin(p, kind, EMU_PIPE_lsu);
-  if (!in || !emu_build_more(p, in, 0)) {
-    return ERR_NOMEM;
-  }
+  TRY(emu_begin_more(p, kind, EMU_PIPE_lsu, 0, out));
+  emu_insn *in = *out;
   in->more->mode[0] = op;
   in->more->mode[1] = take_order(p, in);
   return emu_address(p, 1, address, in);
@@ -69,17 +67,17 @@ static int mbarrier_wait(emu_parser *p, bool tries) {
 
 static int mbarrier_pending(emu_parser *p) {
   TRY(emu_arity(p, 2, 2));
-  if (emu_mod_type(p) != T_b64 || !emu_begin(p, KIND_mbarpending, EMU_PIPE_alu)) {
+  if (emu_mod_type(p) != T_b64) {
     return emu_unsupported(p, "");
   }
+  TRY(emu_begin(p, KIND_mbarpending, EMU_PIPE_alu, NULL));
   TRY(emu_use(p, 1, 1, 8, T_b64));
   return emu_def(p, 0, 0, 4);
 }
 
-static int decode_mbarrier(emu_parser *p, int op, int arg) {
+static int decode_mbarrier(emu_parser *p) {
   static const char *const changes[] = {"init",      "inval",       "arrive", "arrive_drop",
                                         "expect_tx", "complete_tx", NULL};
-  (void)op, (void)arg;
   if (emu_mod(p, "test_wait")) {
     return mbarrier_wait(p, false);
   }
@@ -205,10 +203,8 @@ static int wgmma_multiply(emu_parser *p) {
   bool in_registers = o[1].kind == OPERAND_LIST;
   int n_d = n / (d == T_f16 ? 4 : 2), n_a = in_registers ? 4 : 0;
   TRY(take_literals(p, 4, a, in_registers, &flags));
-  emu_insn *in = emu_begin(p, KIND_wgmma, EMU_PIPE_tensor);
-  if (!in || !emu_build_more(p, in, 2 * n_d + n_a)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_wgmma, EMU_PIPE_tensor, 2 * n_d + n_a, &in));
   int modes[] = {16, n, k, a, b, flags | (in_registers ? WGMMA_registers : 0)};
   memcpy(in->more->mode, modes, sizeof modes);
   in->type = (uint8_t)d;
@@ -220,19 +216,18 @@ static int wgmma_multiply(emu_parser *p) {
   return emu_use(p, 3, 3, 0, T_pred);
 }
 
-static int decode_wgmma(emu_parser *p, int op, int arg) {
-  (void)op, (void)arg;
+static int decode_wgmma(emu_parser *p) {
   TRY(needs_90a(p));
   if (!emu_mod(p, "sync") || !emu_mod(p, "aligned")) {
     return emu_unsupported(p, "");
   }
   if (emu_mod(p, "fence")) {
     TRY(emu_arity(p, 0, 0));
-    return emu_begin(p, KIND_nop, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+    return emu_begin(p, KIND_nop, EMU_PIPE_control, NULL);
   }
   if (emu_mod(p, "commit_group")) {
     TRY(emu_arity(p, 0, 0));
-    return emu_begin(p, KIND_wgmmacommit, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+    return emu_begin(p, KIND_wgmmacommit, EMU_PIPE_control, NULL);
   }
   if (emu_mod(p, "mma_async")) {
     return wgmma_multiply(p);
@@ -242,18 +237,15 @@ static int decode_wgmma(emu_parser *p, int op, int arg) {
       p->statement.operands[0].value > INT32_MAX) {
     return emu_unsupported(p, "");
   }
-  emu_insn *in = emu_begin(p, KIND_wgmmawait, EMU_PIPE_control);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin(p, KIND_wgmmawait, EMU_PIPE_control, &in));
   in->imm = (int64_t)p->statement.operands[0].value;
   return 0;
 }
 
 /* setmaxnreg moves registers between warps; emulated threads always have enough */
-static int decode_setmaxnreg(emu_parser *p, int op, int arg) {
+static int decode_setmaxnreg(emu_parser *p) {
   const emu_operand *o = p->statement.operands;
-  (void)op, (void)arg;
   TRY(needs_90a(p));
   bool ok = (emu_mod(p, "inc") || emu_mod(p, "dec")) && emu_mod(p, "sync") && emu_mod(p, "aligned");
   TRY(emu_arity(p, 1, 1));
@@ -261,12 +253,12 @@ static int decode_setmaxnreg(emu_parser *p, int op, int arg) {
       o[0].value < 24 || o[0].value > 256) {
     return emu_unsupported(p, "");
   }
-  return emu_begin(p, KIND_nop, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+  return emu_begin(p, KIND_nop, EMU_PIPE_control, NULL);
 }
 
 const emu_decode_row emu_decode_async_rows[] = {
-    {"mbarrier", decode_mbarrier, 0, 0},
-    {"wgmma", decode_wgmma, 0, 0},
-    {"setmaxnreg", decode_setmaxnreg, 0, 0},
-    {NULL, NULL, 0, 0},
+    {"mbarrier", decode_mbarrier},
+    {"wgmma", decode_wgmma},
+    {"setmaxnreg", decode_setmaxnreg},
+    {NULL},
 };

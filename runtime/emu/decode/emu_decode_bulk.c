@@ -78,10 +78,8 @@ static int decode_copy(emu_parser *p, const form *f) {
   int n = f->op == BULK_STORE ? 2 : 3;
   n += !f->tensor + f->multicast + f->policy;
   TRY(emu_arity(p, n, n));
-  emu_insn *in = emu_begin(p, KIND_bulk, EMU_PIPE_lsu);
-  if (!in || !emu_build_more(p, in, f->dimensions + 1)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_bulk, EMU_PIPE_lsu, f->dimensions + 1, &in));
   int at = 2;
   const emu_operand *map = f->op == BULK_STORE ? &o[0] : &o[1];
   in->more->mode[0] = f->op;
@@ -104,10 +102,8 @@ static int decode_copy(emu_parser *p, const form *f) {
 static int decode_wait(emu_parser *p) {
   bool read = emu_mod(p, "read");
   TRY(emu_arity(p, 1, 1));
-  emu_insn *in = emu_begin(p, KIND_bulkwait, EMU_PIPE_control);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin(p, KIND_bulkwait, EMU_PIPE_control, &in));
   (void)read; /* both forms wait until the copy is done */
   in->imm = (int64_t)p->statement.operands[0].value;
   return p->statement.operands[0].kind == OPERAND_INT ? 0 : emu_unsupported(p, "");
@@ -117,14 +113,14 @@ int emu_decode_bulk(emu_parser *p) {
   form f = {0};
   if (emu_mod(p, "commit_group")) {
     TRY(emu_arity(p, 0, 0));
-    return emu_begin(p, KIND_bulkcommit, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+    return emu_begin(p, KIND_bulkcommit, EMU_PIPE_control, NULL);
   }
   if (emu_mod(p, "wait_group")) {
     return decode_wait(p);
   }
   if (emu_mod(p, "prefetch")) { /* no effect on results */
     p->statement.used = ~0u;
-    return emu_begin(p, KIND_nop, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+    return emu_begin(p, KIND_nop, EMU_PIPE_control, NULL);
   }
   return take_form(p, &f) ? decode_copy(p, &f) : emu_unsupported(p, "");
 }
@@ -140,48 +136,41 @@ int emu_decode_cluster_bar(emu_parser *p) {
   if (!arrive && !wait) {
     return emu_unsupported(p, "");
   }
-  return emu_begin(p, arrive ? KIND_clusterarrive : KIND_clusterwait, EMU_PIPE_control) ? 0
-                                                                                        : ERR_NOMEM;
+  return emu_begin(p, arrive ? KIND_clusterarrive : KIND_clusterwait, EMU_PIPE_control, NULL);
 }
 
-static int decode_mapa(emu_parser *p, int op, int arg) {
+static int decode_mapa(emu_parser *p) {
   bool shared = emu_mod(p, "shared::cluster");
   emu_type t = emu_mod_type(p);
   int bytes = emu_type_bytes(t);
-  (void)op, (void)arg;
   TRY(emu_arity(p, 3, 3));
   if ((t != T_u32 && t != T_u64) || (t == T_u32 && !shared)) {
     return emu_unsupported(p, "");
   }
-  emu_insn *in = emu_begin(p, KIND_mapa, EMU_PIPE_alu);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin(p, KIND_mapa, EMU_PIPE_alu, &in));
   in->dbytes = (uint8_t)bytes;
   TRY(emu_use(p, 1, 1, bytes, t));
   TRY(emu_use(p, 2, 2, 4, T_u32));
   return emu_def(p, 0, 0, bytes);
 }
 
-static int decode_ctarank(emu_parser *p, int op, int arg) {
+static int decode_ctarank(emu_parser *p) {
   emu_mod(p, "shared::cluster");
   emu_type t = emu_mod_type(p);
-  (void)op, (void)arg;
   TRY(emu_arity(p, 2, 2));
   if (t != T_u32 && t != T_u64) {
     return emu_unsupported(p, "");
   }
-  emu_insn *in = emu_begin(p, KIND_ctarank, EMU_PIPE_alu);
-  if (!in || !emu_build_more(p, in, 0)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_ctarank, EMU_PIPE_alu, 0, &in));
   in->more->mode[0] = emu_type_bytes(t);
   TRY(emu_use(p, 1, 1, emu_type_bytes(t), t));
   return emu_def(p, 0, 0, 4);
 }
 
 const emu_decode_row emu_decode_bulk_rows[] = {
-    {"mapa", decode_mapa, 0, 0},
-    {"getctarank", decode_ctarank, 0, 0},
-    {NULL, NULL, 0, 0},
+    {"mapa", decode_mapa},
+    {"getctarank", decode_ctarank},
+    {NULL},
 };

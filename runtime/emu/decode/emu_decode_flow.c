@@ -5,36 +5,29 @@
 #include "emu_decoders.h"
 #include "emu_modes.h"
 
-static int decode_bra(emu_parser *p, int op, int arg) {
+static int decode_bra(emu_parser *p) {
   emu_statement *s = &p->statement;
-  (void)op, (void)arg;
   emu_mod(p, "uni");
   TRY(emu_arity(p, 1, 1));
   if (s->operands[0].kind != OPERAND_NAME) {
     return emu_unsupported(p, "the target is not a label");
   }
-  emu_insn *in = emu_begin(p, KIND_bra, EMU_PIPE_control);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  TRY(emu_begin(p, KIND_bra, EMU_PIPE_control, NULL));
   return emu_scope_fix(
       p, p->scope,
       (emu_fix){s->operands[0].p, s->operands[0].n, (uint32_t)p->f->n - 1, NULL, s->line});
 }
 
-static int decode_brx(emu_parser *p, int op, int arg) {
+static int decode_brx(emu_parser *p) {
   const emu_operand *o = p->statement.operands;
-  (void)op, (void)arg;
   emu_mod(p, "uni");
   TRY(emu_arity(p, 2, 2));
   if (!emu_mod(p, "idx") || o[1].kind != OPERAND_SYMBOL ||
       p->symbols[o[1].symbol].kind != SYMBOL_TABLE) {
     return emu_unsupported(p, "");
   }
-  emu_insn *in = emu_begin(p, KIND_brx, EMU_PIPE_control);
-  if (!in || !emu_build_more(p, in, 0)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_brx, EMU_PIPE_control, 0, &in));
   const emu_table *table = &p->tables[p->symbols[o[1].symbol].index];
   in->more->ops = table->targets; /* filled in when the labels are known */
   in->more->n = table->n;
@@ -56,10 +49,9 @@ static int call_list(emu_parser *p, emu_insn *in, const emu_operand *list, int a
 }
 
 /* call (results), target, (arguments), prototype; only the target is mandatory */
-static int decode_call(emu_parser *p, int op, int arg) {
+static int decode_call(emu_parser *p) {
   const emu_operand *o = p->statement.operands;
   int n = p->statement.n, at = 0;
-  (void)op, (void)arg;
   emu_mod(p, "uni");
   const emu_operand *results = n && o[0].kind == OPERAND_LIST ? &o[at++] : NULL;
   const emu_operand *target = at < n ? &o[at++] : NULL;
@@ -68,10 +60,8 @@ static int decode_call(emu_parser *p, int op, int arg) {
     return emu_unsupported(p, "the function is not declared");
   }
   int n_results = results ? results->count : 0, n_args = arguments ? arguments->count : 0;
-  emu_insn *in = emu_begin(p, KIND_call, EMU_PIPE_control);
-  if (!in || !emu_build_more(p, in, 2 * (n_results + n_args))) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_call, EMU_PIPE_control, 2 * (n_results + n_args), &in));
   in->more->mode[0] = n_args;
   in->more->mode[1] = n_results;
   in->weight = 4;
@@ -89,11 +79,10 @@ static int decode_call(emu_parser *p, int op, int arg) {
   return emu_build_call(p, s->index);
 }
 
-static int decode_simple(emu_parser *p, int op, int arg) {
-  (void)arg;
+static int decode_simple(emu_parser *p) {
   emu_mod(p, "uni");
   TRY(emu_arity(p, 0, 0));
-  return emu_begin(p, (emu_kind)op, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+  return emu_begin(p, (emu_kind)p->op, EMU_PIPE_control, NULL);
 }
 
 /* ---- barriers ---- */
@@ -103,16 +92,15 @@ static int decode_warp_bar(emu_parser *p) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, 1, 1));
-  emu_insn *in = emu_begin(p, KIND_warpsync, EMU_PIPE_control);
-  return in ? emu_use(p, 4, 0, 4, T_u32) : ERR_NOMEM;
+  TRY(emu_begin(p, KIND_warpsync, EMU_PIPE_control, NULL));
+  return emu_use(p, 4, 0, 4, T_u32);
 }
 
 /* slots: 0 result, 1 barrier, 2 count of threads, 3 predicate of a reduction */
-static int decode_bar(emu_parser *p, int op, int arg) {
+static int decode_bar(emu_parser *p) {
   static const char *const kinds[] = {"sync", "arrive", "red", NULL};
   static const char *const reductions[] = {"popc", "and", "or", NULL};
-  bool aligned = !arg;
-  (void)op;
+  bool aligned = !p->arg;
   if (emu_mod(p, "warp")) {
     return decode_warp_bar(p);
   }
@@ -129,10 +117,8 @@ static int decode_bar(emu_parser *p, int op, int arg) {
   if (n < 1 || n > 2) {
     return emu_unsupported(p, "wrong number of operands");
   }
-  emu_insn *in = emu_begin(p, KIND_bar, EMU_PIPE_control);
-  if (!in || !emu_build_more(p, in, 0)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_bar, EMU_PIPE_control, 0, &in));
   in->more->mode[0] = kind == 2 ? BAR_popc + reduction : kind;
   in->more->mode[1] = aligned;
   TRY(emu_use(p, 1, first, 4, T_u32));
@@ -149,15 +135,13 @@ static int decode_bar(emu_parser *p, int op, int arg) {
 
 /* ---- between the lanes of a warp: slot 4 is the member mask ---- */
 
-static emu_insn *lanes_insn(emu_parser *p, emu_kind kind, int mode, int dbytes) {
-  emu_insn *in =
-      emu_begin(p, kind, kind == KIND_shfl || kind == KIND_match ? EMU_PIPE_lsu : EMU_PIPE_alu);
-  if (!in || !emu_build_more(p, in, 1)) {
-    return NULL;
-  }
-  in->more->mode[0] = mode;
+static int lanes_insn(emu_parser *p, emu_kind kind, const int modes[2], int dbytes) {
+  emu_insn *in;
+  emu_pipe pipe = kind == KIND_shfl || kind == KIND_match ? EMU_PIPE_lsu : EMU_PIPE_alu;
+  TRY(emu_begin_more(p, kind, pipe, 1, &in));
+  memcpy(in->more->mode, modes, 2 * sizeof *modes);
   in->dbytes = (uint8_t)dbytes;
-  return in;
+  return 0;
 }
 
 static int second_result(emu_parser *p) {
@@ -169,18 +153,15 @@ static int second_result(emu_parser *p) {
                                  : emu_build_ref(p, 5, o->second, true);
 }
 
-static int decode_shfl(emu_parser *p, int op, int arg) {
+static int decode_shfl(emu_parser *p) {
   static const char *const modes[] = {"up", "down", "bfly", "idx", NULL};
   bool sync = emu_mod(p, "sync");
   int mode = emu_mod_choice(p, modes);
-  (void)op, (void)arg;
   if (mode < 0 || emu_mod_type(p) != T_b32 || !sync) {
     return emu_unsupported(p, sync ? "" : "the form without .sync was removed after sm_6x");
   }
   TRY(emu_arity(p, 5, 5));
-  if (!lanes_insn(p, KIND_shfl, mode, 4)) {
-    return ERR_NOMEM;
-  }
+  TRY(lanes_insn(p, KIND_shfl, (int[]){mode, 0}, 4));
   for (int i = 1; i <= 4; i++) {
     TRY(emu_use(p, i, i, 4, T_u32));
   }
@@ -188,104 +169,88 @@ static int decode_shfl(emu_parser *p, int op, int arg) {
   return emu_def(p, 0, 0, 4);
 }
 
-static int decode_vote(emu_parser *p, int op, int arg) {
+static int decode_vote(emu_parser *p) {
   static const char *const modes[] = {"all", "any", "uni", "ballot", NULL};
   bool sync = emu_mod(p, "sync");
   int mode = emu_mod_choice(p, modes);
   emu_type t = emu_mod_type(p);
-  (void)op, (void)arg;
   if (!sync || mode < 0 || t != (mode == VOTE_ballot ? T_b32 : T_pred)) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, 3, 3));
-  if (!lanes_insn(p, KIND_vote, mode, emu_type_bytes(t))) {
-    return ERR_NOMEM;
-  }
+  TRY(lanes_insn(p, KIND_vote, (int[]){mode, 0}, emu_type_bytes(t)));
   TRY(emu_use(p, 1, 1, 0, T_pred));
   TRY(emu_use(p, 4, 2, 4, T_u32));
   return emu_def(p, 0, 0, emu_type_bytes(t));
 }
 
-static int decode_match(emu_parser *p, int op, int arg) {
+static int decode_match(emu_parser *p) {
   static const char *const modes[] = {"any", "all", NULL};
   int mode = emu_mod_choice(p, modes);
   bool sync = emu_mod(p, "sync");
   emu_type t = emu_mod_type(p);
-  (void)op, (void)arg;
   if (mode < 0 || !sync || (t != T_b32 && t != T_b64)) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, 3, 3));
-  emu_insn *in = lanes_insn(p, KIND_match, mode, 4);
-  if (!in) {
-    return ERR_NOMEM;
-  }
-  in->more->mode[1] = emu_type_bytes(t);
+  TRY(lanes_insn(p, KIND_match, (int[]){mode, emu_type_bytes(t)}, 4));
   TRY(emu_use(p, 1, 1, emu_type_bytes(t), t));
   TRY(emu_use(p, 4, 2, 4, T_u32));
   TRY(second_result(p));
   return emu_def(p, 0, 0, 4);
 }
 
-static int decode_redux(emu_parser *p, int op, int arg) {
+static int decode_redux(emu_parser *p) {
   static const char *const names[] = {"add", "min", "max", "and", "or", "xor", NULL};
   static const int ops[] = {ATOM_add, ATOM_min, ATOM_max, ATOM_and, ATOM_or, ATOM_xor};
   bool sync = emu_mod(p, "sync");
   int which = emu_mod_choice(p, names);
   emu_type t = emu_mod_type(p);
-  (void)op, (void)arg;
   if (!sync || which < 0 || emu_type_bytes(t) != 4 || emu_type_kind(t) == 'f') {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, 3, 3));
-  emu_insn *in = lanes_insn(p, KIND_redux, ops[which], 4);
-  if (!in) {
-    return ERR_NOMEM;
-  }
-  in->more->mode[1] = t == T_s32;
+  TRY(lanes_insn(p, KIND_redux, (int[]){ops[which], t == T_s32}, 4));
   TRY(emu_use(p, 1, 1, 4, t));
   TRY(emu_use(p, 4, 2, 4, T_u32));
   return emu_def(p, 0, 0, 4);
 }
 
-static int decode_activemask(emu_parser *p, int op, int arg) {
-  (void)op, (void)arg;
+static int decode_activemask(emu_parser *p) {
   TRY(emu_arity(p, 1, 1));
-  if (emu_mod_type(p) != T_b32 || !lanes_insn(p, KIND_activemask, 0, 4)) {
+  if (emu_mod_type(p) != T_b32) {
     return emu_unsupported(p, "");
   }
+  TRY(lanes_insn(p, KIND_activemask, (int[]){0, 0}, 4));
   return emu_def(p, 0, 0, 4);
 }
 
-static int decode_elect(emu_parser *p, int op, int arg) {
-  (void)op, (void)arg;
+static int decode_elect(emu_parser *p) {
   TRY(emu_arity(p, 2, 2));
   if (!emu_mod(p, "sync")) {
     return emu_unsupported(p, "");
   }
-  if (!lanes_insn(p, KIND_elect, 0, 4)) {
-    return ERR_NOMEM;
-  }
+  TRY(lanes_insn(p, KIND_elect, (int[]){0, 0}, 4));
   TRY(emu_use(p, 4, 1, 4, T_u32));
   TRY(second_result(p));
   return emu_def(p, 0, 0, 4);
 }
 
 const emu_decode_row emu_decode_flow_rows[] = {
-    {"bra", decode_bra, 0, 0},
-    {"brx", decode_brx, 0, 0},
-    {"call", decode_call, 0, 0},
-    {"ret", decode_simple, KIND_ret, 0},
-    {"exit", decode_simple, KIND_exit, 0},
-    {"trap", decode_simple, KIND_trap, 0},
-    {"brkpt", decode_simple, KIND_trap, 0},
-    {"bar", decode_bar, 0, 0},
+    {"bra", decode_bra},
+    {"brx", decode_brx},
+    {"call", decode_call},
+    {"ret", decode_simple, KIND_ret},
+    {"exit", decode_simple, KIND_exit},
+    {"trap", decode_simple, KIND_trap},
+    {"brkpt", decode_simple, KIND_trap},
+    {"bar", decode_bar},
     {"barrier", decode_bar, 0, 1},
-    {"shfl", decode_shfl, 0, 0},
-    {"vote", decode_vote, 0, 0},
-    {"match", decode_match, 0, 0},
-    {"redux", decode_redux, 0, 0},
-    {"activemask", decode_activemask, 0, 0},
-    {"elect", decode_elect, 0, 0},
-    {NULL, NULL, 0, 0},
+    {"shfl", decode_shfl},
+    {"vote", decode_vote},
+    {"match", decode_match},
+    {"redux", decode_redux},
+    {"activemask", decode_activemask},
+    {"elect", decode_elect},
+    {NULL},
 };

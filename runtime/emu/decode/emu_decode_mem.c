@@ -61,19 +61,17 @@ static emu_space resolve_space(const emu_parser *p, emu_space space, int address
   return p->statement.operands[address].in_frame || !is_entry(p) ? SPACE_local : SPACE_param;
 }
 
-static emu_insn *access(emu_parser *p, emu_kind kind, emu_type t, int n, int n_ops) {
-  emu_insn *in = emu_begin(p, kind, EMU_PIPE_lsu);
-  if (!in || !emu_build_more(p, in, n_ops)) {
-    return NULL;
-  }
+static int access(emu_parser *p, emu_kind kind, emu_type t, int n, int n_ops, emu_insn **out) {
+  TRY(emu_begin_more(p, kind, EMU_PIPE_lsu, n_ops, out));
+  emu_insn *in = *out;
   in->type = (uint8_t)t;
   in->more->mode[0] = emu_type_bytes(t);
   in->more->mode[1] = emu_type_kind(t) == 's';
   in->more->mode[2] = n;
-  return in;
+  return 0;
 }
 
-static int decode_ld(emu_parser *p, int op, int arg) {
+static int decode_ld(emu_parser *p) {
   bool strong = take_strong(p), past_l1 = false;
   emu_space space = take_space(p);
   take_hints(p, &past_l1);
@@ -81,16 +79,13 @@ static int decode_ld(emu_parser *p, int op, int arg) {
   int n = take_vector(p);
   emu_type t = emu_mod_type(p);
   const emu_operand *to = &p->statement.operands[0];
-  (void)op, (void)arg;
   TRY(emu_arity(p, 2, 3));
   if (!emu_type_bytes(t) || emu_operand_count(to) != n || n * emu_type_bytes(t) > 32) {
     return emu_unsupported(p, "");
   }
   space = resolve_space(p, space, 1);
-  emu_insn *in = access(p, KIND_ld, t, n, n);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(access(p, KIND_ld, t, n, n, &in));
   in->flags |= (uint8_t)((strong ? INSN_STRONG : 0) | (past_l1 ? INSN_PAST_L1 : 0));
   in->pipe = space == SPACE_param ? EMU_PIPE_uniform : EMU_PIPE_lsu;
   in->more->space = space;
@@ -109,23 +104,20 @@ static int decode_ld(emu_parser *p, int op, int arg) {
   return 0;
 }
 
-static int decode_st(emu_parser *p, int op, int arg) {
+static int decode_st(emu_parser *p) {
   bool strong = take_strong(p), past_l1 = false;
   emu_space space = take_space(p);
   take_hints(p, &past_l1);
   int n = take_vector(p);
   emu_type t = emu_mod_type(p);
   const emu_operand *from = &p->statement.operands[1];
-  (void)op, (void)arg;
   TRY(emu_arity(p, 2, 3));
   if (!emu_type_bytes(t) || emu_operand_count(from) != n || n * emu_type_bytes(t) > 32) {
     return emu_unsupported(p, "");
   }
   space = resolve_space(p, space, 0);
-  emu_insn *in = access(p, KIND_st, t, n, n);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(access(p, KIND_st, t, n, n, &in));
   in->flags |= strong ? INSN_STRONG : 0;
   in->more->space = space;
   TRY(emu_address(p, 1, 0, in));
@@ -155,27 +147,24 @@ static bool atom_type_fits(int which, emu_type t) {
 }
 
 /* ops: n results (absent in red), n operands, and the new value of cas */
-static int decode_atom(emu_parser *p, int op, int arg) {
+static int decode_atom(emu_parser *p) {
   static const char *const names[] = {"add", "inc", "dec",  "min", "max", "and",
                                       "or",  "xor", "exch", "cas", NULL};
-  bool red = arg, past_l1 = false;
+  bool red = p->arg, past_l1 = false;
   take_strong(p);
   emu_space space = take_space(p);
   bool policy = take_hints(p, &past_l1);
   int which = emu_mod_choice(p, names), n = take_vector(p);
   emu_type t = emu_mod_type(p);
   int first = red ? 0 : 1, n_ops = (red ? 2 : 3) + (which == ATOM_cas) + policy;
-  (void)op;
   if (which < 0 || !atom_type_fits(which, t) ||
       (space != SPACE_generic && space != SPACE_global && space != SPACE_shared &&
        space != SPACE_cluster)) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, n_ops, n_ops));
-  emu_insn *in = access(p, KIND_atom, t, n, 2 * n + 1);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(access(p, KIND_atom, t, n, 2 * n + 1, &in));
   const emu_operand *o = p->statement.operands;
   int b = emu_type_bytes(t);
   in->dbytes = (uint8_t)b;
@@ -208,11 +197,10 @@ static uint64_t window(const emu_parser *p, emu_space space) {
   }
 }
 
-static int decode_cvta(emu_parser *p, int op, int arg) {
+static int decode_cvta(emu_parser *p) {
   bool to = emu_mod(p, "to");
   emu_space space = take_space(p);
   emu_type t = emu_mod_type(p);
-  (void)op, (void)arg;
   TRY(emu_arity(p, 2, 2));
   if (space == SPACE_generic || (t != T_u64 && t != T_b64)) {
     return emu_unsupported(p, "");
@@ -220,24 +208,19 @@ static int decode_cvta(emu_parser *p, int op, int arg) {
   if (p->statement.operands[1].in_frame && space == SPACE_param) {
     space = SPACE_frame;
   }
-  emu_insn *in = emu_begin(p, KIND_cvta, EMU_PIPE_none);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin(p, KIND_cvta, EMU_PIPE_none, &in));
   in->dbytes = 8;
   in->imm = to ? -(int64_t)window(p, space) : (int64_t)window(p, space);
   TRY(emu_use(p, 1, 1, 8, T_b64));
   return emu_def(p, 0, 0, 8);
 }
 
-static int decode_isspacep(emu_parser *p, int op, int arg) {
+static int decode_isspacep(emu_parser *p) {
   emu_space space = take_space(p);
-  (void)op, (void)arg;
   TRY(emu_arity(p, 2, 2));
-  emu_insn *in = emu_begin(p, KIND_isspacep, EMU_PIPE_alu);
-  if (!in || !emu_build_more(p, in, 0)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_isspacep, EMU_PIPE_alu, 0, &in));
   in->more->space = space;
   in->imm = (int64_t)window(p, space);
   TRY(emu_use(p, 1, 1, 8, T_b64));
@@ -251,23 +234,20 @@ static int decode_cp_groups(emu_parser *p) {
     return emu_decode_cp_arrive(p);
   }
   if (emu_mod(p, "commit_group")) {
-    return emu_begin(p, KIND_cpcommit, EMU_PIPE_control) ? 0 : ERR_NOMEM;
+    return emu_begin(p, KIND_cpcommit, EMU_PIPE_control, NULL);
   }
   bool all = emu_mod(p, "wait_all");
   if (!all && !emu_mod(p, "wait_group")) {
     return emu_unsupported(p, "");
   }
-  emu_insn *in = emu_begin(p, KIND_cpwait, EMU_PIPE_control);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin(p, KIND_cpwait, EMU_PIPE_control, &in));
   in->imm = all ? -1 : (int64_t)p->statement.operands[0].value;
   return all ? 0 : emu_arity(p, 1, 1);
 }
 
 /* cp.async.ca.shared.global [dst], [src], size{, src-size}. Slots: 1 dst, 2 src, 3 src-size */
-static int decode_cp(emu_parser *p, int op, int arg) {
-  (void)op, (void)arg;
+static int decode_cp(emu_parser *p) {
   if (!emu_mod(p, "async")) {
     return emu_unsupported(p, "");
   }
@@ -285,10 +265,8 @@ static int decode_cp(emu_parser *p, int op, int arg) {
       (o[2].value != 4 && o[2].value != 8 && o[2].value != 16)) {
     return emu_unsupported(p, "");
   }
-  emu_insn *in = emu_begin(p, KIND_cpasync, EMU_PIPE_lsu);
-  if (!in || !emu_build_more(p, in, 0)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_cpasync, EMU_PIPE_lsu, 0, &in));
   in->flags |= past_l1 ? INSN_PAST_L1 : 0;
   in->more->space = SPACE_shared;
   TRY(emu_address(p, 1, 0, in));
@@ -305,7 +283,7 @@ static int decode_cp(emu_parser *p, int op, int arg) {
 
 /* ---- ordering and hints ---- */
 
-static int decode_fence(emu_parser *p, int op, int arg) {
+static int decode_fence(emu_parser *p) {
   static const char *const words[] = {"cluster",
                                       "gpu",
                                       "sys",
@@ -326,35 +304,28 @@ static int decode_fence(emu_parser *p, int op, int arg) {
                                       NULL};
   bool block = emu_mod(p, "cta"), proxy = emu_mod(p, "proxy");
   bool async = proxy && (emu_mod(p, "async") || emu_mod(p, "async::generic"));
-  (void)op, (void)arg;
   while (emu_mod_choice(p, words) >= 0) {
   }
-  emu_insn *in = emu_begin(p, async ? KIND_proxyfence : KIND_fence, EMU_PIPE_control);
-  if (in) {
-    in->imm = !block; /* does the fence order accesses of this block with those of others? */
-  }
-  return in ? 0 : ERR_NOMEM;
+  emu_insn *in;
+  TRY(emu_begin(p, async ? KIND_proxyfence : KIND_fence, EMU_PIPE_control, &in));
+  in->imm = !block; /* does the fence order accesses of this block with those of others? */
+  return 0;
 }
 
 /* instructions without effect on results: prefetch, discard, ... arg: nanosleep, which yields */
-static int decode_nothing(emu_parser *p, int op, int arg) {
-  (void)op;
+static int decode_nothing(emu_parser *p) {
   p->statement.used = ~0u;
-  emu_insn *in = emu_begin(p, KIND_nop, EMU_PIPE_control);
-  if (in) {
-    in->imm = arg;
-  }
-  return !in ? ERR_NOMEM : arg ? emu_use(p, 1, 0, 4, T_u32) : 0;
+  emu_insn *in;
+  TRY(emu_begin(p, KIND_nop, EMU_PIPE_control, &in));
+  in->imm = p->arg;
+  return p->arg ? emu_use(p, 1, 0, 4, T_u32) : 0;
 }
 
 /* createpolicy: its value is only a cache hint */
-static int decode_policy(emu_parser *p, int op, int arg) {
-  (void)op, (void)arg;
+static int decode_policy(emu_parser *p) {
   p->statement.used = ~0u;
-  emu_insn *in = emu_begin(p, KIND_alu, EMU_PIPE_none);
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin(p, KIND_alu, EMU_PIPE_none, &in));
   in->fn = emu_lanes()[OP_mov][T_u64];
   in->dbytes = 8;
   TRY(emu_build_constant(p, 8, 0, -1, &in->o[1]));
@@ -362,23 +333,23 @@ static int decode_policy(emu_parser *p, int op, int arg) {
 }
 
 const emu_decode_row emu_decode_mem_rows[] = {
-    {"ld", decode_ld, 0, 0},
-    {"ldu", decode_ld, 0, 0},
-    {"st", decode_st, 0, 0},
-    {"atom", decode_atom, 0, 0},
+    {"ld", decode_ld},
+    {"ldu", decode_ld},
+    {"st", decode_st},
+    {"atom", decode_atom},
     {"red", decode_atom, 0, 1},
-    {"cvta", decode_cvta, 0, 0},
-    {"isspacep", decode_isspacep, 0, 0},
-    {"cp", decode_cp, 0, 0},
-    {"membar", decode_fence, 0, 0},
-    {"fence", decode_fence, 0, 0},
-    {"prefetch", decode_nothing, 0, 0},
-    {"prefetchu", decode_nothing, 0, 0},
-    {"discard", decode_nothing, 0, 0},
-    {"applypriority", decode_nothing, 0, 0},
+    {"cvta", decode_cvta},
+    {"isspacep", decode_isspacep},
+    {"cp", decode_cp},
+    {"membar", decode_fence},
+    {"fence", decode_fence},
+    {"prefetch", decode_nothing},
+    {"prefetchu", decode_nothing},
+    {"discard", decode_nothing},
+    {"applypriority", decode_nothing},
     {"nanosleep", decode_nothing, 0, 1},
-    {"pmevent", decode_nothing, 0, 0},
-    {"griddepcontrol", decode_nothing, 0, 0},
-    {"createpolicy", decode_policy, 0, 0},
-    {NULL, NULL, 0, 0},
+    {"pmevent", decode_nothing},
+    {"griddepcontrol", decode_nothing},
+    {"createpolicy", decode_policy},
+    {NULL},
 };

@@ -61,9 +61,8 @@ static bool mma_types(emu_type d, emu_type a, emu_type b, emu_type c, int m, int
 }
 
 /* o[1] to o[4]: numbers of registers of d, a, b and c, which follow each other in ops */
-static int decode_mma(emu_parser *p, int op, int arg) {
+static int decode_mma(emu_parser *p) {
   int m, n, k;
-  (void)op, (void)arg;
   bool sync = emu_mod(p, "sync") && emu_mod(p, "aligned");
   if (!sync || !take_shape(p, &m, &n, &k) || !emu_mod(p, "row") || !emu_mod(p, "col")) {
     return emu_unsupported(p, "");
@@ -84,10 +83,8 @@ static int decode_mma(emu_parser *p, int op, int arg) {
     }
     total += counts[i];
   }
-  emu_insn *in = emu_begin(p, KIND_mma, EMU_PIPE_tensor);
-  if (!in || !emu_build_more(p, in, total)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_mma, EMU_PIPE_tensor, total, &in));
   int modes[] = {m, n, k, a, b, c};
   memcpy(in->more->mode, modes, sizeof modes);
   in->type = (uint8_t)d;
@@ -101,7 +98,7 @@ static int decode_mma(emu_parser *p, int op, int arg) {
 }
 
 /* ldmatrix and stmatrix. op: the kind. mode: number of matrices, transposed? */
-static int decode_ldmatrix(emu_parser *p, int op, int arg) {
+static int decode_ldmatrix(emu_parser *p) {
   static const char *const counts[] = {"x1", "x2", "x4", NULL};
   bool ok = emu_mod(p, "sync") && emu_mod(p, "aligned") && emu_mod(p, "m8n8");
   int which = emu_mod_choice(p, counts);
@@ -111,7 +108,7 @@ static int decode_ldmatrix(emu_parser *p, int op, int arg) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, 2, 2));
-  int address = op == KIND_ldmatrix ? 1 : 0;
+  int address = p->op == KIND_ldmatrix ? 1 : 0;
   const emu_operand *list = &p->statement.operands[1 - address];
   if (emu_operand_count(list) != 1 << which) {
     return emu_unsupported(p, "wrong number of registers");
@@ -122,29 +119,23 @@ static int decode_ldmatrix(emu_parser *p, int op, int arg) {
       return emu_unsupported(p, "an element is not a 32-bit register");
     }
   }
-  emu_insn *in = emu_begin(p, (emu_kind)op, EMU_PIPE_lsu);
-  if (!in || !emu_build_more(p, in, 1 << which)) {
-    return ERR_NOMEM;
-  }
-  (void)arg;
+  emu_insn *in;
+  TRY(emu_begin_more(p, (emu_kind)p->op, EMU_PIPE_lsu, 1 << which, &in));
   in->more->space = shared ? SPACE_shared : SPACE_generic;
   in->more->mode[0] = 1 << which;
   in->more->mode[1] = trans;
   TRY(emu_address(p, 1, address, in));
-  return place_list(p, in, list, 0, op == KIND_ldmatrix);
+  return place_list(p, in, list, 0, p->op == KIND_ldmatrix);
 }
 
-static int decode_movmatrix(emu_parser *p, int op, int arg) {
-  (void)op, (void)arg;
+static int decode_movmatrix(emu_parser *p) {
   bool ok =
       emu_mod(p, "sync") && emu_mod(p, "aligned") && emu_mod(p, "m8n8") && emu_mod(p, "trans");
   if (!ok || emu_mod_type(p) != T_b16) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, 2, 2));
-  if (!emu_begin(p, KIND_movmatrix, EMU_PIPE_lsu)) {
-    return ERR_NOMEM;
-  }
+  TRY(emu_begin(p, KIND_movmatrix, EMU_PIPE_lsu, NULL));
   TRY(emu_use(p, 1, 1, 4, T_b32));
   return emu_def(p, 0, 0, 4);
 }
@@ -187,10 +178,8 @@ static int wmma_access(emu_parser *p, emu_kind kind) {
   TRY(emu_arity(p, 2, 3));
   int address = kind == KIND_wmmaload ? 1 : 0;
   const emu_operand *list = &p->statement.operands[1 - address];
-  emu_insn *in = emu_begin(p, kind, EMU_PIPE_lsu);
-  if (!in || !emu_build_more(p, in, emu_operand_count(list))) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, kind, EMU_PIPE_lsu, emu_operand_count(list), &in));
   int rows = matrix == 1 ? k : m, columns = matrix == 0 ? k : n;
   in->type = (uint8_t)t;
   in->more->space = space < 0 ? SPACE_generic : space == 0 ? SPACE_global : SPACE_shared;
@@ -234,10 +223,8 @@ static int wmma_multiply(emu_parser *p) {
   if (c == T_none || !emu_type_bytes(a) || !emu_type_bytes(b) || !emu_type_bytes(c)) {
     return emu_unsupported(p, "");
   }
-  emu_insn *in = emu_begin(p, KIND_wmma, EMU_PIPE_tensor);
-  if (!in || !emu_build_more(p, in, total)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_wmma, EMU_PIPE_tensor, total, &in));
   int modes[] = {m, n, k, a, b, c};
   memcpy(in->more->mode, modes, sizeof modes);
   in->type = (uint8_t)t[0];
@@ -252,8 +239,7 @@ static int wmma_multiply(emu_parser *p) {
   return 0;
 }
 
-static int decode_wmma(emu_parser *p, int op, int arg) {
-  (void)op, (void)arg;
+static int decode_wmma(emu_parser *p) {
   if (emu_mod(p, "load")) {
     return wmma_access(p, KIND_wmmaload);
   }
@@ -264,10 +250,10 @@ static int decode_wmma(emu_parser *p, int op, int arg) {
 }
 
 const emu_decode_row emu_decode_mma_rows[] = {
-    {"mma", decode_mma, 0, 0},
-    {"ldmatrix", decode_ldmatrix, KIND_ldmatrix, 0},
-    {"stmatrix", decode_ldmatrix, KIND_stmatrix, 0},
-    {"movmatrix", decode_movmatrix, 0, 0},
-    {"wmma", decode_wmma, 0, 0},
-    {NULL, NULL, 0, 0},
+    {"mma", decode_mma},
+    {"ldmatrix", decode_ldmatrix, KIND_ldmatrix},
+    {"stmatrix", decode_ldmatrix, KIND_stmatrix},
+    {"movmatrix", decode_movmatrix},
+    {"wmma", decode_wmma},
+    {NULL},
 };

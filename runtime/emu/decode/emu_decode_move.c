@@ -40,10 +40,8 @@ static int compare(emu_parser *p, emu_kind kind, emu_type to) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, boolean ? 4 : 3, boolean ? 4 : 3));
-  emu_insn *in = emu_begin(p, kind, t == T_f64 ? EMU_PIPE_fp64 : EMU_PIPE_alu);
-  if (!in || !emu_build_more(p, in, 0)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, kind, t == T_f64 ? EMU_PIPE_fp64 : EMU_PIPE_alu, 0, &in));
   in->fn = fn;
   in->weight = b == 8 && t != T_f64 ? 2 : 1;
   in->flags |= ftz && t == T_f32 ? INSN_FTZ : 0;
@@ -56,9 +54,8 @@ static int compare(emu_parser *p, emu_kind kind, emu_type to) {
 }
 
 /* slots: 0 p, 1 q, 2 and 3 the operands, 4 the predicate to combine with */
-static int decode_setp(emu_parser *p, int op, int arg) {
+static int decode_setp(emu_parser *p) {
   const emu_operand *o = &p->statement.operands[0];
-  (void)op, (void)arg;
   TRY(compare(p, KIND_setp, T_pred));
   if (o->second != EMU_NONE) {
     if (p->reg_bytes[o->second]) {
@@ -69,8 +66,7 @@ static int decode_setp(emu_parser *p, int op, int arg) {
   return emu_def(p, 0, 0, 0);
 }
 
-static int decode_set(emu_parser *p, int op, int arg) {
-  (void)op, (void)arg;
+static int decode_set(emu_parser *p) {
   /* the result's type precedes that of the operands */
   bool ftz = emu_mod(p, "ftz");
   emu_type to = emu_mod_type(p);
@@ -96,42 +92,40 @@ static void narrow_literals(emu_parser *p, emu_type t) {
   }
 }
 
-static int decode_selp(emu_parser *p, int op, int arg) {
+/* The type of values that are only moved. */
+static emu_type bits_type(int bytes) {
+  return bytes == 2 ? T_u16 : bytes == 4 ? T_u32 : bytes == 8 ? T_u64 : T_none;
+}
+
+static int decode_selp(emu_parser *p) {
   emu_type t = emu_mod_type(p);
   int b = emu_type_bytes(t);
   emu_shape s = {b, {b, b, 0, -2}};
-  emu_type of = b == 2 ? T_u16 : b == 4 ? T_u32 : b == 8 ? T_u64 : T_none;
-  (void)arg;
   narrow_literals(p, t);
-  return emu_emit(p, (emu_op)op, of, s, emu_plain);
+  return emu_emit(p, (emu_op)p->op, bits_type(b), s, emu_plain);
 }
 
-static int decode_slct(emu_parser *p, int op, int arg) {
+static int decode_slct(emu_parser *p) {
   bool ftz = emu_mod(p, "ftz");
   emu_type t = emu_mod_type(p), by = emu_mod_type(p);
   int b = emu_type_bytes(t);
   emu_shape s = {b, {b, b, 4, -2}};
-  (void)op, (void)arg, (void)ftz;
-  return emu_emit(p, by == T_f32 ? OP_slctf : OP_slcts,
-                  b == 2   ? T_u16
-                  : b == 4 ? T_u32
-                  : b == 8 ? T_u64
-                           : T_none,
-                  s, emu_plain);
+  (void)ftz;
+  return emu_emit(p, by == T_f32 ? OP_slctf : OP_slcts, bits_type(b), s, emu_plain);
 }
 
-static int decode_testp(emu_parser *p, int op, int arg) {
+static int decode_testp(emu_parser *p) {
   static const char *const names[] = {"finite", "infinite",  "number", "notanumber",
                                       "normal", "subnormal", NULL};
   int which = emu_mod_choice(p, names);
   emu_type t = emu_mod_type(p);
-  emu_lane_fn fn = which < 0 || t >= T_COUNT ? NULL : emu_lanes()[op + which][t];
-  (void)arg;
+  emu_lane_fn fn = which < 0 || t >= T_COUNT ? NULL : emu_lanes()[p->op + which][t];
   TRY(emu_arity(p, 2, 2));
-  emu_insn *in = fn ? emu_begin(p, KIND_setp, EMU_PIPE_alu) : NULL;
-  if (!in || !emu_build_more(p, in, 0)) {
-    return fn ? ERR_NOMEM : emu_unsupported(p, "");
+  if (!fn) {
+    return emu_unsupported(p, "");
   }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_setp, EMU_PIPE_alu, 0, &in));
   in->fn = fn;
   in->more->from = t;
   TRY(emu_use(p, 2, 1, emu_type_bytes(t), t));
@@ -149,10 +143,8 @@ static int move_list(emu_parser *p, emu_type t, bool pack) {
     return emu_unsupported(p, "");
   }
   int b = total / list->count;
-  emu_insn *in = emu_begin(p, pack ? KIND_pack : KIND_unpack, EMU_PIPE_none);
-  if (!in || !emu_build_more(p, in, list->count)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, pack ? KIND_pack : KIND_unpack, EMU_PIPE_none, list->count, &in));
   in->more->mode[0] = b;
   in->dbytes = (uint8_t)(pack ? total : b);
   in->more->mode[1] = total;
@@ -171,31 +163,25 @@ static int move_list(emu_parser *p, emu_type t, bool pack) {
   return pack ? emu_def_operand(p, 0, one, total) : emu_use_operand(p, 0, one, total, t);
 }
 
-static int decode_mov(emu_parser *p, int op, int arg) {
+static int decode_mov(emu_parser *p) {
   emu_type t = emu_mod_type(p);
   int b = emu_type_bytes(t);
-  (void)arg;
   TRY(emu_arity(p, 2, 2));
   emu_operand *o = p->statement.operands;
   if (o[0].kind == OPERAND_LIST || o[1].kind == OPERAND_LIST) {
     return move_list(p, t, o[1].kind == OPERAND_LIST);
   }
   if (t == T_pred) {
-    emu_insn *in = emu_begin(p, KIND_pmov, EMU_PIPE_alu);
-    if (!in) {
-      return ERR_NOMEM;
-    }
+    TRY(emu_begin(p, KIND_pmov, EMU_PIPE_alu, NULL));
     TRY(emu_use(p, 1, 1, 0, T_pred));
     return emu_def(p, 0, 0, 0);
   }
   /* a 32-bit special register such as %clock in a 64-bit move, or the reverse */
   int have = emu_reg_bytes(p, &o[1]);
   if (have > 0 && have != b && (have == 4 || have == 8) && (b == 4 || b == 8 || b == 2)) {
-    emu_insn *in = emu_begin(p, KIND_cvt, EMU_PIPE_none);
-    if (!in || !emu_build_more(p, in, 0)) {
-      return ERR_NOMEM;
-    }
-    in->type = b == 8 ? T_u64 : b == 4 ? T_u32 : T_u16;
+    emu_insn *in;
+    TRY(emu_begin_more(p, KIND_cvt, EMU_PIPE_none, 0, &in));
+    in->type = (uint8_t)bits_type(b);
     in->dbytes = (uint8_t)b;
     in->more->from = have == 8 ? T_u64 : T_u32;
     in->more->mode[4] = have;
@@ -203,13 +189,12 @@ static int decode_mov(emu_parser *p, int op, int arg) {
     return emu_def(p, 0, 0, b);
   }
   narrow_literals(p, t);
-  emu_type of = b == 2 ? T_u16 : b == 4 ? T_u32 : b == 8 ? T_u64 : T_none;
-  return emu_emit(p, (emu_op)op, of, emu_same_width(t, 1), emu_plain);
+  return emu_emit(p, (emu_op)p->op, bits_type(b), emu_same_width(t, 1), emu_plain);
 }
 
 /* ---- conversions ---- */
 
-static int decode_cvt(emu_parser *p, int op, int arg) {
+static int decode_cvt(emu_parser *p) {
   static const char *const integers[] = {"rni", "rzi", "rmi", "rpi", NULL};
   int to_integer = emu_mod_choice(p, integers);
   emu_round round = emu_mod_round(p);
@@ -217,15 +202,12 @@ static int decode_cvt(emu_parser *p, int op, int arg) {
   bool finite = emu_mod(p, "satfinite"), sat = emu_mod(p, "sat");
   emu_type to = emu_mod_type(p), from = emu_mod_type(p);
   bool packs = emu_type_kind(to) == 'v' && from == T_f32;
-  (void)op, (void)arg;
   if (from == T_none || !emu_cvt_can(to, from)) {
     return emu_unsupported(p, "");
   }
   TRY(emu_arity(p, packs ? 3 : 2, packs ? 3 : 2));
-  emu_insn *in = emu_begin(p, KIND_cvt, EMU_PIPE_cvt);
-  if (!in || !emu_build_more(p, in, 0)) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin_more(p, KIND_cvt, EMU_PIPE_cvt, 0, &in));
   int width = emu_reg_bytes(p, &p->statement.operands[1]);
   int modes[] = {to_integer >= 0 ? to_integer : (int)round,
                  to_integer >= 0,
@@ -253,12 +235,12 @@ static int decode_cvt(emu_parser *p, int op, int arg) {
 }
 
 const emu_decode_row emu_decode_move_rows[] = {
-    {"testp", decode_testp, OP_finite, 0},
-    {"setp", decode_setp, 0, 0},
-    {"set", decode_set, 0, 0},
-    {"selp", decode_selp, OP_selp, 0},
-    {"slct", decode_slct, 0, 0},
-    {"mov", decode_mov, OP_mov, 0},
-    {"cvt", decode_cvt, 0, 0},
-    {NULL, NULL, 0, 0},
+    {"testp", decode_testp, OP_finite},
+    {"setp", decode_setp},
+    {"set", decode_set},
+    {"selp", decode_selp, OP_selp},
+    {"slct", decode_slct},
+    {"mov", decode_mov, OP_mov},
+    {"cvt", decode_cvt},
+    {NULL},
 };

@@ -4,8 +4,8 @@
 
 #include "emu_operands.h"
 
-/* A decoder turns p->statement into instructions; `op` and `arg` are those of its row. */
-typedef int (*emu_decoder)(emu_parser *p, int op, int arg);
+/* A decoder turns p->statement into instructions; p->op and p->arg are those of its row. */
+typedef int (*emu_decoder)(emu_parser *p);
 
 typedef struct emu_decode_row {
   const char *name;

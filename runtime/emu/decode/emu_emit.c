@@ -62,10 +62,8 @@ int emu_emit(emu_parser *p, emu_op op, emu_type t, emu_shape s, emu_options o) {
     n++;
   }
   TRY(emu_arity(p, n + 1, n + 1));
-  emu_insn *in = emu_begin(p, KIND_alu, pipe_of(op, t));
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_begin(p, KIND_alu, pipe_of(op, t), &in));
   in->fn = fn;
   in->dbytes = (uint8_t)s.d;
   in->type = (uint8_t)t;

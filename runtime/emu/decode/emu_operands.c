@@ -68,19 +68,23 @@ int emu_arity(emu_parser *p, int least, int most) {
   return n < least || n > most ? emu_unsupported(p, "wrong number of operands") : 0;
 }
 
-emu_insn *emu_begin(emu_parser *p, emu_kind kind, emu_pipe pipe) {
-  emu_insn *in = emu_build_insn(p, kind);
-  if (!in) {
-    return NULL;
-  }
+int emu_begin(emu_parser *p, emu_kind kind, emu_pipe pipe, emu_insn **out) {
+  emu_insn *in;
+  TRY(emu_build_insn(p, kind, &in));
   in->pipe = (uint8_t)pipe;
-  if (p->statement.guard != EMU_NONE) {
-    in->flags = p->statement.guard_not ? INSN_GUARD_NOT : 0;
-    if (emu_build_ref(p, -1, p->statement.guard, false)) {
-      return NULL;
-    }
+  if (out) {
+    *out = in;
   }
-  return in;
+  if (p->statement.guard == EMU_NONE) {
+    return 0;
+  }
+  in->flags = p->statement.guard_not ? INSN_GUARD_NOT : 0;
+  return emu_build_ref(p, -1, p->statement.guard, false);
+}
+
+int emu_begin_more(emu_parser *p, emu_kind kind, emu_pipe pipe, int n_ops, emu_insn **in) {
+  TRY(emu_begin(p, kind, pipe, in));
+  return emu_build_more(p, *in, n_ops);
 }
 
 int emu_reg_bytes(const emu_parser *p, const emu_operand *o) {
@@ -90,8 +94,7 @@ int emu_reg_bytes(const emu_parser *p, const emu_operand *o) {
 int emu_def_operand(emu_parser *p, int slot, const emu_operand *o, int bytes) {
   if (o->kind == OPERAND_SINK) {
     int32_t reg;
-    TRY(emu_temp(p, bytes < 0 ? 4 : bytes, &reg));
-    return emu_build_ref(p, slot, reg, true);
+    return emu_def_temp(p, slot, bytes < 0 ? 4 : bytes, &reg);
   }
   if (o->kind != OPERAND_REG || o->negated) {
     return emu_unsupported(p, "the result is not a register");
@@ -174,6 +177,7 @@ int emu_address(emu_parser *p, int slot, int i, emu_insn *in) {
   return emu_use_operand(p, slot, &base, in->more->mode[5], T_b64);
 }
 
-int emu_temp(emu_parser *p, int bytes, int32_t *reg) {
-  return emu_build_reg(p, bytes, 1, reg);
+int emu_def_temp(emu_parser *p, int slot, int bytes, int32_t *reg) {
+  TRY(emu_build_reg(p, bytes, 1, reg));
+  return emu_build_ref(p, slot, *reg, true);
 }

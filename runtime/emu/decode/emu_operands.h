@@ -20,8 +20,10 @@ int emu_mod_choice(emu_parser *p, const char *const *names);
 emu_round emu_mod_round(emu_parser *p);
 int emu_unsupported(emu_parser *p, const char *why);
 
-/* emu_begin -- append an instruction of this kind, with the statement's guard */
-emu_insn *emu_begin(emu_parser *p, emu_kind kind, emu_pipe pipe);
+/* emu_begin -- append an instruction of this kind, with the statement's guard; out may be NULL.
+ * emu_begin_more -- the same with room for n_ops more operands */
+int emu_begin(emu_parser *p, emu_kind kind, emu_pipe pipe, emu_insn **out);
+int emu_begin_more(emu_parser *p, emu_kind kind, emu_pipe pipe, int n_ops, emu_insn **in);
 /* emu_def, emu_use -- operand i of the statement becomes slot `slot` of the last instruction. bytes
  * is the lane width; 0: a predicate; -1: the register's own. Literals are converted to type t. */
 int emu_def(emu_parser *p, int slot, int i, int bytes);
@@ -35,8 +37,8 @@ int emu_address(emu_parser *p, int slot, int i, emu_insn *in);
 int emu_reg_bytes(const emu_parser *p, const emu_operand *o);
 /* emu_arity -- fails unless the statement has this many operands */
 int emu_arity(emu_parser *p, int least, int most);
-/* emu_temp -- declare a register of this width */
-int emu_temp(emu_parser *p, int bytes, int32_t *reg);
+/* emu_def_temp -- slot gets a new register of this width */
+int emu_def_temp(emu_parser *p, int slot, int bytes, int32_t *reg);
 /* emu_operand_count, emu_operand_at -- elements of a list; any other operand is its own element */
 static inline int emu_operand_count(const emu_operand *o) {
   return o->kind == OPERAND_LIST ? o->count : 1;

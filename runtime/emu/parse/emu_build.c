@@ -34,43 +34,39 @@ int emu_build_reg(emu_parser *p, int bytes, int n, int32_t *first) {
   return 0;
 }
 
-emu_insn *emu_build_insn(emu_parser *p, emu_kind kind) {
+int emu_build_insn(emu_parser *p, emu_kind kind, emu_insn **in) {
   emu_func *f = p->f;
-  int capacity = (int)p->cap_code;
-  if (!emu_grow(&f->code, f->n, &capacity, sizeof *f->code)) {
-    err_nomem(p->e);
-    return NULL;
+  if (!emu_grow(&f->code, f->n, &p->cap_code, sizeof *f->code)) {
+    return err_nomem(p->e);
   }
-  p->cap_code = (uint32_t)capacity;
-  emu_insn *in = &f->code[f->n++];
-  *in = (emu_insn){.kind = (uint8_t)kind,
-                   .guard = EMU_NONE,
-                   .target = -1,
-                   .o = {EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE},
-                   .line = (uint32_t)p->statement.line,
-                   .file = p->file,
-                   .source_line = p->source_line,
-                   .pipe = EMU_PIPE_none,
-                   .weight = 1};
-  return in;
+  *in = &f->code[f->n++];
+  **in = (emu_insn){.kind = (uint8_t)kind,
+                    .guard = EMU_NONE,
+                    .target = -1,
+                    .o = {EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE, EMU_NONE},
+                    .line = (uint32_t)p->statement.line,
+                    .file = p->file,
+                    .source_line = p->source_line,
+                    .pipe = EMU_PIPE_none,
+                    .weight = 1};
+  return 0;
 }
 
-emu_more *emu_build_more(emu_parser *p, emu_insn *in, int n_ops) {
+int emu_build_more(emu_parser *p, emu_insn *in, int n_ops) {
   emu_more *more = ARENA_ARRAY(&p->m->memory, emu_more, 1);
   if (more && n_ops) {
     more->ops = ARENA_ARRAY(&p->m->memory, int32_t, (size_t)n_ops);
     more->bytes = ARENA_ARRAY(&p->m->memory, uint8_t, (size_t)n_ops);
   }
   if (!more || (n_ops && (!more->ops || !more->bytes))) {
-    err_nomem(p->e);
-    return NULL;
+    return err_nomem(p->e);
   }
   for (int i = 0; i < n_ops; i++) {
     more->ops[i] = EMU_NONE;
   }
   more->n = n_ops;
   in->more = more;
-  return more;
+  return 0;
 }
 
 static int32_t *slot_of(emu_insn *in, int slot) {
@@ -238,10 +234,8 @@ static int layout(emu_parser *p) {
 }
 
 int emu_build_end(emu_parser *p) {
-  emu_insn *in = emu_build_insn(p, KIND_ret); /* reaching the end of the body returns */
-  if (!in) {
-    return ERR_NOMEM;
-  }
+  emu_insn *in;
+  TRY(emu_build_insn(p, KIND_ret, &in)); /* reaching the end of the body returns */
   TRY(keep_refs(p));
   TRY(layout(p));
   emu_insn *code = ARENA_ARRAY(&p->m->memory, emu_insn, (size_t)p->f->n);

@@ -108,7 +108,7 @@ struct emu_parser {
   /* the function being built */
   emu_func *f;
   int f_index;
-  uint32_t cap_code;
+  int cap_code;
   uint8_t *reg_bytes; /* per register: 0 predicate, else 2, 4, 8, 16 */
   int n_regs, cap_regs;
   emu_ref *refs;
@@ -121,6 +121,7 @@ struct emu_parser {
   uint32_t source_line;
   int depth;                    /* of nested lists */
   int (*decode)(emu_parser *p); /* turns the statement into instructions */
+  int op, arg;                  /* of the decoder's row for the instruction */
 };
 
 /* emu_fail -- set message and place of the error; returns ERR_COMPILE */
