@@ -48,10 +48,6 @@ static uint64_t largest(const rt_harness *b, size_t arg) {
   return most;
 }
 
-static int out_of_memory(err *e) {
-  return err_nomem(e);
-}
-
 /* ---- on the host: the cases ------------------------------------------------------------------ */
 
 static int make_data(rt_harness *b, gen_instance *g, size_t i, err *e) {
@@ -76,7 +72,7 @@ static int make_case(rt_harness *b, gen_instance *g, size_t i, err *e) {
   c->args = ARENA_ARRAY(&b->memory, const void *, n + 1);
   c->zones = ARENA_ARRAY(&b->memory, rt_zone, n + 2);
   if (!c->magnitude || !c->given || !c->at || !c->expected || !c->values || !c->args || !c->zones) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   for (size_t j = 0; j < n; j++) {
     c->magnitude[j] = 1;
@@ -94,7 +90,7 @@ int harness_make_cases(rt_harness *b, gen_instance *g, err *e) {
   b->filled = ARENA_ARRAY(&b->memory, gen_datum, n + 1);
   b->blocks = ARENA_ARRAY(&b->memory, rt_ptr, 3 + 2 * n + 2 * n * b->n_cases);
   if (!b->cases || !b->masters || !b->filled || !b->blocks) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   for (size_t i = 0; i < n; i++) {
     b->n_buffers += harness_is_buffer(b, i);
@@ -234,7 +230,7 @@ int harness_allocate(rt_harness *b, err *e) {
   }
   b->found = ARENA_ARRAY(&b->memory, rt_finding, b->n_buffers + b->n_zones + 1);
   if (!b->found) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   TRY(take(b, (b->n_buffers + b->n_zones) * sizeof(rt_finding), &b->findings, e));
   return take(b, b->n_zones * sizeof(rt_zone), &b->zones, e);

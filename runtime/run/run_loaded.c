@@ -71,15 +71,11 @@ struct rt_loaded {
 
 /* ---- from plan to stages ------------------------------------------------------------------- */
 
-static int out_of_memory(err *e) {
-  return err_nomem(e);
-}
-
 static int copy_workspaces(rt_loaded *l, const gen_plan *plan, err *e) {
   l->n_workspaces = plan->n_workspaces;
   l->offsets = ARENA_ARRAY(&l->memory, uint64_t, plan->n_workspaces + 1);
   if (!l->offsets) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   if (plan->n_workspaces > MAX_WORKSPACES) {
     return err_set(e, ERR_LIMIT, "%zu workspaces; at most %d", plan->n_workspaces, MAX_WORKSPACES);
@@ -94,7 +90,7 @@ static int copy_workspaces(rt_loaded *l, const gen_plan *plan, err *e) {
 static int constant(rt_loaded *l, uint64_t bits, operand *out, err *e) {
   uint64_t *value = arena_new(&l->memory, sizeof *value);
   if (!value) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   *value = bits; /* little-endian: a shorter type reads its low bytes */
   *out = (operand){.from = CONSTANT, .constant = value};
@@ -159,7 +155,7 @@ static int copy_tensors(rt_loaded *l, const gen_template *t, const gen_plan *pla
   }
   to->tensors = n ? ARENA_ARRAY(&l->memory, tensor, n) : NULL;
   if (n && !to->tensors) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   for (size_t i = 0; i < from->n_operands; i++) {
     if (from->operands[i].from == GEN_FROM_TENSOR) {
@@ -181,7 +177,7 @@ static int sort_operands(rt_loaded *l, stage *s, err *e) {
   s->rest = ARENA_ARRAY(&l->memory, operand, s->n_operands + 1);
   s->rest_at = ARENA_ARRAY(&l->memory, uint8_t, s->n_operands + 1);
   if (!list || !s->params || !s->rest || !s->rest_at) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   for (uint8_t i = 0; i < s->n_operands; i++) {
     const operand *o = &s->operands[i];
@@ -207,7 +203,7 @@ static int copy_operands(rt_loaded *l, const gen_template *t, const gen_plan *pl
   to->n_operands = (uint8_t)from->n_operands;
   to->operands = ARENA_ARRAY(&l->memory, operand, from->n_operands + 1);
   if (!to->operands) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   for (size_t i = 0; i < from->n_operands; i++) {
     if (from->operands[i].from != GEN_FROM_TENSOR) {
@@ -300,7 +296,7 @@ static int copy_plan(rt_loaded *l, const gen_template *t, const gen_plan *plan, 
   TRY(copy_workspaces(l, plan, e));
   l->stages = ARENA_ARRAY(&l->memory, stage, plan->n + 1);
   if (!l->stages) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   for (; l->n_stages < plan->n; l->n_stages++) {
     TRY(make_stage(l, t, plan, &plan->launches[l->n_stages], &l->stages[l->n_stages], e));
@@ -317,7 +313,7 @@ static int load_image(rt_device *d, const void *bytes, size_t nbytes, loaded_ima
   }
   loaded_image *image = calloc(1, sizeof *image);
   if (!image) {
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   int rc = d->ops->module_load(d, bytes, nbytes, &image->module, e);
   if (rc) {
@@ -344,7 +340,7 @@ static int make(rt_device *d, loaded_image *image, const gen_template *t, const 
   rt_loaded *l = calloc(1, sizeof *l);
   if (!l) {
     drop_image(d, image);
-    return out_of_memory(e);
+    return err_nomem(e);
   }
   l->d = d;
   l->image = image;
