@@ -43,4 +43,10 @@ uint64_t gen_diagram_count(const gen_diagram *d);
 void gen_diagram_at(const gen_diagram *d, uint64_t i, gen_config *c);
 bool gen_diagram_find(const gen_diagram *d, const gen_config *c, uint64_t *i);
 
+/* gen_diagram_new --
+ *   out  rejected  by requirement, as in gen_tally
+ *   err  ERR_LIMIT     its layers grow too wide, or over 2^63 points are valid
+ *        ERR_TEMPLATE  an expression could not be evaluated; the place is the template only */
+int gen_diagram_new(gen_instance *g, double *rejected, gen_diagram **out, err *e);
+
 #endif

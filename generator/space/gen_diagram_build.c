@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "gen_builder.h"
-#include "gen_diagram_build.h"
+#include "gen_diagram.h"
 
 enum { MAX_FACTOR = 1000, STEPS_PER_EDGE = 32 };
 static const size_t MAX_CELLS = (size_t)1 << 25, MAX_KEYS = (size_t)1 << 24;

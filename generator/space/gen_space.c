@@ -12,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen_diagram_build.h"
+#include "gen_diagram.h"
 
 enum { TICK_PERIOD = 4096, STEPS_PER_TICK = 16 * TICK_PERIOD, MAX_FACTOR = 1000 };
 /* A list of FEW_POINTS takes 8 MiB; larger spaces stay diagrams. */

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 #include "file.h"
-#include "gen_diagram_build.h"
+#include "gen_diagram.h"
 #include "gen_space.h"
 #include "spec.h"
 

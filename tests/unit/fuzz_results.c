@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "gen_diagram_build.h"
+#include "gen_diagram.h"
 #include "gen_space.h"
 #include "recorded.h"
 #include "spec.h"

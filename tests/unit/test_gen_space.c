@@ -2,7 +2,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 
-#include "gen_diagram_build.h"
+#include "gen_diagram.h"
 #include "gen_fixture.h"
 #include "random.h"
 

@@ -4,16 +4,15 @@
  * that threads which do not wait for it access bytes that are not there yet. Copies from shared
  * memory are done at the latest when their group is waited for. src: PTX ISA 9.0, 9.7.9.25.5;
  * tensors: 5.5 (tiled mode, swizzling). */
-#include "emu_exec_bulk.h"
+#include "emu_async.h"
 
 #include <string.h>
 
 #include "emu_access.h"
-#include "emu_check_shared.h"
+#include "emu_check_memory.h"
 #include "emu_clock.h"
 #include "emu_count.h"
 #include "emu_exec.h"
-#include "emu_exec_mbarrier.h"
 #include "emu_finding.h"
 #include "emu_grow.h"
 #include "emu_modes.h"

@@ -2,7 +2,7 @@
  *
  * The blocks of a cluster run on one host thread, in turns. src: PTX ISA 9.0, 9.7.9.24 (mapa),
  * 9.7.13.4 (barrier.cluster). */
-#include "emu_exec_cluster.h"
+#include "emu_async.h"
 
 #include "emu_clock.h"
 #include "emu_exec.h"

@@ -1,11 +1,11 @@
 /* emu_exec_cpasync.c -- cp.async: bytes are read when it is issued and land when its thread waits.
  */
-#include "emu_exec_cpasync.h"
+#include "emu_async.h"
 
 #include <string.h>
 
 #include "emu_access.h"
-#include "emu_check_shared.h"
+#include "emu_check_memory.h"
 #include "emu_count.h"
 #include "emu_exec.h"
 #include "emu_finding.h"

@@ -4,7 +4,7 @@
  * phase completes, or until no thread of the cluster can continue: then the wait times out and
  * returns false. A program that continues then has not deadlocked; one that returns to the same
  * wait again and again while nothing else happens has. src: PTX ISA 9.0, 9.7.13.15. */
-#include "emu_exec_mbarrier.h"
+#include "emu_async.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -12,7 +12,6 @@
 #include "emu_access.h"
 #include "emu_clock.h"
 #include "emu_exec.h"
-#include "emu_exec_cpasync.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
 #include "emu_grow.h"

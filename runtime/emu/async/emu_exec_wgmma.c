@@ -7,12 +7,12 @@
  * added at once, then truncated to f32. What else the hardware does is not published; with fp8
  * operands it keeps fewer bits. src: PTX ISA 9.0, 9.7.15: register layouts, matrix descriptors and
  * their canonical layouts. */
-#include "emu_exec_wgmma.h"
+#include "emu_async.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_check_shared.h"
+#include "emu_check_memory.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"

@@ -1,13 +1,19 @@
-/* emu_exec.h -- the functions that execute instructions: exec_KIND for each kind. */
+/* emu_exec.h -- the functions that execute instructions: exec_KIND for each kind; a block's barriers;
+ * printf and assert of kernels. */
 #ifndef EMU_EXEC_H
 #define EMU_EXEC_H
 
 #include "emu_state.h"
 
-typedef int (*emu_executor)(emu_warp *w, const emu_insn *in, uint32_t mask);
-extern const emu_executor emu_executors[KIND_COUNT];
 #define EMU_DECLARE(name) int exec_##name(emu_warp *w, const emu_insn *in, uint32_t mask);
 EMU_KINDS(EMU_DECLARE)
 #undef EMU_DECLARE
+
+/* emu_block_release -- wake the fragments at complete barriers; false: none was complete */
+bool emu_block_release(emu_block *b);
+
+int emu_vprintf(emu_warp *w, const emu_insn *in, int lane, uint64_t format, uint64_t arguments,
+                int *printed);
+int emu_assertfail(emu_warp *w, const emu_insn *in, int lane, const uint64_t arguments[5]);
 
 #endif

@@ -5,7 +5,6 @@
 #include "emu_exec.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
-#include "emu_printf.h"
 
 int exec_bra(emu_warp *w, const emu_insn *in, uint32_t mask) {
   if (mask == w->mask) {

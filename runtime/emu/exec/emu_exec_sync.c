@@ -1,10 +1,9 @@
 /* emu_exec_sync.c -- barriers, and exchanges between the lanes of a warp. */
-#include "emu_exec_sync.h"
+#include "emu_exec.h"
 
 #include <string.h>
 
 #include "emu_clock.h"
-#include "emu_exec.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
 #include "emu_modes.h"

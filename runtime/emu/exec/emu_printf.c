@@ -1,6 +1,6 @@
 /* emu_printf.c -- printf and assert of kernels. src: CUDA C++ Programming Guide, formatted output.
  */
-#include "emu_printf.h"
+#include "emu_exec.h"
 
 #include <stdio.h>
 #include <string.h>

@@ -1,16 +1,13 @@
-/* emu_block.c -- see emu_block.h: starts blocks and runs their warps in turns. */
-#include "emu_block.h"
+/* emu_block.c -- see emu_warp.h: starts blocks and runs their warps in turns. */
+#include "emu_warp.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_exec_bulk.h"
-#include "emu_exec_cluster.h"
-#include "emu_exec_mbarrier.h"
-#include "emu_exec_sync.h"
+#include "emu_async.h"
+#include "emu_exec.h"
 #include "emu_finding.h"
-#include "emu_warp.h"
 
 /* ---- a block's memory, used again for block after block ---- */
 

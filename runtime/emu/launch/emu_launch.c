@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_block.h"
 #include "emu_count.h"
+#include "emu_warp.h"
 
 static int worker_open(emu_worker *w, emu_launch *l) {
   const emu_module *m = l->module;

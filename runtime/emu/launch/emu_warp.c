@@ -4,8 +4,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "emu_async.h"
 #include "emu_exec.h"
-#include "emu_exec_wgmma.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
 
@@ -248,6 +248,12 @@ static inline uint32_t guarded(const emu_warp *w, const emu_insn *in) {
   return w->mask & (in->flags & INSN_GUARD_NOT ? ~p : p);
 }
 
+static int (*const executors[KIND_COUNT])(emu_warp *w, const emu_insn *in, uint32_t mask) = {
+#define ROW(name) [KIND_##name] = exec_##name,
+    EMU_KINDS(ROW)
+#undef ROW
+};
+
 emu_warp_state emu_warp_run(emu_warp *w) {
   uint64_t lanes = 0, slice_first = w->steps;
   emu_warp_state state = WARP_WAITS;
@@ -266,7 +272,7 @@ emu_warp_state emu_warp_run(emu_warp *w) {
       if (in->kind == KIND_alu) {
         compute(w, in, mask);
       } else if (mask) {
-        rc = emu_executors[in->kind](w, in, mask);
+        rc = executors[in->kind](w, in, mask);
       }
       lanes += (uint64_t)__builtin_popcount(mask);
       if (w->pc >= w->stop) {

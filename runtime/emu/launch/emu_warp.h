@@ -1,4 +1,4 @@
-/* emu_warp.h -- runs one warp: chooses a fragment and executes its instructions. */
+/* emu_warp.h -- runs the warps of a block, and a host thread's loop over blocks. */
 #ifndef EMU_WARP_H
 #define EMU_WARP_H
 
@@ -9,5 +9,8 @@ emu_warp_state emu_warp_run(emu_warp *w);
 /* emu_warp_start -- all lanes of a warp at the kernel's first instruction */
 int emu_warp_start(emu_warp *w, uint32_t lanes);
 void emu_warp_clear(emu_warp *w);
+
+void *emu_worker_main(void *worker);
+void emu_worker_clear(emu_worker *w);
 
 #endif

@@ -3,8 +3,7 @@
 
 #include <string.h>
 
-#include "emu_check_global.h"
-#include "emu_check_shared.h"
+#include "emu_check_memory.h"
 #include "emu_count.h"
 #include "emu_finding.h"
 

@@ -1,8 +1,8 @@
-/* emu_check_global.c -- see emu_check_global.h. The heap has a state for each byte (allocated,
+/* emu_check_global.c -- see emu_check_memory.h. The heap has a state for each byte (allocated,
  * written, constant, freed) and, for each two bytes, the block of this launch that wrote there
  * last. */
 #define _GNU_SOURCE
-#include "emu_check_global.h"
+#include "emu_check_memory.h"
 
 #include <string.h>
 #include <time.h>

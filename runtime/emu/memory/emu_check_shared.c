@@ -1,11 +1,11 @@
-/* emu_check_shared.c -- see emu_check_shared.h.
+/* emu_check_shared.c -- see emu_check_memory.h.
  *
  * For each byte of shared memory, a shadow holds thread and clock of the last write and of a read.
  * Each warp advances its own clock whenever it synchronises, and a barrier exchanges the clocks of
  * its warps (emu_clock.h). Whether an access is ordered after an earlier one is then a single
  * comparison. src: Flanagan and Freund, "FastTrack: efficient and precise dynamic race detection",
  * PLDI 2009. */
-#include "emu_check_shared.h"
+#include "emu_check_memory.h"
 
 #include <stdio.h>
 #include <stdlib.h>

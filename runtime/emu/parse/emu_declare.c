@@ -1,5 +1,5 @@
-/* emu_declare.c -- see emu_declare.h. src: PTX ISA 9.0, chapter 5 and 11.2. */
-#include "emu_declare.h"
+/* emu_declare.c -- see emu_grammar.h. src: PTX ISA 9.0, chapter 5 and 11.2. */
+#include "emu_grammar.h"
 
 #include <limits.h>
 #include <string.h>

@@ -1,11 +1,9 @@
-/* emu_function.c -- see emu_function.h. src: PTX ISA 9.0, chapter 11. */
-#include "emu_function.h"
+/* emu_function.c -- see emu_grammar.h. src: PTX ISA 9.0, chapter 11. */
+#include "emu_grammar.h"
 
 #include <string.h>
 
 #include "emu_build.h"
-#include "emu_declare.h"
-#include "emu_statement.h"
 
 static int parse_loc(emu_parser *p) {
   uint64_t file, line, column;

@@ -5,8 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "emu_declare.h"
-#include "emu_function.h"
+#include "emu_grammar.h"
 #include "emu_module.h"
 
 static int parse_file(emu_parser *p) {

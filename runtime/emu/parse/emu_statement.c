@@ -1,5 +1,5 @@
-/* emu_statement.c -- see emu_statement.h. src: PTX ISA 9.0, chapters 4 and 6. */
-#include "emu_statement.h"
+/* emu_statement.c -- see emu_grammar.h. src: PTX ISA 9.0, chapters 4 and 6. */
+#include "emu_grammar.h"
 
 #include "emu_sreg.h"
 

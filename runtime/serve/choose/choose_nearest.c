@@ -1,10 +1,9 @@
-#include "choose_nearest.h"
+#include "choose_state.h"
 
 #include <math.h>
 #include <string.h>
 
 #include "adapt.h"
-#include "choose_speed.h"
 #include "serve_distance.h"
 
 /* What is added to the distance of a result from elsewhere, in octaves: a neighbour tuned here and

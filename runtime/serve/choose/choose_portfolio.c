@@ -1,11 +1,10 @@
-#include "choose_portfolio.h"
+#include "choose_state.h"
 
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "adapt.h"
-#include "choose_speed.h"
 #include "run.h"
 #include "serve_distance.h"
 

@@ -1,4 +1,4 @@
-#include "choose_speed.h"
+#include "choose_state.h"
 
 #include <math.h>
 

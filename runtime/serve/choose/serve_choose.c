@@ -2,8 +2,7 @@
 
 #include <string.h>
 
-#include "choose_nearest.h"
-#include "choose_portfolio.h"
+#include "choose_state.h"
 #include "serve_distance.h"
 
 static bool valid(serve_choose *c, const char *config, gen_config *out) {

@@ -1,6 +1,7 @@
-/* emu_declare.h -- declarations: variables, registers, parameters. */
-#ifndef EMU_DECLARE_H
-#define EMU_DECLARE_H
+/* emu_grammar.h -- the parts of the parser: declarations of variables, registers and parameters;
+ * instructions; functions. */
+#ifndef EMU_GRAMMAR_H
+#define EMU_GRAMMAR_H
 
 #include "emu_parser.h"
 
@@ -19,5 +20,13 @@ int emu_declare_variables(emu_parser *p, emu_declaration *d);
 int emu_declare_regs(emu_parser *p);
 /* emu_declare_params -- a parameter list up to its ')'; *at is the offset of the next parameter */
 int emu_declare_params(emu_parser *p, emu_func *f, emu_param **params, int *n, uint64_t *at);
+
+/* emu_statement_guard -- the predicate after '@' */
+int emu_statement_guard(emu_parser *p);
+/* emu_statement_instruction -- parse the operands after the opcode and decode the statement */
+int emu_statement_instruction(emu_parser *p, const emu_token *opcode);
+
+/* emu_function_parse -- a function after .entry or .func, with its body */
+int emu_function_parse(emu_parser *p, bool entry);
 
 #endif

@@ -1,7 +1,6 @@
-/* emu_check_shared.h -- checks of accesses to shared memory; int results are RUN_ON or RUN_FAULT.
- */
-#ifndef EMU_CHECK_SHARED_H
-#define EMU_CHECK_SHARED_H
+/* emu_check_memory.h -- checks of accesses to memory; int results are RUN_ON or RUN_FAULT. */
+#ifndef EMU_CHECK_MEMORY_H
+#define EMU_CHECK_MEMORY_H
 
 #include "emu_state.h"
 
@@ -21,5 +20,11 @@ int emu_check_reserve(emu_warp *w, const emu_insn *in, int lane, emu_block *home
  * written, ordered and fenced? */
 int emu_check_async(emu_warp *w, const emu_insn *in, const uint32_t *chunks, int n,
                     const char *what);
+
+int emu_check_global(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                     int n, emu_access access);
+/* emu_check_race -- a plain store by this block; values: n bytes for each lane */
+int emu_check_race(emu_warp *w, const emu_insn *in, uint32_t mask, const uint64_t address[32],
+                   int n, const uint8_t *values);
 
 #endif
