@@ -29,8 +29,8 @@ TUNER_LIBS = $(wildcard /usr/lib/$(LIBDIR)/libz.a) $(wildcard /usr/lib/$(LIBDIR)
 LDLIBS = $(STATIC_LIBS) -lm -ldl -lpthread
 
 find_files = $(shell find $(1) -name '$(2)' | LC_ALL=C sort)
-CALLS_SRC := $(call find_files,runtime,calls.c)
-SRC := $(filter-out $(CALLS_SRC),$(call find_files,generator db runtime,*.c))
+TYPED_CALLS_SRC := $(call find_files,runtime,typed_calls.c)
+SRC := $(filter-out $(TYPED_CALLS_SRC),$(call find_files,generator db runtime,*.c))
 OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/tuned_calls.o
 TUNER_SRC := $(call find_files,tuner,*.c)
 TUNER_MAIN := $(B)/$(patsubst %.c,%.o,$(filter %/main.c,$(TUNER_SRC)))
@@ -161,16 +161,16 @@ $(B)/schema_steps.h: db/schema.sql db/embed_steps.awk
 $(B)/db/db_open.o: $(B)/schema_steps.h
 
 # The typed calls (tuned_sgemm, ...) are written by a program of ours that reads the templates.
-CALLS_OBJ := $(CALLS_SRC:%.c=$(B)/%.o) $(patsubst %.c,$(B)/%.o,$(filter %/serve_words.c,$(SRC)))
-$(B)/calls: $(CALLS_OBJ) $(filter $(B)/runtime/base/% $(B)/generator/%,$(OBJ)) $(B)/embedded.o
+TYPED_CALLS_OBJ := $(TYPED_CALLS_SRC:%.c=$(B)/%.o) $(patsubst %.c,$(B)/%.o,$(filter %/serve_key.c,$(SRC)))
+$(B)/typed_calls: $(TYPED_CALLS_OBJ) $(filter $(B)/runtime/base/% $(B)/generator/%,$(OBJ)) $(B)/embedded.o
 	$(CC) $(CFLAGS) $(SAN) $^ $(LDLIBS) -o $@
-$(B)/tuned_calls.h $(B)/tuned_calls.c &: $(B)/calls
+$(B)/tuned_calls.h $(B)/tuned_calls.c &: $(B)/typed_calls
 	$< $(B)/tuned_calls.h $(B)/tuned_calls.c
 # Vector instructions would only gather addresses there, in more bytes of code.
 $(B)/tuned_calls.o: $(B)/tuned_calls.c
 	$(Q)$(CC) $(ALL_CFLAGS) -fno-tree-slp-vectorize -c $< -o $@
 # tuned.h includes tuned_calls.h, which must be there before the first compilation that needs it.
-$(filter-out $(CALLS_OBJ),$(filter $(B)/runtime/serve/% $(B)/runtime/portfolio/% $(B)/runtime/export/%,$(OBJ))) $(TUNER_OBJ): \
+$(filter-out $(TYPED_CALLS_OBJ),$(filter $(B)/runtime/serve/% $(B)/runtime/portfolio/% $(B)/runtime/export/%,$(OBJ))) $(TUNER_OBJ): \
   | $(B)/tuned_calls.h
 
 $(B)/libtuned.a: $(OBJ)
@@ -240,4 +240,4 @@ clean:
 	rm -rf $(B)
 .PHONY: clean
 
--include $(OBJ:.o=.d) $(CALLS_OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)
+-include $(OBJ:.o=.d) $(TYPED_CALLS_OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)

@@ -8,7 +8,6 @@
 #include "serve_handle.h"
 #include "serve_kernel.h"
 #include "serve_launch.h"
-#include "serve_report.h"
 
 /* ---- a problem not met before --------------------------------------------------------------- */
 
@@ -39,7 +38,7 @@ static int set_field(const serve_call *call, const gen_field *f, int64_t word, g
     return 0;
   }
   for (size_t i = 0; i < f->n_names; i++) {
-    if (serve_word(f->names[i]) == word) {
+    if (serve_key_word(f->names[i]) == word) {
       v->i = (int64_t)i;
       v->s = f->names[i];
       return 0;

@@ -1,13 +1,13 @@
 /* serve_call.h -- what the typed calls are made of.
  *
- * The typed calls (tuned_calls.c, written by calls.c at build time) check their arguments, gather
+ * The typed calls (tuned_calls.c, written by typed_calls.c at build time) check their arguments, gather
  * the problem's fields into a key of 64-bit words, and end in serve_call_launch. What a call costs
  * beyond the driver's launch is spent here: hash the key, read the table, fill the operands. */
 #ifndef SERVE_CALL_H
 #define SERVE_CALL_H
 
 #include "serve_front.h"
-#include "serve_words.h"
+#include "serve_key.h"
 
 typedef struct serve_call { /* one family's typed call; static data of tuned_calls.c */
   const char *family;

@@ -8,6 +8,46 @@
 #include "serve_choose.h"
 #include "serve_kernel.h"
 
+/* ---- templates in use ------------------------------------------------------------------------- */
+
+static int family_new(const serve *s, const char *name, serve_family **out, err *e) {
+  serve_family *f = calloc(1, sizeof *f);
+  if (!f || !(f->name = strdup(name))) {
+    free(f);
+    return err_nomem(e);
+  }
+  const int rc = gen_open(&s->options, name, &f->t, e);
+  if (rc) {
+    free(f->name);
+    free(f);
+    return rc;
+  }
+  *out = f;
+  return 0;
+}
+
+int serve_family_get(serve *s, const char *name, serve_family **family, err *e) {
+  for (*family = s->families; *family; *family = (*family)->next) {
+    if (!strcmp((*family)->name, name)) {
+      return 0;
+    }
+  }
+  TRY(family_new(s, name, family, e));
+  (*family)->next = s->families;
+  s->families = *family;
+  return 0;
+}
+
+void serve_families_free(serve *s) {
+  for (serve_family *f = s->families, *next; f; f = next) {
+    next = f->next;
+    serve_known_clear(&f->known);
+    gen_close(f->t);
+    free(f->name);
+    free(f);
+  }
+}
+
 /* ---- a new kernel --------------------------------------------------------------------------- */
 
 enum { TRIES_MOST = 6 }; /* of loading valid candidates, before the default */

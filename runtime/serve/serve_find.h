@@ -1,10 +1,21 @@
-/* serve_find.h -- from a problem to a kernel that can be launched: the first candidate of
- * serve_choose.h that can be loaded (serve_build.h). Once per problem and context, under the
- * context's lock. */
+/* serve_find.h -- the templates that a context has in use, and from a problem to a kernel that can be
+ * launched: the first candidate of serve_choose.h that can be loaded (serve_build.h). Once per
+ * problem and context, under the context's lock. */
 #ifndef SERVE_FIND_H
 #define SERVE_FIND_H
 
-#include "serve_family.h"
+#include "serve_context.h"
+
+typedef struct serve_family { /* until the context is closed */
+  struct serve_family *next;
+  char *name; /* as the program calls it: "sgemm" or a path */
+  gen_template *t;
+  serve_known known; /* read by serve_choose */
+} serve_family;
+
+/* serve_family_get -- opened before or now; under the context's lock */
+int serve_family_get(serve *s, const char *name, serve_family **family, err *e);
+void serve_families_free(serve *s);
 
 /* serve_find -- the kernel of a complete problem, found before or made now; it is stored in
  * front.kernels under the key, too */

@@ -1,6 +1,8 @@
 #include "serve_handle.h"
 
+#include <assert.h>
 #include <pthread.h>
+#include <string.h>
 
 struct serve_process serve_process;
 static pthread_once_t watch_forks = PTHREAD_ONCE_INIT;
@@ -51,4 +53,20 @@ tuned_context *serve_handle_take(serve *s) {
     }
   }
   return NULL;
+}
+
+/* ---- errors --------------------------------------------------------------------------------- */
+
+static_assert(sizeof((tuned_error *)0)->message == sizeof((err *)0)->message, "same messages");
+static_assert(sizeof((tuned_error *)0)->place == sizeof((err *)0)->place, "same places");
+#define SAME_CODE(ours, theirs) static_assert((int)(ours) == (int)(theirs), "same codes")
+SAME_CODE(ERR_USAGE, TUNED_E_USAGE);
+SAME_CODE(ERR_DB, TUNED_E_DATABASE);
+SAME_CODE(ERR_LAUNCH, TUNED_E_LAUNCH);
+SAME_CODE(ERR_NOTFOUND, TUNED_E_NOTFOUND);
+SAME_CODE(ERR_INTERRUPTED, TUNED_E_INTERRUPTED);
+
+void serve_report_failure(tuned_error *to, const err *e) {
+  strcpy(to->message, e->message);
+  strcpy(to->place, e->place);
 }

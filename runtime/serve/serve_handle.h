@@ -1,9 +1,11 @@
-/* serve_handle.h -- from a handle to its context, or to the reason why there is none. */
+/* serve_handle.h -- what public calls begin and end with: from a handle to its context, or to the reason
+ * why there is none; from the internal error object to the caller's. */
 #ifndef SERVE_HANDLE_H
 #define SERVE_HANDLE_H
 
 #include "err.h"
 #include "serve_front.h"
+#include "tuned.h"
 
 /* serve_of -- the open context behind a handle; err ERR_USAGE: why there is none */
 int serve_refuse_context(tuned_context *ctx, err *e) __attribute__((cold));
@@ -17,5 +19,18 @@ unsigned serve_count_forks(void);
 int serve_check_fork(const serve_front *s, err *e);
 /* serve_handle_take -- a place for a context; NULL: all are taken */
 tuned_context *serve_handle_take(serve *s);
+
+void serve_report_failure(tuned_error *to, const err *e) __attribute__((cold));
+/* serve_report -- returns the error's code; `to` may be NULL */
+static inline int serve_report(tuned_error *to, const err *e) {
+  if (to) {
+    to->code = e->code;
+    to->message[0] = to->place[0] = 0;
+    if (e->code) {
+      serve_report_failure(to, e);
+    }
+  }
+  return e->code;
+}
 
 #endif

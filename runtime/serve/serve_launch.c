@@ -1,7 +1,7 @@
 #include "serve_launch.h"
 
+#include "serve_handle.h"
 #include "serve_kernel.h"
-#include "serve_report.h"
 #include "serve_workspace.h"
 
 int serve_check_launch(const tuned_kernel *k, const void *const *args, err *e) {

@@ -7,11 +7,11 @@
 
 #include "serve_capture.h"
 #include "serve_find.h"
+#include "serve_handle.h"
 #include "serve_kernel.h"
 #include "serve_launch.h"
 #include "serve_online.h"
 #include "serve_open.h"
-#include "serve_report.h"
 
 /* ---- open and close ------------------------------------------------------------------------- */
 

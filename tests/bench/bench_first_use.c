@@ -22,7 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "serve_family.h"
+#include "serve_find.h"
 #include "file.h"
 
 enum { RUNS = 15, BUFFER = 4 << 20 }; /* bytes: 1024 x 1024 floats */

@@ -31,7 +31,7 @@
 
 #include "random.h"
 #include "run.h"
-#include "serve_family.h"
+#include "serve_find.h"
 #include "file.h"
 #include "serve_choose.h"
 

@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include <math.h>
 
-#include "serve_family.h"
+#include "serve_find.h"
 #include "gen_fixture.h"
 #include "gen_fold.h"
 #include "lua_oracle.h"

@@ -7,7 +7,7 @@
 
 #include "export.h"
 #include "serve_fixture.h"
-#include "serve_words.h"
+#include "serve_key.h"
 
 /* ---- vectors on the device ------------------------------------------------------------------ */
 
@@ -110,13 +110,13 @@ static void table_is_read_while_it_grows(void **state) {
 
 static void words_tell_choices_apart(void **state) {
   (void)state;
-  assert_int_equal(serve_word("n"), 'n');
-  assert_int_equal(serve_word_letter('N', 0, 1), 'n');
-  assert_int_equal(serve_word_letter('C', 0, 1), 't'); /* real: conjugation means nothing */
-  assert_int_equal(serve_word_letter('C', 0, 0), 'c');
-  assert_int_equal(serve_word_letter('u', 1, 0), 'U');
-  assert_int_not_equal(serve_word("sum"), serve_word("max"));
-  assert_int_equal(serve_word(NULL), 0);
+  assert_int_equal(serve_key_word("n"), 'n');
+  assert_int_equal(serve_key_letter('N', 0, 1), 'n');
+  assert_int_equal(serve_key_letter('C', 0, 1), 't'); /* real: conjugation means nothing */
+  assert_int_equal(serve_key_letter('C', 0, 0), 'c');
+  assert_int_equal(serve_key_letter('u', 1, 0), 'U');
+  assert_int_not_equal(serve_key_word("sum"), serve_key_word("max"));
+  assert_int_equal(serve_key_word(NULL), 0);
 }
 
 /* ---- which kernel --------------------------------------------------------------------------- */

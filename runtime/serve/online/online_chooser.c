@@ -4,7 +4,7 @@
 
 #include "run.h"
 #include "serve_choose.h"
-#include "serve_family.h"
+#include "serve_find.h"
 #include "serve_kernel.h"
 
 /* ---- what near problems suggest ------------------------------------------------------------- */

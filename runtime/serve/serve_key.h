@@ -1,17 +1,17 @@
-/* serve_words.h -- how the typed calls, and the program that writes them, encode a key's choices
+/* serve_key.h -- how the typed calls, and the program that writes them, encode a key's choices
  * and tell templates apart. */
-#ifndef SERVE_WORDS_H
-#define SERVE_WORDS_H
+#ifndef SERVE_KEY_H
+#define SERVE_KEY_H
 
 #include <stdint.h>
 
 struct gen_template;
 
 /* A choice in a key is a word: one letter stands for itself, longer ones are hashed (FNV-1a).
- * serve_word_letter folds the letter to the case that the template uses; `real` says that
+ * serve_key_letter folds the letter to the case that the template uses; `real` says that
  * conjugation means nothing, so 'c' is 't'. */
-int64_t serve_word(const char *text);
-static inline int64_t serve_word_letter(char letter, int upper, int real) {
+int64_t serve_key_word(const char *text);
+static inline int64_t serve_key_letter(char letter, int upper, int real) {
   enum { CASE = 'a' - 'A' }; /* one bit: other characters do not become letters */
   const int low = (unsigned char)letter | CASE;
   const int word = real && low == 'c' ? 't' : low;

@@ -1,8 +1,8 @@
-#include "serve_words.h"
+#include "serve_key.h"
 
 #include "gen.h"
 
-int64_t serve_word(const char *text) {
+int64_t serve_key_word(const char *text) {
   uint64_t hash = UINT64_C(0xcbf29ce484222325); /* FNV-1a, 64 bits */
   if (!text) {
     return 0; /* matches no choice */

@@ -1,6 +1,6 @@
-/* calls.c -- the program that writes the typed calls: tuned_calls.h and tuned_calls.c.
+/* typed_calls.c -- the program that writes the typed calls: tuned_calls.h and tuned_calls.c.
  *
- *   calls HEADER SOURCE
+ *   typed_calls HEADER SOURCE
  *
  * Runs at build time over the built-in templates. A family whose template has a `call` gets a C
  * function tuned_FAMILY with those arguments in that order, and a tuned_FAMILY_with where the
@@ -17,7 +17,7 @@
 #include "c_name.h"
 #include "file.h"
 #include "gen.h"
-#include "serve_words.h"
+#include "serve_key.h"
 
 enum { COLUMNS = 100 };
 
@@ -234,7 +234,7 @@ static void add_declaration(str *s, const maker *m) {
 static const char *quoted_name(maker *m, const char *quoted) {
   char word[80];
   snprintf(word, sizeof word, "%.*s", (int)strlen(quoted) - 2, quoted + 1);
-  str_addf(&m->name_text, "INT64_C(%lld)", (long long)serve_word(word));
+  str_addf(&m->name_text, "INT64_C(%lld)", (long long)serve_key_word(word));
   return str_text(&m->name_text);
 }
 
@@ -324,10 +324,10 @@ static void add_word(str *s, const parameter *p) {
     /* for real matrices the conjugate transpose is the transpose */
     const bool real =
         has_name(p->field, "n") && has_name(p->field, "t") && !has_name(p->field, "c");
-    str_addf(s, "serve_word_letter(%s, %d, %d);\n", p->id,
+    str_addf(s, "serve_key_letter(%s, %d, %d);\n", p->id,
              isupper((unsigned char)p->field->names[0][0]) ? 1 : 0, real);
   } else {
-    str_addf(s, "serve_word(%s);\n", p->id);
+    str_addf(s, "serve_key_word(%s);\n", p->id);
   }
 }
 
@@ -477,7 +477,7 @@ static int make_all(str *header, str *source, err *e) {
   int rc = gen_families(NULL, &a, &families, &n, e);
   str_add(
       header,
-      "/* tuned_calls.h -- made by calls from the templates; included by tuned.h.\n"
+      "/* tuned_calls.h -- made by typed_calls from the templates; included by tuned.h.\n"
       " * Buffers are device addresses; one that has no elements in this call may be NULL, as A "
       "and B\n"
       " * are without a k. Letters are taken in either case.\n"
@@ -485,7 +485,7 @@ static int make_all(str *header, str *source, err *e) {
       " * tuned_FAMILY_with is tuned_FAMILY in scratch memory of the caller's own, see\n"
       " * tuned_launch_with. workspace NULL: nothing runs, and *nbytes is what the launch with\n"
       " * these arguments needs, at least 1; else *nbytes is its size. */\n\n");
-  str_add(source, "/* tuned_calls.c -- made by calls from the templates. */\n"
+  str_add(source, "/* tuned_calls.c -- made by typed_calls from the templates. */\n"
                   "#include \"serve_call.h\"\n#include \"expression_math.h\"\n\n");
   for (size_t i = 0; !rc && i < n; i++) {
     rc = make_family(families[i], header, source, e);
@@ -498,7 +498,7 @@ int main(int argc, char **argv) {
   err e = {0};
   str header = {0}, source = {0};
   if (argc != 3) {
-    fprintf(stderr, "usage: calls HEADER SOURCE\n");
+    fprintf(stderr, "usage: typed_calls HEADER SOURCE\n");
     return 2;
   }
   int rc = make_all(&header, &source, &e);
@@ -506,7 +506,7 @@ int main(int argc, char **argv) {
     rc = file_write(argv[2], source.p, source.n, &e);
   }
   if (rc) {
-    fprintf(stderr, "calls: %s%s%s\n", e.place, e.place[0] ? ": " : "", e.message);
+    fprintf(stderr, "typed_calls: %s%s%s\n", e.place, e.place[0] ? ": " : "", e.message);
   }
   str_clear(&header);
   str_clear(&source);
