@@ -130,8 +130,7 @@ static void check_gemm(const bed *b, int64_t a0, int64_t b0, int64_t c0) {
   }
 }
 
-static void sgemm(void **state) {
-  (void)state;
+TEST(sgemm) {
   static const char *const problems[] = {"sgemm m=5 n=7 k=3", "sgemm m=5 n=7 k=3 ta=t",
                                          "sgemm m=4 n=2 k=9 tb=t", "sgemm m=1 n=8 k=2 ta=t tb=t"};
   for (size_t i = 0; i < 8; i++) {
@@ -143,8 +142,7 @@ static void sgemm(void **state) {
   }
 }
 
-static void gemm_batched(void **state) {
-  (void)state;
+TEST(gemm_batched) {
   static const char *const problems[] = {"gemm_batched m=3 n=5 k=2 batch=4 ta=t",
                                          "gemm_batched m=3 n=5 k=2 batch=4 tb=t layout=strided",
                                          "gemm_batched m=4 batch=3 dtype=f64"};
@@ -160,8 +158,7 @@ static void gemm_batched(void **state) {
   }
 }
 
-static void gemv(void **state) {
-  (void)state;
+TEST(gemv) {
   static const char *const problems[] = {"gemv m=5 n=3", "gemv m=5 n=3 trans=t",
                                          "gemv m=4 n=6 unit=0 dtype=f64"};
   for (size_t i = 0; i < 3 && is_built_in("gemv"); i++) {
@@ -182,8 +179,7 @@ static void gemv(void **state) {
   }
 }
 
-static void transpose(void **state) {
-  (void)state;
+TEST(transpose) {
   static const char *const problems[] = {"transpose rows=5 cols=3",
                                          "transpose rows=2 cols=7 dtype=f64"};
   for (size_t i = 0; i < 2; i++) {
@@ -201,8 +197,7 @@ static void transpose(void **state) {
 }
 
 /* Of 16 bits the types are what matters. */
-static void gemm(void **state) {
-  (void)state;
+TEST(gemm) {
   static const struct {
     const char *problem;
     int types[4];
@@ -226,8 +221,7 @@ static void gemm(void **state) {
 }
 
 /* One handle for a run's problems; one that can't be had is passed over. */
-static void it_turns_to_the_next_problem(void **state) {
-  (void)state;
+TEST(it_turns_to_the_next_problem) {
   rt_device d = {.dead = false};
   static const char *const problems[] = {"sgemm m=5 n=4 k=3", "sgemm m=3 n=4 k=5 act=relu",
                                          "sgemm m=2 n=6 k=7 ta=t", "sgemm m=5 n=4 k=3 tb=t"};
@@ -251,8 +245,7 @@ static void it_turns_to_the_next_problem(void **state) {
   peer_close(&it);
 }
 
-static void what_it_can_not_do_is_said(void **state) {
-  (void)state;
+TEST(what_it_can_not_do_is_said) {
   rt_device d = {.dead = false};
   static const char *const problems[][2] = {{"transpose rows=4 dtype=u8", "of u8"},
                                             {"transpose rows=4 batch=2", "one matrix a call"}};
@@ -268,12 +261,5 @@ static void what_it_can_not_do_is_said(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(sgemm),
-                                     cmocka_unit_test(gemm_batched),
-                                     cmocka_unit_test(gemv),
-                                     cmocka_unit_test(transpose),
-                                     cmocka_unit_test(gemm),
-                                     cmocka_unit_test(it_turns_to_the_next_problem),
-                                     cmocka_unit_test(what_it_can_not_do_is_said)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -28,16 +28,14 @@ static rt_device *open_device(void) {
 }
 
 /* The first test: asking for the caller's context loads nothing. */
-static void test_adopt_unloaded(void **state) {
-  (void)state;
+TEST(test_adopt_unloaded) {
   rt_device *d;
   err e = {0};
   assert_fails(rt_cuda_open(-1, &d, &e), &e, ERR_DEVICE, "has not loaded");
   assert_null(dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD));
 }
 
-static void test_info(void **state) {
-  (void)state;
+TEST(test_info) {
   rt_device *d = open_device();
   assert_string_equal(d->info.arch, "sm_90a");
   assert_string_equal(d->info.name, "Fake");
@@ -85,8 +83,7 @@ static void *visit(void *arg) {
 }
 
 /* A thread without a context keeps ours; one in ours pays nothing; another context is put back. */
-static void test_threads(void **state) {
-  (void)state;
+TEST(test_threads) {
   rt_device *d = open_device();
   void *ours = get_context(), *other = (void *)0x2000;
   const struct {
@@ -107,8 +104,7 @@ static void test_threads(void **state) {
   assert_int_equal(driver->live, 0);
 }
 
-static void test_adopt(void **state) {
-  (void)state;
+TEST(test_adopt) {
   rt_device *d = open_device(), *adopted;
   err e = {0};
   assert_ok(rt_cuda_open(-1, &adopted, &e), &e);
@@ -209,8 +205,7 @@ static const struct {
     {2, ERR_NOMEM, false}, {1, 0, false}, {700, ERR_LAUNCH, true}, {999, ERR_DEVICE, true}};
 
 /* The k-th call fails, for every k. What a dead context held is the driver's to free. */
-static void test_every_failure(void **state) {
-  (void)state;
+TEST(test_every_failure) {
   for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
     int k = 0, rc;
     do {
@@ -231,8 +226,7 @@ static void test_every_failure(void **state) {
 }
 
 /* Whatever is called, and whichever call of the driver fails, the thread keeps its own context. */
-static void test_visits(void **state) {
-  (void)state;
+TEST(test_visits) {
   void *const other = (void *)0x2000;
   int k = 0, rc;
   do {
@@ -248,8 +242,7 @@ static void test_visits(void **state) {
   *driver = (fake_driver){.smem = 49152};
 }
 
-static void test_messages(void **state) {
-  (void)state;
+TEST(test_messages) {
   rt_device *d = open_device();
   const rt_device_ops *o = d->ops;
   rt_ptr p;
@@ -286,8 +279,7 @@ static void test_messages(void **state) {
 }
 
 /* A kernel's fault is reported first with CUDA's name, then with ours. */
-static void test_death(void **state) {
-  (void)state;
+TEST(test_death) {
   rt_device *d = open_device();
   err e = {0};
   *driver = (fake_driver){.smem = 49152, .fail_at = 1, .result = 700};
@@ -299,11 +291,5 @@ static void test_death(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_adopt_unloaded), cmocka_unit_test(test_info),
-      cmocka_unit_test(test_threads),        cmocka_unit_test(test_adopt),
-      cmocka_unit_test(test_every_failure),  cmocka_unit_test(test_death),
-      cmocka_unit_test(test_visits),         cmocka_unit_test(test_messages),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

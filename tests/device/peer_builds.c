@@ -37,6 +37,8 @@ static int teardown(void **state) {
   return system(command);
 }
 
+#define BED_TEST(name) TEST_ON(name, bed, b, state_of, NULL, NULL)
+
 /* Without a GPU CUB itself says so; with one it tells how much temporary storage it wants. */
 static void open_one(bed *b, gen_template *t, const gen_problem *p) {
   peer it;
@@ -75,9 +77,9 @@ static void build(bed *b, const char *family, const char *const *texts, size_t n
 }
 
 #define BUILD(family, ...)                                                                         \
-  static void family##_is_built(void **state) {                                                    \
+  BED_TEST(family##_is_built) {                                                                    \
     static const char *const texts[] = {__VA_ARGS__};                                              \
-    build(*state, #family, texts, sizeof texts / sizeof *texts);                                   \
+    build(b, #family, texts, sizeof texts / sizeof *texts);                                        \
   }
 BUILD(reduce, "n=1000", "n=2000", "n=1000 op=max dtype=i32", "n=2^31 dtype=f64")
 BUILD(scan, "n=1000", "n=1000 op=max kind=exclusive dtype=f16")
@@ -91,8 +93,7 @@ BUILD(merge, "m=1000 dtype=u8", "m=1000 n=10 value=4")
 BUILD(merge_sort, "n=1000 dtype=f32", "n=1000 dtype=i64 value=8")
 
 /* What nvcc says is passed on, in one line. */
-static void a_compile_error_is_told(void **state) {
-  bed *b = *state;
+BED_TEST(a_compile_error_is_told) {
   err e = {0};
   gen_template *t;
   gen_problem p;
@@ -107,8 +108,7 @@ static void a_compile_error_is_told(void **state) {
   gen_close(t);
 }
 
-static void without_nvcc_it_says_so(void **state) {
-  bed *b = *state;
+BED_TEST(without_nvcc_it_says_so) {
   err e = {0};
   gen_template *t;
   gen_problem p;
@@ -130,12 +130,5 @@ static void without_nvcc_it_says_so(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(reduce_is_built),         cmocka_unit_test(scan_is_built),
-      cmocka_unit_test(argmax_is_built),         cmocka_unit_test(segmented_reduce_is_built),
-      cmocka_unit_test(segmented_scan_is_built), cmocka_unit_test(histogram_is_built),
-      cmocka_unit_test(radix_sort_is_built),     cmocka_unit_test(segmented_sort_is_built),
-      cmocka_unit_test(merge_is_built),          cmocka_unit_test(merge_sort_is_built),
-      cmocka_unit_test(a_compile_error_is_told), cmocka_unit_test(without_nvcc_it_says_so)};
-  return cmocka_run_group_tests(tests, setup, teardown);
+  return tests_run_with(NULL, setup, teardown);
 }

@@ -34,6 +34,8 @@ static int tear_down(void **state) {
   return 0;
 }
 
+#define BED_TEST(name) TEST_ON(name, bed, b, state_of, set_up, tear_down)
+
 static int compile(bed *b, const char *text, const char *arch) {
   rt_source s = {.text = text, .arch = arch};
   if (!b->c) {
@@ -61,8 +63,7 @@ static const rt_kernel_info *kernel(const rt_image *image, const char *name) {
   return NULL;
 }
 
-static void test_cubin(void **state) {
-  bed *b = *state;
+BED_TEST(test_cubin) {
   assert_int_equal(compile(b, two_kernels, "sm_90"), 0);
   assert_true(b->image.cubin.n > 1000);
   assert_memory_equal(b->image.cubin.p, "\177ELF", 4);
@@ -76,8 +77,7 @@ static void test_cubin(void **state) {
   assert_true(b->image.sec > 0);
 }
 
-static void test_ptx_only(void **state) {
-  bed *b = *state;
+BED_TEST(test_ptx_only) {
   assert_int_equal(compile(b, two_kernels, "compute_90"), 0);
   assert_int_equal(b->image.cubin.n, 0);
   assert_int_equal(b->image.n_kernels, 0);
@@ -85,8 +85,7 @@ static void test_ptx_only(void **state) {
 }
 
 /* An image may be compiled into again; the same source gives the same bytes. */
-static void test_same_bytes(void **state) {
-  bed *b = *state;
+BED_TEST(test_same_bytes) {
   str first = {0};
   assert_int_equal(compile(b, two_kernels, "sm_90"), 0);
   str_add_n(&first, b->image.cubin.p, b->image.cubin.n);
@@ -97,8 +96,7 @@ static void test_same_bytes(void **state) {
 }
 
 /* Textures compile although --minimal leaves out their declarations at first. */
-static void test_textures(void **state) {
-  bed *b = *state;
+BED_TEST(test_textures) {
   assert_int_equal(compile(b,
                            "extern \"C\" __global__ void t(cudaTextureObject_t x, float *y) {\n"
                            "  y[threadIdx.x] = tex1Dfetch<float>(x, threadIdx.x); }\n",
@@ -107,8 +105,7 @@ static void test_textures(void **state) {
   assert_non_null(strstr(str_text(&b->image.ptx), "tex.1d"));
 }
 
-static void test_spills(void **state) {
-  bed *b = *state;
+BED_TEST(test_spills) {
   assert_int_equal(
       compile(
           b,
@@ -124,8 +121,7 @@ static void test_spills(void **state) {
   assert_int_equal(kernel(&b->image, "b")->regs, 32);
 }
 
-static void test_error_place(void **state) {
-  bed *b = *state;
+BED_TEST(test_error_place) {
   assert_int_equal(
       compile(b,
               "#line 40 \"templates/saxpy/saxpy.lua\"\n"
@@ -137,8 +133,7 @@ static void test_error_place(void **state) {
   assert_non_null(strstr(str_text(&b->image.log), "never referenced"));
 }
 
-static void test_ptxas_error(void **state) {
-  bed *b = *state;
+BED_TEST(test_ptxas_error) {
   assert_int_equal(compile(b,
                            "extern \"C\" __global__ void b(float *y) { __shared__ float s[20000];\n"
                            "s[threadIdx.x] = y[0]; __syncthreads(); y[1] = s[threadIdx.x ^ 1]; }",
@@ -148,8 +143,7 @@ static void test_ptxas_error(void **state) {
   assert_int_equal(strlen(b->image.log.p), b->image.log.n);
 }
 
-static void test_bad_arch(void **state) {
-  bed *b = *state;
+BED_TEST(test_bad_arch) {
   static const char *const bad[] = {"sm_43",   "sm_", "compute_9000", "ninety", "sm_90x",
                                     "sm_90ab", ""};
   for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -164,8 +158,7 @@ static void key_of(bed *b, const char *text, size_t body, const char *arch, int 
   rt_image_key(b->c, &(rt_source){text, body, arch, lineinfo}, key);
 }
 
-static void test_key(void **state) {
-  bed *b = *state;
+BED_TEST(test_key) {
   char key[HASH_TEXT], other[HASH_TEXT];
   if (!b->c) {
     skip_because("no NVRTC");
@@ -183,8 +176,7 @@ static void test_key(void **state) {
   assert_string_equal(key, b->image.key);
 }
 
-static void test_lineinfo(void **state) {
-  bed *b = *state;
+BED_TEST(test_lineinfo) {
   rt_source s = {.text =
                      "#line 7 \"mine.lua\"\nextern \"C\" __global__ void b(int *y) { y[0] = 1; }",
                  .arch = "compute_90",
@@ -197,8 +189,7 @@ static void test_lineinfo(void **state) {
   assert_non_null(strstr(str_text(&b->image.ptx), ".loc"));
 }
 
-static void test_headers(void **state) {
-  bed *b = *state;
+BED_TEST(test_headers) {
   assert_int_equal(compile(b, "#include <nosuch.h>\n", "sm_90"), ERR_COMPILE);
   assert_string_equal(b->e.place, "kernel.cu:1");
   if (strstr(b->e.message, "no directories")) {
@@ -213,8 +204,7 @@ static void test_headers(void **state) {
 }
 
 /* The message names the library of AUTOTUNE_NVRTC, and no other is taken. */
-static void test_no_library(void **state) {
-  (void)state;
+TEST(test_no_library) {
   rt_compiler *c;
   err e = {0};
   setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1);
@@ -229,8 +219,7 @@ static void test_no_library(void **state) {
 }
 
 /* As ptxas 12 wrote it, and with a function that was not inlined. */
-static void test_log_kernels(void **state) {
-  bed *b = *state;
+BED_TEST(test_log_kernels) {
   static const char log[] =
       "ptxas info    : 0 bytes gmem\n"
       "ptxas info    : Compiling entry function 'one' for 'sm_86'\n"
@@ -260,8 +249,7 @@ static void test_log_kernels(void **state) {
   assert_int_equal(n, 0);
 }
 
-static void test_log_error(void **state) {
-  (void)state;
+TEST(test_log_error) {
   static const struct {
     const char *log, *place, *message;
   } cases[] = {
@@ -286,8 +274,7 @@ static void test_log_error(void **state) {
 }
 
 /* Logs cut off anywhere, as after a full disk or a crash: nothing is read past the end. */
-static void test_log_cut(void **state) {
-  bed *b = *state;
+BED_TEST(test_log_cut) {
   static const char log[] =
       "a.lua(3): error: x\nptxas application ptx input, line 26; error   : y\n"
       "ptxas info    : Compiling entry function 'one' for 'sm_86'\n"
@@ -308,22 +295,5 @@ static void test_log_cut(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_cubin, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_ptx_only, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_same_bytes, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_textures, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_spills, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_error_place, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_ptxas_error, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_bad_arch, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_key, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_lineinfo, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_headers, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_log_kernels, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_log_cut, set_up, tear_down),
-      cmocka_unit_test(test_no_library),
-      cmocka_unit_test(test_log_error),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -85,7 +85,9 @@ static bed *ready(void **state) {
   return b;
 }
 
-/* must work */
+#define BED_TEST(name) TEST_ON(name, bed, b, ready, NULL, NULL)
+#define DEVICE_TEST(name) TEST_ON(name, bed, b, state_of, NULL, NULL)
+
 #define OK(b, call) assert_ok(call, &(b)->e)
 
 static rt_ptr alloc(bed *b, size_t nbytes) {
@@ -105,8 +107,7 @@ static rt_function *find(bed *b, const char *name) {
 
 /* ---- limits -------------------------------------------------------------------------------- */
 
-static void test_info(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_info) {
   const rt_info *f = &b->d->info;
   str key = {0};
   rt_device_key(f, &key);
@@ -140,8 +141,7 @@ static void test_info(void **state) {
 
 /* ---- memory -------------------------------------------------------------------------------- */
 
-static void test_copies(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_copies) {
   const rt_device_ops *o = b->d->ops;
   unsigned char in[1000], out[1000];
   rt_ptr p = alloc(b, sizeof in), q = alloc(b, sizeof in);
@@ -164,8 +164,7 @@ static void test_copies(void **state) {
   o->release(b->d, 0);
 }
 
-static void test_alloc(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_alloc) {
   int64_t before, during;
   size_t nbytes = (size_t)64 << 20;
   rt_ptr empty = alloc(b, 0), huge = 0;
@@ -187,8 +186,7 @@ static void test_alloc(void **state) {
 
 /* ---- modules and kernels ------------------------------------------------------------------- */
 
-static void test_functions(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_functions) {
   rt_function_info info;
   rt_function *f = find(b, "reverse"), *missing;
   OK(b, b->d->ops->function_info(b->d, f, &info, &b->e));
@@ -201,8 +199,7 @@ static void test_functions(void **state) {
   assert_non_null(strstr(b->e.message, "nobody"));
 }
 
-static void test_bad_images(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_bad_images) {
   size_t n;
   const char *image = image_of(b, &n);
   char *half = malloc(n);
@@ -224,8 +221,7 @@ static void test_bad_images(void **state) {
   free(half);
 }
 
-static void test_launch(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_launch) {
   enum { N = 1000 };
   static float x[N], y[N];
   rt_ptr px = alloc(b, sizeof x), py = alloc(b, sizeof y);
@@ -247,8 +243,7 @@ static void test_launch(void **state) {
   b->d->ops->release(b->d, py);
 }
 
-static void test_geometry(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_geometry) {
   enum { N = 2 * 3 * 2 * 4 * 2 * 3 };
   uint32_t y[N];
   rt_ptr p = alloc(b, sizeof y);
@@ -263,8 +258,7 @@ static void test_geometry(void **state) {
 }
 
 /* All the shared memory that the device gives to a block, then one byte more. */
-static void test_shared_memory(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_shared_memory) {
   int y[64], blocks;
   int64_t most = b->d->info.smem_block;
   rt_function *f = find(b, "reverse");
@@ -291,8 +285,7 @@ static void test_shared_memory(void **state) {
 }
 
 /* Refused launches leave the device as it was. */
-static void test_bad_launches(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_bad_launches) {
   static const struct {
     uint32_t grid[3], block[3], smem;
   } bad[] = {{{1, 1, 1}, {1025, 1, 1}, 0},
@@ -317,8 +310,7 @@ static void test_bad_launches(void **state) {
 
 /* ---- streams and events -------------------------------------------------------------------- */
 
-static void test_events(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_events) {
   const rt_device_ops *o = b->d->ops;
   rt_stream s;
   rt_event *from, *to;
@@ -348,8 +340,7 @@ static void test_events(void **state) {
 
 /* ---- opening ------------------------------------------------------------------------------- */
 
-static void test_names(void **state) {
-  bed *b = *state;
+DEVICE_TEST(test_names) {
   rt_device *d;
   static const char *const bad[] = {"",      "gpu", "cuda:",      "cuda:x", "0x",
                                     "99999", "-1",  "emu:nosuch", "9999"};
@@ -363,8 +354,7 @@ static void test_names(void **state) {
 }
 
 /* Without a GPU the message says how to go on without one. */
-static void test_no_gpu(void **state) {
-  bed *b = *state;
+DEVICE_TEST(test_no_gpu) {
   rt_device *d;
   int n;
   err_clear(&b->e);
@@ -375,8 +365,7 @@ static void test_no_gpu(void **state) {
   assert_non_null(strstr(b->e.message, "--device emu"));
 }
 
-static void test_key_and_peaks(void **state) {
-  (void)state;
+TEST(test_key_and_peaks) {
   rt_info h200 = {.name = "NVIDIA H200",
                   .cc = 90,
                   .sms = 132,
@@ -397,34 +386,32 @@ static void test_key_and_peaks(void **state) {
 
 /* A wild store: the error comes with the next wait at the latest. A GPU's context refuses
  * everything from then on; the emulated device did not do the store, and lives. */
-static void test_fault(void **state) {
-  bed b = {.name = ((bed *)*state)->name};
-  ready(state);
-  OK(&b, prepare(&b));
-  const bool emu = b.d->info.modelled;
-  rt_ptr p = alloc(&b, 256);
+BED_TEST(test_fault) {
+  bed own = {.name = b->name};
+  OK(&own, prepare(&own));
+  const bool emu = own.d->info.modelled;
+  rt_ptr p = alloc(&own, 256);
   void *args[] = {&p};
-  int rc = b.d->ops->launch(b.d, find(&b, "wild"), (uint32_t[]){1, 1, 1}, (uint32_t[]){1, 1, 1}, 0,
-                            NULL, args, &b.e);
-  rc = rc ? rc : b.d->ops->stream_sync(b.d, NULL, &b.e);
-  printf("  %s\n", b.e.message);
+  int rc = own.d->ops->launch(own.d, find(&own, "wild"), (uint32_t[]){1, 1, 1},
+                              (uint32_t[]){1, 1, 1}, 0, NULL, args, &own.e);
+  rc = rc ? rc : own.d->ops->stream_sync(own.d, NULL, &own.e);
+  printf("  %s\n", own.e.message);
   assert_int_equal(rc, ERR_LAUNCH);
-  assert_int_equal(b.d->dead, !emu);
-  err_clear(&b.e);
-  rc = b.d->ops->set(b.d, p, 0, 256, NULL, &b.e);
-  printf("  %s\n", rc ? b.e.message : "and goes on");
+  assert_int_equal(own.d->dead, !emu);
+  err_clear(&own.e);
+  rc = own.d->ops->set(own.d, p, 0, 256, NULL, &own.e);
+  printf("  %s\n", rc ? own.e.message : "and goes on");
   assert_int_equal(rc == 0, emu);
-  b.d->ops->release(b.d, p);
-  finish(&b);
+  own.d->ops->release(own.d, p);
+  finish(&own);
 }
 
 /* Whether a fresh context lives in the same process is the driver's affair; it may not crash. */
-static void test_after_fault(void **state) {
-  bed b = {.name = ((bed *)*state)->name};
-  ready(state);
-  int rc = prepare(&b);
-  printf("  opening again after the fault: %s\n", rc ? b.e.message : "works");
-  finish(&b);
+BED_TEST(test_after_fault) {
+  bed own = {.name = b->name};
+  int rc = prepare(&own);
+  printf("  opening again after the fault: %s\n", rc ? own.e.message : "works");
+  finish(&own);
 }
 
 int main(int argc, char **argv) {
@@ -442,14 +429,7 @@ int main(int argc, char **argv) {
       return 1;
     }
   }
-#define TEST(f) cmocka_unit_test_prestate(f, &b)
-  const struct CMUnitTest tests[] = {
-      TEST(test_info),          TEST(test_copies), TEST(test_alloc),       TEST(test_functions),
-      TEST(test_bad_images),    TEST(test_launch), TEST(test_geometry),    TEST(test_shared_memory),
-      TEST(test_bad_launches),  TEST(test_events), TEST(test_names),       TEST(test_no_gpu),
-      TEST(test_key_and_peaks), TEST(test_fault),  TEST(test_after_fault),
-  };
-  int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  const int failed = tests_run_with(&b, NULL, NULL);
   finish(&b);
   return failed;
 }

@@ -12,15 +12,14 @@
 /* clang-format on */
 
 #define IS_RIGHT(family)                                                                           \
-  static void family##_is_right(void **state) {                                                    \
-    check_family(bed_ready(state), #family);                                                       \
+  BED_TEST(family##_is_right) {                                                                    \
+    check_family(b, #family);                                                                      \
   }
 FAMILIES(IS_RIGHT)
 
-static void every_family_is_tested(void **state) {
+DEVICE_TEST(every_family_is_tested) {
 #define NAME(family) #family,
   static const char *const tested[] = {FAMILIES(NAME)};
-  bed *b = *state;
   const char *const *names;
   size_t n;
   assert_ok(gen_families(NULL, &b->a, &names, &n, &b->e), &b->e);
@@ -89,8 +88,7 @@ static const struct {
 };
 
 /* The default has to serve any problem on any device, down to a small old one. */
-static void defaults_are_always_valid(void **state) {
-  bed *b = *state;
+DEVICE_TEST(defaults_are_always_valid) {
   for (size_t i = 0; i < RT_NUMBERS; i++) {
     if (!strcmp(b->limits[i].name, "dev_cc")) {
       b->limits[i].value = 75;
@@ -111,8 +109,5 @@ static void defaults_are_always_valid(void **state) {
 }
 
 int main(int argc, char **argv) {
-#define TEST(family) cmocka_unit_test(family##_is_right),
-  const struct CMUnitTest tests[] = {cmocka_unit_test(every_family_is_tested),
-                                     cmocka_unit_test(defaults_are_always_valid), FAMILIES(TEST)};
-  return BED_RUN_TESTS("families", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

@@ -6,7 +6,7 @@
 
 /* Every way through tensor.cuh: operands along k or not, held or shared, whole or cut off at the
  * edges, sums over parts of k, and what becomes of an element last. */
-static void sgemm_on_tensor_cores_is_right(void **state) {
+BED_TEST(sgemm_on_tensor_cores_is_right) {
   static const part parts[] = {
       {"m=256 n=128 k=512 accuracy=fp32", "ALG=tf32x3,EDGE=whole,VEC=4,TENSOR_STAGES=3"},
       {"m=130 n=67 k=1028 ta=t tb=t accuracy=fp32 bias=row act=gelu",
@@ -19,13 +19,12 @@ static void sgemm_on_tensor_cores_is_right(void **state) {
        "ALG=tf32x3,TILE=160,VEC=2,SPLITK=2,FINISH=atomic,TENSOR_STAGES=2"},
       {"m=256 n=256 k=640 accuracy=tf32", "ALG=tf32,EDGE=whole,VEC=4,TENSOR_STAGES=4,PROMOTE=8"},
   };
-  bed *b = bed_ready(state);
   bed_needs_sm90a(b);
   CHECK_PARTS(b, "sgemm", 6, parts); /* large tiles are for large products, elsewhere */
 }
 
 /* The same of tensor80.cuh. */
-static void sgemm_on_tensor_cores_by_warps_is_right(void **state) {
+BED_TEST(sgemm_on_tensor_cores_by_warps_is_right) {
   static const part parts[] = {
       {"m=256 n=128 k=512 accuracy=fp32", "ALG=tf32x3_mma,EDGE=whole,VEC=4,TENSOR_STAGES=3"},
       {"m=130 n=67 k=1028 ta=t tb=t accuracy=fp32 bias=row act=gelu",
@@ -35,14 +34,13 @@ static void sgemm_on_tensor_cores_by_warps_is_right(void **state) {
       {"m=130 n=130 k=514 ta=t accuracy=fp32",
        "ALG=tf32x3_mma,GROUPS=3,TILE=96,VEC=2,TENSOR_STAGES=2,SPLITK=3,FINISH=last_block"},
   };
-  bed *b = bed_ready(state);
   bed_needs(b, 80);
   CHECK_PARTS(b, "sgemm", 6, parts);
 }
 
 /* Warpgroups: both operands along k and across, edges of odd lengths, what two blocks share,
  * several tiles of a block one after the other. */
-static void gemm_warpgroups_are_right(void **state) {
+BED_TEST(gemm_warpgroups_are_right) {
   static const part parts[] = {
       {"m=264 n=200 k=264 align=8", "ALG=wgmma,BM=64,BN=128,GROUPS=2,QUEUE=4,CLUSTER=rows", 4},
       {"m=136 n=260 k=72 align=8 tb=t", "ALG=wgmma,BM=64,BN=128,GROUPS=2,QUEUE=3", 1},
@@ -60,12 +58,11 @@ static void gemm_warpgroups_are_right(void **state) {
       {"m=200 n=72 k=64 tb=t scale=column", "ALG=wgmma,BM=256,BN=64,GROUPS=1,QUEUE=3"},
       {"m=72 n=200 k=64 ctype=f32 align=8", "ALG=wgmma,BM=64,BN=256,GROUPS=2,QUEUE=3"},
   };
-  bed *b = bed_ready(state);
   bed_needs_sm90a(b);
   CHECK_PARTS(b, "gemm", 0, parts);
 }
 
-static void gemm_parts_are_right(void **state) {
+BED_TEST(gemm_parts_are_right) {
   static const part parts[] = {
       {"m=72 n=40 k=440",
        "ALG=mma,BM=64,BN=64,WM=32,WN=32,BK=32,VEC=8,STAGES=3,LAYOUT=swizzled,STORE=shared"},
@@ -81,10 +78,10 @@ static void gemm_parts_are_right(void **state) {
        "ALG=mma,BM=64,BN=32,WM=32,WN=16,BK=8,STEP=8,VEC=2,SPLITK=3,STORE=shared"},
       {"m=36 n=40 k=134 dtype=f64 tb=t", "ALG=mma,BM=32,BN=64,WM=32,WN=16,BK=32,STEP=16,VEC=2,"
                                          "FRAGMENTS=2,SPLITK=2,FINISH=two_launch"}};
-  CHECK_PARTS(bed_ready(state), "gemm", 0, parts);
+  CHECK_PARTS(b, "gemm", 0, parts);
 }
 
-static void gemm_batched_parts_are_right(void **state) {
+DEVICE_TEST(gemm_batched_parts_are_right) {
   static const part parts[] = {
       {"m=16 batch=53 ta=t", "PM=4,PN=4,GROUP=8,ALG=shared,UNROLL=16,KV=4,PAD=4,SKEW=4,VEC=4,"
                              "LOADER=cp_async,BLOCKS=1,STAGES=3,STORE=direct"},
@@ -102,11 +99,10 @@ static void gemm_batched_parts_are_right(void **state) {
                             "LOADER=cp_async,BLOCKS=1,STAGES=3,STORE=direct"},
       {"m=40 k=32 batch=9 ta=t layout=strided",
        "PM=8,PN=8,GROUP=1,ALG=shared,SLICE=8,UNROLL=8,KV=4,PAD=4,VEC=4,STORE=shared"}};
-  bed *b = *state;
   CHECK_PARTS(b, "gemm_batched", 2, parts); /* so that blocks go on to further groups */
 }
 
-static void gemv_parts_are_right(void **state) {
+BED_TEST(gemv_parts_are_right) {
   static const part parts[] = {
       {"m=1100 n=300", "BLOCK=64,LX=8,VEC=4,ROWS=2,COLS=2,AHEAD=1,X=shared,BLOCKS=1"},
       {"m=1100 n=300",
@@ -118,30 +114,20 @@ static void gemv_parts_are_right(void **state) {
                                "FINISH=two_launch"},
       {"m=901 n=203 unit=0 trans=t", "BLOCK=64,LX=8,VEC=1,ROWS=2,COLS=4,AHEAD=1,X=shared,BLOCKS=1"},
   };
-  CHECK_PARTS(bed_ready(state), "gemv", 0, parts);
+  CHECK_PARTS(b, "gemv", 0, parts);
 }
 
-static void gemv_clusters_are_right(void **state) {
+BED_TEST(gemv_clusters_are_right) {
   static const part parts[] = {
       {"m=1100 n=300",
        "BLOCK=64,LX=8,VEC=4,ROWS=2,COLS=2,AHEAD=1,X=shared,FINISH=cluster,CLUSTER=4"},
       {"m=900 n=203 trans=t bias=row act=relu",
        "BLOCK=64,LX=16,VEC=4,ROWS=1,COLS=2,FINISH=cluster,CLUSTER=8"},
   };
-  bed *b = bed_ready(state);
   bed_needs(b, 90);
   CHECK_PARTS(b, "gemv", 0, parts);
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sgemm_on_tensor_cores_is_right),
-      cmocka_unit_test(sgemm_on_tensor_cores_by_warps_is_right),
-      cmocka_unit_test(gemm_warpgroups_are_right),
-      cmocka_unit_test(gemm_parts_are_right),
-      cmocka_unit_test(gemm_batched_parts_are_right),
-      cmocka_unit_test(gemv_parts_are_right),
-      cmocka_unit_test(gemv_clusters_are_right),
-  };
-  return BED_RUN_TESTS("family_gemm", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

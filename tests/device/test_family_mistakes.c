@@ -74,8 +74,7 @@ static int check_broken(bed *b, const char *family, const char *problem, const c
 }
 
 /* Positions of more than 30 bits are other code, which keys in such numbers would take too long. */
-static void radix_sort_has_wide_positions(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(radix_sort_has_wide_positions) {
   assert_ok(check_broken(b, "radix_sort", "n=3001 value_bytes=4", "sel(n < 2^30, 0, 1)", "1"),
             &b->e);
 }
@@ -120,8 +119,7 @@ static const struct {
     {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
 };
 
-static void mistakes_are_found(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(mistakes_are_found) {
   for (size_t i = 0; i < sizeof mistakes / sizeof *mistakes; i++) {
     assert_fails(check_broken(b, mistakes[i].family, mistakes[i].problem, mistakes[i].right,
                               mistakes[i].wrong),
@@ -130,9 +128,5 @@ static void mistakes_are_found(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(radix_sort_has_wide_positions),
-      cmocka_unit_test(mistakes_are_found),
-  };
-  return BED_RUN_TESTS("family_mistakes", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "family_fixture.h"
 
-static void scan_parts_are_right(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(scan_parts_are_right) {
   static const char *const configs[] = {
       "ALG=one_block,SECTION=kogge_stone,BLOCK=1024,ITEMS=1,EXCHANGE=none",
       "ALG=one_block,SECTION=double_buffered,BLOCK=128,ITEMS=4,EXCHANGE=block",
@@ -33,8 +32,7 @@ static void scan_parts_are_right(void **state) {
   CHECK_CONFIGS(b, "scan", "n=50003 dtype=i8 kind=exclusive", narrow);
 }
 
-static void segments_are_right(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(segments_are_right) {
   static const char *const reduces[] = {"ALG=thread",
                                         "ALG=warp,LANES=2",
                                         "ALG=warp,LANES=32,VEC=4",
@@ -58,8 +56,7 @@ static void segments_are_right(void **state) {
   check_configs(b, "segmented_scan", "n=9000 segments=2 dtype=i64 op=max", scans + 5, 2);
 }
 
-static void reduce_parts_are_right(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(reduce_parts_are_right) {
   static const char *const sums[] = {
       "BLOCK=64,COARSE=1,FINISH=accumulate,LOAD=constant",
       "BLOCK=64,COARSE=1,FINISH=accumulate,CLUSTER=4,FOLD=shared",
@@ -72,8 +69,7 @@ static void reduce_parts_are_right(void **state) {
   CHECK_CONFIGS(b, "reduce", "n=15001 op=max dtype=i64", most);
 }
 
-static void histogram_parts_are_right(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(histogram_parts_are_right) {
   static const char *const configs[] = {
       "ALG=global,AGGREGATE=run,VEC=2,COARSE=4,PARTITION=contiguous",
       "ALG=global_private,COPIES=4,FINISH=two_launch,AGGREGATE=match",
@@ -93,21 +89,15 @@ static void histogram_parts_are_right(void **state) {
   CHECK_CONFIGS(b, "histogram", "n=4001 bins=41001", apart);
 }
 
-static void histogram_counters_are_emptied(void **state) {
+DEVICE_TEST(histogram_counters_are_emptied) {
   static const char *const configs[] = {
       "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=atomic",
       "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=two_launch,AGGREGATE=run"};
-  bed *b = *state;
   int64_t before = set_sms(b, 1); /* so that one block counts them all */
   CHECK_CONFIGS(b, "histogram", "n=200003 bins=1024 used=1", configs);
   set_sms(b, before);
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(scan_parts_are_right),           cmocka_unit_test(segments_are_right),
-      cmocka_unit_test(reduce_parts_are_right),         cmocka_unit_test(histogram_parts_are_right),
-      cmocka_unit_test(histogram_counters_are_emptied),
-  };
-  return BED_RUN_TESTS("family_scan", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "family_fixture.h"
 
-static void sgemm_has_a_space(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(sgemm_has_a_space) {
   gen_space *space;
   bed_kernel s = bed_problem_open(b, NULL, "sgemm", "m=4096 n=4096 k=4096");
   assert_ok(gen_space_new(s.g, &space, &b->e), &b->e);
@@ -14,7 +13,7 @@ static void sgemm_has_a_space(void **state) {
 }
 
 /* Suggestions serve untuned problems, and a search begins with them. */
-static void sgemm_is_suggested(void **state) {
+DEVICE_TEST(sgemm_is_suggested) {
   static const struct {
     const char *problem, *config;
   } list[] = {{"m=3072 n=1 k=1024", "SWAP=no.VEC=4.VECTORS=1.X=cached"},
@@ -28,7 +27,6 @@ static void sgemm_is_suggested(void **state) {
               {"m=1 n=1 k=1", "SWAP=no.VEC=1.VECTORS=1.X=cached"},
               {"m=3001 n=1801 k=20", "SCHEDULE=stationary_a.STORE=1.PAD=4.WRITEBACK=coalesced"},
               {"m=3001 n=801 k=200 tb=t", "SCHEDULE=tiles.STORE=1.PAD=0.WRITEBACK=coalesced"}};
-  bed *b = *state;
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     if (b->d->info.cc < 80 && strstr(list[i].config, "coalesced")) {
       continue; /* asynchronous copies */
@@ -54,8 +52,7 @@ static void sgemm_is_suggested(void **state) {
   }
 }
 
-static void sgemm_parts_are_right(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(sgemm_parts_are_right) {
   static const char *const configs[] = {
       "BM=32,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES=interleaved,VEC=4,PAD=4,KLANES=8,BK=16,UNROLL=16,"
       "LOADER=cp_async,STAGES=3,FRAGMENTS=2",
@@ -69,7 +66,7 @@ static void sgemm_parts_are_right(void **state) {
   CHECK_CONFIGS(b, "sgemm", "m=72 n=40 k=260 ta=t align=4", configs);
 }
 
-static void sgemm_loading_warps_are_right(void **state) {
+BED_TEST(sgemm_loading_warps_are_right) {
   static const part parts[] = {
       {"m=256 n=128 k=72", "BM=256,BN=128,TM=16,TN=8,ORDER=snake,STORE=4,LM=8,LANES=rows,BK=8,EDGE="
                            "whole,UNROLL=8,VEC=4,PAD=4,LOADER=cp_async_warps,STAGES=3,KLANES=8"},
@@ -87,14 +84,13 @@ static void sgemm_loading_warps_are_right(void **state) {
       {"m=64 n=32 k=44", "BM=32,BN=32,TM=4,TN=4,STORE=4,LM=8,LANES=rows,BK=8,EDGE=k,UNROLL=8,VEC=4,"
                          "PAD=4,LOADER=cp_async,STAGES=3,KLANES=8"},
   };
-  bed *b = bed_ready(state);
   bed_needs_sm90a(b);
   CHECK_PARTS(b, "sgemm", 2, parts); /* large tiles are for large products, elsewhere */
 }
 
 /* Tensor maps of operands along k and across, packed or not; blocks that share the last wave's k.
  */
-static void sgemm_maps_and_streams_are_right(void **state) {
+BED_TEST(sgemm_maps_and_streams_are_right) {
   static const part parts[] = {
       {"m=260 n=116 k=76", "LOADER=tma,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
                            "LANES=rows,BK=8,UNROLL=8,MINBLOCKS=2,VEC=4,STAGES=3"},
@@ -133,13 +129,12 @@ static void sgemm_maps_and_streams_are_right(void **state) {
        "LOADER=tma,PACK=yes,SCHEDULE=stream_k,BM=128,BN=128,TM=8,TN=8,ORDER=snake,STORE=4,LM=4,"
        "LANES=interleaved,BK=16,VEC=4,STAGES=3"},
   };
-  bed *b = bed_ready(state);
   bed_needs_sm90a(b);
   CHECK_PARTS(b, "sgemm", 2, parts); /* so that blocks have several tiles */
 }
 
 /* C in whole sectors where its rows are not aligned, incomplete tiles along k, strips of A. */
-static void sgemm_writes_lean_and_in_strips(void **state) {
+BED_TEST(sgemm_writes_lean_and_in_strips) {
   static const part parts[] = {
       {"m=131 n=70 k=19",
        "LOADER=cp_async,WRITEBACK=coalesced,K_TAIL=exact,BM=64,BN=64,TM=4,TN=8,LM=16,LANES="
@@ -166,18 +161,16 @@ static void sgemm_writes_lean_and_in_strips(void **state) {
        "SCHEDULE=stationary_a,LOADER=cp_async,WRITEBACK=coalesced,BM=64,BN=64,TM=8,TN=4,STORE=4"
        ",LM=8,LANES=interleaved,BK=8,UNROLL=8,VEC=4,STAGES=2"},
   };
-  bed *b = bed_ready(state);
   bed_needs(b, 80);
   CHECK_PARTS(b, "sgemm", 2, parts); /* so that blocks have several tiles */
 }
 
 /* Of a last wave with needs a tile along k for each block than blocks, some blocks would have no part, and the
  * others would wait for them to arrive. */
-static void sgemm_streams_have_parts_for_all(void **state) {
+BED_TEST(sgemm_streams_have_parts_for_all) {
   static const char config[] =
       "SCHEDULE=stream_k,BM=32,BN=32,TM=4,TN=4,STORE=1,LM=8,LANES=rows,PAD=4,"
       "MINBLOCKS=2,STAGES=2";
-  bed *b = bed_ready(state);
   const int64_t sms = set_sms(b, 3); /* six blocks at a time */
   for (int k = 80; k <= 96; k += 16) {
     char problem[64];
@@ -200,7 +193,7 @@ static void sgemm_streams_have_parts_for_all(void **state) {
 
 /* A matrix and vectors: which operand is which, contiguous along the sum or not, vectors that C has
  * not, parts of k, and what of the vectors is read at once. */
-static void sgemm_of_vectors_is_right(void **state) {
+BED_TEST(sgemm_of_vectors_is_right) {
   static const part parts[] = {
       {"m=300 n=1 k=260",
        "ALG=gemv,VEC=4,VECTORS=1,BLOCK=64,LX=16,LOADS=2,LOADS_ACROSS=4,BLOCKS=1,AHEAD=1"},
@@ -227,13 +220,12 @@ static void sgemm_of_vectors_is_right(void **state) {
        "ALG=gemv,SWAP=yes,VEC=4,VECTORS=2,BLOCK=64,LX=32,LOADS=1,LOADS_ACROSS=2,BLOCKS=4,"
        "FINISH=atomic,LOAD=plain"},
   };
-  CHECK_PARTS(bed_ready(state), "sgemm", 8, parts); /* so that not every k is split */
+  CHECK_PARTS(b, "sgemm", 8, parts); /* so that not every k is split */
 }
 
 /* Large configurations, which the emulator would take long to run, build. */
-static void samples_build(void **state) {
+BED_TEST(samples_build) {
   static const char *const problems[] = {"m=4096", "m=1023 ta=t", "m=1760 n=16 k=1760 tb=t"};
-  bed *b = bed_ready(state);
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     bed_kernel s = bed_problem_open(b, NULL, "sgemm", problems[i]);
     gen_space *space;
@@ -254,16 +246,5 @@ static void samples_build(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(sgemm_has_a_space),
-      cmocka_unit_test(sgemm_is_suggested),
-      cmocka_unit_test(sgemm_parts_are_right),
-      cmocka_unit_test(sgemm_loading_warps_are_right),
-      cmocka_unit_test(sgemm_maps_and_streams_are_right),
-      cmocka_unit_test(sgemm_writes_lean_and_in_strips),
-      cmocka_unit_test(sgemm_streams_have_parts_for_all),
-      cmocka_unit_test(sgemm_of_vectors_is_right),
-      cmocka_unit_test(samples_build),
-  };
-  return BED_RUN_TESTS("family_sgemm", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

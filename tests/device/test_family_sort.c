@@ -3,8 +3,7 @@
 #define _GNU_SOURCE
 #include "family_fixture.h"
 
-static void merge_parts_are_right(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(merge_parts_are_right) {
   static const char *const configs[] = {
       "ALG=corank,PARTITION=thread,BLOCK=64,ITEMS=5,STORE=direct",
       "ALG=tiled,PARTITION=launch,BLOCK=64,ITEMS=7,TILES=4,STORE=direct",
@@ -24,8 +23,7 @@ static void merge_parts_are_right(void **state) {
   CHECK_CONFIGS(b, "merge", "m=3001 n=1999 dtype=f32", alone);
 }
 
-static void merge_sort_parts_are_right(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(merge_sort_parts_are_right) {
   static const char *const configs[] = {
       "SORT_BLOCK=64,SORT_ITEMS=5,NETWORK=odd_even,BLOCK=64,ITEMS=5,STORE=direct",
       "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,LANES=bitonic,BLOCK=128,ITEMS=4,PARTITION=block,"
@@ -57,9 +55,5 @@ static void merge_sort_parts_are_right(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(merge_parts_are_right),
-      cmocka_unit_test(merge_sort_parts_are_right),
-  };
-  return BED_RUN_TESTS("family_sort", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

@@ -2,51 +2,11 @@
  *   build/tests/test_fill_check [--device NAME]
  * They check every other kernel. For every element type, right results pass and wrong ones fail. */
 #define _GNU_SOURCE
-#include <stdlib.h>
+#include <math.h>
 
-#include "check.h"
+#include "device_fixture.h"
 #include "fake_device.h"
-#include "open_device.h"
 #include "run_tools.h"
-
-typedef struct bed {
-  const char *name;
-  rt_device *d;
-  rt_compiler *c;
-  rt_tools *k;
-  err e;
-} bed;
-
-static bed *ready(void **state) {
-  bed *b = *state;
-  if (!b->k) {
-    skip_because("no NVRTC");
-  }
-  return b;
-}
-
-/* must work */
-#define OK(b, call) assert_ok(call, &(b)->e)
-
-static rt_ptr alloc(bed *b, size_t nbytes) {
-  rt_ptr p;
-  OK(b, b->d->ops->alloc(b->d, nbytes, &p, &b->e));
-  return p;
-}
-
-static rt_ptr upload(bed *b, const void *bytes, size_t n) {
-  rt_ptr p = alloc(b, n);
-  OK(b, b->d->ops->copy_in(b->d, p, bytes, n, NULL, &b->e));
-  return p;
-}
-
-static void download(bed *b, void *bytes, rt_ptr p, size_t n) {
-  OK(b, b->d->ops->copy_out(b->d, bytes, p, n, NULL, &b->e));
-}
-
-static void release(bed *b, rt_ptr p) {
-  b->d->ops->release(b->d, p);
-}
 
 /* ---- filling ------------------------------------------------------------------------------- */
 
@@ -55,14 +15,14 @@ enum { N = 3000 };
 static void fill(bed *b, const gen_datum *m, uint64_t seed, uint64_t *out) {
   size_t size = dtype_nbytes(m->type);
   char *bytes = malloc(m->count * size);
-  rt_ptr p = alloc(b, m->count * size);
-  OK(b, rt_tools_fill(b->k, m, seed, p, &b->e));
-  download(b, bytes, p, m->count * size);
+  rt_ptr p = bed_alloc(b, m->count * size);
+  OK(b, rt_tools_fill(bed_tools(b), m, seed, p, &b->e));
+  bed_get(b, bytes, p, m->count * size);
   for (uint64_t i = 0; i < m->count; i++) {
     out[i] = 0;
     memcpy(&out[i], bytes + i * size, size);
   }
-  release(b, p);
+  bed_free(b, p);
   free(bytes);
 }
 
@@ -78,8 +38,7 @@ static double mean_of(dtype t, const uint64_t *bits, double *deviation) {
   return sum / N;
 }
 
-static void test_uniform(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_uniform) {
   static uint64_t one[N], two[N];
   for (int t = 0; t < DTYPE_COUNT; t++) {
     const bool sign = dtype_is_signed((dtype)t);
@@ -103,8 +62,7 @@ static void test_uniform(void **state) {
   }
 }
 
-static void test_normal(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_normal) {
   static uint64_t bits[N];
   for (int t = 0; t < DTYPE_COUNT; t++) {
     gen_datum m = {.type = (dtype)t, .count = N, .fill = GEN_FILL_NORMAL, .a = 64, .b = 8};
@@ -115,8 +73,7 @@ static void test_normal(void **state) {
   }
 }
 
-static void test_constant(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_constant) {
   uint64_t bits[70];
   for (int t = 0; t < DTYPE_COUNT; t++) {
     gen_datum m = {.type = (dtype)t, .count = 70, .fill = GEN_FILL_CONSTANT, .a = 3};
@@ -127,8 +84,7 @@ static void test_constant(void **state) {
 }
 
 /* Each bit is 1 with a probability of 2^-words, independently of the others. */
-static void test_bits(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_bits) {
   static uint64_t bits[N], again[N];
   for (int t = 0; t < DTYPE_COUNT; t++) {
     const size_t width = 8 * dtype_nbytes((dtype)t);
@@ -151,8 +107,7 @@ static void test_bits(void **state) {
   }
 }
 
-static void test_ramp(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_ramp) {
   static uint64_t bits[N];
   for (int t = 0; t < DTYPE_COUNT; t++) {
     const bool sign = dtype_is_signed((dtype)t), real = dtype_is_float((dtype)t);
@@ -181,8 +136,7 @@ static bool in_order(dtype t, uint64_t a, uint64_t b) {
 }
 
 /* Sorted, and distributed like uniform numbers. */
-static void test_sorted(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_sorted) {
   static uint64_t bits[N], few[N];
   for (int t = 0; t < DTYPE_COUNT; t++) {
     const bool sign = dtype_is_signed((dtype)t);
@@ -205,8 +159,7 @@ static void test_sorted(void **state) {
 
 /* The gaps between neighbours are those of uniform numbers, not of a grid: about a third is longer
  * than the mean. */
-static void test_sorted_gaps(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_sorted_gaps) {
   static uint64_t bits[N];
   gen_datum m = {.type = DTYPE_f64, .count = N, .fill = GEN_FILL_SORTED, .a = 0, .b = N};
   int longer = 0, twice = 0;
@@ -221,8 +174,7 @@ static void test_sorted_gaps(void **state) {
 }
 
 /* Keys over the whole range of a type use every bit. */
-static void test_whole_range(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_whole_range) {
   static uint64_t bits[N];
   static const dtype types[] = {DTYPE_u64, DTYPE_u32, DTYPE_u8, DTYPE_i64};
   for (size_t i = 0; i < sizeof types / sizeof *types; i++) {
@@ -249,14 +201,14 @@ static void test_whole_range(void **state) {
 static rt_finding compare(bed *b, rt_comparison v, const void *x, const void *ref) {
   size_t n = v.count * dtype_nbytes(v.type);
   rt_finding f = RT_FINDING_NONE;
-  rt_ptr out = upload(b, &f, sizeof f);
-  v.x = upload(b, x, n);
-  v.ref = upload(b, ref, n);
-  OK(b, rt_tools_compare(b->k, &v, out, &b->e));
-  download(b, &f, out, sizeof f);
-  release(b, v.x);
-  release(b, v.ref);
-  release(b, out);
+  rt_ptr out = bed_put(b, &f, sizeof f);
+  v.x = bed_put(b, x, n);
+  v.ref = bed_put(b, ref, n);
+  OK(b, rt_tools_compare(bed_tools(b), &v, out, &b->e));
+  bed_get(b, &f, out, sizeof f);
+  bed_free(b, v.x);
+  bed_free(b, v.ref);
+  bed_free(b, out);
   return f;
 }
 
@@ -273,8 +225,7 @@ static rt_finding compare_one(bed *b, dtype t, uint64_t x, uint64_t ref, double 
 }
 
 /* Pairs of values that every type holds exactly; the error in units of abs = 2, rel = 1/4. */
-static void test_errors(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_errors) {
   static const double pairs[][2] = {{5, 5}, {6, 5}, {0, 8}, {8, 0}, {120, 4}, {4, 120}, {100, 99}};
   for (int t = 0; t < DTYPE_COUNT; t++) {
     for (size_t i = 0; i < sizeof pairs / sizeof *pairs; i++) {
@@ -289,8 +240,7 @@ static void test_errors(void **state) {
   }
 }
 
-static void test_negative(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_negative) {
   for (int t = 0; t < DTYPE_COUNT; t++) {
     if (dtype_is_signed((dtype)t)) {
       uint64_t x = dtype_encode((dtype)t, -100), ref = dtype_encode((dtype)t, 20);
@@ -303,8 +253,7 @@ static void test_negative(void **state) {
 }
 
 /* Integers that a double cannot distinguish. */
-static void test_large_integers(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_large_integers) {
   rt_finding f = compare_one(b, DTYPE_u64, UINT64_MAX, UINT64_MAX - 3, 1, 0);
   assert_true(worst(&f) == 3);
   f = compare_one(b, DTYPE_u64, 0, UINT64_MAX, 0, 1);
@@ -315,8 +264,7 @@ static void test_large_integers(void **state) {
   assert_true(worst(&f) == INFINITY && f.n == 1);
 }
 
-static void test_special_floats(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_special_floats) {
   static const dtype types[] = {DTYPE_f16, DTYPE_bf16, DTYPE_f32, DTYPE_f64};
   static const struct {
     double x, ref, error;
@@ -343,8 +291,7 @@ static void test_special_floats(void **state) {
 }
 
 /* Elements that the reference left poisoned must stay so; those it wrote must not be poison. */
-static void test_poison(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_poison) {
   const uint32_t poison = 0xffffffff, x[] = {poison, 1, poison, 0x7fc00000},
                  ref[] = {poison, 1, 1, poison};
   rt_comparison v = {.count = 4, .type = DTYPE_f32, .poisoned = true, .poison = poison};
@@ -357,8 +304,7 @@ static void test_poison(void **state) {
 }
 
 /* Many blocks find errors; count, first, last and worst are combined. */
-static void test_many(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_many) {
   enum { MANY = 100000 };
   static float x[MANY], ref[MANY];
   for (int i = 0; i < MANY; i++) {
@@ -377,8 +323,7 @@ static void test_many(void **state) {
 
 /* ---- bytes --------------------------------------------------------------------------------- */
 
-static void test_differ(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_differ) {
   uint8_t one[40], two[40];
   for (uint64_t n = 0; n <= 40; n += n < 17 ? 1 : 7) {
     for (uint64_t at = 0; at <= n && at < 40; at++) { /* at == n: just outside */
@@ -386,74 +331,37 @@ static void test_differ(void **state) {
       memset(one, 3, sizeof one);
       memset(two, 3, sizeof two);
       two[at] = 4;
-      rt_ptr p = upload(b, one, 40), q = upload(b, two, 40), out = upload(b, &f, sizeof f);
-      OK(b, rt_tools_differ(b->k, p, q, n, out, &b->e));
-      download(b, &f, out, sizeof f);
+      rt_ptr p = bed_put(b, one, 40), q = bed_put(b, two, 40), out = bed_put(b, &f, sizeof f);
+      OK(b, rt_tools_differ(bed_tools(b), p, q, n, out, &b->e));
+      bed_get(b, &f, out, sizeof f);
       assert_int_equal(f.n, at < n);
       assert_int_equal(f.first, at < n ? at : UINT64_MAX);
-      release(b, p);
-      release(b, q);
-      release(b, out);
+      bed_free(b, p);
+      bed_free(b, q);
+      bed_free(b, out);
     }
   }
 }
 
-static void test_canaries(void **state) {
-  bed *b = ready(state);
+BED_TEST(test_canaries) {
   uint8_t bytes[2000];
   memset(bytes, 0xcb, sizeof bytes);
   memset(bytes + 300, 1, 700); /* the buffer between */
   bytes[299] = 0, bytes[1500] = 0, bytes[1503] = 0;
-  rt_ptr p = upload(b, bytes, sizeof bytes);
+  rt_ptr p = bed_put(b, bytes, sizeof bytes);
   rt_zone zones[3] = {{p, 300}, {p + 1000, 1000}, {p + 5, 0}};
   rt_finding f[3] = {RT_FINDING_NONE, RT_FINDING_NONE, RT_FINDING_NONE};
-  rt_ptr z = upload(b, zones, sizeof zones), out = upload(b, f, sizeof f);
-  OK(b, rt_tools_canaries(b->k, z, 3, 0xcb, out, &b->e));
-  download(b, f, out, sizeof f);
+  rt_ptr z = bed_put(b, zones, sizeof zones), out = bed_put(b, f, sizeof f);
+  OK(b, rt_tools_canaries(bed_tools(b), z, 3, 0xcb, out, &b->e));
+  bed_get(b, f, out, sizeof f);
   assert_true(f[0].n == 1 && f[0].first == 299 && f[0].last == 299);
   assert_true(f[1].n == 2 && f[1].first == 500 && f[1].last == 503);
   assert_int_equal(f[2].n, 0);
-  release(b, p);
-  release(b, z);
-  release(b, out);
-}
-
-static int prepare(bed *b) {
-  if (rt_device_open(b->name, &b->d, &b->e)) {
-    return b->e.code;
-  }
-  if (rt_compiler_open(&b->c, &b->e)) {
-    printf("skipped: %s\n", b->e.message);
-    return 0;
-  }
-  return rt_tools_new(b->d, b->c, &b->k, &b->e);
+  bed_free(b, p);
+  bed_free(b, z);
+  bed_free(b, out);
 }
 
 int main(int argc, char **argv) {
-  bed b = {.name = argc == 3 && !strcmp(argv[1], "--device") ? argv[2] : "emu"};
-  if (argc != 1 && argc != 3) {
-    fprintf(stderr, "usage: %s [--device NAME]\n", argv[0]);
-    return 2;
-  }
-  int failed = prepare(&b);
-  if (failed) {
-    printf("device %s: %s%s%s\n", b.name, b.e.place, *b.e.place ? ": " : "", b.e.message);
-  } else {
-#define TEST(f) cmocka_unit_test_prestate(f, &b)
-    const struct CMUnitTest tests[] = {
-        TEST(test_uniform),     TEST(test_normal),         TEST(test_constant),
-        TEST(test_bits),        TEST(test_ramp),           TEST(test_sorted),
-        TEST(test_sorted_gaps), TEST(test_whole_range),    TEST(test_errors),
-        TEST(test_negative),    TEST(test_large_integers), TEST(test_special_floats),
-        TEST(test_poison),      TEST(test_many),           TEST(test_differ),
-        TEST(test_canaries),
-    };
-    failed = cmocka_run_group_tests(tests, NULL, NULL);
-  }
-  rt_tools_free(b.k);
-  rt_compiler_close(b.c);
-  if (b.d) {
-    b.d->ops->close(b.d);
-  }
-  return failed != 0;
+  return bed_tests_run(argc, argv);
 }

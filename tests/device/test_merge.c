@@ -261,8 +261,7 @@ static void check_merge(bed *b, const kernel *k, size_t m, size_t n, int kind) {
   free(z.p);
 }
 
-static void merges_are_right(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(merges_are_right) {
   for (size_t c = 0; c < N_MERGES; c++) {
     kernel k = open_kernel(b, "merge", MERGES[c]);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -275,8 +274,7 @@ static void merges_are_right(void **state) {
   }
 }
 
-static void sorts_are_right(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(sorts_are_right) {
   for (size_t c = 0; c < N_SORTS; c++) {
     kernel k = open_kernel(b, "merge_sort", SORTS[c]);
     for (int kind = 0; kind < KINDS; kind++) {
@@ -337,9 +335,8 @@ static void assert_sorted(bed *b, const kernel *k, list x, int kind) {
   free(y.p);
 }
 
-static void ranges_are_right(void **state) {
+BED_TEST(ranges_are_right) {
   static const size_t few[] = {0, 1, 2, 65, 511};
-  bed *b = bed_ready(state);
   for (size_t c = 0; c < N_RANGES; c++) {
     const size_t most = RANGES[c].most, samples = RANGES[c].samples;
     kernel k = open_kernel_for(b, "merge_sort", RANGES[c].value,
@@ -358,8 +355,7 @@ static void ranges_are_right(void **state) {
 
 /* Merging with an empty list changes nothing, two configurations merge alike, and sorting two parts
  * and merging them equals sorting the whole. */
-static void identities_hold(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(identities_hold) {
   kernel one = open_kernel(b, "merge", MERGES[3]), other = open_kernel(b, "merge", MERGES[2]);
   kernel sort = open_kernel(b, "merge_sort", SORTS[2]);
   for (int kind = 0; kind < 3; kind++) {
@@ -383,8 +379,7 @@ static void identities_hold(void **state) {
 }
 
 /* Merging unsorted lists gives an unsorted result and no access out of bounds. */
-static void disorder_stays_inside(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(disorder_stays_inside) {
   for (size_t c = 0; c < N_MERGES; c++) {
     kernel k = open_kernel(b, "merge", MERGES[c]);
     list x = list_random(b, 1777, 0, 0), y = list_random(b, 2100, 0, 1777), z = merged(b, &k, x, y);
@@ -395,10 +390,9 @@ static void disorder_stays_inside(void **state) {
   }
 }
 
-static void mistakes_are_found(void **state) {
+TEST(mistakes_are_found) {
   pair xs[] = {{5, 0}, {3, 1}, {5, 2}}, ys[] = {{3, 1}, {5, 0}, {5, 2}};
   list x = {xs, 3}, y = {ys, 3};
-  (void)state;
   assert_null(find_mistake(x, y));
   y.n = 2;
   assert_string_equal(find_mistake(x, y), "another length");
@@ -418,10 +412,5 @@ static void mistakes_are_found(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(mistakes_are_found), cmocka_unit_test(merges_are_right),
-      cmocka_unit_test(sorts_are_right),    cmocka_unit_test(ranges_are_right),
-      cmocka_unit_test(identities_hold),    cmocka_unit_test(disorder_stays_inside),
-  };
-  return BED_RUN_TESTS("merge", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

@@ -173,7 +173,7 @@ static void check_variant(bed *b, const variant *v) {
 #define BY_WARPGROUPS "ALG=tf32x3,GROUPS=1,TILE=64,QUEUE=2,PROMOTE=1,VEC=1"
 #define BY_WARPS "ALG=tf32x3_mma,GROUPS=1,TILE=64,QUEUE=2,VEC=1"
 
-static void parts_by_warpgroups(void **state) {
+BED_TEST(parts_by_warpgroups) {
   static const variant all[] = {
       {"accuracy=fp32", BY_WARPGROUPS},
       {"accuracy=fp32 ta=t tb=t", BY_WARPGROUPS},
@@ -182,11 +182,11 @@ static void parts_by_warpgroups(void **state) {
       {"accuracy=fp32 ta=t", BY_WARPGROUPS ",SPLITK=3,FINISH=atomic"},
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    check_variant(bed_ready(state), &all[i]);
+    check_variant(b, &all[i]);
   }
 }
 
-static void parts_by_warps(void **state) {
+BED_TEST(parts_by_warps) {
   static const variant all[] = {
       {"accuracy=fp32", BY_WARPS},
       {"accuracy=fp32 ta=t tb=t", BY_WARPS ",SWAP=yes"},
@@ -195,27 +195,20 @@ static void parts_by_warps(void **state) {
       {"accuracy=fp32", BY_WARPS ",SPLITK=4,FINISH=two_launch"},
   };
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    check_variant(bed_ready(state), &all[i]);
+    check_variant(b, &all[i]);
   }
 }
 
 /* One part: infinities and NaNs keep their values, the largest numbers round to infinity. */
-static void one_part(void **state) {
+BED_TEST(one_part) {
   check_variant(
-      bed_ready(state),
-      &(variant){"accuracy=tf32", "ALG=tf32,GROUPS=1,TILE=64,QUEUE=2,VEC=1", .unit = 0x1p-10});
+      b, &(variant){"accuracy=tf32", "ALG=tf32,GROUPS=1,TILE=64,QUEUE=2,VEC=1", .unit = 0x1p-10});
 }
 
-static void single_precision(void **state) {
-  check_variant(bed_ready(state), &(variant){"", "BM=16,BN=16,TM=1,TN=1"});
+BED_TEST(single_precision) {
+  check_variant(b, &(variant){"", "BM=16,BN=16,TM=1,TN=1"});
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(parts_by_warpgroups),
-      cmocka_unit_test(parts_by_warps),
-      cmocka_unit_test(one_part),
-      cmocka_unit_test(single_precision),
-  };
-  return BED_RUN_TESTS("nonfinite", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

@@ -1,19 +1,13 @@
-/* test_run.c -- candidates launched, checked and timed.
- *   build/tests/test_run [--device NAME]        NAME: emu (the default), 0, cuda:1, ...
- * First on a fake device, where time and results are exact and any call can fail; then real
- * templates on the named device. Both compile the reference, so without NVRTC the tests are
- * skipped. */
+/* test_run.c -- candidates checked and timed on a fake device, where time and results are exact and
+ * any call can fail. The reference is compiled, so without NVRTC the tests are skipped. */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <unistd.h>
 
 #include "check.h"
 #include "fake_device.h"
 #include "file.h"
-#include "open_device.h"
 #include "random.h"
 #include "run.h"
-#include "str.h"
 
 /* ---- a small family, whose kernels on the fake device are the C functions below ------------ */
 
@@ -86,7 +80,7 @@ static void reference(fake *f, void **args) {
   (void)f, probe_in_mode(GOOD, args);
 }
 
-/* ---- the bed that every test on the fake device lies on ------------------------------------ */
+/* ---- the state of a test ------------------------------------------------------------------- */
 
 typedef struct bed {
   fake f;
@@ -103,7 +97,6 @@ typedef struct bed {
   err e;
 } bed;
 
-/* must work */
 #define OK(b, call) assert_ok(call, &(b)->e)
 
 /* The template, bound to n = 100, and its plan. */
@@ -166,6 +159,8 @@ static bed *ready(void **state) {
   return b;
 }
 
+#define FAKE_TEST(name) TEST_ON(name, bed, b, ready, set_up, tear_down)
+
 /* ---- checking ------------------------------------------------------------------------------ */
 
 static int check(bed *b, enum mode mode, rt_check *c) {
@@ -174,8 +169,7 @@ static int check(bed *b, enum mode mode, rt_check *c) {
   return rt_harness_check(b->bench, b->l, c, &b->e);
 }
 
-static void test_good(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_good) {
   rt_check c;
   OK(b, check(b, GOOD, &c));
   assert_int_equal(c.n_wrong, 0);
@@ -186,8 +180,7 @@ static void test_good(void **state) {
 }
 
 /* Each kind of fault is found and named, and does not affect the next check. */
-static void test_faults(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_faults) {
   static const struct {
     enum mode mode;
     const char *words[3];
@@ -213,8 +206,7 @@ static void test_faults(void **state) {
 }
 
 /* After a stray write the reference runs again: its results may have been overwritten. */
-static void test_suspicion(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_suspicion) {
   rt_check c;
   uint64_t before;
   assert_int_equal(check(b, FAR, &c), ERR_WRONG);
@@ -232,8 +224,7 @@ static int bad_launch(void *self, rt_stream s, const void *const *args, err *e) 
   return err_set(e, ERR_LAUNCH, "no");
 }
 
-static void test_contender(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_contender) {
   rt_check c;
   OK(b, rt_harness_check_contender(b->bench, rt_loaded_contender(b->l), &c, &b->e));
   assert_int_equal(
@@ -246,8 +237,7 @@ static void stray_reference(fake *f, void **args) {
   (void)f, probe_in_mode(PAST, args);
 }
 
-static void test_bad_reference(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_bad_reference) {
   rt_harness *other;
   b->functions[1].run = stray_reference;
   assert_int_equal(rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
@@ -257,8 +247,7 @@ static void test_bad_reference(void **state) {
   assert_string_equal(b->e.place, b->path);
 }
 
-static void test_too_large(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_too_large) {
   rt_harness *other;
   b->f.device.info.memory_nbytes = 2000;
   assert_int_equal(rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
@@ -268,8 +257,7 @@ static void test_too_large(void **state) {
 }
 
 /* As on the emulator: each buffer has an allocation of its exact size. */
-static void test_separate(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_separate) {
   rt_check c;
   rt_times times;
   drop_bench(b);
@@ -292,8 +280,7 @@ static bool near(double a, double b) {
   return fabs(a - b) <= 1e-6 * b;
 }
 
-static void test_times(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_times) {
   rt_times t;
   OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
   assert_true(near(t.median, 1e-6) && near(t.p25, 1e-6) && near(t.p75, 1e-6));
@@ -313,8 +300,7 @@ static void noisy(fake *f, void **args) {
 
 /* The sequential test rarely gives up a candidate as fast as the best, soon gives up one a third
  * slower, and gives up one twice as slow after the first launch. */
-static void test_sequential(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_sequential) {
   static const struct {
     double sec;
     int least, most;
@@ -344,8 +330,7 @@ static void test_sequential(void **state) {
 }
 
 /* A graph repeats its launches with the same buffers, so it holds enough of them to be cold. */
-static void test_graphs(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_graphs) {
   rt_times t;
   const rt_timing how = {.replay = RT_GRAPH};
   b->functions[0].sec = 50e-6;
@@ -375,8 +360,7 @@ static double joules(void *self) {
   return m->broken ? -1 : floor(m->f->clock / 0.01) * 0.01 * 100;
 }
 
-static void test_energy(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_energy) {
   meter m = {&b->f, false};
   const rt_meter how = {joules, &m};
   double each;
@@ -393,8 +377,7 @@ static void watch(void *self, size_t contender) {
   (void)self, seen_by_watch[contender]++;
 }
 
-static void test_watch(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_watch) {
   rt_contender c[3] = {rt_loaded_contender(b->l), rt_loaded_contender(b->l),
                        rt_loaded_contender(b->l)};
   rt_times t[3];
@@ -406,8 +389,7 @@ static void test_watch(void **state) {
 }
 
 /* A candidate that is far too slow does not run in every case. */
-static void test_quick_check(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_quick_check) {
   rt_check c;
   b->f.mode = GOOD;
   OK(b, rt_harness_check_quick(b->bench, b->l, 1e-6, &c, &b->e));
@@ -441,8 +423,7 @@ static rt_check check_held(bed *b, int which, double sec, uint64_t *launches) {
 }
 
 /* A launch that the host held up does not end the check; a slow one does. */
-static void test_held_up_check(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_held_up_check) {
   uint64_t all, launches;
   b->f.mode = GOOD;
   b->functions[0].run = sometimes_held;
@@ -472,8 +453,7 @@ static rt_times time_held(bed *b, int which, double sec, uint64_t *launches) {
   return t;
 }
 
-static void test_held_up_look(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_held_up_look) {
   uint64_t all, launches;
   b->f.mode = GOOD;
   b->functions[0].run = sometimes_held;
@@ -493,8 +473,7 @@ static void test_held_up_look(void **state) {
   assert_int_equal(launches, 2);
 }
 
-static void test_long_launch(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_long_launch) {
   rt_times t;
   b->functions[0].sec = 0.1;
   OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.01}, &t, &b->e));
@@ -505,8 +484,7 @@ static void test_long_launch(void **state) {
   assert_in_range(t.launches, 3, 8);
 }
 
-static void test_stop(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_stop) {
   rt_times t;
   b->functions[0].sec = 1e-3;
   uint64_t before = b->f.launches;
@@ -557,8 +535,7 @@ static size_t distinct(const witness *w) {
 }
 
 /* Launches rotate through the sets of buffers; between two uses of a set lies twice the L2. */
-static void test_rotation(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_rotation) {
   witness w = {b, 'A', 1e-6, {0}, 0}, hot = w;
   rt_contender c = {witness_launch, &w}, h = {witness_launch, &hot};
   rt_times t;
@@ -570,8 +547,7 @@ static void test_rotation(void **state) {
   assert_int_equal(distinct(&hot), 1);
 }
 
-static void test_race(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_race) {
   witness w[2] = {{b, 'A', 2e-6, {0}, 0}, {b, 'B', 5e-6, {0}, 0}};
   rt_contender c[2] = {{witness_launch, &w[0]}, {witness_launch, &w[1]}};
   rt_times t[2];
@@ -585,8 +561,7 @@ static void test_race(void **state) {
 }
 
 /* A contender far behind runs in the first, the middle and the last round. */
-static void test_race_far_behind(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_race_far_behind) {
   witness w[2] = {{b, 'A', 2e-6, {0}, 0}, {b, 'B', 9e-6, {0}, 0}};
   rt_contender c[2] = {{witness_launch, &w[0]}, {witness_launch, &w[1]}};
   rt_times t[2];
@@ -595,183 +570,6 @@ static void test_race_far_behind(void **state) {
   assert_string_equal(order, "ABABABAB");
   assert_true(near(t[0].median, 2e-6) && near(t[1].median, 9e-6));
   assert_true(t[0].n_batches == 7 && t[1].n_batches == 3);
-}
-
-/* ---- loading ------------------------------------------------------------------------------- */
-
-typedef struct call { /* what the kernel "look" was given */
-  uint64_t n, args[8];
-} call;
-
-static call last_call;
-
-static void look(fake *f, void **args) {
-  (void)f;
-  last_call.n++;
-  for (int i = 0; i < 4; i++) {
-    last_call.args[i] = FAKE_ARG(args, i, uint64_t);
-  }
-}
-
-static const fake_function look_only[] = {{"look", look, 1e-6}, {NULL, NULL, 0}};
-
-static const gen_arg look_args[] = {{.name = "n", .type = "i64", .dir = GEN_SCALAR, .value = "n"},
-                                    {.name = "a", .type = "f64", .dir = GEN_SCALAR},
-                                    {.name = "x", .type = "u8", .dir = GEN_INOUT}};
-static const gen_template look_template = {.name = "look", .args = look_args, .n_args = 3};
-static const gen_operand look_operands[] = {{.from = GEN_FROM_ARG, .index = 0},
-                                            {.from = GEN_FROM_ARG, .index = 1},
-                                            {.from = GEN_FROM_WORKSPACE, .index = 1},
-                                            {.from = GEN_FROM_VALUE, .nbytes = 8, .bits = 77}};
-static const gen_operand set_workspace = {.from = GEN_FROM_WORKSPACE, .index = 0};
-static const gen_operand set_argument = {.from = GEN_FROM_ARG, .index = 2};
-
-/* Constants from the plan, the caller's arguments, two workspaces, and memory set in between. */
-static void test_operands(void **state) {
-  (void)state;
-  fake f;
-  err e = {0};
-  rt_loaded *l;
-  uint8_t x[16], before[16];
-  rt_ptr px = (rt_ptr)(uintptr_t)x;
-  double a = 2.5;
-  const void *args[] = {NULL, &a, &px};
-  const uint64_t workspaces[] = {100, 300}, values[] = {12345, 0, 0};
-  const gen_launch launches[] = {
-      {.operands = &set_workspace, .n_operands = 1, .fill = 9, .nbytes = 100},
-      {.kernel = "look",
-       .grid = {2, 1, 1},
-       .block = {64, 1, 1},
-       .operands = look_operands,
-       .n_operands = 4},
-      {.operands = &set_argument, .n_operands = 1, .fill = 7, .nbytes = 10}};
-  const gen_plan plan = {
-      .launches = launches, .n = 3, .workspaces = workspaces, .n_workspaces = 2, .values = values};
-  memset(before, 1, sizeof before);
-  memcpy(x, before, sizeof x);
-  memset(before, 7, 10);
-  fake_init(&f, look_only);
-  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
-  assert_int_equal(rt_loaded_workspace_nbytes(l), 256 + 512);
-  assert_int_equal(f.live, 1); /* the module: workspaces come with the first launch */
-  assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
-  assert_int_equal(last_call.args[0], 12345);
-  assert_memory_equal(&last_call.args[1], &a, 8);
-  assert_int_equal(last_call.args[3], 77);
-  const uint8_t *ours = fake_memory(last_call.args[2]);
-  assert_int_equal(ours[-256], 9); /* the first workspace was set by the first stage */
-  assert_int_equal(ours[0], 0);    /* the second is as new: zero */
-  assert_memory_equal(x, before, sizeof x);
-  static uint8_t mine[768];
-  assert_int_equal(rt_loaded_launch_in(l, NULL, args, (rt_ptr)(uintptr_t)mine, &e), 0);
-  assert_int_equal(last_call.args[2], (uintptr_t)mine + 256);
-  assert_int_equal(mine[99], 9);
-  assert_int_equal(f.live, 2);
-  rt_loaded_free(l);
-  assert_int_equal(f.live, 0);
-}
-
-static int overlapping;
-
-static int launch_overlapping(rt_device *d, rt_function *f, const uint32_t grid[3],
-                              const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
-                              err *e) {
-  overlapping++;
-  return fake_launch(d, f, grid, block, smem, s, args, e);
-}
-
-/* Stages overlap where the plan says so and the device supports it. */
-static void test_overlap(void **state) {
-  (void)state;
-  fake f;
-  err e = {0};
-  rt_loaded *l;
-  rt_ptr none = 0;
-  double a = 1;
-  const void *args[] = {NULL, &a, &none};
-  const uint64_t workspaces[] = {8, 8}, values[] = {1, 0, 0};
-  gen_launch launches[] = {
-      {"look", {1, 1, 1}, {32, 1, 1}, .operands = look_operands, .n_operands = 4},
-      {"look", {1, 1, 1}, {32, 1, 1}, .operands = look_operands, .n_operands = 4}};
-  const gen_plan plan = {
-      .launches = launches, .n = 2, .workspaces = workspaces, .n_workspaces = 2, .values = values};
-  rt_device_ops able = fake_ops;
-  able.launch_overlapping = launch_overlapping;
-  launches[1].overlap = true;
-  for (int can = 0; can < 2; can++) {
-    fake_init(&f, look_only);
-    f.device.ops = can ? &able : &fake_ops;
-    overlapping = 0;
-    assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
-    assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
-    assert_int_equal(f.launches, 2);
-    assert_int_equal(overlapping, can);
-    rt_loaded_free(l);
-  }
-}
-
-static void test_shared_image(void **state) {
-  (void)state;
-  fake f;
-  err e = {0};
-  rt_loaded *one, *two;
-  const gen_launch launch = {.kernel = "look",
-                             .grid = {1, 1, 1},
-                             .block = {1, 1, 1},
-                             .operands = look_operands,
-                             .n_operands = 0};
-  const gen_plan plan = {.launches = &launch, .n = 1};
-  fake_init(&f, look_only);
-  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &one, &e), 0);
-  assert_int_equal(rt_loaded_new_from(one, &look_template, &plan, &two, &e), 0);
-  assert_int_equal(f.live, 1);
-  rt_loaded_free(one);
-  assert_int_equal(f.live, 1);
-  rt_loaded_free(two);
-  assert_int_equal(f.live, 0);
-  rt_loaded_free(NULL);
-}
-
-/* A launch that does not fit is refused with a message. */
-static void test_limits(void **state) {
-  (void)state;
-  fake f;
-  static const struct {
-    const char *kernel;
-    uint32_t grid[3], block[3], smem;
-    int code;
-    const char *word;
-  } bad[] = {{"look", {1, 1, 1}, {1024, 1, 1}, 0, ERR_LAUNCH, "1024 threads"},
-             {"look", {1, 1, 1}, {64, 1, 1}, 232000, ERR_LAUNCH, "233024 bytes of shared memory"},
-             {"look", {1, 70000, 1}, {64, 1, 1}, 0, ERR_LAUNCH, "65535"},
-             {"nobody", {1, 1, 1}, {64, 1, 1}, 0, ERR_NOTFOUND, "nobody"}};
-  fake_init(&f, look_only);
-  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
-    err e = {0};
-    rt_loaded *l;
-    gen_launch launch = {.kernel = bad[i].kernel, .smem = bad[i].smem, .operands = look_operands};
-    memcpy(launch.grid, bad[i].grid, sizeof launch.grid);
-    memcpy(launch.block, bad[i].block, sizeof launch.block);
-    const gen_plan plan = {.launches = &launch, .n = 1};
-    assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), bad[i].code);
-    printf("  %s\n", e.message);
-    assert_non_null(strstr(e.message, bad[i].word));
-    assert_null(l);
-    assert_int_equal(f.live, 0);
-  }
-}
-
-static void test_nothing_to_launch(void **state) {
-  (void)state;
-  fake f;
-  err e = {0};
-  rt_loaded *l;
-  const gen_plan plan = {.n = 0};
-  fake_init(&f, look_only);
-  assert_int_equal(rt_loaded_new(&f.device, NULL, 0, &look_template, &plan, &l, &e), 0);
-  assert_int_equal(rt_loaded_launch(l, NULL, NULL, &e), 0);
-  rt_loaded_free(l);
-  assert_int_equal(f.live, 0);
 }
 
 /* ---- every device call fails once ---------------------------------------------------------- */
@@ -796,8 +594,7 @@ static int whole_street(bed *b, err *e) {
   return rc;
 }
 
-static void test_every_failure(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_every_failure) {
   int live = b->f.live, k = 0, rc;
   b->functions[0].sec = 1e-3; /* few launches: few calls to fail */
   do {
@@ -813,8 +610,7 @@ static void test_every_failure(void **state) {
   b->f.fail_at = 0;
 }
 
-static void test_tools_failures(void **state) {
-  bed *b = ready(state);
+FAKE_TEST(test_tools_failures) {
   int live = b->f.live;
   for (int k = 1; k <= 5; k++) {
     rt_tools *tools;
@@ -828,216 +624,6 @@ static void test_tools_failures(void **state) {
   b->f.fail_at = 0;
 }
 
-/* ---- real templates on a real device ------------------------------------------------------- */
-
-typedef struct road {
-  const char *name;
-  rt_device *d;
-  rt_compiler *c;
-  rt_tools *tools;
-  err e;
-} road;
-
-static int road_open(road *r) {
-  if (rt_device_open(r->name, &r->d, &r->e)) {
-    return r->e.code;
-  }
-  if (rt_compiler_open(&r->c, &r->e)) {
-    return 0; /* the tests skip */
-  }
-  return rt_tools_new(r->d, r->c, &r->tools, &r->e);
-}
-
-static void road_close(road *r) {
-  rt_tools_free(r->tools);
-  rt_compiler_close(r->c);
-  if (r->d) {
-    r->d->ops->close(r->d);
-  }
-}
-
-typedef struct trip { /* one problem and one configuration, perhaps with a changed source */
-  gen_template *t;
-  gen_instance *g;
-  arena a;
-  rt_image image;
-  rt_harness *bench;
-  rt_loaded *l;
-} trip;
-
-/* Replaces the first `from` in the text by `to`, which may not be longer. */
-static void spoil(str *text, const char *from, const char *to) {
-  char *at = strstr(text->p, from);
-  assert_non_null(at);
-  assert_true(strlen(to) <= strlen(from));
-  memset(at, ' ', strlen(from));
-  memcpy(at, to, strlen(to));
-}
-
-static void trip_load(road *r, trip *v, const char *from, const char *to) {
-  gen_config config;
-  const gen_plan *plan;
-  str text = {0};
-  size_t body;
-  gen_config_default(v->t, &config);
-  OK(r, gen_plan_make(v->g, &config, &v->a, &plan, &r->e));
-  OK(r, gen_source_make(v->g, &config, &text, &body, &r->e));
-  if (from) {
-    spoil(&text, from, to);
-  }
-  rt_source s = {.text = text.p, .arch = r->d->info.arch};
-  OK(r, rt_compile(r->c, &s, &v->a, &v->image, &r->e));
-  str_clear(&text);
-  const str *bytes = r->d->info.format == RT_CUBIN ? &v->image.cubin : &v->image.ptx;
-  OK(r, rt_loaded_new(r->d, str_text(bytes), bytes->n, v->t, plan, &v->l, &r->e));
-}
-
-static void trip_start(road *r, trip *v, const char *family, const char *problem, const char *from,
-                       const char *to) {
-  gen_problem p;
-  gen_number numbers[RT_NUMBERS];
-  *v = (trip){0};
-  err_clear(&r->e);
-  OK(r, gen_open(NULL, family, &v->t, &r->e));
-  OK(r, gen_problem_parse(v->t, problem, &p, &r->e));
-  rt_numbers(&r->d->info, numbers);
-  OK(r, gen_instance_new(v->t, &p, numbers, RT_NUMBERS, &v->g, &r->e));
-  OK(r, rt_harness_new(r->d, r->c, r->tools, v->t, v->g, &v->bench, &r->e));
-  trip_load(r, v, from, to);
-}
-
-static void trip_end(trip *v) {
-  rt_loaded_free(v->l);
-  rt_harness_free(v->bench);
-  rt_image_clear(&v->image);
-  arena_clear(&v->a);
-  gen_instance_free(v->g);
-  gen_close(v->t);
-}
-
-static road *road_ready(void **state) {
-  road *r = *state;
-  if (!r->tools) {
-    skip_because("no NVRTC");
-  }
-  return r;
-}
-
-static void test_family(road *r, const char *family) {
-  gen_template *t;
-  OK(r, gen_open(NULL, family, &t, &r->e));
-  const bool emu = r->d->info.modelled;
-  size_t n = emu ? t->n_sizes_emu : t->n_sizes_test;
-  for (size_t i = 0; i < n; i++) {
-    trip v;
-    rt_check c;
-    rt_times times;
-    trip_start(r, &v, family, emu ? t->sizes_emu[i] : t->sizes_test[i], NULL, NULL);
-    OK(r, rt_harness_check(v.bench, v.l, &c, &r->e));
-    assert_true(c.error <= 1);
-    OK(r, rt_harness_time(v.bench, v.l, &(rt_timing){0}, &times, &r->e));
-    printf("  %s %s: error %.2f of the tolerance, %.3g us, %.3g to %.3g, %llu launches%s\n", family,
-           emu ? t->sizes_emu[i] : t->sizes_test[i], c.error, times.median * 1e6, times.p25 * 1e6,
-           times.p75 * 1e6, (unsigned long long)times.launches, times.cold ? ", cold" : "");
-    assert_true(times.p25 <= times.median && times.median <= times.p75 && times.launches > 0);
-    trip_end(&v);
-  }
-  gen_close(t);
-}
-
-static void test_saxpy(void **state) {
-  test_family(road_ready(state), "saxpy");
-}
-static void test_reduce(void **state) {
-  test_family(road_ready(state), "reduce");
-}
-static void test_sgemm(void **state) {
-  test_family(road_ready(state), "sgemm");
-}
-
-static void test_wrong_kernel(void **state) {
-  road *r = road_ready(state);
-  trip v;
-  rt_check c;
-  trip_start(r, &v, "saxpy", "n=1000", "a * xs", "xs");
-  assert_int_equal(rt_harness_check(v.bench, v.l, &c, &r->e), ERR_WRONG);
-  printf("  %s\n", r->e.message);
-  assert_non_null(strstr(r->e.message, "y[0] is "));
-  assert_true(c.n_wrong > 900 && c.error > 1);
-  trip_end(&v);
-}
-
-/* A write one element too far changes a canary on a GPU; the emulator reports it and ends the
- * context. */
-static void test_stray_kernel(void **state) {
-  road own = {.name = road_ready(state)->name};
-  road *r = &own;
-  trip v;
-  rt_check c;
-  OK(r, road_open(r));
-  trip_start(r, &v, "saxpy", "n=1001", "< n", "<=n");
-  int rc = rt_harness_check(v.bench, v.l, &c, &r->e);
-  printf("  %s %s\n", r->e.place, r->e.message);
-  if (r->d->info.modelled) {
-    assert_true(rc == ERR_LAUNCH || rc == ERR_WRONG);
-  } else {
-    assert_int_equal(rc, ERR_WRONG);
-    assert_non_null(strstr(r->e.message, "wrote 4 bytes past the end of y, at +0 to +3"));
-  }
-  trip_end(&v);
-  road_close(r);
-}
-
-int main(int argc, char **argv) {
-  road r = {.name = "emu"};
-  if (argc == 3 && !strcmp(argv[1], "--device")) {
-    r.name = argv[2];
-  } else if (argc != 1) {
-    fprintf(stderr, "usage: %s [--device NAME]\n", argv[0]);
-    return 2;
-  }
-#define FAKE(f) cmocka_unit_test_setup_teardown(f, set_up, tear_down)
-  const struct CMUnitTest on_fake[] = {
-      FAKE(test_good),
-      FAKE(test_faults),
-      FAKE(test_suspicion),
-      FAKE(test_contender),
-      FAKE(test_bad_reference),
-      FAKE(test_too_large),
-      FAKE(test_separate),
-      FAKE(test_times),
-      FAKE(test_sequential),
-      FAKE(test_graphs),
-      FAKE(test_energy),
-      FAKE(test_watch),
-      FAKE(test_quick_check),
-      FAKE(test_held_up_check),
-      FAKE(test_held_up_look),
-      FAKE(test_long_launch),
-      FAKE(test_stop),
-      FAKE(test_rotation),
-      FAKE(test_race),
-      FAKE(test_race_far_behind),
-      FAKE(test_every_failure),
-      FAKE(test_tools_failures),
-      cmocka_unit_test(test_operands),
-      cmocka_unit_test(test_overlap),
-      cmocka_unit_test(test_shared_image),
-      cmocka_unit_test(test_limits),
-      cmocka_unit_test(test_nothing_to_launch),
-  };
-  int failed = cmocka_run_group_tests(on_fake, NULL, NULL);
-  if (road_open(&r)) {
-    printf("device %s: %s%s%s\n", r.name, r.e.place, *r.e.place ? ": " : "", r.e.message);
-    road_close(&r);
-    return failed + 1;
-  }
-#define REAL(f) cmocka_unit_test_prestate(f, &r)
-  const struct CMUnitTest on_device[] = {
-      REAL(test_saxpy),        REAL(test_reduce),       REAL(test_sgemm),
-      REAL(test_wrong_kernel), REAL(test_stray_kernel),
-  };
-  failed += cmocka_run_group_tests(on_device, NULL, NULL);
-  road_close(&r);
-  return failed;
+int main(void) {
+  return tests_run();
 }

@@ -10,14 +10,6 @@
 
 #include "device_fixture.h"
 
-#define OK(b, call) assert_ok(call, &(b)->e)
-
-static bed *ready(void **state) {
-  bed *b = bed_ready(state);
-  arena_clear(&b->a);
-  return b;
-}
-
 /* ---- what is sorted -------------------------------------------------------------------------- */
 
 typedef struct keys { /* and what decides their order */
@@ -239,8 +231,7 @@ static void sort_two_kinds(bed *b, keys *k, int value_bytes, const char *config,
   bed_kernel_close(&r.k);
 }
 
-static void any_data_is_sorted(void **state) {
-  bed *b = ready(state);
+BED_TEST(any_data_is_sorted) {
   const bool emu = b->d->info.format == RT_PTX;
   const int rounds = emu ? 1 : 2;
   for (int i = 0; i < rounds * (int)(sizeof types / sizeof *types); i++) {
@@ -254,7 +245,7 @@ static void any_data_is_sorted(void **state) {
   }
 }
 
-static void every_algorithm_sorts(void **state) {
+BED_TEST(every_algorithm_sorts) {
   static const char *const configs[] = {
       "ALG=onebit,RADIX=1,BLOCK=128,ITEMS=1,SCATTER=direct,LOOK=1",
       "ALG=three_launch,RADIX=4,BLOCK=64,ITEMS=6,RANK=or,LOOK=1",
@@ -274,7 +265,6 @@ static void every_algorithm_sorts(void **state) {
       "ALG=single_block,RADIX=8,BLOCK=384,ITEMS=8,LOOK=1",
       "ALG=single_block,RADIX=4,BLOCK=384,ITEMS=8,RANK=or,LOOK=1",
   };
-  bed *b = ready(state);
   for (int i = 0; i < (int)(sizeof configs / sizeof *configs); i++) {
     keys k = {.type = i % 2 ? DTYPE_f32 : DTYPE_u32, .end = 32, .n = 2499};
     sort_two_kinds(b, &k, i % 3 * 4, configs[i], i);
@@ -283,7 +273,7 @@ static void every_algorithm_sorts(void **state) {
 }
 
 /* Enough tiles that look-back meets some that have not begun; on a GPU as large as fast ones. */
-static void many_tiles_are_sorted(void **state) {
+BED_TEST(many_tiles_are_sorted) {
   static const struct {
     size_t n;
     int value_bytes;
@@ -304,7 +294,6 @@ static void many_tiles_are_sorted(void **state) {
        "BLOCK=384,ITEMS=20,RESIDENT=2,PACK=2,PREFETCH=half,WRITE=sectors,LOOK=1,OVERLAP=on"},
       {1700001, 0,
        "BLOCK=256,ITEMS=48,RESIDENT=2,COUNT=early,SEEK=soon,PREFETCH=half,WRITE=sectors,LOOK=4"}};
-  bed *b = ready(state);
   const size_t most = b->d->info.format == RT_PTX ? 100000 : SIZE_MAX;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run r = {.value_bytes = cases[i].value_bytes};
@@ -322,7 +311,7 @@ static void many_tiles_are_sorted(void **state) {
 }
 
 /* A bucket fits into a warp's registers, or a block's bins, in one launch and not in the next. */
-static void uneven_keys_give_way(void **state) {
+BED_TEST(uneven_keys_give_way) {
   static const kind kinds[] = {UNIFORM, FEW, UNIFORM, REVERSED, EQUAL, SPECIAL, OUTLIER};
   static const struct {
     dtype type;
@@ -341,7 +330,6 @@ static void uneven_keys_give_way(void **state) {
        "ALG=ranges,BLOCK=256,ITEMS=6,RANK=ballot_mad,CLUSTER=2,CLUSTERS=6,LOOK=1"},
       {DTYPE_u64, 64, 0,
        "ALG=ranges,BLOCK=128,ITEMS=6,RANK=ballot_mad,CLUSTER=4,CLUSTERS=7,LOOK=1"}};
-  bed *b = ready(state);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run r = {.value_bytes = cases[i].value_bytes};
     keys k = {.type = cases[i].type, .end = cases[i].end, .n = 2777, .descending = i % 2};
@@ -358,9 +346,8 @@ static void uneven_keys_give_way(void **state) {
   }
 }
 
-static void short_keys_are_counted(void **state) {
+BED_TEST(short_keys_are_counted) {
   static const dtype short_types[] = {DTYPE_u8, DTYPE_i16, DTYPE_i8, DTYPE_u16};
-  bed *b = ready(state);
   for (int i = 0; i < 4; i++) {
     const dtype t = short_types[i];
     keys k = {.type = t, .descending = i > 1, .end = (int)(8 * dtype_nbytes(t)), .n = 3333};
@@ -372,13 +359,12 @@ static void short_keys_are_counted(void **state) {
   }
 }
 
-static void only_the_given_bits_count(void **state) {
+BED_TEST(only_the_given_bits_count) {
   static const struct {
     dtype type;
     int begin, end;
   } cases[] = {{DTYPE_u32, 0, 0},   {DTYPE_u32, 32, 64}, {DTYPE_u32, 31, 32},
                {DTYPE_u64, 20, 41}, {DTYPE_u16, 3, 12},  {DTYPE_u8, 2, 5}};
-  bed *b = ready(state);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const int width = (int)(8 * dtype_nbytes(cases[i].type));
     run r = {.value_bytes = 4};
@@ -410,13 +396,12 @@ static void cut(bed *b, keys *k, size_t n_segments) {
   k->offsets[n_segments] = n;
 }
 
-static void segments_are_sorted(void **state) {
+BED_TEST(segments_are_sorted) {
   static const char *const configs[] = {
       "GROUP=4,GROUP_ITEMS=1,WARP_ITEMS=1,BLOCK=64,ITEMS=8,RESIDENT=1,LOOK=8",
       "GROUP=32,GROUP_ITEMS=2,WARP_ITEMS=4,RADIX=6,BLOCK=64,ITEMS=4,RANK=match,RESIDENT=8,OVERLAP="
       "on",
       NULL};
-  bed *b = ready(state);
   for (int i = 0; i < 4; i++) {
     const dtype t = types[(2 * i + 2) % 12];
     keys k = {.type = t, .descending = i & 1, .end = (int)(8 * dtype_nbytes(t)), .n = 9000};
@@ -436,8 +421,7 @@ static void segments_are_sorted(void **state) {
 }
 
 /* The comparison itself: a key, a value, two equal keys in the wrong order. */
-static void mistakes_are_found(void **state) {
-  bed *b = ready(state);
+BED_TEST(mistakes_are_found) {
   char sorted[] = {1, 2, 2, 9};
   uint32_t indices[] = {3, 0, 2, 1};
   run r = {.value_bytes = 4, .keys = sorted, .values = (char *)indices};
@@ -456,11 +440,5 @@ static void mistakes_are_found(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(mistakes_are_found),     cmocka_unit_test(every_algorithm_sorts),
-      cmocka_unit_test(many_tiles_are_sorted),  cmocka_unit_test(uneven_keys_give_way),
-      cmocka_unit_test(short_keys_are_counted), cmocka_unit_test(only_the_given_bits_count),
-      cmocka_unit_test(any_data_is_sorted),     cmocka_unit_test(segments_are_sorted),
-  };
-  return BED_RUN_TESTS("sort", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

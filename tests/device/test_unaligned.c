@@ -108,8 +108,7 @@ static void check_scan(bed *b, size_t n, bool inclusive) {
   bed_kernel_close(&k.k);
 }
 
-static void scans_begin_anywhere(void **state) {
-  bed *b = bed_ready(state);
+BED_TEST(scans_begin_anywhere) {
   bed_needs(b, 90);
   check_scan(b, 769, true);
   check_scan(b, 768 * 40, true);
@@ -144,7 +143,7 @@ static void check_transpose(bed *b, const kernel *k, size_t rows, size_t cols, s
   free(y);
 }
 
-static void transposes_begin_anywhere(void **state) {
+BED_TEST(transposes_begin_anywhere) {
   static const struct {
     const char *problem, *config;
     size_t rows, cols;
@@ -155,7 +154,6 @@ static void transposes_begin_anywhere(void **state) {
        "ALG=shifted,TM=64,TN=32,BLOCK=256,VEC=2,LAYOUT=plain,RASTER=down", 114, 95},
       {"rows=65 cols=33 align=1",
        "ALG=shifted,TM=64,TN=32,BLOCK=256,VEC=2,LAYOUT=plain,RASTER=down", 65, 33}};
-  bed *b = bed_ready(state);
   bed_needs(b, 90);
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     kernel k = open_kernel(b, "transpose", cases[i].problem, cases[i].config);
@@ -165,12 +163,11 @@ static void transposes_begin_anywhere(void **state) {
 }
 
 /* Any odd size and type, by any configuration that shifts. */
-static void transposes_of_odd_sizes(void **state) {
+BED_TEST(transposes_of_odd_sizes) {
   static const struct {
     const char *type;
     size_t size;
   } types[] = {{"f32", 4}, {"u8", 1}, {"f16", 2}, {"f64", 8}};
-  bed *b = bed_ready(state);
   bed_needs(b, 90);
   const bool emu = b->d->info.format == RT_PTX;
   const size_t most = emu ? 130 : 1500;
@@ -188,10 +185,5 @@ static void transposes_of_odd_sizes(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(scans_begin_anywhere),
-      cmocka_unit_test(transposes_begin_anywhere),
-      cmocka_unit_test(transposes_of_odd_sizes),
-  };
-  return BED_RUN_TESTS("unaligned", argc, argv, tests);
+  return bed_tests_run(argc, argv);
 }

@@ -28,10 +28,9 @@ static void run(const char *kernel, uint32_t grid, uint32_t block, int *out, int
   k.d->ops->release(k.d, p);
 }
 
-static void variables(void **state) {
+TEST(variables) {
   static const int numbers[] = {3, 1, 4, 1}, weights[] = {8, 4, 2};
   int out[64];
-  (void)state;
   run("variables", 1, 32, out, 64);
   for (int i = 0; i < 32; i++) {
     assert_int_equal(out[i], numbers[i & 3] + 4);
@@ -45,9 +44,8 @@ static int ackermann(int m, int n) {
   return m == 0 ? n + 1 : n == 0 ? ackermann(m - 1, 1) : ackermann(m - 1, ackermann(m, n - 1));
 }
 
-static void calls(void **state) {
+TEST(calls) {
   int out[64];
-  (void)state;
   run("recursion", 1, 64, out, 64);
   for (int i = 0; i < 64; i++) {
     assert_int_equal(out[i], ackermann(i % 3, i % 4));
@@ -58,7 +56,7 @@ static void calls(void **state) {
   }
 }
 
-static void parameters(void **state) {
+TEST(parameters) {
   struct {
     char c;
     double d;
@@ -68,7 +66,6 @@ static void parameters(void **state) {
   char tag = 3;
   short last = 7;
   int out[32];
-  (void)state;
   rt_ptr p = fixture_alloc(&k, sizeof out);
   void *args[] = {&p, &tag, &data, &last};
   fixture_ok(&k, fixture_launch(&k, "structs", 1, 32, 0, args));
@@ -78,9 +75,8 @@ static void parameters(void **state) {
   }
 }
 
-static void local_memory(void **state) {
+TEST(local_memory) {
   int out[40];
-  (void)state;
   run("local_array", 1, 40, out, 40);
   for (int t = 0; t < 40; t++) {
     int a[32];
@@ -98,9 +94,8 @@ static void local_memory(void **state) {
   }
 }
 
-static void divergence(void **state) {
+TEST(divergence) {
   int out[96];
-  (void)state;
   run("divergence", 1, 96, out, 96);
   for (int t = 0; t < 96; t++) {
     int v = t, steps = 0;
@@ -111,11 +106,10 @@ static void divergence(void **state) {
   }
 }
 
-static void atomics(void **state) {
+TEST(atomics) {
   int in[6] = {0, -100, 100, 0, 0, 0}, out[6], total;
   float zero = 0, sum;
   uint64_t none = 0, wide;
-  (void)state;
   rt_ptr p = fixture_copy(&k, in, sizeof in), q = fixture_copy(&k, &zero, 4),
          r = fixture_copy(&k, &none, 8);
   void *args[] = {&p, &q, &r};
@@ -134,20 +128,18 @@ static void atomics(void **state) {
   assert_int_equal(total, 4800);
 }
 
-static void progress(void **state) {
+TEST(progress) {
   int out;
-  (void)state;
   run("spin", 2, 64, &out, 1);
   assert_int_equal(out, 128);
   run("grid_barrier", 40, 64, &out, 1);
   assert_int_equal(out, 40);
 }
 
-static void shapes(void **state) {
+TEST(shapes) {
   uint32_t grid[3] = {3, 2, 2}, block[3] = {5, 3, 4};
   rt_function *f;
   static int out[12 * 60];
-  (void)state;
   rt_ptr p = fixture_alloc(&k, sizeof out);
   void *args[] = {&p};
   fixture_ok(&k, k.d->ops->function(k.d, k.m, "shape", &f, &k.e));
@@ -158,9 +150,8 @@ static void shapes(void **state) {
   }
 }
 
-static void votes(void **state) {
+TEST(votes) {
   int out[176];
-  (void)state;
   run("votes", 1, 32, out, 176);
   for (int t = 0; t < 32; t++) {
     assert_int_equal(out[t], 0x49249249);
@@ -178,11 +169,10 @@ static void note(void *context, const char *text) {
   str_add(context, text);
 }
 
-static void printing(void **state) {
+TEST(printing) {
   str text = {0};
   int n = -7;
   void *args[] = {&n};
-  (void)state;
   rt_emu_set_print(k.d, note, &text);
   fixture_ok(&k, fixture_launch(&k, "print", 1, 32, 0, args));
   assert_string_equal(str_text(&text), "-7  2.50|text  |z 123456789abc %\n");
@@ -195,11 +185,10 @@ static void printing(void **state) {
   fixture_ok(&k, fixture_launch(&k, "verify", 1, 32, 0, args));
 }
 
-static void wide_arithmetic(void **state) {
+TEST(wide_arithmetic) {
   uint64_t a = 0xfedcba9876543210u, b = 0x8123456789abcdefu, out[7];
   unsigned __int128 pair = (unsigned __int128)b << 64 | a, product = (unsigned __int128)a * b;
   unsigned __int128 sum = product + pair, difference = pair - product;
-  (void)state;
   rt_ptr p = fixture_alloc(&k, sizeof out);
   void *args[] = {&p, &a, &b};
   fixture_ok(&k, fixture_launch(&k, "carry", 1, 1, 0, args));
@@ -210,10 +199,9 @@ static void wide_arithmetic(void **state) {
   assert_true(out[6] == (a & 0xffffffff) + (b & 0xffffffff));
 }
 
-static void device_heap(void **state) {
+TEST(device_heap) {
   int out[64];
   int64_t before, later;
-  (void)state;
   fixture_ok(&k, k.d->ops->memory_free(k.d, &before, &k.e));
   run("heap", 1, 64, out, 64);
   for (int t = 0; t < 64; t++) {
@@ -223,10 +211,9 @@ static void device_heap(void **state) {
   assert_true(before == later);
 }
 
-static void generic_addresses(void **state) {
+TEST(generic_addresses) {
   static const int numbers[] = {3, 1, 4, 1};
   int out[32];
-  (void)state;
   run("generic", 1, 32, out, 32);
   for (int t = 0; t < 32; t++) {
     assert_int_equal(out[t], t % 3 == 0 ? 10 * t : t % 3 == 1 ? 10 + (t & 3) : numbers[t & 3]);
@@ -234,9 +221,8 @@ static void generic_addresses(void **state) {
 }
 
 /* results are independent of the number of host threads */
-static void host_threads(void **state) {
+TEST(host_threads) {
   int one[96], many[96];
-  (void)state;
   rt_emu_set_threads(k.d, 1);
   run("divergence", 1, 96, one, 96);
   rt_emu_set_threads(k.d, 7);
@@ -245,14 +231,13 @@ static void host_threads(void **state) {
   assert_memory_equal(one, many, sizeof one);
 }
 
-static void refusals(void **state) {
+TEST(refusals) {
   rt_function *f;
   rt_device *d;
   rt_ptr p;
   int data[4] = {0};
   uint32_t grid[3] = {1, 1, 1}, block[3] = {2048, 1, 1}, zero[3] = {0, 1, 1};
   void *args[] = {&p};
-  (void)state;
   err_clear(&k.e);
   fixture_ok(&k, k.d->ops->function(k.d, k.m, "count", &f, &k.e));
   assert_int_equal(k.d->ops->launch(k.d, f, grid, block, 0, NULL, args, &k.e), ERR_LAUNCH);
@@ -268,10 +253,9 @@ static void refusals(void **state) {
   assert_int_equal(rt_emu_open("nosuchcard", &d, NULL), ERR_DEVICE);
 }
 
-static void memory_bound(void **state) {
+TEST(memory_bound) {
   fixture own;
   rt_ptr p[4];
-  (void)state;
   fixture_open(&own, "t4,memory=1048576");
   for (int round = 0; round < 50; round++) { /* addresses are reused when they run out */
     for (int i = 0; i < 4; i++) {
@@ -288,23 +272,5 @@ static void memory_bound(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(variables),
-      cmocka_unit_test(calls),
-      cmocka_unit_test(parameters),
-      cmocka_unit_test(local_memory),
-      cmocka_unit_test(divergence),
-      cmocka_unit_test(atomics),
-      cmocka_unit_test(progress),
-      cmocka_unit_test(shapes),
-      cmocka_unit_test(votes),
-      cmocka_unit_test(printing),
-      cmocka_unit_test(wide_arithmetic),
-      cmocka_unit_test(device_heap),
-      cmocka_unit_test(generic_addresses),
-      cmocka_unit_test(host_threads),
-      cmocka_unit_test(refusals),
-      cmocka_unit_test(memory_bound),
-  };
-  return cmocka_run_group_tests(tests, open_all, close_all);
+  return tests_run_with(NULL, open_all, close_all);
 }

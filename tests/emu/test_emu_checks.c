@@ -76,32 +76,24 @@ static void check_one(fixture *k, const expectation *x) {
   k->d->ops->release(k->d, p);
 }
 
-static void each_check(void **state) {
-  fixture k;
-  (void)state;
-  fixture_open(&k, "");
-  rt_emu_set_steps(k.d, 1 << 22);
-  fixture_cuda_file(&k, path);
+ON_EMU(each_check) {
+  rt_emu_set_steps(k->d, 1 << 22);
+  fixture_cuda_file(k, path);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    check_one(&k, &all[i]);
+    check_one(k, &all[i]);
   }
-  fixture_close(&k);
 }
 
 /* lanes wait for lanes that never arrive; the step limit ends the launch */
-static void absent_lanes(void **state) {
-  fixture k;
+ON_EMU(absent_lanes) {
   float data[N] = {0};
   int n = 16;
-  (void)state;
-  fixture_open(&k, "");
-  rt_emu_set_steps(k.d, 1 << 20);
-  fixture_cuda_file(&k, path);
-  rt_ptr p = fixture_copy(&k, data, sizeof data);
+  rt_emu_set_steps(k->d, 1 << 20);
+  fixture_cuda_file(k, path);
+  rt_ptr p = fixture_copy(k, data, sizeof data);
   void *args[] = {&p, &n};
-  assert_int_equal(fixture_launch(&k, "never_bad", 1, 32, 0, args), ERR_LAUNCH);
-  assert_int_equal(rt_emu_last_finding(k.d)->check, EMU_STEPS);
-  fixture_close(&k);
+  assert_int_equal(fixture_launch(k, "never_bad", 1, 32, 0, args), ERR_LAUNCH);
+  assert_int_equal(rt_emu_last_finding(k->d)->check, EMU_STEPS);
 }
 
 static void *stop_later(void *stop) {
@@ -111,84 +103,63 @@ static void *stop_later(void *stop) {
 }
 
 /* The same launch, ended from outside as a signal handler would. */
-static void interruption(void **state) {
-  fixture k;
+ON_EMU(interruption) {
   float data[N] = {0};
   int n = 16;
   volatile int stop = 0;
   pthread_t thread;
-  (void)state;
-  fixture_open(&k, "");
-  fixture_cuda_file(&k, path);
-  rt_emu_set_stop(k.d, &stop);
-  rt_ptr p = fixture_copy(&k, data, sizeof data);
+  fixture_cuda_file(k, path);
+  rt_emu_set_stop(k->d, &stop);
+  rt_ptr p = fixture_copy(k, data, sizeof data);
   void *args[] = {&p, &n};
   assert_int_equal(pthread_create(&thread, NULL, stop_later, (void *)&stop), 0);
-  assert_int_equal(fixture_launch(&k, "never_bad", 1, 32, 0, args), ERR_INTERRUPTED);
+  assert_int_equal(fixture_launch(k, "never_bad", 1, 32, 0, args), ERR_INTERRUPTED);
   pthread_join(thread, NULL);
-  assert_int_equal(rt_emu_last_finding(k.d)->check, EMU_NO_FINDING);
-  rt_emu_set_stop(k.d, NULL);
-  assert_int_equal(fixture_launch(&k, "stack_good", 1, 32, 0, args), 0);
-  fixture_close(&k);
+  assert_int_equal(rt_emu_last_finding(k->d)->check, EMU_NO_FINDING);
+  rt_emu_set_stop(k->d, NULL);
+  assert_int_equal(fixture_launch(k, "stack_good", 1, 32, 0, args), 0);
 }
 
-static void use_after_free(void **state) {
-  fixture k;
+ON_EMU(use_after_free) {
   float data[N] = {0};
   int n = 1;
-  (void)state;
-  fixture_open(&k, "");
-  fixture_cuda_file(&k, path);
-  rt_ptr p = fixture_copy(&k, data, sizeof data);
+  fixture_cuda_file(k, path);
+  rt_ptr p = fixture_copy(k, data, sizeof data);
   void *args[] = {&p, &n};
-  assert_int_equal(fixture_launch(&k, "freed", 1, 32, 0, args), 0);
-  k.d->ops->release(k.d, p);
-  assert_int_equal(fixture_launch(&k, "freed", 1, 32, 0, args), ERR_LAUNCH);
-  assert_int_equal(rt_emu_last_finding(k.d)->check, EMU_FREED);
-  fixture_close(&k);
+  assert_int_equal(fixture_launch(k, "freed", 1, 32, 0, args), 0);
+  k->d->ops->release(k->d, p);
+  assert_int_equal(fixture_launch(k, "freed", 1, 32, 0, args), ERR_LAUNCH);
+  assert_int_equal(rt_emu_last_finding(k->d)->check, EMU_FREED);
 }
 
-static void uninitialised_global(void **state) {
-  fixture k;
+ON_EMU(uninitialised_global) {
   int n = 0;
-  (void)state;
-  fixture_open(&k, "");
-  fixture_cuda_file(&k, path);
-  rt_ptr p = fixture_alloc(&k, 4 * N);
+  fixture_cuda_file(k, path);
+  rt_ptr p = fixture_alloc(k, 4 * N);
   void *args[] = {&p, &n};
-  assert_int_equal(fixture_launch(&k, "uninit_global_bad", 1, 32, 0, args), ERR_LAUNCH);
-  assert_int_equal(rt_emu_last_finding(k.d)->check, EMU_GLOBAL_UNINIT);
-  fixture_ok(&k, k.d->ops->set(k.d, p, 0, 4 * N, NULL, &k.e));
-  fixture_ok(&k, fixture_launch(&k, "uninit_global_bad", 1, 32, 0, args));
-  fixture_close(&k);
+  assert_int_equal(fixture_launch(k, "uninit_global_bad", 1, 32, 0, args), ERR_LAUNCH);
+  assert_int_equal(rt_emu_last_finding(k->d)->check, EMU_GLOBAL_UNINIT);
+  fixture_ok(k, k->d->ops->set(k->d, p, 0, 4 * N, NULL, &k->e));
+  fixture_ok(k, fixture_launch(k, "uninit_global_bad", 1, 32, 0, args));
 }
 
 /* With checks off faults pass unnoticed, but host memory is still out of reach. */
-static void checks_off(void **state) {
-  fixture k;
+ON_EMU(checks_off) {
   float data[N] = {0};
   int n = 1;
-  (void)state;
-  fixture_open(&k, "");
-  fixture_cuda_file(&k, path);
-  rt_ptr p = fixture_copy(&k, data, sizeof data);
+  fixture_cuda_file(k, path);
+  rt_ptr p = fixture_copy(k, data, sizeof data);
   void *args[] = {&p, &n};
-  rt_emu_set_checks(k.d, false);
-  fixture_ok(&k, fixture_launch(&k, "race_bad", 1, 64, 0, args));
-  assert_int_equal(fixture_launch(&k, "null_bad", 1, 64, 0, args), ERR_LAUNCH);
+  rt_emu_set_checks(k->d, false);
+  fixture_ok(k, fixture_launch(k, "race_bad", 1, 64, 0, args));
+  assert_int_equal(fixture_launch(k, "null_bad", 1, 64, 0, args), ERR_LAUNCH);
   rt_ptr wild = p + (UINT64_C(1) << 43);
   void *far[] = {&wild, &n};
-  assert_int_equal(fixture_launch(&k, "race_bad", 1, 64, 0, far), ERR_LAUNCH);
-  rt_emu_set_checks(k.d, true);
-  assert_int_equal(fixture_launch(&k, "race_bad", 1, 64, 0, args), ERR_LAUNCH);
-  fixture_close(&k);
+  assert_int_equal(fixture_launch(k, "race_bad", 1, 64, 0, far), ERR_LAUNCH);
+  rt_emu_set_checks(k->d, true);
+  assert_int_equal(fixture_launch(k, "race_bad", 1, 64, 0, args), ERR_LAUNCH);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(each_check),           cmocka_unit_test(absent_lanes),
-      cmocka_unit_test(interruption),         cmocka_unit_test(use_after_free),
-      cmocka_unit_test(uninitialised_global), cmocka_unit_test(checks_off),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -117,26 +117,23 @@ static double seconds_of(const char *kernel, uint32_t grid, uint32_t block, int 
 }
 
 /* each block of a chain sleeps 2 us; blocks that publish first wait at the same time */
-static void waiting_blocks(void **state) {
+TEST(waiting_blocks) {
   double chain = seconds_of("wait", 2048, 32, 0), apart = seconds_of("wait", 2048, 32, 1);
-  (void)state;
   assert_true(chain > 2048 * 1.9e-6 && chain < 2048 * 2.5e-6);
   assert_true(apart < chain / 20);
 }
 
 /* the work of the last block is modelled though no block of a sample is the last: 10^5 dependent
  * IMADs take 2 10^-4 s */
-static void last_block(void **state) {
+TEST(last_block) {
   double none = seconds_of("arrive", 2048, 64, 0), some = seconds_of("arrive", 2048, 64, 100000);
-  (void)state;
   assert_true(some - none > 1.5e-4 && some - none < 1e-3);
 }
 
 /* a block that waits for one outside the sample is a finding, not an endless loop */
-static void absent_blocks(void **state) {
+TEST(absent_blocks) {
   fixture k;
   int n = 0;
-  (void)state;
   fixture_open(&k, "h200");
   fixture_cuda(&k, waiting, "waiting.cu");
   rt_emu_set_checks(k.d, false);
@@ -153,24 +150,21 @@ static void absent_blocks(void **state) {
 }
 
 /* work of one warp alone takes as long as the same work in all warps, and no longer */
-static void roles(void **state) {
+TEST(roles) {
   double one = seconds_of("alone", 1, 256, 1), all = seconds_of("alone", 1, 256, 8);
-  (void)state;
   assert_true(one > 0.8 * all && one <= all);
 }
 
 /* Eight sampled blocks fetch all work from a counter; the model shares it among 132. */
-static void dynamic_work(void **state) {
+TEST(dynamic_work) {
   double fetched = seconds_of("fetch", 132, 128, 1320),
          shared = seconds_of("share", 132, 128, 10000);
-  (void)state;
   assert_true(fetched > 0.8 * shared && fetched < 2 * shared);
 }
 
 /* one block with the work of 100 dominates the launch */
-static void longest_block(void **state) {
+TEST(longest_block) {
   double one = seconds_of("uneven", 8, 128, 1000), all = seconds_of("share", 8, 128, 100000);
-  (void)state;
   assert_true(one > 0.8 * all && one < 1.5 * all);
 }
 
@@ -193,7 +187,7 @@ static const char empty_kernel[] =
     ".version 8.0\n.target sm_90\n.address_size 64\n.visible .entry f() { ret; }\n";
 
 /* expected values by the rules of the CUDA occupancy calculator */
-static void occupancy(void **state) {
+TEST(occupancy) {
   static const struct {
     const char *profile;
     int regs, threads;
@@ -215,7 +209,6 @@ static void occupancy(void **state) {
       {"t4", 16, 64, 16384, 4},
       {"h200", 168, 384, 0, 1},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     fixture k;
     rt_function *f;
@@ -236,9 +229,8 @@ static void occupancy(void **state) {
   }
 }
 
-static void sectors(void **state) {
+TEST(sectors) {
   fixture k;
-  (void)state;
   open_cost(&k, "");
   assert_true(run(&k, "stride", 4, 256, 1).store_sectors == 4 * 8 * 4);
   assert_true(run(&k, "stride", 4, 256, 2).store_sectors == 4 * 8 * 8);
@@ -246,9 +238,8 @@ static void sectors(void **state) {
   fixture_close(&k);
 }
 
-static void bank_conflicts(void **state) {
+TEST(bank_conflicts) {
   fixture k;
-  (void)state;
   open_cost(&k, "");
   rt_emu_stats one = run(&k, "banks", 264, 256, 1), two = run(&k, "banks", 264, 256, 2);
   rt_emu_stats most = run(&k, "banks", 264, 256, 32);
@@ -262,9 +253,8 @@ static void bank_conflicts(void **state) {
 
 /* Storing 4 bytes of each sector costs more than storing an eighth of the sectors whole, but less
  * than the number of sectors suggests. */
-static void partial_stores(void **state) {
+TEST(partial_stores) {
   fixture k;
-  (void)state;
   open_cost(&k, "h200");
   rt_emu_set_checks(k.d, false);
   rt_emu_set_sample(k.d, 8);
@@ -275,9 +265,8 @@ static void partial_stores(void **state) {
 }
 
 /* 16 bytes per lane: 4 wavefronts, or 2 where neighbours read the same address */
-static void wide_accesses(void **state) {
+TEST(wide_accesses) {
   fixture k;
-  (void)state;
   open_cost(&k, "");
   assert_true(run(&k, "wide", 1, 32, 0).shared_wavefronts == 4 + 4);
   assert_true(run(&k, "wide", 1, 32, 1).shared_wavefronts == 4 + 2);
@@ -285,9 +274,8 @@ static void wide_accesses(void **state) {
 }
 
 /* 4 schedulers: five warps take as long as eight */
-static void schedulers(void **state) {
+TEST(schedulers) {
   fixture k;
-  (void)state;
   open_cost(&k, "");
   double five = run(&k, "work", 132, 32 * 5, 2000).sec,
          eight = run(&k, "work", 132, 32 * 8, 2000).sec;
@@ -298,35 +286,30 @@ static void schedulers(void **state) {
 }
 
 /* ptxas's report in the PTX sets the registers; an invalid one is ignored */
-static void noted_registers(void **state) {
+ON_EMU(noted_registers) {
   static const struct {
     const char *note;
     int regs;
   } all[] = {{"// ptxas: f registers 168 spill stores 8 spill loads 4\n", 168},
              {"// ptxas: f registers 999 spill stores 0 spill loads 0\n", 0},
              {"// ptxas: g registers 168 spill stores 0 spill loads 0\n", 0}};
-  fixture k;
   rt_module *m;
   rt_function *f;
   rt_function_info info;
-  (void)state;
-  fixture_open(&k, "");
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     char ptx[400];
     int n = snprintf(ptx, sizeof ptx, "%s%s", empty_kernel, all[i].note);
-    fixture_ok(&k, k.d->ops->module_load(k.d, ptx, (size_t)n, &m, &k.e));
-    fixture_ok(&k, k.d->ops->function(k.d, m, "f", &f, &k.e));
-    fixture_ok(&k, k.d->ops->function_info(k.d, f, &info, &k.e));
+    fixture_ok(k, k->d->ops->module_load(k->d, ptx, (size_t)n, &m, &k->e));
+    fixture_ok(k, k->d->ops->function(k->d, m, "f", &f, &k->e));
+    fixture_ok(k, k->d->ops->function_info(k->d, f, &info, &k->e));
     assert_true(all[i].regs ? info.regs == all[i].regs : info.regs < 32);
-    k.d->ops->module_unload(k.d, m);
+    k->d->ops->module_unload(k->d, m);
   }
-  fixture_close(&k);
 }
 
 /* more work takes longer, a smaller card takes longer, a sample predicts the whole launch */
-static void order(void **state) {
+TEST(order) {
   fixture k, small;
-  (void)state;
   open_cost(&k, "");
   open_cost(&small, "t4");
   rt_emu_stats little = run(&k, "work", 1056, 256, 100), much = run(&k, "work", 1056, 256, 400);
@@ -343,9 +326,8 @@ static void order(void **state) {
 }
 
 /* modelled bandwidth and FMA rate stay below the card's peaks, but near them */
-static void peaks(void **state) {
+TEST(peaks) {
   fixture k;
-  (void)state;
   open_cost(&k, "");
   rt_emu_set_checks(k.d, false);
   rt_emu_set_sample(k.d, 64);
@@ -360,9 +342,8 @@ static void peaks(void **state) {
 }
 
 /* on an H200 2^24 atomics on 1 KiB take 4.4 ms, on 16 KiB 0.58 ms */
-static void contended_atomics(void **state) {
+TEST(contended_atomics) {
   fixture k;
-  (void)state;
   open_cost(&k, "h200");
   rt_emu_set_checks(k.d, false);
   double one = run(&k, "count", 1024, 256, 0).sec, spread = run(&k, "count", 1024, 256, 16).sec;
@@ -372,9 +353,8 @@ static void contended_atomics(void **state) {
 }
 
 /* a warp's atomics on words of one line take a few turns, on one word 32 */
-static void atomic_turns(void **state) {
+TEST(atomic_turns) {
   fixture k;
-  (void)state;
   open_cost(&k, "h200");
   rt_emu_set_checks(k.d, false);
   double words = run(&k, "same", 4096, 256, 1).sec, word = run(&k, "same", 4096, 256, 0).sec;
@@ -383,9 +363,8 @@ static void atomic_turns(void **state) {
 }
 
 /* consecutive stores of a warp to the same sectors merge */
-static void merged_stores(void **state) {
+TEST(merged_stores) {
   fixture k;
-  (void)state;
   open_cost(&k, "h200");
   rt_emu_set_checks(k.d, false);
   rt_emu_set_sample(k.d, 8);
@@ -394,20 +373,18 @@ static void merged_stores(void **state) {
   fixture_close(&k);
 }
 
-static void match_any_is_slow(void **state) {
+TEST(match_any_is_slow) {
   fixture k;
-  (void)state;
   open_cost(&k, "h200");
   double match = run(&k, "match", 264, 256, 255).sec, ballot = run(&k, "match", 264, 256, 0).sec;
   assert_true(match > 3 * ballot);
   fixture_close(&k);
 }
 
-static void elapsed(void **state) {
+TEST(elapsed) {
   fixture k;
   rt_event *from, *to;
   double sec;
-  (void)state;
   open_cost(&k, "");
   fixture_ok(&k, k.d->ops->event_new(k.d, &from, &k.e));
   fixture_ok(&k, k.d->ops->event_new(k.d, &to, &k.e));
@@ -422,27 +399,5 @@ static void elapsed(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(occupancy),
-      cmocka_unit_test(sectors),
-      cmocka_unit_test(bank_conflicts),
-      cmocka_unit_test(wide_accesses),
-      cmocka_unit_test(partial_stores),
-      cmocka_unit_test(waiting_blocks),
-      cmocka_unit_test(last_block),
-      cmocka_unit_test(absent_blocks),
-      cmocka_unit_test(roles),
-      cmocka_unit_test(schedulers),
-      cmocka_unit_test(noted_registers),
-      cmocka_unit_test(order),
-      cmocka_unit_test(peaks),
-      cmocka_unit_test(contended_atomics),
-      cmocka_unit_test(dynamic_work),
-      cmocka_unit_test(longest_block),
-      cmocka_unit_test(atomic_turns),
-      cmocka_unit_test(merged_stores),
-      cmocka_unit_test(match_any_is_slow),
-      cmocka_unit_test(elapsed),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

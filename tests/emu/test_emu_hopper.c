@@ -245,9 +245,8 @@ static void open_device_fixture(void) {
   fixture_ok(&k, rt_device_open(device, &k.d, &k.e));
 }
 
-static void products_are_right(void **state) {
+TEST(products_are_right) {
   str text = {0};
-  (void)state;
   open_device_fixture();
   str_addf(&text, "%s", head);
   for (int i = 0; i < N_PRODUCTS; i++) {
@@ -338,8 +337,7 @@ static void check_one(const expectation *x) {
   k.d->ops->release(k.d, pdata);
 }
 
-static void each_kernel(void **state) {
-  (void)state;
+TEST(each_kernel) {
   open_device_fixture();
   fixture_cuda_file(&k, path);
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
@@ -455,9 +453,8 @@ static void copy_tile(const tile *t) {
   k.d->ops->release(k.d, out);
 }
 
-static void tiles_are_right(void **state) {
+TEST(tiles_are_right) {
   rt_tensor_map map;
-  (void)state;
   open_device_fixture();
   fixture_cuda_file(&k, path);
   for (size_t i = 0; i < sizeof tiles / sizeof *tiles; i++) {
@@ -470,9 +467,6 @@ static void tiles_are_right(void **state) {
 }
 
 int main(int argc, char **argv) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(products_are_right),
-                                     cmocka_unit_test(each_kernel),
-                                     cmocka_unit_test(tiles_are_right)};
   device = argc == 3 && !strcmp(argv[1], "--device") ? argv[2] : device;
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

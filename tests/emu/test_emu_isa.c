@@ -398,32 +398,26 @@ static void check(fixture *k, const form *x, const u64 *in, rt_ptr px, rt_ptr py
   str_clear(&text);
 }
 
-static void every_form(void **state) {
-  fixture k;
+ON_EMU(every_form) {
   static u64 in[3 * N];
-  (void)state;
   fill(in);
-  fixture_open(&k, "");
-  rt_ptr px = fixture_copy(&k, in, sizeof in), py = fixture_alloc(&k, N * sizeof(u64));
+  rt_ptr px = fixture_copy(k, in, sizeof in), py = fixture_alloc(k, N * sizeof(u64));
   for (size_t i = 0; i < sizeof forms / sizeof *forms; i++) {
-    check(&k, &forms[i], in, px, py);
+    check(k, &forms[i], in, px, py);
   }
-  fixture_close(&k);
 }
 
 /* the test itself: does it notice a wrong result? */
-static void a_wrong_reference_is_noticed(void **state) {
+TEST(a_wrong_reference_is_noticed) {
   form wrong = {"sub.s32", "rrr", "", add32, ALL};
-  (void)state;
   assert_false(same(&wrong, 5, 6));
   assert_true(same(&wrong, 5, 5));
 }
 
 /* the loops for this processor compared with the portable ones */
-static void both_tables_agree(void **state) {
+TEST(both_tables_agree) {
   static u64 in[3 * N];
   const emu_lane_fn(*fast)[T_COUNT] = emu_lanes();
-  (void)state;
   fill(in);
   for (int op = 0; op < OP_COUNT; op++) {
     for (int t = 0; t < T_COUNT; t++) {
@@ -446,10 +440,5 @@ static void both_tables_agree(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(every_form),
-      cmocka_unit_test(both_tables_agree),
-      cmocka_unit_test(a_wrong_reference_is_noticed),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -46,17 +46,15 @@ static void product(const char *kernel, dtype in, dtype out, int m, int n, int d
   }
 }
 
-static void products(void **state) {
-  (void)state;
+TEST(products) {
   product("half_k16", DTYPE_f16, DTYPE_f32, 16, 8, 16);
   product("bytes_k32", DTYPE_i8, DTYPE_i32, 16, 8, 32);
   product("tensor_k8", DTYPE_f32, DTYPE_f32, 16, 8, 8);
   product("double_k4", DTYPE_f64, DTYPE_f64, 8, 8, 4);
 }
 
-static void transposes(void **state) {
+TEST(transposes) {
   uint16_t x[64], y[64];
-  (void)state;
   for (int i = 0; i < 64; i++) {
     x[i] = (uint16_t)(i * 771 + 5);
   }
@@ -70,6 +68,5 @@ static void transposes(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(products), cmocka_unit_test(transposes)};
-  return cmocka_run_group_tests(tests, open_all, close_all);
+  return tests_run_with(NULL, open_all, close_all);
 }

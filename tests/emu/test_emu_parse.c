@@ -19,7 +19,7 @@ static int load(fixture *k, const char *text) {
 #define BODY_END "\nret;\n}\n"
 #define BODY(text) BODY_BEGIN text BODY_END
 
-static void refusals(void **state) {
+ON_EMU(refusals) {
   static const struct {
     const char *text, *says, *place;
   } all[] = {
@@ -54,84 +54,67 @@ static void refusals(void **state) {
       {BODY("mov.b32 %r1, {{{{{%r2}}}}};"), "nested", NULL},
       {HEAD ".global .align 3 .b32 x;\n", "alignment", NULL},
   };
-  fixture k;
-  (void)state;
-  fixture_open(&k, "");
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
-    assert_int_not_equal(load(&k, all[i].text), 0);
-    if (!strstr(k.e.message, all[i].says)) {
-      fail_msg("'%s' should say '%s'", k.e.message, all[i].says);
+    assert_int_not_equal(load(k, all[i].text), 0);
+    if (!strstr(k->e.message, all[i].says)) {
+      fail_msg("'%s' should say '%s'", k->e.message, all[i].says);
     }
     if (all[i].place) {
-      assert_string_equal(k.e.place, all[i].place);
+      assert_string_equal(k->e.place, all[i].place);
     }
-    assert_null(strchr(k.e.message, '\n'));
+    assert_null(strchr(k->e.message, '\n'));
   }
-  fixture_close(&k);
 }
 
 /* Every prefix of a valid module either loads or fails with an error. */
-static void prefixes(void **state) {
+ON_EMU(prefixes) {
   static const char text[] =
       BODY("ld.param.u64 %d1, [x];\n@%p bra L;\nadd.s32 %r1, %r2, -5; // comment\nL:\n"
            "st.global.v2.b32 [%d1+8], {%r1, %r2};");
-  fixture k;
-  (void)state;
-  fixture_open(&k, "");
   for (size_t n = 0; n <= sizeof text - 1; n++) {
-    err_clear(&k.e);
-    if (!k.d->ops->module_load(k.d, text, n, &k.m, &k.e)) {
-      k.d->ops->module_unload(k.d, k.m);
+    err_clear(&k->e);
+    if (!k->d->ops->module_load(k->d, text, n, &k->m, &k->e)) {
+      k->d->ops->module_unload(k->d, k->m);
     } else {
       assert_true(n < sizeof text - 2);
     }
   }
-  fixture_close(&k);
 }
 
 /* 2500 labels; bench_emu measures how long they take */
-static void many_labels(void **state) {
+ON_EMU(many_labels) {
   enum { LABELS = 2500 };
-  fixture k;
   str text = {0};
-  (void)state;
-  fixture_open(&k, "");
   str_add(&text, HEAD ".visible .entry k()\n{\n.reg .pred %p; .reg .b32 %r<4>;\n");
   for (int i = 0; i < LABELS; i++) {
     str_addf(&text, "L%d: add.s32 %%r1, %%r1, %d;\n@%%p bra L%d;\n", i, i, (i * 7 + 3) % LABELS);
   }
   str_add(&text, "ret;\n}\n");
-  fixture_ok(&k, load(&k, str_text(&text)));
+  fixture_ok(k, load(k, str_text(&text)));
   str_clear(&text);
-  fixture_close(&k);
 }
 
 /* Names are local to their scope; two scopes may have the same label. */
-static void scopes(void **state) {
-  fixture k;
+ON_EMU(scopes) {
   uint32_t out = 0;
-  (void)state;
-  fixture_open(&k, "");
-  fixture_ptx(&k,
+  fixture_ptx(k,
               BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, 1;\n"
                    "{ .reg .b32 %r<2>; .reg .pred q; mov.u32 %r1, 5; setp.eq.u32 q, %r1, 5; @q bra "
                    "DONE; trap; DONE: }\n"
                    "{ .reg .pred q; setp.eq.u32 q, %r1, 1; @q bra DONE; trap; DONE: }\n"
                    "st.global.u32 [%d1], %r1;"));
-  rt_ptr p = fixture_copy(&k, &out, 4);
+  rt_ptr p = fixture_copy(k, &out, 4);
   void *args[] = {&p};
-  fixture_ok(&k, fixture_launch(&k, "k", 1, 1, 0, args));
-  fixture_read(&k, &out, p, 4);
+  fixture_ok(k, fixture_launch(k, "k", 1, 1, 0, args));
+  fixture_read(k, &out, p, 4);
   assert_int_equal(out, 1);
-  fixture_close(&k);
 }
 
 /* Reads outside the parameters fail, whatever the offset. */
-static void parameter_bounds(void **state) {
+TEST(parameter_bounds) {
   static const char *const offsets[] = {"x-4", "x+8", "x+4096", "x-8"};
   uint64_t value = 0;
   void *args[] = {&value};
-  (void)state;
   for (int i = 0; i < 4; i++) {
     fixture k;
     str text = {0};
@@ -146,25 +129,20 @@ static void parameter_bounds(void **state) {
 }
 
 /* brx.idx, with valid indices and one outside the table */
-static void branch_tables(void **state) {
-  fixture k;
+ON_EMU(branch_tables) {
   uint32_t out[4] = {0};
-  (void)state;
-  fixture_open(&k, "");
-  fixture_ptx(&k,
-              BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; mad.wide.u32 %d1, %r1, 4, %d1;\n"
-                   "T: .branchtargets A, B, C;\nbrx.idx %r1, T;\nA: mov.u32 %r2, 10; bra E;\nB: "
-                   "mov.u32 %r2, 20; bra E;\n"
-                   "C: mov.u32 %r2, 30;\nE: st.global.u32 [%d1], %r2;"));
-  rt_ptr p = fixture_copy(&k, out, sizeof out);
+  fixture_ptx(k, BODY("ld.param.u64 %d1, [x]; mov.u32 %r1, %tid.x; mad.wide.u32 %d1, %r1, 4, %d1;\n"
+                      "T: .branchtargets A, B, C;\nbrx.idx %r1, T;\nA: mov.u32 %r2, 10; bra E;\nB: "
+                      "mov.u32 %r2, 20; bra E;\n"
+                      "C: mov.u32 %r2, 30;\nE: st.global.u32 [%d1], %r2;"));
+  rt_ptr p = fixture_copy(k, out, sizeof out);
   void *args[] = {&p};
-  fixture_ok(&k, fixture_launch(&k, "k", 1, 3, 0, args));
-  fixture_read(&k, out, p, sizeof out);
+  fixture_ok(k, fixture_launch(k, "k", 1, 3, 0, args));
+  fixture_read(k, out, p, sizeof out);
   assert_int_equal(out[0], 10);
   assert_int_equal(out[1], 20);
   assert_int_equal(out[2], 30);
-  assert_int_equal(fixture_launch(&k, "k", 1, 4, 0, args), ERR_LAUNCH);
-  fixture_close(&k);
+  assert_int_equal(fixture_launch(k, "k", 1, 4, 0, args), ERR_LAUNCH);
 }
 
 /* ---- which instructions of PTX are emulated ---- */
@@ -195,16 +173,13 @@ static bool is_emulated(fixture *k, const char *name) {
   return !strstr(k->e.message, "is not emulated");
 }
 
-static void emulated_instructions(void **state) {
+ON_EMU(emulated_instructions) {
   char words[2048], *rest = NULL;
   str missing = {0};
   int n = 0, n_refused = 0;
-  fixture k;
-  (void)state;
-  fixture_open(&k, "");
   snprintf(words, sizeof words, "%s", instructions);
   for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest), n++) {
-    if (!is_emulated(&k, w)) {
+    if (!is_emulated(k, w)) {
       str_addf(&missing, " %s", w);
       n_refused++;
     }
@@ -213,18 +188,8 @@ static void emulated_instructions(void **state) {
          n - n_refused, n, str_text(&missing));
   assert_string_equal(str_text(&missing), refused);
   str_clear(&missing);
-  fixture_close(&k);
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(emulated_instructions),
-      cmocka_unit_test(refusals),
-      cmocka_unit_test(prefixes),
-      cmocka_unit_test(many_labels),
-      cmocka_unit_test(scopes),
-      cmocka_unit_test(branch_tables),
-      cmocka_unit_test(parameter_bounds),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -81,27 +81,30 @@ static void check_warps(fixture *k, const int *in) {
   }
 }
 
-static void cub(void **state) {
-  fixture k;
+ON_EMU(cub) {
   int in[N], out[N];
-  (void)state;
-  fixture_open(&k, "");
-  fixture_cuda_file(&k, "tests/emu/cub.cu");
+  fixture_cuda_file(k, "tests/emu/cub.cu");
   fill(in);
-  check_reduce(&k, in);
-  check_scan(&k, in, "scan_raking");
-  check_scan(&k, in, "scan_warps");
-  check_sort(&k, in);
-  check_histogram(&k, in, "histogram_atomic");
-  check_histogram(&k, in, "histogram_sort");
-  check_warps(&k, in);
-  run(&k, "exchange", in, out);
+  check_reduce(k, in);
+  check_scan(k, in, "scan_raking");
+  check_scan(k, in, "scan_warps");
+  check_sort(k, in);
+  check_histogram(k, in, "histogram_atomic");
+  check_histogram(k, in, "histogram_sort");
+  check_warps(k, in);
+  run(k, "exchange", in, out);
   assert_memory_equal(out, in, sizeof out);
-  fixture_close(&k);
 }
 
-static void groups(void **state) {
-  fixture *k = *state;
+static int open_groups(void **state) {
+  fixture_set_up(state);
+  fixture_cuda_file(*state, "tests/emu/groups.cu");
+  return 0;
+}
+
+#define GROUPS_TEST(name) TEST_ON(name, fixture, k, state_of, open_groups, fixture_tear_down)
+
+GROUPS_TEST(groups) {
   int in[N], out[N], rank = 0;
   fill(in);
   run(k, "tiles", in, out);
@@ -132,8 +135,7 @@ static uint16_t half_formula(uint16_t a, float b) {
   return to_half(r > -half(a) ? r : -half(a));
 }
 
-static void halves(void **state) {
-  fixture *k = *state;
+GROUPS_TEST(halves) {
   uint16_t x[64], y[64];
   int n = 32;
   for (int i = 0; i < 64; i++) {
@@ -151,8 +153,7 @@ static void halves(void **state) {
   }
 }
 
-static void brains(void **state) {
-  fixture *k = *state;
+GROUPS_TEST(brains) {
   float x[64], y[64];
   int n = 32;
   for (int i = 0; i < 64; i++) {
@@ -168,8 +169,7 @@ static void brains(void **state) {
   }
 }
 
-static void fragments(void **state) {
-  fixture *k = *state;
+GROUPS_TEST(fragments) {
   uint16_t a[256], b[256];
   signed char ia[256], ib[256];
   float c[256];
@@ -201,28 +201,6 @@ static void fragments(void **state) {
   }
 }
 
-static int open_groups(void **state) {
-  static fixture k;
-  fixture_open(&k, "");
-  fixture_cuda_file(&k, "tests/emu/groups.cu");
-  *state = &k;
-  return 0;
-}
-
-static int close_groups(void **state) {
-  fixture_close(*state);
-  return 0;
-}
-
 int main(void) {
-  const struct CMUnitTest alone[] = {cmocka_unit_test(cub)};
-  const struct CMUnitTest of_groups[] = {
-      /* several tests of one text, which takes long to compile */
-      cmocka_unit_test(groups),
-      cmocka_unit_test(halves),
-      cmocka_unit_test(brains),
-      cmocka_unit_test(fragments),
-  };
-  const int failed = cmocka_run_group_tests(alone, NULL, NULL);
-  return failed + cmocka_run_group_tests(of_groups, open_groups, close_groups);
+  return tests_run();
 }

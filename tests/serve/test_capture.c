@@ -63,9 +63,9 @@ static void holds(const char *path, const char *words, bool yes) {
   str_clear(&text);
 }
 
-static void test_problems_and_calls_are_written(void **state) {
+CONTEXT_TEST(test_problems_and_calls_are_written) {
   captured c;
-  start(&c, *state, "asked");
+  start(&c, f, "asked");
   vectors(&c);
   call(&c, N, 17);
   call(&c, 0, 1);                                 /* nothing to tune there */
@@ -77,10 +77,10 @@ static void test_problems_and_calls_are_written(void **state) {
   holds(c.path, "n=0", false);
 }
 
-static void test_contexts_add_up(void **state) {
+CONTEXT_TEST(test_contexts_add_up) {
   captured c;
   for (int round = 0; round < 3; round++) {
-    start(&c, *state, "shared");
+    start(&c, f, "shared");
     vectors(&c);
     call(&c, N, 5);
     call(&c, 500 + 4 * round, 1);
@@ -110,10 +110,10 @@ static void *many_calls(void *arg) {
   return rc ? arg : NULL;
 }
 
-static void test_threads_are_counted(void **state) {
+CONTEXT_TEST(test_threads_are_counted) {
   captured c;
   pthread_t threads[4];
-  start(&c, *state, "threads");
+  start(&c, f, "threads");
   vectors(&c);
   for (int i = 0; i < 4; i++) {
     pthread_create(&threads[i], NULL, many_calls, &c);
@@ -127,10 +127,10 @@ static void test_threads_are_counted(void **state) {
   holds(c.path, "saxpy n=1000 align=4  # 200 calls\n", true);
 }
 
-static void test_each_process_may_have_a_file(void **state) {
+CONTEXT_TEST(test_each_process_may_have_a_file) {
   captured c;
   char path[200];
-  start(&c, *state, "asked.%p.txt");
+  start(&c, f, "asked.%p.txt");
   vectors(&c);
   call(&c, N, 1);
   close_context(c.f);
@@ -138,8 +138,7 @@ static void test_each_process_may_have_a_file(void **state) {
   holds(path, "saxpy n=1000 align=4  # 1 calls\n", true);
 }
 
-static void test_a_file_that_cannot_be_written_is_told(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(test_a_file_that_cannot_be_written_is_told) {
   tuned_context *ctx;
   setenv("TUNED_CAPTURE", "/no/such/folder/asked", 1);
   const tuned_options o = {.device = device_name, .database = f->db_path};
@@ -247,13 +246,13 @@ static int open_kept(fixture *f, const char *family, const char *problem, const 
   return rc;
 }
 
-static void test_data_are_kept(void **state) {
+CONTEXT_TEST(test_data_are_kept) {
   kept d;
   rt_captured x;
   struct stat st;
   err e = {0};
   float s;
-  keep(&d, *state);
+  keep(&d, f);
   OK(d.c.f, launch(&d, 7));
   static const float others[M];
   OK(d.c.f, tuned_copy_to_device(d.c.f->ctx, d.at[0], others, sizeof others, &d.c.f->err));
@@ -278,12 +277,12 @@ static void test_data_are_kept(void **state) {
 }
 
 /* "inout" is what it was before the launch, through a typed call. */
-static void test_what_is_overwritten_is_kept_as_it_was(void **state) {
+CONTEXT_TEST(test_what_is_overwritten_is_kept_as_it_was) {
   kept d;
   float y[N];
   rt_captured x;
   err e = {0};
-  keep(&d, *state);
+  keep(&d, f);
   vectors(&d.c);
   for (int i = 0; i < N; i++) {
     y[i] = (float)(3 * i);
@@ -364,11 +363,11 @@ static int tune_on(fixture *f, const char *name, const char *data, str *out) {
   return tune_list(f, list, name, out);
 }
 
-static void test_a_problem_is_tuned_on_its_data(void **state) {
+CONTEXT_TEST(test_a_problem_is_tuned_on_its_data) {
   kept d;
   str out = {0};
   const float s = 7;
-  keep(&d, *state);
+  keep(&d, f);
   const void *args[] = {NULL, &s, &d.at[0], &d.at[1], &d.z};
   OK(d.c.f, tuned_launch_with(d.k, NULL, args, NULL, 0, &d.c.f->err));
   assert_int_equal(tune_on(d.c.f, "filled", NULL, &out), 0);
@@ -409,10 +408,10 @@ static double time_in(fixture *f, const char *name) {
 }
 
 /* One of the recorded numbers takes many rounds, none of the template's own does. */
-static void test_time_is_that_of_the_data(void **state) {
+CONTEXT_TEST(test_time_is_that_of_the_data) {
   kept d;
   str out = {0};
-  keep(&d, *state);
+  keep(&d, f);
   OK(d.c.f, launch(&d, 7));
   assert_int_equal(tune_on(d.c.f, "even", NULL, &out), 0);
   assert_int_equal(tune_on(d.c.f, "recorded", d.file, &out), 0);
@@ -421,10 +420,10 @@ static void test_time_is_that_of_the_data(void **state) {
   str_clear(&out);
 }
 
-static void test_tune_captured_takes_the_data(void **state) {
+CONTEXT_TEST(test_tune_captured_takes_the_data) {
   kept d;
   str out = {0};
-  keep(&d, *state);
+  keep(&d, f);
   OK(d.c.f, launch(&d, 7));
   assert_int_equal(tune_list(d.c.f, d.c.path, "verb", &out), 0);
   contains(&out, "on data recorded in a program: ");
@@ -459,13 +458,13 @@ static void keep_text(kept *d, void *state, str *text, char other[200]) {
   snprintf(other, 200, "%s/other", d->c.f->folder);
 }
 
-static void test_files_that_do_not_fit_are_refused(void **state) {
+CONTEXT_TEST(test_files_that_do_not_fit_are_refused) {
   kept d;
   str text = {0};
   rt_captured x;
   err e = {0};
   char other[200];
-  keep_text(&d, *state, &text, other);
+  keep_text(&d, f, &text, other);
   refused(&d, other, "n=100", ERR_NOTFOUND, "cannot open");
   refused(&d, d.c.f->folder, "n=100", ERR_USAGE, "is not a regular file");
   refused(&d, d.file, "n=99", ERR_USAGE, "another problem than picky n=99");
@@ -488,7 +487,7 @@ static void test_files_that_do_not_fit_are_refused(void **state) {
 }
 
 /* Counts, types and names that have been signed again. */
-static void test_a_header_that_lies_is_refused(void **state) {
+CONTEXT_TEST(test_a_header_that_lies_is_refused) {
   static const char *const lies[][2] = {{"f32 100 ", "f64 100 "},
                                         {"f32 100 ", "f32 99999999999999 "},
                                         {"arg x", "arg z"},
@@ -496,7 +495,7 @@ static void test_a_header_that_lies_is_refused(void **state) {
   kept d;
   str text = {0};
   char other[200];
-  keep_text(&d, *state, &text, other);
+  keep_text(&d, f, &text, other);
   for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
     const char *at = strstr(text.p, lies[i][0]), *end = strstr(text.p, "header ");
     char digest[HASH_TEXT];
@@ -517,7 +516,7 @@ static void test_a_header_that_lies_is_refused(void **state) {
   str_clear(&text);
 }
 
-static void test_too_much_is_not_kept(void **state) {
+TEST(test_too_much_is_not_kept) {
   const gen_arg args[2] = {{.name = "x", .dir = GEN_IN}, {.name = "y", .dir = GEN_INOUT}};
   const gen_template t = {.args = args, .n_args = 2};
   gen_datum datum[2] = {{.type = DTYPE_f32, .count = (1 << 28) - 1},
@@ -525,7 +524,6 @@ static void test_too_much_is_not_kept(void **state) {
   const gen_data data = {.args = datum};
   uint64_t nbytes;
   err e = {0};
-  (void)state;
   assert_ok(rt_captured_nbytes(&t, &data, &nbytes, &e), &e);
   assert_int_equal(nbytes, RT_CAPTURED_MOST);
   datum[1].count = 5;
@@ -535,8 +533,7 @@ static void test_too_much_is_not_kept(void **state) {
   assert_fails(rt_captured_nbytes(&t, &data, &nbytes, &e), &e, ERR_LIMIT, "larger than the");
 }
 
-static void test_a_folder_that_cannot_be_written_is_told(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(test_a_folder_that_cannot_be_written_is_told) {
   tuned_context *ctx;
   char list[100];
   const tuned_options o = {.device = device_name, .database = f->db_path};
@@ -576,9 +573,9 @@ static size_t lines_told(kept *d, int launches, const char *words) {
   return n;
 }
 
-static void test_what_cannot_be_written_is_told_once(void **state) {
+CONTEXT_TEST(test_what_cannot_be_written_is_told_once) {
   kept d;
-  keep(&d, *state);
+  keep(&d, f);
   vectors(&d.c);
   assert_int_equal(rmdir(d.folder), 0);
   assert_int_equal(lines_told(&d, 3, "libtuned: TUNED_CAPTURE_DATA: picky: cannot write"), 1);
@@ -587,9 +584,9 @@ static void test_what_cannot_be_written_is_told_once(void **state) {
 }
 
 /* As with arrays of addresses in place of matrices: these mean nothing elsewhere. */
-static void test_what_has_no_address_is_not_kept(void **state) {
+CONTEXT_TEST(test_what_has_no_address_is_not_kept) {
   kept d;
-  keep(&d, *state);
+  keep(&d, f);
   vectors(&d.c);
   d.z = NULL;
   assert_int_equal(lines_told(&d, 2, "picky: z is NULL: what only addresses lead to"), 1);
@@ -601,9 +598,9 @@ static bool always_capturing(rt_device *d, rt_stream s) {
   return true;
 }
 
-static void test_a_stream_that_is_captured_is_not_waited_for(void **state) {
+CONTEXT_TEST(test_a_stream_that_is_captured_is_not_waited_for) {
   kept d;
-  keep(&d, *state);
+  keep(&d, f);
   vectors(&d.c);
   rt_device *device = inside(d.c.f)->device;
   const rt_device_ops *own = device->ops;
@@ -622,25 +619,5 @@ int main(int argc, char **argv) {
   if (argc == 6 && !strcmp(argv[1], TUNE)) {
     return tune_here(argv + 2);
   }
-  device_name = device_argument(argc, argv, "emu");
-  const struct CMUnitTest tests[] = {
-      WITH_CONTEXT(test_problems_and_calls_are_written),
-      WITH_CONTEXT(test_contexts_add_up),
-      WITH_CONTEXT(test_threads_are_counted),
-      WITH_CONTEXT(test_each_process_may_have_a_file),
-      WITH_CONTEXT(test_a_file_that_cannot_be_written_is_told),
-      WITH_CONTEXT(test_data_are_kept),
-      WITH_CONTEXT(test_what_is_overwritten_is_kept_as_it_was),
-      WITH_CONTEXT(test_a_problem_is_tuned_on_its_data),
-      WITH_CONTEXT(test_time_is_that_of_the_data),
-      WITH_CONTEXT(test_tune_captured_takes_the_data),
-      WITH_CONTEXT(test_files_that_do_not_fit_are_refused),
-      WITH_CONTEXT(test_a_header_that_lies_is_refused),
-      cmocka_unit_test(test_too_much_is_not_kept),
-      WITH_CONTEXT(test_a_folder_that_cannot_be_written_is_told),
-      WITH_CONTEXT(test_what_cannot_be_written_is_told_once),
-      WITH_CONTEXT(test_what_has_no_address_is_not_kept),
-      WITH_CONTEXT(test_a_stream_that_is_captured_is_not_waited_for),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return context_tests_run(argc, argv);
 }

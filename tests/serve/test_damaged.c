@@ -8,10 +8,10 @@
 #include "db_text.h"
 #include "random.h"
 
-static uint64_t state = 7;
+static uint64_t random_state = 7;
 
 static uint32_t draw(uint32_t n) {
-  return (uint32_t)random_below(&state, n);
+  return (uint32_t)random_below(&random_state, n);
 }
 
 static void run_sql(fixture *f, const char *sql) {
@@ -60,7 +60,7 @@ static tuned_kernel_info serves(fixture *f, const char *problem, int n) {
 }
 
 /* A text longer than any of ours costs its row, not the others. */
-static void test_long_texts_cost_their_row(void **state_) {
+CONTEXT_TEST(test_long_texts_cost_their_row) {
   static const char *const damages[] = {
       "UPDATE trial SET config = printf('%.*c', 70000, 'x') WHERE id = 1",
       "UPDATE problem SET text = printf('saxpy n=%.*c', 70000, '1') WHERE id = 1",
@@ -68,7 +68,6 @@ static void test_long_texts_cost_their_row(void **state_) {
       "UPDATE device SET name = printf('%.*c', 70000, 'x')",
       "UPDATE trial SET reason = printf('%.*c', 70000, 'x')",
       "PRAGMA writable_schema = ON; UPDATE trial SET image = NULL"};
-  fixture *f = *state_;
   for (size_t i = 0; i < sizeof damages / sizeof *damages; i++) {
     remove(f->db_path);
     store_some(f);
@@ -97,11 +96,10 @@ static void spoil(fixture *f, const char *table, const char *column) {
   run_sql(f, sql);
 }
 
-static void test_spoilt_rows_are_survived(void **state_) {
+CONTEXT_TEST(test_spoilt_rows_are_survived) {
   static const char *const where[][2] = {{"trial", "config"},      {"trial", "config"},
                                          {"problem", "text"},      {"trial", "status"},
                                          {"image_bulk", "source"}, {"portfolio", "text"}};
-  fixture *f = *state_;
   size_t n_exact = 0;
   for (int round = 0; round < 12; round++) {
     remove(f->db_path);
@@ -120,8 +118,7 @@ static void test_spoilt_rows_are_survived(void **state_) {
   assert_true(n_exact > 1 && n_exact < 12);
 }
 
-static void test_spoilt_presets_are_survived(void **state_) {
-  fixture *f = *state_;
+CONTEXT_TEST(test_spoilt_presets_are_survived) {
   gen_template *t;
   err e = {0};
   str good = {0};
@@ -165,11 +162,5 @@ static void test_spoilt_presets_are_survived(void **state_) {
 }
 
 int main(int argc, char **argv) {
-  device_name = device_argument(argc, argv, "emu");
-  const struct CMUnitTest tests[] = {
-      WITH_CONTEXT(test_long_texts_cost_their_row),
-      WITH_CONTEXT(test_spoilt_rows_are_survived),
-      WITH_CONTEXT(test_spoilt_presets_are_survived),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return context_tests_run(argc, argv);
 }

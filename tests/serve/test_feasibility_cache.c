@@ -146,8 +146,7 @@ static void compare_any(tally *n) {
   str_clear(&text);
 }
 
-static void partial_values_are_the_generator_s(void **unused) {
-  (void)unused;
+TEST(partial_values_are_the_generator_s) {
   tally n = {0};
   for (int i = 0; i < 150; i++) {
     compare_any(&n);
@@ -243,8 +242,7 @@ static void each_family(per_family *f, size_t least) {
   }
 }
 
-static void families_require_what_lua_says(void **unused) {
-  (void)unused;
+TEST(families_require_what_lua_says) {
   each_family(compare_family, 10000);
 }
 
@@ -290,8 +288,7 @@ static void compare_sources(const char *name, size_t *n_known) {
   gen_close(t);
 }
 
-static void sources_are_known_again(void **unused) {
-  (void)unused;
+TEST(sources_are_known_again) {
   each_family(compare_sources, 60);
 }
 
@@ -373,14 +370,12 @@ static void compare_any_portfolio(const char *name, size_t *n_fit) {
   gen_close(t);
 }
 
-static void portfolios_are_judged_as_by_the_generator(void **unused) {
-  (void)unused;
+TEST(portfolios_are_judged_as_by_the_generator) {
   each_family(compare_any_portfolio, 500);
 }
 
 /* Its slow side without Lua, which the tests above compare with, so that it is thousands. */
-static void the_shipped_one_is_too(void **unused) {
-  (void)unused;
+TEST(the_shipped_one_is_too) {
   const tuned_options o = {.device = "emu:h200", .database = "/nonexistent/tuned.db"};
   tuned_context *ctx;
   tuned_error why;
@@ -401,12 +396,5 @@ static void the_shipped_one_is_too(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(partial_values_are_the_generator_s),
-      cmocka_unit_test(families_require_what_lua_says),
-      cmocka_unit_test(sources_are_known_again),
-      cmocka_unit_test(portfolios_are_judged_as_by_the_generator),
-      cmocka_unit_test(the_shipped_one_is_too),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

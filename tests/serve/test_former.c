@@ -20,8 +20,7 @@ static bool is_among(const gen_former *list, size_t n, const char *family, const
 }
 
 /* Every template that is built in has the digest that the table says it has. */
-static void the_table_is_up_to_date(void **state) {
-  (void)state;
+TEST(the_table_is_up_to_date) {
   arena a = {0};
   err e = {0};
   gen_former *list;
@@ -47,8 +46,7 @@ static void the_table_is_up_to_date(void **state) {
 
 /* What is shipped is of present texts, or of former ones that the table has; a few are older still.
  * */
-static void shipped_results_are_of_known_texts(void **state) {
-  (void)state;
+TEST(shipped_results_are_of_known_texts) {
   arena a = {0};
   err e = {0};
   gen_former *list;
@@ -74,8 +72,7 @@ static void shipped_results_are_of_known_texts(void **state) {
   arena_clear(&a);
 }
 
-static void former_names_are_read(void **state) {
-  (void)state;
+TEST(former_names_are_read) {
   gen_template *t;
   gen_config c;
   err e = {0};
@@ -135,8 +132,7 @@ static void check_served(fixture *f, const char *problem, const char *config, tu
   assert_true(info.expected_sec > 1.24e-6 && info.expected_sec < 1.26e-6);
 }
 
-static void a_read_only_database_of_before_is_served(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(a_read_only_database_of_before_is_served) {
   put_former(f, "saxpy n=1000 align=4", "BLOCK=128,VEC=4");
   assert_int_equal(chmod(f->db_path, 0400), 0);
   assert_int_equal(chmod(f->folder, 0500), 0);
@@ -146,8 +142,7 @@ static void a_read_only_database_of_before_is_served(void **state) {
 }
 
 /* Results of the present text come before those of former ones. */
-static void new_results_come_first(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(new_results_come_first) {
   put_former(f, "saxpy n=1000 align=4", "BLOCK=128");
   put_former(f, "saxpy n=4000 align=4", "BLOCK=64");
   store_saxpy(f, "saxpy n=1000 align=4", "BLOCK=256", NULL);
@@ -169,8 +164,7 @@ static int64_t count_of(db *d, const char *hash) {
   return found;
 }
 
-static void a_writer_moves_the_rows(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(a_writer_moves_the_rows) {
   arena a = {0};
   err e = {0};
   db *d;
@@ -196,14 +190,5 @@ static void a_writer_moves_the_rows(void **state) {
 }
 
 int main(int argc, char **argv) {
-  device_name = device_argument(argc, argv, "emu");
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_table_is_up_to_date),
-      cmocka_unit_test(shipped_results_are_of_known_texts),
-      cmocka_unit_test(former_names_are_read),
-      WITH_CONTEXT(a_read_only_database_of_before_is_served),
-      WITH_CONTEXT(new_results_come_first),
-      WITH_CONTEXT(a_writer_moves_the_rows),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return context_tests_run(argc, argv);
 }

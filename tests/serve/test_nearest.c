@@ -44,12 +44,11 @@ static int allow_compiler(void **state) {
   return teardown(state);
 }
 
-#define WITHOUT_COMPILER(test) cmocka_unit_test_setup_teardown(test, setup, allow_compiler)
+#define WITHOUT_COMPILER(name) TEST_ON(name, fixture, f, state_of, setup, allow_compiler)
 
 /* ---- distance ------------------------------------------------------------------------------- */
 
-static void the_nearest_in_octaves(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(the_nearest_in_octaves) {
   put(f, "saxpy n=1000 align=4", "BLOCK=64");
   put(f, "saxpy n=100000 align=4", "BLOCK=512");
   reopen(f, NULL);
@@ -60,8 +59,7 @@ static void the_nearest_in_octaves(void **state) {
 }
 
 /* A configuration that this size does not allow leaves its place to a near one that it does. */
-static void requirements_are_checked_again(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(requirements_are_checked_again) {
   put(f, "saxpy n=1000 align=4", "BLOCK=64,VEC=4");
   put(f, "saxpy n=1800 align=4", "BLOCK=128,VEC=1");
   reopen(f, NULL);
@@ -71,8 +69,7 @@ static void requirements_are_checked_again(void **state) {
 }
 
 /* Where none is near, the nearest is changed no more than it must be. */
-static void the_nearest_is_adapted(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(the_nearest_is_adapted) {
   put(f, "saxpy n=1000 align=4", "BLOCK=64,VEC=4,COARSE=2");
   put(f, "saxpy n=80000 align=4", "BLOCK=128,VEC=1");
   reopen(f, NULL);
@@ -86,8 +83,7 @@ static void the_nearest_is_adapted(void **state) {
   "BM=128,BN=32,TM=16,TN=4,STORE=4,LM=4,LANES=interleaved,BK=8,UNROLL=8,SPLITK=3,VEC=4,STAGES=2"
 
 /* An odd size next to a tuned one keeps the tiles, though no access may be a vector. */
-static void odd_sizes_keep_the_tiles(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(odd_sizes_keep_the_tiles) {
   put(f, "sgemm m=160 n=96 k=64 ta=n tb=t align=4", TILED);
   reopen(f, NULL);
   const tuned_kernel_info info = info_of(f, "sgemm m=159 n=95 k=63 ta=n tb=t");
@@ -99,8 +95,7 @@ static void odd_sizes_keep_the_tiles(void **state) {
   assert_non_null(strstr(info.config, "VEC=1"));
 }
 
-static void choices_must_be_equal(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(choices_must_be_equal) {
   put(f, "sgemm m=256 n=256 k=256 ta=n tb=t align=4", "");
   reopen(f, NULL);
   serves(f, "sgemm m=250 n=256 k=256 ta=n tb=t align=1", TUNED_NEAREST,
@@ -109,8 +104,7 @@ static void choices_must_be_equal(void **state) {
 }
 
 /* A template's suggestion serves an untuned problem, but a near neighbour precedes it. */
-static void suggestions_stand_among_neighbours(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(suggestions_stand_among_neighbours) {
   static const char near[] =
       "histogram n=100000 bins=300 dtype=i32 lower=0 span=300 used=300 align=16";
   put(f, near, "ALG=shared,BLOCK=384,VEC=2");
@@ -123,8 +117,7 @@ static void suggestions_stand_among_neighbours(void **state) {
 }
 
 /* One whose search went wrong: many times slower than one hardly farther away. */
-static void a_failed_search_is_passed_over(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(a_failed_search_is_passed_over) {
   static const char good[] = "saxpy n=16777215 align=4", bad[] = "saxpy n=4194303 align=4";
   store_put(f, &(stored){.problem = good, .config = "BLOCK=128", .median = 50e-6});
   store_put(f, &(stored){.problem = bad, .config = "BLOCK=512", .median = 60e-6});
@@ -137,8 +130,7 @@ static void a_failed_search_is_passed_over(void **state) {
 }
 
 /* Two at the same distance: the one that ran closer to the peak. */
-static void ties_go_to_the_faster(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(ties_go_to_the_faster) {
   const stored slow = {
       .problem = "saxpy n=1023 align=4", .config = "BLOCK=64,VEC=1", .median = 8e-6};
   const stored fast = {
@@ -157,8 +149,7 @@ static void ties_go_to_the_faster(void **state) {
 /* ---- expected time -------------------------------------------------------------------------- */
 
 /* saxpy is bound by memory: twice the size is twice the time. */
-static void expectation_is_scaled(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(expectation_is_scaled) {
   store_put(f, &(stored){.problem = "saxpy n=1048576 align=4", .config = "", .median = 1e-3});
   reopen(f, NULL);
   const tuned_kernel_info info = info_of(f, "saxpy n=2097152");
@@ -168,15 +159,13 @@ static void expectation_is_scaled(void **state) {
 }
 
 /* A launch takes some time however little there is to do. */
-static void expectation_is_a_launch_at_least(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(expectation_is_a_launch_at_least) {
   store_put(f, &(stored){.problem = "saxpy n=1048576 align=4", .config = "", .median = 5e-6});
   reopen(f, NULL);
   assert_true(info_of(f, "saxpy n=1024").expected_sec == 1e-6);
 }
 
-static void modelled_stays_modelled(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(modelled_stays_modelled) {
   store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "", .modelled = 1e-6});
   reopen(f, NULL);
   const tuned_kernel_info info = info_of(f, "saxpy n=8192");
@@ -188,8 +177,7 @@ static void modelled_stays_modelled(void **state) {
 
 #define CARD "NVIDIA H100|sm_90|132|5120|1980|2619"
 
-static void other_devices_of_the_architecture(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(other_devices_of_the_architecture) {
   const int cc = inside(f)->device->info.cc;
   store_put(f, &(stored){.problem = "saxpy n=1000 align=4",
                          .config = "BLOCK=64",
@@ -212,8 +200,7 @@ static void other_devices_of_the_architecture(void **state) {
 }
 
 /* Results of this device win among comparable ones, but not from the other end of the scale. */
-static void this_device_goes_first(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(this_device_goes_first) {
   const int cc = inside(f)->device->info.cc;
   put(f, "saxpy n=1500 align=4", "BLOCK=64");
   store_put(f, &(stored){.problem = "saxpy n=1000 align=4",
@@ -231,8 +218,7 @@ static void this_device_goes_first(void **state) {
 
 /* ---- images --------------------------------------------------------------------------------- */
 
-static void a_neighbours_image_needs_no_compiler(void **state) {
-  fixture *f = *state;
+WITHOUT_COMPILER(a_neighbours_image_needs_no_compiler) {
   put(f, "sgemm m=128 n=128 k=128 ta=n tb=n align=4", "");
   forbid_compiler();
   reopen(f, NULL);
@@ -254,8 +240,7 @@ static void spoil_images(fixture *f) {
 }
 
 /* A damaged image is made again where there is a compiler. */
-static void a_damaged_image_is_built_again(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(a_damaged_image_is_built_again) {
   put(f, "saxpy n=1000 align=4", "BLOCK=64");
   spoil_images(f);
   reopen(f, NULL);
@@ -264,8 +249,7 @@ static void a_damaged_image_is_built_again(void **state) {
 }
 
 /* Where there is none, the next candidate with a sound image is served; else the reason is told. */
-static void a_damaged_image_leaves_its_place(void **state) {
-  fixture *f = *state;
+WITHOUT_COMPILER(a_damaged_image_leaves_its_place) {
   tuned_kernel *k;
   put(f, "saxpy n=1000 align=4", "BLOCK=64");
   spoil_images(f);
@@ -281,8 +265,7 @@ static void a_damaged_image_leaves_its_place(void **state) {
 
 /* ---- the database moves on ------------------------------------------------------------------ */
 
-static void new_rows_are_seen(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(new_rows_are_seen) {
   put(f, "saxpy n=1000 align=4", "BLOCK=64");
   reopen(f, NULL);
   serves(f, "saxpy n=3000", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64");
@@ -292,8 +275,7 @@ static void new_rows_are_seen(void **state) {
 }
 
 /* Rows that this template can't read, or whose texts are rubbish, are passed over. */
-static void rubbish_rows_are_passed_over(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(rubbish_rows_are_passed_over) {
   static const char *const problems[] = {"saxpy",        "saxpy n=x align=4", "",
                                          "saxpy n=1000", "saxpy q=1",         "%s%s%s%n",
                                          "saxpy n=2^63", "sgemm m=4",         "saxpy align=3"};
@@ -338,8 +320,7 @@ static void put_many(fixture *f) {
 }
 
 /* Each of many new sizes finds a neighbour, and none needs a compiler. */
-static void new_sizes_find_neighbours(void **state) {
-  fixture *f = *state;
+WITHOUT_COMPILER(new_sizes_find_neighbours) {
   char problem[100];
   put_many(f);
   forbid_compiler();
@@ -353,26 +334,5 @@ static void new_sizes_find_neighbours(void **state) {
 int main(int argc, char **argv) {
   device_name = device_argument(argc, argv, "emu");
   installed_nvrtc = getenv("AUTOTUNE_NVRTC") ? strdup(getenv("AUTOTUNE_NVRTC")) : NULL;
-  const struct CMUnitTest tests[] = {
-      WITH_CONTEXT(the_nearest_in_octaves),
-      WITH_CONTEXT(requirements_are_checked_again),
-      WITH_CONTEXT(the_nearest_is_adapted),
-      WITH_CONTEXT(odd_sizes_keep_the_tiles),
-      WITH_CONTEXT(choices_must_be_equal),
-      WITH_CONTEXT(suggestions_stand_among_neighbours),
-      WITH_CONTEXT(a_failed_search_is_passed_over),
-      WITH_CONTEXT(ties_go_to_the_faster),
-      WITH_CONTEXT(expectation_is_scaled),
-      WITH_CONTEXT(expectation_is_a_launch_at_least),
-      WITH_CONTEXT(modelled_stays_modelled),
-      WITH_CONTEXT(other_devices_of_the_architecture),
-      WITH_CONTEXT(this_device_goes_first),
-      WITHOUT_COMPILER(a_neighbours_image_needs_no_compiler),
-      WITH_CONTEXT(a_damaged_image_is_built_again),
-      WITHOUT_COMPILER(a_damaged_image_leaves_its_place),
-      WITH_CONTEXT(new_rows_are_seen),
-      WITH_CONTEXT(rubbish_rows_are_passed_over),
-      WITHOUT_COMPILER(new_sizes_find_neighbours),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -56,8 +56,7 @@ static bool is_of_portfolio(serve *s, serve_family *f) {
 }
 
 /* With a database that knows another size. */
-static void new_sizes_fit_2_mb(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(new_sizes_fit_2_mb) {
   err e = {0};
   serve_family *sgemm;
   store_put(f, &(stored){.problem = "saxpy n=1000 align=4", .config = "BLOCK=64"});
@@ -83,8 +82,5 @@ static void new_sizes_fit_2_mb(void **state) {
 
 int main(void) {
   device_name = "emu";
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(new_sizes_fit_2_mb, setup, teardown),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

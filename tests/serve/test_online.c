@@ -116,8 +116,7 @@ static int call_until_settled(user *u) {
   return calls;
 }
 
-static void test_the_best_takes_over_and_is_stored(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(test_the_best_takes_over_and_is_stored) {
   write_template(f);
   reopen(f, f->folder);
   OK(f, tuned_online(f->ctx, 1, &f->err));
@@ -141,8 +140,7 @@ static void test_the_best_takes_over_and_is_stored(void **state) {
 
 /* What the tolerance means absolutely goes with the data: a millionth is wrong where all is small.
  */
-static void test_small_data_hide_no_error(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(test_small_data_hide_no_error) {
   write_template(f);
   reopen(f, f->folder);
   OK(f, tuned_online(f->ctx, 1, &f->err));
@@ -152,8 +150,7 @@ static void test_small_data_hide_no_error(void **state) {
   assert_non_null(strstr(now(&u).config, "BUG=0"));
 }
 
-static void test_it_is_off_unless_asked_for(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(test_it_is_off_unless_asked_for) {
   write_template(f);
   reopen(f, f->folder);
   user u = user_new(f, 1);
@@ -169,8 +166,7 @@ static void test_it_is_off_unless_asked_for(void **state) {
 }
 
 /* With no time given nothing is tried, and with time again it goes on. */
-static void test_the_share_is_kept(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(test_the_share_is_kept) {
   write_template(f);
   reopen(f, f->folder);
   user u = user_new(f, 1);
@@ -186,8 +182,7 @@ static void test_the_share_is_kept(void **state) {
   assert_int_equal(now(&u).origin, TUNED_ONLINE);
 }
 
-static void test_closing_does_not_wait_for_the_end(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(test_closing_does_not_wait_for_the_end) {
   write_template(f);
   reopen(f, f->folder);
   OK(f, tuned_online(f->ctx, 1, &f->err));
@@ -214,9 +209,8 @@ static void *many_calls(void *arg) {
   return NULL;
 }
 
-static void test_threads_may_all_call(void **state) {
+CONTEXT_TEST(test_threads_may_all_call) {
   enum { THREADS = 4 };
-  fixture *f = *state;
   job jobs[THREADS];
   pthread_t threads[THREADS];
   write_template(f);
@@ -236,14 +230,5 @@ static void test_threads_may_all_call(void **state) {
 }
 
 int main(int argc, char **argv) {
-  device_name = device_argument(argc, argv, "emu");
-  const struct CMUnitTest tests[] = {
-      WITH_CONTEXT(test_the_best_takes_over_and_is_stored),
-      WITH_CONTEXT(test_small_data_hide_no_error),
-      WITH_CONTEXT(test_it_is_off_unless_asked_for),
-      WITH_CONTEXT(test_the_share_is_kept),
-      WITH_CONTEXT(test_closing_does_not_wait_for_the_end),
-      WITH_CONTEXT(test_threads_may_all_call),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return context_tests_run(argc, argv);
 }

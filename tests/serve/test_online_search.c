@@ -46,8 +46,7 @@ static size_t n_valid(bench *b) {
   return n;
 }
 
-static void test_each_valid_one_comes_once(void **unused) {
-  (void)unused;
+TEST(test_each_valid_one_comes_once) {
   static bench b;
   gen_config c;
   size_t place, n = 0;
@@ -109,8 +108,7 @@ static double best_of_random(bench *b, gen_space *s, size_t n, uint64_t seed) {
   return best;
 }
 
-static void test_times_are_learnt_from(void **unused) {
-  (void)unused;
+TEST(test_times_are_learnt_from) {
   enum { OBJECTIVES = 6, TRIED = 80 };
   static bench b;
   gen_space *s;
@@ -130,9 +128,5 @@ static void test_times_are_learnt_from(void **unused) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_each_valid_one_comes_once),
-      cmocka_unit_test(test_times_are_learnt_from),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -14,10 +14,10 @@
 #include "serve_choose.h"
 #include "portfolio.h"
 
-static uint64_t state = 1;
+static uint64_t random_state = 1;
 
 static double uniform(void) {
-  return random_unit(&state);
+  return random_unit(&random_state);
 }
 
 /* ---- the set -------------------------------------------------------------------------------- */
@@ -49,8 +49,7 @@ static size_t fewest(const portfolio_table *t, double loss) {
 }
 
 /* Against all subsets; greedy alone misses the fewest in a good part of these. */
-static void test_the_set_covers_and_is_small(void **unused) {
-  (void)unused;
+TEST(test_the_set_covers_and_is_small) {
   double sec[CONFIGS * SIZES];
   const portfolio_table t = {.n_configs = CONFIGS, .n_sizes = SIZES, .sec = sec};
   size_t chosen[PORTFOLIO_CONFIGS], n, n_left, n_optimal = 0;
@@ -75,8 +74,7 @@ static void test_the_set_covers_and_is_small(void **unused) {
   assert_true(n_optimal > 270);
 }
 
-static void test_no_loss_takes_every_best(void **unused) {
-  (void)unused;
+TEST(test_no_loss_takes_every_best) {
   double sec[3 * 3] = {1, 2, 2, 2, 1, 2, 2, 2, 1};
   const portfolio_table t = {.n_configs = 3, .n_sizes = 3, .sec = sec};
   size_t chosen[PORTFOLIO_CONFIGS], n, n_left;
@@ -169,8 +167,7 @@ static void learn(world *w, portfolio *c) {
   open_range(w->t, c);
 }
 
-static void test_the_tree_finds_the_rule(void **unused) {
-  (void)unused;
+TEST(test_the_tree_finds_the_rule) {
   world w, unseen;
   portfolio c;
   size_t right = 0;
@@ -192,8 +189,7 @@ static void test_the_tree_finds_the_rule(void **unused) {
 }
 
 /* Sizes left out are what tells a rule from noise. */
-static void test_noise_grows_no_tree(void **unused) {
-  (void)unused;
+TEST(test_noise_grows_no_tree) {
   world w;
   portfolio c;
   world_new(&w, 150, 3, false);
@@ -216,8 +212,7 @@ static double tile_work(size_t i, const int64_t *v, model_work *w) {
 
 /* Three configurations that take the time of their blocks: small tiles, large ones, and large ones
  * that are at random a little faster or slower. */
-static void test_those_hard_to_tell_apart_go(void **unused) {
-  (void)unused;
+TEST(test_those_hard_to_tell_apart_go) {
   world w;
   err e = {0};
   world_new(&w, 80, 3, false);
@@ -276,8 +271,7 @@ static size_t n_kept_of_three(size_t every) {
   return n_chosen;
 }
 
-static void test_those_that_gain_little_go(void **unused) {
-  (void)unused;
+TEST(test_those_that_gain_little_go) {
   assert_int_equal(n_kept_of_three(3), 3);
   assert_int_equal(n_kept_of_three(20), 2);
 }
@@ -368,8 +362,7 @@ static double foretold(const tiled *x, const fitted_model *m, const int64_t *v,
   return model_fit_sec(x->w.t, &m->fit, v, work, apart);
 }
 
-static void test_the_model_sees_rounds(void **unused) {
-  (void)unused;
+TEST(test_the_model_sees_rounds) {
   static tiled x;
   world unseen;
   tiled_new(&x, 0);
@@ -430,16 +423,14 @@ static double off_when_stepped(bool told) {
   return off;
 }
 
-static void test_the_model_prices_the_work_it_is_told(void **unused) {
-  (void)unused;
+TEST(test_the_model_prices_the_work_it_is_told) {
   const double untold = off_when_stepped(false), told = off_when_stepped(true);
   printf("off by %.3f, with the steps told %.3f\n", untold, told);
   assert_true(untold > 0.02 && told < untold / 5);
 }
 
 /* Every other size has another variant, which takes half as long again; no cost shows that. */
-static void test_the_model_learns_what_forms_take(void **unused) {
-  (void)unused;
+TEST(test_the_model_learns_what_forms_take) {
   static tiled x;
   tiled_new(&x, 0);
   for (size_t j = 0; j < TIMED; j++) {
@@ -461,8 +452,7 @@ static void test_the_model_learns_what_forms_take(void **unused) {
 }
 
 /* One launch waited for the host. */
-static void test_sizes_that_were_held_up_are_left_out(void **unused) {
-  (void)unused;
+TEST(test_sizes_that_were_held_up_are_left_out) {
   static tiled x;
   enum { HELD_UP = 17 };
   tiled_new(&x, 0);
@@ -480,8 +470,7 @@ static void test_sizes_that_were_held_up_are_left_out(void **unused) {
 }
 
 /* Against models that were made without the size. */
-static void test_sizes_left_out_are_foretold(void **unused) {
-  (void)unused;
+TEST(test_sizes_left_out_are_foretold) {
   static tiled x;
   tiled_new(&x, 0);
   look_at(&x, 0);
@@ -498,8 +487,7 @@ static void test_sizes_left_out_are_foretold(void **unused) {
   world_free(&x.w);
 }
 
-static void test_drawn_sizes_teach_the_tree(void **unused) {
-  (void)unused;
+TEST(test_drawn_sizes_teach_the_tree) {
   static tiled with, without;
   world unseen;
   portfolio c;
@@ -531,8 +519,7 @@ static bool is_told(const model_fit *fit, size_t size) {
 
 /* Of many sizes the model gets only part of those where the configuration is far slower; but where
  * that can't be foreseen, as at every tenth size here, it gets all. */
-static void test_far_slower_times_are_told_in_part(void **unused) {
-  (void)unused;
+TEST(test_far_slower_times_are_told_in_part) {
   enum { MANY = 500 };
   static double sec[TILES * MANY];
   static model_work work[TILES * MANY];
@@ -588,8 +575,7 @@ static size_t picked_by_models(const world *w, const portfolio *c, const int64_t
   return best;
 }
 
-static void test_short_lists_hold_the_models_pick(void **unused) {
-  (void)unused;
+TEST(test_short_lists_hold_the_models_pick) {
   static tiled x;
   world unseen;
   portfolio c;
@@ -612,8 +598,7 @@ static void test_short_lists_hold_the_models_pick(void **unused) {
 }
 
 /* The timed sizes have small k: a size among them has nothing to tell, and the farther one more. */
-static void test_regret_is_where_little_is_known(void **unused) {
-  (void)unused;
+TEST(test_regret_is_where_little_is_known) {
   static tiled x;
   static double regret[DRAWN];
   err e = {0};
@@ -649,8 +634,7 @@ static void test_regret_is_where_little_is_known(void **unused) {
   world_free(&x.w);
 }
 
-static void test_few_sizes_make_a_tree_too(void **unused) {
-  (void)unused;
+TEST(test_few_sizes_make_a_tree_too) {
   for (size_t n = 1; n < 9; n++) {
     world w;
     portfolio c;
@@ -665,8 +649,7 @@ static void test_few_sizes_make_a_tree_too(void **unused) {
 
 /* ---- its text ------------------------------------------------------------------------------- */
 
-static void test_text_comes_back(void **unused) {
-  (void)unused;
+TEST(test_text_comes_back) {
   world w;
   portfolio c, back;
   str text = {0}, again = {0};
@@ -724,8 +707,7 @@ static double plainly(const gen_template *t, const portfolio *c, size_t i, const
 
 /* Also with a field that is the same at all measured sizes, and with a variant that was not
  * measured. */
-static void test_the_loops_say_what_the_formula_says(void **unused) {
-  (void)unused;
+TEST(test_the_loops_say_what_the_formula_says) {
   static tiled x;
   portfolio c;
   float apart[TIMED];
@@ -751,8 +733,7 @@ static void test_the_loops_say_what_the_formula_says(void **unused) {
 }
 
 /* Two launches timed on an idle host may take less than a busy host needs to launch them. */
-static void test_several_launches_take_the_host_its_time(void **unused) {
-  (void)unused;
+TEST(test_several_launches_take_the_host_its_time) {
   static tiled x;
   portfolio c;
   float apart[TIMED];
@@ -777,8 +758,7 @@ static void test_several_launches_take_the_host_its_time(void **unused) {
   world_free(&x.w);
 }
 
-static void test_the_model_comes_back(void **unused) {
-  (void)unused;
+TEST(test_the_model_comes_back) {
   static tiled x;
   portfolio c, back, served;
   str text = {0}, again = {0};
@@ -903,8 +883,7 @@ static const char *const model_changes[][2] = {{"model 132", "model 0"},
                                                {"size 16000", "size -16000"},
                                                {"form 256\n", "if ta=t else 4\n"}};
 
-static void test_damaged_text_is_refused(void **unused) {
-  (void)unused;
+TEST(test_damaged_text_is_refused) {
   gen_template *t;
   arena a = {0};
   portfolio c;
@@ -923,8 +902,7 @@ static void test_damaged_text_is_refused(void **unused) {
 }
 
 /* As strtod reads them. */
-static void test_numbers_are_read_to_the_last_bit(void **unused) {
-  (void)unused;
+TEST(test_numbers_are_read_to_the_last_bit) {
   static const char *const wrong[] = {"e5", "1e", "1e-", "1.2.3", "1-", ".", "1e400", "-1", "1 -"};
   gen_template *t;
   err e = {0};
@@ -951,8 +929,7 @@ static void test_numbers_are_read_to_the_last_bit(void **unused) {
 
 /* Every portfolio that is accepted has a leaf for every size, with configurations that exist and
  * times. */
-static void test_no_text_does_harm(void **unused) {
-  (void)unused;
+TEST(test_no_text_does_harm) {
   gen_template *t;
   err e = {0};
   size_t accepted = 0, with_model = 0;
@@ -990,8 +967,7 @@ static void test_no_text_does_harm(void **unused) {
   gen_close(t);
 }
 
-static void test_the_range_is_kept(void **unused) {
-  (void)unused;
+TEST(test_the_range_is_kept) {
   gen_template *t;
   arena a = {0};
   portfolio c;
@@ -1012,8 +988,7 @@ static void test_the_range_is_kept(void **unused) {
 
 /* ---- drawing -------------------------------------------------------------------------------- */
 
-static void test_sizes_are_drawn_evenly_over_octaves(void **unused) {
-  (void)unused;
+TEST(test_sizes_are_drawn_evenly_over_octaves) {
   gen_template *t;
   arena a = {0};
   sizes s;
@@ -1077,8 +1052,7 @@ static void put_portfolio(fixture *f, const char *text) {
   reopen(f, f->folder);
 }
 
-static void test_a_portfolio_serves_other_sizes(void **state_) {
-  fixture *f = *state_;
+CONTEXT_TEST(test_a_portfolio_serves_other_sizes) {
   put_portfolio(f, text_of_a_portfolio);
   tuned_kernel_info k = info_of(f, "saxpy n=4000");
   assert_int_equal(k.origin, TUNED_PORTFOLIO);
@@ -1102,8 +1076,7 @@ static void test_a_portfolio_serves_other_sizes(void **state_) {
 }
 
 /* Where the tree and the models differ, the models choose. */
-static void test_the_model_chooses(void **state_) {
-  fixture *f = *state_;
+CONTEXT_TEST(test_the_model_chooses) {
   str text = {0};
   str_addf(&text, "%s%s", text_of_a_portfolio,
            "model 132\nsize 2000 1000 4\nsize 2000000 1000000 1\ncosts 1 1e-5\nform 64\nat 0 1 0\n"
@@ -1120,7 +1093,7 @@ static void test_the_model_chooses(void **state_) {
 
 /* The models are asked about the leaf's short list alone, and about the others where none of it can
  * be used; the third, of which nothing is known, never is. */
-static void test_the_short_list_comes_first(void **state_) {
+CONTEXT_TEST(test_the_short_list_comes_first) {
   static const char text[] =
       "portfolio 5\nasked 0.05\nsizes 2\nexpected 0.01 0.1\n"
       "range n 1000 1000000\nrange align 1 4\nconfig " FAST "\nconfig " SMALL
@@ -1128,7 +1101,6 @@ static void test_the_short_list_comes_first(void **state_) {
       "leaf 0.125 0.2 2 then\nleaf 0.125 0.2 1 then 0\nleaf 0.25 0.5 2 0 1 then\n"
       "model 132\nsize 2000 1000 4\nsize 2000000 1000000 1\n"
       "costs 1 1e-5\nform 64\nat 0 1 0\ncosts 1 2e-5\nform 64\ncosts 1\nform 64\n";
-  fixture *f = *state_;
   put_portfolio(f, text);
   tuned_kernel_info k = info_of(f, "saxpy n=4000"); /* 10 us with FAST, 20 with SMALL */
   assert_string_equal(k.config, SMALL);
@@ -1141,8 +1113,7 @@ static void test_the_short_list_comes_first(void **state_) {
 }
 
 /* Too few sizes were timed for models: the tree's order serves, to its end. */
-static void test_models_of_nothing_leave_it_to_the_tree(void **state_) {
-  fixture *f = *state_;
+CONTEXT_TEST(test_models_of_nothing_leave_it_to_the_tree) {
   str text = {0};
   str_addf(&text, "%s%s", text_of_a_portfolio,
            "model 132\nsize 2000 1000 4\nsize 2000000 1000000 1\ncosts 1\ncosts 1\n");
@@ -1177,8 +1148,7 @@ static void test_models_of_nothing_leave_it_to_the_tree(void **state_) {
 }
 
 /* The kernel of another size of the grid has the image already: nothing is compiled. */
-static void test_stored_images_serve_the_portfolio(void **state_) {
-  fixture *f = *state_;
+CONTEXT_TEST(test_stored_images_serve_the_portfolio) {
   put_portfolio(f, text_of_a_portfolio);
   store_saxpy(f, "saxpy n=200001 align=1", FAST_1, NULL);
   store_saxpy(f, "saxpy n=200000 align=4", FAST, NULL);
@@ -1191,16 +1161,14 @@ static void test_stored_images_serve_the_portfolio(void **state_) {
   assert_int_equal(k.spill_nbytes, STORED_SPILL);
 }
 
-static void test_a_damaged_portfolio_is_none(void **state_) {
-  fixture *f = *state_;
+CONTEXT_TEST(test_a_damaged_portfolio_is_none) {
   put_portfolio(f, "portfolio 1\nasked");
   const tuned_kernel_info k = info_of(f, "saxpy n=4000");
   assert_int_equal(k.origin, TUNED_NEAREST);
 }
 
 /* As the library ships it: a portfolio of another device serves only where nothing is tuned. */
-static void test_a_portfolio_is_shipped(void **state_) {
-  fixture *f = *state_;
+CONTEXT_TEST(test_a_portfolio_is_shipped) {
   db_line l = {.device = {.name = "a card", .cc = inside(f)->device->info.cc, .sms = 100},
                .template = {.family = "saxpy", .path = "saxpy.lua"},
                .problem = "saxpy",
@@ -1245,40 +1213,5 @@ static void test_a_portfolio_is_shipped(void **state_) {
 }
 
 int main(int argc, char **argv) {
-  device_name = device_argument(argc, argv, "emu");
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(test_the_set_covers_and_is_small),
-      cmocka_unit_test(test_no_loss_takes_every_best),
-      cmocka_unit_test(test_those_hard_to_tell_apart_go),
-      cmocka_unit_test(test_the_tree_finds_the_rule),
-      cmocka_unit_test(test_noise_grows_no_tree),
-      cmocka_unit_test(test_few_sizes_make_a_tree_too),
-      cmocka_unit_test(test_the_model_sees_rounds),
-      cmocka_unit_test(test_the_model_prices_the_work_it_is_told),
-      cmocka_unit_test(test_the_model_learns_what_forms_take),
-      cmocka_unit_test(test_sizes_that_were_held_up_are_left_out),
-      cmocka_unit_test(test_sizes_left_out_are_foretold),
-      cmocka_unit_test(test_drawn_sizes_teach_the_tree),
-      cmocka_unit_test(test_far_slower_times_are_told_in_part),
-      cmocka_unit_test(test_short_lists_hold_the_models_pick),
-      cmocka_unit_test(test_regret_is_where_little_is_known),
-      cmocka_unit_test(test_text_comes_back),
-      cmocka_unit_test(test_the_loops_say_what_the_formula_says),
-      cmocka_unit_test(test_several_launches_take_the_host_its_time),
-      cmocka_unit_test(test_the_model_comes_back),
-      cmocka_unit_test(test_damaged_text_is_refused),
-      cmocka_unit_test(test_no_text_does_harm),
-      cmocka_unit_test(test_numbers_are_read_to_the_last_bit),
-      cmocka_unit_test(test_the_range_is_kept),
-      cmocka_unit_test(test_sizes_are_drawn_evenly_over_octaves),
-      cmocka_unit_test(test_those_that_gain_little_go),
-      WITH_CONTEXT(test_a_portfolio_serves_other_sizes),
-      WITH_CONTEXT(test_the_model_chooses),
-      WITH_CONTEXT(test_the_short_list_comes_first),
-      WITH_CONTEXT(test_models_of_nothing_leave_it_to_the_tree),
-      WITH_CONTEXT(test_stored_images_serve_the_portfolio),
-      WITH_CONTEXT(test_a_damaged_portfolio_is_none),
-      WITH_CONTEXT(test_a_portfolio_is_shipped),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return context_tests_run(argc, argv);
 }

@@ -41,8 +41,7 @@ static bool same(const db_line *a, const db_line *b) {
          a->nvrtc == b->nvrtc && !strcmp(a->when, b->when);
 }
 
-static void what_is_written_is_read(void **state) {
-  (void)state;
+TEST(what_is_written_is_read) {
   static const char *const names[] = {"plain",        "with\ttab", "100%",
                                       "two\nlines\r", "\x7f\x01",  "\xc3\xa9\xff"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
@@ -62,8 +61,7 @@ static void what_is_written_is_read(void **state) {
   }
 }
 
-static void comments_are_nothing(void **state) {
-  (void)state;
+TEST(comments_are_nothing) {
   static const char *const comments[] = {"", "#", "# saxpy", "\r", DB_TEXT_HEAD};
   for (size_t i = 0; i < sizeof comments / sizeof *comments; i++) {
     db_line l;
@@ -92,8 +90,7 @@ static void refused(const char *from, const char *to, const char *words) {
   arena_clear(&a);
 }
 
-static void wrong_columns_are_told(void **state) {
-  (void)state;
+TEST(wrong_columns_are_told) {
   refused("\t90\t", "\t9\t", "column cc");
   refused("\t90\t", "\t-90\t", "column cc");
   refused("\t132\t", "\t\t", "column sms");
@@ -135,8 +132,7 @@ static int check_closed(const char *text, size_t n, bool *closed) {
 }
 
 /* At whatever byte a closed file is cut or changed, it is refused or not closed. */
-static void damage_of_a_closed_file_is_seen(void **state) {
-  (void)state;
+TEST(damage_of_a_closed_file_is_seen) {
   str text = {0};
   bool closed;
   write_closed(&text);
@@ -156,8 +152,7 @@ static void damage_of_a_closed_file_is_seen(void **state) {
   str_clear(&text);
 }
 
-static void closed_files_follow_each_other(void **state) {
-  (void)state;
+TEST(closed_files_follow_each_other) {
   str text = {0};
   bool closed;
   size_t number;
@@ -196,8 +191,7 @@ static void mutate(char *text, size_t *n, uint64_t *x) {
 enum { MUTATIONS = 20000 };
 
 /* Whatever comes of it: read without harm, and what is taken can be written and read again. */
-static void mutated_lines_do_no_harm(void **state) {
-  (void)state;
+TEST(mutated_lines_do_no_harm) {
   const db_line in = example();
   str text = {0};
   uint64_t x = 88172645463325252u;
@@ -262,8 +256,7 @@ static void ship(fixture *f, shipped *p, void (*edit)(db_line *)) {
   inside(f)->sources.presets = p->files;
 }
 
-static void presets_are_served(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(presets_are_served) {
   shipped p;
   store_put(f,
             &(stored){.problem = "saxpy n=1048576 align=4", .config = "BLOCK=64", .median = 1e-3});
@@ -281,8 +274,7 @@ static void change_device(db_line *l) {
   l->device.key = "NVIDIA H100|sm_90|132|5120|1980|2619";
 }
 
-static void presets_of_the_architecture_are_served(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(presets_of_the_architecture_are_served) {
   shipped p;
   store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
   ship(f, &p, change_device);
@@ -298,8 +290,7 @@ static void change_version(db_line *l) {
   l->template.version++;
 }
 
-static void presets_of_something_else_are_not(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(presets_of_something_else_are_not) {
   void (*const edits[])(db_line *) = {change_cc, change_version};
   for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
     shipped p;
@@ -315,8 +306,7 @@ static void change_hash(db_line *l) {
 }
 
 /* An edited template: the configuration is tried, the time is another's. */
-static void presets_of_an_older_text_promise_nothing(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(presets_of_an_older_text_promise_nothing) {
   shipped p;
   store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
   ship(f, &p, change_hash);
@@ -327,8 +317,7 @@ static void presets_of_an_older_text_promise_nothing(void **state) {
 }
 
 /* What was tuned here goes first, unless it is much farther away. */
-static void own_results_go_before_presets(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(own_results_go_before_presets) {
   shipped p;
   store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
   ship(f, &p, NULL);
@@ -341,8 +330,7 @@ static void own_results_go_before_presets(void **state) {
 }
 
 /* Mutated presets: never an error, never a wrong result, always some kernel. */
-static void mutated_presets_do_no_harm(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(mutated_presets_do_no_harm) {
   shipped p;
   uint64_t x = 42;
   store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
@@ -391,8 +379,7 @@ static double best_of(const char *path, const char *problem) {
   return best.median;
 }
 
-static void the_better_line_counts(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(the_better_line_counts) {
   db_line l = example();
   put_line(f, &l, true);
   put_line(f, &l, false); /* the same again */
@@ -450,8 +437,7 @@ static void make_two(fixture *f, char other[100]) {
   strcpy(f->db_path, own);
 }
 
-static void merging_loses_nothing(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(merging_loses_nothing) {
   char other[100];
   make_two(f, other);
   for (int again = 0; again < 2; again++) {
@@ -467,8 +453,7 @@ static void merging_loses_nothing(void **state) {
   assert_true(best_of(other, "saxpy n=1000 align=4") == 1.25e-6);
 }
 
-static void merging_with_rubbish_changes_nothing(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(merging_with_rubbish_changes_nothing) {
   char path[100];
   db *d;
   err e = {0};
@@ -484,8 +469,7 @@ static void merging_with_rubbish_changes_nothing(void **state) {
 }
 
 /* An image comes along, and serves without a compiler. */
-static void merged_images_are_served(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(merged_images_are_served) {
   char other[100], moved[96];
   store_put(f, &(stored){.problem = "saxpy n=1000 align=4", .config = "BLOCK=128"});
   snprintf(other, sizeof other, "%s/other.db", f->folder);
@@ -497,8 +481,7 @@ static void merged_images_are_served(void **state) {
   assert_int_equal(info_of(f, "saxpy n=1000").spill_nbytes, STORED_SPILL);
 }
 
-static void pruning_keeps_the_best(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(pruning_keeps_the_best) {
   db *d;
   err e = {0};
   int64_t n = 0;
@@ -521,25 +504,5 @@ static void pruning_keeps_the_best(void **state) {
 }
 
 int main(int argc, char **argv) {
-  device_name = device_argument(argc, argv, "emu");
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(what_is_written_is_read),
-      cmocka_unit_test(comments_are_nothing),
-      cmocka_unit_test(wrong_columns_are_told),
-      cmocka_unit_test(damage_of_a_closed_file_is_seen),
-      cmocka_unit_test(closed_files_follow_each_other),
-      cmocka_unit_test(mutated_lines_do_no_harm),
-      WITH_CONTEXT(presets_are_served),
-      WITH_CONTEXT(presets_of_the_architecture_are_served),
-      WITH_CONTEXT(presets_of_something_else_are_not),
-      WITH_CONTEXT(presets_of_an_older_text_promise_nothing),
-      WITH_CONTEXT(own_results_go_before_presets),
-      WITH_CONTEXT(mutated_presets_do_no_harm),
-      WITH_CONTEXT(the_better_line_counts),
-      WITH_CONTEXT(merging_loses_nothing),
-      WITH_CONTEXT(merging_with_rubbish_changes_nothing),
-      WITH_CONTEXT(merged_images_are_served),
-      WITH_CONTEXT(pruning_keeps_the_best),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return context_tests_run(argc, argv);
 }

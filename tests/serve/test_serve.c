@@ -51,8 +51,7 @@ static int saxpy_is_right(fixture *f, size_t n) {
 
 /* ---- the table ------------------------------------------------------------------------------ */
 
-static void table_finds_what_was_put(void **state) {
-  (void)state;
+TEST(table_finds_what_was_put) {
   serve_table t = {0};
   static int values[5000];
   for (int64_t i = 0; i < 5000; i++) {
@@ -92,8 +91,7 @@ static void *read_all(void *ud) {
   return NULL;
 }
 
-static void table_is_read_while_it_grows(void **state) {
-  (void)state;
+TEST(table_is_read_while_it_grows) {
   serve_table t = {0};
   _Atomic int n_put = 0;
   reading r = {&t, &n_put, 0};
@@ -108,8 +106,7 @@ static void table_is_read_while_it_grows(void **state) {
   serve_table_clear(&t);
 }
 
-static void words_tell_choices_apart(void **state) {
-  (void)state;
+TEST(words_tell_choices_apart) {
   assert_int_equal(serve_key_word("n"), 'n');
   assert_int_equal(serve_key_letter('N', 0, 1), 'n');
   assert_int_equal(serve_key_letter('C', 0, 1), 't'); /* real: conjugation means nothing */
@@ -121,8 +118,7 @@ static void words_tell_choices_apart(void **state) {
 
 /* ---- which kernel --------------------------------------------------------------------------- */
 
-static void nobody_tuned_gives_the_default(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(nobody_tuned_gives_the_default) {
   const tuned_kernel_info info = info_of(f, "saxpy n=1000");
   assert_int_equal(info.origin, TUNED_DEFAULT);
   assert_string_equal(info.problem, "saxpy n=1000 align=4");
@@ -131,8 +127,7 @@ static void nobody_tuned_gives_the_default(void **state) {
   assert_true(info.registers > 0);
 }
 
-static void same_problem_same_kernel(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(same_problem_same_kernel) {
   tuned_kernel *a, *b, *c;
   OK(f, tuned_find(f->ctx, "saxpy n=1000", &a, &f->err));
   OK(f, tuned_find(f->ctx, "  saxpy   align=4 n=1000", &b, &f->err));
@@ -141,8 +136,7 @@ static void same_problem_same_kernel(void **state) {
   assert_ptr_not_equal(a, c);
 }
 
-static void tuned_is_served_without_compiler(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(tuned_is_served_without_compiler) {
   store_saxpy(f, "saxpy n=1000 align=4", "BLOCK=128,VEC=4", NULL);
   reopen(f, NULL);
   const tuned_kernel_info info = info_of(f, "saxpy n=1000");
@@ -154,24 +148,21 @@ static void tuned_is_served_without_compiler(void **state) {
   assert_null(inside(f)->compiler);
 }
 
-static void other_size_is_not_exact(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(other_size_is_not_exact) {
   store_saxpy(f, "saxpy n=1000 align=4", "BLOCK=128,VEC=4", NULL);
   reopen(f, NULL);
   assert_int_equal(info_of(f, "saxpy n=1004").origin, TUNED_NEAREST);
   assert_non_null(strstr(info_of(f, "saxpy n=1000 align=1").config, "BLOCK=128,VEC=1"));
 }
 
-static void changed_template_is_not_served(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(changed_template_is_not_served) {
   store_saxpy(f, "saxpy n=1000 align=4", "BLOCK=128,VEC=4", "00000000000000000000000000000000");
   reopen(f, NULL);
   assert_int_equal(info_of(f, "saxpy n=1000").origin, TUNED_DEFAULT);
 }
 
 /* A stored configuration that breaks a requirement must not run. */
-static void invalid_row_is_not_served(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(invalid_row_is_not_served) {
   store st;
   db *d;
   store_open(&st, f, "saxpy", "n=1001");
@@ -187,8 +178,7 @@ static void invalid_row_is_not_served(void **state) {
 }
 
 /* The default's image is in the database under the same source: it is loaded, not built. */
-static void stored_image_of_the_same_source_is_used(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(stored_image_of_the_same_source_is_used) {
   store_saxpy(f, "saxpy n=4096 align=4", "", "00000000000000000000000000000000");
   reopen(f, NULL);
   assert_int_equal(info_of(f, "saxpy n=1001").origin, TUNED_DEFAULT);
@@ -197,8 +187,7 @@ static void stored_image_of_the_same_source_is_used(void **state) {
 }
 
 /* Untuned sizes differ in their launch, not in their source. */
-static void other_sizes_are_not_compiled_again(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(other_sizes_are_not_compiled_again) {
   for (size_t n = 1001; n < 1010; n += 2) {
     assert_true(saxpy_is_right(f, n));
   }
@@ -223,8 +212,7 @@ static char *copy_template(fixture *f, const char *name, const char *from, const
   return path;
 }
 
-static void own_template_by_path(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(own_template_by_path) {
   char problem[200];
   float host[8];
   fill(host, 8, 1, 1);
@@ -241,8 +229,7 @@ static void own_template_by_path(void **state) {
   assert_true(host[0] == 4 && host[7] == 32);
 }
 
-static void folders_come_from_the_environment(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(folders_come_from_the_environment) {
   char folders[160];
   tuned_close(f->ctx);
   copy_template(f, "saxpy.lua", "BLOCK = 256", "BLOCK = 512");
@@ -257,15 +244,13 @@ static void folders_come_from_the_environment(void **state) {
 }
 
 /* TUNED_TEMPLATES may replace a built-in family; the typed call serves it if it still fits. */
-static void own_family_behind_the_typed_call(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(own_family_behind_the_typed_call) {
   copy_template(f, "saxpy.lua", "BLOCK = 256", "BLOCK = 128");
   assert_true(saxpy_is_right(f, 777));
   assert_non_null(strstr(info_of(f, "saxpy n=777").config, "BLOCK=128"));
 }
 
-static void own_family_with_other_arguments_is_refused(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(own_family_with_other_arguments_is_refused) {
   float host[4] = {0};
   copy_template(f, "saxpy.lua", "{ \"a\", \"f32\"", "{ \"a\", \"f64\"");
   float *x = vector_new(f, host, 4);
@@ -274,8 +259,7 @@ static void own_family_with_other_arguments_is_refused(void **state) {
 
 /* ---- computing ------------------------------------------------------------------------------ */
 
-static void saxpy_computes(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(saxpy_computes) {
   for (size_t n = 0; n < 70; n += 3) {
     assert_true(saxpy_is_right(f, n));
   }
@@ -291,8 +275,7 @@ static float host_product(const float *a, const float *b, int m, int n, int k, i
   return (float)sum;
 }
 
-static void sgemm_computes(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(sgemm_computes) {
   enum { M = 21, N = 17, K = 9, LDC = 23 };
   float a[M * K], b[N * K], c[N * LDC];
   fill(a, M * K, -1, 0.02f);
@@ -311,8 +294,7 @@ static void sgemm_computes(void **state) {
 }
 
 /* With values, and without: then their addresses mean nothing. */
-static void radix_sort_sorts(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(radix_sort_sorts) {
   enum { N = 500 };
   float keys[N], sorted[N];
   uint32_t order[N];
@@ -341,8 +323,7 @@ static void radix_sort_sorts(void **state) {
 }
 
 /* The last segment ends at n, and one is empty. */
-static void segments_are_served(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(segments_are_served) {
   enum { N = 100, SEGMENTS = 4 };
   static const int starts[SEGMENTS] = {0, 30, 30, 65}, ends[SEGMENTS] = {30, 30, 65, N};
   float x[N], y[N], sums[SEGMENTS];
@@ -362,8 +343,7 @@ static void segments_are_served(void **state) {
   }
 }
 
-static void sgemm_of_nothing_scales(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(sgemm_of_nothing_scales) {
   float host[6] = {1, 2, 3, 4, 5, 6};
   float *p = vector_new(f, host, 6), *c = vector_new(f, host, 6);
   OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 3, 2, 0, 1, p, 3, p, 1, 2, c, 3, &f->err));
@@ -380,8 +360,7 @@ static void fill_whole(float *x, size_t n, int first) {
   }
 }
 
-static void gemv_computes(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(gemv_computes) {
   enum { M = 21, N = 13, LDA = 24 };
   float a[N * LDA], x[2 * M], y[N], out[N];
   fill_whole(a, N * LDA, 1);
@@ -411,8 +390,7 @@ static bool is_product(const float *a, const float *b, const float *c, int i) {
   return c[i] == expected;
 }
 
-static void gemm_batched_computes(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(gemm_batched_computes) {
   enum { BATCH = 19 };
   float a[6 * BATCH], b[12 * BATCH], c[8 * BATCH] = {0}, again[8 * BATCH] = {0};
   int64_t at[3][BATCH];
@@ -451,8 +429,7 @@ static void gemm_batched_computes(void **state) {
   assert_memory_equal(again, c, sizeof c);
 }
 
-static void gemm_computes(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(gemm_computes) {
   enum { N = 24 };
   float a[N * N], c[N * N];
   uint16_t bits[N * N];
@@ -481,8 +458,7 @@ static void gemm_computes(void **state) {
                      &f->err));
 }
 
-static void too_much_memory_is_refused(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(too_much_memory_is_refused) {
   void *p = f;
   REFUSED(f, TUNED_E_NOMEM, "1152921504606846976",
           tuned_alloc(f->ctx, (size_t)1 << 60, &p, &f->err));
@@ -490,8 +466,7 @@ static void too_much_memory_is_refused(void **state) {
   assert_true(saxpy_is_right(f, 50)); /* and nothing else is the worse for it */
 }
 
-static void reduce_computes_on_streams(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(reduce_computes_on_streams) {
   enum { N = 5000, STREAMS = 3 };
   static float x[N];
   const float poison = -1;
@@ -534,8 +509,7 @@ static void *call_often(void *ud) {
   return NULL;
 }
 
-static void many_threads_one_context(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(many_threads_one_context) {
   enum { THREADS = 6 };
   pthread_t threads[THREADS];
   caller callers[THREADS];
@@ -565,8 +539,7 @@ static void scale_by_nothing(fixture *f, char ta, char tb, int m, int n) {
 }
 
 /* As BLAS has it, what is not read needs no address. */
-static void operands_of_nothing_may_be_null(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(operands_of_nothing_may_be_null) {
   double host[6] = {1, 2, 3, 4, 5, 6};
   float y[3] = {1, 2, 3}, *dy = vector_new(f, y, 3);
   void *c;
@@ -608,8 +581,7 @@ static void operands_of_nothing_may_be_null(void **state) {
 
 /* ---- what is refused ------------------------------------------------------------------------ */
 
-static void empty_problems_are_nothing_to_do(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(empty_problems_are_nothing_to_do) {
   OK(f, tuned_saxpy(f->ctx, NULL, 0, 1, NULL, NULL, &f->err));
   OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 0, 5, 5, 1, NULL, 1, NULL, 5, 0, NULL, 1, &f->err));
   OK(f, tuned_copy_to_host(f->ctx, NULL, NULL, 0, &f->err));
@@ -617,8 +589,7 @@ static void empty_problems_are_nothing_to_do(void **state) {
   assert_null(inside(f)->compiler); /* nothing was built for it */
 }
 
-static void only_what_was_allocated_is_freed(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(only_what_was_allocated_is_freed) {
   char on_host[16];
   void *p;
   OK(f, tuned_alloc(f->ctx, 64, &p, &f->err));
@@ -629,8 +600,7 @@ static void only_what_was_allocated_is_freed(void **state) {
   OK(f, tuned_free(f->ctx, NULL, &f->err));
 }
 
-static void arguments_are_refused_by_name(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(arguments_are_refused_by_name) {
   float host[16] = {0}, *p = vector_new(f, host, 16);
   REFUSED(f, TUNED_E_USAGE, "tuned_saxpy: n is -1",
           tuned_saxpy(f->ctx, NULL, -1, 1, p, p, &f->err));
@@ -658,8 +628,7 @@ static void arguments_are_refused_by_name(void **state) {
   assert_string_equal(f->err.message, ""); /* a success clears the error */
 }
 
-static void problems_are_refused(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(problems_are_refused) {
   tuned_kernel *k;
   REFUSED(f, TUNED_E_NOTFOUND, "saxpy", tuned_find(f->ctx, "saxpi n=4", &k, &f->err));
   REFUSED(f, TUNED_E_NOTFOUND, "give the path of one, or a family: argmax ",
@@ -672,8 +641,7 @@ static void problems_are_refused(void **state) {
   assert_int_not_equal(tuned_find(f->ctx, "/nowhere/mine.lua n=4", &k, &f->err), 0);
 }
 
-static void nulls_are_refused(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(nulls_are_refused) {
   tuned_kernel *k;
   tuned_kernel_info info;
   const void *args[4] = {NULL};
@@ -697,8 +665,7 @@ static void nulls_are_refused(void **state) {
   tuned_close(NULL);
 }
 
-static void closed_contexts_are_refused(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(closed_contexts_are_refused) {
   tuned_context *closed = f->ctx;
   f->ctx = NULL;
   tuned_close(closed);
@@ -708,8 +675,7 @@ static void closed_contexts_are_refused(void **state) {
   REFUSED(f, TUNED_E_USAGE, "no context", tuned_sync((tuned_context *)f, NULL, &f->err));
 }
 
-static void opening_can_fail(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(opening_can_fail) {
   tuned_context *ctx = f->ctx;
   err e = {0};
   REFUSED(f, TUNED_E_DEVICE, "there is no device",
@@ -743,8 +709,7 @@ static void logs_of_others_are_refused(fixture *f, const tuned_options *o) {
 }
 
 /* A database contains code: others must not be able to write it. */
-static void databases_of_others_are_refused(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(databases_of_others_are_refused) {
   tuned_context *ctx;
   const tuned_options o = {.device = device_name, .database = f->db_path};
   const tuned_options trusting = {
@@ -793,8 +758,7 @@ static int use_after_fork(fixture *f, tuned_kernel *k) {
   return !gpu && tuned_open(&own, &o, &f->err) ? 4 : 0;
 }
 
-static void a_fork_is_told(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(a_fork_is_told) {
   tuned_kernel *k;
   int status;
   OK(f, tuned_find(f->ctx, "saxpy n=4", &k, &f->err));
@@ -871,8 +835,7 @@ static bool fails_at(fixture *f, int k, const float *x, float *y) {
   return rc;
 }
 
-static void every_device_failure_is_survived(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(every_device_failure_is_survived) {
   float host[8] = {1, 2, 3, 4, 5, 6, 7, 8}, sum;
   int k = 1, n_failed = 0;
   size_t workspace = 0;
@@ -890,8 +853,7 @@ static void every_device_failure_is_survived(void **state) {
 }
 
 /* Each emulated device reserves addresses in proportion to the host's memory: bounded here. */
-static void contexts_run_out_politely(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(contexts_run_out_politely) {
   const char *device = strcmp(device_name, "emu") ? device_name : "emu:h200,memory=268435456";
   const tuned_options o = {.device = device, .database = f->db_path};
   static tuned_context *many[256];
@@ -928,8 +890,7 @@ static void export_of(store *st, const char *config, const char *name, str *out,
   assert_int_equal(export_header(st->t, plan, &x, out, &st->e), expected);
 }
 
-static void header_says_how_to_launch(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(header_says_how_to_launch) {
   store st;
   str a = {0}, b = {0};
   store_open(&st, f, "saxpy", "n=1001");
@@ -950,47 +911,5 @@ static void header_says_how_to_launch(void **state) {
 }
 
 int main(int argc, char **argv) {
-  device_name = device_argument(argc, argv, "emu");
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(table_finds_what_was_put),
-      cmocka_unit_test(table_is_read_while_it_grows),
-      cmocka_unit_test(words_tell_choices_apart),
-      WITH_CONTEXT(nobody_tuned_gives_the_default),
-      WITH_CONTEXT(same_problem_same_kernel),
-      WITH_CONTEXT(tuned_is_served_without_compiler),
-      WITH_CONTEXT(other_size_is_not_exact),
-      WITH_CONTEXT(changed_template_is_not_served),
-      WITH_CONTEXT(invalid_row_is_not_served),
-      WITH_CONTEXT(stored_image_of_the_same_source_is_used),
-      WITH_CONTEXT(other_sizes_are_not_compiled_again),
-      WITH_CONTEXT(own_template_by_path),
-      WITH_CONTEXT(folders_come_from_the_environment),
-      WITH_CONTEXT(own_family_behind_the_typed_call),
-      WITH_CONTEXT(own_family_with_other_arguments_is_refused),
-      WITH_CONTEXT(saxpy_computes),
-      WITH_CONTEXT(sgemm_computes),
-      WITH_CONTEXT(gemv_computes),
-      WITH_CONTEXT(gemm_batched_computes),
-      WITH_CONTEXT(gemm_computes),
-      WITH_CONTEXT(radix_sort_sorts),
-      WITH_CONTEXT(segments_are_served),
-      WITH_CONTEXT(sgemm_of_nothing_scales),
-      WITH_CONTEXT(operands_of_nothing_may_be_null),
-      WITH_CONTEXT(too_much_memory_is_refused),
-      WITH_CONTEXT(reduce_computes_on_streams),
-      WITH_CONTEXT(many_threads_one_context),
-      WITH_CONTEXT(empty_problems_are_nothing_to_do),
-      WITH_CONTEXT(only_what_was_allocated_is_freed),
-      WITH_CONTEXT(arguments_are_refused_by_name),
-      WITH_CONTEXT(problems_are_refused),
-      WITH_CONTEXT(nulls_are_refused),
-      WITH_CONTEXT(closed_contexts_are_refused),
-      WITH_CONTEXT(opening_can_fail),
-      WITH_CONTEXT(databases_of_others_are_refused),
-      WITH_CONTEXT(a_fork_is_told),
-      WITH_CONTEXT(every_device_failure_is_survived),
-      WITH_CONTEXT(contexts_run_out_politely),
-      WITH_CONTEXT(header_says_how_to_launch),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return context_tests_run(argc, argv);
 }

@@ -66,8 +66,7 @@ static void sum_clear(sum *s) {
 
 /* ---- whose memory --------------------------------------------------------------------------- */
 
-static void own_memory_is_used_and_no_other(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(own_memory_is_used_and_no_other) {
   sum s;
   sum_init(&s, f, 0);
   give_own(&s);
@@ -83,8 +82,7 @@ static void own_memory_is_used_and_no_other(void **state) {
 }
 
 /* As the context's memory is per kernel and stream, no launches share it. */
-static void streams_share_no_memory(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(streams_share_no_memory) {
   sum s[3];
   for (int i = 0; i < 3; i++) {
     sum_init(&s[i], f, i);
@@ -105,8 +103,7 @@ static void *sum_often(void *ud) {
 }
 
 /* Half of the threads have memory of their own; two are on the same stream. */
-static void many_threads_many_streams(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(many_threads_many_streams) {
   enum { THREADS = 6 };
   sum s[THREADS];
   pthread_t threads[THREADS];
@@ -134,8 +131,7 @@ static void many_threads_many_streams(void **state) {
 
 /* ---- by handle ------------------------------------------------------------------------------ */
 
-static void launch_with_own_memory(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(launch_with_own_memory) {
   tuned_kernel *k;
   tuned_kernel_info info;
   size_t nbytes;
@@ -171,8 +167,7 @@ static void launch_with_own_memory(void **state) {
   assert_int_equal(inside(f)->workspaces.n, 0);
 }
 
-static void kernels_without_scratch_memory_need_none(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(kernels_without_scratch_memory_need_none) {
   tuned_kernel *k;
   size_t nbytes = 7;
   const float host[6] = {1, 2}, two = 2;
@@ -198,9 +193,8 @@ static void kernels_without_scratch_memory_need_none(void **state) {
 }
 
 /* Byte keys are counted in memory that must be zero at first. */
-static void radix_sort_in_own_memory(void **state) {
+CONTEXT_TEST(radix_sort_in_own_memory) {
   enum { KEYS = 70000 };
-  fixture *f = *state;
   static uint8_t keys[KEYS], sorted[KEYS];
   size_t nbytes;
   for (uint32_t i = 0; i < KEYS; i++) {
@@ -229,8 +223,7 @@ static void radix_sort_in_own_memory(void **state) {
 
 /* ---- what is refused ------------------------------------------------------------------------ */
 
-static void bad_memory_is_refused(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(bad_memory_is_refused) {
   sum s;
   size_t nbytes;
   tuned_kernel *k;
@@ -263,8 +256,7 @@ static bool always_capturing(rt_device *d, rt_stream s) {
 }
 
 /* In a stream that is being captured nothing can be allocated: said before the driver does. */
-static void capture_wants_memory_that_is_there(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(capture_wants_memory_that_is_there) {
   sum s;
   sum_init(&s, f, 0);
   rt_device *d = inside(f)->device;
@@ -302,8 +294,7 @@ static int record_contexts(void *self, rt_stream stream, err *e) {
 }
 
 /* The real thing, where there are graphs; replayed on streams that it was not captured on. */
-static void a_graph_has_memory_of_its_own(void **state) {
-  fixture *f = *state;
+CONTEXT_TEST(a_graph_has_memory_of_its_own) {
   sum s, other;
   rt_graph *g = NULL;
   err e = {0};
@@ -334,17 +325,5 @@ static void a_graph_has_memory_of_its_own(void **state) {
 }
 
 int main(int argc, char **argv) {
-  device_name = device_argument(argc, argv, "emu");
-  const struct CMUnitTest tests[] = {
-      WITH_CONTEXT(own_memory_is_used_and_no_other),
-      WITH_CONTEXT(streams_share_no_memory),
-      WITH_CONTEXT(many_threads_many_streams),
-      WITH_CONTEXT(launch_with_own_memory),
-      WITH_CONTEXT(kernels_without_scratch_memory_need_none),
-      WITH_CONTEXT(radix_sort_in_own_memory),
-      WITH_CONTEXT(bad_memory_is_refused),
-      WITH_CONTEXT(capture_wants_memory_that_is_there),
-      WITH_CONTEXT(a_graph_has_memory_of_its_own),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return context_tests_run(argc, argv);
 }

@@ -14,8 +14,7 @@
 #include "hash.h"
 #include "str.h"
 
-static void the_first_message_stays(void **state) {
-  (void)state;
+TEST(the_first_message_stays) {
   err e = {0};
   assert_int_equal(err_at(&e, ERR_TEMPLATE, "a.lua:7", "deep %d", 1), ERR_TEMPLATE);
   assert_int_equal(err_set(&e, ERR_IO, "shallow"), ERR_IO);
@@ -30,8 +29,7 @@ static void the_first_message_stays(void **state) {
   assert_string_equal(err_name(-99), "unknown");
 }
 
-static void strings_grow(void **state) {
-  (void)state;
+TEST(strings_grow) {
   str s = {0};
   assert_string_equal(str_text(&s), "");
   for (int i = 0; i < 1000; i++) {
@@ -45,8 +43,7 @@ static void strings_grow(void **state) {
   str_clear(&s);
 }
 
-static void whole_numbers_are_read_and_nothing_else(void **state) {
-  (void)state;
+TEST(whole_numbers_are_read_and_nothing_else) {
   static const struct {
     const char *text;
     int64_t value;
@@ -96,8 +93,7 @@ static void whole_numbers_are_read_and_nothing_else(void **state) {
   }
 }
 
-static void the_nearest_name_is_suggested(void **state) {
-  (void)state;
+TEST(the_nearest_name_is_suggested) {
   static const char *const names[] = {"sgemm", "saxpy", "reduce"};
   assert_string_equal(text_nearest("sgem", names, 3), "sgemm");
   assert_string_equal(text_nearest("redcue", names, 3), "reduce");
@@ -109,8 +105,7 @@ static void the_nearest_name_is_suggested(void **state) {
   assert_null(text_nearest(endless, names, 3));
 }
 
-static void arenas_are_taken_over(void **state) {
-  (void)state;
+TEST(arenas_are_taken_over) {
   arena a = {0}, b = {0}, empty = {0};
   char *own = arena_text(&a, "own");
   char *first = arena_text(&b, "first"), *large = arena_new(&b, 100000);
@@ -127,8 +122,7 @@ static void arenas_are_taken_over(void **state) {
   arena_clear(&empty);
 }
 
-static void arenas_zero_and_align(void **state) {
-  (void)state;
+TEST(arenas_zero_and_align) {
   arena a = {0};
   for (size_t n = 1; n < 40000; n = n * 3 + 1) {
     char *p = arena_new(&a, n);
@@ -144,8 +138,7 @@ static void arenas_zero_and_align(void **state) {
   arena_clear(&a);
 }
 
-static void hashes_are_the_published_ones(void **state) {
-  (void)state;
+TEST(hashes_are_the_published_ones) {
   char h[HASH_TEXT];
   hash_bytes("", 0, h); /* XXH3's own test vector for the empty input, seed 0 */
   assert_string_equal(h, "99aa06d3014798d86001c324468d497f");
@@ -167,8 +160,7 @@ static void hashes_are_the_published_ones(void **state) {
 }
 
 /* Values whose bits anybody can look up. */
-static void element_types_round_as_ieee(void **state) {
-  (void)state;
+TEST(element_types_round_as_ieee) {
   static const struct {
     dtype t;
     double v;
@@ -206,8 +198,7 @@ static void element_types_round_as_ieee(void **state) {
   }
 }
 
-static void element_types_have_names_and_sizes(void **state) {
-  (void)state;
+TEST(element_types_have_names_and_sizes) {
   dtype t;
   assert_true(dtype_parse("bf16", &t));
   assert_int_equal(dtype_nbytes(t), 2);
@@ -218,8 +209,7 @@ static void element_types_have_names_and_sizes(void **state) {
   assert_true(dtype_decode(DTYPE_i16, 0xffff) == -1);
 }
 
-static void files_are_replaced_whole(void **state) {
-  (void)state;
+TEST(files_are_replaced_whole) {
   char folder[] = "/tmp/tuned-test-XXXXXX", path[64];
   str s = {0};
   err e = {0};
@@ -260,8 +250,7 @@ static void files_are_replaced_whole(void **state) {
   assert_int_equal(system(command), 0); /* no temporary is left behind */
 }
 
-static void the_data_folder_follows_xdg(void **state) {
-  (void)state;
+TEST(the_data_folder_follows_xdg) {
   str s = {0};
   setenv("XDG_DATA_HOME", "/data", 1);
   assert_ok(file_data_home(&s, NULL), &(err){0});
@@ -278,18 +267,5 @@ static void the_data_folder_follows_xdg(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_first_message_stays),
-      cmocka_unit_test(strings_grow),
-      cmocka_unit_test(whole_numbers_are_read_and_nothing_else),
-      cmocka_unit_test(the_nearest_name_is_suggested),
-      cmocka_unit_test(arenas_zero_and_align),
-      cmocka_unit_test(arenas_are_taken_over),
-      cmocka_unit_test(hashes_are_the_published_ones),
-      cmocka_unit_test(element_types_round_as_ieee),
-      cmocka_unit_test(element_types_have_names_and_sizes),
-      cmocka_unit_test(files_are_replaced_whole),
-      cmocka_unit_test(the_data_folder_follows_xdg),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -47,8 +47,7 @@ static size_t count_of(const char *text, const char *word) {
 
 /* ---- suites ---------------------------------------------------------------------------------- */
 
-static void a_line_is_all_its_combinations(void **state) {
-  (void)state;
+TEST(a_line_is_all_its_combinations) {
   static const char *const wanted[] = {"m=8 n=8 k=1 ta=n", "m=8 n=8 k=1 ta=t", "m=9 n=9 k=1 ta=n",
                                        "m=9 n=9 k=1 ta=t"};
   gen_template *t = open_family("sgemm");
@@ -66,8 +65,7 @@ static void a_line_is_all_its_combinations(void **state) {
   gen_close(t);
 }
 
-static void wrong_lines_are_told(void **state) {
-  (void)state;
+TEST(wrong_lines_are_told) {
   gen_template *t = open_family("sgemm");
   arena a = {0};
   suite s = {0};
@@ -87,8 +85,7 @@ static void wrong_lines_are_told(void **state) {
   gen_close(t);
 }
 
-static void files_have_named_suites(void **state) {
-  (void)state;
+TEST(files_have_named_suites) {
   static const char text[] = "# two\nn=5\n[one] of them\nn=1 # small\n\n[two]\nn={2,3..6*2}\n";
   gen_template *t = open_family("saxpy");
   arena a = {0};
@@ -112,8 +109,7 @@ static void files_have_named_suites(void **state) {
 }
 
 /* Beside a template of one's own, under its own name. */
-static void a_template_brings_its_suites(void **state) {
-  (void)state;
+TEST(a_template_brings_its_suites) {
   static const char text[] = "[mine]\nn=7\n";
   char folder[] = "/tmp/suites-XXXXXX", lua[64], txt[64];
   str template = {0};
@@ -140,8 +136,7 @@ static void a_template_brings_its_suites(void **state) {
   gen_close(t);
 }
 
-static void every_built_in_suite_is_sound(void **state) {
-  (void)state;
+TEST(every_built_in_suite_is_sound) {
   size_t n_suites = 0;
   for (const gen_file *f = tuner_files; f->name; f++) {
     char family[64];
@@ -219,8 +214,7 @@ static void add_fake(bench_case *x, int (*launch)(void *, rt_stream, const void 
                                  .contender = {.launch = launch, .self = x}};
 }
 
-static void a_peer_may_round_but_not_differ(void **state) {
-  (void)state;
+TEST(a_peer_may_round_but_not_differ) {
   err e = {0};
   bed b;
   lay(&b, "reduce", "n=1000");
@@ -248,8 +242,7 @@ static int launch_some(void *self, rt_stream s, const void *const *args, err *e)
                        : err_set(e, ERR_USAGE, "no such call");
 }
 
-static void a_peer_must_know_the_first_case(void **state) {
-  (void)state;
+TEST(a_peer_must_know_the_first_case) {
   err e = {0};
   bed b;
   lay(&b, "sgemm", "m=8 n=8 k=8");
@@ -271,8 +264,7 @@ static int spoil(void *self, rt_stream s, const void *const *args, err *e) {
   return d->ops->set(d, *(const rt_ptr *)args[1], 1, 4, s, e);
 }
 
-static void a_peer_must_leave_inputs_alone(void **state) {
-  (void)state;
+TEST(a_peer_must_leave_inputs_alone) {
   err e = {0};
   bed b;
   lay(&b, "reduce", "n=1000");
@@ -282,8 +274,7 @@ static void a_peer_must_leave_inputs_alone(void **state) {
 }
 
 /* The driver's copy is a peer that the emulated device has too. */
-static void the_driver_copies_and_fills(void **state) {
-  (void)state;
+TEST(the_driver_copies_and_fills) {
   static const char *const problems[] = {"n=1001 size=2", "n=999 size=1 op=fill"};
   for (size_t i = 0; i < 2; i++) {
     err e = {0};
@@ -300,8 +291,7 @@ static void the_driver_copies_and_fills(void **state) {
   }
 }
 
-static void peers_are_found_by_family(void **state) {
-  (void)state;
+TEST(peers_are_found_by_family) {
   const peer_kind *k;
   err e = {0};
   gen_template *scan = open_family("scan"), *saxpy = open_family("saxpy");
@@ -315,8 +305,7 @@ static void peers_are_found_by_family(void **state) {
   gen_close(saxpy);
 }
 
-static void fields_have_several_names(void **state) {
-  (void)state;
+TEST(fields_have_several_names) {
   gen_template *t = open_family("reduce");
   gen_problem p;
   size_t at;
@@ -367,8 +356,7 @@ static bench_report report(void) {
                         .width = 10};
 }
 
-static void means_are_geometric(void **state) {
-  (void)state;
+TEST(means_are_geometric) {
   bench_report r = report();
   assert_true(isnan(bench_report_mean(&r)));
   for (size_t i = 0; i < ROWS; i++) {
@@ -381,8 +369,7 @@ static void means_are_geometric(void **state) {
   assert_string_equal(r.worst_label, "n=2 <odd>");
 }
 
-static void a_report_has_a_line_a_row(void **state) {
-  (void)state;
+TEST(a_report_has_a_line_a_row) {
   bench_report r = report();
   str s = {0};
   bench_report_head(&r, &s);
@@ -403,8 +390,7 @@ static void a_report_has_a_line_a_row(void **state) {
   str_clear(&s);
 }
 
-static void a_report_is_json(void **state) {
-  (void)state;
+TEST(a_report_is_json) {
   bench_report r = report();
   for (size_t i = 0; i < ROWS; i++) {
     str s = {0};
@@ -428,8 +414,7 @@ static void a_report_is_json(void **state) {
 }
 
 /* Against the default: what is modelled is called so. */
-static void without_a_peer_the_default_stands_in(void **state) {
-  (void)state;
+TEST(without_a_peer_the_default_stands_in) {
   bench_report r = {.device = "emu", .family = "scan", .modelled = true, .width = 5};
   bench_row row = rows[0];
   str s = {0};
@@ -445,8 +430,7 @@ static void without_a_peer_the_default_stands_in(void **state) {
   str_clear(&s);
 }
 
-static void pictures_hold_every_bar(void **state) {
-  (void)state;
+TEST(pictures_hold_every_bar) {
   bench_report r = report();
   str s = {0};
   bench_report_plot(&r, rows, ROWS, &s);
@@ -468,8 +452,7 @@ static comparison_step steps[] = {{.value = "a", .sec = 8e-6, .config = "ALG=a",
                                   {.value = "c", .sec = 2e-6, .config = "ALG=c", .n_trials = 3},
                                   {.value = "d", .sec = 4e-6, .config = "ALG=d", .n_trials = 3}};
 
-static void steps_are_set_beside_the_one_before(void **state) {
-  (void)state;
+TEST(steps_are_set_beside_the_one_before) {
   const comparison l = {.label = "n=1", .problem = "scan n=1", .steps = steps, .n = 4};
   assert_int_equal(comparison_best(&l), 2);
   assert_true(comparison_gain(&l, 0) == 0);
@@ -480,8 +463,7 @@ static void steps_are_set_beside_the_one_before(void **state) {
   assert_int_equal(comparison_best(&none), 1);
 }
 
-static void a_ladder_is_text_table_and_json(void **state) {
-  (void)state;
+TEST(a_ladder_is_text_table_and_json) {
   const comparison_head h = {.family = "scan", .parameter = "ALG", .device = "toy"};
   const comparison l[2] = {{.label = "n=1", .problem = "scan n=1", .steps = steps, .n = 4},
                            {.label = "n=2", .problem = "scan n=2", .steps = steps, .n = 4}};
@@ -508,8 +490,7 @@ static void a_ladder_is_text_table_and_json(void **state) {
   str_clear(&s);
 }
 
-static void budgets_are_read(void **state) {
-  (void)state;
+TEST(budgets_are_read) {
   arena a = {0};
   tune_budget b;
   err e = {0};
@@ -530,24 +511,5 @@ static void budgets_are_read(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(a_line_is_all_its_combinations),
-                                     cmocka_unit_test(wrong_lines_are_told),
-                                     cmocka_unit_test(files_have_named_suites),
-                                     cmocka_unit_test(a_template_brings_its_suites),
-                                     cmocka_unit_test(every_built_in_suite_is_sound),
-                                     cmocka_unit_test(a_peer_may_round_but_not_differ),
-                                     cmocka_unit_test(a_peer_must_know_the_first_case),
-                                     cmocka_unit_test(a_peer_must_leave_inputs_alone),
-                                     cmocka_unit_test(the_driver_copies_and_fills),
-                                     cmocka_unit_test(peers_are_found_by_family),
-                                     cmocka_unit_test(fields_have_several_names),
-                                     cmocka_unit_test(means_are_geometric),
-                                     cmocka_unit_test(a_report_has_a_line_a_row),
-                                     cmocka_unit_test(a_report_is_json),
-                                     cmocka_unit_test(without_a_peer_the_default_stands_in),
-                                     cmocka_unit_test(pictures_hold_every_bar),
-                                     cmocka_unit_test(steps_are_set_beside_the_one_before),
-                                     cmocka_unit_test(a_ladder_is_text_table_and_json),
-                                     cmocka_unit_test(budgets_are_read)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

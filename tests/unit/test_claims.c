@@ -12,11 +12,10 @@
 
 static arena memory;
 
-static void a_line_is_read(void **state) {
+TEST(a_line_is_read) {
   claim *c;
   size_t n;
   err e = {0};
-  (void)state;
   assert_ok(claims_read("# a comment\n\n scan n=2^20 dtype=f32 | ALG=a > ALG=b | BLOCK=64 | 11: a\n"
                         "copy | WIDTH=4 ~ WIDTH=8 || no gain | at all",
                         "list", &memory, &c, &n, &e),
@@ -36,7 +35,7 @@ static void a_line_is_read(void **state) {
   assert_true(c[1].even);
 }
 
-static void a_wrong_line_is_told(void **state) {
+TEST(a_wrong_line_is_told) {
   static const struct {
     const char *text, *place, *why;
   } cases[] = {{"", "list", "no claims"},
@@ -46,7 +45,6 @@ static void a_wrong_line_is_told(void **state) {
                {"scan | ALG=a, ALG=b | | text", "list:1", "neither > nor ~"},
                {"scan | ALG=a > | | text", "list:1", "without spaces"},
                {"scan | ALG=a, BLOCK=1 > ALG=b | | text", "list:1", "without spaces"}};
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     claim *c;
     size_t n;
@@ -57,7 +55,7 @@ static void a_wrong_line_is_told(void **state) {
   }
 }
 
-static void a_time_decides(void **state) {
+TEST(a_time_decides) {
   const claim faster = {0}, even = {.even = true};
   static const struct {
     double other; /* beside 1 */
@@ -65,7 +63,6 @@ static void a_time_decides(void **state) {
   } cases[] = {{2, CLAIM_HOLDS, CLAIM_FAILS},    {1.03, CLAIM_HOLDS, CLAIM_HOLDS},
                {1.01, CLAIM_EVEN, CLAIM_HOLDS},  {0.99, CLAIM_EVEN, CLAIM_HOLDS},
                {0.97, CLAIM_FAILS, CLAIM_HOLDS}, {0.5, CLAIM_FAILS, CLAIM_FAILS}};
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     const claim_times t = {1, cases[i].other, false};
     assert_int_equal(claim_verdict_of(&faster, &t), cases[i].faster);
@@ -73,7 +70,7 @@ static void a_time_decides(void **state) {
   }
 }
 
-static void both_forms_say_the_same(void **state) {
+TEST(both_forms_say_the_same) {
   const claim c = {.family = "scan",
                    .problem = "n=1",
                    .one = "BLOCK=64,ALG=a",
@@ -83,7 +80,6 @@ static void both_forms_say_the_same(void **state) {
                    .text = "the text"};
   const claim_times t = {2e-6, 1e-6, true};
   str s = {0};
-  (void)state;
   claim_line(&c, &t, &s);
   assert_non_null(
       strstr(str_text(&s), "does not hold   0.50  scan ALG=a: 2.00 us, ALG=b: 1.00 us (modelled)"));
@@ -122,12 +118,11 @@ static bool is_there(const claim *c, const rt_device *d) {
   return valid;
 }
 
-static void what_ships_can_be_tried(void **state) {
+TEST(what_ships_can_be_tried) {
   claim *c;
   size_t n;
   err e = {0};
   rt_device *d;
-  (void)state;
   assert_ok(rt_emu_open("h200", &d, &e), &e);
   assert_ok(claims_open(NULL, &memory, &c, &n, &e), &e);
   assert_true(n > 30);
@@ -140,11 +135,7 @@ static void what_ships_can_be_tried(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_line_is_read), cmocka_unit_test(a_wrong_line_is_told),
-      cmocka_unit_test(a_time_decides), cmocka_unit_test(both_forms_say_the_same),
-      cmocka_unit_test(what_ships_can_be_tried)};
-  const int failed = cmocka_run_group_tests(tests, NULL, NULL);
+  const int failed = tests_run();
   arena_clear(&memory);
   return failed;
 }

@@ -35,8 +35,7 @@ static void hash_file(scratch *s, const char *path, char out[HASH_TEXT]) {
 
 /* ---- facts ----------------------------------------------------------------------------------- */
 
-static void test_rows_are_stored_once(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_rows_are_stored_once) {
   db *d = open_writer(s);
   int64_t a, b;
   db_device other = {.key = "L4 sm_89 58", .name = "NVIDIA L4", .cc = 89, .sms = 58};
@@ -54,8 +53,7 @@ static void test_rows_are_stored_once(void **state) {
   db_close(d);
 }
 
-static void test_images_come_back(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_images_come_back) {
   db *d = open_writer(s);
   const char cubin[] = "\177ELF\0\1\2\3";
   db_image in = image_of(image_key, cubin, sizeof cubin), out;
@@ -96,8 +94,7 @@ static db_result result_of(scratch *s, db *d, int64_t trial) {
   return rows[0];
 }
 
-static void test_trial_is_replaced_only_by_another_outcome(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_trial_is_replaced_only_by_another_outcome) {
   db *d = open_writer(s);
   int64_t id = put_trial(s, d, "BX=64"), again;
   put_sample(s, d, id, DB_SCREEN, 2e-3);
@@ -128,8 +125,7 @@ static const char *best_config(scratch *s, db *d) {
 }
 
 /* Each line: one more fact, and what is best from then on. */
-static void test_best_follows_the_facts(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_best_follows_the_facts) {
   db *d = open_writer(s);
   assert_string_equal(best_config(s, d), "not found");
   int64_t a = put_trial(s, d, "A"), b = put_trial(s, d, "B"), c = put_trial(s, d, "C");
@@ -170,8 +166,7 @@ static void test_best_follows_the_facts(void **state) {
   db_close(d);
 }
 
-static void test_results_are_ordered_and_counted(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_results_are_ordered_and_counted) {
   db *d = open_writer(s);
   db_image image = image_of(image_key, "elf", 3);
   OK(s, db_image_put(d, &image, &s->e));
@@ -210,8 +205,7 @@ static void test_results_are_ordered_and_counted(void **state) {
   db_close(d);
 }
 
-static void test_effort_adds_up(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_effort_adds_up) {
   db *d = open_writer(s);
   double sec;
   int64_t id;
@@ -233,8 +227,7 @@ static void test_effort_adds_up(void **state) {
   db_close(d);
 }
 
-static void test_problems_are_listed(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_problems_are_listed) {
   db *d = open_writer(s);
   db_problem *rows;
   size_t n;
@@ -260,8 +253,7 @@ static void test_problems_are_listed(void **state) {
   db_close(d);
 }
 
-static void test_rows_that_do_not_fit_are_refused(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_rows_that_do_not_fit_are_refused) {
   db *d = open_writer(s);
   int64_t id;
   db_trial t = trial_of("A");
@@ -315,8 +307,7 @@ static void refused(scratch *s, int code, const char *words) {
   assert_string_equal(before, after);
 }
 
-static void test_foreign_files_are_refused(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_foreign_files_are_refused) {
   char noise[20000];
   for (size_t i = 0; i < sizeof noise; i++) {
     noise[i] = (char)(i * 2654435761u >> 13);
@@ -333,8 +324,7 @@ static void test_foreign_files_are_refused(void **state) {
   refused(s, ERR_DB, "of another program");
 }
 
-static void test_newer_and_older_files(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_newer_and_older_files) {
   db *d = open_writer(s);
   db_close(d);
   run_sql(s->path, "PRAGMA user_version = 99");
@@ -353,8 +343,7 @@ static void test_newer_and_older_files(void **state) {
   db_close(d);
 }
 
-static void test_missing_and_empty(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_missing_and_empty) {
   db *d;
   FAILS(s, ERR_NOTFOUND, "tune something first", db_open(s->path, DB_READ, &d, &s->e));
   FAILS(s, ERR_USAGE, "empty", db_open("", DB_WRITE, &d, &s->e));
@@ -371,8 +360,7 @@ static void test_missing_and_empty(void **state) {
   db_close(d);
 }
 
-static void test_names_are_taken_literally(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_names_are_taken_literally) {
   static const char *const names[] = {"a?mode=memory", "b#c", "50%20", "new folder/deep/ü.db"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     db *d;
@@ -420,8 +408,7 @@ static int read_all(scratch *s) {
 }
 
 /* Every page in turn overwritten, three ways; and the file cut at every page. */
-static void test_damage_is_found(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_damage_is_found) {
   make_sample_file(s);
   assert_int_equal(read_all(s), 0);
   str good = {0};
@@ -455,8 +442,7 @@ static void test_damage_is_found(void **state) {
   str_clear(&good);
 }
 
-static void test_verify_sees_what_sqlite_does_not(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_verify_sees_what_sqlite_does_not) {
   static const struct {
     const char *sql, *words;
   } damages[] = {
@@ -532,8 +518,7 @@ static void flipped(scratch *s, const char *bytes, size_t n, const char *words) 
   str_clear(&file);
 }
 
-static void test_a_flipped_bit_is_told(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_a_flipped_bit_is_told) {
   char bytes[8];
   for (int upgraded = 0; upgraded < 2; upgraded++) {
     db *d = open_writer(s);
@@ -561,8 +546,7 @@ static void test_a_flipped_bit_is_told(void **state) {
   }
 }
 
-static void test_texts_from_elsewhere_are_bounded(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_texts_from_elsewhere_are_bounded) {
   make_sample_file(s);
   run_sql(s->path, "UPDATE trial SET config = printf('%.*c', 8388609, 'x') WHERE id = 200");
   db *d;
@@ -606,8 +590,7 @@ static int open_as_nobody(scratch *s, db_mode mode, db **d) {
   return code;
 }
 
-static void test_read_only_folder_and_file(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_read_only_folder_and_file) {
   make_sample_file(s);
   db *d;
   chmod(s->path, 0444);
@@ -650,8 +633,7 @@ static int change_and_die(scratch *s) {
 }
 
 /* A killed writer leaves a log, a killed change a journal; without them the file is not whole. */
-static void test_unfinished_file_in_a_read_only_folder(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_unfinished_file_in_a_read_only_folder) {
   int (*const leave[])(scratch *) = {write_and_die, change_and_die};
   for (int i = 0; i < 2; i++) {
     db *d;
@@ -671,8 +653,7 @@ static void test_unfinished_file_in_a_read_only_folder(void **state) {
   }
 }
 
-static void test_locked(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_locked) {
   make_sample_file(s);
   sqlite3 *other;
   assert_int_equal(sqlite3_open(s->path, &other), SQLITE_OK);
@@ -734,8 +715,7 @@ static size_t count_ok(scratch *s, db *d) {
 }
 
 /* They create it at the same moment, and store some trials that both have. */
-static void test_two_writers_and_a_reader(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_two_writers_and_a_reader) {
   for (int round = 0; round < 5; round++) {
     snprintf(s->path, sizeof s->path, "%s/%d.db", s->folder, round);
     pid_t a = fork_child(write_rows, s), b = fork_child(write_rows, s);
@@ -759,8 +739,7 @@ static void test_two_writers_and_a_reader(void **state) {
 }
 
 /* unix-dotfile, one of SQLite's own file layers, has no shared memory: no log is possible on it. */
-static void test_without_a_log(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_without_a_log) {
   sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
   sqlite3_vfs_register(sqlite3_vfs_find("unix-dotfile"), 1);
   db *d = open_writer(s);
@@ -777,8 +756,7 @@ static void test_without_a_log(void **state) {
 /* ---- versions, places, speed ----------------------------------------------------------------- */
 
 /* What the versions before this one left behind. */
-static void test_an_older_file_is_read_as_it_is(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_an_older_file_is_read_as_it_is) {
   make_sample_file(s);
   run_sql(s->path, to_schema_2);
   db *d, *to;
@@ -829,8 +807,7 @@ static db_line as_text(scratch *s, const db_line *line) {
 }
 
 /* The later one counts, wherever it comes from; merging and lines of text carry it. */
-static void test_portfolios(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_portfolios) {
   db *d, *other;
   int64_t template_id, device_id;
   bool stored;
@@ -883,8 +860,7 @@ static void test_portfolios(void **state) {
   db_close(d);
 }
 
-static void test_migrations(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_migrations) {
   db *d = open_writer(s);
   put_trial(s, d, "A");
   static const char *const good[] = {
@@ -915,8 +891,7 @@ static void test_migrations(void **state) {
 }
 
 /* How a sample was taken comes back; of two, the final one. */
-static void test_samples_come_back(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_samples_come_back) {
   db *d = open_writer(s);
   const int64_t trial = put_trial(s, d, "A");
   db_sample got;
@@ -952,8 +927,7 @@ static void test_samples_come_back(void **state) {
 }
 
 /* A file of the first version is read as it is, and migrated by the first writer. */
-static void test_a_file_of_the_first_version(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_a_file_of_the_first_version) {
   db *d;
   db_stats stats;
   db_sample got;
@@ -983,8 +957,7 @@ static void test_a_file_of_the_first_version(void **state) {
 }
 
 /* Its rows have no place to go to before it is brought up to date. */
-static void test_merging_a_file_of_the_first_version(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_merging_a_file_of_the_first_version) {
   char older[160];
   str sql = {0};
   snprintf(older, sizeof older, "%s/older.db", s->folder);
@@ -999,8 +972,7 @@ static void test_merging_a_file_of_the_first_version(void **state) {
   db_close(d);
 }
 
-static void test_default_path(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_default_path) {
   const char *path;
   setenv("XDG_DATA_HOME", "/data", 1);
   unsetenv("TUNED_DB");
@@ -1022,8 +994,7 @@ enum { N_PROBLEMS = 20, N_CONFIGS = 500 };
 
 /* Of 10,000 samples the best of each problem is the right one; tests/bench/bench_db has the times.
  * */
-static void test_best_among_many(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_best_among_many) {
   db_close(open_writer(s));
   char sql[1600];
   snprintf(
@@ -1059,39 +1030,6 @@ static void test_best_among_many(void **state) {
   db_close(d);
 }
 
-#define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      SCRATCH_TEST(test_rows_are_stored_once),
-      SCRATCH_TEST(test_images_come_back),
-      SCRATCH_TEST(test_trial_is_replaced_only_by_another_outcome),
-      SCRATCH_TEST(test_best_follows_the_facts),
-      SCRATCH_TEST(test_results_are_ordered_and_counted),
-      SCRATCH_TEST(test_effort_adds_up),
-      SCRATCH_TEST(test_problems_are_listed),
-      SCRATCH_TEST(test_rows_that_do_not_fit_are_refused),
-      SCRATCH_TEST(test_foreign_files_are_refused),
-      SCRATCH_TEST(test_newer_and_older_files),
-      SCRATCH_TEST(test_samples_come_back),
-      SCRATCH_TEST(test_a_file_of_the_first_version),
-      SCRATCH_TEST(test_merging_a_file_of_the_first_version),
-      SCRATCH_TEST(test_missing_and_empty),
-      SCRATCH_TEST(test_names_are_taken_literally),
-      SCRATCH_TEST(test_damage_is_found),
-      SCRATCH_TEST(test_verify_sees_what_sqlite_does_not),
-      SCRATCH_TEST(test_a_flipped_bit_is_told),
-      SCRATCH_TEST(test_texts_from_elsewhere_are_bounded),
-      SCRATCH_TEST(test_read_only_folder_and_file),
-      SCRATCH_TEST(test_unfinished_file_in_a_read_only_folder),
-      SCRATCH_TEST(test_locked),
-      SCRATCH_TEST(test_two_writers_and_a_reader),
-      SCRATCH_TEST(test_without_a_log),
-      SCRATCH_TEST(test_migrations),
-      SCRATCH_TEST(test_an_older_file_is_read_as_it_is),
-      SCRATCH_TEST(test_portfolios),
-      SCRATCH_TEST(test_default_path),
-      SCRATCH_TEST(test_best_among_many),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -324,34 +324,34 @@ static long for_all_k(scratch *s, bool forever, int rc) {
   return total;
 }
 
-static void test_every_allocation_fails(void **state) {
+SCRATCH_TEST(test_every_allocation_fails) {
   memory_faults = true;
-  long n = for_all_k(*state, false, 0);
+  long n = for_all_k(s, false, 0);
   memory_faults = false;
   print_message("%ld allocations failed\n", n);
   assert_true(n > 1000);
 }
 
-static void test_every_step_fails(void **state) {
+SCRATCH_TEST(test_every_step_fails) {
   sqlite3_auto_extension((void (*)(void))on_connect);
-  long n = for_all_k(*state, false, 0);
+  long n = for_all_k(s, false, 0);
   sqlite3_cancel_auto_extension((void (*)(void))on_connect);
   print_message("%ld SQL steps interrupted\n", n);
   assert_true(n > 50);
 }
 
-static void test_every_file_call_fails(void **state) {
+SCRATCH_TEST(test_every_file_call_fails) {
   install_files();
-  long once = for_all_k(*state, false, SQLITE_IOERR);
-  long forever = for_all_k(*state, true, SQLITE_IOERR);
+  long once = for_all_k(s, false, SQLITE_IOERR);
+  long forever = for_all_k(s, true, SQLITE_IOERR);
   remove_files();
   print_message("%ld file calls failed once, %ld for ever\n", once, forever);
   assert_true(once > 100 && forever > 100);
 }
 
-static void test_disk_full_at_every_write(void **state) {
+SCRATCH_TEST(test_disk_full_at_every_write) {
   install_files();
-  long n = for_all_k(*state, true, SQLITE_FULL);
+  long n = for_all_k(s, true, SQLITE_FULL);
   remove_files();
   print_message("disk full at each of %ld writes\n", n);
   assert_true(n > 50);
@@ -359,8 +359,7 @@ static void test_disk_full_at_every_write(void **state) {
 
 /* A full disk is said to be one, earlier rows stay readable meanwhile, and it goes on
  * afterwards. */
-static void test_disk_full_during_a_put(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_disk_full_during_a_put) {
   install_files();
   db *d = open_writer(s);
   put_sample(s, d, put_trial(s, d, "A"), DB_FINAL, 1e-3);
@@ -378,8 +377,7 @@ static void test_disk_full_during_a_put(void **state) {
 }
 
 /* A file system that cannot map shared memory finds out in the middle of the switch to WAL. */
-static void test_without_shared_memory(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_without_shared_memory) {
   install_files();
   fault.no_shm = true;
   for (int i = 0; i < 2; i++) {
@@ -463,8 +461,7 @@ static void check_rows(scratch *s, int last) {
   free(seen);
 }
 
-static void test_kill_at_any_moment(void **state) {
-  scratch *s = *state;
+SCRATCH_TEST(test_kill_at_any_moment) {
   int last = -1;
   uint64_t seed = 1;
   for (int round = 0; round < 60; round++) {
@@ -477,18 +474,10 @@ static void test_kill_at_any_moment(void **state) {
   assert_true(last + 1 >= 30); /* one in every other round */
 }
 
-#define SCRATCH_TEST(f) cmocka_unit_test_setup_teardown(f, scratch_setup, scratch_teardown)
-
 int main(void) {
   install_memory();
   for (size_t i = 0; i < sizeof cubin; i++) {
     cubin[i] = (char)(i * 31);
   }
-  const struct CMUnitTest tests[] = {
-      SCRATCH_TEST(test_every_allocation_fails), SCRATCH_TEST(test_every_step_fails),
-      SCRATCH_TEST(test_every_file_call_fails),  SCRATCH_TEST(test_disk_full_at_every_write),
-      SCRATCH_TEST(test_disk_full_during_a_put), SCRATCH_TEST(test_without_shared_memory),
-      SCRATCH_TEST(test_kill_at_any_moment),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

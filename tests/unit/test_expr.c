@@ -112,8 +112,7 @@ static void compare(lua_State *L, const expr_node *x, const char *text, const wo
   count(n, ok, &ours);
 }
 
-static void values_are_what_lua_says(void **state) {
-  (void)state;
+TEST(values_are_what_lua_says) {
   lua_State *L = open_lua();
   gen_symbols symbols;
   tally n = {0};
@@ -140,8 +139,7 @@ static void values_are_what_lua_says(void **state) {
   }
 }
 
-static void numerals_and_binding_are_lua_s(void **state) {
-  (void)state;
+TEST(numerals_and_binding_are_lua_s) {
   static const char *const list[] = {
       "0x7fffffffffffffff + 1",
       "0xffffffffffffffff",
@@ -223,8 +221,7 @@ static void numerals_and_binding_are_lua_s(void **state) {
 }
 
 /* Random tokens in a row: what is accepted, Lua accepts. */
-static void what_parses_is_lua(void **state) {
-  (void)state;
+TEST(what_parses_is_lua) {
   static const char *const tokens[] = {"a ",    "b ",    "1 ",    "2.5 ", "( ",   ") ",   "+ ",
                                        "- ",    "* ",    "// ",   "< ",   "== ",  "and ", "or ",
                                        "not ",  "min( ", "sel( ", ", ",   "'t' ", "~ ",   "^ ",
@@ -254,8 +251,7 @@ static void what_parses_is_lua(void **state) {
 }
 
 /* As long as an expression may be, it is evaluated without running out of stack. */
-static void long_chains_end(void **state) {
-  (void)state;
+TEST(long_chains_end) {
   static const expr_scope anything;
   enum { MOST = 10000 };
   for (int n = MOST; n <= MOST + 1; n++) {
@@ -314,8 +310,7 @@ static void compare_folded(const expr_node *x, const char *text, tally *n) {
   expr_fold_clear(&f);
 }
 
-static void partial_values_are_the_values(void **state) {
-  (void)state;
+TEST(partial_values_are_the_values) {
   gen_symbols symbols;
   tally n = {0};
   str text = {0};
@@ -386,8 +381,7 @@ static void compare_parts(arena *a, const expr_node *x, const char *text, tally 
   expr_terms_clear(&terms);
 }
 
-static void parts_make_the_whole(void **state) {
-  (void)state;
+TEST(parts_make_the_whole) {
   gen_symbols symbols;
   tally n = {0};
   str text = {0};
@@ -409,13 +403,5 @@ static void parts_make_the_whole(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(values_are_what_lua_says),
-      cmocka_unit_test(numerals_and_binding_are_lua_s),
-      cmocka_unit_test(what_parses_is_lua),
-      cmocka_unit_test(long_chains_end),
-      cmocka_unit_test(partial_values_are_the_values),
-      cmocka_unit_test(parts_make_the_whole),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

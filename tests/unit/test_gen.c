@@ -7,8 +7,7 @@ static bool update;
 
 /* ---- templates ------------------------------------------------------------------------------- */
 
-static void the_small_template_is_what_it_says(void **state) {
-  (void)state;
+TEST(the_small_template_is_what_it_says) {
   gen_template *t;
   err e = {0};
   assert_ok(mini_open(NULL, "", "", &t, &e), &e);
@@ -35,8 +34,7 @@ static void the_small_template_is_what_it_says(void **state) {
   gen_close(t);
 }
 
-static void the_typed_call_is_read(void **state) {
-  (void)state;
+TEST(the_typed_call_is_read) {
   gen_template *t;
   err e = {0};
   assert_ok(
@@ -55,8 +53,7 @@ static void the_typed_call_is_read(void **state) {
   gen_close(t);
 }
 
-static void equal_text_has_equal_hash(void **state) {
-  (void)state;
+TEST(equal_text_has_equal_hash) {
   gen_template *a, *b, *c;
   err e = {0};
   assert_ok(mini_open(NULL, "", "", &a, &e), &e);
@@ -84,8 +81,7 @@ static bool is_family(const gen_options *o, const char *name) {
   return found == 1;
 }
 
-static void folders_come_before_what_is_built_in(void **state) {
-  (void)state;
+TEST(folders_come_before_what_is_built_in) {
   gen_template *t;
   err e = {0};
   const char *const folders[] = {folder};
@@ -126,8 +122,7 @@ static void check_sizes(const gen_template *t, const char *const *sizes, size_t 
   }
 }
 
-static void defaults_of_built_in_templates_are_valid(void **state) {
-  (void)state;
+TEST(defaults_of_built_in_templates_are_valid) {
   for (const gen_file *f = gen_builtin; f->name; f++) {
     gen_template *t;
     err e = {0};
@@ -155,8 +150,7 @@ static void problem_is(gen_template *t, const char *text, const char *canonical)
   str_clear(&out);
 }
 
-static void problems_have_one_text(void **state) {
-  (void)state;
+TEST(problems_have_one_text) {
   gen_template *t;
   err e = {0};
   assert_ok(mini_open(NULL, "", "", &t, &e), &e);
@@ -169,8 +163,7 @@ static void problems_have_one_text(void **state) {
   gen_close(t);
 }
 
-static void wrong_problems_are_explained(void **state) {
-  (void)state;
+TEST(wrong_problems_are_explained) {
   static const char *const wrong[][2] = {
       {"m=3", "unknown field 'm' of mini; did you mean 'n'? its fields are n kind type"},
       {"sizeofthings=3", "unknown field 'sizeofthings' of mini; its fields are n kind type"},
@@ -198,8 +191,7 @@ static void wrong_problems_are_explained(void **state) {
   gen_close(t);
 }
 
-static void problems_are_completed_from_values(void **state) {
-  (void)state;
+TEST(problems_are_completed_from_values) {
   gen_template *t;
   err e = {0};
   const bool given[3] = {true, true, false};
@@ -222,8 +214,7 @@ static void problems_are_completed_from_values(void **state) {
 
 /* ---- configurations -------------------------------------------------------------------------- */
 
-static void configurations_have_one_text(void **state) {
-  (void)state;
+TEST(configurations_have_one_text) {
   gen_template *t;
   gen_config c;
   err e = {0};
@@ -244,8 +235,7 @@ static void configurations_have_one_text(void **state) {
   gen_close(t);
 }
 
-static void a_rejected_configuration_says_why(void **state) {
-  (void)state;
+TEST(a_rejected_configuration_says_why) {
   street s = street_mini("", "", "");
   assert_ok(gen_config_check(s.g, &s.c, &s.e), &s.e);
   assert_ok(gen_config_parse(s.t, "B=128,MODE=wide", &s.c, &s.e), &s.e);
@@ -255,8 +245,7 @@ static void a_rejected_configuration_says_why(void **state) {
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
-static void sources_carry_their_lines_and_their_origin(void **state) {
-  (void)state;
+TEST(sources_carry_their_lines_and_their_origin) {
   street s = street_mini("", "", "n=7");
   str out = {0}, wanted = {0};
   size_t body;
@@ -307,8 +296,7 @@ static void source_is(const char *text, const char *wanted) {
   street_close(&s);
 }
 
-static void substitutions_are_cuda(void **state) {
-  (void)state;
+TEST(substitutions_are_cuda) {
   source_is("@{1} @{-7} @{2^3} @{1/3} @{2^70} @{true} @{'a' .. 'b'} @{B // 3}\n",
             "1 -7 8.0 0.3333333333333333 1.1805916207174113e+21 true ab 10\n");
   source_is("@{math.mininteger} @{2^31 | 0}\n", "(-9223372036854775807 - 1) 2147483648\n");
@@ -322,8 +310,7 @@ static void substitutions_are_cuda(void **state) {
             "66 132 xxx two\nlines\n#line 31\nnext\n");
 }
 
-static void unused_constants_are_left_out(void **state) {
-  (void)state;
+TEST(unused_constants_are_left_out) {
   street s = street_mini("last TILE MODE_wide", "last TILES MODES", "");
   char *plain = body_of(&s);
   assert_null(strstr(plain, "constexpr"));
@@ -335,8 +322,7 @@ static void unused_constants_are_left_out(void **state) {
   street_close(&s);
 }
 
-static void sizes_do_not_change_the_body(void **state) {
-  (void)state;
+TEST(sizes_do_not_change_the_body) {
   street a = street_open("saxpy", "n=1000"), b = street_open("saxpy", "n=123456 align=1");
   char *x = body_of(&a), *y = body_of(&b);
   assert_string_equal(x, y);
@@ -347,8 +333,7 @@ static void sizes_do_not_change_the_body(void **state) {
 }
 
 /* What one instance or configuration leaves behind must not reach the next. */
-static void instances_of_a_template_do_not_mix(void **state) {
-  (void)state;
+TEST(instances_of_a_template_do_not_mix) {
   street a = street_open("saxpy", "n=1000");
   street b = {.t = a.t};
   street_start(&b, "n=77777 align=2");
@@ -369,8 +354,7 @@ static void instances_of_a_template_do_not_mix(void **state) {
   street_close(&a);
 }
 
-static void includes_are_spliced_and_hashed(void **state) {
-  (void)state;
+TEST(includes_are_spliced_and_hashed) {
   const char *part = "from the part @{B}\n@ two()\n";
   char hash[HASH_TEXT];
   folder_write("part.cuh", part, strlen(part));
@@ -416,8 +400,7 @@ static void golden(const char *problem, const char *config, const char *path) {
   street_close(&s);
 }
 
-static void golden_sources_are_as_they_were(void **state) {
-  (void)state;
+TEST(golden_sources_are_as_they_were) {
   golden("n=2^24", "", "tests/unit/golden/saxpy.cu");
   golden("n=1000000", "BLOCK=128,VEC=4,COARSE=2,ORDER=contiguous",
          "tests/unit/golden/saxpy_vec4.cu");
@@ -425,8 +408,7 @@ static void golden_sources_are_as_they_were(void **state) {
 
 /* ---- plans and data -------------------------------------------------------------------------- */
 
-static void plans_hold_what_is_launched(void **state) {
-  (void)state;
+TEST(plans_hold_what_is_launched) {
   street s = street_mini("", "", "n=1000 kind=safe");
   const gen_plan *p;
   assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
@@ -457,8 +439,7 @@ static void plans_hold_what_is_launched(void **state) {
   street_close(&s);
 }
 
-static void plans_tell_the_work_of_a_block(void **state) {
-  (void)state;
+TEST(plans_tell_the_work_of_a_block) {
   street s = street_mini("smem = '4 * B'", "smem = '4 * B', work = { 'n / 8', 'TILE' }", "n=100");
   const gen_plan *p;
   assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
@@ -471,8 +452,7 @@ static void plans_tell_the_work_of_a_block(void **state) {
   street_close(&s);
 }
 
-static void plans_describe_tensors(void **state) {
-  (void)state;
+TEST(plans_describe_tensors) {
   street s = street_mini("{ 'i32', 'TILE' }",
                          "{ tensor = 'x', dims = { 'n', 3 }, strides = { '2 * n' }, "
                          "box = { 'B', 2 }, swizzle = 32 }",
@@ -498,8 +478,7 @@ static void plans_describe_tensors(void **state) {
   street_close(&s);
 }
 
-static void a_box_too_large_is_refused(void **state) {
-  (void)state;
+TEST(a_box_too_large_is_refused) {
   street s = street_mini("{ 'i32', 'TILE' }", "{ tensor = 'x', dims = { 'n' }, box = { '8 * B' } }",
                          "n=1000 kind=safe");
   const gen_plan *p;
@@ -509,8 +488,7 @@ static void a_box_too_large_is_refused(void **state) {
   street_close(&s);
 }
 
-static void an_empty_problem_launches_nothing(void **state) {
-  (void)state;
+TEST(an_empty_problem_launches_nothing) {
   street s = street_mini("", "", "n=0 kind=safe");
   const gen_plan *p;
   assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
@@ -518,8 +496,7 @@ static void an_empty_problem_launches_nothing(void **state) {
   street_close(&s);
 }
 
-static void launches_beyond_the_limits_are_refused(void **state) {
-  (void)state;
+TEST(launches_beyond_the_limits_are_refused) {
   static const char *const wrong[][3] = {
       {"block = { 'B', 1 }", "block = { 'B', 64 }",
        "a block of 2048 threads; the device allows 1024"},
@@ -555,8 +532,7 @@ static void launches_beyond_the_limits_are_refused(void **state) {
   }
 }
 
-static void data_follow_the_case(void **state) {
-  (void)state;
+TEST(data_follow_the_case) {
   street s = street_mini("", "", "n=100");
   const gen_data *d;
   assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
@@ -576,14 +552,13 @@ static void data_follow_the_case(void **state) {
 }
 
 /* With the kernel right before, or, first of all, with the caller's; where the template says so. */
-static void launches_may_overlap(void **state) {
+TEST(launches_may_overlap) {
   static const struct {
     const char *problem, *overlap, *early;
     bool first, second;
   } cases[] = {{"kind=fast", "B == 32", "B > 32", false, true},
                {"kind=fast", "B > 32", "B == 32", true, false},
                {"kind=safe", "B == 32", "B == 32", false, true}};
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char stage[400];
     const gen_plan *p;
@@ -605,9 +580,8 @@ static void launches_may_overlap(void **state) {
   }
 }
 
-static void fills_are_told(void **state) {
+TEST(fills_are_told) {
   static const char *const odd[] = {"0", "2.5", "65", "-1"};
-  (void)state;
   const gen_data *d;
   street s = street_mini("{ 'uniform', -1, 1 }", "{ 'bits', 'n // 10' }", "n=30");
   assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
@@ -629,8 +603,7 @@ static void fills_are_told(void **state) {
 }
 
 /* Leading dimensions: a count reads scalars, and a case changes them. */
-static void counts_see_the_scalars_of_their_case(void **state) {
-  (void)state;
+TEST(counts_see_the_scalars_of_their_case) {
   street s = street_mini("{ 'x', 'type', 'in', count = 'n', fill = { 'uniform', -1, 1 } },\n"
                          "    { 'y', 'type', 'out', count = 'n' },",
                          "{ 'ld', 'i64', sample = 'n + 1' }, { 'beta', 'f32', sample = 0 },\n"
@@ -652,7 +625,7 @@ static void counts_see_the_scalars_of_their_case(void **state) {
 }
 
 /* A matrix without columns has no elements, nor has one whose columns are empty. */
-static void lines_of_nothing_count_nothing(void **state) {
+TEST(lines_of_nothing_count_nothing) {
   static const struct {
     const char *count, *problem;
     uint64_t n;
@@ -674,7 +647,6 @@ static void lines_of_nothing_count_nothing(void **state) {
       {"7 + ld * max(0, n - 1)", "n=0", 7},
       {"max(0, n - 1)", "n=4", 3},
   };
-  (void)state;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     char args[300];
     const gen_data *d;
@@ -712,8 +684,7 @@ static void describe_untuned(const gen_options *o, const char *family, str *out)
   street_close(&s);
 }
 
-static void lazy_templates_make_the_same(void **state) {
-  (void)state;
+TEST(lazy_templates_make_the_same) {
   const gen_options lazy = {.lazy = true};
   arena a = {0};
   const char *const *families;
@@ -733,36 +704,5 @@ static void lazy_templates_make_the_same(void **state) {
 
 int main(int argc, char **argv) {
   update = argc > 1 && !strcmp(argv[1], "--update");
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_small_template_is_what_it_says),
-      cmocka_unit_test(the_typed_call_is_read),
-      cmocka_unit_test(equal_text_has_equal_hash),
-      cmocka_unit_test(folders_come_before_what_is_built_in),
-      cmocka_unit_test(defaults_of_built_in_templates_are_valid),
-      cmocka_unit_test(problems_have_one_text),
-      cmocka_unit_test(wrong_problems_are_explained),
-      cmocka_unit_test(problems_are_completed_from_values),
-      cmocka_unit_test(configurations_have_one_text),
-      cmocka_unit_test(a_rejected_configuration_says_why),
-      cmocka_unit_test(sources_carry_their_lines_and_their_origin),
-      cmocka_unit_test(substitutions_are_cuda),
-      cmocka_unit_test(unused_constants_are_left_out),
-      cmocka_unit_test(sizes_do_not_change_the_body),
-      cmocka_unit_test(instances_of_a_template_do_not_mix),
-      cmocka_unit_test(includes_are_spliced_and_hashed),
-      cmocka_unit_test(golden_sources_are_as_they_were),
-      cmocka_unit_test(plans_hold_what_is_launched),
-      cmocka_unit_test(plans_tell_the_work_of_a_block),
-      cmocka_unit_test(plans_describe_tensors),
-      cmocka_unit_test(a_box_too_large_is_refused),
-      cmocka_unit_test(an_empty_problem_launches_nothing),
-      cmocka_unit_test(launches_beyond_the_limits_are_refused),
-      cmocka_unit_test(data_follow_the_case),
-      cmocka_unit_test(fills_are_told),
-      cmocka_unit_test(launches_may_overlap),
-      cmocka_unit_test(counts_see_the_scalars_of_their_case),
-      cmocka_unit_test(lines_of_nothing_count_nothing),
-      cmocka_unit_test(lazy_templates_make_the_same),
-  };
-  return cmocka_run_group_tests(tests, folder_make, folder_remove);
+  return tests_run_with(NULL, folder_make, folder_remove);
 }

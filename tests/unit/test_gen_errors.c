@@ -30,8 +30,7 @@ static void check_all(const breakage *list, size_t n) {
 }
 #define CHECK_ALL(list) check_all(list, sizeof list / sizeof *list)
 
-static void lua_errors_have_their_line(void **state) {
-  (void)state;
+TEST(lua_errors_have_their_line) {
   static const breakage list[] = {
       {"version = 3,", "version = ,", "unexpected symbol near ','", 3},
       {"version = 3,", "version = undefined_thing,", "there is no 'undefined_thing' here", 3},
@@ -44,8 +43,7 @@ static void lua_errors_have_their_line(void **state) {
   CHECK_ALL(list);
 }
 
-static void keys_are_known_and_complete(void **state) {
-  (void)state;
+TEST(keys_are_known_and_complete) {
   static const breakage list[] = {
       {"version = 3,", "versio = 3,", "'versio' means nothing here; did you mean 'version'?", 3},
       {"version = 3,", "", "'version' is missing here", 1},
@@ -67,8 +65,7 @@ static void keys_are_known_and_complete(void **state) {
   CHECK_ALL(list);
 }
 
-static void fields_are_checked(void **state) {
-  (void)state;
+TEST(fields_are_checked) {
   static const breakage list[] = {
       {"{ 'n', 0, 2^33, default = 100 }", "'n'", "a field must be a table, not a string", 6},
       {"{ 'n', 0, 2^33, default = 100 }", "{}", "a field's name is missing", 6},
@@ -99,8 +96,7 @@ static void fields_are_checked(void **state) {
   CHECK_ALL(list);
 }
 
-static void arguments_are_checked(void **state) {
-  (void)state;
+TEST(arguments_are_checked) {
   static const breakage list[] = {
       {"{ 'n', 'i64', value = 'n' }", "{ 'n', 'i64', value = 'n + 1' }", "'n' is a field too", 11},
       {"{ 'n', 'i64', value = 'n' }", "{ 'n', 'i64', sample = 3 }", "'n' is a field too", 11},
@@ -137,8 +133,7 @@ static void arguments_are_checked(void **state) {
   CHECK_ALL(list);
 }
 
-static void spaces_are_checked(void **state) {
-  (void)state;
+TEST(spaces_are_checked) {
   static const breakage list[] = {
       {"{ 32, 64, 128 }", "{ 32, 32 }", "the same value twice", 17},
       {"{ 32, 64, 128 }", "{ 32, 64.5 }", "a value must be a whole number", 17},
@@ -168,8 +163,7 @@ static void spaces_are_checked(void **state) {
   CHECK_ALL(list);
 }
 
-static void stages_are_checked(void **state) {
-  (void)state;
+TEST(stages_are_checked) {
 #define TENSOR(text) "{ 'i32', 'TILE' }", "{ " text " }"
   static const breakage list[] = {
       {"memset = 'sums'", "memset = 'sum'",
@@ -216,8 +210,7 @@ static void stages_are_checked(void **state) {
   CHECK_ALL(list);
 }
 
-static void calls_are_checked(void **state) {
-  (void)state;
+TEST(calls_are_checked) {
 #define CALL(text) "  space =", "  call = { " text " },\n  space ="
   static const breakage list[] = {
       {CALL("'n', 'x', 'y'"), "the call lacks the argument 'factor'", 16},
@@ -234,8 +227,7 @@ static void calls_are_checked(void **state) {
   CHECK_ALL(list);
 }
 
-static void expressions_are_checked(void **state) {
-  (void)state;
+TEST(expressions_are_checked) {
 #define FLOPS(text) "flops = 'n'", "flops = " text
   static const breakage list[] = {
       {FLOPS("''"), "an expression is empty", 42},
@@ -267,8 +259,7 @@ static void expressions_are_checked(void **state) {
 }
 
 /* Errors of a source at load are the source's lines, whatever stands before it. */
-static void sources_are_compiled_at_load(void **state) {
-  (void)state;
+TEST(sources_are_compiled_at_load) {
   static const breakage list[] = {
       {"first @{B}", "first @{B", "this @{ has no } on its line", 30},
       {"first @{B}", "first @{B -- comment}", "this @{ has no } on its line", 30},
@@ -304,8 +295,7 @@ static void told_at_use(const char *what, const char *with) {
   street_close(&s);
 }
 
-static void lazy_templates_tell_it_at_use(void **state) {
-  (void)state;
+TEST(lazy_templates_tell_it_at_use) {
   told_at_use("first @{B}", "first @{B");
   told_at_use("first @{B}", "first @{B +}");
   told_at_use("@ end\n", "@ end end\n");
@@ -313,8 +303,7 @@ static void lazy_templates_tell_it_at_use(void **state) {
 }
 
 /* The rest is told at once. */
-static void lazy_templates_are_checked(void **state) {
-  (void)state;
+TEST(lazy_templates_are_checked) {
   char deep[1000] = "'";
   memset(deep + 1, '(', 300);
   strcat(deep, "1");
@@ -350,8 +339,7 @@ static void lazy_templates_are_checked(void **state) {
   }
 }
 
-static void a_file_that_includes_itself_ends(void **state) {
-  (void)state;
+TEST(a_file_that_includes_itself_ends) {
   gen_template *t;
   err e = {0};
   folder_write("loop.cuh", "@include \"loop.cuh\"\n", 20);
@@ -373,8 +361,7 @@ static void source_fails(const char *line, const char *words, int at) {
   street_close(&s);
 }
 
-static void sources_that_fail_say_where(void **state) {
-  (void)state;
+TEST(sources_that_fail_say_where) {
   source_fails("first @{BB}", "there is no 'BB' here; did you mean 'B'?", 30);
   source_fails("\n\n@ local x = y", "there is no 'y' here", 32);
   source_fails("@ local function f()\n@   error('inside')\n@ end\n@ f()", "inside", 31);
@@ -393,8 +380,7 @@ static void sources_that_fail_say_where(void **state) {
 
 /* An expression that fails later is told with its own line and text, from any depth of the space.
  */
-static void expressions_that_fail_say_where(void **state) {
-  (void)state;
+TEST(expressions_that_fail_say_where) {
   static const char *const wrong[][3] = {
       {"'TILE <= 256'", "'n // (B - 64) > -9'", "division by zero, in \"n // (B - 64) > -9\""},
       {"'TILE <= 256'", "'n % (B - 64) > -9'", "division by zero"},
@@ -416,8 +402,7 @@ static void expressions_that_fail_say_where(void **state) {
   }
 }
 
-static void derived_values_must_be_whole(void **state) {
-  (void)state;
+TEST(derived_values_must_be_whole) {
   street s = street_mini("\"B * sel(MODE == 'wide', 4, 1)\"", "'B / 64'", "");
   gen_space *space;
   assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_TEMPLATE,
@@ -428,8 +413,7 @@ static void derived_values_must_be_whole(void **state) {
   street_close(&s);
 }
 
-static void instances_need_every_limit(void **state) {
-  (void)state;
+TEST(instances_need_every_limit) {
   gen_template *t;
   gen_problem p;
   gen_instance *g;
@@ -440,8 +424,7 @@ static void instances_need_every_limit(void **state) {
   gen_close(t);
 }
 
-static void tables_built_by_code_get_the_nearest_line(void **state) {
-  (void)state;
+TEST(tables_built_by_code_get_the_nearest_line) {
   gen_template *t;
   err e = {0};
   str text = {0};
@@ -455,8 +438,7 @@ static void tables_built_by_code_get_the_nearest_line(void **state) {
 }
 
 /* Not text at all. */
-static void files_that_are_no_templates(void **state) {
-  (void)state;
+TEST(files_that_are_no_templates) {
   gen_template *t;
   err e = {0};
   folder_write("bad.lua", "\033Lua\x54\0\x19\x93", 8);
@@ -497,8 +479,7 @@ static void use(gen_template *t) {
 }
 
 /* A template with a few bytes changed opens or is refused, with a place, and nothing else. */
-static void mutations_are_refused_or_open(void **state) {
-  (void)state;
+TEST(mutations_are_refused_or_open) {
   uint64_t seed = 12345;
   size_t n = strlen(mini_text), opened = 0;
   for (int i = 0; i < 3000; i++) {
@@ -526,26 +507,5 @@ static void mutations_are_refused_or_open(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(lua_errors_have_their_line),
-      cmocka_unit_test(keys_are_known_and_complete),
-      cmocka_unit_test(fields_are_checked),
-      cmocka_unit_test(arguments_are_checked),
-      cmocka_unit_test(spaces_are_checked),
-      cmocka_unit_test(stages_are_checked),
-      cmocka_unit_test(calls_are_checked),
-      cmocka_unit_test(expressions_are_checked),
-      cmocka_unit_test(sources_are_compiled_at_load),
-      cmocka_unit_test(lazy_templates_tell_it_at_use),
-      cmocka_unit_test(lazy_templates_are_checked),
-      cmocka_unit_test(a_file_that_includes_itself_ends),
-      cmocka_unit_test(sources_that_fail_say_where),
-      cmocka_unit_test(expressions_that_fail_say_where),
-      cmocka_unit_test(derived_values_must_be_whole),
-      cmocka_unit_test(instances_need_every_limit),
-      cmocka_unit_test(tables_built_by_code_get_the_nearest_line),
-      cmocka_unit_test(files_that_are_no_templates),
-      cmocka_unit_test(mutations_are_refused_or_open),
-  };
-  return cmocka_run_group_tests(tests, folder_make, folder_remove);
+  return tests_run_with(NULL, folder_make, folder_remove);
 }

@@ -19,8 +19,7 @@ static uint32_t value(const char *expression) {
   return v;
 }
 
-static void helpers_give_what_they_say(void **state) {
-  (void)state;
+TEST(helpers_give_what_they_say) {
   static const struct {
     const char *expression;
     uint32_t value;
@@ -97,8 +96,7 @@ static void value_fails(const char *expression, const char *words) {
   street_close(&s);
 }
 
-static void helpers_refuse_what_they_cannot_do(void **state) {
-  (void)state;
+TEST(helpers_refuse_what_they_cannot_do) {
   value_fails("ceildiv(1, 0)", "division by zero");
   value_fails("roundup(1, 0)", "division by zero");
   value_fails("1 // 0", "division by zero");
@@ -142,8 +140,7 @@ static const char *prefixed(void *ud, const char *name) {
   return strcmp(name, "hidden") ? text->p : NULL;
 }
 
-static void expressions_become_c(void **state) {
-  (void)state;
+TEST(expressions_become_c) {
   static const char *const list[][2] = {
       {"n", "n"},
       {"a + b * c - d // 2 % 3", "a + b * c - d / 2 % 3"},
@@ -172,8 +169,7 @@ static void expressions_become_c(void **state) {
   }
 }
 
-static void names_and_texts_are_the_callers(void **state) {
-  (void)state;
+TEST(names_and_texts_are_the_callers) {
   str out = {0}, name = {0};
   err e = {0};
   assert_ok(
@@ -187,8 +183,7 @@ static void names_and_texts_are_the_callers(void **state) {
   str_clear(&out);
 }
 
-static void what_c_cannot_say_is_refused(void **state) {
-  (void)state;
+TEST(what_c_cannot_say_is_refused) {
   static const char *const list[][2] = {
       {"", "an expression is empty"},
       {"a +", "a value is missing at the end"},
@@ -239,8 +234,7 @@ static void what_c_cannot_say_is_refused(void **state) {
 }
 
 /* Random tokens in a row: C, or an error, and never a C text that does not balance. */
-static void random_tokens_are_refused_or_translated(void **state) {
-  (void)state;
+TEST(random_tokens_are_refused_or_translated) {
   static const char *const tokens[] = {"a ",   "b ",   "1 ",   "2^3 ", "(",    ")",      "+ ",
                                        "- ",   "* ",   "// ",  "< ",   "== ",  "and ",   "or ",
                                        "not ", "min(", "sel(", ", ",   "'t' ", "ispow2("};
@@ -269,13 +263,5 @@ static void random_tokens_are_refused_or_translated(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(helpers_give_what_they_say),
-      cmocka_unit_test(helpers_refuse_what_they_cannot_do),
-      cmocka_unit_test(expressions_become_c),
-      cmocka_unit_test(names_and_texts_are_the_callers),
-      cmocka_unit_test(what_c_cannot_say_is_refused),
-      cmocka_unit_test(random_tokens_are_refused_or_translated),
-  };
-  return cmocka_run_group_tests(tests, folder_make, folder_remove);
+  return tests_run_with(NULL, folder_make, folder_remove);
 }

@@ -63,8 +63,7 @@ static void emits(const char *problem, const char *expected) {
   street_close(&s);
 }
 
-static void a_family_has_a_folder(void **state) {
-  (void)state;
+TEST(a_family_has_a_folder) {
   const char *const folders[] = {folder};
   const gen_options o = {.folders = folders, .n_folders = 1};
   const char *const *names;
@@ -82,8 +81,7 @@ static void a_family_has_a_folder(void **state) {
   emits("", "text\n");
 }
 
-static void a_file_is_part_of_the_digest(void **state) {
-  (void)state;
+TEST(a_file_is_part_of_the_digest) {
   gen_template *a, *b;
   err e = {0};
   write_mini("source = 'mini.cu'", "one\n");
@@ -95,8 +93,7 @@ static void a_file_is_part_of_the_digest(void **state) {
   gen_close(b);
 }
 
-static void errors_name_the_file(void **state) {
-  (void)state;
+TEST(errors_name_the_file) {
   gen_template *t;
   err e = {0}, second = {0};
   write_mini("source = 'none.cu'", NULL);
@@ -116,8 +113,7 @@ static void errors_name_the_file(void **state) {
 }
 
 /* Beside the template, in shared/ beside its folder, built in; each once. */
-static void includes_are_spliced_once(void **state) {
-  (void)state;
+TEST(includes_are_spliced_once) {
   write_file("shared/common.cuh", "#pragma once\ncommon\n");
   write_file("mini/own.cuh", "#pragma once\n#include \"common.cuh\"\nown\n");
   write_mini("source = 'mini.cu'", "#include \"own.cuh\"\n#include \"common.cuh\"\n"
@@ -140,8 +136,7 @@ static void includes_are_spliced_once(void **state) {
 }
 
 /* In capitals; types by numbers that all families share. */
-static void fields_with_names_are_constants(void **state) {
-  (void)state;
+TEST(fields_with_names_are_constants) {
   write_mini("source = 'mini.cu'", "if constexpr (KIND == KIND_safe)\n");
   emits("kind=safe", "enum { KIND_fast, KIND_safe };\nconstexpr int KIND = KIND_safe;\n"
                      "if constexpr (KIND == KIND_safe)\n");
@@ -205,8 +200,7 @@ static void accepts(const char *problem, const char *config, const char *reason)
   street_close(&s);
 }
 
-static void algorithms_have_spaces_of_their_own(void **state) {
-  (void)state;
+TEST(algorithms_have_spaces_of_their_own) {
   accepts("n=10", "ALG=a,ITEMS=3", NULL);
   accepts("n=10", "ALG=b", NULL);
   accepts("n=2", "ALG=a,ITEMS=3", "ITEMS of 3 need n of 3");
@@ -238,8 +232,7 @@ static void algorithms_emit(const char *config, const char *expected) {
   street_close(&s);
 }
 
-static void algorithms_have_sources_of_their_own(void **state) {
-  (void)state;
+TEST(algorithms_have_sources_of_their_own) {
   algorithms_emit("ALG=a,ITEMS=3", "constexpr int ITEMS = 3;\nconstexpr int TILE = 384;\n"
                                    "of a ITEMS TILE\n");
   algorithms_emit("ALG=b,WIDTH=4", "constexpr int WIDTH = 4;\nconstexpr int TILE = 128;\n"
@@ -261,8 +254,7 @@ static void algorithms_run(const char *problem, const char *config, size_t n, co
   street_close(&s);
 }
 
-static void algorithms_have_stages_of_their_own(void **state) {
-  (void)state;
+TEST(algorithms_have_stages_of_their_own) {
   algorithms_run("n=10", "ALG=a", 1, "common", 0);
   algorithms_run("n=10", "ALG=b", 2, "of_b", 256);
   algorithms_run("n=1", "ALG=c", 1, NULL, 256);
@@ -283,8 +275,7 @@ static void wrong(const char *what, const char *with, const char *message, int l
 }
 
 /* An explicit order holds for configurations' texts, too. */
-static void parameters_have_an_order(void **state) {
-  (void)state;
+TEST(parameters_have_an_order) {
   str text = {0};
   const char *at = strstr(algorithms, "  default = { ALG");
   str_addf(&text, "%.*s  order = { 'ALG', 'DEPTH', 'WIDTH', 'BLOCK', 'ITEMS' },\n%s",
@@ -298,8 +289,7 @@ static void parameters_have_an_order(void **state) {
   str_clear(&text);
 }
 
-static void wrong_algorithms_are_explained(void **state) {
-  (void)state;
+TEST(wrong_algorithms_are_explained) {
   wrong("b = B, c = B", "b = B", "'c' is missing here", 15);
   wrong("c = B", "c = B, d = B", "a key 'd' means nothing here", 18);
   wrong("'ITEMS == 1 or n >= 3'", "'ITEM == 1'", "ITEM", 17);
@@ -314,17 +304,5 @@ static void wrong_algorithms_are_explained(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_family_has_a_folder),
-      cmocka_unit_test(a_file_is_part_of_the_digest),
-      cmocka_unit_test(errors_name_the_file),
-      cmocka_unit_test(includes_are_spliced_once),
-      cmocka_unit_test(fields_with_names_are_constants),
-      cmocka_unit_test(algorithms_have_spaces_of_their_own),
-      cmocka_unit_test(algorithms_have_sources_of_their_own),
-      cmocka_unit_test(algorithms_have_stages_of_their_own),
-      cmocka_unit_test(parameters_have_an_order),
-      cmocka_unit_test(wrong_algorithms_are_explained),
-  };
-  return cmocka_run_group_tests(tests, make_folders, folder_remove);
+  return tests_run_with(NULL, make_folders, folder_remove);
 }

@@ -18,8 +18,7 @@ static void load_fails(const char *code, int expected, const char *words) {
   assert_non_null(strstr(e.place, "mini.lua"));
 }
 
-static void nothing_leads_outside(void **state) {
-  (void)state;
+TEST(nothing_leads_outside) {
   static const char *const names[] = {"io",           "os",
                                       "require",      "package",
                                       "debug",        "load",
@@ -45,8 +44,7 @@ static void nothing_leads_outside(void **state) {
   load_fails("'1' + 1", ERR_TEMPLATE, "attempt to perform arithmetic on a string value");
 }
 
-static void loops_without_an_end_are_ended(void **state) {
-  (void)state;
+TEST(loops_without_an_end_are_ended) {
   static const char *const loops[] = {
       "1 while true do end",
       "1 repeat until false",
@@ -72,8 +70,7 @@ static void loops_without_an_end_are_ended(void **state) {
              "memory");
 }
 
-static void memory_is_limited(void **state) {
-  (void)state;
+TEST(memory_is_limited) {
   static const char *const bombs[] = {
       "('x'):rep(1000000):rep(20)",
       "1 local t = {} for i = 1, 1e9 do t[i] = {} end",
@@ -102,16 +99,14 @@ static void source_fails(const char *line, const char *words) {
   street_close(&s);
 }
 
-static void sources_are_limited(void **state) {
-  (void)state;
+TEST(sources_are_limited) {
   source_fails("\n@ while true do end", "it takes more than");
   source_fails("@ while true do\nline after line\n@ end",
                "the source is longer than the 100000 bytes");
   source_fails("@{('x'):rep(1000000)}", "the source is longer than the 100000 bytes");
 }
 
-static void an_interruption_ends_the_run(void **state) {
-  (void)state;
+TEST(an_interruption_ends_the_run) {
   volatile int stop = 0;
   gen_options o = {.stop = &stop};
   street s = {0};
@@ -129,8 +124,7 @@ static void an_interruption_ends_the_run(void **state) {
 }
 
 /* A script's changes to what it was given end with it. */
-static void scripts_leave_nothing_behind(void **state) {
-  (void)state;
+TEST(scripts_leave_nothing_behind) {
   street s = street_mini("first @{B}",
                          "@ string.extra = (string.extra or 0) + 1\n@ B = B + 1\n@ count = 1\n"
                          "@{string.extra} @{B} @{count} @{('x').extra == nil}",
@@ -180,8 +174,7 @@ static int walk(const gen_options *o, err *e) {
   return rc;
 }
 
-static void every_failed_allocation_is_an_error(void **state) {
-  (void)state;
+TEST(every_failed_allocation_is_an_error) {
   folder_write("mini.lua", mini_text, strlen(mini_text));
   uint64_t k = 1;
   for (int rc = ERR_NOMEM; rc; k++) {
@@ -197,14 +190,5 @@ static void every_failed_allocation_is_an_error(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(nothing_leads_outside),
-      cmocka_unit_test(loops_without_an_end_are_ended),
-      cmocka_unit_test(memory_is_limited),
-      cmocka_unit_test(sources_are_limited),
-      cmocka_unit_test(an_interruption_ends_the_run),
-      cmocka_unit_test(scripts_leave_nothing_behind),
-      cmocka_unit_test(every_failed_allocation_is_an_error),
-  };
-  return cmocka_run_group_tests(tests, folder_make, folder_remove);
+  return tests_run_with(NULL, folder_make, folder_remove);
 }

@@ -80,8 +80,7 @@ static void compare_with_trying_all(street *s) {
   gen_space_free(space);
 }
 
-static void the_enumeration_finds_what_trying_all_finds(void **state) {
-  (void)state;
+TEST(the_enumeration_finds_what_trying_all_finds) {
   street s = street_mini(old_space(), DEEP_SPACE, "");
   compare_with_trying_all(&s);
   street_close(&s);
@@ -93,8 +92,7 @@ static void the_enumeration_finds_what_trying_all_finds(void **state) {
   street_close(&s);
 }
 
-static void reasons_are_counted_where_they_are_seen(void **state) {
-  (void)state;
+TEST(reasons_are_counted_where_they_are_seen) {
   street s = street_mini("", "", "");
   gen_space *space;
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
@@ -122,8 +120,7 @@ static void assert_untuned(const char *problem, const char *expected) {
 }
 
 /* The first suggestion that is meant for the problem and valid for it. */
-static void what_is_untuned_takes_a_suggestion(void **state) {
-  (void)state;
+TEST(what_is_untuned_takes_a_suggestion) {
   assert_untuned("n=10", "B=32,MODE=plain");
   assert_untuned("n=100", "B=32,MODE=wide");
   assert_untuned("n=1000", "B=128,MODE=plain");
@@ -131,8 +128,7 @@ static void what_is_untuned_takes_a_suggestion(void **state) {
   assert_untuned("n=10000", "B=128,MODE=plain"); /* the first one's tile is too wide */
 }
 
-static void a_parameter_of_no_use_keeps_its_default(void **state) {
-  (void)state;
+TEST(a_parameter_of_no_use_keeps_its_default) {
   street s = street_mini("{ 'MODE', { 'plain', 'wide' } }",
                          "{ 'MODE', { 'plain', 'wide' }, when = 'B == 64' }", "");
   gen_space *space;
@@ -153,8 +149,7 @@ static void a_parameter_of_no_use_keeps_its_default(void **state) {
 }
 
 /* What is left out is of no use and has its default, so the text is as good as the whole one. */
-static void people_read_the_parameters_of_use(void **state) {
-  (void)state;
+TEST(people_read_the_parameters_of_use) {
   static const struct {
     const char *config, *words;
   } all[] = {{"B=64,MODE=wide", "B=64,MODE=wide"},
@@ -176,8 +171,7 @@ static void people_read_the_parameters_of_use(void **state) {
   street_close(&s);
 }
 
-static void an_empty_space_names_what_emptied_it(void **state) {
-  (void)state;
+TEST(an_empty_space_names_what_emptied_it) {
   gen_space *space;
   street s = street_mini("{ 'too wide', 'TILE <= 256' }",
                          "{ 'small', 'B < 64' }, { 'large', 'TILE > 200' }", "");
@@ -190,8 +184,7 @@ static void an_empty_space_names_what_emptied_it(void **state) {
   street_close(&s);
 }
 
-static void a_space_without_parameters_has_one_point(void **state) {
-  (void)state;
+TEST(a_space_without_parameters_has_one_point) {
   street s =
       street_mini(old_space(),
                   "  space = {}, derive = { { 'B', '32' }, { 'TILE', 'B' } }, default = {},\n", "");
@@ -207,8 +200,7 @@ static void a_space_without_parameters_has_one_point(void **state) {
 
 /* GEN_MAX_PARAMS parameters with two values each and the most derived values: what Lua's limit on
  * local variables must leave room for. */
-static void the_largest_space_is_enumerated(void **state) {
-  (void)state;
+TEST(the_largest_space_is_enumerated) {
   str text = {0}, preset = {0}, derive = {0}, require = {0};
   str_add(&text, "  space = {");
   for (int i = 0; i < GEN_MAX_PARAMS; i++) {
@@ -344,8 +336,7 @@ static void random_space(str *out) {
   str_clear(&preset);
 }
 
-static void a_diagram_has_the_points_that_trying_all_finds(void **state) {
-  (void)state;
+TEST(a_diagram_has_the_points_that_trying_all_finds) {
   size_t n_points = 0, n_empty = 0;
   for (random_state = 1; random_state < 50; random_state++) {
     uint64_t seed = random_state;
@@ -419,8 +410,7 @@ static double digit_sums(int n, int most) {
   return total;
 }
 
-static void spaces_larger_than_memory_are_counted(void **state) {
-  (void)state;
+TEST(spaces_larger_than_memory_are_counted) {
   gen_space *space;
   street s = open_digits(12, 10, " + ", "{ 'sum', 'ALL <= 40' }");
   double drawn[10] = {0};
@@ -448,8 +438,7 @@ static void spaces_larger_than_memory_are_counted(void **state) {
   street_close(&s);
 }
 
-static void spaces_too_large_are_refused(void **state) {
-  (void)state;
+TEST(spaces_too_large_are_refused) {
   gen_space *space;
   street s = open_digits(48, 3, " + ", "");
   assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_LIMIT, "more than 2^63 of them");
@@ -462,8 +451,7 @@ static void spaces_too_large_are_refused(void **state) {
 }
 
 /* A search that finds nothing for very long is ended, too. */
-static void an_enumeration_can_be_limited_and_interrupted(void **state) {
-  (void)state;
+TEST(an_enumeration_can_be_limited_and_interrupted) {
   volatile int stop = 0;
   gen_options o = {.max_instructions = 900, .stop = &stop};
   const char *text =
@@ -486,19 +474,5 @@ static void an_enumeration_can_be_limited_and_interrupted(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_enumeration_finds_what_trying_all_finds),
-      cmocka_unit_test(reasons_are_counted_where_they_are_seen),
-      cmocka_unit_test(a_parameter_of_no_use_keeps_its_default),
-      cmocka_unit_test(people_read_the_parameters_of_use),
-      cmocka_unit_test(what_is_untuned_takes_a_suggestion),
-      cmocka_unit_test(an_empty_space_names_what_emptied_it),
-      cmocka_unit_test(a_space_without_parameters_has_one_point),
-      cmocka_unit_test(the_largest_space_is_enumerated),
-      cmocka_unit_test(a_diagram_has_the_points_that_trying_all_finds),
-      cmocka_unit_test(spaces_larger_than_memory_are_counted),
-      cmocka_unit_test(spaces_too_large_are_refused),
-      cmocka_unit_test(an_enumeration_can_be_limited_and_interrupted),
-  };
-  return cmocka_run_group_tests(tests, folder_make, folder_remove);
+  return tests_run_with(NULL, folder_make, folder_remove);
 }

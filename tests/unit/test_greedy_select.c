@@ -54,8 +54,7 @@ static void add_best(bool *kept) {
   kept[best] = true;
 }
 
-static void test_greedy(void **state) {
-  (void)state;
+TEST(test_greedy) {
   for (unsigned seed = 1; seed <= 5; seed++) {
     bool kept[THINGS], expected[THINGS] = {false};
     double mean;
@@ -70,12 +69,11 @@ static void test_greedy(void **state) {
 }
 
 /* An item that gains nothing is not selected, however many may be. */
-static void test_useless(void **state) {
+TEST(test_useless) {
   bool kept[3];
   double mean;
   const float none[] = {NOTHING, NOTHING}, some[] = {0.5f, 1};
   const greedy_item list[] = {{none, 0, 2}, {some, 0, 2}, {some, 1, 1}};
-  (void)state;
   assert_int_equal(greedy_select(list, 3, 3, NOTHING, 3, kept, &mean, NULL), 0);
   assert_true(!kept[0] && kept[1] && kept[2]);
   assert_float_equal(mean, (0.5 + 0.5 + 1.5) / 3, 1e-6);
@@ -84,6 +82,5 @@ static void test_useless(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_greedy), cmocka_unit_test(test_useless)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -63,8 +63,7 @@ static double sum(const uint16_t *p) {
   return 0.3 * p[0] + 0.2 * p[1] + 0.1 * p[2];
 }
 
-static void a_sum_has_main_effects_only(void **state) {
-  (void)state;
+TEST(a_sum_has_main_effects_only) {
   search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, sum, 4000, m);
@@ -91,8 +90,7 @@ static double product(const uint16_t *p) {
   return half(p[0]) * half(p[1]) + 0.5 * half(p[2]);
 }
 
-static void a_product_is_a_pair(void **state) {
-  (void)state;
+TEST(a_product_is_a_pair) {
   search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, product, 4000, m);
@@ -106,8 +104,7 @@ static void a_product_is_a_pair(void **state) {
 }
 
 /* A few hundred trials, as a search leaves them, must give the order of things. */
-static void few_trials_give_the_order(void **state) {
-  (void)state;
+TEST(few_trials_give_the_order) {
   search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, sum, 150, m);
@@ -122,8 +119,7 @@ static double long_list(const uint16_t *p) {
   return p[0] < 1500 ? 1 : 2;
 }
 
-static void long_lists_are_taken_in_bins(void **state) {
-  (void)state;
+TEST(long_lists_are_taken_in_bins) {
   search_space s = grid(2, 3000);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, long_list, 500, m);
@@ -139,8 +135,7 @@ static double noise(const uint16_t *p) {
          1009;
 }
 
-static void noise_is_told_by_the_fit(void **state) {
-  (void)state;
+TEST(noise_is_told_by_the_fit) {
   search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
   analyse(&s, noise, 500, m);
@@ -152,8 +147,7 @@ static double constant(const uint16_t *p) {
   return 1 + 0 * p[0];
 }
 
-static void nothing_to_tell_is_said(void **state) {
-  (void)state;
+TEST(nothing_to_tell_is_said) {
   search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
   history t;
@@ -171,10 +165,5 @@ static void nothing_to_tell_is_said(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(a_sum_has_main_effects_only), cmocka_unit_test(a_product_is_a_pair),
-      cmocka_unit_test(few_trials_give_the_order),   cmocka_unit_test(long_lists_are_taken_in_bins),
-      cmocka_unit_test(noise_is_told_by_the_fit),    cmocka_unit_test(nothing_to_tell_is_said),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -54,6 +54,8 @@ static int tear_down(void **state) {
   return 0;
 }
 
+#define BED_TEST(name) TEST_ON(name, bed, b, state_of, set_up, tear_down)
+
 /* Compiles with the NVRTC at `library`, or with the one that is installed. */
 static answer compile(bed *b, const char *library, const char *text, const char *arch) {
   rt_compiler *c;
@@ -139,8 +141,7 @@ static void same_three_times(bed *b, const char *text, const char *arch, int rc)
   rt_image_clear(&again.image);
 }
 
-static void test_same_answer(void **state) {
-  bed *b = *state;
+BED_TEST(test_same_answer) {
   same_three_times(b, kernel, "sm_90", 0);
   assert_int_equal(count_entries(b), 1);
   same_three_times(b, kernel, "compute_90", 0); /* options are part of the key */
@@ -149,8 +150,7 @@ static void test_same_answer(void **state) {
   assert_int_equal(count_entries(b), 3);
 }
 
-static void test_same_error(void **state) {
-  bed *b = *state;
+BED_TEST(test_same_error) {
   same_three_times(b, broken, "sm_90", ERR_COMPILE);
   assert_true(count_entries(b) > 0);
 }
@@ -176,8 +176,7 @@ static bool ptx_has(bed *b, const char *words) {
 }
 
 /* A stored answer is the one that is returned; a damaged one is made again. */
-static void test_stored(void **state) {
-  bed *b = *state;
+BED_TEST(test_stored) {
   assert_true(ptx_has(b, ".visible .entry k("));
   change_entry(b, ".visible .entry k(", ".visible .entry j(", 0);
   assert_true(ptx_has(b, ".visible .entry j("));
@@ -187,16 +186,14 @@ static void test_stored(void **state) {
 }
 
 /* Without a folder the library only forwards. */
-static void test_no_folder(void **state) {
-  bed *b = *state;
+BED_TEST(test_no_folder) {
   unsetenv("NVRTC_CACHE");
   same_three_times(b, kernel, "sm_90", 0);
   assert_int_equal(count_entries(b), 0);
 }
 
 /* Processes that want one text at once leave one whole entry. */
-static void test_processes(void **state) {
-  bed *b = *state;
+BED_TEST(test_processes) {
   for (int i = 0; i < 4; i++) {
     if (fork() == 0) {
       _exit(!ptx_has(b, ".visible .entry k("));
@@ -210,12 +207,5 @@ static void test_processes(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(test_same_answer, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_same_error, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_stored, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_no_folder, set_up, tear_down),
-      cmocka_unit_test_setup_teardown(test_processes, set_up, tear_down),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -5,8 +5,7 @@
 #include "json_writer.h"
 #include "print.h"
 
-static void numbers_have_three_digits(void **state) {
-  (void)state;
+TEST(numbers_have_three_digits) {
   static const struct {
     double sec;
     const char *text;
@@ -25,8 +24,7 @@ static void numbers_have_three_digits(void **state) {
   str_clear(&s);
 }
 
-static void a_rate_is_of_the_peak_that_bounds(void **state) {
-  (void)state;
+TEST(a_rate_is_of_the_peak_that_bounds) {
   const rt_info info = {
       .sms = 1, .cc = 90, .clock_hz = 1e9, .memory_clock_hz = 1e9, .memory_bus_bits = 8};
   bool compute;
@@ -36,8 +34,7 @@ static void a_rate_is_of_the_peak_that_bounds(void **state) {
   assert_false(compute);
 }
 
-static void commas_separate_members(void **state) {
-  (void)state;
+TEST(commas_separate_members) {
   str s = {0};
   jw_open(&s, NULL);
   jw_text(&s, "name", "a \"b\"");
@@ -63,8 +60,7 @@ static void commas_separate_members(void **state) {
   str_clear(&s);
 }
 
-static void an_incomplete_text_is_not_written(void **state) {
-  (void)state;
+TEST(an_incomplete_text_is_not_written) {
   str s = {.failed = true};
   err e = {0};
   assert_int_equal(print_file("/nowhere/file", &s, &e), ERR_NOMEM);
@@ -75,11 +71,5 @@ static void an_incomplete_text_is_not_written(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(numbers_have_three_digits),
-      cmocka_unit_test(a_rate_is_of_the_peak_that_bounds),
-      cmocka_unit_test(commas_separate_members),
-      cmocka_unit_test(an_incomplete_text_is_not_written),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -105,8 +105,7 @@ static recorded *toy(void) {
 
 /* ---- reading ---------------- */
 
-static void the_rows_become_a_space(void **state) {
-  (void)state;
+TEST(the_rows_become_a_space) {
   str s = {0};
   size_t n = make_csv(&s);
   recorded *r = open_text(&s);
@@ -141,8 +140,7 @@ static void assert_same(const recorded *x, const recorded *y) {
 }
 
 /* Kernel Tuner leaves the file open while it runs: the text ends with a comma. */
-static void a_kernel_tuner_cache_reads_the_same(void **state) {
-  (void)state;
+TEST(a_kernel_tuner_cache_reads_the_same) {
   str s = {0};
   recorded *csv = toy();
   make_json(&s);
@@ -159,8 +157,7 @@ static void a_kernel_tuner_cache_reads_the_same(void **state) {
   str_clear(&s);
 }
 
-static void a_t4_file_reads_the_same(void **state) {
-  (void)state;
+TEST(a_t4_file_reads_the_same) {
   str s = {0};
   recorded *csv = toy();
   make_t4(&s);
@@ -177,8 +174,7 @@ static void a_t4_file_reads_the_same(void **state) {
 }
 
 /* Since 1.0 Kernel Tuner writes a failure under __error__, with or without a time beside it. */
-static void newer_caches_name_their_failures_apart(void **state) {
-  (void)state;
+TEST(newer_caches_name_their_failures_apart) {
   str s = {0};
   str_add(
       &s,
@@ -193,8 +189,7 @@ static void newer_caches_name_their_failures_apart(void **state) {
   str_clear(&s);
 }
 
-static void a_repeated_configuration_counts_once_with_its_last_result(void **state) {
-  (void)state;
+TEST(a_repeated_configuration_counts_once_with_its_last_result) {
   str s = {0};
   str_add(&s, "x,status,time_ms\n1,ok,5\n2,ok,7\n1,ok,6\n");
   recorded *r = open_text(&s);
@@ -204,8 +199,7 @@ static void a_repeated_configuration_counts_once_with_its_last_result(void **sta
   str_clear(&s);
 }
 
-static void compressed_files_open_and_broken_ones_say_so(void **state) {
-  (void)state;
+TEST(compressed_files_open_and_broken_ones_say_so) {
   char path[] = "/tmp/tuned-space-XXXXXX.csv.gz";
   str s = {0}, bytes = {0};
   err e = {0};
@@ -233,8 +227,7 @@ static void compressed_files_open_and_broken_ones_say_so(void **state) {
   str_clear(&bytes);
 }
 
-static void every_fault_is_told_with_its_line(void **state) {
-  (void)state;
+TEST(every_fault_is_told_with_its_line) {
   static const struct {
     const char *text, *words, *place;
   } cases[] = {
@@ -269,8 +262,7 @@ static void every_fault_is_told_with_its_line(void **state) {
 }
 
 /* Bytes changed, cut out and put in at random: an answer or an error, never a crash. */
-static void damaged_files_are_refused_or_read(void **state) {
-  (void)state;
+TEST(damaged_files_are_refused_or_read) {
   static const char spice[] = ",\n\r\"{}[]0-9.e:okx\\";
   srandom(5);
   for (int round = 0; round < 3000; round++) {
@@ -297,8 +289,7 @@ static void damaged_files_are_refused_or_read(void **state) {
 
 static const replay_options usual = {.runs = 10, .seed = 1, .jobs = 1, .ahead = 1};
 
-static void the_curve_of_a_known_order_is_exact(void **state) {
-  (void)state;
+TEST(the_curve_of_a_known_order_is_exact) {
   str s = {0};
   err e = {0};
   replay_curve c;
@@ -314,8 +305,7 @@ static void the_curve_of_a_known_order_is_exact(void **state) {
 }
 
 /* Of n points one is the best and the others are half as fast: the mean after i trials is known. */
-static void random_search_is_as_good_as_it_must_be(void **state) {
-  (void)state;
+TEST(random_search_is_as_good_as_it_must_be) {
   enum { N = 800, RUNS = 2000 };
   str s = {0};
   err e = {0};
@@ -336,8 +326,7 @@ static void random_search_is_as_good_as_it_must_be(void **state) {
   str_clear(&s);
 }
 
-static void threads_and_repetition_change_nothing(void **state) {
-  (void)state;
+TEST(threads_and_repetition_change_nothing) {
   err e = {0};
   replay_curve one, many;
   replay_options o = usual;
@@ -352,8 +341,7 @@ static void threads_and_repetition_change_nothing(void **state) {
   recorded_close(r);
 }
 
-static void strategies_that_learn_beat_chance(void **state) {
-  (void)state;
+TEST(strategies_that_learn_beat_chance) {
   err e = {0};
   replay_curve c, chance;
   replay_options o = usual;
@@ -376,8 +364,7 @@ static void strategies_that_learn_beat_chance(void **state) {
   recorded_close(r);
 }
 
-static void the_picture_has_every_curve(void **state) {
-  (void)state;
+TEST(the_picture_has_every_curve) {
   static replay_curve low, high;
   str s = {0};
   for (size_t i = 0; i < REPLAY_EVALUATIONS; i++) {
@@ -396,8 +383,7 @@ static void the_picture_has_every_curve(void **state) {
 
 /* The figures that the default must reach on real recordings, where TUNED_SPACES names a folder of
  * them. */
-static void the_default_reaches_its_figures_on_real_spaces(void **state) {
-  (void)state;
+TEST_WHERE(getenv("TUNED_SPACES"), the_default_reaches_its_figures_on_real_spaces) {
   const char *folder = getenv("TUNED_SPACES");
   DIR *d = opendir(folder);
   double at_100 = 0, at_200 = 0;
@@ -426,22 +412,5 @@ static void the_default_reaches_its_figures_on_real_spaces(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_rows_become_a_space),
-      cmocka_unit_test(a_kernel_tuner_cache_reads_the_same),
-      cmocka_unit_test(a_t4_file_reads_the_same),
-      cmocka_unit_test(newer_caches_name_their_failures_apart),
-      cmocka_unit_test(a_repeated_configuration_counts_once_with_its_last_result),
-      cmocka_unit_test(compressed_files_open_and_broken_ones_say_so),
-      cmocka_unit_test(every_fault_is_told_with_its_line),
-      cmocka_unit_test(damaged_files_are_refused_or_read),
-      cmocka_unit_test(the_curve_of_a_known_order_is_exact),
-      cmocka_unit_test(random_search_is_as_good_as_it_must_be),
-      cmocka_unit_test(threads_and_repetition_change_nothing),
-      cmocka_unit_test(strategies_that_learn_beat_chance),
-      cmocka_unit_test(the_picture_has_every_curve),
-      cmocka_unit_test(the_default_reaches_its_figures_on_real_spaces), /* the last */
-  };
-  const size_t n = sizeof tests / sizeof *tests - (getenv("TUNED_SPACES") == NULL);
-  return _cmocka_run_group_tests("replay", tests, n, NULL, NULL);
+  return tests_run();
 }

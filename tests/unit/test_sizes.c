@@ -31,6 +31,8 @@ static int clear(void **state) {
   return 0;
 }
 
+#define BED_TEST(name) TEST_ON(name, bed, b, state_of, lay, clear)
+
 /* m, n, k of each, in order: "1,2,3 4,5,6" */
 static void expect(bed *b, const sizes *s, const char *wanted) {
   str got = {0};
@@ -49,8 +51,7 @@ static void reads(bed *b, const char *text, const char *common, const char *want
   expect(b, &s, wanted);
 }
 
-static void lists_and_ranges_are_multiplied_out(void **state) {
-  bed *b = *state;
+BED_TEST(lists_and_ranges_are_multiplied_out) {
   reads(b, "m=1 n=2 k=3", "", "1,2,3");
   reads(b, "m=1 n=2 k=3; sgemm m=4 n=5 k=6;", "", "1,2,3 4,5,6");
   reads(b, "m=1,2 n=7 k=3,4", "", "1,7,3 1,7,4 2,7,3 2,7,4");
@@ -62,8 +63,7 @@ static void lists_and_ranges_are_multiplied_out(void **state) {
   reads(b, "m=1 n=2 k=3;m=1 n=2 k=3 ta=n", "", "1,2,3"); /* the same, written otherwise */
 }
 
-static void a_file_has_comments_and_empty_lines(void **state) {
-  bed *b = *state;
+BED_TEST(a_file_has_comments_and_empty_lines) {
   const char text[] = "# sizes of a network\r\n\n  m=1 n=2 k=3   # first\n\t\n[more]\nm=4 n=5 k=6";
   char path[] = "/tmp/test-sizes-XXXXXX";
   close(mkstemp(path));
@@ -81,8 +81,7 @@ static void refuses(bed *b, const char *text, const char *place, const char *wor
   }
 }
 
-static void what_is_wrong_is_told_with_its_line(void **state) {
-  bed *b = *state;
+BED_TEST(what_is_wrong_is_told_with_its_line) {
   sizes s;
   refuses(b, "m=1;n=2;q=3", "--sizes:3", "did you mean");
   refuses(b, "m=1;m=", "--sizes:2", "'m=' has no value");
@@ -114,8 +113,7 @@ static void ordered(bed *b, const char *text, const gen_problem *tuned, size_t n
 }
 
 /* From the middle outwards; or from what is tuned already. */
-static void each_comes_next_to_one_that_is_done(void **state) {
-  bed *b = *state;
+BED_TEST(each_comes_next_to_one_that_is_done) {
   gen_problem tuned;
   const char *text = "m=8192,16,1024,64,4096 n=512 k=512";
   ordered(b, text, NULL, 0, "1024,512,512 4096,512,512 8192,512,512 64,512,512 16,512,512");
@@ -124,8 +122,7 @@ static void each_comes_next_to_one_that_is_done(void **state) {
 }
 
 /* No neighbour across a transposition: a name is equal or it isn't. */
-static void another_transposition_comes_last(void **state) {
-  bed *b = *state;
+BED_TEST(another_transposition_comes_last) {
   gen_problem tuned;
   assert_ok(gen_problem_parse(b->t, "m=100 n=1 k=1", &tuned, &b->e), &b->e);
   ordered(b, "m=100 n=1 k=1 ta=t;m=9000 n=1 k=1 ta=n;m=200 n=1 k=1 ta=t", &tuned, 1,
@@ -133,12 +130,5 @@ static void another_transposition_comes_last(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(lists_and_ranges_are_multiplied_out, lay, clear),
-      cmocka_unit_test_setup_teardown(a_file_has_comments_and_empty_lines, lay, clear),
-      cmocka_unit_test_setup_teardown(what_is_wrong_is_told_with_its_line, lay, clear),
-      cmocka_unit_test_setup_teardown(each_comes_next_to_one_that_is_done, lay, clear),
-      cmocka_unit_test_setup_teardown(another_transposition_comes_last, lay, clear),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -22,8 +22,7 @@ static void check_condition(const char *python, const char *lua) {
   str_clear(&out);
 }
 
-static void conditions_become_lua(void **state) {
-  (void)state;
+TEST(conditions_become_lua) {
   check_condition("x % y == 0", "((x % y) == 0)");
   check_condition("32 <= x * y <= 1024", "((32 <= (x * y)) and ((x * y) <= 1024))");
   check_condition("x", "(x ~= 0)");
@@ -38,8 +37,7 @@ static void conditions_become_lua(void **state) {
   check_condition("(x == 1) == (y == 2)", "(sel(((x == 1)), 1, 0) == sel(((y == 2)), 1, 0))");
 }
 
-static void what_is_not_understood_is_named(void **state) {
-  (void)state;
+TEST(what_is_not_understood_is_named) {
   static const char *const wrong[][2] = {{"x ==", "unexpected end"},
                                          {"x = 1", "unsupported Python: '='"},
                                          {"z > 1", "unknown parameter 'z'"},
@@ -84,8 +82,7 @@ static spec open_text(const char *text) {
   return s;
 }
 
-static void lists_of_values_are_made(void **state) {
-  (void)state;
+TEST(lists_of_values_are_made) {
   spec s = open_text(HEAD PARAM("a", "\"[1, 2, 4] + list(range(8, 21, 4))\"") "," PARAM(
       "b",
       "\"[2**i for i in "
@@ -116,8 +113,7 @@ static void lists_of_values_are_made(void **state) {
   spec_close(&s);
 }
 
-static void broken_files_are_told(void **state) {
-  (void)state;
+TEST(broken_files_are_told) {
   static const char *const wrong[][2] = {
       {"[", "not JSON"},
       {"{}", "not T1"},
@@ -143,8 +139,7 @@ static void broken_files_are_told(void **state) {
   }
 }
 
-static void a_space_has_the_points_that_trying_all_finds(void **state) {
-  (void)state;
+TEST(a_space_has_the_points_that_trying_all_finds) {
   const char *text = HEAD PARAM("MWG", "\"[16, 32, 64, 128]\"") "," PARAM(
       "NWG",
       "\"[16, 32, 64, "
@@ -205,8 +200,7 @@ static void a_space_has_the_points_that_trying_all_finds(void **state) {
 
 /* The four files of benchmark_hub, and how many configurations Kernel Tuner finds in them. Only
  * where TUNED_SPACES names the folder that has them. */
-static void the_files_of_the_hub_have_their_counts(void **state) {
-  (void)state;
+TEST_WHERE(getenv("TUNED_SPACES"), the_files_of_the_hub_have_their_counts) {
   static const struct {
     const char *file;
     size_t n;
@@ -229,14 +223,5 @@ static void the_files_of_the_hub_have_their_counts(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(conditions_become_lua),
-      cmocka_unit_test(what_is_not_understood_is_named),
-      cmocka_unit_test(lists_of_values_are_made),
-      cmocka_unit_test(broken_files_are_told),
-      cmocka_unit_test(a_space_has_the_points_that_trying_all_finds),
-      cmocka_unit_test(the_files_of_the_hub_have_their_counts), /* the last */
-  };
-  const size_t n = sizeof tests / sizeof *tests - (getenv("TUNED_SPACES") == NULL);
-  return _cmocka_run_group_tests("spec", tests, n, NULL, NULL);
+  return tests_run();
 }

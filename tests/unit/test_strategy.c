@@ -38,8 +38,7 @@ static size_t walk(const bed *b, const search_strategy *s, uint64_t seed, size_t
   return i;
 }
 
-static void each_point_is_asked_exactly_once(void **state) {
-  (void)state;
+TEST(each_point_is_asked_exactly_once) {
   bed b;
   lay(&b);
   size_t n = gen_space_count(b.space);
@@ -57,8 +56,7 @@ static void each_point_is_asked_exactly_once(void **state) {
   clear(&b);
 }
 
-static void the_same_seed_asks_the_same(void **state) {
-  (void)state;
+TEST(the_same_seed_asks_the_same) {
   bed b;
   lay(&b);
   size_t one[200], two[200], other[200];
@@ -74,8 +72,7 @@ static void the_same_seed_asks_the_same(void **state) {
   clear(&b);
 }
 
-static void the_view_shows_the_space(void **state) {
-  (void)state;
+TEST(the_view_shows_the_space) {
   bed b;
   lay(&b);
   assert_int_equal(b.view.n, gen_space_count(b.space));
@@ -96,8 +93,7 @@ static void the_view_shows_the_space(void **state) {
 }
 
 /* Answers that come late, out of order, or never; and the end of the space. */
-static void many_questions_may_be_open(void **state) {
-  (void)state;
+TEST(many_questions_may_be_open) {
   enum { OPEN = 33 };
   bed b;
   lay(&b);
@@ -129,8 +125,7 @@ static void many_questions_may_be_open(void **state) {
 
 /* What an earlier run found is told before the first question: it is not asked again, and it helps.
  */
-static void known_points_are_a_head_start(void **state) {
-  (void)state;
+TEST(known_points_are_a_head_start) {
   enum { KNOWN = 60 };
   bed b;
   lay(&b);
@@ -160,8 +155,7 @@ static void known_points_are_a_head_start(void **state) {
 }
 
 /* Nothing works: still every point is tried once. */
-static void a_space_of_failures_comes_to_its_end(void **state) {
-  (void)state;
+TEST(a_space_of_failures_comes_to_its_end) {
   bed b;
   lay(&b);
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
@@ -184,8 +178,7 @@ static void a_space_of_failures_comes_to_its_end(void **state) {
 
 /* One algorithm has ten points, the other a million; as many are drawn of each, and every point of
  * the small one is met once. */
-static void algorithms_are_drawn_alike(void **state) {
-  (void)state;
+TEST(algorithms_are_drawn_alike) {
   enum { FEW = 10, MANY = 1000000, DRAWN = 40 };
   search_space s = {.n = FEW + MANY,
                     .n_params = 1,
@@ -214,8 +207,7 @@ static void algorithms_are_drawn_alike(void **state) {
   }
 }
 
-static void one_point_is_asked_once(void **state) {
-  (void)state;
+TEST(one_point_is_asked_once) {
   search_space one = {.n = 1, .n_params = 2, .n_values = {1, 1}, .at = grid_at, .find = grid_find};
   one.self = &one;
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
@@ -264,8 +256,7 @@ static bool learns(const search_strategy *s) {
 }
 
 /* Every strategy searches a space too large to be listed. */
-static void spaces_that_cannot_be_listed_are_searched(void **state) {
-  (void)state;
+TEST(spaces_that_cannot_be_listed_are_searched) {
   bed b;
   double random = 0;
   lay_huge(&b);
@@ -299,8 +290,7 @@ static double mean_best(const bed *b, const search_strategy *s, size_t budget) {
   return sum / SEEDS;
 }
 
-static void learning_pays(void **state) {
-  (void)state;
+TEST(learning_pays) {
   bed b;
   lay(&b);
   double random = mean_best(&b, &search_random, 160);
@@ -313,8 +303,7 @@ static void learning_pays(void **state) {
   clear(&b);
 }
 
-static void an_unknown_name_lists_the_known_ones(void **state) {
-  (void)state;
+TEST(an_unknown_name_lists_the_known_ones) {
   const search_strategy *s;
   err e = {0};
   assert_fails(search_strategy_find("randon", &s, &e), &e, ERR_USAGE, "did you mean 'random'");
@@ -337,8 +326,7 @@ static size_t count_inside(const bed *b, const search_subspace *w, size_t step) 
 }
 
 /* Every seventh point is known before; results from outside do no harm. */
-static void a_narrowed_search_stays_inside(void **state) {
-  (void)state;
+TEST(a_narrowed_search_stays_inside) {
   bed b;
   lay(&b);
   const search_subspace w = {.param = 1, .value = 2};
@@ -363,8 +351,7 @@ static void a_narrowed_search_stays_inside(void **state) {
   clear(&b);
 }
 
-static void an_empty_subspace_ends_at_once(void **state) {
-  (void)state;
+TEST(an_empty_subspace_ends_at_once) {
   bed b;
   lay(&b);
   const search_subspace none = {.param = 1, .value = 99};
@@ -379,20 +366,5 @@ static void an_empty_subspace_ends_at_once(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(the_view_shows_the_space),
-      cmocka_unit_test(a_narrowed_search_stays_inside),
-      cmocka_unit_test(an_empty_subspace_ends_at_once),
-      cmocka_unit_test(each_point_is_asked_exactly_once),
-      cmocka_unit_test(the_same_seed_asks_the_same),
-      cmocka_unit_test(many_questions_may_be_open),
-      cmocka_unit_test(known_points_are_a_head_start),
-      cmocka_unit_test(a_space_of_failures_comes_to_its_end),
-      cmocka_unit_test(algorithms_are_drawn_alike),
-      cmocka_unit_test(one_point_is_asked_once),
-      cmocka_unit_test(spaces_that_cannot_be_listed_are_searched),
-      cmocka_unit_test(learning_pays),
-      cmocka_unit_test(an_unknown_name_lists_the_known_ones),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

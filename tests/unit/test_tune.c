@@ -122,6 +122,8 @@ static int clear(void **state) {
   return system(command);
 }
 
+#define BED_TEST(name) TEST_ON(name, bed, b, state_of, lay, clear)
+
 static db_result *rows_of(bed *b, arena *a, size_t *n) {
   db_result *rows;
   str problem = {0};
@@ -152,8 +154,7 @@ static void expect(const db_result *rows, size_t n, const char *way, db_status s
   assert_int_equal(seen, 2);
 }
 
-static void every_fault_costs_its_own_row(void **state) {
-  bed *b = *state;
+BED_TEST(every_fault_costs_its_own_row) {
   arena a = {0};
   tune_state last;
   size_t n;
@@ -175,8 +176,7 @@ static void every_fault_costs_its_own_row(void **state) {
   close_session(b);
 }
 
-static void what_is_known_is_not_measured_again(void **state) {
-  bed *b = *state;
+BED_TEST(what_is_known_is_not_measured_again) {
   tune_state last;
   open_session(b, 5);
   assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
@@ -194,8 +194,7 @@ static void what_is_known_is_not_measured_again(void **state) {
   close_session(b);
 }
 
-static void an_interrupted_search_goes_on(void **state) {
-  bed *b = *state;
+BED_TEST(an_interrupted_search_goes_on) {
   tune_state last;
   b->stop_after = 3;
   open_session(b, 12);
@@ -212,8 +211,7 @@ static void an_interrupted_search_goes_on(void **state) {
   close_session(b);
 }
 
-static void the_default_is_tried_first(void **state) {
-  bed *b = *state;
+BED_TEST(the_default_is_tried_first) {
   arena a = {0};
   tune_state last;
   size_t n;
@@ -246,8 +244,7 @@ static bool is_known(const db_result *rows, size_t n, const char *config) {
 }
 
 /* The default, which may be slow, comes when something to hold it against is known. */
-static void the_best_of_the_nearest_size_comes_first(void **state) {
-  bed *b = *state;
+BED_TEST(the_best_of_the_nearest_size_comes_first) {
   arena a = {0};
   tune_state last;
   size_t n;
@@ -272,8 +269,7 @@ static void the_best_of_the_nearest_size_comes_first(void **state) {
 }
 
 /* Another size of the same source: what worked next door is tried without a compiler. */
-static void a_neighbours_images_are_used(void **state) {
-  bed *b = *state;
+BED_TEST(a_neighbours_images_are_used) {
   tune_state last;
   open_session(b, 18);
   assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
@@ -288,8 +284,7 @@ static void a_neighbours_images_are_used(void **state) {
   close_session(b);
 }
 
-static void the_phases_add_up(void **state) {
-  bed *b = *state;
+BED_TEST(the_phases_add_up) {
   tune_state last;
   open_session(b, 6);
   assert_ok(tune_problem(b->s, &b->p, &last, &b->e), &b->e);
@@ -304,14 +299,5 @@ static void the_phases_add_up(void **state) {
 
 int main(int argc, char **argv) {
   device = device_argument(argc, argv, "emu");
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test_setup_teardown(every_fault_costs_its_own_row, lay, clear),
-      cmocka_unit_test_setup_teardown(what_is_known_is_not_measured_again, lay, clear),
-      cmocka_unit_test_setup_teardown(an_interrupted_search_goes_on, lay, clear),
-      cmocka_unit_test_setup_teardown(the_default_is_tried_first, lay, clear),
-      cmocka_unit_test_setup_teardown(the_best_of_the_nearest_size_comes_first, lay, clear),
-      cmocka_unit_test_setup_teardown(a_neighbours_images_are_used, lay, clear),
-      cmocka_unit_test_setup_teardown(the_phases_add_up, lay, clear),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -39,7 +39,7 @@ static float lost_by(const chooser_node *leaf, const float lost[VARIANTS]) {
   return NOTHING;
 }
 
-static void test_tree(void **state) {
+TEST(test_tree) {
   gen_template *t;
   gen_options o = {0};
   arena a = {0};
@@ -47,7 +47,6 @@ static void test_tree(void **state) {
   chooser_node *nodes;
   size_t n;
   double sum = 0;
-  (void)state;
   assert_ok(gen_open(&o, "sgemm", &t, &e), &e);
   int64_t *values = calloc(SIZES * t->n_fields, sizeof *values);
   float(*lost)[VARIANTS] = calloc(SIZES, sizeof *lost);
@@ -69,6 +68,5 @@ static void test_tree(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {cmocka_unit_test(test_tree)};
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -11,8 +11,7 @@
 #include "image_prefetch.h"
 #include "worker_pool.h"
 
-static void frames_read_back_what_was_put(void **state) {
-  (void)state;
+TEST(frames_read_back_what_was_put) {
   str s = {0};
   err e = {0}, back = {0};
   size_t n;
@@ -39,8 +38,7 @@ static void frames_read_back_what_was_put(void **state) {
   str_clear(&s);
 }
 
-static void a_short_frame_fails_and_yields_zeros(void **state) {
-  (void)state;
+TEST(a_short_frame_fails_and_yields_zeros) {
   str s = {0};
   wire_put_bytes(&s, "abcdef", 6);
   for (size_t cut = 0; cut < s.n; cut++) {
@@ -86,8 +84,7 @@ static int ask(worker *w, const char *text, err *e) {
   return rc;
 }
 
-static void a_worker_answers_in_turn(void **state) {
-  (void)state;
+TEST(a_worker_answers_in_turn) {
   char setting[] = "set";
   worker w = {.run = echo_main, .setting = setting};
   err e = {0};
@@ -130,16 +127,14 @@ static void death_of(const char *request, const char *says) {
   str_clear(&how);
 }
 
-static void a_dying_worker_says_how(void **state) {
-  (void)state;
+TEST(a_dying_worker_says_how) {
   death_of("leave", "exit status 7");
 #ifndef __SANITIZE_ADDRESS__
   death_of("die", "signal 11");
 #endif
 }
 
-static void a_hanging_worker_can_be_ended(void **state) {
-  (void)state;
+TEST(a_hanging_worker_can_be_ended) {
   char setting[] = "";
   worker w = {.run = echo_main, .setting = setting};
   err e = {0};
@@ -154,8 +149,7 @@ static void a_hanging_worker_can_be_ended(void **state) {
 }
 
 /* kill -9 of the parent must not leave children behind, holding the GPU. */
-static void children_die_with_their_parent(void **state) {
-  (void)state;
+TEST(children_die_with_their_parent) {
   int pipe_fds[2];
   assert_int_equal(pipe(pipe_fds), 0);
   pid_t parent = fork();
@@ -202,8 +196,7 @@ static void close_pool(worker_pool *p, rt_compiler *c) {
 }
 
 /* A compiler that dies costs its own source; the next source gets a new process. */
-static void a_dying_compiler_is_replaced(void **state) {
-  (void)state;
+TEST(a_dying_compiler_is_replaced) {
   worker_pool p;
   rt_compiler *c;
   compiled built;
@@ -229,8 +222,7 @@ static void a_dying_compiler_is_replaced(void **state) {
 }
 
 /* What a busy worker compiles goes back to its owner; an idle one has nothing to give. */
-static void killing_returns_the_job(void **state) {
-  (void)state;
+TEST(killing_returns_the_job) {
   worker_pool p;
   rt_compiler *c;
   str source = {0};
@@ -261,8 +253,7 @@ static void request(image_prefetch *p, rt_compiler *c, const char *text, char ke
 }
 
 /* Three of two workers, one of them wanted twice, one that does not compile. */
-static void images_are_there_when_their_turn_comes(void **state) {
-  (void)state;
+TEST(images_are_there_when_their_turn_comes) {
   rt_compiler *c;
   image_prefetch *p;
   err e = {0};
@@ -288,16 +279,5 @@ static void images_are_there_when_their_turn_comes(void **state) {
 }
 
 int main(void) {
-  const struct CMUnitTest tests[] = {
-      cmocka_unit_test(frames_read_back_what_was_put),
-      cmocka_unit_test(a_short_frame_fails_and_yields_zeros),
-      cmocka_unit_test(a_worker_answers_in_turn),
-      cmocka_unit_test(a_dying_worker_says_how),
-      cmocka_unit_test(a_hanging_worker_can_be_ended),
-      cmocka_unit_test(children_die_with_their_parent),
-      cmocka_unit_test(a_dying_compiler_is_replaced),
-      cmocka_unit_test(killing_returns_the_job),
-      cmocka_unit_test(images_are_there_when_their_turn_comes),
-  };
-  return cmocka_run_group_tests(tests, NULL, NULL);
+  return tests_run();
 }

@@ -1,0 +1,180 @@
+/* test_loaded.c -- plans loaded and launched on a fake device: operands, workspaces, overlapping
+ * stages, shared images, and what is refused. */
+#define _GNU_SOURCE
+#include "check.h"
+#include "fake_device.h"
+#include "run.h"
+
+typedef struct call { /* what the kernel "look" was given */
+  uint64_t n, args[8];
+} call;
+
+static call last_call;
+
+static void look(fake *f, void **args) {
+  (void)f;
+  last_call.n++;
+  for (int i = 0; i < 4; i++) {
+    last_call.args[i] = FAKE_ARG(args, i, uint64_t);
+  }
+}
+
+static const fake_function look_only[] = {{"look", look, 1e-6}, {NULL, NULL, 0}};
+
+static const gen_arg look_args[] = {{.name = "n", .type = "i64", .dir = GEN_SCALAR, .value = "n"},
+                                    {.name = "a", .type = "f64", .dir = GEN_SCALAR},
+                                    {.name = "x", .type = "u8", .dir = GEN_INOUT}};
+static const gen_template look_template = {.name = "look", .args = look_args, .n_args = 3};
+static const gen_operand look_operands[] = {{.from = GEN_FROM_ARG, .index = 0},
+                                            {.from = GEN_FROM_ARG, .index = 1},
+                                            {.from = GEN_FROM_WORKSPACE, .index = 1},
+                                            {.from = GEN_FROM_VALUE, .nbytes = 8, .bits = 77}};
+static const gen_operand set_workspace = {.from = GEN_FROM_WORKSPACE, .index = 0};
+static const gen_operand set_argument = {.from = GEN_FROM_ARG, .index = 2};
+
+/* Constants from the plan, the caller's arguments, two workspaces, and memory set in between. */
+TEST(test_operands) {
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  uint8_t x[16], before[16];
+  rt_ptr px = (rt_ptr)(uintptr_t)x;
+  double a = 2.5;
+  const void *args[] = {NULL, &a, &px};
+  const uint64_t workspaces[] = {100, 300}, values[] = {12345, 0, 0};
+  const gen_launch launches[] = {
+      {.operands = &set_workspace, .n_operands = 1, .fill = 9, .nbytes = 100},
+      {.kernel = "look",
+       .grid = {2, 1, 1},
+       .block = {64, 1, 1},
+       .operands = look_operands,
+       .n_operands = 4},
+      {.operands = &set_argument, .n_operands = 1, .fill = 7, .nbytes = 10}};
+  const gen_plan plan = {
+      .launches = launches, .n = 3, .workspaces = workspaces, .n_workspaces = 2, .values = values};
+  memset(before, 1, sizeof before);
+  memcpy(x, before, sizeof x);
+  memset(before, 7, 10);
+  fake_init(&f, look_only);
+  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
+  assert_int_equal(rt_loaded_workspace_nbytes(l), 256 + 512);
+  assert_int_equal(f.live, 1); /* the module: workspaces come with the first launch */
+  assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
+  assert_int_equal(last_call.args[0], 12345);
+  assert_memory_equal(&last_call.args[1], &a, 8);
+  assert_int_equal(last_call.args[3], 77);
+  const uint8_t *ours = fake_memory(last_call.args[2]);
+  assert_int_equal(ours[-256], 9); /* the first workspace was set by the first stage */
+  assert_int_equal(ours[0], 0);    /* the second is as new: zero */
+  assert_memory_equal(x, before, sizeof x);
+  static uint8_t mine[768];
+  assert_int_equal(rt_loaded_launch_in(l, NULL, args, (rt_ptr)(uintptr_t)mine, &e), 0);
+  assert_int_equal(last_call.args[2], (uintptr_t)mine + 256);
+  assert_int_equal(mine[99], 9);
+  assert_int_equal(f.live, 2);
+  rt_loaded_free(l);
+  assert_int_equal(f.live, 0);
+}
+
+static int overlapping;
+
+static int launch_overlapping(rt_device *d, rt_function *f, const uint32_t grid[3],
+                              const uint32_t block[3], uint32_t smem, rt_stream s, void **args,
+                              err *e) {
+  overlapping++;
+  return fake_launch(d, f, grid, block, smem, s, args, e);
+}
+
+/* Stages overlap where the plan says so and the device supports it. */
+TEST(test_overlap) {
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  rt_ptr none = 0;
+  double a = 1;
+  const void *args[] = {NULL, &a, &none};
+  const uint64_t workspaces[] = {8, 8}, values[] = {1, 0, 0};
+  gen_launch launches[] = {
+      {"look", {1, 1, 1}, {32, 1, 1}, .operands = look_operands, .n_operands = 4},
+      {"look", {1, 1, 1}, {32, 1, 1}, .operands = look_operands, .n_operands = 4}};
+  const gen_plan plan = {
+      .launches = launches, .n = 2, .workspaces = workspaces, .n_workspaces = 2, .values = values};
+  rt_device_ops able = fake_ops;
+  able.launch_overlapping = launch_overlapping;
+  launches[1].overlap = true;
+  for (int can = 0; can < 2; can++) {
+    fake_init(&f, look_only);
+    f.device.ops = can ? &able : &fake_ops;
+    overlapping = 0;
+    assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
+    assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
+    assert_int_equal(f.launches, 2);
+    assert_int_equal(overlapping, can);
+    rt_loaded_free(l);
+  }
+}
+
+TEST(test_shared_image) {
+  fake f;
+  err e = {0};
+  rt_loaded *one, *two;
+  const gen_launch launch = {.kernel = "look",
+                             .grid = {1, 1, 1},
+                             .block = {1, 1, 1},
+                             .operands = look_operands,
+                             .n_operands = 0};
+  const gen_plan plan = {.launches = &launch, .n = 1};
+  fake_init(&f, look_only);
+  assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &one, &e), 0);
+  assert_int_equal(rt_loaded_new_from(one, &look_template, &plan, &two, &e), 0);
+  assert_int_equal(f.live, 1);
+  rt_loaded_free(one);
+  assert_int_equal(f.live, 1);
+  rt_loaded_free(two);
+  assert_int_equal(f.live, 0);
+  rt_loaded_free(NULL);
+}
+
+/* A launch that does not fit is refused with a message. */
+TEST(test_limits) {
+  fake f;
+  static const struct {
+    const char *kernel;
+    uint32_t grid[3], block[3], smem;
+    int code;
+    const char *word;
+  } bad[] = {{"look", {1, 1, 1}, {1024, 1, 1}, 0, ERR_LAUNCH, "1024 threads"},
+             {"look", {1, 1, 1}, {64, 1, 1}, 232000, ERR_LAUNCH, "233024 bytes of shared memory"},
+             {"look", {1, 70000, 1}, {64, 1, 1}, 0, ERR_LAUNCH, "65535"},
+             {"nobody", {1, 1, 1}, {64, 1, 1}, 0, ERR_NOTFOUND, "nobody"}};
+  fake_init(&f, look_only);
+  for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+    err e = {0};
+    rt_loaded *l;
+    gen_launch launch = {.kernel = bad[i].kernel, .smem = bad[i].smem, .operands = look_operands};
+    memcpy(launch.grid, bad[i].grid, sizeof launch.grid);
+    memcpy(launch.block, bad[i].block, sizeof launch.block);
+    const gen_plan plan = {.launches = &launch, .n = 1};
+    assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), bad[i].code);
+    printf("  %s\n", e.message);
+    assert_non_null(strstr(e.message, bad[i].word));
+    assert_null(l);
+    assert_int_equal(f.live, 0);
+  }
+}
+
+TEST(test_nothing_to_launch) {
+  fake f;
+  err e = {0};
+  rt_loaded *l;
+  const gen_plan plan = {.n = 0};
+  fake_init(&f, look_only);
+  assert_int_equal(rt_loaded_new(&f.device, NULL, 0, &look_template, &plan, &l, &e), 0);
+  assert_int_equal(rt_loaded_launch(l, NULL, NULL, &e), 0);
+  rt_loaded_free(l);
+  assert_int_equal(f.live, 0);
+}
+
+int main(void) {
+  return tests_run();
+}
