@@ -14,6 +14,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_tools.h"
 #include "serve_context.h"
 #include "peer.h"
 
@@ -75,19 +76,7 @@ typedef struct errors {
 
 static err why;
 
-static void must(int rc, const char *what) {
-  if (rc) {
-    fprintf(stderr, "bench_accuracy: %s: %s\n", what, why.message);
-    exit(1);
-  }
-}
-
-static void must_tuned(int rc, const tuned_error *e, const char *what) {
-  if (rc) {
-    fprintf(stderr, "bench_accuracy: %s: %s\n", what, e->message);
-    exit(1);
-  }
-}
+#define must(rc, what) bench_must(rc, what, why.message)
 
 /* ---- setting up ----------------------------------------------------------------------------- */
 
@@ -133,7 +122,8 @@ static void set_up(bench *b) {
   tuned_error e = {0};
   serve *s;
   str problem = {0};
-  must_tuned(tuned_open(&b->ctx, &(tuned_options){.device = b->device}, &e), &e, "tuned_open");
+  bench_must(tuned_open(&b->ctx, &(tuned_options){.device = b->device}, &e), "tuned_open",
+             e.message);
   must(serve_of(b->ctx, &s, NULL), "the context");
   b->d = s->device;
   str_addf(&problem, "m=%lld n=%lld k=%lld accuracy=%s", (long long)b->size, (long long)b->size,
@@ -145,7 +135,7 @@ static void set_up(bench *b) {
   }
   str kernel = {0};
   str_addf(&kernel, "sgemm %s", str_text(&problem));
-  must_tuned(tuned_find(b->ctx, str_text(&kernel), &b->ours, &e), &e, "tuned_find");
+  bench_must(tuned_find(b->ctx, str_text(&kernel), &b->ours, &e), "tuned_find", e.message);
   str_clear(&kernel);
   str_clear(&problem);
 }
@@ -192,7 +182,7 @@ static errors run(bench *b, bool ours) {
   const void *args[] = {&n, &n, &n, &one, &b->a, &ld, &b->b, &ld, &zero, &b->c, &ld, &none, &none};
   must(b->d->ops->set(b->d, b->c, 0xff, 4 * (size_t)(b->size * b->size), NULL, &why), "poisoning");
   if (ours) {
-    must_tuned(tuned_launch(b->ours, NULL, args, &e), &e, "our launch");
+    bench_must(tuned_launch(b->ours, NULL, args, &e), "our launch", e.message);
   } else {
     must(b->theirs.contender.launch(b->theirs.contender.self, NULL, args, &why), "the peer");
   }

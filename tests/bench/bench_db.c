@@ -15,20 +15,16 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench_tools.h"
 #include "db.h"
 #include "file.h"
 
 enum { RUNS = 30, PROBLEMS = 2000, CONFIGS = 50, KNOWN = 2048 };
 
-static void fail(const char *what, const char *why) {
-  fprintf(stderr, "bench_db: %s: %s\n", what, why);
-  exit(1);
-}
-
 static void run(sqlite3 *raw, const char *sql) {
   char *why = NULL;
   if (sqlite3_exec(raw, sql, NULL, NULL, &why)) {
-    fail(sql, why);
+    bench_give_up(sql, why);
   }
 }
 
@@ -44,7 +40,7 @@ static void fill(const char *path, long samples) {
   char sql[900];
   sqlite3 *raw;
   if (sqlite3_open(path, &raw)) {
-    fail(path, "cannot be opened");
+    bench_give_up(path, "cannot be opened");
   }
   snprintf(
       sql, sizeof sql,
@@ -74,7 +70,7 @@ static void fill(const char *path, long samples) {
   sqlite3_stmt *s;
   if (sqlite3_prepare_v2(raw, "SELECT * FROM saved", -1, &s, NULL) ||
       sqlite3_step(s) != SQLITE_ROW) {
-    fail("the triggers", "were not saved");
+    bench_give_up("the triggers", "were not saved");
   }
   char *triggers = strdup((const char *)sqlite3_column_text(s, 0));
   sqlite3_finalize(s);
@@ -90,20 +86,10 @@ static void make(const char *path, long samples) {
   err e = {0};
   if (db_open(path, DB_WRITE, &d, &e) || db_device_put(d, &card, &id, &e) ||
       db_template_put(d, &family, &id, &e)) {
-    fail(path, e.message);
+    bench_give_up(path, e.message);
   }
   db_close(d);
   fill(path, samples);
-}
-
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *list) {
-  qsort(list, RUNS, sizeof *list, by_value);
-  return list[RUNS / 2];
 }
 
 static void best_of(db *d, int i) {
@@ -115,7 +101,7 @@ static void best_of(db *d, int i) {
   snprintf(problem, sizeof problem, "sgemm m=%d n=%d k=%d ta=n tb=n align=4", 16 + x,
            16 + x * 7 % 4096, 16 + x * 13 % 4096);
   if (db_best(d, family.hash, card.key, problem, &a, &row, &e)) {
-    fail("the best", e.message);
+    bench_give_up("the best", e.message);
   }
   arena_clear(&a);
 }
@@ -127,7 +113,7 @@ static double neighbours_ms(db *d) {
   db_known *rows = ARENA_ARRAY(&a, db_known, KNOWN);
   const double from = now_sec();
   if (!rows || db_known_list(d, family.hash, card.key, card.cc, KNOWN, &a, rows, &n, &e)) {
-    fail("the neighbours", e.message);
+    bench_give_up("the neighbours", e.message);
   }
   const double ms = 1e3 * (now_sec() - from);
   arena_clear(&a);
@@ -146,14 +132,14 @@ int main(int argc, char **argv) {
     db *d;
     const double from = now_sec();
     if (db_open(path, DB_READ, &d, &e)) {
-      fail(path, e.message);
+      bench_give_up(path, e.message);
     }
     open_ms[i] = 1e3 * (now_sec() - from);
     best_of(d, i);
     best_ms[i] = 1e3 * (now_sec() - from) - open_ms[i];
     list_ms = i ? list_ms : neighbours_ms(d);
     if (i + 1 == RUNS && db_stat(d, &stats, &e)) {
-      fail(path, e.message);
+      bench_give_up(path, e.message);
     }
     db_close(d);
   }
@@ -161,10 +147,11 @@ int main(int argc, char **argv) {
   for (int i = 0; i < DB_TABLES; i++) {
     samples += strcmp(stats.tables[i].table, "sample") ? 0 : stats.tables[i].rows;
   }
-  const double open = median(open_ms);
+  const double open = bench_median(open_ms, RUNS);
   printf(
       "{\"bench\": \"db\", \"samples\": %lld, \"mb\": %lld, \"open_ms\": %.3f, \"best_ms\": %.3f, "
       "\"neighbours_ms\": %.1f}\n",
-      (long long)samples, (long long)stats.nbytes >> 20, open, median(best_ms), list_ms);
+      (long long)samples, (long long)stats.nbytes >> 20, open, bench_median(best_ms, RUNS),
+      list_ms);
   return open < 5 ? 0 : 1;
 }

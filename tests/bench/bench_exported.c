@@ -20,6 +20,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_tools.h"
 #include "sample_sizes.h"
 #include "file.h"
 #include "image_prefetch.h"
@@ -60,11 +61,6 @@ static void must(CUresult rc, const char *what) {
   }
 }
 
-static void give_up(const char *what, const char *why) {
-  fprintf(stderr, "bench_exported: %s: %s\n", what, why);
-  exit(1);
-}
-
 /* ---- the two calls -------------------------------------------------------------------------- */
 
 static sgemm_problem exported_problem(const gen_problem *p) {
@@ -87,7 +83,7 @@ static void call_served(bench *b) {
   tuned_error e;
   if (tuned_sgemm(b->ctx, NULL, 'N', 'N', p->m, p->n, p->k, 1, (float *)b->a, p->m, (float *)b->b,
                   p->k, 0, (float *)b->c, p->m, &e)) {
-    give_up("tuned_sgemm", e.message);
+    bench_give_up("tuned_sgemm", e.message);
   }
 }
 
@@ -129,16 +125,6 @@ static double call_us(bench *b, call *run) {
   return 1e6 * sec / CALLS;
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-static double median(double *x, size_t n) {
-  qsort(x, n, sizeof *x, by_value);
-  return n ? x[n / 2] : 0;
-}
-
 static void time_both(bench *b, measured *m) {
   double served[ROUNDS], exported[ROUNDS];
   const double n = BATCH_US / batch_us(b, call_exported, LEAST);
@@ -147,8 +133,8 @@ static void time_both(bench *b, measured *m) {
     served[i] = batch_us(b, call_served, count);
     exported[i] = batch_us(b, call_exported, count);
   }
-  m->served = median(served, ROUNDS);
-  m->exported = median(exported, ROUNDS);
+  m->served = bench_median(served, ROUNDS);
+  m->exported = bench_median(exported, ROUNDS);
   m->ratio = m->exported / m->served;
   m->served_call = call_us(b, call_served);
   m->exported_call = call_us(b, call_exported);
@@ -169,7 +155,7 @@ static void compare_results(bench *b) {
   must(cuMemcpyDtoH(b->right, b->c, n * sizeof(float)), "cuMemcpyDtoH");
   for (size_t i = 0; i < n; i++) {
     if (!(fabs((double)b->left[i] - (double)b->right[i]) <= bound)) {
-      give_up("the results differ", sgemm_configs[sgemm_choose(&b->kernels, &b->p)]);
+      bench_give_up("the results differ", sgemm_configs[sgemm_choose(&b->kernels, &b->p)]);
     }
   }
 }
@@ -200,7 +186,7 @@ static const char *served_config(bench *b, const char *problem) {
   tuned_kernel_info info;
   tuned_error e;
   if (tuned_find(b->ctx, problem, &kernel, &e) || tuned_info(kernel, &info, &e)) {
-    give_up(problem, e.message);
+    bench_give_up(problem, e.message);
   }
   return info.config;
 }
@@ -211,7 +197,7 @@ static void run_size(bench *b, const gen_problem *p, measured *m) {
   b->p = exported_problem(p);
   const int chosen = choose(b, m);
   if (chosen < 0) {
-    give_up(str_text(&problem), "the exported portfolio takes no such problem");
+    bench_give_up(str_text(&problem), "the exported portfolio takes no such problem");
   }
   const char *config = sgemm_configs[chosen];
   prepare_workspace(b);
@@ -358,7 +344,7 @@ static void compile_for_library(bench *b, int jobs, double until) {
   ahead x = {.b = b};
   err e = {0};
   if (open_ahead(&x, jobs, &e) || compile_ahead(&x, until, &e)) {
-    give_up("compiling", e.message);
+    bench_give_up("compiling", e.message);
   }
   close_ahead(&x);
 }
@@ -393,7 +379,7 @@ static double median_of(const bench *b, size_t offset) {
       memcpy(&x[n++], (const char *)&b->all[i] + offset, sizeof *x);
     }
   }
-  const double m = x ? median(x, n) : 0;
+  const double m = x ? bench_median(x, n) : 0;
   free(x);
   return m;
 }
@@ -462,12 +448,12 @@ static void draw(bench *b, const char *grid, size_t n, uint64_t seed) {
   err e = {0};
   if (gen_open(NULL, "sgemm", &b->t, &e) ||
       sample_sizes(b->t, grid, n, seed, false, &b->memory, &b->sizes, &e)) {
-    give_up("sizes", e.message);
+    bench_give_up("sizes", e.message);
   }
   b->all = calloc(b->sizes.n + 1, sizeof *b->all);
   b->left = calloc(2 * COMPARED, sizeof *b->left);
   if (!b->all || !b->left) {
-    give_up("setting up", "out of memory");
+    bench_give_up("setting up", "out of memory");
   }
   b->right = b->left + COMPARED;
 }
@@ -483,7 +469,7 @@ static void set_up(bench *b) {
   must(cuEventCreate(&b->from, CU_EVENT_DEFAULT), "cuEventCreate");
   must(cuEventCreate(&b->to, CU_EVENT_DEFAULT), "cuEventCreate");
   if (tuned_open(&b->ctx, NULL, &failed)) {
-    give_up("tuned_open", failed.message);
+    bench_give_up("tuned_open", failed.message);
   }
   const double from = now_sec();
   must(sgemm_open(&b->kernels, device), "sgemm_open");
@@ -500,24 +486,6 @@ static void tear_down(bench *b) {
   free(b->left);
 }
 
-static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
-  for (int i = 1; i + 1 < argc; i++) {
-    if (!strcmp(argv[i], name)) {
-      return argv[i + 1];
-    }
-  }
-  return otherwise;
-}
-
-static bool has(int argc, char **argv, const char *name) {
-  for (int i = 1; i < argc; i++) {
-    if (!strcmp(argv[i], name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /* The i-th word before the options, from 1. */
 static const char *word(int argc, char **argv, int i, const char *otherwise) {
   for (int k = 1; k <= i && k < argc; k++) {
@@ -530,11 +498,11 @@ static const char *word(int argc, char **argv, int i, const char *otherwise) {
 
 int main(int argc, char **argv) {
   static bench b;
-  const double started = now_sec(), sec = atof(option(argc, argv, "--sec", "1e9"));
-  b.json = has(argc, argv, "--json");
+  const double started = now_sec(), sec = atof(bench_option(argc, argv, "--sec", "1e9"));
+  b.json = bench_has(argc, argv, "--json");
   draw(&b, word(argc, argv, 3, "m=16..8192 n=16..8192 k=16..8192"),
        (size_t)atol(word(argc, argv, 1, "200")), (uint64_t)atol(word(argc, argv, 2, "112")));
-  compile_for_library(&b, atoi(option(argc, argv, "--jobs", "0")), started + sec / 2);
+  compile_for_library(&b, atoi(bench_option(argc, argv, "--jobs", "0")), started + sec / 2);
   set_up(&b);
   for (size_t i = 0; i < b.sizes.n && now_sec() - started < sec; i++) {
     if (b.all[i].ready) {

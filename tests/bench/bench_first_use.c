@@ -22,6 +22,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench_tools.h"
 #include "serve_find.h"
 #include "file.h"
 
@@ -35,12 +36,7 @@ typedef struct use { /* one process's */
 
 static tuned_error failure;
 
-static void must(int rc, const char *what) {
-  if (rc) {
-    fprintf(stderr, "bench_first_use: %s: %s\n", what, failure.message);
-    exit(1);
-  }
-}
+#define must(rc, what) bench_must(rc, what, failure.message)
 
 static double heap_kb(void) {
   const struct mallinfo2 m = mallinfo2();
@@ -56,8 +52,7 @@ static void open_driver(const char *device) {
   int (*set)(void *) = driver ? (int (*)(void *))dlsym(driver, "cuCtxSetCurrent") : NULL;
   void *context;
   if (driver && (init(0) || retain(&context, atoi(device)) || set(context))) {
-    fprintf(stderr, "bench_first_use: the driver refused a context\n");
-    exit(1);
+    bench_give_up("the driver", "refused a context");
   }
 }
 
@@ -80,8 +75,7 @@ static void read_template(tuned_context *ctx) {
   serve_family *f;
   err e = {0};
   if (serve_of(ctx, &s, &e) || serve_family_get(s, "sgemm", &f, &e)) {
-    fprintf(stderr, "bench_first_use: %s\n", e.message);
-    exit(1);
+    bench_give_up("reading the template", e.message);
   }
 }
 
@@ -145,15 +139,9 @@ static use run_in_process(char *self, const char *device, const char *problem) {
   int status;
   waitpid(child, &status, 0);
   if (!ok || status) {
-    fprintf(stderr, "bench_first_use: a process failed\n");
-    exit(1);
+    bench_give_up("a process", "failed");
   }
   return u;
-}
-
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 static double median(const use *u, size_t offset) {
@@ -161,8 +149,7 @@ static double median(const use *u, size_t offset) {
   for (int i = 0; i < RUNS; i++) {
     memcpy(&list[i], (const char *)&u[i] + offset, sizeof list[i]);
   }
-  qsort(list, RUNS, sizeof *list, by_value);
-  return list[RUNS / 2];
+  return bench_median(list, RUNS);
 }
 
 #define MEDIAN(what) median(u, offsetof(use, what))

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_tools.h"
 #include "serve_context.h"
 #include "file.h"
 
@@ -44,12 +45,7 @@ typedef struct bench {
 
 static tuned_error failure;
 
-static void must(int rc, const char *what) {
-  if (rc) {
-    fprintf(stderr, "bench_launch: %s: %s\n", what, failure.message);
-    exit(1);
-  }
-}
+#define must(rc, what) bench_must(rc, what, failure.message)
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
@@ -163,11 +159,6 @@ static double time_bare(bench *b) {
   return per_launch(b, b->bare_sec);
 }
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
 typedef struct result { /* ns a launch */
   double bare, typed, difference, low, high;
 } result;
@@ -182,7 +173,7 @@ static result compare(bench *b) {
     more[i] = typed[i] - bare[i];
   }
   for (int i = 0; i < 3; i++) {
-    qsort(lists[i], ROUNDS, sizeof *lists[i], by_value);
+    qsort(lists[i], ROUNDS, sizeof *lists[i], bench_by_value);
   }
   return (result){bare[ROUNDS / 2], typed[ROUNDS / 2], more[ROUNDS / 2], more[ROUNDS / 4],
                   more[ROUNDS * 3 / 4]};

@@ -30,6 +30,7 @@
 #include <time.h>
 
 #include "random.h"
+#include "bench_tools.h"
 #include "run.h"
 #include "serve_find.h"
 #include "file.h"
@@ -55,18 +56,10 @@ static size_t heap_nbytes(void) {
   return m.uordblks + m.hblkhd;
 }
 
-static void must(int rc, const char *what) {
-  if (rc) {
-    fprintf(stderr, "bench_new_size: %s: %s\n", what, failure.message);
-    exit(1);
-  }
-}
+#define must(rc, what) bench_must(rc, what, failure.message)
 
 static void must_inside(int rc, const err *e) {
-  if (rc) {
-    fprintf(stderr, "bench_new_size: %s\n", e->message);
-    exit(1);
-  }
+  bench_must(rc, "inside", e->message);
 }
 
 static double thread_us(void) {
@@ -151,38 +144,18 @@ static void time_call(bench *b) {
 
 /* ---- main ----------------------------------------------------------------------------------- */
 
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
-}
-
-/* Of n, sorted here: so many hundredths are below. */
-static double percentile(double *list, size_t n, size_t hundredths) {
-  qsort(list, n, sizeof *list, by_value);
-  return n ? list[n * hundredths / 100] : 0;
-}
-
-static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
-  for (int i = 1; i + 1 < argc; i++) {
-    if (!strcmp(argv[i], name)) {
-      return argv[i + 1];
-    }
-  }
-  return otherwise;
-}
-
 static size_t count(int argc, char **argv, const char *name, const char *otherwise) {
-  const size_t n = (size_t)atoi(option(argc, argv, name, otherwise));
+  const size_t n = (size_t)atoi(bench_option(argc, argv, name, otherwise));
   return n < SIZES_MOST ? n : SIZES_MOST;
 }
 
 int main(int argc, char **argv) {
   static bench b;
-  const char *device = option(argc, argv, "--device", "0");
+  const char *device = bench_option(argc, argv, "--device", "0");
   const size_t decisions = count(argc, argv, "--decisions", "2000");
   const size_t calls = count(argc, argv, "--sizes", "400");
   err e = {0};
-  b.most = atof(option(argc, argv, "--most", "2048"));
+  b.most = atof(bench_option(argc, argv, "--most", "2048"));
   size_t most_nbytes = 0;
   const size_t before = heap_nbytes();
   must(tuned_open(&b.ctx, &(tuned_options){.device = device}, &failure), "tuned_open");
@@ -193,22 +166,23 @@ int main(int argc, char **argv) {
     const size_t now = heap_nbytes() - before;
     most_nbytes = now > most_nbytes ? now : most_nbytes;
   }
-  const double until = now_sec() + atof(option(argc, argv, "--sec", "60"));
+  const double until = now_sec() + atof(bench_option(argc, argv, "--sec", "60"));
   for (size_t i = 0; i < calls && now_sec() < until; i++) {
     time_call(&b);
   }
   const size_t half = b.n_decisions / 2, first = half < FIRST ? half : FIRST;
-  const double one = b.decision[0], early = percentile(b.decision, first, 50);
+  const double one = b.decision[0], early = bench_percentile(b.decision, first, 50);
   double *later = b.decision + half;
   const size_t n = b.n_decisions - half;
-  const double median = percentile(later, n, 50);
+  const double median = bench_percentile(later, n, 50);
   printf("{\"bench\": \"new_size\", \"device\": \"%s\", \"decisions\": %zu, \"first_us\": %.1f, "
          "\"early_us\": %.1f, \"later_us\": %.1f, \"later_p10_us\": %.1f, \"later_p90_us\": %.1f, "
          "\"host_nbytes\": %zu, \"calls\": %zu, \"compiled\": %zu, \"portfolio\": %zu, "
          "\"call_us\": %.1f, \"call_p90_us\": %.1f}\n",
-         b.s->device->info.name, b.n_decisions, one, early, median, percentile(later, n, 10),
-         percentile(later, n, 90), most_nbytes, b.n_calls + b.n_loaded, b.n_loaded, b.n_portfolio,
-         percentile(b.call, b.n_calls, 50), percentile(b.call, b.n_calls, 90));
+         b.s->device->info.name, b.n_decisions, one, early, median, bench_percentile(later, n, 10),
+         bench_percentile(later, n, 90), most_nbytes, b.n_calls + b.n_loaded, b.n_loaded,
+         b.n_portfolio, bench_percentile(b.call, b.n_calls, 50),
+         bench_percentile(b.call, b.n_calls, 90));
   tuned_close(b.ctx);
   return median < 100 && most_nbytes < MOST_NBYTES ? 0 : 1;
 }

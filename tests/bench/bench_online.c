@@ -19,6 +19,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_tools.h"
 #include "serve_handle.h"
 #include "serve_kernel.h"
 #include "serve_online.h"
@@ -37,12 +38,7 @@ typedef struct bench {
 
 static tuned_error failure;
 
-static void must(int rc, const char *what) {
-  if (rc) {
-    fprintf(stderr, "bench_online: %s: %s\n", what, failure.message);
-    exit(1);
-  }
-}
+#define must(rc, what) bench_must(rc, what, failure.message)
 
 static float *matrix(bench *b, bool random) {
   const size_t n = (size_t)b->size * (size_t)b->size;
@@ -73,11 +69,6 @@ static void check(bench *b) {
   for (size_t i = 0; i < n; i++) {
     b->worst = fmax(b->worst, fabs((double)b->now[i] - b->first[i]));
   }
-}
-
-static int by_value(const void *a, const void *b) {
-  const double x = *(const double *)a, y = *(const double *)b;
-  return (x > y) - (x < y);
 }
 
 enum { CALLS_MOST = 4000000 };
@@ -126,20 +117,6 @@ static size_t run(bench *b, double sec, tuned_kernel *until, double *mean) {
   return n;
 }
 
-static double median(size_t n) {
-  qsort(us, n, sizeof *us, by_value);
-  return n ? us[n / 2] : 0;
-}
-
-static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
-  for (int i = 1; i + 1 < argc; i++) {
-    if (!strcmp(argv[i], name)) {
-      return argv[i + 1];
-    }
-  }
-  return otherwise;
-}
-
 static void set_up(bench *b, const char *device, bool presets) {
   static const gen_file none[] = {{NULL, NULL, 0}};
   const size_t n = (size_t)b->size * (size_t)b->size;
@@ -158,21 +135,21 @@ static void set_up(bench *b, const char *device, bool presets) {
 
 int main(int argc, char **argv) {
   static bench b;
-  const double share = atof(option(argc, argv, "--share", "0.1"));
-  const double sec = atof(option(argc, argv, "--sec", "10"));
+  const double share = atof(bench_option(argc, argv, "--share", "0.1"));
+  const double sec = atof(bench_option(argc, argv, "--sec", "10"));
   char problem[100];
   tuned_kernel *kernel;
   tuned_kernel_info first, last;
   serve_online_tally tally = {0};
   double mean[3];
-  b.size = atoi(option(argc, argv, "--size", "1000"));
-  set_up(&b, option(argc, argv, "--device", "0"),
-         strcmp(option(argc, argv, "--presets", "yes"), "no") != 0);
+  b.size = atoi(bench_option(argc, argv, "--size", "1000"));
+  set_up(&b, bench_option(argc, argv, "--device", "0"),
+         strcmp(bench_option(argc, argv, "--presets", "yes"), "no") != 0);
   snprintf(problem, sizeof problem, "sgemm m=%d n=%d k=%d", b.size, b.size, b.size);
   must(tuned_find(b.ctx, problem, &kernel, &failure), "tuned_find");
   must(tuned_info(kernel, &first, &failure), "tuned_info");
   size_t calls = run(&b, sec / 10, NULL, &mean[0]);
-  const double before = median(calls), from = now_sec();
+  const double before = bench_median(us, calls), from = now_sec();
   must(tuned_online(b.ctx, share, &failure), "tuned_online");
   calls = run(&b, 0.8 * sec, kernel, &mean[1]);
   const double settled = now_sec() - from;
@@ -183,7 +160,7 @@ int main(int argc, char **argv) {
   }
   must(tuned_info(kernel, &last, &failure), "tuned_info");
   const size_t after_calls = run(&b, sec / 10, NULL, &mean[2]);
-  const double after = median(after_calls), bound = 1e-6 * (b.size + 16);
+  const double after = bench_median(us, after_calls), bound = 1e-6 * (b.size + 16);
   const double used = tally.spent_sec / settled;
   printf(
       "{\"bench\": \"online\", \"device\": \"%s\", \"problem\": \"%s\", \"share\": %g, "

@@ -22,6 +22,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_tools.h"
 #include "sample_sizes.h"
 #include "file.h"
 #include "image_prefetch.h"
@@ -84,11 +85,6 @@ typedef struct bench {
   size_run *runs; /* [sizes.n] */
   str done;       /* what OUT holds */
 } bench;
-
-static int give_up(const char *what, const err *e) {
-  fprintf(stderr, "bench_portfolio: %s: %s\n", what, e->message);
-  exit(1);
-}
 
 /* The time since the last call belongs to this phase. */
 static void lap(bench *b, phase p) {
@@ -422,15 +418,6 @@ static void tell_where_time_went(const bench *b) {
   fprintf(stderr, "\n");
 }
 
-static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
-  for (int i = 6; i + 1 < argc; i++) {
-    if (!strcmp(argv[i], name)) {
-      return argv[i + 1];
-    }
-  }
-  return otherwise;
-}
-
 static bool read_part(bench *b, const char *text) {
   int n;
   return sscanf(text, "%zu/%zu%n", &b->part, &b->parts, &n) == 2 && !text[n] && b->part >= 1 &&
@@ -499,20 +486,20 @@ int main(int argc, char **argv) {
               .n = (size_t)atol(argv[3]),
               .seed = (uint64_t)atol(argv[4]),
               .out = argv[5],
-              .device_name = option(argc, argv, "--device", "0"),
-              .vs = option(argc, argv, "--vs", NULL),
-              .sec = atof(option(argc, argv, "--sec", "1e9")),
+              .device_name = bench_option(argc - 5, argv + 5, "--device", "0"),
+              .vs = bench_option(argc - 5, argv + 5, "--vs", NULL),
+              .sec = atof(bench_option(argc - 5, argv + 5, "--sec", "1e9")),
               .started = now_sec()};
-  if (!read_part(&b, option(argc, argv, "--part", "1/1"))) {
+  if (!read_part(&b, bench_option(argc - 5, argv + 5, "--part", "1/1"))) {
     fprintf(stderr, "bench_portfolio: --part is K/N, such as 1/2\n");
     return 1;
   }
-  if (set_up(&b, atoi(option(argc, argv, "--jobs", "0")), &e)) {
-    give_up("setting up", &e);
+  if (set_up(&b, atoi(bench_option(argc - 5, argv + 5, "--jobs", "0")), &e)) {
+    bench_give_up("setting up", e.message);
   }
   size_t left = look_up_sizes(&b, &e);
   if (e.code) {
-    give_up("sizes", &e);
+    bench_give_up("sizes", e.message);
   }
   left = run_sizes(&b, left);
   summarise(&b, left);

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_tools.h"
 #include "open_device.h"
 #include "run.h"
 
@@ -50,12 +51,7 @@ typedef struct bench {
 
 static err why;
 
-static void must(int rc, const char *what) {
-  if (rc) {
-    fprintf(stderr, "bench_repeats: %s: %s\n", what, why.message);
-    exit(1);
-  }
-}
+#define must(rc, what) bench_must(rc, what, why.message)
 
 static void load_kernels(bench *b) {
   rt_module *m;

@@ -18,6 +18,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "bench_tools.h"
 #include "serve_context.h"
 #include "file.h"
 
@@ -41,12 +42,7 @@ typedef struct caller {
 
 static tuned_error failure;
 
-static void must(int rc, const char *what) {
-  if (rc) {
-    fprintf(stderr, "bench_threads: %s: %s\n", what, failure.message);
-    exit(1);
-  }
-}
+#define must(rc, what) bench_must(rc, what, failure.message)
 
 static int no_launch(rt_device *d, rt_function *f, const uint32_t grid[3], const uint32_t block[3],
                      uint32_t smem, rt_stream s, void **args, err *e) {
@@ -128,22 +124,13 @@ static void set_up(bench *b, const char *device) {
   must(tuned_sync(b->ctx, NULL, &failure), "waiting");
 }
 
-static const char *option(int argc, char **argv, const char *name, const char *otherwise) {
-  for (int i = 1; i + 1 < argc; i++) {
-    if (!strcmp(argv[i], name)) {
-      return argv[i + 1];
-    }
-  }
-  return otherwise;
-}
-
 int main(int argc, char **argv) {
   static bench b;
   const long cores = sysconf(_SC_NPROCESSORS_ONLN);
-  const int most = atoi(option(argc, argv, "--most", "64"));
+  const int most = atoi(bench_option(argc, argv, "--most", "64"));
   double one = 0, at_cores = 0;
   int judged = 1;
-  set_up(&b, option(argc, argv, "--device", "0"));
+  set_up(&b, bench_option(argc, argv, "--device", "0"));
   const bool gpu = !b.s->one_at_a_time;
   for (int n = 1; n <= most && n <= MOST; n *= 2) {
     const double lookup = lookup_rate(&b, n);
