@@ -2,109 +2,22 @@
  * known. */
 #include "emu_fixture.h"
 
-static const char text[] =
-    "#define GLOBAL extern \"C\" __global__ void\n"
-    "GLOBAL stride(float *x, int step) { x[(blockIdx.x * blockDim.x + threadIdx.x) * step] = 1; }\n"
-    "GLOBAL banks(float *x, int step) {\n"
-    "  __shared__ float s[1024];\n"
-    "  for (int i = threadIdx.x; i < 1024; i += blockDim.x) s[i] = i;\n"
-    "  __syncthreads();\n"
-    "  float sum = 0;\n"
-    "  for (int i = 0; i < 64; i++) sum += s[(threadIdx.x * step + i) & 1023];\n"
-    "  x[blockIdx.x * blockDim.x + threadIdx.x] = sum;\n"
-    "}\n"
-    "GLOBAL wide(float4 *x, int merge) {\n"
-    "  __shared__ float4 s[32];\n"
-    "  s[threadIdx.x] = make_float4(threadIdx.x, 1, 2, 3);\n"
-    "  __syncthreads();\n"
-    "  x[threadIdx.x] = s[merge ? threadIdx.x / 2 : threadIdx.x % 16];\n"
-    "}\n"
-    "GLOBAL count(float *x, int step) {\n"
-    "  atomicAdd(x + (blockIdx.x * blockDim.x + threadIdx.x) * step, 1.0f);\n"
-    "}\n"
-    "GLOBAL same(float *x, int apart) {\n"
-    "  atomicAdd(x + threadIdx.x % 32 * apart, 1.0f);\n"
-    "}\n"
-    "GLOBAL fill(float *x, int along) {\n"
-    "  int i = blockIdx.x * blockDim.x + threadIdx.x;\n"
-    "  for (int e = 0; e < 8; e++) x[along ? i * 8 + e : (i * 8 + e * 1023) % (gridDim.x * 8192)] "
-    "= e;\n"
-    "}\n"
-    "GLOBAL match(unsigned *x, int n) {\n"
-    "  unsigned m = threadIdx.x;\n"
-    "#pragma unroll 1\n"
-    "  for (int i = 0; i < 64; i++) m ^= n ? __match_any_sync(~0u, m & n) : __ballot_sync(~0u, m & "
-    "1);\n"
-    "  x[blockIdx.x * blockDim.x + threadIdx.x] = m;\n"
-    "}\n"
-    "GLOBAL work(float *x, int n) {\n"
-    "  float a = threadIdx.x, b = a + 1, c = a + 2, d = a + 3;\n"
-    "#pragma unroll 1\n"
-    "  for (int i = 0; i < n; i++) { a = a * b + c; b = b * c + d; c = c * d + a; d = d * a + b; "
-    "}\n"
-    "  x[blockIdx.x * blockDim.x + threadIdx.x] = a + b + c + d;\n"
-    "}\n";
+static const char path[] = "tests/emu/cost.cu";
 
-static const char waiting[] =
-    "#define GLOBAL extern \"C\" __global__ void\n"
-    /* words[0] counts the blocks; each but the first waits for the one before it */
-    "GLOBAL wait(volatile unsigned *words, int publish_first) {\n"
-    "  unsigned i = atomicAdd((unsigned *)words, 1u) + 1;\n"
-    "  if (publish_first) words[i] = i;\n"
-    "  if (i > 1) while (!words[i - 1]) __nanosleep(1000);\n"
-    "  if (!publish_first) words[i] = i;\n"
-    "}\n"
-    "GLOBAL arrive(unsigned *words, int adds) {\n"
-    "  __shared__ bool last;\n"
-    "  if (threadIdx.x == 0) last = atomicInc(words, gridDim.x - 1) == gridDim.x - 1;\n"
-    "  __syncthreads();\n"
-    "  unsigned sum = 0;\n"
-    "#pragma unroll 1\n"
-    "  for (int i = 0; last && i < adds; i++) sum = sum * 3 + i;\n"
-    "  if (last) words[1 + threadIdx.x] = sum;\n"
-    "}\n"
-    "GLOBAL await(volatile unsigned *words, int unused) {\n"
-    "  if (blockIdx.x) while (!words[blockIdx.x - 1]) {}\n"
-    "  __threadfence();\n"
-    "  words[blockIdx.x] = 1;\n"
-    "}\n"
-    "GLOBAL fetch(unsigned *words, int total) {\n"
-    "  __shared__ int number;\n"
-    "  unsigned sum = 0;\n"
-    "  for (;;) {\n"
-    "    if (threadIdx.x == 0) number = atomicAdd(words, 1u);\n"
-    "    __syncthreads();\n"
-    "    if (number >= total) break;\n"
-    "#pragma unroll 1\n"
-    "    for (int i = 0; i < 1000; i++) sum = sum * 3 + i;\n"
-    "    __syncthreads();\n"
-    "  }\n"
-    "  words[1 + threadIdx.x] = sum;\n"
-    "}\n"
-    "GLOBAL share(unsigned *words, int times) {\n"
-    "  unsigned sum = 0;\n"
-    "#pragma unroll 1\n"
-    "  for (int i = 0; i < times; i++) sum = sum * 3 + i;\n"
-    "  words[1 + threadIdx.x] = sum;\n"
-    "}\n"
-    "GLOBAL alone(unsigned *words, int warps) {\n"
-    "  unsigned sum = 0;\n"
-    "#pragma unroll 1\n"
-    "  for (int i = 0; threadIdx.x / 32 < warps && i < 100000; i++) sum = sum * 3 + i;\n"
-    "  words[1 + threadIdx.x] = sum;\n"
-    "}\n"
-    "GLOBAL uneven(unsigned *words, int times) {\n"
-    "  unsigned sum = 0;\n"
-    "#pragma unroll 1\n"
-    "  for (int i = 0; i < (blockIdx.x ? times : 100 * times); i++) sum = sum * 3 + i;\n"
-    "  words[1 + threadIdx.x] = sum;\n"
-    "}\n";
+static int open_cost(void **state) {
+  fixture_set_up(state);
+  fixture_cuda_file(*state, path);
+  return 0;
+}
+
+/* of the default profile, an H200's; k has the kernels of cost.cu */
+#define COST_TEST(name) TEST_ON(name, fixture, k, state_of, open_cost, fixture_tear_down)
 
 static double seconds_of(const char *kernel, uint32_t grid, uint32_t block, int n) {
   fixture k;
   rt_emu_stats s;
   fixture_open(&k, "h200");
-  fixture_cuda(&k, waiting, "waiting.cu");
+  fixture_cuda_file(&k, path);
   rt_emu_set_checks(k.d, false);
   rt_emu_set_sample(k.d, 8);
   rt_ptr p = fixture_alloc(&k, 4 * (size_t)(grid + block));
@@ -131,22 +44,18 @@ TEST(last_block) {
 }
 
 /* a block that waits for one outside the sample is a finding, not an endless loop */
-TEST(absent_blocks) {
-  fixture k;
+COST_TEST(absent_blocks) {
   int n = 0;
-  fixture_open(&k, "h200");
-  fixture_cuda(&k, waiting, "waiting.cu");
-  rt_emu_set_checks(k.d, false);
-  rt_ptr p = fixture_alloc(&k, 4 * 2048);
+  rt_emu_set_checks(k->d, false);
+  rt_ptr p = fixture_alloc(k, 4 * 2048);
   void *args[] = {&p, &n};
-  fixture_ok(&k, k.d->ops->set(k.d, p, 0, 4 * 2048, NULL, &k.e));
-  rt_emu_set_sample(k.d, 8);
-  assert_int_not_equal(fixture_launch(&k, "await", 2048, 32, 0, args), 0);
-  assert_non_null(strstr(k.e.message, "not among the 8 of 2048 that run"));
-  err_clear(&k.e);
-  rt_emu_set_sample(k.d, 0);
-  fixture_ok(&k, fixture_launch(&k, "await", 2048, 32, 0, args));
-  fixture_close(&k);
+  fixture_ok(k, k->d->ops->set(k->d, p, 0, 4 * 2048, NULL, &k->e));
+  rt_emu_set_sample(k->d, 8);
+  assert_int_not_equal(fixture_launch(k, "await", 2048, 32, 0, args), 0);
+  assert_non_null(strstr(k->e.message, "not among the 8 of 2048 that run"));
+  err_clear(&k->e);
+  rt_emu_set_sample(k->d, 0);
+  fixture_ok(k, fixture_launch(k, "await", 2048, 32, 0, args));
 }
 
 /* work of one warp alone takes as long as the same work in all warps, and no longer */
@@ -166,11 +75,6 @@ TEST(dynamic_work) {
 TEST(longest_block) {
   double one = seconds_of("uneven", 8, 128, 1000), all = seconds_of("share", 8, 128, 100000);
   assert_true(one > 0.8 * all && one < 1.5 * all);
-}
-
-static void open_cost(fixture *k, const char *profile) {
-  fixture_open(k, profile);
-  fixture_cuda(k, text, "cost.cu");
 }
 
 static rt_emu_stats run(fixture *k, const char *kernel, uint32_t grid, uint32_t block, int n) {
@@ -229,60 +133,45 @@ TEST(occupancy) {
   }
 }
 
-TEST(sectors) {
-  fixture k;
-  open_cost(&k, "");
-  assert_true(run(&k, "stride", 4, 256, 1).store_sectors == 4 * 8 * 4);
-  assert_true(run(&k, "stride", 4, 256, 2).store_sectors == 4 * 8 * 8);
-  assert_true(run(&k, "stride", 4, 256, 8).store_sectors == 4 * 8 * 32);
-  fixture_close(&k);
+COST_TEST(sectors) {
+  assert_true(run(k, "stride", 4, 256, 1).store_sectors == 4 * 8 * 4);
+  assert_true(run(k, "stride", 4, 256, 2).store_sectors == 4 * 8 * 8);
+  assert_true(run(k, "stride", 4, 256, 8).store_sectors == 4 * 8 * 32);
 }
 
-TEST(bank_conflicts) {
-  fixture k;
-  open_cost(&k, "");
-  rt_emu_stats one = run(&k, "banks", 264, 256, 1), two = run(&k, "banks", 264, 256, 2);
-  rt_emu_stats most = run(&k, "banks", 264, 256, 32);
+COST_TEST(bank_conflicts) {
+  rt_emu_stats one = run(k, "banks", 264, 256, 1), two = run(k, "banks", 264, 256, 2);
+  rt_emu_stats most = run(k, "banks", 264, 256, 32);
   double filling = 264 * 8 * 4; /* wavefronts of the stores, without conflict */
   assert_true(one.shared_wavefronts == one.shared_requests);
   assert_true(two.shared_wavefronts - filling == 2 * (two.shared_requests - filling));
   assert_true(most.shared_wavefronts - filling == 32 * (most.shared_requests - filling));
   assert_true(one.sec < most.sec);
-  fixture_close(&k);
 }
 
 /* Storing 4 bytes of each sector costs more than storing an eighth of the sectors whole, but less
  * than the number of sectors suggests. */
-TEST(partial_stores) {
-  fixture k;
-  open_cost(&k, "h200");
-  rt_emu_set_checks(k.d, false);
-  rt_emu_set_sample(k.d, 8);
-  double whole = run(&k, "stride", 1 << 15, 256, 1).sec,
-         parts = run(&k, "stride", 1 << 15, 256, 8).sec;
+COST_TEST(partial_stores) {
+  rt_emu_set_checks(k->d, false);
+  rt_emu_set_sample(k->d, 8);
+  double whole = run(k, "stride", 1 << 15, 256, 1).sec,
+         parts = run(k, "stride", 1 << 15, 256, 8).sec;
   assert_true(parts > 3 * whole && parts < 12 * whole);
-  fixture_close(&k);
 }
 
 /* 16 bytes per lane: 4 wavefronts, or 2 where neighbours read the same address */
-TEST(wide_accesses) {
-  fixture k;
-  open_cost(&k, "");
-  assert_true(run(&k, "wide", 1, 32, 0).shared_wavefronts == 4 + 4);
-  assert_true(run(&k, "wide", 1, 32, 1).shared_wavefronts == 4 + 2);
-  fixture_close(&k);
+COST_TEST(wide_accesses) {
+  assert_true(run(k, "wide", 1, 32, 0).shared_wavefronts == 4 + 4);
+  assert_true(run(k, "wide", 1, 32, 1).shared_wavefronts == 4 + 2);
 }
 
 /* 4 schedulers: five warps take as long as eight */
-TEST(schedulers) {
-  fixture k;
-  open_cost(&k, "");
-  double five = run(&k, "work", 132, 32 * 5, 2000).sec,
-         eight = run(&k, "work", 132, 32 * 8, 2000).sec;
-  double four = run(&k, "work", 132, 32 * 4, 2000).sec;
+COST_TEST(schedulers) {
+  double five = run(k, "work", 132, 32 * 5, 2000).sec,
+         eight = run(k, "work", 132, 32 * 8, 2000).sec;
+  double four = run(k, "work", 132, 32 * 4, 2000).sec;
   assert_true(five > 0.99 * eight && five < 1.01 * eight);
   assert_true(five > 1.05 * four);
-  fixture_close(&k);
 }
 
 /* ptxas's report in the PTX sets the registers; an invalid one is ignored */
@@ -308,94 +197,75 @@ ON_EMU(noted_registers) {
 }
 
 /* more work takes longer, a smaller card takes longer, a sample predicts the whole launch */
-TEST(order) {
-  fixture k, small;
-  open_cost(&k, "");
-  open_cost(&small, "t4");
-  rt_emu_stats little = run(&k, "work", 1056, 256, 100), much = run(&k, "work", 1056, 256, 400);
+COST_TEST(order) {
+  fixture small;
+  fixture_open(&small, "t4");
+  fixture_cuda_file(&small, path);
+  rt_emu_stats little = run(k, "work", 1056, 256, 100), much = run(k, "work", 1056, 256, 400);
   assert_true(much.sec > 2 * little.sec);
   assert_true(much.pipes[EMU_PIPE_fma] >= 400.0 * 4 * 1056 * 8);
   assert_true(run(&small, "work", 1056, 256, 400).sec > 2 * much.sec);
-  rt_emu_set_sample(k.d, 16);
-  rt_emu_stats sampled = run(&k, "work", 1056, 256, 400);
+  rt_emu_set_sample(k->d, 16);
+  rt_emu_stats sampled = run(k, "work", 1056, 256, 400);
   assert_int_equal(sampled.blocks_run, 16);
   assert_true(sampled.sec > 0.99 * much.sec && sampled.sec < 1.01 * much.sec);
   assert_true(sampled.warp_instructions > 0.99 * much.warp_instructions);
-  fixture_close(&k);
   fixture_close(&small);
 }
 
 /* modelled bandwidth and FMA rate stay below the card's peaks, but near them */
-TEST(peaks) {
-  fixture k;
-  open_cost(&k, "");
-  rt_emu_set_checks(k.d, false);
-  rt_emu_set_sample(k.d, 64);
-  rt_emu_stats busy = run(&k, "work", 132 * 8 * 4, 256, 1000);
+COST_TEST(peaks) {
+  rt_emu_set_checks(k->d, false);
+  rt_emu_set_sample(k->d, 64);
+  rt_emu_stats busy = run(k, "work", 132 * 8 * 4, 256, 1000);
   double fma = busy.pipes[EMU_PIPE_fma] * 32 / busy.sec, most = 132 * 128 * 1.98e9;
   assert_true(fma < most && fma > 0.5 * most);
-  rt_emu_stats copy = run(&k, "stride", 1 << 16, 256, 1);
+  rt_emu_stats copy = run(k, "stride", 1 << 16, 256, 1);
   double bytes = copy.store_sectors * 32 / copy.sec;
   assert_true(bytes < 4.9e12 && bytes > 1e12);
   assert_string_equal(copy.bound, "dram");
-  fixture_close(&k);
 }
 
 /* on an H200 2^24 atomics on 1 KiB take 4.4 ms, on 16 KiB 0.58 ms */
-TEST(contended_atomics) {
-  fixture k;
-  open_cost(&k, "h200");
-  rt_emu_set_checks(k.d, false);
-  double one = run(&k, "count", 1024, 256, 0).sec, spread = run(&k, "count", 1024, 256, 16).sec;
+COST_TEST(contended_atomics) {
+  rt_emu_set_checks(k->d, false);
+  double one = run(k, "count", 1024, 256, 0).sec, spread = run(k, "count", 1024, 256, 16).sec;
   assert_true(one > 0.2e-3 && one < 2e-3);
   assert_true(spread < one / 10);
-  fixture_close(&k);
 }
 
 /* a warp's atomics on words of one line take a few turns, on one word 32 */
-TEST(atomic_turns) {
-  fixture k;
-  open_cost(&k, "h200");
-  rt_emu_set_checks(k.d, false);
-  double words = run(&k, "same", 4096, 256, 1).sec, word = run(&k, "same", 4096, 256, 0).sec;
+COST_TEST(atomic_turns) {
+  rt_emu_set_checks(k->d, false);
+  double words = run(k, "same", 4096, 256, 1).sec, word = run(k, "same", 4096, 256, 0).sec;
   assert_true(word > 4 * words);
-  fixture_close(&k);
 }
 
 /* consecutive stores of a warp to the same sectors merge */
-TEST(merged_stores) {
-  fixture k;
-  open_cost(&k, "h200");
-  rt_emu_set_checks(k.d, false);
-  rt_emu_set_sample(k.d, 8);
-  double merged = run(&k, "fill", 4096, 256, 1).sec, parts = run(&k, "fill", 4096, 256, 0).sec;
+COST_TEST(merged_stores) {
+  rt_emu_set_checks(k->d, false);
+  rt_emu_set_sample(k->d, 8);
+  double merged = run(k, "fill", 4096, 256, 1).sec, parts = run(k, "fill", 4096, 256, 0).sec;
   assert_true(parts > 1.5 * merged);
-  fixture_close(&k);
 }
 
-TEST(match_any_is_slow) {
-  fixture k;
-  open_cost(&k, "h200");
-  double match = run(&k, "match", 264, 256, 255).sec, ballot = run(&k, "match", 264, 256, 0).sec;
+COST_TEST(match_any_is_slow) {
+  double match = run(k, "match", 264, 256, 255).sec, ballot = run(k, "match", 264, 256, 0).sec;
   assert_true(match > 3 * ballot);
-  fixture_close(&k);
 }
 
-TEST(elapsed) {
-  fixture k;
+COST_TEST(elapsed) {
   rt_event *from, *to;
   double sec;
-  open_cost(&k, "");
-  fixture_ok(&k, k.d->ops->event_new(k.d, &from, &k.e));
-  fixture_ok(&k, k.d->ops->event_new(k.d, &to, &k.e));
-  fixture_ok(&k, k.d->ops->event_record(k.d, from, NULL, &k.e));
-  rt_emu_stats s = run(&k, "work", 16, 256, 10);
-  fixture_ok(&k, k.d->ops->event_record(k.d, to, NULL, &k.e));
-  fixture_ok(&k, k.d->ops->elapsed(k.d, from, to, &sec, &k.e));
+  fixture_ok(k, k->d->ops->event_new(k->d, &from, &k->e));
+  fixture_ok(k, k->d->ops->event_new(k->d, &to, &k->e));
+  fixture_ok(k, k->d->ops->event_record(k->d, from, NULL, &k->e));
+  rt_emu_stats s = run(k, "work", 16, 256, 10);
+  fixture_ok(k, k->d->ops->event_record(k->d, to, NULL, &k->e));
+  fixture_ok(k, k->d->ops->elapsed(k->d, from, to, &sec, &k->e));
   assert_true(sec > 0.999 * s.sec && sec < 1.001 * s.sec);
-  k.d->ops->event_free(k.d, from);
-  k.d->ops->event_free(k.d, to);
-  fixture_close(&k);
+  k->d->ops->event_free(k->d, from);
+  k->d->ops->event_free(k->d, to);
 }
 
 int main(void) {
