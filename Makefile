@@ -141,7 +141,7 @@ $(B)/%.o: %.c
 # Templates, the runtime's own device code and shipped results travel inside the library.
 $(B)/embedded.c: $(EMBEDDED) generator/embed.sh Makefile
 	@mkdir -p $(@D)
-	sh generator/embed.sh gen_builtin:gen.h:templates rt_fill_check:fill_check.h:runtime/run \
+	sh generator/embed.sh gen_builtin:gen.h:templates rt_fill_check:checker.h:runtime/run \
 	  export_texts:export_parts.h:runtime/export chooser_texts:export_parts.h:runtime/portfolio \
 	  serve_presets:serve_presets.h:db/presets -- $(EMBEDDED) > $@
 $(B)/embedded.o: $(B)/embedded.c $(EMBEDDED)

@@ -88,7 +88,7 @@ static int load_reference(rt_harness *b, rt_compiler *c, gen_instance *g, arena 
   TRY(gen_reference_plan(g, a, &plan, e));
   int rc = gen_reference_source(g, &text, &source.body, e);
   source.text = str_text(&text);
-  rc = rc ? rc : rt_tools_compile(b->tools, c, &source, &bytes, e);
+  rc = rc ? rc : rt_checker_compile(b->checker, c, &source, &bytes, e);
   str_clear(&text);
   return rc ? rc : rt_loaded_new(b->d, str_text(bytes), bytes->n, b->t, plan, &b->reference, e);
 }
@@ -115,12 +115,12 @@ static int fill_in(rt_harness *b, rt_compiler *c, gen_instance *g, err *e) {
   return harness_expect(b, e);
 }
 
-int rt_harness_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+int rt_harness_new(rt_device *d, rt_compiler *c, rt_checker *k, const gen_template *t,
                    gen_instance *g, rt_harness **out, err *e) {
   return rt_harness_new_on(d, c, k, t, g, NULL, out, e);
 }
 
-int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_checker *k, const gen_template *t,
                       gen_instance *g, const rt_captured *data, rt_harness **out, err *e) {
   *out = NULL;
   rt_harness *b = calloc(1, sizeof *b);
@@ -128,7 +128,7 @@ int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_templ
     return err_nomem(e);
   }
   b->d = d;
-  b->tools = k;
+  b->checker = k;
   b->t = t;
   b->captured = data;
   b->separate = d->info.checks_bounds;

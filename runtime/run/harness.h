@@ -17,7 +17,7 @@
 
 #include "run.h"
 #include "run_captured.h"
-#include "run_tools.h"
+#include "checker.h"
 
 typedef struct harness_case {
   const gen_data *data;
@@ -33,7 +33,7 @@ typedef struct harness_case {
 
 struct rt_harness {
   rt_device *d;
-  rt_tools *tools;
+  rt_checker *checker;
   const gen_template *t;
   arena memory;
   const rt_captured *captured; /* NULL: none */

@@ -253,7 +253,7 @@ static int fill_sampled(rt_harness *b, const gen_datum *wanted, size_t arg, int6
   uint64_t size = dtype_nbytes(wanted->type);
   some.count = wanted->count < FILLED_MAX ? wanted->count : FILLED_MAX;
   rt_emu_set_sample(b->d, 0);
-  int rc = rt_tools_fill(b->tools, &some, arg + 1, b->masters[arg], e);
+  int rc = rt_checker_fill(b->checker, &some, arg + 1, b->masters[arg], e);
   rt_emu_set_sample(b->d, sample);
   for (uint64_t have = some.count; !rc && have < wanted->count;) {
     uint64_t n = wanted->count - have < have ? wanted->count - have : have;
@@ -271,7 +271,7 @@ static int refresh_master(rt_harness *b, const harness_case *c, size_t arg, err 
   }
   int64_t sample = rt_emu_is(b->d) ? rt_emu_sample(b->d) : 0;
   TRY(sample ? fill_sampled(b, wanted, arg, sample, e)
-             : rt_tools_fill(b->tools, wanted, arg + 1, b->masters[arg], e));
+             : rt_checker_fill(b->checker, wanted, arg + 1, b->masters[arg], e));
   b->filled[arg] = *wanted;
   return 0;
 }

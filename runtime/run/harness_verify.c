@@ -30,7 +30,7 @@ static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr find
   const gen_datum *m = &c->data->args[arg];
   if (b->t->args[arg].dir == GEN_IN) {
     const rt_ptr before = c->given[arg] ? c->given[arg] : b->masters[arg];
-    return rt_tools_differ(b->tools, c->at[arg], before, harness_nbytes(c, arg), finding, e);
+    return rt_checker_differ(b->checker, c->at[arg], before, harness_nbytes(c, arg), finding, e);
   }
   rt_comparison v = {.x = c->at[arg],
                      .ref = c->expected[arg],
@@ -40,14 +40,14 @@ static int verify_buffer(rt_harness *b, harness_case *c, size_t arg, rt_ptr find
                      .tolerance_rel = c->data->tolerance_rel,
                      .poisoned = harness_is_poisoned(b, c, arg)};
   memset(&v.poison, harness_poison(m->type), dtype_nbytes(m->type));
-  return rt_tools_compare(b->tools, &v, finding, e);
+  return rt_checker_compare(b->checker, &v, finding, e);
 }
 
 /* All kernels that compare, then one wait for all of them. */
 static int find_differences(rt_harness *b, harness_case *c, err *e) {
   size_t n = b->n_zones + b->n_buffers, buffer = 0;
   TRY(reset(b, c, e));
-  TRY(rt_tools_canaries(b->tools, b->zones, b->n_zones, HARNESS_CANARY, zone_findings(b), e));
+  TRY(rt_checker_canaries(b->checker, b->zones, b->n_zones, HARNESS_CANARY, zone_findings(b), e));
   for (size_t i = 0; i < b->t->n_args; i++) {
     if (harness_is_buffer(b, i)) {
       TRY(verify_buffer(b, c, i, buffer_finding(b, buffer++), e));

@@ -49,22 +49,22 @@ int rt_loaded_reserve(rt_loaded *l, err *e);
 /* rt_loaded_info -- registers, spills and shared memory: the largest over the plan's kernels */
 int rt_loaded_info(rt_loaded *l, rt_function_info *info, err *e);
 
-typedef struct rt_tools rt_tools; /* the runtime's own kernels (fill_check.cu) on a device */
-/* rt_tools_new -- compiles and loads them; once per device and process */
-int rt_tools_new(rt_device *d, rt_compiler *c, rt_tools **out, err *e);
-void rt_tools_free(rt_tools *k);
+typedef struct rt_checker rt_checker; /* the runtime's own kernels (fill_check.cu) on a device */
+/* rt_checker_new -- compiles and loads them; once per device and process */
+int rt_checker_new(rt_device *d, rt_compiler *c, rt_checker **out, err *e);
+void rt_checker_free(rt_checker *k);
 
 typedef struct rt_harness rt_harness;
 /* rt_harness_new -- allocates and fills the problem's buffers, runs the reference for every case.
- * The template, the instance and the tools must outlive the harness.
+ * The template, the instance and the checker must outlive the harness.
  *   err  ERR_NOMEM     the problem does not fit; says how much it needs and what is free
  *        ERR_TEMPLATE  the reference itself writes where it should not */
-int rt_harness_new(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+int rt_harness_new(rt_device *d, rt_compiler *c, rt_checker *k, const gen_template *t,
                    gen_instance *g, rt_harness **out, err *e);
 /* rt_harness_new_on -- the same with a program's data as the first case, which is timed; the
  * template's own cases follow and are checked. `data` must outlive the harness; NULL: none */
 struct rt_captured;
-int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_tools *k, const gen_template *t,
+int rt_harness_new_on(rt_device *d, rt_compiler *c, rt_checker *k, const gen_template *t,
                       gen_instance *g, const struct rt_captured *data, rt_harness **out, err *e);
 void rt_harness_free(rt_harness *b);
 

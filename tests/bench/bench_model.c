@@ -36,7 +36,7 @@ typedef struct trial {
 typedef struct modeller {
   rt_device *d;
   rt_compiler *c;
-  rt_tools *tools;
+  rt_checker *checker;
   gen_number limits[RT_NUMBERS];
   const char *cache, *rows;
   int part, parts;
@@ -222,7 +222,7 @@ static void model_problem(modeller *m, size_t first, size_t last, FILE *rows) {
   need(m, gen_open(NULL, family, &t, &m->e));
   need(m, gen_problem_parse(t, words ? words : "", &p, &m->e));
   need(m, gen_instance_new(t, &p, m->limits, RT_NUMBERS, &g, &m->e));
-  need(m, rt_harness_new(m->d, m->c, m->tools, t, g, &bench, &m->e));
+  need(m, rt_harness_new(m->d, m->c, m->checker, t, g, &bench, &m->e));
   for (size_t i = first; i < last; i++) {
     trial *x = &m->trials[i];
     if (model(m, t, g, bench, x)) {
@@ -284,7 +284,7 @@ int main(int argc, char **argv) {
   }
   need(&m, rt_device_open(device, &m.d, &m.e));
   need(&m, rt_compiler_open(&m.c, &m.e));
-  need(&m, rt_tools_new(m.d, m.c, &m.tools, &m.e));
+  need(&m, rt_checker_new(m.d, m.c, &m.checker, &m.e));
   rt_numbers(&m.d->info, m.limits);
   rt_emu_set_checks(m.d, false);
   rt_emu_set_sample(m.d, blocks);
@@ -305,7 +305,7 @@ int main(int argc, char **argv) {
     free(m.trials[i].config);
   }
   free(m.trials);
-  rt_tools_free(m.tools);
+  rt_checker_free(m.checker);
   rt_compiler_close(m.c);
   m.d->ops->close(m.d);
   return m.below;

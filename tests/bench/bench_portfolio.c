@@ -74,7 +74,7 @@ typedef struct bench {
   double sec, started, phase_started, spent[PHASES];
   arena memory;
   gen_template *t;
-  rt_tools *tools;
+  rt_checker *checker;
   image_prefetch *images;
   rt_device *device;
   rt_compiler *compiler;
@@ -218,7 +218,7 @@ static int open_size(bench *b, size_run *r, err *e) {
     TRY(peer_turn(b->peer_kind, b->t, r->p, b->device, &b->peer, e));
   }
   lap(b, LOADING);
-  TRY(rt_harness_new(b->device, b->compiler, b->tools, b->t, r->g, &r->buffers, e));
+  TRY(rt_harness_new(b->device, b->compiler, b->checker, b->t, r->g, &r->buffers, e));
   lap(b, FILLING);
   return 0;
 }
@@ -450,7 +450,7 @@ static int set_up(bench *b, int jobs, err *e) {
   b->from.device = &b->device->info;
   b->from.device_key = str_text(&b->device_key);
   TRY(image_prefetch_open(b->compiler, b->device->info.arch, jobs, &b->images, e));
-  TRY(rt_tools_new(b->device, b->compiler, &b->tools, e));
+  TRY(rt_checker_new(b->device, b->compiler, &b->checker, e));
   TRY(serve_known_read(&b->from, b->t, &b->known, e));
   TRY(check_portfolio(b, path, e));
   const int rc = file_read(b->out, 64 << 20, &b->done, NULL);
@@ -462,7 +462,7 @@ static void tear_down(bench *b) {
   peer_close(&b->peer);
   image_prefetch_close(b->images);
   serve_known_clear(&b->known);
-  rt_tools_free(b->tools);
+  rt_checker_free(b->checker);
   b->device->ops->close(b->device);
   rt_compiler_close(b->compiler);
   db_close(b->from.db);

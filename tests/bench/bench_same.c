@@ -31,7 +31,7 @@ enum { WORK_LOG2 = 24 }; /* what the emulated device does in a second */
 
 typedef struct side { /* one of the two devices */
   rt_device *d;
-  rt_tools *tools;
+  rt_checker *checker;
   gen_number limits[RT_NUMBERS];
   gen_instance *g;
   rt_harness *bench;
@@ -356,7 +356,7 @@ static bool too_big(run *r, gen_instance *g) {
 }
 
 static void open_bench(run *r, side *s) {
-  need(r, rt_harness_new(s->d, r->c, s->tools, r->t, s->g, &s->bench, &r->e));
+  need(r, rt_harness_new(s->d, r->c, s->checker, r->t, s->g, &s->bench, &r->e));
   for (size_t arg = 0; arg < r->t->n_args; arg++) { /* nothing is filled yet */
     s->bench->filled[arg] = (gen_datum){.count = UINT64_MAX};
   }
@@ -414,7 +414,7 @@ static void compare_family(run *r, const char *name, tally *all) {
 static void open_side(run *r, side *s, const char *name) {
   need(r, rt_device_open(name, &s->d, &r->e));
   rt_numbers(&s->d->info, s->limits);
-  need(r, rt_tools_new(s->d, r->c, &s->tools, &r->e));
+  need(r, rt_checker_new(s->d, r->c, &s->checker, &r->e));
   if (rt_emu_is(s->d)) {
     rt_emu_set_checks(s->d, false);
   }
@@ -425,7 +425,7 @@ static void close_side(side *s) {
     str_clear(&s->images[i].bytes);
   }
   free(s->images);
-  rt_tools_free(s->tools);
+  rt_checker_free(s->checker);
   s->d->ops->close(s->d);
 }
 

@@ -86,7 +86,7 @@ typedef struct bed {
   fake f;
   fake_function functions[3];
   rt_compiler *c;
-  rt_tools *tools;
+  rt_checker *checker;
   char path[64];
   gen_template *t;
   gen_instance *g;
@@ -125,8 +125,8 @@ static int set_up(void **state) {
     return 0;
   }
   bind(b, probe_lua);
-  OK(b, rt_tools_new(&b->f.device, b->c, &b->tools, &b->e));
-  OK(b, rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &b->bench, &b->e));
+  OK(b, rt_checker_new(&b->f.device, b->c, &b->checker, &b->e));
+  OK(b, rt_harness_new(&b->f.device, b->c, b->checker, b->t, b->g, &b->bench, &b->e));
   OK(b, rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &b->l, &b->e));
   return 0;
 }
@@ -134,8 +134,8 @@ static int set_up(void **state) {
 static void drop_bench(bed *b) {
   rt_loaded_free(b->l);
   rt_harness_free(b->bench);
-  rt_tools_free(b->tools);
-  b->l = NULL, b->bench = NULL, b->tools = NULL;
+  rt_checker_free(b->checker);
+  b->l = NULL, b->bench = NULL, b->checker = NULL;
 }
 
 static int tear_down(void **state) {
@@ -240,7 +240,7 @@ static void stray_reference(fake *f, void **args) {
 FAKE_TEST(test_bad_reference) {
   rt_harness *other;
   b->functions[1].run = stray_reference;
-  assert_int_equal(rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
+  assert_int_equal(rt_harness_new(&b->f.device, b->c, b->checker, b->t, b->g, &other, &b->e),
                    ERR_TEMPLATE);
   assert_null(other);
   assert_non_null(strstr(b->e.message, "the reference: wrote 3 bytes past the end of y"));
@@ -250,7 +250,7 @@ FAKE_TEST(test_bad_reference) {
 FAKE_TEST(test_too_large) {
   rt_harness *other;
   b->f.device.info.memory_nbytes = 2000;
-  assert_int_equal(rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &other, &b->e),
+  assert_int_equal(rt_harness_new(&b->f.device, b->c, b->checker, b->t, b->g, &other, &b->e),
                    ERR_NOMEM);
   printf("  %s\n", b->e.message);
   assert_non_null(strstr(b->e.message, "free"));
@@ -262,8 +262,8 @@ FAKE_TEST(test_separate) {
   rt_times times;
   drop_bench(b);
   b->f.device.info.checks_bounds = true;
-  OK(b, rt_tools_new(&b->f.device, b->c, &b->tools, &b->e));
-  OK(b, rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &b->bench, &b->e));
+  OK(b, rt_checker_new(&b->f.device, b->c, &b->checker, &b->e));
+  OK(b, rt_harness_new(&b->f.device, b->c, b->checker, b->t, b->g, &b->bench, &b->e));
   OK(b, rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &b->l, &b->e));
   OK(b, check(b, GOOD, &c));
   assert_int_equal(check(b, PADDING, &c), ERR_WRONG);
@@ -582,7 +582,7 @@ static int whole_street(bed *b, err *e) {
   rt_contender who;
   const rt_timing how = {.target_sec = 1e-4};
   const rt_timing graph = {.target_sec = 1e-4, .replay = RT_GRAPH};
-  int rc = rt_harness_new(&b->f.device, b->c, b->tools, b->t, b->g, &bench, e);
+  int rc = rt_harness_new(&b->f.device, b->c, b->checker, b->t, b->g, &bench, e);
   rc = rc ? rc : rt_loaded_new(&b->f.device, "x", 1, b->t, b->plan, &l, e);
   rc = rc ? rc : rt_harness_check(bench, l, &c, e);
   rc = rc ? rc : rt_harness_time(bench, l, &how, &t, e);
@@ -613,12 +613,12 @@ FAKE_TEST(test_every_failure) {
 FAKE_TEST(test_tools_failures) {
   int live = b->f.live;
   for (int k = 1; k <= 5; k++) {
-    rt_tools *tools;
+    rt_checker *checker;
     err_clear(&b->e);
     b->f.calls = 0;
     b->f.fail_at = k;
-    assert_int_equal(rt_tools_new(&b->f.device, b->c, &tools, &b->e), ERR_DEVICE);
-    assert_null(tools);
+    assert_int_equal(rt_checker_new(&b->f.device, b->c, &checker, &b->e), ERR_DEVICE);
+    assert_null(checker);
     assert_int_equal(b->f.live, live);
   }
   b->f.fail_at = 0;

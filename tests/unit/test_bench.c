@@ -179,7 +179,7 @@ static void lay(bed *b, const char *family, const char *problem) {
   *b = (bed){.place.t = open_family(family)};
   assert_ok(rt_compiler_open(&b->place.compiler, &e), &e);
   assert_ok(rt_device_open("emu", &b->place.device, &e), &e);
-  assert_ok(rt_tools_new(b->place.device, b->place.compiler, &b->place.tools, &e), &e);
+  assert_ok(rt_checker_new(b->place.device, b->place.compiler, &b->place.checker, &e), &e);
   assert_ok(gen_problem_parse(b->place.t, problem, &p, &e), &e);
   assert_ok(bench_case_open(&b->x, &b->place, &p, &e), &e);
   gen_config_default(b->place.t, &plain);
@@ -188,7 +188,7 @@ static void lay(bed *b, const char *family, const char *problem) {
 
 static void clear(bed *b) {
   bench_case_close(&b->x);
-  rt_tools_free(b->place.tools);
+  rt_checker_free(b->place.checker);
   b->place.device->ops->close(b->place.device);
   rt_compiler_close(b->place.compiler);
   gen_close(b->place.t);

@@ -7,7 +7,7 @@
 #include "emulated.h"
 
 void bench_place_close(bench_place *place) {
-  rt_tools_free(place->tools);
+  rt_checker_free(place->checker);
   if (place->device) {
     place->device->ops->close(place->device);
   }
@@ -29,7 +29,7 @@ int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *
   }
   x->flops = plan->flops;
   x->bytes = plan->bytes;
-  return rt_harness_new(place->device, place->compiler, place->tools, place->t, x->g, &x->buffers,
+  return rt_harness_new(place->device, place->compiler, place->checker, place->t, x->g, &x->buffers,
                         e);
 }
 

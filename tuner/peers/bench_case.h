@@ -10,7 +10,7 @@ typedef struct bench_place { /* shared by all cases; borrowed */
   gen_template *t;
   rt_compiler *compiler;
   rt_device *device;
-  rt_tools *tools;
+  rt_checker *checker;
 } bench_place;
 
 /* bench_place_close -- close whatever was opened */

@@ -50,13 +50,13 @@ int trial_problem(trial_state *s, const char *text, const char *data, err *e) {
   TRY(gen_problem_parse(s->t, text, &p, e));
   rt_numbers(&s->device->info, numbers);
   TRY(gen_instance_new(s->t, &p, numbers, RT_NUMBERS, &s->instance, e));
-  if (!s->tools) {
-    TRY(rt_tools_new(s->device, s->compiler, &s->tools, e));
+  if (!s->checker) {
+    TRY(rt_checker_new(s->device, s->compiler, &s->checker, e));
   }
   if (*data) {
     TRY(rt_captured_open(data, s->t, s->instance, text, trusting(), &s->data, e));
   }
-  return rt_harness_new_on(s->device, s->compiler, s->tools, s->t, s->instance,
+  return rt_harness_new_on(s->device, s->compiler, s->checker, s->t, s->instance,
                            *data ? &s->data : NULL, &s->buffers, e);
 }
 

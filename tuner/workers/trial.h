@@ -11,7 +11,7 @@
 typedef struct trial_state { /* the state of the measuring process */
   rt_device *device;
   rt_compiler *compiler;
-  rt_tools *tools;
+  rt_checker *checker;
   gen_template *t;
   gen_instance *instance;
   rt_captured data; /* recorded from a program's calls, of this problem */

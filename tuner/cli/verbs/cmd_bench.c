@@ -414,7 +414,7 @@ static int open_all(bench_run *r, err *e) {
   TRY(rt_compiler_open(&r->place.compiler, e));
   TRY(rt_device_open(cli_device(c), &r->place.device, e));
   TRY(r->peer ? peer_prepare(r->peer, r->place.t, p, r->suite.n, r->place.device, e) : 0);
-  TRY(rt_tools_new(r->place.device, r->place.compiler, &r->place.tools, e));
+  TRY(rt_checker_new(r->place.device, r->place.compiler, &r->place.checker, e));
   TRY(open_served(r, e));
   open_report(r);
   return 0;

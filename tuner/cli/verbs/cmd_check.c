@@ -13,7 +13,7 @@ typedef struct checker {
   const cli *c;
   cli_kernel k;
   rt_compiler *compiler;
-  rt_tools *tools;
+  rt_checker *checker;
   rt_harness *bench;
   const volatile sig_atomic_t *stop;
   size_t passed, failed;
@@ -127,8 +127,8 @@ static int check(checker *x, err *e) {
   TRY(cli_kernel_open(x->c, &x->k, e));
   TRY(choose_checks(x, e));
   TRY(rt_compiler_open(&x->compiler, e));
-  TRY(rt_tools_new(x->k.device, x->compiler, &x->tools, e));
-  TRY(rt_harness_new(x->k.device, x->compiler, x->tools, x->k.t, x->k.g, &x->bench, e));
+  TRY(rt_checker_new(x->k.device, x->compiler, &x->checker, e));
+  TRY(rt_harness_new(x->k.device, x->compiler, x->checker, x->k.t, x->k.g, &x->bench, e));
   if (x->c->config) {
     TRY(gen_config_check(x->k.g, &x->k.config, e));
     TRY(check_one(x, &x->k.config, e));
@@ -150,7 +150,7 @@ int cmd_check(const cli *c, err *e) {
   checker x = {.c = c};
   int rc = check(&x, e);
   rt_harness_free(x.bench);
-  rt_tools_free(x.tools);
+  rt_checker_free(x.checker);
   rt_compiler_close(x.compiler);
   cli_kernel_close(&x.k);
   return rc;

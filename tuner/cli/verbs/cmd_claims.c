@@ -138,7 +138,7 @@ static int run(claims_run *r, err *e) {
   TRY(check_words(r, e));
   TRY(rt_compiler_open(&r->place.compiler, e));
   TRY(rt_device_open(cli_device(r->c), &r->place.device, e));
-  TRY(rt_tools_new(r->place.device, r->place.compiler, &r->place.tools, e));
+  TRY(rt_checker_new(r->place.device, r->place.compiler, &r->place.checker, e));
   r->stop = cli_catch_signals();
   if (rt_emu_is(r->place.device)) {
     rt_emu_set_stop(r->place.device, r->stop);

@@ -240,8 +240,9 @@ static int open_device(compare_run *r, err *e) {
                               .parameter = r->c->by,
                               .device = r->place.device->info.name,
                               .modelled = r->place.device->info.modelled};
-  return r->head.modelled ? 0
-                          : rt_tools_new(r->place.device, r->place.compiler, &r->place.tools, e);
+  return r->head.modelled
+             ? 0
+             : rt_checker_new(r->place.device, r->place.compiler, &r->place.checker, e);
 }
 
 static int plot(const compare_run *r, err *e) {
@@ -284,7 +285,7 @@ static int compare(compare_run *r, err *e) {
 int cmd_compare(const cli *c, err *e) {
   compare_run r = {.c = c};
   int rc = compare(&r, e);
-  rt_tools_free(r.place.tools);
+  rt_checker_free(r.place.checker);
   if (r.place.device) {
     r.place.device->ops->close(r.place.device);
   }

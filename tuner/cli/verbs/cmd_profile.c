@@ -14,7 +14,7 @@ typedef struct profiler {
   const cli *c;
   cli_kernel k;
   rt_compiler *compiler;
-  rt_tools *tools;
+  rt_checker *checker;
   rt_harness *bench;
 } profiler;
 
@@ -70,8 +70,8 @@ static int profile(profiler *x, err *e) {
   }
   TRY(gen_config_check(x->k.g, &x->k.config, e));
   TRY(rt_compiler_open(&x->compiler, e));
-  TRY(rt_tools_new(x->k.device, x->compiler, &x->tools, e));
-  TRY(rt_harness_new(x->k.device, x->compiler, x->tools, x->k.t, x->k.g, &x->bench, e));
+  TRY(rt_checker_new(x->k.device, x->compiler, &x->checker, e));
+  TRY(rt_harness_new(x->k.device, x->compiler, x->checker, x->k.t, x->k.g, &x->bench, e));
   if (!x->c->json) {
     print_head(x);
   }
@@ -88,7 +88,7 @@ int cmd_profile(const cli *c, err *e) {
   profiler x = {.c = c};
   int rc = profile(&x, e);
   rt_harness_free(x.bench);
-  rt_tools_free(x.tools);
+  rt_checker_free(x.checker);
   rt_compiler_close(x.compiler);
   cli_kernel_close(&x.k);
   return rc;

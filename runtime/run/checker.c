@@ -1,10 +1,8 @@
 #define _GNU_SOURCE
-#include "run_tools.h"
+#include "checker.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-#include "fill_check.h"
 
 enum { BLOCK = 256, KEPT_MOST = 8 };
 
@@ -13,7 +11,7 @@ typedef struct kept_image {
   str bytes;
 } kept_image;
 
-struct rt_tools {
+struct rt_checker {
   rt_device *d;
   rt_module *module;
   rt_function *fill, *compare, *differ, *canaries;
@@ -41,7 +39,7 @@ static void fill_check_source(str *out) {
   }
 }
 
-static int load(rt_tools *k, const rt_image *image, err *e) {
+static int load(rt_checker *k, const rt_image *image, err *e) {
   const str *bytes = k->d->info.format == RT_CUBIN ? &image->cubin : &image->ptx;
   const struct {
     const char *name;
@@ -57,7 +55,7 @@ static int load(rt_tools *k, const rt_image *image, err *e) {
   return 0;
 }
 
-static int compile_and_load(rt_tools *k, rt_compiler *c, err *e) {
+static int compile_and_load(rt_checker *k, rt_compiler *c, err *e) {
   rt_image image;
   arena a = {0};
   str text = {0};
@@ -72,23 +70,23 @@ static int compile_and_load(rt_tools *k, rt_compiler *c, err *e) {
   return rc;
 }
 
-int rt_tools_new(rt_device *d, rt_compiler *c, rt_tools **out, err *e) {
+int rt_checker_new(rt_device *d, rt_compiler *c, rt_checker **out, err *e) {
   *out = NULL;
-  rt_tools *k = calloc(1, sizeof *k);
+  rt_checker *k = calloc(1, sizeof *k);
   if (!k) {
     return err_nomem(e);
   }
   k->d = d;
   int rc = compile_and_load(k, c, e);
   if (rc) {
-    rt_tools_free(k);
+    rt_checker_free(k);
     return rc;
   }
   *out = k;
   return 0;
 }
 
-void rt_tools_free(rt_tools *k) {
+void rt_checker_free(rt_checker *k) {
   if (k) {
     if (k->module) {
       k->d->ops->module_unload(k->d, k->module);
@@ -100,7 +98,7 @@ void rt_tools_free(rt_tools *k) {
   }
 }
 
-static int compile_and_keep(rt_tools *k, rt_compiler *c, const rt_source *s, const str **bytes,
+static int compile_and_keep(rt_checker *k, rt_compiler *c, const rt_source *s, const str **bytes,
                             err *e) {
   rt_image image;
   arena a = {0};
@@ -120,7 +118,8 @@ static int compile_and_keep(rt_tools *k, rt_compiler *c, const rt_source *s, con
   return rc;
 }
 
-int rt_tools_compile(rt_tools *k, rt_compiler *c, const rt_source *s, const str **bytes, err *e) {
+int rt_checker_compile(rt_checker *k, rt_compiler *c, const rt_source *s, const str **bytes,
+                       err *e) {
   char key[HASH_TEXT];
   rt_image_key(c, s, key);
   for (size_t i = 0; i < KEPT_MOST; i++) {
@@ -135,7 +134,7 @@ int rt_tools_compile(rt_tools *k, rt_compiler *c, const rt_source *s, const str 
 /* ---- launching ----------------------------------------------------------------------------- */
 
 /* Blocks for n threads, at most as many as fill the device: each thread strides over the rest. */
-static int launch(rt_tools *k, rt_function *f, uint64_t n, void **args, err *e) {
+static int launch(rt_checker *k, rt_function *f, uint64_t n, void **args, err *e) {
   uint64_t blocks = (n + BLOCK - 1) / BLOCK, most = 8 * (uint64_t)k->d->info.sms;
   const uint32_t grid[3] = {(uint32_t)(blocks < most ? blocks : most), 1, 1};
   const uint32_t block[3] = {BLOCK, 1, 1};
@@ -179,14 +178,14 @@ static filling make_filling(const gen_datum *m, uint64_t seed) {
   return f;
 }
 
-int rt_tools_fill(rt_tools *k, const gen_datum *datum, uint64_t seed, rt_ptr p, err *e) {
+int rt_checker_fill(rt_checker *k, const gen_datum *datum, uint64_t seed, rt_ptr p, err *e) {
   filling f = make_filling(datum, seed);
   uint64_t n = datum->count;
   void *args[] = {&p, &n, &f};
   return launch(k, k->fill, n, args, e);
 }
 
-int rt_tools_compare(rt_tools *k, const rt_comparison *c, rt_ptr finding, err *e) {
+int rt_checker_compare(rt_checker *k, const rt_comparison *c, rt_ptr finding, err *e) {
   rt_comparison v = *c;
   int32_t type = (int32_t)v.type, poisoned = v.poisoned;
   void *args[] = {&v.x,      &v.ref,    &v.count, &type, &v.tolerance_abs, &v.tolerance_rel,
@@ -194,13 +193,13 @@ int rt_tools_compare(rt_tools *k, const rt_comparison *c, rt_ptr finding, err *e
   return launch(k, k->compare, v.count, args, e);
 }
 
-int rt_tools_differ(rt_tools *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr finding, err *e) {
+int rt_checker_differ(rt_checker *k, rt_ptr a, rt_ptr b, uint64_t nbytes, rt_ptr finding, err *e) {
   void *args[] = {&a, &b, &nbytes, &finding};
   return launch(k, k->differ, nbytes / 8 + nbytes % 8, args, e);
 }
 
-int rt_tools_canaries(rt_tools *k, rt_ptr zones, size_t n, uint8_t canary, rt_ptr findings,
-                      err *e) {
+int rt_checker_canaries(rt_checker *k, rt_ptr zones, size_t n, uint8_t canary, rt_ptr findings,
+                        err *e) {
   uint32_t byte = canary;
   void *args[] = {&zones, &byte, &findings};
   const uint32_t grid[3] = {(uint32_t)n, 1, 1}, block[3] = {BLOCK, 1, 1};
