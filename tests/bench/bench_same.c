@@ -19,12 +19,12 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "bench_outputs.h"
 #include "emu.h"
 #include "file.h"
 #include "gen.h"
 #include "hash.h"
 #include "open_device.h"
-#include "harness.h"
 #include "random.h"
 
 enum { WORK_LOG2 = 24 }; /* what the emulated device does in a second */
@@ -180,27 +180,8 @@ static int load(run *r, side *s, const gen_config *config, arena *a, rt_loaded *
   return rc;
 }
 
-/* every output of one case, one behind the other */
 static int outputs(run *r, side *s, rt_loaded *l, size_t i, str *out) {
-  rt_harness *b = s->bench;
-  harness_case *c = &b->cases[i];
-  TRY(harness_start(b, c, &r->e));
-  TRY(rt_loaded_launch(l, NULL, c->args, &r->e));
-  out->n = 0;
-  for (size_t arg = 0; arg < r->t->n_args; arg++) {
-    if (r->t->args[arg].dir != GEN_OUT && r->t->args[arg].dir != GEN_INOUT) {
-      continue;
-    }
-    size_t nbytes = harness_nbytes(c, arg);
-    char *bytes = malloc(nbytes + 1);
-    int rc = bytes ? s->d->ops->copy_out(s->d, bytes, c->at[arg], nbytes, NULL, &r->e) : ERR_NOMEM;
-    if (!rc) {
-      str_add_n(out, bytes, nbytes);
-    }
-    free(bytes);
-    TRY(rc);
-  }
-  return 0;
+  return bench_outputs(s->bench, l, &s->bench->cases[i], out, &r->e);
 }
 
 /* ---- what differs ---- */
@@ -244,10 +225,6 @@ static void describe(run *r, size_t i, const str *x, const str *y) {
              dtype_decode(m->type, a0), dtype_decode(m->type, b0));
     }
   }
-}
-
-static bool equal(const str *a, const str *b) {
-  return a->n == b->n && (!a->n || !memcmp(a->p, b->p, a->n));
 }
 
 static void say(run *r, const gen_config *config, const char *what) {
@@ -297,9 +274,9 @@ static int compare_case(run *r, const gen_config *config, rt_loaded *l[2], size_
     return 0;
   }
   rc = rc ? rc : outputs(r, &r->sides[0], l[0], i, &again);
-  bool varies = !rc && !equal(&x, &again);
+  bool varies = !rc && !bench_outputs_equal(&x, &again);
   rc = rc || (varies && known) ? rc : emulate(r, config, &l[1], i, a, &y);
-  if (!rc && equal(&x, &y)) {
+  if (!rc && bench_outputs_equal(&x, &y)) {
     sum->same++;
   } else if (varies) {
     sum->varies++;
