@@ -16,7 +16,7 @@ static void fill(bed *b, const gen_datum *m, uint64_t seed, uint64_t *out) {
   size_t size = dtype_nbytes(m->type);
   char *bytes = malloc(m->count * size);
   rt_ptr p = bed_alloc(b, m->count * size);
-  OK(b, rt_checker_fill(bed_tools(b), m, seed, p, &b->e));
+  OK(b, rt_checker_fill(bed_checker(b), m, seed, p, &b->e));
   bed_get(b, bytes, p, m->count * size);
   for (uint64_t i = 0; i < m->count; i++) {
     out[i] = 0;
@@ -204,7 +204,7 @@ static rt_finding compare(bed *b, rt_comparison v, const void *x, const void *re
   rt_ptr out = bed_put(b, &f, sizeof f);
   v.x = bed_put(b, x, n);
   v.ref = bed_put(b, ref, n);
-  OK(b, rt_checker_compare(bed_tools(b), &v, out, &b->e));
+  OK(b, rt_checker_compare(bed_checker(b), &v, out, &b->e));
   bed_get(b, &f, out, sizeof f);
   bed_free(b, v.x);
   bed_free(b, v.ref);
@@ -332,7 +332,7 @@ BED_TEST(test_differ) {
       memset(two, 3, sizeof two);
       two[at] = 4;
       rt_ptr p = bed_put(b, one, 40), q = bed_put(b, two, 40), out = bed_put(b, &f, sizeof f);
-      OK(b, rt_checker_differ(bed_tools(b), p, q, n, out, &b->e));
+      OK(b, rt_checker_differ(bed_checker(b), p, q, n, out, &b->e));
       bed_get(b, &f, out, sizeof f);
       assert_int_equal(f.n, at < n);
       assert_int_equal(f.first, at < n ? at : UINT64_MAX);
@@ -352,7 +352,7 @@ BED_TEST(test_canaries) {
   rt_zone zones[3] = {{p, 300}, {p + 1000, 1000}, {p + 5, 0}};
   rt_finding f[3] = {RT_FINDING_NONE, RT_FINDING_NONE, RT_FINDING_NONE};
   rt_ptr z = bed_put(b, zones, sizeof zones), out = bed_put(b, f, sizeof f);
-  OK(b, rt_checker_canaries(bed_tools(b), z, 3, 0xcb, out, &b->e));
+  OK(b, rt_checker_canaries(bed_checker(b), z, 3, 0xcb, out, &b->e));
   bed_get(b, f, out, sizeof f);
   assert_true(f[0].n == 1 && f[0].first == 299 && f[0].last == 299);
   assert_true(f[1].n == 2 && f[1].first == 500 && f[1].last == 503);
