@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "hash.h"
 
 typedef struct expr_fold_node {
@@ -60,11 +61,9 @@ static bool grow_slots(expr_fold *f, uint32_t n) {
 
 static bool grow(expr_fold *f) {
   const uint32_t most = f->most + 512;
-  node *nodes = most <= MOST_NODES ? realloc(f->nodes, most * sizeof *nodes) : NULL;
-  f->nodes = nodes ? nodes : f->nodes;
-  uint8_t *truth = nodes ? realloc(f->truth, most) : NULL;
-  f->truth = truth ? truth : f->truth;
-  if (!truth || (2 * most > f->n_slots && !grow_slots(f, f->n_slots ? 2 * f->n_slots : 1024))) {
+  if (most > MOST_NODES || !array_resize(&f->nodes, most, sizeof *f->nodes) ||
+      !array_resize(&f->truth, most, 1) ||
+      (2 * most > f->n_slots && !grow_slots(f, f->n_slots ? 2 * f->n_slots : 1024))) {
     return false;
   }
   memset(f->truth + f->most, 0, most - f->most);

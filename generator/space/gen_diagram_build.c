@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "gen_builder.h"
 #include "gen_diagram.h"
 
@@ -27,14 +28,11 @@ static bool keys_reserve(gen_keys *k, size_t n) {
     return true;
   }
   size_t max = 2 * n + 16;
-  uint64_t *bits = realloc(k->bits, (max * k->width + 1) * sizeof *bits);
-  k->bits = bits ? bits : k->bits;
-  uint8_t *types = realloc(k->types, max * k->width + 1);
-  k->types = types ? types : k->types;
-  double *ways = realloc(k->ways, max * sizeof *ways);
-  k->ways = ways ? ways : k->ways;
-  k->max = bits && types && ways ? max : k->max;
-  return bits && types && ways;
+  const bool ok = array_resize(&k->bits, max * k->width, sizeof *k->bits) &&
+                  array_resize(&k->types, max * k->width, 1) &&
+                  array_resize(&k->ways, max, sizeof *k->ways);
+  k->max = ok ? max : k->max;
+  return ok;
 }
 
 static uint64_t hash_key(const gen_keys *k, size_t node) {
@@ -82,14 +80,8 @@ static const char *text_once(gen_builder *b, const char *s) {
       return b->texts[i];
     }
   }
-  if (b->n_texts == b->max_texts) {
-    const size_t max = 2 * b->max_texts + 16;
-    const char **texts = realloc(b->texts, max * sizeof *texts);
-    if (!texts) {
-      gen_builder_no_memory(b);
-    }
-    b->texts = texts;
-    b->max_texts = max;
+  if (!array_reserve(&b->texts, b->n_texts + 1, &b->max_texts, sizeof *b->texts)) {
+    gen_builder_no_memory(b);
   }
   return b->texts[b->n_texts++] = s;
 }

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "gen_diagram.h"
 
 enum { TICK_PERIOD = 4096, STEPS_PER_TICK = 16 * TICK_PERIOD, MAX_FACTOR = 1000 };
@@ -147,16 +148,7 @@ static void plan(enumeration *m) {
 /* ---- the loops ------------------------------------------------------------------------------- */
 
 static bool reserve(gen_space *s, uint64_t more) {
-  if (more <= s->max - s->n) {
-    return true;
-  }
-  size_t max = 2 * s->max > s->n + more ? 2 * s->max : s->n + more + 1024;
-  uint64_t *points = realloc(s->points, max * sizeof *points);
-  if (points) {
-    s->points = points;
-    s->max = max;
-  }
-  return points != NULL;
+  return array_reserve(&s->points, s->n + more, &s->max, sizeof *s->points);
 }
 
 static void give_up(enumeration *m) {

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "gen_lex.h"
 #include "gen_tmpl.h"
 
@@ -299,13 +300,8 @@ void gen_source_remember(gen_instance *g, const gen_config *c, const char hash[H
   if (s->n == SEEN_MOST || !read_values(g, c, &x.by_reads)) {
     return;
   }
-  if (s->n == s->most) {
-    seen *list = realloc(s->seen, (2 * s->most + 16) * sizeof *list);
-    if (!list) {
-      return;
-    }
-    s->seen = list;
-    s->most = 2 * s->most + 16;
+  if (!array_reserve(&s->seen, s->n + 1, &s->most, sizeof *s->seen)) {
+    return;
   }
   x.by_constants = hash_values(g, c, &x.used);
   memcpy(x.hash, hash, sizeof x.hash);

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "array.h"
 #include "history.h"
 
 #include <math.h>
@@ -76,11 +77,9 @@ static bool rehash(history *h, size_t n_slots) {
 
 static bool grow(history *h) {
   size_t capacity = h->capacity ? 2 * h->capacity : 256;
-  evaluation *a = realloc(h->evaluations, capacity * sizeof *a);
-  h->evaluations = a ? a : h->evaluations;
-  uint16_t(*p)[GEN_MAX_PARAMS] = realloc(h->coordinates, capacity * sizeof *p);
-  h->coordinates = p ? p : h->coordinates;
-  if (!a || !p || !rehash(h, 2 * capacity)) {
+  if (!array_resize(&h->evaluations, capacity, sizeof *h->evaluations) ||
+      !array_resize(&h->coordinates, capacity, sizeof *h->coordinates) ||
+      !rehash(h, 2 * capacity)) {
     return false;
   }
   h->capacity = capacity;

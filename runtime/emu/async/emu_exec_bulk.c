@@ -8,13 +8,13 @@
 
 #include <string.h>
 
+#include "array.h"
 #include "emu_access.h"
 #include "emu_check_memory.h"
 #include "emu_clock.h"
 #include "emu_count.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
-#include "emu_grow.h"
 #include "emu_modes.h"
 
 enum { CHUNK = 16, TENSOR_ALIGN = 128 };
@@ -194,7 +194,7 @@ int emu_bulk_deliver(emu_block *b) {
 /* ---- issuing ---- */
 
 static bool remember(emu_block *b, const emu_bulk *one) {
-  bool grown = emu_grow(&b->bulks, b->n_bulks, &b->cap_bulks, sizeof *one);
+  bool grown = array_reserve(&b->bulks, b->n_bulks + 1, &b->cap_bulks, sizeof *one);
   if (grown) {
     b->bulks[b->n_bulks++] = *one;
   }

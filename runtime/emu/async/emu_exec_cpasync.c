@@ -4,15 +4,15 @@
 
 #include <string.h>
 
+#include "array.h"
 #include "emu_access.h"
 #include "emu_check_memory.h"
 #include "emu_count.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
-#include "emu_grow.h"
 
 static bool remember(emu_warp *w, const emu_async *one) {
-  bool grown = emu_grow(&w->async, w->n_async, &w->cap_async, sizeof *one);
+  bool grown = array_reserve(&w->async, w->n_async + 1, &w->cap_async, sizeof *one);
   if (grown) {
     w->async[w->n_async++] = *one;
   }

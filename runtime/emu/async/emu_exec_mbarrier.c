@@ -9,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "array.h"
 #include "emu_access.h"
 #include "emu_clock.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
-#include "emu_grow.h"
 #include "emu_modes.h"
 
 enum { TX_MAX = (1 << 20) - 1, COUNT_MAX = (1 << 20) - 1, TIMEOUTS = 64 };
@@ -30,7 +30,7 @@ static emu_mbarrier *find(emu_block *b, uint32_t address) {
 
 static emu_mbarrier *find_or_add(emu_block *b, uint32_t address) {
   emu_mbarrier *m = find(b, address);
-  if (!m && emu_grow(&b->mbarriers, b->n_mbarriers, &b->cap_mbarriers, sizeof *m)) {
+  if (!m && array_reserve(&b->mbarriers, b->n_mbarriers + 1, &b->cap_mbarriers, sizeof *m)) {
     m = &b->mbarriers[b->n_mbarriers++];
   }
   return m;

@@ -12,11 +12,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "emu_check_memory.h"
 #include "emu_exec.h"
 #include "emu_finding.h"
 #include "emu_fragment.h"
-#include "emu_grow.h"
 #include "emu_matrix.h"
 #include "emu_modes.h"
 
@@ -206,7 +206,7 @@ void emu_wgmma_start(emu_warp *w) {
 }
 
 static bool remember(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2]) {
-  bool grown = emu_grow(&w->wgmma, w->n_wgmma, &w->cap_wgmma, sizeof *w->wgmma);
+  bool grown = array_reserve(&w->wgmma, w->n_wgmma + 1, &w->cap_wgmma, sizeof *w->wgmma);
   if (grown) {
     w->wgmma[w->n_wgmma++] = (emu_wgmma){{descriptors[0], descriptors[1]}, in, w->wgmma_group};
   }

@@ -161,13 +161,17 @@ typedef struct emu_module {
   arena memory;
   char *text;
   emu_var *vars;
-  int n_vars, cap_vars;
+  int n_vars;
+  size_t cap_vars;
   emu_func **funcs;
-  int n_funcs, cap_funcs;
+  int n_funcs;
+  size_t cap_funcs;
   emu_reloc *relocs;
-  int n_relocs, cap_relocs;
+  int n_relocs;
+  size_t cap_relocs;
   emu_fixup *fixups;
-  int n_fixups, cap_fixups;
+  int n_fixups;
+  size_t cap_fixups;
   const char **files; /* by .file number */
   int n_files;
   uint64_t smem_static, smem_dynamic_at; /* layout of shared memory, the same for all kernels */

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-#include "emu_grow.h"
+#include "array.h"
 
 enum { ALIGN = 256, RED_ZONE = 256, FIRST = 4096, LEAST = 64 << 20 };
 
@@ -127,7 +127,7 @@ static bool find_gap(const emu_heap *h, uint64_t need, uint64_t *offset) {
 }
 
 static int insert(emu_heap *h, const emu_alloc *a, err *e) {
-  if (!emu_grow(&h->allocs, h->n, &h->capacity, sizeof *a)) {
+  if (!array_reserve(&h->allocs, h->n + 1, &h->capacity, sizeof *a)) {
     return err_nomem(e);
   }
   int i = behind(h, a->offset);

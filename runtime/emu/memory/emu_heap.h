@@ -36,7 +36,8 @@ typedef struct emu_heap {
   uint32_t *tag; /* for each two bytes: the block of a launch that wrote there last */
   uint64_t reserved, bound, used, top;
   emu_alloc *allocs; /* by offset */
-  int n, capacity;
+  int n;
+  size_t capacity;
   uint32_t serial, tag_base;
   pthread_mutex_t lock;
 } emu_heap;

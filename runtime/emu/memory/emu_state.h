@@ -97,10 +97,12 @@ typedef struct emu_warp {
   uint8_t *local; /* lanes * launch->local_nbytes */
   uint32_t tid[3][EMU_LANES_N];
   emu_async *async;
-  int n_async, cap_async;
+  int n_async;
+  size_t cap_async;
   uint32_t group[EMU_LANES_N]; /* cp.async groups committed */
   emu_wgmma *wgmma;
-  int n_wgmma, cap_wgmma;
+  int n_wgmma;
+  size_t cap_wgmma;
   uint32_t wgmma_group; /* wgmma groups committed */
   uint64_t wgmma_count; /* wgmmas issued */
   uint32_t *in_flight;  /* per register of the kernel: the group that writes it, plus one */
@@ -158,9 +160,11 @@ typedef struct emu_block {
   emu_agreement agreed[EMU_WARPS / 4][EMU_WGMMA_RING];
   bool has_agreed; /* is any of them set? */
   emu_mbarrier *mbarriers;
-  int n_mbarriers, cap_mbarriers;
+  int n_mbarriers;
+  size_t cap_mbarriers;
   struct emu_bulk *bulks; /* issued, not yet done */
-  int n_bulks, cap_bulks;
+  int n_bulks;
+  size_t cap_bulks;
   struct emu_block *cluster_blocks[EMU_CLUSTER_MAX]; /* by rank; no cluster: itself */
   int rank;
   bool done;

@@ -22,11 +22,8 @@ int emu_build_reg(emu_parser *p, int bytes, int n, int32_t *first) {
   if (n < 0 || n > REGS_MAX - p->n_regs) {
     return emu_fail(p, "more than %d registers in one function", REGS_MAX);
   }
-  while (p->n_regs + n > p->cap_regs) {
-    int capacity = p->cap_regs;
-    if (!emu_grow(&p->reg_bytes, capacity, &p->cap_regs, 1)) {
-      return err_nomem(p->e);
-    }
+  if (!array_reserve(&p->reg_bytes, (size_t)(p->n_regs + n), &p->cap_regs, 1)) {
+    return err_nomem(p->e);
   }
   memset(p->reg_bytes + p->n_regs, bytes == 1 ? 2 : bytes, (size_t)n);
   *first = p->n_regs;
@@ -36,7 +33,7 @@ int emu_build_reg(emu_parser *p, int bytes, int n, int32_t *first) {
 
 int emu_build_insn(emu_parser *p, emu_kind kind, emu_insn **in) {
   emu_func *f = p->f;
-  if (!emu_grow(&f->code, f->n, &p->cap_code, sizeof *f->code)) {
+  if (!array_reserve(&f->code, f->n + 1, &p->cap_code, sizeof *f->code)) {
     return err_nomem(p->e);
   }
   *in = &f->code[f->n++];
@@ -75,7 +72,7 @@ static int32_t *slot_of(emu_insn *in, int slot) {
 
 int emu_build_ref(emu_parser *p, int slot, int32_t reg, bool def) {
   uint32_t pc = (uint32_t)p->f->n - 1;
-  if (!emu_grow(&p->refs, p->n_refs, &p->cap_refs, sizeof *p->refs)) {
+  if (!array_reserve(&p->refs, p->n_refs + 1, &p->cap_refs, sizeof *p->refs)) {
     return err_nomem(p->e);
   }
   p->refs[p->n_refs++] = (emu_ref){pc, (int16_t)slot, def};
@@ -84,17 +81,8 @@ int emu_build_ref(emu_parser *p, int slot, int32_t reg, bool def) {
 }
 
 static int pool_room(emu_parser *p, size_t nbytes) {
-  emu_func *f = p->f;
-  if (f->pool_nbytes + nbytes > p->cap_pool) {
-    size_t bigger = p->cap_pool ? 2 * p->cap_pool : 4096;
-    uint8_t *pool = realloc(f->pool, bigger);
-    if (!pool) {
-      return err_nomem(p->e);
-    }
-    f->pool = pool;
-    p->cap_pool = bigger;
-  }
-  return 0;
+  return array_reserve(&p->f->pool, p->f->pool_nbytes + nbytes, &p->cap_pool, 1) ? 0
+                                                                                 : err_nomem(p->e);
 }
 
 static void spread(uint8_t *to, int bytes, uint64_t value) {
@@ -139,7 +127,7 @@ static int add_fixup(emu_parser *p, uint32_t offset, int symbol, int bytes, uint
   if (s->kind != SYMBOL_FUNC && s->kind != SYMBOL_VAR) {
     return emu_fail(p, "only variables and functions have an address");
   }
-  if (!emu_grow(&m->fixups, m->n_fixups, &m->cap_fixups, sizeof *m->fixups)) {
+  if (!array_reserve(&m->fixups, m->n_fixups + 1, &m->cap_fixups, sizeof *m->fixups)) {
     return err_nomem(p->e);
   }
   m->fixups[m->n_fixups++] = (emu_fixup){p->f_index, offset, bytes, addend, of};

@@ -65,7 +65,7 @@ static int parse_type(emu_parser *p, emu_declaration *d) {
 static int add_var(emu_parser *p, const emu_token *name, const emu_declaration *d, uint64_t nbytes,
                    int *index) {
   emu_module *m = p->m;
-  if (!emu_grow(&m->vars, m->n_vars, &m->cap_vars, sizeof *m->vars)) {
+  if (!array_reserve(&m->vars, m->n_vars + 1, &m->cap_vars, sizeof *m->vars)) {
     return err_nomem(p->e);
   }
   uint32_t width = (uint32_t)emu_type_bytes(d->type) * (uint32_t)d->vector;
@@ -107,7 +107,7 @@ static int add_reloc(emu_parser *p, int var, uint64_t offset, int size, const em
   if (symbol < 0 || p->symbols[symbol].kind > SYMBOL_FUNC) {
     return emu_fail(p, "'%.*s' is not a variable or function", (int)name->n, name->p);
   }
-  if (!emu_grow(&m->relocs, m->n_relocs, &m->cap_relocs, sizeof *m->relocs)) {
+  if (!array_reserve(&m->relocs, m->n_relocs + 1, &m->cap_relocs, sizeof *m->relocs)) {
     return err_nomem(p->e);
   }
   const emu_symbol *s = &p->symbols[symbol];

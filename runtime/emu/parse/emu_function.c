@@ -48,7 +48,7 @@ static int parse_labelled(emu_parser *p, const emu_token *label) {
     TRY(emu_take_name(p, &names[n++]));
   } while (emu_accept(p, ','));
   emu_table table = {ARENA_ARRAY(&p->m->memory, int32_t, (size_t)n), n};
-  if (!table.targets || !emu_grow(&p->tables, p->n_tables, &p->cap_tables, sizeof table)) {
+  if (!table.targets || !array_reserve(&p->tables, p->n_tables + 1, &p->cap_tables, sizeof table)) {
     return err_nomem(p->e);
   }
   for (int i = 0; i < n; i++) {
@@ -181,7 +181,7 @@ static int find_or_add_func(emu_parser *p, const emu_token *name, bool entry) {
     return 0;
   }
   emu_func *f = ARENA_ARRAY(&m->memory, emu_func, 1);
-  if (!f || !emu_grow(&m->funcs, m->n_funcs, &m->cap_funcs, sizeof *m->funcs)) {
+  if (!f || !array_reserve(&m->funcs, m->n_funcs + 1, &m->cap_funcs, sizeof *m->funcs)) {
     return err_nomem(p->e);
   }
   f->name = arena_text_n(&m->memory, name->p, name->n);

@@ -86,7 +86,7 @@ int emu_scope_open(emu_parser *p) {
 }
 
 int emu_scope_fix(emu_parser *p, emu_scope *s, emu_fix fix) {
-  if (!emu_grow(&s->fixes, s->n_fixes, &s->cap_fixes, sizeof fix)) {
+  if (!array_reserve(&s->fixes, s->n_fixes + 1, &s->cap_fixes, sizeof fix)) {
     return err_nomem(p->e);
   }
   s->fixes[s->n_fixes++] = fix;
@@ -149,7 +149,7 @@ int emu_find(const emu_parser *p, const char *name, size_t n, int32_t *reg) {
 }
 
 int emu_symbol_add(emu_parser *p, const emu_token *name, emu_symbol symbol) {
-  if (!emu_grow(&p->symbols, p->n_symbols, &p->cap_symbols, sizeof symbol) ||
+  if (!array_reserve(&p->symbols, p->n_symbols + 1, &p->cap_symbols, sizeof symbol) ||
       !emu_map_put(&p->scope->names, name->p, name->n, p->n_symbols)) {
     return err_nomem(p->e);
   }

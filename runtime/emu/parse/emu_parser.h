@@ -3,8 +3,8 @@
 #ifndef EMU_PARSER_H
 #define EMU_PARSER_H
 
+#include "array.h"
 #include "emu_code.h"
-#include "emu_grow.h"
 #include "emu_lex.h"
 #include "emu_map.h"
 #include "err.h"
@@ -88,7 +88,8 @@ typedef struct emu_scope {
   struct emu_scope *up;
   emu_map names, labels;
   emu_fix *fixes;
-  int n_fixes, cap_fixes;
+  int n_fixes;
+  size_t cap_fixes;
 } emu_scope;
 
 typedef struct emu_table { /* .branchtargets */
@@ -103,20 +104,24 @@ struct emu_parser {
   err *e;
   emu_scope top, *scope; /* names of the module; innermost scope */
   emu_symbol *symbols;
-  int n_symbols, cap_symbols;
+  int n_symbols;
+  size_t cap_symbols;
   emu_statement statement;
   /* the function being built */
   emu_func *f;
   int f_index;
-  int cap_code;
+  size_t cap_code;
   uint8_t *reg_bytes; /* per register: 0 predicate, else 2, 4, 8, 16 */
-  int n_regs, cap_regs;
+  int n_regs;
+  size_t cap_regs;
   emu_ref *refs;
-  int n_refs, cap_refs;
+  int n_refs;
+  size_t cap_refs;
   size_t cap_pool;
   emu_map pool_map;
   emu_table *tables;
-  int n_tables, cap_tables;
+  int n_tables;
+  size_t cap_tables;
   uint16_t file;
   uint32_t source_line;
   int depth;                    /* of nested lists */

@@ -21,6 +21,7 @@
 #include <stdlib.h>
 
 #include "acquisition.h"
+#include "array.h"
 #include "forest.h"
 #include "sampling.h"
 #include "strategy.h"
@@ -68,13 +69,11 @@ static bool reserve(forest_search *x) {
   if (x->h.n <= x->capacity) {
     return true;
   }
-  size_t capacity = 2 * x->h.n;
-  float *target = realloc(x->target, capacity * sizeof *target);
-  x->target = target ? target : x->target;
-  size_t *order = realloc(x->order, capacity * sizeof *order);
-  x->order = order ? order : x->order;
-  x->capacity = target && order ? capacity : x->capacity;
-  return target && order;
+  const size_t capacity = 2 * x->h.n;
+  const bool ok = array_resize(&x->target, capacity, sizeof *x->target) &&
+                  array_resize(&x->order, capacity, sizeof *x->order);
+  x->capacity = ok ? capacity : x->capacity;
+  return ok;
 }
 
 /* 0 for the fastest, 1 for all slower than the fast quarter, more for failures */

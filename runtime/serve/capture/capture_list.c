@@ -7,6 +7,7 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+#include "array.h"
 #include "str.h"
 
 enum { FILE_MOST = 64 << 20 };
@@ -21,13 +22,8 @@ static capture_line *find_or_add(capture_lines *l, const char *problem, size_t n
       return &l->list[i];
     }
   }
-  if (l->n == l->room) {
-    capture_line *more = realloc(l->list, (2 * l->room + 16) * sizeof *more);
-    if (!more) {
-      return NULL;
-    }
-    l->list = more;
-    l->room = 2 * l->room + 16;
+  if (!array_reserve(&l->list, l->n + 1, &l->room, sizeof *l->list)) {
+    return NULL;
   }
   capture_line *new = &l->list[l->n];
   *new = (capture_line){.problem = arena_text_n(&l->memory, problem, n)};

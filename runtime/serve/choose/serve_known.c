@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "array.h"
 #include "db_text.h"
 #include "serve_distance.h"
 #include "serve_presets.h"
@@ -95,13 +96,7 @@ static bool add_image(serve_known *k, const char *image, serve_known_row *row) {
 }
 
 static serve_known_row *next_row(serve_known *k) {
-  if (k->n == k->most) {
-    const size_t most = k->most ? 2 * k->most : 64;
-    serve_known_row *rows = realloc(k->rows, most * sizeof *rows);
-    k->rows = rows ? rows : k->rows;
-    k->most = rows ? most : k->most;
-  }
-  return k->n < k->most ? &k->rows[k->n] : NULL;
+  return array_reserve(&k->rows, k->n + 1, &k->most, sizeof *k->rows) ? &k->rows[k->n] : NULL;
 }
 
 /* Rows that this template can't read (damaged, or out of a range that has changed) are skipped. */
@@ -258,9 +253,9 @@ static int read_database(reader *r) {
 }
 
 static void trim_rows(serve_known *k) {
-  serve_known_row *rows = k->n ? realloc(k->rows, k->n * sizeof *rows) : NULL;
-  k->rows = rows ? rows : k->rows;
-  k->most = rows ? k->n : k->most;
+  if (k->n && array_resize(&k->rows, k->n, sizeof *k->rows)) {
+    k->most = k->n;
+  }
 }
 
 static int read_all(reader *r) {
