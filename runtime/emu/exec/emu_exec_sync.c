@@ -82,17 +82,13 @@ static bool complete(const emu_block *b, const emu_barrier *bar) {
 static void reduce(emu_warp *w, const emu_frag *f, const emu_barrier *bar) {
   const emu_insn *in = &w->launch->module->funcs[f->frame->func]->code[f->pc - 1];
   int mode = in->more->mode[0];
-  uint32_t d[EMU_LANES_N];
   if (mode < BAR_popc) {
     return;
   }
   uint32_t v = mode == BAR_popc ? (uint32_t)bar->n_true
                : (mode == BAR_and ? bar->n_true == bar->n_all : bar->n_true > 0) ? ~0u
                                                                                  : 0;
-  for (int i = 0; i < EMU_LANES_N; i++) {
-    d[i] = v;
-  }
-  emu_store(f->frame->regs + in->o[0], d, in->dbytes, f->mask);
+  emu_store_same(f->frame->regs + in->o[0], v, in->dbytes, f->mask);
 }
 
 static void release(emu_block *b, int id) {
@@ -152,6 +148,13 @@ static int after(uint32_t mask, uint32_t group) {
   return mask == group ? RUN_ON : RUN_PICK;
 }
 
+/* The predicate beside the result, where the instruction names one. */
+static void store_second(emu_warp *w, const emu_insn *in, uint32_t p, uint32_t group) {
+  if (in->more->ops[0] != EMU_NONE) {
+    emu_store(emu_reg(w, in->more->ops[0]), &p, 0, group);
+  }
+}
+
 int exec_warpsync(emu_warp *w, const emu_insn *in, uint32_t mask) {
   uint32_t group;
   int rc = take_group(w, in, mask, &group);
@@ -206,14 +209,12 @@ int exec_shfl(emu_warp *w, const emu_insn *in, uint32_t mask) {
     p |= inside ? 1u << i : 0;
   }
   emu_store(emu_reg(w, in->o[0]), d, 4, group);
-  if (in->more->ops[0] != EMU_NONE) {
-    emu_store(emu_reg(w, in->more->ops[0]), &p, 0, group);
-  }
+  store_second(w, in, p, group);
   return after(mask, group);
 }
 
 int exec_vote(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  uint32_t group, d[EMU_LANES_N];
+  uint32_t group;
   int rc = take_group(w, in, mask, &group), mode = in->more->mode[0];
   if (rc != RUN_ON) {
     return rc;
@@ -222,10 +223,11 @@ int exec_vote(emu_warp *w, const emu_insn *in, uint32_t mask) {
   bool truth = mode == VOTE_all   ? yes == group
                : mode == VOTE_any ? yes != 0
                                   : yes == 0 || yes == group;
-  for (int i = 0; i < EMU_LANES_N; i++) {
-    d[i] = mode == VOTE_ballot ? yes : truth ? ~0u : 0;
-  }
-  emu_store(emu_reg(w, in->o[0]), d, in->dbytes, group);
+  emu_store_same(emu_reg(w, in->o[0]),
+                 mode == VOTE_ballot ? yes
+                 : truth             ? ~0u
+                                     : 0,
+                 in->dbytes, group);
   return after(mask, group);
 }
 
@@ -247,9 +249,7 @@ int exec_match(emu_warp *w, const emu_insn *in, uint32_t mask) {
     d[i] = in->more->mode[0] == 0 ? same : all ? group : 0;
   }
   emu_store(emu_reg(w, in->o[0]), d, 4, group);
-  if (in->more->ops[0] != EMU_NONE) {
-    emu_store(emu_reg(w, in->more->ops[0]), &p, 0, group);
-  }
+  store_second(w, in, p, group);
   return after(mask, group);
 }
 
@@ -266,7 +266,7 @@ static uint32_t fold(int op, bool is_signed, uint32_t a, uint32_t b) {
 }
 
 int exec_redux(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  uint32_t group, d[EMU_LANES_N];
+  uint32_t group;
   int rc = take_group(w, in, mask, &group);
   if (rc != RUN_ON) {
     return rc;
@@ -276,36 +276,24 @@ int exec_redux(emu_warp *w, const emu_insn *in, uint32_t mask) {
   for (uint32_t left = group & (group - 1); left; left &= left - 1) {
     v = fold(in->more->mode[0], in->more->mode[1], v, a[__builtin_ctz(left)]);
   }
-  for (int i = 0; i < EMU_LANES_N; i++) {
-    d[i] = v;
-  }
-  emu_store(emu_reg(w, in->o[0]), d, 4, group);
+  emu_store_same(emu_reg(w, in->o[0]), v, 4, group);
   return after(mask, group);
 }
 
 int exec_activemask(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  uint32_t d[EMU_LANES_N];
-  for (int i = 0; i < EMU_LANES_N; i++) {
-    d[i] = mask;
-  }
-  emu_store(emu_reg(w, in->o[0]), d, 4, mask);
+  emu_store_same(emu_reg(w, in->o[0]), mask, 4, mask);
   return RUN_ON;
 }
 
 int exec_elect(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  uint32_t group, d[EMU_LANES_N];
+  uint32_t group;
   int rc = take_group(w, in, mask, &group);
   if (rc != RUN_ON) {
     return rc;
   }
-  uint32_t leader = (uint32_t)__builtin_ctz(group), p = 1u << leader;
-  for (int i = 0; i < EMU_LANES_N; i++) {
-    d[i] = leader;
-  }
-  emu_store(emu_reg(w, in->o[0]), d, 4, group);
-  if (in->more->ops[0] != EMU_NONE) {
-    emu_store(emu_reg(w, in->more->ops[0]), &p, 0, group);
-  }
+  uint32_t leader = (uint32_t)__builtin_ctz(group);
+  emu_store_same(emu_reg(w, in->o[0]), leader, 4, group);
+  store_second(w, in, 1u << leader, group);
   return after(mask, group);
 }
 

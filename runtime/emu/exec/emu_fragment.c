@@ -29,6 +29,14 @@ void emu_store(void *to, const void *from, int bytes, uint32_t mask) {
 #undef STORE
 }
 
+void emu_store_same(void *to, uint32_t value, int bytes, uint32_t mask) {
+  uint32_t d[EMU_LANES_N];
+  for (int i = 0; i < EMU_LANES_N; i++) {
+    d[i] = value;
+  }
+  emu_store(to, d, bytes, mask);
+}
+
 emu_frag *emu_warp_split(emu_warp *w, uint32_t lanes, int pc, emu_frame *frame) {
   /* lanes are disjoint, so there are at most 32 fragments */
   emu_frag *f = &w->frags[w->n_frags++];

@@ -6,6 +6,8 @@
 
 /* emu_store -- store the lanes of mask in a register */
 void emu_store(void *to, const void *from, int bytes, uint32_t mask);
+/* emu_store_same -- the same 32 bits in all lanes of mask; bytes 0: a predicate */
+void emu_store_same(void *to, uint32_t value, int bytes, uint32_t mask);
 /* emu_warp_split -- a new fragment; the caller removes its lanes from the running one */
 emu_frag *emu_warp_split(emu_warp *w, uint32_t lanes, int pc, emu_frame *frame);
 /* emu_warp_sync -- may the lanes of mask continue, given their members? RUN_ON: all have arrived */
