@@ -1,9 +1,10 @@
 #define _GNU_SOURCE
-#include "array.h"
 #include "history.h"
 
 #include <math.h>
 #include <stdlib.h>
+
+#include "array.h"
 
 static const size_t MAX_BITS = (size_t)1 << 24;
 
@@ -32,24 +33,6 @@ void history_clear(history *h) {
   free(h->evaluations);
   free(h->coordinates);
   free(h->slots);
-}
-
-int history_open(size_t nbytes, const search_space *space, uint64_t seed, void **self, err *e) {
-  *self = calloc(1, nbytes);
-  if (!*self) {
-    return err_nomem(e);
-  }
-  int rc = history_init(*self, space, seed, e);
-  if (rc) {
-    history_close(*self);
-    *self = NULL;
-  }
-  return rc;
-}
-
-void history_close(void *self) {
-  history_clear(self);
-  free(self);
 }
 
 /* The slot that holds the point, or the empty one for it. */

@@ -33,11 +33,6 @@ typedef struct history {
   shuffle order; /* of random points */
 } history;
 
-/* history_open -- a strategy's state of nbytes, zeroed, whose first member is a history;
- * history_close frees both */
-int history_open(size_t nbytes, const search_space *space, uint64_t seed, void **self, err *e);
-void history_close(void *self);
-
 int history_init(history *h, const search_space *space, uint64_t seed, err *e);
 void history_clear(history *h);
 /* history_tell -- the index of the evaluation; SIZE_MAX when the point was told before, or memory

@@ -9,7 +9,7 @@
 enum { POPULATION = 20 };
 
 typedef struct population {
-  history h;                  /* first: see history_open */
+  history h;                  /* first: see strategy.h */
   size_t best[POPULATION];    /* the best evaluation of each member; SIZE_MAX: none yet */
   size_t pending[POPULATION]; /* the point last asked for on its behalf */
   size_t turn;                /* the member that asks next */

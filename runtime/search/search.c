@@ -17,7 +17,8 @@ static int open_strategy(searcher *s, const search_options *o, err *e) {
     TRY(subspace_init(&s->within, &s->space, o->within, e));
     view = &s->within.view;
   }
-  return view->n || !s->narrowed ? s->strategy->open(view, o->seed, &s->self, e) : 0;
+  return view->n || !s->narrowed ? search_strategy_open(s->strategy, view, o->seed, &s->self, e)
+                                 : 0;
 }
 
 int search_open(const search_space *space, const search_options *o, searcher **out, err *e) {
@@ -41,7 +42,7 @@ void search_close(searcher *s) {
     return;
   }
   if (s->self) {
-    s->strategy->close(s->self);
+    search_strategy_close(s->strategy, s->self);
   }
   subspace_clear(&s->within);
   free(s);

@@ -1,7 +1,9 @@
 #include "strategy.h"
 
+#include <stdlib.h>
 #include <string.h>
 
+#include "history.h"
 #include "str.h"
 
 static const search_strategy *const table[] = {&search_forest,     &search_evolve,
@@ -36,4 +38,24 @@ int search_strategy_find(const char *name, const search_strategy **out, err *e) 
               near ? ", did you mean '" : "", near ? near : "", near ? "'" : "", str_text(&all));
   str_clear(&all);
   return rc;
+}
+
+int search_strategy_open(const search_strategy *s, const search_space *space, uint64_t seed,
+                         void **self, err *e) {
+  *self = calloc(1, s->nbytes);
+  int rc = *self ? history_init(*self, space, seed, e) : err_nomem(e);
+  rc = rc || !s->start ? rc : s->start(*self, e);
+  if (rc && *self) {
+    search_strategy_close(s, *self);
+    *self = NULL;
+  }
+  return rc;
+}
+
+void search_strategy_close(const search_strategy *s, void *self) {
+  if (s->stop) {
+    s->stop(self);
+  }
+  history_clear(self);
+  free(self);
 }

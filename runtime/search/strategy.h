@@ -18,14 +18,21 @@
 
 typedef struct search_strategy {
   const char *name, *brief;
-  /* open -- *self is the strategy's own state; the space is borrowed until close */
-  int (*open)(const search_space *space, uint64_t seed, void **self, err *e);
+  size_t nbytes; /* of its state, zeroed at first, which begins with a history (history.h) */
+  /* start -- once the history is there; NULL: nothing to do */
+  int (*start)(void *self, err *e);
   /* ask -- the next point; false when every point was asked for or told */
   bool (*ask)(void *self, size_t *point);
   /* tell -- NULL when the strategy doesn't learn */
   void (*tell)(void *self, size_t point, double sec);
-  void (*close)(void *self);
+  /* stop -- frees what the state points to, besides the history; NULL: nothing */
+  void (*stop)(void *self);
 } search_strategy;
+
+/* search_strategy_open -- *self is the strategy's state; the space is borrowed until close */
+int search_strategy_open(const search_strategy *s, const search_space *space, uint64_t seed,
+                         void **self, err *e);
+void search_strategy_close(const search_strategy *s, void *self);
 
 extern const search_strategy search_forest, search_evolve, search_bayes, search_bandit,
     search_genetic, search_diffevo, search_swarm, search_anneal, search_tabu, search_greedy,

@@ -62,7 +62,7 @@ static void run(const search_space *space, const search_strategy *s,
   void *self = NULL;
   err e = {0};
   const double start = now_sec();
-  assert_ok(s->open(space, 1, &self, &e), &e);
+  assert_ok(search_strategy_open(s, space, 1, &self, &e), &e);
   for (size_t i = 0; i < TRIALS && s->ask(self, &point); i++) {
     uint16_t coordinates[GEN_MAX_PARAMS];
     space->at(space->self, point, coordinates);
@@ -70,7 +70,7 @@ static void run(const search_space *space, const search_strategy *s,
       s->tell(self, point, sec(space, coordinates));
     }
   }
-  s->close(self);
+  search_strategy_close(s, self);
   const double ms = 1e3 * (now_sec() - start) / TRIALS;
   printf("%-12s %8.3f ms a trial among %zu\n", s->name, ms, space->n);
   slow = slow || ms >= 5;

@@ -27,14 +27,14 @@ static size_t walk(const bed *b, const search_strategy *s, uint64_t seed, size_t
   void *self = NULL;
   err e = {0};
   size_t i = 0;
-  assert_ok(s->open(&b->view, seed, &self, &e), &e);
+  assert_ok(search_strategy_open(s, &b->view, seed, &self, &e), &e);
   while (i < n && s->ask(self, &points[i])) {
     if (s->tell) {
       s->tell(self, points[i], landscape(b, points[i]));
     }
     i++;
   }
-  s->close(self);
+  search_strategy_close(s, self);
   return i;
 }
 
@@ -102,7 +102,7 @@ TEST(many_questions_may_be_open) {
     size_t waiting[OPEN], n = 0, n_asked = 0, point;
     void *self = NULL;
     err e = {0};
-    assert_ok((*s)->open(&b.view, 11, &self, &e), &e);
+    assert_ok(search_strategy_open(*s, &b.view, 11, &self, &e), &e);
     while ((*s)->ask(self, &point)) {
       assert_int_equal(seen[point]++, 0);
       waiting[n++] = point;
@@ -117,7 +117,7 @@ TEST(many_questions_may_be_open) {
       n_asked++;
     }
     assert_int_equal(n_asked, b.view.n);
-    (*s)->close(self);
+    search_strategy_close(*s, self);
     free(seen);
   }
   clear(&b);
@@ -137,7 +137,7 @@ TEST(known_points_are_a_head_start) {
     if (!(*s)->tell) {
       continue;
     }
-    assert_ok((*s)->open(&b.view, 5, &self, &e), &e);
+    assert_ok(search_strategy_open(*s, &b.view, 5, &self, &e), &e);
     for (size_t i = 0; i < KNOWN; i++) {
       (*s)->tell(self, known[i], landscape(&b, known[i]));
     }
@@ -149,7 +149,7 @@ TEST(known_points_are_a_head_start) {
         assert_int_not_equal(points[i], known[k]);
       }
     }
-    (*s)->close(self);
+    search_strategy_close(*s, self);
   }
   clear(&b);
 }
@@ -162,14 +162,14 @@ TEST(a_space_of_failures_comes_to_its_end) {
     size_t n = 0, point;
     void *self = NULL;
     err e = {0};
-    assert_ok((*s)->open(&b.view, 3, &self, &e), &e);
+    assert_ok(search_strategy_open(*s, &b.view, 3, &self, &e), &e);
     for (; (*s)->ask(self, &point); n++) {
       if ((*s)->tell) {
         (*s)->tell(self, point, n % 2 ? INFINITY : n % 4 ? NAN : 0);
       }
     }
     assert_int_equal(n, b.view.n);
-    (*s)->close(self);
+    search_strategy_close(*s, self);
   }
   clear(&b);
 }
@@ -214,11 +214,11 @@ TEST(one_point_is_asked_once) {
     size_t point = 7;
     void *self = NULL;
     err e = {0};
-    assert_ok((*s)->open(&one, 1, &self, &e), &e);
+    assert_ok(search_strategy_open(*s, &one, 1, &self, &e), &e);
     assert_true((*s)->ask(self, &point));
     assert_int_equal(point, 0);
     assert_false((*s)->ask(self, &point));
-    (*s)->close(self);
+    search_strategy_close(*s, self);
   }
 }
 
@@ -228,7 +228,7 @@ static double best_of_huge(const bed *b, const search_strategy *s, uint64_t seed
   double best = INFINITY;
   void *self = NULL;
   err e = {0};
-  assert_ok(s->open(&b->view, seed, &self, &e), &e);
+  assert_ok(search_strategy_open(s, &b->view, seed, &self, &e), &e);
   while (n < TRIALS && s->ask(self, &points[n])) {
     uint16_t coordinates[GEN_MAX_PARAMS];
     gen_config c;
@@ -246,7 +246,7 @@ static double best_of_huge(const bed *b, const search_strategy *s, uint64_t seed
     best = fmin(best, sec);
     n++;
   }
-  s->close(self);
+  search_strategy_close(s, self);
   assert_int_equal(n, TRIALS);
   return best;
 }

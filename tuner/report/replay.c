@@ -58,13 +58,13 @@ static void walk(const task *t, void *self, double *fraction) {
 static void run(task *t, int64_t i) {
   void *self = NULL;
   double from = cpu_sec();
-  int rc = t->s->open(&t->r->view, (uint64_t)(t->o->seed + i), &self, NULL);
+  int rc = search_strategy_open(t->s, &t->r->view, (uint64_t)(t->o->seed + i), &self, NULL);
   if (rc) {
     atomic_store(&t->rc, rc);
     return;
   }
   walk(t, self, t->fraction[i]);
-  t->s->close(self);
+  search_strategy_close(t->s, self);
   t->sec[i] = cpu_sec() - from;
 }
 

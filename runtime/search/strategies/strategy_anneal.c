@@ -21,9 +21,9 @@ typedef struct anneal {
   double temperature;
 } anneal;
 
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  TRY(history_open(sizeof(anneal), space, seed, self, e));
-  anneal *x = *self;
+static int start(void *self, err *e) {
+  (void)e;
+  anneal *x = self;
   x->at = SIZE_MAX;
   x->temperature = HOT;
   return 0;
@@ -62,8 +62,8 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_anneal = {
     .name = "anneal",
     .brief = "simulated annealing",
-    .open = open_,
+    .nbytes = sizeof(anneal),
+    .start = start,
     .ask = ask,
     .tell = tell,
-    .close = history_close,
 };

@@ -7,7 +7,6 @@
  * operator selection mechanisms, 2010; Ansel et al., OpenTuner, PACT 2014.)
  */
 #include <math.h>
-#include <stdlib.h>
 
 #include "history.h"
 #include "sampling.h"
@@ -33,36 +32,21 @@ typedef struct bandit {
   size_t n_turns;
 } bandit;
 
-static void close_(void *self) {
+static void stop(void *self) {
   bandit *x = self;
   for (size_t i = 0; i < ARMS; i++) {
     if (x->self[i]) {
-      arms[i]->close(x->self[i]);
+      search_strategy_close(arms[i], x->self[i]);
     }
   }
-  history_clear(&x->h);
-  free(x);
 }
 
-static int open_arms(bandit *x, const search_space *space, uint64_t seed, err *e) {
-  TRY(history_init(&x->h, space, seed, e));
+static int start(void *self, err *e) {
+  bandit *x = self;
   for (size_t i = 0; i < ARMS; i++) {
-    TRY(arms[i]->open(space, rng_next(&x->h.rng), &x->self[i], e));
+    TRY(search_strategy_open(arms[i], x->h.space, rng_next(&x->h.rng), &x->self[i], e));
   }
   return 0;
-}
-
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  bandit *x = *self = calloc(1, sizeof *x);
-  if (!x) {
-    return err_nomem(e);
-  }
-  int rc = open_arms(x, space, seed, e);
-  if (rc) {
-    close_(x);
-    *self = NULL;
-  }
-  return rc;
 }
 
 /* Of an arm's n points, oldest first, a success at the k-th weighs k. */
@@ -133,8 +117,9 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_bandit = {
     .name = "bandit",
     .brief = "the others in turn, the more successful more often",
-    .open = open_,
+    .nbytes = sizeof(bandit),
+    .start = start,
     .ask = ask,
     .tell = tell,
-    .close = close_,
+    .stop = stop,
 };

@@ -24,25 +24,14 @@ typedef struct bayes {
   size_t n_seen, n_fitted;
 } bayes;
 
-static void close_(void *self) {
+static void stop(void *self) {
   bayes *x = self;
-  history_clear(&x->h);
   acquisition_clear(&x->candidates);
-  free(x);
 }
 
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  bayes *x = *self = calloc(1, sizeof *x);
-  if (!x) {
-    return err_nomem(e);
-  }
-  int rc = history_init(&x->h, space, seed, e);
-  rc = rc ? rc : acquisition_init(&x->candidates, CANDIDATES, e);
-  if (rc) {
-    close_(x);
-    *self = NULL;
-  }
-  return rc;
+static int start(void *self, err *e) {
+  bayes *x = self;
+  return acquisition_init(&x->candidates, CANDIDATES, e);
 }
 
 /* Choose the evaluations to fit: the fastest, then the latest of the others. */
@@ -116,8 +105,9 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_bayes = {
     .name = "bayes",
     .brief = "Bayesian optimisation with a Gaussian process",
-    .open = open_,
+    .nbytes = sizeof(bayes),
+    .start = start,
     .ask = ask,
     .tell = tell,
-    .close = close_,
+    .stop = stop,
 };

@@ -3,16 +3,14 @@
  * The variant rand-to-best/1/bin with the authors' usual factors. (src: Storn and Price,
  * Differential Evolution, Journal of Global Optimization 11, 1997.)
  */
-#include <stdlib.h>
-
 #include "population.h"
 #include "strategy.h"
 
 static const double F = 0.8, CROSSOVER = 0.7;
 
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  TRY(history_open(sizeof(population), space, seed, self, e));
-  population_init(*self);
+static int start(void *self, err *e) {
+  (void)e;
+  population_init(self);
   return 0;
 }
 
@@ -51,8 +49,8 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_diffevo = {
     .name = "diffevo",
     .brief = "differential evolution",
-    .open = open_,
+    .nbytes = sizeof(population),
+    .start = start,
     .ask = ask,
     .tell = tell,
-    .close = history_close,
 };

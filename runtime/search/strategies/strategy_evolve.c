@@ -20,10 +20,6 @@ typedef struct evolve {
   size_t n_elite;
 } evolve;
 
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  return history_open(sizeof(evolve), space, seed, self, e);
-}
-
 /* The better half is chosen three times out of four. */
 static const uint16_t *parent(evolve *x) {
   size_t half = (x->n_elite + 1) / 2;
@@ -79,8 +75,7 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_evolve = {
     .name = "evolve",
     .brief = "random points, then children of the best",
-    .open = open_,
+    .nbytes = sizeof(evolve),
     .ask = ask,
     .tell = tell,
-    .close = history_close,
 };

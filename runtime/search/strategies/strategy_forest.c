@@ -40,29 +40,18 @@ typedef struct forest_search {
   size_t capacity; /* of both */
 } forest_search;
 
-static void close_(void *self) {
+static void stop(void *self) {
   forest_search *x = self;
-  history_clear(&x->h);
   forest_clear(&x->model);
   acquisition_clear(&x->candidates);
   free(x->target);
   free(x->order);
-  free(x);
 }
 
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  forest_search *x = *self = calloc(1, sizeof *x);
-  if (!x) {
-    return err_nomem(e);
-  }
-  int rc = history_init(&x->h, space, seed, e);
-  rc = rc ? rc : forest_init(&x->model, TREES, e);
-  rc = rc ? rc : acquisition_init(&x->candidates, CANDIDATES, e);
-  if (rc) {
-    close_(x);
-    *self = NULL;
-  }
-  return rc;
+static int start(void *self, err *e) {
+  forest_search *x = self;
+  TRY(forest_init(&x->model, TREES, e));
+  return acquisition_init(&x->candidates, CANDIDATES, e);
 }
 
 static bool reserve(forest_search *x) {
@@ -142,8 +131,9 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_forest = {
     .name = "forest",
     .brief = "random forest as a model of the space, failures included",
-    .open = open_,
+    .nbytes = sizeof(forest_search),
+    .start = start,
     .ask = ask,
     .tell = tell,
-    .close = close_,
+    .stop = stop,
 };

@@ -20,10 +20,6 @@ typedef struct genetic {
   size_t n_children;
 } genetic;
 
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  return history_open(sizeof(genetic), space, seed, self, e);
-}
-
 static const uint16_t *parent(genetic *x) {
   size_t a = rng_below(&x->h.rng, x->n_parents), b = rng_below(&x->h.rng, x->n_parents);
   return x->h.coordinates[x->parents[a < b ? a : b]];
@@ -77,8 +73,7 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_genetic = {
     .name = "genetic",
     .brief = "genetic algorithm in generations",
-    .open = open_,
+    .nbytes = sizeof(genetic),
     .ask = ask,
     .tell = tell,
-    .close = history_close,
 };

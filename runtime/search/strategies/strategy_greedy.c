@@ -16,9 +16,9 @@ typedef struct greedy {
   size_t start;  /* the first point of the climb, without a result yet; SIZE_MAX: none */
 } greedy;
 
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  TRY(history_open(sizeof(greedy), space, seed, self, e));
-  greedy *x = *self;
+static int start(void *self, err *e) {
+  (void)e;
+  greedy *x = self;
   x->centre = x->start = SIZE_MAX;
   return 0;
 }
@@ -54,8 +54,8 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_greedy = {
     .name = "greedy",
     .brief = "local search from random points, first improvement",
-    .open = open_,
+    .nbytes = sizeof(greedy),
+    .start = start,
     .ask = ask,
     .tell = tell,
-    .close = history_close,
 };

@@ -5,8 +5,6 @@
  * ignored. (src: McKay, Beckman and Conover, A Comparison of Three Methods for Selecting Values of
  * Input Variables, Technometrics 21, 1979.)
  */
-#include <stdlib.h>
-
 #include "history.h"
 #include "sampling.h"
 #include "strategy.h"
@@ -15,10 +13,6 @@ typedef struct lhs {
   history h;
   shuffle values[GEN_MAX_PARAMS];
 } lhs;
-
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  return history_open(sizeof(lhs), space, seed, self, e);
-}
 
 static uint16_t next_value(lhs *x, size_t p) {
   size_t value = 0;
@@ -45,8 +39,7 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_lhs = {
     .name = "lhs",
     .brief = "Latin hypercube: spread evenly over every parameter's values",
-    .open = open_,
+    .nbytes = sizeof(lhs),
     .ask = ask,
     .tell = tell,
-    .close = history_close,
 };

@@ -5,7 +5,6 @@
  * Optimization, ICNN 1995; Clerc and Kennedy, IEEE Transactions on Evolutionary Computation 6,
  * 2002.)
  */
-
 #include "population.h"
 #include "strategy.h"
 
@@ -16,9 +15,9 @@ typedef struct swarm {
   double at[POPULATION][GEN_MAX_PARAMS], velocity[POPULATION][GEN_MAX_PARAMS];
 } swarm;
 
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  TRY(history_open(sizeof(swarm), space, seed, self, e));
-  swarm *x = *self;
+static int start(void *self, err *e) {
+  (void)e;
+  swarm *x = self;
   population_init(&x->p);
   return 0;
 }
@@ -59,8 +58,8 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_swarm = {
     .name = "swarm",
     .brief = "particle swarm",
-    .open = open_,
+    .nbytes = sizeof(swarm),
+    .start = start,
     .ask = ask,
     .tell = tell,
-    .close = history_close,
 };

@@ -23,9 +23,9 @@ typedef struct tabu {
   double best;     /* of this walk */
 } tabu;
 
-static int open_(const search_space *space, uint64_t seed, void **self, err *e) {
-  TRY(history_open(sizeof(tabu), space, seed, self, e));
-  tabu *x = *self;
+static int start(void *self, err *e) {
+  (void)e;
+  tabu *x = self;
   x->at = x->next = SIZE_MAX;
   x->best = INFINITY;
   return 0;
@@ -84,8 +84,8 @@ static void tell(void *self, size_t point, double sec) {
 const search_strategy search_tabu = {
     .name = "tabu",
     .brief = "tabu search: the best of a few neighbours, never back",
-    .open = open_,
+    .nbytes = sizeof(tabu),
+    .start = start,
     .ask = ask,
     .tell = tell,
-    .close = history_close,
 };

@@ -93,14 +93,14 @@ static int check_many(checker *x, const search_strategy *order, size_t n, uint64
   size_t point;
   TRY(gen_space_new(x->k.g, &space, e));
   search_space_view(space, x->k.t, &view);
-  int rc = order->open(&view, seed, &self, e);
+  int rc = search_strategy_open(order, &view, seed, &self, e);
   for (size_t i = 0; !rc && i < n && order->ask(self, &point); i++) {
     gen_config config;
     gen_space_at(space, point, &config);
     rc = *x->stop ? err_set(e, ERR_INTERRUPTED, "interrupted") : check_one(x, &config, e);
   }
   if (self) {
-    order->close(self);
+    search_strategy_close(order, self);
   }
   gen_space_free(space);
   return rc;
