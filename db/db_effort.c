@@ -7,13 +7,13 @@ const char *db_path(const db *d) {
 
 int db_device_find(db *d, const char *key, int64_t *id, err *e) {
   db_query q = db_ask(d, "SELECT id FROM device WHERE key = ?1", e);
-  db_in_text(&q, key);
+  db_in(&q, DB_TEXT(key));
   return db_first_int(&q, id);
 }
 
 int db_template_find(db *d, const char *hash, int64_t *id, err *e) {
   db_query q = db_ask(d, "SELECT id FROM template WHERE hash = ?1", e);
-  db_in_text(&q, hash);
+  db_in(&q, DB_TEXT(hash));
   return db_first_int(&q, id);
 }
 
@@ -25,10 +25,7 @@ int db_effort_add(db *d, int64_t template_id, int64_t device_id, const char *pro
              "SELECT id, ?4 FROM problem WHERE template = ?1 AND device = ?2 AND text = ?3 "
              "ON CONFLICT (problem) DO UPDATE SET sec = sec + excluded.sec",
              e);
-  db_in_int(&q, template_id);
-  db_in_int(&q, device_id);
-  db_in_text(&q, problem);
-  db_in_real(&q, sec);
+  db_in(&q, DB_INT(template_id), DB_INT(device_id), DB_TEXT(problem), DB_REAL(sec));
   return db_run(&q);
 }
 
@@ -38,9 +35,7 @@ int db_effort_get(db *d, int64_t template_id, int64_t device_id, const char *pro
                       "SELECT e.sec FROM effort AS e JOIN problem AS p ON p.id = e.problem "
                       "WHERE p.template = ?1 AND p.device = ?2 AND p.text = ?3",
                       e);
-  db_in_int(&q, template_id);
-  db_in_int(&q, device_id);
-  db_in_text(&q, problem);
+  db_in(&q, DB_INT(template_id), DB_INT(device_id), DB_TEXT(problem));
   *sec = db_row(&q) ? db_out_real(&q) : 0;
   return db_done(&q);
 }

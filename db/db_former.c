@@ -21,7 +21,7 @@ static int copy_view(db *d, const char *name, err *e) {
   arena a = {0};
   str sql = {0};
   db_query q = db_ask(d, "SELECT substr(sql, 12) FROM main.sqlite_schema WHERE name = ?1", e);
-  db_in_text(&q, name);
+  db_in(&q, DB_TEXT(name));
   const char *text = db_row(&q) ? db_out_text(&q, &a) : NULL;
   if (text) {
     str_addf(&sql, "CREATE TEMP VIEW%s", text);
@@ -35,8 +35,7 @@ static int copy_view(db *d, const char *name, err *e) {
 
 static int note_former(db *d, const db_former *f, err *e) {
   db_query q = db_ask(d, "INSERT INTO temp.former (digest, present) VALUES (?1, ?2)", e);
-  db_in_text(&q, f->digest);
-  db_in_text(&q, f->present);
+  db_in(&q, DB_TEXT(f->digest), DB_TEXT(f->present));
   return db_run(&q);
 }
 
@@ -56,8 +55,7 @@ static int show(db *d, const db_formers *f, err *e) {
 /* Two configurations that became one stay two. */
 static int rename_trial(db *d, int64_t trial, const char *config, err *e) {
   db_query q = db_ask(d, "UPDATE OR IGNORE trial SET config = ?2 WHERE id = ?1", e);
-  db_in_int(&q, trial);
-  db_in_text(&q, config);
+  db_in(&q, DB_INT(trial), DB_TEXT(config));
   return db_run(&q);
 }
 
@@ -73,7 +71,7 @@ static int list_trials(db *d, int64_t problem_template, arena *a, trial **rows, 
                       "SELECT t.id, t.config FROM problem AS p JOIN trial AS t ON t.problem = p.id"
                       " WHERE p.template = ?1",
                       e);
-  db_in_int(&q, problem_template);
+  db_in(&q, DB_INT(problem_template));
   while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
     (*rows)[*n].id = db_out_int(&q);
     (*rows)[(*n)++].config = db_out_text(&q, a);
@@ -102,15 +100,13 @@ static int rename_trials(db *d, const db_formers *f, const char *family, int64_t
 
 static int with_two(db *d, const char *sql, int64_t first, int64_t second, err *e) {
   db_query q = db_ask(d, sql, e);
-  db_in_int(&q, first);
-  db_in_int(&q, second);
+  db_in(&q, DB_INT(first), DB_INT(second));
   return db_run(&q);
 }
 
 static int take_digest(db *d, int64_t template_id, const char *present, err *e) {
   db_query q = db_ask(d, "UPDATE template SET hash = ?2 WHERE id = ?1", e);
-  db_in_int(&q, template_id);
-  db_in_text(&q, present);
+  db_in(&q, DB_INT(template_id), DB_TEXT(present));
   return db_run(&q);
 }
 
@@ -127,7 +123,7 @@ static int forget_images(db *d, int64_t template_id, err *e) {
                       "UPDATE trial SET image = NULL WHERE image IS NOT NULL AND problem IN"
                       " (SELECT id FROM problem WHERE template = ?1)",
                       e);
-  db_in_int(&q, template_id);
+  db_in(&q, DB_INT(template_id));
   return db_run(&q);
 }
 
@@ -152,8 +148,7 @@ static int has_former(db *d, const db_former *f, int64_t *id, bool *yes, err *e)
                       "  (SELECT 1 FROM main.template AS w JOIN problem AS o ON o.template = w.id"
                       "   WHERE w.hash = ?2 AND o.device = p.device AND o.text = p.text))",
                       e);
-  db_in_text(&q, f->digest);
-  db_in_text(&q, f->present);
+  db_in(&q, DB_TEXT(f->digest), DB_TEXT(f->present));
   const int rc = db_first_int(&q, id);
   *yes = !rc;
   return rc == ERR_NOTFOUND ? 0 : rc;
@@ -194,7 +189,7 @@ int db_follow(db *d, const db_formers *f, err *e) {
 int db_is_former(db *d, const char *digest, bool *yes, err *e) {
   int64_t id;
   db_query q = db_ask(d, "SELECT id FROM main.template WHERE hash = ?1", e);
-  db_in_text(&q, digest);
+  db_in(&q, DB_TEXT(digest));
   const int rc = db_first_int(&q, &id);
   *yes = rc == ERR_NOTFOUND;
   return *yes ? 0 : rc;

@@ -57,7 +57,7 @@ int db_image_get(db *d, const char *key, arena *a, db_image *row, err *e) {
                       "FROM image AS i JOIN image_bulk AS b ON b.image = i.key "
                       "WHERE i.key = ?1",
                       e);
-  db_in_text(&q, key);
+  db_in(&q, DB_TEXT(key));
   bool found = db_row(&q);
   if (found) {
     read_image(&q, a, row, &stored);
@@ -95,9 +95,7 @@ static void read_result(db_query *q, arena *a, db_result *r) {
 }
 
 static void in_problem(db_query *q, int64_t template_id, int64_t device_id, const char *problem) {
-  db_in_int(q, template_id);
-  db_in_int(q, device_id);
-  db_in_text(q, problem);
+  db_in(q, DB_INT(template_id), DB_INT(device_id), DB_TEXT(problem));
 }
 
 int db_results(db *d, int64_t template_id, int64_t device_id, const char *problem, arena *a,
@@ -122,9 +120,7 @@ int db_best(db *d, const char *template_hash, const char *device_key, const char
                       "SELECT " RESULT_COLUMNS " FROM best "
                       "WHERE template = ?1 AND device = ?2 AND problem = ?3",
                       e);
-  db_in_text(&q, template_hash);
-  db_in_text(&q, device_key);
-  db_in_text(&q, problem);
+  db_in(&q, DB_TEXT(template_hash), DB_TEXT(device_key), DB_TEXT(problem));
   bool found = db_row(&q);
   if (found) {
     read_result(&q, a, row);
@@ -177,7 +173,7 @@ int db_sample_get(db *d, int64_t trial_id, arena *a, db_sample *row, err *e) {
                    " clock_mhz, power_w, temperature_c, memory_mhz, energy_j, coalesce(held, 0),"
                    " coalesce(retaken, 0), ended, replay, batches" SAMPLE_OF_TRIAL,
                    e);
-  db_in_int(&q, trial_id);
+  db_in(&q, DB_INT(trial_id));
   *row = (db_sample){0};
   bool found = db_row(&q);
   if (found) {
@@ -220,7 +216,7 @@ int db_problems(db *d, const char *family, arena *a, db_problem **rows, size_t *
              " LEFT JOIN trial AS t ON t.id = w.trial LEFT JOIN standing AS s ON s.trial = t.id "
              "WHERE ?1 IS NULL OR m.family = ?1 ORDER BY m.family, v.key, p.id",
              e);
-  db_in_text(&q, family);
+  db_in(&q, DB_TEXT(family));
   while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
     read_problem(&q, a, &(*rows)[(*n)++]);
   }

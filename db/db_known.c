@@ -30,11 +30,8 @@ int db_known_list(db *d, const char *template_hash, const char *device_key, int 
                       " WHERE max(length(CAST(v.key AS BLOB)), length(CAST(p.text AS BLOB)),"
                       "  length(CAST(t.config AS BLOB)), length(coalesce(t.image, ''))) <= ?5",
                       e);
-  db_in_text(&q, template_hash);
-  db_in_text(&q, device_key);
-  db_in_int(&q, cc);
-  db_in_int(&q, (int64_t)most);
-  db_in_int(&q, DB_MAX_TEXT);
+  db_in(&q, DB_TEXT(template_hash), DB_TEXT(device_key), DB_INT(cc), DB_INT((int64_t)most),
+        DB_INT(DB_MAX_TEXT));
   while (*n < most && db_row(&q)) {
     read_known(&q, a, &rows[(*n)++]);
   }
@@ -57,10 +54,7 @@ int db_config_images(db *d, const char *template_hash, const char *device_key, c
                       " AND p.device = (SELECT id FROM device WHERE key = ?2)"
                       " AND t.status = 'ok' AND t.image IS NOT NULL LIMIT ?4",
                       e);
-  db_in_text(&q, template_hash);
-  db_in_text(&q, device_key);
-  db_in_text(&q, config);
-  db_in_int(&q, (int64_t)most);
+  db_in(&q, DB_TEXT(template_hash), DB_TEXT(device_key), DB_TEXT(config), DB_INT((int64_t)most));
   while (*n < most && db_row(&q)) {
     keys[(*n)++] = db_out_text(&q, a);
   }

@@ -43,8 +43,7 @@ static int best_lines(db *d, const char *family, const char *device_key, arena *
       "WHERE (?1 IS NULL OR m.family = ?1) AND (?2 IS NULL OR v.key = ?2) AND s.sec > 0 "
       "ORDER BY m.family, v.key, m.id, p.text",
       e);
-  db_in_text(&q, family);
-  db_in_text(&q, device_key);
+  db_in(&q, DB_TEXT(family), DB_TEXT(device_key));
   while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
     read_line(&q, a, &(*rows)[(*n)++]);
   }
@@ -67,9 +66,7 @@ static int portfolio_lines(db *d, const char *family, const char *device_key, ar
                       "WHERE (?1 IS NULL OR m.family = ?1) AND (?2 IS NULL OR v.key = ?2) "
                       "ORDER BY m.family, v.key, m.id",
                       e);
-  db_in_text(&q, family);
-  db_in_text(&q, device_key);
-  db_in_int(&q, DB_KIND_PORTFOLIO);
+  db_in(&q, DB_TEXT(family), DB_TEXT(device_key), DB_INT(DB_KIND_PORTFOLIO));
   while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
     read_line(&q, a, &(*rows)[(*n)++]);
   }
@@ -99,12 +96,8 @@ static int look(db *d, const db_line *l, int64_t template_id, int64_t device_id,
              " LEFT JOIN standing AS s ON s.trial = t.id "
              "WHERE p.template = ?1 AND p.device = ?2 AND p.text = ?3 AND t.config = ?4",
              e);
-  db_in_int(&q, template_id);
-  db_in_int(&q, device_id);
-  db_in_text(&q, l->problem);
-  db_in_text(&q, l->config);
-  db_in_int(&q, l->kind);
-  db_in_text(&q, l->when);
+  db_in(&q, DB_INT(template_id), DB_INT(device_id), DB_TEXT(l->problem), DB_TEXT(l->config),
+        DB_INT(l->kind), DB_TEXT(l->when));
   *k = (known){0};
   if (db_row(&q)) {
     k->trial = db_out_int(&q);
@@ -120,13 +113,8 @@ static int put_sample(db *d, int64_t trial, const db_line *l, err *e) {
              "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver, at)"
              "VALUES (?1, ?2, ?3, ?4, ?5, 1, ?6, coalesce(unixepoch(?7), 0))",
              e);
-  db_in_int(&q, trial);
-  db_in_text(&q, l->kind == DB_KIND_FINAL ? "final" : "screen");
-  db_in_real(&q, l->sec);
-  db_in_real(&q, l->spread);
-  db_in_int(&q, l->launches);
-  db_in_int(&q, l->driver);
-  db_in_text(&q, l->when);
+  db_in(&q, DB_INT(trial), DB_TEXT(l->kind == DB_KIND_FINAL ? "final" : "screen"), DB_REAL(l->sec),
+        DB_REAL(l->spread), DB_INT(l->launches), DB_INT(l->driver), DB_TEXT(l->when));
   return db_run(&q);
 }
 
@@ -135,9 +123,7 @@ static int put_estimate(db *d, int64_t trial, const db_line *l, err *e) {
                       "INSERT INTO estimate (trial, model, sec, at)"
                       "VALUES (?1, 'imported', ?2, coalesce(unixepoch(?3), 0))",
                       e);
-  db_in_int(&q, trial);
-  db_in_real(&q, l->sec);
-  db_in_text(&q, l->when);
+  db_in(&q, DB_INT(trial), DB_REAL(l->sec), DB_TEXT(l->when));
   return db_run(&q);
 }
 

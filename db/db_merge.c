@@ -136,7 +136,7 @@ static int attach(db *d, const char *path, err *e) {
     return err_nomem(e);
   }
   db_query q = db_ask(d, "ATTACH ?1 AS other", e);
-  db_in_text(&q, str_text(&uri));
+  db_in(&q, DB_TEXT(str_text(&uri)));
   const int rc = db_run(&q);
   str_clear(&uri);
   return rc;

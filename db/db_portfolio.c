@@ -7,7 +7,7 @@ int db_has(db *d, const char *table, bool *yes, err *e) {
   int64_t n = 0;
   db_query q =
       db_ask(d, "SELECT count(*) FROM main.sqlite_schema WHERE type = 'table' AND name = ?1", e);
-  db_in_text(&q, table);
+  db_in(&q, DB_TEXT(table));
   TRY(db_first_int(&q, &n));
   *yes = n > 0;
   return 0;
@@ -22,10 +22,7 @@ int db_portfolio_put(db *d, int64_t template_id, int64_t device_id, const char *
              "ON CONFLICT (template, device) DO UPDATE SET (text, at) ="
              " (excluded.text, excluded.at) WHERE ?4 IS NULL OR excluded.at > at",
              e);
-  db_in_int(&q, template_id);
-  db_in_int(&q, device_id);
-  db_in_text(&q, text);
-  db_in_text(&q, when);
+  db_in(&q, DB_INT(template_id), DB_INT(device_id), DB_TEXT(text), DB_TEXT(when));
   TRY(db_run(&q));
   *stored = sqlite3_changes64(d->sql) > 0;
   return 0;
@@ -43,8 +40,7 @@ int db_portfolio_get(db *d, const char *template_hash, const char *device_key, a
                       "SELECT p.text FROM portfolio AS p JOIN template AS m ON m.id = p.template"
                       " JOIN device AS v ON v.id = p.device WHERE m.hash = ?1 AND v.key = ?2",
                       e);
-  db_in_text(&q, template_hash);
-  db_in_text(&q, device_key);
+  db_in(&q, DB_TEXT(template_hash), DB_TEXT(device_key));
   if (db_row(&q)) {
     *text = db_out_text(&q, a);
   }
@@ -76,7 +72,7 @@ int db_portfolios(db *d, const char *family, arena *a, db_portfolio **rows, size
                       " JOIN device AS v ON v.id = p.device "
                       "WHERE ?1 IS NULL OR m.family = ?1 ORDER BY m.family, v.key, p.id",
                       e);
-  db_in_text(&q, family);
+  db_in(&q, DB_TEXT(family));
   while (db_row(&q) && (*rows = db_room(&q, a, *rows, *n, sizeof **rows))) {
     read_portfolio(&q, a, &(*rows)[(*n)++]);
   }

@@ -15,14 +15,9 @@ int db_device_put(db *d, const db_device *row, int64_t *id, err *e) {
                         "INSERT INTO device (key, name, cc, sms) VALUES (?1, ?2, ?3, ?4)"
                         "ON CONFLICT (key) DO NOTHING",
                         e);
-  db_in_text(&put, row->key);
-  db_in_text(&put, row->name);
-  db_in_int(&put, row->cc);
-  db_in_int(&put, row->sms);
+  db_in(&put, DB_TEXT(row->key), DB_TEXT(row->name), DB_INT(row->cc), DB_INT(row->sms));
   TRY(db_run(&put));
-  db_query get = db_ask(d, "SELECT id FROM device WHERE key = ?1", e);
-  db_in_text(&get, row->key);
-  return db_first_int(&get, id);
+  return db_device_find(d, row->key, id, e);
 }
 
 int db_template_put(db *d, const db_template *row, int64_t *id, err *e) {
@@ -30,14 +25,9 @@ int db_template_put(db *d, const db_template *row, int64_t *id, err *e) {
                         "INSERT INTO template (hash, family, version, path)"
                         "VALUES (?1, ?2, ?3, ?4) ON CONFLICT (hash) DO NOTHING",
                         e);
-  db_in_text(&put, row->hash);
-  db_in_text(&put, row->family);
-  db_in_int(&put, row->version);
-  db_in_text(&put, row->path);
+  db_in(&put, DB_TEXT(row->hash), DB_TEXT(row->family), DB_INT(row->version), DB_TEXT(row->path));
   TRY(db_run(&put));
-  db_query get = db_ask(d, "SELECT id FROM template WHERE hash = ?1", e);
-  db_in_text(&get, row->hash);
-  return db_first_int(&get, id);
+  return db_template_find(d, row->hash, id, e);
 }
 
 /* ---- images ---------------------------------------------------------------------------------- */
@@ -60,13 +50,8 @@ static int put_image(db *d, const db_image *row, err *e) {
                       "INSERT INTO image (key, arch, nvrtc, regs, spill, smem, sec)"
                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7) ON CONFLICT (key) DO NOTHING",
                       e);
-  db_in_text(&q, row->key);
-  db_in_text(&q, row->arch);
-  db_in_int(&q, row->nvrtc);
-  db_in_int(&q, row->regs);
-  db_in_int(&q, row->spill);
-  db_in_int(&q, row->smem);
-  db_in_real(&q, row->sec);
+  db_in(&q, DB_TEXT(row->key), DB_TEXT(row->arch), DB_INT(row->nvrtc), DB_INT(row->regs),
+        DB_INT(row->spill), DB_INT(row->smem), DB_REAL(row->sec));
   return db_run(&q);
 }
 
@@ -77,12 +62,8 @@ static int put_bulk(db *d, const db_image *row, err *e) {
                       "INSERT INTO image_bulk (image, digest, source, log, cubin, ptx)"
                       "VALUES (?1, ?2, ?3, ?4, ?5, ?6) ON CONFLICT (image) DO NOTHING",
                       e);
-  db_in_text(&q, row->key);
-  db_in_text(&q, digest);
-  db_in_bulk_text(&q, row->source);
-  db_in_bulk_text(&q, row->log);
-  db_in_bulk(&q, row->cubin, row->n_cubin);
-  db_in_bulk(&q, row->ptx, row->n_ptx);
+  db_in(&q, DB_TEXT(row->key), DB_TEXT(digest), DB_BULK_TEXT(row->source), DB_BULK_TEXT(row->log),
+        DB_BULK(row->cubin, row->n_cubin), DB_BULK(row->ptx, row->n_ptx));
   return db_run(&q);
 }
 
@@ -100,15 +81,11 @@ static int put_problem(db *d, int64_t template_id, int64_t device_id, const char
                         "INSERT INTO problem (template, device, text) VALUES (?1, ?2, ?3)"
                         "ON CONFLICT (template, device, text) DO NOTHING",
                         e);
-  db_in_int(&put, template_id);
-  db_in_int(&put, device_id);
-  db_in_text(&put, text);
+  db_in(&put, DB_INT(template_id), DB_INT(device_id), DB_TEXT(text));
   TRY(db_run(&put));
   db_query get =
       db_ask(d, "SELECT id FROM problem WHERE template = ?1 AND device = ?2 AND text = ?3", e);
-  db_in_int(&get, template_id);
-  db_in_int(&get, device_id);
-  db_in_text(&get, text);
+  db_in(&get, DB_INT(template_id), DB_INT(device_id), DB_TEXT(text));
   return db_first_int(&get, id);
 }
 
@@ -122,16 +99,11 @@ static int put_trial(db *d, int64_t problem, const db_trial *row, int64_t *id, e
              "WHERE (status, reason, image, error) IS NOT"
              " (excluded.status, excluded.reason, excluded.image, excluded.error)",
              e);
-  db_in_int(&put, problem);
-  db_in_text(&put, row->config);
-  db_in_text(&put, db_status_name(row->status));
-  db_in_text(&put, row->reason);
-  db_in_text(&put, row->image);
-  db_in_real(&put, row->error);
+  db_in(&put, DB_INT(problem), DB_TEXT(row->config), DB_TEXT(db_status_name(row->status)),
+        DB_TEXT(row->reason), DB_TEXT(row->image), DB_REAL(row->error));
   TRY(db_run(&put));
   db_query get = db_ask(d, "SELECT id FROM trial WHERE problem = ?1 AND config = ?2", e);
-  db_in_int(&get, problem);
-  db_in_text(&get, row->config);
+  db_in(&get, DB_INT(problem), DB_TEXT(row->config));
   return db_first_int(&get, id);
 }
 
@@ -150,31 +122,17 @@ int db_sample_put(db *d, int64_t trial_id, const db_sample *row, err *e) {
       " power_w, temperature_c, memory_mhz, energy_j, held, retaken, ended, replay, batches)"
       "VALUES (?1, ?2, ?3, ?4, ?5, ?6, ?7, ?8, ?9, ?10, ?11, ?12, ?13, ?14, ?15, ?16, ?17, ?18)",
       e);
-  db_in_int(&q, trial_id);
-  db_in_text(&q, row->stage == DB_FINAL ? "final" : "screen");
-  db_in_real(&q, row->median);
-  db_in_real(&q, row->spread);
-  db_in_int(&q, row->launches);
-  db_in_int(&q, row->cold);
-  db_in_int(&q, row->driver);
-  db_in_text(&q, row->uuid);
-  db_in_known(&q, row->clock_mhz);
-  db_in_known(&q, row->power_w);
-  db_in_known(&q, row->temperature_c);
-  db_in_known(&q, row->memory_mhz);
-  db_in_known(&q, row->energy_j);
-  db_in_int(&q, row->held);
-  db_in_int(&q, row->retaken);
-  db_in_text(&q, row->ended);
-  db_in_text(&q, row->replay);
-  db_in_text(&q, row->batches);
+  db_in(&q, DB_INT(trial_id), DB_TEXT(row->stage == DB_FINAL ? "final" : "screen"),
+        DB_REAL(row->median), DB_REAL(row->spread), DB_INT(row->launches), DB_INT(row->cold),
+        DB_INT(row->driver), DB_TEXT(row->uuid), DB_KNOWN(row->clock_mhz), DB_KNOWN(row->power_w),
+        DB_KNOWN(row->temperature_c), DB_KNOWN(row->memory_mhz), DB_KNOWN(row->energy_j),
+        DB_INT(row->held), DB_INT(row->retaken), DB_TEXT(row->ended), DB_TEXT(row->replay),
+        DB_TEXT(row->batches));
   return db_run(&q);
 }
 
 int db_estimate_put(db *d, int64_t trial_id, const char *model, double sec, err *e) {
   db_query q = db_ask(d, "INSERT INTO estimate (trial, model, sec) VALUES (?1, ?2, ?3)", e);
-  db_in_int(&q, trial_id);
-  db_in_text(&q, model);
-  db_in_real(&q, sec);
+  db_in(&q, DB_INT(trial_id), DB_TEXT(model), DB_REAL(sec));
   return db_run(&q);
 }

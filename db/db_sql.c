@@ -2,7 +2,6 @@
 
 #include <assert.h>
 #include <errno.h>
-#include <math.h>
 #include <string.h>
 
 /* ---- failures -------------------------------------------------------------------------------- */
@@ -111,42 +110,31 @@ static void note_rc(db_query *q, int rc) {
   }
 }
 
-void db_in_int(db_query *q, int64_t value) {
-  if (!q->code) {
-    note_rc(q, sqlite3_bind_int64(q->s, ++q->i, value));
-  }
-}
-
-void db_in_real(db_query *q, double value) {
-  if (!q->code) {
-    note_rc(q, sqlite3_bind_double(q->s, ++q->i, value));
-  }
-}
-
-void db_in_known(db_query *q, double value) {
-  db_in_real(q, value != 0 ? value : NAN);
-}
-
-void db_in_text(db_query *q, const char *text) {
-  if (text && strlen(text) > DB_MAX_TEXT && !q->code) {
+static int bind_text(db_query *q, const db_arg *x) {
+  const size_t n = x->p ? strlen(x->p) : 0;
+  if (n > x->n) {
     q->code = err_set(q->e, ERR_LIMIT,
                       "a text of %zu bytes is too long to store: \"%.60s...\"; at "
                       "most %d bytes",
-                      strlen(text), text, DB_MAX_TEXT);
+                      n, (const char *)x->p, DB_MAX_TEXT);
+    return SQLITE_OK;
   }
-  db_in_bulk_text(q, text);
+  return sqlite3_bind_text64(q->s, q->i, x->p, n, SQLITE_STATIC, SQLITE_UTF8);
 }
 
-void db_in_bulk_text(db_query *q, const char *text) {
-  if (!q->code) {
-    size_t n = text ? strlen(text) : 0;
-    note_rc(q, sqlite3_bind_text64(q->s, ++q->i, text, n, SQLITE_STATIC, SQLITE_UTF8));
+static int bind_one(db_query *q, const db_arg *x) {
+  switch (x->type) {
+  case DB_ARG_INT: return sqlite3_bind_int64(q->s, q->i, x->i);
+  case DB_ARG_REAL: return sqlite3_bind_double(q->s, q->i, x->r);
+  case DB_ARG_TEXT: return bind_text(q, x);
+  default: return sqlite3_bind_blob64(q->s, q->i, x->n ? x->p : NULL, x->n, SQLITE_STATIC);
   }
 }
 
-void db_in_bulk(db_query *q, const void *bytes, size_t n) {
-  if (!q->code) {
-    note_rc(q, sqlite3_bind_blob64(q->s, ++q->i, n ? bytes : NULL, n, SQLITE_STATIC));
+void db_bind(db_query *q, const db_arg *args, size_t n) {
+  for (size_t i = 0; i < n && !q->code; i++) {
+    q->i++;
+    note_rc(q, bind_one(q, &args[i]));
   }
 }
 

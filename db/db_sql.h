@@ -4,7 +4,7 @@
  * stick to the query: later calls do nothing, and db_done reports the first one.
  *
  *   db_query q = db_ask(d, "SELECT id, name FROM device WHERE cc = ?1", e);
- *   db_in_int(&q, 90);
+ *   db_in(&q, DB_INT(90));
  *   while (db_row(&q)) {
  *     id = db_out_int(&q);
  *     name = db_out_text(&q, a);
@@ -17,6 +17,7 @@
 #ifndef DB_SQL_H
 #define DB_SQL_H
 
+#include <math.h>
 #include <sqlite3.h>
 
 #include "db.h"
@@ -50,13 +51,26 @@ typedef struct db_query {
 } db_query;
 
 db_query db_ask(db *d, const char *sql, err *e);
-/* Arguments are borrowed until db_done. */
-void db_in_int(db_query *q, int64_t value);
-void db_in_real(db_query *q, double value);          /* NaN is stored as NULL */
-void db_in_known(db_query *q, double value);         /* 0 is stored as NULL: not known */
-void db_in_text(db_query *q, const char *text);      /* NULL is NULL; at most DB_MAX_TEXT bytes */
-void db_in_bulk_text(db_query *q, const char *text); /* at most DB_MAX_BULK */
-void db_in_bulk(db_query *q, const void *bytes, size_t n); /* 0 bytes are NULL */
+
+/* The values of a query's arguments; texts and bytes are borrowed until db_done. */
+typedef struct db_arg {
+  enum { DB_ARG_INT, DB_ARG_REAL, DB_ARG_TEXT, DB_ARG_BULK } type;
+  int64_t i;
+  double r;
+  const void *p;
+  size_t n; /* bytes; of a text: the most that it may have */
+} db_arg;
+#define DB_INT(x) ((db_arg){.type = DB_ARG_INT, .i = (x)})
+#define DB_REAL(x) ((db_arg){.type = DB_ARG_REAL, .r = (x)}) /* NaN is stored as NULL */
+#define DB_KNOWN(x) DB_REAL((x) != 0 ? (x) : NAN)            /* 0: not known */
+#define DB_TEXT(x) ((db_arg){.type = DB_ARG_TEXT, .p = (x), .n = DB_MAX_TEXT}) /* NULL is NULL */
+#define DB_BULK_TEXT(x) ((db_arg){.type = DB_ARG_TEXT, .p = (x), .n = SIZE_MAX})
+#define DB_BULK(x, nbytes) ((db_arg){.type = DB_ARG_BULK, .p = (x), .n = (nbytes)}) /* 0: NULL */
+/* db_in -- the next arguments of the query, in order: db_in(&q, DB_TEXT(key), DB_INT(90)) */
+#define db_in(q, ...)                                                                              \
+  db_bind(q, (const db_arg[]){__VA_ARGS__}, sizeof((db_arg[]){__VA_ARGS__}) / sizeof(db_arg))
+void db_bind(db_query *q, const db_arg *args, size_t n);
+
 /* db_row -- next row; false at the end. Columns start again at the first */
 bool db_row(db_query *q);
 int64_t db_out_int(db_query *q);
