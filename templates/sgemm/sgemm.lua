@@ -645,22 +645,7 @@ return {
       { kernel = "reference_large", when = "m * n * k > 2^24", block = 256,
         grid = { "ceildiv(m, 64)", "min(ceildiv(n, 16), 65535)" }, args = reference_args },
     },
-    source = [[
-__device__ __forceinline__ float widen(float v) { return v; }
-@include "epilogue.cuh"
-
-using element = float;
-using output = float;
-using scalar = float;
-
-__device__ void put(double sum, float alpha, float beta, long long i, long long j, float *c,
-                    const float *scales, const float *biases) {
-  const double v = beta == 0 ? alpha * sum : alpha * sum + (double)beta * *c;
-  *c = (float)epilogue(v, i, j, scales, biases);
-}
-
-@include "reference_product.cuh"
-]],
+    source = "sgemm_reference.cu",
   },
 
   cases = {

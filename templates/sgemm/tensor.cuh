@@ -7,6 +7,7 @@
 // SWAP says which is which: for C itself A is held; for its transpose, op(B)' op(A)', B.
 #pragma once
 #include "floats.cuh"
+#include "wgmma.cuh"
 
 constexpr int PART_NBYTES = TILE * DEEP * 4;     // of one part of the shared operand
 constexpr int LOADERS = 128;                     // threads
@@ -71,21 +72,6 @@ __device__ __forceinline__ void store_shared(const float (&quads)[QUADS][4], cha
 // A 64 x TILE product's elements in one thread: two rows, and of each eight columns two.
 constexpr int CM = 2, CN = TILE / 4;
 
-__device__ __forceinline__ void wgmma(float (&d)[2 * CN], const unsigned (&a)[4],
-                                      unsigned long long b, bool add) {
-@ local d, registers = {}, TILE // 2
-@ for i = 0, registers - 1 do d[#d + 1] = "%" .. i end
-  asm volatile(
-      "{ .reg .pred add; setp.ne.b32 add, %@{registers + 5}, 0;\n"
-      "wgmma.mma_async.sync.aligned.m64n@{TILE}k8.f32.tf32.tf32 "
-      "{@{table.concat(d, ", ")}}, "
-      "{%@{registers}, %@{registers + 1}, %@{registers + 2}, %@{registers + 3}}, "
-      "%@{registers + 4}, add, 1, 1; }"
-@ for i = 0, registers - 1 do d[i + 1] = '"+f"(d[' .. i .. "])" end
-      : @{table.concat(d, ", ")}
-      : "r"(a[0]), "r"(a[1]), "r"(a[2]), "r"(a[3]), "l"(b), "r"((int)add));
-}
-
 // What a thread holds of the held operand's tile, in parts: four elements per eight along k.
 struct fragments {
   unsigned part[PARTS][DEEP / 8][4];
@@ -121,14 +107,14 @@ __device__ __forceinline__ void multiply(float (&d)[2 * CN], const fragments &a,
   if (PARTS == 2) {
 #pragma unroll
     for (int s = 0; s < DEEP / 8; s++) {
-      wgmma(d, a.part[PARTS - 1][s], hi + STEP * s, add || s > 0);
+      wgmma_tf32(d, a.part[PARTS - 1][s], hi + STEP * s, add || s > 0);
     }
 #pragma unroll
-    for (int s = 0; s < DEEP / 8; s++) wgmma(d, a.part[0][s], lo + STEP * s, true);
+    for (int s = 0; s < DEEP / 8; s++) wgmma_tf32(d, a.part[0][s], lo + STEP * s, true);
   }
 #pragma unroll
   for (int s = 0; s < DEEP / 8; s++) {
-    wgmma(d, a.part[0][s], hi + STEP * s, add || PARTS == 2 || s > 0);
+    wgmma_tf32(d, a.part[0][s], hi + STEP * s, add || PARTS == 2 || s > 0);
   }
   wgmma_commit();
   wgmma_wait<0>();

@@ -42,21 +42,23 @@ BED_TEST(sgemm_on_tensor_cores_by_warps_is_right) {
  * several tiles of a block one after the other. */
 BED_TEST(gemm_warpgroups_are_right) {
   static const part parts[] = {
-      {"m=264 n=200 k=264 align=8", "ALG=wgmma,BM=64,BN=128,GROUPS=2,QUEUE=4,CLUSTER=rows", 4},
-      {"m=136 n=260 k=72 align=8 tb=t", "ALG=wgmma,BM=64,BN=128,GROUPS=2,QUEUE=3", 1},
-      {"m=136 n=200 k=520 align=8", "ALG=wgmma,BM=64,BN=128,GROUPS=2,QUEUE=3,SPLITK=4,CLUSTER=rows",
-       12},
-      {"m=80 n=16 k=520 ta=t act=relu", "ALG=wgmma,BM=64,BN=64,GROUPS=1,QUEUE=3,SPLITK=3"},
-      {"m=75 n=131 k=73 tb=t dtype=f16 bias=row", "ALG=wgmma,BM=64,BN=128,GROUPS=2,QUEUE=3"},
-      {"m=201 n=99 k=333 ta=t ctype=f32", "ALG=wgmma,BM=128,BN=64,GROUPS=1,QUEUE=3,SPLITK=2"},
-      {"m=72 n=136 k=88", "ALG=wgmma,BM=64,BN=64,GROUPS=1,QUEUE=3,CLUSTER=columns"},
+      {"m=264 n=200 k=264 align=8", "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=4,CLUSTER=rows",
+       4},
+      {"m=136 n=260 k=72 align=8 tb=t", "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=3", 1},
+      {"m=136 n=200 k=520 align=8",
+       "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=3,SPLITK=4,CLUSTER=rows", 12},
+      {"m=80 n=16 k=520 ta=t act=relu", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=3,SPLITK=3"},
+      {"m=75 n=131 k=73 tb=t dtype=f16 bias=row", "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=3"},
+      {"m=201 n=99 k=333 ta=t ctype=f32",
+       "ALG=wgmma,BM=128,BN=64,GROUPS=1,WGMMA_STAGES=3,SPLITK=2"},
+      {"m=72 n=136 k=88", "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=3,CLUSTER=columns"},
       {"m=136 n=72 k=136 ta=t tb=t ctype=f32",
-       "ALG=wgmma,BM=64,BN=64,GROUPS=1,QUEUE=3,CLUSTER=rows"},
+       "ALG=wgmma,BM=64,BN=64,GROUPS=1,WGMMA_STAGES=3,CLUSTER=rows"},
       {"m=75 n=130 k=72 tb=t dtype=f16 align=8 bias=row act=relu",
-       "ALG=wgmma,BM=64,BN=128,GROUPS=2,QUEUE=3"},
-      {"m=130 n=192 k=200 ta=t align=8", "ALG=wgmma,BM=128,BN=192,GROUPS=3,QUEUE=4"},
-      {"m=200 n=72 k=64 tb=t scale=column", "ALG=wgmma,BM=256,BN=64,GROUPS=1,QUEUE=3"},
-      {"m=72 n=200 k=64 ctype=f32 align=8", "ALG=wgmma,BM=64,BN=256,GROUPS=2,QUEUE=3"},
+       "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=3"},
+      {"m=130 n=192 k=200 ta=t align=8", "ALG=wgmma,BM=128,BN=192,GROUPS=3,WGMMA_STAGES=4"},
+      {"m=200 n=72 k=64 tb=t scale=column", "ALG=wgmma,BM=256,BN=64,GROUPS=1,WGMMA_STAGES=3"},
+      {"m=72 n=200 k=64 ctype=f32 align=8", "ALG=wgmma,BM=64,BN=256,GROUPS=2,WGMMA_STAGES=3"},
   };
   bed_needs_sm90a(b);
   CHECK_PARTS(b, "gemm", 0, parts);

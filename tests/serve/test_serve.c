@@ -453,7 +453,7 @@ CONTEXT_TEST(gemm_computes) {
     }
     assert_true(c[i] == expected);
   }
-  REFUSED(f, TUNED_E_USAGE, "C is neither of the type",
+  REFUSED(f, TUNED_E_USAGE, "ctype is neither dtype",
           tuned_gemm(f->ctx, NULL, 'n', 't', "bf16", "f16", N, N, N, 1, da, N, da, N, 0, dc, N,
                      &f->err));
 }

@@ -1,9 +1,11 @@
-// pack.cuh -- matrices of 16-bit numbers at odd addresses or with odd leading dimensions, copied to where
-// tensor maps can see them: columns one after the other, each from a multiple of 16 bytes on.
+// gemm_pack.cuh -- copies matrices of 16-bit numbers, whose addresses or leading dimensions are no multiples of 16
+// bytes, for tensor maps, which need that: columns one after the other, each from a multiple of 16 bytes on.
+#pragma once
+#include "lanes.cuh"
 
-struct unpacked {
+struct packing {
   int rows, columns;
-  const stored *at;
+  const stored *from;
   long long ld;
   stored *to;
 };
@@ -35,13 +37,13 @@ extern "C" __global__ void __launch_bounds__(256)
 gemm_pack(int a_rows, int a_columns, const stored *A, long long lda, stored *packed_a, int b_rows,
           int b_columns, const stored *B, long long ldb, stored *packed_b) {
   griddepcontrol_launch_dependents();
-  const unpacked x = blockIdx.z == 0 ? unpacked{a_rows, a_columns, A, lda, packed_a}
-                                     : unpacked{b_rows, b_columns, B, ldb, packed_b};
+  const packing x = blockIdx.z == 0 ? packing{a_rows, a_columns, A, lda, packed_a}
+                                    : packing{b_rows, b_columns, B, ldb, packed_b};
   const int row = (blockIdx.x * 32 + threadIdx.x % 32) * 8;
   const long long ld = (x.rows + 7ll) / 8 * 8;
   if (row >= x.rows) return;
 #pragma unroll 1
   for (long long j = blockIdx.y * 8ll + threadIdx.x / 32; j < x.columns; j += gridDim.y * 8ll) {
-    *reinterpret_cast<uint4 *>(x.to + row + j * ld) = eight(x.at + j * x.ld, row, x.rows);
+    *reinterpret_cast<uint4 *>(x.to + row + j * ld) = eight(x.from + j * x.ld, row, x.rows);
   }
 }
