@@ -91,7 +91,7 @@ asan: deps
 	@ASAN_OPTIONS=detect_leaks=1 B=build-asan sh tests/run.sh $(TESTS:$(B)/%=build-asan/%)
 
 # The tests in which several threads use one context; the emulator's fences are not seen by gcc's.
-TSAN_TESTS = test_serve test_workspace test_online test_nearest
+TSAN_TESTS = test_serve test_typed_calls test_workspace test_online test_nearest
 tsan: deps
 	@$(MAKE) --no-print-directory -j$$(nproc) B=build-tsan CFLAGS='-O1 -g' SAN='-fsanitize=thread -Wno-tsan' \
 	  $(TSAN_TESTS:%=build-tsan/tests/%) build-tsan/tests/bench/bench_threads

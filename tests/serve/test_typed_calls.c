@@ -1,0 +1,331 @@
+/* test_typed_calls.c -- what libtuned's typed calls compute, on streams, from many threads, and with
+ * nothing to compute. Runs on any device: test_typed_calls [--device NAME]. */
+#define _GNU_SOURCE
+#include <math.h>
+#include <pthread.h>
+
+#include "serve_fixture.h"
+
+CONTEXT_TEST(saxpy_computes) {
+  for (size_t n = 0; n < 70; n += 3) {
+    assert_true(saxpy_is_right(f, n));
+  }
+  assert_true(saxpy_is_right(f, 10000));
+}
+
+static float host_product(const float *a, const float *b, int m, int n, int k, int i, int j) {
+  double sum = 0; /* A' is k x m, B' is n x k */
+  for (int l = 0; l < k; l++) {
+    sum += (double)a[l + i * k] * b[j + l * n];
+  }
+  (void)m;
+  return (float)sum;
+}
+
+CONTEXT_TEST(sgemm_computes) {
+  enum { M = 21, N = 17, K = 9, LDC = 23 };
+  float a[M * K], b[N * K], c[N * LDC];
+  fill(a, M * K, -1, 0.02f);
+  fill(b, N * K, 2, -0.03f);
+  fill(c, N * LDC, 7, 0);
+  float *da = vector_new(f, a, M * K), *db_ = vector_new(f, b, N * K),
+        *dc = vector_new(f, c, N * LDC);
+  OK(f, tuned_sgemm(f->ctx, NULL, 'C', 'T', M, N, K, 1, da, K, db_, N, 0, dc, LDC, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, c, dc, sizeof c, &f->err));
+  for (int j = 0; j < N; j++) {
+    for (int i = 0; i < LDC; i++) {
+      const float expected = i < M ? host_product(a, b, M, N, K, i, j) : 7;
+      assert_true(fabsf(c[i + j * LDC] - expected) < 1e-4f);
+    }
+  }
+}
+
+/* With values, and without: then their addresses mean nothing. */
+CONTEXT_TEST(radix_sort_sorts) {
+  enum { N = 500 };
+  float keys[N], sorted[N];
+  uint32_t order[N];
+  for (uint32_t i = 0; i < N; i++) {
+    keys[i] = (float)(i * 7919 % N) - 250;
+    order[i] = i;
+  }
+  float *in = vector_new(f, keys, N), *out = vector_new(f, keys, N);
+  void *values = vector_new(f, (void *)order, N), *moved = vector_new(f, keys, N);
+  OK(f, tuned_radix_sort(f->ctx, NULL, "f32", "descending", 0, 32, 4, N, in, out, values, moved,
+                         &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, sorted, out, sizeof sorted, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, order, moved, sizeof order, &f->err));
+  for (int i = 0; i < N; i++) {
+    assert_true(sorted[i] == (float)(N - 1 - i) - 250 && keys[order[i]] == sorted[i]);
+  }
+  OK(f,
+     tuned_radix_sort(f->ctx, NULL, "f32", "ascending", 0, 32, 0, N, in, out, NULL, NULL, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, sorted, out, sizeof sorted, &f->err));
+  for (int i = 0; i < N; i++) {
+    assert_true(sorted[i] == (float)i - 250);
+  }
+  REFUSED(f, TUNED_E_USAGE, "aligned to 8",
+          tuned_radix_sort(f->ctx, NULL, "f32", "ascending", 0, 32, 8, N / 4, in, out,
+                           (uint32_t *)values + 1, moved, &f->err));
+}
+
+/* The last segment ends at n, and one is empty. */
+CONTEXT_TEST(segments_are_served) {
+  enum { N = 100, SEGMENTS = 4 };
+  static const int starts[SEGMENTS] = {0, 30, 30, 65}, ends[SEGMENTS] = {30, 30, 65, N};
+  float x[N], y[N], sums[SEGMENTS];
+  fill(x, N, 1, 0);
+  float *dx = vector_new(f, x, N), *dy = vector_new(f, x, N);
+  void *at = vector_new(f, (const void *)starts, SEGMENTS);
+  OK(f, tuned_segmented_reduce(f->ctx, NULL, "sum", "f32", N, SEGMENTS, at, dx, dy, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, sums, dy, sizeof sums, &f->err));
+  OK(f, tuned_segmented_scan(f->ctx, NULL, "exclusive", "sum", "f32", N, SEGMENTS, at, dx, dy,
+                             &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, y, dy, sizeof y, &f->err));
+  for (int s = 0; s < SEGMENTS; s++) {
+    assert_true(sums[s] == (float)(ends[s] - starts[s]));
+    for (int i = starts[s]; i < ends[s]; i++) {
+      assert_true(y[i] == (float)(i - starts[s]));
+    }
+  }
+}
+
+CONTEXT_TEST(sgemm_of_nothing_scales) {
+  float host[6] = {1, 2, 3, 4, 5, 6};
+  float *p = vector_new(f, host, 6), *c = vector_new(f, host, 6);
+  OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 3, 2, 0, 1, p, 3, p, 1, 2, c, 3, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, host, c, sizeof host, &f->err));
+  for (int i = 0; i < 6; i++) {
+    assert_true(host[i] == 2 * (float)(i + 1));
+  }
+}
+
+/* Whole numbers, so that sums are exact: from -5 to 5. */
+static void fill_whole(float *x, size_t n, int first) {
+  for (size_t i = 0; i < n; i++) {
+    x[i] = (float)((int)((size_t)first + 7 * i) % 11 - 5);
+  }
+}
+
+CONTEXT_TEST(gemv_computes) {
+  enum { M = 21, N = 13, LDA = 24 };
+  float a[N * LDA], x[2 * M], y[N], out[N];
+  fill_whole(a, N * LDA, 1);
+  fill_whole(x, 2 * M, 2);
+  fill_whole(y, N, 3);
+  float *da = vector_new(f, a, N * LDA), *dx = vector_new(f, x, 2 * M), *dy = vector_new(f, y, N);
+  OK(f, tuned_gemv(f->ctx, NULL, 'T', "f32", M, N, 2, da, LDA, dx, -2, -1, dy, 1, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, out, dy, sizeof out, &f->err));
+  for (int j = 0; j < N; j++) {
+    float expected = -y[j];
+    for (int i = 0; i < M; i++) {
+      expected += 2 * a[i + j * LDA] * x[2 * (M - 1 - i)];
+    }
+    assert_true(out[j] == expected);
+  }
+  REFUSED(f, TUNED_E_USAGE, "incx is 0",
+          tuned_gemv(f->ctx, NULL, 'n', "f32", M, N, 1, da, LDA, dx, 0, 0, dy, 1, &f->err));
+}
+
+/* C = A B of matrices of 2 x 3 and 3 x 4 in a row: is it the i-th element? */
+static bool is_product(const float *a, const float *b, const float *c, int i) {
+  const int matrix = i / 8, row = i % 2, column = i / 2 % 4;
+  float expected = 0;
+  for (int p = 0; p < 3; p++) {
+    expected += a[6 * matrix + row + 2 * p] * b[12 * matrix + p + 3 * column];
+  }
+  return c[i] == expected;
+}
+
+CONTEXT_TEST(gemm_batched_computes) {
+  enum { BATCH = 19 };
+  float a[6 * BATCH], b[12 * BATCH], c[8 * BATCH] = {0}, again[8 * BATCH] = {0};
+  int64_t at[3][BATCH];
+  fill_whole(a, 6 * BATCH, 1);
+  fill_whole(b, 12 * BATCH, 2);
+  float *da = vector_new(f, a, 6 * BATCH), *db_ = vector_new(f, b, 12 * BATCH),
+        *dc = vector_new(f, c, 8 * BATCH);
+  OK(f, tuned_gemm_batched(f->ctx, NULL, 'n', 'n', "f32", 2, 4, 3, 1, da, 2, 6, db_, 3, 12, 0, dc,
+                           2, 8, BATCH, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, c, dc, sizeof c, &f->err));
+  for (int i = 0; i < 8 * BATCH; i++) {
+    assert_true(is_product(a, b, c, i));
+  }
+  /* the same by arrays of pointers */
+  dc = vector_new(f, again, 8 * BATCH);
+  for (int i = 0; i < BATCH; i++) {
+    at[0][i] = (int64_t)(intptr_t)(da + 6 * i);
+    at[1][i] = (int64_t)(intptr_t)(db_ + 12 * i);
+    at[2][i] = (int64_t)(intptr_t)(dc + 8 * i);
+  }
+  void *lists;
+  OK(f, tuned_alloc(f->ctx, sizeof at, &lists, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, lists, at, sizeof at, &f->err));
+  const int64_t *list = lists, *list_b = list + BATCH, *list_c = list_b + BATCH;
+  const int64_t two = 2, three = 3, unused = 0;
+  const double one = 1, zero = 0;
+  const void *none = NULL;
+  const void *const args[] = {NULL,  NULL,   NULL,    &one,    &none, &two, &unused,
+                              &none, &three, &unused, &zero,   &none, &two, &unused,
+                              NULL,  &list,  &list_b, &list_c, &none, &none};
+  tuned_kernel *k;
+  OK(f,
+     tuned_find(f->ctx, "gemm_batched m=2 n=4 k=3 batch=19 layout=pointers align=1", &k, &f->err));
+  OK(f, tuned_launch(k, NULL, args, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, again, dc, sizeof again, &f->err));
+  assert_memory_equal(again, c, sizeof c);
+}
+
+CONTEXT_TEST(gemm_computes) {
+  enum { N = 24 };
+  float a[N * N], c[N * N];
+  uint16_t bits[N * N];
+  void *da, *dc;
+  fill_whole(a, N * N, 4);
+  for (int i = 0; i < N * N; i++) { /* a bfloat is the upper half of a float */
+    uint32_t word;
+    memcpy(&word, &a[i], sizeof word);
+    bits[i] = (uint16_t)(word >> 16);
+  }
+  OK(f, tuned_alloc(f->ctx, sizeof bits, &da, &f->err));
+  OK(f, tuned_alloc(f->ctx, sizeof c, &dc, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, da, bits, sizeof bits, &f->err));
+  OK(f, tuned_gemm(f->ctx, NULL, 'n', 't', "bf16", "f32", N, N, N, 1, da, N, da, N, 0, dc, N,
+                   &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, c, dc, sizeof c, &f->err));
+  for (int i = 0; i < N * N; i++) {
+    float expected = 0;
+    for (int p = 0; p < N; p++) {
+      expected += a[i % N + p * N] * a[i / N + p * N];
+    }
+    assert_true(c[i] == expected);
+  }
+  REFUSED(f, TUNED_E_USAGE, "ctype is neither dtype",
+          tuned_gemm(f->ctx, NULL, 'n', 't', "bf16", "f16", N, N, N, 1, da, N, da, N, 0, dc, N,
+                     &f->err));
+}
+
+CONTEXT_TEST(too_much_memory_is_refused) {
+  void *p = f;
+  REFUSED(f, TUNED_E_NOMEM, "1152921504606846976",
+          tuned_alloc(f->ctx, (size_t)1 << 60, &p, &f->err));
+  assert_null(p);
+  assert_true(saxpy_is_right(f, 50)); /* and nothing else is the worse for it */
+}
+
+CONTEXT_TEST(reduce_computes_on_streams) {
+  enum { N = 5000, STREAMS = 3 };
+  static float x[N];
+  const float poison = -1;
+  float y = 0;
+  double sum = 0;
+  serve *s = inside(f);
+  fill(x, N, -3, 0.25f);
+  for (int i = 0; i < N; i++) {
+    sum += x[i];
+  }
+  float *dx = vector_new(f, x, N), *dy = vector_new(f, &y, 1);
+  for (int i = 0; i < 2 * STREAMS; i++) {
+    rt_stream stream;
+    assert_int_equal(s->device->ops->stream_new(s->device, &stream, NULL), 0);
+    for (int again = 0; again < 2; again++) { /* the workspace is as clean the second time */
+      OK(f, tuned_copy_to_device(f->ctx, dy, &poison, sizeof y, &f->err));
+      OK(f, tuned_reduce(f->ctx, stream, "sum", "f32", N, dx, dy, &f->err));
+      OK(f, tuned_sync(f->ctx, stream, &f->err));
+      OK(f, tuned_copy_to_host(f->ctx, &y, dy, sizeof y, &f->err));
+      assert_true(fabs(y - sum) < 1e-3 * fabs(sum));
+    }
+    s->device->ops->stream_free(s->device, stream);
+  }
+  OK(f, tuned_reduce(f->ctx, NULL, "max", "f32", N, dx, dy, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, &y, dy, sizeof y, &f->err));
+  assert_true(y == 21);
+}
+
+typedef struct caller {
+  fixture *f;
+  int number, n_bad;
+} caller;
+
+static void *call_often(void *ud) {
+  caller *c = ud;
+  for (int i = 0; i < 12; i++) {
+    c->n_bad +=
+        !saxpy_is_right(c->f, (size_t)(100 + (i * 7 + c->number) % 5)); /* shared problems */
+  }
+  return NULL;
+}
+
+CONTEXT_TEST(many_threads_one_context) {
+  enum { THREADS = 6 };
+  pthread_t threads[THREADS];
+  caller callers[THREADS];
+  for (int i = 0; i < THREADS; i++) {
+    callers[i] = (caller){f, i, 0};
+    assert_int_equal(pthread_create(&threads[i], NULL, call_often, &callers[i]), 0);
+  }
+  int bad = 0, kernels = 0;
+  for (int i = 0; i < THREADS; i++) {
+    pthread_join(threads[i], NULL);
+    bad += callers[i].n_bad;
+  }
+  for (const tuned_kernel *k = inside(f)->newest; k; k = k->next) {
+    kernels++;
+  }
+  assert_int_equal(bad, 0);
+  assert_int_equal(kernels, 5); /* each problem once, from any thread */
+}
+
+static void scale_by_nothing(fixture *f, char ta, char tb, int m, int n) {
+  float host[6] = {1, 2, 3, 4, 5, 6}, *c = vector_new(f, host, 6);
+  OK(f, tuned_sgemm(f->ctx, NULL, ta, tb, m, n, 0, 1, NULL, 3, NULL, 3, 2, c, m, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, host, c, sizeof host, &f->err));
+  for (int i = 0; i < 6; i++) {
+    assert_true(host[i] == 2 * (float)(i + 1));
+  }
+}
+
+/* As BLAS has it, what is not read needs no address. */
+CONTEXT_TEST(operands_of_nothing_may_be_null) {
+  double host[6] = {1, 2, 3, 4, 5, 6};
+  float y[3] = {1, 2, 3}, *dy = vector_new(f, y, 3);
+  void *c;
+  scale_by_nothing(f, 'n', 'n', 3, 2);
+  scale_by_nothing(f, 't', 'n', 3, 2);
+  scale_by_nothing(f, 'n', 't', 2, 3);
+  scale_by_nothing(f, 't', 't', 3, 2);
+  OK(f, tuned_alloc(f->ctx, sizeof host, &c, &f->err));
+  OK(f, tuned_copy_to_device(f->ctx, c, host, sizeof host, &f->err));
+  OK(f, tuned_gemm(f->ctx, NULL, 'n', 't', "f64", "f64", 3, 2, 0, 1, NULL, 3, NULL, 2, -1, c, 3,
+                   &f->err));
+  OK(f, tuned_gemm_batched(f->ctx, NULL, 't', 'n', "f64", 3, 1, 0, 1, NULL, 1, 0, NULL, 1, 0, 2, c,
+                           3, 3, 2, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, host, c, sizeof host, &f->err));
+  assert_true(host[0] == -2 && host[5] == -12);
+  OK(f, tuned_gemv(f->ctx, NULL, 'n', "f32", 3, 0, 1, NULL, 3, NULL, 1, 2, dy, 1, &f->err));
+  OK(f, tuned_gemv(f->ctx, NULL, 't', "f32", 0, 3, 1, NULL, 1, NULL, 1, 2, dy, 1, &f->err));
+  OK(f, tuned_merge(f->ctx, NULL, "f32", 0, 3, 0, dy, NULL, NULL, NULL, c, NULL, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, y, c, sizeof y, &f->err));
+  assert_true(y[0] == 4 && y[1] == 8 && y[2] == 12);
+  /* no results: nothing is launched */
+  OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 0, 5, 5, 1, NULL, 1, NULL, 5, 0, NULL, 1, &f->err));
+  OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 5, 0, 5, 1, NULL, 5, NULL, 5, 0, NULL, 5, &f->err));
+  /* by a handle, too; what is read or written still needs an address */
+  const float alpha = 1, beta = 0, *none = NULL;
+  const int64_t three = 3;
+  const void *const args[] = {NULL,   NULL,  NULL, &alpha, &none, &three, &none,
+                              &three, &beta, &dy,  &three, &none, &none};
+  tuned_kernel *k;
+  OK(f, tuned_find(f->ctx, "sgemm m=3 n=1 k=0 align=1", &k, &f->err));
+  OK(f, tuned_launch(k, NULL, args, &f->err));
+  OK(f, tuned_copy_to_host(f->ctx, y, dy, sizeof y, &f->err));
+  assert_true(y[0] == 0 && y[2] == 0);
+  REFUSED(f, TUNED_E_USAGE, "argument C is a NULL address",
+          tuned_sgemm(f->ctx, NULL, 'n', 'n', 3, 1, 0, 1, NULL, 3, NULL, 1, 0, NULL, 3, &f->err));
+  REFUSED(f, TUNED_E_USAGE, "argument B is a NULL address",
+          tuned_sgemm(f->ctx, NULL, 'n', 'n', 3, 1, 1, 1, dy, 3, NULL, 1, 0, dy, 3, &f->err));
+}
+
+int main(int argc, char **argv) {
+  return context_tests_run(argc, argv);
+}

@@ -1,0 +1,265 @@
+/* test_gen_plan.c -- the generator's plans and data: launches, workspaces, tensors, what is refused,
+ * and the arguments of each case. */
+#define _GNU_SOURCE
+#include "gen_fixture.h"
+
+TEST(plans_hold_what_is_launched) {
+  street s = street_mini("", "", "n=1000 kind=safe");
+  const gen_plan *p;
+  assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  assert_int_equal(p->n, 2);
+  assert_int_equal(p->n_workspaces, 1);
+  assert_int_equal(p->workspaces[0], 4 * 4);
+  assert_true(p->flops == 1000 && p->bytes == 8000);
+  assert_int_equal(p->values[0], 1000);
+  const gen_launch *set = &p->launches[0], *run = &p->launches[1];
+  assert_null(set->kernel);
+  assert_int_equal(set->fill, 255);
+  assert_int_equal(set->nbytes, 16);
+  assert_int_equal(set->operands[0].from, GEN_FROM_WORKSPACE);
+  assert_string_equal(run->kernel, "twice");
+  assert_int_equal(run->grid[0], 4);
+  assert_int_equal(run->grid[2], 1);
+  assert_int_equal(run->block[0], 64);
+  assert_int_equal(run->smem, 256);
+  assert_int_equal(run->n_operands, 6);
+  assert_int_equal(run->operands[3].index, 3);
+  assert_int_equal(run->operands[5].from, GEN_FROM_VALUE);
+  assert_int_equal(run->operands[5].nbytes, 4);
+  assert_int_equal(run->operands[5].bits, 256);
+  assert_ok(gen_reference_plan(s.g, &s.a, &p, &s.e), &s.e);
+  assert_int_equal(p->n, 1);
+  assert_int_equal(p->launches[0].grid[0], 1000);
+  street_close(&s);
+}
+
+TEST(plans_tell_the_work_of_a_block) {
+  street s = street_mini("smem = '4 * B'", "smem = '4 * B', work = { 'n / 8', 'TILE' }", "n=100");
+  const gen_plan *p;
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  const double *work = p->launches[p->n - 1].work;
+  assert_true(work[0] == 12.5 && work[1] == 32 && work[2] == 0 && work[3] == 0);
+  street_close(&s);
+  s = street_mini("smem = '4 * B'", "smem = '4 * B', work = 'n'", "n=100");
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  assert_true(p->launches[p->n - 1].work[0] == 100);
+  street_close(&s);
+}
+
+TEST(plans_describe_tensors) {
+  street s = street_mini("{ 'i32', 'TILE' }",
+                         "{ tensor = 'x', dims = { 'n', 3 }, strides = { '2 * n' }, "
+                         "box = { 'B', 2 }, swizzle = 32 }",
+                         "n=1000 kind=safe");
+  const gen_plan *p;
+  gen_texts texts;
+  assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  assert_int_equal(p->launches[1].operands[5].from, GEN_FROM_TENSOR);
+  const gen_tensor *x = p->launches[1].operands[5].tensor;
+  assert_int_equal(x->at.from, GEN_FROM_ARG);
+  assert_string_equal(s.t->args[x->at.index].name, "x");
+  assert_int_equal(x->type, DTYPE_f32);
+  assert_int_equal(x->rank, 2);
+  assert_int_equal(x->dims[0], 1000);
+  assert_int_equal(x->dims[1], 3);
+  assert_int_equal(x->strides[0].bits, 2000);
+  assert_int_equal(x->box[0], 64);
+  assert_int_equal(x->box[1], 2);
+  assert_int_equal(x->swizzle, 32);
+  assert_ok(gen_texts_make(s.t, &s.a, &texts, &s.e), &s.e);
+  assert_string_equal(texts.launches[1].operands[5].tensor->strides[0].value, "2 * n");
+  street_close(&s);
+}
+
+TEST(a_box_too_large_is_refused) {
+  street s = street_mini("{ 'i32', 'TILE' }", "{ tensor = 'x', dims = { 'n' }, box = { '8 * B' } }",
+                         "n=1000 kind=safe");
+  const gen_plan *p;
+  assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
+  assert_fails(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e, ERR_TEMPLATE,
+               "a side of a tensor's box is 512; it can be 1 to 256");
+  street_close(&s);
+}
+
+TEST(an_empty_problem_launches_nothing) {
+  street s = street_mini("", "", "n=0 kind=safe");
+  const gen_plan *p;
+  assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+  assert_int_equal(p->n, 0);
+  street_close(&s);
+}
+
+TEST(launches_beyond_the_limits_are_refused) {
+  static const char *const wrong[][3] = {
+      {"block = { 'B', 1 }", "block = { 'B', 64 }",
+       "a block of 2048 threads; the device allows 1024"},
+      {"block = { 'B', 1 }", "block = { 'B', 1, 65 }", "block.z is 65; it can be 1 to 64"},
+      {"block = { 'B', 1 }", "block = 'B - 32'", "block.x is 0; it can be 1 to 1024"},
+      {"grid = 'ceildiv(n, TILE)'", "grid = { 1, '2^16' }",
+       "grid.y is 65536; it can be 0 to 65535"},
+      {"grid = 'ceildiv(n, TILE)'", "grid = 'n - 101'", "grid.x is -1; it can be 0 to"},
+      {"grid = 'ceildiv(n, TILE)'", "grid = 'n / 7'", "a whole number is needed, not 14.2857"},
+      {"grid = 'ceildiv(n, TILE)'", "grid = 'n // (B - 32)'",
+       "division by zero, in \"n // (B - 32)\""},
+      {"grid = 'ceildiv(n, TILE)'", "grid = 'n > 3 and kind or n'",
+       "a whole number is needed, not 'fast'"},
+      {"grid = 'ceildiv(n, TILE)'", "grid = 'n > 3 or n'",
+       "a whole number is needed, not a condition"},
+      {"grid = 'ceildiv(n, TILE)'", "grid = '(n > 3 or n) + 1'",
+       "+: a number is needed, not a condition"},
+      {"smem = '4 * B'", "smem = 'B * 2^20'", "smem is 33554432; it can be 0 to 232448"},
+      {"smem = '4 * B'", "work = { 1, 'n - 101' }", "a block's work is -1; it can be 0 or more"},
+      {"smem = '4 * B'", "work = 'n / 0'", "a block's work is inf; it can be 0 or more"},
+      {"{ 'i32', 'TILE' }", "{ 'u8', 'TILE * 8' }", "256 does not fit u8"},
+      {"{ 'i32', 'TILE' }", "{ 'u8', '-1' }", "-1 does not fit u8"},
+      {"{ 'i32', 'TILE' }", "{ 'u8', 'n > 3 and kind or n' }", "a number is needed, not 'fast'"},
+      {"'ceildiv(n, TILE)' } },", "'n - 200' } },", "the count is -100"},
+      {"when = \"kind == 'safe'\"", "when = 'n < 3 or n'", "a condition is needed, not 100"},
+  };
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    street s = street_mini(wrong[i][0], wrong[i][1], "");
+    const gen_plan *p;
+    assert_fails(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e, ERR_TEMPLATE, wrong[i][2]);
+    assert_true(strstr(s.e.place, "mini.lua:2") != NULL);
+    street_close(&s);
+  }
+}
+
+TEST(data_follow_the_case) {
+  street s = street_mini("", "", "n=100");
+  const gen_data *d;
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_int_equal(d->args[0].bits, 100);
+  assert_int_equal(d->args[1].type, DTYPE_f32);
+  assert_int_equal(d->args[1].bits, 0x40000000);
+  assert_int_equal(d->args[2].count, 100);
+  assert_false(d->args[2].overwritten);
+  assert_int_equal(d->args[2].fill, GEN_FILL_UNIFORM);
+  assert_true(d->args[2].a == -1 && d->args[2].b == 1);
+  assert_true(d->args[3].overwritten);
+  assert_true(d->tolerance_abs == 10.0 / (1 << 24) && d->tolerance_rel == 0);
+  assert_ok(gen_data_make(s.g, 1, &s.a, &d, &s.e), &s.e);
+  assert_true(dtype_decode(DTYPE_f32, d->args[1].bits) == 12.5);
+  assert_fails(gen_data_make(s.g, 2, &s.a, &d, &s.e), &s.e, ERR_USAGE, "no case 2");
+  street_close(&s);
+}
+
+/* With the kernel right before, or, first of all, with the caller's; where the template says so. */
+TEST(launches_may_overlap) {
+  static const struct {
+    const char *problem, *overlap, *early;
+    bool first, second;
+  } cases[] = {{"kind=fast", "B == 32", "B > 32", false, true},
+               {"kind=fast", "B > 32", "B == 32", true, false},
+               {"kind=safe", "B == 32", "B == 32", false, true}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char stage[400];
+    const gen_plan *p;
+    snprintf(stage, sizeof stage,
+             "{ kernel = 'again', overlap = '%s', early = '%s', grid = 1, block = 1,\n"
+             "      args = { 'n' } },\n"
+             "    { kernel = 'more', overlap = '%s', early = 'true', grid = 1, block = 1,\n"
+             "      args = { 'n' } },\n"
+             "    { kernel = 'twice', grid =",
+             cases[i].overlap, cases[i].early, cases[i].overlap);
+    street s = street_mini("{ kernel = 'twice', grid =", stage, cases[i].problem);
+    assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
+    assert_int_equal(p->n, strstr(cases[i].problem, "safe") ? 4 : 3);
+    const gen_launch *last = p->launches + p->n;
+    assert_int_equal(last[-3].overlap, cases[i].first);
+    assert_int_equal(last[-2].overlap, cases[i].second);
+    assert_false(last[-1].overlap);
+    street_close(&s);
+  }
+}
+
+TEST(fills_are_told) {
+  static const char *const odd[] = {"0", "2.5", "65", "-1"};
+  const gen_data *d;
+  street s = street_mini("{ 'uniform', -1, 1 }", "{ 'bits', 'n // 10' }", "n=30");
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_int_equal(d->args[2].fill, GEN_FILL_BITS);
+  assert_true(d->args[2].a == 3);
+  street_close(&s);
+  s = street_mini("{ 'uniform', -1, 1 }", "{ 'ramp', 'n', -2 }", "n=30");
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_int_equal(d->args[2].fill, GEN_FILL_RAMP);
+  assert_true(d->args[2].a == 30 && d->args[2].b == -2);
+  street_close(&s);
+  for (size_t i = 0; i < sizeof odd / sizeof *odd; i++) {
+    char text[40];
+    snprintf(text, sizeof text, "{ 'bits', %s }", odd[i]);
+    s = street_mini("{ 'uniform', -1, 1 }", text, "");
+    assert_fails(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e, ERR_TEMPLATE, "from 1 to 64");
+    street_close(&s);
+  }
+}
+
+/* Leading dimensions: a count reads scalars, and a case changes them. */
+TEST(counts_see_the_scalars_of_their_case) {
+  street s = street_mini("{ 'x', 'type', 'in', count = 'n', fill = { 'uniform', -1, 1 } },\n"
+                         "    { 'y', 'type', 'out', count = 'n' },",
+                         "{ 'ld', 'i64', sample = 'n + 1' }, { 'beta', 'f32', sample = 0 },\n"
+                         "{ 'x', 'i32', 'inout', count = 'ld * 2', fill = { 'constant', 'ld' },\n"
+                         "  overwritten = 'beta == 0' }, { 'y', 'i32', 'out', count = 1 },",
+                         "n=10");
+  const gen_data *d;
+  assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+  assert_int_equal(d->args[4].count, 22);
+  assert_true(d->args[4].overwritten);
+  assert_true(d->args[4].a == 11);
+  street_close(&s);
+  s = street_mini("cases = { {}, { factor = 'n / 8' } }",
+                  "cases = { {}, { factor = 'n' }, { factor = -0.5 } }", "");
+  assert_int_equal(s.t->n_cases, 3);
+  assert_ok(gen_data_make(s.g, 2, &s.a, &d, &s.e), &s.e);
+  assert_true(dtype_decode(DTYPE_f32, d->args[1].bits) == -0.5);
+  street_close(&s);
+}
+
+/* A matrix without columns has no elements, nor has one whose columns are empty. */
+TEST(lines_of_nothing_count_nothing) {
+  static const struct {
+    const char *count, *problem;
+    uint64_t n;
+  } cases[] = {
+      {"ld * max(0, n - 1) + 7", "n=3", 2 * 9 + 7},
+      {"ld * max(0, n - 1) + 7", "n=1", 7},
+      {"ld * max(0, n - 1) + 7", "n=0", 0},
+      {"ld * max(0, sel(kind == 'fast', 4, n) - 1) + sel(kind == 'fast', n, 4)", "n=5", 3 * 9 + 5},
+      {"ld * max(0, sel(kind == 'fast', 4, n) - 1) + sel(kind == 'fast', n, 4)", "n=0", 0},
+      {"ld * max(0, sel(kind == 'fast', 4, n) - 1) + sel(kind == 'fast', n, 4)", "n=0 kind=safe",
+       0},
+      {"ld*max(0,(n+1)-1)+n-2", "n=4", 4 * 9 + 2},
+      /* these are something else */
+      {"ld * max(0, n - 2) + 7", "n=0", 7},
+      {"ld * max(0, n * -1) + 7", "n=0", 7},
+      {"ld * max(1, n - 1) + 7", "n=0", 9 + 7},
+      {"ld * max(0, n - 1, 2) + 7", "n=0", 2 * 9 + 7},
+      {"4 * max(0, n - 1) + 7", "n=0", 7},
+      {"7 + ld * max(0, n - 1)", "n=0", 7},
+      {"max(0, n - 1)", "n=4", 3},
+  };
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    char args[300];
+    const gen_data *d;
+    snprintf(args, sizeof args,
+             "{ 'ld', 'i64', sample = 9 },\n"
+             "    { 'x', 'type', 'in', count = \"%s\", fill = { 'uniform', -1, 1 } },",
+             cases[i].count);
+    street s = street_mini("{ 'x', 'type', 'in', count = 'n', fill = { 'uniform', -1, 1 } },", args,
+                           cases[i].problem);
+    assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
+    if (d->args[3].count != cases[i].n) {
+      fail_msg("%s, %s: %llu", cases[i].count, cases[i].problem,
+               (unsigned long long)d->args[3].count);
+    }
+    street_close(&s);
+  }
+}
+
+int main(void) {
+  return tests_run_with(NULL, folder_make, folder_remove);
+}
