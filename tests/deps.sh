@@ -1,5 +1,5 @@
 #!/bin/sh
-# deps.sh -- install what building needs and isn't there: Debian packages, and, where no CUDA toolkit is
+# deps.sh -- install what building needs and is missing: Debian packages, and, where no CUDA toolkit is
 # installed, NVIDIA's headers, NVRTC and nvFatbin from PyPI into build/cuda (no GPU and no driver needed).
 set -eu
 

@@ -1,5 +1,5 @@
 #!/bin/sh
-# quickstart.sh AUTOTUNE -- the main job, small enough for a first minute: tune sgemm on GPU 0, or on the
+# quickstart.sh AUTOTUNE -- the main job in less than a minute: tune sgemm on GPU 0, or on the
 # emulated device where there is no GPU, and show what was found.
 set -eu
 autotune=$1

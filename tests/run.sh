@@ -21,7 +21,7 @@ cpu_sec() { # FILE
   awk 'NR == 2 { for (i = 1; i <= 2; i++) { split($i, t, /[ms]/); sec += 60 * t[1] + t[2] } print sec }' "$1"
 }
 
-# What became of a program's tests: "PASSED FAILED SKIPPED" and the skipped tests with their reasons.
+# The outcome of a program's tests: "PASSED FAILED SKIPPED" and the skipped tests with their reasons.
 # A shell script is one test, and is skipped when it exits with 77, its last line being the reason.
 account() { # LOG STATUS PROGRAM
   awk -v status="$2" -v script="${3##*.sh}" -v ci="${CI:-}" '

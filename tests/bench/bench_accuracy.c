@@ -172,7 +172,7 @@ static errors judge(bench *b) {
   return e;
 }
 
-/* sgemm's arguments in its template's order. */
+/* The arguments of sgemm in the order of its template. */
 static errors run(bench *b, bool ours) {
   tuned_error e = {0};
   const int32_t n = (int32_t)b->size;

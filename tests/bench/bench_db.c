@@ -1,11 +1,11 @@
-/* bench_db.c -- a database of ten million samples: how long it takes to open it and to ask it.
+/* bench_db.c -- a database of ten million samples: how long opening and queries take.
  *
  *   bench_db [FILE [SAMPLES]]
  *
- * Makes FILE (default /tmp/bench_db.db; some 1 GB) where it isn't there yet: 2000 problems of one
- * template with 50 configurations each, and as many samples of each as it takes. Then, 30 times, as
- * a serving process does: open for reading, the best of one problem; once, the list of neighbours.
- * Medians.
+ * Makes FILE (default /tmp/bench_db.db; about 1 GB) unless it exists: 2000 problems of one template
+ * with 50 configurations each, and the samples evenly among them. Then, 30 times, as a serving
+ * process does, it opens the file for reading and asks for the best of one problem; once it asks
+ * for the list of neighbours. The times are medians.
  *
  * Prints one line of JSON; exit status 1 when opening takes 5 ms or more. */
 #define _GNU_SOURCE
@@ -34,8 +34,8 @@ static const db_template family = {.family = "sgemm",
                                    .path = "sgemm.lua",
                                    .version = 1};
 
-/* The schema by our own hand, the bulk by SQL. The triggers are left out meanwhile: what they would
- * derive from samples in this order is the last one's time. */
+/* Our own code makes the schema, SQL the bulk. The triggers are dropped meanwhile: for samples in
+ * this order they would derive the time of the last one. */
 static void fill(const char *path, long samples) {
   char sql[900];
   sqlite3 *raw;

@@ -1,18 +1,21 @@
-/* bench_exported.c -- an exported portfolio of sgemm beside libtuned, which serves from the same.
+/* bench_exported.c -- an exported portfolio of sgemm compared with libtuned, which serves from the
+ * same portfolio.
  *
  *   bench_exported [N [SEED [GRID]]] [--sec 70] [--jobs 16] [--json]
  *
  * tests/bench/bench_exported.sh writes the portfolio as C, builds this program with it and runs it.
- * N sizes are drawn as bench_portfolio does. What libtuned wants at them is compiled beforehand, by
- * so many processes, and put into the database ($TUNED_DB); nothing is tuned in it, so that it is
- * the shipped portfolio that serves. At each size the typed call and the exported one are timed
- * hot, in turns, in nine batches each, a batch 400 us or three launches at least; results must
- * agree. Sizes that are not reached in --sec, of which half go to compiling at most, are left out.
+ * N sizes are drawn as by bench_portfolio. What libtuned serves at them is compiled beforehand by
+ * --jobs processes and put into the database ($TUNED_DB), in which nothing is tuned, so that the
+ * shipped portfolio serves. At each size the typed call and the exported call alternate in nine
+ * batches each, with a warm L2; a batch has at least three launches and takes about 400 us. The
+ * results must agree. Sizes that are not reached within --sec seconds, half of which compiling may
+ * take, are left out.
  *
- * --json: a line a size. The last line: the geometric mean and the worst of exported over served
- * time, at how many sizes both run the very same configuration, the mean without those, and of
- * those at which the kernel has warps that only load (none: 0) or takes under 10 us; medians of
- * what a choice that is new, one that was made before, and the two calls take of the host. */
+ * --json: a line for each size. The last line: the geometric mean and the worst ratio of exported
+ * to served time; the number of sizes at which both run the same configuration, and the mean over
+ * these and over the others; of the former, the mean over those whose kernel has warps that only
+ * load (0: none) and over those under 10 us; medians of the host's time for a new choice, a
+ * repeated choice, and the two calls. */
 #define _GNU_SOURCE
 #include <cuda.h>
 #include <math.h>
@@ -34,7 +37,7 @@ enum { ROUNDS = 9, LEAST = 3, MOST = 400, CALLS = 20, COMPARED = 1 << 18 };
 static const double BATCH_US = 400, SHORT_US = 10;
 
 typedef struct measured { /* one size; microseconds */
-  bool ready;             /* what libtuned wants for it is in the database */
+  bool ready;             /* the database has what libtuned serves for it */
   bool done, same, loaders;
   double served, exported, ratio, choice, again, served_call, exported_call;
 } measured;
@@ -111,7 +114,7 @@ static double batch_us(bench *b, call *run, int n) {
   return 1e3 * (double)ms / n;
 }
 
-/* Of the host, while the device has little queued. */
+/* Time of the host, while the device has little queued. */
 static double call_us(bench *b, call *run) {
   run(b);
   must(cuCtxSynchronize(), "a kernel");
@@ -142,7 +145,7 @@ static void time_both(bench *b, measured *m) {
 
 /* ---- one size ------------------------------------------------------------------------------- */
 
-/* A kernel that is wrong may well be fast. */
+/* The results must agree: a wrong kernel may well be fast. */
 static void compare_results(bench *b) {
   const int64_t all = b->p.m * b->p.n;
   const size_t n = (size_t)(all < COMPARED ? all : COMPARED);
@@ -170,7 +173,7 @@ static int choose(bench *b, measured *m) {
   return chosen;
 }
 
-/* Zeroed for every size, as the exported call asks for. */
+/* The exported call wants its workspace zeroed for every size. */
 static void prepare_workspace(bench *b) {
   const size_t nbytes = sgemm_workspace_nbytes(&b->kernels, &b->p);
   if (nbytes > b->workspace_nbytes) {

@@ -1,18 +1,18 @@
-/* bench_first_use.c -- what a new process pays until its first kernel has run, and what a context
- * holds.
+/* bench_first_use.c -- the time a new process takes until its first kernel has run, and the memory
+ * of a context.
  *
  *   bench_first_use [--device 0|emu] [FIELD=VALUE ...]      (default m=1024 n=1024 k=1024)
  *
  * The database ($TUNED_DB) holds the kernel: autotune sgemm m=1024 n=1024 k=1024 first. The program
- * runs itself 15 times. On a GPU each makes the primary context with the driver first, as a program
- * that uses CUDA has done; told apart are that, opening a libtuned context, and the first call
- * until its result is there: find and load, which are also told by themselves, launch, wait. Of
- * finding, reading the template is told too. Medians, milliseconds.
+ * runs itself 15 times. On a GPU each run first makes the primary context by the driver, as a
+ * program that uses CUDA has done. The line has separate times for that, for opening a libtuned
+ * context, and for the first call until its result is there; of the latter also those for finding
+ * the kernel and for reading the template. All are medians in milliseconds.
  *
  * The heap is what malloc has handed out: after opening a context, and after its first kernel.
  *
- * Prints one line of JSON; exit status 1 when libtuned's share is 10 ms or over, or the context
- * takes 2 MB or more. */
+ * Prints one line of JSON; exit status 1 when libtuned takes 10 ms or more, or the context 2 MB or
+ * more. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <malloc.h>
@@ -43,7 +43,7 @@ static double heap_kb(void) {
   return (double)(m.uordblks + m.hblkhd) / 1024;
 }
 
-/* As a program that uses CUDA: initialised, with a current context. */
+/* Makes a context current, as a program that uses CUDA has done. */
 static void open_driver(const char *device) {
   void *driver = strcmp(device, "emu") ? dlopen("libcuda.so.1", RTLD_NOW | RTLD_GLOBAL) : NULL;
   int (*init)(unsigned) = driver ? (int (*)(unsigned))dlsym(driver, "cuInit") : NULL;
@@ -79,7 +79,7 @@ static void read_template(tuned_context *ctx) {
   }
 }
 
-/* The buffers are the program's own, so they do not count. */
+/* The buffers belong to the program and do not count. */
 static use run_once(const char *device, const char *problem) {
   use u;
   tuned_context *ctx;

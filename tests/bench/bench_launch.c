@@ -1,20 +1,20 @@
-/* bench_launch.c -- what tuned_sgemm costs the host beyond a bare launch.
+/* bench_launch.c -- the host's time for tuned_sgemm beyond that of a bare launch.
  *
  *   bench_launch [--device 0|emu]
  *
- * The same kernel with the same arguments through the same driver function, in turns: a short batch
- * of typed calls and one of bare launches (cuLaunchKernel, from libcuda itself), now this first,
- * now that; the device is waited for after each, so that it is the host that is timed and not a
- * full queue; the first launches after a wait, whose caches hold other things, are not timed. Told
- * is the median of the differences within a round, and their quartiles: what slows the host for
- * longer than a round slows both. Of that difference the question which context is current is the
- * driver's part: context_ns by itself; unasked_ns is the difference where nobody asks.
+ * The same kernel with the same arguments through the same driver function: short batches of typed
+ * calls and of bare launches (cuLaunchKernel of libcuda itself) alternate, either first in turn.
+ * The program waits for the device after each batch, so that it times the host and not a full
+ * queue; the first launches after a wait, which find other things in the caches, do not count. The
+ * result is the median of the differences within a round, and their quartiles: what slows the host
+ * for longer than a round slows both. Part of the difference is the driver's question for the
+ * current context: context_ns is that question alone; unasked_ns is the difference without it.
  *
- * An emulated device runs the kernel within the launch, so there a stand-in takes the place of the
- * driver's function, and what remains is our own cost: first an empty one, then (cold_ns) one that
- * drives code, data and branch targets out of the first-level caches, as a driver does.
+ * An emulated device runs the kernel within the launch, so a stand-in takes the place of the
+ * driver's function and only our own cost remains: first an empty stand-in, then (cold_ns) one that
+ * evicts code, data and branch targets from the first-level caches, as a driver does.
  *
- * Prints one line of JSON; exit status 1 when the typed call costs 1 microsecond more or over. */
+ * Prints one line of JSON; exit status 1 when the typed call costs 1 microsecond or more. */
 #define _GNU_SOURCE
 #include <dlfcn.h>
 #include <stdio.h>
@@ -34,7 +34,7 @@ typedef int launch_function(void *f, unsigned gx, unsigned gy, unsigned gz, unsi
 typedef struct bench {
   tuned_context *ctx;
   serve *s;
-  rt_device_ops typed, straight, bare; /* the device's own functions, but for the launch */
+  rt_device_ops typed, straight, bare; /* the functions of the device with another launch */
   launch_function *driver;
   bool unasked;         /* which context is current */
   bool cold;            /* the stand-in is one that empties the caches */
@@ -49,9 +49,10 @@ static tuned_error failure;
 
 /* ---- launches ------------------------------------------------------------------------------- */
 
-static bench *measured; /* a launch function gets no more than the device */
+static bench *measured; /* a launch function gets only the device */
 
-/* In place of the device's launch: a batch of bare ones with what the typed call hands over. */
+/* Takes the place of the device's launch: makes a batch of bare launches with the arguments of the
+ * typed call. */
 static int launch_bare(rt_device *d, rt_function *f, const uint32_t g[3], const uint32_t b[3],
                        uint32_t smem, rt_stream s, void **args, err *e) {
   double from = 0;
@@ -67,7 +68,7 @@ static int launch_bare(rt_device *d, rt_function *f, const uint32_t g[3], const 
 
 typedef int current_function(void **context);
 
-/* What asking for the thread's context costs, as every launch does. */
+/* The cost of asking for the context of the thread, as every launch does. */
 static double time_context(void) {
   void *driver = dlopen("libcuda.so.1", RTLD_NOW | RTLD_NOLOAD), *context;
   current_function *current = NULL;
@@ -115,7 +116,7 @@ static int no_launch(rt_device *d, rt_function *f, const uint32_t g[3], const ui
   return no_driver(f, g[0], g[1], g[2], b[0], b[1], b[2], smem, s, args, NULL);
 }
 
-/* What the device does, but for the question which context is current. */
+/* The device's launch without the question for the current context. */
 static int launch_straight(rt_device *d, rt_function *f, const uint32_t g[3], const uint32_t b[3],
                            uint32_t smem, rt_stream s, void **args, err *e) {
   (void)d;
@@ -131,7 +132,7 @@ static int call(const bench *b) {
 
 /* ---- timing --------------------------------------------------------------------------------- */
 
-/* From one launch to the next; with the emptied caches without the time that emptying takes. */
+/* The time of a launch; without that of emptying the caches. */
 static double per_launch(const bench *b, double sec) {
   return 1e9 * (b->cold ? b->between / (FIRST + BATCH - 1) : sec / BATCH);
 }
@@ -219,7 +220,8 @@ int main(int argc, char **argv) {
   set_up(&b, argc > 2 && !strcmp(argv[1], "--device") ? argv[2] : "0");
   const rt_device_ops *own = b.s->device->ops;
   const bool turns = b.s->one_at_a_time;
-  b.s->one_at_a_time = false; /* the emulated device's launches take turns; these are none */
+  b.s->one_at_a_time =
+      false; /* launches of the emulated device are serialised; these need not be */
   const result warm = compare(&b);
   b.unasked = true;
   const double unasked = compare(&b).difference;

@@ -1,16 +1,15 @@
-/* bench_model.c -- how well does the cost model of the emulated device rank what a GPU measured?
+/* bench_model.c -- how well the cost model of the emulated device ranks what a GPU measured.
  *
  *   build/tests/bench/bench_model [--cache DIR] [--part K/N] [--blocks N] [--device emu:h200]
  *                                 [--rows FILE] [--least RHO] TRIALS...
  *
  * A file holds what `autotune FAMILY ... --strategy random --json` printed on the card, or lines of
  * problem, configuration, status and seconds with tabs between them. Every trial that was timed
- * there is modelled here; --part takes each N-th of them, the K-th, so that a model can be fitted
- * on some and judged on others. --least: exit status 1 where a problem's correlation is lower.
- * Prints for every problem Spearman's rank correlation, what the best of the model's first 5 %
- * loses against the best of all, and quantiles of modelled over measured seconds; --rows gets one
- * line a trial. --cache keeps compiled PTX.
- */
+ * there is modelled here; --part takes every N-th of them, beginning with the K-th, so that a model
+ * can be fitted to some trials and tested on others. --least: exit status 1 where the correlation
+ * of a problem is lower. Prints for every problem Spearman's rank correlation, what the best of the
+ * model's first 5 % loses against the best of all, and quantiles of modelled over measured seconds;
+ * --rows gets a line for each trial. --cache keeps compiled PTX. */
 #define _GNU_SOURCE
 #include <jansson.h>
 #include <math.h>

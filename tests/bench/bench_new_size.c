@@ -1,26 +1,25 @@
-/* bench_new_size.c -- what a problem costs the host that neither this process nor its database has
+/* bench_new_size.c -- the host's time for a problem that neither the process nor its database has
  * seen, where the shipped portfolio serves it.
  *
  *   bench_new_size [--device 0|emu] [--decisions 2000] [--sizes 400] [--most 2048] [--sec 60]
  *
- * $TUNED_DB names a file that is absent. Problems of sgemm, their m, n and k drawn evenly over the
- * octaves from 16 to MOST. First decisions alone, as when every module is loaded: from the fields
- * to the configuration, with the models asked about the leaf's short list, its launches, its
- * arguments and the digest of its source. The feasibility cache learns from each decision; so
- * printed are the first, the median of the first hundred, and median, 10th and 90th percentile of
- * the later half, microseconds of the thread's own time (the machine may be busy with other
- * things).
+ * $TUNED_DB names a file that does not exist. Problems of sgemm, with m, n and k drawn evenly over
+ * the octaves from 16 to MOST. First it times decisions alone, as when every module is loaded: from
+ * the fields to the configuration (the models compare the leaf's short list), its launches, its
+ * arguments and the digest of its source. The feasibility cache learns from each decision, so the
+ * line has the first time, the median of the first hundred, and the median and the 10th and 90th
+ * percentiles of the later half, in microseconds of the thread's own time.
  *
- * host_nbytes is the memory of the context then, the most after any of these decisions: what the
- * process has allocated (mallinfo2: uordblks and hblkhd, the allocator's headers included) less
- * what it had before tuned_open. No module is loaded yet, so that neither cubins nor a compiler
- * count; nor do kernels, which keep some 2 KB each for every size that was served.
+ * host_nbytes is the largest memory of the context after any of these decisions: what the process
+ * has allocated (mallinfo2: uordblks and hblkhd, with the headers of the allocator) less what it
+ * had before tuned_open. No module is loaded yet, so neither cubins nor a compiler count, nor do
+ * kernels, which keep some 2 KB for every size served.
  *
- * Then whole calls of tuned_find for SEC seconds. Those that need a module that is not loaded yet
- * compile it: they are counted, and the others timed.
+ * Then it times whole calls of tuned_find for SEC seconds. Calls that compile a module are counted,
+ * and the others timed.
  *
- * Prints one line of JSON. Exit status 1 when the median of the later decisions is 100 us or over,
- * or the memory 2 MB (2^21 bytes) or over. */
+ * Prints one line of JSON. Exit status 1 when the median of the later decisions is 100 us or more,
+ * or the memory 2 MB (2^21 bytes) or more. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <math.h>
@@ -50,7 +49,7 @@ typedef struct bench {
 
 static tuned_error failure;
 
-/* What the allocator has handed out, its own headers included. */
+/* What the allocator has handed out, with its own headers. */
 static size_t heap_nbytes(void) {
   const struct mallinfo2 m = mallinfo2();
   return m.uordblks + m.hblkhd;

@@ -2,17 +2,18 @@
  *
  *   bench_online [--device 0|emu] [--share 0.1] [--sec 10] [--size 1000] [--presets no]
  *
- * A program that multiplies SIZE x SIZE matrices again and again, with nothing tuned (give
- * $TUNED_DB an absent file); without presets it begins with the template's default. A tenth of the
- * seconds as it is; then tuned_online with the share of the time, until the problem settles or
- * eight tenths are over; then again a tenth. Every hundredth result is compared with the first.
+ * A program multiplies SIZE x SIZE matrices again and again, with nothing tuned ($TUNED_DB names a
+ * file that does not exist); without presets it begins with the template's default. It runs for a
+ * tenth of the seconds without tuning; then with tuned_online and this share of the time, until the
+ * problem settles or eight tenths are over; then a tenth again. Every hundredth result is compared
+ * with the first.
  *
- * Tells on standard error, as it goes, what it has come to. Prints one line of JSON: microseconds a
- * call before, meanwhile (trials included) and after, the share of the time that trials took, the
- * variants tried, how many of them took the served one's place and when the last did, the calls and
- * seconds until it settled, the calls slower than twice the first median, and the largest
- * difference of a result. Exit status 1 when a result is off, or when trials took more than twice
- * the share of the time. */
+ * Reports progress on standard error. Prints one line of JSON: microseconds of a call before,
+ * during (trials included) and after tuning; the share of the time that trials took; the number of
+ * variants tried, how many of them replaced the served one, and when the last did; calls and
+ * seconds until it settled; calls slower than twice the first median; and the largest difference of
+ * a result. Exit status 1 when a result is wrong, or when trials took more than twice their share
+ * of the time. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -32,7 +33,7 @@ typedef struct bench {
   float *a, *b, *c;
   float *first, *now; /* on the host */
   double worst;
-  size_t better;      /* variants that took the served one's place */
+  size_t better;      /* variants that replaced the served one */
   double last_better; /* seconds after tuning began */
 } bench;
 
@@ -93,7 +94,7 @@ static void note_better(bench *b, const tuned_kernel *k, double sec) {
   }
 }
 
-/* For so long, or until the problem has settled; every hundredth result is looked at. */
+/* Runs for `sec` seconds, or until the problem has settled; checks every hundredth result. */
 static size_t run(bench *b, double sec, tuned_kernel *until, double *mean) {
   const double from = now_sec();
   size_t n = 0;

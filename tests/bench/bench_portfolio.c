@@ -1,21 +1,21 @@
-/* bench_portfolio.c -- what a portfolio loses at sizes it has never seen, and how it stands beside
+/* bench_portfolio.c -- what a portfolio loses at sizes it has never seen, and how it compares with
  * the vendor's library.
  *
  *   bench_portfolio FAMILY GRID N SEED OUT [--device 0] [--vs cublas] [--sec 90] [--part 1/2]
  *                   [--jobs 16]
  *
- * N sizes are drawn log-uniformly from GRID ("m=16..8192 ..."). At each, one interleaved race: the
- * kernel that libtuned would serve from the database ($TUNED_DB), every configuration of the
- * portfolio as it fits that size, the configuration of the nearest tuned problem, and the vendor's;
- * a short one of all of them, then a long one of those that came near the best. A line of JSON a
- * size is appended to OUT at once; sizes that are there already are not run again, so the same
- * command goes on where it was cut off, after so many seconds at the latest. Two devices share the
- * work as parts 1/2 and 2/2 side by side, with one OUT; then --sec 0 sums up.
+ * N sizes are drawn log-uniformly from GRID ("m=16..8192 ..."). Each has an interleaved race of the
+ * kernel that libtuned serves from the database ($TUNED_DB), every configuration of the portfolio
+ * as it fits the size, the configuration of the nearest tuned problem, and the vendor's kernel: a
+ * short race of all, then a long one of those near the best. OUT gets a line of JSON for each size
+ * at once; sizes that it has already are skipped, so the same command continues where it was cut
+ * off, after --sec seconds at the latest. Two devices share the work as parts 1/2 and 2/2 with the
+ * same OUT; --sec 0 then sums up.
  *
  * Prints the geometric mean and the worst of: served over the best of the portfolio, nearest over
- * the same, the vendor over served; how many sizes lose over 10, 20, 30 %, and at how many the
- * vendor is no faster; and where the seconds went. Exit status 2 when sizes are left.
- */
+ * the same, the vendor over served; the number of sizes that lose more than 10, 20, 30 %, and of
+ * those at which the vendor is no faster; and where the seconds went. Exit status 2 when sizes are
+ * left. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -31,11 +31,11 @@
 #include "adapt.h"
 #include "serve_choose.h"
 
-/* Sources are written, and their images requested, this many sizes ahead of the race. */
+/* Sources are generated, and their images requested, this many sizes ahead of the race. */
 enum { ENTRANTS = PORTFOLIO_CONFIGS + 4, AHEAD = 24 };
 
-/* The first race finds those that are worth a second. Seconds for one of its lanes; a batch is 200
- * us at least. */
+/* The first race selects those for the second. Seconds for one contender of a race; a batch takes
+ * at least 200 us. */
 enum { FIRST_ROUNDS = 2, ROUNDS = 9, ROUNDS_LEAST = 5 };
 static const double NEAR_BEST = 1.15, LONG_SEC = 0.002, FIRST_SEC = 0.0008, LANE_SEC = 0.005;
 
@@ -86,15 +86,14 @@ typedef struct bench {
   str done;       /* what OUT holds */
 } bench;
 
-/* The time since the last call belongs to this phase. */
+/* Adds the time since the last call to this phase. */
 static void lap(bench *b, phase p) {
   const double now = now_sec();
   b->spent[p] += now - b->phase_started;
   b->phase_started = now;
 }
 
-/* ---- planning: contenders and their sources ---------------------------------------------------
- */
+/* ---- planning: contenders and their sources -------------------------------------------------- */
 
 static size_t add_config(const bench *b, size_run *r, const gen_config *c) {
   for (size_t i = 0; i < r->n; i++) {
@@ -172,7 +171,7 @@ static int plan_size(bench *b, size_run *r, err *e) {
   return 0;
 }
 
-/* This size, and some of those that follow. */
+/* Plans this size and some of those that follow. */
 static void plan_ahead(bench *b, size_t i) {
   for (size_t ahead = 0; i < b->sizes.n && ahead < AHEAD; i++) {
     size_run *r = &b->runs[i];
@@ -223,7 +222,7 @@ static int open_size(bench *b, size_run *r, err *e) {
   return 0;
 }
 
-/* The vendor's is the last of all. */
+/* The vendor is the last contender. */
 static rt_contender contender(const bench *b, const size_run *r, size_t i) {
   return i < r->n ? rt_loaded_contender(r->e[i].loaded) : b->peer.contender;
 }
@@ -324,7 +323,7 @@ static bool is_done(const bench *b, const char *problem) {
 
 /* ---- all of them ---------------------------------------------------------------------------- */
 
-/* Sizes of another part are another process's. */
+/* Marks what OUT has and what belongs to another part as done. */
 static size_t look_up_sizes(bench *b, err *e) {
   size_t left = 0;
   b->runs = calloc(b->sizes.n + 1, sizeof *b->runs);
@@ -342,7 +341,7 @@ static size_t look_up_sizes(bench *b, err *e) {
   return left;
 }
 
-/* Sizes are started while there is time. */
+/* Runs sizes while there is time; returns the number left. */
 static size_t run_sizes(bench *b, size_t left) {
   for (size_t i = 0; i < b->sizes.n; i++) {
     size_run *r = &b->runs[i];
@@ -424,7 +423,7 @@ static bool read_part(bench *b, const char *text) {
          b->part <= b->parts;
 }
 
-/* A portfolio of other texts of the template does not count. */
+/* A portfolio of a former text of the template does not count. */
 static int check_portfolio(const bench *b, const char *path, err *e) {
   return b->known.portfolio.n_configs
              ? 0

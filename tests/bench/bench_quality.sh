@@ -4,7 +4,7 @@
 #   sh tests/bench/bench_quality.sh [DEVICE [SHORT [LONG]]]
 # Defaults: 0 60s 1800s. SHORT and LONG are budgets for one size. LONG may be a file of results
 # (autotune db export) of longer searches on the same card instead; several, separated by commas.
-# AUTOTUNE names the program, SIZES the problems (one a line). The last line is the least of the ratios.
+# AUTOTUNE names the program, SIZES the problems (one a line). The last line is the smallest ratio.
 set -eu
 autotune=${AUTOTUNE:-build/autotune}
 device=${1:-0} short=${2:-60s} long=${3:-1800s}
@@ -26,7 +26,7 @@ case $long in
   ;;
 esac
 
-# number NAME: a number out of the JSON line on standard input
+# number NAME: a number from the JSON line on standard input
 number() {
   sed -n "s/.*\"$1\":{\"seconds\":\([-+.0-9e]*\).*/\1/p"
 }

@@ -1,12 +1,11 @@
-/* bench_repeats.c -- how often a configuration of sgemm makes something else of the same numbers.
+/* bench_repeats.c -- how often a configuration of sgemm gives another result for the same numbers.
  *
  *   bench_repeats [--device 0|emu] [--templates DIR] [--times N] --config LIST PROBLEM
  *
- * Sums that are added up in a fixed order are the same in every launch, to the last bit: where they
- * are not, threads race for a tile, however rarely (FINISH=atomic has no such order). One launch
- * after the other is compared on the device with the first. Prints the launches that differed, of
- * how many, and microseconds per launch of as many without comparisons; exit status 1 when any
- * differed. */
+ * Sums in a fixed order are the same in every launch, to the last bit; a difference shows that
+ * threads race for a tile, however rarely (FINISH=atomic has no such order). The device compares
+ * each launch with the first. Prints how many launches differed, and microseconds per launch
+ * without comparisons; exit status 1 when any differed. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -143,7 +142,7 @@ static void multiply(bench *b, rt_ptr c) {
   must(rt_loaded_launch(b->l, NULL, args, &why), "a launch");
 }
 
-/* Elements that differ from the first launch's. */
+/* The number of elements that differ from the first launch. */
 static uint64_t differing(bench *b) {
   int64_t n = (int64_t)b->m * b->n;
   uint64_t found;

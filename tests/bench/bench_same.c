@@ -1,18 +1,18 @@
-/* bench_same.c -- does the emulated device compute what a GPU computes, bit by bit?
+/* bench_same.c -- whether the emulated device computes what a GPU computes, bit by bit.
  *
  *   build/tests/bench/bench_same [--device 0] [--against emu] [--sample N] [--seconds S]
  *                                [--work LOG2] [--answers FILE [--record]] [FAMILY...]
  *
  * Every family at its emu and test sizes, its default and N points drawn from its space: the same
- * inputs on both devices, all outputs compared as bytes. A GPU that differs from itself in a second
- * run (atomics on floating-point numbers) is listed as such. One line a configuration that differs,
- * one a family, and exit status 1 where a difference was found that is not the GPU's own.
+ * inputs on both devices, all outputs compared as bytes. Where a GPU differs from itself in a
+ * second run (atomics on floating-point numbers), it is listed as such. One line for each
+ * configuration that differs and one for each family; exit status 1 for a difference that is not
+ * the GPU's own.
  *
- * The emulated device takes seconds where a GPU takes none, so its answers can be brought along:
- * --record runs it alone and appends digests of its outputs to FILE, and later runs with --answers
- * emulate only what FILE lacks, or what differs. --work bounds what is emulated: 2^LOG2 operations
- * and bytes of a problem; a problem beyond it is compared only where FILE knows the answer.
- */
+ * The emulated device takes seconds where a GPU takes microseconds, so its answers can be recorded:
+ * --record runs it alone and appends digests of its outputs to FILE; later runs with --answers
+ * emulate only what FILE lacks or what differs. --work bounds what is emulated to problems of
+ * 2^LOG2 operations and bytes; larger ones are compared only where FILE has the answer. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdio.h>
@@ -61,7 +61,7 @@ typedef struct run {
   const char *path; /* of answers */
   answer *answers;
   size_t n_answers;
-  bool record, big; /* big: this problem is too much to be emulated */
+  bool record, big; /* big: the problem is too large to be emulated */
   err e;
 } run;
 
@@ -107,7 +107,7 @@ static const char *find_answer(const run *r, const char *key) {
   return NULL;
 }
 
-/* what decides a case's outputs: the text, the problem, the configuration, which case */
+/* The key of a case: everything that determines its outputs. */
 static int key_of(run *r, const gen_config *config, size_t i, char key[HASH_TEXT]) {
   str text = {0};
   size_t body;
@@ -234,7 +234,7 @@ static void say(run *r, const gen_config *config, const char *what) {
   str_clear(&text);
 }
 
-/* on the emulated device, which loads what it has not loaded yet */
+/* Runs the case on the emulated device; loads the configuration at the first one. */
 static int emulate(run *r, const gen_config *config, rt_loaded **l, size_t i, arena *a, str *out) {
   side *s = &r->sides[1];
   int rc = *l ? 0 : load(r, s, config, a, l);
@@ -347,7 +347,7 @@ static void compare_problem(run *r, const char *words, tally *sum) {
     side *s = &r->sides[i];
     need(r, gen_instance_new(r->t, &p, s->limits, RT_NUMBERS, &s->g, &r->e));
   }
-  char seed[HASH_TEXT]; /* the same points whatever else is compared */
+  char seed[HASH_TEXT]; /* the points do not depend on the other problems */
   hash_bytes(words, strlen(words), seed);
   r->random = strtoull(seed + 16, NULL, 16);
   r->big = too_big(r, r->sides[0].g);
@@ -414,7 +414,7 @@ int main(int argc, char **argv) {
   size_t n = 0, n_families;
   double seconds = 600;
   tally all = {0};
-  setvbuf(stdout, NULL, _IOLBF, 0); /* what was found is told even if time ends it */
+  setvbuf(stdout, NULL, _IOLBF, 0); /* lines appear at once, even if time runs out */
   for (int i = 1; i < argc; i++) {
     bool valued = i + 1 < argc;
     if (!strcmp(argv[i], "--device") && valued) {

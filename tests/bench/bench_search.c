@@ -1,11 +1,10 @@
-/* bench_search.c -- what searching costs beside measuring: enumerating a space, and each strategy's
- * time a trial, in a space of a million listed points and in one of 10^11.
+/* bench_search.c -- the cost of searching: enumerating a space, and each strategy's time for a
+ * trial, in a space of a million listed points and in one of 10^11.
  *
  *   make build/tests/bench/bench_search && build/tests/bench/bench_search
  *
- * Exit status 1 when fewer than a million candidates are enumerated a second, or a trial takes 5
- * ms.
- */
+ * Exit status 1 when fewer than a million candidates are enumerated in a second, or a trial takes 5
+ * ms or more. */
 #define _GNU_SOURCE
 #include "gen_fixture.h"
 #include "search.h"
@@ -13,8 +12,8 @@
 
 static bool slow;
 
-/* Every requirement reads the last parameter, so that nothing is pruned and each candidate costs a
- * full evaluation: the worst there is. */
+/* Every requirement reads the last parameter, so nothing is pruned and each candidate costs a full
+ * evaluation: the worst case. */
 static void enumerate(void) {
   const char *text =
       "  space = { { 'B', { 32, 64, 128, 256 } }, { 'MODE', { 'plain', 'wide' } }, { 'U', { 1, 2, "

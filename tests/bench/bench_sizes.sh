@@ -1,9 +1,9 @@
 #!/bin/sh
-# bench_sizes.sh -- what starting from the neighbours saves: tunes a list of sizes twice from nothing, once
-# every size on its own, once in the order of --sizes with the best of the near ones first, and counts for
-# each size the trials until one was within 3 % of the best that either run found.
+# bench_sizes.sh -- the trials that starting from neighbours saves: tunes a list of sizes twice from nothing,
+# once every size on its own, once in the order of --sizes with the best of the neighbours first, and counts
+# the trials of each size until one is within 3 % of the best of both runs.
 #   sh tests/bench/bench_sizes.sh [DEVICE [FAMILY [SIZES [TRIALS]]]]
-# Default: 0 sgemm "m=256..2048*2 n=512,1024 k=512" 100. Times are those of the first look. AUTOTUNE names the
+# Default: 0 sgemm "m=256..2048*2 n=512,1024 k=512" 100. Times are those of the screening. AUTOTUNE names the
 # program.
 set -eu
 autotune=${AUTOTUNE:-build/autotune}

@@ -34,7 +34,7 @@ static int open_as(const char *path, bool brute, gen_template **t, gen_instance 
   return rc;
 }
 
-/* Best of three: what the machine can do, not what else it did. */
+/* The best of three runs, to exclude other load on the machine. */
 static int time_list(const char *path, bool brute, double *candidates, size_t *n, double *sec,
                      err *e) {
   gen_template *t = NULL;

@@ -1,16 +1,15 @@
-/* bench_threads.c -- one context, 1 to 64 threads: what a typed call costs when others call too.
+/* bench_threads.c -- one context, 1 to 64 threads: the cost of a typed call while others call too.
  *
  *   bench_threads [--device 0|emu] [--most 64]
  *
- * Every thread calls tuned_saxpy for one of 16 small problems that have been found before, with
- * kernels that need no scratch memory. First
- * with an empty function in place of the driver's launch: what remains is our own look-up, which
- * shares nothing that is written, so that calls per second grow with the threads as far as there
- * are cores. Then, on a GPU, with real launches, a stream per thread.
+ * Every thread calls tuned_saxpy for one of 16 small problems whose kernels are found already and
+ * need no workspace. First an empty function takes the place of the driver's launch: only our own
+ * look-up remains, which writes nothing that is shared, so calls per second grow with the threads
+ * as far as there are cores. Then, on a GPU, with real launches and a stream for each thread.
  *
- * Prints a line of JSON for each number of threads. Exit status 1 when the look-up of as many
- * threads as there are cores (at most 16) is not at least half as many times as fast as one
- * thread's. */
+ * Prints a line of JSON for each number of threads. Exit status 1 when the look-ups of one thread
+ * per core (at most 16) are together less than half as many times as fast as those of one
+ * thread. */
 #define _GNU_SOURCE
 #include <pthread.h>
 #include <stdio.h>
@@ -99,7 +98,8 @@ static double lookup_rate(bench *b, int n) {
   b->empty = *own;
   b->empty.launch = no_launch;
   b->s->device->ops = &b->empty;
-  b->s->one_at_a_time = false; /* the emulated device's launches take turns; these are none */
+  b->s->one_at_a_time =
+      false; /* launches of the emulated device are serialised; these need not be */
   b->calls = BARE / (n < 8 ? 1 : 8);
   const double r = rate(b, n, false);
   b->s->device->ops = own;

@@ -130,8 +130,8 @@ static bool starts(const char *s, const char *with) {
   return !strncmp(s, with, strlen(with));
 }
 
-/* NVRTC gives some constants of the text, used or not, an address among the initialised data, and
- * .nv.constant4 has the addresses: neither is code. */
+/* Only .text and .nv.constant sections are code. NVRTC puts some constants of the text, used or
+ * not, among the initialised data, and their addresses into .nv.constant4. */
 static bool counts(const char *section) {
   return starts(section, ".text.") ||
          (starts(section, ".nv.constant") && !starts(section, ".nv.constant4"));
@@ -141,7 +141,8 @@ static int by_text(const void *a, const void *b) {
   return strcmp(a, b);
 }
 
-/* Sections by their digests, so neither names nor the order of kernels matter. */
+/* Digests the sections one by one and sorts the digests, so neither names nor the order of kernels
+ * matter. */
 static void digest_cubin(const str *cubin, char out[HASH_TEXT]) {
   const Elf64_Ehdr *h = (const void *)cubin->p;
   const Elf64_Shdr *s = (const void *)(cubin->p + h->e_shoff);
@@ -189,8 +190,7 @@ static void compile(rt_compiler *c, const text *t, code *out) {
   arena_clear(&a);
 }
 
-/* Each result is appended to the cache at once, in one write, so a run that is ended loses little.
- * */
+/* Appends a result to the cache at once, in one write, so an interrupted run loses little. */
 static void note(const run *r, const code *c) {
   FILE *f = c->failed ? NULL : fopen(r->cache_path, "a");
   if (f) {
@@ -239,14 +239,13 @@ static shared *compile_all(run *r) {
   return s;
 }
 
-/* ---- a text without comments and layout -------------------------------------------------------
- * */
+/* ---- a text without comments and layout ------------------------------------------------------ */
 
 static bool is_word(char c) {
   return isalnum((unsigned char)c) || c == '_';
 }
 
-/* A blank between a letter and a sign separates nothing. */
+/* A blank counts only between two characters of words, or two that are not. */
 static void add_blank(str *out, char next) {
   const char last = out->n ? out->p[out->n - 1] : '\n';
   if (last != '\n' && next != '\n' && is_word(last) == is_word(next)) {
@@ -269,7 +268,7 @@ static const char *skip_blanks(const char *p) {
   }
 }
 
-/* Of a directive, with its newline; those that tell lines are left out. */
+/* Adds a directive on a line of its own, unless it is #line. */
 static const char *add_directive(const char *p, str *out) {
   const size_t n = strcspn(p, "\n");
   if (!starts(p, "#line")) {
@@ -476,7 +475,7 @@ static void add_config(run *r, const gen_config *c, const char *problem, const c
   str_clear(&words);
 }
 
-/* Sizes that become texts of the list already add no row. */
+/* Sizes whose text is in the list already add no row. */
 static int add_if_new(run *r, const char *problem, const char *from, bool untuned) {
   gen_problem p;
   gen_instance *g;
@@ -562,7 +561,7 @@ static void write_row(gzFile f, const row *x, const code *c) {
   }
 }
 
-/* Rows that were refused stay as they were; new ones among them are left out. */
+/* Refused rows stay as they were, unless they are new. */
 static void write_list(const run *r, const code *codes) {
   gzFile f = gzopen(r->list, "wb9");
   if (!f) {

@@ -5,9 +5,9 @@
 #                                                                   benchmark programs; a file a run in FOLDER
 #   sh tests/bench/results.sh page FOLDER > tests/bench/RESULTS.md  the page: a row a suite, then every run in full
 #
-# What FOLDER has already is not run again, so the same command goes on where it was cut off. Nothing is tuned:
-# what is timed is what libtuned serves to a user who has just installed it. B is the build folder, COMMIT what the
-# page names as measured.
+# Runs that FOLDER has already are skipped, so the same command continues where it was cut off. Nothing is tuned:
+# the times are of what libtuned serves right after its installation. B is the build folder, COMMIT the commit that
+# the page names.
 set -eu
 B=${B:-build}
 usage() {

@@ -1,5 +1,6 @@
-/* cublas_calls.c -- does the peer call cuBLAS as the template's arguments say? The library is
- * tests/fixtures/fake_cublas.c; "device" buffers are the host's, small enough to multiply here. */
+/* cublas_calls.c -- the peer calls cuBLAS as the template's arguments say. The library is
+ * tests/fixtures/fake_cublas.c; "device" buffers are on the host and small enough to be multiplied
+ * here. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -196,7 +197,7 @@ TEST(transpose) {
   }
 }
 
-/* Of 16 bits the types are what matters. */
+/* For elements of 16 bits only the types are compared. */
 TEST(gemm) {
   static const struct {
     const char *problem;
@@ -220,7 +221,7 @@ TEST(gemm) {
   }
 }
 
-/* One handle for a run's problems; one that can't be had is passed over. */
+/* All problems of a run share one handle; one that the peer cannot compute is skipped. */
 TEST(it_turns_to_the_next_problem) {
   rt_device d = {.dead = false};
   static const char *const problems[] = {"sgemm m=5 n=4 k=3", "sgemm m=3 n=4 k=5 act=relu",

@@ -1,8 +1,8 @@
-/* exported_choice.c -- is an exported portfolio of sgemm the same as the template? It includes
- * the exported source to call its static functions: over random problems every exported
- * requirement, workspace and choice must agree with the generator's, and the times by the
- * exported models with those by the library's. test_export.sh runs it; its argument is the file
- * of the portfolio's text. */
+/* exported_choice.c -- an exported portfolio of sgemm says what the template says. The exported
+ * source is included here, because its functions are static: over random problems every
+ * requirement, workspace and choice agrees with the generator, and the times of the exported models
+ * with those of the library. test_export.sh runs it; its argument is the file of the portfolio's
+ * text. */
 #include "emu.h"
 #include "sgemm_portfolio.c"
 
@@ -52,7 +52,7 @@ static uint64_t workspace(lua *l, const gen_config *c) {
   return sum;
 }
 
-/* One variant: does it fit, by C and by Lua? */
+/* Whether one variant fits, by C and by Lua. */
 static int compare(lua *l, const sgemm_portfolio *k, const gen_problem *p, int i, int *n_fit) {
   const sgemm_problem x = exported(p);
   gen_config c;
@@ -61,13 +61,13 @@ static int compare(lua *l, const sgemm_portfolio *k, const gen_problem *p, int i
   gen_config_parse(l->t, sgemm_configs[i], &c, NULL);
   const int same = configs[i].for_ta == x.ta && configs[i].for_tb == x.tb;
   const int by_lua = same && !gen_config_check(l->g, &c, NULL), by_c = fits(k, &x, &configs[i]);
-  /* a packed operand has a kernel of its own, which may not be among those exported */
+  /* a packed operand needs a kernel that may not be among those exported */
   const bool other_text = by_lua && strstr(sgemm_configs[i], "PACK=yes");
   if (by_lua != by_c && !other_text) {
     return fail(by_c ? "C says it fits" : "Lua says it fits", l, p, i);
   }
   *n_fit += by_c;
-  memset(at, 0xff, sizeof at); /* their number shows in what is set */
+  memset(at, 0xff, sizeof at); /* the entries that are set show their number */
   place_workspaces(k, &x, &configs[i], at);
   while (at[n - 1] == UINT64_MAX) {
     n--;
@@ -81,7 +81,7 @@ static bool same_launch(const gen_launch *l, const driver_note *n) {
          l->overlap == n->overlap;
 }
 
-/* What C launches is what the plan has. */
+/* C launches what the plan has. */
 static int compare_launches(lua *l, const sgemm_portfolio *k, const gen_problem *p, int chosen,
                             int *n_overlap) {
   const sgemm_problem x = exported(p);
@@ -152,7 +152,7 @@ static void ask_library(library *y, gen_template *t, const gen_problem *p, const
   }
 }
 
-/* The variant that is what the library makes of the configuration here; -1: it is not exported. */
+/* The exported variant that equals the library's configuration here; -1: none. */
 static int exported_as(const lua *l, const library *y, const sgemm_portfolio *k,
                        const sgemm_problem *x, size_t base) {
   for (int i = first[base]; i < first[base + 1] && isfinite(y->sec[base]); i++) {
@@ -165,7 +165,7 @@ static int exported_as(const lua *l, const library *y, const sgemm_portfolio *k,
   return -1;
 }
 
-/* What both have takes the same time by both. */
+/* A variant of both takes the same time by both. */
 static int compare_times(lua *l, library *y, const sgemm_portfolio *k, const gen_problem *p) {
   const sgemm_problem x = exported(p);
   int64_t values[N_FIELDS];
@@ -201,8 +201,8 @@ static double time_of(const sgemm_portfolio *k, const sgemm_problem *x, int vari
   return base < N_BASES ? seconds(k, x, values, variant, base, distances) : INFINITY;
 }
 
-/* The library's choice, of the short list or of all: where C has the same variant, C takes it, too,
- * or, having variants that the library has not, one that is as fast. */
+/* Where C has the variant that the library chooses, from the short list or from all, C chooses it
+ * as well, or another that is as fast. */
 static void compare_pick(const lua *l, library *y, const sgemm_portfolio *k, const gen_problem *p,
                          const chooser_node *leaf) {
   const sgemm_problem x = exported(p);

@@ -21,10 +21,10 @@ refuses 1 "tuned.db" $autotune compare saxpy n=1000 --by BLOCK --budget 0
 printf 'n=1000\nn=2{\n' >"$folder/wrong.txt"
 refuses 1 "wrong.txt:2" $autotune bench saxpy --suite "$folder/wrong.txt"
 
-# ---- blocks that wait for each other are not modelled from a sample, in which they would wait for ever
+# ---- blocks that wait for each other are not modelled from a sample, in which they would never end
 prints "modelled" timeout -k 1 100 $autotune bench radix_sort n=30000 --quiet
 
-# ---- what is served, and where it comes from
+# ---- the served configuration and its origin
 export XDG_DATA_HOME="$folder"
 prints "served by the default" $autotune bench reduce n=1000 op=max
 prints "modelled" $autotune bench reduce n=1000 op=max
@@ -36,7 +36,7 @@ prints "geometric mean of 3" $autotune bench reduce --suite "$folder/list.txt" -
 [ "$(grep -c '^n=.* exact ' "$folder/out")" = 3 ] || complain "not tuned first: $(cat "$folder/out")"
 prints '"origin":"exact"' $autotune bench reduce n=1000 op=max --json
 
-# ---- a problem's line comes as soon as it is tuned, and stays when the bench is ended
+# ---- each problem's line appears as soon as it is tuned, and stays when the bench is interrupted
 printf 'n=1100 op=max\nn=1200 op=max\n' >"$folder/long.txt"
 : >"$folder/rows"
 $autotune bench reduce --suite "$folder/long.txt" --tune 2.5s --quiet >"$folder/rows" 2>"$folder/err" &

@@ -5,7 +5,7 @@ set -u
 . tests/fixtures/cli_fixture.sh
 root=$PWD
 
-# ---- words, and nothing there yet
+# ---- wrong words, and no database yet
 refuses 2 "name an action" "$autotune" db
 refuses 2 "name an action" "$autotune" db exprot
 refuses 2 "takes no word" "$autotune" db stat now
@@ -15,7 +15,7 @@ refuses 1 "no database" "$autotune" db export
 refuses 1 "no database" "$autotune" db prune
 [ ! -e "$TUNED_DB" ] || complain "looking made a database"
 
-# ---- out and in
+# ---- export and import
 for n in 1000 4000; do
   "$autotune" saxpy n=$n --budget 4 --quiet >/dev/null || complain "tuning failed"
 done
@@ -31,7 +31,7 @@ prints "2 results, 0 of them new" "$autotune" db import "$folder/results.txt" --
 sed '/^# end/d; s/nvrtc [0-9]*/nvrtc 0/' "$folder/results.txt" >"$folder/expected.txt"
 grep -v '^# end' "$folder/again.txt" | cmp "$folder/expected.txt" - || complain "out, in and out again differs"
 
-# ---- a file that was cut, changed or put together: its closing line counts the results and digests them
+# ---- a file that was cut, changed or concatenated: its last line has the number and the digest of the results
 grep -q '^# end: 2 results, digest [0-9a-f]*$' "$folder/results.txt" || complain "no closing line"
 grep -q '^# end: 0 results' "$folder/none.txt" || complain "nothing is not closed"
 grep -v 'n=1000' "$folder/results.txt" >"$folder/fewer.txt"
@@ -52,7 +52,7 @@ grep -h '^[^#]' "$folder/results.txt" >>"$folder/both.txt"
 prints "6 results, 0 of them new" "$autotune" db import "$folder/both.txt" --db "$folder/closed.db"
 grep -q "does not end with" "$folder/err" || complain "lines behind the end were not told"
 prints "nvidia-h200.portfolio.txt: 1 results, " "$autotune" db import db/presets/*.txt --db "$folder/presets.db"
-# results and portfolios are shipped apart, and come back as they went
+# results and portfolios are exported apart, and are imported as they were
 prints "1 portfolios in $folder/again/nvidia-h200.portfolio.txt" "$autotune" db export --presets "$folder/again" --db "$folder/presets.db"
 grep -q '	portfolio	' "$folder/again/nvidia-h200.txt" && complain "a portfolio is among the results"
 cut -f 5,9,12 db/presets/nvidia-h200.txt >"$folder/shipped"
@@ -61,7 +61,7 @@ for file in db/presets/nvidia-h200.portfolio.txt "$folder/again/nvidia-h200.port
   grep '^[^#]' "$file" | cut -f 5,10,11 | sed 's/%0A/\n/g' | grep -c '^config '
 done | uniq | wc -l | grep -qx 1 || complain "the portfolio lost configurations on the way"
 
-# ---- a line written by hand is found by its problem's canonical text; one that is none is named
+# ---- a line written by hand gets the canonical text of its problem; a wrong problem is named
 sed '/^# end/d; s/saxpy n=\([0-9]*\)[^	]*	/saxpy  n=\1	/' "$folder/results.txt" >"$folder/hand.txt"
 cmp -s "$folder/hand.txt" "$folder/results.txt" && complain "the lines by hand are canonical already"
 prints "2 results, 2 of them new" "$autotune" db import "$folder/hand.txt" --db "$folder/hand.db"
@@ -69,7 +69,7 @@ prints "2 results, 0 of them new" "$autotune" db import "$folder/results.txt" --
 sed '/^# end/d; s/	saxpy n=4000[^	]*	/	saxpy nn=4000	/' "$folder/results.txt" >"$folder/no-field.txt"
 refuses 2 "unknown field 'nn'" "$autotune" db import "$folder/no-field.txt" --db "$folder/hand.db"
 
-# ---- broken lines are named, the others are taken
+# ---- broken lines are named, the others are imported
 sed 's/	90	/	ninety	/' "$folder/results.txt" | head -3 >"$folder/broken.txt"
 grep 'n=4000' "$folder/results.txt" >>"$folder/broken.txt"
 refuses 2 "broken.txt:3: column cc" "$autotune" db import "$folder/broken.txt" --db "$folder/c.db"
@@ -85,7 +85,7 @@ refuses 1 "not a database" "$autotune" db merge "$root/Makefile" --db "$folder/b
 prints "images deleted" "$autotune" db prune --top 1 --db "$folder/b.db"
 prints "sound" "$autotune" db verify --db "$folder/b.db"
 
-# ---- presets: only what was measured, or the emulated device that was named
+# ---- presets: only measured results, or those of the emulated device that is named
 refuses 1 "no measured result" "$autotune" db export --presets "$folder/db/presets"
 prints "2 results in $folder/db/presets/emu-h200.txt" \
   "$autotune" db export --presets "$folder/db/presets" --device emu

@@ -35,7 +35,7 @@ for word in '"modelled": {"modelled_seconds"' '"device_key": "emu:h200"' '"hash"
   grep -qF "$word" "$folder/k.json" || complain "the manifest has no $word: $(cat "$folder/k.json")"
 done
 
-# the choice among images, by what would be loaded
+# which image each device would load
 cat >"$folder/pick.c" <<'C'
 #include <stdio.h>
 #include "k.c"
@@ -51,13 +51,13 @@ C
 build pick "$folder/pick.c"
 [ "$("$folder/pick")" = "75:0 80:80 86:80 89:80 90:90 100:1 120:1 " ] || complain "picked: $("$folder/pick")"
 
-# code for sm_90a alone, which no other version runs
+# code for sm_90a, which no other version runs
 prints "tuned, ALG=" $export --arch sm_80,sm_90a,compute_90 --header "$folder/k.h" --embed "$folder/k.c"
 sed -i 's/{75, .*}/{90, 92, 100}/' "$folder/pick.c"
 build pick_a "$folder/pick.c"
 [ "$("$folder/pick_a")" = "90:90 92:1 100:1 " ] || complain "of sm_90a picked: $("$folder/pick_a")"
 
-# what libtuned launches while the kernel ahead still runs, C does, too
+# exported C overlaps the launches that libtuned overlaps
 prints "FINISH=two_launch" "$autotune" export sgemm m=64 n=64 k=512 --config SPLITK=2,FINISH=two_launch --arch compute_90 \
   --header "$folder/k.h" --embed "$folder/k.c"
 cat >"$folder/overlap.c" <<'C'
@@ -130,15 +130,15 @@ echo '#include "sgemm_portfolio.h"' | ${CXX:-c++} -x c++ -std=c++17 -pedantic -W
 ${CXX:-c++} -x c++ -std=c++17 -Wall -Wextra -Werror -isystem "$CUDA_HOME/include" -fsyntax-only "$folder/sgemm_portfolio.c" ||
   complain "the source is no C++"
 
-# what C decides is what the template's Lua decides, and what its models say is what the library's say, for problems
-# far and wide, of the portfolio that is shipped
+# for many problems of the shipped portfolio, exported C decides what the template's Lua decides, and its models
+# give the times of the library's
 shipped=db/presets/nvidia-h200.portfolio.txt
 "$autotune" db export "$folder/text" 2>/dev/null || complain "db export"
 {
   head -n 2 $shipped
   awk -F'\t' -v OFS='\t' 'NR == FNR { if ($5 == "sgemm") hash = $7; next }
     $5 == "sgemm" && $11 == "portfolio" { $1 = "emu:h200"; $7 = hash; $10 = priced($10); print }
-    # the work of blocks costs something in any case
+    # models with a cost for the work of blocks
     function priced(text,  line, word, n, k, i, out) {
       n = split(text, line, "%0A")
       for (i = 1; i <= n; i++) {
@@ -165,7 +165,7 @@ archives=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 "$folder/choice" "$folder/shipped_portfolio" >"$folder/out" 2>&1 || complain "C and Lua differ: $(cat "$folder/out")"
 grep -q " 0 differences" "$folder/out" || complain "$(cat "$folder/out")"
 
-# where a text depends on a derived value, alignment for one, each value has its own kernel, and C picks it
+# where a text depends on a derived value, such as the alignment, each value has its own kernel, and C picks it
 "$autotune" $scale n=4096 make=by_alignment --budget 1 --quiet >/dev/null || complain "tuning scale.lua failed"
 "$autotune" portfolio $scale --grid "n=1000..9000 align=1,4 make=by_alignment" --sample 12 --quiet >/dev/null ||
   complain "making a portfolio of scale.lua failed"
@@ -188,7 +188,7 @@ END
 build which "$folder/which.c" "$folder/sgemm_portfolio.c" # two exports in one program
 [ "$("$folder/which")" = "0 0 1 " ] || complain "of alignments 1, 2 and 4 the last's kernel has: $("$folder/which")"
 
-# a template whose text depends on the size says so
+# a template whose text depends on the size is refused with the reason
 "$autotune" tests/fixtures/sized.lua n=4096 --budget 1 --quiet >/dev/null || complain "tuning sized.lua failed"
 "$autotune" portfolio tests/fixtures/sized.lua --grid n=1000..9000 --sample 3 --quiet >/dev/null || complain "making a portfolio of sized.lua failed"
 refuses 2 "text of sized depends on the size" "$autotune" export tests/fixtures/sized.lua --portfolio --header "$folder/c.h" \

@@ -10,14 +10,14 @@ fixture fake_nvml "$folder/nvml/libnvidia-ml.so.1"
 set +e
 export TUNED_DEVICE=0 LD_LIBRARY_PATH="$folder/driver"
 
-# ---- unasked, the GPU is found and taken
+# ---- without --device the GPU is used
 unset TUNED_DEVICE
 prints "on Fake" $autotune saxpy n=999 --budget 2
 prints "on Fake" $autotune saxpy --sizes "n=998,999" --budget 2
 TUNED_DEVICE=0
 export TUNED_DEVICE
 
-# ---- without NVML: one line says so, and all else works
+# ---- without NVML: one line says so, and everything else works
 prints "5 trials, 0 failed" $autotune saxpy n=1000 --budget 5
 grep -q "Fake" "$folder/out" || complain "this is not the fake driver: $(cat "$folder/out")"
 [ "$(grep -c "clocks, temperature and power are not recorded" "$folder/err")" = 1 ] ||
@@ -25,7 +25,7 @@ grep -q "Fake" "$folder/out" || complain "this is not the fake driver: $(cat "$f
 grep -q "  clocks" "$folder/out" && complain "clocks from nowhere: $(cat "$folder/out")"
 refuses 2 "use --objective time" $autotune saxpy n=1000 --objective energy --quiet
 
-# ---- with NVML: what it says is told and stored
+# ---- with NVML: its readings are reported and stored
 export LD_LIBRARY_PATH="$folder/driver:$folder/nvml"
 prints "clocks 1755 to 1755 MHz, at most 61 C and 300 W" $autotune saxpy n=1001 --budget 5
 grep -q "power cap in" "$folder/out" || complain "no power cap: $(cat "$folder/out")"
@@ -37,14 +37,14 @@ prints '"held":4,"retaken":0,"clock_mhz":1755,"memory_mhz":3201,"power_w":300,"t
   $autotune show saxpy n=1002 --json
 grep -q '"ended":"race","timing":"stream","batches":\[' "$folder/out" || complain "no final: $(cat "$folder/out")"
 
-# ---- held back: a sample is repeated, a bounded number of times, and then reported
+# ---- throttled: a sample is repeated a limited number of times, and then reported
 export FAKE_NVML_HOT=2
 prints "; repeated " $autotune saxpy n=1003 --budget 2
 export FAKE_NVML_HOT=1000000
 prints '"held":68,"retaken":3' $autotune saxpy n=1004 --budget 1 --json
 unset FAKE_NVML_HOT
 
-# ---- energy: the fake counts 300 W; a launch is what the host makes of it
+# ---- energy: the fake draws 300 W; the energy of a launch follows from the host's time
 prints "least energy" $autotune saxpy n=1005 --budget 1 --objective energy
 grep -q ", 300 W, \|, [0-9]* W, " "$folder/out" || complain "no watts: $(cat "$folder/out")"
 prints '"objective":"edp","best":{"joules":' $autotune saxpy n=1005 --budget 2 --objective edp --json
@@ -56,7 +56,7 @@ export FAKE_NVML_NO=clock
 prints "3 trials" $autotune saxpy n=1006 --budget 3
 unset FAKE_NVML_NO
 
-# ---- graphs: another way to time, said wherever it shows
+# ---- graphs: another way to time, named in every output
 prints "timed in CUDA graphs" $autotune saxpy n=1007 --budget 3 --timing graph
 prints '"timing":"graph"' $autotune saxpy n=1007 --budget 4 --timing graph --json
 prints '"timing":"graph"' $autotune show saxpy n=1007 --timing graph --json

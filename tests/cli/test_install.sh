@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_install.sh -- install into a scratch folder, then use libtuned from there as a stranger would: the
+# test_install.sh -- install into a scratch folder, then use libtuned from there as a user does: the
 # examples with pkg-config, shared and static, as C and as C++; the exported kernel without libtuned.
 # Runs the results on the emulated device. B names the build folder (default: build).
 set -eu
@@ -19,7 +19,7 @@ export PKG_CONFIG_SYSROOT_DIR="$scratch" PKG_CONFIG_PATH="$at/lib/pkgconfig"
 export TUNED_DEVICE=emu TUNED_DB="$scratch/none.db" LD_LIBRARY_PATH="$at/lib"
 examples=$at/share/doc/libtuned/examples
 
-# nothing but tuned_* may show, in either library
+# neither library shows names other than tuned_*
 for list in "nm -D --defined-only $at/lib/libtuned.so" "nm -g --defined-only $at/lib/libtuned.a"; do
   $list | awk 'NF == 3 { print $3 }' >"$scratch/names"
   grep -q '^tuned_sgemm$' "$scratch/names" || fail "$list: tuned_sgemm is not there"
@@ -51,7 +51,7 @@ for program in saxpy sgemm; do
 done
 say "examples run as C and C++, shared and static"
 
-# ---- as a project of another's: a Makefile, and CMake by find_package and by pkg-config
+# ---- as part of another project: a Makefile, and CMake by find_package and by pkg-config
 consumer=$scratch/consumer
 cp -r "$examples" "$consumer"
 make -s -C "$consumer" CC="$CC" saxpy sgemm || fail "the examples' Makefile"
@@ -84,7 +84,7 @@ sed -i 's/find_package(tuned 0.1/find_package(tuned 0.2/' "$consumer/CMakeLists.
 ! cmake -S "$consumer" -B "$scratch/cmake2" -DCMAKE_PREFIX_PATH="$at" >/dev/null 2>&1 || fail "CMake took version 0.1 for 0.2"
 say "Makefile and CMake projects build and run"
 
-# What the installed autotune finds, the example is served.
+# The example is served what the installed autotune finds.
 autotune=$at/bin/autotune
 export TUNED_DB="$scratch/tuned.db"
 "$autotune" sgemm m=160 n=96 k=64 tb=t --device emu --budget 3 --quiet

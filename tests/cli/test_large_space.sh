@@ -1,6 +1,6 @@
 #!/bin/sh
 # test_large_space.sh -- a template with 10^10 valid configurations, from the command line: counted,
-# tuned with several strategies, taken up again, shown. AUTOTUNE names the program.
+# tuned with several strategies, continued, shown. AUTOTUNE names the program.
 set -u
 . tests/fixtures/cli_fixture.sh
 

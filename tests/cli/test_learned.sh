@@ -3,7 +3,7 @@
 set -u
 . tests/fixtures/cli_fixture.sh
 
-# ---- what ships is known without a database
+# ---- shipped results are shown without a database
 prints "time" $autotune learned radix_sort --by RADIX,ITEMS
 grep -q "^  2^20 .* 8 " "$folder/out" || complain "no radix of 2^20 keys: $(cat "$folder/out")"
 [ "$(grep -c '(' "$folder/out")" = 0 ] || complain "costs of untried values: $(cat "$folder/out")"
@@ -13,7 +13,7 @@ refuses 2 "did you mean 'RADIX'" $autotune learned radix_sort --by RADX
 refuses 2 "unknown field" $autotune learned radix_sort m=5
 refuses 1 "nothing is known of saxpy with these fields" $autotune learned saxpy n=77
 
-# ---- what is tuned here has costs: several values of VEC were tried
+# ---- after tuning, the costs of several values of VEC are known
 $autotune saxpy n=5000 --budget 16 --start none --strategy random --quiet >"$folder/out" 2>&1 ||
   complain "cannot tune: $(cat "$folder/out")"
 prints "emulated: times are modelled" $autotune learned saxpy --by VEC,ORDER

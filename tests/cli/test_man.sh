@@ -8,7 +8,7 @@ complain() {
   bad=$((bad + 1))
 }
 
-# told PAGE WORD...: each word stands in the page, as it is printed
+# told PAGE WORD...: the printed page has each word
 told() {
   page=$1
   shift

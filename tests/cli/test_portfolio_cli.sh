@@ -28,7 +28,7 @@ portfolio 2>&1 >/dev/null | tail -n 1 | grep -q " 0 measured" || complain "what 
 prints "choice:" "$autotune" show saxpy
 prints '"expected_loss"' "$autotune" show saxpy --json
 
-# its configurations at further sizes: those that are there already are not timed again
+# its configurations at further sizes: those timed already are not timed again
 portfolio --more --sample 12 >/dev/null 2>"$folder/err" || complain "portfolio --more: $(cat "$folder/err")"
 portfolio --more --sample 12 --json >"$folder/more" || complain "portfolio --more again"
 [ "$(sizes_in "$folder/more")" = 12 ] || complain "--more: of 12 sizes that begin with its 8: $(cat "$folder/more")"
@@ -45,7 +45,7 @@ portfolio --more --seed 5 --budget 60s --json >"$folder/more" 2>"$folder/err" ||
 seq -f "saxpy n=%.0f" 1 4096 >"$folder/many"
 refuses 2 "more than the 4096" "$autotune" portfolio saxpy --sizes "$folder/many" --grid n=5000..9000 --sample 9
 
-# without sizes: what is tuned; the sizes measured above are none of it
+# without --grid: the tuned sizes, not those measured above
 prints "for 2 sizes" "$autotune" portfolio saxpy
 
 # as text, and by merging
@@ -56,7 +56,7 @@ TUNED_DB=$folder/other.db prints "choice:" "$autotune" show saxpy
 TUNED_DB=$folder/third.db "$autotune" db merge "$TUNED_DB" >/dev/null || complain "merge"
 TUNED_DB=$folder/third.db prints "choice:" "$autotune" show saxpy
 
-# ---- what a program asked for
+# ---- problems captured from a program
 printf '# a comment\nsaxpy n=3000 align=4  # 7 calls\n\nreduce n=5000 # 1 calls\nsaxpy n=3100\n' >"$folder/asked"
 prints "saxpy n=3100" "$autotune" tune-captured "$folder/asked" --budget 1
 grep -q "saxpy n=3000" "$folder/out" && grep -q "reduce n=5000" "$folder/out" || complain "not all captured problems were tuned"

@@ -1,5 +1,5 @@
 #!/bin/sh
-# test_results.sh -- a problem's trials out as T4, Kernel Tuner cache and CSV, and in again; T1 files.
+# test_results.sh -- exporting a problem's trials as T4, Kernel Tuner cache and CSV, and importing them; T1 files.
 # AUTOTUNE names the program.
 set -u
 . tests/fixtures/cli_fixture.sh
@@ -12,7 +12,7 @@ refuses 1 "no database" "$autotune" export-results "$folder/x" saxpy n=1000
 "$autotune" saxpy n=1000 --budget 12 --quiet >/dev/null || complain "tuning failed"
 refuses 1 "is not tuned" "$autotune" export-results "$folder/x" saxpy n=999
 
-# ---- out, in and out again is the same; what is known stays
+# ---- exporting, importing and exporting again gives the same; known results stay
 trials() { "$autotune" show saxpy n=1000 --json --top 1000 "$@" | sed 's/"final".*//' | sort; }
 trials >"$folder/trials"
 for format in t4 kernel-tuner csv; do
@@ -35,7 +35,7 @@ for format in t4 kernel-tuner csv; do
   export TUNED_DB="$folder/tuned.db"
 done
 
-# ---- what does not belong
+# ---- results that do not belong to the template
 printf 'BLOCK,status,time_ms\n64,ok,1.5\n' >"$folder/short.csv"
 refuses 2 "no column" "$autotune" import "$folder/short.csv" saxpy n=1000
 printf '{"results": [{"configuration": {"block_size_x": 1}, "invalidity": "compile"}]}' >"$folder/other.json"
@@ -48,7 +48,7 @@ printf '' >"$folder/empty"
 refuses 2 "empty" "$autotune" import "$folder/empty"
 refuses 1 "nowhere" "$autotune" import /nowhere/results.json
 
-# ---- measured results, to a GPU: a driver that pretends
+# ---- measured results of a GPU, with a fake driver
 . tests/fixtures/build.sh
 fixture fake_driver "$folder/libcuda.so.1" || complain "no fake driver"
 gpu() { LD_LIBRARY_PATH="$folder" "$autotune" "$@" --device 0 --db "$folder/gpu.db"; }
@@ -66,7 +66,7 @@ refuses 2 "a model's" gpu import "$folder/t4.gz"
 echo '512,1,1,contiguous,ok,0.001' >>"$folder/measured.csv"
 refuses 2 "ORDER makes a difference only with COARSE > 1" gpu import "$folder/measured.csv" saxpy n=1000
 
-# ---- what matters
+# ---- parameters by importance
 refuses 1 "too few" "$autotune" show saxpy n=1000 --importance
 refuses 2 "of one problem" "$autotune" show saxpy --importance
 "$autotune" saxpy n=1000 --budget 60 --quiet >/dev/null || complain "tuning failed"

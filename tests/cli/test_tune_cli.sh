@@ -33,13 +33,13 @@ refuses 2 "nothing to tune" $autotune saxpy n=0 --quiet
 refuses 2 "does not report energy" $autotune saxpy n=5 --objective energy --quiet
 refuses 2 "none of: time, energy, edp" $autotune saxpy n=5 --objective speed
 
-# ---- an effort is a budget, and the same one again has nothing to do
+# ---- an effort is a budget; the same one again has nothing to do
 prints "8 trials" $autotune saxpy n=1000 --effort estimate
 prints "nothing to measure" $autotune saxpy n=1000 --effort estimate
 prints "2 new in" $autotune saxpy n=1000 --effort estimate --budget 10
 prints '"phases":{"jobs":' $autotune saxpy n=1000 --budget 11 --json
 
-# ---- a search cut short ends with nothing less than what would have been served without it
+# ---- an interrupted search leaves nothing worse than what was served before
 prints "8 trials" $autotune saxpy n=20000 --budget 8
 best=$($autotune show saxpy n=20000 --json | grep -o '"config":"[^"]*"' | head -1)
 [ "$best" != "" ] || complain "no best configuration of saxpy n=20000"
@@ -47,7 +47,7 @@ prints "new in" $autotune saxpy n=20001 --budget 0.1s
 $autotune show saxpy n=20001 --json >"$folder/out"
 grep -qF "$best" "$folder/out" || complain "the neighbour's best was not tried: $(cat "$folder/out")"
 
-# ---- a list of sizes: ordered, summed up, and gone on with
+# ---- a list of sizes: ordered, summed up, and continued
 printf '# sizes of saxpy\nn=64,3000 # far from each other\nn=1500\n' >"$folder/sizes"
 prints "3 problems" $autotune saxpy --sizes "$folder/sizes" --budget 3
 order=$(sed -n 's/^saxpy n=\([0-9]*\) .* on .*/\1/p' "$folder/out" | tr '\n' ' ')

@@ -1,10 +1,10 @@
 #!/bin/sh
 # test_tune_faults.sh -- tuning when the disk is full, the database read-only, the space empty, and when
-# two searches meet in one database.
+# two searches share one database.
 set -u
 . tests/fixtures/cli_fixture.sh
 
-# ---- a full disk: one line, a failure, and what was reported before is there
+# ---- a full disk: one line, a failure, and every trial reported before is stored
 cp_db="$folder/full.db"
 prints "2 trials" $autotune saxpy n=1000 --budget 2 --db "$cp_db"
 blocks=$(($(stat -c %s "$cp_db") / 512 + 1000)) # room for some more trials and images, in the shell's unit
@@ -28,7 +28,7 @@ if [ "$(id -u)" = 0 ] && mkdir "$folder/small" && mount -t tmpfs -o size=512k no
   umount "$folder/small"
 fi
 
-# ---- somebody else's folder
+# ---- a folder that cannot be written
 if [ "$(id -u)" = 0 ] && command -v setpriv >/dev/null; then
   mkdir "$folder/theirs"
   cp "$TUNED_DB" "$folder/theirs/tuned.db" 2>/dev/null || cp "$cp_db" "$folder/theirs/tuned.db"
@@ -46,7 +46,7 @@ printf 'n=10 make=pointless\nn=20 make=pointless\n' >"$folder/sizes"
 refuses 2 "2 of 2 problems could not be tuned" $autotune $scale --sizes "$folder/sizes" --quiet
 grep -q "blocks of a million threads" "$folder/out" || complain "no reason in the table: $(cat "$folder/out")"
 
-# ---- two searches of one problem: both finish, share, and lose nothing
+# ---- two searches of one problem: both finish, share their results, and lose none
 for i in 1 2; do
   $autotune saxpy n=200000 --budget 40 --strategy random --json >"$folder/out$i" 2>"$folder/err$i" &
   eval pid$i=$!

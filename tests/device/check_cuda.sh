@@ -1,5 +1,5 @@
 #!/bin/sh
-# check_cuda.sh MACHINE_CODE -- does nvcc accept what the templates emit? One text of each algorithm of each family,
+# check_cuda.sh MACHINE_CODE -- nvcc accepts what the templates emit: one text of each algorithm of each family,
 # and device code that has no lines of Lua as it stands in its file, behind the constants of that configuration.
 set -u
 folder=$(mktemp -d)

@@ -27,7 +27,7 @@ static rt_device *open_device(void) {
   return d;
 }
 
-/* The first test: asking for the caller's context loads nothing. */
+/* Adopting the context of the caller loads no driver; this test has to be the first. */
 TEST(test_adopt_unloaded) {
   rt_device *d;
   err e = {0};
@@ -82,7 +82,8 @@ static void *visit(void *arg) {
   return NULL;
 }
 
-/* A thread without a context keeps ours; one in ours pays nothing; another context is put back. */
+/* A thread without a context keeps ours; a thread in ours switches nothing; another context is
+ * restored. */
 TEST(test_threads) {
   rt_device *d = open_device();
   void *ours = get_context(), *other = (void *)0x2000;
@@ -110,7 +111,7 @@ TEST(test_adopt) {
   assert_ok(rt_cuda_open(-1, &adopted, &e), &e);
   assert_int_equal(adopted->info.ordinal, 0);
   adopted->ops->close(adopted);
-  assert_int_equal(driver->live, 1); /* the other's: adopting retains nothing */
+  assert_int_equal(driver->live, 1); /* of the other context: adopting retains nothing */
   set_context(NULL);
   assert_fails(rt_cuda_open(-1, &adopted, &e), &e, ERR_DEVICE, "no CUDA context is current");
   d->ops->close(d);
@@ -135,7 +136,7 @@ static int record(void *self, rt_stream s, err *e) {
   return r->d->ops->launch(r->d, r->f, one, one, 0, s, NULL, e);
 }
 
-/* Every operation once; gives everything back whatever happens. */
+/* Calls every operation once and gives everything back, whatever fails. */
 static int all_operations(rt_device *d, err *e) {
   const rt_device_ops *o = d->ops;
   rt_ptr p = 0, q = 0;
@@ -204,7 +205,7 @@ static const struct {
 } failures[] = {
     {2, ERR_NOMEM, false}, {1, 0, false}, {700, ERR_LAUNCH, true}, {999, ERR_DEVICE, true}};
 
-/* The k-th call fails, for every k. What a dead context held is the driver's to free. */
+/* The k-th call fails, for every k. The driver frees what belongs to a dead context. */
 TEST(test_every_failure) {
   for (size_t i = 0; i < sizeof failures / sizeof *failures; i++) {
     int k = 0, rc;
@@ -218,14 +219,16 @@ TEST(test_every_failure) {
       assert_true(!rc || strstr(e.message, "CUDA_ERROR_") || rc == ERR_LAUNCH);
       assert_true(!rc || !failures[i].code || rc == failures[i].code);
       assert_true(!dead || failures[i].sticky);
-    } while (rc || driver->calls >= k); /* one call may fail unseen: the UUID is optional */
+    } while (rc ||
+             driver->calls >= k); /* the failure of one call has no effect: the UUID is optional */
     printf("  result %d: %d calls\n", failures[i].result, k - 1);
     assert_true(k > 50);
   }
   *driver = (fake_driver){.smem = 49152};
 }
 
-/* Whatever is called, and whichever call of the driver fails, the thread keeps its own context. */
+/* Whatever operation is called, and whichever driver call fails, the thread keeps its own
+ * context. */
 TEST(test_visits) {
   void *const other = (void *)0x2000;
   int k = 0, rc;
@@ -278,7 +281,7 @@ TEST(test_messages) {
   assert_fails(rt_cuda_open(3, &d, &e), &e, ERR_DEVICE, "no GPU 3: this machine has 1");
 }
 
-/* A kernel's fault is reported first with CUDA's name, then with ours. */
+/* A kernel's fault is reported with CUDA's name first, then with ours. */
 TEST(test_death) {
   rt_device *d = open_device();
   err e = {0};

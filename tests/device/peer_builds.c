@@ -1,5 +1,5 @@
-/* peer_builds.c -- the CUB peer without a GPU: every algorithm is compiled by the toolkit's nvcc,
- * kept, opened again, and called. `make check-peers`; needs a toolkit with nvcc. */
+/* peer_builds.c -- the CUB peer without a GPU: the toolkit's nvcc compiles every algorithm, which
+ * is kept, opened again, and called. `make check-peers`; needs a toolkit with nvcc. */
 #define _GNU_SOURCE
 #include <stdio.h>
 #include <stdlib.h>
@@ -39,7 +39,7 @@ static int teardown(void **state) {
 
 #define BED_TEST(name) TEST_ON(name, bed, b, state_of, NULL, NULL)
 
-/* Without a GPU CUB itself says so; with one it tells how much temporary storage it wants. */
+/* Without a GPU CUB itself refuses the problem; with one it asks for temporary storage. */
 static void open_one(bed *b, gen_template *t, const gen_problem *p) {
   peer it;
   err e = {0};
@@ -92,7 +92,7 @@ BUILD(segmented_sort, "n=1000 segments=10", "n=1000 segments=10 order=descending
 BUILD(merge, "m=1000 dtype=u8", "m=1000 n=10 value=4")
 BUILD(merge_sort, "n=1000 dtype=f32", "n=1000 dtype=i64 value=8")
 
-/* What nvcc says is passed on, in one line. */
+/* The message of nvcc is reported in one line. */
 BED_TEST(a_compile_error_is_told) {
   err e = {0};
   gen_template *t;

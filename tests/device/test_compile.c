@@ -84,7 +84,7 @@ BED_TEST(test_ptx_only) {
   assert_non_null(strstr(str_text(&b->image.ptx), ".entry second"));
 }
 
-/* An image may be compiled into again; the same source gives the same bytes. */
+/* An image can be compiled into again; the same source gives the same bytes. */
 BED_TEST(test_same_bytes) {
   str first = {0};
   assert_int_equal(compile(b, two_kernels, "sm_90"), 0);
@@ -218,7 +218,7 @@ TEST(test_no_library) {
   unsetenv("AUTOTUNE_NVRTC");
 }
 
-/* As ptxas 12 wrote it, and with a function that was not inlined. */
+/* A log of ptxas 12, with a function that was not inlined. */
 BED_TEST(test_log_kernels) {
   static const char log[] =
       "ptxas info    : 0 bytes gmem\n"
@@ -273,7 +273,7 @@ TEST(test_log_error) {
   }
 }
 
-/* Logs cut off anywhere, as after a full disk or a crash: nothing is read past the end. */
+/* Wherever a log is cut off, as by a full disk, nothing is read past its end. */
 BED_TEST(test_log_cut) {
   static const char log[] =
       "a.lua(3): error: x\nptxas application ptx input, line 26; error   : y\n"

@@ -71,7 +71,7 @@ static void finish(bed *b) {
   arena_clear(&b->a);
 }
 
-/* The bed that all tests share; skips where this machine has no such device or no NVRTC. */
+/* Skips where this machine has no such device or no NVRTC. */
 static bed *ready(void **state) {
   bed *b = *state;
   if (!b->d) {
@@ -257,7 +257,7 @@ BED_TEST(test_geometry) {
   b->d->ops->release(b->d, p);
 }
 
-/* All the shared memory that the device gives to a block, then one byte more. */
+/* A block gets all of its shared memory, and not one byte more. */
 BED_TEST(test_shared_memory) {
   int y[64], blocks;
   int64_t most = b->d->info.smem_block;
@@ -353,7 +353,7 @@ DEVICE_TEST(test_names) {
   }
 }
 
-/* Without a GPU the message says how to go on without one. */
+/* Without a GPU the message names the emulated device. */
 DEVICE_TEST(test_no_gpu) {
   rt_device *d;
   int n;
@@ -384,8 +384,8 @@ TEST(test_key_and_peaks) {
 
 /* ---- what kills ---------------------------------------------------------------------------- */
 
-/* A wild store: the error comes with the next wait at the latest. A GPU's context refuses
- * everything from then on; the emulated device did not do the store, and lives. */
+/* A store to a wild address is reported by the next synchronisation at the latest. A GPU's context
+ * refuses everything afterwards; the emulated device has not done the store and continues. */
 BED_TEST(test_fault) {
   bed own = {.name = b->name};
   OK(&own, prepare(&own));
@@ -406,7 +406,8 @@ BED_TEST(test_fault) {
   finish(&own);
 }
 
-/* Whether a fresh context lives in the same process is the driver's affair; it may not crash. */
+/* The driver decides whether a new context works in the same process; opening one must not
+ * crash. */
 BED_TEST(test_after_fault) {
   bed own = {.name = b->name};
   int rc = prepare(&own);
@@ -424,7 +425,7 @@ int main(int argc, char **argv) {
   }
   if (prepare(&b)) {
     printf("device %s: %s%s%s\n", b.name, b.e.place, *b.e.place ? ": " : "", b.e.message);
-    if (!b.d || b.c) { /* only a missing NVRTC excuses */
+    if (!b.d || b.c) { /* a missing NVRTC is no failure */
       finish(&b);
       return 1;
     }

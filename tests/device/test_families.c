@@ -87,7 +87,7 @@ static const struct {
     {"copy", "n=2^36 size=16"},
 };
 
-/* The default has to serve any problem on any device, down to a small old one. */
+/* The default is valid for any problem on any device, down to a small old one. */
 DEVICE_TEST(defaults_are_always_valid) {
   for (size_t i = 0; i < RT_NUMBERS; i++) {
     if (!strcmp(b->limits[i].name, "dev_cc")) {

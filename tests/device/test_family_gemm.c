@@ -4,8 +4,8 @@
 #define _GNU_SOURCE
 #include "family_fixture.h"
 
-/* Every way through tensor.cuh: operands along k or not, held or shared, whole or cut off at the
- * edges, sums over parts of k, and what becomes of an element last. */
+/* Every path through tensor.cuh: operands along k or not, in registers or shared memory, complete
+ * or cut off at the edges, split k, and every epilogue. */
 BED_TEST(sgemm_on_tensor_cores_is_right) {
   static const part parts[] = {
       {"m=256 n=128 k=512 accuracy=fp32", "ALG=tf32x3,EDGE=whole,VEC=4,TENSOR_STAGES=3"},
@@ -20,7 +20,7 @@ BED_TEST(sgemm_on_tensor_cores_is_right) {
       {"m=256 n=256 k=640 accuracy=tf32", "ALG=tf32,EDGE=whole,VEC=4,TENSOR_STAGES=4,PROMOTE=8"},
   };
   bed_needs_sm90a(b);
-  CHECK_PARTS(b, "sgemm", 6, parts); /* large tiles are for large products, elsewhere */
+  CHECK_PARTS(b, "sgemm", 6, parts); /* elsewhere large tiles are for large products only */
 }
 
 /* The same of tensor80.cuh. */
@@ -38,8 +38,8 @@ BED_TEST(sgemm_on_tensor_cores_by_warps_is_right) {
   CHECK_PARTS(b, "sgemm", 6, parts);
 }
 
-/* Warpgroups: both operands along k and across, edges of odd lengths, what two blocks share,
- * several tiles of a block one after the other. */
+/* Warpgroups: both operands along k and across, edges of odd lengths, tiles that two blocks share,
+ * several tiles of one block. */
 BED_TEST(gemm_warpgroups_are_right) {
   static const part parts[] = {
       {"m=264 n=200 k=264 align=8", "ALG=wgmma,BM=64,BN=128,GROUPS=2,WGMMA_STAGES=4,CLUSTER=rows",
@@ -101,7 +101,7 @@ DEVICE_TEST(gemm_batched_parts_are_right) {
                             "LOADER=cp_async,BLOCKS=1,STAGES=3,STORE=direct"},
       {"m=40 k=32 batch=9 ta=t layout=strided",
        "PM=8,PN=8,GROUP=1,ALG=shared,SLICE=8,UNROLL=8,KV=4,PAD=4,VEC=4,STORE=shared"}};
-  CHECK_PARTS(b, "gemm_batched", 2, parts); /* so that blocks go on to further groups */
+  CHECK_PARTS(b, "gemm_batched", 2, parts); /* so that a block has several groups */
 }
 
 BED_TEST(gemv_parts_are_right) {

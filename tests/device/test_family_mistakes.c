@@ -6,7 +6,8 @@
 
 #include "family_fixture.h"
 
-/* How likely a file is meant: FAMILY.lua or FAMILY.cu, then FAMILY_*.cu, FAMILY_*.cuh, other .cuh. */
+/* The order in which files are searched: FAMILY.lua or FAMILY.cu, then FAMILY_*.cu, FAMILY_*.cuh,
+ * other .cuh. */
 static int rank_of(const char *file, const char *family) {
   const size_t n = strlen(family);
   const char *after = file + n, *dot = strrchr(file, '.');
@@ -29,7 +30,7 @@ static const char *file_with(const char *family, const char *text) {
   return found;
 }
 
-/* The family's text with one thing replaced, in a folder of its own. */
+/* Copies the family to a folder of its own, with one piece of text replaced. */
 static void write_broken(bed *b, const char *folder, const char *family, const char *from,
                          const char *to) {
   const char *broken = file_with(family, from);
@@ -73,17 +74,17 @@ static int check_broken(bed *b, const char *family, const char *problem, const c
   return rc;
 }
 
-/* Positions of more than 30 bits are other code, which keys in such numbers would take too long. */
+/* Positions of more than 30 bits take other code; sorting so many keys would take too long here. */
 BED_TEST(radix_sort_has_wide_positions) {
   assert_ok(check_broken(b, "radix_sort", "n=3001 value_bytes=4", "sel(n < 2^30, 0, 1)", "1"),
             &b->e);
 }
 
-/* A line of a template, what it becomes, and where the check sees it. */
+/* A line of a template, its replacement, and where the check finds the mistake. */
 static const struct {
   const char *family, *problem, *right, *wrong, *place;
 } mistakes[] = {
-    /* the tolerance has no room for a product or an element left out */
+    /* the tolerance is smaller than any one product or element */
     {"sgemm", "m=20 n=20 k=50", "B += zero;", "B += zero, k -= k > 0;", "C["},
     {"reduce", "n=1000", "if (i + c * BLOCK < vectors)", "if (i + c * BLOCK + 1 < vectors)", "y["},
     {"scan", "n=3000", "combine(warp > 0 ? before", "combine(warp > 1 ? before", "y["},
@@ -101,7 +102,7 @@ static const struct {
     {"transpose", "rows=40 cols=33", "* cols + column));", "* cols + column / 2 * 2));", "y["},
     {"radix_sort", "n=1000", "(1u << max(bits, 0)) - 1", "(1u << max(bits - 1, 0)) - 1",
      "keys_out["},
-    /* equal keys that change places */
+    /* equal keys change places */
     {"radix_sort", "n=1000 value_bytes=4 words=64", "each(i, r);",
      "each(i, same == 0xffffffff ? ((r - 1) ^ 1) + 1 : r);", "values_out["},
     {"segmented_sort", "n=900 segments=40", "lanes <= LANES", "lanes < LANES", "keys_out["},
@@ -115,7 +116,7 @@ static const struct {
     {"gemm_batched", "m=6 batch=9", "if (beta != 0) v = *to", "v = *to", "C["},
     {"gemv", "m=40 n=50", "alpha == 0 ? 0 : depth,", "alpha == 0 ? 0 : depth - 1,", "y["},
     {"gemv", "m=40 n=50", "{(wide)alpha, (wide)beta,", "{(wide)alpha, (wide)beta + 1,", "y["},
-    /* with beta 0, C is not read: it may hold anything */
+    /* with beta 0 C must not be read: it may hold anything */
     {"sgemm", "m=20 n=20 k=5", "if (beta != 0) v =", "v =", "C["},
 };
 

@@ -50,7 +50,7 @@ BED_TEST(segments_are_right) {
   static const char *const spread[] = {"ALG=tiles,LANES=2,BLOCK=64,SPAN=8"};
   CHECK_CONFIGS(b, "segmented_reduce", "n=5003 segments=70", reduces);
   CHECK_CONFIGS(b, "segmented_scan", "n=5003 segments=70 dtype=f32 kind=exclusive", scans);
-  /* through many tiles; none begins in a tile; nothing but empty ones behind the last */
+  /* segments over many tiles; tiles in which none begins; only empty ones at the end */
   CHECK_CONFIGS(b, "segmented_reduce", "n=9000 segments=2 dtype=f64", spread);
   CHECK_CONFIGS(b, "segmented_reduce", "n=4096 segments=9000 dtype=i32", spread);
   check_configs(b, "segmented_scan", "n=9000 segments=2 dtype=i64 op=max", scans + 5, 2);
@@ -93,7 +93,7 @@ DEVICE_TEST(histogram_counters_are_emptied) {
   static const char *const configs[] = {
       "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=atomic",
       "ALG=shared,COUNTER=16,BLOCK=1024,BLOCKS=1,VEC=4,COARSE=8,FINISH=two_launch,AGGREGATE=run"};
-  int64_t before = set_sms(b, 1); /* so that one block counts them all */
+  int64_t before = set_sms(b, 1); /* so that one block counts all elements */
   CHECK_CONFIGS(b, "histogram", "n=200003 bins=1024 used=1", configs);
   set_sms(b, before);
 }

@@ -12,7 +12,7 @@ BED_TEST(sgemm_has_a_space) {
   bed_kernel_close(&s);
 }
 
-/* Suggestions serve untuned problems, and a search begins with them. */
+/* Suggestions serve untuned problems and begin each search. */
 DEVICE_TEST(sgemm_is_suggested) {
   static const struct {
     const char *problem, *config;
@@ -85,11 +85,11 @@ BED_TEST(sgemm_loading_warps_are_right) {
                          "PAD=4,LOADER=cp_async,STAGES=3,KLANES=8"},
   };
   bed_needs_sm90a(b);
-  CHECK_PARTS(b, "sgemm", 2, parts); /* large tiles are for large products, elsewhere */
+  CHECK_PARTS(b, "sgemm", 2, parts); /* elsewhere large tiles are for large products only */
 }
 
-/* Tensor maps of operands along k and across, packed or not; blocks that share the last wave's k.
- */
+/* Tensor maps of operands along k and across, packed or not; stream-K shares the last wave among
+ * the blocks. */
 BED_TEST(sgemm_maps_and_streams_are_right) {
   static const part parts[] = {
       {"m=260 n=116 k=76", "LOADER=tma,BM=128,BN=64,TM=8,TN=8,ORDER=columns,STORE=4,LM=8,"
@@ -106,7 +106,7 @@ BED_TEST(sgemm_maps_and_streams_are_right) {
                                "LANES=rows,BK=16,MINBLOCKS=2,STAGES=3"},
       {"m=129 n=119 k=74 ta=t", "LOADER=tma,PACK=yes,BM=128,BN=128,TM=8,TN=8,ORDER=columns,LM=8,"
                                 "LANES=rows,SPLITK=2,FINISH=atomic,VEC=2,STAGES=2"},
-      /* One operand is aligned and stays where it is, along k; the other is packed. */
+      /* One operand is aligned along k and not packed; the other is packed. */
       {"m=35 n=260 k=76", "LOADER=tma,PACK=unaligned,BM=48,BN=128,TM=12,TN=4,LM=4,LANES="
                           "interleaved,BK=16,MINBLOCKS=2,VEC=1,STAGES=3"},
       {"m=260 n=67 k=76 ta=t tb=t", "LOADER=tma,PACK=unaligned,BM=128,BN=64,TM=8,TN=8,LM=8,LANES="
@@ -133,7 +133,8 @@ BED_TEST(sgemm_maps_and_streams_are_right) {
   CHECK_PARTS(b, "sgemm", 2, parts); /* so that blocks have several tiles */
 }
 
-/* C in whole sectors where its rows are not aligned, incomplete tiles along k, strips of A. */
+/* C written in whole sectors where its rows are not aligned, incomplete tiles along k, stationary
+ * A. */
 BED_TEST(sgemm_writes_lean_and_in_strips) {
   static const part parts[] = {
       {"m=131 n=70 k=19",
@@ -165,8 +166,8 @@ BED_TEST(sgemm_writes_lean_and_in_strips) {
   CHECK_PARTS(b, "sgemm", 2, parts); /* so that blocks have several tiles */
 }
 
-/* Of a last wave with needs a tile along k for each block than blocks, some blocks would have no part, and the
- * others would wait for them to arrive. */
+/* In the last wave every block needs a part of k; a block without one would keep the others
+ * waiting. */
 BED_TEST(sgemm_streams_have_parts_for_all) {
   static const char config[] =
       "SCHEDULE=stream_k,BM=32,BN=32,TM=4,TN=4,STORE=1,LM=8,LANES=rows,PAD=4,"
@@ -191,8 +192,8 @@ BED_TEST(sgemm_streams_have_parts_for_all) {
   set_sms(b, sms);
 }
 
-/* A matrix and vectors: which operand is which, contiguous along the sum or not, vectors that C has
- * not, parts of k, and what of the vectors is read at once. */
+/* A matrix times vectors: either operand may be the matrix, contiguous along the sum or not;
+ * vectors beyond the edge of C, split k, and several loads at once. */
 BED_TEST(sgemm_of_vectors_is_right) {
   static const part parts[] = {
       {"m=300 n=1 k=260",
@@ -223,7 +224,7 @@ BED_TEST(sgemm_of_vectors_is_right) {
   CHECK_PARTS(b, "sgemm", 8, parts); /* so that not every k is split */
 }
 
-/* Large configurations, which the emulator would take long to run, build. */
+/* Large configurations build; emulating them would take long. */
 BED_TEST(samples_build) {
   static const char *const problems[] = {"m=4096", "m=1023 ta=t", "m=1760 n=16 k=1760 tb=t"};
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {

@@ -5,7 +5,7 @@
 #include "fake_device.h"
 #include "run.h"
 
-typedef struct call { /* what the kernel "look" was given */
+typedef struct call { /* the last arguments of the kernel "look" */
   uint64_t n, args[8];
 } call;
 
@@ -32,7 +32,8 @@ static const gen_operand look_operands[] = {{.from = GEN_FROM_ARG, .index = 0},
 static const gen_operand set_workspace = {.from = GEN_FROM_WORKSPACE, .index = 0};
 static const gen_operand set_argument = {.from = GEN_FROM_ARG, .index = 2};
 
-/* Constants from the plan, the caller's arguments, two workspaces, and memory set in between. */
+/* Operands: constants of the plan, arguments of the caller, two workspaces; and memory set before
+ * and after. */
 TEST(test_operands) {
   fake f;
   err e = {0};
@@ -58,14 +59,14 @@ TEST(test_operands) {
   fake_init(&f, look_only);
   assert_int_equal(rt_loaded_new(&f.device, "x", 1, &look_template, &plan, &l, &e), 0);
   assert_int_equal(rt_loaded_workspace_nbytes(l), 256 + 512);
-  assert_int_equal(f.live, 1); /* the module: workspaces come with the first launch */
+  assert_int_equal(f.live, 1); /* the module; the first launch allocates workspaces */
   assert_int_equal(rt_loaded_launch(l, NULL, args, &e), 0);
   assert_int_equal(last_call.args[0], 12345);
   assert_memory_equal(&last_call.args[1], &a, 8);
   assert_int_equal(last_call.args[3], 77);
   const uint8_t *ours = fake_memory(last_call.args[2]);
   assert_int_equal(ours[-256], 9); /* the first workspace was set by the first stage */
-  assert_int_equal(ours[0], 0);    /* the second is as new: zero */
+  assert_int_equal(ours[0], 0);    /* the second is still zero */
   assert_memory_equal(x, before, sizeof x);
   static uint8_t mine[768];
   assert_int_equal(rt_loaded_launch_in(l, NULL, args, (rt_ptr)(uintptr_t)mine, &e), 0);

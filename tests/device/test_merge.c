@@ -78,7 +78,7 @@ static list list_joined(list x, list y) {
 
 /* ---- judging --------------------------------------------------------------------------------- */
 
-/* The mistake in y, the result for x, whose tags count from 0; NULL: none. */
+/* The mistake in y, the result for x, whose tags count from 0; NULL: it is right. */
 static const char *find_mistake(list x, list y) {
   const char *wrong = NULL;
   bool *seen = calloc(x.n + 1, sizeof *seen);
@@ -287,7 +287,7 @@ BED_TEST(sorts_are_right) {
   }
 }
 
-/* Few keys, divided into ranges by a sample in one launch. */
+/* Few distinct keys; one launch samples them and divides them into ranges. */
 static const struct {
   size_t most, samples;
   int value;

@@ -1,7 +1,7 @@
 /* test_nonfinite.c -- sgemm on infinities, NaNs, denormals and numbers that round to infinity:
  *   build/tests/test_nonfinite [--device NAME]
- * Tensor cores get operands in parts. The result must be the one of single-precision FMAs: a NaN,
- * an infinity of the same sign, or a number as near to the sum in double. */
+ * Tensor cores get operands in parts. The result is that of single-precision FMAs: a NaN, an
+ * infinity of the same sign, or a number as close to the sum in double. */
 #define _GNU_SOURCE
 #include <float.h>
 #include <math.h>
@@ -11,8 +11,7 @@
 
 enum { M = 71, N = 67, K = 515 };
 
-/* ---- numbers ----------------------------------------------------------------------------------
- */
+/* ---- numbers --------------------------------------------------------------------------------- */
 
 static float uniform(uint64_t *state) {
   return (float)(2 * random_unit(state) - 1);
@@ -24,7 +23,7 @@ static float of_bits(uint32_t bits) {
   return x;
 }
 
-/* op(A) by rows: the first eleven special, the others uniform in [-1, 1]. */
+/* op(A) by rows: the first eleven are special, the others uniform in [-1, 1]. */
 static void fill_a(float a[M][K]) {
   uint64_t state = 1;
   for (int i = 0; i < M; i++) {
@@ -35,8 +34,8 @@ static void fill_a(float a[M][K]) {
   a[0][3] = INFINITY;
   a[1][3] = INFINITY;
   a[1][400] = -INFINITY;
-  a[2][100] = of_bits(0x7fffffff); /* rounding its last bits would make it a number */
-  a[3][100] = of_bits(0xff800001); /* and truncating them an infinity */
+  a[2][100] = of_bits(0x7fffffff); /* rounding would make it a number */
+  a[3][100] = of_bits(0xff800001); /* truncation would make it an infinity */
   a[4][7] = FLT_MAX;
   a[5][7] = -0x1.fff002p127f; /* just rounds to infinity */
   a[6][0] = a[6][1] = 0x1p127f;
@@ -91,8 +90,7 @@ static sum in_double(const float *a, const float *b) {
   return s;
 }
 
-/* ---- verdicts ---------------------------------------------------------------------------------
- */
+/* ---- verdicts -------------------------------------------------------------------------------- */
 
 typedef struct variant {
   const char *problem, *config;
@@ -104,7 +102,7 @@ static bool as_it_should_be(const variant *v, float c, sum s) {
   if (isnan(s.value)) {
     return isnan(c);
   }
-  if (fabs(s.value) >= 0x1p128) { /* of one part, truncated: as large as can be */
+  if (fabs(s.value) >= 0x1p128) { /* of one part and truncated, it is the largest number */
     return (isinf(c) || (v->unit > 0 && fabsf(c) == FLT_MAX)) && !signbit(c) == !signbit(s.value);
   }
   /* the device's atomics flush denormal numbers to zero */
@@ -117,7 +115,7 @@ static void compare(const variant *v, float a[M][K], float b[N][K], const float 
     for (int j = 0; j < N; j++) {
       const sum s = in_double(a[i], b[j]);
       const float x = c[i + j * M];
-      /* of one part alone: a NaN of which that leaves an infinity, and numbers that round to one */
+      /* one part alone turns some NaNs into infinities, and some numbers round to infinity */
       if (v->unit > 0 && i >= 3 && i <= 5) {
         assert_false(isfinite(x));
       } else if (!as_it_should_be(v, x, s)) {

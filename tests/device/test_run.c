@@ -99,7 +99,7 @@ typedef struct bed {
 
 #define OK(b, call) assert_ok(call, &(b)->e)
 
-/* The template, bound to n = 100, and its plan. */
+/* Opens the template for n = 100 and makes its plan. */
 static void bind(bed *b, const char *text) {
   gen_problem p;
   gen_config config;
@@ -256,7 +256,7 @@ FAKE_TEST(test_too_large) {
   assert_non_null(strstr(b->e.message, "free"));
 }
 
-/* As on the emulator: each buffer has an allocation of its exact size. */
+/* As on the emulated device, each buffer is an allocation of its exact size. */
 FAKE_TEST(test_separate) {
   rt_check c;
   rt_times times;
@@ -291,7 +291,7 @@ FAKE_TEST(test_times) {
   assert_false(t.stopped);
 }
 
-/* Launches take up to a fifth longer or shorter, at random. */
+/* The time of a launch varies at random by a fifth. */
 static uint64_t noise_state;
 static void noisy(fake *f, void **args) {
   probe(f, args);
@@ -329,7 +329,8 @@ FAKE_TEST(test_sequential) {
   }
 }
 
-/* A graph repeats its launches with the same buffers, so it holds enough of them to be cold. */
+/* A graph repeats its launches with the same buffers, so it holds enough launches for each to be
+ * cold. */
 FAKE_TEST(test_graphs) {
   rt_times t;
   const rt_timing how = {.replay = RT_GRAPH};
@@ -388,7 +389,7 @@ FAKE_TEST(test_watch) {
   assert_true(seen_by_watch[0] == 2 && seen_by_watch[1] == 1 && seen_by_watch[2] == 1);
 }
 
-/* A candidate that is far too slow does not run in every case. */
+/* A candidate that is far too slow runs in the first case only. */
 FAKE_TEST(test_quick_check) {
   rt_check c;
   b->f.mode = GOOD;
@@ -404,7 +405,7 @@ FAKE_TEST(test_quick_check) {
   assert_int_equal(rt_harness_check_quick(b->bench, b->l, 1e-6, &c, &b->e), ERR_WRONG);
 }
 
-/* The host holds up the launch at which this count reaches zero. */
+/* The host delays the launch at which this count reaches zero. */
 static int held_up;
 static double held_sec;
 static void sometimes_held(fake *f, void **args) {
@@ -422,7 +423,7 @@ static rt_check check_held(bed *b, int which, double sec, uint64_t *launches) {
   return c;
 }
 
-/* A launch that the host held up does not end the check; a slow one does. */
+/* A launch that the host delayed does not end the check; a slow one does. */
 FAKE_TEST(test_held_up_check) {
   uint64_t all, launches;
   b->f.mode = GOOD;
@@ -437,7 +438,7 @@ FAKE_TEST(test_held_up_check) {
   b->functions[0].sec = 5e-3; /* both are slow */
   assert_int_equal(check_held(b, 0, 0, &launches).n_cases, 1);
   const uint64_t slow = launches;
-  b->functions[0].sec = 0.2; /* longer than any host holds a launch up */
+  b->functions[0].sec = 0.2; /* longer than any delay of the host */
   assert_int_equal(check_held(b, 0, 0, &launches).n_cases, 1);
   assert_int_equal(launches, slow - 1);
 }
@@ -492,7 +493,7 @@ FAKE_TEST(test_stop) {
                         &b->e));
   assert_true(t.stopped && near(t.median, 1e-3));
   assert_int_equal(b->f.launches - before, 3); /* the warm-up and two timed launches */
-  b->functions[0].sec = 1.2e-6;                /* slightly slower: takes some batches */
+  b->functions[0].sec = 1.2e-6;                /* slightly slower: it takes some batches */
   OK(b, rt_harness_time(b->bench, b->l, &(rt_timing){.target_sec = 0.1, .stop_above = 1e-6}, &t,
                         &b->e));
   assert_true(t.stopped && t.launches > 100);
@@ -534,7 +535,7 @@ static size_t distinct(const witness *w) {
   return n;
 }
 
-/* Launches rotate through the sets of buffers; between two uses of a set lies twice the L2. */
+/* Launches rotate through sets of buffers; between two uses of a set twice the L2 is written. */
 FAKE_TEST(test_rotation) {
   witness w = {b, 'A', 1e-6, {0}, 0}, hot = w;
   rt_contender c = {witness_launch, &w}, h = {witness_launch, &hot};
@@ -596,7 +597,7 @@ static int whole_street(bed *b, err *e) {
 
 FAKE_TEST(test_every_failure) {
   int live = b->f.live, k = 0, rc;
-  b->functions[0].sec = 1e-3; /* few launches: few calls to fail */
+  b->functions[0].sec = 1e-3; /* fewer launches, so fewer calls to fail */
   do {
     err e = {0};
     b->f.calls = 0;

@@ -1,4 +1,5 @@
-/* test_run_device.c -- candidates of built-in templates checked and timed, and mistakes in them found:
+/* test_run_device.c -- candidates of built-in templates checked and timed, and mistakes in them
+ * found:
  *   build/tests/test_run_device [--device NAME]        NAME: emu (the default), 0, cuda:1, ... */
 #define _GNU_SOURCE
 #include "family_fixture.h"
@@ -34,7 +35,7 @@ BED_TEST(sizes_of_families_are_checked_and_timed) {
   }
 }
 
-/* Loads saxpy with the first `from` of its source replaced by `to`, which is no longer, and checks
+/* Loads saxpy with the first `from` of its source replaced by `to`, which is not longer, and checks
  * it. */
 static int check_spoiled(bed *b, const char *problem, const char *from, const char *to,
                          rt_check *c) {

@@ -56,8 +56,7 @@ static void make_keys(bed *b, keys *k, kind what) {
   }
 }
 
-/* ---- how it should be sorted ------------------------------------------------------------------
- */
+/* ---- how it should be sorted ----------------------------------------------------------------- */
 
 static int three_way(uint64_t x, uint64_t y) {
   return (x > y) - (x < y);
@@ -119,8 +118,7 @@ static uint32_t *sorted_indices(bed *b, keys *k) {
   return order;
 }
 
-/* ---- how it is sorted ---------------------------------------------------------------------------
- */
+/* ---- how it is sorted ------------------------------------------------------------------------ */
 
 typedef struct run { /* one launch: a configuration of a problem, and its arrays on the host */
   bed_kernel k;
@@ -134,7 +132,7 @@ static void open_run(bed *b, run *r, const char *family, const char *problem, co
   str words = {0};
   gen_config c = {0};
   r->k = bed_problem_open(b, NULL, family, problem);
-  /* ptxas fails with some of the points drawn */
+  /* ptxas fails on some of these points */
   const int tries = config || b->d->info.format == RT_PTX ? 1 : 5;
   int rc = 0;
   for (int i = 0; !i || (rc && b->e.code == ERR_COMPILE && i < tries); i++) {
@@ -190,7 +188,7 @@ static void sort_on_device(bed *b, run *r, const keys *k) {
   ops->release(b->d, offsets);
 }
 
-/* The place of the first key or value that is wrong; n when all are right. */
+/* The index of the first wrong key or value; n when all are right. */
 static size_t first_wrong(bed *b, run *r, keys *k) {
   const size_t size = dtype_nbytes(k->type), nv = (size_t)r->value_bytes;
   const uint32_t *order = sorted_indices(b, k);
@@ -217,7 +215,7 @@ static void assert_sorts(bed *b, run *r, keys *k, kind what) {
 static const dtype types[] = {DTYPE_u32, DTYPE_i32, DTYPE_f32, DTYPE_u64,  DTYPE_i64, DTYPE_f64,
                               DTYPE_u16, DTYPE_i16, DTYPE_f16, DTYPE_bf16, DTYPE_u8,  DTYPE_i8};
 
-/* One program, data of two kinds, one after the other: the second finds the workspace used. */
+/* Sorts data of two kinds, one after the other: the second launch finds a used workspace. */
 static void sort_two_kinds(bed *b, keys *k, int value_bytes, const char *config, int turn) {
   run r = {.value_bytes = value_bytes};
   const char *problem =
@@ -272,7 +270,7 @@ BED_TEST(every_algorithm_sorts) {
   }
 }
 
-/* Enough tiles that look-back meets some that have not begun; on a GPU as large as fast ones. */
+/* Enough tiles for look-back to meet tiles that have not begun; on a GPU more of them. */
 BED_TEST(many_tiles_are_sorted) {
   static const struct {
     size_t n;
@@ -310,7 +308,8 @@ BED_TEST(many_tiles_are_sorted) {
   }
 }
 
-/* A bucket fits into a warp's registers, or a block's bins, in one launch and not in the next. */
+/* A bucket fits into the registers of a warp, or the bins of a block, in one launch and not in the
+ * next. */
 BED_TEST(uneven_keys_give_way) {
   static const kind kinds[] = {UNIFORM, FEW, UNIFORM, REVERSED, EQUAL, SPECIAL, OUTLIER};
   static const struct {
@@ -420,7 +419,7 @@ BED_TEST(segments_are_sorted) {
   }
 }
 
-/* The comparison itself: a key, a value, two equal keys in the wrong order. */
+/* The comparison finds a wrong key, a wrong value, and two equal keys in the wrong order. */
 BED_TEST(mistakes_are_found) {
   char sorted[] = {1, 2, 2, 9};
   uint32_t indices[] = {3, 0, 2, 1};

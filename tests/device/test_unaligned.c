@@ -33,7 +33,7 @@ static buffers put(bed *b, const int32_t *x, size_t n_x, size_t x_behind, size_t
   return m;
 }
 
-/* What a launch made of them is as expected, and nothing around it has changed. */
+/* The result is as expected, and nothing around it has changed. */
 static void assert_made(bed *b, buffers m, const int32_t *expected, const char *what) {
   const size_t n = m.n_y + 2 * GUARD;
   int32_t *y = calloc(n, sizeof *y);
@@ -69,7 +69,7 @@ static kernel open_kernel(bed *b, const char *family, const char *problem, const
   return k;
 }
 
-/* Twice: the second finds the workspace as the first has left it. */
+/* Launches twice: the second launch finds the workspace as the first has left it. */
 static void launch(bed *b, const kernel *k, const void *const *args) {
   assert_ok(rt_loaded_launch(k->k.l, NULL, args, &b->e), &b->e);
   assert_ok(rt_loaded_launch(k->k.l, NULL, args, &b->e), &b->e);
@@ -115,7 +115,7 @@ BED_TEST(scans_begin_anywhere) {
   check_scan(b, 768 * 171 + 765, false);
 }
 
-/* Words that hold n elements of a size; what is beyond them in the last word stays as it was. */
+/* Words for n elements of a size; the rest of the last word must not change. */
 static size_t words_of(size_t n, size_t size) {
   return (n * size + 3) / 4;
 }
@@ -162,7 +162,7 @@ BED_TEST(transposes_begin_anywhere) {
   }
 }
 
-/* Any odd size and type, by any configuration that shifts. */
+/* Random odd sizes and types, with any configuration that shifts. */
 BED_TEST(transposes_of_odd_sizes) {
   static const struct {
     const char *type;

@@ -17,7 +17,7 @@ static int close_all(void **state) {
   return 0;
 }
 
-/* launch with n zeros as first argument and read them back */
+/* Launches with n zeros as first argument and reads them back. */
 static void run(const char *kernel, uint32_t grid, uint32_t block, int *out, int n) {
   rt_ptr p = fixture_alloc(&k, (size_t)n * 4);
   fixture_ok(&k, k.d->ops->set(k.d, p, 0, (size_t)n * 4, NULL, &k.e));

@@ -84,7 +84,7 @@ ON_EMU(each_check) {
   }
 }
 
-/* lanes wait for lanes that never arrive; the step limit ends the launch */
+/* Lanes wait for lanes that never arrive; the step limit ends the launch. */
 ON_EMU(absent_lanes) {
   float data[N] = {0};
   int n = 16;
@@ -143,7 +143,7 @@ ON_EMU(uninitialised_global) {
   fixture_ok(k, fixture_launch(k, "uninit_global_bad", 1, 32, 0, args));
 }
 
-/* With checks off faults pass unnoticed, but host memory is still out of reach. */
+/* Without checks faults pass unnoticed, but host memory cannot be accessed. */
 ON_EMU(checks_off) {
   float data[N] = {0};
   int n = 1;

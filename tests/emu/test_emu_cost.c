@@ -10,7 +10,7 @@ static int open_cost(void **state) {
   return 0;
 }
 
-/* of the default profile, an H200's; k has the kernels of cost.cu */
+/* COST_TEST -- k is a device of the default profile, an H200, with the kernels of cost.cu */
 #define COST_TEST(name) TEST_ON(name, fixture, k, state_of, open_cost, fixture_tear_down)
 
 static double seconds_of(const char *kernel, uint32_t grid, uint32_t block, int n) {
@@ -29,21 +29,21 @@ static double seconds_of(const char *kernel, uint32_t grid, uint32_t block, int 
   return s.sec;
 }
 
-/* each block of a chain sleeps 2 us; blocks that publish first wait at the same time */
+/* Each block of a chain sleeps 2 us; blocks that publish first wait at the same time. */
 TEST(waiting_blocks) {
   double chain = seconds_of("wait", 2048, 32, 0), apart = seconds_of("wait", 2048, 32, 1);
   assert_true(chain > 2048 * 1.9e-6 && chain < 2048 * 2.5e-6);
   assert_true(apart < chain / 20);
 }
 
-/* the work of the last block is modelled though no block of a sample is the last: 10^5 dependent
- * IMADs take 2 10^-4 s */
+/* The work of the last block is modelled although no block of the sample is the last: 10^5
+ * dependent IMADs take 2e-4 s. */
 TEST(last_block) {
   double none = seconds_of("arrive", 2048, 64, 0), some = seconds_of("arrive", 2048, 64, 100000);
   assert_true(some - none > 1.5e-4 && some - none < 1e-3);
 }
 
-/* a block that waits for one outside the sample is a finding, not an endless loop */
+/* A block that waits for one outside the sample is a finding, not an endless loop. */
 COST_TEST(absent_blocks) {
   int n = 0;
   rt_emu_set_checks(k->d, false);
@@ -58,7 +58,7 @@ COST_TEST(absent_blocks) {
   fixture_ok(k, fixture_launch(k, "await", 2048, 32, 0, args));
 }
 
-/* work of one warp alone takes as long as the same work in all warps, and no longer */
+/* Work in one warp takes as long as the same work in all warps, and no longer. */
 TEST(roles) {
   double one = seconds_of("alone", 1, 256, 1), all = seconds_of("alone", 1, 256, 8);
   assert_true(one > 0.8 * all && one <= all);
@@ -71,7 +71,7 @@ TEST(dynamic_work) {
   assert_true(fetched > 0.8 * shared && fetched < 2 * shared);
 }
 
-/* one block with the work of 100 dominates the launch */
+/* One block with the work of 100 dominates the launch. */
 TEST(longest_block) {
   double one = seconds_of("uneven", 8, 128, 1000), all = seconds_of("share", 8, 128, 100000);
   assert_true(one > 0.8 * all && one < 1.5 * all);

@@ -170,7 +170,8 @@ static u64 hfma(u64 a, u64 b,
                 u64 c) { /* exact in long double: 22 bits and 11, exponents -48 to 32 */
   long double v = (long double)h(a) * h(b) + (long double)h(c);
   double s = (double)v;
-  if ((long double)s != v && s == s && !isinf(s)) { /* to odd, so that rounding twice is harmless */
+  if ((long double)s != v && s == s &&
+      !isinf(s)) { /* round to odd, so that rounding twice is harmless */
     u64 bits;
     memcpy(&bits, &s, 8);
     if (!(bits & 1)) {
@@ -340,7 +341,8 @@ static void fill(u64 *x) {
   }
 }
 
-/* one kernel: load a, b, c as 64 bits, narrow them, compute, widen, store */
+/* A kernel that loads a, b, c as 64 bits, narrows them, computes, widens the result and stores
+ * it. */
 static void write_kernel(str *out, const form *x) {
   static const char letters[] = "bhrd";
   static const char *const classes[] = {"%p", "%h", "%r", "%d"};
@@ -412,7 +414,7 @@ TEST(a_wrong_reference_is_noticed) {
   assert_true(same(&wrong, 5, 5));
 }
 
-/* the loops for this processor compared with the portable ones */
+/* The loops for this processor agree with the portable ones. */
 TEST(both_tables_agree) {
   static u64 in[3 * N];
   const emu_lane_fn(*fast)[T_COUNT] = emu_lanes();

@@ -37,7 +37,7 @@ ON_EMU(refusals) {
       {BODY("tcgen05.fence::before_thread_sync;"), "tcgen05", "PTX line 7"},
       {BODY("wgmma.fence.sync.aligned;"), "target sm_90a", "PTX line 7"},
       {BODY("shfl.down.b32 %r1, %r2, 1, 31;"), "sm_6x", "PTX line 7"},
-      /* widths beyond that of the register */
+      /* operands wider than their registers */
       {BODY("ld.global.v8.b64 {%d1, %d1, %d1, %d1, %d1, %d1, %d1, %d1}, [%d1];"), "v8.b64", NULL},
       {BODY(".reg .b16 %h<3>; selp.b8 %h1, %h2, %h2, %p;"), "selp.b8", NULL},
       {BODY(".reg .b128 %q; cvt.u64.u64 %q, %d1;"), "width", NULL},
@@ -81,7 +81,7 @@ ON_EMU(prefixes) {
   }
 }
 
-/* 2500 labels; bench_emu measures how long they take */
+/* 2500 labels; bench_emu measures the time. */
 ON_EMU(many_labels) {
   enum { LABELS = 2500 };
   str text = {0};

@@ -1,6 +1,6 @@
 #!/bin/sh
-# test_model.sh -- does the emulated device rank what an H200 measured? Random configurations of a few families
-# and their times there (tests/emu/trials.tsv); and is a model that ranks them wrongly found?
+# test_model.sh -- the emulated device ranks random configurations of a few families as an H200 does, whose times
+# are in tests/emu/trials.tsv; and a model that ranks them wrongly is found.
 set -u
 . tests/fixtures/cli_fixture.sh
 model=${B:-build}/tests/bench/bench_model

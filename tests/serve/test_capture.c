@@ -1,7 +1,7 @@
-/* test_capture.c -- TUNED_CAPTURE writes each problem that a program asks for once, with a count, from
- * any number of contexts, and tuning's --sizes reads the file. TUNED_CAPTURE_DATA keeps the data that
- * kernels read, as they were before the launch; problems are tuned on them, and a file that does not
- * fit is refused. */
+/* test_capture.c -- TUNED_CAPTURE writes each problem that a program asks for once, with a count,
+ * from any number of contexts, and tuning's --sizes reads the file. TUNED_CAPTURE_DATA keeps the
+ * data that kernels read, as they were before the launch; problems are tuned on them, and a file
+ * that does not fit is refused. */
 #define _GNU_SOURCE
 #include "serve_fixture.h"
 
@@ -15,7 +15,7 @@
 #include "verbs.h"
 
 enum { N = 1000 };
-static const char TUNE[] = "--tune"; /* what this program is to do then */
+static const char TUNE[] = "--tune"; /* this program as the tuner: see tune_here */
 
 typedef struct captured {
   fixture *f;
@@ -148,8 +148,8 @@ CONTEXT_TEST(test_a_file_that_cannot_be_written_is_told) {
 
 /* ---- data ----------------------------------------------------------------------------------- */
 
-/* y = s x. Two of the ways are wrong, but only where x or s is what no test of the template's has;
- * one is near enough, also for large values. */
+/* y = s x. Two of the ways are wrong, but only for values of x or s that no case of the template
+ * has; one differs a little, within the tolerance. */
 static const char picky[] =
     "return {\n"
     "  name = 'picky', version = 1, brief = 'x', cite = 'x',\n"
@@ -313,9 +313,9 @@ static void contains(const str *text, const char *words) {
   }
 }
 
-/* In a process of its own: what measures for the tuner is forked, and no forked process can use a
- * driver that this one has started. Out: what it prints on both streams; its end. In a database of
- * its own: the key is the same. */
+/* Tunes in another process, because what measures is forked, and a forked process cannot use a
+ * driver that this one has started. The database is another one, since the key is the same. Out:
+ * what is printed on both streams; returns the exit status. */
 static int tune_list(fixture *f, const char *list, const char *name, str *out) {
   char base[200], path[200];
   err e = {0};
@@ -336,7 +336,7 @@ static int tune_list(fixture *f, const char *list, const char *name, str *out) {
   return status;
 }
 
-/* The verb, in that process. */
+/* The verb tune-captured, in that process. */
 static int tune_here(char **words) {
   const char *list = words[0];
   err e = {0};
@@ -353,7 +353,7 @@ static int tune_here(char **words) {
   return rc ? 1 : 0;
 }
 
-/* picky of 100 numbers on this data, NULL: on none; all four ways are tried. */
+/* Tunes picky with 100 numbers on this data, NULL: on the template's; all four ways are tried. */
 static int tune_on(fixture *f, const char *name, const char *data, str *out) {
   char list[500];
   snprintf(list, sizeof list, "picky n=100%s%s\n", data ? "  # 1 calls, data " : "",
@@ -379,7 +379,7 @@ CONTEXT_TEST(test_a_problem_is_tuned_on_its_data) {
   str_clear(&out);
 }
 
-/* Seconds of the right way, measured or modelled. */
+/* Seconds of WAY=right, measured or modelled. */
 static double time_in(fixture *f, const char *name) {
   char path[200];
   gen_template *t;
@@ -407,7 +407,7 @@ static double time_in(fixture *f, const char *name) {
   return sec;
 }
 
-/* One of the recorded numbers takes many rounds, none of the template's own does. */
+/* One of the recorded numbers takes many rounds, none of the template's does. */
 CONTEXT_TEST(test_time_is_that_of_the_data) {
   kept d;
   str out = {0};
@@ -449,7 +449,7 @@ static void refused(kept *d, const char *path, const char *problem, int code, co
   rt_captured_close(&x);
 }
 
-/* A data file's text, and the path of another one. */
+/* Captures a launch: the text of its data file, and a path for another one. */
 static void keep_text(kept *d, void *state, str *text, char other[200]) {
   err e = {0};
   keep(d, state);
@@ -486,7 +486,7 @@ CONTEXT_TEST(test_files_that_do_not_fit_are_refused) {
   str_clear(&text);
 }
 
-/* Counts, types and names that have been signed again. */
+/* Headers with wrong counts, types or names, but a right digest. */
 CONTEXT_TEST(test_a_header_that_lies_is_refused) {
   static const char *const lies[][2] = {{"f32 100 ", "f64 100 "},
                                         {"f32 100 ", "f32 99999999999999 "},
@@ -546,7 +546,7 @@ CONTEXT_TEST(test_a_folder_that_cannot_be_written_is_told) {
   unsetenv("TUNED_CAPTURE_DATA");
 }
 
-/* Lines that calls write to standard error. */
+/* The number of lines that these calls write to standard error. */
 static size_t lines_told(kept *d, int launches, const char *words) {
   char path[200];
   str text = {0};
@@ -583,7 +583,7 @@ CONTEXT_TEST(test_what_cannot_be_written_is_told_once) {
   holds(d.c.path, "picky n=100  # 3 calls\n", true);
 }
 
-/* As with arrays of addresses in place of matrices: these mean nothing elsewhere. */
+/* Data behind addresses, as in arrays of pointers, cannot be kept. */
 CONTEXT_TEST(test_what_has_no_address_is_not_kept) {
   kept d;
   keep(&d, f);

@@ -1,4 +1,4 @@
-/* test_damaged.c -- with damaged rows and presets tuned_find serves something valid and does not
+/* test_damaged.c -- with damaged rows and presets tuned_find serves a valid kernel and does not
  * crash. */
 #define _GNU_SOURCE
 #include "serve_fixture.h"
@@ -32,7 +32,7 @@ static void store_some(fixture *f) {
   store_saxpy(f, "saxpy n=9000 align=4", "BLOCK=512,VEC=1", NULL);
 }
 
-/* Served, and the kernel is right. */
+/* A kernel is served, and computes the right result. */
 static tuned_kernel_info serves(fixture *f, const char *problem, int n) {
   tuned_kernel *k;
   tuned_kernel_info info;
@@ -59,7 +59,7 @@ static tuned_kernel_info serves(fixture *f, const char *problem, int n) {
   return info;
 }
 
-/* A text longer than any of ours costs its row, not the others. */
+/* A text that is too long costs its own row only. */
 CONTEXT_TEST(test_long_texts_cost_their_row) {
   static const char *const damages[] = {
       "UPDATE trial SET config = printf('%.*c', 70000, 'x') WHERE id = 1",
@@ -74,7 +74,7 @@ CONTEXT_TEST(test_long_texts_cost_their_row) {
     run_sql(f, damages[i]);
     reopen(f, f->folder);
     const tuned_kernel_info exact = serves(f, "saxpy n=5000", 5000);
-    assert_true(exact.origin == TUNED_EXACT || i == 4); /* a reason is read with the row */
+    assert_true(exact.origin == TUNED_EXACT || i == 4); /* reasons are read with their rows */
     const tuned_kernel_info damaged = serves(f, "saxpy n=4096", 4096);
     assert_true(damaged.origin <= TUNED_NEAREST);
     assert_int_equal(serves(f, "saxpy n=6000", 6000).origin, TUNED_NEAREST);

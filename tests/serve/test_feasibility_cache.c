@@ -11,8 +11,7 @@
 #include "adapt.h"
 #include "feasibility_cache.h"
 
-/* ---- random problems and configurations -------------------------------------------------------
- * */
+/* ---- random problems and configurations ------------------------------------------------------ */
 
 static gen_template *open_family(const char *name) {
   gen_template *t;
@@ -32,7 +31,7 @@ static int64_t draw_value(const gen_field *f) {
   return v < f->min ? f->min : v > f->max ? f->max : v;
 }
 
-/* Half of the fields as the template has them, so that most problems are ordinary ones. */
+/* Many fields keep their defaults, so that most problems are ordinary ones. */
 static void draw_problem(gen_template *t, gen_problem *p) {
   bool given[GEN_MAX_FIELDS];
   err e = {0};
@@ -51,7 +50,7 @@ static gen_instance *bind(gen_template *t, const gen_problem *p) {
   return g;
 }
 
-/* A few parameters from the default, or all at random. */
+/* The default with a few parameters changed, or all of them random. */
 static void draw_config(const gen_template *t, gen_config *c) {
   const bool wild = draw(4) == 0;
   gen_config_default(t, c);
@@ -66,7 +65,7 @@ static void draw_config(const gen_template *t, gen_config *c) {
 
 enum { QUESTIONS = 40 };
 
-/* A template whose requirements are anything. */
+/* A template with random requirements. */
 static void add_template(str *s) {
   gen_symbols symbols;
   arena a = {0};
@@ -162,7 +161,7 @@ static expr_value value_of(const gen_value *v) {
   return v->s ? expr_text(v->s) : expr_integer(v->i);
 }
 
-/* Everything that requirements read; a derived value that fails is absent. */
+/* Sets everything that requirements read; a derived value that fails is absent. */
 static void set_names(lua_State *L, const gen_template *t, const gen_problem *p,
                       const gen_config *c) {
   for (size_t i = 0; i < t->n_fields; i++) {
@@ -188,7 +187,7 @@ static void set_names(lua_State *L, const gen_template *t, const gen_problem *p,
   }
 }
 
-/* Returns how many requirements hold. */
+/* Returns the number of requirements that hold. */
 static size_t compare_config(lua_State *L, gen_instance *g, const gen_template *t,
                              const gen_problem *p, const gen_config *c) {
   size_t n = 0;
@@ -306,7 +305,8 @@ static bool same_work(const model_work *x, const model_work *y) {
          !memcmp(&x->config, &y->config, sizeof x->config);
 }
 
-/* As the generator has it; a plan that it refuses has no blocks and is left to it. */
+/* The cache says what the generator says; a plan that the generator refuses has no launches and is
+ * not compared. */
 static void compare_one(gen_template *t, gen_instance *g, feasibility_cache *j,
                         const gen_config *from, size_t i, counts *n) {
   gen_config c = *from;
@@ -374,7 +374,8 @@ TEST(portfolios_are_judged_as_by_the_generator) {
   each_family(compare_any_portfolio, 500);
 }
 
-/* Its slow side without Lua, which the tests above compare with, so that it is thousands. */
+/* The shipped portfolio, at thousands of problems; the slow side is the generator without Lua,
+ * which the tests above compare with Lua. */
 TEST(the_shipped_one_is_too) {
   const tuned_options o = {.device = "emu:h200", .database = "/nonexistent/tuned.db"};
   tuned_context *ctx;

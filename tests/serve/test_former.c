@@ -1,5 +1,5 @@
-/* test_former.c -- templates whose text changed and whose kernels did not: the table of their
- * digests, and a database of before, read-only and writable. */
+/* test_former.c -- templates whose text changed while their kernels did not: the table of digests,
+ * and a database with former digests, read-only and writable. */
 #define _GNU_SOURCE
 #include <sys/stat.h>
 
@@ -19,7 +19,7 @@ static bool is_among(const gen_former *list, size_t n, const char *family, const
   return false;
 }
 
-/* Every template that is built in has the digest that the table says it has. */
+/* The table has the present digest of every template. */
 TEST(the_table_is_up_to_date) {
   arena a = {0};
   err e = {0};
@@ -44,8 +44,8 @@ TEST(the_table_is_up_to_date) {
   arena_clear(&a);
 }
 
-/* What is shipped is of present texts, or of former ones that the table has; a few are older still.
- * */
+/* Shipped results belong to present texts or to former ones of the table, except a few older
+ * ones. */
 TEST(shipped_results_are_of_known_texts) {
   arena a = {0};
   err e = {0};
@@ -141,7 +141,7 @@ CONTEXT_TEST(a_read_only_database_of_before_is_served) {
   assert_int_equal(chmod(f->folder, 0700), 0);
 }
 
-/* Results of the present text come before those of former ones. */
+/* Results of the present text precede those of former ones. */
 CONTEXT_TEST(new_results_come_first) {
   put_former(f, "saxpy n=1000 align=4", "BLOCK=128");
   put_former(f, "saxpy n=4000 align=4", "BLOCK=64");
@@ -177,7 +177,7 @@ CONTEXT_TEST(a_writer_moves_the_rows) {
   assert_ok(db_open(f->db_path, DB_WRITE, &d, &e), &e);
   assert_int_equal(count_of(d, former), 2);
   assert_ok(serve_follow(d, &e), &e);
-  assert_int_equal(count_of(d, former), 1); /* the one that there is a newer result of */
+  assert_int_equal(count_of(d, former), 1); /* the other has a newer result */
   assert_int_equal(count_of(d, t->hash), 2);
   assert_ok(serve_follow(d, &e), &e);
   assert_ok(db_verify(d, &e), &e);

@@ -26,7 +26,7 @@ static void serves(fixture *f, const char *problem, tuned_origin origin, const c
 
 static char *installed_nvrtc; /* AUTOTUNE_NVRTC at the start; NULL: unset */
 
-/* From here on there is no NVRTC, as on a machine without the toolkit. */
+/* Hides NVRTC, as on a machine without the toolkit. */
 static void forbid_compiler(void) {
   setenv("AUTOTUNE_NVRTC", "/nowhere/libnvrtc.so", 1);
 }
@@ -58,7 +58,7 @@ CONTEXT_TEST(the_nearest_in_octaves) {
   serves(f, "saxpy n=1000", TUNED_EXACT, "saxpy n=1000 align=4", "BLOCK=64");
 }
 
-/* A configuration that this size does not allow leaves its place to a near one that it does. */
+/* Where this size does not allow a configuration, a near one that it allows is served. */
 CONTEXT_TEST(requirements_are_checked_again) {
   put(f, "saxpy n=1000 align=4", "BLOCK=64,VEC=4");
   put(f, "saxpy n=1800 align=4", "BLOCK=128,VEC=1");
@@ -68,7 +68,7 @@ CONTEXT_TEST(requirements_are_checked_again) {
   assert_int_equal(info_of(f, "saxpy n=1001").adapted, 0);
 }
 
-/* Where none is near, the nearest is changed no more than it must be. */
+/* Where no near configuration fits, the nearest is changed as little as possible. */
 CONTEXT_TEST(the_nearest_is_adapted) {
   put(f, "saxpy n=1000 align=4", "BLOCK=64,VEC=4,COARSE=2");
   put(f, "saxpy n=80000 align=4", "BLOCK=128,VEC=1");
@@ -82,7 +82,7 @@ CONTEXT_TEST(the_nearest_is_adapted) {
 #define TILED                                                                                      \
   "BM=128,BN=32,TM=16,TN=4,STORE=4,LM=4,LANES=interleaved,BK=8,UNROLL=8,SPLITK=3,VEC=4,STAGES=2"
 
-/* An odd size next to a tuned one keeps the tiles, though no access may be a vector. */
+/* An odd size beside a tuned one keeps the tiles, although vector accesses are impossible. */
 CONTEXT_TEST(odd_sizes_keep_the_tiles) {
   put(f, "sgemm m=160 n=96 k=64 ta=n tb=t align=4", TILED);
   reopen(f, NULL);
@@ -112,11 +112,11 @@ CONTEXT_TEST(suggestions_stand_among_neighbours) {
   serves(f, "histogram n=100000 bins=256 dtype=f32", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
   serves(f, "histogram n=100000 bins=400", TUNED_NEAREST, near, "BLOCK=384");
   serves(f, "histogram n=100000 bins=8000", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
-  /* nor is it changed to fit where there is a suggestion that does */
+  /* a neighbour is not adapted where a suggestion fits */
   serves(f, "histogram n=100000 bins=300 align=1", TUNED_DEFAULT, NULL, "ALG=shared,BLOCK=256");
 }
 
-/* One whose search went wrong: many times slower than one hardly farther away. */
+/* A neighbour that is many times slower than one hardly farther away comes from a failed search. */
 CONTEXT_TEST(a_failed_search_is_passed_over) {
   static const char good[] = "saxpy n=16777215 align=4", bad[] = "saxpy n=4194303 align=4";
   store_put(f, &(stored){.problem = good, .config = "BLOCK=128", .median = 50e-6});
@@ -129,7 +129,7 @@ CONTEXT_TEST(a_failed_search_is_passed_over) {
   serves(f, "saxpy n=3000000 align=4", TUNED_NEAREST, bad, "BLOCK=512"); /* that is too far */
 }
 
-/* Two at the same distance: the one that ran closer to the peak. */
+/* Of two at the same distance the one that ran closer to the peak is served. */
 CONTEXT_TEST(ties_go_to_the_faster) {
   const stored slow = {
       .problem = "saxpy n=1023 align=4", .config = "BLOCK=64,VEC=1", .median = 8e-6};
@@ -139,7 +139,7 @@ CONTEXT_TEST(ties_go_to_the_faster) {
   store_put(f, &fast);
   reopen(f, NULL);
   serves(f, "saxpy n=2047 align=4", TUNED_NEAREST, fast.problem, "BLOCK=128");
-  /* and not because it is the larger, or the later one */
+  /* not because it is the larger or the later one */
   store_put(f,
             &(stored){.problem = "saxpy n=16383 align=4", .config = "BLOCK=512", .median = 1e-3});
   reopen(f, NULL);
@@ -158,7 +158,7 @@ CONTEXT_TEST(expectation_is_scaled) {
   assert_string_equal(info.tuned_device, str_text(&inside(f)->device_key));
 }
 
-/* A launch takes some time however little there is to do. */
+/* A launch takes a minimum of time, however small the problem. */
 CONTEXT_TEST(expectation_is_a_launch_at_least) {
   store_put(f, &(stored){.problem = "saxpy n=1048576 align=4", .config = "", .median = 5e-6});
   reopen(f, NULL);
@@ -199,7 +199,7 @@ CONTEXT_TEST(other_devices_of_the_architecture) {
   assert_string_equal(info_of(f, "saxpy n=1000").tuned_device, CARD);
 }
 
-/* Results of this device win among comparable ones, but not from the other end of the scale. */
+/* Results of this device win among comparable sizes, but not from far away. */
 CONTEXT_TEST(this_device_goes_first) {
   const int cc = inside(f)->device->info.cc;
   put(f, "saxpy n=1500 align=4", "BLOCK=64");
@@ -239,7 +239,7 @@ static void spoil_images(fixture *f) {
   assert_int_equal(system(command), 0);
 }
 
-/* A damaged image is made again where there is a compiler. */
+/* A damaged image is compiled again where there is a compiler. */
 CONTEXT_TEST(a_damaged_image_is_built_again) {
   put(f, "saxpy n=1000 align=4", "BLOCK=64");
   spoil_images(f);
@@ -248,7 +248,7 @@ CONTEXT_TEST(a_damaged_image_is_built_again) {
   assert_int_not_equal(info_of(f, "saxpy n=1000").spill_nbytes, STORED_SPILL);
 }
 
-/* Where there is none, the next candidate with a sound image is served; else the reason is told. */
+/* Without a compiler the next candidate with a sound image is served, or the reason is reported. */
 WITHOUT_COMPILER(a_damaged_image_leaves_its_place) {
   tuned_kernel *k;
   put(f, "saxpy n=1000 align=4", "BLOCK=64");
@@ -274,7 +274,7 @@ CONTEXT_TEST(new_rows_are_seen) {
   serves(f, "saxpy n=3000", TUNED_NEAREST, "saxpy n=1000 align=4", "BLOCK=64"); /* found before */
 }
 
-/* Rows that this template can't read, or whose texts are rubbish, are passed over. */
+/* Rows that the template cannot read are ignored. */
 CONTEXT_TEST(rubbish_rows_are_passed_over) {
   static const char *const problems[] = {"saxpy",        "saxpy n=x align=4", "",
                                          "saxpy n=1000", "saxpy q=1",         "%s%s%s%n",

@@ -1,6 +1,6 @@
-/* test_new_size.c -- a context stays small, whatever the number of new sizes. Decisions only: kernels
- * and their modules are the program's choice. On the emulated device, since a driver's memory would
- * count as well. */
+/* test_new_size.c -- a context stays small, whatever the number of new sizes. Only decisions are
+ * made: how many kernels and modules there are is the program's choice. On the emulated device,
+ * since the memory of a driver would count as well. */
 #define _GNU_SOURCE
 #include <malloc.h>
 #include <math.h>

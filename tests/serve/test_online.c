@@ -1,5 +1,5 @@
-/* test_online.c -- tuning while the program runs: it is off by default, every result is right, a fast
- * and wrong variant never serves, and the best one takes over, settles and is stored; from any number
+/* test_online.c -- tuning while the program runs: it is off by default, every result is right, a
+ * fast but wrong variant never serves, and the best one takes over and is stored; from any number
  * of threads. */
 #define _GNU_SOURCE
 #include "serve_fixture.h"
@@ -8,8 +8,8 @@
 
 enum { N = 64, CALLS_MOST = 40000 };
 
-/* y = 2 x + y. LOOPS does nothing but take time; BUG=1 is fast, and wrong in the last
- * element; BUG=2 is so only for small data. */
+/* y = 2 x + y. LOOPS only takes time; BUG=1 is fast and wrong in the last element; BUG=2 is wrong
+ * only for small data. */
 static const char slow[] =
     "return { name = 'slow', version = 1, brief = 'y = 2 x + y', cite = 'none',\n"
     "  problem = { { 'n', 0, 1000, default = 64 } },\n"
@@ -73,7 +73,7 @@ static user user_new(fixture *f, float scale) {
   return u;
 }
 
-/* A call, and its result: y = a x + y in floats, both x and y being scale (i + 1). */
+/* Makes a call and checks y = 2 x + y, where both x and y are scale (i + 1). */
 static bool call_is_right(user *u, tuned_error *error) {
   float host[N];
   bool right = true;
@@ -103,8 +103,7 @@ static bool is_settled(fixture *f, user *u) {
   return !atomic_load(&u->kernel->detour);
 }
 
-/* The thread compiles; calls come every millisecond, as in a program that does something else too.
- */
+/* Calls come with pauses, in which the tuning thread compiles. */
 static int call_until_settled(user *u) {
   int calls = 0;
   for (; calls < CALLS_MOST && !is_settled(u->f, u); calls++) {
@@ -138,8 +137,8 @@ CONTEXT_TEST(test_the_best_takes_over_and_is_stored) {
   assert_string_equal(info.config, config);
 }
 
-/* What the tolerance means absolutely goes with the data: a millionth is wrong where all is small.
- */
+/* An absolute tolerance scales with the data: an error of 1e-6 is wrong where all values are
+ * small. */
 CONTEXT_TEST(test_small_data_hide_no_error) {
   write_template(f);
   reopen(f, f->folder);
@@ -165,12 +164,12 @@ CONTEXT_TEST(test_it_is_off_unless_asked_for) {
   REFUSED(f, TUNED_E_USAGE, "between 0, off, and 1", tuned_online(f->ctx, -1, &f->err));
 }
 
-/* With no time given nothing is tried, and with time again it goes on. */
+/* With almost no share of the time nothing is tried; with a larger share tuning continues. */
 CONTEXT_TEST(test_the_share_is_kept) {
   write_template(f);
   reopen(f, f->folder);
   user u = user_new(f, 1);
-  OK(f, tuned_online(f->ctx, 1e-9, &f->err)); /* of kernels found before, too */
+  OK(f, tuned_online(f->ctx, 1e-9, &f->err)); /* also for kernels found before */
   assert_non_null(atomic_load(&u.kernel->detour));
   for (int i = 0; i < 100; i++) {
     assert_true(call_is_right(&u, &f->err));

@@ -1,6 +1,5 @@
-/* test_online_search -- which variants are tried while a program runs: valid ones, each once, in
- * the end all of them; and those that the times known so far speak for, not just any.
- */
+/* test_online_search.c -- which variants are tried while a program runs: valid ones, each once and
+ * finally all, and first those that the known times favour. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <stdlib.h>
@@ -68,7 +67,7 @@ TEST(test_each_valid_one_comes_once) {
   bench_free(&b);
 }
 
-/* A time with an effect of every parameter's value, and of two together. */
+/* A time on which every parameter has an effect, and two of them together. */
 static double time_of(const bench *b, const gen_config *c, uint64_t seed) {
   double sum = 0;
   for (size_t i = 0; i < b->t->n_params; i++) {

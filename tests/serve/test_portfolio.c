@@ -1,5 +1,5 @@
-/* test_portfolio.c -- tuned_find serves from a portfolio: the tree's choice, the models' choice, and
- * what comes before and after them. Runs on any device: test_portfolio [--device NAME]. */
+/* test_portfolio.c -- tuned_find serves from a portfolio: the tree's choice, the models' choice,
+ * and what comes before and after them. Runs on any device: test_portfolio [--device NAME]. */
 #define _GNU_SOURCE
 #include <math.h>
 
@@ -17,7 +17,7 @@ static const char text_of_a_portfolio[] =
     "range n 1000 1000000\nrange align 1 4\nconfig " FAST "\nconfig " SMALL "\nif n < 5000 else 2\n"
     "leaf 0.125 0.2 1 0\nleaf 0.25 0.5 0 1\n";
 
-/* With a problem tuned here, whose configuration is neither of the portfolio's. */
+/* Stores a portfolio, and a tuned problem whose configuration is not in it. */
 static void put_portfolio(fixture *f, const char *text) {
   store st;
   db *d;
@@ -73,8 +73,8 @@ CONTEXT_TEST(test_the_model_chooses) {
   str_clear(&text);
 }
 
-/* The models are asked about the leaf's short list alone, and about the others where none of it can
- * be used; the third, of which nothing is known, never is. */
+/* The models compare the short list of the leaf, and the others only where no configuration of the
+ * list fits; the third, about which nothing is known, is never chosen. */
 CONTEXT_TEST(test_the_short_list_comes_first) {
   static const char text[] =
       "portfolio 5\nasked 0.05\nsizes 2\nexpected 0.01 0.1\n"
@@ -94,7 +94,7 @@ CONTEXT_TEST(test_the_short_list_comes_first) {
   assert_string_equal(k.config, FAST);
 }
 
-/* Too few sizes were timed for models: the tree's order serves, to its end. */
+/* Without fitted models the order of the tree serves, to its end. */
 CONTEXT_TEST(test_models_of_nothing_leave_it_to_the_tree) {
   str text = {0};
   str_addf(&text, "%s%s", text_of_a_portfolio,
@@ -129,7 +129,7 @@ CONTEXT_TEST(test_models_of_nothing_leave_it_to_the_tree) {
   str_clear(&text);
 }
 
-/* The kernel of another size of the grid has the image already: nothing is compiled. */
+/* Another size has stored the image already, so nothing is compiled. */
 CONTEXT_TEST(test_stored_images_serve_the_portfolio) {
   put_portfolio(f, text_of_a_portfolio);
   store_saxpy(f, "saxpy n=200001 align=1", FAST_1, NULL);
@@ -149,7 +149,7 @@ CONTEXT_TEST(test_a_damaged_portfolio_is_none) {
   assert_int_equal(k.origin, TUNED_NEAREST);
 }
 
-/* As the library ships it: a portfolio of another device serves only where nothing is tuned. */
+/* A shipped portfolio of another device serves only where nothing is tuned. */
 CONTEXT_TEST(test_a_portfolio_is_shipped) {
   db_line l = {.device = {.name = "a card", .cc = inside(f)->device->info.cc, .sms = 100},
                .template = {.family = "saxpy", .path = "saxpy.lua"},
@@ -179,7 +179,7 @@ CONTEXT_TEST(test_a_portfolio_is_shipped) {
   assert_int_equal(k.origin, TUNED_PORTFOLIO);
   assert_string_equal(k.config, SMALL);
   assert_string_equal(k.tuned_device, str_text(&key));
-  k = info_of(f, "saxpy n=8000"); /* shipped too, and exactly this */
+  k = info_of(f, "saxpy n=8000"); /* shipped for exactly this size */
   assert_int_equal(k.origin, TUNED_PRESET);
   assert_string_equal(k.config, "BLOCK=256,VEC=1,COARSE=1,ORDER=interleaved");
   store_saxpy(f, "saxpy n=3000 align=4", "BLOCK=128", NULL);

@@ -71,7 +71,8 @@ TEST(comments_are_nothing) {
   }
 }
 
-/* Replace the text `from` of the example's line by `to`; it must then be refused, by the column. */
+/* Replaces `from` in the example's line by `to`: the line is refused with words about the
+ * column. */
 static void refused(const char *from, const char *to, const char *words) {
   const db_line in = example();
   db_line out;
@@ -131,7 +132,7 @@ static int check_closed(const char *text, size_t n, bool *closed) {
   return rc;
 }
 
-/* At whatever byte a closed file is cut or changed, it is refused or not closed. */
+/* Wherever a closed file is cut or changed, it is refused or counts as not closed. */
 TEST(damage_of_a_closed_file_is_seen) {
   str text = {0};
   bool closed;
@@ -190,7 +191,7 @@ static void mutate(char *text, size_t *n, uint64_t *x) {
 
 enum { MUTATIONS = 20000 };
 
-/* Whatever comes of it: read without harm, and what is taken can be written and read again. */
+/* A mutated line is read without harm, and what is accepted can be written and read again. */
 TEST(mutated_lines_do_no_harm) {
   const db_line in = example();
   str text = {0};
@@ -225,7 +226,7 @@ TEST(mutated_lines_do_no_harm) {
 
 /* ---- presets -------------------------------------------------------------------------------- */
 
-/* The context's database as a preset file of another cc or device, served by an empty database. */
+/* The database of the context as a preset file, perhaps edited, beside an empty database. */
 typedef struct shipped {
   str text;
   gen_file files[2];
@@ -305,7 +306,7 @@ static void change_hash(db_line *l) {
   l->template.hash = "00000000000000000000000000000000";
 }
 
-/* An edited template: the configuration is tried, the time is another's. */
+/* For an edited template the configuration serves, but its time is not promised. */
 CONTEXT_TEST(presets_of_an_older_text_promise_nothing) {
   shipped p;
   store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
@@ -316,7 +317,7 @@ CONTEXT_TEST(presets_of_an_older_text_promise_nothing) {
   str_clear(&p.text);
 }
 
-/* What was tuned here goes first, unless it is much farther away. */
+/* Results of this machine precede presets unless they are much farther away. */
 CONTEXT_TEST(own_results_go_before_presets) {
   shipped p;
   store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
@@ -329,7 +330,7 @@ CONTEXT_TEST(own_results_go_before_presets) {
   str_clear(&p.text);
 }
 
-/* Mutated presets: never an error, never a wrong result, always some kernel. */
+/* Mutated presets cause no error and no wrong kernel; some kernel is always served. */
 CONTEXT_TEST(mutated_presets_do_no_harm) {
   shipped p;
   uint64_t x = 42;
@@ -388,7 +389,7 @@ CONTEXT_TEST(the_better_line_counts) {
   put_line(f, &l, false); /* older */
   l.when = "2025-02-01T12:00:00Z";
   l.kind = DB_KIND_SCREEN;
-  put_line(f, &l, false); /* newer, but only a first look */
+  put_line(f, &l, false); /* newer, but only screened */
   assert_true(best_of(f->db_path, l.problem) == 1.25e-6);
   l.kind = DB_KIND_FINAL;
   put_line(f, &l, true);
@@ -418,7 +419,8 @@ static void merge(const char *into, const char *from) {
   db_close(d);
 }
 
-/* Two machines with a trial in common, measured at different times, and one each of their own. */
+/* The databases of two machines: one trial in common, measured at different times, and one each of
+ * its own. */
 static void make_two(fixture *f, char other[100]) {
   char own[96];
   db_line l = example();
@@ -448,7 +450,7 @@ CONTEXT_TEST(merging_loses_nothing) {
     assert_true(best_of(f->db_path, "saxpy n=1000 align=4") == 1.25e-6); /* the later one */
     assert_true(best_of(f->db_path, "saxpy n=3000 align=4") == 3e-6);
   }
-  merge(other, f->db_path); /* the other way round gives the same */
+  merge(other, f->db_path); /* merging in the other direction gives the same */
   assert_int_equal(rows_of(other, "sample"), 4);
   assert_true(best_of(other, "saxpy n=1000 align=4") == 1.25e-6);
 }
@@ -468,7 +470,7 @@ CONTEXT_TEST(merging_with_rubbish_changes_nothing) {
   assert_int_equal(rows_of(f->db_path, "sample"), 1);
 }
 
-/* An image comes along, and serves without a compiler. */
+/* Images are merged too, and serve without a compiler. */
 CONTEXT_TEST(merged_images_are_served) {
   char other[100], moved[96];
   store_put(f, &(stored){.problem = "saxpy n=1000 align=4", .config = "BLOCK=128"});

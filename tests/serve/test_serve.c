@@ -1,5 +1,5 @@
-/* test_serve.c -- libtuned: which kernel is served, its results, calls from many threads, and the
- * messages of refusals. Runs on any device: test_serve [--device NAME]. */
+/* test_serve.c -- libtuned: which kernel is served, what is refused and why, and failures of the
+ * device. Runs on any device: test_serve [--device NAME]. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -39,7 +39,7 @@ typedef struct reading {
 
 enum { PUTS = 3000 };
 
-/* Whatever was put before we look must be found, however the table grows meanwhile. */
+/* Everything put before a look-up is found, while the table grows. */
 static void *read_all(void *ud) {
   reading *r = ud;
   for (int64_t n = 0; n < PUTS;) {
@@ -69,7 +69,7 @@ TEST(table_is_read_while_it_grows) {
 TEST(words_tell_choices_apart) {
   assert_int_equal(serve_key_word("n"), 'n');
   assert_int_equal(serve_key_letter('N', 0, 1), 'n');
-  assert_int_equal(serve_key_letter('C', 0, 1), 't'); /* real: conjugation means nothing */
+  assert_int_equal(serve_key_letter('C', 0, 1), 't'); /* real: conjugation has no effect */
   assert_int_equal(serve_key_letter('C', 0, 0), 'c');
   assert_int_equal(serve_key_letter('u', 1, 0), 'U');
   assert_int_not_equal(serve_key_word("sum"), serve_key_word("max"));
@@ -137,7 +137,7 @@ CONTEXT_TEST(invalid_row_is_not_served) {
   assert_int_equal(info_of(f, "saxpy n=1001").origin, TUNED_DEFAULT);
 }
 
-/* The default's image is in the database under the same source: it is loaded, not built. */
+/* The database has an image of the same source as the default: it is loaded, not compiled. */
 CONTEXT_TEST(stored_image_of_the_same_source_is_used) {
   store_saxpy(f, "saxpy n=4096 align=4", "", "00000000000000000000000000000000");
   reopen(f, NULL);
@@ -295,7 +295,7 @@ CONTEXT_TEST(nulls_are_refused) {
   REFUSED(f, TUNED_E_USAGE, "NULL", tuned_copy_to_device(f->ctx, NULL, args, 4, &f->err));
   REFUSED(f, TUNED_E_USAGE, "NULL", tuned_saxpy(NULL, NULL, 4, 1, NULL, NULL, &f->err));
   assert_int_equal(tuned_find(NULL, NULL, NULL, NULL),
-                   TUNED_E_USAGE); /* nor need the error be there */
+                   TUNED_E_USAGE); /* and the error may be NULL */
   OK(f, tuned_find(f->ctx, "saxpy n=4", &k, NULL));
   REFUSED(f, TUNED_E_USAGE, "NULL", tuned_info(k, NULL, &f->err));
   REFUSED(f, TUNED_E_USAGE, "args is NULL", tuned_launch(k, NULL, NULL, &f->err));
@@ -330,13 +330,13 @@ CONTEXT_TEST(opening_can_fail) {
   assert_null(ctx);
 }
 
-/* SQLite reads such a log as part of the database. */
+/* A log beside the database is read as part of it. */
 static void logs_of_others_are_refused(fixture *f, const tuned_options *o) {
   tuned_context *ctx;
   err e = {0};
   str log = {0};
   str_addf(&log, "%s-shm", f->db_path);
-  unlink(str_text(&log)); /* as open to others as the database was */
+  unlink(str_text(&log)); /* others could write it, as the database */
   str_reset(&log);
   str_addf(&log, "%s-wal", f->db_path);
   assert_ok(file_write(str_text(&log), "log", 3, &e), &e);
@@ -346,7 +346,7 @@ static void logs_of_others_are_refused(fixture *f, const tuned_options *o) {
   str_clear(&log);
 }
 
-/* A database contains code: others must not be able to write it. */
+/* A database contains code, so one that others can write is refused. */
 CONTEXT_TEST(databases_of_others_are_refused) {
   tuned_context *ctx;
   const tuned_options o = {.device = device_name, .database = f->db_path};
@@ -373,8 +373,7 @@ CONTEXT_TEST(databases_of_others_are_refused) {
   }
 }
 
-/* What the child of a fork is told; its exit status is the number of the first call that was not.
- */
+/* The calls of a forked child are refused; returns the number of the first that was not. */
 static int use_after_fork(fixture *f, tuned_kernel *k) {
   tuned_kernel *other;
   tuned_context *own;
@@ -409,7 +408,7 @@ CONTEXT_TEST(a_fork_is_told) {
   assert_true(saxpy_is_right(f, 4)); /* and the parent goes on */
 }
 
-/* The k-th call of a device that may fail does, for all k: told, nothing leaked, and the next
+/* The k-th device call fails, for all k: the failure is reported, nothing leaks, and the next
  * attempt works. */
 static struct {
   const rt_device_ops *own;
@@ -453,7 +452,8 @@ static int bad_overlapping(rt_device *d, rt_function *f, const uint32_t grid[3],
   return fault.own->launch_overlapping(d, f, grid, block, smem, s, args, e);
 }
 
-/* One attempt at a kernel with a workspace, its k-th device call failing; did it come to that? */
+/* Runs a kernel with a workspace while the k-th device call fails; returns whether that call
+ * came. */
 static bool fails_at(fixture *f, int k, const float *x, float *y) {
   rt_device *d = inside(f)->device;
   rt_device_ops bad = *d->ops;
@@ -490,7 +490,8 @@ CONTEXT_TEST(every_device_failure_is_survived) {
   assert_true(n_failed >= (workspace ? 5 : 3)); /* load, look up, [workspace, its zeros,] launch */
 }
 
-/* Each emulated device reserves addresses in proportion to the host's memory: bounded here. */
+/* An emulated device reserves addresses in proportion to the host's memory, so it is bounded
+ * here. */
 CONTEXT_TEST(contexts_run_out_politely) {
   const char *device = strcmp(device_name, "emu") ? device_name : "emu:h200,memory=268435456";
   const tuned_options o = {.device = device, .database = f->db_path};

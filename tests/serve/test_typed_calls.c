@@ -1,5 +1,5 @@
-/* test_typed_calls.c -- what libtuned's typed calls compute, on streams, from many threads, and with
- * nothing to compute. Runs on any device: test_typed_calls [--device NAME]. */
+/* test_typed_calls.c -- what libtuned's typed calls compute, on streams, from many threads, and
+ * with nothing to compute. Runs on any device: test_typed_calls [--device NAME]. */
 #define _GNU_SOURCE
 #include <math.h>
 #include <pthread.h>
@@ -40,7 +40,7 @@ CONTEXT_TEST(sgemm_computes) {
   }
 }
 
-/* With values, and without: then their addresses mean nothing. */
+/* With values, and without them, when their addresses are ignored. */
 CONTEXT_TEST(radix_sort_sorts) {
   enum { N = 500 };
   float keys[N], sorted[N];
@@ -100,7 +100,7 @@ CONTEXT_TEST(sgemm_of_nothing_scales) {
   }
 }
 
-/* Whole numbers, so that sums are exact: from -5 to 5. */
+/* Whole numbers from -5 to 5, so that sums are exact. */
 static void fill_whole(float *x, size_t n, int first) {
   for (size_t i = 0; i < n; i++) {
     x[i] = (float)((int)((size_t)first + 7 * i) % 11 - 5);
@@ -127,7 +127,7 @@ CONTEXT_TEST(gemv_computes) {
           tuned_gemv(f->ctx, NULL, 'n', "f32", M, N, 1, da, LDA, dx, 0, 0, dy, 1, &f->err));
 }
 
-/* C = A B of matrices of 2 x 3 and 3 x 4 in a row: is it the i-th element? */
+/* Whether element i of C = A B is right; the matrices are 2 x 3 and 3 x 4, one after the other. */
 static bool is_product(const float *a, const float *b, const float *c, int i) {
   const int matrix = i / 8, row = i % 2, column = i / 2 % 4;
   float expected = 0;
@@ -182,7 +182,7 @@ CONTEXT_TEST(gemm_computes) {
   uint16_t bits[N * N];
   void *da, *dc;
   fill_whole(a, N * N, 4);
-  for (int i = 0; i < N * N; i++) { /* a bfloat is the upper half of a float */
+  for (int i = 0; i < N * N; i++) { /* a bfloat16 is the upper half of a float */
     uint32_t word;
     memcpy(&word, &a[i], sizeof word);
     bits[i] = (uint16_t)(word >> 16);
@@ -210,7 +210,7 @@ CONTEXT_TEST(too_much_memory_is_refused) {
   REFUSED(f, TUNED_E_NOMEM, "1152921504606846976",
           tuned_alloc(f->ctx, (size_t)1 << 60, &p, &f->err));
   assert_null(p);
-  assert_true(saxpy_is_right(f, 50)); /* and nothing else is the worse for it */
+  assert_true(saxpy_is_right(f, 50)); /* other calls still work */
 }
 
 CONTEXT_TEST(reduce_computes_on_streams) {
@@ -228,7 +228,7 @@ CONTEXT_TEST(reduce_computes_on_streams) {
   for (int i = 0; i < 2 * STREAMS; i++) {
     rt_stream stream;
     assert_int_equal(s->device->ops->stream_new(s->device, &stream, NULL), 0);
-    for (int again = 0; again < 2; again++) { /* the workspace is as clean the second time */
+    for (int again = 0; again < 2; again++) { /* the second launch finds the workspace as clean */
       OK(f, tuned_copy_to_device(f->ctx, dy, &poison, sizeof y, &f->err));
       OK(f, tuned_reduce(f->ctx, stream, "sum", "f32", N, dx, dy, &f->err));
       OK(f, tuned_sync(f->ctx, stream, &f->err));
@@ -273,7 +273,7 @@ CONTEXT_TEST(many_threads_one_context) {
     kernels++;
   }
   assert_int_equal(bad, 0);
-  assert_int_equal(kernels, 5); /* each problem once, from any thread */
+  assert_int_equal(kernels, 5); /* one for each problem, whatever the thread */
 }
 
 static void scale_by_nothing(fixture *f, char ta, char tb, int m, int n) {
@@ -285,7 +285,7 @@ static void scale_by_nothing(fixture *f, char ta, char tb, int m, int n) {
   }
 }
 
-/* As BLAS has it, what is not read needs no address. */
+/* As in BLAS, operands that are not read need no address. */
 CONTEXT_TEST(operands_of_nothing_may_be_null) {
   double host[6] = {1, 2, 3, 4, 5, 6};
   float y[3] = {1, 2, 3}, *dy = vector_new(f, y, 3);
@@ -310,7 +310,7 @@ CONTEXT_TEST(operands_of_nothing_may_be_null) {
   /* no results: nothing is launched */
   OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 0, 5, 5, 1, NULL, 1, NULL, 5, 0, NULL, 1, &f->err));
   OK(f, tuned_sgemm(f->ctx, NULL, 'n', 'n', 5, 0, 5, 1, NULL, 5, NULL, 5, 0, NULL, 5, &f->err));
-  /* by a handle, too; what is read or written still needs an address */
+  /* the same by a handle; operands that are read or written need an address */
   const float alpha = 1, beta = 0, *none = NULL;
   const int64_t three = 3;
   const void *const args[] = {NULL,   NULL,  NULL, &alpha, &none, &three, &none,

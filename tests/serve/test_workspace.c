@@ -24,7 +24,7 @@ static void *device_memory(fixture *f, size_t nbytes) {
   return p;
 }
 
-/* Different numbers for each, so that a result of another's is wrong. */
+/* Each sum has other numbers, so that the result of another one is wrong. */
 static void sum_init(sum *s, fixture *f, int number) {
   serve *in = inside(f);
   static int host[N];
@@ -46,7 +46,7 @@ static int launch(sum *s, void *workspace, size_t *nbytes, tuned_error *e) {
 static void give_own(sum *s) {
   fixture *f = s->f;
   OK(f, launch(s, NULL, &s->nbytes, &f->err));
-  s->own = device_memory(f, s->nbytes); /* not a byte more: the emulated device would tell */
+  s->own = device_memory(f, s->nbytes); /* exactly: the emulated device reports an access beyond */
   OK(f, tuned_zero(f->ctx, s->stream, s->own, s->nbytes, &f->err));
 }
 
@@ -81,7 +81,7 @@ CONTEXT_TEST(own_memory_is_used_and_no_other) {
   sum_clear(&s);
 }
 
-/* As the context's memory is per kernel and stream, no launches share it. */
+/* The context has memory for each kernel and stream, so launches share none. */
 CONTEXT_TEST(streams_share_no_memory) {
   sum s[3];
   for (int i = 0; i < 3; i++) {
@@ -181,7 +181,7 @@ CONTEXT_TEST(kernels_without_scratch_memory_need_none) {
   OK(f, tuned_launch_with(k, NULL, args, NULL, 0, &f->err));
   OK(f, tuned_copy_to_host(f->ctx, out, x, sizeof out, &f->err));
   assert_true(out[0] == 3 && out[1] == 6);
-  /* a typed call tells an address from a question */
+  /* a typed call distinguishes an address from the question for the size */
   c = device_memory(f, 6 * sizeof host);
   OK(f, tuned_sgemm_with(f->ctx, NULL, 'n', 'n', 6, 6, 1, 1, x, 6, x, 1, 0, c, 6, NULL, &nbytes,
                          &f->err));
@@ -192,7 +192,7 @@ CONTEXT_TEST(kernels_without_scratch_memory_need_none) {
   assert_true(out[0] == 9);
 }
 
-/* Byte keys are counted in memory that must be zero at first. */
+/* Byte keys are counted in memory that must be zero before the first launch. */
 CONTEXT_TEST(radix_sort_in_own_memory) {
   enum { KEYS = 70000 };
   static uint8_t keys[KEYS], sorted[KEYS];
@@ -255,7 +255,8 @@ static bool always_capturing(rt_device *d, rt_stream s) {
   return true;
 }
 
-/* In a stream that is being captured nothing can be allocated: said before the driver does. */
+/* While a stream is captured nothing can be allocated: the call is refused before the driver
+ * fails. */
 CONTEXT_TEST(capture_wants_memory_that_is_there) {
   sum s;
   sum_init(&s, f, 0);
@@ -293,7 +294,7 @@ static int record_contexts(void *self, rt_stream stream, err *e) {
   return rc ? err_set(e, rc, "%s", why.message) : 0;
 }
 
-/* The real thing, where there are graphs; replayed on streams that it was not captured on. */
+/* With real graphs; they are replayed on streams other than that of the capture. */
 CONTEXT_TEST(a_graph_has_memory_of_its_own) {
   sum s, other;
   rt_graph *g = NULL;

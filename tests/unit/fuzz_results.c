@@ -1,6 +1,6 @@
-/* fuzz_results.c -- libFuzzer target: files of other tools. Results (CSV, Kernel Tuner's caches, T4)
- * become a recorded space; T1 becomes a space, and one of a few thousand points is enumerated in two
- * ways, which must agree.
+/* fuzz_results.c -- libFuzzer target: files of other tools. Results (CSV, Kernel Tuner's caches,
+ * T4) become a recorded space; T1 becomes a space, and one of a few thousand points is enumerated
+ * in two ways, which must agree.
  *
  *   S='-O1 -g -fsanitize=fuzzer-no-link,address,undefined -fno-sanitize-recover=undefined'
  *   I="$(find runtime generator db tuner -name '*.h' -printf '-I%h ') -isystem /usr/include/lua5.4"
@@ -11,8 +11,7 @@
  *   done
  *   clang ${S/-no-link/} $I tests/unit/fuzz_results.c build-fuzz/[a-z]*.o $L \
  *     -o build-fuzz/fuzz_results
- *   build-fuzz/fuzz_results -max_len=6000 CORPUS
- */
+ *   build-fuzz/fuzz_results -max_len=6000 CORPUS */
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -49,8 +48,8 @@ static double candidates(const gen_template *t) {
   return n;
 }
 
-/* What the diagram has, the loops have; either may find that an expression fails where the other
- * doesn't look. */
+/* The diagram has the points that the loops have; either may find an expression that fails where
+ * the other does not evaluate it. */
 static void compare(spec *s) {
   gen_space *space = NULL;
   gen_diagram *d = NULL;
@@ -77,7 +76,7 @@ static void compare(spec *s) {
   free(rejected);
 }
 
-/* Opening runs the lists of values; the limits of the sandbox must hold. */
+/* Opening evaluates the lists of values, within the limits of the sandbox. */
 static void read_spec(const char *text, size_t n) {
   spec s;
   err e = {0};

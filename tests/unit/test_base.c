@@ -159,7 +159,7 @@ TEST(hashes_are_the_published_ones) {
   assert_true(hash_more(hash_more(0, "a", 1), "b", 1) != hash_more(hash_more(0, "b", 1), "a", 1));
 }
 
-/* Values whose bits anybody can look up. */
+/* Values with well-known bits. */
 TEST(element_types_round_as_ieee) {
   static const struct {
     dtype t;
@@ -190,7 +190,7 @@ TEST(element_types_round_as_ieee) {
   }
   assert_int_equal(dtype_encode(DTYPE_f16, INFINITY), 0x7c00);
   assert_true(isnan(dtype_decode(DTYPE_bf16, dtype_encode(DTYPE_bf16, NAN))));
-  for (uint64_t bits = 0; bits < 0x7c00; bits++) { /* every finite positive half comes back */
+  for (uint64_t bits = 0; bits < 0x7c00; bits++) { /* every finite positive half survives */
     assert_int_equal(dtype_encode(DTYPE_f16, dtype_decode(DTYPE_f16, bits)), bits);
   }
   for (uint64_t bits = 0; bits <= 0x7f80; bits++) {
@@ -247,7 +247,7 @@ TEST(files_are_replaced_whole) {
   err_clear(&e);
   char command[128];
   snprintf(command, sizeof command, "test \"$(ls %s/a/b)\" = file && rm -r %s", folder, folder);
-  assert_int_equal(system(command), 0); /* no temporary is left behind */
+  assert_int_equal(system(command), 0); /* no temporary file is left */
 }
 
 TEST(the_data_folder_follows_xdg) {

@@ -108,7 +108,7 @@ TEST(files_have_named_suites) {
   gen_close(t);
 }
 
-/* Beside a template of one's own, under its own name. */
+/* The suites of a user's template lie beside it, under its name. */
 TEST(a_template_brings_its_suites) {
   static const char text[] = "[mine]\nn=7\n";
   char folder[] = "/tmp/suites-XXXXXX", lua[64], txt[64];
@@ -194,7 +194,7 @@ static void clear(bed *b) {
   gen_close(b->place.t);
 }
 
-/* A sum that is off by as much as `value`, of 1000 numbers. */
+/* Launches ours and adds 0.25 to the sum. */
 static int off_by(void *self, rt_stream s, const void *const *args, err *e) {
   bench_case *x = self;
   rt_device *d = x->place->device;
@@ -230,7 +230,7 @@ TEST(a_peer_may_round_but_not_differ) {
   clear(&b);
 }
 
-/* Launches as ours does, but refuses all after the first `left`. */
+/* Launches ours for the first `left` calls and refuses all later ones. */
 typedef struct picky {
   rt_contender ours;
   int left;
@@ -256,7 +256,7 @@ TEST(a_peer_must_know_the_first_case) {
   clear(&b);
 }
 
-/* Changing an input is not a matter of rounding. */
+/* A changed input is wrong however loose the tolerance is. */
 static int spoil(void *self, rt_stream s, const void *const *args, err *e) {
   bench_case *x = self;
   rt_device *d = x->place->device;
@@ -273,7 +273,7 @@ TEST(a_peer_must_leave_inputs_alone) {
   clear(&b);
 }
 
-/* The driver's copy is a peer that the emulated device has too. */
+/* The copy of the driver is a peer on the emulated device, too. */
 TEST(the_driver_copies_and_fills) {
   static const char *const problems[] = {"n=1001 size=2", "n=999 size=1 op=fill"};
   for (size_t i = 0; i < 2; i++) {
@@ -281,7 +281,7 @@ TEST(the_driver_copies_and_fills) {
     bed b;
     lay(&b, "copy", problems[i]);
     int rc = bench_case_add_peer(&b.x, &peer_driver, &e);
-    if (i == 0 || !rc) { /* fills other than of bytes ask the driver itself */
+    if (i == 0 || !rc) { /* fills of elements other than bytes need the real driver */
       assert_ok(rc, &e);
       assert_ok(bench_case_check(&b.x, &e), &e);
       assert_ok(bench_case_race(&b.x, 5, &(rt_timing){.hot = false}, &e), &e);
@@ -362,7 +362,7 @@ TEST(means_are_geometric) {
   for (size_t i = 0; i < ROWS; i++) {
     bench_report_count(&r, &rows[i]);
   }
-  assert_int_equal(r.n, 2); /* the third has no peer's time */
+  assert_int_equal(r.n, 2); /* the third row has no time of a peer */
   assert_int_equal(r.n_ahead, 1);
   assert_true(fabs(bench_report_mean(&r) - sqrt(4 * 0.5)) < 1e-12);
   assert_true(fabs(r.worst - 0.5) < 1e-12);
@@ -413,7 +413,7 @@ TEST(a_report_is_json) {
   str_clear(&s);
 }
 
-/* Against the default: what is modelled is called so. */
+/* The default configuration takes the place of the peer, and modelled times are called modelled. */
 TEST(without_a_peer_the_default_stands_in) {
   bench_report r = {.device = "emu", .family = "scan", .modelled = true, .width = 5};
   bench_row row = rows[0];
@@ -439,13 +439,12 @@ TEST(pictures_hold_every_bar) {
   assert_non_null(strstr(s.p, "n=2 &#60;odd&#62;"));
   assert_null(strstr(s.p, "nan"));
   str_reset(&s);
-  bench_report_plot(&r, rows, 0, &s); /* of nothing: an empty picture */
+  bench_report_plot(&r, rows, 0, &s); /* without rows the picture is empty */
   assert_non_null(strstr(s.p, "</svg>"));
   str_clear(&s);
 }
 
-/* ---- comparisons
- * --------------------------------------------------------------------------------- */
+/* ---- comparisons ----------------------------------------------------------------------------- */
 
 static comparison_step steps[] = {{.value = "a", .sec = 8e-6, .config = "ALG=a", .n_trials = 3},
                                   {.value = "b", .why = "no valid point: too \"large\""},
@@ -457,7 +456,7 @@ TEST(steps_are_set_beside_the_one_before) {
   assert_int_equal(comparison_best(&l), 2);
   assert_true(comparison_gain(&l, 0) == 0);
   assert_true(comparison_gain(&l, 1) == 0);
-  assert_true(fabs(comparison_gain(&l, 2) - 4) < 1e-12); /* beside a, since b has none */
+  assert_true(fabs(comparison_gain(&l, 2) - 4) < 1e-12); /* relative to a, because b has no time */
   assert_true(fabs(comparison_gain(&l, 3) - 0.5) < 1e-12);
   const comparison none = {.steps = &steps[1], .n = 1};
   assert_int_equal(comparison_best(&none), 1);
@@ -470,7 +469,8 @@ TEST(a_ladder_is_text_table_and_json) {
   str s = {0};
   comparison_text(&h, l, &s);
   assert_int_equal(count_of(s.p, "\n"), 6);
-  assert_int_equal(count_of(s.p, "#"), 32 + 8 + 16); /* bars are as long as the times */
+  assert_int_equal(count_of(s.p, "#"),
+                   32 + 8 + 16); /* the length of a bar is proportional to its time */
   assert_non_null(strstr(s.p, "* c"));
   assert_non_null(strstr(s.p, "too \"large\""));
   str_reset(&s);

@@ -81,7 +81,7 @@ SCRATCH_TEST(test_trial_is_replaced_only_by_another_outcome) {
   db_close(d);
 }
 
-/* Each line: one more fact, and what is best from then on. */
+/* Each row adds one fact and says which configuration is best from then on. */
 SCRATCH_TEST(test_best_follows_the_facts) {
   db *d = open_writer(s);
   assert_string_equal(best_config(s, d), "not found");
@@ -166,7 +166,7 @@ SCRATCH_TEST(test_effort_adds_up) {
   db *d = open_writer(s);
   double sec;
   int64_t id;
-  OK(s, db_effort_add(d, 1, 1, saxpy_problem, 5, &s->e)); /* no trial yet: nowhere to keep it */
+  OK(s, db_effort_add(d, 1, 1, saxpy_problem, 5, &s->e)); /* ignored: there is no trial yet */
   OK(s, db_effort_get(d, 1, 1, saxpy_problem, &sec, &s->e));
   assert_true(sec == 0);
   put_trial(s, d, "A");
@@ -258,7 +258,7 @@ static const char *portfolio_of(scratch *s, db *d) {
   return text;
 }
 
-/* What a line of text says. */
+/* The line written as text and read again. */
 static db_line as_text(scratch *s, const db_line *line) {
   str text = {0};
   db_line back;
@@ -269,7 +269,7 @@ static db_line as_text(scratch *s, const db_line *line) {
   return back;
 }
 
-/* The later one counts, wherever it comes from; merging and lines of text carry it. */
+/* The later portfolio counts, wherever it comes from; merging and lines of text transfer it. */
 SCRATCH_TEST(test_portfolios) {
   db *d, *other;
   int64_t template_id, device_id;
@@ -295,7 +295,7 @@ SCRATCH_TEST(test_portfolios) {
   assert_int_equal(last->kind, DB_KIND_PORTFOLIO);
   assert_string_equal(last->config, "new\n2");
 
-  static char large[500000]; /* with the models of dozens of configurations at 2000 sizes */
+  static char large[500000]; /* as large as the models of dozens of configurations at 2000 sizes */
   memset(large, 'x', sizeof large - 1);
   OK(s, db_portfolio_put(d, template_id, device_id, large, NULL, &stored, &s->e));
   assert_string_equal(portfolio_of(s, d), large);
@@ -323,7 +323,7 @@ SCRATCH_TEST(test_portfolios) {
   db_close(d);
 }
 
-/* How a sample was taken comes back; of two, the final one. */
+/* All that is known of how a sample was taken is read back; of two samples, the final one. */
 SCRATCH_TEST(test_samples_come_back) {
   db *d = open_writer(s);
   const int64_t trial = put_trial(s, d, "A");
@@ -361,8 +361,7 @@ SCRATCH_TEST(test_samples_come_back) {
 
 enum { N_PROBLEMS = 20, N_CONFIGS = 500 };
 
-/* Of 10,000 samples the best of each problem is the right one; tests/bench/bench_db has the times.
- * */
+/* Among 10,000 samples the best of each problem is found; bench/bench_db measures the time. */
 SCRATCH_TEST(test_best_among_many) {
   db_close(open_writer(s));
   char sql[1600];

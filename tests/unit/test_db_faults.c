@@ -1,10 +1,9 @@
 /* test_db_faults.c -- the database when memory, disk, SQL steps or the process itself fail.
  *
- * Three small scenarios: create a database; store and read one row of each kind; read only. Each runs
- * with the first, the second, ... the k-th allocation (file call, SQL step) failing, until k exceeds
- * their number. After any failure there is one line that says so, no leak, a sound file, and every row
- * whose put returned 0.
- */
+ * Three small scenarios: create a database; store and read one row of each kind; read only. Each
+ * runs with the first, the second, ... the k-th allocation (file call, SQL step) failing, until k
+ * exceeds their number. After any failure there is a message of one line, no leak, a sound file,
+ * and every row whose put returned 0. */
 #define _GNU_SOURCE
 #include "db_fixture.h"
 #include "db_text.h"
@@ -158,7 +157,7 @@ static int put_one(db *d, put what, err *e) {
   }
 }
 
-/* The best results, for a guess at other sizes and as text. */
+/* The best results, as serving looks for neighbours and as text. */
 static int get_best(db *d, arena *a, err *e) {
   db_known known[2];
   db_line *lines;
@@ -260,7 +259,7 @@ static void put_start(scratch *s, const str *file) {
   }
 }
 
-/* Without faults: is the file sound, and every stored row there? */
+/* Without faults: the file is sound and has every stored row. */
 static void check_after(scratch *s, int stored) {
   db *d;
   db_stats stats;
@@ -277,7 +276,7 @@ static void check_after(scratch *s, int stored) {
   db_close(d);
 }
 
-/* One run with a fault armed; did it fire? */
+/* One run with a fault armed; returns whether it fired. */
 static bool run_once(scratch *s, const scenario *c, long k) {
   sqlite3_int64 before = sqlite3_memory_used();
   db *d;
@@ -302,9 +301,9 @@ static bool run_once(scratch *s, const scenario *c, long k) {
   return fired;
 }
 
-/* Fail the k-th, for all k of every scenario; returns how many there were. Thousands of allocations
- * parse one statement of the schema like the other: of those past DENSE only each STRIDE-th is
- * tried, which meets every statement, if not at every place. */
+/* Fails the k-th call, for all k of every scenario; returns their number. Beyond DENSE, where
+ * thousands of allocations parse one statement of the schema after the other, only each STRIDE-th
+ * fails: that meets every statement, though not at every place. */
 static long for_all_k(scratch *s, bool forever, int rc) {
   enum { DENSE = 250, STRIDE = 17 };
   long total = 0;
@@ -357,7 +356,7 @@ SCRATCH_TEST(test_disk_full_at_every_write) {
   assert_true(n > 50);
 }
 
-/* A full disk is said to be one, earlier rows stay readable meanwhile, and it goes on
+/* A full disk is reported as such, earlier rows stay readable meanwhile, and writing works again
  * afterwards. */
 SCRATCH_TEST(test_disk_full_during_a_put) {
   install_files();
@@ -376,7 +375,7 @@ SCRATCH_TEST(test_disk_full_during_a_put) {
   remove_files();
 }
 
-/* A file system that cannot map shared memory finds out in the middle of the switch to WAL. */
+/* On a file system that cannot map shared memory the switch to WAL fails half-way. */
 SCRATCH_TEST(test_without_shared_memory) {
   install_files();
   fault.no_shm = true;
@@ -385,7 +384,7 @@ SCRATCH_TEST(test_without_shared_memory) {
     assert_non_null(strstr(db_note(d), "write-ahead log"));
     put_sample(s, d, put_trial(s, d, "A"), DB_FINAL, 1e-3);
     OK(s, db_verify(d, &s->e));
-    db *reader; /* the writer has not kept the file to itself */
+    db *reader; /* the writer does not lock others out */
     OK(s, db_open(s->path, DB_READ, &reader, &s->e));
     OK(s, db_verify(reader, &s->e));
     db_close(reader);
@@ -398,8 +397,8 @@ SCRATCH_TEST(test_without_shared_memory) {
 
 /* ---- kill -9 --------------------------------------------------------------------------------- */
 
-/* Stores trial `i`, with an image and a sample, and says so through the pipe, until it is
- * killed. */
+/* Stores trials from `first` on, each with an image and a sample, and reports each through the
+ * pipe, until it is killed. */
 static void write_until_killed(scratch *s, int first, int to) {
   db *d = open_writer(s);
   for (int i = first;; i++) {
@@ -415,8 +414,8 @@ static void write_until_killed(scratch *s, int first, int to) {
   }
 }
 
-/* Kills a writer `usec` after it started, or after it stored its first trial; returns the last that
- * it had stored. */
+/* Kills a writer `usec` after it started, or after it stored its first trial; returns the last
+ * trial stored. */
 static int kill_a_writer(scratch *s, int first, bool wait, unsigned usec) {
   int ends[2], i, last = first - 1;
   assert_int_equal(pipe(ends), 0);
@@ -439,7 +438,7 @@ static int kill_a_writer(scratch *s, int first, bool wait, unsigned usec) {
   return last;
 }
 
-/* Is every trial up to `last` there, with its time? */
+/* Every trial up to `last` is there, with its time. */
 static void check_rows(scratch *s, int last) {
   db *d;
   db_result *rows;

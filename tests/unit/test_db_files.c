@@ -1,5 +1,5 @@
-/* test_db_files.c -- database files that are broken, foreign, locked, read-only or of another version:
- * each costs one line of explanation, or works as far as it can. */
+/* test_db_files.c -- database files that are broken, foreign, locked, read-only or of another
+ * version: each costs one line of explanation, or works as far as it can. */
 #define _GNU_SOURCE
 #include "db_fixture.h"
 
@@ -22,7 +22,7 @@ static void hash_file(scratch *s, const char *path, char out[HASH_TEXT]) {
 
 /* ---- files that are not what they should be -------------------------------------------------- */
 
-/* Fails both ways, and leaves the file as it was. */
+/* Opening fails for reading and for writing, and leaves the file as it was. */
 static void refused(scratch *s, int code, const char *words) {
   char before[HASH_TEXT], after[HASH_TEXT];
   db *d;
@@ -99,7 +99,7 @@ SCRATCH_TEST(test_names_are_taken_literally) {
   }
 }
 
-/* Reads everything there is; 0, or the first failure. */
+/* Reads everything; returns 0, or the first failure. */
 static int read_all(scratch *s) {
   db *d;
   db_image image;
@@ -109,7 +109,7 @@ static int read_all(scratch *s) {
   err_clear(&s->e);
   TRY(db_open(s->path, DB_READ, &d, &s->e));
   int code = db_verify(d, &s->e);
-  err e = {0}; /* whatever the verdict, reading on must be safe */
+  err e = {0}; /* reading on must be safe, whatever db_verify says */
   db_image_get(d, image_key, &s->a, &image, &e);
   db_best(d, saxpy.hash, card.key, saxpy_problem, &s->a, &best, &e);
   db_results(d, 1, 1, saxpy_problem, &s->a, &results, &n, &e);
@@ -119,7 +119,7 @@ static int read_all(scratch *s) {
   return code;
 }
 
-/* Every page in turn overwritten, three ways; and the file cut at every page. */
+/* Every page in turn is overwritten, in three ways; and the file is cut at every page. */
 SCRATCH_TEST(test_damage_is_found) {
   make_sample_file(s);
   assert_int_equal(read_all(s), 0);
@@ -190,7 +190,7 @@ static const char to_schema_2[] =
     "DROP VIEW estimate_seal; ALTER TABLE sample DROP COLUMN digest;"
     "ALTER TABLE estimate DROP COLUMN digest; DROP TABLE portfolio; PRAGMA user_version = 2";
 
-/* As it lies in the file, most significant byte first. */
+/* The bytes of x as SQLite stores them, most significant first. */
 static const char *as_stored(double x, char bytes[8]) {
   uint64_t bits;
   memcpy(&bits, &x, sizeof bits);
@@ -200,7 +200,8 @@ static const char *as_stored(double x, char bytes[8]) {
   return bytes;
 }
 
-/* One bit of these bytes turned over where they lie in the file: verify says which row. */
+/* Flips single bits of these bytes in the file: db_verify names the row, and db_merge refuses
+ * it. */
 static void flipped(scratch *s, const char *bytes, size_t n, const char *words) {
   str file = {0};
   db *d, *to;
@@ -282,7 +283,7 @@ SCRATCH_TEST(test_texts_from_elsewhere_are_bounded) {
 
 enum { NOBODY = 65534 };
 
-/* Root may do anything, so these tests step down for a while. */
+/* Root may do anything, so these tests give up its rights for a while. */
 static void step_down(void) {
   if (!getuid()) {
     assert_int_equal(seteuid(NOBODY), 0);
@@ -344,7 +345,8 @@ static int change_and_die(scratch *s) {
   return 1;
 }
 
-/* A killed writer leaves a log, a killed change a journal; without them the file is not whole. */
+/* A killed writer leaves a log, and an interrupted change a journal; the database is not complete
+ * without them. */
 SCRATCH_TEST(test_unfinished_file_in_a_read_only_folder) {
   int (*const leave[])(scratch *) = {write_and_die, change_and_die};
   for (int i = 0; i < 2; i++) {
@@ -426,7 +428,7 @@ static size_t count_ok(scratch *s, db *d) {
   return n_ok;
 }
 
-/* They create it at the same moment, and store some trials that both have. */
+/* Two writers create the file at the same moment and store some trials in common. */
 SCRATCH_TEST(test_two_writers_and_a_reader) {
   for (int round = 0; round < 5; round++) {
     snprintf(s->path, sizeof s->path, "%s/%d.db", s->folder, round);
@@ -450,7 +452,8 @@ SCRATCH_TEST(test_two_writers_and_a_reader) {
   }
 }
 
-/* unix-dotfile, one of SQLite's own file layers, has no shared memory: no log is possible on it. */
+/* unix-dotfile, one of SQLite's file layers, has no shared memory, so a write-ahead log is
+ * impossible. */
 SCRATCH_TEST(test_without_a_log) {
   sqlite3_vfs *usual = sqlite3_vfs_find(NULL);
   sqlite3_vfs_register(sqlite3_vfs_find("unix-dotfile"), 1);
@@ -467,7 +470,7 @@ SCRATCH_TEST(test_without_a_log) {
 
 /* ---- versions and places ----------------------------------------------------------------- */
 
-/* What the versions before this one left behind. */
+/* A file of schema 2, as earlier versions wrote it. */
 SCRATCH_TEST(test_an_older_file_is_read_as_it_is) {
   make_sample_file(s);
   run_sql(s->path, to_schema_2);
@@ -514,7 +517,8 @@ SCRATCH_TEST(test_migrations) {
       "", "", "", "", "CREATE TABLE half (x INTEGER) STRICT", "CREATE TABEL"};
   FAILS(s, ERR_DB, "TABEL", db_migrate(d, broken, SCHEMA + 2, &s->e));
   FAILS(s, ERR_DB, "TABEL",
-        db_migrate(d, broken, SCHEMA + 2, &s->e)); /* not: "half already exists" */
+        db_migrate(d, broken, SCHEMA + 2,
+                   &s->e)); /* and not "half already exists": the step was undone */
   db_stats stats;
   OK(s, db_stat(d, &stats, &s->e));
   assert_int_equal(stats.schema, SCHEMA);
@@ -560,7 +564,7 @@ SCRATCH_TEST(test_a_file_of_the_first_version) {
   }
 }
 
-/* Its rows have no place to go to before it is brought up to date. */
+/* A file of the first version can be merged only after it is migrated. */
 SCRATCH_TEST(test_merging_a_file_of_the_first_version) {
   char older[160];
   str sql = {0};

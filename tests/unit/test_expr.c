@@ -47,7 +47,7 @@ static expr_value random_value(void) {
   }
 }
 
-/* wild: of any type, whatever is usual for the name */
+/* wild: of any type, whatever the name usually holds */
 static void random_world(world *w, bool wild) {
   const expr_value *values[EXPR_N_SOURCES] = {[EXPR_FIELD] = w->fields,
                                               [EXPR_PARAM] = w->params,
@@ -212,7 +212,7 @@ TEST(numerals_and_binding_are_lua_s) {
     }
     if (ok) {
       compare(L, x, list[i], &(world){0}, &n);
-    } else if (lua_ok && !strstr(list[i], "\\10")) { /* the one escape that is left out */
+    } else if (lua_ok && !strstr(list[i], "\\10")) { /* the only escape that is not supported */
       fail_msg("%s is refused", list[i]);
     }
   }
@@ -220,7 +220,7 @@ TEST(numerals_and_binding_are_lua_s) {
   lua_close(L);
 }
 
-/* Random tokens in a row: what is accepted, Lua accepts. */
+/* Random sequences of tokens: what is accepted, Lua accepts. */
 TEST(what_parses_is_lua) {
   static const char *const tokens[] = {"a ",    "b ",    "1 ",    "2.5 ", "( ",   ") ",   "+ ",
                                        "- ",    "* ",    "// ",   "< ",   "== ",  "and ", "or ",
@@ -250,7 +250,7 @@ TEST(what_parses_is_lua) {
   assert_true(accepted > 1000);
 }
 
-/* As long as an expression may be, it is evaluated without running out of stack. */
+/* An expression of the greatest length is evaluated without exhausting the stack. */
 TEST(long_chains_end) {
   static const expr_scope anything;
   enum { MOST = 10000 };
@@ -283,7 +283,8 @@ static expr_folded folded_derived(void *ud, uint32_t i) {
   return (expr_folded){.is_constant = true, .value = w->derived[i]};
 }
 
-/* Folded with all but the fields known, then computed: what evaluating at once says. */
+/* Folding with everything known but the fields, then computing, gives the value of evaluating at
+ * once. */
 static void compare_folded(const expr_node *x, const char *text, tally *n) {
   world w = {0};
   random_world(&w, false);
@@ -347,8 +348,8 @@ static void add_part(void *ud, const expr_part *part) {
   f->parts[f->n++] = tree;
 }
 
-/* With the parts that a few parameters make computed first, and nothing else of these known after,
- * the value is the same. */
+/* Computing the parts that depend on a few parameters first, and the rest without these, gives the
+ * same value. */
 static void compare_parts(arena *a, const expr_node *x, const char *text, tally *n) {
   const expr_node *const trees[] = {x, x}; /* the expressions here read no derived values */
   expr_terms terms = {.a = a, .trees = trees};

@@ -113,7 +113,7 @@ TEST(folders_come_before_what_is_built_in) {
   arena_clear(&a);
 }
 
-/* Every template that is built in must open, and its default be valid for its own sizes. */
+/* Every built-in template opens, and its default is valid for its own sizes. */
 static void check_sizes(const gen_template *t, const char *const *sizes, size_t n) {
   for (size_t i = 0; i < n; i++) {
     street s = street_open(t->name, sizes[i]);
@@ -276,7 +276,7 @@ TEST(sources_carry_their_lines_and_their_origin) {
   street_close(&s);
 }
 
-/* Body of the source, which is the caller's to free. */
+/* The source's body; the caller frees it. */
 static char *body_of(street *s) {
   str out = {0};
   size_t body;
@@ -332,7 +332,7 @@ TEST(sizes_do_not_change_the_body) {
   street_close(&b);
 }
 
-/* What one instance or configuration leaves behind must not reach the next. */
+/* Nothing that one instance or configuration leaves behind reaches the next. */
 TEST(instances_of_a_template_do_not_mix) {
   street a = street_open("saxpy", "n=1000");
   street b = {.t = a.t};
@@ -406,9 +406,9 @@ TEST(golden_sources_are_as_they_were) {
          "tests/unit/golden/saxpy_vec4.cu");
 }
 
-/* ---- lazy templates ---------------------------------------------------------------------------- */
+/* ---- lazy templates ------------------------------------------------------------------------- */
 
-/* What is compiled when it is needed is the same: digest, configuration, source, plan. */
+/* A lazily opened template gives the same digest, configuration, source and plan. */
 static void describe_untuned(const gen_options *o, const char *family, str *out) {
   street s = {0};
   size_t body;

@@ -3,7 +3,7 @@
 #include "gen_fixture.h"
 #include "random.h"
 
-/* What replaces what in the small template, the words and the line of the error. */
+/* Replaces `what` of the small template by `with`; words and line are those of the error. */
 typedef struct breakage {
   const char *what, *with, *words;
   int line;
@@ -258,7 +258,7 @@ TEST(expressions_are_checked) {
   CHECK_ALL(list);
 }
 
-/* Errors of a source at load are the source's lines, whatever stands before it. */
+/* Errors of a source have the source's own lines, whatever stands before it. */
 TEST(sources_are_compiled_at_load) {
   static const breakage list[] = {
       {"first @{B}", "first @{B", "this @{ has no } on its line", 30},
@@ -273,7 +273,8 @@ TEST(sources_are_compiled_at_load) {
   check_all(list, 7);
 }
 
-/* Opened lazily: what only Lua's compiler finds comes at first use, told the same way. */
+/* A lazily opened template reports what only Lua's compiler finds at first use, in the same
+ * words. */
 static void told_at_use(const char *what, const char *with) {
   const gen_options lazy = {.lazy = true};
   err early = {0};
@@ -302,7 +303,7 @@ TEST(lazy_templates_tell_it_at_use) {
   told_at_use("@ end\n", "\n");
 }
 
-/* The rest is told at once. */
+/* Everything else is reported when the template is opened. */
 TEST(lazy_templates_are_checked) {
   char deep[1000] = "'";
   memset(deep + 1, '(', 300);
@@ -378,8 +379,8 @@ TEST(sources_that_fail_say_where) {
   source_fails("@{dev_sm}", "did you mean 'dev_sms'?", 30);
 }
 
-/* An expression that fails later is told with its own line and text, from any depth of the space.
- */
+/* An expression that fails later is reported with its own line and text, at any depth of the
+ * space. */
 TEST(expressions_that_fail_say_where) {
   static const char *const wrong[][3] = {
       {"'TILE <= 256'", "'n // (B - 64) > -9'", "division by zero, in \"n // (B - 64) > -9\""},
@@ -463,7 +464,7 @@ TEST(files_that_are_no_templates) {
   assert_fails(gen_open(NULL, folder, &t, &e), &e, ERR_IO, "cannot");
 }
 
-/* One that opened makes its source or tells why not. */
+/* A template that opened makes its source or says why not. */
 static void use(gen_template *t) {
   street s = {.t = t};
   str out = {0};
@@ -478,7 +479,7 @@ static void use(gen_template *t) {
   gen_instance_free(s.g);
 }
 
-/* A template with a few bytes changed opens or is refused, with a place, and nothing else. */
+/* A template with a few bytes changed opens or is refused with a message of one line. */
 TEST(mutations_are_refused_or_open) {
   uint64_t seed = 12345;
   size_t n = strlen(mini_text), opened = 0;

@@ -5,7 +5,7 @@
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
-/* The value of an expression over n = 100 and B = 32, by way of a grid. */
+/* The value of an expression with n = 100 and B = 32, read from a plan's grid. */
 static uint32_t value(const char *expression) {
   char grid[200];
   snprintf(grid, sizeof grid, "grid = \"%s\"", expression);
@@ -74,7 +74,7 @@ TEST(helpers_give_what_they_say) {
   }
 }
 
-/* What no value can mend is refused when the template is opened. */
+/* What fails whatever the values is refused when the template is opened. */
 static void is_refused(const char *expression, const char *words) {
   char grid[200];
   gen_template *t;
@@ -233,7 +233,7 @@ TEST(what_c_cannot_say_is_refused) {
   str_clear(&out);
 }
 
-/* Random tokens in a row: C, or an error, and never a C text that does not balance. */
+/* Random sequences of tokens give C or an error, and the parentheses of the C always balance. */
 TEST(random_tokens_are_refused_or_translated) {
   static const char *const tokens[] = {"a ",   "b ",   "1 ",   "2^3 ", "(",    ")",      "+ ",
                                        "- ",   "* ",   "// ",  "< ",   "== ",  "and ",   "or ",

@@ -9,7 +9,7 @@ static void write_file(const char *name, const char *text) {
   folder_write(name, text, strlen(text));
 }
 
-/* The fixture's template in mini/, with the source in a file. */
+/* Writes the small template as mini/mini.lua, its source in a file. */
 static void write_mini(const char *source_key, const char *cu) {
   str text = {0};
   mini_with("source = [[\n" MINI_BODY "]]", source_key, &text);
@@ -38,7 +38,7 @@ static street street_of_mini(const char *problem) {
   return s;
 }
 
-/* The emitted text without lines of #line. */
+/* The emitted text without #line directives. */
 static void emit(street *s, str *out) {
   str all = {0};
   size_t body;
@@ -112,7 +112,8 @@ TEST(errors_name_the_file) {
   street_close(&s);
 }
 
-/* Beside the template, in shared/ beside its folder, built in; each once. */
+/* Files are found beside the template, in shared/ beside its folder, and among the built-in ones;
+ * each is included once. */
 TEST(includes_are_spliced_once) {
   write_file("shared/common.cuh", "#pragma once\ncommon\n");
   write_file("mini/own.cuh", "#pragma once\n#include \"common.cuh\"\nown\n");
@@ -135,7 +136,7 @@ TEST(includes_are_spliced_once) {
   street_close(&s);
 }
 
-/* In capitals; types by numbers that all families share. */
+/* Fields are constants in capitals; types have numbers that all families share. */
 TEST(fields_with_names_are_constants) {
   write_mini("source = 'mini.cu'", "if constexpr (KIND == KIND_safe)\n");
   emits("kind=safe", "enum { KIND_fast, KIND_safe };\nconstexpr int KIND = KIND_safe;\n"
@@ -156,7 +157,7 @@ TEST(fields_with_names_are_constants) {
 
 /* ---- algorithms ------------------------------------------------------------------------------ */
 
-/* mini with two algorithms; b and c are one table, and have names that a has not. */
+/* mini with two algorithms; b and c are one table, whose names a does not have. */
 static const char algorithms[] =
     "local B = { space = { { 'WIDTH', { 1, 2, 4 } }, { 'DEPTH', { 1, 2 }, when = 'WIDTH > 1' } },\n"
     "  derive = { { 'STEP', 'WIDTH * DEPTH' }, { 'TILE', 'STEP * 32' } },\n"
@@ -274,7 +275,7 @@ static void wrong(const char *what, const char *with, const char *message, int l
   str_clear(&text);
 }
 
-/* An explicit order holds for configurations' texts, too. */
+/* An explicit order also holds for the text of configurations. */
 TEST(parameters_have_an_order) {
   str text = {0};
   const char *at = strstr(algorithms, "  default = { ALG");

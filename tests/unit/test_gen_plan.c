@@ -1,5 +1,5 @@
-/* test_gen_plan.c -- the generator's plans and data: launches, workspaces, tensors, what is refused,
- * and the arguments of each case. */
+/* test_gen_plan.c -- the generator's plans and data: launches, workspaces, tensors, what is
+ * refused, and the arguments of each case. */
 #define _GNU_SOURCE
 #include "gen_fixture.h"
 
@@ -146,7 +146,8 @@ TEST(data_follow_the_case) {
   street_close(&s);
 }
 
-/* With the kernel right before, or, first of all, with the caller's; where the template says so. */
+/* A launch may overlap with the kernel before it, and the first with the caller's; each where the
+ * template says so. */
 TEST(launches_may_overlap) {
   static const struct {
     const char *problem, *overlap, *early;
@@ -197,7 +198,7 @@ TEST(fills_are_told) {
   }
 }
 
-/* Leading dimensions: a count reads scalars, and a case changes them. */
+/* As with leading dimensions: a count reads scalars, and a case changes them. */
 TEST(counts_see_the_scalars_of_their_case) {
   street s = street_mini("{ 'x', 'type', 'in', count = 'n', fill = { 'uniform', -1, 1 } },\n"
                          "    { 'y', 'type', 'out', count = 'n' },",

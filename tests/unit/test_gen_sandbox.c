@@ -1,9 +1,9 @@
-/* test_gen_sandbox.c -- a template cannot reach outside, run for ever or take all memory, and a failed
- * allocation is an error and nothing worse. */
+/* test_gen_sandbox.c -- a template cannot reach outside, run for ever or take all memory, and a
+ * failed allocation is an error and nothing worse. */
 #define _GNU_SOURCE
 #include "gen_fixture.h"
 
-/* A small budget, so that what does not end does so soon. */
+/* A small budget, so that endless templates end soon. */
 static const gen_options tight = {
     .max_instructions = 2000000, .max_nbytes = 16 << 20, .max_source_nbytes = 100000};
 
@@ -123,7 +123,7 @@ TEST(an_interruption_ends_the_run) {
   street_close(&s);
 }
 
-/* A script's changes to what it was given end with it. */
+/* What a script changes lasts no longer than its run. */
 TEST(scripts_leave_nothing_behind) {
   street s = street_mini("first @{B}",
                          "@ string.extra = (string.extra or 0) + 1\n@ B = B + 1\n@ count = 1\n"
@@ -141,7 +141,7 @@ TEST(scripts_leave_nothing_behind) {
 
 /* ---- the k-th allocation fails, for every k -------------------------------------------------- */
 
-/* Everything the generator does, once. Nothing may leak or crash, whatever the outcome. */
+/* Everything the generator does, once. Nothing leaks or crashes, whatever the outcome. */
 static int walk(const gen_options *o, err *e) {
   gen_template *t;
   gen_problem p;
@@ -186,7 +186,7 @@ TEST(every_failed_allocation_is_an_error) {
     }
     assert_true(k < 100000);
   }
-  assert_true(k > 500); /* it takes that many, so that many were made to fail */
+  assert_true(k > 500); /* a run takes that many allocations, so that many failed */
 }
 
 int main(void) {

@@ -6,8 +6,8 @@
 #include "gen_fixture.h"
 #include "random.h"
 
-/* A space whose requirements sit at every depth, read derived values of derived values, fields,
- * limits and choices; P0 and LAST are read by nothing. */
+/* A space with requirements at every depth that read derived values of derived values, fields,
+ * limits and choices; nothing reads P0 and LAST. */
 #define DEEP_SPACE                                                                                 \
   "  space = {\n"                                                                                  \
   "    { 'P0', { 1, 2 } }, { 'B', { 32, 64, 128 } }, { 'Q', { 7 } }, { 'MODE', { 'plain', 'wide' " \
@@ -35,7 +35,7 @@ static const char *old_space(void) {
   return text;
 }
 
-/* Odometer over the whole product, last parameter fastest; false at the end. */
+/* Counts through the whole product, the last parameter fastest; false at the end. */
 static bool next_point(const gen_template *t, gen_config *c) {
   for (size_t i = t->n_params; i-- > 0;) {
     if (++c->index[i] < t->params[i].n) {
@@ -119,13 +119,13 @@ static void assert_untuned(const char *problem, const char *expected) {
   street_close(&s);
 }
 
-/* The first suggestion that is meant for the problem and valid for it. */
+/* The first suggestion that applies to the problem and is valid for it. */
 TEST(what_is_untuned_takes_a_suggestion) {
   assert_untuned("n=10", "B=32,MODE=plain");
   assert_untuned("n=100", "B=32,MODE=wide");
   assert_untuned("n=1000", "B=128,MODE=plain");
   assert_untuned("n=1000 kind=safe", "B=32,MODE=wide");
-  assert_untuned("n=10000", "B=128,MODE=plain"); /* the first one's tile is too wide */
+  assert_untuned("n=10000", "B=128,MODE=plain"); /* the tile of the first suggestion is too wide */
 }
 
 TEST(a_parameter_of_no_use_keeps_its_default) {
@@ -148,7 +148,8 @@ TEST(a_parameter_of_no_use_keeps_its_default) {
                &s.e, ERR_TEMPLATE, "C");
 }
 
-/* What is left out is of no use and has its default, so the text is as good as the whole one. */
+/* Parameters that are not in use have their defaults and are left out; the text means the same
+ * without them. */
 TEST(people_read_the_parameters_of_use) {
   static const struct {
     const char *config, *words;
@@ -198,8 +199,8 @@ TEST(a_space_without_parameters_has_one_point) {
   street_close(&s);
 }
 
-/* GEN_MAX_PARAMS parameters with two values each and the most derived values: what Lua's limit on
- * local variables must leave room for. */
+/* GEN_MAX_PARAMS parameters with two values each and as many derived values as possible: Lua's
+ * limit on local variables must leave room for them. */
 TEST(the_largest_space_is_enumerated) {
   str text = {0}, preset = {0}, derive = {0}, require = {0};
   str_add(&text, "  space = {");
@@ -237,8 +238,8 @@ TEST(the_largest_space_is_enumerated) {
 
 /* ---- diagrams -------------------------------------------------------------------------------- */
 
-/* Every point of the product: valid by the diagram just when it is by itself; numbers and points
- * are each other's. */
+/* The diagram accepts a point exactly when the point is valid, and maps numbers to points and
+ * back. */
 static void compare_diagram_with_trying_all(street *s, const gen_diagram *d,
                                             const double *rejected) {
   uint64_t n = gen_diagram_count(d), valid = 0, i;
@@ -272,8 +273,8 @@ static size_t draw(size_t n) {
   return random_below(&random_state, n);
 }
 
-/* A requirement of one of the kinds that templates have, over random parameters and derived values;
- * sums, products and guards among them. */
+/* A requirement of one of the kinds that templates have, over random parameters and derived values:
+ * sums, products, guards. */
 static void add_random_requirement(str *out, int n_params) {
   static const char *const forms[] = {"A * B * C <= 40",
                                       "A + B + C - D ~= 3",
@@ -367,7 +368,7 @@ TEST(a_diagram_has_the_points_that_trying_all_finds) {
   street_close(&s);
 }
 
-/* n parameters with the values 0, 1, ... n_values - 1, and what they must fulfil. */
+/* A space of n parameters with the values 0 to n_values - 1 and these requirements. */
 static street open_digits(int n, int n_values, const char *sum, const char *require) {
   str text = {0}, preset = {0}, values = {0}, all = {0};
   for (int v = 0; v < n_values; v++) {
@@ -391,7 +392,7 @@ static street open_digits(int n, int n_values, const char *sum, const char *requ
   return s;
 }
 
-/* How many n-digit numbers have a sum of digits of at most `most`? */
+/* The number of n-digit numbers whose sum of digits is at most `most`. */
 static double digit_sums(int n, int most) {
   double ways[200] = {1};
   for (int i = 0; i < n; i++) {
@@ -450,7 +451,7 @@ TEST(spaces_too_large_are_refused) {
   street_close(&s);
 }
 
-/* A search that finds nothing for very long is ended, too. */
+/* A search that finds nothing for very long ends as well. */
 TEST(an_enumeration_can_be_limited_and_interrupted) {
   volatile int stop = 0;
   gen_options o = {.max_instructions = 900, .stop = &stop};

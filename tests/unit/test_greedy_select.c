@@ -68,7 +68,7 @@ TEST(test_greedy) {
   }
 }
 
-/* An item that gains nothing is not selected, however many may be. */
+/* An item that gains nothing is not selected, even where more are allowed. */
 TEST(test_useless) {
   bool kept[3];
   double mean;

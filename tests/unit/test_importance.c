@@ -22,7 +22,7 @@ static search_space grid(size_t n_params, uint16_t n_values) {
 
 typedef double log_time(const uint16_t *coordinates);
 
-/* Tell the history n random points. */
+/* Records n random points in the history. */
 static void measure(history *t, log_time *f, size_t n) {
   uint16_t coordinates[GEN_MAX_PARAMS];
   size_t point;
@@ -81,8 +81,8 @@ TEST(a_sum_has_main_effects_only) {
   free(m);
 }
 
-/* With x = +-1 as the halves of the list: x0 x1 + 0.5 x2 has no main effect of 0 and 1, and the
- * shares 0.8 of their pair and 0.2 of 2. */
+/* With x = +-1 for the two halves of the list: x0 x1 + 0.5 x2 has no main effect of 0 or 1; their
+ * pair has the share 0.8, and 2 has 0.2. */
 static double half(uint16_t place) {
   return place < VALUES / 2 ? -1 : 1;
 }
@@ -103,7 +103,7 @@ TEST(a_product_is_a_pair) {
   free(m);
 }
 
-/* A few hundred trials, as a search leaves them, must give the order of things. */
+/* A few hundred trials, as a search leaves them, suffice to rank the parameters. */
 TEST(few_trials_give_the_order) {
   search_space s = grid(PARAMS, VALUES);
   importance *m = calloc(1, sizeof *m);
@@ -114,7 +114,7 @@ TEST(few_trials_give_the_order) {
   free(m);
 }
 
-/* More values than bins, and few enough trials that most of them are never seen. */
+/* More values than bins, and too few trials to meet most of them. */
 static double long_list(const uint16_t *p) {
   return p[0] < 1500 ? 1 : 2;
 }

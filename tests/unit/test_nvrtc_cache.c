@@ -1,4 +1,5 @@
-/* test_nvrtc_cache.c -- fixtures/nvrtc_cache.c answers as NVRTC does, from its folder if it can. */
+/* test_nvrtc_cache.c -- fixtures/nvrtc_cache.c answers as NVRTC does, from its folder where it
+ * can. */
 #define _GNU_SOURCE
 #include <dirent.h>
 #include <stdlib.h>
@@ -56,7 +57,7 @@ static int tear_down(void **state) {
 
 #define BED_TEST(name) TEST_ON(name, bed, b, state_of, set_up, tear_down)
 
-/* Compiles with the NVRTC at `library`, or with the one that is installed. */
+/* Compiles with the NVRTC at `library`, or with the installed one. */
 static answer compile(bed *b, const char *library, const char *text, const char *arch) {
   rt_compiler *c;
   answer r = {0};
@@ -80,7 +81,7 @@ static void assert_str(const str *a, const str *b) {
   assert_memory_equal(str_text(a), str_text(b), a->n);
 }
 
-/* ptxas ends its account of a kernel with the time it took, which differs each time. */
+/* ptxas ends its report on a kernel with the time it took, which varies. */
 static void cut_times(str *log) {
   static const char words[] = "Compile time = ";
   char *at = log->n ? strstr(log->p, words) : NULL;
@@ -126,7 +127,7 @@ static int count_entries(bed *b) {
   return n;
 }
 
-/* What NVRTC returns, what it returns through the cache at first, and what the cache then holds. */
+/* The answers of NVRTC itself, of the cache at first, and of the cache from its folder. */
 static void same_three_times(bed *b, const char *text, const char *arch, int rc) {
   answer fresh = compile(b, NULL, text, arch), first = compile(b, b->shim, text, arch),
          again = compile(b, b->shim, text, arch);
@@ -175,7 +176,7 @@ static bool ptx_has(bed *b, const char *words) {
   return has;
 }
 
-/* A stored answer is the one that is returned; a damaged one is made again. */
+/* A stored answer is returned; a damaged one is made again. */
 BED_TEST(test_stored) {
   assert_true(ptx_has(b, ".visible .entry k("));
   change_entry(b, ".visible .entry k(", ".visible .entry j(", 0);
@@ -192,7 +193,7 @@ BED_TEST(test_no_folder) {
   assert_int_equal(count_entries(b), 0);
 }
 
-/* Processes that want one text at once leave one whole entry. */
+/* Processes that compile one text at the same time leave one complete entry. */
 BED_TEST(test_processes) {
   for (int i = 0; i < 4; i++) {
     if (fork() == 0) {

@@ -1,5 +1,5 @@
-/* test_portfolio_learn.c -- making a portfolio: the set is small and covers the sizes, the tree finds
- * an existing rule and no other, the models predict the time of unseen sizes. */
+/* test_portfolio_learn.c -- making a portfolio: the set is small and covers the sizes, the tree
+ * finds an existing rule and no other, the models predict the time of unseen sizes. */
 #define _GNU_SOURCE
 #include "portfolio_fixture.h"
 
@@ -33,7 +33,7 @@ static size_t fewest(const portfolio_table *t, double loss) {
   return best;
 }
 
-/* Against all subsets; greedy alone misses the fewest in a good part of these. */
+/* Compared with all subsets; the plain greedy selection often needs one more. */
 TEST(test_the_set_covers_and_is_small) {
   double sec[CONFIGS * SIZES];
   const portfolio_table t = {.n_configs = CONFIGS, .n_sizes = SIZES, .sec = sec};
@@ -69,7 +69,8 @@ TEST(test_no_loss_takes_every_best) {
   assert_ok(portfolio_select(&t, 1, chosen, &n, &n_left, &e), &e);
   assert_int_equal(n, 1);
   for (size_t i = 0; i < 3; i++) {
-    sec[3 * i + 2] = INFINITY; /* nothing serves the last size, so nothing is chosen for it */
+    sec[3 * i + 2] =
+        INFINITY; /* no configuration works at the last size, so none is chosen for it */
   }
   assert_ok(portfolio_select(&t, 0, chosen, &n, &n_left, &e), &e);
   assert_int_equal(n, 2);
@@ -92,14 +93,14 @@ TEST(test_the_tree_finds_the_rule) {
          c.n_nodes, c.expected);
   assert_true(right * 100 > unseen.sizes.n * 93);
   assert_true(c.n_nodes >= 5 && c.n_nodes <= 15);
-  /* a wrong pick loses some 25 %; every best one is up to 4 % off by the noise */
+  /* a wrong choice loses some 25 %; each time carries up to 4 % of noise */
   const double true_loss = 0.25 * (1 - (double)right / (double)unseen.sizes.n);
   assert_true(c.expected < true_loss + 0.05 && c.expected > true_loss - 0.03);
   world_free(&w);
   world_free(&unseen);
 }
 
-/* Sizes left out are what tells a rule from noise. */
+/* Cross-validation tells a rule from noise. */
 TEST(test_noise_grows_no_tree) {
   world w;
   portfolio c;
@@ -111,8 +112,8 @@ TEST(test_noise_grows_no_tree) {
 
 /* ---- fewer ---------------------------------------------------------------------------------- */
 
-/* Three configurations that take the time of their blocks: small tiles, large ones, and large ones
- * that are at random a little faster or slower. */
+/* Three configurations whose time is that of their blocks: small tiles, large tiles, and large
+ * tiles with random deviations. */
 TEST(test_those_hard_to_tell_apart_go) {
   world w;
   err e = {0};
@@ -147,7 +148,7 @@ TEST(test_those_hard_to_tell_apart_go) {
   world_free(&w);
 }
 
-/* The second is fastest where m is small, the third at a few sizes in no order. */
+/* The second configuration is fastest where m is small, the third at every `every`-th size. */
 static size_t n_kept_of_three(size_t every) {
   world w;
   err e = {0};
@@ -250,8 +251,8 @@ TEST(test_the_model_sees_rounds) {
   world_free(&unseen);
 }
 
-/* Blocks go along k in steps of 500, and the last step is as long as any. Only the counted work of
- * a block shows that. */
+/* Blocks advance along k in steps of 500, and an incomplete step takes as long as any. Only the
+ * counted work of a block shows that. */
 static double stepped_work(const int64_t *v, model_work *w) {
   const double steps = ceil((double)v[2] / 500);
   tile_work(0, v, w);
@@ -289,7 +290,7 @@ TEST(test_the_model_prices_the_work_it_is_told) {
   assert_true(untold > 0.02 && told < untold / 5);
 }
 
-/* Every other size has another variant, which takes half as long again; no cost shows that. */
+/* Every other size has another variant, which takes half as long again; no cost explains that. */
 TEST(test_the_model_learns_what_forms_take) {
   static tiled x;
   tiled_new(&x, 0);
@@ -311,7 +312,7 @@ TEST(test_the_model_learns_what_forms_take) {
   world_free(&x.w);
 }
 
-/* One launch waited for the host. */
+/* The host held one launch up. */
 TEST(test_sizes_that_were_held_up_are_left_out) {
   static tiled x;
   enum { HELD_UP = 17 };
@@ -329,7 +330,7 @@ TEST(test_sizes_that_were_held_up_are_left_out) {
   world_free(&x.w);
 }
 
-/* Against models that were made without the size. */
+/* Compared with models that were fitted without the size. */
 TEST(test_sizes_left_out_are_foretold) {
   static tiled x;
   tiled_new(&x, 0);
@@ -341,7 +342,8 @@ TEST(test_sizes_left_out_are_foretold) {
     const fitted_model *without = fit_of(&x);
     assert_true(isinf(without->unseen[j]));
     const double foresaw = foretold(&x, without, x.known[j].values, &x.known[j].work);
-    assert_true(fabs(log(all->unseen[j] / foresaw)) < 0.01); /* the costs are of one size more */
+    assert_true(fabs(log(all->unseen[j] / foresaw)) <
+                0.01); /* the costs were fitted to one size more */
     x.known[j].sec = sec;
   }
   world_free(&x.w);
@@ -365,7 +367,7 @@ TEST(test_drawn_sizes_teach_the_tree) {
   world_free(&with.w);
 }
 
-/* Is the size among the samples of the model? */
+/* Whether the size is among the samples of the model. */
 static bool is_told(const model_fit *fit, size_t size) {
   for (size_t i = 0; i < fit->n_variants; i++) {
     for (size_t k = 0; k < fit->variants[i].n; k++) {
@@ -377,8 +379,8 @@ static bool is_told(const model_fit *fit, size_t size) {
   return false;
 }
 
-/* Of many sizes the model gets only part of those where the configuration is far slower; but where
- * that can't be foreseen, as at every tenth size here, it gets all. */
+/* Of many sizes the model keeps only a part of those at which the configuration is far slower than
+ * the best; but where that cannot be predicted, as at every tenth size here, it keeps all. */
 TEST(test_far_slower_times_are_told_in_part) {
   enum { MANY = 500 };
   static double sec[TILES * MANY];
@@ -415,7 +417,7 @@ TEST(test_far_slower_times_are_told_in_part) {
   world_free(&w);
 }
 
-/* The fastest by the models, of the leaf's short list or of all. */
+/* The fastest by the models, of the leaf's short list or of all configurations. */
 static size_t picked_by_models(const world *w, const portfolio *c, const int64_t *v,
                                bool of_short) {
   const chooser_node *leaf = portfolio_leaf(w->t, c, v);
@@ -451,13 +453,14 @@ TEST(test_short_lists_hold_the_models_pick) {
   printf("%zu of %zu picked from %.2f of %d\n", same, unseen.sizes.n,
          (double)listed / (double)unseen.sizes.n, TILES);
   assert_true(100 * same >=
-              95 * unseen.sizes.n); /* of the others the list has one nearly as fast */
+              95 * unseen.sizes.n); /* at the other sizes the list has one that is nearly as fast */
   assert_true(listed < 2 * unseen.sizes.n && listed >= unseen.sizes.n);
   world_free(&unseen);
   world_free(&x.w);
 }
 
-/* The timed sizes have small k: a size among them has nothing to tell, and the farther one more. */
+/* The timed sizes have small k: timing one of them again would gain nothing, and the expected gain
+ * grows with the distance. */
 TEST(test_regret_is_where_little_is_known) {
   static tiled x;
   static double regret[DRAWN];
@@ -523,7 +526,7 @@ TEST(test_sizes_are_drawn_evenly_over_octaves) {
     octave[63 - __builtin_clzll((uint64_t)m) - 4]++;
     ta += (size_t)s.p[i].values[3].i;
   }
-  for (size_t i = 5; i < 9; i++) { /* in the low ones many are drawn twice */
+  for (size_t i = 5; i < 9; i++) { /* low octaves have few sizes, many of them drawn twice */
     assert_in_range(octave[i], 140, 260);
   }
   assert_in_range(ta, s.n * 4 / 10, s.n * 6 / 10);
@@ -531,7 +534,9 @@ TEST(test_sizes_are_drawn_evenly_over_octaves) {
   for (size_t i = 0; i < s.n; i++) {
     rounded += s.p[i].values[0].i % 4 == 0;
   }
-  assert_in_range(rounded, 50, 75); /* a half, and a quarter of the others */
+  assert_in_range(
+      rounded, 50,
+      75); /* half of them are rounded, and a quarter of the others are multiples anyway */
   rounded = 0;
   for (size_t i = 0; i < s.n; i++) {
     rounded += s.p[i].values[0].i % 64 == 0;

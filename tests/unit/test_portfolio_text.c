@@ -22,8 +22,7 @@ TEST(test_text_comes_back) {
   world_free(&w);
 }
 
-/* Sizes with transpositions, some with other variants, and a configuration that does not fit one of
- * them. */
+/* Gives the sizes transpositions and variants, and lets one configuration not fit one size. */
 static void vary(tiled *x) {
   int64_t *values = (int64_t *)x->w.table.values;
   for (size_t j = 0; j < TIMED; j += 2) {
@@ -37,7 +36,7 @@ static void vary(tiled *x) {
   }
 }
 
-/* Without rows: the sum over the samples of each variant. */
+/* The formula itself: a sum over the samples of each variant. */
 static double plainly(const gen_template *t, const portfolio *c, size_t i, const int64_t *values,
                       const model_work *w) {
   const model_fit *fit = &c->model.fits[i];
@@ -59,7 +58,7 @@ static double plainly(const gen_template *t, const portfolio *c, size_t i, const
   return chooser_cost_sum(&fields, &fit->chooser.costs, values, &w->amount) * exp(off);
 }
 
-/* Also with a field that is the same at all measured sizes, and with a variant that was not
+/* Includes a field that is constant over the measured sizes, and a variant that was not
  * measured. */
 TEST(test_the_loops_say_what_the_formula_says) {
   static tiled x;
@@ -86,7 +85,7 @@ TEST(test_the_loops_say_what_the_formula_says) {
   world_free(&x.w);
 }
 
-/* Two launches timed on an idle host may take less than a busy host needs to launch them. */
+/* Two launches timed on an idle host may take less time than a busy host needs to launch them. */
 TEST(test_several_launches_take_the_host_its_time) {
   static tiled x;
   portfolio c;
@@ -97,13 +96,14 @@ TEST(test_several_launches_take_the_host_its_time) {
   model_work w = x.work[0];
   chooser_size_distances(&c.model.sizes, v, apart);
   model_fit fit = c.model.fits[0];
-  fit.chooser.costs.cost[0] = 0; /* of a launch, which one timed by itself had */
+  fit.chooser.costs.cost[0] = 0; /* of a launch: it was part of the time of one */
   const double once = model_fit_sec(x.w.t, &fit, v, &w, apart);
   w.amount.launches = 1 + ceil(once / CHOOSER_LAUNCH);
   const double often = model_fit_sec(x.w.t, &fit, v, &w, apart);
   assert_true(fabs(often / (w.amount.launches * CHOOSER_LAUNCH) - 1) < 2e-3);
   for (size_t i = 0; i < CHOOSER_COSTS; i++) {
-    fit.chooser.costs.cost[i] *= 0.9; /* it waits for the host as long, and is the better one */
+    fit.chooser.costs.cost[i] *=
+        0.9; /* waiting for the host takes as long, yet this one is better */
   }
   assert_true(model_fit_sec(x.w.t, &fit, v, &w, apart) < often);
   w.amount.launches = 1;
@@ -165,7 +165,7 @@ static const char good[] = "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\
                            "if m*n < 1000 else 2\nleaf 0.1 0.2 0 1\nif ta=t else 4\nleaf 0 0 1\n"
                            "leaf 0 0 1 0\n";
 
-/* The first occurrence of each becomes the other. */
+/* Replaces the first occurrence of changes[i][0] by changes[i][1]: the text is refused. */
 static void refuse(const gen_template *t, const char *from, const char *const changes[][2],
                    size_t n) {
   arena a = {0};
@@ -281,7 +281,7 @@ TEST(test_numbers_are_read_to_the_last_bit) {
   gen_close(t);
 }
 
-/* Every portfolio that is accepted has a leaf for every size, with configurations that exist and
+/* Every accepted portfolio has a leaf for every size, with existing configurations and positive
  * times. */
 TEST(test_no_text_does_harm) {
   gen_template *t;

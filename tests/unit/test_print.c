@@ -1,4 +1,4 @@
-/* test_print.c -- numbers for people, and JSON whose commas place themselves. */
+/* test_print.c -- numbers for people, and JSON with its commas. */
 #include <math.h>
 
 #include "check.h"

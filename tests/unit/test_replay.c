@@ -29,7 +29,7 @@ static bool valid(int a, int b, int c, int d) {
   return (a + b + c + d) % 3 != 1;
 }
 
-/* Rows from the last to the first, because their order must mean nothing. */
+/* Rows in reverse order, because their order must not matter. */
 static size_t make_csv(str *s) {
   size_t n = 0;
   str_add(s, "a,b,c,d,status,verify_ms,time_ms,t0\r\n");
@@ -63,7 +63,7 @@ static size_t make_json(str *s) {
   return n;
 }
 
-/* The same rows as T4; times in seconds, to see that units are read. */
+/* The same rows as T4, with times in seconds, to check that units are read. */
 static void make_t4(str *s) {
   const char *between = "";
   str_add(s, "{\"metadata\":{\"timeunit\":\"seconds\"},\"results\":[\n");
@@ -261,7 +261,7 @@ TEST(every_fault_is_told_with_its_line) {
   assert_fails(recorded_parse("x", "a\0b", 3, &r, &e), &e, ERR_USAGE, "not a text file");
 }
 
-/* Bytes changed, cut out and put in at random: an answer or an error, never a crash. */
+/* With random bytes replaced, or cut off at random, a file is read or refused without a crash. */
 TEST(damaged_files_are_refused_or_read) {
   static const char spice[] = ",\n\r\"{}[]0-9.e:okx\\";
   srandom(5);
@@ -304,7 +304,8 @@ TEST(the_curve_of_a_known_order_is_exact) {
   str_clear(&s);
 }
 
-/* Of n points one is the best and the others are half as fast: the mean after i trials is known. */
+/* One of n points is the best and the others take twice as long, so the mean after i trials is
+ * known. */
 TEST(random_search_is_as_good_as_it_must_be) {
   enum { N = 800, RUNS = 2000 };
   str s = {0};
@@ -381,7 +382,7 @@ TEST(the_picture_has_every_curve) {
   str_clear(&s);
 }
 
-/* The figures that the default must reach on real recordings, where TUNED_SPACES names a folder of
+/* The default strategy reaches these figures on real recordings; needs TUNED_SPACES, a folder of
  * them. */
 TEST_WHERE(getenv("TUNED_SPACES"), the_default_reaches_its_figures_on_real_spaces) {
   const char *folder = getenv("TUNED_SPACES");

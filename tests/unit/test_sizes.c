@@ -1,5 +1,5 @@
-/* test_sizes.c -- lists of problems in one file: what is read, what is refused and at which line, and
- * the order of tuning. */
+/* test_sizes.c -- lists of problems in one file: what is read, what is refused and at which line,
+ * and the order of tuning. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -112,7 +112,7 @@ static void ordered(bed *b, const char *text, const gen_problem *tuned, size_t n
   expect(b, &s, wanted);
 }
 
-/* From the middle outwards; or from what is tuned already. */
+/* From the middle of the list outwards, or from a size that is tuned already. */
 BED_TEST(each_comes_next_to_one_that_is_done) {
   gen_problem tuned;
   const char *text = "m=8192,16,1024,64,4096 n=512 k=512";
@@ -121,7 +121,7 @@ BED_TEST(each_comes_next_to_one_that_is_done) {
   ordered(b, text, &tuned, 1, "16,512,512 64,512,512 1024,512,512 4096,512,512 8192,512,512");
 }
 
-/* No neighbour across a transposition: a name is equal or it isn't. */
+/* Sizes with another transposition are no neighbours: a choice is equal or different. */
 BED_TEST(another_transposition_comes_last) {
   gen_problem tuned;
   assert_ok(gen_problem_parse(b->t, "m=100 n=1 k=1", &tuned, &b->e), &b->e);

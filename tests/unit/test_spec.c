@@ -75,6 +75,23 @@ TEST(what_is_not_understood_is_named) {
 #define PARAM(name, values)                                                                        \
   "{\"Name\": \"" name "\", \"Type\": \"int\", \"Values\": " values ", \"Default\": 99}"
 
+/* A T1 file of parameters, {name, values}, up to NULL, and conditions. Values are Python in a string,
+ * or after "=" a list of JSON. */
+static void t1(str *out, const char *const (*parameters)[2], const char *const *conditions) {
+  str_reset(out);
+  str_add(out, HEAD);
+  for (size_t i = 0; parameters[i][0]; i++) {
+    const char *values = parameters[i][1], *quote = *values == '=' ? "" : "\"";
+    str_addf(out, "%s{\"Name\": \"%s\", \"Type\": \"int\", \"Values\": %s%s%s, \"Default\": 99}",
+             i ? "," : "", parameters[i][0], quote, values + !*quote, quote);
+  }
+  str_add(out, "], \"Conditions\": [");
+  for (size_t i = 0; conditions[i]; i++) {
+    str_addf(out, "%s{\"Expression\": \"%s\"}", i ? "," : "", conditions[i]);
+  }
+  str_add(out, "]}}");
+}
+
 static spec open_text(const char *text) {
   spec s;
   err e = {0};
@@ -83,18 +100,16 @@ static spec open_text(const char *text) {
 }
 
 TEST(lists_of_values_are_made) {
-  spec s = open_text(HEAD PARAM("a", "\"[1, 2, 4] + list(range(8, 21, 4))\"") "," PARAM(
-      "b",
-      "\"[2**i for i in "
-      "range(0, 5) if i % "
-      "2 == 0]\"") "," PARAM("c",
-                             "[3, 1]") "," PARAM("d",
-                                                 "\"['x', 'y']\"") "," PARAM("e",
-                                                                             "\"[True, "
-                                                                             "False]\"") "," PARAM("f",
-                                                                                                   "\"range("
-                                                                                                   "3, 0, "
-                                                                                                   "-1)\"") "], \"Conditions\": []}}");
+  static const char *const parameters[][2] = {{"a", "[1, 2, 4] + list(range(8, 21, 4))"},
+                                              {"b", "[2**i for i in range(0, 5) if i % 2 == 0]"},
+                                              {"c", "=[3, 1]"},
+                                              {"d", "['x', 'y']"},
+                                              {"e", "[True, False]"},
+                                              {"f", "range(3, 0, -1)"},
+                                              {NULL}};
+  str text = {0};
+  t1(&text, parameters, (const char *const[]){NULL});
+  spec s = open_text(str_text(&text));
   static const int64_t a[] = {1, 2, 4, 8, 12, 16, 20}, b[] = {1, 4, 16}, f[] = {3, 2, 1};
   assert_string_equal(s.name, "toy");
   assert_int_equal(s.t->params[0].n, 7);
@@ -111,6 +126,7 @@ TEST(lists_of_values_are_made) {
   assert_string_equal(s.t->params[3].values[1].s, "y");
   assert_int_equal(s.t->params[4].values[0].i, 1);
   spec_close(&s);
+  str_clear(&text);
 }
 
 TEST(broken_files_are_told) {
@@ -140,28 +156,29 @@ TEST(broken_files_are_told) {
 }
 
 TEST(a_space_has_the_points_that_trying_all_finds) {
-  const char *text = HEAD PARAM("MWG", "\"[16, 32, 64, 128]\"") "," PARAM(
-      "NWG",
-      "\"[16, 32, 64, "
-      "128]\"") "," PARAM("KWG",
-                          "\"[16, 32]\"") "," PARAM("MDIMC",
-                                                    "\"[8, 16, 32]\"") "," PARAM("NDIMC",
-                                                                                 "\"[8, 16, "
-                                                                                 "32]\"") "," PARAM("MDIMA",
-                                                                                                    "\"[8, 16, 32]\"") "," PARAM("NDIMB",
-                                                                                                                                 "\"[8, 16, 32]\"") "," PARAM("VWM",
-                                                                                                                                                              "\"[1,"
-                                                                                                                                                              " 2, "
-                                                                                                                                                              "4, "
-                                                                                                                                                              "8]\"") "," PARAM("VWN",
-                                                                                                                                                                                "\"[1, 2, 4, 8]\"") "," PARAM("SA",
-                                                                                                                                                                                                              "\"[0, 1]\"") "], \"Conditions\": ["
-                                                                                                                                                                                                                            "{\"Expression\": \"MWG % (MDIMC * VWM) == 0\"}, {\"Expression\": \"NWG % (NDIMC * VWN) == 0\"},"
-                                                                                                                                                                                                                            "{\"Expression\": \"MWG % (MDIMA * VWM) == 0\"}, {\"Expression\": \"NWG % (NDIMB * VWN) == 0\"},"
-                                                                                                                                                                                                                            "{\"Expression\": \"KWG % ((MDIMC * NDIMC)/MDIMA) == 0\"},"
-                                                                                                                                                                                                                            "{\"Expression\": \"KWG % ((MDIMC * NDIMC)/NDIMB) == 0\"},"
-                                                                                                                                                                                                                            "{\"Expression\": \"not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)\"}]}}";
-  spec s = open_text(text);
+  static const char *const parameters[][2] = {{"MWG", "[16, 32, 64, 128]"},
+                                              {"NWG", "[16, 32, 64, 128]"},
+                                              {"KWG", "[16, 32]"},
+                                              {"MDIMC", "[8, 16, 32]"},
+                                              {"NDIMC", "[8, 16, 32]"},
+                                              {"MDIMA", "[8, 16, 32]"},
+                                              {"NDIMB", "[8, 16, 32]"},
+                                              {"VWM", "[1, 2, 4, 8]"},
+                                              {"VWN", "[1, 2, 4, 8]"},
+                                              {"SA", "[0, 1]"},
+                                              {NULL}};
+  static const char *const conditions[] = {
+      "MWG % (MDIMC * VWM) == 0",
+      "NWG % (NDIMC * VWN) == 0",
+      "MWG % (MDIMA * VWM) == 0",
+      "NWG % (NDIMB * VWN) == 0",
+      "KWG % ((MDIMC * NDIMC)/MDIMA) == 0",
+      "KWG % ((MDIMC * NDIMC)/NDIMB) == 0",
+      "not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)",
+      NULL};
+  str text = {0};
+  t1(&text, parameters, conditions);
+  spec s = open_text(str_text(&text));
   gen_space *space, *all;
   gen_config c, d;
   size_t n, k;
@@ -177,13 +194,13 @@ TEST(a_space_has_the_points_that_trying_all_finds) {
       GEN_DEVICE_LIST(LIMIT)
 #undef LIMIT
   };
-  assert_ok(spec_template("toy.json", text, strlen(text), true, &brute, &e), &e);
+  assert_ok(spec_template("toy.json", str_text(&text), text.n, true, &brute, &e), &e);
   assert_ok(gen_open_text(NULL, "toy.json", brute.p, brute.n, &t, &e), &e);
   assert_ok(gen_problem_parse(t, "", &p, &e), &e);
   assert_ok(gen_instance_new(t, &p, device, sizeof device / sizeof *device, &g, &e), &e);
   assert_ok(gen_space_by_loops(g, &all, &e), &e);
   assert_int_equal(gen_space_count(all), n);
-  assert_int_equal(n, 116928 / 8); /* of CLBlast's GEMM: STRM, STRN and SB left out */
+  assert_int_equal(n, 116928 / 8); /* the GEMM of CLBlast without STRM, STRN and SB */
   for (size_t i = 0; i < n; i++) {
     gen_space_at(space, i, &c);
     gen_space_at(all, i, &d);
@@ -195,11 +212,12 @@ TEST(a_space_has_the_points_that_trying_all_finds) {
   gen_instance_free(g);
   gen_close(t);
   str_clear(&brute);
+  str_clear(&text);
   spec_close(&s);
 }
 
-/* The four files of benchmark_hub, and how many configurations Kernel Tuner finds in them. Only
- * where TUNED_SPACES names the folder that has them. */
+/* The four files of benchmark_hub and the number of configurations that Kernel Tuner finds in them;
+ * needs TUNED_SPACES, the folder that has them. */
 TEST_WHERE(getenv("TUNED_SPACES"), the_files_of_the_hub_have_their_counts) {
   static const struct {
     const char *file;

@@ -1,5 +1,5 @@
-/* test_strategy.c -- every strategy proposes each valid point exactly once and repeats itself for the
- * same seed; strategies that learn beat random sampling. */
+/* test_strategy.c -- every strategy proposes each valid point exactly once and repeats itself for
+ * the same seed; strategies that learn beat random sampling. */
 #define _GNU_SOURCE
 #include "check.h"
 
@@ -21,7 +21,7 @@ static double landscape(const bed *b, size_t point) {
   return 1 + 0.3 * a * a + 0.1 * bb * bb + 0.2 * d * d + 0.5 * fabs(e - 1) + (c.index[2] != 2);
 }
 
-/* The first n points asked for, each answered at once; returns how many there were. */
+/* The first n points proposed, each answered at once; returns their number. */
 static size_t walk(const bed *b, const search_strategy *s, uint64_t seed, size_t *points,
                    size_t n) {
   void *self = NULL;
@@ -92,7 +92,7 @@ TEST(the_view_shows_the_space) {
   clear(&b);
 }
 
-/* Answers that come late, out of order, or never; and the end of the space. */
+/* Answers come late, out of order, or never; the space ends all the same. */
 TEST(many_questions_may_be_open) {
   enum { OPEN = 33 };
   bed b;
@@ -123,8 +123,8 @@ TEST(many_questions_may_be_open) {
   clear(&b);
 }
 
-/* What an earlier run found is told before the first question: it is not asked again, and it helps.
- */
+/* Results of an earlier run are reported before the first proposal: they are not proposed again,
+ * and they help. */
 TEST(known_points_are_a_head_start) {
   enum { KNOWN = 60 };
   bed b;
@@ -154,7 +154,7 @@ TEST(known_points_are_a_head_start) {
   clear(&b);
 }
 
-/* Nothing works: still every point is tried once. */
+/* Nothing works: every point is still tried once. */
 TEST(a_space_of_failures_comes_to_its_end) {
   bed b;
   lay(&b);
@@ -176,8 +176,8 @@ TEST(a_space_of_failures_comes_to_its_end) {
 
 /* ---- a space with one point, and one with more than a million -------------------------------- */
 
-/* One algorithm has ten points, the other a million; as many are drawn of each, and every point of
- * the small one is met once. */
+/* One algorithm has ten points, the other a million: both are drawn equally often, and every point
+ * of the small one is drawn once. */
 TEST(algorithms_are_drawn_alike) {
   enum { FEW = 10, MANY = 1000000, DRAWN = 40 };
   search_space s = {.n = FEW + MANY,
@@ -202,7 +202,7 @@ TEST(algorithms_are_drawn_alike) {
         few++;
       }
     }
-    assert_in_range(few, 5, FEW); /* without strata it would be none */
+    assert_in_range(few, 5, FEW); /* 0 without strata */
     history_clear(&t);
   }
 }
@@ -312,8 +312,7 @@ TEST(an_unknown_name_lists_the_known_ones) {
   assert_ptr_equal(s, &search_random);
 }
 
-/* ---- through search.h, in a part of the space -------------------------------------------------
- * */
+/* ---- through search.h, in a part of the space ------------------------------------------------ */
 
 static size_t count_inside(const bed *b, const search_subspace *w, size_t step) {
   size_t n = 0;
@@ -325,7 +324,7 @@ static size_t count_inside(const bed *b, const search_subspace *w, size_t step) 
   return n;
 }
 
-/* Every seventh point is known before; results from outside do no harm. */
+/* Every seventh point is known before; results outside the subspace do no harm. */
 TEST(a_narrowed_search_stays_inside) {
   bed b;
   lay(&b);

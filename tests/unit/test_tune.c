@@ -1,5 +1,5 @@
-/* test_tune.c -- tuning with candidates that fail in every way: each failure costs one row, the other
- * candidates are measured, and none is measured twice.
+/* test_tune.c -- tuning with candidates that fail in every way: each failure costs one row, the
+ * other candidates are measured, and none is measured twice.
  *   build/tests/test_tune [--device NAME] */
 #define _GNU_SOURCE
 #include "check.h"
@@ -168,7 +168,7 @@ BED_TEST(every_fault_costs_its_own_row) {
   expect(rows, n, "late", DB_WRONG, "y[999]");
   expect(rows, n, "broken", DB_COMPILE, "nothing");
   assert_true(rows[0].t.status == DB_OK && rows[1].t.status == DB_OK);
-  for (size_t i = 2; i < n; i++) { /* some check rejects each of these */
+  for (size_t i = 2; i < n; i++) { /* each of these fails some check */
     assert_true(rows[i].t.status != DB_OK);
     assert_true(rows[i].t.reason && rows[i].t.reason[0]);
   }
@@ -243,7 +243,7 @@ static bool is_known(const db_result *rows, size_t n, const char *config) {
   return false;
 }
 
-/* The default, which may be slow, comes when something to hold it against is known. */
+/* The default, which may be slow, comes after the first result to compare it with. */
 BED_TEST(the_best_of_the_nearest_size_comes_first) {
   arena a = {0};
   tune_state last;
@@ -263,12 +263,12 @@ BED_TEST(the_best_of_the_nearest_size_comes_first) {
   assert_true(is_known(rows, n, "WAY=right,BLOCK=64"));
   assert_true(is_known(rows, n, "WAY=late,BLOCK=128"));
   assert_true(is_known(rows, n, "WAY=wild,BLOCK=128"));
-  assert_in_range(last.settled, 0, 2); /* known already, or whichever was compiled first */
+  assert_in_range(last.settled, 0, 2); /* those known already, or the first to be compiled */
   arena_clear(&a);
   close_session(b);
 }
 
-/* Another size of the same source: what worked next door is tried without a compiler. */
+/* Another size has the same source: the images of its neighbour are tried without a compiler. */
 BED_TEST(a_neighbours_images_are_used) {
   tune_state last;
   open_session(b, 18);

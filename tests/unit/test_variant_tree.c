@@ -29,7 +29,7 @@ static void draw(const gen_template *t, int64_t *values, float (*lost)[VARIANTS]
   }
 }
 
-/* What the first variant of the leaf's order that fits loses. */
+/* The loss of the first variant of the leaf's order that fits. */
 static float lost_by(const chooser_node *leaf, const float lost[VARIANTS]) {
   for (size_t i = 0; i < leaf->n_order; i++) {
     if (lost[leaf->order[i]] < NOTHING) {
@@ -56,10 +56,11 @@ TEST(test_tree) {
   assert_ok(variant_tree_grow(t, &table, &a, &nodes, &n, &e), &e);
   for (size_t i = 0; i < SIZES; i++) {
     const float x = lost_by(chooser_leaf(nodes, values + i * t->n_fields), lost[i]);
-    assert_true(x < NOTHING); /* 3 is in every order, at its end at least */
+    assert_true(x < NOTHING); /* every order has 3, at its end if nowhere else */
     sum += (double)x;
   }
-  /* odd k, which no feature tells, get 3 where 2 is best: 0.4 at about a third of the sizes */
+  /* no feature shows that k is odd, so 3 is chosen where 2 is best: a loss of 0.4 at about a third
+   * of the sizes */
   assert_true(n >= 5 && sum / SIZES < 0.2);
   free(values);
   free(lost);

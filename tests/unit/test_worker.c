@@ -148,7 +148,7 @@ TEST(a_hanging_worker_can_be_ended) {
   assert_int_equal(kill(pid, 0), -1);
 }
 
-/* kill -9 of the parent must not leave children behind, holding the GPU. */
+/* Killing the parent must not leave children that hold the GPU. */
 TEST(children_die_with_their_parent) {
   int pipe_fds[2];
   assert_int_equal(pipe(pipe_fds), 0);
@@ -205,7 +205,7 @@ TEST(a_dying_compiler_is_replaced) {
   int job;
   open_pool(&p, &c, 1);
   str_add(&source, "extern \"C\" __global__ void one() {}");
-  kill(p.workers[0].pid, SIGSTOP); /* or it might answer before it dies */
+  kill(p.workers[0].pid, SIGSTOP); /* else it might answer before it dies */
   assert_ok(worker_pool_start(&p, 0, &source, 0, &job, &e), &e);
   assert_int_equal(worker_pool_busy(&p), 1);
   kill(p.workers[0].pid, SIGKILL);
@@ -221,7 +221,7 @@ TEST(a_dying_compiler_is_replaced) {
   close_pool(&p, c);
 }
 
-/* What a busy worker compiles goes back to its owner; an idle one has nothing to give. */
+/* Killing a busy worker returns its job to the owner; an idle one has none. */
 TEST(killing_returns_the_job) {
   worker_pool p;
   rt_compiler *c;
@@ -252,7 +252,7 @@ static void request(image_prefetch *p, rt_compiler *c, const char *text, char ke
   assert_ok(image_prefetch_request(p, &source, key, &e), &e);
 }
 
-/* Three of two workers, one of them wanted twice, one that does not compile. */
+/* Three images from two workers: one is requested twice, one does not compile. */
 TEST(images_are_there_when_their_turn_comes) {
   rt_compiler *c;
   image_prefetch *p;
