@@ -136,7 +136,8 @@ local MMA = {
     { "B_TILE", "sel(B_ALONG_K, BN * (BK + PAD), BK * (BN + PAD))" },
     { "STAGE", "A_TILE + B_TILE" },
     { "CV", "min(align, pow2div(m, 8), 16 // (" .. C_NBYTES .. "))" }, -- elements per access of C
-    -- Accumulators side by side that a warp stores at a time, and their elements; rows apart by banks.
+    -- Accumulators side by side that a warp stores at a time, and their size in shared memory, padded against
+    -- bank conflicts.
     { "STORED_NI", "pow2div(WN // 8, 4)" },
     { "STORED_SIZE", "8 * STORED_NI * (WM + 4)" },
     { "SMEM", "max(STAGES * STAGE * NBYTES, sel(STORE == 'shared', THREADS // 32 * STORED_SIZE * SUM_NBYTES, 0))" },
@@ -219,7 +220,7 @@ local WGMMA = {
     { "LOADER_REGISTERS", "sel(GROUPS == 3, 32, 40)" },
     { "MULTIPLIER_REGISTERS", "sel(GROUPS == 3, 160, 232)" },
     { "BLOCKS", "sel(CLUSTER == 'none', 1, 2)" }, -- of a cluster
-    -- Blocks that share an operand each copy half of every box if these are an odd number.
+    -- Blocks that share an operand each copy half of each box if the number of boxes is odd.
     { "A_HALVED", "CLUSTER == 'columns' and (A_ALONG_K or BM // 64 % 2 == 1)" },
     { "B_HALVED", "CLUSTER == 'rows' and (B_ALONG_K or BN // 64 % 2 == 1)" },
     { "CLUSTERS", "ceildiv(m, sel(CLUSTER == 'rows', 2, 1) * BM) "
@@ -291,10 +292,10 @@ return {
       default = "min(pow2div(" .. A_EXTENT .. ", 8), pow2div(" .. B_EXTENT .. ", 8), "
         .. "pow2div(m, 8))",
       brief = "elements to which A, B, C and their leading dimensions are aligned" },
-    { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results" },
-    { "bias", { "none", "row", "column" }, default = "none", brief = "what is then added to them" },
+    { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results, per row or column of C" },
+    { "bias", { "none", "row", "column" }, default = "none", brief = "summands of the scaled results, likewise" },
     { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
-      brief = "the function that is then applied" },
+      brief = "function of the sum, applied last" },
   },
 
   args = {
@@ -309,7 +310,7 @@ return {
       fill = { "uniform", -1, 1 } },
     { "ldb", "i64", sample = "roundup(max(1, " .. B_EXTENT .. "), align)" },
     { "beta", "f64", sample = 0 },
-    -- With beta 0 what C held does not matter, not even a NaN.
+    -- With beta 0, C is not read: it may hold a NaN.
     { "C", "ctype", "inout", count = "ldc * max(0, n - 1) + m", fill = { "uniform", -1, 1 },
       overwritten = "beta == 0" },
     { "ldc", "i64", sample = "roundup(max(1, m), align)" },
@@ -360,7 +361,7 @@ return {
   untuned = SUGGESTED,
 
   workspace = {
-    -- An accumulator each; two of f32 in one of these.
+    -- Partial sums; two of f32 take one element.
     { "partial", "f64",
       "sel(SPLITK > 1, ceildiv(" .. ALL_TILES .. " * SPLITK * BM * BN * SUM_NBYTES, 8), 0)" },
     { "arrived", "u32", "sel(SPLITK > 1 and FINISH == 'last_block', " .. ALL_TILES .. ", 0)" },

@@ -60,7 +60,7 @@ __device__ __forceinline__ void product(sums &c, operand_a &a, operand_b &b, lon
   }
 }
 
-// With alpha 0, BLAS does not look at A and B.
+// With alpha 0, A and B are not read, as in BLAS.
 extern "C" __global__ void __launch_bounds__(THREADS, MINBLOCKS)
 gemm(int m, int n, int k, double alpha, const stored *__restrict__ A, long long lda,
      const stored *__restrict__ B, long long ldb, double beta, output *C, long long ldc,

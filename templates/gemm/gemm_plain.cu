@@ -1,7 +1,7 @@
 // gemm_plain.cu -- the textbook's tiled kernel, which any device runs: a thread per element of C, tiles of 16 x 16.
 #include "gemm_result.cuh"
 
-// With alpha 0, BLAS does not look at A and B.
+// With alpha 0, A and B are not read, as in BLAS.
 extern "C" __global__ void __launch_bounds__(256)
 gemm(int m, int n, int k, double alpha, const stored *A, long long lda, const stored *B,
      long long ldb, double beta, output *C, long long ldc, const output *scales,

@@ -137,8 +137,8 @@ __device__ __forceinline__ corner corner_now(unsigned tile, int m, int n, unsign
   return at;
 }
 
-// The work of a block; without a map of C its threads store to C themselves. With alpha 0, BLAS does not look at A
-// and B.
+// The work of a block; without a map of C its threads store to C themselves. With alpha 0, A and B are not read, as
+// in BLAS.
 __device__ __forceinline__ void multiply(int m, int n, int k, double alpha, const tensor_map &A,
                                          const tensor_map &B, double beta, output *C, long long ldc,
                                          const output *scales, const output *biases, float *partial,

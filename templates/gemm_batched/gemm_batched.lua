@@ -136,10 +136,10 @@ return {
     { "align", { 4, 2, 1 }, default = "sel(layout == 'packed', 4, min(pow2div(" .. A_ROWS
         .. ", 4), pow2div(" .. B_ROWS .. ", 4), pow2div(m, 4)))",
       brief = "elements to which A, B, C and, unless packed, all their columns are aligned" },
-    { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results" },
-    { "bias", { "none", "row", "column" }, default = "none", brief = "what is then added to them" },
+    { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results, per row or column of C" },
+    { "bias", { "none", "row", "column" }, default = "none", brief = "summands of the scaled results, likewise" },
     { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
-      brief = "the function that is then applied" },
+      brief = "function of the sum, applied last" },
   },
 
   args = {
@@ -156,7 +156,7 @@ return {
     { "ldb", "i64", sample = leading(B_ROWS) },
     { "stride_b", "i64", sample = stride("ldb", B_ROWS, B_COLS) },
     { "beta", "f64", sample = 0 },
-    -- With beta 0 what C held does not matter, not even a NaN.
+    -- With beta 0, C is not read: it may hold a NaN.
     { "C", "dtype", "inout", count = count("ldc", "stride_c", "m", "n"),
       fill = { "uniform", -1, 1 }, overwritten = "beta == 0",
       optional = "layout == 'pointers'" },

@@ -42,7 +42,7 @@ return {
     { "align", { 8, 4, 2, 1 }, default = "pow2div(max(m, 1), 8)",
       brief = "elements to which A, its leading dimension and x are aligned" },
     { "scale", { "none", "row" }, default = "none", brief = "factors of the results, one per row" },
-    { "bias", { "none", "row" }, default = "none", brief = "what is added to them then, per row" },
+    { "bias", { "none", "row" }, default = "none", brief = "summands of the scaled results, likewise" },
     { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
       brief = "the function applied last" },
   },
@@ -58,7 +58,7 @@ return {
     { "incx", "i64", sample = "sel(unit == 1, 1, 2)",
       brief = "increment; negative: backwards from the end" },
     { "beta", "f64", sample = 0 },
-    -- With beta 0 what y held does not matter, not even a NaN.
+    -- With beta 0, y is not read: it may hold a NaN.
     { "y", "dtype", "inout",
       count = "max(0, " .. OUTPUTS .. " - 1) * abs(incy) + min(1, " .. OUTPUTS .. ")",
       fill = { "uniform", -1, 1 }, overwritten = "beta == 0" },

@@ -1,11 +1,11 @@
-// nonfinite.cuh -- what the parts of split.cuh cannot say: infinities, and what overflows; behind
-// tensor.cuh or tensor80.cuh.
+// nonfinite.cuh -- results that the parts of split.cuh cannot represent: infinities, and sums that overflow.
+// Include it behind tensor.cuh or tensor80.cuh.
 //
 // An infinity less its high part is a NaN, and a number from 2^128 - 2^116 on has infinity for its high
 // part: either leaves a sum that is not finite, which ordinary numbers never do. Such sums are formed
 // again as single precision forms them, one product after the other; where these overflow, or meet a
 // NaN, that is the result. A warp adds up one element of C at a time, so that a row of NaNs in a large
-// matrix is no disaster.
+// matrix costs little.
 #pragma once
 
 // The sum of `depth` products, by all lanes of a warp.
@@ -26,10 +26,10 @@ __device__ __forceinline__ float plain_sum(const float *a, long long a_stride, c
   return sum;
 }
 
-// The largest number is what a truncated sum that overflows may be.
+// A truncated sum that overflows may be the largest number.
 __device__ __forceinline__ bool is_finite(float x) { return fabsf(x) < 0x1.fffffep127f; }
 
-// Puts those in order among a tile's sums of `depth` products from the k-th on.
+// Forms again those of a tile's sums, of `depth` products from the k-th on, that are not finite.
 __device__ __forceinline__ void restore(float (&c)[CM][CN], int m, int n, const float *A,
                                         long long lda, const float *B, long long ldb, corner tile,
                                         long long k, long long depth) {

@@ -31,8 +31,7 @@ local BY_WARPS, BY_WARPGROUPS = "ALG == 'tf32x3_mma'", "(ALG == 'tf32x3' or ALG 
 local SPLIT = "(SPLITK > 1 and FINISH ~= 'atomic')"
 local A_VEC = "min(align_a, pow2div(" .. A_EXTENT .. ", 4))"
 local B_VEC = "min(align_b, pow2div(" .. B_EXTENT .. ", 4))"
--- With ALG gemv: results along C, and vectors, of which SWAP tells what they are; which operand is the
--- matrix counts for its loads, and whether it is contiguous along the sum.
+-- With ALG=gemv, of C or (SWAP) of its transpose: the results of a vector, and the vectors.
 local RESULTS, THIN = "sel(SWAP == 'no', m, n)", "sel(SWAP == 'no', n, m)"
 local VEC_MOST = "min(" .. A_VEC .. ", " .. B_VEC .. ")"
 local C_VEC = "pow2div(m, 4)"
@@ -87,15 +86,15 @@ end
 local reference_args = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales",
   "biases" }
 
-local GRID = "sel(STREAM, PLACES, sel(STRIPS, min(PLACES, " .. TILES .. "), " .. TILES .. "))"
--- Few blocks that start early go to the multiprocessors that have room first and stay there, so some get two and
--- others none: up to twice as slow on an H200. Many even out.
+local GRID = "sel(STREAM_K, PLACES, sel(STATIONARY_A, min(PLACES, " .. TILES .. "), " .. TILES .. "))"
+-- Blocks that start early go to the multiprocessors that have room first. If they are few, some multiprocessors get
+-- two and others none: up to twice as slow on an H200. If they are many, the load evens out.
 local STARTS_EARLY = "(EARLY and " .. TILES .. " * SPLITK >= 4 * dev_sms)"
 -- What a block does, across edges of tiles and of k too: multiplications, steps along k, stores of C; and whether
 -- it waits for a launch.
 local TILE_STEPS = "ceildiv(ceildiv(k, SPLITK), ALONG)"
-local BLOCK_TILES = "sel(STRIPS, ceildiv(" .. TILES .. ", PLACES), 1)"
-local STEPS = "sel(STREAM, ceildiv(" .. TILES .. " * " .. TILE_STEPS .. ", PLACES), "
+local BLOCK_TILES = "sel(STATIONARY_A, ceildiv(" .. TILES .. ", PLACES), 1)"
+local STEPS = "sel(STREAM_K, ceildiv(" .. TILES .. " * " .. TILE_STEPS .. ", PLACES), "
   .. BLOCK_TILES .. " * " .. TILE_STEPS .. ")"
 local WORK = { "ROWS * COLUMNS * ALONG * " .. STEPS, STEPS, BLOCK_TILES .. " * ROWS * COLUMNS // STORE",
   "sel(" .. STARTS_EARLY .. ", 0, 1)" }
@@ -121,7 +120,7 @@ local function with_maps(a_packed, b_packed)
       "arrived" } }
 end
 
--- What the three kernels have in common.
+-- What the algorithms have in common.
 local PRODUCT_ARGS = { "m", "n", "k", "alpha", "A", "lda", "B", "ldb", "beta", "C", "ldc", "scales", "biases",
   "partial", "arrived" }
 local SCALE = { kernel = "sgemm_scale", when = "FINISH == 'atomic'",
@@ -129,7 +128,7 @@ local SCALE = { kernel = "sgemm_scale", when = "FINISH == 'atomic'",
 local FINISH = { kernel = "sgemm_finish", when = "SPLITK > 1 and FINISH == 'two_launch'", overlap = "OVERLAP",
   grid = TILES, block = "GROUP",
   args = { "m", "n", "alpha", "beta", "C", "ldc", "scales", "biases", "partial" } }
--- Of tiles, whoever multiplies them.
+-- Requirements of tiles, by FMA or on tensor cores.
 local SPLIT_IS_WORTH_IT = {
   { "SPLITK > 1 needs few tiles",
     "SPLITK == 1 or " .. TILES .. " * SPLITK "
@@ -192,8 +191,8 @@ local FFMA = {
     { "GROUP", "(BM // TM) * (BN // TN)" }, -- threads that cover the tile of C once
     { "MAPS", "LOADER == 'tma'" },
     { "LOADS_APART", "LOADER == 'cp_async_warps' or MAPS" }, -- 128 threads that only load
-    { "STREAM", "SCHEDULE == 'stream_k'" },
-    { "STRIPS", "SCHEDULE == 'stationary_a'" },
+    { "STREAM_K", "SCHEDULE == 'stream_k'" },
+    { "STATIONARY_A", "SCHEDULE == 'stationary_a'" },
     { "PLACES", "dev_sms * MINBLOCKS" }, -- blocks that run at a time
     -- A transposed A and an ordinary B are contiguous along k; then vectors go along k, and
     -- asynchronous copies are of single floats, since they transpose on the way.
@@ -213,7 +212,7 @@ local FFMA = {
     { "DEPTH", "BK // SLICEK" }, -- steps along k of one thread in one tile
     { "STAGE", "BK * (BM + BN + 2 * PAD)" }, -- floats in shared memory per tile of A and of B
     { "SMEM", "sel(MAPS, 1024, 0) "
-      .. "+ 4 * max(sel(STRIPS, roundup(k, BK) * (BM + PAD + 2 * (BN + PAD)), STAGES * STAGE), "
+      .. "+ 4 * max(sel(STATIONARY_A, roundup(k, BK) * (BM + PAD + 2 * (BN + PAD)), STAGES * STAGE), "
       .. "(SLICEK - 1) * BM * BN)" },
     -- The registers a block has at its launch, 65536 // THREADS per thread, are redistributed.
     { "LOADER_REGISTERS", "40" },
@@ -268,37 +267,37 @@ local FFMA = {
       "SLICEK == 1 or GROUP <= 256 and " .. TILES .. " <= 2 * dev_sms" },
     { "UNROLL does not divide a thread's steps in a tile", "DEPTH % UNROLL == 0" },
     { "UNROLL * TM * TN exceeds the instruction cache", "UNROLL * TM * TN <= 2304" },
-    { "UNROLL is small", "UNROLL == DEPTH or UNROLL * TM * TN >= 1024 or STRIPS" },
+    { "UNROLL is small", "UNROLL == DEPTH or UNROLL * TM * TN >= 1024 or STATIONARY_A" },
     { "SPLITK and SLICEK together need small tiles", "SPLITK == 1 or SLICEK == 1 or BM * BN <= 6144" },
     { "large tiles leave most multiprocessors idle",
-      "STREAM or ROWS * COLUMNS <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
+      "STREAM_K or ROWS * COLUMNS <= 4096 or 3 * " .. TILES .. " * SPLITK >= dev_sms" },
     { "MINBLOCKS exceeds the blocks that there are per multiprocessor",
-      "STREAM or MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
+      "STREAM_K or MINBLOCKS == 1 or " .. TILES .. " * SPLITK > (MINBLOCKS - 1) * dev_sms" },
     { "MINBLOCKS blocks exceed the threads of a multiprocessor", "THREADS * MINBLOCKS <= dev_threads_sm" },
     { "MINBLOCKS makes no difference: threads have 255 registers anyway",
-      "STREAM or STRIPS or MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
-    { "SCHEDULE=stationary_a needs k <= 256", "not STRIPS or k <= 256" },
-    { "SCHEDULE=stationary_a needs LOADER=cp_async", "not STRIPS or LOADER == 'cp_async'" },
+      "STREAM_K or STATIONARY_A or MINBLOCKS == 1 or THREADS * MINBLOCKS * 255 > dev_regs_sm" },
+    { "SCHEDULE=stationary_a needs k <= 256", "not STATIONARY_A or k <= 256" },
+    { "SCHEDULE=stationary_a needs LOADER=cp_async", "not STATIONARY_A or LOADER == 'cp_async'" },
     { "SCHEDULE=stationary_a needs WRITEBACK=coalesced and RASTER == 1",
-      "not STRIPS or WRITEBACK == 'coalesced' and RASTER == 1" },
-    { "SCHEDULE=stationary_a needs more tiles than blocks that run at a time", "not STRIPS or " .. TILES .. " > PLACES" },
-    { "MINBLOCKS > 4 needs SCHEDULE=stationary_a", "MINBLOCKS <= 4 or STRIPS" },
-    { "SCHEDULE=stationary_a needs BK <= 16", "not STRIPS or BK <= 16" },
-    { "SCHEDULE=stationary_a excludes SLICEK", "not STRIPS or SLICEK == 1" },
-    { "SCHEDULE=stationary_a needs UNROLL <= 8", "not STRIPS or UNROLL <= 8" },
-    { "SCHEDULE=stationary_a excludes SPLITK", "not STRIPS or SPLITK == 1" },
-    { "SCHEDULE=stationary_a needs STAGES == 2", "not STRIPS or STAGES == 2" },
-    { "SCHEDULE=stationary_a needs COPIES=burst", "not STRIPS or COPIES == 'burst'" },
-    { "SCHEDULE=stationary_a needs FRAGMENTS == 1", "not STRIPS or FRAGMENTS == 1" },
-    { "SCHEDULE=stream_k excludes SPLITK, and needs TM * TN > 1", "not STREAM or BLOCKED and SPLITK == 1" },
+      "not STATIONARY_A or WRITEBACK == 'coalesced' and RASTER == 1" },
+    { "SCHEDULE=stationary_a needs more tiles than blocks that run at a time", "not STATIONARY_A or " .. TILES .. " > PLACES" },
+    { "MINBLOCKS > 4 needs SCHEDULE=stationary_a", "MINBLOCKS <= 4 or STATIONARY_A" },
+    { "SCHEDULE=stationary_a needs BK <= 16", "not STATIONARY_A or BK <= 16" },
+    { "SCHEDULE=stationary_a excludes SLICEK", "not STATIONARY_A or SLICEK == 1" },
+    { "SCHEDULE=stationary_a needs UNROLL <= 8", "not STATIONARY_A or UNROLL <= 8" },
+    { "SCHEDULE=stationary_a excludes SPLITK", "not STATIONARY_A or SPLITK == 1" },
+    { "SCHEDULE=stationary_a needs STAGES == 2", "not STATIONARY_A or STAGES == 2" },
+    { "SCHEDULE=stationary_a needs COPIES=burst", "not STATIONARY_A or COPIES == 'burst'" },
+    { "SCHEDULE=stationary_a needs FRAGMENTS == 1", "not STATIONARY_A or FRAGMENTS == 1" },
+    { "SCHEDULE=stream_k excludes SPLITK, and needs TM * TN > 1", "not STREAM_K or BLOCKED and SPLITK == 1" },
     { "SCHEDULE=stream_k gains nothing: whole tiles nearly fill the last wave",
-      "not STREAM or 128 * (roundup(" .. TILES .. ", PLACES) - " .. TILES .. ") >= roundup(" .. TILES
+      "not STREAM_K or 128 * (roundup(" .. TILES .. ", PLACES) - " .. TILES .. ") >= roundup(" .. TILES
         .. ", PLACES)" },
-    -- Who finishes a tile counts the blocks from its first part's to its last's.
+    -- The block that finishes a tile counts the blocks from that of the first part to that of the last.
     { "SCHEDULE=stream_k needs a tile along k for each block",
-      "not STREAM or " .. TILES .. " % PLACES * ceildiv(k, BK) >= PLACES" },
+      "not STREAM_K or " .. TILES .. " % PLACES * ceildiv(k, BK) >= PLACES" },
     { "SCHEDULE=stream_k leaves a block less than two tiles along k",
-      "not STREAM or " .. TILES .. " * k >= 2 * PLACES * BK" },
+      "not STREAM_K or " .. TILES .. " * k >= 2 * PLACES * BK" },
     { "A and B are not aligned to VEC floats",
       "VEC <= " .. VEC_MOST .. " or VEC == min(" .. OTHER_VEC
         .. ", sel(APART and not A_ALONG_K, STORE, 4))" },
@@ -408,7 +407,7 @@ local GEMV = {
     { "SUM_ALONG", "sel(SWAP == 'no', ta == 't', tb == 'n')" },
     { "OUT", "sel(SUM_ALONG, max(1, BLOCK // LX) * LOADS_ACROSS, LX * LOADS * VEC)" },
     { "STEP", "sel(SUM_ALONG, LX * LOADS * VEC, max(1, BLOCK // LX) * LOADS_ACROSS)" },
-    -- Partial sums that meet in shared memory, per result.
+    -- Partial sums in shared memory per result.
     { "SLOTS", "sel(SUM_ALONG, max(1, LX // 32), sel(LX < 32, BLOCK // 32, max(1, BLOCK // LX)))" },
     { "PIECES", "ceildiv(" .. RESULTS .. ", OUT)" },
     { "SPLITS", "max(1, min(BLOCKS * dev_sms // max(1, PIECES), ceildiv(k, STEP)))" },
@@ -554,10 +553,10 @@ return {
     { "align_b", { 4, 2, 1 },
       default = "sel(align == " .. C_VEC .. ", pow2div(" .. B_EXTENT .. ", 4), align)",
       brief = "the same of B" },
-    { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results" },
-    { "bias", { "none", "row", "column" }, default = "none", brief = "what is then added to them" },
+    { "scale", { "none", "row", "column" }, default = "none", brief = "factors of the results, per row or column of C" },
+    { "bias", { "none", "row", "column" }, default = "none", brief = "summands of the scaled results, likewise" },
     { "act", { "none", "relu", "gelu", "gelu_erf" }, default = "none",
-      brief = "the function that is then applied" },
+      brief = "function of the sum, applied last" },
     { "accuracy", { "strict", "fp32", "tf32", "bf16" }, default = "strict",
       brief = "error allowed: strict, of single-precision FMAs, on numbers of any size; fp32, no "
         .. "more than theirs by other means, but of numbers below 2^-113 only what multiples of 2^-136 "
@@ -576,7 +575,7 @@ return {
       fill = { "uniform", -1, 1 } },
     { "ldb", "i64", sample = "roundup(max(1, " .. B_EXTENT .. "), align_b)" },
     { "beta", "f32", sample = 0 },
-    -- With beta 0 what C held does not matter, not even a NaN.
+    -- With beta 0, C is not read: it may hold a NaN.
     { "C", "f32", "inout", count = "ldc * max(0, n - 1) + m", fill = { "uniform", -1, 1 },
       overwritten = "beta == 0" },
     { "ldc", "i64", sample = "roundup(max(1, m), align)" },
@@ -628,10 +627,10 @@ return {
 
   workspace = {
     { "partial", "f32", "sel(ALG == 'gemv', sel(SPLITS > 1 and FINISH ~= 'atomic', SPLITS * VECTORS * " .. RESULTS
-      .. ", 0), sel(STREAM, 2 * PLACES * ROWS * COLUMNS, sel(" .. SPLIT .. ", " .. TILES
+      .. ", 0), sel(STREAM_K, 2 * PLACES * ROWS * COLUMNS, sel(" .. SPLIT .. ", " .. TILES
       .. " * SPLITK * ROWS * COLUMNS, 0)))" },
     -- Arrivals per tile; wraps to 0 by itself, so it is zero again after every launch.
-    { "arrived", "u32", "sel(ALG == 'gemv', PIECES, sel(STREAM, PLACES, sel(SPLITK > 1 and FINISH == 'last_block', "
+    { "arrived", "u32", "sel(ALG == 'gemv', PIECES, sel(STREAM_K, PLACES, sel(SPLITK > 1 and FINISH == 'last_block', "
       .. TILES .. ", 0)))" },
   },
 

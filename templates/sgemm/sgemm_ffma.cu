@@ -181,7 +181,6 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
   }
 }
 
-
 // Adds up what the slices of the block found; the first one has the sum.
 __device__ __forceinline__ void add_slices(float (&c)[TM][TN], float *shared) {
   const int thread = threadIdx.x % GROUP, slice = threadIdx.x / GROUP;
@@ -200,7 +199,6 @@ __device__ __forceinline__ void add_slices(float (&c)[TM][TN], float *shared) {
   }
 }
 
-
 // ---- the block's work ---------------------------------------------------------------------------
 
 // What becomes of sums in C: this does not change while a block runs.
@@ -215,7 +213,7 @@ struct target {
 
   __device__ __forceinline__ void put_part(float (&c)[CM][CN], const part &p, long long all) const {
     constexpr int ARRIVING = LOADS_APART ? MULTIPLIERS : 0;
-    if constexpr (STREAM) {
+    if constexpr (STREAM_K) {
       put_shared_part<ARRIVING>(c, p, all, m, n, alpha, beta, C, ldc, scales, biases, partial,
                                 arrived);
     } else {
@@ -227,7 +225,7 @@ struct target {
 // Calls f(part, number) for the parts of this block: `own`, or with stream-K several.
 template <typename F>
 __device__ __forceinline__ void for_each_part(int m, int n, long long all, const part &own, F f) {
-  if constexpr (STREAM) {
+  if constexpr (STREAM_K) {
     part p;
     for (unsigned i = 0; parts(m, n, all).find(i, p); i++) f(p, i);
   } else {
@@ -241,14 +239,14 @@ __device__ __forceinline__ void multiply_parts(const target &to, long long all, 
   for_each_part(to.m, to.n, all, own, [&](const part &p, unsigned i) {
     float c[CM][CN] = {};
     multiply(c, p);
-    if constexpr (STREAM) {  // found again, lest it take registers meanwhile
+    if constexpr (STREAM_K) {  // found again: kept, it would take registers during the products
       part again;
       parts(to.m, to.n, all).find(i, again);
       to.put_part(c, again, all);
     } else {
       to.put_part(c, p, all);
     }
-    if constexpr (STREAM && !LOADS_APART) __syncthreads();  // the next part's tiles go where this one's were
+    if constexpr (STREAM_K && !LOADS_APART) __syncthreads();  // the next part's tiles overwrite this one's
   });
 }
 
@@ -280,7 +278,7 @@ sgemm_mapped(int m, int n, int k, float alpha, const __grid_constant__ tensor_ma
   extern __shared__ __align__(16) float dynamic[];
   pdl_wait();
   float *const shared = dynamic + (1024 - shared_address(dynamic) % 1024) % 1024 / 4;
-  // With alpha 0, BLAS does not look at A and B.
+  // With alpha 0, A and B are not read, as in BLAS.
   const long long all = alpha == 0 ? 0 : k;
   const part own = SPLITK == 1 ? part{blockIdx.x, 0, all} : part_of_block<BK>(all);
   const target to = {m, n, alpha, beta, C, ldc, scales, biases, partial, arrived};
@@ -301,13 +299,13 @@ sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long l
   const int zero = pdl_wait();
   A += zero;
   B += zero;
-  // With alpha 0, BLAS does not look at A and B.
+  // With alpha 0, A and B are not read, as in BLAS.
   const long long all = alpha == 0 ? 0 : k;
   const part own = SPLITK == 1 ? part{blockIdx.x, 0, all} : part_of_block<BK>(all);
   const target to = {m, n, alpha, beta, C, ldc, scales, biases, partial, arrived};
   if (FINISH == FINISH_two_launch) let_next_start();
-  if constexpr (STRIPS) {
-    multiply_strips(m, n, (int)all, A, lda, B, ldb, shared, [&](const float (&c)[CM][CN], corner tile) {
+  if constexpr (STATIONARY_A) {
+    multiply_stationary_a(m, n, (int)all, A, lda, B, ldb, shared, [&](const float (&c)[CM][CN], corner tile) {
       put(c, tile, m, n, alpha, beta, C, ldc, scales, biases);
     });
   } else if constexpr (LOADS_APART) {

@@ -3,7 +3,7 @@
 #include "ptx90.cuh"
 #include "sgemm_swizzled.cuh"
 
-// Do chunks of tiles change places in shared memory?
+// Are the chunks of tiles permuted in shared memory?
 constexpr bool SWIZZLED = MAPS && (A_ALONG_K || B_ALONG_K);
 
 // Tiles in shared memory; each is full or empty, in this round or the next.
@@ -36,7 +36,7 @@ __device__ __forceinline__ void load_tiles(queue &q, unsigned shared, const tens
   for (int t = 0; t < tiles; t++, k += BK) {
     const unsigned to = shared + 4 * q.stage, barrier = q.full + 8 * q.i;
     q.wait_empty();
-    fence_proxy_async();  // no copy comes before what was read there
+    fence_proxy_async();  // copies stay behind the reads of what they overwrite
     mbarrier_arrive_expect(barrier, 4 * STAGE);
     load_tile(to, A, A_ALONG_K ? k : row, A_ALONG_K ? row : k, barrier);
     load_tile(to + 4 * B_TILE, B, B_ALONG_K ? k : column, B_ALONG_K ? column : k, barrier);

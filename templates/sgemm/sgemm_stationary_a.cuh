@@ -26,7 +26,7 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *a_from,
 // The block's tiles, of all counted along the rows of tiles; their results are given to `put_tile`. While one is
 // multiplied, the next one's part of B is on its way.
 template <typename F>
-__device__ __forceinline__ void multiply_strips(int m, int n, int depth, const float *A, long long lda,
+__device__ __forceinline__ void multiply_stationary_a(int m, int n, int depth, const float *A, long long lda,
                                                 const float *B, long long ldb, float *shared, F put_tile) {
   const unsigned columns = (unsigned)(n - 1) / BN + 1, tiles = ((unsigned)(m - 1) / BM + 1) * columns;
   const unsigned share = tiles / gridDim.x, more = tiles % gridDim.x;
@@ -42,11 +42,11 @@ __device__ __forceinline__ void multiply_strips(int m, int n, int depth, const f
     copy_all(operand_b(B, ldb, column, n, 0, b_shared), stage, depth);
   };
   int stage = 0;
-  bool fresh = true;  // is this strip of A still to come?
+  bool fresh = true;  // is this strip of A not copied yet?
 #pragma unroll 1
   for (; left > 0; left--) {
     if (fresh) {
-      __syncthreads();  // the strip before is done with
+      __syncthreads();  // no thread reads the strip before any more
       copy_all(operand_a(A, lda, tile.row, m, 0, shared), 0, depth);
       copy_b(tile.column, stage);
     }

@@ -1,6 +1,6 @@
 // sgemm_stream_k.cuh -- stream-K: blocks get equal numbers of tiles along k instead of whole tiles of C.
 // src: Osama et al., Stream-K: work-centric parallel decomposition for dense matrix-matrix multiplication
-// on the GPU, 2023; here the data-parallel hybrid, in which only the tiles of the last wave are shared out.
+// on the GPU, 2023; here the data-parallel hybrid, in which blocks share only the tiles of the last wave.
 #pragma once
 #include "sgemm_tiles.cuh"
 
@@ -13,7 +13,7 @@ struct parts {
   unsigned shared, tiles;         // tiles of C: shared out; all
   unsigned long long begin, end;  // this block's share
 
-  // What these are is computed for each part anew, lest it take registers from the products.
+  // Computed again for each part: kept, these would take registers from the products.
   __device__ parts(int m, int n, long long k) : all(k) {
     asm volatile("" : "+r"(m), "+r"(n), "+l"(all));
     depth = (unsigned)((all + BK - 1) / BK);
@@ -25,7 +25,7 @@ struct parts {
   __device__ unsigned long long first_of(unsigned block) const {
     return (unsigned long long)shared * depth * block / gridDim.x;
   }
-  // Which block has that of the shared ones?
+  // The block that has tile i of the shared ones.
   __device__ unsigned owner(unsigned long long i) const {
     return (unsigned)(((i + 1) * gridDim.x - 1) / ((unsigned long long)shared * depth));
   }
@@ -49,7 +49,7 @@ struct parts {
   }
 };
 
-// Where its blocks leave the partial sums of a shared tile, and how many they are.
+// Where its blocks store the partial sums of a shared tile, and how many they are.
 struct shares {
   unsigned first, last, first_place;
   __device__ shares(const parts &all, unsigned tile) {

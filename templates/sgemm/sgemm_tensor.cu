@@ -17,7 +17,7 @@ sgemm(int m, int n, int k, float alpha, const float *__restrict__ A, long long l
       const float *__restrict__ B, long long ldb, float beta, float *C, long long ldc,
       const float *scales, const float *biases, float *partial, unsigned *arrived) {
   extern __shared__ __align__(16) float dynamic[];
-  // With alpha 0, BLAS does not look at A and B.
+  // With alpha 0, A and B are not read, as in BLAS.
   const long long all = alpha == 0 ? 0 : k;
   const part p = SPLITK == 1 ? part{blockIdx.x, 0, all} : part_of_block<16>(all);
   if (FINISH == FINISH_two_launch) let_next_start();

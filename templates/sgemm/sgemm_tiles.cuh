@@ -42,7 +42,7 @@ __device__ __forceinline__ void put_new(const float (&c)[CM][CN], int first_row,
                                         const float *biases) {
   const int rows = m - first_row, columns = n - first_column;
   float *to = C + first_row + first_column * ldc;
-  asm volatile("" : "+f"(alpha), "+l"(ldc));  // lest every store read the kernel's arguments again
+  asm volatile("" : "+f"(alpha), "+l"(ldc));  // otherwise every store reads the kernel's arguments again
 #pragma unroll
   for (int j = 0; j < CN; j++) {
     const int column = position::column_offset(0, j);
@@ -124,10 +124,10 @@ __device__ __forceinline__ part part_of_block(long long all) {
 }
 
 // Partial sums lie in the order in which threads write them, in vectors of PV; these are of one column,
-// like those of C, so that both want the same sums in neighbouring registers. A streaming block's
-// products take what registers the rest leaves: with vectors, those of large thread tiles (16 x 8) had a
-// twentieth of their multiplications read three registers of one bank; without, none.
-constexpr int PV = STREAM && CM * CN > 64 ? 1 : CM * CN < 4 ? CM * CN : 4;
+// like those of C, so that both need the same sums in neighbouring registers. With stream-K, vectors made
+// a twentieth of the multiplications of large thread tiles (16 x 8) read three registers of one bank;
+// without vectors none does.
+constexpr int PV = STREAM_K && CM * CN > 64 ? 1 : CM * CN < 4 ? CM * CN : 4;
 constexpr int PARTIAL = ROWS * COLUMNS / PV;  // vectors of one block
 
 __device__ __forceinline__ floats<PV> *partials(float *partial, unsigned i) {

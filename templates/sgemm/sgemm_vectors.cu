@@ -17,7 +17,7 @@ __device__ __forceinline__ T load_matrix(const T *p) {
 
 #include "matrix_vectors.cuh"
 
-// With alpha 0, BLAS does not look at A and B.
+// With alpha 0, A and B are not read, as in BLAS.
 extern "C" __global__ void __launch_bounds__(BLOCK)
 sgemm_vectors(int m, int n, int k, float alpha, const float *__restrict__ A, long long lda,
               const float *__restrict__ B, long long ldb, float beta, float *C, long long ldc,

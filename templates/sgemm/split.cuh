@@ -51,7 +51,7 @@ __device__ __forceinline__ void copy_raw(const operand &x, unsigned to) {
   constexpr int ALONG = (ALONG_K ? DEEP : ROWS_) / VEC;  // vectors side by side
   constexpr int ALL = ROWS_ * DEEP / VEC;
   int thread = threadIdx.x % THREADS_;
-  // Places are computed anew for every tile where few registers could hold them.
+  // Places are computed again for every tile where registers are few.
   if (GROUPS == 3) asm volatile("" : "+r"(thread));
 #pragma unroll
   for (int i = 0; i < (ALL + THREADS_ - 1) / THREADS_; i++) {
@@ -64,9 +64,9 @@ __device__ __forceinline__ void copy_raw(const operand &x, unsigned to) {
   }
 }
 
-// Rounded to TF32, half away from zero; the tensor cores do not look at the bits cut off here. What
-// hi_part makes of a NaN may be a number, but then the low part is a NaN: of one part alone, the
-// instruction that keeps it, though one with nothing but the bits cut off becomes an infinity.
+// Rounded to TF32, half away from zero; the tensor cores ignore the bits cut off here. A NaN may become a number, but
+// then its low part is a NaN. With one part alone, cvt keeps a NaN, except that one whose only bits are those cut off
+// becomes an infinity.
 __device__ __forceinline__ unsigned hi_part(float x) {
   if (PARTS == 2) return (__float_as_uint(x) + 0x1000u) & 0xffffe000u;
   unsigned hi;

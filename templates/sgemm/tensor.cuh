@@ -177,7 +177,7 @@ __device__ __forceinline__ void load_tiles(queue q, operand held, operand shared
   if (n > 0) load_shared(shared, quads);
 #pragma unroll 1
   for (int t = 0; t < n; t++) {
-    // Offsets are cheaper to compute anew than to keep in registers, which the compiler would do.
+    // Computing offsets again is cheaper than keeping them in registers, as the compiler would.
     asm volatile("" : "+l"(held.ld), "+l"(shared.ld));
     q.wait_empty();
     copy_raw<HELD_ROWS, HELD_ALONG_K, LOADERS>(held, q.held());

@@ -5,7 +5,7 @@
 #pragma once
 
 // "ldmatrix": four 8 x 8 matrices of 16-bit elements; lane i gives the address of row i % 8 of
-// matrix i / 8. The transposed form hands out columns where the other does rows.
+// matrix i / 8. The transposed form gives a lane columns instead of rows.
 __device__ __forceinline__ void load_matrices(unsigned (&r)[4], unsigned address) {
   asm volatile("ldmatrix.sync.aligned.m8n8.x4.shared.b16 {%0, %1, %2, %3}, [%4];"
                : "=r"(r[0]), "=r"(r[1]), "=r"(r[2]), "=r"(r[3])
