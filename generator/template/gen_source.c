@@ -52,14 +52,53 @@ static void add_integer(str *out, const char *name, int64_t v) {
   }
 }
 
+static bool in_word(char c) {
+  return isalnum((unsigned char)c) || c == '_';
+}
+
+/* The length of NAME_value at p, else 0. Values start with a small letter or a digit. */
+static size_t enumerator_length(const char *start, const char *p, const char *name) {
+  size_t n = strlen(name);
+  const unsigned char first = (unsigned char)(p[n] == '_' ? p[n + 1] : 0);
+  if ((p > start && in_word(p[-1])) || !isalnum(first) || isupper(first)) {
+    return 0;
+  }
+  while (in_word(p[n])) {
+    n++;
+  }
+  return n;
+}
+
+static bool has_word(const char *text, const char *word, size_t n) {
+  for (const char *p = text; *p; p++) {
+    if (!strncmp(p, word, n) && !in_word(p[n]) && (p == text || !in_word(p[-1]))) {
+      return true;
+    }
+  }
+  return false;
+}
+
+/* A copy of a template may have fewer values than its text compares with. */
+static void add_absent_values(const str *text, const char *name, size_t from, str *out) {
+  const char *start = str_text(text);
+  for (const char *p = start; (p = strstr(p, name)); p++) {
+    const size_t n = enumerator_length(start, p, name);
+    if (n && !has_word(str_text(out) + from, p, n)) {
+      str_addf(out, ", %.*s", (int)n, p);
+    }
+  }
+}
+
 typedef const char *nth_name(const void *of, size_t i);
 
-static void add_choice(str *out, const char *name, nth_name *nth, const void *of, size_t n,
-                       const char *chosen) {
+static void add_choice(const str *text, const char *name, nth_name *nth, const void *of, size_t n,
+                       const char *chosen, str *out) {
+  const size_t from = out->n;
   str_add(out, "enum {");
   for (size_t i = 0; i < n; i++) {
     str_addf(out, "%s %s_%s", i ? "," : "", name, nth(of, i));
   }
+  add_absent_values(text, name, from, out);
   str_addf(out, " };\nconstexpr int %s = %s_%s;\n", name, name, chosen);
 }
 
@@ -80,7 +119,7 @@ static void add_param(const job *j, size_t i, str *out) {
   const gen_param *p = &j->g->t->pub.params[i];
   const gen_value *v = &p->values[j->c->index[i]];
   if (v->s) {
-    add_choice(out, p->name, value_name, p, p->n, v->s);
+    add_choice(j->text, p->name, value_name, p, p->n, v->s, out);
   } else {
     add_integer(out, p->name, v->i);
   }
@@ -122,9 +161,9 @@ static void add_field(const job *j, size_t i, const char *name, str *out) {
   const gen_field *f = &j->g->t->pub.fields[i];
   const gen_value *v = &j->g->problem.values[i];
   if (has_types(f)) {
-    add_choice(out, name, type_name, NULL, DTYPE_COUNT, f->names[v->i]);
+    add_choice(j->text, name, type_name, NULL, DTYPE_COUNT, f->names[v->i], out);
   } else {
-    add_choice(out, name, field_name, f, f->n_names, f->names[v->i]);
+    add_choice(j->text, name, field_name, f, f->n_names, f->names[v->i], out);
   }
 }
 
