@@ -1,7 +1,8 @@
-// merge_key.cuh -- the type of the keys of merge and merge_sort, and their order.
-@ local types = { i8 = "signed char", u8 = "unsigned char", i16 = "short", u16 = "unsigned short",
-@   i32 = "int", u32 = "unsigned", i64 = "long long", u64 = "unsigned long long", f32 = "float",
-@   f64 = "double" }
-using key = @{types[dtype]};
+// merge_key.cuh -- keys and values of merge and merge_sort, and the order of keys.
+#pragma once
+#include "elements.cuh"
 
-@include "merge_order.cuh"
+using key = element<DTYPE>::stored;
+using value = choose<VALUE == 8, uint2, choose<VALUE == 4, unsigned, unsigned char>>;  // bits; VALUE == 0: unused
+
+#include "merge_order.cuh"

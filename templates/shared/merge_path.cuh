@@ -1,12 +1,11 @@
-// merge_path.cuh -- two sorted sequences merged by many threads, each its own part of the result.
+// merge_path.cuh -- co-ranks: each thread or block finds its own part of a merged sequence.
 //
-// The first d elements of the merged sequence are the first i of a and the first d - i of b: a binary
-// search finds i, the co-rank of d. Whoever knows the co-ranks of where his part starts and ends
-// merges it alone. A key of a goes before a key of b that it ties with.
+// The first d elements of the merged sequence are the first i of a and the first d - i of b: a binary search
+// finds i, the co-rank of d. The co-ranks of the start and the end of a part say which elements are merged to it.
+// Of equal elements those of a come first. Elements are of any type that has a bool before(x, y).
 //   src  Green, McColl, Bader, GPU merge path; Siebert, Traeff, Efficient MPI implementation of a
 //        parallel, stable merge algorithm
-//
-// Where keys are said here, anything will do for which there is a bool before(x, y).
+#pragma once
 
 // The co-rank of d in the sequences a, of na keys, and b, of nb.
 template <typename Index, typename A, typename B>
@@ -23,8 +22,8 @@ __device__ __forceinline__ Index co_rank(Index d, A a, Index na, B b, Index nb) 
   return least;
 }
 
-// The same by a whole warp, which looks at 32 places at a time: fewer loads wait for each other. The
-// co-rank is known to be among low..high.
+// The same by a whole warp, which compares at 32 places at a time: fewer loads depend on each other. The co-rank
+// is in low..high.
 template <typename Index, typename A, typename B>
 __device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index nb, Index low,
                                               Index high) {
@@ -33,7 +32,7 @@ __device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index
   while (least < most) {
     const Index step = (most - least + 31) / 32, i = least + lane * step;
     const bool beyond = i >= most || before(b[d - 1 - i], a[i]);
-    const int n = __popc(__ballot_sync(0xffffffff, !beyond));  // these lie before the co-rank
+    const int n = __popc(__ballot_sync(0xffffffff, !beyond));  // places before the co-rank
     if (n < 32) most = min(most, least + n * step);
     if (n > 0) least += (n - 1) * step + 1;
   }
@@ -45,14 +44,14 @@ __device__ __forceinline__ Index co_rank_warp(Index d, A a, Index na, B b, Index
   return co_rank_warp(d, a, na, b, nb, Index(0), na);
 }
 
-// The same by each group of LANES threads, of which a warp has several, all here; at places an odd
-// number apart, which are in different banks of shared memory.
+// The same by groups of LANES lanes; all lanes of the warp come here. Compared places are an odd number apart,
+// so that they are in different banks of shared memory.
 template <int LANES, typename Index, typename A, typename B>
 __device__ __forceinline__ Index co_rank_group(Index d, A a, Index na, B b, Index nb) {
   const int lane = threadIdx.x % LANES, first_lane = threadIdx.x % 32 - lane;
   Index least = d > nb ? d - nb : 0, most = d < na ? d : na;
   while (__any_sync(0xffffffff, least < most)) {
-    const Index left = most - least + LANES - 1;  // unsigned, that is a shift
+    const Index left = most - least + LANES - 1;  // unsigned: a shift
     const Index step = (sizeof(Index) == 4 ? (Index)((unsigned)left / LANES) : left / LANES) | 1;
     const Index i = least + lane * step;
     const bool beyond = i >= most || before(b[d - 1 - i], a[i]);
@@ -64,19 +63,18 @@ __device__ __forceinline__ Index co_rank_group(Index d, A a, Index na, B b, Inde
   return least;
 }
 
-// How many of the first d keys of N sequences merged are of each, by a whole warp. At least low[i] are,
-// and become what was found; no more than most[i] are. Keys go before those of later sequences that they
-// tie with.
+// Co-ranks of d in N merged sequences, by a whole warp: how many of the first d keys are of each. low and most
+// bound them; low receives the result. Equal keys are in the order of their sequences.
 //
-// Of `left` keys to be found every lane looks at one of its sequence, `step` or a multiple of it ahead.
-// With T samples going up to one of them no more than step * (T + N - 1) - (N - 1) keys do: each of the
-// other sequences adds less than a step. As many samples as are among the first `left` for certain are
-// passed, with what lies before them, unless a sequence has no further samples that could have been. A
-// look finds 13 of 16 keys. What is not sorted is given up some time.
+// With `left` keys still to be found, each lane samples its sequence, at multiples of `step` ahead. If T samples
+// come up to one of them, then at most step * (T + N - 1) - (N - 1) keys do: each other sequence adds less than a
+// step. So the samples that are certainly among the first `left` keys are skipped, with all keys before them, as
+// far as no sequence runs out of samples. A round finds 13 of 16 keys. The number of rounds is bounded for input
+// that is not sorted.
 template <int N, typename Key>
 __device__ __forceinline__ void co_rank_many(long long d, const Key *const (&keys)[N],
                                              long long (&low)[N], const long long (&most)[N]) {
-  constexpr int EACH = 32 / N, PARTS = 2 * EACH;  // samples of a sequence; steps of what is left
+  constexpr int EACH = 32 / N, PARTS = 2 * EACH;  // samples of a sequence; steps in `left`
   const int lane = threadIdx.x % 32, own = lane / EACH, nth = lane % EACH;
   const Key *mine = keys[0];
   long long at = low[0], end = most[0], left = d;
@@ -85,13 +83,13 @@ __device__ __forceinline__ void co_rank_many(long long d, const Key *const (&key
     if (own == i) mine = keys[i], at = low[i], end = most[i];
     left -= low[i];
   }
-  for (int looks = 0; looks < 64 && left > 0; looks++) {
+  for (int round = 0; round < 64 && left > 0; round++) {
     const bool few = left + N - 1 < PARTS;
     const long long step = few ? 1 : (left + N - 1) / PARTS;
     const long long place = at + (nth + 1) * step - 1;
     const Key sample = at < end ? mine[min(place, end - 1)] : Key();
     const unsigned there = __ballot_sync(0xffffffff, place < end);
-    int before_it = nth + 1;  // samples up to and with this one
+    int before_it = nth + 1;  // samples up to this one, inclusive
 #pragma unroll
     for (int other = 1; other < N; other++) {
       const int j = (own + other) % N;
@@ -119,8 +117,7 @@ __device__ __forceinline__ void co_rank_many(long long d, const Key *const (&key
   for (int i = 0; i < N; i++) low[i] = __shfl_sync(0xffffffff, at, i * EACH);
 }
 
-// Where this thread merges: the next key of either sequence, if any is left. What lies behind the end
-// of a sequence is read too, but nothing behind `last`.
+// Merges two sequences serially. Loads may go beyond the end of a sequence, but not beyond `last`.
 template <typename Key, typename Keys>
 struct merger {
   const Keys keys;  // both sequences, by position
@@ -142,7 +139,7 @@ struct merger {
     b = keys[min(j, last)];
   }
 
-  // The next key of the merged sequence, and its position; anything when none is left.
+  // The next key of the merged sequence and its position; any key when none is left.
   __device__ __forceinline__ Key next(int *position) {
     const bool from_a = j >= j_end || (i < i_end && !before(b, a));
     const Key out = from_a ? a : b;
@@ -157,28 +154,28 @@ struct merger {
   }
 };
 
-// Rows of WIDTH elements, one of each thread, that start in different banks of shared memory: where
-// the width is even, 4 bytes are left out every 128.
+// A row of WIDTH elements for each thread in shared memory, without bank conflicts: for an even WIDTH, 4 bytes
+// of padding follow every 128.
 template <typename T, int WIDTH>
 struct spread {
   static constexpr int LINE = 128 / sizeof(T);  // a power of two
   static constexpr int GAP = sizeof(T) < 4 ? 4 / sizeof(T) : 1;
   T *p;
 
-  // Also of places before the first: they round down.
+  // Negative places round down.
   static __device__ __forceinline__ constexpr int at(int i) {
     constexpr int SHIFT = LINE == 128 ? 7 : LINE == 64 ? 6 : LINE == 32 ? 5 : LINE == 16 ? 4 : 3;
     return WIDTH % 2 == 0 ? i + (i >> SHIFT) * GAP : i;
   }
   __device__ __forceinline__ T &operator[](int i) const { return p[at(i)]; }
-  // What is written out below is for compilers: all elements lie a constant behind the first.
+  // The thread's k-th element. Where possible, all are at constant offsets from the first.
   __device__ __forceinline__ T &own(int k) const {
     if constexpr (WIDTH % 2 == 0 && (WIDTH % LINE == 0 || LINE % WIDTH == 0)) {
       return p[at((int)threadIdx.x * WIDTH) + at(k)];
     }
     return (*this)[threadIdx.x * WIDTH + k];
   }
-  // The k-th of those STEP places apart, from `first` on.
+  // The k-th element of those STEP places apart, from `first` on.
   template <int STEP>
   __device__ __forceinline__ T &nth(int first, int k) const {
     if constexpr (STEP % LINE == 0 || LINE % STEP == 0) {
@@ -190,7 +187,7 @@ struct spread {
 };
 
 template <typename Keys>
-struct sequence_of {  // that starts there
+struct sequence_of {  // starts at `first`
   Keys all;
   int first;
   __device__ __forceinline__ auto operator[](int i) const { return all[first + i]; }

@@ -1,28 +1,30 @@
-// merge_stream.cuh -- blocks that stay merge one tile after the other. A warp more than merge finds out
-// which keys the next tiles have, and has them copied while the others merge: neither the search nor
-// the copies are waited for, but for the first. And as a tile starts where the one before ended, the
-// search is among a tile's keys, but for the first. Or a launch before has found where they start.
+// merge_stream.cuh -- persistent blocks merge several tiles each, with STAGES tiles in shared memory. One more warp
+// finds the keys of the next tiles and copies them while the others merge, which hides both the searches and the
+// copies except for the first tile. Since a tile starts where the one before ends, later searches cover only a
+// tile's keys; or an earlier launch has done them all.
 //
-// After merge_tile.cuh; STAGES tiles are in shared memory, TILE_SMEM bytes each. The template defines a
-// struct that finds tiles, in a warp,
-//   void next(piece (&p)[ways], int *count, long long *to)  and where in the result they go
-// and one that merges them: operator()(memory, const stage &).
+// A stage takes STAGE bytes. Define before: WAYS, the pieces of a tile. run() takes a struct that finds tiles, in a
+// warp, by
+//   void next(piece (&p)[WAYS], int *count, long long *to)   and their places in the result
+// and one that merges them, by operator()(memory, const stage &).
+#pragma once
+#include "merge_tile.cuh"
 
 struct stage {
   unsigned long long full, empty;  // barriers
-  loaded<@{ways}> keys;
-  long long first[@{ways}];  // numbers of the pieces' first keys
+  loaded<WAYS> keys;
+  long long first[WAYS];  // numbers of the pieces' first keys
   long long to;
   int count;
 };
 
-// What is not whole vectors, at the end of a sequence, the lanes copy. Who merges may read behind it.
-__device__ __forceinline__ void bring(const windows<@{ways}> &w, unsigned char *memory, stage *s) {
+// Copies a tile. The lanes copy the incomplete vector at the end of a sequence, whose rest may be read, too.
+__device__ __forceinline__ void bring(const windows<WAYS> &w, unsigned char *memory, stage *s) {
   key *shared = reinterpret_cast<key *>(memory);
   const int lane = threadIdx.x % 32;
-  int whole[@{ways}], bytes = 0;
+  int whole[WAYS], bytes = 0;
 #pragma unroll
-  for (int i = 0; i < @{ways}; i++) {
+  for (int i = 0; i < WAYS; i++) {
     const int before_it = i > 0 ? w.units[i > 0 ? i - 1 : 0] : 0, after = w.units[i] * VEC;
     whole[i] = w.units[i] - before_it;
     if (after > w.end[i] && whole[i] > 0) {
@@ -37,7 +39,7 @@ __device__ __forceinline__ void bring(const windows<@{ways}> &w, unsigned char *
   const unsigned full = shared_address(&s->full);
   mbarrier_arrive_expect(full, bytes);
 #pragma unroll
-  for (int i = 0; i < @{ways}; i++) {
+  for (int i = 0; i < WAYS; i++) {
     const int before_it = i > 0 ? w.units[i > 0 ? i - 1 : 0] : 0;
     if (whole[i] > 0) {
       bulk_load(shared_address(shared + before_it * VEC), w.keys[i] + before_it * VEC,
@@ -51,18 +53,18 @@ __device__ __forceinline__ void bring_tiles(Tiles &tiles, int count, unsigned ch
                                             stage *stages) {
   for (int i = 0; i < count; i++) {
     stage &s = stages[i % STAGES];
-    piece p[@{ways}];
+    piece p[WAYS];
     int keys;
     long long to;
     tiles.next(p, &keys, &to);
     if (i >= STAGES) mbarrier_wait(shared_address(&s.empty), (i / STAGES - 1) & 1);
-    const windows<@{ways}> w(p);
+    const windows<WAYS> w(p);
     if (threadIdx.x % 32 == 0) {
       s.keys = w.where(p);
       s.count = keys;
       s.to = to;
 #pragma unroll
-      for (int k = 0; k < @{ways}; k++) s.first[k] = p[k].first;
+      for (int k = 0; k < WAYS; k++) s.first[k] = p[k].first;
     }
     bring(w, memory + i % STAGES * STAGE, &s);
   }
@@ -75,27 +77,28 @@ __device__ __forceinline__ void merge_tiles(const Merge &merge, int count, unsig
     stage &s = stages[i % STAGES];
     mbarrier_wait(shared_address(&s.full), i / STAGES & 1);
     merge(memory + i % STAGES * STAGE, s);
-    fence_proxy_async();  // before it is copied to again
+    fence_proxy_async();  // before the next copy to this memory
     __syncwarp();
     if (threadIdx.x % 32 == 0) mbarrier_arrive(shared_address(&s.empty));
   }
 }
 
-// This block's share of `all` tiles: of which Tiles was told the first. Where all know where tiles start,
-// blocks take turns, so that together they go through memory; else a block's are neighbours.
+// This block's share of `all` tiles. With PARTITION=launch blocks take turns, so that together they go through
+// memory in order; else a block has consecutive tiles, since each search starts at the end of the tile before.
 struct share {
   unsigned first, count;
 
   __device__ __forceinline__ explicit share(long long all) {
-@ if PARTITION == "launch" then
-    first = blockIdx.x;
-    count = ((unsigned)all - blockIdx.x + gridDim.x - 1) / gridDim.x;
-@ else
-    const unsigned each = (unsigned)all / gridDim.x, more = (unsigned)all % gridDim.x;
-    first = blockIdx.x * each + min(blockIdx.x, more);
-    count = each + (blockIdx.x < more);
-@ end
+    const unsigned tiles = (unsigned)all, each = tiles / gridDim.x, more = tiles % gridDim.x;
+    if constexpr (PARTITION == PARTITION_launch) {
+      first = blockIdx.x;
+      count = (tiles - blockIdx.x + gridDim.x - 1) / gridDim.x;
+    } else {
+      first = blockIdx.x * each + min(blockIdx.x, more);
+      count = each + (blockIdx.x < more);
+    }
   }
+
   template <typename Tiles, typename Merge>
   __device__ __forceinline__ void run(Tiles &tiles, const Merge &merge, unsigned char *memory) const {
     __shared__ stage stages[STAGES];

@@ -1,43 +1,44 @@
-// merge_window.cuh -- a group of threads merges a window, WINDOW neighbouring places of a merged
-// sequence, by a network of exchanges.
+// merge_window.cuh -- a group of threads merges a window, WINDOW consecutive places of a merged sequence, by a
+// bitonic network.
 //
-// The co-ranks of where a window starts and ends say which keys go into it. One part of them taken
-// backwards and then the other go down and up, they are bitonic, and Batcher's rounds of exchanges at
-// half the distance each sort them, whatever they are: no thread waits for what another comparison
-// gave, nor do its loads. At first a thread has every GROUP-th place, and the far rounds are between
-// its own registers; then the group swaps through shared memory, a thread has neighbouring places,
-// and the near rounds are in registers as well.
+// The co-ranks of a window's start and end say which keys it consists of. One part of them reversed and then the
+// other part are a bitonic sequence, which Batcher's rounds of exchanges, at half the distance each, sort without
+// any branch or load that depends on a comparison. At first a thread has every GROUP-th place, and the far rounds
+// are between its own registers; then the group exchanges items through shared memory, so that a thread has
+// consecutive places, and the near rounds are between its registers as well.
 //   src  Knuth, The Art of Computer Programming, vol. 3, 5.3.4; Berney and Sitchinava, Eliminating
 //        bank conflicts in GPU mergesort, for parts that are read from both ends
 //
-// Few windows end one merged sequence, the left, and start another, the right: both are merged, with
-// places filled up. Where values go along, and where there is nothing more, every thread merges its
-// places one key after the other.
+// A window may end one merged sequence, the left one, and start another, the right one: then both are merged,
+// padded to a window each. With values, and in the last window, each thread merges its places serially.
 //
-// What is merged are items (merge_item.cuh), in an order without ties, or one in which nobody can tell
-// apart what ties.
+// Merged are items (merge_item.cuh): either no two are equal, or equal ones cannot be distinguished.
+#pragma once
+#include "merge_item.cuh"
+#include "merge_path.cuh"
+#include "ptx.cuh"
 
-// Of a sorted sequence in shared memory.
+// A part of a sorted sequence in shared memory.
 struct stretch {
   int first, count;
-  int shift;  // from a place there to the number that says where a key came from
+  int shift;  // from a place in shared memory to the item's source
 };
 
 struct stretches {
-  stretch a, b;  // keys of a go before those of b that they tie with
+  stretch a, b;  // of equal keys, those of a come first
 };
 
-// Co-ranks of where a window starts and ends. What is not sorted may have them in any order.
+// Co-ranks of a window's start and end; in any order, if the input is not sorted.
 struct pair_of_ranks {
   int first, end;
 
-  // The keys of a among `count` of the window.
+  // Keys of a among the `count` keys of the window.
   __device__ __forceinline__ int of_a(int count) const {
     return max(0, min(end - first, count));
   }
 };
 
-// Half of the group looks for either.
+// Each half of the group searches for one of the two.
 template <int GROUP, typename A, typename B>
 __device__ __forceinline__ pair_of_ranks co_ranks(int d, int end, A a, int na, B b, int nb) {
   const bool ends = threadIdx.x % GROUP >= GROUP / 2;
@@ -45,37 +46,51 @@ __device__ __forceinline__ pair_of_ranks co_ranks(int d, int end, A a, int na, B
   return {__shfl_sync(0xffffffff, i, 0, GROUP), __shfl_sync(0xffffffff, i, GROUP / 2, GROUP)};
 }
 
-// What is merged to d..end of sequences that start at a and b.
+// The parts that are merged to places d..end, of sequences that start at a and b.
 __device__ __forceinline__ stretches stretches_between(pair_of_ranks i, int d, int end, int a, int b,
                                                        int a_shift = 0, int b_shift = 0) {
   const int of_a = i.of_a(end - d);
   return {{a + i.first, of_a, a_shift}, {b + d - i.first, end - d - of_a, b_shift}};
 }
 
-// The one of two in shared memory, x at STEP items before an address or y at as many behind another.
-// Two loads, of which a thread makes one, need no address chosen before them; what the compiler makes
-// of a choice does.
-template <int STEP>
-__device__ __forceinline__ item load_either(bool first, const item *x, const item *y) {
-@ if value == 0 and (NBYTES == 4 or NBYTES == 8) then
-  @{NBYTES == 4 and "unsigned" or "unsigned long long"} w;
+// Loads *x if `first`, else *y, at constant offsets in bytes, from shared memory. Of two predicated loads one is
+// executed, and no address has to be selected before.
+template <int X_OFFSET, int Y_OFFSET>
+__device__ __forceinline__ void load_either(unsigned &w, int first, unsigned x, unsigned y) {
   asm volatile(
       "{ .reg .pred one; setp.ne.s32 one, %1, 0;"
-      " @one ld.shared.b@{8 * NBYTES} %0, [%2 + %4]; @!one ld.shared.b@{8 * NBYTES} %0, [%3 + %5]; }"
-      : "=@{NBYTES == 4 and "r" or "l"}"(w)
-      : "r"((int)first), "r"(shared_address(x)), "r"(shared_address(y)),
-        "n"(-STEP * (int)sizeof(item)), "n"(STEP * (int)sizeof(item))
+      " @one ld.shared.b32 %0, [%2 + %4]; @!one ld.shared.b32 %0, [%3 + %5]; }"
+      : "=r"(w)
+      : "r"(first), "r"(x), "r"(y), "n"(X_OFFSET), "n"(Y_OFFSET)
       : "memory");
-  return *reinterpret_cast<const item *>(&w);
-@ else
-  return first ? x[-STEP] : y[STEP];
-@ end
+}
+template <int X_OFFSET, int Y_OFFSET>
+__device__ __forceinline__ void load_either(unsigned long long &w, int first, unsigned x, unsigned y) {
+  asm volatile(
+      "{ .reg .pred one; setp.ne.s32 one, %1, 0;"
+      " @one ld.shared.b64 %0, [%2 + %4]; @!one ld.shared.b64 %0, [%3 + %5]; }"
+      : "=l"(w)
+      : "r"(first), "r"(x), "r"(y), "n"(X_OFFSET), "n"(Y_OFFSET)
+      : "memory");
 }
 
-// Where a window's items are read from, with
-//   item operator()(int at, int shift)  the one at that place
+// x[-STEP] if `first`, else y[STEP].
+template <int STEP>
+__device__ __forceinline__ item load_either(bool first, const item *x, const item *y) {
+  if constexpr (VALUE == 0 && NBYTES >= 4) {
+    choose<NBYTES == 8, unsigned long long, unsigned> w;
+    load_either<-STEP * (int)sizeof(item), STEP * (int)sizeof(item)>(w, (int)first, shared_address(x),
+                                                                    shared_address(y));
+    return *reinterpret_cast<const item *>(&w);
+  } else {
+    return first ? x[-STEP] : y[STEP];
+  }
+}
+
+// Items of a window in shared memory. What they are read from has
+//   item operator()(int at, int shift)  the item at that place
 //   operator[](int at)                  its key
-//   bool straight<GROUP>()              do places GROUP apart lie equally far apart?
+//   bool straight<GROUP>()              are places GROUP apart equally far apart in memory?
 //   const item *address(int at), int step(int places)   if so
 template <int WIDTH>
 struct item_rows {
@@ -94,7 +109,7 @@ struct item_rows {
 template <int N, int THREADS = (N < 32 ? N : 32)>
 struct window {
   static constexpr int GROUP = THREADS, WINDOW = N * GROUP;
-  int of_left;  // places that the left has
+  int of_left;  // places of the left sequence
 
   // The window's first place among its block's, and the thread's number in the group.
   static __device__ __forceinline__ int start() { return threadIdx.x / GROUP * WINDOW; }
@@ -109,7 +124,7 @@ struct window {
     }
   }
 
-  // A window that is all of the left.
+  // A window of the left sequence only.
   template <typename Load>
   __device__ __forceinline__ void load_whole(item (&v)[N], const stretches &left,
                                              const Load &from) const {
@@ -169,8 +184,7 @@ struct window {
     }
   }
 
-  // From every GROUP-th item to neighbouring ones in order, by way of the group's place in shared
-  // memory.
+  // From every GROUP-th item to consecutive ones in order, through the group's part of shared memory.
   __device__ __forceinline__ static void rounds(item (&v)[N], spread<item, N> rows) {
     far_rounds(v);
 #pragma unroll
@@ -182,9 +196,8 @@ struct window {
     near_rounds(v);
   }
 
-@ if value == 0 then
-  // So that the left and behind it ever the same last key are bitonic, and the right behind ever the
-  // same first key: b backwards and a, or a and b backwards.
+  // The left sequence followed by copies of its last key is bitonic as b reversed and a; the right one after
+  // copies of its first key is as a and b reversed.
   template <typename Load>
   static __device__ __forceinline__ item of_left_part(const stretches &s, int i, const Load &from) {
     const int last = s.b.first + s.b.count - 1;
@@ -203,8 +216,7 @@ struct window {
     return swapped(x, y) ? x : y;
   }
 
-  // A whole window with places of both: twice, once with as many keys behind the left's as the right
-  // has, once the other way round.
+  // A whole window with places of both: two networks, each with the places of the other sequence padded.
   template <void SYNC(), typename Load>
   __device__ __forceinline__ void merge_both(item (&v)[N], const stretches &left,
                                              const stretches &right, const Load &from,
@@ -236,10 +248,8 @@ struct window {
     for (int k = 0; k < N; k++) v[k] = N * lane() + k < of_left ? v[k] : w[k];
   }
 
-@ end
-  // The thread's neighbouring items of the window; all threads that SYNC waits for come here. Nobody
-  // reads what is loaded from once all have loaded, and `rows` may be at the same place. BOTH: may a
-  // window be of both?
+  // The thread's consecutive items of the window. All threads that SYNC synchronizes come here. After SYNC no
+  // thread reads `from`, so `rows` may be at the same place. BOTH: may a window have places of both sequences?
   template <void SYNC(), bool BOTH, typename Load>
   __device__ __forceinline__ void merge(item (&v)[N], const stretches &left,
                                         const stretches &right, const Load &from,
@@ -248,10 +258,8 @@ struct window {
       load_whole(v, left, from);
       SYNC();
       rounds(v, rows);
-@ if value == 0 then
-    } else if (BOTH && __all_sync(0xffffffff, of_left + right.a.count + right.b.count == WINDOW)) {
+    } else if (BOTH && VALUE == 0 && __all_sync(0xffffffff, of_left + right.a.count + right.b.count == WINDOW)) {
       merge_both<SYNC>(v, left, right, from, rows);
-@ end
     } else {
       merge_serially(v, left, right, from);
       SYNC();

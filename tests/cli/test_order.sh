@@ -1,7 +1,6 @@
 #!/bin/sh
-# test_order.sh -- copies of merge and merge_sort: with another order, in which different keys are equal, so
-# that the check against the stable reference shows whether they keep their order; and with a single way to
-# store.
+# test_order.sh -- copies of merge and merge_sort: with another order, in which different keys are equal, so that the
+# check against the stable reference shows whether equal keys keep their order; and with one value of STORE.
 set -u
 . tests/fixtures/cli_fixture.sh
 
@@ -17,18 +16,18 @@ check_sort() { # CONFIG [PROBLEM...]
   prints "1 right, 0 wrong" "$autotune" check "$folder/merge_sort.lua" n=6001 "$@" --config "$config"
 }
 check_sort "SORT_BLOCK=64,SORT_ITEMS=5,BLOCK=64,ITEMS=5,$stable"
-check_sort "ALG=samples,$few,LOCAL=32,$stable"
-check_sort "ALG=samples,SORT_BLOCK=512,SORT_ITEMS=12,CLUSTER=1,CLUSTERS=8,SAMPLES=64,LOCAL=64" dtype=u16 value=4
-check_sort "ALG=count,SORT_BLOCK=512,SORT_ITEMS=12,OWN=32"
-"$autotune" check "$folder/merge_sort.lua" n=6001 --config "ALG=samples,$few,NETWORK=batcher" >"$folder/out" 2>&1 &&
-  complain "keys that tie and are not told apart passed for stable"
-grep -q "0 right, 1 wrong" "$folder/out" || complain "not told apart: $(cat "$folder/out")"
+check_sort "ALG=sample_sort,$few,BINS=32,$stable"
+check_sort "ALG=sample_sort,SORT_BLOCK=512,SORT_ITEMS=12,CLUSTER=1,CLUSTERS=8,SAMPLES=64,BINS=64" dtype=u16 value=4
+check_sort "ALG=rank_sort,SORT_BLOCK=512,SORT_ITEMS=12,KEYS_PER_BLOCK=32"
+"$autotune" check "$folder/merge_sort.lua" n=6001 --config "ALG=sample_sort,$few,NETWORK=batcher" >"$folder/out" 2>&1 &&
+  complain "an unstable sort passed the check"
+grep -q "0 right, 1 wrong" "$folder/out" || complain "the unstable sort: $(cat "$folder/out")"
 
 for family in merge merge_sort; do
   sed -e 's/{ "STORE", { "direct", "block", "warp" }/{ "STORE", { "block" }/' \
     -e 's/STORE = "[a-z]*"/STORE = "block"/' -e 's/config.STORE = "block", "warp"/config.STORE = "block", "block"/' \
     "templates/$family/$family.lua" >"$folder/$family.lua"
-  cmp -s "templates/$family/$family.lua" "$folder/$family.lua" && complain "$family still offers three ways to store"
+  cmp -s "templates/$family/$family.lua" "$folder/$family.lua" && complain "$family still has three values of STORE"
 done
 rm "$folder/merge_order.cuh"
 prints "1 right, 0 wrong" "$autotune" check "$folder/merge_sort.lua" n=6001 --sample 1

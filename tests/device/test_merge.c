@@ -229,25 +229,25 @@ static list sorted(bed *b, const kernel *k, list x) {
 static const char *const MERGES[] = {
     "ALG=corank,PARTITION=thread,BLOCK=64,ITEMS=7,STORE=direct",
     "ALG=tiled,PARTITION=block,BLOCK=64,ITEMS=4,TILES=4,STORE=direct",
-    "ALG=circular,PARTITION=launch,SEARCH=4,BLOCK=64,ITEMS=5,TILES=8,STORE=direct",
-    "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=8,VEC=4,LOADER=cpasync,STORE=warp",
+    "ALG=circular,PARTITION=launch,SEARCH_LANES=4,BLOCK=64,ITEMS=5,TILES=8,STORE=direct",
+    "ALG=merge_path,PARTITION=launch,BLOCK=64,ITEMS=8,VEC=4,LOADER=cp_async,STORE=warp",
     "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=9,STORE=block",
     "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=8,MERGE=network,STORE=block",
-    "ALG=merge_path,PARTITION=launch,SEARCH=32,BLOCK=64,ITEMS=32,MERGE=network,VEC=4,STORE=warp,"
-    "OVERLAP=on",
+    "ALG=merge_path,PARTITION=launch,SEARCH_LANES=32,BLOCK=64,ITEMS=32,MERGE=network,"
+    "VEC=4,STORE=warp,OVERLAP=on",
     "ALG=merge_path,PARTITION=block,BLOCK=64,ITEMS=4,MERGE=network,VEC=4,LOADER=bulk,STORE=warp,"
     "STAGES=2",
 };
 static const char *const SORTS[] = {
     "SORT_BLOCK=64,SORT_ITEMS=5,NETWORK=odd_even,BLOCK=64,ITEMS=5",
-    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,LANES=bitonic,WAYS=4,BLOCK=64,ITEMS=4,PARTITION="
-    "block,"
-    "VEC=4,LOADER=cpasync",
+    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,WARP_MERGE=shuffle,WAYS=4,BLOCK=64,ITEMS=4,"
+    "PARTITION=block,VEC=4,LOADER=cp_async",
     "ALG=tasks,SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,WAYS=4,BLOCK=64,ITEMS=8,PARTITION=block,"
     "STORE=warp",
-    "SORT_BLOCK=128,SORT_ITEMS=4,NETWORK=batcher,LANES=bitonic,MERGE=network,BLOCK=64,ITEMS=16",
-    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,LANES=window,MERGE=network,WAYS=4,BLOCK=64,ITEMS=4,"
-    "PARTITION=block,VEC=4,LOADER=bulk,STAGES=2,OVERLAP=on",
+    "SORT_BLOCK=128,SORT_ITEMS=4,NETWORK=batcher,WARP_MERGE=shuffle,MERGE=network,BLOCK=64,"
+    "ITEMS=16",
+    "SORT_BLOCK=64,SORT_ITEMS=8,NETWORK=batcher,WARP_MERGE=mixed,MERGE=network,WAYS=4,BLOCK=64,"
+    "ITEMS=4,PARTITION=block,VEC=4,LOADER=bulk,STAGES=2,OVERLAP=on",
 };
 enum { N_MERGES = sizeof MERGES / sizeof *MERGES, N_SORTS = sizeof SORTS / sizeof *SORTS };
 
@@ -294,20 +294,21 @@ static const struct {
   const char *config;
 } RANGES[] = {
     {6144, 128, 4,
-     "ALG=samples,SORT_BLOCK=128,SORT_ITEMS=12,CLUSTER=4,CLUSTERS=4,SAMPLES=128,LOCAL=32"},
+     "ALG=sample_sort,SORT_BLOCK=128,SORT_ITEMS=12,CLUSTER=4,CLUSTERS=4,SAMPLES=128,BINS=32"},
     {2048, 64, 0,
-     "ALG=samples,SORT_BLOCK=128,SORT_ITEMS=16,CLUSTER=1,CLUSTERS=7,SAMPLES=64,LOCAL=64,NETWORK="
+     "ALG=sample_sort,SORT_BLOCK=128,SORT_ITEMS=16,CLUSTER=1,CLUSTERS=7,SAMPLES=64,BINS=64,NETWORK="
      "batcher"},
     {2560, 256, 0,
-     "ALG=samples,SORT_BLOCK=64,SORT_ITEMS=5,CLUSTER=8,CLUSTERS=2,SAMPLES=256,NETWORK=batcher"},
+     "ALG=sample_sort,SORT_BLOCK=64,SORT_ITEMS=5,CLUSTER=8,CLUSTERS=2,SAMPLES=256,NETWORK=batcher"},
     {3072, 64, 4,
-     "ALG=samples,SORT_BLOCK=384,SORT_ITEMS=4,CLUSTER=2,CLUSTERS=4,SAMPLES=64,LOCAL=128"},
+     "ALG=sample_sort,SORT_BLOCK=384,SORT_ITEMS=4,CLUSTER=2,CLUSTERS=4,SAMPLES=64,BINS=128"},
     {2048, 256, 0,
-     "ALG=samples,SORT_BLOCK=256,SORT_ITEMS=2,CLUSTER=4,CLUSTERS=7,SAMPLES=256,NETWORK=odd_even"},
+     "ALG=sample_sort,SORT_BLOCK=256,SORT_ITEMS=2,CLUSTER=4,CLUSTERS=7,SAMPLES=256,"
+     "NETWORK=odd_even"},
 };
 enum { N_RANGES = sizeof RANGES / sizeof *RANGES };
 
-/* All keys are larger than those in the sample of merge_samples.cuh: they fall into one range. */
+/* All keys are larger than those in the sample of sample_sort.cu: they fall into one range. */
 static list list_misleading(bed *b, size_t n, size_t samples) {
   list l = list_random(b, n, 0, 0);
   for (size_t i = 0; i < n; i++) {

@@ -1,12 +1,14 @@
-// merge_count.cuh -- ranks by counting: how many of many keys in shared memory come before each of a few.
-// No comparison waits for another one. After merge_key.cuh.
+// rank_count.cuh -- ranks by counting: how many keys in shared memory come before each of a few. All comparisons are
+// independent.
+#pragma once
+#include "merge_key.cuh"
 
-// As floats, which are exact to 2^24: another unit adds them than that which compares.
+// Counts in floats, which are exact up to 2^24: they are added in another pipe than comparisons.
 __device__ __forceinline__ void count(float &n, bool yes) {
   if (yes) n += 1;
 }
 
-// Four keys of shared memory at once, if they are not too long.
+// Keys that are loaded from shared memory at once: four, or two of 8 bytes.
 struct alignas(sizeof(key) < 4 ? 4 * sizeof(key) : 16) some_keys {
   key of[sizeof(key) <= 4 ? 4 : 2];
 };
@@ -16,7 +18,7 @@ __device__ __forceinline__ some_keys load_some(const key *keys) {
   return *reinterpret_cast<const some_keys *>(keys);
 }
 
-// How many of keys[from..end-1] come before x, with those that tie with it or without.
+// How many of keys[from..end-1] come before x; with TIES, also those that equal it.
 template <bool TIES>
 __device__ __forceinline__ float count_up_to(key x, const key *keys, int from, int end) {
   float n = 0, more = 0;
@@ -31,8 +33,8 @@ __device__ __forceinline__ float count_up_to(key x, const key *keys, int from, i
   return n + more;
 }
 
-// How many of keys[from..end-1] come before keys[own], those that tie in their order there. Threads of a
-// warp have neighbouring ones; from and end are multiples of 4. About MANY are to be counted.
+// How many of keys[from..end-1] come before keys[own]; equal keys are in the order of their places. `own` is
+// consecutive in the threads of a warp; from and end are multiples of 4. MANY: about end - from.
 template <int MANY>
 __device__ __forceinline__ unsigned count_before(const key *keys, int own, int from, int end) {
   const key x = keys[own];
@@ -51,7 +53,7 @@ __device__ __forceinline__ unsigned count_before(const key *keys, int own, int f
   return (unsigned)n;
 }
 
-// A part of so many keys, a multiple of 4 of them.
+// Part number `part` of the keys, cut into `parts`; its start and end are multiples of 4, or the end of the keys.
 struct part_of {
   int from, end;
   __device__ __forceinline__ part_of(int keys, int parts, int part) {
