@@ -103,7 +103,7 @@ static int bound_memory(cli *c, arena *a, err *e) {
   str_addf(&name, "%s%s,memory=%lld", base, base[3] ? "" : ":", (long long)nbytes);
   c->device = arena_text(a, str_text(&name));
   str_clear(&name);
-  return c->device ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return c->device ? 0 : err_nomem(e);
 }
 
 int cli_parse(const cli_verb *verb, int argc, char **argv, arena *a, cli *c, err *e) {

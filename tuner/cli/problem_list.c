@@ -189,9 +189,7 @@ static int receive(problem_list_process *x, const volatile sig_atomic_t *stop, e
 int problem_list_open(const problem_list *m, const gen_problem *p, size_t n,
                       problem_list_process **out, err *e) {
   problem_list_process *x = calloc(1, sizeof *x);
-  if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(x ? 0 : err_nomem(e));
   *x = (problem_list_process){.m = m, .p = p, .n = n, .w = {.run = child_main, .setting = x}};
   *out = x;
   TRY(worker_start(&x->w, e));

@@ -83,9 +83,7 @@ static int tuned_problems(tuning *x, gen_problem **out, size_t *n, err *e) {
   *n = 0;
   TRY(db_problems(x->db, x->t->name, &x->memory, &rows, &n_rows, e));
   *out = ARENA_ARRAY(&x->memory, gen_problem, n_rows + 1);
-  if (!*out) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(*out ? 0 : err_nomem(e));
   for (size_t i = 0; i < n_rows; i++) {
     const bool ours = rows[i].template_id == tune_template_id(x->session) &&
                       rows[i].device_id == tune_device_id(x->session) && rows[i].config;
@@ -157,7 +155,7 @@ static int own_sizes(tuning *x, sizes *out, err *e) {
   for (; out->p && out->n < n; out->n++) {
     TRY(gen_problem_parse(x->t, texts[out->n], &out->p[out->n], e));
   }
-  return out->p ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return out->p ? 0 : err_nomem(e);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */

@@ -594,7 +594,7 @@ static int finish(translator *t, type k, str *out, err *e) {
   if (!k || t->e->code) {
     return err_set(e, t->e->code ? t->e->code : ERR_USAGE, "%s", t->e->message);
   }
-  return out->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  return out->failed ? err_nomem(e) : 0;
 }
 
 int python_condition(const char *text, const python_name *names, size_t n, str *out, err *e) {

@@ -6,10 +6,6 @@
 
 #include "trial_table.h"
 
-static int no_memory(const char *path, err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory for %s", path);
-}
-
 /* ---- values ---------------------------------------------------------------------------------- */
 
 /* Is all of the text a number? Names sort after numbers. */
@@ -33,9 +29,7 @@ static int by_value(const void *a, const void *b) {
 static int collect(recorded *r, const trial_table *t, size_t p, err *e) {
   const char **all = malloc((t->n + 1) * sizeof *all);
   size_t n = 0;
-  if (!all) {
-    return no_memory(r->path, e);
-  }
+  TRY(all ? 0 : err_nomem(e));
   for (size_t i = 0; i < t->n; i++) {
     all[i] = t->cells[i * t->n_params + p];
   }
@@ -53,7 +47,7 @@ static int collect(recorded *r, const trial_table *t, size_t p, err *e) {
   if (!values || n > UINT16_MAX) {
     return values ? err_at(e, ERR_LIMIT, r->path, "'%s' has more than %d values", r->params[p],
                            UINT16_MAX)
-                  : no_memory(r->path, e);
+                  : err_nomem(e);
   }
   r->values[p] = values;
   r->view.n_values[p] = (uint16_t)n;
@@ -118,7 +112,7 @@ static int place_rows(recorded *r, const trial_table *t, err *e) {
   r->sec = ARENA_ARRAY(&r->memory, double, t->n + 1);
   if (!places || !r->ranks || !r->sec) {
     free(places);
-    return no_memory(r->path, e);
+    return err_nomem(e);
   }
   for (size_t i = 0; i < t->n; i++) {
     places[i] = (place){rank_of_row(r, t, i), i};
@@ -166,9 +160,7 @@ static int build(recorded *r, trial_table *t, char *text, size_t n, err *e) {
 
 static int from_text(const char *path, str *text, recorded **out, err *e) {
   recorded *r = calloc(1, sizeof *r);
-  if (!r) {
-    return no_memory(path, e);
-  }
+  TRY(r ? 0 : err_nomem(e));
   r->best = INFINITY;
   r->path = arena_text(&r->memory, path);
   r->view.self = r;
@@ -177,7 +169,7 @@ static int from_text(const char *path, str *text, recorded **out, err *e) {
   trial_table t = {.memory = &r->memory, .path = r->path};
   str_add(text, "");
   int rc = r->path && !text->failed ? build(r, &t, text->p ? text->p : (char[]){""}, text->n, e)
-                                    : no_memory(path, e);
+                                    : err_nomem(e);
   trial_table_clear(&t);
   if (rc) {
     recorded_close(r);

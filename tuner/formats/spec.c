@@ -164,7 +164,7 @@ static int write_space(writer *w, const json_t *root, err *e) {
                   "  tolerance = { abs = 0, rel = 0 }, flops = 0, bytes = 0,\n"
                   "  sizes = { emu = { '' }, test = { '' }, bench = { '' } },\n"
                   "}\n");
-  return w->out->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  return w->out->failed ? err_nomem(e) : 0;
 }
 
 static int parse(const char *path, const char *text, size_t n, json_t **root, err *e) {

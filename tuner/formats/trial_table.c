@@ -6,10 +6,6 @@
 
 static const size_t MAX_ROWS = (size_t)1 << 26;
 
-static int no_memory(const char *path, err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory for %s", path);
-}
-
 int trial_table_param(trial_table *t, const char *name, err *e) {
   if (t->n_params == GEN_MAX_PARAMS) {
     return err_at(e, ERR_LIMIT, t->path, "more than %d parameters", GEN_MAX_PARAMS);
@@ -20,7 +16,7 @@ int trial_table_param(trial_table *t, const char *name, err *e) {
     }
   }
   t->params[t->n_params++] = name;
-  return name ? 0 : no_memory(t->path, e);
+  return name ? 0 : err_nomem(e);
 }
 
 static int grow(trial_table *t, err *e) {
@@ -33,9 +29,7 @@ static int grow(trial_table *t, err *e) {
   t->status = status ? status : t->status;
   const char **reason = realloc(t->reason, capacity * sizeof *reason);
   t->reason = reason ? reason : t->reason;
-  if (!cells || !sec || !status || !reason) {
-    return no_memory(t->path, e);
-  }
+  TRY(cells && sec && status && reason ? 0 : err_nomem(e));
   t->capacity = capacity;
   return 0;
 }

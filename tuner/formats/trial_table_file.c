@@ -25,7 +25,7 @@ static int read_all(gzFile f, const char *path, str *out, err *e) {
                    : code == Z_BUF_ERROR ? "the file is truncated"
                                          : why);
   }
-  return out->failed ? err_set(e, ERR_NOMEM, "out of memory for %s", path) : 0;
+  return out->failed ? err_nomem(e) : 0;
 }
 
 int trial_table_read_file(const char *path, str *out, err *e) {

@@ -55,7 +55,7 @@ static int read_sides(const reader *r, char *sides, const char *common, claim *c
   }
   c->one = whole(r, common, c->one_part);
   c->other = whole(r, common, c->other_part);
-  return c->one && c->other ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return c->one && c->other ? 0 : err_nomem(e);
 }
 
 static int read_claim(const reader *r, char *line, claim *c, err *e) {
@@ -80,9 +80,7 @@ int claims_read(const char *text, const char *path, arena *a, claim **out, size_
   char *rest = arena_text(a, text);
   *n = 0;
   *out = ARENA_ARRAY(a, claim, CLAIMS_MOST);
-  if (!rest || !*out) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(rest && *out ? 0 : err_nomem(e));
   for (char *line; (line = strsep(&rest, "\n"));) {
     r.line++;
     line = trim(line);

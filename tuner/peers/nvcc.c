@@ -159,7 +159,7 @@ static int compile(build *b, const char *nvcc, err *e) {
        p = strtok_r(NULL, " ", &rest)) {
     words[n++] = p;
   }
-  int rc = !flags || arch.failed || text.failed ? err_set(e, ERR_NOMEM, "out of memory")
+  int rc = !flags || arch.failed || text.failed ? err_nomem(e)
                                                 : start(words, str_text(&b->output), &b->pid, e);
   free(flags);
   str_clear(&arch);
@@ -252,7 +252,7 @@ static int build_all(build *b, size_t n, const char *nvcc, err *e) {
 int nvcc_build(const nvcc_source *sources, size_t n, str *paths, err *e) {
   str nvcc = {0}, cache = {0}, version = {0};
   build *b = calloc(n + 1, sizeof *b);
-  int rc = b ? find_nvcc(&nvcc, e) : err_set(e, ERR_NOMEM, "out of memory");
+  int rc = b ? find_nvcc(&nvcc, e) : err_nomem(e);
   rc = rc ? rc : cache_folder(&cache, e);
   rc = rc ? rc : add_version(str_text(&nvcc), str_text(&cache), &version, e);
   for (size_t i = 0; !rc && i < n; i++) {

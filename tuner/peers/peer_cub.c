@@ -169,7 +169,7 @@ static int prepare(const gen_template *t, const gen_problem *p, size_t n, const 
   nvcc_source *sources = calloc(n + 1, sizeof *sources);
   gen_file files[2];
   size_t n_flags = flags && paths && sources ? distinct(t, p, n, flags) : 0;
-  int rc = flags && paths && sources ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  int rc = flags && paths && sources ? 0 : err_nomem(e);
   for (size_t i = 0; i < n_flags; i++) {
     sources[i] = source_of(info->arch, str_text(&flags[i]), files);
   }
@@ -268,9 +268,7 @@ static int open_cub(const gen_template *t, const gen_problem *p, rt_device *d, p
   cub *x = calloc(1, sizeof *x);
   str flags = {0};
   size_t type = 0;
-  if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(x ? 0 : err_nomem(e));
   *out = (peer){.self = x, .close = close_, .contender = {.launch = launch, .self = x}};
   int rc = flags_of(t, p, &flags, e);
   rc = rc ? rc : type_of(t, p, &type, e);

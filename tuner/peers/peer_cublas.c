@@ -324,9 +324,7 @@ static int start(cublas *x, bool tf32, peer *out, err *e) {
 
 static int open_cublas(const gen_template *t, const gen_problem *p, bool tf32, peer *out, err *e) {
   cublas *x = calloc(1, sizeof *x);
-  if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(x ? 0 : err_nomem(e));
   /* TF32 keeps 10 bits of each factor's fraction where f32 keeps 23. */
   *out = (peer){.self = x,
                 .close = close_,

@@ -37,9 +37,7 @@ static int open_driver(const gen_template *t, const gen_problem *p, rt_device *d
                        err *e) {
   driver *x = calloc(1, sizeof *x);
   const char *op = peer_word(t, p, "op");
-  if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(x ? 0 : err_nomem(e));
   *x = (driver){.d = d,
                 .fills = op && !strcmp(op, "fill"),
                 .count = (uint64_t)peer_number(t, p, "n", 0),

@@ -10,10 +10,6 @@
 
 enum { FILE_MOST = 16 << 20, WORDS_MOST = 64 };
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 /* ---- one line -------------------------------------------------------------------------------- */
 
 static int add_problem(gen_template *t, const char *text, arena *a, suite *s, err *e) {
@@ -22,9 +18,7 @@ static int add_problem(gen_template *t, const char *text, arena *a, suite *s, er
   }
   if ((s->n & (s->n - 1)) == 0) { /* full at every power of two */
     suite_problem *more = ARENA_ARRAY(a, suite_problem, s->n ? 2 * s->n : 1);
-    if (!more) {
-      return no_room(e);
-    }
+    TRY(more ? 0 : err_nomem(e));
     if (s->n) {
       memcpy(more, s->problems, s->n * sizeof *more);
     }
@@ -32,7 +26,7 @@ static int add_problem(gen_template *t, const char *text, arena *a, suite *s, er
   }
   suite_problem *p = (suite_problem *)&s->problems[s->n];
   p->text = arena_text(a, text);
-  TRY(p->text ? gen_problem_parse(t, text, &p->p, e) : no_room(e));
+  TRY(p->text ? gen_problem_parse(t, text, &p->p, e) : err_nomem(e));
   s->n++;
   return 0;
 }
@@ -133,7 +127,7 @@ static int expand_with(gen_template *t, char *const *words, size_t n, const char
   str more = {0};
   str_add(&more, chosen);
   add_fields(words[0], (size_t)(strrchr(words[0], '=') - words[0]), value, &more);
-  const int rc = more.failed ? no_room(e) : expand(t, words + 1, n - 1, str_text(&more), a, s, e);
+  const int rc = more.failed ? err_nomem(e) : expand(t, words + 1, n - 1, str_text(&more), a, s, e);
   str_clear(&more);
   return rc;
 }
@@ -160,9 +154,7 @@ int suite_expand(gen_template *t, const char *common, const char *line, arena *a
                  err *e) {
   char *words[WORDS_MOST], *rest = NULL, *copy = arena_text(a, line);
   size_t n = 0;
-  if (!copy) {
-    return no_room(e);
-  }
+  TRY(copy ? 0 : err_nomem(e));
   for (char *p = strtok_r(copy, " \t\r", &rest); p; p = strtok_r(NULL, " \t\r", &rest)) {
     if (n == WORDS_MOST) {
       return err_set(e, ERR_LIMIT, "a problem of more than %d words", WORDS_MOST);
@@ -237,7 +229,7 @@ static int read_text(reader *r, const char *text, err *e) {
       return err_at(e, rc, place, "%s", why.message);
     }
   }
-  return copy ? 0 : no_room(e);
+  return copy ? 0 : err_nomem(e);
 }
 
 static int unknown(const reader *r, err *e) {

@@ -40,10 +40,6 @@ typedef struct fitter {
   size_t n_variants;
 } fitter;
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 static bool is_measured(const fit_sample *r) {
   return r->work.amount.blocks > 0 && isfinite(r->sec) && r->sec > 0;
 }
@@ -374,10 +370,9 @@ static int fit(fitter *f, double sms, arena *scratch, arena *a, const fitted_mod
   f->off = ARENA_ARRAY(scratch, double, f->n + 1);
   f->variants = ARENA_ARRAY(a, model_variant, f->n + 1);
   f->held_up = ARENA_ARRAY(a, bool, f->n + 1);
-  if (!m || !unseen || !f->held_up || !f->row || !f->variant || !f->load || !f->off ||
-      !f->variants) {
-    return no_room(e);
-  }
+  TRY(m && unseen && f->held_up && f->row && f->variant && f->load && f->off && f->variants
+          ? 0
+          : err_nomem(e));
   find_measured(f);
   if (f->n_measured < ROWS_LEAST) {
     return 0;
@@ -385,7 +380,7 @@ static int fit(fitter *f, double sms, arena *scratch, arena *a, const fitted_mod
   fit_costs(f, sms);
   look_at_rows(f);
   if (!learn(f, scratch, a, unseen)) {
-    return no_room(e);
+    return err_nomem(e);
   }
   *m = (fitted_model){.fit = f->fit, .unseen = unseen, .held_up = f->held_up};
   *out = m;

@@ -68,5 +68,5 @@ int greedy_select(const greedy_item *items, size_t n, size_t n_places, float not
   const bool failed = !now || !bound;
   free(now);
   free(bound);
-  return failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  return failed ? err_nomem(e) : 0;
 }

@@ -5,10 +5,6 @@
 
 enum { PROBLEMS_MOST = 8192 };
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 /* ---- from what is tuned --------------------------------------------------------------------- */
 
 /* A problem that was only measured for an earlier portfolio was not searched: it holds that
@@ -52,9 +48,7 @@ static bool is_wanted(const portfolio_run *r, const gen_problem *p) {
 static int find_candidates(portfolio_run *r, const db_known *rows, size_t n, sizes *tuned, err *e) {
   r->candidates = ARENA_ARRAY(&r->memory, gen_config, PORTFOLIO_CANDIDATES);
   tuned->p = ARENA_ARRAY(&r->memory, gen_problem, n + 1);
-  if (!r->candidates || !tuned->p) {
-    return no_room(e);
-  }
+  TRY(r->candidates && tuned->p ? 0 : err_nomem(e));
   for (size_t i = 0; i < n; i++) {
     gen_config c;
     bool yes;
@@ -80,9 +74,7 @@ int portfolio_gather(portfolio_run *r, err *e) {
   gen_config def;
   str key = {0};
   db_known *rows = ARENA_ARRAY(&r->memory, db_known, PROBLEMS_MOST);
-  if (!rows) {
-    return no_room(e);
-  }
+  TRY(rows ? 0 : err_nomem(e));
   rt_device_key(timing_table_device(r->timings), &key);
   const int rc =
       db_known_list(r->db, r->t->hash, str_text(&key), -1, PROBLEMS_MOST, &r->memory, rows, &n, e);
@@ -146,9 +138,7 @@ static int size_of(gen_template *t, const int64_t *values, gen_problem *p, err *
 
 int portfolio_add_sizes(portfolio_run *r, sizes *s, const sizes *more, size_t most, err *e) {
   sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, most + 1), .n = s->n};
-  if (!all.p) {
-    return no_room(e);
-  }
+  TRY(all.p ? 0 : err_nomem(e));
   for (size_t i = 0; i < s->n; i++) {
     all.p[i] = s->p[i];
   }
@@ -166,9 +156,7 @@ int portfolio_gather_more(portfolio_run *r, err *e) {
   TRY(read_stored(r, &pf, e));
   const size_t n = pf.model.sizes.n;
   sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, n + 1)};
-  if (!all.p) {
-    return no_room(e);
-  }
+  TRY(all.p ? 0 : err_nomem(e));
   r->candidates = (gen_config *)pf.configs;
   r->n_candidates = pf.n_configs;
   for (; all.n < n; all.n++) {

@@ -45,10 +45,6 @@ typedef struct learner {
   size_t *sizes;          /* that a tree is grown from */
 } learner;
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 static const double *lost_of(const learner *l, size_t size) {
   return l->m.lost + size * l->m.n_configs;
 }
@@ -371,11 +367,11 @@ static int learn(learner *l, portfolio *out, err *e) {
   uint8_t *all = ARENA_ARRAY(l->m.a, uint8_t, n);
   double *held = ARENA_ARRAY(l->m.a, double, n + 1);
   chooser_node *nodes = ARENA_ARRAY(l->m.a, chooser_node, PORTFOLIO_NODES);
-  TRY(all && held && nodes ? 0 : no_room(e));
+  TRY(all && held && nodes ? 0 : err_nomem(e));
   l->shortens = any && l->m.t->n_drawn;
   portfolio_models_foresee(&l->m);
   if ((!l->shortens && !choose_leaves(l, &leaves, held)) || !grow(l, all, FOLDS, leaves)) {
-    return no_room(e);
+    return err_nomem(e);
   }
   TRY(any ? portfolio_models_unseen(&l->m, held, e) : 0);
   TRY(l->m.distances ? portfolio_models_put(&l->m, out, e) : 0);
@@ -384,14 +380,14 @@ static int learn(learner *l, portfolio *out, err *e) {
   out->nodes = nodes;
   out->n_sizes = n;
   promise(l, held, out);
-  return out->n_nodes ? 0 : no_room(e);
+  return out->n_nodes ? 0 : err_nomem(e);
 }
 
 int portfolio_learn(const gen_template *t, const portfolio_table *table, const size_t *chosen,
                     size_t n, arena *a, portfolio *out, err *e) {
   const size_t all = table->n_sizes + table->n_drawn;
   learner *l = ARENA_ARRAY(a, learner, 1);
-  TRY(l ? portfolio_models_new(t, table, chosen, n, a, &l->m, e) : no_room(e));
+  TRY(l ? portfolio_models_new(t, table, chosen, n, a, &l->m, e) : err_nomem(e));
   tree_criterion criterion = {.open = open_node,
                               .start = start,
                               .move = move,
@@ -404,5 +400,5 @@ int portfolio_learn(const gen_template *t, const portfolio_table *table, const s
   l->left = ARENA_ARRAY(a, double, n + 1);
   l->right = ARENA_ARRAY(a, double, n + 1);
   l->sizes = ARENA_ARRAY(a, size_t, all + 1);
-  return l->left && l->right && l->sizes ? learn(l, out, e) : no_room(e);
+  return l->left && l->right && l->sizes ? learn(l, out, e) : err_nomem(e);
 }

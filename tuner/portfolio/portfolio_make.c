@@ -9,10 +9,6 @@
 /* Sizes that only models know. */
 enum { DRAWN_LEAST = 1500, DRAWN_MOST = 30000, DRAWN_PER_SIZE = 25 };
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 static void set_ranges(const gen_template *t, const portfolio_table *table, portfolio *c) {
   for (size_t f = 0; f < t->n_fields; f++) {
     c->least[f] = INT64_MAX;
@@ -63,9 +59,7 @@ int portfolio_make(portfolio_run *r, portfolio_table *table, portfolio *out, siz
                    err *e) {
   portfolio_subset kept = {.n = r->n_chosen};
   gen_config *configs = ARENA_ARRAY(&r->memory, gen_config, PORTFOLIO_CONFIGS);
-  if (!configs) {
-    return no_room(e);
-  }
+  TRY(configs ? 0 : err_nomem(e));
   for (size_t i = 0; i < kept.n; i++) {
     kept.which[i] = i;
   }

@@ -8,10 +8,6 @@
 #include "portfolio_run.h"
 #include "portfolio_select.h"
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 /* ---- tables --------------------------------------------------------------------------------- */
 
 /* Of the configurations that are left, at the first n_done sizes; times of earlier rounds are
@@ -26,7 +22,7 @@ static int times_new(portfolio_run *r, size_t n, times *x, err *e) {
   *x = (times){.n = n, .stride = r->sizes.n};
   x->sec = ARENA_ARRAY(&r->memory, double, n * x->stride + 1);
   x->work = ARENA_ARRAY(&r->memory, model_work, n * x->stride + 1);
-  return x->sec && x->work ? 0 : no_room(e);
+  return x->sec && x->work ? 0 : err_nomem(e);
 }
 
 /* Of the sizes that were measured and that some configuration serves. */
@@ -36,9 +32,7 @@ static int make_table(portfolio_run *r, const times *x, portfolio_table *out, er
   model_work *work = ARENA_ARRAY(&r->memory, model_work, x->n * x->n_done + 1);
   int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * x->n_done + 1);
   size_t *which = ARENA_ARRAY(&r->memory, size_t, x->n_done + 1), n = 0;
-  if (!sec || !work || !values || !which) {
-    return no_room(e);
-  }
+  TRY(sec && work && values && which ? 0 : err_nomem(e));
   for (size_t j = 0; j < x->n_done; j++) {
     bool served = false;
     for (size_t i = 0; i < x->n; i++) {
@@ -136,9 +130,7 @@ static int narrow(portfolio_run *r, selector *select, times *x, err *e) {
   TRY(select(r, &table, which, &n, e));
   TRY(times_new(r, n, &next, e));
   gen_config *chosen = ARENA_ARRAY(&r->memory, gen_config, n + 1);
-  if (!chosen) {
-    return no_room(e);
-  }
+  TRY(chosen ? 0 : err_nomem(e));
   for (size_t i = 0; i < n; i++) {
     chosen[i] = r->chosen[which[i]];
     memcpy(&next.sec[i * x->stride], &x->sec[which[i] * x->stride], x->stride * sizeof *x->sec);
@@ -166,9 +158,7 @@ static int by_regret(const void *first, const void *second) {
 static int reorder(portfolio_run *r, times *x, const waiting *order, size_t n, err *e) {
   gen_problem *p = ARENA_ARRAY(&r->memory, gen_problem, n);
   model_work *work = ARENA_ARRAY(&r->memory, model_work, n);
-  if (!p || !work) {
-    return no_room(e);
-  }
+  TRY(p && work ? 0 : err_nomem(e));
   for (size_t i = 0; i < n; i++) {
     p[i] = r->sizes.p[order[i].at];
   }
@@ -187,9 +177,7 @@ static int sort_by_regret(portfolio_run *r, times *x, size_t n, err *e) {
   portfolio_table table;
   waiting *order = ARENA_ARRAY(&r->memory, waiting, n);
   double *regret = ARENA_ARRAY(&r->memory, double, n);
-  if (!order || !regret) {
-    return no_room(e);
-  }
+  TRY(order && regret ? 0 : err_nomem(e));
   TRY(make_table(r, x, &table, e));
   TRY(add_waiting(r, x, n, &table, e));
   TRY(portfolio_regret(r->t, &table, regret, e));

@@ -7,10 +7,6 @@
 
 static const double LOST_MOST = PORTFOLIO_LOST_MOST;
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 static const int64_t *values_of(const portfolio_models *m, size_t size) {
   return m->t->values + size * m->t->n_fields;
 }
@@ -165,7 +161,7 @@ static int fit_models(portfolio_models *m, fit_sample *known, err *e) {
   fitting *f = ARENA_ARRAY(m->a, fitting, 1);
   int rc = 0;
   if (!f || !find_distances(m)) {
-    return no_room(e);
+    return err_nomem(e);
   }
   f->m = m;
   f->known = known;
@@ -175,7 +171,7 @@ static int fit_models(portfolio_models *m, fit_sample *known, err *e) {
     rc = f->rc[k] ? f->rc[k] : rc;
   }
   m->models = f->models;
-  return rc ? no_room(e) : 0;
+  return rc ? err_nomem(e) : 0;
 }
 
 /* Where the measurement was held up, what the model says. */
@@ -203,10 +199,10 @@ int portfolio_models_new(const gen_template *t, const portfolio_table *table, co
   *out = (portfolio_models){.template = t, .t = table, .n_configs = n, .chosen = chosen, .a = a};
   fit_sample *known = measurements(out);
   out->known = known;
-  TRY(known ? 0 : no_room(e));
+  TRY(known ? 0 : err_nomem(e));
   TRY(table->work ? fit_models(out, known, e) : 0);
   out->lost = losses(out);
-  return out->lost ? 0 : no_room(e);
+  return out->lost ? 0 : err_nomem(e);
 }
 
 /* Of the first configuration that fits there. */
@@ -222,9 +218,7 @@ int portfolio_models_put(const portfolio_models *m, portfolio *out, err *e) {
   const size_t ns = m->t->n_sizes;
   model_fit *fits = ARENA_ARRAY(m->a, model_fit, m->n_configs + 1);
   double *flops = ARENA_ARRAY(m->a, double, ns + 1);
-  if (!fits || !flops) {
-    return no_room(e);
-  }
+  TRY(fits && flops ? 0 : err_nomem(e));
   for (size_t k = 0; k < m->n_configs; k++) {
     const model_fit none = {.chooser.costs = {.sms = m->t->sms, .at_once = 1}};
     fits[k] = m->models[k] ? m->models[k]->fit : none;
@@ -255,9 +249,7 @@ static int foresight_new(const portfolio_models *m, foresight *x, err *e) {
   *x = (foresight){.m = m, .n = m->n_configs};
   x->sec = ARENA_ARRAY(m->a, double, m->n_configs *ns + 1);
   x->in = ARENA_ARRAY(m->a, bool, m->n_configs + 1);
-  if (!x->sec || !x->in) {
-    return no_room(e);
-  }
+  TRY(x->sec && x->in ? 0 : err_nomem(e));
   memset(x->in, true, m->n_configs);
   for (size_t k = 0; k < m->n_configs; k++) {
     for (size_t j = 0; j < ns; j++) {

@@ -211,5 +211,5 @@ int portfolio_select(const portfolio_table *t, double loss, size_t *chosen, size
   free(s.lost);
   free(s.in);
   free(s.covers);
-  return ok ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return ok ? 0 : err_nomem(e);
 }

@@ -3,10 +3,6 @@
 #include "adapt.h"
 #include "portfolio_run.h"
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 static void find_work(portfolio_run *r, gen_instance *g, const gen_config *config,
                       model_work *out) {
   gen_config c = *config;
@@ -58,9 +54,7 @@ int portfolio_extend(portfolio_run *r, const sizes *more, portfolio_table *t, er
   const size_t all = t->n_sizes + more->n, nf = t->n_fields;
   int64_t *values = ARENA_ARRAY(&r->memory, int64_t, nf * all + 1);
   model_work *work = ARENA_ARRAY(&r->memory, model_work, t->n_configs * all + 1);
-  if (!values || !work) {
-    return no_room(e);
-  }
+  TRY(values && work ? 0 : err_nomem(e));
   memcpy(values, t->values, t->n_sizes * nf * sizeof *values);
   for (size_t i = 0; i < t->n_configs; i++) {
     memcpy(work + i * all, t->work + i * t->n_sizes, t->n_sizes * sizeof *work);

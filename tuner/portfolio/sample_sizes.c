@@ -131,9 +131,7 @@ int sample_sizes(gen_template *t, const char *grid, size_t n, uint64_t seed, boo
   drawer d = {.t = t, .state = seed * UINT64_C(0x9e3779b97f4a7c15) + 1};
   char *copy = arena_text(a, grid);
   *out = (sizes){.p = ARENA_ARRAY(a, gen_problem, n + 1)};
-  if (!copy || !out->p) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(copy && out->p ? 0 : err_nomem(e));
   int rc = read_grid(&d, copy, e);
   rc = rc ? rc : draw_all(&d, n, rounded, out, e);
   str_clear(&d.text);

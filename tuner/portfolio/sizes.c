@@ -8,10 +8,6 @@
 #include "serve_distance.h"
 #include "suite.h"
 
-static int no_memory(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 static bool is_there(const gen_template *t, const sizes *s, const gen_problem *p) {
   for (size_t i = 0; i < s->n; i++) {
     if (!memcmp(s->p[i].values, p->values, t->n_fields * sizeof *p->values)) {
@@ -27,7 +23,7 @@ int sizes_read(gen_template *t, const char *from, const char *common, arena *a, 
   *out = (sizes){0};
   TRY(suite_read(t, from, common, a, &all, e));
   if (!(out->p = ARENA_ARRAY(a, gen_problem, all.n))) {
-    return no_memory(e);
+    return err_nomem(e);
   }
   for (size_t i = 0; i < all.n; i++) {
     if (!is_there(t, out, &all.problems[i].p)) {
@@ -74,9 +70,7 @@ static size_t middle(const gen_template *t, const sizes *s) {
 /* src: Prim, Shortest connection networks and some generalizations, 1957. */
 int sizes_order(const gen_template *t, sizes *s, const gen_problem *tuned, size_t n_tuned, err *e) {
   double *near = malloc((s->n + 1) * sizeof *near);
-  if (!near) {
-    return no_memory(e);
-  }
+  TRY(near ? 0 : err_nomem(e));
   if (!n_tuned && s->n) {
     swap(&s->p[0], &s->p[middle(t, s)]);
   }

@@ -50,10 +50,6 @@ struct timing_table {
   ahead ahead;
 };
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static int finish(void *self, candidate *c, const measured *m, err *e);
@@ -62,9 +58,7 @@ static int next(void *self, const measured *m, err *e);
 int timing_table_open(gen_template *t, db *d, rt_compiler *c, const timing_options *o,
                       timing_table **out, err *e) {
   timing_table *x = calloc(1, sizeof *x);
-  if (!x) {
-    return no_room(e);
-  }
+  TRY(x ? 0 : err_nomem(e));
   x->t = t;
   x->db = d;
   x->compiler = c;
@@ -328,7 +322,7 @@ static int open_size(timing_table *x, err *e) {
   x->n_variants = x->next = 0;
   x->best = INFINITY;
   x->variants = ARENA_ARRAY(&x->memory, variant, x->n_configs + 1);
-  return x->variants ? gen_instance_new(x->t, p, numbers, RT_NUMBERS, &x->g, e) : no_room(e);
+  return x->variants ? gen_instance_new(x->t, p, numbers, RT_NUMBERS, &x->g, e) : err_nomem(e);
 }
 
 typedef struct column { /* of the table */
@@ -351,9 +345,7 @@ static int time_size(timing_table *x, const column *out, err *e) {
   size_t n;
   TRY(open_size(x, e));
   size_t *which = ARENA_ARRAY(&x->memory, size_t, x->n_configs + 1);
-  if (!which) {
-    return no_room(e);
-  }
+  TRY(which ? 0 : err_nomem(e));
   for (size_t i = 0; i < x->n_configs; i++) {
     which[i] = variant_of(x, &x->configs[i]);
   }

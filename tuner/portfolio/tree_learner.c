@@ -11,9 +11,7 @@ int tree_learner_new(const gen_template *t, const int64_t *values, size_t n_size
   out->members = ARENA_ARRAY(a, size_t, n_sizes + 1);
   out->aside = ARENA_ARRAY(a, size_t, n_sizes + 1);
   out->sorted = ARENA_ARRAY(a, feature_rank, n_sizes + 1);
-  return out->nodes && out->members && out->aside && out->sorted
-             ? 0
-             : err_set(e, ERR_NOMEM, "out of memory");
+  return out->nodes && out->members && out->aside && out->sorted ? 0 : err_nomem(e);
 }
 
 static const int64_t *values_of(const tree_learner *l, size_t size) {

@@ -206,5 +206,5 @@ int variant_tree_grow(const gen_template *t, const variant_table *table, arena *
   return sizes && l.now && l.left && l.right && l.all && l.branches && *nodes &&
                  learn(&l, sizes, *nodes, n)
              ? 0
-             : err_set(e, ERR_NOMEM, "out of memory");
+             : err_nomem(e);
 }

@@ -97,9 +97,7 @@ static int draw(finder *f, size_t n, sizes *out) {
   TRY(draw_some(f, true, n / 2, &any));
   out->n = plain.n + any.n;
   out->p = ARENA_ARRAY(f->a, gen_problem, out->n + 1);
-  if (!out->p) {
-    return err_set(f->e, ERR_NOMEM, "out of memory");
-  }
+  TRY(out->p ? 0 : err_nomem(f->e));
   memcpy(out->p, plain.p, plain.n * sizeof *out->p);
   memcpy(out->p + plain.n, any.p, any.n * sizeof *out->p);
   return 0;
@@ -371,15 +369,13 @@ static int foresee(finder *f, feasibility_cache *cache, const sizes *drawn, size
     if (!is_default(f, m) && same_choices(f->t, m->v.choices, &drawn->p[from])) {
       rows[i] = ARENA_ARRAY(f->a, float, to - from);
       items[i] = (greedy_item){.lost = rows[i], .from = from, .n = to - from};
-      if (!rows[i]) {
-        return err_set(f->e, ERR_NOMEM, "out of memory");
-      }
+      TRY(rows[i] ? 0 : err_nomem(f->e));
     }
   }
   for (size_t j = from; rows && j < to; j++) {
     TRY(foresee_size(f, cache, &drawn->p[j], rows, j - from));
   }
-  return rows ? 0 : err_set(f->e, ERR_NOMEM, "out of memory");
+  return rows ? 0 : err_nomem(f->e);
 }
 
 static int foresee_all(finder *f, feasibility_cache *cache, const sizes *drawn,
@@ -410,9 +406,7 @@ static void leave(finder *f, const bool *kept) {
 static int model_losses(finder *f, const sizes *drawn, greedy_item *items) {
   feasibility_cache *cache = NULL;
   gen_config *configs = ARENA_ARRAY(f->a, gen_config, f->n + 1);
-  if (!configs) {
-    return err_set(f->e, ERR_NOMEM, "out of memory");
-  }
+  TRY(configs ? 0 : err_nomem(f->e));
   for (size_t i = 0; i < f->n; i++) {
     configs[i] = f->list[i].v.config;
   }
@@ -425,9 +419,7 @@ static int model_losses(finder *f, const sizes *drawn, greedy_item *items) {
 static int keep_by_models(finder *f, const sizes *drawn, size_t most, variants *out) {
   greedy_item *items = ARENA_ARRAY(f->a, greedy_item, f->n + 1);
   bool *kept = ARENA_ARRAY(f->a, bool, f->n + 1);
-  if (!items || !kept) {
-    return err_set(f->e, ERR_NOMEM, "out of memory");
-  }
+  TRY(items && kept ? 0 : err_nomem(f->e));
   TRY(model_losses(f, drawn, items));
   TRY(greedy_select(items, f->n, drawn->n, (float)LOST_MOST, most, kept, &out->lost, f->e));
   out->lost = expm1(out->lost);
@@ -473,9 +465,7 @@ static int give(finder *f, const sizes *drawn, variants *out) {
   out->sources = ARENA_ARRAY(f->a, str, f->n + 1);
   out->bodies = ARENA_ARRAY(f->a, size_t, f->n + 1);
   const char **hashes = ARENA_ARRAY(f->a, const char *, f->n + 1);
-  if (!out->v || !out->sources || !out->bodies || !hashes) {
-    return err_set(f->e, ERR_NOMEM, "out of memory");
-  }
+  TRY(out->v && out->sources && out->bodies && hashes ? 0 : err_nomem(f->e));
   for (size_t i = 0; i < f->n; i++) {
     size_t s = 0;
     while (s < out->n_sources && strcmp(hashes[s], f->list[i].hash) != 0) {
@@ -534,9 +524,7 @@ static int learn_tree(finder *f, size_t most, variants *out) {
   TRY(draw(f, TREE_TIMES * how_many(most), &drawn));
   int64_t *values = ARENA_ARRAY(f->a, int64_t, drawn.n * f->t->n_fields + 1);
   float *lost = ARENA_ARRAY(f->a, float, drawn.n * f->n + 1);
-  if (!items || !values || !lost) {
-    return err_set(f->e, ERR_NOMEM, "out of memory");
-  }
+  TRY(items && values && lost ? 0 : err_nomem(f->e));
   TRY(model_losses(f, &drawn, items));
   lay_out(items, f->n, drawn.n, lost);
   for (size_t i = 0; i < drawn.n; i++) {
@@ -558,7 +546,7 @@ int variants_find(gen_template *t, const portfolio *c, const gen_number *numbers
   *out = (variants){0};
   f.list = ARENA_ARRAY(a, met, MET_MOST);
   f.apart = ARENA_ARRAY(a, float, c->model.sizes.n + 1);
-  int rc = f.list && f.apart ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  int rc = f.list && f.apart ? 0 : err_nomem(e);
   if (!rc && c->model.sizes.n) {
     rc = feasibility_cache_new(t, c->configs, c->n_configs, numbers, n_numbers, &f.cache, e);
   }

@@ -50,8 +50,7 @@ void print_str(str *s) {
 }
 
 int print_file(const char *path, str *s, err *e) {
-  const int rc = s->failed ? err_set(e, ERR_NOMEM, "out of memory for %s", path)
-                           : file_write(path, str_text(s), s->n, e);
+  const int rc = s->failed ? err_nomem(e) : file_write(path, str_text(s), s->n, e);
   str_clear(s);
   return rc;
 }

@@ -241,7 +241,7 @@ static int copy_evaluations(const history *h, history *learn, history *test, err
     if (isfinite(h->evaluations[i].sec)) {
       history *to = test && n % 5 == 0 ? test : learn;
       if (history_tell(to, h->evaluations[i].point, h->evaluations[i].sec) == SIZE_MAX) {
-        return err_set(e, ERR_NOMEM, "out of memory");
+        return err_nomem(e);
       }
       n++;
     }
@@ -256,7 +256,7 @@ static int cross_validate(const history *h, forest *f, double *fit, err *e) {
   int rc = history_init(&test, h->space, 1, e);
   rc = rc ? rc : copy_evaluations(h, &learn, &test, e);
   if (!rc && (!fit_history(f, &learn) || !targets_of(&test, &target))) {
-    rc = err_set(e, ERR_NOMEM, "out of memory");
+    rc = err_nomem(e);
   }
   if (!rc) {
     *fit = share_explained(&test, f, target);
@@ -300,16 +300,14 @@ static int analyse(anova *x, forest *f, err *e) {
   }
   history_clear(&all);
   finish(x);
-  return rc || ok ? rc : err_set(e, ERR_NOMEM, "out of memory");
+  return rc || ok ? rc : err_nomem(e);
 }
 
 int importance_find(history *h, importance *out, err *e) {
   forest f;
   TRY(check(h, e));
   anova *x = calloc(1, sizeof *x);
-  if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(x ? 0 : err_nomem(e));
   *x = (anova){.h = h, .out = out, .boxes = {.space = h->space}};
   begin(x);
   int rc = forest_init(&f, TREES, e);

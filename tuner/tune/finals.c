@@ -101,7 +101,7 @@ static int build_image(tune_session *s, const db_result *row, measure_image *ima
     image->n = c->image.n;
     image->bytes = arena_text_n(&s->problem.memory, str_text(&c->image), c->image.n);
     rc = image->bytes ? db_trial_put(s->db, s->pipe.template_id, s->pipe.device_id, &with, &same, e)
-                      : err_set(e, ERR_NOMEM, "out of memory");
+                      : err_nomem(e);
   }
   candidate_free(c);
   return rc;

@@ -14,10 +14,6 @@ typedef struct reader {
   initial_configs *out;
 } reader;
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 /* The fields of "[FAMILY] FIELD=VALUE ...", which ends at `end`; NULL: of another family. */
 static const char *problem_words(const reader *r, char *line, char *end) {
   *end = 0;
@@ -40,7 +36,7 @@ static int add(reader *r, const char *problem, const char *config, err *e) {
     gen_problem_text(r->t, &p, &text);
     g->problem = arena_text(r->a, str_text(&text));
     str_clear(&text);
-    TRY(g->problem ? 0 : no_room(e));
+    TRY(g->problem ? 0 : err_nomem(e));
   }
   r->out->n++;
   return 0;
@@ -71,7 +67,7 @@ static size_t count_lines(const char *text) {
 static int read_text(reader *r, const char *path, char *text, err *e) {
   size_t number = 0;
   r->out->given = ARENA_ARRAY(r->a, initial_config, count_lines(text));
-  TRY(r->out->given ? 0 : no_room(e));
+  TRY(r->out->given ? 0 : err_nomem(e));
   for (char *line; (line = strsep(&text, "\n"));) {
     err why = {0};
     char place[200];
@@ -93,6 +89,6 @@ int initial_configs_read(gen_template *t, const char *path, arena *a, initial_co
   int rc = file_read(path, NBYTES_MOST, &text, e);
   char *copy = rc ? NULL : arena_text(a, str_text(&text));
   str_clear(&text);
-  rc = rc ? rc : copy ? read_text(&r, path, copy, e) : no_room(e);
+  rc = rc ? rc : copy ? read_text(&r, path, copy, e) : err_nomem(e);
   return rc;
 }

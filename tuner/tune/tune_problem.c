@@ -17,9 +17,7 @@ static const double ENERGY_SEC = 0.25;
 int tune_open(gen_template *t, db *d, rt_compiler *c, const tune_options *o, tune_session **out,
               err *e) {
   tune_session *s = calloc(1, sizeof *s);
-  if (!s) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(s ? 0 : err_nomem(e));
   s->t = t;
   s->db = d;
   s->compiler = c;

@@ -13,9 +13,7 @@ void candidate_free(candidate *c) {
 int candidate_new(gen_instance *g, const rt_compiler *compiler, const compile_setting *how,
                   size_t point, const gen_config *config, candidate **out, err *e) {
   candidate *c = calloc(1, sizeof *c);
-  if (!c) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(c ? 0 : err_nomem(e));
   c->point = point;
   c->config = *config;
   int rc = gen_source_make(g, config, &c->source, &c->body, e);

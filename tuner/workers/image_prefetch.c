@@ -25,10 +25,6 @@ struct image_prefetch {
   image *first, *last; /* the queue: not started yet */
 };
 
-static int no_room(err *e) {
-  return err_set(e, ERR_NOMEM, "out of memory");
-}
-
 /* ---- the table ------------------------------------------------------------------------------ */
 
 /* A key is a digest in hexadecimal, so its first digits are a good hash. */
@@ -76,7 +72,7 @@ static void take(image_prefetch *p, size_t w) {
     str_add_n(&i->bytes, p->ptx ? built.ptx : built.cubin, p->ptx ? built.n_ptx : built.n_cubin);
   }
   if (i->bytes.failed) {
-    no_room(&i->why);
+    err_nomem(&i->why);
   }
   i->done = true;
   str_clear(&i->source);
@@ -117,14 +113,12 @@ int image_prefetch_request(image_prefetch *p, const rt_source *s, const char *ke
     return serve_pool(p, 0, e);
   }
   image *i = calloc(1, sizeof *i);
-  if (!i) {
-    return no_room(e);
-  }
+  TRY(i ? 0 : err_nomem(e));
   snprintf(i->key, sizeof i->key, "%s", key);
   str_add(&i->source, s->text);
   i->body = s->body;
   enqueue(p, i);
-  return i->source.failed ? no_room(e) : serve_pool(p, 0, e);
+  return i->source.failed ? err_nomem(e) : serve_pool(p, 0, e);
 }
 
 int image_prefetch_wait(image_prefetch *p, const char *key, const str **bytes, err *e) {
@@ -142,9 +136,7 @@ int image_prefetch_wait(image_prefetch *p, const char *key, const str **bytes, e
 int image_prefetch_open(rt_compiler *c, const char *arch, int jobs, image_prefetch **out, err *e) {
   image_prefetch *p = *out = calloc(1, sizeof *p);
   compile_setting s = {.compiler = c};
-  if (!p) {
-    return no_room(e);
-  }
+  TRY(p ? 0 : err_nomem(e));
   snprintf(s.arch, sizeof s.arch, "%s", arch);
   p->ptx = !strncmp(arch, "compute", 7);
   return worker_pool_open(&p->pool, &s, jobs, e);

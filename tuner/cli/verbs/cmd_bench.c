@@ -130,7 +130,7 @@ static int fill_texts(bench_run *r, const gen_problem *p, const tuned_kernel_inf
   row->origin = tuned_origin_name(info->origin);
   row->config = info->config;
   row->tuned_for = info->tuned_problem;
-  return row->problem ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return row->problem ? 0 : err_nomem(e);
 }
 
 static int tune_case(bench_run *r, const suite_problem *p, err *e) {
@@ -409,7 +409,7 @@ static int open_all(bench_run *r, err *e) {
   TRY(find_peer(r, e));
   gen_problem *p = problems_of(r);
   r->rows = ARENA_ARRAY(&r->memory, bench_row, r->suite.n + 1);
-  TRY(p && r->rows ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
+  TRY(p && r->rows ? 0 : err_nomem(e));
   TRY(open_tuner(r, p, e));
   TRY(rt_compiler_open(&r->place.compiler, e));
   TRY(rt_device_open(cli_device(c), &r->place.device, e));

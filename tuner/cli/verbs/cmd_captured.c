@@ -64,9 +64,7 @@ static const char *data_of(char *line) {
 static int add_data(captured *x, size_t i, const char *fields, const char *path, err *e) {
   const size_t n = x->n_data[i];
   tuning_data *more = n & (n - 1) ? x->data[i] : realloc(x->data[i], (2 * n + 1) * sizeof *more);
-  if (!more) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(more ? 0 : err_nomem(e));
   x->data[i] = more;
   more[x->n_data[i]++] = (tuning_data){fields, path};
   return 0;
@@ -217,7 +215,7 @@ int cmd_captured(const cli *c, err *e) {
   }
   int rc = file_read(c->words[0], FILE_MOST, &text, e);
   char *copy = rc ? NULL : arena_text(&a, str_text(&text));
-  rc = rc ? rc : copy ? read_lines(&x, copy, e) : err_set(e, ERR_NOMEM, "out of memory");
+  rc = rc ? rc : copy ? read_lines(&x, copy, e) : err_nomem(e);
   rc = rc ? rc : tune_all(c, &x, e);
   for (size_t i = 0; i < x.n; i++) {
     str_clear(&x.problems[i]);

@@ -70,7 +70,7 @@ static int plan_searches(compare_run *r, err *e) {
   for (size_t i = 0; within && i < p->n; i++) {
     within[i] = (search_subspace){r->param, (uint16_t)i};
   }
-  TRY(within ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
+  TRY(within ? 0 : err_nomem(e));
   r->stored_only = r->c->budget && !strcmp(r->c->budget, "0");
   return r->c->budget && !r->stored_only
              ? budget_parse("budget", r->c->budget, &r->memory, &r->problems.budget, e)
@@ -208,7 +208,7 @@ static int name_steps(compare_run *r, const suite_problem *p, comparison *l, err
   l->n = r->place.t->params[r->param].n;
   l->steps = ARENA_ARRAY(&r->memory, comparison_step, l->n + 1);
   str_clear(&text);
-  return l->problem && l->steps ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return l->problem && l->steps ? 0 : err_nomem(e);
 }
 
 static int compare_one(compare_run *r, size_t i, err *e) {
@@ -225,7 +225,7 @@ static int compare_one(compare_run *r, size_t i, err *e) {
 
 static int search(compare_run *r, err *e) {
   gen_problem *p = ARENA_ARRAY(&r->memory, gen_problem, r->suite.n + 1);
-  TRY(p ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
+  TRY(p ? 0 : err_nomem(e));
   for (size_t i = 0; i < r->suite.n; i++) {
     p[i] = r->suite.problems[i].p;
   }
@@ -272,7 +272,7 @@ static int compare(compare_run *r, err *e) {
   TRY(open_problems(r, e));
   TRY(plan_searches(r, e));
   r->comparisons = ARENA_ARRAY(&r->memory, comparison, r->suite.n + 1);
-  TRY(r->comparisons ? 0 : err_set(e, ERR_NOMEM, "out of memory"));
+  TRY(r->comparisons ? 0 : err_nomem(e));
   TRY(search(r, e));
   TRY(open_device(r, e));
   for (size_t i = 0; i < r->suite.n; i++) {

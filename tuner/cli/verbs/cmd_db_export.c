@@ -52,7 +52,7 @@ static int write_text(const char *path, str *text, err *e) {
   if (path) {
     return print_file(path, text, e);
   }
-  const int rc = text->failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  const int rc = text->failed ? err_nomem(e) : 0;
   print_str(text);
   return rc;
 }
@@ -137,9 +137,7 @@ static int export_preset(const cli *c, lines *l, const char *name, bool portfoli
   str text = {0};
   size_t n = 0;
   const char *path = preset_path(c->presets, name, portfolios, &l->memory);
-  if (!path) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(path ? 0 : err_nomem(e));
   db_text_head(&text);
   for (size_t i = 0; i < l->n; i++) {
     const db_line *row = &l->rows[i];
@@ -179,9 +177,7 @@ static int export_presets(const cli *c, lines *l, err *e) {
   current now = {0};
   size_t n = 0;
   bool *chosen = ARENA_ARRAY(&l->memory, bool, l->n + 1);
-  if (!chosen) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(chosen ? 0 : err_nomem(e));
   TRY(cli_template_options(c, &l->memory, &now.options, e));
   for (size_t i = 0; i < l->n; i++) {
     chosen[i] = is_preset(c, &now, &l->rows[i]);

@@ -45,7 +45,7 @@ static int make_canonical(importer *in, db_line *l, arena *a, err *e) {
     return 0;
   }
   if (!(l->template.hash = arena_text(a, in->t->hash))) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   if (l->kind == DB_KIND_PORTFOLIO) {
     return 0;
@@ -59,7 +59,7 @@ static int make_canonical(importer *in, db_line *l, arena *a, err *e) {
   const bool ok = !problem.failed && !config.failed && l->problem && l->config;
   str_clear(&problem);
   str_clear(&config);
-  return ok ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return ok ? 0 : err_nomem(e);
 }
 
 static int import_line(importer *in, const char *line, size_t n, size_t number, err *e) {

@@ -34,7 +34,7 @@ static int parse_archs(export_run *x, err *e) {
     x->archs.name[x->archs.n++] = word;
     tell_of_less(x, word);
   }
-  return x->archs.n ? 0 : err_set(e, ERR_NOMEM, "out of memory");
+  return x->archs.n ? 0 : err_nomem(e);
 }
 
 bool cmd_export_is_ptx(const char *arch) {

@@ -58,9 +58,7 @@ static int build_all(export_run *x, const variants *v, size_t arch, image_prefet
   const size_t n = x->archs.n;
   char(*key)[HASH_TEXT] = arena_new(&x->k.memory, (v->n_sources + 1) * sizeof *key);
   const str *bytes;
-  if (!key) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(key ? 0 : err_nomem(e));
   for (size_t i = 0; i < v->n_sources; i++) {
     const rt_source s = {
         .text = str_text(&v->sources[i]), .body = v->bodies[i], .arch = x->archs.name[arch]};
@@ -125,9 +123,7 @@ static int export_variants(export_run *x, const portfolio *pf, const variants *v
   const size_t n = v->n_sources * x->archs.n;
   str *built = ARENA_ARRAY(&x->k.memory, str, n + 1);
   export_image *list = ARENA_ARRAY(&x->k.memory, export_image, n + 1);
-  if (!built || !list) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(built && list ? 0 : err_nomem(e));
   str command = {0};
   str_addf(&command, "autotune export %s", x->k.t->name);
   for (size_t i = 1; i < x->c->n_words; i++) {

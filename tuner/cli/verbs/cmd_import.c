@@ -163,9 +163,7 @@ static int load_known(importer *in, err *e) {
   TRY(db_results(in->d, in->template_id, in->device_id, str_text(&in->problem), &in->memory, &rows,
                  &in->n_configs, e));
   in->known = ARENA_ARRAY(&in->memory, const char *, in->n_configs + 1);
-  if (!in->known) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(in->known ? 0 : err_nomem(e));
   for (size_t i = 0; i < in->n_configs; i++) {
     in->known[i] = rows[i].t.config;
   }

@@ -132,9 +132,7 @@ int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n
   scorer by_time = {.objective = TUNE_TIME};
   scored *scores;
   importance *m = arena_new(&k->memory, sizeof *m);
-  if (!m) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(m ? 0 : err_nomem(e));
   TRY(known_score(NULL, &by_time, rows, n, &k->memory, &scores, e));
   TRY(gen_space_new(k->g, &space, e));
   search_space_view(space, k->t, &view);

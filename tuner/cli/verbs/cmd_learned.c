@@ -122,7 +122,7 @@ static int weigh(learning *x, db *d, const db_problem *p, learned_row *row, err 
   size_t n;
   double **least = room_for_times(x, &a);
   int rc = least ? db_results(d, p->template_id, p->device_id, p->problem, &a, &trials, &n, e)
-                 : err_set(e, ERR_NOMEM, "out of memory");
+                 : err_nomem(e);
   for (size_t i = 0; !rc && i < n; i++) {
     gen_config c;
     const double sec = db_result_sec(&trials[i]);
@@ -190,7 +190,7 @@ static int choose_params(learning *x, err *e) {
   size_t *params = ARENA_ARRAY(&x->memory, size_t, GEN_MAX_PARAMS);
   char *list = x->c->by ? arena_text(&x->memory, x->c->by) : NULL;
   if (!params || (x->c->by && !list)) {
-    return err_set(e, ERR_NOMEM, "out of memory");
+    return err_nomem(e);
   }
   x->table.params = params;
   for (char *name; list && (name = strsep(&list, ","));) {
@@ -242,15 +242,13 @@ static int learned(learning *x, err *e) {
   }
   const bool failed = s.failed;
   print_str(&s);
-  return failed ? err_set(e, ERR_NOMEM, "out of memory") : 0;
+  return failed ? err_nomem(e) : 0;
 }
 
 int cmd_learned(const cli *c, err *e) {
   arena a = {0};
   learning *x = ARENA_ARRAY(&a, learning, 1);
-  if (!x) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(x ? 0 : err_nomem(e));
   x->c = c;
   const int rc = learned(x, e);
   if (x->limits) {

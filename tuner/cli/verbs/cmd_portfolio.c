@@ -92,7 +92,7 @@ static int store(portfolio_run *r, const portfolio *pf, err *e) {
   str text = {0};
   bool stored;
   portfolio_text(r->t, pf, &text);
-  int rc = text.failed ? err_set(e, ERR_NOMEM, "out of memory")
+  int rc = text.failed ? err_nomem(e)
                        : db_portfolio_put(r->db, timing_table_template_id(r->timings),
                                           timing_table_device_id(r->timings), str_text(&text), NULL,
                                           &stored, e);

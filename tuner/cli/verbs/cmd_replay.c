@@ -50,9 +50,7 @@ static int load(bench *b, err *e) {
   b->spaces = ARENA_ARRAY(&b->memory, recorded *, b->c->n_words);
   b->curves = ARENA_ARRAY(&b->memory, replay_curve, b->c->n_words);
   b->means = ARENA_ARRAY(&b->memory, replay_curve, b->n_strategies);
-  if (!b->spaces || !b->curves || !b->means) {
-    return err_set(e, ERR_NOMEM, "out of memory");
-  }
+  TRY(b->spaces && b->curves && b->means ? 0 : err_nomem(e));
   for (size_t i = 0; i < b->c->n_words; i++) {
     TRY(recorded_open(b->c->words[i], &b->spaces[i], e));
     b->n_spaces++;

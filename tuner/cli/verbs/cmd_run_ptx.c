@@ -73,9 +73,7 @@ static int parse_buffer(runner *r, parameter *p, char *rest, const char *word, e
   TRY(r->d->ops->alloc(r->d, nbytes, &at, e));
   p->bits = at;
   p->host = arena_new(&r->memory, nbytes);
-  if (!p->host) {
-    return err_set(e, ERR_NOMEM, "out of memory for %s", word);
-  }
+  TRY(p->host ? 0 : err_nomem(e));
   if (!strcmp(how, "none")) {
     return 0;
   }

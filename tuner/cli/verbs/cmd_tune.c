@@ -6,8 +6,7 @@
 static int read_one(tuning *x, err *e) {
   x->problems = (sizes){.p = ARENA_ARRAY(&x->memory, gen_problem, 1), .n = 1};
   x->is_single = true;
-  return x->problems.p ? cli_problem(x->c, x->t, x->problems.p, e)
-                       : err_set(e, ERR_NOMEM, "out of memory");
+  return x->problems.p ? cli_problem(x->c, x->t, x->problems.p, e) : err_nomem(e);
 }
 
 /* --sizes; the words are fields of all its problems. */
