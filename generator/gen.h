@@ -159,6 +159,7 @@ int gen_problem_complete(gen_template *t, gen_problem *p, const bool *given, err
 /* gen_problem_text -- THE canonical form: "sgemm m=4096 n=4096 k=4096 ta=n tb=n", every field in
  * declaration order */
 void gen_problem_text(const gen_template *t, const gen_problem *p, str *out);
+bool gen_problem_equal(const gen_template *t, const gen_problem *a, const gen_problem *b);
 
 typedef struct gen_config {
   uint16_t index[GEN_MAX_PARAMS]; /* into each parameter's values */
@@ -175,6 +176,7 @@ int gen_config_parse(const gen_template *t, const char *text, gen_config *c, err
 bool gen_config_set(const gen_template *t, const char *setting, gen_config *c);
 /* gen_config_text -- every parameter, in declaration order: "BM=128,BN=64,..." */
 void gen_config_text(const gen_template *t, const gen_config *c, str *out);
+bool gen_config_equal(const gen_template *t, const gen_config *a, const gen_config *b);
 
 /* ---- a problem on a device ------------------------------------------------------------------- */
 

@@ -316,5 +316,5 @@ int gen_diagram_new(gen_instance *g, double *rejected, gen_diagram **out, err *e
   if (rc == ERR_LIMIT || rc == ERR_TEMPLATE) {
     return build_in_order(g, false, rejected, out, e);
   }
-  return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+  return err_copy(e, rc, &why);
 }

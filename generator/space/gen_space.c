@@ -339,13 +339,13 @@ static int find_points(gen_instance *g, gen_space *s, err *e) {
   if (s->total) {
     int rc = list_points(g, s, false, &gave_up, &why);
     if (!rc || !gave_up) {
-      return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+      return err_copy(e, rc, &why);
     }
     err_clear(&why);
   }
   int rc = make_diagram(g, s, &why);
   if (!rc || rc == ERR_INTERRUPTED || rc == ERR_NOMEM || !s->total) {
-    return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+    return err_copy(e, rc, &why);
   }
   rc = list_points(g, s, true, &gave_up, e);
   return rc;

@@ -243,10 +243,22 @@ void gen_problem_text(const gen_template *t, const gen_problem *p, str *out) {
   gen_add_fields(t, p, out);
 }
 
+bool gen_problem_equal(const gen_template *t, const gen_problem *a, const gen_problem *b) {
+  size_t i = 0;
+  while (i < t->n_fields && a->values[i].i == b->values[i].i) {
+    i++;
+  }
+  return i == t->n_fields;
+}
+
 /* ---- configurations -------------------------------------------------------------------------- */
 
 void gen_config_default(const gen_template *t, gen_config *c) {
   *c = gen_tmpl(t)->preset;
+}
+
+bool gen_config_equal(const gen_template *t, const gen_config *a, const gen_config *b) {
+  return !memcmp(a->index, b->index, t->n_params * sizeof *a->index);
 }
 
 static int fail_value(const gen_param *p, const char *text, err *e) {

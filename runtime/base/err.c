@@ -33,6 +33,10 @@ int err_nomem(err *e) {
   return err_set(e, ERR_NOMEM, "out of memory");
 }
 
+int err_copy(err *e, int rc, const err *why) {
+  return rc ? err_at(e, rc, why->place, "%s", why->message) : 0;
+}
+
 const char *err_name(int code) {
   static const char *const names[] = {"ok",        "usage",   "template",   "io",    "database",
                                       "device",    "compile", "launch",     "wrong", "memory",

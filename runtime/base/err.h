@@ -39,6 +39,8 @@ int err_at(err *e, int code, const char *place, const char *format, ...)
     __attribute__((cold, format(printf, 4, 5)));
 /* err_nomem -- ERR_NOMEM: "out of memory" */
 int err_nomem(err *e) __attribute__((cold));
+/* err_copy -- report a failure that `why` holds; nothing when rc is 0. Returns rc */
+int err_copy(err *e, int rc, const err *why) __attribute__((cold));
 /* err_clear -- empty the object for another attempt */
 static inline void err_clear(err *e) {
   if (e) {

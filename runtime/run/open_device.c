@@ -32,7 +32,7 @@ static int open_gpu(int ordinal, rt_device **d, err *e) {
                           why.message)
                 : err_set(e, rc, "%s", why.message);
   }
-  return rc ? err_set(e, rc, "%s", why.message) : 0;
+  return err_copy(e, rc, &why);
 }
 
 bool rt_names_emulator(const char *name) {

@@ -17,6 +17,9 @@
 enum { RT_NUMBERS = 13 };
 /* rt_numbers -- a device's limits by the names that templates' expressions read: dev_sms, ... */
 void rt_numbers(const rt_info *info, gen_number out[RT_NUMBERS]);
+/* rt_instance_new -- gen_instance_new with a device's limits */
+int rt_instance_new(gen_template *t, const gen_problem *p, const rt_info *info, gen_instance **out,
+                    err *e);
 
 typedef struct rt_loaded rt_loaded;
 

@@ -20,3 +20,10 @@ void rt_numbers(const rt_info *info, gen_number out[RT_NUMBERS]) {
     out[i] = numbers[i];
   }
 }
+
+int rt_instance_new(gen_template *t, const gen_problem *p, const rt_info *info, gen_instance **out,
+                    err *e) {
+  gen_number limits[RT_NUMBERS];
+  rt_numbers(info, limits);
+  return gen_instance_new(t, p, limits, RT_NUMBERS, out, e);
+}

@@ -178,7 +178,7 @@ static int load(serve_build *b, rt_loaded **loaded, err *e) {
   }
   const int rc = load_image(b, loaded, &why);
   if (!rc || serve_build_is_final(b, rc) || build(b, true, NULL)) {
-    return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+    return err_copy(e, rc, &why);
   }
   return load_image(b, loaded, e);
 }

@@ -66,7 +66,7 @@ static int load_first(serve_build *b, serve_choose *choose, rt_loaded **loaded, 
       return 0;
     }
     if (b->pick.origin == TUNED_DEFAULT || serve_build_is_final(b, rc)) {
-      return err_at(e, rc, why.place, "%s", why.message);
+      return err_copy(e, rc, &why);
     }
   }
 }
@@ -97,11 +97,9 @@ static int make_from(serve_build *b, serve_family *f, const gen_problem *p, cons
 static int make(serve *s, serve_family *f, const gen_problem *p, const char *problem,
                 tuned_kernel **k, err *e) {
   serve_build b = {.s = s, .t = f->t};
-  gen_number limits[RT_NUMBERS];
-  rt_numbers(&s->device->info, limits);
   *k = NULL;
   serve_turn_take(s);
-  int rc = gen_instance_new(f->t, p, limits, RT_NUMBERS, &b.g, e);
+  int rc = rt_instance_new(f->t, p, &s->device->info, &b.g, e);
   rc = rc ? rc : make_from(&b, f, p, problem, k, e);
   if (rc && *k) {
     serve_kernel_free(*k);

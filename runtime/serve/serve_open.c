@@ -87,7 +87,7 @@ static int open_database(serve *s, const tuned_options *o, err *e) {
     s->db_path = strdup(path);
     rc = db_open(path, DB_READ, &s->sources.db, &why);
     rc = rc ? rc : serve_follow(s->sources.db, &why);
-    rc = rc && rc != ERR_NOTFOUND ? err_at(e, rc, why.place, "%s", why.message) : 0;
+    rc = rc && rc != ERR_NOTFOUND ? err_copy(e, rc, &why) : 0;
   }
   arena_clear(&a);
   return rc;

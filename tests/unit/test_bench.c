@@ -57,9 +57,9 @@ TEST(a_line_is_all_its_combinations) {
   assert_ok(suite_expand(t, "", "sgemm m=n=8..9+1 k=1\tta=n,t", &a, &s, &e), &e);
   assert_int_equal(s.n, 4);
   for (size_t i = 0; i < s.n; i++) {
-    assert_string_equal(s.problems[i].text, wanted[i]);
-    assert_int_equal(s.problems[i].p.values[1].i, i < 2 ? 8 : 9);
-    assert_string_equal(s.problems[i].p.values[3].s, i % 2 ? "t" : "n");
+    assert_string_equal(s.texts[i], wanted[i]);
+    assert_int_equal(s.p[i].values[1].i, i < 2 ? 8 : 9);
+    assert_string_equal(s.p[i].values[3].s, i % 2 ? "t" : "n");
   }
   arena_clear(&a);
   gen_close(t);

@@ -27,13 +27,11 @@ int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
 }
 
 static int open_parts(const cli *c, cli_kernel *k, err *e) {
-  gen_number numbers[RT_NUMBERS];
   TRY(cli_open_template(c, &k->memory, &k->t, e));
   TRY(cli_problem(c, k->t, &k->problem, e));
   gen_problem_text(k->t, &k->problem, &k->problem_text);
   TRY(rt_device_open(cli_device(c), &k->device, e));
-  rt_numbers(&k->device->info, numbers);
-  TRY(gen_instance_new(k->t, &k->problem, numbers, RT_NUMBERS, &k->g, e));
+  TRY(rt_instance_new(k->t, &k->problem, &k->device->info, &k->g, e));
   return gen_config_parse(k->t, c->config ? c->config : "", &k->config, e);
 }
 
@@ -77,7 +75,7 @@ int cli_kernel_results(const cli *c, cli_kernel *k, db *d, db_result **rows, siz
   if (rc == ERR_NOTFOUND) {
     return err_set(e, rc, "nothing is tuned with this template on %s", device);
   }
-  rc = rc ? err_at(e, rc, why.place, "%s", why.message)
+  rc = rc ? err_copy(e, rc, &why)
           : db_results(d, template_id, device_id, problem, &k->memory, rows, n, e);
   return rc || *n ? rc
                   : err_set(e, ERR_NOTFOUND, "'%s' is not tuned on %s; autotune %s does it",

@@ -106,7 +106,7 @@ static void close_run(run_ *r) {
 static int tune_one(run_ *r, const gen_problem *p, err *e) {
   err why = {0};
   const int rc = r->m->n_within ? tune_parts(r, p, &why) : tune(r, p, &why);
-  return rc && rc != ERR_USAGE && rc != ERR_NOMEM ? err_at(e, rc, why.place, "%s", why.message) : 0;
+  return rc && rc != ERR_USAGE && rc != ERR_NOMEM ? err_copy(e, rc, &why) : 0;
 }
 
 int problem_list_tune(const problem_list *m, const gen_problem *p, size_t n, err *e) {
@@ -179,7 +179,7 @@ static int receive(problem_list_process *x, const volatile sig_atomic_t *stop, e
   if (!rc) {
     wire_reader r = {.p = str_text(&frame), .n = frame.n};
     wire_get_err(&r, &why);
-    rc = why.code ? err_at(e, why.code, why.place, "%s", why.message) : 0;
+    rc = err_copy(e, why.code, &why);
   }
   str_clear(&frame);
   str_clear(&how);

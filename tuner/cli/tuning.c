@@ -58,7 +58,7 @@ static const char *data_of(const tuning *x, const gen_problem *p) {
   gen_problem other = {0};
   for (size_t i = 0; i < x->n_data; i++) {
     if (!gen_problem_parse(x->t, x->data[i].fields, &other, NULL) &&
-        !memcmp(other.values, p->values, x->t->n_fields * sizeof *p->values)) {
+        gen_problem_equal(x->t, &other, p)) {
       return x->data[i].path;
     }
   }
@@ -110,7 +110,7 @@ static int tune_next(tuning *x, const gen_problem *p, int *worst, err *e) {
   err why = {0};
   const int rc = tune_one(x, p, &why);
   if (stops_all(rc)) {
-    return err_at(e, rc, why.place, "%s", why.message);
+    return err_copy(e, rc, &why);
   }
   if (rc) {
     report_failure(x, p, &why);

@@ -5,6 +5,13 @@
 
 #include "emu.h"
 #include "emulated.h"
+#include "open_device.h"
+
+int bench_place_open(bench_place *place, const char *device, err *e) {
+  TRY(rt_compiler_open(&place->compiler, e));
+  TRY(rt_device_open(device, &place->device, e));
+  return rt_checker_new(place->device, place->compiler, &place->checker, e);
+}
 
 void bench_place_close(bench_place *place) {
   rt_checker_free(place->checker);
@@ -16,12 +23,10 @@ void bench_place_close(bench_place *place) {
 }
 
 int bench_case_open(bench_case *x, const bench_place *place, const gen_problem *p, err *e) {
-  gen_number numbers[RT_NUMBERS];
   gen_config def;
   const gen_plan *plan;
   *x = (bench_case){.place = place, .problem = *p};
-  rt_numbers(&place->device->info, numbers);
-  TRY(gen_instance_new(place->t, p, numbers, RT_NUMBERS, &x->g, e));
+  TRY(rt_instance_new(place->t, p, &place->device->info, &x->g, e));
   gen_config_default(place->t, &def);
   TRY(gen_plan_make(x->g, &def, &x->memory, &plan, e));
   if (!plan->n) {

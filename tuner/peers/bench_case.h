@@ -13,6 +13,8 @@ typedef struct bench_place { /* shared by all cases; borrowed */
   rt_checker *checker;
 } bench_place;
 
+/* bench_place_open -- compiler, device and checker; close it whether or not it failed */
+int bench_place_open(bench_place *place, const char *device, err *e);
 /* bench_place_close -- close whatever was opened */
 void bench_place_close(bench_place *place);
 

@@ -12,22 +12,29 @@ enum { FILE_MOST = 16 << 20, WORDS_MOST = 64 };
 
 /* ---- one line -------------------------------------------------------------------------------- */
 
+/* Room for one more; the arrays are full at every power of two. */
+static bool reserve(arena *a, suite *s) {
+  if (s->n & (s->n - 1)) {
+    return true;
+  }
+  const char **texts = ARENA_ARRAY(a, const char *, 2 * s->n + 1);
+  gen_problem *p = ARENA_ARRAY(a, gen_problem, 2 * s->n + 1);
+  if (s->n && texts && p) {
+    memcpy(texts, s->texts, s->n * sizeof *texts);
+    memcpy(p, s->p, s->n * sizeof *p);
+  }
+  s->texts = texts;
+  s->p = p;
+  return texts && p;
+}
+
 static int add_problem(gen_template *t, const char *text, arena *a, suite *s, err *e) {
   if (s->n == SUITE_MOST) {
     return err_set(e, ERR_USAGE, "a list of more than %d problems", SUITE_MOST);
   }
-  if ((s->n & (s->n - 1)) == 0) { /* full at every power of two */
-    suite_problem *more = ARENA_ARRAY(a, suite_problem, s->n ? 2 * s->n : 1);
-    TRY(more ? 0 : err_nomem(e));
-    if (s->n) {
-      memcpy(more, s->problems, s->n * sizeof *more);
-    }
-    s->problems = more;
-  }
-  suite_problem *p = (suite_problem *)&s->problems[s->n];
-  p->text = arena_text(a, text);
-  TRY(p->text ? gen_problem_parse(t, text, &p->p, e) : err_nomem(e));
-  s->n++;
+  const char *copy = reserve(a, s) ? arena_text(a, text) : NULL;
+  TRY(copy ? gen_problem_parse(t, text, &s->p[s->n], e) : err_nomem(e));
+  s->texts[s->n++] = copy;
   return 0;
 }
 

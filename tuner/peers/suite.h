@@ -20,13 +20,9 @@
 
 enum { SUITE_MOST = 4096 };
 
-typedef struct suite_problem {
-  const char *text; /* as written, with its lists resolved: "n=2^16 dtype=i32" */
-  gen_problem p;
-} suite_problem;
-
 typedef struct suite {
-  const suite_problem *problems;
+  const char **texts; /* as written, with the lists resolved: "n=2^16 dtype=i32" */
+  gen_problem *p;
   size_t n;
 } suite;
 

@@ -114,8 +114,7 @@ static void fit_costs(fitter *f, double sms) {
 
 static uint32_t variant_of(fitter *f, const model_work *w) {
   size_t i = 0;
-  while (i < f->n_variants && memcmp(f->variants[i].config.index, w->config.index,
-                                     f->t->n_params * sizeof *w->config.index) != 0) {
+  while (i < f->n_variants && !gen_config_equal(f->t, &f->variants[i].config, &w->config)) {
     i++;
   }
   if (i == f->n_variants) {

@@ -22,7 +22,7 @@ static int was_tuned(const portfolio_run *r, const db_known *row, bool *yes, err
 
 static void add_candidate(portfolio_run *r, const gen_config *c) {
   for (size_t i = 0; i < r->n_candidates; i++) {
-    if (!memcmp(r->candidates[i].index, c->index, r->t->n_params * sizeof *c->index)) {
+    if (gen_config_equal(r->t, &r->candidates[i], c)) {
       return;
     }
   }
@@ -103,8 +103,7 @@ static int read_stored(portfolio_run *r, portfolio *pf, err *e) {
                    "--more: there is no portfolio of %s on %s yet; autotune portfolio %s makes one",
                    r->t->name, timing_table_device(r->timings)->name, r->t->name);
   }
-  TRY(rc ? err_at(e, rc, why.place, "%s", why.message)
-         : portfolio_read_all(r->t, text, &r->memory, pf, e));
+  TRY(rc ? err_copy(e, rc, &why) : portfolio_read_all(r->t, text, &r->memory, pf, e));
   return pf->model.sizes.n
              ? 0
              : err_set(
@@ -112,19 +111,6 @@ static int read_stored(portfolio_run *r, portfolio *pf, err *e) {
                    "--more: the portfolio is of too few sizes to have models, and does not tell "
                    "them; autotune portfolio %s with a larger --sample makes another",
                    r->t->name);
-}
-
-static bool is_among(const gen_template *t, const sizes *s, const gen_problem *p) {
-  for (size_t i = 0; i < s->n; i++) {
-    size_t f = 0;
-    while (f < t->n_fields && s->p[i].values[f].i == p->values[f].i) {
-      f++;
-    }
-    if (f == t->n_fields) {
-      return true;
-    }
-  }
-  return false;
 }
 
 static int size_of(gen_template *t, const int64_t *values, gen_problem *p, err *e) {
@@ -139,11 +125,9 @@ static int size_of(gen_template *t, const int64_t *values, gen_problem *p, err *
 int portfolio_add_sizes(portfolio_run *r, sizes *s, const sizes *more, size_t most, err *e) {
   sizes all = {.p = ARENA_ARRAY(&r->memory, gen_problem, most + 1), .n = s->n};
   TRY(all.p ? 0 : err_nomem(e));
-  for (size_t i = 0; i < s->n; i++) {
-    all.p[i] = s->p[i];
-  }
+  memcpy(all.p, s->p, s->n * sizeof *s->p);
   for (size_t i = 0; i < more->n && all.n < most; i++) {
-    if (!is_among(r->t, &all, &more->p[i])) {
+    if (!sizes_hold(r->t, &all, &more->p[i])) {
       all.p[all.n++] = more->p[i];
     }
   }

@@ -109,19 +109,10 @@ static int draw_problem(drawer *d, bool rounded, gen_problem *p, err *e) {
   return gen_problem_parse(d->t, str_text(&d->text), p, e);
 }
 
-static bool is_there(const drawer *d, const sizes *s, const gen_problem *p) {
-  for (size_t i = 0; i < s->n; i++) {
-    if (!memcmp(s->p[i].values, p->values, d->t->n_fields * sizeof *p->values)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static int draw_all(drawer *d, size_t n, bool rounded, sizes *out, err *e) {
   for (size_t i = 0; i < n; i++) {
     TRY(draw_problem(d, rounded && i % 2, &out->p[out->n], e));
-    out->n += !is_there(d, out, &out->p[out->n]);
+    out->n += !sizes_hold(d->t, out, &out->p[out->n]);
   }
   return 0;
 }

@@ -8,9 +8,9 @@
 #include "serve_distance.h"
 #include "suite.h"
 
-static bool is_there(const gen_template *t, const sizes *s, const gen_problem *p) {
+bool sizes_hold(const gen_template *t, const sizes *s, const gen_problem *p) {
   for (size_t i = 0; i < s->n; i++) {
-    if (!memcmp(s->p[i].values, p->values, t->n_fields * sizeof *p->values)) {
+    if (gen_problem_equal(t, &s->p[i], p)) {
       return true;
     }
   }
@@ -22,12 +22,10 @@ int sizes_read(gen_template *t, const char *from, const char *common, arena *a, 
   suite all;
   *out = (sizes){0};
   TRY(suite_read(t, from, common, a, &all, e));
-  if (!(out->p = ARENA_ARRAY(a, gen_problem, all.n))) {
-    return err_nomem(e);
-  }
+  out->p = all.p;
   for (size_t i = 0; i < all.n; i++) {
-    if (!is_there(t, out, &all.problems[i].p)) {
-      out->p[out->n++] = all.problems[i].p;
+    if (!sizes_hold(t, out, &all.p[i])) {
+      out->p[out->n++] = all.p[i];
     }
   }
   return 0;

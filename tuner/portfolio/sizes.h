@@ -18,6 +18,8 @@ typedef struct sizes {
  * `common` are fields of all of them. A problem that is there twice is taken once. err  ERR_USAGE
  * place is FILE:LINE;  ERR_NOTFOUND, ERR_IO  the file */
 int sizes_read(gen_template *t, const char *from, const char *common, arena *a, sizes *out, err *e);
+/* sizes_hold -- is this problem among them? */
+bool sizes_hold(const gen_template *t, const sizes *s, const gen_problem *p);
 /* sizes_order -- in place; `tuned` are the n_tuned problems that there are results of. Without any,
  * the problem in the middle of all comes first. */
 int sizes_order(const gen_template *t, sizes *s, const gen_problem *tuned, size_t n_tuned, err *e);

@@ -186,14 +186,12 @@ static void skip_to(timing_table *x, size_t size) {
 /* Compile ahead: a size's slowest compilation can take longer than all its measurements. */
 static bool next_ahead(timing_table *x) {
   ahead *a = &x->ahead;
-  gen_number numbers[RT_NUMBERS];
-  rt_numbers(&x->pipe.m.info, numbers);
   if (a->size <= x->size) {
     skip_to(x, x->size + 1);
   }
   while (a->size < x->sizes->n && a->size <= x->size + SIZES_AHEAD) {
     if (a->g ? a->config < x->n_configs
-             : !gen_instance_new(x->t, &x->sizes->p[a->size], numbers, RT_NUMBERS, &a->g, NULL)) {
+             : !rt_instance_new(x->t, &x->sizes->p[a->size], &x->pipe.m.info, &a->g, NULL)) {
       return true;
     }
     skip_to(x, a->size + 1);
@@ -286,7 +284,7 @@ static size_t variant_of(timing_table *x, const gen_config *config) {
     return SIZE_MAX;
   }
   for (size_t i = 0; i < x->n_variants; i++) {
-    if (!memcmp(x->variants[i].config.index, c.index, x->t->n_params * sizeof *c.index)) {
+    if (gen_config_equal(x->t, &x->variants[i].config, &c)) {
       return i;
     }
   }
@@ -303,7 +301,7 @@ static void take_known(timing_table *x, const db_result *r) {
   }
   for (size_t i = 0; i < x->n_variants; i++) {
     variant *v = &x->variants[i];
-    if (!memcmp(v->config.index, c.index, x->t->n_params * sizeof *c.index)) {
+    if (gen_config_equal(x->t, &v->config, &c)) {
       const double sec = r->median > 0 ? r->median : r->modelled;
       v->known = true;
       v->sec = r->t.status == DB_OK && sec > 0 ? sec : INFINITY;
@@ -314,15 +312,13 @@ static void take_known(timing_table *x, const db_result *r) {
 
 static int open_size(timing_table *x, err *e) {
   const gen_problem *p = &x->sizes->p[x->size];
-  gen_number numbers[RT_NUMBERS];
   close_size(x);
   str_reset(&x->problem);
   gen_problem_text(x->t, p, &x->problem);
-  rt_numbers(&x->pipe.m.info, numbers);
   x->n_variants = x->next = 0;
   x->best = INFINITY;
   x->variants = ARENA_ARRAY(&x->memory, variant, x->n_configs + 1);
-  return x->variants ? gen_instance_new(x->t, p, numbers, RT_NUMBERS, &x->g, e) : err_nomem(e);
+  return x->variants ? rt_instance_new(x->t, p, &x->pipe.m.info, &x->g, e) : err_nomem(e);
 }
 
 typedef struct column { /* of the table */
@@ -369,7 +365,7 @@ static int time_column(timing_table *x, const column *out, err *e) {
   err why = {0};
   int rc = time_size(x, out, &why);
   if (rc && !is_of_size(rc)) {
-    return err_at(e, rc, why.place, "%s", why.message);
+    return err_copy(e, rc, &why);
   }
   for (size_t i = 0; rc && i < x->n_configs; i++) {
     out->sec[i * out->stride] = INFINITY;

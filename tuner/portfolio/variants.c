@@ -124,8 +124,7 @@ static met *find(finder *f, const gen_config *c, size_t base, const gen_problem 
                  const char *hash) {
   for (size_t i = 0; i < f->n; i++) {
     met *m = &f->list[i];
-    if (m->v.base == base &&
-        !memcmp(m->v.config.index, c->index, f->t->n_params * sizeof *c->index) &&
+    if (m->v.base == base && gen_config_equal(f->t, &m->v.config, c) &&
         same_choices(f->t, m->v.choices, p) && !strcmp(m->hash, hash)) {
       return m;
     }

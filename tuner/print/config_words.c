@@ -4,14 +4,12 @@
 
 static int add_words(gen_template *t, const rt_info *device, const char *problem,
                      const char *config, str *out) {
-  gen_number numbers[RT_NUMBERS];
   gen_problem p;
   gen_config c;
   gen_instance *g;
-  rt_numbers(device, numbers);
   TRY(gen_problem_parse(t, problem, &p, NULL));
   TRY(gen_config_parse(t, config, &c, NULL));
-  TRY(gen_instance_new(t, &p, numbers, RT_NUMBERS, &g, NULL));
+  TRY(rt_instance_new(t, &p, device, &g, NULL));
   const int rc = gen_config_words(g, &c, out, NULL);
   gen_instance_free(g);
   return rc;

@@ -120,7 +120,7 @@ static int image_of(tune_session *s, const finalist *f, measure_image *out, err 
     out->n = cubin ? image.n_cubin : image.n_ptx;
   }
   if (rc && rc != ERR_NOTFOUND) {
-    return err_set(e, rc, "%s", miss.message);
+    return err_copy(e, rc, &miss);
   }
   return out->n ? 0 : build_image(s, f->row, out, e);
 }
@@ -132,7 +132,7 @@ static int images_of(tune_session *s, final *x, measure_image *images, err *e) {
     err why = {0};
     int rc = image_of(s, &x->f[i], &images[n], &why);
     if (rc && rc != ERR_COMPILE) {
-      return err_at(e, rc, why.place, "%s", why.message);
+      return err_copy(e, rc, &why);
     }
     if (!rc) {
       x->f[n++] = x->f[i];

@@ -16,12 +16,11 @@ typedef struct collector {
 } collector;
 
 static void add(collector *x, const gen_config *c) {
-  const size_t nbytes = x->from->t->n_params * sizeof *c->index;
   if (gen_config_check(x->from->g, c, NULL)) {
     return;
   }
   for (size_t i = 0; i < x->n; i++) {
-    if (!memcmp(x->configs[i].index, c->index, nbytes)) {
+    if (gen_config_equal(x->from->t, &x->configs[i], c)) {
       return;
     }
   }

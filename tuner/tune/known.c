@@ -14,7 +14,7 @@ static int joules_of(db *d, const scorer *s, const db_result *row, double *joule
   int rc = db_sample_get(d, row->trial, &a, &sample, &miss);
   *joules = rc ? 0 : sample.energy_j;
   arena_clear(&a);
-  return rc && rc != ERR_NOTFOUND ? err_set(e, rc, "%s", miss.message) : 0;
+  return rc && rc != ERR_NOTFOUND ? err_copy(e, rc, &miss) : 0;
 }
 
 int known_score(db *d, scorer *s, const db_result *rows, size_t n, arena *a, scored **out, err *e) {

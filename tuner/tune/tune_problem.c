@@ -105,12 +105,10 @@ static int find_initial(tune_session *s, err *e) {
 
 /* All that needs no space: measuring process and compilers can start while it is enumerated. */
 static int open_problem(tune_session *s, const gen_problem *p, err *e) {
-  gen_number numbers[RT_NUMBERS];
   session_problem *x = &s->problem;
   x->p = *p;
   gen_problem_text(s->t, p, &x->text);
-  rt_numbers(&s->pipe.m.info, numbers);
-  TRY(gen_instance_new(s->t, p, numbers, RT_NUMBERS, &x->g, e));
+  TRY(rt_instance_new(s->t, p, &s->pipe.m.info, &x->g, e));
   TRY(session_results(s, &x->memory, &x->rows, &x->n_rows, e));
   s->state.known = s->state.known_before = x->n_rows;
   TRY(db_effort_get(s->db, s->pipe.template_id, s->pipe.device_id, str_text(&x->text),

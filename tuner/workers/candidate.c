@@ -40,7 +40,7 @@ int candidate_from_db(candidate *c, db *d, rt_format format, bool *found, err *e
   if (rc == ERR_NOTFOUND) {
     rc = 0;
   } else if (rc) {
-    rc = err_set(e, rc, "%s", miss.message);
+    rc = err_copy(e, rc, &miss);
   } else {
     const void *bytes = format == RT_CUBIN ? row.cubin : row.ptx;
     size_t n = format == RT_CUBIN ? row.n_cubin : row.n_ptx;

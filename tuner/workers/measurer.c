@@ -124,7 +124,7 @@ static int start(measurer *m, err *e) {
     wire_get_err(&r, &why);
     const void *info = wire_get_bytes(&r, &n);
     if (why.code) {
-      rc = err_at(e, why.code, why.place, "%s", why.message);
+      rc = err_copy(e, why.code, &why);
     } else if (n == sizeof m->info) {
       memcpy(&m->info, info, n);
       snprintf(m->note, sizeof m->note, "%s", wire_get_text(&r));
@@ -159,7 +159,7 @@ int measurer_ready(measurer *m, err *e) {
   if (!rc) {
     wire_reader r = {.p = str_text(&frame), .n = frame.n};
     wire_get_err(&r, &why);
-    rc = why.code ? err_at(e, why.code, why.place, "%s", why.message) : 0;
+    rc = err_copy(e, why.code, &why);
   }
   if (rc) {
     str_reset(&m->problem);

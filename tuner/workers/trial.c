@@ -45,11 +45,9 @@ static bool trusting(void) {
 
 int trial_problem(trial_state *s, const char *text, const char *data, err *e) {
   gen_problem p;
-  gen_number numbers[RT_NUMBERS];
   trial_forget(s);
   TRY(gen_problem_parse(s->t, text, &p, e));
-  rt_numbers(&s->device->info, numbers);
-  TRY(gen_instance_new(s->t, &p, numbers, RT_NUMBERS, &s->instance, e));
+  TRY(rt_instance_new(s->t, &p, &s->device->info, &s->instance, e));
   if (!s->checker) {
     TRY(rt_checker_new(s->device, s->compiler, &s->checker, e));
   }

@@ -15,11 +15,9 @@ static int describe_locked(tuned_kernel *k, const void *const *args, arena *a,
                            const gen_data **data, err *e) {
   gen_problem p;
   gen_instance *g;
-  gen_number limits[RT_NUMBERS];
   gen_template *t = (gen_template *)k->t;
-  rt_numbers(&k->owner->device->info, limits);
   TRY(gen_problem_parse(t, k->info.problem, &p, e));
-  TRY(gen_instance_new(t, &p, limits, RT_NUMBERS, &g, e));
+  TRY(rt_instance_new(t, &p, &k->owner->device->info, &g, e));
   const int rc = serve_args_data(k->t, k->needs, g, args, a, data, e);
   gen_instance_free(g);
   return rc;

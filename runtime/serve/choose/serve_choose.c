@@ -20,7 +20,7 @@ static int find_exact(serve_choose *c, serve_pick *pick, bool *found, err *e) {
   const char *key = c->from->device_key;
   const int rc = db_best(c->from->db, c->t->hash, key, c->problem, c->memory, &best, &why);
   if (rc) { /* a damaged row is ignored; a damaged file is reported by the next read */
-    return rc == ERR_NOTFOUND || rc == ERR_DB ? 0 : err_at(e, rc, why.place, "%s", why.message);
+    return rc == ERR_NOTFOUND || rc == ERR_DB ? 0 : err_copy(e, rc, &why);
   }
   bool former = false; /* that image may have other kernels */
   TRY(db_is_former(c->from->db, c->t->hash, &former, e));

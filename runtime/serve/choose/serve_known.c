@@ -150,7 +150,7 @@ static int read_portfolio(reader *r) {
     take_portfolio(r, text, key);
   }
   arena_clear(&scratch);
-  return rc == ERR_NOMEM ? err_at(r->e, rc, why.place, "%s", why.message) : 0;
+  return rc == ERR_NOMEM ? err_copy(r->e, rc, &why) : 0;
 }
 
 /* ---- presets: results as text (db_text.h), a line each ------------------------------------- */

@@ -44,12 +44,10 @@ void online_chooser_init(online_chooser *c, serve *s, const tuned_kernel *k, con
 
 static bool open_search(online_chooser *c) {
   const rt_info *info = &c->s->device->info;
-  gen_number limits[RT_NUMBERS];
   gen_config found;
   size_t place;
-  rt_numbers(info, limits);
   if (gen_open(&c->s->options, c->k->name, &c->t, NULL) || strcmp(c->t->hash, c->k->t->hash) != 0 ||
-      gen_instance_new(c->t, &c->p, limits, RT_NUMBERS, &c->g, NULL) ||
+      rt_instance_new(c->t, &c->p, info, &c->g, NULL) ||
       gen_config_parse(c->t, c->k->info.config, &found, NULL)) {
     return false;
   }

@@ -4,7 +4,7 @@
 
 static bool is_there(const online_search *s, const gen_config *c) {
   for (size_t i = 0; i < s->n; i++) {
-    if (!memcmp(s->list[i].config.index, c->index, s->t->n_params * sizeof *c->index)) {
+    if (gen_config_equal(s->t, &s->list[i].config, c)) {
       return true;
     }
   }

@@ -204,11 +204,9 @@ static bool fill(online_trial *o) {
   tuned_kernel *k = o->k;
   serve *s = k->owner;
   gen_problem p;
-  gen_number limits[RT_NUMBERS];
   gen_template *t = (gen_template *)k->t;
-  rt_numbers(&s->device->info, limits);
   if (gen_problem_parse(t, k->info.problem, &p, NULL) ||
-      gen_instance_new(t, &p, limits, RT_NUMBERS, &o->g, NULL) ||
+      rt_instance_new(t, &p, &s->device->info, &o->g, NULL) ||
       online_comparison_init(&o->comparison, k, o->g, &o->memory, NULL)) {
     return false;
   }

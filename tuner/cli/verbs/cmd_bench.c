@@ -76,7 +76,7 @@ static int add_peer(bench_run *r, bench_case *x, err *e) {
     fprintf(stderr, "autotune: %s\n", why.message);
     return 0;
   }
-  return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+  return err_copy(e, rc, &why);
 }
 
 static int add_given(bench_run *r, bench_case *x, err *e) {
@@ -93,8 +93,7 @@ static int add_contenders(bench_run *r, bench_case *x, const gen_config *served,
   gen_config plain;
   gen_config_default(r->place.t, &plain);
   TRY(bench_case_add(x, served, SERVED, e));
-  if (wants_plain(r) &&
-      memcmp(served->index, plain.index, r->place.t->n_params * sizeof *plain.index)) {
+  if (wants_plain(r) && !gen_config_equal(r->place.t, served, &plain)) {
     TRY(bench_case_add(x, &plain, PLAIN, e));
   }
   TRY(add_given(r, x, e));
@@ -133,18 +132,13 @@ static int fill_texts(bench_run *r, const gen_problem *p, const tuned_kernel_inf
   return row->problem ? 0 : err_nomem(e);
 }
 
-static int tune_case(bench_run *r, const suite_problem *p, err *e) {
-  const size_t i = (size_t)(p - r->suite.problems);
-  return r->tuner ? problem_list_tune_one(r->tuner, i, r->stop, e) : 0;
-}
-
-static int run_case(bench_run *r, bench_case *x, const suite_problem *p, bench_row *row, err *e) {
+static int run_case(bench_run *r, bench_case *x, const gen_problem *p, bench_row *row, err *e) {
   tuned_kernel_info info;
   gen_config config;
   bool compute;
-  TRY(find_served(r, &p->p, &info, &config, e));
-  TRY(fill_texts(r, &p->p, &info, row, e));
-  TRY(bench_case_open(x, &r->place, &p->p, e));
+  TRY(find_served(r, p, &info, &config, e));
+  TRY(fill_texts(r, p, &info, row, e));
+  TRY(bench_case_open(x, &r->place, p, e));
   TRY(add_contenders(r, x, &config, e));
   TRY(bench_case_check(x, e));
   TRY(bench_case_race(x, r->rounds, &r->how, e));
@@ -235,10 +229,9 @@ static void print_row(bench_run *r, const bench_case *x, const bench_row *row) {
 static int bench_one(bench_run *r, size_t i, err *e) {
   bench_case x = {0};
   err why = {0};
-  const suite_problem *p = &r->suite.problems[i];
-  r->rows[i].label = p->text;
-  TRY(tune_case(r, p, e));
-  int rc = run_case(r, &x, p, &r->rows[i], &why);
+  const char *text = r->rows[i].label = r->suite.texts[i];
+  TRY(r->tuner ? problem_list_tune_one(r->tuner, i, r->stop, e) : 0);
+  int rc = run_case(r, &x, &r->suite.p[i], &r->rows[i], &why);
   if (!rc) {
     bench_report_count(&r->report, &r->rows[i]);
     print_row(r, &x, &r->rows[i]);
@@ -248,10 +241,10 @@ static int bench_one(bench_run *r, size_t i, err *e) {
     return err_set(e, rc, "%s", why.message);
   }
   if (rc && (r->suite.n == 1 || r->place.device->dead)) {
-    return err_at(e, rc, why.place, "%s: %s", p->text, why.message);
+    return err_at(e, rc, why.place, "%s: %s", text, why.message);
   }
   if (rc) {
-    fprintf(stderr, "autotune: %s: %s%s%s\n", p->text, why.place, why.place[0] ? ": " : "",
+    fprintf(stderr, "autotune: %s: %s%s%s\n", text, why.place, why.place[0] ? ": " : "",
             why.message);
     r->n_failed += rc != ERR_USAGE; /* an empty problem, say */
   }
@@ -261,8 +254,7 @@ static int bench_one(bench_run *r, size_t i, err *e) {
 static int plot(const bench_run *r, err *e) {
   str s = {0};
   bench_report_plot(&r->report, r->rows, r->suite.n, &s);
-  const int rc = print_file(r->c->plot, &s, e);
-  return rc;
+  return print_file(r->c->plot, &s, e);
 }
 
 /* Announce what may take long; it can be interrupted. */
@@ -359,28 +351,20 @@ static void open_report(bench_run *r) {
                              .errors = r->c->error != NULL,
                              .width = 7};
   for (size_t i = 0; i < r->suite.n; i++) {
-    int n = (int)strlen(r->suite.problems[i].text);
+    int n = (int)strlen(r->suite.texts[i]);
     r->report.width = n > r->report.width ? n : r->report.width;
   }
 }
 
-static gen_problem *problems_of(bench_run *r) {
-  gen_problem *p = ARENA_ARRAY(&r->memory, gen_problem, r->suite.n + 1);
-  for (size_t i = 0; p && i < r->suite.n; i++) {
-    p[i] = r->suite.problems[i].p;
-  }
-  return p;
-}
-
 /* Called before this process opens the device. Each problem is tuned in its turn, so that finished
  * rows are printed. */
-static int open_tuner(bench_run *r, const gen_problem *p, err *e) {
+static int open_tuner(bench_run *r, err *e) {
   r->tuning = (problem_list){.c = r->c, .t = r->place.t};
   if (!r->c->tune) {
     return 0;
   }
   TRY(budget_parse("tune", r->c->tune, &r->memory, &r->tuning.budget, e));
-  return problem_list_open(&r->tuning, p, r->suite.n, &r->tuner, e);
+  return problem_list_open(&r->tuning, r->suite.p, r->suite.n, &r->tuner, e);
 }
 
 /* Before any tuning, which may take long. */
@@ -407,14 +391,11 @@ static int open_all(bench_run *r, err *e) {
                    c->words[0]);
   }
   TRY(find_peer(r, e));
-  gen_problem *p = problems_of(r);
   r->rows = ARENA_ARRAY(&r->memory, bench_row, r->suite.n + 1);
-  TRY(p && r->rows ? 0 : err_nomem(e));
-  TRY(open_tuner(r, p, e));
-  TRY(rt_compiler_open(&r->place.compiler, e));
-  TRY(rt_device_open(cli_device(c), &r->place.device, e));
-  TRY(r->peer ? peer_prepare(r->peer, r->place.t, p, r->suite.n, r->place.device, e) : 0);
-  TRY(rt_checker_new(r->place.device, r->place.compiler, &r->place.checker, e));
+  TRY(r->rows ? 0 : err_nomem(e));
+  TRY(open_tuner(r, e));
+  TRY(bench_place_open(&r->place, cli_device(c), e));
+  TRY(r->peer ? peer_prepare(r->peer, r->place.t, r->suite.p, r->suite.n, r->place.device, e) : 0);
   TRY(open_served(r, e));
   open_report(r);
   return 0;

@@ -69,7 +69,7 @@ static int check_one(checker *x, const gen_config *config, err *e) {
   err why = {0};
   const int rc = run_one(x, config, &check, &why);
   if (rc == ERR_INTERRUPTED) {
-    return err_set(e, rc, "%s", why.message);
+    return err_copy(e, rc, &why);
   }
   if (rc) {
     x->failed++;

@@ -8,7 +8,6 @@
 #include "claims.h"
 #include "emu.h"
 #include "print.h"
-#include "open_device.h"
 #include "verbs.h"
 
 typedef struct claims_run {
@@ -65,7 +64,7 @@ static int try_claim(claims_run *r, const claim *c, err *e) {
   bench_case_close(&x);
   r->n_tried++;
   if (rc == ERR_INTERRUPTED || (rc && r->place.device->dead)) {
-    return err_at(e, rc, why.place, "%s", why.message);
+    return err_copy(e, rc, &why);
   }
   if (rc) {
     r->n_failed++;
@@ -136,9 +135,7 @@ static int run(claims_run *r, err *e) {
   TRY(cli_race(r->c, 15, &r->rounds, &r->how, e));
   TRY(claims_open(r->c->claims, &r->memory, &r->claims, &r->n, e));
   TRY(check_words(r, e));
-  TRY(rt_compiler_open(&r->place.compiler, e));
-  TRY(rt_device_open(cli_device(r->c), &r->place.device, e));
-  TRY(rt_checker_new(r->place.device, r->place.compiler, &r->place.checker, e));
+  TRY(bench_place_open(&r->place, cli_device(r->c), e));
   r->stop = cli_catch_signals();
   if (rt_emu_is(r->place.device)) {
     rt_emu_set_stop(r->place.device, r->stop);

@@ -79,7 +79,6 @@ static int plan_searches(compare_run *r, err *e) {
 
 /* ---- what is known --------------------------------------------------------------------------- */
 
-/* No point of the space has this value: name the requirement that the default with it violates. */
 /* An empty problem has no trials. */
 static bool launches_nothing(compare_run *r, gen_instance *g) {
   gen_config c;
@@ -88,6 +87,7 @@ static bool launches_nothing(compare_run *r, gen_instance *g) {
   return !gen_plan_make(g, &c, &r->memory, &plan, NULL) && !plan->n;
 }
 
+/* No point of the space has this value: name the requirement that the default with it violates. */
 static const char *reason_of(compare_run *r, gen_instance *g, size_t value) {
   gen_config c;
   size_t failing;
@@ -200,10 +200,10 @@ static int race(compare_run *r, const gen_problem *p, comparison *l, err *e) {
 
 /* ---- all ------------------------------------------------------------------------------------- */
 
-static int name_steps(compare_run *r, const suite_problem *p, comparison *l, err *e) {
+static int name_steps(compare_run *r, size_t i, comparison *l, err *e) {
   str text = {0};
-  gen_problem_text(r->place.t, &p->p, &text);
-  l->label = p->text;
+  gen_problem_text(r->place.t, &r->suite.p[i], &text);
+  l->label = r->suite.texts[i];
   l->problem = arena_text(&r->memory, str_text(&text));
   l->n = r->place.t->params[r->param].n;
   l->steps = ARENA_ARRAY(&r->memory, comparison_step, l->n + 1);
@@ -212,24 +212,13 @@ static int name_steps(compare_run *r, const suite_problem *p, comparison *l, err
 }
 
 static int compare_one(compare_run *r, size_t i, err *e) {
-  const suite_problem *p = &r->suite.problems[i];
-  gen_number numbers[RT_NUMBERS];
+  const gen_problem *p = &r->suite.p[i];
   gen_instance *g;
-  rt_numbers(&r->place.device->info, numbers);
-  TRY(name_steps(r, p, &r->comparisons[i], e));
-  TRY(gen_instance_new(r->place.t, &p->p, numbers, RT_NUMBERS, &g, e));
+  TRY(name_steps(r, i, &r->comparisons[i], e));
+  TRY(rt_instance_new(r->place.t, p, &r->place.device->info, &g, e));
   int rc = fill(r, g, &r->comparisons[i], e);
   gen_instance_free(g);
-  return rc || r->head.modelled ? rc : race(r, &p->p, &r->comparisons[i], e);
-}
-
-static int search(compare_run *r, err *e) {
-  gen_problem *p = ARENA_ARRAY(&r->memory, gen_problem, r->suite.n + 1);
-  TRY(p ? 0 : err_nomem(e));
-  for (size_t i = 0; i < r->suite.n; i++) {
-    p[i] = r->suite.problems[i].p;
-  }
-  return r->stored_only ? 0 : problem_list_tune(&r->problems, p, r->suite.n, e);
+  return rc || r->head.modelled ? rc : race(r, p, &r->comparisons[i], e);
 }
 
 static int open_device(compare_run *r, err *e) {
@@ -248,8 +237,7 @@ static int open_device(compare_run *r, err *e) {
 static int plot(const compare_run *r, err *e) {
   str s = {0};
   comparison_plot(&r->head, r->comparisons, r->suite.n, &s);
-  const int rc = print_file(r->c->plot, &s, e);
-  return rc;
+  return print_file(r->c->plot, &s, e);
 }
 
 static void print(compare_run *r) {
@@ -273,7 +261,7 @@ static int compare(compare_run *r, err *e) {
   TRY(plan_searches(r, e));
   r->comparisons = ARENA_ARRAY(&r->memory, comparison, r->suite.n + 1);
   TRY(r->comparisons ? 0 : err_nomem(e));
-  TRY(search(r, e));
+  TRY(r->stored_only ? 0 : problem_list_tune(&r->problems, r->suite.p, r->suite.n, e));
   TRY(open_device(r, e));
   for (size_t i = 0; i < r->suite.n; i++) {
     TRY(compare_one(r, i, e));
@@ -285,13 +273,8 @@ static int compare(compare_run *r, err *e) {
 int cmd_compare(const cli *c, err *e) {
   compare_run r = {.c = c};
   int rc = compare(&r, e);
-  rt_checker_free(r.place.checker);
-  if (r.place.device) {
-    r.place.device->ops->close(r.place.device);
-  }
-  rt_compiler_close(r.place.compiler);
+  bench_place_close(&r.place);
   db_close(r.db);
-  gen_close(r.place.t);
   arena_clear(&r.memory);
   return rc;
 }

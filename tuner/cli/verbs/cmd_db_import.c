@@ -73,7 +73,7 @@ static int import_line(importer *in, const char *line, size_t n, size_t number, 
     note_bad(in, number, &why);
     rc = 0;
   } else if (rc) {
-    rc = err_set(e, rc, "%s", why.message);
+    rc = err_copy(e, rc, &why);
   } else if (!none) {
     rc = db_line_put(in->d, &l, &stored, e);
     in->n++;

@@ -80,7 +80,7 @@ static int find_row(export_run *x, const char *problem, db_line *row, err *e) {
     db_close(d);
   }
   if (rc) {
-    return err_set(e, rc, "%s", miss.message);
+    return err_copy(e, rc, &miss);
   }
   for (size_t i = 0; i < n; i++) {
     if (!strcmp(rows[i].template.hash, x->k.t->hash) && !strcmp(rows[i].problem, problem)) {

@@ -42,8 +42,7 @@ static int read_portfolio(export_run *x, portfolio *pf, err *e) {
   if (rc == ERR_NOTFOUND) {
     return read_shipped(x, pf, e);
   }
-  return rc ? err_set(e, rc, "%s", miss.message)
-            : portfolio_read(x->k.t, text, &x->k.memory, pf, e);
+  return rc ? err_copy(e, rc, &miss) : portfolio_read(x->k.t, text, &x->k.memory, pf, e);
 }
 
 static void tell_progress(const export_run *x, size_t done, size_t all) {

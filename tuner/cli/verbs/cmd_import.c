@@ -98,9 +98,7 @@ static int open_device(importer *in, err *e) {
   rt_device_key(&device->info, &key);
   in->device_name = arena_text(&in->memory, device->info.name);
   in->emulated = device->info.modelled;
-  gen_number numbers[RT_NUMBERS];
-  rt_numbers(&device->info, numbers);
-  int rc = gen_instance_new(in->t, &in->p, numbers, RT_NUMBERS, &in->g, e);
+  int rc = rt_instance_new(in->t, &in->p, &device->info, &in->g, e);
   rc = rc ? rc
           : db_device_put(
                 in->d,

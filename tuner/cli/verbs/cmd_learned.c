@@ -53,11 +53,7 @@ static bool is_wanted(const learning *x, const gen_problem *p) {
 static bool is_known(const learning *x, const char *device, const gen_problem *p) {
   for (size_t i = 0; i < x->table.n; i++) {
     const learned_row *row = &x->table.rows[i];
-    bool same = !strcmp(row->device, device);
-    for (size_t f = 0; same && f < x->t->n_fields; f++) {
-      same = row->problem.values[f].i == p->values[f].i;
-    }
-    if (same) {
+    if (!strcmp(row->device, device) && gen_problem_equal(x->t, &row->problem, p)) {
       return true;
     }
   }
@@ -217,7 +213,7 @@ static int collect(learning *x, err *e) {
     db_close(d);
     TRY(read);
   } else if (rc != ERR_NOTFOUND) {
-    return err_at(e, rc, why.place, "%s", why.message);
+    return err_copy(e, rc, &why);
   }
   read_presets(x);
   return x->table.n

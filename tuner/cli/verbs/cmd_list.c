@@ -159,7 +159,7 @@ int cmd_list(const cli *c, err *e) {
     return 0;
   }
   if (rc) {
-    return err_at(e, rc, missing.place, "%s", missing.message);
+    return err_copy(e, rc, &missing);
   }
   rc = list_problems(c, d, family, e);
   db_close(d);
