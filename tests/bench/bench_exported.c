@@ -24,7 +24,7 @@
 #include <string.h>
 
 #include "bench_tools.h"
-#include "sample_sizes.h"
+#include "sizes.h"
 #include "file.h"
 #include "image_prefetch.h"
 #include "open_device.h"

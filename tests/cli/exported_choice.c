@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdio.h>
 
-#include "sample_sizes.h"
+#include "sizes.h"
 #include "driver_on_emu.h"
 #include "file.h"
 #include "run.h"

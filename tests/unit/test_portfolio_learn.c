@@ -3,7 +3,7 @@
 #define _GNU_SOURCE
 #include "portfolio_fixture.h"
 
-#include "portfolio_select.h"
+#include "portfolio_table.h"
 
 /* ---- the set -------------------------------------------------------------------------------- */
 

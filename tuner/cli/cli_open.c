@@ -1,8 +1,7 @@
 /* cli_open.c -- open the database, or all that verbs about one kernel need. */
 #include "cli.h"
-#include "device_key.h"
 #include "open_device.h"
-#include "run.h"
+#include "pipeline.h"
 #include "serve_former.h"
 
 static int follow(db *d, err *e) {

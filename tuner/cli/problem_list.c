@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "tune_settings.h"
+#include "tuning.h"
 #include "worker.h"
 
 typedef struct run_ {

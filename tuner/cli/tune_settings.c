@@ -1,4 +1,5 @@
-#include "tune_settings.h"
+/* tune_settings.c -- the settings of a search, from the command line. */
+#include "tuning.h"
 
 #include <string.h>
 

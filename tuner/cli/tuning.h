@@ -11,7 +11,6 @@
 #include "progress.h"
 #include "sizes.h"
 #include "summary.h"
-#include "tune_settings.h"
 
 typedef struct tuning_data { /* what a program's kernels read, recorded by TUNED_CAPTURE_DATA */
   const char *fields;        /* of the problem */
@@ -35,6 +34,11 @@ typedef struct tuning { /* c is set, the rest zero, before it is filled in; see 
   summary summary;
 } tuning;
 
+/* tune_settings -- the verbs that tune; texts in the arena, *p reports the progress
+ *   err  ERR_USAGE  an option's value;  ERR_NOTFOUND, ERR_IO  the file of --start */
+int tune_settings(const cli *c, gen_template *t, arena *a, progress *p, tune_options *o, err *e);
+/* tune_settings_common -- of them, those that other verbs' searches have too */
+int tune_settings_common(const cli *c, progress *p, tune_options *o, err *e);
 /* tuning_run -- tune the problems, near ones after each other, with a table at the end. A problem
  * that cannot be tuned does not stop the others; the error then says how many there were. */
 int tuning_run(tuning *x, err *e);

@@ -30,6 +30,10 @@ int cmd_db(const cli *c, err *e);
 
 /* list_problems -- the tuned problems of a family, NULL: of all; cmd_list.c */
 int list_problems(const cli *c, db *d, const char *family, err *e);
+/* cmd_db_export -- db export: to a file, or with --presets to files for each device */
+int cmd_db_export(const cli *c, err *e);
+/* cmd_db_import_file -- db import of one file; malformed lines are reported and skipped */
+int cmd_db_import_file(const cli *c, db *d, const char *path, err *e);
 /* show_importance -- print `show --importance` of a problem's trials; cmd_importance.c */
 int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n, int64_t top,
                     err *e);

@@ -1,5 +1,9 @@
-#include "portfolio_learn.h"
-
+/* portfolio_learn.c -- which of a portfolio's configurations a size gets: a tree, and the models.
+ *
+ * Without models every leaf of the tree takes the configuration that loses the least time over the
+ * leaf's sizes; the sizes left out in cross-validation decide how many leaves there are, and what
+ * they lost is what the tree promises. With models, and sizes drawn for them, the tree finds short
+ * lists: each leaf names the few configurations that the models are asked about there. */
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,10 +1,10 @@
 #include <math.h>
 #include <string.h>
 
-#include "portfolio_learn.h"
+#include "portfolio_table.h"
 #include "portfolio_models.h"
 #include "portfolio_run.h"
-#include "sample_sizes.h"
+#include "sizes.h"
 
 /* Sizes that only models know. */
 enum { DRAWN_LEAST = 1500, DRAWN_MOST = 30000, DRAWN_PER_SIZE = 25 };

@@ -6,7 +6,7 @@
 #include "file.h"
 #include "portfolio_models.h"
 #include "portfolio_run.h"
-#include "portfolio_select.h"
+#include "portfolio_table.h"
 
 /* ---- tables --------------------------------------------------------------------------------- */
 

@@ -16,7 +16,7 @@ typedef struct portfolio_run {
   db *db;
   timing_table *timings;
   double loss, budget; /* budget: seconds of measuring; 0: no limit */
-  const char *grid;    /* from which further sizes are drawn (sample_sizes.h); NULL: none are */
+  const char *grid;    /* from which further sizes are drawn (sizes.h); NULL: none are */
   int64_t seed;
   bool more; /* keep the stored portfolio's configurations, and time them at further sizes */
   sizes sizes;

@@ -1,8 +1,11 @@
-#include "portfolio_select.h"
-
+/* portfolio_select.c -- which few configurations serve all sizes: a greedy set cover, in which a
+ * configuration covers a size if it is at most `loss` slower than the best, then made smaller and
+ * better by exchanges. */
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "portfolio_table.h"
 
 static const double LOST_MOST = 3; /* a logarithm: what a size that is not served counts as lost */
 

@@ -24,4 +24,18 @@ double portfolio_least(const portfolio_table *t, size_t size);
  * it */
 double portfolio_loss(const portfolio_table *t, const size_t *chosen, size_t n, size_t size);
 
+/* portfolio_select -- the configurations, at most PORTFOLIO_CONFIGS, most useful first.
+ *   in   loss     0.05: at most 5 % slower than the best
+ *   out  chosen[PORTFOLIO_CONFIGS], *n
+ *        *n_left  sizes that none of them serves within the loss, since there may be no more; sizes
+ *                 that nothing serves are not counted
+ *   err  ERR_NOMEM */
+int portfolio_select(const portfolio_table *t, double loss, size_t *chosen, size_t *n,
+                     size_t *n_left, err *e);
+/* portfolio_learn -- the tree over the chosen ones, into out's nodes, expected and worst, and the
+ * models; in the arena. Leaves name a configuration by its place in `chosen`.
+ *   err  ERR_NOMEM */
+int portfolio_learn(const gen_template *t, const portfolio_table *table, const size_t *chosen,
+                    size_t n, arena *a, portfolio *out, err *e);
+
 #endif

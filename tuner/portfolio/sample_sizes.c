@@ -1,8 +1,10 @@
+/* sample_sizes.c -- sizes drawn at random from ranges, to make a portfolio for and to test it
+ * on. */
 #define _GNU_SOURCE
-#include "sample_sizes.h"
-
 #include <math.h>
 #include <string.h>
+
+#include "sizes.h"
 
 typedef struct axis { /* a field and what it is drawn from */
   const char *name;

@@ -23,5 +23,12 @@ bool sizes_hold(const gen_template *t, const sizes *s, const gen_problem *p);
 /* sizes_order -- in place; `tuned` are the n_tuned problems that there are results of. Without any,
  * the problem in the middle of all comes first. */
 int sizes_order(const gen_template *t, sizes *s, const gen_problem *tuned, size_t n_tuned, err *e);
+/* sample_sizes -- n problems of a grid: "m=16..8192 n=16..8192 k=64 ta=n,t". A range is drawn from
+ * log-uniformly (an octave is as likely as any other), a list evenly; fields not named take their
+ * preset. With `rounded`, every other problem has numbers that are multiples of 4, 16, 64 or an
+ * eighth of their octave, as sizes in programs mostly are. Equal problems are taken once, so there
+ * may be fewer. err  ERR_USAGE  what is wrong with which field */
+int sample_sizes(gen_template *t, const char *grid, size_t n, uint64_t seed, bool rounded, arena *a,
+                 sizes *out, err *e);
 
 #endif

@@ -1,5 +1,5 @@
 /* timing_table.h -- the times of given configurations at given sizes: the table from which
- * portfolio_learn.h chooses.
+ * portfolio_table.h chooses.
  *
  * Each configuration is adapted to a size as libtuned would adapt it. Results are checked, timed
  * and stored as trials one by one, through the tuner's pipeline; those in the database are not

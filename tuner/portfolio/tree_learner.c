@@ -1,5 +1,6 @@
 #include "tree_learner.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 int tree_learner_new(const gen_template *t, const int64_t *values, size_t n_sizes,
@@ -16,6 +17,23 @@ int tree_learner_new(const gen_template *t, const int64_t *values, size_t n_size
 
 static const int64_t *values_of(const tree_learner *l, size_t size) {
   return l->values + size * l->n_fields;
+}
+
+/* ---- sorting -------------------------------------------------------------------------------- */
+
+static int by_value(const void *a, const void *b) {
+  const feature_rank *x = a, *y = b;
+  return x->value != y->value ? (x->value > y->value) - (x->value < y->value)
+                              : (x->size > y->size) - (x->size < y->size);
+}
+
+void feature_sort(feature_rank *list, size_t n) {
+  qsort(list, n, sizeof *list, by_value);
+}
+
+double feature_sort_value(const chooser_feature *f, const int64_t *values) {
+  return f->kind == CHOOSER_CHOICE ? !chooser_feature_holds(f, 0, values)
+                                   : chooser_feature_value(f, values);
 }
 
 /* ---- splitting ------------------------------------------------------------------------------ */

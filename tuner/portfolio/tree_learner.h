@@ -3,9 +3,21 @@
 #ifndef TUNE_TREE_LEARNER_H
 #define TUNE_TREE_LEARNER_H
 
-#include "feature_sort.h"
+#include "portfolio.h"
 
 enum { TREE_FEATURES = 256 };
+
+/* Sizes in the order of a feature's value. */
+typedef struct feature_rank {
+  double value;
+  size_t size;
+} feature_rank;
+
+/* feature_sort -- by value, then by size */
+void feature_sort(feature_rank *list, size_t n);
+
+/* feature_sort_value -- of a feature; a choice is one, too: sizes that have it come first */
+double feature_sort_value(const chooser_feature *f, const int64_t *values);
 
 typedef struct tree_split {
   double gain; /* 0: none is of use */

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "sample_sizes.h"
+#include "sizes.h"
 #include "greedy_select.h"
 #include "adapt.h"
 #include "feasibility_cache.h"

@@ -1,9 +1,9 @@
-/* print.h -- times, rates and counts in readable form, and texts to where they go. */
+/* print.h -- times, rates, counts and configurations in readable form, and texts to where they go. */
 #ifndef PRINT_H
 #define PRINT_H
 
-#include "device.h"
 #include "err.h"
+#include "run.h"
 #include "str.h"
 
 /* format_sec -- "12.3 us" */
@@ -15,6 +15,10 @@ void format_rate(str *s, const rt_info *info, double flops, double bytes, double
  * bandwidth */
 double rate_floor(const rt_info *info, double flops, double bytes, bool *compute);
 void format_count(str *s, double n); /* "20,482" */
+/* config_words -- append gen_config_words of a stored configuration, or its text unchanged when the
+ * template no longer accepts it */
+void config_words(gen_template *t, const rt_info *device, const char *problem, const char *config,
+                  str *out);
 /* print_str -- to standard output; clears it */
 void print_str(str *s);
 /* print_file -- to a file; clears it. err  ERR_NOMEM  the text is incomplete;  ERR_IO */

@@ -1,6 +1,6 @@
 #include "portfolio_report.h"
 
-#include "config_words.h"
+#include "print.h"
 #include "json_writer.h"
 
 static void add_range(const gen_template *t, const portfolio *c, size_t i, str *out) {

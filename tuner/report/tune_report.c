@@ -4,7 +4,6 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "config_words.h"
 #include "json_writer.h"
 #include "print.h"
 #include "phases.h"

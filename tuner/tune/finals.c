@@ -1,10 +1,14 @@
-#include "finals.h"
-
+/* finals.c -- the best candidates and the default, timed again side by side.
+ *
+ * The first measurement of a candidate is biased by what ran before it (clocks, caches), up to 10 %
+ * either way; in interleaved rounds in one process all finalists meet the same conditions. The
+ * default always takes part, so the tuned configuration is never slower. */
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
 
 #include "samples.h"
+#include "session.h"
 
 enum { FINALISTS = 6, ROUNDS = 15, FASTEST = 2 }; /* unless the options say otherwise */
 

@@ -2,7 +2,6 @@
 
 #include <string.h>
 
-#include "device_key.h"
 #include "serve_choose.h"
 #include "serve_presets.h"
 

@@ -4,14 +4,11 @@
  *     strategy -> (known already: skipped) -> (image in the database: ready) -> compile worker
  *     -> ready -> measuring process -> row -> strategy
  */
-#include "search_loop.h"
-
 #include <math.h>
 
 #include "file.h"
 #include "propose.h"
 #include "samples.h"
-#include "sync.h"
 
 enum { POLL_MS = 200 };
 /* NVML's energy counter moves in steps of up to a tenth of a second. A candidate slower than

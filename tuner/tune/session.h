@@ -89,4 +89,20 @@ void session_spent(double *phase, double from);
 /* session_drop -- free all candidates in flight */
 void session_drop(tune_session *s);
 
+/* ---- its parts ------------------------------------------------------------------------------- */
+
+/* search_loop -- keep compilers and device busy until the budget is spent; everything in flight is
+ * finished, or dropped, when it returns */
+int search_loop(tune_session *s, err *e);
+/* search_loop_owner -- what the session's pipeline calls */
+pipeline_owner search_loop_owner(tune_session *s);
+
+int sync_start(tune_session *s, err *e);
+/* sync_read -- a few times a second, if another process has written to the database: tell its
+ * results to the search */
+int sync_read(tune_session *s, err *e);
+
+/* finals_race -- time the best candidates and the default again, side by side */
+int finals_race(tune_session *s, err *e);
+
 #endif

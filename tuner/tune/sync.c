@@ -1,8 +1,9 @@
-#include "sync.h"
-
+/* sync.c -- other searches of the same problem in the same database: each learns from the results
+ * of all. */
 #include <math.h>
 
 #include "file.h"
+#include "session.h"
 
 static const double EVERY_SEC = 0.2;
 

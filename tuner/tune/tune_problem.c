@@ -5,9 +5,7 @@
 #include <unistd.h>
 
 #include "file.h"
-#include "finals.h"
 #include "propose.h"
-#include "search_loop.h"
 
 /* Long enough for NVML's energy counter, which moves in steps of up to a tenth of a second. */
 static const double ENERGY_SEC = 0.25;

@@ -3,12 +3,16 @@
 
 #include <stdio.h>
 
-#include "device_key.h"
 #include "file.h"
 
 enum { TIMEOUT_SEC = 120 };
 
 /* ---- opening -------------------------------------------------------------------------------- */
+
+void tune_device_key(const rt_info *info, rt_replay replay, str *key) {
+  rt_device_key(info, key);
+  str_add(key, replay == RT_GRAPH ? "|graphs" : "");
+}
 
 static int register_device(pipeline *k, rt_replay replay, err *e) {
   str key = {0};

@@ -43,6 +43,10 @@ typedef struct pipeline {
   candidate *measuring;
 } pipeline;
 
+/* tune_device_key -- append rt_device_key, and a suffix for times taken in graphs: they must not
+ * compete with those of single launches */
+void tune_device_key(const rt_info *info, rt_replay replay, str *key);
+
 /* pipeline_open -- start the processes, register device and template in the database; *k stays
  * where it is. pipeline_close, also on error. err ERR_DEVICE */
 int pipeline_open(pipeline *k, gen_template *t, db *d, rt_compiler *c, const pipeline_options *o,

@@ -13,7 +13,6 @@
 #include "bench_case.h"
 #include "bench_report.h"
 #include "cli.h"
-#include "config_words.h"
 #include "emu.h"
 #include "problem_list.h"
 #include "print.h"

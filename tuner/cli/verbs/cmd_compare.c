@@ -5,7 +5,6 @@
 
 #include "bench_case.h"
 #include "budget.h"
-#include "config_words.h"
 #include "comparison.h"
 #include "problem_list.h"
 #include "print.h"

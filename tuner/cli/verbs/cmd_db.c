@@ -6,7 +6,6 @@
  *   stat, verify     size, and integrity */
 #include <string.h>
 
-#include "cmd_db.h"
 #include "json_writer.h"
 #include "print.h"
 #include "verbs.h"

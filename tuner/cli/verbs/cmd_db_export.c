@@ -3,7 +3,7 @@
 #include <ctype.h>
 #include <string.h>
 
-#include "cmd_db.h"
+#include "verbs.h"
 #include "db_text.h"
 #include "file.h"
 #include "open_device.h"

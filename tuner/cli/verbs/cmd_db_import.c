@@ -1,7 +1,7 @@
 /* cmd_db_import.c -- autotune db import: results as text (db_text.h) into the database. */
 #include <string.h>
 
-#include "cmd_db.h"
+#include "verbs.h"
 #include "db_text.h"
 #include "file.h"
 

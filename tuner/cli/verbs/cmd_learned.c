@@ -3,7 +3,6 @@
 #define _GNU_SOURCE
 #include <string.h>
 
-#include "config_words.h"
 #include "db_text.h"
 #include "emu.h"
 #include "learned.h"

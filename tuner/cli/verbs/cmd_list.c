@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "device_key.h"
 #include "json_writer.h"
 #include "print.h"
 #include "verbs.h"

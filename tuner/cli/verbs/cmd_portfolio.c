@@ -8,7 +8,7 @@
 #include "print.h"
 #include "portfolio_report.h"
 #include "portfolio_run.h"
-#include "sample_sizes.h"
+#include "sizes.h"
 #include "verbs.h"
 
 enum { SAMPLE = 100 };

@@ -2,7 +2,6 @@
 #include <string.h>
 
 #include "cli.h"
-#include "config_words.h"
 #include "json_writer.h"
 #include "portfolio_report.h"
 #include "print.h"
