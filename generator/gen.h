@@ -143,6 +143,18 @@ int gen_former_list(arena *a, gen_former **list, size_t *n, err *e);
 int gen_families(const gen_options *options, arena *a, const char *const **names, size_t *n,
                  err *e);
 
+/* gen_field_find, gen_param_find, gen_arg_find -- by name; NULL: there is none. A field's name has n
+ * bytes */
+const gen_field *gen_field_find(const gen_template *t, const char *name, size_t n);
+const gen_param *gen_param_find(const gen_template *t, const char *name);
+const gen_arg *gen_arg_find(const gen_template *t, const char *name);
+/* gen_field_choice, gen_param_choice -- the place of a name among a field's, of a text among a
+ * parameter's values; false: it is not among them */
+bool gen_field_choice(const gen_field *f, const char *name, size_t *i);
+bool gen_param_choice(const gen_param *p, const char *text, uint16_t *i);
+/* gen_field_choices -- append the names or numbers that a field is one of */
+void gen_field_choices(const gen_field *f, const char *between, str *out);
+
 /* ---- problems and configurations ------------------------------------------------------------- */
 
 typedef struct gen_problem {

@@ -37,29 +37,46 @@ static bool next_word(words *w, word *out) {
 
 /* ---- values of fields ------------------------------------------------------------------------ */
 
-/* "n, t", for messages. */
-static const char *list_values(const gen_field *f, char *text, size_t size) {
-  size_t n = 0;
-  text[0] = 0;
-  for (size_t i = 0; i < f->n_names + f->n_choices && n < size; i++) {
-    const char *comma = i ? ", " : "";
-    n += (size_t)(f->names
-                      ? snprintf(text + n, size - n, "%s%s", comma, f->names[i])
-                      : snprintf(text + n, size - n, "%s%lld", comma, (long long)f->choices[i]));
+const gen_field *gen_field_find(const gen_template *t, const char *name, size_t n) {
+  for (const gen_field *f = t->fields; f < t->fields + t->n_fields; f++) {
+    if (strlen(f->name) == n && !memcmp(f->name, name, n)) {
+      return f;
+    }
   }
-  return text;
+  return NULL;
+}
+
+bool gen_field_choice(const gen_field *f, const char *name, size_t *i) {
+  for (*i = 0; *i < f->n_names && strcmp(f->names[*i], name) != 0; ++*i) {
+  }
+  return *i < f->n_names;
+}
+
+void gen_field_choices(const gen_field *f, const char *between, str *out) {
+  for (size_t i = 0; i < f->n_names; i++) {
+    str_addf(out, "%s%s", i ? between : "", f->names[i]);
+  }
+  for (size_t i = 0; i < f->n_choices; i++) {
+    str_addf(out, "%s%lld", i ? between : "", (long long)f->choices[i]);
+  }
+}
+
+static int fail_choice(const gen_field *f, const char *text, err *e) {
+  str values = {0};
+  gen_field_choices(f, ", ", &values);
+  const int rc =
+      err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", f->name, text, f->name, str_text(&values));
+  str_clear(&values);
+  return rc;
 }
 
 static int set_name(const gen_field *f, const char *text, gen_value *v, err *e) {
-  char values[300];
-  for (size_t i = 0; i < f->n_names; i++) {
-    if (!strcmp(f->names[i], text)) {
-      *v = (gen_value){(int64_t)i, f->names[i]};
-      return 0;
-    }
+  size_t i;
+  if (!gen_field_choice(f, text, &i)) {
+    return fail_choice(f, text, e);
   }
-  return err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", f->name, text, f->name,
-                 list_values(f, values, sizeof values));
+  *v = (gen_value){(int64_t)i, f->names[i]};
+  return 0;
 }
 
 static bool is_choice(const gen_field *f, int64_t i) {
@@ -73,10 +90,8 @@ static bool is_choice(const gen_field *f, int64_t i) {
 
 /* `text` is how the user or an expression spelled it. */
 static int set_integer(const gen_field *f, int64_t i, const char *text, gen_value *v, err *e) {
-  char values[300];
   if (!is_choice(f, i)) {
-    return err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", f->name, text, f->name,
-                   list_values(f, values, sizeof values));
+    return fail_choice(f, text, e);
   }
   if (i < f->min || i > f->max) {
     return err_set(e, ERR_USAGE, "%s=%s is out of range: %s is %lld to %lld", f->name, text,
@@ -195,16 +210,16 @@ static int fail_field(const gen_template *t, const char *name, err *e) {
 }
 
 static int parse_field(gen_template *t, const word *w, gen_problem *p, bool *given, err *e) {
-  for (size_t i = 0; i < t->n_fields; i++) {
-    if (!strcmp(t->fields[i].name, w->name)) {
-      if (given[i]) {
-        return err_set(e, ERR_USAGE, "the field '%s' is given twice", w->name);
-      }
-      given[i] = true;
-      return parse_value(&t->fields[i], w->value, &p->values[i], e);
-    }
+  const gen_field *f = gen_field_find(t, w->name, strlen(w->name));
+  if (!f) {
+    return fail_field(t, w->name, e);
   }
-  return fail_field(t, w->name, e);
+  const size_t i = (size_t)(f - t->fields);
+  if (given[i]) {
+    return err_set(e, ERR_USAGE, "the field '%s' is given twice", w->name);
+  }
+  given[i] = true;
+  return parse_value(f, w->value, &p->values[i], e);
 }
 
 int gen_problem_parse(gen_template *t, const char *text, gen_problem *p, err *e) {
@@ -272,44 +287,55 @@ static int fail_value(const gen_param *p, const char *text, err *e) {
   return rc;
 }
 
-static int parse_choice(const gen_param *p, const char *text, uint16_t *index, err *e) {
+const gen_param *gen_param_find(const gen_template *t, const char *name) {
+  for (const gen_param *p = t->params; p < t->params + t->n_params; p++) {
+    if (!strcmp(p->name, name)) {
+      return p;
+    }
+  }
+  return NULL;
+}
+
+bool gen_param_choice(const gen_param *p, const char *text, uint16_t *index) {
   int64_t v = 0;
-  bool number = text_integer(text, &v);
+  const bool number = text_integer(text, &v);
   for (size_t i = 0; i < p->n; i++) {
     const gen_value *c = &p->values[i];
     if (c->s ? !strcmp(c->s, text) : number && c->i == v) {
       *index = (uint16_t)i;
-      return 0;
+      return true;
     }
   }
-  return fail_value(p, text, e);
+  return false;
 }
 
-static int parse_param(const gen_template *t, const word *w, gen_config *c, bool *given, err *e) {
+static int fail_param(const gen_template *t, const char *name, err *e) {
   const char *names[GEN_MAX_PARAMS];
   for (size_t i = 0; i < t->n_params; i++) {
     names[i] = t->params[i].name;
-    if (!strcmp(names[i], w->name)) {
-      if (given[i]) {
-        return err_set(e, ERR_USAGE, "the parameter '%s' is given twice", w->name);
-      }
-      given[i] = true;
-      return parse_choice(&t->params[i], w->value, &c->index[i], e);
-    }
   }
-  return err_set(e, ERR_USAGE, "unknown parameter '%s' of %s%s", w->name, t->name,
-                 gen_suggestion(w->name, names, t->n_params).text);
+  return err_set(e, ERR_USAGE, "unknown parameter '%s' of %s%s", name, t->name,
+                 gen_suggestion(name, names, t->n_params).text);
+}
+
+static int parse_param(const gen_template *t, const word *w, gen_config *c, bool *given, err *e) {
+  const gen_param *p = gen_param_find(t, w->name);
+  if (!p) {
+    return fail_param(t, w->name, e);
+  }
+  const size_t i = (size_t)(p - t->params);
+  if (given[i]) {
+    return err_set(e, ERR_USAGE, "the parameter '%s' is given twice", w->name);
+  }
+  given[i] = true;
+  return gen_param_choice(p, w->value, &c->index[i]) ? 0 : fail_value(p, w->value, e);
 }
 
 /* Is there such a parameter, and may it have this value? */
 static bool is_setting(const gen_template *t, const word *w) {
   uint16_t index;
-  for (size_t i = 0; i < t->n_params; i++) {
-    if (!strcmp(t->params[i].name, w->name)) {
-      return !parse_choice(&t->params[i], w->value, &index, NULL);
-    }
-  }
-  return false;
+  const gen_param *p = gen_param_find(t, w->name);
+  return p && gen_param_choice(p, w->value, &index);
 }
 
 /* From the names of before; false: there is no such parameter any more. */

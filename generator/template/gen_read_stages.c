@@ -22,14 +22,19 @@ static const gen_algorithm whole = {NULL, NULL};
 
 /* ---- workspace ------------------------------------------------------------------------------- */
 
-static bool is_arg(const gen_template *t, const char *name, uint32_t *index) {
-  for (size_t i = 0; i < t->n_args; i++) {
-    if (!strcmp(t->args[i].name, name)) {
-      *index = (uint32_t)i;
-      return true;
+const gen_arg *gen_arg_find(const gen_template *t, const char *name) {
+  for (const gen_arg *a = t->args; a < t->args + t->n_args; a++) {
+    if (!strcmp(a->name, name)) {
+      return a;
     }
   }
-  return false;
+  return NULL;
+}
+
+static bool is_arg(const gen_template *t, const char *name, uint32_t *index) {
+  const gen_arg *a = gen_arg_find(t, name);
+  *index = a ? (uint32_t)(a - t->args) : 0;
+  return a;
 }
 
 static bool is_workspace(const gen_program *p, const char *name, uint32_t *index) {

@@ -26,6 +26,14 @@ bool dtype_parse(const char *name, dtype *out) {
 const char *dtype_name(dtype t) {
   return table[t].name;
 }
+const char *dtype_c_name(dtype t) {
+  static const char *const names[DTYPE_COUNT] = {
+      [DTYPE_i8] = "int8_t",     [DTYPE_u8] = "uint8_t",   [DTYPE_i16] = "int16_t",
+      [DTYPE_u16] = "uint16_t",  [DTYPE_i32] = "int32_t",  [DTYPE_u32] = "uint32_t",
+      [DTYPE_i64] = "int64_t",   [DTYPE_u64] = "uint64_t", [DTYPE_f16] = "uint16_t",
+      [DTYPE_bf16] = "uint16_t", [DTYPE_f32] = "float",    [DTYPE_f64] = "double"};
+  return names[t];
+}
 size_t dtype_nbytes(dtype t) {
   return table[t].nbytes;
 }

@@ -23,24 +23,6 @@ void export_choice(const page *p, const char *text, size_t n, str *s) {
   }
 }
 
-static bool is_field(const page *p, const char *name) {
-  for (size_t i = 0; i < p->t->n_fields; i++) {
-    if (!strcmp(p->t->fields[i].name, name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
-static bool is_param(const page *p, const char *name) {
-  for (size_t i = 0; i < p->t->n_params; i++) {
-    if (!strcmp(p->t->params[i].name, name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 /* src: gen_expression_c asks what stands for a name */
 static const char *name_in_c(void *ud, const char *name) {
   page *p = ud;
@@ -50,7 +32,9 @@ static const char *name_in_c(void *ud, const char *name) {
   } else if (!strncmp(name, "dev_", 4)) {
     str_addf(&p->name_text, "k->%s", name);
   } else {
-    str_add(&p->name_text, is_field(p, name) ? "p->" : is_param(p, name) ? "c->" : "v.");
+    str_add(&p->name_text, gen_field_find(p->t, name, strlen(name)) ? "p->"
+                           : gen_param_find(p->t, name)             ? "c->"
+                                                                    : "v.");
     export_id(&p->name_text, name);
   }
   return str_text(&p->name_text);

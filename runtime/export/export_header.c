@@ -94,15 +94,6 @@ static dtype known_type(const sheet *h, const gen_arg *a) {
   return type;
 }
 
-const char *export_c_type(dtype type) {
-  static const char *const types[DTYPE_COUNT] = {
-      [DTYPE_i8] = "int8_t",     [DTYPE_u8] = "uint8_t",   [DTYPE_i16] = "int16_t",
-      [DTYPE_u16] = "uint16_t",  [DTYPE_i32] = "int32_t",  [DTYPE_u32] = "uint32_t",
-      [DTYPE_i64] = "int64_t",   [DTYPE_u64] = "uint64_t", [DTYPE_f16] = "uint16_t",
-      [DTYPE_bf16] = "uint16_t", [DTYPE_f32] = "float",    [DTYPE_f64] = "double"};
-  return types[type];
-}
-
 /* The value as a C literal. */
 static void add_value(str *s, dtype type, uint64_t bits) {
   if (type == DTYPE_f16 || type == DTYPE_bf16) {
@@ -358,7 +349,7 @@ static void add_parameters(const sheet *h) {
     const gen_arg *a = &h->t->args[i];
     if (!export_is_fixed(a)) {
       str_addf(h->out, ",\n    %s ",
-               export_is_buffer(a) ? "CUdeviceptr" : export_c_type(known_type(h, a)));
+               export_is_buffer(a) ? "CUdeviceptr" : dtype_c_name(known_type(h, a)));
       add_name(h, a);
       if (a->brief) {
         str_addf(h->out, " /* %s */", a->brief);
@@ -373,7 +364,7 @@ static void add_arg(const sheet *h, size_t i) {
   const gen_arg *a = &h->t->args[i];
   const bool used = reads(h, GEN_FROM_ARG, i);
   if (export_is_fixed(a) && used) {
-    str_addf(h->out, "  %s ", export_c_type(known_type(h, a)));
+    str_addf(h->out, "  %s ", dtype_c_name(known_type(h, a)));
     add_name(h, a);
     str_add(h->out, " = ");
     add_value(h->out, known_type(h, a), h->plan->values[i]);

@@ -17,7 +17,6 @@ int export_name(const gen_template *t, const export_info *x, const char **name,
                 char upper[EXPORT_NAME], err *e);
 /* export_provenance -- each line begins with `start`: " * " or "// " */
 void export_provenance(str *s, const export_info *x, const char *start);
-const char *export_c_type(dtype type);
 /* export_images -- arrays of bytes, and a table of them: images[source][arch] */
 void export_images(const export_image *images, size_t n_sources, size_t n_archs, str *out);
 

@@ -40,7 +40,7 @@ static int add_parameters(page *p) {
       TRY(scalar_type(p, a, &type));
     }
     if (!export_is_fixed(a)) {
-      str_addf(p->out, ",\n    %s ", export_is_buffer(a) ? "CUdeviceptr" : export_c_type(type));
+      str_addf(p->out, ",\n    %s ", export_is_buffer(a) ? "CUdeviceptr" : dtype_c_name(type));
       export_id(p->out, a->name);
     }
   }
@@ -68,7 +68,7 @@ static int add_fixed_args(page *p) {
       continue;
     }
     TRY(scalar_type(p, a, &type));
-    str_addf(p->out, "  %s arg_%s = (%s)", export_c_type(type), a->name, export_c_type(type));
+    str_addf(p->out, "  %s arg_%s = (%s)", dtype_c_name(type), a->name, dtype_c_name(type));
     TRY(export_put(p, "(", a->value, "0", ");\n"));
     str_addf(p->out, "  (void)arg_%s;\n", a->name);
   }
@@ -140,8 +140,7 @@ static int add_value_operands(page *p, const gen_launch_text *l) {
   for (size_t i = 0; i < l->n_operands; i++) {
     const gen_operand_text *o = &l->operands[i];
     if (o->from == GEN_FROM_VALUE) {
-      str_addf(p->out, "    %s value_%zu = (%s)", export_c_type(o->type), i,
-               export_c_type(o->type));
+      str_addf(p->out, "    %s value_%zu = (%s)", dtype_c_name(o->type), i, dtype_c_name(o->type));
       TRY(export_put(p, "(", o->value, "0", ");\n"));
     }
   }

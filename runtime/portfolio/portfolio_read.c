@@ -111,22 +111,15 @@ static bool done(reading *r) {
   return !next_word(r);
 }
 
-static bool find_field(const gen_template *t, const char *name, size_t n, size_t *i) {
-  for (*i = 0; *i < t->n_fields; (*i)++) {
-    if (strlen(t->fields[*i].name) == n && !memcmp(t->fields[*i].name, name, n)) {
-      return true;
-    }
-  }
-  return false;
+static bool find_field(const reading *r, const char *name, size_t n, size_t *i) {
+  const gen_field *f = gen_field_find(r->t, name, n);
+  *i = f ? (size_t)(f - r->t->fields) : 0;
+  return f;
 }
 
-static bool find_name(const gen_field *f, const char *name, size_t *i) {
-  for (*i = 0; name && *i < f->n_names && *i < 64; (*i)++) {
-    if (!strcmp(f->names[*i], name)) {
-      return true;
-    }
-  }
-  return false;
+/* A portfolio's range has a bit for each of 64 names. */
+static bool find_choice(const gen_field *f, const char *name, size_t *i) {
+  return name && gen_field_choice(f, name, i) && *i < 64;
 }
 
 static bool read_asked(reading *r) {
@@ -144,7 +137,7 @@ static bool read_expected(reading *r) {
 static bool read_range(reading *r) {
   size_t i, j;
   const char *name = next_word(r);
-  if (!name || !find_field(r->t, name, strlen(name), &i)) {
+  if (!name || !find_field(r, name, strlen(name), &i)) {
     return false;
   }
   r->ranged[i] = true;
@@ -154,7 +147,7 @@ static bool read_range(reading *r) {
            text_integer(most, &r->c->most[i]) && r->c->least[i] <= r->c->most[i] && done(r);
   }
   for (char *word; (word = next_word(r));) {
-    if (!find_name(&r->t->fields[i], word, &j)) {
+    if (!find_choice(&r->t->fields[i], word, &j)) {
       return false;
     }
     r->c->choices[i] |= UINT64_C(1) << j;
@@ -171,7 +164,7 @@ static bool read_config(reading *r) {
 static bool whole_field(reading *r, const char **at, uint8_t *out) {
   size_t i;
   const size_t n = strcspn(*at, "*/");
-  if (!find_field(r->t, *at, n, &i) || !portfolio_is_number(r->t, i)) {
+  if (!find_field(r, *at, n, &i) || !portfolio_is_number(r->t, i)) {
     return false;
   }
   *out = (uint8_t)i;
@@ -181,8 +174,8 @@ static bool whole_field(reading *r, const char **at, uint8_t *out) {
 
 static bool read_choice(reading *r, const char *text, const char *equals, chooser_feature *f) {
   size_t i, j;
-  if (!find_field(r->t, text, (size_t)(equals - text), &i) ||
-      !find_name(&r->t->fields[i], equals + 1, &j)) {
+  if (!find_field(r, text, (size_t)(equals - text), &i) ||
+      !find_choice(&r->t->fields[i], equals + 1, &j)) {
     return false;
   }
   *f = (chooser_feature){.kind = CHOOSER_CHOICE, .a = (uint8_t)i, .choice = (int64_t)j};
@@ -287,7 +280,7 @@ static bool read_value(reading *r, size_t field, int64_t *v) {
   if (portfolio_is_number(r->t, field)) {
     return word && text_integer(word, v);
   }
-  const bool found = find_name(&r->t->fields[field], word, &i);
+  const bool found = find_choice(&r->t->fields[field], word, &i);
   *v = found ? (int64_t)i : 0;
   return found;
 }
@@ -359,19 +352,6 @@ static bool read_costs(reading *r) {
   return r->variant && r->samples;
 }
 
-static bool find_choice(const gen_param *p, const char *text, uint16_t *index) {
-  int64_t number = 0;
-  const bool whole = text_integer(text, &number);
-  for (size_t i = 0; i < p->n; i++) {
-    const gen_value *v = &p->values[i];
-    if (v->s ? !strcmp(v->s, text) : whole && v->i == number) {
-      *index = (uint16_t)i;
-      return true;
-    }
-  }
-  return false;
-}
-
 /* "SPLITK=2"; changes stand in the template's order, so present names are found from *from on. */
 static bool read_change(reading *r, const char *word, size_t *from, gen_config *c) {
   const char *text = strchr(word, '=');
@@ -379,7 +359,7 @@ static bool read_change(reading *r, const char *word, size_t *from, gen_config *
   for (size_t i = *from; n && i < r->t->n_params; i++) {
     const char *name = r->t->params[i].name;
     if (!strncmp(name, word, n) && !name[n] &&
-        find_choice(&r->t->params[i], text + 1, &c->index[i])) {
+        gen_param_choice(&r->t->params[i], text + 1, &c->index[i])) {
       *from = i + 1;
       return true;
     }

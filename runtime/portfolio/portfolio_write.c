@@ -43,21 +43,13 @@ static void add_costs(const chooser_costs *c, str *out) {
   str_add(out, "\n");
 }
 
-static void add_value(const gen_value *v, str *out) {
-  if (v->s) {
-    str_add(out, v->s);
-  } else {
-    str_addf(out, "%lld", (long long)v->i);
-  }
-}
-
 static void add_variant(const gen_template *t, const gen_config *whole, const model_variant *f,
                         str *out) {
   str_addf(out, "form %.9g", f->threads);
   for (size_t i = 0; i < t->n_params; i++) {
     if (f->config.index[i] != whole->index[i]) {
       str_addf(out, " %s=", t->params[i].name);
-      add_value(&t->params[i].values[f->config.index[i]], out);
+      gen_add_value(&t->params[i].values[f->config.index[i]], out);
     }
   }
   str_add(out, "\n");

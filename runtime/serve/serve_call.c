@@ -11,20 +11,9 @@
 
 /* ---- a problem not met before --------------------------------------------------------------- */
 
-static bool find_field(const gen_template *t, const char *name, size_t *i) {
-  for (*i = 0; *i < t->n_fields; (*i)++) {
-    if (!strcmp(t->fields[*i].name, name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static int unknown_choice(const serve_call *call, const gen_field *f, err *e) {
   str names = {0};
-  for (size_t i = 0; i < f->n_names; i++) {
-    str_addf(&names, "%s%s", i ? ", " : "", f->names[i]);
-  }
+  gen_field_choices(f, ", ", &names);
   err_set(e, ERR_USAGE, "%s: %s must be one of %s", call->function, f->name, str_text(&names));
   str_clear(&names);
   return ERR_USAGE;
@@ -51,12 +40,12 @@ static int problem_of(const serve_call *call, gen_template *t, const int64_t *wo
                       err *e) {
   bool given[GEN_MAX_FIELDS] = {0};
   for (size_t i = 0; i < call->n_fields; i++) {
-    size_t at;
-    if (!find_field(t, call->fields[i], &at)) {
+    const gen_field *f = gen_field_find(t, call->fields[i], strlen(call->fields[i]));
+    if (!f) {
       return err_set(e, ERR_USAGE, "%s has no field %s", t->path, call->fields[i]);
     }
-    TRY(set_field(call, &t->fields[at], words[i], &p->values[at], e));
-    given[at] = true;
+    TRY(set_field(call, f, words[i], &p->values[f - t->fields], e));
+    given[f - t->fields] = true;
   }
   return gen_problem_complete(t, p, given, e);
 }

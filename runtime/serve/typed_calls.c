@@ -39,24 +39,6 @@ typedef struct maker { /* one family */
   err *e;
 } maker;
 
-static const gen_field *field_of(const gen_template *t, const char *name) {
-  for (size_t i = 0; i < t->n_fields; i++) {
-    if (!strcmp(t->fields[i].name, name)) {
-      return &t->fields[i];
-    }
-  }
-  return NULL;
-}
-
-static const gen_arg *arg_of(const gen_template *t, const char *name) {
-  for (size_t i = 0; i < t->n_args; i++) {
-    if (!strcmp(t->args[i].name, name)) {
-      return &t->args[i];
-    }
-  }
-  return NULL;
-}
-
 static parameter *parameter_of(maker *m, const char *name) {
   for (size_t i = 0; i < m->n; i++) {
     if (!strcmp(m->list[i].name, name)) {
@@ -73,7 +55,9 @@ static int take_parameters(maker *m) {
     if (m->n >= sizeof m->list / sizeof *m->list) {
       return err_at(m->e, ERR_LIMIT, m->t->path, "call has more than %zu names", m->n);
     }
-    *p = (parameter){.name = name, .field = field_of(m->t, name), .arg = arg_of(m->t, name)};
+    *p = (parameter){.name = name,
+                     .field = gen_field_find(m->t, name, strlen(name)),
+                     .arg = gen_arg_find(m->t, name)};
     c_name(name, p->id);
     if (!p->field && !p->arg) {
       return err_at(m->e, ERR_TEMPLATE, m->t->path, "call: %s is neither a field nor an argument",
@@ -99,20 +83,16 @@ static bool is_word(const gen_field *f) {
   return f && f->names;
 }
 
+/* NULL: a field chooses the type */
 static const char *scalar_type(const char *name) {
-  static const char *const types[DTYPE_COUNT] = {
-      [DTYPE_i8] = "int8_t ",     [DTYPE_u8] = "uint8_t ",   [DTYPE_i16] = "int16_t ",
-      [DTYPE_u16] = "uint16_t ",  [DTYPE_i32] = "int32_t ",  [DTYPE_u32] = "uint32_t ",
-      [DTYPE_i64] = "int64_t ",   [DTYPE_u64] = "uint64_t ", [DTYPE_f16] = "uint16_t ",
-      [DTYPE_bf16] = "uint16_t ", [DTYPE_f32] = "float ",    [DTYPE_f64] = "double "};
   dtype type;
-  return dtype_parse(name, &type) ? types[type] : NULL;
+  return dtype_parse(name, &type) ? dtype_c_name(type) : NULL;
 }
 
 static const char *element_type(const char *name) {
   dtype type;
   const bool named = dtype_parse(name, &type) && type != DTYPE_f16 && type != DTYPE_bf16;
-  return named ? scalar_type(name) : "void ";
+  return named ? dtype_c_name(type) : "void";
 }
 
 static void add_type(str *s, const parameter *p) {
@@ -121,8 +101,9 @@ static void add_type(str *s, const parameter *p) {
   } else if (p->arg->dir == GEN_SCALAR) {
     const char *type = scalar_type(p->arg->type);
     str_add(s, type ? type : "const void *"); /* of a type that a field chooses: its address */
+    str_add(s, type ? " " : "");
   } else {
-    str_addf(s, "%s%s*", p->arg->dir == GEN_IN ? "const " : "", element_type(p->arg->type));
+    str_addf(s, "%s%s *", p->arg->dir == GEN_IN ? "const " : "", element_type(p->arg->type));
   }
 }
 
@@ -172,15 +153,6 @@ static void add_public(str *s, const maker *m, const char *suffix, const char *m
   add_prototype(s, m, name, more);
 }
 
-static void add_choices(str *s, const gen_field *f) {
-  for (size_t i = 0; i < f->n_names; i++) {
-    str_addf(s, "%s%s", i ? ", " : "", f->names[i]);
-  }
-  for (size_t i = 0; i < f->n_choices; i++) {
-    str_addf(s, "%s%lld", i ? ", " : "", (long long)f->choices[i]);
-  }
-}
-
 static bool is_choice(const gen_field *f) {
   return f && f->n_names + f->n_choices;
 }
@@ -195,7 +167,7 @@ static void add_parameter_comment(str *s, const parameter *p) {
   }
   if (is_choice(p->field)) {
     str_add(s, brief ? "; one of " : "  one of ");
-    add_choices(s, p->field);
+    gen_field_choices(p->field, ", ", s);
   }
   str_add(s, "\n");
 }
@@ -270,13 +242,13 @@ static int add_expression(str *s, maker *m, const char *expression) {
 
 /* ---- the source ----------------------------------------------------------------------------- */
 
-static bool is_computed(const maker *m, const char *field) {
+static const char *computed_expression(const maker *m, const char *field) {
   for (size_t i = 0; i < m->t->n_call_fields; i++) {
     if (!strcmp(m->t->call_fields[i].name, field)) {
-      return true;
+      return m->t->call_fields[i].expression;
     }
   }
-  return false;
+  return NULL;
 }
 
 static void add_fields(str *s, const maker *m, size_t *n) {
@@ -284,7 +256,7 @@ static void add_fields(str *s, const maker *m, size_t *n) {
   str_addf(s, "static const char *const fields_%s[] = {", m->t->name);
   for (size_t i = 0; i < m->t->n_fields; i++) {
     const char *name = m->t->fields[i].name;
-    if (field_of(m->t, name) && (is_computed(m, name) || parameter_of((maker *)m, name))) {
+    if (computed_expression(m, name) || parameter_of((maker *)m, name)) {
       str_addf(s, "%s\"%s\"", (*n)++ ? ", " : "", name);
     }
   }
@@ -309,21 +281,13 @@ static void add_range_check(str *s, const maker *m, const parameter *p) {
            m->function, p->name, p->id, min, max);
 }
 
-static bool has_name(const gen_field *f, const char *name) {
-  for (size_t i = 0; i < f->n_names; i++) {
-    if (!strcmp(f->names[i], name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static void add_word(str *s, const parameter *p) {
   str_addf(s, "  const int64_t word_%s = ", p->id);
   if (one_letter(p->field)) {
     /* for real matrices the conjugate transpose is the transpose */
-    const bool real =
-        has_name(p->field, "n") && has_name(p->field, "t") && !has_name(p->field, "c");
+    size_t i;
+    const bool real = gen_field_choice(p->field, "n", &i) && gen_field_choice(p->field, "t", &i) &&
+                      !gen_field_choice(p->field, "c", &i);
     str_addf(s, "serve_key_letter(%s, %d, %d);\n", p->id,
              isupper((unsigned char)p->field->names[0][0]) ? 1 : 0, real);
   } else {
@@ -356,15 +320,6 @@ static int add_requirements(str *s, maker *m) {
   return 0;
 }
 
-static const char *computed_expression(const maker *m, const char *field) {
-  for (size_t i = 0; i < m->t->n_call_fields; i++) {
-    if (!strcmp(m->t->call_fields[i].name, field)) {
-      return m->t->call_fields[i].expression;
-    }
-  }
-  return NULL;
-}
-
 static int add_key(str *s, maker *m) {
   str_addf(s, "  const int64_t key[] = {(int64_t)(intptr_t)&call_%s", m->t->name);
   for (size_t i = 0; i < m->t->n_fields; i++) {
@@ -389,9 +344,9 @@ static bool needs_copy(const parameter *p) {
 static void add_copies(str *s, const maker *m) {
   for (size_t i = 0; i < m->n; i++) {
     const parameter *p = &m->list[i];
-    if (needs_copy(p) && scalar_type(p->arg->type)) {
-      str_addf(s, "  const %sarg_%s = (%.*s)%s;\n", scalar_type(p->arg->type), p->id,
-               (int)strlen(scalar_type(p->arg->type)) - 1, scalar_type(p->arg->type), p->id);
+    const char *type = needs_copy(p) ? scalar_type(p->arg->type) : NULL;
+    if (type) {
+      str_addf(s, "  const %s arg_%s = (%s)%s;\n", type, p->id, type, p->id);
     }
   }
 }

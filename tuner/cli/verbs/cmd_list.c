@@ -65,15 +65,6 @@ int list_problems(const cli *c, db *d, const char *family, err *e) {
 }
 
 /* "n|t": the values of an enumeration or a short list; nothing of a range. */
-static void add_values(const gen_field *f, str *s) {
-  for (size_t i = 0; i < f->n_names; i++) {
-    str_addf(s, "%s%s", i ? "|" : "", f->names[i]);
-  }
-  for (size_t i = 0; i < f->n_choices; i++) {
-    str_addf(s, "%s%lld", i ? "|" : "", (long long)f->choices[i]);
-  }
-}
-
 static bool is_range(const gen_field *f) {
   return !f->n_names && !f->n_choices;
 }
@@ -82,7 +73,7 @@ static bool is_range(const gen_field *f) {
 static void add_fields(const gen_template *t, str *s) {
   for (size_t i = 0; i < t->n_fields; i++) {
     str_addf(s, " %s%s", t->fields[i].name, is_range(&t->fields[i]) ? "" : "=");
-    add_values(&t->fields[i], s);
+    gen_field_choices(&t->fields[i], "|", s);
   }
 }
 
@@ -106,7 +97,7 @@ static int print_one_family(const cli *c, err *e) {
   for (size_t i = 0; !rc && i < t->n_fields; i++) {
     const gen_field *f = &t->fields[i];
     str values = {0};
-    add_values(f, &values);
+    gen_field_choices(f, "|", &values);
     if (is_range(f)) {
       str_addf(&values, "%lld..%lld", (long long)f->min, (long long)f->max);
     }
