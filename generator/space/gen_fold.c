@@ -9,12 +9,9 @@
 #include "gen_tmpl.h"
 
 /* Partial values of requirements and the plan's expressions, by the values of the parameters that
- * they read: 46 bits of a digest identify them. A new one replaces one whose digest ends alike. */
-enum { MEMOS = 1 << 14 };
-typedef struct memos {
-  uint32_t digest[MEMOS];
-  gen_partial partial[MEMOS]; /* GEN_PARTIAL_NONE: none */
-} memos;
+ * they read: 48 bits of a digest identify them, the other 16 are the partial value. A new one
+ * replaces the one in its place. */
+enum { MEMOS = 1 << 14, PARTIAL_BITS = 16 };
 
 /* Derived values likewise: a constant, or a partial value. */
 enum { DERIVED_MEMOS = 1 << 11 };
@@ -29,7 +26,7 @@ struct gen_fold {
   tmpl *t;
   expr_fold of;
   expr_value limits[GEN_MAX_DEVICE], params[GEN_MAX_PARAMS], fields[GEN_MAX_FIELDS];
-  memos memos;
+  uint64_t memos[MEMOS]; /* 0: none */
   derived_memo derived_memos[DERIVED_MEMOS];
   uint64_t *work_reads; /* parameters: of the operations, the bytes, and of each stage's */
   gen_config config;
@@ -131,19 +128,15 @@ static gen_partial derived_if_fails(gen_fold *f, const void *of) {
 /* Configurations that differ in other parameters only share the partial value. */
 static gen_partial fold_once(gen_fold *f, size_t i, uint64_t reads,
                              gen_partial (*fold_one)(gen_fold *, const void *), const void *of) {
-  const uint64_t key = memo_key(f, i, reads);
-  const size_t at = key % MEMOS;
-  const uint32_t digest = (uint32_t)(key >> 32);
-  if (!f->memos.partial[at] || f->memos.digest[at] != digest) {
-    forget_derived(f);
-    const gen_partial partial = fold_one(f, of);
-    if (partial == GEN_PARTIAL_NONE) {
-      return partial;
-    }
-    f->memos.digest[at] = digest;
-    f->memos.partial[at] = partial;
+  const uint64_t key = memo_key(f, i, reads) >> PARTIAL_BITS;
+  uint64_t *memo = &f->memos[key % MEMOS];
+  if (*memo >> PARTIAL_BITS == key && (gen_partial)*memo != GEN_PARTIAL_NONE) {
+    return (gen_partial)*memo;
   }
-  return f->memos.partial[at];
+  forget_derived(f);
+  const gen_partial partial = fold_one(f, of);
+  *memo = partial == GEN_PARTIAL_NONE ? *memo : key << PARTIAL_BITS | partial;
+  return partial;
 }
 
 gen_partial gen_fold_requirement(gen_fold *f, size_t i) {

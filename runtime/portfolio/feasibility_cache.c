@@ -8,7 +8,7 @@
 #include "key_hash.h"
 
 /* The memory of variants and their changes, unless feasibility_cache_bound sets another; partial
- * results take 0.35 MB besides. Some 150 sizes of any alignment fill it for sgemm's portfolio. */
+ * results take 0.4 MB besides. Some 150 sizes of any alignment fill it for sgemm's portfolio. */
 static const size_t MOST_NBYTES = 368 << 10, LEAST_NBYTES = 64 << 10;
 
 enum { REQUIREMENTS_MOST = 512, VARIANT_SLOTS = 1024 };
@@ -24,18 +24,8 @@ typedef struct condition {
   gen_partial partial;
 } condition;
 
-typedef struct recheck { /* the conditions of a change that repairs a requirement */
-  struct recheck *next;
-  uint16_t slot;   /* the change's place in `repaired` */
-  uint16_t n_read; /* how many of the requirements that read the parameter are folded */
-  uint16_t n;      /* the conditions of those, then guards */
-  uint16_t most : 15, has_guards : 1;
-  condition own[];
-} recheck;
-
 typedef struct repairs { /* of one requirement that failed */
   struct repairs *next;
-  recheck *rechecks;
   uint16_t requirement, n;
   gen_partial repaired[]; /* by value of each parameter that it reads; NONE: not folded yet */
 } repairs;
@@ -52,26 +42,18 @@ typedef struct variant {
   condition all[]; /* in the order of the requirements; guards follow */
 } variant;
 
-typedef struct indices {
-  uint16_t *list;
-  size_t n;
-} indices;
-
 struct feasibility_cache {
   gen_template *t;
   gen_fold *fold;
   gen_config *configs;
   variant **first; /* of each configuration, unchanged; NULL: not made yet */
   size_t n;
-  bool (*reads)[GEN_MAX_PARAMS]; /* of each requirement */
-  indices *params;               /* that a requirement reads */
-  indices readers[GEN_MAX_PARAMS];
+  uint64_t *reads;                  /* of each requirement: bits of parameters */
   variant *variants[VARIANT_SLOTS]; /* by configuration */
   uint32_t now,
       least;   /* number of the problem; variants of less worth than `least` are forgotten */
   bool broken; /* out of memory: something may be missing */
   size_t nbytes, most_nbytes;
-  arena lists; /* of readers */
   gen_number *limits;
   size_t n_limits;
 };
@@ -82,16 +64,11 @@ static size_t allocated(size_t nbytes) {
   return n < 32 ? 32 : n;
 }
 
-static void *resize(feasibility_cache *fc, void *old, size_t before, size_t nbytes) {
-  void *p = realloc(old, nbytes);
-  fc->broken = fc->broken || !p;
-  fc->nbytes += p ? allocated(nbytes) - (old ? allocated(before) : 0) : 0;
-  return p;
-}
-
 static void *allocate(feasibility_cache *fc, size_t nbytes) {
-  void *p = resize(fc, NULL, 0, nbytes);
-  return p ? memset(p, 0, nbytes) : NULL;
+  void *p = calloc(1, nbytes);
+  fc->broken = fc->broken || !p;
+  fc->nbytes += p ? allocated(nbytes) : 0;
+  return p;
 }
 
 static void release(feasibility_cache *fc, void *p, size_t nbytes) {
@@ -106,38 +83,24 @@ typedef struct conditions {
   uint16_t n;
 } conditions;
 
-/* What requirement i depends on, with the configuration that is folded in. */
-static condition fold_condition(feasibility_cache *fc, size_t i) {
-  return (condition){.requirement = (uint16_t)i, .partial = gen_fold_requirement(fc->fold, i)};
-}
-
 static void add_condition(conditions *q, condition x) {
   if (x.partial != GEN_PARTIAL_TRUE) {
     q->list[q->n++] = x;
   }
 }
 
-static condition fold_guard(feasibility_cache *fc, size_t i) {
-  return (condition){.requirement = (uint16_t)fc->t->n_requirements,
-                     .partial = gen_fold_derived(fc->fold, i)};
-}
-
-static bool have_values(feasibility_cache *fc, const condition *guards, size_t n) {
-  size_t i = 0;
-  while (i < n && gen_partial_has_value(fc->fold, guards[i].partial)) {
-    i++;
-  }
-  return i == n;
-}
-
 static uint64_t key_of(const feasibility_cache *fc, const gen_config *c) {
   return key_hash(c->index, fc->t->n_params * sizeof *c->index);
 }
 
+/* Problems that look at a variant keep it. */
 static variant *variant_find(feasibility_cache *fc, uint64_t key) {
   variant *f = fc->variants[key % VARIANT_SLOTS];
   while (f && f->key != key) {
     f = f->next;
+  }
+  if (f) {
+    f->last = fc->now;
   }
   return f;
 }
@@ -146,15 +109,12 @@ static size_t variant_nbytes(size_t n) {
   return sizeof(variant) + n * sizeof(condition);
 }
 
-/* For the configuration that is folded in. */
-static variant *variant_keep(feasibility_cache *fc, uint64_t key, conditions *q) {
-  for (size_t i = 0; i < fc->t->n_derived; i++) {
-    add_condition(q, fold_guard(fc, i));
-  }
+static variant *variant_keep(feasibility_cache *fc, uint64_t key, const conditions *q) {
   variant *f = allocate(fc, variant_nbytes(q->n));
   if (f) {
     f->key = key;
     f->n = q->n;
+    f->last = fc->now;
     memcpy(f->all, q->list, q->n * sizeof *q->list);
     f->next = fc->variants[key % VARIANT_SLOTS];
     fc->variants[key % VARIANT_SLOTS] = f;
@@ -162,36 +122,55 @@ static variant *variant_keep(feasibility_cache *fc, uint64_t key, conditions *q)
   return f;
 }
 
-static variant *variant_of(feasibility_cache *fc, const gen_config *c) {
+/* Requirements that do not read the parameters in which the configuration differs from `near` are as
+ * in that variant. near NULL: all are folded. */
+static variant *variant_of(feasibility_cache *fc, const gen_config *c, const variant *near,
+                           uint64_t differs) {
   const uint64_t key = key_of(fc, c);
+  const size_t n = fc->t->n_requirements;
   variant *f = variant_find(fc, key);
-  conditions q;
+  conditions q = {.n = 0};
   if (f) {
     return f;
   }
-  q.n = 0;
   gen_fold_config(fc->fold, c);
-  for (size_t i = 0; i < fc->t->n_requirements; i++) {
-    add_condition(&q, fold_condition(fc, i));
+  for (size_t i = 0, at = 0; i < n; i++) {
+    while (near && at < near->n && near->all[at].requirement < i) {
+      at++;
+    }
+    if (!near || fc->reads[i] & differs) {
+      add_condition(&q, (condition){(uint16_t)i, gen_fold_requirement(fc->fold, i)});
+    } else if (at < near->n && near->all[at].requirement == i) {
+      add_condition(&q, near->all[at]);
+    }
+  }
+  for (size_t i = 0; i < fc->t->n_derived; i++) {
+    add_condition(&q, (condition){(uint16_t)n, gen_fold_derived(fc->fold, i)});
   }
   return variant_keep(fc, key, &q);
 }
 
-static size_t recheck_nbytes(size_t most) {
-  return sizeof(recheck) + most * sizeof(condition);
-}
-
 static void variant_free(feasibility_cache *fc, variant *f) {
   for (repairs *m = f->repairs, *next; m; m = next) {
-    for (recheck *s = m->rechecks, *after; s; s = after) {
-      after = s->next;
-      release(fc, s, recheck_nbytes(s->most));
-    }
     next = m->next;
     release(fc, m, sizeof *m + m->n * sizeof *m->repaired);
   }
   release(fc, f->work, f->work ? gen_folded_work_nbytes(f->work) : 0);
   release(fc, f, variant_nbytes(f->n));
+}
+
+static bool is_guard(const feasibility_cache *fc, const condition *q) {
+  return q->requirement == fc->t->n_requirements;
+}
+
+/* Have all guards of the variant a value? */
+static bool is_guarded(feasibility_cache *fc, const variant *f) {
+  for (const condition *q = f->all + f->n; q > f->all && is_guard(fc, q - 1); q--) {
+    if (!gen_partial_has_value(fc->fold, q[-1].partial)) {
+      return false;
+    }
+  }
+  return true;
 }
 
 typedef struct failures { /* requirements of a variant that fail for this problem */
@@ -202,33 +181,60 @@ typedef struct failures { /* requirements of a variant that fail for this proble
 /* False: only the generator can tell. */
 static bool find_failures(feasibility_cache *fc, const variant *f, failures *out) {
   out->n = out->n_unknown = 0;
-  size_t i = 0;
-  for (; i < f->n && f->all[i].requirement < fc->t->n_requirements; i++) {
+  for (const condition *q = f->all; q < f->all + f->n && !is_guard(fc, q); q++) {
     bool yes = false;
-    const bool known = gen_partial_condition(fc->fold, f->all[i].partial, &yes);
+    const bool known = gen_partial_condition(fc->fold, q->partial, &yes);
     if (!known && !out->n) {
       return false;
     }
     if (!known) {
-      out->unknown[out->n_unknown++] = f->all[i].requirement;
+      out->unknown[out->n_unknown++] = q->requirement;
     } else if (!yes) {
-      out->list[out->n++] = f->all[i].requirement;
+      out->list[out->n++] = q->requirement;
     }
   }
-  return out->n || have_values(fc, f->all + i, f->n - i);
+  return out->n || is_guarded(fc, f);
 }
 
 /* ---- changes --------------------------------------------------------------------------------- */
 
-static repairs *repairs_of(feasibility_cache *fc, variant *f, size_t requirement) {
-  const indices *params = &fc->params[requirement];
-  repairs *m = f->repairs;
+typedef struct search { /* for the best change */
+  feasibility_cache *fc;
+  variant *f;
+  gen_config config; /* of the variant */
+  failures now;
+  repairs *repairs;             /* of the first failure */
+  size_t slots[GEN_MAX_PARAMS]; /* first of each parameter that it reads */
+  size_t most[GEN_MAX_PARAMS];  /* how far down the requirements a change of each may get */
+  adapt_change best;
+} search;
+
+/* The first failure that a change of this parameter can't repair. */
+static size_t unmoved(const search *s, size_t param) {
+  for (size_t i = 1; i < s->now.n; i++) {
+    if (!(s->fc->reads[s->now.list[i]] >> param & 1)) {
+      return s->now.list[i];
+    }
+  }
+  return s->fc->t->n_requirements;
+}
+
+/* Returns the number of changes that could repair the first failure. */
+static size_t measure_params(search *s) {
   size_t n = 0;
+  for (uint64_t left = s->fc->reads[s->now.list[0]]; left; left &= left - 1) {
+    const size_t param = (size_t)__builtin_ctzll(left);
+    s->most[param] = unmoved(s, param);
+    s->slots[param] = n;
+    n += s->fc->t->params[param].n;
+  }
+  return n;
+}
+
+static repairs *repairs_of(feasibility_cache *fc, variant *f, size_t requirement, size_t n) {
+  repairs *m = f->repairs;
   while (m && m->requirement != requirement) {
     m = m->next;
-  }
-  for (size_t at = 0; !m && at < params->n; at++) {
-    n += fc->t->params[params->list[at]].n;
   }
   if (!m && n <= UINT16_MAX && (m = allocate(fc, sizeof *m + n * sizeof *m->repaired))) {
     m->requirement = (uint16_t)requirement;
@@ -238,23 +244,6 @@ static repairs *repairs_of(feasibility_cache *fc, variant *f, size_t requirement
   }
   return m;
 }
-
-typedef struct change { /* of a variant */
-  adapt_change is;
-  size_t slot;
-} change;
-
-typedef struct search { /* for the best of them */
-  feasibility_cache *fc;
-  variant *f;
-  gen_config config; /* of the variant */
-  failures now;
-  repairs *repairs;
-  const indices *params;
-  size_t most[GEN_MAX_PARAMS];  /* how far down the requirements a change of each may get */
-  size_t slots[GEN_MAX_PARAMS]; /* first of each parameter */
-  change best;
-} search;
 
 /* Of equal ones the first, in the order of parameters and values. */
 static bool better(const adapt_change *a, const adapt_change *b) {
@@ -270,216 +259,124 @@ static gen_config after(const search *s, const adapt_change *x) {
   return c;
 }
 
-static void fold_in(search *s, const adapt_change *x) {
+/* The variant that a change leads to. */
+static variant *variant_after(search *s, const adapt_change *x) {
   const gen_config c = after(s, x);
-  gen_fold_config(s->fc->fold, &c);
+  return variant_of(s->fc, &c, s->f, UINT64_C(1) << x->param);
 }
 
-static bool repairs_it(search *s, change *x, bool *yes) {
-  gen_partial *repaired = &s->repairs->repaired[x->slot];
-  if (*repaired == GEN_PARTIAL_NONE) {
-    fold_in(s, &x->is);
-    *repaired = gen_fold_requirement(s->fc->fold, s->repairs->requirement);
-  }
-  return gen_partial_condition(s->fc->fold, *repaired, yes);
-}
-
-/* The link to it, since it moves as it grows. NULL: out of memory */
-static recheck **recheck_of(search *s, const change *x) {
-  recheck **link = &s->repairs->rechecks;
-  while (*link && (*link)->slot != x->slot) {
-    link = &(*link)->next;
-  }
-  if (!*link && (*link = allocate(s->fc, recheck_nbytes(0)))) {
-    (*link)->slot = (uint16_t)x->slot;
-  }
-  return *link ? link : NULL;
-}
-
-static bool recheck_add(feasibility_cache *fc, recheck **link, condition x) {
-  recheck *s = *link;
-  if (s->n == s->most) {
-    const size_t most = s->most ? 2 * s->most : 2;
-    s = resize(fc, s, recheck_nbytes(s->most), recheck_nbytes(most));
-    if (!s) {
-      return false;
-    }
-    s->most = most & 0x7fff;
-    *link = s;
-  }
-  s->own[s->n++] = x;
-  return true;
-}
-
-/* Fold the next requirement that reads the changed parameter. */
-static bool fold_next(search *s, change *x, recheck **link) {
-  fold_in(s, &x->is);
-  const condition q = fold_condition(s->fc, s->fc->readers[x->is.param].list[(*link)->n_read++]);
-  return q.partial == GEN_PARTIAL_TRUE || recheck_add(s->fc, link, q);
-}
-
-/* The guards are own[at] and those after it, once all requirements are folded. */
-static bool is_guarded(search *s, change *x, recheck **link, size_t at) {
-  feasibility_cache *fc = s->fc;
-  if (!(*link)->has_guards) {
-    fold_in(s, &x->is);
-    for (size_t i = 0; i < fc->t->n_derived; i++) {
-      const condition q = fold_guard(fc, i);
-      if (q.partial != GEN_PARTIAL_TRUE && !recheck_add(fc, link, q)) {
-        return false;
-      }
-    }
-    (*link)->has_guards = true;
-  }
-  return have_values(fc, (*link)->own + at, (*link)->n - at);
-}
-
-/* No unknown requirement comes before the failure, except those that the change has folded anew. */
-static bool is_known(const search *s, const change *x) {
-  for (size_t i = 0; i < s->now.n_unknown && s->now.unknown[i] < x->is.failing; i++) {
-    if (!s->fc->reads[s->now.unknown[i]][x->is.param]) {
+/* Do all requirements before x->failing that are not known otherwise read the changed parameter? */
+static bool is_known(const search *s, const adapt_change *x) {
+  for (size_t i = 0; i < s->now.n_unknown && s->now.unknown[i] < x->failing; i++) {
+    if (!(s->fc->reads[s->now.unknown[i]] >> x->param & 1)) {
       return false;
     }
   }
   return true;
 }
 
-/* Lower x->is.failing to the first requirement that fails after the change. */
-static bool find_failing(search *s, change *x) {
-  const indices *readers = &s->fc->readers[x->is.param];
-  recheck **link = recheck_of(s, x);
-  for (size_t i = 0; link; i++) {
+/* Lower x->failing to the first condition of the variant that fails. */
+static bool find_in_variant(feasibility_cache *fc, const variant *f, adapt_change *x) {
+  for (const condition *q = f->all; q < f->all + f->n && q->requirement < x->failing; q++) {
     bool yes;
-    while (i == (*link)->n && (*link)->n_read < readers->n &&
-           readers->list[(*link)->n_read] < x->is.failing) {
-      if (!fold_next(s, x, link)) {
-        return false;
-      }
-    }
-    const recheck *of = *link;
-    if (i == of->n || of->own[i].requirement >= x->is.failing) {
-      return is_known(s, x) &&
-             (x->is.failing < s->fc->t->n_requirements || is_guarded(s, x, link, i));
-    }
-    if (!gen_partial_condition(s->fc->fold, of->own[i].partial, &yes)) {
+    if (!gen_partial_condition(fc->fold, q->partial, &yes)) {
       return false;
     }
-    if (!yes) {
-      x->is.failing = of->own[i].requirement;
-      return is_known(s, x);
-    }
+    x->failing = yes ? x->failing : q->requirement;
   }
-  return false;
+  return x->failing < fc->t->n_requirements || is_guarded(fc, f);
 }
 
-/* Try a change that could be better than the best so far. `at` is the parameter's place in
- * s->params. */
-static bool try_change(search *s, size_t at, size_t value, size_t steps) {
-  change x = {
-      .is = {.param = s->params->list[at], .value = value, .steps = steps, .failing = s->most[at]},
-      .slot = s->slots[at] + value};
-  bool repaired;
-  if (s->repairs->repaired[x.slot] == GEN_PARTIAL_FALSE || !better(&x.is, &s->best.is)) {
+/* Lower x->failing to the first requirement that reads the parameter and fails after the change.
+ * False: only the generator can tell. */
+static bool find_failing(search *s, adapt_change *x) {
+  feasibility_cache *fc = s->fc;
+  const gen_config c = after(s, x);
+  const variant *f = variant_find(fc, key_of(fc, &c));
+  if (f) {
+    return find_in_variant(fc, f, x);
+  }
+  gen_fold_config(fc->fold, &c);
+  for (size_t i = 0; i < x->failing; i++) {
+    bool yes = true;
+    if (fc->reads[i] >> x->param & 1 &&
+        !gen_partial_condition(fc->fold, gen_fold_requirement(fc->fold, i), &yes)) {
+      return false;
+    }
+    x->failing = yes ? x->failing : i;
+  }
+  if (x->failing < fc->t->n_requirements) {
+    return is_known(s, x);
+  }
+  f = is_known(s, x) ? variant_after(s, x) : NULL;
+  return f && is_guarded(fc, f);
+}
+
+/* Try a change if it could be better than the best so far. False: only the generator can tell. */
+static bool try_change(search *s, size_t param, size_t value, size_t steps) {
+  gen_fold *fold = s->fc->fold;
+  adapt_change x = {.param = param, .value = value, .steps = steps, .failing = s->most[param]};
+  gen_partial *repaired = &s->repairs->repaired[s->slots[param] + value];
+  bool yes;
+  if (*repaired == GEN_PARTIAL_FALSE || !better(&x, &s->best)) {
     return true;
   }
-  if (!repairs_it(s, &x, &repaired) || (repaired && !find_failing(s, &x))) {
+  if (*repaired == GEN_PARTIAL_NONE) {
+    const gen_config c = after(s, &x);
+    gen_fold_config(fold, &c);
+    *repaired = gen_fold_requirement(fold, s->repairs->requirement);
+  }
+  if (!gen_partial_condition(fold, *repaired, &yes) || (yes && !find_failing(s, &x))) {
     return false;
   }
-  if (repaired && better(&x.is, &s->best.is)) {
+  if (yes && better(&x, &s->best)) {
     s->best = x;
   }
   return true;
 }
 
-/* Try the values `steps` positions either side. */
-static bool try_steps(search *s, size_t at, size_t steps) {
-  const size_t param = s->params->list[at], now = s->config.index[param];
-  return (now < steps || try_change(s, at, now - steps, steps)) &&
-         (now + steps >= s->fc->t->params[param].n || try_change(s, at, now + steps, steps));
+/* Try the values `steps` positions either side of these parameters. */
+static bool try_steps(search *s, uint64_t params, size_t steps) {
+  bool ok = true;
+  for (; ok && params; params &= params - 1) {
+    const size_t param = (size_t)__builtin_ctzll(params), now = s->config.index[param];
+    ok = (now < steps || try_change(s, param, now - steps, steps)) &&
+         (now + steps >= s->fc->t->params[param].n || try_change(s, param, now + steps, steps));
+  }
+  return ok;
 }
 
-/* Try the changes of the parameters that may get as far as this requirement, the smallest first:
- * the first that gets there is the best. */
+/* The smallest changes first: the first that gets to this requirement is the best. */
 static bool try_level(search *s, size_t level) {
-  uint8_t list[GEN_MAX_PARAMS];
-  size_t n = 0, most = 0;
-  for (size_t at = 0; at < s->params->n; at++) {
-    const size_t n_values = s->fc->t->params[s->params->list[at]].n;
-    if (s->most[at] == level) {
-      list[n++] = (uint8_t)at;
-      most = n_values > most ? n_values : most;
+  uint64_t params = 0;
+  size_t most = 0;
+  bool ok = true;
+  for (uint64_t left = s->fc->reads[s->now.list[0]]; left; left &= left - 1) {
+    const size_t param = (size_t)__builtin_ctzll(left), n = s->fc->t->params[param].n;
+    if (s->most[param] == level) {
+      params |= left & -left;
+      most = n > most ? n : most;
     }
   }
-  for (size_t steps = 1; steps < most; steps++) {
-    const adapt_change least = {.failing = level, .steps = steps};
-    for (size_t i = 0; i < n && better(&least, &s->best.is); i++) {
-      if (!try_steps(s, list[i], steps)) {
-        return false;
-      }
-    }
+  adapt_change least = {.failing = level, .steps = 1};
+  for (; ok && least.steps < most && better(&least, &s->best); least.steps++) {
+    ok = try_steps(s, params, least.steps);
   }
-  return true;
-}
-
-/* The first failure that a change of this parameter can't repair. */
-static size_t unmoved(const search *s, size_t param) {
-  for (size_t i = 1; i < s->now.n; i++) {
-    if (!s->fc->reads[s->now.list[i]][param]) {
-      return s->now.list[i];
-    }
-  }
-  return s->fc->t->n_requirements;
-}
-
-/* The variant that the best change leads to. Requirements that do not read its parameter are as
- * before. */
-static variant *variant_after(search *s) {
-  feasibility_cache *fc = s->fc;
-  const size_t param = s->best.is.param;
-  const gen_config c = after(s, &s->best.is);
-  const uint64_t key = key_of(fc, &c);
-  variant *f = variant_find(fc, key);
-  conditions q;
-  if (f) {
-    return f;
-  }
-  q.n = 0;
-  gen_fold_config(fc->fold, &c);
-  for (size_t i = 0, before = 0; i < fc->t->n_requirements; i++) {
-    before += before < s->f->n && s->f->all[before].requirement < i;
-    if (fc->reads[i][param]) {
-      add_condition(&q, fold_condition(fc, i));
-    } else if (before < s->f->n && s->f->all[before].requirement == i) {
-      add_condition(&q, s->f->all[before]);
-    }
-  }
-  return variant_keep(fc, key, &q);
-}
-
-static void measure_slots(search *s) {
-  size_t n = 0;
-  for (size_t at = 0; at < s->params->n; at++) {
-    s->most[at] = unmoved(s, s->params->list[at]);
-    s->slots[at] = n;
-    n += s->fc->t->params[s->params->list[at]].n;
-  }
+  return ok;
 }
 
 /* The one change that gets farthest down the list of requirements, as in adapt_config: first those
  * that may get to the end are tried, then those that may get to the last failure, and so on. *to is
  * NULL where no change repairs. False: only the generator can tell. */
 static bool change_one(search *s, variant **to) {
-  const size_t first = s->now.list[0];
-  s->params = &s->fc->params[first];
-  s->repairs = repairs_of(s->fc, s->f, first);
-  s->best = (change){.is = {.failing = first}};
-  measure_slots(s);
+  s->best = (adapt_change){.failing = s->now.list[0]};
+  s->repairs = repairs_of(s->fc, s->f, s->now.list[0], measure_params(s));
   bool ok = s->repairs && try_level(s, s->fc->t->n_requirements);
-  for (size_t i = s->now.n; ok && i-- > 1 && s->now.list[i] >= s->best.is.failing;) {
+  for (size_t i = s->now.n; ok && i-- > 1 && s->now.list[i] >= s->best.failing;) {
     ok = try_level(s, s->now.list[i]);
   }
-  const bool found = ok && s->best.is.steps > 0;
-  *to = found ? variant_after(s) : NULL;
+  const bool found = ok && s->best.steps > 0;
+  *to = found ? variant_after(s, &s->best) : NULL;
   return ok && (!found || *to);
 }
 
@@ -507,7 +404,9 @@ static bool work_of(feasibility_cache *fc, variant *f, const gen_config *c, mode
 }
 
 static variant *first_variant(feasibility_cache *fc, size_t i) {
-  fc->first[i] = fc->first[i] ? fc->first[i] : variant_of(fc, &fc->configs[i]);
+  if (!fc->first[i]) {
+    fc->first[i] = variant_of(fc, &fc->configs[i], NULL, 0);
+  }
   return fc->first[i];
 }
 
@@ -516,19 +415,31 @@ static void use(feasibility_cache *fc, variant *f) {
   f->n_uses += f->n_uses < USES_MOST;
 }
 
+/* The configuration as it is. False: only the generator can tell. */
+static bool begin(search *s, feasibility_cache *fc, size_t i, feasibility *out) {
+  *out = (feasibility){.changed = 0};
+  s->fc = fc;
+  s->config = fc->configs[i];
+  s->f = fc->fold && !fc->broken ? first_variant(fc, i) : NULL;
+  if (!s->f || !find_failures(fc, s->f, &s->now)) {
+    return false;
+  }
+  use(fc, s->f);
+  return true;
+}
+
+static bool end(search *s, feasibility *out) {
+  feasibility_cache *fc = s->fc;
+  out->fits = !s->now.n;
+  out->config = s->config;
+  return !fc->broken && (!out->fits || work_of(fc, s->f, &s->config, &out->work));
+}
+
 bool feasibility_cache_get(feasibility_cache *fc, size_t i, feasibility *out) {
   search s;
-  if (!fc->fold || fc->broken) {
+  if (!begin(&s, fc, i, out)) {
     return false;
   }
-  s.fc = fc;
-  s.f = first_variant(fc, i);
-  s.config = fc->configs[i];
-  *out = (feasibility){.changed = 0};
-  if (!s.f || !find_failures(fc, s.f, &s.now)) {
-    return false;
-  }
-  use(fc, s.f);
   for (variant *next = s.f; s.now.n && next && out->changed < ADAPT_CHANGES_MOST;) {
     if (!change_one(&s, &next) || (next && !find_failures(fc, next, &s.now))) {
       return false;
@@ -536,27 +447,16 @@ bool feasibility_cache_get(feasibility_cache *fc, size_t i, feasibility *out) {
     if (next) {
       use(fc, next);
       s.f = next;
-      s.config = after(&s, &s.best.is);
+      s.config = after(&s, &s.best);
       out->changed++;
     }
   }
-  out->fits = !s.now.n;
-  out->config = s.config;
-  return !fc->broken && (!out->fits || work_of(fc, s.f, &s.config, &out->work));
+  return end(&s, out);
 }
 
 bool feasibility_cache_get_unchanged(feasibility_cache *fc, size_t i, feasibility *out) {
-  failures now;
-  if (!fc->fold || fc->broken) {
-    return false;
-  }
-  variant *f = first_variant(fc, i);
-  if (!f || !find_failures(fc, f, &now)) {
-    return false;
-  }
-  use(fc, f);
-  *out = (feasibility){.fits = !now.n, .config = fc->configs[i]};
-  return !fc->broken && (!out->fits || work_of(fc, f, &out->config, &out->work));
+  search s;
+  return begin(&s, fc, i, out) && end(&s, out);
 }
 
 /* ---- forgetting ------------------------------------------------------------------------------ */
@@ -614,52 +514,6 @@ void feasibility_cache_problem(feasibility_cache *fc, const gen_problem *p) {
 
 /* ---- making one ------------------------------------------------------------------------------ */
 
-static bool list_those(feasibility_cache *fc, const uint16_t *list, size_t n, indices *out) {
-  uint16_t *own = ARENA_ARRAY(&fc->lists, uint16_t, n + 1);
-  if (own) {
-    memcpy(own, list, n * sizeof *own);
-  }
-  *out = (indices){.list = own, .n = n};
-  return own;
-}
-
-static bool list_readers(feasibility_cache *fc, size_t param) {
-  uint16_t list[REQUIREMENTS_MOST + 1];
-  size_t n = 0;
-  for (size_t i = 0; i < fc->t->n_requirements; i++) {
-    list[n] = (uint16_t)i;
-    n += fc->reads[i][param];
-  }
-  return list_those(fc, list, n, &fc->readers[param]);
-}
-
-static bool list_params(feasibility_cache *fc, size_t requirement) {
-  uint16_t list[GEN_MAX_PARAMS + 1];
-  size_t n = 0;
-  for (size_t i = 0; i < fc->t->n_params; i++) {
-    list[n] = (uint16_t)i;
-    n += fc->reads[requirement][i];
-  }
-  return list_those(fc, list, n, &fc->params[requirement]);
-}
-
-/* Which requirements read which parameters, both ways. */
-static int find_readers(feasibility_cache *fc, err *e) {
-  const gen_template *t = fc->t;
-  bool ok = true;
-  for (size_t i = 0; ok && i < t->n_requirements; i++) {
-    const uint64_t reads = gen_requirement_reads(t, i);
-    for (size_t p = 0; p < t->n_params; p++) {
-      fc->reads[i][p] = reads >> p & 1;
-    }
-    ok = list_params(fc, i);
-  }
-  for (size_t i = 0; ok && i < t->n_params; i++) {
-    ok = list_readers(fc, i);
-  }
-  return ok ? 0 : err_nomem(e);
-}
-
 static int set_up(feasibility_cache *fc, const gen_config *configs, const gen_number *limits,
                   size_t n_limits, err *e) {
   const gen_template *t = fc->t;
@@ -669,15 +523,16 @@ static int set_up(feasibility_cache *fc, const gen_config *configs, const gen_nu
   fc->configs = calloc(fc->n + 1, sizeof *fc->configs);
   fc->first = calloc(fc->n + 1, sizeof *fc->first);
   fc->reads = calloc(t->n_requirements + 1, sizeof *fc->reads);
-  fc->params = calloc(t->n_requirements + 1, sizeof *fc->params);
   fc->limits = calloc(n_limits, sizeof *limits);
   fc->n_limits = n_limits;
-  if (!fc->configs || !fc->first || !fc->reads || !fc->params || !fc->limits) {
+  if (!fc->configs || !fc->first || !fc->reads || !fc->limits) {
     return err_nomem(e);
   }
   memcpy(fc->configs, configs, fc->n * sizeof *configs);
   memcpy(fc->limits, limits, n_limits * sizeof *limits);
-  TRY(find_readers(fc, e));
+  for (size_t i = 0; i < t->n_requirements; i++) {
+    fc->reads[i] = gen_requirement_reads(t, i);
+  }
   return gen_fold_new(fc->t, limits, n_limits, &fc->fold, e);
 }
 
@@ -706,12 +561,10 @@ void feasibility_cache_free(feasibility_cache *fc) {
       forget_below(fc, UINT64_MAX);
     }
     gen_fold_free(fc->fold);
-    arena_clear(&fc->lists);
     free(fc->limits);
     free(fc->configs);
     free(fc->first);
     free(fc->reads);
-    free(fc->params);
     free(fc);
   }
 }
