@@ -10,6 +10,7 @@
 #include "emu.h"
 #include "file.h"
 #include "peer.h"
+#include "scoped.h"
 
 typedef struct bed {
   arena a;
@@ -54,7 +55,7 @@ static void open_one(bed *b, gen_template *t, const gen_problem *p) {
 
 static void build(bed *b, const char *family, const char *const *texts, size_t n) {
   gen_options o = {0};
-  gen_template *t;
+  auto_template *t = NULL;
   gen_problem p[8];
   err e = {0};
   rt_info info = b->d->info;
@@ -73,7 +74,6 @@ static void build(bed *b, const char *family, const char *const *texts, size_t n
     open_one(b, t, &p[i]);
   }
   assert_true(now_sec() - from < 2.0 * (double)n); /* nothing is compiled again */
-  gen_close(t);
 }
 
 #define BUILD(family, ...)                                                                         \
@@ -95,7 +95,7 @@ BUILD(merge_sort, "n=1000 dtype=f32", "n=1000 dtype=i64 value=8")
 /* The message of nvcc is reported in one line. */
 BED_TEST(a_compile_error_is_told) {
   err e = {0};
-  gen_template *t;
+  auto_template *t = NULL;
   gen_problem p;
   gen_options o = {0};
   rt_info info = b->d->info;
@@ -105,12 +105,11 @@ BED_TEST(a_compile_error_is_told) {
   assert_int_equal(peer_cub.prepare(t, &p, 1, &info, &e), ERR_COMPILE);
   assert_non_null(strstr(e.message, "sm_10"));
   assert_null(strchr(e.message, '\n'));
-  gen_close(t);
 }
 
 BED_TEST(without_nvcc_it_says_so) {
   err e = {0};
-  gen_template *t;
+  auto_template *t = NULL;
   gen_problem p;
   gen_options o = {0};
   char *path = strdup(getenv("PATH"));
@@ -126,7 +125,6 @@ BED_TEST(without_nvcc_it_says_so) {
   setenv("PATH", path, 1);
   unsetenv("CUDA_HOME");
   free(path);
-  gen_close(t);
 }
 
 int main(void) {

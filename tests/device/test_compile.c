@@ -6,6 +6,7 @@
 #include "check.h"
 #include "compile.h"
 #include "compile_log.h"
+#include "scoped.h"
 
 typedef struct bed { /* what every test lies on */
   rt_compiler *c;
@@ -86,13 +87,12 @@ BED_TEST(test_ptx_only) {
 
 /* An image can be compiled into again; the same source gives the same bytes. */
 BED_TEST(test_same_bytes) {
-  str first = {0};
+  auto_str first = {0};
   assert_int_equal(compile(b, two_kernels, "sm_90"), 0);
   str_add_n(&first, b->image.cubin.p, b->image.cubin.n);
   assert_int_equal(compile(b, two_kernels, "sm_90"), 0);
   assert_int_equal(first.n, b->image.cubin.n);
   assert_memory_equal(first.p, b->image.cubin.p, first.n);
-  str_clear(&first);
 }
 
 /* Textures compile although --minimal leaves out their declarations at first. */

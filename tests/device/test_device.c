@@ -10,6 +10,7 @@
 #include "device.h"
 #include "open_device.h"
 #include "str.h"
+#include "scoped.h"
 
 static const char kernels[] =
     "extern \"C\" __global__ void add(long long n, float a, const float *x, float *y) {\n"
@@ -109,7 +110,7 @@ static rt_function *find(bed *b, const char *name) {
 
 BED_TEST(test_info) {
   const rt_info *f = &b->d->info;
-  str key = {0};
+  auto_str key = {0};
   rt_device_key(f, &key);
   printf(
       "device %s (%s), key %s\n  %s, uuid %s, driver %d, memory %lld, L2 %lld\n"
@@ -124,7 +125,6 @@ BED_TEST(test_info) {
       (long long)f->block_max[1], (long long)f->block_max[2], f->clock_hz / 1e6,
       f->memory_clock_hz / 1e6, f->memory_bus_bits, rt_peak_flops(f) / 1e12,
       rt_peak_bandwidth(f) / 1e12);
-  str_clear(&key);
   assert_int_equal(f->warp, 32);
   assert_int_equal(f->threads_block, 1024);
   assert_in_range(f->cc, 50, 130);
@@ -373,10 +373,9 @@ TEST(test_key_and_peaks) {
                   .clock_hz = 1980e6,
                   .memory_clock_hz = 3201e6};
   rt_info t4 = {.cc = 75, .sms = 40, .clock_hz = 1590e6};
-  str key = {0};
+  auto_str key = {0};
   rt_device_key(&h200, &key);
   assert_string_equal(key.p, "NVIDIA H200|sm_90|132|6144|1980|3201");
-  str_clear(&key);
   assert_true(rt_peak_flops(&h200) > 66.8e12 && rt_peak_flops(&h200) < 67e12);
   assert_true(rt_peak_bandwidth(&h200) > 4.9e12 && rt_peak_bandwidth(&h200) < 4.93e12);
   assert_true(rt_peak_flops(&t4) > 8.1e12 && rt_peak_flops(&t4) < 8.2e12);

@@ -34,7 +34,7 @@ DEVICE_TEST(sgemm_is_suggested) {
     bed_kernel s = bed_problem_open(b, NULL, "sgemm", list[i].problem);
     gen_config c;
     bool suggested;
-    str text = {0};
+    auto_str text = {0};
     char wanted[80], *rest = wanted;
     assert_ok(gen_config_untuned(s.g, &c, &suggested, &b->e), &b->e);
     if (!suggested) {
@@ -47,7 +47,6 @@ DEVICE_TEST(sgemm_is_suggested) {
         fail_msg("%s is suggested %s, not %s", list[i].problem, str_text(&text), one);
       }
     }
-    str_clear(&text);
     bed_kernel_close(&s);
   }
 }

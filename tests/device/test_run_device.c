@@ -23,7 +23,7 @@ static void check_and_time(bed *b, const char *family, const char *problem) {
 BED_TEST(sizes_of_families_are_checked_and_timed) {
   static const char *const families[] = {"saxpy", "reduce", "sgemm"};
   for (size_t i = 0; i < sizeof families / sizeof *families; i++) {
-    gen_template *t;
+    auto_template *t = NULL;
     OK(b, gen_open(NULL, families[i], &t, &b->e));
     const bool emu = b->d->info.modelled;
     const size_t n = emu ? t->n_sizes_emu : t->n_sizes_test;
@@ -31,7 +31,6 @@ BED_TEST(sizes_of_families_are_checked_and_timed) {
     for (size_t j = 0; j < n; j++) {
       check_and_time(b, families[i], emu ? t->sizes_emu[j] : t->sizes_test[j]);
     }
-    gen_close(t);
   }
 }
 
@@ -42,7 +41,7 @@ static int check_spoiled(bed *b, const char *problem, const char *from, const ch
   bed_kernel k = bed_problem_open(b, NULL, "saxpy", problem);
   const gen_config config = bed_config(b, &k, "");
   rt_harness *bench = family_bench(b, &k);
-  str text = {0};
+  auto_str text = {0};
   rt_source source = {.arch = b->d->info.arch};
   OK(b, gen_source_make(k.g, &config, &text, &source.body, &b->e));
   char *at = strstr(text.p, from);
@@ -51,7 +50,6 @@ static int check_spoiled(bed *b, const char *problem, const char *from, const ch
   memcpy(at, to, strlen(to));
   source.text = str_text(&text);
   OK(b, bed_load_source(b, k.t, k.g, &config, &source, &k.l));
-  str_clear(&text);
   const int rc = rt_harness_check(bench, k.l, c, &b->e);
   printf("  %s %s\n", b->e.place, b->e.message);
   rt_harness_free(bench);

@@ -59,12 +59,11 @@ typedef struct kernel {
 /* config NULL: any of the last algorithm */
 static kernel open_kernel(bed *b, const char *family, const char *problem, const char *config) {
   kernel k = {bed_problem_open(b, NULL, family, problem)};
-  str words = {0};
+  auto_str words = {0};
   const gen_config c = config ? bed_config(b, &k.k, config) : bed_any_config(b, &k.k, true);
   str_add(&words, " --config ");
   gen_config_text(k.k.t, &c, &words);
   k.words = arena_format(&b->a, "%s%s", problem, str_text(&words));
-  str_clear(&words);
   assert_ok(bed_load(b, k.k.t, k.k.g, &c, &k.k.l), &b->e);
   return k;
 }

@@ -170,14 +170,13 @@ static void note(void *context, const char *text) {
 }
 
 TEST(printing) {
-  str text = {0};
+  auto_str text = {0};
   int n = -7;
   void *args[] = {&n};
   rt_emu_set_print(k.d, note, &text);
   fixture_ok(&k, fixture_launch(&k, "print", 1, 32, 0, args));
   assert_string_equal(str_text(&text), "-7  2.50|text  |z 123456789abc %\n");
   rt_emu_set_print(k.d, NULL, NULL);
-  str_clear(&text);
   assert_int_equal(fixture_launch(&k, "verify", 1, 32, 0, args), ERR_LAUNCH);
   assert_int_equal(rt_emu_last_finding(k.d)->check, EMU_ASSERT);
   assert_non_null(strstr(k.e.message, "n == 1"));

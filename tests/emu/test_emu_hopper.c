@@ -246,14 +246,13 @@ static void open_device_fixture(void) {
 }
 
 TEST(products_are_right) {
-  str text = {0};
+  auto_str text = {0};
   open_device_fixture();
   str_addf(&text, "%s", head);
   for (int i = 0; i < N_PRODUCTS; i++) {
     add_product(&text, &products[i], i);
   }
   fixture_cuda(&k, str_text(&text), "products.cu");
-  str_clear(&text);
   for (int i = 0; i < N_PRODUCTS; i++) {
     check_product(&products[i], i, 0);
     check_product(&products[i], i, 1);

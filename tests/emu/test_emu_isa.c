@@ -379,7 +379,7 @@ static bool same(const form *x, u64 got, u64 expected) {
 
 static void check(fixture *k, const form *x, const u64 *in, rt_ptr px, rt_ptr py) {
   u64 out[N];
-  str text = {0};
+  auto_str text = {0};
   write_kernel(&text, x);
   fixture_ptx(k, str_text(&text));
   void *args[] = {&px, &py};
@@ -395,7 +395,6 @@ static void check(fixture *k, const form *x, const u64 *in, rt_ptr px, rt_ptr py
     }
   }
   k->d->ops->module_unload(k->d, k->m);
-  str_clear(&text);
 }
 
 ON_EMU(every_form) {

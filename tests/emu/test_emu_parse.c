@@ -84,14 +84,13 @@ ON_EMU(prefixes) {
 /* 2500 labels; bench_emu measures the time. */
 ON_EMU(many_labels) {
   enum { LABELS = 2500 };
-  str text = {0};
+  auto_str text = {0};
   str_add(&text, HEAD ".visible .entry k()\n{\n.reg .pred %p; .reg .b32 %r<4>;\n");
   for (int i = 0; i < LABELS; i++) {
     str_addf(&text, "L%d: add.s32 %%r1, %%r1, %d;\n@%%p bra L%d;\n", i, i, (i * 7 + 3) % LABELS);
   }
   str_add(&text, "ret;\n}\n");
   fixture_ok(k, load(k, str_text(&text)));
-  str_clear(&text);
 }
 
 /* Names are local to their scope; two scopes may have the same label. */
@@ -117,13 +116,12 @@ TEST(parameter_bounds) {
   void *args[] = {&value};
   for (int i = 0; i < 4; i++) {
     fixture k;
-    str text = {0};
+    auto_str text = {0};
     fixture_open(&k, "");
     str_add(&text, HEAD ".visible .entry k(.param .u64 x)\n{\n.reg .b32 %r<2>;\n");
     str_addf(&text, "ld.param.u32 %%r1, [%s];\nret;\n}\n", offsets[i]);
     fixture_ptx(&k, str_text(&text));
     assert_int_equal(fixture_launch(&k, "k", 1, 1, 0, args), ERR_LAUNCH);
-    str_clear(&text);
     fixture_close(&k);
   }
 }
@@ -164,18 +162,17 @@ static const char *const refused =
     "vmin4 vset vset2 vset4 vshl vshr vsub vsub2 vsub4";
 
 static bool is_emulated(fixture *k, const char *name) {
-  str text = {0};
+  auto_str text = {0};
   str_add(&text, BODY_BEGIN);
   str_addf(&text, "%s;", name);
   str_add(&text, BODY_END);
   assert_true(load(k, str_text(&text)) == 0 || k->e.code == ERR_COMPILE);
-  str_clear(&text);
   return !strstr(k->e.message, "is not emulated");
 }
 
 ON_EMU(emulated_instructions) {
   char words[2048], *rest = NULL;
-  str missing = {0};
+  auto_str missing = {0};
   int n = 0, n_refused = 0;
   snprintf(words, sizeof words, "%s", instructions);
   for (char *w = strtok_r(words, " ", &rest); w; w = strtok_r(NULL, " ", &rest), n++) {
@@ -187,7 +184,6 @@ ON_EMU(emulated_instructions) {
   printf("note: the emulated device executes %d of %d PTX instructions and refuses%s\n",
          n - n_refused, n, str_text(&missing));
   assert_string_equal(str_text(&missing), refused);
-  str_clear(&missing);
 }
 
 int main(void) {

@@ -54,13 +54,12 @@ static void close_context(fixture *f) {
 }
 
 static void holds(const char *path, const char *words, bool yes) {
-  str text = {0};
+  auto_str text = {0};
   err e = {0};
   assert_ok(file_read(path, 1 << 20, &text, &e), &e);
   if (!strstr(str_text(&text), words) == yes) {
     fail_msg("'%s' %s in: %s", words, yes ? "is not" : "is", str_text(&text));
   }
-  str_clear(&text);
 }
 
 CONTEXT_TEST(test_problems_and_calls_are_written) {
@@ -90,15 +89,13 @@ CONTEXT_TEST(test_contexts_add_up) {
   holds(c.path, "saxpy n=500 align=4  # 1 calls\n", true);
   holds(c.path, "saxpy n=508 align=4  # 1 calls\n", true);
 
-  gen_template *t;
-  arena a = {0};
+  auto_template *t = NULL;
+  auto_arena a = {0};
   sizes s;
   err e = {0};
   assert_ok(gen_open(NULL, "saxpy", &t, &e), &e);
   assert_ok(sizes_read(t, c.path, "", &a, &s, &e), &e);
   assert_int_equal(s.n, 4);
-  gen_close(t);
-  arena_clear(&a);
 }
 
 static void *many_calls(void *arg) {
@@ -236,12 +233,11 @@ static int open_kept(fixture *f, const char *family, const char *problem, const 
                      bool trust, rt_captured *x, err *e) {
   store st;
   gen_problem p;
-  str text = {0};
+  auto_str text = {0};
   store_open(&st, f, family, problem);
   assert_ok(gen_problem_parse(st.t, problem, &p, &st.e), &st.e);
   gen_problem_text(st.t, &p, &text);
   const int rc = rt_captured_open(path, st.t, st.g, str_text(&text), trust, x, e);
-  str_clear(&text);
   store_close(&st);
   return rc;
 }
@@ -290,7 +286,7 @@ CONTEXT_TEST(test_what_is_overwritten_is_kept_as_it_was) {
   OK(d.c.f, tuned_copy_to_device(d.c.f->ctx, d.c.x, y, sizeof y, &d.c.f->err));
   OK(d.c.f, tuned_copy_to_device(d.c.f->ctx, d.c.y, y, sizeof y, &d.c.f->err));
   call(&d.c, N, 1);
-  str text = {0};
+  auto_str text = {0};
   assert_ok(file_read(d.c.path, 1 << 20, &text, &e), &e);
   char *path = strstr(text.p, ", data ") + strlen(", data ");
   path[strcspn(path, "\n")] = 0;
@@ -304,7 +300,6 @@ CONTEXT_TEST(test_what_is_overwritten_is_kept_as_it_was) {
   }
   assert_int_equal(n, 2);
   rt_captured_close(&x);
-  str_clear(&text);
 }
 
 static void contains(const str *text, const char *words) {
@@ -365,7 +360,7 @@ static int tune_on(fixture *f, const char *name, const char *data, str *out) {
 
 CONTEXT_TEST(test_a_problem_is_tuned_on_its_data) {
   kept d;
-  str out = {0};
+  auto_str out = {0};
   const float s = 7;
   keep(&d, f);
   const void *args[] = {NULL, &s, &d.at[0], &d.at[1], &d.z};
@@ -376,18 +371,17 @@ CONTEXT_TEST(test_a_problem_is_tuned_on_its_data) {
   contains(&out, "4 trials, 2 failed");
   assert_int_not_equal(tune_on(d.c.f, "absent", "/no/such/data", &out), 0);
   contains(&out, "cannot open /no/such/data");
-  str_clear(&out);
 }
 
 /* Seconds of WAY=right, measured or modelled. */
 static double time_in(fixture *f, const char *name) {
   char path[200];
-  gen_template *t;
+  auto_template *t = NULL;
   db *d;
   db_result *rows;
   size_t n;
   int64_t template_id, device_id;
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   double sec = 0;
   snprintf(path, sizeof path, "%s/%s.db", f->folder, name);
@@ -402,27 +396,24 @@ static double time_in(fixture *f, const char *name) {
     }
   }
   db_close(d);
-  gen_close(t);
-  arena_clear(&a);
   return sec;
 }
 
 /* One of the recorded numbers takes many rounds, none of the template's does. */
 CONTEXT_TEST(test_time_is_that_of_the_data) {
   kept d;
-  str out = {0};
+  auto_str out = {0};
   keep(&d, f);
   OK(d.c.f, launch(&d, 7));
   assert_int_equal(tune_on(d.c.f, "even", NULL, &out), 0);
   assert_int_equal(tune_on(d.c.f, "recorded", d.file, &out), 0);
   const double filled = time_in(d.c.f, "even"), recorded = time_in(d.c.f, "recorded");
   assert_true(filled > 0 && recorded > 2 * filled);
-  str_clear(&out);
 }
 
 CONTEXT_TEST(test_tune_captured_takes_the_data) {
   kept d;
-  str out = {0};
+  auto_str out = {0};
   keep(&d, f);
   OK(d.c.f, launch(&d, 7));
   assert_int_equal(tune_list(d.c.f, d.c.path, "verb", &out), 0);
@@ -439,7 +430,6 @@ CONTEXT_TEST(test_tune_captured_takes_the_data) {
   contains(&out, "picky n=50 on ");
   contains(&out, "4 trials, 0 failed");
   contains(&out, "error: picky: 1 of 2 problems could not be tuned");
-  str_clear(&out);
 }
 
 static void refused(kept *d, const char *path, const char *problem, int code, const char *words) {
@@ -460,7 +450,7 @@ static void keep_text(kept *d, void *state, str *text, char other[200]) {
 
 CONTEXT_TEST(test_files_that_do_not_fit_are_refused) {
   kept d;
-  str text = {0};
+  auto_str text = {0};
   rt_captured x;
   err e = {0};
   char other[200];
@@ -483,7 +473,6 @@ CONTEXT_TEST(test_files_that_do_not_fit_are_refused) {
   refused(&d, d.file, "n=100", ERR_USAGE, "can be written by others");
   assert_ok(open_kept(d.c.f, "picky", "n=100", d.file, true, &x, &e), &e);
   rt_captured_close(&x);
-  str_clear(&text);
 }
 
 /* Headers with wrong counts, types or names, but a right digest. */
@@ -493,13 +482,13 @@ CONTEXT_TEST(test_a_header_that_lies_is_refused) {
                                         {"arg x", "arg z"},
                                         {"scalar s f32", "scalar s f16"}};
   kept d;
-  str text = {0};
+  auto_str text = {0};
   char other[200];
   keep_text(&d, f, &text, other);
   for (size_t i = 0; i < sizeof lies / sizeof *lies; i++) {
     const char *at = strstr(text.p, lies[i][0]), *end = strstr(text.p, "header ");
     char digest[HASH_TEXT];
-    str lie = {0};
+    auto_str lie = {0};
     assert_non_null(at);
     str_add_n(&lie, text.p, (size_t)(at - text.p));
     str_add(&lie, lies[i][1]);
@@ -511,9 +500,7 @@ CONTEXT_TEST(test_a_header_that_lies_is_refused) {
     str_add_n(&lie, at, (size_t)(text.p + text.n - at));
     write_text(d.c.f->folder, "other", lie.p, lie.n);
     refused(&d, other, "n=100", ERR_USAGE, "does not fit picky n=100");
-    str_clear(&lie);
   }
-  str_clear(&text);
 }
 
 TEST(test_too_much_is_not_kept) {
@@ -549,7 +536,7 @@ CONTEXT_TEST(test_a_folder_that_cannot_be_written_is_told) {
 /* The number of lines that these calls write to standard error. */
 static size_t lines_told(kept *d, int launches, const char *words) {
   char path[200];
-  str text = {0};
+  auto_str text = {0};
   err e = {0};
   size_t n = 0;
   snprintf(path, sizeof path, "%s/told", d->c.f->folder);
@@ -569,7 +556,6 @@ static size_t lines_told(kept *d, int launches, const char *words) {
   if (n && !strstr(text.p, words)) {
     fail_msg("'%s' is not in: %s", words, text.p);
   }
-  str_clear(&text);
   return n;
 }
 

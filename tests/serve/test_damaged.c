@@ -119,9 +119,9 @@ CONTEXT_TEST(test_spoilt_rows_are_survived) {
 }
 
 CONTEXT_TEST(test_spoilt_presets_are_survived) {
-  gen_template *t;
+  auto_template *t = NULL;
   err e = {0};
-  str good = {0};
+  auto_str good = {0};
   size_t n_served = 0;
   assert_ok(gen_open(NULL, "saxpy", &t, &e), &e);
   db_text_head(&good);
@@ -141,7 +141,7 @@ CONTEXT_TEST(test_spoilt_presets_are_survived) {
     db_text_write(&l, &good);
   }
   for (int round = 0; round < 40; round++) {
-    str bad = {0};
+    auto_str bad = {0};
     str_add_n(&bad, good.p, good.n);
     for (uint32_t k = 1 + draw(6); k > 0; k--) {
       bad.p[draw((uint32_t)bad.n)] = (char)(1 + draw(255));
@@ -152,13 +152,10 @@ CONTEXT_TEST(test_spoilt_presets_are_survived) {
     inside(f)->sources.presets = list;
     n_served += info_of(f, "saxpy n=4096").origin == TUNED_PRESET;
     info_of(f, "saxpy n=40000");
-    str_clear(&bad);
   }
   assert_true(n_served > 10); /* most lines are whole */
   tuned_close(f->ctx);
   f->ctx = NULL;
-  str_clear(&good);
-  gen_close(t);
 }
 
 int main(int argc, char **argv) {

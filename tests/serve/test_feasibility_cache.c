@@ -118,8 +118,8 @@ static void compare_any(tally *n) {
   static const int64_t values[] = {
       0, 1, -1, 5, 6, 63, 64, 1000, INT64_C(1) << 53, INT64_C(1) << 62};
   enum { N_VALUES = sizeof values / sizeof *values };
-  str text = {0};
-  gen_template *t;
+  auto_str text = {0};
+  auto_template *t = NULL;
   gen_fold *f;
   err e = {0};
   add_template(&text);
@@ -141,8 +141,6 @@ static void compare_any(tally *n) {
     gen_instance_free(g);
   }
   gen_fold_free(f);
-  gen_close(t);
-  str_clear(&text);
 }
 
 TEST(partial_values_are_the_generator_s) {
@@ -229,13 +227,12 @@ typedef void per_family(const char *name, size_t *n);
 static void each_family(per_family *f, size_t least) {
   const char *const *names;
   size_t n = 0, total = 0;
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   assert_ok(gen_families(NULL, &a, &names, &n, &e), &e);
   for (size_t i = 0; i < n; i++) {
     f(names[i], &total);
   }
-  arena_clear(&a);
   if (total < least) {
     fail_msg("only %zu", total);
   }
@@ -249,7 +246,7 @@ TEST(families_require_what_lua_says) {
 
 static bool compare_source(gen_instance *g, const gen_config *c, const char *name) {
   char hash[HASH_TEXT], said[HASH_TEXT];
-  str text = {0};
+  auto_str text = {0};
   size_t body = 0;
   err e = {0};
   const bool known = gen_source_hash(g, c, said);
@@ -263,7 +260,6 @@ static bool compare_source(gen_instance *g, const gen_config *c, const char *nam
     assert_true(gen_source_hash(g, c, said));
     assert_string_equal(hash, said);
   }
-  str_clear(&text);
   return known;
 }
 

@@ -21,13 +21,13 @@ static bool is_among(const gen_former *list, size_t n, const char *family, const
 
 /* The table has the present digest of every template. */
 TEST(the_table_is_up_to_date) {
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   gen_former *list;
   size_t n;
   assert_ok(gen_former_list(&a, &list, &n, &e), &e);
   for (size_t i = 0; i < n; i++) {
-    gen_template *t;
+    auto_template *t = NULL;
     assert_ok(gen_open(NULL, list[i].family, &t, &e), &e);
     if (strcmp(list[i].present, t->hash) != 0) {
       fail_msg(
@@ -39,15 +39,13 @@ TEST(the_table_is_up_to_date) {
     assert_true(gen_digest_is(t, list[i].digest));
     assert_true(gen_digest_is(t, t->hash));
     assert_false(gen_digest_is(t, "00000000000000000000000000000000"));
-    gen_close(t);
   }
-  arena_clear(&a);
 }
 
 /* Shipped results belong to present texts or to former ones of the table, except a few older
  * ones. */
 TEST(shipped_results_are_of_known_texts) {
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   gen_former *list;
   size_t n, known = 0, all = 0;
@@ -56,7 +54,7 @@ TEST(shipped_results_are_of_known_texts) {
     for (const char *at = f->text, *end; *at; at = *end ? end + 1 : end) {
       db_line l;
       bool none;
-      gen_template *t;
+      auto_template *t = NULL;
       end = strchrnul(at, '\n');
       if (db_text_read(at, (size_t)(end - at), &a, &l, &none, &e) || none) {
         continue;
@@ -64,19 +62,17 @@ TEST(shipped_results_are_of_known_texts) {
       assert_ok(gen_open(&(gen_options){.lazy = true}, l.template.family, &t, &e), &e);
       all++;
       known += gen_digest_is(t, l.template.hash);
-      gen_close(t);
     }
   }
   assert_true(all >= 635 && known >= all - 35);
   assert_false(is_among(list, n, "saxpy", ""));
-  arena_clear(&a);
 }
 
 TEST(former_names_are_read) {
-  gen_template *t;
+  auto_template *t = NULL;
   gen_config c;
   err e = {0};
-  str text = {0};
+  auto_str text = {0};
   assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
   assert_ok(gen_config_parse(t,
                              "ALG=tf32,QUEUE=4,LOADER=tensor,SCHEDULE=strips,PUT=lean,HEAD=exact,"
@@ -99,8 +95,6 @@ TEST(former_names_are_read) {
                "LOADER=tensors: LOADER is one of register, cp_async");
   assert_fails(gen_config_parse(t, "QUEUES=4", &c, &e), &e, ERR_USAGE,
                "unknown parameter 'QUEUES'");
-  str_clear(&text);
-  gen_close(t);
 }
 
 /* ---- databases ------------------------------------------------------------------------------- */
@@ -120,9 +114,8 @@ static const char *former_of_saxpy(arena *a) {
 }
 
 static void put_former(fixture *f, const char *problem, const char *config) {
-  arena a = {0};
+  auto_arena a = {0};
   store_saxpy(f, problem, config, former_of_saxpy(&a));
-  arena_clear(&a);
 }
 
 static void check_served(fixture *f, const char *problem, const char *config, tuned_origin origin) {
@@ -151,7 +144,7 @@ CONTEXT_TEST(new_results_come_first) {
 }
 
 static int64_t count_of(db *d, const char *hash) {
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   db_problem *rows;
   size_t n;
@@ -160,15 +153,14 @@ static int64_t count_of(db *d, const char *hash) {
   for (size_t i = 0; i < n; i++) {
     found += !strcmp(rows[i].template_hash, hash);
   }
-  arena_clear(&a);
   return found;
 }
 
 CONTEXT_TEST(a_writer_moves_the_rows) {
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   db *d;
-  gen_template *t;
+  auto_template *t = NULL;
   const char *former = former_of_saxpy(&a);
   put_former(f, "saxpy n=1000 align=4", "BLOCK=128");
   put_former(f, "saxpy n=4000 align=4", "BLOCK=64");
@@ -182,11 +174,9 @@ CONTEXT_TEST(a_writer_moves_the_rows) {
   assert_ok(serve_follow(d, &e), &e);
   assert_ok(db_verify(d, &e), &e);
   db_close(d);
-  gen_close(t);
   reopen(f, NULL);
   check_served(f, "saxpy n=4000", "BLOCK=64", TUNED_EXACT);
   check_served(f, "saxpy n=1000", "BLOCK=256", TUNED_EXACT);
-  arena_clear(&a);
 }
 
 int main(int argc, char **argv) {

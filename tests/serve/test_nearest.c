@@ -302,7 +302,7 @@ static void put_many(fixture *f) {
   store st;
   db *d;
   gen_config c;
-  str full = {0};
+  auto_str full = {0};
   char key[HASH_TEXT], problem[100];
   store_open(&st, f, "sgemm", "m=4");
   gen_config_default(st.t, &c);
@@ -314,7 +314,6 @@ static void put_many(fixture *f) {
              64 << i / 4 % 4, 48 << i / 16);
     store_trial(&st, d, &(stored){.problem = problem, .config = str_text(&full)}, key);
   }
-  str_clear(&full);
   db_close(d);
   store_close(&st);
 }

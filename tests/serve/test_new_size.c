@@ -29,8 +29,8 @@ static bool is_of_portfolio(serve *s, serve_family *f) {
   gen_problem p = {.values = {{.i = side()}, {.i = side()}, {.i = side()}}};
   gen_number limits[RT_NUMBERS];
   gen_instance *g;
-  arena memory = {0};
-  str text = {0};
+  auto_arena memory = {0};
+  auto_str text = {0};
   serve_pick pick;
   const gen_plan *plan;
   char hash[HASH_TEXT];
@@ -50,8 +50,6 @@ static bool is_of_portfolio(serve *s, serve_family *f) {
   assert_ok(gen_plan_make(g, &pick.config, &memory, &plan, &e), &e);
   gen_source_hash(g, &pick.config, hash); /* compiles the script */
   gen_instance_free(g);
-  arena_clear(&memory);
-  str_clear(&text);
   return pick.origin == TUNED_PORTFOLIO;
 }
 

@@ -59,7 +59,7 @@ CONTEXT_TEST(test_a_portfolio_serves_other_sizes) {
 
 /* Where the tree and the models differ, the models choose. */
 CONTEXT_TEST(test_the_model_chooses) {
-  str text = {0};
+  auto_str text = {0};
   str_addf(&text, "%s%s", text_of_a_portfolio,
            "model 132\nsize 2000 1000 4\nsize 2000000 1000000 1\ncosts 1 1e-5\nform 64\nat 0 1 0\n"
            "costs 1 0 0 0 0 0 0 4e-10\nform 64\n");
@@ -70,7 +70,6 @@ CONTEXT_TEST(test_the_model_chooses) {
   assert_true(k.expected_loss == 0.125 && fabs(k.expected_sec - 1e-5) < 1e-7 && !k.measured);
   k = info_of(f, "saxpy n=1500");
   assert_string_equal(k.config, SMALL);
-  str_clear(&text);
 }
 
 /* The models compare the short list of the leaf, and the others only where no configuration of the
@@ -96,7 +95,7 @@ CONTEXT_TEST(test_the_short_list_comes_first) {
 
 /* Without fitted models the order of the tree serves, to its end. */
 CONTEXT_TEST(test_models_of_nothing_leave_it_to_the_tree) {
-  str text = {0};
+  auto_str text = {0};
   str_addf(&text, "%s%s", text_of_a_portfolio,
            "model 132\nsize 2000 1000 4\nsize 2000000 1000000 1\ncosts 1\ncosts 1\n");
   put_portfolio(f, str_text(&text));
@@ -105,7 +104,7 @@ CONTEXT_TEST(test_models_of_nothing_leave_it_to_the_tree) {
   serve_family *family;
   gen_instance *g;
   gen_number numbers[RT_NUMBERS];
-  arena memory = {0};
+  auto_arena memory = {0};
   err e = {0};
   size_t n = 0;
   assert_ok(serve_family_get(inside(f), "saxpy", &family, &e), &e);
@@ -125,8 +124,6 @@ CONTEXT_TEST(test_models_of_nothing_leave_it_to_the_tree) {
   }
   assert_int_equal(n, 2);
   gen_instance_free(g);
-  arena_clear(&memory);
-  str_clear(&text);
 }
 
 /* Another size has stored the image already, so nothing is compiled. */
@@ -158,9 +155,9 @@ CONTEXT_TEST(test_a_portfolio_is_shipped) {
                .kind = DB_KIND_PORTFOLIO,
                .sec = 1,
                .when = "2026-01-01T00:00:00Z"};
-  gen_template *t;
+  auto_template *t = NULL;
   err e = {0};
-  str text = {0}, key = {0};
+  auto_str text = {0}, key = {0};
   assert_ok(gen_open(NULL, "saxpy", &t, &e), &e);
   l.template.hash = t->hash;
   l.template.version = t->version;
@@ -189,9 +186,6 @@ CONTEXT_TEST(test_a_portfolio_is_shipped) {
   assert_int_equal(k.origin, TUNED_NEAREST);
   tuned_close(f->ctx);
   f->ctx = NULL;
-  str_clear(&text);
-  str_clear(&key);
-  gen_close(t);
 }
 
 int main(int argc, char **argv) {

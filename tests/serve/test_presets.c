@@ -46,8 +46,8 @@ TEST(what_is_written_is_read) {
                                       "two\nlines\r", "\x7f\x01",  "\xc3\xa9\xff"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
     db_line in = example(), out;
-    str text = {0};
-    arena a = {0};
+    auto_str text = {0};
+    auto_arena a = {0};
     err e = {0};
     bool none;
     in.device.name = in.template.path = names[i];
@@ -56,8 +56,6 @@ TEST(what_is_written_is_read) {
     assert_int_equal(strchr(text.p, '\n') - text.p, text.n - 1); /* one line */
     assert_ok(db_text_read(text.p, text.n - 1, &a, &out, &none, &e), &e);
     assert_true(!none && same(&in, &out));
-    str_clear(&text);
-    arena_clear(&a);
   }
 }
 
@@ -76,8 +74,8 @@ TEST(comments_are_nothing) {
 static void refused(const char *from, const char *to, const char *words) {
   const db_line in = example();
   db_line out;
-  str text = {0}, wrong = {0};
-  arena a = {0};
+  auto_str text = {0}, wrong = {0};
+  auto_arena a = {0};
   err e = {0};
   bool none;
   db_text_write(&in, &text);
@@ -86,9 +84,6 @@ static void refused(const char *from, const char *to, const char *words) {
   str_add_n(&wrong, text.p, (size_t)(at - text.p));
   str_addf(&wrong, "%s%.*s", to, (int)(text.p + text.n - 1 - at - strlen(from)), at + strlen(from));
   assert_fails(db_text_read(wrong.p, wrong.n, &a, &out, &none, &e), &e, ERR_USAGE, words);
-  str_clear(&text);
-  str_clear(&wrong);
-  arena_clear(&a);
 }
 
 TEST(wrong_columns_are_told) {
@@ -134,7 +129,7 @@ static int check_closed(const char *text, size_t n, bool *closed) {
 
 /* Wherever a closed file is cut or changed, it is refused or counts as not closed. */
 TEST(damage_of_a_closed_file_is_seen) {
-  str text = {0};
+  auto_str text = {0};
   bool closed;
   write_closed(&text);
   assert_int_equal(check_closed(text.p, text.n, &closed), 0);
@@ -150,11 +145,10 @@ TEST(damage_of_a_closed_file_is_seen) {
     assert_true(check_closed(text.p, text.n, &closed) || !closed);
     text.p[i] ^= 1;
   }
-  str_clear(&text);
 }
 
 TEST(closed_files_follow_each_other) {
-  str text = {0};
+  auto_str text = {0};
   bool closed;
   size_t number;
   err e = {0};
@@ -173,7 +167,6 @@ TEST(closed_files_follow_each_other) {
   assert_fails(db_text_check(text.p, text.n, &closed, &number, &e), &e, ERR_USAGE,
                "it closes 2 results, but 0 are here; copy the file again");
   assert_int_equal(number, 17);
-  str_clear(&text);
 }
 
 static void mutate(char *text, size_t *n, uint64_t *x) {
@@ -194,14 +187,14 @@ enum { MUTATIONS = 20000 };
 /* A mutated line is read without harm, and what is accepted can be written and read again. */
 TEST(mutated_lines_do_no_harm) {
   const db_line in = example();
-  str text = {0};
+  auto_str text = {0};
   uint64_t x = 88172645463325252u;
   int n_taken = 0;
   db_text_write(&in, &text);
   for (int i = 0; i < MUTATIONS; i++) {
-    arena a = {0};
+    auto_arena a = {0};
     db_line out, again;
-    str copy = {0};
+    auto_str copy = {0};
     bool none;
     size_t n = text.n - 1;
     char *whole = strdup(text.p);
@@ -217,11 +210,8 @@ TEST(mutated_lines_do_no_harm) {
       assert_string_equal(out.device.key, again.device.key);
     }
     free(line);
-    str_clear(&copy);
-    arena_clear(&a);
   }
   assert_true(n_taken > 100 && n_taken < MUTATIONS);
-  str_clear(&text);
 }
 
 /* ---- presets -------------------------------------------------------------------------------- */
@@ -236,7 +226,7 @@ static void ship(fixture *f, shipped *p, void (*edit)(db_line *)) {
   db *d;
   db_line *rows;
   size_t n;
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   *p = (shipped){0};
   assert_ok(db_open(f->db_path, DB_READ, &d, &e), &e);
@@ -250,7 +240,6 @@ static void ship(fixture *f, shipped *p, void (*edit)(db_line *)) {
     db_text_write(&rows[i], &p->text);
   }
   db_close(d);
-  arena_clear(&a);
   assert_int_equal(remove(f->db_path), 0);
   p->files[0] = (gen_file){.name = "generated.txt", .text = p->text.p, .n = p->text.n};
   reopen(f, NULL);
@@ -371,11 +360,10 @@ static double best_of(const char *path, const char *problem) {
   const db_line l = example();
   db *d;
   db_result best;
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   assert_ok(db_open(path, DB_READ, &d, &e), &e);
   assert_ok(db_best(d, l.template.hash, l.device.key, problem, &a, &best, &e), &e);
-  arena_clear(&a);
   db_close(d);
   return best.median;
 }

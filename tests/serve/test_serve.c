@@ -155,7 +155,7 @@ CONTEXT_TEST(other_sizes_are_not_compiled_again) {
 }
 
 static char *copy_template(fixture *f, const char *name, const char *from, const char *to) {
-  str text = {0};
+  auto_str text = {0};
   err e = {0};
   static char path[128];
   for (const gen_file *b = gen_builtin; b->name; b++) {
@@ -168,7 +168,6 @@ static char *copy_template(fixture *f, const char *name, const char *from, const
   }
   snprintf(path, sizeof path, "%s/%s", f->folder, name);
   assert_ok(file_write(path, text.p, text.n, &e), &e);
-  str_clear(&text);
   return path;
 }
 
@@ -334,7 +333,7 @@ CONTEXT_TEST(opening_can_fail) {
 static void logs_of_others_are_refused(fixture *f, const tuned_options *o) {
   tuned_context *ctx;
   err e = {0};
-  str log = {0};
+  auto_str log = {0};
   str_addf(&log, "%s-shm", f->db_path);
   unlink(str_text(&log)); /* others could write it, as the database */
   str_reset(&log);
@@ -343,7 +342,6 @@ static void logs_of_others_are_refused(fixture *f, const tuned_options *o) {
   assert_int_equal(chmod(str_text(&log), 0666), 0);
   REFUSED(f, TUNED_E_DATABASE, "-wal", tuned_open(&ctx, o, &f->err));
   unlink(str_text(&log));
-  str_clear(&log);
 }
 
 /* A database contains code, so one that others can write is refused. */
@@ -531,7 +529,7 @@ static void export_of(store *st, const char *config, const char *name, str *out,
 
 CONTEXT_TEST(header_says_how_to_launch) {
   store st;
-  str a = {0}, b = {0};
+  auto_str a = {0}, b = {0};
   store_open(&st, f, "saxpy", "n=1001");
   export_of(&st, "BLOCK=128", NULL, &a, 0);
   export_of(&st, "BLOCK=128", NULL, &b, 0);
@@ -544,8 +542,6 @@ CONTEXT_TEST(header_says_how_to_launch) {
   export_of(&st, "BLOCK=128", "mine", &b, 0);
   assert_non_null(strstr(str_text(&b), "mine_launch("));
   export_of(&st, "BLOCK=128", "not-a-name", &b, ERR_USAGE);
-  str_clear(&a);
-  str_clear(&b);
   store_close(&st);
 }
 

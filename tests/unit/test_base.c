@@ -13,6 +13,7 @@
 #include "file.h"
 #include "hash.h"
 #include "str.h"
+#include "scoped.h"
 
 TEST(the_first_message_stays) {
   err e = {0};
@@ -30,7 +31,7 @@ TEST(the_first_message_stays) {
 }
 
 TEST(strings_grow) {
-  str s = {0};
+  auto_str s = {0};
   assert_string_equal(str_text(&s), "");
   for (int i = 0; i < 1000; i++) {
     str_addf(&s, "%d,", i);
@@ -40,7 +41,6 @@ TEST(strings_grow) {
   str_add_json(&s, "a\"b\\c\n\x01");
   assert_string_equal(str_text(&s), "\"a\\\"b\\\\c\\u000a\\u0001\"");
   assert_false(s.failed);
-  str_clear(&s);
 }
 
 TEST(whole_numbers_are_read_and_nothing_else) {
@@ -251,7 +251,7 @@ TEST(files_are_replaced_whole) {
 }
 
 TEST(the_data_folder_follows_xdg) {
-  str s = {0};
+  auto_str s = {0};
   setenv("XDG_DATA_HOME", "/data", 1);
   assert_ok(file_data_home(&s, NULL), &(err){0});
   assert_string_equal(str_text(&s), "/data/autotune");
@@ -263,7 +263,6 @@ TEST(the_data_folder_follows_xdg) {
   unsetenv("HOME");
   err e = {0};
   assert_fails(file_data_home(&s, &e), &e, ERR_IO, "--db");
-  str_clear(&s);
 }
 
 int main(void) {

@@ -17,6 +17,7 @@
 #include "plot.h"
 #include "suite.h"
 #include "tuner_files.h"
+#include "scoped.h"
 
 static gen_template *open_family(const char *name) {
   gen_options o = {0};
@@ -51,7 +52,7 @@ TEST(a_line_is_all_its_combinations) {
   static const char *const wanted[] = {"m=8 n=8 k=1 ta=n", "m=8 n=8 k=1 ta=t", "m=9 n=9 k=1 ta=n",
                                        "m=9 n=9 k=1 ta=t"};
   gen_template *t = open_family("sgemm");
-  arena a = {0};
+  auto_arena a = {0};
   suite s = {0};
   err e = {0};
   assert_ok(suite_expand(t, "", "sgemm m=n=8..9+1 k=1\tta=n,t", &a, &s, &e), &e);
@@ -61,13 +62,12 @@ TEST(a_line_is_all_its_combinations) {
     assert_int_equal(s.p[i].values[1].i, i < 2 ? 8 : 9);
     assert_string_equal(s.p[i].values[3].s, i % 2 ? "t" : "n");
   }
-  arena_clear(&a);
   gen_close(t);
 }
 
 TEST(wrong_lines_are_told) {
   gen_template *t = open_family("sgemm");
-  arena a = {0};
+  auto_arena a = {0};
   suite s = {0};
   err e = {0};
   assert_fails(suite_expand(t, "", "m=8 fast", &a, &s, &e), &e, ERR_USAGE, "'fast'");
@@ -81,14 +81,13 @@ TEST(wrong_lines_are_told) {
                             "align={1,2,4} ta={n,t} tb={n,t}",
                             &a, &s, &e),
                &e, ERR_USAGE, "4096");
-  arena_clear(&a);
   gen_close(t);
 }
 
 TEST(files_have_named_suites) {
   static const char text[] = "# two\nn=5\n[one] of them\nn=1 # small\n\n[two]\nn={2,3..6*2}\n";
   gen_template *t = open_family("saxpy");
-  arena a = {0};
+  auto_arena a = {0};
   suite s;
   err e = {0};
   char path[] = "/tmp/suite-XXXXXX.txt", place[80];
@@ -104,7 +103,6 @@ TEST(files_have_named_suites) {
   assert_fails(suite_open(t, path, &a, &s, &e), &e, ERR_USAGE, "no problems");
   unlink(path);
   assert_fails(suite_open(t, path, &a, &s, &e), &e, ERR_NOTFOUND, path);
-  arena_clear(&a);
   gen_close(t);
 }
 
@@ -112,10 +110,10 @@ TEST(files_have_named_suites) {
 TEST(a_template_brings_its_suites) {
   static const char text[] = "[mine]\nn=7\n";
   char folder[] = "/tmp/suites-XXXXXX", lua[64], txt[64];
-  str template = {0};
-  gen_template *t;
+  auto_str template = {0};
+  auto_template *t = NULL;
   gen_options o = {0};
-  arena a = {0};
+  auto_arena a = {0};
   suite s;
   err e = {0};
   assert_non_null(mkdtemp(folder));
@@ -131,9 +129,6 @@ TEST(a_template_brings_its_suites) {
   unlink(lua);
   unlink(txt);
   rmdir(folder);
-  str_clear(&template);
-  arena_clear(&a);
-  gen_close(t);
 }
 
 TEST(every_built_in_suite_is_sound) {
@@ -150,7 +145,7 @@ TEST(every_built_in_suite_is_sound) {
     }
     gen_template *t = open_family(family);
     for (const char *p = f->text; (p = strchr(p, '[')); p++) {
-      arena a = {0};
+      auto_arena a = {0};
       suite s;
       err e = {0};
       char name[64];
@@ -158,7 +153,6 @@ TEST(every_built_in_suite_is_sound) {
       assert_ok(suite_open(t, name, &a, &s, &e), &e);
       assert_true(s.n > 0);
       n_suites++;
-      arena_clear(&a);
     }
     gen_close(t);
   }
@@ -371,7 +365,7 @@ TEST(means_are_geometric) {
 
 TEST(a_report_has_a_line_a_row) {
   bench_report r = report();
-  str s = {0};
+  auto_str s = {0};
   bench_report_head(&r, &s);
   assert_non_null(strstr(s.p, "CUB 3.0.1"));
   str_reset(&s);
@@ -387,13 +381,12 @@ TEST(a_report_has_a_line_a_row) {
   bench_report_end(&r, &s);
   assert_string_equal(s.p, "geometric mean of 2: 1.41 x cub; at least as fast in 1; worst 0.5 at "
                            "n=2 <odd>\n");
-  str_clear(&s);
 }
 
 TEST(a_report_is_json) {
   bench_report r = report();
   for (size_t i = 0; i < ROWS; i++) {
-    str s = {0};
+    auto_str s = {0};
     bench_report_count(&r, &rows[i]);
     bench_report_row_json(&r, &rows[i], &s);
     json_t *line = json_loads(s.p, 0, NULL);
@@ -403,21 +396,19 @@ TEST(a_report_is_json) {
     assert_true(json_is_null(json_object_get(ours, "error")) == (i == 1));
     assert_true(!json_object_get(line, "ratio") == (i == 2));
     json_decref(line);
-    str_clear(&s);
   }
-  str s = {0};
+  auto_str s = {0};
   bench_report_end_json(&r, &s);
   json_t *line = json_loads(s.p, 0, NULL), *end = json_object_get(line, "summary");
   assert_true(fabs(json_number_value(json_object_get(end, "geometric_mean")) - sqrt(2)) < 1e-4);
   json_decref(line);
-  str_clear(&s);
 }
 
 /* The default configuration takes the place of the peer, and modelled times are called modelled. */
 TEST(without_a_peer_the_default_stands_in) {
   bench_report r = {.device = "emu", .family = "scan", .modelled = true, .width = 5};
   bench_row row = rows[0];
-  str s = {0};
+  auto_str s = {0};
   row.plain = (bench_time){3e-6, 0, 0};
   bench_report_head(&r, &s);
   bench_report_row(&r, &row, &s);
@@ -427,12 +418,11 @@ TEST(without_a_peer_the_default_stands_in) {
   bench_report_row_json(&r, &row, &s);
   assert_non_null(strstr(s.p, "modelled_seconds"));
   assert_null(strstr(s.p, "\"seconds\""));
-  str_clear(&s);
 }
 
 TEST(pictures_hold_every_bar) {
   bench_report r = report();
-  str s = {0};
+  auto_str s = {0};
   bench_report_plot(&r, rows, ROWS, &s);
   assert_int_equal(count_of(s.p, "<rect x="), 2);
   assert_int_equal(count_of(s.p, "<text "), count_of(s.p, "</text>"));
@@ -441,7 +431,6 @@ TEST(pictures_hold_every_bar) {
   str_reset(&s);
   bench_report_plot(&r, rows, 0, &s); /* without rows the picture is empty */
   assert_non_null(strstr(s.p, "</svg>"));
-  str_clear(&s);
 }
 
 /* ---- comparisons ----------------------------------------------------------------------------- */
@@ -466,7 +455,7 @@ TEST(a_ladder_is_text_table_and_json) {
   const comparison_head h = {.family = "scan", .parameter = "ALG", .device = "toy"};
   const comparison l[2] = {{.label = "n=1", .problem = "scan n=1", .steps = steps, .n = 4},
                            {.label = "n=2", .problem = "scan n=2", .steps = steps, .n = 4}};
-  str s = {0};
+  auto_str s = {0};
   comparison_text(&h, l, &s);
   assert_int_equal(count_of(s.p, "\n"), 6);
   assert_int_equal(count_of(s.p, "#"),
@@ -487,11 +476,10 @@ TEST(a_ladder_is_text_table_and_json) {
   str_reset(&s);
   comparison_plot(&h, l, 2, &s);
   assert_int_equal(count_of(s.p, "<rect x="), 6);
-  str_clear(&s);
 }
 
 TEST(budgets_are_read) {
-  arena a = {0};
+  auto_arena a = {0};
   tune_budget b;
   err e = {0};
   assert_ok(budget_parse("tune", "200,90s", &a, &b, &e), &e);
@@ -507,7 +495,6 @@ TEST(budgets_are_read) {
   assert_fails(budget_parse("tune", "1.5", &a, &b, &e), &e, ERR_USAGE, "--tune '1.5'");
   assert_fails(budget_parse("tune", "", &a, &b, &e), &e, ERR_USAGE, "empty");
   assert_fails(budget_parse("tune", "soon", &a, &b, &e), &e, ERR_USAGE, "soon");
-  arena_clear(&a);
 }
 
 int main(void) {

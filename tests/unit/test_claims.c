@@ -9,6 +9,7 @@
 #include "emu.h"
 #include "gen.h"
 #include "run.h"
+#include "scoped.h"
 
 static arena memory;
 
@@ -79,7 +80,7 @@ TEST(both_forms_say_the_same) {
                    .other_part = "ALG=b",
                    .text = "the text"};
   const claim_times t = {2e-6, 1e-6, true};
-  str s = {0};
+  auto_str s = {0};
   claim_line(&c, &t, &s);
   assert_non_null(
       strstr(str_text(&s), "does not hold   0.50  scan ALG=a: 2.00 us, ALG=b: 1.00 us (modelled)"));
@@ -89,7 +90,6 @@ TEST(both_forms_say_the_same) {
   assert_non_null(strstr(str_text(&s), "{\"verdict\":\"does not hold\",\"ratio\":0.5,"));
   assert_non_null(
       strstr(str_text(&s), "\"one\":\"BLOCK=64,ALG=a\",\"one_modelled_seconds\":2e-06"));
-  str_clear(&s);
 }
 
 /* ---- those that ship ------------------------------------------------------------------------- */
@@ -97,7 +97,7 @@ TEST(both_forms_say_the_same) {
 static bool is_there(const claim *c, const rt_device *d) {
   gen_number numbers[RT_NUMBERS];
   gen_options o = {0};
-  gen_template *t;
+  auto_template *t = NULL;
   gen_problem p;
   gen_instance *g;
   gen_config one, other;
@@ -114,7 +114,6 @@ static bool is_there(const claim *c, const rt_device *d) {
   }
   assert_int_not_equal(memcmp(one.index, other.index, t->n_params * sizeof *one.index), 0);
   gen_instance_free(g);
-  gen_close(t);
   return valid;
 }
 

@@ -260,12 +260,11 @@ static const char *portfolio_of(scratch *s, db *d) {
 
 /* The line written as text and read again. */
 static db_line as_text(scratch *s, const db_line *line) {
-  str text = {0};
+  auto_str text = {0};
   db_line back;
   bool none;
   db_text_write(line, &text);
   OK(s, db_text_read(text.p, text.n - 1, &s->a, &back, &none, &s->e));
-  str_clear(&text);
   return back;
 }
 

@@ -308,7 +308,7 @@ static long for_all_k(scratch *s, bool forever, int rc) {
   enum { DENSE = 250, STRIDE = 17 };
   long total = 0;
   for (int i = 0; i < N_SCENARIOS; i++) {
-    str file = {0};
+    auto_str file = {0};
     make_start(s, scenarios[i].from, &file);
     for (long k = 1;; k += k < DENSE ? 1 : STRIDE) {
       put_start(s, &file);
@@ -318,7 +318,6 @@ static long for_all_k(scratch *s, bool forever, int rc) {
       }
       total++;
     }
-    str_clear(&file);
   }
   return total;
 }

@@ -14,10 +14,9 @@ static void write_file(scratch *s, const char *path, const void *bytes, size_t n
 }
 
 static void hash_file(scratch *s, const char *path, char out[HASH_TEXT]) {
-  str text = {0};
+  auto_str text = {0};
   OK(s, file_read(path, 1 << 28, &text, &s->e));
   hash_bytes(text.p, text.n, out);
-  str_clear(&text);
 }
 
 /* ---- files that are not what they should be -------------------------------------------------- */
@@ -123,7 +122,7 @@ static int read_all(scratch *s) {
 SCRATCH_TEST(test_damage_is_found) {
   make_sample_file(s);
   assert_int_equal(read_all(s), 0);
-  str good = {0};
+  auto_str good = {0};
   OK(s, file_read(s->path, 1 << 28, &good, &s->e));
   size_t n_pages = good.n / 4096;
   assert_true(n_pages > 25);
@@ -151,7 +150,6 @@ SCRATCH_TEST(test_damage_is_found) {
   write_file(s, s->path, good.p, good.n - 4000); /* SQLite opens this one */
   assert_int_equal(read_all(s), ERR_DB);
   free(bad);
-  str_clear(&good);
 }
 
 SCRATCH_TEST(test_verify_sees_what_sqlite_does_not) {
@@ -203,7 +201,7 @@ static const char *as_stored(double x, char bytes[8]) {
 /* Flips single bits of these bytes in the file: db_verify names the row, and db_merge refuses
  * it. */
 static void flipped(scratch *s, const char *bytes, size_t n, const char *words) {
-  str file = {0};
+  auto_str file = {0};
   db *d, *to;
   char other[160];
   snprintf(other, sizeof other, "%s/flipped.to", s->folder);
@@ -228,7 +226,6 @@ static void flipped(scratch *s, const char *bytes, size_t n, const char *words) 
   OK(s, db_open(s->path, DB_READ, &d, &s->e));
   OK(s, db_verify(d, &s->e));
   db_close(d);
-  str_clear(&file);
 }
 
 SCRATCH_TEST(test_a_flipped_bit_is_told) {
@@ -417,14 +414,13 @@ static int write_rows(scratch *s) {
 }
 
 static size_t count_ok(scratch *s, db *d) {
-  arena a = {0};
+  auto_arena a = {0};
   db_result *rows;
   size_t n, n_ok = 0;
   OK(s, db_results(d, 1, 1, saxpy_problem, &a, &rows, &n, &s->e));
   for (size_t i = 0; i < n; i++) {
     n_ok += rows[i].t.status == DB_OK;
   }
-  arena_clear(&a);
   return n_ok;
 }
 
@@ -539,7 +535,7 @@ SCRATCH_TEST(test_a_file_of_the_first_version) {
   db *d;
   db_stats stats;
   db_sample got;
-  str sql = {0};
+  auto_str sql = {0};
   str_add(&sql, steps[0]);
   str_addf(&sql, "PRAGMA application_id = %d; PRAGMA user_version = 1;", 0x4174756e);
   str_add(&sql, "INSERT INTO device (key, name, cc, sms) VALUES ('k', 'n', 90, 1);"
@@ -549,7 +545,6 @@ SCRATCH_TEST(test_a_file_of_the_first_version) {
                 "INSERT INTO sample (trial, stage, median, spread, launches, cold, driver)"
                 " VALUES (1, 'final', 0.5, 0, 3, 1, 13000)");
   run_sql(s->path, str_text(&sql));
-  str_clear(&sql);
   for (int mode = DB_READ; mode <= DB_WRITE; mode++) {
     db_result best;
     OK(s, db_open(s->path, (db_mode)mode, &d, &s->e));
@@ -567,11 +562,10 @@ SCRATCH_TEST(test_a_file_of_the_first_version) {
 /* A file of the first version can be merged only after it is migrated. */
 SCRATCH_TEST(test_merging_a_file_of_the_first_version) {
   char older[160];
-  str sql = {0};
+  auto_str sql = {0};
   snprintf(older, sizeof older, "%s/older.db", s->folder);
   str_addf(&sql, "%sPRAGMA application_id = %d; PRAGMA user_version = 1;", steps[0], 0x4174756e);
   run_sql(older, str_text(&sql));
-  str_clear(&sql);
   db *d = open_writer(s), *updated;
   FAILS(s, ERR_DB, "brings it up to date", db_merge(d, older, &s->e));
   OK(s, db_open(older, DB_WRITE, &updated, &s->e));

@@ -9,6 +9,7 @@
 #include "expr_parts.h"
 #include "lua_oracle.h"
 #include "random_expr.h"
+#include "scoped.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 
@@ -117,7 +118,7 @@ TEST(values_are_what_lua_says) {
   gen_symbols symbols;
   tally n = {0};
   world w = {0};
-  str text = {0};
+  auto_str text = {0};
   arena a = {0};
   for (int i = 0; i < 30000; i++) {
     const expr_node *x;
@@ -131,7 +132,6 @@ TEST(values_are_what_lua_says) {
     str_reset(&text);
     arena_clear(&a);
   }
-  str_clear(&text);
   lua_close(L);
   if (n.numbers < 10000 || n.conditions < 10000 || n.errors < 10000 || n.refused > 30000) {
     fail_msg("%zu numbers, %zu conditions, %zu texts, %zu errors, %zu refused", n.numbers,
@@ -199,7 +199,7 @@ TEST(numerals_and_binding_are_lua_s) {
   };
   static const expr_scope anything;
   lua_State *L = open_lua();
-  arena a = {0};
+  auto_arena a = {0};
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
     const expr_node *x;
     tally n = {0};
@@ -216,7 +216,6 @@ TEST(numerals_and_binding_are_lua_s) {
       fail_msg("%s is refused", list[i]);
     }
   }
-  arena_clear(&a);
   lua_close(L);
 }
 
@@ -255,8 +254,8 @@ TEST(long_chains_end) {
   static const expr_scope anything;
   enum { MOST = 10000 };
   for (int n = MOST; n <= MOST + 1; n++) {
-    arena a = {0};
-    str text = {0};
+    auto_arena a = {0};
+    auto_str text = {0};
     err e = {0};
     expr_value v;
     const expr_node *x;
@@ -271,8 +270,6 @@ TEST(long_chains_end) {
     } else {
       assert_true(expr_eval(x, &(expr_env){{NULL}}, &v) && v.i == n);
     }
-    str_clear(&text);
-    arena_clear(&a);
   }
 }
 
@@ -314,17 +311,15 @@ static void compare_folded(const expr_node *x, const char *text, tally *n) {
 TEST(partial_values_are_the_values) {
   gen_symbols symbols;
   tally n = {0};
-  str text = {0};
+  auto_str text = {0};
   random_symbols(&symbols, false);
   for (int i = 0; i < 4000; i++) {
-    arena a = {0};
+    auto_arena a = {0};
     const expr_node *x;
     random_expr(&symbols, draw(2), 4, &a, &text, &x);
     compare_folded(x, str_text(&text), &n);
-    arena_clear(&a);
     str_reset(&text);
   }
-  str_clear(&text);
   assert_true(n.numbers > 1000 && n.conditions > 1000 && n.errors > 1000);
 }
 
@@ -385,10 +380,10 @@ static void compare_parts(arena *a, const expr_node *x, const char *text, tally 
 TEST(parts_make_the_whole) {
   gen_symbols symbols;
   tally n = {0};
-  str text = {0};
+  auto_str text = {0};
   random_symbols(&symbols, false);
   for (int i = 0; i < 10000; i++) {
-    arena a = {0};
+    auto_arena a = {0};
     gen_names reads = {0};
     const expr_node *x;
     random_expr(&symbols, draw(2), 4, &a, &text, &x);
@@ -396,10 +391,8 @@ TEST(parts_make_the_whole) {
     if (!reads.derived) {
       compare_parts(&a, x, str_text(&text), &n);
     }
-    arena_clear(&a);
     str_reset(&text);
   }
-  str_clear(&text);
   assert_true(n.numbers > 1000 && n.conditions > 1000 && n.errors > 500);
 }
 

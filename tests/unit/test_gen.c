@@ -8,7 +8,7 @@ static bool update;
 /* ---- templates ------------------------------------------------------------------------------- */
 
 TEST(the_small_template_is_what_it_says) {
-  gen_template *t;
+  auto_template *t = NULL;
   err e = {0};
   assert_ok(mini_open(NULL, "", "", &t, &e), &e);
   assert_string_equal(t->name, "mini");
@@ -31,11 +31,10 @@ TEST(the_small_template_is_what_it_says) {
   assert_int_equal(t->n_cases, 2);
   assert_int_equal(t->n_sizes_test, 0);
   assert_string_equal(t->sizes_bench[0], "n=2^20 kind=safe");
-  gen_close(t);
 }
 
 TEST(the_typed_call_is_read) {
-  gen_template *t;
+  auto_template *t = NULL;
   err e = {0};
   assert_ok(
       mini_open(
@@ -50,24 +49,20 @@ TEST(the_typed_call_is_read) {
   assert_string_equal(t->call_fields[0].name, "type");
   assert_int_equal(t->n_call_requirements, 1);
   assert_string_equal(t->call_requirements[0].expression, "n >= 1");
-  gen_close(t);
 }
 
 TEST(equal_text_has_equal_hash) {
-  gen_template *a, *b, *c;
+  auto_template *a = NULL, *b = NULL, *c = NULL;
   err e = {0};
   assert_ok(mini_open(NULL, "", "", &a, &e), &e);
   assert_ok(mini_open(NULL, "", "", &b, &e), &e);
   assert_ok(mini_open(NULL, "version = 3", "version = 4", &c, &e), &e);
   assert_string_equal(a->hash, b->hash);
   assert_string_not_equal(a->hash, c->hash);
-  gen_close(a);
-  gen_close(b);
-  gen_close(c);
 }
 
 static bool is_family(const gen_options *o, const char *name) {
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   const char *const *names;
   size_t n, found = 0;
@@ -76,7 +71,6 @@ static bool is_family(const gen_options *o, const char *name) {
     found += !strcmp(names[i], name);
     assert_true(i == 0 || strcmp(names[i - 1], names[i]) < 0);
   }
-  arena_clear(&a);
   assert_true(found <= 1);
   return found == 1;
 }
@@ -106,19 +100,17 @@ TEST(folders_come_before_what_is_built_in) {
   assert_fails(gen_open(NULL, "none.lua", &t, &e), &e, ERR_NOTFOUND, "none.lua");
   const char *const missing[] = {"/nowhere"};
   const gen_options nowhere = {.folders = missing, .n_folders = 1};
-  arena a = {0};
+  auto_arena a = {0};
   const char *const *names;
   size_t n;
   assert_fails(gen_families(&nowhere, &a, &names, &n, &e), &e, ERR_IO, "/nowhere");
-  arena_clear(&a);
 }
 
 /* Every built-in template opens, and its default is valid for its own sizes. */
 static void check_sizes(const gen_template *t, const char *const *sizes, size_t n) {
   for (size_t i = 0; i < n; i++) {
-    street s = street_open(t->name, sizes[i]);
+    auto_street s = street_open(t->name, sizes[i]);
     assert_ok(gen_config_check(s.g, &s.c, &s.e), &s.e);
-    street_close(&s);
   }
 }
 
@@ -143,15 +135,14 @@ TEST(defaults_of_built_in_templates_are_valid) {
 static void problem_is(gen_template *t, const char *text, const char *canonical) {
   gen_problem p;
   err e = {0};
-  str out = {0};
+  auto_str out = {0};
   assert_ok(gen_problem_parse(t, text, &p, &e), &e);
   gen_problem_text(t, &p, &out);
   assert_string_equal(str_text(&out), canonical);
-  str_clear(&out);
 }
 
 TEST(problems_have_one_text) {
-  gen_template *t;
+  auto_template *t = NULL;
   err e = {0};
   assert_ok(mini_open(NULL, "", "", &t, &e), &e);
   problem_is(t, "", "mini n=100 kind=fast type=f32");
@@ -160,7 +151,6 @@ TEST(problems_have_one_text) {
   problem_is(t, "mini n=2", "mini n=2 kind=fast type=f64");
   problem_is(t, "n=2^33 type=f64", "mini n=8589934592 kind=fast type=f64");
   problem_is(t, "mini n=8589934592 kind=fast type=f64", "mini n=8589934592 kind=fast type=f64");
-  gen_close(t);
 }
 
 TEST(wrong_problems_are_explained) {
@@ -181,14 +171,13 @@ TEST(wrong_problems_are_explained) {
       {"n=1 mini", "'mini' is not of the form FIELD=VALUE"},
       {"saxpy n=1", "'saxpy' is not of the form FIELD=VALUE"},
   };
-  gen_template *t;
+  auto_template *t = NULL;
   gen_problem p;
   err e = {0};
   assert_ok(mini_open(NULL, "", "", &t, &e), &e);
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
     assert_fails(gen_problem_parse(t, wrong[i][0], &p, &e), &e, ERR_USAGE, wrong[i][1]);
   }
-  gen_close(t);
 }
 
 TEST(problems_are_completed_from_values) {
@@ -215,10 +204,10 @@ TEST(problems_are_completed_from_values) {
 /* ---- configurations -------------------------------------------------------------------------- */
 
 TEST(configurations_have_one_text) {
-  gen_template *t;
+  auto_template *t = NULL;
   gen_config c;
   err e = {0};
-  str out = {0};
+  auto_str out = {0};
   assert_ok(mini_open(NULL, "", "", &t, &e), &e);
   assert_ok(gen_config_parse(t, "MODE=wide, B=64", &c, &e), &e);
   gen_config_text(t, &c, &out);
@@ -227,27 +216,24 @@ TEST(configurations_have_one_text) {
   assert_ok(gen_config_parse(t, "", &c, &e), &e);
   gen_config_text(t, &c, &out);
   assert_string_equal(str_text(&out), "B=32,MODE=plain");
-  str_clear(&out);
   assert_fails(gen_config_parse(t, "B=33", &c, &e), &e, ERR_USAGE, "B=33: B is one of 32, 64, 128");
   assert_fails(gen_config_parse(t, "MODES=wide", &c, &e), &e, ERR_USAGE, "did you mean 'MODE'?");
   assert_fails(gen_config_parse(t, "B", &c, &e), &e, ERR_USAGE, "'B' is not of the form");
   assert_fails(gen_config_parse(t, "B=32,B=32", &c, &e), &e, ERR_USAGE, "twice");
-  gen_close(t);
 }
 
 TEST(a_rejected_configuration_says_why) {
-  street s = street_mini("", "", "");
+  auto_street s = street_mini("", "", "");
   assert_ok(gen_config_check(s.g, &s.c, &s.e), &s.e);
   assert_ok(gen_config_parse(s.t, "B=128,MODE=wide", &s.c, &s.e), &s.e);
   assert_fails(gen_config_check(s.g, &s.c, &s.e), &s.e, ERR_USAGE, "too wide (TILE <= 256)");
-  street_close(&s);
 }
 
 /* ---- sources --------------------------------------------------------------------------------- */
 
 TEST(sources_carry_their_lines_and_their_origin) {
-  street s = street_mini("", "", "n=7");
-  str out = {0}, wanted = {0};
+  auto_street s = street_mini("", "", "n=7");
+  auto_str out = {0}, wanted = {0};
   size_t body;
   assert_ok(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e);
   str_addf(&wanted,
@@ -271,29 +257,24 @@ TEST(sources_carry_their_lines_and_their_origin) {
   assert_ok(gen_reference_source(s.g, &out, &body, &s.e), &s.e);
   assert_non_null(strstr(out.p, "// the reference of "));
   assert_non_null(strstr(out.p + body, "reference 7\n"));
-  str_clear(&out);
-  str_clear(&wanted);
-  street_close(&s);
 }
 
 /* The source's body; the caller frees it. */
 static char *body_of(street *s) {
-  str out = {0};
+  auto_str out = {0};
   size_t body;
   assert_ok(gen_source_make(s->g, &s->c, &out, &body, &s->e), &s->e);
   char *copy = strdup(out.p + body);
-  str_clear(&out);
   return copy;
 }
 
 static void source_is(const char *text, const char *wanted) {
-  street s = street_mini(MINI_BODY, text, "");
+  auto_street s = street_mini(MINI_BODY, text, "");
   char *body = body_of(&s);
   char *first = strstr(body, "\"\n"); /* of #line */
   assert_non_null(first);
   assert_string_equal(first + 2, wanted);
   free(body);
-  street_close(&s);
 }
 
 TEST(substitutions_are_cuda) {
@@ -311,7 +292,7 @@ TEST(substitutions_are_cuda) {
 }
 
 TEST(unused_constants_are_left_out) {
-  street s = street_mini("last TILE MODE_wide", "last TILES MODES", "");
+  auto_street s = street_mini("last TILE MODE_wide", "last TILES MODES", "");
   char *plain = body_of(&s);
   assert_null(strstr(plain, "constexpr"));
   assert_ok(gen_config_parse(s.t, "MODE=wide", &s.c, &s.e), &s.e);
@@ -319,22 +300,19 @@ TEST(unused_constants_are_left_out) {
   assert_string_equal(plain, wide);
   free(plain);
   free(wide);
-  street_close(&s);
 }
 
 TEST(sizes_do_not_change_the_body) {
-  street a = street_open("saxpy", "n=1000"), b = street_open("saxpy", "n=123456 align=1");
+  auto_street a = street_open("saxpy", "n=1000"), b = street_open("saxpy", "n=123456 align=1");
   char *x = body_of(&a), *y = body_of(&b);
   assert_string_equal(x, y);
   free(x);
   free(y);
-  street_close(&a);
-  street_close(&b);
 }
 
 /* Nothing that one instance or configuration leaves behind reaches the next. */
 TEST(instances_of_a_template_do_not_mix) {
-  street a = street_open("saxpy", "n=1000");
+  auto_street a = street_open("saxpy", "n=1000");
   street b = {.t = a.t};
   street_start(&b, "n=77777 align=2");
   assert_ok(gen_config_parse(b.t, "VEC=2,COARSE=4", &b.c, &b.e), &b.e);
@@ -351,7 +329,6 @@ TEST(instances_of_a_template_do_not_mix) {
   free(second);
   arena_clear(&b.a);
   gen_instance_free(b.g);
-  street_close(&a);
 }
 
 TEST(includes_are_spliced_and_hashed) {
@@ -375,19 +352,18 @@ TEST(includes_are_spliced_and_hashed) {
   assert_string_not_equal(hash, t->hash);
   s = (street){.t = t};
   street_start(&s, "");
-  str out = {0};
+  auto_str out = {0};
   size_t n;
   assert_fails(gen_source_make(s.g, &s.c, &out, &n, &s.e), &s.e, ERR_TEMPLATE, "broken");
   assert_string_equal(s.e.place, folder_path("part.cuh:1"));
-  str_clear(&out);
   street_close(&s);
 }
 
 static void golden(const char *problem, const char *config, const char *path) {
-  str out = {0}, wanted = {0};
+  auto_str out = {0}, wanted = {0};
   size_t body;
   err e = {0};
-  street s = street_open("saxpy", problem);
+  auto_street s = street_open("saxpy", problem);
   assert_ok(gen_config_parse(s.t, config, &s.c, &e), &e);
   assert_ok(gen_source_make(s.g, &s.c, &out, &body, &e), &e);
   if (update) {
@@ -395,9 +371,6 @@ static void golden(const char *problem, const char *config, const char *path) {
   }
   assert_ok(file_read(path, 1 << 20, &wanted, &e), &e);
   assert_string_equal(out.p, wanted.p);
-  str_clear(&out);
-  str_clear(&wanted);
-  street_close(&s);
 }
 
 TEST(golden_sources_are_as_they_were) {
@@ -410,7 +383,7 @@ TEST(golden_sources_are_as_they_were) {
 
 /* A lazily opened template gives the same digest, configuration, source and plan. */
 static void describe_untuned(const gen_options *o, const char *family, str *out) {
-  street s = {0};
+  auto_street s = {0};
   size_t body;
   const gen_plan *plan;
   assert_ok(gen_open(o, family, &s.t, &s.e), &s.e);
@@ -424,25 +397,21 @@ static void describe_untuned(const gen_options *o, const char *family, str *out)
     const gen_launch *l = &plan->launches[i];
     str_addf(out, " %u,%u,%u %u %u", l->grid[0], l->grid[1], l->grid[2], l->block[0], l->smem);
   }
-  street_close(&s);
 }
 
 TEST(lazy_templates_make_the_same) {
   const gen_options lazy = {.lazy = true};
-  arena a = {0};
+  auto_arena a = {0};
   const char *const *families;
   size_t n;
   err e = {0};
   assert_ok(gen_families(NULL, &a, &families, &n, &e), &e);
   for (size_t i = 0; i < n; i++) {
-    str early = {0}, late = {0};
+    auto_str early = {0}, late = {0};
     describe_untuned(NULL, families[i], &early);
     describe_untuned(&lazy, families[i], &late);
     assert_string_equal(str_text(&early), str_text(&late));
-    str_clear(&early);
-    str_clear(&late);
   }
-  arena_clear(&a);
 }
 
 int main(int argc, char **argv) {

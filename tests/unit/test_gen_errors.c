@@ -278,8 +278,8 @@ TEST(sources_are_compiled_at_load) {
 static void told_at_use(const char *what, const char *with) {
   const gen_options lazy = {.lazy = true};
   err early = {0};
-  street s = {0};
-  str out = {0};
+  auto_street s = {0};
+  auto_str out = {0};
   size_t body;
   assert_int_equal(mini_open(NULL, what, with, &s.t, &early), ERR_TEMPLATE);
   assert_ok(mini_open(&lazy, what, with, &s.t, &s.e), &s.e);
@@ -292,8 +292,6 @@ static void told_at_use(const char *what, const char *with) {
     assert_string_equal(e.message, early.message);
     assert_string_equal(e.place, early.place);
   }
-  str_clear(&out);
-  street_close(&s);
 }
 
 TEST(lazy_templates_tell_it_at_use) {
@@ -350,16 +348,14 @@ TEST(a_file_that_includes_itself_ends) {
 }
 
 static void source_fails(const char *line, const char *words, int at) {
-  street s = street_mini("first @{B}", line, "");
-  str out = {0};
+  auto_street s = street_mini("first @{B}", line, "");
+  auto_str out = {0};
   size_t body;
   char place[160];
   assert_fails(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e, ERR_TEMPLATE, words);
   snprintf(place, sizeof place, "%s:%d", folder_path("mini.lua"), at);
   assert_string_equal(s.e.place, place);
   assert_int_equal(out.n, 0);
-  str_clear(&out);
-  street_close(&s);
 }
 
 TEST(sources_that_fail_say_where) {
@@ -391,7 +387,7 @@ TEST(expressions_that_fail_say_where) {
       {"'TILE <= 256'", "'log2(B - 64) < 30'", "a number above 0 is needed"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    street s = street_mini(wrong[i][0], wrong[i][1], "");
+    auto_street s = street_mini(wrong[i][0], wrong[i][1], "");
     gen_space *space;
     assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_TEMPLATE, wrong[i][2]);
     assert_string_equal(s.e.place, folder_path("mini.lua:21"));
@@ -399,43 +395,39 @@ TEST(expressions_that_fail_say_where) {
     assert_ok(gen_config_parse(s.t, "B=64", &s.c, &s.e), &s.e);
     assert_fails(gen_config_check(s.g, &s.c, &s.e), &s.e, ERR_TEMPLATE, wrong[i][2]);
     assert_string_equal(s.e.place, folder_path("mini.lua:21"));
-    street_close(&s);
   }
 }
 
 TEST(derived_values_must_be_whole) {
-  street s = street_mini("\"B * sel(MODE == 'wide', 4, 1)\"", "'B / 64'", "");
+  auto_street s = street_mini("\"B * sel(MODE == 'wide', 4, 1)\"", "'B / 64'", "");
   gen_space *space;
   assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_TEMPLATE,
                "a whole number is needed, not 0.5");
   assert_string_equal(s.e.place, folder_path("mini.lua:20"));
   assert_fails(gen_config_check(s.g, &s.c, &s.e), &s.e, ERR_TEMPLATE,
                "a whole number is needed, not 0.5");
-  street_close(&s);
 }
 
 TEST(instances_need_every_limit) {
-  gen_template *t;
+  auto_template *t = NULL;
   gen_problem p;
   gen_instance *g;
   err e = {0};
   assert_ok(gen_open(NULL, "saxpy", &t, &e), &e);
   assert_ok(gen_problem_parse(t, "", &p, &e), &e);
   assert_fails(gen_instance_new(t, &p, h200, N_H200 - 1, &g, &e), &e, ERR_USAGE, "lack dev_warp");
-  gen_close(t);
 }
 
 TEST(tables_built_by_code_get_the_nearest_line) {
   gen_template *t;
   err e = {0};
-  str text = {0};
+  auto_str text = {0};
   mini_with("return {", "local t = {", &text);
   str_add(&text, "t.space[1][2] = {}\nreturn t\n");
   folder_write("mini.lua", text.p, text.n);
   assert_fails(gen_open(NULL, folder_path("mini.lua"), &t, &e), &e, ERR_TEMPLATE,
                "list of values is empty");
   assert_string_equal(e.place, folder_path("mini.lua:17"));
-  str_clear(&text);
 }
 
 /* Not text at all. */
@@ -467,7 +459,7 @@ TEST(files_that_are_no_templates) {
 /* A template that opened makes its source or says why not. */
 static void use(gen_template *t) {
   street s = {.t = t};
-  str out = {0};
+  auto_str out = {0};
   size_t body;
   gen_config_default(t, &s.c);
   int rc = gen_problem_parse(t, "", &s.p, &s.e);
@@ -475,7 +467,6 @@ static void use(gen_template *t) {
   rc = rc ? rc : gen_config_check(s.g, &s.c, &s.e);
   rc = rc ? rc : gen_source_make(s.g, &s.c, &out, &body, &s.e);
   assert_true(!rc || s.e.message[0]);
-  str_clear(&out);
   gen_instance_free(s.g);
 }
 

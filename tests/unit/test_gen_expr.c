@@ -9,13 +9,12 @@
 static uint32_t value(const char *expression) {
   char grid[200];
   snprintf(grid, sizeof grid, "grid = \"%s\"", expression);
-  street s = street_mini("grid = 'ceildiv(n, TILE)'", grid, "");
+  auto_street s = street_mini("grid = 'ceildiv(n, TILE)'", grid, "");
   const gen_plan *p;
   if (gen_plan_make(s.g, &s.c, &s.a, &p, &s.e)) {
     fail_msg("%s: %s", expression, s.e.message);
   }
   uint32_t v = p->n ? p->launches[0].grid[0] : 0;
-  street_close(&s);
   return v;
 }
 
@@ -88,12 +87,11 @@ static void is_refused(const char *expression, const char *words) {
 static void value_fails(const char *expression, const char *words) {
   char grid[200];
   snprintf(grid, sizeof grid, "grid = \"%s\"", expression);
-  street s = street_mini("grid = 'ceildiv(n, TILE)'", grid, "");
+  auto_street s = street_mini("grid = 'ceildiv(n, TILE)'", grid, "");
   const gen_plan *p;
   assert_fails(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e, ERR_TEMPLATE, words);
   assert_non_null(strstr(s.e.message, expression));
   assert_string_equal(s.e.place, folder_path("mini.lua:26"));
-  street_close(&s);
 }
 
 TEST(helpers_refuse_what_they_cannot_do) {
@@ -161,16 +159,15 @@ TEST(expressions_become_c) {
       {"2^24 + 0x10 + 32768 + 2^0", "16777216LL + 16 + 32768LL + 1"},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    str out = {0};
+    auto_str out = {0};
     err e = {0};
     assert_ok(gen_expression_c(list[i][0], NULL, NULL, &out, &e), &e);
     assert_string_equal(out.p, list[i][1]);
-    str_clear(&out);
   }
 }
 
 TEST(names_and_texts_are_the_callers) {
-  str out = {0}, name = {0};
+  auto_str out = {0}, name = {0};
   err e = {0};
   assert_ok(
       gen_expression_c("sel(t == \"n\" and 'k' ~= u, m, min(k, 2))", prefixed, &name, &out, &e),
@@ -179,8 +176,6 @@ TEST(names_and_texts_are_the_callers) {
                       "(((p->t == WORD_n && WORD_k != p->u)) ? (p->m) : (tuned_min(p->k, 2)))");
   assert_fails(gen_expression_c("hidden + 1", prefixed, &name, &out, &e), &e, ERR_TEMPLATE,
                "not available in C");
-  str_clear(&name);
-  str_clear(&out);
 }
 
 TEST(what_c_cannot_say_is_refused) {
@@ -211,12 +206,11 @@ TEST(what_c_cannot_say_is_refused) {
       {"a < b + (c < d)", "+: a number is needed, not a condition"},
   };
   for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
-    str out = {0};
+    auto_str out = {0};
     err e = {0};
     assert_fails(gen_expression_c(list[i][0], NULL, NULL, &out, &e), &e, ERR_TEMPLATE, list[i][1]);
-    str_clear(&out);
   }
-  str deep = {0}, out = {0};
+  auto_str deep = {0}, out = {0};
   err e = {0};
   for (int i = 0; i < 100000; i++) {
     str_add(&deep, "(");
@@ -229,8 +223,6 @@ TEST(what_c_cannot_say_is_refused) {
   }
   assert_fails(gen_expression_c(deep.p, NULL, NULL, &out, &e), &e, ERR_TEMPLATE,
                "too deeply nested");
-  str_clear(&deep);
-  str_clear(&out);
 }
 
 /* Random sequences of tokens give C or an error, and the parentheses of the C always balance. */
@@ -240,9 +232,9 @@ TEST(random_tokens_are_refused_or_translated) {
                                        "not ", "min(", "sel(", ", ",   "'t' ", "ispow2("};
   uint64_t seed = 7;
   size_t good = 0;
-  str name = {0};
+  auto_str name = {0};
   for (int i = 0; i < 200000; i++) {
-    str text = {0}, out = {0};
+    auto_str text = {0}, out = {0};
     for (int n = 1 + i % 8; n > 0; n--) {
       str_add(&text, tokens[random_below(&seed, sizeof tokens / sizeof *tokens)]);
     }
@@ -255,10 +247,7 @@ TEST(random_tokens_are_refused_or_translated) {
       assert_int_equal(depth, 0);
       good++;
     }
-    str_clear(&text);
-    str_clear(&out);
   }
-  str_clear(&name);
   assert_true(good > 100);
 }
 

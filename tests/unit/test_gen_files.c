@@ -11,13 +11,12 @@ static void write_file(const char *name, const char *text) {
 
 /* Writes the small template as mini/mini.lua, its source in a file. */
 static void write_mini(const char *source_key, const char *cu) {
-  str text = {0};
+  auto_str text = {0};
   mini_with("source = [[\n" MINI_BODY "]]", source_key, &text);
   write_file("mini/mini.lua", str_text(&text));
   if (cu) {
     write_file("mini/mini.cu", cu);
   }
-  str_clear(&text);
 }
 
 static int make_folders(void **state) {
@@ -40,7 +39,7 @@ static street street_of_mini(const char *problem) {
 
 /* The emitted text without #line directives. */
 static void emit(street *s, str *out) {
-  str all = {0};
+  auto_str all = {0};
   size_t body;
   assert_ok(gen_source_make(s->g, &s->c, &all, &body, &s->e), &s->e);
   str_reset(out);
@@ -51,16 +50,13 @@ static void emit(street *s, str *out) {
       str_add_n(out, p, (size_t)(end - p));
     }
   }
-  str_clear(&all);
 }
 
 static void emits(const char *problem, const char *expected) {
-  street s = street_of_mini(problem);
-  str out = {0};
+  auto_street s = street_of_mini(problem);
+  auto_str out = {0};
   emit(&s, &out);
   assert_string_equal(str_text(&out), expected);
-  str_clear(&out);
-  street_close(&s);
 }
 
 TEST(a_family_has_a_folder) {
@@ -68,7 +64,7 @@ TEST(a_family_has_a_folder) {
   const gen_options o = {.folders = folders, .n_folders = 1};
   const char *const *names;
   size_t n, found = 0;
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   write_mini("source = 'mini.cu'", "text\n");
   assert_ok(gen_families(&o, &a, &names, &n, &e), &e);
@@ -77,20 +73,17 @@ TEST(a_family_has_a_folder) {
     assert_string_not_equal(names[i], "shared");
   }
   assert_int_equal(found, 1);
-  arena_clear(&a);
   emits("", "text\n");
 }
 
 TEST(a_file_is_part_of_the_digest) {
-  gen_template *a, *b;
+  auto_template *a = NULL, *b = NULL;
   err e = {0};
   write_mini("source = 'mini.cu'", "one\n");
   assert_ok(open_mini(&a, &e), &e);
   write_mini("source = 'mini.cu'", "two\n");
   assert_ok(open_mini(&b, &e), &e);
   assert_string_not_equal(a->hash, b->hash);
-  gen_close(a);
-  gen_close(b);
 }
 
 TEST(errors_name_the_file) {
@@ -103,13 +96,11 @@ TEST(errors_name_the_file) {
   assert_fails(open_mini(&t, &second), &second, ERR_TEMPLATE, "");
   assert_string_equal(strrchr(second.place, '/'), "/mini.cu:3");
   write_mini("source = 'mini.cu'", "text\n@{nothing}\n");
-  street s = street_of_mini("");
-  str out = {0};
+  auto_street s = street_of_mini("");
+  auto_str out = {0};
   size_t body;
   assert_fails(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e, ERR_TEMPLATE, "nothing");
   assert_string_equal(strrchr(s.e.place, '/'), "/mini.cu:2");
-  str_clear(&out);
-  street_close(&s);
 }
 
 /* Files are found beside the template, in shared/ beside its folder, and among the built-in ones;
@@ -128,12 +119,10 @@ TEST(includes_are_spliced_once) {
   emits("kind=fast", "text\ncommon\nown\n");
   emits("kind=safe", "common\ntext\nown\n");
   write_mini("source = 'mini.cu'", "#include \"ticket.cuh\"\n");
-  street s = street_of_mini("");
-  str out = {0};
+  auto_street s = street_of_mini("");
+  auto_str out = {0};
   emit(&s, &out);
   assert_non_null(strstr(str_text(&out), "take_ticket"));
-  str_clear(&out);
-  street_close(&s);
 }
 
 /* Fields are constants in capitals; types have numbers that all families share. */
@@ -145,14 +134,12 @@ TEST(fields_with_names_are_constants) {
   emits("type=f64", "enum { TYPE_i8, TYPE_u8, TYPE_i16, TYPE_u16, TYPE_i32, TYPE_u32, TYPE_i64, "
                     "TYPE_u64, TYPE_f16, TYPE_bf16, TYPE_f32, TYPE_f64 };\n"
                     "constexpr int TYPE = TYPE_f64;\nelement<TYPE>\n");
-  street s = street_of_mini("type=f64");
-  str out = {0};
+  auto_street s = street_of_mini("type=f64");
+  auto_str out = {0};
   uint64_t fields, derived;
   emit(&s, &out);
   gen_source_depends(s.t, &fields, &derived);
   assert_int_equal(fields, 1 << 2);
-  str_clear(&out);
-  street_close(&s);
 }
 
 /* ---- algorithms ------------------------------------------------------------------------------ */
@@ -192,13 +179,12 @@ static street street_of_algorithms(const char *problem, const char *config) {
 }
 
 static void accepts(const char *problem, const char *config, const char *reason) {
-  street s = street_of_algorithms(problem, config);
+  auto_street s = street_of_algorithms(problem, config);
   if (reason) {
     assert_fails(gen_config_check(s.g, &s.c, &s.e), &s.e, ERR_USAGE, reason);
   } else {
     assert_ok(gen_config_check(s.g, &s.c, &s.e), &s.e);
   }
-  street_close(&s);
 }
 
 TEST(algorithms_have_spaces_of_their_own) {
@@ -211,17 +197,16 @@ TEST(algorithms_have_spaces_of_their_own) {
   accepts("n=10", "ALG=a,WIDTH=4", "WIDTH is of use only when (ALG == 'b' or ALG == 'c')");
   accepts("n=10", "ALG=c,WIDTH=1", "TILE is 64 at least");
   accepts("n=10", "ALG=b,WIDTH=1,DEPTH=2", "and (WIDTH > 1)");
-  street s = street_of_algorithms("n=10", "");
+  auto_street s = street_of_algorithms("n=10", "");
   gen_space *space;
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   assert_int_equal(gen_space_count(space), 2 * 2 + 2 * 2 * 4);
   gen_space_free(space);
-  street_close(&s);
 }
 
 static void algorithms_emit(const char *config, const char *expected) {
-  street s = street_of_algorithms("n=10 kind=safe", config);
-  str out = {0};
+  auto_street s = street_of_algorithms("n=10 kind=safe", config);
+  auto_str out = {0};
   char first[HASH_TEXT], again[HASH_TEXT];
   emit(&s, &out);
   assert_string_equal(str_text(&out), expected);
@@ -229,8 +214,6 @@ static void algorithms_emit(const char *config, const char *expected) {
   gen_source_remember(s.g, &s.c, first);
   assert_true(gen_source_hash(s.g, &s.c, again));
   assert_string_equal(first, again);
-  str_clear(&out);
-  street_close(&s);
 }
 
 TEST(algorithms_have_sources_of_their_own) {
@@ -244,7 +227,7 @@ TEST(algorithms_have_sources_of_their_own) {
 
 static void algorithms_run(const char *problem, const char *config, size_t n, const char *kernel,
                            uint64_t workspace) {
-  street s = street_of_algorithms(problem, config);
+  auto_street s = street_of_algorithms(problem, config);
   const gen_plan *plan;
   assert_ok(gen_plan_make(s.g, &s.c, &s.a, &plan, &s.e), &s.e);
   assert_int_equal(plan->n, n);
@@ -252,7 +235,6 @@ static void algorithms_run(const char *problem, const char *config, size_t n, co
     assert_string_equal(plan->launches[n - 1].kernel, kernel);
   }
   assert_int_equal(plan->workspaces[0], workspace);
-  street_close(&s);
 }
 
 TEST(algorithms_have_stages_of_their_own) {
@@ -262,7 +244,7 @@ TEST(algorithms_have_stages_of_their_own) {
 }
 
 static void wrong(const char *what, const char *with, const char *message, int line) {
-  str text = {0};
+  auto_str text = {0};
   gen_template *t;
   err e = {0};
   const char *at = strstr(algorithms, what);
@@ -272,22 +254,19 @@ static void wrong(const char *what, const char *with, const char *message, int l
   assert_fails(open_mini(&t, &e), &e, ERR_TEMPLATE, message);
   snprintf(place, sizeof place, "/mini.lua:%d", line);
   assert_string_equal(strrchr(e.place, '/'), place);
-  str_clear(&text);
 }
 
 /* An explicit order also holds for the text of configurations. */
 TEST(parameters_have_an_order) {
-  str text = {0};
+  auto_str text = {0};
   const char *at = strstr(algorithms, "  default = { ALG");
   str_addf(&text, "%.*s  order = { 'ALG', 'DEPTH', 'WIDTH', 'BLOCK', 'ITEMS' },\n%s",
            (int)(at - algorithms), algorithms, at);
   write_file("mini/mini.lua", str_text(&text));
-  street s = street_of_mini("");
+  auto_street s = street_of_mini("");
   str_reset(&text);
   gen_config_text(s.t, &s.c, &text);
   assert_string_equal(str_text(&text), "ALG=a,DEPTH=1,WIDTH=2,BLOCK=64,ITEMS=1");
-  street_close(&s);
-  str_clear(&text);
 }
 
 TEST(wrong_algorithms_are_explained) {

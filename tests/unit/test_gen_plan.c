@@ -4,7 +4,7 @@
 #include "gen_fixture.h"
 
 TEST(plans_hold_what_is_launched) {
-  street s = street_mini("", "", "n=1000 kind=safe");
+  auto_street s = street_mini("", "", "n=1000 kind=safe");
   const gen_plan *p;
   assert_ok(gen_config_parse(s.t, "B=64,MODE=wide", &s.c, &s.e), &s.e);
   assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
@@ -31,7 +31,6 @@ TEST(plans_hold_what_is_launched) {
   assert_ok(gen_reference_plan(s.g, &s.a, &p, &s.e), &s.e);
   assert_int_equal(p->n, 1);
   assert_int_equal(p->launches[0].grid[0], 1000);
-  street_close(&s);
 }
 
 TEST(plans_tell_the_work_of_a_block) {
@@ -84,11 +83,10 @@ TEST(a_box_too_large_is_refused) {
 }
 
 TEST(an_empty_problem_launches_nothing) {
-  street s = street_mini("", "", "n=0 kind=safe");
+  auto_street s = street_mini("", "", "n=0 kind=safe");
   const gen_plan *p;
   assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
   assert_int_equal(p->n, 0);
-  street_close(&s);
 }
 
 TEST(launches_beyond_the_limits_are_refused) {
@@ -119,16 +117,15 @@ TEST(launches_beyond_the_limits_are_refused) {
       {"when = \"kind == 'safe'\"", "when = 'n < 3 or n'", "a condition is needed, not 100"},
   };
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    street s = street_mini(wrong[i][0], wrong[i][1], "");
+    auto_street s = street_mini(wrong[i][0], wrong[i][1], "");
     const gen_plan *p;
     assert_fails(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e, ERR_TEMPLATE, wrong[i][2]);
     assert_true(strstr(s.e.place, "mini.lua:2") != NULL);
-    street_close(&s);
   }
 }
 
 TEST(data_follow_the_case) {
-  street s = street_mini("", "", "n=100");
+  auto_street s = street_mini("", "", "n=100");
   const gen_data *d;
   assert_ok(gen_data_make(s.g, 0, &s.a, &d, &s.e), &s.e);
   assert_int_equal(d->args[0].bits, 100);
@@ -143,7 +140,6 @@ TEST(data_follow_the_case) {
   assert_ok(gen_data_make(s.g, 1, &s.a, &d, &s.e), &s.e);
   assert_true(dtype_decode(DTYPE_f32, d->args[1].bits) == 12.5);
   assert_fails(gen_data_make(s.g, 2, &s.a, &d, &s.e), &s.e, ERR_USAGE, "no case 2");
-  street_close(&s);
 }
 
 /* A launch may overlap with the kernel before it, and the first with the caller's; each where the
@@ -165,14 +161,13 @@ TEST(launches_may_overlap) {
              "      args = { 'n' } },\n"
              "    { kernel = 'twice', grid =",
              cases[i].overlap, cases[i].early, cases[i].overlap);
-    street s = street_mini("{ kernel = 'twice', grid =", stage, cases[i].problem);
+    auto_street s = street_mini("{ kernel = 'twice', grid =", stage, cases[i].problem);
     assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
     assert_int_equal(p->n, strstr(cases[i].problem, "safe") ? 4 : 3);
     const gen_launch *last = p->launches + p->n;
     assert_int_equal(last[-3].overlap, cases[i].first);
     assert_int_equal(last[-2].overlap, cases[i].second);
     assert_false(last[-1].overlap);
-    street_close(&s);
   }
 }
 

@@ -10,10 +10,9 @@ static const gen_options tight = {
 static void load_fails(const char *code, int expected, const char *words) {
   gen_template *t;
   err e = {0};
-  str text = {0};
+  auto_str text = {0};
   str_addf(&text, "local x = %s\n%s", code, mini_text);
   folder_write("mini.lua", text.p, text.n);
-  str_clear(&text);
   assert_fails(gen_open(&tight, folder_path("mini.lua"), &t, &e), &e, expected, words);
   assert_non_null(strstr(e.place, "mini.lua"));
 }
@@ -84,8 +83,8 @@ TEST(memory_is_limited) {
 }
 
 static void source_fails(const char *line, const char *words) {
-  street s = {0};
-  str out = {0};
+  auto_street s = {0};
+  auto_str out = {0};
   size_t body;
   assert_ok(mini_open(&tight, "first @{B}", line, &s.t, &s.e), &s.e);
   street_start(&s, "");
@@ -95,8 +94,6 @@ static void source_fails(const char *line, const char *words) {
   const gen_plan *p;
   err_clear(&s.e);
   assert_ok(gen_plan_make(s.g, &s.c, &s.a, &p, &s.e), &s.e);
-  str_clear(&out);
-  street_close(&s);
 }
 
 TEST(sources_are_limited) {
@@ -109,8 +106,8 @@ TEST(sources_are_limited) {
 TEST(an_interruption_ends_the_run) {
   volatile int stop = 0;
   gen_options o = {.stop = &stop};
-  street s = {0};
-  str out = {0};
+  auto_street s = {0};
+  auto_str out = {0};
   size_t body;
   assert_ok(mini_open(&o, "first @{B}", "@ for i = 1, 1000000 do\n@ end", &s.t, &s.e), &s.e);
   street_start(&s, "");
@@ -119,8 +116,6 @@ TEST(an_interruption_ends_the_run) {
   stop = 0;
   err_clear(&s.e);
   assert_ok(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e);
-  str_clear(&out);
-  street_close(&s);
 }
 
 /* What a script changes lasts no longer than its run. */
@@ -130,11 +125,10 @@ TEST(scripts_leave_nothing_behind) {
                          "@{string.extra} @{B} @{count} @{('x').extra == nil}",
                          "");
   for (int i = 0; i < 3; i++) {
-    str out = {0};
+    auto_str out = {0};
     size_t body;
     assert_ok(gen_source_make(s.g, &s.c, &out, &body, &s.e), &s.e);
     assert_non_null(strstr(out.p, "\n1 33 1 true\n"));
-    str_clear(&out);
   }
   street_close(&s);
 }
@@ -143,13 +137,13 @@ TEST(scripts_leave_nothing_behind) {
 
 /* Everything the generator does, once. Nothing leaks or crashes, whatever the outcome. */
 static int walk(const gen_options *o, err *e) {
-  gen_template *t;
+  auto_template *t = NULL;
   gen_problem p;
   gen_instance *g = NULL;
   gen_space *space = NULL;
   gen_config c;
-  arena a = {0};
-  str out = {0};
+  auto_arena a = {0};
+  auto_str out = {0};
   size_t body;
   const gen_plan *plan;
   const gen_data *data;
@@ -168,9 +162,6 @@ static int walk(const gen_options *o, err *e) {
   rc = rc ? rc : gen_data_make(g, 1, &a, &data, e);
   gen_space_free(space);
   gen_instance_free(g);
-  str_clear(&out);
-  arena_clear(&a);
-  gen_close(t);
   return rc;
 }
 

@@ -93,13 +93,12 @@ TEST(the_enumeration_finds_what_trying_all_finds) {
 }
 
 TEST(reasons_are_counted_where_they_are_seen) {
-  street s = street_mini("", "", "");
+  auto_street s = street_mini("", "", "");
   gen_space *space;
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   assert_int_equal(gen_space_count(space), 5);
   assert_true(gen_space_tally(space)->rejected[0] == 1);
   gen_space_free(space);
-  street_close(&s);
 }
 
 static void assert_untuned(const char *problem, const char *expected) {
@@ -109,13 +108,12 @@ static void assert_untuned(const char *problem, const char *expected) {
                          "    { when = 'n > 50 and dev_sms > 100', MODE = 'wide' } },\n"
                          "  default = {",
                          problem);
-  str text = {0};
+  auto_str text = {0};
   bool suggested;
   assert_ok(gen_config_untuned(s.g, &s.c, &suggested, &s.e), &s.e);
   assert_int_equal(suggested, strcmp(problem, "n=10") != 0);
   gen_config_text(s.t, &s.c, &text);
   assert_string_equal(str_text(&text), expected);
-  str_clear(&text);
   street_close(&s);
 }
 
@@ -161,13 +159,12 @@ TEST(people_read_the_parameters_of_use) {
                          "{ 'MODE', { 'plain', 'wide' }, when = 'B == 64' }", "");
   for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
     gen_config c, again;
-    str words = {0};
+    auto_str words = {0};
     assert_ok(gen_config_parse(s.t, all[i].config, &c, &s.e), &s.e);
     assert_ok(gen_config_words(s.g, &c, &words, &s.e), &s.e);
     assert_string_equal(str_text(&words), all[i].words);
     assert_ok(gen_config_parse(s.t, str_text(&words), &again, &s.e), &s.e);
     assert_memory_equal(again.index, c.index, s.t->n_params * sizeof *c.index);
-    str_clear(&words);
   }
   street_close(&s);
 }
@@ -202,7 +199,7 @@ TEST(a_space_without_parameters_has_one_point) {
 /* GEN_MAX_PARAMS parameters with two values each and as many derived values as possible: Lua's
  * limit on local variables must leave room for them. */
 TEST(the_largest_space_is_enumerated) {
-  str text = {0}, preset = {0}, derive = {0}, require = {0};
+  auto_str text = {0}, preset = {0}, derive = {0}, require = {0};
   str_add(&text, "  space = {");
   for (int i = 0; i < GEN_MAX_PARAMS; i++) {
     str_addf(&text, " { 'P%d', { 1, 2 } },", i);
@@ -217,7 +214,7 @@ TEST(the_largest_space_is_enumerated) {
            " },\n derive = { { 'B', '32' }, { 'TILE', 'B' }, %s }, require = { %s },\n default = { "
            "%s },\n",
            derive.p, require.p, preset.p);
-  street s = street_mini(old_space(), text.p, "");
+  auto_street s = street_mini(old_space(), text.p, "");
   gen_space *space;
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   assert_int_equal(gen_space_count(space), 256); /* 8 parameters are free */
@@ -229,11 +226,6 @@ TEST(the_largest_space_is_enumerated) {
     assert_true(gen_space_find(space, &c, &k) && k == i);
   }
   gen_space_free(space);
-  street_close(&s);
-  str_clear(&text);
-  str_clear(&preset);
-  str_clear(&derive);
-  str_clear(&require);
 }
 
 /* ---- diagrams -------------------------------------------------------------------------------- */
@@ -312,7 +304,7 @@ static void add_random_requirement(str *out, int n_params) {
 
 static void random_space(str *out) {
   int n_params = 4 + (int)draw(3);
-  str derive = {0}, require = {0}, preset = {0};
+  auto_str derive = {0}, require = {0}, preset = {0};
   str_add(out, "  space = { { 'S', { 'a', 'b', 'c' } }, ");
   for (int i = 0; i < n_params; i++) {
     str_addf(out, "{ 'P%d', { 1", i);
@@ -332,18 +324,15 @@ static void random_space(str *out) {
       "},\n derive = { { 'B', '32' }, { 'TILE', 'B' }, %s }, require = { %s },\n default = { S "
       "= 'a', %s },\n",
       derive.p, require.p, preset.p);
-  str_clear(&derive);
-  str_clear(&require);
-  str_clear(&preset);
 }
 
 TEST(a_diagram_has_the_points_that_trying_all_finds) {
   size_t n_points = 0, n_empty = 0;
   for (random_state = 1; random_state < 50; random_state++) {
     uint64_t seed = random_state;
-    str text = {0};
+    auto_str text = {0};
     random_space(&text);
-    street s = street_mini(old_space(), text.p, "");
+    auto_street s = street_mini(old_space(), text.p, "");
     gen_diagram *d;
     double rejected[16];
     if (gen_diagram_new(s.g, rejected, &d, &s.e)) {
@@ -353,24 +342,21 @@ TEST(a_diagram_has_the_points_that_trying_all_finds) {
     n_points += gen_diagram_count(d);
     n_empty += !gen_diagram_count(d);
     gen_diagram_free(d);
-    street_close(&s);
-    str_clear(&text);
     random_state = seed;
   }
   printf("50 random spaces, %zu valid points, %zu spaces empty\n", n_points, n_empty);
   assert_true(n_points > 10000 && n_empty < 25);
-  street s = street_mini(old_space(), DEEP_SPACE, "");
+  auto_street s = street_mini(old_space(), DEEP_SPACE, "");
   gen_diagram *d;
   double rejected[16];
   assert_ok(gen_diagram_new(s.g, rejected, &d, &s.e), &s.e);
   compare_diagram_with_trying_all(&s, d, rejected);
   gen_diagram_free(d);
-  street_close(&s);
 }
 
 /* A space of n parameters with the values 0 to n_values - 1 and these requirements. */
 static street open_digits(int n, int n_values, const char *sum, const char *require) {
-  str text = {0}, preset = {0}, values = {0}, all = {0};
+  auto_str text = {0}, preset = {0}, values = {0}, all = {0};
   for (int v = 0; v < n_values; v++) {
     str_addf(&values, "%d, ", v);
   }
@@ -385,10 +371,6 @@ static street open_digits(int n, int n_values, const char *sum, const char *requ
            "  require = { %s },\n  default = { %s },\n",
            all.p, require, preset.p);
   street s = street_mini(old_space(), text.p, "");
-  str_clear(&text);
-  str_clear(&preset);
-  str_clear(&values);
-  str_clear(&all);
   return s;
 }
 
@@ -413,7 +395,7 @@ static double digit_sums(int n, int most) {
 
 TEST(spaces_larger_than_memory_are_counted) {
   gen_space *space;
-  street s = open_digits(12, 10, " + ", "{ 'sum', 'ALL <= 40' }");
+  auto_street s = open_digits(12, 10, " + ", "{ 'sum', 'ALL <= 40' }");
   double drawn[10] = {0};
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   size_t n = gen_space_count(space), i;
@@ -436,7 +418,6 @@ TEST(spaces_larger_than_memory_are_counted) {
   assert_true(fabs(drawn[0] / SAMPLES - share0) < 0.01);
   assert_true(fabs(drawn[9] / SAMPLES - share9) < 0.01);
   gen_space_free(space);
-  street_close(&s);
 }
 
 TEST(spaces_too_large_are_refused) {
@@ -464,14 +445,13 @@ TEST(an_enumeration_can_be_limited_and_interrupted) {
       "  derive = { { 'TILE', 'B' } }, require = { { 'none', 'P0 + P1 + P2 + P3 + P4 + P5 + P6 < "
       "0' } },\n"
       "  default = { B = 32, P0 = 1, P1 = 1, P2 = 1, P3 = 1, P4 = 1, P5 = 1, P6 = 1 },\n";
-  street s = {0};
+  auto_street s = {0};
   gen_space *space;
   assert_ok(mini_open(&o, old_space(), text, &s.t, &s.e), &s.e);
   street_start(&s, "");
   assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_LIMIT, "it takes more than");
   stop = 1;
   assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_INTERRUPTED, "interrupted");
-  street_close(&s);
 }
 
 int main(void) {

@@ -9,6 +9,7 @@
 #include "check.h"
 #include "compile.h"
 #include "file.h"
+#include "scoped.h"
 
 static const char kernel[] = "extern \"C\" __global__ void k(float *x) { x[threadIdx.x] *= 2; }\n";
 static const char broken[] = "#line 7 \"x.lua\"\nextern \"C\" __global__ void k() { nothing; }\n";
@@ -158,14 +159,13 @@ BED_TEST(test_same_error) {
 
 /* Replaces `from` in the only entry and cuts bytes off its end. */
 static void change_entry(bed *b, const char *from, const char *to, size_t cut) {
-  str file = {0};
+  auto_str file = {0};
   assert_int_equal(count_entries(b), 1);
   assert_int_equal(file_read(b->entry, 1 << 30, &file, NULL), 0);
   char *at = memmem(file.p, file.n, from, strlen(from));
   assert_non_null(at);
   memcpy(at, to, strlen(to));
   assert_int_equal(file_write(b->entry, file.p, file.n - cut, NULL), 0);
-  str_clear(&file);
 }
 
 static bool ptx_has(bed *b, const char *words) {

@@ -513,8 +513,8 @@ TEST(test_few_sizes_make_a_tree_too) {
 /* ---- drawing -------------------------------------------------------------------------------- */
 
 TEST(test_sizes_are_drawn_evenly_over_octaves) {
-  gen_template *t;
-  arena a = {0};
+  auto_template *t = NULL;
+  auto_arena a = {0};
   sizes s;
   err e = {0};
   size_t octave[9] = {0}, ta = 0, rounded = 0;
@@ -546,8 +546,6 @@ TEST(test_sizes_are_drawn_evenly_over_octaves) {
   assert_fails(sample_sizes(t, "m", 10, 1, false, &a, &s, &e), &e, ERR_USAGE, "FIELD=VALUES");
   assert_fails(sample_sizes(t, "", 10, 1, false, &a, &s, &e), &e, ERR_USAGE, "names no field");
   assert_fails(sample_sizes(t, "q=1..4", 10, 1, false, &a, &s, &e), &e, ERR_USAGE, "q");
-  gen_close(t);
-  arena_clear(&a);
 }
 
 int main(void) {

@@ -6,7 +6,7 @@
 TEST(test_text_comes_back) {
   world w;
   portfolio c, back;
-  str text = {0}, again = {0};
+  auto_str text = {0}, again = {0};
   err e = {0};
   world_new(&w, 150, 1, true);
   learn(&w, &c);
@@ -17,8 +17,6 @@ TEST(test_text_comes_back) {
   for (size_t j = 0; j < w.sizes.n; j++) {
     assert_int_equal(picked(&w, &c, j), picked(&w, &back, j));
   }
-  str_clear(&text);
-  str_clear(&again);
   world_free(&w);
 }
 
@@ -115,7 +113,7 @@ TEST(test_several_launches_take_the_host_its_time) {
 TEST(test_the_model_comes_back) {
   static tiled x;
   portfolio c, back, served;
-  str text = {0}, again = {0};
+  auto_str text = {0}, again = {0};
   err e = {0};
   float apart[TIMED], apart_back[TIMED], apart_served[TIMED];
   tiled_new(&x, 0);
@@ -147,8 +145,6 @@ TEST(test_the_model_comes_back) {
       assert_true(model_fit_sec(x.w.t, &served.model.fits[i], v, w, apart_served) == b);
     }
   }
-  str_clear(&text);
-  str_clear(&again);
   world_free(&x.w);
 }
 
@@ -168,10 +164,10 @@ static const char good[] = "portfolio 1\nasked 0.05\nsizes 2\nexpected 0.01 0.1\
 /* Replaces the first occurrence of changes[i][0] by changes[i][1]: the text is refused. */
 static void refuse(const gen_template *t, const char *from, const char *const changes[][2],
                    size_t n) {
-  arena a = {0};
+  auto_arena a = {0};
   portfolio c;
   for (size_t i = 0; i < n; i++) {
-    str text = {0};
+    auto_str text = {0};
     const char *at = strstr(from, changes[i][0]);
     str_add_n(&text, from, (size_t)(at - from));
     str_add(&text, changes[i][1]);
@@ -179,9 +175,7 @@ static void refuse(const gen_template *t, const char *from, const char *const ch
     if (portfolio_read(t, str_text(&text), &a, &c, NULL) != ERR_USAGE) {
       fail_msg("'%s' for '%s' was accepted", changes[i][1], changes[i][0]);
     }
-    str_clear(&text);
   }
-  arena_clear(&a);
 }
 
 static const char *const changes[][2] = {{"portfolio 1", "portfolio 6"},
@@ -238,31 +232,28 @@ static const char *const model_changes[][2] = {{"model 132", "model 0"},
                                                {"form 256\n", "if ta=t else 4\n"}};
 
 TEST(test_damaged_text_is_refused) {
-  gen_template *t;
-  arena a = {0};
+  auto_template *t = NULL;
+  auto_arena a = {0};
   portfolio c;
   err e = {0};
   assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
   assert_ok(portfolio_read(t, good, &a, &c, &e), &e);
   refuse(t, good, changes, sizeof changes / sizeof *changes);
-  str text = {0};
+  auto_str text = {0};
   str_addf(&text, "%s%s", good, good_model);
   assert_ok(portfolio_read(t, str_text(&text), &a, &c, &e), &e);
   assert_int_equal(c.model.sizes.n, 2);
   refuse(t, str_text(&text), model_changes, sizeof model_changes / sizeof *model_changes);
-  str_clear(&text);
-  gen_close(t);
-  arena_clear(&a);
 }
 
 /* As strtod reads them. */
 TEST(test_numbers_are_read_to_the_last_bit) {
   static const char *const wrong[] = {"e5", "1e", "1e-", "1.2.3", "1-", ".", "1e400", "-1", "1 -"};
-  gen_template *t;
+  auto_template *t = NULL;
   err e = {0};
   assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
   for (int round = 0; round < 2000; round++) {
-    arena a = {0};
+    auto_arena a = {0};
     portfolio c;
     char number[64], text[sizeof good + sizeof good_model + 64];
     const double v = uniform() * pow(10, round % 60 - 30);
@@ -276,20 +267,18 @@ TEST(test_numbers_are_read_to_the_last_bit) {
              (int)(strstr(good_model, "costs 2") - good_model), good_model,
              wrong[round % (int)(sizeof wrong / sizeof *wrong)], rest);
     assert_fails(portfolio_read(t, text, &a, &c, &e), &e, ERR_USAGE, "damaged");
-    arena_clear(&a);
   }
-  gen_close(t);
 }
 
 /* Every accepted portfolio has a leaf for every size, with existing configurations and positive
  * times. */
 TEST(test_no_text_does_harm) {
-  gen_template *t;
+  auto_template *t = NULL;
   err e = {0};
   size_t accepted = 0, with_model = 0;
   assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
   for (int round = 0; round < 20000; round++) {
-    arena a = {0};
+    auto_arena a = {0};
     portfolio c;
     char text[sizeof good + sizeof good_model];
     snprintf(text, sizeof text, "%s%s", good, round % 2 ? good_model : "");
@@ -315,15 +304,13 @@ TEST(test_no_text_does_harm) {
         with_model++;
       }
     }
-    arena_clear(&a);
   }
   assert_true(accepted > 100 && with_model > 100);
-  gen_close(t);
 }
 
 TEST(test_the_range_is_kept) {
-  gen_template *t;
-  arena a = {0};
+  auto_template *t = NULL;
+  auto_arena a = {0};
   portfolio c;
   err e = {0};
   assert_ok(gen_open(NULL, "sgemm", &t, &e), &e);
@@ -336,8 +323,6 @@ TEST(test_the_range_is_kept) {
   assert_null(portfolio_leaf(t, &c, small));
   assert_null(portfolio_leaf(t, &c, large));
   assert_null(portfolio_leaf(t, &c, other));
-  gen_close(t);
-  arena_clear(&a);
 }
 
 int main(void) {

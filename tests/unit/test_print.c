@@ -4,6 +4,7 @@
 #include "check.h"
 #include "json_writer.h"
 #include "print.h"
+#include "scoped.h"
 
 TEST(numbers_have_three_digits) {
   static const struct {
@@ -11,17 +12,15 @@ TEST(numbers_have_three_digits) {
     const char *text;
   } cases[] = {{1.5e-6, "1.50 us"}, {12.34e-6, "12.3 us"}, {2e-3, "2.00 ms"}, {123, "123 s"}};
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-    str s = {0};
+    auto_str s = {0};
     format_sec(&s, cases[i].sec);
     assert_string_equal(str_text(&s), cases[i].text);
-    str_clear(&s);
   }
-  str s = {0};
+  auto_str s = {0};
   format_count(&s, 1234567);
   str_add(&s, " ");
   format_count(&s, 999);
   assert_string_equal(str_text(&s), "1,234,567 999");
-  str_clear(&s);
 }
 
 TEST(a_rate_is_of_the_peak_that_bounds) {
@@ -35,7 +34,7 @@ TEST(a_rate_is_of_the_peak_that_bounds) {
 }
 
 TEST(commas_separate_members) {
-  str s = {0};
+  auto_str s = {0};
   jw_open(&s, NULL);
   jw_text(&s, "name", "a \"b\"");
   jw_open(&s, "inner");
@@ -57,7 +56,6 @@ TEST(commas_separate_members) {
                       "{\"name\":\"a \\\"b\\\"\",\"inner\":{\"n\":-3,\"yes\":true},"
                       "\"list\":[0.123,1.00],\"empty\":{},\"modelled_seconds\":null}\n"
                       "{\"seconds\":1.5}\n");
-  str_clear(&s);
 }
 
 TEST(an_incomplete_text_is_not_written) {

@@ -11,6 +11,7 @@
 
 #include "file.h"
 #include "replay.h"
+#include "scoped.h"
 
 /* ---- making a recording ---------------- */
 
@@ -96,17 +97,16 @@ static recorded *open_text(const str *s) {
 }
 
 static recorded *toy(void) {
-  str s = {0};
+  auto_str s = {0};
   make_csv(&s);
   recorded *r = open_text(&s);
-  str_clear(&s);
   return r;
 }
 
 /* ---- reading ---------------- */
 
 TEST(the_rows_become_a_space) {
-  str s = {0};
+  auto_str s = {0};
   size_t n = make_csv(&s);
   recorded *r = open_text(&s);
   assert_int_equal(r->view.n, n);
@@ -130,7 +130,6 @@ TEST(the_rows_become_a_space) {
   uint16_t outside[GEN_MAX_PARAMS] = {1};
   assert_false(r->view.find(r, outside, &n));
   recorded_close(r);
-  str_clear(&s);
 }
 
 static void assert_same(const recorded *x, const recorded *y) {
@@ -141,7 +140,7 @@ static void assert_same(const recorded *x, const recorded *y) {
 
 /* Kernel Tuner leaves the file open while it runs: the text ends with a comma. */
 TEST(a_kernel_tuner_cache_reads_the_same) {
-  str s = {0};
+  auto_str s = {0};
   recorded *csv = toy();
   make_json(&s);
   recorded *open = open_text(&s);
@@ -154,11 +153,10 @@ TEST(a_kernel_tuner_cache_reads_the_same) {
   recorded_close(csv);
   recorded_close(open);
   recorded_close(closed);
-  str_clear(&s);
 }
 
 TEST(a_t4_file_reads_the_same) {
-  str s = {0};
+  auto_str s = {0};
   recorded *csv = toy();
   make_t4(&s);
   recorded *t4 = open_text(&s);
@@ -170,12 +168,11 @@ TEST(a_t4_file_reads_the_same) {
   }
   recorded_close(csv);
   recorded_close(t4);
-  str_clear(&s);
 }
 
 /* Since 1.0 Kernel Tuner writes a failure under __error__, with or without a time beside it. */
 TEST(newer_caches_name_their_failures_apart) {
-  str s = {0};
+  auto_str s = {0};
   str_add(
       &s,
       "{\"tune_params_keys\":[\"a\"],\"objective\":\"time\",\"cache\":{"
@@ -186,22 +183,20 @@ TEST(newer_caches_name_their_failures_apart) {
   assert_int_equal(r->n_failed, 2);
   assert_true(fabs(r->best - 2.5e-3) < 1e-12);
   recorded_close(r);
-  str_clear(&s);
 }
 
 TEST(a_repeated_configuration_counts_once_with_its_last_result) {
-  str s = {0};
+  auto_str s = {0};
   str_add(&s, "x,status,time_ms\n1,ok,5\n2,ok,7\n1,ok,6\n");
   recorded *r = open_text(&s);
   assert_int_equal(r->view.n, 2);
   assert_true(r->sec[0] == 6e-3 && r->sec[1] == 7e-3);
   recorded_close(r);
-  str_clear(&s);
 }
 
 TEST(compressed_files_open_and_broken_ones_say_so) {
   char path[] = "/tmp/tuned-space-XXXXXX.csv.gz";
-  str s = {0}, bytes = {0};
+  auto_str s = {0}, bytes = {0};
   err e = {0};
   recorded *r, *plain = toy();
   int fd = mkstemps(path, 7);
@@ -223,8 +218,6 @@ TEST(compressed_files_open_and_broken_ones_say_so) {
   assert_fails(recorded_open(path, &r, &e), &e, ERR_NOTFOUND, "cannot open");
   assert_fails(recorded_open("/tmp", &r, &e), &e, ERR_IO, "/tmp");
   recorded_close(plain);
-  str_clear(&s);
-  str_clear(&bytes);
 }
 
 TEST(every_fault_is_told_with_its_line) {
@@ -266,7 +259,7 @@ TEST(damaged_files_are_refused_or_read) {
   static const char spice[] = ",\n\r\"{}[]0-9.e:okx\\";
   srandom(5);
   for (int round = 0; round < 3000; round++) {
-    str s = {0};
+    auto_str s = {0};
     err e = {0};
     recorded *r = NULL;
     round % 2
@@ -281,7 +274,6 @@ TEST(damaged_files_are_refused_or_read) {
     int rc = recorded_parse("x", s.p, s.n, &r, &e);
     assert_true(rc ? e.message[0] && !strchr(e.message, '\n') : r->view.n > 0);
     recorded_close(rc ? NULL : r);
-    str_clear(&s);
   }
 }
 
@@ -290,7 +282,7 @@ TEST(damaged_files_are_refused_or_read) {
 static const replay_options usual = {.runs = 10, .seed = 1, .jobs = 1, .ahead = 1};
 
 TEST(the_curve_of_a_known_order_is_exact) {
-  str s = {0};
+  auto_str s = {0};
   err e = {0};
   replay_curve c;
   str_add(&s, "x,status,time_ms\n1,ok,8\n2,runtime,\n3,ok,4\n4,ok,5\n5,ok,2\n");
@@ -301,14 +293,13 @@ TEST(the_curve_of_a_known_order_is_exact) {
     assert_true(fabs(c.fraction[i] - (i < 5 ? expected[i] : 1)) < 1e-12);
   }
   recorded_close(r);
-  str_clear(&s);
 }
 
 /* One of n points is the best and the others take twice as long, so the mean after i trials is
  * known. */
 TEST(random_search_is_as_good_as_it_must_be) {
   enum { N = 800, RUNS = 2000 };
-  str s = {0};
+  auto_str s = {0};
   err e = {0};
   replay_curve c;
   replay_options o = usual;
@@ -324,7 +315,6 @@ TEST(random_search_is_as_good_as_it_must_be) {
     assert_true(fabs(c.fraction[i] - (0.5 + 0.5 * p)) < 4 * deviation);
   }
   recorded_close(r);
-  str_clear(&s);
 }
 
 TEST(threads_and_repetition_change_nothing) {
@@ -367,7 +357,7 @@ TEST(strategies_that_learn_beat_chance) {
 
 TEST(the_picture_has_every_curve) {
   static replay_curve low, high;
-  str s = {0};
+  auto_str s = {0};
   for (size_t i = 0; i < REPLAY_EVALUATIONS; i++) {
     low.fraction[i] = 0.5;
     high.fraction[i] = 0.9;
@@ -379,7 +369,6 @@ TEST(the_picture_has_every_curve) {
   assert_non_null(strstr(s.p, "slow&#60;1&#62; 0.500"));
   assert_true(strstr(s.p, "fast 0.900") < strstr(s.p, "slow&#60;")); /* the best comes first */
   assert_string_equal(s.p + s.n - 7, "</svg>\n");
-  str_clear(&s);
 }
 
 /* The default strategy reaches these figures on real recordings; needs TUNED_SPACES, a folder of

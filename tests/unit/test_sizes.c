@@ -8,6 +8,7 @@
 
 #include "file.h"
 #include "sizes.h"
+#include "scoped.h"
 
 typedef struct bed {
   gen_template *t;
@@ -35,13 +36,12 @@ static int clear(void **state) {
 
 /* m, n, k of each, in order: "1,2,3 4,5,6" */
 static void expect(bed *b, const sizes *s, const char *wanted) {
-  str got = {0};
+  auto_str got = {0};
   for (size_t i = 0; i < s->n; i++) {
     str_addf(&got, "%s%lld,%lld,%lld", i ? " " : "", (long long)s->p[i].values[0].i,
              (long long)s->p[i].values[1].i, (long long)s->p[i].values[2].i);
   }
   assert_string_equal(str_text(&got), wanted);
-  str_clear(&got);
   (void)b;
 }
 

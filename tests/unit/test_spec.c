@@ -7,19 +7,19 @@
 #include "gen_space.h"
 #include "python.h"
 #include "spec.h"
+#include "scoped.h"
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 
 static const python_name names[] = {{"x", false}, {"y", false}, {"s", true}};
 
 static void check_condition(const char *python, const char *lua) {
-  str out = {0};
+  auto_str out = {0};
   err e = {0};
   if (python_condition(python, names, 3, &out, &e)) {
     fail_msg("%s: %s", python, e.message);
   }
   assert_string_equal(str_text(&out), lua);
-  str_clear(&out);
 }
 
 TEST(conditions_become_lua) {
@@ -53,19 +53,16 @@ TEST(what_is_not_understood_is_named) {
                                          {"1e400x", "unexpected"},
                                          {"", "unexpected end"}};
   for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
-    str out = {0};
+    auto_str out = {0};
     err e = {0};
     assert_fails(python_condition(wrong[i][0], names, 3, &out, &e), &e, ERR_USAGE, wrong[i][1]);
-    str_clear(&out);
   }
-  str deep = {0}, out = {0};
+  auto_str deep = {0}, out = {0};
   err e = {0};
   for (int i = 0; i < 5000; i++) {
     str_add(&deep, "(");
   }
   assert_fails(python_condition(deep.p, names, 3, &out, &e), &e, ERR_USAGE, "too deep");
-  str_clear(&deep);
-  str_clear(&out);
 }
 
 /* ---- files ----------------------------------------------------------------------------------- */
@@ -107,7 +104,7 @@ TEST(lists_of_values_are_made) {
                                               {"e", "[True, False]"},
                                               {"f", "range(3, 0, -1)"},
                                               {NULL}};
-  str text = {0};
+  auto_str text = {0};
   t1(&text, parameters, (const char *const[]){NULL});
   spec s = open_text(str_text(&text));
   static const int64_t a[] = {1, 2, 4, 8, 12, 16, 20}, b[] = {1, 4, 16}, f[] = {3, 2, 1};
@@ -126,7 +123,6 @@ TEST(lists_of_values_are_made) {
   assert_string_equal(s.t->params[3].values[1].s, "y");
   assert_int_equal(s.t->params[4].values[0].i, 1);
   spec_close(&s);
-  str_clear(&text);
 }
 
 TEST(broken_files_are_told) {
@@ -176,7 +172,7 @@ TEST(a_space_has_the_points_that_trying_all_finds) {
       "KWG % ((MDIMC * NDIMC)/NDIMB) == 0",
       "not (MWG == 128 and NWG == 128 and MDIMC == 8 and NDIMC == 8)",
       NULL};
-  str text = {0};
+  auto_str text = {0};
   t1(&text, parameters, conditions);
   spec s = open_text(str_text(&text));
   gen_space *space, *all;
@@ -185,8 +181,8 @@ TEST(a_space_has_the_points_that_trying_all_finds) {
   err e = {0};
   assert_ok(gen_space_new(s.g, &space, &e), &e);
   n = gen_space_count(space);
-  str brute = {0};
-  gen_template *t;
+  auto_str brute = {0};
+  auto_template *t = NULL;
   gen_problem p;
   gen_instance *g;
   static const gen_number device[] = {
@@ -210,9 +206,6 @@ TEST(a_space_has_the_points_that_trying_all_finds) {
   gen_space_free(space);
   gen_space_free(all);
   gen_instance_free(g);
-  gen_close(t);
-  str_clear(&brute);
-  str_clear(&text);
   spec_close(&s);
 }
 

@@ -10,6 +10,7 @@
 
 #include "file.h"
 #include "tune.h"
+#include "scoped.h"
 
 static const char *device = "emu";
 
@@ -126,12 +127,11 @@ static int clear(void **state) {
 
 static db_result *rows_of(bed *b, arena *a, size_t *n) {
   db_result *rows;
-  str problem = {0};
+  auto_str problem = {0};
   gen_problem_text(b->t, &b->p, &problem);
   assert_ok(db_results(b->d, tune_template_id(b->s), tune_device_id(b->s), str_text(&problem), a,
                        &rows, n, &b->e),
             &b->e);
-  str_clear(&problem);
   return rows;
 }
 
@@ -155,7 +155,7 @@ static void expect(const db_result *rows, size_t n, const char *way, db_status s
 }
 
 BED_TEST(every_fault_costs_its_own_row) {
-  arena a = {0};
+  auto_arena a = {0};
   tune_state last;
   size_t n;
   open_session(b, 1000);
@@ -172,7 +172,6 @@ BED_TEST(every_fault_costs_its_own_row) {
     assert_true(rows[i].t.status != DB_OK);
     assert_true(rows[i].t.reason && rows[i].t.reason[0]);
   }
-  arena_clear(&a);
   close_session(b);
 }
 
@@ -212,7 +211,7 @@ BED_TEST(an_interrupted_search_goes_on) {
 }
 
 BED_TEST(the_default_is_tried_first) {
-  arena a = {0};
+  auto_arena a = {0};
   tune_state last;
   size_t n;
   open_session(b, 1);
@@ -220,7 +219,6 @@ BED_TEST(the_default_is_tried_first) {
   db_result *rows = rows_of(b, &a, &n);
   assert_int_equal(n, 1);
   assert_string_equal(rows[0].t.config, "WAY=right,BLOCK=64");
-  arena_clear(&a);
   close_session(b);
 }
 
@@ -245,7 +243,7 @@ static bool is_known(const db_result *rows, size_t n, const char *config) {
 
 /* The default, which may be slow, comes after the first result to compare it with. */
 BED_TEST(the_best_of_the_nearest_size_comes_first) {
-  arena a = {0};
+  auto_arena a = {0};
   tune_state last;
   size_t n;
   open_session(b, 1);
@@ -264,7 +262,6 @@ BED_TEST(the_best_of_the_nearest_size_comes_first) {
   assert_true(is_known(rows, n, "WAY=late,BLOCK=128"));
   assert_true(is_known(rows, n, "WAY=wild,BLOCK=128"));
   assert_in_range(last.settled, 0, 2); /* those known already, or the first to be compiled */
-  arena_clear(&a);
   close_session(b);
 }
 

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "variant_tree.h"
+#include "scoped.h"
 
 enum { SIZES = 400, VARIANTS = 4 };
 static const float NOTHING = 1.5f;
@@ -40,9 +41,9 @@ static float lost_by(const chooser_node *leaf, const float lost[VARIANTS]) {
 }
 
 TEST(test_tree) {
-  gen_template *t;
+  auto_template *t = NULL;
   gen_options o = {0};
-  arena a = {0};
+  auto_arena a = {0};
   err e = {0};
   chooser_node *nodes;
   size_t n;
@@ -64,8 +65,6 @@ TEST(test_tree) {
   assert_true(n >= 5 && sum / SIZES < 0.2);
   free(values);
   free(lost);
-  arena_clear(&a);
-  gen_close(t);
 }
 
 int main(void) {

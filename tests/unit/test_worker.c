@@ -10,9 +10,10 @@
 #include "file.h"
 #include "image_prefetch.h"
 #include "worker_pool.h"
+#include "scoped.h"
 
 TEST(frames_read_back_what_was_put) {
-  str s = {0};
+  auto_str s = {0};
   err e = {0}, back = {0};
   size_t n;
   err_at(&e, ERR_WRONG, "a.lua:3", "seven is not %d", 8);
@@ -35,11 +36,10 @@ TEST(frames_read_back_what_was_put) {
   assert_string_equal(back.place, "a.lua:3");
   assert_false(r.failed);
   assert_int_equal(r.n, 0);
-  str_clear(&s);
 }
 
 TEST(a_short_frame_fails_and_yields_zeros) {
-  str s = {0};
+  auto_str s = {0};
   wire_put_bytes(&s, "abcdef", 6);
   for (size_t cut = 0; cut < s.n; cut++) {
     wire_reader r = {.p = s.p, .n = cut};
@@ -50,7 +50,6 @@ TEST(a_short_frame_fails_and_yields_zeros) {
     assert_int_equal(n, 0);
     assert_int_equal(wire_get_u64(&r), 0);
   }
-  str_clear(&s);
 }
 
 /* Answers "echo TEXT"; "die": a segmentation fault; "leave": exit 7; "hang": never answers. */
@@ -77,10 +76,9 @@ static void echo_main(int fd, void *setting) {
 }
 
 static int ask(worker *w, const char *text, err *e) {
-  str frame = {0};
+  auto_str frame = {0};
   wire_put_text(&frame, text);
   int rc = worker_ask(w, &frame, e);
-  str_clear(&frame);
   return rc;
 }
 
@@ -88,7 +86,7 @@ TEST(a_worker_answers_in_turn) {
   char setting[] = "set";
   worker w = {.run = echo_main, .setting = setting};
   err e = {0};
-  str answer = {0}, how = {0};
+  auto_str answer = {0}, how = {0};
   assert_ok(worker_start(&w, &e), &e);
   for (int i = 0; i < 100; i++) {
     char text[32];
@@ -104,15 +102,13 @@ TEST(a_worker_answers_in_turn) {
   worker_stop(&w);
   assert_int_equal(w.pid, 0);
   worker_stop(&w);
-  str_clear(&answer);
-  str_clear(&how);
 }
 
 static void death_of(const char *request, const char *says) {
   char setting[] = "";
   worker w = {.run = echo_main, .setting = setting};
   err e = {0};
-  str answer = {0}, how = {0};
+  auto_str answer = {0}, how = {0};
   assert_ok(worker_start(&w, &e), &e);
   assert_ok(ask(&w, request, &e), &e);
   assert_fails(worker_answer(&w, &answer, &how, &e), &e, ERR_NOTFOUND, says);
@@ -123,8 +119,6 @@ static void death_of(const char *request, const char *says) {
   assert_ok(ask(&w, "still", &e), &e);
   assert_ok(worker_answer(&w, &answer, &how, &e), &e);
   worker_stop(&w);
-  str_clear(&answer);
-  str_clear(&how);
 }
 
 TEST(a_dying_worker_says_how) {
@@ -170,9 +164,8 @@ TEST(children_die_with_their_parent) {
   for (int i = 0; i < 200; i++) {
     char path[64];
     snprintf(path, sizeof path, "/proc/%d/stat", (int)grandchild);
-    str stat = {0};
+    auto_str stat = {0};
     int gone = file_read(path, 4096, &stat, NULL) || strstr(str_text(&stat), ") Z ");
-    str_clear(&stat);
     if (gone) {
       return;
     }
@@ -200,7 +193,7 @@ TEST(a_dying_compiler_is_replaced) {
   worker_pool p;
   rt_compiler *c;
   compiled built;
-  str source = {0}, frame = {0};
+  auto_str source = {0}, frame = {0};
   err e = {0};
   int job;
   open_pool(&p, &c, 1);
@@ -216,8 +209,6 @@ TEST(a_dying_compiler_is_replaced) {
   assert_ok(worker_pool_compile(&p, &source, 0, 60, &frame, &built, &e), &e);
   assert_false(built.died);
   assert_true(built.n_ptx > 0);
-  str_clear(&frame);
-  str_clear(&source);
   close_pool(&p, c);
 }
 
@@ -225,7 +216,7 @@ TEST(a_dying_compiler_is_replaced) {
 TEST(killing_returns_the_job) {
   worker_pool p;
   rt_compiler *c;
-  str source = {0};
+  auto_str source = {0};
   err e = {0};
   int job;
   struct pollfd fds[3];
@@ -239,7 +230,6 @@ TEST(killing_returns_the_job) {
   assert_null(worker_pool_kill(&p, 0));
   assert_ptr_equal(worker_pool_kill(&p, 1), &job);
   assert_int_equal(worker_pool_poll(&p, fds, which, 1), 1);
-  str_clear(&source);
   close_pool(&p, c);
 }
 
