@@ -84,11 +84,11 @@ int main(void) {
     grid.n *= grid.n_values[i];
   }
   enumerate();
-  lay_huge(&b);
+  bed_open_huge(&b);
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
     run(&grid, *s, grid_time);
     run(&b.view, *s, huge_time);
   }
-  clear(&b);
+  bed_close(&b);
   return slow;
 }

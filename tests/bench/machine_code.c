@@ -42,25 +42,10 @@
 #include "compile.h"
 #include "file.h"
 #include "gen.h"
+#include "h200.h"
 #include "hash.h"
 
 static const char ARCH[] = "sm_90a";
-
-/* What templates' expressions may read of an NVIDIA H200. */
-static const gen_number H200[] = {{"dev_cc", 90},
-                                  {"dev_sms", 132},
-                                  {"dev_threads_block", 1024},
-                                  {"dev_threads_sm", 2048},
-                                  {"dev_blocks_sm", 32},
-                                  {"dev_regs_block", 65536},
-                                  {"dev_regs_sm", 65536},
-                                  {"dev_smem_block", 232448},
-                                  {"dev_smem_sm", 233472},
-                                  {"dev_smem_reserved", 1024},
-                                  {"dev_l2", 62914560},
-                                  {"dev_memory", 151397597184},
-                                  {"dev_warp", 32}};
-enum { N_H200 = sizeof H200 / sizeof *H200 };
 
 typedef struct code { /* what a text became */
   char source[HASH_TEXT], digest[HASH_TEXT];
@@ -372,7 +357,7 @@ static int read_row(run *r, row *x) {
   TRY(open_family(r, x->problem));
   memcpy(x->template, r->t->hash, HASH_TEXT);
   TRY(gen_problem_parse(r->t, x->problem, &p, &r->e));
-  TRY(gen_instance_new(r->t, &p, H200, N_H200, &g, &r->e));
+  TRY(gen_instance_new(r->t, &p, h200, N_H200, &g, &r->e));
   const int rc = make_text(r, x, g);
   gen_instance_free(g);
   return rc;
@@ -485,7 +470,7 @@ static int add_if_new(run *r, const char *problem, const char *from, bool untune
   gen_problem_text(r->t, &p, &words);
   const char *whole = arena_format(&r->a, "%s", str_text(&words));
   str_clear(&words);
-  TRY(gen_instance_new(r->t, &p, H200, N_H200, &g, &r->e));
+  TRY(gen_instance_new(r->t, &p, h200, N_H200, &g, &r->e));
   gen_config_default(r->t, &c);
   int rc = untuned ? gen_config_untuned(g, &c, NULL, &r->e) : 0;
   if (!rc) {

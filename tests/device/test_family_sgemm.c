@@ -4,11 +4,10 @@
 #include "family_fixture.h"
 
 BED_TEST(sgemm_has_a_space) {
-  gen_space *space;
+  auto_space *space = NULL;
   bed_kernel s = bed_problem_open(b, NULL, "sgemm", "m=4096 n=4096 k=4096");
   assert_ok(gen_space_new(s.g, &space, &b->e), &b->e);
   assert_in_range(gen_space_count(space), 20001, 2000000);
-  gen_space_free(space);
   bed_kernel_close(&s);
 }
 
@@ -228,7 +227,7 @@ BED_TEST(samples_build) {
   static const char *const problems[] = {"m=4096", "m=1023 ta=t", "m=1760 n=16 k=1760 tb=t"};
   for (size_t i = 0; i < sizeof problems / sizeof *problems; i++) {
     bed_kernel s = bed_problem_open(b, NULL, "sgemm", problems[i]);
-    gen_space *space;
+    auto_space *space = NULL;
     gen_config c;
     rt_image image;
     assert_ok(gen_space_new(s.g, &space, &b->e), &b->e);
@@ -240,7 +239,6 @@ BED_TEST(samples_build) {
       assert_true(image.kernels[k].smem_static <= 48 << 10);
     }
     rt_image_clear(&image);
-    gen_space_free(space);
     bed_kernel_close(&s);
   }
 }

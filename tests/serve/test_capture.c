@@ -377,7 +377,7 @@ CONTEXT_TEST(test_a_problem_is_tuned_on_its_data) {
 static double time_in(fixture *f, const char *name) {
   char path[200];
   auto_template *t = NULL;
-  db *d;
+  auto_db *d = NULL;
   db_result *rows;
   size_t n;
   int64_t template_id, device_id;
@@ -395,7 +395,6 @@ static double time_in(fixture *f, const char *name) {
       sec = rows[i].median > 0 ? rows[i].median : rows[i].modelled;
     }
   }
-  db_close(d);
   return sec;
 }
 

@@ -300,7 +300,7 @@ enum { TUNED = 60, NEW = 200 };
 
 static void put_many(fixture *f) {
   store st;
-  db *d;
+  auto_db *d = NULL;
   gen_config c;
   auto_str full = {0};
   char key[HASH_TEXT], problem[100];
@@ -314,7 +314,6 @@ static void put_many(fixture *f) {
              64 << i / 4 % 4, 48 << i / 16);
     store_trial(&st, d, &(stored){.problem = problem, .config = str_text(&full)}, key);
   }
-  db_close(d);
   store_close(&st);
 }
 

@@ -9,6 +9,7 @@
 #include "random.h"
 #include "run.h"
 #include "online_search.h"
+#include "scoped.h"
 
 typedef struct bench {
   gen_template *t;
@@ -37,11 +38,10 @@ static void bench_free(bench *b) {
 }
 
 static size_t n_valid(bench *b) {
-  gen_space *s;
+  auto_space *s = NULL;
   err e = {0};
   assert_ok(gen_space_new(b->g, &s, &e), &e);
   const size_t n = gen_space_count(s);
-  gen_space_free(s);
   return n;
 }
 
@@ -110,7 +110,7 @@ static double best_of_random(bench *b, gen_space *s, size_t n, uint64_t seed) {
 TEST(test_times_are_learnt_from) {
   enum { OBJECTIVES = 6, TRIED = 80 };
   static bench b;
-  gen_space *s;
+  auto_space *s = NULL;
   err e = {0};
   double sum = 0;
   bench_new(&b, "gemv", "gemv m=1000 n=1000");
@@ -122,7 +122,6 @@ TEST(test_times_are_learnt_from) {
   printf("the best of %d found takes %.3f times that of %d at random\n", TRIED, exp(sum),
          10 * TRIED);
   assert_true(sum < 0.02);
-  gen_space_free(s);
   bench_free(&b);
 }
 

@@ -346,14 +346,13 @@ CONTEXT_TEST(mutated_presets_do_no_harm) {
 /* ---- importing, merging, pruning ------------------------------------------------------------ */
 
 static void put_line(fixture *f, const db_line *l, bool expected) {
-  db *d;
+  auto_db *d = NULL;
   err e = {0};
   bool taken;
   assert_ok(db_open(f->db_path, DB_WRITE, &d, &e), &e);
   assert_ok(db_line_put(d, l, &taken, &e), &e);
   assert_int_equal(taken, expected);
   assert_ok(db_verify(d, &e), &e);
-  db_close(d);
 }
 
 static double best_of(const char *path, const char *problem) {
@@ -385,7 +384,7 @@ CONTEXT_TEST(the_better_line_counts) {
 }
 
 static int64_t rows_of(const char *path, const char *table) {
-  db *d;
+  auto_db *d = NULL;
   db_stats s;
   err e = {0};
   int64_t n = -1;
@@ -394,17 +393,15 @@ static int64_t rows_of(const char *path, const char *table) {
   for (int i = 0; i < DB_TABLES; i++) {
     n = strcmp(s.tables[i].table, table) ? n : s.tables[i].rows;
   }
-  db_close(d);
   return n;
 }
 
 static void merge(const char *into, const char *from) {
-  db *d;
+  auto_db *d = NULL;
   err e = {0};
   assert_ok(db_open(into, DB_WRITE, &d, &e), &e);
   assert_ok(db_merge(d, from, &e), &e);
   assert_ok(db_verify(d, &e), &e);
-  db_close(d);
 }
 
 /* The databases of two machines: one trial in common, measured at different times, and one each of

@@ -27,17 +27,6 @@ static gen_template *open_family(const char *name) {
   return t;
 }
 
-static bool is_built_in(const char *family) {
-  char name[80];
-  snprintf(name, sizeof name, "%s.lua", family);
-  for (const gen_file *f = gen_builtin; f->name; f++) {
-    if (!strcmp(f->name, name)) {
-      return true;
-    }
-  }
-  return false;
-}
-
 static size_t count_of(const char *text, const char *word) {
   size_t n = 0;
   for (const char *p = text; (p = strstr(p, word)); p++) {
@@ -135,14 +124,10 @@ TEST(every_built_in_suite_is_sound) {
   size_t n_suites = 0;
   for (const gen_file *f = tuner_files; f->name; f++) {
     char family[64];
-    if (!strstr(f->name, ".txt")) {
+    if (!strstr(f->name, ".txt") || !strcmp(f->name, "claims.txt")) {
       continue;
     }
     snprintf(family, sizeof family, "%.*s", (int)strlen(f->name) - 4, f->name);
-    if (!is_built_in(family)) {
-      print_message("suites of %s, which is not built in\n", family);
-      continue;
-    }
     gen_template *t = open_family(family);
     for (const char *p = f->text; (p = strchr(p, '[')); p++) {
       auto_arena a = {0};

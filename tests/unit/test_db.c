@@ -30,7 +30,7 @@ SCRATCH_TEST(test_rows_are_stored_once) {
 }
 
 SCRATCH_TEST(test_images_come_back) {
-  db *d = open_writer(s);
+  auto_db *d = open_writer(s);
   const char cubin[] = "\177ELF\0\1\2\3";
   db_image in = image_of(image_key, cubin, sizeof cubin), out;
   FAILS(s, ERR_NOTFOUND, image_key, db_image_get(d, image_key, &s->a, &out, &s->e));
@@ -54,11 +54,10 @@ SCRATCH_TEST(test_images_come_back) {
   OK(s, db_image_get(d, key, &s->a, &out, &s->e));
   assert_true(!out.cubin && !out.ptx && !out.log && !*out.source && !out.n_cubin && !out.n_ptx);
   OK(s, db_verify(d, &s->e));
-  db_close(d);
 }
 
 SCRATCH_TEST(test_trial_is_replaced_only_by_another_outcome) {
-  db *d = open_writer(s);
+  auto_db *d = open_writer(s);
   int64_t id = put_trial(s, d, "BX=64"), again;
   put_sample(s, d, id, DB_SCREEN, 2e-3);
   run_sql(s->path, "UPDATE trial SET at = 1");
@@ -78,12 +77,11 @@ SCRATCH_TEST(test_trial_is_replaced_only_by_another_outcome) {
   assert_string_equal(r.t.reason, wrong.reason);
   assert_true(isnan(r.t.error));
   assert_true(r.median == 2e-3); /* its samples stay */
-  db_close(d);
 }
 
 /* Each row adds one fact and says which configuration is best from then on. */
 SCRATCH_TEST(test_best_follows_the_facts) {
-  db *d = open_writer(s);
+  auto_db *d = open_writer(s);
   assert_string_equal(best_config(s, d), "not found");
   int64_t a = put_trial(s, d, "A"), b = put_trial(s, d, "B"), c = put_trial(s, d, "C");
   assert_string_equal(best_config(s, d), "not found");
@@ -120,11 +118,10 @@ SCRATCH_TEST(test_best_follows_the_facts) {
   OK(s, db_trial_put(d, 1, 1, &dead, &a, &s->e));
   assert_string_equal(best_config(s, d), "B");
   OK(s, db_verify(d, &s->e));
-  db_close(d);
 }
 
 SCRATCH_TEST(test_results_are_ordered_and_counted) {
-  db *d = open_writer(s);
+  auto_db *d = open_writer(s);
   db_image image = image_of(image_key, "elf", 3);
   OK(s, db_image_put(d, &image, &s->e));
   int64_t id;
@@ -159,11 +156,10 @@ SCRATCH_TEST(test_results_are_ordered_and_counted) {
   assert_true(by_status[DB_OK] == 5 && by_status[DB_COMPILE] == 1);
   OK(s, db_results(d, 1, 1, "saxpy n=7", &s->a, &rows, &n, &s->e));
   assert_int_equal(n, 0);
-  db_close(d);
 }
 
 SCRATCH_TEST(test_effort_adds_up) {
-  db *d = open_writer(s);
+  auto_db *d = open_writer(s);
   double sec;
   int64_t id;
   OK(s, db_effort_add(d, 1, 1, saxpy_problem, 5, &s->e)); /* ignored: there is no trial yet */
@@ -181,11 +177,10 @@ SCRATCH_TEST(test_effort_adds_up) {
   assert_int_equal(db_device_find(d, "other", &id, &s->e), ERR_NOTFOUND);
   assert_int_equal(db_template_find(d, "other", &id, &s->e), ERR_NOTFOUND);
   assert_string_equal(db_path(d), s->path);
-  db_close(d);
 }
 
 SCRATCH_TEST(test_problems_are_listed) {
-  db *d = open_writer(s);
+  auto_db *d = open_writer(s);
   db_problem *rows;
   size_t n;
   OK(s, db_problems(d, NULL, &s->a, &rows, &n, &s->e));
@@ -207,11 +202,10 @@ SCRATCH_TEST(test_problems_are_listed) {
   assert_true(rows[1].median == 0 && rows[1].modelled == 0);
   OK(s, db_problems(d, "sgemm", &s->a, &rows, &n, &s->e));
   assert_int_equal(n, 0);
-  db_close(d);
 }
 
 SCRATCH_TEST(test_rows_that_do_not_fit_are_refused) {
-  db *d = open_writer(s);
+  auto_db *d = open_writer(s);
   int64_t id;
   db_trial t = trial_of("A");
   FAILS(s, ERR_DB, "does not accept", db_trial_put(d, 9, 1, &t, &id, &s->e));
@@ -248,7 +242,6 @@ SCRATCH_TEST(test_rows_that_do_not_fit_are_refused) {
   assert_int_equal(stats.tables[2].rows, 1);
   assert_true(stats.nbytes > 4096 && stats.schema == SCHEMA);
   OK(s, db_verify(d, &s->e));
-  db_close(d);
 }
 
 static const char *portfolio_of(scratch *s, db *d) {
@@ -324,7 +317,7 @@ SCRATCH_TEST(test_portfolios) {
 
 /* All that is known of how a sample was taken is read back; of two samples, the final one. */
 SCRATCH_TEST(test_samples_come_back) {
-  db *d = open_writer(s);
+  auto_db *d = open_writer(s);
   const int64_t trial = put_trial(s, d, "A");
   db_sample got;
   FAILS(s, ERR_NOTFOUND, "never measured", db_sample_get(d, trial, &s->a, &got, &s->e));
@@ -355,7 +348,6 @@ SCRATCH_TEST(test_samples_come_back) {
   assert_string_equal(got.ended, "race");
   assert_string_equal(got.replay, "graph");
   assert_string_equal(got.batches, "1e-3 1.01e-3");
-  db_close(d);
 }
 
 enum { N_PROBLEMS = 20, N_CONFIGS = 500 };
@@ -381,7 +373,7 @@ SCRATCH_TEST(test_best_among_many) {
   run_sql(s->path, "DROP TRIGGER sample_sealed; DROP TRIGGER estimate_sealed");
   run_sql(s->path, sql);
   run_sql(s->path, strstr(steps[3], "CREATE TRIGGER"));
-  db *d;
+  auto_db *d = NULL;
   OK(s, db_open(s->path, DB_WRITE, &d, &s->e));
   for (int i = 0; i < N_PROBLEMS; i++) {
     char problem[32];
@@ -394,7 +386,6 @@ SCRATCH_TEST(test_best_among_many) {
   size_t n;
   OK(s, db_problems(d, NULL, &s->a, &problems, &n, &s->e));
   assert_int_equal(n, N_PROBLEMS);
-  db_close(d);
 }
 
 int main(void) {

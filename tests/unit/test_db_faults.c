@@ -261,7 +261,7 @@ static void put_start(scratch *s, const str *file) {
 
 /* Without faults: the file is sound and has every stored row. */
 static void check_after(scratch *s, int stored) {
-  db *d;
+  auto_db *d = NULL;
   db_stats stats;
   OK(s, db_open(s->path, DB_WRITE, &d, &s->e));
   OK(s, db_stat(d, &stats, &s->e));
@@ -273,7 +273,6 @@ static void check_after(scratch *s, int stored) {
     assert_int_equal(stats.tables[t].rows, 1);
   }
   OK(s, db_verify(d, &s->e));
-  db_close(d);
 }
 
 /* One run with a fault armed; returns whether it fired. */
@@ -379,7 +378,7 @@ SCRATCH_TEST(test_without_shared_memory) {
   install_files();
   fault.no_shm = true;
   for (int i = 0; i < 2; i++) {
-    db *d = open_writer(s);
+    auto_db *d = open_writer(s);
     assert_non_null(strstr(db_note(d), "write-ahead log"));
     put_sample(s, d, put_trial(s, d, "A"), DB_FINAL, 1e-3);
     OK(s, db_verify(d, &s->e));
@@ -387,7 +386,6 @@ SCRATCH_TEST(test_without_shared_memory) {
     OK(s, db_open(s->path, DB_READ, &reader, &s->e));
     OK(s, db_verify(reader, &s->e));
     db_close(reader);
-    db_close(d);
   }
   fault.no_shm = false;
   db_close(open_writer(s));

@@ -100,7 +100,7 @@ SCRATCH_TEST(test_names_are_taken_literally) {
 
 /* Reads everything; returns 0, or the first failure. */
 static int read_all(scratch *s) {
-  db *d;
+  auto_db *d = NULL;
   db_image image;
   db_result best, *results;
   db_problem *problems;
@@ -113,7 +113,6 @@ static int read_all(scratch *s) {
   db_best(d, saxpy.hash, card.key, saxpy_problem, &s->a, &best, &e);
   db_results(d, 1, 1, saxpy_problem, &s->a, &results, &n, &e);
   db_problems(d, NULL, &s->a, &problems, &n, &e);
-  db_close(d);
   arena_clear(&s->a);
   return code;
 }
@@ -370,7 +369,7 @@ SCRATCH_TEST(test_locked) {
   assert_int_equal(sqlite3_open(s->path, &other), SQLITE_OK);
   sqlite3_exec(other, "PRAGMA locking_mode = EXCLUSIVE; BEGIN IMMEDIATE", NULL, NULL, NULL);
   sqlite3_exec(other, "CREATE TABLE t (x)", NULL, NULL, NULL);
-  db *d;
+  auto_db *d = NULL;
   double start = now_sec();
   FAILS(s, ERR_DB, "in use by another program", db_open(s->path, DB_WRITE, &d, &s->e));
   assert_true(now_sec() - start > 4.5);
@@ -386,7 +385,6 @@ SCRATCH_TEST(test_locked) {
   sqlite3_exec(other, "COMMIT", NULL, NULL, NULL);
   sqlite3_close(other);
   OK(s, db_trial_put(d, 1, 1, &t, &id, &s->e));
-  db_close(d);
 }
 
 enum { WRITER_ROWS = 150 };

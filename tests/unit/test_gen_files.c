@@ -198,10 +198,9 @@ TEST(algorithms_have_spaces_of_their_own) {
   accepts("n=10", "ALG=c,WIDTH=1", "TILE is 64 at least");
   accepts("n=10", "ALG=b,WIDTH=1,DEPTH=2", "and (WIDTH > 1)");
   auto_street s = street_of_algorithms("n=10", "");
-  gen_space *space;
+  auto_space *space = NULL;
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   assert_int_equal(gen_space_count(space), 2 * 2 + 2 * 2 * 4);
-  gen_space_free(space);
 }
 
 static void algorithms_emit(const char *config, const char *expected) {

@@ -47,7 +47,7 @@ static bool next_point(const gen_template *t, gen_config *c) {
 }
 
 static void compare_with_trying_all(street *s) {
-  gen_space *space;
+  auto_space *space = NULL;
   assert_ok(gen_space_new(s->g, &space, &s->e), &s->e);
   gen_config c = {{0}}, at;
   size_t valid = 0, i;
@@ -77,7 +77,6 @@ static void compare_with_trying_all(street *s) {
   assert_int_equal(tally->valid, valid);
   assert_true(valid > 0 && candidates > (double)valid);
   assert_true(tally->candidates == candidates && sum == candidates);
-  gen_space_free(space);
 }
 
 TEST(the_enumeration_finds_what_trying_all_finds) {
@@ -94,11 +93,10 @@ TEST(the_enumeration_finds_what_trying_all_finds) {
 
 TEST(reasons_are_counted_where_they_are_seen) {
   auto_street s = street_mini("", "", "");
-  gen_space *space;
+  auto_space *space = NULL;
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   assert_int_equal(gen_space_count(space), 5);
   assert_true(gen_space_tally(space)->rejected[0] == 1);
-  gen_space_free(space);
 }
 
 static void assert_untuned(const char *problem, const char *expected) {
@@ -129,13 +127,12 @@ TEST(what_is_untuned_takes_a_suggestion) {
 TEST(a_parameter_of_no_use_keeps_its_default) {
   street s = street_mini("{ 'MODE', { 'plain', 'wide' } }",
                          "{ 'MODE', { 'plain', 'wide' }, when = 'B == 64' }", "");
-  gen_space *space;
+  auto_space *space = NULL;
   gen_config c;
   compare_with_trying_all(&s);
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   assert_int_equal(gen_space_count(space), 4);
   assert_true(gen_space_tally(space)->rejected[0] == 2);
-  gen_space_free(space);
   assert_ok(gen_config_parse(s.t, "B=32,MODE=wide", &c, &s.e), &s.e);
   assert_fails(gen_config_check(s.g, &c, &s.e), &s.e, ERR_USAGE,
                "MODE is of use only when B == 64");
@@ -186,13 +183,12 @@ TEST(a_space_without_parameters_has_one_point) {
   street s =
       street_mini(old_space(),
                   "  space = {}, derive = { { 'B', '32' }, { 'TILE', 'B' } }, default = {},\n", "");
-  gen_space *space;
+  auto_space *space = NULL;
   gen_config c;
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   assert_int_equal(gen_space_count(space), 1);
   gen_space_at(space, 0, &c);
   assert_ok(gen_config_check(s.g, &c, &s.e), &s.e);
-  gen_space_free(space);
   street_close(&s);
 }
 
@@ -215,7 +211,7 @@ TEST(the_largest_space_is_enumerated) {
            "%s },\n",
            derive.p, require.p, preset.p);
   auto_street s = street_mini(old_space(), text.p, "");
-  gen_space *space;
+  auto_space *space = NULL;
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   assert_int_equal(gen_space_count(space), 256); /* 8 parameters are free */
   for (size_t i = 0; i < 256; i++) {
@@ -225,7 +221,6 @@ TEST(the_largest_space_is_enumerated) {
     assert_ok(gen_config_check(s.g, &c, &s.e), &s.e);
     assert_true(gen_space_find(space, &c, &k) && k == i);
   }
-  gen_space_free(space);
 }
 
 /* ---- diagrams -------------------------------------------------------------------------------- */
@@ -394,7 +389,7 @@ static double digit_sums(int n, int most) {
 }
 
 TEST(spaces_larger_than_memory_are_counted) {
-  gen_space *space;
+  auto_space *space = NULL;
   auto_street s = open_digits(12, 10, " + ", "{ 'sum', 'ALL <= 40' }");
   double drawn[10] = {0};
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
@@ -417,18 +412,16 @@ TEST(spaces_larger_than_memory_are_counted) {
   double share0 = digit_sums(11, 40) / (double)n, share9 = digit_sums(11, 31) / (double)n;
   assert_true(fabs(drawn[0] / SAMPLES - share0) < 0.01);
   assert_true(fabs(drawn[9] / SAMPLES - share9) < 0.01);
-  gen_space_free(space);
 }
 
 TEST(spaces_too_large_are_refused) {
-  gen_space *space;
+  auto_space *space = NULL;
   street s = open_digits(48, 3, " + ", "");
   assert_fails(gen_space_new(s.g, &space, &s.e), &s.e, ERR_LIMIT, "more than 2^63 of them");
   street_close(&s);
   s = open_digits(48, 3, " + ", "{ 'few', 'ALL < 3' }");
   assert_ok(gen_space_new(s.g, &space, &s.e), &s.e);
   assert_int_equal(gen_space_count(space), 1 + 48 + 48 + 48 * 47 / 2);
-  gen_space_free(space);
   street_close(&s);
 }
 

@@ -175,7 +175,7 @@ TEST(a_space_has_the_points_that_trying_all_finds) {
   auto_str text = {0};
   t1(&text, parameters, conditions);
   spec s = open_text(str_text(&text));
-  gen_space *space, *all;
+  auto_space *space = NULL, *all = NULL;
   gen_config c, d;
   size_t n, k;
   err e = {0};
@@ -203,8 +203,6 @@ TEST(a_space_has_the_points_that_trying_all_finds) {
     assert_memory_equal(c.index, d.index, sizeof c.index);
     assert_true(gen_space_find(space, &d, &k) && k == i);
   }
-  gen_space_free(space);
-  gen_space_free(all);
   gen_instance_free(g);
   spec_close(&s);
 }
@@ -222,13 +220,12 @@ TEST_WHERE(getenv("TUNED_SPACES"), the_files_of_the_hub_have_their_counts) {
   for (size_t i = 0; i < sizeof hub / sizeof *hub; i++) {
     char path[300];
     spec s;
-    gen_space *space;
+    auto_space *space = NULL;
     err e = {0};
     snprintf(path, sizeof path, "%s/t1/%s.json", getenv("TUNED_SPACES"), hub[i].file);
     assert_ok(spec_open(path, &s, &e), &e);
     assert_ok(gen_space_new(s.g, &space, &e), &e);
     assert_int_equal(gen_space_count(space), hub[i].n);
-    gen_space_free(space);
     spec_close(&s);
   }
 }

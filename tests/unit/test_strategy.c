@@ -38,14 +38,12 @@ static size_t walk(const bed *b, const search_strategy *s, uint64_t seed, size_t
   return i;
 }
 
-TEST(each_point_is_asked_exactly_once) {
-  bed b;
-  lay(&b);
-  size_t n = gen_space_count(b.space);
+SPACE_TEST(each_point_is_asked_exactly_once) {
+  size_t n = gen_space_count(b->space);
   size_t *points = calloc(n + 1, sizeof *points);
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
     uint8_t *seen = calloc(n, 1);
-    assert_int_equal(walk(&b, *s, 7, points, n + 1), n);
+    assert_int_equal(walk(b, *s, 7, points, n + 1), n);
     for (size_t i = 0; i < n; i++) {
       assert_true(points[i] < n);
       assert_int_equal(seen[points[i]]++, 0);
@@ -53,56 +51,47 @@ TEST(each_point_is_asked_exactly_once) {
     free(seen);
   }
   free(points);
-  clear(&b);
 }
 
-TEST(the_same_seed_asks_the_same) {
-  bed b;
-  lay(&b);
+SPACE_TEST(the_same_seed_asks_the_same) {
   size_t one[200], two[200], other[200];
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
-    assert_int_equal(walk(&b, *s, 3, one, 200), 200);
-    walk(&b, *s, 3, two, 200);
-    walk(&b, *s, 4, other, 200);
+    assert_int_equal(walk(b, *s, 3, one, 200), 200);
+    walk(b, *s, 3, two, 200);
+    walk(b, *s, 4, other, 200);
     assert_memory_equal(one, two, sizeof one);
     if (*s != &search_exhaustive) {
       assert_memory_not_equal(one, other, sizeof one);
     }
   }
-  clear(&b);
 }
 
-TEST(the_view_shows_the_space) {
-  bed b;
-  lay(&b);
-  assert_int_equal(b.view.n, gen_space_count(b.space));
-  assert_int_equal(b.view.n_params, 5);
-  assert_int_equal(b.view.n_values[3], 10);
-  for (size_t i = 0; i < b.view.n; i += 7) {
+SPACE_TEST(the_view_shows_the_space) {
+  assert_int_equal(b->view.n, gen_space_count(b->space));
+  assert_int_equal(b->view.n_params, 5);
+  assert_int_equal(b->view.n_values[3], 10);
+  for (size_t i = 0; i < b->view.n; i += 7) {
     uint16_t coordinates[GEN_MAX_PARAMS];
     gen_config c;
     size_t back;
-    b.view.at(b.view.self, i, coordinates);
-    gen_space_at(b.space, i, &c);
+    b->view.at(b->view.self, i, coordinates);
+    gen_space_at(b->space, i, &c);
     assert_memory_equal(coordinates, c.index, sizeof c.index);
-    assert_true(b.view.find(b.view.self, coordinates, &back) && back == i);
+    assert_true(b->view.find(b->view.self, coordinates, &back) && back == i);
   }
   assert_false(
-      b.view.find(b.view.self, (uint16_t[GEN_MAX_PARAMS]){5, 7}, &(size_t){0})); /* 32 * 8 */
-  clear(&b);
+      b->view.find(b->view.self, (uint16_t[GEN_MAX_PARAMS]){5, 7}, &(size_t){0})); /* 32 * 8 */
 }
 
 /* Answers come late, out of order, or never; the space ends all the same. */
-TEST(many_questions_may_be_open) {
+SPACE_TEST(many_questions_may_be_open) {
   enum { OPEN = 33 };
-  bed b;
-  lay(&b);
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
-    uint8_t *seen = calloc(b.view.n, 1);
+    uint8_t *seen = calloc(b->view.n, 1);
     size_t waiting[OPEN], n = 0, n_asked = 0, point;
     void *self = NULL;
     err e = {0};
-    assert_ok(search_strategy_open(*s, &b.view, 11, &self, &e), &e);
+    assert_ok(search_strategy_open(*s, &b->view, 11, &self, &e), &e);
     while ((*s)->ask(self, &point)) {
       assert_int_equal(seen[point]++, 0);
       waiting[n++] = point;
@@ -110,68 +99,61 @@ TEST(many_questions_may_be_open) {
         size_t late = waiting[n_asked % OPEN];
         waiting[n_asked % OPEN] = waiting[--n];
         if (n_asked % 5) { /* one in five is never answered */
-          (*s)->tell(self, late, landscape(&b, late));
+          (*s)->tell(self, late, landscape(b, late));
         }
       }
       n -= n == OPEN;
       n_asked++;
     }
-    assert_int_equal(n_asked, b.view.n);
+    assert_int_equal(n_asked, b->view.n);
     search_strategy_close(*s, self);
     free(seen);
   }
-  clear(&b);
 }
 
 /* Results of an earlier run are reported before the first proposal: they are not proposed again,
  * and they help. */
-TEST(known_points_are_a_head_start) {
+SPACE_TEST(known_points_are_a_head_start) {
   enum { KNOWN = 60 };
-  bed b;
-  lay(&b);
   size_t known[KNOWN], points[KNOWN];
-  walk(&b, &search_random, 99, known, KNOWN);
+  walk(b, &search_random, 99, known, KNOWN);
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
     void *self = NULL;
     err e = {0};
     if (!(*s)->tell) {
       continue;
     }
-    assert_ok(search_strategy_open(*s, &b.view, 5, &self, &e), &e);
+    assert_ok(search_strategy_open(*s, &b->view, 5, &self, &e), &e);
     for (size_t i = 0; i < KNOWN; i++) {
-      (*s)->tell(self, known[i], landscape(&b, known[i]));
+      (*s)->tell(self, known[i], landscape(b, known[i]));
     }
-    (*s)->tell(self, known[0], landscape(&b, known[0])); /* twice is once */
+    (*s)->tell(self, known[0], landscape(b, known[0])); /* twice is once */
     for (size_t i = 0; i < KNOWN; i++) {
       assert_true((*s)->ask(self, &points[i]));
-      (*s)->tell(self, points[i], landscape(&b, points[i]));
+      (*s)->tell(self, points[i], landscape(b, points[i]));
       for (size_t k = 0; k < KNOWN; k++) {
         assert_int_not_equal(points[i], known[k]);
       }
     }
     search_strategy_close(*s, self);
   }
-  clear(&b);
 }
 
 /* Nothing works: every point is still tried once. */
-TEST(a_space_of_failures_comes_to_its_end) {
-  bed b;
-  lay(&b);
+SPACE_TEST(a_space_of_failures_comes_to_its_end) {
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
     size_t n = 0, point;
     void *self = NULL;
     err e = {0};
-    assert_ok(search_strategy_open(*s, &b.view, 3, &self, &e), &e);
+    assert_ok(search_strategy_open(*s, &b->view, 3, &self, &e), &e);
     for (; (*s)->ask(self, &point); n++) {
       if ((*s)->tell) {
         (*s)->tell(self, point, n % 2 ? INFINITY : n % 4 ? NAN : 0);
       }
     }
-    assert_int_equal(n, b.view.n);
+    assert_int_equal(n, b->view.n);
     search_strategy_close(*s, self);
   }
-  clear(&b);
 }
 
 /* ---- a space with one point, and one with more than a million -------------------------------- */
@@ -259,7 +241,7 @@ static bool learns(const search_strategy *s) {
 TEST(spaces_that_cannot_be_listed_are_searched) {
   bed b;
   double random = 0;
-  lay_huge(&b);
+  bed_open_huge(&b);
   assert_true(b.view.n > 100000000000 && gen_space_tally(b.space)->n_nodes > 0);
   for (uint64_t seed = 1; seed <= 4; seed++) {
     random += best_of_huge(&b, &search_random, seed) / 4;
@@ -269,7 +251,7 @@ TEST(spaces_that_cannot_be_listed_are_searched) {
     printf("%-12s best %.3f (random %.3f) among %zu\n", (*s)->name, best, random, b.view.n);
     assert_true(!learns(*s) || best < random);
   }
-  clear(&b);
+  bed_close(&b);
 }
 
 /* ---- learning -------------------------------------------------------------------------------- */
@@ -290,17 +272,14 @@ static double mean_best(const bed *b, const search_strategy *s, size_t budget) {
   return sum / SEEDS;
 }
 
-TEST(learning_pays) {
-  bed b;
-  lay(&b);
-  double random = mean_best(&b, &search_random, 160);
+SPACE_TEST(learning_pays) {
+  double random = mean_best(b, &search_random, 160);
   for (const search_strategy *const *s = search_strategies(); *s; s++) {
-    double best = learns(*s) ? mean_best(&b, *s, 160) : random;
-    printf("mean best of 160 trials among %zu: %-10s %.3f, random %.3f (optimum 1)\n", b.view.n,
+    double best = learns(*s) ? mean_best(b, *s, 160) : random;
+    printf("mean best of 160 trials among %zu: %-10s %.3f, random %.3f (optimum 1)\n", b->view.n,
            (*s)->name, best, random);
     assert_true(!learns(*s) || best < 0.95 * random);
   }
-  clear(&b);
 }
 
 TEST(an_unknown_name_lists_the_known_ones) {
@@ -325,43 +304,37 @@ static size_t count_inside(const bed *b, const search_subspace *w, size_t step) 
 }
 
 /* Every seventh point is known before; results outside the subspace do no harm. */
-TEST(a_narrowed_search_stays_inside) {
-  bed b;
-  lay(&b);
+SPACE_TEST(a_narrowed_search_stays_inside) {
   const search_subspace w = {.param = 1, .value = 2};
-  const size_t inside = count_inside(&b, &w, 1);
+  const size_t inside = count_inside(b, &w, 1);
   size_t asked = 0, point;
   searcher *s;
   err e = {0};
-  assert_true(inside > 0 && inside < b.view.n);
-  assert_ok(search_open(&b.view, &(search_options){.within = &w, .seed = 1}, &s, &e), &e);
-  for (size_t i = 0; i < b.view.n; i += 7) {
-    search_tell(s, i, landscape(&b, i));
+  assert_true(inside > 0 && inside < b->view.n);
+  assert_ok(search_open(&b->view, &(search_options){.within = &w, .seed = 1}, &s, &e), &e);
+  for (size_t i = 0; i < b->view.n; i += 7) {
+    search_tell(s, i, landscape(b, i));
   }
   for (; search_ask(s, &point); asked++) {
     uint16_t coordinates[GEN_MAX_PARAMS];
-    b.view.at(b.view.self, point, coordinates);
+    b->view.at(b->view.self, point, coordinates);
     assert_int_equal(coordinates[w.param], w.value);
     assert_true(point % 7 != 0);
-    search_tell(s, point, landscape(&b, point));
+    search_tell(s, point, landscape(b, point));
   }
-  assert_int_equal(asked, inside - count_inside(&b, &w, 7));
+  assert_int_equal(asked, inside - count_inside(b, &w, 7));
   search_close(s);
-  clear(&b);
 }
 
-TEST(an_empty_subspace_ends_at_once) {
-  bed b;
-  lay(&b);
+SPACE_TEST(an_empty_subspace_ends_at_once) {
   const search_subspace none = {.param = 1, .value = 99};
   size_t point;
   searcher *s;
   err e = {0};
-  assert_ok(search_open(&b.view, &(search_options){.within = &none}, &s, &e), &e);
+  assert_ok(search_open(&b->view, &(search_options){.within = &none}, &s, &e), &e);
   search_tell(s, 0, 1);
   assert_false(search_ask(s, &point));
   search_close(s);
-  clear(&b);
 }
 
 int main(void) {
