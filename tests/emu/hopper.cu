@@ -317,48 +317,24 @@ GLOBAL overwrite_bad(int *ok, const float *data) {
   ok[t] = c[0] == 8;
 }
 
-GLOBAL no_fence_bad(int *ok, const float *data) {
-  MATRICES
-  __syncthreads();
-  warpgroup_arrive();
-  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(plain(a, 1024, 128)), "l"(plain(b, 128, 128)));  // fault: no_fence
-  commit();
-  wait_groups();
-  ok[t] = c[0] == 8;
-}
-
-GLOBAL far_descriptor_bad(int *ok, const float *data) {
-  MATRICES
-  fence();
-  __syncthreads();
-  warpgroup_arrive();
-  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(plain(a, 131072, 128)), "l"(plain(b, 128, 128)));  // fault: far_descriptor
-  commit();
-  wait_groups();
-  ok[t] = c[0] == 8;
-}
-
-GLOBAL own_rows_bad(int *ok, const float *data) {  // each warp points at its own rows: the group does that
-  MATRICES
-  fence();
-  __syncthreads();
-  warpgroup_arrive();
-  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(plain(a + t / 32 * 64, 1024, 128)), "l"(plain(b, 128, 128)));  // fault: own_rows
-  commit();
-  wait_groups();
-  ok[t] = c[0] == 8;
-}
-
-GLOBAL half_group_bad(int *ok, const float *data) {
-  MATRICES
-  fence();
-  __syncthreads();
-  warpgroup_arrive();
-  asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;" : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(plain(a, 1024, 128)), "l"(plain(b, 128, 128)));  // fault: half_group
-  commit();
-  wait_groups();
-  ok[t] = c[0] == 8;
-}
+// A product whose operand a is described so; the finding names the line of the kernel.
+#define PRODUCT(name, before, described)                                                                              \
+  GLOBAL name(int *ok, const float *data) {                                                                           \
+    MATRICES                                                                                                          \
+    before;                                                                                                           \
+    __syncthreads();                                                                                                  \
+    warpgroup_arrive();                                                                                               \
+    asm volatile("wgmma.mma_async.sync.aligned.m64n8k8.f32.tf32.tf32 {%0, %1, %2, %3}, %4, %5, 1, 1, 1;"              \
+                 : "+f"(c[0]), "+f"(c[1]), "+f"(c[2]), "+f"(c[3]) : "l"(described), "l"(plain(b, 128, 128)));         \
+    commit();                                                                                                         \
+    wait_groups();                                                                                                    \
+    ok[t] = c[0] == 8;                                                                                                \
+  }
+PRODUCT(no_fence_bad, , plain(a, 1024, 128))  // fault: no_fence
+PRODUCT(far_descriptor_bad, fence(), plain(a, 131072, 128))  // fault: far_descriptor
+// each warp points at its own rows, which the instruction does
+PRODUCT(own_rows_bad, fence(), plain(a + t / 32 * 64, 1024, 128))  // fault: own_rows
+PRODUCT(half_group_bad, fence(), plain(a, 1024, 128))  // fault: half_group
 
 // ---- clusters and bulk copies ----
 
