@@ -11,8 +11,8 @@
 -- ALG says how the steps are launched:
 --   passes       a launch sorts tiles, then each pass is a launch; one tile needs no pass. Every other pass goes
 --                backwards, to start with keys that are still in the second-level cache.
---   tasks        one launch: blocks take the tiles of all passes in order, and each waits for the tiles of the runs that
---                it merges
+--   tasks        one launch: blocks take the tiles of all passes in order, and each waits for the tiles of the runs
+--                that it merges
 --   sample_sort  one launch, for few keys: clusters of blocks each read all keys and sort those of their ranges, which
 --                a sample bounds (sample_sort.cu). H200: 2^16 keys in 10.8 us, by passes in 20.6
 --   rank_sort    one launch, for very few keys: each block counts for some keys how many of all come before
@@ -123,7 +123,8 @@ local MERGED_REQUIRE = {
   { "LOADER=cp_async needs VEC keys of 4, 8 or 16 bytes", "LOADER ~= 'cp_async' or VEC * NBYTES >= 4" },
   { "LOADER=bulk needs compute capability 9.0", "LOADER ~= 'bulk' or dev_cc >= 90" },
   { "LOADER=bulk needs VEC keys of 16 bytes", "LOADER ~= 'bulk' or VEC * NBYTES == 16" },
-  { "WARP_MERGE=shuffle and mixed need a power of two for SORT_ITEMS", "WARP_MERGE == 'shared' or ispow2(SORT_ITEMS)" },
+  { "WARP_MERGE=shuffle and mixed need a power of two for SORT_ITEMS",
+    "WARP_MERGE == 'shared' or ispow2(SORT_ITEMS)" },
   { "WARP_MERGE=shuffle and mixed need NETWORK=batcher: they are not stable by themselves",
     "WARP_MERGE == 'shared' or NETWORK == 'batcher'" },
   { "WARP_MERGE=mixed needs MERGE=network", "WARP_MERGE ~= 'mixed' or MERGE == 'network'" },
@@ -147,7 +148,8 @@ end
 
 local PASSES = {
   space = {
-    { "SORT_RESIDENT", { 1, 2, 3, 4, 6 }, "blocks that sort tiles per multiprocessor, for which registers must suffice" },
+    { "SORT_RESIDENT", { 1, 2, 3, 4, 6 },
+      "blocks that sort tiles per multiprocessor, for which registers must suffice" },
     { "STAGES", { 1, 2, 3 },
       "tiles in a block's shared memory; more than one makes blocks persistent, with a warp that loads tiles ahead" },
     { "RESIDENT", { 1, 2, 3, 4, 5, 6, 8 }, "persistent blocks per multiprocessor", when = "STAGES > 1" },
@@ -167,9 +169,9 @@ local PASSES = {
       .. "RESIDENT * (SHARED + 256 * STAGES + dev_smem_reserved) <= dev_smem_sm and "
       .. "RESIDENT * THREADS <= dev_threads_sm and RESIDENT * THREADS * "
       .. "(ITEMS * max(4, ELEMENT) // 4 + 24) <= dev_regs_sm" },
-    { "n fits one tile: nothing is merged, and the parameters of merging keep their defaults", "PASSES > 0 or WAYS == 2 "
-      .. "and BLOCK == 256 and ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and LOADER == 'register' and "
-      .. "STORE == 'block' and CACHE == 'plain' and OVERLAP == 'off' and STAGES == 1" },
+    { "n fits one tile: nothing is merged, and the parameters of merging keep their defaults",
+      "PASSES > 0 or WAYS == 2 and BLOCK == 256 and ITEMS == 8 and PARTITION == 'launch' and VEC == 1 and "
+      .. "LOADER == 'register' and STORE == 'block' and CACHE == 'plain' and OVERLAP == 'off' and STAGES == 1" },
     { "OVERLAP needs compute capability 9.0", "OVERLAP == 'off' or dev_cc >= 90" },
     { "the tiles exceed the shared memory of a block", "SHARED + 256 * STAGES <= dev_smem_block" },
     { "SORT_RESIDENT blocks exceed the threads, the registers or the shared memory of a multiprocessor",
@@ -216,7 +218,8 @@ local TASKS = {
     { "counter", "u64", "1" },
   },
   stages = {
-    { kernel = "sort_all", grid = RUNS .. " + PASSES * " .. TILES, block = "BLOCK", smem = "max(SORT_SMEM, TILE_SMEM)",
+    { kernel = "sort_all", grid = RUNS .. " + PASSES * " .. TILES, block = "BLOCK",
+      smem = "max(SORT_SMEM, TILE_SMEM)",
       args = { "n", "x", "xv", "y", "yv", "other", "other_v", { "i32", "PASSES" }, "done", "counter" } },
   },
   source = "merge_sort_tasks.cu",
@@ -235,8 +238,8 @@ local SAMPLE_SORT = {
   derive = {
     { "EARLY", "dev_cc >= 90" }, -- starts while the kernel before ends (pdl.cuh)
     { "RANGES", "CLUSTER * CLUSTERS" },
-    -- Keys that a block has room for, of those that another block has for it. Between every s-th key of a sample now and
-    -- then are far more keys than expected: with room for 2 + 14 / s times as many, one launch of ten thousand
+    -- Keys that a block has room for, of those that another block has for it. Now and then there are far more keys than
+    -- expected between every s-th key of a sample: with room for 2 + 14 / s times as many, one launch in ten thousand
     -- overflows.
     { "SEGMENT", "roundup(ceildiv(RUN * (2 * SAMPLES + 14 * RANGES), RANGES * SAMPLES) + 32, 8)" },
     { "INBOX", "CLUSTER * SEGMENT" },
@@ -333,8 +336,10 @@ return {
     align = "pow2div(y // (" .. NBYTES .. "), 16)", keys = "2^32" },
 
   space = {
-    { "ALG", { "passes", "tasks", "sample_sort", "rank_sort" }, "how steps are launched: see the top of merge_sort.lua" },
-    { "SORT_BLOCK", { 64, 128, 256, 384, 512, 768, 1024 }, "threads per block that sorts a tile, a range, or by ranks" },
+    { "ALG", { "passes", "tasks", "sample_sort", "rank_sort" },
+      "how steps are launched: see the top of merge_sort.lua" },
+    { "SORT_BLOCK", { 64, 128, 256, 384, 512, 768, 1024 },
+      "threads per block that sorts a tile, a range, or by ranks" },
     { "SORT_ITEMS", { 1, 2, 4, 5, 7, 8, 9, 11, 12, 13, 15, 16, 17, 19, 20, 21, 23, 24, 28, 32 },
       "coarsening factor: keys per thread of such a block" },
     { "NETWORK", { "odd_even", "batcher" },
@@ -342,10 +347,11 @@ return {
         .. "ALG=sample_sort: keep the order of equal keys (odd_even), or only if they have values",
       when = "ALG ~= 'rank_sort'" },
     { "WARP_MERGE", { "shared", "shuffle", "mixed" },
-      "how lanes merge runs within a warp: in shared memory, by a bitonic network of shuffles, or by one in registers with "
-        .. "exchanges through shared memory where lanes are far apart", when = MERGED },
+      "how lanes merge runs within a warp: in shared memory, by a bitonic network of shuffles, or by one in registers "
+        .. "with exchanges through shared memory where lanes are far apart", when = MERGED },
     { "MERGE", { "serial", "network" },
-      "how threads merge in shared memory: each its own part serially, or in groups by a bitonic network", when = MERGED },
+      "how threads merge in shared memory: each its own part serially, or in groups by a bitonic network",
+      when = MERGED },
     { "IMAD_EXCHANGES", { 0, 1, 2 },
       "of every three exchanges, those that compute the larger key by multiply-adds, in another pipe than comparisons",
       when = "NETWORK == 'batcher' and " .. MERGED },
@@ -397,7 +403,8 @@ return {
     -- Passes go from there to y and back; with ALG=sample_sort, ranges that overflow are merged there.
     { "other", "dtype", "sel(ALG == 'sample_sort', 2 * n, sel(" .. MERGED .. ", sel(PASSES > 0, n, 0), 0))" },
     { "other_v", "u8", "sel(" .. MERGED .. ", sel(PASSES > 0, n * value, 0), 0)" },
-    { "splits", "i64", "sel(" .. MERGED .. ", sel(PASSES > 0 and PARTITION == 'launch', WAYS * " .. TILES .. ", 0), 0)" },
+    { "splits", "i64", "sel(" .. MERGED .. ", sel(PASSES > 0 and PARTITION == 'launch', WAYS * " .. TILES
+      .. ", 0), 0)" },
   },
 
   algorithms = { passes = PASSES, tasks = TASKS, sample_sort = SAMPLE_SORT, rank_sort = RANK_SORT },

@@ -10,7 +10,7 @@ constexpr int BOUNDS = CLUSTER + 1;      // of the cluster's ranges
 __device__ __forceinline__ unsigned block_rank() { return blockIdx.x % CLUSTER; }
 __device__ __forceinline__ unsigned cluster() { return blockIdx.x / CLUSTER; }
 
-// A barrier of the cluster in two halves. Between blocks, only this block's shared memory is made visible.
+// A barrier of the cluster in two halves. Other blocks then see what this one wrote to its own shared memory.
 __device__ __forceinline__ void arrive_at_cluster() {
   if constexpr (CLUSTER > 1) {
     cluster_arrive_own();
@@ -53,10 +53,10 @@ struct key_list {
 
   __device__ __forceinline__ void put(unsigned at, key k, unsigned) const { keys[at] = k; }
   __device__ __forceinline__ unsigned place(unsigned) const { return 0; }
-  // By which equal keys are ordered.
+  // The number that orders equal keys.
   __device__ __forceinline__ unsigned number(unsigned at) const { return at; }
   __device__ __forceinline__ key_list from(unsigned first) const { return {keys + first}; }
-  // Does keys[i], or another that equals k = keys[at], come before it?
+  // Does keys[i] come before k, which is keys[at]?
   __device__ __forceinline__ bool precedes(unsigned i, key k, unsigned) const { return before(keys[i], k); }
   __device__ __forceinline__ unsigned place_in_block(unsigned, unsigned) const { return 0; }
 };
@@ -157,7 +157,7 @@ __device__ __forceinline__ numbered bounds() {
 }
 
 __shared__ unsigned ranks[EACH > BINS ? EACH : BINS];  // of samples
-__shared__ unsigned sent[CLUSTER];                       // keys, to each block
-__shared__ unsigned lower;                               // keys of the block's share in ranges of lower clusters
-__shared__ unsigned received[CLUSTER];                   // from each block
-__shared__ unsigned base;                                // all keys in lower ranges
+__shared__ unsigned sent[CLUSTER];                     // keys for each block
+__shared__ unsigned lower;                             // keys of the block's share in ranges of lower clusters
+__shared__ unsigned received[CLUSTER];                 // keys from each block
+__shared__ unsigned base;                              // all keys in lower ranges

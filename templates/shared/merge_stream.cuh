@@ -18,8 +18,8 @@ struct stage {
   int count;
 };
 
-// Copies a tile. The lanes copy the incomplete vector at the end of a sequence, whose rest may be read, too.
-__device__ __forceinline__ void bring(const windows<WAYS> &w, unsigned char *memory, stage *s) {
+// Copies a tile. At the end of a sequence the lanes copy the incomplete vector, and pad it: its rest may be read.
+__device__ __forceinline__ void copy_tile(const windows<WAYS> &w, unsigned char *memory, stage *s) {
   key *shared = reinterpret_cast<key *>(memory);
   const int lane = threadIdx.x % 32;
   int whole[WAYS], bytes = 0;
@@ -49,7 +49,7 @@ __device__ __forceinline__ void bring(const windows<WAYS> &w, unsigned char *mem
 }
 
 template <typename Tiles>
-__device__ __forceinline__ void bring_tiles(Tiles &tiles, int count, unsigned char *memory,
+__device__ __forceinline__ void copy_tiles(Tiles &tiles, int count, unsigned char *memory,
                                             stage *stages) {
   for (int i = 0; i < count; i++) {
     stage &s = stages[i % STAGES];
@@ -66,7 +66,7 @@ __device__ __forceinline__ void bring_tiles(Tiles &tiles, int count, unsigned ch
 #pragma unroll
       for (int k = 0; k < WAYS; k++) s.first[k] = p[k].first;
     }
-    bring(w, memory + i % STAGES * STAGE, &s);
+    copy_tile(w, memory + i % STAGES * STAGE, &s);
   }
 }
 
@@ -112,7 +112,7 @@ struct share {
     }
     __syncthreads();
     if (threadIdx.x >= BLOCK) {
-      bring_tiles(tiles, (int)count, memory, stages);
+      copy_tiles(tiles, (int)count, memory, stages);
     } else {
       merge_tiles(merge, (int)count, memory, stages);
     }
