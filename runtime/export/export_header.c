@@ -283,57 +283,39 @@ static void add_struct(const sheet *h) {
   str_addf(h->out, "} %s_kernels;\n\n", h->name);
 }
 
-/* A call of the driver whose failure ends the function. */
-static void add_checked(const sheet *h, const char *call) {
-  str_addf(h->out, "  rc = %s;\n  if (rc != CUDA_SUCCESS) {\n    return rc;\n  }\n", call);
+/* A call of the driver, unless one before it failed; the caller adds the rest of it. */
+static void add_call(const sheet *h, const char *call) {
+  str_addf(h->out, "  rc = rc ? rc : %s", call);
 }
 
-static void add_find_kernel(const sheet *h, const gen_launch *l) {
-  const uint32_t smem = most_smem(h->plan, l);
-  str call = {0};
-  str_addf(&call, "cuModuleGetFunction(&kernels->%s, module, \"%s\")", l->kernel, l->kernel);
-  add_checked(h, str_text(&call));
-  if (smem) {
-    str_reset(&call);
-    str_addf(&call,
-             "cuFuncSetAttribute(kernels->%s,\n"
-             "                          CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, %u)",
-             l->kernel, smem);
-    add_checked(h, str_text(&call));
-  }
-  str_clear(&call);
-}
-
-/* Code for what had no such thing does not wait. */
+/* Kernels of one module wait alike for the kernel ahead of them. */
 static void add_find_overlap(const sheet *h) {
   for (size_t i = 0; i < h->plan->n; i++) {
     if (h->plan->launches[i].overlap) {
-      str call = {0};
-      str_addf(&call,
-               "cuFuncGetAttribute(&kernels->overlaps, CU_FUNC_ATTRIBUTE_PTX_VERSION,\n"
-               "                          kernels->%s)",
-               h->plan->launches[i].kernel);
-      add_checked(h, str_text(&call));
-      str_add(h->out, "  kernels->overlaps = kernels->overlaps >= 90;\n");
-      str_clear(&call);
+      add_call(h, "tuned_find_overlap");
+      str_addf(h->out, "(kernels->%s, &kernels->overlaps);\n", h->plan->launches[i].kernel);
       return;
     }
   }
 }
 
 static void add_load(const sheet *h) {
-  const char *unused = "  (void)module;\n  (void)kernels;\n";
   str_addf(h->out,
            "/* %s_load -- find the kernels in a module loaded from the exported image */\n"
-           "static inline CUresult %s_load(CUmodule module, %s_kernels *kernels) {\n%s",
-           h->name, h->name, h->name, count_kernels(h->plan) ? "  CUresult rc;\n" : unused);
+           "static inline CUresult %s_load(CUmodule module, %s_kernels *kernels) {\n"
+           "  CUresult rc = CUDA_SUCCESS;\n%s",
+           h->name, h->name, h->name,
+           count_kernels(h->plan) ? "" : "  (void)module;\n  (void)kernels;\n");
   for (size_t i = 0; i < h->plan->n; i++) {
+    const gen_launch *l = &h->plan->launches[i];
     if (is_first(h->plan, i)) {
-      add_find_kernel(h, &h->plan->launches[i]);
+      add_call(h, "tuned_find_kernel");
+      str_addf(h->out, "(module, \"%s\", %u, &kernels->%s);\n", l->kernel, most_smem(h->plan, l),
+               l->kernel);
     }
   }
   add_find_overlap(h);
-  str_add(h->out, "  return CUDA_SUCCESS;\n}\n\n");
+  str_add(h->out, "  return rc;\n}\n\n");
 }
 
 /* ---- launching ------------------------------------------------------------------------------ */
@@ -386,7 +368,7 @@ static void add_locals(const sheet *h) {
   }
   str_add(h->out, count_workspaces(h->plan) ? "" : "  (void)workspaces;\n");
   str_add(h->out, count_kernels(h->plan) ? "" : "  (void)kernels;\n");
-  str_add(h->out, h->plan->n ? "  CUresult rc;\n" : "  (void)stream;\n");
+  str_addf(h->out, "%s  CUresult rc = CUDA_SUCCESS;\n", h->plan->n ? "" : "  (void)stream;\n");
 }
 
 /* The operand as a C expression. */
@@ -435,20 +417,15 @@ static void add_strides(const sheet *h, const gen_tensor *x, size_t stage, size_
 }
 
 static void add_tensor(const sheet *h, const gen_tensor *x, size_t stage, size_t i) {
-  str call = {0};
   add_extents(h, "dims", stage, i, x->rank, dim_of, x);
   add_extents(h, "box", stage, i, x->rank, side_of, x);
   add_strides(h, x, stage, i);
   str_addf(h->out, "  CUtensorMap tensor%zu_%zu;\n", stage, i);
-  sheet inner = *h;
-  inner.out = &call;
-  str_addf(&call, "tuned_tensor_map(&tensor%zu_%zu, %zu, %zu, ", stage, i, dtype_nbytes(x->type),
-           x->rank);
-  add_operand(&inner, &x->at, stage, i);
-  str_addf(&call, ", dims%zu_%zu, strides%zu_%zu,\n                   box%zu_%zu, %u)", stage, i,
-           stage, i, stage, i, x->swizzle);
-  add_checked(h, str_text(&call));
-  str_clear(&call);
+  add_call(h, "tuned_tensor_map");
+  str_addf(h->out, "(&tensor%zu_%zu, %zu, %zu, ", stage, i, dtype_nbytes(x->type), x->rank);
+  add_operand(h, &x->at, stage, i);
+  str_addf(h->out, ", dims%zu_%zu, strides%zu_%zu,\n                   box%zu_%zu, %u);\n", stage,
+           i, stage, i, stage, i, x->swizzle);
 }
 
 static void add_operands(const sheet *h, const gen_launch *l, size_t stage) {
@@ -469,36 +446,19 @@ static void add_operands(const sheet *h, const gen_launch *l, size_t stage) {
   str_add(h->out, l->n_operands ? "};\n" : "NULL};\n");
 }
 
-static void add_overlapping(const sheet *h, const gen_launch *l, size_t stage, str *call) {
+static void add_launch(const sheet *h, const gen_launch *l, size_t stage) {
+  add_operands(h, l, stage);
   str_addf(h->out, "  const unsigned grid%zu[] = {%u, %u, %u}, block%zu[] = {%u, %u, %u};\n", stage,
            l->grid[0], l->grid[1], l->grid[2], stage, l->block[0], l->block[1], l->block[2]);
-  str_addf(call,
-           "tuned_launch_kernel(kernels->%s, grid%zu, block%zu, %u, stream,\n"
-           "                      operands%zu, kernels->overlaps)",
-           l->kernel, stage, stage, l->smem, stage);
-}
-
-static void add_plain(const gen_launch *l, size_t stage, str *call) {
-  str_addf(call,
-           "cuLaunchKernel(kernels->%s, %u, %u, %u, %u, %u, %u, %u, stream,\n"
-           "                      operands%zu, NULL)",
-           l->kernel, l->grid[0], l->grid[1], l->grid[2], l->block[0], l->block[1], l->block[2],
-           l->smem, stage);
-}
-
-static void add_launch(const sheet *h, const gen_launch *l, size_t stage) {
-  str call = {0};
-  add_operands(h, l, stage);
-  l->overlap ? add_overlapping(h, l, stage, &call) : add_plain(l, stage, &call);
-  add_checked(h, str_text(&call));
-  str_clear(&call);
+  add_call(h, "tuned_launch_kernel");
+  str_addf(h->out, "(kernels->%s, grid%zu, block%zu, %u, stream,\n%22soperands%zu, %s);\n",
+           l->kernel, stage, stage, l->smem, "", stage, l->overlap ? "kernels->overlaps" : "0");
 }
 
 static void add_memory(const sheet *h, const gen_launch *l, size_t stage) {
-  str_add(h->out, "  rc = cuMemsetD8Async(");
+  add_call(h, "cuMemsetD8Async(");
   add_operand(h, &l->operands[0], stage, 0);
-  str_addf(h->out, ", %u, %lluu, stream);\n  if (rc != CUDA_SUCCESS) {\n    return rc;\n  }\n",
-           l->fill, (unsigned long long)l->nbytes);
+  str_addf(h->out, ", %u, %lluu, stream);\n", l->fill, (unsigned long long)l->nbytes);
 }
 
 static void add_launches(const sheet *h) {
@@ -515,7 +475,7 @@ static void add_launches(const sheet *h) {
     const gen_launch *l = &h->plan->launches[i];
     l->kernel ? add_launch(h, l, i) : add_memory(h, l, i);
   }
-  str_add(h->out, "  return CUDA_SUCCESS;\n}\n\n");
+  str_add(h->out, "  return rc;\n}\n\n");
 }
 
 int export_header(const gen_template *t, const gen_plan *plan, const export_info *x, str *out,
@@ -525,14 +485,14 @@ int export_header(const gen_template *t, const gen_plan *plan, const export_info
   TRY(check_types(&h, e));
   add_top(&h);
   add_workspaces(&h);
-  add_struct(&h);
-  add_load(&h);
+  if (count_kernels(plan)) {
+    export_text(export_texts, "exported_launch.h", out);
+  }
   if (has_tensors(plan)) {
     export_text(export_texts, "exported_tensor.h", out);
   }
-  if (any_overlaps(plan)) {
-    export_text(export_texts, "exported_launch.h", out);
-  }
+  add_struct(&h);
+  add_load(&h);
   add_launches(&h);
   if (x->embedded) {
     str_addf(out,

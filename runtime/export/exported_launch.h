@@ -1,8 +1,24 @@
-/* exported_launch.h -- part of exported C: launch a kernel. */
+/* exported_launch.h -- part of exported C: find a kernel and launch it. */
 #ifndef EXPORTED_LAUNCH_H
 #define EXPORTED_LAUNCH_H
 
 #include <cuda.h>
+
+/* smem: bytes of dynamic shared memory that a launch takes at most */
+static inline CUresult tuned_find_kernel(CUmodule module, const char *name, int smem,
+                                         CUfunction *f) {
+  const CUresult rc = cuModuleGetFunction(f, module, name);
+  return rc == CUDA_SUCCESS && smem > 0
+             ? cuFuncSetAttribute(*f, CU_FUNC_ATTRIBUTE_MAX_DYNAMIC_SHARED_SIZE_BYTES, smem)
+             : rc;
+}
+
+/* May it start before the kernel ahead of it has ended? Code for older devices does not wait. */
+static inline CUresult tuned_find_overlap(CUfunction f, int *overlaps) {
+  const CUresult rc = cuFuncGetAttribute(overlaps, CU_FUNC_ATTRIBUTE_PTX_VERSION, f);
+  *overlaps = rc == CUDA_SUCCESS && *overlaps >= 90;
+  return rc;
+}
 
 /* overlap: the kernel may start before the one ahead of it has ended, for which it waits itself
  * (programmatic dependent launch); headers before CUDA 12 can't say so. */
