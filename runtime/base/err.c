@@ -3,6 +3,8 @@
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "str.h"
+
 static int set(err *e, int code, const char *place, const char *format, va_list ap) {
   if (!e || e->code) {
     return code;
@@ -35,6 +37,20 @@ int err_nomem(err *e) {
 
 int err_copy(err *e, int rc, const err *why) {
   return rc ? err_at(e, rc, why->place, "%s", why->message) : 0;
+}
+
+int err_unknown(err *e, const char *what, const char *name, const char *const *names, size_t n) {
+  const char *near = name ? text_nearest(name, names, n) : NULL;
+  str list = {0};
+  for (size_t i = 0; i < n; i++) {
+    str_addf(&list, "%s%s", i ? ", " : "", names[i]);
+  }
+  const int rc = name ? err_set(e, ERR_USAGE, "%s '%.100s'%s%s%s; there are: %s", what, name,
+                                near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
+                                str_text(&list))
+                      : err_set(e, ERR_USAGE, "%s one of: %s", what, str_text(&list));
+  str_clear(&list);
+  return rc;
 }
 
 const char *err_name(int code) {

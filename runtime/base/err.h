@@ -8,6 +8,8 @@
 #ifndef BASE_ERR_H
 #define BASE_ERR_H
 
+#include <stddef.h>
+
 enum {
   ERR_USAGE = -1,       /* the caller's input: an unknown name, a value out of range */
   ERR_TEMPLATE = -2,    /* a template is broken; place is file:line */
@@ -41,6 +43,10 @@ int err_at(err *e, int code, const char *place, const char *format, ...)
 int err_nomem(err *e) __attribute__((cold));
 /* err_copy -- report a failure that `why` holds; nothing when rc is 0. Returns rc */
 int err_copy(err *e, int rc, const err *why) __attribute__((cold));
+/* err_unknown -- ERR_USAGE: `what`, "no effort" for example, and the name; suggests the nearest of
+ * the n names that there are, and lists them; name NULL: none was given */
+int err_unknown(err *e, const char *what, const char *name, const char *const *names, size_t n)
+    __attribute__((cold));
 /* err_clear -- empty the object for another attempt */
 static inline void err_clear(err *e) {
   if (e) {

@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "history.h"
-#include "str.h"
 
 static const search_strategy *const table[] = {&search_forest,     &search_evolve,
                                                &search_bayes,      &search_bandit,
@@ -22,22 +21,14 @@ const search_strategy *const *search_strategies(void) {
 
 int search_strategy_find(const char *name, const search_strategy **out, err *e) {
   const char *names[COUNT];
-  str all = {0};
   for (size_t i = 0; i < COUNT; i++) {
     if (!strcmp(name, table[i]->name)) {
       *out = table[i];
-      str_clear(&all);
       return 0;
     }
     names[i] = table[i]->name;
-    str_addf(&all, "%s%s", i ? ", " : "", names[i]);
   }
-  const char *near = text_nearest(name, names, COUNT);
-  int rc =
-      err_set(e, ERR_USAGE, "no strategy '%s'%s%s%s; there are: %s", name,
-              near ? ", did you mean '" : "", near ? near : "", near ? "'" : "", str_text(&all));
-  str_clear(&all);
-  return rc;
+  return err_unknown(e, "no strategy", name, names, COUNT);
 }
 
 int search_strategy_open(const search_strategy *s, const search_space *space, uint64_t seed,

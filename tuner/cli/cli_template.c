@@ -42,38 +42,30 @@ int cli_open_template(const cli *c, arena *a, gen_template **t, err *e) {
   return gen_open(&o, c->words[0], t, e);
 }
 
+void cli_fields(const cli *c, str *out) {
+  for (size_t i = 1; i < c->n_words; i++) {
+    str_addf(out, "%s%s", i > 1 ? " " : "", c->words[i]);
+  }
+}
+
 int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e) {
   str text = {0};
-  for (size_t i = 1; i < c->n_words; i++) {
-    str_addf(&text, "%s ", c->words[i]);
-  }
+  cli_fields(c, &text);
   int rc = gen_problem_parse(t, str_text(&text), p, e);
   str_clear(&text);
   return rc;
 }
 
-static int unknown_param(const gen_template *t, const char *name, err *e) {
+int cli_param(const gen_template *t, const char *name, size_t *out, err *e) {
   const char *names[GEN_MAX_PARAMS];
-  str list = {0};
+  char what[100];
   for (size_t i = 0; i < t->n_params; i++) {
     names[i] = t->params[i].name;
-    str_addf(&list, "%s%s", i ? ", " : "", names[i]);
-  }
-  const char *near = name ? text_nearest(name, names, t->n_params) : NULL;
-  const int rc = name ? err_set(e, ERR_USAGE, "%s has no parameter '%s'%s%s%s; there are: %s",
-                                t->name, name, near ? ", did you mean '" : "", near ? near : "",
-                                near ? "'?" : "", str_text(&list))
-                      : err_set(e, ERR_USAGE, "name a parameter: --by one of: %s", str_text(&list));
-  str_clear(&list);
-  return rc;
-}
-
-int cli_param(const gen_template *t, const char *name, size_t *out, err *e) {
-  for (size_t i = 0; i < t->n_params; i++) {
-    if (name && !strcmp(name, t->params[i].name)) {
+    if (name && !strcmp(name, names[i])) {
       *out = i;
       return 0;
     }
   }
-  return unknown_param(t, name, e);
+  snprintf(what, sizeof what, "%.80s has no parameter", t->name);
+  return err_unknown(e, name ? what : "name a parameter: --by", name, names, t->n_params);
 }

@@ -203,15 +203,13 @@ static void write_csv(const results *r, str *s) {
 }
 
 int results_format(const char *name, results_writer **out, err *e) {
-  static const struct {
-    const char *name;
-    results_writer *write;
-  } formats[] = {{"t4", write_t4}, {"kernel-tuner", write_cache}, {"csv", write_csv}};
-  for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
-    if (!strcmp(name, formats[i].name)) {
-      *out = formats[i].write;
+  static const char *const names[] = {"t4", "kernel-tuner", "csv"};
+  static results_writer *const writers[] = {write_t4, write_cache, write_csv};
+  for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+    if (!strcmp(name, names[i])) {
+      *out = writers[i];
       return 0;
     }
   }
-  return err_set(e, ERR_USAGE, "no format '%s'; there are: t4, kernel-tuner, csv", name);
+  return err_unknown(e, "no format", name, names, sizeof names / sizeof *names);
 }

@@ -20,16 +20,6 @@ static bool serves(const peer_kind *k, const char *family) {
   return false;
 }
 
-static int unknown(const char *name, err *e) {
-  str list = {0};
-  for (size_t i = 0; i < KINDS; i++) {
-    str_addf(&list, "%s%s", i ? ", " : "", kinds[i]->name);
-  }
-  int rc = err_set(e, ERR_USAGE, "no peer '%s'; there are: %s", name, str_text(&list));
-  str_clear(&list);
-  return rc;
-}
-
 static int not_served(const peer_kind *k, const char *family, err *e) {
   str list = {0};
   for (const char *const *f = k->families; *f; f++) {
@@ -47,13 +37,15 @@ static int not_served(const peer_kind *k, const char *family, err *e) {
 }
 
 int peer_find(const char *name, const gen_template *t, const peer_kind **out, err *e) {
+  const char *names[KINDS];
   for (size_t i = 0; i < KINDS; i++) {
-    if (!strcmp(kinds[i]->name, name)) {
+    names[i] = kinds[i]->name;
+    if (!strcmp(names[i], name)) {
       *out = kinds[i];
       return serves(kinds[i], t->name) ? 0 : not_served(kinds[i], t->name, e);
     }
   }
-  return unknown(name, e);
+  return err_unknown(e, "no peer", name, names, KINDS);
 }
 
 /* ---- the device ------------------------------------------------------------------------------ */

@@ -240,16 +240,10 @@ static int read_text(reader *r, const char *text, err *e) {
 }
 
 static int unknown(const reader *r, err *e) {
-  str list = {0};
-  const char *near = text_nearest(r->wanted, r->names, r->n_names);
-  for (size_t i = 0; i < r->n_names; i++) {
-    str_addf(&list, "%s%s", i ? ", " : "", r->names[i]);
-  }
-  int rc = err_set(e, ERR_USAGE, "%s has no suite '%s'%s%s%s; there are: %s", r->t->name, r->wanted,
-                   near ? ", did you mean '" : "", near ? near : "", near ? "'?" : "",
-                   r->n_names ? str_text(&list) : "none; --suite also takes a file of problems");
-  str_clear(&list);
-  return rc;
+  char what[100];
+  snprintf(what, sizeof what, "%.80s has no suite", r->t->name);
+  return r->n_names ? err_unknown(e, what, r->wanted, r->names, r->n_names)
+                    : err_set(e, ERR_USAGE, "%s; --suite also takes a file of problems", what);
 }
 
 /* ---- where it is ----------------------------------------------------------------------------- */

@@ -2,8 +2,6 @@
 
 #include <string.h>
 
-#include "str.h"
-
 static const tune_effort table[] = {
     {"measure", {.sec = 60}, 6, 15},
     {"estimate", {.trials = 8}, 4, 9},
@@ -26,8 +24,5 @@ int tune_effort_find(const char *name, const tune_effort **out, err *e) {
       return 0;
     }
   }
-  const char *near = text_nearest(name, names, COUNT);
-  return err_set(e, ERR_USAGE,
-                 "no effort '%s'%s%s%s; there are: estimate, measure, patient, exhaustive", name,
-                 near ? ", did you mean '" : "", near ? near : "", near ? "'" : "");
+  return err_unknown(e, "no effort", name, names, COUNT);
 }

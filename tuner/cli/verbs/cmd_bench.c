@@ -293,9 +293,7 @@ static int bench_all(bench_run *r, err *e) {
 
 static int one_problem(bench_run *r, err *e) {
   str text = {0};
-  for (size_t i = 1; i < r->c->n_words; i++) {
-    str_addf(&text, "%s%s", i > 1 ? " " : "", r->c->words[i]);
-  }
+  cli_fields(r->c, &text);
   const char *texts[] = {str_text(&text)};
   int rc = suite_of(r->place.t, texts, 1, &r->memory, &r->suite, e);
   str_clear(&text);

@@ -43,9 +43,7 @@ static void add_sizes(const compare_run *r, str *line) {
 static int open_problems(compare_run *r, err *e) {
   str line = {0};
   add_sizes(r, &line);
-  for (size_t i = 1; i < r->c->n_words; i++) {
-    str_addf(&line, "%s%s", line.n ? " " : "", r->c->words[i]);
-  }
+  cli_fields(r->c, &line);
   int rc = suite_expand(r->place.t, "", str_text(&line), &r->memory, &r->suite, e);
   str_clear(&line);
   return rc;

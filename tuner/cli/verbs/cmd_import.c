@@ -61,9 +61,7 @@ static int open_problem(importer *in, err *e) {
   gen_options o;
   const cli *c = in->c;
   str words = {0};
-  for (size_t i = 1; i < c->n_words; i++) {
-    str_addf(&words, "%s%s", i > 1 ? " " : "", c->words[i]);
-  }
+  cli_fields(c, &words);
   const char *text = c->n_words > 1 ? str_text(&words) : in->rows.origin.problem;
   int rc = text ? 0
                 : err_at(e, ERR_USAGE, in->rows.path,

@@ -27,17 +27,13 @@ typedef struct learning {
 /* ---- which problems -------------------------------------------------------------------------- */
 
 static int read_fields(learning *x, err *e) {
-  str text = {0};
   for (size_t i = 1; i < x->c->n_words; i++) {
-    str_addf(&text, "%s ", x->c->words[i]);
     for (size_t f = 0; f < x->t->n_fields; f++) {
       const size_t n = strlen(x->t->fields[f].name);
       x->given[f] |= !strncmp(x->c->words[i], x->t->fields[f].name, n) && x->c->words[i][n] == '=';
     }
   }
-  const int rc = gen_problem_parse(x->t, str_text(&text), &x->wanted, e);
-  str_clear(&text);
-  return rc;
+  return cli_problem(x->c, x->t, &x->wanted, e);
 }
 
 static bool is_wanted(const learning *x, const gen_problem *p) {

@@ -12,9 +12,7 @@ static int read_one(tuning *x, err *e) {
 /* --sizes; the words are fields of all its problems. */
 static int read_list(tuning *x, err *e) {
   str common = {0};
-  for (size_t i = 1; i < x->c->n_words; i++) {
-    str_addf(&common, "%s ", x->c->words[i]);
-  }
+  cli_fields(x->c, &common);
   const int rc = sizes_read(x->t, x->c->sizes, str_text(&common), &x->memory, &x->problems, e);
   str_clear(&common);
   return rc;
