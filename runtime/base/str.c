@@ -174,6 +174,11 @@ static size_t distance(const char *a, const char *b) {
   return row[nb];
 }
 
+bool text_is_path(const char *text) {
+  const size_t n = strlen(text);
+  return strchr(text, '/') || (n > 4 && !strcmp(text + n - 4, ".txt"));
+}
+
 const char *text_nearest(const char *word, const char *const *names, size_t n) {
   const char *best = NULL;
   size_t best_distance = SIZE_MAX;

@@ -35,6 +35,8 @@ void str_add_json(str *s, const char *text);
  * because they mean 1000 to some readers and 1024 to others. False when the text is anything else
  * or does not fit. */
 bool text_integer(const char *text, int64_t *value);
+/* text_is_path -- does it have a / or end in .txt? */
+bool text_is_path(const char *text);
 /* text_nearest -- the name of n that is closest to `word`; NULL when none has a Levenshtein
  * distance of at most a third of the longer of the two */
 const char *text_nearest(const char *word, const char *const *names, size_t n);

@@ -15,16 +15,11 @@ static int parse_effort(const cli *c, arena *a, tune_options *o, err *e) {
   return c->budget ? budget_parse("budget", c->budget, a, &o->budget, e) : 0;
 }
 
-static bool is_path(const char *text) {
-  const size_t n = strlen(text);
-  return strchr(text, '/') || (n > 4 && !strcmp(text + n - 4, ".txt"));
-}
-
 static int parse_start(const char *text, tune_start *out, err *e) {
   static const char *const names[] = {
       [TUNE_START_ALL] = "all", [TUNE_START_TUNED] = "tuned", [TUNE_START_NONE] = "none"};
   for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
-    if (!text || is_path(text) || !strcmp(text, names[i])) {
+    if (!text || text_is_path(text) || !strcmp(text, names[i])) {
       *out = (tune_start)i;
       return 0;
     }
@@ -58,5 +53,6 @@ int tune_settings(const cli *c, gen_template *t, arena *a, progress *p, tune_opt
   TRY(parse_effort(c, a, o, e));
   TRY(parse_start(c->start, &o->start, e));
   TRY(tune_objective_find(c->objective ? c->objective : "time", &o->objective, e));
-  return c->start && is_path(c->start) ? initial_configs_read(t, c->start, a, &o->given, e) : 0;
+  return c->start && text_is_path(c->start) ? initial_configs_read(t, c->start, a, &o->given, e)
+                                            : 0;
 }

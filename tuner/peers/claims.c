@@ -93,19 +93,11 @@ int claims_read(const char *text, const char *path, arena *a, claim **out, size_
   return *n ? 0 : err_at(e, ERR_TEMPLATE, path, "the list has no claims");
 }
 
-static const char *builtin_text(void) {
-  const gen_file *f = tuner_files;
-  while (strcmp(f->name, "claims.txt")) {
-    f++;
-  }
-  return f->text;
-}
-
 int claims_open(const char *path, arena *a, claim **out, size_t *n, err *e) {
   str text = {0};
   int rc = path ? file_read(path, FILE_MOST, &text, e) : 0;
   rc = rc ? rc
-          : claims_read(path ? str_text(&text) : builtin_text(),
+          : claims_read(path ? str_text(&text) : tuner_file("claims.txt")->text,
                         path ? path : "tuner/peers/claims.txt", a, out, n, e);
   str_clear(&text);
   return rc;

@@ -138,13 +138,8 @@ static int flags_of(const gen_template *t, const gen_problem *p, str *flags, err
 }
 
 static nvcc_source source_of(const char *arch, const char *flags, gen_file files[2]) {
-  for (const gen_file *f = tuner_files; f->name; f++) {
-    if (!strcmp(f->name, "peer_cub.cu")) {
-      files[0] = *f;
-    } else if (!strcmp(f->name, "peer_cub.h")) {
-      files[1] = *f;
-    }
-  }
+  files[0] = *tuner_file("peer_cub.cu");
+  files[1] = *tuner_file("peer_cub.h");
   return (nvcc_source){.files = files, .n_files = 2, .arch = arch, .flags = flags};
 }
 

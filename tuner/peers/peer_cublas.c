@@ -67,55 +67,56 @@ static void *address(const cublas *x, const void *const *args, int i) {
   return (void *)(uintptr_t) * (const rt_ptr *)args[x->at[i]];
 }
 
+/* A factor as the routine takes it. */
+typedef union factor {
+  float narrow;
+  double wide;
+} factor;
+
+static factor factor_of(const cublas *x, double v) {
+  return x->type == R_64F ? (factor){.wide = v} : (factor){.narrow = (float)v};
+}
+
 #define INT(i) ((int)whole(x, args, i))
 #define LONG(i) whole(x, args, i)
+#define FACTOR(i) factor_of(x, real(x, args, i))
 #define AT(i) address(x, args, i)
 
 /* ---- the routines ---------------------------------------------------------------------------- */
 
-static int sgemm(cublas *x, const void *const *args) {
-  int (*f)(void *, int, int, int, int, int, const float *, const float *, int, const float *, int,
-           const float *, float *, int) = NULL;
+/* Each has the same arguments for f32 and f64. */
+
+static int gemm(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, int, int, const void *, const void *, int, const void *, int,
+           const void *, void *, int) = NULL;
   *(void **)&f = x->entry;
-  const float alpha = (float)real(x, args, 3), beta = (float)real(x, args, 8);
+  const factor alpha = FACTOR(3), beta = FACTOR(8);
   return f(x->handle, x->op[0], x->op[1], INT(0), INT(1), INT(2), &alpha, AT(4), INT(5), AT(6),
            INT(7), &beta, AT(9), INT(10));
 }
 
-static int sgemm_batched(cublas *x, const void *const *args) {
-  int (*f)(void *, int, int, int, int, int, const float *, const float *, int, long long,
-           const float *, int, long long, const float *, float *, int, long long, int) = NULL;
+static int gemm_batched(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, int, int, const void *, const void *, int, long long,
+           const void *, int, long long, const void *, void *, int, long long, int) = NULL;
   *(void **)&f = x->entry;
-  const float alpha = (float)real(x, args, 3), beta = (float)real(x, args, 8);
+  const factor alpha = FACTOR(3), beta = FACTOR(8);
   return f(x->handle, x->op[0], x->op[1], INT(0), INT(1), INT(2), &alpha, AT(4), INT(5), LONG(11),
            AT(6), INT(7), LONG(12), &beta, AT(9), INT(10), LONG(13), INT(14));
 }
 
-static int dgemm_batched(cublas *x, const void *const *args) {
-  int (*f)(void *, int, int, int, int, int, const double *, const double *, int, long long,
-           const double *, int, long long, const double *, double *, int, long long, int) = NULL;
-  *(void **)&f = x->entry;
-  const double alpha = real(x, args, 3), beta = real(x, args, 8);
-  return f(x->handle, x->op[0], x->op[1], INT(0), INT(1), INT(2), &alpha, AT(4), INT(5), LONG(11),
-           AT(6), INT(7), LONG(12), &beta, AT(9), INT(10), LONG(13), INT(14));
-}
-
-/* 16-bit factors are accumulated in f32, as ours are. */
-static int gemm_ex_of(cublas *x, int m, int n, int k, double alpha, void *A, int lda, void *B,
-                      int ldb, double beta, void *C, int ldc) {
+/* 16-bit elements are accumulated in f32, as ours are. */
+static int gemm_ex_of(cublas *x, int m, int n, int k, factor alpha, void *A, int lda, void *B,
+                      int ldb, factor beta, void *C, int ldc) {
   int (*f)(void *, int, int, int, int, int, const void *, const void *, int, int, const void *, int,
            int, const void *, void *, int, int, int, int) = NULL;
   *(void **)&f = x->entry;
-  const bool wide = x->type == R_64F;
-  const float alpha_f = (float)alpha, beta_f = (float)beta;
-  return f(x->handle, x->op[0], x->op[1], m, n, k, wide ? (void *)&alpha : (void *)&alpha_f, A,
-           x->type, lda, B, x->type, ldb, wide ? (void *)&beta : (void *)&beta_f, C, x->ctype, ldc,
-           wide ? COMPUTE_64F : COMPUTE_32F, GEMM_DEFAULT);
+  return f(x->handle, x->op[0], x->op[1], m, n, k, &alpha, A, x->type, lda, B, x->type, ldb, &beta,
+           C, x->ctype, ldc, x->type == R_64F ? COMPUTE_64F : COMPUTE_32F, GEMM_DEFAULT);
 }
 
 static int gemm_ex(cublas *x, const void *const *args) {
-  return gemm_ex_of(x, INT(0), INT(1), INT(2), real(x, args, 3), AT(4), INT(5), AT(6), INT(7),
-                    real(x, args, 8), AT(9), INT(10));
+  return gemm_ex_of(x, INT(0), INT(1), INT(2), FACTOR(3), AT(4), INT(5), AT(6), INT(7), FACTOR(8),
+                    AT(9), INT(10));
 }
 
 enum { NO_SUCH_CALL = -1 };
@@ -126,43 +127,25 @@ static int gemv_ex(cublas *x, const void *const *args) {
     return NO_SUCH_CALL;
   }
   const int m = INT(0), n = INT(1), rows = x->op[0] ? n : m, depth = x->op[0] ? m : n;
-  return gemm_ex_of(x, rows, 1, depth, real(x, args, 2), AT(3), INT(4), AT(5), depth,
-                    real(x, args, 7), AT(8), rows);
+  return gemm_ex_of(x, rows, 1, depth, FACTOR(2), AT(3), INT(4), AT(5), depth, FACTOR(7), AT(8),
+                    rows);
 }
 
-static int sgemv(cublas *x, const void *const *args) {
-  int (*f)(void *, int, int, int, const float *, const float *, int, const float *, int,
-           const float *, float *, int) = NULL;
+static int gemv(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, const void *, const void *, int, const void *, int, const void *,
+           void *, int) = NULL;
   *(void **)&f = x->entry;
-  const float alpha = (float)real(x, args, 2), beta = (float)real(x, args, 7);
-  return f(x->handle, x->op[0], INT(0), INT(1), &alpha, AT(3), INT(4), AT(5), INT(6), &beta, AT(8),
-           INT(9));
-}
-
-static int dgemv(cublas *x, const void *const *args) {
-  int (*f)(void *, int, int, int, const double *, const double *, int, const double *, int,
-           const double *, double *, int) = NULL;
-  *(void **)&f = x->entry;
-  const double alpha = real(x, args, 2), beta = real(x, args, 7);
+  const factor alpha = FACTOR(2), beta = FACTOR(7);
   return f(x->handle, x->op[0], INT(0), INT(1), &alpha, AT(3), INT(4), AT(5), INT(6), &beta, AT(8),
            INT(9));
 }
 
 /* Our rows are cuBLAS's columns: y, which cuBLAS sees with `rows` rows, is x transposed. */
-static int sgeam(cublas *x, const void *const *args) {
-  int (*f)(void *, int, int, int, int, const float *, const float *, int, const float *,
-           const float *, int, float *, int) = NULL;
+static int geam(cublas *x, const void *const *args) {
+  int (*f)(void *, int, int, int, int, const void *, const void *, int, const void *, const void *,
+           int, void *, int) = NULL;
   *(void **)&f = x->entry;
-  const float one = 1, zero = 0;
-  return f(x->handle, 1, 0, INT(0), INT(1), &one, AT(2), INT(1), &zero, AT(3), INT(0), AT(3),
-           INT(0));
-}
-
-static int dgeam(cublas *x, const void *const *args) {
-  int (*f)(void *, int, int, int, int, const double *, const double *, int, const double *,
-           const double *, int, double *, int) = NULL;
-  *(void **)&f = x->entry;
-  const double one = 1, zero = 0;
+  const factor one = factor_of(x, 1), zero = factor_of(x, 0);
   return f(x->handle, 1, 0, INT(0), INT(1), &one, AT(2), INT(1), &zero, AT(3), INT(0), AT(3),
            INT(0));
 }
@@ -171,16 +154,16 @@ static int dgeam(cublas *x, const void *const *args) {
 #define STRIDES "stride_a", "stride_b", "stride_c", "batch"
 #define GEMV "m", "n", "alpha", "A", "lda", "x", "incx", "beta", "y", "incy"
 static const routine routines[] = {
-    {"sgemm", NULL, "cublasSgemm_v2", sgemm, {GEMM}},
-    {"gemm_batched", "f32", "cublasSgemmStridedBatched", sgemm_batched, {GEMM, STRIDES}},
-    {"gemm_batched", "f64", "cublasDgemmStridedBatched", dgemm_batched, {GEMM, STRIDES}},
+    {"sgemm", NULL, "cublasSgemm_v2", gemm, {GEMM}},
+    {"gemm_batched", "f32", "cublasSgemmStridedBatched", gemm_batched, {GEMM, STRIDES}},
+    {"gemm_batched", "f64", "cublasDgemmStridedBatched", gemm_batched, {GEMM, STRIDES}},
     {"gemm", NULL, "cublasGemmEx", gemm_ex, {GEMM}},
-    {"gemv", "f32", "cublasSgemv_v2", sgemv, {GEMV}},
-    {"gemv", "f64", "cublasDgemv_v2", dgemv, {GEMV}},
+    {"gemv", "f32", "cublasSgemv_v2", gemv, {GEMV}},
+    {"gemv", "f64", "cublasDgemv_v2", gemv, {GEMV}},
     {"gemv", "f16", "cublasGemmEx", gemv_ex, {GEMV}},
     {"gemv", "bf16", "cublasGemmEx", gemv_ex, {GEMV}},
-    {"transpose", "f32", "cublasSgeam", sgeam, {"rows", "cols", "x", "y"}},
-    {"transpose", "f64", "cublasDgeam", dgeam, {"rows", "cols", "x", "y"}}};
+    {"transpose", "f32", "cublasSgeam", geam, {"rows", "cols", "x", "y"}},
+    {"transpose", "f64", "cublasDgeam", geam, {"rows", "cols", "x", "y"}}};
 enum { ROUTINES = sizeof routines / sizeof *routines };
 
 /* ---- which ----------------------------------------------------------------------------------- */

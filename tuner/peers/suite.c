@@ -248,17 +248,6 @@ static int unknown(const reader *r, err *e) {
 
 /* ---- where it is ----------------------------------------------------------------------------- */
 
-static const char *builtin_text(const char *family) {
-  str name = {0};
-  const char *text = NULL;
-  str_addf(&name, "%s.txt", family);
-  for (const gen_file *f = tuner_files; f->name; f++) {
-    text = strcmp(f->name, str_text(&name)) ? text : f->text;
-  }
-  str_clear(&name);
-  return text;
-}
-
 /* The file beside the template, if there is one; else the built-in one. */
 static int family_text(const gen_template *t, str *text, str *path, err *e) {
   size_t n = strlen(t->path);
@@ -268,21 +257,17 @@ static int family_text(const gen_template *t, str *text, str *path, err *e) {
     return rc;
   }
   err_clear(e);
+  static const char folder[] = "tuner/peers/suites/";
   str_reset(path);
-  str_addf(path, "tuner/peers/suites/%s.txt", t->name);
-  const char *builtin = builtin_text(t->name);
-  str_add(text, builtin ? builtin : "");
+  str_addf(path, "%s%s.txt", folder, t->name);
+  const gen_file *builtin = tuner_file(str_text(path) + strlen(folder));
+  str_add(text, builtin ? builtin->text : "");
   return 0;
-}
-
-static bool is_path(const char *name) {
-  size_t n = strlen(name);
-  return strchr(name, '/') || (n > 4 && !strcmp(name + n - 4, ".txt"));
 }
 
 int suite_open(gen_template *t, const char *name, arena *a, suite *out, err *e) {
   str text = {0}, path = {0};
-  bool is_file = is_path(name);
+  bool is_file = text_is_path(name);
   *out = (suite){0};
   if (is_file) {
     str_add(&path, name);

@@ -6,25 +6,36 @@
 #include "space_report.h"
 #include "verbs.h"
 
-static int count(const cli *c, cli_kernel *k, err *e) {
+int print_space(const cli *c, const gen_template *t, gen_instance *g, const char *title, str *s,
+                err *e) {
   gen_space *space;
+  const double from = now_sec();
+  const int rc = gen_space_new(g, &space, e);
+  const double sec = now_sec() - from;
+  if (!rc && c->json) {
+    space_report_json(t, gen_space_tally(space), sec, s);
+    jw_end_line(s);
+  } else if (!rc) {
+    space_report(title, t, gen_space_tally(space), sec, s);
+  }
+  if (!rc) {
+    print_str(s);
+    gen_space_free(space);
+  }
+  str_clear(s);
+  return rc;
+}
+
+static int count(const cli *c, cli_kernel *k, err *e) {
   str s = {0}, title = {0};
-  double from = now_sec();
-  TRY(gen_space_new(k->g, &space, e));
-  double sec = now_sec() - from;
   if (c->json) {
     jw_open(&s, NULL);
     jw_text(&s, "problem", str_text(&k->problem_text));
-    space_report_json(k->t, gen_space_tally(space), sec, &s);
-    jw_end_line(&s);
-  } else {
-    str_addf(&title, "%s on %s", str_text(&k->problem_text), k->device->info.name);
-    space_report(str_text(&title), k->t, gen_space_tally(space), sec, &s);
   }
-  print_str(&s);
+  str_addf(&title, "%s on %s", str_text(&k->problem_text), k->device->info.name);
+  const int rc = print_space(c, k->t, k->g, str_text(&title), &s, e);
   str_clear(&title);
-  gen_space_free(space);
-  return 0;
+  return rc;
 }
 
 int cmd_space(const cli *c, err *e) {

@@ -1,35 +1,22 @@
 /* cmd_spec.c -- autotune spec: count the space of a T1 file. */
 #include "cli.h"
-#include "file.h"
 #include "json_writer.h"
-#include "print.h"
-#include "space_report.h"
 #include "spec.h"
 #include "verbs.h"
 
-static int count(const cli *c, const char *path, spec *s, err *e) {
-  gen_space *space;
-  str out = {0}, title = {0};
-  double from = now_sec();
-  TRY(gen_space_new(s->g, &space, e));
-  double sec = now_sec() - from;
-  const gen_tally *tally = gen_space_tally(space);
+static int count(const cli *c, const char *path, spec *x, err *e) {
+  str s = {0}, title = {0};
   if (c->json) {
-    jw_open(&out, NULL);
-    jw_text(&out, "file", path);
-    jw_text(&out, "name", s->name);
-    jw_text(&out, "kernel", s->kernel);
-    space_report_json(s->t, tally, sec, &out);
-    jw_end_line(&out);
-  } else {
-    str_addf(&title, "%s, kernel %s in %s", s->name[0] ? s->name : path,
-             s->kernel[0] ? s->kernel : "unnamed", s->language[0] ? s->language : "?");
-    space_report(str_text(&title), s->t, tally, sec, &out);
+    jw_open(&s, NULL);
+    jw_text(&s, "file", path);
+    jw_text(&s, "name", x->name);
+    jw_text(&s, "kernel", x->kernel);
   }
-  print_str(&out);
+  str_addf(&title, "%s, kernel %s in %s", x->name[0] ? x->name : path,
+           x->kernel[0] ? x->kernel : "unnamed", x->language[0] ? x->language : "?");
+  const int rc = print_space(c, x->t, x->g, str_text(&title), &s, e);
   str_clear(&title);
-  gen_space_free(space);
-  return 0;
+  return rc;
 }
 
 int cmd_spec(const cli *c, err *e) {
