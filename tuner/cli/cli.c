@@ -1,8 +1,6 @@
 #define _GNU_SOURCE
 #include "cli.h"
 
-#include <math.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "open_device.h"

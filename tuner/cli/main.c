@@ -1,6 +1,5 @@
 /* main.c -- autotune: find the verb, run it, and report its error and exit status. */
 #include <signal.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"

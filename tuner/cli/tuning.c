@@ -4,7 +4,6 @@
 #include <string.h>
 
 #include "print.h"
-#include "samples.h"
 #include "tune_report.h"
 
 /* ---- device ---------------------------------------------------------------------------------- */

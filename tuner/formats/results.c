@@ -1,7 +1,5 @@
 #include "results.h"
 
-#include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 /* Skip configurations that the template no longer accepts. */

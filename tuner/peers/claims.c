@@ -1,7 +1,6 @@
 #define _GNU_SOURCE
 #include "claims.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 

@@ -3,7 +3,6 @@
 #include "peer.h"
 
 #include <dlfcn.h>
-#include <stdio.h>
 #include <string.h>
 
 static const peer_kind *const kinds[] = {&peer_cublas, &peer_cublas_tf32, &peer_cub, &peer_driver};

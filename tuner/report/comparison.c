@@ -1,7 +1,6 @@
 #include "comparison.h"
 
 #include <math.h>
-#include <stdio.h>
 #include <string.h>
 
 #include "arena.h"

@@ -1,6 +1,5 @@
 #include "learned.h"
 
-#include <stdlib.h>
 #include <string.h>
 
 #include "json_writer.h"

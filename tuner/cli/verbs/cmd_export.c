@@ -1,6 +1,5 @@
 /* cmd_export.c -- autotune export: a tuned kernel as files that need neither libtuned nor NVRTC. */
 #define _GNU_SOURCE
-#include <stdlib.h>
 #include <string.h>
 
 #include "cmd_export.h"

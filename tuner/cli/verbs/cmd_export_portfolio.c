@@ -1,10 +1,8 @@
 /* cmd_export_portfolio.c -- autotune export --portfolio: a portfolio as C. */
-#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "cmd_export.h"
-#include "file.h"
 #include "image_prefetch.h"
 #include "serve_presets.h"
 #include "variants.h"

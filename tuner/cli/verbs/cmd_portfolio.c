@@ -1,6 +1,5 @@
 /* cmd_portfolio.c -- autotune portfolio: makes, from what is tuned, a portfolio that serves a range
  * of sizes. */
-#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 

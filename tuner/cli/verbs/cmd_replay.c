@@ -1,5 +1,4 @@
 /* cmd_replay.c -- autotune replay: compare strategies on recorded spaces, without a GPU. */
-#include <stdlib.h>
 #include <string.h>
 
 #include "cli.h"
