@@ -1,29 +1,31 @@
-// radix_cluster.cuh -- all passes of a radix sort in one cluster of blocks: keys stay in their shared
-// memory until they are sorted, and blocks store into each other's. After radix_tile.cuh and
-// cluster.cuh.
+// radix_cluster.cuh -- a cluster of blocks sorts up to CLUSTER tiles: their keys stay in shared memory until they are
+// sorted, and blocks store into each other's.
+#pragma once
+#include "cluster.cuh"
+#include "radix_tile.cuh"
 
 // This block's number in its cluster.
 __device__ __forceinline__ unsigned block_rank() { return blockIdx.x % CLUSTER; }
 
-// What other blocks store into: of each block how many keys of a digit it has, and this block's keys.
-__device__ __forceinline__ unsigned *table() {
-  return reinterpret_cast<unsigned *>(shared + COUNTERS + STAGE);
-}
-__device__ __forceinline__ key *incoming_keys() {
-  return reinterpret_cast<key *>(shared + COUNTERS + STAGE + TABLE);
-}
-__device__ __forceinline__ value *incoming_values() {
-  return reinterpret_cast<value *>(shared + COUNTERS + STAGE + TABLE + TILE * KEY);
-}
-// Where the block's own keys lie while they are sorted.
+// Behind the counters in shared memory: the block's own tile while it is sorted; then what other blocks store, which
+// is each block's number of keys with each digit, and this block's next tile.
 __device__ __forceinline__ key *staged_keys() {
   return reinterpret_cast<key *>(shared + COUNTERS);
 }
 __device__ __forceinline__ value *staged_values() {
   return reinterpret_cast<value *>(shared + COUNTERS + TILE * KEY);
 }
+__device__ __forceinline__ unsigned *table() {
+  return reinterpret_cast<unsigned *>(shared + COUNTERS + STAGE);
+}
+__device__ __forceinline__ key *incoming_keys() {
+  return reinterpret_cast<key *>(table() + CLUSTER * BINS);
+}
+__device__ __forceinline__ value *incoming_values() {
+  return reinterpret_cast<value *>(incoming_keys() + TILE);
+}
 
-// Every block learns how many keys of this thread's bins this one has.
+// Stores the counts of this thread's bins into the tables of all blocks.
 __device__ __forceinline__ void send_counts(const unsigned (&count)[BINS_THREAD]) {
 #pragma unroll
   for (int j = 0; j < BINS_THREAD; j++) {
@@ -37,7 +39,8 @@ __device__ __forceinline__ void send_counts(const unsigned (&count)[BINS_THREAD]
   }
 }
 
-__shared__ unsigned bases[BINS];  // where the block's keys of a digit go, less where they are staged
+// Where the block's keys of each digit go among all, minus their position in the tile.
+__shared__ unsigned bases[BINS];
 
 __device__ __forceinline__ void find_bases(const unsigned (&start)[BINS_THREAD]) {
   unsigned before[BINS_THREAD], begin[BINS_THREAD];
@@ -62,43 +65,39 @@ __device__ __forceinline__ void find_bases(const unsigned (&start)[BINS_THREAD])
   }
 }
 
+// To shared memory, by ranks, which begin with 1.
 template <typename T>
-__device__ __forceinline__ void stage(T *staged, const T (&v)[ITEMS],
-                                      const ranks &rank) {
+__device__ __forceinline__ void stage(T *staged, const T (&v)[ITEMS], const ranks &rank) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) (staged - 1)[rank.at(i)] = v[i];
 }
 
-// To the block that has this place among all.
+// To position `to` among all keys, in the block that has it.
 template <typename T>
 __device__ __forceinline__ void send(T *incoming, unsigned to, T what) {
   *in_block(incoming + to % TILE, to / TILE) = what;
 }
 
-// What is staged goes where it belongs in a pass: to the blocks, or in the last one to memory.
-__device__ __forceinline__ void send_staged(place p) {
+// What is staged goes where a pass takes it: to the blocks or, in the last pass, to memory.
+__device__ __forceinline__ void send_staged(digit_bits digit) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     const int at = i * BLOCK + threadIdx.x;
     const key k = staged_keys()[at];
-    const unsigned to = bases[p.of(k)] + at;
+    const unsigned to = bases[digit.of(k)] + at;
     send(incoming_keys(), to, k);
-@ if VALUE > 0 then
-    send(incoming_values(), to, staged_values()[at]);
-@ end
+    if constexpr (VALUE > 0) send(incoming_values(), to, staged_values()[at]);
   }
 }
-__device__ __forceinline__ void write_staged(place p, long long n, key *keys, value *values) {
+__device__ __forceinline__ void write_staged(digit_bits digit, long long n, key *keys, value *values) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     const int at = i * BLOCK + threadIdx.x;
     const key k = staged_keys()[at];
-    const unsigned to = bases[p.of(k)] + at;
+    const unsigned to = bases[digit.of(k)] + at;
     if (to < n) {
       keys[to] = decode(k);
-@ if VALUE > 0 then
-      values[to] = staged_values()[at];
-@ end
+      if constexpr (VALUE > 0) values[to] = staged_values()[at];
     }
   }
 }
@@ -107,13 +106,11 @@ __device__ __forceinline__ void take_incoming(key (&k)[ITEMS], value (&v)[ITEMS]
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     k[i] = incoming_keys()[item(i)];
-@ if VALUE > 0 then
-    v[i] = incoming_values()[item(i)];
-@ end
+    if constexpr (VALUE > 0) v[i] = incoming_values()[item(i)];
   }
 }
 
-// Between arriving at the cluster's barrier and waiting there, a block does what concerns it alone.
+// Between arriving at the cluster's barrier and waiting there, a block works on what no other block touches.
 __device__ __forceinline__ void sort_in_cluster(long long n, const key *keys_in,
                                                 const value *values_in, key *keys_out,
                                                 value *values_out) {
@@ -122,35 +119,31 @@ __device__ __forceinline__ void sort_in_cluster(long long n, const key *keys_in,
   value v[ITEMS];
   ranks rank;
   unsigned start[BINS_THREAD];
-  cluster_arrive();  // nobody stores into a block that has not started
+  cluster_arrive();  // no block stores into one that has not started
   get_keys(k, keys_in + first, n - first, true);
-@ if VALUE > 0 then
-  get_values(v, values_in + first, n - first);
-@ end
+  if constexpr (VALUE > 0) get_values(v, values_in + first, n - first);
 #pragma unroll 1
   for (int pass = 0; pass < PASSES; pass++) {
-    const place p = place_of(pass);
+    const digit_bits digit = digit_of_pass(pass);
     clear_counters();
     cluster_wait();
     if (pass > 0) take_incoming(k, v);
-    rank_keys(k, p, [&](int i, unsigned r) { rank.set(i, r); });
+    rank_keys(k, digit, [&](int i, unsigned r) { rank.set(i, r); });
     __syncthreads();
     sum_counters(start);
     send_counts(start);
     cluster_arrive();
     scan_counters(start);
     __syncthreads();
-    add_starts(k, rank, again(p));
+    add_starts(k, rank, opaque(digit));
     stage(staged_keys(), k, rank);
-@ if VALUE > 0 then
-    stage(staged_values(), v, rank);
-@ end
+    if constexpr (VALUE > 0) stage(staged_values(), v, rank);
     cluster_wait();
     find_bases(start);
     __syncthreads();
     if (pass + 1 == PASSES) break;
-    send_staged(p);
+    send_staged(digit);
     cluster_arrive();
   }
-  write_staged(place_of(PASSES - 1), n, keys_out, values_out);
+  write_staged(digit_of_pass(PASSES - 1), n, keys_out, values_out);
 }

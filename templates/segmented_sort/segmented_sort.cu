@@ -10,12 +10,18 @@
 #include "ptx.cuh"
 #include "words.cuh"
 
-// Settings of radix_tile.cuh and radix_move.cuh: passes of tiles that look back.
-@ local chained, tiles, from_top = true, true, false
-@ local EQUALS, COUNT, SCATTER, SEEK, VALUES = "ordered", "late", "shared", "late", "late"
-@ local LOAD, STORE, WRITE = "plain", "plain", "lanes"
-@include "radix_tile.cuh"
-@include "radix_move.cuh"
+// What radix_onesweep.cuh reads and is a parameter of radix_sort only.
+enum { FIRST_PASS_stable, FIRST_PASS_unstable, COUNT_late, COUNT_early, SCATTER_shared, SCATTER_direct };
+enum { LOOKBACK_late, LOOKBACK_early, VALUES_late, VALUES_early, LOAD_plain, LOAD_streaming };
+enum { STORE_plain, STORE_streaming };
+constexpr int FIRST_PASS = FIRST_PASS_stable, COUNT = COUNT_late, SCATTER = SCATTER_shared;
+constexpr int LOOKBACK = LOOKBACK_late, VALUES = VALUES_late, LOAD = LOAD_plain, STORE = STORE_plain;
+constexpr bool WIDE = false, FROM_TOP = false, STAGE_AS_RANKED = false;
+constexpr int FIRST_BIT = 0, PACK = 1, COPIES = 1;
+#include "radix_block.cuh"
+#include "radix_entry.cuh"
+#include "radix_onesweep.cuh"
+#include "radix_overlap.cuh"
 
 // ---- lists of segments and tasks ---------------------------------------------------------------
 
@@ -42,8 +48,6 @@ __device__ __forceinline__ unsigned take_number(unsigned *counter) {
 }
 
 // ---- segments sorted by lanes ------------------------------------------------------------------
-
-@include "radix_entry.cuh"
 
 // Sorts `count` keys from `start` on, up to LANES * EACH. Neighbouring lanes load neighbouring keys; the
 // entries carry their positions, so that equal keys keep their order.
@@ -109,10 +113,6 @@ sort_short(long long segments, const int *offsets, const key *keys_in, const val
   }
   if (count > WARP_MOST && threadIdx.x % GROUP == 0) put_on_list((int)s, count, w, middle, longs);
 }
-
-// ---- segments of one tile ----------------------------------------------------------------------
-
-@include "radix_block.cuh"
 
 // ---- segments of several tiles -----------------------------------------------------------------
 
@@ -236,7 +236,8 @@ __device__ __forceinline__ void move_long(const long_tile &t, unsigned at, int p
   };
   const long long room = t.count - (long long)t.tile * TILE;
   clear_counters();
-  move_tile(all.of_pass(pass), place_of(pass), t.tile, room, publish_counts, find_bases);
+  move_tile<lane_writer>(all.of_pass(pass), digit_of_pass(pass), t.tile, room, publish_counts,
+                         find_bases);
 }
 
 // The last block leaves everything ready for the next launch.

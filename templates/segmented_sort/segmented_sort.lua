@@ -116,13 +116,6 @@ return {
     { "TILE", "BLOCK * ITEMS" },
     { "BINS_THREAD", "ceildiv(BINS, BLOCK)" },
     { "COUNTERS", "WARPS * ROW * (COUNTER // 8 + sel(RANK == 'or', 4, 0))" }, -- bytes
-    -- Of radix_sort's variants (radix_tile.cuh, radix_move.cuh): positions of 32 bits, all bits of a key, ranks in
-    -- registers of their own, and one set of counters.
-    { "WIDE", "0" },
-    { "FIRST_BIT", "0" },
-    { "AT_ONCE", "0" },
-    { "PACK", "1" },
-    { "COPIES", "1" },
     { "SMEM", "max(COUNTERS, TILE * (KEY + VALUE), 4 * PASSES * BINS)" },
     { "BLOCKS", "dev_sms * RESIDENT" },
     { "LONGS", "n // (TILE + 1)" }, -- segments longer than a tile, at most

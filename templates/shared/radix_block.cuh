@@ -1,7 +1,8 @@
-// radix_block.cuh -- one block has all keys in its registers, and its values; every pass goes through
-// shared memory. After radix_tile.cuh.
+// radix_block.cuh -- one block sorts up to a tile of keys in its registers; each pass exchanges them through shared
+// memory.
+#pragma once
+#include "radix_tile.cuh"
 
-// To where they come by their ranks.
 template <typename T>
 __device__ __forceinline__ void permute(T (&v)[ITEMS], const ranks &rank) {
   T *all = reinterpret_cast<T *>(shared);
@@ -13,40 +14,33 @@ __device__ __forceinline__ void permute(T (&v)[ITEMS], const ranks &rank) {
   for (int i = 0; i < ITEMS; i++) v[i] = all[item(i)];
 }
 
-// Up to TILE of them.
 __device__ __forceinline__ void sort_in_block(long long n, const key *keys_in, const value *values_in,
                                               key *keys_out, value *values_out) {
   key k[ITEMS];
+  [[maybe_unused]] value v[ITEMS];
   ranks rank;
   unsigned start[BINS_THREAD];
   get_keys(k, keys_in, n, true);
-@ if VALUE > 0 then
-  value v[ITEMS];
-  get_values(v, values_in, n);
-@ end
+  if constexpr (VALUE > 0) get_values(v, values_in, n);
 #pragma unroll 1
   for (int pass = 0; pass < PASSES; pass++) {
-    const place p = place_of(pass);
+    const digit_bits digit = digit_of_pass(pass);
     clear_counters();
-    rank_keys(k, p, [&](int i, unsigned r) { rank.set(i, r); });
+    rank_keys(k, digit, [&](int i, unsigned r) { rank.set(i, r); });
     __syncthreads();
     sum_counters(start);
     scan_counters(start);
     __syncthreads();
-    add_starts(k, rank, p);
+    add_starts(k, rank, digit);
     permute(k, rank);
-@ if VALUE > 0 then
-    permute(v, rank);
-@ end
+    if constexpr (VALUE > 0) permute(v, rank);
     __syncthreads();
   }
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     if (item(i) < n) {
       keys_out[item(i)] = decode(k[i]);
-@ if VALUE > 0 then
-      values_out[item(i)] = v[i];
-@ end
+      if constexpr (VALUE > 0) values_out[item(i)] = v[i];
     }
   }
 }

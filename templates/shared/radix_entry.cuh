@@ -1,75 +1,76 @@
-// radix_entry.cuh -- what lanes sort of keys in their registers: words in the order of the keys and, if
-// equal ones can be told apart, of their places. Comes after radix_tile.cuh and brings lane_sort.cuh.
+// radix_entry.cuh -- what lanes sort in their registers: the bits of a key that count and, where equal keys can be told
+// apart by values or other bits, its position.
+#pragma once
+#include "radix_keys.cuh"
 
-@ local partial = float or BITS < 8 * KEY -- keys may be equal though their bits differ
-@ local told = partial or VALUE > 0
-struct entry {
-@ if not told then
+constexpr bool ALL_BITS = !FLOATS && BITS == 8 * KEY;  // equal keys have the same bits
+constexpr bool NEEDS_POSITION = !ALL_BITS || VALUE > 0;
+
+struct bare_entry {
   key word;
 
+  static __device__ __forceinline__ bare_entry make(key k, unsigned) { return {k}; }
   __device__ __forceinline__ key bits() const { return word; }
-@ elseif KEY == 8 then
-  unsigned long long word;
-  unsigned place;
-  unsigned nothing;  // zero, so that whoever copies an entry copies what is there
-
-  __device__ __forceinline__ key bits() const { return word; }
-  __device__ __forceinline__ unsigned at() const { return place; }
-@ else
-@   local half = KEY == 4 and 32 or 16
-  @{KEY == 4 and "unsigned long long" or "unsigned"} word;
-
-  __device__ __forceinline__ key bits() const { return (key)(word >> @{half}); }
-  __device__ __forceinline__ unsigned at() const {
-    return (unsigned)word & @{KEY == 4 and "~0u" or "0xffff"};
-  }
-@ end
+  __device__ __forceinline__ unsigned at() const { return 0; }
 };
-__device__ __forceinline__ bool later(const entry &x, const entry &y) {
-@ if told and KEY == 8 then
-  return x.word > y.word || (x.word == y.word && x.place > y.place);
-@ else
+
+struct packed_entry {
+  static constexpr int HALF = 8 * (KEY < 4 ? 2 : 4);
+  using both = unsigned_of<HALF / 4>;
+  both word;
+
+  static __device__ __forceinline__ packed_entry make(key k, unsigned position) {
+    return {(both)k << HALF | position};
+  }
+  __device__ __forceinline__ key bits() const { return (key)(word >> HALF); }
+  __device__ __forceinline__ unsigned at() const {
+    return (unsigned)word & (HALF == 16 ? 0xffff : ~0u);
+  }
+};
+
+struct long_entry {
+  unsigned long long word;
+  unsigned position;
+  unsigned zero;  // instead of padding, so that copies are of initialized memory
+
+  static __device__ __forceinline__ long_entry make(key k, unsigned position) { return {k, position}; }
+  __device__ __forceinline__ key bits() const { return (key)word; }
+  __device__ __forceinline__ unsigned at() const { return position; }
+};
+
+using entry = choose<NEEDS_POSITION, choose<KEY == 8, long_entry, packed_entry>, bare_entry>;
+
+template <typename T>
+__device__ __forceinline__ bool later(const T &x, const T &y) {
   return x.word > y.word;
-@ end
 }
-__device__ __forceinline__ entry from_lane(const entry &x, int mask) {
-@ if told and KEY == 8 then
-  return {__shfl_xor_sync(0xffffffff, x.word, mask), __shfl_xor_sync(0xffffffff, x.place, mask)};
-@ elseif told or KEY > 2 then
+__device__ __forceinline__ bool later(const long_entry &x, const long_entry &y) {
+  return x.word > y.word || (x.word == y.word && x.position > y.position);
+}
+
+__device__ __forceinline__ bare_entry from_lane(const bare_entry &x, int mask) {
+  using word = unsigned_of<KEY == 8 ? 8 : 4>;
+  return {(key)__shfl_xor_sync(0xffffffff, (word)x.word, mask)};
+}
+__device__ __forceinline__ packed_entry from_lane(const packed_entry &x, int mask) {
   return {__shfl_xor_sync(0xffffffff, x.word, mask)};
-@ else
-  return {(key)__shfl_xor_sync(0xffffffff, (unsigned)x.word, mask)};
-@ end
+}
+__device__ __forceinline__ long_entry from_lane(const long_entry &x, int mask) {
+  return {__shfl_xor_sync(0xffffffff, x.word, mask), __shfl_xor_sync(0xffffffff, x.position, mask)};
 }
 
-// Of an encoded key; beyond those that exist, of one that comes last.
-__device__ __forceinline__ entry make_entry(key k, unsigned place) {
-@ if float then
-  constexpr key MINUS = (key)@{order == "ascending" and "(SIGN - 1)" or "SIGN"};  // -0
-  if (k == MINUS) k = (key)~MINUS;                                          // counts as +0
-@ end
-@ if BITS < 8 * KEY then
-  k = (key)(k >> FIRST_BIT & (((key)1 << BITS) - 1));
-@ end
-@ if not told then
-  return {k};
-@ elseif KEY == 8 then
-  return {k, place};
-@ elseif KEY == 4 then
-  return {(unsigned long long)k << 32 | place};
-@ else
-  return {(unsigned)k << 16 | place};
-@ end
+// Of an encoded key; one of all ones comes last.
+__device__ __forceinline__ entry make_entry(key k, unsigned position) {
+  k = one_zero(k);
+  if constexpr (BITS < 8 * KEY) k = (key)(k >> FIRST_BIT & (((key)1 << BITS % (8 * KEY)) - 1));
+  return entry::make(k, position);
 }
 
-@include "lane_sort.cuh"
+#include "lane_sort.cuh"
 
-// The key of an entry; `keys` are where the entries come from.
+// The key of an entry, decoded; `keys` is where the entries were made from, of encoded keys or not.
 __device__ __forceinline__ key key_of(const entry &v, const key *keys, bool encoded) {
-@ if partial then
+  if constexpr (ALL_BITS) return decode(v.bits());
   const key k = keys[v.at()];
   return encoded ? decode(k) : k;
-@ else
-  return decode(v.bits());
-@ end
 }

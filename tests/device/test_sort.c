@@ -248,14 +248,14 @@ BED_TEST(every_algorithm_sorts) {
       "ALG=onebit,RADIX=1,BLOCK=128,ITEMS=1,SCATTER=direct,LOOK=1",
       "ALG=three_launch,RADIX=4,BLOCK=64,ITEMS=6,RANK=or,LOOK=1",
       "ALG=three_launch,RADIX=11,BLOCK=256,ITEMS=16,COUNTER=16,SCATTER=direct,LOOK=1",
-      "ALG=onesweep,RADIX=6,BLOCK=64,ITEMS=4,COUNT=early,LOOK=8,SEEK=soon,COPIES=8",
+      "ALG=onesweep,RADIX=6,BLOCK=64,ITEMS=4,COUNT=early,LOOK=8,LOOKBACK=early,COPIES=8",
       "ALG=onesweep,RADIX=11,BLOCK=384,ITEMS=12,COUNTER=16,COUNT=early,LOOK=1,DELAY=64",
       "ALG=onesweep,RADIX=8,BLOCK=64,ITEMS=8,RANK=match,COUNT=early,SCATTER=direct,LOOK=16,OVERLAP="
       "on",
-      "ALG=tasks,RADIX=11,BLOCK=128,ITEMS=32,COUNT=early,SEEK=soon,LOOK=1",
-      "ALG=onesweep,RADIX=8,BLOCK=128,ITEMS=16,RESIDENT=4,PACK=2,VALUES=soon,PREFETCH=values,LOOK="
+      "ALG=tasks,RADIX=11,BLOCK=128,ITEMS=32,COUNT=early,LOOKBACK=early,LOOK=1",
+      "ALG=onesweep,RADIX=8,BLOCK=128,ITEMS=16,RESIDENT=4,PACK=2,VALUES=early,PREFETCH=values,LOOK="
       "4",
-      "ALG=onesweep,RADIX=7,BLOCK=128,ITEMS=12,WRITE=sectors,SEEK=soon,RANK=or,LOOK=1",
+      "ALG=onesweep,RADIX=7,BLOCK=128,ITEMS=12,WRITE=sectors,LOOKBACK=early,RANK=or,LOOK=1",
       "ALG=onesweep,RADIX=5,BLOCK=64,ITEMS=16,WRITE=sectors,COUNT=early,LOOK=4",
       "ALG=tasks,RADIX=6,BLOCK=64,ITEMS=6,COUNTER=32,LOOK=8,DELAY=20",
       "ALG=cluster,RADIX=8,BLOCK=64,ITEMS=10,CLUSTER=4,LOOK=1",
@@ -280,18 +280,18 @@ BED_TEST(many_tiles_are_sorted) {
       {34567, 4, "RADIX=4,BLOCK=64,ITEMS=4,WRITE=sectors,PREFETCH=half,LOAD=streaming,LOOK=4"},
       {36001, 0, "RADIX=5,BLOCK=64,ITEMS=2,PREFETCH=wave,STORE=streaming,LOOK=1"},
       {41111, 8,
-       "RADIX=7,BLOCK=64,ITEMS=4,WRITE=sectors,PREFETCH=half,VALUES=soon,LOOK=8,OVERLAP=on"},
+       "RADIX=7,BLOCK=64,ITEMS=4,WRITE=sectors,PREFETCH=half,VALUES=early,LOOK=8,OVERLAP=on"},
       {1300001, 4,
        "BLOCK=256,ITEMS=36,RANK=ballot_mad,RESIDENT=2,PACK=2,PREFETCH=half,LOOK=1,OVERLAP=on"},
       {1000003, 4,
-       "BLOCK=256,ITEMS=40,RANK=ballot_mad,RESIDENT=2,PACK=2,VALUES=soon,PREFETCH=values,LOOK=8,"
+       "BLOCK=256,ITEMS=40,RANK=ballot_mad,RESIDENT=2,PACK=2,VALUES=early,PREFETCH=values,LOOK=8,"
        "OVERLAP=on,WRITE=sectors"},
       {700001, 4,
        "RADIX=11,BLOCK=512,ITEMS=24,RANK=ballot_mad,RESIDENT=2,PACK=2,COUNTER=16,LOOK=4"},
       {1100001, 8,
        "BLOCK=384,ITEMS=20,RESIDENT=2,PACK=2,PREFETCH=half,WRITE=sectors,LOOK=1,OVERLAP=on"},
       {1700001, 0,
-       "BLOCK=256,ITEMS=48,RESIDENT=2,COUNT=early,SEEK=soon,PREFETCH=half,WRITE=sectors,LOOK=4"}};
+       "BLOCK=256,ITEMS=48,RESIDENT=2,COUNT=early,LOOKBACK=early,PREFETCH=half,WRITE=sectors,LOOK=4"}};
   const size_t most = b->d->info.format == RT_PTX ? 100000 : SIZE_MAX;
   for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
     run r = {.value_bytes = cases[i].value_bytes};

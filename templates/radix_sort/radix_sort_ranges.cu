@@ -1,49 +1,54 @@
-// radix_ranges.cuh -- few keys in one launch, in which no cluster of blocks waits for another: each
-// reads all keys, and its blocks sort those of their own range of keys. After radix_cluster.cuh.
+// radix_sort_ranges.cu -- few keys in one launch, in which no cluster of blocks waits for another: each reads all keys,
+// and sorts those of its range.
 //
-// A sample, the same in every block, says which keys there are about; the range between is cut into
-// BLOCK bins for every cluster, a CLUSTER-th of them for each of its blocks. A block of a cluster reads
-// a share of all keys, picks and counts those in the cluster's bins, and leaves them in its shared memory
-// in the order of the bins. When all blocks have, each fetches what they have in its own bins. A bin has few
-// keys: of each one the others are counted that come before it. How many keys are in lower ranges was
-// counted on the way, and says where they go.
+// A sample, the same in every block, shows the least and the greatest key about; the range between is cut into BLOCK
+// bins for every cluster, a CLUSTER-th of them for each of its blocks. A block reads a share of all keys, picks and
+// counts those in its cluster's bins, and leaves them in shared memory in the order of the bins. Then each block
+// fetches from all blocks of the cluster what is in its own bins. A bin has few keys: the rank of each is found by
+// comparing it with the others. The keys in lower ranges were counted on the way.
 //
-// Where keys are so uneven that a bin or a block has too many, the cluster sorts all of them by digits
-// (radix_cluster.cuh) and writes what the others write too.
-//   src  Helman, Bader, JaJa, A randomized parallel sorting algorithm with an experimental study, for
-//        ranges by a sample; that every cluster reads all keys saves the exchange between them
-
-@include "radix_entry.cuh"
+// Where keys are so uneven that a bin or a block has too many, the cluster sorts all keys by digits
+// (radix_cluster.cuh) and writes the same as the others.
+// src: Helman, Bader, JaJa, A randomized parallel sorting algorithm with an experimental study, for ranges by a sample;
+// here every cluster reads all keys, which saves the exchange between them
+#include "radix_cluster.cuh"
+#include "radix_entry.cuh"
+#include "words.cuh"
 
 constexpr int SHARE = BLOCK / CLUSTER;  // bins of a block
 constexpr int MOST = 192;               // keys of a bin
-static_assert(sizeof(entry) == ENTRY, "shared memory is for these");
+static_assert(sizeof(entry) == ENTRY, "the shared memory is computed for entries of this size");
 
-using wide = @{KEY == 8 and "unsigned long long" or "unsigned"};
-constexpr wide LAST = (wide)~(wide)0 >> (8 * sizeof(wide) - @{math.max(1, BITS)});
+using wide = unsigned_of<(KEY == 8 ? 8 : 4)>;
+constexpr wide LAST = (wide)~(wide)0 >> (8 * sizeof(wide) - (BITS > 0 ? BITS : 1));
 
-__shared__ unsigned starts[BLOCK + 1];        // where staged keys of the cluster's bins begin
-__shared__ unsigned own_starts[SHARE + 1];    // and those of this block's
-__shared__ unsigned lower;                    // keys of the block's share in lower clusters' ranges
-__shared__ unsigned base;                     // all keys in lower ranges
+__shared__ unsigned starts[BLOCK + 1];      // where staged keys of the cluster's bins begin
+__shared__ unsigned own_starts[SHARE + 1];  // and those of this block's
+__shared__ unsigned lower;                  // keys of the block's share in lower clusters' ranges
+__shared__ unsigned base;                   // all keys in lower ranges
 __shared__ bool too_many_staged, too_many;
 
 __device__ __forceinline__ entry *staged_entries() { return reinterpret_cast<entry *>(shared); }
 __device__ __forceinline__ entry *own_entries() { return staged_entries() + ROOM; }
 
-// How keys are put into bins, of which there are `BLOCK * CLUSTERS`; those outside into the outermost.
+// ---- bins --------------------------------------------------------------------------------------
+
+__device__ __forceinline__ int leading_zeros(unsigned x) { return __clz((int)x); }
+__device__ __forceinline__ int leading_zeros(unsigned long long x) { return __clzll((long long)x); }
+
+// Which of the BLOCK * CLUSTERS bins a key belongs to; keys outside the range belong to the outermost.
 struct binning {
   wide least, most;
-  int up;  // so many places to the left the difference of both has its highest bit at the top
+  int up;  // shifts the highest bit of most - least to the top
   unsigned scale;
 
   __device__ __forceinline__ binning(wide low, wide high) {
-    const wide margin = (high - low) / 256;  // other keys than the sample's are a bit outside
+    const wide margin = (high - low) / 256;  // keys may be a bit outside the sample's range
     least = low > margin ? low - margin : 0;
     most = LAST - high > margin ? high + margin : LAST;
     const wide range = (most - least) | 1;
-    up = @{KEY == 8 and "__clzll((long long)range)" or "__clz((int)range)"};
-    const float bins = BLOCK * CLUSTERS * (1 - 1.0f / (1 << 20));  // rounding makes them no more
+    up = leading_zeros(range);
+    const float bins = BLOCK * CLUSTERS * (1 - 1.0f / (1 << 20));  // so that rounding makes no more
     scale = (unsigned)__fdividef(bins * 4294967296.0f, (float)top(range << up));
   }
   static __device__ __forceinline__ unsigned top(wide x) {
@@ -55,20 +60,19 @@ struct binning {
   }
 };
 
-__device__ __forceinline__ void least_and_most(wide &low, wide &high) {
-@ if KEY == 8 then
+__device__ __forceinline__ void least_and_most(unsigned &low, unsigned &high) {
+  low = __reduce_min_sync(0xffffffff, low);
+  high = __reduce_max_sync(0xffffffff, high);
+}
+__device__ __forceinline__ void least_and_most(unsigned long long &low, unsigned long long &high) {
 #pragma unroll
   for (int d = 1; d < 32; d *= 2) {
     low = min(low, __shfl_xor_sync(0xffffffff, low, d));
     high = max(high, __shfl_xor_sync(0xffffffff, high, d));
   }
-@ else
-  low = __reduce_min_sync(0xffffffff, low);
-  high = __reduce_max_sync(0xffffffff, high);
-@ end
 }
 
-// All blocks look at the same keys, so all put keys into the same bins.
+// All blocks look at the same keys, so they have the same bins.
 __device__ __forceinline__ binning look_at_sample(long long n, const key *keys_in) {
   __shared__ wide lows[WARPS], highs[WARPS];
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
@@ -83,8 +87,10 @@ __device__ __forceinline__ binning look_at_sample(long long n, const key *keys_i
   return binning(low, high);
 }
 
-// This thread's i-th key among all: each block has some of every stretch, and so has each thread, for
-// keys that are in order already are of few ranges there.
+// ---- a block's share of all keys ---------------------------------------------------------------
+
+// Where this thread's i-th key is among all. Each block, and each thread, has keys of every part of the input: keys
+// that are sorted already have few ranges in one part.
 __device__ __forceinline__ unsigned nth_key(int i) {
   return (i * CLUSTER + block_rank()) * BLOCK + threadIdx.x;
 }
@@ -97,7 +103,8 @@ __device__ __forceinline__ void load_share(key (&k)[ITEMS], unsigned n, const ke
   }
 }
 
-// What the cluster takes of this thread's keys goes on the thread's list: how many these are.
+// Lists those of this thread's keys that the cluster takes; returns their number, which may exceed DEPTH, the length
+// of the list.
 template <bool WHOLE>
 __device__ __forceinline__ unsigned pick(const key (&k)[ITEMS], unsigned n, const binning &b) {
   const unsigned first = blockIdx.x / CLUSTER * BLOCK;
@@ -117,17 +124,17 @@ __device__ __forceinline__ unsigned pick(const key (&k)[ITEMS], unsigned n, cons
   return count;
 }
 
-// Puts what is on the lists in the order of the bins; whether there is room for it.
+// Puts the lists' entries in the order of the bins; false if there are too many.
 __device__ __forceinline__ bool stage_bins(unsigned count, const binning &b) {
   const unsigned first = blockIdx.x / CLUSTER * BLOCK;
   entry v[DEPTH];
-  unsigned bin[DEPTH], place[DEPTH];  // in the bin
+  unsigned bin[DEPTH], at[DEPTH];  // at: in the bin
 #pragma unroll
   for (int j = 0; j < DEPTH; j++) {
     if (j < count) {
       v[j] = staged_entries()[j * BLOCK + threadIdx.x];
       bin[j] = b.bin(v[j]) - first;
-      place[j] = atomicAdd(starts + bin[j], 1);
+      at[j] = atomicAdd(starts + bin[j], 1);
     }
   }
   const bool listed = !__syncthreads_or(count > DEPTH);
@@ -139,17 +146,20 @@ __device__ __forceinline__ bool stage_bins(unsigned count, const binning &b) {
   if (!listed || all > ROOM) return false;
 #pragma unroll
   for (int j = 0; j < DEPTH; j++) {
-    if (j < count) staged_entries()[starts[bin[j]] + place[j]] = v[j];
+    if (j < count) staged_entries()[starts[bin[j]] + at[j]] = v[j];
   }
   return true;
 }
 
-// To all blocks of the cluster.
+// ---- a block's bins ----------------------------------------------------------------------------
+
+// Sets a flag in all blocks of the cluster.
 __device__ __forceinline__ void raise(bool *flag) {
   if (threadIdx.x < CLUSTER) *in_block(flag, threadIdx.x) = true;
 }
 
-// Fetches what the cluster's blocks have in this one's bins, bin by bin: how many keys these are.
+// Fetches what the cluster's blocks have in this block's bins, bin by bin; returns the number of keys. *fit: no bin has
+// too many.
 __device__ __forceinline__ unsigned fetch_bins(bool *fit) {
   const unsigned bin = threadIdx.x / CLUSTER, block = threadIdx.x % CLUSTER;
   const unsigned *there = in_block(starts, block) + block_rank() * SHARE + bin;
@@ -164,7 +174,7 @@ __device__ __forceinline__ unsigned fetch_bins(bool *fit) {
   *fit = !__syncthreads_or(large) && all <= ROOM;
   if (!*fit) return 0;
   const entry *entries = in_block(staged_entries(), block) + from;
-  constexpr int SOME = 4;  // at a time
+  constexpr int SOME = 4;  // loads in flight
   for (unsigned i = 0; i < count; i += SOME) {
     entry v[SOME];
 #pragma unroll
@@ -180,19 +190,19 @@ __device__ __forceinline__ unsigned fetch_bins(bool *fit) {
   return all;
 }
 
-// Must an entry come before another one, if they are at these places?
+// Does x come before y? Bare entries that are equal are ordered by where they are.
 __device__ __forceinline__ bool is_before(const entry &x, unsigned x_at, const entry &y,
                                           unsigned y_at) {
-@ if told then
-  return later(y, x);
-@ elseif KEY == 8 then
-  return later(y, x) || (x_at < y_at && !later(x, y));
-@ else
-  return ((unsigned long long)x.word << 32 | x_at) < ((unsigned long long)y.word << 32 | y_at);
-@ end
+  if constexpr (NEEDS_POSITION) {
+    return later(y, x);
+  } else if constexpr (KEY == 8) {
+    return later(y, x) || (x_at < y_at && !later(x, y));
+  } else {
+    return ((unsigned long long)x.word << 32 | x_at) < ((unsigned long long)y.word << 32 | y_at);
+  }
 }
 
-// Entries of a bin that come before the one at a place.
+// The number of a bin's entries before v, which is at `at`.
 __device__ __forceinline__ unsigned rank_of(const entry &v, unsigned at, unsigned begin,
                                             unsigned end) {
   unsigned rank = 0;
@@ -209,9 +219,7 @@ __device__ __forceinline__ void write_bins(unsigned count, const binning &b, con
     const unsigned bin = b.bin(v) - blockIdx.x * SHARE, begin = own_starts[bin];
     const unsigned to = base + begin + rank_of(v, at, begin, own_starts[bin + 1]);
     keys_out[to] = key_of(v, keys_in, false);
-@ if VALUE > 0 then
-    values_out[to] = values_in[v.at()];
-@ end
+    if constexpr (VALUE > 0) values_out[to] = values_in[v.at()];
   }
 }
 
@@ -223,8 +231,11 @@ sort_ranges(long long n, const key *keys_in, const value *values_in, key *keys_o
   if (threadIdx.x == 0) lower = base = 0, too_many_staged = too_many = false;
   cluster_arrive_own();
   const bool whole = n == CLUSTER * TILE;
-  if (whole) load_share<true>(k, (unsigned)n, keys_in);
-  else load_share<false>(k, (unsigned)n, keys_in);
+  if (whole) {
+    load_share<true>(k, (unsigned)n, keys_in);
+  } else {
+    load_share<false>(k, (unsigned)n, keys_in);
+  }
   const binning b = look_at_sample(n, keys_in);
   const unsigned picked = whole ? pick<true>(k, (unsigned)n, b) : pick<false>(k, (unsigned)n, b);
   const bool staged = stage_bins(picked, b);
@@ -239,7 +250,7 @@ sort_ranges(long long n, const key *keys_in, const value *values_in, key *keys_o
   bool fit = false;
   const unsigned count = too_many_staged ? 0 : fetch_bins(&fit);
   if (fit) {
-    cluster_arrive_relaxed();  // nobody leaves while others read what he has
+    cluster_arrive_relaxed();  // no block ends while others read its shared memory
     write_bins(count, b, keys_in, values_in, keys_out, values_out);
   } else {
     raise(&too_many);
