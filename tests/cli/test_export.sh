@@ -160,7 +160,7 @@ TUNED_DB=$folder/shipped.db prints "a portfolio of $(grep -c "^config " "$folder
 archives=$(ls /usr/lib/*/liblua5.4.a /usr/lib/*/libsqlite3.a)
 # shellcheck disable=SC2086
 "$CC" -std=c11 -Wall -Wextra -Wno-unused-function -I"$folder" $includes tests/cli/exported_choice.c \
-  tests/fixtures/driver_on_emu.c $(objects sample_sizes sizes suite) \
+  tests/fixtures/driver_on_emu.c $(objects sample_sizes sizes suite tuner_files) \
   "$B/libtuned.a" $archives -ldl -lm -lpthread -o "$folder/choice" || complain "exported_choice does not compile"
 "$folder/choice" "$folder/shipped_portfolio" >"$folder/out" 2>&1 || complain "C and Lua differ: $(cat "$folder/out")"
 grep -q " 0 differences" "$folder/out" || complain "$(cat "$folder/out")"
