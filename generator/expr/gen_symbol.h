@@ -53,10 +53,6 @@ const gen_symbol *gen_symbol_find_n(const gen_symbols *s, const char *name, size
 /* gen_symbol_describe -- "a field" */
 const char *gen_symbol_describe(gen_symbol_kind kind);
 
-static inline bool gen_is_derived(const gen_symbol *s) {
-  return s->kind == GEN_SYMBOL_DERIVED || s->kind == GEN_SYMBOL_FIXED;
-}
-
 typedef struct gen_names {                           /* a set of names */
   unsigned kinds;                                    /* all of their kinds */
   uint64_t fields, params, derived, device, scalars; /* bits, by index */

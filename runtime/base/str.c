@@ -2,17 +2,14 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-void str_init(str *s) {
-  *s = (str){0};
-}
-
 void str_clear(str *s) {
   free(s->p);
-  str_init(s);
+  *s = (str){0};
 }
 
 void str_reset(str *s) {
@@ -62,8 +59,9 @@ void str_add(str *s, const char *text) {
   str_add_n(s, text, strlen(text));
 }
 
-void str_addv(str *s, const char *format, va_list ap) {
-  va_list again;
+void str_addf(str *s, const char *format, ...) {
+  va_list ap, again;
+  va_start(ap, format);
   va_copy(again, ap);
   int n = vsnprintf(NULL, 0, format, ap);
   if (n > 0 && reserve(s, (size_t)n)) {
@@ -71,12 +69,6 @@ void str_addv(str *s, const char *format, va_list ap) {
     s->n += (size_t)n;
   }
   va_end(again);
-}
-
-void str_addf(str *s, const char *format, ...) {
-  va_list ap;
-  va_start(ap, format);
-  str_addv(s, format, ap);
   va_end(ap);
 }
 

@@ -1,13 +1,12 @@
 /* str.h -- a growing byte string, and text helpers that several modules need.
  *
- * A str is the caller's struct: str_init (or {0}), str_clear. It is always NUL-terminated. When
+ * A str is the caller's struct: {0}, str_clear. It is always NUL-terminated. When
  * memory runs out the string keeps its contents and `failed` is set, so a chain of appends is
  * checked once, at its end.
  */
 #ifndef BASE_STR_H
 #define BASE_STR_H
 
-#include <stdarg.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -18,7 +17,6 @@ typedef struct str {
   bool failed;
 } str;
 
-void str_init(str *s);
 void str_clear(str *s);
 /* str_reset -- empty the string, keep its memory */
 void str_reset(str *s);
@@ -27,7 +25,6 @@ const char *str_text(const str *s);
 void str_add(str *s, const char *text);
 void str_add_n(str *s, const void *bytes, size_t n);
 void str_addf(str *s, const char *format, ...) __attribute__((format(printf, 2, 3)));
-void str_addv(str *s, const char *format, va_list ap);
 /* str_add_json -- the text as a JSON string, quotes included */
 void str_add_json(str *s, const char *text);
 

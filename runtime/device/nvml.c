@@ -61,6 +61,16 @@ static int connect(rt_nvml *n, const char *uuid, err *e) {
   return rc ? err_set(e, ERR_NOTFOUND, "NVML does not show GPU %s (its error %d)", uuid, rc) : 0;
 }
 
+static void release(rt_nvml *n) {
+  if (n->shutdown) {
+    n->shutdown();
+  }
+  if (n->library) {
+    dlclose(n->library);
+  }
+  free(n);
+}
+
 int rt_nvml_open(const char *uuid, rt_nvml **out, err *e) {
   *out = NULL;
   rt_nvml *n = calloc(1, sizeof *n);
@@ -69,24 +79,11 @@ int rt_nvml_open(const char *uuid, rt_nvml **out, err *e) {
   }
   int rc = connect(n, uuid, e);
   if (rc) {
-    rt_nvml_close(n);
+    release(n);
     return rc;
   }
   *out = n;
   return 0;
-}
-
-void rt_nvml_close(rt_nvml *n) {
-  if (!n) {
-    return;
-  }
-  if (n->shutdown) {
-    n->shutdown();
-  }
-  if (n->library) {
-    dlclose(n->library);
-  }
-  free(n);
 }
 
 /* A value that this GPU does not report is 0. */

@@ -14,10 +14,10 @@
 
 typedef struct rt_nvml rt_nvml;
 
-/* rt_nvml_open -- the GPU with this UUID ("GPU-..."), independent of its number.
+/* rt_nvml_open -- the GPU with this UUID ("GPU-..."), independent of its number,
+ * for the rest of the process.
  *   err  ERR_NOTFOUND  no such library, or it does not know the GPU: one line saying which */
 int rt_nvml_open(const char *uuid, rt_nvml **out, err *e);
-void rt_nvml_close(rt_nvml *n);
 
 /* Reasons for reduced clocks; NVML's own bits (nvmlClocksEventReason...). */
 enum {

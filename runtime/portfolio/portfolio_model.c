@@ -55,7 +55,8 @@ static uint64_t lanes_set(uint64_t x) {
   return ((((x & low) + low) | x) & ~low) >> 15;
 }
 
-size_t model_param_distance(const gen_config *a, const gen_config *b, size_t n) {
+/* In how many of the first n parameters do they differ? */
+static size_t param_distance(const gen_config *a, const gen_config *b, size_t n) {
   uint64_t x, y, lanes = 0;
   size_t i = 0, differ = 0;
   for (; i + 4 <= n; i += 4) {
@@ -72,7 +73,7 @@ size_t model_param_distance(const gen_config *a, const gen_config *b, size_t n) 
 double model_variant_distance(const gen_template *t, const model_variant *a,
                               const model_variant *b) {
   const double off = chooser_thread_length(a->threads) - chooser_thread_length(b->threads);
-  return (double)model_param_distance(&a->config, &b->config, t->n_params) /
+  return (double)param_distance(&a->config, &b->config, t->n_params) /
              (CHOOSER_PARAMETER_SCALE * CHOOSER_PARAMETER_SCALE) +
          off * off;
 }
@@ -192,7 +193,7 @@ int model_fit_rows(const gen_template *t, model_fit *fit, arena *a, err *e) {
 void model_fit_differences(const gen_template *t, const model_fit *fit, const gen_config *from,
                            uint16_t *differ) {
   const size_t n = fit->chooser.rows.n_variants;
-  size_t shared = model_param_distance(from, &fit->one, t->n_params);
+  size_t shared = param_distance(from, &fit->one, t->n_params);
   for (size_t k = 0; k < fit->n_params; k++) {
     shared -= from->index[fit->param[k]] != fit->one.index[fit->param[k]];
   }

@@ -15,8 +15,6 @@ typedef struct model_work { /* what a configuration does at one size */
 /* model_work_of -- of a configuration that is valid for the problem */
 void model_work_of(gen_instance *g, const gen_config *c, model_work *out);
 chooser_fields model_fields(const gen_template *t);
-/* model_param_distance -- in how many of the first n parameters they differ */
-size_t model_param_distance(const gen_config *a, const gen_config *b, size_t n);
 
 /* ---- the model of one configuration --------------------------------------------------------- */
 

@@ -159,16 +159,21 @@ static rt_ptr address_of(const void *p) {
   return (rt_ptr)(uintptr_t)p;
 }
 
-/* What the helpers have in common: an open context, and the device's turn. */
-static int begin(tuned_context *ctx, serve **s, err *e) {
+/* What the helpers have in common: an open context, else false, and the device's turn. */
+static bool begin(tuned_context *ctx, serve **s, err *e) {
   err_clear(e);
-  TRY(serve_of(ctx, s, e));
+  if (serve_of(ctx, s, e)) {
+    *s = NULL;
+    return false;
+  }
   serve_turn_take(*s);
-  return 0;
+  return true;
 }
 
 static int end(serve *s, const err *e, tuned_error *error) {
-  serve_turn_end(s);
+  if (s) {
+    serve_turn_end(s);
+  }
   return serve_report(error, e);
 }
 
@@ -176,13 +181,10 @@ int tuned_alloc(tuned_context *ctx, size_t nbytes, void **address, tuned_error *
   err e;
   serve *s;
   rt_ptr p = 0;
-  if (begin(ctx, &s, &e)) {
-    return serve_report(error, &e);
-  }
-  if (address) {
+  if (begin(ctx, &s, &e) && address) {
     s->device->ops->alloc(s->device, nbytes, &p, &e);
     *address = (void *)(uintptr_t)p;
-  } else {
+  } else if (s) {
     err_set(&e, ERR_USAGE, "tuned_alloc: address is NULL");
   }
   return end(s, &e, error);
@@ -192,9 +194,8 @@ int tuned_free(tuned_context *ctx, void *address, tuned_error *error) {
   err e;
   serve *s;
   if (begin(ctx, &s, &e)) {
-    return serve_report(error, &e);
+    s->device->ops->give_back(s->device, address_of(address), &e);
   }
-  s->device->ops->give_back(s->device, address_of(address), &e);
   return end(s, &e, error);
 }
 
@@ -210,10 +211,7 @@ int tuned_copy_to_device(tuned_context *ctx, void *to, const void *from, size_t 
                          tuned_error *error) {
   err e;
   serve *s;
-  if (begin(ctx, &s, &e)) {
-    return serve_report(error, &e);
-  }
-  if (!copyable(to, from, nbytes, "tuned_copy_to_device", &e) && nbytes) {
+  if (begin(ctx, &s, &e) && !copyable(to, from, nbytes, "tuned_copy_to_device", &e) && nbytes) {
     s->device->ops->copy_in(s->device, address_of(to), from, nbytes, NULL, &e);
   }
   return end(s, &e, error);
@@ -223,10 +221,7 @@ int tuned_copy_to_host(tuned_context *ctx, void *to, const void *from, size_t nb
                        tuned_error *error) {
   err e;
   serve *s;
-  if (begin(ctx, &s, &e)) {
-    return serve_report(error, &e);
-  }
-  if (!copyable(to, from, nbytes, "tuned_copy_to_host", &e) && nbytes) {
+  if (begin(ctx, &s, &e) && !copyable(to, from, nbytes, "tuned_copy_to_host", &e) && nbytes) {
     s->device->ops->copy_out(s->device, to, address_of(from), nbytes, NULL, &e);
   }
   return end(s, &e, error);
@@ -236,12 +231,9 @@ int tuned_zero(tuned_context *ctx, tuned_stream stream, void *address, size_t nb
                tuned_error *error) {
   err e;
   serve *s;
-  if (begin(ctx, &s, &e)) {
-    return serve_report(error, &e);
-  }
-  if (nbytes && !address) {
+  if (begin(ctx, &s, &e) && nbytes && !address) {
     err_set(&e, ERR_USAGE, "tuned_zero: address is NULL");
-  } else if (nbytes) {
+  } else if (s && nbytes) {
     s->device->ops->set(s->device, address_of(address), 0, nbytes, stream, &e);
   }
   return end(s, &e, error);
@@ -251,8 +243,7 @@ int tuned_sync(tuned_context *ctx, tuned_stream stream, tuned_error *error) {
   err e;
   serve *s;
   if (begin(ctx, &s, &e)) {
-    return serve_report(error, &e);
+    s->device->ops->stream_sync(s->device, stream, &e);
   }
-  s->device->ops->stream_sync(s->device, stream, &e);
   return end(s, &e, error);
 }

@@ -22,7 +22,4 @@ typedef struct rt_emu_finding {
 } rt_emu_finding;
 /* clang-format on */
 
-/* rt_emu_check_name -- "shared-memory race", ... */
-const char *rt_emu_check_name(rt_emu_check check);
-
 #endif

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-const char *rt_emu_check_name(rt_emu_check check) {
+static const char *name_of(rt_emu_check check) {
   static const char *const names[] = {"global memory out of bounds",
                                       "use after free",
                                       "shared memory out of bounds",
@@ -71,8 +71,8 @@ static void fill(emu_warp *w, const emu_insn *in, int lane, rt_emu_check check, 
   place_of(w, in, f);
   snprintf(f->message, sizeof f->message,
            "%s: thread (%u,%u,%u) of block (%u,%u,%u) %s [kernel %.80s, PTX line %d]",
-           rt_emu_check_name(check), f->thread[0], f->thread[1], f->thread[2], f->block[0],
-           f->block[1], f->block[2], what, f->kernel, f->ptx_line);
+           name_of(check), f->thread[0], f->thread[1], f->thread[2], f->block[0], f->block[1],
+           f->block[2], what, f->kernel, f->ptx_line);
 }
 
 /* The first block in the grid's order determines the finding that is kept. */
