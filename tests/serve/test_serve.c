@@ -535,8 +535,9 @@ CONTEXT_TEST(header_says_how_to_launch) {
   export_of(&st, "BLOCK=128", NULL, &b, 0);
   assert_string_equal(str_text(&a), str_text(&b));
   assert_non_null(strstr(str_text(&a), "#define SAXPY_n 1001\n"));
+  assert_non_null(strstr(str_text(&a), "grid0[] = {8, 1, 1}, block0[] = {128, 1, 1};\n"));
   assert_non_null(
-      strstr(str_text(&a), "cuLaunchKernel(kernels->saxpy, 8, 1, 1, 128, 1, 1, 0, stream,"));
+      strstr(str_text(&a), "tuned_launch_kernel(kernels->saxpy, grid0, block0, 0, stream,"));
   assert_non_null(strstr(str_text(&a), "2 microseconds a launch, measured"));
   str_reset(&b);
   export_of(&st, "BLOCK=128", "mine", &b, 0);
