@@ -162,19 +162,13 @@ typedef struct buffers { /* a list on the device */
   rt_ptr keys, tags;
 } buffers;
 
-static void copy_field(list l, size_t offset, uint32_t *to) {
-  for (size_t i = 0; i < l.n; i++) {
-    memcpy(&to[i], (const char *)&l.p[i] + offset, sizeof *to);
-  }
-}
-
 static rt_ptr upload(bed *b, list l, size_t offset) {
-  rt_ptr p;
   uint32_t *words = calloc(l.n + 1, sizeof *words);
   assert_non_null(words);
-  copy_field(l, offset, words);
-  assert_ok(b->d->ops->alloc(b->d, l.n * sizeof *words, &p, &b->e), &b->e);
-  assert_ok(b->d->ops->copy_in(b->d, p, words, l.n * sizeof *words, NULL, &b->e), &b->e);
+  for (size_t i = 0; i < l.n; i++) {
+    memcpy(&words[i], (const char *)&l.p[i] + offset, sizeof *words);
+  }
+  const rt_ptr p = bed_put(b, words, l.n * sizeof *words);
   free(words);
   return p;
 }
@@ -184,16 +178,16 @@ static buffers put(bed *b, list l) {
 }
 
 static void drop(bed *b, buffers m) {
-  b->d->ops->release(b->d, m.keys);
-  b->d->ops->release(b->d, m.tags);
+  bed_free(b, m.keys);
+  bed_free(b, m.tags);
 }
 
 static list take(bed *b, buffers m, size_t n) {
   list l = list_new(n);
   uint32_t *words = calloc(2 * n + 1, sizeof *words);
   assert_non_null(words);
-  assert_ok(b->d->ops->copy_out(b->d, words, m.keys, n * sizeof *words, NULL, &b->e), &b->e);
-  assert_ok(b->d->ops->copy_out(b->d, words + n, m.tags, n * sizeof *words, NULL, &b->e), &b->e);
+  bed_get(b, words, m.keys, n * sizeof *words);
+  bed_get(b, words + n, m.tags, n * sizeof *words);
   for (size_t i = 0; i < n; i++) {
     l.p[i] = (pair){(int32_t)words[i], words[n + i]};
   }

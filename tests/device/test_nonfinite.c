@@ -125,28 +125,20 @@ static void compare(const variant *v, float a[M][K], float b[N][K], const float 
   }
 }
 
-static rt_ptr put(bed *b, const float *x, size_t n) {
-  rt_ptr p;
-  assert_ok(b->d->ops->alloc(b->d, 4 * n, &p, &b->e), &b->e);
-  assert_ok(b->d->ops->copy_in(b->d, p, x, 4 * n, NULL, &b->e), &b->e);
-  return p;
-}
-
 static void multiply(bed *b, const bed_kernel *k, bool ta, bool tb, float am[M][K], float bm[N][K],
                      float *c) {
   const int32_t m = M, n = N, depth = K;
   const int64_t lda = ta ? K : M, ldb = tb ? N : K, ldc = M;
   const float one = 1, zero = 0;
   float *a_there = laid_out(am[0], M, ta), *b_there = laid_out(bm[0], N, !tb);
-  const rt_ptr none = 0, ap = put(b, a_there, M * K), bp = put(b, b_there, N * K),
-               cp = put(b, c, M * N);
+  const rt_ptr none = 0, ap = bed_put(b, a_there, 4 * M * K), bp = bed_put(b, b_there, 4 * N * K),
+               cp = bed_put(b, c, 4 * M * N);
   const void *args[] = {&m, &n, &depth, &one, &ap, &lda, &bp, &ldb, &zero, &cp, &ldc, &none, &none};
   assert_ok(rt_loaded_launch(k->l, NULL, args, &b->e), &b->e);
-  assert_ok(b->d->ops->copy_out(b->d, c, cp, 4 * M * N, NULL, &b->e), &b->e);
-  const rt_ptr all[] = {ap, bp, cp};
-  for (size_t i = 0; i < 3; i++) {
-    b->d->ops->release(b->d, all[i]);
-  }
+  bed_get(b, c, cp, 4 * M * N);
+  bed_free(b, ap);
+  bed_free(b, bp);
+  bed_free(b, cp);
   free(a_there);
   free(b_there);
 }

@@ -149,43 +149,32 @@ static void open_run(bed *b, run *r, const char *family, const char *problem, co
   }
 }
 
-static rt_ptr room(bed *b, size_t nbytes) {
-  rt_ptr p;
-  OK(b, b->d->ops->alloc(b->d, nbytes, &p, &b->e));
-  return p;
-}
-
 /* The keys and their indices, sorted by the device. */
 static void sort_on_device(bed *b, run *r, const keys *k) {
   const size_t size = dtype_nbytes(k->type), nk = k->n * size, nv = k->n * (size_t)r->value_bytes;
-  const rt_device_ops *ops = b->d->ops;
   r->keys = ARENA_ARRAY(&b->a, char, nk + 1);
   r->values = ARENA_ARRAY(&b->a, char, nv + 1);
   for (uint64_t i = 0; i < k->n; i++) {
     memcpy(r->keys + i * size, &k->at[i], size);
     memcpy(r->values + i * (size_t)r->value_bytes, &i, (size_t)r->value_bytes);
   }
-  rt_ptr p[] = {room(b, nk), room(b, nv), room(b, nk), room(b, nv)};
-  rt_ptr offsets = room(b, (k->n_segments + 1) * sizeof *k->offsets);
+  rt_ptr p[] = {bed_put(b, r->keys, nk), bed_put(b, r->values, nv), bed_alloc(b, nk),
+                bed_alloc(b, nv)};
+  rt_ptr offsets =
+      k->offsets ? bed_put(b, k->offsets, (k->n_segments + 1) * sizeof *k->offsets) : 0;
   int64_t n = (int64_t)k->n, n_segments = (int64_t)k->n_segments;
   const void *whole[] = {&n, &p[0], &p[1], &p[2], &p[3]};
   const void *parts[] = {&n, &n_segments, &offsets, &p[0], &p[1], &p[2], &p[3]};
   const void **args = k->offsets ? parts : whole;
-  if (k->offsets) {
-    OK(b, ops->copy_in(b->d, offsets, k->offsets, (k->n_segments + 1) * sizeof *k->offsets, NULL,
-                       &b->e));
-  }
-  OK(b, ops->copy_in(b->d, p[0], r->keys, nk, NULL, &b->e));
-  OK(b, ops->copy_in(b->d, p[1], r->values, nv, NULL, &b->e));
   if (rt_loaded_launch(r->k.l, NULL, args, &b->e) ||
-      ops->copy_out(b->d, r->keys, p[2], nk, NULL, &b->e)) {
+      b->d->ops->copy_out(b->d, r->keys, p[2], nk, NULL, &b->e)) {
     fail_msg("%s: %s (%s)", r->words, b->e.message, b->e.place);
   }
-  OK(b, ops->copy_out(b->d, r->values, p[3], nv, NULL, &b->e));
+  bed_get(b, r->values, p[3], nv);
   for (int i = 0; i < 4; i++) {
-    ops->release(b->d, p[i]);
+    bed_free(b, p[i]);
   }
-  ops->release(b->d, offsets);
+  bed_free(b, offsets);
 }
 
 /* The index of the first wrong key or value; n when all are right. */

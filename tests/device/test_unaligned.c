@@ -23,8 +23,8 @@ static buffers put(bed *b, const int32_t *x, size_t n_x, size_t x_behind, size_t
   for (size_t i = 0; i < n_y + 2 * GUARD; i++) {
     y[i] = SMUDGE;
   }
-  assert_ok(ops->alloc(b->d, 4 * (x_behind + n_x), &m.x_block, &b->e), &b->e);
-  assert_ok(ops->alloc(b->d, 4 * (y_behind + n_y + 2 * GUARD), &m.y_block, &b->e), &b->e);
+  m.x_block = bed_alloc(b, 4 * (x_behind + n_x));
+  m.y_block = bed_alloc(b, 4 * (y_behind + n_y + 2 * GUARD));
   m.x = m.x_block + 4 * x_behind;
   m.y = m.y_block + 4 * (y_behind + GUARD);
   assert_ok(ops->copy_in(b->d, m.x, x, 4 * n_x, NULL, &b->e), &b->e);
@@ -38,7 +38,7 @@ static void assert_made(bed *b, buffers m, const int32_t *expected, const char *
   const size_t n = m.n_y + 2 * GUARD;
   int32_t *y = calloc(n, sizeof *y);
   assert_non_null(y);
-  assert_ok(b->d->ops->copy_out(b->d, y, m.y - 4 * GUARD, 4 * n, NULL, &b->e), &b->e);
+  bed_get(b, y, m.y - 4 * GUARD, 4 * n);
   for (size_t i = 0; i < n; i++) {
     const bool inside = i >= GUARD && i < GUARD + m.n_y;
     const int32_t right = inside ? expected[i - GUARD] : SMUDGE;
@@ -47,8 +47,8 @@ static void assert_made(bed *b, buffers m, const int32_t *expected, const char *
     }
   }
   free(y);
-  b->d->ops->release(b->d, m.x_block);
-  b->d->ops->release(b->d, m.y_block);
+  bed_free(b, m.x_block);
+  bed_free(b, m.y_block);
 }
 
 typedef struct kernel {

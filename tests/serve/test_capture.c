@@ -33,13 +33,8 @@ static void start(captured *c, fixture *f, const char *name) {
 
 static void vectors(captured *c) {
   static const float zeros[2 * N];
-  void *p[2];
-  for (int i = 0; i < 2; i++) {
-    OK(c->f, tuned_alloc(c->f->ctx, sizeof zeros, &p[i], &c->f->err));
-    OK(c->f, tuned_copy_to_device(c->f->ctx, p[i], zeros, sizeof zeros, &c->f->err));
-  }
-  c->x = p[0];
-  c->y = p[1];
+  c->x = vector_new(c->f, zeros, 2 * N);
+  c->y = vector_new(c->f, zeros, 2 * N);
 }
 
 static void call(captured *c, int n, int times) {
@@ -207,10 +202,8 @@ static void keep(kept *d, fixture *f) {
   for (int i = 0; i < M; i++) {
     d->x[i] = i == 60 ? 20000 : (float)i / M;
   }
-  for (int i = 0; i < 2; i++) {
-    OK(f, tuned_alloc(f->ctx, sizeof d->x, &d->at[i], &f->err));
-  }
-  OK(f, tuned_copy_to_device(f->ctx, d->at[0], d->x, sizeof d->x, &f->err));
+  d->at[0] = vector_new(f, d->x, M);
+  d->at[1] = vector_new(f, d->x, M);
   d->z = d->at[0];
   OK(f, tuned_find(f->ctx, "picky n=100", &d->k, &f->err));
   char digest[HASH_TEXT];

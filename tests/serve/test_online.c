@@ -56,13 +56,10 @@ static void write_template(fixture *f) {
 
 static float *vector(user *u) {
   float host[N];
-  void *p;
   for (int i = 0; i < N; i++) {
     host[i] = u->scale * (float)(i + 1);
   }
-  OK(u->f, tuned_alloc(u->f->ctx, sizeof host, &p, &u->f->err));
-  OK(u->f, tuned_copy_to_device(u->f->ctx, p, host, sizeof host, &u->f->err));
-  return p;
+  return vector_new(u->f, host, N);
 }
 
 static user user_new(fixture *f, float scale) {
