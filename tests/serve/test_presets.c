@@ -264,14 +264,6 @@ static void change_device(db_line *l) {
   l->device.key = "NVIDIA H100|sm_90|132|5120|1980|2619";
 }
 
-CONTEXT_TEST(presets_of_the_architecture_are_served) {
-  shipped p;
-  store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
-  ship(f, &p, change_device);
-  assert_int_equal(info_of(f, "saxpy n=4096").origin, TUNED_PRESET);
-  str_clear(&p.text);
-}
-
 static void change_cc(db_line *l) {
   l->device.cc += 10;
 }
@@ -280,30 +272,32 @@ static void change_version(db_line *l) {
   l->template.version++;
 }
 
-CONTEXT_TEST(presets_of_something_else_are_not) {
-  void (*const edits[])(db_line *) = {change_cc, change_version};
-  for (size_t i = 0; i < sizeof edits / sizeof *edits; i++) {
-    shipped p;
-    store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
-    ship(f, &p, edits[i]);
-    assert_int_equal(info_of(f, "saxpy n=4096").origin, TUNED_DEFAULT);
-    str_clear(&p.text);
-  }
-}
-
 static void change_hash(db_line *l) {
   l->template.hash = "00000000000000000000000000000000";
 }
 
 /* For an edited template the configuration serves, but its time is not promised. */
-CONTEXT_TEST(presets_of_an_older_text_promise_nothing) {
-  shipped p;
-  store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
-  ship(f, &p, change_hash);
-  const tuned_kernel_info info = info_of(f, "saxpy n=4096");
-  assert_int_equal(info.origin, TUNED_PRESET);
-  assert_true(info.expected_sec == 0 && !info.measured);
-  str_clear(&p.text);
+CONTEXT_TEST(presets_of_the_architecture_and_version_are_served) {
+  static const struct {
+    const char *what;
+    void (*edit)(db_line *);
+    tuned_origin origin;
+    bool timed;
+  } cases[] = {{"another device", change_device, TUNED_PRESET, true},
+               {"another architecture", change_cc, TUNED_DEFAULT, false},
+               {"another version", change_version, TUNED_DEFAULT, false},
+               {"an edited template", change_hash, TUNED_PRESET, false}};
+  for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+    shipped p;
+    store_put(f, &(stored){.problem = "saxpy n=4096 align=4", .config = "BLOCK=64"});
+    ship(f, &p, cases[i].edit);
+    const tuned_kernel_info info = info_of(f, "saxpy n=4096");
+    if (info.origin != cases[i].origin || (info.expected_sec > 0) != cases[i].timed) {
+      fail_msg("%s: origin %d, %g s", cases[i].what, (int)info.origin, info.expected_sec);
+    }
+    assert_true(!info.measured || cases[i].timed);
+    str_clear(&p.text);
+  }
 }
 
 /* Results of this machine precede presets unless they are much farther away. */

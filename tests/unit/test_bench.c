@@ -55,22 +55,22 @@ TEST(a_line_is_all_its_combinations) {
 }
 
 TEST(wrong_lines_are_told) {
-  gen_template *t = open_family("sgemm");
+  static const char *const wrong[][2] = {
+      {"m=8 fast", "'fast'"},
+      {"m={8,9", "no closing }"},
+      {"m={8, 9}", "no closing }"},
+      {"m={}", "m"},
+      {"mm={8,9}", "did you mean"},
+      {"m={8,x}", "whole number"},
+      {"m={1,2,3,4,5,6,7,8} n={1,2,3,4,5,6,7,8} k={1,2,3,4,5,6,7,8} align={1,2,4} ta={n,t} tb={n,t}",
+       "4096"}};
+  auto_template *t = open_family("sgemm");
   auto_arena a = {0};
   suite s = {0};
   err e = {0};
-  assert_fails(suite_expand(t, "", "m=8 fast", &a, &s, &e), &e, ERR_USAGE, "'fast'");
-  assert_fails(suite_expand(t, "", "m={8,9", &a, &s, &e), &e, ERR_USAGE, "no closing }");
-  assert_fails(suite_expand(t, "", "m={8, 9}", &a, &s, &e), &e, ERR_USAGE, "no closing }");
-  assert_fails(suite_expand(t, "", "m={}", &a, &s, &e), &e, ERR_USAGE, "m");
-  assert_fails(suite_expand(t, "", "mm={8,9}", &a, &s, &e), &e, ERR_USAGE, "did you mean");
-  assert_fails(suite_expand(t, "", "m={8,x}", &a, &s, &e), &e, ERR_USAGE, "whole number");
-  assert_fails(suite_expand(t, "",
-                            "m={1,2,3,4,5,6,7,8} n={1,2,3,4,5,6,7,8} k={1,2,3,4,5,6,7,8} "
-                            "align={1,2,4} ta={n,t} tb={n,t}",
-                            &a, &s, &e),
-               &e, ERR_USAGE, "4096");
-  gen_close(t);
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_fails(suite_expand(t, "", wrong[i][0], &a, &s, &e), &e, ERR_USAGE, wrong[i][1]);
+  }
 }
 
 TEST(files_have_named_suites) {
@@ -474,12 +474,12 @@ TEST(budgets_are_read) {
   assert_int_equal(b.trials, 0);
   assert_ok(budget_parse("tune", "1.5s", &a, &b, &e), &e);
   assert_true(b.sec == 1.5);
-  assert_fails(budget_parse("tune", "0", &a, &b, &e), &e, ERR_USAGE, "--tune '0'");
-  assert_fails(budget_parse("tune", "0s", &a, &b, &e), &e, ERR_USAGE, "--tune '0s'");
-  assert_fails(budget_parse("tune", "nans", &a, &b, &e), &e, ERR_USAGE, "--tune 'nans'");
-  assert_fails(budget_parse("tune", "1.5", &a, &b, &e), &e, ERR_USAGE, "--tune '1.5'");
-  assert_fails(budget_parse("tune", "", &a, &b, &e), &e, ERR_USAGE, "empty");
-  assert_fails(budget_parse("tune", "soon", &a, &b, &e), &e, ERR_USAGE, "soon");
+  static const char *const wrong[][2] = {
+      {"0", "--tune '0'"},     {"0s", "--tune '0s'"}, {"nans", "--tune 'nans'"},
+      {"1.5", "--tune '1.5'"}, {"", "empty"},         {"soon", "soon"}};
+  for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+    assert_fails(budget_parse("tune", wrong[i][0], &a, &b, &e), &e, ERR_USAGE, wrong[i][1]);
+  }
 }
 
 int main(void) {

@@ -430,24 +430,21 @@ TEST(tables_built_by_code_get_the_nearest_line) {
   assert_string_equal(e.place, folder_path("mini.lua:17"));
 }
 
-/* Not text at all. */
 TEST(files_that_are_no_templates) {
+  static const struct {
+    const char *bytes;
+    size_t n;
+    const char *words;
+  } list[] = {{"\033Lua\x54\0\x19\x93", 8, "not a text file"},
+              {"\177ELF\0\1\2\3", 8, "unexpected symbol"},
+              {"", 0, "returns one table"},
+              {"return 7", 8, "returns one table"}};
   gen_template *t;
   err e = {0};
-  folder_write("bad.lua", "\033Lua\x54\0\x19\x93", 8);
-  assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_TEMPLATE, "not a text file");
-  folder_write("bad.lua",
-               "\x7f"
-               "ELF\0\1\2\3",
-               8);
-  assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_TEMPLATE,
-               "unexpected symbol");
-  folder_write("bad.lua", "", 0);
-  assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_TEMPLATE,
-               "returns one table");
-  folder_write("bad.lua", "return 7", 8);
-  assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_TEMPLATE,
-               "returns one table");
+  for (size_t i = 0; i < sizeof list / sizeof *list; i++) {
+    folder_write("bad.lua", list[i].bytes, list[i].n);
+    assert_fails(gen_open(NULL, folder_path("bad.lua"), &t, &e), &e, ERR_TEMPLATE, list[i].words);
+  }
   char *huge = malloc(9 << 20);
   memset(huge, ' ', 9 << 20);
   folder_write("bad.lua", huge, 9 << 20);
