@@ -20,6 +20,8 @@ char *arena_format(arena *a, const char *format, ...) __attribute__((format(prin
 void arena_take(arena *a, arena *from);
 
 void arena_clear(arena *a);
+/* auto_arena -- cleared at the end of its block */
+#define auto_arena __attribute__((cleanup(arena_clear))) arena
 
 #define ARENA_ARRAY(a, type, n) ((type *)arena_new((a), sizeof(type) * (n)))
 

@@ -18,6 +18,8 @@ typedef struct str {
 } str;
 
 void str_clear(str *s);
+/* auto_str -- cleared at the end of its block */
+#define auto_str __attribute__((cleanup(str_clear))) str
 /* str_reset -- empty the string, keep its memory */
 void str_reset(str *s);
 /* str_text -- never NULL; borrowed until the next append */

@@ -89,7 +89,7 @@ static int parse_option(const cli_verb *verb, int argc, char **argv, int *i, cli
  * the device. */
 static int bound_memory(cli *c, arena *a, err *e) {
   const char *base = c->device ? c->device : "emu";
-  str name = {0};
+  auto_str name = {0};
   int64_t nbytes;
   if (!c->emu_memory) {
     return 0;
@@ -100,7 +100,6 @@ static int bound_memory(cli *c, arena *a, err *e) {
   }
   str_addf(&name, "%s%s,memory=%lld", base, base[3] ? "" : ":", (long long)nbytes);
   c->device = arena_text(a, str_text(&name));
-  str_clear(&name);
   return c->device ? 0 : err_nomem(e);
 }
 

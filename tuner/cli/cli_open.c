@@ -13,7 +13,7 @@ static int follow(db *d, err *e) {
 }
 
 int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   const char *path = c->db;
   int rc = path ? 0 : db_default_path(&a, &path, e);
   rc = rc ? rc : db_open(path, mode, out, e);
@@ -21,7 +21,6 @@ int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
   if (!rc && db_note(*out)) {
     fprintf(stderr, "autotune: %s\n", db_note(*out));
   }
-  arena_clear(&a);
   return rc;
 }
 
@@ -64,13 +63,12 @@ int cli_kernel_results(const cli *c, cli_kernel *k, db *d, db_result **rows, siz
   const char *problem = str_text(&k->problem_text), *device = k->device->info.name;
   int64_t device_id, template_id;
   rt_replay replay;
-  str key = {0};
+  auto_str key = {0};
   err why = {0};
   TRY(cli_timing(c, &replay, e));
   tune_device_key(&k->device->info, replay, &key);
   int rc = db_device_find(d, str_text(&key), &device_id, &why);
   rc = rc ? rc : db_template_find(d, k->t->hash, &template_id, &why);
-  str_clear(&key);
   if (rc == ERR_NOTFOUND) {
     return err_set(e, rc, "nothing is tuned with this template on %s", device);
   }

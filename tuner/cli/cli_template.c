@@ -49,11 +49,9 @@ void cli_fields(const cli *c, str *out) {
 }
 
 int cli_problem(const cli *c, gen_template *t, gen_problem *p, err *e) {
-  str text = {0};
+  auto_str text = {0};
   cli_fields(c, &text);
-  int rc = gen_problem_parse(t, str_text(&text), p, e);
-  str_clear(&text);
-  return rc;
+  return gen_problem_parse(t, str_text(&text), p, e);
 }
 
 int cli_param(const gen_template *t, const char *name, size_t *out, err *e) {

@@ -51,16 +51,14 @@ static int finish(int rc, err *e) {
 static int run(const cli_verb *verb, int argc, char **argv) {
   cli c;
   err e = {0};
-  arena a = {0};
+  auto_arena a = {0};
   int rc = cli_parse(verb, argc, argv, &a, &c, &e);
   if (!rc && c.help) {
     cli_print_help(stdout, verb);
   } else if (!rc) {
     rc = verb->run(&c, &e);
   }
-  rc = finish(rc, &e);
-  arena_clear(&a);
-  return rc;
+  return finish(rc, &e);
 }
 
 static int help(const char *word) {

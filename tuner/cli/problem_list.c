@@ -31,7 +31,7 @@ static int tune(run_ *r, const gen_problem *p, err *e) {
 static int count(run_ *r, const char *problem, const search_subspace *w, size_t *n,
                  size_t *n_inside, double *sec, err *e) {
   const int64_t t = tune_template_id(r->session), d = tune_device_id(r->session);
-  arena a = {0};
+  auto_arena a = {0};
   db_result *rows;
   *n_inside = 0;
   int rc = db_results(r->db, t, d, problem, &a, &rows, n, e);
@@ -41,7 +41,6 @@ static int count(run_ *r, const char *problem, const search_subspace *w, size_t 
     *n_inside +=
         !gen_config_parse(r->m->t, rows[i].t.config, &c, NULL) && c.index[w->param] == w->value;
   }
-  arena_clear(&a);
   return rc;
 }
 
@@ -76,11 +75,9 @@ static int tune_all_parts(run_ *r, const gen_problem *p, const char *problem, er
 }
 
 static int tune_parts(run_ *r, const gen_problem *p, err *e) {
-  str problem = {0};
+  auto_str problem = {0};
   gen_problem_text(r->m->t, p, &problem);
-  int rc = tune_all_parts(r, p, str_text(&problem), e);
-  str_clear(&problem);
-  return rc;
+  return tune_all_parts(r, p, str_text(&problem), e);
 }
 
 /* ---- all ------------------------------------------------------------------------------------- */
@@ -129,11 +126,9 @@ struct problem_list_process {
 };
 
 static int answer(int fd, const err *why) {
-  str frame = {0};
+  auto_str frame = {0};
   wire_put_err(&frame, why);
-  const int rc = wire_send(fd, &frame, NULL);
-  str_clear(&frame);
-  return rc;
+  return wire_send(fd, &frame, NULL);
 }
 
 static void serve_one(const problem_list_process *x, run_ *r, const str *request, err *why) {
@@ -147,7 +142,7 @@ static void serve_one(const problem_list_process *x, run_ *r, const str *request
 static void child_main(int fd, void *setting) {
   const problem_list_process *x = setting;
   run_ r = {.m = x->m};
-  str request = {0};
+  auto_str request = {0};
   err why = {0};
   open_run(&r, &why);
   signal(SIGINT, SIG_IGN); /* the terminal sends it to both; the parent forwards it once */
@@ -155,7 +150,6 @@ static void child_main(int fd, void *setting) {
     serve_one(x, &r, &request, &why);
   }
   close_run(&r);
-  str_clear(&request);
 }
 
 /* Forward the first signal that this process gets; the child then answers soon. */
@@ -172,7 +166,7 @@ static void await_answer(const worker *w, const volatile sig_atomic_t *stop) {
 }
 
 static int receive(problem_list_process *x, const volatile sig_atomic_t *stop, err *e) {
-  str frame = {0}, how = {0};
+  auto_str frame = {0}, how = {0};
   err why = {0};
   await_answer(&x->w, stop);
   int rc = worker_answer(&x->w, &frame, &how, e);
@@ -181,8 +175,6 @@ static int receive(problem_list_process *x, const volatile sig_atomic_t *stop, e
     wire_get_err(&r, &why);
     rc = err_copy(e, why.code, &why);
   }
-  str_clear(&frame);
-  str_clear(&how);
   return rc;
 }
 
@@ -198,10 +190,9 @@ int problem_list_open(const problem_list *m, const gen_problem *p, size_t n,
 
 int problem_list_tune_one(problem_list_process *x, size_t i, const volatile sig_atomic_t *stop,
                           err *e) {
-  str frame = {0};
+  auto_str frame = {0};
   wire_put_u64(&frame, i);
   const int rc = worker_ask(&x->w, &frame, e);
-  str_clear(&frame);
   return rc ? rc : receive(x, stop, e);
 }
 

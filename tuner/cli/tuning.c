@@ -35,7 +35,7 @@ static int open_session(tuning *x, err *e) {
 /* ---- one problem ----------------------------------------------------------------------------- */
 
 static int print_report(tuning *x, const tune_state *t, const char *data, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   tune_report r = {.t = x->t, .state = t, .data = data, .top = x->top};
   db_result *rows;
   str s = {0};
@@ -48,7 +48,6 @@ static int print_report(tuning *x, const tune_state *t, const char *data, err *e
   }
   print_str(&s);
   fflush(stdout);
-  arena_clear(&a);
   return rc;
 }
 
@@ -92,13 +91,12 @@ static int tuned_problems(tuning *x, gen_problem **out, size_t *n, err *e) {
 }
 
 static void report_failure(tuning *x, const gen_problem *p, const err *why) {
-  str problem = {0};
+  auto_str problem = {0};
   gen_problem_text(x->t, p, &problem);
   summary_failed(&x->summary, str_text(&problem), why->message);
   if (data_of(x, p) || x->summary.wanted < 2) { /* a single problem has no table */
     fprintf(stderr, "%s is left out: %s\n", str_text(&problem), why->message);
   }
-  str_clear(&problem);
 }
 
 static bool stops_all(int code) {

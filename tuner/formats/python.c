@@ -191,10 +191,9 @@ static type call_function(translator *t, const function *f, str *out) {
   } else if (!strcmp(f->lua, "bool")) {
     return as_condition(t, out, start, NUMBER);
   } else {
-    str open = {0};
+    auto_str open = {0};
     str_addf(&open, "%s(", f->lua);
     wrap(out, start, str_text(&open), ")");
-    str_clear(&open);
   }
   return NUMBER;
 }
@@ -248,7 +247,7 @@ static type word(translator *t, str *out) {
 
 /* [e for i in list if c], from `for` on; the element was written since `start` */
 static type comprehension(translator *t, str *out, size_t start, const char *variable) {
-  str element = {0}, condition = {0};
+  auto_str element = {0}, condition = {0};
   str_add_n(&element, str_text(out) + start, out->n - start);
   if (!out->failed) {
     out->n = start;
@@ -268,8 +267,6 @@ static type comprehension(translator *t, str *out, size_t start, const char *var
   str_addf(out, ", function(%s) if %s then return %s end end)", variable,
            condition.n ? str_text(&condition) : "true", str_text(&element));
   out->failed = out->failed || element.failed || condition.failed;
-  str_clear(&element);
-  str_clear(&condition);
   return k ? LIST : FAILED;
 }
 
@@ -383,7 +380,7 @@ static const arithmetic *arithmetic_at(const translator *t) {
 }
 
 static type apply(translator *t, str *out, size_t start, const arithmetic *a, type left) {
-  str right = {0};
+  auto_str right = {0};
   type k = advance(t) ? operators(t, &right, a->right) : FAILED;
   if (k && left == LIST && k == LIST && !strcmp(a->python, "+")) {
     wrap(out, start, "join(", ", ");
@@ -398,7 +395,6 @@ static type apply(translator *t, str *out, size_t start, const arithmetic *a, ty
     str_addf(out, " %s %s)", a->lua, str_text(&right));
   }
   out->failed = out->failed || right.failed;
-  str_clear(&right);
   return k;
 }
 
@@ -498,7 +494,7 @@ static bool at_comparison(const translator *t) {
 }
 
 static type comparisons(translator *t, str *out) {
-  str left = {0}, all = {0};
+  auto_str left = {0}, all = {0};
   size_t n = 0;
   type left_type = operators(t, &left, 0), k = left_type;
   while (k && at_comparison(t)) {
@@ -510,8 +506,6 @@ static type comparisons(translator *t, str *out) {
     str_add(out, str_text(&left));
   }
   out->failed = out->failed || left.failed || all.failed;
-  str_clear(&left);
-  str_clear(&all);
   return k;
 }
 
@@ -553,7 +547,7 @@ static type logic(translator *t, str *out, const char *op) {
 
 /* x if c else y */
 static type choice(translator *t, str *out, size_t start, type k) {
-  str c = {0}, other = {0};
+  auto_str c = {0}, other = {0};
   type is_c = logic(t, &c, "or");
   is_c = is_c ? as_condition(t, &c, 0, is_c) : is_c;
   type k2 = !is_c ? FAILED : accept(t, "else") ? expression(t, &other) : unexpected(t);
@@ -561,13 +555,10 @@ static type choice(translator *t, str *out, size_t start, type k) {
     k = as_number(out, start, k);
     k2 = as_number(&other, 0, k2);
   }
-  str head = {0};
+  auto_str head = {0};
   str_addf(&head, "sel(%s, ", str_text(&c));
   wrap(out, start, str_text(&head), ", ");
   str_addf(out, "%s)", str_text(&other));
-  str_clear(&head);
-  str_clear(&c);
-  str_clear(&other);
   return !k2 ? FAILED : k == k2 ? k : fail(t, "`if` needs two values of one kind", "");
 }
 

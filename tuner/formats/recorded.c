@@ -180,19 +180,15 @@ static int from_text(const char *path, str *text, recorded **out, err *e) {
 }
 
 int recorded_parse(const char *path, const char *text, size_t n, recorded **out, err *e) {
-  str copy = {0};
+  auto_str copy = {0};
   str_add_n(&copy, text, n);
-  int rc = from_text(path, &copy, out, e);
-  str_clear(&copy);
-  return rc;
+  return from_text(path, &copy, out, e);
 }
 
 int recorded_open(const char *path, recorded **out, err *e) {
-  str text = {0};
-  int rc = trial_table_read_file(path, &text, e);
-  rc = rc ? rc : from_text(path, &text, out, e);
-  str_clear(&text);
-  return rc;
+  auto_str text = {0};
+  TRY(trial_table_read_file(path, &text, e));
+  return from_text(path, &text, out, e);
 }
 
 void recorded_close(recorded *r) {

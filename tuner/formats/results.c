@@ -133,13 +133,12 @@ static const char *failure_name(db_status s) {
 }
 
 static void add_cache_row(const results *r, const db_result *row, const gen_config *c, str *s) {
-  str key = {0};
+  auto_str key = {0};
   for (size_t i = 0; i < r->t->n_params; i++) {
     str_add(&key, i ? "," : "");
     gen_add_value(value_of(r, c, i), &key);
   }
   str_add_json(s, str_text(&key));
-  str_clear(&key);
   str_add(s, ": {");
   add_members(r, c, s);
   if (row->t.status == DB_OK) {

@@ -88,13 +88,12 @@ static int write_param(writer *w, const json_t *param, err *e) {
   if (!json_is_string(values) && !json_is_array(values)) {
     return bad(w, e, "the tuning parameter '%s' has no list of values", name);
   }
-  str list = {0};
+  auto_str list = {0};
   add_list(&list, values);
   str_addf(w->out, "    { '%s', ", name);
   err inner = {0};
   int rc = python_list(str_text(&list), w->out, &inner);
   str_add(w->out, " },\n");
-  str_clear(&list);
   w->names[w->n++] = (python_name){name, !strcmp(type, "string") || !strcmp(type, "str")};
   return rc ? err_at(e, rc, w->path, "values of '%s': %s", name, inner.message) : 0;
 }
@@ -113,7 +112,7 @@ static int write_condition(writer *w, const json_t *condition, err *e) {
   if (!text) {
     return bad(w, e, "%s", "a condition has no Expression");
   }
-  str lua = {0};
+  auto_str lua = {0};
   err inner = {0};
   int rc = python_condition(text, w->names, w->n, &lua, &inner);
   str_add(w->out, "    { ");
@@ -126,7 +125,6 @@ static int write_condition(writer *w, const json_t *condition, err *e) {
   add_quoted(w->out, str_text(&lua));
   str_add(w->out, " },\n");
   w->out->failed = w->out->failed || lua.failed;
-  str_clear(&lua);
   return rc ? err_at(e, rc, w->path, "%s", inner.message) : 0;
 }
 
@@ -207,11 +205,10 @@ int spec_parse(const char *path, const char *text, size_t n, spec *s, err *e) {
 #undef LIMIT
   };
   gen_problem p;
-  str lua = {0};
+  auto_str lua = {0};
   *s = (spec){.name = ""};
   int rc = spec_template(path, text, n, false, &lua, e);
   rc = rc ? rc : gen_open_text(NULL, path, lua.p, lua.n, &s->t, e);
-  str_clear(&lua);
   TRY(rc);
   read_names(s, text, n);
   TRY(gen_problem_parse(s->t, "", &p, e));
@@ -219,12 +216,10 @@ int spec_parse(const char *path, const char *text, size_t n, spec *s, err *e) {
 }
 
 int spec_open(const char *path, spec *s, err *e) {
-  str text = {0};
+  auto_str text = {0};
   *s = (spec){.name = ""};
-  int rc = file_read(path, MAX_NBYTES, &text, e);
-  rc = rc ? rc : spec_parse(path, str_text(&text), text.n, s, e);
-  str_clear(&text);
-  return rc;
+  TRY(file_read(path, MAX_NBYTES, &text, e));
+  return spec_parse(path, str_text(&text), text.n, s, e);
 }
 
 void spec_close(spec *s) {

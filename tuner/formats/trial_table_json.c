@@ -29,16 +29,14 @@ static bool ends_with(const str *s, char c) {
 
 /* The text without its last comma, and with the two open braces closed. */
 static json_t *parse_unclosed(const char *text, size_t n) {
-  str closed = {0};
+  auto_str closed = {0};
   str_add_n(&closed, text, n);
   while (closed.n && strchr(" \t\r\n", closed.p[closed.n - 1])) {
     closed.n--;
   }
   closed.n -= ends_with(&closed, ',');
   str_add(&closed, "}}");
-  json_t *root = closed.failed ? NULL : json_loadb(closed.p, closed.n, 0, NULL);
-  str_clear(&closed);
-  return root;
+  return closed.failed ? NULL : json_loadb(closed.p, closed.n, 0, NULL);
 }
 
 static int parse(const trial_table *t, const char *text, size_t n, json_t **root, err *e) {

@@ -50,7 +50,7 @@ void bench_case_close(bench_case *x) {
 
 static int load(bench_case *x, const gen_config *config, rt_loaded **out, err *e) {
   const bench_place *at = x->place;
-  str source = {0};
+  auto_str source = {0};
   size_t body;
   rt_image image;
   const gen_plan *plan;
@@ -65,7 +65,6 @@ static int load(bench_case *x, const gen_config *config, rt_loaded **out, err *e
   const str *bytes = at->device->info.format == RT_PTX ? &image.ptx : &image.cubin;
   rc = rc ? rc : rt_loaded_new(at->device, str_text(bytes), bytes->n, at->t, plan, out, e);
   rt_image_clear(&image);
-  str_clear(&source);
   return rc;
 }
 

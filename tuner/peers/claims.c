@@ -93,13 +93,10 @@ int claims_read(const char *text, const char *path, arena *a, claim **out, size_
 }
 
 int claims_open(const char *path, arena *a, claim **out, size_t *n, err *e) {
-  str text = {0};
-  int rc = path ? file_read(path, FILE_MOST, &text, e) : 0;
-  rc = rc ? rc
-          : claims_read(path ? str_text(&text) : tuner_file("claims.txt")->text,
-                        path ? path : "tuner/peers/claims.txt", a, out, n, e);
-  str_clear(&text);
-  return rc;
+  auto_str text = {0};
+  TRY(path ? file_read(path, FILE_MOST, &text, e) : 0);
+  return claims_read(path ? str_text(&text) : tuner_file("claims.txt")->text,
+                     path ? path : "tuner/peers/claims.txt", a, out, n, e);
 }
 
 /* ---- judging --------------------------------------------------------------------------------- */
@@ -122,15 +119,13 @@ claim_verdict claim_verdict_of(const claim *c, const claim_times *t) {
 }
 
 void claim_line(const claim *c, const claim_times *t, str *out) {
-  str one = {0}, other = {0};
+  auto_str one = {0}, other = {0};
   format_sec(&one, t->one);
   format_sec(&other, t->other);
   str_addf(out, "%-13s %6.2f  %s %s: %s, %s: %s%s\n", name_of(claim_verdict_of(c, t)), ratio_of(t),
            c->family, c->one_part, str_text(&one), c->other_part, str_text(&other),
            t->modelled ? " (modelled)" : "");
   str_addf(out, "%20s   %s%s%s\n", "", c->problem, c->problem[0] ? ": " : "", c->text);
-  str_clear(&one);
-  str_clear(&other);
 }
 
 void claim_json(const claim *c, const claim_times *t, const char *device, str *out) {

@@ -94,7 +94,7 @@ static int cache_folder(str *out, err *e) {
 /* The compiler's version, as it reports it. */
 static int add_version(const char *nvcc, const char *folder, str *text, err *e) {
   char *words[] = {(char *)nvcc, "--version", NULL};
-  str output = {0};
+  auto_str output = {0};
   pid_t pid;
   str_addf(&output, "%sversion.%ld", folder, (long)getpid());
   int rc = file_make_parents(str_text(&output), e);
@@ -104,7 +104,6 @@ static int add_version(const char *nvcc, const char *folder, str *text, err *e) 
   }
   rc = rc ? rc : file_read(str_text(&output), OUTPUT_MOST, text, e);
   unlink(str_text(&output));
-  str_clear(&output);
   return rc;
 }
 
@@ -117,7 +116,7 @@ typedef struct build {
 } build;
 
 static void place(build *b, const char *cache, const char *version) {
-  str text = {0};
+  auto_str text = {0};
   char hash[HASH_TEXT];
   str_addf(&text, "%s\n%s\n%s\n", version, b->source->arch, b->source->flags);
   for (size_t i = 0; i < b->source->n_files; i++) {
@@ -128,24 +127,22 @@ static void place(build *b, const char *cache, const char *version) {
   str_addf(&b->library, "%speer.so", str_text(&b->folder));
   str_addf(&b->fresh, "%speer.so.%ld", str_text(&b->folder), (long)getpid());
   str_addf(&b->output, "%snvcc.log", str_text(&b->folder));
-  str_clear(&text);
 }
 
 static int write_files(const build *b, err *e) {
   TRY(file_make_parents(str_text(&b->library), e));
   for (size_t i = 0; i < b->source->n_files; i++) {
     const gen_file *f = &b->source->files[i];
-    str path = {0};
+    auto_str path = {0};
     str_addf(&path, "%s%s", str_text(&b->folder), f->name);
     int rc = file_write(str_text(&path), f->text, f->n, e);
-    str_clear(&path);
     TRY(rc);
   }
   return 0;
 }
 
 static int compile(build *b, const char *nvcc, err *e) {
-  str arch = {0}, text = {0};
+  auto_str arch = {0}, text = {0};
   char *flags = strdup(b->source->flags), *rest = NULL;
   char *words[WORDS_MOST] = {(char *)nvcc, "-shared", "-std=c++17",
                              "-O3",        "-w",      "-Xcompiler",
@@ -162,8 +159,6 @@ static int compile(build *b, const char *nvcc, err *e) {
   int rc = !flags || arch.failed || text.failed ? err_nomem(e)
                                                 : start(words, str_text(&b->output), &b->pid, e);
   free(flags);
-  str_clear(&arch);
-  str_clear(&text);
   return rc;
 }
 
@@ -180,12 +175,11 @@ static void first_error(char *text, char *out, size_t size) {
 }
 
 static int explain(const build *b, int status, err *e) {
-  str text = {0};
+  auto_str text = {0};
   char line[400] = "";
   if (!file_read(str_text(&b->output), OUTPUT_MOST, &text, NULL) && text.p) {
     first_error(text.p, line, sizeof line);
   }
-  str_clear(&text);
   return err_set(e, ERR_COMPILE, "nvcc failed (status %d): %s; full output: %s", status, line,
                  str_text(&b->output));
 }
@@ -250,7 +244,7 @@ static int build_all(build *b, size_t n, const char *nvcc, err *e) {
 }
 
 int nvcc_build(const nvcc_source *sources, size_t n, str *paths, err *e) {
-  str nvcc = {0}, cache = {0}, version = {0};
+  auto_str nvcc = {0}, cache = {0}, version = {0};
   build *b = calloc(n + 1, sizeof *b);
   int rc = b ? find_nvcc(&nvcc, e) : err_nomem(e);
   rc = rc ? rc : cache_folder(&cache, e);
@@ -265,8 +259,5 @@ int nvcc_build(const nvcc_source *sources, size_t n, str *paths, err *e) {
     clear(&b[i]);
   }
   free(b);
-  str_clear(&nvcc);
-  str_clear(&cache);
-  str_clear(&version);
   return rc;
 }

@@ -20,7 +20,7 @@ static bool serves(const peer_kind *k, const char *family) {
 }
 
 static int not_served(const peer_kind *k, const char *family, err *e) {
-  str list = {0};
+  auto_str list = {0};
   for (const char *const *f = k->families; *f; f++) {
     str_addf(&list, "%s%s", f == k->families ? "" : ", ", *f);
   }
@@ -31,7 +31,6 @@ static int not_served(const peer_kind *k, const char *family, err *e) {
   }
   int rc = err_set(e, ERR_USAGE, "%s does not support %s; it supports %s", k->name, family,
                    str_text(&list));
-  str_clear(&list);
   return rc;
 }
 

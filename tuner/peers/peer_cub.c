@@ -219,13 +219,12 @@ static void close_(void *self) {
 
 static int load(cub *x, const char *flags, const rt_info *info, err *e) {
   gen_file files[2];
-  str path = {0};
+  auto_str path = {0};
   nvcc_source source = source_of(info->arch, flags, files);
   int rc = nvcc_build(&source, 1, &path, e);
   if (!rc && !(x->library = dlopen(str_text(&path), RTLD_NOW | RTLD_LOCAL))) {
     rc = err_set(e, ERR_IO, "cannot open the compiled peer: %s", dlerror());
   }
-  str_clear(&path);
   const peer_symbol symbols[] = {
       {"peer_cub_run", &x->run}, {"peer_cub_error", &x->error}, {"peer_cub_version", &x->version}};
   return rc ? rc : peer_symbols(x->library, "peer", symbols, 3, e);
@@ -261,7 +260,7 @@ static int reserve(cub *x, rt_device *d, err *e) {
 
 static int open_cub(const gen_template *t, const gen_problem *p, rt_device *d, peer *out, err *e) {
   cub *x = calloc(1, sizeof *x);
-  str flags = {0};
+  auto_str flags = {0};
   size_t type = 0;
   TRY(x ? 0 : err_nomem(e));
   *out = (peer){.self = x, .close = close_, .contender = {.launch = launch, .self = x}};
@@ -270,7 +269,6 @@ static int open_cub(const gen_template *t, const gen_problem *p, rt_device *d, p
   rc = rc ? rc : call_of(t, p, type, &x->call, e);
   rc = rc ? rc : positions(x, t, p, e);
   rc = rc ? rc : load(x, str_text(&flags), &d->info, e);
-  str_clear(&flags);
   TRY(rc);
   out->loosest = types[type].loosest;
   const int version = x->version();

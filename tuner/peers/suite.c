@@ -131,19 +131,17 @@ static int expand(gen_template *t, char *const *words, size_t n, const char *cho
 
 static int expand_with(gen_template *t, char *const *words, size_t n, const char *chosen,
                        const str *value, arena *a, suite *s, err *e) {
-  str more = {0};
+  auto_str more = {0};
   str_add(&more, chosen);
   add_fields(words[0], (size_t)(strrchr(words[0], '=') - words[0]), value, &more);
-  const int rc = more.failed ? err_nomem(e) : expand(t, words + 1, n - 1, str_text(&more), a, s, e);
-  str_clear(&more);
-  return rc;
+  return more.failed ? err_nomem(e) : expand(t, words + 1, n - 1, str_text(&more), a, s, e);
 }
 
 /* Expand the remaining words, after the values chosen for those before. */
 static int expand(gen_template *t, char *const *words, size_t n, const char *chosen, arena *a,
                   suite *s, err *e) {
   values v;
-  str value = {0};
+  auto_str value = {0};
   if (!n) {
     return add_problem(t, chosen, a, s, e);
   }
@@ -153,7 +151,6 @@ static int expand(gen_template *t, char *const *words, size_t n, const char *cho
     rc = expand_with(t, words, n, chosen, &value, a, s, e);
     rc = rc ? rc : values_next(&v, &value, e);
   }
-  str_clear(&value);
   return rc;
 }
 
@@ -266,7 +263,7 @@ static int family_text(const gen_template *t, str *text, str *path, err *e) {
 }
 
 int suite_open(gen_template *t, const char *name, arena *a, suite *out, err *e) {
-  str text = {0}, path = {0};
+  auto_str text = {0}, path = {0};
   bool is_file = text_is_path(name);
   *out = (suite){0};
   if (is_file) {
@@ -289,14 +286,12 @@ int suite_open(gen_template *t, const char *name, arena *a, suite *out, err *e) 
   } else if (!rc && !out->n) {
     rc = err_at(e, ERR_USAGE, r.path, "the suite has no problems");
   }
-  str_clear(&text);
-  str_clear(&path);
   return rc;
 }
 
 int suite_read(gen_template *t, const char *from, const char *common, arena *a, suite *out,
                err *e) {
-  str text = {0};
+  auto_str text = {0};
   const bool is_text = strpbrk(from, "=\n") != NULL;
   *out = (suite){0};
   if (is_text) {
@@ -311,6 +306,5 @@ int suite_read(gen_template *t, const char *from, const char *common, arena *a, 
               .a = a,
               .out = out};
   int rc = read_text(&r, str_text(&text), e);
-  str_clear(&text);
   return rc || out->n ? rc : err_set(e, ERR_USAGE, "%s names no problem", r.path);
 }

@@ -389,11 +389,9 @@ static int fit(fitter *f, double sms, arena *scratch, arena *a, const fitted_mod
 int fit_model(const gen_template *t, const fit_sample *rows, size_t n, const float *apart,
               double sms, arena *a, const fitted_model **out, err *e) {
   fitter f = {.t = t, .fields = model_fields(t), .rows = rows, .apart = apart, .n = n};
-  arena scratch = {0};
+  auto_arena scratch = {0};
   *out = NULL;
-  const int rc = fit(&f, sms, &scratch, a, out, e);
-  arena_clear(&scratch);
-  return rc;
+  return fit(&f, sms, &scratch, a, out, e);
 }
 
 /* ---- doubt ---------------------------------------------------------------------------------- */

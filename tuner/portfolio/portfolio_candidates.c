@@ -72,13 +72,12 @@ int portfolio_gather(portfolio_run *r, err *e) {
   size_t n = 0;
   sizes tuned = {0};
   gen_config def;
-  str key = {0};
+  auto_str key = {0};
   db_known *rows = ARENA_ARRAY(&r->memory, db_known, PROBLEMS_MOST);
   TRY(rows ? 0 : err_nomem(e));
   rt_device_key(timing_table_device(r->timings), &key);
   const int rc =
       db_known_list(r->db, r->t->hash, str_text(&key), -1, PROBLEMS_MOST, &r->memory, rows, &n, e);
-  str_clear(&key);
   TRY(rc);
   TRY(find_candidates(r, rows, n, &tuned, e));
   gen_config_default(r->t, &def);
@@ -93,11 +92,10 @@ int portfolio_gather(portfolio_run *r, err *e) {
 
 static int read_stored(portfolio_run *r, portfolio *pf, err *e) {
   const char *text;
-  str key = {0};
+  auto_str key = {0};
   err why = {0};
   rt_device_key(timing_table_device(r->timings), &key);
   const int rc = db_portfolio_get(r->db, r->t->hash, str_text(&key), &r->memory, &text, &why);
-  str_clear(&key);
   if (rc == ERR_NOTFOUND) {
     return err_set(e, rc,
                    "--more: there is no portfolio of %s on %s yet; autotune portfolio %s makes one",

@@ -390,7 +390,7 @@ static void regret_one(void *self, size_t i) {
 int portfolio_regret(const gen_template *t, const portfolio_table *table, double *regret, err *e) {
   size_t all[PORTFOLIO_CONFIGS];
   portfolio_models m;
-  arena a = {0};
+  auto_arena a = {0};
   for (size_t k = 0; k < table->n_configs; k++) {
     all[k] = k;
   }
@@ -399,6 +399,5 @@ int portfolio_regret(const gen_template *t, const portfolio_table *table, double
     threads_each(table->n_drawn, threads_cores(), regret_one,
                  &(regretting){.m = &m, .regret = regret});
   }
-  arena_clear(&a);
   return rc;
 }

@@ -106,7 +106,7 @@ int64_t timing_table_template_id(const timing_table *x) {
 
 static int finish(void *self, candidate *c, const measured *m, err *e) {
   timing_table *x = self;
-  str config = {0};
+  auto_str config = {0};
   int64_t trial;
   if (c->ahead) { /* a failure is stored when its size is measured */
     return 0;
@@ -124,7 +124,6 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
   x->variants[c->point].sec = ok ? m->times.median : INFINITY;
   x->best = fmin(x->best, x->variants[c->point].sec);
   x->n_measured++;
-  str_clear(&config);
   return rc;
 }
 

@@ -80,15 +80,13 @@ static void add_axis(const finder *f, size_t i, str *grid) {
 
 /* any: alignments of any kind; else those that follow from the sizes */
 static int draw_some(finder *f, bool any, size_t n, sizes *out) {
-  str grid = {0};
+  auto_str grid = {0};
   for (size_t i = 0; i < f->t->n_fields; i++) {
     if (any || !f->t->fields[i].choices) {
       add_axis(f, i, &grid);
     }
   }
-  const int rc = sample_sizes(f->t, str_text(&grid), n, 1, true, f->a, out, f->e);
-  str_clear(&grid);
-  return rc;
+  return sample_sizes(f->t, str_text(&grid), n, 1, true, f->a, out, f->e);
 }
 
 static int draw(finder *f, size_t n, sizes *out) {

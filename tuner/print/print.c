@@ -59,9 +59,8 @@ static int add_words(gen_template *t, const rt_info *device, const char *problem
 
 void config_words(gen_template *t, const rt_info *device, const char *problem, const char *config,
                   str *out) {
-  str words = {0};
+  auto_str words = {0};
   str_add(out, add_words(t, device, problem, config, &words) ? config : str_text(&words));
-  str_clear(&words);
 }
 
 void print_str(str *s) {

@@ -55,14 +55,13 @@ void bench_report_head(const bench_report *r, str *out) {
 }
 
 static void add_time(str *out, const bench_time *t) {
-  str time = {0};
+  auto_str time = {0};
   if (t->sec > 0) {
     format_sec(&time, t->sec);
     str_addf(out, " %9s +-%2.0f%%", str_text(&time), 50 * t->spread);
   } else {
     str_addf(out, " %15s", "-");
   }
-  str_clear(&time);
 }
 
 static void add_error(str *out, double error) {
@@ -165,10 +164,10 @@ void bench_report_end_json(const bench_report *r, str *out) {
 /* ---- picture --------------------------------------------------------------------------------- */
 
 void bench_report_plot(const bench_report *r, const bench_row *rows, size_t n, str *out) {
-  arena a = {0};
+  auto_arena a = {0};
   plot_bar *bars = ARENA_ARRAY(&a, plot_bar, n + 1);
   size_t n_bars = 0;
-  str title = {0};
+  auto_str title = {0};
   for (size_t i = 0; bars && i < n; i++) {
     double ratio = ratio_of(r, &rows[i]);
     if (ratio > 0) {
@@ -182,6 +181,4 @@ void bench_report_plot(const bench_report *r, const bench_row *rows, size_t n, s
            r->modelled ? " (modelled)" : "", r->version && r->version[0] ? r->version : them(r));
   plot_ratios(bars, bars ? n_bars : 0, str_text(&title), out);
   out->failed |= !bars;
-  str_clear(&title);
-  arena_clear(&a);
 }

@@ -61,7 +61,7 @@ static void add_bar(double sec, double most, str *out) {
 static void add_step(const comparison *l, size_t i, int width, double most, str *out) {
   const comparison_step *s = &l->steps[i];
   const double gain = comparison_gain(l, i);
-  str time = {0};
+  auto_str time = {0};
   if (!(s->sec > 0)) {
     str_addf(out, "  %-*s  %9s  %s\n", width, s->value, "-", s->why ? s->why : "");
     return;
@@ -70,7 +70,6 @@ static void add_step(const comparison *l, size_t i, int width, double most, str 
   str_addf(out, "%c %-*s  %9s  ", comparison_best(l) == i ? '*' : ' ', width, s->value,
            str_text(&time));
   add_bar(s->sec, most, out);
-  str_clear(&time);
   if (gain > 0) {
     str_addf(out, " %6.2f x", gain);
   } else {
@@ -92,7 +91,7 @@ void comparison_text(const comparison_head *h, const comparison *l, str *out) {
 /* ---- several --------------------------------------------------------------------------------- */
 
 static void add_cell(const comparison *l, size_t i, int width, str *out) {
-  str time = {0};
+  auto_str time = {0};
   if (l->steps[i].sec > 0) {
     format_sec(&time, l->steps[i].sec);
     str_addf(&time, "%s", comparison_best(l) == i ? "*" : " ");
@@ -100,7 +99,6 @@ static void add_cell(const comparison *l, size_t i, int width, str *out) {
     str_add(&time, "- ");
   }
   str_addf(out, "  %*s", width, str_text(&time));
-  str_clear(&time);
 }
 
 void comparison_table(const comparison_head *h, const comparison *l, size_t n, str *out) {
@@ -159,7 +157,7 @@ void comparison_json(const comparison_head *h, const comparison *l, str *out) {
 static void add_bars(const comparison *l, size_t colour, arena *a, plot_bar *bars, size_t *n) {
   const size_t best = comparison_best(l);
   for (size_t i = 0; i < l->n; i++) {
-    str time = {0};
+    auto_str time = {0};
     if (l->steps[i].sec > 0) {
       format_sec(&time, l->steps[i].sec);
       bars[(*n)++] = (plot_bar){.label = arena_format(a, "%s  %s", l->label, l->steps[i].value),
@@ -167,14 +165,13 @@ static void add_bars(const comparison *l, size_t colour, arena *a, plot_bar *bar
                                 .text = arena_text(a, str_text(&time)),
                                 .colour = colour};
     }
-    str_clear(&time);
   }
 }
 
 void comparison_plot(const comparison_head *h, const comparison *l, size_t n, str *out) {
-  arena a = {0};
+  auto_arena a = {0};
   size_t n_bars = 0;
-  str title = {0};
+  auto_str title = {0};
   plot_bar *bars = ARENA_ARRAY(&a, plot_bar, n * l[0].n + 1);
   for (size_t k = 0; bars && k < n; k++) {
     add_bars(&l[k], k, &a, bars, &n_bars);
@@ -183,6 +180,4 @@ void comparison_plot(const comparison_head *h, const comparison *l, size_t n, st
            h->parameter, h->device, h->modelled ? ", modelled" : "");
   plot_bars(bars, n_bars, str_text(&title), out);
   out->failed |= !bars;
-  str_clear(&title);
-  arena_clear(&a);
 }

@@ -24,10 +24,9 @@ static double share(double part, double whole) {
 }
 
 void emu_report_text(str *s, const char *kernel, const rt_emu_stats *x) {
-  str time = {0};
+  auto_str time = {0};
   format_sec(&time, x->sec);
   str_addf(s, "%s: modelled %s, bound by %s\n", kernel, str_text(&time), x->bound);
-  str_clear(&time);
   add_number(s, "  blocks          ", (double)x->blocks, "");
   str_addf(s, ", %llu of them run; %d a multiprocessor, %.2f waves, %d registers a thread\n",
            (unsigned long long)x->blocks_run, x->blocks_sm, x->waves, x->regs);

@@ -243,7 +243,7 @@ static void add_cells_json(const learned_table *l, const learned_row *row, str *
 }
 
 static void add_row_json(const learned_table *l, const learned_row *row, str *out) {
-  str problem = {0};
+  auto_str problem = {0};
   gen_problem_text(l->t, &row->problem, &problem);
   jw_open(out, NULL);
   jw_text(out, "problem", str_text(&problem));
@@ -255,7 +255,6 @@ static void add_row_json(const learned_table *l, const learned_row *row, str *ou
   add_cells_json(l, row, out);
   jw_close(out);
   jw_end_line(out);
-  str_clear(&problem);
 }
 
 void learned_json(const learned_table *l, str *out) {

@@ -54,10 +54,9 @@ static void add_node(const gen_template *t, const portfolio *c, size_t i, int de
  * preset problem. Parameters that are left out have their default. */
 static void add_config(gen_template *t, const gen_config *c, str *out) {
   const rt_info nowhere = {0};
-  str config = {0};
+  auto_str config = {0};
   gen_config_text(t, c, &config);
   config_words(t, &nowhere, t->name, str_text(&config), out);
-  str_clear(&config);
 }
 
 /* A tree of short lists is too long to print. */
@@ -114,10 +113,9 @@ static void add_node_json(const gen_template *t, const portfolio *c, size_t i, c
   const chooser_node *n = &c->nodes[i];
   jw_open(out, name);
   if (n->no) {
-    str condition = {0};
+    auto_str condition = {0};
     add_condition(t, n, &condition);
     jw_text(out, "if", str_text(&condition));
-    str_clear(&condition);
     add_node_json(t, c, i + 1, "then", out);
     add_node_json(t, c, n->no, "else", out);
   } else {
@@ -127,7 +125,7 @@ static void add_node_json(const gen_template *t, const portfolio *c, size_t i, c
 }
 
 void portfolio_json(const gen_template *t, const portfolio *c, const char *device, str *out) {
-  str config = {0};
+  auto_str config = {0};
   jw_open(out, NULL);
   jw_text(out, "portfolio", t->name);
   jw_text(out, "device", device);
@@ -144,5 +142,4 @@ void portfolio_json(const gen_template *t, const portfolio *c, const char *devic
   jw_close_list(out);
   add_node_json(t, c, 0, "tree", out);
   jw_end_line(out);
-  str_clear(&config);
 }

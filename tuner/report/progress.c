@@ -71,7 +71,7 @@ static void add_line(str *s, const tune_state *t) {
 }
 
 static void show_line(const progress *p, const tune_state *t) {
-  str s = {0};
+  auto_str s = {0};
   add_line(&s, t);
   if (p->kind == PROGRESS_LINE) {
     struct winsize size = {0};
@@ -82,7 +82,6 @@ static void show_line(const progress *p, const tune_state *t) {
     fprintf(stderr, "%s\n", str_text(&s));
   }
   fflush(stderr);
-  str_clear(&s);
 }
 
 /* The state of the device, where it is known. */

@@ -18,12 +18,11 @@ static void add_rejections(const gen_template *t, const gen_tally *tally, str *s
   str_add(s, "rejected by\n");
   for (size_t i = 0; i < tally->n; i++) {
     const gen_pair *r = &t->requirements[i];
-    str count = {0};
+    auto_str count = {0};
     format_count(&count, tally->rejected[i]);
     str_addf(s, "  %20s  %s", str_text(&count), r->name);
     /* is the reason the expression itself, in Python? */
     str_addf(s, strpbrk(r->name, "<>=%") ? "\n" : " (%s)\n", r->expression);
-    str_clear(&count);
   }
 }
 

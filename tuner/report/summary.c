@@ -27,7 +27,7 @@ static void add_totals(summary *t, const tune_state *s, double best, double def)
 }
 
 void summary_add(summary *t, const tune_state *s, double best, double def) {
-  str time = {0}, rate = {0}, ratio = {0}, settled = {0};
+  auto_str time = {0}, rate = {0}, ratio = {0}, settled = {0};
   add_totals(t, s, best, def);
   if (best > 0) {
     format_sec(&time, best);
@@ -44,10 +44,6 @@ void summary_add(summary *t, const tune_state *s, double best, double def) {
   str_addf(&t->rows, "  %10s  %-26s %9s %7llu %8s %6.1f s  %s\n", str_text(&time), str_text(&rate),
            str_text(&ratio), (unsigned long long)(s->known + s->tried), str_text(&settled), s->sec,
            s->problem);
-  str_clear(&time);
-  str_clear(&rate);
-  str_clear(&ratio);
-  str_clear(&settled);
 }
 
 void summary_failed(summary *t, const char *problem, const char *why) {

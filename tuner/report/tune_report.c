@@ -16,14 +16,13 @@ static bool worked(const tune_report *r, size_t i) {
 /* The row of the template's default configuration; r->n: there is none that works. */
 static size_t default_row(const tune_report *r) {
   gen_config config;
-  str text = {0};
+  auto_str text = {0};
   size_t i = 0;
   gen_config_default(r->t, &config);
   gen_config_text(r->t, &config, &text);
   while (worked(r, i) && strcmp(r->rows[i].t.config, str_text(&text)) != 0) {
     i++;
   }
-  str_clear(&text);
   return worked(r, i) ? i : r->n;
 }
 
@@ -45,13 +44,12 @@ static void add_config(const tune_report *r, const char *config, str *s) {
 
 static void add_row(const tune_report *r, const db_result *row, const char *label, str *s) {
   const tune_state *t = r->state;
-  str cell = {0};
+  auto_str cell = {0};
   format_sec(&cell, db_result_sec(row));
   str_addf(s, "  %-9s %9s  ", label, str_text(&cell));
   str_reset(&cell);
   format_rate(&cell, t->device, t->flops, t->bytes, db_result_sec(row));
   str_addf(s, "%-28s ", str_text(&cell));
-  str_clear(&cell);
   add_config(r, row->t.config, s);
 }
 

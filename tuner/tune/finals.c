@@ -55,7 +55,7 @@ static const db_result *next_best(const final *x) {
 }
 
 static void add_default(final *x) {
-  str text = {0};
+  auto_str text = {0};
   gen_config def;
   gen_config_default(x->s->t, &def);
   gen_config_text(x->s->t, &def, &text);
@@ -65,7 +65,6 @@ static void add_default(final *x) {
       add(x, row);
     }
   }
-  str_clear(&text);
 }
 
 /* The default, the best by the objective, and the FASTEST by time: the best by time, which is

@@ -112,7 +112,7 @@ static int add_all(collector *x, serve_choose *choose, err *e) {
  * so the measuring process keeps the device. */
 static int find_served(collector *x, err *e) {
   const initial_sources *f = x->from;
-  str device_key = {0};
+  auto_str device_key = {0};
   tune_device_key(&f->pipe->m.info, f->options->replay, &device_key);
   const serve_sources sources = {.device = &f->pipe->m.info,
                                  .device_key = str_text(&device_key),
@@ -129,7 +129,6 @@ static int find_served(collector *x, err *e) {
                          .memory = f->memory};
   int rc = add_all(x, &choose, e);
   serve_known_clear(&known);
-  str_clear(&device_key);
   return rc;
 }
 

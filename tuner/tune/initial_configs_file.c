@@ -27,7 +27,7 @@ static const char *problem_words(const reader *r, char *line, char *end) {
 
 static int add(reader *r, const char *problem, const char *config, err *e) {
   initial_config *g = &r->out->given[r->out->n];
-  str text = {0};
+  auto_str text = {0};
   gen_problem p;
   *g = (initial_config){0};
   TRY(gen_config_parse(r->t, config, &g->config, e));
@@ -35,7 +35,6 @@ static int add(reader *r, const char *problem, const char *config, err *e) {
     TRY(gen_problem_parse(r->t, problem, &p, e));
     gen_problem_text(r->t, &p, &text);
     g->problem = arena_text(r->a, str_text(&text));
-    str_clear(&text);
     TRY(g->problem ? 0 : err_nomem(e));
   }
   r->out->n++;
@@ -84,11 +83,9 @@ static int read_text(reader *r, const char *path, char *text, err *e) {
 int initial_configs_read(gen_template *t, const char *path, arena *a, initial_configs *out,
                          err *e) {
   reader r = {.t = t, .a = a, .out = out};
-  str text = {0};
+  auto_str text = {0};
   *out = (initial_configs){0};
   int rc = file_read(path, NBYTES_MOST, &text, e);
   char *copy = rc ? NULL : arena_text(a, str_text(&text));
-  str_clear(&text);
-  rc = rc ? rc : copy ? read_text(&r, path, copy, e) : err_nomem(e);
-  return rc;
+  return rc ? rc : copy ? read_text(&r, path, copy, e) : err_nomem(e);
 }

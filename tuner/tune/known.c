@@ -4,7 +4,7 @@
 #include <stdlib.h>
 
 static int joules_of(db *d, const scorer *s, const db_result *row, double *joules, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   db_sample sample;
   err miss = {0};
   *joules = 0;
@@ -13,7 +13,6 @@ static int joules_of(db *d, const scorer *s, const db_result *row, double *joule
   }
   int rc = db_sample_get(d, row->trial, &a, &sample, &miss);
   *joules = rc ? 0 : sample.energy_j;
-  arena_clear(&a);
   return rc && rc != ERR_NOTFOUND ? err_copy(e, rc, &miss) : 0;
 }
 

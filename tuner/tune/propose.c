@@ -130,13 +130,12 @@ int propose_draft(tune_session *s, err *e) {
 /* ---- before the space is enumerated --------------------------------------------------------- */
 
 static bool is_stored(const tune_session *s, const gen_config *c) {
-  str text = {0};
+  auto_str text = {0};
   bool found = false;
   gen_config_text(s->t, c, &text);
   for (size_t i = 0; i < s->problem.n_rows && !found; i++) {
     found = !strcmp(s->problem.rows[i].t.config, str_text(&text));
   }
-  str_clear(&text);
   return found;
 }
 

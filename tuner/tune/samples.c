@@ -14,29 +14,27 @@ static void add_batches(str *s, const rt_times *t) {
 static int put_sample(db *d, const rt_info *info, int64_t trial, db_stage stage, const measured *m,
                       err *e) {
   const rt_times *t = &m->times;
-  str batches = {0};
+  auto_str batches = {0};
   add_batches(&batches, t);
-  int rc = db_sample_put(d, trial,
-                         &(db_sample){.stage = stage,
-                                      .median = t->median,
-                                      .spread = rt_times_spread(t),
-                                      .launches = (int64_t)t->launches,
-                                      .cold = t->cold,
-                                      .driver = info->driver,
-                                      .uuid = info->uuid,
-                                      .clock_mhz = m->health.clock_mhz,
-                                      .power_w = m->health.power_w,
-                                      .temperature_c = m->health.temperature_c,
-                                      .memory_mhz = m->health.memory_mhz,
-                                      .energy_j = m->energy_j,
-                                      .held = (int64_t)m->health.throttle,
-                                      .retaken = m->retaken,
-                                      .ended = rt_ended_name(t->ended),
-                                      .replay = t->replay == RT_GRAPH ? "graph" : "stream",
-                                      .batches = str_text(&batches)},
-                         e);
-  str_clear(&batches);
-  return rc;
+  return db_sample_put(d, trial,
+                       &(db_sample){.stage = stage,
+                                    .median = t->median,
+                                    .spread = rt_times_spread(t),
+                                    .launches = (int64_t)t->launches,
+                                    .cold = t->cold,
+                                    .driver = info->driver,
+                                    .uuid = info->uuid,
+                                    .clock_mhz = m->health.clock_mhz,
+                                    .power_w = m->health.power_w,
+                                    .temperature_c = m->health.temperature_c,
+                                    .memory_mhz = m->health.memory_mhz,
+                                    .energy_j = m->energy_j,
+                                    .held = (int64_t)m->health.throttle,
+                                    .retaken = m->retaken,
+                                    .ended = rt_ended_name(t->ended),
+                                    .replay = t->replay == RT_GRAPH ? "graph" : "stream",
+                                    .batches = str_text(&batches)},
+                       e);
 }
 
 int samples_put(db *d, const rt_info *info, int64_t trial, db_stage stage, const measured *m,

@@ -53,7 +53,7 @@ static void count(tune_session *s, const candidate *c, const measured *m) {
 /* Store the result, tell it to the strategy, report it: only stored results are reported. */
 static int finish(void *self, candidate *c, const measured *m, err *e) {
   tune_session *s = self;
-  str config = {0};
+  auto_str config = {0};
   gen_config_text(s->t, &c->config, &config);
   bool ok = m->status == DB_OK;
   db_result row = {.t = {.problem = str_text(&s->problem.text),
@@ -77,7 +77,6 @@ static int finish(void *self, candidate *c, const measured *m, err *e) {
     session_report(s, &row);
     s->state.measured = NULL;
   }
-  str_clear(&config);
   return rc;
 }
 

@@ -32,7 +32,7 @@ int candidate_new(gen_instance *g, const rt_compiler *compiler, const compile_se
 }
 
 int candidate_from_db(candidate *c, db *d, rt_format format, bool *found, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   db_image row;
   err miss = {0};
   int rc = db_image_get(d, c->key, &a, &row, &miss);
@@ -47,7 +47,6 @@ int candidate_from_db(candidate *c, db *d, rt_format format, bool *found, err *e
     str_add_n(&c->image, bytes, n);
     *found = n > 0;
   }
-  arena_clear(&a);
   return rc;
 }
 

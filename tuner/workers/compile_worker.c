@@ -39,7 +39,7 @@ static void answer(str *frame, const rt_image *image, const err *why) {
 static void compile_one(const compile_setting *s, const str *request, str *frame) {
   wire_reader r = {.p = str_text(request), .n = request->n};
   err why = {0};
-  arena a = {0};
+  auto_arena a = {0};
   rt_image image;
   rt_image_init(&image);
   rt_source source = {.text = wire_get_text(&r),
@@ -50,11 +50,10 @@ static void compile_one(const compile_setting *s, const str *request, str *frame
   rt_compile(s->compiler, &source, &a, &image, &why);
   answer(frame, &image, &why);
   rt_image_clear(&image);
-  arena_clear(&a);
 }
 
 void compile_worker_main(int fd, void *setting) {
-  str request = {0}, frame = {0};
+  auto_str request = {0}, frame = {0};
   (void)!nice(YIELD); /* -1 may be the new value */
   while (!wire_receive(fd, &request, NULL)) {
     str_reset(&frame);
@@ -63,8 +62,6 @@ void compile_worker_main(int fd, void *setting) {
       break;
     }
   }
-  str_clear(&request);
-  str_clear(&frame);
 }
 
 int compile_worker_result(const str *frame, compiled *out, err *e) {

@@ -63,7 +63,7 @@ static int start_queued(image_prefetch *p, err *e) {
 
 static void take(image_prefetch *p, size_t w) {
   image *i = p->pool.jobs[w];
-  str frame = {0};
+  auto_str frame = {0};
   compiled built;
   if (!worker_pool_take(&p->pool, w, &frame, &built, &i->why)) {
     i->why = built.why;
@@ -76,7 +76,6 @@ static void take(image_prefetch *p, size_t w) {
   }
   i->done = true;
   str_clear(&i->source);
-  str_clear(&frame);
 }
 
 /* msec as for poll() */

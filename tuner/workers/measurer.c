@@ -35,7 +35,7 @@ static void serve_trial(trial_state *s, wire_reader *r, str *frame) {
 }
 
 static void serve_race(trial_state *s, wire_reader *r, str *frame) {
-  arena a = {0};
+  auto_arena a = {0};
   size_t n = wire_get_u64(r), rounds = wire_get_u64(r);
   measure_image *images = ARENA_ARRAY(&a, measure_image, n);
   measured *out = ARENA_ARRAY(&a, measured, n);
@@ -46,7 +46,6 @@ static void serve_race(trial_state *s, wire_reader *r, str *frame) {
   for (size_t i = 0; i < n; i++) {
     measured_put(frame, &out[i]);
   }
-  arena_clear(&a);
 }
 
 static void serve(trial_state *s, const str *request, str *frame) {
@@ -60,7 +59,7 @@ static void serve(trial_state *s, const str *request, str *frame) {
 }
 
 static int greet(int fd, const char *name, trial_state *s) {
-  str frame = {0};
+  auto_str frame = {0};
   err why = {0}, note = {0};
   rt_info none = {0};
   int rc = trial_open(s, name, &note, &why);
@@ -68,7 +67,6 @@ static int greet(int fd, const char *name, trial_state *s) {
   wire_put_bytes(&frame, rc ? &none : &s->device->info, sizeof none);
   wire_put_text(&frame, note.message);
   int sent = wire_send(fd, &frame, NULL);
-  str_clear(&frame);
   return rc ? rc : sent;
 }
 
@@ -107,14 +105,12 @@ static int await(measurer *m, str *frame, err *e) {
     return err_set(e, ERR_LIMIT, "the measuring process did not answer for %d s and was killed",
                    PATIENCE_SEC);
   }
-  str how = {0};
-  int rc = worker_answer(&m->w, frame, &how, e);
-  str_clear(&how);
-  return rc;
+  auto_str how = {0};
+  return worker_answer(&m->w, frame, &how, e);
 }
 
 static int start(measurer *m, err *e) {
-  str frame = {0};
+  auto_str frame = {0};
   err why = {0};
   TRY(worker_start(&m->w, e));
   int rc = await(m, &frame, e);
@@ -130,7 +126,6 @@ static int start(measurer *m, err *e) {
       snprintf(m->note, sizeof m->note, "%s", wire_get_text(&r));
     }
   }
-  str_clear(&frame);
   if (rc) {
     worker_stop(&m->w);
   }
@@ -152,7 +147,7 @@ void measurer_stop(measurer *m) {
 }
 
 int measurer_ready(measurer *m, err *e) {
-  str frame = {0};
+  auto_str frame = {0};
   err why = {0};
   m->opening = false;
   int rc = await(m, &frame, e);
@@ -164,12 +159,11 @@ int measurer_ready(measurer *m, err *e) {
   if (rc) {
     str_reset(&m->problem);
   }
-  str_clear(&frame);
   return rc;
 }
 
 static int send_problem(measurer *m, err *e) {
-  str frame = {0};
+  auto_str frame = {0};
   if (m->opening) { /* receive the answer of the last problem first */
     measurer_ready(m, NULL);
   }
@@ -177,7 +171,6 @@ static int send_problem(measurer *m, err *e) {
   wire_put_text(&frame, str_text(&m->problem));
   wire_put_text(&frame, str_text(&m->data));
   const int rc = worker_ask(&m->w, &frame, e);
-  str_clear(&frame);
   m->opening = !rc;
   return rc;
 }
@@ -212,18 +205,16 @@ int measurer_restart(measurer *m, err *e) {
 
 int measurer_ask(measurer *m, const measure_image *image, double stop_above, double energy_above,
                  err *e) {
-  str frame = {0};
+  auto_str frame = {0};
   wire_put_u64(&frame, OP_TRIAL);
   wire_put_f64(&frame, stop_above);
   wire_put_f64(&frame, energy_above);
   measured_put_image(&frame, image);
-  int rc = worker_ask(&m->w, &frame, e);
-  str_clear(&frame);
-  return rc;
+  return worker_ask(&m->w, &frame, e);
 }
 
 int measurer_answer(measurer *m, measured *out, err *e) {
-  str frame = {0}, how = {0};
+  auto_str frame = {0}, how = {0};
   *out = (measured){0};
   if (worker_answer(&m->w, &frame, &how, NULL)) {
     out->status = DB_CRASHED;
@@ -234,14 +225,12 @@ int measurer_answer(measurer *m, measured *out, err *e) {
   if (out->status != DB_CRASHED) {
     measured_get(&r, out);
   }
-  str_clear(&frame);
-  str_clear(&how);
   return r.failed ? err_set(e, ERR_IO, "the measuring process's answer is malformed") : 0;
 }
 
 int measurer_race(measurer *m, const measure_image *images, size_t n, size_t rounds, measured *out,
                   err *e) {
-  str frame = {0};
+  auto_str frame = {0};
   wire_put_u64(&frame, OP_RACE);
   wire_put_u64(&frame, n);
   wire_put_u64(&frame, rounds);
@@ -256,6 +245,5 @@ int measurer_race(measurer *m, const measure_image *images, size_t n, size_t rou
   for (size_t i = 0; i < n && !rc; i++) {
     measured_get(&r, &out[i]);
   }
-  str_clear(&frame);
   return rc;
 }

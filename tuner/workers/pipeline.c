@@ -15,13 +15,11 @@ void tune_device_key(const rt_info *info, rt_replay replay, str *key) {
 }
 
 static int register_device(pipeline *k, rt_replay replay, err *e) {
-  str key = {0};
+  auto_str key = {0};
   tune_device_key(&k->m.info, replay, &key);
   const db_device row = {
       .key = str_text(&key), .name = k->m.info.name, .cc = k->m.info.cc, .sms = k->m.info.sms};
-  const int rc = db_device_put(k->db, &row, &k->device_id, e);
-  str_clear(&key);
-  return rc;
+  return db_device_put(k->db, &row, &k->device_id, e);
 }
 
 static int register_template(pipeline *k, const gen_template *t, err *e) {
@@ -108,7 +106,7 @@ static int take_built(pipeline *k, candidate *c, const compiled *built, err *e) 
 
 static int take_compiled(pipeline *k, size_t i, err *e) {
   candidate *c = pipeline_compiling(k, i);
-  str frame = {0};
+  auto_str frame = {0};
   compiled built;
   int rc = worker_pool_take(&k->pool, i, &frame, &built, e);
   if (rc) {
@@ -118,17 +116,14 @@ static int take_compiled(pipeline *k, size_t i, err *e) {
   } else {
     rc = take_built(k, c, &built, e);
   }
-  str_clear(&frame);
   return rc;
 }
 
 int pipeline_compile_now(pipeline *k, candidate *c, err *e) {
-  str frame = {0};
+  auto_str frame = {0};
   compiled built;
-  int rc = worker_pool_compile(&k->pool, &c->source, c->body, k->timeout_sec, &frame, &built, e);
-  rc = rc ? rc : store_image(k, c, &built, e);
-  str_clear(&frame);
-  return rc;
+  TRY(worker_pool_compile(&k->pool, &c->source, c->body, k->timeout_sec, &frame, &built, e));
+  return store_image(k, c, &built, e);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */

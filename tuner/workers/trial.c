@@ -160,7 +160,7 @@ static double lap(double *at) {
 
 void trial_one(trial_state *s, const measure_image *image, double stop_above, double energy_above,
                measured *out) {
-  arena a = {0};
+  auto_arena a = {0};
   rt_loaded *l = NULL;
   const gen_plan *plan;
   double at = now_sec();
@@ -177,7 +177,6 @@ void trial_one(trial_state *s, const measure_image *image, double stop_above, do
   out->dead = s->device->dead;
   rt_loaded_free(l);
   out->load_sec += lap(&at); /* unloading */
-  arena_clear(&a);
 }
 
 /* ---- finals --------------------------------------------------------------------------------- */

@@ -22,24 +22,21 @@ void worker_pool_close(worker_pool *p) {
 
 int worker_pool_start(worker_pool *p, size_t i, const str *source, size_t body, void *job, err *e) {
   worker *w = &p->workers[i];
-  str frame = {0};
+  auto_str frame = {0};
   p->jobs[i] = job;
   TRY(w->pid ? 0 : worker_start(w, e));
   compile_worker_request(&frame, str_text(source), body);
-  const int rc = worker_ask(w, &frame, e);
-  str_clear(&frame);
-  return rc;
+  return worker_ask(w, &frame, e);
 }
 
 int worker_pool_take(worker_pool *p, size_t i, str *frame, compiled *out, err *e) {
-  str how = {0};
+  auto_str how = {0};
   p->jobs[i] = NULL;
   *out = (compiled){0};
   out->died = worker_answer(&p->workers[i], frame, &how, NULL) != 0;
   if (out->died) {
     err_set(&out->why, ERR_COMPILE, "the compiler died: %s", str_text(&how));
   }
-  str_clear(&how);
   return out->died ? 0 : compile_worker_result(frame, out, e);
 }
 

@@ -46,7 +46,7 @@ static const char SERVED[] = "the kernel that is served", PLAIN[] = "the default
 /* The configuration that libtuned serves, and its origin. */
 static int find_served(bench_run *r, const gen_problem *p, tuned_kernel_info *info,
                        gen_config *config, err *e) {
-  str canonical = {0}, problem = {0};
+  auto_str canonical = {0}, problem = {0};
   tuned_kernel *kernel;
   tuned_error why = {0};
   gen_problem_text(r->place.t, p, &canonical);
@@ -57,8 +57,6 @@ static int find_served(bench_run *r, const gen_problem *p, tuned_kernel_info *in
   if (rc) {
     rc = err_at(e, rc, why.place, "%s", why.message);
   }
-  str_clear(&canonical);
-  str_clear(&problem);
   return rc ? rc : gen_config_parse(r->place.t, info->config, config, e);
 }
 
@@ -150,7 +148,7 @@ static int run_case(bench_run *r, bench_case *x, const gen_problem *p, bench_row
 
 static void add_detail(const bench_run *r, const char *name, const bench_time *t, const char *what,
                        double flops, double bytes, str *s) {
-  str time = {0};
+  auto_str time = {0};
   if (!(t->sec > 0)) {
     return;
   }
@@ -163,7 +161,6 @@ static void add_detail(const bench_run *r, const char *name, const bench_time *t
     str_addf(s, "  error %.2g", t->error);
   }
   str_addf(s, "  %s\n", what ? what : "");
-  str_clear(&time);
 }
 
 static void print_origin(const bench_row *row, str *s) {
@@ -175,12 +172,11 @@ static void print_origin(const bench_row *row, str *s) {
 
 static void add_config(const bench_run *r, const bench_case *x, const bench_row *row,
                        const char *name, const bench_time *t, const char *config, str *s) {
-  str words = {0};
+  auto_str words = {0};
   if (t->sec > 0) {
     config_words(r->place.t, &r->place.device->info, row->problem, config, &words);
     add_detail(r, name, t, str_text(&words), x->flops, x->bytes, s);
   }
-  str_clear(&words);
 }
 
 /* For a single problem, print the configurations of the contenders. */
@@ -292,12 +288,10 @@ static int bench_all(bench_run *r, err *e) {
 /* ---- opening --------------------------------------------------------------------------------- */
 
 static int one_problem(bench_run *r, err *e) {
-  str text = {0};
+  auto_str text = {0};
   cli_fields(r->c, &text);
   const char *texts[] = {str_text(&text)};
-  int rc = suite_of(r->place.t, texts, 1, &r->memory, &r->suite, e);
-  str_clear(&text);
-  return rc;
+  return suite_of(r->place.t, texts, 1, &r->memory, &r->suite, e);
 }
 
 static bool is_emulated(const cli *c) {
@@ -324,7 +318,7 @@ static int open_suite(bench_run *r, err *e) {
 /* libtuned opens the device and the database itself, as in a program. */
 static int open_served(bench_run *r, err *e) {
   tuned_error why = {0};
-  str folders = {0};
+  auto_str folders = {0};
   const char *variable = getenv("TUNED_TEMPLATES");
   str_addf(&folders, "%s%s%s", r->c->templates ? r->c->templates : "",
            r->c->templates && variable ? ":" : "", variable ? variable : "");
@@ -333,7 +327,6 @@ static int open_served(bench_run *r, err *e) {
                      .templates = str_text(&folders),
                      .trust_database = 1};
   int rc = tuned_open(&r->served, &o, &why);
-  str_clear(&folders);
   return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
 }
 

@@ -33,7 +33,7 @@ static void print_report(const cli_kernel *k, const rt_image *image, const char 
 }
 
 static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
-  str source = {0};
+  auto_str source = {0};
   size_t body;
   rt_image image;
   err invalid = {0};
@@ -52,7 +52,6 @@ static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
     fprintf(stderr, "autotune: not valid on %s: %s\n", k->device->info.name, invalid.message);
   }
   rt_image_clear(&image);
-  str_clear(&source);
   return rc;
 }
 

@@ -207,8 +207,8 @@ static int tune_all(const cli *c, captured *x, err *e) {
 
 int cmd_captured(const cli *c, err *e) {
   captured x = {.path = c->n_words ? c->words[0] : ""};
-  arena a = {0};
-  str text = {0};
+  auto_arena a = {0};
+  auto_str text = {0};
   if (c->n_words != 1) {
     return err_set(e, ERR_USAGE,
                    "name the file given as TUNED_CAPTURE: autotune tune-captured FILE");
@@ -221,7 +221,5 @@ int cmd_captured(const cli *c, err *e) {
     str_clear(&x.problems[i]);
     free(x.data[i]);
   }
-  str_clear(&text);
-  arena_clear(&a);
   return rc;
 }

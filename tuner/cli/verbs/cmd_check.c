@@ -20,12 +20,12 @@ typedef struct checker {
 } checker;
 
 static int run_one(checker *x, const gen_config *config, rt_check *check, err *e) {
-  str source = {0};
+  auto_str source = {0};
   size_t body;
   rt_image image;
   const gen_plan *plan;
   rt_loaded *loaded = NULL;
-  arena a = {0};
+  auto_arena a = {0};
   rt_image_init(&image);
   int rc = cli_kernel_compile(x->c, &x->k, config, x->compiler, false, &source, &body, &image, e);
   rc = rc ? rc : gen_plan_make(x->k.g, config, &a, &plan, e);
@@ -34,14 +34,12 @@ static int run_one(checker *x, const gen_config *config, rt_check *check, err *e
   rc = rc ? rc : rt_harness_check(x->bench, loaded, check, e);
   rt_loaded_free(loaded);
   rt_image_clear(&image);
-  str_clear(&source);
-  arena_clear(&a);
   return rc;
 }
 
 static void report(const checker *x, const gen_config *config, const rt_check *check,
                    const err *why) {
-  str s = {0}, text = {0};
+  auto_str s = {0}, text = {0};
   if (x->c->json || gen_config_words(x->k.g, config, &text, NULL)) {
     str_reset(&text);
     gen_config_text(x->k.t, config, &text);
@@ -61,7 +59,6 @@ static void report(const checker *x, const gen_config *config, const rt_check *c
   }
   print_str(&s);
   fflush(stdout);
-  str_clear(&text);
 }
 
 static int check_one(checker *x, const gen_config *config, err *e) {

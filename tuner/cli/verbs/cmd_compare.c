@@ -41,12 +41,10 @@ static void add_sizes(const compare_run *r, str *line) {
 }
 
 static int open_problems(compare_run *r, err *e) {
-  str line = {0};
+  auto_str line = {0};
   add_sizes(r, &line);
   cli_fields(r->c, &line);
-  int rc = suite_expand(r->place.t, "", str_text(&line), &r->memory, &r->suite, e);
-  str_clear(&line);
-  return rc;
+  return suite_expand(r->place.t, "", str_text(&line), &r->memory, &r->suite, e);
 }
 
 static const char *value_text(compare_run *r, const gen_value *v) {
@@ -111,12 +109,11 @@ static void take_row(comparison_step *s, const db_result *row) {
 
 static int known_of(compare_run *r, const char *problem, db_result **rows, size_t *n, err *e) {
   int64_t t, d;
-  str key = {0};
+  auto_str key = {0};
   *n = 0;
   rt_device_key(&r->place.device->info, &key);
   int rc = db_template_find(r->db, r->place.t->hash, &t, e);
   rc = rc ? rc : db_device_find(r->db, str_text(&key), &d, e);
-  str_clear(&key);
   rc = rc ? rc : db_results(r->db, t, d, problem, &r->memory, rows, n, e);
   if (rc == ERR_NOTFOUND) {
     err_clear(e);
@@ -130,14 +127,12 @@ static int known_of(compare_run *r, const char *problem, db_result **rows, size_
 }
 
 static const char *words_of(compare_run *r, const char *problem, const char *config) {
-  str words = {0};
+  auto_str words = {0};
   if (!config) {
     return NULL;
   }
   config_words(r->place.t, &r->place.device->info, problem, config, &words);
-  const char *text = arena_text(&r->memory, str_text(&words));
-  str_clear(&words);
-  return text;
+  return arena_text(&r->memory, str_text(&words));
 }
 
 static int fill(compare_run *r, gen_instance *g, comparison *l, err *e) {
@@ -198,13 +193,12 @@ static int race(compare_run *r, const gen_problem *p, comparison *l, err *e) {
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static int name_steps(compare_run *r, size_t i, comparison *l, err *e) {
-  str text = {0};
+  auto_str text = {0};
   gen_problem_text(r->place.t, &r->suite.p[i], &text);
   l->label = r->suite.texts[i];
   l->problem = arena_text(&r->memory, str_text(&text));
   l->n = r->place.t->params[r->param].n;
   l->steps = ARENA_ARRAY(&r->memory, comparison_step, l->n + 1);
-  str_clear(&text);
   return l->problem && l->steps ? 0 : err_nomem(e);
 }
 

@@ -37,14 +37,13 @@ static int device_key(const cli *c, str *key, err *e) {
 
 static int read_lines(const cli *c, lines *l, err *e) {
   db *d;
-  str key = {0};
+  auto_str key = {0};
   int rc = device_key(c, &key, e);
   rc = rc ? rc : cli_open_db(c, DB_READ, &d, e);
   if (!rc) {
     rc = db_lines(d, NULL, c->device ? str_text(&key) : NULL, &l->memory, &l->rows, &l->n, e);
     db_close(d);
   }
-  str_clear(&key);
   return rc;
 }
 

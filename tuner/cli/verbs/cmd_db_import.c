@@ -39,7 +39,7 @@ static void look_up_template(importer *in, const char *family) {
 static int make_canonical(importer *in, db_line *l, arena *a, err *e) {
   gen_problem p;
   gen_config c;
-  str problem = {0}, config = {0};
+  auto_str problem = {0}, config = {0};
   look_up_template(in, l->template.family);
   if (!in->t || !gen_digest_is(in->t, l->template.hash)) {
     return 0;
@@ -57,13 +57,11 @@ static int make_canonical(importer *in, db_line *l, arena *a, err *e) {
   l->problem = arena_text(a, str_text(&problem));
   l->config = arena_text(a, str_text(&config));
   const bool ok = !problem.failed && !config.failed && l->problem && l->config;
-  str_clear(&problem);
-  str_clear(&config);
   return ok ? 0 : err_nomem(e);
 }
 
 static int import_line(importer *in, const char *line, size_t n, size_t number, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   db_line l;
   bool none, stored = false;
   err why = {0};
@@ -79,7 +77,6 @@ static int import_line(importer *in, const char *line, size_t n, size_t number, 
     in->n++;
     in->n_stored += stored;
   }
-  arena_clear(&a);
   return rc;
 }
 
@@ -121,13 +118,12 @@ enum { FILE_MOST = 256 << 20 };
 int cmd_db_import_file(const cli *c, db *d, const char *path, err *e) {
   importer in = {.d = d, .path = path};
   arena a = {0};
-  str text = {0};
+  auto_str text = {0};
   int rc = cli_template_options(c, &a, &in.options, e);
   rc = rc ? rc : file_read(path, FILE_MOST, &text, e);
   rc = rc ? rc : import_text(&in, &text, e);
   gen_close(in.t);
   str_clear(&in.family);
-  str_clear(&text);
   arena_clear(&a);
   TRY(rc);
   if (!c->quiet) {

@@ -38,7 +38,7 @@ static void say(const doctor *d, bool good, const char *what, const char *findin
 static void check_gpu(doctor *d) {
   int n = 0;
   err e = {0};
-  str s = {0};
+  auto_str s = {0};
   if (!rt_cuda_count(&n, &e) && n > 0) {
     rt_device *device;
     if (!rt_device_open("0", &device, &e)) {
@@ -54,13 +54,12 @@ static void check_gpu(doctor *d) {
                      : "the driver shows no GPU",
       "not required: --device emu works without; for a GPU install NVIDIA's driver (Debian: apt install "
       "nvidia-driver, non-free)");
-  str_clear(&s);
 }
 
 static void check_nvrtc(doctor *d) {
   rt_compiler *c;
   err e = {0};
-  str s = {0};
+  auto_str s = {0};
   bool good = !rt_compiler_open(&c, &e);
   if (good) {
     str_addf(&s, "NVRTC %d.%d, %s", rt_compiler_version(c) / 1000,
@@ -71,7 +70,6 @@ static void check_nvrtc(doctor *d) {
   say(d, good, "nvrtc", good ? str_text(&s) : e.message,
       "required to compile: install the CUDA toolkit, or `make deps`, or pip install "
       "nvidia-cuda-nvrtc and set AUTOTUNE_NVRTC to its library");
-  str_clear(&s);
 }
 
 static void check_database(doctor *d) {
@@ -87,12 +85,12 @@ static void check_database(doctor *d) {
 }
 
 static void check_templates(doctor *d) {
-  arena a = {0};
+  auto_arena a = {0};
   gen_options o;
   const char *const *names = NULL;
   size_t n = 0;
   err e = {0};
-  str s = {0};
+  auto_str s = {0};
   int rc = cli_template_options(d->c, &a, &o, &e);
   rc = rc ? rc : gen_families(&o, &a, &names, &n, &e);
   for (size_t i = 0; i < n && !rc; i++) {
@@ -109,8 +107,6 @@ static void check_templates(doctor *d) {
   }
   d->is_broken |= rc != 0;
   say(d, !rc, "templates", str_text(&s), "fix the template or remove its folder from the list");
-  str_clear(&s);
-  arena_clear(&a);
 }
 
 /* Without problem and device: is the peer available? */

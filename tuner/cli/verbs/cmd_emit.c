@@ -11,14 +11,13 @@ static int valid(cli_kernel *k, err *e) {
 }
 
 static int emit(cli_kernel *k, err *e) {
-  str source = {0};
+  auto_str source = {0};
   size_t body;
   int rc = valid(k, e);
   rc = rc ? rc : gen_source_make(k->g, &k->config, &source, &body, e);
   if (!rc) {
     print_str(&source);
   }
-  str_clear(&source);
   return rc;
 }
 

@@ -118,17 +118,14 @@ static void add_command(const export_run *x, const char *config, str *out) {
 
 static int write_embedded(export_run *x, const export_info *what, const rt_image *built, err *e) {
   export_image list[ARCHS_MOST];
-  str text = {0};
+  auto_str text = {0};
   for (size_t i = 0; i < x->archs.n; i++) {
     const str *bytes = cmd_export_is_ptx(x->archs.name[i]) ? &built[i].ptx : &built[i].cubin;
     list[i] =
         (export_image){.arch = x->archs.name[i], .bytes = str_text(bytes), .nbytes = bytes->n};
   }
-  int rc =
-      export_embed(x->k.t, what, list, x->archs.n, cmd_export_file_name(x->c->header), &text, e);
-  rc = rc ? rc : cmd_export_write(x->c->embed, &text, e);
-  str_clear(&text);
-  return rc;
+  TRY(export_embed(x->k.t, what, list, x->archs.n, cmd_export_file_name(x->c->header), &text, e));
+  return cmd_export_write(x->c->embed, &text, e);
 }
 
 static int write_images(export_run *x, const rt_image *built, err *e) {
@@ -152,21 +149,19 @@ static int write_images(export_run *x, const rt_image *built, err *e) {
 
 static int write_fatbin(export_run *x, const rt_image *built, err *e) {
   rt_fat_image list[ARCHS_MOST];
-  str fat = {0};
+  auto_str fat = {0};
   for (size_t i = 0; i < x->archs.n; i++) {
     const str *bytes = cmd_export_is_ptx(x->archs.name[i]) ? &built[i].ptx : &built[i].cubin;
     list[i] =
         (rt_fat_image){.arch = x->archs.name[i], .bytes = str_text(bytes), .nbytes = bytes->n};
   }
-  int rc = rt_fatbin_make(list, x->archs.n, &fat, e);
-  rc = rc ? rc : file_write(x->c->fatbin, str_text(&fat), fat.n, e);
-  str_clear(&fat);
-  return rc;
+  TRY(rt_fatbin_make(list, x->archs.n, &fat, e));
+  return file_write(x->c->fatbin, str_text(&fat), fat.n, e);
 }
 
 static int write_texts(export_run *x, const choice *ch, const rt_image *built, const char *source,
                        err *e) {
-  str command = {0}, config = {0}, words = {0}, header = {0}, text = {0};
+  auto_str command = {0}, config = {0}, words = {0}, header = {0}, text = {0};
   cli_kernel *k = &x->k;
   const gen_plan *plan;
   gen_config_text(k->t, &ch->config, &config);
@@ -193,11 +188,6 @@ static int write_texts(export_run *x, const choice *ch, const rt_image *built, c
     printf("%s for %s: %s, %s\n", str_text(&k->problem_text), what.arch, ch->origin,
            str_text(&words));
   }
-  str_clear(&words);
-  str_clear(&command);
-  str_clear(&config);
-  str_clear(&header);
-  str_clear(&text);
   return rc;
 }
 
@@ -210,7 +200,7 @@ static int compile_all(export_run *x, const str *source, size_t body, rt_image *
 }
 
 static int export_kernel(export_run *x, err *e) {
-  str source = {0};
+  auto_str source = {0};
   size_t body;
   choice ch;
   rt_image built[ARCHS_MOST];
@@ -226,7 +216,6 @@ static int export_kernel(export_run *x, err *e) {
   for (size_t i = 0; i < ARCHS_MOST; i++) {
     rt_image_clear(&built[i]);
   }
-  str_clear(&source);
   return rc;
 }
 

@@ -91,7 +91,7 @@ static int compile_variants(export_run *x, const variants *v, str *built, export
 
 static int write_portfolio(export_run *x, const exported_portfolio *what, const variants *v,
                            err *e) {
-  str header = {0}, source = {0};
+  auto_str header = {0}, source = {0};
   const choice ch = {.origin = "portfolio"};
   int rc = export_portfolio_header(x->k.t, what, &header, e);
   rc = rc ? rc
@@ -110,8 +110,6 @@ static int write_portfolio(export_run *x, const exported_portfolio *what, const 
           v->n_met, 100 * v->lost);
     }
   }
-  str_clear(&header);
-  str_clear(&source);
   return rc;
 }
 
@@ -121,7 +119,7 @@ static int export_variants(export_run *x, const portfolio *pf, const variants *v
   str *built = ARENA_ARRAY(&x->k.memory, str, n + 1);
   export_image *list = ARENA_ARRAY(&x->k.memory, export_image, n + 1);
   TRY(built && list ? 0 : err_nomem(e));
-  str command = {0};
+  auto_str command = {0};
   str_addf(&command, "autotune export %s", x->k.t->name);
   for (size_t i = 1; i < x->c->n_words; i++) {
     str_addf(&command, " %s", x->c->words[i]);
@@ -152,7 +150,6 @@ static int export_variants(export_run *x, const portfolio *pf, const variants *v
   for (size_t i = 0; i < n; i++) {
     str_clear(&built[i]);
   }
-  str_clear(&command);
   return rc;
 }
 

@@ -7,7 +7,7 @@
 static int write_results(const cli *c, const char *path, cli_kernel *k, results_writer *write,
                          err *e) {
   db *d;
-  str key = {0}, out = {0};
+  auto_str key = {0}, out = {0};
   const rt_info *info = &k->device->info;
   rt_device_key(info, &key);
   results r = {.t = k->t,
@@ -27,8 +27,6 @@ static int write_results(const cli *c, const char *path, cli_kernel *k, results_
   if (!rc && !c->quiet) {
     printf("%zu trials of %s on %s: %s\n", r.n, r.problem, info->name, path);
   }
-  str_clear(&key);
-  str_clear(&out);
   return rc;
 }
 

@@ -60,7 +60,7 @@ static int check_columns(const importer *in, err *e) {
 static int open_problem(importer *in, err *e) {
   gen_options o;
   const cli *c = in->c;
-  str words = {0};
+  auto_str words = {0};
   cli_fields(c, &words);
   const char *text = c->n_words > 1 ? str_text(&words) : in->rows.origin.problem;
   int rc = text ? 0
@@ -78,7 +78,6 @@ static int open_problem(importer *in, err *e) {
   if (!rc) {
     gen_problem_text(in->t, &in->p, &in->problem);
   }
-  str_clear(&words);
   return rc;
 }
 
@@ -91,7 +90,7 @@ static int open_device(importer *in, err *e) {
     return db_device_put(in->d, &(db_device){o->key, o->device, o->cc, o->sms}, &in->device_id, e);
   }
   rt_device *device;
-  str key = {0};
+  auto_str key = {0};
   TRY(rt_device_open(cli_device(in->c), &device, e));
   rt_device_key(&device->info, &key);
   in->device_name = arena_text(&in->memory, device->info.name);
@@ -102,7 +101,6 @@ static int open_device(importer *in, err *e) {
                 in->d,
                 &(db_device){str_text(&key), device->info.name, device->info.cc, device->info.sms},
                 &in->device_id, e);
-  str_clear(&key);
   device->ops->close(device);
   return rc;
 }
@@ -130,7 +128,7 @@ static int put_time(const importer *in, int64_t trial, double sec, err *e) {
 /* A successful result at an invalid point is of another kernel, or of another version. */
 static int config_of(const importer *in, size_t row, str *out, err *e) {
   gen_config c;
-  str text = {0};
+  auto_str text = {0};
   const char **cells = in->rows.cells + row * in->rows.n_params;
   for (size_t i = 0; i < in->rows.n_params; i++) {
     str_addf(&text, "%s%s=%s", i ? "," : "", in->rows.params[i], cells[i]);
@@ -138,7 +136,6 @@ static int config_of(const importer *in, size_t row, str *out, err *e) {
   int rc = gen_config_parse(in->t, str_text(&text), &c, e);
   bool worked = in->rows.status[row] == DB_OK;
   rc = rc || !in->g || !worked ? rc : gen_config_check(in->g, &c, e);
-  str_clear(&text);
   if (!rc) {
     gen_config_text(in->t, &c, out);
   }
@@ -231,7 +228,7 @@ static int read_file(importer *in, str *text, err *e) {
 
 int cmd_import(const cli *c, err *e) {
   importer in = {.c = c};
-  str text = {0};
+  auto_str text = {0};
   if (!c->n_words) {
     return err_set(e, ERR_USAGE, "name the file: autotune import FILE [FAMILY FIELD=VALUE ...]");
   }
@@ -245,7 +242,6 @@ int cmd_import(const cli *c, err *e) {
   gen_close(in.t);
   trial_table_clear(&in.rows);
   str_clear(&in.problem);
-  str_clear(&text);
   arena_clear(&in.memory);
   return rc;
 }

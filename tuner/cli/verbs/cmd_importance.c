@@ -75,7 +75,7 @@ static void add_text(const cli_kernel *k, const importance *m, size_t n, size_t 
 
 static void add_json(const cli_kernel *k, const importance *m, size_t n, size_t top, str *s) {
   const gen_template *t = k->t;
-  str best = {0};
+  auto_str best = {0};
   jw_open(s, NULL);
   jw_integer(s, "trials", (int64_t)n);
   jw_fixed(s, "fit", 4, m->fit);
@@ -90,7 +90,6 @@ static void add_json(const cli_kernel *k, const importance *m, size_t n, size_t 
     jw_text(s, "best", str_text(&best));
     jw_close(s);
   }
-  str_clear(&best);
   jw_close_list(s);
   jw_open_list(s, "pairs");
   for (size_t i = 0; i < m->n_pairs && i < top; i++) {

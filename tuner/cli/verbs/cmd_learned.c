@@ -69,12 +69,11 @@ static bool is_named(const char *words, const char *name) {
 
 /* gen_config_words omits parameters that the configuration does not use. */
 static void mark_used(learning *x, learned_row *row, const char *problem, const char *config) {
-  str words = {0};
+  auto_str words = {0};
   config_words(x->t, &x->limits->info, problem, config, &words);
   for (size_t i = 0; i < x->t->n_params; i++) {
     row->cells[i].used = is_named(str_text(&words), x->t->params[i].name);
   }
-  str_clear(&words);
 }
 
 /* A new row; NULL: not wanted, a duplicate, rejected by the current template, or no room. */
@@ -108,7 +107,7 @@ static double **room_for_times(learning *x, arena *a) {
 }
 
 static int weigh(learning *x, db *d, const db_problem *p, learned_row *row, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   db_result *trials;
   size_t n;
   double **least = room_for_times(x, &a);
@@ -126,7 +125,6 @@ static int weigh(learning *x, db *d, const db_problem *p, learned_row *row, err 
   if (!rc) {
     learned_cells(x->t, least, row);
   }
-  arena_clear(&a);
   return rc;
 }
 
@@ -237,7 +235,7 @@ static int learned(learning *x, err *e) {
 }
 
 int cmd_learned(const cli *c, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   learning *x = ARENA_ARRAY(&a, learning, 1);
   TRY(x ? 0 : err_nomem(e));
   x->c = c;
@@ -247,6 +245,5 @@ int cmd_learned(const cli *c, err *e) {
   }
   gen_close(x->t);
   arena_clear(&x->memory);
-  arena_clear(&a);
   return rc;
 }

@@ -20,7 +20,7 @@ static void add_problem_json(str *s, const db_problem *p) {
 }
 
 static void add_problem(str *s, const db_problem *p) {
-  str time = {0};
+  auto_str time = {0};
   double sec = p->median > 0 ? p->median : p->modelled;
   if (sec > 0) {
     format_sec(&time, sec);
@@ -28,21 +28,19 @@ static void add_problem(str *s, const db_problem *p) {
   str_addf(s, "  %-48s %9s %-8s  %5lld trials  %s  %.16s\n", p->problem,
            sec > 0 ? str_text(&time) : "-", p->median > 0 || sec <= 0 ? "" : "modelled",
            (long long)p->n_trials, p->device_name, p->when);
-  str_clear(&time);
 }
 
 /* Nothing is tuned: does the family exist? */
 static int check_family(const cli *c, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   gen_template *t = NULL;
   const int rc = cli_open_template(c, &a, &t, e);
   gen_close(t);
-  arena_clear(&a);
   return rc;
 }
 
 int list_problems(const cli *c, db *d, const char *family, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   db_problem *rows;
   size_t n;
   str s = {0};
@@ -60,7 +58,6 @@ int list_problems(const cli *c, db *d, const char *family, err *e) {
              family ? family : "", family ? family : "sgemm m=1024 n=1024 k=1024");
   }
   print_str(&s);
-  arena_clear(&a);
   return rc;
 }
 
@@ -87,7 +84,7 @@ static void print_family(const gen_template *t) {
 
 /* One family: a line for each field, with its default and meaning. */
 static int print_one_family(const cli *c, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   gen_template *t = NULL;
   str s = {0};
   const int rc = cli_open_template(c, &a, &t, e);
@@ -96,23 +93,21 @@ static int print_one_family(const cli *c, err *e) {
   }
   for (size_t i = 0; !rc && i < t->n_fields; i++) {
     const gen_field *f = &t->fields[i];
-    str values = {0};
+    auto_str values = {0};
     gen_field_choices(f, "|", &values);
     if (is_range(f)) {
       str_addf(&values, "%lld..%lld", (long long)f->min, (long long)f->max);
     }
     str_addf(&s, "  %-12s %s, default %s%s%s\n", f->name, str_text(&values), f->preset,
              f->brief && f->brief[0] ? ": " : "", f->brief ? f->brief : "");
-    str_clear(&values);
   }
   print_str(&s);
   gen_close(t);
-  arena_clear(&a);
   return rc;
 }
 
 static int print_families(const cli *c, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   gen_options o;
   const char *const *names = NULL;
   size_t n = 0;
@@ -128,7 +123,6 @@ static int print_families(const cli *c, err *e) {
       gen_close(t);
     }
   }
-  arena_clear(&a);
   return rc;
 }
 

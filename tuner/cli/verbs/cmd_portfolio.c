@@ -88,15 +88,13 @@ static int read_sizes(command *x, err *e) {
 }
 
 static int store(portfolio_run *r, const portfolio *pf, err *e) {
-  str text = {0};
+  auto_str text = {0};
   bool stored;
   portfolio_text(r->t, pf, &text);
-  int rc = text.failed ? err_nomem(e)
-                       : db_portfolio_put(r->db, timing_table_template_id(r->timings),
-                                          timing_table_device_id(r->timings), str_text(&text), NULL,
-                                          &stored, e);
-  str_clear(&text);
-  return rc;
+  return text.failed ? err_nomem(e)
+                     : db_portfolio_put(r->db, timing_table_template_id(r->timings),
+                                        timing_table_device_id(r->timings), str_text(&text), NULL,
+                                        &stored, e);
 }
 
 static void print(const command *x, const portfolio *pf, size_t n_left) {

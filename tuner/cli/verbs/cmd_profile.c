@@ -53,14 +53,13 @@ static int profile_plan(profiler *x, const str *ptx, err *e) {
 }
 
 static void print_head(const profiler *x) {
-  str config = {0};
+  auto_str config = {0};
   gen_config_words(x->k.g, &x->k.config, &config, NULL);
   printf("%s on %s\n%s\n", str_text(&x->k.problem_text), x->k.device->info.name, str_text(&config));
-  str_clear(&config);
 }
 
 static int profile(profiler *x, err *e) {
-  str source = {0};
+  auto_str source = {0};
   size_t body;
   rt_image image;
   TRY(cli_kernel_open(x->c, &x->k, e));
@@ -80,7 +79,6 @@ static int profile(profiler *x, err *e) {
       cli_kernel_compile(x->c, &x->k, &x->k.config, x->compiler, true, &source, &body, &image, e);
   rc = rc ? rc : profile_plan(x, &image.ptx, e);
   rt_image_clear(&image);
-  str_clear(&source);
   return rc;
 }
 

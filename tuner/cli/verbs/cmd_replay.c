@@ -163,16 +163,14 @@ static int run_strategy(bench *b, size_t k, err *e) {
 
 static int plot(const bench *b, err *e) {
   replay_line lines[MAX_STRATEGIES];
-  str s = {0}, title = {0};
+  auto_str s = {0}, title = {0};
   for (size_t k = 0; k < b->n_strategies; k++) {
     lines[k] = (replay_line){b->strategies[k]->name, &b->means[k]};
   }
   str_addf(&title, "Fraction of the optimum: mean over %zu spaces, %lld runs", b->n_spaces,
            (long long)b->o.runs);
   replay_plot(lines, b->n_strategies, str_text(&title), &s);
-  const int rc = print_file(b->c->plot, &s, e);
-  str_clear(&title);
-  return rc;
+  return print_file(b->c->plot, &s, e);
 }
 
 static int run(bench *b, err *e) {

@@ -184,7 +184,7 @@ static int print_buffers(runner *r, err *e) {
 }
 
 static int run(runner *r, err *e) {
-  str ptx = {0};
+  auto_str ptx = {0};
   rt_function *f;
   if (r->c->n_words != 2) {
     return err_set(e, ERR_USAGE,
@@ -194,7 +194,6 @@ static int run(runner *r, err *e) {
   TRY(prepare(r, e));
   int rc = file_read(r->c->words[0], MAX_PTX, &ptx, e);
   rc = rc ? rc : r->d->ops->module_load(r->d, str_text(&ptx), ptx.n, &r->m, e);
-  str_clear(&ptx);
   rc = rc ? rc : r->d->ops->function(r->d, r->m, r->c->words[1], &f, e);
   rc = rc ? rc : launch(r, f, r->c->words[1], e);
   return rc || r->c->json ? rc : print_buffers(r, e);

@@ -8,7 +8,7 @@
 #include "verbs.h"
 
 static void add_result(const cli_kernel *k, const db_result *r, str *s) {
-  str time = {0}, words = {0};
+  auto_str time = {0}, words = {0};
   config_words(k->t, &k->device->info, str_text(&k->problem_text), r->t.config, &words);
   if (r->t.status == DB_OK) {
     format_sec(&time, db_result_sec(r));
@@ -19,8 +19,6 @@ static void add_result(const cli_kernel *k, const db_result *r, str *s) {
     str_addf(s, "  %9s %s: %s  %s\n", "-", db_status_name(r->t.status),
              r->t.reason ? r->t.reason : "", str_text(&words));
   }
-  str_clear(&time);
-  str_clear(&words);
 }
 
 /* Numbers between blanks. */
@@ -36,7 +34,7 @@ static void add_batches_json(str *s, const char *batches) {
 
 /* How the sample was taken and the state of the device; what is not known is left out. */
 static void add_sample_json(str *s, db *d, int64_t trial) {
-  arena a = {0};
+  auto_arena a = {0};
   db_sample x;
   const struct {
     const char *name;
@@ -63,7 +61,6 @@ static void add_sample_json(str *s, db *d, int64_t trial) {
     jw_text(s, "timing", x.replay);
   }
   add_batches_json(s, x.batches);
-  arena_clear(&a);
 }
 
 static void add_result_json(str *s, db *d, const db_result *r) {
@@ -128,7 +125,7 @@ static int show_problem(const cli *c, db *d, int64_t top, err *e) {
 
 /* A portfolio of another version of the template is not served. */
 static void add_portfolio(const cli *c, gen_template *t, const db_portfolio *p, str *s) {
-  arena a = {0};
+  auto_arena a = {0};
   portfolio pf;
   err why = {0};
   const bool stale = strcmp(p->template_hash, t->hash) != 0;
@@ -142,11 +139,10 @@ static void add_portfolio(const cli *c, gen_template *t, const db_portfolio *p, 
     str_addf(s, "%s, %.16s: ", p->device_name, p->when);
     portfolio_report(t, &pf, s);
   }
-  arena_clear(&a);
 }
 
 static int print_portfolios(const cli *c, db *d, gen_template *t, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   db_portfolio *rows;
   size_t n;
   str s = {0};
@@ -155,15 +151,13 @@ static int print_portfolios(const cli *c, db *d, gen_template *t, err *e) {
     add_portfolio(c, t, &rows[i], &s);
   }
   print_str(&s);
-  arena_clear(&a);
   return rc;
 }
 
 static int show_family(const cli *c, db *d, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   gen_template *t;
   int rc = cli_open_template(c, &a, &t, e);
-  arena_clear(&a);
   TRY(rc);
   if (!c->json) {
     printf("%s: %s\n", t->name, t->brief);

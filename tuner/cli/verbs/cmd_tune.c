@@ -11,11 +11,9 @@ static int read_one(tuning *x, err *e) {
 
 /* --sizes; the words are fields of all its problems. */
 static int read_list(tuning *x, err *e) {
-  str common = {0};
+  auto_str common = {0};
   cli_fields(x->c, &common);
-  const int rc = sizes_read(x->t, x->c->sizes, str_text(&common), &x->memory, &x->problems, e);
-  str_clear(&common);
-  return rc;
+  return sizes_read(x->t, x->c->sizes, str_text(&common), &x->memory, &x->problems, e);
 }
 
 static int tune(tuning *x, const cli *c, err *e) {
