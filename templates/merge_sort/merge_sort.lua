@@ -88,25 +88,6 @@ suggest("n > 2^17", { SORT_BLOCK = 256, SORT_ITEMS = 16, BLOCK = 128, ITEMS = 16
 
 -- ---- passes and tasks: runs are merged ----
 
-local MERGED_DERIVE = {
-  { "LEVELS", "sel(n <= RUN, 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" }, -- doublings from a run to n
-  { "PASSES", "ceildiv(LEVELS, sel(WAYS == 4, 2, 1))" },
-  { "TILE", "BLOCK * ITEMS" },
-  { "UNITS", "ITEMS // VEC" }, -- vectors per thread
-  { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
-  -- The tile's keys, with up to VEC - 1 more at both ends of each piece; then keys in rows of ITEMS, and where they
-  -- came from.
-  { "ROOM", "(TILE + 2 * WAYS * VEC) * NBYTES" },
-  { "ELEMENT", "sel(MERGE == 'network', ITEM, NBYTES)" },
-  { "ROWS", "sel(WAYS == 4 or MERGE == 'network', roundup(TILE * ELEMENT + sel(ITEMS % 2 == 0, "
-    .. "ceildiv(TILE * ELEMENT, 128) * max(4, ELEMENT), 0), 16), 0)" },
-  { "SOURCES", "max(ROOM, ROWS)" }, -- where the sources of keys start
-  { "TILE_SMEM", "max(SOURCES + sel(WAYS == 4 and value > 0 and MERGE == 'serial', "
-    .. "TILE * 4 + TILE // 8 + 4, 0), "
-    .. "sel(STORE == 'direct', 0, "
-    .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0))))" },
-}
-
 local MERGED_REQUIRE = {
   { "BLOCK exceeds the device's threads per block", "BLOCK <= dev_threads_block" },
   { "SORT_BLOCK is not a power of two", "ispow2(SORT_BLOCK)" },
@@ -156,11 +137,11 @@ local PASSES = {
     { "OVERLAP", { "off", "on" }, "let each launch start while the one before ends" },
   },
   default = { SORT_RESIDENT = 1, STAGES = 1, RESIDENT = 1, OVERLAP = "off" },
-  derive = with(MERGED_DERIVE, {
+  derive = {
     { "STAGE", "roundup(TILE_SMEM, 128)" },
     { "SHARED", "STAGES * STAGE" },
     { "THREADS", "BLOCK + sel(STAGES > 1, 32, 0)" },
-  }),
+  },
   require = with({
     { "STAGES > 1 needs LOADER=bulk and PARTITION=block",
       "STAGES == 1 or LOADER == 'bulk' and PARTITION == 'block'" },
@@ -205,7 +186,6 @@ for pass = 0, MOST_PASSES - 1 do
 end
 
 local TASKS = {
-  derive = MERGED_DERIVE,
   require = with({
     { "ALG=tasks needs more than one tile of SORT_BLOCK * SORT_ITEMS", "PASSES > 0" },
     { "ALG=tasks needs BLOCK == SORT_BLOCK: all blocks are of one launch", "BLOCK == SORT_BLOCK" },
@@ -381,6 +361,23 @@ return {
     { "ITEM", "sel(value == 0, NBYTES, 2 * max(2, NBYTES))" }, -- bytes of a key and where it came from
     { "SORT_SMEM",
       "RUN * ITEM + sel(SORT_ITEMS % 2 == 0, ceildiv(RUN * ITEM, 128) * max(4, ITEM), 0)" },
+    -- Of ALG=passes and tasks.
+    { "LEVELS", "sel(n <= RUN, 0, log2(max(1, " .. RUNS .. " - 1)) + 1)" }, -- doublings from a run to n
+    { "PASSES", "ceildiv(LEVELS, sel(WAYS == 4, 2, 1))" },
+    { "TILE", "BLOCK * ITEMS" },
+    { "UNITS", "ITEMS // VEC" }, -- vectors per thread
+    { "ROW", "UNITS + 1 - UNITS % 2" }, -- odd, so that rows of vectors start in different banks
+    -- The tile's keys, with up to VEC - 1 more at both ends of each piece; then keys in rows of ITEMS, and where they
+    -- came from.
+    { "ROOM", "(TILE + 2 * WAYS * VEC) * NBYTES" },
+    { "ELEMENT", "sel(MERGE == 'network', ITEM, NBYTES)" },
+    { "ROWS", "sel(WAYS == 4 or MERGE == 'network', roundup(TILE * ELEMENT + sel(ITEMS % 2 == 0, "
+      .. "ceildiv(TILE * ELEMENT, 128) * max(4, ELEMENT), 0), 16), 0)" },
+    { "SOURCES", "max(ROOM, ROWS)" }, -- where the sources of keys start
+    { "TILE_SMEM", "max(SOURCES + sel(WAYS == 4 and value > 0 and MERGE == 'serial', "
+      .. "TILE * 4 + TILE // 8 + 4, 0), "
+      .. "sel(STORE == 'direct', 0, "
+      .. "max(BLOCK * ROW * VEC * NBYTES, sel(value > 0, BLOCK * (ITEMS + 1) * 4, 0))))" },
   },
 
   require = {
