@@ -104,6 +104,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
     if constexpr (PREFETCH != PREFETCH_values) prefetch_tile(m.from + there, n - there);
     if constexpr (VALUE > 0) prefetch_tile(m.values_from + there, n - there);
   }
+  const key *const keys_to = m.to;
   position *own = states + tile * BINS;
   const auto publish = [&](const unsigned (&count)[BINS_THREAD]) {
 #pragma unroll
@@ -131,7 +132,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
         if constexpr (WRITE == WRITE_lanes) bases[bin] = before[j] - start[j];
       }
     }
-    if constexpr (WRITE == WRITE_sectors) sector_writer::lay_out(before, count, start, m.to);
+    if constexpr (WRITE == WRITE_sectors) sector_writer::lay_out(before, count, start, keys_to);
   };
   using writer = choose<WRITE == WRITE_sectors, sector_writer, lane_writer>;
   move_tile<writer>(m, digit_of_pass(pass), tile, room, publish, find_bases);
