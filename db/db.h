@@ -33,6 +33,11 @@ typedef enum db_mode { DB_READ, DB_WRITE } db_mode;
  *        version; the message says which and what to do */
 int db_open(const char *path, db_mode mode, db **out, err *e);
 void db_close(db *d);
+static inline void db_leave(db **d) {
+  db_close(*d);
+}
+/* auto_db -- a pointer, NULL at first, closed at the end of its block */
+#define auto_db __attribute__((cleanup(db_leave))) db
 /* db_note -- one line about how the file is open that the user should know ("this file system
  * cannot keep a write-ahead log ..."); NULL: nothing. Lives as long as d */
 const char *db_note(const db *d);

@@ -128,6 +128,11 @@ int gen_open(const gen_options *options, const char *name, gen_template **t, err
 int gen_open_text(const gen_options *options, const char *path, const char *text, size_t n,
                   gen_template **t, err *e);
 void gen_close(gen_template *t);
+static inline void gen_template_leave(gen_template **t) {
+  gen_close(*t);
+}
+/* auto_template -- a pointer, NULL at first, closed at the end of its block */
+#define auto_template __attribute__((cleanup(gen_template_leave))) gen_template
 
 /* gen_digest_is -- is it the digest of the template, or one it had before whose results still hold?
  */
@@ -220,6 +225,11 @@ typedef struct gen_instance gen_instance; /* a template bound to a problem and a
 int gen_instance_new(gen_template *t, const gen_problem *p, const gen_number *device,
                      size_t n_device, gen_instance **out, err *e);
 void gen_instance_free(gen_instance *g);
+static inline void gen_instance_leave(gen_instance **g) {
+  gen_instance_free(*g);
+}
+/* auto_instance -- a pointer, NULL at first, freed at the end of its block */
+#define auto_instance __attribute__((cleanup(gen_instance_leave))) gen_instance
 
 /* gen_config_check -- is the point valid for this problem and device?
  *   err  ERR_USAGE     a requirement fails; the message is its reason and expression
@@ -266,6 +276,11 @@ typedef struct gen_tally {
  *   cost over a million candidate points a second */
 int gen_space_new(gen_instance *g, gen_space **out, err *e);
 void gen_space_free(gen_space *s);
+static inline void gen_space_leave(gen_space **s) {
+  gen_space_free(*s);
+}
+/* auto_space -- a pointer, NULL at first, freed at the end of its block */
+#define auto_space __attribute__((cleanup(gen_space_leave))) gen_space
 size_t gen_space_count(const gen_space *s);
 /* gen_space_at -- the i-th valid point */
 void gen_space_at(const gen_space *s, size_t i, gen_config *c);

@@ -49,5 +49,7 @@ void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT])
 int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e);
 void rt_image_init(rt_image *image);
 void rt_image_clear(rt_image *image);
+/* auto_image -- cleared at the end of its block */
+#define auto_image __attribute__((cleanup(rt_image_clear))) rt_image
 
 #endif

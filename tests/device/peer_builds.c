@@ -10,7 +10,7 @@
 #include "emu.h"
 #include "file.h"
 #include "peer.h"
-#include "scoped.h"
+#include "gen.h"
 
 typedef struct bed {
   arena a;

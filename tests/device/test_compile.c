@@ -6,7 +6,7 @@
 #include "check.h"
 #include "compile.h"
 #include "compile_log.h"
-#include "scoped.h"
+#include "gen.h"
 
 typedef struct bed { /* what every test lies on */
   rt_compiler *c;

@@ -10,7 +10,7 @@
 #include "device.h"
 #include "open_device.h"
 #include "str.h"
-#include "scoped.h"
+#include "gen.h"
 
 static const char kernels[] =
     "extern \"C\" __global__ void add(long long n, float a, const float *x, float *y) {\n"

@@ -9,7 +9,7 @@
 #include "random.h"
 #include "run.h"
 #include "online_search.h"
-#include "scoped.h"
+#include "gen.h"
 
 typedef struct bench {
   gen_template *t;

@@ -13,7 +13,7 @@
 #include "file.h"
 #include "hash.h"
 #include "str.h"
-#include "scoped.h"
+#include "gen.h"
 
 TEST(the_first_message_stays) {
   err e = {0};

@@ -17,7 +17,7 @@
 #include "plot.h"
 #include "suite.h"
 #include "tuner_files.h"
-#include "scoped.h"
+#include "gen.h"
 
 static gen_template *open_family(const char *name) {
   gen_options o = {0};

@@ -9,7 +9,6 @@
 #include "emu.h"
 #include "gen.h"
 #include "run.h"
-#include "scoped.h"
 
 static arena memory;
 

@@ -9,7 +9,7 @@
 #include "expr_parts.h"
 #include "lua_oracle.h"
 #include "random_expr.h"
-#include "scoped.h"
+#include "gen.h"
 
 /* ---- values ---------------------------------------------------------------------------------- */
 

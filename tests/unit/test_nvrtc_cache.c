@@ -9,7 +9,7 @@
 #include "check.h"
 #include "compile.h"
 #include "file.h"
-#include "scoped.h"
+#include "gen.h"
 
 static const char kernel[] = "extern \"C\" __global__ void k(float *x) { x[threadIdx.x] *= 2; }\n";
 static const char broken[] = "#line 7 \"x.lua\"\nextern \"C\" __global__ void k() { nothing; }\n";

@@ -4,7 +4,7 @@
 #include "check.h"
 #include "json_writer.h"
 #include "print.h"
-#include "scoped.h"
+#include "gen.h"
 
 TEST(numbers_have_three_digits) {
   static const struct {

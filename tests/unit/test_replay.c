@@ -11,7 +11,7 @@
 
 #include "file.h"
 #include "replay.h"
-#include "scoped.h"
+#include "gen.h"
 
 /* ---- making a recording ---------------- */
 

@@ -8,7 +8,7 @@
 
 #include "file.h"
 #include "sizes.h"
-#include "scoped.h"
+#include "gen.h"
 
 typedef struct bed {
   gen_template *t;

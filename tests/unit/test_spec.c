@@ -7,7 +7,7 @@
 #include "gen_space.h"
 #include "python.h"
 #include "spec.h"
-#include "scoped.h"
+#include "gen.h"
 
 /* ---- expressions ----------------------------------------------------------------------------- */
 

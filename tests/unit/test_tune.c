@@ -10,7 +10,7 @@
 
 #include "file.h"
 #include "tune.h"
-#include "scoped.h"
+#include "gen.h"
 
 static const char *device = "emu";
 

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 
 #include "variant_tree.h"
-#include "scoped.h"
+#include "gen.h"
 
 enum { SIZES = 400, VARIANTS = 4 };
 static const float NOTHING = 1.5f;

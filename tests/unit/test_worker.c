@@ -10,7 +10,7 @@
 #include "file.h"
 #include "image_prefetch.h"
 #include "worker_pool.h"
-#include "scoped.h"
+#include "gen.h"
 
 TEST(frames_read_back_what_was_put) {
   auto_str s = {0};

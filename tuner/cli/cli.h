@@ -123,6 +123,8 @@ int cli_race(const cli *c, int64_t rounds, int64_t *n, rt_timing *how, err *e);
 const char *cli_device(const cli *c);
 /* cli_open_db -- err ERR_NOTFOUND for DB_READ: nothing tuned yet */
 int cli_open_db(const cli *c, db_mode mode, db **out, err *e);
+/* cli_open_db_if_any -- to read; *out is NULL when nothing is tuned yet */
+int cli_open_db_if_any(const cli *c, db **out, err *e);
 /* cli_template_options -- folders of --templates and $TUNED_TEMPLATES; texts in the arena */
 int cli_template_options(const cli *c, arena *a, gen_options *out, err *e);
 /* cli_open_template -- of the first word */
@@ -147,6 +149,8 @@ typedef struct cli_kernel {
 /* cli_kernel_open -- close it with cli_kernel_close whether or not it failed */
 int cli_kernel_open(const cli *c, cli_kernel *k, err *e);
 void cli_kernel_close(cli_kernel *k);
+/* auto_kernel -- closed at the end of its block */
+#define auto_kernel __attribute__((cleanup(cli_kernel_close))) cli_kernel
 /* cli_kernel_compile -- for the device, or for --arch. registers: on the emulated device, also run
  * ptxas, whose register counts its cost model needs */
 int cli_kernel_compile(const cli *c, cli_kernel *k, const gen_config *config, rt_compiler *compiler,

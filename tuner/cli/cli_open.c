@@ -4,24 +4,26 @@
 #include "pipeline.h"
 #include "serve_former.h"
 
-static int follow(db *d, err *e) {
-  const int rc = serve_follow(d, e);
-  if (rc) {
-    db_close(d);
-  }
-  return rc;
-}
-
 int cli_open_db(const cli *c, db_mode mode, db **out, err *e) {
   auto_arena a = {0};
+  auto_db *d = NULL;
   const char *path = c->db;
-  int rc = path ? 0 : db_default_path(&a, &path, e);
-  rc = rc ? rc : db_open(path, mode, out, e);
-  rc = rc ? rc : follow(*out, e);
-  if (!rc && db_note(*out)) {
-    fprintf(stderr, "autotune: %s\n", db_note(*out));
+  *out = NULL;
+  TRY(path ? 0 : db_default_path(&a, &path, e));
+  TRY(db_open(path, mode, &d, e));
+  TRY(serve_follow(d, e));
+  if (db_note(d)) {
+    fprintf(stderr, "autotune: %s\n", db_note(d));
   }
-  return rc;
+  *out = d;
+  d = NULL;
+  return 0;
+}
+
+int cli_open_db_if_any(const cli *c, db **out, err *e) {
+  err why = {0};
+  const int rc = cli_open_db(c, DB_READ, out, &why);
+  return rc == ERR_NOTFOUND ? 0 : err_copy(e, rc, &why);
 }
 
 static int open_parts(const cli *c, cli_kernel *k, err *e) {

@@ -35,7 +35,7 @@ int cmd_db_export(const cli *c, err *e);
 /* cmd_db_import_file -- db import of one file; malformed lines are reported and skipped */
 int cmd_db_import_file(const cli *c, db *d, const char *path, err *e);
 /* print_space -- count the points of a space and print what rejects the others; cmd_space.c
- *   in  *s  as JSON: the object's first members, cleared; otherwise empty */
+ *   in  *s  as JSON: the object's first members; otherwise empty */
 int print_space(const cli *c, const gen_template *t, gen_instance *g, const char *title, str *s,
                 err *e);
 /* show_importance -- print `show --importance` of a problem's trials; cmd_importance.c */

@@ -52,20 +52,17 @@ static int load(bench_case *x, const gen_config *config, rt_loaded **out, err *e
   const bench_place *at = x->place;
   auto_str source = {0};
   size_t body;
-  rt_image image;
+  auto_image image = {0};
   const gen_plan *plan;
-  rt_image_init(&image);
-  int rc = gen_source_make(x->g, config, &source, &body, e);
+  TRY(gen_source_make(x->g, config, &source, &body, e));
   rt_source s = {.text = str_text(&source),
                  .body = body,
                  .arch = at->device->info.arch,
                  .registers = at->device->info.format == RT_PTX};
-  rc = rc ? rc : rt_compile(at->compiler, &s, &x->memory, &image, e);
-  rc = rc ? rc : gen_plan_make(x->g, config, &x->memory, &plan, e);
+  TRY(rt_compile(at->compiler, &s, &x->memory, &image, e));
+  TRY(gen_plan_make(x->g, config, &x->memory, &plan, e));
   const str *bytes = at->device->info.format == RT_PTX ? &image.ptx : &image.cubin;
-  rc = rc ? rc : rt_loaded_new(at->device, str_text(bytes), bytes->n, at->t, plan, out, e);
-  rt_image_clear(&image);
-  return rc;
+  return rt_loaded_new(at->device, str_text(bytes), bytes->n, at->t, plan, out, e);
 }
 
 int bench_case_add(bench_case *x, const gen_config *config, const char *name, err *e) {

@@ -14,12 +14,11 @@ static void find_work(portfolio_run *r, gen_instance *g, const gen_config *confi
 
 static int find_works(portfolio_run *r, const portfolio_subset *of, const gen_problem *p,
                       size_t stride, model_work *work, err *e) {
-  gen_instance *g;
+  auto_instance *g = NULL;
   TRY(rt_instance_new(r->t, p, timing_table_device(r->timings), &g, e));
   for (size_t i = 0; i < of->n; i++) {
     find_work(r, g, &r->chosen[of->which[i]], &work[of->which[i] * stride]);
   }
-  gen_instance_free(g);
   return 0;
 }
 

@@ -243,14 +243,12 @@ static int try_bases(finder *f, gen_instance *g, const gen_problem *p) {
 }
 
 static int try_problem(finder *f, const gen_problem *p) {
-  gen_instance *g;
+  auto_instance *g = NULL;
   gen_config def;
   TRY(gen_instance_new(f->t, p, f->numbers, f->n_numbers, &g, f->e));
   gen_config_default(f->t, &def);
-  int rc = try_bases(f, g, p);
-  rc = rc ? rc : add(f, g, &def, f->c->n_configs, 0, p);
-  gen_instance_free(g);
-  return rc;
+  TRY(try_bases(f, g, p));
+  return add(f, g, &def, f->c->n_configs, 0, p);
 }
 
 /* ---- in order ------------------------------------------------------------------------------- */
@@ -342,7 +340,7 @@ static void relate(float *const *rows, size_t n, size_t at) {
 static int foresee_size(finder *f, feasibility_cache *cache, const gen_problem *p,
                         float *const *rows, size_t at) {
   int64_t values[GEN_MAX_FIELDS];
-  gen_instance *g;
+  auto_instance *g = NULL;
   read_values(f, p, values);
   TRY(gen_instance_new(f->t, p, f->numbers, f->n_numbers, &g, f->e));
   feasibility_cache_problem(cache, p);
@@ -352,7 +350,6 @@ static int foresee_size(finder *f, feasibility_cache *cache, const gen_problem *
       rows[i][at] = (float)sec_at(f, cache, g, values, i);
     }
   }
-  gen_instance_free(g);
   relate(rows, f->n, at);
   return 0;
 }
@@ -428,20 +425,17 @@ static int keep_by_models(finder *f, const sizes *drawn, size_t most, variants *
 /* Write the source of a variant for the first drawn size that has this text. */
 static int make_again(finder *f, const sizes *drawn, const met *m, bool *found) {
   char hash[HASH_TEXT];
-  gen_instance *g;
   *found = false;
   for (size_t i = 0; i < drawn->n && !*found; i++) {
     if (!same_choices(f->t, m->v.choices, &drawn->p[i])) {
       continue;
     }
+    auto_instance *g = NULL;
     TRY(gen_instance_new(f->t, &drawn->p[i], f->numbers, f->n_numbers, &g, f->e));
-    int rc = 0;
     if (!gen_config_check(g, &m->v.config, NULL)) {
-      rc = make_source(f, g, &m->v.config, hash);
-      *found = !rc && !strcmp(hash, m->hash);
+      TRY(make_source(f, g, &m->v.config, hash));
+      *found = !strcmp(hash, m->hash);
     }
-    gen_instance_free(g);
-    TRY(rc);
   }
   return 0;
 }

@@ -48,13 +48,11 @@ static int add_words(gen_template *t, const rt_info *device, const char *problem
                      const char *config, str *out) {
   gen_problem p;
   gen_config c;
-  gen_instance *g;
+  auto_instance *g = NULL;
   TRY(gen_problem_parse(t, problem, &p, NULL));
   TRY(gen_config_parse(t, config, &c, NULL));
   TRY(rt_instance_new(t, &p, device, &g, NULL));
-  const int rc = gen_config_words(g, &c, out, NULL);
-  gen_instance_free(g);
-  return rc;
+  return gen_config_words(g, &c, out, NULL);
 }
 
 void config_words(gen_template *t, const rt_info *device, const char *problem, const char *config,

@@ -40,8 +40,7 @@ static void compile_one(const compile_setting *s, const str *request, str *frame
   wire_reader r = {.p = str_text(request), .n = request->n};
   err why = {0};
   auto_arena a = {0};
-  rt_image image;
-  rt_image_init(&image);
+  auto_image image = {0};
   rt_source source = {.text = wire_get_text(&r),
                       .arch = s->arch,
                       .lineinfo = s->lineinfo,
@@ -49,7 +48,6 @@ static void compile_one(const compile_setting *s, const str *request, str *frame
   source.body = wire_get_u64(&r);
   rt_compile(s->compiler, &source, &a, &image, &why);
   answer(frame, &image, &why);
-  rt_image_clear(&image);
 }
 
 void compile_worker_main(int fd, void *setting) {

@@ -119,10 +119,9 @@ static void fill_times(bench_run *r, const bench_case *x, bench_row *row) {
 
 static int fill_texts(bench_run *r, const gen_problem *p, const tuned_kernel_info *info,
                       bench_row *row, err *e) {
-  str problem = {0};
+  auto_str problem = {0};
   gen_problem_text(r->place.t, p, &problem);
   row->problem = arena_text(&r->memory, str_text(&problem));
-  str_clear(&problem);
   row->origin = tuned_origin_name(info->origin);
   row->config = info->config;
   row->tuned_for = info->tuned_problem;

@@ -35,9 +35,8 @@ static void print_report(const cli_kernel *k, const rt_image *image, const char 
 static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
   auto_str source = {0};
   size_t body;
-  rt_image image;
+  auto_image image = {0};
   err invalid = {0};
-  rt_image_init(&image);
   int rc = cli_kernel_compile(c, k, &k->config, compiler, false, &source, &body, &image, e);
   if (rc == ERR_COMPILE && image.log.n) {
     fputs(str_text(&image.log), stderr);
@@ -51,17 +50,15 @@ static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
   if (!rc && gen_config_check(k->g, &k->config, &invalid)) {
     fprintf(stderr, "autotune: not valid on %s: %s\n", k->device->info.name, invalid.message);
   }
-  rt_image_clear(&image);
   return rc;
 }
 
 int cmd_build(const cli *c, err *e) {
-  cli_kernel k;
-  rt_compiler *compiler = NULL;
-  int rc = cli_kernel_open(c, &k, e);
-  rc = rc ? rc : rt_compiler_open(&compiler, e);
-  rc = rc ? rc : build(c, &k, compiler, e);
+  auto_kernel k = {0};
+  rt_compiler *compiler;
+  TRY(cli_kernel_open(c, &k, e));
+  TRY(rt_compiler_open(&compiler, e));
+  const int rc = build(c, &k, compiler, e);
   rt_compiler_close(compiler);
-  cli_kernel_close(&k);
   return rc;
 }

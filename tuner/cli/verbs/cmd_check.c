@@ -22,18 +22,16 @@ typedef struct checker {
 static int run_one(checker *x, const gen_config *config, rt_check *check, err *e) {
   auto_str source = {0};
   size_t body;
-  rt_image image;
+  auto_image image = {0};
   const gen_plan *plan;
   rt_loaded *loaded = NULL;
   auto_arena a = {0};
-  rt_image_init(&image);
   int rc = cli_kernel_compile(x->c, &x->k, config, x->compiler, false, &source, &body, &image, e);
   rc = rc ? rc : gen_plan_make(x->k.g, config, &a, &plan, e);
   const str *bytes = x->k.device->info.format == RT_PTX ? &image.ptx : &image.cubin;
   rc = rc ? rc : rt_loaded_new(x->k.device, str_text(bytes), bytes->n, x->k.t, plan, &loaded, e);
   rc = rc ? rc : rt_harness_check(x->bench, loaded, check, e);
   rt_loaded_free(loaded);
-  rt_image_clear(&image);
   return rc;
 }
 
@@ -84,7 +82,7 @@ static int check_one(checker *x, const gen_config *config, err *e) {
 
 /* Check the first n points in the order of a strategy. */
 static int check_many(checker *x, const search_strategy *order, size_t n, uint64_t seed, err *e) {
-  gen_space *space;
+  auto_space *space = NULL;
   search_space view;
   void *self = NULL;
   size_t point;
@@ -99,7 +97,6 @@ static int check_many(checker *x, const search_strategy *order, size_t n, uint64
   if (self) {
     search_strategy_close(order, self);
   }
-  gen_space_free(space);
   return rc;
 }
 

@@ -204,12 +204,11 @@ static int name_steps(compare_run *r, size_t i, comparison *l, err *e) {
 
 static int compare_one(compare_run *r, size_t i, err *e) {
   const gen_problem *p = &r->suite.p[i];
-  gen_instance *g;
+  auto_instance *g = NULL;
   TRY(name_steps(r, i, &r->comparisons[i], e));
   TRY(rt_instance_new(r->place.t, p, &r->place.device->info, &g, e));
-  int rc = fill(r, g, &r->comparisons[i], e);
-  gen_instance_free(g);
-  return rc || r->head.modelled ? rc : race(r, p, &r->comparisons[i], e);
+  TRY(fill(r, g, &r->comparisons[i], e));
+  return r->head.modelled ? 0 : race(r, p, &r->comparisons[i], e);
 }
 
 static int open_device(compare_run *r, err *e) {

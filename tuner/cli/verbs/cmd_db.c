@@ -23,17 +23,15 @@ static int merge_file(const cli *c, db *d, const char *path, err *e) {
 }
 
 static int take_files(const cli *c, take_file *take, err *e) {
-  db *d;
+  auto_db *d = NULL;
   if (c->n_words < 2) {
     return err_set(e, ERR_USAGE, "name a file: autotune db %s FILE", c->words[0]);
   }
   TRY(cli_open_db(c, DB_WRITE, &d, e));
-  int rc = 0;
-  for (size_t i = 1; !rc && i < c->n_words; i++) {
-    rc = take(c, d, c->words[i], e);
+  for (size_t i = 1; i < c->n_words; i++) {
+    TRY(take(c, d, c->words[i], e));
   }
-  db_close(d);
-  return rc;
+  return 0;
 }
 
 static int db_import(const cli *c, err *e) {
@@ -47,22 +45,20 @@ static int db_merge_files(const cli *c, err *e) {
 /* ---- maintenance ------------------------------------------------------------------------------ */
 
 static int prune(const cli *c, err *e) {
-  db *d;
+  auto_db *d = NULL;
   int64_t keep, n = 0;
   db_stats before = {0}, after = {0};
   TRY(cli_number("top", c->top, 1, 1000000, 3, &keep, e));
   TRY(cli_open_db(c, DB_READ, &d, e)); /* does not create a missing database */
   db_close(d);
+  d = NULL;
   TRY(cli_open_db(c, DB_WRITE, &d, e));
-  int rc = db_stat(d, &before, e);
-  rc = rc ? rc : db_prune(d, (int)keep, &n, e);
-  rc = rc ? rc : db_stat(d, &after, e);
-  if (!rc) {
-    printf("%lld images deleted, %lld KB before, %lld KB now\n", (long long)n,
-           (long long)before.nbytes / 1024, (long long)after.nbytes / 1024);
-  }
-  db_close(d);
-  return rc;
+  TRY(db_stat(d, &before, e));
+  TRY(db_prune(d, (int)keep, &n, e));
+  TRY(db_stat(d, &after, e));
+  printf("%lld images deleted, %lld KB before, %lld KB now\n", (long long)n,
+         (long long)before.nbytes / 1024, (long long)after.nbytes / 1024);
+  return 0;
 }
 
 static void add_stats(const char *path, const db_stats *s, str *out) {
@@ -84,28 +80,24 @@ static void add_stats_json(const char *path, const db_stats *s, str *out) {
 }
 
 static int stat_db(const cli *c, err *e) {
-  db *d;
+  auto_db *d = NULL;
   db_stats s;
   str out = {0};
   TRY(cli_open_db(c, DB_READ, &d, e));
-  const int rc = db_stat(d, &s, e);
-  if (!rc) {
-    (c->json ? add_stats_json : add_stats)(db_path(d), &s, &out);
-  }
+  TRY(db_stat(d, &s, e));
+  (c->json ? add_stats_json : add_stats)(db_path(d), &s, &out);
   print_str(&out);
-  db_close(d);
-  return rc;
+  return 0;
 }
 
 static int verify(const cli *c, err *e) {
-  db *d;
+  auto_db *d = NULL;
   TRY(cli_open_db(c, DB_READ, &d, e));
-  const int rc = db_verify(d, e);
-  if (!rc && !c->quiet) {
+  TRY(db_verify(d, e));
+  if (!c->quiet) {
     printf("%s is sound\n", db_path(d));
   }
-  db_close(d);
-  return rc;
+  return 0;
 }
 
 /* ---- the verb -------------------------------------------------------------------------------- */

@@ -36,15 +36,11 @@ static int device_key(const cli *c, str *key, err *e) {
 }
 
 static int read_lines(const cli *c, lines *l, err *e) {
-  db *d;
+  auto_db *d = NULL;
   auto_str key = {0};
-  int rc = device_key(c, &key, e);
-  rc = rc ? rc : cli_open_db(c, DB_READ, &d, e);
-  if (!rc) {
-    rc = db_lines(d, NULL, c->device ? str_text(&key) : NULL, &l->memory, &l->rows, &l->n, e);
-    db_close(d);
-  }
-  return rc;
+  TRY(device_key(c, &key, e));
+  TRY(cli_open_db(c, DB_READ, &d, e));
+  return db_lines(d, NULL, c->device ? str_text(&key) : NULL, &l->memory, &l->rows, &l->n, e);
 }
 
 static int write_text(const char *path, str *text, err *e) {
@@ -133,7 +129,7 @@ static const char *preset_path(const char *folder, const char *name, bool portfo
 
 static int export_preset(const cli *c, lines *l, const char *name, bool portfolios,
                          const bool *chosen, err *e) {
-  str text = {0};
+  auto_str text = {0};
   size_t n = 0;
   const char *path = preset_path(c->presets, name, portfolios, &l->memory);
   TRY(path ? 0 : err_nomem(e));
@@ -148,7 +144,6 @@ static int export_preset(const cli *c, lines *l, const char *name, bool portfoli
   }
   db_text_end(&text);
   if (!n) {
-    str_clear(&text);
     return 0;
   }
   TRY(file_make_parents(path, e));

@@ -73,15 +73,12 @@ static void check_nvrtc(doctor *d) {
 }
 
 static void check_database(doctor *d) {
-  db *base;
+  auto_db *base = NULL;
   err e = {0};
   bool good = !cli_open_db(d->c, DB_WRITE, &base, &e);
   d->is_broken |= !good;
   say(d, good, "database", good ? db_path(base) : e.message,
       "name another one with --db or TUNED_DB");
-  if (good) {
-    db_close(base);
-  }
 }
 
 static void check_templates(doctor *d) {
@@ -94,12 +91,9 @@ static void check_templates(doctor *d) {
   int rc = cli_template_options(d->c, &a, &o, &e);
   rc = rc ? rc : gen_families(&o, &a, &names, &n, &e);
   for (size_t i = 0; i < n && !rc; i++) {
-    gen_template *t;
+    auto_template *t = NULL;
     str_addf(&s, "%s%s", i ? " " : "", names[i]);
     rc = gen_open(&o, names[i], &t, &e);
-    if (!rc) {
-      gen_close(t);
-    }
   }
   if (rc) {
     str_reset(&s);

@@ -10,21 +10,13 @@ static int valid(cli_kernel *k, err *e) {
             : 0;
 }
 
-static int emit(cli_kernel *k, err *e) {
+int cmd_emit(const cli *c, err *e) {
+  auto_kernel k = {0};
   auto_str source = {0};
   size_t body;
-  int rc = valid(k, e);
-  rc = rc ? rc : gen_source_make(k->g, &k->config, &source, &body, e);
-  if (!rc) {
-    print_str(&source);
-  }
-  return rc;
-}
-
-int cmd_emit(const cli *c, err *e) {
-  cli_kernel k;
-  int rc = cli_kernel_open(c, &k, e);
-  rc = rc ? rc : emit(&k, e);
-  cli_kernel_close(&k);
-  return rc;
+  TRY(cli_kernel_open(c, &k, e));
+  TRY(valid(&k, e));
+  TRY(gen_source_make(k.g, &k.config, &source, &body, e));
+  print_str(&source);
+  return 0;
 }

@@ -66,21 +66,11 @@ int cmd_export_write(const char *path, const str *text, err *e) {
 /* The problem's best row; ERR_NOTFOUND without a message: nothing is tuned. A missing database is
  * no error. */
 static int find_row(export_run *x, const char *problem, db_line *row, err *e) {
-  db *d;
+  auto_db *d = NULL;
   db_line *rows;
   size_t n = 0;
-  err miss = {0};
-  int rc = cli_open_db(x->c, DB_READ, &d, &miss);
-  if (rc == ERR_NOTFOUND) {
-    return rc;
-  }
-  if (!rc) {
-    rc = db_lines(d, x->k.t->name, str_text(&x->device_key), &x->k.memory, &rows, &n, &miss);
-    db_close(d);
-  }
-  if (rc) {
-    return err_copy(e, rc, &miss);
-  }
+  TRY(cli_open_db_if_any(x->c, &d, e));
+  TRY(d ? db_lines(d, x->k.t->name, str_text(&x->device_key), &x->k.memory, &rows, &n, e) : 0);
   for (size_t i = 0; i < n; i++) {
     if (!strcmp(rows[i].template.hash, x->k.t->hash) && !strcmp(rows[i].problem, problem)) {
       *row = rows[i];

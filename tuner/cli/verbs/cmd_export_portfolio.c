@@ -29,14 +29,13 @@ static int read_shipped(export_run *x, portfolio *pf, err *e) {
 }
 
 static int read_portfolio(export_run *x, portfolio *pf, err *e) {
-  db *d;
+  auto_db *d = NULL;
   const char *text;
   err miss = {0};
-  int rc = cli_open_db(x->c, DB_READ, &d, &miss);
-  if (!rc) {
-    rc = db_portfolio_get(d, x->k.t->hash, str_text(&x->device_key), &x->k.memory, &text, &miss);
-    db_close(d);
-  }
+  TRY(cli_open_db_if_any(x->c, &d, e));
+  const int rc =
+      d ? db_portfolio_get(d, x->k.t->hash, str_text(&x->device_key), &x->k.memory, &text, &miss)
+        : ERR_NOTFOUND;
   if (rc == ERR_NOTFOUND) {
     return read_shipped(x, pf, e);
   }

@@ -6,7 +6,7 @@
 
 static int write_results(const cli *c, const char *path, cli_kernel *k, results_writer *write,
                          err *e) {
-  db *d;
+  auto_db *d = NULL;
   auto_str key = {0}, out = {0};
   const rt_info *info = &k->device->info;
   rt_device_key(info, &key);
@@ -14,20 +14,15 @@ static int write_results(const cli *c, const char *path, cli_kernel *k, results_
                .problem = str_text(&k->problem_text),
                .device = {str_text(&key), info->name, info->cc, info->sms}};
   db_result *rows;
-  int rc = cli_open_db(c, DB_READ, &d, e);
-  if (!rc) {
-    rc = cli_kernel_results(c, k, d, &rows, &r.n, e);
-    db_close(d);
-  }
-  if (!rc) {
-    r.rows = rows;
-    write(&r, &out);
-    rc = print_file(path, &out, e);
-  }
-  if (!rc && !c->quiet) {
+  TRY(cli_open_db(c, DB_READ, &d, e));
+  TRY(cli_kernel_results(c, k, d, &rows, &r.n, e));
+  r.rows = rows;
+  write(&r, &out);
+  TRY(print_file(path, &out, e));
+  if (!c->quiet) {
     printf("%zu trials of %s on %s: %s\n", r.n, r.problem, info->name, path);
   }
-  return rc;
+  return 0;
 }
 
 /* The words after the file. */
@@ -39,7 +34,7 @@ static cli without_file(const cli *c) {
 }
 
 int cmd_export_results(const cli *c, err *e) {
-  cli_kernel k;
+  auto_kernel k = {0};
   results_writer *write;
   if (c->n_words < 2) {
     return err_set(e, ERR_USAGE,
@@ -48,8 +43,6 @@ int cmd_export_results(const cli *c, err *e) {
   }
   TRY(results_format(c->format ? c->format : "t4", &write, e));
   cli rest = without_file(c);
-  int rc = cli_kernel_open(&rest, &k, e);
-  rc = rc ? rc : write_results(c, c->words[0], &k, write, e);
-  cli_kernel_close(&k);
-  return rc;
+  TRY(cli_kernel_open(&rest, &k, e));
+  return write_results(c, c->words[0], &k, write, e);
 }

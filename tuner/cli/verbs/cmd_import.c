@@ -166,16 +166,14 @@ static int load_known(importer *in, err *e) {
 
 static int import_row(importer *in, size_t row, err *e) {
   int64_t id;
-  str config = {0};
+  auto_str config = {0};
   err out = {0};
   if (config_of(in, row, &config, &out)) {
     in->first_out = in->n_out++ ? in->first_out : out;
-    str_clear(&config);
     return 0;
   }
   if (is_known(in, str_text(&config))) {
     in->n_known++;
-    str_clear(&config);
     return 0;
   }
   db_status status = (db_status)in->rows.status[row];
@@ -189,7 +187,6 @@ static int import_row(importer *in, size_t row, err *e) {
   int rc = db_trial_put(in->d, in->template_id, in->device_id, &trial, &id, e);
   rc = rc || status != DB_OK ? rc : put_time(in, id, in->rows.sec[row], e);
   in->n_new += !rc;
-  str_clear(&config);
   return rc;
 }
 

@@ -124,7 +124,7 @@ static int analyse(const search_space *view, const known_points *k, importance *
 
 int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n, int64_t top,
                     err *e) {
-  gen_space *space;
+  auto_space *space = NULL;
   search_space view;
   known_points known;
   str s = {0};
@@ -135,12 +135,9 @@ int show_importance(const cli *c, cli_kernel *k, const db_result *rows, size_t n
   TRY(known_score(NULL, &by_time, rows, n, &k->memory, &scores, e));
   TRY(gen_space_new(k->g, &space, e));
   search_space_view(space, k->t, &view);
-  int rc = known_load(k->t, space, scores, n, &k->memory, &known, e);
-  rc = rc ? rc : analyse(&view, &known, m, e);
-  if (!rc) {
-    (c->json ? add_json : add_text)(k, m, count_ok(&known), (size_t)top, &s);
-    print_str(&s);
-  }
-  gen_space_free(space);
-  return rc;
+  TRY(known_load(k->t, space, scores, n, &k->memory, &known, e));
+  TRY(analyse(&view, &known, m, e));
+  (c->json ? add_json : add_text)(k, m, count_ok(&known), (size_t)top, &s);
+  print_str(&s);
+  return 0;
 }

@@ -198,16 +198,9 @@ static int choose_params(learning *x, err *e) {
 /* ---- all ------------------------------------------------------------------------------------- */
 
 static int collect(learning *x, err *e) {
-  db *d;
-  err why = {0};
-  const int rc = cli_open_db(x->c, DB_READ, &d, &why);
-  if (!rc) {
-    const int read = read_db(x, d, e);
-    db_close(d);
-    TRY(read);
-  } else if (rc != ERR_NOTFOUND) {
-    return err_copy(e, rc, &why);
-  }
+  auto_db *d = NULL;
+  TRY(cli_open_db_if_any(x->c, &d, e));
+  TRY(d ? read_db(x, d, e) : 0);
   read_presets(x);
   return x->table.n
              ? 0

@@ -33,10 +33,8 @@ static void add_problem(str *s, const db_problem *p) {
 /* Nothing is tuned: does the family exist? */
 static int check_family(const cli *c, err *e) {
   auto_arena a = {0};
-  gen_template *t = NULL;
-  const int rc = cli_open_template(c, &a, &t, e);
-  gen_close(t);
-  return rc;
+  auto_template *t = NULL;
+  return cli_open_template(c, &a, &t, e);
 }
 
 int list_problems(const cli *c, db *d, const char *family, err *e) {
@@ -85,13 +83,11 @@ static void print_family(const gen_template *t) {
 /* One family: a line for each field, with its default and meaning. */
 static int print_one_family(const cli *c, err *e) {
   auto_arena a = {0};
-  gen_template *t = NULL;
+  auto_template *t = NULL;
   str s = {0};
-  const int rc = cli_open_template(c, &a, &t, e);
-  if (!rc) {
-    str_addf(&s, "%s: %s\n", t->name, t->brief);
-  }
-  for (size_t i = 0; !rc && i < t->n_fields; i++) {
+  TRY(cli_open_template(c, &a, &t, e));
+  str_addf(&s, "%s: %s\n", t->name, t->brief);
+  for (size_t i = 0; i < t->n_fields; i++) {
     const gen_field *f = &t->fields[i];
     auto_str values = {0};
     gen_field_choices(f, "|", &values);
@@ -102,8 +98,7 @@ static int print_one_family(const cli *c, err *e) {
              f->brief && f->brief[0] ? ": " : "", f->brief ? f->brief : "");
   }
   print_str(&s);
-  gen_close(t);
-  return rc;
+  return 0;
 }
 
 static int print_families(const cli *c, err *e) {
@@ -111,24 +106,22 @@ static int print_families(const cli *c, err *e) {
   gen_options o;
   const char *const *names = NULL;
   size_t n = 0;
-  int rc = cli_template_options(c, &a, &o, e);
-  rc = rc ? rc : gen_families(&o, &a, &names, &n, e);
-  for (size_t i = 0; !rc && i < n; i++) {
-    gen_template *t;
+  TRY(cli_template_options(c, &a, &o, e));
+  TRY(gen_families(&o, &a, &names, &n, e));
+  for (size_t i = 0; i < n; i++) {
+    auto_template *t = NULL;
     err broken = {0};
     if (gen_open(&o, names[i], &t, &broken)) {
       printf("  %-18s broken: %s: %s\n", names[i], broken.place, broken.message);
     } else {
       print_family(t);
-      gen_close(t);
     }
   }
-  return rc;
+  return 0;
 }
 
 int cmd_list(const cli *c, err *e) {
-  db *d;
-  err missing = {0};
+  auto_db *d = NULL;
   const char *family = c->n_words ? c->words[0] : NULL;
   TRY(cli_words_most(c, 1, e));
   if (!c->json) {
@@ -136,16 +129,11 @@ int cmd_list(const cli *c, err *e) {
     TRY(family ? print_one_family(c, e) : print_families(c, e));
     printf("tuned\n");
   }
-  int rc = cli_open_db(c, DB_READ, &d, &missing);
-  if (rc == ERR_NOTFOUND) {
+  TRY(cli_open_db_if_any(c, &d, e));
+  if (!d) {
     TRY(family ? check_family(c, e) : 0);
     printf(c->json ? "" : "  nothing tuned yet; try: autotune sgemm m=1024 n=1024 k=1024\n");
     return 0;
   }
-  if (rc) {
-    return err_copy(e, rc, &missing);
-  }
-  rc = list_problems(c, d, family, e);
-  db_close(d);
-  return rc;
+  return list_problems(c, d, family, e);
 }

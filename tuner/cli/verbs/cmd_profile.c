@@ -61,7 +61,7 @@ static void print_head(const profiler *x) {
 static int profile(profiler *x, err *e) {
   auto_str source = {0};
   size_t body;
-  rt_image image;
+  auto_image image = {0};
   TRY(cli_kernel_open(x->c, &x->k, e));
   if (!rt_emu_is(x->k.device)) {
     return err_set(e, ERR_USAGE,
@@ -74,12 +74,8 @@ static int profile(profiler *x, err *e) {
   if (!x->c->json) {
     print_head(x);
   }
-  rt_image_init(&image);
-  int rc =
-      cli_kernel_compile(x->c, &x->k, &x->k.config, x->compiler, true, &source, &body, &image, e);
-  rc = rc ? rc : profile_plan(x, &image.ptx, e);
-  rt_image_clear(&image);
-  return rc;
+  TRY(cli_kernel_compile(x->c, &x->k, &x->k.config, x->compiler, true, &source, &body, &image, e));
+  return profile_plan(x, &image.ptx, e);
 }
 
 int cmd_profile(const cli *c, err *e) {

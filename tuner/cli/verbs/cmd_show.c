@@ -104,23 +104,19 @@ static void print_results(const cli *c, const cli_kernel *k, db *d, const db_res
 }
 
 static int show_problem(const cli *c, db *d, int64_t top, err *e) {
-  cli_kernel k;
+  auto_kernel k = {0};
   db_result *rows;
   size_t n = 0;
-  int rc = cli_kernel_open(c, &k, e);
-  rc = rc ? rc : cli_kernel_results(c, &k, d, &rows, &n, e);
-  if (!rc) {
-    if (!c->json && !c->importance) {
-      printf("%s on %s\n", str_text(&k.problem_text), k.device->info.name);
-    }
-    if (c->importance) {
-      rc = show_importance(c, &k, rows, n, top, e);
-    } else {
-      print_results(c, &k, d, rows, n, top);
-    }
+  TRY(cli_kernel_open(c, &k, e));
+  TRY(cli_kernel_results(c, &k, d, &rows, &n, e));
+  if (c->importance) {
+    return show_importance(c, &k, rows, n, top, e);
   }
-  cli_kernel_close(&k);
-  return rc;
+  if (!c->json) {
+    printf("%s on %s\n", str_text(&k.problem_text), k.device->info.name);
+  }
+  print_results(c, &k, d, rows, n, top);
+  return 0;
 }
 
 /* A portfolio of another version of the template is not served. */
@@ -156,20 +152,17 @@ static int print_portfolios(const cli *c, db *d, gen_template *t, err *e) {
 
 static int show_family(const cli *c, db *d, err *e) {
   auto_arena a = {0};
-  gen_template *t;
-  int rc = cli_open_template(c, &a, &t, e);
-  TRY(rc);
+  auto_template *t = NULL;
+  TRY(cli_open_template(c, &a, &t, e));
   if (!c->json) {
     printf("%s: %s\n", t->name, t->brief);
   }
-  rc = list_problems(c, d, t->name, e);
-  rc = rc ? rc : print_portfolios(c, d, t, e);
-  gen_close(t);
-  return rc;
+  TRY(list_problems(c, d, t->name, e));
+  return print_portfolios(c, d, t, e);
 }
 
 int cmd_show(const cli *c, err *e) {
-  db *d;
+  auto_db *d = NULL;
   int64_t top;
   TRY(cli_number("top", c->top, 1, 1000000, 10, &top, e));
   if (!c->n_words) {
@@ -181,7 +174,5 @@ int cmd_show(const cli *c, err *e) {
                    c->words[0]);
   }
   TRY(cli_open_db(c, DB_READ, &d, e));
-  int rc = c->n_words > 1 ? show_problem(c, d, top, e) : show_family(c, d, e);
-  db_close(d);
-  return rc;
+  return c->n_words > 1 ? show_problem(c, d, top, e) : show_family(c, d, e);
 }

@@ -5,7 +5,7 @@
 #include "verbs.h"
 
 static int count(const cli *c, const char *path, spec *x, err *e) {
-  str s = {0}, title = {0};
+  auto_str s = {0}, title = {0};
   if (c->json) {
     jw_open(&s, NULL);
     jw_text(&s, "file", path);
@@ -14,9 +14,7 @@ static int count(const cli *c, const char *path, spec *x, err *e) {
   }
   str_addf(&title, "%s, kernel %s in %s", x->name[0] ? x->name : path,
            x->kernel[0] ? x->kernel : "unnamed", x->language[0] ? x->language : "?");
-  const int rc = print_space(c, x->t, x->g, str_text(&title), &s, e);
-  str_clear(&title);
-  return rc;
+  return print_space(c, x->t, x->g, str_text(&title), &s, e);
 }
 
 int cmd_spec(const cli *c, err *e) {
