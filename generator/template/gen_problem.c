@@ -62,12 +62,9 @@ void gen_field_choices(const gen_field *f, const char *between, str *out) {
 }
 
 static int fail_choice(const gen_field *f, const char *text, err *e) {
-  str values = {0};
+  auto_str values = {0};
   gen_field_choices(f, ", ", &values);
-  const int rc =
-      err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", f->name, text, f->name, str_text(&values));
-  str_clear(&values);
-  return rc;
+  return err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", f->name, text, f->name, str_text(&values));
 }
 
 static int set_name(const gen_field *f, const char *text, gen_value *v, err *e) {
@@ -277,14 +274,12 @@ bool gen_config_equal(const gen_template *t, const gen_config *a, const gen_conf
 }
 
 static int fail_value(const gen_param *p, const char *text, err *e) {
-  str list = {0};
+  auto_str list = {0};
   for (size_t i = 0; i < p->n; i++) {
     str_add(&list, i ? ", " : "");
     gen_add_value(&p->values[i], &list);
   }
-  int rc = err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", p->name, text, p->name, str_text(&list));
-  str_clear(&list);
-  return rc;
+  return err_set(e, ERR_USAGE, "%s=%s: %s is one of %s", p->name, text, p->name, str_text(&list));
 }
 
 const gen_param *gen_param_find(const gen_template *t, const char *name) {

@@ -225,11 +225,9 @@ static int make(job *j, str *out, size_t *body, err *e) {
 
 static int make_source(gen_instance *g, const gen_config *c, gen_script *script, str *out,
                        size_t *body, err *e) {
-  str text = {0};
+  auto_str text = {0};
   job j = {g, c, script, &text};
-  int rc = make(&j, out, body, e);
-  str_clear(&text);
-  return rc;
+  return make(&j, out, body, e);
 }
 
 /* That of the algorithm which the configuration chooses. */

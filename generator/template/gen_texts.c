@@ -101,12 +101,11 @@ int gen_texts_make(const gen_template *pub, arena *a, gen_texts *out, err *e) {
 
 static int write_c(const expr_scope *scope, const expr_node *const *derived, const char *text,
                    const char *(*name)(void *, const char *), void *ud, str *out, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   const expr_node *x;
   err why = {0};
   int rc = expr_parse(scope, &a, text, NULL, &x, &why);
   rc = rc ? rc : expr_print_c(x, derived, name, ud, out, &why);
-  arena_clear(&a);
   return rc ? err_set(e, rc, "%s, in \"%s\"", why.message, text) : 0;
 }
 

@@ -94,7 +94,7 @@ static void make_options(const rt_compiler *c, const rt_source *s, bool minimal,
 
 void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT]) {
   options o;
-  str text = {0};
+  auto_str text = {0};
   make_options(c, s, false, &o);
   for (int i = 0; i < o.n_hashed; i++) {
     str_addf(&text, "%s ", o.list[i]);
@@ -102,7 +102,6 @@ void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT])
   str_addf(&text, "nvrtc %d%s\n", c->version, is_cubin(s) || !s->registers ? "" : " registers");
   str_add(&text, s->text + s->body);
   hash_bytes(str_text(&text), text.n, key);
-  str_clear(&text);
 }
 
 /* ---- is the architecture one that this NVRTC knows? ---------------------------------------- */
@@ -136,14 +135,13 @@ static int check_arch(rt_compiler *c, const char *arch, err *e) {
       return 0;
     }
   }
-  str known = {0};
+  auto_str known = {0};
   list_archs(archs, n, &known);
   int rc =
       err_set(e, ERR_USAGE,
               "NVRTC %d.%d can't compile for %.40s; use sm_N or compute_N with N one of %s, or "
               "another CUDA toolkit",
               c->version / 1000, c->version % 1000 / 10, arch, str_text(&known));
-  str_clear(&known);
   return rc;
 }
 

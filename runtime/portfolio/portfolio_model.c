@@ -27,7 +27,7 @@ static double volume(const uint32_t x[3]) {
 void model_work_of(gen_instance *g, const gen_config *c, model_work *out) {
   const gen_plan *plan;
   chooser_work *w = &out->amount;
-  arena a = {0};
+  auto_arena a = {0};
   *out = (model_work){0};
   if (!gen_plan_make(g, c, &a, &plan, NULL)) {
     for (size_t i = 0; i < plan->n; i++) {
@@ -44,7 +44,6 @@ void model_work_of(gen_instance *g, const gen_config *c, model_work *out) {
   if (!(w->blocks > 0)) {
     *out = (model_work){0};
   }
-  arena_clear(&a);
 }
 
 /* ---- distances ------------------------------------------------------------------------------ */

@@ -495,12 +495,11 @@ static int read_lines(reading *r, const char *text, str *line, err *e) {
 
 static int read_all(reading *r, const char *text, err *e) {
   portfolio *c = r->c;
-  str line = {0};
+  auto_str line = {0};
   c->configs = r->configs = ARENA_ARRAY(r->a, gen_config, PORTFOLIO_CONFIGS);
   c->nodes = r->nodes = ARENA_ARRAY(r->a, chooser_node, PORTFOLIO_NODES);
   int rc = r->configs && r->nodes ? 0 : err_nomem(e);
   rc = rc ? rc : read_lines(r, text, &line, e);
-  str_clear(&line);
   if (!rc && !lay_out_rows(r)) {
     rc = err_nomem(e);
   }
@@ -508,14 +507,12 @@ static int read_all(reading *r, const char *text, err *e) {
 }
 
 int portfolio_read(const gen_template *t, const char *text, arena *a, portfolio *c, err *e) {
-  arena sizes = {0}, variants = {0};
+  auto_arena sizes = {0}, variants = {0};
   *c = (portfolio){0};
   reading r = {.t = t, .a = a, .sizes = &sizes, .variants = &variants, .c = c};
   const int rc = read_all(&r, text, e);
   c->model.values = NULL;
   c->model.flops = NULL;
-  arena_clear(&sizes);
-  arena_clear(&variants);
   return rc;
 }
 

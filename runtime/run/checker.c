@@ -57,16 +57,14 @@ static int load(rt_checker *k, const rt_image *image, err *e) {
 
 static int compile_and_load(rt_checker *k, rt_compiler *c, err *e) {
   rt_image image;
-  arena a = {0};
-  str text = {0};
+  auto_arena a = {0};
+  auto_str text = {0};
   rt_image_init(&image);
   fill_check_source(&text);
   rt_source source = {.text = str_text(&text), .arch = k->d->info.arch};
   int rc = text.failed ? err_nomem(e) : rt_compile(c, &source, &a, &image, e);
   rc = rc ? rc : load(k, &image, e);
   rt_image_clear(&image);
-  arena_clear(&a);
-  str_clear(&text);
   return rc;
 }
 
@@ -101,7 +99,7 @@ void rt_checker_free(rt_checker *k) {
 static int compile_and_keep(rt_checker *k, rt_compiler *c, const rt_source *s, const str **bytes,
                             err *e) {
   rt_image image;
-  arena a = {0};
+  auto_arena a = {0};
   rt_image_init(&image);
   const int rc = rt_compile(c, s, &a, &image, e);
   if (!rc) {
@@ -114,7 +112,6 @@ static int compile_and_keep(rt_checker *k, rt_compiler *c, const rt_source *s, c
     *bytes = &to->bytes;
   }
   rt_image_clear(&image);
-  arena_clear(&a);
   return rc;
 }
 

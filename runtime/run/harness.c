@@ -81,7 +81,7 @@ int harness_expect(rt_harness *b, err *e) {
 }
 
 static int load_reference(rt_harness *b, rt_compiler *c, gen_instance *g, arena *a, err *e) {
-  str text = {0};
+  auto_str text = {0};
   rt_source source = {.arch = b->d->info.arch};
   const gen_plan *plan;
   const str *bytes;
@@ -89,15 +89,12 @@ static int load_reference(rt_harness *b, rt_compiler *c, gen_instance *g, arena 
   int rc = gen_reference_source(g, &text, &source.body, e);
   source.text = str_text(&text);
   rc = rc ? rc : rt_checker_compile(b->checker, c, &source, &bytes, e);
-  str_clear(&text);
   return rc ? rc : rt_loaded_new(b->d, str_text(bytes), bytes->n, b->t, plan, &b->reference, e);
 }
 
 static int make_reference(rt_harness *b, rt_compiler *c, gen_instance *g, err *e) {
-  arena a = {0};
-  const int rc = load_reference(b, c, g, &a, e);
-  arena_clear(&a);
-  return rc;
+  auto_arena a = {0};
+  return load_reference(b, c, g, &a, e);
 }
 
 /* ---- making and freeing -------------------------------------------------------------------- */

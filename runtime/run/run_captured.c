@@ -80,7 +80,7 @@ static void add_header(const gen_template *t, const char *problem, const gen_dat
 
 int rt_captured_write(const char *path, const gen_template *t, const char *problem,
                       const gen_data *data, unsigned char *const *bytes, err *e) {
-  str header = {0};
+  auto_str header = {0};
   size_t n = 1;
   file_part *parts = calloc(t->n_args + 1, sizeof *parts);
   add_header(t, problem, data, (const unsigned char *const *)bytes, &header);
@@ -95,7 +95,6 @@ int rt_captured_write(const char *path, const gen_template *t, const char *probl
     rc = file_write_private(path, parts, n, e);
   }
   free(parts);
-  str_clear(&header);
   return rc;
 }
 
@@ -217,7 +216,7 @@ static int unlike(const reader *r, size_t i, err *e) {
 /* Scalars come first, since counts may depend on them. */
 static int read_scalars(const reader *r, uint64_t *bits, err *e) {
   const gen_data *sample;
-  str name = {0};
+  auto_str name = {0};
   int rc = gen_data_make(r->g, 0, &r->x->memory, &sample, e);
   for (size_t i = 0; i < r->t->n_args && !rc; i++) {
     if (!is_buffer(r->t, i) && !r->t->args[i].value) {
@@ -228,12 +227,11 @@ static int read_scalars(const reader *r, uint64_t *bits, err *e) {
       bits[i] = rc ? 0 : strtoull(value, NULL, 16);
     }
   }
-  str_clear(&name);
   return rc;
 }
 
 static int check_names(const reader *r, err *e) {
-  str name = {0};
+  auto_str name = {0};
   int rc = 0;
   for (size_t i = 0; i < r->t->n_args && !rc; i++) {
     if (rt_captured_keeps(r->t, r->x->data, i)) {
@@ -242,7 +240,6 @@ static int check_names(const reader *r, err *e) {
       rc = find_line(r, &name) ? 0 : unlike(r, i, e);
     }
   }
-  str_clear(&name);
   return rc;
 }
 
@@ -267,12 +264,10 @@ static int find_bytes(const reader *r, err *e) {
 
 /* The header must equal the one that would be written for the same data. */
 static int check_digests(const reader *r, err *e) {
-  str again = {0};
+  auto_str again = {0};
   add_header(r->t, r->problem, r->x->data, r->x->bytes, &again);
   const bool same = again.n == r->n_header && !memcmp(str_text(&again), r->header, again.n);
-  const int rc = again.failed ? err_nomem(e) : same ? 0 : damaged(r, e);
-  str_clear(&again);
-  return rc;
+  return again.failed ? err_nomem(e) : same ? 0 : damaged(r, e);
 }
 
 int rt_captured_open(const char *path, const gen_template *t, gen_instance *g, const char *problem,

@@ -60,7 +60,7 @@ static bool take_tried(serve_build *b, const char hash[HASH_TEXT]) {
   enum { MOST = 4 };
   const char *keys[MOST];
   size_t n = 0;
-  str config = {0};
+  auto_str config = {0};
   bool found = false;
   gen_config_text(b->t, &b->pick.config, &config);
   if (b->s->sources.db && !config.failed) {
@@ -71,7 +71,6 @@ static bool take_tried(serve_build *b, const char hash[HASH_TEXT]) {
     found = take_stored(b, keys[i]) && !strcmp(b->text, hash);
     snprintf(b->key, sizeof b->key, "%s", keys[i]);
   }
-  str_clear(&config);
   return found;
 }
 
@@ -127,7 +126,7 @@ static int find_or_build(serve_build *b, const rt_source *source, bool anew, err
 
 /* anew: do not use what is stored. */
 static int build(serve_build *b, bool anew, err *e) {
-  str text = {0};
+  auto_str text = {0};
   /* the tuner's options, so that stored images are found */
   rt_source source = {.arch = b->s->device->info.arch,
                       .lineinfo = b->s->device->info.format == RT_PTX};
@@ -139,7 +138,6 @@ static int build(serve_build *b, bool anew, err *e) {
     source.text = str_text(&text);
     rc = find_or_build(b, &source, anew, e);
   }
-  str_clear(&text);
   return rc;
 }
 

@@ -12,10 +12,9 @@
 /* ---- a problem not met before --------------------------------------------------------------- */
 
 static int unknown_choice(const serve_call *call, const gen_field *f, err *e) {
-  str names = {0};
+  auto_str names = {0};
   gen_field_choices(f, ", ", &names);
   err_set(e, ERR_USAGE, "%s: %s must be one of %s", call->function, f->name, str_text(&names));
-  str_clear(&names);
   return ERR_USAGE;
 }
 

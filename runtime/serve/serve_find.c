@@ -138,13 +138,11 @@ static int find_or_make(serve *s, serve_family *f, const gen_problem *p, const c
  * path), so the key begins with the template. */
 int serve_find(serve *s, serve_family *f, const gen_problem *p, const void *key, size_t nbytes,
                tuned_kernel **k, err *e) {
-  str own = {0};
+  auto_str own = {0};
   str_add_n(&own, &f->t, sizeof f->t);
   gen_problem_text(f->t, p, &own);
-  int rc = own.failed ? err_nomem(e) : find_or_make(s, f, p, own.p + sizeof f->t, &own, k, e);
-  rc = rc ? rc : remember(s, key, nbytes, *k, e);
-  str_clear(&own);
-  return rc;
+  TRY(own.failed ? err_nomem(e) : find_or_make(s, f, p, own.p + sizeof f->t, &own, k, e));
+  return remember(s, key, nbytes, *k, e);
 }
 
 /* ---- a problem in words --------------------------------------------------------------------- */

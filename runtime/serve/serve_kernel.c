@@ -5,7 +5,7 @@
 
 static int describe_args(tuned_kernel *k, gen_instance *g, err *e) {
   const gen_data *data;
-  arena scratch = {0};
+  auto_arena scratch = {0};
   serve_need *needs = ARENA_ARRAY(&k->memory, serve_need, k->t->n_args + 1);
   int rc = needs ? gen_data_make(g, 0, &scratch, &data, e) : err_nomem(e);
   if (!rc) {
@@ -13,16 +13,14 @@ static int describe_args(tuned_kernel *k, gen_instance *g, err *e) {
     k->needs = needs;
     k->is_empty = serve_args_nothing(k->t, data);
   }
-  arena_clear(&scratch);
   return rc;
 }
 
 static int describe_config(tuned_kernel *k, const serve_pick *pick, err *e) {
-  str text = {0};
+  auto_str text = {0};
   gen_config_text(k->t, &pick->config, &text);
   k->info.config = arena_text(&k->memory, str_text(&text));
   const bool ok = !text.failed && k->info.config;
-  str_clear(&text);
   return ok ? 0 : err_nomem(e);
 }
 

@@ -34,7 +34,7 @@ static void add_pairs(str *s, const char *what, const gen_pair *p, size_t n) {
 }
 
 void serve_signature(const gen_template *t, char out[HASH_TEXT]) {
-  str s = {0};
+  auto_str s = {0};
   for (size_t i = 0; i < t->n_fields; i++) {
     add_field(&s, &t->fields[i]);
   }
@@ -48,5 +48,4 @@ void serve_signature(const gen_template *t, char out[HASH_TEXT]) {
   add_pairs(&s, "computed", t->call_fields, t->n_call_fields);
   add_pairs(&s, "required", t->call_requirements, t->n_call_requirements);
   hash_bytes(str_text(&s), s.n, out);
-  str_clear(&s);
 }

@@ -64,21 +64,20 @@ static int check_file(const char *path, bool trusted, err *e) {
 
 static int check_trust(const char *path, bool trusted, err *e) {
   static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
-  str name = {0};
+  auto_str name = {0};
   int rc = 0;
   for (size_t i = 0; !rc && i < sizeof beside / sizeof *beside; i++) {
     str_reset(&name);
     str_addf(&name, "%s%s", path, beside[i]);
     rc = name.failed ? err_nomem(e) : check_file(str_text(&name), trusted, e);
   }
-  str_clear(&name);
   return rc;
 }
 
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static int open_database(serve *s, const tuned_options *o, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   err why = {0};
   const char *path = o->database;
   int rc = path ? 0 : db_default_path(&a, &path, e);
@@ -89,7 +88,6 @@ static int open_database(serve *s, const tuned_options *o, err *e) {
     rc = rc ? rc : serve_follow(s->sources.db, &why);
     rc = rc && rc != ERR_NOTFOUND ? err_copy(e, rc, &why) : 0;
   }
-  arena_clear(&a);
   return rc;
 }
 

@@ -132,7 +132,7 @@ static void add_literal(str *s, const char *text) {
 
 /* name: "int tuned_sgemm"; more: parameters that stand before the error */
 static void add_prototype(str *s, const maker *m, const char *name, const char *more) {
-  str piece = {0};
+  auto_str piece = {0};
   str_addf(s, "%s(tuned_context *ctx, tuned_stream stream, ", name);
   for (size_t i = 0; i < m->n; i++) {
     str_reset(&piece);
@@ -142,7 +142,6 @@ static void add_prototype(str *s, const maker *m, const char *name, const char *
   }
   add_wrapped(s, more, "    ");
   add_wrapped(s, "tuned_error *err)", "    ");
-  str_clear(&piece);
 }
 
 static const char OWN[] = "void *workspace, size_t *nbytes, ";
@@ -372,11 +371,10 @@ static int add_args(str *s, maker *m) {
   add_copies(s, m);
   str_add(s, "  const void *const args[] = {");
   for (size_t i = 0; i < m->t->n_args; i++) {
-    str piece = {0};
+    auto_str piece = {0};
     const int rc = add_arg(&piece, m, &m->t->args[i]);
     str_add(&piece, i + 1 < m->t->n_args ? ", " : "};\n");
     add_wrapped(s, str_text(&piece), "                              ");
-    str_clear(&piece);
     TRY(rc);
   }
   return 0;
@@ -426,7 +424,7 @@ static int make_family(const char *family, str *header, str *source, err *e) {
 }
 
 static int make_all(str *header, str *source, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   const char *const *families;
   size_t n;
   int rc = gen_families(NULL, &a, &families, &n, e);
@@ -445,13 +443,12 @@ static int make_all(str *header, str *source, err *e) {
   for (size_t i = 0; !rc && i < n; i++) {
     rc = make_family(families[i], header, source, e);
   }
-  arena_clear(&a);
   return rc;
 }
 
 int main(int argc, char **argv) {
   err e = {0};
-  str header = {0}, source = {0};
+  auto_str header = {0}, source = {0};
   if (argc != 3) {
     fprintf(stderr, "usage: typed_calls HEADER SOURCE\n");
     return 2;
@@ -463,7 +460,5 @@ int main(int argc, char **argv) {
   if (rc) {
     fprintf(stderr, "typed_calls: %s%s%s\n", e.place, e.place[0] ? ": " : "", e.message);
   }
-  str_clear(&header);
-  str_clear(&source);
   return rc ? 1 : 0;
 }

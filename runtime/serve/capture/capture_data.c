@@ -85,8 +85,6 @@ static int write_all(tuned_kernel *k, tuned_stream stream, const void *const *ar
 
 int capture_data_write(tuned_kernel *k, tuned_stream stream, const void *const *args,
                        const char *path, err *e) {
-  arena a = {0};
-  const int rc = write_all(k, stream, args, path, &a, e);
-  arena_clear(&a);
-  return rc;
+  auto_arena a = {0};
+  return write_all(k, stream, args, path, &a, e);
 }

@@ -116,7 +116,7 @@ static void add_lines(capture_lines *l, const capture_lines *more) {
 
 static bool merge_into(int fd, const capture_lines *more) {
   capture_lines l = {0};
-  str text = {0};
+  auto_str text = {0};
   bool ok = read_all(fd, &text);
   if (ok) {
     read_lines(&l, &text);
@@ -126,7 +126,6 @@ static bool merge_into(int fd, const capture_lines *more) {
     ok = !l.failed && !text.failed && write_all(fd, &text);
   }
   capture_lines_clear(&l);
-  str_clear(&text);
   return ok;
 }
 

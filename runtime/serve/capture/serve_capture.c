@@ -49,17 +49,16 @@ static void add_problem(const tuned_kernel *k, str *out) {
 
 static void add_data_path(const capture *c, const tuned_kernel *k, str *out) {
   char digest[HASH_TEXT];
-  str problem = {0};
+  auto_str problem = {0};
   add_problem(k, &problem);
   hash_bytes(str_text(&problem), problem.n, digest);
   str_addf(out, "%s/%s-%s.data", c->folder, k->t->name, digest);
   out->failed = out->failed || problem.failed;
-  str_clear(&problem);
 }
 
 static void add_kernel(const capture *c, tuned_kernel *k, capture_lines *l) {
   record *r = k->record;
-  str problem = {0}, data = {0};
+  auto_str problem = {0}, data = {0};
   const uint64_t calls = atomic_load_explicit(&r->calls, memory_order_relaxed);
   add_problem(k, &problem);
   if (atomic_load(&r->data) == DATA_WRITTEN) {
@@ -70,8 +69,6 @@ static void add_kernel(const capture *c, tuned_kernel *k, capture_lines *l) {
   r->calls_listed = calls;
   r->listed = true;
   l->failed = l->failed || problem.failed || data.failed;
-  str_clear(&problem);
-  str_clear(&data);
 }
 
 static bool has_news(const tuned_kernel *k) {
@@ -115,12 +112,9 @@ static void report_once(capture *c, const tuned_kernel *k, int what, const char 
 
 static int write_data(const capture *c, tuned_kernel *k, tuned_stream stream,
                       const void *const *args, err *e) {
-  str path = {0};
+  auto_str path = {0};
   add_data_path(c, k, &path);
-  const int rc =
-      path.failed ? err_nomem(e) : capture_data_write(k, stream, args, str_text(&path), e);
-  str_clear(&path);
-  return rc;
+  return path.failed ? err_nomem(e) : capture_data_write(k, stream, args, str_text(&path), e);
 }
 
 /* Write the problem's line again, with the path of its data. */
@@ -190,7 +184,7 @@ static void close_capture(serve_hook *h) {
 /* ---- switching it on ------------------------------------------------------------------------ */
 
 static char *path_of(const char *pattern) {
-  str path = {0};
+  auto_str path = {0};
   for (const char *p = pattern; *p; p++) {
     if (p[0] == '%' && p[1] == 'p') {
       str_addf(&path, "%ld", (long)getpid());
@@ -200,7 +194,6 @@ static char *path_of(const char *pattern) {
     }
   }
   char *copy = path.failed ? NULL : strdup(str_text(&path));
-  str_clear(&path);
   return copy;
 }
 

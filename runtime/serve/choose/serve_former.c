@@ -23,7 +23,7 @@ static int rename_config(void *self, const char *family, const char *config, str
 }
 
 int serve_follow(db *d, err *e) {
-  arena a = {0};
+  auto_arena a = {0};
   gen_former *known;
   size_t n;
   renamer r = {NULL};
@@ -38,6 +38,5 @@ int serve_follow(db *d, err *e) {
   const db_formers f = {list, n, rename_config, &r};
   rc = rc ? rc : db_follow(d, &f, e);
   gen_close(r.t);
-  arena_clear(&a);
   return rc;
 }

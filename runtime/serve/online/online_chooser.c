@@ -23,7 +23,7 @@ static void add_near(online_chooser *c, serve_choose *choose) {
 
 void online_chooser_init(online_chooser *c, serve *s, const tuned_kernel *k, const gen_problem *p,
                          gen_instance *g) {
-  arena a = {0};
+  auto_arena a = {0};
   gen_template *t = (gen_template *)k->t;
   c->s = s;
   c->k = k;
@@ -37,7 +37,6 @@ void online_chooser_init(online_chooser *c, serve *s, const tuned_kernel *k, con
                          .known = &k->family->known,
                          .memory = &a};
   add_near(c, &choose);
-  arena_clear(&a);
 }
 
 /* ---- the search ----------------------------------------------------------------------------- */

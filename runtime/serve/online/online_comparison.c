@@ -184,13 +184,12 @@ static online_verdict run(pair *p, const gen_data *data) {
 
 online_verdict online_comparison_run(online_comparison *c, tuned_kernel *served,
                                      tuned_kernel *variant, online_launch *l) {
-  arena a = {0};
+  auto_arena a = {0};
   const gen_data *data;
   pair p = {.c = c, .served = served, .variant = variant, .l = l};
   online_verdict v = ONLINE_GIVE_UP;
   if (!prepare(c, l, &a, &data) && (p.own = online_scratch_args(&c->scratch, l->args, &a))) {
     v = run(&p, data);
   }
-  arena_clear(&a);
   return v;
 }

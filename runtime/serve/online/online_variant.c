@@ -19,7 +19,7 @@ static void keep_image(online_variant *v, const rt_image *image, rt_format forma
 
 static int compile(online_variant *v, rt_compiler *compiler, const rt_source *source,
                    rt_format format) {
-  arena a = {0};
+  auto_arena a = {0};
   rt_image image;
   rt_image_init(&image);
   const int rc = rt_compile(compiler, source, &a, &image, NULL);
@@ -27,7 +27,6 @@ static int compile(online_variant *v, rt_compiler *compiler, const rt_source *so
     keep_image(v, &image, format);
   }
   rt_image_clear(&image);
-  arena_clear(&a);
   return rc;
 }
 
@@ -52,7 +51,7 @@ static int load_kernel(const tuned_kernel *k, gen_instance *g, online_variant *v
 
 static int load(const tuned_kernel *k, gen_instance *g, online_variant *v) {
   serve *s = k->owner;
-  arena a = {0};
+  auto_arena a = {0};
   pthread_mutex_lock(&s->lock);
   serve_turn_take(s);
   const int rc = load_kernel(k, g, v, &a);
@@ -62,7 +61,6 @@ static int load(const tuned_kernel *k, gen_instance *g, online_variant *v) {
     s->newest = v->kernel;
   }
   pthread_mutex_unlock(&s->lock);
-  arena_clear(&a);
   return rc;
 }
 
