@@ -107,10 +107,6 @@ static void mark_reads(emu_warp *w, const uint32_t *chunks, int n, int by) {
 
 /* ---- the product of one warp ---- */
 
-typedef struct product {
-  double a[ROWS][DEPTH], b[DEPTH][COLS], c[ROWS][COLS];
-} product;
-
 /* elements of the chunks that find_chunks lists */
 static void load_chunks(const emu_warp *w, const uint32_t *chunks, int n, emu_type t,
                         bool transposed, double sign, double *to, int row_step, int k_step) {
@@ -121,72 +117,6 @@ static void load_chunks(const emu_warp *w, const uint32_t *chunks, int n, emu_ty
     for (int e = 0; e < each; e++) {
       double v = sign * emu_element_value(emu_get(from, e, size), t);
       to[(row + (transposed ? e : 0)) * row_step + (k + (transposed ? 0 : e)) * k_step] = v;
-    }
-  }
-}
-
-static void load_registers(const emu_warp *w, const emu_insn *in, int at, emu_type t, double sign,
-                           product *x) {
-  int bits = 8 * emu_type_bytes(t), each = 32 / bits;
-  for (int r = 0; r < 4; r++) {
-    const uint32_t *s = emu_src(w, in->more->ops[at + r]);
-    for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      for (int e = 0; e < each; e++) {
-        emu_position p = emu_position_of(0, lane, r, e, each, ROWS);
-        uint64_t one = bits == 32 ? s[lane] : s[lane] >> (bits * e) & ((UINT32_C(1) << bits) - 1);
-        x->a[p.row][p.column] = sign * emu_element_value(one, t);
-      }
-    }
-  }
-}
-
-static void load_accumulators(const emu_warp *w, const emu_insn *in, int at, int n, product *x) {
-  emu_type t = (emu_type)in->type;
-  int bits = 8 * emu_type_bytes(t), each = 32 / bits;
-  for (int r = 0; r < n; r++) {
-    const uint32_t *s = emu_src(w, in->more->ops[at + r]);
-    for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      for (int e = 0; e < each; e++) {
-        int i = r * each + e, row = lane / 4 + i / 2 % 2 * 8,
-            column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-        uint64_t one = bits == 32 ? s[lane] : s[lane] >> (bits * e) & 0xffff;
-        x->c[row][column] = emu_element_value(one, t);
-      }
-    }
-  }
-}
-
-static void store_accumulators(emu_warp *w, const emu_insn *in, int n, const product *x) {
-  emu_type t = (emu_type)in->type;
-  int bits = 8 * emu_type_bytes(t), each = 32 / bits;
-  for (int r = 0; r < n; r++) {
-    uint32_t *d = emu_reg(w, in->more->ops[r]);
-    for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      uint64_t word = 0;
-      for (int e = 0; e < each; e++) {
-        int i = r * each + e, row = lane / 4 + i / 2 % 2 * 8,
-            column = i / 4 * 8 + lane % 4 * 2 + i % 2;
-        word |= emu_element_bits(x->c[row][column], t, in->flags & INSN_SAT) << (bits * e);
-      }
-      d[lane] = (uint32_t)word;
-    }
-  }
-}
-
-static void multiply(const emu_warp *w, const emu_insn *in, product *x) {
-  int n = in->more->mode[1], k = in->more->mode[2];
-  int block = emu_matrix_block(w, (emu_type)in->more->mode[3]);
-  for (int i = 0; i < ROWS; i++) {
-    double *c = x->c[i];
-    for (int p = 0; p < k; p++) {
-      double a = x->a[i][p];
-      const double *b = x->b[p];
-      for (int j = 0; j < n; j++) {
-        c[j] += a * b[j];
-      }
-      for (int j = 0; (p + 1) % block == 0 && in->type == T_f32 && j < n; j++) {
-        c[j] = emu_cut(c[j]);
-      }
     }
   }
 }
@@ -339,7 +269,7 @@ static int same_in_group(emu_warp *w, const emu_insn *in, const uint64_t descrip
 
 /* checks and loads both operands and marks them as being read */
 static int load_operands(emu_warp *w, const emu_insn *in, const uint64_t descriptors[2],
-                         product *x) {
+                         const emu_product *x) {
   const int *mode = in->more->mode;
   int n_d = (in->more->n - (mode[5] & WGMMA_registers ? 4 : 0)) / 2;
   double sign_a = mode[5] & WGMMA_minus_a ? -1 : 1, sign_b = mode[5] & WGMMA_minus_b ? -1 : 1;
@@ -351,16 +281,14 @@ static int load_operands(emu_warp *w, const emu_insn *in, const uint64_t descrip
       return rc;
     }
     if (which) {
-      load_chunks(w, chunks, n, (emu_type)mode[4], mode[5] & WGMMA_trans_b, sign_b, x->b[0], 1,
-                  COLS);
+      load_chunks(w, chunks, n, (emu_type)mode[4], mode[5] & WGMMA_trans_b, sign_b, x->b, 1, COLS);
     } else {
-      load_chunks(w, chunks, n, (emu_type)mode[3], mode[5] & WGMMA_trans_a, sign_a, x->a[0], DEPTH,
-                  1);
+      load_chunks(w, chunks, n, (emu_type)mode[3], mode[5] & WGMMA_trans_a, sign_a, x->a, DEPTH, 1);
     }
     mark_reads(w, chunks, n, 1);
   }
   if (mode[5] & WGMMA_registers) {
-    load_registers(w, in, n_d, (emu_type)mode[3], sign_a, x);
+    emu_matrix_load(w, in, n_d, 4, 0, (emu_type)mode[3], sign_a, x);
   }
   return RUN_ON;
 }
@@ -369,7 +297,8 @@ int exec_wgmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
   const int *mode = in->more->mode;
   int n_a = mode[5] & WGMMA_registers ? 4 : 0, n_d = (in->more->n - n_a) / 2;
   uint64_t descriptors[2] = {0};
-  product x;
+  double a[ROWS * DEPTH], b[DEPTH * COLS], c[ROWS * COLS];
+  const emu_product x = {a, b, c, DEPTH, COLS};
   int rc = whole_group(w, in, mask);
   rc = rc ? rc : same_in_all(w, in, descriptors);
   rc = rc || !w->launch->checks ? rc : same_in_group(w, in, descriptors);
@@ -377,14 +306,13 @@ int exec_wgmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
   if (rc) {
     return rc;
   }
-  for (int i = 0; i < ROWS; i++) {
-    memset(x.c[i], 0, sizeof x.c[i][0] * (size_t)mode[1]);
-  }
   if (*(const uint32_t *)emu_src(w, in->o[3]) & 1) {
-    load_accumulators(w, in, n_d + n_a, n_d, &x);
+    emu_matrix_load(w, in, n_d + n_a, n_d, 2, (emu_type)in->type, 1, &x);
+  } else {
+    memset(c, 0, sizeof c);
   }
-  multiply(w, in, &x);
-  store_accumulators(w, in, n_d, &x);
+  emu_multiply(w, in, &x);
+  emu_matrix_store(w, in, n_d, &x);
   if (!remember(w, in, descriptors) || (w->launch->checks && !mark_registers(w, in))) {
     return emu_finding(w, in, 0, EMU_STACK, "cannot execute wgmma: the host is out of memory");
   }

@@ -169,6 +169,7 @@ static int place_registers(emu_parser *p, const emu_operand *list, int at, int n
   }
   for (int i = 0; i < n; i++) {
     const emu_operand *o = emu_operand_at(p, list, i);
+    p->f->code[p->f->n - 1].more->bytes[at + i] = 4;
     TRY(def ? emu_def_operand(p, 5 + at + i, o, 4) : emu_use_operand(p, 5 + at + i, o, 4, T_b32));
   }
   return 0;

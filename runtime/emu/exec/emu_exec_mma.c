@@ -1,10 +1,5 @@
-/* emu_exec_mma.c -- matrices in the registers of a warp: ldmatrix, mma, wmma.
- *
- * Floating-point accumulation follows what is known of the hardware: products are exact, a group of
- * them is added to the accumulator at once, and the sum is truncated to f32. src: PTX ISA 9.0,
- * 9.7.14 for the layouts; Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor
- * cores", PeerJ CS 7:e330, 2021, for the arithmetic. */
-#include <math.h>
+/* emu_exec_mma.c -- matrices in the registers of a warp: ldmatrix, mma, wmma. src: PTX ISA 9.0,
+ * 9.7.14. */
 #include <string.h>
 
 #include "emu_access.h"
@@ -14,93 +9,33 @@
 
 enum { ROWS = 32, COLS = 32, DEPTH = 64 };
 
-typedef struct matrices {
-  double a[ROWS][DEPTH], b[DEPTH][COLS], c[ROWS][COLS];
-} matrices;
+/* An emu_product's memory. */
+#define PRODUCT(x)                                                                                 \
+  double a_[ROWS * DEPTH], b_[DEPTH * COLS], c_[ROWS * COLS];                                      \
+  const emu_product x = {a_, b_, c_, DEPTH, COLS}
 
 /* waits for all lanes of the warp */
 static int whole_warp(emu_warp *w, const emu_insn *in, uint32_t mask) {
   return emu_warp_sync(w, in, mask, ~0u);
 }
 
-static void multiply(const emu_warp *w, const emu_insn *in, matrices *x) {
-  int m = in->more->mode[0], n = in->more->mode[1], k = in->more->mode[2];
-  emu_type ta = (emu_type)in->more->mode[3], td = (emu_type)in->type;
-  int block = emu_matrix_block(w, ta);
-  bool cuts = td == T_f32;
-  for (int i = 0; i < m; i++) {
-    double *c = x->c[i];
-    for (int p = 0; p < k; p++) {
-      double a = x->a[i][p];
-      for (int j = 0; j < n; j++) {
-        c[j] = td == T_f64 ? fma(a, x->b[p][j], c[j]) : c[j] + a * x->b[p][j];
-      }
-      if (cuts && (p + 1) % block == 0) {
-        for (int j = 0; j < n; j++) {
-          c[j] = emu_cut(c[j]);
-        }
-      }
-    }
-  }
-}
-
-/* ---- mma: the layouts of PTX, by registers ---- */
-
-static int each_of(emu_type t) {
-  return t == T_f64 ? 1 : 4 / emu_type_bytes(t);
-}
-
-static void unpack(const emu_warp *w, const emu_insn *in, int at, int n_regs, int matrix,
-                   emu_type t, matrices *x) {
-  int each = each_of(t), bits = 8 * emu_type_bytes(t);
-  for (int r = 0; r < n_regs; r++) {
-    const void *s = emu_src(w, in->more->ops[at + r]);
-    for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      uint64_t reg = emu_get(s, lane, in->more->bytes[at + r]);
-      for (int e = 0; e < each; e++) {
-        emu_position p = emu_position_of(matrix, lane, r, e, each, in->more->mode[0]);
-        uint64_t one = bits == 64 ? reg : reg >> (bits * e) & ((UINT64_C(1) << bits) - 1);
-        double v = emu_element_value(one, t);
-        *(matrix == 0   ? &x->a[p.row][p.column]
-          : matrix == 1 ? &x->b[p.row][p.column]
-                        : &x->c[p.row][p.column]) = v;
-      }
-    }
-  }
-}
-
-static void pack(emu_warp *w, const emu_insn *in, int n_regs, const matrices *x) {
-  emu_type t = (emu_type)in->type;
-  int each = each_of(t), bits = 8 * emu_type_bytes(t);
-  for (int r = 0; r < n_regs; r++) {
-    for (int lane = 0; lane < EMU_LANES_N; lane++) {
-      uint64_t reg = 0;
-      for (int e = 0; e < each; e++) {
-        emu_position p = emu_position_of(2, lane, r, e, each, in->more->mode[0]);
-        reg |= emu_element_bits(x->c[p.row][p.column], t, in->flags & INSN_SAT) << (bits * e % 64);
-      }
-      emu_put(emu_reg(w, in->more->ops[r]), lane, in->more->bytes[r], reg);
-    }
-  }
-}
-
 int exec_mma(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  matrices x;
+  PRODUCT(x);
   int rc = whole_warp(w, in, mask);
   if (rc != RUN_ON) {
     return rc;
   }
-  unpack(w, in, in->o[1], in->o[2], 0, (emu_type)in->more->mode[3], &x);
-  unpack(w, in, in->o[1] + in->o[2], in->o[3], 1, (emu_type)in->more->mode[4], &x);
-  unpack(w, in, in->o[1] + in->o[2] + in->o[3], in->o[4], 2, (emu_type)in->more->mode[5], &x);
-  multiply(w, in, &x);
-  pack(w, in, in->o[1], &x);
+  for (int i = 0, at = in->o[1]; i < 3; at += in->o[2 + i], i++) {
+    emu_matrix_load(w, in, at, in->o[2 + i], i, (emu_type)in->more->mode[3 + i], 1, &x);
+  }
+  emu_multiply(w, in, &x);
+  emu_matrix_store(w, in, in->o[1], &x);
   return RUN_ON;
 }
 
 /* ---- ldmatrix, stmatrix, movmatrix: 8 by 8 halves ---- */
 
-/* row and column of a lane's element e of an 8 x 8 matrix */
+/* Of a lane's element e of an 8 x 8 matrix. */
 static emu_position half_of(int lane, int e, bool trans) {
   int row = lane >> 2, column = 2 * (lane & 3) + e;
   return trans ? (emu_position){column, row} : (emu_position){row, column};
@@ -254,33 +189,33 @@ static uint64_t wmma_get(const emu_warp *w, const emu_insn *in, int at, int size
 }
 
 static void wmma_unpack(const emu_warp *w, const emu_insn *in, int at, int matrix, emu_type t,
-                        matrices *x) {
+                        const emu_product *x) {
   const int *mode = in->more->mode;
   int rows = matrix == 1 ? mode[2] : mode[0], columns = matrix == 0 ? mode[2] : mode[1];
   int size = emu_type_bytes(held_as(t)), share = rows * columns / EMU_LANES_N;
   for (int i = 0; i < rows * columns; i++) {
     double v = emu_element_value(wmma_get(w, in, at, size, i / share, i % share), t);
-    int row = i / columns, column = i % columns;
-    *(matrix == 0 ? &x->a[row][column] : matrix == 1 ? &x->b[row][column] : &x->c[row][column]) = v;
+    *emu_product_at(x, matrix, i / columns, i % columns) = v;
   }
 }
 
 int exec_wmma(emu_warp *w, const emu_insn *in, uint32_t mask) {
-  matrices x;
+  PRODUCT(x);
   int rc = whole_warp(w, in, mask);
   if (rc != RUN_ON) {
     return rc;
   }
   const int *mode = in->more->mode;
   emu_type t = (emu_type)in->type;
-  wmma_unpack(w, in, in->o[1], 0, (emu_type)mode[3], &x);
-  wmma_unpack(w, in, in->o[1] + in->o[2], 1, (emu_type)mode[4], &x);
-  wmma_unpack(w, in, in->o[1] + in->o[2] + in->o[3], 2, (emu_type)mode[5], &x);
-  multiply(w, in, &x);
+  for (int i = 0, at = in->o[1]; i < 3; at += in->o[2 + i], i++) {
+    wmma_unpack(w, in, at, i, (emu_type)mode[3 + i], &x);
+  }
+  emu_multiply(w, in, &x);
   int size = emu_type_bytes(t), share = mode[0] * mode[1] / EMU_LANES_N, bytes = in->more->bytes[0],
       each = bytes / size;
   for (int i = 0; i < mode[0] * mode[1]; i++) {
-    uint64_t bits = emu_element_bits(x.c[i / mode[1]][i % mode[1]], t, in->flags & INSN_SAT);
+    uint64_t bits =
+        emu_element_bits(*emu_product_at(&x, 2, i / mode[1], i % mode[1]), t, in->flags & INSN_SAT);
     int e = i % share;
     memcpy((uint8_t *)emu_reg(w, in->more->ops[e / each]) + i / share * bytes + e % each * size,
            &bits, (size_t)size);

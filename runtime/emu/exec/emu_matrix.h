@@ -1,4 +1,4 @@
-/* emu_matrix.h -- elements of matrices, and their places in the registers of a warp. */
+/* emu_matrix.h -- matrices in the registers of a warp, and their product. */
 #ifndef EMU_MATRIX_H
 #define EMU_MATRIX_H
 
@@ -8,17 +8,31 @@ typedef struct emu_position {
   int row, column;
 } emu_position;
 
+typedef struct emu_product { /* of mma and wgmma: c + a b, row by row */
+  double *a, *b, *c;
+  int depth, columns; /* room of a row: of a; of b and c */
+} emu_product;
+
+/* emu_product_at -- matrix: 0 a, 1 b, 2 c */
+static inline double *emu_product_at(const emu_product *x, int matrix, int row, int column) {
+  return matrix == 0   ? &x->a[row * x->depth + column]
+         : matrix == 1 ? &x->b[row * x->columns + column]
+                       : &x->c[row * x->columns + column];
+}
+
 /* emu_element_value, emu_element_bits -- convert one element to and from a number; the low bits of
  * tf32 are ignored */
 double emu_element_value(uint64_t bits, emu_type t);
 uint64_t emu_element_bits(double v, emu_type t, bool finite);
-/* emu_cut -- a double truncated to f32, as in tensor cores */
-double emu_cut(double v);
-/* emu_matrix_block -- how many products are added at once: 16 of halves from Hopper on, 8 before;
- * in proportion for other widths */
-int emu_matrix_block(const emu_warp *w, emu_type t);
-/* emu_position_of -- position of element e of register r in PTX's layouts. matrix: 0 a, 1 b, 2
- * accumulator; each: elements in a register; m: rows of a */
-emu_position emu_position_of(int matrix, int lane, int r, int e, int each, int m);
+/* emu_matrix_load -- sign times a matrix of PTX's layouts, from the registers ops[at] to
+ * ops[at + n - 1]; emu_matrix_store -- c to the first n */
+void emu_matrix_load(const emu_warp *w, const emu_insn *in, int at, int n, int matrix, emu_type t,
+                     double sign, const emu_product *x);
+void emu_matrix_store(emu_warp *w, const emu_insn *in, int n, const emu_product *x);
+/* emu_multiply -- more->mode: m, n, k, type of a. Products are exact, a group of them is added to the
+ * accumulator at once, and the sum is truncated to f32, as far as the hardware's arithmetic is
+ * known. src: Fasi, Higham, Mikaitis, Pranesh, "Numerical behavior of NVIDIA tensor cores", PeerJ
+ * CS 7:e330, 2021 */
+void emu_multiply(const emu_warp *w, const emu_insn *in, const emu_product *x);
 
 #endif
