@@ -86,6 +86,7 @@ static void wrap(str *out, size_t start, const char *before, const char *after) 
   str_add(out, after);
 }
 
+/* A failure stays one, here and below. */
 static type as_number(str *out, size_t start, type t) {
   if (t == CONDITION) {
     wrap(out, start, "sel(", ", 1, 0)");
@@ -111,8 +112,7 @@ static type logic(translator *t, str *out, const char *op);
 
 static type number_value(translator *t, str *out) {
   size_t start = out->n;
-  type k = expression(t, out);
-  k = k ? as_number(out, start, k) : k;
+  type k = as_number(out, start, expression(t, out));
   return !k || k == NUMBER ? k : fail(t, "a number is needed", "");
 }
 
@@ -261,8 +261,7 @@ static type comprehension(translator *t, str *out, size_t start, const char *var
     k = fail(t, "a list is needed after `in`", "");
   }
   if (k && accept(t, "if")) {
-    type c = logic(t, &condition, "or");
-    k = c ? as_condition(t, &condition, 0, c) : FAILED;
+    k = as_condition(t, &condition, 0, logic(t, &condition, "or"));
   }
   str_addf(out, ", function(%s) if %s then return %s end end)", variable,
            condition.n ? str_text(&condition) : "true", str_text(&element));
@@ -292,8 +291,7 @@ static bool find_variable(const translator *t, char *name) {
 
 static type element(translator *t, str *out) {
   size_t start = out->n;
-  type k = expression(t, out);
-  k = k ? as_number(out, start, k) : k;
+  type k = as_number(out, start, expression(t, out));
   return k == LIST ? fail(t, "a list in a list", "") : k;
 }
 
@@ -342,8 +340,7 @@ static type operand(translator *t, str *out) {
     if (accept(t, signs[i])) {
       str_add(out, i == 1 ? "(" : i ? "(~" : "(-");
       size_t start = out->n;
-      type k = operators(t, out, UNARY);
-      k = k ? as_number(out, start, k) : k;
+      type k = as_number(out, start, operators(t, out, UNARY));
       str_add(out, ")");
       return !k || k == NUMBER ? k : fail(t, "a number is needed after", signs[i]);
     }
@@ -402,7 +399,7 @@ static type apply(translator *t, str *out, size_t start, const arithmetic *a, ty
 static type operators(translator *t, str *out, int floor) {
   size_t start = out->n;
   if (++t->depth > MAX_DEPTH) {
-    return fail(t, "nested nested too deeplyly", "");
+    return fail(t, "nested too deeply", "");
   }
   type k = operand(t, out);
   for (const arithmetic *a; k && (a = arithmetic_at(t)) && a->left > floor;) {
@@ -449,8 +446,7 @@ static const char *comparison_at(translator *t) {
 /* Convert both sides to one kind: Lua distinguishes 1 from true and rejects 1 < "a". */
 static type compare(translator *t, const char *op, str *left, type *left_type, str *out) {
   str right = {0};
-  type k = operators(t, &right, 0);
-  k = k ? as_number(&right, 0, k) : k;
+  type k = as_number(&right, 0, operators(t, &right, 0));
   *left_type = as_number(left, 0, *left_type);
   if (k && (k != *left_type || k == LIST)) {
     bool never = k != LIST && *left_type != LIST && op[1] == '=' && (op[0] == '=' || op[0] == '~');
@@ -515,11 +511,10 @@ static type negation(translator *t, str *out) {
     return comparisons(t, out);
   }
   if (++t->depth > MAX_DEPTH) {
-    return fail(t, "nested nested too deeplyly", "");
+    return fail(t, "nested too deeply", "");
   }
-  type k = negation(t, out);
+  type k = as_condition(t, out, start, negation(t, out));
   t->depth--;
-  k = k ? as_condition(t, out, start, k) : k;
   wrap(out, start, "(not ", ")");
   return k;
 }
@@ -536,7 +531,7 @@ static type logic(translator *t, str *out, const char *op) {
     str_addf(out, " %s ", op);
     size_t from = out->n;
     type right = !k ? FAILED : is_or ? logic(t, out, "and") : negation(t, out);
-    k = right ? as_condition(t, out, from, right) : FAILED;
+    k = as_condition(t, out, from, right);
     any = true;
   }
   if (any) {
@@ -548,8 +543,7 @@ static type logic(translator *t, str *out, const char *op) {
 /* x if c else y */
 static type choice(translator *t, str *out, size_t start, type k) {
   auto_str c = {0}, other = {0};
-  type is_c = logic(t, &c, "or");
-  is_c = is_c ? as_condition(t, &c, 0, is_c) : is_c;
+  type is_c = as_condition(t, &c, 0, logic(t, &c, "or"));
   type k2 = !is_c ? FAILED : accept(t, "else") ? expression(t, &other) : unexpected(t);
   if (k2 && k2 != k) {
     k = as_number(out, start, k);
@@ -565,7 +559,7 @@ static type choice(translator *t, str *out, size_t start, type k) {
 static type expression(translator *t, str *out) {
   size_t start = out->n;
   if (++t->depth > MAX_DEPTH) {
-    return fail(t, "nested nested too deeplyly", "");
+    return fail(t, "nested too deeply", "");
   }
   type k = logic(t, out, "or");
   if (k && accept(t, "if")) {
@@ -594,8 +588,7 @@ int python_condition(const char *text, const python_name *names, size_t n, str *
     t.names[t.n_names] = names[t.n_names];
   }
   size_t start = out->n;
-  type k = advance(&t) ? expression(&t, out) : FAILED;
-  k = k ? as_condition(&t, out, start, k) : k;
+  type k = advance(&t) ? as_condition(&t, out, start, expression(&t, out)) : FAILED;
   return finish(&t, k, out, e);
 }
 

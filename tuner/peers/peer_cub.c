@@ -221,13 +221,13 @@ static int load(cub *x, const char *flags, const rt_info *info, err *e) {
   gen_file files[2];
   auto_str path = {0};
   nvcc_source source = source_of(info->arch, flags, files);
-  int rc = nvcc_build(&source, 1, &path, e);
-  if (!rc && !(x->library = dlopen(str_text(&path), RTLD_NOW | RTLD_LOCAL))) {
-    rc = err_set(e, ERR_IO, "cannot open the compiled peer: %s", dlerror());
+  TRY(nvcc_build(&source, 1, &path, e));
+  if (!(x->library = dlopen(str_text(&path), RTLD_NOW | RTLD_LOCAL))) {
+    return err_set(e, ERR_IO, "cannot open the compiled peer: %s", dlerror());
   }
   const peer_symbol symbols[] = {
       {"peer_cub_run", &x->run}, {"peer_cub_error", &x->error}, {"peer_cub_version", &x->version}};
-  return rc ? rc : peer_symbols(x->library, "peer", symbols, 3, e);
+  return peer_symbols(x->library, "peer", symbols, 3, e);
 }
 
 static int position(const gen_template *t, const char *names, size_t *out, err *e) {
@@ -264,12 +264,11 @@ static int open_cub(const gen_template *t, const gen_problem *p, rt_device *d, p
   size_t type = 0;
   TRY(x ? 0 : err_nomem(e));
   *out = (peer){.self = x, .close = close_, .contender = {.launch = launch, .self = x}};
-  int rc = flags_of(t, p, &flags, e);
-  rc = rc ? rc : type_of(t, p, &type, e);
-  rc = rc ? rc : call_of(t, p, type, &x->call, e);
-  rc = rc ? rc : positions(x, t, p, e);
-  rc = rc ? rc : load(x, str_text(&flags), &d->info, e);
-  TRY(rc);
+  TRY(flags_of(t, p, &flags, e));
+  TRY(type_of(t, p, &type, e));
+  TRY(call_of(t, p, type, &x->call, e));
+  TRY(positions(x, t, p, e));
+  TRY(load(x, str_text(&flags), &d->info, e));
   out->loosest = types[type].loosest;
   const int version = x->version();
   snprintf(out->version, sizeof out->version, "CUB %d.%d.%d", version / 100000,

@@ -166,19 +166,17 @@ static int write_texts(export_run *x, const choice *ch, const rt_image *built, c
                             .measured = ch->row.kind != DB_KIND_MODEL,
                             .name = x->c->name,
                             .embedded = x->c->embed != NULL};
-  int rc = gen_plan_make(k->g, &ch->config, &k->memory, &plan, e);
-  rc = rc ? rc : export_header(k->t, plan, &what, &header, e);
-  rc = rc ? rc : export_source(k->t, source, &what, &text, e);
-  rc = rc ? rc : cmd_export_write(x->c->header, &header, e);
-  rc = rc ? rc : cmd_export_write(x->c->source, &text, e);
-  rc = rc || !x->c->embed ? rc : write_embedded(x, &what, built, e);
-  rc = rc || !x->c->manifest ? rc : cmd_export_manifest(x, &what, ch, NULL, e);
-  rc = rc ? rc : gen_config_words(k->g, &ch->config, &words, e);
-  if (!rc) {
-    printf("%s for %s: %s, %s\n", str_text(&k->problem_text), what.arch, ch->origin,
-           str_text(&words));
-  }
-  return rc;
+  TRY(gen_plan_make(k->g, &ch->config, &k->memory, &plan, e));
+  TRY(export_header(k->t, plan, &what, &header, e));
+  TRY(export_source(k->t, source, &what, &text, e));
+  TRY(cmd_export_write(x->c->header, &header, e));
+  TRY(cmd_export_write(x->c->source, &text, e));
+  TRY(x->c->embed ? write_embedded(x, &what, built, e) : 0);
+  TRY(x->c->manifest ? cmd_export_manifest(x, &what, ch, NULL, e) : 0);
+  TRY(gen_config_words(k->g, &ch->config, &words, e));
+  printf("%s for %s: %s, %s\n", str_text(&k->problem_text), what.arch, ch->origin,
+         str_text(&words));
+  return 0;
 }
 
 static int compile_all(export_run *x, const str *source, size_t body, rt_image *built, err *e) {

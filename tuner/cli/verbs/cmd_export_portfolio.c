@@ -92,24 +92,20 @@ static int write_portfolio(export_run *x, const exported_portfolio *what, const 
                            err *e) {
   auto_str header = {0}, source = {0};
   const choice ch = {.origin = "portfolio"};
-  int rc = export_portfolio_header(x->k.t, what, &header, e);
-  rc = rc ? rc
-          : export_portfolio_source(x->k.t, what, cmd_export_file_name(x->c->header), &source, e);
-  rc = rc ? rc : cmd_export_write(x->c->header, &header, e);
-  rc = rc ? rc : cmd_export_write(x->c->embed, &source, e);
-  rc = rc || !x->c->manifest ? rc : cmd_export_manifest(x, what->x, &ch, what->portfolio, e);
-  if (!rc) {
-    printf("%s for %s: a portfolio of %zu configurations, %zu variants, %zu kernels, %zu KB of C\n",
-           x->k.t->name, what->x->arch, what->portfolio->n_configs, what->n_variants,
-           what->n_sources, source.n / 1024);
-    if (v->n_met) {
-      printf(
-          "of %zu that are fastest somewhere, or near that; as the models say, sizes lose %.1f %% "
-          "by the others not being there (--top)\n",
-          v->n_met, 100 * v->lost);
-    }
+  TRY(export_portfolio_header(x->k.t, what, &header, e));
+  TRY(export_portfolio_source(x->k.t, what, cmd_export_file_name(x->c->header), &source, e));
+  TRY(cmd_export_write(x->c->header, &header, e));
+  TRY(cmd_export_write(x->c->embed, &source, e));
+  TRY(x->c->manifest ? cmd_export_manifest(x, what->x, &ch, what->portfolio, e) : 0);
+  printf("%s for %s: a portfolio of %zu configurations, %zu variants, %zu kernels, %zu KB of C\n",
+         x->k.t->name, what->x->arch, what->portfolio->n_configs, what->n_variants, what->n_sources,
+         source.n / 1024);
+  if (v->n_met) {
+    printf("of %zu that are fastest somewhere, or near that; as the models say, sizes lose %.1f %% "
+           "by the others not being there (--top)\n",
+           v->n_met, 100 * v->lost);
   }
-  return rc;
+  return 0;
 }
 
 static int export_variants(export_run *x, const portfolio *pf, const variants *v, bool by_models,

@@ -63,22 +63,18 @@ static int open_problem(importer *in, err *e) {
   auto_str words = {0};
   cli_fields(c, &words);
   const char *text = c->n_words > 1 ? str_text(&words) : in->rows.origin.problem;
-  int rc = text ? 0
-                : err_at(e, ERR_USAGE, in->rows.path,
-                         "it does not say what it was measured on; name the problem: autotune "
-                         "import FILE FAMILY FIELD=VALUE ...; or search it as it is: autotune "
-                         "replay FILE");
-  char family[512] = "";
-  if (!rc) {
-    snprintf(family, sizeof family, "%.*s", (int)strcspn(text, " "), text);
-    rc = cli_template_options(c, &in->memory, &o, e);
-    rc = rc ? rc : gen_open(&o, family, &in->t, e);
-    rc = rc ? rc : gen_problem_parse(in->t, text + strcspn(text, " "), &in->p, e);
+  if (!text) {
+    return err_at(e, ERR_USAGE, in->rows.path,
+                  "it does not say what it was measured on; name the problem: autotune import "
+                  "FILE FAMILY FIELD=VALUE ...; or search it as it is: autotune replay FILE");
   }
-  if (!rc) {
-    gen_problem_text(in->t, &in->p, &in->problem);
-  }
-  return rc;
+  char family[512];
+  snprintf(family, sizeof family, "%.*s", (int)strcspn(text, " "), text);
+  TRY(cli_template_options(c, &in->memory, &o, e));
+  TRY(gen_open(&o, family, &in->t, e));
+  TRY(gen_problem_parse(in->t, text + strcspn(text, " "), &in->p, e));
+  gen_problem_text(in->t, &in->p, &in->problem);
+  return 0;
 }
 
 /* Files from export-results name their device; others belong to the device of --device. */
