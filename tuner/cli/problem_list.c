@@ -34,14 +34,14 @@ static int count(run_ *r, const char *problem, const search_subspace *w, size_t 
   auto_arena a = {0};
   db_result *rows;
   *n_inside = 0;
-  int rc = db_results(r->db, t, d, problem, &a, &rows, n, e);
-  rc = rc ? rc : db_effort_get(r->db, t, d, problem, sec, e);
-  for (size_t i = 0; !rc && i < *n; i++) {
+  TRY(db_results(r->db, t, d, problem, &a, &rows, n, e));
+  TRY(db_effort_get(r->db, t, d, problem, sec, e));
+  for (size_t i = 0; i < *n; i++) {
     gen_config c;
     *n_inside +=
         !gen_config_parse(r->m->t, rows[i].t.config, &c, NULL) && c.index[w->param] == w->value;
   }
-  return rc;
+  return 0;
 }
 
 /* A session's budget counts all stored trials, here only those inside the subspace count. Initial
@@ -192,8 +192,8 @@ int problem_list_tune_one(problem_list_process *x, size_t i, const volatile sig_
                           err *e) {
   auto_str frame = {0};
   wire_put_u64(&frame, i);
-  const int rc = worker_ask(&x->w, &frame, e);
-  return rc ? rc : receive(x, stop, e);
+  TRY(worker_ask(&x->w, &frame, e));
+  return receive(x, stop, e);
 }
 
 void problem_list_close(problem_list_process *x) {

@@ -207,9 +207,8 @@ int spec_parse(const char *path, const char *text, size_t n, spec *s, err *e) {
   gen_problem p;
   auto_str lua = {0};
   *s = (spec){.name = ""};
-  int rc = spec_template(path, text, n, false, &lua, e);
-  rc = rc ? rc : gen_open_text(NULL, path, lua.p, lua.n, &s->t, e);
-  TRY(rc);
+  TRY(spec_template(path, text, n, false, &lua, e));
+  TRY(gen_open_text(NULL, path, lua.p, lua.n, &s->t, e));
   read_names(s, text, n);
   TRY(gen_problem_parse(s->t, "", &p, e));
   return gen_instance_new(s->t, &p, device, sizeof device / sizeof *device, &s->g, e);

@@ -135,8 +135,7 @@ static int write_files(const build *b, err *e) {
     const gen_file *f = &b->source->files[i];
     auto_str path = {0};
     str_addf(&path, "%s%s", str_text(&b->folder), f->name);
-    int rc = file_write(str_text(&path), f->text, f->n, e);
-    TRY(rc);
+    TRY(file_write(str_text(&path), f->text, f->n, e));
   }
   return 0;
 }

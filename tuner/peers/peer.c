@@ -29,9 +29,8 @@ static int not_served(const peer_kind *k, const char *family, err *e) {
       str_addf(&list, "; for %s there is --vs %s", family, kinds[i]->name);
     }
   }
-  int rc = err_set(e, ERR_USAGE, "%s does not support %s; it supports %s", k->name, family,
-                   str_text(&list));
-  return rc;
+  return err_set(e, ERR_USAGE, "%s does not support %s; it supports %s", k->name, family,
+                 str_text(&list));
 }
 
 int peer_find(const char *name, const gen_template *t, const peer_kind **out, err *e) {

@@ -146,12 +146,12 @@ static int expand(gen_template *t, char *const *words, size_t n, const char *cho
     return add_problem(t, chosen, a, s, e);
   }
   TRY(values_open(words[0], &v, e));
-  int rc = values_next(&v, &value, e);
-  while (!rc && value.n) {
-    rc = expand_with(t, words, n, chosen, &value, a, s, e);
-    rc = rc ? rc : values_next(&v, &value, e);
+  TRY(values_next(&v, &value, e));
+  while (value.n) {
+    TRY(expand_with(t, words, n, chosen, &value, a, s, e));
+    TRY(values_next(&v, &value, e));
   }
-  return rc;
+  return 0;
 }
 
 int suite_expand(gen_template *t, const char *common, const char *line, arena *a, suite *out,
@@ -305,6 +305,6 @@ int suite_read(gen_template *t, const char *from, const char *common, arena *a, 
               .ends = is_text ? ";\n" : "\n",
               .a = a,
               .out = out};
-  int rc = read_text(&r, str_text(&text), e);
-  return rc || out->n ? rc : err_set(e, ERR_USAGE, "%s names no problem", r.path);
+  TRY(read_text(&r, str_text(&text), e));
+  return out->n ? 0 : err_set(e, ERR_USAGE, "%s names no problem", r.path);
 }

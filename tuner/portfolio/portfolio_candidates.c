@@ -76,9 +76,7 @@ int portfolio_gather(portfolio_run *r, err *e) {
   db_known *rows = ARENA_ARRAY(&r->memory, db_known, PROBLEMS_MOST);
   TRY(rows ? 0 : err_nomem(e));
   rt_device_key(timing_table_device(r->timings), &key);
-  const int rc =
-      db_known_list(r->db, r->t->hash, str_text(&key), -1, PROBLEMS_MOST, &r->memory, rows, &n, e);
-  TRY(rc);
+  TRY(db_known_list(r->db, r->t->hash, str_text(&key), -1, PROBLEMS_MOST, &r->memory, rows, &n, e));
   TRY(find_candidates(r, rows, n, &tuned, e));
   gen_config_default(r->t, &def);
   add_candidate(r, &def);

@@ -394,10 +394,8 @@ int portfolio_regret(const gen_template *t, const portfolio_table *table, double
   for (size_t k = 0; k < table->n_configs; k++) {
     all[k] = k;
   }
-  const int rc = portfolio_models_new(t, table, all, table->n_configs, &a, &m, e);
-  if (!rc) {
-    threads_each(table->n_drawn, threads_cores(), regret_one,
-                 &(regretting){.m = &m, .regret = regret});
-  }
-  return rc;
+  TRY(portfolio_models_new(t, table, all, table->n_configs, &a, &m, e));
+  threads_each(table->n_drawn, threads_cores(), regret_one,
+               &(regretting){.m = &m, .regret = regret});
+  return 0;
 }

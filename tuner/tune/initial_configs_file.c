@@ -85,7 +85,7 @@ int initial_configs_read(gen_template *t, const char *path, arena *a, initial_co
   reader r = {.t = t, .a = a, .out = out};
   auto_str text = {0};
   *out = (initial_configs){0};
-  int rc = file_read(path, NBYTES_MOST, &text, e);
-  char *copy = rc ? NULL : arena_text(a, str_text(&text));
-  return rc ? rc : copy ? read_text(&r, path, copy, e) : err_nomem(e);
+  TRY(file_read(path, NBYTES_MOST, &text, e));
+  char *copy = arena_text(a, str_text(&text));
+  return copy ? read_text(&r, path, copy, e) : err_nomem(e);
 }

@@ -237,13 +237,11 @@ int measurer_race(measurer *m, const measure_image *images, size_t n, size_t rou
   for (size_t i = 0; i < n; i++) {
     measured_put_image(&frame, &images[i]);
   }
-  int rc = worker_ask(&m->w, &frame, e);
-  if (!rc) {
-    rc = await(m, &frame, e);
-  }
+  TRY(worker_ask(&m->w, &frame, e));
+  TRY(await(m, &frame, e));
   wire_reader r = {.p = str_text(&frame), .n = frame.n};
-  for (size_t i = 0; i < n && !rc; i++) {
+  for (size_t i = 0; i < n; i++) {
     measured_get(&r, &out[i]);
   }
-  return rc;
+  return 0;
 }

@@ -54,10 +54,8 @@ static int find_served(bench_run *r, const gen_problem *p, tuned_kernel_info *in
   str_addf(&problem, "%s%s", r->c->words[0], fields ? fields : "");
   int rc = tuned_find(r->served, str_text(&problem), &kernel, &why);
   rc = rc ? rc : tuned_info(kernel, info, &why);
-  if (rc) {
-    rc = err_at(e, rc, why.place, "%s", why.message);
-  }
-  return rc ? rc : gen_config_parse(r->place.t, info->config, config, e);
+  return rc ? err_at(e, rc, why.place, "%s", why.message)
+            : gen_config_parse(r->place.t, info->config, config, e);
 }
 
 /* The default replaces a missing peer; for a single problem it is timed as well as the peer. */

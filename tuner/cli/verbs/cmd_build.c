@@ -37,20 +37,19 @@ static int build(const cli *c, cli_kernel *k, rt_compiler *compiler, err *e) {
   size_t body;
   auto_image image = {0};
   err invalid = {0};
-  int rc = cli_kernel_compile(c, k, &k->config, compiler, false, &source, &body, &image, e);
+  const int rc = cli_kernel_compile(c, k, &k->config, compiler, false, &source, &body, &image, e);
   if (rc == ERR_COMPILE && image.log.n) {
     fputs(str_text(&image.log), stderr);
   }
-  if (!rc) {
-    print_report(k, &image, c->arch ? c->arch : k->device->info.arch);
-    rc = write_if(c->cubin, &image.cubin, "cubin", e);
-    rc = rc ? rc : write_if(c->ptx, &image.ptx, "PTX", e);
-    rc = rc ? rc : write_if(c->source, &source, "source", e);
-  }
-  if (!rc && gen_config_check(k->g, &k->config, &invalid)) {
+  TRY(rc);
+  print_report(k, &image, c->arch ? c->arch : k->device->info.arch);
+  TRY(write_if(c->cubin, &image.cubin, "cubin", e));
+  TRY(write_if(c->ptx, &image.ptx, "PTX", e));
+  TRY(write_if(c->source, &source, "source", e));
+  if (gen_config_check(k->g, &k->config, &invalid)) {
     fprintf(stderr, "autotune: not valid on %s: %s\n", k->device->info.name, invalid.message);
   }
-  return rc;
+  return 0;
 }
 
 int cmd_build(const cli *c, err *e) {

@@ -129,13 +129,10 @@ static int config_of(const importer *in, size_t row, str *out, err *e) {
   for (size_t i = 0; i < in->rows.n_params; i++) {
     str_addf(&text, "%s%s=%s", i ? "," : "", in->rows.params[i], cells[i]);
   }
-  int rc = gen_config_parse(in->t, str_text(&text), &c, e);
-  bool worked = in->rows.status[row] == DB_OK;
-  rc = rc || !in->g || !worked ? rc : gen_config_check(in->g, &c, e);
-  if (!rc) {
-    gen_config_text(in->t, &c, out);
-  }
-  return rc;
+  TRY(gen_config_parse(in->t, str_text(&text), &c, e));
+  TRY(in->g && in->rows.status[row] == DB_OK ? gen_config_check(in->g, &c, e) : 0);
+  gen_config_text(in->t, &c, out);
+  return 0;
 }
 
 static int by_text(const void *a, const void *b) {
@@ -180,10 +177,10 @@ static int import_row(importer *in, size_t row, err *e) {
                     .reason = status == DB_OK ? NULL
                               : reason        ? reason
                                               : db_status_name(status)};
-  int rc = db_trial_put(in->d, in->template_id, in->device_id, &trial, &id, e);
-  rc = rc || status != DB_OK ? rc : put_time(in, id, in->rows.sec[row], e);
-  in->n_new += !rc;
-  return rc;
+  TRY(db_trial_put(in->d, in->template_id, in->device_id, &trial, &id, e));
+  TRY(status == DB_OK ? put_time(in, id, in->rows.sec[row], e) : 0);
+  in->n_new++;
+  return 0;
 }
 
 static int store(importer *in, err *e) {

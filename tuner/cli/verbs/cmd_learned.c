@@ -111,9 +111,9 @@ static int weigh(learning *x, db *d, const db_problem *p, learned_row *row, err 
   db_result *trials;
   size_t n;
   double **least = room_for_times(x, &a);
-  int rc = least ? db_results(d, p->template_id, p->device_id, p->problem, &a, &trials, &n, e)
-                 : err_nomem(e);
-  for (size_t i = 0; !rc && i < n; i++) {
+  TRY(least ? 0 : err_nomem(e));
+  TRY(db_results(d, p->template_id, p->device_id, p->problem, &a, &trials, &n, e));
+  for (size_t i = 0; i < n; i++) {
     gen_config c;
     const double sec = db_result_sec(&trials[i]);
     if (trials[i].t.status == DB_OK && sec > 0 &&
@@ -122,10 +122,8 @@ static int weigh(learning *x, db *d, const db_problem *p, learned_row *row, err 
       row->n_trials++;
     }
   }
-  if (!rc) {
-    learned_cells(x->t, least, row);
-  }
-  return rc;
+  learned_cells(x->t, least, row);
+  return 0;
 }
 
 static int read_db(learning *x, db *d, err *e) {

@@ -192,11 +192,11 @@ static int run(runner *r, err *e) {
                    "--block 256 --args \"buf:f32:1024 i32:5\"");
   }
   TRY(prepare(r, e));
-  int rc = file_read(r->c->words[0], MAX_PTX, &ptx, e);
-  rc = rc ? rc : r->d->ops->module_load(r->d, str_text(&ptx), ptx.n, &r->m, e);
-  rc = rc ? rc : r->d->ops->function(r->d, r->m, r->c->words[1], &f, e);
-  rc = rc ? rc : launch(r, f, r->c->words[1], e);
-  return rc || r->c->json ? rc : print_buffers(r, e);
+  TRY(file_read(r->c->words[0], MAX_PTX, &ptx, e));
+  TRY(r->d->ops->module_load(r->d, str_text(&ptx), ptx.n, &r->m, e));
+  TRY(r->d->ops->function(r->d, r->m, r->c->words[1], &f, e));
+  TRY(launch(r, f, r->c->words[1], e));
+  return r->c->json ? 0 : print_buffers(r, e);
 }
 
 int cmd_run_ptx(const cli *c, err *e) {
