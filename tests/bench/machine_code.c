@@ -12,14 +12,14 @@
  * and comments do not count. One line a row that differs, then a line of counts; exit status
  * 1 if any does, or if a row's problem or configuration is no longer accepted.
  *
- *   --add FILE  append rows: lines of "problem <tab> configuration <tab> where from"
- *   --defaults  append each family's default, and what it suggests for problems that nobody tuned,
- *               over all its sizes; texts that are in the list already are left out
- *   --record    write the list with what was found, of the named families or of all
+ *   --add FILE   append rows: lines of "problem <tab> configuration <tab> where from"
+ *   --defaults   append each family's default, and what it suggests for problems that nobody tuned,
+ *                over all its sizes; texts that are in the list already are left out
+ *   --record     write the list with what was found, of the named families or of all
  *   --write DIR  instead of compiling, write one text of each algorithm of each family there, as
- *               FAMILY.cu or FAMILY.ALGORITHM.cu
- *   --cache     results by the digest of the source's tokens, so that only texts that changed by
- *               more than layout are compiled; build/machine_code.cache if not given
+ *                FAMILY.cu or FAMILY.ALGORITHM.cu
+ *   --cache      results by the digest of the source's tokens, so that only texts that changed by
+ *                more than layout are compiled; build/machine_code.cache if not given
  *
  * Rows of results were added with
  *   awk -F'\t' '!/^#/ && $11 != "portfolio" { print $9 "\t" $10 "\tpreset" }' db/presets/FILE.txt

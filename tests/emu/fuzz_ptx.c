@@ -3,7 +3,7 @@
  *   clang -g -O1 -fsanitize=fuzzer,address,undefined \
  *     $(find runtime -type d -printf '-I%p ') tests/emu/fuzz_ptx.c \
  *     $(find runtime/emu/{isa,code,parse,decode} -name "*.c") \
- *     runtime/base/{arena,err}.c -lm -o build/fuzz_ptx
+ *     runtime/base/{arena,array,err,str}.c -lm -o build/fuzz_ptx
  *   build/fuzz_ptx -max_len=4096 -dict=tests/emu/ptx.dict CORPUS tests/emu/seeds
  */
 #include <stddef.h>
