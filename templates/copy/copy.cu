@@ -38,8 +38,8 @@ __device__ __forceinline__ unit part(unsigned long long eight, long long at) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-copy(long long n, unsigned long long value, const unsigned char *__restrict__ x,
-     unsigned char *__restrict__ y) {
+    copy(long long n, unsigned long long value, const unsigned char *__restrict__ x,
+         unsigned char *__restrict__ y) {
   x += pdl_wait();
   const long long nbytes = n * SIZE, units = nbytes / WIDTH;
   const unit *from = reinterpret_cast<const unit *>(x);

@@ -3,8 +3,8 @@
 #include "elements.cuh"
 
 using stored = element<DTYPE>::stored;
-using wide = element<DTYPE>::number;     // of sums
-using output = element<CTYPE>::stored;   // of C: stored, or float
+using wide = element<DTYPE>::number;    // of sums
+using output = element<CTYPE>::stored;  // of C: stored, or float
 
 template <typename T>
 __device__ __forceinline__ wide widen(T v) {

@@ -5,7 +5,7 @@
 #include "mma.cuh"
 
 constexpr int MI = WM / 16, NI = WN / 8;  // accumulators of a warp
-constexpr int KQ = STEP / 4;              // elements along k that a thread holds of a row, of doubles
+constexpr int KQ = STEP / 4;  // elements along k that a thread holds of a row, of doubles
 
 using fragment_a = choose<DTYPE == DTYPE_f64, double[2 * KQ], unsigned[4]>;
 using fragment_b = choose<DTYPE == DTYPE_f64, double[KQ], unsigned[2]>;
@@ -20,8 +20,8 @@ struct position {  // of the warp in the block's tile, of the lane in the warp
   }
 };
 
-__device__ __forceinline__ void fetch(double (&a)[MI][2 * KQ], double (&b)[NI][KQ], const double *stage,
-                                      position at, int k) {
+__device__ __forceinline__ void fetch(double (&a)[MI][2 * KQ], double (&b)[NI][KQ],
+                                      const double *stage, position at, int k) {
   const int quad = at.lane / 4, place = at.lane % 4;
 #pragma unroll
   for (int q = 0; q < KQ; q++) {
@@ -29,13 +29,14 @@ __device__ __forceinline__ void fetch(double (&a)[MI][2 * KQ], double (&b)[NI][K
 #pragma unroll
     for (int i = 0; i < 2 * MI; i++) {
       const int row = at.row + 8 * i + quad;
-      a[i / 2][2 * q + i % 2] = stage[A_ALONG_K ? operand_a::place(row, p) : operand_a::place(p, row)];
+      a[i / 2][2 * q + i % 2] =
+          stage[A_ALONG_K ? operand_a::place(row, p) : operand_a::place(p, row)];
     }
 #pragma unroll
     for (int j = 0; j < NI; j++) {
       const int column = at.column + 8 * j + quad;
-      b[j][q] = stage[A_TILE +
-                      (B_ALONG_K ? operand_b::place(column, p) : operand_b::place(p, column))];
+      b[j][q] =
+          stage[A_TILE + (B_ALONG_K ? operand_b::place(column, p) : operand_b::place(p, column))];
     }
   }
 }
@@ -47,11 +48,11 @@ __device__ __forceinline__ void fetch(unsigned (&a)[MI][4], unsigned (&b)[NI][2]
   for (int i = 0; i < MI; i++) {
     const int row = at.row + 16 * i;
     if (A_ALONG_K) {
-      load_matrices(a[i], shared_address(
-                              stage + operand_a::place(row + in + 8 * second, k + 8 * third)));
+      load_matrices(a[i],
+                    shared_address(stage + operand_a::place(row + in + 8 * second, k + 8 * third)));
     } else {
-      load_transposed(a[i], shared_address(
-                                stage + operand_a::place(k + in + 8 * third, row + 8 * second)));
+      load_transposed(
+          a[i], shared_address(stage + operand_a::place(k + in + 8 * third, row + 8 * second)));
     }
   }
 #pragma unroll
@@ -59,19 +60,21 @@ __device__ __forceinline__ void fetch(unsigned (&a)[MI][4], unsigned (&b)[NI][2]
     const int column = at.column + 8 * j;
     unsigned both[4];
     if (B_ALONG_K) {
-      load_matrices(both, shared_address(stage + A_TILE + operand_b::place(column + in + 8 * third,
-                                                                           k + 8 * second)));
+      load_matrices(both,
+                    shared_address(stage + A_TILE +
+                                   operand_b::place(column + in + 8 * third, k + 8 * second)));
     } else {
-      load_transposed(both, shared_address(stage + A_TILE +
-                                           operand_b::place(k + in + 8 * second,
-                                                            column + 8 * third)));
+      load_transposed(both,
+                      shared_address(stage + A_TILE +
+                                     operand_b::place(k + in + 8 * second, column + 8 * third)));
     }
 #pragma unroll
     for (int e = 0; e < 4; e++) b[j + e / 2][e % 2] = both[e];
   }
 }
 
-__device__ __forceinline__ void mma(double (&c)[4], const double (&a)[2 * KQ], const double (&b)[KQ]) {
+__device__ __forceinline__ void mma(double (&c)[4], const double (&a)[2 * KQ],
+                                    const double (&b)[KQ]) {
   mma_f64(c, a, b);
 }
 __device__ __forceinline__ void mma(float (&c)[4], const unsigned (&a)[4], const unsigned (&b)[2]) {

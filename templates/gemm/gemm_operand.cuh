@@ -14,8 +14,8 @@ struct operand {
 
   const stored *from;  // this thread's first vector of the next tile
   long long ld;
-  int near, far;       // where that is in a tile
-  int room;            // elements of the matrix from the tile's first one on, across k
+  int near, far;  // where that is in a tile
+  int room;       // elements of the matrix from the tile's first one on, across k
 
   __device__ operand(const stored *matrix, long long ld_, int first, int extent, long long k) {
     near = threadIdx.x % SIDE * VEC;

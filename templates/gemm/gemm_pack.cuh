@@ -34,8 +34,8 @@ __device__ __forceinline__ uint4 eight(const stored *column, int row, int rows) 
 
 // A block copies 256 elements of each of 8 columns, of A or of B.
 extern "C" __global__ void __launch_bounds__(256)
-gemm_pack(int a_rows, int a_columns, const stored *A, long long lda, stored *packed_a, int b_rows,
-          int b_columns, const stored *B, long long ldb, stored *packed_b) {
+    gemm_pack(int a_rows, int a_columns, const stored *A, long long lda, stored *packed_a,
+              int b_rows, int b_columns, const stored *B, long long ldb, stored *packed_b) {
   griddepcontrol_launch_dependents();
   const packing x = blockIdx.z == 0 ? packing{a_rows, a_columns, A, lda, packed_a}
                                     : packing{b_rows, b_columns, B, ldb, packed_b};

@@ -47,7 +47,8 @@ __device__ __forceinline__ void fill_panel(unsigned panel, const PAIRS &pairs) {
       for (int half = 0; half < 2; half++) {
         const pair v = pairs(j, half);
         const unsigned chunk = (2 * j + lane % 4 / 2) ^ (lane / 4);
-        store_shared(panel + (lane / 4 + 8 * half) * 128 + chunk * 16 + lane % 2 * 8, v.e[0], v.e[1]);
+        store_shared(panel + (lane / 4 + 8 * half) * 128 + chunk * 16 + lane % 2 * 8, v.e[0],
+                     v.e[1]);
       }
     }
   } else {
@@ -98,8 +99,10 @@ __device__ __forceinline__ void store_sums(const sums &c, const result &to, cons
     if (column >= to.n) break;
     const unsigned panel = panels + p % PANELS * PANEL_NBYTES;
     if (lane == 0) {
-      if (p == 0) bulk_wait_read<0>();  // of the tile before, whose last panel may be any
-      else bulk_wait_read<PANELS - 1>();
+      if (p == 0)
+        bulk_wait_read<0>();  // of the tile before, whose last panel may be any
+      else
+        bulk_wait_read<PANELS - 1>();
     }
     __syncwarp();
     fill_panel(panel, [&](int j, int half) {

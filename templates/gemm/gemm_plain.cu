@@ -3,9 +3,9 @@
 
 // With alpha 0, A and B are not read, as in BLAS.
 extern "C" __global__ void __launch_bounds__(256)
-gemm(int m, int n, int k, double alpha, const stored *A, long long lda, const stored *B,
-     long long ldb, double beta, output *C, long long ldc, const output *scales,
-     const output *biases) {
+    gemm(int m, int n, int k, double alpha, const stored *A, long long lda, const stored *B,
+         long long ldb, double beta, output *C, long long ldc, const output *scales,
+         const output *biases) {
   const corner tile(blockIdx.x, m, n);
   const int x = threadIdx.x % 16, y = threadIdx.x / 16;
   const int row = tile.row + x, column = tile.column + y;

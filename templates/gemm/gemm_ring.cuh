@@ -13,7 +13,8 @@ struct ring {
   int i = 0, round = 0;
   __device__ explicit ring(unsigned base)
       : full(base + WGMMA_STAGES * (A_NBYTES + B_NBYTES) + 4 * GROUPS * PANELS * PANEL_NBYTES),
-        empty(full + 8 * WGMMA_STAGES), tiles(base) {}
+        empty(full + 8 * WGMMA_STAGES),
+        tiles(base) {}
   __device__ void initialize() const {
     for (int s = 0; s < WGMMA_STAGES; s++) {
       mbarrier_init(full + 8 * s, 1);

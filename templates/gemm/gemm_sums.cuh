@@ -5,12 +5,13 @@
 struct alignas(CV * sizeof(output)) vector {
   output e[CV];
 };
-struct alignas(CV * SUM_NBYTES < 16 ? CV * SUM_NBYTES : 16) vector_sum {
+struct alignas((CV * SUM_NBYTES) < 16 ? (CV * SUM_NBYTES) : 16) vector_sum {
   wide e[CV];
 };
 
 // CV elements of a column, all inside or none; with beta 0, C is not read.
-__device__ __forceinline__ void put_vector(const result &to, const wide *from, int row, int column) {
+__device__ __forceinline__ void put_vector(const result &to, const wide *from, int row,
+                                           int column) {
   if (to.excludes(row, column)) return;
   const vector_sum sum = *reinterpret_cast<const vector_sum *>(from);
   vector *at = reinterpret_cast<vector *>(to.C + row + column * to.ld);

@@ -29,7 +29,8 @@ extern "C" __global__ void reference(int m, int n, int k, double alpha, const nu
     number *c = matrix_at(C, matrix, stride_c, offsets_c) + i + j * ldc;
     double sum = 0;
     for (long long p = 0; alpha != 0 && p < k; p++) {
-      sum += (double)a[TA == TA_n ? i + p * lda : p + i * lda] * b[TB == TB_n ? p + j * ldb : j + p * ldb];
+      sum += (double)a[TA == TA_n ? i + p * lda : p + i * lda] *
+             b[TB == TB_n ? p + j * ldb : j + p * ldb];
     }
     const double before = beta == 0 ? 0 : beta * *c;
     *c = (number)epilogue(alpha * sum + before, i, j, scales, biases);

@@ -8,8 +8,9 @@
 template <int ROWS, int COLS, int LD, int SIZE>
 __device__ __forceinline__ void copy(number *to, const matrices<const number> &all, long long first,
                                      int count, long long offset) {
-  constexpr bool RUN = LAYOUT == LAYOUT_packed && SLICE == 0;  // one run of vectors in global memory
-  constexpr bool DENSE = LD == ROWS && SIZE == ROWS * COLS;    // and in shared memory
+  constexpr bool RUN =
+      LAYOUT == LAYOUT_packed && SLICE == 0;                 // one run of vectors in global memory
+  constexpr bool DENSE = LD == ROWS && SIZE == ROWS * COLS;  // and in shared memory
   constexpr int ALL = GROUP * ROWS * COLS;
   const int end = count * ROWS * COLS;
   const number *group = all[first];
@@ -35,11 +36,11 @@ __device__ __forceinline__ void copy(number *to, const matrices<const number> &a
 
 // With alpha 0 A and B are not read, as in BLAS.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-gemm_batched(int m, int n, int k, double alpha, const number *__restrict__ A, long long lda,
-             long long stride_a, const number *__restrict__ B, long long ldb, long long stride_b,
-             double beta, number *C, long long ldc, long long stride_c, long long batch,
-             const long long *offsets_a, const long long *offsets_b, const long long *offsets_c,
-             const number *scales, const number *biases) {
+    gemm_batched(int m, int n, int k, double alpha, const number *__restrict__ A, long long lda,
+                 long long stride_a, const number *__restrict__ B, long long ldb,
+                 long long stride_b, double beta, number *C, long long ldc, long long stride_c,
+                 long long batch, const long long *offsets_a, const long long *offsets_b,
+                 const long long *offsets_c, const number *scales, const number *biases) {
   const shape s(m, n, k);
   const auto as = operands_of<A_ALONG_K>(A, s.m, s.k, lda, stride_a, offsets_a);
   const auto bs = operands_of<B_ALONG_K>(B, s.n, s.k, ldb, stride_b, offsets_b);
@@ -55,10 +56,10 @@ gemm_batched(int m, int n, int k, double alpha, const number *__restrict__ A, lo
     const int count = (int)min((long long)GROUP, batch - next);
     number *at = shared + stage * STAGE;
     if (count > 0 && alpha != 0 && s.k > 0) {
-      copy<A_HIGH, A_ALONG_K ? EXACT_M : DEPTH, A_LD, A_SIZE>(at, as, next, count,
-                                                              slice * DEPTH * (A_ALONG_K ? 1 : as.ld));
-      copy<B_HIGH, B_ALONG_K ? EXACT_N : DEPTH, B_LD, B_SIZE>(at + B_AT, bs, next, count,
-                                                              slice * DEPTH * (B_ALONG_K ? 1 : bs.ld));
+      copy<A_HIGH, A_ALONG_K ? EXACT_M : DEPTH, A_LD, A_SIZE>(
+          at, as, next, count, slice * DEPTH * (A_ALONG_K ? 1 : as.ld));
+      copy<B_HIGH, B_ALONG_K ? EXACT_N : DEPTH, B_LD, B_SIZE>(
+          at + B_AT, bs, next, count, slice * DEPTH * (B_ALONG_K ? 1 : bs.ld));
     }
     if (++slice == SLICES) {
       slice = 0;
@@ -100,10 +101,11 @@ gemm_batched(int m, int n, int k, double alpha, const number *__restrict__ A, lo
         __syncthreads();
       }
       if (has_tile && alpha != 0) {
-        multiply(c, at + thread.matrix * A_SIZE, A_LD, at + B_AT + thread.matrix * B_SIZE, B_LD, DEPTH, s,
-                 thread);
+        multiply(c, at + thread.matrix * A_SIZE, A_LD, at + B_AT + thread.matrix * B_SIZE, B_LD,
+                 DEPTH, s, thread);
       }
-      if (STAGES == 1 && (BLOCKS > 0 || SLICE > 0)) __syncthreads();  // before the stage is filled again
+      if (STAGES == 1 && (BLOCKS > 0 || SLICE > 0))
+        __syncthreads();  // before the stage is filled again
     }
     store(c, shared + STAGES * STAGE, to, first, batch, has_tile, s, thread);
   }

@@ -56,8 +56,8 @@ __device__ __forceinline__ matrices<T> matrices_of(T *first, int rows, int colum
 
 // Those of A or B: op(A) has `across` rows, op(B) as many columns.
 template <bool ALONG_K>
-__device__ __forceinline__ matrices<const number> operands_of(const number *first, int across, int k,
-                                                              long long ld, long long stride,
+__device__ __forceinline__ matrices<const number> operands_of(const number *first, int across,
+                                                              int k, long long ld, long long stride,
                                                               const long long *offsets) {
   return matrices_of(first, ALONG_K ? k : across, ALONG_K ? across : k, ld, stride, offsets);
 }
@@ -82,8 +82,8 @@ __device__ __forceinline__ int index_of(int thread, int i) {
 
 // The tile's rows of A or columns of B at steps p to p + KV - 1 along k; zeros beyond `end`.
 template <bool ALONG_K, int T, int V, int SIDE, typename L>
-__device__ __forceinline__ void fetch(number (&to)[KV][T], const number *from, L ld, int p, int thread,
-                                      int end) {
+__device__ __forceinline__ void fetch(number (&to)[KV][T], const number *from, L ld, int p,
+                                      int thread, int end) {
   constexpr int STEP = ALONG_K ? 1 : V;
 #pragma unroll
   for (int i = 0; i < T; i += STEP) {
@@ -108,9 +108,9 @@ __device__ __forceinline__ void fetch(number (&to)[KV][T], const number *from, L
 
 // Adds the product of `depth` columns of op(A) and rows of op(B).
 template <typename L>
-__device__ __forceinline__ void multiply(number (&c)[TM][TN], const number *a, L lda, const number *b,
-                                         L ldb, int depth, shape s, place thread) {
-#pragma unroll (UNROLL / KV)
+__device__ __forceinline__ void multiply(number (&c)[TM][TN], const number *a, L lda,
+                                         const number *b, L ldb, int depth, shape s, place thread) {
+#pragma unroll(UNROLL / KV)
   for (int p = 0; p < depth; p += KV) {
     number as[KV][TM], bs[KV][TN];
     fetch<A_ALONG_K, TM, MV, PM>(as, a, lda, p, thread.row, s.m);
@@ -149,8 +149,8 @@ struct result {
 };
 
 // A tile, from registers.
-__device__ __forceinline__ void store_tile(const number (&c)[TM][TN], const result &to, long long matrix,
-                                           shape s, place thread) {
+__device__ __forceinline__ void store_tile(const number (&c)[TM][TN], const result &to,
+                                           long long matrix, shape s, place thread) {
 #pragma unroll
   for (int j = 0; j < TN; j++) {
     const int y = index_of<NV, PN>(thread.column, j);
@@ -166,7 +166,8 @@ __device__ __forceinline__ void store_tile(const number (&c)[TM][TN], const resu
 }
 
 // A tile to shared memory, in which the matrices of the group are packed.
-__device__ __forceinline__ void share_tile(const number (&c)[TM][TN], number *sums, shape s, place thread) {
+__device__ __forceinline__ void share_tile(const number (&c)[TM][TN], number *sums, shape s,
+                                           place thread) {
 #pragma unroll
   for (int j = 0; j < TN; j++) {
 #pragma unroll
@@ -188,7 +189,8 @@ __device__ __forceinline__ void put_run(const number *sums, const result &to, nu
 #pragma unroll
   for (int e = 0; e < V; e++) {
     const int at = (i + e) % size;
-    v.e[e] = epilogue(to.alpha * sum.e[e] + to.beta * v.e[e], at % s.m, at / s.m, to.scales, to.biases);
+    v.e[e] =
+        epilogue(to.alpha * sum.e[e] + to.beta * v.e[e], at % s.m, at / s.m, to.scales, to.biases);
   }
   *there = v;
 }

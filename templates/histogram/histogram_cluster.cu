@@ -40,7 +40,8 @@ __device__ __forceinline__ void commit(unsigned *y, unsigned *partial) {
 }
 
 extern "C" __global__ void __cluster_dims__(PARTS, 1, 1) __launch_bounds__(BLOCK)
-histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies, unsigned *partial) {
+    histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies,
+              unsigned *partial) {
   const samples all = {n, x};
   cluster_counters counters;
   clear();

@@ -2,7 +2,7 @@
 #include "histogram_global.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-histogram(long long n, const sample *__restrict__ x, unsigned *y) {
+    histogram(long long n, const sample *__restrict__ x, unsigned *y) {
   const samples all = {n, x};
   global_counters counters = {y};
   count_samples(all, counters);

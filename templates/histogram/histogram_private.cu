@@ -5,8 +5,8 @@
 #include "histogram_global.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies, unsigned *partial,
-          unsigned *arrived) {
+    histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies, unsigned *partial,
+              unsigned *arrived) {
   const samples all = {n, x};
   global_counters counters = {partial + (long long)(blockIdx.x % copies) * BINS};
   count_samples(all, counters);

@@ -36,7 +36,8 @@ __device__ __forceinline__ void count(const Counters &counters, run &r, int bin)
     if (Counters::counts(bin)) counters.add(bin, 1);
   } else if constexpr (AGGREGATE == AGGREGATE_match) {
     const unsigned same = __match_any_sync(0xffffffff, bin);
-    if (Counters::counts(bin) && __ffs(same) - 1 == threadIdx.x % 32) counters.add(bin, __popc(same));
+    if (Counters::counts(bin) && __ffs(same) - 1 == threadIdx.x % 32)
+      counters.add(bin, __popc(same));
   } else {
     if (bin != r.bin) {
       end_run(counters, r);
@@ -67,7 +68,7 @@ __device__ __forceinline__ void count_samples(const samples &all, Counters &coun
 #pragma unroll
     for (int k = 0; k < COARSE; k++) {
       const long long i = step + (PARTITION == PARTITION_interleaved ? k * BLOCK + threadIdx.x
-                                                                      : threadIdx.x * COARSE + k);
+                                                                     : threadIdx.x * COARSE + k);
       some[k] = i < all.vectors;
       if (some[k]) v[k] = load_plain(from + i);
     }

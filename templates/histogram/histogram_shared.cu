@@ -46,7 +46,8 @@ struct block_counters {
     unsigned sum = 0;
 #pragma unroll 4
     for (int c = 0; c < COPIES; c++) {
-      const int copy = (c + threadIdx.x) % COPIES;  // threads begin with different copies: different banks
+      const int copy =
+          (c + threadIdx.x) % COPIES;  // threads begin with different copies: different banks
       const unsigned v = words[SPREAD == SPREAD_lanes ? word * COPIES + copy : copy * WORDS + word];
       sum += COUNTER == 16 ? v >> bin % 2 * 16 & 0xffff : v;
     }
@@ -84,8 +85,8 @@ struct block_counters {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies, unsigned *partial,
-          unsigned *arrived) {
+    histogram(long long n, const sample *__restrict__ x, unsigned *y, int copies, unsigned *partial,
+              unsigned *arrived) {
   const samples all = {n, x};
   block_counters counters = {y, partial};
   counters.clear();

@@ -3,9 +3,9 @@
 #include "merge_path.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-merge(long long m, long long n, const key *__restrict__ a, const key *__restrict__ b,
-      key *__restrict__ c, const value *__restrict__ av, const value *__restrict__ bv,
-      value *__restrict__ cv, const long long *splits) {
+    merge(long long m, long long n, const key *__restrict__ a, const key *__restrict__ b,
+          key *__restrict__ c, const value *__restrict__ av, const value *__restrict__ bv,
+          value *__restrict__ cv, const long long *splits) {
   const long long first = ((long long)blockIdx.x * BLOCK + threadIdx.x) * ITEMS;
   const long long end = min(first + ITEMS, m + n);
   if (first >= end) return;

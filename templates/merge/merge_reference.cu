@@ -24,7 +24,9 @@ __device__ void put(long long to, key x, const value *v, long long from, key *c,
 extern "C" __global__ void reference(long long m, long long n, const key *a, const key *b, key *c,
                                      const value *av, const value *bv, value *cv) {
   for (long long t = blockIdx.x * 256ll + threadIdx.x; t < m + n; t += gridDim.x * 256ll) {
-    if (t < m) put(t + rank(a[t], b, n, false), a[t], av, t, c, cv);
-    else put(t - m + rank(b[t - m], a, m, true), b[t - m], bv, t - m, c, cv);
+    if (t < m)
+      put(t + rank(a[t], b, n, false), a[t], av, t, c, cv);
+    else
+      put(t - m + rank(b[t - m], a, m, true), b[t - m], bv, t - m, c, cv);
   }
 }

@@ -147,8 +147,8 @@ __device__ __forceinline__ void merge_windows(item (&v)[N], int count, rows all,
   const int run = width * N, start = place & ~(2 * run - 1), middle = start + run;
   const int na = max(0, min(run, count - start)), nb = max(0, min(run, count - middle));
   const int d = min(place - start, na + nb), end = min(d + tile_window::WINDOW, na + nb);
-  const pair_of_ranks i = co_ranks<tile_window::GROUP>(
-      d, end, sequence_of<rows>{all, start}, na, sequence_of<rows>{all, middle}, nb);
+  const pair_of_ranks i = co_ranks<tile_window::GROUP>(d, end, sequence_of<rows>{all, start}, na,
+                                                       sequence_of<rows>{all, middle}, nb);
   const stretches both = stretches_between(i, d, end, start, middle);
   const tile_window here = {end - d};
   here.template merge<sync_block, false>(v, both, stretches(), item_rows<N>{all}, all);
@@ -161,11 +161,15 @@ __device__ __forceinline__ void merge_widths(item (&v)[SORT_ITEMS], int count, r
   for (int width = from; width < to; width *= 2) {
 #pragma unroll
     for (int k = 0; k < SORT_ITEMS; k++) all.own(k) = v[k];
-    if (to <= 32) __syncwarp();
-    else __syncthreads();
+    if (to <= 32)
+      __syncwarp();
+    else
+      __syncthreads();
     merge_runs(v, count, all, width);
-    if (to <= 32) __syncwarp();
-    else __syncthreads();
+    if (to <= 32)
+      __syncwarp();
+    else
+      __syncthreads();
   }
 }
 

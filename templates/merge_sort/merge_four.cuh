@@ -14,8 +14,8 @@ __device__ __forceinline__ int source_of_place(const loaded<4> &w, const int &pl
   return place - gap + gone;
 }
 
-__device__ __forceinline__ void merge_serially(unsigned char *memory, const loaded<4> &w, key (&v)[ITEMS],
-                                               int (&source)[ITEMS]) {
+__device__ __forceinline__ void merge_serially(unsigned char *memory, const loaded<4> &w,
+                                               key (&v)[ITEMS], int (&source)[ITEMS]) {
   key *shared = reinterpret_cast<key *>(memory);
   const int left = w.count[0] + w.count[1], all = left + w.count[2] + w.count[3];
   const int place = min((int)threadIdx.x * ITEMS, all);
@@ -55,8 +55,8 @@ __device__ __forceinline__ void merge_serially(unsigned char *memory, const load
 
 // The same by groups of threads. A window may have the end of the first result and the start of the second.
 template <int N>
-__device__ __forceinline__ void merge_by_network(unsigned char *memory, const loaded<4> &w, key (&v)[N],
-                                                 int (&source)[N]) {
+__device__ __forceinline__ void merge_by_network(unsigned char *memory, const loaded<4> &w,
+                                                 key (&v)[N], int (&source)[N]) {
   using tile_window = window<N>;
   constexpr int GROUP = tile_window::GROUP;
   key *shared = reinterpret_cast<key *>(memory);
@@ -96,8 +96,8 @@ __device__ __forceinline__ void merge_by_network(unsigned char *memory, const lo
   for (int k = 0; k < N; k++) v[k] = key_of(found[k]), source[k] = source_of(found[k]);
 }
 
-__device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded<4> &w, key (&v)[ITEMS],
-                                             int (&source)[ITEMS]) {
+__device__ __forceinline__ void merge_loaded(unsigned char *memory, const loaded<4> &w,
+                                             key (&v)[ITEMS], int (&source)[ITEMS]) {
   if constexpr (MERGE == MERGE_network) {
     merge_by_network(memory, w, v, source);
   } else {

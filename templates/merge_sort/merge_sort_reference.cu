@@ -27,8 +27,8 @@ extern "C" __global__ void take(long long n, const key *x, const value *xv, key 
   }
 }
 
-extern "C" __global__ void pass(long long n, long long run, const key *x, const value *xv,
-                                key *y, value *yv) {
+extern "C" __global__ void pass(long long n, long long run, const key *x, const value *xv, key *y,
+                                value *yv) {
   for (long long i = blockIdx.x * 256ll + threadIdx.x; i < n; i += gridDim.x * 256ll) {
     const long long start = i - i % (2 * run), middle = min(start + run, n);
     const long long end = min(middle + run, n), left = i < middle ? start : middle;

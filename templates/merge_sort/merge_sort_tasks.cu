@@ -20,8 +20,8 @@ __device__ __forceinline__ void wait_for(const unsigned *done, unsigned count) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-sort_all(long long n, const key *x, const value *xv, key *y, value *yv, key *other, value *other_v,
-         int passes, unsigned *done, unsigned long long *counter) {
+    sort_all(long long n, const key *x, const value *xv, key *y, value *yv, key *other,
+             value *other_v, int passes, unsigned *done, unsigned long long *counter) {
   extern __shared__ __align__(16) unsigned char memory[];
   const unsigned runs = (unsigned)((n - 1) / RUN + 1), tiles = (unsigned)((n - 1) / TILE + 1);
   unsigned launch;

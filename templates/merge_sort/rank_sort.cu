@@ -5,7 +5,7 @@
 #include "rank_count.cuh"
 
 extern "C" __global__ void __launch_bounds__(SORT_BLOCK)
-rank_sort(long long n_keys, const key *x, const value *xv, key *y, value *yv) {
+    rank_sort(long long n_keys, const key *x, const value *xv, key *y, value *yv) {
   extern __shared__ __align__(16) unsigned char memory[];
   __shared__ unsigned ranks[KEYS_PER_BLOCK];
   key *const keys = reinterpret_cast<key *>(memory);
@@ -24,7 +24,8 @@ rank_sort(long long n_keys, const key *x, const value *xv, key *y, value *yv) {
   const int own = blockIdx.x * KEYS_PER_BLOCK + threadIdx.x % KEYS_PER_BLOCK;
   const part_of part(whole, SORT_BLOCK / KEYS_PER_BLOCK, threadIdx.x / KEYS_PER_BLOCK);
   if (own < n) {
-    unsigned before_it = part.from < part.end ? count_before<RUN>(keys, own, part.from, part.end) : 0;
+    unsigned before_it =
+        part.from < part.end ? count_before<RUN>(keys, own, part.from, part.end) : 0;
     if (threadIdx.x < KEYS_PER_BLOCK) {
       for (int i = whole; i < n; i++) {
         before_it += i < own ? !before(keys[own], keys[i]) : before(keys[i], keys[own]);

@@ -17,8 +17,12 @@ struct stretch_of_keys {
     least_place = bounds().numbers[low];
     most_place = bounds().numbers[high];
   }
-  __device__ __forceinline__ bool starts_after(key k) const { return bounded_below && before(k, least); }
-  __device__ __forceinline__ bool ends_before(key k) const { return bounded_above && before(most, k); }
+  __device__ __forceinline__ bool starts_after(key k) const {
+    return bounded_below && before(k, least);
+  }
+  __device__ __forceinline__ bool ends_before(key k) const {
+    return bounded_above && before(most, k);
+  }
   __device__ __forceinline__ bool starts_after(key k, unsigned place) const {
     return bounded_below && comes_before(k, place, least, least_place);
   }
@@ -41,7 +45,8 @@ __device__ __forceinline__ void load_share(key (&k)[SORT_ITEMS], unsigned n, con
 
 // Puts a key into the outbox for the block in whose range it is, if one of the cluster has it.
 __device__ __forceinline__ void send(key k, unsigned place, const stretch_of_keys &of_cluster) {
-  if (of_cluster.starts_after(k, place)) atomicAdd(&lower, 1);
+  if (of_cluster.starts_after(k, place))
+    atomicAdd(&lower, 1);
   else if (of_cluster.ends_after(k, place)) {
     const unsigned to = bounds().last_up_to<CLUSTER>(k, place);
     const unsigned nth = atomicAdd(sent + to, 1);
@@ -127,10 +132,13 @@ __device__ __forceinline__ void fetch_keys() {
 
 // Returns the number of keys in the inbox; or INBOX plus the number of all, if a block has too many keys for another
 // and the inbox is empty.
-__device__ __forceinline__ unsigned exchange_keys(const key (&k)[SORT_ITEMS], unsigned n, bool whole) {
+__device__ __forceinline__ unsigned exchange_keys(const key (&k)[SORT_ITEMS], unsigned n,
+                                                  bool whole) {
   const stretch_of_keys of_cluster(0, CLUSTER);
-  if (whole) send_keys<true>(k, n, of_cluster);
-  else send_keys<false>(k, n, of_cluster);
+  if (whole)
+    send_keys<true>(k, n, of_cluster);
+  else
+    send_keys<false>(k, n, of_cluster);
   arrive_at_cluster();
   wait_for_cluster();
   read_counts();

@@ -13,7 +13,8 @@ __device__ __forceinline__ void choose_keys(const numbered &chosen, unsigned all
 }
 
 // The rank of a chosen key in a part of them, by places.
-__device__ __forceinline__ unsigned count_placed(const numbered &chosen, int own, const part_of &part) {
+__device__ __forceinline__ unsigned count_placed(const numbered &chosen, int own,
+                                                 const part_of &part) {
   const key x = chosen.keys[own];
   const unsigned place = chosen.numbers[own];
   float less = 0;

@@ -57,7 +57,9 @@ struct key_list {
   __device__ __forceinline__ unsigned number(unsigned at) const { return at; }
   __device__ __forceinline__ key_list from(unsigned first) const { return {keys + first}; }
   // Does keys[i] come before k, which is keys[at]?
-  __device__ __forceinline__ bool precedes(unsigned i, key k, unsigned) const { return before(keys[i], k); }
+  __device__ __forceinline__ bool precedes(unsigned i, key k, unsigned) const {
+    return before(keys[i], k);
+  }
   __device__ __forceinline__ unsigned place_in_block(unsigned, unsigned) const { return 0; }
 };
 
@@ -72,7 +74,9 @@ struct placed_list {
   }
   __device__ __forceinline__ unsigned place(unsigned at) const { return places[at]; }
   __device__ __forceinline__ unsigned number(unsigned at) const { return places[at]; }
-  __device__ __forceinline__ placed_list from(unsigned first) const { return {keys + first, places + first}; }
+  __device__ __forceinline__ placed_list from(unsigned first) const {
+    return {keys + first, places + first};
+  }
   __device__ __forceinline__ bool precedes(unsigned i, key k, unsigned at) const {
     return comes_before(keys[i], places[i], k, places[at]);
   }
@@ -137,7 +141,8 @@ constexpr int SORTED_NUMBERS = CHOSEN_NUMBERS + room<unsigned>(BINS);
 constexpr int STARTS_AT = SORTED_NUMBERS + room<unsigned>(BINS);
 constexpr int BINS_AT = STARTS_AT + room<unsigned>(BINS + 1);
 constexpr int TIES_AT = AREA_PLACES;  // unless STABLE; picked() is no longer in use then
-static_assert(BINS_AT + room<unsigned short>(INBOX) <= SAMPLES_SMEM, "the dynamic shared memory is too small");
+static_assert(BINS_AT + room<unsigned short>(INBOX) <= SAMPLES_SMEM,
+              "the dynamic shared memory is too small");
 
 template <typename T>
 __device__ __forceinline__ T *shared_at(int at) {
@@ -158,6 +163,6 @@ __device__ __forceinline__ numbered bounds() {
 
 __shared__ unsigned ranks[EACH > BINS ? EACH : BINS];  // of samples
 __shared__ unsigned sent[CLUSTER];                     // keys for each block
-__shared__ unsigned lower;                             // keys of the block's share in ranges of lower clusters
-__shared__ unsigned received[CLUSTER];                 // keys from each block
-__shared__ unsigned base;                              // all keys in lower ranges
+__shared__ unsigned lower;              // keys of the block's share in ranges of lower clusters
+__shared__ unsigned received[CLUSTER];  // keys from each block
+__shared__ unsigned base;               // all keys in lower ranges

@@ -25,7 +25,8 @@ __device__ __forceinline__ void sort_runs_of(unsigned count, const list &keys) {
     for (unsigned i = threadIdx.x; i < some; i += SORT_BLOCK) {
       inbox().put(i, keys.keys[first + i], keys.place(first + i));
     }
-    sort_inbox<false>(some, [&](unsigned i, key k, unsigned place) { keys.put(first + i, k, place); });
+    sort_inbox<false>(some,
+                      [&](unsigned i, key k, unsigned place) { keys.put(first + i, k, place); });
     __syncthreads();
   }
 }
@@ -36,8 +37,10 @@ __device__ __forceinline__ unsigned rank_in_run(const list &keys, unsigned start
   unsigned least = start, most = end;
   while (least < most) {
     const unsigned i = (least + most) / 2;
-    if (comes_before(keys.keys[i], keys.number(i), k, number)) least = i + 1;
-    else most = i;
+    if (comes_before(keys.keys[i], keys.number(i), k, number))
+      least = i + 1;
+    else
+      most = i;
   }
   return least - start;
 }

@@ -24,8 +24,11 @@ struct keys_out {
   key *y;
   unsigned first;
 
-  __device__ __forceinline__ keys_out(key *y, unsigned first, value *, const value *) : y(y), first(first) {}
-  __device__ __forceinline__ void operator()(unsigned i, key k, unsigned) const { y[first + i] = k; }
+  __device__ __forceinline__ keys_out(key *y, unsigned first, value *, const value *)
+      : y(y), first(first) {}
+  __device__ __forceinline__ void operator()(unsigned i, key k, unsigned) const {
+    y[first + i] = k;
+  }
 };
 struct pairs_out {
   key *y;
@@ -39,9 +42,10 @@ struct pairs_out {
   }
 };
 
-extern "C" __global__ void @{CLUSTER > 1 and "__cluster_dims__(CLUSTER, 1, 1) " or ""}__launch_bounds__(SORT_BLOCK)
-sample_sort(long long n_keys, const key *x, const value *xv, key *y, value *yv, key *other,
-            unsigned *places) {
+extern "C" __global__ void
+    @{CLUSTER > 1 and "__cluster_dims__(CLUSTER, 1, 1) " or ""} __launch_bounds__(SORT_BLOCK)
+        sample_sort(long long n_keys, const key *x, const value *xv, key *y, value *yv, key *other,
+                    unsigned *places) {
   const unsigned n = (unsigned)n_keys;
   key k[SORT_ITEMS];
   if (threadIdx.x < EACH) ranks[threadIdx.x] = 0;
@@ -51,8 +55,10 @@ sample_sort(long long n_keys, const key *x, const value *xv, key *y, value *yv, 
   const bool whole = n == CLUSTER * RUN;
   key fetched[FETCHES];
   fetch_sample(fetched, n, x);
-  if (whole) load_share<true>(k, n, x);
-  else load_share<false>(k, n, x);
+  if (whole)
+    load_share<true>(k, n, x);
+  else
+    load_share<false>(k, n, x);
   rank_sample(fetched, n);
   const unsigned count = exchange_keys(k, n, whole), first = base;
   const choose<(VALUE > 0), pairs_out, keys_out> put = {y, first, yv, xv};

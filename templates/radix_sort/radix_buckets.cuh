@@ -39,7 +39,7 @@ __device__ __forceinline__ void sort_buckets(position n, const arrays &all, cons
 #pragma unroll
     for (int i = 0; i < EACH; i++) {
       const unsigned at = i * 32 + lane;
-      v[i] = make_entry(at < count ? load_plain(from + at) : (key)~(key)0, at);
+      v[i] = make_entry(at < count ? load_plain(from + at) : (key) ~(key)0, at);
     }
     sort_lanes<32>(v);
 #pragma unroll

@@ -9,9 +9,7 @@ __device__ __forceinline__ unsigned block_rank() { return blockIdx.x % CLUSTER; 
 
 // Behind the counters in shared memory: the block's own tile while it is sorted; then what other blocks store, which
 // is each block's number of keys with each digit, and this block's next tile.
-__device__ __forceinline__ key *staged_keys() {
-  return reinterpret_cast<key *>(shared + COUNTERS);
-}
+__device__ __forceinline__ key *staged_keys() { return reinterpret_cast<key *>(shared + COUNTERS); }
 __device__ __forceinline__ value *staged_values() {
   return reinterpret_cast<value *>(shared + COUNTERS + TILE * KEY);
 }
@@ -89,7 +87,8 @@ __device__ __forceinline__ void send_staged(digit_bits digit) {
     if constexpr (VALUE > 0) send(incoming_values(), to, staged_values()[at]);
   }
 }
-__device__ __forceinline__ void write_staged(digit_bits digit, long long n, key *keys, value *values) {
+__device__ __forceinline__ void write_staged(digit_bits digit, long long n, key *keys,
+                                             value *values) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     const int at = i * BLOCK + threadIdx.x;

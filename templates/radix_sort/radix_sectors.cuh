@@ -6,14 +6,17 @@
 
 struct sector_writer {
   struct alignas(16) run {
-    position sectors;  // where its first sector begins, minus the elements of the sectors of the runs before
-    position to;       // where it goes
+    position
+        sectors;  // where its first sector begins, minus the elements of the sectors of the runs before
+    position to;           // where it goes
     unsigned from, count;  // in the tile
   };
   using owner = unsigned_of<(BINS > 256 ? 2 : 1)>;
 
   // In shared memory: the runs, then the digit of each sector.
-  static __device__ __forceinline__ run *runs() { return reinterpret_cast<run *>(shared + RUNS_AT); }
+  static __device__ __forceinline__ run *runs() {
+    return reinterpret_cast<run *>(shared + RUNS_AT);
+  }
   static __device__ __forceinline__ owner *owners() {
     return reinterpret_cast<owner *>(shared + RUNS_AT + BINS * sizeof(run));
   }
@@ -28,7 +31,8 @@ struct sector_writer {
     for (unsigned i = 0; n <= FEW && i < n; i++) owners()[first + i] = (owner)bin;
     for (unsigned many = __ballot_sync(0xffffffff, n > FEW); many > 0; many &= many - 1) {
       const int lane = __ffs(many) - 1;
-      const unsigned b = __shfl_sync(0xffffffff, bin, lane), from = __shfl_sync(0xffffffff, first, lane);
+      const unsigned b = __shfl_sync(0xffffffff, bin, lane),
+                     from = __shfl_sync(0xffffffff, first, lane);
       const unsigned end = from + __shfl_sync(0xffffffff, n, lane);
       for (unsigned i = from + threadIdx.x % 32; i < end; i += 32) owners()[i] = (owner)b;
     }
@@ -55,7 +59,8 @@ struct sector_writer {
       const unsigned bin = j * BLOCK + threadIdx.x;
       own_sectors(bin, first[j], n[j]);
       if (bin < BINS) {
-        const position begin = to[j] - (unsigned)(to[j] + behind) % SECTOR - (position)first[j] * SECTOR;
+        const position begin =
+            to[j] - (unsigned)(to[j] + behind) % SECTOR - (position)first[j] * SECTOR;
         runs()[bin] = {begin, to[j], start[j], count[j]};
       }
     }

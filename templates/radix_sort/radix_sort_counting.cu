@@ -33,8 +33,8 @@ __device__ __forceinline__ void scan_kinds(position n, position *counts, positio
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-count_keys(long long n, const key *__restrict__ keys_in, position *counts, position *begins,
-           unsigned *arrived) {
+    count_keys(long long n, const key *__restrict__ keys_in, position *counts, position *begins,
+               unsigned *arrived) {
   constexpr int SHARE = KINDS / PARTS;
   const unsigned first = blockIdx.x % PARTS * SHARE;
   unsigned *counters = reinterpret_cast<unsigned *>(shared);
@@ -69,7 +69,8 @@ __device__ __forceinline__ int kind_at(const position *begins, position at, int 
 
 // 16 bytes of sorted keys from a position on. Mostly they are of one kind, so the next one is searched only behind
 // the end of the last.
-__device__ __forceinline__ vector keys_from(const position *begins, position at, int least, int most) {
+__device__ __forceinline__ vector keys_from(const position *begins, position at, int least,
+                                            int most) {
   constexpr int VEC = 16 / KEY;
   vector v;
   int kind = kind_at(begins, at, least, most);
@@ -86,7 +87,7 @@ __device__ __forceinline__ vector keys_from(const position *begins, position at,
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-write_keys(long long n, const position *begins, key *keys_out) {
+    write_keys(long long n, const position *begins, key *keys_out) {
   constexpr int VEC = 16 / KEY;
   const long long head = min(n, (long long)(-(long long)keys_out & 15) / KEY);
   const long long vectors = (n - head) / VEC, first = (long long)blockIdx.x * TILE;

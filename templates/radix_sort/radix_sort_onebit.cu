@@ -9,8 +9,9 @@ __device__ __forceinline__ unsigned bit_of(const move &m, digit_bits bit, long l
 
 // ones[i] is the number of ones before key i in its block, counts[b] the ones of block b.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-sort_count(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-           value *values_out, key *keys_tmp, value *values_tmp, position *counts, unsigned *ones) {
+    sort_count(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+               value *values_out, key *keys_tmp, value *values_tmp, position *counts,
+               unsigned *ones) {
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;
   unsigned bit[1] = {i < n ? bit_of(all.of_pass(pass), digit_of_pass(pass), i) : 0};
@@ -33,9 +34,9 @@ extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long blocks, 
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-             value *values_out, key *keys_tmp, value *values_tmp, const position *counts,
-             const unsigned *ones) {
+    sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+                 value *values_out, key *keys_tmp, value *values_tmp, const position *counts,
+                 const unsigned *ones) {
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const move m = all.of_pass(pass);
   const long long i = (long long)blockIdx.x * BLOCK + threadIdx.x;

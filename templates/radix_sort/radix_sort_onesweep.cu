@@ -11,8 +11,8 @@
 #include "radix_sectors.cuh"
 
 extern "C" __global__ void __launch_bounds__(DIGITS_BLOCK)
-sort_digits(long long n, const key *__restrict__ keys_in, position *counts, position *begins,
-            unsigned *plan, unsigned *arrived) {
+    sort_digits(long long n, const key *__restrict__ keys_in, position *counts, position *begins,
+                unsigned *plan, unsigned *arrived) {
   unsigned *counters = reinterpret_cast<unsigned *>(shared);
   let_next_start();
   for (int i = threadIdx.x; i < PASSES * BINS * COPIES; i += DIGITS_BLOCK) counters[i] = 0;
@@ -84,10 +84,11 @@ __device__ __forceinline__ void prefetch_tile(const T *from, long long room) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
-sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-          value *values_out, key *keys_tmp, value *values_tmp, const position *begins,
-          const unsigned *plan, position *states, unsigned *tickets) {
-  __shared__ unsigned ticket;  // tiles in the order in which blocks start: none waits for a later one
+    sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+              value *values_out, key *keys_tmp, value *values_tmp, const position *begins,
+              const unsigned *plan, position *states, unsigned *tickets) {
+  __shared__ unsigned
+      ticket;  // tiles in the order in which blocks start: none waits for a later one
   if (threadIdx.x == 0) ticket = atomicInc(tickets + pass, gridDim.x - 1);
   clear_counters();
   let_next_start();
@@ -106,7 +107,7 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
   }
   const key *const keys_to = m.to;
   position *own = states + tile * BINS;
-  const auto publish = [&](const unsigned (&count)[BINS_THREAD]) {
+  const auto publish = [&](const unsigned(&count)[BINS_THREAD]) {
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
@@ -116,8 +117,8 @@ sort_pass(long long n, int pass, const key *keys_in, const value *values_in, key
       }
     }
   };
-  const auto find_bases = [&](const unsigned (&count)[BINS_THREAD],
-                              const unsigned (&start)[BINS_THREAD]) {
+  const auto find_bases = [&](const unsigned(&count)[BINS_THREAD],
+                              const unsigned(&start)[BINS_THREAD]) {
     position before[BINS_THREAD];
     if (tile > 0) look_back(states + threadIdx.x, tile, odd, before);
 #pragma unroll

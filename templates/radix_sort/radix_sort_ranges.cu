@@ -20,7 +20,7 @@ constexpr int MOST = 192;               // keys of a bin
 static_assert(sizeof(entry) == ENTRY, "the shared memory is computed for entries of this size");
 
 using wide = unsigned_of<(KEY == 8 ? 8 : 4)>;
-constexpr wide LAST = (wide)~(wide)0 >> (8 * sizeof(wide) - (BITS > 0 ? BITS : 1));
+constexpr wide LAST = (wide) ~(wide)0 >> (8 * sizeof(wide) - (BITS > 0 ? BITS : 1));
 
 __shared__ unsigned starts[BLOCK + 1];      // where staged keys of the cluster's bins begin
 __shared__ unsigned own_starts[SHARE + 1];  // and those of this block's
@@ -224,8 +224,8 @@ __device__ __forceinline__ void write_bins(unsigned count, const binning &b, con
 }
 
 extern "C" __global__ void __cluster_dims__(CLUSTER, 1, 1) __launch_bounds__(BLOCK)
-sort_ranges(long long n, const key *keys_in, const value *values_in, key *keys_out,
-            value *values_out) {
+    sort_ranges(long long n, const key *keys_in, const value *values_in, key *keys_out,
+                value *values_out) {
   key k[ITEMS];
   starts[threadIdx.x] = 0;
   if (threadIdx.x == 0) lower = base = 0, too_many_staged = too_many = false;

@@ -29,9 +29,13 @@ __device__ move of_pass(int pass, const key *keys_in, const value *values_in, ke
                         value *values_out, key *keys, value *values) {
   const int passes = BITS > 0 ? BITS : 1;
   const bool to_out = (passes - 1 - pass) % 2 == 0;
-  return {pass == 0 ? keys_in : to_out ? keys : keys_out,
-          pass == 0 ? values_in : to_out ? values : values_out, to_out ? keys_out : keys,
-          to_out ? values_out : values};
+  return {pass == 0 ? keys_in
+          : to_out  ? keys
+                    : keys_out,
+          pass == 0 ? values_in
+          : to_out  ? values
+                    : values_out,
+          to_out ? keys_out : keys, to_out ? values_out : values};
 }
 
 extern "C" __global__ void count(long long n, long long chunk, int pass, const key *keys_in,

@@ -55,7 +55,8 @@ __device__ __forceinline__ void sum_tiles(const position *states, unsigned tile,
 
 // ---- waiting for a pass ------------------------------------------------------------------------
 
-constexpr int APART = 32;  // words between the passes' numbers of tiles done, so that each has a cache line
+constexpr int APART =
+    32;  // words between the passes' numbers of tiles done, so that each has a cache line
 
 __device__ __forceinline__ void add_done(unsigned *done) {
   __syncthreads();
@@ -92,9 +93,9 @@ __device__ __forceinline__ void count_tile(const key *from, long long room, posi
 
 // `counts` has the counts of this launch and, cleared by it, those of the next.
 extern "C" __global__ void __launch_bounds__(BLOCK, 1)
-sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_out,
-           value *values_out, key *keys_tmp, value *values_tmp, position *counts, position *states,
-           unsigned *done, unsigned long long *counter) {
+    sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_out,
+               value *values_out, key *keys_tmp, value *values_tmp, position *counts,
+               position *states, unsigned *done, unsigned long long *counter) {
   unsigned launch;
   const unsigned tiles = gridDim.x / (PASSES + 1);
   const unsigned task = take_ticket(counter, &launch), tile = task % tiles;
@@ -122,8 +123,10 @@ sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_ou
     }
     if (step > 0) wait_for_done(done + step * APART, all_done);
     if (!moves) {
-      for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) states[bin] = odd;  // for the next launch
-      if (step == 1) sort_buckets<BUCKET_ITEMS>((position)n, all, own_counts + pass * BINS, tile, tiles);
+      for (int bin = threadIdx.x; bin < BINS; bin += BLOCK)
+        states[bin] = odd;  // for the next launch
+      if (step == 1)
+        sort_buckets<BUCKET_ITEMS>((position)n, all, own_counts + pass * BINS, tile, tiles);
     }
   } else {
     wait_for_done(done + step * APART, all_done);
@@ -132,14 +135,14 @@ sort_tasks(long long n, const key *keys_in, const value *values_in, key *keys_ou
     position *next = counts + (launch + 1) % 2 * (PASSES * BINS) + step * BINS;
     for (int bin = threadIdx.x; bin < BINS; bin += BLOCK) next[bin] = 0;
   }
-  const auto publish = [&](const unsigned (&count)[BINS_THREAD]) {
+  const auto publish = [&](const unsigned(&count)[BINS_THREAD]) {
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
       if (bin < BINS) store_relaxed(states + bin, odd | count[j]);
     }
   };
-  const auto find_bases = [&](const unsigned (&)[BINS_THREAD], const unsigned (&start)[BINS_THREAD]) {
+  const auto find_bases = [&](const unsigned(&)[BINS_THREAD], const unsigned(&start)[BINS_THREAD]) {
     position earlier[BINS_THREAD], begin[BINS_THREAD];
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {

@@ -4,8 +4,8 @@
 
 // counts[digit * tiles + tile] is the number of the tile's keys with the digit.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-sort_count(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-           value *values_out, key *keys_tmp, value *values_tmp, position *counts) {
+    sort_count(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+               value *values_out, key *keys_tmp, value *values_tmp, position *counts) {
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const move m = all.of_pass(pass);
   const long long tile = blockIdx.x, room = n - tile * TILE;
@@ -39,8 +39,8 @@ extern "C" __global__ void __launch_bounds__(BLOCK) sort_scan(long long tiles, p
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
-sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
-             value *values_out, key *keys_tmp, value *values_tmp, const position *counts) {
+    sort_scatter(long long n, int pass, const key *keys_in, const value *values_in, key *keys_out,
+                 value *values_out, key *keys_tmp, value *values_tmp, const position *counts) {
   const arrays all = {keys_in, values_in, keys_out, values_out, keys_tmp, values_tmp};
   const move m = all.of_pass(pass);
   const long long tile = blockIdx.x, tiles = gridDim.x, room = n - tile * TILE;

@@ -19,7 +19,10 @@ __device__ wide take(stored v) {
 }
 
 __device__ stored identity() {
-  return OP == OP_max ? type::least() : OP == OP_min ? type::most() : OP == OP_product ? type::one() : 0;
+  return OP == OP_max       ? type::least()
+         : OP == OP_min     ? type::most()
+         : OP == OP_product ? type::one()
+                            : 0;
 }
 
 extern "C" __global__ void reference(long long n, const stored *x, stored *y) {

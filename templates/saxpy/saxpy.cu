@@ -5,7 +5,7 @@ struct alignas(VEC * sizeof(float)) vector {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) {
+    saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) {
   const long long tile = (long long)blockIdx.x * (TILE / VEC);
 #pragma unroll
   for (int c = 0; c < COARSE; c++) {

@@ -7,9 +7,9 @@ using stored = type::stored;  // in memory
 
 // In registers: f32 for 16-bit floats, at least 32 bits of integers, unsigned where they may overflow.
 constexpr bool WRAPS = OP == OP_sum || OP == OP_product;
-using wide = choose<!type::INTEGER, type::number,
-                    choose<WIDE == 8, choose<WRAPS, unsigned long long, long long>,
-                           choose<WRAPS, unsigned, int>>>;
+using wide = choose<
+    !type::INTEGER, type::number,
+    choose<WIDE == 8, choose<WRAPS, unsigned long long, long long>, choose<WRAPS, unsigned, int>>>;
 
 __device__ __forceinline__ wide widen(stored v) { return (wide)type::widen(v); }
 __device__ __forceinline__ stored narrow(wide v) { return type::narrow((type::number)v); }

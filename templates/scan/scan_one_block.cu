@@ -4,7 +4,7 @@
 #include "scan_tile.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-scan(long long n, const stored *__restrict__ x, stored *__restrict__ y) {
+    scan(long long n, const stored *__restrict__ x, stored *__restrict__ y) {
   wide sum = identity();
   x += pdl_wait();
   for (long long tile = 0; tile * TILE < n; tile++) {

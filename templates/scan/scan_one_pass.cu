@@ -7,7 +7,8 @@
 #include "scan_tile.cuh"
 
 // chained: the prefix of the tile before.
-__device__ __forceinline__ wide wait_for_prefix(const tile_states &all, long long tile, wide total) {
+__device__ __forceinline__ wide wait_for_prefix(const tile_states &all, long long tile,
+                                                wide total) {
   wide sum = identity();
   if (tile > 0) all.wait(tile - 1, &sum);
   all.publish(tile, PREFIX, combine(sum, total));
@@ -56,8 +57,8 @@ __device__ __forceinline__ wide before_tile(const tile_states &all, long long ti
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
-     unsigned long long *counter) {
+    scan(long long n, const stored *__restrict__ x, stored *__restrict__ y,
+         unsigned long long *words, unsigned long long *counter) {
   unsigned launch;
   x += pdl_wait();
   const long long tile = take_ticket(counter, &launch);

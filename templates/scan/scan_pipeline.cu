@@ -61,7 +61,9 @@ struct numbers {
   }
 
   // Elements between the vector boundary before p and p.
-  __device__ static int behind(const stored *p) { return (int)((unsigned long long)p / NARROW % VEC); }
+  __device__ static int behind(const stored *p) {
+    return (int)((unsigned long long)p / NARROW % VEC);
+  }
 
   // Of a tile: the first that exists, the end, and whether that is all.
   __device__ int first(long long tile) const { return tile == 0 ? front : 0; }
@@ -83,7 +85,8 @@ struct carrier {
   __device__ long long take() {
     const unsigned tile = (unsigned)taken, numbers = (unsigned)tiles + gridDim.x;
     if (tile == numbers - 1) atomicAdd(counter, (1ull << 32) - numbers);
-    if (tile < tiles) taken = atomicAdd(counter, 1);  // the result is not needed until the next tile
+    if (tile < tiles)
+      taken = atomicAdd(counter, 1);  // the result is not needed until the next tile
     return tile;
   }
 
@@ -172,7 +175,8 @@ __device__ __forceinline__ void gather(long long tiles, const tile_states &all) 
 
 // A tile that is not whole is not copied by the carrier.
 __device__ __forceinline__ void load_rest(stored *tile, const stored *x, int first, int end) {
-  for (int i = threadIdx.x; i < TILE; i += BLOCK) tile[i] = i >= first && i < end ? x[i] : narrow(identity());
+  for (int i = threadIdx.x; i < TILE; i += BLOCK)
+    tile[i] = i >= first && i < end ? x[i] : narrow(identity());
   sync_first<BLOCK>();
 }
 
@@ -184,14 +188,15 @@ __device__ __forceinline__ void store_rest(const stored *tile, stored *y, int fi
 
 // Publishes the total of the block's k-th tile; *before is the sum of the elements of the threads before this one.
 // False if there is no such tile.
-__device__ __forceinline__ bool announce(int k, const numbers &given, long long tiles, const tile_states &all,
-                                         wide *before) {
+__device__ __forceinline__ bool announce(int k, const numbers &given, long long tiles,
+                                         const tile_states &all, wide *before) {
   const int lane = threadIdx.x % 32, warp = threadIdx.x / 32;
   const slot &s = slots[k % SLOTS];
   wait_for(s.full, k);
   const long long tile = s.tile;
   if (tile >= tiles) return false;
-  if (!given.is_whole(tile)) load_rest(tile_of(k), given.x + tile * TILE, given.first(tile), given.end(tile));
+  if (!given.is_whole(tile))
+    load_rest(tile_of(k), given.x + tile * TILE, given.first(tile), given.end(tile));
   const vector *row = reinterpret_cast<const vector *>(tile_of(k)) + threadIdx.x * UNITS;
   wide sum = identity();
 #pragma unroll
@@ -238,7 +243,8 @@ __device__ __forceinline__ void finish(int k, const numbers &given, wide before)
   if (threadIdx.x % 32 == 0) mbarrier_arrive(shared_address(&s.done));
 }
 
-__device__ __forceinline__ void compute(const numbers &given, long long tiles, const tile_states &all) {
+__device__ __forceinline__ void compute(const numbers &given, long long tiles,
+                                        const tile_states &all) {
   wide before[LAG + 1];  // of the tiles that are published, the oldest first
   int end = UNKNOWN;
   for (int k = 0; k - LAG < end; k++) {
@@ -250,8 +256,8 @@ __device__ __forceinline__ void compute(const numbers &given, long long tiles, c
 }
 
 extern "C" __global__ void __launch_bounds__(THREADS, BLOCKS)
-scan(long long n, const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
-     unsigned long long *counter) {
+    scan(long long n, const stored *__restrict__ x, stored *__restrict__ y,
+         unsigned long long *words, unsigned long long *counter) {
   __shared__ unsigned long long first;
   x += pdl_wait();
   const numbers given(n, x, y);

@@ -5,7 +5,7 @@
 #include "scan_totals.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-scan_reduce(long long n, const stored *__restrict__ x, unsigned long long *totals) {
+    scan_reduce(long long n, const stored *__restrict__ x, unsigned long long *totals) {
   const long long first = (long long)blockIdx.x * TILE, room = n - first;
   wide sum = identity(), total;
 #pragma unroll
@@ -19,8 +19,8 @@ scan_reduce(long long n, const stored *__restrict__ x, unsigned long long *total
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-scan(long long n, const stored *__restrict__ x, stored *__restrict__ y,
-     const unsigned long long *totals) {
+    scan(long long n, const stored *__restrict__ x, stored *__restrict__ y,
+         const unsigned long long *totals) {
   wide v[ITEMS], total;
   get(v, n, x, blockIdx.x);
   const wide before = scan_threads(v, &total);

@@ -4,8 +4,8 @@
 #include "scan_totals.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-scan_tiles(long long n, const stored *__restrict__ x, stored *__restrict__ y,
-           unsigned long long *totals) {
+    scan_tiles(long long n, const stored *__restrict__ x, stored *__restrict__ y,
+               unsigned long long *totals) {
   wide v[ITEMS], total;
   get(v, n, x, blockIdx.x);
   const wide before = scan_threads(v, &total);
@@ -14,7 +14,7 @@ scan_tiles(long long n, const stored *__restrict__ x, stored *__restrict__ y,
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-scan_add(long long n, stored *y, const unsigned long long *totals) {
+    scan_add(long long n, stored *y, const unsigned long long *totals) {
   const wide before = reinterpret_cast<const wide *>(totals)[blockIdx.x];
   const long long first = (long long)blockIdx.x * TILE, room = n - first;
 #pragma unroll

@@ -90,8 +90,7 @@ __device__ __forceinline__ void load_tile(vector (&v)[UNITS], const stored *tile
 }
 
 template <bool WHOLE>
-__device__ __forceinline__ void store_tile(const vector (&v)[UNITS], stored *tile,
-                                           long long room) {
+__device__ __forceinline__ void store_tile(const vector (&v)[UNITS], stored *tile, long long room) {
 #pragma unroll
   for (int k = 0; k < UNITS; k++) store_unit<WHOLE>(tile, unit(k), room, v[k]);
 }

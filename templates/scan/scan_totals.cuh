@@ -4,7 +4,7 @@
 
 // Replaces each tile's total by the sum of the tiles before it; one block.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-scan_totals(long long tiles, unsigned long long *totals) {
+    scan_totals(long long tiles, unsigned long long *totals) {
   wide *t = reinterpret_cast<wide *>(totals);
   wide sum = identity();
   for (long long first = 0; first < tiles; first += BLOCK) {

@@ -3,8 +3,8 @@
 #include "segment_fold.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-segmented_reduce(long long n, long long segments, const int *__restrict__ starts,
-                 const stored *__restrict__ x, stored *y) {
+    segmented_reduce(long long n, long long segments, const int *__restrict__ starts,
+                     const stored *__restrict__ x, stored *y) {
   const int zero = pdl_wait();
   x += zero;
   starts += zero;

@@ -28,8 +28,9 @@ __device__ __forceinline__ segment_range begin_in_tile(long long begin, long lon
 // For each tile: its part of the segment that begins before it (head), its part of the segment that
 // begins in it and ends behind it (tail), and which one that is, or -1.
 extern "C" __global__ void __launch_bounds__(BLOCK)
-reduce_tiles(long long n, long long segments, const int *__restrict__ starts,
-             const stored *__restrict__ x, stored *y, wide *head, wide *tail, int *tail_segment) {
+    reduce_tiles(long long n, long long segments, const int *__restrict__ starts,
+                 const stored *__restrict__ x, stored *y, wide *head, wide *tail,
+                 int *tail_segment) {
   const int zero = pdl_wait();
   x += zero;
   starts += zero;
@@ -59,8 +60,8 @@ reduce_tiles(long long n, long long segments, const int *__restrict__ starts,
 
 // A warp for each tile with a tail: this and the heads of the tiles that the segment goes on in.
 extern "C" __global__ void __launch_bounds__(256)
-reduce_crossing(long long n, long long segments, const int *__restrict__ starts, int tiles,
-                const wide *head, const wide *tail, const int *tail_segment, stored *y) {
+    reduce_crossing(long long n, long long segments, const int *__restrict__ starts, int tiles,
+                    const wide *head, const wide *tail, const int *tail_segment, stored *y) {
   const int tile = blockIdx.x * 8 + threadIdx.x / 32, lane = threadIdx.x % 32;
   tail_segment += pdl_wait();
   const int at = tile < tiles ? tail_segment[tile] : -1;

@@ -43,13 +43,13 @@ __device__ __forceinline__ value scan_threads(value v, value *total) {
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-segmented_scan(long long n, long long segments, const int *__restrict__ starts,
-               const stored *__restrict__ x, stored *__restrict__ y) {
+    segmented_scan(long long n, long long segments, const int *__restrict__ starts,
+                   const stored *__restrict__ x, stored *__restrict__ y) {
   const int zero = pdl_wait();
   x += zero;
   starts += zero;
-  const segment s = segment_of((long long)blockIdx.x * GROUPS + threadIdx.x / WIDTH, n, segments,
-                               starts);
+  const segment s =
+      segment_of((long long)blockIdx.x * GROUPS + threadIdx.x / WIDTH, n, segments, starts);
   wide sum = identity<wide>();
   // All lanes of a warp take part in its shuffles until its longest segment ends.
   for (long long first = s.begin; __any_sync(0xffffffff, first < s.end); first += WIDTH * ITEMS) {

@@ -107,7 +107,8 @@ __device__ __forceinline__ wide before_tile(const tile_states &all, long long ti
                                             const flagged_sum &total) {
   __shared__ wide found;
   if (threadIdx.x < 32) {
-    if (threadIdx.x == 0) all.publish(tile, tile == 0 || total.head ? PREFIX : AGGREGATE, total.sum);
+    if (threadIdx.x == 0)
+      all.publish(tile, tile == 0 || total.head ? PREFIX : AGGREGATE, total.sum);
     const wide sum = look_back(all, tile);
     if (threadIdx.x == 0) {
       if (tile > 0 && !total.head) all.publish(tile, PREFIX, combine(sum, (wide)total.sum));
@@ -119,9 +120,9 @@ __device__ __forceinline__ wide before_tile(const tile_states &all, long long ti
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-segmented_scan(long long n, long long segments, const int *__restrict__ starts,
-               const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
-               unsigned long long *counter) {
+    segmented_scan(long long n, long long segments, const int *__restrict__ starts,
+                   const stored *__restrict__ x, stored *__restrict__ y, unsigned long long *words,
+                   unsigned long long *counter) {
   __shared__ stored elements[TILE + TILE / 32];
   __shared__ unsigned heads[TILE / 32];
   unsigned launch;

@@ -11,11 +11,19 @@
 #include "words.cuh"
 
 // What radix_onesweep.cuh reads and is a parameter of radix_sort only.
-enum { FIRST_PASS_stable, FIRST_PASS_unstable, COUNT_late, COUNT_early, SCATTER_shared, SCATTER_direct };
+enum {
+  FIRST_PASS_stable,
+  FIRST_PASS_unstable,
+  COUNT_late,
+  COUNT_early,
+  SCATTER_shared,
+  SCATTER_direct
+};
 enum { LOOKBACK_late, LOOKBACK_early, VALUES_late, VALUES_early, LOAD_plain, LOAD_streaming };
 enum { STORE_plain, STORE_streaming };
 constexpr int FIRST_PASS = FIRST_PASS_stable, COUNT = COUNT_late, SCATTER = SCATTER_shared;
-constexpr int LOOKBACK = LOOKBACK_late, VALUES = VALUES_late, LOAD = LOAD_plain, STORE = STORE_plain;
+constexpr int LOOKBACK = LOOKBACK_late, VALUES = VALUES_late, LOAD = LOAD_plain,
+              STORE = STORE_plain;
 constexpr bool WIDE = false, FROM_TOP = false, STAGE_AS_RANKED = false;
 constexpr int FIRST_BIT = 0, PACK = 1, COPIES = 1;
 #include "radix_block.cuh"
@@ -28,8 +36,9 @@ constexpr int FIRST_BIT = 0, PACK = 1, COPIES = 1;
 // Zero at first, and again after each launch, except for the epoch: it distinguishes the states of tiles of
 // this launch and pass from older ones.
 struct work {
-  unsigned long long longs_tiles;  // number of long segments in the high half, of their tiles in the low
-  unsigned middles;                // segments of one tile
+  unsigned long long
+      longs_tiles;   // number of long segments in the high half, of their tiles in the low
+  unsigned middles;  // segments of one tile
   unsigned ticket, arrived, epoch;
 };
 
@@ -60,7 +69,7 @@ __device__ __forceinline__ void sort_by_lanes(int start, int count, const key *k
 #pragma unroll
   for (int i = 0; i < EACH; i++) {
     const int at = i * LANES + lane;
-    v[i] = make_entry((key)~(key)0, at);
+    v[i] = make_entry((key) ~(key)0, at);
     if (at < count) v[i] = make_entry(encode(load_plain(keys_in + start + at)), at);
   }
   sort_lanes<LANES>(v);
@@ -88,8 +97,8 @@ __device__ __forceinline__ void put_on_list(int segment, int count, work *w, int
 // GROUP lanes look at a segment and sort it if they can, then the warp sorts those of its groups that it
 // can; others go on the lists.
 extern "C" __global__ void __launch_bounds__(256)
-sort_short(long long segments, const int *offsets, const key *keys_in, const value *values_in,
-           key *keys_out, value *values_out, work *w, int *middle, long_segment *longs) {
+    sort_short(long long segments, const int *offsets, const key *keys_in, const value *values_in,
+               key *keys_out, value *values_out, work *w, int *middle, long_segment *longs) {
   constexpr int GROUP_MOST = GROUP * GROUP_ITEMS, WARP_MOST = 32 * WARP_ITEMS;
   const long long s = (blockIdx.x * 256ll + threadIdx.x) / GROUP;
   int start = 0, count = 0;
@@ -209,21 +218,22 @@ __device__ __forceinline__ unsigned look_back(const state *states, unsigned tile
 
 // Tile `at` of all long segments goes where a pass takes it.
 __device__ __forceinline__ void move_long(const long_tile &t, unsigned at, int pass, unsigned epoch,
-                                          const arrays &all, const unsigned *begins, state *states) {
+                                          const arrays &all, const unsigned *begins,
+                                          state *states) {
   begins += ((long long)t.index * PASSES + pass) * BINS;
   state *own = states + (long long)at * BINS;
   const auto publish = [&](int bin, unsigned number) {
     store_relaxed(own + bin, (state)epoch << 32 | number);
   };
-  const auto publish_counts = [&](const unsigned (&count)[BINS_THREAD]) {
+  const auto publish_counts = [&](const unsigned(&count)[BINS_THREAD]) {
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
       if (bin < BINS) publish(bin, t.tile > 0 ? count[j] : PREFIX | (begins[bin] + count[j]));
     }
   };
-  const auto find_bases = [&](const unsigned (&count)[BINS_THREAD],
-                              const unsigned (&start)[BINS_THREAD]) {
+  const auto find_bases = [&](const unsigned(&count)[BINS_THREAD],
+                              const unsigned(&start)[BINS_THREAD]) {
 #pragma unroll
     for (int j = 0; j < BINS_THREAD; j++) {
       const int bin = j * BLOCK + threadIdx.x;
@@ -251,10 +261,10 @@ __device__ __forceinline__ void finish(work *w, unsigned longs, unsigned *done) 
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, RESIDENT)
-sort_long(const int *offsets, const key *keys_in, const value *values_in, key *keys_out,
-          value *values_out, key *keys_tmp, value *values_tmp, work *w, const int *middle,
-          const long_segment *longs, unsigned *counts, unsigned *begins, state *states,
-          unsigned *arrived, unsigned *done) {
+    sort_long(const int *offsets, const key *keys_in, const value *values_in, key *keys_out,
+              value *values_out, key *keys_tmp, value *values_tmp, work *w, const int *middle,
+              const long_segment *longs, unsigned *counts, unsigned *begins, state *states,
+              unsigned *arrived, unsigned *done) {
   wait_for_last();
   const unsigned middles = w->middles, epoch = w->epoch;
   const unsigned n = w->longs_tiles >> 32, tiles = (unsigned)w->longs_tiles;
@@ -262,7 +272,8 @@ sort_long(const int *offsets, const key *keys_in, const value *values_in, key *k
   for (unsigned task = take_number(&w->ticket); task < tasks; task = take_number(&w->ticket)) {
     if (task < middles) {
       const int start = offsets[middle[task]], count = offsets[middle[task] + 1] - start;
-      sort_in_block(count, keys_in + start, values_in + start, keys_out + start, values_out + start);
+      sort_in_block(count, keys_in + start, values_in + start, keys_out + start,
+                    values_out + start);
       continue;
     }
     const unsigned step = (task - middles) / tiles, at = (task - middles) % tiles;
@@ -271,9 +282,8 @@ sort_long(const int *offsets, const key *keys_in, const value *values_in, key *k
       count_tile(t, keys_in, counts, begins, arrived, done);
       continue;
     }
-    const arrays all = {keys_in + t.start,  values_in + t.start,
-                        keys_out + t.start, values_out + t.start,
-                        keys_tmp + t.start, values_tmp + t.start};
+    const arrays all = {keys_in + t.start,    values_in + t.start, keys_out + t.start,
+                        values_out + t.start, keys_tmp + t.start,  values_tmp + t.start};
     wait_for_done(done + t.index, step * t.tiles);
     move_long(t, at, step - 1, epoch + step, all, begins, states);
     if (step < PASSES) add_done(done + t.index, 1);

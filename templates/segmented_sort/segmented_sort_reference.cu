@@ -35,7 +35,8 @@ extern "C" __global__ void find_segments(long long n, long long segments, const 
   }
 }
 
-__device__ void put(long long to, long long from, const key *x, const value *xv, key *y, value *yv) {
+__device__ void put(long long to, long long from, const key *x, const value *xv, key *y,
+                    value *yv) {
   y[to] = x[from];
   if (VALUE > 0) yv[to] = xv[from];
 }

@@ -53,9 +53,8 @@ __device__ __forceinline__ void restore(float (&c)[CM][CN], int m, int n, const 
       const int lane = __ffs(left) - 1;
       const long long its_row = __shfl_sync(0xffffffff, i, lane);
       const long long its_column = __shfl_sync(0xffffffff, j, lane);
-      const float sum =
-          plain_sum(A + its_row * (A_RUNS ? lda : 1), A_RUNS ? 1 : lda,
-                    B + its_column * (B_RUNS ? ldb : 1), B_RUNS ? 1 : ldb, depth);
+      const float sum = plain_sum(A + its_row * (A_RUNS ? lda : 1), A_RUNS ? 1 : lda,
+                                  B + its_column * (B_RUNS ? ldb : 1), B_RUNS ? 1 : ldb, depth);
       if (threadIdx.x % 32 == lane) own = sum;
     }
 #pragma unroll

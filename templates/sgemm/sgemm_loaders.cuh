@@ -62,9 +62,11 @@ __device__ __forceinline__ void load_tiles(queue &q, A_tiles A, B_tiles B, long 
 
 // The sum over `tiles` tiles, by the threads that multiply. No barrier of the block holds them up: a
 // warp may be ahead of another by as many as there are stages.
-__device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared, queue &q, int tiles) {
+__device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared, queue &q,
+                                        int tiles) {
   const position at(threadIdx.x);
-  const float *const a_from = shared + place_of<true>(at.row), *const b_from = shared + B_TILE + at.column;
+  const float *const a_from = shared + place_of<true>(at.row);
+  const float *const b_from = shared + B_TILE + at.column;
   const unsigned a_swizzled = shared_address(shared) + beginning<A_ALONG_K>(at.row);
   const unsigned b_swizzled = shared_address(shared) + 4 * B_TILE + beginning<B_ALONG_K>(at.column);
 #pragma unroll 1
@@ -76,16 +78,16 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *shared,
       if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
     } else {
 #pragma unroll
-    for (int k = 0; k < BK; k++) {
-      float a[TM], b[TN];
-      read<TM, MV, LM>(a, a_from + q.stage + k * A_ROW);
-      read<TN, NV, LN>(b, b_from + q.stage + k * B_ROW);
-      if (k == BK - 1) {  // all is read
-        __syncwarp();
-        if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
+      for (int k = 0; k < BK; k++) {
+        float a[TM], b[TN];
+        read<TM, MV, LM>(a, a_from + q.stage + k * A_ROW);
+        read<TN, NV, LN>(b, b_from + q.stage + k * B_ROW);
+        if (k == BK - 1) {  // all is read
+          __syncwarp();
+          if (threadIdx.x % 32 == 0) mbarrier_arrive(q.empty + 8 * q.i);
+        }
+        multiply(c, a, b);
       }
-      multiply(c, a, b);
-    }
     }
     q.next();
   }

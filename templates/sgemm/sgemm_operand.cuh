@@ -10,8 +10,8 @@
 template <bool IS_A>
 __device__ __forceinline__ constexpr int place_of(int row) {
   if constexpr (APART && IS_A) {
-    return row / (LM * MV) * (LM * MV) + row / STORE % LM * MV + row / (LM * STORE) % (MV / STORE) * STORE +
-           row % STORE;
+    return row / (LM * MV) * (LM * MV) + row / STORE % LM * MV +
+           row / (LM * STORE) % (MV / STORE) * STORE + row % STORE;
   } else {
     return row;
   }
@@ -45,10 +45,11 @@ struct operand {
     across = thread / SIDE;
     ld = ld_;
     stride = STEP * ld;
-    from = matrix + (ALONG_K ? (first + across) * ld + k + along
-                             : (k + across) * ld + first + along);
+    from =
+        matrix + (ALONG_K ? (first + across) * ld + k + along : (k + across) * ld + first + along);
     room = (int)(rows - first) - (ALONG_K ? across : along);
-    to = shared + (ALONG_K ? along * ROW + place_of<IS_A>(across) : across * ROW + place_of<IS_A>(along));
+    to = shared +
+         (ALONG_K ? along * ROW + place_of<IS_A>(across) : across * ROW + place_of<IS_A>(along));
   }
 
   __device__ bool idle() const { return SOME_IDLE && across >= FAR; }
@@ -63,7 +64,8 @@ struct operand {
 
   // Where it goes, relative to the thread's first one.
   __device__ static constexpr int place(int i, int j) {
-    return ALONG_K ? j * SIDE * V * ROW + place_of<IS_A>(i * STEP) : i * STEP * ROW + place_of<IS_A>(j * SIDE * V);
+    return ALONG_K ? j * SIDE * V * ROW + place_of<IS_A>(i * STEP)
+                   : i * STEP * ROW + place_of<IS_A>(j * SIDE * V);
   }
 
   // Part p of `parts` of the copies to a stage.

@@ -3,8 +3,8 @@
 
 // 32 x 32 of a matrix to rows of `width` elements along its `rows`, one row an element along k.
 template <bool ALONG_K>
-__device__ __forceinline__ void pack(const float *from, long long ld, int rows, int k, unsigned tile,
-                                     float *to) {
+__device__ __forceinline__ void pack(const float *from, long long ld, int rows, int k,
+                                     unsigned tile, float *to) {
   __shared__ float square[32][33];
   const unsigned across = (unsigned)(rows + 31) / 32, x = threadIdx.x % 32, y = threadIdx.x / 32;
   const int row = (int)(tile % across * 32), depth = (int)(tile / across * 32);
@@ -31,8 +31,8 @@ __device__ __forceinline__ void pack(const float *from, long long ld, int rows, 
 }
 
 extern "C" __global__ void __launch_bounds__(256)
-sgemm_pack(int m, int n, int k, const float *A, long long lda, const float *B, long long ldb,
-           float *packed_a, float *packed_b) {
+    sgemm_pack(int m, int n, int k, const float *A, long long lda, const float *B, long long ldb,
+               float *packed_a, float *packed_b) {
   const unsigned a_tiles = A_PACKED ? ((k + 31u) / 32) * ((m + 31u) / 32) : 0;
   let_next_start();
   if (blockIdx.x < a_tiles) {

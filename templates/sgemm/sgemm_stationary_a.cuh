@@ -13,7 +13,8 @@ __device__ __forceinline__ void copy_all(T o, int stage, int depth) {
   cp_async_commit();
 }
 
-__device__ __forceinline__ void product(float (&c)[TM][TN], const float *a_from, const float *b_from, int depth) {
+__device__ __forceinline__ void product(float (&c)[TM][TN], const float *a_from,
+                                        const float *b_from, int depth) {
 #pragma unroll UNROLL
   for (int k = 0; k < depth; k++) {
     float a[TM], b[TN];
@@ -26,9 +27,11 @@ __device__ __forceinline__ void product(float (&c)[TM][TN], const float *a_from,
 // The block's tiles, of all counted along the rows of tiles; their results are given to `put_tile`. While one is
 // multiplied, the next one's part of B is on its way.
 template <typename F>
-__device__ __forceinline__ void multiply_stationary_a(int m, int n, int depth, const float *A, long long lda,
-                                                const float *B, long long ldb, float *shared, F put_tile) {
-  const unsigned columns = (unsigned)(n - 1) / BN + 1, tiles = ((unsigned)(m - 1) / BM + 1) * columns;
+__device__ __forceinline__ void multiply_stationary_a(int m, int n, int depth, const float *A,
+                                                      long long lda, const float *B, long long ldb,
+                                                      float *shared, F put_tile) {
+  const unsigned columns = (unsigned)(n - 1) / BN + 1,
+                 tiles = ((unsigned)(m - 1) / BM + 1) * columns;
   const unsigned share = tiles / gridDim.x, more = tiles % gridDim.x;
   const unsigned begin = blockIdx.x * share + (blockIdx.x < more ? blockIdx.x : more);
   int left = (int)(share + (blockIdx.x < more));
@@ -62,4 +65,3 @@ __device__ __forceinline__ void multiply_stationary_a(int m, int n, int depth, c
     stage = other;
   }
 }
-

@@ -63,7 +63,6 @@ struct shares {
   }
 };
 
-
 // The sum over all parts of a tile, always in the same order.
 __device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial, shares of) {
 #pragma unroll AT_ONCE
@@ -72,9 +71,10 @@ __device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial,
 
 // As put_part, of a tile that these blocks share.
 template <int ARRIVING>
-__device__ __forceinline__ void put_shared_part(float (&c)[CM][CN], const part &p, long long all, int m,
-                                                int n, float alpha, float beta, float *C, long long ldc,
-                                                const float *scales, const float *biases, float *partial,
+__device__ __forceinline__ void put_shared_part(float (&c)[CM][CN], const part &p, long long all,
+                                                int m, int n, float alpha, float beta, float *C,
+                                                long long ldc, const float *scales,
+                                                const float *biases, float *partial,
                                                 unsigned *arrived) {
   if (p.depth < all) {
     const shares of(parts(m, n, all), p.tile);

@@ -57,10 +57,10 @@ __device__ __forceinline__ void read_four(float (&fragments)[4][N], unsigned til
 
 // One tile's products. Of one operand four steps are held; the other, if it is contiguous along k, passes row by
 // row.
-__device__ __forceinline__ void multiply_holding_a(float (&c)[TM][TN], unsigned a_tile, unsigned b_tile,
-                                                   int k) {
-    float a[4][TM];
-    read_four<A_ALONG_K, TM, LM, BM>(a, a_tile, k);
+__device__ __forceinline__ void multiply_holding_a(float (&c)[TM][TN], unsigned a_tile,
+                                                   unsigned b_tile, int k) {
+  float a[4][TM];
+  read_four<A_ALONG_K, TM, LM, BM>(a, a_tile, k);
   if constexpr (B_ALONG_K) {
 #pragma unroll
     for (int j = 0; j < TN; j++) {
@@ -81,10 +81,10 @@ __device__ __forceinline__ void multiply_holding_a(float (&c)[TM][TN], unsigned 
   }
 }
 
-__device__ __forceinline__ void multiply_holding_b(float (&c)[TM][TN], unsigned a_tile, unsigned b_tile,
-                                                   int k) {
-    float b[4][TN];
-    read_four<B_ALONG_K, TN, LN, BN>(b, b_tile, k);
+__device__ __forceinline__ void multiply_holding_b(float (&c)[TM][TN], unsigned a_tile,
+                                                   unsigned b_tile, int k) {
+  float b[4][TN];
+  read_four<B_ALONG_K, TN, LN, BN>(b, b_tile, k);
   if constexpr (A_ALONG_K) {
 #pragma unroll
     for (int i = 0; i < TM; i++) {
@@ -105,7 +105,8 @@ __device__ __forceinline__ void multiply_holding_b(float (&c)[TM][TN], unsigned 
   }
 }
 
-__device__ __forceinline__ void multiply_tile(float (&c)[TM][TN], unsigned a_tile, unsigned b_tile) {
+__device__ __forceinline__ void multiply_tile(float (&c)[TM][TN], unsigned a_tile,
+                                              unsigned b_tile) {
 #pragma unroll
   for (int k = 0; k < BK; k += 4) {
     if constexpr (ORDER == ORDER_columns) {

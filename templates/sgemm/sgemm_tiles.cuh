@@ -34,15 +34,16 @@ __device__ __forceinline__ void add_atomically(float *to, const floats<N> &v) {
   }
 }
 
-
 // C = alpha c. A tile that is WHOLE crosses no edge.
 template <bool WHOLE>
-__device__ __forceinline__ void put_new(const float (&c)[CM][CN], int first_row, int first_column, int m, int n,
-                                        float alpha, float *C, long long ldc, const float *scales,
-                                        const float *biases) {
+__device__ __forceinline__ void put_new(const float (&c)[CM][CN], int first_row, int first_column,
+                                        int m, int n, float alpha, float *C, long long ldc,
+                                        const float *scales, const float *biases) {
   const int rows = m - first_row, columns = n - first_column;
   float *to = C + first_row + first_column * ldc;
-  asm volatile("" : "+f"(alpha), "+l"(ldc));  // otherwise every store reads the kernel's arguments again
+  asm volatile(""
+               : "+f"(alpha),
+                 "+l"(ldc));  // otherwise every store reads the kernel's arguments again
 #pragma unroll
   for (int j = 0; j < CN; j++) {
     const int column = position::column_offset(0, j);
@@ -62,7 +63,6 @@ __device__ __forceinline__ void put_new(const float (&c)[CM][CN], int first_row,
     }
   }
 }
-
 
 // C = alpha c + beta C; with beta 0, C is not read.
 __device__ __forceinline__ void put(const float (&c)[CM][CN], corner tile, int m, int n,
@@ -127,7 +127,8 @@ __device__ __forceinline__ part part_of_block(long long all) {
 // like those of C, so that both need the same sums in neighbouring registers. With stream-K, vectors made
 // a twentieth of the multiplications of large thread tiles (16 x 8) read three registers of one bank;
 // without vectors none does.
-constexpr int PV = STREAM_K && CM * CN > 64 ? 1 : CM * CN < 4 ? CM * CN : 4;
+constexpr int SUMS = CM * CN;  // of a thread
+constexpr int PV = STREAM_K && SUMS > 64 ? 1 : SUMS < 4 ? SUMS : 4;
 constexpr int PARTIAL = ROWS * COLUMNS / PV;  // vectors of one block
 
 __device__ __forceinline__ floats<PV> *partials(float *partial, unsigned i) {
@@ -154,7 +155,6 @@ __device__ __forceinline__ void add_partial(float (&c)[CM][CN], const floats<PV>
 }
 constexpr int AT_ONCE = CM * CN < 64 ? 64 / (CM * CN) : 1;  // partial sums that are read at a time
 
-
 // The sum over all parts of a tile, always in the same order.
 __device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial) {
 #pragma unroll AT_ONCE
@@ -164,9 +164,10 @@ __device__ __forceinline__ void add_partials(float (&c)[CM][CN], float *partial)
 // A part's sums, which the threads have for which has_sums() holds; ARRIVING threads of the block come here,
 // 0: all.
 template <int ARRIVING>
-__device__ __forceinline__ void put_part(float (&c)[CM][CN], const part &p, int m, int n, float alpha, float beta, 
-                                         float *C, long long ldc, const float *scales, const float *biases,
-                                         float *partial, unsigned *arrived) {
+__device__ __forceinline__ void put_part(float (&c)[CM][CN], const part &p, int m, int n,
+                                         float alpha, float beta, float *C, long long ldc,
+                                         const float *scales, const float *biases, float *partial,
+                                         unsigned *arrived) {
   if constexpr (SPLITK > 1 && FINISH != FINISH_atomic) {
     if (has_sums()) put_partial(c, partials(partial, p.tile * SPLITK + blockIdx.y));
     if constexpr (FINISH == FINISH_two_launch) return;

@@ -31,14 +31,15 @@ struct operand {
 
   __device__ operand(const float *matrix, long long ld, bool along_k, int first, int rows,
                      long long k, long long depth)
-      : at(matrix + (along_k ? k + first * ld : first + k * ld)), ld(ld), rows(rows - first),
-        k((int)depth), along_k(along_k) {}
+      : at(matrix + (along_k ? k + first * ld : first + k * ld)),
+        ld(ld),
+        rows(rows - first),
+        k((int)depth),
+        along_k(along_k) {}
   __device__ const float *element(int row, int p) const {
     return at + (along_k ? p + row * ld : row + p * ld);
   }
-  __device__ bool has(int row, int p) const {
-    return EDGE == EDGE_whole || (row < rows && p < k);
-  }
+  __device__ bool has(int row, int p) const { return EDGE == EDGE_whole || (row < rows && p < k); }
   __device__ void advance() {
     at += along_k ? DEEP : DEEP * ld;
     k -= DEEP;

@@ -9,8 +9,8 @@
 #include "floats.cuh"
 #include "wgmma.cuh"
 
-constexpr int PART_NBYTES = TILE * DEEP * 4;     // of one part of the shared operand
-constexpr int LOADERS = 128;                     // threads
+constexpr int PART_NBYTES = TILE * DEEP * 4;  // of one part of the shared operand
+constexpr int LOADERS = 128;                  // threads
 
 // ---- the loading warpgroup ---------------------------------------------------------------------
 

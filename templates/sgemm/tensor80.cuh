@@ -41,7 +41,8 @@ struct position {
 };
 
 // Eight elements along k of both tiles, the smallest products first.
-__device__ __forceinline__ void multiply(float (&c)[CM][CN], const float *held, const float *shared) {
+__device__ __forceinline__ void multiply(float (&c)[CM][CN], const float *held,
+                                         const float *shared) {
   parts<4> a[MI];
 #pragma unroll
   for (int i = 0; i < MI; i++) {

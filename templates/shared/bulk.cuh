@@ -14,8 +14,8 @@ __device__ __forceinline__ void mbarrier_arrive_expect(unsigned barrier, int nby
 __device__ __forceinline__ void bulk_load(unsigned to, const void *from, int nbytes,
                                           unsigned barrier) {
   asm volatile(
-      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
-          to),
+      "cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::
+          "r"(to),
       "l"(from), "r"(nbytes), "r"(barrier)
       : "memory");
 }

@@ -10,8 +10,20 @@
 #include "ptx.cuh"
 
 // The numbers that the generator gives DTYPE_i8, DTYPE_u8, ... in every family.
-enum { TYPE_i8, TYPE_u8, TYPE_i16, TYPE_u16, TYPE_i32, TYPE_u32, TYPE_i64, TYPE_u64, TYPE_f16,
-       TYPE_bf16, TYPE_f32, TYPE_f64 };
+enum {
+  TYPE_i8,
+  TYPE_u8,
+  TYPE_i16,
+  TYPE_u16,
+  TYPE_i32,
+  TYPE_u32,
+  TYPE_i64,
+  TYPE_u64,
+  TYPE_f16,
+  TYPE_bf16,
+  TYPE_f32,
+  TYPE_f64
+};
 
 template <typename T, typename Unsigned>
 struct integer_element {
@@ -22,7 +34,9 @@ struct integer_element {
   __device__ static T widen(T v) { return v; }
   __device__ static T narrow(T v) { return v; }
   __device__ static constexpr T one() { return 1; }
-  __device__ static constexpr T most() { return T(-1) < 0 ? (T)(Unsigned(-1) / 2) : (T)Unsigned(-1); }
+  __device__ static constexpr T most() {
+    return T(-1) < 0 ? (T)(Unsigned(-1) / 2) : (T)Unsigned(-1);
+  }
   __device__ static constexpr T least() { return -most() - 1; }
 };
 

@@ -31,7 +31,8 @@ struct step {
   // Elements beyond the ends are zero; a vector does not cross an edge. WHOLE: there are none, for the
   // whole block. Without conditions all loads of a step are issued before the first is waited for.
   template <bool WHOLE>
-  __device__ __forceinline__ void load(const stored *A, long long lda, int along_end, int across_end) {
+  __device__ __forceinline__ void load(const stored *A, long long lda, int along_end,
+                                       int across_end) {
 #pragma unroll
     for (int j = 0; j < LOADS_ACROSS; j++) {
       const stored *from = A + (across + j) * lda + along;
@@ -160,7 +161,8 @@ struct factors {
 constexpr int MINE = ALONG_SUM ? LOADS_ACROSS : LOADS * VEC;  // results of a thread, per vector
 using sums = wide[VECTORS][MINE];
 
-__device__ __forceinline__ void multiply(sums &sum, const step &s, const wide (&f)[TAKEN][VECTORS]) {
+__device__ __forceinline__ void multiply(sums &sum, const step &s,
+                                         const wide (&f)[TAKEN][VECTORS]) {
 #pragma unroll
   for (int t = 0; t < TAKEN; t++) {
 #pragma unroll
@@ -238,7 +240,8 @@ struct results {
       }
     }
     const wide before = beta == 0 ? 0 : beta * widen(*to);
-    *to = narrow(epilogue(alpha * sum + before, SIDEWAYS ? v : i, SIDEWAYS ? i : v, scales, biases));
+    *to =
+        narrow(epilogue(alpha * sum + before, SIDEWAYS ? v : i, SIDEWAYS ? i : v, scales, biases));
   }
 };
 
@@ -258,7 +261,8 @@ __device__ __forceinline__ void finish(const results &to, int splits, const wide
     wide sum = 0;
     if (to.exists(o)) {
 #pragma unroll 8
-      for (int s = threadIdx.x / SIDE; s < splits; s += GROUPS) sum += partial[found_at(s, o, to.n)];
+      for (int s = threadIdx.x / SIDE; s < splits; s += GROUPS)
+        sum += partial[found_at(s, o, to.n)];
     }
     if (GROUPS > 1) {
       shared[threadIdx.x] = sum;
@@ -298,7 +302,7 @@ __device__ __forceinline__ void multiply_vectors(const stored *A, long long lda,
   const bool has_all = to.n - (int)blockIdx.x * OUT >= OUT;  // of its results
   const factors all(x, begin, end, most);
   // Loads of the vectors are issued with those of the matrix, so that their latencies overlap.
-  const auto load = [&](step &s, wide (&f)[TAKEN][VECTORS], int at) {
+  const auto load = [&](step &s, wide(&f)[TAKEN][VECTORS], int at) {
     if (has_all && end - at >= STEP) {
       if (X == X_cached) all.fetch<true>(s, f);
       s.load<true>(A, lda, along_end, across_end);

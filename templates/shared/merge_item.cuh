@@ -53,7 +53,9 @@ __device__ __forceinline__ key_and_source from_lane(const key_and_source &x, int
 template <typename T>
 __constant__ T minus_one = T(-1);
 
-__device__ __forceinline__ unsigned bits_of(const item &x) { return *reinterpret_cast<const unsigned *>(&x); }
+__device__ __forceinline__ unsigned bits_of(const item &x) {
+  return *reinterpret_cast<const unsigned *>(&x);
+}
 
 template <typename T = unsigned>
 __device__ __forceinline__ item other_of(item x, item y, item one) {

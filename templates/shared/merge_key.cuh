@@ -3,6 +3,7 @@
 #include "elements.cuh"
 
 using key = element<DTYPE>::stored;
-using value = choose<VALUE == 8, uint2, choose<VALUE == 4, unsigned, unsigned char>>;  // bits; VALUE == 0: unused
+using value = choose<VALUE == 8, uint2,
+                     choose<VALUE == 4, unsigned, unsigned char>>;  // bits; VALUE == 0: unused
 
 #include "merge_order.cuh"

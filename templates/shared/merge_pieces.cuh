@@ -105,7 +105,8 @@ __device__ __forceinline__ vector load_vector(const windows<N> &w, int u) {
   return v;
 }
 
-constexpr int STEPS = UNITS + (VEC > 1);  // vectors per thread; pieces may start and end within vectors
+constexpr int STEPS =
+    UNITS + (VEC > 1);  // vectors per thread; pieces may start and end within vectors
 
 // One thread issues the copies and all wait for them; once in a launch.
 template <int N>

@@ -50,7 +50,7 @@ __device__ __forceinline__ void copy_tile(const windows<WAYS> &w, unsigned char 
 
 template <typename Tiles>
 __device__ __forceinline__ void copy_tiles(Tiles &tiles, int count, unsigned char *memory,
-                                            stage *stages) {
+                                           stage *stages) {
   for (int i = 0; i < count; i++) {
     stage &s = stages[i % STAGES];
     piece p[WAYS];
@@ -100,7 +100,8 @@ struct share {
   }
 
   template <typename Tiles, typename Merge>
-  __device__ __forceinline__ void run(Tiles &tiles, const Merge &merge, unsigned char *memory) const {
+  __device__ __forceinline__ void run(Tiles &tiles, const Merge &merge,
+                                      unsigned char *memory) const {
     __shared__ stage stages[STAGES];
     if (threadIdx.x == 0) {
 #pragma unroll

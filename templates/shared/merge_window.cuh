@@ -33,9 +33,7 @@ struct pair_of_ranks {
   int first, end;
 
   // Keys of a among the `count` keys of the window.
-  __device__ __forceinline__ int of_a(int count) const {
-    return max(0, min(end - first, count));
-  }
+  __device__ __forceinline__ int of_a(int count) const { return max(0, min(end - first, count)); }
 };
 
 // Each half of the group searches for one of the two.
@@ -47,8 +45,8 @@ __device__ __forceinline__ pair_of_ranks co_ranks(int d, int end, A a, int na, B
 }
 
 // The parts that are merged to places d..end, of sequences that start at a and b.
-__device__ __forceinline__ stretches stretches_between(pair_of_ranks i, int d, int end, int a, int b,
-                                                       int a_shift = 0, int b_shift = 0) {
+__device__ __forceinline__ stretches stretches_between(pair_of_ranks i, int d, int end, int a,
+                                                       int b, int a_shift = 0, int b_shift = 0) {
   const int of_a = i.of_a(end - d);
   return {{a + i.first, of_a, a_shift}, {b + d - i.first, end - d - of_a, b_shift}};
 }
@@ -65,7 +63,8 @@ __device__ __forceinline__ void load_either(unsigned &w, int first, unsigned x, 
       : "memory");
 }
 template <int X_OFFSET, int Y_OFFSET>
-__device__ __forceinline__ void load_either(unsigned long long &w, int first, unsigned x, unsigned y) {
+__device__ __forceinline__ void load_either(unsigned long long &w, int first, unsigned x,
+                                            unsigned y) {
   asm volatile(
       "{ .reg .pred one; setp.ne.s32 one, %1, 0;"
       " @one ld.shared.b64 %0, [%2 + %4]; @!one ld.shared.b64 %0, [%3 + %5]; }"
@@ -79,8 +78,8 @@ template <int STEP>
 __device__ __forceinline__ item load_either(bool first, const item *x, const item *y) {
   if constexpr (VALUE == 0 && NBYTES >= 4) {
     choose<NBYTES == 8, unsigned long long, unsigned> w;
-    load_either<-STEP * (int)sizeof(item), STEP * (int)sizeof(item)>(w, (int)first, shared_address(x),
-                                                                    shared_address(y));
+    load_either<-(STEP * (int)sizeof(item)), (STEP * (int)sizeof(item))>(
+        w, (int)first, shared_address(x), shared_address(y));
     return *reinterpret_cast<const item *>(&w);
   } else {
     return first ? x[-STEP] : y[STEP];
@@ -236,8 +235,8 @@ struct window {
     for (int k = 0; k < N; k++) {
       const int place = GROUP * k + lane();
       const bool in_left = place < of_left;
-      const item x = in_left ? of_left_part(left, place, from)
-                             : of_right_part(right, place - of_left, from);
+      const item x =
+          in_left ? of_left_part(left, place, from) : of_right_part(right, place - of_left, from);
       v[k] = in_left ? x : most;
       w[k] = in_left ? least : x;
     }
@@ -251,14 +250,14 @@ struct window {
   // The thread's consecutive items of the window. All threads that SYNC synchronizes come here. After SYNC no
   // thread reads `from`, so `rows` may be at the same place. BOTH: may a window have places of both sequences?
   template <void SYNC(), bool BOTH, typename Load>
-  __device__ __forceinline__ void merge(item (&v)[N], const stretches &left,
-                                        const stretches &right, const Load &from,
-                                        spread<item, N> rows) const {
+  __device__ __forceinline__ void merge(item (&v)[N], const stretches &left, const stretches &right,
+                                        const Load &from, spread<item, N> rows) const {
     if (__all_sync(0xffffffff, of_left == WINDOW)) {
       load_whole(v, left, from);
       SYNC();
       rounds(v, rows);
-    } else if (BOTH && VALUE == 0 && __all_sync(0xffffffff, of_left + right.a.count + right.b.count == WINDOW)) {
+    } else if (BOTH && VALUE == 0 &&
+               __all_sync(0xffffffff, of_left + right.a.count + right.b.count == WINDOW)) {
       merge_both<SYNC>(v, left, right, from, rows);
     } else {
       merge_serially(v, left, right, from);

@@ -16,8 +16,8 @@ __device__ __forceinline__ void cp_async(unsigned to, const void *from, int give
     asm volatile("cp.async.cg.shared.global [%0], [%1], 16, %2;" ::"r"(to), "l"(from), "r"(given)
                  : "memory");
   } else {
-    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from),
-                 "n"(NBYTES), "r"(given)
+    asm volatile("cp.async.ca.shared.global [%0], [%1], %2, %3;" ::"r"(to), "l"(from), "n"(NBYTES),
+                 "r"(given)
                  : "memory");
   }
 }

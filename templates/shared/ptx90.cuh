@@ -110,23 +110,25 @@ __device__ __forceinline__ void load_tile(unsigned to, const tensor_map &map, in
                                           unsigned barrier) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes [%0], "
-      "[%1, {%2, %3}], [%4];" ::"r"(to), "l"(&map), "r"(x), "r"(y), "r"(barrier)
+      "[%1, {%2, %3}], [%4];" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier)
       : "memory");
 }
 __device__ __forceinline__ void load_tile(unsigned to, const tensor_map &map, int x, int y,
                                           unsigned barrier, unsigned short blocks) {
   asm volatile(
       "cp.async.bulk.tensor.2d.shared::cluster.global.tile.mbarrier::complete_tx::bytes"
-      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to), "l"(&map), "r"(x), "r"(y),
-      "r"(barrier), "h"(blocks)
+      ".multicast::cluster [%0], [%1, {%2, %3}], [%4], %5;" ::"r"(to),
+      "l"(&map), "r"(x), "r"(y), "r"(barrier), "h"(blocks)
       : "memory");
 }
 // The other way, in a bulk group of this thread; what lies beyond the tensor is not written.
 __device__ __forceinline__ void store_tile(const tensor_map &map, int x, int y, unsigned from) {
-  asm volatile("cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
-                   &map),
-               "r"(x), "r"(y), "r"(from)
-               : "memory");
+  asm volatile(
+      "cp.async.bulk.tensor.2d.global.shared::cta.tile.bulk_group [%0, {%1, %2}], [%3];" ::"l"(
+          &map),
+      "r"(x), "r"(y), "r"(from)
+      : "memory");
 }
 __device__ __forceinline__ void bulk_commit() {
   asm volatile("cp.async.bulk.commit_group;" ::: "memory");

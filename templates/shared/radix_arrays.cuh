@@ -20,9 +20,16 @@ struct arrays {
   value *values_tmp;
 
   __device__ __forceinline__ move of(bool first, bool last, bool to_out) const {
-    return {first ? keys_in : to_out ? keys_tmp : keys_out, to_out ? keys_out : keys_tmp,
-            first ? values_in : to_out ? values_tmp : values_out,
-            to_out ? values_out : values_tmp, first, last};
+    return {first    ? keys_in
+            : to_out ? keys_tmp
+                     : keys_out,
+            to_out ? keys_out : keys_tmp,
+            first    ? values_in
+            : to_out ? values_tmp
+                     : values_out,
+            to_out ? values_out : values_tmp,
+            first,
+            last};
   }
   __device__ __forceinline__ move of_pass(int pass) const {
     return of(pass == 0, pass == PASSES - 1, (PASSES - 1 - pass) % 2 == 0);

@@ -14,8 +14,9 @@ __device__ __forceinline__ void permute(T (&v)[ITEMS], const ranks &rank) {
   for (int i = 0; i < ITEMS; i++) v[i] = all[item(i)];
 }
 
-__device__ __forceinline__ void sort_in_block(long long n, const key *keys_in, const value *values_in,
-                                              key *keys_out, value *values_out) {
+__device__ __forceinline__ void sort_in_block(long long n, const key *keys_in,
+                                              const value *values_in, key *keys_out,
+                                              value *values_out) {
   key k[ITEMS];
   [[maybe_unused]] value v[ITEMS];
   ranks rank;

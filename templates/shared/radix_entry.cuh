@@ -33,7 +33,9 @@ struct long_entry {
   unsigned position;
   unsigned zero;  // instead of padding, so that copies are of initialized memory
 
-  static __device__ __forceinline__ long_entry make(key k, unsigned position) { return {k, position}; }
+  static __device__ __forceinline__ long_entry make(key k, unsigned position) {
+    return {k, position};
+  }
   __device__ __forceinline__ key bits() const { return (key)word; }
   __device__ __forceinline__ unsigned at() const { return position; }
 };

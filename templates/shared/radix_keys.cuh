@@ -14,7 +14,7 @@ using value = unsigned_of<VALUE == 0 ? 4 : VALUE>;
 using position = unsigned_of<4 + 4 * WIDE>;  // among all keys
 
 constexpr bool FLOATS = !element<DTYPE>::INTEGER;
-constexpr bool SIGNED = !FLOATS && (element<DTYPE>::stored)-1 < 0;
+constexpr bool SIGNED = !FLOATS && (element<DTYPE>::stored) - 1 < 0;
 constexpr bool DESCENDING = ORDER == ORDER_descending;
 constexpr bool ENCODED = FLOATS || SIGNED || DESCENDING;  // keys are not compared as they are
 constexpr key SIGN = (key)((key)1 << (8 * KEY - 1));

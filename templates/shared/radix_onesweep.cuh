@@ -54,7 +54,8 @@ __device__ __forceinline__ bool scan_pass(position n, position *counts, position
 
 // FIRST_PASS=unstable: in the first pass equal digits are ranked in any order.
 template <typename F>
-__device__ __forceinline__ void rank_in_pass(bool first, const key (&k)[ITEMS], digit_bits digit, F each) {
+__device__ __forceinline__ void rank_in_pass(bool first, const key (&k)[ITEMS], digit_bits digit,
+                                             F each) {
   if (FIRST_PASS == FIRST_PASS_unstable && first) {
     unsigned *own = reinterpret_cast<unsigned *>(counters_of(threadIdx.x / 32));
 #pragma unroll
@@ -67,8 +68,8 @@ __device__ __forceinline__ void rank_in_pass(bool first, const key (&k)[ITEMS], 
 // Moves a tile to where a pass takes it. publish(count) is called with the tile's keys of this thread's bins;
 // find_bases(count, start), with these and where they begin in the tile, sets the bases.
 template <typename Writer, typename Publish, typename Find>
-__device__ __forceinline__ void move_tile(const move &m, digit_bits digit, long long tile, long long room,
-                                          Publish publish, Find find_bases) {
+__device__ __forceinline__ void move_tile(const move &m, digit_bits digit, long long tile,
+                                          long long room, Publish publish, Find find_bases) {
   key k[ITEMS];
   [[maybe_unused]] value v[ITEMS];
   unsigned count[BINS_THREAD], start[BINS_THREAD];

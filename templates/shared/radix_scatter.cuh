@@ -52,7 +52,8 @@ struct lane_writer {
       }
     }
   }
-  static __device__ __forceinline__ void write_tile(const move &m, digit_bits digit, long long room) {
+  static __device__ __forceinline__ void write_tile(const move &m, digit_bits digit,
+                                                    long long room) {
     if (room >= TILE) {
       write<true>(m, digit, TILE);
     } else {
@@ -61,9 +62,10 @@ struct lane_writer {
   }
 };
 
-__device__ __forceinline__ void scatter_from_registers(const key (&k)[ITEMS], const value (&v)[ITEMS],
-                                                       const ranks &rank, const move &m,
-                                                       digit_bits digit, long long room) {
+__device__ __forceinline__ void scatter_from_registers(const key (&k)[ITEMS],
+                                                       const value (&v)[ITEMS], const ranks &rank,
+                                                       const move &m, digit_bits digit,
+                                                       long long room) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
     if (item(i) < room) {

@@ -19,7 +19,7 @@ template <bool WHOLE>
 __device__ __forceinline__ void load_keys(key (&k)[ITEMS], const key *from, int room, bool first) {
 #pragma unroll
   for (int i = 0; i < ITEMS; i++) {
-    k[i] = WHOLE || item(i) < room ? load_item(from + item(i)) : (key)~(key)0;
+    k[i] = WHOLE || item(i) < room ? load_item(from + item(i)) : (key) ~(key)0;
   }
   if (ENCODED && first) {
 #pragma unroll

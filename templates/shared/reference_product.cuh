@@ -36,9 +36,10 @@ __device__ void reference_sums(int m, int n, int k, const stored *A, long long l
 }
 
 // One thread per output element, accumulating in double.
-extern "C" __global__ void reference(int m, int n, int k, scalar alpha, const stored *A, long long lda,
-                                     const stored *B, long long ldb, scalar beta, output *C,
-                                     long long ldc, const output *scales, const output *biases) {
+extern "C" __global__ void reference(int m, int n, int k, scalar alpha, const stored *A,
+                                     long long lda, const stored *B, long long ldb, scalar beta,
+                                     output *C, long long ldc, const output *scales,
+                                     const output *biases) {
   const int i = blockIdx.x * 256 + threadIdx.x;
   if (i >= m) return;
   for (int j = blockIdx.y; j < n; j += gridDim.y) {
@@ -53,9 +54,9 @@ extern "C" __global__ void reference(int m, int n, int k, scalar alpha, const st
 
 // The same sums, without reading every operand from memory once for each.
 extern "C" __global__ void reference_large(int m, int n, int k, scalar alpha, const stored *A,
-                                           long long lda, const stored *B, long long ldb, scalar beta,
-                                           output *C, long long ldc, const output *scales,
-                                           const output *biases) {
+                                           long long lda, const stored *B, long long ldb,
+                                           scalar beta, output *C, long long ldc,
+                                           const output *scales, const output *biases) {
   const int i0 = blockIdx.x * 64, i = i0 + threadIdx.x % 64;
   for (long long j0 = blockIdx.y * 16; j0 < n; j0 += gridDim.y * 16) {
     double sum[4] = {};

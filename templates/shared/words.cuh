@@ -28,16 +28,16 @@ template <typename T>
 using word = typename word_of<sizeof(T)>::type;
 
 // Each is one instruction; T is a trivial type whose alignment is its size.
-#define WORDS_LOAD(name, instruction)                                       \
-  template <typename T>                                                     \
-  __device__ __forceinline__ T name(const T *p) {                           \
-    const word<T> w = instruction(reinterpret_cast<const word<T> *>(p));    \
-    return *reinterpret_cast<const T *>(&w);                                \
+#define WORDS_LOAD(name, instruction)                                    \
+  template <typename T>                                                  \
+  __device__ __forceinline__ T name(const T *p) {                        \
+    const word<T> w = instruction(reinterpret_cast<const word<T> *>(p)); \
+    return *reinterpret_cast<const T *>(&w);                             \
   }
-#define WORDS_STORE(name, instruction)                                                    \
-  template <typename T>                                                                   \
-  __device__ __forceinline__ void name(T *p, const T &v) {                                \
-    instruction(reinterpret_cast<word<T> *>(p), *reinterpret_cast<const word<T> *>(&v));  \
+#define WORDS_STORE(name, instruction)                                                   \
+  template <typename T>                                                                  \
+  __device__ __forceinline__ void name(T *p, const T &v) {                               \
+    instruction(reinterpret_cast<word<T> *>(p), *reinterpret_cast<const word<T> *>(&v)); \
   }
 
 WORDS_LOAD(load_plain, *)
@@ -46,7 +46,9 @@ WORDS_LOAD(load_second, __ldcg)     // .cg: past the first-level cache
 WORDS_LOAD(load_streaming, __ldcs)  // .cs: read once, evict first
 
 template <typename W>
-__device__ __forceinline__ void store_word(W *p, const W &w) { *p = w; }
+__device__ __forceinline__ void store_word(W *p, const W &w) {
+  *p = w;
+}
 WORDS_STORE(store_plain, store_word)
 WORDS_STORE(store_second, __stcg)     // .cg
 WORDS_STORE(store_streaming, __stcs)  // .cs

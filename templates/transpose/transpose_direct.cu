@@ -3,7 +3,7 @@
 #include "transpose_common.cuh"
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-transpose(int rows, int cols, int batch, const stored *__restrict__ x, stored *__restrict__ y) {
+    transpose(int rows, int cols, int batch, const stored *__restrict__ x, stored *__restrict__ y) {
   const tile_origin tile = find_tile<TM, TN>(rows, cols);
   x += pdl_wait();
   for (long long m = blockIdx.y; m < batch; m += gridDim.y) {

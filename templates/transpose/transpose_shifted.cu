@@ -8,10 +8,11 @@
 // thread loads from are misaligned by as much as its first one, and all that it stores to.
 #include "transpose_common.cuh"
 
-constexpr int SECTOR = 32 / NBYTES;                       // elements
-constexpr int ABOVE = SECTOR - 1;                         // rows of x that a tile may begin earlier
-constexpr int DOWN = TM - SECTOR, ALONG = TN - VEC + 1;   // between the origins of neighbouring tiles
-constexpr int PER_ROW = TN / VEC, PER_COLUMN = TM / VEC;  // vectors
+constexpr int SECTOR = 32 / NBYTES;  // elements
+constexpr int ABOVE = SECTOR - 1;    // rows of x that a tile may begin earlier
+constexpr int DOWN = TM - SECTOR,
+              ALONG = TN - VEC + 1;  // between the origins of neighbouring tiles
+constexpr int PER_ROW = TN / VEC, PER_COLUMN = TM / VEC;             // vectors
 constexpr int ROWS = BLOCK / PER_ROW, COLUMNS = BLOCK / PER_COLUMN;  // of x, in a step
 constexpr int LOADS = TM / ROWS, STORES = TN / COLUMNS;
 
@@ -122,7 +123,7 @@ __device__ __forceinline__ void transpose_tile(stored *shared, const stored *x, 
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK, BLOCKS)
-transpose(int rows, int cols, int batch, const stored *__restrict__ x, stored *__restrict__ y) {
+    transpose(int rows, int cols, int batch, const stored *__restrict__ x, stored *__restrict__ y) {
   extern __shared__ __align__(16) unsigned char tile_memory[];
   stored *shared = reinterpret_cast<stored *>(tile_memory);
   const tile_origin tile = find_tile<DOWN, ALONG, ABOVE>(rows, cols);

@@ -59,7 +59,7 @@ __device__ __forceinline__ void store_tile(const vector *shared, stored *y, int 
 }
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-transpose(int rows, int cols, int batch, const stored *__restrict__ x, stored *__restrict__ y) {
+    transpose(int rows, int cols, int batch, const stored *__restrict__ x, stored *__restrict__ y) {
   extern __shared__ __align__(16) unsigned char tile_memory[];
   vector *shared = reinterpret_cast<vector *>(tile_memory);
   const tile_origin tile = find_tile<TM, TN>(rows, cols);
