@@ -74,7 +74,13 @@ typedef union factor {
 } factor;
 
 static factor factor_of(const cublas *x, double v) {
-  return x->type == R_64F ? (factor){.wide = v} : (factor){.narrow = (float)v};
+  factor f;
+  if (x->type == R_64F) {
+    f.wide = v;
+  } else {
+    f.narrow = (float)v;
+  }
+  return f;
 }
 
 #define INT(i) ((int)whole(x, args, i))
