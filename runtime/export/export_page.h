@@ -27,8 +27,7 @@ int export_put(page *p, const char *before, const char *expression, const char *
 void export_id(str *s, const char *name);
 void export_choice(const page *p, const char *text, size_t n, str *s);
 
-/* export_tree, export_models -- tables for exported_portfolio.h; err as export_expression */
-void export_tree(const page *p);
+/* export_models -- tables for exported_portfolio.h; err as export_expression */
 int export_models(page *p);
 
 /* export_workspaces, export_run -- functions that place workspaces, and launch.

@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "export_page.h"
+#include "portfolio_tables.h"
 
 /* ---- the header ----------------------------------------------------------------------------- */
 
@@ -434,7 +435,7 @@ static int write_source(page *p, const char *header) {
   add_files(p);
   add_names(p);
   add_configs(p);
-  export_tree(p);
+  portfolio_tables_tree(p->c->nodes, p->c->n_nodes, p->out);
   TRY(add_derived(p));
   add_valid(p);
   add_read_fields(p);
