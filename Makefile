@@ -29,9 +29,11 @@ TUNER_LIBS = $(wildcard /usr/lib/$(LIBDIR)/libz.a) $(wildcard /usr/lib/$(LIBDIR)
 LDLIBS = $(STATIC_LIBS) -lm -ldl -lpthread
 
 find_files = $(shell find $(1) -name '$(2)' | LC_ALL=C sort)
+# Programs that write sources of the library.
 TYPED_CALLS_SRC := $(call find_files,runtime,typed_calls.c)
-SRC := $(filter-out $(TYPED_CALLS_SRC),$(call find_files,generator db runtime,*.c))
-OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/tuned_calls.o
+EMBED_PORTFOLIOS_SRC := $(call find_files,runtime,embed_portfolios.c)
+SRC := $(filter-out $(TYPED_CALLS_SRC) $(EMBED_PORTFOLIOS_SRC),$(call find_files,generator db runtime,*.c))
+OBJ := $(SRC:%.c=$(B)/%.o) $(B)/embedded.o $(B)/embedded_portfolios.o $(B)/tuned_calls.o
 TUNER_SRC := $(call find_files,tuner,*.c)
 TUNER_MAIN := $(B)/$(patsubst %.c,%.o,$(filter %/main.c,$(TUNER_SRC)))
 TUNER_OBJ := $(TUNER_SRC:%.c=$(B)/%.o) $(B)/tuner_files.o
@@ -47,9 +49,10 @@ NVRTC_CACHE := $(B)/nvrtc/lib/libnvrtc_cache.so
 LONGEST := $(addprefix $(B)/tests/,test_families test_family_gemm test_sort) tests/cli/test_export.sh tests/cli/test_install.sh
 TEMPLATES := $(call find_files,templates,*.lua) $(call find_files,templates,*.cu) $(call find_files,templates,*.cuh) \
   templates/digests.txt
+PORTFOLIOS := $(call find_files,db/presets,*.portfolio.txt)
 EMBEDDED := $(TEMPLATES) $(call find_files,runtime,*.cu) \
   $(call find_files,runtime,exported_*.h) $(call find_files,runtime,expression_math.h) $(call find_files,runtime,chooser*.[ch]) \
-  $(call find_files,db/presets,*.txt)
+  $(filter-out $(PORTFOLIOS),$(call find_files,db/presets,*.txt))
 
 all: $(B)/autotune $(B)/libtuned.a
 
@@ -174,6 +177,16 @@ $(B)/tuned_calls.o: $(B)/tuned_calls.c
 $(filter-out $(TYPED_CALLS_OBJ),$(filter $(B)/runtime/serve/% $(B)/runtime/portfolio/% $(B)/runtime/export/%,$(OBJ))) $(TUNER_OBJ): \
   | $(B)/tuned_calls.h
 
+# Shipped portfolios are read once, by the build: they become tables of the library.
+EMBED_PORTFOLIOS_OBJ := $(EMBED_PORTFOLIOS_SRC:%.c=$(B)/%.o) $(B)/db/db_text.o
+$(B)/embed_portfolios: $(EMBED_PORTFOLIOS_OBJ) \
+  $(filter $(B)/runtime/base/% $(B)/generator/% $(B)/runtime/portfolio/%,$(OBJ)) $(B)/embedded.o
+	$(Q)$(CC) $(CFLAGS) $(SAN) $^ $(LDLIBS) -o $@
+$(B)/embedded_portfolios.c: $(B)/embed_portfolios $(PORTFOLIOS)
+	$< $(PORTFOLIOS) > $@.new && mv $@.new $@
+$(B)/embedded_portfolios.o: $(B)/embedded_portfolios.c
+	$(Q)$(CC) $(ALL_CFLAGS) -c $< -o $@
+
 $(B)/libtuned.a: $(OBJ)
 	@echo '  AR  $@'
 	$(Q)rm -f $@ && ar rcs $@ $^
@@ -241,4 +254,4 @@ clean:
 	rm -rf $(B)
 .PHONY: clean
 
--include $(OBJ:.o=.d) $(TYPED_CALLS_OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)
+-include $(OBJ:.o=.d) $(TYPED_CALLS_OBJ:.o=.d) $(EMBED_PORTFOLIOS_OBJ:.o=.d) $(TUNER_OBJ:.o=.d) $(TEST_SRC:%.c=$(B)/%.d)

@@ -163,6 +163,7 @@ int serve_open(const tuned_options *o, serve **out, err *e) {
   }
   s->front.forks = serve_count_forks();
   s->sources.presets = serve_presets;
+  s->sources.portfolios = serve_portfolios;
   pthread_mutex_init(&s->lock, NULL);
   pthread_mutex_init(&s->turn, NULL);
   const int rc = fill(s, o, e);

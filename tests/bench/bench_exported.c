@@ -301,6 +301,7 @@ static int store(ahead *x, size_t i, err *e) {
 static int open_ahead(ahead *x, int jobs, err *e) {
   const char *path, *device = getenv("TUNED_DEVICE");
   x->from.presets = serve_presets;
+  x->from.portfolios = serve_portfolios;
   x->list = calloc(x->b->sizes.n + 1, sizeof *x->list);
   if (!x->list) {
     return err_set(e, ERR_NOMEM, "out of memory");

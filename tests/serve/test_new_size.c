@@ -5,6 +5,8 @@
 #include <malloc.h>
 #include <math.h>
 
+#include "db_text.h"
+#include "file.h"
 #include "random.h"
 #include "serve_choose.h"
 #include "serve_fixture.h"
@@ -53,11 +55,9 @@ static bool is_of_portfolio(serve *s, serve_family *f) {
   return pick.origin == TUNED_PORTFOLIO;
 }
 
-/* With a database that knows another size. */
-CONTEXT_TEST(new_sizes_fit_2_mb) {
+static void check_small(fixture *f) {
   err e = {0};
   serve_family *sgemm;
-  store_put(f, &(stored){.problem = "saxpy n=1000 align=4", .config = "BLOCK=64"});
   tuned_close(f->ctx);
   const size_t before = heap_nbytes();
   if (!before) {
@@ -76,6 +76,45 @@ CONTEXT_TEST(new_sizes_fit_2_mb) {
   printf("%zu bytes with the first of %d sizes, %zu at most\n", least, DECISIONS, most);
   assert_int_equal(served, DECISIONS);
   assert_true(least > 100000 && least < most && most < MOST_NBYTES);
+}
+
+/* With a database that knows another size. */
+CONTEXT_TEST(new_sizes_fit_2_mb) {
+  store_put(f, &(stored){.problem = "saxpy n=1000 align=4", .config = "BLOCK=64"});
+  check_small(f);
+}
+
+/* The shipped portfolio as if it had been made here. */
+static void put_portfolio(fixture *f) {
+  store st;
+  db *d;
+  auto_str file = {0};
+  db_line l = {0};
+  bool none = true;
+  int64_t template_id, device_id;
+  store_open(&st, f, "sgemm", "m=16");
+  assert_ok(file_read("db/presets/nvidia-h200.portfolio.txt", 64 << 20, &file, &st.e), &st.e);
+  for (const char *at = str_text(&file), *end; *at; at = *end ? end + 1 : end) {
+    end = strchrnul(at, '\n');
+    assert_ok(db_text_read(at, (size_t)(end - at), &st.memory, &l, &none, &st.e), &st.e);
+    if (!none && !strcmp(l.template.family, "sgemm")) {
+      break;
+    }
+  }
+  assert_string_equal(l.template.family, "sgemm");
+  assert_ok(db_open(f->db_path, DB_WRITE, &d, &st.e), &st.e);
+  assert_ok(db_device_find(d, str_text(&st.s->device_key), &device_id, &st.e), &st.e);
+  assert_ok(db_template_find(d, st.t->hash, &template_id, &st.e), &st.e);
+  assert_ok(db_portfolio_put(d, template_id, device_id, l.config, NULL, &none, &st.e), &st.e);
+  db_close(d);
+  store_close(&st);
+}
+
+/* It is in the heap then. */
+CONTEXT_TEST(a_portfolio_of_the_database_fits_too) {
+  store_put(f, &(stored){.problem = "sgemm m=16 n=16 k=16", .config = "", .no_image = true});
+  put_portfolio(f);
+  check_small(f);
 }
 
 int main(void) {

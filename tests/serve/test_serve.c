@@ -196,7 +196,8 @@ CONTEXT_TEST(folders_come_from_the_environment) {
   setenv("TUNED_TEMPLATES", folders, 1);
   setenv("TUNED_DB", f->db_path, 1);
   OK(f, tuned_open(&f->ctx, &(tuned_options){.device = device_name}, &f->err));
-  inside(f)->sources.presets = no_presets;
+  inside(f)->sources.presets = NULL;
+  inside(f)->sources.portfolios = NULL;
   unsetenv("TUNED_TEMPLATES");
   unsetenv("TUNED_DB");
   assert_non_null(strstr(info_of(f, "saxpy n=4").config, "BLOCK=512"));

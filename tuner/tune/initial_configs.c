@@ -114,11 +114,12 @@ static int find_served(collector *x, err *e) {
   const initial_sources *f = x->from;
   auto_str device_key = {0};
   tune_device_key(&f->pipe->m.info, f->options->replay, &device_key);
+  const bool all = f->options->start == TUNE_START_ALL;
   const serve_sources sources = {.device = &f->pipe->m.info,
                                  .device_key = str_text(&device_key),
                                  .db = f->pipe->db,
-                                 .presets =
-                                     f->options->start == TUNE_START_ALL ? serve_presets : NULL};
+                                 .presets = all ? serve_presets : NULL,
+                                 .portfolios = all ? serve_portfolios : NULL};
   serve_known known = {0};
   serve_choose choose = {.from = &sources,
                          .t = f->t,

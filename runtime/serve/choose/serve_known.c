@@ -128,16 +128,34 @@ static int add_row(reader *r, const known_source *from) {
 
 /* ---- the portfolio -------------------------------------------------------------------------- */
 
-static void take_portfolio(reader *r, const char *text, const char *device_key) {
-  portfolio c;
+/* One of this device precedes others. */
+static bool is_better(const reader *r, const char *device_key) {
+  const serve_known *k = r->k;
+  return is_welcome(r->from, device_key) &&
+         (!k->portfolio.n_nodes ||
+          (is_here(r->from, device_key) && !is_here(r->from, k->portfolio_device)));
+}
+
+static void take_portfolio(reader *r, const portfolio *c, const char *device_key) {
   serve_known *k = r->k;
-  const bool better = !k->portfolio.n_nodes ||
-                      (is_here(r->from, device_key) && !is_here(r->from, k->portfolio_device));
-  if (better && is_welcome(r->from, device_key) &&
-      !portfolio_read(r->t, text, &k->memory, &c, NULL)) {
-    const char *own = arena_text(&k->memory, device_key);
-    k->portfolio = own ? c : (portfolio){0};
-    k->portfolio_device = own;
+  const char *own = arena_text(&k->memory, device_key);
+  k->portfolio = own ? *c : (portfolio){0};
+  k->portfolio_device = own;
+}
+
+static void take_text(reader *r, const char *text, const char *device_key) {
+  portfolio c;
+  if (is_better(r, device_key) && !portfolio_read(r->t, text, &r->k->memory, &c, NULL)) {
+    take_portfolio(r, &c, device_key);
+  }
+}
+
+static void take_embedded(reader *r, const embedded_portfolio *from) {
+  portfolio c;
+  if (!strcmp(from->family, r->t->name) && from->version == r->t->version &&
+      from->cc == r->from->device->cc && is_better(r, from->device_key) &&
+      !embedded_portfolio_open(r->t, from, &r->k->memory, &c, NULL)) {
+    take_portfolio(r, &c, from->device_key);
   }
 }
 
@@ -147,7 +165,7 @@ static int read_portfolio(reader *r) {
   err why = {0};
   const int rc = db_portfolio_get(r->from->db, r->t->hash, key, &scratch, &text, &why);
   if (!rc) {
-    take_portfolio(r, text, key);
+    take_text(r, text, key);
   }
   arena_clear(&scratch);
   return rc == ERR_NOMEM ? err_copy(r->e, rc, &why) : 0;
@@ -165,7 +183,7 @@ static bool is_for(const reader *r, const db_line *l) {
 static int add_preset(reader *r, const char *line, size_t n, const db_line *l) {
   const bool same = gen_digest_is(r->t, l->template.hash);
   if (l->kind == DB_KIND_PORTFOLIO) {
-    take_portfolio(r, l->config, l->device.key);
+    take_text(r, l->config, l->device.key);
     return 0;
   }
   const known_source from = {.device_key = l->device.key,
@@ -219,6 +237,9 @@ static int read_presets(reader *r) {
   size_t left = SERVE_KNOWN_MOST;
   for (const gen_file *f = r->from->presets; f && f->name && left; f++) {
     TRY(read_preset_file(r, f, &left));
+  }
+  for (serve_portfolio_fn *const *f = r->from->portfolios; f && *f; f++) {
+    take_embedded(r, (*f)());
   }
   return 0;
 }

@@ -10,6 +10,7 @@
 #include "device.h"
 #include "gen.h"
 #include "portfolio.h"
+#include "serve_presets.h"
 #include "feasibility_cache.h"
 #include "tuned.h"
 
@@ -17,9 +18,11 @@ enum { SERVE_KNOWN_MOST = 2048 }; /* rows kept of the database, and as many of t
 
 typedef struct serve_sources { /* which device is served, and where results come from */
   const rt_info *device;
-  const char *device_key;  /* its key in databases (rt_device_key) */
-  db *db;                  /* NULL: none */
-  const gen_file *presets; /* serve_presets (serve_presets.h), or others; NULL: none */
+  const char *device_key; /* its key in databases (rt_device_key) */
+  db *db;                 /* NULL: none */
+  /* of serve_presets.h, or others; NULL: none */
+  const gen_file *presets;
+  serve_portfolio_fn *const *portfolios;
 } serve_sources;
 
 typedef struct serve_known_text { /* ends after n bytes; no NUL */

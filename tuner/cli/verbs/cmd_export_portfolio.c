@@ -13,7 +13,8 @@ enum { VARIANTS = 512 };
 static int read_shipped(export_run *x, portfolio *pf, err *e) {
   const serve_sources from = {.device = &x->k.device->info,
                               .device_key = str_text(&x->device_key),
-                              .presets = serve_presets};
+                              .presets = serve_presets,
+                              .portfolios = serve_portfolios};
   TRY(serve_known_read(&from, x->k.t, &x->shipped, e));
   if (!x->shipped.portfolio.n_configs) {
     return err_set(e, ERR_NOTFOUND,
