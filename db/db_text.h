@@ -53,7 +53,7 @@ void db_text_end(str *out);
  *   err  ERR_USAGE  results are missing, added or changed */
 int db_text_check(const char *text, size_t n, bool *closed, size_t *number, err *e);
 /* db_text_read -- one line without its newline; n bytes of any content.
- *   out  *l     texts in the arena
+ *   out  *l     texts in the arena; each begins as far behind device.key as in the line
  *        *none  a comment
  *   err  ERR_USAGE  the column and what is wrong with it */
 int db_text_read(const char *line, size_t n, arena *a, db_line *l, bool *none, err *e);

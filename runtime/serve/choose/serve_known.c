@@ -40,7 +40,6 @@ static bool is_welcome(const serve_sources *s, const char *device_key) {
 typedef struct known_source { /* a row as it is stored */
   const char *device_key, *problem, *config, *image;
   const char *line; /* of a preset: most texts can be used in place; NULL: none */
-  size_t n_line;
   int sms;
   double sec;
   bool measured, preset;
@@ -51,6 +50,8 @@ typedef struct reader { /* of one family's results */
   gen_template *t;
   serve_known *k;
   err *e;
+  char hash[HASH_TEXT]; /* of the last preset's template */
+  bool is_present;      /* gen_digest_is of it: most presets have the same */
 } reader;
 
 /* ---- one row -------------------------------------------------------------------------------- */
@@ -78,15 +79,23 @@ static tuned_origin origin_of(const serve_sources *s, const known_source *from) 
 static bool add_text(serve_known *k, const known_source *from, const char *text,
                      serve_known_text *out) {
   const size_t n = strlen(text);
-  const char *there = from->line ? memmem(from->line, from->n_line, text, n) : NULL;
-  *out = (serve_known_text){.p = there ? there : arena_text_n(&k->memory, text, n), .n = n};
+  const char *there = from->line ? from->line + (text - from->device_key) : NULL;
+  const bool same = there && !memcmp(there, text, n);
+  *out = (serve_known_text){.p = same ? there : arena_text_n(&k->memory, text, n), .n = n};
   return out->p;
 }
 
 /* Rows of a device are adjacent. */
-static bool add_device(serve_known *k, const char *key, serve_known_row *row) {
-  const char *last = k->n ? k->rows[k->n - 1].device_key : "";
-  row->device_key = !strcmp(last, key) ? last : arena_text(&k->memory, key);
+static bool add_device(reader *r, const char *key, serve_known_row *row) {
+  serve_known *k = r->k;
+  const serve_known_row *last = k->n ? &k->rows[k->n - 1] : NULL;
+  if (last && !strcmp(last->device_key, key)) {
+    row->device_key = last->device_key;
+    row->bandwidth = last->bandwidth;
+  } else {
+    row->device_key = arena_text(&k->memory, key);
+    row->bandwidth = ratio(bandwidth_of(key), rt_peak_bandwidth(r->from->device));
+  }
   return row->device_key;
 }
 
@@ -103,7 +112,6 @@ static serve_known_row *next_row(serve_known *k) {
 static int add_row(reader *r, const known_source *from) {
   gen_problem p;
   serve_known *k = r->k;
-  const rt_info *device = r->from->device;
   if (!is_welcome(r->from, from->device_key) || gen_problem_parse(r->t, from->problem, &p, NULL)) {
     return 0;
   }
@@ -114,11 +122,9 @@ static int add_row(reader *r, const known_source *from) {
   *row = (serve_known_row){.origin = origin_of(r->from, from),
                            .sec = from->sec,
                            .measured = from->measured,
-                           .sms = ratio(from->sms, device->sms),
-                           .bandwidth =
-                               ratio(bandwidth_of(from->device_key), rt_peak_bandwidth(device))};
+                           .sms = ratio(from->sms, r->from->device->sms)};
   if (!add_octaves(r, &p, row) || !add_text(k, from, from->problem, &row->problem) ||
-      !add_text(k, from, from->config, &row->config) || !add_device(k, from->device_key, row) ||
+      !add_text(k, from, from->config, &row->config) || !add_device(r, from->device_key, row) ||
       !add_image(k, from->image, row)) {
     return err_nomem(r->e);
   }
@@ -178,10 +184,18 @@ static bool is_for(const reader *r, const db_line *l) {
          l->device.cc == r->from->device->cc;
 }
 
+static bool is_present(reader *r, const char *hash) {
+  if (strcmp(r->hash, hash) != 0) {
+    snprintf(r->hash, sizeof r->hash, "%s", hash);
+    r->is_present = gen_digest_is(r->t, hash);
+  }
+  return r->is_present;
+}
+
 /* For an edited template of the same version the configuration still counts, and is checked like
  * any other; the time does not. */
-static int add_preset(reader *r, const char *line, size_t n, const db_line *l) {
-  const bool same = gen_digest_is(r->t, l->template.hash);
+static int add_preset(reader *r, const char *line, const db_line *l) {
+  const bool same = is_present(r, l->template.hash);
   if (l->kind == DB_KIND_PORTFOLIO) {
     take_text(r, l->config, l->device.key);
     return 0;
@@ -190,7 +204,6 @@ static int add_preset(reader *r, const char *line, size_t n, const db_line *l) {
                              .problem = l->problem,
                              .config = l->config,
                              .line = line,
-                             .n_line = n,
                              .sms = l->device.sms,
                              .sec = same ? l->sec : 0,
                              .measured = same && l->kind != DB_KIND_MODEL,
@@ -215,7 +228,7 @@ static int read_preset(reader *r, const char *line, size_t n) {
   arena scratch = {0};
   if (!db_text_read(line, n, &scratch, &l, &none, NULL) && !none && is_for(r, &l) &&
       (!is_long(n) || l.kind == DB_KIND_PORTFOLIO)) {
-    rc = add_preset(r, line, n, &l);
+    rc = add_preset(r, line, &l);
   }
   arena_clear(&scratch);
   return rc;
