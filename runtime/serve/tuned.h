@@ -54,6 +54,20 @@ typedef struct tuned_context tuned_context; /* a device, a database, and the ker
 typedef struct tuned_kernel tuned_kernel;   /* one problem's kernel, ready to launch */
 typedef void *tuned_stream;                 /* CUstream, cudaStream_t; NULL is the default stream */
 
+/* Structs that grow: tuned_options and tuned_kernel_info. Later versions add fields at the end and
+ * change none that are there; a new option that is 0 does what was done before. tuned_open and
+ * tuned_info pass on the size that a program was compiled with, so that one header and another
+ * library go together:
+ *   a later library    takes options that the program does not have as 0, and writes no field of
+ *                      tuned_kernel_info that it does not have
+ *   an earlier library refuses an option that it does not have unless it is 0 (TUNED_E_USAGE), and
+ *                      sets fields of tuned_kernel_info that it does not have to 0
+ * All other types stay as they are. src: openat2(2) and clone3(2) of Linux, which take sizes
+ * likewise; deflateInit of zlib and fuse_main of libfuse, whose headers pass them on */
+
+/* Bytes of a struct up to its last field: a later field may lie in the padding behind. */
+#define TUNED_NBYTES(type, last) (offsetof(type, last) + sizeof(((type *)0)->last))
+
 typedef struct tuned_options { /* all zero: the defaults */
   const char *device;    /* "0" or "cuda:0" a GPU, "emu" the CPU. NULL: the calling thread's current
                             CUDA context if it has one, else $TUNED_DEVICE, else "0" */
@@ -64,10 +78,18 @@ typedef struct tuned_options { /* all zero: the defaults */
   int trust_database;    /* not 0: use the database even if others can write to it, as does
                             $TUNED_TRUST; else that is an error, since it holds code */
 } tuned_options;
+enum { TUNED_OPTIONS_NBYTES = TUNED_NBYTES(tuned_options, trust_database) };
 
 /* tuned_open -- out *ctx: tuned_close; NULL after a failure. A context does not outlive a fork: in
- * the child every call with it is an error, and tuned_close does nothing. */
-TUNED_API int tuned_open(tuned_context **ctx, const tuned_options *options, tuned_error *err);
+ * the child every call with it is an error, and tuned_close does nothing.
+ * tuned_open_sized -- the same with the size of the caller's options. A program without this header
+ * (dlsym, another language) calls it: the symbol tuned_open takes the options of version 0.1 only */
+TUNED_API int tuned_open_sized(tuned_context **ctx, const tuned_options *options, size_t nbytes,
+                               tuned_error *err);
+static __inline__ int tuned_open(tuned_context **ctx, const tuned_options *options,
+                                 tuned_error *e) {
+  return tuned_open_sized(ctx, options, TUNED_OPTIONS_NBYTES, e);
+}
 /* tuned_close -- waits for nothing: synchronise the streams first, and let no other thread be in a
  * call with it. Its kernels end with it. A call on a closed context is an error; NULL does nothing.
  */
@@ -150,11 +172,19 @@ typedef struct tuned_kernel_info { /* texts live as long as the kernel */
    * sizes that its choice was not made from showed; else 0 */
   double expected_loss;
 } tuned_kernel_info;
+enum { TUNED_KERNEL_INFO_NBYTES = TUNED_NBYTES(tuned_kernel_info, expected_loss) };
 
 /* tuned_origin_name -- "exact", "portfolio", "nearest", "other device", "preset", "default"; static
  */
 TUNED_API const char *tuned_origin_name(tuned_origin origin);
-TUNED_API int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error *err);
+/* tuned_info -- out *info
+ * tuned_info_sized -- as tuned_open_sized */
+TUNED_API int tuned_info_sized(const tuned_kernel *kernel, tuned_kernel_info *info, size_t nbytes,
+                               tuned_error *err);
+static __inline__ int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info,
+                                 tuned_error *e) {
+  return tuned_info_sized(kernel, info, TUNED_KERNEL_INFO_NBYTES, e);
+}
 
 /* tuned_online -- tune while the program runs; off unless this is called.
  *   in  budget_fraction  of the time that passes, for trying: 0.05; 0 ends it

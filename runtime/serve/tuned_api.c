@@ -15,15 +15,40 @@
 
 /* ---- open and close ------------------------------------------------------------------------- */
 
-static int open_context(tuned_context **ctx, const tuned_options *o, err *e) {
-  const tuned_options defaults = {0};
+/* A later field leaves no padding before it, since programs may leave anything there. */
+_Static_assert(sizeof(tuned_options) - TUNED_OPTIONS_NBYTES < _Alignof(tuned_options) &&
+                   sizeof(tuned_kernel_info) - TUNED_KERNEL_INFO_NBYTES <
+                       _Alignof(tuned_kernel_info),
+               "tuned.h names the last field of each");
+
+/* Options that the program does not have stay 0; those that this library does not have must be. */
+static int copy_options(const tuned_options *from, size_t nbytes, tuned_options *to, err *e) {
+  const unsigned char *bytes = (const unsigned char *)from;
+  *to = (tuned_options){0};
+  for (size_t i = TUNED_OPTIONS_NBYTES; from && i < nbytes; i++) {
+    if (bytes[i]) {
+      return err_set(e, ERR_USAGE,
+                     "tuned_open: the program sets an option that libtuned %s does not have; it "
+                     "needs a later one",
+                     TUNED_VERSION);
+    }
+  }
+  if (from) {
+    memcpy(to, from, nbytes < TUNED_OPTIONS_NBYTES ? nbytes : TUNED_OPTIONS_NBYTES);
+  }
+  return 0;
+}
+
+static int open_context(tuned_context **ctx, const tuned_options *options, size_t nbytes, err *e) {
+  tuned_options o;
   serve *s;
   int rc;
   if (!ctx) {
     return err_set(e, ERR_USAGE, "tuned_open: ctx is NULL; give the address of a tuned_context *");
   }
   *ctx = NULL;
-  TRY(serve_open(o ? o : &defaults, &s, e));
+  TRY(copy_options(options, nbytes, &o, e));
+  TRY(serve_open(&o, &s, e));
   rc = serve_capture_begin(s, e);
   if (!rc && !(*ctx = serve_handle_take(s))) {
     rc = err_set(e, ERR_LIMIT, "tuned_open: %d contexts are open already; close some",
@@ -35,10 +60,11 @@ static int open_context(tuned_context **ctx, const tuned_options *o, err *e) {
   return rc;
 }
 
-int tuned_open(tuned_context **ctx, const tuned_options *options, tuned_error *error) {
+int tuned_open_sized(tuned_context **ctx, const tuned_options *options, size_t nbytes,
+                     tuned_error *error) {
   err e;
   err_clear(&e);
-  open_context(ctx, options, &e);
+  open_context(ctx, options, nbytes, &e);
   return serve_report(error, &e);
 }
 
@@ -110,12 +136,20 @@ int tuned_workspace_bytes(const tuned_kernel *kernel, size_t *nbytes, tuned_erro
   return serve_report(error, &e);
 }
 
-int tuned_info(const tuned_kernel *kernel, tuned_kernel_info *info, tuned_error *error) {
+/* Fields that this library does not have become 0. */
+static void copy_info(const tuned_kernel_info *from, tuned_kernel_info *to, size_t nbytes) {
+  const size_t n = nbytes < TUNED_KERNEL_INFO_NBYTES ? nbytes : TUNED_KERNEL_INFO_NBYTES;
+  memcpy(to, from, n);
+  memset((char *)to + n, 0, nbytes - n);
+}
+
+int tuned_info_sized(const tuned_kernel *kernel, tuned_kernel_info *info, size_t nbytes,
+                     tuned_error *error) {
   err e;
   err_clear(&e);
   if (kernel && info) {
     const tuned_kernel *better = atomic_load_explicit(&kernel->better, memory_order_acquire);
-    *info = better ? better->info : kernel->info;
+    copy_info(better ? &better->info : &kernel->info, info, nbytes);
   } else {
     err_set(&e, ERR_USAGE, "tuned_info: %s is NULL", kernel ? "info" : "the kernel");
   }

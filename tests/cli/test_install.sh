@@ -51,6 +51,14 @@ for program in saxpy sgemm; do
 done
 say "examples run as C and C++, shared and static"
 
+# ---- with the header of another version
+for library in "-L$at/lib -ltuned" "$at/lib/libtuned.a $(pkg-config --static --libs tuned | sed 's/ *-ltuned */ /')"; do
+  # shellcheck disable=SC2086
+  "$CC" -std=c11 -Wall -Wextra -Werror tests/fixtures/program_0_1.c $library -lm -o "$scratch/program_0_1"
+  "$scratch/program_0_1" || fail "a program of version 0.1"
+done
+say "a program compiled with the first header runs"
+
 # ---- as part of another project: a Makefile, and CMake by find_package and by pkg-config
 consumer=$scratch/consumer
 cp -r "$examples" "$consumer"
