@@ -128,6 +128,7 @@ int embedded_portfolio_open(const gen_template *t, const embedded_portfolio *fro
   auto_arena scratch = {0};
   *c = from->portfolio;
   c->model.sizes = *from->sizes;
+  c->model.embedded = true;
   const int rc = map_all(&(mapping){.t = t, .a = &scratch, .e = e}, from, a, c);
   if (rc) {
     *c = (portfolio){0};

@@ -65,6 +65,7 @@ typedef struct portfolio_model { /* sizes.n 0: the portfolio has none */
   chooser_sizes sizes;
   size_t n_configs;
   const model_fit *fits; /* per configuration */
+  bool embedded;         /* rows and sizes are constants of the library */
   /* where the model was made, or read with portfolio_read_all */
   const int64_t *values; /* [size * n_fields + field] */
   const double *flops;   /* per size */

@@ -8,7 +8,8 @@
 #include "run.h"
 #include "serve_distance.h"
 
-/* Bytes of a portfolio's models and its feasibility cache together: a context stays below 2 MB. */
+/* Bytes on the heap of a portfolio's models and its feasibility cache together: a context stays
+ * below 2 MB. */
 static const size_t MODEL_AND_CACHE = 670 << 10;
 
 typedef struct serve_ranked {
@@ -52,7 +53,7 @@ static feasibility_cache *cache_of(serve_choose *c) {
     rt_numbers(c->from->device, limits);
     feasibility_cache_new(c->t, of->configs, of->n_configs, limits, RT_NUMBERS, &k->cache, NULL);
     if (k->cache) {
-      const size_t model = portfolio_model_nbytes(&of->model);
+      const size_t model = of->model.embedded ? 0 : portfolio_model_nbytes(&of->model);
       feasibility_cache_bound(k->cache, MODEL_AND_CACHE > model ? MODEL_AND_CACHE - model : 0);
     }
   }
