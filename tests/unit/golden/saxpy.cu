@@ -1,5 +1,5 @@
 // autotune emit saxpy n=16777216 align=4 --config BLOCK=256,VEC=1,COARSE=1,ORDER=interleaved
-// saxpy version 1 of templates/saxpy/saxpy.lua, a8fec43f35ad554742138e5c8e6ee089
+// saxpy version 1 of templates/saxpy/saxpy.lua, 56459ee5b54905cc5d4d2e8fe232a657
 
 constexpr int BLOCK = 256;
 constexpr int VEC = 1;
@@ -15,7 +15,7 @@ struct alignas(VEC * sizeof(float)) vector {
 };
 
 extern "C" __global__ void __launch_bounds__(BLOCK)
-saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) {
+    saxpy(long long n, float a, const float *__restrict__ x, float *__restrict__ y) {
   const long long tile = (long long)blockIdx.x * (TILE / VEC);
 #pragma unroll
   for (int c = 0; c < COARSE; c++) {
