@@ -16,9 +16,9 @@
 #include "file.h"
 #include "schema_steps.h" /* steps[], made from schema.sql */
 
-enum { N_STEPS = sizeof steps / sizeof *steps };
-
-enum { APPLICATION_ID = 0x4174756e }; /* "Atun" */
+static const db_format results = {.application_id = 0x4174756e, /* "Atun" */
+                                  .steps = steps,
+                                  .n_steps = sizeof steps / sizeof *steps};
 
 /* ---- the connection -------------------------------------------------------------------------- */
 
@@ -114,7 +114,7 @@ static int identify(db *d, int known, int *version, err *e) {
   TRY(db_done(&q));
   *version = (int)v;
   bool empty = !id && !v && !n;
-  if (v < 0 || (id != APPLICATION_ID && !empty)) {
+  if (v < 0 || (id != d->format->application_id && !empty)) {
     return err_set(e, ERR_DB, "%s is a database of another program; name another file with --db",
                    d->path);
   }
@@ -138,7 +138,7 @@ static int apply(db *d, const char *const *all, int n, err *e) {
   }
   char stamp[96];
   snprintf(stamp, sizeof stamp, "PRAGMA application_id = %d; PRAGMA user_version = %d",
-           APPLICATION_ID, n);
+           d->format->application_id, n);
   return db_execute(d, stamp, e);
 }
 
@@ -218,10 +218,11 @@ static int open_write(db *d, err *e) {
     return db_fail(d, SQLITE_READONLY, e);
   }
   int version;
-  TRY(identify(d, N_STEPS, &version, e));
+  const int newest = d->format->n_steps;
+  TRY(identify(d, newest, &version, e));
   TRY(use_wal(d, e));
-  d->version = N_STEPS;
-  return version == N_STEPS ? 0 : db_migrate(d, steps, N_STEPS, e);
+  d->version = newest;
+  return version == newest ? 0 : db_migrate(d, d->format->steps, newest, e);
 }
 
 /* Are there other files: a log, or the journal of an unfinished change? */
@@ -278,7 +279,7 @@ static int open_read(db *d, err *e) {
   }
   TRY(keep_small(d, e));
   int version;
-  TRY(identify(d, N_STEPS, &version, e));
+  TRY(identify(d, d->format->n_steps, &version, e));
   if (version == 0) {
     return err_set(e, ERR_NOTFOUND, "database %s is empty; tune something first", d->path);
   }
@@ -287,32 +288,65 @@ static int open_read(db *d, err *e) {
 }
 
 /* Memory comes from SQLite's allocator, so that tests can fail any allocation. */
-static db *new_handle(const char *path) {
+static db *new_handle(const char *path, const db_format *format) {
   size_t n = strlen(path) + 1;
   db *d = sqlite3_malloc64(sizeof *d + n);
   if (d) {
     memset(d, 0, sizeof *d);
     memcpy(d->path, path, n);
+    d->format = format;
   }
   return d;
 }
 
-int db_open(const char *path, db_mode mode, db **out, err *e) {
-  *out = NULL;
+int db_remove(const char *path, err *e) {
+  static const char *const beside[] = {"-wal", "-shm", "-journal", ""};
+  int rc = 0;
+  for (size_t i = 0; i < sizeof beside / sizeof *beside && !rc; i++) {
+    auto_str name = {0};
+    str_addf(&name, "%s%s", path, beside[i]);
+    if (name.failed) {
+      rc = err_nomem(e);
+    } else if (unlink(name.p) && errno != ENOENT) {
+      rc = err_set(e, ERR_IO, "%s cannot be deleted: %s", name.p, strerror(errno));
+    }
+  }
+  return rc;
+}
+
+static int open_once(const char *path, db_mode mode, const db_format *format, db **out,
+                     bool *damaged, err *e) {
   if (!*path) {
     return err_set(e, ERR_USAGE, "the name of the database is empty; name a file (--db, TUNED_DB)");
   }
-  db *d = new_handle(path);
+  db *d = new_handle(path, format);
   if (!d) {
     return err_set(e, ERR_NOMEM, "out of memory opening database %s", path);
   }
   int code = mode == DB_WRITE ? open_write(d, e) : open_read(d, e);
   if (code) {
+    *damaged = d->is_damaged;
     db_close(d);
     return code;
   }
   *out = d;
   return 0;
+}
+
+int db_open_format(const char *path, db_mode mode, const db_format *format, db **out, err *e) {
+  bool damaged = false;
+  err why = {0};
+  *out = NULL;
+  int rc = open_once(path, mode, format, out, &damaged, &why);
+  if (damaged && format->is_disposable && mode == DB_WRITE) {
+    TRY(db_remove(path, e));
+    return open_once(path, mode, format, out, &damaged, e);
+  }
+  return rc ? err_at(e, rc, why.place, "%s", why.message) : 0;
+}
+
+int db_open(const char *path, db_mode mode, db **out, err *e) {
+  return db_open_format(path, mode, &results, out, e);
 }
 
 void db_close(db *d) {

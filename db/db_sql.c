@@ -12,6 +12,7 @@
 static const struct {
   int rc, code;
   const char *what, *remedy;
+  bool is_damage; /* the file is not as this program made it */
 } failures[] = {
     {SQLITE_BUSY, ERR_DB, "is in use by another program",
      "wait until it has finished, or name another database with --db"},
@@ -22,16 +23,16 @@ static const struct {
     {SQLITE_CANTOPEN, ERR_DB, "cannot be opened, or the files beside it cannot",
      "make the file and its folder readable and writable, or name another database with --db"},
     {SQLITE_PERM, ERR_DB, "cannot be opened", "make it readable, or name another with --db"},
-    {SQLITE_NOTADB, ERR_DB, "is not a database", "name another file with --db"},
-    {SQLITE_CORRUPT, ERR_DB, "is damaged", MEND_DAMAGE},
+    {SQLITE_NOTADB, ERR_DB, "is not a database", "name another file with --db", true},
+    {SQLITE_CORRUPT, ERR_DB, "is damaged", MEND_DAMAGE, true},
     {SQLITE_ERROR, ERR_DB, "does not hold the tables this program expects",
-     "restore a copy, or name another database with --db"},
+     "restore a copy, or name another database with --db", true},
     {SQLITE_FULL, ERR_DB, "has no room to grow, so this was not stored; earlier rows are intact",
      "free some space and run the same command again"},
     {SQLITE_IOERR, ERR_DB, "could not be read or written",
      "check the disk and its free space, or name another database with --db"},
     {SQLITE_CONSTRAINT, ERR_DB, "does not accept this row",
-     "store the template, device, image and trial it refers to first, with values in range"},
+     "store the template, device, image and trial it refers to first, with values in range", true},
     {SQLITE_TOOBIG, ERR_LIMIT, "does not take texts or images over 64 MiB", "store a smaller one"},
     {SQLITE_NOMEM, ERR_NOMEM, "could not be used", "free some memory and run the command again"},
     {SQLITE_INTERRUPT, ERR_INTERRUPTED, "was interrupted", "run the same command again"},
@@ -66,12 +67,14 @@ int db_fail(db *d, int rc, err *e) {
   while (failures[i].rc && failures[i].rc != (rc & 0xff)) {
     i++;
   }
+  d->is_damaged |= failures[i].is_damage;
   return one_line(err_set(e, failures[i].code, "database %s %s (%s); %s", d->path, failures[i].what,
                           detail(d, rc), failures[i].remedy),
                   e);
 }
 
 int db_damaged(db *d, const char *what, err *e) {
+  d->is_damaged = true;
   return one_line(err_set(e, ERR_DB, "database %s is damaged (%s); " MEND_DAMAGE, d->path, what),
                   e);
 }

@@ -30,8 +30,16 @@ enum {
   DB_BUSY_MS = 5000
 };
 
+typedef struct db_format { /* of file; distinguished by the application id in its header */
+  int application_id;
+  const char *const *steps; /* SQL of each version of its schema */
+  int n_steps;
+  bool is_disposable; /* a damaged file is deleted and begun anew */
+} db_format;
+
 struct db {
   sqlite3 *sql;
+  const db_format *format;
   struct {
     const char *text;
     sqlite3_stmt *s;
@@ -39,6 +47,7 @@ struct db {
   size_t n_cache;
   int version;      /* of the file's schema when it was opened */
   const char *note; /* static, or NULL */
+  bool is_damaged;  /* SQLite found the file damaged */
   char path[];
 };
 
@@ -109,6 +118,11 @@ int db_execute(db *d, const char *sql, err *e);
 /* db_add_uri -- append a path as a URI, so that names such as "file:x" and "a?b" mean themselves */
 struct str;
 void db_add_uri(struct str *s, const char *path);
+
+/* db_open_format -- db_open for another kind of file */
+int db_open_format(const char *path, db_mode mode, const db_format *format, db **out, err *e);
+/* db_remove -- delete a database and the files beside it; an absent one is no error */
+int db_remove(const char *path, err *e);
 
 /* db_migrate -- bring an empty or older file to the version after the n-th step, in one
  * transaction.

@@ -24,6 +24,7 @@ runtime/emu/async: runtime/base runtime/device runtime/emu/isa runtime/emu/code 
 runtime/emu/launch: runtime/base runtime/emu/code runtime/emu/memory runtime/emu/exec runtime/emu/async
 runtime/emu/cost: runtime/base runtime/device runtime/emu/isa runtime/emu/code runtime/emu/memory
 runtime/emu: runtime/base runtime/device runtime/emu/code runtime/emu/decode runtime/emu/memory runtime/emu/async runtime/emu/launch runtime/emu/cost
+runtime/cache: runtime/base db runtime/device
 runtime/run: runtime/base generator runtime/device runtime/emu
 runtime/search: runtime/base generator
 runtime/search/strategies: runtime/base generator runtime/search
@@ -31,18 +32,18 @@ runtime/portfolio: runtime/base generator generator/space
 runtime/export: runtime/base generator runtime/portfolio
 runtime/serve/tuned.h: runtime/base
 runtime/serve/choose: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/serve/tuned.h
-runtime/serve: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/serve/tuned.h runtime/serve/choose
+runtime/serve: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/serve/tuned.h runtime/serve/choose runtime/cache
 runtime/serve/capture: runtime/base generator runtime/device runtime/run runtime/serve runtime/serve/tuned.h runtime/serve/choose
-runtime/serve/online: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve runtime/serve/tuned.h runtime/serve/choose
+runtime/serve/online: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve runtime/serve/tuned.h runtime/serve/choose runtime/cache
 runtime/serve/tuned_api.c: runtime/base runtime/device runtime/serve runtime/serve/tuned.h runtime/serve/choose runtime/serve/capture runtime/serve/online
 tuner/print: runtime/base generator runtime/device runtime/run
 tuner/workers: runtime/base generator db runtime/device runtime/run
 tuner/tune: runtime/base generator db runtime/device runtime/run runtime/search runtime/serve/tuned.h runtime/serve/choose tuner/workers
 tuner/formats: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search tuner/workers tuner/tune
-tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print
+tuner/peers: runtime/base generator db runtime/device runtime/emu runtime/run tuner/print runtime/cache
 tuner/report: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/workers tuner/tune
 tuner/portfolio: runtime/base generator db runtime/device runtime/run runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/workers tuner/tune tuner/peers
-tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio
+tuner/cli: runtime/base generator db runtime/device runtime/emu runtime/run runtime/search runtime/portfolio runtime/export runtime/serve/tuned.h runtime/serve/choose tuner/print tuner/formats tuner/peers tuner/report tuner/workers tuner/tune tuner/portfolio runtime/cache
 '
 # ROOM: its headers that others may include, besides its sub-folders; without a line: all.
 faces='

@@ -54,6 +54,7 @@ run_one() { # FOLDER PROGRAM: leaves its counts in the folder
   *) set -- "$program" ;;
   esac
   use_nvrtc_cache "$program"
+  export TUNED_CACHE="$folder/$name.cache" # of images; a program begins without any
   from=$(date +%s)
   # shellcheck disable=SC2086
   "$@" $TEST_ARGS >"$log" 2>&1

@@ -147,18 +147,28 @@ int file_make_parents(const char *path, err *e) {
   return rc;
 }
 
-int file_data_home(str *out, err *e) {
-  const char *data = getenv("XDG_DATA_HOME");
+/* The folder in $variable, else below the home folder. */
+static int xdg_folder(const char *variable, const char *below_home, const char *remedy, str *out,
+                      err *e) {
+  const char *xdg = getenv(variable);
   const char *home = getenv("HOME");
-  if (data && data[0] == '/') { /* the specification ignores relative paths */
-    str_addf(out, "%s/autotune", data);
+  if (xdg && xdg[0] == '/') { /* the specification ignores relative paths */
+    str_addf(out, "%s/autotune", xdg);
   } else if (home && home[0]) {
-    str_addf(out, "%s/.local/share/autotune", home);
+    str_addf(out, "%s/%s/autotune", home, below_home);
   } else {
-    return err_set(e, ERR_IO,
-                   "neither XDG_DATA_HOME nor HOME is set; name the database (--db, TUNED_DB)");
+    return err_set(e, ERR_IO, "neither %s nor HOME is set; %s", variable, remedy);
   }
   return out->failed ? err_nomem(e) : 0;
+}
+
+int file_data_home(str *out, err *e) {
+  return xdg_folder("XDG_DATA_HOME", ".local/share", "name the database (--db, TUNED_DB)", out, e);
+}
+
+int file_cache_home(str *out, err *e) {
+  return xdg_folder("XDG_CACHE_HOME", ".cache", "name the folder of the cache (TUNED_CACHE)", out,
+                    e);
 }
 
 double now_sec(void) {

@@ -27,6 +27,8 @@ file_safety file_is_safe(const struct stat *st);
 int file_make_parents(const char *path, err *e);
 /* file_data_home -- append $XDG_DATA_HOME/autotune, or ~/.local/share/autotune */
 int file_data_home(str *out, err *e);
+/* file_cache_home -- append $XDG_CACHE_HOME/autotune, or ~/.cache/autotune */
+int file_cache_home(str *out, err *e);
 /* now_sec -- a monotonic clock, seconds */
 double now_sec(void);
 

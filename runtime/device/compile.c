@@ -13,6 +13,7 @@
 struct rt_compiler {
   nvrtc_api api;
   int version;
+  rt_image_store store; /* all NULL: none */
 };
 
 int rt_compiler_open(rt_compiler **out, err *e) {
@@ -33,7 +34,14 @@ int rt_compiler_open(rt_compiler **out, err *e) {
 }
 
 void rt_compiler_close(rt_compiler *c) {
+  if (c && c->store.close) {
+    c->store.close(c->store.self);
+  }
   free(c);
+}
+
+void rt_compiler_keep(rt_compiler *c, rt_image_store store) {
+  c->store = store;
 }
 
 int rt_compiler_version(const rt_compiler *c) {
@@ -237,24 +245,38 @@ static bool text_failed(const rt_image *image, const err *e) {
   return e->code == ERR_COMPILE && !strstr(str_text(&image->log), "ptxas");
 }
 
-int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e) {
+static int compile_fully(rt_compiler *c, const rt_source *s, rt_image *image, err *e) {
   err first = {0};
-  bool minimal = may_be_minimal(c, s);
+  const bool minimal = may_be_minimal(c, s);
+  const int rc = compile(c, s, minimal, image, &first);
+  if (rc && minimal && text_failed(image, &first)) { /* perhaps for lack of the declarations */
+    return compile(c, s, false, image, e);
+  }
+  return rc ? err_at(e, rc, first.place, "%s", first.message) : 0;
+}
+
+static int find_or_compile(rt_compiler *c, const rt_source *s, rt_image *image, err *e) {
+  if (!c->store.find) {
+    return compile_fully(c, s, image, e);
+  }
+  if (c->store.find(c->store.self, image)) {
+    return 0;
+  }
+  const int rc = compile_fully(c, s, image, e);
+  c->store.made(c->store.self, rc ? NULL : image);
+  return rc;
+}
+
+int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e) {
   rt_image_clear(image);
   TRY(check_arch(c, s->arch, e));
   rt_image_key(c, s, image->key);
-  int rc = compile(c, s, minimal, image, &first);
-  if (rc && minimal &&
-      text_failed(image, &first)) { /* perhaps for lack of the omitted declarations */
-    rc = compile(c, s, false, image, e);
-  } else if (rc) {
-    err_at(e, rc, first.place, "%s", first.message);
-  }
-  rc = rc ? rc : log_kernels(str_text(&image->log), a, &image->kernels, &image->n_kernels, e);
-  if (!rc && s->registers && !is_cubin(s)) {
+  TRY(find_or_compile(c, s, image, e));
+  TRY(log_kernels(str_text(&image->log), a, &image->kernels, &image->n_kernels, e));
+  if (s->registers && !is_cubin(s)) {
     note_registers(image);
   }
-  return rc;
+  return 0;
 }
 
 void rt_image_init(rt_image *image) {

@@ -1,7 +1,7 @@
 /* compile.h -- NVRTC, opened at run time: CUDA C++ text to an image.
  *
  * It needs no GPU. A compiler object is used by one thread at a time. NVRTC's own cache is off:
- * with it, processes scale worse than threads, and finished images are stored in our database. */
+ * with it, processes scale worse than threads, and finished images are kept by us (cached_compiler.h). */
 #ifndef RT_COMPILE_H
 #define RT_COMPILE_H
 
@@ -30,7 +30,7 @@ typedef struct rt_image {
   str log;
   const rt_kernel_info *kernels; /* in the arena given to rt_compile; none when arch is compute_* */
   size_t n_kernels;
-  double sec; /* NVRTC's time */
+  double sec; /* NVRTC's time; 0: a kept one */
 } rt_image;
 
 typedef struct rt_source {
@@ -47,6 +47,19 @@ void rt_image_key(const rt_compiler *c, const rt_source *s, char key[HASH_TEXT])
  *   err  ERR_COMPILE  the message is NVRTC's first error, the place its line; image->log has all
  *        ERR_USAGE    this NVRTC does not support s->arch; lists what it supports */
 int rt_compile(rt_compiler *c, const rt_source *s, arena *a, rt_image *image, err *e);
+/* Where images are kept between processes. */
+typedef struct rt_image_store {
+  /* find -- fills cubin, PTX and log of the image with this key. False: none is kept, and the caller
+   * compiles it, then calls made */
+  bool (*find)(void *self, rt_image *image);
+  /* made -- what was compiled; NULL: it failed */
+  void (*made)(void *self, const rt_image *image);
+  void (*close)(void *self);
+  void *self;
+} rt_image_store;
+/* rt_compiler_keep -- ask this store before compiling; rt_compiler_close closes it */
+void rt_compiler_keep(rt_compiler *c, rt_image_store store);
+
 void rt_image_init(rt_image *image);
 void rt_image_clear(rt_image *image);
 /* auto_image -- cleared at the end of its block */

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "cached_compiler.h"
 #include "serve_build.h"
 
 #include <stdio.h>
@@ -96,7 +97,7 @@ static int compile(serve_build *b, const rt_source *source, err *e) {
 static int compile_or_find(serve_build *b, const rt_source *source, bool anew, err *e) {
   char key[HASH_TEXT];
   if (!b->s->compiler) {
-    TRY(rt_compiler_open(&b->s->compiler, e));
+    TRY(cached_compiler_open(&b->s->compiler, e));
   }
   rt_image_key(b->s->compiler, source, key);
   return !anew && take_known(b, key) ? 0 : compile(b, source, e);

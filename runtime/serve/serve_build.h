@@ -1,10 +1,10 @@
 /* serve_build.h -- from a configuration to a loaded image: one that another size has loaded, one
- * that the database has, or one that is compiled now.
+ * that the database has, or one that the image cache has or NVRTC compiles now.
  *
  * An exact result's image is known by its key. For any other configuration the source decides: a
  * loaded image of the same source, the one stored with the neighbour, one stored with the same
- * configuration of another size, one stored under the key of this source. What is compiled is kept
- * in memory only: serving reads the database, tuning writes it. */
+ * configuration of another size, one stored under the key of this source. What is compiled
+ * goes into the image cache; serving only reads the database, tuning writes it. */
 #ifndef SERVE_BUILD_H
 #define SERVE_BUILD_H
 

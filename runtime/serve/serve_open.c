@@ -3,9 +3,8 @@
 
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 
-#include "file.h"
+#include "db_trust.h"
 #include "open_device.h"
 #include "serve_find.h"
 #include "serve_former.h"
@@ -28,52 +27,6 @@ static int open_device(serve *s, const char *name, err *e) {
   return rt_device_open(name ? name : "0", &s->device, e);
 }
 
-/* ---- may this database be used? ---------------------------------------------------------------- */
-
-/* Everybody who can write to it can run code on the GPU with the caller's data; so can everybody who
- * can put a log beside it, which SQLite reads as part of it. */
-static int check_file(const char *path, bool trusted, err *e) {
-  struct stat st;
-  if (stat(path, &st)) {
-    return 0;
-  }
-  if (!S_ISREG(st.st_mode)) {
-    return err_set(e, ERR_DB, "database %s is not a file; an absent one is an empty database",
-                   path);
-  }
-  if (trusted) {
-    return 0;
-  }
-  const file_safety safety = file_is_safe(&st);
-  if (safety == FILE_SHARED) {
-    return err_set(
-        e, ERR_DB,
-        "others can write to database %s, and what it holds runs on the GPU; `chmod go-w` "
-        "it, or set TUNED_TRUST=1 to use it as it is",
-        path);
-  }
-  if (safety == FILE_FOREIGN) {
-    return err_set(
-        e, ERR_DB,
-        "database %s belongs to another user, and what it holds runs on the GPU; copy it, "
-        "or set TUNED_TRUST=1 to use it as it is",
-        path);
-  }
-  return 0;
-}
-
-static int check_trust(const char *path, bool trusted, err *e) {
-  static const char *const beside[] = {"", "-wal", "-shm", "-journal"};
-  auto_str name = {0};
-  int rc = 0;
-  for (size_t i = 0; !rc && i < sizeof beside / sizeof *beside; i++) {
-    str_reset(&name);
-    str_addf(&name, "%s%s", path, beside[i]);
-    rc = name.failed ? err_nomem(e) : check_file(str_text(&name), trusted, e);
-  }
-  return rc;
-}
-
 /* ---- opening -------------------------------------------------------------------------------- */
 
 static int open_database(serve *s, const tuned_options *o, err *e) {
@@ -81,7 +34,7 @@ static int open_database(serve *s, const tuned_options *o, err *e) {
   err why = {0};
   const char *path = o->database;
   int rc = path ? 0 : db_default_path(&a, &path, e);
-  rc = rc ? rc : check_trust(path, o->trust_database || environment("TUNED_TRUST"), e);
+  rc = rc ? rc : db_check_trust(path, o->trust_database || environment("TUNED_TRUST"), e);
   if (!rc) {
     s->db_path = strdup(path);
     rc = db_open(path, DB_READ, &s->sources.db, &why);

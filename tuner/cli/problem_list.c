@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "cached_compiler.h"
 #include "problem_list.h"
 
 #include <poll.h>
@@ -88,7 +89,7 @@ static int open_run(run_ *r, err *e) {
   o.budget = r->m->budget;
   TRY(tune_settings_common(r->m->c, &r->progress, &o, e));
   TRY(cli_open_db(r->m->c, DB_WRITE, &r->db, e));
-  TRY(rt_compiler_open(&r->compiler, e));
+  TRY(cached_compiler_open(&r->compiler, e));
   return tune_open(r->m->t, r->db, r->compiler, &o, &r->session, e);
 }
 

@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "cached_compiler.h"
 #include "tuning.h"
 
 #include <string.h>
@@ -26,7 +27,7 @@ static void announce(const tuning *x) {
 
 static int open_session(tuning *x, err *e) {
   TRY(cli_open_db(x->c, DB_WRITE, &x->db, e));
-  TRY(rt_compiler_open(&x->compiler, e));
+  TRY(cached_compiler_open(&x->compiler, e));
   TRY(tune_open(x->t, x->db, x->compiler, &x->options, &x->session, e));
   announce(x);
   return 0;

@@ -202,6 +202,15 @@ const cli_verb cli_verbs[] = {
      "  autotune db merge other-machine.db\n"
      "  autotune db export --presets db/presets\n",
      cmd_db},
+    {"cache", NULL, "cache stat|verify|clear",
+     "Look after the compiled images that all programs of this user share.", " json quiet ",
+     "libtuned and autotune keep what they compile in images.db, in the folder $TUNED_CACHE, else\n"
+     "autotune in the XDG cache folder: at most 1 GB, and what was used last. Everything in it can\n"
+     "be compiled again.\n\n"
+     "  stat     count images and bytes\n"
+     "  verify   read every image, and drop the damaged ones\n"
+     "  clear    drop all\n",
+     cmd_cache},
 
     {"replay", "research", "replay FILE ... [--strategy NAME|all] [--runs N] [--plot FILE.svg]",
      "Compare search strategies on recorded spaces. Needs no GPU.",

@@ -3,12 +3,13 @@
 #include <math.h>
 #include <string.h>
 
+#include "cached_compiler.h"
 #include "emu.h"
 #include "emulated.h"
 #include "open_device.h"
 
 int bench_place_open(bench_place *place, const char *device, err *e) {
-  TRY(rt_compiler_open(&place->compiler, e));
+  TRY(cached_compiler_open(&place->compiler, e));
   TRY(rt_device_open(device, &place->device, e));
   return rt_checker_new(place->device, place->compiler, &place->checker, e);
 }

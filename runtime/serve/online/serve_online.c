@@ -1,4 +1,5 @@
 #define _GNU_SOURCE
+#include "cached_compiler.h"
 #include "serve_online.h"
 
 #include <stdlib.h>
@@ -123,7 +124,7 @@ static size_t threads_wanted(void) {
 static int start_worker(serve_online *on, err *e) {
   worker *w = &on->workers[on->n_workers];
   w->on = on;
-  TRY(rt_compiler_open(&w->compiler, e));
+  TRY(cached_compiler_open(&w->compiler, e));
   if (pthread_create(&w->thread, NULL, thread_main, w)) {
     return err_set(e, ERR_LIMIT, "no thread could be started for tuning");
   }

@@ -2,6 +2,7 @@
  * compiler's log. */
 #include <string.h>
 
+#include "cached_compiler.h"
 #include "cli.h"
 #include "file.h"
 #include "verbs.h"
@@ -56,7 +57,7 @@ int cmd_build(const cli *c, err *e) {
   auto_kernel k = {0};
   rt_compiler *compiler;
   TRY(cli_kernel_open(c, &k, e));
-  TRY(rt_compiler_open(&compiler, e));
+  TRY(cached_compiler_open(&compiler, e));
   const int rc = build(c, &k, compiler, e);
   rt_compiler_close(compiler);
   return rc;

@@ -2,6 +2,7 @@
  * is timed or stored. */
 #include <string.h>
 
+#include "cached_compiler.h"
 #include "cli.h"
 #include "emu.h"
 #include "json_writer.h"
@@ -120,7 +121,7 @@ static int check(checker *x, err *e) {
   TRY(cli_number("seed", x->c->seed, 0, INT64_MAX, 1, &seed, e));
   TRY(cli_kernel_open(x->c, &x->k, e));
   TRY(choose_checks(x, e));
-  TRY(rt_compiler_open(&x->compiler, e));
+  TRY(cached_compiler_open(&x->compiler, e));
   TRY(rt_checker_new(x->k.device, x->compiler, &x->checker, e));
   TRY(rt_harness_new(x->k.device, x->compiler, x->checker, x->k.t, x->k.g, &x->bench, e));
   if (x->c->config) {

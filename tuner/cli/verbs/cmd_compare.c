@@ -3,6 +3,7 @@
  * interleaved in one run, so that the steps are comparable to the percent. */
 #include <string.h>
 
+#include "cached_compiler.h"
 #include "bench_case.h"
 #include "budget.h"
 #include "comparison.h"
@@ -213,7 +214,7 @@ static int compare_one(compare_run *r, size_t i, err *e) {
 
 static int open_device(compare_run *r, err *e) {
   TRY(cli_open_db(r->c, DB_READ, &r->db, e));
-  TRY(rt_compiler_open(&r->place.compiler, e));
+  TRY(cached_compiler_open(&r->place.compiler, e));
   TRY(rt_device_open(cli_device(r->c), &r->place.device, e));
   r->head = (comparison_head){.family = r->place.t->name,
                               .parameter = r->c->by,

@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "cli.h"
+#include "image_cache.h"
 #include "json_writer.h"
 #include "print.h"
 #include "open_device.h"
@@ -81,6 +82,19 @@ static void check_database(doctor *d) {
       "name another one with --db or TUNED_DB");
 }
 
+/* Not required: without a cache, every process compiles what it needs. */
+static void check_cache(doctor *d) {
+  auto_arena a = {0};
+  const char *path = "";
+  image_cache *cache = NULL;
+  err e = {0};
+  int rc = image_cache_path(&a, &path, &e);
+  rc = rc ? rc : image_cache_open(path, 0, &cache, &e);
+  say(d, !rc, "cache", rc ? e.message : path,
+      "not required: without it every process compiles the kernels it needs");
+  image_cache_close(cache);
+}
+
 static void check_templates(doctor *d) {
   auto_arena a = {0};
   gen_options o;
@@ -116,6 +130,7 @@ int cmd_doctor(const cli *c, err *e) {
   check_gpu(&d);
   check_nvrtc(&d);
   check_database(&d);
+  check_cache(&d);
   check_templates(&d);
   check_peer(&d, &peer_cublas,
              "needed only by `autotune bench --vs cublas`; part of the CUDA toolkit");

@@ -2,6 +2,7 @@
 #define _GNU_SOURCE
 #include <string.h>
 
+#include "cached_compiler.h"
 #include "cmd_export.h"
 #include "fatbin.h"
 #include "file.h"
@@ -226,7 +227,7 @@ int cmd_export(const cli *c, err *e) {
   TRY(check_words(c, e));
   int rc = cli_kernel_open(c, &x.k, e);
   rc = rc ? rc : parse_archs(&x, e);
-  rc = rc ? rc : rt_compiler_open(&x.compiler, e);
+  rc = rc ? rc : cached_compiler_open(&x.compiler, e);
   if (!rc) {
     rt_device_key(&x.k.device->info, &x.device_key);
     rc = c->portfolio ? cmd_export_portfolio(&x, e) : export_kernel(&x, e);

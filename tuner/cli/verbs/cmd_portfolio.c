@@ -3,6 +3,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "cached_compiler.h"
 #include "cli.h"
 #include "print.h"
 #include "portfolio_report.h"
@@ -137,7 +138,7 @@ static int run(command *x, err *e) {
   }
   TRY(read_sizes(x, e));
   TRY(cli_open_db(x->c, DB_WRITE, &r->db, e));
-  TRY(rt_compiler_open(&x->compiler, e));
+  TRY(cached_compiler_open(&x->compiler, e));
   TRY(timing_table_open(r->t, r->db, x->compiler, &o, &r->timings, e));
   TRY(r->more ? portfolio_gather_more(r, e) : portfolio_gather(r, e));
   TRY(check_sizes(r, e));

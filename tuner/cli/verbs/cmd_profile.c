@@ -1,6 +1,7 @@
 /* cmd_profile.c -- autotune profile: the counters of the emulated device for each launch. */
 #include <string.h>
 
+#include "cached_compiler.h"
 #include "cli.h"
 #include "emu.h"
 #include "print.h"
@@ -68,7 +69,7 @@ static int profile(profiler *x, err *e) {
                    "profile counts on the emulated device: --device emu; on a GPU use ncu");
   }
   TRY(gen_config_check(x->k.g, &x->k.config, e));
-  TRY(rt_compiler_open(&x->compiler, e));
+  TRY(cached_compiler_open(&x->compiler, e));
   TRY(rt_checker_new(x->k.device, x->compiler, &x->checker, e));
   TRY(rt_harness_new(x->k.device, x->compiler, x->checker, x->k.t, x->k.g, &x->bench, e));
   if (!x->c->json) {

@@ -1,0 +1,271 @@
+#define _GNU_SOURCE
+#include "image_cache.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "db_sql.h"
+#include "db_trust.h"
+#include "file.h"
+
+/* The index holds all that totals and the choice of what to drop need, so that neither reads images. */
+static const char *const steps[] = {"CREATE TABLE image ("
+                                    "  key    TEXT PRIMARY KEY,"
+                                    "  used   INTEGER NOT NULL," /* seconds since 1970 */
+                                    "  nbytes INTEGER NOT NULL,"
+                                    "  digest TEXT NOT NULL,"
+                                    "  log    TEXT NOT NULL,"
+                                    "  cubin  BLOB,"
+                                    "  ptx    BLOB"
+                                    ") STRICT;"
+                                    "CREATE INDEX image_used ON image (used, nbytes);"};
+
+static const db_format format = {
+    .application_id = 0x4175496d, /* "AuIm" */ .steps = steps, .n_steps = 1, .is_disposable = true};
+
+struct image_cache {
+  db *d;
+  uint64_t max_nbytes;
+};
+
+enum {
+  BUSY_MS = 50,         /* a caller rather compiles than waits longer */
+  USED_STEP_SEC = 3600, /* a row that was used in the last hour is not written again */
+  KEPT_EIGHTHS = 7      /* of the bound: what stays when the cache is full */
+};
+
+/* ---- opening -------------------------------------------------------------------------------- */
+
+int image_cache_path(arena *a, const char **path, err *e) {
+  const char *folder = getenv("TUNED_CACHE");
+  auto_str home = {0};
+  int rc = 0;
+  if (!folder || !*folder) {
+    rc = file_cache_home(&home, e);
+    folder = rc ? NULL : str_text(&home);
+  }
+  *path = rc ? NULL : arena_format(a, "%s/images.db", folder);
+  return rc || *path ? rc : err_nomem(e);
+}
+
+static int open_file(const char *path, db **d, err *e) {
+  TRY(db_open_format(path, DB_WRITE, &format, d, e));
+  sqlite3_busy_timeout((*d)->sql, BUSY_MS);
+  return db_execute(*d, "PRAGMA cache_size = -256", e);
+}
+
+static bool is_trusting(void) {
+  const char *trust = getenv("TUNED_TRUST");
+  return trust && *trust;
+}
+
+/* The reason without the advice to name another database. */
+static int refuse(int rc, const err *why, err *e) {
+  return err_set(e, rc,
+                 "%.*s; name another folder for compiled images (TUNED_CACHE), or delete the file",
+                 (int)strcspn(why->message, ";"), why->message);
+}
+
+int image_cache_open(const char *path, uint64_t max_nbytes, image_cache **out, err *e) {
+  *out = NULL;
+  TRY(db_check_trust(path, is_trusting(), e));
+  image_cache *c = calloc(1, sizeof *c);
+  if (!c) {
+    return err_nomem(e);
+  }
+  c->max_nbytes = max_nbytes ? max_nbytes : IMAGE_CACHE_NBYTES;
+  err why = {0};
+  const int rc = open_file(path, &c->d, &why);
+  if (rc) {
+    image_cache_close(c);
+    return refuse(rc, &why, e);
+  }
+  *out = c;
+  return 0;
+}
+
+void image_cache_close(image_cache *c) {
+  if (c) {
+    db_close(c->d);
+    free(c);
+  }
+}
+
+/* A file found damaged in use is begun anew; the result is then that of an empty cache. */
+static int after(image_cache *c, int rc, err *why, err *e) {
+  if (!rc || rc == ERR_NOTFOUND) {
+    return rc;
+  }
+  if (!c->d->is_damaged) {
+    return err_at(e, rc, why->place, "%s", why->message);
+  }
+  char *path = strdup(db_path(c->d));
+  db_close(c->d);
+  c->d = NULL;
+  rc = path ? db_remove(path, e) : err_nomem(e);
+  rc = rc ? rc : open_file(path, &c->d, e);
+  free(path);
+  return rc ? rc : ERR_NOTFOUND;
+}
+
+/* ---- rows ----------------------------------------------------------------------------------- */
+
+static void digest_of(const char *key, const cached_image *row, char digest[HASH_TEXT]) {
+  const hash_part parts[] = {{key, strlen(key)},
+                             {row->log, strlen(row->log) + 1},
+                             {row->cubin, row->n_cubin},
+                             {row->ptx, row->n_ptx}};
+  hash_parts(parts, sizeof parts / sizeof *parts, digest);
+}
+
+static int forget(image_cache *c, const char *key, err *e) {
+  db_query q = db_ask(c->d, "DELETE FROM image WHERE key = ?1", e);
+  db_in(&q, DB_TEXT(key));
+  return db_run(&q);
+}
+
+/* Without effect where the file is read-only or another process writes. */
+static void note_use(image_cache *c, const char *key) {
+  err ignored = {0};
+  db_query q = db_ask(c->d, "UPDATE image SET used = unixepoch() WHERE key = ?1", &ignored);
+  db_in(&q, DB_TEXT(key));
+  db_run(&q);
+}
+
+static int read_row(image_cache *c, const char *key, arena *a, cached_image *row, bool *is_old,
+                    err *e) {
+  char digest[HASH_TEXT];
+  const char *stored = NULL;
+  db_query q = db_ask(
+      c->d, "SELECT used < unixepoch() - ?2, digest, log, cubin, ptx FROM image WHERE key = ?1", e);
+  db_in(&q, DB_TEXT(key), DB_INT(USED_STEP_SEC));
+  if (db_row(&q)) {
+    *is_old = db_out_int(&q);
+    stored = db_out_text(&q, a);
+    row->log = db_out_text(&q, a);
+    row->cubin = db_out_bulk(&q, a, &row->n_cubin);
+    row->ptx = db_out_bulk(&q, a, &row->n_ptx);
+  }
+  TRY(db_done(&q));
+  if (!stored) {
+    return ERR_NOTFOUND;
+  }
+  digest_of(key, row, digest);
+  if (!strcmp(digest, stored)) {
+    return 0;
+  }
+  forget(c, key, e);
+  return ERR_NOTFOUND;
+}
+
+int image_cache_get(image_cache *c, const char *key, arena *a, cached_image *row, err *e) {
+  err why = {0};
+  bool is_old = false;
+  *row = (cached_image){0};
+  const int rc = c->d ? read_row(c, key, a, row, &is_old, &why) : ERR_NOTFOUND;
+  if (!rc && is_old) {
+    note_use(c, key);
+  }
+  return after(c, rc, &why, e);
+}
+
+static int64_t row_nbytes(const cached_image *row) {
+  return (int64_t)(row->n_cubin + row->n_ptx + strlen(row->log));
+}
+
+static int put_row(image_cache *c, const char *key, const cached_image *row, err *e) {
+  char digest[HASH_TEXT];
+  digest_of(key, row, digest);
+  db_query q = db_ask(c->d,
+                      "INSERT INTO image (key, used, nbytes, digest, log, cubin, ptx)"
+                      "VALUES (?1, unixepoch(), ?2, ?3, ?4, ?5, ?6) ON CONFLICT (key) DO NOTHING",
+                      e);
+  db_in(&q, DB_TEXT(key), DB_INT(row_nbytes(row)), DB_TEXT(digest), DB_BULK_TEXT(row->log),
+        DB_BULK(row->cubin, row->n_cubin), DB_BULK(row->ptx, row->n_ptx));
+  return db_run(&q);
+}
+
+/* Drops the least recently used rows once all are over the bound, down to KEPT_EIGHTHS of it. */
+static int make_room(image_cache *c, err *e) {
+  int64_t nbytes = 0;
+  db_query sum = db_ask(c->d, "SELECT coalesce(sum(nbytes), 0) FROM image", e);
+  TRY(db_first_int(&sum, &nbytes));
+  if ((uint64_t)nbytes <= c->max_nbytes) {
+    return 0;
+  }
+  db_query drop = db_ask(
+      c->d,
+      "DELETE FROM image WHERE rowid IN (SELECT rowid FROM"
+      " (SELECT rowid, sum(nbytes) OVER (ORDER BY used DESC, rowid DESC) AS newer FROM image)"
+      " WHERE newer > ?1)",
+      e);
+  db_in(&drop, DB_INT((int64_t)(c->max_nbytes / 8 * KEPT_EIGHTHS)));
+  return db_run(&drop);
+}
+
+int image_cache_put(image_cache *c, const char *key, const cached_image *row, err *e) {
+  err why = {0};
+  if (!c->d || (uint64_t)row_nbytes(row) > c->max_nbytes / 8) {
+    return 0;
+  }
+  int rc = db_begin(c->d, &why);
+  if (!rc) {
+    rc = put_row(c, key, row, &why);
+    rc = db_end(c->d, rc ? rc : make_room(c, &why), &why);
+  }
+  rc = after(c, rc, &why, e);
+  return rc == ERR_NOTFOUND ? 0 : rc;
+}
+
+/* ---- the whole cache ------------------------------------------------------------------------ */
+
+int image_cache_stat(image_cache *c, image_cache_totals *out, err *e) {
+  *out = (image_cache_totals){0};
+  db_query q = db_ask(
+      c->d,
+      "SELECT count(*), coalesce(sum(nbytes), 0), coalesce(min(used), 0), coalesce(max(used), 0) FROM image",
+      e);
+  if (db_row(&q)) {
+    out->n = db_out_int(&q);
+    out->nbytes = db_out_int(&q);
+    out->oldest = db_out_int(&q);
+    out->newest = db_out_int(&q);
+  }
+  return db_done(&q);
+}
+
+static int list_keys(image_cache *c, arena *a, const char ***keys, size_t *n, err *e) {
+  db_query q = db_ask(c->d, "SELECT key FROM image", e);
+  *keys = NULL;
+  *n = 0;
+  while (db_row(&q)) {
+    const char **more = db_room(&q, a, *keys, *n, sizeof **keys);
+    if (more) {
+      *keys = more;
+      more[(*n)++] = db_out_text(&q, a);
+    }
+  }
+  return db_done(&q);
+}
+
+int image_cache_verify(image_cache *c, int64_t *n_damaged, err *e) {
+  auto_arena a = {0};
+  const char **keys;
+  size_t n;
+  *n_damaged = 0;
+  int rc = list_keys(c, &a, &keys, &n, e);
+  for (size_t i = 0; i < n && !rc; i++) {
+    auto_arena row_memory = {0};
+    cached_image row = {0};
+    bool is_old;
+    rc = read_row(c, keys[i], &row_memory, &row, &is_old, e);
+    *n_damaged += rc == ERR_NOTFOUND;
+    rc = rc == ERR_NOTFOUND ? 0 : rc;
+  }
+  return rc;
+}
+
+int image_cache_clear(image_cache *c, err *e) {
+  return db_execute(c->d, "DELETE FROM image; VACUUM", e);
+}

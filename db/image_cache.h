@@ -1,0 +1,55 @@
+/* image_cache.h -- compiled images, kept for every program of this user: a SQLite file in the cache folder.
+ *
+ * A row is what NVRTC returned for a key (compile.h: the hash of source, options, architecture and
+ * NVRTC's version). Rows are dropped when the cache is full, the least recently used first; anything
+ * in it can be made again. Any number of processes read and write it at once; one that is killed
+ * loses its last row at most. A row whose digest does not match is dropped when it is read, and a
+ * file that SQLite finds damaged is deleted and begun anew.
+ *
+ * A handle belongs to one thread at a time and does not cross a fork. */
+#ifndef IMAGE_CACHE_H
+#define IMAGE_CACHE_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "arena.h"
+#include "err.h"
+
+typedef struct image_cache image_cache;
+
+enum { IMAGE_CACHE_NBYTES = 1 << 30 }; /* what it holds at most, unless opened with another bound */
+
+/* image_cache_path -- the file: images.db in $TUNED_CACHE, else in $XDG_CACHE_HOME/autotune, else in
+ * ~/.cache/autotune; in the arena */
+int image_cache_path(arena *a, const char **path, err *e);
+
+/* image_cache_open -- creates the file and its folders.
+ *   in   max_nbytes  of all images together; 0: IMAGE_CACHE_NBYTES
+ *   err  ERR_DB  others can write to it, it cannot be read, or a newer version wrote it; the message
+ *        says which */
+int image_cache_open(const char *path, uint64_t max_nbytes, image_cache **out, err *e);
+void image_cache_close(image_cache *c);
+
+typedef struct cached_image {
+  const char *log; /* NVRTC's, with ptxas's report of the kernels */
+  const void *cubin, *ptx;
+  size_t n_cubin, n_ptx; /* 0: none */
+} cached_image;
+
+/* image_cache_get -- in the arena. err ERR_NOTFOUND */
+int image_cache_get(image_cache *c, const char *key, arena *a, cached_image *row, err *e);
+/* image_cache_put -- a key that is there already is left as it is */
+int image_cache_put(image_cache *c, const char *key, const cached_image *row, err *e);
+
+typedef struct image_cache_totals {
+  int64_t n, nbytes;      /* images, and their bytes */
+  int64_t oldest, newest; /* when used last: seconds since 1970; 0 without images */
+} image_cache_totals;
+int image_cache_stat(image_cache *c, image_cache_totals *out, err *e);
+/* image_cache_verify -- reads every row and drops the damaged ones; out their number */
+int image_cache_verify(image_cache *c, int64_t *n_damaged, err *e);
+/* image_cache_clear -- drops every row and gives the space back */
+int image_cache_clear(image_cache *c, err *e);
+
+#endif

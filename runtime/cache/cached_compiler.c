@@ -1,0 +1,134 @@
+#define _GNU_SOURCE
+#include "cached_compiler.h"
+
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "image_cache.h"
+
+/* The lock file beside the cache. An image being made locks one byte of it, whose place is the key's
+ * hash: so nothing is left of a process that is killed, and the file stays empty. */
+typedef struct store {
+  image_cache *cache;
+  int locks;            /* -1: none */
+  pid_t opener;         /* the process that opened it; 0: not open yet */
+  char made[HASH_TEXT]; /* the key whose byte is locked; empty: none */
+} store;
+
+static struct flock byte_of(const char *key, short type) {
+  uint64_t place = strtoull(key + 16, NULL, 16) >> 1;
+  return (struct flock){
+      .l_type = type, .l_whence = SEEK_SET, .l_start = (off_t)(place >> 1), .l_len = 1};
+}
+
+/* Waits for the process that makes this image, if there is one. Where locks fail, two may make it. */
+static void lock_key(store *s, const char *key) {
+  struct flock byte = byte_of(key, F_WRLCK);
+  if (s->locks >= 0 && !fcntl(s->locks, F_OFD_SETLKW, &byte)) {
+    memcpy(s->made, key, sizeof s->made);
+  }
+}
+
+static void unlock_key(store *s) {
+  if (*s->made) {
+    struct flock byte = byte_of(s->made, F_UNLCK);
+    fcntl(s->locks, F_OFD_SETLK, &byte);
+    *s->made = 0;
+  }
+}
+
+static int open_locks(arena *a, const char *path) {
+  const char *name = arena_format(a, "%s-locks", path);
+  return name ? open(name, O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW, 0600) : -1;
+}
+
+/* Neither SQLite's handles nor locks of open files cross a fork: a child leaves its parent's alone. */
+static void open_store(store *s) {
+  auto_arena a = {0};
+  const char *path;
+  s->opener = getpid();
+  s->cache = NULL;
+  s->locks = -1;
+  if (!image_cache_path(&a, &path, NULL) && !image_cache_open(path, 0, &s->cache, NULL)) {
+    s->locks = open_locks(&a, path);
+  }
+}
+
+static bool read_image(store *s, rt_image *image) {
+  auto_arena a = {0};
+  cached_image row;
+  const bool found = !image_cache_get(s->cache, image->key, &a, &row, NULL);
+  if (found) {
+    str_add_n(&image->cubin, row.cubin, row.n_cubin);
+    str_add_n(&image->ptx, row.ptx, row.n_ptx);
+    str_add(&image->log, row.log);
+  }
+  const bool complete = found && !image->cubin.failed && !image->ptx.failed && !image->log.failed;
+  if (!complete) {
+    str_reset(&image->cubin);
+    str_reset(&image->ptx);
+    str_reset(&image->log);
+  }
+  return complete;
+}
+
+static bool find_image(void *self, rt_image *image) {
+  store *s = self;
+  if (s->opener != getpid()) {
+    open_store(s);
+  }
+  if (!s->cache) {
+    return false;
+  }
+  if (read_image(s, image)) {
+    return true;
+  }
+  lock_key(s, image->key);
+  const bool found =
+      *s->made && read_image(s, image); /* another process may have made it meanwhile */
+  if (found) {
+    unlock_key(s);
+  }
+  return found;
+}
+
+static void keep_image(void *self, const rt_image *image) {
+  store *s = self;
+  if (image && s->cache && s->opener == getpid()) {
+    const cached_image row = {.log = str_text(&image->log),
+                              .cubin = image->cubin.p,
+                              .n_cubin = image->cubin.n,
+                              .ptx = image->ptx.p,
+                              .n_ptx = image->ptx.n};
+    image_cache_put(s->cache, image->key, &row, NULL);
+  }
+  unlock_key(s);
+}
+
+static void close_store(void *self) {
+  store *s = self;
+  if (s->opener == getpid()) {
+    image_cache_close(s->cache);
+    close(s->locks);
+  }
+  free(s);
+}
+
+int cached_compiler_open(rt_compiler **c, err *e) {
+  store *s = calloc(1, sizeof *s);
+  if (!s) {
+    return err_nomem(e);
+  }
+  s->locks = -1;
+  const int rc = rt_compiler_open(c, e);
+  if (rc) {
+    free(s);
+    return rc;
+  }
+  rt_compiler_keep(
+      *c,
+      (rt_image_store){.find = find_image, .made = keep_image, .close = close_store, .self = s});
+  return 0;
+}

@@ -1,0 +1,338 @@
+/* test_image_cache.c -- the cache of compiled images: what is stored comes back, is bounded, and a
+ * damaged, foreign, full or contended file never costs more than a compilation. */
+#define _GNU_SOURCE
+#include <fcntl.h>
+#include <sqlite3.h>
+#include <sys/resource.h>
+
+#include "cached_compiler.h"
+#include "db_sql.h"
+#include "db_fixture.h"
+#include "image_cache.h"
+#include "random.h"
+
+static image_cache *open_cache(scratch *s, uint64_t max_nbytes) {
+  image_cache *c;
+  OK(s, image_cache_open(s->path, max_nbytes, &c, &s->e));
+  return c;
+}
+
+static void key_of(unsigned i, char key[HASH_TEXT]) {
+  hash_bytes(&i, sizeof i, key);
+}
+
+static cached_image cached_of(unsigned i, unsigned char *bytes, size_t n) {
+  memset(bytes, (int)i, n);
+  return (cached_image){
+      .log = "ptxas info : ...", .cubin = bytes, .n_cubin = n, .ptx = "ptx", .n_ptx = 3};
+}
+
+static int put_if_possible(image_cache *c, unsigned i, size_t nbytes, err *e) {
+  char key[HASH_TEXT];
+  unsigned char bytes[4096];
+  const cached_image row = cached_of(i, bytes, nbytes);
+  key_of(i, key);
+  return image_cache_put(c, key, &row, e);
+}
+
+static void put(scratch *s, image_cache *c, unsigned i, size_t nbytes) {
+  OK(s, put_if_possible(c, i, nbytes, &s->e));
+}
+
+static bool has(scratch *s, image_cache *c, unsigned i) {
+  char key[HASH_TEXT];
+  cached_image row;
+  key_of(i, key);
+  err_clear(&s->e);
+  const int rc = image_cache_get(c, key, &s->a, &row, &s->e);
+  if (rc && rc != ERR_NOTFOUND) {
+    fail_msg("image_cache_get: %s", s->e.message);
+  }
+  if (!rc) {
+    assert_true(row.n_cubin > 0 &&
+                ((const unsigned char *)row.cubin)[row.n_cubin - 1] == (unsigned char)i);
+    assert_string_equal(row.log, "ptxas info : ...");
+    assert_memory_equal(row.ptx, "ptx", 3);
+  }
+  return !rc;
+}
+
+static void execute(scratch *s, const char *sql) {
+  sqlite3 *other;
+  assert_int_equal(sqlite3_open(s->path, &other), SQLITE_OK);
+  if (sqlite3_exec(other, sql, NULL, NULL, NULL)) {
+    fail_msg("%s: %s", sql, sqlite3_errmsg(other));
+  }
+  sqlite3_close(other);
+}
+
+SCRATCH_TEST(what_was_put_is_found_by_another_handle) {
+  image_cache *c = open_cache(s, 0);
+  assert_false(has(s, c, 1));
+  put(s, c, 1, 1000);
+  put(s, c, 1, 1000); /* again: no error */
+  image_cache *other = open_cache(s, 0);
+  assert_true(has(s, other, 1));
+  assert_false(has(s, other, 2));
+  image_cache_close(other);
+  image_cache_close(c);
+}
+
+SCRATCH_TEST(least_recently_used_images_are_dropped_first) {
+  image_cache *c = open_cache(s, 20000);
+  for (unsigned i = 1; i <= 15; i++) {
+    put(s, c, i, 1000);
+  }
+  execute(s, "UPDATE image SET used = used - 100000");
+  assert_true(has(s, c, 3)); /* which notes that it was used */
+  for (unsigned i = 16; i <= 30; i++) {
+    put(s, c, i, 1000);
+  }
+  image_cache_totals totals;
+  OK(s, image_cache_stat(c, &totals, &s->e));
+  assert_in_range(totals.nbytes, 10000, 20000);
+  assert_true(has(s, c, 3));
+  assert_true(has(s, c, 30));
+  assert_false(has(s, c, 1));
+  image_cache_close(c);
+}
+
+SCRATCH_TEST(image_that_would_fill_the_cache_is_not_stored) {
+  image_cache *c = open_cache(s, 20000);
+  put(s, c, 1, 1000);
+  put(s, c, 2, 4000);
+  assert_true(has(s, c, 1));
+  assert_false(has(s, c, 2));
+  image_cache_close(c);
+}
+
+SCRATCH_TEST(damaged_image_is_dropped) {
+  int64_t n_damaged;
+  image_cache *c = open_cache(s, 0);
+  put(s, c, 1, 1000);
+  put(s, c, 2, 1000);
+  put(s, c, 3, 1000);
+  execute(s, "UPDATE image SET cubin = zeroblob(1000) WHERE rowid = 1");
+  execute(s, "UPDATE image SET log = log || ' ' WHERE rowid = 2");
+  assert_false(has(s, c, 1));
+  OK(s, image_cache_verify(c, &n_damaged, &s->e));
+  assert_int_equal(n_damaged, 1);
+  OK(s, image_cache_verify(c, &n_damaged, &s->e));
+  assert_int_equal(n_damaged, 0);
+  assert_true(has(s, c, 3));
+  image_cache_close(c);
+}
+
+/* Whatever bytes of the file change, a get finds the image as it was, or none. */
+SCRATCH_TEST(turned_bits_never_come_back_as_an_image) {
+  str whole = {0}, changed = {0};
+  uint64_t random = 7;
+  image_cache *c = open_cache(s, 0);
+  for (unsigned i = 0; i < 40; i++) {
+    put(s, c, i, 1000);
+  }
+  image_cache_close(c);
+  OK(s, file_read(s->path, 1 << 24, &whole, &s->e));
+  for (int round = 0; round < 200; round++) {
+    str_reset(&changed);
+    str_add_n(&changed, whole.p, whole.n);
+    for (int k = 0; k < 8; k++) {
+      changed.p[random_below(&random, changed.n)] ^= (char)(1 << random_below(&random, 8));
+    }
+    OK(s, db_remove(s->path, &s->e));
+    OK(s, file_write(s->path, changed.p, changed.n, &s->e));
+    if (image_cache_open(s->path, 0, &c, NULL)) {
+      continue; /* a version that looks newer, say: told, and every image is compiled */
+    }
+    for (unsigned i = 0; i < 40; i++) {
+      has(s, c, i);
+    }
+    put_if_possible(c, 99, 1000, NULL); /* not into a file whose header says that it is read-only */
+    image_cache_close(c);
+  }
+  str_clear(&whole);
+  str_clear(&changed);
+}
+
+SCRATCH_TEST(file_of_garbage_is_begun_anew) {
+  char garbage[8192];
+  memset(garbage, 'x', sizeof garbage);
+  OK(s, file_write(s->path, garbage, sizeof garbage, &s->e));
+  image_cache *c = open_cache(s, 0);
+  put(s, c, 1, 1000);
+  assert_true(has(s, c, 1));
+  image_cache_close(c);
+}
+
+SCRATCH_TEST(file_of_a_newer_version_is_left_alone) {
+  image_cache *c = open_cache(s, 0);
+  put(s, c, 1, 1000);
+  image_cache_close(c);
+  execute(s, "PRAGMA user_version = 99");
+  FAILS(s, ERR_DB, "TUNED_CACHE", image_cache_open(s->path, 0, &c, &s->e));
+  FAILS(s, ERR_DB, "newer version", image_cache_open(s->path, 0, &c, &s->e));
+  execute(s, "PRAGMA user_version = 1");
+  c = open_cache(s, 0);
+  assert_true(has(s, c, 1));
+  image_cache_close(c);
+}
+
+SCRATCH_TEST(file_that_others_can_write_is_refused) {
+  image_cache *c = open_cache(s, 0);
+  image_cache_close(c);
+  chmod(s->path, 0666);
+  FAILS(s, ERR_DB, "others can write", image_cache_open(s->path, 0, &c, &s->e));
+}
+
+SCRATCH_TEST(cleared_cache_gives_its_space_back) {
+  image_cache_totals totals;
+  struct stat before, after;
+  image_cache *c = open_cache(s, 0);
+  for (unsigned i = 0; i < 100; i++) {
+    put(s, c, i, 4000);
+  }
+  image_cache_close(c);
+  assert_int_equal(stat(s->path, &before), 0);
+  c = open_cache(s, 0);
+  OK(s, image_cache_clear(c, &s->e));
+  OK(s, image_cache_stat(c, &totals, &s->e));
+  image_cache_close(c);
+  assert_int_equal(stat(s->path, &after), 0);
+  assert_int_equal(totals.n, 0);
+  assert_true(after.st_size < before.st_size / 4);
+}
+
+SCRATCH_TEST(full_disk_loses_only_what_does_not_fit) {
+  image_cache *c = open_cache(s, 0);
+  put(s, c, 1, 1000);
+  image_cache_close(c);
+  const pid_t child = fork();
+  if (!child) {
+    const struct rlimit most = {65536, 65536}; /* of every file; as a full disk, a write fails */
+    int failed = 0;
+    signal(SIGXFSZ, SIG_IGN);
+    setrlimit(RLIMIT_FSIZE, &most);
+    if (image_cache_open(s->path, 0, &c, NULL)) {
+      _exit(2);
+    }
+    for (unsigned i = 10; i < 60; i++) {
+      failed += put_if_possible(c, i, 4096, NULL) != 0;
+    }
+    _exit(failed == 0);
+  }
+  int status;
+  waitpid(child, &status, 0);
+  assert_true(WIFEXITED(status) && !WEXITSTATUS(status));
+  c = open_cache(s, 0);
+  assert_true(has(s, c, 1));
+  put(s, c, 2, 1000);
+  assert_true(has(s, c, 2));
+  image_cache_close(c);
+}
+
+SCRATCH_TEST(killed_writers_leave_a_sound_cache) {
+  int64_t n_damaged;
+  for (int round = 0; round < 20; round++) {
+    const pid_t child = fork();
+    if (!child) {
+      image_cache *c = open_cache(s, 0);
+      for (unsigned i = 0;; i++) {
+        put(s, c, (unsigned)round * 100000 + i, 3000);
+      }
+    }
+    usleep(3000 + 500 * (useconds_t)round);
+    kill(child, SIGKILL);
+    waitpid(child, NULL, 0);
+  }
+  image_cache *c = open_cache(s, 0);
+  OK(s, image_cache_verify(c, &n_damaged, &s->e));
+  assert_int_equal(n_damaged, 0);
+  put(s, c, 1, 1000);
+  assert_true(has(s, c, 1));
+  image_cache_close(c);
+}
+
+/* ---- behind a compiler ------------------------------------------------------------------------ */
+
+static const char KERNEL[] = "extern \"C\" __global__ void k(int *p) { *p = 7; }\n";
+
+/* Compiles and returns NVRTC's time: 0 if the image was kept. */
+static double compile(scratch *s, const char *text) {
+  const rt_source source = {.text = text, .arch = "sm_80"};
+  rt_compiler *c;
+  rt_image image;
+  rt_image_init(&image);
+  OK(s, cached_compiler_open(&c, &s->e));
+  OK(s, rt_compile(c, &source, &s->a, &image, &s->e));
+  const double sec = image.sec;
+  assert_true(image.cubin.n > 0 && image.ptx.n > 0);
+  assert_int_equal(image.n_kernels, 1);
+  assert_string_equal(image.kernels[0].name, "k");
+  rt_image_clear(&image);
+  rt_compiler_close(c);
+  return sec;
+}
+
+SCRATCH_TEST(second_compiler_finds_what_the_first_made) {
+  setenv("TUNED_CACHE", s->folder, 1);
+  assert_true(compile(s, KERNEL) > 0);
+  assert_true(compile(s, KERNEL) == 0);
+  assert_true(compile(s, "extern \"C\" __global__ void k(int *p) { *p = 8; }\n") > 0);
+}
+
+SCRATCH_TEST(without_a_usable_cache_everything_is_compiled) {
+  setenv("TUNED_CACHE", "/proc/nothing", 1);
+  assert_true(compile(s, KERNEL) > 0);
+  assert_true(compile(s, KERNEL) > 0);
+}
+
+SCRATCH_TEST(processes_started_together_compile_an_image_once) {
+  enum { PROCESSES = 10 };
+  pid_t children[PROCESSES];
+  int n_compiled = 0;
+  setenv("TUNED_CACHE", s->folder, 1);
+  for (int i = 0; i < PROCESSES; i++) {
+    children[i] = fork();
+    if (!children[i]) {
+      _exit(compile(s, KERNEL) > 0);
+    }
+  }
+  for (int i = 0; i < PROCESSES; i++) {
+    int status;
+    waitpid(children[i], &status, 0);
+    assert_true(WIFEXITED(status) && WEXITSTATUS(status) <= 1);
+    n_compiled += WEXITSTATUS(status);
+  }
+  assert_int_equal(n_compiled, 1);
+}
+
+/* A process that is killed while it makes an image holds up nobody. */
+SCRATCH_TEST(killed_compiler_releases_its_image) {
+  int ready[2];
+  char byte;
+  setenv("TUNED_CACHE", s->folder, 1);
+  assert_int_equal(pipe(ready), 0);
+  const pid_t child = fork();
+  if (!child) {
+    str long_text = {0};
+    str_add(&long_text, KERNEL);
+    write(ready[1], "", 1);
+    for (;;) {
+      compile(s, str_text(&long_text));
+      str_add(&long_text, "\n"); /* another key */
+    }
+  }
+  assert_int_equal(read(ready[0], &byte, 1), 1);
+  usleep(100000);
+  kill(child, SIGKILL);
+  waitpid(child, NULL, 0);
+  for (int i = 0; i < 3; i++) {
+    compile(s, KERNEL);
+  }
+  close(ready[0]);
+  close(ready[1]);
+}
+
+int main(void) {
+  return tests_run();
+}
