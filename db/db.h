@@ -124,8 +124,10 @@ int db_template_put(db *d, const db_template *row, int64_t *id, err *e);
 /* db_device_find, db_template_find -- the id of a stored row. err ERR_NOTFOUND */
 int db_device_find(db *d, const char *key, int64_t *id, err *e);
 int db_template_find(db *d, const char *hash, int64_t *id, err *e);
+/* db_image_put -- what is known of an image, and its bytes. Without a source, the bytes are left out:
+ * they are stored when it is put again with one */
 int db_image_put(db *d, const db_image *row, err *e);
-/* db_image_get -- strings and blobs in the arena. err ERR_NOTFOUND */
+/* db_image_get -- strings and blobs in the arena. err ERR_NOTFOUND, also where its bytes were left out */
 int db_image_get(db *d, const char *key, arena *a, db_image *row, err *e);
 /* db_trial_put -- an existing trial (same template, device, problem, config) is replaced only when
  * its outcome differs; its samples keep the id */

@@ -70,7 +70,7 @@ static int put_bulk(db *d, const db_image *row, err *e) {
 int db_image_put(db *d, const db_image *row, err *e) {
   TRY(db_begin(d, e));
   int code = put_image(d, row, e);
-  return db_end(d, code ? code : put_bulk(d, row, e), e);
+  return db_end(d, code || !row->source ? code : put_bulk(d, row, e), e);
 }
 
 /* ---- trials and their times ------------------------------------------------------------------ */

@@ -388,6 +388,23 @@ SCRATCH_TEST(test_best_among_many) {
   assert_int_equal(n, N_PROBLEMS);
 }
 
+SCRATCH_TEST(image_without_its_bytes_gets_them_later) {
+  db *d = open_writer(s);
+  db_image row = image_of(image_key, "cubin", 5), read;
+  const char *source = row.source;
+  row.source = NULL;
+  OK(s, db_image_put(d, &row, &s->e));
+  FAILS(s, ERR_NOTFOUND, "no image", db_image_get(d, image_key, &s->a, &read, &s->e));
+  OK(s, db_verify(d, &s->e));
+  row.source = source;
+  OK(s, db_image_put(d, &row, &s->e));
+  OK(s, db_image_get(d, image_key, &s->a, &read, &s->e));
+  assert_int_equal(read.n_cubin, 5);
+  assert_int_equal(read.regs, 32);
+  OK(s, db_verify(d, &s->e));
+  db_close(d);
+}
+
 int main(void) {
   return tests_run();
 }

@@ -11,6 +11,7 @@
 #include "session.h"
 
 enum { FINALISTS = 6, ROUNDS = 15, FASTEST = 2 }; /* unless the options say otherwise */
+enum { KEPT = 3 };                                /* images of a problem */
 
 typedef struct finalist {
   const db_result *row;
@@ -110,14 +111,15 @@ static int build_image(tune_session *s, const db_result *row, measure_image *ima
   return rc;
 }
 
-/* The row's image, built again where it was pruned, or imported without one. */
-static int image_of(tune_session *s, const finalist *f, measure_image *out, err *e) {
+/* The row's image, built again where the database has none. */
+static int image_of(tune_session *s, const db_result *row, const gen_config *config,
+                    measure_image *out, err *e) {
   db_image image;
   err miss = {0};
-  int rc = f->row->t.image ? db_image_get(s->db, f->row->t.image, &s->problem.memory, &image, &miss)
-                           : ERR_NOTFOUND;
+  int rc = row->t.image ? db_image_get(s->db, row->t.image, &s->problem.memory, &image, &miss)
+                        : ERR_NOTFOUND;
   const bool cubin = s->pipe.m.info.format == RT_CUBIN;
-  *out = (measure_image){.config = f->config};
+  *out = (measure_image){.config = *config};
   if (!rc) {
     out->bytes = cubin ? image.cubin : image.ptx;
     out->n = cubin ? image.n_cubin : image.n_ptx;
@@ -125,7 +127,7 @@ static int image_of(tune_session *s, const finalist *f, measure_image *out, err 
   if (rc && rc != ERR_NOTFOUND) {
     return err_copy(e, rc, &miss);
   }
-  return out->n ? 0 : build_image(s, f->row, out, e);
+  return out->n ? 0 : build_image(s, row, out, e);
 }
 
 /* A candidate that does not build any more does not take part. */
@@ -133,7 +135,7 @@ static int images_of(tune_session *s, final *x, measure_image *images, err *e) {
   size_t n = 0;
   for (size_t i = 0; i < x->n; i++) {
     err why = {0};
-    int rc = image_of(s, &x->f[i], &images[n], &why);
+    int rc = image_of(s, x->f[i].row, &x->f[i].config, &images[n], &why);
     if (rc && rc != ERR_COMPILE) {
       return err_copy(e, rc, &why);
     }
@@ -186,4 +188,22 @@ int finals_race(tune_session *s, err *e) {
   }
   TRY(images_of(s, &x, images, e));
   return x.n ? run(s, &x, images, out, e) : 0;
+}
+
+int finals_keep_images(tune_session *s, err *e) {
+  db_result *rows;
+  size_t n, kept = 0;
+  TRY(session_results(s, &s->problem.memory, &rows, &n, e));
+  for (size_t i = 0; i < n && kept < KEPT && rows[i].t.status == DB_OK; i++) {
+    gen_config config;
+    measure_image image;
+    err why = {0};
+    int rc = gen_config_parse(s->t, rows[i].t.config, &config, NULL);
+    rc = rc ? ERR_COMPILE : image_of(s, &rows[i], &config, &image, &why);
+    if (rc && rc != ERR_COMPILE) {
+      return err_at(e, rc, why.place, "%s", why.message);
+    }
+    kept += !rc;
+  }
+  return 0;
 }

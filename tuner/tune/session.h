@@ -104,5 +104,8 @@ int sync_read(tune_session *s, err *e);
 
 /* finals_race -- time the best candidates and the default again, side by side */
 int finals_race(tune_session *s, err *e);
+/* finals_keep_images -- the database has the images of the few best configurations, which may be
+ * served; those of other trials are left to the compiler's cache */
+int finals_keep_images(tune_session *s, err *e);
 
 #endif

@@ -188,10 +188,12 @@ static void note_settled(tune_session *s) {
 }
 
 static int race_finals(tune_session *s, err *e) {
+  const bool races = s->state.tried && !s->pipe.m.info.modelled; /* a model repeats its times */
   s->state.phase = "finals";
   session_report(s, NULL);
   double from = now_sec();
-  TRY(finals_race(s, e));
+  TRY(races ? finals_race(s, e) : 0);
+  TRY(finals_keep_images(s, e));
   session_spent(&s->state.phases.finals, from);
   return 0;
 }
@@ -210,9 +212,7 @@ static int search_and_race(tune_session *s, err *e) {
                    "interrupted; %llu trials are stored, the same command continues",
                    (unsigned long long)(s->state.known + s->state.tried));
   }
-  if (s->state.tried && !s->pipe.m.info.modelled) { /* a model gives the same time every time */
-    TRY(race_finals(s, e));
-  }
+  TRY(race_finals(s, e));
   s->state.phase = "done";
   session_report(s, NULL);
   return 0;

@@ -51,11 +51,11 @@ int candidate_from_db(candidate *c, db *d, rt_format format, bool *found, err *e
 }
 
 int candidate_built(candidate *c, db *d, const compiled *built, const char *arch, int nvrtc,
-                    rt_format format, err *e) {
+                    rt_format format, bool whole, err *e) {
   bool cubin = format == RT_CUBIN;
   db_image row = {.key = c->key,
                   .arch = arch,
-                  .source = str_text(&c->source),
+                  .source = whole ? str_text(&c->source) : NULL,
                   .log = built->log,
                   .nvrtc = nvrtc,
                   .regs = built->regs,

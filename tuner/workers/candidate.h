@@ -25,9 +25,10 @@ int candidate_new(gen_instance *g, const rt_compiler *compiler, const compile_se
 /* candidate_from_db -- take the image from the database
  *   out  *found  an equal source was built before */
 int candidate_from_db(candidate *c, db *d, rt_format format, bool *found, err *e);
-/* candidate_built -- take a compile worker's image and store it in the database */
+/* candidate_built -- take a compile worker's image and store what is known of it in the database.
+ *   in  whole  store its bytes too, since it may be served; otherwise the compiler's cache has them */
 int candidate_built(candidate *c, db *d, const compiled *built, const char *arch, int nvrtc,
-                    rt_format format, err *e);
+                    rt_format format, bool whole, err *e);
 
 /* First in, first out. */
 typedef struct candidate_queue {

@@ -85,14 +85,14 @@ int pipeline_compile(pipeline *k, size_t i, candidate *c, err *e) {
   return worker_pool_start(&k->pool, i, &c->source, c->body, c, e);
 }
 
-static int store_image(pipeline *k, candidate *c, const compiled *built, err *e) {
+static int store_image(pipeline *k, candidate *c, const compiled *built, bool whole, err *e) {
   return candidate_built(c, k->db, built, k->pool.setting.arch, rt_compiler_version(k->compiler),
-                         k->m.info.format, e);
+                         k->m.info.format, whole, e);
 }
 
 static int take_built(pipeline *k, candidate *c, const compiled *built, err *e) {
   const double from = now_sec();
-  const int rc = store_image(k, c, built, e);
+  const int rc = store_image(k, c, built, false, e);
   if (k->owner.built) {
     k->owner.built(k->owner.self, built->sec, now_sec() - from);
   }
@@ -123,7 +123,7 @@ int pipeline_compile_now(pipeline *k, candidate *c, err *e) {
   auto_str frame = {0};
   compiled built;
   TRY(worker_pool_compile(&k->pool, &c->source, c->body, k->timeout_sec, &frame, &built, e));
-  return store_image(k, c, &built, e);
+  return store_image(k, c, &built, true, e);
 }
 
 /* ---- measuring ------------------------------------------------------------------------------ */

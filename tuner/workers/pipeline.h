@@ -56,7 +56,8 @@ void pipeline_close(pipeline *k);
 /* pipeline_compile -- on the idle worker i. The candidate is ready afterwards; one that is only
  * compiled ahead has its image stored and is freed. */
 int pipeline_compile(pipeline *k, size_t i, candidate *c, err *e);
-/* pipeline_compile_now -- one source, waited for, when no worker is busy. err ERR_COMPILE */
+/* pipeline_compile_now -- one source, waited for, when no worker is busy; the database gets the image.
+ *   err  ERR_COMPILE */
 int pipeline_compile_now(pipeline *k, candidate *c, err *e);
 /* pipeline_compiling -- what worker i compiles; NULL: nothing */
 candidate *pipeline_compiling(const pipeline *k, size_t i);
